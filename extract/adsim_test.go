@@ -80,11 +80,12 @@ func compareRows(t *testing.T, got, want map[string]string) {
 func TestSpend_IsTheTruthOfTheSimulatedService(t *testing.T) {
 	for name, cfg := range map[string]adsim.Config{
 		"plain":             {},
-		"floats":            {FloatNoise: true},
-		"escaped":           {EscapeUnicode: true, Seed: 7},
-		"idle/empty-source": {ZeroSpend: adsim.ZeroSpendEmptySource},
-		"idle/no-source":    {ZeroSpend: adsim.ZeroSpendNoSource},
-		"idle/bare":         {ZeroSpend: adsim.ZeroSpendBare},
+		"floats":            {Quirks: []string{"spend-float"}},
+		"exponents":         {Quirks: []string{"spend-exponent"}},
+		"escaped":           {Quirks: []string{"ascii"}, Seed: 7},
+		"idle/empty-source": {Quirks: []string{"source-empty"}},
+		"idle/no-source":    {Quirks: []string{"source-missing"}},
+		"idle/bare":         {Quirks: []string{"source-date-missing"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newAdsim(cfg)
@@ -107,8 +108,8 @@ func TestSpend_IsTheTruthOfTheSimulatedService(t *testing.T) {
 }
 
 func TestControlTotals_AreTheSumsOfTheSimulatedService(t *testing.T) {
-	for _, noise := range []bool{false, true} {
-		s := newAdsim(adsim.Config{FloatNoise: noise})
+	for _, quirks := range [][]string{nil, {"spend-float"}} {
+		s := newAdsim(adsim.Config{Quirks: quirks})
 		today := schema.DateOf(adsimNow)
 		totals, err := adsimClient(t, s).ControlTotals(t.Context(), today-32, today)
 		if err != nil || !totals.Exists {

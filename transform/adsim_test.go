@@ -19,9 +19,9 @@ func TestSpend_IsTheTruthOfTheSimulatedService(t *testing.T) {
 	now := time.Date(2026, time.March, 13, 17, 0, 0, 0, time.UTC)
 	for name, cfg := range map[string]adsim.Config{
 		"plain":     {},
-		"floats":    {FloatNoise: true},
-		"escaped":   {EscapeUnicode: true},
-		"idle/bare": {ZeroSpend: adsim.ZeroSpendBare},
+		"floats":    {Quirks: []string{"spend-float"}},
+		"escaped":   {Quirks: []string{"ascii"}},
+		"idle/bare": {Quirks: []string{"source-date-missing"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg.Now, cfg.RowsPerDay = func() time.Time { return now }, 700
@@ -62,7 +62,7 @@ func TestSpend_IsTheTruthOfTheSimulatedService(t *testing.T) {
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Fatalf("%v (-want +got)\n%.3000s", d, diff)
 				}
-				if cfg.FloatNoise != (noisy > 0) {
+				if (name == "floats") != (noisy > 0) {
 					t.Errorf("%v: %d rounded amounts", d, noisy)
 				}
 			}

@@ -139,11 +139,11 @@ func see(t *testing.T, s *adsim.Service) (seen seenAccount) {
 }
 
 // newAccount simulates an account with everything that the settings can have.
-func newAccount(t *testing.T, shape adsim.Shape) *adsim.Service {
+func newAccount(t *testing.T, quirks ...string) *adsim.Service {
 	t.Helper()
 	now := time.Date(2026, time.March, 13, 17, 0, 0, 0, time.UTC)
 	s := adsim.New(adsim.Config{
-		Now: func() time.Time { return now }, Shape: shape, Campaigns: 9, CreativesPerCampaign: 3,
+		Now: func() time.Time { return now }, Quirks: quirks, Campaigns: 9, CreativesPerCampaign: 3,
 		RowsPerDay: 100, Sources: 300, RateLimit: -1, BalanceStatus: "low",
 	})
 	good, bad := s.GoodSources(), s.BadSources()
@@ -172,7 +172,7 @@ func newAccount(t *testing.T, shape adsim.Shape) *adsim.Service {
 }
 
 func TestSettings_AreTheTruthOfTheSimulatedService(t *testing.T) {
-	s := newAccount(t, adsim.Shape{})
+	s := newAccount(t)
 	seen := see(t, s)
 	if seen.Unread != nil {
 		t.Errorf("unread %v", seen.Unread)
@@ -210,17 +210,12 @@ func TestSettings_AreTheTruthOfTheSimulatedService(t *testing.T) {
 
 // The same account gives the same rows, however the service spells it.
 func TestSettings_AreTheSameInEveryShape(t *testing.T) {
-	want := see(t, newAccount(t, adsim.Shape{}))
-	for _, envelope := range []string{"named", "bare", "data", "items"} {
-		for _, more := range []string{"", "+longids", "+bidmap", "+limitmap", "+nototals",
-			"+longids+bidmap+limitmap+nototals"} {
-			words := envelope + more
-			shape, err := adsim.ParseShape(words)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(want, see(t, newAccount(t, shape))); diff != "" {
-				t.Errorf("%s (-want +got)\n%.2000s", words, diff)
+	want := see(t, newAccount(t))
+	for _, envelope := range []string{"", "envelope-bare", "envelope-data", "envelope-items"} {
+		for _, more := range []string{"", " ids-long", " bids-map", " limits-map", " list-no-totals",
+			" ids-long bids-map limits-map list-no-totals"} {
+			if diff := cmp.Diff(want, see(t, newAccount(t, strings.Fields(envelope+more)...))); diff != "" {
+				t.Errorf("%s%s (-want +got)\n%.2000s", envelope, more, diff)
 			}
 		}
 	}
@@ -228,7 +223,7 @@ func TestSettings_AreTheSameInEveryShape(t *testing.T) {
 
 // What the service cannot read is named, and everything else is as it was.
 func TestSettings_NameWhatTheServiceCouldNotRead(t *testing.T) {
-	s := newAccount(t, adsim.Shape{})
+	s := newAccount(t)
 	want := see(t, s)
 	s.Fail(adsim.Fault{Kind: adsim.Unreadable})
 	got := see(t, s)

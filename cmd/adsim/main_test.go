@@ -88,7 +88,7 @@ func get(t *testing.T, url string, edit func(*http.Request)) (int, []byte) {
 
 func TestRun_ServesUntilItIsStopped(t *testing.T) {
 	api, report, stdout, stop := start(t, "-now", "2026-11-21T20:00:00Z", "-frozen", "-rows-per-day", "300",
-		"-password", "it's", "-shape", "bare", "-rate-limit", "0")
+		"-password", "it's", "-quirk", "envelope-bare", "-rate-limit", "0")
 	want := "export SPENDSYNC_ADVERTISER_URL=" + api + "\nexport SPENDSYNC_API_KEY=adv_sim_key\nexport " +
 		"SPENDSYNC_REPORT_URL=" + report +
 		"\nexport SPENDSYNC_REPORT_USER=analyst@example.com\nexport SPENDSYNC_REPORT_PASSWORD='it'\\''s'\n"
@@ -168,7 +168,7 @@ func TestRun_HasQuirks(t *testing.T) {
 }
 
 func TestRun_TakesChangesOfSettings(t *testing.T) {
-	api, _, _, stop := start(t, "-frozen", "-rate-limit", "0", "-shape", "bare+nototals")
+	api, _, _, stop := start(t, "-frozen", "-rate-limit", "0", "-quirk", "envelope-bare,list-no-totals")
 	control := strings.TrimSuffix(api, adsim.APIPrefix) + "/_sim/"
 	order := func(body string) (id string) {
 		resp, err := http.Post(control+"change", "application/json", strings.NewReader(body))
@@ -312,11 +312,11 @@ func TestControl_IsForLoopbackUnlessAskedFor(t *testing.T) {
 }
 
 func TestParse_RefusesWhatItDoesNotKnow(t *testing.T) {
-	for _, args := range [][]string{{"-nosuch"}, {"-now", "yesterday"}, {"-shape", "round"}, {"-quirk", "bom,nosuch"},
+	for _, args := range [][]string{{"-nosuch"}, {"-now", "yesterday"}, {"-quirk", "bom,nosuch"},
 		{"-report-access", "closed"},
 		{"-budget", "campaign_create"}, {"-budget", "nosuch=1"}, {"-budget", "2:campaign_create=1"},
 		{"-website", "0:https://a.example"},
-		{"-zero-spend", "x"}, {"serve"}, {"-rows-per-day", "many"}, {"-accounts", "0"}, {"-speed", "0"}} {
+		{"serve"}, {"-rows-per-day", "many"}, {"-accounts", "0"}, {"-speed", "0"}} {
 		var stderr bytes.Buffer
 		if _, err := parse(args, &stderr); !errors.Is(err, errUsage) || stderr.Len() == 0 {
 			t.Errorf("%v: got %v, said %q", args, err, stderr.String())

@@ -160,25 +160,12 @@ func (o *options) accessFlags(f *flag.FlagSet) {
 // formFlags define the form of the replies.
 func (o *options) formFlags(f *flag.FlagSet) {
 	c := &o.config
-	f.BoolVar(&c.FloatNoise, "float-noise", false, "write some amounts as services do that compute in floats")
-	f.BoolVar(&c.EscapeUnicode, "ascii", false, "write texts with \\u escapes")
-	f.Func("shape", "form of the API's bodies: named, bare, data or items, and any of +longids +bidmap +limitmap "+
-		"+nototals, "+
-		"joined: data+longids", func(v string) (err error) {
-		c.Shape, err = adsim.ParseShape(v)
-		return err
-	})
 	f.Func("quirk", "a variation of the service, or several, joined by commas; may be given again; they are "+
 		"listed below", func(v string) error {
 		names := strings.Split(v, ",")
 		c.Quirks = append(c.Quirks, names...)
 		return adsim.CheckQuirks(names...)
 	})
-	f.Func("zero-spend", "form of creatives without spend: null, empty, nosource or bare (default null)",
-		func(v string) (err error) {
-			c.ZeroSpend, err = adsim.ParseZeroSpend(v)
-			return err
-		})
 }
 
 // serviceFlags define the server, its clock, its state and its credentials.

@@ -412,12 +412,9 @@ func TestSettings_ShapesGiveTheSameTables(t *testing.T) {
 	skipShort(t)
 	t.Parallel()
 	var want string
-	for i, shape := range []string{"bare", "data", "items+longids", "named+longids+bidmap+limitmap+nototals"} {
-		s, err := adsim.ParseShape(shape)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w := makeWorld(t, func(c *adsim.Config) { c.Shape = s })
+	for i, shape := range []string{"envelope-bare", "envelope-data", "envelope-items ids-long",
+		"ids-long bids-map limits-map list-no-totals"} {
+		w := makeWorld(t, func(c *adsim.Config) { c.Quirks = strings.Fields(shape) })
 		w.must("sync")
 		w.checkSettings()
 		got := w.ask("SELECT * EXCLUDE (valid_from, valid_to, last_confirmed_at, _run_id, raw) FROM campaign_history "+

@@ -358,7 +358,7 @@ func (w *world) summary(stdout string) schema.Run {
 func TestSync_CopiesTheWholeReach(t *testing.T) {
 	for name, edit := range map[string]func(*adsim.Config){
 		"plain":              func(*adsim.Config) {},
-		"floats and escapes": func(c *adsim.Config) { c.FloatNoise, c.EscapeUnicode = true, true },
+		"floats and escapes": func(c *adsim.Config) { c.Quirks = []string{"spend-float", "ascii"} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, edit)

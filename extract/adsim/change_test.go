@@ -13,6 +13,7 @@ import (
 
 	"spendsync/extract/adsim/config"
 	"spendsync/extract/adsim/ledger"
+	"spendsync/extract/adsim/market"
 	"spendsync/extract/adsim/world"
 )
 
@@ -138,15 +139,15 @@ func TestChange_ReplacesTheWholeAudience(t *testing.T) {
 	}
 	for _, c := range []struct {
 		json string
-		want ledger.Audience
+		want market.Audience
 	}{
 		{`{"country":"US","states":["NY","CA"],"platforms":["MOBILE"],"subscribed_more_than_minutes_ago":5,` +
 			`"subscribed_less_than_minutes_ago":10080,"min_age":13,"max_age":120,"gender":"M"}`,
-			ledger.Audience{Country: "US", States: []string{"NY", "CA"}, Platforms: []string{"MOBILE"},
+			market.Audience{Country: "US", States: []string{"NY", "CA"}, Platforms: []string{"MOBILE"},
 				SubscribedMoreThan: 5, SubscribedLessThan: 10080, MinAge: 13, MaxAge: 120, Gender: "M",
 				UnsupportedTargeting: false}},
-		{`{"gender":"F"}`, ledger.Audience{Gender: "F"}},
-		{`{}`, ledger.Audience{}},
+		{`{"gender":"F"}`, market.Audience{Gender: "F"}},
+		{`{}`, market.Audience{}},
 	} {
 		change(t, s, world.Change{Campaign: id, Set: map[string]any{"audience": json.RawMessage(c.json)}})
 		if got := settingsOf(t, s, id).Audience; !reflect.DeepEqual(got, c.want) {
@@ -157,7 +158,7 @@ func TestChange_ReplacesTheWholeAudience(t *testing.T) {
 	change(t, s, world.Change{Campaign: id, Set: map[string]any{"audience": map[string]any{"country": "DE"},
 		"unsupported_targeting": true}})
 	if got := settingsOf(t, s, id).Audience; !reflect.DeepEqual(got,
-		ledger.Audience{Country: "DE", UnsupportedTargeting: true}) {
+		market.Audience{Country: "DE", UnsupportedTargeting: true}) {
 		t.Errorf("got %+v", got)
 	}
 }

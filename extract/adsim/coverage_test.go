@@ -30,7 +30,7 @@ var coverage = []covered{
 	{"operation list_campaigns", "campaignsOf", "TestAPI_ListsCampaignsNewestFirst"},
 	{"operation create_campaign", "/v1/campaigns", "TestCreateCampaign_TakesItsFieldsAndDefaults"},
 	{"operation get_campaign", "/v1/campaigns/", "TestAPI_ListsCampaignsNewestFirst " +
-		"TestSettings_AreTheSameInAllShapes"},
+		"TestSettings_AreWhatTheAPIShows"},
 	{"operation update_campaign", "PATCH", "TestUpdateCampaign_ChangesWhatIsSentAndNothingElse"},
 	{"operation set_campaign_status", "/status", "TestSetCampaignStatus_MovesAsDescribed"},
 	{"operation clone_campaign", "/clone", "TestCloneCampaign_CopiesSettingsAndNewestCreatives"},
@@ -49,7 +49,7 @@ var coverage = []covered{
 	{"operation allow_sources", `"allow"`, "TestAllowSources_KeepTheLast"},
 	{"operation disallow_sources", `"disallow"`, "TestAllowSources_KeepTheLast"},
 	{"operation create_api_key", "basicCall", "TestAPIKeys_AreCreatedWithBasic"},
-	{"operation get_openapi", "/v1/openapi.json", "TestOpenAPI_IsValidInEveryShape"},
+	{"operation get_openapi", "/v1/openapi.json", "TestOpenAPI_IsValid"},
 	{"bodies have the fields of the table and no other", "no_such_field",
 		"TestWrite_RefusesBodiesThatAreNoObjectOfTheirFields"},
 	{"successful status 201 or 200", "201", "TestOpenAPI_NamesEveryOperationAndNoOther " +
@@ -58,7 +58,7 @@ var coverage = []covered{
 		"TestMCP_CallsEveryTool"},
 	{"tools refuse unknown fields", "colour", "TestMCP_ListsEveryOperationAsATool TestMCP_RefusesAsRESTDoes"},
 	{"MCP is Streamable HTTP, stateless", "405", "TestMCP_RefusesAsRESTDoes"},
-	{"openapi.json is OpenAPI 3.1 of version 1.0.0", "1.0.0", "TestOpenAPI_IsValidInEveryShape"},
+	{"openapi.json is OpenAPI 3.1 of version 1.0.0", "1.0.0", "TestOpenAPI_IsValid"},
 	{"openapi.json is true to what is served", "", "TestOpenAPI_NamesEveryOperationAndNoOther " +
 		"TestOpenAPI_RefusesWhatTheServiceRefuses TestAPI_IsAsItsDescriptionSays"},
 
@@ -98,8 +98,8 @@ var coverage = []covered{
 		"TestSources_AtMost50ThatThereAre TestFollow_BlockedSourcesAreNotBought"},
 	{"delivery_status takes each of its values", "all_creatives_rejected", "TestDeliveryStatus_TakesEachOfItsValues " +
 		"TestFollow_LimitsEndTheDay"},
-	{"a read of one campaign has its settings, bid, source targeting mode and delivery_status", "Shape",
-		"TestSettings_AreTheSameInAllShapes"},
+	{"a read of one campaign has its settings, bid, source targeting mode and delivery_status", "asServed",
+		"TestSettings_AreWhatTheAPIShows"},
 	{"a read of the sources has the mode, the lists and the bids", "bid_overrides", "TestAPI_SourceSettings"},
 	{"the balance: available, payment mode, auto-funding of cards, the mean of seven days, the days it lasts",
 		"days_left", "TestFunds_FallWithEveryClickAndEndDelivery TestAPI_BalanceFollowsTheSpend"},

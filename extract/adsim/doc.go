@@ -111,33 +111,14 @@
 //     created_at; a created creative has the next number of its campaign.
 //   - Hidden is not deleted: a hidden entity may be changed, and shown again.
 //
-// # The forms of the API's bodies
-//
-// The description does not show them, so a client must accept all of these; [Shape]
-// chooses one, and openapi.json describes the same:
-//
-//	             a list                      a campaign, creative or      the key, the limits,
-//	             (campaigns, creatives)      source settings              the balance
-//	named        {"campaigns":[..],"total"}  {"campaign":{..}}            {..}
-//	bare         [..]                        {..}                         {..}
-//	data         {"data":[..],"total"}       {"data":{..}}                {"data":{..}}
-//	items        {"items":[..],"total"}      {..}                         {..}
-//
-// and with any of them
-//
-//	longids      "campaign_id", "creative_id" or "image_id" in the place of "id"
-//	bidmap       "bid_overrides":{"S1":0.25}, not [{"source_id":"S1","bid":0.25}]
-//	limitmap     "limits":{"campaign_create":{"used":0,..}}, not [{"kind":"campaign_create","used":0,..}]
-//	nototals     lists without total, limit and offset
-//
 // # Quirks
 //
 // If the description is silent or vague, similar services may reply differently from the
 // simulator's default. [Quirks] lists such variations: numbers as texts, rounded sums,
 // lists without totals, other envelopes, and so on. Config.Quirks, [Service.SetQuirks] or
-// POST /_sim/quirks set any number of them at once. They change replies only: the state of
-// the service ([Service.Truth], [Service.Settings]) stays, and MCP and openapi.json do not
-// follow them.
+// POST /_sim/quirks set any number of them at once. They change the replies to reads only: the
+// state of the service ([Service.Truth], [Service.Settings]) stays, and writes, MCP and openapi.json
+// do not follow them.
 //
 // # Choices where the description is silent
 //
@@ -159,7 +140,7 @@
 //     without a dimension give one row.
 //   - With include_creatives there is a row for every campaign and creative that
 //     existed; a creative that was not delivered has one row per day with
-//     source_id null ([ZeroSpend] chooses another form). A source_id filter leaves
+//     source_id null (three quirks have other forms). A source_id filter leaves
 //     these rows out, and they do not exist without include_creatives; a source that
 //     was delivered and not clicked has a row with total_spend 0.
 //   - ctr, cpc and cpa are plain ratios (ctr 0.0125, not 1.25), computed as floats,

@@ -3,6 +3,7 @@ package adsim
 import (
 	"spendsync/extract/adsim/config"
 	"spendsync/extract/adsim/ledger"
+	"spendsync/extract/adsim/market"
 	"spendsync/extract/adsim/push"
 	"spendsync/extract/adsim/variations"
 	"spendsync/extract/adsim/wire"
@@ -12,13 +13,12 @@ import (
 // The words of the rooms that tests and commands use.
 type (
 	Action           = ledger.Action
-	Audience         = ledger.Audience
+	Audience         = market.Audience
 	Broadcast        = push.Broadcast
 	Change           = world.Change
 	Config           = config.Config
 	CreativeSettings = ledger.CreativeSettings
 	Effect           = ledger.Effect
-	Envelope         = config.Envelope
 	Fault            = wire.Fault
 	Key              = config.Key
 	Kind             = wire.Kind
@@ -30,7 +30,6 @@ type (
 	Request          = wire.Request
 	Restatement      = ledger.Restatement
 	Settings         = ledger.Settings
-	Shape            = config.Shape
 	SourceChange     = world.SourceChange
 	Subscriber       = push.Subscriber
 	Sum              = ledger.Sum
@@ -39,19 +38,16 @@ type (
 
 // Paths and credentials, and what a Config may ask for.
 const (
-	PushPrefix           = wire.PushPrefix
-	APIPrefix            = wire.APIPrefix
-	DefaultKey           = config.DefaultKey
-	DefaultPassword      = config.DefaultPassword
-	DefaultPushToken     = config.DefaultPushToken
-	DefaultUser          = config.DefaultUser
-	DefaultWriteKey      = config.DefaultWriteKey
-	ReportNoAdvertiser   = config.ReportNoAdvertiser
-	ReportPrefix         = wire.ReportPrefix
-	ReportUnconfirmed    = config.ReportUnconfirmed
-	ZeroSpendBare        = config.ZeroSpendBare
-	ZeroSpendEmptySource = config.ZeroSpendEmptySource
-	ZeroSpendNoSource    = config.ZeroSpendNoSource
+	PushPrefix         = wire.PushPrefix
+	APIPrefix          = wire.APIPrefix
+	DefaultKey         = config.DefaultKey
+	DefaultPassword    = config.DefaultPassword
+	DefaultPushToken   = config.DefaultPushToken
+	DefaultUser        = config.DefaultUser
+	DefaultWriteKey    = config.DefaultWriteKey
+	ReportNoAdvertiser = config.ReportNoAdvertiser
+	ReportPrefix       = wire.ReportPrefix
+	ReportUnconfirmed  = config.ReportUnconfirmed
 )
 
 // The actions of a [Change].
@@ -102,9 +98,3 @@ func CheckQuirks(names ...string) error { return variations.CheckQuirks(names...
 
 // ParseReportAccess parses granted, unconfirmed or no-advertiser.
 func ParseReportAccess(name string) (ReportAccess, error) { return config.ParseReportAccess(name) }
-
-// ParseShape parses named, bare, data or items, and longids, bidmap, limitmap and nototals, joined by +.
-func ParseShape(s string) (Shape, error) { return config.ParseShape(s) }
-
-// ParseZeroSpend parses null, empty, nosource or bare.
-func ParseZeroSpend(s string) (config.ZeroSpend, error) { return config.ParseZeroSpend(s) }

@@ -260,17 +260,3 @@ func TestMCP_TellsWhatRESTTellsInHeaders(t *testing.T) {
 		t.Errorf("unavailable: %v", got)
 	}
 }
-
-func TestMCP_ServesEveryShape(t *testing.T) {
-	for _, word := range []string{"bare+nototals", "data+longids"} {
-		shape, err := config.ParseShape(word)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := sim(config.Config{RateLimit: -1, Shape: shape})
-		got, failed := callTool(t, session(t, s, config.DefaultKey), "list_campaigns", `{"limit":2}`)
-		if all := append(list(got["items"]), list(got["data"])...); failed || len(all) != 2 {
-			t.Errorf("%s: %v", word, got)
-		}
-	}
-}

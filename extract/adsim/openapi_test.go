@@ -22,20 +22,20 @@ import (
 	"spendsync/extract/adsim/wire"
 )
 
-// routersOf are the validators, one a shape.
+// router is the validator, made once.
 var (
 	routersMu sync.Mutex
-	routersOf = map[config.Shape]routers.Router{}
+	router    routers.Router
 )
 
 func routerOf(t testing.TB, s *Service) routers.Router {
 	t.Helper()
 	routersMu.Lock()
 	defer routersMu.Unlock()
-	if r := routersOf[s.Cfg.Shape]; r != nil {
-		return r
+	if router != nil {
+		return router
 	}
-	doc, err := openapi3.NewLoader().LoadFromData(descriptionOf(s))
+	doc, err := openapi3.NewLoader().LoadFromData(advertiser.Description())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func routerOf(t testing.TB, s *Service) routers.Router {
 	if err != nil {
 		t.Fatal(err)
 	}
-	routersOf[s.Cfg.Shape] = r
+	router = r
 	return r
 }
 
@@ -99,20 +99,13 @@ func asDescribed(t testing.TB, s *Service, req *http.Request, sent string, resp 
 	}
 }
 
-func TestOpenAPI_IsValidInEveryShape(t *testing.T) {
-	for _, word := range []string{"named", "bare", "data", "items", "named+longids+bidmap+limitmap+nototals",
-		"data+longids"} {
-		shape, err := config.ParseShape(word)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := sim(config.Config{Shape: shape})
-		routerOf(t, s)
-		status, _, body := callAPI(t, s, "/v1/openapi.json")
-		if status != 200 || !bytes.Contains(body, []byte(`"openapi":"3.1.0"`)) ||
-			!bytes.Contains(body, []byte(`"version":"1.0.0"`)) {
-			t.Errorf("%s: %d %s", word, status, head(body))
-		}
+func TestOpenAPI_IsValid(t *testing.T) {
+	s := sim(config.Config{})
+	routerOf(t, s)
+	status, _, body := callAPI(t, s, "/v1/openapi.json")
+	if status != 200 || !bytes.Contains(body, []byte(`"openapi":"3.1.0"`)) ||
+		!bytes.Contains(body, []byte(`"version":"1.0.0"`)) {
+		t.Errorf("%d %s", status, head(body))
 	}
 }
 
@@ -144,7 +137,6 @@ var describedOperations = strings.Fields(`
 	GET /v1/openapi.json`)
 
 func TestOpenAPI_NamesEveryOperationAndNoOther(t *testing.T) {
-	s := sim(config.Config{})
 	var doc struct {
 		Paths map[string]map[string]struct {
 			OperationID string `json:"operationId"`
@@ -157,7 +149,7 @@ func TestOpenAPI_NamesEveryOperationAndNoOther(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(descriptionOf(s), &doc); err != nil {
+	if err := json.Unmarshal(advertiser.Description(), &doc); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -228,49 +220,43 @@ func TestOpenAPI_RefusesWhatTheServiceRefuses(t *testing.T) {
 // schemas that extend others, one name for a schema and a response, enums and amounts
 // without a type of their own.
 func TestOpenAPI_SuitsGenerators(t *testing.T) {
-	for _, shape := range []string{"named", "bare+bidmap+limitmap", "data+longids", "items+nototals"} {
-		parsed, err := config.ParseShape(shape)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text := descriptionOf(New(config.Config{Shape: parsed}))
-		var doc struct {
-			Components struct{ Schemas, Responses map[string]any }
-		}
-		if err := json.Unmarshal(text, &doc); err != nil {
-			t.Fatal(err)
-		}
-		for name := range doc.Components.Responses {
-			if doc.Components.Schemas[name] != nil {
-				t.Errorf("%s: %s is a schema and a response", shape, name)
-			}
-		}
-		if len(doc.Components.Schemas) < 10 || len(doc.Components.Responses) < 10 ||
-			bytes.Contains(text, []byte("allOf")) {
-			t.Errorf("%s: %.300s", shape, text)
-		}
-		var walk func(where string, v any)
-		walk = func(where string, v any) {
-			for _, e := range list(v) {
-				walk(where, e)
-			}
-			m := asMap(v)
-			if (m["enum"] != nil || m["const"] != nil) && m["type"] == nil {
-				t.Errorf("%s: %s is an enum without a type", shape, where)
-			}
-			if m["type"] == "number" && m["format"] != "double" {
-				t.Errorf("%s: %s is a number of no size", shape, where)
-			}
-			for key, e := range m {
-				walk(where+"."+key, e)
-			}
-		}
-		var all any
-		if err := json.Unmarshal(text, &all); err != nil {
-			t.Fatal(err)
-		}
-		walk("", all)
+	text := advertiser.Description()
+	var doc struct {
+		Components struct{ Schemas, Responses map[string]any }
 	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	for name := range doc.Components.Responses {
+		if doc.Components.Schemas[name] != nil {
+			t.Errorf("%s is a schema and a response", name)
+		}
+	}
+	if len(doc.Components.Schemas) < 10 || len(doc.Components.Responses) < 10 ||
+		bytes.Contains(text, []byte("allOf")) {
+		t.Errorf("%.300s", text)
+	}
+	var walk func(where string, v any)
+	walk = func(where string, v any) {
+		for _, e := range list(v) {
+			walk(where, e)
+		}
+		m := asMap(v)
+		if (m["enum"] != nil || m["const"] != nil) && m["type"] == nil {
+			t.Errorf("%s is an enum without a type", where)
+		}
+		if m["type"] == "number" && m["format"] != "double" {
+			t.Errorf("%s is a number of no size", where)
+		}
+		for key, e := range m {
+			walk(where+"."+key, e)
+		}
+	}
+	var all any
+	if err := json.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	walk("", all)
 }
 
 // TestOpenAPI_RefusesWhatTheServerRefuses: an empty status list, and an image from
@@ -318,8 +304,4 @@ func describedAs(t *testing.T, s *Service, method, path, body string) bool {
 		Request: req, PathParams: params, Route: route,
 		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc},
 	}) == nil
-}
-
-func descriptionOf(s *Service) []byte {
-	return advertiser.Description(s.World.Cfg.Shape, s.api.Operations)
 }

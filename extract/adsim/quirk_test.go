@@ -124,17 +124,12 @@ func TestQuirks_EachChangesWhatItSays(t *testing.T) {
 	}
 }
 
-// TestQuirks_GoWithShapesAndFaults: all of them stand bodies of another shape, and rows
-// that a fault has changed. Each quirk meets a third of the combinations.
-func TestQuirks_GoWithShapesAndFaults(t *testing.T) {
+// TestQuirks_GoWithOthersAndFaults combines each quirk with others, which change the bodies first, and with faults.
+// Each quirk meets a third of the combinations.
+func TestQuirks_GoWithOthersAndFaults(t *testing.T) {
 	n := 0
-	for _, shape := range []string{"bare", "data+longids", "items+bidmap+limitmap+nototals"} {
-		parsed, err := config.ParseShape(shape)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := sim(config.Config{Campaigns: 6, CreativesPerCampaign: 3, Sources: 60, RowsPerDay: 60, RateLimit: -1,
-			Shape: parsed})
+	for _, others := range [][]string{nil, {"numbers-text", "ids-long"}, {"bids-map", "limits-map", "list-no-totals"}} {
+		s := sim(config.Config{Campaigns: 6, CreativesPerCampaign: 3, Sources: 60, RowsPerDay: 60, RateLimit: -1})
 		for _, f := range []wire.Fault{
 			{Kind: wire.Top, Column: "data", Value: `[["2026-11-20"],7,null]`}, {Kind: wire.Top, Column: "limits",
 				Value: "null"},
@@ -153,7 +148,7 @@ func TestQuirks_GoWithShapesAndFaults(t *testing.T) {
 				if n++; (i+n/len(variations.Quirks()))%3 > 0 {
 					continue
 				}
-				if err := s.SetQuirks(q.Name); err != nil {
+				if err := s.SetQuirks(append(others, q.Name)...); err != nil {
 					t.Fatal(err)
 				}
 				everything(t, s, s.CampaignIDs()[:1])

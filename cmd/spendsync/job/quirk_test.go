@@ -235,6 +235,7 @@ var quirkCases = []quirkCase{
 		exits: [2]int{4, 4}, settings: "rules", // which have no bids
 		says: []string{"source settings: bid_overrides missing from most"}},
 	{quirk: "bids-null", settings: "rules"}, // the service says that it could not read them
+	{quirk: "bids-map"},
 	{quirk: "bids-missing", unknown: "the bids per source",
 		exits: [2]int{4, 4}, settings: "rules",
 		says: []string{"bid_overrides missing from most"}},
@@ -255,6 +256,7 @@ var quirkCases = []quirkCase{
 	{quirk: "me-scope-missing"},
 	{quirk: "limits-unreadable", unknown: "the budgets",
 		exits: [2]int{4, 4}},
+	{quirk: "limits-map"},
 	{quirk: "limits-flat"},
 	{quirk: "limits-remaining"},
 	{quirk: "limits-empty"},

@@ -1,7 +1,6 @@
 package advertiser
 
 import (
-	"strconv"
 	"time"
 
 	"spendsync/extract/adsim/jsontext"
@@ -12,41 +11,52 @@ import (
 
 // me answers GET /v1/me: whom the key acts for, and whether it can make changes.
 func (s *API) me(c *Call) wire.Reply {
-	return s.one(c, "", func(o *jsontext.Object) {
-		o.Str("advertiser_id", s.World.Cfg.AdvertiserID)
-		o.Str("advertiser_name", s.World.Cfg.AdvertiserName)
-		o.Str("key_name", c.Key.Name)
-		o.Str("scope", c.Key.Scope)
-		o.Bool("can_make_changes", c.Key.Scope == ScopeWrite)
-		o.StrOrNull("expires_at", jsontext.Instant(c.Key.Ends(c.St.Now)))
-	})
+	return s.one(c, "", struct {
+		AdvertiserID   string  `json:"advertiser_id"`
+		AdvertiserName string  `json:"advertiser_name"`
+		KeyName        string  `json:"key_name"`
+		Scope          string  `json:"scope"`
+		CanMakeChanges bool    `json:"can_make_changes"`
+		ExpiresAt      *string `json:"expires_at"`
+	}{s.World.Cfg.AdvertiserID, s.World.Cfg.AdvertiserName, c.Key.Name, c.Key.Scope, c.Key.Scope == ScopeWrite,
+		jsontext.OrNull(jsontext.Instant(c.Key.Ends(c.St.Now)))})
+}
+
+// budget is a kind of change in the reply of the limits.
+type budget struct {
+	Kind     string `json:"kind"`
+	Used     int    `json:"used"`
+	Limit    int    `json:"limit"`
+	ResetsAt string `json:"resets_at"`
 }
 
 // limits answers GET /v1/limits: the day's change budget and its use.
 func (s *API) limits(c *Call) wire.Reply {
 	resets := world.NextMidnight(c.St.Now).Format(time.RFC3339)
-	return s.one(c, "", func(o *jsontext.Object) {
-		budget := func(kind string) {
-			o.Int("used", int64(c.St.Used[kind]))
-			o.Int("limit", int64(s.World.Access.BudgetOf(kind)))
-			o.Str("resets_at", resets)
-			o.End()
-		}
-		if s.World.Cfg.Shape.LimitMap {
-			o.Begin("limits")
-			for _, kind := range world.ChangeKinds {
-				o.Begin(kind)
-				budget(kind)
-			}
-			o.End()
-			return
-		}
-		o.List("limits", len(world.ChangeKinds), func(i int) {
-			o.Begin("")
-			o.Str("kind", world.ChangeKinds[i])
-			budget(world.ChangeKinds[i])
-		})
-	})
+	var list []budget
+	for _, kind := range world.ChangeKinds {
+		list = append(list, budget{kind, c.St.Used[kind], s.World.Access.BudgetOf(kind), resets})
+	}
+	return s.one(c, "", map[string][]budget{"limits": list})
+}
+
+type autoFunding struct {
+	Enabled   bool            `json:"enabled"`
+	Threshold jsontext.Amount `json:"threshold"`
+	Amount    jsontext.Amount `json:"amount"`
+}
+
+// balanceReply is the body of GET /v1/balance.
+type balanceReply struct {
+	Left        jsontext.Amount `json:"available_balance"`
+	Currency    string          `json:"currency"`
+	Mode        string          `json:"payment_mode"`
+	AutoFunding *autoFunding    `json:"auto_funding,omitempty"`
+	Average     jsontext.Amount `json:"average_daily_spend"`
+	DaysLeft    *float64        `json:"days_left"`
+	Status      string          `json:"status"`
+	Message     string          `json:"message"`
+	RefreshedAt string          `json:"refreshed_at"`
 }
 
 // balance answers GET /v1/balance.
@@ -60,27 +70,16 @@ func (s *API) balance(c *Call) wire.Reply {
 		return s.invalid("fresh", "expected true or false")
 	}
 	b := c.St.BalanceOf(s.World.BalanceAsOf(c.St.Now, fresh))
-	return s.one(c, "", func(o *jsontext.Object) {
-		o.Money("available_balance", b.Left)
-		o.Str("currency", "USD")
-		if s.World.Cfg.Prepaid > 0 {
-			o.Str("payment_mode", "prepaid")
-		} else {
-			o.Str("payment_mode", "card")
-			o.Begin("auto_funding")
-			o.Bool("enabled", b.Status == "ok")
-			o.Money("threshold", ledger.CardThreshold)
-			o.Money("amount", b.Charge)
-			o.End()
-		}
-		o.Money("average_daily_spend", b.Average/10_000*10_000)
-		if b.Average > 0 {
-			o.Raw("days_left", strconv.FormatFloat(float64(b.Left*10/b.Average)/10, 'f', -1, 64))
-		} else {
-			o.Raw("days_left", "null")
-		}
-		o.Str("status", b.Status)
-		o.Str("message", b.Message)
-		o.Str("refreshed_at", b.At.UTC().Format(time.RFC3339))
-	})
+	rep := balanceReply{Left: jsontext.Amount(b.Left), Currency: "USD", Mode: "prepaid",
+		Average: jsontext.Amount(b.Average / 10_000 * 10_000), Status: b.Status, Message: b.Message,
+		RefreshedAt: b.At.UTC().Format(time.RFC3339)}
+	if s.World.Cfg.Prepaid == 0 {
+		rep.Mode = "card"
+		rep.AutoFunding = &autoFunding{b.Status == "ok", ledger.CardThreshold, jsontext.Amount(b.Charge)}
+	}
+	if b.Average > 0 {
+		days := float64(b.Left*10/b.Average) / 10
+		rep.DaysLeft = &days
+	}
+	return s.one(c, "", rep)
 }

@@ -146,9 +146,9 @@ func (e edit) checkCampaign(cp *market.Campaign, b body) *problem {
 func audienceFrom(b body) market.Audience {
 	return market.Audience{
 		Country: b.text("country"), States: b.texts("states"), Platforms: b.texts("platforms"),
-		MoreThan: b.integer("subscribed_more_than_minutes_ago"),
-		LessThan: b.integer("subscribed_less_than_minutes_ago"),
-		MinAge:   b.integer("min_age"), MaxAge: b.integer("max_age"), Gender: b.text("gender"),
+		SubscribedMoreThan: b.integer("subscribed_more_than_minutes_ago"),
+		SubscribedLessThan: b.integer("subscribed_less_than_minutes_ago"),
+		MinAge:             b.integer("min_age"), MaxAge: b.integer("max_age"), Gender: b.text("gender"),
 	}
 }
 
@@ -157,9 +157,9 @@ func checkAudience(a *market.Audience) *problem {
 	switch {
 	case a.MinAge > 0 && a.MaxAge > 0 && a.MinAge > a.MaxAge:
 		return invalidField("audience.min_age", "expected at most max_age, %d", a.MaxAge)
-	case a.MoreThan > 0 && a.LessThan > 0 && a.MoreThan >= a.LessThan:
+	case a.SubscribedMoreThan > 0 && a.SubscribedLessThan > 0 && a.SubscribedMoreThan >= a.SubscribedLessThan:
 		return invalidField("audience.subscribed_more_than_minutes_ago",
-			"expected less than subscribed_less_than_minutes_ago, %d", a.LessThan)
+			"expected less than subscribed_less_than_minutes_ago, %d", a.SubscribedLessThan)
 	}
 	return nil
 }
@@ -208,7 +208,7 @@ func (s *API) cloneCampaign(c *Call) wire.Reply {
 	id := c.path[1]
 	w := world.Write{Busy: []string{world.Creating}, Cost: map[string]int{world.CampaignCreate: 1}}
 	var made *market.Campaign
-	var copies []string
+	copies := []string{}
 	p := s.edit(c, w, func(e edit) *problem {
 		cp, p := e.campaignOf(id)
 		if p != nil {

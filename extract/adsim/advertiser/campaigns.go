@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"spendsync/extract/adsim/config"
 	"spendsync/extract/adsim/jsontext"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/market"
@@ -36,9 +35,8 @@ func (s *API) listCampaigns(c *Call) wire.Reply {
 			list = append(list, cp)
 		}
 	}
-	return s.many(c, "campaigns", w, len(list), func(o *jsontext.Object, i int) {
-		now := c.St.CampaignNow(list[i])
-		campaignHead(o, s.World.Cfg.Shape, c, list[i], &now)
+	return s.many(c, "campaigns", w, len(list), func(i int) any {
+		return headOf(c, list[i], c.St.CampaignNow(list[i]))
 	})
 }
 
@@ -63,65 +61,39 @@ func (s *API) getCampaign(c *Call) wire.Reply {
 	return s.oneCampaign(c, cp, nil)
 }
 
-// oneCampaign is a reply of one campaign with its settings, and of a clone with
-// the creatives that it got.
+// campaignHead is what the list and the single read share.
+type campaignHead struct {
+	ID        string           `json:"id"`
+	Name      string           `json:"name"`
+	Status    string           `json:"status"`
+	Delivery  string           `json:"delivery_status,omitempty"`
+	Bid       jsontext.Amount  `json:"default_bid"`
+	Limit     *jsontext.Amount `json:"daily_spend_limit"`
+	CreatedAt string           `json:"created_at"`
+}
+
+func headOf(c *Call, cp *market.Campaign, now ledger.CampaignNow) campaignHead {
+	head := campaignHead{cp.ID, now.Name, now.Status, now.Delivery, jsontext.Amount(now.Bid),
+		jsontext.OrNull(jsontext.Amount(now.Limit)), jsontext.Instant(cp.CreatedAt)}
+	if c.Fault.Is(wire.Unreadable) {
+		head.Delivery = ""
+	}
+	return head
+}
+
+// oneCampaign answers with one campaign and its settings. copied are the creatives of a clone; other replies have
+// none.
 func (s *API) oneCampaign(c *Call, cp *market.Campaign, copied []string) wire.Reply {
 	now := c.St.CampaignNow(cp)
-	return s.one(c, "campaign", func(o *jsontext.Object) {
-		campaignHead(o, s.World.Cfg.Shape, c, cp, &now)
-		o.MoneyOrNull("target_cpa", now.TargetCPA)
-		o.Str("start_date", jsontext.Instant(now.Start))
-		o.StrOrNull("end_date", jsontext.Instant(now.End))
-		src := ledger.SourcesNow{AllowList: ledger.Or(c.St.Changes.Campaign(cp.ID).AllowList, cp.AllowList)}
-		o.Str("source_targeting_mode", src.Mode())
-		writeAudience(&now.Audience, o)
-		if c.Op.Name == "clone_campaign" {
-			o.Strings("cloned_creative_ids", copied)
-		}
-	})
-}
-
-// campaignHead writes what the list and the single read share.
-func campaignHead(o *jsontext.Object, shape config.Shape, c *Call, cp *market.Campaign, now *ledger.CampaignNow) {
-	o.Str(shape.IDKey("campaign_id"), cp.ID)
-	o.Str("name", now.Name)
-	o.Str("status", now.Status)
-	if !c.Fault.Is(wire.Unreadable) {
-		o.Str("delivery_status", now.Delivery)
-	}
-	o.Money("default_bid", now.Bid)
-	o.MoneyOrNull("daily_spend_limit", now.Limit)
-	o.Str("created_at", jsontext.Instant(cp.CreatedAt))
-}
-
-// writeAudience appends the audience; a dimension that it does not restrict is left out.
-func writeAudience(a *market.Audience, o *jsontext.Object) {
-	o.Begin("audience")
-	if a.Country != "" {
-		o.Str("country", a.Country)
-	}
-	if a.States != nil {
-		o.Strings("states", a.States)
-	}
-	if a.Platforms != nil {
-		o.Strings("platforms", a.Platforms)
-	}
-	for _, m := range []struct {
-		name string
-		v    int
-	}{
-		{"subscribed_more_than_minutes_ago", a.MoreThan}, {"subscribed_less_than_minutes_ago", a.LessThan},
-		{"min_age", a.MinAge}, {"max_age", a.MaxAge},
-	} {
-		if m.v > 0 {
-			o.Int(m.name, int64(m.v))
-		}
-	}
-	if a.Gender != "" {
-		o.Str("gender", a.Gender)
-	}
-	if a.Unsupported {
-		o.Bool("unsupported_targeting", true)
-	}
-	o.End()
+	src := ledger.SourcesNow{AllowList: ledger.Or(c.St.Changes.Campaign(cp.ID).AllowList, cp.AllowList)}
+	return s.one(c, "campaign", struct {
+		campaignHead
+		TargetCPA *jsontext.Amount `json:"target_cpa"`
+		StartDate string           `json:"start_date"`
+		EndDate   *string          `json:"end_date"`
+		Mode      string           `json:"source_targeting_mode"`
+		Audience  market.Audience  `json:"audience"`
+		Copied    []string         `json:"cloned_creative_ids,omitzero"`
+	}{headOf(c, cp, now), jsontext.OrNull(jsontext.Amount(now.TargetCPA)), jsontext.Instant(now.Start),
+		jsontext.OrNull(jsontext.Instant(now.End)), src.Mode(), now.Audience, copied})
 }

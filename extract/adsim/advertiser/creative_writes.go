@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"strings"
 
-	"spendsync/extract/adsim/jsontext"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/market"
 	"spendsync/extract/adsim/wire"
@@ -161,9 +160,11 @@ func (s *API) createCreatives(c *Call) wire.Reply {
 	if p != nil {
 		return s.Refuse(p)
 	}
-	return created(s.plainList(c, "creatives", len(made), func(o *jsontext.Object, i int) {
-		writeCreative(o, s.World.Cfg.Shape, c.St, made[i])
-	}))
+	replies := make([]creative, len(made))
+	for i, cr := range made {
+		replies[i] = creativeOf(c.St, cr)
+	}
+	return created(s.one(c, "", map[string][]creative{"creatives": replies}))
 }
 
 // updateCreative answers PATCH /v1/creatives/{creative_id}.
@@ -286,5 +287,5 @@ func (s *API) cloneCreative(c *Call) wire.Reply {
 	if p != nil {
 		return s.Refuse(p)
 	}
-	return created(s.one(c, "creative", func(o *jsontext.Object) { writeCreative(o, s.World.Cfg.Shape, c.St, made) }))
+	return created(s.one(c, "creative", creativeOf(c.St, made)))
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"spendsync/extract/adsim/config"
 	"spendsync/extract/adsim/jsontext"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/market"
@@ -31,8 +30,7 @@ func (s *API) listCreatives(c *Call) wire.Reply {
 			list = append(list, cr)
 		}
 	}
-	return s.many(c, "creatives", w, len(list),
-		func(o *jsontext.Object, i int) { writeCreative(o, s.World.Cfg.Shape, c.St, list[i]) })
+	return s.many(c, "creatives", w, len(list), func(i int) any { return creativeOf(c.St, list[i]) })
 }
 
 // getCreative answers GET /v1/creatives/{creative_id}.
@@ -41,49 +39,62 @@ func (s *API) getCreative(c *Call) wire.Reply {
 	campaignID, _, _ := strings.Cut(id, "-")
 	if cp := s.findCampaign(c, campaignID); cp != nil {
 		if cr := c.St.Creative(cp, id); cr != nil && c.St.Changes.Creative(id).Hidden != ledger.Hide {
-			return s.one(c, "creative", func(o *jsontext.Object) { writeCreative(o, s.World.Cfg.Shape, c.St, cr) })
+			return s.one(c, "creative", creativeOf(c.St, cr))
 		}
 	}
 	return s.notFound("creative")
 }
 
-func writeCreative(o *jsontext.Object, shape config.Shape, st *ledger.State, cr *market.Creative) {
-	now := st.CreativeNow(cr)
-	o.Str(shape.IDKey("creative_id"), cr.ID)
-	o.Str("campaign_id", cr.Campaign.ID)
-	o.StrOrNull("title", now.Title)
-	o.StrOrNull("message", now.Message)
-	o.StrOrNull("link", now.Link)
-	o.StrOrNull("image_id", now.ImageID)
-	o.StrOrNull("icon_id", now.IconID)
-	o.StrOrNull("button1", now.Button1)
-	o.StrOrNull("button2", now.Button2)
-	o.Str("status", now.Status)
-	if now.Status == "rejected" {
-		o.Strings("rejection_reasons", now.Reasons)
-		o.Str("rejection_comment", now.Comment)
-	}
-	o.Str("created_at", jsontext.Instant(cr.CreatedAt))
-	if v := st.Changes.Creative(cr.ID).Pending; v != nil {
-		writeVersion(v, o)
-	}
+// content is the part of a creative that is reviewed.
+type content struct {
+	Title   *string  `json:"title"`
+	Message *string  `json:"message"`
+	Link    *string  `json:"link"`
+	ImageID *string  `json:"image_id"`
+	IconID  *string  `json:"icon_id"`
+	Button1 *string  `json:"button1"`
+	Button2 *string  `json:"button2"`
+	Status  string   `json:"status"`
+	Reasons []string `json:"rejection_reasons,omitzero"`
+	Comment *string  `json:"rejection_comment,omitempty"`
 }
 
-// writeVersion appends the version of a creative that runs in its old one meanwhile.
-func writeVersion(ct *ledger.Content, o *jsontext.Object) {
-	o.Begin("pending_version")
-	o.Str("title", ct.Title)
-	o.Str("message", ct.Message)
-	o.Str("link", ct.Link)
-	o.StrOrNull("image_id", ct.ImageID)
-	o.StrOrNull("icon_id", ct.IconID)
-	o.StrOrNull("button1", ct.Button1)
-	o.StrOrNull("button2", ct.Button2)
-	o.Str("status", [...]string{"pending_review", "rejected"}[jsontext.Btoi(ct.Rejected)])
-	if ct.Rejected {
-		o.Strings("rejection_reasons", ct.Reasons)
-		o.Str("rejection_comment", ct.Comment)
+func contentOf(ct ledger.Content, status string) content {
+	out := content{Title: jsontext.OrNull(ct.Title), Message: jsontext.OrNull(ct.Message), Link: jsontext.OrNull(ct.Link),
+		ImageID: jsontext.OrNull(ct.ImageID), IconID: jsontext.OrNull(ct.IconID), Button1: jsontext.OrNull(ct.Button1),
+		Button2: jsontext.OrNull(ct.Button2), Status: status}
+	if status == "rejected" {
+		out.Reasons, out.Comment = append([]string{}, ct.Reasons...), &ct.Comment
 	}
-	o.Str("submitted_at", jsontext.Instant(ct.Submitted))
-	o.End()
+	return out
+}
+
+// creative is a creative in a reply. Pending is the version of a running creative that is in review.
+type creative struct {
+	ID         string `json:"id"`
+	CampaignID string `json:"campaign_id"`
+	content
+	CreatedAt string   `json:"created_at"`
+	Pending   *version `json:"pending_version,omitempty"`
+}
+
+type version struct {
+	content
+	SubmittedAt string `json:"submitted_at"`
+}
+
+func creativeOf(st *ledger.State, cr *market.Creative) creative {
+	now := st.CreativeNow(cr)
+	ct := ledger.ContentOf(now)
+	ct.Reasons, ct.Comment = now.Reasons, now.Comment
+	out := creative{ID: cr.ID, CampaignID: cr.Campaign.ID, content: contentOf(ct, now.Status),
+		CreatedAt: jsontext.Instant(cr.CreatedAt)}
+	if v := st.Changes.Creative(cr.ID).Pending; v != nil {
+		status := "pending_review"
+		if v.Rejected {
+			status = "rejected"
+		}
+		out.Pending = &version{contentOf(*v, status), jsontext.Instant(v.Submitted)}
+	}
+	return out
 }

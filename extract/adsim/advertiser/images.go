@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"strings"
 
-	"spendsync/extract/adsim/jsontext"
 	"spendsync/extract/adsim/wire"
 	"spendsync/extract/adsim/world"
 )
@@ -55,14 +54,7 @@ func (s *API) uploadImage(c *Call) wire.Reply {
 		return s.Refuse(problemOf(err))
 	}
 	*c.St = st
-	return created(s.one(c, "image", func(o *jsontext.Object) {
-		o.Str(s.World.Cfg.Shape.IDKey("image_id"), up.ID)
-		o.Str("kind", up.Kind)
-		o.Str("content_type", up.ContentType)
-		o.Int("width", int64(up.Width))
-		o.Int("height", int64(up.Height))
-		o.Int("size_bytes", int64(up.Size))
-	}))
+	return created(s.one(c, "image", up))
 }
 
 // imageOf reads the image of a body, or returns the problem with it.

@@ -220,15 +220,13 @@ func (r *Keys) addKey(name, scope string) *APIKey {
 }
 
 func (s *API) answerKey(c *Call, k *APIKey) wire.Reply {
-	rep := s.one(c, "api_key", func(o *jsontext.Object) {
-		o.Str("id", k.ID)
-		o.Str("name", k.Name)
-		o.Str("scope", k.Scope)
-		o.Str("api_key", k.Secret)
-		o.Str("expires_at", jsontext.Instant(k.ExpiresAt))
-	})
-	rep.Status = http.StatusCreated
-	return rep
+	return created(s.one(c, "api_key", struct {
+		ID        string `json:"id"`
+		Name      string `json:"name"`
+		Scope     string `json:"scope"`
+		APIKey    string `json:"api_key"`
+		ExpiresAt string `json:"expires_at"`
+	}{k.ID, k.Name, k.Scope, k.Secret, jsontext.Instant(k.ExpiresAt)}))
 }
 
 // RenewKey sets when a key ends, by its ID or its secret; RevokeKey ends it for

@@ -5,106 +5,46 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
-	"spendsync/extract/adsim/config"
 	"spendsync/extract/adsim/jsontext"
 	"spendsync/extract/adsim/wire"
 )
 
-// openapi.json describes what the bodies of replies look like, but for what depends
-// on the Shape: a text that begins with @ stands for that. The paths come from the
-// operations themselves.
+// openapi.json describes the bodies of replies. The paths come from the operations themselves.
 //
 //go:embed openapi.json
-var openAPITemplate string
+var openAPITemplate []byte
 
-// components are the template's, in this shape.
-func componentsOf(sh config.Shape) string {
-	text := strings.NewReplacer(
-		"@campaign_id", sh.IDKey("campaign_id"),
-		"@creative_id", sh.IDKey("creative_id"),
-		"@image_id", sh.IDKey("image_id"),
-		`"@bid_overrides"`, bidSchemaOf(sh),
-		`"@limits"`, limitSchemaOf(sh),
-	).Replace(openAPITemplate)
-	body := regexp.MustCompile(`"@(one|list|plain):(\w*):(\w+)"`)
-	return body.ReplaceAllStringFunc(text, func(m string) string {
-		part := body.FindStringSubmatch(m)
-		return bodySchemaOf(sh, part[1], part[2], fmt.Sprintf(`{"$ref":"#/components/schemas/%s"}`, part[3]))
-	})
+var description struct {
+	once sync.Once
+	text []byte
 }
 
-// bodySchema is the schema of a body: one object, a list, or a list without totals.
-func bodySchemaOf(sh config.Shape, form, name, of string) string {
-	if form == "one" {
-		if key := sh.OneKey(name); key != "" {
-			return fmt.Sprintf(`{"type":"object","required":["%s"],"properties":{"%[1]s":%s}}`, key, of)
-		}
-		return of
-	}
-	list := fmt.Sprintf(`{"type":"array","items":%s}`, of)
-	switch key := sh.ListKey(name); {
-	case key == "":
-		return list
-	case sh.NoTotals || form == "plain":
-		return fmt.Sprintf(`{"type":"object","required":["%s"],"properties":{"%[1]s":%s}}`, key, list)
-	default:
-		return fmt.Sprintf(`{"type":"object","required":["%s","total","limit","offset"],"properties":{"%[1]s":%s,`+
-			`"total":{"type":"integer"},"limit":{"type":"integer"},"offset":{"type":"integer"}}}`, key, list)
-	}
+// Description returns openapi.json, which is the same for all accounts.
+func Description() []byte {
+	description.once.Do(func() { description.text = describeAll() })
+	return description.text
 }
 
-func bidSchemaOf(sh config.Shape) string {
-	if sh.BidMap {
-		return `{"type":["object","null"],"additionalProperties":{"type":"number","format":"double"}}`
-	}
-	return `{"type":["array","null"],"items":{"type":"object","required":["source_id","bid"],` +
-		`"properties":{"source_id":{"type":"string"},"bid":{"type":"number","format":"double"}}}}`
-}
-
-func limitSchemaOf(sh config.Shape) string {
-	const budget = `"used":{"type":"integer"},"limit":{"type":"integer"},"resets_at":{"type":"string",` +
-		`"format":"date-time"}`
-	if sh.LimitMap {
-		return `{"type":"object","additionalProperties":{"type":"object","required":["used","limit","resets_at"],` +
-			`"properties":{` + budget + `}}}`
-	}
-	return `{"type":"array","items":{"type":"object","required":["kind","used","limit","resets_at"],` +
-		`"properties":{"kind":{"type":"string"},` + budget + `}}}`
-}
-
-// descriptions keeps the description of each shape: it is the same for all accounts.
-var descriptions sync.Map
-
-// Description is openapi.json.
-func Description(shape config.Shape, operations []*Operation) []byte {
-	if text, ok := descriptions.Load(shape); ok {
-		return text.([]byte)
-	}
+func describeAll() []byte {
 	var doc map[string]any
-	if err := json.Unmarshal([]byte(componentsOf(shape)), &doc); err != nil {
+	if err := json.Unmarshal(openAPITemplate, &doc); err != nil {
 		panic(fmt.Sprintf("openapi.json: %v", err)) // it is part of this package
 	}
 	flatten(doc["components"].(map[string]any))
 	paths := map[string]map[string]any{}
-	for _, op := range append([]*Operation{CreateKey}, operations...) {
+	for _, op := range append([]*Operation{CreateKey}, Operations()...) {
 		if paths[op.Path] == nil {
 			paths[op.Path] = map[string]any{}
 		}
 		paths[op.Path][strings.ToLower(op.Method)] = op.describe()
 	}
 	doc["paths"] = paths
-	text, err := json.Marshal(doc)
-	if err != nil {
-		panic(fmt.Sprintf("openapi.json: %v", err))
-	}
-	descriptions.Store(shape, text)
-	return text
+	return jsontext.Marshal(doc)
 }
 
 // replySuffix ends the names of responses: generators make types of both responses and schemas, and
@@ -183,5 +123,5 @@ func (op *Operation) responses() map[string]any {
 
 // openAPI answers GET /v1/openapi.json.
 func (s *API) openAPI(*Call) wire.Reply {
-	return wire.JSONReply(http.StatusOK, Description(s.World.Cfg.Shape, s.Operations))
+	return wire.JSONReply(http.StatusOK, Description())
 }

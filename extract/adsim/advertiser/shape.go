@@ -1,62 +1,38 @@
 package advertiser
 
 import (
+	"net/http"
+
 	"spendsync/extract/adsim/jsontext"
 	"spendsync/extract/adsim/wire"
 )
 
-// one writes an object in its envelope.
-func (s *API) one(c *Call, singular string, members func(o *jsontext.Object)) wire.Reply {
-	o := &jsontext.Object{Ascii: s.World.Account.Ascii}
-	key := s.World.Cfg.Shape.OneKey(singular)
-	if key != "" {
-		o.Begin("")
-		o.Key(key)
+// one answers with an object, under the name of its resource. Objects of no resource (the key, the limits, the
+// balance) have no name.
+func (s *API) one(c *Call, singular string, v any) wire.Reply {
+	body := c.Fault.Entry(v, c.Fault.ChangesMembers())
+	if singular != "" {
+		body = jsontext.ObjectNode().With(singular, body)
 	}
-	wire.Member(o, c.Fault, c.Fault.ChangesMembers(), members)
-	if key != "" {
-		o.End()
-	}
-	return wire.JSONReply(200, c.Fault.HurtTop(o.Dst))
+	return s.answer(c, body)
 }
 
-// many writes a part of a list of n in its envelope.
-func (s *API) many(c *Call, plural string, w wire.Window, n int, each func(o *jsontext.Object, i int)) wire.Reply {
+// many answers with a part of a list of n.
+func (s *API) many(c *Call, plural string, w wire.Window, n int, entry func(i int) any) wire.Reply {
 	places, total := c.Fault.Entries(w, n)
-	o := &jsontext.Object{Ascii: s.World.Account.Ascii, Dst: make([]byte, 0, 128+len(places)*256)}
-	entry := func(k int) {
-		wire.Member(o, c.Fault, c.Fault.HitsRow(k), func(o *jsontext.Object) { each(o, places[k]) })
+	list := jsontext.ListNode()
+	for k, i := range places {
+		list.Values = append(list.Values, c.Fault.Entry(entry(i), c.Fault.HitsRow(k)))
 	}
-	key := s.World.Cfg.Shape.ListKey(plural)
-	if key == "" {
-		o.List("", len(places), entry)
-		return wire.JSONReply(200, o.Dst)
+	body := jsontext.ObjectNode().With(plural, list)
+	if !c.Fault.Is(wire.NoPagination) {
+		body.With("total", jsontext.IntNode(total)).With("limit", jsontext.IntNode(w.Limit)).
+			Set("offset", jsontext.IntNode(w.Offset))
 	}
-	o.Begin("")
-	o.List(key, len(places), entry)
-	if !s.World.Cfg.Shape.NoTotals && !c.Fault.Is(wire.NoPagination) {
-		o.Int("total", int64(total))
-		o.Int("limit", int64(w.Limit))
-		o.Int("offset", int64(w.Offset))
-	}
-	o.End()
-	return wire.JSONReply(200, c.Fault.HurtTop(o.Dst))
+	return s.answer(c, body)
 }
 
-// plainList writes a whole list in its envelope, without totals.
-func (s *API) plainList(c *Call, plural string, n int, each func(o *jsontext.Object, i int)) wire.Reply {
-	o := &jsontext.Object{Ascii: s.World.Account.Ascii}
-	key := s.World.Cfg.Shape.ListKey(plural)
-	if key != "" {
-		o.Begin("")
-	}
-	o.List(key, n, func(i int) {
-		o.Begin("")
-		each(o, i)
-		o.End()
-	})
-	if key != "" {
-		o.End()
-	}
-	return wire.JSONReply(200, c.Fault.HurtTop(o.Dst))
+func (s *API) answer(c *Call, body *jsontext.Node) wire.Reply {
+	c.Fault.HurtTop(body)
+	return wire.JSONReply(http.StatusOK, body.Append(nil))
 }

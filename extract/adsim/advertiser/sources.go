@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"spendsync/extract/adsim/config"
 	"spendsync/extract/adsim/jsontext"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/market"
@@ -19,38 +18,34 @@ func (s *API) getSources(c *Call) wire.Reply {
 	if cp == nil {
 		return s.notFound("campaign")
 	}
-	now := c.St.SourcesNow(cp)
-	return s.one(c, "source_settings", func(o *jsontext.Object) {
-		o.Str("campaign_id", cp.ID)
-		o.Str("mode", now.Mode())
-		o.Strings("allowed_source_ids", s.World.Account.Sources.Names(now.Allowed))
-		o.Strings("blocked_source_ids", s.World.Account.Sources.Names(now.Blocked))
-		if c.Fault.Is(wire.Unreadable) {
-			o.Raw("bid_overrides", "null")
-			return
-		}
-		writeOverrides(o, s.World.Cfg.Shape, s.World.Account.Sources.IDs, now.Bids)
-		if of := c.St.Changes.Campaign(cp.ID).Optimized; len(of) > 0 {
-			o.Strings("optimized_source_ids", s.World.Account.Sources.Names(slices.Sorted(maps.Keys(of))))
-		}
-	})
+	now, t := c.St.SourcesNow(cp), s.World.Account.Sources
+	out := sourceSettings{cp.ID, now.Mode(), t.Names(now.Allowed), t.Names(now.Blocked), nil, nil}
+	if c.Fault.Is(wire.Unreadable) {
+		return s.one(c, "source_settings", out)
+	}
+	out.Bids = make([]sourceBid, len(now.Bids))
+	for i, b := range now.Bids {
+		out.Bids[i] = sourceBid{t.IDs[b.Source], jsontext.Amount(b.Bid)}
+	}
+	if of := c.St.Changes.Campaign(cp.ID).Optimized; len(of) > 0 {
+		out.Optimized = t.Names(slices.Sorted(maps.Keys(of)))
+	}
+	return s.one(c, "source_settings", out)
 }
 
-func writeOverrides(o *jsontext.Object, shape config.Shape, ids []string, bids []ledger.SourceBid) {
-	if shape.BidMap {
-		o.Begin("bid_overrides")
-		for _, b := range bids {
-			o.Money(ids[b.Source], b.Bid)
-		}
-		o.End()
-		return
-	}
-	o.List("bid_overrides", len(bids), func(i int) {
-		o.Begin("")
-		o.Str("source_id", ids[bids[i].Source])
-		o.Money("bid", bids[i].Bid)
-		o.End()
-	})
+// sourceSettings is the body of a read of sources. Bids that could not be read are null.
+type sourceSettings struct {
+	CampaignID string      `json:"campaign_id"`
+	Mode       string      `json:"mode"`
+	Allowed    []string    `json:"allowed_source_ids"`
+	Blocked    []string    `json:"blocked_source_ids"`
+	Bids       []sourceBid `json:"bid_overrides"`
+	Optimized  []string    `json:"optimized_source_ids,omitempty"`
+}
+
+type sourceBid struct {
+	SourceID string          `json:"source_id"`
+	Bid      jsontext.Amount `json:"bid"`
 }
 
 // sourcesOf finds the sources of a body by their IDs.
@@ -70,32 +65,35 @@ func (e edit) sourcesOf(b body) ([]int32, *problem) {
 	return list, nil
 }
 
-// sourceResult is what a change of sources did, or would do.
-type sourceResult struct {
-	changed, unchanged []string
-	late               []string // changed, and not enforced yet
+// sourceChange is what a change of sources did, or would do.
+type sourceChange struct {
+	CampaignID string   `json:"campaign_id"`
+	Mode       string   `json:"mode"`
+	DryRun     bool     `json:"dry_run"`
+	Changed    []string `json:"changed_source_ids"`
+	Unchanged  []string `json:"unchanged_source_ids"`
+	Late       []string `json:"not_enforced_source_ids,omitempty"` // changed, and not enforced yet
 }
 
-func (r *sourceResult) add(a *market.Account, src int32, changed bool) {
+func (r *sourceChange) add(a *market.Account, src int32, changed bool) {
 	id := a.Sources.IDs[src]
 	if !changed {
-		r.unchanged = append(r.unchanged, id)
+		r.Unchanged = append(r.Unchanged, id)
 		return
 	}
-	r.changed = append(r.changed, id)
+	r.Changed = append(r.Changed, id)
 	if a.Slow(src) {
-		r.late = append(r.late, id)
+		r.Late = append(r.Late, id)
 	}
 }
 
 // writeSources checks and makes a change of sources, and answers with its result.
 func (s *API) writeSources(c *Call, do func(e edit, cp *market.Campaign, list []int32,
-	r *sourceResult) *problem) wire.Reply {
+	r *sourceChange) *problem) wire.Reply {
 	id := c.path[1]
 	w := world.Write{Busy: []string{id}, Cost: map[string]int{world.SourceUpdate: len(c.body.texts("source_ids"))},
 		Trial: c.body.flag("dry_run", false)}
-	var r sourceResult
-	var mode string
+	r := sourceChange{CampaignID: id, DryRun: w.Trial, Changed: []string{}, Unchanged: []string{}}
 	p := s.edit(c, w, func(e edit) *problem {
 		cp, p := e.editableCampaign(id)
 		if p != nil {
@@ -106,22 +104,16 @@ func (s *API) writeSources(c *Call, do func(e edit, cp *market.Campaign, list []
 			return p
 		}
 		src := ledger.SourcesNow{AllowList: ledger.Or(e.Next.Campaign(id).AllowList, cp.AllowList)}
-		mode = src.Mode()
+		r.Mode = src.Mode()
 		return do(e, cp, list, &r)
 	})
 	if p != nil {
 		return s.Refuse(p)
 	}
-	return s.one(c, "source_change", func(o *jsontext.Object) {
-		o.Str("campaign_id", id)
-		o.Str("mode", mode)
-		o.Bool("dry_run", w.Trial)
-		o.Strings("changed_source_ids", r.changed)
-		o.Strings("unchanged_source_ids", r.unchanged)
-		if len(r.late) > 0 && !w.Trial {
-			o.Strings("not_enforced_source_ids", r.late)
-		}
-	})
+	if w.Trial {
+		r.Late = nil
+	}
+	return s.one(c, "source_change", r)
 }
 
 // changeSourceList answers POST /v1/campaigns/{campaign_id}/sources/ and block,
@@ -129,7 +121,7 @@ func (s *API) writeSources(c *Call, do func(e edit, cp *market.Campaign, list []
 func (s *API) changeSourceList(c *Call, verb string) wire.Reply {
 	on := verb == "block" || verb == "allow"
 	ofAllowList := verb == "allow" || verb == "disallow"
-	return s.writeSources(c, func(e edit, cp *market.Campaign, list []int32, r *sourceResult) *problem {
+	return s.writeSources(c, func(e edit, cp *market.Campaign, list []int32, r *sourceChange) *problem {
 		if ledger.Or(e.Next.Campaign(cp.ID).AllowList, cp.AllowList) != ofAllowList {
 			return conflict("Campaign %s has %s.", cp.ID, [...]string{"an allow list",
 				"a block list"}[jsontext.Btoi(ofAllowList)])
@@ -163,7 +155,7 @@ func (s *API) changeSourceList(c *Call, verb string) wire.Reply {
 // setSourceBids answers POST /v1/campaigns/{campaign_id}/sources/bids.
 func (s *API) setSourceBids(c *Call) wire.Reply {
 	hasBid, optimize := c.body.has("bid"), c.body.flag("optimize", false)
-	return s.writeSources(c, func(e edit, cp *market.Campaign, list []int32, r *sourceResult) *problem {
+	return s.writeSources(c, func(e edit, cp *market.Campaign, list []int32, r *sourceChange) *problem {
 		now := e.St.CampaignNow(cp)
 		bid := c.body.money("bid")
 		switch {

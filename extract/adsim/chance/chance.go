@@ -48,7 +48,7 @@ const (
 	AboutSettings
 	AboutAllowed
 	AboutBlocked
-	AboutNoise
+	_ // free: the numbers that follow decide what the seeds give
 	AboutImage
 	AboutIcon
 	AboutMade

@@ -11,7 +11,7 @@ import (
 	"spendsync/extract/adsim/chance"
 )
 
-// Config describes the simulated account and the form of its replies. The zero value of a
+// Config describes the simulated account. The zero value of a
 // field takes its default.
 type Config struct {
 	// Seed chooses the account. Default 1.
@@ -88,17 +88,6 @@ type Config struct {
 	Prepaid int64
 	// BalanceStatus forces "low" or "depleted". By default it follows from the spend.
 	BalanceStatus string
-	// Shape is the form of the advertiser API's bodies.
-	Shape Shape
-
-	// ZeroSpend is the form of creatives that were not delivered.
-	ZeroSpend ZeroSpend
-	// FloatNoise writes some total_spend as services do that compute in floats:
-	// 12.300000000000002, 1.23e+01. Rounded to six decimals they are exact.
-	FloatNoise bool
-	// EscapeUnicode writes all texts in ASCII, with \u escapes.
-	EscapeUnicode bool
-
 	// Prerender keeps every page of the report that was rendered, up to
 	// PrerenderBytes (1 GiB by default), so that asking again costs nothing.
 	Prerender      bool
@@ -140,7 +129,7 @@ func (cfg *Config) Next(more Config, i int) Config {
 	setDefault(&more.AdvertiserName, "Second Account "+n)
 	setDefault(&more.RateLimit, cfg.RateLimit)
 	setDefault(&more.Refresh, cfg.Refresh)
-	more.Shape, more.FetchTLS, more.FetchAddress = cfg.Shape, cfg.FetchTLS, cfg.FetchAddress
+	more.FetchTLS, more.FetchAddress = cfg.FetchTLS, cfg.FetchAddress
 	setDefault(&more.ReviewTakes, cfg.ReviewTakes)
 	setDefault(&more.PauseTakes, cfg.PauseTakes)
 	setDefault(&more.ChangeTakes, cfg.ChangeTakes)

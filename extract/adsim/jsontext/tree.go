@@ -19,7 +19,7 @@ type Node struct {
 func Leaf(raw string) *Node { return &Node{Raw: raw} }
 
 // TextNode is a JSON text.
-func TextNode(s string) *Node { return Leaf(string(AppendString(nil, s, false))) }
+func TextNode(s string) *Node { return Leaf(string(AppendString(nil, s))) }
 
 func IntNode(n int) *Node { return Leaf(strconv.Itoa(n)) }
 

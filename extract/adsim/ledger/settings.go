@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"spendsync/extract/adsim/jsontext"
+	"spendsync/extract/adsim/market"
 )
 
 // Settings is the advertiser API's view of a campaign, in exact text. Amounts are US dollars with
@@ -22,7 +23,7 @@ type Settings struct {
 	EndDate         string `json:"end_date"`
 	CreatedAt       string `json:"created_at"`
 
-	Audience Audience `json:"audience"`
+	Audience market.Audience `json:"audience"`
 
 	SourceMode string            `json:"source_targeting_mode"`
 	Allowed    []string          `json:"allowed_source_ids"`
@@ -33,19 +34,6 @@ type Settings struct {
 
 	// Hidden is [Hide] or [Unlist] where the campaign is not shown.
 	Hidden Action `json:"hidden"`
-}
-
-// Audience is who a campaign is shown to. Zero values are not set.
-type Audience struct {
-	Country              string   `json:"country"`
-	States               []string `json:"states"`
-	Platforms            []string `json:"platforms"`
-	SubscribedMoreThan   int      `json:"subscribed_more_than_minutes_ago"`
-	SubscribedLessThan   int      `json:"subscribed_less_than_minutes_ago"`
-	MinAge               int      `json:"min_age"`
-	MaxAge               int      `json:"max_age"`
-	Gender               string   `json:"gender"`
-	UnsupportedTargeting bool     `json:"unsupported_targeting"`
 }
 
 // CreativeSettings is what the advertiser API shows of a creative.
@@ -85,18 +73,12 @@ func (st *State) Settings(campaignID string) (Settings, error) {
 		StartDate:       jsontext.Instant(now.Start),
 		EndDate:         jsontext.Instant(now.End),
 		CreatedAt:       jsontext.Instant(c.CreatedAt),
-		Audience: Audience{
-			Country: now.Audience.Country, States: slices.Clone(now.Audience.States),
-			Platforms:          slices.Clone(now.Audience.Platforms),
-			SubscribedMoreThan: now.Audience.MoreThan, SubscribedLessThan: now.Audience.LessThan,
-			MinAge: now.Audience.MinAge, MaxAge: now.Audience.MaxAge,
-			Gender: now.Audience.Gender, UnsupportedTargeting: now.Audience.Unsupported,
-		},
-		SourceMode: src.Mode(),
-		Allowed:    t.Names(src.Allowed),
-		Blocked:    t.Names(src.Blocked),
-		Bids:       map[string]string{},
-		Hidden:     st.Changes.Campaign(c.ID).Hidden,
+		Audience:        now.Audience,
+		SourceMode:      src.Mode(),
+		Allowed:         t.Names(src.Allowed),
+		Blocked:         t.Names(src.Blocked),
+		Bids:            map[string]string{},
+		Hidden:          st.Changes.Campaign(c.ID).Hidden,
 	}
 	for _, b := range src.Bids {
 		out.Bids[t.IDs[b.Source]] = jsontext.Exact(b.Bid)

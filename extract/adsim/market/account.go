@@ -19,7 +19,6 @@ type Account struct {
 	index       int // among the accounts of the service
 	Seed        uint64
 	Zone        *time.Location
-	Ascii       bool
 	campaigns   int // how many are listed at the start
 	perCampaign int
 	RowsPerDay  int
@@ -60,7 +59,6 @@ func NewAccount(cfg config.Config, index int, zone *time.Location) *Account {
 		index:       index,
 		Seed:        chance.Mix(cfg.Seed),
 		Zone:        zone,
-		Ascii:       cfg.EscapeUnicode,
 		campaigns:   cfg.Campaigns,
 		perCampaign: cfg.CreativesPerCampaign,
 		RowsPerDay:  cfg.RowsPerDay,

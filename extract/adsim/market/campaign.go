@@ -41,12 +41,15 @@ type Campaign struct {
 
 // Audience is who a campaign is shown to; zero values are not set.
 type Audience struct {
-	Country            string
-	States, Platforms  []string
-	MoreThan, LessThan int
-	MinAge, MaxAge     int
-	Gender             string
-	Unsupported        bool
+	Country              string   `json:"country,omitempty"`
+	States               []string `json:"states,omitzero"`
+	Platforms            []string `json:"platforms,omitzero"`
+	SubscribedMoreThan   int      `json:"subscribed_more_than_minutes_ago,omitempty"`
+	SubscribedLessThan   int      `json:"subscribed_less_than_minutes_ago,omitempty"`
+	MinAge               int      `json:"min_age,omitempty"`
+	MaxAge               int      `json:"max_age,omitempty"`
+	Gender               string   `json:"gender,omitempty"`
+	UnsupportedTargeting bool     `json:"unsupported_targeting,omitempty"`
 }
 
 func (a *Account) buildCampaign(s *slot, life int) *Campaign {
@@ -95,8 +98,8 @@ func (a *Account) buildCampaign(s *slot, life int) *Campaign {
 	if key%3 > 0 {
 		c.Overrides = uint64(max(64, len(a.Sources.IDs)/40))
 	}
-	c.IDJSON = jsontext.AppendString(nil, c.ID, a.Ascii)
-	c.NameJSON = jsontext.AppendString(nil, c.Name, a.Ascii)
+	c.IDJSON = jsontext.AppendString(nil, c.ID)
+	c.NameJSON = jsontext.AppendString(nil, c.Name)
 	n := chance.Between(chance.Hash(key, chance.AboutCreative), (a.perCampaign+1)/2, a.perCampaign+a.perCampaign/2)
 	for i := range max(1, n) {
 		c.Creatives = append(c.Creatives, a.buildCreative(c, i, s.period))
@@ -129,21 +132,21 @@ func buildAudience(h uint64) Audience {
 	}
 	switch h >> 8 % 8 {
 	case 0:
-		au.LessThan = 10080
+		au.SubscribedLessThan = 10080
 	case 1:
-		au.MoreThan = 43200
+		au.SubscribedMoreThan = 43200
 	case 2:
 		au.MinAge, au.MaxAge = 25, 64
 	case 3:
 		au.Gender = "F"
 	}
-	au.Unsupported = h>>16%9 == 0
+	au.UnsupportedTargeting = h>>16%9 == 0
 	return au
 }
 
 // MinBid is the lowest bid that the audience allows.
 func (a *Audience) MinBid() int64 {
-	if a.MinAge > 0 || a.MaxAge > 0 || a.Gender != "" || a.LessThan > 0 && a.LessThan <= 10080 {
+	if a.MinAge > 0 || a.MaxAge > 0 || a.Gender != "" || a.SubscribedLessThan > 0 && a.SubscribedLessThan <= 10080 {
 		return 300_000
 	}
 	return LowestBid
@@ -293,11 +296,11 @@ func (a *Audience) Reach() uint64 {
 		r = r * sum / 100
 	}
 	const minutes = 5_256_000
-	if a.MoreThan > 0 {
-		r = r * uint64(minutes-a.MoreThan+minutes/50) / (minutes + minutes/50)
+	if a.SubscribedMoreThan > 0 {
+		r = r * uint64(minutes-a.SubscribedMoreThan+minutes/50) / (minutes + minutes/50)
 	}
-	if a.LessThan > 0 {
-		r = r * uint64(a.LessThan+minutes/50) / (minutes + minutes/50)
+	if a.SubscribedLessThan > 0 {
+		r = r * uint64(a.SubscribedLessThan+minutes/50) / (minutes + minutes/50)
 	}
 	if a.MinAge > 0 || a.MaxAge > 0 {
 		oldest := 120

@@ -84,9 +84,9 @@ func (a *Account) buildCreative(c *Campaign, i, period int) *Creative {
 	if h>>41%4 == 0 {
 		cr.Button2 = "Not now, thanks ✕"
 	}
-	cr.IDJSON = jsontext.AppendString(nil, cr.ID, a.Ascii)
-	cr.TitleJSON = jsontext.AppendString(nil, cr.Title, a.Ascii)
-	cr.MessageJSON = jsontext.AppendString(nil, cr.Message, a.Ascii)
+	cr.IDJSON = jsontext.AppendString(nil, cr.ID)
+	cr.TitleJSON = jsontext.AppendString(nil, cr.Title)
+	cr.MessageJSON = jsontext.AppendString(nil, cr.Message)
 	cr.IconJSON = ImageURL(cr.IconID)
 	cr.ImageJSON = ImageURL(cr.ImageID)
 	return cr
@@ -97,7 +97,7 @@ func ImageURL(id string) []byte {
 	if id == "" {
 		return []byte("null")
 	}
-	return jsontext.AppendString(nil, "https://img.example/"+id+".png", false)
+	return jsontext.AppendString(nil, "https://img.example/"+id+".png")
 }
 
 // ExistsOn reports whether the report has the creative on a day, delivered or not.

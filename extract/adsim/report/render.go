@@ -1,12 +1,9 @@
 package report
 
 import (
-	"slices"
 	"strconv"
 
-	"spendsync/extract/adsim/chance"
 	"spendsync/extract/adsim/clock"
-	"spendsync/extract/adsim/config"
 	"spendsync/extract/adsim/jsontext"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/market"
@@ -70,8 +67,6 @@ type rowWriter struct {
 	st      *ledger.State
 	sources *market.Sources
 	today   clock.Day
-	noise   bool
-	zero    config.ZeroSpend
 
 	// What the leading columns of the row before looked like.
 	prefix         []byte
@@ -83,7 +78,7 @@ type rowWriter struct {
 
 func newRowWriter(columns []column, st *ledger.State) *rowWriter {
 	w := &rowWriter{columns: columns, st: st, sources: st.Account.Sources, today: st.Today,
-		noise: st.Cfg.FloatNoise, zero: st.Cfg.ZeroSpend, dates: map[clock.Day][]byte{}}
+		dates: map[clock.Day][]byte{}}
 	for _, c := range columns {
 		w.keys = append(w.keys, []byte(`,"`+columnNames[c]+`":`))
 	}
@@ -96,35 +91,20 @@ func newRowWriter(columns []column, st *ledger.State) *rowWriter {
 // appendRow appends one row. The first comma becomes the brace.
 func (w *rowWriter) appendRow(dst []byte, r *ledger.Row) []byte {
 	start := len(dst)
-	if r.Source == ledger.NoSource && w.zero >= config.ZeroSpendNoSource {
-		for i, c := range w.columns {
-			if r.Creative != nil &&
-				(c == colSourceID || c == colDate && w.zero == config.ZeroSpendBare && w.asksSource()) {
-				continue
-			}
-			dst = w.appendColumn(append(dst, w.keys[i]...), c, r)
+	if r.Day != w.prefixDay || r.Creative != w.prefixCreative || r.Campaign != w.prefixCampaign || w.prefix == nil {
+		w.prefix = w.prefix[:0]
+		for i, c := range w.columns[:w.fixed] {
+			w.prefix = w.appendColumn(append(w.prefix, w.keys[i]...), c, r)
 		}
-	} else {
-		if r.Day != w.prefixDay || r.Creative != w.prefixCreative || r.Campaign != w.prefixCampaign || w.prefix == nil {
-			w.prefix = w.prefix[:0]
-			for i, c := range w.columns[:w.fixed] {
-				w.prefix = w.appendColumn(append(w.prefix, w.keys[i]...), c, r)
-			}
-			w.prefixDay, w.prefixCreative, w.prefixCampaign = r.Day, r.Creative, r.Campaign
-		}
-		dst = append(dst, w.prefix...)
-		for i := w.fixed; i < len(w.columns); i++ {
-			dst = w.appendColumn(append(dst, w.keys[i]...), w.columns[i], r)
-		}
+		w.prefixDay, w.prefixCreative, w.prefixCampaign = r.Day, r.Creative, r.Campaign
 	}
-	if len(dst) == start {
-		return append(dst, '{', '}')
+	dst = append(dst, w.prefix...)
+	for i := w.fixed; i < len(w.columns); i++ {
+		dst = w.appendColumn(append(dst, w.keys[i]...), w.columns[i], r)
 	}
 	dst[start] = '{'
 	return append(dst, '}')
 }
-
-func (w *rowWriter) asksSource() bool { return slices.Contains(w.columns, colSourceID) }
 
 // appendColumn appends the value of one column.
 func (w *rowWriter) appendColumn(dst []byte, c column, r *ledger.Row) []byte {
@@ -135,7 +115,7 @@ func (w *rowWriter) appendColumn(dst []byte, c column, r *ledger.Row) []byte {
 	case colDate:
 		d := w.dates[r.Day]
 		if d == nil {
-			d = jsontext.AppendString(nil, r.Day.String(), false)
+			d = jsontext.AppendString(nil, r.Day.String())
 			w.dates[r.Day] = d
 		}
 		return append(dst, d...)
@@ -158,17 +138,11 @@ func (w *rowWriter) appendColumn(dst []byte, c column, r *ledger.Row) []byte {
 		dst = append(dst, r.Creative.Status(w.today)...)
 		return append(dst, '"')
 	case colSourceID:
-		switch {
-		case r.Source != ledger.NoSource:
+		if r.Source != ledger.NoSource {
 			return append(dst, w.sources.Quoted[r.Source]...)
-		case w.zero == config.ZeroSpendEmptySource:
-			return append(dst, '"', '"')
 		}
 		return append(dst, "null"...)
 	case colTotalSpend:
-		if w.noise {
-			return jsontext.AppendNoisy(dst, r.Spend, w.noiseOf(r))
-		}
 		return jsontext.AppendMillionths(dst, r.Spend)
 	case colClicks:
 		return strconv.AppendInt(dst, r.Clicks, 10)
@@ -186,37 +160,24 @@ func (w *rowWriter) appendColumn(dst []byte, c column, r *ledger.Row) []byte {
 	return append(dst, "null"...)
 }
 
-// noiseOf returns the seed for the digits after the sixth, from the row's identity.
-func (w *rowWriter) noiseOf(r *ledger.Row) uint64 {
-	key := uint64(r.Day)
-	if r.Campaign != nil {
-		key ^= r.Campaign.Key
-	}
-	if r.Creative != nil {
-		key ^= r.Creative.Key
-	}
-	return chance.Hash(key, chance.AboutNoise, uint64(uint32(r.Source)))
-}
-
 // appendFollowed appends the current name, text or status of a campaign that was changed through
 // the API.
 func (w *rowWriter) appendFollowed(dst []byte, c column, r *ledger.Row) []byte {
-	ascii := w.st.Account.Ascii
 	if c == colCampaignName {
-		return jsontext.AppendString(dst, ledger.Or(w.st.Changes.Campaign(r.Campaign.ID).Name, r.Campaign.Name), ascii)
+		return jsontext.AppendString(dst, ledger.Or(w.st.Changes.Campaign(r.Campaign.ID).Name, r.Campaign.Name))
 	}
 	now := w.st.CreativeNow(r.Creative)
 	switch c {
 	case colCreativeTitle:
-		return jsontext.AppendString(dst, now.Title, ascii)
+		return jsontext.AppendString(dst, now.Title)
 	case colCreativeMessage:
-		return jsontext.AppendString(dst, now.Message, ascii)
+		return jsontext.AppendString(dst, now.Message)
 	case colCreativeImageURL:
 		return append(dst, market.ImageURL(now.ImageID)...)
 	case colCreativeIconURL:
 		return append(dst, market.ImageURL(now.IconID)...)
 	}
-	return jsontext.AppendString(dst, now.Status, ascii)
+	return jsontext.AppendString(dst, now.Status)
 }
 
 // appendHurtRow appends a row that a fault has changed.
@@ -236,7 +197,7 @@ func (w *rowWriter) appendHurtRow(dst []byte, r *ledger.Row, f *wire.Fault) []by
 			if date == "" {
 				date = (r.Day - 1).String()
 			}
-			dst = jsontext.AppendString(dst, date, false)
+			dst = jsontext.AppendString(dst, date)
 		default:
 			dst = w.appendColumn(dst, c, r)
 		}

@@ -138,10 +138,10 @@ func toolResult(s *advertiser.API, c *advertiser.Call, rep wire.Reply) *mcp.Call
 			`,"retry_after_seconds":` + wait + `}`)
 	}
 	if text := c.Key.Warning(c.St.Now); text != "" {
-		members["key_expiry_warning"] = jsontext.AppendString(nil, text, false)
+		members["key_expiry_warning"] = jsontext.AppendString(nil, text)
 	}
 	if notice := accountNotice(c.St, s.World); notice != "" {
-		members["account_notice"] = jsontext.AppendString(nil, notice, false)
+		members["account_notice"] = jsontext.AppendString(nil, notice)
 	}
 	text := jsontext.Marshal(members)
 	return &mcp.CallToolResult{IsError: failed, Content: []mcp.Content{&mcp.TextContent{Text: string(text)}},

@@ -305,6 +305,8 @@ var sourceQuirks = []Quirk{
 			}
 			return body
 		})},
+	{Name: "bids-map", Doc: `bid_overrides is an object: {"S1":0.25}`,
+		change: in(ofSources, "bid_overrides", value(func(v *node) *node { return byKey(v, "source_id", "bid") }))},
 	{Name: "bids-null", Doc: "bid_overrides is null: the bids could not be read",
 		change: in(ofSources, "bid_overrides", put("null"))},
 	{Name: "bids-missing", Doc: "source settings have no key bid_overrides", change: in(ofSources, "bid_overrides",
@@ -356,6 +358,8 @@ var accountQuirks = []Quirk{
 	{Name: "me-scope-missing", Doc: "the key's info does not say whether the key can make changes",
 		change: in(ofMe, "scope can_make_changes", drop)},
 	{Name: "limits-unreadable", Doc: `the limits say nothing: {"ok":true}`, change: edit(ofLimits, unreadable)},
+	{Name: "limits-map", Doc: `the limits are an object: {"limits":{"campaign_create":{"used":0,..}}}`,
+		change: in(ofLimits, "limits", value(func(v *node) *node { return byKey(v, "kind", "") }))},
 	{Name: "limits-flat", Doc: `the limits are flat: {"campaign_create_used":0,"campaign_create_limit":20}`,
 		change: edit(ofLimits, func(e *node) {
 			flat := object()
@@ -420,6 +424,21 @@ var accountQuirks = []Quirk{
 				http.Header.Del(rep.Header, name)
 			}
 		}},
+}
+
+// byKey turns a list of objects into an object. The members are named by key; they are the rest of each object or,
+// if member is set, that member of it.
+func byKey(objects *node, key, member string) *node {
+	all := object()
+	for _, o := range objects.Values {
+		name := o.Get(key).Text()
+		o.Drop(key)
+		if member != "" {
+			o = o.Get(member)
+		}
+		all.Set(name, o)
+	}
+	return all
 }
 
 // ownIDs changes each campaign and creative that is named by id; long is the other name of the key.

@@ -21,8 +21,8 @@ import (
 // kind do it in spite of their descriptions. A quirk holds for every request once it is set, unlike a
 // [wire.Fault], which strikes some.
 //
-// Quirks change replies after the service has made them, so they combine with each other, with any
-// [config.Shape] and with faults. openapi.json does not follow them.
+// Quirks change replies after the service has made them, so they combine with each other and with faults. MCP,
+// the replies to writes and openapi.json do not follow them.
 type Quirk struct {
 	Name string
 	Doc  string // one line

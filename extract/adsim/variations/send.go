@@ -10,9 +10,9 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode/utf16"
 
 	"spendsync/extract/adsim/chance"
-	"spendsync/extract/adsim/jsontext"
 	"spendsync/extract/adsim/report"
 	"spendsync/extract/adsim/wire"
 )
@@ -199,15 +199,11 @@ var wireQuirks = []Quirk{
 // escapeUnicode writes everything beyond ASCII with escapes.
 func escapeUnicode(body []byte) []byte {
 	out := make([]byte, 0, len(body))
-	for _, r := range string(body) {
-		switch {
-		case r < 0x80:
-			out = append(out, byte(r))
-		case r > 0xFFFF:
-			r -= 0x10000
-			out = jsontext.AppendUnit(jsontext.AppendUnit(out, uint16(0xD800+(r>>10))), uint16(0xDC00+(r&0x3FF)))
-		default:
-			out = jsontext.AppendUnit(out, uint16(r))
+	for _, unit := range utf16.Encode([]rune(string(body))) {
+		if unit < 0x80 {
+			out = append(out, byte(unit))
+		} else {
+			out = fmt.Appendf(out, `\u%04x`, unit)
 		}
 	}
 	return out

@@ -371,7 +371,7 @@ func (f *Fault) extra(name string) (key, value string) {
 // AppendMember appends a key with the fault's value.
 func (f *Fault) AppendMember(dst []byte, name string) []byte {
 	key, value := f.extra(name)
-	dst = append(jsontext.AppendString(append(dst, ','), key, false), ':')
+	dst = append(jsontext.AppendString(append(dst, ','), key), ':')
 	return append(dst, value...)
 }
 
@@ -391,25 +391,16 @@ func (f *Fault) Entries(w Window, n int) (places []int, claimed int) {
 	return HurtRows(f, places, func(*int) {}), claimed
 }
 
-// Member appends an object of the advertiser API, hurt by the fault if it is hit.
-func Member(o *jsontext.Object, f *Fault, hit bool, members func(o *jsontext.Object)) {
-	start := len(o.Dst)
-	o.Begin("")
-	members(o)
-	o.End()
-	if hit {
-		o.Dst = f.hurtBody(o.Dst[:start], o.Dst[start:])
-	}
-}
-
-// hurtBody appends an object with its member Column changed.
-func (f *Fault) hurtBody(dst, body []byte) []byte {
-	n, ok := jsontext.ParseTree(body)
+// Entry returns an object of the advertiser API, with its member Column changed if the fault hits it.
+func (f *Fault) Entry(v any, hit bool) *jsontext.Node {
+	n, ok := jsontext.ParseTree(jsontext.Marshal(v))
 	if !ok {
-		return append(dst, body...)
+		panic("an entry of the advertiser API is an object")
 	}
-	f.hurt(n, f.Column)
-	return n.Append(dst)
+	if hit {
+		f.hurt(n, f.Column)
+	}
+	return n
 }
 
 // hurt changes a member of an object; with a dot in the column it is a member of a member.
@@ -435,12 +426,10 @@ func (f *Fault) hurt(n *jsontext.Node, column string) {
 	}
 }
 
-// HurtTop returns a body with the part Column outside the entries changed, or with an additional
-// part.
-func (f *Fault) HurtTop(body []byte) []byte {
-	n, ok := jsontext.ParseTree(body)
-	if !f.Is(Top) || !ok || n.Kind != '{' {
-		return body
+// HurtTop changes the part Column of a body outside the entries, or adds it.
+func (f *Fault) HurtTop(n *jsontext.Node) {
+	if !f.Is(Top) || n.Kind != '{' {
+		return
 	}
 	in := *f
 	in.Kind = ExtraKey
@@ -448,5 +437,4 @@ func (f *Fault) HurtTop(body []byte) []byte {
 		in.Kind = WrongType
 	}
 	in.hurt(n, f.Column)
-	return n.Append(nil)
 }

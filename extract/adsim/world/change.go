@@ -201,7 +201,7 @@ func (e *Editor) NewCampaign() (*market.Campaign, *ledger.CampaignChanges) {
 		Created:   market.Never, // by itself it blocks nothing
 		Archived:  market.Never,
 	}
-	cp.IDJSON = jsontext.AppendString(nil, cp.ID, e.Account.Ascii)
+	cp.IDJSON = jsontext.AppendString(nil, cp.ID)
 	cp.Weight = 20 + chance.Below(chance.Mix(cp.Key+3), 30)
 	cp.ClickRate = 200 + chance.Below(chance.Mix(cp.Key+4), 1500)
 	cp.ConvertRate = 650 + chance.Below(chance.Mix(cp.Key+5), 4600)
@@ -373,7 +373,7 @@ func (e *Editor) NewCreative(cp *market.Campaign) (*market.Creative, *ledger.Cre
 	cr := &market.Creative{
 		Campaign:  cp,
 		ID:        id,
-		IDJSON:    jsontext.AppendString(nil, id, e.Account.Ascii),
+		IDJSON:    jsontext.AppendString(nil, id),
 		Key:       key,
 		CreatedAt: e.St.Now.Truncate(time.Second),
 		Archived:  market.Never,

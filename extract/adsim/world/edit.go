@@ -132,23 +132,18 @@ func (b busy) mark(now time.Time, takes time.Duration, names []string) {
 
 // Image is one that was uploaded.
 type Image struct {
-	ID, Kind, ContentType string
-	Width, Height, Size   int
+	ID          string `json:"id,omitempty"`
+	Kind        string `json:"kind"`
+	ContentType string `json:"content_type"`
+	Width       int    `json:"width"`
+	Height      int    `json:"height"`
+	Size        int    `json:"size_bytes"`
 }
 
 func (s *World) addImage(up *Image) {
 	s.uploads++
 	up.ID = jsontext.Hex24(chance.Hash(s.Account.Seed, chance.AboutUpload, uint64(s.uploads)))
 	s.images[up.ID] = up
-}
-
-// imageEntry is an image in the journal.
-type imageEntry struct {
-	Kind        string `json:"kind"`
-	ContentType string `json:"content_type"`
-	Width       int    `json:"width"`
-	Height      int    `json:"height"`
-	Size        int    `json:"size"`
 }
 
 // The kinds of images.
@@ -168,8 +163,7 @@ func (s *World) KeepImage(up *Image) (ledger.State, error) {
 	}
 	s.budgets = s.budgets.with(now, cost)
 	s.addImage(up)
-	s.Record(Entry{Op: "image", At: now, What: What(imageEntry{up.Kind, up.ContentType, up.Width, up.Height,
-		up.Size})})
+	s.Record(Entry{Op: "image", At: now, What: What(up)})
 	return s.stateLocked(now), nil
 }
 

@@ -152,7 +152,7 @@ func (in *fields) audience(name string, base market.Audience, into **market.Audi
 			return errors.New("expected true or false")
 		}
 		au := ledger.Or(*into, base)
-		au.Unsupported = *flag
+		au.UnsupportedTargeting = *flag
 		*into = &au
 		return nil
 	})
@@ -178,8 +178,8 @@ func parseAudience(raw json.RawMessage) (market.Audience, error) {
 	}
 	au := market.Audience{
 		Country: ledger.Or(in.Country, ""), States: in.States, Platforms: in.Platforms,
-		MoreThan: ledger.Or(in.MoreThan,
-			0), LessThan: ledger.Or(in.LessThan, 0), MinAge: ledger.Or(in.MinAge, 0), MaxAge: ledger.Or(in.MaxAge, 0),
+		SubscribedMoreThan: ledger.Or(in.MoreThan,
+			0), SubscribedLessThan: ledger.Or(in.LessThan, 0), MinAge: ledger.Or(in.MinAge, 0), MaxAge: ledger.Or(in.MaxAge, 0),
 		Gender: ledger.Or(in.Gender, ""),
 	}
 	const minutes = 5_256_000

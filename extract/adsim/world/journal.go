@@ -215,12 +215,11 @@ func (s *World) Redo(line *Entry) (known bool, err error) {
 	case "freeze", "thaw":
 		s.FreezeRestatements(line.Op == "freeze")
 	case "image":
-		err = RedoWhat(line, func(in imageEntry) error {
+		err = RedoWhat(line, func(up Image) error {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.budgets = s.budgets.with(line.At, map[string]int{ImageUpload: 1})
-			s.addImage(&Image{Kind: in.Kind, ContentType: in.ContentType, Width: in.Width, Height: in.Height,
-				Size: in.Size})
+			s.addImage(&up)
 			return nil
 		})
 	default:
