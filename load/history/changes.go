@@ -49,7 +49,7 @@ func (c *Changes) updated(row int, is, was *schema.Spend) {
 	c.was.Append(&stored)
 }
 
-// deleted notes a stored row that is gone.
+// deleted records a stored row that the new day lacks.
 func (c *Changes) deleted(was *schema.Spend) {
 	c.list = append(c.list, dayChange{is: noRow, was: uint32(c.was.Len())})
 	c.was.Append(was)
@@ -122,8 +122,8 @@ func CompareChanges(a, b schema.SpendChange) int {
 	return cmp.Or(CompareKeys(&ka, &kb), cmp.Compare(a.SeenAt, b.SeenAt))
 }
 
-// ReadTime says when and by which run a day was read, and whether the day as
-// stored had been read after it was over.
+// ReadTime returns when and by which run a day was read, and reports whether the stored day had been read after it was
+// over.
 type ReadTime struct {
 	At      schema.Instant
 	RunID   string

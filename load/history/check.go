@@ -10,11 +10,9 @@ import (
 	"spendsync/schema"
 )
 
-// Check verifies that a history holds together. Every key's versions are
-// numbered from 1 without a gap, their times join without overlap, and the
-// newest alone is current and open. What a version says of the one before it is
-// so, and the memory speaks only of what is there. The error, an [ErrDamaged],
-// names the first key that is not so.
+// Check verifies that a history holds together. Every key's versions are numbered from 1 without a gap, their times
+// join without overlap, and the newest alone is current and open. Each version describes its predecessor correctly,
+// and the confirmations name only existing keys. The error, an [ErrDamaged], names the first key that breaks a rule.
 func Check[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R]) error {
 	known := map[string]bool{}
 	_, err := checkedEntities[R, P](t, identityOf(t), h, known)
@@ -24,8 +22,8 @@ func Check[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R]) error {
 	return nil
 }
 
-// checkedEntities are the entities of versions that hold together, in order. Those keys of
-// theirs that are remembered are noted as known.
+// checkedEntities returns the entities of consistent versions, in order. It adds those of their keys that the
+// confirmations list to known.
 func checkedEntities[R any, P Versioned[R]](t schema.TableOf[R], id identity[R], h Versions[R],
 	known map[string]bool) ([]*entity[R], error) {
 	entities, err := entitiesOf(id, h.Rows)
@@ -64,7 +62,7 @@ func entitiesOf[R any](id identity[R], rows []R) ([]*entity[R], error) {
 		th := &entity[R]{key: id.parts(&rows[from]), stored: rows[from:i:i], current: &rows[i-1]}
 		th.text = keyText(th.key)
 		if n := len(entities); n > 0 && slices.Compare(entities[n-1].key, th.key) > 0 {
-			return nil, fmt.Errorf("%q: it lies after %q", th.text, entities[n-1].text)
+			return nil, fmt.Errorf("%q is stored after %q", th.text, entities[n-1].text)
 		}
 		entities, from = append(entities, th), i
 	}
@@ -84,23 +82,22 @@ func checkEntity[R any, P Versioned[R]](t schema.TableOf[R], fields columns, th 
 	for _, name := range th.never {
 		i := fields.index(name)
 		if i < 0 {
-			return fmt.Errorf("%q has never been read, and is not a column that could be", name)
+			return fmt.Errorf("%q is listed as never read, and is not a tracked column", name)
 		}
 		if !t.ColumnEqual(th.current, new(R), fields[i]) {
-			return fmt.Errorf("%s has never been read, and has a value", name)
+			return fmt.Errorf("%s is listed as never read, and has a value", name)
 		}
 	}
 	return checkRemembered(th, before, observed)
 }
 
-// checkRemembered checks what is remembered of an entity against its current
-// version's frame.
+// checkRemembered checks an entity's confirmations against its current version's frame.
 func checkRemembered[R any](th *entity[R], f *schema.Frame, observed schema.Instant) error {
 	switch {
 	case f.ValidFrom > observed:
-		return fmt.Errorf("it was seen at %s, but the last observation was at %s", f.ValidFrom, observed)
+		return fmt.Errorf("it was seen at %s, after the last observation at %s", f.ValidFrom, observed)
 	case th.confirmed < f.LastConfirmedAt || th.confirmed > observed:
-		return fmt.Errorf("it is remembered to be confirmed at %s, its row says %s and the last observation was at %s",
+		return fmt.Errorf("its recorded confirmation is %s, that of its row %s, and the last observation %s",
 			th.confirmed, f.LastConfirmedAt, observed)
 	case (f.ReadState == schema.ReadPartial) != (len(th.never) > 0):
 		return fmt.Errorf("its read state is %s, with %d columns that have never been read", f.ReadState, len(th.never))
@@ -117,23 +114,23 @@ func checkVersion(before, f *schema.Frame, no int64, newest bool) error {
 	case f.VersionNo != no:
 		return fmt.Errorf("its number is %d", f.VersionNo)
 	case f.ValidFrom >= f.ValidTo:
-		return fmt.Errorf("it holds from %s to %s", f.ValidFrom, f.ValidTo)
+		return fmt.Errorf("it is valid from %s to %s", f.ValidFrom, f.ValidTo)
 	case f.IsCurrent != newest || (f.ValidTo == schema.Forever) != newest:
 		return fmt.Errorf("it ends at %s, is_current %t", f.ValidTo, f.IsCurrent)
 	case f.LastConfirmedAt >= f.ValidTo:
 		return fmt.Errorf("it was confirmed at %s, after its end at %s", f.LastConfirmedAt, f.ValidTo)
 	case before != nil && f.ValidFrom != before.ValidTo:
-		return fmt.Errorf("it begins at %s, and the one before ends at %s", f.ValidFrom, before.ValidTo)
+		return fmt.Errorf("it starts at %s, and the previous version ends at %s", f.ValidFrom, before.ValidTo)
 	case before != nil && f.ChangedAfter != schema.Some(before.LastConfirmedAt):
-		return fmt.Errorf("it changed after %v, and the one before was last confirmed at %s", f.ChangedAfter,
+		return fmt.Errorf("it changed after %v, and the previous version was last confirmed at %s", f.ChangedAfter,
 			before.LastConfirmedAt)
 	case before == nil && f.ChangedAfter.Valid:
-		return errors.New("it changed after something, and there is nothing before it")
+		return errors.New("changed_after is set, and there is no previous version")
 	}
 	return checkKind(before, f)
 }
 
-// checkKind checks that the kind of change fits what was before.
+// checkKind checks that the kind of change fits the previous version.
 func checkKind(before, f *schema.Frame) error {
 	var ok bool
 	switch f.ChangeType {
@@ -149,7 +146,7 @@ func checkKind(before, f *schema.Frame) error {
 		ok = before != nil && before.IsDeleted
 	}
 	if !ok || f.IsDeleted != (f.ChangeType == schema.Deleted) {
-		return fmt.Errorf("change type %q, is_deleted %t, changed columns %q do not fit what was before", f.ChangeType,
+		return fmt.Errorf("change type %q, is_deleted %t, changed columns %q do not fit the previous version", f.ChangeType,
 			f.IsDeleted, f.ChangedColumns.V)
 	}
 	switch f.ReadState {
@@ -167,17 +164,17 @@ func checkKind(before, f *schema.Frame) error {
 func (m Confirmations) checkKeys(known map[string]bool) error {
 	for key := range m.Exceptions {
 		if !known[key] {
-			return fmt.Errorf("%q: a confirmation is remembered of it, but it has no row: %w", key, durable.ErrDamaged)
+			return fmt.Errorf("%q: the manifest lists a confirmation, but there is no row: %w", key, durable.ErrDamaged)
 		}
 	}
 	for key := range m.Missed {
 		if !known[key] {
-			return fmt.Errorf("%q: absences are remembered of it, but it has no row: %w", key, durable.ErrDamaged)
+			return fmt.Errorf("%q: the manifest lists absences, but there is no row: %w", key, durable.ErrDamaged)
 		}
 	}
 	for key := range m.Never {
 		if !known[key] {
-			return fmt.Errorf("%q: unread columns are remembered of it, but it has no row: %w", key, durable.ErrDamaged)
+			return fmt.Errorf("%q: the manifest lists unread columns, but there is no row: %w", key, durable.ErrDamaged)
 		}
 	}
 	return nil

@@ -50,8 +50,7 @@ func (d *Day) Rows() *schema.SpendRows { return d.rows }
 // Sums are the exact totals of the rows.
 func (d *Day) Sums() Sums { return d.sums }
 
-// Hash is the SHA-256 of what the service says in the rows: equal hashes mean an
-// unchanged day.
+// Hash is the SHA-256 of the service's values in the rows: equal hashes mean an unchanged day.
 func (d *Day) Hash() string { return d.hash }
 
 // sortDay puts the rows of one day into key order and refuses a key that occurs
@@ -87,8 +86,8 @@ func CompareKeys(a, b *schema.Spend) int {
 	return cmp.Compare(a.SourceID, b.SourceID)
 }
 
-// hashDay is the SHA-256 of what the service says in the rows of a day, in key
-// order: equal hashes mean an unchanged day.
+// hashDay returns the SHA-256 of the service's values in the rows of a day, in key order: equal hashes mean an
+// unchanged day.
 func hashDay(rows *schema.SpendRows) string {
 	h := sha256.New()
 	b := make([]byte, 0, hashedAtOnce+1000)
@@ -116,10 +115,9 @@ type Sums struct {
 	Conversions schema.Null[int64] `json:"conversions"`
 }
 
-// sumDay adds up the rows of a day, exactly. Unknown values are left out, as
-// SQL's sum does; where no row has a value, the sum is unknown too. Amounts are refused
-// with [schema.ErrRange] where those of some rows, such as a campaign's, could add up to
-// more than DECIMAL(18,6) holds.
+// sumDay adds up the rows of a day, exactly. Unknown values are left out, as SQL's sum does; if no row has a value,
+// the sum is unknown too. Amounts are refused with [schema.ErrRange] if a subset of the rows, for example a campaign,
+// could add up to more than DECIMAL(18,6) holds.
 func sumDay(rows *schema.SpendRows) (Sums, error) {
 	s := Sums{Rows: int64(rows.Len())}
 	var unsigned schema.Money

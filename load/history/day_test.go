@@ -11,7 +11,7 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// TestDay_Hash is that of what the service says in all rows, in their order, however many they are.
+// TestDay_Hash: the hash covers the service's values in all rows, in their order, however many they are.
 func TestDay_Hash(t *testing.T) {
 	for _, n := range []int{0, 1, 2000} {
 		rows := schematest.SpendOfSources(day, n)

@@ -12,8 +12,7 @@ type Diff struct{ Inserted, Updated, Deleted int64 }
 
 // Merged is what a day as read differs by from the day as stored.
 type Merged struct {
-	// Changes are the restatements: where the day was over when it was last read, every
-	// difference in the numbers is one.
+	// Changes are the restatements. If the day was over at its last read, every difference in the numbers is one.
 	Changes *Changes
 	Diff    Diff
 	// Stale have the keys of the stored rows that are no longer right: that are updated
@@ -25,10 +24,9 @@ type Merged struct {
 // few: to delete and insert that many rows costs less than to replace all of them.
 const fewStale = 8
 
-// Merge compares the day as read with the day as stored, whose rows come in key order.
-// The rows as read become those to store: rows whose values are the same stay as they
-// were, with the run that wrote them, and others keep the time they were first seen.
-// After an error they are neither.
+// Merge compares the day as read with the day as stored, whose rows come in key order. The rows as read are updated to
+// the rows to store: an unchanged row keeps its stamps and the run that wrote it, and a changed one keeps the time it
+// was first seen. After an error the rows must not be used.
 func (d *Day) Merge(stored iter.Seq2[[]schema.Spend, error], by ReadTime) (Merged, error) {
 	read := d.rows
 	m := merger{Merged: Merged{Stale: []schema.Spend{}}, read: read, stamps: read.Restamp()}
@@ -66,17 +64,17 @@ type merger struct {
 	next   int          // row as read that is to be compared
 	is     schema.Spend // that row
 	met    int          // rows as stored
-	run    string       // the run of the last row that stays as it was
+	run    string       // the run of the last unchanged row
 }
 
-// turn goes on to a row as read.
+// turn advances to a row as read.
 func (m *merger) turn(i int) {
 	if m.next = i; i < m.read.Len() {
 		m.read.Row(i, &m.is)
 	}
 }
 
-// take takes in the next row as stored, which is only lent.
+// take processes the next stored row. The row is valid only during the call.
 func (m *merger) take(was *schema.Spend) {
 	m.met++
 	for m.next < m.read.Len() && CompareKeys(was, &m.is) > 0 {
@@ -110,7 +108,7 @@ func (m *merger) take(was *schema.Spend) {
 	m.turn(m.next + 1)
 }
 
-// inserted takes in the row as read, which is not stored.
+// inserted processes a row as read that is not stored.
 func (m *merger) inserted() {
 	m.Diff.Inserted++
 	if m.Changes != nil {

@@ -150,8 +150,7 @@ func spentIn(rows []schema.Spend, source string) schema.Null[schema.Money] {
 	return schema.Null[schema.Money]{}
 }
 
-// TestDay_MergeKeepsNoLentText: the texts of stored rows lie in memory that is used again for the
-// next batch.
+// TestDay_MergeKeepsNoLentText: the memory of stored texts is reused for the next batch.
 func TestDay_MergeKeepsNoLentText(t *testing.T) {
 	stored := schematest.SpendOfSources(day, 20)
 	read := slices.Concat(stored[:2], stored[3:])
@@ -189,8 +188,8 @@ func TestDay_MergeKeepsNoLentText(t *testing.T) {
 	}
 }
 
-// BenchmarkDay_Merge lays a day that was read again over the same day as stored, of which
-// one row in a hundred differs, and hashes it.
+// BenchmarkDay_Merge merges a day that was read again with the stored day, from which one row in a hundred differs,
+// and hashes it.
 func BenchmarkDay_Merge(b *testing.B) {
 	stored := schematest.SpendOfSources(day, 100_000)
 	slices.SortFunc(stored, func(a, b schema.Spend) int { return CompareKeys(&a, &b) })
@@ -270,7 +269,7 @@ func TestDay_TakesCountsBack(t *testing.T) {
 	}
 }
 
-// TestMergeChanges lays sequences of all lengths together, and stops in between.
+// TestMergeChanges merges sequences of all lengths, and stops in between.
 func TestMergeChanges(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 9))
 	some := func() (lines []schema.SpendChange) {

@@ -1,10 +1,9 @@
-// Package history knows what was so and when: the versions of settings, and the
-// restatements of days. All of it is functions of values to values.
+// Package history keeps past values: the versions of settings, and the restatements of days. Its functions take values
+// and return values.
 //
-// [Advance] lays what one run saw over the versions of a table. A setting that changed
-// gets one new version. What could not be read is not a change, and what is missing is not
-// deleted before several complete listings lacked it. [Check] verifies that versions hold
-// together.
+// [Advance] merges the observation of one run into the versions of a table. A changed setting gets one new version. An
+// unreadable field is not a change, and a missing entity is not deleted before several complete listings lacked it.
+// [Check] verifies that versions hold together.
 //
 // [NewDay] seals the rows of a day: sorted, every key once, with their sums and their
 // hash. [Day.Merge] compares a day as it was read with the day as it is stored. Each

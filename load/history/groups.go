@@ -8,8 +8,8 @@ import (
 	"spendsync/schema"
 )
 
-// Groups are a table's versions as they are stored, in batches: those of one group after
-// those of another. A group has the first part of its entities' keys in common.
+// Groups are the stored versions of a table in batches, one group after another. The keys of a group's entities share
+// their first part.
 type Groups[R any] struct {
 	// Stored has the rows, sorted by key, then version. A batch is the loop body's alone. Nil:
 	// there are none.
@@ -24,12 +24,11 @@ type SeenGroup[R any] struct {
 	Seen func() []Seen[R]
 }
 
-// AdvanceGroups is [Advance] for a table that may have entities by the hundred thousand: it
-// holds the versions of one group at a time, and passes over one that was seen as it is
-// stored. seen is in the order of the names; of o.Seen and o.Stubs there are none.
+// AdvanceGroups is [Advance] for a table that may have hundreds of thousands of entities: it holds the versions of one
+// group at a time, and skips unchanged groups. seen is sorted by name; o.Seen and o.Stubs must be empty.
 //
-// The rows that put is given are all versions of each group; nil puts none, and the first
-// change ends it: then only [Stats.Changed] counts.
+// put receives all versions of each group. If put is nil, AdvanceGroups stops at the first change, and only
+// [Stats.Changed] is valid.
 func AdvanceGroups[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column, h Groups[R],
 	o Observation[R], seen []SeenGroup[R], put func(rows []R) error) (Confirmations, Stats, error) {
 	g := &groups[R, P]{Observation: o, table: t, tracked: tracked, id: identityOf(t), stored: h, put: put,
@@ -59,7 +58,7 @@ type groups[R any, P Versioned[R]] struct {
 	tracked columns
 	id      identity[R]
 	stored  Groups[R]
-	single  map[string]bool // groups of which keys are remembered one by one
+	single  map[string]bool // groups whose keys are recorded one by one
 	put     func(rows []R) error
 
 	account, last string // of the group before
@@ -68,7 +67,7 @@ type groups[R any, P Versioned[R]] struct {
 	stats         Stats
 }
 
-// done says that a change has been found, which was all there was to find.
+// done reports whether the only question, whether anything changed, is answered.
 func (g *groups[R, P]) done() bool { return g.put == nil && g.stats.Changed }
 
 func (g *groups[R, P]) all(seen []SeenGroup[R]) error {
@@ -90,7 +89,7 @@ func (g *groups[R, P]) all(seen []SeenGroup[R]) error {
 		}
 		account, is := *g.id.account(&rows[0]), name(&rows[0])
 		if g.account != "" && (account != g.account || is <= g.last) {
-			return fmt.Errorf("rows of account %q and %q lie after those of %q and %q: %w", account, is, g.account,
+			return fmt.Errorf("rows of account %q and %q are stored after those of %q and %q: %w", account, is, g.account,
 				g.last, durable.ErrDamaged)
 		}
 		g.account, g.last = account, is

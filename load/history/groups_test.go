@@ -50,9 +50,8 @@ func byGroups(h ruleVersions, o Observation[schema.SourceRule], batch int) (next
 	return next, st, err
 }
 
-// TestAdvanceGroups_IsAsAdvance: random readings of rules, of which some campaigns are not
-// read and some kinds cannot be, are the same versions and the same memory, however the rows
-// are cut into batches.
+// TestAdvanceGroups_IsAsAdvance: random readings of rules, with unread campaigns and unreadable kinds, give the same
+// versions and the same confirmations, however the rows are divided into batches.
 func TestAdvanceGroups_IsAsAdvance(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -134,17 +133,17 @@ func TestAdvanceGroups_RefusesWhatDoesNotHoldTogether(t *testing.T) {
 		spoil func(h *ruleVersions)
 		want  string
 	}{
-		{"a group twice", func(h *ruleVersions) { h.Rows = append(h.Rows, h.Rows[0]) }, "lie after"},
-		{"another account", func(h *ruleVersions) { h.Rows[3].AccountID = "other" }, "lie after"},
+		{"a group twice", func(h *ruleVersions) { h.Rows = append(h.Rows, h.Rows[0]) }, "are stored after"},
+		{"another account", func(h *ruleVersions) { h.Rows[3].AccountID = "other" }, "are stored after"},
 		{"another account in a group", func(h *ruleVersions) { h.Rows[1].AccountID = "other" }, "and of"},
 		{"the order in a group", func(h *ruleVersions) { h.Rows[0], h.Rows[1] = h.Rows[1], h.Rows[0] },
-			"it lies after"},
+			"is stored after"},
 		{"a version", func(h *ruleVersions) { h.Rows[1].VersionNo = 2 }, "version 1"},
 		{"a group that is not there", func(h *ruleVersions) { h.Memory = h.Memory.With("C9/", 1) }, "no row"},
 		{"a key that is not there", func(h *ruleVersions) { h.Memory = h.Memory.With("C1/z/blocked", 1) },
 			"no row"},
 		{"a confirmation to come", func(h *ruleVersions) { h.Memory = h.Memory.With("C1/", hour(9)) },
-			"remembered to be confirmed"},
+			"its recorded confirmation is"},
 	} {
 		h := ruleVersions{Rows: slices.Clone(whole.Rows), Memory: whole.Memory}
 		c.spoil(&h)
@@ -155,7 +154,7 @@ func TestAdvanceGroups_RefusesWhatDoesNotHoldTogether(t *testing.T) {
 	}
 }
 
-// groupsOf are the groups of what was seen, in which order it comes.
+// groupsOf returns the observed groups, in the given order.
 func groupsOf(seen []Seen[schema.SourceRule]) (groups []SeenGroup[schema.SourceRule]) {
 	for len(seen) > 0 {
 		name, n := seen[0].Row.CampaignID, 1
@@ -170,9 +169,8 @@ func groupsOf(seen []Seen[schema.SourceRule]) (groups []SeenGroup[schema.SourceR
 	return groups
 }
 
-// TestAdvanceGroups_PassesOverWhatIsUnchanged: a group that was seen as it is stored, one that was
-// not asked for, and one that is still gone cost no work for each of their rules, and their rows
-// come out as they were.
+// TestAdvanceGroups_PassesOverWhatIsUnchanged: an unchanged group, an unread group and a group that is still deleted
+// cost no work per rule, and their rows are unchanged.
 func TestAdvanceGroups_PassesOverWhatIsUnchanged(t *testing.T) {
 	const campaigns, sources = 50, 40
 	table := schema.SourceRuleHistory

@@ -9,16 +9,13 @@ import (
 	"spendsync/schema"
 )
 
-// Advance lays what one run saw over a table's history. Every setting that
-// changed gets one new version; what could not be read is not a change, and what is
-// missing is not deleted before Patience complete listings lacked it. The same
-// observation again changes nothing.
+// Advance merges the observation of one run into a table's history. Every changed setting gets one new version; an
+// unreadable field is not a change, and a missing entity is not deleted before Patience complete listings lacked it.
+// Repeating the observation changes nothing.
 //
-// tracked are the columns whose changes make a version. The history given is not
-// written to; where nothing changed, the same rows are returned, and only the
-// memory has moved on. A history that does not hold together is refused, as are
-// an observation from before the last one, an entity seen twice, and a second
-// content of the instant that was observed last.
+// tracked are the columns whose changes make a version. The given history is not modified; if nothing changed, the
+// same rows are returned and only the confirmations advance. Advance refuses an inconsistent history, an observation
+// older than the last one, an entity seen twice, and a different observation at the instant of the last one.
 func Advance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column, h Versions[R],
 	o Observation[R]) (next Versions[R], st Stats, err error) {
 	known := map[string]bool{}
@@ -37,7 +34,7 @@ func Advance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column
 	return next, a.stats, nil
 }
 
-// newAdvance begins to lay an observation over versions, whose remembered keys it notes.
+// newAdvance prepares to merge an observation into versions. It adds the keys that they confirm to known.
 func newAdvance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column, h Versions[R],
 	o Observation[R], known map[string]bool) (*advance[R, P], error) {
 	if err := o.check(h.Memory); err != nil {
@@ -97,8 +94,7 @@ func (a *advance[R, P]) entity(row *R) *entity[R] {
 	return th
 }
 
-// see takes in an entity that was seen. That it was seen is known even if none of
-// its fields could be read.
+// see processes an entity that was seen. Seeing it counts even if none of its fields could be read.
 func (a *advance[R, P]) see(s *Seen[R]) error {
 	th := a.entity(&s.Row)
 	if th.seen {
@@ -127,12 +123,11 @@ func (a *advance[R, P]) see(s *Seen[R]) error {
 		a.stats.FirstSeen++
 		a.first(th, row, r.never, schema.FirstSeen, a.state(r.never))
 	case a.replay && (deleted || len(r.changed) > 0):
-		return fmt.Errorf("%q: %s was observed before, with another content", th.text, a.At)
+		return fmt.Errorf("%q: %s was observed before with other values", th.text, a.At)
 	case deleted:
 		a.stats.Restored++
 		if !r.confirms {
-			// That it was gone was confirmed until now; what is carried over was
-			// last read before that.
+			// Its absence was confirmed until now; the values carried over were last read before that.
 			confirmed = P(&th.stored[len(th.stored)-2]).FramePtr().LastConfirmedAt
 		}
 		a.open(th, row, r.never, schema.Restored, r.changed, confirmed)
@@ -158,8 +153,8 @@ func (a *advance[R, P]) first(th *entity[R], row R, never []string, why, state s
 	})
 }
 
-// open closes the current version at this instant and writes the next one. Both
-// rows are of this run: who follows changes by _run_id must see the closing too.
+// open closes the current version at this instant and writes the next one. Both rows get this run's ID, so that a
+// reader that follows changes by _run_id also sees the closing.
 func (a *advance[R, P]) open(th *entity[R], row R, never []string, why string, changed []string,
 	confirmed schema.Instant) {
 	closed := *th.current
@@ -191,7 +186,7 @@ func (a *advance[R, P]) keep(th *entity[R], row R, r reading, extra Extra) {
 		a.stats.Filled++
 		is.ReadState = a.state(r.never)
 		if r.first && is.VersionNo == 1 {
-			// A later version still says how it came about.
+			// A later version keeps its own kind of change.
 			is.ChangeType = schema.FirstRead
 		}
 		a.write(th, row, r.never, is)
@@ -206,7 +201,7 @@ func (a *advance[R, P]) keep(th *entity[R], row R, r reading, extra Extra) {
 	}
 }
 
-// anyDiffers says whether one of some columns has another value than the known one.
+// anyDiffers reports whether any of some columns differs from the known value.
 func (a *advance[R, P]) anyDiffers(columns []schema.Column, row, known *R) bool {
 	return slices.ContainsFunc(columns, func(c schema.Column) bool {
 		return !a.table.ColumnEqual(row, known, c)
@@ -222,8 +217,7 @@ func (a *advance[R, P]) write(th *entity[R], row R, never []string, is schema.Fr
 	a.stats.Changed = true
 }
 
-// stub takes in an entity that only the report knows. One that is known otherwise
-// teaches nothing.
+// stub processes an entity that only the report knows. If the entity is already known, nothing changes.
 func (a *advance[R, P]) stub(key *R) {
 	th := a.entity(key)
 	if th.current != nil {
@@ -235,8 +229,7 @@ func (a *advance[R, P]) stub(key *R) {
 	a.first(th, row, a.names, schema.Stub, schema.ReadStub)
 }
 
-// miss judges an entity that was not seen. A stub was in no listing before, so its
-// absence from one says nothing.
+// miss judges an entity that was not seen. A stub was in no listing before, so its absence proves nothing.
 func (a *advance[R, P]) miss(th *entity[R]) {
 	is := P(th.current).FramePtr()
 	if th.seen || is.ReadState == schema.ReadStub || a.Absence == nil {

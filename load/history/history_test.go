@@ -76,9 +76,8 @@ func (b *book[R, P]) refused(o Observation[R], texts ...string) error {
 	return err
 }
 
-// checkAdvance checks what holds for any advance: the history holds together,
-// rows are the same if it says so, and what was stored is still there but for
-// the closing and the completing of current rows.
+// checkAdvance checks the properties of every advance: the history is consistent, its rows are unchanged if it reports
+// so, and every stored row is still there, except for the closing and the filling of current rows.
 func checkAdvance[R comparable, P Versioned[R]](t schema.TableOf[R], before, after Versions[R], st Stats) error {
 	if err := Check[R, P](t, after); err != nil {
 		return err
@@ -176,7 +175,7 @@ func without[R any](s Seen[R], columns ...string) Seen[R] {
 	return s
 }
 
-// unreadable is an entity of which no tracked column could be read.
+// unreadable is an entity without a readable tracked column.
 func unreadable[R any](t schema.TableOf[R], s Seen[R]) Seen[R] {
 	for _, c := range t.Tracked() {
 		s.Unread = append(s.Unread, c.Name)
@@ -188,7 +187,7 @@ func blindCampaign(id string) Seen[schema.Campaign] {
 	return unreadable(schema.CampaignHistory, campaign(id, "left over", 9))
 }
 
-// listed is a run whose listing ended: what it did not see is gone.
+// listed is a run whose listing ended: an entity that it did not see is deleted.
 func listed[R any](n int, seen ...Seen[R]) Observation[R] {
 	o := broken(n, seen...)
 	o.Absence = func(*R) Absence { return Gone }
@@ -420,8 +419,8 @@ func TestHistory_RawAndRun(t *testing.T) {
 	)
 }
 
-// TestHistory_LongReading: what is read may have been so at any moment of the
-// reading, so a version counts from its end and a confirmation from its beginning.
+// TestHistory_LongReading: a value may have been true at any moment of the reading, so a version counts from its end
+// and a confirmation from its start.
 func TestHistory_LongReading(t *testing.T) {
 	b := campaigns(t)
 	for _, r := range []struct {
@@ -437,7 +436,7 @@ func TestHistory_LongReading(t *testing.T) {
 		"c1 v2 [8,-) changed(name) after 3, confirmed 6, ok: B 1.00",
 	)
 	o := listed(9, campaign("c1", "B", 1))
-	o.Since = hour(4) // began before the last one did: that has confirmed more
+	o.Since = hour(4) // started before the last one, which confirmed more
 	b.run(o)
 	b.want(
 		"c1 v1 [2,8) first_seen, confirmed 3, ok: A 1.00",
@@ -456,7 +455,7 @@ func TestHistory_Replays(t *testing.T) {
 		t.Errorf("missed %d times", got)
 	}
 	b.refused(listed(2, campaign("c1", "A", 1)), "clock", hour(2).String(), hour(3).String())
-	b.refused(listed(3, campaign("c1", "Z", 1)), `"c1"`, hour(3).String(), "another content")
+	b.refused(listed(3, campaign("c1", "Z", 1)), `"c1"`, hour(3).String(), "other values")
 	b.run(listed(3, campaign("c1", "A", 1), campaign("c3", "C", 3)))
 	b.want(
 		"c1 v1 [1,-) first_seen, confirmed 3, ok: A 1.00",
@@ -525,8 +524,8 @@ func TestHistory_CountsWhatItDid(t *testing.T) {
 	}
 }
 
-// rules is a book of source rules. A campaign's rules are read whole, so one
-// absence ends a rule; where its bids could not be read, nothing is known of them.
+// rules is a book of source rules. A campaign's rules are read together, so one absence ends a rule; if its bids could
+// not be read, they are unknown.
 func rules(t *testing.T) *book[schema.SourceRule, *schema.SourceRule] {
 	return &book[schema.SourceRule, *schema.SourceRule]{
 		t: t, table: schema.SourceRuleHistory, tracked: schema.SourceRuleHistory.Tracked(),
@@ -602,8 +601,8 @@ func TestHistory_Delivery(t *testing.T) {
 	)
 }
 
-// TestHistory_StubsHaveNoSettings: what the report says of an entity is not what
-// its settings are, and so is not kept as such.
+// TestHistory_StubsHaveNoSettings: the report's fields of an entity are not its settings, and are not kept as
+// settings.
 func TestHistory_StubsHaveNoSettings(t *testing.T) {
 	b := campaigns(t)
 	b.values = func(r *schema.Campaign) string { return textOr(r.Name) + " " + textOr(r.Raw) + " " + r.RunID }
@@ -613,8 +612,8 @@ func TestHistory_StubsHaveNoSettings(t *testing.T) {
 	b.want("c1 v1 [1,-) stub, confirmed 1, stub: NULL {from the report 1} run-1")
 }
 
-// TestHistory_RefreshedColumns: an image's address is the newest known. It makes
-// no version, and where the report does not tell it, the known one stays.
+// TestHistory_RefreshedColumns: an image's address is the newest known. It makes no version, and if the report lacks
+// it, the known one stays.
 func TestHistory_RefreshedColumns(t *testing.T) {
 	table := schema.CreativeHistory
 	b := &book[schema.Creative, *schema.Creative]{

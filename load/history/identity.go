@@ -17,7 +17,7 @@ func KeyTextOf[R any](t schema.TableOf[R]) func(row *R) string {
 	return func(row *R) string { return keyText(id.parts(row)) }
 }
 
-// identity reaches the texts that say what a row is of.
+// identity reads the key of a row as texts.
 type identity[R any] struct {
 	key            []func(*R) string // texts of what identifies an entity in an account's history
 	account, runID textField[R]
@@ -26,9 +26,8 @@ type identity[R any] struct {
 // textField reaches a text of a row that is never NULL.
 type textField[R any] func(*R) *string
 
-// identityOf finds the fields. They lie in the row itself, not in its frame. A
-// table that lacks one, or in which one is neither a plain text nor a day, panics: it is
-// not a table of versions.
+// identityOf finds the fields. They are fields of the row itself, not of its frame. A table that lacks one, or in
+// which one is neither a plain text nor a day, panics: it is not a table of versions.
 func identityOf[R any](t schema.TableOf[R]) identity[R] {
 	row := reflect.TypeFor[R]()
 	field := func(column string) textField[R] { return fieldOf[R, string](row, column) }
@@ -47,7 +46,7 @@ func identityOf[R any](t schema.TableOf[R]) identity[R] {
 	return id
 }
 
-// fieldOf reaches a column's field, which lies in the row itself.
+// fieldOf returns a column's field, which is in the row itself.
 func fieldOf[R, V any](row reflect.Type, column string) func(*R) *V {
 	for i := range row.NumField() {
 		if f := row.Field(i); f.Tag.Get("col") == column && f.Type == reflect.TypeFor[V]() {
@@ -87,8 +86,8 @@ func keyText(parts []string) string {
 	return strings.Join(escaped, "/")
 }
 
-// groupOf is the key of the group that an entity is of: the first part of its key, with the
-// slash behind it. One whose key has no other part is of none, which is empty.
+// groupOf returns the key of the group of an entity: the first part of its key, and a slash. It is empty if the key
+// has no other part.
 func groupOf(keyText string) string { return keyText[:strings.IndexByte(keyText, '/')+1] }
 
 // groupKey is the key of the group of entities whose key has that first part.

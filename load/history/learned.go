@@ -6,9 +6,8 @@ import (
 	"spendsync/schema"
 )
 
-// Learned are the campaigns of which something is known now about a time
-// that was published before: one that is new, whose version was filled, or that was seen
-// changed after a long time without a look. The first day concerned stands beside each.
+// Learned returns the campaigns whose published past has become better known, each with the first affected day: a new
+// campaign, one whose version was filled, and one that was seen changed after a long time without a read.
 func Learned[R any, P Versioned[R]](t schema.TableOf[R], old, now []R) map[string]schema.Date {
 	if !slices.Equal(t.KeyNames(), []string{"account_id", "campaign_id", "version_no"}) {
 		return nil
@@ -30,8 +29,8 @@ func Learned[R any, P Versioned[R]](t schema.TableOf[R], old, now []R) map[strin
 		campaign := id.parts(&now[i])[0]
 		was := before[version{campaign, frame.VersionNo}]
 		if was == nil && frame.VersionNo > 1 {
-			// It begins now, but since the version before was last confirmed that one is only
-			// assumed: that may be longer ago than the days that are always written.
+			// The version starts now, but its predecessor is only assumed to hold since its last confirmation. That
+			// may be longer ago than the days that are always rewritten.
 			if after := frame.ChangedAfter; after.Valid {
 				day := schema.DateOf(after.V.Time())
 				if known, ok := learned[campaign]; day+schema.ReachDays < schema.DateOf(frame.ValidFrom.Time()) &&

@@ -8,8 +8,8 @@ import (
 	"spendsync/schema"
 )
 
-// TestLearned names the campaigns of which a run learned something about days that were
-// published before, and the first of these days.
+// TestLearned names the campaigns for which a run learned something about already published days, and the first of
+// these days.
 func TestLearned(t *testing.T) {
 	noon := func(day int) schema.Instant {
 		return schema.InstantOf(time.Date(2026, 1, day, 18, 0, 0, 0, time.UTC))

@@ -24,18 +24,16 @@ type Confirmations struct {
 	Exceptions map[string]schema.Instant `json:"excepted,omitempty"`
 	// Missed counts complete absences in a row.
 	Missed map[string]int `json:"missed,omitempty"`
-	// Never are the tracked columns that have never been readable, sorted, for
-	// keys whose read state is partial. Of a stub and of what is unreadable that
-	// is every column, and needs no entry.
+	// Never are the tracked columns that have never been readable, sorted, for keys whose read state is partial. A
+	// stub and an unreadable key need no entry: for them it is every column.
 	Never map[string][]string `json:"never,omitempty"`
 	// SharedCount counts the keys that share ConfirmedAt; 0: not counted.
 	SharedCount int64 `json:"-"`
 }
 
-// Confirmed is when the current version of a key was last confirmed: all that it
-// says has been read at or after this instant. A read confirms if every tracked
-// field was readable; so does the first one that could read anything. Of a
-// deleted entity it is when a complete listing last lacked it.
+// Confirmed returns when the current version of a key was last confirmed: all its values were read at or after this
+// instant. A read confirms if every tracked field was readable, or if it is the first one that read anything. A
+// deleted entity was confirmed when a complete listing last lacked it.
 func (m Confirmations) Confirmed(key string) schema.Instant {
 	if at, ok := m.Exceptions[key]; ok {
 		return at
@@ -88,13 +86,13 @@ func newRememberer[R any, P Versioned[R]](at schema.Instant) rememberer[R, P] {
 		Exceptions: map[string]schema.Instant{}, Missed: map[string]int{}, Never: map[string][]string{}}}
 }
 
-// addAt takes in n entities that were last confirmed at the same time: a group, or one.
+// addAt records n entities, a group or one, that were last confirmed at the same time.
 func (r *rememberer[R, P]) addAt(key string, n int64, at schema.Instant) {
 	r.m.Exceptions[key] = at
 	r.count[at] += n
 }
 
-// add takes in the entities of a group, or those that are of none.
+// add records the entities of a group, or entities without a group.
 func (r *rememberer[R, P]) add(entities []*entity[R]) {
 	first := entities[0]
 	group := groupOf(first.text)
@@ -117,8 +115,8 @@ func (r *rememberer[R, P]) add(entities []*entity[R]) {
 	}
 }
 
-// memory is that of all that was taken in. The instant that most entities were confirmed at
-// is the rule, the later one of two that share the most.
+// memory returns the confirmations of all recorded entities. The most frequent instant becomes ConfirmedAt, and the
+// later one of two that are equally frequent.
 func (r *rememberer[R, P]) memory() Confirmations {
 	for at, n := range r.count {
 		if n > r.m.SharedCount || n == r.m.SharedCount && at > r.m.ConfirmedAt {
@@ -156,7 +154,7 @@ func (m Confirmations) With(key string, at schema.Instant) Confirmations {
 	return m
 }
 
-// trim makes empty maps nil, as they are when the manifest is read back.
+// trim makes empty maps nil, as a manifest that is read back has them.
 func (m Confirmations) trim() Confirmations {
 	if len(m.Exceptions) == 0 {
 		m.Exceptions = nil

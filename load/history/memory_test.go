@@ -49,8 +49,8 @@ func TestHistory_UnchangedRowsStayAsTheyWere(t *testing.T) {
 	}
 }
 
-// TestHistory_MemoryNamesTheExceptions: one instant for most, and what was not
-// read in full by name, however many runs fail in a row.
+// TestHistory_MemoryNamesTheExceptions: most keys share one instant, and keys that were not read in full are listed,
+// however many runs fail in a row.
 func TestHistory_MemoryNamesTheExceptions(t *testing.T) {
 	b := campaigns(t)
 	all := []Seen[schema.Campaign]{campaign("c1", "A", 1), campaign("c2", "B", 2), campaign("c3", "C", 3),
@@ -82,8 +82,7 @@ func TestHistory_MemoryNamesTheExceptions(t *testing.T) {
 	}
 }
 
-// TestHistory_NewColumnIsAFill: a field that the service gains is no change of
-// any setting.
+// TestHistory_NewColumnIsAFill: a new field of the service does not change any setting.
 func TestHistory_NewColumnIsAFill(t *testing.T) {
 	b := campaigns(t)
 	b.values = func(r *schema.Campaign) string { return textOr(r.Name) + " " + textOr(r.Gender) }
@@ -135,7 +134,7 @@ func TestHistory_NewColumnIsAFill(t *testing.T) {
 	}
 }
 
-// TestHistory_KeyTextsOfDays: a day is part of a key as it is written.
+// TestHistory_KeyTextsOfDays: a day is part of a key in its written form.
 func TestHistory_KeyTextsOfDays(t *testing.T) {
 	row := schema.Payout{AccountID: "acme", FromDate: day, CreativeID: "k/1"}
 	if got := KeyTextOf(schema.PayoutHistory)(&row); got != "2026-11-20//k~11/" {

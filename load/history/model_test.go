@@ -26,12 +26,11 @@ var (
 	historySequence  = flag.Int("history.sequence", -1, "run this one sequence alone")
 )
 
-// The model below is the rules said another way. It keeps all that was ever
-// observed of a key and no state: what is known at an event is looked up in the
-// events up to it, and the versions are where that differs from one event to the
-// next. It is slow, and shares nothing with Advance but the row.
+// The model below states the rules in another way. It keeps every observation of a key and no state: the known values
+// at an event are looked up in the events up to it, and a version starts where they differ from one event to the next.
+// It is slow, and shares nothing with Advance but the row.
 
-// modelEvent is what one observation said of one key.
+// modelEvent is one observation of one key.
 type modelEvent struct {
 	since, at schema.Instant
 	run       string
@@ -133,8 +132,8 @@ func (m modelEntity) differing(i, j int) (names []string) {
 	return names
 }
 
-// confirmed is when what is known at i was last confirmed: gone by a listing that
-// lacked it, there by a full read, the first read, or the first sight.
+// confirmed returns when the known values at i were last confirmed: a deletion by a listing that lacked the entity,
+// any other state by a full read, the first read, or the first sight.
 func (m modelEntity) confirmed(i int) schema.Instant {
 	for gone := m.deleted(i); i > 0; i-- {
 		e := m[i]
@@ -147,7 +146,7 @@ func (m modelEntity) confirmed(i int) schema.Instant {
 	return m[i].since
 }
 
-// row is what is known at i, written by its event into a row that was there.
+// row returns the known values at i, which its event writes into an existing row.
 func (m modelEntity) row(i int, before schema.Campaign) schema.Campaign {
 	r := before
 	for _, c := range modelTracked {
@@ -253,8 +252,7 @@ func (m model) check(h Versions[schema.Campaign]) error {
 	for _, id := range slices.Sorted(maps.Keys(m)) {
 		want = append(want, m[id].versions(id)...)
 	}
-	// A current row says when it was confirmed as of when it was written; the
-	// memory says when it really was.
+	// A current row has the confirmation from the time it was written; the confirmations have the last one.
 	got := slices.Clone(h.Rows)
 	for i := range got {
 		if got[i].IsCurrent {
@@ -325,7 +323,7 @@ func newHistoryDice(seed uint64, sequence int) *historyDice {
 
 func (d *historyDice) chance(p float64) bool { return d.Float64() < p }
 
-// oneOf is one of n values, of which the zero value is NULL.
+// oneOf returns one of n values; the zero value is NULL.
 func oneOf[T comparable](d *historyDice, values ...T) schema.Null[T] {
 	if i := d.IntN(len(values) + 1); i > 0 {
 		return schema.Some(values[i-1])
@@ -413,8 +411,7 @@ func (d *historyDice) observation(run int) Observation[schema.Campaign] {
 	return o
 }
 
-// historySequenceError lays one random sequence over a history and over the
-// model, and compares them after each step.
+// historySequenceError applies one random sequence to a history and to the model, and compares them after each step.
 func historySequenceError(seed uint64, sequence int, tracked []schema.Column, seen map[string]int) error {
 	d, m := newHistoryDice(seed, sequence), model{}
 	var h Versions[schema.Campaign]
@@ -448,8 +445,8 @@ func historySequenceError(seed uint64, sequence int, tracked []schema.Column, se
 	return nil
 }
 
-// replayError lays an observation over the history once more, which changes
-// nothing, and again as if it had been made before the last one, which is refused.
+// replayError applies an observation once more, which changes nothing, and again with a time before the last one,
+// which is refused.
 func replayError(h Versions[schema.Campaign], o Observation[schema.Campaign], before schema.Instant,
 	tracked []schema.Column) error {
 	again, st, err := Advance(schema.CampaignHistory, tracked, h, o)
@@ -463,9 +460,8 @@ func replayError(h Versions[schema.Campaign], o Observation[schema.Campaign], be
 	return nil
 }
 
-// TestHistory_IsAsTheModelSays runs many short random histories: fields that
-// cannot be read, NULLs, listings that end and that don't, entities that go and
-// come back, stubs, replays, runs that see nothing.
+// TestHistory_IsAsTheModelSays runs many short random histories: fields that cannot be read, NULLs, listings that end
+// and that don't, entities that are deleted and restored, stubs, replays, runs that see nothing.
 func TestHistory_IsAsTheModelSays(t *testing.T) {
 	seed := *historySeed
 	if seed == 0 {
@@ -508,7 +504,7 @@ func TestHistory_IsAsTheModelSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("%d sequences, %.0f a second; rows: %v", to-from, float64(to-from)/time.Since(began).Seconds(), kinds)
-	// Dice that no longer reach a case would make the test say nothing about it.
+	// If the dice no longer reach a case, the test proves nothing about it.
 	for _, kind := range []string{
 		"first_seen ok", "first_seen partial", "first_seen unreadable", "first_read ok", "first_read partial",
 		"stub stub", "stub unreadable", "changed ok", "changed partial", "deleted ok", "deleted partial",

@@ -9,8 +9,8 @@ import (
 
 // Seen is one entity as one run read it.
 type Seen[R any] struct {
-	// Row has the key and every field that could be read, canonical: decimals to
-	// scale, lists sorted. Whatever its frame says is ignored.
+	// Row has the key and every field that could be read, canonical: decimals to scale, lists sorted. Its frame is
+	// ignored.
 	Row R
 	// Unread names the columns that could not be read: they take the last known
 	// value before anything is compared, whatever Row has there.
@@ -32,7 +32,7 @@ const (
 	ExtraChanged
 )
 
-// Absence is what is known of a stored entity that a run did not see.
+// Absence is the reason why a run did not see a stored entity.
 type Absence int
 
 const (
@@ -44,26 +44,24 @@ const (
 
 // Observation is what one run saw of a table.
 type Observation[R any] struct {
-	// What was read was so at some moment from Since, when the reading began, to
-	// At, when it had ended: so a version counts from At and a confirmation from
-	// Since, and the true change always lies in (changed_after, valid_from]. A
-	// Since of zero is At.
+	// The values were true at some moment from Since, when the reading began, to At, when it had ended. A version
+	// therefore counts from At and a confirmation from Since, and the true change is always within (changed_after,
+	// valid_from]. A zero Since means At.
 	Since, At schema.Instant
 	RunID     string
 	Seen      []Seen[R] // one for each entity that was read
 	Stubs     []R       // keys of entities that only the report knows; known ones are passed over
-	// Refreshed are untracked columns whose newest value is written into the
-	// current version as soon as it differs. The other untracked columns are as
-	// they were when their version was last written.
+	// Refreshed are untracked columns whose newest value is written into the current version as soon as it differs.
+	// The other untracked columns keep the values from when their version was last written.
 	Refreshed []schema.Column
-	// Absence judges a stored entity that was not seen. A deleted one that is Gone
-	// is confirmed to be so still: its return then lies after that. Nil: Unknown.
+	// Absence judges a stored entity that was not seen. A deleted entity that is Gone is confirmed as deleted, so its
+	// return is later. Nil means Unknown for all.
 	Absence func(row *R) Absence
 	// Patience is how many complete absences in a row make an entity deleted.
 	Patience int
 }
 
-// since is the instant from which what was read counts as confirmed.
+// since returns the instant from which the values count as confirmed.
 func (o *Observation[R]) since() schema.Instant { return cmp.Or(o.Since, o.At) }
 
 func (o *Observation[R]) check(m Confirmations) error {
@@ -78,8 +76,8 @@ func (o *Observation[R]) check(m Confirmations) error {
 	return nil
 }
 
-// Stats counts what an observation did, in entities. Changed says that the
-// rows are no longer those from before, and so that their file must be written.
+// Stats counts what an observation did, in entities. Changed reports whether the rows differ from before, so that
+// their file must be written.
 type Stats struct {
 	Changed   bool
 	FirstSeen int64 // new entities that were read, if only in part
@@ -87,7 +85,7 @@ type Stats struct {
 	Filled    int64 // current versions completed in place by a first reading
 	Refreshed int64 // current versions that got a newer value of an untracked column
 	Versions  int64 // new versions with other values, in columns or beyond them
-	Deleted   int64 // new versions that say that the entity is gone
+	Deleted   int64 // new versions that record a deletion
 	Restored  int64 // new versions of entities that had been gone
 	Confirmed int64 // read in full
 	Unread    int64 // seen, with at least one tracked field that could not be read

@@ -33,7 +33,7 @@ func (a *advance[R, P]) carry(row, known *R, unread columns) {
 	}
 }
 
-// reading is what one read of an entity adds to what was known.
+// reading is the result of comparing one read of an entity with its known values.
 type reading struct {
 	changed  []string // tracked columns known before and different now, sorted
 	never    []string // tracked columns still never readable, sorted
@@ -60,12 +60,12 @@ func (a *advance[R, P]) compare(th *entity[R], row *R, unread columns) reading {
 			r.changed = append(r.changed, c.Name)
 		}
 	}
-	// Where nothing was known before, all that is known now has just been read.
+	// If nothing was known before, all known values have just been read.
 	r.confirms = r.full || (r.filled && len(th.never) == len(a.tracked))
 	return r
 }
 
-// state is the read state of a version, given what has never been readable.
+// state returns the read state of a version. never are the columns that have never been readable.
 func (a *advance[R, P]) state(never []string) string {
 	switch len(never) {
 	case 0:

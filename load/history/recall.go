@@ -6,9 +6,9 @@ import (
 	"spendsync/schema"
 )
 
-// Recall makes a memory from rows alone, where what was remembered beside them is lost.
-// Everything was last confirmed when its row says so, and every tracked column without a
-// value of what was read in part counts as never read. Absences are counted from 0.
+// Recall derives the confirmations from the rows alone, when the recorded ones are lost. Each version counts as last
+// confirmed at its own last_confirmed_at. In a version that was read in part, every tracked column without a value
+// counts as never read. Absences are counted from 0.
 func Recall[R any, P Versioned[R]](t schema.TableOf[R], rows []R) (Confirmations, error) {
 	entities, err := entitiesOf(identityOf(t), rows)
 	if err != nil {

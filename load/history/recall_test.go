@@ -11,7 +11,7 @@ import (
 	"spendsync/schema"
 )
 
-// TestRecall makes the memory again from the rows: what they say, and no absence.
+// TestRecall derives the confirmations from the rows again: their own instants, and no absence.
 func TestRecall(t *testing.T) {
 	b := campaigns(t)
 	b.run(listed(1, campaign("c1", "A", 1), without(campaign("c2", "B", 2), "name", "gender"), campaign("c3", "C", 3),

@@ -9,14 +9,13 @@ import (
 	"spendsync/schema"
 )
 
-// Repairer lays over a table's history what kept replies say when they are read again: what
-// an older version of this program did not understand. No version but the current one of an
-// entity is touched, no confirmation moves but by a new version, and what the service has
-// said since stays.
+// Repairer merges kept replies into a table's history when they are read again, to recover what an older version of
+// this program did not understand. It changes only the current version of an entity. Confirmations move only with a
+// new version, and later replies of the service keep their effect.
 //
-// A reply that is newer than the current version makes versions, as if it had been read so
-// then. The newest of those before it fills in what could never be read; it corrects the
-// current version where that was made of this very reply, and in nothing else.
+// A reply newer than the current version makes versions, as if it had been understood at that time. The newest older
+// reply fills in columns that were never readable. It corrects other columns of the current version only if the
+// version was made from this reply.
 type Repairer[R any, P Versioned[R]] struct {
 	a      *advance[R, P]
 	memory Confirmations
@@ -24,13 +23,13 @@ type Repairer[R any, P Versioned[R]] struct {
 	groups map[string][]*entity[R] // by the key of their group
 }
 
-// kept is what a reply says that was received at since, in a reading that ended at the other.
+// kept is an entity of a kept reply, which was received at since, in a reading that ended at at.
 type kept[R any] struct {
 	Seen[R]
 	since, at schema.Instant
 }
 
-// NewRepairer begins to repair a history, which is not written to.
+// NewRepairer prepares the repair of a history, which is not modified.
 func NewRepairer[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R], runID string) (*Repairer[R, P], error) {
 	at := h.Memory.ObservedAt
 	known := map[string]bool{}
@@ -61,8 +60,8 @@ func (m *Repairer[R, P]) Current(row *R) *R {
 	return nil
 }
 
-// See takes in an entity of a reply that was received at since, in a reading that ended at
-// the other instant. Replies come in their order.
+// See processes an entity of a reply, which was received at since, in a reading that ended at at. Replies come in
+// their order.
 func (m *Repairer[R, P]) See(s Seen[R], since, at schema.Instant) error {
 	if at > m.memory.ObservedAt {
 		return nil // of settings that were not stored
@@ -72,7 +71,7 @@ func (m *Repairer[R, P]) See(s Seen[R], since, at schema.Instant) error {
 	if th != nil && at <= P(th.current).FramePtr().ValidFrom {
 		delete(m.base, th.text)
 		if _, r, err := m.read(th, &k); err != nil || !r.filled && len(r.changed) == 0 {
-			return err // it says what the version says
+			return err // the version has these values already
 		}
 		m.base[th.text] = k
 		return nil
@@ -102,8 +101,8 @@ func (m *Repairer[R, P]) See(s Seen[R], since, at schema.Instant) error {
 	return nil
 }
 
-// Gone takes in that a reply lacked entities that are current, such as the rules of a campaign: of
-// those whose key begins with a text. Older replies say nothing of a version.
+// Gone processes a complete reply that lacked entities: those in the group of of for which is reports true, for
+// example the rules of a campaign. Replies older than a version do not affect it.
 func (m *Repairer[R, P]) Gone(of string, since, at schema.Instant, is func(*R) bool) {
 	for _, th := range m.groups[groupKey(of)] {
 		f := P(th.current).FramePtr()
@@ -114,8 +113,8 @@ func (m *Repairer[R, P]) Gone(of string, since, at schema.Instant, is func(*R) b
 	}
 }
 
-// open opens a version at an instant of the past. That the one before was confirmed since
-// then is not so: it was read otherwise than it is now.
+// open opens a version at an instant of the past. The previous version was not confirmed after that, because its
+// values had changed by then.
 func (m *Repairer[R, P]) open(th *entity[R], row R, r reading, why string) {
 	confirmed := th.confirmed
 	if r.confirms {
@@ -128,7 +127,8 @@ func (m *Repairer[R, P]) open(th *entity[R], row R, r reading, why string) {
 	m.a.open(th, row, r.never, why, r.changed, confirmed)
 }
 
-// read is a kept reply with the last known values of what is unread, and what it adds.
+// read returns the row of a kept reply, with the last known values of its unread columns, and the comparison with the
+// current version.
 func (m *Repairer[R, P]) read(th *entity[R], k *kept[R]) (row R, r reading, err error) {
 	unread, err := m.a.unread(&k.Seen)
 	if err != nil {
@@ -148,7 +148,7 @@ func (m *Repairer[R, P]) repairCurrent(th *entity[R]) error {
 		return nil
 	}
 	if k.at < is.ValidFrom {
-		// Another reading made the version: what it could read counts.
+		// Another reading made the version: the columns that it could read stay.
 		k.Unread = slices.Concat(k.Unread, m.known(th))
 	}
 	row, r, err := m.read(th, &k)
@@ -180,15 +180,15 @@ func (m *Repairer[R, P]) known(th *entity[R]) (names []string) {
 	return names
 }
 
-// differing are the columns in which a new form of a stored current version differs from the
-// version before it, where the version stands for such a change.
+// differing returns the columns in which a corrected current version differs from its predecessor, if the version
+// stands for a change.
 func (m *Repairer[R, P]) differing(th *entity[R], row *R) (names []string) {
 	n := len(th.stored)
 	if why := P(th.current).FramePtr().ChangeType; n < 2 || why != schema.Changed && why != schema.ChangedBeyond {
 		return nil
 	}
 	for _, c := range m.a.tracked {
-		// What could never be read before is no change.
+		// A column that was never readable before has not changed.
 		if !m.a.table.ColumnEqual(row, &th.stored[n-2], c) && !slices.Contains(th.never, c.Name) {
 			names = append(names, c.Name)
 		}

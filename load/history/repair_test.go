@@ -24,7 +24,7 @@ func gender(s Seen[schema.Campaign], g string) Seen[schema.Campaign] {
 	return s
 }
 
-// TestRepairer_Campaigns: what kept replies change in a history, and what they leave as it is.
+// TestRepairer_Campaigns: what kept replies change in a history, and what they leave unchanged.
 func TestRepairer_Campaigns(t *testing.T) {
 	a1 := campaign("c1", "A", 1)
 	noBidRead := without(a1, "default_bid")
@@ -188,7 +188,7 @@ func TestRepairer_Campaigns(t *testing.T) {
 	}
 }
 
-// TestRepairer_RulesThatAReplyLacks end with its reading, if they began before it.
+// TestRepairer_RulesThatAReplyLacks end with its reading, if they started before it.
 func TestRepairer_RulesThatAReplyLacks(t *testing.T) {
 	b := rules(t)
 	b.run(rulesRead(1, true, blocked("c1", "s1"), bid("c1", "s2", 1), blocked("c1", "s3"), blocked("c2", "s1")))
@@ -202,7 +202,7 @@ func TestRepairer_RulesThatAReplyLacks(t *testing.T) {
 	if err := m.See(blocked("c1", "s5"), hour(2), hour(3)); err != nil { // which was not understood then
 		t.Fatal(err)
 	}
-	m.Gone("c1", hour(1), hour(1), all) // when they began
+	m.Gone("c1", hour(1), hour(1), all) // when they started
 	m.Gone("c1", hour(5), hour(5), all) // not stored
 	m.Gone("c9", hour(3), hour(4), all) // unknown
 	m.Gone("c1", hour(3), hour(4), func(r *schema.SourceRule) bool { return r.Rule == schema.RuleBlocked })

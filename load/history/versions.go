@@ -14,15 +14,15 @@ type Versioned[R any] interface {
 	FramePtr() *schema.Frame
 }
 
-// Versions is a table's versions with what has to be remembered beside them.
+// Versions is a table's versions with their confirmations.
 type Versions[R any] struct {
 	Rows   []R // sorted by key, then version
 	Memory Confirmations
-	// Altered says that the rows are not those of their file, which must be written.
+	// Altered reports whether the rows differ from those of their file, which must then be written.
 	Altered bool
 }
 
-// entity is one key with its versions and what is remembered of it.
+// entity is one key with its versions and confirmations.
 type entity[R any] struct {
 	key     []string // the parts of the key, in the order of the columns
 	text    string   // the key as one text
@@ -66,7 +66,7 @@ func AddColumn[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R], column
 // columns are some columns of a table.
 type columns []schema.Column
 
-// has says whether a column of that name is among them.
+// has reports whether a column of that name is among them.
 func (cs columns) has(name string) bool { return cs.index(name) >= 0 }
 
 func (cs columns) index(name string) int {
