@@ -124,9 +124,7 @@ func TestTargetCPA_NullEndsOptimization(t *testing.T) {
 	for _, end := range []func(){
 		func() { write("PATCH", "/v1/campaigns/"+id, `{"target_cpa":null}`) },
 		func() {
-			if _, err := s.Apply(world.Change{Campaign: id, Set: map[string]any{"target_cpa": nil}}); err != nil {
-				t.Fatal(err)
-			}
+			change(t, s, Change{Campaign: id, Set: map[string]any{"target_cpa": nil}})
 		},
 	} {
 		write("PATCH", "/v1/campaigns/"+id, `{"target_cpa":20}`)

@@ -11,7 +11,6 @@ import (
 	"spendsync/extract/adsim/config"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/report"
-	"spendsync/extract/adsim/world"
 )
 
 // BenchmarkReportPage renders pages of 10000 rows of a day of a million rows, one
@@ -102,7 +101,7 @@ func BenchmarkBigAccount(b *testing.B) {
 	s := sim(config.Config{Campaigns: 1000, CreativesPerCampaign: 3, RateLimit: -1})
 	ids := s.CampaignIDs()
 	for i := range 50 {
-		change(b, s, world.Change{Campaign: ids[i*20], Set: map[string]any{"name": itoa(i)}, Force: true})
+		change(b, s, Change{Campaign: ids[i*20], Set: map[string]any{"name": itoa(i)}, Force: true})
 	}
 	for _, c := range []struct{ name, path, query string }{
 		{"list", "/v1/campaigns", everyStatus}, {"campaign", "/v1/campaigns/%s", ""},
@@ -124,7 +123,7 @@ func BenchmarkBigAccount(b *testing.B) {
 	}
 	b.Run("change", func(b *testing.B) {
 		for i := 0; b.Loop(); i++ {
-			change(b, s, world.Change{Campaign: ids[i%1000], Set: map[string]any{"name": itoa(i)}, Force: true})
+			change(b, s, Change{Campaign: ids[i%1000], Set: map[string]any{"name": itoa(i)}, Force: true})
 		}
 	})
 }

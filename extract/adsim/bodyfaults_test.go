@@ -8,7 +8,6 @@ import (
 
 	"spendsync/extract/adsim/config"
 	"spendsync/extract/adsim/wire"
-	"spendsync/extract/adsim/world"
 )
 
 // bodyOf is the body of a read that succeeds.
@@ -45,9 +44,9 @@ func TestFault_UnreadableForOneCampaignAndSoManyAttempts(t *testing.T) {
 func TestFault_ChangesOneKeyOfAnObject(t *testing.T) {
 	for _, quirks := range [][]string{nil, {"envelope-bare"}} {
 		s := sim(config.Config{RateLimit: -1, Quirks: quirks})
-		id := create(t, s, world.Change{Set: map[string]any{"name": `"},{`, "audience": map[string]any{"country": "US",
+		id := create(t, s, Change{Set: map[string]any{"name": `"},{`, "audience": map[string]any{"country": "US",
 			"gender": "M"}},
-			Sources: &world.SourceChange{Bids: map[string]any{s.GoodSources()[0]: 1}}})
+			Sources: &SourceChange{Bids: map[string]any{s.GoodSources()[0]: 1}}})
 		path := "/v1/campaigns/" + id
 		for _, c := range []struct {
 			path      string
@@ -177,7 +176,7 @@ func TestFault_ACreativeListThatNeverEnds(t *testing.T) {
 		if status, _, _ := callAPI(t, s, list+"?offset=10001"); status != 400 {
 			t.Errorf("beyond the last offset: %d", status)
 		}
-		empty := create(t, s, world.Change{})
+		empty := create(t, s, Change{})
 		s.Fail(wire.Fault{Kind: wire.Endless, Path: "/v1/campaigns/" + empty + "/creatives"})
 		if ids, _ := idsOn(t, s, "/v1/campaigns/"+empty+"/creatives"); len(ids) > 0 {
 			t.Errorf("of no creative there are %v", ids)

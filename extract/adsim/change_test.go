@@ -14,7 +14,6 @@ import (
 	"spendsync/extract/adsim/config"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/market"
-	"spendsync/extract/adsim/world"
 )
 
 // running finds campaigns that are active, newest first.
@@ -38,14 +37,14 @@ func settingsOf(t testing.TB, s *Service, id string) ledger.Settings {
 	return out
 }
 
-func change(t testing.TB, s *Service, c world.Change) {
+func change(t testing.TB, s *Service, c Change) {
 	t.Helper()
 	if err := s.Change(c); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func create(t testing.TB, s *Service, c world.Change) string {
+func create(t testing.TB, s *Service, c Change) string {
 	t.Helper()
 	id, err := s.Create(c)
 	if err != nil {
@@ -116,9 +115,9 @@ func TestChange_OfACampaignChangesWhatItNamesAndNothingElse(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := sim(config.Config{RateLimit: -1})
 			id, other := running(t, s)[0], running(t, s)[1]
-			change(t, s, world.Change{Campaign: id, Set: map[string]any{"target_cpa": nil, "delivery_status": nil}})
+			change(t, s, Change{Campaign: id, Set: map[string]any{"target_cpa": nil, "delivery_status": nil}})
 			was, wasOther := settingsOf(t, s, id), settingsOf(t, s, other)
-			change(t, s, world.Change{Campaign: id, Set: c.set})
+			change(t, s, Change{Campaign: id, Set: c.set})
 			if got := differing(t, was, settingsOf(t, s, id)); !maps.Equal(got, c.want) {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
@@ -133,7 +132,7 @@ func TestChange_OfACampaignChangesWhatItNamesAndNothingElse(t *testing.T) {
 func TestChange_ReplacesTheWholeAudience(t *testing.T) {
 	s := sim(config.Config{RateLimit: -1})
 	id := running(t, s)[0]
-	change(t, s, world.Change{Campaign: id, Set: map[string]any{"default_bid": 1, "unsupported_targeting": true}})
+	change(t, s, Change{Campaign: id, Set: map[string]any{"default_bid": 1, "unsupported_targeting": true}})
 	if !settingsOf(t, s, id).Audience.UnsupportedTargeting {
 		t.Error("the flag is not set")
 	}
@@ -149,13 +148,13 @@ func TestChange_ReplacesTheWholeAudience(t *testing.T) {
 		{`{"gender":"F"}`, market.Audience{Gender: "F"}},
 		{`{}`, market.Audience{}},
 	} {
-		change(t, s, world.Change{Campaign: id, Set: map[string]any{"audience": json.RawMessage(c.json)}})
+		change(t, s, Change{Campaign: id, Set: map[string]any{"audience": json.RawMessage(c.json)}})
 		if got := settingsOf(t, s, id).Audience; !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: got %+v", c.json, got)
 		}
 		asServed(t, s, id)
 	}
-	change(t, s, world.Change{Campaign: id, Set: map[string]any{"audience": map[string]any{"country": "DE"},
+	change(t, s, Change{Campaign: id, Set: map[string]any{"audience": map[string]any{"country": "DE"},
 		"unsupported_targeting": true}})
 	if got := settingsOf(t, s, id).Audience; !reflect.DeepEqual(got,
 		market.Audience{Country: "DE", UnsupportedTargeting: true}) {
@@ -171,7 +170,7 @@ func TestChange_OfACreativeChangesWhatItNamesAndNothingElse(t *testing.T) {
 		return list[slices.IndexFunc(list, func(c ledger.CreativeSettings) bool { return c.CreativeID == creativeID })]
 	}
 	cr := settingsOf(t, s, id).Creatives[len(settingsOf(t, s, id).Creatives)-1].CreativeID
-	change(t, s, world.Change{Creative: cr, Set: map[string]any{"status": "active", "button1": "One", "button2": "Two",
+	change(t, s, Change{Creative: cr, Set: map[string]any{"status": "active", "button1": "One", "button2": "Two",
 		"image_id": strings.Repeat("a", 24)}})
 	for _, c := range []struct {
 		set  map[string]any
@@ -189,13 +188,13 @@ func TestChange_OfACreativeChangesWhatItNamesAndNothingElse(t *testing.T) {
 		{map[string]any{"status": "paused"}, map[string]string{"status": "paused", "rejection_reasons": "null"}},
 	} {
 		was := creative(cr)
-		change(t, s, world.Change{Creative: cr, Set: c.set})
+		change(t, s, Change{Creative: cr, Set: c.set})
 		if got := differing(t, was, creative(cr)); !maps.Equal(got, c.want) {
 			t.Errorf("%v: got %v, want %v", c.set, got, c.want)
 		}
 		asServed(t, s, id)
 	}
-	change(t, s, world.Change{Creative: cr, Set: map[string]any{"status": "archived"}})
+	change(t, s, Change{Creative: cr, Set: map[string]any{"status": "archived"}})
 	if len(objects(unwrap(fetchJSON(t, s, "/v1/campaigns/"+id+"/creatives?status=archived&limit=100"),
 		"creatives"))) == 0 {
 		t.Error("the archived creative is not among the archived")
@@ -204,30 +203,30 @@ func TestChange_OfACreativeChangesWhatItNamesAndNothingElse(t *testing.T) {
 
 func TestChange_OfSources(t *testing.T) {
 	s := sim(config.Config{RateLimit: -1})
-	id := create(t, s, world.Change{})
+	id := create(t, s, Change{})
 	good, bad := s.GoodSources(), s.BadSources()
 	for _, c := range []struct {
-		change world.SourceChange
+		change SourceChange
 		want   map[string]string
 	}{
-		{world.SourceChange{Block: []string{bad[1], bad[0]}},
+		{SourceChange{Block: []string{bad[1], bad[0]}},
 			map[string]string{"blocked_source_ids": fmt.Sprintf(`["%s","%s"]`, bad[0], bad[1])}},
-		{world.SourceChange{Unblock: bad[:1], Block: bad[2:3]},
+		{SourceChange{Unblock: bad[:1], Block: bad[2:3]},
 			map[string]string{"blocked_source_ids": fmt.Sprintf(`["%s","%s"]`, bad[1], bad[2])}},
-		{world.SourceChange{Bids: map[string]any{good[0]: "0.75", good[1]: 0.1}},
+		{SourceChange{Bids: map[string]any{good[0]: "0.75", good[1]: 0.1}},
 			map[string]string{"bid_overrides": bidsText(good[0], "0.750000", good[1], "0.100000")}},
-		{world.SourceChange{Bids: map[string]any{good[0]: nil, good[1]: "25"}},
+		{SourceChange{Bids: map[string]any{good[0]: nil, good[1]: "25"}},
 			map[string]string{"bid_overrides": bidsText(good[1], "25.000000")}},
-		{world.SourceChange{Mode: "allow_list", Allow: good[:2]},
+		{SourceChange{Mode: "allow_list", Allow: good[:2]},
 			map[string]string{"source_targeting_mode": "allow_list",
 				"blocked_source_ids": "[]", "allowed_source_ids": fmt.Sprintf(`["%s","%s"]`, good[0], good[1])}},
-		{world.SourceChange{Disallow: good[:1]}, map[string]string{"allowed_source_ids": `["` + good[1] + `"]`}},
-		{world.SourceChange{Mode: "block_list"}, map[string]string{"source_targeting_mode": "block_list",
+		{SourceChange{Disallow: good[:1]}, map[string]string{"allowed_source_ids": `["` + good[1] + `"]`}},
+		{SourceChange{Mode: "block_list"}, map[string]string{"source_targeting_mode": "block_list",
 			"allowed_source_ids": "[]", "blocked_source_ids": fmt.Sprintf(`["%s","%s"]`, bad[1], bad[2])}},
-		{world.SourceChange{Unblock: bad[1:3]}, map[string]string{"blocked_source_ids": "[]"}},
+		{SourceChange{Unblock: bad[1:3]}, map[string]string{"blocked_source_ids": "[]"}},
 	} {
 		was := settingsOf(t, s, id)
-		change(t, s, world.Change{Campaign: id, Sources: &c.change})
+		change(t, s, Change{Campaign: id, Sources: &c.change})
 		if got := differing(t, was, settingsOf(t, s, id)); !maps.Equal(got, c.want) {
 			t.Errorf("%+v: got %v, want %v", c.change, got, c.want)
 		}
@@ -249,7 +248,7 @@ func TestChange_OfSourcesThatCameByThemselves(t *testing.T) {
 	for _, id := range running(t, s) {
 		was := settingsOf(t, s, id)
 		modes[was.SourceMode] = true
-		c := world.SourceChange{Bids: map[string]any{}}
+		c := SourceChange{Bids: map[string]any{}}
 		want := maps.Clone(was.Bids)
 		for src := range was.Bids {
 			c.Bids[src] = nil
@@ -261,7 +260,7 @@ func TestChange_OfSourcesThatCameByThemselves(t *testing.T) {
 		} else {
 			c.Unblock = was.Blocked[:min(1, len(was.Blocked))]
 		}
-		change(t, s, world.Change{Campaign: id, Sources: &c})
+		change(t, s, Change{Campaign: id, Sources: &c})
 		is := settingsOf(t, s, id)
 		if !maps.Equal(is.Bids, want) || !slices.Equal(is.Allowed, was.Allowed[len(c.Disallow):]) ||
 			!slices.Equal(is.Blocked, was.Blocked[len(c.Unblock):]) {
@@ -272,7 +271,7 @@ func TestChange_OfSourcesThatCameByThemselves(t *testing.T) {
 		}
 		asServed(t, s, id)
 		// The default bid of a campaign is not that of its sources.
-		change(t, s, world.Change{Campaign: id, Set: map[string]any{"default_bid": "9"}})
+		change(t, s, Change{Campaign: id, Set: map[string]any{"default_bid": "9"}})
 		if got := settingsOf(t, s, id); !maps.Equal(got.Bids, want) {
 			t.Errorf("%s: bids moved with the default bid", id)
 		}
@@ -285,10 +284,10 @@ func TestChange_OfSourcesThatCameByThemselves(t *testing.T) {
 func TestCreate_MakesCampaignsNewestFirst(t *testing.T) {
 	s := sim(config.Config{RateLimit: -1})
 	before := s.CampaignIDs()
-	first := create(t, s, world.Change{Set: map[string]any{"name": "First"}})
-	second := create(t, s, world.Change{Set: map[string]any{"name": "Second", "status": "paused", "default_bid": "0.2",
+	first := create(t, s, Change{Set: map[string]any{"name": "First"}})
+	second := create(t, s, Change{Set: map[string]any{"name": "Second", "status": "paused", "default_bid": "0.2",
 		"audience": map[string]any{"country": "JP"}},
-		Sources: &world.SourceChange{Mode: "allow_list", Allow: s.GoodSources()[:1]}})
+		Sources: &SourceChange{Mode: "allow_list", Allow: s.GoodSources()[:1]}})
 	if got := s.CampaignIDs(); !slices.Equal(got, append([]string{second, first}, before...)) {
 		t.Errorf("got %v", got[:3])
 	}
@@ -318,11 +317,11 @@ func TestCreate_MakesCampaignsNewestFirst(t *testing.T) {
 
 func TestCreate_MakesCreativesNewestFirst(t *testing.T) {
 	s := sim(config.Config{RateLimit: -1})
-	for _, id := range append(running(t, s), create(t, s, world.Change{})) {
+	for _, id := range append(running(t, s), create(t, s, Change{})) {
 		before := settingsOf(t, s, id).Creatives
-		draft := create(t, s, world.Change{Campaign: id, Set: map[string]any{"status": "draft", "title": nil,
+		draft := create(t, s, Change{Campaign: id, Set: map[string]any{"status": "draft", "title": nil,
 			"icon_id": nil}})
-		second := create(t, s, world.Change{Campaign: id, Set: map[string]any{"title": "Second"}})
+		second := create(t, s, Change{Campaign: id, Set: map[string]any{"title": "Second"}})
 		now := settingsOf(t, s, id).Creatives
 		if len(now) != len(before)+2 || now[0].CreativeID != second || now[1].CreativeID != draft ||
 			now[0].Title != "Second" || now[0].Status != "pending_review" {
@@ -331,10 +330,10 @@ func TestCreate_MakesCreativesNewestFirst(t *testing.T) {
 		if now[1].Title != "" || now[1].IconID != "" || now[1].Message == "" {
 			t.Errorf("the draft is %+v", now[1])
 		}
-		if err := s.Change(world.Change{Creative: draft, Set: map[string]any{"status": "pending_review"}}); err == nil {
+		if err := s.Change(Change{Creative: draft, Set: map[string]any{"status": "pending_review"}}); err == nil {
 			t.Error("a creative without a title is in review")
 		}
-		change(t, s, world.Change{Creative: draft, Set: map[string]any{"status": "active", "title": "Now",
+		change(t, s, Change{Creative: draft, Set: map[string]any{"status": "active", "title": "Now",
 			"icon_id": strings.Repeat("1", 24)}})
 		asServed(t, s, id)
 	}
@@ -342,13 +341,13 @@ func TestCreate_MakesCreativesNewestFirst(t *testing.T) {
 
 func TestChange_HidesAndShows(t *testing.T) {
 	s := sim(config.Config{RateLimit: -1})
-	for _, id := range []string{running(t, s)[0], create(t, s, world.Change{Set: map[string]any{"name": "Made"}})} {
+	for _, id := range []string{running(t, s)[0], create(t, s, Change{Set: map[string]any{"name": "Made"}})} {
 		listed := func() (yes bool) {
 			return slices.ContainsFunc(campaignsOf(t, s, everyStatus), func(c map[string]any) bool {
 				return c["id"] == id
 			})
 		}
-		cr := create(t, s, world.Change{Campaign: id})
+		cr := create(t, s, Change{Campaign: id})
 		was := settingsOf(t, s, id)
 		reads := []string{"/v1/campaigns/" + id, "/v1/campaigns/" + id + "/creatives", "/v1/campaigns/" + id +
 			"/sources", "/v1/creatives/" + cr}
@@ -358,7 +357,7 @@ func TestChange_HidesAndShows(t *testing.T) {
 			status int
 		}{{ledger.Hide, false, 404}, {ledger.Show, true, 200}, {ledger.Unlist, false, 200}, {ledger.Hide, false, 404},
 			{ledger.Show, true, 200}} {
-			change(t, s, world.Change{Campaign: id, Do: c.do})
+			change(t, s, Change{Campaign: id, Do: c.do})
 			if listed() != c.listed {
 				t.Errorf("%s: listed is %v", c.do, listed())
 			}
@@ -367,7 +366,11 @@ func TestChange_HidesAndShows(t *testing.T) {
 					t.Errorf("%s: %s is %d %s", c.do, path, status, body)
 				}
 			}
-			if got := settingsOf(t, s, id); got.Hidden != world.Hidden(c.do) || got.Name != was.Name {
+			want := c.do
+			if want == ledger.Show {
+				want = ""
+			}
+			if got := settingsOf(t, s, id); got.Hidden != want || got.Name != was.Name {
 				t.Errorf("%s: %+v", c.do, got)
 			}
 		}
@@ -375,7 +378,7 @@ func TestChange_HidesAndShows(t *testing.T) {
 			t.Errorf("shown again: %v", differing(t, was, got))
 		}
 		for do, status := range map[ledger.Action]int{ledger.Hide: 404, ledger.Unlist: 200} {
-			change(t, s, world.Change{Creative: cr, Do: do})
+			change(t, s, Change{Creative: cr, Do: do})
 			if got, _, _ := callAPI(t, s, "/v1/creatives/"+cr); got != status {
 				t.Errorf("%s: %d", do, got)
 			}
@@ -389,67 +392,67 @@ func TestChange_HidesAndShows(t *testing.T) {
 
 func TestChange_RefusesWhatCannotBe(t *testing.T) {
 	s := sim(config.Config{RateLimit: -1})
-	id := create(t, s, world.Change{})
-	cr := create(t, s, world.Change{Campaign: id})
-	allow := create(t, s, world.Change{Sources: &world.SourceChange{Mode: "allow_list", Allow: s.GoodSources()[:1]}})
-	archived := create(t, s, world.Change{Set: map[string]any{"status": "archived"}})
-	oldCreative := create(t, s, world.Change{Campaign: id, Set: map[string]any{"status": "archived"}})
+	id := create(t, s, Change{})
+	cr := create(t, s, Change{Campaign: id})
+	allow := create(t, s, Change{Sources: &SourceChange{Mode: "allow_list", Allow: s.GoodSources()[:1]}})
+	archived := create(t, s, Change{Set: map[string]any{"status": "archived"}})
+	oldCreative := create(t, s, Change{Campaign: id, Set: map[string]any{"status": "archived"}})
 	src := s.GoodSources()[1]
-	set := func(name string, v any) world.Change { return world.Change{Campaign: id, Set: map[string]any{name: v}} }
-	ofCreative := func(name string, v any) world.Change {
-		return world.Change{Creative: cr,
+	set := func(name string, v any) Change { return Change{Campaign: id, Set: map[string]any{name: v}} }
+	ofCreative := func(name string, v any) Change {
+		return Change{Creative: cr,
 			Set: map[string]any{name: v}}
 	}
-	sources := func(c world.SourceChange) world.Change { return world.Change{Campaign: id, Sources: &c} }
-	audience := func(json string) world.Change { return set("audience", rawJSON(json)) }
+	sources := func(c SourceChange) Change { return Change{Campaign: id, Sources: &c} }
+	audience := func(json string) Change { return set("audience", rawJSON(json)) }
 	var before []ledger.Settings
 	for _, id := range s.CampaignIDs() {
 		before = append(before, settingsOf(t, s, id))
 	}
 	for _, c := range []struct {
-		change world.Change
+		change Change
 		want   string
 	}{
-		{world.Change{}, `change: nothing to change`},
-		{world.Change{Campaign: id, Do: ledger.Create, Set: map[string]any{"titel": "x"}}, `change create ` + id +
-			`: no field "titel"`},
-		{world.Change{Campaign: id}, `change ` + id + `: nothing to change`},
-		{world.Change{Campaign: id, Creative: cr, Set: map[string]any{"name": "x"}}, `a campaign and a creative`},
-		{world.Change{Set: map[string]any{"name": "x"}}, `no campaign ""`},
-		{world.Change{Campaign: "C1234567", Set: map[string]any{"name": "x"}}, `no campaign "C1234567"`},
-		{world.Change{Creative: id + "-999", Do: ledger.Hide}, `no creative "` + id + `-999"`},
-		{world.Change{Creative: "C1234567-001", Do: ledger.Hide}, `no creative "C1234567-001"`},
-		{world.Change{Creative: cr, Do: ledger.Create}, `has no ID yet`},
-		{world.Change{Campaign: "C1234567", Do: ledger.Create}, `no campaign "C1234567"`},
-		{world.Change{Campaign: id, Do: "delete"}, `unknown action "delete"`},
-		{world.Change{Campaign: id, Do: ledger.Hide, Set: map[string]any{"name": "x"}}, `changes no field`},
-		{world.Change{Creative: cr, Sources: &world.SourceChange{}}, `no sources`},
-		{set("nam", "x"), `no field "nam"`},
-		{set("title", "x"), `no field "title"`},
-		{set("name", ""), `name "": expected`},
+		{Change{}, `change: nothing to change`},
+		{Change{Campaign: id, Do: ledger.Create, Set: map[string]any{"titel": "x"}}, `change create ` + id +
+			`: titel: unknown field`},
+		{Change{Campaign: id}, `change ` + id + `: nothing to change`},
+		{Change{Campaign: id, Creative: cr, Set: map[string]any{"name": "x"}}, `a campaign and a creative`},
+		{Change{Set: map[string]any{"name": "x"}}, `no campaign ""`},
+		{Change{Campaign: "C1234567", Set: map[string]any{"name": "x"}}, `no campaign "C1234567"`},
+		{Change{Creative: id + "-999", Do: ledger.Hide}, `no creative "` + id + `-999"`},
+		{Change{Creative: "C1234567-001", Do: ledger.Hide}, `no creative "C1234567-001"`},
+		{Change{Creative: cr, Do: ledger.Create}, `has no ID yet`},
+		{Change{Campaign: "C1234567", Do: ledger.Create}, `no campaign "C1234567"`},
+		{Change{Campaign: id, Do: "delete"}, `unknown action "delete"`},
+		{Change{Campaign: id, Do: ledger.Hide, Set: map[string]any{"name": "x"}}, `changes no field`},
+		{Change{Creative: cr, Sources: &SourceChange{}}, `no sources`},
+		{set("nam", "x"), `nam: unknown field`},
+		{set("title", "x"), `title: unknown field`},
+		{set("name", ""), `name: expected 1 to 100`},
 		{set("name", " \t"), `more than blanks`},
 		{set("name", strings.Repeat("é", 101)), `expected 1 to 100 characters`},
-		{set("name", nil), `name null: expected a text`},
-		{set("name", 7), `name 7: expected a text`},
-		{set("name", make(chan int)), `name: json`},
-		{set("status", "pending_review"), `expected one of active, paused, archived, rejected`},
-		{set("delivery_status", "delivering"), `expected one of active, waiting`},
-		{set("default_bid", "0.099999"), `default_bid "0.099999": expected 0.100000 to 25.000000`},
+		{set("name", nil), `name: expected a text`},
+		{set("name", 7), `name: expected a text`},
+		{set("name", make(chan int)), `json: unsupported type`},
+		{set("status", "pending_review"), `expected one of active paused archived rejected`},
+		{set("delivery_status", "delivering"), `expected one of active waiting`},
+		{set("default_bid", "0.099999"), `default_bid: expected 0.1 to 25`},
 		{set("default_bid", "25.000001"), `expected`},
 		{set("default_bid", "1.0000001"), `at most six places`},
 		{set("default_bid", "1e0"), `decimal`},
 		{set("default_bid", "-1"), `decimal`},
-		{set("default_bid", nil), `decimal`},
+		{set("default_bid", nil), `default_bid: expected a number`},
 		{set("default_bid", true), `decimal`},
-		{set("daily_spend_limit", 99), `expected 100.000000 to 1000000.000000`},
-		{set("target_cpa", "0.5"), `expected 1.000000 to 10000.000000`},
-		{set("start_date", nil), `RFC 3339`},
+		{set("daily_spend_limit", 99), `expected 100 to 1000000`},
+		{set("target_cpa", "0.5"), `expected 1 to 10000`},
+		{set("start_date", nil), `expected a text`},
 		{set("end_date", "2026-12-24"), `RFC 3339`},
 		{set("unsupported_targeting", "yes"), `true or false`},
 		{audience(`null`), `expected an object`},
-		{audience(`[]`), `audience []`},
-		{audience(`{"city":"NYC"}`), `unknown field "city"`},
-		{audience(`{"country":"XX"}`), `country: expected one of US`},
+		{audience(`[]`), `audience: expected an object`},
+		{audience(`{"city":"NYC"}`), `audience.city: unknown field`},
+		{audience(`{"country":"XX"}`), `audience.country: expected one of US`},
 		{audience(`{"states":["NY","NY"]}`), `states`},
 		{audience(`{"states":["PR"]}`), `states`},
 		{audience(`{"platforms":[]}`), `platforms`},
@@ -457,45 +460,42 @@ func TestChange_RefusesWhatCannotBe(t *testing.T) {
 		{audience(`{"min_age":12}`), `min_age: expected 13 to 120`},
 		{audience(`{"max_age":25.5}`), `max_age`},
 		{audience(`{"subscribed_more_than_minutes_ago":0}`), `expected 1 to 5256000`},
-		{audience(`{"gender":"X"}`), `expected M or F`},
-		{world.Change{Campaign: id, Set: map[string]any{"audience": rawJSON(`{"gender":"M"}`), "default_bid": "0.29"}},
-			`default_bid 0.290000: this audience demands 0.300000`},
-		{world.Change{Campaign: archived, Set: map[string]any{"status": "active"}}, `campaign ` + archived +
+		{audience(`{"gender":"X"}`), `gender: expected one of M F`},
+		{Change{Campaign: id, Set: map[string]any{"audience": rawJSON(`{"gender":"M"}`), "default_bid": "0.29"}},
+			`default_bid: this audience demands at least 0.3`},
+		{Change{Campaign: archived, Set: map[string]any{"status": "active"}}, `campaign ` + archived +
 			` is archived`},
-		{world.Change{Campaign: archived, Sources: &world.SourceChange{Block: []string{src}}}, `is archived`},
-		{world.Change{Campaign: archived, Do: ledger.Create}, `is archived`},
-		{world.Change{Creative: oldCreative, Set: map[string]any{"title": "x"}}, `creative ` + oldCreative +
+		{Change{Campaign: archived, Sources: &SourceChange{Block: []string{src}}}, `is archived`},
+		{Change{Campaign: archived, Do: ledger.Create}, `is archived`},
+		{Change{Creative: oldCreative, Set: map[string]any{"title": "x"}}, `creative ` + oldCreative +
 			` is archived`},
 		{ofCreative("title", strings.Repeat("x", 101)), `expected 1 to 100 characters`},
-		{ofCreative("title", nil), `title null`},
+		{ofCreative("title", nil), `title: expected a text`},
 		{ofCreative("message", strings.Repeat("x", 201)), `expected 1 to 200 characters`},
-		{ofCreative("link", "ftp://x"), `http://`},
-		{ofCreative("link", "https://"+strings.Repeat("x", 2000)), `2000 characters`},
-		{ofCreative("image_id", "ABCDEF"), `24 lowercase`},
-		{ofCreative("icon_id", nil), `icon_id null`},
+		{ofCreative("link", "ftp://x"), `^https?://`},
+		{ofCreative("link", "https://"+strings.Repeat("x", 2000)), `1 to 2000 characters`},
+		{ofCreative("image_id", "ABCDEF"), `the form ^[0-9a-f]{24}$`},
+		{ofCreative("icon_id", nil), `icon_id: expected a text`},
 		{ofCreative("button1", strings.Repeat("x", 26)), `expected 1 to 25 characters`},
 		{ofCreative("button2", " "), `blanks`},
 		{ofCreative("status", "live"), `expected one of active`},
 		{ofCreative("rejection_reasons", []string{"x"}), `pending_review has no rejection`},
-		{ofCreative("name", "x"), `no field "name"`},
-		{sources(world.SourceChange{Mode: "all"}), `mode "all": expected block_list or allow_list`},
-		{sources(world.SourceChange{Mode: "allow_list"}), `an allow list needs a source`},
-		{sources(world.SourceChange{Block: []string{"S0"}}), `block: no source "S0"`},
-		{sources(world.SourceChange{Block: []string{src, src}}), `block: ` + src + ` is already blocked`},
-		{sources(world.SourceChange{Unblock: []string{src}}), `unblock: ` + src + ` is not blocked`},
-		{sources(world.SourceChange{Allow: []string{src}}), `allow: the campaign has a block list`},
-		{world.Change{Campaign: allow, Sources: &world.SourceChange{Block: []string{src}}}, `block: the campaign has ` +
-			`an allow list`},
-		{world.Change{Campaign: allow, Sources: &world.SourceChange{Disallow: s.GoodSources()[:1]}},
-			`an allow list needs a source`},
-		{sources(world.SourceChange{Bids: map[string]any{"S0": 1}}), `bids: no source "S0"`},
-		{sources(world.SourceChange{Bids: map[string]any{src: 26}}), `bids: ` + src +
-			` 26: expected 0.100000 to 25.000000`},
-		{sources(world.SourceChange{Bids: map[string]any{src: nil}}), `bids: ` + src + ` has none of its own`},
+		{ofCreative("name", "x"), `name: unknown field`},
+		{sources(SourceChange{Mode: "all"}), `mode "all": expected block_list or allow_list`},
+		{sources(SourceChange{Mode: "allow_list"}), `an allow list needs a source`},
+		{sources(SourceChange{Block: []string{"S0"}}), `block: source_ids[0]: there is no source S0`},
+		{sources(SourceChange{Allow: []string{src}}), `allow: Campaign ` + id + ` has a block list`},
+		{Change{Campaign: allow, Sources: &SourceChange{Block: []string{src}}}, `block: Campaign ` + allow +
+			` has an allow list`},
+		{Change{Campaign: allow, Sources: &SourceChange{Disallow: s.GoodSources()[:1]}},
+			`The last allowed source of campaign ` + allow},
+		{sources(SourceChange{Bids: map[string]any{"S0": 1}}), `bids: no source "S0"`},
+		{sources(SourceChange{Bids: map[string]any{src: 26}}), `bids: ` + src +
+			`: expected 0.1 to 25`},
 		// The name is fine, and yet it does not change.
-		{world.Change{Campaign: id, Set: map[string]any{"name": "x"},
-			Sources: &world.SourceChange{Block: []string{"S0"}}},
-			`no source`},
+		{Change{Campaign: id, Set: map[string]any{"name": "x"},
+			Sources: &SourceChange{Block: []string{"S0"}}},
+			`no source S0`},
 	} {
 		err := s.Change(c.change)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "change") {
@@ -513,13 +513,13 @@ func rawJSON(text string) json.RawMessage { return json.RawMessage(text) }
 
 func TestChange_ForceDoesWhatTheServiceRefuses(t *testing.T) {
 	s := sim(config.Config{})
-	id := create(t, s, world.Change{Set: map[string]any{"status": "archived"}})
-	cr := create(t, s, world.Change{Campaign: id, Force: true})
-	for _, c := range []world.Change{
+	id := create(t, s, Change{Set: map[string]any{"status": "archived"}})
+	cr := create(t, s, Change{Campaign: id, Force: true})
+	for _, c := range []Change{
 		{Campaign: id, Set: map[string]any{"name": "Risen", "audience": map[string]any{"gender": "F"},
 			"default_bid": "0.1"}},
-		{Campaign: id, Sources: &world.SourceChange{Allow: s.GoodSources()[:1]}},
-		{Campaign: id, Sources: &world.SourceChange{Mode: "allow_list", Disallow: s.GoodSources()[:1]}},
+		{Campaign: id, Sources: &SourceChange{Allow: s.GoodSources()[:1]}},
+		{Campaign: id, Sources: &SourceChange{Mode: "allow_list", Disallow: s.GoodSources()[:1]}},
 		{Creative: cr, Set: map[string]any{"title": "T"}},
 	} {
 		c.Force = true
@@ -535,7 +535,7 @@ func TestChange_ForceDoesWhatTheServiceRefuses(t *testing.T) {
 func TestChange_HoldsWhateverTheClockSays(t *testing.T) {
 	s, plain := sim(config.Config{}), sim(config.Config{})
 	id := running(t, s)[0]
-	change(t, s, world.Change{Campaign: id, Set: map[string]any{"default_bid": "7", "status": "active"}})
+	change(t, s, Change{Campaign: id, Set: map[string]any{"default_bid": "7", "status": "active"}})
 	moved := false
 	for range 20 {
 		s.Advance(30 * 24 * time.Hour)
@@ -559,12 +559,12 @@ func TestChange_LeavesTheReportAlone(t *testing.T) {
 	lines := truth(s, yesterday)
 	_, _, page := ask(t, s, oneDay(yesterday)+"&include_creatives=true")
 	l := lines[len(lines)/2]
-	change(t, s, world.Change{Campaign: l.CampaignID, Set: map[string]any{"name": "Other", "status": "paused",
+	change(t, s, Change{Campaign: l.CampaignID, Set: map[string]any{"name": "Other", "status": "paused",
 		"default_bid": "5"}, Force: true})
 	change(t, s,
-		world.Change{Creative: l.CreativeID, Set: map[string]any{"title": "Other", "status": "paused"}, Force: true})
-	change(t, s, world.Change{Campaign: l.CampaignID, Do: ledger.Hide})
-	create(t, s, world.Change{})
+		Change{Creative: l.CreativeID, Set: map[string]any{"title": "Other", "status": "paused"}, Force: true})
+	change(t, s, Change{Campaign: l.CampaignID, Do: ledger.Hide})
+	create(t, s, Change{})
 	if !slices.Equal(truth(s, yesterday), lines) {
 		t.Error("the truth has changed")
 	}
@@ -579,14 +579,14 @@ func TestChange_IsTheSameWhateverCameBetween(t *testing.T) {
 		s := sim(config.Config{RateLimit: -1})
 		ids := running(t, s)
 		for k := range 5 {
-			change(t, s, world.Change{Campaign: ids[k], Set: map[string]any{"name": "N" + strconv.Itoa(k)}})
+			change(t, s, Change{Campaign: ids[k], Set: map[string]any{"name": "N" + strconv.Itoa(k)}})
 			if i == 1 {
 				callAPI(t, s, "/v1/campaigns"+everyStatus)
-				_ = s.Change(world.Change{Campaign: ids[k], Set: map[string]any{"name": ""}})
-				_, _ = s.Create(world.Change{Set: map[string]any{"name": ""}})
+				_ = s.Change(Change{Campaign: ids[k], Set: map[string]any{"name": ""}})
+				_, _ = s.Create(Change{Set: map[string]any{"name": ""}})
 			}
-			id := create(t, s, world.Change{})
-			create(t, s, world.Change{Campaign: id})
+			id := create(t, s, Change{})
+			create(t, s, Change{Campaign: id})
 		}
 		for _, id := range s.CampaignIDs() {
 			all[i] = append(all[i], settingsOf(t, s, id))

@@ -337,8 +337,8 @@ func (s *Service) orderRestatement(in restateOrder) (any, error) {
 	return truthLine(line), nil
 }
 
-func (s *Service) orderChange(c world.Change) (any, error) {
-	id, err := s.Apply(c)
+func (s *Service) orderChange(c Change) (any, error) {
+	id, err := s.api.Apply(c)
 	return struct {
 		ID string `json:"id"`
 	}{id}, err

@@ -281,7 +281,7 @@ func TestSetCreativeStatus_MovesAsDescribed(t *testing.T) {
 		{"pending_review", "paused", "conflict"}, {"archived", "active", "conflict"},
 		{"archived", "paused", "conflict"}, {"archived", "archived", ""},
 	} {
-		change(t, s, world.Change{Creative: cr, Set: map[string]any{"status": c.from}, Force: true})
+		change(t, s, Change{Creative: cr, Set: map[string]any{"status": c.from}, Force: true})
 		a := tell(t, s, "POST", "/v1/creatives/"+cr+"/status", `{"status":"`+c.to+`"}`)
 		if c.code != "" {
 			refusedAs(t, c.from+" to "+c.to, a, 409, c.code, "")
@@ -354,7 +354,7 @@ func TestCloneCampaign_CopiesSettingsAndNewestCreatives(t *testing.T) {
 		got.DailySpendLimit != "123.000000" {
 		t.Errorf("got %+v", got)
 	}
-	change(t, s, world.Change{Campaign: id, Set: map[string]any{"daily_spend_limit": nil}})
+	change(t, s, Change{Campaign: id, Set: map[string]any{"daily_spend_limit": nil}})
 	refusedAs(t, "no limit", tell(t, s, "POST", "/v1/campaigns/"+id+"/clone", `{"name":"x"}`), 400, "validation_failed",
 		"daily_spend_limit")
 	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/clone", `{"name":"x","include_creatives":false,`+

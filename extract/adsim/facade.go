@@ -1,6 +1,7 @@
 package adsim
 
 import (
+	"spendsync/extract/adsim/advertiser"
 	"spendsync/extract/adsim/config"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/market"
@@ -15,7 +16,7 @@ type (
 	Action           = ledger.Action
 	Audience         = market.Audience
 	Broadcast        = push.Broadcast
-	Change           = world.Change
+	Change           = advertiser.Change
 	Config           = config.Config
 	CreativeSettings = ledger.CreativeSettings
 	Effect           = ledger.Effect
@@ -30,7 +31,7 @@ type (
 	Request          = wire.Request
 	Restatement      = ledger.Restatement
 	Settings         = ledger.Settings
-	SourceChange     = world.SourceChange
+	SourceChange     = advertiser.SourceChange
 	Subscriber       = push.Subscriber
 	Sum              = ledger.Sum
 	Verdict          = world.Verdict

@@ -18,7 +18,6 @@ import (
 	"spendsync/extract/adsim/config"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/wire"
-	"spendsync/extract/adsim/world"
 )
 
 // pageOf asks for a page of ten rows of yesterday.
@@ -445,9 +444,9 @@ func TestService_MayBeUsedByManyAtOnce(t *testing.T) {
 					}
 					callAPI(t, s, "/v1/balance")
 				case 4:
-					made := create(t, s, world.Change{Set: map[string]any{"name": itoa(i)}})
-					create(t, s, world.Change{Campaign: made})
-					change(t, s, world.Change{Campaign: id, Set: map[string]any{"name": itoa(i)}, Force: true})
+					made := create(t, s, Change{Set: map[string]any{"name": itoa(i)}})
+					create(t, s, Change{Campaign: made})
+					change(t, s, Change{Campaign: id, Set: map[string]any{"name": itoa(i)}, Force: true})
 				case 5:
 					settingsOf(t, s, id)
 					callAPI(t, s, "/v1/campaigns/"+id)

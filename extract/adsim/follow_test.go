@@ -35,7 +35,7 @@ func delivering(t testing.TB, s *Service) string {
 		c := st.Campaign(id)
 		if len(of(truth(s, s.Today()), id)) > 12 && !c.AllowList && !slices.ContainsFunc([]clock.Day{0, 1, 2, 3},
 			func(d clock.Day) bool { return !c.DeliversOn(st.Today + d) }) {
-			change(t, s, world.Change{Campaign: id, Set: map[string]any{"daily_spend_limit": 1_000_000}})
+			change(t, s, Change{Campaign: id, Set: map[string]any{"daily_spend_limit": 1_000_000}})
 			return id
 		}
 	}
@@ -225,7 +225,7 @@ func TestFollow_AllowListsAreAllThatIsBought(t *testing.T) {
 	s := sim(config.Config{RateLimit: -1, RowsPerDay: 3000})
 	id := newCampaign(t, s)
 	live := s.World.Account.Sources.Names(s.World.Account.Sources.Live.Src)
-	change(t, s, world.Change{Campaign: id, Sources: &world.SourceChange{Mode: "allow_list", Allow: live[:40]}})
+	change(t, s, Change{Campaign: id, Sources: &SourceChange{Mode: "allow_list", Allow: live[:40]}})
 	approve(t, s, newCreative(t, s, id))
 	s.Advance(24 * time.Hour)
 	check := func(allowed []string) {
@@ -375,7 +375,7 @@ func TestFollow_HiddenCreativesAreNotDelivered(t *testing.T) {
 	cr := newCreative(t, s, id)
 	approve(t, s, cr)
 	s.Advance(time.Hour)
-	change(t, s, world.Change{Creative: cr, Do: ledger.Hide})
+	change(t, s, Change{Creative: cr, Do: ledger.Hide})
 	was := spend(of(truth(s, s.Today()), id))
 	if st := settingsOf(t, s, id).DeliveryStatus; was == 0 || st != "waiting_for_creatives" {
 		t.Fatalf("spent %d, and is %s", was, st)
@@ -384,7 +384,7 @@ func TestFollow_HiddenCreativesAreNotDelivered(t *testing.T) {
 	if got := spend(of(truth(s, s.Today()), id)); got != was {
 		t.Errorf("hidden it went from %d to %d", was, got)
 	}
-	change(t, s, world.Change{Creative: cr, Do: ledger.Show})
+	change(t, s, Change{Creative: cr, Do: ledger.Show})
 	s.Advance(time.Hour)
 	if got := spend(of(truth(s, s.Today()), id)); got <= was {
 		t.Errorf("shown again it still has %d", got)
@@ -495,7 +495,7 @@ func TestDeliveryStatus_TakesEachOfItsValues(t *testing.T) {
 	is("active")
 	mustTell(t, s, "POST", path+"/status", `{"status":"paused"}`)
 	is("paused")
-	change(t, s, world.Change{Campaign: id, Set: map[string]any{"status": "rejected"}})
+	change(t, s, Change{Campaign: id, Set: map[string]any{"status": "rejected"}})
 	is("rejected")
 	mustTell(t, s, "POST", path+"/status", `{"status":"archived"}`)
 	is("archived")

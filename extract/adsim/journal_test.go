@@ -16,7 +16,6 @@ import (
 	"spendsync/extract/adsim/push"
 	"spendsync/extract/adsim/tools"
 	"spendsync/extract/adsim/wire"
-	"spendsync/extract/adsim/world"
 )
 
 // all is everything that an account is, to be compared.
@@ -78,7 +77,7 @@ func live(t testing.TB, s *Service) {
 	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/clone", `{"name":"Copy"}`)
 	mustTell(t, s, "POST", "/v1/creatives/"+cr+"/clone", "")
 	tell(t, s, "POST", "/v1/campaigns", `{}`) // refused: not kept
-	change(t, s, world.Change{Campaign: running(t, s)[1], Set: map[string]any{"name": "By control",
+	change(t, s, Change{Campaign: running(t, s)[1], Set: map[string]any{"name": "By control",
 		"default_bid": "0.700001"}})
 	if _, err := s.Restate(s.Today(), ledger.Restatement{Kind: "multiply", Percent: 50}); err != nil {
 		t.Fatal(err)

@@ -163,7 +163,7 @@ func TestMCP_CallsEveryTool(t *testing.T) {
 	do("block_sources", arg(`,"source_ids":`+good))
 	do("unblock_sources", arg(`,"source_ids":`+good))
 	change(t, s,
-		world.Change{Campaign: id, Sources: &world.SourceChange{Mode: "allow_list", Allow: s.GoodSources()[2:4]}})
+		Change{Campaign: id, Sources: &SourceChange{Mode: "allow_list", Allow: s.GoodSources()[2:4]}})
 	do("allow_sources", arg(`,"source_ids":`+good))
 	do("disallow_sources", arg(`,"source_ids":`+good))
 	if got := do("get_source_settings", arg("")); !slices.Equal(strs(got["allowed_source_ids"]), s.GoodSources()[2:4]) {

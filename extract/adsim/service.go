@@ -103,6 +103,18 @@ func (s *Service) Account(i int) *Service { return s.accounts[i] }
 // that is cancelled ends with its context's error, as over TCP.
 func (s *Service) Transport() http.RoundTripper { return wire.Transport(s) }
 
+// Change changes the settings from now on. It refuses impossible changes: an unknown ID, a value out of bounds.
+func (s *Service) Change(c Change) error {
+	_, err := s.api.Apply(c)
+	return err
+}
+
+// Create makes a campaign or, with c.Campaign, a creative of it, and returns its ID.
+func (s *Service) Create(c Change) (id string, err error) {
+	c.Do = Create
+	return s.api.Apply(c)
+}
+
 // EndSignIns ends all OAuth sign-ins.
 func (s *Service) EndSignIns() {
 	for _, room := range s.more {

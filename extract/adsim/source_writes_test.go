@@ -41,7 +41,7 @@ func TestBlockSources_ChangeTheListOfTheirMode(t *testing.T) {
 func TestAllowSources_KeepTheLast(t *testing.T) {
 	s := sim(config.Config{RateLimit: -1})
 	id, good := newCampaign(t, s), s.GoodSources()
-	change(t, s, world.Change{Campaign: id, Sources: &world.SourceChange{Mode: "allow_list", Allow: good[:1]}})
+	change(t, s, Change{Campaign: id, Sources: &SourceChange{Mode: "allow_list", Allow: good[:1]}})
 	path := "/v1/campaigns/" + id + "/sources/"
 	mustTell(t, s, "POST", path+"allow", idsBody(good[1:3], ""))
 	mustTell(t, s, "POST", path+"disallow", idsBody(good[:1], ""))

@@ -274,7 +274,7 @@ func TestCreateCampaign_TakesItsFieldsAndDefaults(t *testing.T) {
 func TestUpdateCampaign_ChangesWhatIsSentAndNothingElse(t *testing.T) {
 	s := sim(config.Config{RateLimit: -1})
 	id := running(t, s)[0]
-	change(t, s, world.Change{Campaign: id, Set: map[string]any{"unsupported_targeting": true, "default_bid": 1,
+	change(t, s, Change{Campaign: id, Set: map[string]any{"unsupported_targeting": true, "default_bid": 1,
 		"target_cpa": 10, "end_date": "2027-01-01T00:00:00Z"}})
 	was := settingsOf(t, s, id)
 	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"Winter"}`)
@@ -312,7 +312,7 @@ func TestUpdateCampaign_AmountsCanAtMostDouble(t *testing.T) {
 		mustTell(t, s, "PATCH", path, `{"`+field+`":`+values[1]+`}`)
 		mustTell(t, s, "PATCH", path, `{"`+field+`":`+values[2]+`}`)
 	}
-	change(t, s, world.Change{Campaign: id, Set: map[string]any{"daily_spend_limit": nil}})
+	change(t, s, Change{Campaign: id, Set: map[string]any{"daily_spend_limit": nil}})
 	mustTell(t, s, "PATCH", path, `{"daily_spend_limit":900000}`)
 	asServed(t, s, id)
 }
@@ -351,7 +351,7 @@ func TestSetCampaignStatus_MovesAsDescribed(t *testing.T) {
 		{"rejected", "paused", ""}, {"rejected", "archived", ""}, {"rejected", "active", "conflict"},
 		{"archived", "active", "conflict"}, {"archived", "paused", "conflict"}, {"archived", "archived", ""},
 	} {
-		change(t, s, world.Change{Campaign: id, Set: map[string]any{"status": c.from}, Force: true})
+		change(t, s, Change{Campaign: id, Set: map[string]any{"status": c.from}, Force: true})
 		s.Advance(cfgPause)
 		a := set(c.to)
 		if c.code != "" {
@@ -363,7 +363,7 @@ func TestSetCampaignStatus_MovesAsDescribed(t *testing.T) {
 		}
 	}
 	refusedAs(t, "rejected", set("rejected"), 400, "validation_failed", "status")
-	change(t, s, world.Change{Campaign: id, Set: map[string]any{"status": "archived"}, Force: true})
+	change(t, s, Change{Campaign: id, Set: map[string]any{"status": "archived"}, Force: true})
 	good := s.GoodSources()[0]
 	for what, a := range map[string]answerOf{
 		"update":    tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"x"}`),

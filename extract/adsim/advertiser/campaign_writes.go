@@ -133,6 +133,9 @@ func (e edit) takeCampaign(cp *market.Campaign, b body) *problem {
 
 // checkCampaign refuses invalid combinations of fields.
 func (e edit) checkCampaign(cp *market.Campaign, b body) *problem {
+	if e.force {
+		return nil
+	}
 	now := e.St.CampaignNow(cp)
 	if least := now.Audience.MinBid(); now.Bid < least && (b.has("default_bid") || b.has("audience")) {
 		return invalidField("default_bid", "this audience demands at least %s", jsontext.AppendMillionths(nil, least))

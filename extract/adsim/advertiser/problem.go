@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"spendsync/extract/adsim/config"
 	"spendsync/extract/adsim/wire"
@@ -55,7 +56,12 @@ func tooMany(wait int, format string, args ...any) *problem {
 }
 
 // Error makes a problem an error that an edit returns.
-func (p *problem) Error() string { return p.message }
+func (p *problem) Error() string {
+	if len(p.details) > 0 {
+		return strings.TrimPrefix(p.details[0].Field+": "+p.details[0].Message, ": ")
+	}
+	return p.message
+}
 
 // problemOf returns the problem of an error that an edit has returned.
 func problemOf(err error) *problem {
@@ -80,7 +86,10 @@ func (s *API) Refuse(p *problem) wire.Reply {
 }
 
 // edit is an editor of the world as the API's writes use it.
-type edit struct{ *world.Editor }
+type edit struct {
+	*world.Editor
+	force bool // do what the service refuses
+}
 
 // edit makes a write, and moves the call's state to where it has happened.
 func (s *API) edit(c *Call, w world.Write, do func(e edit) *problem) *problem {
@@ -89,7 +98,7 @@ func (s *API) edit(c *Call, w world.Write, do func(e edit) *problem) *problem {
 		w.Line.Body = c.raw
 	}
 	st, err := s.World.Edit(w, func(e *world.Editor) error {
-		if p := do(edit{e}); p != nil {
+		if p := do(edit{Editor: e}); p != nil {
 			return p
 		}
 		return nil
@@ -103,6 +112,9 @@ func (s *API) edit(c *Call, w world.Write, do func(e edit) *problem) *problem {
 
 // Redo makes a write of the journal again.
 func (s *API) Redo(line *world.Entry) error {
+	if line.Op == "change" {
+		return world.RedoWhat(line, func(c Change) error { _, err := s.Apply(c); return err })
+	}
 	st := s.World.Snapshot()
 	c := &Call{
 		St:    &st,

@@ -48,11 +48,11 @@ type sourceBid struct {
 	Bid      jsontext.Amount `json:"bid"`
 }
 
-// sourcesOf finds the sources of a body by their IDs.
-func (e edit) sourcesOf(b body) ([]int32, *problem) {
+// sourcesOf finds sources by their IDs.
+func (e edit) sourcesOf(ids []string) ([]int32, *problem) {
 	var list []int32
 	var found []detail
-	for i, id := range b.texts("source_ids") {
+	for i, id := range ids {
 		src, ok := e.Account.Sources.Index(id)
 		if !ok {
 			found = append(found, detail{fmt.Sprintf("source_ids[%d]", i), "there is no source " + id})
@@ -99,7 +99,7 @@ func (s *API) writeSources(c *Call, do func(e edit, cp *market.Campaign, list []
 		if p != nil {
 			return p
 		}
-		list, p := e.sourcesOf(c.body)
+		list, p := e.sourcesOf(c.body.texts("source_ids"))
 		if p != nil {
 			return p
 		}
@@ -119,37 +119,35 @@ func (s *API) writeSources(c *Call, do func(e edit, cp *market.Campaign, list []
 // changeSourceList answers POST /v1/campaigns/{campaign_id}/sources/ and block,
 // unblock, allow or disallow.
 func (s *API) changeSourceList(c *Call, verb string) wire.Reply {
+	return s.writeSources(c, func(e edit, cp *market.Campaign, list []int32, r *sourceChange) *problem {
+		return e.changeList(cp, verb, list, r)
+	})
+}
+
+// changeList blocks, unblocks, allows or disallows sources.
+func (e edit) changeList(cp *market.Campaign, verb string, list []int32, r *sourceChange) *problem {
 	on := verb == "block" || verb == "allow"
 	ofAllowList := verb == "allow" || verb == "disallow"
-	return s.writeSources(c, func(e edit, cp *market.Campaign, list []int32, r *sourceChange) *problem {
-		if ledger.Or(e.Next.Campaign(cp.ID).AllowList, cp.AllowList) != ofAllowList {
-			return conflict("Campaign %s has %s.", cp.ID, [...]string{"an allow list",
-				"a block list"}[jsontext.Btoi(ofAllowList)])
+	if ledger.Or(e.Next.Campaign(cp.ID).AllowList, cp.AllowList) != ofAllowList && !e.force {
+		return conflict("Campaign %s has %s.", cp.ID, [...]string{"an allow list",
+			"a block list"}[jsontext.Btoi(ofAllowList)])
+	}
+	of := e.OfCampaign(cp.ID)
+	now, into := e.St.BlockedNow(cp), &of.Blocked
+	if ofAllowList {
+		now, into = e.St.AllowedNow(cp), &of.Allowed
+	}
+	for _, src := range list {
+		_, there := slices.BinarySearch(now, src)
+		r.add(e.Account, src, there != on)
+		if there != on {
+			setIn(into, src, on)
 		}
-		now := e.St.BlockedNow(cp)
-		if ofAllowList {
-			now = e.St.AllowedNow(cp)
-		}
-		of := e.OfCampaign(cp.ID)
-		into := &of.Blocked
-		if ofAllowList {
-			into = &of.Allowed
-		}
-		if *into == nil {
-			*into = map[int32]bool{}
-		}
-		for _, src := range list {
-			_, there := slices.BinarySearch(now, src)
-			r.add(e.Account, src, there != on)
-			if there != on {
-				(*into)[src] = on
-			}
-		}
-		if verb == "disallow" && len(e.St.AllowedNow(cp)) == 0 {
-			return conflict("The last allowed source of campaign %s can't be removed.", cp.ID)
-		}
-		return nil
-	})
+	}
+	if verb == "disallow" && len(e.St.AllowedNow(cp)) == 0 && !e.force {
+		return conflict("The last allowed source of campaign %s can't be removed.", cp.ID)
+	}
+	return nil
 }
 
 // setSourceBids answers POST /v1/campaigns/{campaign_id}/sources/bids.
@@ -177,20 +175,14 @@ func (s *API) setSourceBids(c *Call) wire.Reply {
 			was[b.Source] = b.Bid
 		}
 		of := e.OfCampaign(cp.ID)
-		if of.Bids == nil {
-			of.Bids = map[int32]int64{}
-		}
-		if of.Optimized == nil {
-			of.Optimized = map[int32]bool{}
-		}
 		for _, src := range list {
 			r.add(e.Account, src, hasBid && was[src] != bid || of.Optimized[src] != optimize)
 			if hasBid || optimize {
-				of.Bids[src] = bid // 0: none of its own
+				setIn(&of.Bids, src, bid) // 0: none of its own
 			}
 			delete(of.Optimized, src)
 			if optimize {
-				of.Optimized[src] = true
+				setIn(&of.Optimized, src, true)
 			}
 		}
 		return nil

@@ -14,11 +14,13 @@ import (
 
 // Write is one change asked for through the API.
 type Write struct {
-	Busy  []string       // must have no change in progress: a campaign, a creative, or creating
-	Cost  map[string]int // the part of the day's budgets that it uses
-	Free  bool           // pausing is never limited
-	Trial bool           // dry_run: nothing changes
-	Line  Entry          // to do it again
+	Busy []string       // must have no change in progress: a campaign, a creative, or creating
+	Cost map[string]int // the part of the day's budgets that it uses
+	Free bool           // pausing is never limited
+	// Ordered is a change made on command: spending follows it only if the campaign was also changed through the API.
+	Ordered bool
+	Trial   bool  // dry_run: nothing changes
+	Line    Entry // to do it again
 }
 
 // Creating is what all creates have in common: one at a time.
@@ -38,7 +40,7 @@ func (s *World) Edit(w Write, do func(e *Editor) error) (ledger.State, error) {
 		}
 	}
 	e := s.editorOf(&st)
-	e.api = true
+	e.api = !w.Ordered
 	if err := do(e); err != nil {
 		return st, err
 	}

@@ -25,16 +25,11 @@ const fundsCheck = 5 * time.Minute
 
 // ParseFunds parses an amount that may be wired: a number or exact decimal text.
 func ParseFunds(amount any) (millionths int64, err error) {
-	in, err := newFields(map[string]any{"amount": amount})
-	if err != nil {
-		return 0, err
+	millionths, ok := jsontext.ParseMillionths(fmt.Sprint(amount))
+	if !ok {
+		return 0, fmt.Errorf("amount %v: expected a decimal of at most six places", amount)
 	}
-	var parsed *int64
-	in.amount("amount", &parsed, 1, maxFunds)
-	if err := in.end(); err != nil {
-		return 0, err
-	}
-	return *parsed, nil
+	return millionths, nil
 }
 
 // AddFunds wires money to a prepaid account, in millionths of a US dollar. Nobody

@@ -200,8 +200,6 @@ func (s *World) Record(line Entry) {
 // Redo makes the change of a line again. It reports false for one of another room.
 func (s *World) Redo(line *Entry) (known bool, err error) {
 	switch line.Op {
-	case "change":
-		err = RedoWhat(line, s.Change)
 	case "review":
 		err = RedoWhat(line, s.Review)
 	case "balance":
