@@ -1,0 +1,50 @@
+package extract_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net/http"
+	"time"
+
+	"spendsync/extract"
+	"spendsync/extract/adsim"
+	"spendsync/schema"
+)
+
+// Read one day of the spend report from the simulated service. The walk ends without an error only if its pages are
+// proven to be the complete day.
+func Example() {
+	service := adsim.New(adsim.Config{Seed: 7, RowsPerDay: 100})
+	service.SetNow(time.Date(2026, time.November, 21, 20, 0, 0, 0, time.UTC))
+	client, err := extract.NewClient(extract.Options{
+		BaseURL:   "https://report.example" + adsim.ReportPrefix,
+		Authorize: func(r *http.Request) { r.SetBasicAuth(adsim.DefaultUser, adsim.DefaultPassword) },
+		Transport: service.Transport(),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	day, err := schema.ParseDate("2026-11-20")
+	if err != nil {
+		log.Fatal(err)
+	}
+	rows, pages := 0, 0
+	for page, err := range client.Spend(context.Background(), day, 40, nil) {
+		if err != nil {
+			log.Fatal(err) // what was read so far is not proven
+		}
+		rows, pages = rows+len(page.Items), pages+1
+	}
+	truth, err := service.TruthSum("2026-11-20")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("several pages:", pages > 1)
+	fmt.Println("every row:", int64(rows) == truth.Rows)
+	// Output:
+	// several pages: true
+	// every row: true
+}
