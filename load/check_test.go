@@ -171,7 +171,7 @@ func TestVerify_TellsLittleMemoryFromDamage(t *testing.T) {
 // with the first limit of memory is given up for one that has all.
 func TestPublish_BeginsAgainWithAllMemory(t *testing.T) {
 	r := newRun(t, quickDir(t))
-	r.opts.DuckDB.FirstMemory, r.opts.DuckDB.Blanks = "600KiB", nil
+	r.opts.DuckDB.FirstMemory = "600KiB"
 	view := duck.View{Schema: "mart", Name: "days", SQL: "SELECT report_date FROM main.spend_daily", Doc: "Days."}
 	for i, views := range [][]duck.View{nil, {view}} {
 		r.opts.DuckDB.Views = views

@@ -113,11 +113,8 @@ func sceneCampaign(id, name string, bid schema.Money) history.Seen[schema.Campai
 
 func sceneOptions(d durable.Disk) Options {
 	return Options{KeepRaw: true, disk: d,
-		DuckDB: duck.Options{Threads: 1, Memory: "256MiB", Views: martViews(), Blanks: &blanks}}
+		DuckDB: duck.Options{Threads: 1, Memory: "256MiB", Views: martViews()}}
 }
-
-// blanks save what takes longest where a DuckDB file is built from nothing.
-var blanks duck.Blanks
 
 // do makes the run as the command does: a failure is told of in the ledger.
 func (r sceneRun) do(ctx context.Context, dir string, o Options) error {

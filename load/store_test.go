@@ -40,7 +40,7 @@ type run struct {
 
 func newRun(t *testing.T, dir string) run {
 	return run{t: t, dir: dir, account: "acme", at: now, preview: &Preview{}, opts: Options{KeepRaw: true,
-		DuckDB:   duck.Options{Threads: 1, Memory: "512MiB", Blanks: &blanks},
+		DuckDB:   duck.Options{Threads: 1, Memory: "512MiB"},
 		LockWait: time.Second, disk: durable.Disk{FS: lazyFiles{}}}}
 }
 

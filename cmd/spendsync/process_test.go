@@ -17,7 +17,6 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
-	"spendsync/load/duck"
 	"spendsync/load/loadtest"
 	"spendsync/load/manifest"
 	"spendsync/schema"
@@ -33,8 +32,6 @@ func TestMain(m *testing.M) {
 		read(os.Args[1])
 	default:
 		leave := loadtest.InMemory()
-		blanks.Dir = filepath.Join(os.TempDir(), fmt.Sprint("spendsync-blanks-", os.Getpid()))
-		removeAtExit = append(removeAtExit, blanks.Dir)
 		code := m.Run()
 		for _, dir := range removeAtExit {
 			os.RemoveAll(dir)
@@ -44,13 +41,9 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// mainAt is main, at another time than now if it is given, and with the blanks of the
-// process that has started this one.
+// mainAt is main, at another time than now if it is given.
 func mainAt(at string) {
 	a := newApp(os.Environ(), os.Stdout, os.Stderr)
-	if dir := os.Getenv("TEST_BLANKS"); dir != "" {
-		a.blanks = &duck.Blanks{Dir: dir}
-	}
 	if at != "" {
 		now, err := time.Parse(time.RFC3339Nano, at)
 		if err != nil {
@@ -128,7 +121,7 @@ func (r *reader) scan() string {
 func (w *world) start(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
 	w.passed.Add(1000)
-	cmd.Env = append(append(os.Environ(), w.environ()...), "TEST_PROCESS=spendsync", "TEST_BLANKS="+blanks.Dir,
+	cmd.Env = append(append(os.Environ(), w.environ()...), "TEST_PROCESS=spendsync",
 		"TEST_NOW="+w.now().Format(time.RFC3339Nano))
 	return cmd
 }

@@ -246,7 +246,7 @@ func (w *world) runManual(bash, cwd, name, script string) {
 	path := slices.DeleteFunc([]string{bin, os.Getenv(readersVariable), os.Getenv("PATH")}, func(s string) bool {
 		return s == ""
 	})
-	cmd.Env = append(withoutOurs(os.Environ()), "TEST_BLANKS="+blanks.Dir, config.Prefix+"RETRY_BUDGET=5s",
+	cmd.Env = append(withoutOurs(os.Environ()), config.Prefix+"RETRY_BUDGET=5s",
 		"PATH="+strings.Join(path, string(os.PathListSeparator)))
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -36,7 +36,6 @@ type app struct {
 	now            func() time.Time
 	transport      http.RoundTripper // to both interfaces; nil: the network
 	exit           func(code int)    // os.Exit in main; nil in tests
-	blanks         *duck.Blanks      // nil: every warehouse is made from nothing
 
 	cfg    *config.Config
 	log    *slog.Logger
@@ -231,7 +230,7 @@ func (a *app) loadOptions() load.Options {
 	return load.Options{
 		LockWait: a.cfg.LockWait, KeepRaw: a.cfg.KeepRaw, Version: version(), Log: a.log, Now: a.now,
 		DuckDB: duck.Options{
-			Memory: memory, FirstMemory: first, Threads: threads, Views: a.views(), Blanks: a.blanks,
+			Memory: memory, FirstMemory: first, Threads: threads, Views: a.views(),
 		},
 	}
 }

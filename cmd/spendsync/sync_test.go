@@ -64,10 +64,6 @@ func newWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	return makeWorld(t, edit...)
 }
 
-// blanks save the worlds of this process, and the runs that they start in processes of
-// their own, what takes longest in a first sync.
-var blanks duck.Blanks
-
 func makeWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	t.Helper()
 	cfg := adsim.Config{Campaigns: 6, CreativesPerCampaign: 3, Sources: 60, RowsPerDay: 60, RateLimit: -1}
@@ -194,7 +190,7 @@ func ending(stderr string) string {
 func (w *world) execute(ctx context.Context, args []string) (code int, stdout, stderr string) {
 	w.passed.Add(1000)
 	var out, errOut bytes.Buffer
-	a := &app{stdout: &out, stderr: &errOut, environ: w.environ(), now: w.now, transport: w.transport, blanks: &blanks}
+	a := &app{stdout: &out, stderr: &errOut, environ: w.environ(), now: w.now, transport: w.transport}
 	code = a.run(ctx, args)
 	return code, out.String(), errOut.String()
 }

@@ -275,7 +275,7 @@ func (f *fifty) sync(account, suffix string) {
 	if account != "card" {
 		delete(f.env, "PAYOUTS")
 	}
-	a := &app{stdout: io.Discard, stderr: io.Discard, environ: f.environ(), now: f.now, blanks: &blanks}
+	a := &app{stdout: io.Discard, stderr: io.Discard, environ: f.environ(), now: f.now}
 	if err := a.setUp(f.t.Context()); err != nil {
 		f.t.Fatal(err)
 	}

@@ -17,15 +17,6 @@ func Build(
 	if empty {
 		attach, addViews = create, makeViews
 	}
-	if empty && o.Blanks != nil {
-		made, err := o.Blanks.write(ctx, path, o)
-		if err != nil {
-			return nil, nil, err
-		}
-		if made {
-			attach, views = Open, nil
-		}
-	}
 	if w, err = attach(ctx, path, o); err != nil {
 		return nil, nil, err
 	}

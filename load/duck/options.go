@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"spendsync/load/durable"
 )
@@ -21,25 +20,13 @@ type Options struct {
 	FirstMemory string
 	Threads     int          // 0: one per processor
 	Views       []View       // of the file
-	Blanks      *Blanks      // of a process that builds many files; nil: none
 	Disk        durable.Disk // of a file that is built; reading needs none
 	Dir         string       // all that DuckDB may reach while it builds or checks
-	TempDir     string       // where it puts what memory has no room for; empty: beside the file
+	TempDir     string       // the folder for data that exceeds memory; empty: next to the file
 
 	keepOrder bool   // answers keep the order they were asked in
-	blockSize int    // of a file that is made; 0: [blockSize]
 	attach    string // a file to open read-only before the engine is locked
-	unlocked  bool   // the engine may be given more memory or threads than it begins with
-}
-
-// Blanks caches DuckDB files that have every table, view and comment, but no rows. Creating
-// such a file takes longer than filling a small warehouse. Tests, which create many, share
-// one Blanks: without it they take a quarter more CPU. The zero value is ready to use.
-type Blanks struct {
-	Dir string // where the files are kept for other processes, too; empty: in memory
-
-	mu    sync.Mutex
-	files map[string][]byte // by what defines the views
+	unlocked  bool   // the engine may get more memory or threads later
 }
 
 // View is one view to be made in the DuckDB file, or a table macro if it has

@@ -27,8 +27,8 @@ type Warehouse struct {
 	empty       bool // it held no row when it was opened
 }
 
-// WithMemory calls do, and calls it again with the full memory limit if DuckDB ran out of
-// memory. A failed call must leave nothing behind.
+// WithMemory calls do, and calls it again with the full memory limit if DuckDB ran out of memory. A failed call must
+// have no effect.
 func (w *Warehouse) WithMemory(ctx context.Context, do func() error) error {
 	err := do()
 	if w.fullMemory == "" || !IsOutOfMemory(err) && !(w.mayLackDisk && errors.Is(err, durable.ErrStorage)) {
@@ -74,7 +74,7 @@ func create(ctx context.Context, path string, o Options) (*Warehouse, error) {
 		return nil, err
 	}
 	attach := fmt.Sprintf("ATTACH %s AS w (BLOCK_SIZE %d, STORAGE_VERSION 'v1.2.0')", schema.QuoteText(path),
-		cmp.Or(o.blockSize, blockSize))
+		blockSize)
 	err = w.Exec(ctx, attach, "USE w")
 	if err == nil {
 		err = w.makeTables(ctx)
@@ -98,8 +98,8 @@ func Open(ctx context.Context, path string, o Options) (*Warehouse, error) {
 	return w, nil
 }
 
-// OpenPublished opens a finished file read-only. Where its contents do not fit into
-// memory the disk may have no room for them either: more memory is tried first.
+// OpenPublished opens a finished file read-only. If its content does not fit into memory, the disk may have no room
+// for it either: more memory is tried first.
 func OpenPublished(ctx context.Context, path string, o Options) (*Warehouse, error) {
 	w, err := start(ctx, path, o)
 	if err != nil {

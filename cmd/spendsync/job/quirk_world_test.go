@@ -49,9 +49,6 @@ type quirkWorld struct {
 	transport http.RoundTripper // nil: the service's own
 }
 
-// blanks shorten the first publication of each store.
-var blanks duck.Blanks
-
 func newQuirkWorld(t *testing.T, quirks ...string) *quirkWorld {
 	t.Helper()
 	w := &quirkWorld{t: t, dir: filepath.Join(t.TempDir(), "data"), page: 20}
@@ -105,7 +102,7 @@ func (w *quirkWorld) job() job.Job {
 	j := job.Job{
 		RunID: fmt.Sprintf("run%d", w.runs), Account: "acme", DataDir: w.dir, Version: "test",
 		Store: load.Options{
-			DuckDB:  duck.Options{Memory: "256MiB", Threads: 1, Blanks: &blanks, Views: w.views},
+			DuckDB:  duck.Options{Memory: "256MiB", Threads: 1, Views: w.views},
 			KeepRaw: true, Version: "test",
 			Log: log, Now: w.service.Now,
 		},

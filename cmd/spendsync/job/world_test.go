@@ -34,9 +34,6 @@ type world struct {
 	key       string
 }
 
-// blanks are shared by all worlds: they save what takes longest in a first run.
-var blanks duck.Blanks
-
 // newWorld begins with a small account and an empty store.
 func newWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	t.Helper()
@@ -54,7 +51,7 @@ func newWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	w.job = Job{
 		Account: "acme", DataDir: filepath.Join(t.TempDir(), "data"), Version: "test",
 		Store: load.Options{
-			LockWait: 5 * time.Second, DuckDB: duck.Options{Memory: "512MiB", Threads: 1, Blanks: &blanks},
+			LockWait: 5 * time.Second, DuckDB: duck.Options{Memory: "512MiB", Threads: 1},
 			KeepRaw: true, Version: "test",
 			Now: w.now,
 		},
