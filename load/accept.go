@@ -16,9 +16,8 @@ import (
 	"spendsync/schema"
 )
 
-// A store of which parts are lost or were set back is refused until a person accepts the
-// loss. Then every file that is there and whole is taken as it is, the later one where
-// there are two, and what is neither there nor in the DuckDB file is forgotten.
+// A store with lost or set-back parts is refused until a person accepts the loss. Then every existing intact file is
+// adopted, the later one of two. Content that is neither in a file nor in the DuckDB file is forgotten.
 
 // accepting reports whether the loss of files that cannot be brought back is accepted.
 func (r *repair) accepting() bool { return r.g.store.opts.AcceptLoss != nil }
@@ -57,7 +56,7 @@ func (r *repair) takeNewer() error {
 	return nil
 }
 
-// damagedFile is a published file that differs from what was published.
+// damagedFile is a published file whose content has changed since.
 type damagedFile struct {
 	*durable.Damage
 	account string
@@ -122,8 +121,8 @@ func (r *repair) take(account, path string, newer bool) error {
 	return nil
 }
 
-// takeDay derives what is known of a day from its rows. If its last read is unknown, it is the last time
-// that a row was seen to change.
+// takeDay derives the coverage of a day from its rows. If its last read is unknown, the last change of a row stands
+// for it.
 func (r *repair) takeDay(account, path string, info *manifest.File, newer bool) error {
 	s, a, day := r.g.store, r.next.Accounts[account], info.Day
 	rows, err := manifest.ReadDay(s.opts.disk, filepath.Join(s.dir, path), account, day)
@@ -261,7 +260,7 @@ func (r *repair) forgetLostReplies() error {
 	return nil
 }
 
-// rowsOfAccount counts the rows of a file, all of which must be of one account.
+// rowsOfAccount counts the rows of a file, which must all belong to one account.
 func rowsOfAccount(d durable.Disk, path string, t *schema.Table, account string) (rows int64, err error) {
 	for rec, err := range parquet.Records(d, path, t) {
 		if err != nil {

@@ -104,7 +104,7 @@ func (c *Copy) Close() error {
 	return durable.Storage(errors.Join(errs...))
 }
 
-// readBase ends a commit that has begun, and reads what the folder holds.
+// readBase finishes a started commit, and reads the content of the folder.
 func (c *Copy) readBase(ctx context.Context) (err error) {
 	unlock, err := lockStore(c.opts.disk, ctx, c.dir, c.opts.LockWait)
 	if err != nil {
@@ -258,7 +258,7 @@ func (c *Copy) Commit(ctx context.Context, m *manifest.Manifest, wanted []Snapsh
 	if r.Removes, err = c.unwanted(keep); err != nil {
 		return err
 	}
-	// The names of what is staged must be durable before a record relies on them.
+	// The names of staged files must be durable before a record relies on them.
 	if err := c.opts.disk.SyncNames(filepath.Join(c.dir, "staging"), dirs); err != nil {
 		return err
 	}

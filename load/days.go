@@ -9,7 +9,7 @@ import (
 	"spendsync/schema"
 )
 
-// addDays adds the proven days. Staged files of other days stay behind with the staging area.
+// addDays adds the proven days. Staged files of other days are removed with the staging area.
 func (c *contribution) addDays() {
 	for _, d := range slices.Sorted(maps.Keys(c.g.days)) {
 		day := c.g.days[d]
@@ -33,7 +33,7 @@ func (c *contribution) addDays() {
 			c.put(manifest.PartPath(schema.SpendDaily.Table, c.g.store.account, d), day.part)
 		}
 		if (day.part != nil || day.renewRaw) && !p.Replayed {
-			// The old replies belong to the old content, or are not what they were.
+			// The old replies belong to the old content, or were damaged.
 			for _, old := range c.base.RawPages(d) {
 				if c.Files[old] = nil; day.raw[old] == nil {
 					c.files.removes = append(c.files.removes, old)

@@ -9,8 +9,7 @@ import (
 	"spendsync/schema"
 )
 
-// filing collects the staged files that take their places with a generation, and the published
-// files that go.
+// filing collects the staged files that a generation adds, and the published files that it removes.
 type filing struct {
 	g       *Staged
 	moves   []commit.Move

@@ -12,7 +12,7 @@ import (
 // generation is a generation in the making.
 type generation struct {
 	g       *Staged
-	base    *manifest.Manifest // what it is built on; nil: nothing yet
+	base    *manifest.Manifest // its base; nil: nothing is published yet
 	next    *manifest.Manifest
 	acc     *manifest.Account // this account's part of next
 	files   *filing
@@ -26,7 +26,7 @@ type generation struct {
 	w           *duck.Warehouse // the DuckDB file while it is built
 	fromNothing bool            // it does not carry the base's forward
 	fullMemory  bool            // DuckDB takes all the memory that it may have at once
-	newViews    bool            // whether the views are other than those of the base
+	newViews    bool            // whether the views differ from the base's
 	restoreGC   func()          // nil: the garbage collector works as it always does
 }
 
@@ -40,8 +40,8 @@ type updates struct {
 	versions int64 // rows of the tables of versions that are loaded whole
 }
 
-// begin returns the published generation, which another account's run may have moved on since this
-// run began, and the head of the next one.
+// begin returns the published generation, which may be newer than at the start of this run because another account
+// published, and the head of the next one.
 func (g *Staged) begin() (base *manifest.Manifest, head manifest.Head, err error) {
 	s := g.store
 	base, err = s.published(s.base)
@@ -69,9 +69,8 @@ func (g *Staged) needsEveryAccount(base *manifest.Manifest, head manifest.Head, 
 		base.Views != g.store.opts.DuckDB.ViewsDefinition())
 }
 
-// loadAll loads every account. What a generation changes of other accounts follows from a new day, a
-// new schema or new views alone, or it is made from nothing: at other times they stay as they are, and
-// their files unread.
+// loadAll loads every account. A generation changes other accounts only for a new day, a new schema or new views, or
+// if it is built from nothing. Otherwise their files are not read.
 func (n *generation) loadAll() error {
 	n.everyAccount = true
 	if n.base == nil {
@@ -90,7 +89,7 @@ func (n *generation) loadAll() error {
 	return nil
 }
 
-// accounts returns the accounts of which the generation may change anything.
+// accounts returns the accounts that the generation may change.
 func (n *generation) accounts() []string {
 	if n.everyAccount {
 		return n.next.LoadedNames()
@@ -111,10 +110,10 @@ func (g *Staged) ownRows() string {
 	return schema.Quote("_run_id") + " = " + schema.QuoteText(g.runID)
 }
 
-// Contents is what goes into a generation beside what is staged.
+// Contents is the content of a generation besides the staged files.
 type Contents struct {
 	Since   schema.Date           // first day that could be asked for, for an account's first generation
-	Unknown []schema.UnknownField // met by this run; known ones are left as they are
+	Unknown []schema.UnknownField // met by this run; known fields stay unchanged
 	// Repair makes again all that can be made again: damaged files are restored, the DuckDB
 	// file is built from nothing, and so is every mart.
 	Repair bool

@@ -20,9 +20,8 @@ func (s *Store) AppendRun(run schema.Run, steps []schema.Step) error {
 	if err != nil {
 		return err
 	}
-	// A generation that has come as far as its commit brings a ledger that records the run
-	// as published, and that is what it will be. Of a generation that the run knows of, the
-	// report stands, and what came after it failed.
+	// A generation that reached its commit contains a ledger that records the run as published, and the commit makes
+	// that true. If the run knows of its generation, its own record is kept: a later step failed.
 	if r, err := commit.Read(s.opts.disk, s.dir, s.base); err != nil || r != nil && r.RunID == run.RunID {
 		return err
 	}

@@ -12,10 +12,9 @@ import (
 	"spendsync/schema"
 )
 
-// addMarts writes the marts that can have changed, of all accounts: what is
-// final, and whether, follows the day of publishing. w is the new warehouse,
-// with its views. The viewErrors are of marts whose view could not answer: their
-// files stay as they are.
+// addMarts writes the marts that can have changed, for all accounts: the day of publishing decides which rows are
+// final. w is the new warehouse, with its views. The viewErrors name marts whose view failed: their files stay
+// unchanged.
 func (n *generation) addMarts(ctx context.Context, w *duck.Warehouse) (viewErrors []error, err error) {
 	for _, account := range n.accounts() {
 		n.next.Accounts[account].MartsFrom = 0
@@ -43,8 +42,8 @@ func (n *generation) addMarts(ctx context.Context, w *duck.Warehouse) (viewError
 	return viewErrors, nil
 }
 
-// monthsAtOnce is how many months of a mart are asked for by one question: its view
-// looks through all history each time for when each campaign began.
+// monthsAtOnce is the number of months of a mart in one query. For each query the view scans the whole history for the
+// start of each campaign.
 const monthsAtOnce = 3
 
 // addMartOf writes the parts of an account's mart with days from the first affected one on.
@@ -89,7 +88,7 @@ func (n *generation) martParts(m schema.Mart, account string, first schema.Date)
 	return months
 }
 
-// addMart takes in one part that DuckDB has written.
+// addMart adds one part that DuckDB has written.
 func (n *generation) addMart(m schema.Mart, account string, part schema.Date, rows int64) error {
 	disk, staged := n.g.store.opts.disk, n.g.staged(manifest.PartPath(m.Table, account, part))
 	sha, size, err := disk.HashFile(staged)
@@ -104,8 +103,8 @@ func (n *generation) addMart(m schema.Mart, account string, part schema.Date, ro
 	return disk.SyncFile(staged)
 }
 
-// takePart takes in one staged part. One with the same content as the published one stays,
-// unless all are to be written: its file may be damaged.
+// takePart adds one staged part. The published file stays if its content is the same, unless all parts must be
+// rewritten: its file may be damaged.
 func (n *generation) takePart(t *schema.Table, account string, info *manifest.File, all bool) (taken bool, err error) {
 	path, acc := manifest.PartPath(t, account, info.Day), n.next.Accounts[account]
 	old := acc.Files[path]

@@ -80,8 +80,8 @@ func (n *generation) filesLoad() (duck.ReplacePartition, error) {
 	return stageOps(n.g, schema.Files, files, where)
 }
 
-// readLedgers collects the lines that the DuckDB file does not hold yet, and records in the manifest that it
-// will. Of other accounts it reads only what is published: the rest is theirs to publish.
+// readLedgers collects the lines that the DuckDB file does not hold yet, and records in the manifest that it will. For
+// other accounts it reads only published lines: they publish the rest themselves.
 func (n *generation) readLedgers(account string, a *manifest.Account, into *manifest.LedgerRows) error {
 	s := n.g.store
 	own := account == s.account
@@ -122,7 +122,7 @@ func (n *generation) readLedgers(account string, a *manifest.Account, into *mani
 	return nil
 }
 
-// ownLedgers adds the ledger files that failed runs have begun since, and the one that this run has staged.
+// ownLedgers adds the ledger files that failed runs have started since, and the staged one of this run.
 func ownLedgers(files *filing, paths []string) ([]string, error) {
 	s := files.g.store
 	found, err := manifest.LedgerFiles(s.opts.disk, s.dir, s.account)

@@ -15,12 +15,12 @@ import (
 type Options struct {
 	LockWait time.Duration // how long to wait for the store's lock
 	DuckDB   duck.Options
-	KeepRaw  bool             // keep the replies behind the stored days
+	KeepRaw  bool             // keep the raw replies of the stored days
 	Version  string           // of the binary, for the manifest
 	Log      *slog.Logger     // nil: silent
 	Now      func() time.Time // for "today" only; nil: the clock
-	// AcceptLoss goes on with a store of which parts are lost or were set back. It makes
-	// the rows of a day again from its stored replies; nil: such a store is refused.
+	// AcceptLoss continues with a store that has lost or set-back parts. It rebuilds the rows of a day from its stored
+	// replies. If nil, such a store is refused.
 	AcceptLoss ReadRaw
 
 	// disk is the file system; zero: the operating system's.
@@ -48,7 +48,7 @@ func (o Options) filled() Options {
 	return o
 }
 
-// place is where commits of a store begin and end.
+// place is the store in which commits are made.
 func (o Options) place(dir string) commit.Place {
 	return commit.Place{Dir: dir, Disk: o.disk, Log: o.Log, Crash: o.crash}
 }

@@ -23,12 +23,11 @@ type Preview struct {
 	// NewlyLost are days that can never be known in full, and that no run has
 	// reported before this one.
 	NewlyLost []schema.Date
-	// ViewErrors are of views and marts that could not be made: what is stored is whole
-	// without them.
+	// ViewErrors name the views and marts that could not be made. The stored data is complete without them.
 	ViewErrors []error
 	// Restored are damaged files that a repair brings back.
 	Restored []string
-	// Accepted is what is lost, where [Options.AcceptLoss] goes on without it.
+	// Accepted lists the losses that [Options.AcceptLoss] accepted.
 	Accepted []string
 	// Restatements is how many lines spend_change gains.
 	Restatements int
@@ -47,14 +46,14 @@ type RunRecord struct {
 type Prepared struct {
 	store   *Store
 	n       *generation
-	now     time.Time // as of which the preview is
+	now     time.Time // the time that the preview shows
 	preview Preview
 	unlock  func() error // nil: it has ended
 }
 
-// Prepare builds the staged files into the next generation, beside the published one. It returns
-// [durable.ErrLocked] if other accounts' runs hold the store for longer than the wait. The result must be
-// committed or closed.
+// Prepare builds the next generation from the staged files. The published one stays untouched. It returns
+// [durable.ErrLocked] if other accounts' runs hold the store for longer than the wait. The result must be committed or
+// closed.
 func (g *Staged) Prepare(ctx context.Context, c Contents) (*Prepared, error) {
 	unlock, err := g.store.lockStore(ctx)
 	if err != nil {
@@ -116,9 +115,9 @@ func (p *Prepared) prepare(ctx context.Context, g *Staged, c Contents) (err erro
 // Preview is what the generation will show.
 func (p *Prepared) Preview() Preview { return p.preview }
 
-// Commit adds the run's record and publishes the generation, all or none. After an error
-// the old generation stands, or, if the commit had begun, the new one will as soon as the
-// store is opened again. Either way the preparation has ended.
+// Commit adds the run's record and publishes the generation, all or none. After an error the old generation is still
+// published, or, if the commit had started, the new one will be as soon as the store is opened again. In both cases
+// the preparation has ended.
 func (p *Prepared) Commit(ctx context.Context, r RunRecord) (*manifest.Manifest, error) {
 	err := p.publish(ctx, r)
 	if err != nil && p.n.g.committing {

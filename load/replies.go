@@ -20,7 +20,7 @@ func (s *Store) replyStore() settingslog.Store {
 		Log: s.opts.Log}
 }
 
-// CollectReplies begins to collect the replies of the settings; nil if none are kept.
+// CollectReplies prepares to collect the replies of the settings. It returns nil if replies are not kept.
 func (s *Store) CollectReplies() *settingslog.Collector {
 	if !s.opts.KeepRaw {
 		return nil
@@ -70,7 +70,7 @@ func (g *Staged) PutReplies(c *settingslog.Collector, seen schema.Instant) error
 	return g.putReplies(manifest.RepliesIndexPath(s.account), &manifest.File{Rows: rows}, nil, index)
 }
 
-// putReplies stages a file of lines, the first of which are packed already: info has their unpacked size, or -1.
+// putReplies stages a file of lines. Its first lines are packed already: info has their unpacked size, or -1.
 func (g *Staged) putReplies(path string, info *manifest.File, packed, lines []byte) error {
 	more, err := g.pack(lines)
 	if err != nil {

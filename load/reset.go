@@ -23,13 +23,12 @@ type Reset struct {
 	Files      int    `json:"files"`      // that were moved there
 }
 
-// asideFolder is the folder below the data directory for what was moved out of the store.
+// asideFolder is the folder in the data directory for files that were moved out of the store.
 const asideFolder = "aside"
 
-// Reset publishes a generation without the account, and moves all files of the account aside:
-// what is published of it, its ledger, and its quarantine. Nothing is deleted, and nothing of
-// other accounts changes. It publishes as a run does, so that whenever it dies, the store has
-// either everything of the account or nothing.
+// Reset publishes a generation without the account, and moves all files of the account aside: its published files, its
+// ledger, and its quarantine. Nothing is deleted, and nothing of other accounts changes. It publishes as a run does,
+// so that whenever it dies, the store has either everything of the account or nothing.
 func (s *Store) Reset(ctx context.Context, runID string) (r Reset, err error) {
 	g, err := s.Begin(runID)
 	if err != nil {

@@ -22,17 +22,15 @@ import (
 type repair struct {
 	g        *Staged
 	files    *filing
-	base     *manifest.Manifest // as it is published
-	next     *manifest.Manifest // with the files as they are made good
+	base     *manifest.Manifest // as published
+	next     *manifest.Manifest // with the repaired files
 	restored []string           // damaged files that are brought back
 	accepted []string           // what became of those that nothing can restore
 }
 
-// restore brings back published files that are no longer what was published. The
-// DuckDB file holds the same rows; where its own bytes are those that were
-// published, a file written again from them has the old hash, or it is not taken.
-// Only the versions of settings may differ in it by what DuckDB knows better: when
-// they were last confirmed.
+// restore rewrites published files whose content has changed. The DuckDB file holds the same rows; if its own bytes
+// are intact, a file that is written from them must have the published hash, or it is discarded. Only versions of
+// settings may differ: DuckDB has their latest confirmation.
 //
 // The error names every file that cannot be brought back.
 func (r *repair) restore(ctx context.Context) (err error) {
@@ -310,8 +308,7 @@ func (r *repair) runsInOtherLedgers(d damagedFile) (runEnds, error) {
 	return ends, nil
 }
 
-// runEnds are when runs ended, by the ID of the run. A run may have several lines, of
-// which the last counts.
+// runEnds returns when each run ended, by run ID. A run may have several lines; the last one counts.
 type runEnds map[string]schema.Instant
 
 func (t runEnds) add(runs []schema.Run) {

@@ -25,7 +25,7 @@ func StoredTable[R any](s *Store, t schema.TableOf[R]) ([]R, error) {
 	return manifest.Rows(s.opts.disk, s.dir, path, info, t)
 }
 
-// StoredHistory reads an account's versions and the memory beside them.
+// StoredHistory reads an account's versions and their confirmations.
 func StoredHistory[R any, P history.Versioned[R]](s *Store, t schema.TableOf[R]) (history.Versions[R], error) {
 	rows, err := StoredTable(s, t)
 	h := history.Versions[R]{Rows: rows, Memory: s.Account().Memory[t.Name]}
@@ -41,7 +41,7 @@ func StoredHistory[R any, P history.Versioned[R]](s *Store, t schema.TableOf[R])
 	return h, err
 }
 
-// StoredGroups reads an account's versions in batches, and the memory beside them.
+// StoredGroups reads an account's versions in batches, and their confirmations.
 func StoredGroups[R any](s *Store, t schema.TableOf[R]) (h history.Groups[R], err error) {
 	h.Memory = s.Account().Memory[t.Name]
 	path := manifest.PartPath(t.Table, s.account, 0)
@@ -58,8 +58,8 @@ func PutTable[R any](g *Staged, t schema.TableOf[R], rows []R) error {
 	return PutGroups(g, t, func(yield func([]R, error) bool) { yield(rows, nil) }, nil)
 }
 
-// PutGroups is PutTable for versions that come in batches, with the memory beside them, which may be known
-// only after the last batch; nil if there is none.
+// PutGroups is PutTable for versions that come in batches. Their confirmations may be known only after the last batch;
+// nil means none.
 func PutGroups[R any](g *Staged, t schema.TableOf[R], rows iter.Seq2[[]R, error], m *history.Confirmations) error {
 	path := manifest.PartPath(t.Table, g.store.account, 0)
 	info, err := g.putAnswer(path, t.Table, parquet.RecordBatches(t, parquet.SameBatches(rows)))
@@ -78,7 +78,7 @@ func PutGroups[R any](g *Staged, t schema.TableOf[R], rows iter.Seq2[[]R, error]
 	return nil
 }
 
-// PutHistory stages an account's versions and the memory beside them.
+// PutHistory stages an account's versions and their confirmations.
 func PutHistory[R any, P history.Versioned[R]](g *Staged, t schema.TableOf[R], h history.Versions[R]) error {
 	err := PutTable(g, t, h.Rows)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"spendsync/load/manifest"
 )
 
-// ErrMoved reports that a file of a snapshot is gone or has other bytes: a newer generation has
-// replaced it, or it is damaged.
+// ErrMoved reports that a file of a snapshot is missing or has different content: a newer generation has replaced it,
+// or it is damaged.
 var ErrMoved = errors.New("the store has moved on")
 
 // Snapshot is the set of files of one published generation. It is read without a lock, also from a
@@ -45,7 +45,7 @@ func ReadSnapshot(dir string) (*Snapshot, error) {
 	for {
 		text, err := durable.OS.ReadFile(filepath.Join(dir, manifest.FileName), durable.MaxText)
 		if errors.Is(err, fs.ErrNotExist) {
-			_, err = manifest.Read(dir) // which reports what is wrong
+			_, err = manifest.Read(dir) // which reports the error
 		}
 		if err != nil {
 			return nil, err

@@ -39,8 +39,8 @@ type Staged struct {
 	replies *stagedReplies          // of the settings; nil: there are none
 	pinned  string
 
-	settled *settledCampaigns                         // nil: they stay as they are
-	beyond  map[string]map[string]manifest.KeyChanges // by table; those of other tables stay as they are
+	settled *settledCampaigns                         // nil: they stay unchanged
+	beyond  map[string]map[string]manifest.KeyChanges // by table; other tables stay unchanged
 	zstd    *zstd.Encoder
 	writing chan struct{} // has room for as many files of the report as are written at the same time
 
@@ -66,15 +66,15 @@ type stagedReplies struct {
 // proven.
 type stagedDay struct {
 	raw           map[string]*manifest.File // by published path
-	stays         map[string]bool           // those of raw that are published as they are
+	stays         map[string]bool           // the raw files that stay published unchanged
 	part          *manifest.File            // the Parquet file; nil: the stored one stands
 	renewRaw      bool                      // the stored replies are lost or damaged: those that were read replace them
 	isSmallChange bool                      // few rows differ from the stored ones
-	stale         string                    // the private file with the keys of the stored rows that go; empty: none
+	stale         string                    // the private file with the keys of the stored rows to delete; empty: none
 	proven        *provenDay
 
 	changes  *stagedChanges    // nil: there are none
-	intraday []schema.Intraday // what each campaign had spent by now, of a day that goes on and has grown
+	intraday []schema.Intraday // the spend of each campaign so far, if the day is not over and has grown
 }
 
 // stagedChanges are the restatements of a day, in a private file.
@@ -83,10 +83,10 @@ type stagedChanges struct {
 	rows int64
 }
 
-// DayRead is what a run learned of one day beside its rows.
+// DayRead is everything that a run learned about one day, except its rows.
 type DayRead struct {
 	Day     schema.Date
-	ReadAt  schema.Instant // when the proven read began
+	ReadAt  schema.Instant // when the proven read started
 	Control string         // control_total_state
 	// ControlTotal is the service's own total, as far as it gave one.
 	ControlTotal manifest.ControlTotal
@@ -96,8 +96,8 @@ type DayRead struct {
 	// Replayed marks a day made again from its stored replies: nothing was asked
 	// of the service, so it counts as no read, and the replies stay.
 	Replayed bool
-	// Damaged says that the stored rows cannot be read: the new ones replace them all,
-	// and none counts as a restatement.
+	// Damaged reports that the stored rows cannot be read: the new ones replace them all, and none counts as a
+	// restatement.
 	Damaged bool
 }
 
@@ -215,7 +215,7 @@ func (g *Staged) pack(body []byte) ([]byte, error) {
 	defer g.mu.Unlock()
 	if g.zstd == nil {
 		var err error
-		// Rows of JSON are so much alike that more effort or a wider window gains no byte.
+		// Rows of JSON are so similar that more effort or a wider window saves no byte.
 		options := []zstd.EOption{zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
 			zstd.WithWindowSize(1 << 20)}
 		if g.zstd, err = zstd.NewWriter(nil, options...); err != nil {
@@ -246,9 +246,8 @@ type provenDay struct {
 	hash string
 }
 
-// PutDay stages all rows of a proven day, or only what was learned about it if its content is unchanged.
-// rows is nil if the replies are the stored ones. A day whose rows differ is merged with the stored one,
-// whose stamps its rows keep.
+// PutDay stages all rows of a proven day, or only its coverage if its content is unchanged. rows is nil if the replies
+// are the stored ones. A day whose rows differ is merged with the stored one, whose stamps its rows keep.
 func (g *Staged) PutDay(ctx context.Context, p DayRead, rows *history.Day) (put DayPut, err error) {
 	day, known := g.day(p.Day), g.store.Account().Days[p.Day]
 	proven := &provenDay{DayRead: p}
@@ -334,8 +333,8 @@ func (g *Staged) replaceDay(day *stagedDay, p DayRead, known *manifest.Day, rows
 	return merged.Diff, nil
 }
 
-// putStale records in a private file which stored rows go: all new rows beside them are of this run. It is
-// nil if all stored rows go.
+// putStale records in a private file which stored rows to delete; the new rows of this run replace them. It is nil if
+// all stored rows are deleted.
 func (g *Staged) putStale(day *stagedDay, d schema.Date, stale []schema.Spend) error {
 	if day.isSmallChange = stale != nil; len(stale) == 0 {
 		return nil
@@ -399,7 +398,7 @@ func (g *Staged) putAnswer(path string, t *schema.Table, recs iter.Seq2[arrow.Re
 	return info, cmp.Or(err, unread)
 }
 
-// Discard removes the staging area, unless a commit has begun: its files are needed to finish it then.
+// Discard removes the staging area, unless a commit has started: its files are then needed to finish it.
 func (g *Staged) Discard() error {
 	if g.zstd != nil {
 		g.zstd.Close()
@@ -413,7 +412,7 @@ func (g *Staged) Discard() error {
 // stagedTable is a settings table on its way.
 type stagedTable struct {
 	info   *manifest.File         // nil: the stored file stands
-	memory *history.Confirmations // nil: nothing is remembered beside the rows
+	memory *history.Confirmations // nil: no confirmations
 }
 
 // putChanges stages the restatements of a day in a private file until all days are there: a run holds those

@@ -25,12 +25,11 @@ type Store struct {
 	opts    Options
 	lock    io.Closer          // the account's
 	base    *manifest.Manifest // the generation this run started from; nil: none yet
-	newer   manifest.NewerPart // that the manifest does not know of, where that is accepted
+	newer   manifest.NewerPart // files that the manifest does not list, if their loss is accepted
 }
 
-// Open takes the account's lock, or fails at once with [durable.ErrLocked] if another
-// run of the account holds it. It then finishes what a dead run has committed,
-// removes what it has not, and reads the published generation.
+// Open takes the account's lock, or fails at once with [durable.ErrLocked] if another run of the account holds it. It
+// then finishes the commit of a dead run, removes the run's other files, and reads the published generation.
 func Open(ctx context.Context, dir, account string, o Options) (*Store, error) {
 	if !manifest.AccountName.MatchString(account) {
 		return nil, fmt.Errorf("account %.60q does not match %s", account, manifest.AccountName)
@@ -59,7 +58,7 @@ func Open(ctx context.Context, dir, account string, o Options) (*Store, error) {
 	if s.lock == nil {
 		return nil, fmt.Errorf("account %s in %s: %w", account, dir, durable.ErrLocked)
 	}
-	// A commit that has begun ends first, whatever it takes.
+	// A started commit must finish first.
 	if err = s.recover(ctx); err == nil {
 		err = commit.TryFolders(disk, dir, account)
 	}
@@ -92,8 +91,8 @@ func (s *Store) recover(ctx context.Context) error {
 		return err
 	}
 	if committing {
-		// Another account's run may be committing right now; then its lock makes
-		// us wait and the record is gone when we get it.
+		// Another account's run may be committing right now; then we wait for its lock, and its record no longer
+		// exists when we get it.
 		unlock, err := s.lockStore(ctx)
 		if err != nil {
 			return err
@@ -143,7 +142,7 @@ func (s *Store) lookAround(ctx context.Context) error {
 	}
 	newer, err := s.newest(ctx, files)
 	if err == nil && newer.Path != "" {
-		// Another account's run may be committing right now: then that is what is newer.
+		// Another account's run may be committing right now; then its files are the newer ones.
 		newer, files, err = s.lookAgain(ctx)
 	}
 	if err != nil {

@@ -31,11 +31,11 @@ type Verification struct {
 	Rows       int64 `json:"rows"`
 	Days       int   `json:"days"`
 	RawPages   int   `json:"raw_pages"`
-	// Unlocked says that the store's lock could not be taken, for want of rights. Nobody
-	// has published meanwhile, or there would be no report.
+	// Unlocked reports that the store's lock could not be taken for lack of permissions. No generation was published
+	// meanwhile, or there would be no report.
 	Unlocked bool              `json:"unlocked,omitempty"`
 	Damages  []*durable.Damage `json:"damages"`
-	// Unproven are the accounts of which nothing stored proves that the report is theirs. They are no damage.
+	// Unproven are the accounts without stored proof that the report is theirs. This is not damage.
 	Unproven []duck.Unproven `json:"unproven_accounts"`
 }
 
@@ -129,7 +129,7 @@ type verifier struct {
 func (v *verifier) nameRepairs() {
 	for _, d := range v.report.Damages {
 		if v.setBack != nil && d != v.setBack {
-			d.Repair = "see " + manifest.FileName // another command would forget what is newer
+			d.Repair = "see " + manifest.FileName // another command would forget the newer parts
 			continue
 		}
 		for name, a := range v.manifest.Accounts {
@@ -380,7 +380,7 @@ func (v *verifier) warehouse(ctx context.Context) error {
 		}
 	}
 	if len(v.report.Damages) > 0 {
-		// The comparison would only say the same again.
+		// The comparison would only report the same error again.
 		return nil
 	}
 	if v.manifest.Rows() >= smallRows {
@@ -389,8 +389,8 @@ func (v *verifier) warehouse(ctx context.Context) error {
 	return v.found(v.content(ctx, path))
 }
 
-// content checks the rows of the DuckDB file. It begins with little memory: with more, DuckDB would keep
-// every block that it has read.
+// content checks the rows of the DuckDB file. It starts with little memory: with more, DuckDB would keep every block
+// that it has read.
 func (v *verifier) content(ctx context.Context, path string) (err error) {
 	w, err := duck.OpenPublished(ctx, path, v.opts.DuckDB)
 	if err != nil {

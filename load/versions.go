@@ -20,8 +20,8 @@ type versioned struct {
 	confirm func(files *filing, account string, a *manifest.Account) ([]string, error)
 	// check reads the published versions and holds them together.
 	check func(d durable.Disk, dir, path string, a *manifest.Account, info *manifest.File) error
-	// recall reads versions that the manifest does not know, counts them, and makes from
-	// them alone what has to be remembered beside them.
+	// recall reads versions that the manifest does not know, counts them, and derives their confirmations from them
+	// alone.
 	recall func(d durable.Disk, dir, path string) (history.Confirmations, int64, error)
 }
 

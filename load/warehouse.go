@@ -14,9 +14,8 @@ import (
 	"spendsync/schema"
 )
 
-// buildWarehouse builds the DuckDB file of the generation, all but what schema ops holds of
-// the run, and the marts from its views. It carries the published file forward where that
-// is what was published, and otherwise builds one from nothing.
+// buildWarehouse builds the DuckDB file of the generation, except the run's rows in schema ops, and the marts from its
+// views. It carries the published file forward if that is intact, and otherwise builds one from nothing.
 func (n *generation) buildWarehouse(ctx context.Context) (viewErrors []error, err error) {
 	for {
 		viewErrors, err = n.loadWarehouse(ctx)
@@ -233,16 +232,15 @@ func (n *generation) dropWarehouse() (err error) {
 // smallRows is how many rows take so little memory that none is given back before they are loaded.
 const smallRows = 100_000
 
-// fewRows is how many rows one processor loads in less of its time than several, and about as soon:
-// they begin with the same tables, views and settings, and wait for each other.
+// fewRows is the number of rows that one processor loads with less CPU time than several, and about as soon: several
+// start with the same tables, views and settings, and wait for each other.
 const fewRows = 500_000
 
-// isSmall says whether the generation has so few rows.
+// isSmall reports whether the generation has so few rows.
 func (n *generation) isSmall() bool { return n.next.Rows() < smallRows }
 
-// carryForward copies the published DuckDB file into the staging area. It
-// reports false where there is none to build on: no file, one that is not what
-// was published, one of an older schema, or one that has grown too much.
+// carryForward copies the published DuckDB file into the staging area. It reports false if the file is missing,
+// changed since it was published, of an older schema, or has grown too much.
 func (n *generation) carryForward(ctx context.Context, path string) (bool, error) {
 	s := n.g.store
 	if n.base == nil {
@@ -266,9 +264,8 @@ func (n *generation) carryForward(ctx context.Context, path string) (bool, error
 	return true, nil
 }
 
-// keepNewerDuckDB refuses to build another file in place of one that is of a later
-// generation: it may be the only part of the store that knows what was published since.
-// Where its loss is accepted, a copy is kept under another name.
+// keepNewerDuckDB refuses to replace the DuckDB file of a later generation: it may be the only part of the store that
+// knows what was published since. If its loss is accepted, a copy is kept under another name.
 func (n *generation) keepNewerDuckDB(ctx context.Context) error {
 	s := n.g.store
 	path := filepath.Join(s.dir, duck.FileName)
@@ -296,9 +293,8 @@ func (n *generation) keepNewerDuckDB(ctx context.Context) error {
 	return s.opts.disk.SyncFile(filepath.Join(s.dir, aside))
 }
 
-// allLoads fill an empty DuckDB file with every file of the generation. A file
-// that is not what was published is refused: DuckDB would read many damaged
-// files without an error.
+// allLoads fill an empty DuckDB file with every file of the generation. A file whose content has changed is refused:
+// DuckDB would read many damaged files without an error.
 func (n *generation) allLoads() ([]duck.ReplacePartition, error) {
 	files := map[string][]string{}
 	for _, name := range n.next.AccountNames() {

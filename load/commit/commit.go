@@ -1,6 +1,5 @@
-// Package commit publishes a generation, all or none. A record, commit.json, says which staged
-// files take which places; once it is there, the commit has begun, and whoever starts next ends
-// it.
+// Package commit publishes a generation, all or none. A record, commit.json, maps staged files to their places. Once
+// it exists, the commit has started, and the next process that opens the store finishes it.
 package commit
 
 import (
@@ -44,7 +43,7 @@ type Move struct {
 	To   string `json:"to"`
 }
 
-// Place is the store in which commits begin and end.
+// Place is the store in which commits are made.
 type Place struct {
 	Dir  string
 	Disk durable.Disk
@@ -53,9 +52,9 @@ type Place struct {
 	Crash func(step string) error
 }
 
-// Write publishes the staged files, all or none. They are durable already, and the store's lock is held.
-// begin is called at the last moment: after it the commit may have begun, whatever fails. known is the
-// published manifest, or nil.
+// Write publishes the staged files, all or none. They are durable already, and the store's lock is held. begin is
+// called at the last moment: after it the commit may have started, whatever fails. known is the published manifest, or
+// nil.
 func (p Place) Write(r Record, known *manifest.Manifest, begin func() error) error {
 	if err := p.tryMoves(r); err != nil {
 		return err
@@ -105,15 +104,15 @@ func (p Place) End() error {
 	if err != nil || !found {
 		return err
 	}
-	// Its writer may have died before the record's own name was safe. Were it lost
-	// with the power after some of the files had moved, nobody would know of the rest.
+	// Its writer may have died before the record's own name was safe. If a power loss removed it after some of the
+	// files had moved, the other moves would be forgotten.
 	if err := p.Disk.SyncDir(p.Dir); err != nil {
 		return err
 	}
 	return p.end(nil)
 }
 
-// end does it; known is what may be published still, or nil.
+// end finishes the commit. known is the manifest that may still be published, or nil.
 func (p Place) end(known *manifest.Manifest) error {
 	dir, disk := p.Dir, p.Disk
 	r, err := Read(disk, dir, known)
@@ -178,9 +177,8 @@ func (p Place) end(known *manifest.Manifest) error {
 	return disk.RemoveTree(filepath.Join(dir, r.Staging))
 }
 
-// moveFile moves one file to its place, or finds that it is there already. A place on
-// another file system gets a copy: the commit has begun and has to end, though no other
-// will begin there.
+// moveFile moves one file to its place, unless it is there already. A place on another file system gets a copy: a
+// started commit must finish, though no new one will start there.
 func moveFile(d durable.Disk, dir string, m Move) error {
 	from, to := filepath.Join(dir, m.From), filepath.Join(dir, m.To)
 	if err := d.MakeDirs(filepath.Dir(to)); err != nil {

@@ -17,9 +17,8 @@ import (
 // probeName is the empty file that tries a folder. It is renamed back at once.
 const probeName = manifest.OwnPrefix + "probe" + StagedSuffix
 
-// TryFolders refuses a store into whose folders a file cannot be renamed from the staging
-// area: a commit that has begun could never end. Such a folder is a link or a mount, or
-// somebody else's.
+// TryFolders refuses a store into whose folders a file cannot be renamed from the staging area: a started commit could
+// never finish. Such a folder is a link or a mount, or belongs to another user.
 func TryFolders(d durable.Disk, dir, account string) error {
 	probe := filepath.Join(dir, "staging", account+probeName)
 	defer func() { _ = d.Remove(probe) }()

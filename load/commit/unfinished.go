@@ -8,9 +8,8 @@ import (
 	"spendsync/schema"
 )
 
-// Unfinished is a commit that has begun and has not ended: a run is ending it now, or died, or an obstacle
-// keeps it from ending. Until it ends, some files may be of its generation and the manifest of the one
-// before.
+// Unfinished is a commit that has started and not finished: a run is finishing it now, or died, or an obstacle
+// prevents the end. Until then, some files may belong to its generation while the manifest is the previous one.
 type Unfinished struct {
 	RunID      string         `json:"run_id"`
 	Base       int64          `json:"base_generation"`

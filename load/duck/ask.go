@@ -225,7 +225,7 @@ func (r *Result) macros(ctx context.Context) (map[string]bool, error) {
 	return names, rows.Err()
 }
 
-// prepare has the engine check the question exactly as it was asked.
+// prepare has the engine check the unmodified question.
 func (r *Result) prepare(q Question) error {
 	return r.conn.Raw(func(c any) error {
 		// Prepare, unlike PrepareContext, refuses several statements, and runs none.

@@ -126,7 +126,7 @@ func (w *Warehouse) RowsHash(ctx context.Context, columns, from string) (hash st
 	return hash, err
 }
 
-// Unproven is an account of which nothing stored proves that the report is its own.
+// Unproven is an account without stored proof that the report is its own.
 type Unproven struct {
 	Account   string `json:"account"`
 	Campaigns int64  `json:"campaigns"` // of the report

@@ -18,9 +18,8 @@ import (
 // FileName is the name of the DuckDB file in a data directory.
 const FileName = "warehouse.duckdb"
 
-// openEngine starts a DuckDB without a file of its own; files are attached to it
-// under the name w. Attaching takes the path as a text, where a data source name
-// would give '?' and '%' a meaning. The engine reaches the files below dir and
+// openEngine starts a DuckDB without a file of its own; files are attached to it under the name w. Attaching takes the
+// path literally, whereas '?' and '%' have a meaning in a data source name. The engine reaches the files below dir and
 // nothing else: no other file, no network, no extension.
 func openEngine(ctx context.Context, o Options, dir, tempDir string) (*sql.Conn, func() error, error) {
 	if o.attach != "" {

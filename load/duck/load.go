@@ -30,8 +30,8 @@ func (r ReplacePartition) Statements(empty bool) (statements []string) {
 		statements = append(statements, "DELETE FROM "+name+" WHERE "+r.Where)
 	}
 	if len(r.Stale) > 0 && !empty {
-		// Nothing but the keys: with any other condition DuckDB takes the table for
-		// the smaller side and builds its hash table from it.
+		// Nothing but the keys: with any other condition DuckDB assumes that the table is the smaller side and builds
+		// its hash table from it.
 		var same []string
 		for _, key := range r.Table.KeyNames() {
 			same = append(same, fmt.Sprintf("t.%[1]s = stale.%[1]s", schema.Quote(key)))
@@ -143,7 +143,7 @@ func PartSQL(t *schema.Table, account string, day schema.Date) string {
 	return c
 }
 
-// seenCondition selects what was seen on a Chicago day.
+// seenCondition selects the rows seen on a Chicago day.
 func seenCondition(day schema.Date) string {
 	return fmt.Sprintf("seen_at >= make_timestamptz(%d) AND seen_at < make_timestamptz(%d)",
 		schema.InstantOf(day.Start()), schema.InstantOf(day.End()))

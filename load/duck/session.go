@@ -14,9 +14,8 @@ import (
 	"spendsync/schema"
 )
 
-// Session runs queries on the published DuckDB file. All results are from the generation
-// that was published when the session began. The file is opened as in [Ask]; the queries
-// are our own and are not checked first.
+// Session runs queries on the published DuckDB file. All results are from the generation that was published when the
+// session started. The file is opened as in [Ask]; the queries are our own and are not checked first.
 type Session struct {
 	conn    *sql.Conn
 	stop    func() error

@@ -96,7 +96,7 @@ func (v View) Parts(account string, spans []Span) (parts []Part) {
 
 // Delta is the changed rows of main.spend_daily.
 type Delta struct {
-	Deleted  []string // files with the keys of the rows that are gone
+	Deleted  []string // files with the keys of deleted rows
 	Inserted string   // condition on the new rows
 }
 
@@ -129,7 +129,7 @@ func (v View) storeKeys(name, account string, delta *Delta) []string {
 	if len(delta.Deleted) > 0 {
 		changed += " UNION SELECT " + key + " FROM " + FilesSQL(schema.SpendDaily.Table, delta.Deleted)
 	}
-	// The account is asked for outside: beside the key it would make DuckDB compare every pair of rows.
+	// The account is a condition outside: next to the key it would make DuckDB compare every pair of rows.
 	its := "(FROM main.spend_daily SEMI JOIN temp.changed USING (" + key + "))"
 	return []string{
 		"CREATE OR REPLACE TEMP TABLE changed AS SELECT DISTINCT " + key + " FROM (" + changed + ")",
@@ -167,8 +167,7 @@ func dropsOf(ctx context.Context, conn *sql.Conn) (statements []string, err erro
 	return statements, rows.Err()
 }
 
-// columnComments comment every column of the views that there is something to
-// say about, view by view.
+// columnComments returns the comments on the views' columns, view by view. Columns without a comment are left out.
 func columnComments(ctx context.Context, conn *sql.Conn, views []View) (statements [][]string, err error) {
 	docs := map[[2]string]map[string]string{}
 	for _, v := range views {

@@ -9,7 +9,7 @@ import (
 // Status is the lake's state of the accounts of a store.
 type Status struct {
 	Generation int64 // of the store
-	Behind     int64 // in generations, for the account that is furthest behind
+	Behind     int64 // in generations, for the account with the longest delay
 	Accounts   []Marker
 }
 

@@ -6,10 +6,9 @@ import (
 	"syscall"
 )
 
-// InMemory puts the temporary folders of a process's tests into memory where there is
-// room: most of what a small store waits for is the disk. What a disk does to a run has
-// tests of its own. It also collects garbage less often, which takes a tenth of the time of
-// many small heaps. The folders are gone after leave.
+// InMemory puts the temporary folders of a process's tests into memory if there is room: a small store mostly waits
+// for the disk. Effects of the disk have their own tests. It also collects garbage less often, which takes a tenth of
+// the time of many small heaps. leave removes the folders.
 func InMemory() (leave func()) {
 	debug.SetGCPercent(400)
 	const memory, room = "/dev/shm", 4 << 30

@@ -38,8 +38,8 @@ func (a *Account) Coverage(account string, now time.Time) []schema.DayCoverage {
 // DayList returns the proven days, oldest first.
 func (a *Account) DayList() []schema.Date { return slices.Sorted(maps.Keys(a.Days)) }
 
-// LastDay returns the last day of which a table by day or month can have rows. It can be after today: a
-// clock that was set back does not remove stored days.
+// LastDay returns the last day for which a table by day or month can have rows. It can be after today: a clock that
+// was set back does not remove stored days.
 func (a *Account) LastDay(table string, today schema.Date) schema.Date {
 	last := today
 	for d := range a.Days {
@@ -53,7 +53,7 @@ func (a *Account) LastDay(table string, today schema.Date) schema.Date {
 	return last
 }
 
-// spanRows is about how many rows a span has: of many more, DuckDB takes longer for each.
+// spanRows is about how many rows a span has: with many more, DuckDB needs longer for each row.
 const spanRows = 500_000
 
 // Spans joins days into spans.
@@ -101,8 +101,8 @@ func (k *Day) state(d, today schema.Date) string {
 	return schema.StatePartial
 }
 
-// WasOver reports whether the day had ended when its last proven read began. Only such a read has all
-// numbers of the day, and only a difference after it is a restatement.
+// WasOver reports whether the day had ended when its last proven read started. Only such a read has all numbers of the
+// day, and only a difference after it is a restatement.
 func (k *Day) WasOver(d schema.Date) bool { return !k.LastReadAt.Time().Before(d.End()) }
 
 // NewlyLost returns the days that can never be known in full and that no run has reported yet.

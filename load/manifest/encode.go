@@ -52,7 +52,7 @@ func (m *Manifest) Encode() (*Encoded, error) {
 	return e, err
 }
 
-// Replaced returns the account files that lie beside these and that nothing names any more.
+// Replaced returns the account files next to these that no manifest names anymore.
 func (e *Encoded) Replaced(d durable.Disk, dir string) (paths []string, err error) {
 	for path := range e.Parts {
 		folder := filepath.Dir(path)

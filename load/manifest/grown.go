@@ -1,7 +1,7 @@
 package manifest
 
-// bloat is how much larger than a new one the DuckDB file may grow before it
-// is built from nothing: days that were replaced leave dead space behind.
+// bloat is how much larger than a new one the DuckDB file may grow before it is built from nothing: replaced days
+// leave dead space.
 const (
 	bloat         = 1.8
 	bloatFreeSize = 64 << 20

@@ -24,7 +24,7 @@ type ledgerLine struct {
 	Lost    *ReportedLost      `json:"reported_lost,omitempty"`
 }
 
-// ReportedLost says that a run has ended with the exit code that reports lost days.
+// ReportedLost reports whether a run ended with the exit code for lost days.
 type ReportedLost struct {
 	RunID string        `json:"run_id"`
 	Days  []schema.Date `json:"days"`

@@ -114,8 +114,8 @@ func ListingOf(m *Manifest) (*Listing, error) {
 	return l, nil
 }
 
-// bundleMark begins the text of a whole generation: the size of the root, the root, and the account
-// files sorted by name.
+// bundleMark starts the text of a whole generation: the size of the root, the root, and the account files sorted by
+// name.
 const bundleMark = "spendsync manifest "
 
 // NewListing returns the listing of a text that [Listing.Text] gave, or of a manifest of an older
@@ -322,7 +322,7 @@ func (a *Listed) files(d *jsontext.Decoder, text []byte) error {
 	return err
 }
 
-// eachMember visits the members of the next value, an object: their names, and where they begin.
+// eachMember visits the members of the next value, an object, with their names and their offsets.
 func eachMember(d *jsontext.Decoder, visit func(name string, at int64) error) error {
 	switch t, err := d.ReadToken(); {
 	case err != nil:

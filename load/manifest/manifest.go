@@ -21,7 +21,7 @@ type Manifest struct {
 	Head
 	// Parts are the files of all accounts, by the accounts' names.
 	Parts map[string]*Part `json:"accounts"`
-	// Accounts are the contents of those files, as far as they are loaded: see [Manifest.Load].
+	// Accounts is the content of those files, if they are loaded: see [Manifest.Load].
 	Accounts map[string]*Account `json:"-"`
 }
 
@@ -68,8 +68,7 @@ type Warehouse struct {
 
 // Account is one account's part of the generation.
 type Account struct {
-	// Since is the first day that could ever be asked for: days before it are
-	// nobody's gap.
+	// Since is the first day that could ever be asked for: earlier days do not count as gaps.
 	Since schema.Date          `json:"since"`
 	Days  map[schema.Date]*Day `json:"days"`
 	Files map[string]*File     `json:"files"` // by path below the data directory
@@ -83,21 +82,21 @@ type Account struct {
 	MartsFrom schema.Date `json:"marts_from,omitzero"`
 
 	Unknown []schema.UnknownField `json:"unknown_fields,omitempty"`
-	// Memory is what the tables of versions have to remember beside their rows.
+	// Memory has the confirmations of the tables of versions, which are not in their rows.
 	Memory map[string]history.Confirmations `json:"memory,omitempty"`
 	// Pinned is the advertiser account that the API key acted on in the first run.
 	Pinned string `json:"pinned_account,omitempty"`
 	// Settled are the campaigns that are archived, which is for ever, and have
 	// been read whole since: they need not be read again.
 	Settled []string `json:"settled_campaigns,omitempty"`
-	// SettledTables is the version of the tables of settings that they were read for: a
-	// later one has columns that nobody has looked for in them.
+	// SettledTables is the version of the tables of settings that they were read for: a later one has columns that
+	// were never read for them.
 	SettledTables int `json:"settled_tables,omitzero"`
-	// SettledUnclear are those of Settled of which something was not understood, each with
-	// the version of spendsync that read it: another version reads them again.
+	// SettledUnclear are those of Settled with something that was not understood, each with the version of spendsync
+	// that read it: another version reads them again.
 	SettledUnclear map[string]string `json:"settled_unclear,omitempty"`
-	// Beyond counts, by table and path, how often the keys of the settings that no column
-	// shows were compared with what was stored, and how often they differed.
+	// Beyond counts, by table and path, the comparisons of settings keys without a column with the stored ones, and
+	// the differences.
 	Beyond map[string]map[string]KeyChanges `json:"undescribed_keys,omitempty"`
 	// ReportedLost are the lost days that a run has ended with the exit code for. Until
 	// then every run reports them.
@@ -130,7 +129,7 @@ type KeyChanges struct {
 // Day describes a proven day.
 type Day struct {
 	FirstReadAt schema.Instant `json:"first_read_at"` // when the first proven read began
-	LastReadAt  schema.Instant `json:"last_read_at"`  // when the last proven read began
+	LastReadAt  schema.Instant `json:"last_read_at"`  // when the last proven read started
 	Reads       int64          `json:"reads"`
 	Control     string         `json:"control_total_state"`
 	// ControlTotal is the service's own total of the day, as far as it gave one.
@@ -139,8 +138,8 @@ type Day struct {
 	Sums         history.Sums `json:"sums"`
 	Rounded      int          `json:"rounded,omitzero"` // amounts that had more than six decimals
 	RunID        string       `json:"run_id"`           // of the last proven read
-	// Refused is how many rows of the replies could not be stored; the others are. Such
-	// a day is partial until the replies can be taken in whole.
+	// Refused is the number of rows of the replies that could not be stored; the others are stored. Such a day is
+	// partial until all its rows can be stored.
 	Refused int64 `json:"refused_rows,omitzero"`
 	// Unread is how many rows are stored without some of their measures, which cannot be read.
 	// Its name is from when only conversions could lack.
@@ -164,7 +163,7 @@ type File struct {
 	Bytes  int64       `json:"bytes"`
 	SHA256 string      `json:"sha256"`
 	RunID  string      `json:"run_id"`
-	// Fingerprint identifies the reply as it was received; empty: not known.
+	// Fingerprint identifies the unmodified reply; empty: not known.
 	Fingerprint string `json:"fingerprint,omitempty"`
 	// Unpacked is the size of a compressed file of replies once it is decompressed; 0: not known.
 	Unpacked int64 `json:"unpacked,omitzero"`
@@ -324,8 +323,7 @@ func (m *Manifest) Rows() (n int64) {
 	return n
 }
 
-// RawPages are the stored replies behind a day, in their order: paths below the
-// data directory.
+// RawPages are the stored replies of a day, in their order: paths below the data directory.
 func (a *Account) RawPages(day schema.Date) []string {
 	var pages []string
 	for path, f := range a.Files {

@@ -19,7 +19,7 @@ type Change struct {
 	Settled        []string
 	SettledUnclear map[string]string
 	Beyond         map[string]map[string]KeyChanges // by table
-	Unknown        []schema.UnknownField            // known ones stay as they are
+	Unknown        []schema.UnknownField            // known ones stay unchanged
 	ReportedLost   []schema.Date
 }
 

@@ -19,7 +19,7 @@ const (
 	// [File.Unpacked] have such replies. A row of the report takes some 300 bytes.
 	maxRow       = 64 << 10
 	freeUnpacked = 1 << 20
-	// maxWindow bounds the memory of a decoder beside its result. Our encoders use windows of up to 8 MiB.
+	// maxWindow bounds the memory of a decoder, in addition to its result. Our encoders use windows of up to 8 MiB.
 	maxWindow = 64 << 20
 )
 

@@ -95,9 +95,8 @@ func (m *Manifest) Load(d durable.Disk, dir string, accounts ...string) error {
 	return nil
 }
 
-// readLateManifest reads the manifest of a folder in which there was none at the first
-// look. Without its manifest a store cannot say what is proven, and publishing would
-// forget it: that is damage, not a folder in which nothing is stored yet.
+// readLateManifest reads the manifest of a folder in which the first look found none. Without its manifest a store
+// does not know which days are proven, and publishing would forget them: that is damage, not an empty store.
 func readLateManifest(d durable.Disk, dir string) ([]byte, error) {
 	left, err := leftOfStore(d, dir)
 	if err != nil {
@@ -143,7 +142,7 @@ func leftOfStore(d durable.Disk, dir string) (string, error) {
 	return newest.Path, err
 }
 
-// strict decodes what spendsync wrote. An unknown member belongs to a newer version or to nobody.
+// strict decodes JSON that spendsync wrote. An unknown member belongs to a newer version or to another program.
 var strict = json.JoinOptions(json.RejectUnknownMembers(true), jsontext.AllowInvalidUTF8(true))
 
 // decode decodes an account file after checking its bytes.

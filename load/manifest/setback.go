@@ -22,11 +22,10 @@ import (
 	"spendsync/schema"
 )
 
-// Every part of a store knows which generation it is of: the manifest by its number, the
-// ledger and ops.run by the runs that published, and a Parquet file by the runs in its
-// rows. A backup of parts from different times shows by that. Where some part is newer
-// than the manifest, the store was set back: to publish on top would forget what the
-// newer part says, and no later run could know of it.
+// Every part of a store knows its generation: the manifest by its number, the ledger and ops.run by the runs that
+// published, and a Parquet file by the runs in its rows. This reveals a backup with parts from different times. If
+// some part is newer than the manifest, the store was set back: publishing on top would forget the newer part, and no
+// later run could know of it.
 
 // RepairLost is the repair of damage that no part of the store can undo.
 const RepairLost = "restore the whole data directory from one backup; if there is none, 'spendsync rebuild " +

@@ -14,9 +14,8 @@ import (
 // Folders are the folders below the data directory that hold published files.
 var Folders = []string{"parquet", "raw", "ledger", "manifest"}
 
-// OwnPrefix begins the names of the empty files that try whether a rename works. No
-// reader takes them for files of the store, and one that a killed process has left
-// harms nothing.
+// OwnPrefix is the prefix of the empty files that test whether a rename works. No reader mistakes them for files of
+// the store, and one that a killed process has left is harmless.
 const OwnPrefix = ".spendsync-"
 
 // ledgerFile is what a ledger file is called. A ledger need not be in the manifest: a

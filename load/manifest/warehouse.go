@@ -15,9 +15,8 @@ type WarehouseCheck struct {
 	Manifest *Manifest
 	// Changed are the days to sum, by account; nil: every day.
 	Changed map[string]map[schema.Date]bool
-	// Keys says to look for a key that occurs twice on a day, too. A publication need
-	// not: the files that it loads were proven to have none, and no row is there that
-	// is not counted.
+	// Keys also looks for a key that occurs twice on a day. A publication need not: the files that it loads were
+	// proven to have none, and every row is counted.
 	Keys bool
 }
 
@@ -198,9 +197,9 @@ func checkKeys(ctx context.Context, w *duck.Warehouse, account string, d schema.
 	return nil
 }
 
-// CompareRows compares a hash over all rows of each table with the same over its
-// Parquet files, or of what it is summed from; of the views, which must be the file's, it
-// compares the stored ones. The hash is DuckDB's, added up, so no order is needed.
+// CompareRows compares a hash over all rows of each table with the hash over its Parquet files, or over the rows from
+// which it is summed. Among the views, which must be those of the file, it compares the stored ones. The hash is the
+// sum of DuckDB's row hashes, so no order is needed.
 func (m *Manifest) CompareRows(ctx context.Context, dir string, w *duck.Warehouse, views []duck.View) error {
 	for _, t := range schema.TablesAsOf(m.SchemaVersion) {
 		files := m.parquetFiles(dir, t)

@@ -9,8 +9,8 @@ import (
 	"spendsync/schema"
 )
 
-// ChangeRecords makes Arrow records of restatements, in their order. A record is valid only until
-// the next iteration. Without lines there is no record.
+// ChangeRecords makes Arrow records of restatements, in their order. A record is valid only until the next iteration.
+// Without lines it makes none.
 func ChangeRecords(lines iter.Seq[schema.SpendChange]) iter.Seq[arrow.Record] {
 	return func(yield func(arrow.Record) bool) {
 		var rows []schema.SpendChange

@@ -16,7 +16,7 @@ func WriteDay(out io.Writer, rows *schema.SpendRows) (int64, error) {
 }
 
 // SpendRecords makes Arrow records of the rows of a day, in their order, [RecordRows] each. A record is valid only
-// until the next iteration: retain it to keep it. Without rows there is no record.
+// until the next iteration: retain it to keep it. Without rows it makes none.
 func SpendRecords(mem memory.Allocator, rows *schema.SpendRows) iter.Seq[arrow.Record] {
 	return func(yield func(arrow.Record) bool) {
 		for from := 0; from < rows.Len(); from += RecordRows {

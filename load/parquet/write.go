@@ -97,8 +97,8 @@ func writerOptions(t *schema.Table, rows int) []parquet.WriterOption {
 	return options
 }
 
-// pageCodec is parquet-go's zstd with one encoder for all files, and a window no wider than a page:
-// theirs would take 16 MB for each open file.
+// pageCodec is parquet-go's zstd with one encoder for all files, and a window no wider than a page: parquet-go's own
+// needs 16 MB for each open file.
 type pageCodec struct{ parquetzstd.Codec }
 
 // Encode compresses a page.

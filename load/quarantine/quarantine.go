@@ -1,7 +1,7 @@
 // Package quarantine keeps the replies of days that could not be proven, until the day is
 // proven, they are too old, or there are too many. Of each day it keeps the latest replies that
-// were refused, and beside them the latest complete ones of every account that they may be of.
-// It is no part of a generation: nothing that is published depends on it, and it may be
+// were refused, and also the latest complete ones of every account that they may be of.
+// It does not belong to a generation: nothing published depends on it, and it may be
 // deleted.
 package quarantine
 
@@ -30,7 +30,7 @@ const (
 	maxAge     = 90 * 24 * time.Hour // since the replies were received
 )
 
-// FolderOf is where an account's quarantine lies below the data folder.
+// FolderOf returns the quarantine folder of an account in the data directory.
 func FolderOf(account string) string { return folderName + "/account=" + account }
 
 // Folder is an account's quarantine.
@@ -40,7 +40,7 @@ type Folder struct {
 	Account string
 }
 
-// Day is what was received of a day that could not be proven.
+// Day is the received part of a day that could not be proven.
 type Day struct {
 	Date     schema.Date    `json:"day"`
 	ReadAt   schema.Instant `json:"read_at"` // when the read began
@@ -162,7 +162,7 @@ func (f Folder) of(day schema.Date) (kept []Day, broken []string, err error) {
 	return kept, broken, err
 }
 
-// read reads what is in quarantine. Folders that are broken are incomplete, because a
+// read reads the quarantine. Broken folders are incomplete, because a
 // run died while it wrote or removed them.
 func (f Folder) read() (days []Day, broken []string, err error) {
 	root := filepath.Join(f.Dir, FolderOf(f.Account))
@@ -243,8 +243,8 @@ func (f Folder) remove(folder string) error {
 	return f.Disk.RemoveTree(dir)
 }
 
-// Prune removes what is broken and what is too old now, and then the oldest until the rest
-// is not too much. It returns how many days are left.
+// Prune removes broken and expired days, and then the oldest until the rest fits the limit. It returns the number of
+// remaining days.
 func (f Folder) Prune(now time.Time) (left int, err error) {
 	days, broken, err := f.read()
 	if err != nil {

@@ -53,14 +53,14 @@ type Bucket struct {
 	// of a folder
 	dir string
 
-	address string // without what may be secret
+	address string // without possible secrets
 	traffic traffic
 }
 
 // traffic counts what passes to and from the storage.
 type traffic struct{ requests, sent, received atomic.Int64 }
 
-// Traffic is what has passed to and from the storage.
+// Traffic is the data sent to and received from the storage.
 type Traffic struct {
 	Requests int64 `json:"requests"` // of a folder: 0
 	Sent     int64 `json:"bytes_sent"`
@@ -108,7 +108,7 @@ func Open(ctx context.Context, address string, o Options) (*Bucket, error) {
 // Address is where the bucket is, without options.
 func (b *Bucket) Address() string { return b.address }
 
-// Traffic is what has passed since the bucket was opened.
+// Traffic returns the traffic since the bucket was opened.
 func (b *Bucket) Traffic() Traffic {
 	return Traffic{b.traffic.requests.Load(), b.traffic.sent.Load(), b.traffic.received.Load()}
 }
@@ -116,8 +116,8 @@ func (b *Bucket) Traffic() Traffic {
 // Close closes the bucket.
 func (b *Bucket) Close() error { return b.blob.Close() }
 
-// openFolder opens a folder, which is made by the first object. Temporary files lie beside what they
-// become: the system's folder for them may be on another file system.
+// openFolder opens a folder, which the first object creates. Temporary files are in the folder of their final name:
+// the system's folder for them may be on another file system.
 func (b *Bucket) openFolder() (err error) {
 	b.blob, err = fileblob.OpenBucket(b.dir, &fileblob.Options{CreateDir: true, NoTempDir: true,
 		Metadata: fileblob.MetadataDontWrite, DirFileMode: 0o755})
@@ -241,8 +241,8 @@ func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.next.RoundTrip(r)
 }
 
-// read reads a small object. tag identifies its content: given again, an object that has not changed
-// is [errSame]. at is when the storage says that it was written.
+// read reads a small object. tag identifies its content: if the tag is passed again and the object has not changed,
+// the error is [errSame]. at is the storage's time of writing.
 func (b *Bucket) read(ctx context.Context, name, tag string) (content []byte, newTag string, at time.Time, err error) {
 	o := &blob.ReaderOptions{BeforeRead: func(as func(any) bool) error {
 		var in *s3.GetObjectInput
@@ -306,13 +306,13 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// put uploads an object. If reading from fails, there is no object.
+// put uploads an object. If reading from fails, no object is written.
 func (b *Bucket) put(ctx context.Context, name, contentType string, from io.Reader) error {
 	return b.write(ctx, name, from, &blob.WriterOptions{ContentType: contentType})
 }
 
-// replace writes a small object in place of the one with a tag; empty: where there is none. It is
-// errChanged if another one is there.
+// replace writes a small object in place of the one with a tag; an empty tag requires that no object exists. It
+// returns errChanged if the current object differs.
 func (b *Bucket) replace(ctx context.Context, name, tag string, content []byte) error {
 	o := &blob.WriterOptions{ContentType: "application/json", CacheControl: "no-cache", IfNotExist: tag == "",
 		BeforeWrite: func(as func(any) bool) error {
@@ -386,7 +386,7 @@ func (b *Bucket) remove(ctx context.Context, names []string) error {
 	return nil
 }
 
-// deleteMany deletes objects in one request, and reports whether all are gone. Not every S3 knows it.
+// deleteMany deletes objects in one request, and reports whether all are deleted. Not every S3 supports it.
 func (b *Bucket) deleteMany(ctx context.Context, names []string) bool {
 	d := &types.Delete{Quiet: aws.Bool(true)}
 	for _, name := range names {

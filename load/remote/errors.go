@@ -94,7 +94,7 @@ func (e *storageError) Error() string {
 
 func (e *storageError) Unwrap() error { return e.kind }
 
-// reason is the shortest text of an error that says what happened.
+// reason returns the shortest text of an error that names the cause.
 func reason(err error) string {
 	var api smithy.APIError
 	if errors.As(err, &api) && api.ErrorCode() != "" {

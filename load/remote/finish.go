@@ -36,8 +36,8 @@ func (b *Bucket) readPushed(ctx context.Context) (*pushed, error) {
 	return is, nil
 }
 
-// finish does what follows the pointer: the Parquet files at their store's names, index.html, and the
-// removal of what is no longer readable. Each step may be done twice; pushed.json records the end.
+// finish makes the changes that follow the pointer: the Parquet files at their store's names, index.html, and the
+// removal of generations that are no longer readable. Each step may be repeated; pushed.json records the end.
 func (p *push) finish(ctx context.Context, is *seen, state *pushed) error {
 	is, l, err := p.mirror(ctx, is, state)
 	if err != nil {
@@ -70,7 +70,7 @@ func (p *push) finish(ctx context.Context, is *seen, state *pushed) error {
 // another push has written a pointer meanwhile, what this one wrote may be older than what that one
 // did: it is written again.
 func (p *push) mirror(ctx context.Context, is *seen, state *pushed) (*seen, *list, error) {
-	shown := map[string]File{} // what readers who glob see, as far as it is known
+	shown := map[string]File{} // the files that globbing readers see, if known
 	known := false
 	if state.Pointer != nil {
 		before, err := p.readList(ctx, state.Pointer.Entry)
@@ -130,7 +130,7 @@ func (p *push) mirror(ctx context.Context, is *seen, state *pushed) (*seen, *lis
 	}
 }
 
-// show copies the files that differ from what is shown, and removes those that are not wanted.
+// show copies the files that differ from the shown ones, and removes unwanted ones.
 func (p *push) show(ctx context.Context, wanted, shown map[string]File) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(transfers)

@@ -25,7 +25,7 @@ const (
 	lockName    = "push.lock"
 )
 
-// Folders of objects. Readers need no right to read what is below restoreFolder.
+// Folders of objects. Readers need no permission for restoreFolder.
 const (
 	warehouseFolder  = "warehouse/"
 	reportFolder     = "report/"
@@ -38,7 +38,7 @@ const (
 // pointerFormat is the version of the pointer and of the lists that it names.
 const pointerFormat = 1
 
-// Object is an object of the bucket with what it holds.
+// Object is an object of the bucket with its content.
 type Object struct {
 	Name   string `json:"name"`
 	Bytes  int64  `json:"bytes"`
@@ -102,7 +102,7 @@ type pushed struct {
 	SweptAt schema.Instant `json:"swept_at"`
 }
 
-// seen is the pointer as it was read.
+// seen is the pointer in the form that was read.
 type seen struct {
 	*Pointer
 	text []byte
@@ -177,8 +177,8 @@ func (b *Bucket) readList(ctx context.Context, e Entry) (*list, error) {
 	return l, nil
 }
 
-// isSafe reports whether a file of a list may be written into a store: whoever can write to the bucket
-// must not reach what else lies in the folder.
+// isSafe reports whether a file of a list may be written into a store: a writer of the bucket must not reach other
+// files in the folder.
 func (f File) isSafe() bool {
 	if !filepath.IsLocal(f.Path) || path.Clean(f.Path) != f.Path || f.Bytes < 0 {
 		return false

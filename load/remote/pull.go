@@ -21,10 +21,10 @@ import (
 	"spendsync/schema"
 )
 
-// pullTries is how often a pull begins again because the bucket has moved on.
+// pullTries is how often a pull restarts because the bucket has a newer generation.
 const pullTries = 5
 
-// PullOptions say what to pull, and where to.
+// PullOptions select the files to pull, and the destination.
 type PullOptions struct {
 	Dir     string
 	All     bool // a whole store; else a copy for readers: the DuckDB file, the manifest, the last ledgers
@@ -46,8 +46,8 @@ type Pulled struct {
 	tag string // of the pointer
 }
 
-// Pull brings a folder to a generation of the bucket. Only files that differ from those in the folder
-// are fetched, and an interrupted pull goes on where it was.
+// Pull brings a folder to a generation of the bucket. Only files that differ from those in the folder are fetched, and
+// an interrupted pull resumes.
 func (b *Bucket) Pull(ctx context.Context, o PullOptions) (done *Pulled, err error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -265,7 +265,7 @@ func (b *Bucket) Watch(ctx context.Context, o PullOptions, wait func(context.Con
 	}
 }
 
-// Location is where the copy of a bucket lies below a folder for caches.
+// Location returns the folder for the copy of a bucket in a folder for caches.
 func (b *Bucket) Location(cache string) string {
 	return filepath.Join(cache, "spendsync", hashOf([]byte(b.address))[:16])
 }

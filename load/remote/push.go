@@ -23,10 +23,10 @@ import (
 // transfers is how many objects are on their way at a time.
 const transfers = 8
 
-// pushTries is how often a push begins again, because another one or the store itself has moved on.
+// pushTries is how often a push restarts, because another push or a new generation of the store came in between.
 const pushTries = 8
 
-// PushOptions say what to push.
+// PushOptions select the files to push.
 type PushOptions struct {
 	Dir        string // of the store; it is only read
 	AcceptLoss bool   // replace a newer generation or another history
@@ -49,7 +49,7 @@ type Pushed struct {
 	Readable    int            `json:"generations_readable"`
 	New         bool           `json:"new"` // the bucket did not have the generation
 	Traffic
-	// PageErr is why there is no report page.
+	// PageErr is the reason for a missing report page.
 	PageErr error `json:"-"`
 }
 
@@ -338,7 +338,7 @@ func (p *push) putPage(ctx context.Context) (*Object, error) {
 
 const pageType = "text/html; charset=utf-8"
 
-// isLocal reports whether an upload failed for what was to be uploaded.
+// isLocal reports whether an upload failed because of the local file.
 func isLocal(err error) bool {
 	return errors.Is(err, load.ErrMoved) || errors.Is(err, durable.ErrStorage) || errors.Is(err, durable.ErrDamaged)
 }

@@ -1,8 +1,7 @@
-// Package settingslog keeps the replies of the settings, one pack for each Chicago day on which
-// some were new: the settings have no history but ours, and a later version of spendsync may
-// read more of them. A reply is kept where it is other than the last that is kept of the same
-// entity; an index says which that is. Packs go when they are too old or too much, and then
-// what they held is kept again at its next reading.
+// Package settingslog keeps the replies of the settings, one pack for each Chicago day with new ones: the service has
+// no history of the settings, and a later version of spendsync may read more of them. A reply is kept if it differs
+// from the last kept reply of the same entity, which an index names. Packs are removed when they are too old or too
+// large in total, and then their replies are kept again at the next reading.
 package settingslog
 
 import (
@@ -67,7 +66,7 @@ type Collector struct {
 	added []Reply
 }
 
-// Collect begins to collect. A lost or damaged index costs no reply: all are kept once more.
+// Collect prepares to collect. A lost or damaged index costs no reply: all are kept once more.
 func (s Store) Collect(now time.Time) *Collector {
 	c := &Collector{Seen: schema.DateOf(now), Gone: s.outlived(now), index: map[[2]string]last{}}
 	path := manifest.RepliesIndexPath(s.Account)
@@ -102,7 +101,7 @@ func (s Store) Unpack(path string, info *manifest.File) ([]byte, error) {
 	return manifest.RawPage(s.Disk, s.Dir, path, info, dec, nil)
 }
 
-// Check compares a file with what was published: its bytes, and how many lines it has.
+// Check compares a file with its published bytes and number of lines.
 func (s Store) Check(path string, info *manifest.File) error {
 	lines, err := s.Unpack(path, info)
 	if err != nil {

@@ -27,7 +27,7 @@ type Catalog struct {
 	Warehouse string
 	// Config is told to every client, such as the address of the storage.
 	Config map[string]string
-	// Write stores the metadata of a table where its readers look for it; nil: nobody does.
+	// Write stores the metadata of a table where its readers look for it; nil: there are none.
 	Write func(location string, metadata []byte) error
 	// Before is asked before each commit; its error is the answer: a conflict where it is
 	// [ErrConflict], else 503. Nothing is committed.
@@ -45,7 +45,7 @@ type Catalog struct {
 	requests   int
 }
 
-// ErrConflict says that somebody else has committed first.
+// ErrConflict reports that another client has committed first.
 var ErrConflict = errors.New("a requirement no longer holds")
 
 var errNotFound = errors.New("not found")
@@ -70,7 +70,7 @@ func (c *Catalog) Metadata(namespace, name string) table.Metadata {
 	return c.tables[namespace+"/"+name].meta
 }
 
-// Edit changes a table's metadata behind everybody's back.
+// Edit changes a table's metadata without a commit of the client.
 func (c *Catalog) Edit(namespace, name string, edit func([]byte) []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -233,7 +233,7 @@ func (c *Catalog) inNamespace(r *http.Request, namespace string, path []string) 
 	return map[string]any{"metadata-location": e.location, "metadata": e.meta, "config": c.Config}, nil
 }
 
-// create makes a table, or says what it would be. Its columns are counted from 1.
+// create makes a table, or returns its description without making it. Its columns are counted from 1.
 func (c *Catalog) create(r *http.Request, namespace string) (any, error) {
 	var body struct {
 		Name     string                 `json:"name"`
