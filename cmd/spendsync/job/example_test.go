@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"log/slog"
 	"net/http"
 	"os"
 	"time"
@@ -43,12 +44,13 @@ func Example() {
 	defer report.Close()
 	defer api.Close()
 
+	quiet := slog.New(slog.DiscardHandler)
 	for _, runID := range []string{"run1", "run2"} {
 		result, err := job.Job{
 			RunID: runID, Account: "acme", DataDir: dir, Report: report, API: api,
-			Store:       load.Options{DuckDB: duck.Options{Memory: "256MiB", Threads: 1}, Now: service.Now},
+			Store:       load.Options{DuckDB: duck.Options{Memory: "256MiB", Threads: 1}, Log: quiet, Now: service.Now},
 			Plan:        job.PlanOptions{YoungDays: 3, PageSize: 1000},
-			Concurrency: 4, RequestsPerMinute: 100_000, Now: service.Now,
+			Concurrency: 4, RequestsPerMinute: 100_000, Log: quiet, Now: service.Now,
 		}.Sync(context.Background())
 		if err != nil {
 			log.Fatal(err) // the run did not begin
@@ -59,4 +61,5 @@ func Example() {
 	}
 	// Output:
 	// exit 0, 33 days proven, 33 changed, generation 1
+	// exit 0, 33 days proven, 0 changed, generation 2
 }
