@@ -17,7 +17,8 @@ import (
 // apiShapes are forms of the advertiser API's bodies, as quirks joined by blanks.
 func apiShapes() (shapes []string) {
 	for _, envelope := range []string{"", "envelope-bare", "envelope-data", "envelope-items"} {
-		for _, more := range []string{"", " ids-long", " list-no-totals", " ids-long bids-map limits-map list-no-totals"} {
+		for _, more := range []string{"", " ids-long", " list-no-totals",
+			" ids-long bids-map limits-map list-no-totals"} {
 			shapes = append(shapes, envelope+more)
 		}
 	}

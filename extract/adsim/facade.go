@@ -4,7 +4,6 @@ import (
 	"spendsync/extract/adsim/advertiser"
 	"spendsync/extract/adsim/config"
 	"spendsync/extract/adsim/ledger"
-	"spendsync/extract/adsim/market"
 	"spendsync/extract/adsim/push"
 	"spendsync/extract/adsim/variations"
 	"spendsync/extract/adsim/wire"
@@ -14,7 +13,6 @@ import (
 // The words of the rooms that tests and commands use.
 type (
 	Action           = ledger.Action
-	Audience         = market.Audience
 	Broadcast        = push.Broadcast
 	Change           = advertiser.Change
 	Config           = config.Config

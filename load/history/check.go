@@ -146,8 +146,8 @@ func checkKind(before, f *schema.Frame) error {
 		ok = before != nil && before.IsDeleted
 	}
 	if !ok || f.IsDeleted != (f.ChangeType == schema.Deleted) {
-		return fmt.Errorf("change type %q, is_deleted %t, changed columns %q do not fit the previous version", f.ChangeType,
-			f.IsDeleted, f.ChangedColumns.V)
+		return fmt.Errorf("change type %q, is_deleted %t, changed columns %q do not fit the previous version",
+			f.ChangeType, f.IsDeleted, f.ChangedColumns.V)
 	}
 	switch f.ReadState {
 	case schema.ReadOK, schema.ReadPartial, schema.ReadUnreadable:

@@ -89,8 +89,8 @@ func (g *groups[R, P]) all(seen []SeenGroup[R]) error {
 		}
 		account, is := *g.id.account(&rows[0]), name(&rows[0])
 		if g.account != "" && (account != g.account || is <= g.last) {
-			return fmt.Errorf("rows of account %q and %q are stored after those of %q and %q: %w", account, is, g.account,
-				g.last, durable.ErrDamaged)
+			return fmt.Errorf("rows of account %q and %q are stored after those of %q and %q: %w", account, is,
+				g.account, g.last, durable.ErrDamaged)
 		}
 		g.account, g.last = account, is
 		err := g.group(rows, now)
