@@ -92,8 +92,8 @@ func TestVerify_SeesRowsOfNoAccount(t *testing.T) {
 	}
 }
 
-// alteredWarehouse is the DuckDB file of a store after a statement, beside it, and the
-// options to check it with.
+// alteredWarehouse runs a statement on a copy of a store's DuckDB file, and returns the copy and the options to check
+// it with.
 func alteredWarehouse(t *testing.T, dir, statement string) (path string, o Options) {
 	t.Helper()
 	o = sceneOptions(durable.Disk{FS: lazyFiles{}}).filled()
@@ -116,8 +116,8 @@ func alteredWarehouse(t *testing.T, dir, statement string) (path string, o Optio
 	return path, o
 }
 
-// TestVerify_AddsUpCampaigns: what is kept as sums must be the sums, each day's and, as no
-// publication checks, each campaign's.
+// TestVerify_AddsUpCampaigns: stored sums must be the sums of each day and of each campaign; a publication does not
+// check the latter.
 func TestVerify_AddsUpCampaigns(t *testing.T) {
 	dir := quickDir(t)
 	m := newRun(t, dir).mustSync(twoDays())
@@ -149,8 +149,8 @@ func TestVerify_AddsUpCampaigns(t *testing.T) {
 	}
 }
 
-// TestVerify_TellsLittleMemoryFromDamage: what memory is too little for is looked at with
-// more, and is no damage where there is none.
+// TestVerify_TellsLittleMemoryFromDamage: a check that runs out of memory is repeated with more, and does not report
+// damage that does not exist.
 func TestVerify_TellsLittleMemoryFromDamage(t *testing.T) {
 	dir := quickDir(t)
 	v := &verifier{dir: dir, manifest: newRun(t, dir).mustSync(twoDays())}
@@ -167,8 +167,8 @@ func TestVerify_TellsLittleMemoryFromDamage(t *testing.T) {
 	}
 }
 
-// TestPublish_BeginsAgainWithAllMemory: an engine that cannot so much as make its tables
-// with the first limit of memory is given up for one that has all.
+// TestPublish_BeginsAgainWithAllMemory: an engine that cannot even create its tables with the first memory limit is
+// replaced by one with all memory.
 func TestPublish_BeginsAgainWithAllMemory(t *testing.T) {
 	r := newRun(t, quickDir(t))
 	r.opts.DuckDB.FirstMemory = "600KiB"
@@ -193,8 +193,8 @@ func TestPublish_BeginsAgainWithAllMemory(t *testing.T) {
 	}
 }
 
-// TestVerify_NamesUnprovenReports: what counts is the first run that stored rows, or a campaign of the report that
-// the settings have.
+// TestVerify_NamesUnprovenReports: the proof is the first run that stored rows, or a campaign of the report that the
+// settings have.
 func TestVerify_NamesUnprovenReports(t *testing.T) {
 	dir := quickDir(t)
 	newRun(t, dir).mustSync(twoDays())

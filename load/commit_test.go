@@ -42,9 +42,8 @@ func (d closedFiles) Rename(from, to string) error {
 	return d.FS.Rename(from, to)
 }
 
-// TestPublish_RefusesFoldersThatNoRenameReaches has folders that are links, mounts or
-// somebody else's, at any depth: nothing is published, nothing is on its way, and nothing
-// is left behind.
+// TestPublish_RefusesFoldersThatNoRenameReaches has folders that are links, mounts or somebody else's, at any depth:
+// nothing is published, no commit is started, and no file is left.
 func TestPublish_RefusesFoldersThatNoRenameReaches(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
@@ -83,7 +82,7 @@ func TestPublish_RefusesFoldersThatNoRenameReaches(t *testing.T) {
 	}
 }
 
-// begun is a store in which a commit has begun before a folder became a link.
+// begun is a store in which a commit was started before a folder became a link.
 func (p *preparedCommit) begun(t testing.TB) (string, *manifest.Manifest) {
 	t.Helper()
 	dir, is := p.copy(t)
@@ -101,8 +100,8 @@ func (p *preparedCommit) begun(t testing.TB) (string, *manifest.Manifest) {
 
 var farFolders = []string{"/parquet", "/raw", "/ledger"}
 
-// TestFaults_AnyCallOfACommitThatCopies ends a commit that has begun, with a folder on
-// another file system: every call fails once, and the next start ends it.
+// TestFaults_AnyCallOfACommitThatCopies finishes a started commit, with a folder on another file system: every call
+// fails once, and the next start finishes it.
 func TestFaults_AnyCallOfACommitThatCopies(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
@@ -143,8 +142,8 @@ func TestPowerLoss_DuringACommitThatCopies(t *testing.T) {
 	}
 }
 
-// TestOpen_EndsACommitBeforeItRefuses has a store whose folder became a link while a
-// commit was under way: the commit ends, and no other begins.
+// TestOpen_EndsACommitBeforeItRefuses has a store whose folder became a link during a commit: the commit finishes, and
+// no other starts.
 func TestOpen_EndsACommitBeforeItRefuses(t *testing.T) {
 	t.Parallel()
 	st := scene(t)

@@ -10,9 +10,8 @@ import (
 	"spendsync/schema"
 )
 
-// TestCopies_TellZeroFromUnknown reads the coverage and the runs from Parquet alone, over two
-// runs a month apart: a failed run between them comes with the second, and the files of the
-// first month stay as they are where nothing of them changed.
+// TestCopies_TellZeroFromUnknown reads the coverage and the runs from Parquet alone, over two runs a month apart: a
+// failed run between them is published with the second, and unchanged files of the first month stay the same.
 func TestCopies_TellZeroFromUnknown(t *testing.T) {
 	r := newRun(t, t.TempDir())
 	r.mustSync(twoDays())

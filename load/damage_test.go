@@ -49,8 +49,8 @@ func spoiled(t testing.TB, path string, b []byte) {
 	}
 }
 
-// rawOf makes a day's rows again from the replies of a scene, which say no more
-// than which day they are: the stored rows stand for what the service said.
+// rawOf rebuilds a day's rows from the replies of a scene. These contain only the day, so the stored rows stand for
+// the service's rows.
 func rawOf(after string) ReadRaw {
 	return func(account string, d schema.Date, pages iter.Seq2[[]byte, error]) (*schema.SpendRows, error) {
 		said, err := textsOf(pages)
@@ -144,7 +144,7 @@ func checkDamage(t *testing.T, st *sceneStores, dir, path, repair, what string) 
 	report, err := Verify(context.Background(), dir, o, rawOf(st.after))
 	var d *durable.Damage
 	switch {
-	case errors.As(err, &d): // nothing can be said without a manifest
+	case errors.As(err, &d): // without a manifest nothing is known
 	case err != nil:
 		t.Errorf("%s %s: %v", path, what, err)
 		return
@@ -315,9 +315,8 @@ func TestDamage_RebuildMendsAFileOfAnotherRelease(t *testing.T) {
 	}
 }
 
-// TestDamage_RebuildKeepsWhatDuckDBKnowsBetter lets a run confirm the settings
-// after their file was written: the restored file is another one, which knows the
-// later confirmation, and the next run goes on from it.
+// TestDamage_RebuildKeepsWhatDuckDBKnowsBetter lets a run confirm the settings after their file was written: the
+// restored file differs, because it has the later confirmation, and the next run continues from it.
 func TestDamage_RebuildKeepsWhatDuckDBKnowsBetter(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
@@ -494,8 +493,7 @@ func TestDamage_RebuildMendsALedger(t *testing.T) {
 	}
 }
 
-// TestDamage_ACommitRecord refuses a record that is not what was written, or that
-// belongs to another generation, and names it.
+// TestDamage_ACommitRecord refuses a record that was changed or that belongs to another generation, and names it.
 func TestDamage_ACommitRecord(t *testing.T) {
 	t.Parallel()
 	st := scene(t)

@@ -68,9 +68,9 @@ func TestPublish_LoadsWhatDiffers(t *testing.T) {
 	}
 }
 
-// TestLoadDays_TakesOutWhatIsStale stages days of which little is new, one of which much is, one that
-// is another, and an empty one whose stored rows can't be read: of the first only the rows that differ
-// are loaded, the others whole.
+// TestLoadDays_TakesOutWhatIsStale stages days with few new rows, one with many, one that differs completely, and an
+// empty one whose stored rows cannot be read: for the first only the differing rows are loaded, for the others all
+// rows.
 func TestLoadDays_TakesOutWhatIsStale(t *testing.T) {
 	r := newRun(t, t.TempDir())
 	r.mustSync(map[schema.Date][]schema.Spend{

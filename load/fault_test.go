@@ -50,9 +50,8 @@ func manners() (all []manner) {
 	return all
 }
 
-// everyFault says how thorough the enumerations are. "call" is every call, in a
-// manner that moves on from call to call; "manner" is every call in every manner;
-// else it is some calls.
+// everyFault selects how thorough the enumerations are. "call" is every call, in a manner that varies from call to
+// call; "manner" is every call in every manner; otherwise it is some calls.
 var everyFault = os.Getenv("SPENDSYNC_TEST_EVERY_FAULT")
 
 func strideOf(usual int) int {
@@ -183,8 +182,8 @@ func generationsIn(dir string) (made []*manifest.Manifest) {
 	return made
 }
 
-// committedIn is the generation that the disturbed run has made: published, or on
-// its way. Where there is none it is the old one.
+// committedIn returns the generation of the disturbed run, published or in a started commit, or the old one if there
+// is none.
 func (st *sceneStores) committedIn(dir string) *manifest.Manifest {
 	for _, m := range generationsIn(dir) {
 		if m.Generation != st.was.Generation {
@@ -194,9 +193,8 @@ func (st *sceneStores) committedIn(dir string) *manifest.Manifest {
 	return st.was
 }
 
-// TestFaults_AnyCallOfARun fails every call of a whole run, from the opening of
-// the store to its closing. Without a commit record it ends where it began; the
-// calls of the commit itself are tried more thoroughly below.
+// TestFaults_AnyCallOfARun fails every call of a whole run, from the opening of the store to its closing. Without a
+// commit record the store is unchanged; the calls of the commit itself are tried more thoroughly below.
 func TestFaults_AnyCallOfARun(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
@@ -313,8 +311,8 @@ func TestFaults_AnyCallOfACommit(t *testing.T) {
 	enumerate(t, st, "a commit", 1, p.copy, p.commit)
 }
 
-// TestFaults_AnyCallOfARecovery fails every call of the start that ends somebody
-// else's commit: one of which nothing has moved, and one half way.
+// TestFaults_AnyCallOfARecovery fails every call of a start that finishes another run's commit: one without moved
+// files, and one half way.
 func TestFaults_AnyCallOfARecovery(t *testing.T) {
 	t.Parallel()
 	st := scene(t)

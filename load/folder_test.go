@@ -34,8 +34,8 @@ func TestStore_InAFolderOfAnyName(t *testing.T) {
 	}
 }
 
-// TestOpen_RefusesAFolderThatDuckDBCannotWriteIn: DuckDB looks for its log in another
-// folder where a question mark is in the name. That is said before anything is made.
+// TestOpen_RefusesAFolderThatDuckDBCannotWriteIn: DuckDB looks for its log in another folder if a question mark is in
+// the name. This is reported before any file is made.
 func TestOpen_RefusesAFolderThatDuckDBCannotWriteIn(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a?b", "data")
 	s, err := Open(t.Context(), dir, "acme", Options{})

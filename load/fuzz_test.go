@@ -28,8 +28,8 @@ func resealed(text []byte) []byte {
 	return text
 }
 
-// FuzzManifest: what is taken for a manifest can be worked with, leads nowhere out of
-// the store, and is the same when it is written and read again.
+// FuzzManifest: an accepted manifest is usable, names no file outside the store, and stays the same when it is written
+// and read again.
 func FuzzManifest(f *testing.F) {
 	whole := manifest.New()
 	whole.Generation, whole.RunID, whole.Version = 7, "01M7ZQ7Q1CJQD27Z3YZZYE4RDW", "1.0.0"
@@ -141,7 +141,7 @@ func FuzzCommitRecord(f *testing.F) {
 	})
 }
 
-// FuzzLedger: what is read of a ledger is the same when it is written and read again.
+// FuzzLedger: an accepted ledger stays the same when it is written and read again.
 func FuzzLedger(f *testing.F) {
 	text, err := manifest.EncodeLedger(manifest.LedgerRows{
 		Runs: []schema.Run{{AccountID: "acme", Command: "sync", ExitCode: 4,
@@ -174,7 +174,7 @@ func FuzzLedger(f *testing.F) {
 	})
 }
 
-// partition is how the path of a part names what is in it.
+// partition returns the partition in the path of a part.
 var partition = regexp.MustCompile(`^(?:parquet/([a-z_0-9]+)|raw/spend_report)/account=([^/]+)/` +
 	`(?:day|seen|month)=([0-9-]+)/[^/]+$`)
 

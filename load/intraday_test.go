@@ -11,8 +11,8 @@ import (
 	"spendsync/schema"
 )
 
-// TestIntraday_KeepsEachReadOfAnOpenDay: a read that finds the open day grown adds a line for
-// each campaign; one that finds it as it was, and a read of a day that is over, add none.
+// TestIntraday_KeepsEachReadOfAnOpenDay: a read that finds the open day grown adds a line for each campaign; a read
+// that finds it unchanged, and a read of a day that is over, add none.
 func TestIntraday_KeepsEachReadOfAnOpenDay(t *testing.T) {
 	dir := quickDir(t)
 	open := schema.NewDate(2026, 11, 20)

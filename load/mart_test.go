@@ -116,8 +116,8 @@ func TestMarts_AreTheViewsByMonth(t *testing.T) {
 	}
 }
 
-// TestMarts_OfWholeDaysStandWhereNoneHasChanged has a view that is said to follow from whole days
-// and shows when it is asked, for it really follows from every row.
+// TestMarts_OfWholeDaysStandWhereNoneHasChanged has a view that is declared to use complete days only. It shows when
+// it is queried, because it really uses every row.
 func TestMarts_OfWholeDaysStandWhereNoneHasChanged(t *testing.T) {
 	r := newRun(t, t.TempDir())
 	days := twoDays()
@@ -166,8 +166,8 @@ func TestMarts_OfWholeDaysStandWhereNoneHasChanged(t *testing.T) {
 	}
 }
 
-// TestMarts_FollowAClockThatWasSetBack has a day restated by a run whose clock is weeks
-// behind the runs before it: what the marts say of that day is what is stored.
+// TestMarts_FollowAClockThatWasSetBack has a day restated by a run whose clock is weeks behind the runs before it: the
+// marts have the stored values of that day.
 func TestMarts_FollowAClockThatWasSetBack(t *testing.T) {
 	r := newRun(t, t.TempDir())
 	r.opts.DuckDB.Views = martViews()
@@ -241,8 +241,7 @@ func TestMarts_OfAnotherViewAreWrittenAgain(t *testing.T) {
 	}
 }
 
-// TestMarts_DamageIsNamed has a mart that is damaged on disk, and one that no
-// longer says what its view says.
+// TestMarts_DamageIsNamed has a mart that is damaged on disk, and one that no longer equals its view.
 func TestMarts_DamageIsNamed(t *testing.T) {
 	r := newRun(t, t.TempDir())
 	r.opts.DuckDB.Views = martViews()

@@ -21,9 +21,9 @@ import (
 	"spendsync/schema"
 )
 
-// The model says what a warehouse should hold after any sequence of changes at the
-// service, runs, faults, kills and moves of the clock. It is naive: maps and lists,
-// nothing of the code it is held against but the row types, and its own calendar.
+// The model computes the content that a warehouse should have after any sequence of changes at the service, runs,
+// faults, kills and moves of the clock. It is naive: maps and lists, its own calendar, and none of the tested code
+// except the row types.
 
 type modelKey struct{ campaign, creative, source string }
 
@@ -167,7 +167,7 @@ type modelWorld struct {
 	r    *rand.Rand
 	dir  string
 	at   time.Time
-	days map[int]map[modelKey]modelRow // what the service says
+	days map[int]map[modelKey]modelRow // the service's rows
 	bids map[string]schema.Money
 	is   modelWarehouse
 	runs int
@@ -197,7 +197,7 @@ func (w *modelWorld) note(format string, args ...any) {
 	w.log = append(w.log, fmt.Sprintf("%s  ", w.at.Format(time.RFC3339))+fmt.Sprintf(format, args...))
 }
 
-// change lets the service say something else of a day.
+// change changes the service's rows of a day.
 func (w *modelWorld) change(d int) {
 	if w.days[d] == nil {
 		w.days[d] = map[modelKey]modelRow{}
@@ -231,8 +231,7 @@ func (w *modelWorld) planned() map[int]map[modelKey]modelRow {
 	return read
 }
 
-// sync is one run, perhaps disturbed. Whether it was published shows at the next
-// start.
+// sync is one run, which may be disturbed. The next start shows whether it was published.
 func (w *modelWorld) sync(disturbed bool) {
 	w.runs++
 	id := fmt.Sprintf("run%03d", w.runs)
@@ -313,7 +312,7 @@ func (w *modelWorld) generation() int64 {
 	return m.Generation
 }
 
-// open starts as the next run does, and says what it finds.
+// open starts as the next run does, and returns what it finds.
 func (w *modelWorld) open() int64 {
 	s, err := Open(context.Background(), w.dir, "acme", sceneOptions(durable.Disk{FS: lazyFiles{}}))
 	if err != nil {
@@ -327,7 +326,7 @@ func (w *modelWorld) open() int64 {
 	return s.Manifest().Generation
 }
 
-// rebuild makes the DuckDB file from nothing, perhaps after a damage.
+// rebuild builds the DuckDB file from nothing, in some cases after damage.
 func (w *modelWorld) rebuild() {
 	if w.generation() == 0 {
 		return
@@ -559,9 +558,8 @@ func (w *modelWorld) checkDuckDB() {
 	w.compare("DuckDB", got)
 }
 
-// TestModel_AnySequence lays random sequences of everything that can happen over a
-// store and a model. SPENDSYNC_TEST_MODEL says how many; SPENDSYNC_TEST_MODEL_SEED
-// repeats.
+// TestModel_AnySequence applies random sequences of all possible events to a store and a model. SPENDSYNC_TEST_MODEL
+// is their number; SPENDSYNC_TEST_MODEL_SEED repeats one.
 func TestModel_AnySequence(t *testing.T) {
 	t.Parallel()
 	sequences := 2

@@ -18,9 +18,8 @@ import (
 	"spendsync/load/quarantine"
 )
 
-// frailFiles are real files, with a second memory of what of them would survive a
-// loss of power: the content that was synced, under the names that were synced.
-// Everything else may be there afterwards, wholly or in part, or not.
+// frailFiles are real files that also record their state after a power loss: the content that was synced, under the
+// names that were synced. Everything else may exist afterwards, completely or in part, or not.
 //
 // The rules are POSIX's at their worst: a sync of a file says nothing of its name,
 // a sync of a folder nothing of the folder's own name, names may become durable in
@@ -51,7 +50,7 @@ type frailNode struct {
 type nameStep struct {
 	name string
 	node *frailNode
-	came *nameStep // of a name that went by a rename: where it came
+	came *nameStep // the new name of a renamed file
 	in   *frailNode
 }
 
@@ -203,8 +202,7 @@ func (d *frailFiles) Remove(path string) error {
 
 func (d *frailFiles) Chmod(string, fs.FileMode) error { return nil }
 
-// Clone is what it is on a file system without shared blocks: what was not synced
-// is known of written files only.
+// Clone behaves as on a file system without shared blocks: unsynced content is known of written files only.
 func (d *frailFiles) Clone(string, string) error { return errors.ErrUnsupported }
 
 type frailFile struct {
@@ -243,14 +241,14 @@ func (f *frailFile) Sync() error {
 			f.n.durable, f.n.steps = maps.Clone(f.n.names), nil
 			return nil
 		}
-		// DuckDB writes past us: what is in the file now is what is synced.
+		// DuckDB writes past us: the present content counts as synced.
 		b, err := os.ReadFile(f.path)
 		f.n.content, f.n.synced = b, b
 		return err
 	})
 }
 
-// A survivor decides what is there after the power is back.
+// A survivor decides what exists after the power is back.
 type survivor struct {
 	name  string
 	step  func(nameStep) bool             // whether a name that was not synced came or went
@@ -290,7 +288,7 @@ func survivors(r *rand.Rand) []survivor {
 // afterPowerLoss writes what survives into a new folder.
 func (d *frailFiles) afterPowerLoss(t testing.TB, s survivor, to string) {
 	t.Helper()
-	came := map[[2]any]bool{} // what came by a rename, by folder and name
+	came := map[[2]any]bool{} // renamed files, by folder and name
 	names := map[*frailNode]map[string]*frailNode{}
 	var folders func(n *frailNode)
 	known := map[*frailNode]bool{}
@@ -487,8 +485,8 @@ func TestPowerLoss_DuringARecovery(t *testing.T) {
 	t.Logf("%d kills, %d losses of power", kills, losses)
 }
 
-// TestPowerLoss_DuringTheFirstRun begins without a data directory: its own name,
-// too, must be durable before the run says that it has published.
+// TestPowerLoss_DuringTheFirstRun starts without a data directory: its own name, too, must be durable before the run
+// reports a publication.
 func TestPowerLoss_DuringTheFirstRun(t *testing.T) {
 	t.Parallel()
 	root := quickDir(t)

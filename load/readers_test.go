@@ -37,9 +37,8 @@ func uniform(n int) sceneRun {
 	return r
 }
 
-// readUntilTold is another process: it opens the store again and again, as
-// analysts and as readers of Parquet do, until its input ends. It prints how often
-// it read, and what it found wrong.
+// readUntilTold is another process: it opens the store again and again, as analysts and as readers of Parquet do,
+// until its input ends. It prints the number of reads, and the errors that it found.
 func readUntilTold(dir string) {
 	stop := make(chan bool)
 	go func() {
@@ -88,8 +87,8 @@ func readDuckDB(path string) error {
 	return nil
 }
 
-// readParquetSet reads the files that the manifest names, by the rule of the package
-// comment. It reports false where the rule says that the set was replaced meanwhile.
+// readParquetSet reads the files that the manifest names, by the rule of the package comment. It reports false if, by
+// that rule, the set was replaced meanwhile.
 func readParquetSet(dir string) (consistent bool, err error) {
 	m, err := manifest.Read(dir)
 	if err != nil {
@@ -126,9 +125,8 @@ func readParquetSet(dir string) (consistent bool, err error) {
 	return true, nil
 }
 
-// TestReaders_ThroughManyPublishes lets processes open, scan and sum in a loop while
-// generations are published: no error, no mixed state. SPENDSYNC_TEST_PUBLISHES says
-// how many generations.
+// TestReaders_ThroughManyPublishes lets processes open, scan and sum in a loop while generations are published: no
+// error, no mixed state. SPENDSYNC_TEST_PUBLISHES is the number of generations.
 func TestReaders_ThroughManyPublishes(t *testing.T) {
 	t.Parallel()
 	publishes, readers := 12, 2
@@ -182,8 +180,8 @@ func TestReaders_ThroughManyPublishes(t *testing.T) {
 	}
 }
 
-// TestReaders_MeetADeadCommit has a run that died between two of its renames: the
-// files are of two generations until the next start, and the rule says so.
+// TestReaders_MeetADeadCommit has a run that died between two of its renames: the files are of two generations until
+// the next start, and the rule detects it.
 func TestReaders_MeetADeadCommit(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(quickDir(t), "data")

@@ -78,8 +78,8 @@ func withTwoAccounts(t *testing.T, dir string) run {
 	return r
 }
 
-// TestReset_MovesTheAccountAside: every byte of the account is aside, none of the others' has
-// changed, and the next sync begins afresh.
+// TestReset_MovesTheAccountAside: every byte of the account is moved aside, no byte of the others has changed, and the
+// next sync starts with an empty account.
 func TestReset_MovesTheAccountAside(t *testing.T) {
 	r := withTwoAccounts(t, filepath.Join(quickDir(t), "data"))
 	mine, others := filesOf(t, r.dir, "acme"), filesOf(t, r.dir, "other")
@@ -113,7 +113,7 @@ func TestReset_MovesTheAccountAside(t *testing.T) {
 	}
 }
 
-// TestReset_LastAccount: a store without accounts is whole, and a sync begins on it.
+// TestReset_LastAccount: a store without accounts is intact, and a sync can start on it.
 func TestReset_LastAccount(t *testing.T) {
 	r := newRun(t, filepath.Join(quickDir(t), "data"))
 	r.mustSync(twoDays())

@@ -49,8 +49,8 @@ func quickDir(t testing.TB) string {
 
 const inMemory = "/dev/shm"
 
-// roomInMemory says whether there is a file system in memory with room for the stores
-// of all tests: a container often has a small one.
+// roomInMemory reports whether there is a file system in memory with room for the stores of all tests: a container
+// often has a small one.
 func roomInMemory() bool {
 	var st syscall.Statfs_t
 	return syscall.Statfs(inMemory, &st) == nil && uint64(st.Bavail)*uint64(st.Bsize) > 1<<30
@@ -164,7 +164,7 @@ func (r sceneRun) publish(ctx context.Context, g *Staged) (*manifest.Manifest, e
 	return m, err
 }
 
-// publish prepares what is staged and commits it with the record of a run.
+// publish prepares the staged files and commits them with the record of a run.
 func publish(ctx context.Context, g *Staged, c Contents, record RunRecord) (*manifest.Manifest, Preview, error) {
 	p, err := g.Prepare(ctx, c)
 	if err != nil {
@@ -408,8 +408,8 @@ func contentOf(t testing.TB, m *manifest.Manifest) string {
 	return b.String()
 }
 
-// whole compares every published file on disk with the manifest, and says what
-// the generation is. The ledger is left out: failed runs add to it.
+// whole compares every published file on disk with the manifest, and returns the content of the generation. The ledger
+// is left out: failed runs add to it.
 func whole(t testing.TB, dir string) string {
 	t.Helper()
 	m, err := manifest.Read(dir)
@@ -485,9 +485,8 @@ func (st *sceneStores) readersSee(t testing.TB, dir string, generations []*manif
 	}
 }
 
-// settled ends what was disturbed: the store is opened, is whole, holds the old
-// or the new generation, and one clean run brings it into the state of a store
-// that was never disturbed. States that were seen before are not tried again.
+// settled recovers a disturbed store: it opens, is intact, holds the old or the new generation, and one clean run
+// brings it into the state of a store that was never disturbed. States that were seen before are not tried again.
 func (st *sceneStores) settled(t testing.TB, dir string) (content string) {
 	t.Helper()
 	ctx := context.Background()

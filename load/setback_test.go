@@ -22,7 +22,7 @@ import (
 // come with manifest.json: without them it is damaged.
 var storeParts = []string{manifest.FileName, duck.FileName, "parquet", "ledger", "raw"}
 
-// mixed is a store of which some parts are those of the later generation.
+// mixed is a store with some parts from the later generation.
 func (st *sceneStores) mixed(t testing.TB, later ...string) string {
 	t.Helper()
 	dir := filepath.Join(quickDir(t), "data")
@@ -92,7 +92,7 @@ func TestSetBack_AnyMixture(t *testing.T) {
 			}
 			checkRepairs(t, report, setBack)
 
-			// Neither a sync nor a rebuild publishes on top of what was set back.
+			// Neither a sync nor a rebuild publishes on top of a set-back store.
 			content := manifestOf(t, dir)
 			_, err := rebuild(t, dir)
 			syncErr := sceneRun{id: "run3", at: sceneSecond().at, days: sceneFirst().days}.do(t.Context(), dir,
@@ -116,8 +116,8 @@ func TestSetBack_AnyMixture(t *testing.T) {
 	}
 }
 
-// acceptLoss rebuilds a mixed store and accepts what is lost: the store is whole then,
-// has what any part of it had, and runs go on.
+// acceptLoss rebuilds a mixed store and accepts the losses: the store is then intact, has the content of all its
+// parts, and runs continue.
 func (st *sceneStores) acceptLoss(t *testing.T, later []string) {
 	t.Helper()
 	dir := st.mixed(t, later...)
@@ -207,8 +207,8 @@ func (st *sceneStores) rebuildAccepting(t testing.TB, dir string) (Preview, erro
 	return rebuildWith(t, dir, func(o *Options) { o.AcceptLoss = st.rawOf })
 }
 
-// TestSetBack_ByABackupThatIsLaidOver restores an older backup without removing what is
-// newer: files remain that the older manifest does not name.
+// TestSetBack_ByABackupThatIsLaidOver restores an older backup without removing newer files: the older manifest does
+// not name them.
 func TestSetBack_ByABackupThatIsLaidOver(t *testing.T) {
 	t.Parallel()
 	st := scene(t)

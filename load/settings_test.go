@@ -13,9 +13,8 @@ import (
 	"spendsync/schema"
 )
 
-// TestPutMemory_MovesConfirmationsOnly holds that DuckDB follows when versions were last
-// confirmed, that their file does not, and that a DuckDB file whose rows are others than
-// expected is built again.
+// TestPutMemory_MovesConfirmationsOnly requires that DuckDB follows the last confirmations of versions, that their
+// file does not, and that a DuckDB file with unexpected rows is built again.
 func TestPutMemory_MovesConfirmationsOnly(t *testing.T) {
 	dir := quickDir(t)
 	var log bytes.Buffer

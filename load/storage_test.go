@@ -28,9 +28,8 @@ import (
 	"spendsync/schema"
 )
 
-// TestPublish_CancelledAnywhere ends the context at every step of a publication: the
-// run is told of it and the old generation stands, or the commit had begun and the
-// new one does.
+// TestPublish_CancelledAnywhere ends the context at every step of a publication: the run reports it and the old
+// generation stays published, or the commit had started and the new one is.
 func TestPublish_CancelledAnywhere(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
@@ -87,7 +86,7 @@ func TestPublish_IsFencedWithoutLocks(t *testing.T) {
 	var otherErr error
 	o.crash = func(step string) error {
 		if step == "commit record" { // the run's last moment before it commits
-			// The other's start removes what it takes for a dead run's; it must not.
+			// The other account's start removes the files of a dead run; it must not remove this one.
 			keep := filepath.Join(filepath.Dir(dir), "kept")
 			if err := os.Rename(filepath.Join(dir, "staging", "acme.late"), keep); err != nil {
 				return err
@@ -109,8 +108,8 @@ func TestPublish_IsFencedWithoutLocks(t *testing.T) {
 	}
 }
 
-// TestPublish_HealsALogWithoutItsFile has a write-ahead log whose DuckDB file is
-// gone: DuckDB would delete it or replay it, we keep it aside.
+// TestPublish_HealsALogWithoutItsFile has a write-ahead log without its DuckDB file: DuckDB would delete or replay it,
+// we keep it aside.
 func TestPublish_HealsALogWithoutItsFile(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
@@ -135,9 +134,8 @@ func TestPublish_HealsALogWithoutItsFile(t *testing.T) {
 	}
 }
 
-// TestStaging_HasNoNameThatReadersGlob looks at every name under which a file is
-// made: a reader who globs meets only what was renamed into its place. Nobody globs the
-// quarantine.
+// TestStaging_HasNoNameThatReadersGlob looks at every name under which a file is made: a globbing reader finds only
+// files that were renamed into their places. The quarantine is not for readers.
 func TestStaging_HasNoNameThatReadersGlob(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
@@ -187,8 +185,8 @@ func TestOpen_RefusesAnAccountThatIsNoName(t *testing.T) {
 	}
 }
 
-// TestSQL_NeverWritesFiles holds that DuckDB writes its own file, answers and marts, and no
-// other: the Parquet files of what the service said are written by us, whole, aside.
+// TestSQL_NeverWritesFiles requires that DuckDB writes its own file, answers and marts, and no others: we write the
+// Parquet files of the service's data, in staging.
 func TestSQL_NeverWritesFiles(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	below, belowErr := filepath.Glob("*/*.go")
@@ -196,7 +194,7 @@ func TestSQL_NeverWritesFiles(t *testing.T) {
 		t.Fatal(err, below)
 	}
 	for _, name := range append(files, below...) {
-		// Answers are written to where the caller says, marts to the staging area.
+		// Answers are written to the caller's place, marts to the staging area.
 		if strings.HasSuffix(name, "_test.go") || name == "duck/ask.go" || name == "duck/mart.go" {
 			continue
 		}
@@ -362,8 +360,7 @@ func TestManifest_Clone(t *testing.T) {
 	}
 }
 
-// TestManifest_KnownIsNotDecodedAgain holds that a manifest is taken for the known one by
-// its bytes and by nothing less.
+// TestManifest_KnownIsNotDecodedAgain requires that only equal bytes make a manifest the known one.
 func TestManifest_KnownIsNotDecodedAgain(t *testing.T) {
 	dir := quickDir(t)
 	first := newRun(t, dir).mustSync(twoDays())

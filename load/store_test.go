@@ -270,8 +270,7 @@ func TestPublish_ExplainsRestatements(t *testing.T) {
 		"|true|false\nS1|false|true\nS3|true|true"; got != want {
 		t.Errorf("spend_daily =\n%s\nwant\n%s", got, want)
 	}
-	// The same numbers again are no restatement; other ones of the same day of
-	// seeing are added to its file.
+	// The same numbers again are not a restatement; other ones of the same day of seeing are added to its file.
 	r.at = r.at.Add(time.Minute)
 	r.mustSync(changed)
 	r.at = r.at.Add(time.Minute)
@@ -341,8 +340,8 @@ func TestPublish_LostDaysUntilTheyAreReported(t *testing.T) {
 	}
 }
 
-// TestPutRaw_KeepsWhatIsStored reads a day again of whose three replies one is another,
-// one is damaged on disk, and one is the same.
+// TestPutRaw_KeepsWhatIsStored reads a day again. Of its three replies one differs, one is damaged on disk, and one is
+// the same.
 func TestPutRaw_KeepsWhatIsStored(t *testing.T) {
 	r := newRun(t, t.TempDir())
 	read := func(spend schema.Money, replies ...string) *manifest.Account {
@@ -452,8 +451,8 @@ func TestPutDay_StoresLostRepliesAgain(t *testing.T) {
 	}
 }
 
-// putReplies publishes two days of the same rows behind these replies, read as a run
-// reads them: replies that are known and stored are not decoded.
+// putReplies publishes two days of the same rows with these replies, in the way a run reads them: known stored replies
+// are not decoded.
 func (r run) putReplies(replies ...string) {
 	r.t.Helper()
 	s, err := Open(r.t.Context(), r.dir, r.account, r.opts)
@@ -498,8 +497,8 @@ func (r run) putReplies(replies ...string) {
 	}
 }
 
-// TestPublish_WithoutTheSettingsThatSpoilIt: days that are staged beside settings which
-// cannot be published are published without them.
+// TestPublish_WithoutTheSettingsThatSpoilIt: days that are staged with settings which cannot be published are
+// published without them.
 func TestPublish_WithoutTheSettingsThatSpoilIt(t *testing.T) {
 	st, r := scene(t), sceneSecond()
 	dir := filepath.Join(quickDir(t), "store")
@@ -818,8 +817,8 @@ func TestQuery_ReachesNothingElse(t *testing.T) {
 	checkStore(t, dir)
 }
 
-// TestPrepared_IsPublishedByCommitAlone: what is prepared keeps other accounts' runs out
-// and shows nowhere; closed, it can be prepared again.
+// TestPrepared_IsPublishedByCommitAlone: a prepared generation blocks other accounts' runs and is not visible; after
+// Close it can be prepared again.
 func TestPrepared_IsPublishedByCommitAlone(t *testing.T) {
 	st, r := scene(t), sceneSecond()
 	dir := filepath.Join(quickDir(t), "store")

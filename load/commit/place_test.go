@@ -107,7 +107,7 @@ func place(dir string, d durable.FS) Place {
 
 var nothing = func() error { return nil }
 
-// published removes what is staged, as the next run does, and compares the rest.
+// published removes staged files, as the next run does, and compares the rest.
 func published(t testing.TB, dir string, want map[string]string) bool {
 	t.Helper()
 	if err := os.RemoveAll(filepath.Join(dir, "staging")); err != nil {
@@ -116,8 +116,8 @@ func published(t testing.TB, dir string, want map[string]string) bool {
 	return maps.Equal(files(t, dir), want)
 }
 
-// TestWrite_AnyCallFails: whatever call fails, and however, the next run finds one of the two
-// generations, all of it, and the new one if the commit was said to have ended.
+// TestWrite_AnyCallFails: whatever call fails, and however, the next run finds one of the two generations, all of it,
+// and the new one if the commit reported success.
 func TestWrite_AnyCallFails(t *testing.T) {
 	for _, foreign := range []bool{false, true} {
 		for k, reached := 1, true; reached; k++ {
@@ -170,7 +170,7 @@ func TestWrite_AnyCallFails(t *testing.T) {
 	}
 }
 
-// TestWrite_DiesAtAnyStep: the next run ends what had begun, also one that dies itself.
+// TestWrite_DiesAtAnyStep: the next run finishes the started commit, even if it dies itself.
 func TestWrite_DiesAtAnyStep(t *testing.T) {
 	died := errors.New("died")
 	for step, reached := 1, true; reached; step++ {
@@ -297,7 +297,7 @@ func TestWrite_BeginsNothing(t *testing.T) {
 		if !published(t, dir, before(t)) {
 			t.Errorf("%q, %s: %v", c.into, c.errno, files(t, dir))
 		}
-		if c.into != "manifest/old" { // which is no folder of TryFolders
+		if c.into != "manifest/old" { // which is not a folder of TryFolders
 			dir, _ := store(t)
 			put(t, dir, "raw/x", "")
 			into := c.into
@@ -318,8 +318,8 @@ func TestWrite_BeginsNothing(t *testing.T) {
 	}
 }
 
-// TestTryFolders leaves nothing behind, whether another account's run takes its file or not, and
-// reports what it cannot look at.
+// TestTryFolders leaves no file, whether another account's run takes its file or not, and reports the folders that it
+// cannot read.
 func TestTryFolders(t *testing.T) {
 	dir, _ := store(t)
 	was := files(t, dir)
@@ -350,7 +350,7 @@ func TestTryFolders(t *testing.T) {
 	}
 }
 
-// TestEnd_WithoutARecord does nothing, also where there is no store, or the record goes meanwhile.
+// TestEnd_WithoutARecord does nothing, even if there is no store, or the record disappears meanwhile.
 func TestEnd_WithoutARecord(t *testing.T) {
 	if err := place(filepath.Join(t.TempDir(), "none"), durable.System{}).End(); err != nil {
 		t.Errorf("no store: %v", err)
@@ -402,7 +402,7 @@ func TestEnd_MovesAForeignLogAside(t *testing.T) {
 	}
 }
 
-// TestEnd_OnAnotherFileSystem copies what a rename cannot move, once the commit has begun.
+// TestEnd_OnAnotherFileSystem copies the files that a rename cannot move, once the commit has started.
 func TestEnd_OnAnotherFileSystem(t *testing.T) {
 	dir, r := store(t)
 	begun := false

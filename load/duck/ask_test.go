@@ -99,8 +99,8 @@ func rowsOf(t *testing.T, r *Result) []string {
 	return all
 }
 
-// TestAsk_RefusesWhatIsNoQuestion asks the real engine for everything that would
-// write, open, load or set something; the store must be as it was.
+// TestAsk_RefusesWhatIsNoQuestion asks the real engine for everything that would write, open, load or set something;
+// the store must stay unchanged.
 func TestAsk_RefusesWhatIsNoQuestion(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	publish(t, dir)
@@ -286,8 +286,7 @@ func TestAsk_AnswersInOrderAcrossPages(t *testing.T) {
 	}
 }
 
-// TestAsk_HoldsMoreThanItsMemory answers 100 MB with 48 MB of memory; what went to
-// disk is gone afterwards.
+// TestAsk_HoldsMoreThanItsMemory answers 100 MB with 48 MB of memory; its temporary files are removed afterwards.
 func TestAsk_HoldsMoreThanItsMemory(t *testing.T) {
 	dir, temp := t.TempDir(), t.TempDir()
 	publish(t, dir)

@@ -19,9 +19,8 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// TestEveryColumn_SurvivesTheWholeWay takes rows of every table from the struct through
-// Arrow and Parquet into DuckDB and back, and reads the file back, too. A table and a
-// column that are added are covered as they are.
+// TestEveryColumn_SurvivesTheWholeWay takes rows of every table from the struct through Arrow and Parquet into DuckDB
+// and back, and reads the file back, too. A new table or column is covered automatically.
 func TestEveryColumn_SurvivesTheWholeWay(t *testing.T) {
 	ctx := t.Context()
 	for _, table := range schema.Documented() {
@@ -56,8 +55,8 @@ func TestEveryColumn_SurvivesTheWholeWay(t *testing.T) {
 	}
 }
 
-// TestEveryColumn_ThatCameLaterIsNULLInOlderFiles: a file from before its table gained
-// columns is read by us and by DuckDB with NULL in them, and with all else as it is.
+// TestEveryColumn_ThatCameLaterIsNULLInOlderFiles: a file from before its table gained columns is read by us and by
+// DuckDB with NULL in them, and with all other columns unchanged.
 func TestEveryColumn_ThatCameLaterIsNULLInOlderFiles(t *testing.T) {
 	ctx := t.Context()
 	for _, table := range schema.Tables {

@@ -14,9 +14,8 @@ import (
 
 const day = schema.Date(20777) // 2026-11-20
 
-// TestWarehouse_NeedsNoRoomOnDisk: who only looks may do so on a volume that takes nothing.
-// DuckDB is given more memory before it is to put rows aside there; who builds needs the
-// disk anyway.
+// TestWarehouse_NeedsNoRoomOnDisk: a reader works on a full or read-only volume. DuckDB gets more memory before it
+// spills to that disk; a builder needs the disk anyway.
 func TestWarehouse_NeedsNoRoomOnDisk(t *testing.T) {
 	for mayLackDisk, want := range map[bool]int{true: 2, false: 1} {
 		o := Options{Threads: 1, Dir: t.TempDir(), FirstMemory: "8MiB", Memory: "1GiB",
@@ -57,7 +56,7 @@ func TestBuild_KeepsStatisticsShort(t *testing.T) {
 	}
 }
 
-// TestEngine_FetchesNothing: what an engine is started with is what it has.
+// TestEngine_FetchesNothing: the settings of an engine are those it was started with.
 func TestEngine_FetchesNothing(t *testing.T) {
 	for _, keep := range []bool{true, false} {
 		conn, stop, err := openEngine(t.Context(), Options{Threads: 1, keepOrder: keep}, t.TempDir(), t.TempDir())
@@ -79,8 +78,7 @@ func TestEngine_FetchesNothing(t *testing.T) {
 	}
 }
 
-// TestUnread_TellsTheDiskFromDamage: a disk that has no room for what DuckDB would put
-// there says nothing of the file.
+// TestUnread_TellsTheDiskFromDamage: a full disk for temporary files is not evidence against the file.
 func TestUnread_TellsTheDiskFromDamage(t *testing.T) {
 	for text, damage := range map[string]bool{
 		`IO Error: Failed to create directory "w.tmp": Read-only file system`:          false,
@@ -100,8 +98,7 @@ func TestUnread_TellsTheDiskFromDamage(t *testing.T) {
 	}
 }
 
-// TestDuckErr_TellsTheDisksTrouble: DuckDB gives the disk's errors the kind of what it
-// was doing.
+// TestDuckErr_TellsTheDisksTrouble: DuckDB reports disk errors with the kind of the failing operation.
 func TestDuckErr_TellsTheDisksTrouble(t *testing.T) {
 	for text, want := range map[string]bool{
 		"TransactionContext Error: Failed to commit: fsync failed!":                           true,

@@ -2,8 +2,8 @@ package manifest
 
 import "testing"
 
-// TestGrownTooMuch lets the DuckDB file of a million rows, 100 bytes each when it was
-// built, grow by dead space: some is left behind, some is about to be.
+// TestGrownTooMuch lets the DuckDB file of a million rows, 100 bytes each when it was built, grow by dead space: some
+// exists already, some is about to.
 func TestGrownTooMuch(t *testing.T) {
 	const mb = 1_000_000
 	for name, c := range map[string]struct {

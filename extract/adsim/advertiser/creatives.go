@@ -61,8 +61,8 @@ type content struct {
 
 func contentOf(ct ledger.Content, status string) content {
 	out := content{Title: jsontext.OrNull(ct.Title), Message: jsontext.OrNull(ct.Message),
-		Link: jsontext.OrNull(ct.Link), ImageID: jsontext.OrNull(ct.ImageID), IconID: jsontext.OrNull(ct.IconID), Button1: jsontext.OrNull(ct.Button1),
-		Button2: jsontext.OrNull(ct.Button2), Status: status}
+		Link: jsontext.OrNull(ct.Link), ImageID: jsontext.OrNull(ct.ImageID), IconID: jsontext.OrNull(ct.IconID),
+		Button1: jsontext.OrNull(ct.Button1), Button2: jsontext.OrNull(ct.Button2), Status: status}
 	if status == "rejected" {
 		out.Reasons, out.Comment = append([]string{}, ct.Reasons...), &ct.Comment
 	}
