@@ -13,15 +13,14 @@ import (
 	"spendsync/schema"
 )
 
-// errTwice says that one kind of change has two budgets.
+// errTwice reports that one kind of change has two budgets.
 var errTwice = errors.New("there twice")
 
-// Account makes a row of the balance and rows of the limits, as they were seen at
-// seenAt, and returns whose account the key acts on and whether it can make changes.
-// Limits and balance may be zero Entities, for what was not read; me may not.
+// Account makes a row of the balance and rows of the limits, seen at seenAt. It returns the account that the key acts
+// on, and whether the key can make changes. Limits and balance may be zero Entities if they were not read; me may not.
 //
-// The description names the facts of the three replies and hardly a field, so each
-// is looked for under these keys, the first counts, and the raw column has all:
+// The description names the facts of the three replies but hardly a field, so each is searched under these keys. The
+// first one found counts, and the raw column has them all:
 //
 //   - The account: advertiser_id, account_id, advertiser_account_id, or advertiser,
 //     advertiser_account or account, which may be an object with one of these or an
@@ -77,13 +76,13 @@ func Account(me, limits, balance extract.Entity, seenAt schema.Instant, c Settin
 	return out
 }
 
-// AccountRead is what the three replies about the account say.
+// AccountRead is the content of the three replies about the account.
 type AccountRead struct {
 	Snapshot schema.AccountSnapshot
 	Limits   []schema.AccountLimit
 	Decoded  // of the two
 
-	Ref      string            // the account that the key acts on; empty where it is not said
+	Ref      string            // the account that the key acts on; empty if the reply does not name it
 	CanWrite schema.Null[bool] // whether the key can make changes
 	Key      Decoded           // of these two
 }
@@ -105,15 +104,15 @@ func (a *accountReader) inside(fields map[string]extract.Value) reader {
 	return reader{entityContext: a.entityContext}.inside(fields)
 }
 
-// spread reads an entity whose values may lie within objects of these names. Those
-// within count first: beside them there may be others of the same name.
+// spread reads an entity whose values may be inside objects of these names. Values inside count first: values of the
+// same name next to the object may be unrelated.
 func (a *accountReader) spread(e extract.Entity, names ...string) reader {
 	outer := maps.Clone(e.Fields)
 	r := reader{entityContext: a.entityContext}
 	for _, name := range names {
 		if inner, ok := outer[name].Fields(); ok {
 			r.from = append(r.from, inner)
-			delete(outer, name) // it is no value itself
+			delete(outer, name) // it is an object, not a value
 		}
 	}
 	r.from = append(r.from, outer)
@@ -228,7 +227,7 @@ func (a *accountReader) limits(e extract.Entity) (lims []schema.AccountLimit) {
 	return a.withoutTwins(lims)
 }
 
-// withoutTwins leaves out kinds with two budgets: nobody knows which one counts.
+// withoutTwins leaves out kinds with two budgets: it is unknown which one counts.
 func (a *accountReader) withoutTwins(lims []schema.AccountLimit) []schema.AccountLimit {
 	times := map[string]int{}
 	for _, l := range lims {
@@ -249,8 +248,7 @@ func (a *accountReader) limitMap(around reader, byKind map[string]extract.Value)
 	return lims
 }
 
-// byKind puts members such as campaign_create_used and campaign_create_limit together under
-// what they begin with, where both are there.
+// byKind groups members such as campaign_create_used and campaign_create_limit by their prefix, if both exist.
 func byKind(fields map[string]extract.Value) map[string]extract.Value {
 	kinds := maps.Clone(fields)
 	for key, used := range fields {

@@ -2,8 +2,8 @@ package transform
 
 import "spendsync/schema"
 
-// The keys that may say whether and how a card is charged when the balance runs low: an
-// object of the first with members of the others, or members of the balance itself.
+// The keys for whether and how a card is charged when the balance runs low: an object under one of the first, with
+// members named by the others, or members of the balance itself.
 var (
 	autoFundingKeys = []string{"auto_funding", "autofunding", "auto_fund", "auto_recharge", "auto_reload",
 		"auto_top_up"}

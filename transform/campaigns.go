@@ -9,9 +9,8 @@ import (
 	"spendsync/schema"
 )
 
-// Campaign makes a row of what the list and the single read said of a campaign.
-// Either may be the zero Entity, for one that was not read. Where both have a key,
-// the single read's counts, for it came later.
+// Campaign makes a row of a campaign from the list and the single read. Either may be the zero Entity if it was not
+// read. If both have a key, the single read's counts, because it is later.
 //
 // A field that could not be read is NULL and named in unread, so that the last
 // known value can stand in for it. A field that is not set is NULL and readable:
@@ -27,19 +26,15 @@ import (
 //	a field of a present audience    NULL: not restricted Missing: an empty one is everyone
 //	unsupported_targeting            as missing           Missing, false; unread without an audience
 //
-// An empty text or list, and a limit, a target or a default bid of 0, is no value: it is unread where null
-// is, and Blank elsewhere.
-// Without the single read nobody knows whether a list leaves out what is set.
-// unsupported_targeting counts wherever it is true, beside the audience or within
-// it. The source mode lies under source_targeting_mode, source_mode, sources_mode
-// or targeting_mode.
+// An empty text or list, and a limit, a target or a default bid of 0, is no value: it is unread where null is, and
+// Blank elsewhere. Without the single read it is unknown whether a list leaves out set fields. unsupported_targeting
+// counts if it is true in either place, next to the audience or within it. The source mode is under
+// source_targeting_mode, source_mode, sources_mode or targeting_mode.
 //
-// Values are brought to one form, so that two spellings are no change: amounts from
-// their digits, rounded half to even to six decimals; statuses in lower case with
-// underscores and the audience's country, states, platforms and gender in upper case, known
-// to the description or not; lists sorted, each text once, comma-joined, and an empty one
-// NULL; a start or end that is a day is the beginning of that day in Chicago. Other
-// texts are as they were sent.
+// Values are brought to one form, so that another spelling is not a change: amounts from their digits, rounded half to
+// even to six decimals; statuses in lower case with underscores and the audience's country, states, platforms and
+// gender in upper case, known to the description or not; lists sorted, each text once, comma-joined, and an empty one
+// NULL; a start or end that is a day is the beginning of that day in Chicago. Other texts are as they were sent.
 //
 // What is unambiguous in another type than the description's is read: a number, a flag or
 // a time as text, a time as seconds or milliseconds since 1970. An empty text where a number,
@@ -85,7 +80,7 @@ func Campaign(listed, detail extract.Entity, c SettingsContext) (row schema.Camp
 	inside := read(audience, optional, yesNo, "unsupported_targeting")
 	switch {
 	case slices.Contains(r.Unread, "unsupported_targeting") && !beside.V && !inside.V:
-		// One of the two was refused, and the other does not say that there are some.
+		// One of the two was refused, and the other is not true.
 	case known || beside.Valid:
 		row.UnsupportedTargeting = schema.Some(beside.V || inside.V)
 	default:
@@ -132,9 +127,8 @@ func nestedAudience(audience reader) (parts []map[string]extract.Value) {
 	return parts
 }
 
-// Delivery makes a row of a campaign's delivery status, in lower case. One that is
-// missing or null in both could not be read, as the description says, and is named
-// in unread; where one of the two stated it, it is known.
+// Delivery makes a row of a campaign's delivery status, in lower case. If it is missing or null in both replies, it
+// could not be read, according to the description, and is named in unread; if one of the two has it, it is known.
 func Delivery(listed, detail extract.Entity, c SettingsContext) (row schema.Delivery, _ Decoded, err error) {
 	const key = "delivery_status"
 	r, err := newReader(schema.DeliveryHistory.Name, "campaign_id", detail, listed)

@@ -1,16 +1,14 @@
 // Package transform turns pages as received into rows of the tables, and rows
 // into Arrow records.
 //
-// It owns the meaning of a value: what a number, a day and an id are, which of
-// them may be missing, and what a missing one means. Money and counts are taken
-// from the digits that were sent; no float is involved.
+// It owns the meaning of a value: what a number, a day and an id are, which of them may be missing, and the meaning of
+// a missing one. Money and counts are taken from the digits that were sent; no float is involved.
 //
-// It promises to refuse the smallest thing that is wrong. A row of the report in which a
-// number or an id would have to be guessed is left out and given back with its place, its
-// reason and its JSON ([RefusedRow]); nothing is skipped in silence or set to zero. Texts
-// never stop numbers, and are kept as they are, however odd: what a spreadsheet or a web
-// page would make of them is the business of who writes one. Only half a character and
-// NUL are changed, and named ([ChangedText]).
+// It promises to refuse the smallest thing that is wrong. A row of the report in which a number or an id would have to
+// be guessed is left out and given back with its place, its reason and its JSON ([RefusedRow]); nothing is skipped in
+// silence or set to zero. Texts never stop numbers, and are kept as they are, however odd: escaping them for a
+// spreadsheet or a web page is the task of its writer. Only half a character and NUL are changed, and named
+// ([ChangedText]).
 //
 // Its functions are pure. It knows no HTTP, no disk and no clock.
 package transform

@@ -9,36 +9,35 @@ import (
 	"spendsync/schema"
 )
 
-// SettingsContext is what rows of the settings hold that the service does not say.
+// SettingsContext has the columns of settings rows that the service does not send.
 type SettingsContext struct{ Account, RunID string }
 
 // The reasons that a value of the settings is refused for, next to those of a row.
 var (
-	// ErrNotList says that a value is not a list of texts where one belongs.
+	// ErrNotList reports that a value is not the expected list of texts.
 	ErrNotList = errors.New("not a list of texts")
-	// ErrUnnamed says that a value is not in the description's list for its column, or not of the
-	// form that it gives. It is stored.
+	// ErrUnnamed reports that a value is not in the description's list for its column, or does not have its form. It
+	// is stored.
 	ErrUnnamed = errors.New("not a word that the description names")
-	// ErrNotTime says that a value is not a time: neither RFC 3339 nor a day nor seconds or
-	// milliseconds since 1970.
+	// ErrNotTime reports that a value is not a time: neither RFC 3339 nor a day nor seconds or milliseconds since
+	// 1970.
 	ErrNotTime = errors.New("neither an RFC 3339 time nor a day")
-	// ErrNoZone says that a time has no zone: the service has two, that of the report and
-	// that of the budgets, and to choose one would be to guess.
+	// ErrNoZone reports that a time has no zone: the service has two, that of the report and that of the budgets, and
+	// choosing one would be a guess.
 	ErrNoZone = errors.New("a time without a zone")
-	// ErrNotFlag says that a value is not true or false where one of them belongs.
+	// ErrNotFlag reports that a value is neither true nor false.
 	ErrNotFlag = errors.New("neither true nor false")
-	// ErrForm says that a value has a form that is not known.
+	// ErrForm reports that a value has an unknown form.
 	ErrForm = errors.New("a form that is not known")
-	// ErrOther says that a value is about another entity than the one asked for.
+	// ErrOther reports that a value belongs to another entity than the requested one.
 	ErrOther = errors.New("not the one asked for")
 )
 
-// errBlank says that a text is empty where it is not a text that is meant. It is read as if
-// the key were absent.
+// errBlank reports an empty text in place of a value of another type. It is read as if the key were absent.
 var errBlank = errors.New("an empty text")
 
-// FieldError says which value of an entity was refused, and why. It is also an
-// [extract.ErrContract]: the service sent what it does not describe.
+// FieldError names a refused value of an entity, and the reason. It is also an [extract.ErrContract]: the service's
+// description does not allow the value.
 type FieldError struct {
 	Table  string // such as "campaign_history"
 	ID     string // of the entity; empty for the account
@@ -65,8 +64,8 @@ type Decoded struct {
 	// Unread are the columns that could not be read, NULL in the row: the last known value
 	// stands in for each.
 	Unread []string
-	// Withheld are those of Unread of which the service itself says that it could not read
-	// them, with a null. That is an answer; the others were not understood.
+	// Withheld are those of Unread that the service itself could not read, which it expresses by a null. That is an
+	// answer; the others were not understood.
 	Withheld []string
 	// Refused are the values that are there and were not understood, the first of each
 	// column.
@@ -76,9 +75,9 @@ type Decoded struct {
 	Unnamed []*FieldError
 	// Texts are stored otherwise than they were sent.
 	Texts []ChangedText
-	// Null, Missing and Blank are the columns that are not set, by how the reply says so: with a null, by leaving
-	// out the key, or with an empty text, list or amount. NULL stands for each in the row. Whether a service says
-	// so in that way is for the caller to judge: a key may also be missing because it was renamed or lost.
+	// Null, Missing and Blank are the columns that are not set, by the form in the reply: a null, a missing key, or an
+	// empty text, list or amount. The row has NULL for each. The caller judges whether the service uses this form for
+	// unset fields: a key may also be missing because it was renamed or lost.
 	Null, Missing, Blank []string
 	// Read are the keys that values were read from, by their names in the description; a
 	// key may be there more than once. See [UndescribedIn].
@@ -93,7 +92,7 @@ func (r *Decoded) Err() error {
 	return r.Refused[0]
 }
 
-// Message says why a column is unread, where a value of it was refused.
+// Message returns why a column is unread, if one of its values was refused.
 func (r *Decoded) Message(column string) schema.Null[string] {
 	for _, e := range r.Refused {
 		if e.Column == column {
@@ -103,7 +102,7 @@ func (r *Decoded) Message(column string) schema.Null[string] {
 	return schema.Null[string]{}
 }
 
-// absence is what it means that a key is missing.
+// absence is the meaning of a missing key.
 type absence int
 
 const (
@@ -126,8 +125,8 @@ type entityContext struct {
 	Decoded
 }
 
-// newReader reads an entity of which there may be several replies, the latest
-// first. One of them has to have been read, and all have to be about one entity.
+// newReader reads an entity from one or more replies, the latest first. At least one must have been read, and all must
+// be about the same entity.
 func newReader(table, idColumn string, replies ...extract.Entity) (reader, error) {
 	r := reader{entityContext: &entityContext{table: table, intern: NewInterner()}}
 	for _, e := range replies {
@@ -149,8 +148,8 @@ func newReader(table, idColumn string, replies ...extract.Entity) (reader, error
 	return r, nil
 }
 
-// read reads a column from the first of its keys that is there; its own name, where
-// no keys are given. A value that is refused is unread.
+// read reads a column from the first of its keys that exists, or from its own name if no keys are given. A column with
+// a refused value is unread.
 func read[T comparable](
 	r reader, absent absence, take func(extract.Value) (T, error), column string, keys ...string,
 ) schema.Null[T] {

@@ -14,31 +14,31 @@ import (
 // [schema.ErrRange] and [schema.ErrFraction]. [errors.Is] finds them in a
 // [RowError].
 var (
-	// ErrMissing says that a value is absent or null where one has to be.
+	// ErrMissing reports that a required value is absent or null.
 	ErrMissing = errors.New("missing")
-	// ErrNoOwner says that a row with spend names no campaign, creative or source.
+	// ErrNoOwner reports that a row with spend names no campaign, creative or source.
 	ErrNoOwner = errors.New("missing, and the row has spend")
-	// ErrNotText says that a value is not a JSON text where one belongs.
+	// ErrNotText reports that a value is not the expected JSON text.
 	ErrNotText = errors.New("not a text")
-	// ErrNotObject says that a row is not a JSON object.
+	// ErrNotObject reports that a row is not a JSON object.
 	ErrNotObject = errors.New("not an object")
-	// ErrNegative says that a count is below zero where it cannot be.
+	// ErrNegative reports a negative count that cannot be negative.
 	ErrNegative = errors.New("negative")
-	// ErrNotDay says that a value is not a day.
+	// ErrNotDay reports that a value is not a day.
 	ErrNotDay = errors.New("not a day")
-	// ErrOtherDay says that a row is not of the day that was asked for.
+	// ErrOtherDay reports that a row belongs to another day than the requested one.
 	ErrOtherDay = errors.New("not the day asked for")
-	// ErrTooLong says that an id is longer than any is.
+	// ErrTooLong reports that an ID is longer than any known ID.
 	ErrTooLong = errors.New("too long")
-	// ErrControl says that an id holds a control character.
+	// ErrControl reports that an ID contains a control character.
 	ErrControl = errors.New("control character")
-	// ErrBrokenID says that an id holds half a character, or U+FFFD in the place of what
-	// is lost: two ids may have become one.
+	// ErrBrokenID reports that an ID contains half a character, or U+FFFD in place of lost bytes: two IDs may have
+	// become one.
 	ErrBrokenID = errors.New("an id of which a part is lost")
 )
 
-// RowError says which value of a page was refused, and why. It is also an
-// [extract.ErrContract]: the service sent what it does not describe.
+// RowError names a refused value of a page, and the reason. It is also an [extract.ErrContract]: the service's
+// description does not allow the value.
 type RowError struct {
 	Table  string // such as "spend_daily"
 	Page   int
@@ -63,7 +63,7 @@ func (e *RowError) Error() string {
 	return b.String() + ": " + e.Err.Error()
 }
 
-// Reason is the value and what is wrong with it, without its place.
+// Reason returns the value and its error, without its place.
 func (e *RowError) Reason() string {
 	var b strings.Builder
 	writeValue(&b, e.Value)

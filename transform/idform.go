@@ -27,8 +27,8 @@ type idColumn struct {
 var (
 	campaignIDs = &idColumn{"campaign_id", regexp.MustCompile(`^C[0-9]{7,10}$`)}
 	creativeIDs = &idColumn{"creative_id", regexp.MustCompile(`^C[0-9]{7,10}-[0-9]{3,6}$`)}
-	// The description allows letters, digits, underscores and hyphens, and says that the report
-	// shows these: where it shows others, that is news.
+	// The description allows letters, digits, underscores and hyphens, and states that the report shows an S and
+	// digits. Any other form is reported.
 	sourceIDs = &idColumn{"source_id", regexp.MustCompile(`^S[0-9]{1,39}$`)}
 )
 
@@ -79,7 +79,7 @@ type idForms struct {
 	odd  []OddID                         // since take
 }
 
-// note records an ID of a column as received, given what it is without blanks.
+// note records an ID of a column as received, and its form without blanks.
 func (f *idForms) note(c *idColumn, v extract.Value, id string) {
 	if f.ids == nil {
 		f.ids = map[*idColumn]map[string]string{campaignIDs: {}, creativeIDs: {}, sourceIDs: {}}

@@ -7,8 +7,8 @@ import (
 	"spendsync/schema"
 )
 
-// CanWrite is whether the key of a reply to "me" can make changes, in the spellings that
-// [Account] knows. NULL: the reply does not say so in any of them.
+// CanWrite reports whether the key of a reply to "me" can make changes, in the spellings that [Account] knows. NULL
+// means that the reply has none of them.
 func CanWrite(me extract.Entity) schema.Null[bool] {
 	return newAccountReader().canWrite(me)
 }

@@ -6,9 +6,9 @@ import "spendsync/schema"
 var pendingKeys = []string{"pending_version", "version_in_review", "pending_changes", "pending_update", "new_version",
 	"pending"}
 
-// pendingVersion reads the version of a running creative that was edited: the original runs
-// until the new one is approved. Without one, or where it is not an object, all its columns
-// are NULL; the raw column has what the service says.
+// pendingVersion reads the version of a running creative that was edited: the original runs until the new one is
+// approved. If there is none, or it is not an object, all its columns are NULL; the raw column has the service's
+// value.
 func (r reader) pendingVersion(row *schema.Creative) {
 	v, _ := r.value("", pendingKeys...)
 	fields, ok := v.Fields()

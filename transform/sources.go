@@ -12,11 +12,11 @@ import (
 	"spendsync/schema"
 )
 
-// errTwoBids says that one source has two bids.
+// errTwoBids reports that one source has two bids.
 var errTwoBids = errors.New("the source has another bid, too")
 
-// SourceRead is what one read says of a campaign's sources. Of a kind of rule that
-// was not read whole there may be some rules, which does not say that there are no others.
+// SourceRead is one read of a campaign's sources. A kind of rule that was not read completely may have some rules;
+// there may be others.
 type SourceRead struct {
 	Mode  schema.SourceMode // without bids_last_read_at, which is the caller's to know
 	Rules []schema.SourceRule
@@ -40,19 +40,19 @@ var (
 	bidKeys     = []string{"bid_overrides", "source_bids", "bids"}
 )
 
-// The modes, as they are stored.
+// The stored values of the mode.
 const (
 	blockList = "block_list"
 	allowList = "allow_list"
 )
 
-// Sources makes rows of a campaign's source settings. The parts may lie in the
-// object itself, in an object under one of the keys of partsKeys, or in one within that:
+// Sources makes rows of a campaign's source settings. The parts may be in the object itself, in an object under one of
+// the keys of partsKeys, or in one within that:
 //
 //   - The mode: source_targeting_mode, source_mode, sources_mode, targeting_mode,
 //     list_mode or mode. block_list, blocklist and block are one, and so are
 //     allow_list, allowlist and allow, with hyphens or blanks too and in any case;
-//     another text is kept as it is. Null and missing are unread.
+//     another text is kept unchanged. Null and missing are unread.
 //   - The lists: blocked_source_ids, blocked_sources, blocked, blocked_ids,
 //     block_list or blocklist, and the same with allow; or one list, source_ids,
 //     sources or rules, which is that of the mode unless its entries say themselves which they are.
@@ -122,7 +122,7 @@ var optimizedKeys = []string{"optimized_source_ids", "optimized_sources", "sourc
 // optimized reads the sources that are left to source optimization. The description names
 // no list of them: settings that were read and have none leave no source to it.
 func (s *sourceReader) optimized() {
-	if s.has(optimizedKeys) { // null says that it could not be read
+	if s.has(optimizedKeys) { // null means that it could not be read
 		s.out.OptimizedRead = s.list(schema.RuleOptimized, optimizedKeys)
 		return
 	}
@@ -173,7 +173,7 @@ type sourceReader struct {
 	out SourceRead
 }
 
-// lists reads what is blocked and what is allowed.
+// lists reads the blocked and the allowed sources.
 func (s *sourceReader) lists() {
 	mode := s.out.Mode.SourceMode.V
 	s.out.BlockedRead = s.list(schema.RuleBlocked, blockedKeys)
@@ -197,7 +197,7 @@ func (s *sourceReader) lists() {
 	}
 }
 
-// hasValue says whether one of the keys is there, and not null.
+// hasValue reports whether one of the keys exists and is not null.
 func (s *sourceReader) hasValue(keys []string) bool {
 	v, _ := s.value("", keys...)
 	return !v.Null()
@@ -216,8 +216,8 @@ func (s *sourceReader) oneList() (entries []extract.Value, ok bool) {
 	return nil, false
 }
 
-// sorted reads a list whose entries say themselves whether they are blocked or allowed. It
-// is false where none does; where only some do, neither kind is read.
+// sorted reads a list whose entries themselves state whether they are blocked or allowed. It returns false if none
+// does; if only some do, neither kind is read.
 func (s *sourceReader) sorted(entries []extract.Value) bool {
 	if len(entries) == 0 {
 		return false
@@ -249,7 +249,7 @@ func (s *sourceReader) sorted(entries []extract.Value) bool {
 	return true
 }
 
-// list reads the sources of one kind of rule, and says whether all of them were read.
+// list reads the sources of one kind of rule, and reports whether all of them were read.
 func (s *sourceReader) list(rule string, keys []string) bool {
 	v, _ := s.value("", keys...)
 	if v.Null() {
@@ -279,8 +279,7 @@ func onlyList(fields map[string]extract.Value) (entries []extract.Value, ok bool
 	return entries, ok
 }
 
-// add makes rules of entries, and says whether all of them are known. One that is not
-// costs no other.
+// add makes rules of entries, and reports whether all of them are known. An unknown entry does not affect the others.
 func (s *sourceReader) add(rule string, entries []extract.Value) (whole bool) {
 	whole = true
 	seen := map[string]bool{}
@@ -402,7 +401,7 @@ func (s *sourceReader) addRule(source, rule string, own schema.Null[schema.Money
 	})
 }
 
-// unknownKeys says that an object is not known, and by which keys it might be.
+// unknownKeys reports an object that is not recognized, with its keys.
 func unknownKeys(fields map[string]extract.Value) error {
 	return fmt.Errorf("an object with the keys %s: %w", extract.Keys(fields), ErrForm)
 }

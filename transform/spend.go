@@ -9,7 +9,7 @@ import (
 	"spendsync/schema"
 )
 
-// SpendContext is what rows of the report hold that the report does not say.
+// SpendContext has the columns of the report's rows that the report does not send.
 type SpendContext struct {
 	Account, RunID string
 	Day            schema.Date // the day asked for
@@ -35,11 +35,10 @@ type RefusedRow struct {
 	JSON string // the row as received
 }
 
-// AppendSpend appends to dst the rows of one page of a day's report that can be stored, and
-// returns what became of the others. It is pure, apart from what intern remembers; the
-// rows share nothing with the page.
+// AppendSpend appends to dst the rows of one page of a day's report that can be stored, and returns the others. It is
+// pure, apart from the state of intern; the rows share no memory with the page.
 //
-// What is stored, by column:
+// The stored values, by column:
 //
 //	date           absent, null, or the day asked for, with midnight behind it or without
 //	campaign_id, creative_id, source_id
@@ -109,11 +108,11 @@ type spendReader struct {
 	day     string
 	intern  *Interner
 	rounded int
-	// Most rows say in these columns what the row before says.
+	// In most rows these columns equal those of the previous row.
 	date, campaign, creative, name lastValue
 }
 
-// lastValue is a text as it was received last, and what it says.
+// lastValue is the text that was received last, and its decoded value.
 type lastValue struct {
 	raw  extract.Value
 	text string
@@ -243,8 +242,8 @@ func (r *spendReader) money(v extract.Value) (schema.Money, error) {
 // a damaged value costs itself: the sum of its day does not overflow.
 const maxCount = 100_000_000_000_000_000
 
-// spendCount is a count of a row of the report; NULL with an error. What may be absent or
-// negative follows from what was spent, see [AppendSpend].
+// spendCount is a count of a row of the report; NULL with an error. The spend decides whether it may be absent or
+// negative, see [AppendSpend].
 func spendCount(v extract.Value, spend schema.Money) (schema.Null[int64], error) {
 	n, err := count(v, spend == 0)
 	switch {
@@ -258,7 +257,7 @@ func spendCount(v extract.Value, spend schema.Money) (schema.Null[int64], error)
 	return n, nil
 }
 
-// count is a whole number of either sign. Where it may be absent, that is NULL.
+// count is a whole number of either sign. NULL means absent, if it may be.
 func count(v extract.Value, mayBeAbsent bool) (schema.Null[int64], error) {
 	switch {
 	case len(v) == 0 && !mayBeAbsent:

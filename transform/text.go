@@ -76,9 +76,9 @@ func (n *Interner) id(v extract.Value) (string, error) {
 	return s, nil
 }
 
-// text is a text as it was sent, with U+FFFD for half a character and with NUL escaped,
-// for it ends a text in some of the engines that read the store. A number is the text of
-// its digits, as services send a name that consists of them. Absent and null are the empty text.
+// text returns a text as received, with U+FFFD for half a character and with NUL escaped, because NUL ends a text in
+// some of the engines that read the store. A number is the text of its digits, because services send a name of digits
+// as a number. Absent and null are the empty text.
 func (n *Interner) text(v extract.Value) (string, error) {
 	if v.Null() {
 		return "", nil
@@ -108,8 +108,8 @@ func (n *Interner) text(v extract.Value) (string, error) {
 	return s, nil
 }
 
-// anyText is a text as text reads it, and the empty one for a value that is none: where a
-// text only describes a row, it does not cost the row.
+// anyText is text for values that only describe a row: if the value is not a text, it returns the empty one, so that
+// the row is kept.
 func (n *Interner) anyText(v extract.Value) (string, error) {
 	s, err := n.text(v)
 	if err != nil {
@@ -123,7 +123,7 @@ func (n *Interner) note(v extract.Value, why error) {
 	n.changed = append(n.changed, ChangedText{Value: shown(v), Reason: why.Error()})
 }
 
-// takeChanged is what was noted since it was last taken, each about this column.
+// takeChanged returns and removes the recorded changes, and assigns them to this column.
 func (n *Interner) takeChanged(column string) []ChangedText {
 	changed := n.changed
 	for i := range changed {

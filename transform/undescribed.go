@@ -17,7 +17,7 @@ type Undescribed struct {
 	Hash string // equal for values that mean the same JSON, and for no others
 }
 
-// identifying are the keys of an entity that say which one it is, and of what kind.
+// identifying are the keys that identify an entity and its kind.
 var identifying = []string{"id", "campaign_id", "creative_id", "type", "node"}
 
 // wrapping are the keys of objects whose members are looked at one by one. An object under

@@ -11,10 +11,10 @@ import (
 	"spendsync/schema"
 )
 
-// text is a text as it was sent.
+// text is an unmodified text.
 func (c *entityContext) text(v extract.Value) (string, error) { return c.intern.text(v) }
 
-// filled is a text as it was sent. An empty one is no value.
+// filled is an unmodified text. An empty text counts as no value.
 func (c *entityContext) filled(v extract.Value) (string, error) {
 	if isBlank(v) {
 		return "", errBlank
@@ -22,8 +22,7 @@ func (c *entityContext) filled(v extract.Value) (string, error) {
 	return c.text(v)
 }
 
-// word is a text of which the service has a few. A number or a boolean in its place says
-// nothing that is known.
+// word is a text from a small set of words. A number or a boolean in its place has no known meaning.
 func (c *entityContext) word(v extract.Value) (string, error) {
 	if fields, ok := v.Fields(); ok {
 		v = sameWord(fields)
@@ -40,8 +39,8 @@ func (c *entityContext) word(v extract.Value) (string, error) {
 	return c.intern.text(v)
 }
 
-// sameWord is the text that an object of a code and its label has, where all its texts are
-// the same but for their case: {"code": "active", "label": "Active"}.
+// sameWord returns the text of an object with a code and its label, if all its texts are equal except for case:
+// {"code": "active", "label": "Active"}.
 func sameWord(fields map[string]extract.Value) (word extract.Value) {
 	said := ""
 	for _, key := range []string{"code", "value", "key", "name", "label"} {
@@ -154,7 +153,7 @@ func joined(list []string) string {
 	return strings.Join(slices.Compact(list), ",")
 }
 
-// unlessNone is a list in its one form. An empty one is no value.
+// unlessNone returns a list in its one form. An empty list counts as no value.
 func unlessNone(list []string) (string, error) {
 	if s := joined(list); s != "" {
 		return s, nil
@@ -272,9 +271,8 @@ func (c *entityContext) instant(v extract.Value) (at schema.Instant, err error) 
 	return 0, ErrNotTime
 }
 
-// The seconds since 1970 of the years 2000 and 2100. As milliseconds they would lie in 1970,
-// and the milliseconds of these years as seconds beyond the year 30000: a number between
-// them is one or the other.
+// The seconds since 1970 of the years 2000 and 2100. As milliseconds they would be in 1970, and the milliseconds of
+// these years, as seconds, beyond the year 30000: the range of a number tells its unit.
 const (
 	epochFrom = 946_684_800
 	epochTo   = 4_102_444_800
