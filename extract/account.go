@@ -10,7 +10,7 @@ import (
 	"spendsync/extract/redact"
 )
 
-// Me reads whom the API key acts for, and what it may do.
+// Me reads the account that the API key acts for, and the key's scope.
 func (c *Client) Me(ctx context.Context) (Entity, error) {
 	return c.entity(ctx, "me", "", "key info", "v1/me")
 }
@@ -26,8 +26,8 @@ func (c *Client) Balance(ctx context.Context) (Entity, error) {
 	return c.entity(ctx, "balance", "", "balance", "v1/balance")
 }
 
-// aboutAccount takes a reply about the account out of its envelope: data, or one of
-// its own names where nothing else stands beside it that could belong to it.
+// aboutAccount unwraps a reply about the account: from data, or from one of its own names if nothing else next to it
+// could belong to the account.
 func aboutAccount(doc Value, what string, names ...string) (Entity, error) {
 	for range maxWrappers {
 		fields, _ := doc.Fields()
@@ -74,7 +74,7 @@ func alone(fields map[string]Value, name string) bool {
 	return true
 }
 
-// keyNotice is what the newest reply that said anything said of the key's end.
+// keyNotice is the latest information in a reply about the end of the key.
 type keyNotice struct {
 	mu      sync.Mutex
 	known   bool
@@ -124,8 +124,8 @@ func (c *Client) KeyNotice() (expiresAt time.Time, warning string, ok bool) {
 	return c.notice.expires, c.notice.warning, c.notice.known
 }
 
-// parseExpiry reads the forms of ISO 8601 that services use. A time without a zone
-// is UTC; a day alone ends the key as it begins.
+// parseExpiry reads the forms of ISO 8601 that services use. A time without a zone is UTC; a day alone means its first
+// instant.
 func parseExpiry(text string) (time.Time, bool) {
 	text = strings.ToUpper(strings.TrimSpace(text))
 	for _, layout := range []string{
@@ -140,7 +140,7 @@ func parseExpiry(text string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// isError says whether an object states an error and nothing else.
+// isError reports whether an object contains an error and nothing else.
 func isError(fields map[string]Value) bool {
 	if fields["error"].Null() {
 		return false

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// errDown is how a wait ends when the service has been taken for down.
+// errDown ends a wait when the service counts as down.
 var errDown = errors.New("down")
 
 // breaker is a circuit breaker, which all requests of a client share: until when the service
@@ -32,7 +32,7 @@ type breaker struct {
 	patience time.Duration
 
 	mu          sync.Mutex
-	resume      time.Time     // nobody asks before: the service said so
+	resume      time.Time     // no request is sent before this time: the service asked for the pause
 	lastSuccess time.Time     // when it last answered
 	since       time.Time     // when the first request after that was sent
 	latest      time.Time     // when a request last failed
@@ -43,7 +43,7 @@ type breaker struct {
 	probing     int           // of the probes, those that have not ended
 	probed      chan struct{} // closed when one of them ends
 
-	spent   time.Duration   // waited in vain, by all questions
+	spent   time.Duration   // waited without success, by all requests
 	until   time.Time       // up to which it counts
 	unheard map[string]bool // questions that are not answered, until one of them is
 	slowest time.Duration   // that an answer took
@@ -74,7 +74,7 @@ func (b *breaker) left(since time.Time) time.Duration {
 	return b.patience - b.spent - time.Since(latest(since, b.until))
 }
 
-// giveUp counts the time since an instant as waited in vain by a question.
+// giveUp counts the time since an instant as waited without success by a request.
 func (b *breaker) giveUp(question string, since time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -87,7 +87,7 @@ func (b *breaker) giveUp(question string, since time.Time) {
 	b.unheard[question] = true
 }
 
-// useUp ends the budget for a question that is asked to wait longer than what is left of it.
+// useUp ends the budget for a request that is asked to wait longer than the rest of it.
 func (b *breaker) useUp() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -200,8 +200,7 @@ func (b *breaker) failure(sent time.Time, cause string) (tripped <-chan struct{}
 	return b.tripped, b.down
 }
 
-// pause makes everybody wait for so long from now, unless they already wait
-// longer.
+// pause makes all requests wait for this long from now, unless they already wait longer.
 func (b *breaker) pause(d time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -217,7 +216,7 @@ func (b *breaker) pausedUntil() time.Time {
 	return b.resume
 }
 
-// reason says since when the service is down, and why.
+// reason states since when the service is down, and why.
 func (b *breaker) reason() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -16,8 +16,8 @@ func campaignResource() resource {
 	}
 }
 
-// Campaigns lists all campaigns, whatever their status. A listing that cannot be
-// proven to be whole says so and why; an error is one that ended the walk.
+// Campaigns lists all campaigns, whatever their status. A listing whose completeness cannot be proven has the reason
+// in it; an error means that the walk ended early.
 func (c *Client) Campaigns(ctx context.Context) (Listing, error) {
 	l := lister{c: c, of: campaignResource(), what: "campaigns", path: campaignsPath, statuses: campaignStatuses()}
 	return l.list(ctx)

@@ -29,13 +29,12 @@ const (
 	maxErrorBody = 64 << 10
 )
 
-// Options say how a Client reaches one API.
+// Options describe how a Client reaches one API.
 type Options struct {
 	// Name is what errors call the interface, such as "report".
 	Name string
-	// BaseURL is where the API lives. It may have a path, with or without a
-	// slash behind it. A user name, a query or a fragment in it is refused, and
-	// so is plain http to a host that is not this machine, unless AllowHTTP.
+	// BaseURL is where the API lives. It may have a path, with or without a trailing slash. A user name, a query or a
+	// fragment in it is refused, and so is plain http to a host that is not this machine, unless AllowHTTP.
 	BaseURL string
 	// Authorize sets the Authorization header. It is never called at the same
 	// time as Reload.
@@ -45,9 +44,9 @@ type Options struct {
 	Reload func() bool
 	// Timeout bounds one request from dialling to the last byte of the body.
 	Timeout time.Duration // 0: one minute
-	// RetryBudget bounds the retries of one read: no request of it begins later. All reads of
-	// the client that stay without an answer share it, so a service that answers in part costs
-	// no more. It is also how long nothing may succeed before the service counts as down.
+	// RetryBudget bounds the retries of one read: no request of it starts later. All reads of the client that stay
+	// without an answer share it, so a service that answers in part costs no more. It is also how long nothing may
+	// succeed before the service counts as down.
 	RetryBudget time.Duration // 0: ten minutes
 	// PerMinute is how many requests any 60 seconds may hold, retries included.
 	PerMinute int // 0: no limit
@@ -134,8 +133,7 @@ func NewClient(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Close ends the connections that are kept for further requests. Requests under
-// way go on.
+// Close ends the connections that are kept for further requests. Requests in flight continue.
 func (c *Client) Close() {
 	if t, ok := c.transport.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
@@ -179,8 +177,7 @@ func baseURL(raw string, allowHTTP bool) (*url.URL, error) {
 	return u, nil
 }
 
-// credentials are shared by concurrent requests, each of which may find them
-// refused.
+// credentials are shared by concurrent requests. Each of them may find that they are refused.
 type credentials struct {
 	mu        sync.RWMutex
 	version   int
@@ -188,7 +185,7 @@ type credentials struct {
 	reload    func() bool
 }
 
-// sign puts the credentials on a request and says which version they are.
+// sign puts the credentials on a request and returns their version.
 func (k *credentials) sign(r *http.Request) int {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -196,7 +193,7 @@ func (k *credentials) sign(r *http.Request) int {
 	return k.version
 }
 
-// secrets are what must not be shown of the credentials of now.
+// secrets returns the secrets of the current credentials.
 func (k *credentials) secrets() redact.Secrets {
 	r := &http.Request{Header: http.Header{}}
 	k.sign(r)
@@ -290,8 +287,8 @@ func (c *Client) exchange(req *http.Request, q question, timeout time.Duration) 
 	return body, nil
 }
 
-// hasWholeBody says whether a reply with this status is the answer itself: 202 is not made
-// yet, 204 and 205 have no body, and 206 is a part.
+// hasWholeBody reports whether a reply with this status is the complete answer: 202 is not ready yet, 204 and 205 have
+// no body, and 206 is a part.
 func hasWholeBody(status int) bool {
 	return status == http.StatusOK || status == http.StatusCreated || status == http.StatusNonAuthoritativeInfo
 }
@@ -333,8 +330,8 @@ func (c *Client) readBody(resp *http.Response, room []byte) ([]byte, error) {
 	return c.plain(b.Bytes())
 }
 
-// plain is a body without what some services put around any JSON: gzip that nobody asked
-// for, whether a header names it or not, and a byte order mark (RFC 8259, section 8.1).
+// plain returns a body without the wrappers that some services put around any JSON: gzip that was not requested, with
+// or without a header for it, and a byte order mark (RFC 8259, section 8.1).
 func (c *Client) plain(body []byte) ([]byte, error) {
 	if bytes.HasPrefix(body, []byte{0x1f, 0x8b}) {
 		z, err := gzip.NewReader(bytes.NewReader(body))

@@ -7,17 +7,15 @@ import (
 	"time"
 )
 
-// serviceClock knows what the service's clock says.
+// serviceClock estimates the service's clock.
 type serviceClock struct {
 	mu   sync.Mutex
 	date time.Time // of a reply
 	at   time.Time // when it was received
 }
 
-// note takes in the Date of a reply that was received at the given time. Of several
-// replies the one counts by which the service's clock is the furthest on: a reply may
-// come from a proxy that kept it, or have been long on its way, and then looks older
-// than it is.
+// note records the Date of a reply that was received at the given time. Of several replies the one with the latest
+// clock counts: a reply may come from a proxy's cache, or may have been delayed, and then looks older than it is.
 func (s *serviceClock) note(h http.Header, at time.Time) {
 	date, err := http.ParseTime(h.Get("Date"))
 	if err != nil {
@@ -33,9 +31,8 @@ func (s *serviceClock) note(h http.Header, at time.Time) {
 	}
 }
 
-// ServiceTime is what the service's clock says now, by the Date header of its
-// replies: to a second or two, and the time that a reply takes. It is not ok before
-// any reply had a date.
+// ServiceTime returns the service's current time, by the Date header of its replies: to a second or two, and the
+// duration of a reply. It is not ok before any reply had a date.
 func (c *Client) ServiceTime() (now time.Time, ok bool) {
 	c.clock.mu.Lock()
 	defer c.clock.mu.Unlock()

@@ -54,8 +54,7 @@ var creativeColumns = []string{
 	"creative_image_url", "creative_icon_url", "creative_status",
 }
 
-// CreativeLine is one creative as the report knows it, each value as it was
-// received. It lives as long as its page.
+// CreativeLine is one creative in the report, with unmodified values. It lives as long as its page.
 type CreativeLine struct {
 	CampaignID, CreativeID            Value
 	Title, Message, ImageURL, IconURL Value

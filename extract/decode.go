@@ -12,8 +12,8 @@ import (
 	"spendsync/schema"
 )
 
-// Bounds of one reply. The description allows 10,000 rows a page; ten times as
-// many are taken in, so that the memory a reply can claim is bounded.
+// Bounds of one reply. The description allows 10,000 rows a page; ten times as many are accepted. This bounds the
+// memory of a reply.
 const (
 	maxPageRows    = 100_000
 	maxColumns     = 1000
@@ -82,7 +82,7 @@ func decodeStrictly[T any](body []byte, room []T, field func(row *T, name []byte
 	return a, nil
 }
 
-// replacement is what stands for what is not UTF-8.
+// replacement replaces bytes that are not UTF-8.
 const replacement = "\uFFFD"
 
 // answerOf reads the reply, its rows by the given function.
@@ -143,8 +143,7 @@ func answerOf[T any](d *decoder, field func(*T, []byte) *Value, rows func(*decod
 	return a, nil
 }
 
-// rowsOf reads the rows. It allocates the slice of rows, where they find no room, and
-// nothing for a row.
+// rowsOf reads the rows. It allocates the slice of rows if room is too small, and nothing for a row.
 func rowsOf[T any](d *decoder, room []T, field func(*T, []byte) *Value) ([]T, error) {
 	// Each row has a brace. Texts may hold more, so this is an upper bound.
 	rest := d.UnreadBuffer()
@@ -188,7 +187,7 @@ func rowsOf[T any](d *decoder, room []T, field func(*T, []byte) *Value) ([]T, er
 type decoder struct {
 	*jsontext.Decoder
 	body       []byte
-	name       []byte // the latest key, where it had to be unescaped
+	name       []byte // the latest key, if it had to be unescaped
 	unknown    []UnknownKey
 	known      map[string]bool // paths in unknown
 	notObjects []int           // rows, from 1
@@ -270,8 +269,8 @@ func (d *decoder) columns() ([]string, error) {
 	return names, err
 }
 
-// pagination reads the four numbers, all of which have to be there but for the number of
-// pages, which follows from the others. Null is no pagination, as if the key were absent.
+// pagination reads the four numbers. All must exist except the number of pages, which follows from the others. Null
+// counts as no pagination, as if the key were absent.
 func (d *decoder) pagination() (*pagination, error) {
 	switch kind := d.PeekKind(); kind {
 	case '{', jsontext.KindInvalid:
@@ -350,8 +349,8 @@ func (d *decoder) unnamedColumns(columns []string, known func([]byte) bool) {
 	}
 }
 
-// syntaxError says where the JSON ends to be JSON. A reply that is no JSON at
-// all is told from one that breaks a rule of its own.
+// syntaxError returns the place where the JSON breaks. It tells a reply that is not JSON at all from one that violates
+// a rule of ours.
 func (d *decoder) syntaxError(e *jsontext.SyntacticError) error {
 	if errors.Is(e, jsontext.ErrDuplicateName) {
 		return contractf("the key at %s is there twice", quote([]byte(e.JSONPointer), 100))

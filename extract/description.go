@@ -7,8 +7,8 @@ import (
 	"spendsync/extract/openapi"
 )
 
-// Drift reads what the service says of itself, at /v1/openapi.json, and returns the version of
-// the API and where it differs from what we rely on, a sentence each.
+// Drift reads the service's own description at /v1/openapi.json, and returns the version of the API and one sentence
+// for each difference from what we rely on.
 func (c *Client) Drift(ctx context.Context) (version string, drift []string, err error) {
 	var d openapi.Description
 	_, err = c.read(ctx, question{what: "openapi.json", path: "v1/openapi.json", accept: func(body []byte) error {

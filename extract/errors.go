@@ -7,31 +7,31 @@ import (
 )
 
 var (
-	// ErrAuth says that the service refused the credentials (401, 403).
+	// ErrAuth reports that the service refused the credentials (401, 403).
 	ErrAuth = errors.New("credentials refused")
-	// ErrUnavailable says that the service could not be reached or kept failing
-	// for as long as the retry budget lasts.
+	// ErrUnavailable reports that the service could not be reached or kept failing for as long as the retry budget
+	// lasts.
 	ErrUnavailable = errors.New("service unavailable")
-	// ErrContract says that the service answered, but not as it describes itself.
+	// ErrContract reports that the service answered in a form outside its description.
 	ErrContract = errors.New("outside the service's contract")
-	// ErrUnreachable says that the day asked for lies further back than the report
-	// reaches. It is an answer about that day, not a failure of the service.
+	// ErrUnreachable reports that the requested day is older than the report's reach. It is an answer about that day,
+	// not a failure of the service.
 	ErrUnreachable = errors.New("beyond the reach of the report")
 )
 
-// ReadError says why one read of the service brought nothing.
+// ReadError describes why one read of the service failed.
 type ReadError struct {
-	What      string // what was read, such as "spend 2026-03-08 page 3"
+	What      string // the object of the read, for example "spend 2026-03-08 page 3"
 	Reason    string // the last thing that went wrong
 	Status    int    // of the last reply; 0 where none came
 	RequestID string // as the service gave it; often empty
 	Attempts  int    // requests sent for this read
 	Err       error  // ErrAuth, ErrUnavailable, ErrContract or ErrUnreachable
-	Reply     []byte // the JSON that could not be taken in; nil where there was none
+	Reply     []byte // the JSON that was refused; nil if there was none
 	Interface string // [Options.Name] of the client
 	Cause     error  // of the network, without a reply; it may quote the URL, so show Reason instead
 
-	notThere bool // the service's own error says that it has no such thing
+	notThere bool // the service's own error states that there is no such entity
 }
 
 // Error names the read, its last reason, and what an operator can look up.
@@ -50,11 +50,10 @@ func (e *ReadError) Error() string {
 // Unwrap is the kind of the error.
 func (e *ReadError) Unwrap() error { return e.Err }
 
-// UnprovenError says that pages arrived but do not add up: rows moved while
-// they were read, or the service paged wrongly. Nothing of the walk may be
-// stored; it may be started again.
+// UnprovenError reports that the received pages do not add up: rows moved during the read, or the service paged
+// wrongly. Nothing of the walk may be stored; it may be started again.
 type UnprovenError struct {
-	What   string // what was walked, such as "spend 2026-03-08"
+	What   string // the object of the walk, for example "spend 2026-03-08"
 	Page   int    // the page on which it showed
 	Reason string // such as "total changed from 812 to 811"
 	Reply  []byte // the page on which it showed; nil where it showed on none
@@ -77,7 +76,7 @@ func TakeReply(err error) (reply []byte) {
 	return reply
 }
 
-// replyError says where a reply is not what the service describes.
+// replyError names the place where a reply differs from the service's description.
 type replyError struct {
 	reason string
 	// notJSON: not a JSON document at all, as a proxy's error page or a cut body
@@ -92,8 +91,7 @@ func contractf(format string, args ...any) error {
 	return &replyError{reason: fmt.Sprintf(format, args...)}
 }
 
-// reason is the text of an error without its kind, for where the kind is said
-// elsewhere.
+// reason is the text of an error without its kind, for messages that name the kind elsewhere.
 func reason(err error) string {
 	return strings.TrimSuffix(err.Error(), ": "+ErrContract.Error())
 }

@@ -19,7 +19,7 @@ import (
 	"spendsync/extract/redact"
 )
 
-// failure is one request that did not bring what was asked for.
+// failure is one request that did not return the requested data.
 type failure struct {
 	kind      error // what the read ends with when it is not tried again
 	reason    string
@@ -28,9 +28,9 @@ type failure struct {
 	retry     retry
 	down      bool          // the service looks unable to answer, and not only this question
 	pause     time.Duration // how long the service asks to wait
-	pauseText string        // the same as it was sent
-	reply     []byte        // the JSON that could not be taken in
-	notThere  bool          // the service's own error says that it has no such thing
+	pauseText string        // the unmodified body
+	reply     []byte        // the JSON that was refused
+	notThere  bool          // the service's own error states that there is no such entity
 	cause     error         // of the network
 }
 
@@ -40,7 +40,7 @@ func (f *failure) hide(s redact.Secrets) {
 	f.reason, f.requestID, f.pauseText = s.Hide(f.reason), s.Hide(f.requestID), s.Hide(f.pauseText)
 }
 
-// retry says whether a failed request may be sent again.
+// retry reports whether a failed request may be sent again.
 type retry int
 
 const (
@@ -56,7 +56,7 @@ func (c *Client) transportFailure(req *http.Request, err error, timeout time.Dur
 	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
 	switch {
 	case badCertificate || noTLS:
-		f.retry = retryNever // who answers is not who we want to talk to; asking again does not change that
+		f.retry = retryNever // the answering host is not the service; asking again does not change that
 	case errors.Is(err, context.DeadlineExceeded):
 		err = fmt.Errorf("no whole reply within %v", timeout)
 	case errors.Is(err, io.ErrUnexpectedEOF):
@@ -70,7 +70,7 @@ func (c *Client) transportFailure(req *http.Request, err error, timeout time.Dur
 
 // statusFailure is a reply with another status than 200.
 func (c *Client) statusFailure(req *http.Request, resp *http.Response) *failure {
-	// An error while reading does not matter: the status has said enough.
+	// An error while reading does not matter: the status is enough.
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	c.bytes.Add(int64(len(body)))
 	code, hidden := resp.StatusCode, redact.SecretsOf(req)
@@ -113,7 +113,7 @@ func redirectHost(hidden redact.Secrets, resp *http.Response) string {
 	return "host " + quote([]byte(hidden.Hide(u.Host)), 100) + " over " + quote([]byte(u.Scheme), 20)
 }
 
-// replyFailure is a reply with status 200 that cannot be taken in.
+// replyFailure is a reply with status 200 that was refused.
 func (c *Client) replyFailure(req *http.Request, resp *http.Response, body []byte, accept func([]byte) error,
 	err error) *failure {
 	hidden := redact.SecretsOf(req)
@@ -137,7 +137,7 @@ func (c *Client) replyFailure(req *http.Request, resp *http.Response, body []byt
 		f.reason += "; the reply says " + quote([]byte(hidden.Hide(said)), 300)
 	}
 	if ok && e.notJSON {
-		f.retry = retryBriefly // the service does answer, so it is not taken for down
+		f.retry = retryBriefly // the service does answer, so it does not count as down
 		if encoding := resp.Header.Get("Content-Encoding"); encoding != "" {
 			f.reason += ", content-encoding " + quote([]byte(hidden.Hide(encoding)), 40)
 		}
@@ -148,8 +148,8 @@ func (c *Client) replyFailure(req *http.Request, resp *http.Response, body []byt
 	return f
 }
 
-// errorText is what the service says about an error: the message in a JSON
-// body, else the body. Nothing is required of it; the status alone decides.
+// errorText returns the service's text of an error: the message in a JSON body, otherwise the body. It may have any
+// form; the status alone decides.
 func errorText(body []byte) string {
 	return cmp.Or(statedError(body), string(bytes.TrimSpace(body)))
 }

@@ -68,8 +68,8 @@ func unwrapReport(reply map[string]Value) (members map[string]Value, ok bool) {
 	return reply, true
 }
 
-// columnsOf is the names of the columns: as they are listed, by the names of objects, or by
-// the keys of the rows in the order in which they come first.
+// columnsOf returns the names of the columns: from the list, from the names of the listed objects, or from the keys of
+// the rows in the order of their first occurrence.
 func columnsOf(list Value, rows []Value) (names []string, ok bool) {
 	if !list.Null() {
 		columns, ok := list.Array()
@@ -138,6 +138,6 @@ func appendName(dst []byte, i int, name string) []byte {
 	if i > 0 {
 		dst = append(dst, ',')
 	}
-	dst, _ = jsontext.AppendQuote(dst, name) // what is not UTF-8 is U+FFFD already
+	dst, _ = jsontext.AppendQuote(dst, name) // bytes that are not UTF-8 are U+FFFD already
 	return dst
 }

@@ -2,10 +2,9 @@ package extract
 
 import "math/bits"
 
-// hashSet is a set of hashes: a table that is three quarters full at most, in which a
-// hash stands at the place that its last bits name, or behind it. One is looked up for
-// each row, and a map takes several times as long; a table of twice the size that is
-// emptier takes as long, for less of it is near the processor.
+// hashSet is a set of hashes: a table that is at most three quarters full. A hash is at the place named by its last
+// bits, or after it. There is one lookup per row, and a map takes several times as long; a larger, emptier table is no
+// faster, because less of it is in the processor's cache.
 type hashSet struct {
 	table []uint64 // its length is a power of two; 0 is a free place
 	n     int
@@ -16,7 +15,7 @@ func newHashSet(n int) hashSet {
 	return hashSet{table: make([]uint64, 1<<bits.Len(uint(4*n/3+1)))}
 }
 
-// add reports whether the hash was not there yet. It takes 0 for 1.
+// add reports whether the hash was new. It treats 0 as 1.
 func (s *hashSet) add(hash uint64) bool {
 	if 4*(s.n+1) > 3*len(s.table) {
 		more := newHashSet(2*s.n + 1)

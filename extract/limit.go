@@ -10,18 +10,15 @@ import (
 // unequally.
 const limitWindow = time.Minute + 250*time.Millisecond
 
-// limiter lets so many requests pass that no window of 60 seconds holds more
-// than the limit, on the service's clock too. A request counts from before it
-// is sent until a minute after its end, for it arrives somewhere in between: a
-// log of the sending times alone would let a slow request and those of the next
-// minute arrive together.
+// limiter limits the requests so that no window of 60 seconds has more than the limit, even on the service's clock. A
+// request counts from before it is sent until a minute after its end, for it arrives somewhere in between: a log of
+// the sending times alone would let a slow request and those of the next minute arrive together.
 //
 // It cannot see that net/http repeats a request by itself, which happens when
 // the server closed an idle connection before it answered anything.
 type limiter struct {
 	limit int
-	// turn is held by the one who waits for room; the others queue behind him in
-	// the order of their coming.
+	// turn is held by the first waiter; the rest queue in the order of their arrival.
 	turn chan struct{}
 	// moved signals the first in line that a request ended.
 	moved chan struct{}
@@ -58,7 +55,7 @@ func (l *limiter) acquire(ctx context.Context, tripped <-chan struct{}) error {
 		if ok {
 			return nil
 		}
-		var timer <-chan time.Time // nil while nobody knows when: all requests are still open
+		var timer <-chan time.Time // nil while unknown: all requests are still open
 		if !room.IsZero() {
 			timer = time.After(time.Until(room))
 		}
@@ -73,7 +70,7 @@ func (l *limiter) acquire(ctx context.Context, tripped <-chan struct{}) error {
 	}
 }
 
-// tryAcquire takes a place, or says when the next one comes free.
+// tryAcquire takes a place, or returns when the next one becomes free.
 func (l *limiter) tryAcquire(now time.Time) (room time.Time, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,7 +89,7 @@ func (l *limiter) tryAcquire(now time.Time) (room time.Time, ok bool) {
 	return l.ended[0].Add(limitWindow), false
 }
 
-// release says that the request ended, or that it was not sent after all.
+// release records that the request ended, or that it was not sent after all.
 func (l *limiter) release(sent bool) {
 	if l == nil {
 		return
@@ -105,6 +102,6 @@ func (l *limiter) release(sent bool) {
 	l.mu.Unlock()
 	select {
 	case l.moved <- struct{}{}:
-	default: // he knows already
+	default: // already signaled
 	}
 }

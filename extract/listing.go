@@ -20,8 +20,8 @@ var ErrNotFound = errors.New("not found")
 // Listing is what a walk over a list brought, each ID once, newest first.
 type Listing struct {
 	Entities []Entity
-	// Complete says that everything is here that was there from the first page to
-	// the last. Only of a complete listing does absence say something.
+	// Complete reports that the listing has every entry that existed from the first page to the last. Only in a
+	// complete listing an absence is evidence.
 	Complete bool
 	Why      string // it is not complete
 	Requests int    // sent, retries included
@@ -100,9 +100,8 @@ func (l *lister) list(ctx context.Context) (Listing, error) {
 	return Listing{Entities: p.entities, Complete: p.end == whole, Why: p.why, Requests: l.requests}, nil
 }
 
-// byStatus reads the list a status at a time, and adds what a walk over all of them
-// saw. It holds the sum against the total of the whole list, where that is stated, and
-// reads once more where entries lack.
+// byStatus reads the list a status at a time, and adds the entries that a walk over all of them saw. It compares the
+// sum with the total of the whole list, if the service states one, and reads once more if entries are missing.
 func (l *lister) byStatus(ctx context.Context, all passage) (passage, error) {
 	for reading := 0; ; reading++ {
 		whys := []string{}
@@ -275,7 +274,7 @@ type pageLengths struct {
 	most map[string]int
 }
 
-// longest takes in a page of n entries, and returns the most of its kind.
+// longest records a page of n entries, and returns the longest page of its kind.
 func (p *pageLengths) longest(kind string, n int) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -301,7 +300,7 @@ func (p *passage) lacks() string {
 	return fmt.Sprintf("%d of the %d that the service tells of", len(p.seen), p.total)
 }
 
-// add takes in those entries that are not known yet.
+// add adds the entries that are not known yet.
 func (p *passage) add(entries []Entity) {
 	for _, e := range entries {
 		if !p.seen[e.ID] {

@@ -6,10 +6,9 @@ import (
 	"sync"
 )
 
-// listTotals is what the totals beside each kind of list have been found to count in this
-// run. A total that equals the entries of the first page may count nothing but that page:
-// if the service keeps its pages smaller than was asked, the list would seem to end there,
-// and all that follows would count as deleted.
+// listTotals records what the totals of each kind of list count in this run. A total that equals the entries of the
+// first page may count only that page: if the service makes smaller pages than requested, the list would seem to end
+// there, and all other entries would count as deleted.
 type listTotals struct {
 	mu    sync.Mutex
 	kinds map[string]*listTotal
@@ -30,7 +29,7 @@ func (t *listTotals) of(kind string) *listTotal {
 
 // listTotal is the total of one kind of list.
 type listTotal struct {
-	asking sync.Mutex // held while the service is asked what it counts
+	asking sync.Mutex // held while the service is asked
 	mu     sync.Mutex
 	counts totalCounts
 }
@@ -55,9 +54,9 @@ func (t *listTotal) set(c totalCounts) {
 	t.counts = c
 }
 
-// doubtTotal takes the total of a list's first page for what it counts. It asks for the
-// first entry alone where the page does not show it: a total of the list stays as it is
-// then. This costs one request for each kind of list and run.
+// doubtTotal finds out what the total of a list's first page counts. If the page does not show it, doubtTotal requests
+// the first entry alone: a total of the whole list stays the same then. This costs one request for each kind of list
+// and run.
 func (l *lister) doubtTotal(ctx context.Context, statuses []string, part listPart, p *passage) error {
 	total := l.c.totals.of(l.of.plural)
 	switch n := int64(part.shown); {
@@ -69,7 +68,7 @@ func (l *lister) doubtTotal(ctx context.Context, statuses []string, part listPar
 		p.total = -1
 		return nil
 	case part.total < 0, n <= 1, n == listLimit, part.shown < part.most, part.more != unsaid:
-		// There is no total, or the end does not depend on it.
+		// There is no total, or it does not decide where the list ends.
 		return nil
 	}
 	total.asking.Lock()

@@ -15,24 +15,23 @@ import (
 	"spendsync/schema"
 )
 
-// Page is one page of a walk, proven as far as the walk has come. Its Items and its Raw
-// are lent: they are good until the next page is asked for, which is read into the same
-// memory. Copy what has to live longer, down to each [Value].
+// Page is one page of a walk, proven together with the pages before it. Its Items and its Raw are valid only until the
+// next page is requested, which reuses the memory. Copy values that must live longer, down to each [Value].
 type Page[T any] struct {
 	Number, Pages int    // this page, from 1, and how many there are
 	Total         int64  // rows on all pages
-	Items         []T    // values are slices of Raw, or of what was rebuilt of it
+	Items         []T    // values are slices of Raw, or of the rebuilt reply
 	Raw           []byte // the reply's body as received, decompressed
 	ReceivedAt    time.Time
 	Unknown       []UnknownKey // keys that the description does not name, each once
 	NotObjects    []int        // rows that are not JSON objects, from 1; their items are empty
-	// Unsure says that only the number of pages says where the answer ends, for each page
-	// has a total of its own: a row that went while they were read is not noticed.
+	// Unsure reports that only the number of pages shows where the answer ends, because each page has a total of its
+	// own: a row deleted during the read is not noticed.
 	Unsure   bool
 	Requests int // sent for this page, retries included
-	// Same says that every reply of the walk is, byte for byte, the one that is known.
-	// Such a page is the only one of its walk: it has the number of the last, no items,
-	// and neither total nor unknown keys, for nothing was decoded.
+	// Same reports that every reply of the walk equals the known one, byte for byte. Such a page is the only one of
+	// its walk: it has the number of the last page, no items, no total and no unknown keys, because nothing was
+	// decoded.
 	Same bool
 	// Fingerprint tells the reply from every other, see [Fingerprint].
 	Fingerprint string
@@ -42,7 +41,7 @@ type Page[T any] struct {
 // Known is an answer that was walked and proven before.
 type Known struct {
 	Fingerprints []string                       // of the replies, in the order of their pages
-	Body         func(page int) ([]byte, error) // a reply as it was kept
+	Body         func(page int) ([]byte, error) // an unmodified kept reply
 }
 
 // Fingerprint is the SHA-256 of a reply's body, and of the rules by which it is
@@ -51,7 +50,7 @@ func Fingerprint(body []byte) string {
 	return fmt.Sprintf("%s:%x", schema.ReplyRules, sha256.Sum256(body))
 }
 
-// is says whether the body is the known reply of a page.
+// is reports whether the body is the known reply of a page.
 func (k *Known) is(page int, fingerprint string) bool {
 	return k != nil && page <= len(k.Fingerprints) && k.Fingerprints[page-1] == fingerprint
 }
@@ -70,13 +69,12 @@ type paged[T any] struct {
 	size  int        // rows a page
 	// decode puts the rows into room as far as it goes, over whatever it holds.
 	decode func(body []byte, room []T) (answer[T], error)
-	// key appends what tells the row from all others, or says why the row does
-	// not belong into the answer. A row whose ids cannot be read is [errNoKey].
+	// key appends the identity of the row, or returns why the row does not belong to the answer. A row with unreadable
+	// IDs is [errNoKey].
 	key func(dst []byte, row *T) ([]byte, error)
 }
 
-// errNoKey says that nothing tells the row from another. It is left out where the rows
-// are taken in, so it may be there twice.
+// errNoKey reports that a row has no identity. The row is left out when rows are stored, so it may occur twice.
 var errNoKey = errors.New("the ids cannot be read")
 
 // answer is one reply decoded, with nothing proven yet.
@@ -95,7 +93,7 @@ type room[T any] struct {
 	items []T
 }
 
-// pagination is what a reply says of its place among the pages.
+// pagination is a reply's place among the pages.
 type pagination struct{ page, pageSize, totalRows, totalPages int64 }
 
 // pages walks the pages of a question and proves that they add up. Nothing
@@ -137,7 +135,7 @@ func replayKnownPages[T any](c *Client, q paged[T], p *proof[T], first pendingPa
 	if known == nil {
 		return true
 	}
-	var items []T // the rows of the first that differs lie in the walk's room
+	var items []T // the rows of the first differing page are in the walk's room
 	for n := 1; n < first.Number; n++ {
 		page := pendingPage[T]{Page: Page[T]{Number: n, ReceivedAt: first.ReceivedAt,
 			Fingerprint: known.Fingerprints[n-1]}}
@@ -157,15 +155,14 @@ func replayKnownPages[T any](c *Client, q paged[T], p *proof[T], first pendingPa
 	return true
 }
 
-// pendingPage is a page of which it is not decided yet whether it adds up with the
-// others.
+// pendingPage is a page that may still not add up with the others.
 type pendingPage[T any] struct {
 	Page[T]
 	answer answer[T]
 }
 
-// proveAndYield proves a page as far as the walk has come and hands it on. It reports
-// whether the walk goes on. There is no client where the replies were kept.
+// proveAndYield proves a page together with the pages before it, and yields it. It reports whether the walk continues.
+// There is no client if the replies are kept ones.
 func proveAndYield[T any](c *Client, p *proof[T], page pendingPage[T], yield func(Page[T], error) bool) bool {
 	a := &page.answer
 	if err := p.add(page.Number, a); err != nil {

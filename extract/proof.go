@@ -35,7 +35,7 @@ type proof[T any] struct {
 	q       paged[T]
 	pages   int
 	total   int64
-	size    int64 // as the service says; may be below the size asked for
+	size    int64 // as stated by the service; may be below the requested size
 	first   int64 // what the service calls page 1
 	ofPages bool  // totals are those of the pages; until the last the total is the most it can be
 	keys    hashSet
@@ -48,7 +48,7 @@ func newProof[T any](q paged[T]) *proof[T] {
 	return &proof[T]{q: q, pages: 1, seed: maphash.MakeSeed()}
 }
 
-// add takes the next page in, or says why it does not fit.
+// add adds the next page, or returns why it does not fit.
 func (p *proof[T]) add(n int, a *answer[T]) error {
 	if err := p.place(n, a); err != nil {
 		return err
@@ -88,9 +88,8 @@ func (p *proof[T]) add(n int, a *answer[T]) error {
 // noHash stands for the hash of a row without a key.
 const noHash = 0
 
-// hash notes the hash of row i's key, or says why the row does not fit. It has 64 bits
-// with a seed of their own for each walk: among a million rows two keys fall together
-// once in 30 million walks, and then the walk is begun again.
+// hash records the hash of row i's key, or returns why the row does not fit. It has 64 bits and a seed for each walk:
+// among a million rows two keys collide once in 30 million walks, and then the walk is repeated.
 func (p *proof[T]) hash(n, i int, row *T) error {
 	key, err := p.q.key(p.scratch[:0], row)
 	p.scratch = key
@@ -105,7 +104,7 @@ func (p *proof[T]) hash(n, i int, row *T) error {
 	return nil
 }
 
-// place compares what the page says of the pages with what the others said.
+// place compares the page's pagination with that of the others.
 func (p *proof[T]) place(n int, a *answer[T]) error {
 	g, rows := a.pagination, int64(len(a.items))
 	switch {
@@ -130,8 +129,8 @@ func (p *proof[T]) place(n int, a *answer[T]) error {
 	return nil
 }
 
-// whole accepts a reply without pagination, with a number of rows, as services before April 2026
-// sent it, where it cannot be cut: the page would have had room for more.
+// whole accepts a reply without pagination, in the form from before April 2026, if it cannot be truncated: the page
+// would have had room for more rows.
 func (p *proof[T]) whole(rows int64) error {
 	if rows >= int64(p.q.size) {
 		return p.contract(1, "no pagination, and %s fill the page: there may be more", count(rows, "row"))
@@ -140,7 +139,7 @@ func (p *proof[T]) whole(rows int64) error {
 	return nil
 }
 
-// begin takes the total and the size from page 1, which has a number of rows.
+// begin sets the total and the size from page 1, which has a number of rows.
 func (p *proof[T]) begin(g *pagination, rows int64) error {
 	if g.pageSize == 0 && g.totalRows == 0 && rows == 0 {
 		g.pageSize = int64(p.q.size) // it was the size of the page
@@ -182,7 +181,7 @@ func (p *proof[T]) contract(n int, format string, args ...any) error {
 	}
 }
 
-// keyEnd stands behind each part of a key. It occurs in no UTF-8 text.
+// keyEnd ends each part of a key. It occurs in no UTF-8 text.
 const keyEnd = 0xff
 
 // keyText shows the key of a row to people.

@@ -27,7 +27,7 @@ const (
 	maxHold = 24 * time.Hour
 )
 
-// reply is a body that was accepted, and what it took to get it.
+// reply is an accepted body, with the effort to get it.
 type reply struct {
 	body     []byte
 	at       time.Time
@@ -125,9 +125,8 @@ func newBackOff() *backoff.ExponentialBackOff {
 	return b
 }
 
-// acquire waits until a request may be sent: for the service, where it asked for
-// it, and for the limit per minute. Each acquire without an error is followed by
-// one release of the limiter.
+// acquire waits until a request may be sent: for a pause that the service asked for, and for the limit per minute.
+// Each acquire without an error is followed by one release of the limiter.
 func (r *reading) acquire(ctx context.Context) error {
 	for {
 		if err := r.waitForPause(ctx); err != nil {
@@ -216,7 +215,7 @@ func (r *reading) retry(ctx context.Context, f *failure, down bool) error {
 
 func left(deadline time.Time) time.Duration { return max(0, time.Until(deadline)) }
 
-// sleep waits, unless the context ends or the service is taken for down.
+// sleep waits, unless the context ends or the service counts as down.
 func (r *reading) sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -228,7 +227,7 @@ func (r *reading) sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// waitError says why a wait ended early.
+// waitError returns why a wait ended early.
 func (r *reading) waitError(ctx context.Context, err error) error {
 	switch {
 	case err == nil:

@@ -53,19 +53,18 @@ import (
 // Entity is one object of the account as the service described it, taken out of
 // its envelope. Its values are JSON as received, without the blanks in between.
 type Entity struct {
-	ID     string           // empty for what has none
+	ID     string           // empty for an object without one
 	Raw    []byte           // its own JSON, all of it; nil for an entity that was not read
 	Fields map[string]Value // the members of the object, see [Value.Fields]; slices of Raw
 }
 
-// resource says how one kind of entity is told from what it is wrapped in.
+// resource describes how one kind of entity is recognized inside its wrappers.
 type resource struct {
 	name     string               // "campaign", for errors
 	plural   string               // of its lists
 	wrappers []string             // keys that it may be wrapped in
 	valid    func(id string) bool // whether a text is an ID; nil: it has none
-	// is says whether the object is the entity, and its ID. An error is that of an
-	// object which nearly is.
+	// is reports whether the object is the entity, and returns its ID. An error is that of an object which nearly is.
 	is func(fields map[string]Value) (id string, ok bool, err error)
 }
 
@@ -77,8 +76,8 @@ func (r resource) one(v Value) (Entity, error) {
 	return r.unwrap(v, maxWrappers)
 }
 
-// withAttributes adds to the members of an object those under attributes, where JSON:API
-// has them (section 7.2.2 of its specification). What stands beside them counts.
+// withAttributes adds the members under attributes to those of an object, as in JSON:API (section 7.2.2 of its
+// specification). Members next to attributes take precedence.
 func withAttributes(fields map[string]Value) map[string]Value {
 	inner, ok := fields["attributes"].Fields()
 	if !ok {
@@ -124,12 +123,12 @@ type listPart struct {
 	most    int       // entries that a page of this kind had in this run
 }
 
-// statement is what a reply says to a question of yes or no.
+// statement is a reply's answer to a question of yes or no.
 type statement int
 
 const unsaid statement = 0
 
-// said is a statement.
+// said is the answer that the reply has.
 func said(yes bool) statement {
 	if yes {
 		return 1
@@ -232,8 +231,7 @@ func (r resource) listKeys() []string {
 	return []string{r.plural, "data", "items", "results", "result", "edges"}
 }
 
-// besideList are the objects in which a reply may say how long its list is and whether more
-// follows.
+// besideList are the objects in which a reply may state the length of its list and whether more follows.
 func besideList(around []map[string]Value) (places []map[string]Value) {
 	for _, fields := range around {
 		places = append(places, fields)
@@ -246,7 +244,7 @@ func besideList(around []map[string]Value) (places []map[string]Value) {
 	return places
 }
 
-// toldTotal is the total that stands beside a list, or -1.
+// toldTotal is the total next to a list, or -1.
 func toldTotal(around []map[string]Value) int64 {
 	for _, place := range besideList(around) {
 		for _, key := range []string{"total", "total_count", "total_rows", "total_items", "total_results"} {
@@ -259,8 +257,7 @@ func toldTotal(around []map[string]Value) int64 {
 	return -1
 }
 
-// toldMore reports whether more follows: the reply says so explicitly, or through a next link,
-// which is not null or empty.
+// toldMore reports whether more follows: explicitly, or through a next link, which is not null or empty.
 func toldMore(around []map[string]Value) statement {
 	for _, place := range besideList(around) {
 		for _, key := range []string{"has_more", "has_next", "has_next_page", "more"} {
@@ -308,7 +305,7 @@ func byID(name string, valid func(string) bool) func(map[string]Value) (string, 
 	}
 }
 
-// digits reports whether a text is so many digits.
+// digits reports whether a text has this many digits and nothing else.
 func digits(s string, least, most int) bool {
 	return len(s) >= least && len(s) <= most && strings.Trim(s, "0123456789") == ""
 }

@@ -28,8 +28,7 @@ var spendColumns = []string{
 	"total_spend", "clicks", "impressions", "conversions",
 }
 
-// SpendLine is one row of the report, each value as it was received. It lives as long
-// as its page.
+// SpendLine is one row of the report, with unmodified values. It lives as long as its page.
 type SpendLine struct {
 	Date, CampaignID, CampaignName, CreativeID, SourceID Value
 	TotalSpend, Clicks, Impressions, Conversions         Value
@@ -59,7 +58,7 @@ func (l *SpendLine) field(name []byte) *Value {
 	return nil
 }
 
-// hasSpend reports whether the spend of the row is a number other than zero.
+// hasSpend reports whether the spend of the row is a number and not zero.
 func (l *SpendLine) hasSpend() bool {
 	digits, ok := l.TotalSpend.Number()
 	if !ok {
@@ -136,12 +135,11 @@ func appendKey(dst []byte, ids ...Value) ([]byte, error) {
 	return dst, nil
 }
 
-// midnight is what services write behind a day that they keep as a time.
+// midnight is the time that services append to a day that they store as a time.
 var midnight = regexp.MustCompile(`^[T ]00:00(:00(\.0+)?)?( ?(Z|UTC|[+-]00:?00|-0[56]:?00))?$`)
 
-// DayOf is the day that a text of the report names: 2026-03-08 or 2026/03/08, or the same
-// with midnight behind it, in no zone, in UTC or in Chicago. The report has no times, so a midnight is how
-// the service writes the day.
+// DayOf returns the day in a text of the report: 2026-03-08 or 2026/03/08, or the same with midnight appended, in no
+// zone, in UTC or in Chicago. The report has no times, so midnight stands for the day.
 func DayOf(text string) (day schema.Date, ok bool) {
 	const form = len(time.DateOnly)
 	text = strings.ReplaceAll(text, "/", "-") // 03/08/2026, which may be two days, is none
@@ -181,11 +179,9 @@ func RowsJSON(body []byte, numbers []int) map[int]string {
 	return found
 }
 
-// DecodeSpend reads one reply of the report as [Client.Spend] does, for replies
-// that were stored. The page's place and total are what the reply says, or page
-// 1 of 1 where it says nothing; nothing is proven. A reply that cannot be taken
-// in is refused with [ErrContract] and its place. The page is the caller's as long as
-// the body is.
+// DecodeSpend reads one stored reply of the report as [Client.Spend] does. The page's place and total are those of the
+// reply, or page 1 of 1 if it has none; nothing is proven. An unreadable reply is refused with [ErrContract] and its
+// place. The page belongs to the caller as long as the body does.
 func DecodeSpend(body []byte) (Page[SpendLine], error) {
 	a, err := decodeSpend(body, nil)
 	if err != nil {
@@ -222,7 +218,7 @@ func (a *answer[T]) lacks(wanted []string) error {
 	return contractf("the columns lack %s", strings.Join(lacking, ", "))
 }
 
-// without is what a list lacks of what was wanted.
+// without returns the elements that a list lacks.
 func without(wanted, list []string) (lacking []string) {
 	for _, name := range wanted {
 		if !slices.Contains(list, name) {
@@ -248,39 +244,37 @@ func reportQuery(from, to schema.Date, columns []string, creatives bool) url.Val
 type Totals struct {
 	Exists bool
 	Why    string // why there are none
-	// BeyondReach says that there are none because the first day lies further back than
-	// the report reaches.
+	// BeyondReach reports that there are none because the first day is older than the report's reach.
 	BeyondReach bool
-	// Empty says that there are none because the answer, a good one otherwise, has no
-	// row. Asked for one day alone, a day without spend may be answered so.
+	// Empty reports that there are none because the answer, otherwise a good one, has no row. For one day alone, a day
+	// without spend may be answered in this way.
 	Empty bool
-	// Decimals is the most decimals that a total has, six at most: fewer than the rows
-	// have say that the service rounds its totals.
+	// Decimals is the largest number of decimals of a total, six at most: if the rows have more, the service rounds
+	// its totals.
 	Decimals int
 	// ByDay has every day that was asked for; one without a row has the total
 	// zero. It is nil where there are none.
 	ByDay map[schema.Date]Total
 }
 
-// Total is what the service says that one day amounts to.
+// Total is the service's own sum of one day.
 type Total struct {
 	Spend   schema.Money
 	Rounded bool // Spend had more than six decimals
 	Clicks  schema.Null[int64]
 }
 
-// totalColumns make the service group by the date alone, if it groups by the
-// dimensions that it is asked for. Its description does not say so.
+// totalColumns make the service group by the date alone, if it groups by the requested dimensions. Its description
+// does not promise this.
 var totalColumns = []string{"date", "total_spend", "clicks"}
 
 // totalPageSize has room for a row a day over any range that the report reaches. A service
 // may give fewer a page.
 const totalPageSize = 1000
 
-// ControlTotals asks for the service's own totals per day from one day to
-// another, both included. They exist only where the answer has one row per date;
-// any other answer says why there are none. A date outside of what was asked and
-// a number that is none are [ErrContract].
+// ControlTotals reads the service's own totals per day from one day to another, both included. They exist only if the
+// answer has one row per date; any other answer has the reason why there are none. A date outside of the requested
+// range and an invalid number are [ErrContract].
 func (c *Client) ControlTotals(ctx context.Context, from, to schema.Date) (Totals, error) {
 	t := Totals{Exists: true, ByDay: map[schema.Date]Total{}}
 	what := fmt.Sprintf("control totals %s to %s", from, to)
@@ -326,7 +320,7 @@ func (c *Client) ControlTotals(ctx context.Context, from, to schema.Date) (Total
 	return t, nil
 }
 
-// add takes in a page of an answer with one row per date, or says why it is another.
+// add adds a page of an answer with one row per date, or returns why it is another kind of answer.
 func (t *Totals) add(p Page[SpendLine], from, to schema.Date) error {
 	for i, l := range p.Items {
 		if l.Date.Null() {
@@ -387,8 +381,7 @@ func totalOf(l SpendLine) (t Total, err error) {
 	return t, nil
 }
 
-// decimals counts the decimals of a number as it is spelled; one in the form with an
-// exponent has all that are stored.
+// decimals counts the decimals in the text of a number; a number with an exponent has all that are stored.
 func decimals(digits []byte) int {
 	if bytes.ContainsAny(digits, "eE") {
 		return schema.MoneyDecimals

@@ -26,17 +26,17 @@ const maxTemplates = 4
 // template is one spelling of a row.
 type template struct {
 	parts []part
-	end   []byte // behind the last value, with the brace
+	end   []byte // after the last value, with the brace
 }
 
-// part is what stands before a value, and where in the row the value goes.
+// part is the text before a value, and the place of the value in the row.
 type part struct {
 	before []byte
 	offset uintptr
 	known  bool // else the value is checked and dropped
 }
 
-// errUnfit says that a page is for the strict decoder.
+// errUnfit reports that a page needs the strict decoder.
 var errUnfit = errors.New("not by template")
 
 // decodeByTemplate reads a reply as [decodeStrictly] does, or gives [errUnfit].
@@ -116,8 +116,7 @@ func (s *rowScanner[T]) rows() error {
 			return err
 		}
 		if len(s.items) == 1 {
-			// Room for as many as there will be if they are as long as the first, unless
-			// there is nearly so much already.
+			// Room for all rows if they are as long as the first, unless there is nearly enough already.
 			more := (len(s.body)-s.at)/(s.at-begin) + 1
 			if n := min(1+more, maxPageRows); cap(s.items) < n/2 {
 				s.items = append(make([]T, 0, n), s.items...)
@@ -236,8 +235,8 @@ func (s *rowScanner[T]) strictly(row *T) error {
 	return nil
 }
 
-// scalarEnd is where the text, the number or the literal ends that begins at a
-// place; 0: it is none, or one for the strict decoder to judge.
+// scalarEnd returns the end of the text, number or literal that starts at a place; 0: there is none, or the strict
+// decoder must judge it.
 func scalarEnd(body []byte, at int) int {
 	if at >= len(body) {
 		return 0

@@ -34,8 +34,7 @@ func (v Value) blank() bool {
 	return strings.TrimSpace(text) == ""
 }
 
-// appendText appends what a text says, so that two spellings of one text are
-// equal, and any other value as it is.
+// appendText appends the decoded text, so that two spellings of one text are equal, and any other value unmodified.
 func (v Value) appendText(dst []byte) []byte {
 	switch {
 	case v.Null():
@@ -48,14 +47,14 @@ func (v Value) appendText(dst []byte) []byte {
 	return unquote(dst, v)
 }
 
-// unquote appends what a JSON text says, with U+FFFD for each half of a character. That
-// is the only error that a text can have which a decoder of [newDecoder] accepted.
+// unquote appends the decoded text of a JSON string, with U+FFFD for each half of a character. After a decoder of
+// [newDecoder] a text can have no other error.
 func unquote(dst, quoted []byte) []byte {
 	dst, _ = jsontext.AppendUnquote(dst, quoted)
 	return dst
 }
 
-// Text is what a JSON text says, or false for any other value.
+// Text returns the decoded text of a JSON string, or false for any other value.
 func (v Value) Text() (string, bool) {
 	if len(v) == 0 || v[0] != '"' {
 		return "", false
@@ -222,7 +221,7 @@ func document(body []byte) (Value, error) {
 	return Value(doc), nil
 }
 
-// The bounds of what an error says of the keys that were seen.
+// The bounds of the list of keys in an error.
 const (
 	maxKeysShown = 20
 	maxKeyShown  = 40

@@ -15,11 +15,11 @@ import (
 
 // Description is a service's description of itself.
 type Description struct {
-	Version string // of the API, as it says
+	Version string // of the API, by its own account
 	doc     map[string]any
 }
 
-// Parse takes in an OpenAPI document in JSON.
+// Parse parses an OpenAPI document in JSON.
 func Parse(body []byte) (d Description, err error) {
 	if err := json.Unmarshal(body, &d.doc); err != nil {
 		return d, err
@@ -32,16 +32,16 @@ func Parse(body []byte) (d Description, err error) {
 	return d, nil
 }
 
-// Reliance is one question that a client asks, with what it relies on. The parameters of its
-// path are {}.
+// Reliance is one request of a client, with the parts of the reply that it relies on. The parameters of its path are
+// {}.
 type Reliance struct {
 	Path   string
 	Query  map[string][]string // by parameter: the values that are sent
 	Fields []string            // of the answer
 }
 
-// Drift is where the description differs from what is relied on, a sentence each. It
-// sees what is described, not what is served: the proof of a reply is the reply.
+// Drift returns the differences between the description and the reliances, a sentence each. It compares descriptions,
+// not replies: only a reply proves its own form.
 func (d Description) Drift(relied []Reliance) []string {
 	var drift []string
 	for _, r := range relied {
@@ -104,7 +104,7 @@ func (d Description) parameterDrift(op map[string]any, path, name string, send [
 	return []string{fmt.Sprintf("GET %s has no parameter %s any more", path, name)}
 }
 
-// refusal says why a schema does not allow a value; empty: it does.
+// refusal returns why a schema does not allow a value; empty: it does.
 func refusal(schema map[string]any, value string) string {
 	if enum, ok := schema["enum"].([]any); ok && !slices.Contains(enum, any(value)) {
 		return fmt.Sprintf("it is none of %v", enum)

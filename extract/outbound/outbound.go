@@ -157,8 +157,7 @@ func IsLoopback(host string) bool {
 	return strings.EqualFold(strings.TrimSuffix(host, "."), "localhost")
 }
 
-// limited fails where a body exceeds its limit, so that a truncated reply is never taken for
-// an intact one.
+// limited fails if a body exceeds its limit, so that a truncated reply is never mistaken for an intact one.
 type limited struct {
 	io.ReadCloser
 	left, limit int64

@@ -40,7 +40,7 @@ type Redactor struct {
 // ordinary texts.
 const minSecret = 6
 
-// IsFor says whether the redactor is for the credentials of a request.
+// IsFor reports whether the redactor is for the credentials of a request.
 func (d *Redactor) IsFor(req *http.Request) bool {
 	return d != nil && d.header == req.Header.Get("Authorization")
 }
@@ -110,8 +110,8 @@ var (
 	idLike     = regexp.MustCompile(`^[CS][0-9]+(-[0-9]+)?$`)
 )
 
-// maybeData says of a password that it may be data: a number or a day, an ID, or a word that
-// the service's interface consists of.
+// maybeData reports whether a password may also occur as data: a number or a day, an ID, or a word of the service's
+// interface.
 func maybeData(password string) bool {
 	return numberLike.MatchString(password) || idLike.MatchString(password) ||
 		slices.Contains(interfaceWords, strings.ToLower(strings.ReplaceAll(password, "_", "")))
@@ -137,8 +137,8 @@ var interfaceWords = strings.Fields(`
 
 var urlBase64 = strings.NewReplacer("+", "-", "/", "_", "=", "")
 
-// alignments are the parts of a secret's base64 that do not depend on what stands around the
-// secret: one for each place in the groups of three bytes.
+// alignments are the parts of a secret's base64 that do not depend on the surrounding bytes: one for each offset in
+// the groups of three bytes.
 func alignments(secret string) (parts []string) {
 	const shortest = 7
 	for before := range 3 {
@@ -167,8 +167,8 @@ func isWordRune(r rune) bool {
 	return r == '_' || r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z' || r >= 0x80
 }
 
-// Reply is the reply without the credentials, and whether it had any. A reply without is
-// returned as it is, and costs less than reading it once.
+// Reply returns the reply without the credentials, and reports whether it had any. A reply without credentials is
+// returned unmodified, and costs less than reading it once.
 func (d *Redactor) Reply(body []byte) (clean []byte, found bool) {
 	if d == nil || !d.filter.in(body) && !d.inEscaped(body) {
 		return body, false
@@ -194,8 +194,8 @@ func (d *Redactor) Reply(body []byte) (clean []byte, found bool) {
 	return append(clean, rest...), true
 }
 
-// quotedEnd is where a JSON text ends that begins the reply, behind its second quote; a text
-// that is cut ends with the reply.
+// quotedEnd returns the end of a JSON string at the start of the reply, after its second quote; a truncated string
+// ends with the reply.
 func quotedEnd(b []byte) int {
 	for i := 1; i < len(b); i++ {
 		switch b[i] {
@@ -208,13 +208,13 @@ func quotedEnd(b []byte) int {
 	return len(b)
 }
 
-// jsonText appends what a JSON text says, with U+FFFD for what is not text in it.
+// jsonText appends the decoded text of a JSON string, with U+FFFD for invalid text.
 func jsonText(dst, quoted []byte) []byte {
 	dst, _ = jsontext.AppendUnquote(dst, quoted)
 	return dst
 }
 
-// isKey says whether the text before these bytes is the key of an object.
+// isKey reports whether the text before these bytes is the key of an object.
 func isKey(rest []byte) bool {
 	rest = bytes.TrimLeft(rest, " \t\r\n")
 	return len(rest) > 0 && rest[0] == ':'
@@ -327,7 +327,7 @@ func replaceCoded(text, part, mark string) string {
 	}
 }
 
-// inDecoded says whether a text shows a secret once its percent signs or its HTML are decoded.
+// inDecoded reports whether a text contains a secret once its percent signs or its HTML are decoded.
 func (d *Redactor) inDecoded(text string) bool {
 	if strings.IndexByte(text, '%') < 0 && strings.IndexByte(text, '&') < 0 {
 		return false
@@ -337,7 +337,7 @@ func (d *Redactor) inDecoded(text string) bool {
 		slices.ContainsFunc(d.words, func(s string) bool { return replaceWord(decoded, s, "") != decoded })
 }
 
-// percentDecoded decodes what is percent-encoded in a text, and leaves the rest.
+// percentDecoded decodes the percent-encoded parts of a text, and leaves the rest.
 func percentDecoded(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -356,9 +356,9 @@ func percentDecoded(text string) string {
 
 const hexDigits = "0123456789abcdef"
 
-// filter says quickly that none of some patterns is in a text: it looks at one block of
-// four bytes for each stride, which is so short that every pattern has a block in its place
-// (Wu and Manber's search). A pattern is shortened to as many bytes as the shortest has.
+// filter quickly proves that a text contains none of some patterns: it looks at one block of four bytes for each
+// stride, which is so short that every pattern has a block in its place (Wu and Manber's search). A pattern is
+// shortened to as many bytes as the shortest has.
 type filter struct {
 	patterns [][]byte
 	length   int // of each pattern
@@ -398,7 +398,7 @@ func blockHashes(block uint32) [2]uint32 {
 	return [2]uint32{block * 0x9e3779b1 >> 16, block * 0x85ebca6b >> 16}
 }
 
-// in says whether one of the patterns is in a text.
+// in reports whether one of the patterns is in a text.
 func (f *filter) in(text []byte) bool {
 	if len(f.patterns) == 0 {
 		return false

@@ -14,9 +14,9 @@ import (
 	"strings"
 )
 
-// Secrets are texts that must not be shown in what is reported, in each of the forms in which
-// a service may repeat them. Nothing is lost where a part of other text is hidden with them,
-// so shorter ones are searched for than in what is stored, see [Redactor].
+// Secrets are texts that must not appear in reports, in each of the forms in which a service may repeat them. Hiding a
+// part of other text along with them does no harm here, so shorter secrets are searched for than in stored data, see
+// [Redactor].
 type Secrets struct {
 	forms    []string // the longest first
 	redactor *Redactor
@@ -25,8 +25,8 @@ type Secrets struct {
 // shortestShown is the length from which a secret is told from other text in a report.
 const shortestShown = 4
 
-// SecretsOf are what must not be shown of a request's credentials: the token and,
-// for HTTP Basic, what it stands for. The user alone is no secret.
+// SecretsOf returns the secrets of a request's credentials: the token and, for HTTP Basic, the encoded password. The
+// user alone is not a secret.
 func SecretsOf(req *http.Request) Secrets {
 	scheme, token, _ := strings.Cut(req.Header.Get("Authorization"), " ")
 	plain := []string{token}
