@@ -58,13 +58,13 @@ func (n *settingsReader) readAccount(ctx context.Context, key keyProof) *account
 var balanceColumns = []string{"balance", "payment_mode", "average_daily_spend", "days_left", "balance_status",
 	"message"}
 
-// sameMoney says whether two rows have the same of the account's money.
+// sameMoney reports whether two rows have the same account money.
 func sameMoney(x, y schema.AccountSnapshot) bool {
 	x.SeenAt, x.RunID, x.Raw, y.SeenAt, y.RunID, y.Raw = 0, "", schema.Null[string]{}, 0, "", schema.Null[string]{}
 	return x == y
 }
 
-// sameBudget says whether two rows have the same of a budget.
+// sameBudget reports whether two rows have the same budget.
 func sameBudget(x, y schema.AccountLimit) bool {
 	return x.Used == y.Used && x.Allowed == y.Allowed && x.ResetsAt == y.ResetsAt
 }
@@ -76,7 +76,7 @@ func (a *accountRead) stage(store *load.Store, staged *load.Staged) error {
 		return err
 	}
 	if k := len(snapshots); a.snapshot != nil && (k == 0 || !sameMoney(snapshots[k-1], *a.snapshot)) {
-		if k > 0 { // by a clock that has gone back: what is read now is the newer one all the same
+		if k > 0 { // the clock was set back: the values read now are still the newer ones
 			a.snapshot.SeenAt = max(a.snapshot.SeenAt, snapshots[k-1].SeenAt+1)
 		}
 		snapshots = append(snapshots, *a.snapshot)

@@ -17,18 +17,18 @@ type beyond[R any] struct {
 	raw    func(*R) schema.Null[string]
 	read   map[string]bool   // keys that values were read from, of all entities of the run
 	skip   func(row *R) bool // entities whose JSON is not that of a whole reply; nil: none
-	odd    func(row *R) bool // entities of whose JSON more is unread than the columns say; nil: none
+	odd    func(row *R) bool // entities whose JSON has more unread fields than the columns; nil: none
 }
 
-// The bounds of what is counted of keys that no column shows.
+// Limits for counting keys that no column shows.
 const (
 	maxBeyond      = 200    // of a table
 	enoughCompared = 4      // before a key may count as one that flickers
 	oftenCompared  = 10_000 // from here on older comparisons weigh half
 )
 
-// flickering are the names of keys that say when or for whom a reply was made, or count
-// what goes on: another value of one is no change of the settings.
+// flickering are the names of keys that describe when or for whom a reply was made, or that count ongoing events:
+// another value of one does not change the settings.
 var flickering = []string{
 	"request_id", "trace_id", "etag", "version", "generated_at", "fetched_at", "as_of", "timestamp", "server_time",
 	"updated_at", "modified_at", "last_modified", "last_updated", "last_updated_at", "refreshed_at", "cached_at",
@@ -36,17 +36,16 @@ var flickering = []string{
 	"impressions", "conversions", "ctr", "cpc", "cpa", "stats", "statistics", "metrics", "performance",
 }
 
-// flickers says whether a key changes so often that its changes say nothing: by its name, or
-// because it differed in more than half of the comparisons so far.
+// flickers reports whether a key changes so often that its changes mean nothing: by its name, or because it differed
+// in more than half of the comparisons so far.
 func flickers(path string, n manifest.KeyChanges) bool {
 	name := path[strings.LastIndex(path, ".")+1:]
 	return slices.Contains(flickering, name) || n.Compared >= enoughCompared && 2*n.Changed > n.Compared
 }
 
-// compareBeyond compares what the JSON of the entities says beyond their columns with the
-// JSON of the current versions. It returns how often each key changed, and the keys that were
-// never seen before: those of the table, and those of each place in seen. It notes in seen what
-// became of each entity. A key that is new to the whole table is no change.
+// compareBeyond compares the fields beyond the columns in the entities' JSON with those of the current versions. It
+// returns how often each key changed, and the keys that were never seen before: those of the table, and those of each
+// place in seen. It records the result of each entity in seen. A key that is new to the whole table is not a change.
 func compareBeyond[R any, P history.Versioned[R]](
 	t schema.TableOf[R], b *beyond[R], stored []R, seen []history.Seen[R], counted map[string]manifest.KeyChanges,
 ) (keys map[string]manifest.KeyChanges, found map[string]transform.Undescribed, gained map[int][]string) {
@@ -104,7 +103,7 @@ func compareBeyond[R any, P history.Versioned[R]](
 		}
 	}
 	for i := range seen {
-		// A reply of which something is unread may be damaged: it neither fills nor changes what is beyond.
+		// A reply with unread fields may be damaged: it neither fills nor changes extra fields.
 		if slices.ContainsFunc(seen[i].Unread, isTracked(t)) || b.odd != nil && b.odd(&seen[i].Row) {
 			seen[i].Extra = history.ExtraSame
 		}

@@ -26,7 +26,7 @@ const (
 // and by a request that hangs.
 type budget struct {
 	clock *clock
-	ends  time.Duration // since the run began
+	ends  time.Duration // since the run started
 	lasts time.Duration
 	over  atomic.Bool
 }

@@ -27,7 +27,7 @@ type clock struct {
 	mu       sync.Mutex
 	compared bool          // with the service's
 	ahead    time.Duration // of the service's clock, by this machine's
-	offset   time.Duration // to this machine's time; 0: it is followed as it is
+	offset   time.Duration // to this machine's time; 0 means use this machine's clock
 	began    time.Time
 	last     time.Time
 	floor    time.Time // when the store was last published; zero: never
@@ -43,8 +43,8 @@ func (c *clock) Now() time.Time {
 	if now.Before(c.last) {
 		now = c.last
 	}
-	// Clocks are compared to a second or so: a run that follows another at once may seem to
-	// begin before that one ended.
+	// Clocks are compared to a second or so: a run that follows another at once may seem to start before that one
+	// ended.
 	if now.Before(c.floor) && c.floor.Sub(now) <= followFrom {
 		now = c.floor
 	}
@@ -52,18 +52,17 @@ func (c *clock) Now() time.Time {
 	return now
 }
 
-// elapsed is how long the run goes on, by this machine's monotonic clock, which nobody
-// sets.
+// elapsed returns how long the run has lasted, by this machine's monotonic clock, which cannot be set.
 func (c *clock) elapsed() time.Duration { return max(0, c.machine().Sub(c.began)) }
 
-// at is the time of the run at an instant of it, by what is known of the clocks now.
+// at returns the time of the run at an instant, corrected by the current knowledge of the clocks.
 func (c *clock) at(elapsed time.Duration) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.began.Add(elapsed + c.offset)
 }
 
-// compare takes in what the service's clock says now. Only the first answer counts.
+// compare records the service's current clock. Only the first answer counts.
 func (c *clock) compare(service time.Time) (ahead time.Duration) {
 	machine := c.machine()
 	c.mu.Lock()
@@ -74,14 +73,13 @@ func (c *clock) compare(service time.Time) (ahead time.Duration) {
 	c.compared, c.ahead = true, machine.Sub(service)
 	if c.ahead.Abs() > followFrom {
 		c.offset = -c.ahead
-		c.last = time.Time{} // what it gave before was this machine's
+		c.last = time.Time{} // earlier times came from this machine's clock
 	}
 	return c.ahead
 }
 
-// surely is the time by which it is at least so late: where the clocks differ, the first
-// moments of a day, as many as they differ by, may still be the last of the day before,
-// and count as that. A day is over when both clocks say so.
+// surely returns t minus the clock uncertainty: if the clocks differ, the first moments of a day may still belong to
+// the previous day, and count as that. A day is over when it is over by both clocks.
 func (c *clock) surely(t time.Time) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,9 +93,8 @@ func (c *clock) surely(t time.Time) time.Time {
 	return t
 }
 
-// holdClock compares the run's clock with that of one interface, as soon as it has
-// answered, and ends a run whose clock is wrong by so much that it would treat an
-// unfinished day as complete or a readable day as lost.
+// holdClock compares the run's clock with that of one interface, as soon as it has answered, and ends a run whose
+// clock is so wrong that it would treat an unfinished day as complete or a readable day as lost.
 func (r *run) holdClock(service *extract.Client) error {
 	theirs, ok := service.ServiceTime()
 	if !ok {
@@ -129,8 +126,7 @@ func (r *run) warnOfClock() {
 	}
 }
 
-// clockWait is how long a run waits for the API to say what time it is. Where no answer
-// comes, the report's first answer decides.
+// clockWait is how long a run waits for the API's clock. If there is no answer, the report's first answer decides.
 const clockWait = 5 * time.Second
 
 // askClock compares the clocks before anything is decided.

@@ -52,8 +52,8 @@ func (c *controlTotals) all(ctx context.Context) (extract.Totals, error) {
 			if tries > 0 && !c.totals.BeyondReach {
 				break
 			}
-			// The oldest day may have left the reach since the plan was made, and a
-			// range that begins there is refused whole.
+			// The oldest day may have left the reach since the plan was made, and then a range from that day on is
+			// refused completely.
 			from++
 			c.totals, c.err = r.Report.ControlTotals(ctx, from, to)
 		}
@@ -64,9 +64,9 @@ func (c *controlTotals) all(ctx context.Context) (extract.Totals, error) {
 	return c.totals, c.err
 }
 
-// compare holds a day that is over against the service's own total of it, and notes
-// what it says. A total that differs is asked for once more, for the day may have been
-// restated between the two questions; confirm asks again in any case.
+// compare compares a day that is over with the service's own total, and records the result. A differing total is
+// requested once more, because the day may have been restated between the two requests; confirm always requests it
+// again.
 func (c *controlTotals) compare(ctx context.Context, day schema.Date, read *dayRead, confirm bool) (string, error) {
 	if read.at.Time().Before(day.End()) {
 		return schema.ControlOpen, c.keepsRows(day, read, "the day goes on")
@@ -96,8 +96,8 @@ func (c *controlTotals) compare(ctx context.Context, day schema.Date, read *dayR
 		return c.unavailable(ctx, day, read, fmt.Errorf("%s: %w", again.Why, extract.ErrUnreachable))
 	}
 	if again.Empty && read.sums.Rows == 0 && agrees(totals.ByDay[day]) {
-		// Asked for one day alone, a day without rows has no total to show; the totals of
-		// the whole range say the same.
+		// A request for one day alone has no total to show if the day has no rows; the totals of the whole range also
+		// lack the day.
 		return schema.ControlMatched, nil
 	}
 	if !again.Exists {
@@ -133,10 +133,9 @@ func (c *controlTotals) decimals(day schema.Date, read *dayRead) (most int) {
 	return most
 }
 
-// differs decides about a day whose pages add up, but not to the service's total of
-// it. The description promises no such total, so it informs: a difference that comes the
-// same way twice is stored. It vetoes only where it vouches for what is stored against
-// what came now, and against an answer that is empty or much smaller.
+// differs decides about a day whose pages add up, but not to the service's total. The description promises no such
+// total, so it only informs: a difference that comes twice is stored. It is a veto only if it confirms the stored rows
+// against the new ones, or contradicts an empty or much smaller answer.
 func (c *controlTotals) differs(day schema.Date, read *dayRead, t extract.Totals) (string, error) {
 	total := t.ByDay[day]
 	d := difference{day: day, hash: read.hash, rows: read.sums, total: read.total}
@@ -208,9 +207,8 @@ func (c *controlTotals) keepsRows(day schema.Date, read *dayRead, why string) er
 		known.Sums.Rows, known.Sums.Spend, why)}
 }
 
-// unavailable decides about a day whose pages add up while the service's totals
-// cannot be asked for. A day that is stored stays as it is; one that is not is
-// better known without the total than not at all, and the run reports it.
+// unavailable decides about a day whose pages add up while the service's totals cannot be read. A stored day stays
+// unchanged; a day that is not stored is stored without a total, and the run reports it.
 func (c *controlTotals) unavailable(ctx context.Context, day schema.Date, read *dayRead, err error) (string, error) {
 	r := c.run
 	err = fmt.Errorf("the control total: %w", err)

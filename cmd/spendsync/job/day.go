@@ -25,7 +25,7 @@ type dayRead struct {
 	sums    history.Sums
 	hash    string
 	control string
-	total   manifest.ControlTotal // the service's own, where the day was over
+	total   manifest.ControlTotal // the service's own, if the day was over
 	pages   int
 	bytes   int64
 	rounded int
@@ -38,10 +38,9 @@ type dayRead struct {
 	aside   []schema.RefusedRow // rows of both kinds that are kept aside with their JSON
 }
 
-// proveDay reads a day until one read adds up: three times at most. An answer
-// that would empty the day or much of it must come twice. An answer with values that cannot
-// be read, and more of them than are known of the day, is read again once: what was damaged
-// on the way comes intact the second time.
+// proveDay reads a day until one read adds up, three times at most. An answer that would remove all or much of the day
+// must come twice. An answer with more unreadable values than the stored day has is read again once: values that were
+// damaged in transit are intact the second time.
 func (r *run) proveDay(ctx context.Context, day schema.Date, work *lease, step *schema.Step) (*dayRead, error) {
 	suspect, damaged := "", false
 	known := r.store.Account().Days[day]
@@ -83,8 +82,8 @@ func (r *run) proveDay(ctx context.Context, day schema.Date, work *lease, step *
 	}
 }
 
-// suspicious says whether an answer would take away much of what is stored: all
-// rows, or more than half of the rows or of the spend.
+// suspicious reports whether an answer would remove much of the stored day: all rows, or more than half of the rows or
+// of the spend.
 func suspicious(known *manifest.Day, now history.Sums) bool {
 	if known == nil || known.Sums.Rows == 0 {
 		return false
@@ -156,11 +155,11 @@ func (r *run) readDay(
 	return read, r.holdAgainstTotal(ctx, day, read, confirm)
 }
 
-// longestRaw is how many bytes of a refused row are kept beside its reason, and mostAside how
-// many rows of a day; the replies behind the day have all of it.
+// longestRaw is how many bytes of a refused row are kept with its reason, and mostAside how many rows of a day; the
+// day's replies have them all.
 const longestRaw, mostAside = 2000, 1000
 
-// putAside keeps rows of a page that cannot be stored as they are.
+// putAside keeps rows of a page that cannot be stored unchanged.
 func (read *dayRead) putAside(rows []transform.RefusedRow, c transform.SpendContext) {
 	for i := range rows[:min(len(rows), mostAside-len(read.aside))] {
 		row := &rows[i]
@@ -190,7 +189,7 @@ func (read *dayRead) clicks() schema.Null[int64] {
 	return read.sums.Clicks
 }
 
-// incomplete says what a day that is stored lacks; nil: nothing.
+// incomplete returns an error that names the missing parts of a stored day; nil: none is missing.
 func (read *dayRead) incomplete() error {
 	if read.refused == 0 {
 		return nil
@@ -199,8 +198,8 @@ func (read *dayRead) incomplete() error {
 		phrase.Count(int(read.refused), "row"), read.first)
 }
 
-// mayReplace decides about a read of which rows were refused: what is whole of it is
-// stored, but never over a day that was proven after it was over.
+// mayReplace decides about a read with refused rows: its intact rows are stored, but never over a day that was proven
+// after it was over.
 func (read *dayRead) mayReplace(day schema.Date, known *manifest.Day) error {
 	switch n := int(read.refused); {
 	case n == 0:
@@ -214,8 +213,8 @@ func (read *dayRead) mayReplace(day schema.Date, known *manifest.Day) error {
 	return nil
 }
 
-// holdAgainstTotal decides by both clocks whether the day was over when the read began,
-// and compares one that was with the service's own total.
+// holdAgainstTotal decides by both clocks whether the day was over when the read started, and compares a finished day
+// with the service's own total.
 func (r *run) holdAgainstTotal(ctx context.Context, day schema.Date, read *dayRead, confirm bool) (err error) {
 	if err := r.holdClock(r.Report); err != nil {
 		return err
@@ -242,8 +241,7 @@ func (r *run) known(day schema.Date, attempt int64) *extract.Known {
 	}
 }
 
-// readSame is a read of a day whose replies are the stored ones, which gave what is
-// stored. Only the service's own total is compared again.
+// readSame handles a read whose replies equal the stored ones. Only the service's own total is compared again.
 func (r *run) readSame(
 	ctx context.Context, read *dayRead, day schema.Date, pages int, confirm bool,
 ) (*dayRead, error) {

@@ -82,7 +82,7 @@ func (r *run) readDays(ctx context.Context) *copiedDays {
 	return c
 }
 
-// isFatal says whether a failure of one day makes going on with others pointless.
+// isFatal reports whether a failure of one day makes reading others pointless.
 func isFatal(err error) bool {
 	return errors.Is(err, extract.ErrAuth) || errors.Is(err, durable.ErrStorage) || errors.Is(err, exit.ErrUsage)
 }
@@ -96,8 +96,8 @@ func (r *run) copyDayTraced(ctx context.Context, d PlannedDay) *copiedDay {
 	return c
 }
 
-// shortestReach is how many days back any service is expected to answer: a refusal of a
-// younger day, whatever it says of the reach, is a failure.
+// shortestReach is how many days back every service is expected to answer: a refusal of a younger day, whatever its
+// text, is a failure.
 const shortestReach = schema.ReachDays - maxOutOfReach
 
 // maxOutOfReach is how many of the planned days may prove to be out of reach.

@@ -3,12 +3,12 @@
 //
 // # What a run promises
 //
-//   - Nothing that is stored is replaced by an unproven read. A day that cannot be
+//   - An unproven read never replaces stored data. A day that cannot be
 //     proven keeps no other day back.
 //   - Readers see the generation before the run or the one after it, never a mix.
 //   - Whatever ends a run, the next one carries on from what is published: which days
 //     are read follows from what is known of them, not from a cursor.
-//   - Exit code 0 says that everything planned is published. Whatever is missing is
+//   - Exit code 0 means that everything planned is published. Whatever is missing is
 //     named in the run's line in the ledger.
 //
 // # The phases

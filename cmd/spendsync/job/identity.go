@@ -35,8 +35,7 @@ func (r *run) askIdentity(ctx context.Context) {
 	})
 }
 
-// keyAnswer is the reply to the question of whom the key acts for. It is complete once done
-// is closed.
+// keyAnswer is the reply that names the key's account. It is complete once done is closed.
 type keyAnswer struct {
 	done chan struct{}
 	who  identity
@@ -144,9 +143,8 @@ func (p keyProof) problem() error {
 	return nil
 }
 
-// proveKey waits for the service's reply of whom the key acts for. If it names no account, a
-// stored campaign in the key's list proves the same: campaign IDs are the service's own, and
-// a key sees only its own account.
+// proveKey waits for the service's reply that names the key's account. If it names no account, a stored campaign in
+// the key's list proves the same: campaign IDs are the service's own, and a key sees only its own account.
 func (r *run) proveKey() keyProof {
 	p, pinned := keyProof{list: r.campaigns}, r.pinned()
 	p.stored, p.err = readCampaigns(r.store)
@@ -182,7 +180,7 @@ func (r *run) proveKey() keyProof {
 	for _, e := range r.campaigns.listing.Entities {
 		if known[e.ID] {
 			p.by = "the key lists the stored campaign " + e.ID
-			if !errors.Is(r.me.err, errUnnamed) || pinned != "" { // a service that never names one is no news
+			if !errors.Is(r.me.err, errUnnamed) || pinned != "" { // it is normal that a service never names an account
 				p.meErr = r.me.err
 			}
 			return p
@@ -195,9 +193,8 @@ func (r *run) proveKey() keyProof {
 	return p
 }
 
-// CheckPinned is the one rule of which account a key may act on: the one that the
-// first run's key acted on, if there was one. Under one name two accounts would be
-// mixed for ever.
+// CheckPinned checks the account that a key acts on: it must be the account of the first run's key, if there was one.
+// Otherwise the rows of two accounts would be mixed under one name.
 func CheckPinned(name, pinned, actual string) error {
 	if pinned == "" || actual == pinned {
 		return nil
@@ -210,9 +207,8 @@ func CheckPinned(name, pinned, actual string) error {
 // KeyNotice is how long before its end a key is warned of, as the service does.
 const KeyNotice = 14 * 24 * time.Hour
 
-// keyExpires is when the API key ends, where the service says so. It warns of a key
-// that ends soon: after that the settings stop, and nobody would notice from the
-// numbers.
+// keyExpires returns when the API key ends, if the service says so. It warns if that is soon: without the key the
+// settings stop, and the numbers would not show it.
 func (r *run) keyExpires() (expires schema.Null[schema.Instant]) {
 	at, warning, ok := r.API.KeyNotice()
 	if !ok {

@@ -33,7 +33,7 @@ type Job struct {
 	RequestsPerMinute int  // to the API
 	Full              bool // read settled campaigns again, too
 
-	// Payouts reads what the operator says that conversions earn; nil: what is stored stands.
+	// Payouts reads the operator's value of conversions; nil: the stored payouts stay.
 	Payouts func() ([]schema.Payout, error)
 
 	// AcceptUnpinned accepts a service that never names the account of a key.
@@ -41,13 +41,13 @@ type Job struct {
 	// SettingsBudget is how long a run may read settings, and with that how long proven
 	// numbers wait for them; 0 means [DefaultSettingsBudget].
 	SettingsBudget time.Duration
-	// StopGrace is how long after a signal what is complete may still be published.
+	// StopGrace is how long after a signal complete data may still be published.
 	StopGrace time.Duration
 
 	Now      func() time.Time
 	Log      *slog.Logger
-	Progress func(what string, n int) Bar // nil: nobody watches
-	Trace    Trace                        // nil: nobody listens
+	Progress func(what string, n int) Bar // nil disables progress
+	Trace    Trace                        // nil disables tracing
 }
 
 // Bar shows how far one phase is. Its methods may be called from several goroutines.
@@ -57,10 +57,10 @@ type Bar interface {
 	Done()      // the phase has ended, however far it came
 }
 
-// Trace begins a stage of a run and returns what ends it.
+// Trace starts a stage of a run and returns the function that ends it.
 type Trace func(ctx context.Context, stage string, attrs ...slog.Attr) (context.Context, EndStage)
 
-// EndStage ends a stage, with what went wrong and what is known by then.
+// EndStage ends a stage, with its error and the attributes known by then.
 type EndStage func(err error, attrs ...slog.Attr)
 
 // Result is how a run ended.
@@ -75,16 +75,15 @@ type Result struct {
 	Cause          error // the failure that decided the exit code; nil if none did
 }
 
-// Sync reads and publishes what the plan names and the settings. The error is of a
-// run that did not begin; every other end is in the result.
+// Sync reads and publishes the planned days and the settings. The error means that the run did not start; every other
+// outcome is in the result.
 func (j Job) Sync(ctx context.Context) (*Result, error) {
 	return j.readAndPublish(ctx, "sync", true, func(known *manifest.Account, now time.Time) (Plan, error) {
 		return PlanDays(j.Account, now, known, j.Plan), nil
 	})
 }
 
-// Backfill reads the days of a range again, whatever is known of them, and publishes
-// them. The settings are left as they are.
+// Backfill reads the days of a range again, even if they are stored, and publishes them. The settings stay unchanged.
 func (j Job) Backfill(ctx context.Context, from, to schema.Date) (*Result, error) {
 	plan := func(known *manifest.Account, now time.Time) (Plan, error) {
 		return PlanRange(j.Account, now, known, from, to, j.Plan)
@@ -96,7 +95,7 @@ func (j Job) Backfill(ctx context.Context, from, to schema.Date) (*Result, error
 	return j.readAndPublish(ctx, "backfill", false, plan)
 }
 
-// makePlan makes a plan from what is known of an account at an instant.
+// makePlan makes a plan from an account's coverage at an instant.
 type makePlan func(known *manifest.Account, now time.Time) (Plan, error)
 
 // readAndPublish is the order of the steps.
@@ -109,7 +108,7 @@ func (j Job) readAndPublish(
 	}
 	defer r.end()
 	ctx, cancel := context.WithCancel(ctx)
-	defer func() { cancel(); r.asking.Wait() }() // nothing that the run began goes on after it
+	defer func() { cancel(); r.asking.Wait() }() // no goroutine of the run outlives it
 	publishing, release := j.publishing(ctx)
 	defer release()
 
@@ -193,7 +192,7 @@ func (r *run) sumUp(days *copiedDays) {
 	r.daySums = days.sum(r.Account, r.RunID, r.store.Account().Unknown)
 }
 
-// begin opens the store and the staging area.
+// begin opens the store and a staging area.
 func (j Job) begin(ctx context.Context, command string) (*run, error) {
 	c := newClock(j.Now)
 	j.Now, j.Store.Now = c.Now, c.Now
@@ -213,7 +212,7 @@ func (j Job) begin(ctx context.Context, command string) (*run, error) {
 	return r, nil
 }
 
-// end removes what is staged and gives the account's lock back.
+// end removes the staging area and releases the account's lock.
 func (r *run) end() {
 	if err := errors.Join(r.staged.Discard(), r.store.Close()); err != nil {
 		r.Log.Warn("the run could not clean up after itself; the next one will", "error", err)

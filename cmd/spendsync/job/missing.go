@@ -20,11 +20,11 @@ import (
 	"spendsync/transform"
 )
 
-// An entity ends only on two kinds of evidence: complete listings that lack it, and the
-// service's own answer to a request for this entity. One that answers goes on, whatever the
-// listings say, and so does one whose spend the report shows later (see livesByReport).
+// An entity ends only on two kinds of evidence: complete listings that lack it, and the service's own answer to a
+// request for this entity. An entity that is still found lives on, whatever the listings contain, and so does one
+// whose spend the report shows later (see livesByReport).
 
-// standing is what is stored of an entity that has not ended.
+// standing is the stored state of an entity that has not ended.
 type standing struct {
 	campaign  string // that a creative belongs to
 	archived  bool
@@ -54,8 +54,8 @@ func standingOf[R any, P history.Versioned[R]](
 	return found, nil
 }
 
-// lostMany reports whether so many of the known entities are missing that the reply itself is
-// suspect: more than half of them, and more than one.
+// lostMany reports whether the reply lacks so many known entities that it is suspect itself: more than half of them,
+// and more than one.
 func lostMany(missing, known int) bool { return missing > 1 && 2*missing > known }
 
 // archivedEvery is how often an archived entity that no listing shows is asked for. Archived
@@ -188,8 +188,8 @@ func (n *settingsReader) askForCampaigns(ctx context.Context, missing map[string
 	return due
 }
 
-// keepUnlisted keeps what the service said of a campaign that the listing lacks. The null of
-// the listing keeps a replay from taking an older entry of the listing for the current one.
+// keepUnlisted keeps the service's reply about a campaign that the listing lacks. The null of the listing keeps a
+// replay from mistaking an older entry of the listing for the current one.
 func (n *settingsReader) keepUnlisted(a found) {
 	n.keep(listedCampaign, a.id, []byte("null"))
 	if a.err != nil {
@@ -199,7 +199,8 @@ func (n *settingsReader) keepUnlisted(a found) {
 	n.keep(extract.KindCampaign, a.id, a.entity.Raw)
 }
 
-// saysMissing notes what a listing lacks although it answers, and what was not asked for.
+// saysMissing records entities that a listing lacks although the service still finds them, and those that were not
+// requested.
 func (n *settingsReader) saysMissing(list, what string, alive []string, left int) {
 	if len(alive) > 0 {
 		n.fail("listing", list, "incomplete", fmt.Errorf(
@@ -294,9 +295,8 @@ func spendersOf(rows *schema.SpendRows) (ids []string) {
 	return ids
 }
 
-// livesByReport takes back that entities are gone which have had spend since: on a day after
-// the one they were last seen on, and no earlier than yesterday. An entity may spend on the
-// day on which it ends.
+// livesByReport revokes the end of entities that have had spend since: on a day after the one they were last seen on,
+// and no earlier than yesterday. An entity may spend on the day on which it ends.
 func (r *run) livesByReport(s *settings) error {
 	s.spent = map[string]schema.Date{}
 	add := func(id string, day schema.Date) { s.spent[id] = max(s.spent[id], day) }
@@ -408,8 +408,8 @@ func (n *settingsReader) confirmRules(ctx context.Context) {
 	clear(n.read.newSources)
 }
 
-// lostRules returns the kinds of rules that have lost most of what is stored of them, by
-// campaign. It looks at campaigns whose source settings differ from the last kept reply.
+// lostRules returns the kinds of rules that have lost most of their stored entries, by campaign. It looks at campaigns
+// whose source settings differ from the last kept reply.
 func (n *settingsReader) lostRules() (lost map[string][]string, err error) {
 	if len(n.read.newSources) == 0 {
 		return nil, nil

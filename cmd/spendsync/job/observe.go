@@ -14,8 +14,8 @@ import (
 	"spendsync/transform"
 )
 
-// stageSettings turns what was read into observations, advances each table's history
-// by them, and stages the result.
+// stageSettings turns the settings as read into observations, advances each table's history by them, and stages the
+// result.
 func (r *run) stageSettings(s *settings, staged *load.Staged) error {
 	r.followStored(s)
 	modes, err := load.StoredHistory(r.store, schema.SourceModeHistory)
@@ -48,7 +48,7 @@ func (r *run) stageSettings(s *settings, staged *load.Staged) error {
 			amend: describe,
 			beyond: &beyond[schema.Creative]{
 				stream: "creative", raw: func(c *schema.Creative) schema.Null[string] { return c.Raw },
-				// A single read may say more than the list, which is no change.
+				// A single read may contain more than the list; that is not a change.
 				skip: func(c *schema.Creative) bool { return s.alone[c.CreativeID] },
 			},
 			id: func(c *schema.Creative) string { return c.CreativeID },
@@ -84,14 +84,13 @@ func (r *run) stageSettings(s *settings, staged *load.Staged) error {
 	return nil
 }
 
-// staged forgets what is staged, and was read for nothing else.
+// staged releases the staged rows, which were read for nothing else.
 func (s *settings) staged() {
 	s.delivery, s.creatives, s.rules, s.modes, s.reported, s.replies = nil, nil, nil, nil, nil, nil
 }
 
-// followStored lets the settings count as read after those that are stored, where the clock
-// that the run follows is behind the one of an earlier run by as little as clocks may
-// differ: their order is known, and by how much they are off is not.
+// followStored makes the settings count as read after the stored ones, if the run's clock is behind that of an earlier
+// run by no more than clocks may differ: their order is known, the difference is not.
 func (r *run) followStored(s *settings) {
 	var stored schema.Instant
 	for _, m := range r.store.Account().Memory {
@@ -106,7 +105,7 @@ func (r *run) followStored(s *settings) {
 	s.at = stored + 1
 }
 
-// goneIf says what the absence of an entity means: it is gone, or nobody knows.
+// goneIf returns the meaning of an entity's absence: deleted, or unknown.
 func goneIf(is bool) history.Absence {
 	if is {
 		return history.Gone
@@ -114,8 +113,8 @@ func goneIf(is bool) history.Absence {
 	return history.Unknown
 }
 
-// unlisted returns what the absence of a campaign means. It is gone if a complete listing lacks it and the service
-// answers 404 for it. Once it has ended, the listing alone confirms that it is still gone.
+// unlisted returns what the absence of a campaign means. It is deleted if a complete listing lacks it and the service
+// answers 404 for it. Once it has ended, the listing alone confirms the deletion.
 func (s *settings) unlisted(campaign string, f *schema.Frame) history.Absence {
 	return goneIf(s.listing.Complete && !s.listed[campaign] && (f.IsDeleted || s.isGone(campaign)))
 }
@@ -243,7 +242,7 @@ func rulesIn(read transform.SourceRead) []sourceRule {
 	return rules
 }
 
-// rowsOfRules are the rules of a campaign as they were seen, in the order of their history.
+// rowsOfRules returns the observed rules of a campaign, in the order of their history.
 func (s *settings) rowsOfRules(account, campaign string) []history.Seen[schema.SourceRule] {
 	rules := s.rules[campaign]
 	slices.SortFunc(rules, func(a, b sourceRule) int {
@@ -264,15 +263,14 @@ func (s *settings) observeModes() history.Observation[schema.SourceMode] {
 	}
 }
 
-// aside is what is looked at beside the columns that make versions.
+// aside has the checks for columns that make no version.
 type aside[R any] struct {
-	// amend changes current rows in what makes no version, and says whether it did; nil:
-	// there is no such thing.
+	// amend changes columns of current rows that make no version, and reports whether it did; nil: there are none.
 	amend  func([]R) bool
 	beyond *beyond[R] // nil: the rows have no JSON of their own
 	// id is the ID that the report has of an entity; nil: it has none.
 	id func(*R) string
-	// unset is how replies leave fields out; nil: nobody asks.
+	// unset is how replies leave fields out; nil: not needed.
 	unset *unset[R]
 }
 
@@ -320,9 +318,8 @@ func (r *run) noteAdvance(t *schema.Table, st history.Stats) {
 	r.newVersions += st.FirstSeen + st.Stubs + st.Versions + st.Deleted + st.Restored
 }
 
-// describeStubs gives creatives that only the report knows the texts that it has,
-// and says whether some are new. They are not a read of the creative, so they make no
-// version either.
+// describeStubs adds the report's texts to creatives that only the report knows, and reports whether some are new.
+// They are not a read of the creative, so they make no version either.
 func describeStubs(rows []schema.Creative, reported []transform.ReportCreative) (changed bool) {
 	lines := map[string]*transform.ReportCreative{}
 	for i := range reported {
@@ -378,9 +375,9 @@ func (s *settings) nextBidsRead(was history.Confirmations, stored []schema.Sourc
 	return next
 }
 
-// settledCampaigns are the archived campaigns that need not be read again: those of before
-// that are still so, and those read now. unclear are those of which something was not
-// understood, with the version that did not.
+// settledCampaigns returns the archived campaigns that need not be read again: known ones that are still archived, and
+// those read now. unclear are those with something that was not understood, each with the version of spendsync that
+// read it.
 func (s *settings) settledCampaigns(known *manifest.Account, version string) (ids []string, unclear map[string]string) {
 	ids = s.settled
 	if !s.listing.Complete {

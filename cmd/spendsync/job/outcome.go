@@ -46,8 +46,7 @@ func (t *tally) fail(what string, err error) {
 	t.failures = append(t.failures, failure{what: what, err: err})
 }
 
-// nothing says whether there is nothing that could be published: days were to be
-// read and none was.
+// nothing reports whether there is nothing to publish: days were planned and none was read.
 func (t tally) nothing() bool {
 	return t.planned > 0 && t.proven+t.partial+t.taken == 0 && t.unreachable == 0
 }
@@ -96,7 +95,7 @@ func (t tally) publishedCode(o load.Preview) int {
 	return exit.OK
 }
 
-// addViewErrors takes in the views that a publication could not make, once each.
+// addViewErrors adds the views that a publication could not make, once each.
 func (t *tally) addViewErrors(errs []error) {
 	for _, err := range errs {
 		if !slices.ContainsFunc(t.failures, func(f failure) bool { return f.err.Error() == err.Error() }) {
@@ -130,8 +129,8 @@ func AtRisk(coverage []schema.DayCoverage) []schema.DayCoverage {
 	return days
 }
 
-// sentence says how a run ended, naming what failed. settings is what became of
-// them, if the run came so far.
+// sentence describes the end of a run and names its failures. settings is the result of the settings, if the run got
+// so far.
 func (t tally) sentence(o load.Preview, published bool, settings string) string {
 	var b strings.Builder
 	if t.stopped {
@@ -208,7 +207,7 @@ func (t tally) failureSentence() string {
 	return b.String() + untried
 }
 
-// reasonOf is the text of an error without what it was that could not be read.
+// reasonOf returns the text of an error without the name of the unreadable item.
 func reasonOf(err error) string {
 	if e, ok := errors.AsType[*extract.ReadError](err); ok {
 		return e.Reason
@@ -255,7 +254,7 @@ func (f failure) String() string {
 	return f.what + ": " + text
 }
 
-// settingsSentence says what was read of the settings; nothing before they are.
+// settingsSentence describes the settings that were read; it is empty before they are.
 func (r *run) settingsSentence() string {
 	if r.settings == nil {
 		return ""
@@ -268,7 +267,7 @@ func (r *run) settingsSentence() string {
 	return text + r.settings.fieldsSentence()
 }
 
-// failed records a run that published nothing, and says why.
+// failed records a run that published nothing, with the reason.
 func (r *run) failed(cause error) *Result {
 	code := exit.Of(cause)
 	if r.tally.nothing() {

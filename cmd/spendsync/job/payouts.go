@@ -8,9 +8,8 @@ import (
 	"spendsync/schema"
 )
 
-// stagePayouts takes in what the operator says that conversions earn. A file that cannot be
-// taken as a whole changes nothing: the payouts that are stored stand, the run goes on and
-// names what is wrong, for the report cannot be read again later and the file can.
+// stagePayouts stages the operator's payouts. A file with an error changes nothing: the stored payouts stay, the run
+// continues and names the error, because the report cannot be read again later and the file can.
 func (r *run) stagePayouts(staged *load.Staged) error {
 	if r.Payouts == nil {
 		return nil

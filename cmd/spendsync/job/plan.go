@@ -43,9 +43,8 @@ type Plan struct {
 	Requests int           `json:"requests"` // estimated, with the control total
 }
 
-// PlanDays says which days to read at the instant now. It is pure: everything
-// follows from the coverage and the clock, so a run that was missed heals itself.
-// A machine's own zone plays no part.
+// PlanDays returns the days to read at the instant now. It is pure: the coverage and the clock decide, so a missed run
+// heals itself. The machine's time zone has no effect.
 func PlanDays(account string, now time.Time, known *manifest.Account, o PlanOptions) Plan {
 	today := schema.DateOf(now)
 	p := Plan{
@@ -104,7 +103,7 @@ func (p *Plan) add(d schema.Date, reason string, k *manifest.Day, pageSize int) 
 	p.Requests += n
 }
 
-// readReason says why a day must be read now; empty: it need not be.
+// readReason returns why a day must be read now; empty: it need not be.
 func readReason(d, today schema.Date, now time.Time, k *manifest.Day, o PlanOptions) string {
 	switch {
 	case k == nil:
@@ -119,7 +118,7 @@ func readReason(d, today schema.Date, now time.Time, k *manifest.Day, o PlanOpti
 	switch age := now.Sub(k.LastReadAt.Time()); {
 	case age > o.RereadAfter:
 		return fmt.Sprintf("last read %s ago", phrase.Age(age))
-	case age < 0: // a clock was set back: how old the read is, nobody knows
+	case age < 0: // a clock was set back: the age of the read is unknown
 		return "last read at a time that is yet to come"
 	}
 	return ""

@@ -31,7 +31,7 @@ func (r *run) nothingProven() error {
 	for _, f := range r.tally.failures {
 		errs = append(errs, f.err)
 	}
-	if len(errs) == 0 { // a signal came before the first day was begun
+	if len(errs) == 0 { // a signal came before the first day was started
 		return context.Canceled
 	}
 	return errors.Join(errs...)

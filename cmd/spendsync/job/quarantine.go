@@ -42,8 +42,8 @@ func (r *run) quarantine(ctx context.Context, day schema.Date, began schema.Inst
 	return true
 }
 
-// tidyQuarantine lets go of the days that are published now, and of what is too old or too
-// much. It returns how many days are in quarantine.
+// tidyQuarantine removes the days that are published now, and those that are too old or too large in total. It returns
+// how many days are in quarantine.
 func (r *run) tidyQuarantine(published bool) (left int) {
 	var errs []error
 	if published {
@@ -58,8 +58,7 @@ func (r *run) tidyQuarantine(published bool) (left int) {
 	return left
 }
 
-// quarantineSentence says where the replies of days are that could not be proven, and what
-// helps; nothing where there are none.
+// quarantineSentence names the folder of the replies of unproven days, and the way out; it is empty if there are none.
 func (r *run) quarantineSentence() string {
 	text := ""
 	if r.withheld > 0 {

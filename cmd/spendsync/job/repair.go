@@ -20,15 +20,14 @@ import (
 	"spendsync/transform"
 )
 
-// Rebuild builds the DuckDB file from the Parquet files and the ledger. Of them it
-// restores what is damaged from the old DuckDB file, where that proves to be what was
-// published.
+// Rebuild builds the DuckDB file from the Parquet files and the ledger. Damaged files are restored from the old DuckDB
+// file if the result is proven equal to the published file.
 func (j Job) Rebuild(ctx context.Context) (*Result, error) {
 	return j.repair(ctx, "rebuild", func(*repairer) error { return nil })
 }
 
-// Replay makes the days from first to last again from their stored replies, and
-// publishes those that differ from what is published. The service is asked nothing.
+// Replay rebuilds the days from first to last from their stored replies, and publishes those that differ from the
+// published ones. The service is not contacted.
 func (j Job) Replay(ctx context.Context, first, last schema.Date) (*Result, error) {
 	return j.repair(ctx, "replay", func(m *repairer) error { return m.replay(ctx, first, last) })
 }
@@ -42,7 +41,7 @@ type repairer struct {
 	staged  *load.Staged
 
 	replayed, changed, skipped int
-	filled                     int           // versions of settings that their JSON says more of now
+	filled                     int           // versions of settings whose JSON yields more now
 	unproven                   int           // days in quarantine whose replies do not prove them
 	released                   []schema.Date // days that the replies in quarantine have proven
 	failures                   []failure
@@ -161,8 +160,7 @@ func (m *repairer) replay(ctx context.Context, first, last schema.Date) error {
 
 var errNoReplies = errors.New("no replies are kept of this day")
 
-// isDamaged says whether the published rows of a day cannot be read: then the
-// replies are all there is.
+// isDamaged reports whether the published rows of a day cannot be read: then the replies are the only copy.
 func (m *repairer) isDamaged(day schema.Date) (bool, error) {
 	for _, err := range m.store.StoredDay(day) {
 		if errors.Is(err, durable.ErrDamaged) {
@@ -225,7 +223,7 @@ func RowsOfReplies(account string, day schema.Date, pages iter.Seq2[[]byte, erro
 	return rows, err
 }
 
-// taken is what became of the replies of a day beside rows.
+// taken is the result of reading a day's replies, besides the rows.
 type taken struct {
 	rounded int
 	refused int64 // rows that cannot be stored

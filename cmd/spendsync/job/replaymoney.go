@@ -30,7 +30,7 @@ func storedMoney(store *load.Store) (r moneyReader, err error) {
 	return r, err
 }
 
-// reply takes in one reply of a reading. One of another kind says nothing of the account.
+// reply processes one reply of a reading. Replies of other kinds do not describe the account.
 func (r *moneyReader) reply(k settingslog.Reply) {
 	kind := k.Kind
 	if kind == "account" { // that could not be read when it came
@@ -44,8 +44,7 @@ func (r *moneyReader) reply(k settingslog.Reply) {
 	}
 }
 
-// reread lays what the replies of a reading say over the rows. Whose account it is stays as
-// it was read.
+// reread merges the replies of a reading into the rows. The account that they name is kept.
 func (r *moneyReader) reread(c transform.SettingsContext) {
 	if r.balance.Raw != nil {
 		row := transform.Account(extract.Entity{}, extract.Entity{}, r.balance, r.balanceAt, c).Snapshot
@@ -86,16 +85,16 @@ func (r *moneyReader) reread(c transform.SettingsContext) {
 	r.balance, r.limits = extract.Entity{}, extract.Entity{}
 }
 
-// seenRows says of rows, in the order in which they were seen, how they are compared.
+// seenRows describes how rows are compared, in the order in which they were seen.
 type seenRows[R any] struct {
 	at   func(*R) schema.Instant
 	is   func(a, b *R) bool  // whether both are about one thing
-	same func(a, b *R) bool  // whether they say the same
+	same func(a, b *R) bool  // whether they are equal
 	onto func(known, row *R) // gives a row what only the stored one before it knows
 }
 
-// repairSeen adds a row that a kept reply says, unless the rows around it say the same. It
-// takes the place of the one that was made of the same reply.
+// repairSeen adds a row from a kept reply, unless the rows around it are equal. It replaces the row that was made from
+// the same reply.
 func repairSeen[R any](rows []R, row R, by seenRows[R]) ([]R, bool) {
 	place := slices.IndexFunc(rows, func(r R) bool { return by.at(&r) > by.at(&row) })
 	if place < 0 {
@@ -127,7 +126,7 @@ func repairSeen[R any](rows []R, row R, by seenRows[R]) ([]R, bool) {
 	return slices.Insert(rows, place, row), true
 }
 
-// stage stages the tables that have changed, and says by how many rows.
+// stage stages the changed tables, and returns the number of changed rows.
 func (r *moneyReader) stage(staged *load.Staged) (repaired int, err error) {
 	if r.balances > 0 {
 		err = load.PutTable(staged, schema.AccountSnapshots, r.snapshots)

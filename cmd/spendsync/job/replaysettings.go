@@ -13,11 +13,11 @@ import (
 	"spendsync/transform"
 )
 
-// listedCampaign is what a reply of the listing says of a campaign.
+// listedCampaign is a campaign in a reply of the listing.
 const listedCampaign = "campaign in the listing"
 
-// rereader reads the kept replies of the settings again, in their order, and repairs the
-// tables by what it understands of them.
+// rereader reads the kept replies of the settings again, in their order, and repairs the tables with the fields that
+// it understands.
 type rereader struct {
 	c         transform.SettingsContext
 	campaigns *history.Repairer[schema.Campaign, *schema.Campaign]
@@ -31,8 +31,8 @@ type rereader struct {
 	listed, detailed map[string]extract.Entity // the newest of each campaign
 }
 
-// replaySettings reads again what is kept of the settings: the JSON of the current versions,
-// for what could never be read of them, and then every kept reply.
+// replaySettings reads the kept settings again: the JSON of the current versions, for columns that could never be
+// read, and then every kept reply.
 func (m *repairer) replaySettings() error {
 	// All versions of the settings are in memory at once, and to collect garbage more often takes little.
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
@@ -69,7 +69,7 @@ func (m *repairer) replaySettings() error {
 	return r.stage(m)
 }
 
-// beginRepair begins to repair a table, with the JSON that its current rows have.
+// beginRepair prepares the repair of a table, with the JSON of its current rows.
 func beginRepair[R any, P history.Versioned[R]](
 	m *repairer, t schema.TableOf[R], to **history.Repairer[R, P], reread func(*R) error,
 ) error {
@@ -157,7 +157,7 @@ func (r *rereader) mode(campaign string, e extract.Entity, at, seen schema.Insta
 	return see(r.modes, read.Mode, read.Decoded, []string{"bids_last_read_at"}, at, seen)
 }
 
-// sources takes in source settings: the mode, and the rules of the kinds that are understood.
+// sources processes source settings: the mode, and the rules of the kinds that are understood.
 func (r *rereader) sources(k settingslog.Reply) error {
 	e := reread(extract.KindSources, k.ID, k.Reply)
 	read, err := transform.Sources(e, k.ID, r.c)
@@ -183,9 +183,8 @@ func (r *rereader) sources(k settingslog.Reply) error {
 	return err
 }
 
-// see takes in a row of a kept reply, but for columns that the reply does not have. What a
-// reply leaves out, or says in a damaged form, takes no known value away: whether it was not
-// set then, the run has decided that read it.
+// see processes a row of a kept reply, except for columns that the reply lacks. A missing or damaged field never
+// removes a known value: the run that read it has already decided whether it was unset.
 func see[R any, P history.Versioned[R]](
 	m *history.Repairer[R, P], row R, reading transform.Decoded, but []string, at, seen schema.Instant,
 ) error {

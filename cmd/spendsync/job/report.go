@@ -17,8 +17,7 @@ import (
 	"spendsync/transform"
 )
 
-// campaignsOf are the campaigns of rows in key order. A row that names none says nothing of
-// the account.
+// campaignsOf returns the campaigns of rows in key order. A row without a campaign is no evidence for an account.
 func campaignsOf(rows *schema.SpendRows) (ids []string) {
 	last := ""
 	for _, row := range rows.All() {
@@ -341,7 +340,7 @@ var nearlyAll = struct{ share, of int64 }{9, 10}
 
 const manyDays = 3
 
-// refuseVanished ends a run if nearly all stored keys of several finished days are gone.
+// refuseVanished ends a run if several finished days have lost nearly all stored keys.
 func (r *run) refuseVanished(copied *copiedDays) error {
 	finished, vanished := 0, []schema.Date{}
 	for _, d := range copied.days {

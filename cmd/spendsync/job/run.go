@@ -67,7 +67,7 @@ func addStats(a, b extract.Stats) extract.Stats {
 	}
 }
 
-// progress begins to show a phase.
+// progress starts to show a phase.
 func (r *run) progress(what string, n int) Bar {
 	if r.Progress == nil {
 		return noBar{}
@@ -90,7 +90,7 @@ func (r *run) traced(ctx context.Context, stage string, do func(context.Context)
 	return err
 }
 
-// stage begins one stage of a run.
+// stage starts one stage of a run.
 func (r *run) stage(ctx context.Context, stage string, attrs ...slog.Attr) (context.Context, EndStage) {
 	if r.Trace == nil {
 		return ctx, func(error, ...slog.Attr) {}
@@ -98,10 +98,9 @@ func (r *run) stage(ctx context.Context, stage string, attrs ...slog.Attr) (cont
 	return r.Trace(ctx, stage, attrs...)
 }
 
-// publishing is the context under which a run publishes. A signal stops the reading
-// at once; what is complete may still be published for a grace, counted from the
-// signal. What is under way then is broken off: it is in the staging area and nobody
-// has seen it. A commit that has begun is not broken off.
+// publishing returns the context under which a run publishes. A signal stops the reading at once; complete data may
+// still be published during a grace period, counted from the signal. After that, publication is cancelled: its files
+// are in the staging area, where no reader sees them. A commit that has started is never cancelled.
 func (j Job) publishing(ctx context.Context) (context.Context, context.CancelFunc) {
 	pctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
@@ -114,6 +113,6 @@ func (j Job) publishing(ctx context.Context) (context.Context, context.CancelFun
 	return pctx, func() { stop(); cancel() }
 }
 
-// since is the first day that the run could have read: the days before count as lost only
-// where the account knows of them already. A service may reach less far than it says.
+// since returns the first day that the run could have read: earlier days count as lost only if the account already
+// knows them. A service may reach less far than it says.
 func (r *run) since() schema.Date { return max(r.plan.Reach, r.unreachable+1) }

@@ -27,7 +27,7 @@ const settingsReaders = 4
 // settings is what one run has read of the settings. What could not be read is in
 // entities and failures.
 type settings struct {
-	since, at schema.Instant // when the reading began and ended
+	since, at schema.Instant // when the reading started and ended
 
 	listing   extract.Listing
 	listed    map[string]bool // campaigns of the listing, by ID
@@ -46,7 +46,7 @@ type settings struct {
 	// newSources are the replies about sources that differ from the last kept ones, by campaign, until confirmRules
 	// has judged them.
 	newSources map[string][]byte
-	oddSources map[string]bool // campaigns of whose source settings something was not understood
+	oddSources map[string]bool // campaigns whose source settings were not understood in full
 	bidsRead   map[string]bool // by campaign: whether its bids could be read; absent: it was not read
 
 	leftOut  map[string]map[string]leftOut // by kind and ID of an entity
@@ -55,16 +55,16 @@ type settings struct {
 	words    []string                      // fields with a value that the description does not know
 	judged   int                           // those of them that the whole run has shown to be unread
 
-	detailed map[string]bool            // campaigns of which the single read came
+	detailed map[string]bool            // campaigns whose single read was received
 	readKeys map[string]map[string]bool // by stream: keys that values were read from
 
 	reported []transform.ReportCreative // creatives that the report names
 	money    *accountRead               // nil: it could not be read
 
-	unread   unreadCounter   // what was not understood
+	unread   unreadCounter   // the fields that were not understood
 	settled  []string        // archived and read, now or before
 	readNow  map[string]bool // those of settled that were read in this run
-	unclear  map[string]bool // those of readNow of which something was not understood
+	unclear  map[string]bool // those of readNow that were not understood in full
 	skipped  int             // settled campaigns that were not read
 	entities []schema.EntityRead
 	failures []failure
@@ -96,7 +96,7 @@ type settingsReader struct {
 	stored storedCampaigns // before this run
 	asked  int             // requests for entities that listings lack
 
-	mu   sync.Mutex // guards what is read
+	mu   sync.Mutex // guards the fields below
 	read *settings
 }
 
@@ -125,8 +125,8 @@ func (r *run) beginKeyProof() (wait func() keyProof) {
 	return func() keyProof { <-done; return p }
 }
 
-// beginSettings starts to read the settings beside the days, once it is proven whose the key
-// is. The function that it returns waits for them.
+// beginSettings starts to read the settings in parallel with the days, once the key's account is proven. The returned
+// function waits for them.
 func (r *run) beginSettings(ctx context.Context, key func() keyProof) (wait waitForSettings) {
 	n, done := newSettingsReader(r), make(chan struct{})
 	read := &settingsRead{settings: n.read}
@@ -156,7 +156,7 @@ type waitForSettings func(known int) *settingsRead
 // noSettings is the outcome of a run that reads no settings.
 func noSettings(int) *settingsRead { return nil }
 
-// judge adds what is known only when the days are read, too.
+// judge adds the conclusions that also need the days.
 func (n *settingsReader) judge(known int) {
 	if l := &n.read.listing; l.Complete && len(l.Entities) == 0 && known > 0 {
 		l.Complete = false
@@ -170,7 +170,7 @@ func (n *settingsReader) judge(known int) {
 	n.noteOverdue()
 }
 
-// readAll reads what there is to be read. What fails is noted.
+// readAll reads all settings. Failures are recorded.
 func (n *settingsReader) readAll(ctx context.Context, key keyProof) {
 	var account sync.WaitGroup
 	account.Go(func() {
@@ -186,18 +186,18 @@ func (n *settingsReader) readAll(ctx context.Context, key keyProof) {
 	}
 }
 
-// context is what rows of the settings hold that the replies do not say.
+// context returns the columns of settings rows that the replies lack.
 func (n *settingsReader) context() transform.SettingsContext {
 	return transform.SettingsContext{Account: n.Account, RunID: n.RunID}
 }
 
-// keep keeps what the service said of an entity.
+// keep keeps the service's reply about an entity.
 func (n *settingsReader) keep(kind, id string, reply []byte) {
 	n.read.replies.Add(settingslog.Reply{At: schema.InstantOf(n.Now()), Kind: kind, ID: id, Reply: string(reply)})
 }
 
-// fail notes something that could not be read. What there is of a reply is kept. A read that
-// a signal or the budget ended is no failure: the next run reads it.
+// fail records something that could not be read. The received part of a reply is kept. A read that a signal or the
+// budget ended is not a failure: the next run reads it.
 func (n *settingsReader) fail(kind, id, state string, err error) {
 	if errors.Is(err, context.Canceled) {
 		return
@@ -213,9 +213,8 @@ func (n *settingsReader) fail(kind, id, state string, err error) {
 	n.read.failures = append(n.read.failures, failure{what: kind + " " + id, err: err})
 }
 
-// note notes the fields of an entity that could not be read, for which the last known
-// values stand: a warning where the service itself could not say, and counted where it was
-// not understood. columns are those that the entity should have.
+// note records the fields of an entity that could not be read, whose last known values stay: a warning if the service
+// itself could not read them, and counted if they were not understood. columns are those that the entity should have.
 func (n *settingsReader) note(kind, id string, columns []string, reading transform.Decoded) {
 	entity := kind
 	if kind == deliveryKind {
@@ -244,7 +243,7 @@ func (n *settingsReader) note(kind, id string, columns []string, reading transfo
 	}
 }
 
-// readKeys takes in from which keys of an entity values were read.
+// readKeys records from which keys of an entity values were read.
 func (n *settingsReader) readKeys(stream string, reading transform.Decoded) {
 	keys := n.read.readKeys[stream]
 	if keys == nil {
@@ -263,8 +262,8 @@ func (n *settingsReader) entity(kind, id, field, state string, message schema.Nu
 	}
 }
 
-// readSettings reads the listing and then every campaign that may have changed, as far as
-// the budget reaches. What fails is noted; the others go on, unless the key is refused.
+// readSettings reads the listing and then every campaign that may have changed, as far as the budget reaches. Failures
+// are recorded; the other campaigns are still read, unless the key is refused.
 func (n *settingsReader) readSettings(ctx context.Context) {
 	ctx, cancel := n.budget.bound(ctx)
 	defer cancel()
@@ -374,7 +373,7 @@ func (n *settingsReader) readUnlisted(ctx context.Context, a found) error {
 	return n.readParts(ctx, extract.Entity{ID: a.id}, a.entity, nil)
 }
 
-// readParts takes in the settings of a campaign, and reads its creatives and its sources.
+// readParts stores the settings of a campaign, and reads its creatives and its sources.
 func (n *settingsReader) readParts(ctx context.Context, listed, detail extract.Entity, detailErr error) error {
 	creativesUnderstood, creativesErr := n.readCreatives(ctx, listed.ID)
 	sources, sourcesErr := n.readSources(ctx, listed.ID)
@@ -383,7 +382,7 @@ func (n *settingsReader) readParts(ctx context.Context, listed, detail extract.E
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	failed := errors.Join(detailErr, err, creativesErr, sourcesErr)
-	withheld := len(reading.Withheld) > 0 || len(sources.Withheld) > 0 // perhaps not the next time
+	withheld := len(reading.Withheld) > 0 || len(sources.Withheld) > 0 // next time it may be read
 	if failed == nil && !withheld && row.Status == schema.Some("archived") {
 		n.read.settled = append(n.read.settled, listed.ID)
 		n.read.readNow[listed.ID] = true
@@ -392,7 +391,7 @@ func (n *settingsReader) readParts(ctx context.Context, listed, detail extract.E
 	return failed
 }
 
-// takeCampaign takes in what the listing and the single read say of a campaign.
+// takeCampaign stores a campaign from the listing and the single read.
 func (n *settingsReader) takeCampaign(
 	listed, detail extract.Entity, detailErr error,
 ) (row schema.Campaign, reading transform.Decoded, err error) {
@@ -450,7 +449,7 @@ func (n *settingsReader) readCreatives(ctx context.Context, campaign string) (un
 	return understood, err
 }
 
-// takeCreative takes in a creative of a campaign, and reports whether some of it is unread.
+// takeCreative stores a creative of a campaign, and reports whether some of it is unread.
 func (n *settingsReader) takeCreative(e extract.Entity, campaign string) (unread bool, err error) {
 	n.keepCreative(e, campaign)
 	row, reading, err := transform.Creative(e, campaign, n.context())
@@ -470,7 +469,7 @@ func (n *settingsReader) takeCreative(e extract.Entity, campaign string) (unread
 	return len(reading.Unread) > 0, err
 }
 
-// keepCreative keeps what the service said of a creative.
+// keepCreative keeps the service's reply about a creative.
 func (n *settingsReader) keepCreative(e extract.Entity, campaign string) {
 	n.read.replies.Add(settingslog.Reply{At: schema.InstantOf(n.Now()), Kind: extract.KindCreative, Of: campaign,
 		ID: e.ID, Reply: string(e.Raw)})

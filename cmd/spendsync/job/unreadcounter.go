@@ -11,16 +11,16 @@ import (
 	"spendsync/transform"
 )
 
-// unreadCounter counts what of the settings was not understood. One entity without a field is a
-// warning; the same field missing from most of them is a service that has another name for
-// it, and without a word the old values would stay current for ever.
+// unreadCounter counts the settings that were not understood. One entity without a field is a warning; if most of them
+// lack it, the service probably has another name for it, and without a report the old values would silently stay
+// current for ever.
 //
-// What the service itself says it could not read is not counted: that was understood.
+// Fields that the service itself could not read are not counted: that answer was understood.
 type unreadCounter map[string]*kindCounter
 
 type kindCounter struct {
 	entities int
-	bare     int            // of which nothing but the ID could be read
+	bare     int            // with nothing readable but the ID
 	missing  map[string]int // by column
 	refused  map[string]oddValues
 	unnamed  map[string]oddValues
@@ -75,8 +75,8 @@ func (c *unreadCounter) add(kind, id string, columns []string, reading transform
 	}
 }
 
-// notUnderstood is what the run has to say of it: at most one sentence for each kind about
-// values, one for each column about words and one about missing fields.
+// notUnderstood returns the run's sentences about it: at most one for each kind about values, one for each column
+// about words and one about missing fields.
 func (c unreadCounter) notUnderstood() (failures []failure) {
 	for _, kind := range slices.Sorted(maps.Keys(c)) {
 		k := c[kind]
@@ -126,7 +126,7 @@ func (c unreadCounter) fields() (n int) {
 	return n
 }
 
-// notUnderstood adds to the failures what was not understood of all that was read.
+// notUnderstood adds everything that was not understood to the failures.
 func (n *settingsReader) notUnderstood() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -22,7 +22,7 @@ import (
 // A key that was never seen before, beside a missing one, may be its new name. Otherwise the
 // field is unread: the known value stands, and is named.
 
-// leftOut is what a reply about an entity leaves out, or says in a damaged form.
+// leftOut lists the fields that a reply about an entity lacks, or has in a damaged form.
 type leftOut struct {
 	missing, blank []string
 	damaged        []string // texts that are stored otherwise than they were sent
@@ -36,22 +36,21 @@ func leftOutOf(reading transform.Decoded) leftOut {
 	return l
 }
 
-// unset is how the replies about the entities of a table say that a field is not set.
+// unset is how the replies about the entities of a table express an unset field.
 type unset[R any] struct {
 	entity string                            // in ops.entity_read
 	id     func(*R) string                   // of a row
 	read   func(stored *R) transform.Decoded // of the JSON that a row has
 }
 
-// ways are how a service says that a field is not set.
+// ways are how a service expresses an unset field.
 type ways struct{ null, missing, blank bool }
 
 func (w ways) and(o ways) ways {
 	return ways{w.null || o.null, w.missing || o.missing, w.blank || o.blank}
 }
 
-// groupOfField is which other fields of an entity say how this one is left out: those of the
-// same object.
+// groupOfField returns the fields of an entity that show how this one is left out: those of the same object.
 func groupOfField(column string) string {
 	if slices.Contains(transform.AudienceColumns, column) {
 		return "audience"
@@ -159,8 +158,8 @@ func judgeUnset[R any, P history.Versioned[R]](
 	}
 }
 
-// evidence returns how the replies have said that a field is not set, by column, and by the
-// group of the columns: those of this run for the nulls, and those behind the current versions.
+// evidence returns how the replies have expressed an unset field, by column and by the group of the columns: the
+// replies of this run for nulls, and the replies of the current versions.
 func evidence[R any, P history.Versioned[R]](
 	s *settings, t schema.TableOf[R], u *unset[R], rows []R, fields map[string]schema.Column,
 ) (by, groups map[string]ways) {
@@ -197,9 +196,9 @@ func evidence[R any, P history.Versioned[R]](
 	return by, groups
 }
 
-// doubts returns why a field that came without a value may be set all the same; empty: it is
-// not set. w is how the service says so of the field, and group how it does of others.
-// described says that the description lets the key be left out.
+// doubts returns why a field that came without a value may still be set; empty: it is unset. w is how the service
+// expresses this for the field, and group how it does for others. described reports whether the description allows the
+// key to be left out.
 func (w ways) doubts(d doubt, group ways, described bool) string {
 	what := "missing"
 	if d.way.blank {

@@ -44,7 +44,7 @@ func (l *lease) acquire(ctx context.Context, rows int64) error {
 	return nil
 }
 
-// release gives back what was acquired, if anything was.
+// release gives back the acquired workspace, if any.
 func (l *lease) release() {
 	if l.workspace != nil {
 		l.inFlight.Release(l.rows)
