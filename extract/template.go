@@ -11,13 +11,19 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A page is ten thousand rows that are spelled alike: the same keys in the same
-// order with the same spaces. What stands between the values of one row is
-// learned as a template, and the next row is compared with it and its values
-// taken, each checked as the strict decoder would. A row that does not fit is
-// read strictly, and may teach another template. Any doubt about the page as a
-// whole, every error among them, leaves it to the strict decoder: so the result,
-// rows or refusal, is the strict decoder's always.
+// A page is ten thousand rows in the same spelling: the same keys in the same
+// order with the same spaces. The text between the values of one row becomes a
+// template. The next row is compared with it, and each of its values is checked
+// as in the strict decoder. A row that does not fit is read strictly, and may
+// add another template. Any doubt about the page as a whole, including every
+// error, leaves it to the strict decoder, so the result, rows or refusal, is
+// always that of the strict decoder.
+//
+// Why this decoder exists: a page of 10,000 rows takes 2.1 ms, and 9.8 ms by the
+// strict decoder alone, which made a first load 8 to 17 % dearer. No library
+// comes near it: into a struct of raw values goccy/go-json takes 8.6 ms, sonic
+// 8.6 to 9.6, segmentio/encoding 10.1, go-json-experiment 29 (2026-11), and
+// the three fast ones accept a key that occurs twice.
 
 // maxTemplates is how many spellings of a row are kept: creatives without spend
 // come with fewer keys.

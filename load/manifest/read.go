@@ -106,7 +106,7 @@ func readLateManifest(d durable.Disk, dir string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// In this order a first commit that goes on meanwhile is never taken for damage.
+	// In this order a first commit that is in progress is never mistaken for damage.
 	b, err := d.ReadFile(filepath.Join(dir, FileName), durable.MaxText)
 	switch {
 	case !errors.Is(err, fs.ErrNotExist):
