@@ -22,17 +22,17 @@ const (
 )
 
 // decodeAnswer reads a reply of the report: an object with columns, data and
-// pagination. It is strict where a mistake would change numbers: JSON that is
-// not valid, an object that names a key twice, bytes behind the end, a part that
-// is missing or of another type are all refused with their place. Texts refuse
-// nothing: what is not UTF-8 in them, and half a character, is U+FFFD. A row that is
-// not an object is the caller's to refuse. Keys that it does not know are recorded.
+// pagination. It is strict if a mistake would change numbers: invalid JSON, an object
+// with a key twice, bytes after the end, and a part that is missing or of another type
+// are all refused with their place. Texts are never a reason to refuse: invalid UTF-8
+// and half a character become U+FFFD. The caller refuses rows that are not objects.
+// Unknown keys are recorded.
 //
-// Where the reply is built otherwise and says the same, it is rebuilt, see
-// [describedForm]. Names may be in camel case or have hyphens: totalSpend is total_spend.
+// A reply of another form with the same content is rebuilt, see [describedForm]. Names
+// may be in camel case or have hyphens: totalSpend is total_spend.
 //
-// field says where in the row the value of a key goes; nil for an unknown key. The
-// rows are put into room as far as it goes, over whatever it holds.
+// field returns the place in the row for the value of a key; nil for an unknown key. The
+// rows reuse the memory of room.
 func decodeAnswer[T any](body []byte, room []T, field func(row *T, name []byte) *Value) (answer[T], error) {
 	field = anySpelling(field)
 	if a, err := decodeByTemplate(body, room, field); err == nil {

@@ -7,15 +7,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// describedForm rebuilds a reply of the report in the form that the description gives it: an
-// object with columns, data and pagination. It is not ok where it knows no way to, or two.
+// describedForm rebuilds a reply of the report in the description's form: an object with
+// columns, data and pagination. It is not ok if there is no way to do so, or two.
 // A reply may have
 //
-//   - the whole under data, result, report or response, perhaps beside other keys;
+//   - the whole under data, result, report or response, with or without other keys;
 //   - the rows under rows, items, results or records, or nothing but them: [..];
 //   - rows that are arrays, in the order of the columns;
-//   - columns that are objects with a name, or none at all: the keys of the rows name them
-//     then. That there are no rows either has to be said by a total of 0 or a bare [].
+//   - columns that are objects with a name, or none at all: then the keys of the rows name
+//     them. If there are no rows either, a total of 0 or a bare [] must confirm it.
 func describedForm(body []byte) (rebuilt []byte, ok bool) {
 	doc, err := document(body)
 	if err != nil {

@@ -40,23 +40,23 @@ const (
 //
 // The list is newest first and is read by offset, so it shifts under the reader:
 // down when something is created, and then an entry comes again on the next page;
-// up when something goes, and then an entry is skipped, which is worse, for an
-// entry that is skipped twice counts as deleted. So each page begins with the last
-// entry of the page before: the offset advances by one less than a page. As long
-// as that entry is found again, anywhere on the page, all that stands behind it
-// was read; where it is not found the list is read again. This costs one request in
-// a hundred. A second reading of everything would cost a hundred in a hundred,
-// and prove less: what is skipped twice looks like what is not there.
+// up when something is deleted, and then an entry is skipped, which is worse, because
+// an entry that is skipped twice counts as deleted. So each page starts with the last
+// entry of the previous page: the offset advances by one less than a page. As long
+// as that entry is found again, anywhere on the page, all entries after it
+// were read; if it is not found, the list is read again. This costs one request in
+// a hundred. Reading everything twice would cost a hundred in a hundred,
+// and prove less: an entry that is skipped twice looks like a deleted one.
 //
-// The end is proven by what the service says of it: a total that is reached and counts
-// more than the page that it stands on (see listTotals), or a word that nothing follows.
-// Where it says nothing, a page may be short because the service keeps its pages smaller
-// than was asked: the end is then a page with nothing new, or one with fewer entries than
-// the most that this service has given of the kind in this run.
+// The service's own statement proves the end: a total that is reached and counts more
+// than its own page (see listTotals), or a statement that nothing follows. Without such
+// a statement a page may be short because the service makes smaller pages than
+// requested: the end is then a page without new entries, or one with fewer entries than
+// the longest page of this kind in this run.
 //
 // It cannot see an entry that changes its place in the order, or its status while
-// a list that is longer than the offsets reach is read status by status. For the
-// latter the total of the whole list is a check, where it is stated.
+// a list beyond the reach of offsets is read status by status. For the latter the
+// total of the whole list is a check, if the service states one.
 type lister struct {
 	c        *Client
 	of       resource

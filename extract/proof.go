@@ -20,16 +20,16 @@ const (
 // proof follows a walk and refuses the first page that does not fit the pages
 // before it:
 //
-//   - every page says that it is the one asked for, and all name the same total,
-//     size and number of pages, which agree with each other;
-//   - the first page may be called 0, and those behind it accordingly; the size and the total
-//     may be those of the page alone, where they are the rows that it has;
-//   - every page but the last is full, and the last has what remains;
-//   - no row has the key of another, and all belong to what was asked.
+//   - every page has the requested number, and all name the same total, size and
+//     number of pages, which agree with each other;
+//   - the first page may have the number 0, and the others accordingly; the size and the
+//     total may be those of the page alone, if they equal its number of rows;
+//   - every page but the last is full, and the last has the rest;
+//   - no row has the key of another, and all belong to the question.
 //
 // With these there are as many distinct keys as the total, so a row that the
 // service left out because it sent another one twice is noticed. It cannot see
-// one row added and one removed between two pages if both lie on pages not yet
+// one row added and one removed between two pages if both are on pages not yet
 // read or already read, nor a value that changed.
 type proof[T any] struct {
 	q       paged[T]

@@ -1,44 +1,43 @@
 // # Replies that the description does not show
 //
-// The description names the fields of the advertiser API and shows no reply. What
-// is taken in is therefore wider than any one service sends. These are all the
-// assumptions about it; package transform has those about the fields.
+// The description names the fields of the advertiser API and shows no reply. The
+// accepted forms are therefore wider than those of any one service. These are all
+// the assumptions about them; package transform has those about the fields.
 //
-//   - JSON is strict, as it is for the report: valid, one value, no key twice. What is
-//     not UTF-8 in a text, and half a character, is U+FFFD. An empty body and a bare null are no
-//     answer, and are asked for again.
+//   - JSON is strict, as for the report: valid, one value, no key twice. Invalid UTF-8
+//     in a text, and half a character, become U+FFFD. An empty body and a bare null do not
+//     count as an answer, and are requested again.
 //   - A list is an array, or an object that has the array under data, items, results,
 //     result or edges or under the resource's plural (campaigns, creatives), directly or one
 //     level deeper ({"data": {"campaigns": [...]}}), or has an object there with each entry
 //     under its ID. Arrays under two of these keys are
-//     refused: which is the list would be a guess. So is a list that is null.
+//     refused: choosing the list would be a guess. A list that is null is refused, too.
 //   - One entity is an object, or wrapped in objects under its singular, data, item,
 //     result or node, at most two of them. So may be each element of a list. The source
-//     settings may lie under source_settings, sources or settings.
-//   - An object is the entity itself when it has the entity's ID; source settings,
-//     when a key speaks of a mode, of sources, of blocked, of allowed or of bids.
-//     The replies about the account have no ID: data is unwrapped where it is an
-//     object, and so are me, key_info and balance where they stand alone or beside
-//     the notices of the service.
+//     settings may be under source_settings, sources or settings.
+//   - An object is the entity itself if it has the entity's ID; source settings,
+//     if a key mentions a mode, sources, blocked, allowed or bids. The replies about
+//     the account have no ID: data is unwrapped if it is an object, and so are me,
+//     key_info and balance if there is nothing else but the notices of the service.
 //   - An ID is a text under <resource>_id or id, of the form that the description
-//     gives. Where both keys are there, one has to fit, and two that fit have to
-//     be equal. The ID of the entity that was asked for has to be the one asked for,
-//     and a creative's begins with its campaign's.
+//     gives. If both keys exist, one must fit, and two that fit must be equal. The
+//     ID of a requested entity must be the requested one, and a creative's starts
+//     with its campaign's.
 //   - How many entries a list has in all may be stated by total, total_count,
-//     total_rows, total_items or total_results, beside the array, one level above
+//     total_rows, total_items or total_results, next to the array, one level above
 //     it, or within pagination, paging, meta, page_info or links there. Anything else, and
-//     a total that is not a whole number, counts as none. A total is only ever held
-//     against what was read (see [Listing]). Whether more follows may be said there, too:
-//     by has_more, has_next, has_next_page or more, or by next, next_page, next_url,
-//     next_offset, next_cursor, next_token or next_page_token, null where nothing does.
+//     a total that is not a whole number, counts as none. A total is only compared
+//     with the entries that were read (see [Listing]). The same places may state whether
+//     more follows: by has_more, has_next, has_next_page or more, or by next, next_page, next_url,
+//     next_offset, next_cursor, next_token or next_page_token, which are null at the end.
 //     The total of a bare array may be in the header X-Total-Count.
-//   - An entry of a list may be the ID alone. One that is not recognised costs no other,
-//     but the list is not complete then.
+//   - An entry of a list may be the ID alone. An unrecognized entry does not affect
+//     the others, but makes the list incomplete.
 //   - A key may be in camel case or with hyphens, and the members of an object under
 //     attributes, as JSON:API has them.
-//   - The limits may be an array; it is then taken for the field limits of an object.
+//   - The limits may be an array; it then counts as the field limits of an object.
 //
-// What fits none of this is [ErrContract], and names the keys that were seen.
+// A reply of any other form is [ErrContract], which names its keys.
 package extract
 
 import (

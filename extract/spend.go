@@ -74,10 +74,10 @@ func (l *SpendLine) hasSpend() bool {
 // It ends without an error only if the pages add up: every page is there, all
 // name one total, no row is there twice, and every row is of the day. Otherwise
 // the last error is an [*UnprovenError], and nothing of the walk may be stored.
-// Nothing follows an error. A day whose replies are all the known ones comes as one
-// page that says so; known may be nil.
+// Nothing follows an error. A day whose replies all equal the known ones is one page
+// with Same set; known may be nil.
 //
-// A page is lent until the next one is asked for, see [Page].
+// A page is valid until the next one is requested, see [Page].
 func (c *Client) Spend(ctx context.Context, day schema.Date, pageSize int, known *Known) iter.Seq2[Page[SpendLine],
 	error] {
 	return pages(ctx, c, spendPages(day, pageSize), known)

@@ -13,10 +13,10 @@ import (
 )
 
 // Value is a JSON value as received, quotes and escapes included. It is nil
-// where the key was absent, which is not the same as null. It is a slice of the
-// Raw of its [Page], which is lent, or of its [Entity]: copy what has to live longer.
-// It is valid UTF-8: bytes of a reply that are not are U+FFFD in it. An escape of half
-// a character, such as \ud83d, may stand in it; its text has U+FFFD there.
+// if the key was absent, which differs from null. It is a slice of the Raw of its
+// [Page], which is reused for the next page, or of its [Entity]: copy values that must
+// live longer. It is valid UTF-8: invalid bytes of a reply are U+FFFD in it. It may
+// contain an escape of half a character, for example \ud83d; its text has U+FFFD there.
 type Value []byte
 
 // Null reports whether the value is absent or null.

@@ -6,27 +6,27 @@
 //	store, err := load.Open(ctx, dir, account, options) // takes the account's lock, ends a dead run's commit
 //	staged, err := store.Begin(runID)                   // a staging area of the run's own
 //	staged.PutDay(ctx, read, rows)                      // once a day is proven; PutHistory and others for settings
-//	prepared, err := staged.Prepare(ctx, contents)      // builds the next generation beside the published one
-//	prepared.Preview()                                  // what it will show: it decides how the run ends
+//	prepared, err := staged.Prepare(ctx, contents)      // builds the next generation, apart from the published one
+//	prepared.Preview()                                  // its coverage: it decides how the run ends
 //	m, err := prepared.Commit(ctx, record)              // publishes all or nothing
 //
 // Preparing has four steps, each of which takes values and returns one: the base is the published
-// manifest, and after a repair the manifest with restored files. What the run contributes is a
+// manifest, and after a repair the manifest with restored files. The run's contribution is a
 // [manifest.Change], for which files that grow are written again. [manifest.Next] makes the next manifest
-// of the two. Then the DuckDB file of the base is updated to it, and the marts are written from its views.
+// from the two. Then the DuckDB file of the base is updated to it, and the marts are written from its views.
 //
 // What the package promises:
 //
 //   - A published file always opens and is complete. Everything is built under staging/, verified, and
 //     committed all or nothing.
-//   - A set of Parquet files that belong together is what the manifest names: read manifest.json, the
+//   - The manifest names the set of Parquet files that belong together: read manifest.json, the
 //     account's file, the files that it names, then manifest.json again. The set is of one generation
 //     if there is no commit.json and the generation is the same. Readers of the DuckDB file need none
 //     of this.
-//   - After any kill or fault, the next [Open] finishes what was committed and drops the rest. There is
+//   - After any kill or fault, the next [Open] finishes a commit and removes all other files. There is
 //     no third state.
 //   - The DuckDB file is made from the Parquet files alone, so it can be deleted at any time: a repair
-//     ([Contents]) makes it again. It gives them back in turn: a damaged Parquet file is restored from
+//     ([Contents]) makes it again. The reverse also works: a damaged Parquet file is restored from
 //     it if the bytes prove equal.
 //   - Every published byte is covered by a SHA-256: those of files in the manifest, those of the manifest
 //     and the commit record in themselves.
@@ -35,12 +35,12 @@
 //   - A run of one account reads no file of another, except for the first run of a day, which brings the
 //     states of all days forward, and if the DuckDB file or its views are built again.
 //
-// What it never does: it does not know the service whose data it keeps, it does not ask questions (the
-// views are handed in), it never relies on DuckDB's write-ahead log, and it never writes a file in place
-// that somebody reads.
+// What it never does: it does not know the service whose data it keeps, it contains no questions (the
+// views are passed in), it never relies on DuckDB's write-ahead log, and it never writes in place to a
+// file with readers.
 //
 // The packages below: manifest (what is in a data directory, and whether it is intact), commit (a
 // generation takes its place, all or nothing), durable (files that survive a crash), history (versions
-// over time), parquet (the files of tables), duck (the DuckDB file), quarantine (replies that prove nothing
-// yet), settingslog (replies of the settings).
+// over time), parquet (the files of tables), duck (the DuckDB file), quarantine (replies of unproven
+// days), settingslog (replies of the settings).
 package load

@@ -57,7 +57,6 @@ var openers = map[string]string{
 	"cmd/spendsync/check/volume_linux.go": "the system's account of locks",
 	"cmd/spendsync-lake/demo.go":          "files of the demo's own folder",
 	"load/duck/ask.go":                    "the DuckDB file of a store",
-	"load/duck/blank.go":                  "a cache of this process",
 	"load/durable/clone_linux.go":         "files of a store",
 	"load/durable/disk.go":                "files of a store",
 	"load/lake/upload.go":                 "files of a store and of its staging area",

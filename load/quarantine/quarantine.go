@@ -51,7 +51,7 @@ type Day struct {
 	// ControlTotal is the service's own total, as far as it gave one.
 	ControlTotal manifest.ControlTotal `json:"control_total"`
 	Pages        []Reply               `json:"pages"`
-	// Withheld says that the replies prove the day, and that only their account was not proven.
+	// Withheld reports that the replies prove the day, and that only their account was not proven.
 	Withheld  bool     `json:"withheld,omitzero"`
 	Campaigns []string `json:"campaigns,omitempty"` // of a withheld day
 

@@ -1,24 +1,25 @@
 // Package remote brings generations of a store to a bucket or a folder, and back.
 //
-// What lies there, below the prefix of its address:
+// The objects there, below the prefix of its address:
 //
 //	current.json          the pointer: the newest generation and those that stay readable
 //	warehouse/N-H.duckdb  the DuckDB file of generation N
 //	parquet/...           the Parquet files of the newest generation at their store's names, for readers that glob
 //	report/N.html         the report page; index.html is that of the newest generation
 //	generations/N-H.json  all files of generation N: path, object, size, SHA-256
-//	objects/B/H           Parquet files, ledgers and manifests by their SHA-256; B is the generation before
+//	objects/B/H           Parquet files, ledgers and manifests by their SHA-256; B is the previous generation
 //	restore/B/H           stored replies, which only a whole store needs
 //	pushed.json           how far the last push got after it wrote the pointer
 //
 // What it promises:
 //
 //   - The pointer is written after everything it names, and only over the pointer it was made from: of
-//     two pushes at once one begins again. Nothing else is replaced but parquet/, index.html and
-//     pushed.json, and those after the pointer.
-//   - What the pointer named in the last day, and once a day of the last week, stays whole.
-//   - A push that dies at any moment leaves the former pointer or the new one. The next push ends its
-//     work: what it had uploaded is used, or removed a day later.
+//     two simultaneous pushes one restarts. Only parquet/, index.html and pushed.json are replaced, too,
+//     and only after the pointer.
+//   - The generations that the pointer named in the last day, and one for each day of the last week, stay
+//     complete.
+//   - A push that dies at any moment leaves the former pointer or the new one. The next push finishes its
+//     work: uploaded objects are used, or removed a day later.
 //   - Every file is compared with its SHA-256 on its way there and on its way back.
 //   - An older store never replaces a newer one, and a store that does not continue the history in the
 //     bucket replaces nothing, unless the loss is accepted.

@@ -6,8 +6,8 @@
 //   - An unproven read never replaces stored data. A day that cannot be
 //     proven keeps no other day back.
 //   - Readers see the generation before the run or the one after it, never a mix.
-//   - Whatever ends a run, the next one carries on from what is published: which days
-//     are read follows from what is known of them, not from a cursor.
+//   - Whatever ends a run, the next one continues from the published generation: the
+//     coverage of the days, not a cursor, decides which days are read.
 //   - Exit code 0 means that everything planned is published. Whatever is missing is
 //     named in the run's line in the ledger.
 //
@@ -17,11 +17,11 @@
 //
 //  1. plan (plan.go): which days to read, from their coverage and the clock.
 //  2. read and prove (day.go, control.go): several days at a time, each by itself,
-//     while the service is asked whose account the key acts on (identity.go).
+//     while the service is asked for the key's account (identity.go).
 //  3. refuse and prove: a wrong clock or failing storage ends the run here. So does a key
-//     or a report of another account (identity.go, report.go). If it cannot be proven now
-//     whose a report is, its replies are kept and nothing of it is published.
-//  4. settings (settings.go): beside the days, from the start, campaigns, creatives,
+//     or a report of another account (identity.go, report.go). If the account of a report
+//     cannot be proven now, its replies are kept and nothing of it is published.
+//  4. settings (settings.go): in parallel with the days, from the start, campaigns, creatives,
 //     sources and the account are read into one value, as far as the budget reaches
 //     (budget.go). observe.go turns it into observations of each table.
 //  5. publish (publish.go): everything proven of the report and the settings, as one
@@ -33,32 +33,32 @@
 // # Glossary
 //
 //   - day: a calendar day in America/Chicago. It is read, proven, stored and
-//     replaced whole.
-//   - open day: a day that goes on. It is stored, and complete only as of its read.
+//     replaced as a whole.
+//   - open day: a day that is not over. It is stored, and complete only as of its read.
 //   - reach: the days that the service still answers for: today and the 32 before.
 //   - plan: the days that a run will read, each with the reason.
-//   - read: all pages of one day, asked for once.
+//   - read: all pages of one day, requested once.
 //   - proof: every page arrived and no total changed between them, as many distinct
 //     keys as the total, every row of the day asked for, and the control total.
-//   - control total: the service's own sum of a day, asked for apart from its rows.
-//   - suspicion: an answer that would take away most of what is stored. It must come
+//   - control total: the service's own sum of a day, requested separately.
+//   - suspicion: an answer that would remove most of the stored rows. It must come
 //     twice in a row to be believed.
-//   - raw reply: a page as the service sent it, kept behind the stored day.
+//   - raw reply: an unmodified page, kept with the stored day.
 //   - restatement: a difference between two reads of a day that was over at the first.
-//   - coverage: what is known of a day. Its states are open; complete (proven after
+//   - coverage: the state of knowledge about a day:  open; complete (proven after
 //     the day was over); final (complete, and out of reach); partial (last read before
 //     it was over); missing (not read, in reach); lost (not read, out of reach).
 //   - entity: a campaign, a creative, or the source settings of a campaign.
-//   - settings: what the service says about entities and the account. They have no
-//     history but the one kept here.
-//   - observation: what a run saw of one settings table, as its history takes it in.
+//   - settings: the service's fields of entities and the account. Their only history
+//     is the one kept here.
+//   - observation: the content of one settings table as one run read it.
 //   - version: the state of an entity during a half-open span of time.
 //   - stub: an entity that only the report names; its settings are not known.
-//   - settled campaign: archived, and read whole since. It is not read again.
+//   - settled campaign: archived, and read completely since. It is not read again.
 //   - pinned account: the advertiser account that the first run's key acted on.
 //   - generation: everything that is published at one instant, by number.
 //   - staging: the private folder where a run builds its generation.
-//   - run: one execution of a job. Its line in the ledger says how it ended.
+//   - run: one execution of a job. Its line in the ledger has its outcome.
 //   - step: one day's part of a run.
 //   - ledger: the lines of all runs, steps and unreadable entities.
 package job

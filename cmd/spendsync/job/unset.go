@@ -14,13 +14,13 @@ import (
 	"spendsync/transform"
 )
 
-// A field of which a value is known may come without one: its key is missing, or its value is
-// blank. It may have been removed, renamed or lost. Only a null says that it is not set. A
-// missing key and a blank say so only if the service never shows null for the field, and has
-// said so in this way of an entity that has no value: the replies behind the current versions
-// are the evidence. Where they hold none about the field, the other fields of the entity count.
-// A key that was never seen before, beside a missing one, may be its new name. Otherwise the
-// field is unread: the known value stands, and is named.
+// A field with a known value may come without one: its key is missing, or its value is blank.
+// It may have been removed, renamed or lost. Only a null means that it is unset. A missing key
+// or a blank means this only if the service never shows null for the field, and has used this
+// form for an entity without a value: the replies of the current versions are the evidence.
+// If they have none about the field, the other fields of the entity count. A key that was
+// never seen before, in the same reply as a missing one, may be its new name. In all other
+// cases the field is unread: the known value stays, and the field is reported.
 
 // leftOut lists the fields that a reply about an entity lacks, or has in a damaged form.
 type leftOut struct {

@@ -101,7 +101,7 @@ func checkShape(up *world.Image, field string) *problem {
 	return nil
 }
 
-// decodeImage decodes all of a PNG, JPEG or GIF. The type is what the file is, not
+// decodeImage decodes all of a PNG, JPEG or GIF. The type is that of the file, not
 // the declared one.
 func decodeImage(data []byte) (*world.Image, error) {
 	if len(data) > MostImageBytes {

@@ -30,7 +30,7 @@ type CampaignChanges struct {
 	Base         *market.Campaign // of a created one
 	Hidden       Action
 	Name, Status *string
-	Delivery     *string // empty: as it follows from the rest
+	Delivery     *string // empty: derived from the rest
 	Bid, Limit   *int64  // no limit: 0
 	TargetCPA    *int64  // none: 0
 	Start, End   *time.Time
@@ -272,7 +272,7 @@ func (ch *Changes) Plant(e *Entry, d clock.Day) {
 	}
 }
 
-// Action is a change of an entity other than of its fields.
+// Action is a change of an entity that does not change its fields.
 type Action string
 
 const (

@@ -343,7 +343,7 @@ func (sd *Day) compute(r *Row, e *Entry, j int) {
 	}
 }
 
-// whole is what a row has when the day is over.
+// whole returns the measures of a row at the end of the day.
 func (sd *Day) whole(e *Entry, src int32, h uint64) (impressions, clicks uint64) {
 	noise := (h & 1023) * (h >> 10 & 1023) >> 10 // 256 on average
 	impressions = 1 + 30*uint64(sd.sources.Visitors[src])*noise>>16
