@@ -106,8 +106,8 @@ func (c WarehouseCheck) days(ctx context.Context, w *duck.Warehouse, seen map[du
 		if c.Manifest.Accounts[k.Account] == nil && c.Manifest.Parts[k.Account] != nil {
 			continue // its rows were counted
 		}
-		return durable.Damaged(duck.FileName, durable.RepairRebuild, "spend %s of account %s has %d rows, and no "+
-			"Parquet file", k.Day, k.Account, n)
+		return durable.Damaged(duck.FileName, durable.RepairRebuild, "spend %s of account %s has %d rows, and the "+
+			"day is not proven", k.Day, k.Account, n)
 	}
 	for account, a := range c.Manifest.Accounts {
 		days := map[schema.Date]bool{}

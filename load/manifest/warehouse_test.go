@@ -1,0 +1,240 @@
+package manifest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"spendsync/load/duck"
+	"spendsync/load/durable"
+	"spendsync/load/history"
+	"spendsync/schema"
+	"spendsync/schema/schematest"
+)
+
+// built is a DuckDB file of two accounts with its manifest, and the Parquet files of both.
+type built struct {
+	dir  string
+	m    *Manifest
+	opts duck.Options
+}
+
+// newBuilt has two days with rows and one without of acme, and one day of beta.
+func newBuilt(t *testing.T) *built {
+	t.Helper()
+	b := &built{dir: t.TempDir(), m: New()}
+	b.opts = duck.Options{Threads: 1, Memory: "256MiB", Dir: b.dir, Disk: durable.OS}
+	b.m.Generation = 1
+	var files []string
+	for account, days := range map[string]map[schema.Date]int{"acme": {20000: 3, 20001: 2, 20002: 0},
+		"beta": {20000: 1}} {
+		a := b.m.Of(account)
+		for day, n := range days {
+			rows := schematest.SpendOfSources(day, n)
+			for i := range rows {
+				rows[i].AccountID = account
+			}
+			sealed, err := history.NewDay(schematest.Packed(rows))
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.Days[day] = &Day{Sums: sealed.Sums()}
+			if n > 0 {
+				path := PartPath(schema.SpendDaily.Table, account, day)
+				a.Files[path] = putTable(t, b.dir, path, schema.SpendDaily, rows)
+				files = append(files, filepath.Join(b.dir, path))
+			}
+		}
+	}
+	// The rows of a mart and of replies are in no table.
+	mart := PartPath(schema.CampaignDays.Table, "acme", 20000)
+	b.m.Of("acme").Files[mart] = &File{Kind: KindParquet, Table: schema.CampaignDays.Name, Rows: 5}
+	b.m.Of("acme").Files["raw/x"] = &File{Kind: KindRaw, Rows: 5}
+	w, _, err := duck.Build(t.Context(), filepath.Join(b.dir, duck.FileName), true, []duck.ReplacePartition{
+		{Table: schema.SpendDaily.Table, Files: files}, duck.CampaignSums("true")}, nil, nil, b.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Stop(w.Finish(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// after checks a copy of the file after a statement.
+func (b *built) after(t *testing.T, statement string, check func(*duck.Warehouse) error) error {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(b.dir, duck.FileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(b.dir, "changed.duckdb")
+	write(t, path, content)
+	w, err := duck.Open(t.Context(), path, b.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Exec(t.Context(), statement); err != nil {
+		t.Fatal(w.Stop(err))
+	}
+	return w.Stop(check(w))
+}
+
+// TestWarehouseCheck: a finished DuckDB file has each row of the Parquet files once, by count and by exact sums.
+func TestWarehouseCheck(t *testing.T) {
+	b := newBuilt(t)
+	all := func(*Manifest) {}
+	unloaded := func(m *Manifest) {
+		m.Parts["beta"] = &Part{Rows: m.RowsOf("beta")}
+		delete(m.Accounts, "beta")
+	}
+	only := func(day schema.Date) map[string]map[schema.Date]bool {
+		return map[string]map[schema.Date]bool{"acme": {day: true}}
+	}
+	const more = "UPDATE spend_daily SET spend = spend + 0.000001 WHERE account_id = 'acme' AND source_id = 'S000' " +
+		"AND report_date = DATE '1970-01-01' + 20000"
+	const twice = "UPDATE spend_daily SET source_id = 'S000' WHERE account_id = 'acme' AND report_date = DATE " +
+		"'1970-01-01' + 20000 AND source_id = 'S001'"
+	for name, c := range map[string]struct {
+		sql     string
+		m       func(*Manifest)
+		changed map[string]map[schema.Date]bool
+		keys    bool
+		says    string // empty: it is as it must be
+	}{
+		"as built":                     {"SELECT 1", all, nil, true, ""},
+		"as built/one account":         {"SELECT 1", unloaded, nil, true, ""},
+		"other spend":                  {more, all, nil, false, "of account acme adds up to"},
+		"other spend/of a changed day": {more, all, only(20000), false, "2024-10-04 of account acme adds up to"},
+		"other spend/of another day":   {more, all, only(20001), false, ""},
+		"a key twice":                  {twice, all, nil, true, "a key occurs 2 times"},
+		"a key twice/not asked for":    {twice, all, nil, false, ""},
+		"a row moved": {"UPDATE spend_daily SET report_date = report_date + 1 WHERE account_id = 'acme' AND " +
+			"source_id = 'S002'", all, nil, false, "rows, its Parquet file has"},
+		"a row is gone/of an account that is not loaded": {"DELETE FROM spend_daily WHERE account_id = 'beta'",
+			unloaded, nil, false, "spend_daily of account beta has no rows"},
+		"a row of another table": {"INSERT INTO calendar BY NAME SELECT 'acme' AS account_id, report_date, " +
+			"report_date AS month, '' AS iso_week, 1 AS day_of_week, false AS is_weekend, now() AS starts_at, " +
+			"now() AS ends_at, 24 AS hours, '' AS _run_id FROM spend_daily LIMIT 1", all, nil, false,
+			"calendar of account acme has 1 rows"},
+		"a day that is not proven": {"SELECT 1", func(m *Manifest) { delete(m.Accounts["acme"].Days, 20001) }, nil,
+			false, "acme has 2 rows, and the day is not proven"},
+		"other sums of campaigns": {"UPDATE mart.campaign_spend SET clicks = clicks + 1", func(m *Manifest) {
+			m.SchemaVersion = schema.CampaignSpends.Since
+		}, nil, false, "mart.campaign_spend adds up to"},
+		"other sums of campaigns/before there were any": {"UPDATE mart.campaign_spend SET clicks = clicks + 1",
+			func(m *Manifest) { m.SchemaVersion = schema.CampaignSpends.Since - 1 }, nil, false, ""},
+		"sums of campaigns/of an account that is not loaded": {"UPDATE mart.campaign_spend SET report_date = " +
+			"report_date + 9 WHERE account_id = 'beta'", unloaded, nil, false, ""},
+		"sums of campaigns/of no account": {"UPDATE mart.campaign_spend SET account_id = 'x' WHERE account_id = 'beta'",
+			unloaded, nil, false, "mart.campaign_spend has rows on 2024-10-04 of account x"},
+	} {
+		m := b.m.Clone()
+		c.m(m)
+		err := b.after(t, c.sql, func(w *duck.Warehouse) error {
+			return WarehouseCheck{Manifest: m, Changed: c.changed, Keys: c.keys}.Content(t.Context(), w)
+		})
+		wantDamage(t, name, err, c.says)
+	}
+}
+
+func wantDamage(t *testing.T, name string, err error, says string) {
+	t.Helper()
+	if says == "" && err != nil || says != "" && (!errors.Is(err, durable.ErrDamaged) ||
+		!strings.Contains(err.Error(), says)) {
+		t.Errorf("%s: %v, want %q", name, err, says)
+	}
+}
+
+// TestCompareRows: the tables, the sums of campaigns and the stored views have the rows that they are made from, also
+// where counts and sums agree.
+func TestCompareRows(t *testing.T) {
+	b := newBuilt(t)
+	delete(b.m.Accounts["acme"].Files, PartPath(schema.CampaignDays.Table, "acme", 20000)) // there is no such file
+	const query = "SELECT account_id, report_date, sum(spend) AS spend FROM main.spend_daily GROUP BY ALL"
+	whole := duck.View{Schema: "mart", Name: "days", SQL: query, Stored: true}
+	byDay, plain := whole, whole
+	byDay.ByDay, plain.Stored = true, false
+	const stored = "CREATE TABLE mart.days AS " + query
+	const other = "; UPDATE mart.days SET spend = spend + 1 WHERE account_id = 'beta'"
+	for name, c := range map[string]struct {
+		sql     string
+		views   []duck.View
+		version int
+		says    string
+	}{
+		"as built":          {"SELECT 1", nil, schema.Version, ""},
+		"views":             {stored, []duck.View{whole, byDay, plain}, schema.Version, ""},
+		"a view/whole":      {stored + other, []duck.View{whole}, schema.Version, `mart."days"`},
+		"a view/by day":     {stored + other, []duck.View{byDay}, schema.Version, `mart."days"`},
+		"a view/not stored": {stored + other, []duck.View{plain}, schema.Version, ""},
+		"a view/of no account": {stored + "; INSERT INTO mart.days VALUES ('x', DATE '2024-01-01', 1)",
+			[]duck.View{whole}, schema.Version, `mart."days"`},
+		"spend": {"UPDATE spend_daily SET source_id = 'x' WHERE account_id = 'beta'", nil, schema.Version,
+			"spend_daily holds other rows than its Parquet files"},
+		"campaigns": {"UPDATE mart.campaign_spend SET campaign_id = 'x' WHERE account_id = 'beta'", nil,
+			schema.CampaignSpends.Since, "than spend_daily adds up to"},
+		"campaigns/before there were any": {"UPDATE mart.campaign_spend SET campaign_id = 'x'", nil,
+			schema.CampaignSpends.Since - 1, ""},
+	} {
+		m := b.m.Clone()
+		m.SchemaVersion = c.version
+		err := b.after(t, c.sql, func(w *duck.Warehouse) error {
+			return m.CompareRows(t.Context(), b.dir, w, c.views)
+		})
+		wantDamage(t, name, err, c.says)
+	}
+}
+
+// TestNewerDuckDB: a DuckDB file of a later generation shows that the store was set back. One that does not open
+// shows nothing, and neither does one of the same generation.
+func TestNewerDuckDB(t *testing.T) {
+	b := newBuilt(t)
+	path := filepath.Join(b.dir, duck.FileName)
+	w, err := duck.Open(t.Context(), path, b.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	columns := map[string]string{}
+	for _, c := range schema.Runs.Columns {
+		if !c.Nullable {
+			columns[c.Name] = map[schema.Kind]string{schema.Text: "'R7'", schema.Flag: "true",
+				schema.Moment: "TIMESTAMPTZ '2026-03-08 06:00:00+00'"}[c.Kind]
+			if columns[c.Name] == "" {
+				columns[c.Name] = "7"
+			}
+		}
+	}
+	var names, values []string
+	for name, value := range columns {
+		names, values = append(names, name), append(values, value)
+	}
+	insert := "INSERT INTO ops.run (" + strings.Join(names, ", ") + ") VALUES (" + strings.Join(values, ", ") + ")"
+	if err := w.Stop(errors.Join(w.Exec(t.Context(), insert), w.Finish(t.Context()))); err != nil {
+		t.Fatal(err)
+	}
+	for generation, newer := range map[int64]bool{6: true, 7: false, 8: false} {
+		b.m.Generation = generation
+		got, err := b.m.NewerDuckDB(t.Context(), b.dir, b.opts)
+		want := NewerPart{}
+		if newer {
+			want = NewerPart{duck.FileName, 7, "R7", schema.InstantOf(schema.NewDate(2026, 3, 8).Start())}
+		}
+		if got != want || err != nil {
+			t.Errorf("generation %d: %+v, %v", generation, got, err)
+		}
+	}
+	write(t, path, []byte("no DuckDB file"))
+	b.m.Generation = 1
+	if got, err := b.m.NewerDuckDB(t.Context(), b.dir, b.opts); got != (NewerPart{}) || err != nil {
+		t.Errorf("a file that does not open: %+v, %v", got, err)
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := b.m.NewerDuckDB(stopped, b.dir, b.opts); !errors.Is(err, context.Canceled) {
+		t.Errorf("stopped: %v", err)
+	}
+}
