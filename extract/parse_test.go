@@ -15,13 +15,14 @@ func TestParseEntity(t *testing.T) {
 		kind, id, reply string
 		want            string // what the error says; empty: it is taken
 	}{
-		"campaign":                 {KindCampaign, "C1000001", campaign, ""},
-		"campaign/another":         {KindCampaign, "C1000002", campaign, "the reply is about campaign C1000001"},
-		"creative":                 {KindCreative, "C1000001-001", creative, ""},
-		"creative/another":         {KindCreative, "C1000001-002", creative, "the reply is about creative C1000001-001"},
-		"sources":                  {KindSources, "C1000001", `{"mode": "block_list", "blocked": []}`, ""},
-		"sources/with its name":    {KindSources, "C1000001", `{"campaign_id": "C1000001", "mode": "block_list"}`, ""},
-		"sources/another":          {KindSources, "C1000001", `{"campaign_id": "C1000002", "mode": "x"}`, "is about campaign C1000002"},
+		"campaign":              {KindCampaign, "C1000001", campaign, ""},
+		"campaign/another":      {KindCampaign, "C1000002", campaign, "about campaign C1000001"},
+		"creative":              {KindCreative, "C1000001-001", creative, ""},
+		"creative/another":      {KindCreative, "C1000001-002", creative, "about creative C1000001-001"},
+		"sources":               {KindSources, "C1000001", `{"mode": "block_list", "blocked": []}`, ""},
+		"sources/with its name": {KindSources, "C1000001", `{"campaign_id": "C1000001", "mode": "block_list"}`, ""},
+		"sources/another": {KindSources, "C1000001", `{"campaign_id": "C1000002", "mode": "x"}`,
+			"is about campaign C1000002"},
 		"sources/nothing of these": {KindSources, "C1000001", `{"ok": true}`, "source settings"},
 		"not JSON":                 {KindCampaign, "C1000001", `<html>`, "JSON"},
 	} {
