@@ -173,6 +173,9 @@ type watchedFile struct {
 }
 
 func (f *watchedFile) ReadAt(p []byte, off int64) (int, error) {
+	if off < 0 {
+		return 0, errors.New("it is too short") // for its own footer
+	}
 	n, err := f.File.ReadAt(p, off)
 	if err != nil && !errors.Is(err, io.EOF) {
 		f.err = err

@@ -1,6 +1,7 @@
 package parquet
 
 import (
+	"errors"
 	"iter"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/google/go-cmp/cmp"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 	"spendsync/schema/schematest"
 )
@@ -70,3 +72,20 @@ func BenchmarkWrite(b *testing.B) {
 type counter int64
 
 func (c *counter) Write(p []byte) (int, error) { *c += counter(len(p)); return len(p), nil }
+
+// TestRead_ShortFilesAreDamaged: a file that ends within its own magic bytes is damage, not an error of the disk.
+func TestRead_ShortFilesAreDamaged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "short.parquet")
+	for _, content := range []string{"", "P", "PAR1", "PAR1PAR", "PAR1PAR1", "PAR1\xff\xff\xff\x7fPAR1"} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Rows(durable.OS, path, schema.SpendDaily)
+		_, versionErr := Version(durable.OS, path)
+		for _, err := range []error{err, versionErr} {
+			if !errors.Is(err, durable.ErrDamaged) || errors.Is(err, durable.ErrStorage) {
+				t.Errorf("%q: %v", content, err)
+			}
+		}
+	}
+}
