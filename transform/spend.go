@@ -14,6 +14,9 @@ type SpendContext struct {
 	Account, RunID string
 	Day            schema.Date // the day asked for
 	SeenAt         schema.Instant
+	// KeepOwnerless keeps rows with spend that lack an ID, under the empty one, as older rules did: only for replies
+	// whose rows were published so.
+	KeepOwnerless bool
 }
 
 // SpendPage is what became of one page of a day's report.
@@ -145,7 +148,7 @@ func (r *spendReader) row(to *schema.Spend, l *extract.SpendLine) *RowError {
 	if to.Spend, err = r.money(l.TotalSpend); err != nil {
 		return refused("total_spend", l.TotalSpend, err)
 	}
-	if to.Spend != 0 {
+	if to.Spend != 0 && !r.c.KeepOwnerless {
 		return ownerless(to, l)
 	}
 	return nil
