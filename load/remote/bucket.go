@@ -241,6 +241,9 @@ func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.next.RoundTrip(r)
 }
 
+// maxSmall exceeds the size of every pointer and list: a file takes 200 bytes of a list.
+const maxSmall = 64 << 20
+
 // read reads a small object. tag identifies its content: if the tag is passed again and the object has not changed,
 // the error is [errSame]. at is the storage's time of writing.
 func (b *Bucket) read(ctx context.Context, name, tag string) (content []byte, newTag string, at time.Time, err error) {
@@ -256,8 +259,11 @@ func (b *Bucket) read(ctx context.Context, name, tag string) (content []byte, ne
 		return nil, "", at, b.failed(ctx, name, err)
 	}
 	defer r.Close()
-	if content, err = io.ReadAll(r); err != nil {
+	if content, err = io.ReadAll(io.LimitReader(r, maxSmall+1)); err != nil {
 		return nil, "", at, b.failed(ctx, name, err)
+	}
+	if len(content) > maxSmall {
+		return nil, "", at, b.damaged(name, "it has more than %d bytes", maxSmall)
 	}
 	b.traffic.received.Add(int64(len(content)))
 	var out s3.GetObjectOutput

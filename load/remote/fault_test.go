@@ -66,27 +66,36 @@ func killed(t *testing.T, task string, after time.Duration) bool {
 }
 
 // TestKills: pushes and pulls that are killed at random leave the former generation or the new one, and the
-// next ones end as if undisturbed. SPENDSYNC_TEST_KILLS is how many rounds.
+// next ones end as if undisturbed. SPENDSYNC_TEST_KILLS is how many are killed.
 func TestKills(t *testing.T) {
-	rounds := 6
+	kills := 12
 	if n, err := strconv.Atoi(os.Getenv("SPENDSYNC_TEST_KILLS")); err == nil {
-		rounds = n
+		kills = n
 	}
 	eachPlace(t, func(t *testing.T, p *place) {
 		s, copied, all := newStore(t), filepath.Join(t.TempDir(), "copy"), filepath.Join(t.TempDir(), "all")
 		s.publish(100, 200, 300)
-		began := time.Now()
-		killed(t, "push "+p.url+" "+s.dir, 0)
-		whole, deaths := time.Since(began), 0
-		former := s.published()
-		for i := range rounds {
-			if i%3 == 0 {
+		tasks := []string{"push " + p.url + " " + s.dir, "copy " + p.url + " " + copied, "all " + p.url + " " + all}
+		takes := map[string]time.Duration{} // undisturbed
+		for _, task := range tasks {
+			began := time.Now()
+			killed(t, task, 0)
+			takes[task] = time.Since(began)
+		}
+		former, deaths, rounds := s.published(), 0, 0
+		for i := 0; deaths < kills; i++ {
+			if rounds++; i%3 == 0 {
 				s.publish(101+int64(i), 201)
 			}
-			for _, task := range []string{"push " + p.url + " " + s.dir, "copy " + p.url + " " + copied,
-				"all " + p.url + " " + all} {
-				if killed(t, task, time.Duration(1+rand.Int64N(int64(whole)))) {
+			for _, task := range tasks {
+				began, after := time.Now(), time.Duration(0)
+				if i%9 < 8 { // else undisturbed: a folder that never gets on loses touch with the bucket
+					after = time.Duration(1 + rand.Int64N(int64(takes[task])))
+				}
+				if killed(t, task, after) {
 					deaths++
+				} else {
+					takes[task] = time.Since(began) // it has less to do than the last one
 				}
 			}
 			dir := t.TempDir()
@@ -100,8 +109,7 @@ func TestKills(t *testing.T) {
 				t.Fatalf("round %d: the bucket has neither the former generation nor the new one", i)
 			}
 		}
-		for _, task := range []string{"push " + p.url + " " + s.dir, "copy " + p.url + " " + copied,
-			"all " + p.url + " " + all} {
+		for _, task := range tasks {
 			killed(t, task, 0)
 		}
 		checkStore(t, all, s.published())

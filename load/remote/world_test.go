@@ -2,16 +2,18 @@ package remote
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -148,8 +150,7 @@ func checkStore(t testing.TB, dir string, want map[string]string) {
 type place struct {
 	testing.TB
 	url     string
-	s3      *s3mem.Backend // nil: a folder
-	dir     string
+	dir     string                // of a folder; empty: an S3
 	fault   atomic.Pointer[fault] // answers instead of the storage
 	counted atomic.Int64
 }
@@ -174,15 +175,12 @@ func (p *place) fail(f fault) { p.fault.Store(&f) }
 const canary = "secret-canary-0123456789"
 
 func newS3(t testing.TB) *place {
-	p := &place{TB: t, s3: s3mem.New()}
-	if err := p.s3.CreateBucket("spend"); err != nil {
-		t.Fatal(err)
-	}
-	fake := gofakes3.New(p.s3, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()
+	p := &place{TB: t}
+	storage := storageBehind(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.counted.Add(1)
 		if f := p.fault.Load(); f == nil || !(*f)(w, r) {
-			fake.ServeHTTP(w, r)
+			storage.ServeHTTP(w, r)
 		}
 	}))
 	t.Cleanup(server.Close)
@@ -194,8 +192,27 @@ func newS3(t testing.TB) *place {
 		t.Setenv("AWS_CONFIG_FILE", "/dev/null")
 		t.Setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null")
 	}
-	p.url = "s3://spend/store/a"
+	p.url = "s3://" + bucketName + "/store/" + rand.Text()
 	return p
+}
+
+// bucketName is the bucket of the tests, which each have a prefix of their own in it.
+const bucketName = "spend"
+
+// storageBehind is an S3 in memory, or the one at SPENDSYNC_TEST_S3, which has the bucket and accepts any key.
+func storageBehind(t testing.TB) http.Handler {
+	if endpoint := os.Getenv("SPENDSYNC_TEST_S3"); endpoint != "" {
+		u, err := url.Parse(endpoint)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return httputil.NewSingleHostReverseProxy(u)
+	}
+	memory := s3mem.New()
+	if err := memory.CreateBucket(bucketName); err != nil {
+		t.Fatal(err)
+	}
+	return gofakes3.New(memory, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()
 }
 
 func (p *place) open() *Bucket {
@@ -264,7 +281,7 @@ func (p *place) checkGlob(want map[string]string) {
 func (p *place) objects() map[string]string {
 	p.Helper()
 	all := map[string]string{}
-	if p.s3 == nil {
+	if p.dir != "" {
 		err := filepath.WalkDir(p.dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err
@@ -281,12 +298,8 @@ func (p *place) objects() map[string]string {
 		return all
 	}
 	for _, name := range p.names() {
-		o, err := p.s3.GetObject("spend", "store/a/"+name, nil)
+		b, err := p.open().blob.ReadAll(context.Background(), name)
 		if err != nil {
-			p.Fatal(err)
-		}
-		b, err := io.ReadAll(o.Contents)
-		if err := errors.Join(err, o.Contents.Close()); err != nil {
 			p.Fatal(err)
 		}
 		all[name] = string(b)
@@ -311,13 +324,12 @@ func (p *place) names() (names []string) {
 func (p *place) put(name, content string) {
 	p.Helper()
 	var err error
-	if p.s3 == nil {
+	if p.dir != "" {
 		path := filepath.Join(p.dir, name)
 		_ = os.Chmod(path, 0o644)
 		err = os.WriteFile(path, []byte(content), 0o644)
 	} else {
-		_, err = p.s3.PutObject("spend", "store/a/"+name, map[string]string{}, strings.NewReader(content),
-			int64(len(content)), nil)
+		err = p.open().blob.WriteAll(context.Background(), name, []byte(content), nil)
 	}
 	if err != nil {
 		p.Fatal(err)
