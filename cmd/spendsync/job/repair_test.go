@@ -24,8 +24,8 @@ func TestReplay_KeepsOwnerlessRowsOfOlderRules(t *testing.T) {
 		`"impressions","conversions"`
 	day := schema.DateOf(noon) - 40
 	reply := `{"columns":[` + columns + `],"data":[` +
-		`{"date":"` + day.String() + `","campaign_id":"C1","campaign_name":"n","creative_id":"C1-001","source_id":"S1",` +
-		`"total_spend":2,"clicks":3,"impressions":100,"conversions":0},` +
+		`{"date":"` + day.String() + `","campaign_id":"C1","campaign_name":"n","creative_id":"C1-001",` +
+		`"source_id":"S1","total_spend":2,"clicks":3,"impressions":100,"conversions":0},` +
 		`{"date":"` + day.String() + `","campaign_name":"n","creative_id":"","source_id":"S2",` +
 		`"total_spend":1334.5,"clicks":3,"impressions":100,"conversions":0}]}`
 	row := func(campaign, creative, source string, spend schema.Money) schema.Spend {
