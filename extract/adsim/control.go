@@ -135,7 +135,7 @@ var orders = map[string]orderFunc{
 	"GET settings":     orderSettings,
 	"GET truth":        orderTruth,
 	"GET sources":      give((*Service).sources),
-	"GET requests":     listing((*Service).requestLines),
+	"GET requests":     listing((*Service).Requests),
 	"DELETE requests":  run((*Service).ResetRequests),
 }
 
@@ -305,17 +305,14 @@ func (s *Service) orderFault(in faultOrder) error {
 }
 
 type quirkLine struct {
-	Name   string `json:"name"`
-	Doc    string `json:"doc"`
-	Report bool   `json:"report"`
-	API    bool   `json:"api"`
-	Set    bool   `json:"set"`
+	variations.Quirk
+	Set bool `json:"set"`
 }
 
 func (s *Service) quirks() (list []quirkLine) {
 	set := s.QuirksSet()
 	for _, q := range variations.Quirks() {
-		list = append(list, quirkLine{q.Name, q.Doc, q.Report, q.API, slices.Contains(set, q.Name)})
+		list = append(list, quirkLine{q, slices.Contains(set, q.Name)})
 	}
 	return list
 }
@@ -418,23 +415,4 @@ func orderTruth(s *Service, q url.Values, _ []byte) (any, error) {
 			}
 		}
 	}), nil
-}
-
-type requestLine struct {
-	Time    string `json:"time"`
-	Method  string `json:"method"`
-	Path    string `json:"path"`
-	Query   string `json:"query"`
-	Attempt int    `json:"attempt"`
-	Fault   string `json:"fault"`
-	Status  int    `json:"status"`
-	Bytes   int64  `json:"bytes"`
-}
-
-func (s *Service) requestLines() (list []requestLine) {
-	for _, rq := range s.Requests() {
-		list = append(list, requestLine{rq.Time.UTC().Format(time.RFC3339Nano), rq.Method, rq.Path, rq.Query,
-			rq.Attempt, rq.Fault, rq.Status, rq.Bytes})
-	}
-	return list
 }

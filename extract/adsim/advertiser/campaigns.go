@@ -35,7 +35,7 @@ func (s *API) listCampaigns(c *Call) wire.Reply {
 			list = append(list, cp)
 		}
 	}
-	return s.many(c, "campaigns", w, len(list), func(i int) any {
+	return many(c, "campaigns", w, len(list), func(i int) any {
 		return headOf(c, list[i], c.St.CampaignNow(list[i]))
 	})
 }
@@ -86,7 +86,7 @@ func headOf(c *Call, cp *market.Campaign, now ledger.CampaignNow) campaignHead {
 func (s *API) oneCampaign(c *Call, cp *market.Campaign, copied []string) wire.Reply {
 	now := c.St.CampaignNow(cp)
 	src := ledger.SourcesNow{AllowList: ledger.Or(c.St.Changes.Campaign(cp.ID).AllowList, cp.AllowList)}
-	return s.one(c, "campaign", struct {
+	return one(c, "campaign", struct {
 		campaignHead
 		TargetCPA *jsontext.Amount `json:"target_cpa"`
 		StartDate string           `json:"start_date"`

@@ -164,7 +164,7 @@ func (s *API) createCreatives(c *Call) wire.Reply {
 	for i, cr := range made {
 		replies[i] = creativeOf(c.St, cr)
 	}
-	return created(s.one(c, "", map[string][]creative{"creatives": replies}))
+	return created(one(c, "", map[string][]creative{"creatives": replies}))
 }
 
 // updateCreative answers PATCH /v1/creatives/{creative_id}.
@@ -287,5 +287,5 @@ func (s *API) cloneCreative(c *Call) wire.Reply {
 	if p != nil {
 		return s.Refuse(p)
 	}
-	return created(s.one(c, "creative", creativeOf(c.St, made)))
+	return created(one(c, "creative", creativeOf(c.St, made)))
 }

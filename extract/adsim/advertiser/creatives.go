@@ -30,7 +30,7 @@ func (s *API) listCreatives(c *Call) wire.Reply {
 			list = append(list, cr)
 		}
 	}
-	return s.many(c, "creatives", w, len(list), func(i int) any { return creativeOf(c.St, list[i]) })
+	return many(c, "creatives", w, len(list), func(i int) any { return creativeOf(c.St, list[i]) })
 }
 
 // getCreative answers GET /v1/creatives/{creative_id}.
@@ -39,7 +39,7 @@ func (s *API) getCreative(c *Call) wire.Reply {
 	campaignID, _, _ := strings.Cut(id, "-")
 	if cp := s.findCampaign(c, campaignID); cp != nil {
 		if cr := c.St.Creative(cp, id); cr != nil && c.St.Changes.Creative(id).Hidden != ledger.Hide {
-			return s.one(c, "creative", creativeOf(c.St, cr))
+			return one(c, "creative", creativeOf(c.St, cr))
 		}
 	}
 	return s.notFound("creative")

@@ -54,7 +54,7 @@ func (s *API) uploadImage(c *Call) wire.Reply {
 		return s.Refuse(problemOf(err))
 	}
 	*c.St = st
-	return created(s.one(c, "image", up))
+	return created(one(c, "image", up))
 }
 
 // imageOf reads the image of a body, or returns the problem with it.

@@ -220,7 +220,7 @@ func (r *Keys) addKey(name, scope string) *APIKey {
 }
 
 func (s *API) answerKey(c *Call, k *APIKey) wire.Reply {
-	return created(s.one(c, "api_key", struct {
+	return created(one(c, "api_key", struct {
 		ID        string `json:"id"`
 		Name      string `json:"name"`
 		Scope     string `json:"scope"`

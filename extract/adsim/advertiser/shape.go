@@ -9,16 +9,16 @@ import (
 
 // one answers with an object, under the name of its resource. Objects of no resource (the key, the limits, the
 // balance) have no name.
-func (s *API) one(c *Call, singular string, v any) wire.Reply {
+func one(c *Call, singular string, v any) wire.Reply {
 	body := c.Fault.Entry(v, c.Fault.ChangesMembers())
 	if singular != "" {
 		body = jsontext.ObjectNode().With(singular, body)
 	}
-	return s.answer(c, body)
+	return answer(c, body)
 }
 
 // many answers with a part of a list of n.
-func (s *API) many(c *Call, plural string, w wire.Window, n int, entry func(i int) any) wire.Reply {
+func many(c *Call, plural string, w wire.Window, n int, entry func(i int) any) wire.Reply {
 	places, total := c.Fault.Entries(w, n)
 	list := jsontext.ListNode()
 	for k, i := range places {
@@ -29,10 +29,10 @@ func (s *API) many(c *Call, plural string, w wire.Window, n int, entry func(i in
 		body.With("total", jsontext.IntNode(total)).With("limit", jsontext.IntNode(w.Limit)).
 			Set("offset", jsontext.IntNode(w.Offset))
 	}
-	return s.answer(c, body)
+	return answer(c, body)
 }
 
-func (s *API) answer(c *Call, body *jsontext.Node) wire.Reply {
+func answer(c *Call, body *jsontext.Node) wire.Reply {
 	c.Fault.HurtTop(body)
 	return wire.JSONReply(http.StatusOK, body.Append(nil))
 }

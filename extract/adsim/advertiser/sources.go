@@ -21,7 +21,7 @@ func (s *API) getSources(c *Call) wire.Reply {
 	now, t := c.St.SourcesNow(cp), s.World.Account.Sources
 	out := sourceSettings{cp.ID, now.Mode(), t.Names(now.Allowed), t.Names(now.Blocked), nil, nil}
 	if c.Fault.Is(wire.Unreadable) {
-		return s.one(c, "source_settings", out)
+		return one(c, "source_settings", out)
 	}
 	out.Bids = make([]sourceBid, len(now.Bids))
 	for i, b := range now.Bids {
@@ -30,7 +30,7 @@ func (s *API) getSources(c *Call) wire.Reply {
 	if of := c.St.Changes.Campaign(cp.ID).Optimized; len(of) > 0 {
 		out.Optimized = t.Names(slices.Sorted(maps.Keys(of)))
 	}
-	return s.one(c, "source_settings", out)
+	return one(c, "source_settings", out)
 }
 
 // sourceSettings is the body of a read of sources. Bids that could not be read are null.
@@ -113,7 +113,7 @@ func (s *API) writeSources(c *Call, do func(e edit, cp *market.Campaign, list []
 	if w.Trial {
 		r.Late = nil
 	}
-	return s.one(c, "source_change", r)
+	return one(c, "source_change", r)
 }
 
 // changeSourceList answers POST /v1/campaigns/{campaign_id}/sources/ and block,

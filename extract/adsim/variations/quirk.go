@@ -24,10 +24,11 @@ import (
 // Quirks change replies after the service has made them, so they combine with each other and with faults. MCP,
 // the replies to writes and openapi.json do not follow them.
 type Quirk struct {
-	Name string
-	Doc  string // one line
+	Name string `json:"name"`
+	Doc  string `json:"doc"` // one line
 	// Report and API name the interfaces that it shows on.
-	Report, API bool
+	Report bool `json:"report"`
+	API    bool `json:"api"`
 
 	ask      func(x *exchange)                    // changes the request before the service sees it
 	override func(x *exchange) (wire.Reply, bool) // optionally replaces the reply

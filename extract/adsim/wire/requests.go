@@ -9,14 +9,14 @@ import (
 
 // Request is one line of the log. It holds no header, so no credentials.
 type Request struct {
-	Time    time.Time // of the service's clock
-	Method  string
-	Path    string
-	Query   string // as sent
-	Attempt int    // counted from 1, per method, path and query
-	Fault   string // the kind of fault it met, if any
-	Status  int    // 0: not answered yet, or never
-	Bytes   int64  // of the body, as far as it was intended to be sent
+	Time    time.Time `json:"time"` // of the service's clock
+	Method  string    `json:"method"`
+	Path    string    `json:"path"`
+	Query   string    `json:"query"`   // as sent
+	Attempt int       `json:"attempt"` // counted from 1, per method, path and query
+	Fault   string    `json:"fault"`   // the kind of fault it met, if any
+	Status  int       `json:"status"`  // 0: not answered yet, or never
+	Bytes   int64     `json:"bytes"`   // of the part of the body that was to be sent
 }
 
 // mostRequests is how many requests the log keeps; the oldest go first.
@@ -29,7 +29,7 @@ type Log struct {
 }
 
 func (l *Log) Begin(r *http.Request, now time.Time, f *Fault) *Request {
-	rq := &Request{Time: now, Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery}
+	rq := &Request{Time: now.UTC(), Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery}
 	if f != nil {
 		rq.Fault = string(f.Kind)
 	}
