@@ -23,9 +23,11 @@ var verdictColumns = map[string]struct {
 	"change_impact":        {"verdict", []string{"unknown", "unclear"}},
 	"daily_pacing": {"pacing_state", []string{"too_early", "unknown", "no_limit", "under", "on_pace",
 		"stopped"}},
-	"source_block_candidates": {"verdict", nil},
-	"source_scale_candidates": {"verdict", nil},
-	"breaks":                  {"kind", nil},
+	"source_block_candidates":  {"verdict", nil},
+	"source_retest_candidates": {"action", nil},
+	"source_judgement":         {"judgement", []string{"unclear", "unknown"}},
+	"source_scale_candidates":  {"verdict", nil},
+	"breaks":                   {"kind", nil},
 }
 
 // TestViews_SayNothingOfLittle asks every view and question of stores that know next to

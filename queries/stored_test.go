@@ -68,7 +68,7 @@ func TestViews_OfWholeDaysFollowFromThemAlone(t *testing.T) {
 				strings.Join(want, "\n"))
 		}
 	})
-	for _, name := range []string{"source_performance", "source_window", "creative_spend", "performance_window"} {
+	for _, name := range []string{"source_performance", "source_window", "source_evidence", "creative_spend", "performance_window"} {
 		if !answered[name] {
 			t.Errorf("no case of %s has an answer, or it is not of whole days", name)
 		}
@@ -101,7 +101,7 @@ func TestViews_StoredByKeyFollowFromItsRowsAlone(t *testing.T) {
 			asked[v.Name] = asked[v.Name] || len(want) > 0
 		}
 	})
-	if !asked["source_window"] || !asked["creative_spend"] {
+	if !asked["source_evidence"] || !asked["creative_spend"] {
 		t.Errorf("asked: %v", asked)
 	}
 }

@@ -114,8 +114,8 @@ type Source30d struct {
 	// US dollars per conversion that the source is measured by, rounded to six decimals: see
 	// target_origin.
 	JudgedCPA Null[Money] `col:"judged_cpa" id:"20"`
-	// Where judged_cpa comes from: target_cpa, or the campaign's own CPA where that is higher
-	// (campaign_cpa_over_target) or no target is set (campaign_cpa).
+	// Where judged_cpa comes from: payout, a line of the operator's own payouts, else target_cpa, else the
+	// campaign's own CPA (campaign_cpa).
 	TargetOrigin Null[string] `col:"target_origin" id:"21"`
 	// How many times judged_cpa was spent, rounded to six decimals.
 	SpendInTargets Null[Money] `col:"spend_in_targets" id:"22"`

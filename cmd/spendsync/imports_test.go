@@ -164,6 +164,10 @@ var house = map[string]struct{ may, not []string }{
 	"queries": {
 		not: []string{"database/sql", "github.com/duckdb"},
 	},
+	"queries/market": {
+		may: []string{"schema", "queries"},
+		not: []string{"net/http", "os"},
+	},
 	"cmd/internal/bom": {
 		not: []string{"net/http", "os", "database/sql"},
 	},

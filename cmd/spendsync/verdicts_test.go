@@ -142,6 +142,11 @@ func (j *judge) settings(id string) adsim.Settings {
 
 func byCampaign(l line) string { return l.CampaignID }
 
+// goal is what a conversion of a campaign is worth by the file of payouts, which has a line for all.
+func (j *judge) goal(id string) float64 { return j.pays(line{CampaignID: id, Date: j.card.Today()}) }
+
+func byCampaign(l line) string { return l.CampaignID }
+
 // goal is what a conversion of a campaign may cost: its target, or else what it does cost.
 func (j *judge) goal(id string, whole *sums) float64 {
 	if target := j.settings(id).TargetCPA; target != "" {
@@ -166,12 +171,11 @@ func (j *judge) sources() {
 	}
 	for _, key := range sortedKeys(pairs) {
 		id, source, _ := strings.Cut(key, " ")
-		pair, goal := pairs[key], j.goal(id, campaigns[id])
+		pair, goal := pairs[key], j.goal(id)
 		if pair.spend == 0 || j.settings(id).Status == "archived" {
 			continue
 		}
 		listed := j.blocked[id] == source || slices.Contains(j.settings(id).Blocked, source)
-		held := max(goal, campaigns[id].cpa())
 		switch {
 		case id == j.roles["broken"][0] && j.when == "2026-11-04":
 			j.score("sources of a broken campaign").null(named[key], key)
@@ -179,10 +183,10 @@ func (j *judge) sources() {
 			j.score("sources of paused campaigns").null(named[key], key)
 		case listed:
 			block.null(named[key], key, " is blocked already")
-		case pair.cpa() <= held && pair.spend >= held:
-			block.null(named[key], key, *pair, held)
-		case slices.Contains(j.card.BadSources(), source) && pair.spend > 6*held:
-			block.effect(named[key], key, *pair, held)
+		case pair.cpa() <= goal && pair.spend >= goal:
+			block.null(named[key], key, *pair, goal)
+		case slices.Contains(j.card.BadSources(), source) && pair.spend > 6*goal:
+			block.effect(named[key], key, *pair, goal)
 		}
 		if pair.cpa() >= goal && pair.expected >= 1 {
 			scale.null(scaled[key] != nil, key, *pair, goal)
@@ -240,7 +244,7 @@ func (j *judge) campaigns() {
 	pays := j.score("campaigns that pay or lose")
 	for _, r := range j.table("SELECT campaign_id, verdict, spend, conversions, excess_spend FROM " +
 		"mart.campaign_performance WHERE  account_id = 'card' AND spend > 0") {
-		sum, target := whole[r[0]], j.settings(r[0]).TargetCPA
+		sum := whole[r[0]]
 		if got := [2]float64{number(j.t, r[2]), number(j.t, r[3])}; math.Abs(got[0]-sum.spend) > 1e-6 ||
 			got[1] != sum.conversions {
 			j.t.Errorf("%s: %s cost %v and brought %v; the diary says %+v", j.when, r[0], r[2], r[3], *sum)
@@ -249,11 +253,7 @@ func (j *judge) campaigns() {
 			j.score("broken tracking").effect(r[1] == "broken_tracking" && r[4] == "NULL", r)
 			continue
 		}
-		if target == "" {
-			pays.null(r[1] != "no_target", r)
-			continue
-		}
-		ratio := sum.cpa() / number(j.t, target)
+		ratio := sum.cpa() / j.goal(r[0])
 		pays.null(r[1] == "pays" && ratio > 1 || r[1] == "loses" && ratio < 1 || r[1] == "broken_tracking", r, ratio)
 		if math.Abs(math.Log(ratio)) > math.Log(1.35) && sum.expected > 100 {
 			pays.effect(r[1] == map[bool]string{true: "loses", false: "pays"}[ratio > 1], r, ratio)

@@ -27,20 +27,15 @@ campaigns AS (
     CASE WHEN h.is_deleted THEN 'deleted' ELSE h.status END AS campaign_status,
     coalesce(o.source_mode, h.source_mode) AS source_mode,
     h.default_bid, h.target_cpa,
-    -- A campaign that misses its target as a whole says nothing about a source that
-    -- is no worse than the others.
-    greatest(h.target_cpa::DOUBLE, w.campaign_cpa) AS judged_cpa,
-    CASE
-      WHEN h.target_cpa IS NULL AND w.campaign_cpa IS NOT NULL THEN 'campaign_cpa'
-      WHEN w.campaign_cpa > h.target_cpa THEN 'campaign_cpa_over_target'
-      WHEN h.target_cpa IS NOT NULL THEN 'target_cpa'
-    END AS target_origin,
+    coalesce(v.worth, w.campaign_cpa) AS judged_cpa,
+    CASE WHEN v.worth IS NOT NULL THEN v.worth_origin WHEN w.campaign_cpa IS NOT NULL THEN 'campaign_cpa' END AS target_origin,
     y.account_id IS NOT NULL AS is_paid
   FROM whole AS w
   JOIN spans AS p ON p.account_id = w.account_id
   LEFT JOIN named AS n ON n.account_id = w.account_id AND n.campaign_id = w.campaign_id
   LEFT JOIN main.campaign_history AS h
     ON h.account_id = w.account_id AND h.campaign_id = w.campaign_id AND h.is_current
+  LEFT JOIN mart.conversion_worth AS v ON v.account_id = w.account_id AND v.campaign_id = w.campaign_id AND v.source_id = ''
   LEFT JOIN main.source_mode AS o ON o.account_id = w.account_id AND o.campaign_id = w.campaign_id
   LEFT JOIN paid AS y ON y.account_id = w.account_id
 ),

@@ -7,10 +7,13 @@ rules AS (
   GROUP BY r.account_id, r.campaign_id, r.source_id
 ),
 with_settings AS (
-  SELECT m.*, c.* EXCLUDE (account_id, campaign_id), r.list_rule, r.bid_override
+  SELECT
+    m.*, c.* EXCLUDE (account_id, campaign_id, judged_cpa, target_origin), r.list_rule, r.bid_override,
+    coalesce(v.worth, c.judged_cpa) AS judged_cpa, coalesce(v.worth_origin, c.target_origin) AS target_origin
   FROM measured AS m
   JOIN campaigns AS c ON c.account_id = m.account_id AND c.campaign_id = m.campaign_id
   LEFT JOIN rules AS r ON r.account_id = m.account_id AND r.campaign_id = m.campaign_id AND r.source_id = m.source_id
+  LEFT JOIN mart.conversion_worth AS v ON v.account_id = m.account_id AND v.campaign_id = m.campaign_id AND v.source_id = m.source_id AND m.source_id <> ''
   WHERE m.source_id <> '' OR m.spend <> 0
 ),
 earned AS (
@@ -46,5 +49,6 @@ SELECT
   b.campaign_cpa, b.target_cpa, b.judged_cpa, b.target_origin,
   b.spend::DOUBLE / nullif(b.judged_cpa, 0) AS spend_in_targets,
   b.campaign_status, b.source_mode, b.list_rule, b.default_bid, b.bid_override,
-  b.revenue, (b.revenue - b.spend)::DECIMAL(18, 6) AS profit, (b.revenue - b.spend)::DOUBLE / nullif(b.spend, 0)::DOUBLE AS roi, b.revenue::DOUBLE / nullif(b.clicks, 0) AS epc
+  b.revenue, (b.revenue - b.spend)::DECIMAL(18, 6) AS profit, (b.revenue - b.spend)::DOUBLE / nullif(b.spend, 0)::DOUBLE AS roi, b.revenue::DOUBLE / nullif(b.clicks, 0) AS epc,
+  b.conversions_expected, b.spend::DOUBLE / nullif(b.conversions_expected, 0) AS cpa_expected
 FROM bounded AS b

@@ -7,6 +7,6 @@ spans AS (
   FROM mart.performance_window AS w
 ),
 measured AS (
-  SELECT w.account_id, w.campaign_id, w.source_id, w.spend, w.clicks, w.impressions, w.conversions, w.counted_spend, w.counted_conversions
+  SELECT w.account_id, w.campaign_id, w.source_id, w.spend, w.clicks, w.impressions, w.conversions, w.counted_spend, w.counted_conversions, w.conversions_expected
   FROM mart.source_window AS w
 ),

@@ -86,7 +86,7 @@ type Freshness struct {
 type Headline struct {
 	Spend, MeanSpend       Number // of the last whole day; of the days of the recent window
 	MeanDays               int    // number of days in the mean
-	CPA, AllowedCPA        Number // of the recent window, of campaigns with a target; what their targets allow
+	CPA, AllowedCPA        Number // of the recent window, conversions to come counted in; what the targets allow
 	CPAConversions         Number
 	DaysLeft, Balance      Number
 	StopBalance            Number
@@ -267,15 +267,15 @@ type Bids struct {
 
 // Bid is the bid at one source of a campaign, and the cost of its clicks.
 type Bid struct {
-	Campaign                   Named
-	Source                     string
-	Origin                     string // whose bid holds now: source or campaign
-	Bid, Now                   Number // mean over the window, weighted by clicks; now
-	CPC, Ratio, BreakEven      Number
-	Clicks, Conversions, Spend Number
-	Advice                     string // service_bids, bid_less, keep, too_little_data, unknown
-	Stale                      bool
-	ReadAt                     time.Time
+	Campaign                    Named
+	Source                      string
+	Origin                      string // whose bid holds now: source or campaign
+	Bid, Now                    Number // mean over the window, weighted by clicks; now
+	CPC, Ratio, BreakEven, Best Number // what a click cost, by the bid, is worth; the bid that is expected to earn most
+	Clicks, Conversions, Spend  Number
+	Advice                      string // service_bids, bid_less, keep, too_little_data, unknown
+	Stale                       bool
+	ReadAt                      time.Time
 }
 
 // Runway is how long the money lasts.

@@ -87,13 +87,15 @@ func (v Bids) Verdict() Verdict {
 	}
 	switch {
 	case worst != nil:
-		more := "the same holds for no other"
+		best, more := "", "the same holds for no other"
+		if worst.Best.Known {
+			best = ": " + price(worst.Best) + " is expected to earn most"
+		}
 		if n := int(v.Less.V) - 1; n > 0 {
 			more = "the same holds for " + plural(n, "other source", "other sources")
 		}
-		return act("Bid less at %s than the %s of now: a click cost %s there, and even at its best case it brings "+
-			"too little for that, by what a conversion costs the campaign as a whole; %s.%s", worst.label(),
-			price(worst.Now), price(worst.CPC), more, left)
+		return act("Bid less at %s than the %s of now: a click cost %s there, and it is expected to bring back too "+
+			"little for that%s; %s.%s", worst.label(), price(worst.Now), price(worst.CPC), best, more, left)
 	case stale == len(v.Rows):
 		return why("Every bid was last read too long ago to rely on: see the health of the sync.")
 	}

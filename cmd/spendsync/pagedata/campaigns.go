@@ -13,14 +13,14 @@ func (q *reader) campaigns(id string) (v page.Campaigns, daily map[string]page.N
 	v.Why = "No campaign spent anything in the window of whole days, so there is nothing to judge."
 	daily = map[string]page.Number{}
 	rows := q.rows(`SELECT p.campaign_id, p.campaign_name, p.campaign_status, p.verdict, p.window_from, p.window_to,
-  p.days_known, p.spend, p.conversions, p.cpa, p.cpa_best_case, p.cpa_worst_case, p.target_cpa, p.cpa_to_target,
+  p.days_known, p.spend, p.conversions, p.cpa_expected, p.cpa_best_case, p.cpa_worst_case, p.target_cpa, p.cpa_to_target,
   p.excess_spend, p.profit, p.cpa_change, p.cpa_recent, p.cpa_before_at_age, p.change_verdict,
   CASE WHEN count(p.profit) OVER () = count(*) OVER () THEN sum(p.profit) OVER () END AS all_profit,
   count(p.profit) OVER () > 0 AS is_paid, sum(p.spend) OVER () AS all_spend,
   CASE WHEN count(p.conversions) OVER () = count(*) OVER () THEN
   sum(p.conversions) OVER () END AS all_conversions,
   sum(p.spend) OVER ()::DOUBLE / nullif(CASE WHEN count(p.conversions) OVER () = count(*) OVER () THEN
-  sum(p.conversions) OVER () END, 0) AS all_cpa
+  sum((1e6 * p.conversions_expected)::BIGINT) OVER ()::DOUBLE / 1e6 END, 0) AS all_cpa
 FROM mart.campaign_performance AS p
 WHERE p.account_id = %s AND p.spend > 0
 ORDER BY CASE WHEN p.verdict = 'loses' THEN p.excess_spend END DESC NULLS LAST, p.spend DESC, p.campaign_id`, id)
@@ -55,7 +55,7 @@ ORDER BY CASE WHEN p.verdict = 'loses' THEN p.excess_spend END DESC NULLS LAST, 
 func payer(r row) page.Payer {
 	return page.Payer{Campaign: r.named("campaign_id", "campaign_name"), Status: r.text("campaign_status"),
 		Verdict: r.text("verdict"), ChangeVerdict: r.text("change_verdict"), Spend: r.number("spend"),
-		Conversions: r.number("conversions"), CPA: r.number("cpa"), Best: r.number("cpa_best_case"),
+		Conversions: r.number("conversions"), CPA: r.number("cpa_expected"), Best: r.number("cpa_best_case"),
 		Worst: r.number("cpa_worst_case"), Target: r.number("target_cpa"), Ratio: r.number("cpa_to_target"),
 		Excess: r.number("excess_spend"), Profit: r.number("profit"), Change: r.number("cpa_change"),
 		CPARecent: r.number("cpa_recent"), CPABefore: r.number("cpa_before_at_age")}

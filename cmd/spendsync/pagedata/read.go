@@ -141,10 +141,12 @@ FROM ops.day_coverage AS c WHERE c.account_id = %s`, id)
 func (q *reader) headline(id string, a page.Account) page.Headline {
 	r := q.row(`WITH day AS (
   SELECT d.report_date, sum(d.spend) AS spend,
-    sum(d.spend) FILTER (WHERE d.target_cpa IS NOT NULL AND d.conversions IS NOT NULL) AS aimed,
+    (sum(d.spend) FILTER (WHERE d.target_cpa IS NOT NULL AND d.conversions IS NOT NULL))::DOUBLE
+      * coalesce(any_value(m.conversions_share), 1) AS arrived,
     sum(d.conversions) FILTER (WHERE d.target_cpa IS NOT NULL) AS conversions,
     sum(d.conversions * d.target_cpa) AS allowed
   FROM mart.campaign_day AS d
+  LEFT JOIN mart.day_maturity AS m ON m.account_id = d.account_id AND m.report_date = d.report_date
   WHERE d.account_id = %[1]s AND d.coverage_state IN ('complete', 'final')
     AND d.report_date > (SELECT max(c.report_date) FROM ops.day_coverage AS c WHERE c.account_id = %[1]s AND c.state
     IN ('complete', 'final'))
@@ -152,7 +154,7 @@ func (q *reader) headline(id string, a page.Account) page.Headline {
   GROUP BY d.report_date
 )
 SELECT arg_max(d.spend, d.report_date) AS spend, sum(d.spend)::DOUBLE / count(*) AS mean_spend, count(*) AS days,
-  sum(d.aimed)::DOUBLE / nullif(sum(d.conversions), 0) AS cpa, sum(d.allowed)::DOUBLE / nullif(sum(d.conversions), 0)
+  sum(d.arrived ORDER BY d.report_date) / nullif(sum(d.conversions), 0) AS cpa, sum(d.allowed)::DOUBLE / nullif(sum(d.conversions), 0)
   AS allowed_cpa, sum(d.conversions) AS conversions
 FROM day AS d`, id)
 	h := page.Headline{

@@ -11,12 +11,16 @@
 -- Column cpc_at_target: US dollars per click at which the conversion rate gives exactly target_cpa: cvr times target_cpa. A point estimate: of few conversions it says nothing. NULL: rate or target unknown.
 -- Column cpc_at_target_best_case: The same at the highest conversion rate that chance leaves likely (Byar's bound, bound_z). Only clicks that cost more than this are surely too dear. NULL: not known.
 -- Column campaign_cpa_to_target: The whole campaign's CPA over the window by its target: at 4 it is the campaign that misses, not a source. NULL: none set, no conversion, or not known.
--- Column advice: service_bids: the campaign has a target CPA, so the service moves the bids; bid_less: cpc is above what the campaign's own CPA allows at the best case, block_times_campaign times; keep: it is not; too_little_data: fewer than scale_min_conversions and not even that spend; unknown: bids or conversions are not.
+-- Column advice: service_bids: the campaign has a target CPA, so the service moves the bids; bid_less: best_bid is lower than bid_now by threshold bid_min_change or more; keep: it is not; too_little_data: fewer than scale_min_conversions, and not surely a loss; unknown: bids or conversions are not.
+-- Column best_bid: US dollars per click to bid here to earn most, by what the source is expected to bring back (mart.source_judgement) and how clicks follow bids (mart.bid_elasticity), at most half as much again as now, 3 times the campaign's default bid and 25, at least half of now. Where nobody said what a conversion is worth: the bid at which a source that is worse than its campaign would be as good as it, NULL for the others. NULL: the service moves the bid, or too little is known.
+-- Column best_bid_gain: US dollars a day that best_bid is expected to earn beyond the bid of now. NULL: best_bid is, or nobody said what a conversion is worth.
 WITH level AS (
   SELECT
     max(t.value) FILTER (WHERE t.name = 'performance_days') AS days,
     max(t.value) FILTER (WHERE t.name = 'bound_z') AS bound_z,
-    max(t.value) FILTER (WHERE t.name = 'bids_stale_hours') AS stale_hours
+    max(t.value) FILTER (WHERE t.name = 'bids_stale_hours') AS stale_hours,
+    max(t.value) FILTER (WHERE t.name = 'bid_min_change') AS min_change,
+    max(t.value) FILTER (WHERE t.name = 'scale_min_conversions') AS min_conversions
   FROM mart.threshold AS t
 ),
 whole AS (
@@ -82,10 +86,10 @@ held_bid AS (
 -- Only sources whose bid moved, their own or the campaign's, are looked at day by day.
 moved AS (
   SELECT w.account_id, w.campaign_id, w.source_id
-  FROM mart.source_window AS w
+  FROM mart.source_evidence AS w
   JOIN campaign_bid AS c ON c.account_id = w.account_id AND c.campaign_id = w.campaign_id AND c.has_moved
   LEFT JOIN held_bid AS b ON b.account_id = w.account_id AND b.campaign_id = w.campaign_id AND b.source_id = w.source_id
-  WHERE b.account_id IS NULL
+  WHERE b.account_id IS NULL AND w.spend IS NOT NULL
   UNION ALL
   SELECT b.account_id, b.campaign_id, b.source_id
   FROM held_bid AS b
@@ -121,20 +125,26 @@ summed AS (
       WHEN o.campaign_id IS NOT NULL THEN o.mean_bid
       ELSE (w.counted_clicks * coalesce(b.bid, c.default_bid))::DOUBLE / nullif(w.counted_clicks, 0)::DOUBLE
     END AS mean_bid
-  FROM mart.source_window AS w
+  FROM mart.source_evidence AS w
   LEFT JOIN campaign_bid AS c ON c.account_id = w.account_id AND c.campaign_id = w.campaign_id
   LEFT JOIN held_bid AS b ON b.account_id = w.account_id AND b.campaign_id = w.campaign_id AND b.source_id = w.source_id
   LEFT JOIN own_bid AS o ON o.account_id = w.account_id AND o.campaign_id = w.campaign_id AND o.source_id = w.source_id
+  WHERE w.spend IS NOT NULL
 ),
 of_campaign AS (
   SELECT w.account_id, w.campaign_id, sum(w.counted_spend)::DOUBLE / nullif(sum(w.counted_conversions), 0) AS campaign_cpa
-  FROM mart.source_window AS w
+  FROM mart.source_evidence AS w
   GROUP BY w.account_id, w.campaign_id
 ),
 judged AS (
   SELECT
     s.*,
-    (s.conversions + 1) * pow(1 - 1 / (9.0 * (s.conversions + 1)) + l.bound_z / (3 * sqrt(s.conversions + 1)), 3) AS most_conversions,
+    (s.conversions + 1) * pow(1 - 1 / (9.0 * (s.conversions + 1)) + l.bound_z / (3 * sqrt(s.conversions + 1)), 3) AS most_conversions, l.min_change, l.min_conversions,
+    q.worth_origin, q.expected_return, q.judgement, q.spend_per_day, e.elasticity, coalesce(o.bid, c.default_bid)::DOUBLE AS bid_now,
+    CASE
+      WHEN q.worth_origin = 'campaign_cpa' THEN CASE WHEN q.judgement = 'loses' THEN greatest(0.5, q.expected_return) END
+      ELSE greatest(0.5, least(1.5, q.expected_return * e.elasticity / (1 + e.elasticity), least(3 * c.default_bid::DOUBLE, 25) / nullif(coalesce(o.bid, c.default_bid), 0)::DOUBLE))
+    END AS times,
     h.campaign_cpa,
     c.name AS campaign_name, c.target_cpa, c.default_bid, o.bid AS own_bid, m.bids_last_read_at,
     CASE WHEN c.is_deleted THEN 'deleted' ELSE c.status END AS campaign_status,
@@ -152,6 +162,20 @@ judged AS (
   LEFT JOIN main.source_rule_history AS o
     ON o.account_id = s.account_id AND o.campaign_id = s.campaign_id AND o.source_id = s.source_id
     AND o.rule = 'bid_override' AND o.is_current AND NOT o.is_deleted
+  LEFT JOIN mart.source_judgement AS q ON q.account_id = s.account_id AND q.campaign_id = s.campaign_id AND q.source_id = s.source_id
+  LEFT JOIN mart.bid_elasticity AS e ON e.account_id = s.account_id
+),
+advised AS (
+  SELECT
+    j.*,
+    CASE
+      WHEN j.is_optimized THEN 'service_bids'
+      WHEN j.is_optimized IS NULL OR j.bid_state <> 'read' OR j.conversions IS NULL OR j.clicks IS NULL OR j.campaign_cpa IS NULL THEN 'unknown'
+      WHEN (j.judgement = 'loses' OR j.conversions >= j.min_conversions) AND j.times <= 1 - j.min_change THEN 'bid_less'
+      WHEN j.conversions < j.min_conversions THEN 'too_little_data'
+      ELSE 'keep'
+    END AS advice
+  FROM judged AS j
 )
 SELECT
   j.account_id, j.campaign_id, j.campaign_name, j.campaign_status, j.source_id,
@@ -167,12 +191,10 @@ SELECT
   j.conversions::DOUBLE / nullif(j.clicks, 0) * j.target_cpa::DOUBLE AS cpc_at_target,
   j.most_conversions / nullif(j.clicks, 0) * j.target_cpa::DOUBLE AS cpc_at_target_best_case,
   j.campaign_cpa / nullif(j.target_cpa, 0)::DOUBLE AS campaign_cpa_to_target,
-  CASE
-    WHEN j.is_optimized THEN 'service_bids'
-    WHEN j.is_optimized IS NULL OR j.bid_state <> 'read' OR j.conversions IS NULL OR j.clicks IS NULL OR j.campaign_cpa IS NULL THEN 'unknown'
-    WHEN j.spend::DOUBLE > j.most_conversions * j.campaign_cpa * (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'block_times_campaign') THEN 'bid_less'
-    WHEN j.conversions < (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'scale_min_conversions') THEN 'too_little_data'
-    ELSE 'keep'
-  END AS advice
-FROM judged AS j
+  j.advice,
+  CASE WHEN j.advice IN ('bid_less', 'keep') THEN j.times * j.bid_now END AS best_bid,
+  CASE WHEN j.advice IN ('bid_less', 'keep') AND j.worth_origin <> 'campaign_cpa' THEN
+    j.spend_per_day * (pow(j.times, j.elasticity) * (j.expected_return - j.times) - (j.expected_return - 1))
+  END AS best_bid_gain
+FROM advised AS j
 JOIN span AS p ON p.account_id = j.account_id

@@ -1,10 +1,13 @@
 -- Which campaigns pay?
--- Trap: conversions of young days still arrive, so a CPA of today is somewhat too high; cpa_change compares the recent days with those before at equal age. A campaign whose conversions stopped as a whole gets no verdict (broken_tracking).
+-- Trap: conversions of young days still arrive, so cpa is somewhat too high: cpa_expected, its bounds and the verdict allow for those to come; cpa_change compares the recent days with those before at equal age. A campaign whose conversions stopped as a whole gets no verdict (broken_tracking).
 -- Column campaign_status: Status of the campaign now: active, paused, archived or rejected; deleted: the service no longer lists it.
 -- Column target_cpa: US dollars per conversion that the campaign aims at now. NULL: none set, or never readable.
--- Column cpa_to_target: cpa by target_cpa: 1 is on target, 4 is four times as dear. NULL: no target, or no CPA.
--- Column verdict: pays, loses: its CPA is within the target, or above it, beyond chance (threshold campaign_min_z, the days' own spread included: wider than cpa_best_case and cpa_worst_case); unclear: chance may explain the difference; no_target; broken_tracking: its conversions stopped (mart.breaks); unknown: some conversions are.
--- Column excess_spend: US dollars spent beyond what its conversions were worth at target_cpa; below 0: less than that. NULL: no target, or conversions unknown or stopped (mart.breaks).
+-- Column cpa_to_target: cpa_expected by target_cpa: 1 is on target, 4 is four times as dear. NULL: no target, or no CPA.
+-- Column cpa_best_case: The lowest that cpa_expected can be by chance (bound_z, the days' own spread included): with 1.645 it is lower in 5 of 100 cases. NULL: nothing spent, or conversions unknown.
+-- Column cpa_worst_case: The highest that cpa_expected can be by chance, in the same way. NULL: nothing spent, or no conversions: there is no upper bound.
+-- Column conversions_share: Share of the window's conversions that has arrived by now, each day by its spend. NULL: not known yet, so that conversions_expected is conversions.
+-- Column verdict: pays, loses: its expected CPA is within what a conversion is worth (your own payout, else the target), or above it, beyond chance (threshold campaign_min_z, the days' own spread included: wider than cpa_best_case and cpa_worst_case); unclear: chance may explain the difference; no_target: neither is known; broken_tracking: its conversions stopped (mart.breaks); unknown: some conversions are.
+-- Column excess_spend: US dollars spent beyond what conversions_expected are worth; below 0: less than that. NULL: worth not known, or conversions unknown or stopped (mart.breaks).
 -- Column recent_from: First day of the recent days (threshold recent_days) that cpa_change is about; the last is window_to.
 -- Column spend_recent: US dollars in the recent days.
 -- Column conversions_recent: Conversions in the recent days so far. NULL: some row lacks the number.
@@ -21,17 +24,19 @@ WITH lengths AS (
 ),
 known AS (
   SELECT
-    w.account_id, w.report_date, w.window_from, w.window_to, w.days_known, c.last_read_at, k.ends_at,
+    w.account_id, w.report_date, w.window_from, w.window_to, w.days_known, c.last_read_at, k.ends_at, m.conversions_share,
     l.recent AS apart, w.report_date > w.window_to - l.recent AS is_recent, w.report_date > w.window_to - 2 * l.recent AND w.report_date <= w.window_to - l.recent AS is_before
   FROM mart.performance_window AS w
   CROSS JOIN lengths AS l
   JOIN ops.day_coverage AS c ON c.account_id = w.account_id AND c.report_date = w.report_date
   JOIN main.calendar AS k ON k.account_id = w.account_id AND k.report_date = w.report_date
+  LEFT JOIN mart.day_maturity AS m ON m.account_id = w.account_id AND m.report_date = w.report_date
 ),
 -- Part: equal_age
 day AS (
   SELECT
     s.account_id, s.campaign_id, s.report_date, s.campaign_name, k.window_from, k.window_to, k.days_known, k.is_recent, k.is_before, s.spend,
+    k.conversions_share IS NULL AS is_unknown_share, (1e6 * s.spend::DOUBLE * coalesce(k.conversions_share, 1))::BIGINT AS arrived,
     CASE WHEN s.rows_with_clicks = s.rows THEN s.clicks END AS clicks,
     CASE WHEN s.rows_with_impressions = s.rows THEN s.impressions END AS impressions,
     CASE WHEN s.rows_with_conversions = s.rows THEN s.conversions END AS conversions,
@@ -46,7 +51,7 @@ summed AS (
   SELECT
     d.account_id, d.campaign_id, arg_max(d.campaign_name, d.report_date) AS reported_name,
     any_value(d.window_from) AS window_from, any_value(d.window_to) AS window_to, any_value(d.days_known) AS days_known,
-    sum(d.spend)::DECIMAL(18,6) AS spend,
+    sum(d.spend)::DECIMAL(18,6) AS spend, sum(d.arrived)::DOUBLE / 1e6 AS arrived_spend, bool_or(d.is_unknown_share) AS is_unknown_share,
     CASE WHEN count(d.clicks) = count(*) THEN sum(d.clicks)::BIGINT END AS clicks,
     CASE WHEN count(d.impressions) = count(*) THEN sum(d.impressions)::BIGINT END AS impressions,
     CASE WHEN count(d.conversions) = count(*) THEN sum(d.conversions)::BIGINT END AS conversions,
@@ -63,6 +68,20 @@ sided AS (
   WHERE d.is_recent OR d.is_before
 ),
 -- Part: spread
+-- How much more the days of the whole window differ from each other than counts of chance would:
+-- a young day has fewer conversions than an old one, which is no spread.
+unsteady AS (
+  SELECT e.account_id, e.campaign_id, greatest(1, sum(pow(e.conversions - e.expected, 2) / nullif(e.expected, 0)) / nullif(count(*) - 1, 0)) AS dispersion
+  FROM (
+    SELECT
+      d.account_id, d.campaign_id, d.conversions,
+      d.arrived * (sum(d.conversions) OVER of_campaign)::DOUBLE / nullif(sum(d.arrived) OVER of_campaign, 0)::DOUBLE AS expected
+    FROM day AS d
+    WINDOW of_campaign AS (PARTITION BY d.account_id, d.campaign_id)
+  ) AS e
+  WHERE e.expected > 0
+  GROUP BY e.account_id, e.campaign_id
+),
 earned AS (
   SELECT r.account_id, r.campaign_id, CASE WHEN count(r.revenue) = count(*) THEN sum(r.revenue) END AS revenue
   FROM mart.revenue AS r
@@ -73,26 +92,28 @@ paid AS (
   SELECT DISTINCT p.account_id
   FROM main.payout AS p
 ),
--- Byar's bounds on a Poisson count, as in source_performance.
+-- Byar's bounds on a Poisson count, as in source_performance, with the days' own spread.
 bounded AS (
   SELECT
     s.*, CASE WHEN s.conversions IS NOT NULL AND y.account_id IS NOT NULL THEN CASE WHEN e.account_id IS NULL THEN 0 ELSE e.revenue END END::DECIMAL(18, 6) AS revenue,
-    l.recent, l.change_z, coalesce(p.dispersion, 1) AS dispersion, l.campaign_z * sqrt(coalesce(p.dispersion, 1)) AS sure_z,
+    l.recent, l.change_z, coalesce(p.dispersion, 1) AS dispersion, l.campaign_z * sqrt(coalesce(u.dispersion, 1)) AS sure_z, l.z * sqrt(coalesce(u.dispersion, 1)) AS bound_z,
     CASE WHEN a.is_known THEN s.aged_spend END AS spend_before, CASE WHEN a.is_known THEN s.aged_conversions END AS conversions_before_at_age,
-    nullif(s.spend, 0)::DOUBLE / ((s.conversions + 1) * pow(1 - 1 / (9.0 * (s.conversions + 1)) + l.z / (3 * sqrt(s.conversions + 1)), 3)) AS cpa_best_case,
-    CASE WHEN s.conversions > 0 THEN
-      nullif(s.spend, 0)::DOUBLE / nullif(s.conversions * pow(greatest(0, 1 - 1 / (9.0 * s.conversions) - l.z / (3 * sqrt(s.conversions))), 3), 0)
-    END AS cpa_worst_case
+    CASE WHEN s.conversions = 0 THEN 0 ELSE s.conversions * s.spend::DOUBLE / nullif(s.arrived_spend, 0) END AS conversions_expected
   FROM summed AS s
   LEFT JOIN paid AS y ON y.account_id = s.account_id
   LEFT JOIN earned AS e ON e.account_id = s.account_id AND e.campaign_id = s.campaign_id
   LEFT JOIN aged AS a ON a.account_id = s.account_id
   LEFT JOIN spread AS p ON p.account_id = s.account_id AND p.campaign_id = s.campaign_id
+  LEFT JOIN unsteady AS u ON u.account_id = s.account_id AND u.campaign_id = s.campaign_id
   CROSS JOIN lengths AS l
 ),
 rated AS (
   SELECT
-    b.*,
+    b.*, b.spend::DOUBLE / nullif(b.conversions_expected, 0) AS cpa_expected,
+    nullif(b.arrived_spend, 0) / ((b.conversions + 1) * pow(1 - 1 / (9.0 * (b.conversions + 1)) + b.bound_z / (3 * sqrt(b.conversions + 1)), 3)) AS cpa_best_case,
+    CASE WHEN b.conversions > 0 THEN
+      nullif(b.arrived_spend, 0) / nullif(b.conversions * pow(greatest(0, 1 - 1 / (9.0 * b.conversions) - b.bound_z / (3 * sqrt(b.conversions))), 3), 0)
+    END AS cpa_worst_case,
     (b.conversions + 1) * pow(1 - 1 / (9.0 * (b.conversions + 1)) + b.sure_z / (3 * sqrt(b.conversions + 1)), 3) AS most_conversions,
     CASE WHEN b.conversions > 0 THEN b.conversions * pow(greatest(0, 1 - 1 / (9.0 * b.conversions) - b.sure_z / (3 * sqrt(b.conversions))), 3) END AS fewest_conversions, b.spend::DOUBLE / nullif(b.conversions, 0) AS cpa, b.spend_recent::DOUBLE / nullif(b.conversions_recent, 0) AS cpa_recent,
     b.spend_before::DOUBLE / nullif(b.conversions_before_at_age, 0) AS cpa_before_at_age
@@ -115,16 +136,16 @@ SELECT
   CASE WHEN h.is_deleted THEN 'deleted' ELSE h.status END AS campaign_status,
   s.window_from, s.window_to, s.days_known, s.spend, s.clicks, s.impressions, s.conversions,
   s.spend::DOUBLE / nullif(s.clicks, 0) AS cpc, s.clicks::DOUBLE / nullif(s.impressions, 0) AS ctr, s.conversions::DOUBLE / nullif(s.clicks, 0) AS cvr,
-  s.cpa, s.cpa_best_case, s.cpa_worst_case, h.target_cpa, s.cpa / nullif(h.target_cpa, 0)::DOUBLE AS cpa_to_target,
+  s.cpa, s.cpa_best_case, s.cpa_worst_case, h.target_cpa, s.cpa_expected / nullif(h.target_cpa, 0)::DOUBLE AS cpa_to_target,
   CASE
     WHEN k.campaign_id IS NOT NULL THEN 'broken_tracking'
     WHEN s.conversions IS NULL THEN 'unknown'
-    WHEN h.target_cpa IS NULL THEN 'no_target'
-    WHEN s.spend::DOUBLE <= s.fewest_conversions * h.target_cpa::DOUBLE THEN 'pays'
-    WHEN s.spend::DOUBLE > s.most_conversions * h.target_cpa::DOUBLE THEN 'loses'
+    WHEN v.worth IS NULL THEN 'no_target'
+    WHEN s.arrived_spend <= s.fewest_conversions * v.worth THEN 'pays'
+    WHEN s.arrived_spend > s.most_conversions * v.worth THEN 'loses'
     ELSE 'unclear'
   END AS verdict,
-  CASE WHEN k.campaign_id IS NULL THEN (s.spend - s.conversions * h.target_cpa)::DECIMAL(18,6) END AS excess_spend,
+  CASE WHEN k.campaign_id IS NULL THEN (s.spend::DOUBLE - s.conversions_expected * v.worth)::DECIMAL(18,6) END AS excess_spend,
   s.window_to - s.recent + 1 AS recent_from, s.spend_recent, s.conversions_recent, s.cpa_recent,
   s.spend_before, s.conversions_before_at_age, s.cpa_before_at_age, s.cpa_change,
   CASE
@@ -133,7 +154,9 @@ SELECT
     WHEN s.z_score < -s.change_z THEN 'cheaper'
     ELSE 'unclear'
   END AS change_verdict,
-  s.revenue, (s.revenue - s.spend)::DECIMAL(18, 6) AS profit, (s.revenue - s.spend)::DOUBLE / nullif(s.spend, 0)::DOUBLE AS roi, s.revenue::DOUBLE / nullif(s.clicks, 0) AS epc
+  s.revenue, (s.revenue - s.spend)::DECIMAL(18, 6) AS profit, (s.revenue - s.spend)::DOUBLE / nullif(s.spend, 0)::DOUBLE AS roi, s.revenue::DOUBLE / nullif(s.clicks, 0) AS epc,
+  s.conversions_expected, s.cpa_expected, CASE WHEN NOT s.is_unknown_share THEN s.arrived_spend / nullif(s.spend, 0)::DOUBLE END AS conversions_share, v.worth, v.worth_origin
 FROM scored AS s
+LEFT JOIN mart.conversion_worth AS v ON v.account_id = s.account_id AND v.campaign_id = s.campaign_id AND v.source_id = ''
 LEFT JOIN main.campaign_history AS h ON h.account_id = s.account_id AND h.campaign_id = s.campaign_id AND h.is_current
 LEFT JOIN broken AS k ON k.account_id = s.account_id AND k.campaign_id = s.campaign_id

@@ -16,6 +16,7 @@ WITH measured AS (
     CASE WHEN count(s.clicks) = count(*) THEN sum(s.clicks)::BIGINT END AS clicks,
     CASE WHEN count(s.impressions) = count(*) THEN sum(s.impressions)::BIGINT END AS impressions,
     CASE WHEN count(s.conversions) = count(*) THEN sum(s.conversions)::BIGINT END AS conversions,
+    sum((1e6 * s.counted_spend::DOUBLE * coalesce(d.conversions_share, 1))::BIGINT)::DOUBLE / 1e6 AS arrived_spend,
     sum(s.counted_spend) AS counted_spend, sum(s.counted_conversions) AS counted_conversions,
     -- The ratio, its variance (Greenland and Robins, 1985), and the CTR of its places.
     sum(s.own_clicks) / nullif(sum(s.other_clicks), 0) AS ctr_ratio,
@@ -23,6 +24,7 @@ WITH measured AS (
     sum(s.place_clicks)::DOUBLE / sum(s.place_impressions) AS place_ctr
   FROM mart.creative_spend AS s
   JOIN mart.performance_window AS w ON w.account_id = s.account_id AND w.report_date = s.report_date
+  LEFT JOIN mart.day_maturity AS d ON d.account_id = s.account_id AND d.report_date = s.report_date
   GROUP BY s.account_id, s.campaign_id, s.creative_id
 ),
 with_campaign AS (
@@ -82,7 +84,9 @@ SELECT
     WHEN ln(b.ctr_ratio) < -z.beyond * b.deviation THEN 'worse'
     ELSE 'unclear'
   END AS ctr_vs_siblings,
-  b.revenue, (b.revenue - b.spend)::DECIMAL(18, 6) AS profit, (b.revenue - b.spend)::DOUBLE / nullif(b.spend, 0)::DOUBLE AS roi, b.revenue::DOUBLE / nullif(b.clicks, 0) AS epc
+  b.revenue, (b.revenue - b.spend)::DECIMAL(18, 6) AS profit, (b.revenue - b.spend)::DOUBLE / nullif(b.spend, 0)::DOUBLE AS roi, b.revenue::DOUBLE / nullif(b.clicks, 0) AS epc,
+  CASE WHEN b.conversions = 0 THEN 0 ELSE b.conversions * b.counted_spend::DOUBLE / nullif(b.arrived_spend, 0) END AS conversions_expected,
+  CASE WHEN b.conversions > 0 THEN b.spend::DOUBLE * b.arrived_spend / nullif(b.conversions * b.counted_spend::DOUBLE, 0) END AS cpa_expected
 FROM bounded AS b
 LEFT JOIN main.creative_history AS k ON k.account_id = b.account_id AND k.creative_id = b.creative_id AND k.is_current
 LEFT JOIN main.campaign_history AS h ON h.account_id = b.account_id AND h.campaign_id = b.campaign_id AND h.is_current

@@ -22,7 +22,7 @@ WITH checks (check_name, severity, threshold, unit, meaning, what_to_do) AS (
     ('spend_has_clicks', 'warning', 0, 'US dollars', 'Spend of rows with 0 clicks, though bids are per click.', 'Ask the service; a credit or a correction may be under way.'),
     ('clicks_within_impressions', 'warning', 0, 'rows', 'Rows with more clicks than impressions.', 'Expect late impressions or invalid clicks; their CTR means nothing.'),
     ('conversions_within_clicks', 'warning', 0, 'rows', 'Rows with more conversions than clicks.', 'See whether a conversion is reported more than once a click.'),
-    ('campaigns_convert', 'warning', 0, 'campaigns', 'Campaigns with spend for block_spend_in_targets conversions (at their target CPA, else the account''s CPA) and none at all.', 'See whether their conversions reach the service, before blocking sources.'),
+    ('campaigns_convert', 'warning', 0, 'campaigns', 'Campaigns with spend for silent_worths conversions (at their target CPA, else the account''s CPA) and none at all.', 'See whether their conversions reach the service, before blocking sources.'),
     ('campaigns_unbroken', 'warning', 0, 'campaigns', 'Active campaigns whose conversions, spend, CTR or delivery broke lately.', 'See mart.breaks before following any advice about them.'),
     ('restated_share', 'warning', NULL, 'share of spend', 'Spend that was restated after its day was over, up or down, as a share of all spend.', 'Wait longer before deciding on young days; see mart.restatements.'),
     ('days_missing', 'error', 0, 'days', 'Days that were never proven and can still be read.', 'Run spendsync sync; spendsync status shows by when.'),
@@ -77,7 +77,7 @@ by_account AS (
     sum(k.no_clicks) AS no_clicks, sum(k.no_impressions) AS no_impressions, sum(k.no_conversions) AS no_conversions,
     coalesce(sum(k.spend) FILTER (WHERE k.campaign_id = ''), 0) AS no_campaign,
     count(*) FILTER (WHERE k.conversions = 0 AND k.spend::DOUBLE
-      >= (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'block_spend_in_targets') * coalesce(h.target_cpa::DOUBLE, k.account_cpa)) AS unconverted
+      >= (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'silent_worths') * coalesce(h.target_cpa::DOUBLE, k.account_cpa)) AS unconverted
   FROM by_campaign AS k
   LEFT JOIN main.campaign_history AS h ON h.account_id = k.account_id AND h.campaign_id = k.campaign_id AND h.is_current
   GROUP BY k.account_id
@@ -109,7 +109,7 @@ creativeless AS (
 ),
 sourceless AS (
   SELECT w.account_id, sum(w.spend) AS spend
-  FROM mart.source_window AS w
+  FROM mart.source_evidence AS w
   WHERE w.source_id = ''
   GROUP BY w.account_id
 ),

@@ -1,34 +1,30 @@
--- Which sources should be blocked, because chance alone does not explain how little they bring?
--- Trap: among many sources, a few are named by chance (fewer than 5 % of those that are on target); sources whose conversions were not all reported, those of a campaign whose conversions stopped as a whole (mart.breaks), and those of a paused campaign, which cost nothing while it is, are left out.
--- Column verdict: no_conversions: none for block_spend_in_targets targets of spend; too_costly: even with the most conversions that block_z leaves likely its CPA is above judged_cpa, or block_times_campaign times that where judged_cpa is the campaign's own.
+-- Which sources should be blocked, because going on is expected to lose money, and how much a day?
+-- Trap: of sources that are just on target some are named: blocking them costs next to nothing (README.md has the figures). Those whose conversions were not all reported, of a campaign whose conversions stopped as a whole (mart.breaks), and of a paused campaign, which cost nothing while it is, are left out. Where every source of a campaign is named, it is the campaign that loses.
+-- Column verdict: By mart.source_judgement, where it says loses. no_conversions: none so far; too_costly: a conversion is expected to cost more than it is worth; worse_than_campaign: nobody said what a conversion is worth, and it is dearer than its campaign. Before November 2026 it was a test of three targets of spend.
 -- Column action: block: put it on the block list; disallow: take it off the allow list.
-WITH judged AS (
-  SELECT
-    p.*,
-    CASE
-      WHEN p.conversions = 0 AND p.spend_in_targets >= (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'block_spend_in_targets')
-        THEN 'no_conversions'
-      -- Byar's bound, as in source_performance, but of block_z.
-      WHEN p.conversions > 0
-        AND p.spend::DOUBLE / ((p.conversions + 1) * pow(1 - 1 / (9.0 * (p.conversions + 1)) + z.value / (3 * sqrt(p.conversions + 1)), 3)) > p.judged_cpa
-        * CASE WHEN p.target_origin = 'target_cpa' THEN 1 ELSE (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'block_times_campaign') END
-        THEN 'too_costly'
-    END AS verdict
-  FROM mart.source_performance AS p
-  CROSS JOIN (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'block_z') AS z
-  WHERE p.source_id <> '' AND p.spend > 0
-)
+-- Column excess_spend: US dollars spent in the window beyond what its conversions, with those still to come, were worth at judged_cpa.
+-- Column expected_return: US dollars that a dollar spent there is expected to bring back.
+-- Column loss_probability: Probability, 0 to 1, that a dollar spent there brings back less than a dollar.
+-- Column loss_per_day: US dollars that going on is expected to lose a day.
 SELECT
-  j.account_id, j.campaign_id, j.campaign_name, j.campaign_status, j.source_id, j.verdict,
-  CASE WHEN j.source_mode = 'allow_list' THEN 'disallow' ELSE 'block' END AS action,
-  j.window_from, j.window_to, j.days_known, j.spend, j.clicks, j.conversions, j.cpc, j.cvr, j.cpa, j.cpa_best_case,
-  j.judged_cpa, j.target_origin, j.spend_in_targets, j.share_of_campaign,
-  (j.spend::DOUBLE - j.conversions * j.judged_cpa)::DECIMAL(18, 6) AS excess_spend,
-  j.cvr * j.judged_cpa AS break_even_cpc
-FROM judged AS j
-WHERE j.verdict IS NOT NULL
+  p.account_id, p.campaign_id, p.campaign_name, p.campaign_status, p.source_id,
+  CASE
+    WHEN j.worth_origin = 'campaign_cpa' THEN 'worse_than_campaign'
+    WHEN j.evidence_conversions = 0 THEN 'no_conversions'
+    ELSE 'too_costly'
+  END AS verdict,
+  CASE WHEN p.source_mode = 'allow_list' THEN 'disallow' ELSE 'block' END AS action,
+  p.window_from, p.window_to, p.days_known, p.spend, p.clicks, p.conversions, p.cpc, p.cvr, p.cpa, p.cpa_best_case,
+  p.judged_cpa, p.target_origin, p.spend_in_targets, p.share_of_campaign,
+  (p.spend::DOUBLE - p.conversions_expected * p.judged_cpa)::DECIMAL(18, 6) AS excess_spend,
+  p.cvr * p.judged_cpa AS break_even_cpc,
+  j.expected_return, j.loss_probability, j.loss_per_day, j.spend_per_day, j.evidence_spend, j.evidence_conversions,
+  j.evidence_spend_elsewhere, j.evidence_conversions_elsewhere
+FROM mart.source_judgement AS j
+JOIN mart.source_performance AS p ON p.account_id = j.account_id AND p.campaign_id = j.campaign_id AND p.source_id = j.source_id
+WHERE j.judgement = 'loses' AND p.spend > 0
   AND NOT EXISTS (
     SELECT 1 AS one FROM mart.breaks AS b
-    WHERE b.account_id = j.account_id AND b.campaign_id = j.campaign_id AND b.kind = 'conversions_stopped')
-  AND coalesce(j.campaign_status, '') NOT IN ('archived', 'deleted', 'rejected', 'paused')
-  AND CASE WHEN j.source_mode = 'allow_list' THEN j.list_rule = 'allowed' ELSE j.list_rule IS DISTINCT FROM 'blocked' END
+    WHERE b.account_id = p.account_id AND b.campaign_id = p.campaign_id AND b.kind = 'conversions_stopped')
+  AND coalesce(p.campaign_status, '') NOT IN ('archived', 'deleted', 'rejected', 'paused')
+  AND CASE WHEN p.source_mode = 'allow_list' THEN p.list_rule = 'allowed' ELSE p.list_rule IS DISTINCT FROM 'blocked' END

@@ -12,8 +12,9 @@ WITH totals AS (
     count(*) FILTER (WHERE w.spend > 0) AS campaigns_with_spend,
     sum(w.spend)::DECIMAL(18, 6) AS spend,
     CASE WHEN count(w.conversions) = count(*) THEN sum(w.conversions)::BIGINT END AS conversions
-  FROM mart.source_window AS w
-  WHERE w.source_id <> '' OR w.spend <> 0
+  FROM mart.source_evidence AS w
+  -- Of rows in the window.
+  WHERE w.spend IS NOT NULL AND (w.source_id <> '' OR w.spend <> 0)
   GROUP BY w.account_id, w.source_id
   HAVING sum(w.spend) > 0
 ),

@@ -1,68 +1,53 @@
--- Which sources earn their money beyond doubt and have room to grow?
--- Trap: a higher bid buys more expensive clicks, and not always more of them; above safe_cpc nothing is proven. A source with a lucky month looks better than it is: its conversion rate is shrunk toward the campaign's first.
--- Column verdict: below_target: even with its low conversion rate its CPA is below the campaign's target CPA; below_campaign: the campaign has no target, and it is below the campaign's own CPA.
--- Column safe_cpc: US dollars per click at which even its low conversion rate (cvr_low) gives the target or, without one, the campaign's own CPA; never more than bid_cap.
+-- Which sources earn their money and can take more of it, and at which bid do they earn most?
+-- Trap: a higher bid buys more expensive clicks, and not always more of them: best_bid rests on how clicks follow bids (mart.bid_elasticity), safe_cpc only says what you can pay at most. A source with a lucky month looks better than it is: mart.source_judgement allows for that.
+-- Column verdict: below_target: it surely brings back more than it costs; below_campaign: nobody said what a conversion is worth, and it is cheaper than its campaign.
+-- Column safe_cpc: The most you can pay: US dollars per click at which even its low conversion rate (cvr_low) costs just what a conversion is worth (the campaign's own CPA where nobody said); never more than bid_cap. There nothing is earned.
 -- Column headroom: US dollars per click from its CPC up to safe_cpc.
--- Column cvr_low: Conversions per click, shrunk toward the campaign's by as much as its sources are alike (a gamma prior whose shape is estimated from their spread), less bound_z standard deviations (Wilson and Hilferty).
--- Column bid_now: US dollars per click that are bid for it now, as last readable. Sources whose bid is at safe_cpc already are left out.
+-- Column cvr_low: Conversions per click that it surely reaches: its CPC by the highest CPA that chance leaves likely (cpa_expected_high of mart.source_judgement).
+-- Column bid_now: US dollars per click that are bid for it now, as last readable. Sources whose bid is at the best, or at safe_cpc, already are left out.
 -- Column bid_headroom: US dollars per click from bid_now up to safe_cpc.
 -- Column bid_cap: US dollars per click that the service takes at most for a source: 3 times the campaign's default bid, and no more than 25.
 -- Column is_optimized: Whether the campaign has a target CPA, with which the service moves bids by itself: a bid of your own ends that for the source.
-WITH source AS (
-  SELECT w.account_id, w.campaign_id, w.clicks, w.conversions
-  FROM mart.source_window AS w
-  WHERE w.source_id <> '' OR w.spend <> 0
-),
-rate AS (
+-- Column expected_return: US dollars that a dollar spent there is expected to bring back.
+-- Column best_bid: US dollars per click to bid to earn most: more clicks at a price that still leaves the most over, no more than half as much again as now, bid_cap and safe_cpc. NULL: the service moves its bid, or nobody said what a conversion is worth.
+-- Column best_bid_gain: US dollars a day that best_bid is expected to earn beyond the bid of now. NULL: see best_bid.
+WITH judged AS (
   SELECT
-    s.account_id, s.campaign_id, (sum(s.conversions) FILTER (WHERE s.clicks IS NOT NULL))::DOUBLE AS conversions,
-    sum(s.clicks) FILTER (WHERE s.conversions IS NOT NULL) AS clicks
-  FROM source AS s
-  GROUP BY s.account_id, s.campaign_id
-),
--- What the sources differ by beyond chance, by moments: where they do not, the shape is
--- large and each is taken to be as good as the campaign.
-spread AS (
-  SELECT e.account_id, e.campaign_id, sum(pow(e.conversions - e.expected, 2) - e.expected) AS beyond, sum(e.expected * e.expected) AS squares
-  FROM (
-    SELECT s.account_id, s.campaign_id, s.conversions, s.clicks * r.conversions / nullif(r.clicks, 0) AS expected
-    FROM source AS s
-    JOIN rate AS r ON r.account_id = s.account_id AND r.campaign_id = s.campaign_id
-  ) AS e
-  GROUP BY e.account_id, e.campaign_id
-),
-shaped AS (
-  SELECT
-    s.*, coalesce(s.target_cpa::DOUBLE, s.campaign_cpa) AS goal_cpa, s.clicks * r.conversions / nullif(r.clicks, 0) AS expected,
-    CASE WHEN d.beyond <= 0 THEN 100 ELSE greatest(0.5, least(100, d.squares / d.beyond)) END AS shape
-  FROM mart.source_performance AS s
-  JOIN rate AS r ON r.account_id = s.account_id AND r.campaign_id = s.campaign_id
-  JOIN spread AS d ON d.account_id = s.account_id AND d.campaign_id = s.campaign_id
+    p.*, j.worth, j.worth_origin, j.expected_return, j.spend_per_day, p.cpc / j.cpa_expected_high AS cvr_low,
+    coalesce(p.bid_override, p.default_bid) AS bid_now, least(3 * p.default_bid::DOUBLE, 25) AS bid_cap, e.elasticity
+  FROM mart.source_judgement AS j
+  JOIN mart.source_performance AS p ON p.account_id = j.account_id AND p.campaign_id = j.campaign_id AND p.source_id = j.source_id
+  JOIN mart.bid_elasticity AS e ON e.account_id = j.account_id
   -- Of many small sources a few have a conversion by luck.
-  WHERE s.source_id <> '' AND s.clicks > 0 AND s.conversions >= (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'scale_min_conversions')
+  WHERE j.judgement = 'earns' AND p.clicks > 0 AND p.conversions >= (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'scale_min_conversions')
 ),
-shrunk AS (
+bounded AS (
+  SELECT j.*, least(j.cvr_low * j.worth, coalesce(j.bid_cap, j.cvr_low * j.worth)) AS safe_cpc
+  FROM judged AS j
+),
+moved AS (
   SELECT
-    s.*, coalesce(s.bid_override, s.default_bid) AS bid_now, least(3 * s.default_bid::DOUBLE, 25) AS bid_cap,
-    (s.shape + s.conversions) * pow(greatest(0, 1 - 1 / (9.0 * (s.shape + s.conversions)) - z.value / (3 * sqrt(s.shape + s.conversions))), 3)
-      / nullif(s.shape / nullif(s.expected / s.clicks, 0) + s.clicks, 0) AS cvr_low
-  FROM shaped AS s
-  CROSS JOIN (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'bound_z') AS z
-),
-judged AS (
-  SELECT s.*, least(s.cvr_low * s.goal_cpa, coalesce(s.bid_cap, s.cvr_low * s.goal_cpa)) AS safe_cpc
-  FROM shrunk AS s
+    b.*,
+    CASE WHEN b.target_cpa IS NULL AND b.worth_origin = 'payout' AND b.bid_now > 0 THEN
+      least(1.5, b.expected_return * b.elasticity / (1 + b.elasticity), b.bid_cap / b.bid_now::DOUBLE, b.safe_cpc / nullif(b.cpc, 0))
+    END AS times
+  FROM bounded AS b
 )
 SELECT
   j.account_id, j.campaign_id, j.campaign_name, j.source_id,
-  CASE WHEN j.target_cpa IS NULL THEN 'below_campaign' ELSE 'below_target' END AS verdict,
+  CASE WHEN j.worth_origin = 'campaign_cpa' THEN 'below_campaign' ELSE 'below_target' END AS verdict,
   j.window_from, j.window_to, j.days_known, j.spend, j.clicks, j.conversions, j.cpc, j.cvr, j.cpa, j.cpa_worst_case,
   j.target_cpa, j.campaign_cpa, j.share_of_campaign, j.default_bid, j.bid_override,
   j.safe_cpc, j.safe_cpc - j.cpc AS headroom,
-  j.cvr_low, j.bid_now, j.safe_cpc - j.bid_now::DOUBLE AS bid_headroom, j.bid_cap, j.target_cpa IS NOT NULL AS is_optimized
-FROM judged AS j
-WHERE j.cpc < j.cvr_low * j.goal_cpa AND j.cpa_worst_case < j.goal_cpa
-  AND coalesce(j.safe_cpc > j.bid_now, true)
+  j.cvr_low, j.bid_now, j.safe_cpc - j.bid_now::DOUBLE AS bid_headroom, j.bid_cap, j.target_cpa IS NOT NULL AS is_optimized,
+  j.worth, j.expected_return, j.times * j.bid_now::DOUBLE AS best_bid,
+  j.spend_per_day * (pow(j.times, j.elasticity) * (j.expected_return - j.times) - (j.expected_return - 1)) AS best_bid_gain
+FROM moved AS j
+WHERE j.safe_cpc > j.cpc
+  AND CASE
+    WHEN j.times IS NULL THEN coalesce(j.safe_cpc > j.bid_now, true)
+    ELSE j.times >= 1 + (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'bid_min_change')
+  END
   AND j.share_of_campaign <= (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'scale_max_share')
   AND j.campaign_status = 'active'
   AND CASE WHEN j.source_mode = 'allow_list' THEN j.list_rule = 'allowed' ELSE j.list_rule IS DISTINCT FROM 'blocked' END

@@ -1,19 +1,36 @@
 -- What do the rows of each source of each campaign add up to over the performance window?
--- Trap: this is the one sum that the answers about sources rest on; ask source_performance and bid_vs_cpc for rates, bounds and settings.
+-- Trap: ask source_performance and bid_vs_cpc for rates, bounds and settings.
 -- Column counted_spend: US dollars of the rows whose conversions are known.
 -- Column counted_clicks: Clicks of the rows that tell them. NULL: none does.
 -- Column counted_conversions: Conversions so far of the rows that tell them. NULL: none does.
--- Stored by campaign_id, source_id.
+-- Column arrived_spend: US dollars of counted_spend, each day's by the share of its conversions that has arrived by its age (mart.window_share): the spend whose conversions are there. NULL: conversions are known of no row.
+-- Of whole days.
+WITH share AS (
+  SELECT
+    s.account_id,
+    max(1 - s.conversions_share) FILTER (WHERE s.days = 'spend_day_1') AS due_1,
+    max(1 - s.conversions_share) FILTER (WHERE s.days = 'spend_day_2') AS due_2,
+    max(1 - s.conversions_share) FILTER (WHERE s.days = 'spend_day_3') AS due_3,
+    max(1 - s.conversions_share) FILTER (WHERE s.days = 'spend_day_4_5') AS due_5,
+    max(1 - s.conversions_share) FILTER (WHERE s.days = 'spend_day_6_8') AS due_8,
+    max(1 - s.conversions_share) FILTER (WHERE s.days = 'spend_day_9_14') AS due_14,
+    coalesce(max(1 - s.conversions_share) FILTER (WHERE s.days = 'spend_day_15'), 0) AS due_15
+  FROM mart.window_share AS s
+  GROUP BY s.account_id
+),
+arrived AS (
+  SELECT
+    e.*,
+    e.counted_spend::DOUBLE * (1 - h.due_15)
+      - coalesce(e.spend_day_1::DOUBLE * (h.due_1 - h.due_15), 0) - coalesce(e.spend_day_2::DOUBLE * (h.due_2 - h.due_15), 0)
+      - coalesce(e.spend_day_3::DOUBLE * (h.due_3 - h.due_15), 0) - coalesce(e.spend_day_4_5::DOUBLE * (h.due_5 - h.due_15), 0)
+      - coalesce(e.spend_day_6_8::DOUBLE * (h.due_8 - h.due_15), 0) - coalesce(e.spend_day_9_14::DOUBLE * (h.due_14 - h.due_15), 0) AS arrived_spend
+  FROM mart.source_evidence AS e
+  JOIN share AS h ON h.account_id = e.account_id
+  WHERE e.spend IS NOT NULL
+)
 SELECT
-  s.account_id, s.campaign_id, s.source_id,
-  sum(s.spend)::DECIMAL(18, 6) AS spend,
-  CASE WHEN count(s.clicks) = count(*) THEN sum(s.clicks)::BIGINT END AS clicks,
-  CASE WHEN count(s.impressions) = count(*) THEN sum(s.impressions)::BIGINT END AS impressions,
-  CASE WHEN count(s.conversions) = count(*) THEN sum(s.conversions)::BIGINT END AS conversions,
-  (sum(s.spend) FILTER (WHERE s.conversions IS NOT NULL))::DECIMAL(18, 6) AS counted_spend,
-  sum(s.clicks)::BIGINT AS counted_clicks, sum(s.conversions)::BIGINT AS counted_conversions
-FROM main.spend_daily AS s
-JOIN mart.performance_window AS w ON w.account_id = s.account_id AND w.report_date = s.report_date
--- The window once more, as a constant: what lies before it is not even read.
-WHERE s.report_date >= (SELECT min(w.report_date) FROM mart.performance_window AS w)
-GROUP BY s.account_id, s.campaign_id, s.source_id
+  a.account_id, a.campaign_id, a.source_id, a.spend, a.clicks, a.impressions, a.conversions, a.counted_spend, a.counted_clicks, a.counted_conversions,
+  round(a.arrived_spend, 6) AS arrived_spend,
+  CASE WHEN a.conversions = 0 THEN 0 ELSE a.conversions * a.counted_spend::DOUBLE / nullif(a.arrived_spend, 0) END AS conversions_expected
+FROM arrived AS a

@@ -1,0 +1,253 @@
+package market
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"testing"
+)
+
+var worlds = flag.Int("worlds", 0, "worlds of each kind to play; 0: a short play of small ones")
+
+// kinds are what the table of queries/README.md is about.
+func kinds() []Kind {
+	half, twice := Usual, Usual
+	half.Name, half.Worth = "worth half the target", 0.5
+	twice.Name, twice.Worth = "worth twice the target", 2
+	return []Kind{half, Usual, twice}
+}
+
+// changedKinds have other distributions than those that the thresholds were chosen on.
+func changedKinds() []Kind {
+	two, wide, narrow, small, quick := Usual, Usual, Usual, Usual, Usual
+	two.Name, two.TwoKinds, two.OwnSpread = "two kinds of sources", true, 0.3
+	wide.Name, wide.SharedSpread, wide.OwnSpread, wide.Volume, wide.Dead = "wider", 1, 0.8, 1.8, 0.25
+	narrow.Name, narrow.SharedSpread, narrow.OwnSpread, narrow.Dead, narrow.Turn = "narrower", 0.3, 0.4, 0.05, 0
+	small.Name, small.Campaigns, small.SpendPerDay = "small", 5, 60
+	quick.Name, quick.AtOnce, quick.Turn, quick.New, quick.History = "quick, turning", 0.8, 0.25, 0.3, 45
+	return []Kind{two, wide, narrow, small, quick}
+}
+
+// score is what a policy is worth over some worlds.
+type score struct {
+	name       string
+	gain       float64 // profit beyond doing nothing
+	named, on  int     // sources on target: blocked in the end, of all
+	bad, found int     // sources that lose half: of those with ten targets of demand, blocked
+}
+
+// play plays all policies in worlds of a kind.
+func play(t *testing.T, k Kind, seeds []uint64) (scores []score, oracle, spend float64) {
+	t.Helper()
+	ours, err := NewQuestions(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ours.Close()
+	policies := []struct {
+		name string
+		Policy
+	}{{"ours", ours}, {"3 targets, above 1.5", Tracker}, {"3 targets, above 1", Strict}, {"empirical Bayes", Plain},
+		{"pooled", Pooled}, {"oracle", Oracle}}
+	scores = make([]score, len(policies))
+	for _, seed := range seeds {
+		w := k.Draw(seed)
+		ours.seen = 0
+		nothing, _ := Play(w, Nothing)
+		for i, p := range policies {
+			profit, blocked := Play(w, p.Policy)
+			scores[i].name, scores[i].gain = p.name, scores[i].gain+profit-nothing
+			for n := range w.pairs {
+				last, demand := w.value(n, w.History+w.Follow-1), 0.0
+				for _, d := range w.pairs[n].demand {
+					demand += d
+				}
+				switch {
+				case last >= 1 && last < 1.15:
+					scores[i].on++
+					if blocked[n] {
+						scores[i].named++
+					}
+				case last < 0.5 && demand >= 10*w.Target:
+					scores[i].bad++
+					if blocked[n] {
+						scores[i].found++
+					}
+				}
+			}
+		}
+		if ours.Err != nil {
+			t.Fatal(ours.Err)
+		}
+	}
+	return scores, scores[len(scores)-1].gain, spend
+}
+
+// TestAdvice_EarnsWhatCanBeEarned plays the questions against the rules of the trade.
+func TestAdvice_EarnsWhatCanBeEarned(t *testing.T) {
+	all, seeds := kinds(), []uint64{1}
+	if *worlds > 0 {
+		all, seeds = append(all, changedKinds()...), nil
+		for s := range *worlds {
+			seeds = append(seeds, uint64(s)+100)
+		}
+	} else {
+		for i := range all {
+			all[i].Campaigns, all[i].Sources, all[i].History, all[i].Follow = 4, 60, 28, 14
+		}
+	}
+	total, tracker, best := 0.0, 0.0, 0.0
+	for _, k := range all {
+		scores, oracle, _ := play(t, k, seeds)
+		for _, s := range scores {
+			t.Logf("| %s | %s | %.0f | %.2f | %d of %d | %d of %d |", k.Name, s.name, s.gain, s.gain/oracle, s.found, s.bad,
+				s.named, s.on)
+		}
+		total, tracker, best = total+scores[0].gain/oracle, tracker+scores[1].gain/oracle, best+1
+		if scores[0].gain <= scores[1].gain {
+			t.Errorf("%s: the advice earns %.0f, the trackers' rule %.0f", k.Name, scores[0].gain, scores[1].gain)
+		}
+	}
+	if total < 0.7*best {
+		t.Errorf("the advice earns %.2f of what an oracle does", total/best)
+	}
+	t.Logf("ours %.2f, the trackers' rule %.2f of the oracle's gain", total/best, tracker/best)
+}
+
+// TestAdvice_LeavesSourcesOnTargetAlone plays worlds in which every source is just on target.
+func TestAdvice_LeavesSourcesOnTargetAlone(t *testing.T) {
+	k := Usual
+	k.Campaigns, k.Sources, k.Follow = 5, 60, 3
+	k.SharedSpread, k.OwnSpread, k.Dead, k.Turn, k.CampaignSpread = 0, 0, 0, 0, 0
+	ours, err := NewQuestions(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ours.Close()
+	named, all := 0, 0
+	for seed := range uint64(max(3, *worlds)) {
+		ours.seen = 0
+		_, blocked := Play(k.Draw(seed+50), ours)
+		if ours.Err != nil {
+			t.Fatal(ours.Err)
+		}
+		for _, is := range blocked {
+			if all++; is {
+				named++
+			}
+		}
+	}
+	t.Logf("%d of %d sources on target are named", named, all)
+	if float64(named) > 0.03*float64(all) {
+		t.Errorf("%d of %d sources on target are named", named, all)
+	}
+}
+
+// TestAdvice_OfAStricterTargetBlocksNoLess raises what a conversion is worth step by step: each list of
+// sources to block holds the next.
+func TestAdvice_OfAStricterTargetBlocksNoLess(t *testing.T) {
+	q, err := NewQuestions(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	k := Usual
+	k.Campaigns, k.Sources, k.History, k.Follow = 4, 60, 30, 1
+	Play(k.Draw(4), Func(func(m *Morning) []bool { q.Sync(t.Context(), m); return m.Blocked }))
+	var before map[[2]int]bool
+	for i, worth := range []float64{10, 15, 19.5, 19.8, 20, 25, 40, 80} {
+		q.exec(t.Context(), fmt.Sprintf("UPDATE main.campaign_history SET target_cpa = %g", worth))
+		named := map[[2]int]bool{}
+		for _, key := range q.keys(t.Context(), "SELECT campaign_id, source_id FROM mart.source_block_candidates") {
+			named[key] = true
+			if i > 0 && !before[key] {
+				t.Errorf("%v is named at %g, but not at a stricter target", key, worth)
+			}
+		}
+		t.Logf("at %g: %d", worth, len(named))
+		if i == 0 && len(named) < 10 {
+			t.Errorf("at the strictest target only %d are named", len(named))
+		}
+		before = named
+	}
+	if q.Err != nil {
+		t.Fatal(q.Err)
+	}
+}
+
+// TestBounds_HoldWhatTheySay counts how often the true CPA of a source lies within its bounds.
+func TestBounds_HoldWhatTheySay(t *testing.T) {
+	q, err := NewQuestions(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	within, all, campaigns, inCampaign := 0, 0, 0, 0
+	for seed := range uint64(max(2, *worlds)) {
+		q.seen = 0
+		k := Usual
+		k.Campaigns, k.Sources, k.Follow, k.Turn = 6, 100, 1, 0
+		w := k.Draw(seed + 900)
+		Play(w, Func(func(m *Morning) []bool { q.Sync(t.Context(), m); return m.Blocked }))
+		truth := map[[2]string]float64{}
+		spent, due := make([]float64, k.Campaigns), make([]float64, k.Campaigns)
+		for _, p := range w.pairs {
+			truth[[2]string{fmt.Sprintf("c%02d", p.campaign), fmt.Sprintf("s%03d", p.source)}] = 1 / p.rate[0]
+			scale := 1.0
+			for d := range k.History {
+				spent[p.campaign] += p.demand[d] * scale
+				due[p.campaign] += p.demand[d] * scale * p.rate[d]
+			}
+		}
+		for _, r := range q.bounds(t, "SELECT campaign_id, source_id, coalesce(cpa_expected_low, 0), "+
+			"coalesce(cpa_expected_high, 1e12) FROM mart.source_judgement WHERE evidence_spend > worth") {
+			true_ := truth[r.key]
+			if all++; r.low <= true_ && true_ <= r.high {
+				within++
+			}
+		}
+		for _, r := range q.bounds(t, "SELECT campaign_id, '', cpa_best_case, coalesce(cpa_worst_case, 1e12) FROM "+
+			"mart.campaign_performance") {
+			var c int
+			if _, err := fmt.Sscanf(r.key[0], "c%d", &c); err != nil {
+				t.Fatal(err)
+			}
+			cpa := spent[c] / due[c]
+			if campaigns++; r.low <= cpa && cpa <= r.high {
+				inCampaign++
+			}
+		}
+	}
+	t.Logf("%d of %d sources, %d of %d campaigns within 90 %%", within, all, inCampaign, campaigns)
+	if share := float64(within) / float64(all); math.Abs(share-0.9) > 0.05 {
+		t.Errorf("%.3f of the sources are within bounds of 90 %%", share)
+	}
+	if float64(inCampaign) < 0.75*float64(campaigns) {
+		t.Errorf("%d of %d campaigns are within bounds of 90 %%", inCampaign, campaigns)
+	}
+}
+
+type bounds struct {
+	key       [2]string
+	low, high float64
+}
+
+func (q *Questions) bounds(t *testing.T, question string) (all []bounds) {
+	t.Helper()
+	rows, err := q.db.QueryContext(t.Context(), question)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var b bounds
+		if err := rows.Scan(&b.key[0], &b.key[1], &b.low, &b.high); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, b)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}

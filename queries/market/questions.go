@@ -1,0 +1,283 @@
+package market
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/duckdb/duckdb-go/v2"
+
+	"spendsync/queries"
+	"spendsync/schema"
+)
+
+// Questions are the policy of this project: what source_block_candidates names is blocked, what
+// source_retest_candidates names is let run again, by the SQL itself.
+type Questions struct {
+	db   *sql.DB
+	seen int // changes of the morning that are stored
+	Err  error
+}
+
+// zero is the first Chicago day of every world.
+const zero = schema.Date(20600) // 2026-05-27
+
+const account = "acme"
+
+// NewQuestions opens an empty database with all tables and views.
+func NewQuestions(ctx context.Context) (*Questions, error) {
+	db, err := sql.Open("duckdb", "?threads=2")
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	q := &Questions{db: db}
+	q.exec(ctx, "CREATE SCHEMA ops; CREATE SCHEMA mart")
+	for _, t := range schema.Tables {
+		q.exec(ctx, strings.Join(t.CreateSQL(), ";\n"))
+	}
+	var days []string
+	for _, d := range schema.CalendarDays(account, "r1", 2026, 2027) {
+		days = append(days, fmt.Sprintf("('%s', '%s', '%s', '%s', %d, %t, make_timestamptz(%d), make_timestamptz(%d), "+
+			"%d, 'r1')", account, d.ReportDate, d.Month, d.ISOWeek, d.DayOfWeek, d.IsWeekend, d.StartsAt, d.EndsAt, d.Hours))
+	}
+	q.exec(ctx, "INSERT INTO main.calendar VALUES "+strings.Join(days, ", "))
+	views, err := queries.Views(nil)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	for _, v := range views {
+		kind, body := "VIEW", "AS "
+		switch {
+		case v.Parameters != "":
+			kind, body = "MACRO", "("+v.Parameters+") AS TABLE "
+		case v.Stored && v.Name != "creative_spend":
+			kind = "TABLE"
+		}
+		q.exec(ctx, fmt.Sprintf("CREATE %s %s.%s %s%s", kind, v.Schema, v.Name, body, v.SQL))
+	}
+	return q, q.Err
+}
+
+// Close closes the database.
+func (q *Questions) Close() error { return q.db.Close() }
+
+func (q *Questions) exec(ctx context.Context, statement string) {
+	if q.Err == nil {
+		if _, err := q.db.ExecContext(ctx, statement); err != nil {
+			q.Err = fmt.Errorf("%w\n%.300s", err, statement)
+		}
+	}
+}
+
+// Block syncs the morning and asks. What goes wrong is kept in Err, and nothing more is blocked.
+func (q *Questions) Block(m *Morning) []bool {
+	ctx := context.Background()
+	q.Sync(ctx, m)
+	named := map[[2]int]bool{}
+	for _, view := range []string{"source_block_candidates", "source_retest_candidates"} {
+		for _, k := range q.keys(ctx, "SELECT campaign_id, source_id FROM mart."+view) {
+			named[k] = view == "source_block_candidates"
+		}
+	}
+	blocked := slices.Clone(m.Blocked)
+	for i, p := range m.World.pairs {
+		if is, ok := named[[2]int{p.campaign, p.source}]; ok {
+			blocked[i] = is
+		}
+	}
+	return blocked
+}
+
+func (q *Questions) keys(ctx context.Context, question string) (keys [][2]int) {
+	if q.Err != nil {
+		return nil
+	}
+	rows, err := q.db.QueryContext(ctx, question)
+	if err != nil {
+		q.Err = err
+		return nil
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var campaign, source string
+		var k [2]int
+		if q.Err = rows.Scan(&campaign, &source); q.Err == nil {
+			_, q.Err = fmt.Sscanf(campaign+" "+source, "c%d s%d", &k[0], &k[1])
+		}
+		if q.Err != nil {
+			return nil
+		}
+		keys = append(keys, k)
+	}
+	q.Err = errors.Join(q.Err, rows.Err())
+	return keys
+}
+
+func at(day int) time.Time { return (zero + schema.Date(day)).Start().Add(12 * time.Hour) }
+
+func date(day int) string { return (zero + schema.Date(day)).String() }
+
+// Sync stores what the service has told by a morning, as a run at noon would have.
+func (q *Questions) Sync(ctx context.Context, m *Morning) {
+	w := m.World
+	if len(m.changes) < q.seen || q.seen == 0 {
+		for _, t := range []string{"spend_change", "campaign_history", "source_mode_history", "payout_history"} {
+			q.exec(ctx, "DELETE FROM main."+t)
+		}
+		q.seen = 0
+		q.settings(ctx, w)
+	}
+	var rows [][]driver.Value
+	for i, p := range w.pairs {
+		for d := range m.Day {
+			if spend := m.Spend[i][d]; spend > 0 {
+				clicks := int64(math.Ceil(spend / 0.25))
+				rows = append(rows, []driver.Value{date(d), fmt.Sprintf("c%02d", p.campaign),
+					fmt.Sprintf("s%03d", p.source), spend, clicks, clicks * 50, m.Told[i][d]})
+			}
+		}
+	}
+	q.exec(ctx, "DELETE FROM main.spend_daily")
+	q.load(ctx, "report_date VARCHAR, campaign_id VARCHAR, source_id VARCHAR, spend DOUBLE, clicks BIGINT, "+
+		"impressions BIGINT, conversions BIGINT", rows, `INSERT INTO main.spend_daily BY NAME SELECT l.* REPLACE (
+		l.report_date::DATE AS report_date), 'acme' AS account_id, 'k' AS creative_id, 'Campaign' AS campaign_name,
+		make_timestamptz(0) AS _first_seen_at, make_timestamptz(0) AS _changed_at, 'r1' AS _run_id FROM loaded AS l`)
+	rows = nil
+	for _, c := range m.changes[q.seen:] {
+		p := w.pairs[c.pair]
+		rows = append(rows, []driver.Value{date(c.day), fmt.Sprintf("c%02d", p.campaign), fmt.Sprintf("s%03d", p.source),
+			at(c.seen).UnixMicro(), m.Spend[c.pair][c.day], c.before, c.after})
+	}
+	q.seen = len(m.changes)
+	q.load(ctx, "report_date VARCHAR, campaign_id VARCHAR, source_id VARCHAR, seen BIGINT, spend DOUBLE, "+
+		"old_conversions BIGINT, new_conversions BIGINT", rows, `INSERT INTO main.spend_change BY NAME SELECT 'acme' AS
+		account_id, l.report_date::DATE AS report_date, l.campaign_id, 'k' AS creative_id, l.source_id,
+		make_timestamptz(l.seen) AS seen_at, 'update' AS op, l.spend AS old_spend, l.spend AS new_spend,
+		l.old_conversions, l.new_conversions, 'r1' AS _run_id FROM loaded AS l`)
+	var coverage, steps []string
+	for d := range m.Day {
+		last := min(m.Day, d+int(schema.ReachDays))
+		state := map[bool]string{true: schema.StateFinal, false: schema.StateComplete}[last < m.Day]
+		coverage = append(coverage, fmt.Sprintf("('%s', '%s', make_timestamptz(%d), make_timestamptz(%d))", date(d), state,
+			at(d+1).UnixMicro(), at(last).UnixMicro()))
+		for morning := d + 1; morning <= last; morning++ {
+			steps = append(steps, fmt.Sprintf("('%s', make_timestamptz(%d))", date(d), at(morning).UnixMicro()))
+		}
+	}
+	q.exec(ctx, "DELETE FROM ops.day_coverage; DELETE FROM ops.step; DELETE FROM ops.run; DELETE FROM main.source_rule_history")
+	q.values(ctx, "ops.day_coverage", "report_date DATE, state VARCHAR, first_read_at TIMESTAMPTZ, last_read_at TIMESTAMPTZ",
+		coverage)
+	q.values(ctx, "ops.step", "unit VARCHAR, started_at TIMESTAMPTZ", steps)
+	q.values(ctx, "ops.run", "published BOOLEAN", []string{"(true)"})
+	var blocked []string
+	for i, is := range m.Blocked {
+		if is {
+			blocked = append(blocked, fmt.Sprintf("('c%02d', 's%03d', 'blocked')", w.pairs[i].campaign, w.pairs[i].source))
+		}
+	}
+	q.values(ctx, "main.source_rule_history", "campaign_id VARCHAR, source_id VARCHAR, rule VARCHAR", blocked)
+	q.exec(ctx, "DELETE FROM mart.campaign_spend; INSERT INTO mart.campaign_spend "+schema.CampaignSpendSQL("true"))
+	views, err := queries.Views(nil)
+	q.Err = errors.Join(q.Err, err)
+	for _, v := range views {
+		if v.Stored && v.Name != "creative_spend" {
+			q.exec(ctx, fmt.Sprintf("DELETE FROM mart.%[1]s; INSERT INTO mart.%[1]s %[2]s", v.Name, v.SQL))
+		}
+	}
+}
+
+// settings are campaigns with the target, and a payout where a conversion is worth something else.
+func (q *Questions) settings(ctx context.Context, w *World) {
+	var campaigns, modes []string
+	for c := range w.Campaigns {
+		campaigns = append(campaigns, fmt.Sprintf("('c%02d', 'Campaign %d', 'active', 0.5, %g, 'block_list')", c, c, w.Target))
+		modes = append(modes, fmt.Sprintf("('c%02d', 'block_list')", c))
+	}
+	q.values(ctx, "main.campaign_history", "campaign_id VARCHAR, name VARCHAR, status VARCHAR, default_bid DOUBLE, "+
+		"target_cpa DOUBLE, source_mode VARCHAR", campaigns)
+	q.values(ctx, "main.source_mode_history", "campaign_id VARCHAR, source_mode VARCHAR", modes)
+	if w.Worth != 1 {
+		q.values(ctx, "main.payout_history", "from_date DATE, campaign_id VARCHAR, creative_id VARCHAR, source_id VARCHAR, "+
+			"payout DOUBLE", []string{fmt.Sprintf("('2026-01-01', '', '', '', %g)", w.Worth*w.Target)})
+	}
+}
+
+// values inserts rows with some columns of a table; the others have what most rows have.
+func (q *Questions) values(ctx context.Context, table, columns string, rows []string) {
+	i := slices.IndexFunc(schema.Tables, func(t *schema.Table) bool { return t.FullName() == strings.TrimPrefix(table, "main.") })
+	if len(rows) == 0 || i < 0 {
+		if i < 0 {
+			q.Err = errors.Join(q.Err, fmt.Errorf("there is no table %s", table))
+		}
+		return
+	}
+	var given, casts []string
+	for _, c := range strings.Split(columns, ", ") {
+		name, kind, _ := strings.Cut(c, " ")
+		given, casts = append(given, name), append(casts, name+"::"+kind+" AS "+name)
+	}
+	selected := strings.Join(casts, ", ")
+	for _, c := range schema.Tables[i].Columns {
+		if c.Nullable || slices.Contains(given, c.Name) {
+			continue
+		}
+		value, kind := "''", c.DuckDB()
+		switch {
+		case c.Name == "account_id":
+			value = "'" + account + "'"
+		case c.Name == "_run_id":
+			value = "'r1'"
+		case c.Name == "stream":
+			value = "'spend_report'"
+		case c.Name == "outcome":
+			value = "'stored'"
+		case c.Name == "is_current", c.Name == "version_no":
+			value = "1"
+		case c.Name == "valid_to":
+			value = "'9999-12-31 00:00:00+00'"
+		case strings.HasPrefix(kind, "TIMESTAMP"):
+			value = "'2026-01-01 00:00:00+00'"
+		case kind == "DATE":
+			value = "'2026-01-01'"
+		case kind != "VARCHAR":
+			value = "0"
+		}
+		selected += ", " + value + "::" + kind + " AS " + schema.Quote(c.Name)
+	}
+	q.exec(ctx, "INSERT INTO "+table+" BY NAME SELECT "+selected+" FROM (VALUES "+strings.Join(rows, ", ")+") AS v("+
+		strings.Join(given, ", ")+")")
+}
+
+// load appends rows to a table of its own, called loaded, from which a statement takes them.
+func (q *Questions) load(ctx context.Context, columns string, rows [][]driver.Value, statement string) {
+	q.exec(ctx, "CREATE OR REPLACE TABLE main.loaded ("+columns+")")
+	if q.Err != nil {
+		return
+	}
+	conn, err := q.db.Conn(ctx)
+	if err != nil {
+		q.Err = err
+		return
+	}
+	err = conn.Raw(func(c any) error {
+		a, err := duckdb.NewAppenderFromConn(c.(driver.Conn), "main", "loaded")
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if err := a.AppendRow(r...); err != nil {
+				return errors.Join(err, a.Close())
+			}
+		}
+		return a.Close()
+	})
+	q.Err = errors.Join(err, conn.Close())
+	q.exec(ctx, statement)
+}

@@ -1,0 +1,163 @@
+-- What is each source of each campaign expected to earn or to lose from here on, and how sure is that?
+-- Trap: it is a judgement, not a sum: what is known of the source itself, of its campaign and of the same source in the account's other campaigns, each by what it tells. Conversions still to come are allowed for; older days weigh less. A payout of 0 is no worth.
+-- Column evidence_spend: US dollars behind the judgement: the spend of the window whose conversions have arrived (mart.source_window), and of the 90 days before it a half or a quarter.
+-- Column evidence_conversions: Conversions of the same spend, counted in the same way.
+-- Column evidence_spend_elsewhere: US dollars behind it of the same source in the account's other campaigns.
+-- Column evidence_conversions_elsewhere: Conversions of the same spend.
+-- Column worth: US dollars that a conversion is worth (mart.conversion_worth); without a payout and a target the campaign's own CPA.
+-- Column worth_origin: payout, target_cpa, or campaign_cpa: nobody said what a conversion is worth. NULL: the campaign has no conversion either.
+-- Column cpa_expected: US dollars per conversion to be expected of it, all evidence considered.
+-- Column cpa_expected_low: Its true CPA lies above this with a probability of 95 % (threshold bound_z). NULL: next to nothing is known.
+-- Column cpa_expected_high: Its true CPA lies below this with a probability of 95 %. NULL: there is no upper bound.
+-- Column expected_return: US dollars that a dollar spent there brings back: worth divided by cpa_expected. NULL: worth is not known.
+-- Column loss_probability: Probability, 0 to 1, that a dollar spent there brings back less than a dollar. NULL: worth is not known.
+-- Column spend_per_day: US dollars a day that it spends: the mean of the last eight days, of those that are known.
+-- Column loss_per_day: US dollars that going on is expected to lose a day; below 0: to earn. NULL: worth is not known.
+-- Column judgement: loses: it is expected to bring back less than a dollar by more than threshold block_loss, surer than threshold block_probability; earns: surely more than a dollar (threshold scale_probability, without a worth block_probability_of_campaign); unclear; unknown: some of its conversions are, or nobody knows what one is worth. With worth_origin campaign_cpa: loses means worse than its campaign, by block_loss_of_campaign and surer than block_probability_of_campaign.
+WITH level AS (
+  SELECT
+    max(t.value) FILTER (WHERE t.name = 'block_loss') AS loss, max(t.value) FILTER (WHERE t.name = 'block_probability') AS probability,
+    max(t.value) FILTER (WHERE t.name = 'block_loss_of_campaign') AS campaign_loss,
+    max(t.value) FILTER (WHERE t.name = 'block_probability_of_campaign') AS campaign_probability,
+    max(t.value) FILTER (WHERE t.name = 'block_min_worths') AS min_worths, max(t.value) FILTER (WHERE t.name = 'scale_probability') AS scale_probability,
+    max(t.value) FILTER (WHERE t.name = 'bound_z') AS bound_z
+  FROM mart.threshold AS t
+),
+span AS (
+  SELECT
+    w.account_id, any_value(w.window_from) AS window_from, any_value(w.window_to) AS window_to, any_value(w.days_known) AS days_known,
+    count(*) FILTER (WHERE w.report_date > w.window_to - 8) AS days_lately
+  FROM mart.performance_window AS w
+  GROUP BY w.account_id
+),
+evidence AS (
+  SELECT
+    e.account_id, e.campaign_id, e.source_id, e.spend, e.conversions,
+    coalesce(w.arrived_spend, 0) + coalesce(e.earlier_spend, 0)::DOUBLE AS spent,
+    (coalesce(e.counted_conversions, 0) + coalesce(e.earlier_conversions, 0))::DOUBLE AS brought,
+    coalesce(e.spend_day_1, 0) + coalesce(e.spend_day_2, 0) + coalesce(e.spend_day_3, 0) + coalesce(e.spend_day_4_5, 0) + coalesce(e.spend_day_6_8, 0) AS spent_lately
+  FROM mart.source_evidence AS e
+  LEFT JOIN mart.source_window AS w ON w.account_id = e.account_id AND w.campaign_id = e.campaign_id AND w.source_id = e.source_id
+),
+-- Sums are of whole millionths, for the order of the rows must not matter.
+of_campaign AS (
+  SELECT
+    e.account_id, e.campaign_id, sum((1e6 * e.spent)::BIGINT)::DOUBLE / 1e6 AS spent, sum(e.brought) AS brought,
+    sum(w.counted_spend)::DOUBLE / nullif(sum(w.counted_conversions), 0) AS campaign_cpa, any_value(v.worth) AS worth, any_value(v.worth_origin) AS worth_origin
+  FROM evidence AS e
+  LEFT JOIN mart.source_evidence AS w ON w.account_id = e.account_id AND w.campaign_id = e.campaign_id AND w.source_id = e.source_id
+  LEFT JOIN mart.conversion_worth AS v ON v.account_id = e.account_id AND v.campaign_id = e.campaign_id AND v.source_id = ''
+  GROUP BY e.account_id, e.campaign_id
+),
+-- An account begins as if two conversions had cost what they are worth, a campaign with one at
+-- the account's rate.
+of_account AS (
+  SELECT
+    c.account_id, (sum(c.brought) + CASE WHEN count(c.worth) > 0 THEN 2 ELSE 0 END) / nullif(sum(c.spent) + coalesce(2 * avg(c.worth), 0), 0) AS rate
+  FROM of_campaign AS c
+  GROUP BY c.account_id
+),
+campaign AS (
+  SELECT
+    c.account_id, c.campaign_id, c.brought, (c.brought + 1) / nullif(c.spent + 1 / nullif(a.rate, 0), 0) AS rate,
+    coalesce(c.worth, c.campaign_cpa) AS worth, CASE WHEN c.worth IS NOT NULL THEN c.worth_origin WHEN c.campaign_cpa IS NOT NULL THEN 'campaign_cpa' END AS worth_origin
+  FROM of_campaign AS c
+  JOIN of_account AS a ON a.account_id = c.account_id
+),
+counted AS (
+  SELECT
+    e.*, c.rate, c.brought AS campaign_brought, c.worth, c.worth_origin, e.spent * c.rate AS expected, e.brought - e.spent * c.rate AS beyond
+  FROM evidence AS e
+  JOIN campaign AS c ON c.account_id = e.account_id AND c.campaign_id = e.campaign_id
+  WHERE e.source_id <> '' AND c.rate > 0
+),
+of_source AS (
+  SELECT
+    c.account_id, c.source_id, sum((1e6 * c.spent)::BIGINT)::DOUBLE / 1e6 AS spent, sum(c.brought) AS brought,
+    sum((1e6 * c.expected)::BIGINT)::DOUBLE / 1e6 AS expected, sum((1e6 * c.beyond)::BIGINT)::DOUBLE / 1e6 AS beyond,
+    sum((1e6 * c.expected * c.expected)::BIGINT)::DOUBLE / 1e6 AS expected_squares, sum((1e6 * c.beyond * c.beyond)::BIGINT)::DOUBLE / 1e6 AS beyond_squares
+  FROM counted AS c
+  GROUP BY c.account_id, c.source_id
+),
+-- By moments: how much sources differ beyond chance, and how much of that a source takes along
+-- from campaign to campaign. Before anything is known they are taken to differ by a half.
+differing AS (
+  SELECT
+    s.account_id,
+    least(10, greatest(0.005, (sum((1e6 * (s.beyond_squares - s.expected))::BIGINT)::DOUBLE / 1e6 + 2.5)
+      / (sum((1e6 * s.expected_squares)::BIGINT)::DOUBLE / 1e6 + 5))) AS variance,
+    sum((1e6 * (s.beyond * s.beyond - s.beyond_squares))::BIGINT)::DOUBLE / 1e6
+      / (greatest(0, sum((1e6 * (s.expected * s.expected - s.expected_squares))::BIGINT)::DOUBLE / 1e6) + 5) AS covariance
+  FROM of_source AS s
+  GROUP BY s.account_id
+),
+elsewhere AS (
+  SELECT
+    c.*, d.variance, least(0.95 * d.variance, greatest(0, d.covariance)) AS shared, s.spent AS source_spent,
+    s.spent - c.spent AS spent_elsewhere, s.brought - c.brought AS brought_elsewhere,
+    greatest(0, s.expected - c.expected) AS expected_elsewhere, greatest(0, s.expected_squares - c.expected * c.expected) AS squares_elsewhere
+  FROM counted AS c
+  JOIN of_source AS s ON s.account_id = c.account_id AND s.source_id = c.source_id
+  JOIN differing AS d ON d.account_id = c.account_id
+),
+-- The best linear guess of its quality by what it was elsewhere, and what stays unknown.
+weighed AS (
+  SELECT
+    e.*,
+    e.shared / ((e.shared + (e.variance - e.shared) * least(1, e.squares_elsewhere / nullif(e.expected_elsewhere * e.expected_elsewhere, 0))) * e.expected_elsewhere + 1) AS weight
+  FROM elsewhere AS e
+),
+prior AS (
+  SELECT
+    w.*,
+    greatest(0.02, 1 + coalesce(w.weight * (w.brought_elsewhere - w.expected_elsewhere), 0)) AS quality,
+    w.variance - coalesce(w.weight * w.expected_elsewhere * w.shared, 0) + 1 / (w.campaign_brought + 1) AS unknown
+  FROM weighed AS w
+),
+posterior AS (
+  SELECT
+    p.*, coalesce(v.worth, p.worth) AS held_to, coalesce(v.worth_origin, p.worth_origin) AS held_to_origin,
+    p.quality / p.unknown + p.brought AS shape, (1 / p.unknown + p.expected) / p.rate AS inverse_scale
+  FROM prior AS p
+  LEFT JOIN mart.conversion_worth AS v ON v.account_id = p.account_id AND v.campaign_id = p.campaign_id AND v.source_id = p.source_id
+),
+-- Wilson and Hilferty: the cube root of a gamma variable is close to a normal one.
+scored AS (
+  SELECT
+    p.*, p.inverse_scale / p.shape AS cpa, (pow(p.inverse_scale / p.held_to / p.shape, 1.0 / 3) - 1 + 1 / (9 * p.shape)) * 3 * sqrt(p.shape) AS z_score
+  FROM posterior AS p
+),
+judged AS (
+  SELECT
+    s.*, s.held_to / s.cpa AS expected_return,
+    -- The normal distribution, by Abramowitz and Stegun 26.2.17.
+    abs(CASE WHEN s.z_score > 0 THEN 1 ELSE 0 END - exp(-s.z_score * s.z_score / 2) / 2.5066282746310002 * k.k
+      * (0.319381530 + k.k * (-0.356563782 + k.k * (1.781477937 + k.k * (-1.821255978 + k.k * 1.330274429))))) AS loss_probability,
+    CASE WHEN s.held_to_origin = 'campaign_cpa' THEN l.campaign_loss ELSE l.loss END AS loss,
+    CASE WHEN s.held_to_origin = 'campaign_cpa' THEN l.campaign_probability ELSE l.probability END AS probability,
+    l.min_worths, l.scale_probability, l.bound_z
+  FROM scored AS s
+  CROSS JOIN level AS l
+  CROSS JOIN LATERAL (SELECT 1 / (1 + 0.2316419 * least(40, abs(s.z_score))) AS k) AS k
+)
+SELECT
+  j.account_id, j.campaign_id, j.source_id, p.window_from, p.window_to, p.days_known,
+  j.spent AS evidence_spend, j.brought AS evidence_conversions, j.spent_elsewhere AS evidence_spend_elsewhere, j.brought_elsewhere AS evidence_conversions_elsewhere,
+  j.held_to AS worth, j.held_to_origin AS worth_origin, j.cpa AS cpa_expected,
+  CASE WHEN 1 - 1 / (9 * j.shape) > -j.bound_z / (3 * sqrt(j.shape)) THEN
+    j.inverse_scale / (j.shape * pow(1 - 1 / (9 * j.shape) + j.bound_z / (3 * sqrt(j.shape)), 3))
+  END AS cpa_expected_low,
+  CASE WHEN 1 - 1 / (9 * j.shape) > j.bound_z / (3 * sqrt(j.shape)) THEN
+    j.inverse_scale / (j.shape * pow(1 - 1 / (9 * j.shape) - j.bound_z / (3 * sqrt(j.shape)), 3))
+  END AS cpa_expected_high,
+  j.expected_return, j.loss_probability,
+  j.spent_lately::DOUBLE / nullif(p.days_lately, 0) AS spend_per_day,
+  j.spent_lately::DOUBLE / nullif(p.days_lately, 0) * (1 - j.expected_return) + 0.0 AS loss_per_day,
+  CASE
+    WHEN j.held_to IS NULL OR (j.spend IS NOT NULL AND j.conversions IS NULL) THEN 'unknown'
+    WHEN j.source_spent >= j.min_worths * j.held_to AND j.expected_return < 1 - j.loss AND j.loss_probability > j.probability THEN 'loses'
+    WHEN j.loss_probability < 1 - CASE WHEN j.held_to_origin = 'campaign_cpa' THEN j.probability ELSE j.scale_probability END THEN 'earns'
+    ELSE 'unclear'
+  END AS judgement
+FROM judged AS j
+JOIN span AS p ON p.account_id = j.account_id
