@@ -143,16 +143,10 @@ func (j *judge) settings(id string) adsim.Settings {
 func byCampaign(l line) string { return l.CampaignID }
 
 // goal is what a conversion of a campaign is worth by the file of payouts, which has a line for all.
-func (j *judge) goal(id string) float64 { return j.pays(line{CampaignID: id, Date: j.card.Today()}) }
-
-func byCampaign(l line) string { return l.CampaignID }
-
-// goal is what a conversion of a campaign may cost: its target, or else what it does cost.
-func (j *judge) goal(id string, whole *sums) float64 {
-	if target := j.settings(id).TargetCPA; target != "" {
-		return number(j.t, target)
-	}
-	return whole.cpa()
+func (j *judge) goal(id string) float64 {
+	l := line{}
+	l.CampaignID, l.Date = id, j.card.Today()
+	return j.pays(l)
 }
 
 // sources holds sources to block and to scale to what is true of each.

@@ -49,24 +49,44 @@ of_campaign AS (
   LEFT JOIN mart.conversion_worth AS v ON v.account_id = e.account_id AND v.campaign_id = e.campaign_id AND v.source_id = ''
   GROUP BY e.account_id, e.campaign_id
 ),
--- An account begins as if two conversions had cost what they are worth, a campaign with one at
--- the account's rate.
-of_account AS (
+-- The conversions that a campaign would have if each cost what it is worth, or what one costs in
+-- the account where nobody said.
+worthy AS (
   SELECT
-    c.account_id, (sum(c.brought) + CASE WHEN count(c.worth) > 0 THEN 2 ELSE 0 END) / nullif(sum(c.spent) + coalesce(2 * avg(c.worth), 0), 0) AS rate
+    c.*, nullif(coalesce(c.worth, sum((1e6 * c.spent)::BIGINT) OVER of_account / 1e6::DOUBLE / nullif(sum(c.brought) OVER of_account, 0)), 0) AS usual_cpa,
+    c.spent / nullif(coalesce(c.worth, sum((1e6 * c.spent)::BIGINT) OVER of_account / 1e6::DOUBLE / nullif(sum(c.brought) OVER of_account, 0)), 0) AS worth_conversions
   FROM of_campaign AS c
+  WINDOW of_account AS (PARTITION BY c.account_id)
+),
+-- An account begins as if two conversions had cost what they are worth.
+of_account AS (
+  SELECT c.account_id, (sum(c.brought) + 2) / (sum((1e6 * c.worth_conversions)::BIGINT)::DOUBLE / 1e6 + 2) AS level
+  FROM worthy AS c
+  GROUP BY c.account_id
+),
+-- By moments: how much its campaigns differ beyond chance. Before anything is known they are taken
+-- to differ by a third.
+differing_campaigns AS (
+  SELECT
+    c.account_id,
+    least(10, greatest(0.003, (sum((1e6 * (pow(c.brought - c.worth_conversions * a.level, 2) - c.worth_conversions * a.level))::BIGINT)::DOUBLE / 1e6 + 1)
+      / (sum((1e6 * pow(c.worth_conversions * a.level, 2))::BIGINT)::DOUBLE / 1e6 + 10))) AS variance
+  FROM worthy AS c
+  JOIN of_account AS a ON a.account_id = c.account_id
   GROUP BY c.account_id
 ),
 campaign AS (
   SELECT
-    c.account_id, c.campaign_id, c.brought, (c.brought + 1) / nullif(c.spent + 1 / nullif(a.rate, 0), 0) AS rate,
+    c.account_id, c.campaign_id, 1 / (1 / d.variance + c.brought) AS unknown,
+    (1 / d.variance + c.brought) / (1 / d.variance + c.worth_conversions * a.level) * a.level / c.usual_cpa AS rate,
     coalesce(c.worth, c.campaign_cpa) AS worth, CASE WHEN c.worth IS NOT NULL THEN c.worth_origin WHEN c.campaign_cpa IS NOT NULL THEN 'campaign_cpa' END AS worth_origin
-  FROM of_campaign AS c
+  FROM worthy AS c
   JOIN of_account AS a ON a.account_id = c.account_id
+  JOIN differing_campaigns AS d ON d.account_id = c.account_id
 ),
 counted AS (
   SELECT
-    e.*, c.rate, c.brought AS campaign_brought, c.worth, c.worth_origin, e.spent * c.rate AS expected, e.brought - e.spent * c.rate AS beyond
+    e.*, c.rate, c.unknown AS campaign_unknown, c.worth, c.worth_origin, e.spent * c.rate AS expected, e.brought - e.spent * c.rate AS beyond
   FROM evidence AS e
   JOIN campaign AS c ON c.account_id = e.account_id AND c.campaign_id = e.campaign_id
   WHERE e.source_id <> '' AND c.rate > 0
@@ -111,7 +131,7 @@ prior AS (
   SELECT
     w.*,
     greatest(0.02, 1 + coalesce(w.weight * (w.brought_elsewhere - w.expected_elsewhere), 0)) AS quality,
-    w.variance - coalesce(w.weight * w.expected_elsewhere * w.shared, 0) + 1 / (w.campaign_brought + 1) AS unknown
+    w.variance - coalesce(w.weight * w.expected_elsewhere * w.shared, 0) + w.campaign_unknown AS unknown
   FROM weighed AS w
 ),
 posterior AS (
