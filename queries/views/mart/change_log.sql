@@ -33,7 +33,11 @@ creative AS (
     MAP {
       'campaign_id': h.campaign_id, 'title': h.title, 'message': h.message, 'link': h.link, 'image_id': h.image_id,
       'icon_id': h.icon_id, 'button1': h.button1, 'button2': h.button2, 'status': h.status,
-      'rejection_reasons': h.rejection_reasons, 'rejection_comment': h.rejection_comment
+      'rejection_reasons': h.rejection_reasons, 'rejection_comment': h.rejection_comment, 'image_url': h.image_url, 'icon_url': h.icon_url,
+      'pending_status': h.pending_status, 'pending_title': h.pending_title, 'pending_message': h.pending_message,
+      'pending_link': h.pending_link, 'pending_image_id': h.pending_image_id, 'pending_icon_id': h.pending_icon_id,
+      'pending_button1': h.pending_button1, 'pending_button2': h.pending_button2,
+      'pending_rejection_reasons': h.pending_rejection_reasons, 'pending_rejection_comment': h.pending_rejection_comment
     } AS has
   FROM main.creative_history AS h
 ),
