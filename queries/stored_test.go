@@ -68,7 +68,8 @@ func TestViews_OfWholeDaysFollowFromThemAlone(t *testing.T) {
 				strings.Join(want, "\n"))
 		}
 	})
-	for _, name := range []string{"source_performance", "source_window", "source_evidence", "creative_spend", "performance_window"} {
+	for _, name := range []string{"source_performance", "source_window", "source_evidence", "creative_spend",
+		"performance_window"} {
 		if !answered[name] {
 			t.Errorf("no case of %s has an answer, or it is not of whole days", name)
 		}

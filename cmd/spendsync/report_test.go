@@ -125,8 +125,8 @@ func TestReport_NumbersAreThoseOfTheQueries(t *testing.T) {
 	}{
 		{"coverage", 33, "SELECT report_date, spend, rows, days_until_unreachable FROM ops.day_coverage"},
 		{"thresholds", 20, "SELECT name, value FROM mart.threshold"},
-		{"campaigns", 1, `SELECT campaign_id, spend, conversions, cpa_expected, cpa_best_case, cpa_worst_case, target_cpa,
-			cpa_to_target, excess_spend, cpa_change FROM mart.campaign_performance`},
+		{"campaigns", 1, `SELECT campaign_id, spend, conversions, cpa_expected, cpa_best_case, cpa_worst_case,
+			target_cpa, cpa_to_target, excess_spend, cpa_change FROM mart.campaign_performance`},
 		{"settlement", 0, `WITH s AS (FROM mart.settlement WHERE days_followed > 0 AND conversions_share > 0)
 SELECT 'share', string_agg(conversions_share::VARCHAR, '|' ORDER BY age_days) FROM s UNION ALL
 SELECT 'factor', string_agg((1 / conversions_share)::VARCHAR, '|' ORDER BY age_days) FROM s`},

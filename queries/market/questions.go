@@ -44,8 +44,9 @@ func NewQuestions(ctx context.Context) (*Questions, error) {
 	}
 	var days []string
 	for _, d := range schema.CalendarDays(account, "r1", 2026, 2027) {
-		days = append(days, fmt.Sprintf("('%s', '%s', '%s', '%s', %d, %t, make_timestamptz(%d), make_timestamptz(%d), "+
-			"%d, 'r1')", account, d.ReportDate, d.Month, d.ISOWeek, d.DayOfWeek, d.IsWeekend, d.StartsAt, d.EndsAt, d.Hours))
+		days = append(days, fmt.Sprintf("('%s', '%s', '%s', '%s', %d, %t, make_timestamptz(%d), "+
+			"make_timestamptz(%d), %d, 'r1')", account, d.ReportDate, d.Month, d.ISOWeek, d.DayOfWeek, d.IsWeekend,
+			d.StartsAt, d.EndsAt, d.Hours))
 	}
 	q.exec(ctx, "INSERT INTO main.calendar VALUES "+strings.Join(days, ", "))
 	views, err := queries.Views(nil)
@@ -152,8 +153,8 @@ func (q *Questions) Sync(ctx context.Context, m *Morning) {
 	rows = nil
 	for _, c := range m.changes[q.seen:] {
 		p := w.pairs[c.pair]
-		rows = append(rows, []driver.Value{date(c.day), fmt.Sprintf("c%02d", p.campaign), fmt.Sprintf("s%03d", p.source),
-			at(c.seen).UnixMicro(), m.Spend[c.pair][c.day], c.before, c.after})
+		rows = append(rows, []driver.Value{date(c.day), fmt.Sprintf("c%02d", p.campaign),
+			fmt.Sprintf("s%03d", p.source), at(c.seen).UnixMicro(), m.Spend[c.pair][c.day], c.before, c.after})
 	}
 	q.seen = len(m.changes)
 	q.load(ctx, "report_date VARCHAR, campaign_id VARCHAR, source_id VARCHAR, seen BIGINT, spend DOUBLE, "+
@@ -165,21 +166,23 @@ func (q *Questions) Sync(ctx context.Context, m *Morning) {
 	for d := range m.Day {
 		last := min(m.Day, d+int(schema.ReachDays))
 		state := map[bool]string{true: schema.StateFinal, false: schema.StateComplete}[last < m.Day]
-		coverage = append(coverage, fmt.Sprintf("('%s', '%s', make_timestamptz(%d), make_timestamptz(%d))", date(d), state,
-			at(d+1).UnixMicro(), at(last).UnixMicro()))
+		coverage = append(coverage, fmt.Sprintf("('%s', '%s', make_timestamptz(%d), make_timestamptz(%d))",
+			date(d), state, at(d+1).UnixMicro(), at(last).UnixMicro()))
 		for morning := d + 1; morning <= last; morning++ {
 			steps = append(steps, fmt.Sprintf("('%s', make_timestamptz(%d))", date(d), at(morning).UnixMicro()))
 		}
 	}
-	q.exec(ctx, "DELETE FROM ops.day_coverage; DELETE FROM ops.step; DELETE FROM ops.run; DELETE FROM main.source_rule_history")
-	q.values(ctx, "ops.day_coverage", "report_date DATE, state VARCHAR, first_read_at TIMESTAMPTZ, last_read_at TIMESTAMPTZ",
-		coverage)
+	q.exec(ctx, "DELETE FROM ops.day_coverage; DELETE FROM ops.step; DELETE FROM ops.run; "+
+		"DELETE FROM main.source_rule_history")
+	q.values(ctx, "ops.day_coverage", "report_date DATE, state VARCHAR, first_read_at TIMESTAMPTZ, "+
+		"last_read_at TIMESTAMPTZ", coverage)
 	q.values(ctx, "ops.step", "unit VARCHAR, started_at TIMESTAMPTZ", steps)
 	q.values(ctx, "ops.run", "published BOOLEAN", []string{"(true)"})
 	var blocked []string
 	for i, is := range m.Blocked {
 		if is {
-			blocked = append(blocked, fmt.Sprintf("('c%02d', 's%03d', 'blocked')", w.pairs[i].campaign, w.pairs[i].source))
+			blocked = append(blocked, fmt.Sprintf("('c%02d', 's%03d', 'blocked')", w.pairs[i].campaign,
+				w.pairs[i].source))
 		}
 	}
 	q.values(ctx, "main.source_rule_history", "campaign_id VARCHAR, source_id VARCHAR, rule VARCHAR", blocked)
@@ -197,21 +200,25 @@ func (q *Questions) Sync(ctx context.Context, m *Morning) {
 func (q *Questions) settings(ctx context.Context, w *World) {
 	var campaigns, modes []string
 	for c := range w.Campaigns {
-		campaigns = append(campaigns, fmt.Sprintf("('c%02d', 'Campaign %d', 'active', 0.5, %g, 'block_list')", c, c, w.Target))
+		campaigns = append(campaigns, fmt.Sprintf("('c%02d', 'Campaign %d', 'active', 0.5, %g, 'block_list')", c, c,
+			w.Target))
 		modes = append(modes, fmt.Sprintf("('c%02d', 'block_list')", c))
 	}
 	q.values(ctx, "main.campaign_history", "campaign_id VARCHAR, name VARCHAR, status VARCHAR, default_bid DOUBLE, "+
 		"target_cpa DOUBLE, source_mode VARCHAR", campaigns)
 	q.values(ctx, "main.source_mode_history", "campaign_id VARCHAR, source_mode VARCHAR", modes)
 	if w.Worth != 1 {
-		q.values(ctx, "main.payout_history", "from_date DATE, campaign_id VARCHAR, creative_id VARCHAR, source_id VARCHAR, "+
-			"payout DOUBLE", []string{fmt.Sprintf("('2026-01-01', '', '', '', %g)", w.Worth*w.Target)})
+		q.values(ctx, "main.payout_history", "from_date DATE, campaign_id VARCHAR, creative_id VARCHAR, "+
+			"source_id VARCHAR, payout DOUBLE",
+			[]string{fmt.Sprintf("('2026-01-01', '', '', '', %g)", w.Worth*w.Target)})
 	}
 }
 
 // values inserts rows with some columns of a table; the others have what most rows have.
 func (q *Questions) values(ctx context.Context, table, columns string, rows []string) {
-	i := slices.IndexFunc(schema.Tables, func(t *schema.Table) bool { return t.FullName() == strings.TrimPrefix(table, "main.") })
+	i := slices.IndexFunc(schema.Tables, func(t *schema.Table) bool {
+		return t.FullName() == strings.TrimPrefix(table, "main.")
+	})
 	if len(rows) == 0 || i < 0 {
 		if i < 0 {
 			q.Err = errors.Join(q.Err, fmt.Errorf("there is no table %s", table))

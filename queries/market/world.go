@@ -28,7 +28,7 @@ type Kind struct {
 }
 
 // Usual is what the kinds that are played differ from.
-var Usual = Kind{Name: "worth the target", Campaigns: 10, Sources: 260, History: 30, Follow: 30, SpendPerDay: 190,
+var Usual = Kind{Name: "worth the target", Campaigns: 8, Sources: 120, History: 30, Follow: 30, SpendPerDay: 190,
 	Target: 20, Worth: 1, SharedSpread: 0.6, OwnSpread: 0.5, Volume: 1.3, Dead: 0.12, Turn: 0.08, New: 0.15,
 	Limited: 0.5, AtOnce: 0.4, Late: 6, CampaignSpread: 0.35}
 

@@ -60,7 +60,8 @@ func cpaTile(h Headline, c Campaigns) tile {
 	case !h.CPA.Known:
 		t.Note = "no campaign with a known target had a conversion in the last whole days"
 	case h.AllowedCPA.Known:
-		t.Note = fmt.Sprintf("targets allow %s (%s conversions so far, those to come counted in, campaigns with a target, last %s)", price(h.AllowedCPA),
+		t.Note = fmt.Sprintf("targets allow %s (%s conversions so far, those to come counted in, campaigns with a "+
+			"target, last %s)", price(h.AllowedCPA),
 			count(h.CPAConversions), plural(h.MeanDays, "whole day", "whole days"))
 		switch {
 		case h.CPA.V > h.AllowedCPA.V:

@@ -9,7 +9,8 @@ func (q *reader) bids(id string, blocked map[sourceKey]int) page.Bids {
 		"click cost."}
 	rows := q.rows(`WITH bids AS MATERIALIZED (
   SELECT b.campaign_id, b.campaign_name, b.source_id, b.mean_bid, b.bid_now, b.bid_origin, b.cpc, b.cpc_to_bid,
-    b.cpc_at_target, b.clicks, b.conversions, b.spend, b.bid_state, b.advice, b.best_bid, b.days_known, b.bids_last_read_at
+    b.cpc_at_target, b.clicks, b.conversions, b.spend, b.bid_state, b.advice, b.best_bid, b.days_known,
+    b.bids_last_read_at
   FROM mart.bid_vs_cpc AS b WHERE b.account_id = %s AND b.clicks > 0
 ), counted AS (
   SELECT count(*) AS bids, count(*) FILTER (WHERE b.advice = 'service_bids') AS optimized FROM bids AS b
@@ -37,7 +38,8 @@ ORDER BY b.advice = 'bid_less' DESC, b.spend DESC, b.campaign_id, b.source_id`, 
 			Origin: r.text("bid_origin"), Bid: r.number("mean_bid"), Now: r.number("bid_now"),
 			CPC: r.number("cpc"), Ratio: r.number("cpc_to_bid"), BreakEven: r.number("cpc_at_target"),
 			Clicks: r.number("clicks"), Conversions: r.number("conversions"), Spend: r.number("spend"),
-			Advice: advice, Best: r.number("best_bid"), Stale: r.text("bid_state") != "read", ReadAt: r.instant("read_at")})
+			Advice: advice, Best: r.number("best_bid"), Stale: r.text("bid_state") != "read",
+			ReadAt: r.instant("read_at")})
 	}
 	b.Less, b.LessSpend = page.N(float64(less)), page.N(spend)
 	return b

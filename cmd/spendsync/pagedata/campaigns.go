@@ -13,7 +13,8 @@ func (q *reader) campaigns(id string) (v page.Campaigns, daily map[string]page.N
 	v.Why = "No campaign spent anything in the window of whole days, so there is nothing to judge."
 	daily = map[string]page.Number{}
 	rows := q.rows(`SELECT p.campaign_id, p.campaign_name, p.campaign_status, p.verdict, p.window_from, p.window_to,
-  p.days_known, p.spend, p.conversions, p.cpa_expected, p.cpa_best_case, p.cpa_worst_case, p.target_cpa, p.cpa_to_target,
+  p.days_known, p.spend, p.conversions, p.cpa_expected, p.cpa_best_case, p.cpa_worst_case, p.target_cpa,
+  p.cpa_to_target,
   p.excess_spend, p.profit, p.cpa_change, p.cpa_recent, p.cpa_before_at_age, p.change_verdict,
   CASE WHEN count(p.profit) OVER () = count(*) OVER () THEN sum(p.profit) OVER () END AS all_profit,
   count(p.profit) OVER () > 0 AS is_paid, sum(p.spend) OVER () AS all_spend,

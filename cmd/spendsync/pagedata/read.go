@@ -154,7 +154,8 @@ func (q *reader) headline(id string, a page.Account) page.Headline {
   GROUP BY d.report_date
 )
 SELECT arg_max(d.spend, d.report_date) AS spend, sum(d.spend)::DOUBLE / count(*) AS mean_spend, count(*) AS days,
-  sum(d.arrived ORDER BY d.report_date) / nullif(sum(d.conversions), 0) AS cpa, sum(d.allowed)::DOUBLE / nullif(sum(d.conversions), 0)
+  sum(d.arrived ORDER BY d.report_date) / nullif(sum(d.conversions), 0) AS cpa,
+  sum(d.allowed)::DOUBLE / nullif(sum(d.conversions), 0)
   AS allowed_cpa, sum(d.conversions) AS conversions
 FROM day AS d`, id)
 	h := page.Headline{
