@@ -1,12 +1,13 @@
 -- Which calls would block the sources that should be blocked, ready to paste?
 -- Trap: nothing is sent. Every source of a call counts against the day's budget of source changes; the service takes 50 a call. Sources to disallow are taken off an allow list, and the service keeps its last one.
 -- Calls: block_lists
+-- Parameter campaign: "", campaign whose sources are asked for, by its ID; empty: every campaign.
 -- Parameter rows: 200, sources to take in, the dearest first.
 -- Parameter min_spend: 0.00, US dollars that a source must have cost in the window.
 WITH chosen AS (
   SELECT b.*
   FROM mart.source_block_candidates AS b
-  WHERE b.spend >= $min_spend::DECIMAL(18,6)
+  WHERE b.spend >= $min_spend::DECIMAL(18,6) AND ($campaign::VARCHAR = '' OR b.campaign_id = $campaign::VARCHAR)
   ORDER BY b.excess_spend DESC NULLS LAST, b.account_id, b.campaign_id, b.source_id
   LIMIT $rows::BIGINT
 ),
