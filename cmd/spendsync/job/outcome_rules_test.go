@@ -70,6 +70,7 @@ func TestTally_Codes(t *testing.T) {
 		"all is well":               {done, load.Preview{}, nil, exit.OK},
 		"nothing was planned":       {tally{}, load.Preview{}, nil, exit.OK},
 		"nothing but refused days":  {tally{planned: 1, unreachable: 1}, load.Preview{}, nil, exit.OK},
+		"one day in part":           {tally{planned: 2, proven: 1, partial: 1}, load.Preview{}, nil, exit.OK},
 		"a day in part":             {tally{planned: 1, partial: 1}, load.Preview{}, nil, exit.OK},
 		"one failure":               {done, load.Preview{}, []error{out}, exit.Partial},
 		"the total differs":         {tally{planned: 1, proven: 1, differs: "x"}, load.Preview{}, nil, exit.Partial},
@@ -138,6 +139,10 @@ func TestTally_Sentence(t *testing.T) {
 			"nothing published: none of 3 planned days proven; settings"},
 		"stopped": {tally{planned: 3, proven: 3, stopped: true}, load.Preview{Generation: 7}, true,
 			"stopped by a signal: published generation 7: 3 days of 3 planned proven, 0 changed; settings"},
+		"odd IDs": {tally{planned: 3, proven: 3, oddIDs: []transform.OddID{{Column: "source_id", Value: "x y"}}},
+			load.Preview{Generation: 7}, true,
+			"published generation 7: 3 days of 3 planned proven, 0 changed; settings" +
+				"; IDs of a new form, stored without the blanks around them and reported once: source_id x y ()"},
 		"everything": {tally{planned: 3, proven: 3, differs: "the total differs", unread: 2, unreadDays: 1}, full, true,
 			"published generation 7: 3 days of 3 planned proven, 0 changed, 2 restatements; settings; lost for good: " +
 				"2022-01-08; 2024-10-04 is not proven and can be read for 1 day more; the total differs; " +
@@ -198,5 +203,19 @@ func TestTally_FailureSentence(t *testing.T) {
 		if text := (failure{what: "a", err: err}).String(); strings.Contains(text, "SPENDSYNC_PAGE_SIZE") {
 			t.Errorf("%q", text)
 		}
+	}
+}
+
+// TestTally_Cause: the cause of a run's end is the failure that its exit code is of, or else the first one.
+func TestTally_Cause(t *testing.T) {
+	out, contract := fmt.Errorf("a: %w", extract.ErrUnavailable), fmt.Errorf("b: %w", extract.ErrContract)
+	c := tally{failures: []failure{{what: "a", err: out}, {what: "b", err: contract}}}
+	for code, want := range map[int]error{exit.Unreachable: out, exit.Contract: contract, exit.DayAtRisk: out} {
+		if got := c.cause(code); got != want {
+			t.Errorf("of exit %d: %v, want %v", code, got, want)
+		}
+	}
+	if err := (tally{}).cause(exit.OK); err != nil {
+		t.Errorf("of no failure: %v", err)
 	}
 }

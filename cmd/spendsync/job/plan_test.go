@@ -194,3 +194,40 @@ func TestPlanRange_RefusesWhatCannotBeRead(t *testing.T) {
 		}
 	}
 }
+
+// TestPlan_KeepsWhatIsFresh: days that were read after their end less than RereadAfter ago are kept, with the time of
+// that read. A read in this very instant is no read that is yet to come.
+func TestPlan_KeepsWhatIsFresh(t *testing.T) {
+	now := at("2026-11-21 12:00")
+	for name, c := range map[string]struct {
+		ago  time.Duration
+		kept bool
+	}{"now": {0, true}, "an hour ago": {time.Hour, true}, "as long ago as may be": {20 * time.Hour, true},
+		"longer ago": {20*time.Hour + time.Microsecond, false}, "yet to come": {-time.Microsecond, false}} {
+		known := knownSince(ReachFrom(now), schema.DateOf(now), now.Add(-c.ago))
+		p := PlanDays("acme", now, known, defaults)
+		want := 0
+		if c.kept {
+			want = schema.ReachDays + 1 - defaults.YoungDays
+		}
+		if len(p.Keep) != want || len(p.Keep)+len(p.Read) != schema.ReachDays+1 {
+			t.Errorf("%s: %d days are kept, want %d:\n%s", name, len(p.Keep), want, show(p))
+		} else if want > 0 && p.Keep[0] != (KeptDay{ReachFrom(now), schema.InstantOf(now.Add(-c.ago))}) {
+			t.Errorf("%s: %+v", name, p.Keep[0])
+		}
+	}
+}
+
+// TestPlanRange_OfOneDay: a range may be one day, and the requests are those of its pages and of the total.
+func TestPlanRange_OfOneDay(t *testing.T) {
+	now := at("2026-11-21 12:00")
+	for rows, pages := range map[int64]int{0: 1, 1: 1, 9999: 1, 10000: 1, 10001: 2, 20000: 2} {
+		known := manifest.NewAccount(1)
+		day := schema.DateOf(now) - 5
+		known.Days[day] = &manifest.Day{Sums: history.Sums{Rows: rows}}
+		p, err := PlanRange("acme", now, known, day, day, defaults)
+		if err != nil || len(p.Read) != 1 || p.Read[0].Requests != pages || p.Requests != pages+1 {
+			t.Errorf("%d rows: %+v, %v", rows, p.Read, err)
+		}
+	}
+}
