@@ -8,32 +8,35 @@ import (
 	"time"
 
 	"spendsync/extract/redact"
+	"spendsync/extract/service"
 )
 
 // Me reads the account that the API key acts for, and the key's scope.
 func (c *Client) Me(ctx context.Context) (Entity, error) {
-	return c.entity(ctx, "me", "", "key info", "v1/me")
+	return c.entity(ctx, "me", "", "key info", c.service.Path("me", ""))
 }
 
 // Limits reads how much of the day's change budgets is used.
 func (c *Client) Limits(ctx context.Context) (Entity, error) {
-	return c.entity(ctx, "limits", "", "limits", "v1/limits")
+	return c.entity(ctx, "limits", "", "limits", c.service.Path("limits", ""))
 }
 
 // Balance reads the account's balance, which the service refreshes at most every
 // ten minutes.
 func (c *Client) Balance(ctx context.Context) (Entity, error) {
-	return c.entity(ctx, "balance", "", "balance", "v1/balance")
+	return c.entity(ctx, "balance", "", "balance", c.service.Path("balance", ""))
 }
 
 // aboutAccount unwraps a reply about the account: from data, or from one of its own names if nothing else next to it
 // could belong to the account.
-func aboutAccount(doc Value, what string, names ...string) (Entity, error) {
+func aboutAccount(s *service.Service, doc Value, what string, names ...string) (Entity, error) {
 	for range maxWrappers {
 		fields, _ := doc.Fields()
-		inner := fields["data"]
-		if inner.Null() {
-			inner = fields["result"]
+		var inner Value
+		for _, key := range s.Names("wrappers.account") {
+			if inner.Null() {
+				inner = fields[key]
+			}
 		}
 		for _, name := range names {
 			if alone(fields, name) {
@@ -46,7 +49,7 @@ func aboutAccount(doc Value, what string, names ...string) (Entity, error) {
 		doc = inner
 	}
 	if _, ok := doc.Array(); ok && what == "limits" {
-		return Entity{Raw: doc, Fields: map[string]Value{"limits": doc}}, nil
+		return Entity{Raw: doc, Fields: map[string]Value{s.Names("limits.lists")[0]: doc}}, nil
 	}
 	fields, ok := doc.Fields()
 	switch {
@@ -55,7 +58,7 @@ func aboutAccount(doc Value, what string, names ...string) (Entity, error) {
 	case isError(fields):
 		return Entity{}, contractf("no %s: the reply is an error", what)
 	}
-	return Entity{Raw: doc, Fields: withAttributes(fields)}, nil
+	return Entity{Raw: doc, Fields: withAttributes(s, fields)}, nil
 }
 
 // alone reports whether a member is an object and the only one but for what the

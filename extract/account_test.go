@@ -151,7 +151,7 @@ func TestParseEntity_TellsAnErrorFromTheAccount(t *testing.T) {
 		"array":           {`{"data":[{"x":1}]}`, "", "no balance: a value of type array"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e, err := ParseEntity("balance", "", []byte(tc.body))
+			e, err := ParseEntity(nil, "balance", "", []byte(tc.body))
 			if tc.want != "" {
 				wantError(t, err, ErrContract, tc.want)
 				return

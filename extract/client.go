@@ -17,6 +17,7 @@ import (
 
 	"spendsync/extract/outbound"
 	"spendsync/extract/redact"
+	"spendsync/extract/service"
 )
 
 // The defaults of Options, and bounds that are not options.
@@ -54,7 +55,8 @@ type Options struct {
 	MaxBody   int64 // 0: 64 MiB
 	AllowHTTP bool
 	UserAgent string
-	Log       *slog.Logger // nil: silent
+	Service   *service.Service // what the API is assumed to be like; nil: the embedded assumptions
+	Log       *slog.Logger     // nil: silent
 	// Transport sends the requests. Nil is a transport of its own with timeouts
 	// on every step. That one honours HTTPS_PROXY and NO_PROXY, which many
 	// clusters need to get out at all, and never sends plain http through a
@@ -73,6 +75,7 @@ type Client struct {
 	budget    time.Duration
 	maxBody   int64
 	userAgent string
+	service   *service.Service
 	log       *slog.Logger
 	limit     *limiter
 	breaker   *breaker
@@ -116,6 +119,7 @@ func NewClient(o Options) (*Client, error) {
 		budget:    orDefault(o.RetryBudget, defaultRetryBudget),
 		maxBody:   orDefault(o.MaxBody, defaultMaxBody),
 		userAgent: orDefault(o.UserAgent, defaultUserAgent),
+		service:   o.Service,
 		log:       o.Log,
 		limit:     newLimiter(o.PerMinute),
 		keys:      credentials{authorize: o.Authorize, reload: o.Reload},

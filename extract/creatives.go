@@ -5,20 +5,14 @@ import (
 	"fmt"
 	"iter"
 
+	"spendsync/extract/service"
 	"spendsync/schema"
 )
 
-// creativeStatuses are asked for by name: by default the service hides archived
-// creatives.
-func creativeStatuses() []string {
-	return []string{"active", "paused", "pending_review", "rejected", "draft", "archived"}
-}
-
-func creativeResource() resource {
+func creativeResource(s *service.Service) resource {
 	return resource{
-		name: "creative", plural: "creatives", wrappers: []string{"creative", "data", "item", "result", "node"},
-		valid: IsCreativeID,
-		is:    byID("creative", IsCreativeID),
+		service: s, name: "creative", plural: "creatives", wrappers: s.Names("wrappers.creative"),
+		is: byID(s, "creative"),
 	}
 }
 
@@ -26,13 +20,16 @@ func creativeResource() resource {
 // [Client.Campaigns] lists campaigns. A campaign that the account does not have is
 // [ErrNotFound].
 func (c *Client) Creatives(ctx context.Context, campaignID string) (Listing, error) {
-	if !IsCampaignID(campaignID) {
+	if !IsID(campaignID) {
 		return Listing{}, refuse("campaign", campaignID)
 	}
+	// By default the service hides archived creatives.
 	l := lister{
-		c: c, of: creativeResource(), what: "creatives of " + campaignID, path: campaignsPath + "/" + campaignID +
-			"/creatives",
-		statuses: creativeStatuses(), prefix: campaignID + "-",
+		c: c, of: creativeResource(c.service), what: "creatives of " + campaignID,
+		path: c.service.Path("creatives", campaignID), statuses: c.service.Texts("statuses.creative"),
+	}
+	if c.service.HasForm("campaign_id", campaignID) {
+		l.prefix = campaignID + "-"
 	}
 	listing, err := l.list(ctx)
 	return listing, notFound(err)
@@ -40,10 +37,10 @@ func (c *Client) Creatives(ctx context.Context, campaignID string) (Listing, err
 
 // Creative reads one creative. One that the account does not have is [ErrNotFound].
 func (c *Client) Creative(ctx context.Context, id string) (Entity, error) {
-	if !IsCreativeID(id) {
+	if !IsID(id) {
 		return Entity{}, refuse("creative", id)
 	}
-	e, err := c.entity(ctx, KindCreative, id, "creative "+id, "v1/creatives/"+id)
+	e, err := c.entity(ctx, KindCreative, id, "creative "+id, c.service.Path("creative", id))
 	return e, notFound(err)
 }
 
@@ -61,8 +58,8 @@ type CreativeLine struct {
 	Status                            Value
 }
 
-func (l *CreativeLine) field(name []byte) *Value {
-	switch string(name) {
+func (l *CreativeLine) place(column string) *Value {
+	switch column {
 	case "campaign_id":
 		return &l.CampaignID
 	case "creative_id":
@@ -93,17 +90,19 @@ func (c *Client) ReportCreatives(ctx context.Context, from, to schema.Date, page
 		pageSize = MaxPageSize
 	}
 	return pages(ctx, c, paged[CreativeLine]{
-		what: fmt.Sprintf("creatives of the report %s to %s", from, to), path: reportPath,
-		query: reportQuery(from, to, creativeColumns, true), size: pageSize,
-		decode: decodeCreatives,
+		what: fmt.Sprintf("creatives of the report %s to %s", from, to), path: c.service.Path("report", ""),
+		query: reportQuery(c.service, from, to, creativeColumns, true), size: pageSize, service: c.service,
+		decode: func(body []byte, room []CreativeLine) (answer[CreativeLine], error) {
+			return decodeCreatives(c.service, body, room)
+		},
 		key: func(dst []byte, l *CreativeLine) ([]byte, error) {
 			return appendKey(dst, l.CampaignID, l.CreativeID)
 		},
 	}, nil)
 }
 
-func decodeCreatives(body []byte, room []CreativeLine) (answer[CreativeLine], error) {
-	a, err := decodeAnswer(body, room, (*CreativeLine).field)
+func decodeCreatives(s *service.Service, body []byte, room []CreativeLine) (answer[CreativeLine], error) {
+	a, err := decodeAnswer(body, room, rowForm[CreativeLine]{s, (*CreativeLine).place})
 	if err != nil {
 		return a, err
 	}

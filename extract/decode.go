@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"spendsync/extract/service"
 	"spendsync/schema"
 )
 
@@ -31,47 +33,50 @@ const (
 // A reply of another form with the same content is rebuilt, see [describedForm]. Names
 // may be in camel case or have hyphens: totalSpend is total_spend.
 //
-// field returns the place in the row for the value of a key; nil for an unknown key. The
-// rows reuse the memory of room.
-func decodeAnswer[T any](body []byte, room []T, field func(row *T, name []byte) *Value) (answer[T], error) {
-	field = anySpelling(field)
-	if a, err := decodeByTemplate(body, room, field); err == nil {
+// The rows are put into room as far as it goes, over whatever it holds.
+func decodeAnswer[T any](body []byte, room []T, form rowForm[T]) (answer[T], error) {
+	if a, err := decodeByTemplate(body, room, form); err == nil {
 		return a, nil
 	}
-	return decodeAnyForm(body, room, field)
+	return decodeAnyForm(body, room, form)
+}
+
+// rowForm is how a row of the report is spelled, and where its values go.
+type rowForm[T any] struct {
+	service *service.Service
+	place   func(row *T, column string) *Value // nil for a column that the row does not have
+}
+
+// field returns where in the row the value of a key goes; nil for an unknown key. The key may have any of the
+// spellings of [service.SnakeCase].
+func (f rowForm[T]) field(row *T, name []byte) *Value {
+	column, ok := f.service.Column(string(name))
+	if !ok {
+		if column, ok = f.service.Column(service.SnakeCase(string(name))); !ok {
+			return nil
+		}
+	}
+	return f.place(row, column)
 }
 
 // decodeAnyForm is decodeAnswer, token by token.
-func decodeAnyForm[T any](body []byte, room []T, field func(row *T, name []byte) *Value) (answer[T], error) {
-	a, err := decodeStrictly(body, room, field)
+func decodeAnyForm[T any](body []byte, room []T, form rowForm[T]) (answer[T], error) {
+	a, err := decodeStrictly(body, room, form)
 	if refused, ok := errors.AsType[*replyError](err); ok && !refused.notJSON || len(a.notObjects) > 0 {
-		if rebuilt, ok := describedForm(body); ok {
-			return decodeStrictly(rebuilt, room, field)
+		if rebuilt, ok := describedForm(form.service, body); ok {
+			return decodeStrictly(rebuilt, room, form)
 		}
 	}
 	return a, err
 }
 
-// anySpelling is field for names in any of the spellings of [snakeCase].
-func anySpelling[T any](field func(row *T, name []byte) *Value) func(row *T, name []byte) *Value {
-	return func(row *T, name []byte) *Value {
-		at := field(row, name)
-		if at == nil {
-			if described := snakeCase(string(name)); described != string(name) {
-				at = field(row, []byte(described))
-			}
-		}
-		return at
-	}
-}
-
 // decodeStrictly decodes a reply of the form that the description has.
-func decodeStrictly[T any](body []byte, room []T, field func(row *T, name []byte) *Value) (answer[T], error) {
+func decodeStrictly[T any](body []byte, room []T, form rowForm[T]) (answer[T], error) {
 	if !utf8.Valid(body) {
 		body = bytes.ToValidUTF8(body, []byte(replacement))
 	}
 	d := newDecoder(body)
-	a, err := answerOf(&d, field, func(d *decoder) ([]T, error) { return rowsOf(d, room, field) })
+	a, err := answerOf(&d, form, func(d *decoder) ([]T, error) { return rowsOf(d, room, form) })
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		return answer[T]{}, d.syntaxError(syntax)
 	}
@@ -86,7 +91,7 @@ func decodeStrictly[T any](body []byte, room []T, field func(row *T, name []byte
 const replacement = "\uFFFD"
 
 // answerOf reads the reply, its rows by the given function.
-func answerOf[T any](d *decoder, field func(*T, []byte) *Value, rows func(*decoder) ([]T, error)) (a answer[T],
+func answerOf[T any](d *decoder, form rowForm[T], rows func(*decoder) ([]T, error)) (a answer[T],
 	err error) {
 	if len(bytes.TrimSpace(d.body)) == 0 {
 		return a, &replyError{reason: "the reply is empty", notJSON: true}
@@ -105,17 +110,19 @@ func answerOf[T any](d *decoder, field func(*T, []byte) *Value, rows func(*decod
 		return a, contractf("the reply is of type %s, not an object", kindName(kind))
 	}
 	err = d.object(func(name []byte) (err error) {
-		switch string(name) {
-		case "columns":
+		switch key := string(name); {
+		case key == "columns":
 			a.columns, err = d.columns()
-		case "data":
+		case key == "data":
 			if d.PeekKind() == 'n' {
 				a.nullData, a.items = true, []T{}
 				return d.SkipValue()
 			}
 			a.items, err = rows(d)
-		case "pagination", "paging":
-			a.pagination, err = d.pagination()
+		case slices.Contains(form.service.Names("report_reply.pagination"), key):
+			a.pagination, err = d.pagination(form.service)
+		case slices.Contains(form.service.Names("currency.keys"), key):
+			return d.currency(form.service, key)
 		default:
 			return d.skip("", name)
 		}
@@ -123,9 +130,9 @@ func answerOf[T any](d *decoder, field func(*T, []byte) *Value, rows func(*decod
 	})
 	var row T
 	for i, name := range a.columns {
-		described := snakeCase(name)
-		if field(&row, []byte(described)) != nil && !slices.Contains(a.columns, described) {
-			a.columns[i] = described
+		column, ok := form.service.Column(service.SnakeCase(name))
+		if ok && form.place(&row, column) != nil && !slices.Contains(a.columns, column) {
+			a.columns[i] = column
 		}
 	}
 	switch {
@@ -139,12 +146,12 @@ func answerOf[T any](d *decoder, field func(*T, []byte) *Value, rows func(*decod
 	case a.items == nil:
 		return a, contractf("the reply has no data")
 	}
-	d.unnamedColumns(a.columns, func(name []byte) bool { return field(&row, name) != nil })
+	d.unnamedColumns(a.columns, func(name []byte) bool { return form.place(&row, string(name)) != nil })
 	return a, nil
 }
 
 // rowsOf reads the rows. It allocates the slice of rows if room is too small, and nothing for a row.
-func rowsOf[T any](d *decoder, room []T, field func(*T, []byte) *Value) ([]T, error) {
+func rowsOf[T any](d *decoder, room []T, form rowForm[T]) ([]T, error) {
 	// Each row has a brace. Texts may hold more, so this is an upper bound.
 	rest := d.UnreadBuffer()
 	rows := room[:0]
@@ -162,7 +169,7 @@ func rowsOf[T any](d *decoder, room []T, field func(*T, []byte) *Value) ([]T, er
 		}
 		row := &rows[len(rows)-1]
 		return d.object(func(name []byte) error {
-			at := field(row, name)
+			at := form.field(row, name)
 			if at == nil {
 				return d.skip("data[].", name)
 			}
@@ -170,11 +177,11 @@ func rowsOf[T any](d *decoder, room []T, field func(*T, []byte) *Value) ([]T, er
 			if err != nil {
 				return err
 			}
-			if *at != nil {
-				return contractf("row %d has %s in two spellings", len(rows), quote(name, 60))
-			}
 			// From the body by offset, for the decoder lends its values only.
 			end := int(d.InputOffset())
+			if *at != nil && string(*at) != string(v) {
+				return contractf("row %d has %s in two spellings", len(rows), quote(name, 60))
+			}
 			*at = d.body[end-len(v) : end : end]
 			return nil
 		})
@@ -271,7 +278,7 @@ func (d *decoder) columns() ([]string, error) {
 
 // pagination reads the four numbers. All must exist except the number of pages, which follows from the others. Null
 // counts as no pagination, as if the key were absent.
-func (d *decoder) pagination() (*pagination, error) {
+func (d *decoder) pagination(s *service.Service) (*pagination, error) {
 	switch kind := d.PeekKind(); kind {
 	case '{', jsontext.KindInvalid:
 	case 'n':
@@ -282,16 +289,16 @@ func (d *decoder) pagination() (*pagination, error) {
 	p := pagination{page: -1, pageSize: -1, totalRows: -1, totalPages: -1}
 	err := d.object(func(name []byte) error {
 		var at *int64
-		switch snakeCase(string(name)) {
-		case "page":
-			at = &p.page
-		case "page_size":
-			at = &p.pageSize
-		case "total_rows":
-			at = &p.totalRows
-		case "total_pages":
-			at = &p.totalPages
-		default:
+		for _, number := range []struct {
+			key string
+			at  *int64
+		}{{"page", &p.page}, {"page_size", &p.pageSize}, {"total_rows", &p.totalRows},
+			{"total_pages", &p.totalPages}} {
+			if slices.Contains(s.Names("report_reply."+number.key), service.SnakeCase(string(name))) {
+				at = number.at
+			}
+		}
+		if at == nil {
 			return d.skip("pagination.", name)
 		}
 		v, err := d.ReadValue()
@@ -313,6 +320,28 @@ func (d *decoder) pagination() (*pagination, error) {
 		err = contractf("pagination lacks one of page, page_size, total_rows, total_pages")
 	}
 	return &p, err
+}
+
+// currency refuses amounts of another currency than the one that is stored. Another value than a text names none.
+func (d *decoder) currency(s *service.Service, key string) error {
+	v, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	if other := OtherCurrency(s, Value(v)); other != "" {
+		return contractf("%s is %s, not %s: the amounts are not stored", key, other, s.Text("currency.code"))
+	}
+	return nil
+}
+
+// OtherCurrency returns the currency that a value names if it is another than the one that is stored, as JSON;
+// empty: it is that one, or the value names none.
+func OtherCurrency(s *service.Service, v Value) string {
+	code, _ := v.Text()
+	if code = strings.TrimSpace(code); code == "" || strings.EqualFold(code, s.Text("currency.code")) {
+		return ""
+	}
+	return printable(v, 60)
 }
 
 // skip passes over the value of an unknown key and records the key.

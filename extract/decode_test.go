@@ -32,7 +32,7 @@ func FuzzDecodeSpend(f *testing.F) {
 	}
 	f.Add([]byte(pageOf(lines(2), placed(1, 3, 2, 1))))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		p, err := DecodeSpend(body)
+		p, err := DecodeSpend(nil, body)
 		if err != nil {
 			if !errors.Is(err, ErrContract) {
 				t.Fatalf("error %v is of no kind", err)
@@ -41,13 +41,13 @@ func FuzzDecodeSpend(f *testing.F) {
 		}
 		for i := range p.Items {
 			for _, column := range spendColumns {
-				if v := *p.Items[i].field([]byte(column)); !utf8.Valid(v) {
+				if v := *p.Items[i].place(column); !utf8.Valid(v) {
 					t.Fatalf("row %d %s = %q is not UTF-8", i+1, column, v)
 				}
 			}
 		}
-		if a, err := decodeStrictly(body, nil, (*SpendLine).field); err != nil || len(a.notObjects) > 0 {
-			if rebuilt, ok := describedForm(body); ok {
+		if a, err := decodeStrictly(body, nil, spendForm(nil)); err != nil || len(a.notObjects) > 0 {
+			if rebuilt, ok := describedForm(nil, body); ok {
 				body = rebuilt // TestSpend_TakesOtherForms holds what it says
 			}
 		}
@@ -73,7 +73,7 @@ func FuzzDecodeSpend(f *testing.F) {
 		if !slices.Equal(p.NotObjects, notObjects) {
 			t.Fatalf("not objects: %v, want %v", p.NotObjects, notObjects)
 		}
-		all := RowsJSON(body, slices.Collect(countTo(len(rows))))
+		all := RowsJSON(nil, body, slices.Collect(countTo(len(rows))))
 		for i, row := range rows {
 			if all[i+1] != string(row) {
 				t.Fatalf("row %d is %q, want %q", i+1, all[i+1], row)
@@ -87,7 +87,7 @@ func FuzzDecodeSpend(f *testing.F) {
 		}
 		for i := range p.Items {
 			for _, column := range spendColumns {
-				got, want := *p.Items[i].field([]byte(column)), want[i][column]
+				got, want := *p.Items[i].place(column), want[i][column]
 				if !bytes.Equal(got, want) || (got == nil) != (want == nil) {
 					t.Fatalf("row %d %s = %q, want %q", i+1, column, got, want)
 				}
@@ -114,7 +114,7 @@ func BenchmarkDecodeSpend(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := DecodeSpend(body); err != nil {
+		if _, err := DecodeSpend(nil, body); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -123,7 +123,7 @@ func BenchmarkDecodeSpend(b *testing.B) {
 func TestDecodeSpend_AllocatesNothingPerRow(t *testing.T) {
 	few, many := benchmarkPage(10), benchmarkPage(2000)
 	count := func(body []byte) float64 {
-		return testing.AllocsPerRun(5, func() { _, _ = DecodeSpend(body) })
+		return testing.AllocsPerRun(5, func() { _, _ = DecodeSpend(nil, body) })
 	}
 	if a, b := count(few), count(many); b > a+5 {
 		t.Errorf("10 rows: %v allocations, 2000 rows: %v", a, b)
@@ -132,7 +132,7 @@ func TestDecodeSpend_AllocatesNothingPerRow(t *testing.T) {
 
 func TestValue_TellsAbsentFromNull(t *testing.T) {
 	body := pageOf([]string{`{"clicks":null,"date":"a\"\u00e9"}`}, placed(1, 3, 1, 1))
-	p, err := DecodeSpend([]byte(body))
+	p, err := DecodeSpend(nil, []byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestSpend_OneRowDoesNotCostADay(t *testing.T) {
 			}
 			check(t, "rows", len(got[0].Items), 3)
 			check(t, "not objects", len(got[0].NotObjects) > 0, name == "array" || name == "null")
-			json := RowsJSON(got[0].Raw, []int{2})
+			json := RowsJSON(nil, got[0].Raw, []int{2})
 			check(t, "its JSON", json[2], strings.ToValidUTF8(odd, replacement))
 			check(t, "rows that were not asked for", len(json), 1)
 		})

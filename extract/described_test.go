@@ -1,6 +1,10 @@
 package extract
 
-import "testing"
+import (
+	"testing"
+
+	"spendsync/extract/service"
+)
 
 func TestSnakeCase(t *testing.T) {
 	for key, want := range map[string]string{
@@ -9,7 +13,7 @@ func TestSnakeCase(t *testing.T) {
 		"CPATarget": "cpa_target", "id": "id", "ID": "id", "campaignID": "campaign_id", "button1": "button1",
 		"average7DaySpend": "average7_day_spend", "": "", "größeX": "größe_x",
 	} {
-		check(t, key, snakeCase(key), want)
+		check(t, key, service.SnakeCase(key), want)
 	}
 }
 
@@ -32,7 +36,7 @@ func TestFields_AreUnderTheNamesOfTheDescription(t *testing.T) {
 func TestResource_TakesAttributes(t *testing.T) {
 	body := `{"data":[{"type":"campaigns","id":"C1000001","attributes":{"name":"Spring","defaultBid":0.5,"id":7},` +
 		`"relationships":{}}],"meta":{"total":1}}`
-	part, err := campaignResource().list([]byte(body))
+	part, err := campaignResource(nil).list([]byte(body))
 	entries, total := part.entries, part.total
 	if err != nil || len(entries) != 1 || total != 1 {
 		t.Fatalf("%v of %d, %v", entries, total, err)
@@ -42,7 +46,7 @@ func TestResource_TakesAttributes(t *testing.T) {
 	check(t, "name", string(e.Fields["name"]), `"Spring"`)
 	check(t, "bid", string(e.Fields["default_bid"]), "0.5")
 	check(t, "raw", string(e.Raw), body[len(`{"data":[`):len(body)-len(`],"meta":{"total":1}}`)])
-	me, err := aboutAccount(Value(`{"data":{"type":"key","id":"k","attributes":{"advertiserId":"A17"}}}`),
+	me, err := aboutAccount(nil, Value(`{"data":{"type":"key","id":"k","attributes":{"advertiserId":"A17"}}}`),
 		"key info", "me")
 	if err != nil || string(me.Fields["advertiser_id"]) != `"A17"` {
 		t.Errorf("%v, %v", me, err)

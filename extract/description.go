@@ -3,15 +3,18 @@ package extract
 import (
 	"context"
 	"strconv"
+	"strings"
 
 	"spendsync/extract/openapi"
+	"spendsync/extract/service"
 )
 
 // Drift reads the service's own description at /v1/openapi.json, and returns the version of the API and one sentence
 // for each difference from what we rely on.
 func (c *Client) Drift(ctx context.Context) (version string, drift []string, err error) {
 	var d openapi.Description
-	_, err = c.read(ctx, question{what: "openapi.json", path: "v1/openapi.json", accept: func(body []byte) error {
+	path := c.service.Path("openapi", "")
+	_, err = c.read(ctx, question{what: "openapi.json", path: path, accept: func(body []byte) error {
 		if d, err = openapi.Parse(body); err != nil {
 			return contractf("openapi.json: %v", err)
 		}
@@ -20,22 +23,37 @@ func (c *Client) Drift(ctx context.Context) (version string, drift []string, err
 	if err != nil {
 		return "", nil, err
 	}
-	return d.Version, d.Drift(reliances()), nil
+	return d.Version, d.Drift(reliances(c.service)), nil
 }
 
 // reliances are all questions that we ask the advertiser API.
-func reliances() []openapi.Reliance {
+func reliances(s *service.Service) []openapi.Reliance {
 	paging := func(statuses []string) map[string][]string {
-		return map[string][]string{"status": statuses, "limit": {strconv.Itoa(listLimit)},
-			"offset": {"0", strconv.Itoa(maxOffset)}}
+		asked := map[string][]string{s.Text("paging.status"): statuses,
+			s.Text("paging.limit"): {strconv.Itoa(listLimit)}}
+		switch by := s.Text("paging.by"); by {
+		case "offset":
+			asked[s.Text("paging.offset")] = []string{"0", strconv.Itoa(maxOffset)}
+		default:
+			asked[s.Text("paging."+by)] = nil
+		}
+		return asked
 	}
-	campaign := []string{"name", "status", "default_bid", "daily_spend_limit", "target_cpa", "audience"}
+	fields := func(entity string, names ...string) (first []string) {
+		for _, name := range names {
+			first = append(first, s.Names(entity + "." + name)[0])
+		}
+		return first
+	}
+	path := func(name string) string { return "/" + strings.Replace(s.Text("paths."+name), "{id}", "{}", 1) }
 	return []openapi.Reliance{
-		{Path: "/v1/me"}, {Path: "/v1/limits"}, {Path: "/v1/balance"},
-		{Path: "/v1/campaigns", Query: paging(campaignStatuses()), Fields: []string{"name", "status"}},
-		{Path: "/v1/campaigns/{}", Fields: campaign},
-		{Path: "/v1/campaigns/{}/creatives", Query: paging(creativeStatuses()),
-			Fields: []string{"title", "message", "link", "status"}},
-		{Path: "/v1/campaigns/{}/sources"},
+		{Path: path("me")}, {Path: path("limits")}, {Path: path("balance")},
+		{Path: path("campaigns"), Query: paging(s.Texts("statuses.campaign")),
+			Fields: fields("campaign", "name", "status")},
+		{Path: path("campaign"), Fields: fields("campaign",
+			"name", "status", "default_bid", "daily_spend_limit", "target_cpa", "audience")},
+		{Path: path("creatives"), Query: paging(s.Texts("statuses.creative")),
+			Fields: fields("creative", "title", "message", "link", "status")},
+		{Path: path("sources")},
 	}
 }

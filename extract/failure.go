@@ -90,7 +90,8 @@ func (c *Client) statusFailure(req *http.Request, resp *http.Response) *failure 
 		f.kind, f.retry, f.down = ErrUnavailable, retryInBudget, true
 		f.pauseText = quote([]byte(hidden.Hide(resp.Header.Get("Retry-After"))), 40)
 		f.pause = retryAfter(resp.Header, time.Now())
-	case code == http.StatusBadRequest && strings.HasSuffix(req.URL.Path, "/"+reportPath) && beyondReach.Match(body):
+	case code == http.StatusBadRequest && beyondReach.Match(body) &&
+		strings.HasSuffix(req.URL.Path, "/"+c.service.Path("report", "")):
 		f.kind = ErrUnreachable
 	case code >= 300 && code < 400:
 		f.reason = fmt.Sprintf("status %d: redirects are not followed; this one leads to %s", code,

@@ -5,25 +5,27 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"spendsync/extract/service"
 )
 
 // describedForm rebuilds a reply of the report in the description's form: an object with
 // columns, data and pagination. It is not ok if there is no way to do so, or two.
 // A reply may have
 //
-//   - the whole under data, result, report or response, with or without other keys;
-//   - the rows under rows, items, results or records, or nothing but them: [..];
+//   - the whole under one of report_reply.wrappers of service.yaml, perhaps beside other keys;
+//   - the rows under one of report_reply.rows, or nothing but them: [..];
 //   - rows that are arrays, in the order of the columns;
 //   - columns that are objects with a name, or none at all: then the keys of the rows name
 //     them. If there are no rows either, a total of 0 or a bare [] must confirm it.
-func describedForm(body []byte) (rebuilt []byte, ok bool) {
+func describedForm(s *service.Service, body []byte) (rebuilt []byte, ok bool) {
 	doc, err := document(body)
 	if err != nil {
 		return nil, false
 	}
 	reply, isObject := doc.Object()
 	if isObject {
-		reply, ok = unwrapReport(reply)
+		reply, ok = unwrapReport(s, reply)
 	} else {
 		reply, ok = map[string]Value{"data": doc}, true
 	}
@@ -31,9 +33,14 @@ func describedForm(body []byte) (rebuilt []byte, ok bool) {
 	if !ok || !isArray {
 		return nil, false
 	}
-	columns, ok := columnsOf(reply["columns"], rows)
+	columns, ok := columnsOf(s, reply["columns"], rows)
 	if pagination, _ := reply["pagination"].Fields(); len(columns) == 0 && isObject {
-		total, _ := pagination["total_rows"].Number()
+		total := Value(nil)
+		for _, key := range s.Names("report_reply.total_rows") {
+			if total == nil {
+				total, _ = pagination[key].Number()
+			}
+		}
 		ok = ok && string(total) == "0"
 	}
 	return appendReply(nil, reply, columns, rows), ok
@@ -41,10 +48,14 @@ func describedForm(body []byte) (rebuilt []byte, ok bool) {
 
 // unwrapReport is the members of the object that holds the rows, under data, with those of
 // the object around it. It is not ok where two could be meant.
-func unwrapReport(reply map[string]Value) (members map[string]Value, ok bool) {
-	for _, key := range []string{"data", "result", "report", "response"} {
+func unwrapReport(s *service.Service, reply map[string]Value) (members map[string]Value, ok bool) {
+	rowsKeys, columnsKeys := s.Names("report_reply.rows"), s.Names("report_reply.columns")
+	has := func(in map[string]Value, keys []string) bool {
+		return slices.ContainsFunc(keys, func(key string) bool { return in[key] != nil })
+	}
+	for _, key := range s.Names("report_reply.wrappers") {
 		inner, isObject := reply[key].Object()
-		if !isObject || inner["columns"] == nil && inner["data"] == nil {
+		if !isObject || !has(inner, columnsKeys) && inner[rowsKeys[0]] == nil {
 			continue
 		}
 		delete(reply, key)
@@ -56,8 +67,18 @@ func unwrapReport(reply map[string]Value) (members map[string]Value, ok bool) {
 		}
 		break
 	}
-	for _, key := range []string{"rows", "items", "results", "records"} {
-		if _, isArray := reply[key].Array(); isArray && reply["columns"] != nil {
+	for _, key := range columnsKeys {
+		if reply[key] != nil && key != "columns" {
+			if reply["columns"] != nil {
+				return nil, false
+			}
+			reply["columns"] = reply[key]
+			delete(reply, key)
+		}
+	}
+	for i, key := range rowsKeys {
+		// The first key is the usual one; under another there are rows only if columns are there, too.
+		if _, isArray := reply[key].Array(); isArray && key != "data" && (i == 0 || reply["columns"] != nil) {
 			if reply["data"] != nil {
 				return nil, false
 			}
@@ -70,12 +91,12 @@ func unwrapReport(reply map[string]Value) (members map[string]Value, ok bool) {
 
 // columnsOf returns the names of the columns: from the list, from the names of the listed objects, or from the keys of
 // the rows in the order of their first occurrence.
-func columnsOf(list Value, rows []Value) (names []string, ok bool) {
+func columnsOf(s *service.Service, list Value, rows []Value) (names []string, ok bool) {
 	if !list.Null() {
 		columns, ok := list.Array()
 		for _, c := range columns {
 			if fields, isObject := c.Object(); isObject {
-				c = fields["name"]
+				c = fields[s.Names("report_reply.column_name")[0]]
 			}
 			name, isText := c.Text()
 			names, ok = append(names, name), ok && isText

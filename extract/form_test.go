@@ -54,10 +54,10 @@ func TestSpend_TakesOtherForms(t *testing.T) {
 			check(t, "spend", string(got[0].Items[1].TotalSpend), "1.25")
 			check(t, "clicks", string(got[0].Items[1].Clicks), "5")
 			check(t, "odd rows", len(got[0].NotObjects), 0)
-			if again, err := DecodeSpend(got[0].Raw); err != nil || len(again.Items) != 2 {
+			if again, err := DecodeSpend(nil, got[0].Raw); err != nil || len(again.Items) != 2 {
 				t.Errorf("kept, it gives %d rows, %v", len(again.Items), err)
 			}
-			if json := RowsJSON(got[0].Raw, []int{2}); !strings.Contains(json[2], "S2") {
+			if json := RowsJSON(nil, got[0].Raw, []int{2}); !strings.Contains(json[2], "S2") {
 				t.Errorf("the JSON of the row is %q", json[2])
 			}
 		})
@@ -164,7 +164,7 @@ func TestDescribedForm_RebuildsOnlyWhatMeansOneThing(t *testing.T) {
 		"data/object": {`{"columns":["a"],"data":{"x":1}}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rebuilt, ok := describedForm([]byte(tc.body))
+			rebuilt, ok := describedForm(nil, []byte(tc.body))
 			check(t, "rebuilt", ok, tc.want != "")
 			if ok {
 				check(t, "reply", string(rebuilt), tc.want)
@@ -199,7 +199,7 @@ func TestClient_ReservesNoMoreThanItsCap(t *testing.T) {
 // TestDecodeSpend_NamesUnknownColumnsAsTheyCame; only known ones get the description's name.
 func TestDecodeSpend_NamesUnknownColumnsAsTheyCame(t *testing.T) {
 	columns := strings.NewReplacer(`"clicks"`, `"Clicks"`, `"date",`, `"date","brandNew",`).Replace(columnsJSON)
-	p, err := DecodeSpend([]byte(`{"columns":` + columns + `,"data":[` + line(1) + `]}`))
+	p, err := DecodeSpend(nil, []byte(`{"columns":`+columns+`,"data":[`+line(1)+`]}`))
 	if err != nil || len(p.Unknown) != 1 || p.Unknown[0] != (UnknownKey{Path: "data[].brandNew", Type: "column"}) {
 		t.Errorf("unknown %v, error %v", p.Unknown, err)
 	}
@@ -213,7 +213,7 @@ func TestDecodeSpend_CountsThePagesThatAReplyLeavesOut(t *testing.T) {
 		`{"page":1,"page_size":0,"total_rows":0}`:          -1, // nothing follows from it
 		`{"page":0,"Page":1,"page_size":3,"total_rows":7}`: -1, // which one is the page
 	} {
-		p, err := DecodeSpend([]byte(pageOf(lines(1), `"pagination":`+pagination)))
+		p, err := DecodeSpend(nil, []byte(pageOf(lines(1), `"pagination":`+pagination)))
 		pages := p.Pages
 		if err != nil {
 			pages = -1
@@ -230,8 +230,8 @@ func TestValue_UnescapesTheNamesOfMembers(t *testing.T) {
 func TestDecodeSpend_RecordsUnknownKeysInTheirOrder(t *testing.T) {
 	longest := strings.Repeat("k", 100)
 	for _, colon := range []string{":", " :"} { // by template and strictly
-		p, err := DecodeSpend([]byte(`{"z":1,"` + longest + `":2,"columns":` + columnsJSON + `,"data"` + colon + `[` +
-			line(1) + `],"a":3,"` + longest + `x":4}`))
+		p, err := DecodeSpend(nil, []byte(`{"z":1,"`+longest+`":2,"columns":`+columnsJSON+`,"data"`+colon+`[`+
+			line(1)+`],"a":3,"`+longest+`x":4}`))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -45,7 +45,7 @@ func FuzzPages(f *testing.F) {
 				if p.Number != i+1 || p.Pages != len(pages) || !bytes.Equal(p.Raw, bodies[[]string{"1", "2"}[i]]) {
 					t.Errorf("page %d of %d among %d", p.Number, p.Pages, len(pages))
 				}
-				alone, err := DecodeSpend(bytes.Clone(p.Raw))
+				alone, err := DecodeSpend(nil, bytes.Clone(p.Raw))
 				if err != nil || fmt.Sprintf("%q", alone.Items) != fmt.Sprintf("%q", p.Items) {
 					t.Errorf("page %d has %q, its reply %q, %v", p.Number, p.Items, alone.Items, err)
 				}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,6 +64,7 @@ type lister struct {
 	statuses []string
 	prefix   string // of the IDs that belong into the list
 	requests int
+	cursor   string // of the next page, if pages have one
 }
 
 // passage is one walk over a list, to its end or as far as it goes.
@@ -163,6 +163,10 @@ func (l *lister) settled(ctx context.Context, statuses []string) (passage, error
 
 // walk reads the pages of the list, once.
 func (l *lister) walk(ctx context.Context, statuses []string) (passage, error) {
+	if l.of.service.Text("paging.by") != "offset" {
+		l.cursor = ""
+		return l.walkPages(ctx, statuses)
+	}
 	p := passage{seen: map[string]bool{}, total: -1}
 	last := "" // the entry that the next page begins with
 	for offset := 0; ; {
@@ -222,10 +226,7 @@ func (l *lister) page(
 	ctx context.Context, statuses []string, offset, limit int, p *passage,
 ) (part listPart, err error) {
 	header := int64(-1)
-	query := url.Values{
-		"status": {strings.Join(statuses, ",")},
-		"limit":  {strconv.Itoa(limit)}, "offset": {strconv.Itoa(offset)},
-	}
+	query := l.query(statuses, offset, limit)
 	r, err := l.c.read(ctx, question{
 		what: fmt.Sprintf("%s from %d", l.what, offset), path: l.path, query: query,
 		headers: func(h http.Header) { header = totalHeader(h) },
@@ -322,7 +323,7 @@ func notFound(err error) error {
 // entity asks for one entity of a kind.
 func (c *Client) entity(ctx context.Context, kind, id, what, path string) (e Entity, err error) {
 	_, err = c.read(ctx, question{what: what, path: path, accept: func(body []byte) (err error) {
-		e, err = ParseEntity(kind, id, body)
+		e, err = ParseEntity(c.service, kind, id, body)
 		return err
 	}})
 	return e, err

@@ -361,8 +361,8 @@ func TestCampaigns_EndsWithAnErrorThatEndsTheWalk(t *testing.T) {
 		"forbidden": {403, `{"error":{"code":"forbidden","message":"no"}}`, ErrAuth, "campaigns from 99: status 403"},
 		"no-such": {404, `{"error":{"code":"not_found","message":"no"}}`, ErrContract,
 			"campaigns from 99: status 404"},
-		"odd-entry":  {200, `[{"id":"C1"}]`, ErrContract, `campaigns from 99: entry 1: id "C1" is no campaign ID`},
-		"odd-object": {200, `{"rows":[]}`, ErrContract, `the keys are "rows"`},
+		"odd-entry":  {200, `[{"id":"C1/2"}]`, ErrContract, `campaigns from 99: entry 1: id "C1/2" is no campaign ID`},
+		"odd-object": {200, `{"hits":[]}`, ErrContract, `the keys are "hits"`},
 	} {
 		s := &catalogue{ids: numbered(150)}
 		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
@@ -457,7 +457,7 @@ func TestClient_AsksForNothingUnderAnOddID(t *testing.T) {
 		t.Errorf("asked %s", r.URL)
 		return answerWith(200, "{}")
 	}))
-	for _, id := range []string{"", "../me", "C1000001/x", "c1000001", "C1000001\n"} {
+	for _, id := range []string{"", "../me", "C1000001/x", "C1000001?x", "C1000001\n"} {
 		_, err1 := c.Campaign(t.Context(), id)
 		_, err2 := c.Creatives(t.Context(), id)
 		_, err3 := c.Sources(t.Context(), id)

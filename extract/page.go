@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"spendsync/extract/service"
 	"spendsync/schema"
 )
 
@@ -46,8 +47,8 @@ type Known struct {
 
 // Fingerprint is the SHA-256 of a reply's body, and of the rules by which it is
 // decoded: equal fingerprints give equal rows.
-func Fingerprint(body []byte) string {
-	return fmt.Sprintf("%s:%x", schema.ReplyRules, sha256.Sum256(body))
+func Fingerprint(s *service.Service, body []byte) string {
+	return fmt.Sprintf("%s:%s%x", schema.ReplyRules, s.Mark(), sha256.Sum256(body))
 }
 
 // is reports whether the body is the known reply of a page.
@@ -67,6 +68,8 @@ type paged[T any] struct {
 	path  string
 	query url.Values // without page and page_size
 	size  int        // rows a page
+	// service is what the replies are assumed to be like; nil: the embedded assumptions.
+	service *service.Service
 	// decode puts the rows into room as far as it goes, over whatever it holds.
 	decode func(body []byte, room []T) (answer[T], error)
 	// key appends the identity of the row, or returns why the row does not belong to the answer. A row with unreadable
@@ -200,7 +203,7 @@ func prove[T any](q paged[T], bodies iter.Seq2[[]byte, error]) iter.Seq2[Page[T]
 		p := newProof(q)
 		n := 0
 		for body, err := range bodies {
-			page := pendingPage[T]{Page: Page[T]{Number: n + 1, Raw: body, Fingerprint: Fingerprint(body),
+			page := pendingPage[T]{Page: Page[T]{Number: n + 1, Raw: body, Fingerprint: Fingerprint(q.service, body),
 				Bytes: int64(len(body))}}
 			if err == nil {
 				page.answer, err = q.decode(body, nil)
@@ -221,12 +224,15 @@ func prove[T any](q paged[T], bodies iter.Seq2[[]byte, error]) iter.Seq2[Page[T]
 
 func readPage[T any](ctx context.Context, c *Client, q paged[T], n int, known *Known, to *room[T]) (page pendingPage[T],
 	err error) {
-	query := url.Values{"page": {strconv.Itoa(n)}, "page_size": {strconv.Itoa(q.size)}}
+	query := url.Values{
+		q.service.Text("report_query.page"):      {strconv.Itoa(n)},
+		q.service.Text("report_query.page_size"): {strconv.Itoa(q.size)},
+	}
 	maps.Copy(query, q.query)
 	r, err := c.read(ctx, question{
 		what: pageName(q.what, n), path: q.path, query: query, room: to.body,
 		accept: func(body []byte) (err error) {
-			page.Fingerprint = Fingerprint(body)
+			page.Fingerprint = Fingerprint(q.service, body)
 			if page.Same = known.is(n, page.Fingerprint); !page.Same {
 				page.answer, err = q.decode(body, to.items)
 			}

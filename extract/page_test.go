@@ -375,19 +375,19 @@ func TestSpend_StopsWhenToldTo(t *testing.T) {
 
 func TestDecodeSpend_ReadsStoredReplies(t *testing.T) {
 	body := []byte(pageOf(lines(3), placed(2, 3, 8, 3)))
-	p, err := DecodeSpend(body)
+	p, err := DecodeSpend(nil, body)
 	if err != nil {
 		t.Fatal(err)
 	}
 	check(t, "place", fmt.Sprint(p.Number, p.Pages, p.Total, len(p.Items)), "2 3 8 3")
 	check(t, "raw", string(p.Raw), string(body))
-	if p, err = DecodeSpend([]byte(pageOf(lines(2), ""))); err != nil {
+	if p, err = DecodeSpend(nil, []byte(pageOf(lines(2), ""))); err != nil {
 		t.Fatal(err)
 	}
 	check(t, "place without pagination", fmt.Sprint(p.Number, p.Pages, p.Total, len(p.Items)), "1 1 2 2")
-	_, err = DecodeSpend([]byte(`{"columns":[],"data":[3]}`))
+	_, err = DecodeSpend(nil, []byte(`{"columns":[],"data":[3]}`))
 	wantError(t, err, ErrContract, "the columns lack date")
-	if p, err = DecodeSpend([]byte(pageOf([]string{line(1), "3"}, ""))); err != nil {
+	if p, err = DecodeSpend(nil, []byte(pageOf([]string{line(1), "3"}, ""))); err != nil {
 		t.Fatal(err)
 	}
 	check(t, "rows that are not objects", fmt.Sprint(len(p.Items), p.NotObjects), "2 [2]")

@@ -1,31 +1,36 @@
 package extract
 
+import "spendsync/extract/service"
+
 // The kinds of what belongs to a campaign; me, limits and balance are the account's.
 const KindCampaign, KindCreative, KindSources = "campaign", "creative", "source settings"
 
 // ParseEntity takes a thing out of a reply, whether it came just now or was kept. The ID is that
 // of the thing, or of the campaign whose source settings they are; the account's have none.
-func ParseEntity(kind, id string, reply []byte) (e Entity, err error) {
+func ParseEntity(s *service.Service, kind, id string, reply []byte) (e Entity, err error) {
 	doc, err := document(reply)
 	if err != nil {
 		return Entity{}, err
 	}
 	switch kind {
 	case KindCampaign:
-		e, err = campaignResource().one(doc)
+		e, err = campaignResource(s).one(doc)
 	case KindCreative:
-		e, err = creativeResource().one(doc)
+		e, err = creativeResource(s).one(doc)
 	case KindSources:
-		e, err = sourcesResource(id).one(doc)
-		if about, ok := e.Fields["campaign_id"].Text(); ok {
-			e.ID = about
+		e, err = sourcesResource(s, id).one(doc)
+		for _, key := range s.Names("sources.campaign_id") {
+			if about, ok := IDOf(s, e.Fields[key]); ok {
+				e.ID = about
+				break
+			}
 		}
 	case "me":
-		return aboutAccount(doc, "key info", "me", "key_info")
+		return aboutAccount(s, doc, "key info", s.Names("me.wrappers")...)
 	case "limits":
-		return aboutAccount(doc, "limits")
+		return aboutAccount(s, doc, "limits")
 	default:
-		return aboutAccount(doc, "balance", "balance")
+		return aboutAccount(s, doc, "balance", s.Names("balance.wrappers")...)
 	}
 	if err == nil && e.ID != id {
 		about := "campaign"

@@ -45,7 +45,7 @@ func wantAlone(t *testing.T, pages []Page[SpendLine], replies []string) {
 	t.Helper()
 	check(t, "pages", len(pages), len(replies))
 	for i, p := range pages {
-		alone, err := DecodeSpend([]byte(replies[i]))
+		alone, err := DecodeSpend(nil, []byte(replies[i]))
 		if err != nil {
 			t.Fatal(err)
 		}

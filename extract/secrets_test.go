@@ -206,7 +206,7 @@ func TestClient_HandsOnNoSecret(t *testing.T) {
 	page := `{"` + inJSON(canary) + `":1,"error":{"message":"no"},` +
 		strings.TrimPrefix(pageOf(rows, placed(1, 3, 3, 1)), "{")
 	c, _ := canaryClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-		if strings.HasSuffix(r.URL.Path, reportPath) {
+		if strings.HasSuffix(r.URL.Path, "ads/spend-report") {
 			return answerWith(200, page)
 		}
 		return answerWith(200, `{"data":{"id":"C1000001","name":"`+inJSON(canary)+`","clicks":17}}`)
@@ -239,7 +239,7 @@ func TestSpend_HidesCredentialsOfKeptReplies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newTestClient(t, scripted(first, pageOf(lines(4)[3:], placed(2, 3, 4, 2))))
 			pages, err := walk(t, c.Spend(t.Context(), testDay, 3, &Known{
-				Fingerprints: []string{Fingerprint([]byte(first)), "other"},
+				Fingerprints: []string{Fingerprint(nil, []byte(first)), "other"},
 				Body:         func(int) ([]byte, error) { return []byte(kept), nil },
 			}))
 			if name == "twice" {

@@ -1,35 +1,30 @@
 // # Replies that the description does not show
 //
-// The description names the fields of the advertiser API and shows no reply. The
-// accepted forms are therefore wider than those of any one service. These are all
-// the assumptions about them; package transform has those about the fields.
+// The description names the fields of the advertiser API and shows no reply. Package service has the names that are
+// tried, as data. These are the rules:
 //
-//   - JSON is strict, as for the report: valid, one value, no key twice. Invalid UTF-8
-//     in a text, and half a character, become U+FFFD. An empty body and a bare null do not
-//     count as an answer, and are requested again.
-//   - A list is an array, or an object that has the array under data, items, results,
-//     result or edges or under the resource's plural (campaigns, creatives), directly or one
-//     level deeper ({"data": {"campaigns": [...]}}), or has an object there with each entry
-//     under its ID. Arrays under two of these keys are
-//     refused: choosing the list would be a guess. A list that is null is refused, too.
-//   - One entity is an object, or wrapped in objects under its singular, data, item,
-//     result or node, at most two of them. So may be each element of a list. The source
-//     settings may be under source_settings, sources or settings.
-//   - An object is the entity itself if it has the entity's ID; source settings,
-//     if a key mentions a mode, sources, blocked, allowed or bids. The replies about
-//     the account have no ID: data is unwrapped if it is an object, and so are me,
-//     key_info and balance if there is nothing else but the notices of the service.
-//   - An ID is a text under <resource>_id or id, of the form that the description
-//     gives. If both keys exist, one must fit, and two that fit must be equal. The
-//     ID of a requested entity must be the requested one, and a creative's starts
-//     with its campaign's.
-//   - How many entries a list has in all may be stated by total, total_count,
-//     total_rows, total_items or total_results, next to the array, one level above
-//     it, or within pagination, paging, meta, page_info or links there. Anything else, and
-//     a total that is not a whole number, counts as none. A total is only compared
-//     with the entries that were read (see [Listing]). The same places may state whether
-//     more follows: by has_more, has_next, has_next_page or more, or by next, next_page, next_url,
-//     next_offset, next_cursor, next_token or next_page_token, which are null at the end.
+//   - JSON is strict, as it is for the report: valid, one value, no key twice. What is
+//     not UTF-8 in a text, and half a character, is U+FFFD. An empty body and a bare null are no
+//     answer, and are asked for again.
+//   - A list is an array, or an object that has the array under one of the keys of "lists" or under the
+//     resource's plural (campaigns, creatives), directly or one level deeper ({"data": {"campaigns": [...]}}), or
+//     has an object there with each entry under its ID. Arrays under two of these keys are
+//     refused: which is the list would be a guess. So is a list that is null.
+//   - One entity is an object, or wrapped in objects under the keys of "wrappers", at most two of them. So may be
+//     each element of a list.
+//   - An object is the entity itself when it has the entity's ID; source settings,
+//     when a key speaks of a mode, of sources, of blocked, of allowed or of bids.
+//     The replies about the account have no ID: they are unwrapped where their envelope stands alone or beside
+//     the notices of the service.
+//   - An ID is a text, a whole number, or an object that has one, under one of the keys of "ids". A text of the known
+//     form comes before one of another form, and an entity within an envelope before an envelope that has an ID of
+//     its own. Two IDs of the known form have to be equal. The ID of the entity that was asked for has to be the
+//     one asked for.
+//   - How many entries a list has in all may be stated under the keys of "total", beside the array, one level above
+//     it, or within an object of "beside" there. Anything else, and
+//     a total that is not a whole number, counts as none. A total is only ever held
+//     against what was read (see [Listing]). Whether more follows may be said there, too, under the keys of "more",
+//     or of "next", null where nothing does.
 //     The total of a bare array may be in the header X-Total-Count.
 //   - An entry of a list may be the ID alone. An unrecognized entry does not affect
 //     the others, but makes the list incomplete.
@@ -45,7 +40,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
+	"spendsync/extract/service"
 	"spendsync/schema"
 )
 
@@ -55,17 +53,36 @@ type Entity struct {
 	ID     string           // empty for an object without one
 	Raw    []byte           // its own JSON, all of it; nil for an entity that was not read
 	Fields map[string]Value // the members of the object, see [Value.Fields]; slices of Raw
+
+	byNumber bool // its ID is a number
 }
 
 // resource describes how one kind of entity is recognized inside its wrappers.
 type resource struct {
-	name     string               // "campaign", for errors
-	plural   string               // of its lists
-	wrappers []string             // keys that it may be wrapped in
-	valid    func(id string) bool // whether a text is an ID; nil: it has none
-	// is reports whether the object is the entity, and returns its ID. An error is that of an object which nearly is.
-	is func(fields map[string]Value) (id string, ok bool, err error)
+	service  *service.Service
+	name     string   // "campaign", for errors
+	plural   string   // of its lists; empty: there are none
+	wrappers []string // keys that it may be wrapped in
+	// is finds the ID of an object that is the entity. An error is that of an
+	// object which nearly is.
+	is func(fields map[string]Value) (foundID, error)
 }
+
+// foundID is the ID of an object that may be an entity.
+type foundID struct {
+	id     string
+	sure   sureness
+	number bool // it is a number
+}
+
+// sureness is how surely an object with an ID is the entity, and not an envelope with an ID of its own.
+type sureness int
+
+const (
+	noID    sureness = iota
+	unsure           // an ID of no known form under a key that anything may have
+	certain          // an ID of the known form, or under a key with the entity's name
+)
 
 // maxWrappers is how many objects one entity may be wrapped in.
 const maxWrappers = 2
@@ -77,33 +94,40 @@ func (r resource) one(v Value) (Entity, error) {
 
 // withAttributes adds the members under attributes to those of an object, as in JSON:API (section 7.2.2 of its
 // specification). Members next to attributes take precedence.
-func withAttributes(fields map[string]Value) map[string]Value {
-	inner, ok := fields["attributes"].Fields()
-	if !ok {
-		return fields
+func withAttributes(s *service.Service, fields map[string]Value) map[string]Value {
+	for _, key := range s.Names("wrappers.attributes") {
+		if inner, ok := fields[key].Fields(); ok {
+			all := maps.Clone(inner)
+			maps.Copy(all, fields)
+			return all
+		}
 	}
-	all := maps.Clone(inner)
-	maps.Copy(all, fields)
-	return all
+	return fields
 }
 
 func (r resource) unwrap(v Value, wrappers int) (Entity, error) {
-	if id, isText := v.Text(); isText && r.valid != nil && r.valid(id) {
+	if id, isText := v.Text(); isText && r.plural != "" && IsToken(id) && strings.ContainsAny(id, "0123456789") {
 		return Entity{ID: id, Raw: v}, nil
 	}
 	fields, ok := v.Fields()
 	if !ok {
 		return Entity{}, contractf("no %s: a value of type %s, not an object", r.name, kindOf(v))
 	}
-	fields = withAttributes(fields)
-	id, ok, odd := r.is(fields)
-	if ok {
-		return Entity{ID: id, Raw: v, Fields: fields}, nil
+	fields = withAttributes(r.service, fields)
+	found, odd := r.is(fields)
+	if found.sure == certain {
+		return Entity{ID: found.id, Raw: v, Fields: fields, byNumber: found.number}, nil
 	}
 	for _, key := range r.wrappers {
 		if _, ok := fields[key].Object(); ok && wrappers > 0 {
-			return r.unwrap(fields[key], wrappers-1)
+			e, err := r.unwrap(fields[key], wrappers-1)
+			if err == nil || found.sure == noID {
+				return e, err
+			}
 		}
+	}
+	if found.sure == unsure {
+		return Entity{ID: found.id, Raw: v, Fields: fields, byNumber: found.number}, nil
 	}
 	if odd != nil {
 		return Entity{}, odd
@@ -119,6 +143,7 @@ type listPart struct {
 	refused string    // the first entry that is not one, and why
 	total   int64     // of the whole list, as far as the page states it; else -1
 	more    statement // whether more follows
+	next    string    // the cursor of what follows, if the reply names one
 	most    int       // entries that a page of this kind had in this run
 }
 
@@ -146,9 +171,22 @@ func (r resource) list(body []byte) (part listPart, err error) {
 	if err != nil {
 		return part, err
 	}
-	part.shown, part.total, part.more = len(values), toldTotal(around), toldMore(around)
+	part.shown, part.total = len(values), toldTotal(r.service, around)
+	part.more, part.next = toldMore(r.service, around)
+	texts := 0 // entries whose IDs are texts
+	all := make([]Entity, len(values))
+	errs := make([]error, len(values))
 	for i, v := range values {
-		e, err := r.one(v)
+		if all[i], errs[i] = r.one(v); errs[i] == nil && !all[i].byNumber {
+			texts++
+		}
+	}
+	for i, e := range all {
+		err := errs[i]
+		if err == nil && e.byNumber && texts > 0 {
+			// Among texts a number is damage, and not another form.
+			err = contractf("id %s is no %s ID: those of other entries are texts", e.ID, r.name)
+		}
 		if err == nil {
 			part.entries = append(part.entries, e)
 		} else if part.refused == "" {
@@ -207,7 +245,7 @@ func (r resource) array(v Value) (values []Value, around []map[string]Value, err
 
 // entries are those of an array, or of an object that has each of them under its ID.
 func (r resource) entries(v Value) (values []Value, ok bool) {
-	if values, ok := v.Array(); ok || r.valid == nil || v.Null() || v[0] != '{' {
+	if values, ok := v.Array(); ok || r.plural == "" || v.Null() || v[0] != '{' {
 		return values, ok
 	}
 	d := newDecoder(v)
@@ -227,14 +265,14 @@ func (r resource) entries(v Value) (values []Value, ok bool) {
 }
 
 func (r resource) listKeys() []string {
-	return []string{r.plural, "data", "items", "results", "result", "edges"}
+	return append([]string{r.plural}, r.service.Names("lists")...)
 }
 
 // besideList are the objects in which a reply may state the length of its list and whether more follows.
-func besideList(around []map[string]Value) (places []map[string]Value) {
+func besideList(s *service.Service, around []map[string]Value) (places []map[string]Value) {
 	for _, fields := range around {
 		places = append(places, fields)
-		for _, key := range []string{"pagination", "paging", "meta", "page_info", "links"} {
+		for _, key := range s.Names("beside") {
 			if inner, ok := fields[key].Fields(); ok {
 				places = append(places, inner)
 			}
@@ -244,9 +282,9 @@ func besideList(around []map[string]Value) (places []map[string]Value) {
 }
 
 // toldTotal is the total next to a list, or -1.
-func toldTotal(around []map[string]Value) int64 {
-	for _, place := range besideList(around) {
-		for _, key := range []string{"total", "total_count", "total_rows", "total_items", "total_results"} {
+func toldTotal(s *service.Service, around []map[string]Value) int64 {
+	for _, place := range besideList(s, around) {
+		for _, key := range s.Names("total") {
 			digits, _ := place[key].Number()
 			if n, err := schema.ParseCount(digits); err == nil && n >= 0 {
 				return n
@@ -256,76 +294,110 @@ func toldTotal(around []map[string]Value) int64 {
 	return -1
 }
 
-// toldMore reports whether more follows: explicitly, or through a next link, which is not null or empty.
-func toldMore(around []map[string]Value) statement {
-	for _, place := range besideList(around) {
-		for _, key := range []string{"has_more", "has_next", "has_next_page", "more"} {
+// toldMore reports whether more follows: the reply says so explicitly, or through a next link,
+// which is not null or empty. It also returns the text of that link.
+func toldMore(s *service.Service, around []map[string]Value) (more statement, next string) {
+	for _, place := range besideList(s, around) {
+		for _, key := range s.Names("next") {
+			v, ok := place[key]
+			if !ok {
+				continue
+			}
+			text, isText := v.Text()
+			if digits, number := v.Number(); number && !isText {
+				text = string(digits)
+			}
+			if next == "" {
+				next = text
+			}
+			if more == unsaid {
+				more = said(!v.Null() && (!isText || text != "") && string(v) != "false")
+			}
+		}
+		for _, key := range s.Names("more") {
 			switch string(place[key]) {
 			case "true":
-				return said(true)
+				return said(true), next
 			case "false":
-				return said(false)
+				return said(false), next
 			}
 		}
-		for _, key := range []string{"next", "next_page", "next_url", "next_offset", "next_cursor", "next_token",
-			"next_page_token"} {
-			if v, ok := place[key]; ok {
-				text, isText := v.Text()
-				return said(!v.Null() && (!isText || text != "") && string(v) != "false")
-			}
+		if more != unsaid {
+			return more, next
 		}
 	}
-	return unsaid
+	return unsaid, next
 }
 
-// byID is the rule for entities with an ID, which lies under one of the keys and is
-// told by its form.
-func byID(name string, valid func(string) bool) func(map[string]Value) (string, bool, error) {
-	keys := []string{name + "_id", "id"}
-	return func(fields map[string]Value) (id string, ok bool, err error) {
+// byID is the rule for entities with an ID under one of the keys of "ids".
+func byID(s *service.Service, name string) func(map[string]Value) (foundID, error) {
+	column, other := name+"_id", "creative_id"
+	if name == "creative" {
+		other = "campaign_id"
+	}
+	return func(fields map[string]Value) (found foundID, err error) {
 		var odd []string
-		for _, key := range keys {
+		known, knownKey := "", ""
+		for _, key := range s.Names("ids." + name) {
 			v, there := fields[key]
-			text, isText := v.Text()
+			if !there {
+				continue
+			}
+			id, ok := IDOf(s, v)
 			switch {
-			case !there:
-			case !isText || !valid(text):
+			case !ok, s.HasForm(other, id):
 				odd = append(odd, key+" "+printable(v, 60))
-			case ok && text != id:
-				return "", false, contractf("%s_id %s and id %s are both IDs of a %s", name, id, text, name)
-			default:
-				id, ok = text, true
+			case s.HasForm(column, id) && known != "" && known != id:
+				return foundID{}, contractf("%s %s and %s %s are both IDs of a %s", knownKey, known, key, id, name)
+			case s.HasForm(column, id):
+				known, knownKey, found = id, key, foundID{id: id, sure: certain}
+			case found.sure == noID && key == column:
+				found = foundID{id: id, sure: certain, number: v.isNumber()}
+			case found.sure == noID:
+				found = foundID{id: id, sure: unsure, number: v.isNumber()}
 			}
 		}
-		if !ok && odd != nil {
+		if found.sure == noID && odd != nil {
 			err = contractf("%s is no %s ID", strings.Join(odd, " or "), name)
 		}
-		return id, ok, err
+		return found, err
 	}
 }
 
-// digits reports whether a text has this many digits and nothing else.
-func digits(s string, least, most int) bool {
-	return len(s) >= least && len(s) <= most && strings.Trim(s, "0123456789") == ""
+// IDOf returns the ID that a value is: a text, a whole number, or an object that has one, such as an entity in the
+// place of its ID.
+func IDOf(s *service.Service, v Value) (id string, ok bool) {
+	if fields, isObject := v.Object(); isObject {
+		for _, key := range s.Names("ids.within") {
+			if inner, there := fields[key]; there {
+				if deeper, isObject := inner.Object(); isObject { // {"_id": {"$oid": "..."}}
+					inner = deeper["$oid"]
+				}
+				v = inner
+				break
+			}
+		}
+	}
+	id, ok = v.ID().Text()
+	id = strings.TrimSpace(id)
+	return id, ok && IsID(id)
 }
 
-// IsCampaignID reports whether a text has the form of a campaign ID: the letter C
-// and 7 to 10 digits.
-func IsCampaignID(s string) bool {
-	number, ok := strings.CutPrefix(s, "C")
-	return ok && digits(number, 7, 10)
+// maxID is the longest ID, in bytes. The description allows 40 characters.
+const maxID = 200
+
+// IsID reports whether a text can be an ID: no blanks around it, no control character, no U+FFFD, and nothing that has
+// a meaning in a path. The forms that the description gives are those of [service.Service.HasForm]; an ID of
+// another form is one, too.
+func IsID(s string) bool {
+	return s != "" && len(s) <= maxID && s == strings.TrimSpace(s) && s != "." && s != ".." &&
+		!strings.ContainsAny(s, "/\\?#%") &&
+		!strings.ContainsFunc(s, unicode.IsControl) && !strings.ContainsRune(s, utf8.RuneError)
 }
 
-// IsCreativeID reports whether a text has the form of a creative ID: the ID of a
-// campaign, a hyphen, and 3 to 6 digits.
-func IsCreativeID(s string) bool {
-	campaign, number, ok := strings.Cut(s, "-")
-	return ok && IsCampaignID(campaign) && digits(number, 3, 6)
-}
-
-// IsSourceID reports whether a text has the form of a source ID: 1 to 40 letters,
-// digits, underscores and hyphens.
-func IsSourceID(s string) bool {
+// IsToken reports whether a text consists of 1 to 40 letters, digits, underscores and hyphens, as all IDs that the
+// description shows.
+func IsToken(s string) bool {
 	return len(s) >= 1 && len(s) <= 40 && strings.Trim(s,
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""
 }

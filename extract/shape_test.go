@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"spendsync/extract/service"
 )
 
 // saying is a service with one answer.
@@ -49,7 +51,7 @@ func TestResource_FindsTheListInItsEnvelope(t *testing.T) {
 		"total/meta-is-no-place": {`{"data":` + two + `,"meta":[1]}`, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			part, err := campaignResource().list([]byte(tc.body))
+			part, err := campaignResource(nil).list([]byte(tc.body))
 			entries, total := part.entries, part.total
 			if err != nil {
 				t.Fatal(err)
@@ -66,8 +68,9 @@ func TestResource_FindsTheListInItsEnvelope(t *testing.T) {
 
 func TestResource_RefusesAListThatItCannotRecognise(t *testing.T) {
 	for name, tc := range map[string]struct{ body, want string }{
-		"other-key": {`{"rows":[],"b\n":1}`, `no list of campaigns: looked for an array, bare or under ` +
-			`campaigns, data, items, results, result, edges, directly or one level deeper; the keys are "b\n", "rows"`},
+		"other-key": {`{"hits":[],"b\n":1}`, `no list of campaigns: looked for an array, bare or under campaigns, ` +
+			`data, items, results, result, edges, docs, rows, records, directly or one level deeper; the keys are ` +
+			`"b\n", "hits"`},
 		"no-keys":         {`{}`, "the keys are none"},
 		"null":            {`{"campaigns":null}`, `the keys are "campaigns"`},
 		"too-deep":        {`{"data":{"data":{"items":[]}}}`, `the keys are "data", "data.data"`},
@@ -79,13 +82,11 @@ func TestResource_RefusesAListThatItCannotRecognise(t *testing.T) {
 		"entry/null":      {`[null]`, "entry 1: no campaign: a value of type null"},
 		"entry/no-id": {`[{"name":"x","cid":"C1000001"}]`, `entry 1: no campaign: looked for it bare and under ` +
 			`campaign, data, item, result, node; the keys are "cid", "name"`},
-		"entry/number":   {`[{"id":1000001}]`, "entry 1: id 1000001 is no campaign ID"},
-		"entry/lower":    {`[{"id":"c1000001"}]`, `entry 1: id "c1000001" is no campaign ID`},
-		"entry/short":    {`[{"id":"C100000"}]`, "is no campaign ID"},
-		"entry/long":     {`[{"id":"C10000000001"}]`, "is no campaign ID"},
-		"entry/blank":    {`[{"id":"C1000001 "}]`, "is no campaign ID"},
+		"entry/fraction": {`[{"id":1000001.5}]`, "entry 1: id 1000001.5 is no campaign ID"},
+		"entry/blank":    {`[{"id":" "}]`, `id " " is no campaign ID`},
+		"entry/slash":    {`[{"id":"../me"}]`, `id "../me" is no campaign ID`},
 		"entry/null-id":  {`[{"id":null}]`, "id null is no campaign ID"},
-		"entry/both-odd": {`[{"id":"x","campaign_id":7}]`, `campaign_id 7 or id "x" is no campaign ID`},
+		"entry/both-odd": {`[{"id":"","campaign_id":7.5}]`, `campaign_id 7.5 or id "" is no campaign ID`},
 		"entry/two-ids": {`[{"id":"C1000001","campaign_id":"C1000002"}]`, "campaign_id C1000002 and id C1000001 " +
 			"are both IDs of a campaign"},
 		"entry/creative": {`[{"id":"C1000001-001"}]`, `id "C1000001-001" is no campaign ID`},
@@ -96,7 +97,7 @@ func TestResource_RefusesAListThatItCannotRecognise(t *testing.T) {
 		"id-half":        {`[{"id":"C1000001\ud83d"}]`, "is no campaign ID"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			part, err := campaignResource().list([]byte(tc.body))
+			part, err := campaignResource(nil).list([]byte(tc.body))
 			entries := part.entries
 			wantError(t, err, ErrContract, tc.want)
 			check(t, "entries", len(entries), 0)
@@ -201,15 +202,20 @@ func TestSources_AreToldByTheirKeys(t *testing.T) {
 }
 
 func TestIDs_HaveTheirForm(t *testing.T) {
+	form := func(column string) func(string) bool {
+		return func(id string) bool { return service.Default().HasForm(column, id) }
+	}
 	for _, tc := range []struct {
 		valid   func(string) bool
 		yes, no string
 	}{
-		{IsCampaignID, "C1234567 C1234567890", "C123456 C12345678901 1234567 c1234567 C1234567- C123456x " +
+		{form("campaign_id"), "C1234567 C1234567890", "C123456 C12345678901 1234567 c1234567 C1234567- C123456x " +
 			"CC123456 C١٢٣٤٥٦٧"},
-		{IsCreativeID, "C1234567-123 C1234567-123456", "C1234567-12 C1234567-1234567 C1234567 -123 C1234567-123-456 " +
-			"C1234567-12x"},
-		{IsSourceID, "S1 a _ - " + strings.Repeat("s", 40), strings.Repeat("s", 41) + " S/1 S.1 é S\n"},
+		{form("creative_id"), "C1234567-123 C1234567-123456", "C1234567-12 C1234567-1234567 C1234567 -123 " +
+			"C1234567-123-456 C1234567-12x"},
+		{IsToken, "S1 a _ - " + strings.Repeat("s", 40), strings.Repeat("s", 41) + " S/1 S.1 é S\n"},
+		{IsID, "S.1 é 65f1a2b3c4d5e6f7a8b9c0d1 " + strings.Repeat("s", 200), strings.Repeat("s", 201) +
+			" S/1 S\\1 S?1 S#1 S%1 . .. \u0001x S\n half\uFFFD"},
 	} {
 		for _, id := range strings.Split(tc.yes, " ") {
 			check(t, id, tc.valid(id), true)
@@ -230,7 +236,7 @@ func FuzzList(f *testing.F) {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		part, err := campaignResource().list(body)
+		part, err := campaignResource(nil).list(body)
 		entries, total := part.entries, part.total
 		if err != nil {
 			if !errors.Is(err, ErrContract) || entries != nil {
@@ -242,7 +248,7 @@ func FuzzList(f *testing.F) {
 			t.Errorf("total %d", total)
 		}
 		for _, e := range entries {
-			if !IsCampaignID(e.ID) || !json.Valid(e.Raw) {
+			if !IsID(e.ID) || !json.Valid(e.Raw) {
 				t.Errorf("entry %q: %s", e.ID, e.Raw)
 			}
 			for name, v := range e.Fields {
@@ -252,4 +258,31 @@ func FuzzList(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestResource_TakesIDsOfOtherForms: the known form tells an entity from its envelope and vetoes nothing.
+func TestResource_TakesIDsOfOtherForms(t *testing.T) {
+	for body, want := range map[string]string{
+		`[{"id":"c1000001"},{"id":"C100000"}]`:                                    "c1000001 C100000",
+		`[{"id":1000001},{"id":1000002}]`:                                         "1000001 1000002",
+		`[{"_id":"65f1a2b3c4d5e6f7a8b9c0d1"}]`:                                    "65f1a2b3c4d5e6f7a8b9c0d1",
+		`[{"_id":{"$oid":"65f1a2b3c4d5e6f7a8b9c0d1"}}]`:                           "65f1a2b3c4d5e6f7a8b9c0d1",
+		`[{"_id":"65f1a2b3c4d5e6f7a8b9c0d1","campaign_id":"C1000001"}]`:           "C1000001",
+		`[{"_id":"65f1a2b3c4d5e6f7a8b9c0d1","campaign_id":"x7"}]`:                 "x7",
+		`{"docs":[{"id":"C1000001 "}],"totalDocs":1}`:                             "C1000001",
+		`{"id":"req-1","rows":[{"id":"req-2","campaign":{"id":"a-1"}}]}`:          "a-1",
+		`[{"campaign":{"id":"a-1","node":{"id":"n"}}}]`:                           "n",
+		`[{"campaign_id":"a-1","data":{"id":"n"}}]`:                               "a-1",
+		`["65f1a2b3c4d5e6f7a8b9c0d1"]`:                                            "65f1a2b3c4d5e6f7a8b9c0d1",
+		`{"edges":[{"cursor":"x","node":{"id":"gid-1"}}],"pageInfo":{"total":1}}`: "gid-1",
+	} {
+		part, err := campaignResource(nil).list([]byte(body))
+		var ids []string
+		for _, e := range part.entries {
+			ids = append(ids, e.ID)
+		}
+		if got := strings.Join(ids, " "); err != nil || got != want || part.refused != "" {
+			t.Errorf("%s: %s, refused %q, error %v; want %s", body, got, part.refused, err, want)
+		}
+	}
 }

@@ -13,13 +13,12 @@ import (
 	"strings"
 	"time"
 
+	"spendsync/extract/service"
 	"spendsync/schema"
 )
 
 // MaxPageSize is the largest page that the report gives.
 const MaxPageSize = 10_000
-
-const reportPath = "ads/spend-report"
 
 // spendColumns are asked for by name: clicks never come by default, and the
 // texts of the creatives on every row would multiply the bytes.
@@ -32,10 +31,16 @@ var spendColumns = []string{
 type SpendLine struct {
 	Date, CampaignID, CampaignName, CreativeID, SourceID Value
 	TotalSpend, Clicks, Impressions, Conversions         Value
+	Currency                                             Value // of the spend, if the row names one
 }
 
-func (l *SpendLine) field(name []byte) *Value {
-	switch string(name) {
+// spendForm is the form of rows of the report.
+func spendForm(s *service.Service) rowForm[SpendLine] {
+	return rowForm[SpendLine]{s, (*SpendLine).place}
+}
+
+func (l *SpendLine) place(column string) *Value {
+	switch column {
 	case "date":
 		return &l.Date
 	case "campaign_id":
@@ -54,6 +59,8 @@ func (l *SpendLine) field(name []byte) *Value {
 		return &l.Impressions
 	case "conversions":
 		return &l.Conversions
+	case "currency":
+		return &l.Currency
 	}
 	return nil
 }
@@ -80,25 +87,26 @@ func (l *SpendLine) hasSpend() bool {
 // A page is valid until the next one is requested, see [Page].
 func (c *Client) Spend(ctx context.Context, day schema.Date, pageSize int, known *Known) iter.Seq2[Page[SpendLine],
 	error] {
-	return pages(ctx, c, spendPages(day, pageSize), known)
+	return pages(ctx, c, spendPages(c.service, day, pageSize), known)
 }
 
 // ProveSpend walks replies of the report of one day that were kept, in the order of their
 // pages, as [Client.Spend] does. It ends with an error where a page is missing.
-func ProveSpend(day schema.Date, pageSize int, bodies iter.Seq2[[]byte, error]) iter.Seq2[Page[SpendLine], error] {
-	return prove(spendPages(day, pageSize), bodies)
+func ProveSpend(s *service.Service, day schema.Date, pageSize int,
+	bodies iter.Seq2[[]byte, error]) iter.Seq2[Page[SpendLine], error] {
+	return prove(spendPages(s, day, pageSize), bodies)
 }
 
 // spendPages is the question for a day.
-func spendPages(day schema.Date, pageSize int) paged[SpendLine] {
+func spendPages(s *service.Service, day schema.Date, pageSize int) paged[SpendLine] {
 	if pageSize <= 0 {
 		pageSize = MaxPageSize
 	}
 	asked := []byte(day.String())
 	return paged[SpendLine]{
-		what: "spend " + day.String(), path: reportPath, query: reportQuery(day, day, spendColumns, true),
-		size:   pageSize,
-		decode: decodeSpend,
+		what: "spend " + day.String(), path: s.Path("report", ""), query: reportQuery(s, day, day, spendColumns, true),
+		size: pageSize, service: s,
+		decode: func(body []byte, room []SpendLine) (answer[SpendLine], error) { return decodeSpend(s, body, room) },
 		key: func(dst []byte, l *SpendLine) ([]byte, error) {
 			// Creatives without spend come without a date; in a window of one day
 			// theirs is known.
@@ -112,7 +120,7 @@ func spendPages(day schema.Date, pageSize int) paged[SpendLine] {
 			if (l.CampaignID.blank() || l.CreativeID.blank() || l.SourceID.blank()) && l.hasSpend() {
 				return dst, errNoKey
 			}
-			return appendKey(dst[:0], l.CampaignID, l.CreativeID, l.SourceID.SourceID())
+			return appendKey(dst[:0], l.CampaignID, l.CreativeID, l.SourceID.ID())
 		},
 	}
 }
@@ -153,10 +161,10 @@ func DayOf(text string) (day schema.Date, ok bool) {
 // RowsJSON is the JSON of rows of a reply of the report, by their numbers from 1, which
 // ascend. A number that the reply does not have, and a reply that cannot be decoded, have
 // none.
-func RowsJSON(body []byte, numbers []int) map[int]string {
+func RowsJSON(s *service.Service, body []byte, numbers []int) map[int]string {
 	found := map[int]string{}
 	if reply, _ := Value(body).Object(); len(reply["data"]) == 0 || reply["data"][0] != '[' {
-		if rebuilt, ok := describedForm(body); ok {
+		if rebuilt, ok := describedForm(s, body); ok {
 			body = rebuilt
 		}
 	}
@@ -182,8 +190,8 @@ func RowsJSON(body []byte, numbers []int) map[int]string {
 // DecodeSpend reads one stored reply of the report as [Client.Spend] does. The page's place and total are those of the
 // reply, or page 1 of 1 if it has none; nothing is proven. An unreadable reply is refused with [ErrContract] and its
 // place. The page belongs to the caller as long as the body does.
-func DecodeSpend(body []byte) (Page[SpendLine], error) {
-	a, err := decodeSpend(body, nil)
+func DecodeSpend(s *service.Service, body []byte) (Page[SpendLine], error) {
+	a, err := decodeSpend(s, body, nil)
 	if err != nil {
 		return Page[SpendLine]{}, err
 	}
@@ -197,8 +205,8 @@ func DecodeSpend(body []byte) (Page[SpendLine], error) {
 	return p, nil
 }
 
-func decodeSpend(body []byte, room []SpendLine) (answer[SpendLine], error) {
-	a, err := decodeAnswer(body, room, (*SpendLine).field)
+func decodeSpend(s *service.Service, body []byte, room []SpendLine) (answer[SpendLine], error) {
+	a, err := decodeAnswer(body, room, spendForm(s))
 	if err != nil {
 		return a, err
 	}
@@ -228,13 +236,18 @@ func without(wanted, list []string) (lacking []string) {
 	return lacking
 }
 
-func reportQuery(from, to schema.Date, columns []string, creatives bool) url.Values {
+// reportQuery are the parameters of a question to the report.
+func reportQuery(s *service.Service, from, to schema.Date, columns []string, creatives bool) url.Values {
+	asked := make([]string, len(columns))
+	for i, column := range columns {
+		asked[i] = s.Text("report." + column)
+	}
 	q := url.Values{
-		"start_date": {from.String()}, "end_date": {to.String()},
-		"columns": {strings.Join(columns, ",")},
+		s.Text("report_query.start_date"): {from.String()}, s.Text("report_query.end_date"): {to.String()},
+		s.Text("report_query.columns"): {strings.Join(asked, ",")},
 	}
 	if creatives {
-		q.Set("include_creatives", "true")
+		q.Set(s.Text("report_query.include_creatives"), "true")
 	}
 	return q
 }
@@ -279,9 +292,10 @@ func (c *Client) ControlTotals(ctx context.Context, from, to schema.Date) (Total
 	t := Totals{Exists: true, ByDay: map[schema.Date]Total{}}
 	what := fmt.Sprintf("control totals %s to %s", from, to)
 	q := paged[SpendLine]{
-		what: what, path: reportPath, query: reportQuery(from, to, totalColumns, false), size: totalPageSize,
+		what: what, path: c.service.Path("report", ""), size: totalPageSize, service: c.service,
+		query: reportQuery(c.service, from, to, totalColumns, false),
 		decode: func(body []byte, room []SpendLine) (answer[SpendLine], error) {
-			a, err := decodeAnswer(body, room, (*SpendLine).field)
+			a, err := decodeAnswer(body, room, spendForm(c.service))
 			if lacks := a.lacks(totalColumns); err == nil && lacks != nil {
 				t.Why = reason(lacks)
 			}
@@ -291,7 +305,7 @@ func (c *Client) ControlTotals(ctx context.Context, from, to schema.Date) (Total
 	}
 	for page, err := range pages(ctx, c, q, nil) {
 		if err == nil && t.Why == "" {
-			if err = t.add(page, from, to); err != nil {
+			if err = t.add(c.service, page, from, to); err != nil {
 				err = c.hideIn(&ReadError{What: pageName(what, page.Number), Reason: reason(err),
 					Status: http.StatusOK, Attempts: 1, Err: ErrContract})
 			}
@@ -321,8 +335,11 @@ func (c *Client) ControlTotals(ctx context.Context, from, to schema.Date) (Total
 }
 
 // add adds a page of an answer with one row per date, or returns why it is another kind of answer.
-func (t *Totals) add(p Page[SpendLine], from, to schema.Date) error {
+func (t *Totals) add(s *service.Service, p Page[SpendLine], from, to schema.Date) error {
 	for i, l := range p.Items {
+		if other := OtherCurrency(s, l.Currency); other != "" {
+			return contractf("row %d: currency %s, not %s", i+1, other, s.Text("currency.code"))
+		}
 		if l.Date.Null() {
 			t.Why = fmt.Sprintf("row %d has no date", i+1)
 			return nil

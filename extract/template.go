@@ -46,13 +46,13 @@ type part struct {
 var errUnfit = errors.New("not by template")
 
 // decodeByTemplate reads a reply as [decodeStrictly] does, or gives [errUnfit].
-func decodeByTemplate[T any](body []byte, room []T, field func(*T, []byte) *Value) (answer[T], error) {
+func decodeByTemplate[T any](body []byte, room []T, form rowForm[T]) (answer[T], error) {
 	const opening = `"data":[`
 	at := bytes.Index(body, []byte(opening))
 	if at < 0 {
 		return answer[T]{}, errUnfit
 	}
-	s := rowScanner[T]{body: body, at: at + len(opening), field: field, items: room[:0]}
+	s := rowScanner[T]{body: body, at: at + len(opening), form: form, items: room[:0]}
 	if err := s.rows(); err != nil {
 		return answer[T]{}, errUnfit
 	}
@@ -64,7 +64,7 @@ func decodeByTemplate[T any](body []byte, room []T, field func(*T, []byte) *Valu
 	}
 	d := newDecoder(rest)
 	found := false
-	a, err := answerOf(&d, field, func(d *decoder) ([]T, error) {
+	a, err := answerOf(&d, form, func(d *decoder) ([]T, error) {
 		found = int(d.InputOffset()) == at+len(opening)-2 // before the colon
 		if err := d.array("data", func() error { return errUnfit }); err != nil {
 			return nil, err
@@ -87,7 +87,7 @@ func decodeByTemplate[T any](body []byte, room []T, field func(*T, []byte) *Valu
 type rowScanner[T any] struct {
 	body      []byte
 	at        int // the next byte
-	field     func(*T, []byte) *Value
+	form      rowForm[T]
 	items     []T
 	templates []template // the one that fitted last comes first
 	strict    *jsontext.Decoder
@@ -208,7 +208,7 @@ func (s *rowScanner[T]) strictly(row *T) error {
 	var t template
 	end, plain := 0, true
 	err := d.object(func(name []byte) error {
-		at := s.field(row, name)
+		at := s.form.field(row, name)
 		if at == nil {
 			s.unknown = append(s.unknown, unknownName{"data[].", bytes.Clone(name), kindName(d.PeekKind())})
 		}

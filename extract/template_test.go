@@ -14,13 +14,13 @@ import (
 // sameAnswers says how the readings of one reply differ: by template and strictly,
 // into new memory and over the rows of another reply.
 func sameAnswers(body []byte) error {
-	want, wantErr := decodeAnyForm(body, nil, anySpelling((*SpendLine).field))
+	want, wantErr := decodeAnyForm(body, nil, spendForm(nil))
 	for _, room := range []int{0, 2, 30} {
-		got, err := decodeAnswer(body, usedRoom(room), (*SpendLine).field)
+		got, err := decodeAnswer(body, usedRoom(room), spendForm(nil))
 		if err := sameAnswer(got, err, want, wantErr); err != nil {
 			return fmt.Errorf("by template, over %d rows: %w", room, err)
 		}
-		got, err = decodeAnyForm(body, usedRoom(room), anySpelling((*SpendLine).field))
+		got, err = decodeAnyForm(body, usedRoom(room), spendForm(nil))
 		if err := sameAnswer(got, err, want, wantErr); err != nil {
 			return fmt.Errorf("strictly, over %d rows: %w", room, err)
 		}
@@ -33,7 +33,7 @@ func usedRoom(rows int) []SpendLine {
 	room := make([]SpendLine, rows)
 	for i := range room {
 		for _, column := range spendColumns {
-			*room[i].field([]byte(column)) = Value(`"stale"`)
+			*room[i].place(column) = Value(`"stale"`)
 		}
 	}
 	return room
@@ -62,7 +62,7 @@ func sameAnswer(got answer[SpendLine], gotErr error, want answer[SpendLine], wan
 	}
 	for i := range want.items {
 		for _, column := range spendColumns {
-			g, w := *got.items[i].field([]byte(column)), *want.items[i].field([]byte(column))
+			g, w := *got.items[i].place(column), *want.items[i].place(column)
 			if !bytes.Equal(g, w) || (g == nil) != (w == nil) || cap(g) != len(g) {
 				return fmt.Errorf("row %d %s = %q (cap %d), want %q", i+1, column, g, cap(g), w)
 			}
@@ -165,11 +165,11 @@ func TestDecodeByTemplate_IsTheStrictDecoder(t *testing.T) {
 func TestDecodeByTemplate_FitsThePagesOfTheService(t *testing.T) {
 	zero := `{"date":"2026-11-20","campaign_id":"C1","creative_id":"C1-001"}`
 	for _, body := range [][]byte{benchmarkPage(100), []byte(pageOf([]string{zero, zero}, placed(1, 2, 2, 1)))} {
-		if _, err := decodeByTemplate(body, nil, (*SpendLine).field); err != nil {
+		if _, err := decodeByTemplate(body, nil, spendForm(nil)); err != nil {
 			t.Errorf("%.200q: %v", body, err)
 		}
 	}
-	if _, err := decodeByTemplate([]byte(`{}`), nil, (*SpendLine).field); !errors.Is(err, errUnfit) {
+	if _, err := decodeByTemplate([]byte(`{}`), nil, spendForm(nil)); !errors.Is(err, errUnfit) {
 		t.Errorf("no data: %v", err)
 	}
 }
@@ -178,14 +178,14 @@ func TestDecodeByTemplate_FitsThePagesOfTheService(t *testing.T) {
 // measure both in one run.
 func TestTemplate_LeavesDataBehindASpaceToTheStrictDecoder(t *testing.T) {
 	body := benchmarkPage(3)
-	if _, err := decodeByTemplate(body, nil, (*SpendLine).field); err != nil {
+	if _, err := decodeByTemplate(body, nil, spendForm(nil)); err != nil {
 		t.Fatalf("as the service writes it: %v", err)
 	}
 	apart := bytes.Replace(body, []byte(`"data":[`), []byte(`"data": [`), 1)
-	if _, err := decodeByTemplate(apart, nil, (*SpendLine).field); !errors.Is(err, errUnfit) {
+	if _, err := decodeByTemplate(apart, nil, spendForm(nil)); !errors.Is(err, errUnfit) {
 		t.Errorf("got %v, want %v", err, errUnfit)
 	}
-	if a, err := decodeAnswer(apart, nil, (*SpendLine).field); err != nil || len(a.items) != 3 {
+	if a, err := decodeAnswer(apart, nil, spendForm(nil)); err != nil || len(a.items) != 3 {
 		t.Errorf("got %d rows, %v", len(a.items), err)
 	}
 }
@@ -196,7 +196,7 @@ func BenchmarkDecodeSpend_Strictly(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := decodeStrictly(body, nil, (*SpendLine).field); err != nil {
+		if _, err := decodeStrictly(body, nil, spendForm(nil)); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"spendsync/extract/service"
 )
 
 // Value is a JSON value as received, quotes and escapes included. It is nil
@@ -62,15 +64,16 @@ func (v Value) Text() (string, bool) {
 	return string(v.appendText(nil)), true
 }
 
-// SourceID is the value as the ID of a source: a whole number becomes the text of its digits,
-// for 4711 and "4711" are one ID. Those of campaigns and creatives have letters, so a number
-// is not one of them.
-func (v Value) SourceID() Value {
-	if len(v) > 0 && digitsEnd(v, 0) == len(v) {
+// ID is the value as an ID: a whole number becomes the text of its digits, for 4711 and "4711" are one ID.
+func (v Value) ID() Value {
+	if len(v) > 0 && v[0] != '"' && digitsEnd(v, 0) == len(v) {
 		return slices.Concat(Value(`"`), v, Value(`"`))
 	}
 	return v
 }
+
+// isNumber reports whether the value is a JSON number.
+func (v Value) isNumber() bool { return len(v) > 0 && (v[0] == '-' || v[0] >= '0' && v[0] <= '9') }
 
 // maxQuotedNumber is the longest text that is looked at as a number.
 const maxQuotedNumber = 100
@@ -121,7 +124,7 @@ func (v Value) Fields() (fields map[string]Value, ok bool) {
 func described(members map[string]Value) map[string]Value {
 	var times map[string]int
 	for key := range members {
-		if name := snakeCase(key); name != key {
+		if name := service.SnakeCase(key); name != key {
 			if times == nil {
 				times = map[string]int{}
 			}
@@ -133,40 +136,13 @@ func described(members map[string]Value) map[string]Value {
 	}
 	fields := make(map[string]Value, len(members))
 	for key, value := range members {
-		name := snakeCase(key)
+		name := service.SnakeCase(key)
 		if _, taken := members[name]; taken || times[name] > 1 {
 			name = key
 		}
 		fields[name] = value
 	}
 	return fields
-}
-
-// snakeCase is a key in lower case, with an underscore between its words: targetCPA is
-// target_cpa.
-func snakeCase(key string) string {
-	if strings.IndexFunc(key, func(r rune) bool { return r == '-' || r >= 'A' && r <= 'Z' }) < 0 {
-		return key
-	}
-	isUpper := func(i int) bool { return i < len(key) && key[i] >= 'A' && key[i] <= 'Z' }
-	isLower := func(i int) bool {
-		return i < len(key) && (key[i] >= 'a' && key[i] <= 'z' || key[i] >= '0' && key[i] <= '9')
-	}
-	var b strings.Builder
-	for i := range len(key) {
-		switch {
-		case key[i] == '-':
-			b.WriteByte('_')
-		case isUpper(i):
-			if i > 0 && (isLower(i-1) || isUpper(i-1) && i+1 < len(key) && key[i+1] >= 'a' && key[i+1] <= 'z') {
-				b.WriteByte('_')
-			}
-			b.WriteByte(key[i] | 0x20)
-		default:
-			b.WriteByte(key[i])
-		}
-	}
-	return b.String()
 }
 
 // Array is the elements of a JSON array, or false for any other value.

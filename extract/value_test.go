@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"spendsync/extract/service"
 )
 
 // TestValue_Blank: a text is blank if it has nothing but blanks, however they are written. Everything else that is
@@ -38,11 +40,11 @@ func TestValue_Text(t *testing.T) {
 	}
 }
 
-// TestValue_SourceID: a whole number is the text of its digits, and nothing else is changed.
-func TestValue_SourceID(t *testing.T) {
+// TestValue_ID: a whole number is the text of its digits, and nothing else is changed.
+func TestValue_ID(t *testing.T) {
 	for value, want := range map[string]string{`4711`: `"4711"`, `0`: `"0"`, `"4711"`: `"4711"`, `-1`: `-1`,
 		`1.0`: `1.0`, `1e3`: `1e3`, ``: ``, `null`: `null`} {
-		if got := Value(value).SourceID(); string(got) != want {
+		if got := Value(value).ID(); string(got) != want {
 			t.Errorf("%s: %s", value, got)
 		}
 	}
@@ -74,7 +76,7 @@ func TestSnakeCase_EndsWords(t *testing.T) {
 		"ZAz": "z_az", "AZa": "a_za", "A": "a", "Z": "z", "-": "_", "a-B": "a_b", "a_B": "a_b", "éA": "éa",
 		"A_B": "a_b", "": "", "A9": "a9", "a.b": "a.b", "[a]": "[a]", "@A": "@a", "Ab": "ab", "AbZ": "ab_z",
 	} {
-		if got := snakeCase(key); got != want {
+		if got := service.SnakeCase(key); got != want {
 			t.Errorf("%s: %s, want %s", key, got, want)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"spendsync/extract"
+	"spendsync/extract/service"
 	"spendsync/schema"
 )
 
@@ -19,31 +20,19 @@ var errTwice = errors.New("there twice")
 // Account makes a row of the balance and rows of the limits, seen at seenAt. It returns the account that the key acts
 // on, and whether the key can make changes. Limits and balance may be zero Entities if they were not read; me may not.
 //
-// The description names the facts of the three replies but hardly a field, so each is searched under these keys. The
-// first one found counts, and the raw column has them all:
+// The description names the facts of the three replies and hardly a field, so each
+// is looked for under the keys of the sections me, balance and limits of service.yaml, the first counts, and the raw
+// column has all:
 //
-//   - The account: advertiser_id, account_id, advertiser_account_id, or advertiser,
-//     advertiser_account or account, which may be an object with one of these or an
-//     id. It is a text or a whole number, and may lie within key, api_key or
-//     key_info. A bare id could be the key's own and is not taken. Where none is
-//     found the reply is refused, and the error names its keys.
-//   - Whether the key can make changes: can_make_changes, can_write, can_change,
-//     writable or write, true or false; read_only, the reverse; scope, scopes or
-//     permissions, texts of which one speaks of write or all of read.
-//   - balance: available_balance, balance_available, available, balance,
-//     current_balance or amount; directly, or within balance, available_balance or
-//     funds. It may be negative.
-//   - average_daily_spend, avg_daily_spend, either with _7d or _last_7_days,
-//     daily_spend_average, average_spend. days_left, days_remaining,
-//     days_of_balance, estimated_days_left, balance_days_left. payment_mode,
-//     payment_method, payment_type, funding_mode. status, balance_status. message,
-//     balance_message, status_message.
-//   - The limits: a list under limits, daily_limits, change_limits, budgets, data or
-//     items, or a map there or of the whole reply. A limit has kind, type, name,
-//     action or change, or that is its key in the map; used, used_today, count or
-//     current; limit, allowed, max, maximum, budget or total; resets_at, reset_at,
-//     reset_time, resets or reset, or that of the whole reply. Where used is
-//     missing and remaining is there, it is the difference.
+//   - The account is a text or a whole number under a key of me.account or me.owner, which may be an object with one
+//     of these or an id. It may lie within an object of me.parts. A bare id could be the key's own and is not taken.
+//     Where none is found the reply is refused, and the error names its keys.
+//   - Whether the key can make changes: true or false under can_write; the reverse under read_only; texts under
+//     scope of which one speaks of write or all of read.
+//   - The balance and the facts about it lie in the reply or within an object of balance.parts. It may be negative.
+//   - The limits: a list under limits.lists, or a map there or of the whole reply. A limit has its kind under
+//     limits.kind, or that is its key in the map. Its end may be that of the whole reply. Where used is
+//     missing and what is left is there, it is the difference.
 //
 // What null and a missing key mean:
 //
@@ -59,10 +48,10 @@ var errTwice = errors.New("there twice")
 // the numbers. The three replies stand each for itself: what is not understood of one keeps
 // no other back, and the raw column has all.
 func Account(me, limits, balance extract.Entity, seenAt schema.Instant, c SettingsContext) AccountRead {
-	key := newAccountReader()
+	key := newAccountReader(c.Service)
 	out := AccountRead{Ref: key.account(me), CanWrite: key.canWrite(me)}
 	out.Key = key.Decoded
-	a := newAccountReader()
+	a := newAccountReader(c.Service)
 	a.c, a.seenAt = c, seenAt
 	out.Snapshot = a.balance(balance)
 	out.Snapshot.AdvertiserID = schema.Null[string]{V: out.Ref, Valid: out.Ref != ""}
@@ -95,21 +84,22 @@ type accountReader struct {
 	seenAt schema.Instant
 }
 
-func newAccountReader() *accountReader {
-	return &accountReader{entityContext: &entityContext{table: schema.AccountSnapshots.Name, intern: NewInterner()}}
+func newAccountReader(s *service.Service) *accountReader {
+	return &accountReader{entityContext: &entityContext{table: schema.AccountSnapshots.Name, intern: NewInterner(),
+		service: s}}
 }
 
-// inside reads the members of an object of a reply.
-func (a *accountReader) inside(fields map[string]extract.Value) reader {
-	return reader{entityContext: a.entityContext}.inside(fields)
+// inside reads the members of an object of a reply, by the names of a section.
+func (a *accountReader) inside(section string, fields map[string]extract.Value) reader {
+	return reader{entityContext: a.entityContext}.inside(section, fields)
 }
 
-// spread reads an entity whose values may be inside objects of these names. Values inside count first: values of the
-// same name next to the object may be unrelated.
-func (a *accountReader) spread(e extract.Entity, names ...string) reader {
+// spread reads an entity by the names of a section. Its values may lie within the objects that the section has under
+// parts. Those within count first: beside them there may be others of the same name.
+func (a *accountReader) spread(section string, e extract.Entity) reader {
 	outer := maps.Clone(e.Fields)
-	r := reader{entityContext: a.entityContext}
-	for _, name := range names {
+	r := reader{entityContext: a.entityContext, section: section}
+	for _, name := range r.names("parts") {
 		if inner, ok := outer[name].Fields(); ok {
 			r.from = append(r.from, inner)
 			delete(outer, name) // it is an object, not a value
@@ -120,14 +110,13 @@ func (a *accountReader) spread(e extract.Entity, names ...string) reader {
 }
 
 func (a *accountReader) keyInfo(me extract.Entity) reader {
-	return a.spread(me, "key_info", "api_key", "key")
+	return a.spread("me", me)
 }
 
 // account is the account that the key acts on.
 func (a *accountReader) account(me extract.Entity) string {
-	ids := []string{"advertiser_id", "account_id", "advertiser_account_id"}
-	owners := []string{"advertiser", "advertiser_account", "account"}
 	r := a.keyInfo(me)
+	ids, owners := r.names("account"), r.names("owner")
 	for _, fields := range r.from {
 		for _, key := range slices.Concat(ids, owners) {
 			v := fields[key]
@@ -135,7 +124,7 @@ func (a *accountReader) account(me extract.Entity) string {
 				a.Read = append(a.Read, key)
 			}
 			if inner, ok := v.Fields(); ok {
-				v, _ = a.inside(inner).value("", append(ids, "id")...)
+				v, _ = a.inside("me", inner).value(slices.Concat(ids, a.service.Names("ids.within"))...)
 			}
 			if v.Null() {
 				continue
@@ -166,47 +155,37 @@ func (a *accountReader) accountID(v extract.Value) (string, error) {
 
 // balance is the account's money, without the raw replies.
 func (a *accountReader) balance(e extract.Entity) schema.AccountSnapshot {
-	r := a.spread(e, "balance", "available_balance", "funds")
+	r := a.spread("balance", e)
 	said := optional
 	if e.Raw == nil {
 		said = needed // and never found
 	}
 	snap := schema.AccountSnapshot{
 		AccountID: a.c.Account, SeenAt: a.seenAt,
-		Balance: read(r, needed, money, "balance",
-			"available_balance", "balance_available", "available", "balance", "current_balance", "amount"),
-		PaymentMode: read(r, needed, r.lower, "payment_mode", "payment_mode", "payment_method", "payment_type",
-			"funding_mode"),
-		AverageDailySpend: read(r, needed, money, "average_daily_spend",
-			"average_daily_spend", "average_daily_spend_7d", "average_daily_spend_last_7_days",
-			"avg_daily_spend", "avg_daily_spend_7d", "avg_daily_spend_last_7_days", "daily_spend_average",
-			"average_spend"),
-		DaysLeft: read(r, needed, money, "days_left",
-			"days_left", "days_remaining", "days_of_balance", "estimated_days_left", "balance_days_left"),
-		BalanceStatus: read(r, said, r.lower, "balance_status", "status", "balance_status"),
-		Message:       read(r, said, r.text, "message", "message", "balance_message", "status_message"),
-		RunID:         a.c.RunID,
+		Balance:           read(r, needed, r.money, "balance"),
+		PaymentMode:       read(r, needed, r.lower, "payment_mode"),
+		AverageDailySpend: read(r, needed, r.money, "average_daily_spend"),
+		DaysLeft:          read(r, needed, r.money, "days_left"),
+		BalanceStatus:     read(r, said, r.lower, "balance_status", "status"),
+		Message:           read(r, said, r.text, "message"),
+		RunID:             a.c.RunID,
 	}
 	r.autoFunding(&snap)
+	if none := (schema.Null[schema.Money]{}); r.foreign("balance", "average_daily_spend") {
+		snap.Balance, snap.AverageDailySpend, snap.AutoFundingThreshold, snap.AutoFundingAmount = none, none, none, none
+		r.forgetUnset("balance", "average_daily_spend")
+	}
 	return snap
 }
 
-var (
-	limitListKeys = []string{"limits", "daily_limits", "change_limits", "budgets", "data", "items"}
-	limitKindKeys = []string{"kind", "type", "name", "action", "change"}
-	limitUsedKeys = []string{"used", "used_today", "count", "current"}
-	limitMostKeys = []string{"limit", "allowed", "max", "maximum", "budget", "total"}
-	limitLeftKeys = []string{"remaining", "left"}
-	limitEndsKeys = []string{"resets_at", "reset_at", "reset_time", "resets", "reset"}
-)
-
 // limits are the budgets, in the order of their kinds.
 func (a *accountReader) limits(e extract.Entity) (lims []schema.AccountLimit) {
-	around := a.inside(e.Fields)
-	if v, ok := around.value("", limitListKeys...); ok {
+	around := a.inside("limits", e.Fields)
+	lists := around.names("lists")
+	if v, ok := around.value(lists...); ok {
 		if wrapped, ok := v.Fields(); ok {
-			if inner, ok := a.inside(wrapped).value("", limitListKeys...); ok && inner[0] != '"' &&
-				len(wrapped[limitListKeys[0]]) > 0 {
+			if inner, ok := a.inside("limits", wrapped).value(lists...); ok && inner[0] != '"' &&
+				len(wrapped[lists[0]]) > 0 {
 				v = inner // in an envelope of the same name
 			}
 		}
@@ -268,8 +247,8 @@ func (a *accountReader) limitList(around reader, list []extract.Value) (lims []s
 			a.refuse("kind", v, ErrForm)
 			continue
 		}
-		r := a.inside(fields)
-		kind := read(r, optional, r.intern.id, "kind", limitKindKeys...)
+		r := a.inside("limits", fields)
+		kind := read(r, optional, r.intern.id, "kind")
 		if kind.V == "" {
 			a.refuse("kind", nil, unknownKeys(fields))
 			continue
@@ -283,27 +262,28 @@ func (a *accountReader) limitList(around reader, list []extract.Value) (lims []s
 func (a *accountReader) appendLimit(
 	lims []schema.AccountLimit, around reader, kind string, fields map[string]extract.Value,
 ) []schema.AccountLimit {
-	r := a.inside(fields)
+	r := a.inside("limits", fields)
+	usedKeys, leftKeys := r.names("used"), r.names("left")
 	switch {
 	case len(kind) > maxID || strings.ContainsFunc(kind, unicode.IsControl):
 		a.refuse("kind", extract.Value(kind), ErrControl)
 		return lims
-	case !r.has(limitUsedKeys) && !r.has(limitMostKeys) && !r.has(limitLeftKeys):
+	case !r.has(usedKeys) && !r.has(r.names("allowed")) && !r.has(leftKeys):
 		a.refuse("kind", extract.Value(kind), unknownKeys(fields))
 		return lims
 	}
 	l := schema.AccountLimit{
 		AccountID: a.c.Account, SeenAt: a.seenAt, LimitKind: kind, RunID: a.c.RunID,
-		Used:    read(r, optional, whole, "used", limitUsedKeys...),
-		Allowed: read(r, optional, whole, "allowed", limitMostKeys...),
+		Used:    read(r, optional, whole, "used"),
+		Allowed: read(r, optional, whole, "allowed"),
 	}
-	left := read(r, optional, whole, "used", limitLeftKeys...)
-	if !r.has(limitUsedKeys) && left.Valid && l.Allowed.Valid {
+	left := read(r, optional, whole, "used", "left")
+	if !r.has(usedKeys) && left.Valid && l.Allowed.Valid {
 		l.Used = schema.Some(max(0, l.Allowed.V-left.V))
 	}
-	if r.has(limitEndsKeys) {
+	if r.has(r.names("resets_at")) {
 		around = r
 	}
-	l.ResetsAt = read(around, optional, r.instant, "resets_at", limitEndsKeys...)
+	l.ResetsAt = read(around, optional, r.instant, "resets_at")
 	return append(lims, l)
 }

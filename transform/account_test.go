@@ -87,7 +87,7 @@ func TestAccount_FindsWhomTheKeyActsFor(t *testing.T) {
 			if ref != tc.ref || can != tc.canWrite {
 				t.Errorf("account %q, can write %s, want %q, %s", ref, can, tc.ref, tc.canWrite)
 			}
-			if got := CanWrite(entity(t, "", tc.me)); got != canWrite {
+			if got := CanWrite(nil, entity(t, "", tc.me)); got != canWrite {
 				t.Errorf("CanWrite says %v", got)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"spendsync/extract"
+	"spendsync/extract/service"
 	"spendsync/schema"
 )
 
@@ -26,10 +27,12 @@ import (
 //	a field of a present audience    NULL: not restricted Missing: an empty one is everyone
 //	unsupported_targeting            as missing           Missing, false; unread without an audience
 //
-// An empty text or list, and a limit, a target or a default bid of 0, is no value: it is unread where null is, and
-// Blank elsewhere. Without the single read it is unknown whether a list leaves out set fields. unsupported_targeting
-// counts if it is true in either place, next to the audience or within it. The source mode is under
-// source_targeting_mode, source_mode, sources_mode or targeting_mode.
+// An empty text or list, and a limit, a target or a default bid of 0, is no value: it is unread where null
+// is, and Blank elsewhere.
+// Without the single read nobody knows whether a list leaves out what is set.
+// unsupported_targeting counts wherever it is true, beside the audience or within
+// it. The names of the keys, the source mode's among them, are those
+// of service.yaml.
 //
 // Values are brought to one form, so that another spelling is not a change: amounts from their digits, rounded half to
 // even to six decimals; statuses in lower case with underscores and the audience's country, states, platforms and
@@ -42,7 +45,7 @@ import (
 // that is negative or does not fit DECIMAL(12,6): its column is unread, the rest is as if it
 // were missing. The error is that of two replies about two campaigns, or of none.
 func Campaign(listed, detail extract.Entity, c SettingsContext) (row schema.Campaign, _ Decoded, err error) {
-	r, err := newReader(schema.CampaignHistory.Name, "campaign_id", detail, listed)
+	r, err := newReader(c.Service, "campaign", schema.CampaignHistory.Name, "campaign_id", detail, listed)
 	if err != nil {
 		return schema.Campaign{}, Decoded{}, err
 	}
@@ -54,11 +57,19 @@ func Campaign(listed, detail extract.Entity, c SettingsContext) (row schema.Camp
 		AccountID: c.Account, CampaignID: r.id,
 		Name:            read(r, required, r.filled, "name"),
 		Status:          read(r, required, r.statusOf("status", "active", "paused", "archived", "rejected"), "status"),
-		DefaultBid:      read(r, required, defaultBid, "default_bid"),
-		DailySpendLimit: read(r, needed, price, "daily_spend_limit"),
-		TargetCPA:       read(r, settable, price, "target_cpa"),
+		DefaultBid:      read(r, required, r.defaultBid, "default_bid"),
+		DailySpendLimit: read(r, needed, r.price, "daily_spend_limit"),
+		TargetCPA:       read(r, settable, r.price, "target_cpa"),
 		StartAt:         read(r, required, r.instant, "start_at", "start_date"),
 		EndAt:           read(r, settable, r.instant, "end_at", "end_date"),
+	}
+	if r.foreign("default_bid", "daily_spend_limit", "target_cpa") {
+		row.DefaultBid, row.DailySpendLimit, row.TargetCPA = schema.Null[schema.Money]{}, schema.Null[schema.Money]{},
+			schema.Null[schema.Money]{}
+		r.forgetUnset("default_bid", "daily_spend_limit", "target_cpa")
+	}
+	if !c.Service.HasForm("campaign_id", r.id) {
+		r.unnamed("campaign_id", jsonText(r.id))
 	}
 	audience, known := r.within("audience")
 	audience.from = append(audience.from, nestedAudience(audience)...)
@@ -74,7 +85,7 @@ func Campaign(listed, detail extract.Entity, c SettingsContext) (row schema.Camp
 	row.MinAge = read(audience, restriction, positive, "min_age")
 	row.MaxAge = read(audience, restriction, positive, "max_age")
 	row.Gender = read(audience, restriction, r.codeOf("gender", genders), "gender")
-	row.SourceMode = read(r, required, r.sourceMode, "source_mode", sourceModeKeys...)
+	row.SourceMode = read(r, required, r.sourceMode, "source_mode")
 
 	beside := read(r, optional, yesNo, "unsupported_targeting")
 	inside := read(audience, optional, yesNo, "unsupported_targeting")
@@ -91,7 +102,7 @@ func Campaign(listed, detail extract.Entity, c SettingsContext) (row schema.Camp
 		r.Missing = append(r.Missing, "unsupported_targeting")
 	}
 	row.Raw, row.RunID = r.raw, c.RunID
-	if v, ok := r.value("audience"); ok && v.Null() {
+	if v, ok := r.value(r.names("audience")...); ok && v.Null() {
 		r.Withheld = append(r.Withheld, AudienceColumns...)
 	}
 	return row, r.Decoded, nil
@@ -118,7 +129,9 @@ func nestedAudience(audience reader) (parts []map[string]extract.Value) {
 	for _, fields := range audience.from {
 		for _, key := range slices.Sorted(maps.Keys(fields)) {
 			inner, _ := fields[key].Fields()
-			holds := func(column string) bool { _, ok := inner[column]; return ok }
+			holds := func(column string) bool {
+				return slices.ContainsFunc(audience.names(column), func(key string) bool { return inner[key] != nil })
+			}
 			if slices.ContainsFunc(AudienceColumns, holds) {
 				parts = append(parts, inner)
 			}
@@ -131,11 +144,13 @@ func nestedAudience(audience reader) (parts []map[string]extract.Value) {
 // could not be read, according to the description, and is named in unread; if one of the two has it, it is known.
 func Delivery(listed, detail extract.Entity, c SettingsContext) (row schema.Delivery, _ Decoded, err error) {
 	const key = "delivery_status"
-	r, err := newReader(schema.DeliveryHistory.Name, "campaign_id", detail, listed)
+	r, err := newReader(c.Service, "campaign", schema.DeliveryHistory.Name, "campaign_id", detail, listed)
 	if err != nil {
 		return schema.Delivery{}, Decoded{}, err
 	}
-	r.from = slices.DeleteFunc(r.from, func(fields map[string]extract.Value) bool { return fields[key].Null() })
+	r.from = slices.DeleteFunc(r.from, func(fields map[string]extract.Value) bool {
+		return !slices.ContainsFunc(r.names(key), func(name string) bool { return !fields[name].Null() })
+	})
 	row = schema.Delivery{
 		AccountID: c.Account, CampaignID: r.id,
 		DeliveryStatus: read(r, needed, r.status, key),
@@ -148,6 +163,11 @@ func Delivery(listed, detail extract.Entity, c SettingsContext) (row schema.Deli
 }
 
 // Archived reports whether a listed campaign is archived, which it then stays.
-func Archived(listed extract.Entity) bool {
-	return strings.EqualFold(string(listed.Fields["status"]), `"archived"`)
+func Archived(s *service.Service, listed extract.Entity) bool {
+	for _, key := range s.Names("campaign.status") {
+		if v, ok := listed.Fields[key]; ok {
+			return strings.EqualFold(string(v), `"archived"`)
+		}
+	}
+	return false
 }

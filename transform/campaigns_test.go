@@ -352,13 +352,14 @@ func TestCampaign_RefusesValuesWithTheirPlace(t *testing.T) {
 		key, value, column string
 		want               error
 	}{
-		"name/list":                   {"name", `["x"]`, "name", ErrNotText},
-		"status/true":                 {"status", `true`, "status", ErrNotText},
-		"bid/text-comma":              {"default_bid", `"0,45"`, "default_bid", schema.ErrNotNumber},
-		"bid/negative":                {"default_bid", `-0.45`, "default_bid", ErrNegative},
-		"bid/too-large":               {"default_bid", `1000000`, "default_bid", schema.ErrRange},
-		"bid/object":                  {"default_bid", `{"usd":1}`, "default_bid", ErrForm},
-		"bid/other-currency":          {"default_bid", `{"amount":1,"currency":"EUR"}`, "default_bid", ErrForm},
+		"name/list":      {"name", `["x"]`, "name", ErrNotText},
+		"status/true":    {"status", `true`, "status", ErrNotText},
+		"bid/text-comma": {"default_bid", `"0,45"`, "default_bid", schema.ErrNotNumber},
+		"bid/negative":   {"default_bid", `-0.45`, "default_bid", ErrNegative},
+		"bid/too-large":  {"default_bid", `1000000`, "default_bid", schema.ErrRange},
+		"bid/object":     {"default_bid", `{"usd":1}`, "default_bid", ErrForm},
+		"bid/other-currency": {"default_bid", `{"amount":1,"currency":"EUR"}`, "default_bid",
+			ErrCurrency},
 		"limit/huge":                  {"daily_spend_limit", `1e400`, "daily_spend_limit", schema.ErrRange},
 		"cpa/text":                    {"target_cpa", `"off"`, "target_cpa", schema.ErrNotNumber},
 		"start/no-zone":               {"start_date", `"2026-03-08T00:00:00"`, "start_at", ErrNoZone},
@@ -530,7 +531,7 @@ func TestArchived_IsToldByTheStatus(t *testing.T) {
 		`{"status":"archived"}`: true, `{"status":"ARCHIVED"}`: true, `{"status":"active"}`: false,
 		`{"status":null}`: false, `{}`: false,
 	} {
-		if got := Archived(entity(t, "C1000001", body)); got != want {
+		if got := Archived(nil, entity(t, "C1000001", body)); got != want {
 			t.Errorf("%s: %v", body, got)
 		}
 	}

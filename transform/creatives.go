@@ -26,17 +26,20 @@ import (
 // and the rest stands. A campaign_id that is there has to be the campaign's: that of another
 // one is the error.
 func Creative(e extract.Entity, campaignID string, c SettingsContext) (row schema.Creative, _ Decoded, err error) {
-	r, err := newReader(schema.CreativeHistory.Name, "creative_id", e)
+	r, err := newReader(c.Service, "creative", schema.CreativeHistory.Name, "creative_id", e)
 	if err != nil {
 		return schema.Creative{}, Decoded{}, err
 	}
-	if v, ok := r.value("campaign_id"); ok && !v.Null() {
-		if of, isText := v.Text(); !isText || of != campaignID {
+	if v, ok := r.value(r.names("campaign_id")...); ok && !v.Null() {
+		if of, isID := extract.IDOf(c.Service, v); !isID || of != campaignID {
 			return schema.Creative{}, Decoded{}, &FieldError{Table: r.table, ID: r.id, Column: "campaign_id",
 				Value: shown(v), Err: ErrOther}
 		}
 	}
 	r.from = append(r.from, buttonList(r))
+	if !c.Service.HasForm("creative_id", r.id) {
+		r.unnamed("creative_id", jsonText(r.id))
+	}
 	status := read(r, required, r.statusOf("status",
 		"active", "paused", "pending_review", "rejected", "draft", "archived"), "status")
 	content := required
@@ -67,12 +70,12 @@ func Creative(e extract.Entity, campaignID string, c SettingsContext) (row schem
 
 // buttonList are the buttons of a creative that has them as a list.
 func buttonList(r reader) map[string]extract.Value {
-	v, _ := r.value("buttons")
+	v, _ := r.value(r.names("buttons")...)
 	buttons, _ := v.Array()
 	fields := map[string]extract.Value{}
-	for i, key := range []string{"button1", "button2"} {
+	for i, name := range []string{"button1", "button2"} {
 		if i < len(buttons) {
-			fields[key] = buttons[i]
+			fields[r.names(name)[0]] = buttons[i]
 		}
 	}
 	return fields
@@ -90,8 +93,8 @@ func (c *entityContext) reasons(v extract.Value) (string, error) {
 	list := make([]string, len(elements))
 	for i, e := range elements {
 		if fields, ok := e.Fields(); ok {
-			inner := reader{entityContext: c}.inside(fields)
-			if e, ok = inner.value("", "code", "reason", "name", "message", "text"); !ok {
+			inner := reader{entityContext: c}.inside("creative", fields)
+			if e, ok = inner.value("code", "reason", "name", "message", "text"); !ok {
 				return "", unknownKeys(fields)
 			}
 		}

@@ -2,15 +2,20 @@ package transform
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"spendsync/extract"
+	"spendsync/extract/service"
 	"spendsync/schema"
 )
 
 // SettingsContext has the columns of settings rows that the service does not send.
-type SettingsContext struct{ Account, RunID string }
+type SettingsContext struct {
+	Account, RunID string
+	Service        *service.Service // the names of the keys; nil: the embedded ones
+}
 
 // The reasons that a value of the settings is refused for, next to those of a row.
 var (
@@ -29,7 +34,9 @@ var (
 	ErrNotFlag = errors.New("neither true nor false")
 	// ErrForm reports that a value has an unknown form.
 	ErrForm = errors.New("a form that is not known")
-	// ErrOther reports that a value belongs to another entity than the requested one.
+	// ErrCurrency says that an amount is of another currency than the one that is stored.
+	ErrCurrency = errors.New("another currency")
+	// ErrOther says that a value is about another entity than the one asked for.
 	ErrOther = errors.New("not the one asked for")
 )
 
@@ -114,7 +121,8 @@ const (
 // reader reads the values of one entity.
 type reader struct {
 	*entityContext
-	from []map[string]extract.Value // the first that has a key counts
+	from    []map[string]extract.Value // the first that has a key counts
+	section string                     // of the service's names
 }
 
 // entityContext is the entity that is read, and what became of it so far.
@@ -122,13 +130,14 @@ type entityContext struct {
 	table, id string
 	raw       schema.Null[string]
 	intern    *Interner
+	service   *service.Service
 	Decoded
 }
 
 // newReader reads an entity from one or more replies, the latest first. At least one must have been read, and all must
 // be about the same entity.
-func newReader(table, idColumn string, replies ...extract.Entity) (reader, error) {
-	r := reader{entityContext: &entityContext{table: table, intern: NewInterner()}}
+func newReader(s *service.Service, section, table, idColumn string, replies ...extract.Entity) (reader, error) {
+	r := reader{entityContext: &entityContext{table: table, intern: NewInterner(), service: s}, section: section}
 	for _, e := range replies {
 		if e.Raw == nil {
 			continue
@@ -148,12 +157,19 @@ func newReader(table, idColumn string, replies ...extract.Entity) (reader, error
 	return r, nil
 }
 
-// read reads a column from the first of its keys that exists, or from its own name if no keys are given. A column with
-// a refused value is unread.
+// read reads a column from the first of its keys that is there: those under the name of the column in the reader's
+// section of the service, or under another name. A value that is refused is unread.
 func read[T comparable](
+	r reader, absent absence, take func(extract.Value) (T, error), column string, name ...string,
+) schema.Null[T] {
+	return readKeys(r, absent, take, column, r.names(append(name, column)[0])...)
+}
+
+// readKeys is read for given keys.
+func readKeys[T comparable](
 	r reader, absent absence, take func(extract.Value) (T, error), column string, keys ...string,
 ) schema.Null[T] {
-	v, ok := r.value(column, keys...)
+	v, ok := r.value(keys...)
 	if ok && v.Null() {
 		if absent == required {
 			r.miss(column)
@@ -184,11 +200,11 @@ func read[T comparable](
 	return schema.Null[T]{}
 }
 
+// names are the keys of a line in the reader's section.
+func (r reader) names(name string) []string { return r.service.Names(r.section + "." + name) }
+
 // value is the value of the first of the keys that is there.
-func (r reader) value(column string, keys ...string) (extract.Value, bool) {
-	if len(keys) == 0 {
-		keys = []string{column}
-	}
+func (r reader) value(keys ...string) (extract.Value, bool) {
 	for _, fields := range r.from {
 		for _, key := range keys {
 			if v, ok := fields[key]; ok {
@@ -201,26 +217,40 @@ func (r reader) value(column string, keys ...string) (extract.Value, bool) {
 }
 
 func (r reader) has(keys []string) bool {
-	_, ok := r.value("", keys...)
+	_, ok := r.value(keys...)
 	return ok
 }
 
-// inside reads the members of an object in the entity.
-func (r reader) inside(fields map[string]extract.Value) reader {
-	return reader{entityContext: r.entityContext, from: []map[string]extract.Value{fields}}
+// inside reads the members of an object in the entity, by the names of a section.
+func (r reader) inside(section string, fields map[string]extract.Value) reader {
+	return reader{entityContext: r.entityContext, section: section, from: []map[string]extract.Value{fields}}
 }
 
-// within reads an object in the entity. It is not there where it is null.
-func (r reader) within(key string) (inner reader, ok bool) {
-	v, _ := r.value(key)
+// within reads an object in the entity, by the section of its name. It is not there where it is null.
+func (r reader) within(name string) (inner reader, ok bool) {
+	v, _ := r.value(r.names(name)...)
 	if v.Null() {
-		return r.inside(nil), false
+		return r.inside(name, nil), false
 	}
 	fields, ok := v.Fields()
 	if !ok {
-		r.refuse(key, v, ErrForm)
+		r.refuse(name, v, ErrForm)
 	}
-	return r.inside(fields), ok
+	return r.inside(name, fields), ok
+}
+
+// foreign refuses the amounts of an entity in another currency than the one that is stored. It returns whether there
+// are such amounts.
+func (r reader) foreign(columns ...string) bool {
+	v, ok := r.value(r.service.Names("currency.keys")...)
+	if !ok || extract.OtherCurrency(r.service, v) == "" {
+		return false
+	}
+	for _, column := range columns {
+		r.refuse(column, v, fmt.Errorf("%w: only %s is stored", ErrCurrency, r.service.Text("currency.code")))
+		r.miss(column)
+	}
+	return true
 }
 
 // forgetUnset takes back that columns are not set.

@@ -27,7 +27,7 @@ func FuzzSpend(f *testing.F) {
 		f.Add(body)
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		p, err := extract.DecodeSpend(body)
+		p, err := extract.DecodeSpend(nil, body)
 		if err != nil {
 			return
 		}
@@ -75,7 +75,7 @@ func BenchmarkSpend(b *testing.B) {
 	intern := NewInterner() // one for the day, so all but its first page find their texts
 	for name, work := range map[string]func() error{
 		"decode+transform": func() error {
-			p, err := extract.DecodeSpend(body)
+			p, err := extract.DecodeSpend(nil, body)
 			if err == nil {
 				day.Reset()
 				AppendSpend(&day, p, run, intern)
@@ -83,7 +83,7 @@ func BenchmarkSpend(b *testing.B) {
 			return err
 		},
 		"decode+transform+record": func() error {
-			p, err := extract.DecodeSpend(body)
+			p, err := extract.DecodeSpend(nil, body)
 			if err != nil {
 				return err
 			}

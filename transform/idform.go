@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"spendsync/extract"
+	"spendsync/extract/service"
 )
 
 // OddID is the first ID of a form that the service's description does not give for IDs of
@@ -18,19 +19,20 @@ type OddID struct {
 	Value  string // JSON as received, at most 60 bytes
 }
 
-// idColumn is a column of IDs with the form that the description gives for them.
-type idColumn struct {
-	name      string
-	described *regexp.Regexp
-}
+// idColumn is a column of IDs. The service has the form that is known for them. Of sources the description allows
+// letters, digits, underscores and hyphens, and says that the report shows an S and digits: another form is news.
+type idColumn struct{ name string }
 
 var (
-	campaignIDs = &idColumn{"campaign_id", regexp.MustCompile(`^C[0-9]{7,10}$`)}
-	creativeIDs = &idColumn{"creative_id", regexp.MustCompile(`^C[0-9]{7,10}-[0-9]{3,6}$`)}
-	// The description allows letters, digits, underscores and hyphens, and states that the report shows an S and
-	// digits. Any other form is reported.
-	sourceIDs = &idColumn{"source_id", regexp.MustCompile(`^S[0-9]{1,39}$`)}
+	campaignIDs = &idColumn{"campaign_id"}
+	creativeIDs = &idColumn{"creative_id"}
+	sourceIDs   = &idColumn{"source_id"}
 )
+
+// usualSources reports whether the IDs of sources have the form of the description.
+func usualSources(s *service.Service) bool {
+	return s.Text("forms.source_id") == service.Default().Text("forms.source_id")
+}
 
 // The forms of IDs that are odd.
 const (
@@ -53,14 +55,14 @@ var wordsForNone = []string{
 var token = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 // form returns the odd form of an ID without blanks around it, or nothing for a usual one.
-func (c *idColumn) form(id string) string {
+func (c *idColumn) form(s *service.Service, id string) string {
 	isNotDigit := func(r rune) bool { return r < '0' || r > '9' }
 	switch {
 	case slices.Contains(wordsForNone, strings.ToLower(id)):
 		return formNoID
 	case strings.IndexFunc(id, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) < 0:
 		return formSigns
-	case c.described.MatchString(id):
+	case s.HasForm(c.name, id):
 		return ""
 	case len(id) > 40:
 		return formLong
@@ -74,9 +76,10 @@ func (c *idColumn) form(id string) string {
 
 // idForms collects the first ID of each odd form.
 type idForms struct {
-	ids  map[*idColumn]map[string]string // that were noted, from the JSON as received
-	seen map[OddID]bool                  // without their values
-	odd  []OddID                         // since take
+	service *service.Service
+	ids     map[*idColumn]map[string]string // that were noted, from the JSON as received
+	seen    map[OddID]bool                  // without their values
+	odd     []OddID                         // since take
 }
 
 // note records an ID of a column as received, and its form without blanks.
@@ -88,7 +91,7 @@ func (f *idForms) note(c *idColumn, v extract.Value, id string) {
 	if text, _ := v.Text(); text != id {
 		f.add(c, formBlanks, v)
 	}
-	if form := c.form(id); id != "" && form != "" {
+	if form := c.form(f.service, id); id != "" && form != "" {
 		f.add(c, form, v)
 	}
 }
@@ -127,9 +130,10 @@ func (n *Interner) idIn(c *idColumn, v extract.Value) (string, error) {
 func (n *Interner) campaignID(v extract.Value) (string, error) { return n.idIn(campaignIDs, v) }
 func (n *Interner) creativeID(v extract.Value) (string, error) { return n.idIn(creativeIDs, v) }
 
-// sourceID is that of a source, which may be a number.
+// sourceID is that of a source, which may be a number. Those of campaigns and creatives have letters: a number in their
+// place is damage, and the row would go to another campaign.
 func (n *Interner) sourceID(v extract.Value) (string, error) {
-	as := v.SourceID()
+	as := v.ID()
 	if len(as) == len(v) {
 		return n.idIn(sourceIDs, v)
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"spendsync/extract"
+	"spendsync/extract/service"
 	"spendsync/schema"
 )
 
@@ -19,7 +20,9 @@ type ReportCreative struct {
 // ReportCreatives takes them from one page of the report. A line whose ids cannot be read
 // is left out and named; a text refuses nothing. It is pure; the lines share nothing with
 // the page.
-func ReportCreatives(p extract.Page[extract.CreativeLine]) (lines []ReportCreative, left []RefusedRow) {
+func ReportCreatives(s *service.Service, p extract.Page[extract.CreativeLine]) (
+	lines []ReportCreative, left []RefusedRow,
+) {
 	lines = make([]ReportCreative, 0, len(p.Items))
 	intern := NewInterner()
 	for i := range p.Items {
@@ -49,7 +52,7 @@ func ReportCreatives(p extract.Page[extract.CreativeLine]) (lines []ReportCreati
 			ImageURL: filled(intern, from.ImageURL), IconURL: filled(intern, from.IconURL),
 		})
 	}
-	addJSON(left, p.Raw)
+	addJSON(s, left, p.Raw)
 	return lines, left
 }
 

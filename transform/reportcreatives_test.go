@@ -25,7 +25,7 @@ func TestReportCreatives_NamesTheLinesThatItLeavesOut(t *testing.T) {
 		},
 		Raw: []byte(`{"data":[{"n":1},2,{"n":3},{"n":4},{"n":5}]}`),
 	}
-	lines, left := ReportCreatives(p)
+	lines, left := ReportCreatives(nil, p)
 	want := []ReportCreative{
 		{CampaignID: "C1", CreativeID: "C1-1", Title: schema.Some("t"), ImageURL: schema.Some("https://i")},
 		{CreativeID: "C1-3", Title: schema.Some("2024")},

@@ -361,7 +361,7 @@ func FuzzSettings(f *testing.F) {
 		verify("mode", sources.Mode, firstOf(err, &sources.Decoded))
 		for i, r := range sources.Rules {
 			verify("rule", r, nil)
-			if !extract.IsSourceID(r.SourceID) || i > 0 && r == sources.Rules[i-1] {
+			if !extract.IsToken(r.SourceID) || i > 0 && r == sources.Rules[i-1] {
 				t.Errorf("rule %+v", r)
 			}
 		}

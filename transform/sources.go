@@ -27,85 +27,76 @@ type SourceRead struct {
 	Decoded
 }
 
-// The keys that may hold the parts of the source settings, the likeliest first.
-var (
-	sourceModeKeys = []string{"source_targeting_mode", "source_mode", "sources_mode", "targeting_mode"}
-	modeKeys       = append(slices.Clone(sourceModeKeys), "list_mode", "mode")
-	blockedKeys    = []string{"blocked_source_ids", "blocked_sources", "blocked", "blocked_ids", "block_list",
-		"blocklist"}
-	allowedKeys = []string{"allowed_source_ids", "allowed_sources", "allowed", "allowed_ids", "allow_list",
-		"allowlist"}
-	oneListKeys = []string{"source_ids", "sources", "rules"}
-	partsKeys   = []string{"sources", "targeting", "source_targeting", "source_lists", "lists"}
-	bidKeys     = []string{"bid_overrides", "source_bids", "bids"}
-)
-
-// The stored values of the mode.
+// The modes, as they are stored.
 const (
 	blockList = "block_list"
 	allowList = "allow_list"
 )
 
-// Sources makes rows of a campaign's source settings. The parts may be in the object itself, in an object under one of
-// the keys of partsKeys, or in one within that:
+// Sources makes rows of a campaign's source settings. The keys are those of the section sources of service.yaml. The
+// parts may lie in the object itself, in an object under one of the keys of parts, or in one within that:
 //
-//   - The mode: source_targeting_mode, source_mode, sources_mode, targeting_mode,
-//     list_mode or mode. block_list, blocklist and block are one, and so are
+//   - The mode: block_list, blocklist and block are one, and so are
 //     allow_list, allowlist and allow, with hyphens or blanks too and in any case;
-//     another text is kept unchanged. Null and missing are unread.
-//   - The lists: blocked_source_ids, blocked_sources, blocked, blocked_ids,
-//     block_list or blocklist, and the same with allow; or one list, source_ids,
-//     sources or rules, which is that of the mode unless its entries say themselves which they are.
+//     another text is kept as it is. Null and missing are unread.
+//   - The lists, blocked and allowed; or one_list, which is that of the mode unless its entries say themselves under
+//     kind which they are.
 //     A list may lie in an object, as the only list of it. One that is null or missing was
 //     not read, except that of the mode that the campaign does not have, where its own
 //     was read: the description knows no blocked sources of an allow-list campaign,
 //     and no allowed ones of a block-list campaign, so there are none in force.
-//   - An entry of a list: the ID, or an object with it under source_id or id. An ID that
+//   - An entry of a list: the ID, or an object with it, which may be the source in the place of its ID. An ID that
 //     consists of digits may be a number.
-//   - The bids: bid_overrides, source_bids or bids. A list of objects with the ID
-//     and a bid, amount or value; or a map of IDs to a number or to such an object.
+//   - The bids: a list of objects with the ID
+//     and a bid; or a map of IDs to a number or to such an object.
 //     Null says that they could not be read, and so is a missing key taken. A bid
 //     that is null is a rule without a number.
 //
-// An ID has the description's form, and a bid is from 0 and fits DECIMAL(12,6). Anything
+// An ID is any text of one, and a bid is from 0 and fits DECIMAL(12,6), in the currency that is stored. Anything
 // else is refused and costs the entry: its kind is not read whole then. The rules are sorted
 // by rule and source, each once. The error is that of the settings of another campaign.
 func Sources(e extract.Entity, campaignID string, c SettingsContext) (SourceRead, error) {
 	e.ID = campaignID
-	r, err := newReader(schema.SourceModeHistory.Name, "campaign_id", e)
+	r, err := newReader(c.Service, "sources", schema.SourceModeHistory.Name, "campaign_id", e)
 	if err != nil {
 		return SourceRead{}, err
 	}
-	if v := e.Fields["campaign_id"]; !v.Null() {
-		if of, isText := v.Text(); !isText || of != campaignID {
+	if v, _ := r.value(r.names("campaign_id")...); !v.Null() {
+		if of, isID := extract.IDOf(c.Service, v); !isID || of != campaignID {
 			return SourceRead{}, &FieldError{Table: r.table, ID: r.id, Column: "campaign_id", Value: shown(v),
 				Err: ErrOther}
 		}
 	}
-	for _, key := range partsKeys {
+	parts := r.names("parts")
+	for _, key := range parts {
 		inner, ok := e.Fields[key].Fields()
 		if !ok {
 			continue
 		}
 		r.from = append(r.from, inner)
-		for _, key := range partsKeys {
+		for _, key := range parts {
 			if innermost, ok := inner[key].Fields(); ok {
 				r.from = append(r.from, innermost)
 			}
 		}
 	}
-	if !r.has(modeKeys) && !r.has(blockedKeys) && !r.has(allowedKeys) && !r.has(oneListKeys) && !r.has(bidKeys) {
+	if !slices.ContainsFunc([]string{"mode", "blocked", "allowed", "one_list", "bid_overrides"},
+		func(name string) bool { return r.has(r.names(name)) }) {
 		r.refuse("source_mode", nil, unknownKeys(e.Fields))
 	}
 	s := sourceReader{reader: r, c: c}
 	s.out.Mode = schema.SourceMode{
 		AccountID: c.Account, CampaignID: campaignID,
-		SourceMode: read(r, required, r.sourceMode, "source_mode", modeKeys...),
+		SourceMode: read(r, required, r.sourceMode, "source_mode", "mode"),
 		Raw:        r.raw, RunID: c.RunID,
 	}
 	r.table = schema.SourceRuleHistory.Name // from here on
 	s.lists()
 	s.bids()
+	if s.foreign(schema.RuleBid) {
+		s.out.BidsRead = false
+		s.out.Rules = slices.DeleteFunc(s.out.Rules, func(r schema.SourceRule) bool { return r.Rule == schema.RuleBid })
+	}
 	s.optimized()
 	s.unreadKinds()
 	slices.SortFunc(s.out.Rules, func(a, b schema.SourceRule) int {
@@ -115,15 +106,11 @@ func Sources(e extract.Entity, campaignID string, c SettingsContext) (SourceRead
 	return s.out, nil
 }
 
-// optimizedKeys may hold the sources that are left to source optimization.
-var optimizedKeys = []string{"optimized_source_ids", "optimized_sources", "sources_under_optimization",
-	"optimization_source_ids", "optimized"}
-
 // optimized reads the sources that are left to source optimization. The description names
 // no list of them: settings that were read and have none leave no source to it.
 func (s *sourceReader) optimized() {
-	if s.has(optimizedKeys) { // null means that it could not be read
-		s.out.OptimizedRead = s.list(schema.RuleOptimized, optimizedKeys)
+	if keys := s.names("optimized"); s.has(keys) { // null says that it could not be read
+		s.out.OptimizedRead = s.list(schema.RuleOptimized, keys)
 		return
 	}
 	s.out.OptimizedRead = s.out.BlockedRead && s.out.AllowedRead
@@ -136,14 +123,15 @@ func (s *sourceReader) unreadKinds() {
 		read bool
 		keys []string
 	}{
-		{schema.RuleBlocked, s.out.BlockedRead, blockedKeys}, {schema.RuleAllowed, s.out.AllowedRead, allowedKeys},
-		{"bid_overrides", s.out.BidsRead, bidKeys},
+		{schema.RuleBlocked, s.out.BlockedRead, s.names("blocked")},
+		{schema.RuleAllowed, s.out.AllowedRead, s.names("allowed")},
+		{"bid_overrides", s.out.BidsRead, s.names("bid_overrides")},
 	} {
 		if kind.read {
 			continue
 		}
 		s.miss(kind.name)
-		if v, ok := s.value("", kind.keys...); ok && v.Null() {
+		if v, ok := s.value(kind.keys...); ok && v.Null() {
 			s.Withheld = append(s.Withheld, kind.name)
 		}
 	}
@@ -159,7 +147,7 @@ func (c *entityContext) sourceMode(v extract.Value) (string, error) {
 		return allowList, err
 	}
 	switch {
-	case err == nil && !extract.IsSourceID(strings.ReplaceAll(s, " ", "_")): // letters, digits and few others
+	case err == nil && !extract.IsToken(strings.ReplaceAll(s, " ", "_")): // letters, digits and few others
 		return "", fmt.Errorf("not a mode: %w", ErrForm)
 	case err == nil:
 		c.unnamed("source_mode", v)
@@ -176,6 +164,7 @@ type sourceReader struct {
 // lists reads the blocked and the allowed sources.
 func (s *sourceReader) lists() {
 	mode := s.out.Mode.SourceMode.V
+	blockedKeys, allowedKeys := s.names("blocked"), s.names("allowed")
 	s.out.BlockedRead = s.list(schema.RuleBlocked, blockedKeys)
 	s.out.AllowedRead = s.list(schema.RuleAllowed, allowedKeys)
 	switch one, ok := s.oneList(); {
@@ -186,7 +175,7 @@ func (s *sourceReader) lists() {
 	case mode == allowList:
 		s.out.AllowedRead = s.add(schema.RuleAllowed, one)
 	default:
-		v, _ := s.value("", oneListKeys...)
+		v, _ := s.value(s.names("one_list")...)
 		s.refuse("rule", v, fmt.Errorf("a list of sources without a known mode: %w", ErrForm))
 	}
 	switch mode {
@@ -199,15 +188,15 @@ func (s *sourceReader) lists() {
 
 // hasValue reports whether one of the keys exists and is not null.
 func (s *sourceReader) hasValue(keys []string) bool {
-	v, _ := s.value("", keys...)
+	v, _ := s.value(keys...)
 	return !v.Null()
 }
 
 // oneList is the list that has no kind of its own, if there is one; it may be empty. Under
 // sources there may be an object that has all of it instead.
 func (s *sourceReader) oneList() (entries []extract.Value, ok bool) {
-	for _, key := range oneListKeys {
-		if v, found := s.value("", key); found {
+	for _, key := range s.names("one_list") {
+		if v, found := s.value(key); found {
 			if entries, ok = v.Array(); ok {
 				return entries, true
 			}
@@ -225,7 +214,7 @@ func (s *sourceReader) sorted(entries []extract.Value) bool {
 	kinds := map[string][]extract.Value{}
 	for _, entry := range entries {
 		fields, _ := entry.Fields()
-		v, _ := s.inside(fields).value("", "rule", "action", "status", "state", "list", "type")
+		v, _ := s.inside("sources", fields).value(s.names("kind")...)
 		text, _ := v.Text()
 		switch strings.TrimSuffix(strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(text)),
 			"list") {
@@ -251,7 +240,7 @@ func (s *sourceReader) sorted(entries []extract.Value) bool {
 
 // list reads the sources of one kind of rule, and reports whether all of them were read.
 func (s *sourceReader) list(rule string, keys []string) bool {
-	v, _ := s.value("", keys...)
+	v, _ := s.value(keys...)
 	if v.Null() {
 		return false
 	}
@@ -302,28 +291,31 @@ func (s *sourceReader) add(rule string, entries []extract.Value) (whole bool) {
 func (s *sourceReader) source(entry extract.Value) (string, error) {
 	v := entry
 	if fields, ok := entry.Fields(); ok {
-		if v, ok = s.inside(fields).value("", "source_id", "id"); !ok {
+		if v, ok = s.inside("sources", fields).value(s.service.Names("ids.source")...); !ok {
 			return "", unknownKeys(fields)
 		}
 	}
-	id, err := s.intern.id(v.SourceID())
-	if err == nil {
-		err = sourceID(id)
+	id, ok := extract.IDOf(s.service, v)
+	if _, isText := v.Text(); !ok && !isText && !v.Null() {
+		return "", ErrNotText
 	}
-	return id, err
+	return s.sourceID(id)
 }
 
-// sourceID refuses an ID that no source has.
-func sourceID(id string) error {
-	if extract.IsSourceID(id) {
-		return nil
+// sourceID is an ID of a source. One of another form than those of the description is named.
+func (s *sourceReader) sourceID(id string) (string, error) {
+	if !extract.IsID(id) {
+		return "", fmt.Errorf("%.60q is not the ID of a source: %w", id, ErrForm)
 	}
-	return fmt.Errorf("%.60q is not the ID of a source: %w", id, ErrForm)
+	if !extract.IsToken(id) {
+		s.unnamed("source_id", jsonText(id))
+	}
+	return id, nil
 }
 
 // bids reads the bids that sources have of their own.
 func (s *sourceReader) bids() {
-	v, _ := s.value("", bidKeys...)
+	v, _ := s.value(s.names("bid_overrides")...)
 	if v.Null() {
 		return
 	}
@@ -356,7 +348,8 @@ func (s *sourceReader) bids() {
 		}
 	} else if byID, ok := v.Object(); ok {
 		for _, id := range slices.Sorted(maps.Keys(byID)) {
-			take(id, byID[id], sourceID(id))
+			_, err := s.sourceID(id)
+			take(id, byID[id], err)
 		}
 	} else {
 		s.refuse(schema.RuleBid, v, ErrForm)
@@ -372,24 +365,28 @@ func (s *sourceReader) bids() {
 
 // bid is the bid of an entry. Null is one without a number.
 func (s *sourceReader) bid(entry extract.Value) (own schema.Null[schema.Money], err error) {
-	price, err := s.price(entry)
+	price, err := s.priceIn(entry)
 	if err != nil || price.Null() {
 		return own, err
 	}
-	if own.V, err = bid(price); errors.Is(err, errBlank) {
+	if own.V, err = s.entityContext.bid(price); errors.Is(err, errBlank) {
 		err = schema.ErrNotNumber
 	}
 	own.Valid = err == nil
 	return own, err
 }
 
-// price is the bid within an entry: the number itself, or a member of an object.
-func (s *sourceReader) price(entry extract.Value) (extract.Value, error) {
+// priceIn is the bid within an entry: the number itself, or a member of an object.
+func (s *sourceReader) priceIn(entry extract.Value) (extract.Value, error) {
 	fields, ok := entry.Fields()
 	if !ok {
 		return entry, nil
 	}
-	if v, ok := s.inside(fields).value("", "bid", "amount", "value"); ok {
+	in := s.inside("sources", fields)
+	if v, ok := in.value(in.service.Names("currency.keys")...); ok && extract.OtherCurrency(s.service, v) != "" {
+		return nil, ErrCurrency
+	}
+	if v, ok := in.value(in.names("bid")...); ok {
 		return v, nil
 	}
 	return nil, unknownKeys(fields)

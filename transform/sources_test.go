@@ -151,7 +151,7 @@ func TestSources_RefusesWhatItDoesNotKnow(t *testing.T) {
 		"list/text":       {`{"blocked":"S1"}`, rules, "blocked", ErrForm, `"S1"`},
 		"list/number":     {`{"blocked":[1.7]}`, rules, "blocked", ErrNotText, "1.7"},
 		"list/null-entry": {`{"allowed":[null]}`, rules, "allowed", ErrForm, `"" is not the ID of a source`},
-		"list/odd-id":     {`{"allowed":["S 1"]}`, rules, "allowed", ErrForm, `"S 1" is not the ID of a source`},
+		"list/odd-id":     {`{"allowed":["S\u00071"]}`, rules, "allowed", ErrForm, `"S\a1" is not the ID of a source`},
 		"list/unknown": {`{"allowed":[{"site":"S1","on":true}]}`, rules, "allowed", ErrForm,
 			`the keys "on", "site"`},
 		"one-list/no-mode":  {`{"sources":["S1"]}`, rules, "rule", ErrForm, "without a known mode"},
@@ -163,7 +163,7 @@ func TestSources_RefusesWhatItDoesNotKnow(t *testing.T) {
 			`"": not a number`},
 		"bids/negative":  {`{"bid_overrides":{"S1":-0.5}}`, rules, "bid_override", ErrNegative, "-0.5"},
 		"bids/too-large": {`{"bid_overrides":{"S1":1000000}}`, rules, "bid_override", schema.ErrRange, "1000000"},
-		"bids/map-key": {`{"bid_overrides":{"S 1":0.5}}`, rules, "bid_override", ErrForm, `"S 1" is not the ID ` +
+		"bids/map-key": {`{"bid_overrides":{"S\u00071":0.5}}`, rules, "bid_override", ErrForm, `"S\a1" is not the ID ` +
 			`of a source`},
 		"bids/map-unknown": {`{"bid_overrides":{"S1":{"usd":1}}}`, rules, "bid_override", ErrForm, `the keys "usd"`},
 		"bids/list-unknown": {`{"bid_overrides":[{"source_id":"S1","usd":1}]}`, rules, "bid_override", ErrForm,
@@ -195,7 +195,7 @@ func TestSources_RefusesWhatItDoesNotKnow(t *testing.T) {
 
 // One entry that is not known costs no other, and its kind is not read whole.
 func TestSources_OneEntryDoesNotCostTheOthers(t *testing.T) {
-	body := `{"mode":"block","blocked":["S1","S 2","S3"],"bid_overrides":[{"id":"S1","bid":0.5},{"id":"S2","bid":"0,` +
+	body := `{"mode":"block","blocked":["S1","S/2","S3"],"bid_overrides":[{"id":"S1","bid":0.5},{"id":"S2","bid":"0,` +
 		`5"},{"id":"S3","bid":1},{"id":"S3","bid":2}]}`
 	s, err := Sources(entity(t, "C1000001", body), "C1000001", settings)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"spendsync/extract"
+	"spendsync/extract/service"
 	"spendsync/schema"
 )
 
@@ -14,6 +15,7 @@ type SpendContext struct {
 	Account, RunID string
 	Day            schema.Date // the day asked for
 	SeenAt         schema.Instant
+	Service        *service.Service // what replies are assumed to be like; nil: the embedded assumptions
 	// KeepOwnerless keeps rows with spend that lack an ID, under the empty one, as older rules did: only for replies
 	// whose rows were published so.
 	KeepOwnerless bool
@@ -50,7 +52,8 @@ type RefusedRow struct {
 //	               row with spend has an owner: without one it is refused. A source's ID may
 //	               be a whole number, its digits.
 //	campaign_name  any text, see [Interner]; a value that is not a text is '': it never stops a row
-//	total_spend    a number, or a text that is one; negative for a credit; never absent
+//	total_spend    a number, or a text that is one; negative for a credit; never absent. In another currency than
+//	               the one that is stored it refuses the row
 //	clicks, impressions, conversions
 //	               a whole number, or a text that is one. Null and an empty text are NULL. Absent is NULL, too,
 //	               if nothing was spent. Below zero only if the spend is not above it: a credit
@@ -61,7 +64,8 @@ type RefusedRow struct {
 // Anything else refuses the row, and no other.
 func AppendSpend(dst *schema.SpendRows, p extract.Page[extract.SpendLine], c SpendContext, intern *Interner) SpendPage {
 	dst.Grow(len(p.Items))
-	r := spendReader{c: c, day: c.Day.String(), intern: intern}
+	r := spendReader{c: c, day: c.Day.String(), intern: intern, usualSources: usualSources(c.Service)}
+	intern.forms.service = c.Service
 	var out SpendPage
 	var row schema.Spend
 	aside := func(to *[]RefusedRow, i int, e *RowError) {
@@ -85,14 +89,14 @@ func AppendSpend(dst *schema.SpendRows, p extract.Page[extract.SpendLine], c Spe
 		}
 		dst.Append(&row)
 	}
-	addJSON(out.Refused, p.Raw)
-	addJSON(out.Unread, p.Raw)
+	addJSON(c.Service, out.Refused, p.Raw)
+	addJSON(c.Service, out.Unread, p.Raw)
 	out.Rounded, out.Texts, out.OddIDs = r.rounded, intern.takeChanged("campaign_name"), intern.forms.take()
 	return out
 }
 
 // addJSON gives refused rows their JSON.
-func addJSON(refused []RefusedRow, raw []byte) {
+func addJSON(s *service.Service, refused []RefusedRow, raw []byte) {
 	if len(refused) == 0 {
 		return
 	}
@@ -100,7 +104,7 @@ func addJSON(refused []RefusedRow, raw []byte) {
 	for i := range refused {
 		numbers[i] = refused[i].Row
 	}
-	rows := extract.RowsJSON(raw, numbers)
+	rows := extract.RowsJSON(s, raw, numbers)
 	for i := range refused {
 		refused[i].JSON = rows[refused[i].Row]
 	}
@@ -111,7 +115,9 @@ type spendReader struct {
 	day     string
 	intern  *Interner
 	rounded int
-	// In most rows these columns equal those of the previous row.
+	// usualSources says that IDs of sources have the form of the description, which plainID knows.
+	usualSources bool
+	// Most rows say in these columns what the row before says.
 	date, campaign, creative, name lastValue
 }
 
@@ -147,6 +153,9 @@ func (r *spendReader) row(to *schema.Spend, l *extract.SpendLine) *RowError {
 	var err error
 	if to.Spend, err = r.money(l.TotalSpend); err != nil {
 		return refused("total_spend", l.TotalSpend, err)
+	}
+	if len(l.Currency) > 0 && extract.OtherCurrency(r.c.Service, l.Currency) != "" {
+		return refused("currency", l.Currency, ErrCurrency)
 	}
 	if to.Spend != 0 && !r.c.KeepOwnerless {
 		return ownerless(to, l)
@@ -211,7 +220,7 @@ func (r *spendReader) keyOf(to *schema.Spend, l *extract.SpendLine) *RowError {
 	}
 	id, form, plain := plainID(l.SourceID)
 	switch {
-	case !plain:
+	case !plain || !r.usualSources:
 		if id, err = r.intern.sourceID(l.SourceID); err != nil {
 			return refused("source_id", l.SourceID, err)
 		}

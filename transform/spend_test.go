@@ -98,7 +98,7 @@ func TestSpend_Golden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := extract.DecodeSpend(body)
+			p, err := extract.DecodeSpend(nil, body)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -18,7 +18,7 @@ type Undescribed struct {
 }
 
 // identifying are the keys that identify an entity and its kind.
-var identifying = []string{"id", "campaign_id", "creative_id", "type", "node"}
+var identifying = []string{"id", "_id", "campaign_id", "creative_id", "type", "node"}
 
 // wrapping are the keys of objects whose members are looked at one by one. An object under
 // any other key is looked into where it holds something that is read.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"spendsync/extract"
 	"spendsync/schema"
 )
@@ -98,7 +100,7 @@ func (c *entityContext) checkCode(column string, codes []string, v extract.Value
 	switch {
 	case *code == "":
 		return fmt.Errorf("a text that is empty: %w", ErrForm)
-	case !extract.IsSourceID(*code): // letters, digits, underscores and hyphens
+	case !extract.IsToken(*code): // letters, digits, underscores and hyphens
 		return fmt.Errorf("not a code: %w", ErrForm)
 	case !slices.Contains(codes, *code):
 		c.unnamed(column, v)
@@ -161,6 +163,12 @@ func unlessNone(list []string) (string, error) {
 	return "", errBlank
 }
 
+// jsonText is a text as JSON.
+func jsonText(s string) extract.Value {
+	quoted, _ := jsontext.AppendQuote(nil, s)
+	return quoted
+}
+
 // labelKeys are where an object has the text that it stands for.
 var labelKeys = []string{"text", "label", "title", "caption", "name", "message", "comment", "value"}
 
@@ -219,18 +227,6 @@ func (c *entityContext) oneOf(fields map[string]extract.Value, keys []string) (s
 	return c.filled(found)
 }
 
-// times are the forms of a time that name its zone.
-var times = []string{
-	"2006-01-02T15:04:05Z0700", "2006-01-02T15:04Z07:00", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 Z07:00",
-	"2006-01-02 15:04:05Z0700", "2006-01-02 15:04:05 Z0700", "2006-01-02 15:04:05 UTC", "2006-01-02 15:04:05 GMT",
-	time.RFC1123Z, http1123,
-}
-
-const http1123 = "Mon, 02 Jan 2006 15:04:05 GMT"
-
-// zoneless is a time that could be in any zone.
-var zoneless = []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04"}
-
 // instant is a time with its zone, the beginning of a day in Chicago, or a number of
 // seconds or milliseconds since 1970.
 func (c *entityContext) instant(v extract.Value) (at schema.Instant, err error) {
@@ -258,14 +254,19 @@ func (c *entityContext) instant(v extract.Value) (at schema.Instant, err error) 
 	if at.UnmarshalText([]byte(s)) == nil {
 		return at, nil
 	}
-	for _, form := range times {
+	for _, form := range c.service.Texts("times.forms") {
 		if t, err := time.Parse(form, s); err == nil {
 			return schema.InstantOf(t), nil
 		}
 	}
-	for _, form := range zoneless {
+	for _, form := range c.service.Texts("times.zoneless") {
 		if _, err := time.Parse(form, s); err == nil {
-			return 0, ErrNoZone
+			zone := c.service.Zone()
+			if zone == nil {
+				return 0, ErrNoZone
+			}
+			t, err := time.ParseInLocation(form, s, zone)
+			return schema.InstantOf(t), err
 		}
 	}
 	return 0, ErrNotTime
@@ -294,8 +295,8 @@ func epoch(digits extract.Value) (schema.Instant, error) {
 // maxBid is the largest amount that DECIMAL(12,6) holds.
 const maxBid schema.Money = 999_999_999_999
 
-func bid(v extract.Value) (schema.Money, error) {
-	m, err := amount(v)
+func (c *entityContext) bid(v extract.Value) (schema.Money, error) {
+	m, err := c.amount(v)
 	if err == nil && m > maxBid {
 		err = schema.ErrRange
 	}
@@ -303,8 +304,8 @@ func bid(v extract.Value) (schema.Money, error) {
 }
 
 // defaultBid is a bid that is never 0.
-func defaultBid(v extract.Value) (schema.Money, error) {
-	m, err := bid(v)
+func (c *entityContext) defaultBid(v extract.Value) (schema.Money, error) {
+	m, err := c.bid(v)
 	if err == nil && m == 0 {
 		err = errBlank
 	}
@@ -312,8 +313,8 @@ func defaultBid(v extract.Value) (schema.Money, error) {
 }
 
 // price is an amount that is never 0: a 0 means that there is none.
-func price(v extract.Value) (schema.Money, error) {
-	m, err := amount(v)
+func (c *entityContext) price(v extract.Value) (schema.Money, error) {
+	m, err := c.amount(v)
 	if err == nil && m == 0 {
 		err = errBlank
 	}
@@ -321,8 +322,8 @@ func price(v extract.Value) (schema.Money, error) {
 }
 
 // amount is money from 0.
-func amount(v extract.Value) (schema.Money, error) {
-	m, err := money(v)
+func (c *entityContext) amount(v extract.Value) (schema.Money, error) {
+	m, err := c.money(v)
 	if err == nil && m < 0 {
 		err = ErrNegative
 	}
@@ -330,15 +331,22 @@ func amount(v extract.Value) (schema.Money, error) {
 }
 
 // money is an amount of either sign, such as a balance: a number, a text that is one, or an
-// object with the amount and, if any, the currency USD.
-func money(v extract.Value) (schema.Money, error) {
+// object with the amount and, if any, the currency that is stored.
+func (c *entityContext) money(v extract.Value) (schema.Money, error) {
 	if fields, ok := v.Fields(); ok {
-		currency, stated := fields["currency"].Text()
-		inner := fields["amount"]
-		if len(inner) == 0 || stated && !strings.EqualFold(currency, "USD") || !stated && !fields["currency"].Null() {
+		if len(fields["amount"]) == 0 {
 			return 0, unknownKeys(fields)
 		}
-		v = inner
+		for _, key := range c.service.Names("currency.keys") {
+			stated := fields[key]
+			if _, isText := stated.Text(); !stated.Null() && !isText {
+				return 0, unknownKeys(fields)
+			}
+			if extract.OtherCurrency(c.service, stated) != "" {
+				return 0, ErrCurrency
+			}
+		}
+		v = fields["amount"]
 	}
 	digits, ok := v.Number()
 	if !ok {

@@ -59,7 +59,7 @@ func eachPage(ctx context.Context, report, authorization string, page func(name 
 			if err := getReport(ctx, report, authorization, q, &body); err != nil {
 				return fmt.Errorf("%s page %d: %w", d, n, err)
 			}
-			p, err := extract.DecodeSpend(body.Bytes())
+			p, err := extract.DecodeSpend(nil, body.Bytes())
 			if err != nil {
 				return err
 			}
@@ -145,7 +145,7 @@ func decodePages(dir string, prepare func(page []byte) []byte) error {
 		}
 		body := prepare(page.Bytes())
 		began := cpuTime()
-		if _, err := extract.DecodeSpend(body); err != nil {
+		if _, err := extract.DecodeSpend(nil, body); err != nil {
 			return err
 		}
 		took += cpuTime() - began

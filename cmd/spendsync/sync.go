@@ -77,7 +77,7 @@ func newRebuildCommand(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return (&runner{a}).runRepair(cmd.Context(), func(j job.Job, ctx context.Context) (*job.Result, error) {
 				if acceptLoss {
-					j.Store.AcceptLoss = job.RowsOfReplies
+					j.Store.AcceptLoss = job.RowsOfReplies(j.Service)
 				}
 				return j.Rebuild(ctx)
 			})

@@ -51,7 +51,7 @@ func newVerifyCommand(a *app) *cobra.Command {
 }
 
 func (c *verifyCommand) verify(ctx context.Context, dir string) error {
-	report, err := load.Verify(ctx, dir, c.app.loadOptions(), job.RowsOfReplies)
+	report, err := load.Verify(ctx, dir, c.app.loadOptions(), job.RowsOfReplies(c.app.cfg.Service()))
 	var damage *durable.Damage
 	if errors.As(err, &damage) { // of the manifest or the commit record: nothing else can be checked
 		report, err = &load.Verification{Damages: []*durable.Damage{damage}}, nil

@@ -32,7 +32,7 @@ func (c *Config) ReportClient(o ClientOptions) (*extract.Client, error) {
 	auth := newAuthorization(basic(k))
 	client, err := extract.NewClient(extract.Options{
 		Name: Report, BaseURL: c.ReportURL, Authorize: auth.set, Timeout: c.HTTPTimeout, RetryBudget: c.RetryBudget,
-		AllowHTTP: c.AllowHTTP, UserAgent: o.UserAgent, Log: o.Log, Transport: o.Transport,
+		AllowHTTP: c.AllowHTTP, UserAgent: o.UserAgent, Service: c.assumed, Log: o.Log, Transport: o.Transport,
 		Reload: func() bool {
 			k, err := c.credentials()
 			return err == nil && auth.replace(basic(k))
@@ -55,7 +55,7 @@ func (c *Config) AdvertiserClient(o ClientOptions) (*extract.Client, error) {
 	client, err := extract.NewClient(extract.Options{
 		Name: API, BaseURL: c.AdvertiserURL, Authorize: auth.set, Timeout: c.HTTPTimeout, RetryBudget: c.RetryBudget,
 		PerMinute: c.RequestsPerMinute, AllowHTTP: c.AllowHTTP, UserAgent: o.UserAgent, Log: o.Log,
-		Transport: o.Transport,
+		Service: c.assumed, Transport: o.Transport,
 		Reload: func() bool {
 			k, err := c.credentials()
 			return err == nil && auth.replace("Bearer "+string(k.APIKey))

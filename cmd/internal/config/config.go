@@ -14,6 +14,8 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/files"
+	"spendsync/cmd/internal/nearest"
+	"spendsync/extract/service"
 	"spendsync/load/manifest"
 	"spendsync/queries"
 )
@@ -51,6 +53,8 @@ type Config struct {
 	DuckDBMemory  string        `env:"DUCKDB_MEMORY" from:"half of the cgroup's limit"`
 	DuckDBThreads int           `env:"DUCKDB_THREADS" from:"the cgroup's processors"`
 
+	ServiceFile string `env:"SERVICE_FILE" from:"none" file:"1048576"`
+
 	Thresholds map[string]string `env:"THRESHOLDS, separator=="`
 	Payouts    string            `env:"PAYOUTS" from:"none" file:"67108864"`
 
@@ -62,6 +66,9 @@ type Config struct {
 	AllowHTTP bool   `env:"ALLOW_HTTP, default=false"`
 
 	AcceptUnpinned bool `env:"ACCEPT_UNPINNED, default=false"`
+
+	// assumed are the embedded assumptions about the service under the lines of ServiceFile.
+	assumed *service.Service
 
 	// unknown are variables with our prefix that nobody reads. They are warned
 	// of, not refused: Kubernetes sets some for every Service named spendsync.
@@ -83,7 +90,33 @@ func Read(ctx context.Context, environ []string) (*Config, error) {
 		Lookuper: envconfig.MapLookuper(env)}); err != nil {
 		return nil, exit.Usagef("%s", configError(err))
 	}
-	return c, c.check()
+	if err := c.check(); err != nil {
+		return c, err
+	}
+	return c, c.readService()
+}
+
+// Service is what the service is assumed to be like.
+func (c *Config) Service() *service.Service { return c.assumed }
+
+// readService lays the operator's lines over the embedded assumptions about the service.
+func (c *Config) readService() error {
+	if c.ServiceFile == "" {
+		return nil
+	}
+	name := Prefix + "SERVICE_FILE " + c.ServiceFile
+	text, err := files.Read(c.ServiceFile, files.MaxSecret)
+	if err != nil {
+		return exit.Usagef("%s: %v", Prefix+"SERVICE_FILE", err)
+	}
+	if c.assumed, err = service.Default().With(text); err != nil {
+		meant := ""
+		if line, ok := errors.AsType[*service.Error](err); ok && line.Unknown {
+			meant = nearest.DidYouMean(line.Key, service.Default().Keys())
+		}
+		return exit.Usagef("%s: %v%s", name, err, meant)
+	}
+	return nil
 }
 
 // usage is one error for all that is wrong.

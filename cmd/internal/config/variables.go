@@ -42,6 +42,7 @@ var docs = map[string]string{
 	"STOP_GRACE":           "how long after a signal what is complete may still be published",
 	"DUCKDB_MEMORY":        "DuckDB's memory limit, such as 512MiB",
 	"DUCKDB_THREADS":       "DuckDB's threads",
+	"SERVICE_FILE":         "YAML file of names, paths and forms of the service in place of those built in",
 	"THRESHOLDS":           "other values for mart.threshold, such as block_loss=0.2,balance_stop=0",
 	"PAYOUTS":              "CSV or Parquet file of what conversions earn: from,to,campaign,creative,source,payout",
 	"METRICS_FILE":         "file for Prometheus' textfile collector, written at the end of every run; one an account",

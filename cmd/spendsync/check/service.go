@@ -27,7 +27,7 @@ func (c *checker) reportAnswers(ctx context.Context) (campaigns []string, answer
 			c.failRead(name, err)
 			return nil, false
 		}
-		lines, left := transform.ReportCreatives(page)
+		lines, left := transform.ReportCreatives(c.Config.Service(), page)
 		if len(left) > 0 {
 			c.fail(exit.Usage, name, "update spendsync: the report has changed", "%s", phrase.OneLine(left[0].Error()))
 			return nil, false
@@ -53,13 +53,13 @@ func (c *checker) apiAnswers(ctx context.Context, known *manifest.Account) strin
 		c.failRead(name, err)
 		return ""
 	}
-	account, err := transform.AccountRef(me)
+	account, err := transform.AccountRef(c.Config.Service(), me)
 	if err != nil {
 		c.fail(exit.Usage, name, "check that the URL is the base of the advertiser API", "%s",
 			phrase.OneLine(err.Error()))
 		return ""
 	}
-	switch can := transform.CanWrite(me); {
+	switch can := transform.CanWrite(c.Config.Service(), me); {
 	case can.V:
 		c.warn(name, "give it a key that can only read: nothing more is needed", "the key acts on %s and may "+
 			"change things", account)

@@ -100,7 +100,7 @@ func (r *run) readDay(
 ) (*dayRead, error) {
 	read := &dayRead{began: r.clock.elapsed()}
 	read.at = schema.InstantOf(r.clock.at(read.began))
-	c := transform.SpendContext{Account: r.Account, RunID: r.RunID, Day: day, SeenAt: read.at}
+	c := transform.SpendContext{Account: r.Account, RunID: r.RunID, Day: day, SeenAt: read.at, Service: r.Service}
 	var rows *schema.SpendRows
 	for page, err := range r.Report.Spend(ctx, day, r.Plan.PageSize, known) {
 		if err != nil {

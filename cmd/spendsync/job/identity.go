@@ -28,7 +28,7 @@ func (r *run) askIdentity(ctx context.Context) {
 		defer close(r.me.done)
 		a := r.me
 		if a.who.me, a.err = r.API.Me(ctx); a.err == nil {
-			if a.who.account, a.err = transform.AccountRef(a.who.me); a.err != nil {
+			if a.who.account, a.err = transform.AccountRef(r.Service, a.who.me); a.err != nil {
 				a.err = fmt.Errorf("%w: %w", errUnnamed, a.err)
 			}
 		}

@@ -410,7 +410,7 @@ func (w *world) pinnedBy(key string) string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	name, err := transform.AccountRef(me)
+	name, err := transform.AccountRef(nil, me)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract"
+	"spendsync/extract/service"
 	"spendsync/load"
 	"spendsync/load/manifest"
 	"spendsync/schema"
@@ -27,6 +28,7 @@ type Job struct {
 
 	// Report and API ask the service. A repair needs neither.
 	Report, API *extract.Client
+	Service     *service.Service // what replies are assumed to be like; nil: the embedded assumptions
 
 	Plan              PlanOptions
 	Concurrency       int  // days read at the same time

@@ -162,7 +162,7 @@ func (n *settingsReader) askForCampaigns(ctx context.Context, missing map[string
 		_, settled := slices.BinarySearch(n.before, a.id)
 		switch {
 		case a.err == nil:
-			if !transform.Archived(a.entity) {
+			if !transform.Archived(n.Service, a.entity) {
 				alive = append(alive, a.id)
 			} else if settled && !n.Full {
 				n.keepUnlisted(a)
@@ -266,7 +266,7 @@ func (n *settingsReader) readUnlistedCreatives(ctx context.Context) {
 		case a.err == nil:
 			n.read.alone[a.id] = true
 			_, _ = n.takeCreative(a.entity, missing[a.id].campaign) // an error is noted
-			if !transform.Archived(a.entity) {
+			if !transform.Archived(n.Service, a.entity) {
 				alive = append(alive, a.id)
 			}
 		case errors.Is(a.err, extract.ErrNotFound):

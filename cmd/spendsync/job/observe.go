@@ -38,7 +38,8 @@ func (r *run) stageSettings(s *settings, staged *load.Staged) error {
 				entity: "campaign", id: func(c *schema.Campaign) string { return c.CampaignID },
 				read: func(c *schema.Campaign) transform.Decoded {
 					_, reading, _ := transform.Campaign(extract.Entity{},
-						reread(extract.KindCampaign, c.CampaignID, c.Raw.V), transform.SettingsContext{})
+						reread(r.Service, extract.KindCampaign, c.CampaignID, c.Raw.V),
+						transform.SettingsContext{Service: r.Service})
 					return reading
 				},
 			},
@@ -55,8 +56,8 @@ func (r *run) stageSettings(s *settings, staged *load.Staged) error {
 			unset: &unset[schema.Creative]{
 				entity: "creative", id: func(c *schema.Creative) string { return c.CreativeID },
 				read: func(c *schema.Creative) transform.Decoded {
-					_, reading, _ := transform.Creative(reread(extract.KindCreative, c.CreativeID, c.Raw.V),
-						c.CampaignID.V, transform.SettingsContext{})
+					_, reading, _ := transform.Creative(reread(r.Service, extract.KindCreative, c.CreativeID, c.Raw.V),
+						c.CampaignID.V, transform.SettingsContext{Service: r.Service})
 					return reading
 				},
 			},

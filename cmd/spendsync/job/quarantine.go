@@ -132,9 +132,9 @@ func (k kept) stage(ctx context.Context, q quarantine.Day) (t takenDay, err erro
 	if isStoredLater(known, q) {
 		return t, errors.New("what is stored was read later")
 	}
-	c := transform.SpendContext{Account: k.Account, RunID: k.RunID, Day: q.Date, SeenAt: q.ReadAt}
+	c := transform.SpendContext{Account: k.Account, RunID: k.RunID, Day: q.Date, SeenAt: q.ReadAt, Service: k.Service}
 	rows, intern, rounded, unread, noClick := &schema.SpendRows{}, transform.NewInterner(), 0, 0, false
-	for page, err := range extract.ProveSpend(q.Date, q.PageSize, k.store.Quarantine().Replies(q)) {
+	for page, err := range extract.ProveSpend(k.Service, q.Date, q.PageSize, k.store.Quarantine().Replies(q)) {
 		if err != nil {
 			return t, err
 		}

@@ -12,6 +12,7 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
+	"spendsync/extract/service"
 	"spendsync/load"
 	"spendsync/load/durable"
 	"spendsync/load/history"
@@ -187,7 +188,8 @@ func (m *repairer) replayDay(ctx context.Context, day schema.Date, known *manife
 		m.skipped++
 		return nil
 	}
-	c := transform.SpendContext{Account: m.Account, RunID: m.RunID, Day: day, SeenAt: schema.InstantOf(m.start)}
+	c := transform.SpendContext{Account: m.Account, RunID: m.RunID, Day: day, SeenAt: schema.InstantOf(m.start),
+		Service: m.Service}
 	if damaged {
 		// Nobody knows any more when each row was first seen: not after this.
 		c.SeenAt = known.LastReadAt
@@ -222,10 +224,12 @@ func (m *repairer) replayDay(ctx context.Context, day schema.Date, known *manife
 	return err
 }
 
-// RowsOfReplies makes the rows of a day again from its stored replies.
-func RowsOfReplies(account string, day schema.Date, pages iter.Seq2[[]byte, error]) (*schema.SpendRows, error) {
-	rows, _, err := rowsOf(transform.SpendContext{Account: account, Day: day}, pages)
-	return rows, err
+// RowsOfReplies returns a function that makes the rows of a day again from its stored replies.
+func RowsOfReplies(s *service.Service) func(string, schema.Date, iter.Seq2[[]byte, error]) (*schema.SpendRows, error) {
+	return func(account string, day schema.Date, pages iter.Seq2[[]byte, error]) (*schema.SpendRows, error) {
+		rows, _, err := rowsOf(transform.SpendContext{Account: account, Day: day, Service: s}, pages)
+		return rows, err
+	}
 }
 
 // taken is the result of reading a day's replies, besides the rows.
@@ -245,7 +249,7 @@ func rowsOf(c transform.SpendContext, pages iter.Seq2[[]byte, error]) (rows *sch
 			return nil, t, err
 		}
 		number++
-		page, err := extract.DecodeSpend(body)
+		page, err := extract.DecodeSpend(c.Service, body)
 		if err != nil {
 			return nil, t, fmt.Errorf("page %d: %w", number, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"spendsync/extract"
+	"spendsync/extract/service"
 	"spendsync/load"
 	"spendsync/load/settingslog"
 	"spendsync/schema"
@@ -31,16 +32,16 @@ func storedMoney(store *load.Store) (r moneyReader, err error) {
 }
 
 // reply processes one reply of a reading. Replies of other kinds do not describe the account.
-func (r *moneyReader) reply(k settingslog.Reply) {
+func (r *moneyReader) reply(s *service.Service, k settingslog.Reply) {
 	kind := k.Kind
 	if kind == "account" { // that could not be read when it came
 		kind = k.ID
 	}
 	switch kind {
 	case "balance":
-		r.balance, r.balanceAt = reread(kind, "", k.Reply), k.At
+		r.balance, r.balanceAt = reread(s, kind, "", k.Reply), k.At
 	case "limits":
-		r.limits, r.limitsAt = reread(kind, "", k.Reply), k.At
+		r.limits, r.limitsAt = reread(s, kind, "", k.Reply), k.At
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"spendsync/extract"
+	"spendsync/extract/service"
 	"spendsync/load"
 	"spendsync/load/history"
 	"spendsync/load/settingslog"
@@ -37,7 +38,8 @@ func (m *repairer) replaySettings() error {
 	// All versions of the settings are in memory at once, and to collect garbage more often takes little.
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
 	r := &rereader{
-		c: transform.SettingsContext{Account: m.Account, RunID: m.RunID}, bids: map[string]schema.Instant{},
+		c:      transform.SettingsContext{Account: m.Account, RunID: m.RunID, Service: m.Service},
+		bids:   map[string]schema.Instant{},
 		listed: map[string]extract.Entity{}, detailed: map[string]extract.Entity{},
 	}
 	var err error
@@ -45,15 +47,15 @@ func (m *repairer) replaySettings() error {
 	err = errors.Join(err,
 		beginRepair(m, schema.CampaignHistory, &r.campaigns, func(c *schema.Campaign) error {
 			// Nobody knows whether it is the JSON of the single read, which leaves out nothing.
-			return r.campaign(reread(extract.KindCampaign, c.CampaignID, c.Raw.V), extract.Entity{}, 0, 0)
+			return r.campaign(reread(r.c.Service, extract.KindCampaign, c.CampaignID, c.Raw.V), extract.Entity{}, 0, 0)
 		}),
 		beginRepair(m, schema.DeliveryHistory, &r.delivery, nil),
 		beginRepair(m, schema.CreativeHistory, &r.creatives, func(c *schema.Creative) error {
-			return r.creative(reread(extract.KindCreative, c.CreativeID, c.Raw.V), c.CampaignID.V, 0, 0)
+			return r.creative(reread(r.c.Service, extract.KindCreative, c.CreativeID, c.Raw.V), c.CampaignID.V, 0, 0)
 		}),
 		beginRepair(m, schema.SourceRuleHistory, &r.rules, nil),
 		beginRepair(m, schema.SourceModeHistory, &r.modes, func(s *schema.SourceMode) error {
-			return r.mode(s.CampaignID, reread(extract.KindSources, s.CampaignID, s.Raw.V), 0, 0)
+			return r.mode(s.CampaignID, reread(r.c.Service, extract.KindSources, s.CampaignID, s.Raw.V), 0, 0)
 		}))
 	if err != nil {
 		return err
@@ -90,8 +92,8 @@ func beginRepair[R any, P history.Versioned[R]](
 }
 
 // reread is an entity in a kept reply; the zero Entity where it is not understood.
-func reread(kind, id, reply string) extract.Entity {
-	e, _ := extract.ParseEntity(kind, id, []byte(reply))
+func reread(s *service.Service, kind, id, reply string) extract.Entity {
+	e, _ := extract.ParseEntity(s, kind, id, []byte(reply))
 	return e
 }
 
@@ -107,16 +109,16 @@ func (r *rereader) reading(kept []settingslog.Reply) error {
 			if k.Kind == listedCampaign {
 				to = r.listed
 			}
-			to[k.ID] = reread(extract.KindCampaign, k.ID, k.Reply)
+			to[k.ID] = reread(r.c.Service, extract.KindCampaign, k.ID, k.Reply)
 			if touched[k.ID] == 0 {
 				touched[k.ID] = k.At
 			}
 		case extract.KindCreative:
-			err = r.creative(reread(k.Kind, k.ID, k.Reply), k.Of, k.At, k.Seen)
+			err = r.creative(reread(r.c.Service, k.Kind, k.ID, k.Reply), k.Of, k.At, k.Seen)
 		case extract.KindSources, "source settings of":
 			err = r.sources(k)
 		default:
-			r.money.reply(k)
+			r.money.reply(r.c.Service, k)
 		}
 		errs = append(errs, err)
 	}
@@ -159,7 +161,7 @@ func (r *rereader) mode(campaign string, e extract.Entity, at, seen schema.Insta
 
 // sources processes source settings: the mode, and the rules of the kinds that are understood.
 func (r *rereader) sources(k settingslog.Reply) error {
-	e := reread(extract.KindSources, k.ID, k.Reply)
+	e := reread(r.c.Service, extract.KindSources, k.ID, k.Reply)
 	read, err := transform.Sources(e, k.ID, r.c)
 	if err != nil {
 		return nil

@@ -192,7 +192,7 @@ func (r *run) askTheKey(ctx context.Context, key keyProof, p *reportProof, isFir
 		if isFirst || hasList {
 			by, err := r.askForOne(ctx, left[0].campaigns, hasList, &asked)
 			if err == nil && by == "" && !hasList {
-				err = key.problem()
+				err = cmp.Or(key.problem(), r.incomparable(left[0].campaigns, key.listed()))
 			}
 			if errors.Is(err, extract.ErrContract) && r.acceptsUnpinned() {
 				by, err = "accepted by the operator: the campaigns of the API are not understood", nil
@@ -209,6 +209,19 @@ func (r *run) askTheKey(ctx context.Context, key keyProof, p *reportProof, isFir
 	}
 	p.left = p.witnesses.accept(p.left)
 	return nil
+}
+
+// incomparable returns an error if the IDs of a report have another form than all that the key lists: a service that
+// names campaigns differently in its two interfaces proves nothing about the account.
+func (r *run) incomparable(reported, listed []string) error {
+	hasForm := func(id string) bool { return r.Service.HasForm("campaign_id", id) }
+	other := func(id string) bool { return !hasForm(id) }
+	if len(listed) == 0 || slices.ContainsFunc(reported, hasForm) && slices.ContainsFunc(listed, hasForm) ||
+		slices.ContainsFunc(reported, other) && slices.ContainsFunc(listed, other) {
+		return nil
+	}
+	return fmt.Errorf("the API key lists IDs of another form (%s) than the report has (%s), so it is unknown which is "+
+		"which: %w", someOf("campaign", listed), someOf("campaign", reported), extract.ErrContract)
 }
 
 // askForOne asks for some campaigns until the key reads one. It returns what that proves; empty:
@@ -257,7 +270,7 @@ func (r *run) confirmKey(ctx context.Context, key keyProof) error {
 	if err != nil {
 		return fmt.Errorf("whom the API key acts for, asked a second time: %w", err)
 	}
-	account, err := transform.AccountRef(me)
+	account, err := transform.AccountRef(r.Service, me)
 	if err != nil {
 		return fmt.Errorf("%w, asked a second time: %w", errUnnamed, err)
 	}

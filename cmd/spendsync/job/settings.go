@@ -188,7 +188,7 @@ func (n *settingsReader) readAll(ctx context.Context, key keyProof) {
 
 // context returns the columns of settings rows that the replies lack.
 func (n *settingsReader) context() transform.SettingsContext {
-	return transform.SettingsContext{Account: n.Account, RunID: n.RunID}
+	return transform.SettingsContext{Account: n.Account, RunID: n.RunID, Service: n.Service}
 }
 
 // keep keeps the service's reply about an entity.
@@ -341,7 +341,7 @@ func (n *settingsReader) due() (due []dueCampaign) {
 	for _, e := range n.read.listing.Entities {
 		n.read.listed[e.ID] = true
 		n.keep(listedCampaign, e.ID, e.Raw)
-		if _, settled := slices.BinarySearch(n.before, e.ID); settled && !n.Full && transform.Archived(e) {
+		if _, settled := slices.BinarySearch(n.before, e.ID); settled && !n.Full && transform.Archived(n.Service, e) {
 			n.read.skipped++
 			n.read.settled = append(n.read.settled, e.ID)
 			continue
@@ -541,7 +541,7 @@ func (n *settingsReader) readReportCreativesSince(ctx context.Context, from sche
 		if err != nil {
 			return err
 		}
-		lines, left := transform.ReportCreatives(page)
+		lines, left := transform.ReportCreatives(n.Service, page)
 		if len(left) > 0 {
 			n.fail("listing", "creatives of the report", "incomplete", &left[0].RowError)
 		}

@@ -166,7 +166,7 @@ func (w *world) wantTruth(but ...schema.Date) {
 // wantVerified wants nothing damaged.
 func (w *world) wantVerified() {
 	w.t.Helper()
-	report, err := load.Verify(w.t.Context(), w.job.DataDir, w.job.Store, RowsOfReplies)
+	report, err := load.Verify(w.t.Context(), w.job.DataDir, w.job.Store, RowsOfReplies(w.job.Service))
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -1,0 +1,129 @@
+package service
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Error says which line of a file cannot be used, and why.
+type Error struct {
+	Line    int // from 1; 0: the file as a whole
+	Key     string
+	Reason  string
+	Unknown bool // the file knows no such key
+}
+
+// Error is the line, the key and the reason.
+func (e *Error) Error() string {
+	text := e.Reason
+	if e.Key != "" {
+		text = e.Key + ": " + text
+	}
+	if e.Line > 0 {
+		text = "line " + strconv.Itoa(e.Line) + ": " + text
+	}
+	return text
+}
+
+// laidLine is one line of a file as it was read.
+type laidLine struct {
+	key    string
+	number int
+	values []string
+	list   bool
+}
+
+var yamlLine = regexp.MustCompile(`^yaml: (?:line ([0-9]+): )?`)
+
+// parse reads the lines of a file, in their order.
+func parse(text []byte) (lines []laidLine, _ *Error) {
+	var doc yaml.Node
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	err := d.Decode(&doc)
+	if errors.Is(err, io.EOF) {
+		return nil, nil // nothing but comments
+	}
+	if err != nil {
+		m := yamlLine.FindStringSubmatch(err.Error())
+		number := 0
+		if m != nil {
+			number, _ = strconv.Atoi(m[1])
+		}
+		return nil, &Error{Line: number, Reason: "not YAML: " + yamlLine.ReplaceAllString(err.Error(), "")}
+	}
+	var more yaml.Node
+	if err := d.Decode(&more); !errors.Is(err, io.EOF) {
+		return nil, &Error{Line: more.Line, Reason: "a second document; the file has one"}
+	}
+	if root := doc.Content[0]; root.Kind != yaml.MappingNode {
+		if root.Tag == "!!null" {
+			return nil, nil
+		}
+		return nil, &Error{Line: root.Line, Reason: "lines of the form \"key: name\" belong here"}
+	}
+	first := map[string]int{}
+	if err := appendLines(&lines, first, "", doc.Content[0]); err != nil {
+		return nil, err
+	}
+	return lines, nil
+}
+
+// appendLines appends the lines of an object.
+func appendLines(lines *[]laidLine, first map[string]int, prefix string, of *yaml.Node) *Error {
+	for i := 0; i+1 < len(of.Content); i += 2 {
+		name, value := of.Content[i], of.Content[i+1]
+		key := prefix + name.Value
+		if value.Kind == yaml.MappingNode && len(value.Content) > 0 {
+			if err := appendLines(lines, first, key+".", value); err != nil {
+				return err
+			}
+			continue
+		}
+		if first[key] > 0 {
+			return &Error{Line: name.Line, Key: key, Reason: fmt.Sprintf("it is in line %d, too", first[key])}
+		}
+		first[key] = name.Line
+		l := laidLine{key: key, number: name.Line, list: value.Kind == yaml.SequenceNode}
+		values := []*yaml.Node{value}
+		if l.list {
+			values = value.Content
+		}
+		for _, v := range values {
+			if v.Kind != yaml.ScalarNode || v.Tag != "!!str" {
+				return &Error{Line: v.Line, Key: key, Reason: kind(v) + " where a text belongs"}
+			}
+			l.values = append(l.values, v.Value)
+		}
+		*lines = append(*lines, l)
+	}
+	return nil
+}
+
+// kind is the type of a value in words.
+func kind(v *yaml.Node) string {
+	switch {
+	case v.Kind == yaml.SequenceNode:
+		return "a list"
+	case v.Kind == yaml.MappingNode:
+		return "an object"
+	case v.Kind == yaml.AliasNode:
+		return "a reference"
+	}
+	switch v.Tag {
+	case "!!int", "!!float":
+		return "a number"
+	case "!!bool":
+		return "a boolean (put it in quotes if it is a name)"
+	case "!!null":
+		return "a null"
+	case "!!timestamp":
+		return "a time (put it in quotes if it is a name)"
+	}
+	return v.Tag
+}

@@ -1,0 +1,232 @@
+package service
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+//go:embed service.yaml
+var embedded []byte
+
+// Service is what a service is assumed to be like. A nil Service is the embedded one. It is never changed, so it may
+// be used by several goroutines.
+type Service struct {
+	lines   map[string]line
+	columns map[string]string // of the report, by the keys of a reply
+	forms   map[string]*regexp.Regexp
+	zone    *time.Location // of times without one; nil: unknown
+	mark    string
+}
+
+// line is one line of the file.
+type line struct {
+	written []string // as the file has them
+	names   []string // the same in snake case
+	list    bool     // several names are allowed
+}
+
+var embeddedService = sync.OnceValue(func() *Service {
+	lines, err := parse(embedded)
+	s := &Service{lines: map[string]line{}}
+	for _, l := range lines {
+		s.lines[l.key] = line{written: l.values, list: !isText(l.key)}
+	}
+	if err == nil {
+		err = s.finish()
+	}
+	if err != nil {
+		panic(err) // of the binary's own file, which a test reads
+	}
+	return s
+})
+
+// isText reports whether a line of the embedded file has one value that is not the name of a key in a reply.
+func isText(key string) bool {
+	section, _, _ := strings.Cut(key, ".")
+	return slices.Contains([]string{"paths", "paging", "forms", "report_query"}, section) || key == "currency.code" ||
+		key == "times.zone"
+}
+
+// Default returns the embedded Service.
+func Default() *Service { return embeddedService() }
+
+func (s *Service) orDefault() *Service {
+	if s == nil {
+		return Default()
+	}
+	return s
+}
+
+// With returns the service with the lines of an operator's file in place of its own. An error is an [*Error].
+func (s *Service) With(text []byte) (*Service, error) {
+	s = s.orDefault()
+	laid, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	out := &Service{lines: maps.Clone(s.lines)}
+	at := map[string]int{}
+	for _, l := range laid {
+		known, ok := out.lines[l.key]
+		switch {
+		case !ok:
+			return nil, &Error{Line: l.number, Key: l.key, Reason: "there is no such key", Unknown: true}
+		case l.list && !known.list:
+			return nil, &Error{Line: l.number, Key: l.key, Reason: "a list, where one text belongs"}
+		case slices.Contains(l.values, "") && l.key != "times.zone":
+			return nil, &Error{Line: l.number, Key: l.key, Reason: "an empty name"}
+		case len(l.values) == 0:
+			return nil, &Error{Line: l.number, Key: l.key, Reason: "an empty list; leave the line out to keep the " +
+				"names that are built in"}
+		}
+		at[l.key] = l.number
+		out.lines[l.key] = line{written: l.values, list: known.list}
+	}
+	if err := out.finish(); err != nil {
+		err.Line = at[err.Key]
+		return nil, err
+	}
+	out.mark = out.difference(Default())
+	return out, nil
+}
+
+// Keys returns the keys that a file may have.
+func (s *Service) Keys() []string { return slices.Sorted(maps.Keys(s.orDefault().lines)) }
+
+// Names returns the names of a line in the order in which they are tried, in snake case. It panics if there is no
+// such line.
+func (s *Service) Names(key string) []string { return s.orDefault().line(key).names }
+
+// Text returns the only or the first text of a line, as the file has it. It panics if there is no such line.
+func (s *Service) Text(key string) string { return s.orDefault().line(key).written[0] }
+
+// Texts returns the texts of a line as the file has them. It panics if there is no such line.
+func (s *Service) Texts(key string) []string { return s.orDefault().line(key).written }
+
+func (s *Service) line(key string) line {
+	l, ok := s.lines[key]
+	if !ok {
+		panic("service.yaml has no " + key)
+	}
+	return l
+}
+
+// Column returns the column of the report that a key of a row or a returned column stands for.
+func (s *Service) Column(name string) (column string, ok bool) {
+	column, ok = s.orDefault().columns[name]
+	return column, ok
+}
+
+// HasForm reports whether an ID has the form that is known for a column, such as campaign_id.
+func (s *Service) HasForm(column, id string) bool { return s.orDefault().forms[column].MatchString(id) }
+
+// Zone returns the zone of times that name none; nil if it is not known.
+func (s *Service) Zone() *time.Location { return s.orDefault().zone }
+
+// Mark tells replies that are read by an operator's lines from those read by the embedded ones, for which it is empty.
+func (s *Service) Mark() string { return s.orDefault().mark }
+
+// finish derives what is looked up often, and checks the values.
+func (s *Service) finish() *Error {
+	s.columns, s.forms = map[string]string{}, map[string]*regexp.Regexp{}
+	of := map[string]string{} // key of the file by name of a column
+	for _, key := range slices.Sorted(maps.Keys(s.lines)) {
+		l := s.lines[key]
+		l.names = nil
+		for _, text := range l.written {
+			l.names = append(l.names, SnakeCase(text))
+		}
+		s.lines[key] = l
+		section, name, _ := strings.Cut(key, ".")
+		switch section {
+		case "report":
+			for _, n := range l.names {
+				if of[n] != "" {
+					return &Error{Key: key, Reason: fmt.Sprintf("%s is a name of %s, too", n, of[n])}
+				}
+				of[n], s.columns[n] = key, name
+			}
+		case "forms":
+			form, err := regexp.Compile(l.written[0])
+			if err != nil {
+				return &Error{Key: key, Reason: fmt.Sprintf("%q is not a regular expression", l.written[0])}
+			}
+			s.forms[name] = form
+		case "paths":
+			if reason := oddPath(name, l.written[0]); reason != "" {
+				return &Error{Key: key, Reason: reason}
+			}
+		}
+	}
+	for _, name := range s.lines["currency.keys"].names {
+		if of[name] == "" {
+			s.columns[name] = "currency"
+		}
+	}
+	for _, key := range []string{"times.forms", "times.zoneless"} {
+		for _, form := range s.lines[key].written {
+			if _, err := time.Parse(form, time.Date(2026, 11, 24, 14, 5, 6, 0, time.UTC).Format(form)); err != nil ||
+				!strings.Contains(form, "2006") {
+				return &Error{Key: key, Reason: fmt.Sprintf("%q is not a layout such as %s", form, time.RFC3339)}
+			}
+		}
+	}
+	if by := s.lines["paging.by"].written[0]; !slices.Contains([]string{"offset", "page", "cursor"}, by) {
+		return &Error{Key: "paging.by", Reason: fmt.Sprintf("%q is none of offset, page, cursor", by)}
+	}
+	if zone := s.lines["times.zone"].written[0]; zone != "" {
+		var err error
+		if s.zone, err = time.LoadLocation(zone); err != nil || zone == "Local" {
+			return &Error{Key: "times.zone", Reason: fmt.Sprintf("%q is not the name of a zone such as "+
+				"America/Chicago", zone)}
+		}
+	}
+	return nil
+}
+
+// oddPath returns what is wrong with a path; empty: nothing.
+func oddPath(name, path string) string {
+	u, err := url.Parse(path)
+	named := slices.Contains([]string{"campaign", "creatives", "creative", "sources"}, name)
+	switch {
+	case err != nil || u.Scheme != "" || u.Host != "" || u.RawQuery != "" || u.Fragment != "" ||
+		slices.Contains(strings.Split(path, "/"), ".."):
+		return fmt.Sprintf("%q is not a path below the base URL", path)
+	case strings.Count(path, "{id}") > 1 || strings.Contains(path, "{id}") != named:
+		if named {
+			return fmt.Sprintf("%q has no {id} for the ID", path)
+		}
+		return fmt.Sprintf("%q has an {id}, and nothing to put there", path)
+	}
+	return ""
+}
+
+// difference identifies the lines that differ from those of another service; empty: none.
+func (s *Service) difference(from *Service) string {
+	var differ []string
+	for key, l := range s.lines {
+		if !slices.Equal(l.written, from.lines[key].written) {
+			differ = append(differ, fmt.Sprintf("%s: %q", key, l.written))
+		}
+	}
+	if differ == nil {
+		return ""
+	}
+	slices.Sort(differ)
+	hash := sha256.Sum256([]byte(strings.Join(differ, "\n")))
+	return hex.EncodeToString(hash[:4])
+}
+
+// Path returns a path below the base URL, with an ID in its place.
+func (s *Service) Path(name, id string) string {
+	return strings.Replace(s.Text("paths."+name), "{id}", url.PathEscape(id), 1)
+}

@@ -1,0 +1,101 @@
+package service
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestWith_RefusesALineWithItsNumber: nothing of a file is guessed.
+func TestWith_RefusesALineWithItsNumber(t *testing.T) {
+	for name, tc := range map[string]struct{ text, want string }{
+		"unknown key":      {"lists: [docs]\ncampaign.default_bids: bid\n", "line 2: campaign.default_bids: there is"},
+		"unknown section":  {"campaigns:\n  name: title\n", "line 2: campaigns.name: there is no such key"},
+		"section as text":  {"campaign: x\n", "line 1: campaign: there is no such key"},
+		"number":           {"report:\n  clicks: 7\n", "line 2: report.clicks: a number where a text belongs"},
+		"boolean":          {"lists: [docs, yes, true]\n", "line 1: lists: a boolean"},
+		"null":             {"lists:\n", "line 1: lists: a null where a text belongs"},
+		"object":           {"lists: [{a: b}]\n", "line 1: lists: an object where a text belongs"},
+		"empty list":       {"lists: []\n", "line 1: lists: an empty list"},
+		"empty name":       {"lists: ['']\n", "line 1: lists: an empty name"},
+		"list for a text":  {"\npaths.report: [a, b]\n", "line 2: paths.report: a list, where one text belongs"},
+		"twice":            {"lists: docs\nlists: rows\n", "line 2: lists: it is in line 1, too"},
+		"twice nested":     {"campaign.name: a\ncampaign:\n  name: b\n", "line 3: campaign.name: it is in line 1, too"},
+		"not YAML":         {"lists: [docs\nmore: x\n", "not YAML"},
+		"tab":              {"campaign:\n\tname: x\n", "line 2: not YAML"},
+		"a list":           {"- docs\n", "line 1: lines of the form"},
+		"two documents":    {"lists: docs\n---\nlists: rows\n", "a second document"},
+		"zone":             {"times.zone: Chicago\n", `line 1: times.zone: "Chicago" is not the name of a zone`},
+		"layout":           {"times.forms: [YYYY-MM-DD]\n", "line 1: times.forms: \"YYYY-MM-DD\" is not a layout"},
+		"form":             {"forms.campaign_id: '['\n", "line 1: forms.campaign_id: \"[\" is not a regular"},
+		"paging":           {"paging.by: pages\n", `line 1: paging.by: "pages" is none of offset, page, cursor`},
+		"path with host":   {"paths.me: https://elsewhere.example/me\n", "line 1: paths.me: "},
+		"path with dots":   {"paths.me: ../../me\n", "is not a path below the base URL"},
+		"path with query":  {"paths.me: v2/me?x=1\n", "is not a path below the base URL"},
+		"path without id":  {"paths.campaign: v2/campaigns\n", `"v2/campaigns" has no {id} for the ID`},
+		"path with an id":  {"paths.me: v2/me/{id}\n", "nothing to put there"},
+		"one name for two": {"report.clicks: total_spend\n", "total_spend is a name of report.clicks, too"},
+	} {
+		s, err := (*Service)(nil).With([]byte(tc.text))
+		var line *Error
+		if !errors.As(err, &line) || !strings.Contains(err.Error(), tc.want) || s != nil {
+			t.Errorf("%s: %v, want %q", name, err, tc.want)
+		}
+	}
+}
+
+// TestWith_LaysLinesOver: what the file names is replaced, what it leaves out stays, and the mark tells which.
+func TestWith_LaysLinesOver(t *testing.T) {
+	s, err := Default().With([]byte("# ours\ncampaign:\n  default_bid: [default_bid, bidCpc]\n" +
+		"report.total_spend: spendUSD\nlists: docs\ntimes.zone: America/Chicago\n" +
+		"paths: {campaign: 'v2/c/{id}'}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(s.Names("campaign.default_bid"), " "); got != "default_bid bid_cpc" {
+		t.Errorf("campaign.default_bid: %s", got)
+	}
+	if s.Text("report.total_spend") != "spendUSD" {
+		t.Errorf("the column is asked for as %s", s.Text("report.total_spend"))
+	}
+	if column, ok := s.Column("spend_usd"); column != "total_spend" || !ok {
+		t.Errorf("spend_usd is the column %q", column)
+	}
+	if _, ok := s.Column("total_spend"); ok {
+		t.Error("total_spend is still a name of the column")
+	}
+	if s.Zone() == nil || s.Zone().String() != "America/Chicago" || Default().Zone() != nil {
+		t.Errorf("zone %v, built in %v", s.Zone(), Default().Zone())
+	}
+	if got := s.Path("campaign", "a/b ?"); got != "v2/c/a%2Fb%20%3F" {
+		t.Errorf("path %s", got)
+	}
+	if got := s.Path("creative", "C1"); got != "v1/creatives/C1" {
+		t.Errorf("path %s", got)
+	}
+	same, err := Default().With([]byte("lists: [data, items, results, result, edges, docs, rows, records]"))
+	if err != nil || same.Mark() != "" || s.Mark() == "" || Default().Mark() != "" {
+		t.Errorf("marks %q %q %q, %v", same.Mark(), s.Mark(), Default().Mark(), err)
+	}
+	none, err := Default().With([]byte("# nothing yet\n"))
+	if err != nil || none.Mark() != "" {
+		t.Errorf("an empty file: %v", err)
+	}
+}
+
+// TestDefault_IsComplete: every line has a value, and every layout of times is one.
+func TestDefault_IsComplete(t *testing.T) {
+	s := Default()
+	for _, key := range s.Keys() {
+		if len(s.Names(key)) == 0 {
+			t.Errorf("%s is empty", key)
+		}
+	}
+	for _, form := range s.Texts("times.forms") {
+		at := time.Date(2026, 3, 8, 1, 2, 3, 0, time.UTC)
+		if _, err := time.Parse(form, at.Format(form)); err != nil {
+			t.Errorf("%s: %v", form, err)
+		}
+	}
+}
