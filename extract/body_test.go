@@ -30,7 +30,7 @@ func TestClient_CapsDecodedBytes(t *testing.T) {
 	}))
 	defer service.Close()
 	c := newTestClient(t, nil, func(o *Options) { o.BaseURL, o.Transport, o.MaxBody = service.URL, nil, 1<<20 })
-	_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+	_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 	wantError(t, err, ErrContract, "larger than the cap of 1048576 bytes")
 	check(t, "requests", c.Stats().Requests, 1)
 	check(t, "bytes read", c.Stats().Bytes, 1<<20+1)
@@ -46,7 +46,7 @@ func TestClient_ReadsGzip(t *testing.T) {
 	}))
 	defer service.Close()
 	c := newTestClient(t, nil, func(o *Options) { o.BaseURL, o.Transport = service.URL, nil })
-	got, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+	got, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestClient_AcceptsABodyAsLargeAsTheCap(t *testing.T) {
 	body := pageOf(lines(1), placed(1, 3, 1, 1))
 	for extra, want := range map[int64]bool{0: true, -1: false} {
 		c := newTestClient(t, scripted(body), func(o *Options) { o.MaxBody = int64(len(body)) + extra })
-		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 		check(t, "accepted", err == nil, want)
 	}
 }
@@ -90,7 +90,7 @@ func TestClient_NeverTakesAPrefix(t *testing.T) {
 						}
 						return resp, nil
 					}))
-					got, err := walk(t, c.Spend(t.Context(), testDay, 2, nil))
+					got, err := walk(t, c.Spend(t.Context(), testDay, 2, nil, nil))
 					if err != nil {
 						t.Fatalf("%s: page %d cut at byte %d: %v", way, page, at, err)
 					}
@@ -118,7 +118,7 @@ func TestClient_RetriesACutConnection(t *testing.T) {
 	}))
 	defer service.Close()
 	c := newTestClient(t, nil, func(o *Options) { o.BaseURL, o.Transport = service.URL, nil })
-	if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil)); err != nil {
+	if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil)); err != nil {
 		t.Fatal(err)
 	}
 	check(t, "requests", tries.Load(), 2)
@@ -156,7 +156,7 @@ func TestClient_TimesARequestWithItsBody(t *testing.T) {
 					return resp, err
 				}), func(o *Options) { o.Timeout = 20 * time.Second })
 				start := time.Now()
-				got, err := walk(t, c.Spend(t.Context(), testDay, 2, nil))
+				got, err := walk(t, c.Spend(t.Context(), testDay, 2, nil, nil))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -189,7 +189,7 @@ func TestClient_RetriesABodyShorterThanAnnounced(t *testing.T) {
 			}
 			return resp, err
 		}))
-		if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil)); err != nil {
+		if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil)); err != nil {
 			t.Fatal(err)
 		}
 		check(t, "requests", c.Stats().Requests, 2)

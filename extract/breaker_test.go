@@ -36,7 +36,7 @@ func TestOutage_CostsOneBudget(t *testing.T) {
 				for range 4 {
 					wg.Go(func() {
 						for i := range days {
-							_, err := walk(t, c.Spend(t.Context(), testDay+schema.Date(i), 3, nil))
+							_, err := walk(t, c.Spend(t.Context(), testDay+schema.Date(i), 3, nil, nil))
 							wantError(t, err, ErrUnavailable)
 							mu.Lock()
 							last = err
@@ -68,7 +68,7 @@ func TestOutage_EndsWaitingReads(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 5 {
 			wg.Go(func() {
-				_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+				_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 				wantError(t, err, ErrUnavailable, "nothing has succeeded")
 			})
 		}
@@ -92,7 +92,7 @@ func TestOutage_IsNotOneBadDay(t *testing.T) {
 		}))
 		for i := range 5 {
 			day := testDay + schema.Date(i)
-			_, err := walk(t, c.Spend(t.Context(), day, 3, nil))
+			_, err := walk(t, c.Spend(t.Context(), day, 3, nil, nil))
 			if day == bad {
 				wantError(t, err, ErrUnavailable)
 			} else if err != nil {
@@ -115,14 +115,14 @@ func TestOutage_IsNotOneBadDayAmongGoodOnes(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				if _, err := walk(t, c.Spend(ctx, testDay+1, 3, nil)); err != nil && ctx.Err() == nil {
+				if _, err := walk(t, c.Spend(ctx, testDay+1, 3, nil, nil)); err != nil && ctx.Err() == nil {
 					t.Error(err)
 				}
 				time.Sleep(time.Minute)
 			}
 		})
 		start := time.Now()
-		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 		check(t, "took", time.Since(start), 10*time.Minute)
 		cancel()
 		wg.Wait()
@@ -175,7 +175,7 @@ func TestOutage_CostsOneBudgetWherePartial(t *testing.T) {
 					for range readers {
 						wg.Go(func() {
 							for day := range asked {
-								_, err := walk(t, c.Spend(t.Context(), day, 3, nil))
+								_, err := walk(t, c.Spend(t.Context(), day, 3, nil, nil))
 								if isBad(day.String()) {
 									bad.Add(1)
 									wantError(t, err, ErrUnavailable)
@@ -210,7 +210,7 @@ func TestOutage_CountsAWaitForOthers(t *testing.T) {
 			c.breaker.pause(2 * budget) // as the reply to another question asks
 			return answerWith(500, "")
 		}), func(o *Options) { o.RetryBudget = budget })
-		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 		wantError(t, err, ErrUnavailable, "the service asked to wait until")
 		check(t, "spent", c.breaker.hasSpent(), true)
 		check(t, "questions without an answer", len(c.breaker.unheard), 1)
@@ -232,7 +232,7 @@ func TestOutage_EndsForAllWithOneAnswer(t *testing.T) {
 			var wg sync.WaitGroup
 			for _, day := range days {
 				wg.Go(func() {
-					if _, err := walk(t, c.Spend(t.Context(), day, 3, nil)); (err != nil) != (day < testDay+4) {
+					if _, err := walk(t, c.Spend(t.Context(), day, 3, nil, nil)); (err != nil) != (day < testDay+4) {
 						t.Errorf("%v: %v", day, err)
 					}
 				})
@@ -305,7 +305,7 @@ func TestOutage_LeavesTheOthersTheirChance(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { // the service is not down: a day is answered every minute
 			for ctx.Err() == nil {
-				if _, err := walk(t, c.Spend(ctx, testDay+9, 3, nil)); err != nil && ctx.Err() == nil {
+				if _, err := walk(t, c.Spend(ctx, testDay+9, 3, nil, nil)); err != nil && ctx.Err() == nil {
 					t.Error(err)
 				}
 				time.Sleep(time.Minute)
@@ -315,7 +315,7 @@ func TestOutage_LeavesTheOthersTheirChance(t *testing.T) {
 		defer cancel()
 		for i := range 5 {
 			start := time.Now()
-			_, err := walk(t, c.Spend(t.Context(), testDay+schema.Date(i), 3, nil))
+			_, err := walk(t, c.Spend(t.Context(), testDay+schema.Date(i), 3, nil, nil))
 			if i == 0 {
 				wantError(t, err, ErrUnavailable, "for 10m0s")
 				check(t, "took", time.Since(start), 10*time.Minute)
@@ -323,7 +323,7 @@ func TestOutage_LeavesTheOthersTheirChance(t *testing.T) {
 				t.Errorf("day %d: %v", i, err)
 			}
 		}
-		_, err := walk(t, c.Spend(t.Context(), testDay, 4, nil))
+		_, err := walk(t, c.Spend(t.Context(), testDay, 4, nil, nil))
 		wantError(t, err, ErrUnavailable, "the retry budget of 10m0s is used up", "3 attempts")
 	})
 }
@@ -338,24 +338,24 @@ func TestOutage_EndsWhenTheServiceAnswers(t *testing.T) {
 			return answerWith(503, "")
 		}))
 		for range 8 {
-			_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+			_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 			wantError(t, err, ErrUnavailable)
 		}
 		before := c.Stats().Requests
-		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 		wantError(t, err, ErrUnavailable)
 		check(t, "requests while down", c.Stats().Requests-before, 0)
 
 		up = true
 		time.Sleep(probeEvery)
 		for range 3 {
-			if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil)); err != nil {
+			if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil)); err != nil {
 				t.Error(err)
 			}
 		}
 		up = false
 		start := time.Now()
-		_, err = walk(t, c.Spend(t.Context(), testDay, 3, nil))
+		_, err = walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 		wantError(t, err, ErrUnavailable)
 		check(t, "a new outage has a budget of its own", time.Since(start), 10*time.Minute)
 	})
@@ -408,7 +408,7 @@ func TestOutage_IsOverForReadsUnderWay(t *testing.T) {
 			return answerWith(503, "")
 		}))
 		c.breaker = b
-		if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil)); err != nil {
+		if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil)); err != nil {
 			t.Error(err)
 		}
 	})

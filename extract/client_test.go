@@ -72,7 +72,7 @@ func TestNewClient_RefusesNonsense(t *testing.T) {
 func TestClient_SignsEachRequest(t *testing.T) {
 	s := &report{rows: lines(1)}
 	c := newTestClient(t, s, func(o *Options) { o.UserAgent = "spendsync/1.2" })
-	if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil)); err != nil {
+	if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil)); err != nil {
 		t.Fatal(err)
 	}
 	user, password, _ := s.asked[0].BasicAuth()
@@ -95,7 +95,7 @@ func TestClient_NeverFollowsARedirect(t *testing.T) {
 				status)
 		}))
 		c := newTestClient(t, nil, func(o *Options) { o.BaseURL, o.Transport = service.URL, nil })
-		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 		wantError(t, err, ErrContract, "spend 2026-03-08 page 1", "status "+strconv.Itoa(status),
 			strings.TrimPrefix(other.URL, "http://"))
 		for _, secret := range []string{"hidden", "elsewhere", "open-sesame"} {
@@ -114,7 +114,7 @@ func TestClient_NamesAnOddRedirect(t *testing.T) {
 		c := newTestClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
 			return answerWith(302, "", "Location", location)
 		}))
-		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 		wantError(t, err, ErrContract, "leads to nowhere")
 	}
 }
@@ -127,7 +127,7 @@ func TestClient_GivesUpOnACertificateAtOnce(t *testing.T) {
 	defer plain.Close()
 	for _, url := range []string{service.URL, strings.Replace(plain.URL, "http:", "https:", 1)} {
 		c := newTestClient(t, nil, func(o *Options) { o.BaseURL, o.Transport = url, nil })
-		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 		wantError(t, err, ErrUnavailable, "spend 2026-03-08 page 1: tls: ")
 		check(t, "requests", c.Stats().Requests, 1)
 	}
@@ -161,7 +161,7 @@ func TestClient_NeverShowsCredentials(t *testing.T) {
 					o.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 					o.RetryBudget = time.Minute
 				})
-				_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+				_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 				if err == nil {
 					t.Fatal("no error")
 				}
@@ -199,7 +199,7 @@ func TestClient_ReadsCredentialsAgainOnce(t *testing.T) {
 			}), func(o *Options) {
 				o.Reload = func() bool { reloads++; return tc.changed }
 			})
-			_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+			_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 			if tc.want != nil {
 				wantError(t, err, tc.want, "status 401", `"Incorrect username or password"`)
 			} else if err != nil {
@@ -229,7 +229,7 @@ func TestClient_ReadsCredentialsAgainForAll(t *testing.T) {
 		failed := make(chan error, 4)
 		for range 4 {
 			go func() {
-				_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+				_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 				failed <- err
 			}()
 		}
@@ -268,7 +268,7 @@ func TestClient_EndsWithItsContext(t *testing.T) {
 				failed := make(chan error, 2)
 				for range 2 {
 					go func() {
-						_, err := walk(t, c.Spend(ctx, testDay, 3, nil))
+						_, err := walk(t, c.Spend(ctx, testDay, 3, nil, nil))
 						failed <- err
 					}()
 				}
@@ -296,7 +296,7 @@ func TestClient_TellsItsTimeoutFromTheContext(t *testing.T) {
 			<-r.Context().Done()
 			return nil, r.Context().Err()
 		}))
-		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 		wantError(t, err, ErrUnavailable, "no whole reply within 1m0s")
 		check(t, "deadline exceeded", errors.Is(err, context.DeadlineExceeded), false)
 
@@ -304,7 +304,7 @@ func TestClient_TellsItsTimeoutFromTheContext(t *testing.T) {
 		defer cancel()
 		start := time.Now()
 		c = newTestClient(t, c.transport)
-		_, err = walk(t, c.Spend(ctx, testDay, 3, nil))
+		_, err = walk(t, c.Spend(ctx, testDay, 3, nil, nil))
 		wantError(t, err, context.DeadlineExceeded)
 		check(t, "took", time.Since(start), 10*time.Second)
 	})

@@ -81,7 +81,7 @@ func (l *CreativeLine) place(column string) *Value {
 // ReportCreatives walks the creatives that the spend report knows of from one day
 // to another, both included, in pages of pageSize rows (0: [MaxPageSize]): their
 // texts, and the addresses of their images, which nothing else states. Its client is
-// that of the report. The walk is proven as that of [Client.Spend] is, with one row
+// that of the report. The walk is proven by its pages alone ([Evidence.Whole]), with one row
 // for each campaign and creative. Nothing follows an error. A page is lent until the
 // next one is asked for, see [Page].
 func (c *Client) ReportCreatives(ctx context.Context, from, to schema.Date, pageSize int) iter.Seq2[Page[CreativeLine],
@@ -98,7 +98,7 @@ func (c *Client) ReportCreatives(ctx context.Context, from, to schema.Date, page
 		key: func(dst []byte, l *CreativeLine) ([]byte, error) {
 			return appendKey(dst, l.CampaignID, l.CreativeID)
 		},
-	}, nil)
+	}, nil, nil)
 }
 
 func decodeCreatives(s *service.Service, body []byte, room []CreativeLine) (answer[CreativeLine], error) {

@@ -112,6 +112,9 @@ func answerOf[T any](d *decoder, form rowForm[T], rows func(*decoder) ([]T, erro
 	err = d.object(func(name []byte) (err error) {
 		switch key := string(name); {
 		case key == "columns":
+			if d.PeekKind() == 'n' {
+				return d.SkipValue()
+			}
 			a.columns, err = d.columns()
 		case key == "data":
 			if d.PeekKind() == 'n' {
@@ -141,6 +144,8 @@ func answerOf[T any](d *decoder, form rowForm[T], rows func(*decoder) ([]T, erro
 	case len(bytes.TrimLeft(d.UnreadBuffer(), " \t\r\n")) > 0:
 		rest := bytes.TrimLeft(d.UnreadBuffer(), " \t\r\n")
 		return a, contractf("%s after the end of the reply: %s", count(int64(len(rest)), "byte"), quote(rest, 60))
+	case a.columns == nil && a.items != nil && len(a.items) == 0:
+		a.nullData, a.columns = true, []string{} // whether there are no rows, others have to say
 	case a.columns == nil:
 		return a, contractf("the reply has no columns")
 	case a.items == nil:
@@ -276,15 +281,15 @@ func (d *decoder) columns() ([]string, error) {
 	return names, err
 }
 
-// pagination reads the four numbers. All must exist except the number of pages, which follows from the others. Null
-// counts as no pagination, as if the key were absent.
+// pagination reads what the service says of the page's place. Any of it may lack or be no whole number
+// from 0, which is -1 then: what is not stated proves nothing, and takes no row away. A value of
+// another type than an object is no pagination, as if the key were absent.
 func (d *decoder) pagination(s *service.Service) (*pagination, error) {
-	switch kind := d.PeekKind(); kind {
-	case '{', jsontext.KindInvalid:
-	case 'n':
+	if kind := d.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
+		if kind != 'n' {
+			d.record("", []byte("pagination"), kindName(kind))
+		}
 		return nil, d.SkipValue()
-	default:
-		return nil, contractf("pagination is of type %s, not an object", kindName(kind))
 	}
 	p := pagination{page: -1, pageSize: -1, totalRows: -1, totalPages: -1}
 	err := d.object(func(name []byte) error {
@@ -307,17 +312,16 @@ func (d *decoder) pagination(s *service.Service) (*pagination, error) {
 		}
 		digits, _ := Value(v).Number()
 		n, err := schema.ParseCount(digits)
-		if err != nil || n < 0 || *at >= 0 {
-			return contractf("pagination.%s is %s, not a whole number from 0", name, printable(Value(v), 60))
+		switch {
+		case *at >= 0:
+			return contractf("pagination.%s is %s, and there was one before", name, printable(Value(v), 60))
+		case err == nil && n >= 0:
+			*at = n
 		}
-		*at = n
 		return nil
 	})
 	if p.totalPages < 0 && p.totalRows >= 0 && p.pageSize > 0 {
 		p.totalPages = (p.totalRows + p.pageSize - 1) / p.pageSize
-	}
-	if err == nil && min(p.page, p.pageSize, p.totalRows, p.totalPages) < 0 {
-		err = contractf("pagination lacks one of page, page_size, total_rows, total_pages")
 	}
 	return &p, err
 }

@@ -161,7 +161,7 @@ func TestSpend_TextsNeverStopNumbers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			body := pageOf([]string{line(1), strings.Replace(line(2), "Spring", text, 1), line(3)}, placed(1, 3, 3, 1))
-			got, err := walk(t, newTestClient(t, scripted(body)).Spend(t.Context(), testDay, 3, nil))
+			got, err := walk(t, newTestClient(t, scripted(body)).Spend(t.Context(), testDay, 3, nil, nil))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -187,7 +187,7 @@ func TestSpend_OneRowDoesNotCostADay(t *testing.T) {
 			if strings.HasPrefix(name, "date") {
 				body = pageOf([]string{line(1), odd, line(3)}, placed(1, 3, 3, 1))
 			}
-			got, err := walk(t, newTestClient(t, scripted(body)).Spend(t.Context(), testDay, 3, nil))
+			got, err := walk(t, newTestClient(t, scripted(body)).Spend(t.Context(), testDay, 3, nil, nil))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -211,7 +211,7 @@ func TestSpend_TakesWhatAServiceMayWrite(t *testing.T) {
 			`2026-03-08 00:00:00`),
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := walk(t, newTestClient(t, scripted(body)).Spend(t.Context(), testDay, 3, nil))
+			got, err := walk(t, newTestClient(t, scripted(body)).Spend(t.Context(), testDay, 3, nil, nil))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -219,7 +219,7 @@ func TestSpend_TakesWhatAServiceMayWrite(t *testing.T) {
 		})
 	}
 	none := `{"columns":` + columnsJSON + `,"data":null,` + placed(1, 3, 0, 0) + `}`
-	got, err := walk(t, newTestClient(t, scripted(none)).Spend(t.Context(), testDay, 3, nil))
+	got, err := walk(t, newTestClient(t, scripted(none)).Spend(t.Context(), testDay, 3, nil, nil))
 	if err != nil || len(got) != 1 || len(got[0].Items) != 0 {
 		t.Errorf("null for no rows, with a total of 0: %v, %v", got, err)
 	}

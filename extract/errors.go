@@ -50,17 +50,20 @@ func (e *ReadError) Error() string {
 // Unwrap is the kind of the error.
 func (e *ReadError) Unwrap() error { return e.Err }
 
-// UnprovenError reports that the received pages do not add up: rows moved during the read, or the service paged
-// wrongly. Nothing of the walk may be stored; it may be started again.
+// UnprovenError says that pages arrived and do not prove that they are complete: rows moved
+// while they were read, or the service paged wrongly. The walk may be started again.
 type UnprovenError struct {
-	What   string // the object of the walk, for example "spend 2026-03-08"
-	Page   int    // the page on which it showed
+	What   string // what was walked, such as "spend 2026-03-08"
+	Page   int    // the page on which it showed; 0: none alone
 	Reason string // such as "total changed from 812 to 811"
 	Reply  []byte // the page on which it showed; nil where it showed on none
 }
 
 // Error is the reason with its place.
 func (e *UnprovenError) Error() string {
+	if e.Page == 0 {
+		return e.What + ": " + e.Reason
+	}
 	return fmt.Sprintf("%s page %d: %s", e.What, e.Page, e.Reason)
 }
 

@@ -43,7 +43,7 @@ func TestReadError_HoldsTheRefusedReply(t *testing.T) {
 		for body, want := range map[string]string{
 			`{"columns":7}`: `{"columns":7}`, `{"error":"busy"}`: `{"error":"busy"}`, "<html>": "", "": "",
 		} {
-			_, err := walk(t, newTestClient(t, saying(body)).Spend(t.Context(), testDay, 3, nil))
+			_, err := walk(t, newTestClient(t, saying(body)).Spend(t.Context(), testDay, 3, nil, nil))
 			wantError(t, err, ErrContract)
 			check(t, "reply of "+body, string(TakeReply(err)), want)
 		}

@@ -32,7 +32,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	rows, pages := 0, 0
-	for page, err := range client.Spend(context.Background(), day, 40, nil) {
+	for page, err := range client.Spend(context.Background(), day, 40, nil, nil) {
 		if err != nil {
 			log.Fatal(err) // what was read so far is not proven
 		}

@@ -46,7 +46,7 @@ func TestSpend_TakesOtherForms(t *testing.T) {
 		"gzip/bom":        zipped("\ufeff" + described),
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := walk(t, newTestClient(t, scripted(body)).Spend(t.Context(), testDay, 3, nil))
+			got, err := walk(t, newTestClient(t, scripted(body)).Spend(t.Context(), testDay, 3, nil, nil))
 			if err != nil {
 				t.Fatalf("%v: %s", err, body)
 			}
@@ -94,7 +94,7 @@ func TestClient_BoundsGzipThatNobodyAskedFor(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = walk(t, c.Spend(t.Context(), testDay, 3, nil))
+			_, err = walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error %v, want one that says %q", err, tc.want)
 			}
@@ -118,7 +118,7 @@ func TestClient_TakesStatusesOfWholeAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = walk(t, c.Spend(t.Context(), testDay, 3, nil))
+		_, err = walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 		check(t, http.StatusText(status), err == nil, want)
 	}
 }
@@ -179,7 +179,7 @@ func TestClient_TakesWhatIsAsLongAsItsCap(t *testing.T) {
 	for _, body := range []string{page, zipped(page)} {
 		for more, want := range map[int64]bool{0: true, -1: false} {
 			c := newTestClient(t, saying(body), func(o *Options) { o.MaxBody = int64(len(page)) + more })
-			_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+			_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 			check(t, "accepted", err == nil, want)
 		}
 	}
@@ -192,7 +192,7 @@ func TestClient_ReservesNoMoreThanItsCap(t *testing.T) {
 		resp.ContentLength = 1 << 62
 		return resp, err
 	}), func(o *Options) { o.RetryBudget = 1 })
-	_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+	_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 	wantError(t, err, ErrUnavailable, "spend 2026-03-08 page 1")
 }
 
@@ -210,7 +210,7 @@ func TestDecodeSpend_CountsThePagesThatAReplyLeavesOut(t *testing.T) {
 		`{"page":1,"page_size":3,"total_rows":7}`:          3,
 		`{"page":1,"page_size":3,"total_rows":6}`:          2,
 		`{"page":1,"page_size":3,"total_rows":0}`:          1,
-		`{"page":1,"page_size":0,"total_rows":0}`:          -1, // nothing follows from it
+		`{"page":1,"page_size":0,"total_rows":0}`:          1,  // nothing follows from it
 		`{"page":0,"Page":1,"page_size":3,"total_rows":7}`: -1, // which one is the page
 	} {
 		p, err := DecodeSpend(nil, []byte(pageOf(lines(1), `"pagination":`+pagination)))

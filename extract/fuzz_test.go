@@ -32,7 +32,7 @@ func FuzzPages(f *testing.F) {
 				}
 				return answerWith(200, string(body))
 			}), func(o *Options) { o.RetryBudget = time.Second })
-			pages, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+			pages, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 			if err != nil {
 				_, unproven := errors.AsType[*UnprovenError](err)
 				if !unproven && !errors.Is(err, ErrContract) || strings.ContainsAny(err.Error(), "\n\r\x00\x1b") {
@@ -160,7 +160,7 @@ func FuzzErrorBody(f *testing.F) {
 		synctest.Test(t, func(t *testing.T) {
 			c := newTestClient(t, roundTrip(status(int(code), body, "X-Request-Id", id, "Retry-After", wait, "Location",
 				body)), func(o *Options) { o.RetryBudget = time.Second })
-			_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+			_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 			kind := ErrContract
 			switch {
 			case code == 401, code == 403:

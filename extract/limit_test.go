@@ -69,7 +69,7 @@ func TestLimiter_HoldsInEveryWindow(t *testing.T) {
 		for range 30 {
 			wg.Go(func() {
 				for range 10 {
-					if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil)); err != nil && !isContract(err) {
+					if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil)); err != nil && !isContract(err) {
 						t.Error(err)
 					}
 				}
@@ -104,7 +104,7 @@ func TestLimiter_LetsABurstThroughAtOnce(t *testing.T) {
 			if i == 100 {
 				check(t, "100 requests took", time.Since(start), 0)
 			}
-			if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil)); err != nil {
+			if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil)); err != nil {
 				t.Fatal(err)
 			}
 		}

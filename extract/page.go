@@ -16,23 +16,20 @@ import (
 	"spendsync/schema"
 )
 
-// Page is one page of a walk, proven together with the pages before it. Its Items and its Raw are valid only until the
-// next page is requested, which reuses the memory. Copy values that must live longer, down to each [Value].
+// Page is one page of a walk. Its Items and its Raw are lent: they are good until the next page is
+// asked for, which is read into the same memory. Copy what has to live longer, down to each [Value].
 type Page[T any] struct {
-	Number, Pages int    // this page, from 1, and how many there are
-	Total         int64  // rows on all pages
-	Items         []T    // values are slices of Raw, or of the rebuilt reply
+	Number, Pages int    // this page, from 1, and how many there are as far as is known
+	Total         int64  // rows on all pages, as far as is known
+	Items         []T    // values are slices of Raw, or of what was rebuilt of it
 	Raw           []byte // the reply's body as received, decompressed
 	ReceivedAt    time.Time
 	Unknown       []UnknownKey // keys that the description does not name, each once
 	NotObjects    []int        // rows that are not JSON objects, from 1; their items are empty
-	// Unsure reports that only the number of pages shows where the answer ends, because each page has a total of its
-	// own: a row deleted during the read is not noticed.
-	Unsure   bool
-	Requests int // sent for this page, retries included
-	// Same reports that every reply of the walk equals the known one, byte for byte. Such a page is the only one of
-	// its walk: it has the number of the last page, no items, no total and no unknown keys, because nothing was
-	// decoded.
+	Requests      int          // sent for this page, retries included
+	// Same says that every reply of the walk is, byte for byte, the one that is known.
+	// Such a page is the only one of its walk: it has the number of the last, no items,
+	// and neither total nor unknown keys, for nothing was decoded.
 	Same bool
 	// Fingerprint tells the reply from every other, see [Fingerprint].
 	Fingerprint string
@@ -87,7 +84,7 @@ type answer[T any] struct {
 	pagination *pagination // nil: a service from before April 2026
 	unknown    []UnknownKey
 	notObjects []int // rows, from 1
-	nullData   bool  // null in place of the rows
+	nullData   bool  // null in place of the rows, or none and no columns either
 }
 
 // room is the memory that a walk reads each of its pages into.
@@ -99,35 +96,54 @@ type room[T any] struct {
 // pagination is a reply's place among the pages.
 type pagination struct{ page, pageSize, totalRows, totalPages int64 }
 
-// pages walks the pages of a question and proves that they add up. Nothing
-// follows an error. As long as the replies are the known ones, nothing is decoded:
-// they add up as they did before.
-func pages[T any](ctx context.Context, c *Client, q paged[T], known *Known) iter.Seq2[Page[T], error] {
+// pages walks the pages of a question to their end, and gathers in seen what they show of
+// its completeness. Nothing follows an error. As long as the replies are the known ones,
+// nothing is decoded: they show what they did before, and seen is left alone.
+//
+// Without seen the walk is its own judge: it ends with an [*UnprovenError] unless the pages are
+// [Evidence.Whole].
+func pages[T any](ctx context.Context, c *Client, q paged[T], known *Known, seen *Evidence) iter.Seq2[Page[T], error] {
 	return func(yield func(Page[T], error) bool) {
-		p := newProof(q)
+		p := newProof(q, func(rows int) int { return c.pages.longest(fmt.Sprintf("%s by %d", q.path, q.size), rows) })
 		var r room[T]
-		if known != nil {
-			p.pages = max(1, len(known.Fingerprints))
-		}
 		var same int64 // bytes of replies that are the known ones
-		for n := 1; n <= p.pages; n++ {
+		for n := 1; !p.done; n++ {
 			page, err := readPage(ctx, c, q, n, known, &r)
-			if err != nil {
+			if page.Number = n; err != nil || !page.Same {
+				if !replayKnownPages(c, q, p, page, known, yield) {
+					return
+				}
+				known = nil
+			}
+			switch {
+			case err != nil && p.refused(n, err):
+			case err != nil:
 				yield(Page[T]{}, err)
 				return
-			}
-			if page.Same {
-				if same += page.Bytes; n == p.pages {
+			case page.Same:
+				if same += page.Bytes; n == len(known.Fingerprints) {
 					page.Bytes = same
 					yield(page.Page, nil)
+					return
 				}
-				continue
-			}
-			if !replayKnownPages(c, q, p, page, known, yield) || !proveAndYield(c, p, page, yield) {
+			case !proveAndYield(c, p, page, yield):
 				return
 			}
-			known = nil
 		}
+		hidden := c.keys.secrets()
+		p.seen.Repeats, p.seen.Moved = hidden.Hide(p.seen.Repeats), hidden.Hide(p.seen.Moved)
+		p.judge(seen, yield)
+	}
+}
+
+// judge hands the evidence of a walk to its caller, or decides by it.
+func (p *proof[T]) judge(seen *Evidence, yield func(Page[T], error) bool) {
+	if seen != nil {
+		*seen = p.seen
+		return
+	}
+	if err := p.seen.Whole(p.q.what); err != nil {
+		yield(Page[T]{}, err)
 	}
 }
 
@@ -147,7 +163,8 @@ func replayKnownPages[T any](c *Client, q paged[T], p *proof[T], first pendingPa
 			page.answer, err = q.decode(body, items)
 		}
 		if err != nil {
-			yield(Page[T]{}, p.unproven(n, "it is the known reply, which cannot be read any more: %v", err))
+			yield(Page[T]{}, &UnprovenError{What: q.what, Page: n, Reason: fmt.Sprintf(
+				"it is the known reply, which cannot be read any more: %v", err)})
 			return false
 		}
 		items = page.answer.items
@@ -164,11 +181,12 @@ type pendingPage[T any] struct {
 	answer answer[T]
 }
 
-// proveAndYield proves a page together with the pages before it, and yields it. It reports whether the walk continues.
-// There is no client if the replies are kept ones.
+// proveAndYield takes a page into the walk and hands it on, unless it is no part of the answer. It
+// reports whether the walk goes on. There is no client where the replies were kept.
 func proveAndYield[T any](c *Client, p *proof[T], page pendingPage[T], yield func(Page[T], error) bool) bool {
 	a := &page.answer
-	if err := p.add(page.Number, a); err != nil {
+	isPart, err := p.add(page.Number, a)
+	if err != nil {
 		if c != nil {
 			err = c.hideIn(err)
 		}
@@ -181,7 +199,11 @@ func proveAndYield[T any](c *Client, p *proof[T], page pendingPage[T], yield fun
 			a.unknown[i].Path = hidden.Hide(a.unknown[i].Path)
 		}
 	}
-	page.Pages, page.Total, page.Unsure = p.pages, p.total, p.ofPages
+	if !isPart {
+		return true
+	}
+	page.Total = max(p.seen.Total, p.seen.Rows)
+	page.Pages = max(page.Number, int((min(page.Total, maxRows)+p.size-1)/p.size))
 	page.Items, page.Unknown, page.NotObjects = a.items, a.unknown, a.notObjects
 	return yield(page.Page, nil)
 }
@@ -198,9 +220,9 @@ func withReply(err error, page []byte) error {
 }
 
 // prove walks replies that were kept as [pages] walks those that are asked for.
-func prove[T any](q paged[T], bodies iter.Seq2[[]byte, error]) iter.Seq2[Page[T], error] {
+func prove[T any](q paged[T], bodies iter.Seq2[[]byte, error], seen *Evidence) iter.Seq2[Page[T], error] {
 	return func(yield func(Page[T], error) bool) {
-		p := newProof(q)
+		p := newProof(q, nil)
 		n := 0
 		for body, err := range bodies {
 			page := pendingPage[T]{Page: Page[T]{Number: n + 1, Raw: body, Fingerprint: Fingerprint(q.service, body),
@@ -216,9 +238,7 @@ func prove[T any](q paged[T], bodies iter.Seq2[[]byte, error]) iter.Seq2[Page[T]
 				return
 			}
 		}
-		if n < p.pages {
-			yield(Page[T]{}, p.unproven(n, "%d of %d pages were kept", n, p.pages))
-		}
+		p.judge(seen, yield)
 	}
 }
 

@@ -17,53 +17,84 @@ const (
 	maxPages = 100_000
 )
 
-// proof follows a walk and refuses the first page that does not fit the pages
-// before it:
+// Evidence is what the pages of one read show of its completeness. None of it is believed
+// alone: a service's total may count something else, an end may be a cut, and rows that move
+// between two pages come twice or not at all.
+type Evidence struct {
+	Rows     int64 // of all pages
+	Distinct int64 // keys among them; each row without a key counts, too
+	// Total is the number of rows that every page states; -1: they state none, or it is
+	// that of the page alone.
+	Total int64
+	// Moved says how the stated total changed between two pages; empty: it did not. Total
+	// is the last one then.
+	Moved string
+	// Ended: after the last page there is nothing, as far as the pages tell: it is empty or
+	// shorter than others, or all rows of a stated total are there.
+	Ended bool
+	// Repeats is the first row whose key had come before; empty: every key came once.
+	Repeats string
+}
+
+// Whole returns an error unless the pages add up by themselves: they came to an end, every
+// key came once, and the stated total, if there is one, is the number of rows.
+func (e Evidence) Whole(what string) error {
+	why := ""
+	switch {
+	case e.Repeats != "":
+		why = e.Repeats
+	case e.Moved != "":
+		why = e.Moved
+	case e.Total >= 0 && e.Total != e.Rows:
+		why = fmt.Sprintf("%s came, and the stated total is %d", count(e.Rows, "row"), e.Total)
+	case !e.Ended:
+		why = fmt.Sprintf("%s came, and no page shows that they are all", count(e.Rows, "row"))
+	default:
+		return nil
+	}
+	return &UnprovenError{What: what, Reason: why}
+}
+
+// proof follows a walk, finds its end and gathers its evidence. It refuses only rows that
+// do not belong to what was asked.
 //
-//   - every page has the requested number, and all name the same total, size and
-//     number of pages, which agree with each other;
-//   - the first page may have the number 0, and the others accordingly; the size and the
-//     total may be those of the page alone, if they equal its number of rows;
-//   - every page but the last is full, and the last has the rest;
-//   - no row has the key of another, and all belong to the question.
-//
-// With these there are as many distinct keys as the total, so a row that the
-// service left out because it sent another one twice is noticed. It cannot see
-// one row added and one removed between two pages if both are on pages not yet
-// read or already read, nor a value that changed.
+// As many distinct keys as the total say that no row was left out because another one
+// came twice. Nothing here can see one row added and one removed between two pages if both
+// lie on pages not yet read or already read, nor a value that changed.
 type proof[T any] struct {
 	q       paged[T]
-	pages   int
-	total   int64
-	size    int64 // as stated by the service; may be below the requested size
-	first   int64 // what the service calls page 1
-	ofPages bool  // totals are those of the pages; until the last the total is the most it can be
+	seen    Evidence
+	done    bool  // no further page is asked for
+	size    int64 // rows of a full page, as far as is known
+	longest func(rows int) int
 	keys    hashSet
+	noKey   int64
 	seed    maphash.Seed
 	scratch []byte
 	hashes  []uint64
 }
 
-func newProof[T any](q paged[T]) *proof[T] {
-	return &proof[T]{q: q, pages: 1, seed: maphash.MakeSeed()}
+// newProof begins a walk. longest takes in the rows of a page whose service states no size,
+// and returns the most that it gave so far; nil: there is no other walk to compare with.
+func newProof[T any](q paged[T], longest func(rows int) int) *proof[T] {
+	return &proof[T]{q: q, size: int64(q.size), longest: longest, seed: maphash.MakeSeed(), seen: Evidence{Total: -1}}
 }
 
-// add adds the next page, or returns why it does not fit.
-func (p *proof[T]) add(n int, a *answer[T]) error {
-	if err := p.place(n, a); err != nil {
-		return err
-	}
-	got := int64(len(a.items))
-	if p.ofPages && n == p.pages && got > 0 && a.pagination.totalRows == got {
-		p.total = int64(n-1)*p.size + got
-	}
-	want := min(p.size, p.total-int64(n-1)*p.size)
-	if got != want {
-		return p.unproven(n, "%s where %d belong: %d in all, %d a page", count(got, "row"), want, p.total, p.size)
+// noHash stands for the hash of a row without a key.
+const noHash = 0
+
+// add takes the next page in. It reports whether the page is part of the answer: one that
+// has nothing but rows that came before is not, for the service does not page then. The
+// error is of a row that does not belong.
+func (p *proof[T]) add(n int, a *answer[T]) (isPart bool, err error) {
+	p.place(n, a)
+	if a.nullData && n == 1 && p.seen.Total != 0 {
+		// With a total of 0 it is how some services write no rows.
+		return false, p.contract(n, "no rows, and neither columns nor a total of 0 say that there are none")
 	}
 	if p.keys.table == nil {
 		// A total is only a claim so far: it reserves little.
-		p.keys = newHashSet(int(min(p.total, 1<<17)))
+		p.keys = newHashSet(int(min(max(p.seen.Total, int64(len(a.items))), 1<<17)))
 	}
 	p.hashes = p.hashes[:0]
 	for i := range a.items {
@@ -72,24 +103,39 @@ func (p *proof[T]) add(n int, a *answer[T]) error {
 			continue
 		}
 		if err := p.hash(n, i, &a.items[i]); err != nil {
-			return err
+			return false, err
 		}
 	}
 	// One after the other without anything between, so that the processor looks for the
 	// places of some at a time: each lies elsewhere in memory.
+	before, repeats, noKey := p.keys.n, "", p.noKey
 	for i, hash := range p.hashes {
-		if hash != noHash && !p.keys.add(hash) {
-			return p.unproven(n, "row %d is there twice: %s", i+1, p.keyText(&a.items[i]))
+		if hash == noHash {
+			p.noKey++
+		} else if !p.keys.add(hash) && repeats == "" {
+			repeats = fmt.Sprintf("page %d: row %d is there twice: %s", n, i+1, p.keyText(&a.items[i]))
 		}
 	}
-	return nil
+	rows := int64(len(a.items))
+	// Rows without a key may be the same ones for ever.
+	news := n == 1 || p.keys.n > before || p.noKey > noKey && p.seen.Total > p.seen.Distinct
+	p.end(n, rows, news, a)
+	if n > 1 && rows > 0 && !news {
+		return false, nil
+	}
+	if repeats != "" && p.seen.Repeats == "" {
+		p.seen.Repeats = repeats
+	}
+	if p.seen.Rows += rows; p.seen.Rows > maxRows || n >= maxPages {
+		return false, p.contract(n, "no end after %d rows on %d pages", p.seen.Rows, n)
+	}
+	p.seen.Distinct = int64(p.keys.n) + p.noKey
+	return true, nil
 }
 
-// noHash stands for the hash of a row without a key.
-const noHash = 0
-
-// hash records the hash of row i's key, or returns why the row does not fit. It has 64 bits and a seed for each walk:
-// among a million rows two keys collide once in 30 million walks, and then the walk is repeated.
+// hash notes the hash of row i's key, or says why the row does not fit. It has 64 bits
+// with a seed of their own for each walk: among a million rows two keys fall together
+// once in 30 million walks, and then the walk is begun again.
 func (p *proof[T]) hash(n, i int, row *T) error {
 	key, err := p.q.key(p.scratch[:0], row)
 	p.scratch = key
@@ -98,80 +144,78 @@ func (p *proof[T]) hash(n, i int, row *T) error {
 		p.hashes = append(p.hashes, noHash)
 		return nil
 	case err != nil:
-		return p.unproven(n, "row %d: %v", i+1, err)
+		return &UnprovenError{What: p.q.what, Page: n, Reason: fmt.Sprintf("row %d: %v", i+1, err)}
 	}
 	p.hashes = append(p.hashes, max(maphash.Bytes(p.seed, key), noHash+1))
 	return nil
 }
 
-// place compares the page's pagination with that of the others.
-func (p *proof[T]) place(n int, a *answer[T]) error {
+// place takes in what the page states of all pages: how long one is, and how many rows there
+// are.
+func (p *proof[T]) place(n int, a *answer[T]) {
 	g, rows := a.pagination, int64(len(a.items))
-	switch {
-	case a.nullData && (g == nil || g.totalRows != 0):
-		// With a total of 0 it is how some services write no rows.
-		return p.contract(n, "data is null, and not a list of no rows: no total says that there are none")
-	case g == nil && n == 1:
-		return p.whole(rows)
-	case g == nil:
-		return p.unproven(n, "no pagination, which page 1 had")
-	case n == 1:
-		return p.begin(g, rows)
-	case g.page != int64(n-1)+p.first:
-		return p.unproven(n, "the reply is page %d", g.page)
-	case g.totalRows != p.total && !(p.ofPages && g.totalRows == rows):
-		return p.unproven(n, "total changed from %d to %d", p.total, g.totalRows)
-	case g.pageSize != p.size && !(n == p.pages && g.pageSize == rows):
-		return p.unproven(n, "page size changed from %d to %d", p.size, g.pageSize)
-	case g.totalPages != int64(p.pages):
-		return p.unproven(n, "number of pages changed from %d to %d", p.pages, g.totalPages)
+	if g == nil {
+		g = &pagination{page: -1, pageSize: -1, totalRows: -1, totalPages: -1}
 	}
-	return nil
+	if n == 1 {
+		if g.pageSize >= 1 && g.pageSize < p.size && rows <= g.pageSize {
+			p.size = g.pageSize
+		}
+		// A full page that others follow has a total of its own.
+		if p.seen.Total = g.totalRows; g.totalRows == rows && g.totalPages > 1 {
+			p.seen.Total = -1
+		}
+		return
+	}
+	was := p.seen.Total
+	if was < 0 || was == g.totalRows || rows == 0 { // what a page behind the last states counts nothing
+		return
+	}
+	if p.seen.Total = g.totalRows; p.seen.Moved == "" && g.totalRows < 0 {
+		p.seen.Moved = fmt.Sprintf("page %d: no total, which was %d", n, was)
+	} else if p.seen.Moved == "" {
+		p.seen.Moved = fmt.Sprintf("page %d: total changed from %d to %d", n, was, g.totalRows)
+	}
 }
 
-// whole accepts a reply without pagination, in the form from before April 2026, if it cannot be truncated: the page
-// would have had room for more rows.
-func (p *proof[T]) whole(rows int64) error {
-	if rows >= int64(p.q.size) {
-		return p.contract(1, "no pagination, and %s fill the page: there may be more", count(rows, "row"))
+// end decides whether anything follows page n, which has these rows, and new ones among them
+// or not.
+func (p *proof[T]) end(n int, rows int64, news bool, a *answer[T]) {
+	all, g := p.seen.Rows+rows, a.pagination
+	isLast := g != nil && g.totalPages <= int64(n)
+	switch total := p.seen.Total; {
+	case rows == 0:
+		p.seen.Ended = true
+	case !news:
+		// The same page again: the service does not page. The answer is whole if the page
+		// had room for more.
+		p.seen.Ended, p.done = p.seen.Rows < int64(p.q.size), true
+	case total > all: // more has to come
+	case total == all:
+		p.seen.Ended = isLast || rows < p.size
+	case g != nil && g.pageSize > 0:
+		p.seen.Ended = isLast && rows < p.size
+	case p.longest == nil:
+		p.seen.Ended = rows < p.size
+	default:
+		p.seen.Ended = rows < int64(p.longest(int(rows)))
 	}
-	p.pages, p.total, p.size = 1, rows, int64(p.q.size)
-	return nil
+	p.done = p.done || p.seen.Ended
 }
 
-// begin sets the total and the size from page 1, which has a number of rows.
-func (p *proof[T]) begin(g *pagination, rows int64) error {
-	if g.pageSize == 0 && g.totalRows == 0 && rows == 0 {
-		g.pageSize = int64(p.q.size) // it was the size of the page
+// refused decides about page n, which the service refuses to give: what lies behind the last
+// page may be answered so. It reports whether the answer ends before it.
+func (p *proof[T]) refused(n int, err error) bool {
+	e, ok := errors.AsType[*ReadError](err)
+	if !ok || p.seen.Rows == 0 || e.Err != ErrContract || e.Status < 400 || e.Status >= 500 {
+		return false
 	}
-	switch {
-	case g.pageSize < 1 || g.pageSize > int64(p.q.size):
-		return p.contract(1, "page size %d, asked for %d", g.pageSize, p.q.size)
-	case g.totalRows > maxRows:
-		return p.contract(1, "%d rows, more than the cap of %d", g.totalRows, maxRows)
-	case g.page != 0 && g.page != 1:
-		return p.unproven(1, "the reply is page %d", g.page)
+	if p.done = true; p.seen.Total > p.seen.Distinct {
+		p.seen.Moved = fmt.Sprintf("page %d: %s", n, e.Reason)
+	} else {
+		p.seen.Ended = true
 	}
-	p.first = g.page
-	if g.totalRows == rows && rows == g.pageSize && g.totalPages > 1 && g.totalPages <= maxPages {
-		// A full page is followed by more: its total is its own.
-		p.ofPages, p.pages, p.size = true, int(g.totalPages), g.pageSize
-		p.total = int64(p.pages) * p.size
-		return nil
-	}
-	need := (g.totalRows + g.pageSize - 1) / g.pageSize
-	if g.totalPages != need && !(g.totalRows == 0 && g.totalPages == 1) {
-		return p.unproven(1, "%d pages for %s, %d a page", g.totalPages, count(g.totalRows, "row"), g.pageSize)
-	}
-	if need > maxPages {
-		return p.contract(1, "%d pages of %s, more than the cap of %d pages", need, count(g.pageSize, "row"), maxPages)
-	}
-	p.pages, p.total, p.size = max(1, int(need)), g.totalRows, g.pageSize
-	return nil
-}
-
-func (p *proof[T]) unproven(n int, format string, args ...any) error {
-	return &UnprovenError{What: p.q.what, Page: n, Reason: fmt.Sprintf(format, args...)}
+	return true
 }
 
 func (p *proof[T]) contract(n int, format string, args ...any) error {

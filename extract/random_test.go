@@ -151,7 +151,7 @@ func proven(t *testing.T, ctx context.Context, c *Client, day schema.Date, total
 			return nil, err
 		}
 	}
-	pages, err := walk(t, c.Spend(ctx, day, 25, nil))
+	pages, err := walk(t, c.Spend(ctx, day, 25, nil, nil))
 	if err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ func TestRetry_SendsAgainWhatMayPass(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
 				c := newTestClient(t, failing(2, f))
-				got, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+				got, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -103,7 +103,7 @@ func TestRetry_NeverSendsAgainWhatWillNot(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newTestClient(t, roundTrip(status(tc.status, tc.body)))
-			_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+			_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 			wantError(t, err, tc.kind, append(tc.parts, "spend 2026-03-08 page 1: ")...)
 			check(t, "requests", c.Stats().Requests, 1)
 			check(t, "bounded", len(err.Error()) < 500, true)
@@ -120,7 +120,7 @@ func TestRetry_ShowsWhatCameInsteadOfJSON(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		page := "<html>\n<title>Sign in</title>" + strings.Repeat("x", 500)
 		c := newTestClient(t, roundTrip(status(200, page, "X-Request-Id", "edge-7731")))
-		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 		wantError(t, err, ErrContract, "not JSON", `the reply begins "<html>\n<title>Sign in</title>xxx`,
 			"request id edge-7731", "3 attempts")
 		check(t, "bounded", len(err.Error()) < 450, true)
@@ -134,7 +134,7 @@ func TestRetry_EndsWithItsBudget(t *testing.T) {
 		c := newTestClient(t, roundTrip(status(500, "Internal server error, request id 4f3a-77")), func(o *Options) {
 			o.RetryBudget = 5 * time.Minute
 		})
-		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 		wantError(t, err, ErrUnavailable, "spend 2026-03-08 page 1: ", "status 500",
 			"Internal server error, request id 4f3a-77")
 		e, _ := errors.AsType[*ReadError](err)
@@ -230,7 +230,7 @@ func TestRetryAfter_IsAFloor(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // begins at 2000-01-01 00:00:00
 				start := time.Now()
 				c := newTestClient(t, failing(1, status(429, "", "Retry-After", header)))
-				if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil)); err != nil {
+				if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil)); err != nil {
 					t.Fatal(err)
 				}
 				if took := time.Since(start); took < 40*time.Second || took > 40*time.Second+500*time.Millisecond+2 {
@@ -262,7 +262,7 @@ func TestRetryAfter_HoldsBackEveryRequest(t *testing.T) {
 		for i := range 6 {
 			wg.Go(func() {
 				time.Sleep(time.Duration(i) * 10 * time.Second)
-				if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil)); err != nil {
+				if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil)); err != nil {
 					t.Error(err)
 				}
 			})
@@ -298,7 +298,7 @@ func TestRetryAfter_HoldsBackTheQueue(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 3 {
 			wg.Go(func() {
-				if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil)); err != nil {
+				if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil)); err != nil {
 					t.Error(err)
 				}
 			})
@@ -318,10 +318,10 @@ func TestRetryAfter_BeyondTheBudgetEndsTheRead(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			start := time.Now()
 			c := newTestClient(t, roundTrip(status(503, "busy", "Retry-After", header)))
-			_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+			_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 			wantError(t, err, ErrUnavailable, "status 503", "asks to wait "+wait, header,
 				"10m0s left of the retry budget")
-			_, err = walk(t, c.Spend(t.Context(), testDay+1, 3, nil))
+			_, err = walk(t, c.Spend(t.Context(), testDay+1, 3, nil, nil))
 			wantError(t, err, ErrUnavailable, "spend 2026-03-09 page 1: ", "asked to wait until 2000-01-0")
 			check(t, "requests", c.Stats().Requests, 1)
 			check(t, "took", time.Since(start), 0)

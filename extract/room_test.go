@@ -15,7 +15,7 @@ import (
 // TestSpend_ReadsEachPageIntoTheMemoryOfTheLast is why walk copies the pages.
 func TestSpend_ReadsEachPageIntoTheMemoryOfTheLast(t *testing.T) {
 	var first Page[SpendLine]
-	for p, err := range newTestClient(t, &report{rows: lines(40)}).Spend(t.Context(), testDay, 10, nil) {
+	for p, err := range newTestClient(t, &report{rows: lines(40)}).Spend(t.Context(), testDay, 10, nil, nil) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ func TestSpend_ShowsNothingOfAnEarlierPage(t *testing.T) {
 			for i := range replies {
 				replies[i] = spelled(i+1, replies[i])
 			}
-			pages, err := walk(t, newTestClient(t, scripted(replies...)).Spend(t.Context(), testDay, 3, nil))
+			pages, err := walk(t, newTestClient(t, scripted(replies...)).Spend(t.Context(), testDay, 3, nil, nil))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,7 +104,7 @@ func TestSpend_ShowsNothingOfARefusedReply(t *testing.T) {
 						}
 						return replies[n-1]
 					}}
-					pages, err := walk(t, newTestClient(t, s).Spend(t.Context(), testDay, 3, nil))
+					pages, err := walk(t, newTestClient(t, s).Spend(t.Context(), testDay, 3, nil, nil))
 					if name == "behind-the-end" { // not asked for again, and quoted
 						wantError(t, err, ErrContract, `1 byte after the end of the reply: "}"`)
 						wantAlone(t, pages, replies[:page-1])
@@ -125,14 +125,14 @@ func TestSpend_ShowsNothingOfARefusedReply(t *testing.T) {
 func TestSpend_WalksShareNoMemory(t *testing.T) {
 	replies := shorter()
 	c := newTestClient(t, scripted(replies...))
-	next, stop := iter.Pull2(c.Spend(t.Context(), testDay, 3, nil))
+	next, stop := iter.Pull2(c.Spend(t.Context(), testDay, 3, nil, nil))
 	defer stop()
 	for i := range replies {
 		p, err, _ := next()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil)); err != nil {
+		if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil)); err != nil {
 			t.Fatal(err)
 		}
 		wantAlone(t, []Page[SpendLine]{p}, replies[i:i+1])
@@ -192,7 +192,7 @@ func BenchmarkSpend(b *testing.B) {
 			b.SetBytes(int64(size))
 			b.ReportAllocs()
 			for b.Loop() {
-				for _, err := range c.Spend(b.Context(), testDay, 0, nil) {
+				for _, err := range c.Spend(b.Context(), testDay, 0, nil, nil) {
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html"
 	"log/slog"
@@ -103,7 +104,7 @@ func TestSecrets_AreHiddenHoweverTheyAreRepeated(t *testing.T) {
 					c, log := canaryClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
 						return reply(strings.Repeat("x", pad))
 					}))
-					pages, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+					pages, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 					where := fmt.Sprintf("%s, %s, after %d bytes", name, form, pad)
 					for _, p := range pages {
 						wantNoCanary(t, where, fmt.Sprint(p.Unknown))
@@ -124,7 +125,7 @@ func twice(text string) []string {
 // The password alone, the user alone: only one of them is a secret.
 func TestSecrets_TheUserIsNone(t *testing.T) {
 	c, _ := canaryClient(t, roundTrip(status(400, "no account of ann, not even with "+canary)))
-	_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+	_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 	wantError(t, err, ErrContract, "no account of ann, not even with [redacted]")
 }
 
@@ -180,18 +181,19 @@ func TestServiceTime_IsThatOfTheFurthestReply(t *testing.T) {
 	})
 }
 
-// Pages without end, or as many as make no sense, are refused on the first.
+// A page that comes again and again ends a walk, whatever is stated of the pages to come.
 func TestSpend_RefusesPagesWithoutEnd(t *testing.T) {
-	for name, tc := range map[string]struct{ page, want string }{
-		"many-pages": {pageOf(lines(1), placed(1, 1, 100_001, 100_001)), "100001 pages of 1 row, more than the cap " +
-			"of 100000 pages"},
-		"many-rows": {pageOf(lines(3), placed(1, 3, 100_000_001, 33_333_334)), "more than the cap of 100000000"},
+	for name, page := range map[string]string{
+		"many-pages": pageOf(lines(1), placed(1, 1, 100_001, 100_001)),
+		"many-rows":  pageOf(lines(3), placed(1, 3, 100_000_001, 33_333_334)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newTestClient(t, roundTrip(status(200, tc.page)))
-			_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
-			wantError(t, err, ErrContract, "spend 2026-03-08 page 1", tc.want)
-			check(t, "requests", c.Stats().Requests, 1)
+			c := newTestClient(t, roundTrip(status(200, page)))
+			_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
+			if _, ok := errors.AsType[*UnprovenError](err); !ok {
+				t.Errorf("error %v", err)
+			}
+			check(t, "few requests", c.Stats().Requests <= 3, true)
 		})
 	}
 }
@@ -211,7 +213,7 @@ func TestClient_HandsOnNoSecret(t *testing.T) {
 		}
 		return answerWith(200, `{"data":{"id":"C1000001","name":"`+inJSON(canary)+`","clicks":17}}`)
 	}))
-	pages, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+	pages, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 	if err != nil || len(pages) != 1 {
 		t.Fatal(pages, err)
 	}
@@ -241,7 +243,7 @@ func TestSpend_HidesCredentialsOfKeptReplies(t *testing.T) {
 			pages, err := walk(t, c.Spend(t.Context(), testDay, 3, &Known{
 				Fingerprints: []string{Fingerprint(nil, []byte(first)), "other"},
 				Body:         func(int) ([]byte, error) { return []byte(kept), nil },
-			}))
+			}, nil))
 			if name == "twice" {
 				if err == nil || !strings.Contains(err.Error(), "row 3 is there twice") {
 					t.Errorf("error %v", err)

@@ -76,25 +76,26 @@ func (l *SpendLine) hasSpend() bool {
 }
 
 // Spend walks the report of one Chicago day, in pages of pageSize rows (0:
-// [MaxPageSize]). Range over it once: another range asks the service again.
+// [MaxPageSize]), until a page shows that nothing follows. Range over it once: another range asks
+// the service again.
 //
-// It ends without an error only if the pages add up: every page is there, all
-// name one total, no row is there twice, and every row is of the day. Otherwise
-// the last error is an [*UnprovenError], and nothing of the walk may be stored.
-// Nothing follows an error. A day whose replies all equal the known ones is one page
-// with Same set; known may be nil.
+// What the pages show of their completeness is in seen after a walk without an error; the caller
+// weighs it. Without seen the last error is an [*UnprovenError] unless the pages are
+// [Evidence.Whole]. So it is where a row is of another day. Nothing follows an error. A day
+// whose replies are all the known ones comes as one page that says so, and leaves seen as it was; known
+// may be nil.
 //
 // A page is valid until the next one is requested, see [Page].
-func (c *Client) Spend(ctx context.Context, day schema.Date, pageSize int, known *Known) iter.Seq2[Page[SpendLine],
-	error] {
-	return pages(ctx, c, spendPages(c.service, day, pageSize), known)
+func (c *Client) Spend(ctx context.Context, day schema.Date, pageSize int, known *Known,
+	seen *Evidence) iter.Seq2[Page[SpendLine], error] {
+	return pages(ctx, c, spendPages(c.service, day, pageSize), known, seen)
 }
 
 // ProveSpend walks replies of the report of one day that were kept, in the order of their
-// pages, as [Client.Spend] does. It ends with an error where a page is missing.
-func ProveSpend(s *service.Service, day schema.Date, pageSize int,
-	bodies iter.Seq2[[]byte, error]) iter.Seq2[Page[SpendLine], error] {
-	return prove(spendPages(s, day, pageSize), bodies)
+// pages, as [Client.Spend] does.
+func ProveSpend(s *service.Service, day schema.Date, pageSize int, bodies iter.Seq2[[]byte, error],
+	seen *Evidence) iter.Seq2[Page[SpendLine], error] {
+	return prove(spendPages(s, day, pageSize), bodies, seen)
 }
 
 // spendPages is the question for a day.
@@ -200,7 +201,7 @@ func DecodeSpend(s *service.Service, body []byte) (Page[SpendLine], error) {
 		NotObjects: a.notObjects,
 	}
 	if g := a.pagination; g != nil {
-		p.Number, p.Pages, p.Total = int(g.page), max(1, int(g.totalPages)), g.totalRows
+		p.Number, p.Pages, p.Total = int(max(0, g.page)), int(max(1, g.totalPages)), max(p.Total, g.totalRows)
 	}
 	return p, nil
 }
@@ -301,9 +302,9 @@ func (c *Client) ControlTotals(ctx context.Context, from, to schema.Date) (Total
 			}
 			return a, err
 		},
-		key: func(dst []byte, _ *SpendLine) ([]byte, error) { return dst, errNoKey }, // rows are told apart below
+		key: func(dst []byte, l *SpendLine) ([]byte, error) { return appendKey(dst, l.Date) },
 	}
-	for page, err := range pages(ctx, c, q, nil) {
+	for page, err := range pages(ctx, c, q, nil, nil) {
 		if err == nil && t.Why == "" {
 			if err = t.add(c.service, page, from, to); err != nil {
 				err = c.hideIn(&ReadError{What: pageName(what, page.Number), Reason: reason(err),

@@ -109,7 +109,7 @@ func TestClient_TrustsOnlyTheService(t *testing.T) {
 					time.Millisecond
 			})
 			defer c.Close()
-			_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+			_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 			if tc.want == "" {
 				if err != nil || asked.Load() != 1 {
 					t.Errorf("%d requests, error %v", asked.Load(), err)
@@ -158,7 +158,7 @@ func TestClient_SurvivesAServerThatGoesAway(t *testing.T) {
 	transport := a.trusting(5 * time.Second)
 	c := newTestClient(t, transport, func(o *Options) { o.BaseURL = service.URL })
 	defer c.Close()
-	pages, err := walk(t, c.Spend(t.Context(), testDay, 2, nil))
+	pages, err := walk(t, c.Spend(t.Context(), testDay, 2, nil, nil))
 	if err != nil {
 		t.Fatal(err)
 	}

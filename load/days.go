@@ -23,10 +23,11 @@ func (c *contribution) addDays() {
 		}
 		c.Days[d] = known
 		known.ContentHash, known.Sums, known.Rounded = p.hash, p.sums, p.Rounded
-		known.Refused, known.Unread = p.Refused, p.Unread
+		known.Refused, known.Unread, known.Combined = p.Refused, p.Unread, p.Combined
 		if !p.Replayed {
 			known.LastReadAt, known.RunID = p.ReadAt, c.g.runID
 			known.Control, known.ControlTotal = p.Control, p.ControlTotal
+			known.RowsTotal, known.RowsTotalState = p.RowsTotal, p.RowsTotalState
 			known.Reads++
 		}
 		if day.part != nil {

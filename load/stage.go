@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
+	"math"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -90,9 +92,14 @@ type DayRead struct {
 	Control string         // control_total_state
 	// ControlTotal is the service's own total, as far as it gave one.
 	ControlTotal manifest.ControlTotal
-	Rounded      int   // amounts that had more than six decimals
-	Refused      int64 // rows of the replies that could not be stored
-	Unread       int64 // rows that are stored without some of their measures
+	// RowsTotal is the number of rows that the service states, if it does, and RowsTotalState whether as
+	// many came.
+	RowsTotal      schema.Null[int64]
+	RowsTotalState string
+	Combined       history.Combination // of the rows of one key in the replies
+	Rounded        int                 // amounts that had more than six decimals
+	Refused        int64               // rows of the replies that could not be stored
+	Unread         int64               // rows that are stored without some of their measures
 	// Replayed marks a day made again from its stored replies: nothing was asked
 	// of the service, so it counts as no read, and the replies stay.
 	Replayed bool
@@ -168,11 +175,7 @@ func (g *Staged) Quarantine(d quarantine.Day, refused []byte) error {
 	}
 	d.RunID, d.Version = g.runID, s.opts.Version
 	return s.Quarantine().Put(d, func(yield func(quarantine.Packed, error) bool) {
-		for page := 1; ; page++ {
-			path := manifest.RawPath(s.account, d.Date, page)
-			if day.raw[path] == nil {
-				break
-			}
+		for _, path := range slices.Sorted(maps.Keys(day.raw)) {
 			from := g.staged(path)
 			if day.stays[path] {
 				from = filepath.Join(s.dir, path)
@@ -227,16 +230,46 @@ func (g *Staged) pack(body []byte) ([]byte, error) {
 
 // DropRaw forgets the replies of a day, whose reading starts again or whose
 // content is as stored.
-func (g *Staged) DropRaw(d schema.Date) error {
-	day := g.day(d)
-	for path := range day.raw {
-		if err := g.store.opts.disk.RemoveIfThere(g.staged(path)); err != nil {
-			return err
+func (g *Staged) DropRaw(d schema.Date) error { return g.DropPages(d, 1, math.MaxInt) }
+
+// DropPages forgets the replies of a day with these numbers, the last excluded. Those behind them move up.
+func (g *Staged) DropPages(d schema.Date, first, end int) error {
+	if end <= first {
+		return nil
+	}
+	day, disk, page := g.day(d), g.store.opts.disk, 0
+	for _, path := range slices.Sorted(maps.Keys(day.raw)) {
+		if page++; page >= first && page < end {
+			if err := g.dropPage(day, path); err != nil {
+				return err
+			}
+		} else if page >= end {
+			from, to := g.staged(path), manifest.RawPath(g.store.account, d, page-end+first)
+			if day.stays[path] {
+				from = filepath.Join(g.store.dir, path)
+			}
+			content, err := disk.ReadFile(from, day.raw[path].Bytes)
+			if err == nil {
+				_, _, err = disk.WriteFile(g.staged(to), content)
+			}
+			if err != nil {
+				return fmt.Errorf("raw reply %s page %d: %w", d, page, err)
+			}
+			file := *day.raw[path]
+			file.RunID = g.runID
+			if err := g.dropPage(day, path); err != nil {
+				return err
+			}
+			day.raw[to] = &file
 		}
 	}
-	clear(day.raw)
-	clear(day.stays)
 	return nil
+}
+
+func (g *Staged) dropPage(day *stagedDay, path string) error {
+	delete(day.raw, path)
+	delete(day.stays, path)
+	return g.store.opts.disk.RemoveIfThere(g.staged(path))
 }
 
 // provenDay is a day to be published.

@@ -99,8 +99,9 @@ type DayCoverage struct {
 	// Chicago calendar day.
 	ReportDate Date `col:"report_date" id:"2" key:"true" json:"report_date"`
 	// open: stored, the day goes on; complete: stored after it was over, may be restated; final:
-	// complete and beyond the reach of the report; partial: stored, but last read before it was over;
-	// missing: not proven yet, still readable; lost: never proven and no longer readable.
+	// complete and beyond the reach of the report; partial: stored, but last read before it was over, or
+	// without rows that cannot be stored; missing: not proven yet, still readable; lost: never proven
+	// and no longer readable.
 	State string `col:"state" id:"3" json:"state"`
 	// When the first proven read began. NULL: none yet.
 	FirstReadAt Null[Instant] `col:"first_read_at" id:"4" json:"first_read_at"`
@@ -127,9 +128,21 @@ type DayCoverage struct {
 	ControlSpend Null[Money] `col:"control_spend" id:"14" since:"3" json:"control_spend"`
 	// Clicks of the day by the service's own total, to be compared with clicks. NULL: it gave none.
 	ControlClicks Null[int64] `col:"control_clicks" id:"15" since:"3" json:"control_clicks"`
+	// Rows of the day by the service's own count (total_rows), to be compared with rows. NULL: it gave none.
+	RowsTotal Null[int64] `col:"rows_total" id:"16" since:"6" json:"rows_total"`
+	// matched: as many rows came as the service states; differs: they did not, see rows_total, and other
+	// evidence proves the day; none: the service states no usable count. NULL: not read since this column came.
+	RowsTotalState Null[string] `col:"rows_total_state" id:"17" since:"6" json:"rows_total_state"`
 	// Run of the last proven read.
 	RunID Null[string] `col:"_run_id" id:"13" json:"_run_id"`
 }
+
+// The values of DayCoverage.RowsTotalState.
+const (
+	RowsMatched = "matched"
+	RowsDiffer  = "differs"
+	RowsNone    = "none"
+)
 
 // The values of DayCoverage.State.
 const (

@@ -200,13 +200,13 @@ func (s *SpendRows) Ascend() bool {
 	return true
 }
 
-// Sort puts the rows into the order of their keys.
+// Sort puts the rows into the order of their keys. Rows of one key keep their order.
 func (s *SpendRows) Sort() {
 	order := make([]int32, len(s.rows))
 	for i := range order {
 		order[i] = int32(i)
 	}
-	slices.SortFunc(order, func(a, b int32) int { return s.Compare(int(a), int(b)) })
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Or(s.Compare(int(a), int(b)), cmp.Compare(a, b)) })
 	rows, numbers := make([]packedSpend, len(s.rows)), make([]int64, 0, len(s.numbers))
 	for i, from := range order {
 		rows[i] = s.rows[from]

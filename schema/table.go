@@ -15,8 +15,9 @@ import (
 // guessed at. Version 2 added mart.campaign_spend; version 3 spend_intraday, ops.refused_row, the
 // service's totals of a day, the version of a creative in review, auto-funding and the advertiser's
 // ID; version 4 the runs and the coverage as files, versions that no column shows, the kept replies
-// of settings, and payout_history; version 5 what proved whose report a run published.
-const Version = 5
+// of settings, and payout_history; version 5 what proved whose report a run published; version 6 the
+// service's own count of a day's rows.
+const Version = 6
 
 // Column is one column of a table.
 type Column struct {

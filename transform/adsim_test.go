@@ -38,7 +38,7 @@ func TestSpend_IsTheTruthOfTheSimulatedService(t *testing.T) {
 				intern := NewInterner()
 				var got, want []schema.Spend
 				noisy := 0
-				for p, err := range c.Spend(t.Context(), d, 300, nil) {
+				for p, err := range c.Spend(t.Context(), d, 300, nil, nil) {
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -28,7 +28,7 @@ func Example() {
 	c := transform.SpendContext{Account: "acme", RunID: "run1", Day: day}
 	var rows schema.SpendRows
 	var refused []transform.RefusedRow
-	for page, err := range extract.ProveSpend(nil, day, 1000, bodies) {
+	for page, err := range extract.ProveSpend(nil, day, 1000, bodies, nil) {
 		if err != nil {
 			log.Fatal(err)
 		}

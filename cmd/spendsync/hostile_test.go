@@ -101,7 +101,7 @@ func TestClients_HostileReplies(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, err := range c.Spend(t.Context(), schema.DateOf(time.Now()), 10, nil) {
+			for _, err := range c.Spend(t.Context(), schema.DateOf(time.Now()), 10, nil, nil) {
 				return err
 			}
 			return nil

@@ -27,6 +27,8 @@ func (a *Account) Coverage(account string, now time.Time) []schema.DayCoverage {
 			c.FirstReadAt, c.LastReadAt, c.Reads = schema.Some(k.FirstReadAt), schema.Some(k.LastReadAt), k.Reads
 			c.Rows, c.Spend, c.Clicks = k.Sums.Rows, schema.Some(k.Sums.Spend), k.Sums.Clicks
 			c.ControlSpend, c.ControlClicks = k.ControlTotal.Spend, k.ControlTotal.Clicks
+			c.RowsTotal, c.RowsTotalState = k.RowsTotal, schema.Null[string]{V: k.RowsTotalState,
+				Valid: k.RowsTotalState != ""}
 			c.ControlTotalState, c.ContentHash, c.RunID = k.Control, schema.Some(k.ContentHash), schema.Some(k.RunID)
 		}
 		c.State = k.state(d, today)
@@ -117,6 +119,15 @@ func (a *Account) NewlyLost(account string, now time.Time) []schema.Date {
 		}
 	}
 	return lost
+}
+
+// Seal makes the day of the rows of its stored replies.
+func (known *Day) Seal(rows *schema.SpendRows) (*history.Day, error) {
+	rows, err := history.Combine(rows, known.Combined)
+	if err != nil {
+		return nil, err
+	}
+	return history.NewDay(rows)
 }
 
 // Holds returns an error if the rows of a day differ from the proven ones.

@@ -134,12 +134,18 @@ type Day struct {
 	Control     string         `json:"control_total_state"`
 	// ControlTotal is the service's own total of the day, as far as it gave one.
 	ControlTotal ControlTotal `json:"control_total,omitzero"`
-	ContentHash  string       `json:"content_hash"`
-	Sums         history.Sums `json:"sums"`
-	Rounded      int          `json:"rounded,omitzero"` // amounts that had more than six decimals
-	RunID        string       `json:"run_id"`           // of the last proven read
-	// Refused is the number of rows of the replies that could not be stored; the others are stored. Such a day is
-	// partial until all its rows can be stored.
+	// RowsTotal is the number of rows that the service states, and RowsTotalState whether as many
+	// came; empty: a version read the day that kept neither.
+	RowsTotal      schema.Null[int64] `json:"rows_total,omitzero"`
+	RowsTotalState string             `json:"rows_total_state,omitempty"`
+	// Combined is how rows of one key in the replies became one row.
+	Combined    history.Combination `json:"combined,omitempty"`
+	ContentHash string              `json:"content_hash"`
+	Sums        history.Sums        `json:"sums"`
+	Rounded     int                 `json:"rounded,omitzero"` // amounts that had more than six decimals
+	RunID       string              `json:"run_id"`           // of the last proven read
+	// Refused is how many rows of the replies could not be stored; the others are. Such
+	// a day is partial until the replies can be taken in whole.
 	Refused int64 `json:"refused_rows,omitzero"`
 	// Unread is how many rows are stored without some of their measures, which cannot be read.
 	// Its name is from when only conversions could lack.

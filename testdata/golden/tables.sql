@@ -491,12 +491,14 @@ CREATE TABLE "ops"."day_coverage" (
   "days_until_unreachable" BIGINT NOT NULL,
   "control_spend" DECIMAL(18,6),
   "control_clicks" BIGINT,
+  "rows_total" BIGINT,
+  "rows_total_state" VARCHAR,
   "_run_id" VARCHAR
 );
 COMMENT ON TABLE "ops"."day_coverage" IS 'How well each Chicago day is known. A day that is open, complete or final is covered: there a missing row of spend_daily means zero.';
 COMMENT ON COLUMN "ops"."day_coverage"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "ops"."day_coverage"."report_date" IS 'Chicago calendar day.';
-COMMENT ON COLUMN "ops"."day_coverage"."state" IS 'open: stored, the day goes on; complete: stored after it was over, may be restated; final: complete and beyond the reach of the report; partial: stored, but last read before it was over; missing: not proven yet, still readable; lost: never proven and no longer readable.';
+COMMENT ON COLUMN "ops"."day_coverage"."state" IS 'open: stored, the day goes on; complete: stored after it was over, may be restated; final: complete and beyond the reach of the report; partial: stored, but last read before it was over, or without rows that cannot be stored; missing: not proven yet, still readable; lost: never proven and no longer readable.';
 COMMENT ON COLUMN "ops"."day_coverage"."first_read_at" IS 'When the first proven read began. NULL: none yet.';
 COMMENT ON COLUMN "ops"."day_coverage"."last_read_at" IS 'When the last proven read began. NULL: none yet.';
 COMMENT ON COLUMN "ops"."day_coverage"."reads" IS 'Proven reads.';
@@ -508,6 +510,8 @@ COMMENT ON COLUMN "ops"."day_coverage"."content_hash" IS 'SHA-256 of the day''s 
 COMMENT ON COLUMN "ops"."day_coverage"."days_until_unreachable" IS 'Days left in which the report can be asked for this day, today included; 0: no more. Counted when the generation was published.';
 COMMENT ON COLUMN "ops"."day_coverage"."control_spend" IS 'US dollars of the day by the service''s own total, to be compared with spend. NULL: it gave none.';
 COMMENT ON COLUMN "ops"."day_coverage"."control_clicks" IS 'Clicks of the day by the service''s own total, to be compared with clicks. NULL: it gave none.';
+COMMENT ON COLUMN "ops"."day_coverage"."rows_total" IS 'Rows of the day by the service''s own count (total_rows), to be compared with rows. NULL: it gave none.';
+COMMENT ON COLUMN "ops"."day_coverage"."rows_total_state" IS 'matched: as many rows came as the service states; differs: they did not, see rows_total, and other evidence proves the day; none: the service states no usable count. NULL: not read since this column came.';
 COMMENT ON COLUMN "ops"."day_coverage"."_run_id" IS 'Run of the last proven read.';
 
 CREATE TABLE "ops"."run" (

@@ -137,6 +137,9 @@ func (c *controlTotals) decimals(day schema.Date, read *dayRead) (most int) {
 // total, so it only informs: a difference that comes twice is stored. It is a veto only if it confirms the stored rows
 // against the new ones, or contradicts an empty or much smaller answer.
 func (c *controlTotals) differs(day schema.Date, read *dayRead, t extract.Totals) (string, error) {
+	if read.combined != history.Apart || read.counted == schema.RowsDiffer {
+		return schema.ControlDiffers, nil // no two witnesses agree
+	}
 	total := t.ByDay[day]
 	d := difference{day: day, hash: read.hash, rows: read.sums, total: read.total}
 	known := c.run.store.Account().Days[day]
@@ -189,16 +192,10 @@ func (c *controlTotals) sentence(matched int, stored []schema.Date) string {
 }
 
 // keepsRows decides about a day whose pages add up and that has no total of the
-// service's, for the given reason. The pages are the proof then, if one total stands on
-// all of them. They do not prove that a day that has rows has none any more: whatever
-// loses the rows may lose the total, too.
+// service's, for the given reason. The other witnesses do not prove that a day that has rows
+// has none any more: whatever loses the rows may lose the total, too.
 func (c *controlTotals) keepsRows(day schema.Date, read *dayRead, why string) error {
 	known := c.run.store.Account().Days[day]
-	if read.unsure && !read.at.Time().Before(day.End()) {
-		return &extract.UnprovenError{What: "spend " + day.String(), Reason: fmt.Sprintf(
-			"the total on each page is that of the page alone, and no total of the service's confirms %d rows: %s",
-			read.sums.Rows, why)}
-	}
 	if read.sums.Rows > 0 || known == nil || known.Sums.Rows == 0 {
 		return nil
 	}
@@ -212,7 +209,7 @@ func (c *controlTotals) keepsRows(day schema.Date, read *dayRead, why string) er
 func (c *controlTotals) unavailable(ctx context.Context, day schema.Date, read *dayRead, err error) (string, error) {
 	r := c.run
 	err = fmt.Errorf("the control total: %w", err)
-	if ctx.Err() != nil || errors.Is(err, extract.ErrAuth) || r.store.Account().Days[day] != nil || read.unsure {
+	if ctx.Err() != nil || errors.Is(err, extract.ErrAuth) || r.store.Account().Days[day] != nil {
 		return "", err
 	}
 	c.mu.Lock()

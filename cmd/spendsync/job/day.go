@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
+	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/load/manifest"
 	"spendsync/schema"
@@ -17,41 +20,57 @@ import (
 // maxReads is how often a day is read before it counts as unproven.
 const maxReads = 3
 
-// dayRead is one read of a day whose pages add up.
+// dayRead is one read of a day.
 type dayRead struct {
-	began   time.Duration  // since the run did
-	at      schema.Instant // the same as a time
-	day     *history.Day   // nil where the replies are those that are stored
-	sums    history.Sums
-	hash    string
-	control string
-	total   manifest.ControlTotal // the service's own, if the day was over
-	pages   int
-	bytes   int64
-	rounded int
-	unsure  bool // see extract.Page
-	unknown []extract.UnknownKey
-	refused int64               // rows that cannot be stored; the others are
-	first   error               // why the first of them is refused
-	unread  int64               // rows that are stored without some of their measures
-	noClick bool                // clicks are, or may be, among those measures
-	aside   []schema.RefusedRow // rows of both kinds that are kept aside with their JSON
+	began    time.Duration  // since the run did
+	at       schema.Instant // the same as a time
+	rows     *schema.SpendRows
+	seen     extract.Evidence
+	combined history.Combination // of rows of one key
+	day      *history.Day        // nil where the replies are those that are stored
+	sums     history.Sums
+	hash     string
+	hashes   []string // that the read has, in each way of combining its rows
+	same     bool     // the rows of one key are the same row again
+	control  string
+	total    manifest.ControlTotal // the service's own, where the day was over
+	count    schema.Null[int64]    // rows that the service states
+	counted  string                // whether as many came, see [schema.DayCoverage]
+	pages    int
+	bytes    int64
+	rounded  int
+	unknown  []extract.UnknownKey
+	refused  int64               // rows that cannot be stored; the others are
+	first    error               // why the first of them is refused
+	unread   int64               // rows that are stored without some of their measures
+	noClick  bool                // clicks are, or may be, among those measures
+	aside    []schema.RefusedRow // rows of both kinds that are kept aside with their JSON
 }
 
-// proveDay reads a day until one read adds up, three times at most. An answer that would remove all or much of the day
-// must come twice. An answer with more unreadable values than the stored day has is read again once: values that were
-// damaged in transit are intact the second time.
+// proveDay reads a day until a read is proven, or all reads together are: three times at most. An
+// answer that would empty the day or much of it must come twice. An answer with values that
+// cannot be read, and more of them than are known of the day, is read again once: what was damaged
+// on the way comes intact the second time. Of a day that goes on, whose rows may move as long as
+// they are paged, the best that came is better than nothing.
 func (r *run) proveDay(ctx context.Context, day schema.Date, work *lease, step *schema.Step) (*dayRead, error) {
-	suspect, damaged := "", false
 	known := r.store.Account().Days[day]
+	suspect, damaged := "", false
+	var reads []*dayRead // that prove nothing alone
 	for {
 		step.Attempts++
-		read, err := r.readDay(ctx, day, work, suspect != "", r.known(day, step.Attempts))
-		var unproven *extract.UnprovenError
+		pages := pagesOf(reads)
+		read, err := r.readDay(ctx, day, work, pages, r.known(day, step.Attempts))
+		if err == nil {
+			err = r.weigh(ctx, day, read, reads, suspect != "")
+		}
+		unproven, isUnproven := errors.AsType[*extract.UnprovenError](err)
 		switch {
-		case errors.As(err, &unproven):
-			r.Log.Warn("the pages do not add up", "day", day.String(), "attempt", step.Attempts, "of", maxReads,
-				"error", err)
+		case isUnproven:
+			r.Log.Warn("the day is not proven", "day", day.String(), "attempt", step.Attempts, "of", maxReads,
+				"error", unproven)
+			if both, ok := r.together(ctx, day, read, reads); ok {
+				return both, both.mayReplace(day, known)
+			}
 		case err != nil:
 			return nil, err
 		case read.hash != suspect && suspicious(known, read.sums):
@@ -70,20 +89,175 @@ func (r *run) proveDay(ctx context.Context, day schema.Date, work *lease, step *
 			if err := read.mayReplace(day, known); err != nil {
 				return nil, err
 			}
-			return read, nil
+			return read, r.staged.DropPages(day, 1, pages+1)
 		}
 		damaged = damaged || read != nil && read.isDamaged(known)
-		if step.Attempts == maxReads {
-			return nil, err
+		switch {
+		case step.Attempts == maxReads && isUnproven:
+			if best := r.bestOf(day, append(reads, read), known); best != nil {
+				return best, nil
+			}
+			fallthrough
+		case step.Attempts == maxReads:
+			return nil, errors.Join(err, r.staged.DropPages(day, 1, pages+1))
+		case read == nil: // it broke off
+			err = r.staged.DropPages(day, pages+1, math.MaxInt)
+		case isUnproven:
+			reads = append(reads, read)
+		default:
+			reads, err = nil, r.staged.DropRaw(day)
 		}
-		if err := r.staged.DropRaw(day); err != nil {
+		if isStorage := errors.Is(err, durable.ErrStorage); isStorage {
 			return nil, err
 		}
 	}
 }
 
-// suspicious reports whether an answer would remove much of the stored day: all rows, or more than half of the rows or
-// of the spend.
+// pagesOf is how many pages reads have together.
+func pagesOf(reads []*dayRead) (n int) {
+	for _, read := range reads {
+		n += read.pages
+	}
+	return n
+}
+
+// weigh decides whether a read proves its day, with what earlier reads have, and fills in what the
+// day is then. Rows of one key are one row, of which the last is stored, or parts of one, which
+// are added up: whichever the witnesses speak for.
+func (r *run) weigh(ctx context.Context, day schema.Date, read *dayRead, before []*dayRead, confirm bool) error {
+	if err := r.holdClock(r.Report); err != nil {
+		return err
+	}
+	read.at = schema.InstantOf(r.clock.surely(r.clock.at(read.began)))
+	if read.rows == nil { // the replies are the stored ones
+		if err := r.holdAgainstTotal(ctx, day, read, confirm); err != nil {
+			return err
+		}
+		w := dayWitnesses{Evidence: extract.Evidence{Total: -1, Ended: true}, rows: read.sums.Rows, control: read.control,
+			alike: true}
+		if read.count.Valid {
+			w.Total = read.count.V
+		}
+		return w.prove(day)
+	}
+	ways := []history.Combination{history.Apart}
+	if repeats, alike := history.Repeats(read.rows); repeats {
+		ways = []history.Combination{history.Newest, history.Added}
+		if read.same = alike; read.seen.Repeats == "" {
+			read.seen.Repeats = "a row is there twice"
+		}
+	}
+	var failed error
+	var hashes []string
+	for _, how := range ways {
+		is := *read
+		is.combined = how
+		err := r.weighAs(ctx, day, &is, before, confirm)
+		hashes = append(hashes, is.hash)
+		if _, unproven := errors.AsType[*extract.UnprovenError](err); err == nil || !unproven {
+			*read = is
+			return err
+		}
+		if failed == nil {
+			failed, *read = err, is
+		}
+	}
+	read.hashes = hashes
+	return failed
+}
+
+// weighAs decides about a read whose rows of one key are combined in its way.
+func (r *run) weighAs(ctx context.Context, day schema.Date, read *dayRead, before []*dayRead, confirm bool) error {
+	came := int64(read.rows.Len()) + read.refused
+	rows, err := history.Combine(read.rows, read.combined)
+	if err == nil {
+		read.day, err = history.NewDay(rows)
+	}
+	switch {
+	case errors.Is(err, schema.ErrRange):
+		return fmt.Errorf("spend %s: %w: %w", day, err, extract.ErrContract)
+	case err != nil:
+		return &extract.UnprovenError{What: "spend " + day.String(), Reason: err.Error()}
+	}
+	read.sums, read.hash = read.day.Sums(), read.day.Hash()
+	w := dayWitnesses{Evidence: read.seen, combined: read.combined, rows: came, same: read.same}
+	if read.combined == history.Newest {
+		w.rows = read.sums.Rows + read.refused
+	}
+	read.count, read.counted = w.rowsTotal(), w.totalState()
+	for _, other := range before {
+		w.alike = w.alike || slices.Contains(other.hashes, read.hash)
+	}
+	if known := r.store.Account().Days[day]; known != nil && known.Refused == 0 {
+		w.alike = w.alike || known.ContentHash == read.hash
+	}
+	if err := r.holdAgainstTotal(ctx, day, read, confirm); err != nil {
+		return err
+	}
+	w.control = read.control
+	return w.prove(day)
+}
+
+// together tries whether all reads of a day prove it, each row as it came last: pages without an
+// order bring some rows twice and others in the next read.
+func (r *run) together(ctx context.Context, day schema.Date, read *dayRead, before []*dayRead) (*dayRead, bool) {
+	if read == nil || len(before) == 0 || read.rows == nil {
+		return nil, false
+	}
+	both := union(append(slices.Clone(before), read))
+	if both.rows.Len() == read.rows.Len() {
+		return nil, false // the others had no rows
+	}
+	return both, r.weighAs(ctx, day, both, nil, false) == nil
+}
+
+// union is the rows of several reads as one read, whose evidence is that of the last.
+func union(reads []*dayRead) *dayRead {
+	last := reads[len(reads)-1]
+	both := *last
+	both.combined, both.rows, both.pages, both.bytes = history.Newest, &schema.SpendRows{}, 0, 0
+	for _, one := range reads {
+		for _, row := range one.rows.All() {
+			both.rows.Append(row)
+		}
+		both.pages, both.bytes = both.pages+one.pages, both.bytes+one.bytes
+		both.refused, both.unread = max(both.refused, one.refused), max(both.unread, one.unread)
+		both.noClick = both.noClick || one.noClick
+	}
+	if both.seen.Repeats == "" {
+		both.seen.Repeats = "several reads bring different rows"
+	}
+	return &both
+}
+
+// bestOf is the best that reads have of a day that goes on; nil: the day is over, or nothing came
+// that could be stored in the place of what is.
+func (r *run) bestOf(day schema.Date, reads []*dayRead, known *manifest.Day) *dayRead {
+	reads = slices.DeleteFunc(reads, func(read *dayRead) bool { return read == nil || read.rows == nil })
+	if len(reads) == 0 || !reads[len(reads)-1].at.Time().Before(day.End()) {
+		return nil
+	}
+	best := union(reads)
+	rows, err := history.Combine(best.rows, best.combined)
+	if err == nil {
+		best.day, err = history.NewDay(rows)
+	}
+	if err != nil || rows.Len() == 0 {
+		return nil
+	}
+	best.sums, best.hash, best.control = best.day.Sums(), best.day.Hash(), schema.ControlOpen
+	w := dayWitnesses{Evidence: best.seen, rows: best.sums.Rows + best.refused}
+	best.count, best.counted = w.rowsTotal(), schema.RowsDiffer
+	if suspicious(known, best.sums) || best.mayReplace(day, known) != nil {
+		return nil
+	}
+	r.Log.Info("the day moves while it is read; what came is stored until the next run", "day", day.String(),
+		"rows", best.sums.Rows)
+	return best
+}
+
+// suspicious says whether an answer would take away much of what is stored: all
+// rows, or more than half of the rows or of the spend.
 func suspicious(known *manifest.Day, now history.Sums) bool {
 	if known == nil || known.Sums.Rows == 0 {
 		return false
@@ -92,35 +266,35 @@ func suspicious(known *manifest.Day, now history.Sums) bool {
 	return now.Rows*2 < was.Rows || (was.Spend > 0 && now.Spend*2 < was.Spend)
 }
 
-// readDay reads all pages of a day once and proves them: by the pages themselves,
-// by unique keys, and by the service's own total where there is one. confirm asks for
-// that total again, after the pages.
+// readDay reads all pages of a day once. They are staged behind those of earlier reads.
 func (r *run) readDay(
-	ctx context.Context, day schema.Date, work *lease, confirm bool, known *extract.Known,
+	ctx context.Context, day schema.Date, work *lease, pagesBefore int, known *extract.Known,
 ) (*dayRead, error) {
 	read := &dayRead{began: r.clock.elapsed()}
 	read.at = schema.InstantOf(r.clock.at(read.began))
 	c := transform.SpendContext{Account: r.Account, RunID: r.RunID, Day: day, SeenAt: read.at, Service: r.Service}
-	var rows *schema.SpendRows
-	for page, err := range r.Report.Spend(ctx, day, r.Plan.PageSize, known) {
+	for page, err := range r.Report.Spend(ctx, day, r.Plan.PageSize, known, &read.seen) {
 		if err != nil {
 			return nil, err
 		}
 		read.bytes += page.Bytes
 		if page.Same {
-			return r.readSame(ctx, read, day, page.Pages, confirm)
+			return r.readSame(read, day, page.Pages), nil
 		}
-		if rows == nil {
+		if read.rows == nil {
 			if err := work.acquire(ctx, page.Total); err != nil {
 				return nil, err
 			}
-			rows = &work.workspace.rows
-			rows.Reset()
+			read.rows = &schema.SpendRows{}
+			if pagesBefore == 0 {
+				read.rows = &work.workspace.rows
+				read.rows.Reset()
+			}
 			// A total is only a claim so far: it reserves a page or two, no more.
-			rows.Grow(int(min(page.Total, 1<<17)))
+			read.rows.Grow(int(min(page.Total, 1<<17)))
 		}
-		before := rows.Len()
-		became := transform.AppendSpend(rows, page, c, work.intern)
+		before := read.rows.Len()
+		became := transform.AppendSpend(read.rows, page, c, work.intern)
 		read.refused += int64(len(became.Refused))
 		read.unread += int64(len(became.Unread))
 		read.noClick = read.noClick || became.UnreadClicks
@@ -134,25 +308,17 @@ func (r *run) readDay(
 			r.Log.Info("a text of the report is not stored as it was sent; its numbers are",
 				"day", day.String(), "column", text.Column, "value", text.Value, "why", text.Reason)
 		}
-		added := rows.Len() - before
-		if err := r.staged.PutRaw(day, page.Number, page.Raw, int64(added), page.Fingerprint); err != nil {
+		added := read.rows.Len() - before
+		err := r.staged.PutRaw(day, pagesBefore+page.Number, page.Raw, int64(added), page.Fingerprint)
+		if err != nil {
 			return nil, err
 		}
 		read.pages++
-		read.unsure = page.Unsure
 		read.rounded += became.Rounded
 		read.unknown = append(read.unknown, page.Unknown...)
 		r.bar.Rows(added)
 	}
-	var err error
-	switch read.day, err = history.NewDay(rows); {
-	case errors.Is(err, schema.ErrRange):
-		return nil, fmt.Errorf("spend %s: %w: %w", day, err, extract.ErrContract)
-	case err != nil:
-		return nil, &extract.UnprovenError{What: "spend " + day.String(), Reason: err.Error()}
-	}
-	read.sums, read.hash = read.day.Sums(), read.day.Hash()
-	return read, r.holdAgainstTotal(ctx, day, read, confirm)
+	return read, nil
 }
 
 // longestRaw is how many bytes of a refused row are kept with its reason, and mostAside how many rows of a day; the
@@ -213,13 +379,8 @@ func (read *dayRead) mayReplace(day schema.Date, known *manifest.Day) error {
 	return nil
 }
 
-// holdAgainstTotal decides by both clocks whether the day was over when the read started, and compares a finished day
-// with the service's own total.
+// holdAgainstTotal compares a read of a day that is over with the service's own total.
 func (r *run) holdAgainstTotal(ctx context.Context, day schema.Date, read *dayRead, confirm bool) (err error) {
-	if err := r.holdClock(r.Report); err != nil {
-		return err
-	}
-	read.at = schema.InstantOf(r.clock.surely(r.clock.at(read.began)))
 	if read.refused > 0 {
 		read.control = schema.ControlUnknown // it counts rows that are not stored
 		return nil
@@ -241,14 +402,14 @@ func (r *run) known(day schema.Date, attempt int64) *extract.Known {
 	}
 }
 
-// readSame handles a read whose replies equal the stored ones. Only the service's own total is compared again.
-func (r *run) readSame(
-	ctx context.Context, read *dayRead, day schema.Date, pages int, confirm bool,
-) (*dayRead, error) {
+// readSame is a read of a day whose replies are the stored ones, which gave what is
+// stored. Only the service's own total is compared again.
+func (r *run) readSame(read *dayRead, day schema.Date, pages int) *dayRead {
 	known := r.store.Account().Days[day]
 	read.sums, read.hash, read.rounded, read.pages = known.Sums, known.ContentHash, known.Rounded, pages
+	read.count, read.counted, read.combined = known.RowsTotal, known.RowsTotalState, known.Combined
 	// Which measures could not be read is not stored.
 	read.unread, read.noClick = known.Unread, known.Unread > 0
 	r.bar.Rows(int(known.Sums.Rows))
-	return read, r.holdAgainstTotal(ctx, day, read, confirm)
+	return read
 }

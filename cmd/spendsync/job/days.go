@@ -117,6 +117,7 @@ func (r *run) copyDay(ctx context.Context, d PlannedDay) *copiedDay {
 		c.put, c.err = r.staged.PutDay(ctx, load.DayRead{
 			Day: d.Day, ReadAt: c.read.at, Control: c.read.control, ControlTotal: c.read.total,
 			Rounded: c.read.rounded, Refused: c.read.refused, Unread: c.read.unread,
+			RowsTotal: c.read.count, RowsTotalState: c.read.counted, Combined: c.read.combined,
 		}, c.read.day)
 	}
 	c.step.FinishedAt = schema.InstantOf(r.Now())
@@ -148,7 +149,7 @@ func (r *run) copyDay(ctx context.Context, d PlannedDay) *copiedDay {
 	}
 	c.oddIDs = work.oddIDs
 	if c.read != nil {
-		c.read.day = nil // its workspace is another day's now
+		c.read.day, c.read.rows = nil, nil // its workspace is another day's now
 	}
 	return c
 }

@@ -103,6 +103,9 @@ func (s *daySums) add(d *copiedDay, account, runID string, known []schema.Unknow
 	} else {
 		s.tally.proven++
 	}
+	if read.counted == schema.RowsDiffer && !read.at.Time().Before(d.Day.End()) {
+		s.tally.addMiscounted(d.Day, read)
+	}
 	s.refused = append(s.refused, read.aside...)
 	if read.unread > 0 {
 		s.tally.unread += read.unread

@@ -34,11 +34,26 @@ type tally struct {
 	added                                 int               // days that were not stored before
 	matched                               int               // days that agree with the service's own total
 	differs                               string            // which do not, and are stored; empty: none
+	miscounted                            int               // days of which the service states another number of rows
+	doubtful                              int               // of these, that may lack rows by it
+	miscount                              string            // the last of them
 	unread                                int64             // rows that are stored without some of their measures
 	unreadDays                            int               // days that have some
 	oddIDs                                []transform.OddID // the first of each form that no run has seen
 	failures                              []failure
 	stopped                               bool // by a signal
+}
+
+// addMiscounted notes a day that is stored though the service states another number of its rows. A
+// smaller one leaves no doubt if the service's own sum is that of the rows: it counts something
+// else.
+func (t *tally) addMiscounted(day schema.Date, read *dayRead) {
+	t.miscounted++
+	t.miscount = fmt.Sprintf("%s: %s came, and it states %d", day, phrase.Count(int(read.sums.Rows), "row"),
+		read.count.V)
+	if read.control != schema.ControlMatched || read.count.V > read.sums.Rows {
+		t.doubtful++
+	}
 }
 
 // fail notes something that could not be read.
@@ -89,7 +104,7 @@ func (t tally) publishedCode(o load.Preview) int {
 		return exit.Damaged
 	case len(o.NewlyLost) > 0 || len(risk) > 0:
 		return exit.DayAtRisk
-	case len(t.failures) > 0 || t.differs != "" || t.unread > 0 || len(t.oddIDs) > 0:
+	case len(t.failures) > 0 || t.differs != "" || t.doubtful > 0 || t.unread > 0 || len(t.oddIDs) > 0:
 		return exit.Partial
 	}
 	return exit.OK
@@ -162,6 +177,10 @@ func (t tally) sentence(o load.Preview, published bool, settings string) string 
 	}
 	if t.differs != "" {
 		b.WriteString("; " + t.differs)
+	}
+	if t.miscounted > 0 {
+		fmt.Fprintf(&b, "; the service's own number of rows (total_rows) differs on %s, such as %s; the rows are "+
+			"stored as they came", phrase.Count(t.miscounted, "day"), t.miscount)
 	}
 	if t.unread > 0 {
 		fmt.Fprintf(&b, "; %s on %s have measures that cannot be read; these are stored as unknown (NULL), the rest "+

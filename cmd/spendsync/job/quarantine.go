@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,7 +135,8 @@ func (k kept) stage(ctx context.Context, q quarantine.Day) (t takenDay, err erro
 	}
 	c := transform.SpendContext{Account: k.Account, RunID: k.RunID, Day: q.Date, SeenAt: q.ReadAt, Service: k.Service}
 	rows, intern, rounded, unread, noClick := &schema.SpendRows{}, transform.NewInterner(), 0, 0, false
-	for page, err := range extract.ProveSpend(k.Service, q.Date, q.PageSize, k.store.Quarantine().Replies(q)) {
+	var seen extract.Evidence
+	for page, err := range extract.ProveSpend(k.Service, q.Date, q.PageSize, k.store.Quarantine().Replies(q), &seen) {
 		if err != nil {
 			return t, err
 		}
@@ -150,27 +152,47 @@ func (k kept) stage(ctx context.Context, q quarantine.Day) (t takenDay, err erro
 			return t, err
 		}
 	}
-	day, err := history.NewDay(rows)
-	if err != nil {
-		return t, err
-	}
+	repeats, same := history.Repeats(rows)
 	if ids := campaignsOf(rows); len(ids) > 0 && k.witnesses.hasNone(ids) {
 		return t, fmt.Errorf("whose report it is is not proven: the account has none of its campaigns: %s",
 			someOf("campaign", ids))
 	}
-	sums := day.Sums()
-	if noClick {
-		sums.Clicks = schema.Null[int64]{}
+	ways := []history.Combination{history.Apart}
+	if repeats {
+		ways = []history.Combination{history.Newest, history.Added}
 	}
-	control, err := controlOf(q, known, sums, rounded)
-	if err != nil {
-		return t, err
+	var failed error
+	for _, how := range ways {
+		w := dayWitnesses{Evidence: seen, rows: int64(rows.Len()), combined: how, same: same}
+		one, err := history.Combine(rows, how)
+		if err != nil {
+			return t, err
+		}
+		day, err := history.NewDay(one)
+		if err != nil {
+			return t, err
+		}
+		sums := day.Sums()
+		if how == history.Newest {
+			w.rows = sums.Rows
+		}
+		if noClick {
+			sums.Clicks = schema.Null[int64]{}
+		}
+		if w.control, err = controlOf(q, known, sums, rounded); err == nil {
+			err = w.prove(q.Date)
+		}
+		if err != nil {
+			failed = cmp.Or(failed, err)
+			continue
+		}
+		put, err := k.staged.PutDay(ctx, load.DayRead{
+			Day: q.Date, ReadAt: q.ReadAt, Control: w.control, ControlTotal: q.ControlTotal, Rounded: rounded,
+			RowsTotal: w.rowsTotal(), RowsTotalState: w.totalState(), Combined: how, Unread: int64(unread),
+		}, day)
+		return takenDay{q, put, sums.Rows}, err
 	}
-	put, err := k.staged.PutDay(ctx, load.DayRead{
-		Day: q.Date, ReadAt: q.ReadAt, Control: control, ControlTotal: q.ControlTotal, Rounded: rounded,
-		Unread: int64(unread),
-	}, day)
-	return takenDay{q, put, sums.Rows}, err
+	return t, failed
 }
 
 // isStoredLater reports whether what is stored of a day was read after its replies in quarantine.

@@ -543,13 +543,16 @@ func TestQuirks_TwoSyncs(t *testing.T) {
 	}
 }
 
-// Pages of which each tells its own rows alone prove a day only together with the service's
-// total of it: a row that went while they were read would not be noticed.
-func TestSync_PagesWithoutOneTotalNeedTheDaysTotal(t *testing.T) {
+// TestSync_PagesWithoutOneTotalNeedASecondWitness: pages of which each states its own rows alone, of
+// days without a sum of the service's, prove a day together with a read that is alike.
+func TestSync_PagesWithoutOneTotalNeedASecondWitness(t *testing.T) {
 	t.Parallel()
 	w := newQuirkWorld(t, "pagination-rows-shown", "totals-none")
 	result := w.sync()
-	if got, want := days(result), "missing/unread 32, open/open 1"; got != want {
+	if got, want := days(result), "complete/none 32, open/open 1"; got != want {
 		t.Errorf("days: %s, want %s: %s", got, want, result.Run.Message.V)
+	}
+	if got := w.lines("SELECT DISTINCT attempts FROM ops.step ORDER BY 1"); got != "1\n2" {
+		t.Errorf("days were read %q times, want today once and the others twice", got)
 	}
 }

@@ -205,7 +205,7 @@ func (m *repairer) replayDay(ctx context.Context, day schema.Date, known *manife
 	}
 	var sealed *history.Day
 	if err == nil {
-		sealed, err = history.NewDay(rows)
+		sealed, err = known.Seal(rows)
 	}
 	if err != nil {
 		return fmt.Errorf("its replies: %w", err)
@@ -218,7 +218,7 @@ func (m *repairer) replayDay(ctx context.Context, day schema.Date, known *manife
 	m.changed++
 	_, err = m.staged.PutDay(ctx, load.DayRead{
 		Day: day, ReadAt: c.SeenAt, Rounded: taken.rounded, Refused: taken.refused,
-		Unread:   taken.unread,
+		Unread: taken.unread, Combined: known.Combined,
 		Replayed: true, Damaged: damaged,
 	}, sealed)
 	return err

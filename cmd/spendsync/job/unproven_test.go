@@ -26,7 +26,7 @@ func TestUnproven_SettingsAreStored(t *testing.T) {
 		"password": {adsim.Fault{Kind: adsim.Status, Status: 401, Query: days}, exit.Auth},
 		"a text": {adsim.Fault{Kind: adsim.WrongType, Query: days, Row: -1, Column: "total_spend", Value: `"12,5"`},
 			exit.Contract},
-		"no total": {adsim.Fault{Kind: adsim.Total, Query: days}, exit.Contract},
+		"another day": {adsim.Fault{Kind: adsim.OtherDay, Query: days, Row: 0}, exit.Contract},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

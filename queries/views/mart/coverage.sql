@@ -1,6 +1,6 @@
 -- Which days are known, which can still be fetched or repaired, until when, and what should be done?
 -- Trap: it is as of now, not as of the last sync: a day after the last sync is missing, and one may have left the reach since.
--- Column state_now: open: read, and the day goes on; complete: read after it was over, may be restated; final: complete and out of reach; partial: last read before it was over; missing: not read, still readable; lost: never read and no longer readable; incomplete: partial and no longer readable.
+-- Column state_now: open: read, and the day goes on; complete: read after it was over, may be restated; final: complete and out of reach; partial: last read before it was over, or without rows that cannot be stored; missing: not read, still readable; lost: never read and no longer readable; incomplete: partial and no longer readable.
 -- Column days_until_unreachable: Days left in which the report can be asked for this day, today included; 0: no more. As of now.
 -- Column is_urgent: Whether a sync must read the day within threshold urgent_days.
 -- Column what_to_do: What to do.
@@ -33,6 +33,8 @@ known AS (
     CASE
       WHEN c.last_read_at IS NULL AND d.days_left > 0 THEN 'missing'
       WHEN c.last_read_at IS NULL THEN 'lost'
+      WHEN c.state = 'partial' AND d.days_left > 0 THEN 'partial'
+      WHEN c.state = 'partial' THEN 'incomplete'
       WHEN c.last_read_at >= d.ends_at AND d.days_left > 0 THEN 'complete'
       WHEN c.last_read_at >= d.ends_at THEN 'final'
       WHEN now() < d.ends_at THEN 'open'

@@ -1,0 +1,87 @@
+package history
+
+import (
+	"fmt"
+
+	"spendsync/schema"
+)
+
+// Combination is how the rows of one key in the replies of a day are one row. It is stored, so that
+// the same replies give the same day again.
+type Combination string
+
+// The combinations.
+const (
+	Apart  Combination = ""       // every key comes once
+	Newest Combination = "newest" // the row that came last stands, for it is the same one
+	Added  Combination = "added"  // the numbers are added up, under the last name
+)
+
+// Repeats sorts rows by their keys, those of one key in the order in which they came. It reports
+// whether a key comes more than once, and whether all rows of such keys are alike.
+func Repeats(rows *schema.SpendRows) (repeats, alike bool) {
+	if rows.Ascend() {
+		return false, true
+	}
+	rows.Sort()
+	alike = true
+	var a, b schema.Spend
+	for i := 1; i < rows.Len(); i++ {
+		if rows.Compare(i-1, i) == 0 {
+			rows.Row(i-1, &a)
+			rows.Row(i, &b)
+			repeats, alike = true, alike && schema.SameReported(&a, &b)
+		}
+	}
+	return repeats, alike
+}
+
+// Combine returns the rows with every key once. The rows that were handed over are sorted.
+func Combine(rows *schema.SpendRows, how Combination) (*schema.SpendRows, error) {
+	if repeats, _ := Repeats(rows); how == Apart || !repeats {
+		return rows, nil
+	}
+	out := &schema.SpendRows{}
+	out.Grow(rows.Len())
+	var row, next schema.Spend
+	for i := range rows.Len() {
+		rows.Row(i, &next)
+		if i == 0 || rows.Compare(i-1, i) != 0 {
+			if i > 0 {
+				out.Append(&row)
+			}
+			row = next
+			continue
+		}
+		if how == Added {
+			if err := addNumbers(&next, &row); err != nil {
+				return nil, fmt.Errorf("campaign %q creative %q source %q: %w", row.CampaignID, row.CreativeID,
+					row.SourceID, err)
+			}
+		}
+		row = next
+	}
+	if rows.Len() > 0 {
+		out.Append(&row)
+	}
+	return out, nil
+}
+
+// addNumbers adds the numbers of a row to those of another. A sum with an unknown number is unknown.
+func addNumbers(to, more *schema.Spend) (err error) {
+	if to.Spend, err = schema.AddMoney(to.Spend, more.Spend); err != nil {
+		return err
+	}
+	for _, n := range [...]struct{ to, more *schema.Null[int64] }{
+		{&to.Clicks, &more.Clicks}, {&to.Impressions, &more.Impressions}, {&to.Conversions, &more.Conversions},
+	} {
+		if !n.to.Valid || !n.more.Valid {
+			*n.to = schema.Null[int64]{}
+			continue
+		}
+		if n.to.V += n.more.V; n.to.V < 0 != (n.more.V < 0) && (n.to.V-n.more.V < 0) == (n.more.V < 0) {
+			return fmt.Errorf("a sum of counts: %w", schema.ErrRange)
+		}
+	}
+	return nil
+}
