@@ -133,8 +133,8 @@ func (r *run) weigh(ctx context.Context, day schema.Date, read *dayRead, before 
 		if err := r.holdAgainstTotal(ctx, day, read, confirm); err != nil {
 			return err
 		}
-		w := dayWitnesses{Evidence: extract.Evidence{Total: -1, Ended: true}, rows: read.sums.Rows, control: read.control,
-			alike: true}
+		w := dayWitnesses{Evidence: extract.Evidence{Total: -1, Ended: true}, rows: read.sums.Rows,
+			control: read.control, alike: true}
 		if read.count.Valid {
 			w.Total = read.count.V
 		}

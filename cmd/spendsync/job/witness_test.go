@@ -32,7 +32,8 @@ func TestWitnesses_TwoProveADay(t *testing.T) {
 		"end and sum, a total that lags": {dayWitnesses{Evidence: ended(9), rows: 10, control: matched}, "", "differs"},
 		"end and reads, a total that lags": {dayWitnesses{Evidence: ended(9), rows: 10, control: none, alike: true}, "",
 			"differs"},
-		"end and total, a sum with fees": {dayWitnesses{Evidence: ended(10), rows: 10, control: differs}, "", "matched"},
+		"end and total, a sum with fees": {dayWitnesses{
+			Evidence: ended(10), rows: 10, control: differs}, "", "matched"},
 		"sum and reads against a total above": {dayWitnesses{Evidence: ended(11), rows: 10, control: matched,
 			alike: true}, "",
 			"differs"},
@@ -64,13 +65,16 @@ func TestWitnesses_TwoProveADay(t *testing.T) {
 		"the same row twice, counted once": {dayWitnesses{Evidence: repeated(10), rows: 10, control: none,
 			combined: history.Newest}, "",
 			"matched"},
-		"the same row twice, summed once": {dayWitnesses{Evidence: repeated(11), rows: 10, control: matched, alike: true,
+		"the same row twice, summed once": {dayWitnesses{
+			Evidence: repeated(11), rows: 10, control: matched, alike: true,
 			combined: history.Newest}, "", "differs"},
 		"the same row twice, neither": {dayWitnesses{Evidence: repeated(-1), rows: 10, control: none, alike: true,
 			combined: history.Newest}, "is there twice", "none"},
-		"the same row twice in the place of another: total": {dayWitnesses{Evidence: repeated(11), rows: 10, control: none,
+		"the same row twice in the place of another: total": {dayWitnesses{
+			Evidence: repeated(11), rows: 10, control: none,
 			combined: history.Newest}, "is there twice", "differs"},
-		"the same row twice in the place of another: added": {dayWitnesses{Evidence: repeated(11), rows: 11, control: none,
+		"the same row twice in the place of another: added": {dayWitnesses{
+			Evidence: repeated(11), rows: 11, control: none,
 			alike: true, same: true, combined: history.Added}, "is there twice", "matched"},
 		"the same row twice in the place of another: sum": {dayWitnesses{Evidence: repeated(11), rows: 11,
 			control: differs,
