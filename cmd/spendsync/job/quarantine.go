@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/phrase"
@@ -27,6 +28,9 @@ func (r *run) quarantine(ctx context.Context, day schema.Date, began schema.Inst
 	reply := extract.TakeReply(cause)
 	if ctx.Err() != nil || exit.Of(cause) != exit.Contract || errors.Is(cause, extract.ErrUnreachable) {
 		return false
+	}
+	if e, ok := errors.AsType[*extract.ReadError](cause); ok && reply == nil && strings.HasSuffix(e.What, " page 1") {
+		return false // an error such as a 404 in the place of the first page: there is no reply to keep
 	}
 	q := quarantine.Day{
 		Date: day, ReadAt: schema.InstantOf(r.clock.surely(began.Time())), Reason: cause.Error(),
