@@ -83,6 +83,7 @@ type Client struct {
 	pages     pageLengths
 	totals    listTotals
 	notice    keyNotice
+	ending    endNotice
 	clock     serviceClock
 	redactor  atomic.Pointer[redact.Redactor] // of the latest credentials
 	lastDown  atomic.Pointer[failure]         // by which the service seemed down
@@ -262,6 +263,7 @@ func (c *Client) exchange(req *http.Request, q question, timeout time.Duration) 
 	}
 	defer resp.Body.Close()
 	c.notice.note(resp.Header, func() redact.Secrets { return redact.SecretsOf(req) })
+	c.ending.note(req.URL.Path, resp.Header)
 	c.clock.note(resp.Header, time.Now())
 	if !hasWholeBody(resp.StatusCode) {
 		return nil, c.statusFailure(req, resp)

@@ -118,6 +118,7 @@ func (c *checker) all(ctx context.Context) {
 	c.clock()
 	c.key()
 	c.description(ctx)
+	c.endings()
 	c.secrets()
 }
 

@@ -203,6 +203,23 @@ func (c *checker) description(ctx context.Context) {
 	}
 }
 
+// endings warns of what the service announces to end, by the headers of its replies.
+func (c *checker) endings() {
+	for _, client := range []*extract.Client{c.report, c.api} {
+		for _, e := range client.Endings() {
+			text := e.Path + " is deprecated since " + e.Deprecated
+			if e.Deprecated == "" {
+				text = e.Path + " is still served"
+			}
+			if e.Sunset != "" {
+				text += ", and ends on " + e.Sunset
+			}
+			c.warn("deprecation", "look for a newer version of spendsync; a new path or name is a line of "+
+				config.Prefix+"SERVICE_FILE", "the service announces: %s", phrase.OneLine(text))
+		}
+	}
+}
+
 // secrets looks whether a reply has repeated the credentials.
 func (c *checker) secrets() {
 	if n := c.report.Stats().Repeated + c.api.Stats().Repeated; n > 0 {

@@ -225,9 +225,13 @@ func (r *run) keyExpires() (expires schema.Null[schema.Instant]) {
 	return expires
 }
 
-// warnOfRepeatedSecrets reports that the service writes the credentials into its replies.
-// They are removed before anything is stored, but whoever else sees the replies reads them.
-func (r *run) warnOfRepeatedSecrets() {
+// warnOfTheService warns of ends that the service announces, and of credentials in its replies. These are removed
+// before anything is stored, but other readers of the replies see them.
+func (r *run) warnOfTheService() {
+	for _, e := range append(r.Report.Endings(), r.API.Endings()...) {
+		r.Log.Warn("the service announces that a path ends; look for a newer version of spendsync", "path", e.Path,
+			"deprecated", e.Deprecated, "sunset", e.Sunset)
+	}
 	if n := r.Report.Stats().Repeated + r.API.Stats().Repeated; n > 0 {
 		r.Log.Warn("the service repeats the credentials in its replies; nothing of them is stored, but its logs may "+
 			"hold them, too: report it to the service, and then renew the password and the key",

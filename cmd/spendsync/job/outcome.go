@@ -326,7 +326,7 @@ func (r *run) result(row schema.Run) *Result {
 				"error", err)
 		}
 	}
-	r.warnOfRepeatedSecrets()
+	r.warnOfTheService()
 	quarantined := r.tidyQuarantine(row.Published)
 	res := &Result{
 		Quarantined: quarantined,
