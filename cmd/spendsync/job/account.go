@@ -21,19 +21,19 @@ type accountRead struct {
 // whose it is, so the key must act on its account after both, too.
 func (n *settingsReader) readAccount(ctx context.Context, key keyProof) *accountRead {
 	who := key.who
-	limits, limitsErr := n.API.Limits(ctx)
+	limits, limitsErr := n.run.API.Limits(ctx)
 	if limitsErr != nil {
 		n.fail("account", "limits", "failed", limitsErr)
 	}
-	balance, balanceErr := n.API.Balance(ctx)
+	balance, balanceErr := n.run.API.Balance(ctx)
 	if balanceErr != nil {
 		n.fail("account", "balance", "failed", balanceErr)
 	}
-	if err := n.confirmKey(ctx, key); err != nil {
+	if err := n.run.confirmKey(ctx, key); err != nil {
 		n.fail("account", "balance", "failed", err)
 		return nil
 	}
-	at := schema.InstantOf(n.Now())
+	at := schema.InstantOf(n.run.Now())
 	for kind, e := range map[string]extract.Entity{"me": who.me, "limits": limits, "balance": balance} {
 		n.read.replies.Add(settingslog.Reply{At: at, Kind: kind, Reply: string(e.Raw)})
 	}
@@ -45,7 +45,7 @@ func (n *settingsReader) readAccount(ctx context.Context, key keyProof) *account
 	n.readKeys("account", read.Decoded)
 	for stream, e := range map[string]extract.Entity{"me": who.me, "limits": limits, "balance": balance} {
 		found := transform.UndescribedIn(string(e.Raw), n.read.readKeys["account"])
-		n.noteUndescribed(stream, at, found)
+		n.read.undescribed = append(n.read.undescribed, n.run.undescribed(stream, at, found)...)
 	}
 	if balanceErr == nil {
 		a.snapshot = &read.Snapshot

@@ -136,12 +136,15 @@ func boundedKeys(
 	return keys
 }
 
-// noteUndescribed records keys of the settings that no column shows.
-func (r *run) noteUndescribed(stream string, at schema.Instant, found map[string]transform.Undescribed) {
+// undescribed returns keys of the settings that no column shows, as they are recorded.
+func (r *session) undescribed(
+	stream string, at schema.Instant, found map[string]transform.Undescribed,
+) (fields []schema.UnknownField) {
 	for _, path := range slices.Sorted(maps.Keys(found)) {
-		r.undescribed = append(r.undescribed, schema.UnknownField{
+		fields = append(fields, schema.UnknownField{
 			AccountID: r.Account, Stream: stream, Path: path, SampleType: found[path].Type, FirstSeenAt: at,
 			RunID: r.RunID,
 		})
 	}
+	return fields
 }

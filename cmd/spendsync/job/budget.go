@@ -31,7 +31,7 @@ type budget struct {
 	over  atomic.Bool
 }
 
-func (r *run) newBudget() *budget {
+func (r *session) newBudget() *budget {
 	lasts := r.SettingsBudget
 	lastChance := func(d PlannedDay) bool { return d.DaysLeft <= 1 && !d.Proven }
 	if r.plan.Today.End().Sub(r.Now()) <= lastHours && slices.ContainsFunc(r.plan.Read, lastChance) {
@@ -59,11 +59,11 @@ func (n *settingsReader) leave(c dueCampaign) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.read.left++
-	since, first := c.confirmed.Time(), n.store.Account().Since
+	since, first := c.confirmed.Time(), n.run.store.Account().Since
 	if c.confirmed == 0 { // it cannot have been read before the account's first run
 		since = (first + schema.ReachDays).Start()
 	}
-	if first != 0 && n.Now().Sub(since) >= overdueAfter {
+	if first != 0 && n.run.Now().Sub(since) >= overdueAfter {
 		n.read.overdue = append(n.read.overdue, c.ID)
 	}
 }

@@ -95,7 +95,7 @@ func (c *clock) surely(t time.Time) time.Time {
 
 // holdClock compares the run's clock with that of one interface, as soon as it has answered, and ends a run whose
 // clock is so wrong that it would treat an unfinished day as complete or a readable day as lost.
-func (r *run) holdClock(service *extract.Client) error {
+func (r *session) holdClock(service *extract.Client) error {
 	theirs, ok := service.ServiceTime()
 	if !ok {
 		return nil
@@ -116,7 +116,7 @@ func (r *run) holdClock(service *extract.Client) error {
 }
 
 // warnOfClock warns once of clocks that differ.
-func (r *run) warnOfClock() {
+func (r *session) warnOfClock() {
 	r.clock.mu.Lock()
 	ahead := r.clock.ahead.Round(time.Second)
 	r.clock.mu.Unlock()
@@ -130,12 +130,12 @@ func (r *run) warnOfClock() {
 const clockWait = 5 * time.Second
 
 // askClock compares the clocks before anything is decided.
-func (r *run) askClock(ctx context.Context) error {
+func (r *session) askClock(ctx context.Context, me *keyAnswer) error {
 	if ctx.Err() != nil {
 		return nil
 	}
 	select {
-	case <-r.me.done: // whose key it is, is judged when the days are read
+	case <-me.done: // whose key it is, is judged when the days are read
 	case <-time.After(clockWait):
 	}
 	err := r.holdClock(r.API)

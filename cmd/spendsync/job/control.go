@@ -17,7 +17,7 @@ import (
 
 // controlTotals are the service's own sums per day, asked for once a run.
 type controlTotals struct {
-	run *run
+	run *session
 
 	once   sync.Once
 	totals extract.Totals

@@ -52,7 +52,7 @@ type dayRead struct {
 // cannot be read, and more of them than are known of the day, is read again once: what was damaged
 // on the way comes intact the second time. Of a day that goes on, whose rows may move as long as
 // they are paged, the best that came is better than nothing.
-func (r *run) proveDay(ctx context.Context, day schema.Date, work *lease, step *schema.Step) (*dayRead, error) {
+func (r *dayReader) proveDay(ctx context.Context, day schema.Date, work *lease, step *schema.Step) (*dayRead, error) {
 	known := r.store.Account().Days[day]
 	suspect, damaged := "", false
 	var reads []*dayRead // that prove nothing alone
@@ -124,7 +124,7 @@ func pagesOf(reads []*dayRead) (n int) {
 // weigh decides whether a read proves its day, with what earlier reads have, and fills in what the
 // day is then. Rows of one key are one row, of which the last is stored, or parts of one, which
 // are added up: whichever the witnesses speak for.
-func (r *run) weigh(ctx context.Context, day schema.Date, read *dayRead, before []*dayRead, confirm bool) error {
+func (r *dayReader) weigh(ctx context.Context, day schema.Date, read *dayRead, before []*dayRead, confirm bool) error {
 	if err := r.holdClock(r.Report); err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (r *run) weigh(ctx context.Context, day schema.Date, read *dayRead, before 
 }
 
 // weighAs decides about a read whose rows of one key are combined in its way.
-func (r *run) weighAs(ctx context.Context, day schema.Date, read *dayRead, before []*dayRead, confirm bool) error {
+func (r *dayReader) weighAs(ctx context.Context, day schema.Date, read *dayRead, before []*dayRead, confirm bool) error {
 	came := int64(read.rows.Len()) + read.refused
 	rows, err := history.Combine(read.rows, read.combined)
 	if err == nil {
@@ -200,7 +200,7 @@ func (r *run) weighAs(ctx context.Context, day schema.Date, read *dayRead, befor
 
 // together tries whether all reads of a day prove it, each row as it came last: pages without an
 // order bring some rows twice and others in the next read.
-func (r *run) together(ctx context.Context, day schema.Date, read *dayRead, before []*dayRead) (*dayRead, bool) {
+func (r *dayReader) together(ctx context.Context, day schema.Date, read *dayRead, before []*dayRead) (*dayRead, bool) {
 	if read == nil || len(before) == 0 || read.rows == nil {
 		return nil, false
 	}
@@ -232,7 +232,7 @@ func union(reads []*dayRead) *dayRead {
 
 // bestOf is the best that reads have of a day that goes on; nil: the day is over, or nothing came
 // that could be stored in the place of what is.
-func (r *run) bestOf(day schema.Date, reads []*dayRead, known *manifest.Day) *dayRead {
+func (r *dayReader) bestOf(day schema.Date, reads []*dayRead, known *manifest.Day) *dayRead {
 	reads = slices.DeleteFunc(reads, func(read *dayRead) bool { return read == nil || read.rows == nil })
 	if len(reads) == 0 || !reads[len(reads)-1].at.Time().Before(day.End()) {
 		return nil
@@ -267,7 +267,7 @@ func suspicious(known *manifest.Day, now history.Sums) bool {
 }
 
 // readDay reads all pages of a day once. They are staged behind those of earlier reads.
-func (r *run) readDay(
+func (r *dayReader) readDay(
 	ctx context.Context, day schema.Date, work *lease, pagesBefore int, known *extract.Known,
 ) (*dayRead, error) {
 	read := &dayRead{began: r.clock.elapsed()}
@@ -380,7 +380,7 @@ func (read *dayRead) mayReplace(day schema.Date, known *manifest.Day) error {
 }
 
 // holdAgainstTotal compares a read of a day that is over with the service's own total.
-func (r *run) holdAgainstTotal(ctx context.Context, day schema.Date, read *dayRead, confirm bool) (err error) {
+func (r *dayReader) holdAgainstTotal(ctx context.Context, day schema.Date, read *dayRead, confirm bool) (err error) {
 	if read.refused > 0 {
 		read.control = schema.ControlUnknown // it counts rows that are not stored
 		return nil
@@ -392,7 +392,7 @@ func (r *run) holdAgainstTotal(ctx context.Context, day schema.Date, read *dayRe
 // known is what the store keeps of a day's replies: as long as the service answers
 // with the same bytes, nothing need be decoded to know that nothing has changed.
 // From the second attempt on nothing counts as known.
-func (r *run) known(day schema.Date, attempt int64) *extract.Known {
+func (r *dayReader) known(day schema.Date, attempt int64) *extract.Known {
 	if k := r.store.Account().Days[day]; attempt > 1 || k == nil || k.Refused > 0 {
 		return nil
 	}
@@ -404,7 +404,7 @@ func (r *run) known(day schema.Date, attempt int64) *extract.Known {
 
 // readSame is a read of a day whose replies are the stored ones, which gave what is
 // stored. Only the service's own total is compared again.
-func (r *run) readSame(read *dayRead, day schema.Date, pages int) *dayRead {
+func (r *dayReader) readSame(read *dayRead, day schema.Date, pages int) *dayRead {
 	known := r.store.Account().Days[day]
 	read.sums, read.hash, read.rounded, read.pages = known.Sums, known.ContentHash, known.Rounded, pages
 	read.count, read.counted, read.combined = known.RowsTotal, known.RowsTotalState, known.Combined

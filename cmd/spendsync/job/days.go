@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/phrase"
@@ -48,13 +49,21 @@ type copiedDays struct {
 	withheld error    // why the report is withheld; nil: it is not
 }
 
+// dayReader reads the planned days.
+type dayReader struct {
+	*session
+	totals   *controlTotals
+	bar      Bar
+	inFlight *semaphore.Weighted // rows that days hold
+}
+
 // readDays reads the planned days, several at a time, oldest first. A day that fails keeps no
 // other one back, unless reading on is pointless.
-func (r *run) readDays(ctx context.Context) *copiedDays {
-	r.Log.Info("run started", "days", len(r.plan.Read), "requests", r.plan.Requests, "data_dir", r.DataDir)
-	r.bar = r.progress("days", len(r.plan.Read))
+func (s *session) readDays(ctx context.Context) *copiedDays {
+	s.Log.Info("run started", "days", len(s.plan.Read), "requests", s.plan.Requests, "data_dir", s.DataDir)
+	r := &dayReader{session: s, totals: &controlTotals{run: s}, bar: s.progress("days", len(s.plan.Read)),
+		inFlight: semaphore.NewWeighted(maxRowsInFlight)}
 	defer r.bar.Done()
-	r.totals = &controlTotals{run: r}
 	c := &copiedDays{planned: r.plan.Read, totals: r.totals}
 	var mu sync.Mutex // guards c.days
 	g, gctx := errgroup.WithContext(ctx)
@@ -88,7 +97,7 @@ func isFatal(err error) bool {
 }
 
 // copyDayTraced is copyDay as a stage of the run.
-func (r *run) copyDayTraced(ctx context.Context, d PlannedDay) *copiedDay {
+func (r *dayReader) copyDayTraced(ctx context.Context, d PlannedDay) *copiedDay {
 	ctx, end := r.stage(ctx, "day", slog.String("day", d.Day.String()), slog.String("reason", d.Reason))
 	c := r.copyDay(ctx, d)
 	end(c.err, slog.String("outcome", c.step.Outcome), slog.Int64("rows", c.step.Rows),
@@ -104,7 +113,7 @@ const shortestReach = schema.ReachDays - maxOutOfReach
 const maxOutOfReach = 4
 
 // copyDay reads one day, proves it and stages it.
-func (r *run) copyDay(ctx context.Context, d PlannedDay) *copiedDay {
+func (r *dayReader) copyDay(ctx context.Context, d PlannedDay) *copiedDay {
 	c := &copiedDay{PlannedDay: d, known: r.store.Account().Days[d.Day], step: schema.Step{
 		AccountID: r.Account, Stream: "spend_report", Unit: d.Day.String(), Reason: d.Reason,
 		StartedAt: schema.InstantOf(r.Now()), RunID: r.RunID,
@@ -167,7 +176,7 @@ func (c *copiedDay) describe() {
 	c.step.Bytes, c.step.Rounded = c.read.bytes, int64(c.read.rounded)
 }
 
-func (r *run) logDay(c *copiedDay) {
+func (r *dayReader) logDay(c *copiedDay) {
 	if c.read.rounded > 0 {
 		r.Log.Info("amounts with more than six decimals were rounded half to even", "day", c.step.Unit, "values",
 			c.read.rounded)

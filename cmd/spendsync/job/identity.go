@@ -22,17 +22,17 @@ type identity struct {
 var errUnnamed = errors.New("the reply does not name the account that the key acts on")
 
 // askIdentity asks whom the key acts for while the report is being read.
-func (r *run) askIdentity(ctx context.Context) {
-	r.me = &keyAnswer{done: make(chan struct{})}
+func (r *session) askIdentity(ctx context.Context) *keyAnswer {
+	a := &keyAnswer{done: make(chan struct{})}
 	r.asking.Go(func() {
-		defer close(r.me.done)
-		a := r.me
+		defer close(a.done)
 		if a.who.me, a.err = r.API.Me(ctx); a.err == nil {
 			if a.who.account, a.err = transform.AccountRef(r.Service, a.who.me); a.err != nil {
 				a.err = fmt.Errorf("%w: %w", errUnnamed, a.err)
 			}
 		}
 	})
+	return a
 }
 
 // keyAnswer is the reply that names the key's account. It is complete once done is closed.
@@ -56,13 +56,13 @@ type campaignList struct {
 }
 
 // listCampaigns asks for the campaigns while the report is being read.
-func (r *run) listCampaigns(ctx context.Context) {
+func (r *session) listCampaigns(ctx context.Context) *campaignList {
 	l := &campaignList{done: make(chan struct{}), since: schema.InstantOf(r.Now())}
-	r.campaigns = l
 	r.asking.Go(func() {
 		defer close(l.done)
 		l.listing, l.err = r.API.Campaigns(ctx)
 	})
+	return l
 }
 
 // storedCampaigns are the account's campaigns in the store, by ID, and whether the advertiser
@@ -84,12 +84,12 @@ func readCampaigns(store *load.Store) (storedCampaigns, error) {
 
 // acceptsUnpinned reports whether the operator accepts, or once accepted, a service that names no
 // account.
-func (r *run) acceptsUnpinned() bool {
+func (r *session) acceptsUnpinned() bool {
 	return r.AcceptUnpinned || r.store.Account().Pinned == acceptedUnpinned
 }
 
 // pinned returns the pinned account, or "" if none is.
-func (r *run) pinned() string {
+func (r *session) pinned() string {
 	if pinned := r.store.Account().Pinned; pinned != acceptedUnpinned {
 		return pinned
 	}
@@ -145,52 +145,60 @@ func (p keyProof) problem() error {
 
 // proveKey waits for the service's reply that names the key's account. If it names no account, a stored campaign in
 // the key's list proves the same: campaign IDs are the service's own, and a key sees only its own account.
-func (r *run) proveKey() keyProof {
-	p, pinned := keyProof{list: r.campaigns}, r.pinned()
+func (r *session) proveKey(me *keyAnswer, list *campaignList) keyProof {
+	p, pinned := keyProof{list: list}, r.pinned()
 	p.stored, p.err = readCampaigns(r.store)
-	<-r.me.done
-	p.who = r.me.who
+	<-me.done
+	p.who = me.who
 	switch {
 	case p.err != nil:
 		return p
-	case r.me.err == nil:
+	case me.err == nil:
 		p.err = CheckPinned(r.Account, pinned, p.who.account)
 		p.by = "/v1/me names account " + p.who.account
 		return p
-	case errors.Is(r.me.err, extract.ErrAuth):
-		p.err = fmt.Errorf("whom the key acts for: %w", r.me.err)
+	case errors.Is(me.err, extract.ErrAuth):
+		p.err = fmt.Errorf("whom the key acts for: %w", me.err)
 		return p
 	}
 	known := p.described()
-	unnamed := errors.Is(r.me.err, errUnnamed) || errors.Is(r.me.err, extract.ErrContract)
+	unnamed := errors.Is(me.err, errUnnamed) || errors.Is(me.err, extract.ErrContract)
 	if unnamed && pinned == "" && len(known) == 0 {
 		if r.acceptsUnpinned() {
 			p.by = "accepted without an account: the service names none"
-			if !errors.Is(r.me.err, errUnnamed) {
-				p.meErr = r.me.err
+			if !errors.Is(me.err, errUnnamed) {
+				p.meErr = me.err
 			}
 			return p
 		}
 		p.err = exit.Usagef("the service does not say which account the API key acts on (%v): check that the key and "+
 			"the report's user belong to one account, then run once with SPENDSYNC_ACCEPT_UNPINNED=true",
-			r.me.err)
+			me.err)
 		return p
 	}
-	<-r.campaigns.done
-	for _, e := range r.campaigns.listing.Entities {
+	<-list.done
+	for _, e := range list.listing.Entities {
 		if known[e.ID] {
 			p.by = "the key lists the stored campaign " + e.ID
-			if !errors.Is(r.me.err, errUnnamed) || pinned != "" { // it is normal that a service never names an account
-				p.meErr = r.me.err
+			if !errors.Is(me.err, errUnnamed) || pinned != "" { // it is normal that a service never names an account
+				p.meErr = me.err
 			}
 			return p
 		}
 	}
-	p.err = fmt.Errorf("waiting for proof of whom the API key acts for: %w", r.me.err)
-	if r.campaigns.err != nil {
-		p.err = fmt.Errorf("%w; its list of campaigns: %w", p.err, r.campaigns.err)
+	p.err = fmt.Errorf("waiting for proof of whom the API key acts for: %w", me.err)
+	if list.err != nil {
+		p.err = fmt.Errorf("%w; its list of campaigns: %w", p.err, list.err)
 	}
 	return p
+}
+
+// beginKeyProof starts to prove whose the key is. The function that it returns waits for that.
+func (r *session) beginKeyProof(me *keyAnswer, list *campaignList) (wait func() keyProof) {
+	done := make(chan struct{})
+	var p keyProof
+	r.asking.Go(func() { defer close(done); p = r.proveKey(me, list) })
+	return func() keyProof { <-done; return p }
 }
 
 // CheckPinned checks the account that a key acts on: it must be the account of the first run's key, if there was one.
@@ -209,7 +217,7 @@ const KeyNotice = 14 * 24 * time.Hour
 
 // keyExpires returns when the API key ends, if the service says so. It warns if that is soon: without the key the
 // settings stop, and the numbers would not show it.
-func (r *run) keyExpires() (expires schema.Null[schema.Instant]) {
+func (r *session) keyExpires() (expires schema.Null[schema.Instant]) {
 	at, warning, ok := r.API.KeyNotice()
 	if !ok {
 		return expires
@@ -227,7 +235,7 @@ func (r *run) keyExpires() (expires schema.Null[schema.Instant]) {
 
 // warnOfTheService warns of ends that the service announces, and of credentials in its replies. These are removed
 // before anything is stored, but other readers of the replies see them.
-func (r *run) warnOfTheService() {
+func (r *session) warnOfTheService() {
 	for _, e := range append(r.Report.Endings(), r.API.Endings()...) {
 		r.Log.Warn("the service announces that a path ends; look for a newer version of spendsync", "path", e.Path,
 			"deprecated", e.Deprecated, "sunset", e.Sunset)

@@ -1,15 +1,10 @@
 package job
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
-	"spendsync/cmd/internal/exit"
 	"spendsync/extract"
 	"spendsync/extract/service"
 	"spendsync/load"
@@ -100,41 +95,41 @@ func (j Job) Backfill(ctx context.Context, from, to schema.Date) (*Result, error
 // makePlan makes a plan from an account's coverage at an instant.
 type makePlan func(known *manifest.Account, now time.Time) (Plan, error)
 
-// readAndPublish is the order of the steps.
+// readAndPublish is the story of a run: each phase returns what the next one takes.
 func (j Job) readAndPublish(
 	ctx context.Context, command string, withSettings bool, plan makePlan,
 ) (*Result, error) {
-	r, err := j.begin(ctx, command)
+	s, err := j.begin(ctx, command)
 	if err != nil {
 		return nil, err
 	}
-	defer r.end()
+	defer s.end()
 	ctx, cancel := context.WithCancel(ctx)
-	defer func() { cancel(); r.asking.Wait() }() // no goroutine of the run outlives it
+	defer func() { cancel(); s.asking.Wait() }() // no goroutine of the run outlives it
 	publishing, release := j.publishing(ctx)
 	defer release()
+	r := &run{session: s}
 
-	r.askIdentity(ctx)
-	if err := r.askClock(ctx); err != nil { // before anything is decided
+	me := s.askIdentity(ctx)
+	if err := s.askClock(ctx, me); err != nil { // before anything is decided
 		return r.failed(err), nil
 	}
-	if r.plan, err = plan(r.store.Account(), r.Now()); err != nil {
+	if s.plan, err = plan(s.store.Account(), s.Now()); err != nil {
 		return nil, err
 	}
-	r.listCampaigns(ctx)
-	key := r.beginKeyProof()
+	list := s.listCampaigns(ctx)
+	key := s.beginKeyProof(me, list)
 	settings := waitForSettings(noSettings)
 	if withSettings {
-		settings = r.beginSettings(ctx, key)
+		settings = s.beginSettings(ctx, key)
 	}
-	days := r.readDays(ctx)
+	days := s.readDays(ctx)
 	r.sumUp(days)
 	if err := r.refuse(); err != nil {
 		return r.failed(err), nil
 	}
-	proof, err := r.prove(ctx, key(), days)
+	proof, err := (&prover{s, key(), days}).prove(ctx)
 	r.sumUp(days)
-	r.logOddIDs(r.tally.oddIDs)
 	if err == nil {
 		err = r.takeWithheld(ctx, proof)
 	}
@@ -158,65 +153,7 @@ func (r *run) refuse() error {
 	return r.storageFailed()
 }
 
-// prove proves whose numbers these are. Another account's end the run; those that cannot be
-// proven now are not published.
-func (r *run) prove(ctx context.Context, key keyProof, days *copiedDays) (*reportProof, error) {
-	if errors.Is(key.err, exit.ErrOtherAccount) || errors.Is(key.err, exit.ErrUsage) {
-		return nil, errors.Join(key.err, r.keepReplies(key.err, days))
-	}
-	p, err := r.proveReport(ctx, key, days)
-	if err != nil {
-		return nil, err
-	}
-	if len(p.withheld) > 0 {
-		if err := r.withhold(p, days); err != nil {
-			return nil, err
-		}
-	}
-	if err := r.refuseVanished(days); err != nil {
-		return nil, err
-	}
-	if key.err == nil {
-		if r.staged.PinAccount(key.who.account); key.who.account == "" && r.pinned() == "" {
-			r.staged.PinAccount(acceptedUnpinned)
-		}
-		r.proofs = append(r.proofs, key.by)
-	}
-	if p.by != "" {
-		r.proofs = append(r.proofs, p.by)
-	}
-	r.Log.Info("the account is proven", "by", r.proofs)
-	return p, nil
-}
-
 // sumUp adds up the days for what the run reports.
 func (r *run) sumUp(days *copiedDays) {
 	r.daySums = days.sum(r.Account, r.RunID, r.store.Account().Unknown)
-}
-
-// begin opens the store and a staging area.
-func (j Job) begin(ctx context.Context, command string) (*run, error) {
-	c := newClock(j.Now)
-	j.Now, j.Store.Now = c.Now, c.Now
-	store, err := load.Open(ctx, j.DataDir, j.Account, j.Store)
-	if err != nil {
-		return nil, err
-	}
-	if m := store.Manifest(); m != nil {
-		c.floor = m.PublishedAt.Time().Add(time.Microsecond)
-	}
-	r := &run{Job: j, command: command, clock: c, start: j.Now(), store: store,
-		inFlight: semaphore.NewWeighted(maxRowsInFlight)}
-	r.SettingsBudget = cmp.Or(j.SettingsBudget, DefaultSettingsBudget)
-	if r.staged, err = store.Begin(j.RunID); err != nil {
-		return nil, errors.Join(err, store.Close())
-	}
-	return r, nil
-}
-
-// end removes the staging area and releases the account's lock.
-func (r *run) end() {
-	if err := errors.Join(r.staged.Discard(), r.store.Close()); err != nil {
-		r.Log.Warn("the run could not clean up after itself; the next one will", "error", err)
-	}
 }

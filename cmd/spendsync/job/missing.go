@@ -66,7 +66,7 @@ const archivedEvery = 24 * time.Hour
 // longest ago first, and how many more should be asked for. Every run asks for as many as
 // it may send requests in a minute.
 func (n *settingsReader) toAsk(missing map[string]standing) (ids []string, left int) {
-	now := n.Now()
+	now := n.run.Now()
 	for id, e := range missing {
 		if !e.archived || now.Sub(e.confirmed.Time()) >= archivedEvery {
 			ids = append(ids, id)
@@ -82,7 +82,7 @@ func (n *settingsReader) toAsk(missing map[string]standing) (ids []string, left 
 		}
 		return cmp.Or(cmp.Compare(x.confirmed, y.confirmed), cmp.Compare(a, b))
 	})
-	asked := min(len(ids), max(0, n.RequestsPerMinute-n.asked))
+	asked := min(len(ids), max(0, n.run.RequestsPerMinute-n.asked))
 	n.asked += asked
 	for _, id := range ids[asked:] {
 		if !missing[id].archived {
@@ -127,7 +127,7 @@ func (n *settingsReader) unlistedCampaigns() (missing map[string]standing, err e
 	if !l.Complete {
 		return nil, nil
 	}
-	known, err := standingOf(n.store, schema.CampaignHistory, func(c *schema.Campaign) (string, standing) {
+	known, err := standingOf(n.run.store, schema.CampaignHistory, func(c *schema.Campaign) (string, standing) {
 		return c.CampaignID, standing{archived: c.Status == schema.Some("archived")}
 	})
 	if err != nil {
@@ -144,7 +144,7 @@ func (n *settingsReader) unlistedCampaigns() (missing map[string]standing, err e
 			l.Why = fmt.Sprintf("the listing of campaigns is empty, and %s are known; none of them counts as deleted",
 				phrase.Count(len(ever), "campaign"))
 		}
-	case lostMany(len(missing), len(known)) && !n.Full:
+	case lostMany(len(missing), len(known)) && !n.run.Full:
 		l.Complete = false
 		l.Why = fmt.Sprintf("the listing of campaigns lacks %d of the %s that are stored; none of them counts as "+
 			"deleted; if they are gone, 'spendsync sync --full' lets those end for which the service answers 404",
@@ -158,13 +158,13 @@ func (n *settingsReader) unlistedCampaigns() (missing map[string]standing, err e
 func (n *settingsReader) askForCampaigns(ctx context.Context, missing map[string]standing) (due []found) {
 	ids, left := n.toAsk(missing)
 	var alive []string
-	for _, a := range n.ask(ctx, ids, n.API.Campaign) {
+	for _, a := range n.ask(ctx, ids, n.run.API.Campaign) {
 		_, settled := slices.BinarySearch(n.before, a.id)
 		switch {
 		case a.err == nil:
-			if !transform.Archived(n.Service, a.entity) {
+			if !transform.Archived(n.run.Service, a.entity) {
 				alive = append(alive, a.id)
-			} else if settled && !n.Full {
+			} else if settled && !n.run.Full {
 				n.keepUnlisted(a)
 				_, _, _ = n.takeCampaign(extract.Entity{}, a.entity, nil) // an error is noted
 				n.read.settled = append(n.read.settled, a.id)
@@ -211,7 +211,7 @@ func (n *settingsReader) saysMissing(list, what string, alive []string, left int
 		n.fail("listing", list, "incomplete", fmt.Errorf(
 			"the listing lacks %s more, which this run did not ask for one by one: it may send %d such requests; "+
 				"the next runs ask, and until then none of them counts as deleted",
-			phrase.Count(left, what), n.RequestsPerMinute))
+			phrase.Count(left, what), n.run.RequestsPerMinute))
 	}
 }
 
@@ -221,7 +221,7 @@ func (n *settingsReader) readUnlistedCreatives(ctx context.Context) {
 	if len(n.read.allListed) == 0 {
 		return
 	}
-	known, err := standingOf(n.store, schema.CreativeHistory, func(c *schema.Creative) (string, standing) {
+	known, err := standingOf(n.run.store, schema.CreativeHistory, func(c *schema.Creative) (string, standing) {
 		return c.CreativeID, standing{campaign: c.CampaignID.V, archived: c.Status == schema.Some("archived")}
 	})
 	if err != nil {
@@ -251,7 +251,7 @@ func (n *settingsReader) readUnlistedCreatives(ctx context.Context) {
 	ofAll := lostMany(total[0], total[1])
 	for _, id := range slices.Sorted(maps.Keys(counts)) {
 		c := counts[id]
-		if c[0] > 0 && (ofAll || lostMany(c[0], c[1])) && !n.Full {
+		if c[0] > 0 && (ofAll || lostMany(c[0], c[1])) && !n.run.Full {
 			delete(n.read.allListed, id)
 			n.fail("creatives of", id, "incomplete", fmt.Errorf(
 				"the listing lacks %d of the %s that are stored; none of them counts as deleted; if they are gone, "+
@@ -261,12 +261,12 @@ func (n *settingsReader) readUnlistedCreatives(ctx context.Context) {
 	}
 	ids, left := n.toAsk(missing)
 	var alive []string
-	for _, a := range n.ask(ctx, ids, n.API.Creative) {
+	for _, a := range n.ask(ctx, ids, n.run.API.Creative) {
 		switch {
 		case a.err == nil:
 			n.read.alone[a.id] = true
 			_, _ = n.takeCreative(a.entity, missing[a.id].campaign) // an error is noted
-			if !transform.Archived(n.Service, a.entity) {
+			if !transform.Archived(n.run.Service, a.entity) {
 				alive = append(alive, a.id)
 			}
 		case errors.Is(a.err, extract.ErrNotFound):
@@ -297,7 +297,7 @@ func spendersOf(rows *schema.SpendRows) (ids []string) {
 
 // livesByReport revokes the end of entities that have had spend since: on a day after the one they were last seen on,
 // and no earlier than yesterday. An entity may spend on the day on which it ends.
-func (r *run) livesByReport(s *settings) error {
+func (r *settingsStage) livesByReport(s *settings) error {
 	s.spent = map[string]schema.Date{}
 	add := func(id string, day schema.Date) { s.spent[id] = max(s.spent[id], day) }
 	for day, ids := range r.spent {
@@ -379,13 +379,13 @@ func (n *settingsReader) confirmRules(ctx context.Context) {
 		return
 	}
 	for _, campaign := range slices.Sorted(maps.Keys(lost)) {
-		e, err := n.API.Sources(ctx, campaign)
+		e, err := n.run.API.Sources(ctx, campaign)
 		var again transform.SourceRead
 		if err == nil {
 			again, err = transform.Sources(e, campaign, n.context())
 		}
 		if err == nil && slices.Equal(rulesIn(again), n.read.rules[campaign]) {
-			n.Log.Warn("most rules of a kind have ended at once; a second read confirms it", "campaign", campaign,
+			n.run.Log.Warn("most rules of a kind have ended at once; a second read confirms it", "campaign", campaign,
 				"kinds", lost[campaign])
 			continue
 		}
@@ -420,7 +420,7 @@ func (n *settingsReader) lostRules() (lost map[string][]string, err error) {
 			now[[3]string{campaign, r.rule, r.source}] = true
 		}
 	}
-	stored, err := load.StoredGroups(n.store, schema.SourceRuleHistory)
+	stored, err := load.StoredGroups(n.run.store, schema.SourceRuleHistory)
 	if err != nil || stored.Stored == nil {
 		return nil, err
 	}

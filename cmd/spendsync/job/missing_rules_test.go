@@ -33,13 +33,13 @@ func TestToAsk(t *testing.T) {
 	}
 	order := []string{"old", "a", "b", "new", "archived long ago", "archived"}
 	for may, left := range map[int]int{0: 4, 1: 3, 4: 0, 5: 0, 100: 0} {
-		n := &settingsReader{run: &run{Job: Job{Now: atWorldNow, RequestsPerMinute: may + 2}}, asked: 2}
+		n := &settingsReader{run: &session{Job: Job{Now: atWorldNow, RequestsPerMinute: may + 2}}, asked: 2}
 		ids, rest := n.toAsk(missing)
 		if !slices.Equal(ids, order[:min(may, len(order))]) || rest != left || n.asked != 2+len(ids) {
 			t.Errorf("%d requests: %q and %d left, %d asked", may, ids, rest, n.asked)
 		}
 	}
-	n := &settingsReader{run: &run{Job: Job{Now: atWorldNow, RequestsPerMinute: 3}}, asked: 9}
+	n := &settingsReader{run: &session{Job: Job{Now: atWorldNow, RequestsPerMinute: 3}}, asked: 9}
 	if ids, left := n.toAsk(missing); len(ids) > 0 || left != 4 || n.asked != 9 {
 		t.Errorf("after the limit: %q, %d", ids, left)
 	}

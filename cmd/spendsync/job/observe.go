@@ -14,9 +14,22 @@ import (
 	"spendsync/transform"
 )
 
-// stageSettings turns the settings as read into observations, advances each table's history by them, and stages the
-// result.
-func (r *run) stageSettings(s *settings, staged *load.Staged) error {
+// settingsStage stages the settings.
+type settingsStage struct {
+	*session
+	spent    map[schema.Date][]string // campaigns and creatives with spend, by days that changed
+	versions int64                    // that are new
+}
+
+// stageSettings turns what was read into observations, advances each table's history
+// by them, and stages the result.
+func (r *session) stageSettings(s *settings, spent map[schema.Date][]string) (newVersions int64, err error) {
+	stage := &settingsStage{session: r, spent: spent}
+	err = stage.stage(s, r.staged)
+	return stage.versions, err
+}
+
+func (r *settingsStage) stage(s *settings, staged *load.Staged) error {
 	r.followStored(s)
 	modes, err := load.StoredHistory(r.store, schema.SourceModeHistory)
 	if err != nil {
@@ -92,7 +105,7 @@ func (s *settings) staged() {
 
 // followStored makes the settings count as read after the stored ones, if the run's clock is behind that of an earlier
 // run by no more than clocks may differ: their order is known, the difference is not.
-func (r *run) followStored(s *settings) {
+func (r *settingsStage) followStored(s *settings) {
 	var stored schema.Instant
 	for _, m := range r.store.Account().Memory {
 		stored = max(stored, m.ObservedAt)
@@ -188,7 +201,7 @@ func (s *settings) observeCreatives(account string) history.Observation[schema.C
 
 // advanceRules adds the rules of sources to their history, campaign by campaign: there may be
 // hundreds of thousands. Whether something has changed is found first.
-func (r *run) advanceRules(s *settings, staged *load.Staged) error {
+func (r *settingsStage) advanceRules(s *settings, staged *load.Staged) error {
 	t := schema.SourceRuleHistory
 	h, err := load.StoredGroups(r.store, t)
 	if err != nil {
@@ -278,7 +291,7 @@ type aside[R any] struct {
 // advance adds an observation to one table's history, as the table declares it, and stages
 // the result.
 func advance[R any, P history.Versioned[R]](
-	r *run, s *settings, staged *load.Staged, t schema.TableOf[R], o history.Observation[R], by aside[R],
+	r *settingsStage, s *settings, staged *load.Staged, t schema.TableOf[R], o history.Observation[R], by aside[R],
 ) error {
 	h, err := load.StoredHistory[R, P](r.store, t)
 	if err != nil {
@@ -294,7 +307,7 @@ func advance[R any, P history.Versioned[R]](
 			judgeUnset[R, P](r, s, t, by.unset, h, o.Seen, gained, keys, found)
 		}
 		staged.PutBeyond(t.Name, keys)
-		r.noteUndescribed(b.stream, s.at, found)
+		s.undescribed = append(s.undescribed, r.undescribed(b.stream, s.at, found)...)
 	}
 	o.Since, o.At, o.RunID = s.since, s.at, r.RunID
 	o.Patience, o.Refreshed = t.Patience, t.ColumnsThatAre(schema.Refreshed)
@@ -312,11 +325,11 @@ func advance[R any, P history.Versioned[R]](
 	return load.PutHistory[R, P](staged, t, next)
 }
 
-func (r *run) noteAdvance(t *schema.Table, st history.Stats) {
+func (r *settingsStage) noteAdvance(t *schema.Table, st history.Stats) {
 	r.Log.Debug("settings added to their history", "table", t.Name, "first_seen", st.FirstSeen, "stubs", st.Stubs,
 		"versions", st.Versions, "deleted", st.Deleted, "restored", st.Restored, "filled", st.Filled,
 		"confirmed", st.Confirmed, "unread", st.Unread, "missing", st.Missing)
-	r.newVersions += st.FirstSeen + st.Stubs + st.Versions + st.Deleted + st.Restored
+	r.versions += st.FirstSeen + st.Stubs + st.Versions + st.Deleted + st.Restored
 }
 
 // describeStubs adds the report's texts to creatives that only the report knows, and reports whether some are new.

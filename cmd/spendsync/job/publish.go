@@ -43,14 +43,17 @@ func (r *run) nothingProven() error {
 func (r *run) publish(
 	ctx, publishing context.Context, read *settingsRead, proof *reportProof,
 ) (row schema.Run, err error) {
+	r.proofs = proof.proofs
+	r.logOddIDs(r.tally.oddIDs)
 	unproven := r.nothingProven()
 	r.tally.stopped = r.tally.stopped || read != nil && ctx.Err() != nil
 	if read != nil {
 		err := cmp.Or(read.err, proof.listErr)
 		read.settings.reported = proof.witnesses.ours(read.settings.reported)
 		if err == nil {
-			err = r.traced(publishing, "stage settings", func(context.Context) error {
-				return r.stageSettings(read.settings, r.staged)
+			err = r.traced(publishing, "stage settings", func(context.Context) (err error) {
+				r.newVersions, err = r.stageSettings(read.settings, r.spent)
+				return err
 			})
 		}
 		r.takeSettings(read.settings, err)
@@ -107,9 +110,13 @@ func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
 	if err := r.stagePayouts(r.staged); err != nil {
 		return row, err
 	}
+	unknown := r.unknown
+	if r.settings != nil {
+		unknown = slices.Concat(unknown, r.settings.undescribed)
+	}
 	// A signal ends the reading at once, and the publication only after the grace.
 	prepared, err := r.staged.Prepare(ctx, load.Contents{
-		Since: r.since(), Unknown: slices.Concat(r.unknown, r.undescribed),
+		Since: r.since(), Unknown: unknown,
 	})
 	if err != nil {
 		return row, err

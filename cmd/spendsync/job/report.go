@@ -29,6 +29,45 @@ func campaignsOf(rows *schema.SpendRows) (ids []string) {
 	return ids
 }
 
+// prover proves whose numbers a run has read.
+type prover struct {
+	*session
+	key  keyProof
+	days *copiedDays
+}
+
+// prove proves whose numbers these are. Another account's end the run; those that cannot be
+// proven now are not published.
+func (r *prover) prove(ctx context.Context) (*reportProof, error) {
+	key := r.key
+	if errors.Is(key.err, exit.ErrOtherAccount) || errors.Is(key.err, exit.ErrUsage) {
+		return nil, errors.Join(key.err, r.keepReplies(key.err))
+	}
+	p, err := r.proveReport(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(p.withheld) > 0 {
+		if err := r.withhold(p); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.refuseVanished(); err != nil {
+		return nil, err
+	}
+	if key.err == nil {
+		if r.staged.PinAccount(key.who.account); key.who.account == "" && r.pinned() == "" {
+			r.staged.PinAccount(acceptedUnpinned)
+		}
+		p.proofs = append(p.proofs, key.by)
+	}
+	if p.by != "" {
+		p.proofs = append(p.proofs, p.by)
+	}
+	r.Log.Info("the account is proven", "by", p.proofs)
+	return p, nil
+}
+
 // reply is the campaigns of one reply: of a day's, or of the key's list of campaigns.
 type reply struct {
 	day       *copiedDay // nil: the list
@@ -68,6 +107,7 @@ func (w witnesses) add(campaigns []string) {
 // reportProof is whose the report and the key's list of campaigns are that a run has read.
 type reportProof struct {
 	witnesses witnesses
+	proofs    []string     // of the account: of the key and of the report
 	by        string       // what proves the report; empty: nothing of it is proven, or needs a proof
 	left      []reply      // that nothing proves
 	withheld  []*copiedDay // that must not be published
@@ -92,7 +132,8 @@ const askedAlone = 5
 //
 // The error ends the run: [exit.ErrOtherReport] if no day is the account's, and
 // [exit.ErrOtherAccount] if the key acts on another account by now.
-func (r *run) proveReport(ctx context.Context, key keyProof, copied *copiedDays) (*reportProof, error) {
+func (r *prover) proveReport(ctx context.Context) (*reportProof, error) {
+	key, copied := r.key, r.days
 	var days, silent []reply
 	same := 0
 	for _, d := range copied.days {
@@ -116,7 +157,7 @@ func (r *run) proveReport(ctx context.Context, key keyProof, copied *copiedDays)
 		return nil, err
 	}
 	isFirst := len(p.witnesses) == 0
-	if err := r.askTheKey(ctx, key, p, isFirst); err != nil {
+	if err := r.askTheKey(ctx, p, isFirst); err != nil {
 		return nil, err
 	}
 	if len(p.left) > 0 && p.left[0].day == nil {
@@ -139,7 +180,7 @@ func (r *run) proveReport(ctx context.Context, key keyProof, copied *copiedDays)
 	case len(days) > len(p.left):
 		p.err = fmt.Errorf("the report of %s speaks of %s, and the account has %s: it may have been switched to "+
 			"another account while it was read", phrase.Count(len(p.left), "day"), p.someLeft(), p.someKnown())
-	case problem != nil && (isFirst || !r.hasNone(ctx, key, p.left)):
+	case problem != nil && (isFirst || !r.hasNone(ctx, p.left)):
 		p.err = fmt.Errorf("whose report it is cannot be proven yet: %w", problem)
 	default:
 		return nil, fmt.Errorf("%w: the report speaks of %s, and the account that the API key acts on has %s: "+
@@ -174,11 +215,11 @@ func (p *reportProof) acceptStored(isProven func() (bool, error), stored storedC
 // askTheKey proves replies by the key where nothing is stored that does: first it must still act
 // on its account, and then it must read a campaign of each. If the operator has the settings
 // read in full, it proves the list of campaigns in this way, too.
-func (r *run) askTheKey(ctx context.Context, key keyProof, p *reportProof, isFirst bool) error {
-	if key.err != nil || len(p.left) == 0 || !isFirst && !(r.Full && p.left[0].day == nil) {
+func (r *prover) askTheKey(ctx context.Context, p *reportProof, isFirst bool) error {
+	if r.key.err != nil || len(p.left) == 0 || !isFirst && !(r.Full && p.left[0].day == nil) {
 		return nil
 	}
-	if p.err = r.confirmKey(ctx, key); errors.Is(p.err, exit.ErrOtherAccount) {
+	if p.err = r.confirmKey(ctx, r.key); errors.Is(p.err, exit.ErrOtherAccount) {
 		return p.err
 	} else if p.err != nil {
 		return nil
@@ -192,7 +233,7 @@ func (r *run) askTheKey(ctx context.Context, key keyProof, p *reportProof, isFir
 		if isFirst || hasList {
 			by, err := r.askForOne(ctx, left[0].campaigns, hasList, &asked)
 			if err == nil && by == "" && !hasList {
-				err = cmp.Or(key.problem(), r.incomparable(left[0].campaigns, key.listed()))
+				err = cmp.Or(r.key.problem(), r.incomparable(left[0].campaigns, r.key.listed()))
 			}
 			if errors.Is(err, extract.ErrContract) && r.acceptsUnpinned() {
 				by, err = "accepted by the operator: the campaigns of the API are not understood", nil
@@ -213,7 +254,7 @@ func (r *run) askTheKey(ctx context.Context, key keyProof, p *reportProof, isFir
 
 // incomparable returns an error if the IDs of a report have another form than all that the key lists: a service that
 // names campaigns differently in its two interfaces proves nothing about the account.
-func (r *run) incomparable(reported, listed []string) error {
+func (r *prover) incomparable(reported, listed []string) error {
 	hasForm := func(id string) bool { return r.Service.HasForm("campaign_id", id) }
 	other := func(id string) bool { return !hasForm(id) }
 	if len(listed) == 0 || slices.ContainsFunc(reported, hasForm) && slices.ContainsFunc(listed, hasForm) ||
@@ -226,7 +267,7 @@ func (r *run) incomparable(reported, listed []string) error {
 
 // askForOne asks for some campaigns until the key reads one. It returns what that proves; empty:
 // the account has none of them. The key's own list is proof enough if single reads fail.
-func (r *run) askForOne(ctx context.Context, campaigns []string, areListed bool, asked *int) (by string, err error) {
+func (r *prover) askForOne(ctx context.Context, campaigns []string, areListed bool, asked *int) (by string, err error) {
 	for _, id := range slices.Sorted(slices.Values(campaigns)) {
 		if !areListed && *asked == askedAlone {
 			return "", err
@@ -239,7 +280,7 @@ func (r *run) askForOne(ctx context.Context, campaigns []string, areListed bool,
 		case areListed:
 			return "", fmt.Errorf("the API key lists campaign %s, and the service answers 404 for it", id)
 		case errors.Is(failed, extract.ErrNotFound): // another account's
-		case errors.Is(failed, extract.ErrContract) && r.campaigns.listing.Complete: // no ID that the API knows
+		case errors.Is(failed, extract.ErrContract) && r.key.list.listing.Complete: // no ID that the API knows
 		default:
 			err = fmt.Errorf("the campaigns of the API key: %w", failed)
 		}
@@ -249,8 +290,8 @@ func (r *run) askForOne(ctx context.Context, campaigns []string, areListed bool,
 
 // hasNone reports whether the service answers 404 for the first campaigns of some days: then they are
 // another account's, whatever the list of campaigns has.
-func (r *run) hasNone(ctx context.Context, key keyProof, days []reply) bool {
-	if key.err != nil {
+func (r *prover) hasNone(ctx context.Context, days []reply) bool {
+	if r.key.err != nil {
 		return false
 	}
 	for _, id := range campaignsIn(days)[:min(len(campaignsIn(days)), askedAlone)] {
@@ -262,7 +303,7 @@ func (r *run) hasNone(ctx context.Context, key keyProof, days []reply) bool {
 }
 
 // confirmKey asks once more whom the key acts for, if the service says so at all.
-func (r *run) confirmKey(ctx context.Context, key keyProof) error {
+func (r *session) confirmKey(ctx context.Context, key keyProof) error {
 	if key.who.account == "" {
 		return nil
 	}
@@ -303,7 +344,7 @@ func (p *reportProof) someKnown() string {
 }
 
 // withhold takes the days that are not proven out of the run, and keeps their replies.
-func (r *run) withhold(p *reportProof, copied *copiedDays) error {
+func (r *prover) withhold(p *reportProof) error {
 	for _, d := range p.withheld {
 		if err := r.keepDay(d, p.err); err != nil {
 			return err
@@ -311,13 +352,13 @@ func (r *run) withhold(p *reportProof, copied *copiedDays) error {
 		d.isStaged, d.err = false, p.err
 		d.step.Outcome, d.step.Message = "failed", schema.Some(p.err.Error())
 	}
-	copied.withheld = p.err
+	r.days.withheld = p.err
 	return nil
 }
 
 // keepReplies keeps the replies of all days of a run that publishes nothing.
-func (r *run) keepReplies(cause error, copied *copiedDays) error {
-	for _, d := range copied.days {
+func (r *prover) keepReplies(cause error) error {
+	for _, d := range r.days.days {
 		if !d.isStaged {
 			continue
 		}
@@ -329,7 +370,7 @@ func (r *run) keepReplies(cause error, copied *copiedDays) error {
 }
 
 // keepDay keeps the replies of a day whose account is not proven.
-func (r *run) keepDay(d *copiedDay, cause error) error {
+func (r *prover) keepDay(d *copiedDay, cause error) error {
 	d.isWithheld = true
 	return r.staged.Withhold(quarantine.Day{Date: d.Day, ReadAt: d.read.at, Reason: cause.Error(),
 		PageSize: r.Plan.PageSize, ControlTotal: d.read.total, Withheld: true, Campaigns: d.campaigns})
@@ -354,9 +395,9 @@ var nearlyAll = struct{ share, of int64 }{9, 10}
 const manyDays = 3
 
 // refuseVanished ends a run if several finished days have lost nearly all stored keys.
-func (r *run) refuseVanished(copied *copiedDays) error {
+func (r *prover) refuseVanished() error {
 	finished, vanished := 0, []schema.Date{}
-	for _, d := range copied.days {
+	for _, d := range r.days.days {
 		if !d.isStaged || !d.put.Changed || d.known == nil || d.known.Sums.Rows == 0 || !d.known.WasOver(d.Day) {
 			continue
 		}

@@ -1,43 +1,23 @@
 package job
 
 import (
-	"context"
-	"log/slog"
 	"strings"
-	"sync"
-	"time"
-
-	"golang.org/x/sync/semaphore"
 
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/schema"
 )
 
-// run is the state of one run of a job.
+// run is what a run publishes and reports.
 type run struct {
-	Job
-	command string
-	start   time.Time
-	store   *load.Store
-	staged  *load.Staged
-	plan    Plan
-	clock   *clock // Now of the job
-
-	me          *keyAnswer     // of whom the key acts for
-	campaigns   *campaignList  // of the account; nil: nobody has asked for it
-	asking      sync.WaitGroup // for those two, which end with the run
-	totals      *controlTotals
-	bar         Bar
-	inFlight    *semaphore.Weighted   // rows that days hold
-	daySums                           // of the days that were read
-	preview     load.Preview          // of the generation
-	proofs      []string              // of whose account this is
-	waiting     []schema.Date         // out of reach, with replies in quarantine that may be the account's
-	settings    *settings             // nil until they are read
-	settingsErr error                 // why no settings are published; nil: they are, or none were asked for
-	newVersions int64                 // of settings
-	undescribed []schema.UnknownField // in the settings
+	*session
+	daySums                   // of the days that were read
+	proofs      []string      // of whose account this is
+	waiting     []schema.Date // out of reach, with replies in quarantine that may be the account's
+	settings    *settings     // nil until they are read
+	settingsErr error         // why no settings are published; nil: they are, or none were asked for
+	newVersions int64         // of settings
+	preview     load.Preview  // of the generation
 }
 
 // row is the run's line in the ledger.
@@ -65,52 +45,6 @@ func addStats(a, b extract.Stats) extract.Stats {
 		Requests: a.Requests + b.Requests, Retries: a.Retries + b.Retries, Bytes: a.Bytes + b.Bytes,
 		Throttled: a.Throttled + b.Throttled,
 	}
-}
-
-// progress starts to show a phase.
-func (r *run) progress(what string, n int) Bar {
-	if r.Progress == nil {
-		return noBar{}
-	}
-	return r.Progress(what, n)
-}
-
-// noBar shows nothing.
-type noBar struct{}
-
-func (noBar) Step()    {}
-func (noBar) Rows(int) {}
-func (noBar) Done()    {}
-
-// traced does one stage of a run.
-func (r *run) traced(ctx context.Context, stage string, do func(context.Context) error) error {
-	ctx, end := r.stage(ctx, stage)
-	err := do(ctx)
-	end(err)
-	return err
-}
-
-// stage starts one stage of a run.
-func (r *run) stage(ctx context.Context, stage string, attrs ...slog.Attr) (context.Context, EndStage) {
-	if r.Trace == nil {
-		return ctx, func(error, ...slog.Attr) {}
-	}
-	return r.Trace(ctx, stage, attrs...)
-}
-
-// publishing returns the context under which a run publishes. A signal stops the reading at once; complete data may
-// still be published during a grace period, counted from the signal. After that, publication is cancelled: its files
-// are in the staging area, where no reader sees them. A commit that has started is never cancelled.
-func (j Job) publishing(ctx context.Context) (context.Context, context.CancelFunc) {
-	pctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		select {
-		case <-time.After(j.StopGrace):
-			cancel()
-		case <-pctx.Done():
-		}
-	})
-	return pctx, func() { stop(); cancel() }
 }
 
 // since returns the first day that the run could have read: earlier days count as lost only if the account already

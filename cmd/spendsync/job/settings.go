@@ -61,13 +61,14 @@ type settings struct {
 	reported []transform.ReportCreative // creatives that the report names
 	money    *accountRead               // nil: it could not be read
 
-	unread   unreadCounter   // the fields that were not understood
-	settled  []string        // archived and read, now or before
-	readNow  map[string]bool // those of settled that were read in this run
-	unclear  map[string]bool // those of readNow that were not understood in full
-	skipped  int             // settled campaigns that were not read
-	entities []schema.EntityRead
-	failures []failure
+	unread      unreadCounter   // what was not understood
+	settled     []string        // archived and read, now or before
+	readNow     map[string]bool // those of settled that were read in this run
+	unclear     map[string]bool // those of readNow of which something was not understood
+	skipped     int             // settled campaigns that were not read
+	entities    []schema.EntityRead
+	undescribed []schema.UnknownField // keys that no column shows
+	failures    []failure
 
 	replies *settingslog.Collector // those that are new; nil: none are kept
 
@@ -90,7 +91,8 @@ type settingsRead struct {
 
 // settingsReader reads the settings concurrently into a value.
 type settingsReader struct {
-	*run
+	run    *session
+	list   *campaignList
 	before []string // campaigns that were settled before this run
 	budget *budget
 	stored storedCampaigns // before this run
@@ -100,7 +102,7 @@ type settingsReader struct {
 	read *settings
 }
 
-func newSettingsReader(r *run) *settingsReader {
+func newSettingsReader(r *session) *settingsReader {
 	return &settingsReader{
 		run: r, before: r.store.Account().SettledFor(r.Version), budget: r.newBudget(),
 		read: &settings{
@@ -117,17 +119,9 @@ func newSettingsReader(r *run) *settingsReader {
 	}
 }
 
-// beginKeyProof starts to prove whose the key is. The function that it returns waits for that.
-func (r *run) beginKeyProof() (wait func() keyProof) {
-	done := make(chan struct{})
-	var p keyProof
-	r.asking.Go(func() { defer close(done); p = r.proveKey() })
-	return func() keyProof { <-done; return p }
-}
-
-// beginSettings starts to read the settings in parallel with the days, once the key's account is proven. The returned
-// function waits for them.
-func (r *run) beginSettings(ctx context.Context, key func() keyProof) (wait waitForSettings) {
+// beginSettings starts to read the settings beside the days, once it is proven whose the key
+// is. The function that it returns waits for them.
+func (r *session) beginSettings(ctx context.Context, key func() keyProof) (wait waitForSettings) {
 	n, done := newSettingsReader(r), make(chan struct{})
 	read := &settingsRead{settings: n.read}
 	r.asking.Go(func() {
@@ -137,7 +131,7 @@ func (r *run) beginSettings(ctx context.Context, key func() keyProof) (wait wait
 			n.fail("account", "me", "failed", err)
 		}
 		if read.err = p.err; p.err == nil {
-			n.stored = p.stored
+			n.stored, n.list = p.stored, p.list
 			n.readAll(ctx, p)
 		}
 	})
@@ -174,26 +168,26 @@ func (n *settingsReader) judge(known int) {
 func (n *settingsReader) readAll(ctx context.Context, key keyProof) {
 	var account sync.WaitGroup
 	account.Go(func() {
-		_ = n.traced(ctx, "read account", func(ctx context.Context) error {
+		_ = n.run.traced(ctx, "read account", func(ctx context.Context) error {
 			n.read.money = n.readAccount(ctx, key)
 			return nil
 		})
 	})
-	_ = n.traced(ctx, "read settings", func(ctx context.Context) error { n.readSettings(ctx); return nil })
+	_ = n.run.traced(ctx, "read settings", func(ctx context.Context) error { n.readSettings(ctx); return nil })
 	account.Wait()
 	if n.read.at == 0 {
-		n.read.at = schema.InstantOf(n.Now())
+		n.read.at = schema.InstantOf(n.run.Now())
 	}
 }
 
 // context returns the columns of settings rows that the replies lack.
 func (n *settingsReader) context() transform.SettingsContext {
-	return transform.SettingsContext{Account: n.Account, RunID: n.RunID, Service: n.Service}
+	return transform.SettingsContext{Account: n.run.Account, RunID: n.run.RunID, Service: n.run.Service}
 }
 
 // keep keeps the service's reply about an entity.
 func (n *settingsReader) keep(kind, id string, reply []byte) {
-	n.read.replies.Add(settingslog.Reply{At: schema.InstantOf(n.Now()), Kind: kind, ID: id, Reply: string(reply)})
+	n.read.replies.Add(settingslog.Reply{At: schema.InstantOf(n.run.Now()), Kind: kind, ID: id, Reply: string(reply)})
 }
 
 // fail records something that could not be read. The received part of a reply is kept. A read that a signal or the
@@ -238,7 +232,7 @@ func (n *settingsReader) note(kind, id string, columns []string, reading transfo
 	n.read.unread.add(kind, id, columns, reading)
 	n.readKeys(entity, reading)
 	for _, text := range reading.Texts {
-		n.Log.Warn("a text of the settings is not as it should be",
+		n.run.Log.Warn("a text of the settings is not as it should be",
 			"kind", kind, "id", id, "column", text.Column, "value", text.Value, "why", text.Reason)
 	}
 }
@@ -257,8 +251,8 @@ func (n *settingsReader) readKeys(stream string, reading transform.Decoded) {
 
 func (n *settingsReader) entity(kind, id, field, state string, message schema.Null[string]) schema.EntityRead {
 	return schema.EntityRead{
-		AccountID: n.Account, EntityType: kind, EntityID: id, Field: field, ReadState: state,
-		Message: message, AttemptedAt: schema.InstantOf(n.Now()), RunID: n.RunID,
+		AccountID: n.run.Account, EntityType: kind, EntityID: id, Field: field, ReadState: state,
+		Message: message, AttemptedAt: schema.InstantOf(n.run.Now()), RunID: n.run.RunID,
 	}
 }
 
@@ -268,15 +262,15 @@ func (n *settingsReader) readSettings(ctx context.Context) {
 	ctx, cancel := n.budget.bound(ctx)
 	defer cancel()
 	select {
-	case <-n.campaigns.done:
+	case <-n.list.done:
 	case <-ctx.Done():
 		if n.budget.spent() {
 			n.fail("listing", "campaigns", "failed", fmt.Errorf("no reply within %s", n.budget.lasts))
 		}
 		return
 	}
-	n.read.since, n.read.listing = n.campaigns.since, n.campaigns.listing
-	if err := n.campaigns.err; err != nil {
+	n.read.since, n.read.listing = n.list.since, n.list.listing
+	if err := n.list.err; err != nil {
 		n.fail("listing", "campaigns", "failed", err)
 		return
 	}
@@ -290,9 +284,9 @@ func (n *settingsReader) readSettings(ctx context.Context) {
 	reported.Go(func() { n.readReportCreatives(ctx) })
 	unlisted := n.askForCampaigns(ctx, missing)
 	requests := 3 * (len(due) + len(unlisted))
-	n.Log.Info("reading settings", "campaigns", len(due)+len(unlisted), "archived_and_settled", n.read.skipped,
+	n.run.Log.Info("reading settings", "campaigns", len(due)+len(unlisted), "archived_and_settled", n.read.skipped,
 		"requests", requests, "requests_saved", 3*n.read.skipped, "at_least", n.atLeast(requests).String())
-	bar := n.progress("campaigns", len(due)+len(unlisted))
+	bar := n.run.progress("campaigns", len(due)+len(unlisted))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(settingsReaders)
 	read := func(c dueCampaign, parts func(context.Context) error) {
@@ -316,7 +310,7 @@ func (n *settingsReader) readSettings(ctx context.Context) {
 		read(c, func(ctx context.Context) error { return n.readCampaign(ctx, c.Entity) })
 	}
 	for _, a := range unlisted {
-		read(dueCampaign{a.entity, schema.InstantOf(n.Now())}, func(ctx context.Context) error {
+		read(dueCampaign{a.entity, schema.InstantOf(n.run.Now())}, func(ctx context.Context) error {
 			return n.readUnlisted(ctx, a)
 		})
 	}
@@ -325,7 +319,7 @@ func (n *settingsReader) readSettings(ctx context.Context) {
 	n.readUnlistedCreatives(ctx)
 	n.confirmRules(ctx)
 	reported.Wait()
-	n.read.at = schema.InstantOf(n.Now())
+	n.read.at = schema.InstantOf(n.run.Now())
 }
 
 // dueCampaign is a campaign to read, with the instant of its last confirmed read, or 0.
@@ -337,18 +331,19 @@ type dueCampaign struct {
 // due returns the listed campaigns that may have changed, which is all but the settled ones.
 // Those confirmed longest ago come first.
 func (n *settingsReader) due() (due []dueCampaign) {
-	memory, keyOf := n.store.Account().Memory[schema.CampaignHistory.Name], history.KeyTextOf(schema.CampaignHistory)
+	t := schema.CampaignHistory
+	memory, keyOf := n.run.store.Account().Memory[t.Name], history.KeyTextOf(t)
 	for _, e := range n.read.listing.Entities {
 		n.read.listed[e.ID] = true
 		n.keep(listedCampaign, e.ID, e.Raw)
-		if _, settled := slices.BinarySearch(n.before, e.ID); settled && !n.Full && transform.Archived(n.Service, e) {
+		if _, settled := slices.BinarySearch(n.before, e.ID); settled && !n.run.Full && transform.Archived(n.run.Service, e) {
 			n.read.skipped++
 			n.read.settled = append(n.read.settled, e.ID)
 			continue
 		}
 		c := dueCampaign{Entity: e}
 		if n.stored[e.ID] {
-			c.confirmed = memory.Confirmed(keyOf(&schema.Campaign{AccountID: n.Account, CampaignID: e.ID}))
+			c.confirmed = memory.Confirmed(keyOf(&schema.Campaign{AccountID: n.run.Account, CampaignID: e.ID}))
 		}
 		due = append(due, c)
 	}
@@ -359,7 +354,7 @@ func (n *settingsReader) due() (due []dueCampaign) {
 // readCampaign reads one listed campaign: its settings, its creatives, its sources. The
 // parts are independent: one that fails keeps no other back.
 func (n *settingsReader) readCampaign(ctx context.Context, listed extract.Entity) error {
-	detail, err := n.API.Campaign(ctx, listed.ID)
+	detail, err := n.run.API.Campaign(ctx, listed.ID)
 	n.keep(extract.KindCampaign, listed.ID, detail.Raw)
 	if err != nil {
 		n.fail("campaign", listed.ID, "failed", err)
@@ -426,7 +421,7 @@ func (n *settingsReader) takeCampaign(
 // readCreatives lists a campaign's creatives. They are understood where every
 // field was.
 func (n *settingsReader) readCreatives(ctx context.Context, campaign string) (understood bool, err error) {
-	listing, err := n.API.Creatives(ctx, campaign)
+	listing, err := n.run.API.Creatives(ctx, campaign)
 	if err != nil {
 		n.fail("creatives of", campaign, "failed", err)
 		return false, err
@@ -456,7 +451,7 @@ func (n *settingsReader) takeCreative(e extract.Entity, campaign string) (unread
 	if err != nil {
 		n.fail("creative", e.ID, "failed", err)
 		// It is there, though unreadable: it must not count as absent.
-		row = schema.Creative{AccountID: n.Account, CreativeID: e.ID}
+		row = schema.Creative{AccountID: n.run.Account, CreativeID: e.ID}
 		reading.Unread = schema.CreativeHistory.FieldNames()
 	}
 	n.mu.Lock()
@@ -471,13 +466,13 @@ func (n *settingsReader) takeCreative(e extract.Entity, campaign string) (unread
 
 // keepCreative keeps the service's reply about a creative.
 func (n *settingsReader) keepCreative(e extract.Entity, campaign string) {
-	n.read.replies.Add(settingslog.Reply{At: schema.InstantOf(n.Now()), Kind: extract.KindCreative, Of: campaign,
+	n.read.replies.Add(settingslog.Reply{At: schema.InstantOf(n.run.Now()), Kind: extract.KindCreative, Of: campaign,
 		ID: e.ID, Reply: string(e.Raw)})
 }
 
 // readSources reads a campaign's source settings.
 func (n *settingsReader) readSources(ctx context.Context, campaign string) (read transform.SourceRead, err error) {
-	e, err := n.API.Sources(ctx, campaign)
+	e, err := n.run.API.Sources(ctx, campaign)
 	if err == nil {
 		read, err = transform.Sources(e, campaign, n.context())
 	}
@@ -521,9 +516,9 @@ var imageURLs = schema.Names(schema.CreativeHistory.ColumnsThatAre(schema.Refres
 // readReportCreatives asks the report for the creatives of the whole reach: for
 // the addresses of their images, and for those that only the report knows.
 func (n *settingsReader) readReportCreatives(ctx context.Context) {
-	from := n.plan.Reach
+	from := n.run.plan.Reach
 	err := n.readReportCreativesSince(ctx, from)
-	for errors.Is(err, extract.ErrUnreachable) && from < n.plan.Reach+maxOutOfReach {
+	for errors.Is(err, extract.ErrUnreachable) && from < n.run.plan.Reach+maxOutOfReach {
 		// The first day has left the reach since the plan was made, or the service reaches
 		// less far than it says.
 		from++
@@ -537,11 +532,11 @@ func (n *settingsReader) readReportCreatives(ctx context.Context) {
 
 func (n *settingsReader) readReportCreativesSince(ctx context.Context, from schema.Date) error {
 	n.read.reported = nil
-	for page, err := range n.Report.ReportCreatives(ctx, from, n.plan.Today, n.Plan.PageSize) {
+	for page, err := range n.run.Report.ReportCreatives(ctx, from, n.run.plan.Today, n.run.Plan.PageSize) {
 		if err != nil {
 			return err
 		}
-		lines, left := transform.ReportCreatives(n.Service, page)
+		lines, left := transform.ReportCreatives(n.run.Service, page)
 		if len(left) > 0 {
 			n.fail("listing", "creatives of the report", "incomplete", &left[0].RowError)
 		}
@@ -553,6 +548,6 @@ func (n *settingsReader) readReportCreativesSince(ctx context.Context, from sche
 // atLeast is how long that many requests take under the key's limit: the first
 // minute's worth goes at once.
 func (n *settingsReader) atLeast(requests int) time.Duration {
-	minutes := max(0, requests-1) / n.RequestsPerMinute
+	minutes := max(0, requests-1) / n.run.RequestsPerMinute
 	return time.Duration(minutes) * time.Minute
 }

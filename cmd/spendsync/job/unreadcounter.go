@@ -131,7 +131,7 @@ func (n *settingsReader) notUnderstood() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, f := range n.read.unread.notUnderstood() {
-		n.Log.Warn("a part of the settings is not understood", "kind", f.what, "error", f.err)
+		n.run.Log.Warn("a part of the settings is not understood", "kind", f.what, "error", f.err)
 		n.read.failures = append(n.read.failures, f)
 	}
 }

@@ -77,7 +77,7 @@ type doubt struct {
 // that are unread are noted, and named in seen. gained are the keys that were never seen before, by
 // place in seen; a key that may be the new name of a field stays new.
 func judgeUnset[R any, P history.Versioned[R]](
-	r *run, s *settings, t schema.TableOf[R], u *unset[R], h history.Versions[R], seen []history.Seen[R],
+	r *settingsStage, s *settings, t schema.TableOf[R], u *unset[R], h history.Versions[R], seen []history.Seen[R],
 	gained map[int][]string, keys map[string]manifest.KeyChanges, found map[string]transform.Undescribed,
 ) {
 	left := s.leftOut[u.entity]
@@ -219,7 +219,7 @@ func (w ways) doubts(d doubt, group ways, described bool) string {
 }
 
 // noteUnread notes a field that is unread for a reason that the whole run has shown.
-func (s *settings) noteUnread(r *run, kind, id, column, why string) {
+func (s *settings) noteUnread(r *settingsStage, kind, id, column, why string) {
 	s.entities = append(s.entities, schema.EntityRead{
 		AccountID: r.Account, EntityType: kind, EntityID: id, Field: column, ReadState: "unreadable",
 		Message: schema.Some(why), AttemptedAt: s.at, RunID: r.RunID,

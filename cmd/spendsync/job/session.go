@@ -1,0 +1,96 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"spendsync/load"
+)
+
+// session is what the phases of a run share.
+type session struct {
+	Job
+	command string
+	start   time.Time
+	store   *load.Store
+	staged  *load.Staged
+	plan    Plan
+	clock   *clock         // Now of the job
+	asking  sync.WaitGroup // for what is read beside the days, which ends with the run
+}
+
+// progress starts to show a phase.
+func (r *session) progress(what string, n int) Bar {
+	if r.Progress == nil {
+		return noBar{}
+	}
+	return r.Progress(what, n)
+}
+
+// noBar shows nothing.
+type noBar struct{}
+
+func (noBar) Step()    {}
+func (noBar) Rows(int) {}
+func (noBar) Done()    {}
+
+// traced does one stage of a run.
+func (r *session) traced(ctx context.Context, stage string, do func(context.Context) error) error {
+	ctx, end := r.stage(ctx, stage)
+	err := do(ctx)
+	end(err)
+	return err
+}
+
+// stage starts one stage of a run.
+func (r *session) stage(ctx context.Context, stage string, attrs ...slog.Attr) (context.Context, EndStage) {
+	if r.Trace == nil {
+		return ctx, func(error, ...slog.Attr) {}
+	}
+	return r.Trace(ctx, stage, attrs...)
+}
+
+// publishing returns the context under which a run publishes. A signal stops the reading at once; complete data may
+// still be published during a grace period, counted from the signal. After that, publication is cancelled: its files
+// are in the staging area, where no reader sees them. A commit that has started is never cancelled.
+func (j Job) publishing(ctx context.Context) (context.Context, context.CancelFunc) {
+	pctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-time.After(j.StopGrace):
+			cancel()
+		case <-pctx.Done():
+		}
+	})
+	return pctx, func() { stop(); cancel() }
+}
+
+// begin opens the store and a staging area.
+func (j Job) begin(ctx context.Context, command string) (*session, error) {
+	c := newClock(j.Now)
+	j.Now, j.Store.Now = c.Now, c.Now
+	store, err := load.Open(ctx, j.DataDir, j.Account, j.Store)
+	if err != nil {
+		return nil, err
+	}
+	if m := store.Manifest(); m != nil {
+		c.floor = m.PublishedAt.Time().Add(time.Microsecond)
+	}
+	r := &session{Job: j, command: command, clock: c, start: j.Now(), store: store}
+	r.SettingsBudget = cmp.Or(j.SettingsBudget, DefaultSettingsBudget)
+	if r.staged, err = store.Begin(j.RunID); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return r, nil
+}
+
+// end removes the staging area and releases the account's lock.
+func (r *session) end() {
+	if err := errors.Join(r.staged.Discard(), r.store.Close()); err != nil {
+		r.Log.Warn("the run could not clean up after itself; the next one will", "error", err)
+	}
+}
