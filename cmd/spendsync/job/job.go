@@ -108,7 +108,7 @@ func (j Job) readAndPublish(
 	defer func() { cancel(); s.asking.Wait() }() // no goroutine of the run outlives it
 	publishing, release := j.publishing(ctx)
 	defer release()
-	r := &run{session: s}
+	r := &run{s: s}
 
 	me := s.askIdentity(ctx)
 	if err := s.askClock(ctx, me); err != nil { // before anything is decided
@@ -146,14 +146,14 @@ func (j Job) readAndPublish(
 // refuse ends a run before anything is published: its clock is wrong, or its storage has
 // failed.
 func (r *run) refuse() error {
-	if err := r.holdClock(r.Report); err != nil {
+	if err := r.s.holdClock(r.s.Report); err != nil {
 		return err
 	}
-	r.warnOfClock()
+	r.s.warnOfClock()
 	return r.storageFailed()
 }
 
 // sumUp adds up the days for what the run reports.
 func (r *run) sumUp(days *copiedDays) {
-	r.daySums = days.sum(r.Account, r.RunID, r.store.Account().Unknown)
+	r.daySums = days.sum(r.s.Account, r.s.RunID, r.s.store.Account().Unknown)
 }

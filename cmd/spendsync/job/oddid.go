@@ -14,7 +14,7 @@ func oddIDPath(odd transform.OddID) string { return "data[]." + odd.Column + ": 
 // manifest remembers the forms among the unknown fields, so each is reported by one run.
 func (r *run) logOddIDs(ids []transform.OddID) {
 	for _, odd := range ids {
-		r.Log.Warn("the report has an ID of a form that the description does not give; it is stored as it is",
+		r.s.Log.Warn("the report has an ID of a form that the description does not give; it is stored as it is",
 			"column", odd.Column, "value", odd.Value, "form", odd.Form)
 	}
 }

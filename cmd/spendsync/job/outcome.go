@@ -304,11 +304,11 @@ func (r *run) failed(cause error) *Result {
 		text = "stopped by a signal before anything was published: " + phrase.Interrupted(cause)
 	}
 	row := r.row(code, text, false)
-	if m := r.store.Manifest(); m != nil {
+	if m := r.s.store.Manifest(); m != nil {
 		row.Generation = m.Generation
 	}
-	if err := r.store.AppendRun(row, r.steps); err != nil {
-		r.Log.Warn("the failed run could not be written to the ledger", "error", err)
+	if err := r.s.store.AppendRun(row, r.steps); err != nil {
+		r.s.Log.Warn("the failed run could not be written to the ledger", "error", err)
 	}
 	res := r.result(row)
 	if !r.tally.nothing() {
@@ -321,22 +321,22 @@ func (r *run) failed(cause error) *Result {
 // the exit code for them.
 func (r *run) result(row schema.Run) *Result {
 	if row.ExitCode == exit.DayAtRisk {
-		if err := r.store.RecordLost(row, r.preview.NewlyLost); err != nil {
-			r.Log.Warn("the report of lost days could not be written to the ledger; the next run repeats it",
+		if err := r.s.store.RecordLost(row, r.preview.NewlyLost); err != nil {
+			r.s.Log.Warn("the report of lost days could not be written to the ledger; the next run repeats it",
 				"error", err)
 		}
 	}
-	r.warnOfTheService()
+	r.s.warnOfTheService()
 	quarantined := r.tidyQuarantine(row.Published)
 	res := &Result{
 		Quarantined: quarantined,
-		Run:         row, Coverage: r.store.Account().Coverage(r.Account, r.Now()),
-		Failures: len(r.tally.failures), KeyExpires: r.keyExpires(), Cause: r.tally.cause(int(row.ExitCode)),
+		Run:         row, Coverage: r.s.store.Account().Coverage(r.s.Account, r.s.Now()),
+		Failures: len(r.tally.failures), KeyExpires: r.s.keyExpires(), Cause: r.tally.cause(int(row.ExitCode)),
 	}
 	if r.settings != nil {
 		res.UnreadFields = schema.Some(int64(r.settings.unread.fields() + r.settings.judged))
 	}
-	if m := r.store.Manifest(); m != nil {
+	if m := r.s.store.Manifest(); m != nil {
 		res.WarehouseBytes = m.Warehouse.Bytes
 	}
 	return res

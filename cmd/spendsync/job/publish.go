@@ -51,8 +51,8 @@ func (r *run) publish(
 		err := cmp.Or(read.err, proof.listErr)
 		read.settings.reported = proof.witnesses.ours(read.settings.reported)
 		if err == nil {
-			err = r.traced(publishing, "stage settings", func(context.Context) (err error) {
-				r.newVersions, err = r.stageSettings(read.settings, r.spent)
+			err = r.s.traced(publishing, "stage settings", func(context.Context) (err error) {
+				r.newVersions, err = r.s.stageSettings(read.settings, r.spent)
 				return err
 			})
 		}
@@ -62,7 +62,7 @@ func (r *run) publish(
 		r.settings = nil
 		return row, errors.Join(unproven, r.settingsErr)
 	}
-	err = r.traced(publishing, "publish", func(ctx context.Context) (err error) {
+	err = r.s.traced(publishing, "publish", func(ctx context.Context) (err error) {
 		row, err = r.publishStaged(ctx)
 		return err
 	})
@@ -75,7 +75,7 @@ func (r *run) publish(
 		return row, errors.Join(unproven, err)
 	}
 	r.takeSettings(r.settings, err)
-	err = r.traced(publishing, "publish report", func(ctx context.Context) (err error) {
+	err = r.s.traced(publishing, "publish report", func(ctx context.Context) (err error) {
 		row, err = r.publishStaged(ctx)
 		return err
 	})
@@ -89,7 +89,7 @@ func (r *run) takeSettings(s *settings, err error) {
 	r.tally.failures = append(r.tally.failures, s.failures...)
 	s.failures = nil // they are reported now
 	if err != nil {
-		r.staged.DropSettings()
+		r.s.staged.DropSettings()
 		r.tally.fail("settings", err)
 	}
 }
@@ -107,7 +107,7 @@ func failsReportToo(err error) bool {
 // publishStaged publishes a generation of everything staged, with the run's line in the
 // ledger.
 func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
-	if err := r.stagePayouts(r.staged); err != nil {
+	if err := r.stagePayouts(r.s.staged); err != nil {
 		return row, err
 	}
 	unknown := r.unknown
@@ -115,7 +115,7 @@ func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
 		unknown = slices.Concat(unknown, r.settings.undescribed)
 	}
 	// A signal ends the reading at once, and the publication only after the grace.
-	prepared, err := r.staged.Prepare(ctx, load.Contents{
+	prepared, err := r.s.staged.Prepare(ctx, load.Contents{
 		Since: r.since(), Unknown: unknown,
 	})
 	if err != nil {
@@ -151,10 +151,10 @@ func (r *run) publishedRow(o load.Preview) schema.Run {
 
 func (r *run) logAtRisk(o load.Preview) {
 	for _, d := range o.NewlyLost {
-		r.Log.Error("a report day is lost: it left the reach before it was proven", "day", d.String())
+		r.s.Log.Error("a report day is lost: it left the reach before it was proven", "day", d.String())
 	}
 	for _, c := range AtRisk(o.Coverage) {
-		r.Log.Error("a report day leaves the reach soon and is not proven",
+		r.s.Log.Error("a report day leaves the reach soon and is not proven",
 			"day", c.ReportDate.String(), "days_left", c.DaysUntilUnreachable, "state", c.State)
 	}
 }

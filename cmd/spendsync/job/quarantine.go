@@ -53,12 +53,12 @@ func (r *run) tidyQuarantine(published bool) (left int) {
 	var errs []error
 	if published {
 		for _, day := range r.stored {
-			errs = append(errs, r.store.Quarantine().Remove(day))
+			errs = append(errs, r.s.store.Quarantine().Remove(day))
 		}
 	}
-	left, err := r.store.Quarantine().Prune(r.Now())
+	left, err := r.s.store.Quarantine().Prune(r.s.Now())
 	if err = errors.Join(append(errs, err)...); err != nil {
-		r.Log.Warn("the quarantine could not be tidied; the next run tries again", "error", err)
+		r.s.Log.Warn("the quarantine could not be tidied; the next run tries again", "error", err)
 	}
 	return left
 }
@@ -68,13 +68,13 @@ func (r *run) quarantineSentence() string {
 	text := ""
 	if r.withheld > 0 {
 		text = fmt.Sprintf("; the replies of %s are kept in %s until their account is proven",
-			phrase.Count(r.withheld, "day"), quarantine.FolderOf(r.Account))
+			phrase.Count(r.withheld, "day"), quarantine.FolderOf(r.s.Account))
 	}
 	if r.quarantined == 0 {
 		return text
 	}
 	return text + fmt.Sprintf("; the replies are kept in %s: report the message with one of them to the maintainers "+
-		"of spendsync; after an update 'spendsync replay' reads them again", quarantine.FolderOf(r.Account))
+		"of spendsync; after an update 'spendsync replay' reads them again", quarantine.FolderOf(r.s.Account))
 }
 
 // kept reads the replies in quarantine again.
@@ -236,7 +236,7 @@ func (m *repairer) replayQuarantine(ctx context.Context, first, last schema.Date
 // takeWithheld stages the days that earlier runs have withheld, because their account was not
 // proven, and that can't be read any more. It removes replies that were read before what is stored.
 func (r *run) takeWithheld(ctx context.Context, p *reportProof) error {
-	days, err := r.store.Quarantine().Days()
+	days, err := r.s.store.Quarantine().Days()
 	if err != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func (r *run) takeWithheld(ctx context.Context, p *reportProof) error {
 		if !q.Withheld || q.Date >= r.since() || slices.Contains(r.daySums.stored, q.Date) {
 			return true
 		}
-		isOlder := isStoredLater(r.store.Account().Days[q.Date], q)
+		isOlder := isStoredLater(r.s.store.Account().Days[q.Date], q)
 		if isOlder {
 			r.daySums.stored = append(r.daySums.stored, q.Date)
 		}
@@ -253,8 +253,8 @@ func (r *run) takeWithheld(ctx context.Context, p *reportProof) error {
 	if len(days) == 0 {
 		return nil
 	}
-	taken, left, err := kept{r.Job, r.store, r.staged, p.witnesses}.take(ctx, days)
-	r.daySums.addTaken(taken, r.Account, r.RunID, schema.InstantOf(r.Now()))
+	taken, left, err := kept{r.s.Job, r.s.store, r.s.staged, p.witnesses}.take(ctx, days)
+	r.daySums.addTaken(taken, r.s.Account, r.s.RunID, schema.InstantOf(r.s.Now()))
 	if p.canWait {
 		r.waiting = left
 	}

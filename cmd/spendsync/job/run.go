@@ -10,7 +10,7 @@ import (
 
 // run is what a run publishes and reports.
 type run struct {
-	*session
+	s           *session
 	daySums                   // of the days that were read
 	proofs      []string      // of whose account this is
 	waiting     []schema.Date // out of reach, with replies in quarantine that may be the account's
@@ -22,8 +22,8 @@ type run struct {
 
 // row is the run's line in the ledger.
 func (r *run) row(code int, text string, published bool) schema.Run {
-	st := addStats(r.Report.Stats(), r.API.Stats())
-	row := endOf(r.Job, r.command, r.start, code, text)
+	st := addStats(r.s.Report.Stats(), r.s.API.Stats())
+	row := endOf(r.s.Job, r.s.command, r.s.start, code, text)
 	row.Published = published
 	row.DaysPlanned, row.DaysProven = int64(r.tally.planned), int64(r.tally.proven)
 	row.DaysChanged, row.RowsRead = int64(r.tally.changed), r.rows
@@ -49,4 +49,4 @@ func addStats(a, b extract.Stats) extract.Stats {
 
 // since returns the first day that the run could have read: earlier days count as lost only if the account already
 // knows them. A service may reach less far than it says.
-func (r *run) since() schema.Date { return max(r.plan.Reach, r.unreachable+1) }
+func (r *run) since() schema.Date { return max(r.s.plan.Reach, r.unreachable+1) }

@@ -61,10 +61,10 @@ type settings struct {
 	reported []transform.ReportCreative // creatives that the report names
 	money    *accountRead               // nil: it could not be read
 
-	unread      unreadCounter   // what was not understood
+	unread      unreadCounter   // the fields that were not understood
 	settled     []string        // archived and read, now or before
 	readNow     map[string]bool // those of settled that were read in this run
-	unclear     map[string]bool // those of readNow of which something was not understood
+	unclear     map[string]bool // those of readNow that were not understood in full
 	skipped     int             // settled campaigns that were not read
 	entities    []schema.EntityRead
 	undescribed []schema.UnknownField // keys that no column shows
