@@ -13,20 +13,25 @@
 //
 // # The phases
 //
-// [Job.Sync] goes through them in this order:
+// [Job.Sync] goes through them in this order. Each phase is a function that takes the values of
+// earlier phases and returns one. A small session holds what all of them share: clients, store,
+// clock and log.
 //
 //  1. plan (plan.go): which days to read, from their coverage and the clock.
-//  2. read and prove (day.go, control.go): several days at a time, each by itself,
-//     while the service is asked for the key's account (identity.go).
-//  3. refuse and prove: a wrong clock or failing storage ends the run here. So does a key
-//     or a report of another account (identity.go, report.go). If the account of a report
-//     cannot be proven now, its replies are kept and nothing of it is published.
-//  4. settings (settings.go): in parallel with the days, from the start, campaigns, creatives,
-//     sources and the account are read into one value, as far as the budget reaches
-//     (budget.go). observe.go turns it into observations of each table.
-//  5. publish (publish.go): everything proven of the report and the settings, as one
+//  2. key (identity.go): the account of the API key and its list of campaigns, requested while the
+//     days are read.
+//  3. days (days.go, day.go, control.go): several days at a time, each read, proven and staged by
+//     itself. daysum.go adds them up.
+//  4. proof (report.go): the account of each day and of the list, by the campaigns that the
+//     account's settings contain. A day that cannot be proven now is withheld: its replies are
+//     kept, and if the day leaves the reach, a later run takes it from them (quarantine.go). A
+//     wrong clock, failing storage, or a key or report of another account ends the run here.
+//  5. settings (settings.go, settingswalk.go, settingsparts.go): in parallel with the days, from the
+//     start, campaigns, creatives, sources and the account are read into one value, as far as the
+//     budget reaches (budget.go). observe.go turns it into observations of each table.
+//  6. publish (publish.go): everything proven of the report and the settings, as one
 //     generation. If one of the two fails, the other one is published alone.
-//  6. outcome (outcome.go): one exit code and one sentence for the whole run.
+//  7. outcome (outcome.go): one exit code and one sentence for the whole run.
 //
 // [Job.Replay] and [Job.Rebuild] (repair.go) publish without asking the service.
 //
@@ -56,6 +61,10 @@
 //   - stub: an entity that only the report names; its settings are not known.
 //   - settled campaign: archived, and read completely since. It is not read again.
 //   - pinned account: the advertiser account that the first run's key acted on.
+//   - witness: a campaign that is proven to be the account's. One reply is of one account: all
+//     campaigns of a reply that contains a witness are witnesses.
+//   - withheld day: a day with proven rows and an unproven account. Its replies are kept in
+//     quarantine.
 //   - generation: everything that is published at one instant, by number.
 //   - staging: the private folder where a run builds its generation.
 //   - run: one execution of a job. Its line in the ledger has its outcome.

@@ -1,0 +1,209 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"spendsync/extract"
+	"spendsync/load/history"
+	"spendsync/load/settingslog"
+	"spendsync/schema"
+	"spendsync/transform"
+)
+
+// readCampaign reads one listed campaign: its settings, its creatives, its sources. The
+// parts are independent: one that fails keeps no other back.
+func (n *settingsReader) readCampaign(ctx context.Context, listed extract.Entity) error {
+	detail, err := n.run.API.Campaign(ctx, listed.ID)
+	n.keep(extract.KindCampaign, listed.ID, detail.Raw)
+	if err != nil {
+		n.fail("campaign", listed.ID, "failed", err)
+	}
+	return n.readParts(ctx, listed, detail, err)
+}
+
+// readUnlisted reads a campaign that the listing lacks and that answers by itself.
+func (n *settingsReader) readUnlisted(ctx context.Context, a found) error {
+	n.keepUnlisted(a)
+	return n.readParts(ctx, extract.Entity{ID: a.id}, a.entity, nil)
+}
+
+// readParts stores the settings of a campaign, and reads its creatives and its sources.
+func (n *settingsReader) readParts(ctx context.Context, listed, detail extract.Entity, detailErr error) error {
+	creativesUnderstood, creativesErr := n.readCreatives(ctx, listed.ID)
+	sources, sourcesErr := n.readSources(ctx, listed.ID)
+	row, reading, err := n.takeCampaign(listed, detail, detailErr)
+
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	failed := errors.Join(detailErr, err, creativesErr, sourcesErr)
+	withheld := len(reading.Withheld) > 0 || len(sources.Withheld) > 0 // next time it may be read
+	if failed == nil && !withheld && row.Status == schema.Some("archived") {
+		n.read.settled = append(n.read.settled, listed.ID)
+		n.read.readNow[listed.ID] = true
+		n.read.unclear[listed.ID] = len(reading.Unread) > 0 || !creativesUnderstood || len(sources.Unread) > 0
+	}
+	return failed
+}
+
+// takeCampaign stores a campaign from the listing and the single read.
+func (n *settingsReader) takeCampaign(
+	listed, detail extract.Entity, detailErr error,
+) (row schema.Campaign, reading transform.Decoded, err error) {
+	id := cmp.Or(listed.ID, detail.ID)
+	row, reading, err = transform.Campaign(listed, detail, n.context())
+	if err != nil {
+		n.fail("campaign", id, "failed", err)
+	}
+	delivery, deliveryReading, deliveryErr := transform.Delivery(listed, detail, n.context())
+	if deliveryErr != nil {
+		n.fail("campaign", id, "failed", deliveryErr)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err == nil {
+		n.read.campaigns = append(n.read.campaigns, history.Seen[schema.Campaign]{Row: row, Unread: reading.Unread})
+		if detailErr == nil {
+			n.read.detailed[id] = true
+			n.note("campaign", id, schema.CampaignHistory.TrackedNames(), reading)
+		}
+	}
+	if deliveryErr == nil {
+		n.read.delivery = append(n.read.delivery,
+			history.Seen[schema.Delivery]{Row: delivery, Unread: deliveryReading.Unread})
+		if detailErr == nil {
+			n.note(deliveryKind, id, []string{"delivery_status"}, deliveryReading)
+		}
+	}
+	return row, reading, err
+}
+
+// readCreatives lists a campaign's creatives. They are understood where every
+// field was.
+func (n *settingsReader) readCreatives(ctx context.Context, campaign string) (understood bool, err error) {
+	listing, err := n.run.API.Creatives(ctx, campaign)
+	if err != nil {
+		n.fail("creatives of", campaign, "failed", err)
+		return false, err
+	}
+	understood = true
+	if !listing.Complete {
+		err = errors.New(listing.Why)
+		n.fail("creatives of", campaign, "incomplete", err)
+	}
+	for _, e := range listing.Entities {
+		unread, rowErr := n.takeCreative(e, campaign)
+		err = errors.Join(err, rowErr)
+		understood = understood && !unread
+	}
+	if err == nil {
+		n.mu.Lock()
+		n.read.allListed[campaign] = true
+		n.mu.Unlock()
+	}
+	return understood, err
+}
+
+// takeCreative stores a creative of a campaign, and reports whether some of it is unread.
+func (n *settingsReader) takeCreative(e extract.Entity, campaign string) (unread bool, err error) {
+	n.keepCreative(e, campaign)
+	row, reading, err := transform.Creative(e, campaign, n.context())
+	if err != nil {
+		n.fail("creative", e.ID, "failed", err)
+		// It is there, though unreadable: it must not count as absent.
+		row = schema.Creative{AccountID: n.run.Account, CreativeID: e.ID}
+		reading.Unread = schema.CreativeHistory.FieldNames()
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.read.creatives = append(n.read.creatives,
+		history.Seen[schema.Creative]{Row: row, Unread: slices.Concat(reading.Unread, imageURLs)})
+	if err == nil {
+		n.note("creative", e.ID, creativeColumns, reading)
+	}
+	return len(reading.Unread) > 0, err
+}
+
+// keepCreative keeps the service's reply about a creative.
+func (n *settingsReader) keepCreative(e extract.Entity, campaign string) {
+	n.read.replies.Add(settingslog.Reply{At: schema.InstantOf(n.run.Now()), Kind: extract.KindCreative, Of: campaign,
+		ID: e.ID, Reply: string(e.Raw)})
+}
+
+// readSources reads a campaign's source settings.
+func (n *settingsReader) readSources(ctx context.Context, campaign string) (read transform.SourceRead, err error) {
+	e, err := n.run.API.Sources(ctx, campaign)
+	if err == nil {
+		read, err = transform.Sources(e, campaign, n.context())
+	}
+	if err != nil {
+		n.keep(extract.KindSources, campaign, e.Raw)
+		n.fail("source settings of", campaign, "failed", err)
+		return read, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	s := n.read
+	if !s.replies.Has(extract.KindSources, campaign, e.Raw) {
+		s.newSources[campaign] = e.Raw
+	}
+	unread := []string{"bids_last_read_at"}
+	if slices.Contains(read.Unread, "source_mode") {
+		unread = append(unread, "source_mode")
+	}
+	s.oddSources[campaign] = len(read.Unread) > len(read.Withheld)
+	s.modes = append(s.modes, history.Seen[schema.SourceMode]{Row: read.Mode, Unread: unread})
+	s.rules[campaign] = rulesIn(read)
+	s.rulesRead[[2]string{campaign, schema.RuleBlocked}] = read.BlockedRead
+	s.rulesRead[[2]string{campaign, schema.RuleAllowed}] = read.AllowedRead
+	s.rulesRead[[2]string{campaign, schema.RuleBid}] = read.BidsRead
+	s.rulesRead[[2]string{campaign, schema.RuleOptimized}] = read.OptimizedRead
+	s.bidsRead[campaign] = read.BidsRead
+	n.note("source settings", campaign, []string{"source_mode", "blocked", "allowed", "bid_overrides"}, read.Decoded)
+	return read, nil
+}
+
+// creativeColumns are what the API states of every creative: the report has the addresses of
+// its images, its campaign is the one whose list it is in, and another version in review
+// has only one that was edited while it ran.
+var creativeColumns = slices.DeleteFunc(schema.CreativeHistory.TrackedNames(), func(name string) bool {
+	return strings.HasPrefix(name, "pending_")
+})
+
+// imageURLs are the columns of a creative that only the report knows.
+var imageURLs = schema.Names(schema.CreativeHistory.ColumnsThatAre(schema.Refreshed))
+
+// readReportCreatives asks the report for the creatives of the whole reach: for
+// the addresses of their images, and for those that only the report knows.
+func (n *settingsReader) readReportCreatives(ctx context.Context) {
+	from := n.run.plan.Reach
+	err := n.readReportCreativesSince(ctx, from)
+	for errors.Is(err, extract.ErrUnreachable) && from < n.run.plan.Reach+maxOutOfReach {
+		// The first day has left the reach since the plan was made, or the service reaches
+		// less far than it says.
+		from++
+		err = n.readReportCreativesSince(ctx, from)
+	}
+	if err != nil {
+		n.read.reported = nil
+		n.fail("listing", "creatives of the report", "failed", err)
+	}
+}
+
+func (n *settingsReader) readReportCreativesSince(ctx context.Context, from schema.Date) error {
+	n.read.reported = nil
+	for page, err := range n.run.Report.ReportCreatives(ctx, from, n.run.plan.Today, n.run.Plan.PageSize) {
+		if err != nil {
+			return err
+		}
+		lines, left := transform.ReportCreatives(n.run.Service, page)
+		if len(left) > 0 {
+			n.fail("listing", "creatives of the report", "incomplete", &left[0].RowError)
+		}
+		n.read.reported = append(n.read.reported, lines...)
+	}
+	return nil
+}
