@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -15,30 +16,46 @@ import (
 )
 
 // checkCommand is "check".
-type checkCommand struct{ app *app }
+type checkCommand struct {
+	app            *app
+	acceptUnpinned bool
+}
 
 func newCheckCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	c := &checkCommand{app: a}
+	cmd := &cobra.Command{
 		Use: "check", Short: "Check that a sync can work here: variables, credentials, clock, volume",
 		Long: `Checks all that a sync needs, and says of each thing whether it is ok, and if not, what to do. It leaves
 everything as it was: it renames an empty file of its own into every folder of the store and back, as a commit
 would, and only looks at a lock that somebody holds. It sends about ten requests to the service, and one more for
-every hundred campaigns; none of them changes anything.
+every hundred campaigns; none of them changes anything. With --accept-unpinned it stores, once, that a service is
+accepted that names no account.
 
 Exit 0: nothing failed, warnings included; 2: the configuration or this machine; 3: credentials, or two accounts; 5: the
 service cannot be reached. Of several the first line decides.`,
 		Example: "  spendsync check\n  spendsync check --json | jq -r '.checks[] | select(.state != \"ok\") | .do'",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			err := a.setUp(cmd.Context())
-			answer := check.Run(cmd.Context(), check.Options{
-				Config: a.cfg, ConfigErr: err, Client: a.clientOptions(), Now: a.now,
-			})
+			o := check.Options{Config: a.cfg, ConfigErr: err, Client: a.clientOptions(), Now: a.now}
+			if c.acceptUnpinned {
+				o.AcceptUnpinned = func(ctx context.Context) error {
+					j, err := (&runner{a}).newJob()
+					if err != nil {
+						return err
+					}
+					return j.AcceptUnnamed(ctx)
+				}
+			}
+			answer := check.Run(cmd.Context(), o)
 			if err := cmd.Context().Err(); err != nil {
 				return err
 			}
-			return (&checkCommand{a}).endCheck(answer)
+			return c.endCheck(answer)
 		},
 	}
+	cmd.Flags().BoolVar(&c.acceptUnpinned, "accept-unpinned", false, "accept a service that never names the account "+
+		"of an API key, and store that; needed once")
+	return cmd
 }
 
 // endCheck prints the answer, and ends with the code of the first line that failed.

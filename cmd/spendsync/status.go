@@ -9,6 +9,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/phrase"
@@ -31,6 +32,8 @@ type accountStatus struct {
 	Coverage    []schema.DayCoverage  `json:"coverage"`
 	Unknown     []schema.UnknownField `json:"unknown_fields"`
 	Quarantined []quarantinedDay      `json:"days_in_quarantine"`
+	// RowsUnproven: it is not known what proved whose the first stored rows are.
+	RowsUnproven bool `json:"rows_unproven"`
 }
 
 // quarantinedDay is a day that could not be proven, and whose replies are kept.
@@ -126,6 +129,11 @@ func (c *statusCommand) status() (*storeStatus, error) {
 		if s.LastRun, err = manifest.LastRun(dir, name); err != nil {
 			return nil, err
 		}
+		proven, err := manifest.FirstRowsProven(durable.OS, dir, name)
+		if err != nil {
+			return nil, err
+		}
+		s.RowsUnproven = len(known.Days) > 0 && !proven
 		kept, err := load.Quarantined(dir, name)
 		if err != nil {
 			return nil, err
@@ -179,6 +187,11 @@ func (c *statusCommand) print(st *storeStatus) {
 		if s.LastRun != nil {
 			fmt.Fprintf(w, "  last run             %s ago, exit %d: %s\n",
 				phrase.Age(c.app.now().Sub(s.LastRun.FinishedAt.Time())), s.LastRun.ExitCode, s.LastRun.Message.V)
+			if s.RowsUnproven && s.LastRun.ExitCode == exit.Auth {
+				fmt.Fprintln(w, "  NOT PROVEN           no proof is kept of whose the first rows are: 'spendsync "+
+					"verify' compares them with the settings; if they are another account's, 'spendsync "+
+					"reset-account' moves them aside")
+			}
 			if by := s.LastRun.IdentityProof; by.Valid {
 				fmt.Fprintf(w, "  proven by            %s\n", by.V)
 			}

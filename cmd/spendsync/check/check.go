@@ -48,6 +48,8 @@ type Options struct {
 	ConfigErr error          // why they could not, or are refused
 	Client    config.ClientOptions
 	Now       func() time.Time
+	// AcceptUnpinned records that a service that names no account is accepted; nil: it is not.
+	AcceptUnpinned func(context.Context) error
 }
 
 // checker goes through the checks. A check that needs what an earlier one has not

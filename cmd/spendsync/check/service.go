@@ -55,8 +55,7 @@ func (c *checker) apiAnswers(ctx context.Context, known *manifest.Account) strin
 	}
 	account, err := transform.AccountRef(c.Config.Service(), me)
 	if err != nil {
-		c.fail(exit.Usage, name, "check that the URL is the base of the advertiser API", "%s",
-			phrase.OneLine(err.Error()))
+		c.unnamed(ctx, err)
 		return ""
 	}
 	switch can := transform.CanWrite(c.Config.Service(), me); {
@@ -74,6 +73,23 @@ func (c *checker) apiAnswers(ctx context.Context, known *manifest.Account) strin
 		return ""
 	}
 	return account
+}
+
+// unnamed reports that the API does not name the account of the key, and records that this is
+// accepted if the operator says so.
+func (c *checker) unnamed(ctx context.Context, why error) {
+	const name = "advertiser API"
+	if c.AcceptUnpinned == nil {
+		c.fail(exit.Usage, name, "check that the URL is the base of the advertiser API, and that the key and the "+
+			"report's user belong to one account; then 'spendsync check --accept-unpinned' accepts it", "%s",
+			phrase.OneLine(why.Error()))
+		return
+	}
+	if err := c.AcceptUnpinned(ctx); err != nil {
+		c.fail(exit.Of(err), name, "correct what is named, and run it again", "%s", phrase.OneLine(err.Error()))
+		return
+	}
+	c.ok(name, "the API does not name the account of the key; this is accepted, and 'spendsync status' shows it")
 }
 
 // sameAccount compares the report's campaigns with the API's list, before anything is

@@ -88,6 +88,35 @@ func (r *session) acceptsUnpinned() bool {
 	return r.AcceptUnpinned || r.store.Account().Pinned == acceptedUnpinned
 }
 
+// AcceptUnnamed records, as a run with AcceptUnpinned does, that the operator accepts a service
+// that names no account. It publishes a generation with nothing else new.
+func (j Job) AcceptUnnamed(ctx context.Context) error {
+	s, err := j.begin(ctx, "check")
+	if err != nil {
+		return err
+	}
+	defer s.end()
+	switch pinned := s.store.Account().Pinned; pinned {
+	case acceptedUnpinned:
+		return nil
+	case "":
+	default:
+		return exit.Usagef("account %s in this warehouse is %s: a service that names no account is not accepted in "+
+			"its place", s.Account, pinned)
+	}
+	s.staged.PinAccount(acceptedUnpinned)
+	prepared, err := s.staged.Prepare(ctx, load.Contents{Since: ReachFrom(s.Now())})
+	if err != nil {
+		return err
+	}
+	defer prepared.Close()
+	row := endOf(s.Job, s.command, s.start, exit.OK, fmt.Sprintf("published generation %d: a service that names no "+
+		"account is accepted", prepared.Preview().Generation))
+	row.Published, row.Generation = true, prepared.Preview().Generation
+	_, err = prepared.Commit(ctx, load.RunRecord{Run: row})
+	return err
+}
+
 // pinned returns the pinned account, or "" if none is.
 func (r *session) pinned() string {
 	if pinned := r.store.Account().Pinned; pinned != acceptedUnpinned {
@@ -172,7 +201,8 @@ func (r *session) proveKey(me *keyAnswer, list *campaignList) keyProof {
 			return p
 		}
 		p.err = exit.Usagef("the service does not say which account the API key acts on (%v): check that the key and "+
-			"the report's user belong to one account, then run once with SPENDSYNC_ACCEPT_UNPINNED=true",
+			"the report's user belong to one account, then run 'spendsync check --accept-unpinned', or once with "+
+			"SPENDSYNC_ACCEPT_UNPINNED=true",
 			me.err)
 		return p
 	}
