@@ -212,9 +212,9 @@ func (p *reportProof) acceptStored(isProven func() (bool, error), stored storedC
 	return nil
 }
 
-// askTheKey proves replies by the key where nothing is stored that does: first it must still act
-// on its account, and then it must read a campaign of each. If the operator has the settings
-// read in full, it proves the list of campaigns in this way, too.
+// askTheKey proves replies by the key if nothing is stored that does: it must read a campaign of
+// each, and act on its account before and after that. If the operator has the settings read in
+// full, it proves the list of campaigns in this way, too.
 func (r *prover) askTheKey(ctx context.Context, p *reportProof, isFirst bool) error {
 	if r.key.err != nil || len(p.left) == 0 || !isFirst && !(r.Full && p.left[0].day == nil) {
 		return nil
@@ -224,7 +224,7 @@ func (r *prover) askTheKey(ctx context.Context, p *reportProof, isFirst bool) er
 	} else if p.err != nil {
 		return nil
 	}
-	asked := 0
+	asked, ours := 0, witnesses{}
 	for left := p.left; len(left) > 0; {
 		one := witnesses{}
 		one.add(left[0].campaigns)
@@ -240,7 +240,7 @@ func (r *prover) askTheKey(ctx context.Context, p *reportProof, isFirst bool) er
 			}
 			p.err = cmp.Or(p.err, err)
 			if by != "" {
-				p.witnesses.add(slices.Collect(maps.Keys(one)))
+				ours.add(slices.Collect(maps.Keys(one)))
 				if !hasList {
 					p.by = by
 				}
@@ -248,6 +248,16 @@ func (r *prover) askTheKey(ctx context.Context, p *reportProof, isFirst bool) er
 		}
 		left = rest
 	}
+	if len(ours) == 0 {
+		return nil
+	}
+	if err := r.confirmKey(ctx, r.key); errors.Is(err, exit.ErrOtherAccount) {
+		return err
+	} else if err != nil {
+		p.by, p.err = "", err
+		return nil
+	}
+	p.witnesses.add(slices.Collect(maps.Keys(ours)))
 	p.left = p.witnesses.accept(p.left)
 	return nil
 }
@@ -266,7 +276,8 @@ func (r *prover) incomparable(reported, listed []string) error {
 }
 
 // askForOne asks for some campaigns until the key reads one. It returns what that proves; empty:
-// the account has none of them. The key's own list is proof enough if single reads fail.
+// the account has none of them. If single reads fail, the key's list proves that it has them, read
+// once more.
 func (r *prover) askForOne(ctx context.Context, campaigns []string, areListed bool, asked *int) (by string, err error) {
 	for _, id := range slices.Sorted(slices.Values(campaigns)) {
 		if !areListed && *asked == askedAlone {
@@ -275,7 +286,17 @@ func (r *prover) askForOne(ctx context.Context, campaigns []string, areListed bo
 		*asked++
 		_, failed := r.API.Campaign(ctx, id)
 		switch {
-		case failed == nil, areListed && !errors.Is(failed, extract.ErrNotFound):
+		case areListed && failed != nil && !errors.Is(failed, extract.ErrNotFound):
+			again, err := r.API.Campaigns(ctx)
+			isThere := slices.ContainsFunc(again.Entities, func(e extract.Entity) bool { return e.ID == id })
+			if err == nil && !isThere {
+				err = fmt.Errorf("campaign %s is in the list of campaigns once, and not the second time", id)
+			}
+			if err != nil {
+				return "", fmt.Errorf("the campaigns of the API key: %w", err)
+			}
+			return "the key lists campaign " + id + " twice", nil
+		case failed == nil:
 			return "the key reads campaign " + id + " of the report", nil
 		case areListed:
 			return "", fmt.Errorf("the API key lists campaign %s, and the service answers 404 for it", id)
