@@ -167,7 +167,9 @@ func (r *dayReader) weigh(ctx context.Context, day schema.Date, read *dayRead, b
 }
 
 // weighAs decides about a read whose rows of one key are combined in its way.
-func (r *dayReader) weighAs(ctx context.Context, day schema.Date, read *dayRead, before []*dayRead, confirm bool) error {
+func (r *dayReader) weighAs(
+	ctx context.Context, day schema.Date, read *dayRead, before []*dayRead, confirm bool,
+) error {
 	came := int64(read.rows.Len()) + read.refused
 	rows, err := history.Combine(read.rows, read.combined)
 	if err == nil {

@@ -97,7 +97,8 @@ func (n *settingsReader) due() (due []dueCampaign) {
 	for _, e := range n.read.listing.Entities {
 		n.read.listed[e.ID] = true
 		n.keep(listedCampaign, e.ID, e.Raw)
-		if _, settled := slices.BinarySearch(n.before, e.ID); settled && !n.run.Full && transform.Archived(n.run.Service, e) {
+		_, settled := slices.BinarySearch(n.before, e.ID)
+		if settled && !n.run.Full && transform.Archived(n.run.Service, e) {
 			n.read.skipped++
 			n.read.settled = append(n.read.settled, e.ID)
 			continue
