@@ -25,7 +25,7 @@ var verdictColumns = map[string]struct {
 		"stopped"}},
 	"source_block_candidates":  {"verdict", nil},
 	"source_retest_candidates": {"action", nil},
-	"source_judgement":         {"judgement", []string{"unclear", "unknown"}},
+	"source_judgement":         {"judgement", []string{"earns", "unclear", "unknown"}}, // no advice yet
 	"source_scale_candidates":  {"verdict", nil},
 	"breaks":                   {"kind", nil},
 }
