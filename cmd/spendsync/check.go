@@ -35,27 +35,33 @@ Exit 0: nothing failed, warnings included; 2: the configuration or this machine;
 service cannot be reached. Of several the first line decides.`,
 		Example: "  spendsync check\n  spendsync check --json | jq -r '.checks[] | select(.state != \"ok\") | .do'",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			err := a.setUp(cmd.Context())
-			o := check.Options{Config: a.cfg, ConfigErr: err, Client: a.clientOptions(), Now: a.now}
-			if c.acceptUnpinned {
-				o.AcceptUnpinned = func(ctx context.Context) error {
-					j, err := (&runner{a}).newJob()
-					if err != nil {
-						return err
-					}
-					return j.AcceptUnnamed(ctx)
-				}
-			}
-			answer := check.Run(cmd.Context(), o)
-			if err := cmd.Context().Err(); err != nil {
-				return err
-			}
-			return c.endCheck(answer)
+			return c.run(cmd.Context())
 		},
 	}
 	cmd.Flags().BoolVar(&c.acceptUnpinned, "accept-unpinned", false, "accept a service that never names the account "+
 		"of an API key, and store that; needed once")
 	return cmd
+}
+
+// run makes the checks and prints them.
+func (c *checkCommand) run(ctx context.Context) error {
+	a := c.app
+	err := a.setUp(ctx)
+	o := check.Options{Config: a.cfg, ConfigErr: err, Client: a.clientOptions(), Now: a.now}
+	if c.acceptUnpinned {
+		o.AcceptUnpinned = func(ctx context.Context) error {
+			j, err := (&runner{a}).newJob()
+			if err != nil {
+				return err
+			}
+			return j.AcceptUnnamed(ctx)
+		}
+	}
+	answer := check.Run(ctx, o)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return c.endCheck(answer)
 }
 
 // endCheck prints the answer, and ends with the code of the first line that failed.

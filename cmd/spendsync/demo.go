@@ -7,196 +7,245 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/spf13/cobra"
 
 	"spendsync/cmd/internal/config"
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/files"
 	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/answer"
+	"spendsync/cmd/spendsync/explain"
 	"spendsync/cmd/spendsync/job"
+	"spendsync/cmd/spendsync/shop"
 	"spendsync/extract/adsim"
 	"spendsync/load/duck"
-	"spendsync/schema"
+	"spendsync/load/durable"
 )
 
 // demoCommand is "demo".
 type demoCommand struct {
-	app  *app
-	dir  string
-	rows int // a day
+	app   *app
+	dir   string
+	rows  int // a day
+	again bool
 }
 
 func newDemoCommand(a *app) *cobra.Command {
-	d := &demoCommand{app: a, dir: "demo-data", rows: 2500}
+	d := &demoCommand{app: a, dir: "demo-data", rows: 1500}
 	cmd := &cobra.Command{
 		Use: "demo", Short: "Show the whole job on a simulated account; needs nothing",
 		Example: "  spendsync demo\n  spendsync demo --dir /tmp/demo --rows-per-day 20000",
-		Long: "Starts the simulated service in this process and syncs its account into ./demo-data as it was nine " +
-			"days ago, an hour later,\n" +
-			"when people had changed settings, and now, when the service has restated days. Then it asks the " +
-			"warehouse a few questions.\n" +
-			"The sync is the same as ever; only its address and its clock are others.",
+		Long: `Starts the simulated service in this process, with the account of a shop, and syncs three weeks of it
+into ./demo-data: each morning, and each hour of the last day. In these weeks a pixel breaks and is repaired, creatives
+tire, people change bids and limits, and the service restates days. Then it asks the warehouse which campaigns pay.
+
+The syncs are the same as ever; only the address and the clock differ. The folder belongs to the demo. If the demo is
+complete there, it only asks; --again begins afresh.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
 	}
-	cmd.Flags().StringVar(&d.dir, "dir", d.dir, "folder to sync into")
-	cmd.Flags().IntVar(&d.rows, "rows-per-day", d.rows, "about how many rows the simulated report has a day")
+	cmd.Flags().StringVar(&d.dir, "dir", d.dir, "folder of the demo")
+	cmd.Flags().IntVar(&d.rows, "rows-per-day", d.rows, "about how many rows the simulated report has a day, from 1 "+
+		"to 1000000")
+	cmd.Flags().BoolVar(&d.again, "again", false, "remove the complete demo in the folder and begin afresh")
 	return cmd
 }
 
 func (d *demoCommand) run(ctx context.Context) error {
-	service := adsim.New(adsim.Config{RowsPerDay: d.rows, RateLimit: -1})
-	url, stop, err := serve(service)
+	if d.rows < 1 || d.rows > 1_000_000 {
+		return exit.Advise(exit.Usagef("--rows-per-day %d: must be a whole number from 1 to 1000000", d.rows),
+			"give a number such as 1500")
+	}
+	folder, err := openDemoFolder(d.dir)
 	if err != nil {
 		return err
 	}
-	defer stop()
-	d.app.environ = append(withoutOurs(d.app.environ), demoVariables(url, d.dir)...)
-	if err := d.app.setUp(ctx); err != nil {
+	defer folder.close()
+	d.app.apart = true
+	d.app.environ = append(withoutOurs(d.app.environ), demoVariables("http://127.0.0.1", d.dir, "")...)
+	if folder.complete() && !d.again {
+		if err := d.app.setUp(ctx); err != nil {
+			return err
+		}
+		fmt.Fprintf(d.app.stdout, "The demo is already in %s ('%s' begins afresh).\n\n", d.dir,
+			d.app.typed("demo", "--again"))
+	} else if err := d.play(ctx, folder); err != nil {
 		return err
 	}
-	if err := d.syncs(ctx, service, url); err != nil {
-		return err
-	}
-	fmt.Fprintln(d.app.stdout)
-	if err := d.printAsk(ctx, "which_campaigns_pay", "rows=4"); err != nil {
+	if err := d.printAsk(ctx, "which_campaigns_pay", "rows=8"); err != nil {
 		return err
 	}
 	return d.printGoOn()
 }
 
-// printGoOn prints commands for looking further. They work exactly as printed: the program may not
-// be on the path.
-func (d *demoCommand) printGoOn() error {
-	full, err := filepath.Abs(d.dir)
+// play builds the store of the demo from nothing.
+func (d *demoCommand) play(ctx context.Context, folder *demoFolder) (err error) {
+	if err := folder.clear(); err != nil {
+		return err
+	}
+	today := d.app.now()
+	fmt.Fprintln(d.app.stdout, "A simulated shop, three weeks of its life, into "+d.dir+":")
+	s, err := shop.New(d.rows, today)
 	if err != nil {
 		return err
 	}
-	program := "spendsync"
-	if _, err := exec.LookPath(program); err != nil {
-		if program, err = os.Executable(); err != nil {
-			return err
-		}
+	url, stop, err := serve(s.Handler())
+	if err != nil {
+		return err
 	}
-	_, err = fmt.Fprintf(d.app.stdout, `Go on in this shell:
-  export SPENDSYNC_DATA_DIR=%[2]s
-  %[1]s query        what can be asked by name, such as last_week
-  %[1]s status       coverage as a calendar, and the last run
-  %[1]s report       one HTML page to look at
-  duckdb -readonly %[3]s
-`, shellQuote(program), shellQuote(full), shellQuote(filepath.Join(full, duck.FileName)))
+	defer stop()
+	temp, err := os.MkdirTemp("", "spendsync-demo-")
+	if err != nil {
+		return durable.Storage(err)
+	}
+	defer func() {
+		if rmErr := os.RemoveAll(temp); err == nil { // how a sync ended is not wrapped
+			err = rmErr
+		}
+	}()
+	payouts := filepath.Join(temp, "payouts.csv")
+	if err := os.WriteFile(payouts, []byte(s.Payouts()), 0o600); err != nil {
+		return durable.Storage(err)
+	}
+	d.app.environ = append(withoutOurs(d.app.environ), demoVariables(url, d.dir, payouts)...)
+	last, err := d.syncs(ctx, s)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(d.app.stdout, "The last one %s.\n\n", last.Run.Message.V)
+	return folder.finish()
+}
+
+// syncs syncs the account at every instant of the story, and returns the last run.
+func (d *demoCommand) syncs(ctx context.Context, s *shop.Shop) (last *job.Result, err error) {
+	times, real := s.Times(), d.app.now
+	defer func() { d.app.now = real }()
+	screen := newScreen(d.app.stderr, d.app.environ)
+	bar := screen.progress("syncs", len(times))
+	defer bar.Done()
+	r := &runner{d.app}
+	restated := 0
+	for i, t := range times {
+		if !screen.terminal && i%10 == 0 {
+			fmt.Fprintf(d.app.stdout, "  %s: sync %d of %d\n", t.Format("Monday, 2 January"), i+1, len(times))
+		}
+		if err := s.MoveTo(t); err != nil {
+			return nil, err
+		}
+		d.app.now = func() time.Time { return t }
+		if last, err = r.tracedJob(ctx, job.Job.Sync, quiet); err != nil {
+			return nil, err
+		}
+		if code := int(last.Run.ExitCode); code != exit.OK && code != exit.DayAtRisk {
+			bar.Done()
+			d.app.lastLines(0, explain.Run(last), code)
+			return nil, &exit.Outcome{Code: code, Happens: last.Run.Message.V}
+		}
+		restated += int(last.Run.Restatements)
+		bar.Step()
+	}
+	bar.Done()
+	fmt.Fprintf(d.app.stdout, "%d syncs published %d generations; the service restated %s rows meanwhile.\n",
+		len(times), last.Run.Generation, thousands(int64(restated)))
+	return last, nil
+}
+
+// quiet leaves a job without progress of its own.
+func quiet(j *job.Job) { j.Progress = nil }
+
+// printGoOn prints commands for looking further. They work as printed, in this folder.
+func (d *demoCommand) printGoOn() error {
+	of := []string{"--data-dir", d.dir, "--account", "demo"}
+	line := func(args ...string) string { return d.app.typed(append(args, of...)...) }
+	_, err := fmt.Fprintf(d.app.stdout, "Go on:\n  %s\n  %s\n  %s\n  duckdb -readonly %s\n",
+		line("query", "last_week"), line("status"), line("report"), shellQuote(filepath.Join(d.dir, duck.FileName)))
 	return err
 }
 
-// plainPath needs no quotes in a shell.
-var plainPath = regexp.MustCompile(`^[A-Za-z0-9_./+:@%=-]+$`)
+// demoFolder is a folder that belongs to the demo by a marker, which is locked while a demo runs.
+type demoFolder struct {
+	dir    string
+	marker *flock.Flock
+}
 
-func shellQuote(path string) string {
-	if plainPath.MatchString(path) {
-		return path
+// markerName is the marker's name; its text is "complete" when the demo is.
+const markerName = ".spendsync-demo"
+
+// openDemoFolder takes an empty or new folder, or one that is the demo's already.
+func openDemoFolder(dir string) (*demoFolder, error) {
+	path := filepath.Join(dir, markerName)
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, durable.Storage(err)
+		}
+	case err != nil:
+		return nil, durable.Storage(err)
+	case len(entries) > 0 && !durable.Exists(path):
+		return nil, exit.Advise(exit.Usagef("--dir %s: the folder is not empty, and not the demo's", dir),
+			"name another folder with --dir; nothing in this one was touched")
 	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	f := &demoFolder{dir, flock.New(path)}
+	locked, err := f.marker.TryLock()
+	if err != nil {
+		return nil, durable.Storage(err)
+	}
+	if !locked {
+		return nil, fmt.Errorf("another demo runs in %s: %w", dir, durable.ErrLocked)
+	}
+	return f, nil
+}
+
+func (f *demoFolder) close() { _ = f.marker.Close() }
+
+// complete reports whether an earlier demo ended here.
+func (f *demoFolder) complete() bool {
+	text, err := files.Read(filepath.Join(f.dir, markerName), files.MaxSecret)
+	return err == nil && strings.HasPrefix(string(text), "complete")
+}
+
+// clear removes everything but the marker, which says from then on that the demo is not complete.
+func (f *demoFolder) clear() error {
+	if err := os.WriteFile(filepath.Join(f.dir, markerName), []byte("begun\n"), 0o644); err != nil {
+		return durable.Storage(err)
+	}
+	entries, err := os.ReadDir(f.dir)
+	if err != nil {
+		return durable.Storage(err)
+	}
+	for _, e := range entries {
+		if e.Name() == markerName {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(f.dir, e.Name())); err != nil {
+			return durable.Storage(err)
+		}
+	}
+	return nil
+}
+
+// finish marks the demo as complete.
+func (f *demoFolder) finish() error {
+	return durable.Storage(os.WriteFile(filepath.Join(f.dir, markerName), []byte("complete\n"), 0o644))
 }
 
 // demoVariables configure a sync of the simulated account at url into dir.
-func demoVariables(url, dir string) []string {
+func demoVariables(url, dir, payouts string) []string {
 	variables := []string{
 		"ADVERTISER_URL=" + url + adsim.APIPrefix, "API_KEY=" + adsim.DefaultKey,
 		"REPORT_URL=" + url + adsim.ReportPrefix, "REPORT_USER=" + adsim.DefaultUser,
-		"REPORT_PASSWORD=" + adsim.DefaultPassword, "DATA_DIR=" + dir, "ACCOUNT=demo",
-		"LOG_FORMAT=text", "LOG_LEVEL=warn", "REQUESTS_PER_MINUTE=120",
+		"REPORT_PASSWORD=" + adsim.DefaultPassword, "DATA_DIR=" + dir, "ACCOUNT=demo", "PAYOUTS=" + payouts,
+		"LOG_FORMAT=text", "LOG_LEVEL=error", "REQUESTS_PER_MINUTE=120",
 	}
 	for i := range variables {
 		variables[i] = config.Prefix + variables[i]
 	}
 	return variables
-}
-
-// syncs syncs the account as of nine days ago; an hour later, after settings have changed; and
-// now, after reviews were decided and two days restated.
-func (d *demoCommand) syncs(ctx context.Context, service *adsim.Service, url string) error {
-	out, today := d.app.stdout, d.app.now()
-	sync := func(at time.Time) error {
-		service.SetNow(at)
-		d.app.now = func() time.Time { return at }
-		return (&runner{d.app}).runJob(ctx, job.Job.Sync)
-	}
-	then := today.AddDate(0, 0, -9)
-	fmt.Fprintf(out, "A simulated account at %s. Syncing into %s as if it were %s:\n", url, d.dir,
-		then.Format("Monday, 2 January"))
-	if err := sync(then); err != nil {
-		return err
-	}
-	fmt.Fprintln(out, "\nSomebody changes a bid, a limit, pauses a campaign and sends creatives to review. Syncing "+
-		"an hour later:")
-	reviewed, err := meddle(service)
-	if err != nil {
-		return err
-	}
-	if err := sync(then.Add(time.Hour)); err != nil {
-		return err
-	}
-	yesterday := schema.DateOf(today) - 1
-	fmt.Fprintf(out, "\nNine days pass; the reviews are decided, and the service restates %s and %s. Syncing now:\n",
-		yesterday-11, yesterday-10)
-	if err := decide(service, reviewed); err != nil {
-		return err
-	}
-	for day, r := range map[schema.Date]adsim.Restatement{yesterday - 11: {Kind: "multiply", Percent: 104},
-		yesterday - 10: {Kind: "delete", Row: d.rows / 2}} {
-		if _, err := service.Restate(day.String(), r); err != nil {
-			return err
-		}
-	}
-	return sync(today)
-}
-
-// meddle changes settings as people at the dashboard do. The simulated spend ignores the changes,
-// so that there is something to find. It returns the creatives that wait for review.
-func meddle(service *adsim.Service) (reviewed []string, err error) {
-	sets := []map[string]any{{"default_bid": "1.25"}, {"daily_spend_limit": "500"}, {"status": "paused"}}
-	var changes []adsim.Change
-	for _, id := range service.CampaignIDs() {
-		s, err := service.Settings(id)
-		if err != nil {
-			return nil, err
-		}
-		if s.Status != "active" || len(changes) == len(sets) {
-			continue
-		}
-		changes = append(changes, adsim.Change{Campaign: id, Set: sets[len(changes)], Force: true})
-		for _, c := range s.Creatives {
-			if c.Status == "active" && len(reviewed) < len(changes) {
-				reviewed = append(reviewed, c.CreativeID)
-			}
-		}
-	}
-	for _, id := range reviewed {
-		changes = append(changes, adsim.Change{Creative: id, Set: map[string]any{"status": "pending_review"},
-			Force: true})
-	}
-	for _, c := range changes {
-		if err := service.Change(c); err != nil {
-			return nil, err
-		}
-	}
-	return reviewed, nil
-}
-
-// decide ends the reviews, one this way and the next that way.
-func decide(service *adsim.Service, reviewed []string) error {
-	for i, id := range reviewed {
-		status := []string{"active", "rejected"}[i%2]
-		if err := service.Change(adsim.Change{Creative: id, Set: map[string]any{"status": status},
-			Force: true}); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // serve runs the simulated service on a free port of this machine.

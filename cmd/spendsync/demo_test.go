@@ -2,10 +2,10 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
-	"os/exec"
+	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -30,23 +30,37 @@ func TestDemo_ShowsTheWholeJob(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, text)
 	}
 	for _, want := range []string{
-		"33 days of 33 planned proven, 33 changed; settings of ", "restatements", "Which campaigns pay",
-		"SPENDSYNC_DATA_DIR=" + dir, "duckdb -readonly", "all campaigns",
+		"33 syncs published 33 generations", "Which campaigns pay", "Rain jackets", "all campaigns", "loses",
+		"duckdb -readonly ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the demo does not show %q:\n%s", want, text)
 		}
 	}
-	// What it ends with fits on a screen, and its commands run as they are printed.
-	_, end, _ := strings.Cut(text, "Syncing now:\n")
-	end, _, found := strings.Cut(end, "duckdb -readonly")
-	if lines := strings.Count(end, "\n"); !found || lines > 30 {
-		t.Errorf("the demo ends with %d lines:\n%s", lines, end)
+	for _, no := range []string{"NULL in every row", "unknown", "HYPERLINK"} {
+		if strings.Contains(text, no) {
+			t.Errorf("the demo shows %q:\n%s", no, text)
+		}
 	}
-	if program := regexp.MustCompile(`(?m)^  (\S+) status `).FindStringSubmatch(end); program == nil {
-		t.Errorf("the demo does not say how to go on:\n%s", end)
-	} else if _, err := exec.LookPath(program[1]); err != nil {
-		t.Errorf("the demo goes on with a program that is not there: %v", err)
+	// The commands that it ends with run as they are printed.
+	_, end, _ := strings.Cut(text, "Go on:\n")
+	lines := strings.Split(strings.TrimSpace(end), "\n")
+	if len(lines) != 4 {
+		t.Fatalf("the demo does not say how to go on:\n%s", text)
+	}
+	for _, line := range lines[:3] {
+		words := strings.Fields(line)
+		if words[0] != program() {
+			t.Errorf("the demo goes on with %q", words[0])
+		}
+		if code, text := demo(nil, append(words[1:], outOf(t, words[1])...)...); code != exit.OK {
+			t.Errorf("%s: exit %d: %s", line, code, text)
+		}
+	}
+	// Again it asks the demo that is there; a demo that was cut off is begun afresh.
+	if code, text := demo(nil, "demo", "--dir", dir); code != exit.OK ||
+		!strings.Contains(text, "already in "+dir) || !strings.Contains(text, "Rain jackets") {
+		t.Errorf("again: exit %d: %s", code, text)
 	}
 	// Commands that only look take the only account that there is.
 	if code, text := demo([]string{"SPENDSYNC_DATA_DIR=" + dir}, "plan"); code != exit.OK ||
@@ -125,5 +139,63 @@ func TestStatus_OfNothing(t *testing.T) {
 	if code := run(t.Context(), []string{"status"}, env, &out, &out); code != exit.Usage ||
 		!strings.Contains(out.String(), "nothing is stored yet") {
 		t.Errorf("exit %d: %s", code, out.String())
+	}
+}
+
+// outOf are the flags by which a command of the demo writes no file into the folder of the tests.
+func outOf(t *testing.T, command string) []string {
+	if command == "report" {
+		return []string{"--out", filepath.Join(t.TempDir(), "report.html")}
+	}
+	return nil
+}
+
+// TestDemo_OwnsItsFolder: a folder with other files stays as it is, one demo runs at a time, and a demo
+// that was cut off at any moment begins afresh.
+func TestDemo_OwnsItsFolder(t *testing.T) {
+	demo := func(ctx context.Context, args ...string) (int, string) {
+		var out bytes.Buffer
+		code := run(ctx, append([]string{"demo", "--rows-per-day", "30"}, args...), nil, &out, &out)
+		return code, out.String()
+	}
+	other := t.TempDir()
+	if err := os.WriteFile(filepath.Join(other, "mine.txt"), []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, text := demo(t.Context(), "--dir", other); code != exit.Usage ||
+		!strings.Contains(text, "not the demo's") {
+		t.Errorf("exit %d: %s", code, text)
+	}
+	if entries, _ := os.ReadDir(other); len(entries) != 1 {
+		t.Errorf("the folder has %d entries", len(entries))
+	}
+	for _, rows := range []string{"-1", "0", "1000001"} {
+		if code, text := demo(t.Context(), "--dir", other, "--rows-per-day", rows); code != exit.Usage ||
+			!strings.Contains(text, "from 1 to 1000000") {
+			t.Errorf("%s rows: exit %d: %s", rows, code, text)
+		}
+	}
+	dir := filepath.Join(t.TempDir(), "demo")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if code, text := demo(ctx, "--dir", dir); code != exit.Stopped {
+		t.Fatalf("a demo that was stopped: exit %d: %s", code, text)
+	}
+	locked, err := openDemoFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, text := demo(t.Context(), "--dir", dir); code != exit.Locked {
+		t.Errorf("a second demo: exit %d: %s", code, text)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "manifest.json"), []byte("half"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if locked.complete() {
+		t.Error("a demo that was stopped is complete")
+	}
+	locked.close()
+	if code, text := demo(t.Context(), "--dir", dir); code != exit.OK {
+		t.Errorf("after a demo that was cut off: exit %d: %s", code, text)
 	}
 }

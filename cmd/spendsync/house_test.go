@@ -55,6 +55,7 @@ var openers = map[string]string{
 	"cmd/spendsync/check/rename.go":       "a new file in a folder of the store",
 	"cmd/spendsync/check/volume.go":       "the lock files of a store",
 	"cmd/spendsync/check/volume_linux.go": "the system's account of locks",
+	"cmd/spendsync/demo.go":               "files of the demo's own folder",
 	"cmd/spendsync-lake/demo.go":          "files of the demo's own folder",
 	"load/duck/ask.go":                    "the DuckDB file of a store",
 	"load/durable/clone_linux.go":         "files of a store",

@@ -243,6 +243,10 @@ var house = map[string]struct{ may, not []string }{
 		may: []string{"schema", "cmd/internal/files"},
 		not: []string{"net/http", "database/sql", "github.com/apache/arrow", "github.com/duckdb"},
 	},
+	"cmd/spendsync/shop": {
+		may: []string{"schema", "extract/adsim"},
+		not: []string{"os", "database/sql"},
+	},
 	"cmd/spendsync/phrase": {
 		may: []string{"schema"},
 		not: []string{"net/http", "os", "database/sql"},

@@ -66,7 +66,8 @@ func (r *runner) printResult(result *job.Result) error {
 }
 
 // tracedJob reads the variables and runs the job in a trace of its own.
-func (r *runner) tracedJob(ctx context.Context, start startJob) (result *job.Result, err error) {
+func (r *runner) tracedJob(ctx context.Context, start startJob, edit ...func(*job.Job)) (result *job.Result,
+	err error) {
 	if err := r.app.setUp(ctx); err != nil {
 		return nil, err
 	}
@@ -92,6 +93,9 @@ func (r *runner) tracedJob(ctx context.Context, start startJob) (result *job.Res
 		t.end(ctx, code)
 	}()
 	j.Trace = t.stage
+	for _, e := range edit {
+		e(&j)
+	}
 	return start(j, ctx)
 }
 

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/internal/config"
+	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/phrase"
@@ -22,41 +24,75 @@ func newPlanCommand(a *app) *cobra.Command {
 			if err := a.setUp(cmd.Context()); err != nil {
 				return err
 			}
-			name, known, err := a.knownAccount()
+			accounts, err := a.knownAccounts()
 			if err != nil {
 				return err
 			}
-			p := job.PlanDays(name, a.now(), known, a.planOptions())
-			if a.json {
-				return output.JSON(a.stdout, p)
+			for i, account := range accounts {
+				p := job.PlanDays(account.name, a.now(), account.known, a.planOptions())
+				if a.json {
+					err = output.JSON(a.stdout, p)
+				} else {
+					if i > 0 {
+						fmt.Fprintln(a.stdout)
+					}
+					err = printPlan(a.stdout, p)
+				}
+				if err != nil {
+					return err
+				}
 			}
-			return printPlan(a.stdout, p)
+			return nil
 		},
 	}
 }
 
-// knownAccount returns the configured account with its published state; without the variable, the
-// only account of the store. If nothing is published, the account is empty.
-func (a *app) knownAccount() (string, *manifest.Account, error) {
-	name := a.cfg.Account
+// knownAccount is an account with its published state.
+type knownAccount struct {
+	name  string
+	known *manifest.Account
+}
+
+// knownAccounts returns the configured account with its published state; without the variable, all
+// accounts of the store. If nothing is published, the account is empty.
+func (a *app) knownAccounts() ([]knownAccount, error) {
 	dir, err := a.cfg.StoreDir()
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
+	nothing := []knownAccount{{a.cfg.Account, manifest.NewAccount(job.ReachFrom(a.now()))}}
 	m, err := manifest.Read(dir)
 	if errors.Is(err, durable.ErrEmpty) {
-		return name, manifest.NewAccount(job.ReachFrom(a.now())), nil
+		return nothing, nil
 	}
+	if err != nil {
+		return nil, err
+	}
+	names := []string{a.cfg.Account}
+	if all := m.AccountNames(); len(all) > 0 && !a.cfg.AccountIsSet() {
+		names = all
+	}
+	var accounts []knownAccount
+	for _, name := range names {
+		if m.Accounts[name] == nil {
+			return nothing, nil
+		}
+		accounts = append(accounts, knownAccount{name, m.Accounts[name]})
+	}
+	return accounts, nil
+}
+
+// knownAccount returns the only account that [app.knownAccounts] finds.
+func (a *app) knownAccount() (string, *manifest.Account, error) {
+	accounts, err := a.knownAccounts()
 	if err != nil {
 		return "", nil, err
 	}
-	if all := m.AccountNames(); len(all) == 1 && !a.cfg.AccountIsSet() {
-		name = all[0]
+	if len(accounts) > 1 {
+		return "", nil, exit.Advise(exit.Usagef("the store has %s, and none is chosen",
+			phrase.Count(len(accounts), "account")), "name one with --account or in %sACCOUNT", config.Prefix)
 	}
-	if m.Accounts[name] == nil {
-		return name, manifest.NewAccount(job.ReachFrom(a.now())), nil
-	}
-	return name, m.Accounts[name], nil
+	return accounts[0].name, accounts[0].known, nil
 }
 
 func printPlan(w io.Writer, p job.Plan) error {

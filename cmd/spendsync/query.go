@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -30,6 +31,7 @@ type queryCommand struct {
 	format string
 	out    string
 	raw    bool
+	all    bool
 	rows   int64
 	from   string
 }
@@ -74,7 +76,7 @@ they are. In CSV an empty cell is NULL and "" an empty text. Instants are UTC, d
 			hasSQL := cmd.Flags().Changed("command")
 			switch {
 			case len(args) == 0 && !hasSQL:
-				if cmd.Flags().NFlag() > 0 && !(cmd.Flags().NFlag() == 1 && a.json) {
+				if c.about() {
 					return exit.Usagef("which question? Give a name or -c SQL; 'spendsync query' lists the names")
 				}
 				return output.QuietPipe(c.listQuestions())
@@ -104,8 +106,14 @@ they are. In CSV an empty cell is NULL and "" an empty text. Instants are UTC, d
 		cobra.ShellCompDirectiveNoFileComp))
 	flags.StringVar(&c.out, "out", "", "file to write the answer to; it appears when it is whole")
 	flags.Int64Var(&c.rows, "rows", -1, "most rows of a table; 0 shows all (default: 1000 on a terminal, else all)")
+	flags.BoolVar(&c.all, "all", false, "without a name: list the views and macros, too")
 	flags.BoolVar(&c.raw, "raw", false, "CSV without apostrophes before formulas")
 	return cmd
+}
+
+// about reports whether a flag of an answer was given.
+func (c *queryCommand) about() bool {
+	return c.format != "" || c.out != "" || c.raw || c.rows >= 0 || len(c.params) > 0 || c.from != ""
 }
 
 // question is what the caller asks.
@@ -201,6 +209,10 @@ func (c *queryCommand) answerFormat() (string, error) {
 		}
 		format = "json"
 	}
+	if ending := filepath.Ext(c.out); format == "" && c.out != "" && !slices.Contains(answer.Endings, ending) {
+		return "", exit.Advise(exit.Usagef("--out %s: the ending does not name a format", c.out),
+			"end the name with %s, or give --format", strings.Join(answer.Endings, ", "))
+	}
 	if format == "" {
 		format = answer.FormatFor(c.out, output.IsTerminal(c.app.stdout))
 	}
@@ -228,7 +240,7 @@ func (c *queryCommand) listQuestions() error {
 		return output.JSON(c.app.stdout, answer.List())
 	}
 	return output.Paged(c.app.stdout, c.app.environ, func(w io.Writer) error {
-		_, err := io.WriteString(w, answer.List().Text())
+		_, err := io.WriteString(w, answer.List().Text(c.all))
 		return err
 	})
 }

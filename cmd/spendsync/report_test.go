@@ -93,6 +93,38 @@ func (w *world) report(args ...string) string {
 	return string(b)
 }
 
+// meddle changes settings as people at the dashboard do. The simulated spend ignores the changes,
+// so that there is something to find. It returns the creatives that wait for review.
+func meddle(service *adsim.Service) (reviewed []string, err error) {
+	sets := []map[string]any{{"default_bid": "1.25"}, {"daily_spend_limit": "500"}, {"status": "paused"}}
+	var changes []adsim.Change
+	for _, id := range service.CampaignIDs() {
+		s, err := service.Settings(id)
+		if err != nil {
+			return nil, err
+		}
+		if s.Status != "active" || len(changes) == len(sets) {
+			continue
+		}
+		changes = append(changes, adsim.Change{Campaign: id, Set: sets[len(changes)], Force: true})
+		for _, c := range s.Creatives {
+			if c.Status == "active" && len(reviewed) < len(changes) {
+				reviewed = append(reviewed, c.CreativeID)
+			}
+		}
+	}
+	for _, id := range reviewed {
+		changes = append(changes, adsim.Change{Creative: id, Set: map[string]any{"status": "pending_review"},
+			Force: true})
+	}
+	for _, c := range changes {
+		if err := service.Change(c); err != nil {
+			return nil, err
+		}
+	}
+	return reviewed, nil
+}
+
 // TestReport_NumbersAreThoseOfTheQueries reads the numbers off the page and asks
 // the warehouse for each of them.
 func TestReport_NumbersAreThoseOfTheQueries(t *testing.T) {

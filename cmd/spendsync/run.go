@@ -37,6 +37,10 @@ type app struct {
 	transport      http.RoundTripper // to both interfaces; nil: the network
 	exit           func(code int)    // os.Exit in main; nil in tests
 
+	account, dataDir string // --account and --data-dir; empty: not given
+	configFile       string // --config; empty: the one in the working folder
+	apart            bool   // the command sets all variables itself
+
 	cfg    *config.Config
 	log    *slog.Logger
 	screen *screen
@@ -119,15 +123,35 @@ func (a *app) commands() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return exit.Advise(exit.Usagef("%s: %v", cmd.CommandPath(), err), "see '%s --help'", cmd.CommandPath())
 	})
-	root.PersistentFlags().BoolVar(&a.json, "json", false, "answer in JSON on stdout")
-	for _, command := range []func(*app) *cobra.Command{
-		newSyncCommand, newPlanCommand, newBackfillCommand, newStatusCommand, newCheckCommand, newVerifyCommand,
-		newRebuildCommand, newReplayCommand, newResetCommand, newTablesCommand, newDemoCommand, newQueryCommand,
-		newReportCommand, newPushCommand, newPullCommand, newCronjobCommand, newManCommand, newVersionCommand,
-		newConfigTopic,
+	flags := root.PersistentFlags()
+	flags.BoolVar(&a.json, "json", false, "answer in JSON on stdout")
+	flags.StringVar(&a.account, "account", "", "account in the warehouse, in place of "+config.Prefix+"ACCOUNT")
+	flags.StringVar(&a.dataDir, "data-dir", "", "folder of the store, in place of "+config.Prefix+"DATA_DIR")
+	flags.StringVar(&a.configFile, "config", "", "file with variables (default: "+config.FileName+" in the working "+
+		"folder, if there is one)")
+	for _, g := range []struct {
+		id, title string
+		commands  []func(*app) *cobra.Command
+	}{
+		{"start", "Start here:", []func(*app) *cobra.Command{newDemoCommand, newInitCommand, newCheckCommand}},
+		{"daily", "Every day:", []func(*app) *cobra.Command{newSyncCommand, newStatusCommand, newQueryCommand,
+			newReportCommand, newTablesCommand, newPlanCommand}},
+		{"repair", "Repair:", []func(*app) *cobra.Command{newVerifyCommand, newRebuildCommand, newReplayCommand,
+			newBackfillCommand, newResetCommand}},
+		{"more", "More:", []func(*app) *cobra.Command{newPushCommand, newPullCommand, newCronjobCommand, newManCommand,
+			newVersionCommand, newConfigTopic}},
 	} {
-		root.AddCommand(command(a))
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, command := range g.commands {
+			c := command(a)
+			c.GroupID = g.id
+			root.AddCommand(c)
+		}
 	}
+	root.SetHelpCommandGroupID("more")
+	root.SetCompletionCommandGroupID("more")
+	root.Version = version()
+	root.SetVersionTemplate("spendsync {{.Version}}\n")
 	for _, c := range root.Commands() {
 		if c.Args == nil {
 			c.Args, c.ValidArgsFunction = noArguments, cobra.NoFileCompletions
@@ -174,9 +198,28 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// settle puts the variables together: the file, the environment above it, and above both the flags.
+func (a *app) settle() (err error) {
+	if a.apart {
+		return nil
+	}
+	if a.environ, err = config.WithFile(a.environ, a.configFile); err != nil {
+		return err
+	}
+	for name, value := range map[string]string{"ACCOUNT": a.account, "DATA_DIR": a.dataDir} {
+		if value != "" {
+			a.environ = append(a.environ, config.Prefix+name+"="+value)
+		}
+	}
+	return nil
+}
+
 // setUp reads the configuration and starts the log.
 func (a *app) setUp(ctx context.Context) error {
-	var err error
+	err := a.settle()
+	if err != nil {
+		return err
+	}
 	if a.cfg, err = config.Read(ctx, a.environ); err != nil {
 		return err
 	}
@@ -199,7 +242,8 @@ func (a *app) setUp(ctx context.Context) error {
 }
 
 // interactive are the commands that a person runs: their stderr is text everywhere.
-var interactive = []string{"query", "status", "plan", "report", "tables", "verify", "check", "demo"}
+var interactive = []string{"query", "status", "plan", "report", "tables", "verify", "check", "demo",
+	"init", "man", "version", "config", "cronjob"}
 
 // logger writes text on a terminal and JSON elsewhere, unless the configuration sets the format.
 func (a *app) logger() *slog.Logger {
@@ -292,7 +336,9 @@ func newConfigTopic(a *app) *cobra.Command {
 
 func configHelp() string {
 	var b strings.Builder
-	b.WriteString("Variables (an empty one counts as unset):\n\n")
+	b.WriteString("Variables (an empty one counts as unset). They are read from a file first, " + config.FileName +
+		" in the working\nfolder or the one that --config names, with a line NAME=value each; the environment wins " +
+		"over the file, and\n--account and --data-dir win over both:\n\n")
 	for _, v := range config.Variables() {
 		fmt.Fprintf(&b, "  %s%s\n      %s", config.Prefix, v.Name, v.Doc)
 		if v.Default != "" {

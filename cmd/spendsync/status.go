@@ -70,6 +70,10 @@ func newStatusCommand(a *app) *cobra.Command {
 		Long: "Shows what is published, from the manifest and the ledger alone: no lock is taken and nothing is " +
 			"asked of the service.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if c.weeks < 0 {
+				return exit.Advise(exit.Usagef("--weeks %d: must be a whole number from 0", c.weeks),
+					"give how many weeks to show; 0 shows all")
+			}
 			if err := a.setUp(cmd.Context()); err != nil {
 				return err
 			}

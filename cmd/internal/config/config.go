@@ -61,7 +61,7 @@ type Config struct {
 	MetricsFile string `env:"METRICS_FILE" from:"none" file:"write"`
 	Pushgateway Secret `env:"PUSHGATEWAY_URL" from:"none"`
 
-	LogFormat string `env:"LOG_FORMAT" from:"text on a terminal, else json"`
+	LogFormat string `env:"LOG_FORMAT" from:"text on a terminal, else json; commands for people: text"`
 	LogLevel  string `env:"LOG_LEVEL, default=info"`
 	AllowHTTP bool   `env:"ALLOW_HTTP, default=false"`
 

@@ -106,3 +106,13 @@ func WriteFile(path string, write func(io.Writer) error) error {
 	}
 	return os.Rename(aside, path)
 }
+
+// WriteNew writes a file that only its owner can read. It replaces no file.
+func WriteNew(name, text string) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}

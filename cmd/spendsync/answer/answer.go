@@ -134,6 +134,9 @@ func spell(f valueForm, text string) string {
 	return text
 }
 
+// Endings are the endings of files that name a format.
+var Endings = []string{".csv", ".json", ".md", ".parquet", ".xlsx"}
+
 // FormatFor returns the default format: by the extension of the file, or by whether the output is a
 // terminal.
 func FormatFor(out string, terminal bool) string {

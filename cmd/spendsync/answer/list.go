@@ -8,6 +8,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/nearest"
+	"spendsync/cmd/spendsync/phrase"
 	"spendsync/queries"
 	"spendsync/schema"
 )
@@ -103,13 +104,18 @@ func List() Listing {
 	return all
 }
 
-// Text is the list for a person.
-func (all Listing) Text() string {
+// Text is the list for a person: the ready questions, and on request the views and macros.
+func (all Listing) Text(everything bool) string {
 	var b strings.Builder
 	for i, group := range []struct {
 		title string
 		list  []Listed
 	}{{"Ready questions", all.Asks}, {"Views", all.Views}, {"Macros, which need their parameters", all.Macros}} {
+		if i > 0 && !everything {
+			fmt.Fprintf(&b, "\nand %s and %s: --all\n", phrase.Count(len(all.Views), "view"),
+				phrase.Count(len(all.Macros), "macro"))
+			break
+		}
 		if i > 0 {
 			b.WriteByte('\n')
 		}

@@ -1,0 +1,102 @@
+package explain
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+
+	"spendsync/cmd/internal/config"
+	"spendsync/cmd/internal/exit"
+	"spendsync/extract"
+	"spendsync/load/durable"
+)
+
+func read(status int, kind, cause error) error {
+	return fmt.Errorf("a step: %w", &extract.ReadError{What: "spend 2026-11-20 page 1", Reason: "the reason",
+		Status: status, Err: kind, Cause: cause, Interface: config.Report})
+}
+
+// TestError_NamesTheCauseBeforeAllElse: what happened begins with the cause, and the advice is its own.
+func TestError_NamesTheCauseBeforeAllElse(t *testing.T) {
+	down := extract.ErrUnavailable
+	for _, c := range []struct {
+		err       error
+		happened  string
+		do        string
+		otherwise string // advice that would be wrong
+	}{
+		{read(0, down, &net.DNSError{Name: "nosuch.invalid", IsNotFound: true}),
+			"SPENDSYNC_REPORT_URL names a host that DNS does not know: nosuch.invalid", "correct the host", "heal"},
+		{read(0, down, &net.DNSError{Name: "ads.example.com", IsTimeout: true}),
+			"DNS does not answer for ads.example.com", "repair DNS", "correct the host"},
+		{read(0, down, tls.RecordHeaderError{Msg: "no TLS"}),
+			"SPENDSYNC_REPORT_URL begins with https, and its port does not speak TLS", "correct the port", "wait"},
+		{read(0, down, &tls.CertificateVerificationError{Err: errors.New("unknown authority")}),
+			"The certificate behind SPENDSYNC_REPORT_URL is not trusted: unknown authority", "SSL_CERT_FILE", "wait"},
+		{read(0, down, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}),
+			"Nothing listens at SPENDSYNC_REPORT_URL", "check host and port", "maintainers"},
+		{read(0, down, context.DeadlineExceeded), "No reply from SPENDSYNC_REPORT_URL in time", "network policy",
+			"maintainers"},
+		{read(0, down, errors.New("odd")), "No connection to SPENDSYNC_REPORT_URL: the reason", "check the network",
+			"maintainers"},
+		{read(404, extract.ErrContract, nil), "SPENDSYNC_REPORT_URL has no report under its path (404)",
+			"correct the path of SPENDSYNC_REPORT_URL", "maintainers"},
+		{read(302, extract.ErrContract, nil), "SPENDSYNC_REPORT_URL leads elsewhere: the reason",
+			"set SPENDSYNC_REPORT_URL to it", "maintainers"},
+		{read(401, extract.ErrAuth, nil), "The report refused the user or password (401)", "correct it", "heal"},
+		{read(200, extract.ErrContract, nil), "The report answered in a form that its description lacks",
+			"maintainers", "correct the path"},
+		{durable.Storage(fmt.Errorf("write x: %w", syscall.ENOSPC)), "the volume is full: write x", "make room",
+			"repair"},
+		{durable.Storage(fmt.Errorf("write x: %w", syscall.EROFS)), "the volume is read-only", "mount it writable",
+			"make room"},
+		{durable.Storage(fmt.Errorf("open x: %w", syscall.EACCES)), "this user may not use the folder", "access",
+			"make room"},
+		{durable.Storage(fmt.Errorf("read x: %w", syscall.EIO)), "the volume has an I/O error", "repair or replace",
+			"make room"},
+		{fmt.Errorf("store: %w", durable.ErrLocked), "store: another run holds the lock",
+			"wait until the other run ends", "verify"},
+		{durable.Damaged("parquet/a", durable.RepairReplay, "cut"), "parquet/a: cut", "run 'spendsync replay'",
+			"verify"},
+		{fmt.Errorf("two: %w", exit.ErrOtherAccount), "two: the key acts on another account", "SPENDSYNC_API_KEY",
+			"verify"},
+		{exit.Advise(exit.Usagef("odd"), "do %d", 7), "odd", "do 7", "help"},
+	} {
+		m := Error(c.err, exit.Of(c.err))
+		if !strings.HasPrefix(m.Happened, c.happened) {
+			t.Errorf("happened %q, want %q", m.Happened, c.happened)
+		}
+		if !strings.Contains(m.Do, c.do) || strings.Contains(m.Do, c.otherwise) {
+			t.Errorf("%s: do %q, want %q and not %q", c.happened, m.Do, c.do, c.otherwise)
+		}
+		if m.Safe == "" {
+			t.Errorf("%s: nothing about what is safe", c.happened)
+		}
+	}
+}
+
+// TestText_FitsTheTerminal at three widths: no word is cut, and no line is longer unless a word is.
+func TestText_FitsTheTerminal(t *testing.T) {
+	m := Error(read(404, extract.ErrContract, nil), exit.Contract)
+	for _, width := range []int{80, 100, 160} {
+		text := m.Text(exit.Contract, width)
+		for line := range strings.Lines(text) {
+			if n := len(strings.TrimSuffix(line, "\n")); n > width {
+				t.Errorf("%d columns of %d: %q", n, width, line)
+			}
+		}
+		if strings.Contains(text, "detail:") || strings.Join(strings.Fields(text), " ") !=
+			"spendsync: "+m.Happened+" safe: "+m.Safe+" do: "+m.Do+" (exit 6)" {
+			t.Errorf("%d columns: %q", width, text)
+		}
+	}
+	if text := m.Text(exit.Contract, 0); strings.Count(text, "\n") != 4 ||
+		!strings.Contains(text, "  detail: a step: ") {
+		t.Errorf("without a terminal: %q", text)
+	}
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"spendsync/cmd/internal/exit"
+	"spendsync/extract/adsim"
+)
+
+// endOfFailure is something that goes wrong, and how the command ends: what the first line names, and what the
+// last one advises.
+type endOfFailure struct {
+	name        string
+	args        []string // without: sync
+	synced      bool     // a store is there
+	breaks      func(w *world)
+	code        int
+	first, last string
+}
+
+// set is a failure by variables: NAME=value, or NAME= to take it away.
+func set(variables ...string) func(*world) {
+	return func(w *world) {
+		for _, kv := range variables {
+			name, value, _ := strings.Cut(kv, "=")
+			if delete(w.env, name); value != "" {
+				w.env[name] = value
+			}
+		}
+	}
+}
+
+// status lets the service answer with a status.
+func status(code int) func(*world) {
+	return func(w *world) { w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: code}) }
+}
+
+// spoiled changes a file of the store; nil removes it.
+func spoiled(name string, text []byte) func(*world) {
+	return func(w *world) {
+		path := filepath.Join(w.dir, name)
+		err := os.Remove(path)
+		if text != nil {
+			err = os.WriteFile(path, text, 0o644)
+		}
+		if err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// isFile puts a file in the place of the data directory.
+func isFile(w *world) {
+	if err := os.WriteFile(w.dir, []byte("a file"), 0o644); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// closedPort is an address at which nothing listens.
+func closedPort(w *world) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.env["REPORT_URL"] = "http://" + l.Addr().String()
+	l.Close()
+}
+
+const inConfig = "'spendsync help config' describes each variable (exit 2)"
+
+var failures = []endOfFailure{
+	{name: "wrong password", breaks: set("REPORT_PASSWORD=wrong"), code: exit.Auth,
+		first: "The report refused the user or password (401): SPENDSYNC_REPORT_USER, SPENDSYNC_REPORT_PASSWORD",
+		last:  "run 'spendsync check' (exit 3)"},
+	{name: "wrong user", breaks: set("REPORT_USER=nobody@example.com"), code: exit.Auth,
+		first: "The report refused the user or password (401)", last: "run 'spendsync check' (exit 3)"},
+	{name: "wrong key", synced: true, breaks: set("API_KEY=wrong"), code: exit.Auth,
+		first: "The advertiser API refused the key (401): SPENDSYNC_API_KEY", last: "run 'spendsync check' (exit 3)"},
+	{name: "forbidden", breaks: status(http.StatusForbidden), code: exit.Auth,
+		first: "refuses access (403)", last: "give that user or key access"},
+	{name: "the service fails", breaks: status(http.StatusServiceUnavailable), code: exit.Unreachable,
+		first: "keeps failing", last: "wait for the service and run it again"},
+	{name: "nothing listens", breaks: closedPort, code: exit.Unreachable,
+		first: "Nothing listens at SPENDSYNC_REPORT_URL (connection refused)",
+		last:  "check host and port in SPENDSYNC_REPORT_URL"},
+	{name: "the key is missing", breaks: set("API_KEY="), code: exit.Usage,
+		first: "SPENDSYNC_API_KEY (or SPENDSYNC_API_KEY_FILE) is not set", last: inConfig},
+	{name: "everything is missing", breaks: set("API_KEY=", "ADVERTISER_URL=", "REPORT_URL=", "REPORT_USER=",
+		"REPORT_PASSWORD="), code: exit.Usage,
+		first: "SPENDSYNC_ADVERTISER_URL, SPENDSYNC_API_KEY (or SPENDSYNC_API_KEY_FILE), SPENDSYNC_REPORT_URL, " +
+			"SPENDSYNC_REPORT_USER, SPENDSYNC_REPORT_PASSWORD (or SPENDSYNC_REPORT_PASSWORD_FILE) are not set",
+		last: inConfig},
+	{name: "misspelt", breaks: set("REPORT_USER=", "REPORT_USR=me"), code: exit.Usage,
+		first: "SPENDSYNC_REPORT_USR is set: did you mean SPENDSYNC_REPORT_USER?", last: inConfig},
+	{name: "a number in words", breaks: set("PAGE_SIZE=many"), code: exit.Usage,
+		first: `SPENDSYNC_PAGE_SIZE="many": must be a whole number, for example 10000`, last: inConfig},
+	{name: "two numbers out of bounds", breaks: set("PAGE_SIZE=0", "YOUNG_DAYS=99"), code: exit.Usage,
+		first: "SPENDSYNC_YOUNG_DAYS=99: must be a whole number from 0 to 33; SPENDSYNC_PAGE_SIZE=0: must be a whole " +
+			"number from 1 to 10000", last: inConfig},
+	{name: "a duration without unit", breaks: set("REREAD_AFTER=20"), code: exit.Usage,
+		first: `SPENDSYNC_REREAD_AFTER="20": must be a number with its unit (s, m or h), for example 20h`,
+		last:  inConfig},
+	{name: "a negative duration", breaks: set("LOCK_WAIT=-5m"), code: exit.Usage,
+		first: "SPENDSYNC_LOCK_WAIT=-5m0s: must not be negative, for example 5m", last: inConfig},
+	{name: "not a truth value", breaks: set("KEEP_RAW=maybe"), code: exit.Usage,
+		first: `SPENDSYNC_KEEP_RAW="maybe": must be true or false`, last: inConfig},
+	{name: "not a size", breaks: set("DUCKDB_MEMORY=much"), code: exit.Usage,
+		first: `SPENDSYNC_DUCKDB_MEMORY="much" is not a size, for example 512MiB`, last: inConfig},
+	{name: "a bad account", breaks: set("ACCOUNT=My Account"), code: exit.Usage,
+		first: "lower-case letters, digits, _ and -, at most 40, for example acme", last: inConfig},
+	{name: "an unknown log format", breaks: set("LOG_FORMAT=xml"), code: exit.Usage,
+		first: `SPENDSYNC_LOG_FORMAT="xml" is neither text nor json`, last: inConfig},
+	{name: "an unknown threshold", breaks: set("THRESHOLDS=foo=2"), code: exit.Usage,
+		first: `SPENDSYNC_THRESHOLDS: there is no threshold "foo"`, last: inConfig},
+	{name: "an address without scheme", breaks: set("REPORT_URL=reports.example.com"), code: exit.Usage,
+		first: "SPENDSYNC_REPORT_URL: the base URL is not of the form https://host/path", last: inConfig},
+	{name: "plain http", breaks: set("REPORT_URL=http://ads.example.com/report"), code: exit.Usage,
+		first: "SPENDSYNC_REPORT_URL", last: inConfig},
+	{name: "a secret twice", breaks: set("API_KEY_FILE=/nowhere/key"), code: exit.Usage,
+		first: "SPENDSYNC_API_KEY", last: inConfig},
+	{name: "no configuration file", args: []string{"sync", "--config", "/nowhere/spendsync.env"}, code: exit.Usage,
+		first: "--config: ", last: "name a file that exists and that you may read (exit 2)"},
+	{name: "the data directory is a file", breaks: isFile, code: exit.Storage,
+		first: "SPENDSYNC_DATA_DIR is or contains a file, not a folder",
+		last:  "name a folder in SPENDSYNC_DATA_DIR (exit 7)"},
+	{name: "a question of a file", args: []string{"query", "last_week"}, breaks: isFile, code: exit.Storage,
+		first: "SPENDSYNC_DATA_DIR is or contains a file, not a folder",
+		last:  "name a folder in SPENDSYNC_DATA_DIR (exit 7)"},
+	{name: "a question of nothing", args: []string{"query", "last_week"}, code: exit.Usage,
+		first: "nothing is stored yet", last: "run 'spendsync sync', or name another folder"},
+	{name: "the status of nothing", args: []string{"status"}, code: exit.Usage,
+		first: "nothing is stored yet", last: "run 'spendsync sync', or name another folder"},
+	{name: "a question without warehouse", args: []string{"query", "last_week"}, synced: true,
+		breaks: spoiled("warehouse.duckdb", nil), code: exit.Damaged,
+		first: "warehouse.duckdb: it is missing from a published store", last: "run 'spendsync rebuild' (exit 8)"},
+	{name: "a report without warehouse", args: []string{"report"}, synced: true,
+		breaks: spoiled("warehouse.duckdb", nil), code: exit.Damaged,
+		first: "warehouse.duckdb: it is missing from a published store", last: "run 'spendsync rebuild' (exit 8)"},
+	{name: "verify without warehouse", args: []string{"verify"}, synced: true,
+		breaks: spoiled("warehouse.duckdb", nil), code: exit.Damaged,
+		first: "the first is warehouse.duckdb", last: "run 'spendsync rebuild' (exit 8)"},
+	{name: "a damaged manifest", args: []string{"status"}, synced: true,
+		breaks: spoiled("manifest.json", []byte("{}")), code: exit.Damaged,
+		first: "manifest.json: ", last: "'spendsync pull --all URL DIR'"},
+	{name: "verify of a damaged manifest", args: []string{"verify"}, synced: true,
+		breaks: spoiled("manifest.json", []byte("{}")), code: exit.Damaged,
+		first: "manifest.json: ", last: "'spendsync pull --all URL DIR'"},
+	{name: "a newer store", synced: true, breaks: spoiled("manifest.json", []byte(`{"format": 99}`)),
+		code: exit.Newer, first: "newer version", last: "use the newer version of spendsync (exit 10)"},
+	{name: "a typo in SQL", args: []string{"query", "-c", "SELCT 1"}, synced: true, code: exit.Usage,
+		first: `syntax error at or near "SELCT"`, last: "correct the SQL; 'spendsync tables' names the tables"},
+	{name: "an unknown column", args: []string{"query", "-c", "SELECT foo FROM spend_daily"}, synced: true,
+		code: exit.Usage, first: `"foo" not found`, last: "correct the SQL; 'spendsync tables' names the tables"},
+	{name: "an unknown question", args: []string{"query", "lastweek"}, code: exit.Usage,
+		first: "did you mean last_week?", last: "correct the command"},
+	{name: "an unknown command", args: []string{"synk"}, code: exit.Usage,
+		first: `there is no command "synk"; did you mean sync?`,
+		last:  "choose one that 'spendsync help' lists (exit 2)"},
+	{name: "an unknown flag", args: []string{"sync", "--fill"}, code: exit.Usage,
+		first: "unknown flag: --fill", last: "see 'spendsync sync --help' (exit 2)"},
+	{name: "weeks before now", args: []string{"status", "--weeks", "-1"}, code: exit.Usage,
+		first: "--weeks -1: must be a whole number from 0", last: "0 shows all (exit 2)"},
+	{name: "an ending without format", args: []string{"query", "last_week", "--out", "a.txt"}, synced: true,
+		code: exit.Usage, first: "--out a.txt: the ending does not name a format", last: "or give --format (exit 2)"},
+	{name: "a day out of reach", args: []string{"backfill", "--from", "2020-01-01", "--to", "2020-01-02"},
+		code: exit.Usage, first: "2020-01-01", last: "correct the command"},
+}
+
+// TestFailures_NameTheCauseAndWhatToDo brings about each failure once. The first line names the cause, the last
+// one what to do; both are short.
+func TestFailures_NameTheCauseAndWhatToDo(t *testing.T) {
+	if len(failures) < 40 {
+		t.Errorf("%d failures", len(failures))
+	}
+	for _, f := range failures {
+		t.Run(f.name, func(t *testing.T) {
+			w := newWorld(t, small)
+			w.env["RETRY_BUDGET"] = "1s"
+			if f.synced {
+				w.must("sync")
+			}
+			if f.breaks != nil {
+				f.breaks(w)
+			}
+			if f.args == nil {
+				f.args = []string{"sync"}
+			}
+			code, stderr := w.stderr(f.args...)
+			at := strings.LastIndex("\n"+stderr, "\nspendsync: ")
+			if code != f.code || at < 0 {
+				t.Fatalf("exit %d, want %d: %s", code, f.code, stderr)
+			}
+			lines := strings.Split(strings.TrimSpace(stderr[at:]), "\n")
+			first, last := lines[0], lines[len(lines)-1]
+			if !strings.Contains(first, f.first) {
+				t.Errorf("the first line is %q, without %q", first, f.first)
+			}
+			if !strings.HasPrefix(last, "  do: ") || !strings.Contains(last, f.last) {
+				t.Errorf("the last line is %q, without %q", last, f.last)
+			}
+			if len(lines) > 4 {
+				t.Errorf("%d lines: %s", len(lines), stderr[at:])
+			}
+		})
+	}
+}

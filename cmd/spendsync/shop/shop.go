@@ -1,0 +1,333 @@
+package shop
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"spendsync/extract/adsim"
+	"spendsync/schema"
+)
+
+// days is how long the story is, from its first sync to the last.
+const days = 21
+
+// Shop is the simulated account.
+type Shop struct {
+	service *adsim.Service
+	now     time.Time // the end of the story
+	roles   []campaign
+	named   map[string]bool // campaigns and creatives, by ID
+	resting int             // campaigns without a role
+	daily   int64           // spend of a day at the start, in millionths of a dollar
+}
+
+// campaign is one that is delivered, with what a conversion costs it by nature.
+type campaign struct {
+	id          string
+	spend       int64
+	conversions int64
+	payout      float64
+}
+
+// New makes the account, at the beginning of the story that ends at now.
+func New(rowsPerDay int, now time.Time) (*Shop, error) {
+	start := morning(schema.DateOf(now) - days)
+	open := func(rows int, prepaid int64) *adsim.Service {
+		s := adsim.New(adsim.Config{
+			Seed: 11, Campaigns: 24, CreativesPerCampaign: 4, RowsPerDay: rows, Sources: 160, RateLimit: -1,
+			AdvertiserName: "Harbor & Pine Outfitters", Prepaid: prepaid,
+		})
+		s.SetNow(start)
+		return s
+	}
+	s := &Shop{now: now, named: map[string]bool{}}
+	if err := s.measure(open(1500, 0), schema.DateOf(start)); err != nil {
+		return nil, err
+	}
+	s.daily = max(100_000_000, s.daily*int64(rowsPerDay)/1500)
+	s.service = open(rowsPerDay, s.daily*days)
+	return s, s.prepare()
+}
+
+// morning is when the daily sync runs.
+func morning(d schema.Date) time.Time { return d.Start().Add(6*time.Hour + 10*time.Minute) }
+
+// Handler answers as the service.
+func (s *Shop) Handler() http.Handler { return s.service }
+
+// measure finds the campaigns that a service delivers before the story begins, those with most spend first.
+func (s *Shop) measure(service *adsim.Service, start schema.Date) error {
+	sums := map[string]*campaign{}
+	for day := start - 7; day < start; day++ {
+		for l := range service.Truth(day.String()) {
+			c := sums[l.CampaignID]
+			if c == nil {
+				c = &campaign{id: l.CampaignID}
+				sums[l.CampaignID] = c
+			}
+			c.spend, c.conversions = c.spend+l.Spend, c.conversions+l.Conversions
+			s.daily += l.Spend
+		}
+	}
+	s.daily /= 7
+	for _, c := range sums {
+		if c.spend > 0 {
+			s.roles = append(s.roles, *c)
+		}
+	}
+	slices.SortFunc(s.roles, func(a, b campaign) int {
+		return cmp.Or(cmp.Compare(b.spend, a.spend), cmp.Compare(a.id, b.id))
+	})
+	if len(s.roles) < int(roleCount) {
+		return fmt.Errorf("shop: %d campaigns are delivered, the story needs %d", len(s.roles), roleCount)
+	}
+	s.roles = s.roles[:min(len(s.roles), len(names))]
+	return nil
+}
+
+// The roles of the story, by the place of their campaigns.
+const (
+	steady = iota
+	winner
+	loser
+	broken
+	tired
+	limited
+	roleCount
+)
+
+// names are the campaigns of the shop, those of the roles first.
+var names = []string{
+	"Rain jackets | US mobile", "Wool socks | repeat buyers", "Tents | lookalike", "Hiking boots | US desktop",
+	"Backpacks | evergreen", "Gift cards | weekend", "Headlamps | mobile", "Fleece | new subscribers",
+	"Water bottles | all devices", "Trail shoes | retargeting", "Sleeping bags | desktop", "Maps app | trial",
+}
+
+// resting are the names of campaigns that no longer run.
+var resting = []string{"Spring sale", "Father's day", "Clearance | tents", "Summer camp", "Kayaks | test",
+	"Black Friday 2025", "Ski goggles", "Thermal wear", "Camp kitchen", "Climbing | test", "Bike bags", "Dog harness"}
+
+var (
+	titles = []string{"Stay dry this fall", "New: wool that lasts", "Your size is back", "48 hours: 20% off",
+		"Ready for the first snow?", "Made for wet trails"}
+	messages = []string{"Free returns for 60 days.", "Tested on the Pacific Crest Trail.", "Ships today from Portland.",
+		"Lighter than your phone.", "Rated 4.8 by 2,100 hikers.", "Two for the price of one and a half."}
+)
+
+// prepare names what the account has, and plants what will happen.
+func (s *Shop) prepare() error {
+	var changes []adsim.Change
+	set := func(id string, fields map[string]any) {
+		changes = append(changes, adsim.Change{Campaign: id, Set: fields, Force: true})
+	}
+	for i := range s.roles {
+		c := &s.roles[i]
+		target := max(1, dollars(c.spend)/max(1, float64(c.conversions))*targetFactor(i))
+		c.payout = target * 1.15
+		set(c.id, map[string]any{"name": names[i], "target_cpa": money(target), "status": "active",
+			"daily_spend_limit": money(max(100, dollars(c.spend)/7*3))})
+	}
+	if err := s.change(changes); err != nil {
+		return err
+	}
+	if err := s.nameOthers(); err != nil {
+		return err
+	}
+	return s.plant()
+}
+
+// nameOthers names the campaigns and creatives that have no text of the shop yet: the service lets some begin
+// in the three weeks. Campaigns without a role rest.
+func (s *Shop) nameOthers() error {
+	var changes []adsim.Change
+	for _, id := range s.service.CampaignIDs() {
+		settings, err := s.service.Settings(id)
+		if err != nil {
+			return err
+		}
+		hasRole := slices.ContainsFunc(s.roles, func(c campaign) bool { return c.id == id })
+		if !hasRole && !s.named[id] {
+			name := resting[s.resting%len(resting)]
+			if s.resting >= len(resting) {
+				name += fmt.Sprintf(" %d", s.resting/len(resting)+1)
+			}
+			s.resting++
+			fields := map[string]any{"name": name}
+			if settings.Status == "active" {
+				fields["status"] = "paused"
+			}
+			changes = append(changes, adsim.Change{Campaign: id, Set: fields, Force: true})
+		}
+		s.named[id] = true
+		for i, cr := range settings.Creatives {
+			if s.named[cr.CreativeID] {
+				continue
+			}
+			s.named[cr.CreativeID] = true
+			fields := map[string]any{
+				"title": titles[len(s.named)%len(titles)], "message": messages[len(s.named)/2%len(messages)],
+				"link": "https://harborandpine.example/" + strings.ToLower(id) + "?src=<<source_id>>",
+			}
+			if cr.IconID == "" { // a draft; what has a title must be complete
+				fields["icon_id"] = fmt.Sprintf("%024x", i+1)
+			}
+			changes = append(changes, adsim.Change{Creative: cr.CreativeID, Force: true, Set: fields})
+		}
+	}
+	return s.change(changes)
+}
+
+// targetFactor is a campaign's target as a multiple of what a conversion costs it by nature.
+func targetFactor(role int) float64 {
+	switch role {
+	case winner:
+		return 2.2
+	case loser:
+		return 0.35
+	case broken, tired, limited:
+		return 1.4
+	}
+	return []float64{1.1, 1.3, 0.95, 1.2}[role%4]
+}
+
+// The days of the events, counted back from the last one.
+const (
+	tiredSince  = 9
+	brokenSince = 12
+	repaired    = 9
+	lastWire    = 8
+	bidRaised   = 14
+	bidLowered  = 6
+	reviewed    = 5
+)
+
+// plant lets the creatives of one campaign tire, and breaks the pixel of another for some days.
+func (s *Shop) plant() error {
+	today := schema.DateOf(s.now)
+	for _, e := range []adsim.Effect{
+		{CampaignID: s.roles[broken].id, From: (today - brokenSince).String(), To: (today - repaired).String(),
+			Conversions: -100},
+		{CampaignID: s.roles[tired].id, From: (today - tiredSince).String(), Clicks: -55},
+		{CampaignID: s.roles[winner].id, From: (today - days).String(), Conversions: 30},
+	} {
+		if err := s.service.Plant(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Shop) change(changes []adsim.Change) error {
+	for _, c := range changes {
+		if err := s.service.Change(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Times are the instants at which the account is synced: each morning, and on the last day each hour.
+func (s *Shop) Times() (times []time.Time) {
+	today := schema.DateOf(s.now)
+	for day := today - days; day < today; day++ {
+		times = append(times, morning(day))
+	}
+	for t := s.now.Add(-11 * time.Hour); t.Before(s.now); t = t.Add(time.Hour) {
+		times = append(times, t)
+	}
+	return append(times, s.now)
+}
+
+// MoveTo moves the clock of the account to an instant, and does what happens until then.
+func (s *Shop) MoveTo(t time.Time) error {
+	s.service.SetNow(schema.DateOf(t).Start())
+	if err := s.nameOthers(); err != nil {
+		return err
+	}
+	s.service.SetNow(t)
+	if t.Equal(s.now) || !t.Equal(morning(schema.DateOf(t))) {
+		return nil
+	}
+	today, c := schema.DateOf(s.now)-schema.DateOf(t), func(role int, fields map[string]any) error {
+		return s.change([]adsim.Change{{Campaign: s.roles[role].id, Set: fields, Force: true}})
+	}
+	switch today {
+	case bidRaised:
+		return s.scale(steady, 1.15)
+	case bidLowered:
+		return s.scale(loser, 0.8)
+	case reviewed:
+		settings, err := s.service.Settings(s.roles[tired].id)
+		if err != nil || len(settings.Creatives) == 0 {
+			return err
+		}
+		return s.change([]adsim.Change{{Creative: settings.Creatives[0].CreativeID, Force: true,
+			Set: map[string]any{"title": "Fresh: packs for winter", "status": "active"}}})
+	case lastWire:
+		if err := s.limit(c); err != nil {
+			return err
+		}
+		return s.wire()
+	}
+	return nil
+}
+
+// scale changes a campaign's bid by a factor.
+func (s *Shop) scale(role int, by float64) error {
+	settings, err := s.service.Settings(s.roles[role].id)
+	if err != nil {
+		return err
+	}
+	var bid float64
+	if _, err := fmt.Sscan(settings.DefaultBid, &bid); err != nil {
+		return err
+	}
+	return s.change([]adsim.Change{{Campaign: s.roles[role].id, Force: true,
+		Set: map[string]any{"default_bid": money(max(0.1, bid*by))}}})
+}
+
+// limit sets a limit that the campaign reaches by noon.
+func (s *Shop) limit(set func(int, map[string]any) error) error {
+	perDay := dollars(s.roles[limited].spend) / 7
+	return set(limited, map[string]any{"daily_spend_limit": money(max(100, perDay*0.6))})
+}
+
+// wire sends the last money of the story: it leaves some three days at the end.
+func (s *Shop) wire() error {
+	spent, last := int64(0), schema.DateOf(s.service.Now())
+	for day := schema.DateOf(s.now) - days; day < last; day++ {
+		sum, err := s.service.TruthSum(day.String())
+		if err != nil {
+			return err
+		}
+		spent += sum.Spend
+	}
+	perDay := spent / (days - lastWire)
+	missing := spent + perDay*(lastWire+3) - s.daily*days
+	if missing <= 0 {
+		return nil
+	}
+	return s.service.AddFunds(missing)
+}
+
+// Payouts is a file of what conversions earn.
+func (s *Shop) Payouts() string {
+	var b strings.Builder
+	b.WriteString("from,to,campaign,creative,source,payout\n")
+	for _, id := range s.service.CampaignIDs() {
+		payout := 12.0
+		if i := slices.IndexFunc(s.roles, func(c campaign) bool { return c.id == id }); i >= 0 {
+			payout = s.roles[i].payout
+		}
+		fmt.Fprintf(&b, "%s,,%s,,,%s\n", schema.DateOf(s.now)-60, id, money(payout))
+	}
+	return b.String()
+}
+
+func dollars(millionths int64) float64 { return float64(millionths) / 1e6 }
+
+func money(d float64) string { return fmt.Sprintf("%.2f", d) }

@@ -1,0 +1,103 @@
+package shop
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"spendsync/schema"
+)
+
+// TestShop_IsToldOnAnyDay plays the story at days of all seasons, with few rows and with more.
+func TestShop_IsToldOnAnyDay(t *testing.T) {
+	for i, day := range []string{"2026-11-24", "2027-03-15", "2027-06-30", "2028-02-29", "2029-11-05"} {
+		now, err := time.Parse(time.DateOnly, day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(17 * time.Hour)
+		s, err := New([]int{1500, 1, 300, 60, 2500}[i], now)
+		if err != nil {
+			t.Fatalf("%s: %v", day, err)
+		}
+		times := s.Times()
+		for _, at := range times {
+			if err := s.MoveTo(at); err != nil {
+				t.Fatalf("%s at %s: %v", day, at, err)
+			}
+		}
+		if len(times) != days+12 || !times[len(times)-1].Equal(now) {
+			t.Errorf("%s: %d syncs, the last at %s", day, len(times), times[len(times)-1])
+		}
+		if n := len(s.roles); n < int(roleCount) || n > len(names) {
+			t.Errorf("%s: %d campaigns", day, n)
+		}
+		if lines := strings.Count(s.Payouts(), "\n"); lines < len(s.roles)+1 {
+			t.Errorf("%s: %d lines of payouts", day, lines)
+		}
+	}
+}
+
+// TestShop_HasNoAwkwardNames: these are for the tests.
+func TestShop_HasNoAwkwardNames(t *testing.T) {
+	s, err := New(300, time.Date(2026, 11, 24, 17, 0, 0, 0, time.UTC))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range s.Times() {
+		if err := s.MoveTo(at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range s.service.CampaignIDs() {
+		settings, err := s.service.Settings(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts := []string{settings.Name}
+		for _, c := range settings.Creatives {
+			texts = append(texts, c.Title, c.Message, c.Link)
+		}
+		for _, text := range texts {
+			if strings.ContainsFunc(text, func(r rune) bool { return r > '~' }) || strings.ContainsAny(text, `"\`) {
+				t.Errorf("campaign %s has %q", id, text)
+			}
+		}
+	}
+}
+
+// TestShop_PlaysItsEvents: the pixel is broken on its days alone, and the campaign earns again after.
+func TestShop_PlaysItsEvents(t *testing.T) {
+	now := time.Date(2026, 11, 24, 17, 0, 0, 0, time.UTC)
+	s, err := New(1500, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range s.Times() {
+		if err := s.MoveTo(at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	conversions := func(day schema.Date) (n int64) {
+		for l := range s.service.Truth(day.String()) {
+			if l.CampaignID == s.roles[broken].id {
+				n += l.Conversions
+			}
+		}
+		return n
+	}
+	today := schema.DateOf(now)
+	for day := today - brokenSince; day <= today-repaired; day++ {
+		if n := conversions(day); n != 0 {
+			t.Errorf("%s: %d conversions of the broken pixel", day, n)
+		}
+	}
+	for _, day := range []schema.Date{today - brokenSince - 1, today - repaired + 1} {
+		if conversions(day) == 0 {
+			t.Errorf("%s: no conversions, though the pixel works", day)
+		}
+	}
+	if b := s.service.BalanceAsOf(now, true); b.IsZero() {
+		t.Error("the account has no balance")
+	}
+}

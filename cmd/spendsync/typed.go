@@ -1,0 +1,41 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// typed returns a command line for a person to type, beginning with what started this process: the
+// program's name, or "go run", which deletes its program at the end.
+func (a *app) typed(args ...string) string {
+	words := []string{program()}
+	for _, arg := range args {
+		words = append(words, shellQuote(arg))
+	}
+	return strings.Join(words, " ")
+}
+
+func program() string {
+	if exe, err := os.Executable(); err == nil && strings.Contains(exe, string(filepath.Separator)+"go-build") {
+		if _, err := os.Stat(filepath.Join("cmd", "spendsync", "main.go")); err == nil {
+			return "go run ./cmd/spendsync"
+		}
+		if _, err := os.Stat("typed.go"); err == nil {
+			return "go run ."
+		}
+		return "go run spendsync/cmd/spendsync"
+	}
+	return shellQuote(os.Args[0])
+}
+
+// plainPath needs no quotes in a shell.
+var plainPath = regexp.MustCompile(`^[A-Za-z0-9_./+:@%=-]+$`)
+
+func shellQuote(path string) string {
+	if plainPath.MatchString(path) {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}
