@@ -37,4 +37,13 @@ name = db.sql(f"SELECT warehouse.name FROM read_json('s3://{where}/current.json'
 db.sql(f"ATTACH 's3://{where}/{name}' AS spend (READ_ONLY)")
 got = str(db.sql("SELECT sum(spend) FROM spend.spend_daily").fetchone()[0])
 assert name == pointer["warehouse"]["name"] and got == want, ("DuckDB", name, got, want)
-print(f"generation {pointer['generation']}: DuckDB, pyarrow, polars and spendsync read {want}")
+# The lines of queries/README.md in the command line of DuckDB. The provider credential_chain is an extension that
+# cannot be had here.
+cli = os.path.join(os.path.dirname(sys.executable), "duckdb")
+lines = f"""LOAD '{folder}/httpfs.duckdb_extension'; CREATE SECRET (TYPE s3, KEY_ID '{os.environ["AWS_ACCESS_KEY_ID"]}',
+    SECRET '{os.environ["AWS_SECRET_ACCESS_KEY"]}', REGION 'us-east-1', URL_STYLE 'path', USE_SSL false, ENDPOINT '{endpoint.removeprefix("http://")}');
+ATTACH 's3://{where}/{name}' AS spend (READ_ONLY);
+SELECT sum(spend)::VARCHAR FROM spend.spend_daily;"""
+got = subprocess.check_output([cli, "-noheader", "-list"], input=lines, text=True).split()[-1]
+assert got == want, ("the DuckDB CLI", got, want)
+print(f"generation {pointer['generation']}: DuckDB, its command line, pyarrow, polars and spendsync read {want}")

@@ -1,0 +1,197 @@
+"""Publishes generations, brings each to a bucket by 'push --watch', and meanwhile reads the bucket in eight processes
+of three kinds. Every answer must be that of one generation, and none older than the pointer that was read before it.
+    bucket_readers.py SPENDSYNC ENDPOINT BUCKET/PREFIX PUBLICATIONS FOLDER"""
+import datetime
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+import zoneinfo
+
+import boto3
+import duckdb
+import duckdb_extension_httpfs
+import polars as pl
+import pyarrow.dataset as ds
+import pyarrow.fs
+
+spendsync, endpoint, where, publications, folder = sys.argv[1:]
+BY_DAY = "SELECT report_date::VARCHAR AS day, sum(spend)::VARCHAR AS spend FROM {}spend_daily GROUP BY ALL"
+GENERATION = "SELECT max(generation) AS generation FROM {}ops.run WHERE published"
+
+
+def storage():
+    return pyarrow.fs.S3FileSystem(endpoint_override=endpoint)
+
+
+def generation(name):
+    """That of current.json, or of pushed.json: what the last push that ended has brought."""
+    # In one request: a stream of pyarrow asks for the size first, and cuts off a pointer that is replaced by a longer one.
+    bucket, prefix = where.split("/", 1)
+    text = json.load(boto3.client("s3", endpoint_url=endpoint).get_object(Bucket=bucket, Key=f"{prefix}/{name}.json")["Body"])
+    return (text if "generation" in text else text["pointer"])["generation"]
+
+
+def connect():
+    db = duckdb.connect()
+    db.sql("SET enable_progress_bar = false")
+    extensions = os.path.join(os.path.dirname(duckdb_extension_httpfs.__file__), "extensions", "v" + duckdb.__version__)
+    db.sql(f"LOAD '{extensions}/httpfs.duckdb_extension'")
+    db.sql(f"""CREATE SECRET (TYPE s3, KEY_ID '{os.environ["AWS_ACCESS_KEY_ID"]}', SECRET
+        '{os.environ["AWS_SECRET_ACCESS_KEY"]}', REGION '{os.environ["AWS_REGION"]}', URL_STYLE 'path', USE_SSL false,
+        ENDPOINT '{endpoint.removeprefix("http://")}')""")
+    return db
+
+
+def by_pointer(db):
+    """A generation by its name, which no other bytes ever have."""
+    name, is_of = db.sql(f"SELECT warehouse.name, generation FROM read_json('s3://{where}/current.json')").fetchone()
+    db.sql(f"ATTACH 's3://{where}/{name}' AS spend (READ_ONLY)")
+    days = dict(db.sql(BY_DAY.format("spend.")).fetchall())
+    own = db.sql(GENERATION.format("spend.")).fetchone()[0]
+    db.sql("DETACH spend")
+    assert own == is_of, (own, is_of)
+    return own, days
+
+
+def by_pointer_anew(_):
+    return by_pointer(connect())
+
+
+def by_pyarrow(_):
+    table = ds.dataset(where + "/parquet/spend_daily", filesystem=storage()).to_table(columns=["report_date", "spend"])
+    days = table.group_by("report_date").aggregate([("spend", "sum")]).to_pylist()
+    return None, {str(d["report_date"]): str(d["spend_sum"]) for d in days}
+
+
+def by_polars(_):
+    rows = pl.scan_parquet(f"s3://{where}/parquet/spend_daily/*/*/*.parquet", hive_partitioning=False,
+                           storage_options={"aws_endpoint_url": endpoint, "aws_allow_http": "true"})
+    days = rows.group_by("report_date").agg(pl.col("spend").sum()).collect()
+    return None, {str(d): str(s) for d, s in days.iter_rows()}
+
+
+def by_pull(own_folder):
+    """The folder that 'pull --watch' keeps beside a reader."""
+    db = duckdb.connect(own_folder + "/warehouse.duckdb", read_only=True)
+    db.sql("SET enable_progress_bar = false")
+    try:
+        return db.sql(GENERATION.format("")).fetchone()[0], dict(db.sql(BY_DAY.format("")).fetchall())
+    finally:
+        db.close()
+
+
+KINDS = {"duckdb": (by_pointer_anew, 2), "duckdb, one connection": (by_pointer, 1), "pyarrow": (by_pyarrow, 2),
+         "polars": (by_polars, 1), "pull --watch": (by_pull, 2)}
+
+
+def reader(kind, n, stop, seen):
+    read, pulls = KINDS[kind][0], None
+    own = f"{folder}/pull{n}"
+    if read is by_pull:
+        pulls = subprocess.Popen([spendsync, "pull", "--watch", "--every", "500ms", "s3://" + where, own],
+                                 stderr=subprocess.DEVNULL)
+        while not os.path.exists(own + "/warehouse.duckdb"):
+            time.sleep(0.1)
+    state = connect() if read is by_pointer else own
+    failed = 0
+    while True:
+        last = stop.is_set()  # one more answer after the last publication
+        before, ended = generation("current"), generation("pushed")
+        try:
+            seen.put((kind, n, before, ended, *read(state)))
+        except Exception as err:  # a file or the pointer was replaced between two requests: read again, as the manual says
+            failed += 1
+            seen.put((kind, n, before, ended, None, str(err)))
+        if last:
+            break
+    if pulls:
+        pulls.send_signal(signal.SIGTERM)
+        pulls.wait()
+    print("reader", n, kind, "ends", flush=True)
+
+
+def ask(question):
+    return json.loads(subprocess.check_output([spendsync, "query", "--format", "json", "-c", question]))
+
+
+def publish(percent):
+    """Restates yesterday, and publishes: the truth of a generation is what the store itself answers."""
+    day = datetime.datetime.now(zoneinfo.ZoneInfo("America/Chicago")).date() - datetime.timedelta(days=1)
+    order = json.dumps({"day": str(day), "kind": "multiply", "percent": percent}).encode()
+    urllib.request.urlopen(os.environ["SPENDSYNC_ADVERTISER_URL"].removesuffix("/api") + "/_sim/restate", order).close()
+    subprocess.run([spendsync, "sync"], check=True, stderr=subprocess.DEVNULL)
+
+
+def truth_of_now(truth):
+    number = ask(GENERATION.format(""))[0]["generation"]
+    truth[int(number)] = {d["day"]: d["spend"] for d in ask(BY_DAY.format(""))}
+    return int(number)
+
+
+def main():
+    truth = {}
+    newest = truth_of_now(truth)
+    subprocess.run([spendsync, "push", "s3://" + where], check=True, stdout=subprocess.DEVNULL)
+    pushes = subprocess.Popen([spendsync, "push", "--watch", "--every", "200ms", "s3://" + where],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              env={**os.environ, "SPENDSYNC_STOP_GRACE": "10m"})  # as in the overlay
+    ctx = multiprocessing.get_context("spawn")
+    stop, seen = ctx.Event(), ctx.Manager().Queue()
+    readers = []
+    for kind, (_, count) in KINDS.items():
+        for _ in range(count):
+            readers.append(ctx.Process(target=reader, args=(kind, len(readers), stop, seen)))
+            readers[-1].start()
+    for i in range(int(publications)):
+        publish(103 if i % 2 == 0 else 98)
+        newest = truth_of_now(truth)
+    pushes.send_signal(signal.SIGTERM)
+    assert pushes.wait() in (0, 143), ("push --watch ends with", pushes.returncode)
+    assert generation("current") == newest, "push --watch has left the last generation behind"
+    stop.set()
+    answers = []
+    while any(r.is_alive() for r in readers) or not seen.empty():
+        while not seen.empty():
+            answers.append(seen.get())
+        time.sleep(0.1)
+    assert all(r.exitcode == 0 for r in readers), [r.exitcode for r in readers]
+    judge(truth, newest, answers)
+
+
+def judge(truth, newest, answers):
+    counts, errors, last = {k: 0 for k in KINDS}, {}, {}
+    for kind, n, before, ended, own, days in answers:
+        if isinstance(days, str):
+            errors.setdefault(kind, []).append(days)
+            continue
+        counts[kind] += 1
+        if own is None:  # each day for itself: of a generation that a push has ended with, or of a newer one
+            for day, spend in days.items():
+                known = [g for g in truth if g >= ended and truth[g].get(day) == spend]
+                assert known, (kind, n, "pushed", ended, day, spend)
+            assert set(truth[ended]) <= set(days), (kind, n, "days are missing", ended)
+            continue
+        assert days == truth[own], (kind, n, own, "is the answer of no single generation")
+        if kind == "pull --watch":  # it follows: never back, and in the end there
+            assert own >= last.get(n, 0), (kind, n, own, "after", last[n])
+        else:
+            assert own >= before, (kind, n, own, "is older than the pointer", before)
+        last[n] = own
+    print(f"{len(truth) - 1} publications, answers of one generation each: {counts}; repeated after an error: "
+          f"{ {k: len(v) for k, v in errors.items()} }")
+    for kind, texts in errors.items():
+        # No wrong answer is allowed; an error is, to those that open what is replaced under its name.
+        assert kind != "pull --watch" and len(texts) <= counts[kind], (kind, len(texts), texts[:3])
+    assert all(counts.values()), counts
+    latest = {n: own for kind, n, _, _, own, days in answers if own is not None and not isinstance(days, str)}
+    assert len(truth) < 3 or len({a[4] for a in answers if a[4]}) > 1, "the readers saw one generation only"
+    print("the newest is", newest, "and the readers' last answers are of", sorted(latest.values()))
+
+
+if __name__ == "__main__":
+    main()
