@@ -82,6 +82,7 @@ type Client struct {
 	keys      credentials
 	pages     pageLengths
 	totals    listTotals
+	ask       asking
 	notice    keyNotice
 	ending    endNotice
 	clock     serviceClock

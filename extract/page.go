@@ -26,6 +26,7 @@ type Page[T any] struct {
 	ReceivedAt    time.Time
 	Unknown       []UnknownKey // keys that the description does not name, each once
 	NotObjects    []int        // rows that are not JSON objects, from 1; their items are empty
+	Lacks         []string     // columns that were asked for and are not among those of the page, or were not
 	Requests      int          // sent for this page, retries included
 	// Same says that every reply of the walk is, byte for byte, the one that is known.
 	// Such a page is the only one of its walk: it has the number of the last, no items,
@@ -83,8 +84,9 @@ type answer[T any] struct {
 	items      []T
 	pagination *pagination // nil: a service from before April 2026
 	unknown    []UnknownKey
-	notObjects []int // rows, from 1
-	nullData   bool  // null in place of the rows, or none and no columns either
+	notObjects []int    // rows, from 1
+	lacking    []string // optional columns that it has not
+	nullData   bool     // null in place of the rows, or none and no columns either
 }
 
 // room is the memory that a walk reads each of its pages into.
@@ -204,7 +206,7 @@ func proveAndYield[T any](c *Client, p *proof[T], page pendingPage[T], yield fun
 	}
 	page.Total = max(p.seen.Total, p.seen.Rows)
 	page.Pages = max(page.Number, int((min(page.Total, maxRows)+p.size-1)/p.size))
-	page.Items, page.Unknown, page.NotObjects = a.items, a.unknown, a.notObjects
+	page.Items, page.Unknown, page.NotObjects, page.Lacks = a.items, a.unknown, a.notObjects, a.lacking
 	return yield(page.Page, nil)
 }
 

@@ -297,8 +297,8 @@ func TestSpend_RefusesRepliesOutsideTheContract(t *testing.T) {
 		"columns/text":      {`{"columns":"date","data":[]}`, "columns is of type string"},
 		"columns/numbers":   {`{"columns":["date",1],"data":[]}`, "column 2 is of type number"},
 		"columns/twice":     {`{"columns":["date","date"],"data":[]}`, `column "date" is there twice`},
-		"columns/lacking": {strings.Replace(pageOf(nil, placed(1, 3, 0, 0)), `"clicks",`, ``, 1),
-			"the columns lack clicks"},
+		"columns/lacking": {strings.Replace(pageOf(nil, placed(1, 3, 0, 0)), `"source_id",`, ``, 1),
+			"the columns lack source_id"},
 		"data/absent": {`{"columns":` + columnsJSON + `}`, "the reply has no data"},
 		"data/null":   {`{"columns":` + columnsJSON + `,"data":null}`, "no rows, and neither columns nor a total"},
 		"data/null-of-some": {`{"columns":` + columnsJSON + `,"data":null,` + placed(1, 3, 2, 1) + `}`,
@@ -385,7 +385,7 @@ func TestDecodeSpend_ReadsStoredReplies(t *testing.T) {
 	}
 	check(t, "place without pagination", fmt.Sprint(p.Number, p.Pages, p.Total, len(p.Items)), "1 1 2 2")
 	_, err = DecodeSpend(nil, []byte(`{"columns":[],"data":[3]}`))
-	wantError(t, err, ErrContract, "the columns lack date")
+	wantError(t, err, ErrContract, "the columns lack campaign_id")
 	if p, err = DecodeSpend(nil, []byte(pageOf([]string{line(1), "3"}, ""))); err != nil {
 		t.Fatal(err)
 	}

@@ -88,24 +88,37 @@ func (l *SpendLine) hasSpend() bool {
 // A page is valid until the next one is requested, see [Page].
 func (c *Client) Spend(ctx context.Context, day schema.Date, pageSize int, known *Known,
 	seen *Evidence) iter.Seq2[Page[SpendLine], error] {
-	return pages(ctx, c, spendPages(c.service, day, pageSize), known, seen)
+	return func(yield func(Page[SpendLine], error) bool) {
+		for again := true; again; {
+			ask, begun := c.Asked(), false
+			again = false
+			for page, err := range pages(ctx, c, spendPages(c.service, day, ask.size(pageSize), ask.columns()), known, seen) {
+				if again = err != nil && !begun && c.ask.refused(err, ask, pageSize); again {
+					break
+				}
+				if err == nil && !begun && !page.Same {
+					c.ask.answered(without(page.Lacks, ask.Without))
+				}
+				if begun = true; !yield(page, err) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // ProveSpend walks replies of the report of one day that were kept, in the order of their
 // pages, as [Client.Spend] does.
 func ProveSpend(s *service.Service, day schema.Date, pageSize int, bodies iter.Seq2[[]byte, error],
 	seen *Evidence) iter.Seq2[Page[SpendLine], error] {
-	return prove(spendPages(s, day, pageSize), bodies, seen)
+	return prove(spendPages(s, day, Ask{}.size(pageSize), spendColumns), bodies, seen)
 }
 
 // spendPages is the question for a day.
-func spendPages(s *service.Service, day schema.Date, pageSize int) paged[SpendLine] {
-	if pageSize <= 0 {
-		pageSize = MaxPageSize
-	}
+func spendPages(s *service.Service, day schema.Date, pageSize int, columns []string) paged[SpendLine] {
 	asked := []byte(day.String())
 	return paged[SpendLine]{
-		what: "spend " + day.String(), path: s.Path("report", ""), query: reportQuery(s, day, day, spendColumns, true),
+		what: "spend " + day.String(), path: s.Path("report", ""), query: reportQuery(s, day, day, columns, true),
 		size: pageSize, service: s,
 		decode: func(body []byte, room []SpendLine) (answer[SpendLine], error) { return decodeSpend(s, body, room) },
 		key: func(dst []byte, l *SpendLine) ([]byte, error) {
@@ -198,7 +211,7 @@ func DecodeSpend(s *service.Service, body []byte) (Page[SpendLine], error) {
 	}
 	p := Page[SpendLine]{
 		Number: 1, Pages: 1, Total: int64(len(a.items)), Items: a.items, Raw: body, Unknown: a.unknown,
-		NotObjects: a.notObjects,
+		NotObjects: a.notObjects, Lacks: a.lacking,
 	}
 	if g := a.pagination; g != nil {
 		p.Number, p.Pages, p.Total = int(max(0, g.page)), int(max(1, g.totalPages)), max(p.Total, g.totalRows)
@@ -211,16 +224,18 @@ func decodeSpend(s *service.Service, body []byte, room []SpendLine) (answer[Spen
 	if err != nil {
 		return a, err
 	}
-	return a, a.lacks(spendColumns)
+	if len(a.items) > 0 || len(a.columns) > 0 {
+		a.lacking = slices.DeleteFunc(without(spendColumns, a.columns), func(name string) bool {
+			return slices.Contains(necessary, name)
+		})
+	}
+	return a, a.lacks(necessary)
 }
-
-// optionalColumn may be missing: it names what another column identifies.
-const optionalColumn = "campaign_name"
 
 // lacks is an error where columns are not there that were asked for. An answer without rows
 // may be without columns.
 func (a *answer[T]) lacks(wanted []string) error {
-	lacking := slices.DeleteFunc(without(wanted, a.columns), func(name string) bool { return name == optionalColumn })
+	lacking := without(wanted, a.columns)
 	if len(lacking) == 0 || len(a.columns) == 0 && len(a.items) == 0 {
 		return nil
 	}
@@ -297,7 +312,7 @@ func (c *Client) ControlTotals(ctx context.Context, from, to schema.Date) (Total
 		query: reportQuery(c.service, from, to, totalColumns, false),
 		decode: func(body []byte, room []SpendLine) (answer[SpendLine], error) {
 			a, err := decodeAnswer(body, room, spendForm(c.service))
-			if lacks := a.lacks(totalColumns); err == nil && lacks != nil {
+			if lacks := a.lacks([]string{"date", "total_spend"}); err == nil && lacks != nil {
 				t.Why = reason(lacks)
 			}
 			return a, err

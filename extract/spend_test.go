@@ -68,7 +68,7 @@ func TestControlTotals_DoNotExist(t *testing.T) {
 		"date/twice":      {totalsPage(day, day), "more than one row for 2026-03-08"},
 		"date/null":       {totalsPage(totalRow("null", "1", "2")), "row 1 has no date"},
 		"date/absent":     {totalsPage(day, `{"total_spend":1,"clicks":1}`), "row 2 has no date"},
-		"columns/lacking": {strings.Replace(totalsPage(day), `,"clicks"],`, `],`, 1), "the columns lack clicks"},
+		"columns/lacking": {strings.Replace(totalsPage(day), `"date",`, ``, 1), "the columns lack date"},
 		"spend/null":      {totalsPage(totalRow(`"2026-03-08"`, "null", "2")), "row 1 has no total_spend"},
 		"rows/more": {strings.Replace(totalsPage(day), `"total_rows":1`, `"total_rows":2`, 1),
 			"1 row came, and the stated total is 2"},

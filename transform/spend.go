@@ -57,7 +57,7 @@ type RefusedRow struct {
 //	clicks, impressions, conversions
 //	               a whole number, or a text that is one. Null and an empty text are NULL. Absent is NULL, too,
 //	               if nothing was spent. Below zero only if the spend is not above it: a credit
-//	               takes back what was counted. Any other value costs itself, and not its row: it
+//	               takes back what was counted. All are NULL if the page lacks the column. Any other value costs itself, and not its row: it
 //	               is NULL, and the row is among the unread ones. A fraction is such a value: the column
 //	               holds whole numbers, and to round it would be to guess.
 //
@@ -83,7 +83,7 @@ func AppendSpend(dst *schema.SpendRows, p extract.Page[extract.SpendLine], c Spe
 			aside(&out.Refused, i, e)
 			continue
 		}
-		if e := r.measures(&row, &p.Items[i]); e != nil {
+		if e := r.measures(&row, &p.Items[i], p.Lacks); e != nil {
 			out.UnreadClicks = out.UnreadClicks || strings.HasPrefix(e.Column, "clicks")
 			aside(&out.Unread, i, e)
 		}
@@ -178,7 +178,7 @@ func ownerless(row *schema.Spend, l *extract.SpendLine) *RowError {
 
 // measures fills the counts of a row. It returns which of them cannot be read and are NULL;
 // nil: none.
-func (r *spendReader) measures(to *schema.Spend, l *extract.SpendLine) (unread *RowError) {
+func (r *spendReader) measures(to *schema.Spend, l *extract.SpendLine, lacks []string) (unread *RowError) {
 	for _, m := range [...]struct {
 		column string
 		from   extract.Value
@@ -187,6 +187,10 @@ func (r *spendReader) measures(to *schema.Spend, l *extract.SpendLine) (unread *
 		{"clicks", l.Clicks, &to.Clicks}, {"impressions", l.Impressions, &to.Impressions},
 		{"conversions", l.Conversions, &to.Conversions},
 	} {
+		if len(m.from) == 0 && slices.Contains(lacks, m.column) { // the whole report has none
+			*m.to = schema.Null[int64]{}
+			continue
+		}
 		n, err := spendCount(m.from, to.Spend)
 		switch *m.to = n; {
 		case err == nil:

@@ -44,6 +44,7 @@ type dayRead struct {
 	first    error               // why the first of them is refused
 	unread   int64               // rows that are stored without some of their measures
 	noClick  bool                // clicks are, or may be, among those measures
+	lacks    []string            // columns that the report does not give
 	aside    []schema.RefusedRow // rows of both kinds that are kept aside with their JSON
 }
 
@@ -299,7 +300,8 @@ func (r *dayReader) readDay(
 		became := transform.AppendSpend(read.rows, page, c, work.intern)
 		read.refused += int64(len(became.Refused))
 		read.unread += int64(len(became.Unread))
-		read.noClick = read.noClick || became.UnreadClicks
+		read.lacks = page.Lacks
+		read.noClick = read.noClick || became.UnreadClicks || slices.Contains(page.Lacks, "clicks")
 		work.oddIDs = append(work.oddIDs, became.OddIDs...)
 		if len(became.Refused) > 0 && read.first == nil {
 			read.first = &became.Refused[0].RowError

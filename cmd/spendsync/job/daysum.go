@@ -107,6 +107,7 @@ func (s *daySums) add(d *copiedDay, account, runID string, known []schema.Unknow
 		s.tally.addMiscounted(d.Day, read)
 	}
 	s.refused = append(s.refused, read.aside...)
+	s.tally.lacks = slices.Compact(slices.Sorted(slices.Values(append(s.tally.lacks, read.lacks...))))
 	if read.unread > 0 {
 		s.tally.unread += read.unread
 		s.tally.unreadDays++

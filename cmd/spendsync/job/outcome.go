@@ -37,6 +37,7 @@ type tally struct {
 	miscounted                            int               // days of which the service states another number of rows
 	doubtful                              int               // of these, that may lack rows by it
 	miscount                              string            // the last of them
+	lacks                                 []string          // columns that the report does not give
 	unread                                int64             // rows that are stored without some of their measures
 	unreadDays                            int               // days that have some
 	oddIDs                                []transform.OddID // the first of each form that no run has seen
@@ -104,7 +105,7 @@ func (t tally) publishedCode(o load.Preview) int {
 		return exit.Damaged
 	case len(o.NewlyLost) > 0 || len(risk) > 0:
 		return exit.DayAtRisk
-	case len(t.failures) > 0 || t.differs != "" || t.doubtful > 0 || t.unread > 0 || len(t.oddIDs) > 0:
+	case len(t.failures) > 0 || t.differs != "" || t.doubtful > 0 || len(t.lacks) > 0 || t.unread > 0 || len(t.oddIDs) > 0:
 		return exit.Partial
 	}
 	return exit.OK
@@ -181,6 +182,9 @@ func (t tally) sentence(o load.Preview, published bool, settings string) string 
 	if t.miscounted > 0 {
 		fmt.Fprintf(&b, "; the service's own number of rows (total_rows) differs on %s, such as %s; the rows are "+
 			"stored as they came", phrase.Count(t.miscounted, "day"), t.miscount)
+	}
+	if len(t.lacks) > 0 {
+		fmt.Fprintf(&b, "; the report gives no %s; they are stored as unknown (NULL)", strings.Join(t.lacks, ", "))
 	}
 	if t.unread > 0 {
 		fmt.Fprintf(&b, "; %s on %s have measures that cannot be read; these are stored as unknown (NULL), the rest "+

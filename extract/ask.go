@@ -1,0 +1,143 @@
+package extract
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Ask is how much is asked for of the report. A service may refuse a column beside others, or pages
+// as large as its description allows.
+type Ask struct {
+	// Without are the columns that are asked for no more, for the service refused them by name,
+	// or left them out of its columns. The keys and total_spend are never among them.
+	Without []string
+	// PageSize is the most rows that a page is asked for; 0: as many as the caller says.
+	PageSize int
+}
+
+// minPageSize is the smallest page that is tried where larger ones are refused.
+const minPageSize = 500
+
+// necessary are the columns without which no row can be stored.
+var necessary = []string{"campaign_id", "creative_id", "source_id", "total_spend"}
+
+// asking is what a client asks for of the report, by what the service answered so far.
+type asking struct {
+	mu      sync.Mutex
+	now     Ask
+	before  Ask // what now was before less was tried in vain
+	trying  bool
+	givenUp bool // nothing less is answered either
+}
+
+// AskLess begins with what was found to be answered before.
+func (c *Client) AskLess(a Ask) {
+	c.ask.mu.Lock()
+	defer c.ask.mu.Unlock()
+	c.ask.now = a
+}
+
+// Asked returns what the client asks for by now.
+func (c *Client) Asked() Ask {
+	c.ask.mu.Lock()
+	defer c.ask.mu.Unlock()
+	return Ask{Without: slices.Clone(c.ask.now.Without), PageSize: c.ask.now.PageSize}
+}
+
+// columns are those that are asked for.
+func (a Ask) columns() []string {
+	return slices.DeleteFunc(slices.Clone(spendColumns), func(name string) bool { return slices.Contains(a.Without, name) })
+}
+
+// size is the page that is asked for instead of a larger one.
+func (a Ask) size(asked int) int {
+	if asked <= 0 {
+		asked = MaxPageSize
+	}
+	if a.PageSize > 0 {
+		asked = min(asked, a.PageSize)
+	}
+	return asked
+}
+
+var speaksOfSize = regexp.MustCompile(`(?i)page[ _-]?size|per[ _-]?page|too (large|many)`)
+
+// refused decides, after an error of the first page that was asked for with asked, whether to ask for less. It
+// reports whether to ask again.
+func (k *asking) refused(err error, asked Ask, pageSize int) bool {
+	e, ok := errors.AsType[*ReadError](err)
+	if !ok || e.Status != http.StatusBadRequest && e.Status < 500 || errors.Is(err, ErrUnreachable) {
+		return false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !slices.Equal(asked.Without, k.now.Without) || asked.PageSize != k.now.PageSize {
+		return !k.givenUp // another day has asked for less meanwhile
+	}
+	if k.givenUp {
+		return false
+	}
+	if !k.trying {
+		k.trying, k.before = true, k.now
+	}
+	less, ok := asked.less(e, pageSize)
+	if !ok {
+		k.now, k.givenUp = k.before, true
+		return false
+	}
+	k.now = less
+	return true
+}
+
+// less is the next less that may be answered.
+func (a Ask) less(e *ReadError, pageSize int) (Ask, bool) {
+	size := a.size(pageSize)
+	half := Ask{Without: a.Without, PageSize: max(size/2, minPageSize)}
+	if size <= minPageSize {
+		half.PageSize = 0
+	}
+	if e.Status >= 500 || speaksOfSize.MatchString(e.Reason) {
+		return half, half.PageSize > 0
+	}
+	for _, name := range a.columns() {
+		if !slices.Contains(necessary, name) && regexp.MustCompile(`\b`+name+`\b`).MatchString(e.Reason) {
+			return a.without(name), true
+		}
+	}
+	// It says nothing that helps: clicks beside the creatives are the first that it may mean.
+	switch left := a.columns(); {
+	case slices.Contains(left, "clicks"):
+		return a.without("clicks"), true
+	case len(left) > len(necessary):
+		return a.without(without(left, necessary)...), true
+	}
+	return half, half.PageSize > 0
+}
+
+func (a Ask) without(names ...string) Ask {
+	a.Without = append(slices.Clone(a.Without), names...)
+	slices.Sort(a.Without)
+	a.Without = slices.Compact(a.Without)
+	return a
+}
+
+// answered notes that a first page came, and which columns it left out.
+func (k *asking) answered(lacks []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.trying = false
+	if len(lacks) > 0 {
+		k.now = k.now.without(lacks...)
+	}
+}
+
+// withColumns is a query of the report for other columns.
+func withColumns(q url.Values, columns []string) url.Values {
+	q.Set("columns", strings.Join(columns, ","))
+	return q
+}
