@@ -300,7 +300,9 @@ func (r *dayReader) readDay(
 		became := transform.AppendSpend(read.rows, page, c, work.intern)
 		read.refused += int64(len(became.Refused))
 		read.unread += int64(len(became.Unread))
-		read.lacks = page.Lacks
+		read.lacks = slices.DeleteFunc(slices.Clone(page.Lacks), func(column string) bool {
+			return column == "date" || column == "campaign_name" // which nothing is unknown without
+		})
 		read.noClick = read.noClick || became.UnreadClicks || slices.Contains(page.Lacks, "clicks")
 		work.oddIDs = append(work.oddIDs, became.OddIDs...)
 		if len(became.Refused) > 0 && read.first == nil {

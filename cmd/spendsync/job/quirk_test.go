@@ -45,7 +45,7 @@ var quirkCases = []quirkCase{
 	{quirk: "totals-none", days: "complete/none 32, open/open 1"},
 	{quirk: "totals-empty", days: "complete/none 32, open/open 1"},
 	{quirk: "totals-no-date", days: "complete/none 32, open/open 1"},
-	{quirk: "totals-no-clicks", days: "complete/none 32, open/open 1"},
+	{quirk: "totals-no-clicks"},
 	{quirk: "totals-fail", unknown: "whether the rows add up",
 		exits: [2]int{4, 4}, days: "complete/unknown 32, open/open 1",
 		says: []string{"Internal server error"}},
