@@ -51,7 +51,7 @@ func (c *Client) Asked() Ask {
 
 // columns are those that are asked for.
 func (a Ask) columns() []string {
-	return slices.DeleteFunc(slices.Clone(spendColumns), func(name string) bool { return slices.Contains(a.Without, name) })
+	return without(spendColumns, a.Without)
 }
 
 // size is the page that is asked for instead of a larger one.

@@ -92,7 +92,8 @@ func (c *Client) Spend(ctx context.Context, day schema.Date, pageSize int, known
 		for again := true; again; {
 			ask, begun := c.Asked(), false
 			again = false
-			for page, err := range pages(ctx, c, spendPages(c.service, day, ask.size(pageSize), ask.columns()), known, seen) {
+			q := spendPages(c.service, day, ask.size(pageSize), ask.columns())
+			for page, err := range pages(ctx, c, q, known, seen) {
 				if again = err != nil && !begun && c.ask.refused(err, ask, pageSize); again {
 					break
 				}

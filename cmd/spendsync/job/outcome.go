@@ -105,7 +105,8 @@ func (t tally) publishedCode(o load.Preview) int {
 		return exit.Damaged
 	case len(o.NewlyLost) > 0 || len(risk) > 0:
 		return exit.DayAtRisk
-	case len(t.failures) > 0 || t.differs != "" || t.doubtful > 0 || len(t.lacks) > 0 || t.unread > 0 || len(t.oddIDs) > 0:
+	case len(t.failures) > 0 || t.differs != "" || t.doubtful > 0 || len(t.lacks) > 0,
+		t.unread > 0 || len(t.oddIDs) > 0:
 		return exit.Partial
 	}
 	return exit.OK
