@@ -58,7 +58,8 @@ type RefusedRow struct {
 //	               a whole number, or a text that is one. Null and an empty text are NULL. Absent is NULL, too,
 //	               if nothing was spent. Below zero only if the spend is not above it: a credit
 //	               takes back what was counted. All are NULL if the page lacks the column. Any other value
-//	               costs itself, and not its row: it is NULL, and the row is among the unread ones. A fraction is such a value: the column
+//	               costs itself, and not its row: it is NULL, and the row is among the unread ones. A fraction
+//	               is such a value: the column
 //	               holds whole numbers, and to round it would be to guess.
 //
 // Anything else refuses the row, and no other.
