@@ -209,7 +209,7 @@ func (c *queryCommand) answerFormat() (string, error) {
 		}
 		format = "json"
 	}
-	if ending := filepath.Ext(c.out); format == "" && c.out != "" && !slices.Contains(answer.Endings, ending) {
+	if ending := filepath.Ext(c.out); format == "" && ending != "" && !slices.Contains(answer.Endings, ending) {
 		return "", exit.Advise(exit.Usagef("--out %s: the ending does not name a format", c.out),
 			"end the name with %s, or give --format", strings.Join(answer.Endings, ", "))
 	}

@@ -55,7 +55,7 @@ func queryAnswersEveryQuestionThatItLists(t *testing.T, w *world) {
 	if len(list.Asks) < 10 || len(list.Views) < 10 || len(list.Macros) == 0 {
 		t.Fatalf("%d asks, %d views, %d macros", len(list.Asks), len(list.Views), len(list.Macros))
 	}
-	shown := w.must("query")
+	shown := w.must("query", "--all")
 	macroArguments := map[string]string{"instant": "2026-03-08 12:00:00+00", "from_date": (w.today() - 20).String(),
 		"to_date": w.today().String()}
 	for _, q := range slices.Concat(list.Asks, list.Views, list.Macros) {
@@ -295,7 +295,7 @@ func queryShowsLongAnswersInBlocks(t *testing.T, w *world) {
 func queryWritesFilesWhole(t *testing.T, w *world) {
 	dir := t.TempDir()
 	for name, begins := range map[string]string{"a.csv": "n,h\n", "a.json": "[\n{", "a.md": "| n |",
-		"a.parquet": "PAR1", "a.xlsx": "PK\x03\x04", "a.txt": "n,h\n"} {
+		"a.parquet": "PAR1", "a.xlsx": "PK\x03\x04", "plain": "n,h\n"} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte("what was there"), 0o600); err != nil {
 			t.Fatal(err)
