@@ -135,9 +135,3 @@ func (k *asking) answered(lacks []string) {
 		k.now = k.now.without(lacks...)
 	}
 }
-
-// withColumns is a query of the report for other columns.
-func withColumns(q url.Values, columns []string) url.Values {
-	q.Set("columns", strings.Join(columns, ","))
-	return q
-}
