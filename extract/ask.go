@@ -3,10 +3,8 @@ package extract
 import (
 	"errors"
 	"net/http"
-	"net/url"
 	"regexp"
 	"slices"
-	"strings"
 	"sync"
 )
 
