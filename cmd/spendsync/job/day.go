@@ -54,7 +54,7 @@ type dayRead struct {
 // on the way comes intact the second time. Of a day that goes on, whose rows may move as long as
 // they are paged, the best that came is better than nothing.
 func (r *dayReader) proveDay(ctx context.Context, day schema.Date, work *lease, step *schema.Step) (*dayRead, error) {
-	known := r.store.Account().Days[day]
+	known := r.s.store.Account().Days[day]
 	suspect, damaged := "", false
 	var reads []*dayRead // that prove nothing alone
 	for {
@@ -67,7 +67,7 @@ func (r *dayReader) proveDay(ctx context.Context, day schema.Date, work *lease, 
 		unproven, isUnproven := errors.AsType[*extract.UnprovenError](err)
 		switch {
 		case isUnproven:
-			r.Log.Warn("the day is not proven", "day", day.String(), "attempt", step.Attempts, "of", maxReads,
+			r.s.Log.Warn("the day is not proven", "day", day.String(), "attempt", step.Attempts, "of", maxReads,
 				"error", unproven)
 			if both, ok := r.together(ctx, day, read, reads); ok {
 				return both, both.mayReplace(day, known)
@@ -81,16 +81,16 @@ func (r *dayReader) proveDay(ctx context.Context, day schema.Date, work *lease, 
 				"%d rows and %s US dollars, far less than the %d rows and %s that are stored, and no two reads in "+
 					"a row agree",
 				read.sums.Rows, read.sums.Spend, stored.Rows, stored.Spend)}
-			r.Log.Warn("the answer is empty or much smaller than what is stored; it must come twice to be believed",
+			r.s.Log.Warn("the answer is empty or much smaller than what is stored; it must come twice to be believed",
 				"day", day.String(), "rows", read.sums.Rows, "stored_rows", stored.Rows)
 		case read.isDamaged(known) && !damaged && step.Attempts < maxReads:
-			r.Log.Warn("some values cannot be read; the day is read again", "day", day.String(),
+			r.s.Log.Warn("some values cannot be read; the day is read again", "day", day.String(),
 				"rows_refused", read.refused, "rows_unread", read.unread)
 		default:
 			if err := read.mayReplace(day, known); err != nil {
 				return nil, err
 			}
-			return read, r.staged.DropPages(day, 1, pages+1)
+			return read, r.s.staged.DropPages(day, 1, pages+1)
 		}
 		damaged = damaged || read != nil && read.isDamaged(known)
 		switch {
@@ -100,13 +100,13 @@ func (r *dayReader) proveDay(ctx context.Context, day schema.Date, work *lease, 
 			}
 			fallthrough
 		case step.Attempts == maxReads:
-			return nil, errors.Join(err, r.staged.DropPages(day, 1, pages+1))
+			return nil, errors.Join(err, r.s.staged.DropPages(day, 1, pages+1))
 		case read == nil: // it broke off
-			err = r.staged.DropPages(day, pages+1, math.MaxInt)
+			err = r.s.staged.DropPages(day, pages+1, math.MaxInt)
 		case isUnproven:
 			reads = append(reads, read)
 		default:
-			reads, err = nil, r.staged.DropRaw(day)
+			reads, err = nil, r.s.staged.DropRaw(day)
 		}
 		if isStorage := errors.Is(err, durable.ErrStorage); isStorage {
 			return nil, err
@@ -126,10 +126,10 @@ func pagesOf(reads []*dayRead) (n int) {
 // day is then. Rows of one key are one row, of which the last is stored, or parts of one, which
 // are added up: whichever the witnesses speak for.
 func (r *dayReader) weigh(ctx context.Context, day schema.Date, read *dayRead, before []*dayRead, confirm bool) error {
-	if err := r.holdClock(r.Report); err != nil {
+	if err := r.s.holdClock(r.s.Report); err != nil {
 		return err
 	}
-	read.at = schema.InstantOf(r.clock.surely(r.clock.at(read.began)))
+	read.at = schema.InstantOf(r.s.clock.surely(r.s.clock.at(read.began)))
 	if read.rows == nil { // the replies are the stored ones
 		if err := r.holdAgainstTotal(ctx, day, read, confirm); err != nil {
 			return err
@@ -191,7 +191,7 @@ func (r *dayReader) weighAs(
 	for _, other := range before {
 		w.alike = w.alike || slices.Contains(other.hashes, read.hash)
 	}
-	if known := r.store.Account().Days[day]; known != nil && known.Refused == 0 {
+	if known := r.s.store.Account().Days[day]; known != nil && known.Refused == 0 {
 		w.alike = w.alike || known.ContentHash == read.hash
 	}
 	if err := r.holdAgainstTotal(ctx, day, read, confirm); err != nil {
@@ -254,7 +254,7 @@ func (r *dayReader) bestOf(day schema.Date, reads []*dayRead, known *manifest.Da
 	if suspicious(known, best.sums) || best.mayReplace(day, known) != nil {
 		return nil
 	}
-	r.Log.Info("the day moves while it is read; what came is stored until the next run", "day", day.String(),
+	r.s.Log.Info("the day moves while it is read; what came is stored until the next run", "day", day.String(),
 		"rows", best.sums.Rows)
 	return best
 }
@@ -273,10 +273,10 @@ func suspicious(known *manifest.Day, now history.Sums) bool {
 func (r *dayReader) readDay(
 	ctx context.Context, day schema.Date, work *lease, pagesBefore int, known *extract.Known,
 ) (*dayRead, error) {
-	read := &dayRead{began: r.clock.elapsed()}
-	read.at = schema.InstantOf(r.clock.at(read.began))
-	c := transform.SpendContext{Account: r.Account, RunID: r.RunID, Day: day, SeenAt: read.at, Service: r.Service}
-	for page, err := range r.Report.Spend(ctx, day, r.Plan.PageSize, known, &read.seen) {
+	read := &dayRead{began: r.s.clock.elapsed()}
+	read.at = schema.InstantOf(r.s.clock.at(read.began))
+	c := transform.SpendContext{Account: r.s.Account, RunID: r.s.RunID, Day: day, SeenAt: read.at, Service: r.s.Service}
+	for page, err := range r.s.Report.Spend(ctx, day, r.s.Plan.PageSize, known, &read.seen) {
 		if err != nil {
 			return nil, err
 		}
@@ -311,11 +311,11 @@ func (r *dayReader) readDay(
 		read.putAside(became.Refused, c)
 		read.putAside(became.Unread, c)
 		for _, text := range became.Texts {
-			r.Log.Info("a text of the report is not stored as it was sent; its numbers are",
+			r.s.Log.Info("a text of the report is not stored as it was sent; its numbers are",
 				"day", day.String(), "column", text.Column, "value", text.Value, "why", text.Reason)
 		}
 		added := read.rows.Len() - before
-		err := r.staged.PutRaw(day, pagesBefore+page.Number, page.Raw, int64(added), page.Fingerprint)
+		err := r.s.staged.PutRaw(day, pagesBefore+page.Number, page.Raw, int64(added), page.Fingerprint)
 		if err != nil {
 			return nil, err
 		}
@@ -399,19 +399,19 @@ func (r *dayReader) holdAgainstTotal(ctx context.Context, day schema.Date, read 
 // with the same bytes, nothing need be decoded to know that nothing has changed.
 // From the second attempt on nothing counts as known.
 func (r *dayReader) known(day schema.Date, attempt int64) *extract.Known {
-	if k := r.store.Account().Days[day]; attempt > 1 || k == nil || k.Refused > 0 {
+	if k := r.s.store.Account().Days[day]; attempt > 1 || k == nil || k.Refused > 0 {
 		return nil
 	}
 	return &extract.Known{
-		Fingerprints: r.store.Fingerprints(day),
-		Body:         func(page int) ([]byte, error) { return r.store.RawPage(day, page) },
+		Fingerprints: r.s.store.Fingerprints(day),
+		Body:         func(page int) ([]byte, error) { return r.s.store.RawPage(day, page) },
 	}
 }
 
 // readSame is a read of a day whose replies are the stored ones, which gave what is
 // stored. Only the service's own total is compared again.
 func (r *dayReader) readSame(read *dayRead, day schema.Date, pages int) *dayRead {
-	known := r.store.Account().Days[day]
+	known := r.s.store.Account().Days[day]
 	read.sums, read.hash, read.rounded, read.pages = known.Sums, known.ContentHash, known.Rounded, pages
 	read.count, read.counted, read.combined = known.RowsTotal, known.RowsTotalState, known.Combined
 	// Which measures could not be read is not stored.

@@ -51,7 +51,7 @@ type copiedDays struct {
 
 // dayReader reads the planned days.
 type dayReader struct {
-	*session
+	s        *session
 	totals   *controlTotals
 	bar      Bar
 	inFlight *semaphore.Weighted // rows that days hold
@@ -61,14 +61,14 @@ type dayReader struct {
 // other one back, unless reading on is pointless.
 func (s *session) readDays(ctx context.Context) *copiedDays {
 	s.Log.Info("run started", "days", len(s.plan.Read), "requests", s.plan.Requests, "data_dir", s.DataDir)
-	r := &dayReader{session: s, totals: &controlTotals{run: s}, bar: s.progress("days", len(s.plan.Read)),
+	r := &dayReader{s: s, totals: &controlTotals{run: s}, bar: s.progress("days", len(s.plan.Read)),
 		inFlight: semaphore.NewWeighted(maxRowsInFlight)}
 	defer r.bar.Done()
-	c := &copiedDays{planned: r.plan.Read, totals: r.totals}
+	c := &copiedDays{planned: s.plan.Read, totals: r.totals}
 	var mu sync.Mutex // guards c.days
 	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(r.Concurrency)
-	for _, d := range r.plan.Read {
+	g.SetLimit(s.Concurrency)
+	for _, d := range s.plan.Read {
 		g.Go(func() error {
 			if err := gctx.Err(); err != nil {
 				return nil // noted below: the day was not read
@@ -98,7 +98,7 @@ func isFatal(err error) bool {
 
 // copyDayTraced is copyDay as a stage of the run.
 func (r *dayReader) copyDayTraced(ctx context.Context, d PlannedDay) *copiedDay {
-	ctx, end := r.stage(ctx, "day", slog.String("day", d.Day.String()), slog.String("reason", d.Reason))
+	ctx, end := r.s.stage(ctx, "day", slog.String("day", d.Day.String()), slog.String("reason", d.Reason))
 	c := r.copyDay(ctx, d)
 	end(c.err, slog.String("outcome", c.step.Outcome), slog.Int64("rows", c.step.Rows),
 		slog.Int64("pages", c.step.Pages), slog.Int64("attempts", c.step.Attempts))
@@ -114,38 +114,38 @@ const maxOutOfReach = 4
 
 // copyDay reads one day, proves it and stages it.
 func (r *dayReader) copyDay(ctx context.Context, d PlannedDay) *copiedDay {
-	c := &copiedDay{PlannedDay: d, known: r.store.Account().Days[d.Day], step: schema.Step{
-		AccountID: r.Account, Stream: "spend_report", Unit: d.Day.String(), Reason: d.Reason,
-		StartedAt: schema.InstantOf(r.Now()), RunID: r.RunID,
+	c := &copiedDay{PlannedDay: d, known: r.s.store.Account().Days[d.Day], step: schema.Step{
+		AccountID: r.s.Account, Stream: "spend_report", Unit: d.Day.String(), Reason: d.Reason,
+		StartedAt: schema.InstantOf(r.s.Now()), RunID: r.s.RunID,
 	}}
 	work := lease{inFlight: r.inFlight}
 	defer work.release()
 	defer r.bar.Step()
 	c.read, c.err = r.proveDay(ctx, d.Day, &work, &c.step)
 	if c.err == nil {
-		c.put, c.err = r.staged.PutDay(ctx, load.DayRead{
+		c.put, c.err = r.s.staged.PutDay(ctx, load.DayRead{
 			Day: d.Day, ReadAt: c.read.at, Control: c.read.control, ControlTotal: c.read.total,
 			Rounded: c.read.rounded, Refused: c.read.refused, Unread: c.read.unread,
 			RowsTotal: c.read.count, RowsTotalState: c.read.counted, Combined: c.read.combined,
 		}, c.read.day)
 	}
-	c.step.FinishedAt = schema.InstantOf(r.Now())
+	c.step.FinishedAt = schema.InstantOf(r.s.Now())
 	if c.err != nil {
 		c.isKept = r.quarantine(ctx, d.Day, c.step.StartedAt, c.err)
-		c.err = errors.Join(c.err, r.staged.DropRaw(d.Day))
+		c.err = errors.Join(c.err, r.s.staged.DropRaw(d.Day))
 		c.step.Message = schema.Some(c.err.Error())
 	}
 	switch {
-	case errors.Is(c.err, extract.ErrUnreachable) && int(r.plan.Today-d.Day) >= shortestReach:
+	case errors.Is(c.err, extract.ErrUnreachable) && int(r.s.plan.Today-d.Day) >= shortestReach:
 		// An answer about the day, not a failure: what that means for the day shows
 		// in its coverage.
 		c.step.Outcome = "unreachable"
-		r.Log.Warn("the day has left the reach of the report", "day", c.step.Unit, "error", c.err)
+		r.s.Log.Warn("the day has left the reach of the report", "day", c.step.Unit, "error", c.err)
 		c.err = nil
 	case c.err != nil:
 		c.step.Outcome = "failed"
 		if ctx.Err() == nil {
-			r.Log.Error("the day is not proven; what was published of it stands",
+			r.s.Log.Error("the day is not proven; what was published of it stands",
 				"day", c.step.Unit, "attempts", c.step.Attempts, "error", c.err)
 		}
 	default:
@@ -178,10 +178,10 @@ func (c *copiedDay) describe() {
 
 func (r *dayReader) logDay(c *copiedDay) {
 	if c.read.rounded > 0 {
-		r.Log.Info("amounts with more than six decimals were rounded half to even", "day", c.step.Unit, "values",
+		r.s.Log.Info("amounts with more than six decimals were rounded half to even", "day", c.step.Unit, "values",
 			c.read.rounded)
 	}
-	r.Log.Debug("day proven", "day", c.step.Unit, "outcome", c.step.Outcome, "rows", c.step.Rows,
+	r.s.Log.Debug("day proven", "day", c.step.Unit, "outcome", c.step.Outcome, "rows", c.step.Rows,
 		"pages", c.step.Pages, "attempts", c.step.Attempts, "spend", c.read.sums.Spend.String(),
 		"control", c.read.control)
 }

@@ -33,15 +33,15 @@ func (r *dayReader) quarantine(ctx context.Context, day schema.Date, began schem
 		return false // an error such as a 404 in the place of the first page: there is no reply to keep
 	}
 	q := quarantine.Day{
-		Date: day, ReadAt: schema.InstantOf(r.clock.surely(began.Time())), Reason: cause.Error(),
-		PageSize: r.Plan.PageSize,
+		Date: day, ReadAt: schema.InstantOf(r.s.clock.surely(began.Time())), Reason: cause.Error(),
+		PageSize: r.s.Plan.PageSize,
 	}
 	if totals, err := r.totals.all(ctx); err == nil && totals.Exists {
 		total := totals.ByDay[day]
 		q.ControlTotal = manifest.ControlTotal{Spend: schema.Some(total.Spend), Clicks: total.Clicks}
 	}
-	if err := r.staged.Quarantine(q, reply); err != nil {
-		r.Log.Warn("the replies of a day that is not proven could not be kept", "day", day.String(), "error", err)
+	if err := r.s.staged.Quarantine(q, reply); err != nil {
+		r.s.Log.Warn("the replies of a day that is not proven could not be kept", "day", day.String(), "error", err)
 		return false
 	}
 	return true
