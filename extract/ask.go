@@ -33,18 +33,28 @@ type asking struct {
 	givenUp bool // nothing less is answered either
 }
 
-// AskLess begins with what was found to be answered before.
+// AskLess begins anew with what was found to be answered before; without anything: with everything.
 func (c *Client) AskLess(a Ask) {
 	c.ask.mu.Lock()
 	defer c.ask.mu.Unlock()
-	c.ask.now = a
+	c.ask.now, c.ask.trying, c.ask.givenUp = a, false, false
 }
 
-// Asked returns what the client asks for by now.
+// Asked returns the most that is answered, as far as the client knows by now.
 func (c *Client) Asked() Ask {
 	c.ask.mu.Lock()
 	defer c.ask.mu.Unlock()
-	return Ask{Without: slices.Clone(c.ask.now.Without), PageSize: c.ask.now.PageSize}
+	if c.ask.trying {
+		return c.ask.before
+	}
+	return c.ask.now
+}
+
+// current returns what is asked for now. Nobody changes its elements.
+func (k *asking) current() Ask {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.now
 }
 
 // columns are those that are asked for.

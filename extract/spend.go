@@ -90,7 +90,7 @@ func (c *Client) Spend(ctx context.Context, day schema.Date, pageSize int, known
 	seen *Evidence) iter.Seq2[Page[SpendLine], error] {
 	return func(yield func(Page[SpendLine], error) bool) {
 		for again := true; again; {
-			ask, begun := c.Asked(), false
+			ask, begun := c.ask.current(), false
 			again = false
 			q := spendPages(c.service, day, ask.size(pageSize), ask.columns())
 			for page, err := range pages(ctx, c, q, known, seen) {

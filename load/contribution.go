@@ -22,7 +22,8 @@ type contribution struct {
 // with those of the base.
 func (g *Staged) contribute(base *manifest.Manifest, files *filing, contents Contents) (manifest.Change, error) {
 	c := &contribution{g: g, base: accountOf(base, g.store.account, contents.Since), files: files}
-	c.Change = manifest.Change{Since: contents.Since, Unknown: contents.Unknown, Days: map[schema.Date]*manifest.Day{},
+	c.Change = manifest.Change{Since: contents.Since, Unknown: contents.Unknown,
+		Asked: contents.Asked, Ask: contents.Ask, Days: map[schema.Date]*manifest.Day{},
 		Files: map[string]*manifest.File{}, Memory: map[string]history.Confirmations{}}
 	c.addDays()
 	c.addSettings()

@@ -114,6 +114,8 @@ func (g *Staged) ownRows() string {
 type Contents struct {
 	Since   schema.Date           // first day that could be asked for, for an account's first generation
 	Unknown []schema.UnknownField // met by this run; known fields stay unchanged
+	Asked   bool                  // the run knows what the report answers: Ask replaces the account's
+	Ask     *manifest.Ask
 	// Repair makes again all that can be made again: damaged files are restored, the DuckDB
 	// file is built from nothing, and so is every mart.
 	Repair bool

@@ -22,14 +22,16 @@ import (
 
 // accountStatus is one account's part of the answer.
 type accountStatus struct {
-	Account     string                `json:"account"`
-	LastRun     *schema.Run           `json:"last_run"`
-	Pinned      string                `json:"pinned_account"` // "(unnamed)": accepted without one
-	FreshestDay *schema.DayCoverage   `json:"newest_complete_day"`
-	States      map[string]int        `json:"states"`
-	AtRisk      []schema.Date         `json:"days_at_risk"`
-	Lost        []schema.Date         `json:"days_lost"`
-	Coverage    []schema.DayCoverage  `json:"coverage"`
+	Account     string               `json:"account"`
+	LastRun     *schema.Run          `json:"last_run"`
+	Pinned      string               `json:"pinned_account"` // "(unnamed)": accepted without one
+	FreshestDay *schema.DayCoverage  `json:"newest_complete_day"`
+	States      map[string]int       `json:"states"`
+	AtRisk      []schema.Date        `json:"days_at_risk"`
+	Lost        []schema.Date        `json:"days_lost"`
+	Coverage    []schema.DayCoverage `json:"coverage"`
+	// Ask is how much is asked for of the report since the service refused more; null: everything.
+	Ask         *manifest.Ask         `json:"report_ask"`
 	Unknown     []schema.UnknownField `json:"unknown_fields"`
 	Quarantined []quarantinedDay      `json:"days_in_quarantine"`
 	// RowsUnproven: it is not known what proved whose the first stored rows are.
@@ -117,7 +119,7 @@ func (c *statusCommand) status() (*storeStatus, error) {
 	for _, name := range m.AccountNames() {
 		known := m.Accounts[name]
 		s := accountStatus{Account: name, States: map[string]int{}, Coverage: known.Coverage(name, c.app.now()),
-			Unknown: known.Unknown, Pinned: known.Pinned}
+			Unknown: known.Unknown, Pinned: known.Pinned, Ask: known.Ask}
 		for i, c := range s.Coverage {
 			s.States[c.State]++
 			if c.State == schema.StateComplete || c.State == schema.StateFinal {
@@ -202,6 +204,13 @@ func (c *statusCommand) print(st *storeStatus) {
 		}
 		if s.Pinned != "" {
 			fmt.Fprintf(w, "  advertiser account   %s\n", s.Pinned)
+		}
+		if lacks := s.Ask.Unknown(); len(lacks) > 0 {
+			fmt.Fprintf(w, "  not in the report    %s: unknown (NULL), and asked for again once a day\n",
+				strings.Join(lacks, ", "))
+		}
+		if s.Ask != nil && s.Ask.PageSize > 0 {
+			fmt.Fprintf(w, "  page of the report   %d rows: the service refuses larger ones\n", s.Ask.PageSize)
 		}
 		if len(s.AtRisk) > 0 {
 			fmt.Fprintf(w, "  AT RISK              %s: unproven, and leaving the reach within %d days\n",

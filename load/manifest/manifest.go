@@ -81,6 +81,9 @@ type Account struct {
 	// older versions wrote it: their runs published the marts as a generation of their own.
 	MartsFrom schema.Date `json:"marts_from,omitzero"`
 
+	// Ask is how much is asked for of the report, since the service refused more; nil: everything.
+	Ask *Ask `json:"report_ask,omitempty"`
+
 	Unknown []schema.UnknownField `json:"unknown_fields,omitempty"`
 	// Memory has the confirmations of the tables of versions, which are not in their rows.
 	Memory map[string]history.Confirmations `json:"memory,omitempty"`
@@ -118,6 +121,23 @@ func (m *Manifest) MartsBehind() bool {
 type ControlTotal struct {
 	Spend  schema.Null[schema.Money] `json:"spend"`
 	Clicks schema.Null[int64]        `json:"clicks"`
+}
+
+// Ask is how much is asked for of the report.
+type Ask struct {
+	Without  []string       `json:"without,omitempty"`   // columns that the service refuses, or leaves out
+	PageSize int            `json:"page_size,omitempty"` // the most rows of a page; 0: any number
+	TriedAt  schema.Instant `json:"tried_at"`            // when everything was last asked for
+}
+
+// Unknown are the columns of a with values that are unknown because they are not asked for.
+func (a *Ask) Unknown() (columns []string) {
+	if a == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(a.Without), func(column string) bool {
+		return column == "date" || column == "campaign_name" // which nothing is unknown without
+	})
 }
 
 // KeyChanges is how often the value of a key was compared, and how often it differed.

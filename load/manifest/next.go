@@ -20,6 +20,8 @@ type Change struct {
 	SettledUnclear map[string]string
 	Beyond         map[string]map[string]KeyChanges // by table
 	Unknown        []schema.UnknownField            // known ones stay unchanged
+	Asked          bool                             // Ask replaces the account's
+	Ask            *Ask
 	ReportedLost   []schema.Date
 }
 
@@ -54,6 +56,9 @@ func Next(base *Manifest, head Head, account string, c Change) *Manifest {
 	}
 	if c.Settled != nil {
 		a.Settled, a.SettledUnclear, a.SettledTables = c.Settled, c.SettledUnclear, settingsTables()
+	}
+	if c.Asked {
+		a.Ask = c.Ask
 	}
 	maps.Copy(a.Beyond, c.Beyond)
 	for _, u := range c.Unknown {

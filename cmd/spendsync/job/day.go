@@ -397,9 +397,10 @@ func (r *dayReader) holdAgainstTotal(ctx context.Context, day schema.Date, read 
 
 // known is what the store keeps of a day's replies: as long as the service answers
 // with the same bytes, nothing need be decoded to know that nothing has changed.
-// From the second attempt on nothing counts as known.
+// From the second attempt on nothing counts as known, nor where it shows in the columns of the replies whether
+// the service still refuses some.
 func (r *dayReader) known(day schema.Date, attempt int64) *extract.Known {
-	if k := r.s.store.Account().Days[day]; attempt > 1 || k == nil || k.Refused > 0 {
+	if k := r.s.store.Account().Days[day]; attempt > 1 || k == nil || k.Refused > 0 || r.s.triesAll {
 		return nil
 	}
 	return &extract.Known{

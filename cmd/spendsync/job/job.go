@@ -117,6 +117,7 @@ func (j Job) readAndPublish(
 	if s.plan, err = plan(s.store.Account(), s.Now()); err != nil {
 		return nil, err
 	}
+	s.askForLess()
 	list := s.listCampaigns(ctx)
 	key := s.beginKeyProof(me, list)
 	settings := waitForSettings(noSettings)
@@ -156,4 +157,5 @@ func (r *run) refuse() error {
 // sumUp adds up the days for what the run reports.
 func (r *run) sumUp(days *copiedDays) {
 	r.daySums = days.sum(r.s.Account, r.s.RunID, r.s.store.Account().Unknown)
+	r.sumUpAsked()
 }

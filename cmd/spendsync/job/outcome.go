@@ -37,7 +37,8 @@ type tally struct {
 	miscounted                            int               // days of which the service states another number of rows
 	doubtful                              int               // of these, that may lack rows by it
 	miscount                              string            // the last of them
-	lacks                                 []string          // columns that the report does not give
+	lacks, newlyLacks                     []string          // columns that the report does not give
+	givenAgain                            []string          // columns that it did not give before
 	unread                                int64             // rows that are stored without some of their measures
 	unreadDays                            int               // days that have some
 	oddIDs                                []transform.OddID // the first of each form that no run has seen
@@ -105,7 +106,7 @@ func (t tally) publishedCode(o load.Preview) int {
 		return exit.Damaged
 	case len(o.NewlyLost) > 0 || len(risk) > 0:
 		return exit.DayAtRisk
-	case len(t.failures) > 0 || t.differs != "" || t.doubtful > 0 || len(t.lacks) > 0,
+	case len(t.failures) > 0 || t.differs != "" || t.doubtful > 0 || len(t.newlyLacks) > 0,
 		t.unread > 0 || len(t.oddIDs) > 0:
 		return exit.Partial
 	}
@@ -184,8 +185,14 @@ func (t tally) sentence(o load.Preview, published bool, settings string) string 
 		fmt.Fprintf(&b, "; the service's own number of rows (total_rows) differs on %s, such as %s; the rows are "+
 			"stored as they came", phrase.Count(t.miscounted, "day"), t.miscount)
 	}
-	if len(t.lacks) > 0 {
-		fmt.Fprintf(&b, "; the report gives no %s; they are stored as unknown (NULL)", strings.Join(t.lacks, ", "))
+	switch lacks := strings.Join(t.lacks, ", "); {
+	case len(t.newlyLacks) > 0:
+		fmt.Fprintf(&b, "; the report gives no %s; stored as unknown (NULL), and asked for again once a day", lacks)
+	case lacks != "":
+		fmt.Fprintf(&b, "; the report still gives no %s", lacks)
+	}
+	if len(t.givenAgain) > 0 {
+		fmt.Fprintf(&b, "; the report gives %s again", strings.Join(t.givenAgain, ", "))
 	}
 	if t.unread > 0 {
 		fmt.Fprintf(&b, "; %s on %s have measures that cannot be read; these are stored as unknown (NULL), the rest "+

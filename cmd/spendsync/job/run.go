@@ -5,6 +5,7 @@ import (
 
 	"spendsync/extract"
 	"spendsync/load"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -12,6 +13,7 @@ import (
 type run struct {
 	s           *session
 	daySums                   // of the days that were read
+	ask         *manifest.Ask // for the next run
 	proofs      []string      // of whose account this is
 	waiting     []schema.Date // out of reach, with replies in quarantine that may be the account's
 	settings    *settings     // nil until they are read

@@ -19,8 +19,10 @@ type session struct {
 	store   *load.Store
 	staged  *load.Staged
 	plan    Plan
-	clock   *clock         // Now of the job
-	asking  sync.WaitGroup // for what is read beside the days, which ends with the run
+	// triesAll: everything is asked for of the report again, of which something was refused before.
+	triesAll bool
+	clock    *clock         // Now of the job
+	asking   sync.WaitGroup // for what is read beside the days, which ends with the run
 }
 
 // progress starts to show a phase.
