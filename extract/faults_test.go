@@ -190,6 +190,9 @@ func TestStreams_MeetEveryFault(t *testing.T) {
 				for _, tc := range wireFaults {
 					for _, when := range []string{"first", "later", "ever"} {
 						f := tc.fault
+						if st.name == "pages" && place == 0 && f.Status == http.StatusBadRequest && when != "ever" {
+							continue // it is asked for less, see TestSpend_AsksForLessWhenRefused
+						}
 						f.Day, f.Query, f.Path = st.fault.Day, st.fault.Query, st.fault.Path
 						put(&f)
 						before := f

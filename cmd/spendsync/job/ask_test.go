@@ -26,7 +26,7 @@ func (r *refuser) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	r.refused.Add(1)
 	return &http.Response{StatusCode: 400, Header: http.Header{"Content-Type": {"application/json"}}, Request: req,
-		ContentLength: -1, Body: io.NopCloser(strings.NewReader(`{"error":"Unknown column: `+r.column+`"}`))}, nil
+		ContentLength: -1, Body: io.NopCloser(strings.NewReader(`{"error":"Unknown column: ` + r.column + `"}`))}, nil
 }
 
 // TestAsk_WhatIsRefusedIsAskedForOnceADay: a column that the report refuses is said once, asked for no more by
