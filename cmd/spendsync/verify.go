@@ -105,7 +105,7 @@ func (c *verifyCommand) tellVerified(r *load.Verification) error {
 // unprovenLine says what to do about an account whose stored report may be another's.
 func unprovenLine(u duck.Unproven) string {
 	return fmt.Sprintf("unproven  account %s: no proof is kept of whose its first rows are, and the settings have "+
-		"none of the report's %s (%s among them)  [spendsync sync reads the settings; if this stays, the report may "+
-		"be another account's: spendsync reset-account moves it aside]",
-		u.Account, phrase.Count(int(u.Campaigns), "campaign"), u.Example)
+		"none of the %s on %s of the report (%s among them)  [spendsync sync reads the settings; if this stays, these "+
+		"days may be another account's: spendsync reset-account moves the account aside]",
+		u.Account, phrase.Count(int(u.Campaigns), "campaign"), phrase.Count(int(u.Days), "day"), u.Example)
 }

@@ -129,13 +129,14 @@ func (w *Warehouse) RowsHash(ctx context.Context, columns, from string) (hash st
 // Unproven is an account without stored proof that the report is its own.
 type Unproven struct {
 	Account   string `json:"account"`
-	Campaigns int64  `json:"campaigns"` // of the report
+	Days      int64  `json:"days"`      // of the report that nothing proves
+	Campaigns int64  `json:"campaigns"` // of these days
 	Example   string `json:"example"`   // one of them
 }
 
-// Unproven returns the accounts whose report is unproven, in a file of a version of the tables: the first run that
-// stored rows kept no proof, and no campaign of the report has a version that is more than a stub. The first run
-// counts because a later one may be proven by no more than the stored days.
+// Unproven returns the accounts that have unproven days of the report, in a file of a version of the tables: the first
+// run that stored rows kept no proof, and no campaign of such a day has a version that is more than a stub, nor shares
+// a day with one that has. The first run counts because a later one may be proven by no more than the stored days.
 func (w *Warehouse) Unproven(ctx context.Context, version int) (found []Unproven, err error) {
 	report := schema.CampaignSpends.Table
 	if version < report.Since {
@@ -146,13 +147,19 @@ func (w *Warehouse) Unproven(ctx context.Context, version int) (found []Unproven
 		proven = "AND account_id NOT IN (SELECT account_id FROM " + schema.Runs.SQLName() + ` WHERE published AND
 			rows_inserted > 0 GROUP BY account_id HAVING arg_min(identity_proof IS NOT NULL, generation))`
 	}
-	q := fmt.Sprintf(`SELECT account_id, count(*), min(campaign_id)
-		FROM (SELECT DISTINCT account_id, campaign_id FROM %s WHERE campaign_id <> '')
-		WHERE account_id NOT IN (
-			SELECT DISTINCT account_id FROM %s SEMI JOIN (
-				SELECT account_id, campaign_id FROM %s WHERE read_state <> %s) USING (account_id, campaign_id)) %s
-		GROUP BY account_id ORDER BY account_id`, report.SQLName(), report.SQLName(), schema.CampaignHistory.SQLName(),
-		schema.QuoteText(schema.ReadStub), proven)
+	q := fmt.Sprintf(`WITH RECURSIVE reported AS (
+			SELECT DISTINCT account_id, campaign_id, 'day ' || report_date AS day FROM %s WHERE campaign_id <> '' %s),
+		edge AS (
+			SELECT account_id, campaign_id AS near, day AS far FROM reported
+			UNION ALL SELECT account_id, day, campaign_id FROM reported),
+		proven AS (
+			SELECT DISTINCT account_id, campaign_id AS node FROM %s WHERE read_state <> %s
+			UNION SELECT edge.account_id, edge.far FROM proven JOIN edge
+				ON edge.account_id = proven.account_id AND edge.near = proven.node)
+		SELECT account_id, count(DISTINCT day), count(DISTINCT campaign_id), min(campaign_id)
+		FROM reported ANTI JOIN proven ON proven.account_id = reported.account_id AND node = day
+		GROUP BY account_id ORDER BY account_id`, report.SQLName(), proven, schema.CampaignHistory.SQLName(),
+		schema.QuoteText(schema.ReadStub))
 	rows, err := w.conn.QueryContext(ctx, q)
 	if err != nil {
 		return nil, duckErr(q, err)
@@ -160,7 +167,7 @@ func (w *Warehouse) Unproven(ctx context.Context, version int) (found []Unproven
 	defer rows.Close()
 	for rows.Next() {
 		var u Unproven
-		if err := rows.Scan(&u.Account, &u.Campaigns, &u.Example); err != nil {
+		if err := rows.Scan(&u.Account, &u.Days, &u.Campaigns, &u.Example); err != nil {
 			return nil, duckErr(q, err)
 		}
 		found = append(found, u)

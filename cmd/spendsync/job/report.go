@@ -171,7 +171,13 @@ func (r *prover) proveReport(ctx context.Context) (*reportProof, error) {
 	if p.by == "" && len(days) > len(p.left) {
 		p.by = p.campaignOf(days, key, listed)
 	} else if p.by == "" && len(days) == 0 && same > 0 {
-		p.by = fmt.Sprintf("%s of the report as stored", phrase.Count(same, "finished day"))
+		proven, err := r.store.FirstRowsProven()
+		if err != nil {
+			return nil, err
+		}
+		if proven {
+			p.by = fmt.Sprintf("%s of the report as stored", phrase.Count(same, "finished day"))
+		}
 	}
 	switch {
 	case len(p.left) == 0:
