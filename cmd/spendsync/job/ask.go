@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"spendsync/extract"
+	"spendsync/load/history"
 	"spendsync/load/manifest"
 	"spendsync/schema"
 )
@@ -46,4 +47,42 @@ func (r *run) sumUpAsked() {
 	}
 	t.newlyLacks = slices.DeleteFunc(slices.Clone(t.lacks), isIn(known.Unknown()))
 	t.givenAgain = slices.DeleteFunc(known.Unknown(), isIn(t.lacks))
+}
+
+// keepMeasures lets the stored rows of a day stand if a read differs from them only by lacking columns that the report
+// does not give any more: what is known does not become unknown.
+func (r *dayReader) keepMeasures(day schema.Date, read *dayRead) error {
+	known := r.s.store.Account().Days[day]
+	if len(read.lacks) == 0 || read.day == nil || known == nil || known.Refused > 0 || read.refused > 0 ||
+		known.ContentHash == read.hash || known.Sums.Rows != read.sums.Rows || known.Sums.Spend != read.sums.Spend {
+		return nil
+	}
+	none := schema.Null[int64]{}
+	nameless := slices.Contains(r.s.Report.Asked().Without, "campaign_name")
+	without := &schema.SpendRows{}
+	for rows, err := range r.s.store.StoredDay(day) {
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			row := rows[i]
+			for column, measure := range map[string]*schema.Null[int64]{
+				"clicks": &row.Clicks, "impressions": &row.Impressions, "conversions": &row.Conversions,
+			} {
+				if slices.Contains(read.lacks, column) {
+					*measure = none
+				}
+			}
+			if nameless {
+				row.CampaignName = ""
+			}
+			without.Append(&row)
+		}
+	}
+	stored, err := history.NewDay(without)
+	if err != nil || stored.Hash() != read.hash {
+		return err
+	}
+	read.day, read.sums, read.hash, read.unread = nil, known.Sums, known.ContentHash, known.Unread
+	return r.s.staged.DropRaw(day)
 }

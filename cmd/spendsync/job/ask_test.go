@@ -118,3 +118,26 @@ func TestAsk_NothingLearntWithoutAnAnswer(t *testing.T) {
 		t.Errorf("the trial of the next day is not kept: %+v", after)
 	}
 }
+
+// TestAsk_WhatIsKnownStaysKnown: a column that the report gives no more is unknown in new days, and stays in the rows
+// of those that have not changed otherwise: once they leave the reach nobody could read it again.
+func TestAsk_WhatIsKnownStaysKnown(t *testing.T) {
+	w := newWorld(t)
+	r := &refuser{RoundTripper: w.service.Transport()}
+	w.transport = r
+	w.rereadAll()
+	w.sync(exit.OK)
+	w.service.Advance(24 * time.Hour)
+	r.column = "clicks"
+	w.sync(exit.Partial, "the report gives no clicks")
+	const unknown = "SELECT string_agg(DISTINCT report_date::VARCHAR, ' ') FROM spend_daily WHERE clicks IS NULL"
+	if got, want := w.ask(unknown), (w.today()-1).String()+" "+w.today().String(); got != want {
+		t.Errorf("clicks are unknown on %s, want those of the days that have changed, %s", got, want)
+	}
+	w.wantVerified()
+	r.column = ""
+	w.service.Advance(24 * time.Hour)
+	w.sync(exit.OK, "the report gives clicks again")
+	w.wantTruth()
+	w.wantVerified()
+}
