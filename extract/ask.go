@@ -30,14 +30,15 @@ type asking struct {
 	now     Ask
 	before  Ask // what now was before less was tried in vain
 	trying  bool
-	givenUp bool // nothing less is answered either
+	givenUp bool     // nothing less is answered either
+	guess   []string // columns that are left out of now though no error named them
 }
 
 // AskLess begins anew with what was found to be answered before; without anything: with everything.
 func (c *Client) AskLess(a Ask) {
 	c.ask.mu.Lock()
 	defer c.ask.mu.Unlock()
-	c.ask.now, c.ask.trying, c.ask.givenUp = a, false, false
+	c.ask.now, c.ask.trying, c.ask.givenUp, c.ask.guess = a, false, false, nil
 }
 
 // Asked returns the most that is answered, as far as the client knows by now.
@@ -93,38 +94,57 @@ func (k *asking) refused(err error, asked Ask, pageSize int) bool {
 	if !k.trying {
 		k.trying, k.before = true, k.now
 	}
-	less, ok := asked.less(e, pageSize)
+	less, named, ok := asked.less(e, pageSize)
 	if !ok {
-		k.now, k.givenUp = k.before, true
+		k.now, k.givenUp, k.guess = k.before, true, nil
 		return false
+	}
+	if !named {
+		k.guess = append(k.guess, without(less.Without, asked.Without)...)
 	}
 	k.now = less
 	return true
 }
 
-// less is the next less that may be answered.
-func (a Ask) less(e *ReadError, pageSize int) (Ask, bool) {
+// doubted returns what to ask for once more where the lesser question asked was answered: an error that names no
+// column may have passed meanwhile, and must not cost a measure.
+func (k *asking) doubted(asked Ask) (whole Ask, ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	whole = Ask{Without: without(k.now.Without, k.guess), PageSize: k.now.PageSize}
+	return whole, len(without(asked.Without, whole.Without)) > 0
+}
+
+// passed notes that the whole is answered.
+func (k *asking) passed() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.now.Without, k.guess = without(k.now.Without, k.guess), nil
+}
+
+// less is the next less that may be answered. named reports whether the error names what it is without.
+func (a Ask) less(e *ReadError, pageSize int) (less Ask, named, ok bool) {
 	size := a.size(pageSize)
 	half := Ask{Without: a.Without, PageSize: max(size/2, minPageSize)}
 	if size <= minPageSize {
 		half.PageSize = 0
 	}
 	if e.Status >= 500 || speaksOfSize.MatchString(e.Reason) {
-		return half, half.PageSize > 0
+		return half, true, half.PageSize > 0
 	}
 	for _, name := range a.columns() {
 		if !slices.Contains(necessary, name) && regexp.MustCompile(`\b`+name+`\b`).MatchString(e.Reason) {
-			return a.without(name), true
+			return a.without(name), true, true
 		}
 	}
 	// It says nothing that helps: clicks beside the creatives are the first that it may mean.
 	switch left := a.columns(); {
 	case slices.Contains(left, "clicks"):
-		return a.without("clicks"), true
+		return a.without("clicks"), false, true
 	case len(left) > len(necessary):
-		return a.without(without(left, necessary)...), true
+		return a.without(without(left, necessary)...), false, true
 	}
-	return half, half.PageSize > 0
+	return half, false, half.PageSize > 0
 }
 
 func (a Ask) without(names ...string) Ask {
@@ -134,11 +154,17 @@ func (a Ask) without(names ...string) Ask {
 	return a
 }
 
+// isRefusal reports whether an error is the answer to a question that asks for too much.
+func isRefusal(err error) bool {
+	e, ok := errors.AsType[*ReadError](err)
+	return ok && e.Status == http.StatusBadRequest && !errors.Is(err, ErrUnreachable)
+}
+
 // answered notes that a first page came, and which columns it left out.
 func (k *asking) answered(lacks []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.trying = false
+	k.trying, k.guess = false, nil
 	if len(lacks) > 0 {
 		k.now = k.now.without(lacks...)
 	}

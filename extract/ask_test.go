@@ -45,11 +45,11 @@ func TestSpend_AsksForLessWhenRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var last *http.Request
 			c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-				last = r
 				q := r.URL.Query()
 				if why := tc.refuses(strings.Split(q.Get("columns"), ","), q.Get("page_size")); why != "" {
 					return answerWith(400, fmt.Sprintf(`{"error":%q}`, why))
 				}
+				last = r // that is answered
 				return answerWith(200, pageOf(lines(2), placed(1, 2500, 2, 1)))
 			}))
 			_, err := walk(t, c.Spend(t.Context(), testDay, 0, nil, nil))
@@ -68,6 +68,44 @@ func TestSpend_AsksForLessWhenRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			check(t, "requests of the next day", c.Stats().Requests-before, 1)
+		})
+	}
+}
+
+// TestSpend_AsksForAllAgainBeforeItLeavesOut: a refusal that names no column and passes costs no measure; one that
+// stays is believed, and one that names its column at once.
+func TestSpend_AsksForAllAgainBeforeItLeavesOut(t *testing.T) {
+	const all, less = "all", "less"
+	for name, tc := range map[string]struct {
+		text    string
+		times   int // that it refuses clicks
+		asked   []string
+		without []string
+	}{
+		"once":    {"Invalid request", 1, []string{all, less, all, all}, nil},
+		"ever":    {"Invalid request", 99, []string{all, less, all, less}, []string{"clicks"}},
+		"by name": {"Unknown column: clicks", 99, []string{all, less, less}, []string{"clicks"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var asked []string
+			c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+				columns := strings.Split(r.URL.Query().Get("columns"), ",")
+				if !slices.Contains(columns, "clicks") {
+					asked = append(asked, less)
+				} else if asked = append(asked, all); tc.times > 0 {
+					tc.times--
+					return answerWith(400, fmt.Sprintf(`{"error":%q}`, tc.text))
+				}
+				return answerWith(200, pageOf(lines(2), placed(1, 2500, 2, 1)))
+			}))
+			for range 2 {
+				got, err := walk(t, c.Spend(t.Context(), testDay, 0, nil, nil))
+				if err != nil || len(got) != 1 || len(got[0].Items) != 2 {
+					t.Fatalf("%d pages, %v", len(got), err)
+				}
+			}
+			check(t, "questions", strings.Join(asked, " "), strings.Join(tc.asked, " "))
+			check(t, "without", strings.Join(c.Asked().Without, " "), strings.Join(tc.without, " "))
 		})
 	}
 }

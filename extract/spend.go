@@ -89,21 +89,39 @@ func (l *SpendLine) hasSpend() bool {
 func (c *Client) Spend(ctx context.Context, day schema.Date, pageSize int, known *Known,
 	seen *Evidence) iter.Seq2[Page[SpendLine], error] {
 	return func(yield func(Page[SpendLine], error) bool) {
-		for again := true; again; {
-			ask, begun := c.ask.current(), false
-			again = false
+		// walk begins with the first page unless begin refuses it, and reports whether it began.
+		walk := func(ask Ask, begin func(first Page[SpendLine], err error) bool) (begun bool) {
 			q := spendPages(c.service, day, ask.size(pageSize), ask.columns())
 			for page, err := range pages(ctx, c, q, known, seen) {
-				if again = err != nil && !begun && c.ask.refused(err, ask, pageSize); again {
+				if begun = begun || begin(page, err); !begun || !yield(page, err) {
 					break
 				}
-				if err == nil && !begun && !page.Same {
-					c.ask.answered(without(page.Lacks, ask.Without))
-				}
-				if begun = true; !yield(page, err) {
-					return
-				}
 			}
+			return begun
+		}
+		for walked := false; !walked; {
+			ask := c.ask.current()
+			whole := func(first Page[SpendLine], err error) bool {
+				if isRefusal(err) {
+					return false
+				}
+				if err == nil {
+					c.ask.passed()
+					c.ask.answered(first.Lacks)
+				}
+				walked = true
+				return true
+			}
+			walked = walk(ask, func(first Page[SpendLine], err error) bool {
+				if err != nil {
+					return !c.ask.refused(err, ask, pageSize)
+				}
+				if all, ok := c.ask.doubted(ask); ok && walk(all, whole) {
+					return false
+				}
+				c.ask.answered(without(first.Lacks, ask.Without))
+				return true
+			}) || walked
 		}
 	}
 }
