@@ -31,7 +31,7 @@ func campaignsOf(rows *schema.SpendRows) (ids []string) {
 
 // prover proves whose numbers a run has read.
 type prover struct {
-	*session
+	s    *session
 	key  keyProof
 	days *copiedDays
 }
@@ -56,15 +56,15 @@ func (r *prover) prove(ctx context.Context) (*reportProof, error) {
 		return nil, err
 	}
 	if key.err == nil {
-		if r.staged.PinAccount(key.who.account); key.who.account == "" && r.pinned() == "" {
-			r.staged.PinAccount(acceptedUnpinned)
+		if r.s.staged.PinAccount(key.who.account); key.who.account == "" && r.s.pinned() == "" {
+			r.s.staged.PinAccount(acceptedUnpinned)
 		}
 		p.proofs = append(p.proofs, key.by)
 	}
 	if p.by != "" {
 		p.proofs = append(p.proofs, p.by)
 	}
-	r.Log.Info("the account is proven", "by", p.proofs)
+	r.s.Log.Info("the account is proven", "by", p.proofs)
 	return p, nil
 }
 
@@ -153,7 +153,7 @@ func (r *prover) proveReport(ctx context.Context) (*reportProof, error) {
 		p.left = append([]reply{{campaigns: listed}}, days...)
 	}
 	p.left = p.witnesses.accept(p.left)
-	if err := p.acceptStored(r.store.FirstRowsProven, key.stored); err != nil {
+	if err := p.acceptStored(r.s.store.FirstRowsProven, key.stored); err != nil {
 		return nil, err
 	}
 	isFirst := len(p.witnesses) == 0
@@ -171,7 +171,7 @@ func (r *prover) proveReport(ctx context.Context) (*reportProof, error) {
 	if p.by == "" && len(days) > len(p.left) {
 		p.by = p.campaignOf(days, key, listed)
 	} else if p.by == "" && len(days) == 0 && same > 0 {
-		proven, err := r.store.FirstRowsProven()
+		proven, err := r.s.store.FirstRowsProven()
 		if err != nil {
 			return nil, err
 		}
@@ -222,10 +222,10 @@ func (p *reportProof) acceptStored(isProven func() (bool, error), stored storedC
 // each, and act on its account before and after that. If the operator has the settings read in
 // full, it proves the list of campaigns in this way, too.
 func (r *prover) askTheKey(ctx context.Context, p *reportProof, isFirst bool) error {
-	if r.key.err != nil || len(p.left) == 0 || !isFirst && !(r.Full && p.left[0].day == nil) {
+	if r.key.err != nil || len(p.left) == 0 || !isFirst && !(r.s.Full && p.left[0].day == nil) {
 		return nil
 	}
-	if p.err = r.confirmKey(ctx, r.key); errors.Is(p.err, exit.ErrOtherAccount) {
+	if p.err = r.s.confirmKey(ctx, r.key); errors.Is(p.err, exit.ErrOtherAccount) {
 		return p.err
 	} else if p.err != nil {
 		return nil
@@ -241,7 +241,7 @@ func (r *prover) askTheKey(ctx context.Context, p *reportProof, isFirst bool) er
 			if err == nil && by == "" && !hasList {
 				err = cmp.Or(r.key.problem(), r.incomparable(left[0].campaigns, r.key.listed()))
 			}
-			if errors.Is(err, extract.ErrContract) && r.acceptsUnpinned() {
+			if errors.Is(err, extract.ErrContract) && r.s.acceptsUnpinned() {
 				by, err = "accepted by the operator: the campaigns of the API are not understood", nil
 			}
 			p.err = cmp.Or(p.err, err)
@@ -257,7 +257,7 @@ func (r *prover) askTheKey(ctx context.Context, p *reportProof, isFirst bool) er
 	if len(ours) == 0 {
 		return nil
 	}
-	if err := r.confirmKey(ctx, r.key); errors.Is(err, exit.ErrOtherAccount) {
+	if err := r.s.confirmKey(ctx, r.key); errors.Is(err, exit.ErrOtherAccount) {
 		return err
 	} else if err != nil {
 		p.by, p.err = "", err
@@ -271,7 +271,7 @@ func (r *prover) askTheKey(ctx context.Context, p *reportProof, isFirst bool) er
 // incomparable returns an error if the IDs of a report have another form than all that the key lists: a service that
 // names campaigns differently in its two interfaces proves nothing about the account.
 func (r *prover) incomparable(reported, listed []string) error {
-	hasForm := func(id string) bool { return r.Service.HasForm("campaign_id", id) }
+	hasForm := func(id string) bool { return r.s.Service.HasForm("campaign_id", id) }
 	other := func(id string) bool { return !hasForm(id) }
 	if len(listed) == 0 || slices.ContainsFunc(reported, hasForm) && slices.ContainsFunc(listed, hasForm) ||
 		slices.ContainsFunc(reported, other) && slices.ContainsFunc(listed, other) {
@@ -290,10 +290,10 @@ func (r *prover) askForOne(ctx context.Context, campaigns []string, areListed bo
 			return "", err
 		}
 		*asked++
-		_, failed := r.API.Campaign(ctx, id)
+		_, failed := r.s.API.Campaign(ctx, id)
 		switch {
 		case areListed && failed != nil && !errors.Is(failed, extract.ErrNotFound):
-			again, err := r.API.Campaigns(ctx)
+			again, err := r.s.API.Campaigns(ctx)
 			isThere := slices.ContainsFunc(again.Entities, func(e extract.Entity) bool { return e.ID == id })
 			if err == nil && !isThere {
 				err = fmt.Errorf("campaign %s is in the list of campaigns once, and not the second time", id)
@@ -322,7 +322,7 @@ func (r *prover) hasNone(ctx context.Context, days []reply) bool {
 		return false
 	}
 	for _, id := range campaignsIn(days)[:min(len(campaignsIn(days)), askedAlone)] {
-		if _, err := r.API.Campaign(ctx, id); !errors.Is(err, extract.ErrNotFound) {
+		if _, err := r.s.API.Campaign(ctx, id); !errors.Is(err, extract.ErrNotFound) {
 			return false
 		}
 	}
@@ -399,8 +399,8 @@ func (r *prover) keepReplies(cause error) error {
 // keepDay keeps the replies of a day whose account is not proven.
 func (r *prover) keepDay(d *copiedDay, cause error) error {
 	d.isWithheld = true
-	return r.staged.Withhold(quarantine.Day{Date: d.Day, ReadAt: d.read.at, Reason: cause.Error(),
-		PageSize: r.Plan.PageSize, ControlTotal: d.read.total, Withheld: true, Campaigns: d.campaigns})
+	return r.s.staged.Withhold(quarantine.Day{Date: d.Day, ReadAt: d.read.at, Reason: cause.Error(),
+		PageSize: r.s.Plan.PageSize, ControlTotal: d.read.total, Withheld: true, Campaigns: d.campaigns})
 }
 
 // ours returns the creatives that the report names of the account's campaigns.
@@ -434,7 +434,7 @@ func (r *prover) refuseVanished() error {
 		}
 	}
 	n := len(vanished)
-	if r.command == "backfill" || n < manyDays || 2*n < finished {
+	if r.s.command == "backfill" || n < manyDays || 2*n < finished {
 		return nil
 	}
 	slices.Sort(vanished)
