@@ -56,3 +56,25 @@ type cancelBar struct{ cancel context.CancelFunc }
 func (b cancelBar) Step()  { b.cancel() }
 func (cancelBar) Rows(int) {}
 func (cancelBar) Done()    {}
+
+// TestLost_ByAServiceThatReachesLess: a service that refuses the first day of the reach rings no alarm as long as that
+// day is stored, and none is lost: one that is not stored rings before it counts as lost, and once more when it does.
+func TestLost_ByAServiceThatReachesLess(t *testing.T) {
+	w := newWorld(t)
+	w.rereadAll()
+	if err := w.service.SetQuirks("reach-31"); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		w.sync(exit.OK)
+		w.service.Advance(24 * time.Hour)
+	}
+	missed := w.today()
+	w.service.Advance(32 * 24 * time.Hour)
+	w.sync(exit.DayAtRisk, missed.String()+" is not proven and can be read for 1 day more")
+	w.service.Advance(24 * time.Hour)
+	w.sync(exit.DayAtRisk, "lost for good: "+missed.String())
+	w.service.Advance(24 * time.Hour)
+	w.sync(exit.OK)
+	w.wantVerified()
+}
