@@ -89,6 +89,8 @@ type Client struct {
 	redactor  atomic.Pointer[redact.Redactor] // of the latest credentials
 	lastDown  atomic.Pointer[failure]         // by which the service seemed down
 
+	isAnswered atomic.Bool // by a reply that was accepted
+
 	requests, retries, bytes, throttled, repeated atomic.Int64
 }
 
@@ -145,6 +147,9 @@ func (c *Client) Close() {
 		t.CloseIdleConnections()
 	}
 }
+
+// Answered reports whether the service has answered any question in the expected form.
+func (c *Client) Answered() bool { return c.isAnswered.Load() }
 
 // Stats is what the client did so far. It is safe to call at any time.
 func (c *Client) Stats() Stats {

@@ -1,8 +1,12 @@
 package extract
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
+	"regexp"
 	"strings"
 )
 
@@ -49,6 +53,22 @@ func (e *ReadError) Error() string {
 
 // Unwrap is the kind of the error.
 func (e *ReadError) Unwrap() error { return e.Err }
+
+// plainToTLS is what servers with TLS answer to a request without it.
+var plainToTLS = regexp.MustCompile(`(?i)\bhttp request\b.*\bhttps (server|port)\b`)
+
+// DoubtsURL reports whether the base URL may be wrong: DNS knows that there is no such host, one side speaks TLS and
+// the other does not, or nothing is under the path (404). Only who knows that the URL once worked can tell: each of
+// them may pass.
+func (e *ReadError) DoubtsURL() bool {
+	if network, ok := errors.AsType[*net.OpError](e.Cause); ok && network.Op == "proxyconnect" {
+		return false // about the proxy's URL
+	}
+	dns, isDNS := errors.AsType[*net.DNSError](e.Cause)
+	_, noTLS := errors.AsType[tls.RecordHeaderError](e.Cause)
+	return isDNS && dns.IsNotFound && !dns.IsTemporary && !dns.IsTimeout || noTLS ||
+		e.Status == http.StatusNotFound || e.Status == http.StatusBadRequest && plainToTLS.MatchString(e.Reason)
+}
 
 // UnprovenError says that pages arrived and do not prove that they are complete: rows moved
 // while they were read, or the service paged wrongly. The walk may be started again.

@@ -62,6 +62,7 @@ func (c *Client) read(ctx context.Context, q question) (reply, error) {
 		body, keys, f := c.send(ctx, q, r.timeout())
 		c.limit.release(true)
 		if f == nil {
+			c.isAnswered.Store(true)
 			c.breaker.success()
 			c.breaker.answered(q.what, time.Since(sent))
 			c.log.Debug("read", "what", q.what, "attempt", r.attempts, "bytes", len(body), "elapsed", time.Since(sent))

@@ -198,6 +198,8 @@ func TestCheck_NamesWhatIsWrong(t *testing.T) {
 			w.env["REPORT_URL"] = "http://" + l.Addr().String()
 			l.Close()
 		}, "spend report", check.Failed, "refused"},
+		"an unknown host": {exit.Usage, unknownHost("REPORT_URL"), "spend report", check.Failed, "no such host"},
+		"DNS is down":     {exit.Unreachable, noDNS, "spend report", check.Failed, "server misbehaving"},
 		"a wrong path": {exit.Usage, func(w *world) { w.env["ADVERTISER_URL"] += "/v1" }, "advertiser API",
 			check.Failed, "404"},
 		"the key expires soon": {exit.OK, nil, "key expiry", check.Warning, "in 4 days"},

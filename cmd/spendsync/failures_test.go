@@ -1,8 +1,11 @@
 package main
 
 import (
+	"io"
+	"log"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,6 +74,50 @@ func closedPort(w *world) {
 	l.Close()
 }
 
+// unknownHost lets DNS not know the host that a variable names.
+func unknownHost(variable string) func(*world) {
+	return func(w *world) {
+		w.env["REREAD_AFTER"] = "0s"
+		host := "nowhere.invalid"
+		w.env[variable] = "https://" + host
+		w.transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Host != host {
+				return http.DefaultTransport.RoundTrip(r)
+			}
+			return nil, &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}}
+		})
+	}
+}
+
+// noDNS lets DNS answer nothing.
+func noDNS(w *world) {
+	w.transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+		return nil, &net.OpError{Op: "dial", Err: &net.DNSError{Err: "server misbehaving", Name: r.URL.Host,
+			IsTemporary: true}}
+	})
+}
+
+// noTLS speaks TLS with a port that does not.
+func noTLS(w *world) {
+	w.transport = nil
+	w.env["REREAD_AFTER"], w.env["REPORT_URL"] = "0s", strings.Replace(w.env["REPORT_URL"], "http:", "https:", 1)
+}
+
+// onlyTLS does not speak TLS with a port that does.
+func onlyTLS(w *world) {
+	w.transport = nil
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	w.t.Cleanup(server.Close)
+	w.env["REPORT_URL"] = strings.Replace(server.URL, "https:", "http:", 1)
+}
+
+// wrongPath adds to the path of a base URL.
+func wrongPath(variable string) func(*world) {
+	return func(w *world) { w.env["REREAD_AFTER"], w.env[variable] = "0s", w.env[variable]+"/wrong" }
+}
+
 const inConfig = "'spendsync help config' describes each variable (exit 2)"
 
 var failures = []endOfFailure{
@@ -88,6 +135,32 @@ var failures = []endOfFailure{
 	{name: "nothing listens", breaks: closedPort, code: exit.Unreachable,
 		first: "Nothing listens at SPENDSYNC_REPORT_URL (connection refused)",
 		last:  "check host and port in SPENDSYNC_REPORT_URL"},
+	{name: "an unknown host", breaks: unknownHost("REPORT_URL"), code: exit.Usage,
+		first: "SPENDSYNC_REPORT_URL names a host that DNS does not know: nowhere.invalid",
+		last:  "correct the host in SPENDSYNC_REPORT_URL, then run 'spendsync check' (exit 2)"},
+	{name: "an unknown host of the API", breaks: unknownHost("ADVERTISER_URL"), code: exit.Usage,
+		first: "SPENDSYNC_ADVERTISER_URL names a host that DNS does not know: nowhere.invalid",
+		last:  "correct the host in SPENDSYNC_ADVERTISER_URL, then run 'spendsync check' (exit 2)"},
+	{name: "a host that was known", synced: true, breaks: unknownHost("REPORT_URL"), code: exit.Unreachable,
+		first: "SPENDSYNC_REPORT_URL names a host that DNS does not know", last: "(exit 5)"},
+	{name: "DNS is down", breaks: noDNS, code: exit.Unreachable,
+		first: "DNS does not answer for", last: "repair DNS on this machine"},
+	{name: "a port without TLS", breaks: noTLS, code: exit.Usage,
+		first: "SPENDSYNC_REPORT_URL begins with https, and its port does not speak TLS",
+		last:  "correct the port in SPENDSYNC_REPORT_URL, then run 'spendsync check' (exit 2)"},
+	{name: "a port that lost TLS", synced: true, breaks: noTLS, code: exit.Unreachable,
+		first: "SPENDSYNC_REPORT_URL begins with https, and its port does not speak TLS", last: "(exit 5)"},
+	{name: "a port with TLS alone", breaks: onlyTLS, code: exit.Usage,
+		first: "SPENDSYNC_REPORT_URL begins with http, and its port speaks TLS",
+		last:  "write https in SPENDSYNC_REPORT_URL, then run 'spendsync check' (exit 2)"},
+	{name: "a wrong path", breaks: wrongPath("REPORT_URL"), code: exit.Usage,
+		first: "SPENDSYNC_REPORT_URL has no report under its path (404)",
+		last:  "correct the path of SPENDSYNC_REPORT_URL"},
+	{name: "a wrong path of the API", breaks: wrongPath("ADVERTISER_URL"), code: exit.Usage,
+		first: "SPENDSYNC_ADVERTISER_URL has no advertiser API under its path (404)",
+		last:  "correct the path of SPENDSYNC_ADVERTISER_URL"},
+	{name: "a path that is gone", synced: true, breaks: wrongPath("REPORT_URL"), code: exit.Contract,
+		first: "SPENDSYNC_REPORT_URL has no report under its path (404)", last: "(exit 6)"},
 	{name: "the key is missing", breaks: set("API_KEY="), code: exit.Usage,
 		first: "SPENDSYNC_API_KEY (or SPENDSYNC_API_KEY_FILE) is not set", last: inConfig},
 	{name: "everything is missing", breaks: set("API_KEY=", "ADVERTISER_URL=", "REPORT_URL=", "REPORT_USER=",

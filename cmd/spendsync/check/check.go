@@ -8,8 +8,10 @@ import (
 
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
+	"spendsync/load/manifest"
 )
 
 // The states of a check.
@@ -60,7 +62,8 @@ type checker struct {
 	code   int // of the first line that failed
 	report *extract.Client
 	api    *extract.Client
-	at     time.Time // of the checks
+	at     time.Time         // of the checks
+	known  *manifest.Account // that is stored; nil: nothing is
 }
 
 func (c *checker) ok(check, format string, args ...any) {
@@ -80,7 +83,15 @@ func (c *checker) fail(code int, check, do, format string, args ...any) {
 
 // failRead reports a request to the service that brought nothing.
 func (c *checker) failRead(check string, err error) {
+	client, isKnown, url := c.report, c.known != nil && len(c.known.Days) > 0, "REPORT_URL"
+	if e, ok := errors.AsType[*extract.ReadError](err); ok && e.Interface == config.API {
+		client, isKnown, url = c.api, c.known != nil && c.known.Pinned != "", "ADVERTISER_URL"
+	}
+	err = job.OfWrongURL(err, client, isKnown)
 	switch {
+	case errors.Is(err, exit.ErrUsage):
+		c.fail(exit.Usage, check, "correct the host, the port or the path in "+config.Prefix+url+": it is the base "+
+			"URL of this service, without its last part", "%s", phrase.OneLine(err.Error()))
 	case errors.Is(err, extract.ErrAuth):
 		c.fail(exit.Auth, check, "check the user, the password or the key in the variables or files, and that they "+
 			"are of this service", "%s", phrase.OneLine(err.Error()))
@@ -108,6 +119,7 @@ func (c *checker) all(ctx context.Context) {
 		return
 	}
 	known := c.store()
+	c.known = known
 	c.volume()
 	c.payouts()
 	if !configured {

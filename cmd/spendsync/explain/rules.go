@@ -62,6 +62,9 @@ func ofService(err error, m *Message) bool {
 		return false
 	}
 	s := sideOf(e)
+	if errors.Is(err, exit.ErrUsage) { // the base URL is wrong
+		m.Safe = "nothing of the " + s.name + " was read or written"
+	}
 	if network(e, s, m) {
 		return true
 	}
@@ -73,6 +76,9 @@ func ofService(err error, m *Message) bool {
 		m.Happened = fmt.Sprintf("The %s knows the %s and refuses access (403): %s", s.name, s.secrets,
 			s.variables)
 		m.Do = "give that user or key access to the account at the service, then run 'spendsync check'"
+	case e.Status == http.StatusBadRequest && e.DoubtsURL():
+		m.Happened = s.url + " begins with http, and its port speaks TLS"
+		m.Do = "write https in " + s.url + ", then run 'spendsync check'"
 	case e.Status == http.StatusNotFound, e.Status == http.StatusGone:
 		m.Happened = fmt.Sprintf("%s has no %s under its path (%d): %s", s.url, s.name, e.Status, e.What)
 		m.Do = "correct the path of " + s.url + ": it is the base URL, without the last part; then run " +

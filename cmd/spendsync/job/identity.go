@@ -191,6 +191,14 @@ func (r *session) proveKey(me *keyAnswer, list *campaignList) keyProof {
 		return p
 	}
 	known := p.described()
+	if e, ok := errors.AsType[*extract.ReadError](me.err); ok && e.DoubtsURL() {
+		<-list.done
+		err := OfWrongURL(me.err, r.API, r.store.Account().Pinned != "" || len(known) > 0)
+		if errors.Is(err, exit.ErrUsage) {
+			p.err = fmt.Errorf("whom the key acts for: %w", err)
+			return p
+		}
+	}
 	unnamed := errors.Is(me.err, errUnnamed) || errors.Is(me.err, extract.ErrContract)
 	if unnamed && pinned == "" && len(known) == 0 {
 		if r.acceptsUnpinned() {
@@ -221,6 +229,17 @@ func (r *session) proveKey(me *keyAnswer, list *campaignList) keyProof {
 		p.err = fmt.Errorf("%w; its list of campaigns: %w", p.err, list.err)
 	}
 	return p
+}
+
+// OfWrongURL returns the error of a client as one of the configuration if its base URL is wrong: it doubts the URL,
+// the service has answered nothing in this run, and nothing of the interface was ever stored (isKnown). Once something
+// was, the URL has worked, and the same error is the service's or the network's, which may pass.
+func OfWrongURL(err error, client *extract.Client, isKnown bool) error {
+	e, ok := errors.AsType[*extract.ReadError](err)
+	if !ok || !e.DoubtsURL() || isKnown || client.Answered() {
+		return err
+	}
+	return exit.As(err, exit.ErrUsage)
 }
 
 // beginKeyProof starts to prove whose the key is. The function that it returns waits for that.
