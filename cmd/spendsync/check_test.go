@@ -78,6 +78,7 @@ func TestCheck_AcceptsAServiceThatNamesNoAccount(t *testing.T) {
 	w := newWorld(t)
 	w.server.Config.Handler = http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/v1/me") {
+			out.Header().Set("Date", w.service.Now().UTC().Format(http.TimeFormat))
 			fmt.Fprint(out, `{"scope":"read"}`)
 			return
 		}
