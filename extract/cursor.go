@@ -33,9 +33,11 @@ const maxListPages = 10_000
 
 // walkPages reads the pages of a list that cannot be asked for by offset, once: pages do not overlap, so an entry that
 // goes while they are read by number may hide another one. The end is proven as that of [lister.walk] is. By a
-// cursor it is a page without one.
+// cursor it is a page that says so, or one without a cursor that does not say that more follows.
 func (l *lister) walkPages(ctx context.Context, statuses []string) (passage, error) {
 	p := passage{seen: map[string]bool{}, total: -1}
+	l.cursor = ""
+	defer func() { l.cursor = "" }()
 	byCursor := l.of.service.Text("paging.by") == "cursor"
 	var cursors []string
 	for n := range maxListPages {
@@ -49,7 +51,10 @@ func (l *lister) walkPages(ctx context.Context, statuses []string) (passage, err
 		known := len(p.seen)
 		p.add(part.entries)
 		switch {
-		case byCursor && part.next == "":
+		case byCursor && part.next == "" && part.more == said(true):
+			p.end, p.why = stuck, fmt.Sprintf("page %d says that more follows, and names no cursor of it", n+1)
+			return p, nil
+		case byCursor && (part.next == "" || part.more == said(false)):
 			return p.closed(), nil
 		case byCursor && slices.Contains(cursors, part.next):
 			p.end, p.why = stuck, fmt.Sprintf("the cursor %s comes again", quote([]byte(part.next), 60))
@@ -58,7 +63,11 @@ func (l *lister) walkPages(ctx context.Context, statuses []string) (passage, err
 			cursors, l.cursor = append(cursors, part.next), part.next
 		case part.more == said(false), p.total >= 0 && int64(len(p.seen)) >= p.total:
 			return p.closed(), nil
-		case len(p.seen) == known || part.shown < part.most && part.more == unsaid && p.total < 0:
+		case len(p.seen) == known && (part.shown > 0 || part.more == said(true)):
+			p.end, p.why = stuck, fmt.Sprintf("on page %d the same entries come again, or none where more is promised",
+				n+1)
+			return p, nil
+		case part.shown == 0, part.shown < part.most && part.more == unsaid && p.total < 0:
 			return p.closed(), nil
 		}
 	}

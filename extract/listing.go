@@ -164,7 +164,6 @@ func (l *lister) settled(ctx context.Context, statuses []string) (passage, error
 // walk reads the pages of the list, once.
 func (l *lister) walk(ctx context.Context, statuses []string) (passage, error) {
 	if l.of.service.Text("paging.by") != "offset" {
-		l.cursor = ""
 		return l.walkPages(ctx, statuses)
 	}
 	p := passage{seen: map[string]bool{}, total: -1}
