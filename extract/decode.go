@@ -50,13 +50,41 @@ type rowForm[T any] struct {
 // field returns where in the row the value of a key goes; nil for an unknown key. The key may have any of the
 // spellings of [service.SnakeCase].
 func (f rowForm[T]) field(row *T, name []byte) *Value {
+	if column := f.column(name); column != "" {
+		return f.place(row, column)
+	}
+	return nil
+}
+
+// column returns the column that a key stands for; empty for an unknown key.
+func (f rowForm[T]) column(name []byte) string {
 	column, ok := f.service.Column(string(name))
 	if !ok {
-		if column, ok = f.service.Column(service.SnakeCase(string(name))); !ok {
-			return nil
-		}
+		column, _ = f.service.Column(service.SnakeCase(string(name)))
 	}
-	return f.place(row, column)
+	return column
+}
+
+// keyOrder is the keys of the latest row in their order, with the columns that they stand for: the next row has most
+// likely the same.
+type keyOrder []struct {
+	name   []byte
+	column string
+}
+
+// column returns what [rowForm.column] returns for the key at a place of a row.
+func (o *keyOrder) column(at int, name []byte, find func([]byte) string) string {
+	if at == len(*o) {
+		if at == maxColumns {
+			return find(name)
+		}
+		*o = append(*o, keyOrder{{}}...)
+	}
+	known := &(*o)[at]
+	if known.name == nil || !bytes.Equal(known.name, name) {
+		known.name, known.column = append(known.name[:0], name...), find(name)
+	}
+	return known.column
 }
 
 // decodeAnyForm is decodeAnswer, token by token.
@@ -163,6 +191,7 @@ func rowsOf[T any](d *decoder, room []T, form rowForm[T]) ([]T, error) {
 	if n := min(bytes.Count(rest, []byte{'{'}), len(rest)/20, maxPageRows); rows == nil || cap(rows) < n {
 		rows = make([]T, 0, n)
 	}
+	var keys keyOrder
 	err := d.array("data", func() error {
 		if len(rows) == maxPageRows {
 			return contractf("more than %d rows in one reply", maxPageRows)
@@ -173,8 +202,13 @@ func rowsOf[T any](d *decoder, room []T, form rowForm[T]) ([]T, error) {
 			return d.SkipValue()
 		}
 		row := &rows[len(rows)-1]
+		place := -1
 		return d.object(func(name []byte) error {
-			at := form.field(row, name)
+			place = min(place+1, maxColumns)
+			var at *Value
+			if column := keys.column(place, name, form.column); column != "" {
+				at = form.place(row, column)
+			}
 			if at == nil {
 				return d.skip("data[].", name)
 			}
