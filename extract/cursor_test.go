@@ -89,7 +89,8 @@ func TestCampaigns_ByPageOrCursor(t *testing.T) {
 		"cursor, also on the last page": {by: "cursor", describe: func(r m, end, all int) {
 			r["page_info"] = m{"end_cursor": cursorOf(end), "has_next_page": end < all}
 		}},
-		"cursor with a total": {by: "cursor", describe: func(r m, end, all int) { next(r, end, all); r["total"] = all }},
+		"cursor with a total": {by: "cursor",
+			describe: func(r m, end, all int) { next(r, end, all); r["total"] = all }},
 		"cursor with too few": {by: "cursor", lacks: "that the service tells of",
 			describe: func(r m, end, all int) { next(r, end, all); r["total"] = all + 1 }},
 		"cursor that comes again": {by: "cursor", ignores: true, lacks: "comes again", describe: next},
@@ -98,7 +99,8 @@ func TestCampaigns_ByPageOrCursor(t *testing.T) {
 		"page":                {by: "page"},
 		"page, smaller pages": {by: "page", atMost: 70},
 		"page with a total":   {by: "page", describe: func(r m, end, all int) { r["total"] = all }},
-		"page with its end":   {by: "page", atMost: 70, describe: func(r m, end, all int) { r["has_more"] = end < all }},
+		"page with its end": {by: "page", atMost: 70,
+			describe: func(r m, end, all int) { r["has_more"] = end < all }},
 		"page with too few": {by: "page", lacks: "that the service tells of",
 			describe: func(r m, end, all int) { r["total"] = all + 1 }},
 		"page that is ignored": {by: "page", ignores: true, lacks: "the same entries come again"},
@@ -110,8 +112,8 @@ func TestCampaigns_ByPageOrCursor(t *testing.T) {
 				continue // a single page shows nothing of it
 			}
 			t.Run(name+"/"+strconv.Itoa(n), func(t *testing.T) {
-				of, err := service.Default().With([]byte("paging: {by: " + c.by + ", status: in, limit: take, page: p, " +
-					"cursor: after}\n"))
+				of, err := service.Default().With([]byte("paging: {by: " + c.by +
+					", status: in, limit: take, page: p, cursor: after}\n"))
 				if err != nil {
 					t.Fatal(err)
 				}
