@@ -112,7 +112,7 @@ var stopCases = map[string]stopCase{
 	"reading settings": {
 		env: map[string]string{"HTTP_TIMEOUT": "2m", "REPORT_CONCURRENCY": "1"},
 		fault: func(*world) adsim.Fault {
-			return adsim.Fault{Kind: adsim.Stall, Path: "/v1/campaigns/C*"}
+			return adsim.Fault{Kind: adsim.Stall, Path: "/v1/campaigns/C*/creatives"}
 		},
 		at: func(w *world) func(*os.Process) {
 			return w.awaitRequest("start_date=" + w.today().String()) // the last day
@@ -120,7 +120,7 @@ var stopCases = map[string]stopCase{
 		says: "stopped by a signal: published generation",
 	},
 	"waiting for the store's lock": {
-		env: map[string]string{"STOP_GRACE": "300ms", "LOCK_WAIT": "5m"}, holdLock: true, published: "0",
+		env: map[string]string{"STOP_GRACE": "4s", "LOCK_WAIT": "5m"}, holdLock: true, published: "0",
 		// Some days are proven by then, and that is all that it takes.
 		at:   func(w *world) func(*os.Process) { return w.awaitRequest("start_date=" + w.today().String()) },
 		says: "stopped by a signal before anything was published: waiting for store.lock",

@@ -137,6 +137,7 @@ func (r *session) askClock(ctx context.Context, me *keyAnswer) error {
 	select {
 	case <-me.done: // whose key it is, is judged when the days are read
 	case <-time.After(clockWait):
+	case <-ctx.Done():
 	}
 	err := r.holdClock(r.API)
 	r.start = r.clock.at(0)

@@ -106,11 +106,13 @@ func (j Job) readAndPublish(
 	defer s.end()
 	ctx, cancel := context.WithCancel(ctx)
 	defer func() { cancel(); s.asking.Wait() }() // no goroutine of the run outlives it
-	publishing, release := j.publishing(ctx)
+	publishing, release := outlasting(ctx, j.StopGrace)
 	defer release()
+	proving, endProof := outlasting(ctx, j.StopGrace/2) // the rest of the grace is the publication's
+	defer endProof()
 	r := &run{s: s}
 
-	me := s.askIdentity(ctx)
+	me := s.askIdentity(proving)
 	if err := s.askClock(ctx, me); err != nil { // before anything is decided
 		return r.failed(err), nil
 	}
@@ -118,7 +120,7 @@ func (j Job) readAndPublish(
 		return nil, err
 	}
 	s.askForLess()
-	list := s.listCampaigns(ctx)
+	list := s.listCampaigns(proving)
 	key := s.beginKeyProof(me, list)
 	settings := waitForSettings(noSettings)
 	if withSettings {
@@ -129,10 +131,13 @@ func (j Job) readAndPublish(
 	if err := r.refuse(); err != nil {
 		return r.failed(err), nil
 	}
-	proof, err := (&prover{s, key(), days}).prove(ctx)
+	if days.stopped && r.tally.nothing() {
+		endProof() // nothing waits for it
+	}
+	proof, err := (&prover{s, key(), days}).prove(proving)
 	r.sumUp(days)
 	if err == nil {
-		err = r.takeWithheld(ctx, proof)
+		err = r.takeWithheld(publishing, proof)
 	}
 	if err != nil {
 		return r.failed(err), nil

@@ -56,19 +56,19 @@ func (r *session) stage(ctx context.Context, stage string, attrs ...slog.Attr) (
 	return r.Trace(ctx, stage, attrs...)
 }
 
-// publishing returns the context under which a run publishes. A signal stops the reading at once; complete data may
-// still be published during a grace period, counted from the signal. After that, publication is cancelled: its files
-// are in the staging area, where no reader sees them. A commit that has started is never cancelled.
-func (j Job) publishing(ctx context.Context) (context.Context, context.CancelFunc) {
-	pctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+// outlasting returns a context that ends a grace period after ctx. A signal stops the reading at once. What was read
+// may still be proven to be the account's, and published, during such a period. After that, publication is cancelled:
+// its files are in the staging area, where no reader sees them. A commit that has started is never cancelled.
+func outlasting(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		select {
-		case <-time.After(j.StopGrace):
+		case <-time.After(grace):
 			cancel()
-		case <-pctx.Done():
+		case <-longer.Done():
 		}
 	})
-	return pctx, func() { stop(); cancel() }
+	return longer, func() { stop(); cancel() }
 }
 
 // begin opens the store and a staging area.
