@@ -13,6 +13,7 @@ import (
 	"spendsync/load/commit"
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
+	"spendsync/load/quarantine"
 )
 
 // farFiles have one folder on another file system: no rename leads in or out.
@@ -43,10 +44,11 @@ func (d closedFiles) Rename(from, to string) error {
 }
 
 // TestPublish_RefusesFoldersThatNoRenameReaches has folders that are links, mounts or somebody else's, at any depth:
-// nothing is published, no commit is started, and no file is left.
+// nothing is published, no commit is started, and no file is left but the refused reply, which is not the commit's.
 func TestPublish_RefusesFoldersThatNoRenameReaches(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
+	refused := quarantine.FolderOf("acme") + "/day=2026-11-15.2/" // in the place of the first run's, which goes then
 	for at, early := range map[string]bool{
 		"/parquet": true, "/raw": true, "/ledger": true, "/staging": true,
 		"/parquet/spend_daily/account=acme": false, "/spend_daily/account=acme/day=2026-11-20": false,
@@ -73,9 +75,13 @@ func TestPublish_RefusesFoldersThatNoRenameReaches(t *testing.T) {
 				t.Errorf("%s is %s: the run ends with %v, want ErrStorage", at, name, err)
 			}
 			for path := range fileHashes(t, dir, ".") {
-				if before[path] == "" && !strings.HasSuffix(path, ".lock") {
+				if before[path] == "" && !strings.HasSuffix(path, ".lock") && !strings.HasPrefix(path, refused) {
 					t.Errorf("%s is %s: %s is left", at, name, path)
 				}
+			}
+			kept, err := Quarantined(dir, "acme")
+			if err != nil || len(kept) != 1 || (kept[0].RunID == sceneSecond().id) == early {
+				t.Errorf("%s is %s: quarantine has %+v, %v", at, name, kept, err)
 			}
 			st.settled(t, dir)
 		}
