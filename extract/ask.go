@@ -83,6 +83,9 @@ func (k *asking) refused(err error, asked Ask, pageSize int) bool {
 	if !ok || e.Status != http.StatusBadRequest && e.Status < 500 || errors.Is(err, ErrUnreachable) {
 		return false
 	}
+	if e.Attempts == 0 { // the service counts as down, by what it answered others
+		return false
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !slices.Equal(asked.Without, k.now.Without) || asked.PageSize != k.now.PageSize {

@@ -168,6 +168,14 @@ func (b *breaker) endProbe() {
 	b.probing, b.probed = b.probing-1, make(chan struct{})
 }
 
+// askAgain notes that a read that failed is asked again for less. That is no further probe: one day that always fails
+// would pass for an outage.
+func (b *breaker) askAgain() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.probes = max(0, b.probes-1)
+}
+
 // success notes that the service gave an answer, whatever it was.
 func (b *breaker) success() {
 	b.mu.Lock()

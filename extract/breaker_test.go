@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -80,26 +81,32 @@ func TestOutage_EndsWaitingReads(t *testing.T) {
 	})
 }
 
-// One day fails for ever; the others, read one after the other, do not suffer.
+// One day fails for ever, in pages of any size; the others, read one after the other, do not suffer.
 func TestOutage_IsNotOneBadDay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		bad := testDay
-		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-			if r.URL.Query().Get("start_date") == bad.String() {
-				return answerWith(500, "")
+	for _, pageSize := range []int{3, MaxPageSize} {
+		synctest.Test(t, func(t *testing.T) {
+			bad := testDay
+			c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+				if r.URL.Query().Get("start_date") == bad.String() {
+					return answerWith(500, "")
+				}
+				size, err := strconv.Atoi(r.URL.Query().Get("page_size"))
+				if err != nil {
+					t.Error(err)
+				}
+				return answerWith(200, pageOf(nil, placed(1, size, 0, 0)))
+			}))
+			for i := range 5 {
+				day := testDay + schema.Date(i)
+				_, err := walk(t, c.Spend(t.Context(), day, pageSize, nil, nil))
+				if day == bad {
+					wantError(t, err, ErrUnavailable)
+				} else if err != nil {
+					t.Errorf("%v: %v", day, err)
+				}
 			}
-			return answerWith(200, pageOf(nil, placed(1, 3, 0, 0)))
-		}))
-		for i := range 5 {
-			day := testDay + schema.Date(i)
-			_, err := walk(t, c.Spend(t.Context(), day, 3, nil, nil))
-			if day == bad {
-				wantError(t, err, ErrUnavailable)
-			} else if err != nil {
-				t.Errorf("%v: %v", day, err)
-			}
-		}
-	})
+		})
+	}
 }
 
 // The same with others succeeding meanwhile: the bad day has its own budget.

@@ -114,7 +114,11 @@ func (c *Client) Spend(ctx context.Context, day schema.Date, pageSize int, known
 			}
 			walked = walk(ask, func(first Page[SpendLine], err error) bool {
 				if err != nil {
-					return !c.ask.refused(err, ask, pageSize)
+					again := c.ask.refused(err, ask, pageSize)
+					if again {
+						c.breaker.askAgain()
+					}
+					return !again
 				}
 				if all, ok := c.ask.doubted(ask); ok && walk(all, whole) {
 					return false
