@@ -29,6 +29,8 @@ type Evidence struct {
 	// Moved says how the stated total changed between two pages; empty: it did not. Total
 	// is the last one then.
 	Moved string
+	// Short says which page without rows came before the stated total was reached; empty: none.
+	Short string
 	// Ended: after the last page there is nothing, as far as the pages tell: it is empty or
 	// shorter than others, or all rows of a stated total are there.
 	Ended bool
@@ -47,6 +49,9 @@ func (e Evidence) Whole(what string) error {
 		why = e.Moved
 	case e.Total >= 0 && e.Total != e.Rows:
 		why = fmt.Sprintf("%s came, and the stated total is %d", count(e.Rows, "row"), e.Total)
+		if e.Short != "" {
+			why += "; " + e.Short
+		}
 	case !e.Ended:
 		why = fmt.Sprintf("%s came, and no page shows that they are all", count(e.Rows, "row"))
 	default:
@@ -90,7 +95,8 @@ func (p *proof[T]) add(n int, a *answer[T]) (isPart bool, err error) {
 	p.place(n, a)
 	if a.nullData && n == 1 && p.seen.Total != 0 {
 		// With a total of 0 it is how some services write no rows.
-		return false, p.contract(n, "no rows, and neither columns nor a total of 0 say that there are none")
+		return false, p.contract(n, "%s, and neither columns nor a total of 0 say that there are none",
+			a.noRows("no rows"))
 	}
 	if p.keys.table == nil {
 		// A total is only a claim so far: it reserves little.
@@ -185,7 +191,9 @@ func (p *proof[T]) end(n int, rows int64, news bool, a *answer[T]) {
 	isLast := g != nil && g.totalPages <= int64(n)
 	switch total := p.seen.Total; {
 	case rows == 0:
-		p.seen.Ended = true
+		if p.seen.Ended = true; total > all {
+			p.seen.Short = fmt.Sprintf("page %d: %s", n, a.noRows("0 rows"))
+		}
 	case !news:
 		// The same page again: the service does not page. The answer is whole if the page
 		// had room for more.
@@ -201,6 +209,14 @@ func (p *proof[T]) end(n int, rows int64, news bool, a *answer[T]) {
 		p.seen.Ended = rows < int64(p.longest(int(rows)))
 	}
 	p.done = p.done || p.seen.Ended
+}
+
+// noRows words an answer without rows, such as "no rows" or "data is null: no rows".
+func (a *answer[T]) noRows(words string) string {
+	if a.nullData && len(a.columns) > 0 {
+		words = "data is null: " + words
+	}
+	return words
 }
 
 // refused decides about page n, which the service refuses to give: what lies behind the last

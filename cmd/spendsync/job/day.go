@@ -50,7 +50,8 @@ type dayRead struct {
 
 // proveDay reads a day until a read is proven, or all reads together are: three times at most. An
 // answer that would empty the day or much of it must come twice. An answer with values that
-// cannot be read, and more of them than are known of the day, is read again once: what was damaged
+// cannot be read, and more of them than are known of the day, is read again once, and so is one of
+// which the service states more rows, as it did not before: what was damaged
 // on the way comes intact the second time. Of a day that goes on, whose rows may move as long as
 // they are paged, the best that came is better than nothing.
 func (r *dayReader) proveDay(ctx context.Context, day schema.Date, work *lease, step *schema.Step) (*dayRead, error) {
@@ -59,7 +60,7 @@ func (r *dayReader) proveDay(ctx context.Context, day schema.Date, work *lease, 
 	var reads []*dayRead // that prove nothing alone
 	for {
 		step.Attempts++
-		pages := pagesOf(reads)
+		pages, doubted := pagesOf(reads), false
 		read, err := r.readDay(ctx, day, work, pages, r.known(day, step.Attempts))
 		if err == nil {
 			err = r.weigh(ctx, day, read, reads, suspect != "")
@@ -86,6 +87,10 @@ func (r *dayReader) proveDay(ctx context.Context, day schema.Date, work *lease, 
 		case read.isDamaged(known) && !damaged && step.Attempts < maxReads:
 			r.s.Log.Warn("some values cannot be read; the day is read again", "day", day.String(),
 				"rows_refused", read.refused, "rows_unread", read.unread)
+		case read.mayLack(known) && step.Attempts < maxReads:
+			doubted, read.hashes = true, []string{read.hash}
+			r.s.Log.Warn("fewer rows came than the service counts; the day is read again", "day", day.String(),
+				"rows", read.sums.Rows, "rows_total", read.count.V)
 		default:
 			if err := read.mayReplace(day, known); err != nil {
 				return nil, err
@@ -103,7 +108,7 @@ func (r *dayReader) proveDay(ctx context.Context, day schema.Date, work *lease, 
 			return nil, errors.Join(err, r.s.staged.DropPages(day, 1, pages+1))
 		case read == nil: // it broke off
 			err = r.s.staged.DropPages(day, pages+1, math.MaxInt)
-		case isUnproven:
+		case isUnproven || doubted:
 			reads = append(reads, read)
 		default:
 			reads, err = nil, r.s.staged.DropRaw(day)
@@ -198,7 +203,12 @@ func (r *dayReader) weighAs(
 		return err
 	}
 	w.control = read.control
-	return w.prove(day)
+	err = w.prove(day)
+	if unproven, ok := errors.AsType[*extract.UnprovenError](err); ok && read.first != nil {
+		unproven.Reason += fmt.Sprintf("; %s cannot be stored; the first: %v",
+			phrase.Count(int(read.refused), "row"), read.first)
+	}
+	return err
 }
 
 // together tries whether all reads of a day prove it, each row as it came last: pages without an
@@ -351,6 +361,12 @@ func (read *dayRead) isDamaged(known *manifest.Day) bool {
 		was = known.Refused + known.Unread
 	}
 	return read.refused+read.unread > was
+}
+
+// mayLack reports whether the service states more rows than came, as it did not for the stored day.
+func (read *dayRead) mayLack(known *manifest.Day) bool {
+	return read.counted == schema.RowsDiffer && read.count.V > read.sums.Rows &&
+		(known == nil || known.RowsTotalState != schema.RowsDiffer)
 }
 
 // clicks returns the sum of the rows' clicks; unknown if those of a row could not be read.

@@ -2,6 +2,7 @@ package job
 
 import (
 	"fmt"
+	"strings"
 
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
@@ -74,6 +75,11 @@ func (w dayWitnesses) prove(day schema.Date) error {
 			w.lacking())
 	default:
 		return nil
+	}
+	for _, cause := range [...]string{w.Moved, w.Short, w.Repeats} {
+		if !strings.Contains(why, cause) {
+			why += "; " + cause
+		}
 	}
 	return &extract.UnprovenError{What: "spend " + day.String(), Reason: why}
 }
