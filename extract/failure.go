@@ -224,13 +224,19 @@ func lookUp(body []byte, path ...string) string {
 	return text.String()
 }
 
-// quote makes a text of the service printable: on one line, escaped, and no
-// longer than about n bytes.
+// quote makes a text of the service printable: on one line, escaped, and no longer than about n bytes. Bytes that
+// are no text become four times as long by escaping, and few of them are enough.
 func quote(b []byte, n int) string {
-	if len(b) <= n {
-		return fmt.Sprintf("%q", b)
+	cut := b[:min(len(b), n)]
+	text := fmt.Sprintf("%q", cut)
+	for len(text) > n+n/2+2 {
+		cut = cut[:len(cut)/2]
+		text = fmt.Sprintf("%q", cut)
 	}
-	return fmt.Sprintf("%q...", b[:n])
+	if len(cut) < len(b) {
+		text += "..."
+	}
+	return text
 }
 
 // printable makes a text that needs no quotes, such as a JSON value or a
