@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -206,18 +207,18 @@ func TestPush_TwoAtOnce(t *testing.T) {
 func TestPush_WhileTheStorePublishes(t *testing.T) {
 	p, s := newS3(t), newStore(t)
 	s.publish(100, 200, 300)
-	published := false
+	var published atomic.Bool
 	p.fail(func(_ http.ResponseWriter, r *http.Request) bool {
 		// Between the first files and the last the store moves on.
-		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/restore/") && !published {
-			published = true
+		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/restore/") &&
+			published.CompareAndSwap(false, true) {
 			s.publish(110, 210, 310)
 		}
 		return false
 	})
 	done := p.mustPush(s)
 	p.fault.Store(nil)
-	if !published || done.Generation != 2 {
+	if !published.Load() || done.Generation != 2 {
 		t.Errorf("generation %d is pushed", done.Generation)
 	}
 	p.check(s.published())
