@@ -3,9 +3,7 @@ package load
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +11,7 @@ import (
 	"time"
 
 	"spendsync/load/durable"
+	"spendsync/load/loadtest"
 	"spendsync/load/quarantine"
 	"spendsync/schema"
 	"spendsync/schema/schematest"
@@ -31,28 +30,9 @@ func (r run) reset() (Reset, error) {
 	return s.Reset(r.t.Context(), fmt.Sprintf("run%06d", runs))
 }
 
-// contents are the files below a folder, by path.
-func contents(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	found := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		b, err := os.ReadFile(path)
-		rel, _ := filepath.Rel(dir, path)
-		found[rel] = string(b)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return found
-}
-
 // filesOf are the files of an account below a folder.
 func filesOf(t *testing.T, dir, account string) map[string]string {
-	all := contents(t, dir)
+	all := loadtest.Files(t, dir)
 	maps.DeleteFunc(all, func(path, _ string) bool {
 		return !strings.Contains(path, "/account="+account+"/") || strings.HasPrefix(path, asideFolder+"/")
 	})
@@ -90,7 +70,7 @@ func TestReset_MovesTheAccountAside(t *testing.T) {
 	if report := checkStore(t, r.dir); report.Generation != 3 || done.Generation != 3 || report.Days != 2 {
 		t.Errorf("generation %d with %d days: %+v", report.Generation, report.Days, done)
 	}
-	if got := contents(t, filepath.Join(r.dir, done.Aside)); !maps.Equal(got, mine) || len(got) != done.Files {
+	if got := loadtest.Files(t, filepath.Join(r.dir, done.Aside)); !maps.Equal(got, mine) || len(got) != done.Files {
 		t.Errorf("aside are %q, want %q", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(mine)))
 	}
 	if got := filesOf(t, r.dir, "other"); !maps.Equal(got, others) {
@@ -177,7 +157,7 @@ func TestReset_DiesAnywhere(t *testing.T) {
 			switch {
 			case i < committed && (len(aside) > 0 || !maps.Equal(left, mine)):
 				t.Errorf("before the commit: aside is %q, %d files of %d are left", aside, len(left), len(mine))
-			case i >= committed && (len(aside) != 1 || len(left) > 0 || !maps.Equal(contents(t, aside[0]), mine)):
+			case i >= committed && (len(aside) != 1 || len(left) > 0 || !maps.Equal(loadtest.Files(t, aside[0]), mine)):
 				t.Errorf("after the commit: aside is %q, %d files are left", aside, len(left))
 			}
 			if got := filesOf(t, r.dir, "other"); !maps.Equal(got, others) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"maps"
 	"os"
@@ -70,25 +69,6 @@ var roots = sync.OnceValue(func() (texts [3]string) {
 	return texts
 })
 
-// files are the published files of a store and their texts.
-func files(t testing.TB, dir string) map[string]string {
-	t.Helper()
-	found := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		b, err := os.ReadFile(path)
-		rel, _ := filepath.Rel(dir, path)
-		found[rel] = string(b)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return found
-}
-
 // before and after are the files of the two generations.
 func before(t testing.TB) map[string]string {
 	return map[string]string{"parquet/a/data.parquet": "a1", "parquet/c": "c1", "manifest/old/1.json": "1",
@@ -113,7 +93,7 @@ func published(t testing.TB, dir string, want map[string]string) bool {
 	if err := os.RemoveAll(filepath.Join(dir, "staging")); err != nil {
 		t.Fatal(err)
 	}
-	return maps.Equal(files(t, dir), want)
+	return maps.Equal(loadtest.Files(t, dir), want)
 }
 
 // TestWrite_AnyCallFails: whatever call fails, and however, the next run finds one of the two generations, all of it,
@@ -136,18 +116,18 @@ func TestWrite_AnyCallFails(t *testing.T) {
 				if err != nil && (!errors.Is(err, durable.ErrStorage) || errors.Is(err, durable.ErrDamaged)) {
 					t.Errorf("%s: not a storage error", where)
 				}
-				if _, there := files(t, dir)[manifest.CommitName]; there && !begun {
+				if _, there := loadtest.Files(t, dir)[manifest.CommitName]; there && !begun {
 					t.Errorf("%s: begun without a word", where)
 				}
-				left := files(t, dir)
+				left := loadtest.Files(t, dir)
 				if err == nil && (left[manifest.CommitName] != "" || left["staging/acme.run2/4"] != "") {
 					t.Errorf("%s: ended, and something is left", where)
 				}
 				if err := place(dir, durable.System{}).End(); err != nil {
 					t.Errorf("%s: the next run: %v", where, err)
 				}
-				is := files(t, dir)[manifest.FileName]
-				for path := range files(t, dir) {
+				is := loadtest.Files(t, dir)[manifest.FileName]
+				for path := range loadtest.Files(t, dir) {
 					aside := strings.HasPrefix(path, "warehouse.duckdb.wal.aside-")
 					old := path == "warehouse.duckdb.wal" && is == root(t, 1) // which nothing will replace
 					if aside || old || strings.Contains(path, manifest.OwnPrefix) {
@@ -159,11 +139,11 @@ func TestWrite_AnyCallFails(t *testing.T) {
 				switch {
 				case is == root(t, 1) && err != nil && published(t, dir, before(t)):
 				case is == root(t, 2) && begun && published(t, dir, after(t)):
-					if foreign && files(t, dir)["warehouse.duckdb.wal"] != "" {
+					if foreign && loadtest.Files(t, dir)["warehouse.duckdb.wal"] != "" {
 						t.Errorf("%s: the log would be replayed", where)
 					}
 				default:
-					t.Errorf("%s: %v", where, slices.Sorted(maps.Keys(files(t, dir))))
+					t.Errorf("%s: %v", where, slices.Sorted(maps.Keys(loadtest.Files(t, dir))))
 				}
 			}
 		}
@@ -202,7 +182,7 @@ func TestWrite_DiesAtAnyStep(t *testing.T) {
 			want = after(t)
 		}
 		if !published(t, dir, want) {
-			t.Errorf("step %d: %v", step, files(t, dir))
+			t.Errorf("step %d: %v", step, loadtest.Files(t, dir))
 		}
 	}
 }
@@ -247,8 +227,8 @@ func TestWrite_IsDurableInOrder(t *testing.T) {
 	if _, err := os.Stat(staging); err == nil || unsynced[record] {
 		t.Errorf("the staging area is left: %t; the record may come back: %t", err == nil, unsynced[record])
 	}
-	if !maps.Equal(files(t, dir), after(t)) {
-		t.Errorf("%v", files(t, dir))
+	if !maps.Equal(loadtest.Files(t, dir), after(t)) {
+		t.Errorf("%v", loadtest.Files(t, dir))
 	}
 	dir, r = store(t)
 	d = &loadtest.Faults{Before: func(call string) error {
@@ -272,7 +252,7 @@ func TestWrite_BeginsNothing(t *testing.T) {
 		t.Errorf("told so: %v", err)
 	}
 	if !published(t, dir, before(t)) {
-		t.Errorf("told so: %v", files(t, dir))
+		t.Errorf("told so: %v", loadtest.Files(t, dir))
 	}
 	for _, c := range []struct {
 		into  string
@@ -295,7 +275,7 @@ func TestWrite_BeginsNothing(t *testing.T) {
 			t.Errorf("%q, %s: %v", c.into, c.errno, err)
 		}
 		if !published(t, dir, before(t)) {
-			t.Errorf("%q, %s: %v", c.into, c.errno, files(t, dir))
+			t.Errorf("%q, %s: %v", c.into, c.errno, loadtest.Files(t, dir))
 		}
 		if c.into != "manifest/old" { // which is not a folder of TryFolders
 			dir, _ := store(t)
@@ -322,7 +302,7 @@ func TestWrite_BeginsNothing(t *testing.T) {
 // cannot read.
 func TestTryFolders(t *testing.T) {
 	dir, _ := store(t)
-	was := files(t, dir)
+	was := loadtest.Files(t, dir)
 	taken := 0
 	taking := &loadtest.Faults{Before: func(call string) error {
 		if strings.HasPrefix(call, "rename "+filepath.Join(dir, "staging")) {
@@ -331,8 +311,8 @@ func TestTryFolders(t *testing.T) {
 		}
 		return nil
 	}}
-	if err := TryFolders(durable.OS, dir, "acme"); err != nil || !maps.Equal(files(t, dir), was) {
-		t.Errorf("%v, %v", err, files(t, dir))
+	if err := TryFolders(durable.OS, dir, "acme"); err != nil || !maps.Equal(loadtest.Files(t, dir), was) {
+		t.Errorf("%v, %v", err, loadtest.Files(t, dir))
 	}
 	if err := TryFolders(durable.Disk{FS: taking}, dir, "acme"); err != nil || taken != 4 {
 		t.Errorf("taken %d times: %v", taken, err)
@@ -365,7 +345,7 @@ func TestEnd_WithoutARecord(t *testing.T) {
 		return nil
 	}}
 	if err := place(dir, d).End(); err != nil || !published(t, dir, before(t)) {
-		t.Errorf("gone meanwhile: %v, %v", err, files(t, dir))
+		t.Errorf("gone meanwhile: %v, %v", err, loadtest.Files(t, dir))
 	}
 }
 
@@ -393,7 +373,8 @@ func TestEnd_MovesAForeignLogAside(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		aside, err := filepath.Glob(wal + ".aside-*")
-		if err != nil || (len(aside) == 1) != (c.there && !c.taken) || files(t, dir)["warehouse.duckdb.wal"] != "" {
+		if err != nil || (len(aside) == 1) != (c.there && !c.taken) ||
+			loadtest.Files(t, dir)["warehouse.duckdb.wal"] != "" {
 			t.Errorf("%s: %q, %v", c.name, aside, err)
 		}
 		if strings.Contains(log.String(), "write-ahead log") != c.there {
@@ -417,7 +398,7 @@ func TestEnd_OnAnotherFileSystem(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !published(t, dir, after(t)) {
-		t.Errorf("%v", files(t, dir))
+		t.Errorf("%v", loadtest.Files(t, dir))
 	}
 }
 
@@ -474,10 +455,11 @@ func TestRead_RefusesForeignRecords(t *testing.T) {
 		c.put(t, dir, r)
 		err := place(dir, durable.System{}).End()
 		if c.want == nil && (err != nil || !published(t, dir, after(t))) {
-			t.Errorf("%s: %v, %v", name, err, files(t, dir))
+			t.Errorf("%s: %v, %v", name, err, loadtest.Files(t, dir))
 		}
 		if c.want != nil && (!errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) ||
-			files(t, dir)[manifest.FileName] != root(t, 1) || files(t, dir)[manifest.CommitName] == "") {
+			loadtest.Files(t, dir)[manifest.FileName] != root(t, 1) ||
+			loadtest.Files(t, dir)[manifest.CommitName] == "") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

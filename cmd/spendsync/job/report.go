@@ -321,7 +321,8 @@ func (r *prover) hasNone(ctx context.Context, days []reply) bool {
 	if r.key.err != nil {
 		return false
 	}
-	for _, id := range campaignsIn(days)[:min(len(campaignsIn(days)), askedAlone)] {
+	all := campaignsIn(days)
+	for _, id := range all[:min(len(all), askedAlone)] {
 		if _, err := r.s.API.Campaign(ctx, id); !errors.Is(err, extract.ErrNotFound) {
 			return false
 		}
