@@ -7,11 +7,13 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -100,20 +102,51 @@ func (s *growingStore) publish() {
 	s.write(manifest.FileName, b.Root)
 }
 
-// killed runs the command and kills it after a while; 0: it may end. It says whether it was killed.
-func killed(t *testing.T, environ []string, after time.Duration, args ...string) bool {
+// killer kills the running command at one of its requests, before or after the service has served it.
+// A moment on the clock would depend on the machine: a fast run ends before it.
+type killer struct {
+	mu     sync.Mutex
+	left   int  // requests until the kill; 0: none
+	before bool // the service never sees the last request
+	kill   func() error
+}
+
+// of wraps a service.
+func (k *killer) of(service http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		k.mu.Lock()
+		last := k.left == 1
+		k.left = max(k.left-1, 0)
+		before, kill := k.before, k.kill
+		k.mu.Unlock()
+		if last && before {
+			_ = kill()
+			return
+		}
+		service.ServeHTTP(w, r)
+		if last {
+			_ = kill()
+		}
+	})
+}
+
+// run runs the command and kills it at its n-th request; 0: it may end. It reports whether it was killed.
+func (k *killer) run(t *testing.T, environ []string, n int, before bool, args ...string) bool {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(environ, asCommand+"=1", "TMPDIR="+t.TempDir())
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
+	k.mu.Lock() // until the process is there to be killed
+	err := cmd.Start()
+	if err == nil {
+		k.left, k.before, k.kill = n, before, cmd.Process.Kill
+	}
+	k.mu.Unlock()
+	if err != nil {
 		t.Fatal(err)
 	}
-	if after > 0 {
-		defer time.AfterFunc(after, func() { cmd.Process.Kill() }).Stop()
-	}
-	err := cmd.Wait()
+	err = cmd.Wait()
 	if err != nil && cmd.ProcessState.ExitCode() != -1 {
 		t.Fatalf("%v: %v: %s", args, err, out.String())
 	}
@@ -121,7 +154,7 @@ func killed(t *testing.T, environ []string, after time.Duration, args ...string)
 }
 
 // TestCommands_ConvergeAfterKills: followers, commits of the inbox and maintenance are killed at random
-// moments while the store goes on and months of it close; then the lake holds the store byte by byte,
+// requests while the store goes on and months of it close; then the lake holds the store byte by byte,
 // and gives it back. SPENDSYNC_TEST_KILLS says how many rounds.
 func TestCommands_ConvergeAfterKills(t *testing.T) {
 	rounds, err := strconv.Atoi(cmp.Or(os.Getenv("SPENDSYNC_TEST_KILLS"), "6"))
@@ -135,9 +168,10 @@ func TestCommands_ConvergeAfterKills(t *testing.T) {
 	if err := backend.CreateBucket("lake"); err != nil {
 		t.Fatal(err)
 	}
-	storage := httptest.NewServer(gofakes3.New(backend, gofakes3.WithLogger(gofakes3.DiscardLog())).Server())
+	var k killer
+	storage := httptest.NewServer(k.of(gofakes3.New(backend, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()))
 	defer storage.Close()
-	rest := httptest.NewServer(&resttest.Catalog{Warehouse: "s3://lake/wh"})
+	rest := httptest.NewServer(k.of(&resttest.Catalog{Warehouse: "s3://lake/wh"}))
 	defer rest.Close()
 	s := &growingStore{T: t, dir: t.TempDir(), m: manifest.New(), now: time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC)}
 	environ := []string{"PATH=" + os.Getenv("PATH"), "SPENDSYNC_DATA_DIR=" + s.dir, "SPENDSYNC_LAKE_WAREHOUSE=wh",
@@ -148,9 +182,8 @@ func TestCommands_ConvergeAfterKills(t *testing.T) {
 	first := schema.Date(20450) // 2025-12-28: of many months some are closed, and some close while this runs
 	s.spend(first, 3, 1)
 	s.publish()
-	began := time.Now()
-	killed(t, environ, 0, "follow")
-	whole, deaths := time.Since(began), 0
+	k.run(t, environ, 0, false, "follow")
+	deaths := 0
 	for range rounds {
 		for range 1 + r.IntN(4) {
 			s.spend(first+schema.Date(r.IntN(240)), 1+r.IntN(5), r.Int64N(1e6))
@@ -160,15 +193,15 @@ func TestCommands_ConvergeAfterKills(t *testing.T) {
 			environ []string
 			command string
 		}{{environ, "follow"}, {environ, "maintain"}, {inbox, "follow"}, {inbox, "commit"}} {
-			if r.IntN(3) > 0 && killed(t, one.environ, time.Duration(1+r.Int64N(3*int64(whole))), one.command) {
+			if r.IntN(3) > 0 && k.run(t, one.environ, 1<<r.IntN(8), r.IntN(2) == 0, one.command) {
 				deaths++
 			}
 		}
 	}
 	for _, with := range [][]string{environ, inbox} {
-		killed(t, with, 0, "follow")
-		killed(t, with, 0, "commit")
-		killed(t, with, 0, "verify", "--deep")
+		k.run(t, with, 0, false, "follow")
+		k.run(t, with, 0, false, "commit")
+		k.run(t, with, 0, false, "verify", "--deep")
 	}
 	if deaths == 0 {
 		t.Error("nothing was killed")
