@@ -154,12 +154,8 @@ func tail(raw string) form {
 
 func drop(of *node, key string) { of.Drop(key) }
 
-var (
-	asText form = value(quoted)
-	asNull form = value(func(*node) *node { return leaf("null") })
-	asID   form = value(jsontext.LessPrefix) // without its letter, as a number
-	upper  form = words(strings.ToUpper)
-)
+// asID writes an ID without its letter, as a number.
+var asID = value(jsontext.LessPrefix)
 
 // money is an amount as an object with its currency.
 func money(v *node) *node { return object().With("amount", quoted(v)).With("currency", text("USD")) }

@@ -37,20 +37,19 @@ func noTotals(_ *exchange, body *node, _ []*node, _ int) {
 }
 
 // listQuirks are about how a list marks its end.
-var listQuirks = []Quirk{
-	{Name: "list-no-totals", Doc: "lists have no total, limit and offset",
+var listQuirks = behaviors{
+	"list-no-totals": {change: ofLists(noTotals)},
+	"list-cap": {
+		ask:    capped,
 		change: ofLists(noTotals)},
-	{Name: "list-cap", Doc: "lists give at most 4 entries a page, whatever was asked for, and no total",
-		ask: capped, change: ofLists(noTotals)},
-	{Name: "list-cap-total", Doc: "lists give at most 4 entries a page, whatever was asked for, and their total",
-		ask: capped},
-	{Name: "list-has-more", Doc: "lists give at most 4 entries a page and has_more in the place of a total",
+	"list-cap-total": {ask: capped},
+	"list-has-more": {
 		ask: capped,
 		change: ofLists(func(x *exchange, body *node, entries []*node, total int) {
 			body.Drop("total", "limit", "offset")
 			body.Set("has_more", leaf(strconv.FormatBool(x.offset()+len(entries) < total)))
 		})},
-	{Name: "list-next-offset", Doc: "lists give at most 4 entries a page and next_offset in the place of a total",
+	"list-next-offset": {
 		ask: capped,
 		change: ofLists(func(x *exchange, body *node, entries []*node, total int) {
 			body.Drop("total", "limit", "offset")
@@ -60,7 +59,7 @@ var listQuirks = []Quirk{
 			}
 			body.Set("next_offset", next)
 		})},
-	{Name: "list-cursor", Doc: "lists give at most 4 entries a page, ignore the offset, and name a cursor for more",
+	"list-cursor": {
 		ask: func(x *exchange) {
 			capped(x)
 			if x.place.isList() {
@@ -73,25 +72,24 @@ var listQuirks = []Quirk{
 				body.Set("next_cursor", text("eyJvIjo0fQ"))
 			}
 		})},
-	{Name: "list-meta-total", Doc: `the total of a list lies in meta: {"meta":{"total":6}}`,
+	"list-meta-total": {
 		ask: capped,
 		change: ofLists(func(_ *exchange, body *node, _ []*node, total int) {
 			body.Drop("total", "limit", "offset")
 			body.Set("meta", object().With("total", num(total)))
 		})},
-	{Name: "list-total-text", Doc: `the total of a list is a text: "6"`,
+	"list-total-text": {
 		ask:    capped,
 		change: ofLists(func(_ *exchange, body *node, _ []*node, _ int) { body.Edit("total", quoted) })},
-	{Name: "list-total-shown", Doc: "the total of a list is how many entries the page has",
+	"list-total-shown": {
 		ask: capped,
 		change: ofLists(func(_ *exchange, body *node, entries []*node, _ int) {
 			body.Set("total", num(len(entries)))
 		})},
-	{Name: "list-total-more", Doc: "the total of a list counts one entry that is nowhere listed",
-		change: ofLists(func(_ *exchange, body *node, _ []*node, total int) {
-			body.Set("total", num(total+1))
-		})},
-	{Name: "list-total-header", Doc: "the total of a list is in the header X-Total-Count",
+	"list-total-more": {change: ofLists(func(_ *exchange, body *node, _ []*node, total int) {
+		body.Set("total", num(total+1))
+	})},
+	"list-total-header": {
 		ask: capped,
 		change: ofLists(func(x *exchange, body *node, _ []*node, total int) {
 			body.Drop("total", "limit", "offset")
@@ -102,47 +100,36 @@ var listQuirks = []Quirk{
 				rep.Header.Set("X-Total-Count", strconv.Itoa(x.total))
 			}
 		}},
-	{Name: "list-shifts", Doc: "an entry goes from the front of a list while it is read for the first time",
-		ask: func(x *exchange) {
-			if capped(x); x.place.isList() && x.offset() > 0 && x.times("shift "+x.request.URL.Path) == 1 {
-				x.edit(func(q url.Values) { q.Set("offset", strconv.Itoa(x.offset()+1)) })
-			}
-		}},
-	{Name: "list-moves", Doc: "an entry goes from the front of a list whenever it is read",
-		ask: func(x *exchange) {
-			if capped(x); x.place.isList() && x.offset() > 0 {
-				x.edit(func(q url.Values) { q.Set("offset", strconv.Itoa(x.offset()+1)) })
-			}
-		}},
-	{Name: "list-empty", Doc: "the list of campaigns is empty, though the report has some",
-		change: func(x *exchange, body *node) *node {
-			if x.place == atCampaigns {
-				return object().With("campaigns", list()).With("total", num(0))
-			}
+	"list-shifts": {ask: func(x *exchange) {
+		if capped(x); x.place.isList() && x.offset() > 0 && x.times("shift "+x.request.URL.Path) == 1 {
+			x.edit(func(q url.Values) { q.Set("offset", strconv.Itoa(x.offset()+1)) })
+		}
+	}},
+	"list-moves": {ask: func(x *exchange) {
+		if capped(x); x.place.isList() && x.offset() > 0 {
+			x.edit(func(q url.Values) { q.Set("offset", strconv.Itoa(x.offset()+1)) })
+		}
+	}},
+	"list-ids": {change: func(x *exchange, body *node) *node {
+		if x.place != atCampaigns {
 			return body
-		}},
-	{Name: "list-ids", Doc: "the list of campaigns has their IDs alone",
-		change: func(x *exchange, body *node) *node {
-			if x.place != atCampaigns {
-				return body
-			}
-			ids := list()
-			for _, e := range entities(body) {
-				ids.Values = append(ids.Values, ownID(e))
-			}
-			return object().With("campaigns", ids)
-		}},
-	{Name: "list-map", Doc: `lists are objects by ID: {"campaigns":{"C13463005":{..}}}`,
-		change: func(x *exchange, body *node) *node {
-			if !x.place.isList() {
-				return body
-			}
-			byID := object()
-			for _, e := range entities(body) {
-				byID.Set(ownID(e).Text(), e)
-			}
-			return object().With(x.plural(), byID)
-		}},
+		}
+		ids := list()
+		for _, e := range entities(body) {
+			ids.Values = append(ids.Values, ownID(e))
+		}
+		return object().With("campaigns", ids)
+	}},
+	"list-map": {change: func(x *exchange, body *node) *node {
+		if !x.place.isList() {
+			return body
+		}
+		byID := object()
+		for _, e := range entities(body) {
+			byID.Set(ownID(e).Text(), e)
+		}
+		return object().With(x.plural(), byID)
+	}},
 }
 
 // ownID is the ID of an entity of a list, under either of its names.
@@ -208,52 +195,41 @@ func underOwnName(x *exchange, inner, around *node) *node {
 }
 
 // envelopeQuirks are about what a body of the advertiser API is wrapped in.
-var envelopeQuirks = []Quirk{
-	{Name: "envelope-bare", Doc: "bodies have no envelope: [..], {..}",
-		change: wrapped(bare, bare)},
-	{Name: "envelope-data", Doc: `bodies lie under data: {"data":[..]}, {"data":{..}}`,
-		change: wrapped(under("data"), under("data"))},
-	{Name: "envelope-items", Doc: `lists lie under items: {"items":[..]}`,
-		change: wrapped(under("items"), bare)},
-	{Name: "envelope-results", Doc: `lists lie under results: {"results":[..],"count":6}`,
-		change: wrapped(func(x *exchange, inner, around *node) *node {
-			around.Rename("total", "count")
-			around.Drop("limit", "offset")
-			return around.With("results", inner)
-		}, bare)},
-	{Name: "envelope-result", Doc: `bodies lie under result: {"result":{..}}, {"result":[..]}`,
-		change: wrapped(under("result"), under("result"))},
-	{Name: "envelope-own-name", Doc: `bodies lie under their own name, also those of the account: {"balance":{..}}`,
-		change: wrapped(underOwnName, underOwnName)},
-	{Name: "envelope-nested", Doc: `bodies lie under data and their own name: {"data":{"campaigns":[..]}}`,
-		change: wrapped(
-			func(x *exchange, inner, around *node) *node {
-				return object().With("data", underOwnName(x, inner, around))
-			},
-			func(x *exchange, inner, around *node) *node {
-				return object().With("data", underOwnName(x, inner, around))
-			})},
-	{Name: "envelope-success",
-		Doc:    `bodies lie under data, beside success and message: {"success":true,"message":"OK","data":..}`,
-		change: wrapped(inSuccess, inSuccess)},
-	{Name: "envelope-edges", Doc: `lists are connections: {"edges":[{"node":{..}}],"totalCount":6}`,
-		change: wrapped(func(x *exchange, inner, around *node) *node {
-			for i, e := range inner.Values {
-				inner.Values[i] = object().With("node", e)
-			}
-			return object().
-				With("edges", inner).
-				With("pageInfo", object().With("hasNextPage", leaf("false")))
-		}, bare)},
-	{Name: "json-api", Doc: `bodies are JSON:API: {"data":{"type":"campaigns","id":"C1","attributes":{..}}}`,
-		change: wrapped(func(x *exchange, inner, around *node) *node {
-			for i, e := range inner.Values {
-				inner.Values[i] = jsonAPI(x.plural(), e)
-			}
-			return object().With("data", inner).With("meta", around)
-		}, func(x *exchange, inner, _ *node) *node {
-			return object().With("data", jsonAPI(x.singular(), inner))
+var envelopeQuirks = behaviors{
+	"envelope-bare":  {change: wrapped(bare, bare)},
+	"envelope-data":  {change: wrapped(under("data"), under("data"))},
+	"envelope-items": {change: wrapped(under("items"), bare)},
+	"envelope-results": {change: wrapped(func(x *exchange, inner, around *node) *node {
+		around.Rename("total", "count")
+		around.Drop("limit", "offset")
+		return around.With("results", inner)
+	}, bare)},
+	"envelope-result":   {change: wrapped(under("result"), under("result"))},
+	"envelope-own-name": {change: wrapped(underOwnName, underOwnName)},
+	"envelope-nested": {change: wrapped(
+		func(x *exchange, inner, around *node) *node {
+			return object().With("data", underOwnName(x, inner, around))
+		},
+		func(x *exchange, inner, around *node) *node {
+			return object().With("data", underOwnName(x, inner, around))
 		})},
+	"envelope-success": {change: wrapped(inSuccess, inSuccess)},
+	"envelope-edges": {change: wrapped(func(x *exchange, inner, around *node) *node {
+		for i, e := range inner.Values {
+			inner.Values[i] = object().With("node", e)
+		}
+		return object().
+			With("edges", inner).
+			With("pageInfo", object().With("hasNextPage", leaf("false")))
+	}, bare)},
+	"json-api": {change: wrapped(func(x *exchange, inner, around *node) *node {
+		for i, e := range inner.Values {
+			inner.Values[i] = jsonAPI(x.plural(), e)
+		}
+		return object().With("data", inner).With("meta", around)
+	}, func(x *exchange, inner, _ *node) *node {
+		return object().With("data", jsonAPI(x.singular(), inner))
+	})},
 }
 
 func inSuccess(_ *exchange, inner, around *node) *node {

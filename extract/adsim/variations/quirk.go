@@ -41,29 +41,6 @@ type (
 	change = func(x *exchange, body *node) *node
 )
 
-// catalogue lists all quirks, in the order in which they apply: values, then bodies, then the wire.
-var catalogue = sync.OnceValue(func() []*Quirk {
-	var list []*Quirk
-	for _, of := range []struct {
-		report, api bool
-		quirks      []Quirk
-	}{
-		{true, false, totalQuirks}, {true, false, numberQuirks}, {true, true, nameQuirks}, {true, false, rowQuirks},
-		{true, false, columnQuirks}, {true, false, dayQuirks}, {true, false, pageQuirks}, {false, true, fieldQuirks},
-		{false, true, timeQuirks}, {false, true, audienceQuirks}, {false, true, creativeQuirks},
-		{false, true, sourceQuirks}, {false, true, accountQuirks}, {false, true, idQuirks}, {false, true, listQuirks},
-		{false, true, envelopeQuirks}, {true, false, reportBodyQuirks}, {true, true, bothQuirks},
-		{true, true, wireQuirks},
-	} {
-		for i := range of.quirks {
-			q := &of.quirks[i]
-			q.Report, q.API = of.report, of.api
-			list = append(list, q)
-		}
-	}
-	return list
-})
-
 // Quirks lists all quirks, in the order in which they apply.
 func Quirks() []Quirk {
 	var list []Quirk

@@ -18,51 +18,40 @@ import (
 )
 
 // bothQuirks are about unknown keys, and secrets that the service repeats.
-var bothQuirks = []Quirk{
-	{Name: "keys-new", Doc: "replies and what is in them have keys that the description does not name",
-		change: newKeys},
-	{Name: "secret-in-error",
-		Doc: "refusals repeat the Authorization header; the report refuses questions without include_creatives, the " +
-			"API the limits",
-		override: func(x *exchange) (wire.Reply, bool) {
-			text := "Refused: " + x.request.Header.Get("Authorization")
-			switch x.place {
-			case atTotals:
-				return report.Error(http.StatusBadRequest, text), true
-			case atLimits:
-				return x.accounts[0].APIError(http.StatusNotFound, "not_found", text, nil), true
-			}
-			return wire.Reply{}, false
-		}},
-	{Name: "secret-in-key",
-		Doc: "bodies have a key that is the Authorization header's value, and the value under debug",
-		change: func(x *exchange, body *node) *node {
-			if body.Kind == '{' {
-				sent := x.request.Header.Get("Authorization")
-				body.Set(strings.Trim(text(sent).Raw, `"`), leaf("true"))
-				body.Set("debug", object().With("authorization", text(sent)))
-			}
-			return body
-		}},
-	{Name: "secret-in-entity",
-		Doc: "rows, campaigns and account replies have a key debug with the credentials as they were decoded",
-		change: func(x *exchange, body *node) *node {
-			debug := text(x.secret())
-			x.debug(body, debug)
-			return body
-		}},
-	{Name: "secret-coded",
-		Doc: "rows, campaigns and account replies have a key debug with a text that holds the credentials in base64, " +
-			"percent-encoded and as JSON within JSON",
-		change: func(x *exchange, body *node) *node {
-			secret := x.secret()
-			x.debug(body, text(strings.Join([]string{
-				"sent " + base64.StdEncoding.EncodeToString([]byte("user: "+secret)),
-				base64.RawURLEncoding.EncodeToString([]byte(x.request.Header.Get("Authorization"))),
-				"?credentials=" + url.QueryEscape(secret), text(`{"password":` + text(secret).Raw + `}`).Raw,
-			}, " ")))
-			return body
-		}},
+var bothQuirks = behaviors{
+	"keys-new": {change: newKeys},
+	"secret-in-error": {override: func(x *exchange) (wire.Reply, bool) {
+		text := "Refused: " + x.request.Header.Get("Authorization")
+		switch x.place {
+		case atTotals:
+			return report.Error(http.StatusBadRequest, text), true
+		case atLimits:
+			return x.accounts[0].APIError(http.StatusNotFound, "not_found", text, nil), true
+		}
+		return wire.Reply{}, false
+	}},
+	"secret-in-key": {change: func(x *exchange, body *node) *node {
+		if body.Kind == '{' {
+			sent := x.request.Header.Get("Authorization")
+			body.Set(strings.Trim(text(sent).Raw, `"`), leaf("true"))
+			body.Set("debug", object().With("authorization", text(sent)))
+		}
+		return body
+	}},
+	"secret-in-entity": {change: func(x *exchange, body *node) *node {
+		debug := text(x.secret())
+		x.debug(body, debug)
+		return body
+	}},
+	"secret-coded": {change: func(x *exchange, body *node) *node {
+		secret := x.secret()
+		x.debug(body, text(strings.Join([]string{
+			"sent " + base64.StdEncoding.EncodeToString([]byte("user: "+secret)),
+			base64.RawURLEncoding.EncodeToString([]byte(x.request.Header.Get("Authorization"))),
+			"?credentials=" + url.QueryEscape(secret), text(`{"password":` + text(secret).Raw + `}`).Raw,
+		}, " ")))
+		return body
+	}},
 }
 
 // debug adds a key debug to the rows of a body, and to the entities of the advertiser API's.
@@ -138,62 +127,45 @@ func onBody(change func(body []byte) []byte) func(x *exchange, rep *wire.Reply) 
 }
 
 // wireQuirks are about how a reply is sent.
-var wireQuirks = []Quirk{
-	{Name: "clock-ahead", Doc: "the Date header is 50 minutes ahead",
-		wire: clockOff(50 * time.Minute)},
-	{Name: "clock-behind", Doc: "the Date header is 50 minutes behind",
-		wire: clockOff(-50 * time.Minute)},
-	{Name: "clock-day-ahead", Doc: "the Date header is two days ahead",
-		wire: clockOff(48 * time.Hour)},
-	{Name: "clock-day-behind", Doc: "the Date header is two days behind",
-		wire: clockOff(-48 * time.Hour)},
-	{Name: "clock-none", Doc: "replies have no Date header",
-		wire: func(_ *exchange, rep *wire.Reply) { rep.Header["Date"] = nil }},
-	{Name: "clock-words", Doc: "the Date header is no date",
-		wire: func(_ *exchange, rep *wire.Reply) { rep.Header.Set("Date", "just now") }},
-	{Name: "ascii", Doc: "texts are written in ASCII, with \\u escapes",
-		wire: onBody(escapeUnicode)},
-	{Name: "slashes-escaped", Doc: "slashes in texts are escaped: https:\\/\\/",
+var wireQuirks = behaviors{
+	"clock-ahead":      {wire: clockOff(50 * time.Minute)},
+	"clock-behind":     {wire: clockOff(-50 * time.Minute)},
+	"clock-day-ahead":  {wire: clockOff(48 * time.Hour)},
+	"clock-day-behind": {wire: clockOff(-48 * time.Hour)},
+	"clock-none":       {wire: func(_ *exchange, rep *wire.Reply) { rep.Header["Date"] = nil }},
+	"clock-words":      {wire: func(_ *exchange, rep *wire.Reply) { rep.Header.Set("Date", "just now") }},
+	"ascii":            {wire: onBody(escapeUnicode)},
+	"slashes-escaped": {
 		wire: onBody(func(body []byte) []byte { return bytes.ReplaceAll(body, []byte("/"), []byte(`\/`)) })},
-	{Name: "keys-escaped", Doc: "keys of the report are written with escapes: \"\\u0064ate\"",
-		wire: func(x *exchange, rep *wire.Reply) {
-			if x.place.onReport() {
-				onBody(func(body []byte) []byte {
-					return bytes.ReplaceAll(body, []byte(`"date":`), []byte(`"\u0064ate":`))
-				})(x, rep)
-			}
-		}},
-	{Name: "pretty", Doc: "bodies are indented",
-		wire: onBody(func(body []byte) []byte {
-			var out bytes.Buffer
-			if json.Indent(&out, body, "", "  ") != nil {
-				return body
-			}
-			return append(out.Bytes(), '\r', '\n')
-		})},
-	{Name: "bom", Doc: "bodies begin with a byte order mark",
-		wire: onBody(func(body []byte) []byte { return append([]byte("\xef\xbb\xbf"), body...) })},
-	{Name: "type-plain", Doc: "the Content-Type is text/plain",
-		wire: contentType("text/plain")},
-	{Name: "type-html", Doc: "the Content-Type is text/html, the body is JSON",
-		wire: contentType("text/html; charset=utf-8")},
-	{Name: "type-none", Doc: "there is no Content-Type",
-		wire: contentType("")},
-	{Name: "gzip", Doc: "bodies are compressed, whatever was asked for",
-		wire: compress},
-	{Name: "chunked", Doc: "bodies come in chunks, without a Content-Length",
-		wire: func(_ *exchange, rep *wire.Reply) { rep.Chunked = true }},
-	{Name: "status-201", Doc: "successful replies have the status 201",
-		wire: func(_ *exchange, rep *wire.Reply) {
-			if rep.Status == http.StatusOK {
-				rep.Status = http.StatusCreated
-			}
-		}},
-	{Name: "etag", Doc: "replies have an ETag and may be kept",
-		wire: func(_ *exchange, rep *wire.Reply) {
-			rep.Header.Set("Etag", fmt.Sprintf(`"%016x"`, chance.Mix(uint64(len(rep.Body)))))
-			rep.Header.Set("Cache-Control", "private, max-age=600")
-		}},
+	"keys-escaped": {wire: func(x *exchange, rep *wire.Reply) {
+		if x.place.onReport() {
+			onBody(func(body []byte) []byte {
+				return bytes.ReplaceAll(body, []byte(`"date":`), []byte(`"\u0064ate":`))
+			})(x, rep)
+		}
+	}},
+	"pretty": {wire: onBody(func(body []byte) []byte {
+		var out bytes.Buffer
+		if json.Indent(&out, body, "", "  ") != nil {
+			return body
+		}
+		return append(out.Bytes(), '\r', '\n')
+	})},
+	"bom":        {wire: onBody(func(body []byte) []byte { return append([]byte("\xef\xbb\xbf"), body...) })},
+	"type-plain": {wire: contentType("text/plain")},
+	"type-html":  {wire: contentType("text/html; charset=utf-8")},
+	"type-none":  {wire: contentType("")},
+	"gzip":       {wire: compress},
+	"chunked":    {wire: func(_ *exchange, rep *wire.Reply) { rep.Chunked = true }},
+	"status-201": {wire: func(_ *exchange, rep *wire.Reply) {
+		if rep.Status == http.StatusOK {
+			rep.Status = http.StatusCreated
+		}
+	}},
+	"etag": {wire: func(_ *exchange, rep *wire.Reply) {
+		rep.Header.Set("Etag", fmt.Sprintf(`"%016x"`, chance.Mix(uint64(len(rep.Body)))))
+		rep.Header.Set("Cache-Control", "private, max-age=600")
+	}},
 }
 
 // escapeUnicode writes everything beyond ASCII with escapes.
