@@ -168,7 +168,5 @@ func (k *asking) answered(lacks []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.trying, k.guess = false, nil
-	if len(lacks) > 0 {
-		k.now = k.now.without(lacks...)
-	}
+	k.now = k.now.without(lacks...)
 }

@@ -36,7 +36,6 @@ const maxListPages = 10_000
 // cursor it is a page that says so, or one without a cursor that does not say that more follows.
 func (l *lister) walkPages(ctx context.Context, statuses []string) (passage, error) {
 	p := passage{seen: map[string]bool{}, total: -1}
-	l.cursor = ""
 	defer func() { l.cursor = "" }()
 	byCursor := l.of.service.Text("paging.by") == "cursor"
 	var cursors []string

@@ -81,7 +81,7 @@ func (o *keyOrder) column(at int, name []byte, find func([]byte) string) string 
 		*o = append(*o, keyOrder{{}}...)
 	}
 	known := &(*o)[at]
-	if known.name == nil || !bytes.Equal(known.name, name) {
+	if !bytes.Equal(known.name, name) {
 		known.name, known.column = append(known.name[:0], name...), find(name)
 	}
 	return known.column

@@ -1,13 +1,18 @@
 // Command mutate breaks the code of packages in small ways and reports which breaks no
 // test notices.
 //
-//	go run .ci/mutation/mutate.go [-files REGEXP] [-with PACKAGE,...] PACKAGE...
+//	go run .ci/mutation/mutate.go [-files REGEXP] [-with PACKAGE,...] [-again FILE] [-run REGEXP] [-most DURATION] \
+//		PACKAGE...
 //
 // All mutants of a package are compiled into one test binary, each behind a condition on
 // an environment variable, so that the compiler and the linker run once. A first pass
 // runs each test by itself and records the mutants that it reaches; then each mutant is
-// switched on for the tests that reach it, the fastest first, until one fails. The tests
-// of the packages in -with have a try at the survivors.
+// switched on for the tests that reach it, until one fails: first those that killed another
+// mutant of the same function, then the fastest. The tests of the packages in -with have a
+// try at the survivors.
+//
+// After new tests, -again measures only the mutants that an earlier output names, and -run
+// only by some tests.
 //
 // .ci/mutation/ignore lists mutants that no test can or should notice, with the reason.
 package main
@@ -52,10 +57,14 @@ type mutant struct {
 func main() {
 	files := flag.String("files", "", "mutate only files whose name matches")
 	with := flag.String("with", "", "packages whose tests run on the survivors, comma-separated")
+	again := flag.String("again", "", "mutate only what this file names, an earlier output")
+	run := flag.String("run", "", "run only tests whose name matches")
+	flag.DurationVar(&most, "most", most, "run tests of at most this length on a mutant")
 	flag.Parse()
 	ignored, err := readIgnored()
 	if err == nil {
-		err = mutateAll(flag.Args(), regexp.MustCompile(*files), strings.Split(*with, ","), ignored)
+		err = mutateAll(flag.Args(), regexp.MustCompile(*files), regexp.MustCompile(*run), *again,
+			strings.Split(*with, ","), ignored)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
@@ -63,7 +72,16 @@ func main() {
 	}
 }
 
-func mutateAll(packages []string, files *regexp.Regexp, with []string, ignored map[string]bool) error {
+// most is the length of all tests that run on one mutant.
+var most = 10 * time.Minute
+
+func mutateAll(packages []string, files, run *regexp.Regexp, again string, with []string,
+	ignored map[string]bool,
+) error {
+	earlier, err := readEarlier(again)
+	if err != nil {
+		return err
+	}
 	for _, pkg := range packages {
 		work, err := os.MkdirTemp("", "mutants-")
 		if err != nil {
@@ -74,29 +92,75 @@ func mutateAll(packages []string, files *regexp.Regexp, with []string, ignored m
 		if err != nil {
 			return err
 		}
-		mutants = slices.DeleteFunc(mutants, func(m mutant) bool { return ignored[m.name] })
-		left, total := mutants, 0
+		figures := map[string]*figure{}
+		for _, m := range mutants {
+			if figures[m.file] == nil {
+				figures[m.file] = &figure{}
+			}
+			if ignored[m.name] {
+				figures[m.file].ignored++
+			}
+		}
+		mutants = slices.DeleteFunc(mutants, func(m mutant) bool {
+			return ignored[m.name] || earlier != nil && !earlier[m.name]
+		})
+		left, counted := mutants, false
 		for i, tests := range append([]string{pkg}, with...) {
 			if tests == "" || len(left) == 0 || tests == pkg && i > 0 {
 				continue
 			}
-			compiled, survivors, err := survive(work, tests, pkg, mutants, left)
+			compiled, survivors, err := survive(work, tests, pkg, mutants, left, run)
 			if err != nil {
 				return fmt.Errorf("%s by the tests of %s: %w", pkg, tests, err)
 			}
-			if total == 0 {
-				total = compiled
+			for _, m := range compiled {
+				if !counted {
+					figures[m.file].all++
+				}
 			}
-			left = survivors
+			left, counted = survivors, true
 		}
-		killed := total - len(left)
-		fmt.Printf("%s: %d of %d mutants killed, %.1f %%; survivors:\n", pkg, killed, total,
-			100*float64(killed)/float64(max(total, 1)))
+		for _, m := range left {
+			figures[m.file].survive++
+		}
+		var sum figure
+		for _, file := range slices.Sorted(maps.Keys(figures)) {
+			f := figures[file]
+			fmt.Println(f.of(file))
+			sum = figure{sum.all + f.all, sum.survive + f.survive, sum.ignored + f.ignored}
+		}
+		fmt.Println(sum.of(pkg) + "; survivors:")
 		for _, m := range left {
 			fmt.Printf("\t%s\t(line %d)\n", m.name, m.line)
 		}
 	}
 	return nil
+}
+
+// figure counts the mutants of a file. Those that are ignored are not among all.
+type figure struct{ all, survive, ignored int }
+
+func (f figure) of(what string) string {
+	killed := f.all - f.survive
+	return fmt.Sprintf("%s: %d of %d mutants killed, %.1f %%, %d ignored", what, killed, f.all,
+		100*float64(killed)/float64(max(f.all, 1)), f.ignored)
+}
+
+// readEarlier reads the names of the mutants in an earlier output; nil: there is none.
+func readEarlier(path string) (map[string]bool, error) {
+	if path == "" {
+		return nil, nil
+	}
+	b, err := os.ReadFile(path)
+	names := map[string]bool{}
+	for line := range strings.Lines(string(b)) {
+		name := strings.TrimPrefix(line, "survives so far:")
+		if i := strings.LastIndex(name, "(line "); i > 0 {
+			name = name[:i]
+		}
+		names[strings.TrimSpace(name)] = true
+	}
+	return names, err
 }
 
 // readIgnored reads the names of the mutants that are listed with a reason: one a line,
@@ -420,47 +484,69 @@ func withoutBroken(mutants []mutant, overlay map[string]string, errs string) []m
 	return slices.DeleteFunc(slices.Clone(mutants), func(m mutant) bool { return dropped[m.id] })
 }
 
-// survive returns those of the mutants in left that the tests do not notice, and how many
-// of all compile.
-func survive(work, tests, pkg string, all, left []mutant) (compiled int, survivors []mutant, err error) {
-	binary, mutants, err := build(work, tests, pkg, all)
+// survive returns those of the mutants in left that the tests do not notice, and all that compile.
+func survive(work, tests, pkg string, all, left []mutant, run *regexp.Regexp) (compiled, survivors []mutant,
+	err error) {
+	binary, compiled, err := build(work, tests, pkg, all)
 	if err != nil {
-		return 0, nil, err
+		return nil, nil, err
 	}
 	candidates := map[int]bool{}
 	for _, m := range left {
 		candidates[m.id] = true
 	}
-	names, err := exec.Command(binary, "-test.list", "^(Test|Example|Fuzz)").Output()
+	list, err := exec.Command(binary, "-test.list", "^(Test|Example|Fuzz)").Output()
 	if err != nil {
-		return 0, nil, err
+		return nil, nil, err
 	}
-	reaches, err := reached(work, binary, tests, strings.Fields(string(names)))
+	names := slices.DeleteFunc(strings.Fields(string(list)), func(name string) bool { return !run.MatchString(name) })
+	reaches, err := reached(work, binary, tests, names)
 	if err != nil {
-		return 0, nil, err
+		return nil, nil, err
 	}
 	var mu sync.Mutex
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, max(1, runtime.NumCPU()))
-	for _, m := range mutants {
+	killers := map[string]map[string]int{} // by function: how many of its mutants a test killed
+	inParallel(len(compiled), func(i int) {
+		m := compiled[i]
 		if !candidates[m.id] {
-			continue
+			return
 		}
-		wg.Add(1)
+		function, _, _ := strings.Cut(m.name, ":")
+		mu.Lock()
+		order := slices.Clone(reaches[m.id])
+		slices.SortStableFunc(order, func(a, b timed) int {
+			return cmp.Compare(min(killers[function][b.name], 1), min(killers[function][a.name], 1))
+		})
+		mu.Unlock()
+		killer := killedBy(binary, tests, m.id, order)
+		mu.Lock()
+		defer mu.Unlock()
+		if killer == "" {
+			fmt.Fprintf(os.Stderr, "survives so far: %s (line %d)\n", m.name, m.line)
+			survivors = append(survivors, m)
+			return
+		}
+		if killers[function] == nil {
+			killers[function] = map[string]int{}
+		}
+		killers[function][killer]++
+	})
+	slices.SortFunc(survivors, func(a, b mutant) int { return cmp.Compare(a.id, b.id) })
+	return compiled, survivors, nil
+}
+
+// inParallel calls do for 0 to n-1, one call for each processor at a time.
+func inParallel(n int, do func(i int)) {
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, runtime.NumCPU())
+	for i := range n {
 		slots <- struct{}{}
-		go func() {
-			defer func() { <-slots; wg.Done() }()
-			if !isKilled(binary, tests, m.id, reaches[m.id]) {
-				mu.Lock()
-				fmt.Fprintf(os.Stderr, "survives so far: %s (line %d)\n", m.name, m.line)
-				survivors = append(survivors, m)
-				mu.Unlock()
-			}
-		}()
+		wg.Go(func() {
+			defer func() { <-slots }()
+			do(i)
+		})
 	}
 	wg.Wait()
-	slices.SortFunc(survivors, func(a, b mutant) int { return cmp.Compare(a.id, b.id) })
-	return len(mutants), survivors, nil
 }
 
 // timed is a test with the time that it takes when nothing is broken.
@@ -472,49 +558,69 @@ type timed struct {
 // reached runs each test by itself and returns, by mutant, the tests that reach it, the
 // fastest first.
 func reached(work, binary, dir string, names []string) (map[int][]timed, error) {
+	var mu sync.Mutex
+	var failed []error
 	by := map[int][]timed{}
-	for _, name := range names {
-		record, err := put(work, "reached", nil)
-		if err != nil {
-			return nil, err
-		}
+	inParallel(len(names), func(i int) {
+		record, err := put(work, "reached-"+names[i], nil)
 		began := time.Now()
-		if out, err := runTest(binary, dir, name, 10*time.Minute, "MUTANTS_REACHED="+record); err != nil {
-			return nil, fmt.Errorf("%s fails when nothing is broken: %s", name, out)
+		if err == nil {
+			if out, failed := runTests(binary, dir, names[i:i+1], 10*time.Minute,
+				"MUTANTS_REACHED="+record); failed != nil {
+				err = fmt.Errorf("%s fails when nothing is broken: %s", names[i], out)
+			}
 		}
 		took := time.Since(began)
-		text, err := os.ReadFile(record)
-		if err != nil {
-			return nil, err
+		text, readErr := os.ReadFile(record)
+		mu.Lock()
+		defer mu.Unlock()
+		if err = cmp.Or(err, readErr); err != nil {
+			failed = append(failed, err)
+			return
 		}
-		ids := map[int]bool{}
 		for _, f := range strings.Fields(string(text)) {
 			id, _ := strconv.Atoi(f)
-			ids[id] = true
+			by[id] = append(by[id], timed{names[i], took})
 		}
-		for id := range maps.Keys(ids) {
-			by[id] = append(by[id], timed{name, took})
-		}
-	}
+	})
 	for _, tests := range by {
 		slices.SortFunc(tests, func(a, b timed) int { return cmp.Compare(a.took, b.took) })
 	}
-	return by, nil
+	return by, errors.Join(failed...)
 }
 
-func isKilled(binary, dir string, id int, tests []timed) bool {
-	for _, t := range tests {
-		if _, err := runTest(binary, dir, t.name, 10*t.took+10*time.Second, fmt.Sprintf("MUTANT=%d", id)); err != nil {
-			return true
+// killedBy returns a test that fails with the mutant; empty: none does. The first tests run one by
+// one, and the others in ever longer groups, each in one process.
+func killedBy(binary, dir string, id int, tests []timed) string {
+	var spent time.Duration
+	for n := 1; len(tests) > 0 && spent < most; {
+		n = min(n, len(tests))
+		var names []string
+		var took time.Duration
+		for _, t := range tests[:n] {
+			names = append(names, t.name)
+			took += t.took
 		}
+		out, err := runTests(binary, dir, names, 5*took+20*time.Second, fmt.Sprintf("MUTANT=%d", id))
+		if err != nil {
+			if at := failedTest.FindSubmatch(out); at != nil {
+				return string(at[1])
+			}
+			return names[0]
+		}
+		tests, spent = tests[n:], spent+took
+		n *= 3
 	}
-	return false
+	return ""
 }
 
-func runTest(binary, dir, name string, limit time.Duration, env string) ([]byte, error) {
+var failedTest = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
+
+func runTests(binary, dir string, names []string, limit time.Duration, env string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, binary, "-test.run", "^"+regexp.QuoteMeta(name)+"$", "-test.short")
+	cmd := exec.CommandContext(ctx, binary, "-test.run", "^("+strings.Join(names, "|")+")$", "-test.short",
+		"-test.failfast")
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env)
 	return cmd.CombinedOutput()
 }
