@@ -98,6 +98,11 @@ func (w witnesses) hasNone(campaigns []string) bool {
 	return !slices.ContainsFunc(campaigns, func(id string) bool { return w[id] })
 }
 
+// keepOnly removes the campaigns that a list lacks.
+func (w witnesses) keepOnly(listed []string) {
+	maps.DeleteFunc(w, func(id string, _ bool) bool { return !slices.Contains(listed, id) })
+}
+
 func (w witnesses) add(campaigns []string) {
 	for _, id := range campaigns {
 		w[id] = true
@@ -126,37 +131,50 @@ const askedAlone = 5
 // the middle of a run, and so may the key. A day and the list of campaigns are proven by a
 // campaign that the settings of a proven key have described, or by another reply that has such
 // a campaign, too. If it is known what proved the first stored rows, all that is stored of the
-// report proves as well: otherwise its rows, and the stubs made of them, prove nothing. If
-// nothing is stored that proves, the key does. A day that names no campaign goes with the
-// others.
+// report proves as well. Otherwise its rows, and the stubs made of them, prove nothing: days that
+// are as stored need a proof like others, and of the described campaigns only those count that a
+// complete list still has. If nothing is stored that proves, the key does. A day that names no
+// campaign goes with the others.
 //
 // The error ends the run: [exit.ErrOtherReport] if no day is the account's, and
 // [exit.ErrOtherAccount] if the key acts on another account by now.
 func (r *prover) proveReport(ctx context.Context) (*reportProof, error) {
 	key, copied := r.key, r.days
+	storedProves, err := r.s.store.FirstRowsProven()
+	if err != nil {
+		return nil, err
+	}
 	var days, silent []reply
 	same := 0
 	for _, d := range copied.days {
 		switch {
 		case !d.isStaged:
-		case len(d.campaigns) > 0:
+		case d.put.Changed && len(d.campaigns) > 0:
 			days = append(days, reply{d, d.campaigns})
 		case d.put.Changed || d.read.sums.Rows == 0:
 			silent = append(silent, reply{day: d})
+		case !storedProves:
+			if d.campaigns, err = r.storedCampaigns(d.Day); err != nil {
+				return nil, err
+			}
+			days = append(days, reply{d, d.campaigns})
 		case d.known.WasOver(d.Day):
 			same++
 		}
 	}
 	p := &reportProof{witnesses: key.described(), left: days}
 	listed := key.listed()
+	if !storedProves && key.problem() == nil {
+		p.witnesses.keepOnly(listed)
+	}
 	if len(listed) > 0 {
 		p.left = append([]reply{{campaigns: listed}}, days...)
 	}
 	p.left = p.witnesses.accept(p.left)
-	if err := p.acceptStored(r.s.store.FirstRowsProven, key.stored); err != nil {
-		return nil, err
+	if storedProves {
+		p.acceptStored(key.stored)
 	}
-	isFirst := len(p.witnesses) == 0
+	isFirst := !storedProves || len(p.witnesses) == 0
 	if err := r.askTheKey(ctx, p, isFirst); err != nil {
 		return nil, err
 	}
@@ -171,13 +189,7 @@ func (r *prover) proveReport(ctx context.Context) (*reportProof, error) {
 	if p.by == "" && len(days) > len(p.left) {
 		p.by = p.campaignOf(days, key, listed)
 	} else if p.by == "" && len(days) == 0 && same > 0 {
-		proven, err := r.s.store.FirstRowsProven()
-		if err != nil {
-			return nil, err
-		}
-		if proven {
-			p.by = fmt.Sprintf("%s of the report as stored", phrase.Count(same, "finished day"))
-		}
+		p.by = fmt.Sprintf("%s of the report as stored", phrase.Count(same, "finished day"))
 	}
 	switch {
 	case len(p.left) == 0:
@@ -199,15 +211,24 @@ func (r *prover) proveReport(ctx context.Context) (*reportProof, error) {
 	return p, nil
 }
 
-// acceptStored accepts what the stored report proves. isProven reports whether it is known what
-// proved its first rows.
-func (p *reportProof) acceptStored(isProven func() (bool, error), stored storedCampaigns) error {
-	if len(p.left) == 0 && len(stored) == len(p.witnesses) {
-		return nil
+// storedCampaigns returns the campaigns in the stored rows of a day.
+func (r *prover) storedCampaigns(day schema.Date) (ids []string, err error) {
+	all := witnesses{}
+	for rows, err := range r.s.store.StoredDay(day) {
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			if id := rows[i].CampaignID; id != "" && !all[id] {
+				all[strings.Clone(id)] = true
+			}
+		}
 	}
-	if is, err := isProven(); err != nil || !is {
-		return err
-	}
+	return slices.Sorted(maps.Keys(all)), nil
+}
+
+// acceptStored accepts what the stored report proves, once it is known what proved its first rows.
+func (p *reportProof) acceptStored(stored storedCampaigns) {
 	p.witnesses.add(slices.Collect(maps.Keys(stored)))
 	for _, l := range p.left {
 		if d := l.day; d != nil && d.known != nil && d.put.Diff.Deleted < d.known.Sums.Rows {
@@ -215,7 +236,6 @@ func (p *reportProof) acceptStored(isProven func() (bool, error), stored storedC
 		}
 	}
 	p.left = p.witnesses.accept(p.left)
-	return nil
 }
 
 // askTheKey proves replies by the key if nothing is stored that does: it must read a campaign of
@@ -374,7 +394,11 @@ func (p *reportProof) someKnown() string {
 // withhold takes the days that are not proven out of the run, and keeps their replies.
 func (r *prover) withhold(p *reportProof) error {
 	for _, d := range p.withheld {
-		if err := r.keepDay(d, p.err); err != nil {
+		drop := r.keepDay
+		if !d.put.Changed { // its replies are those that are stored
+			drop = func(d *copiedDay, _ error) error { return r.s.staged.Drop(d.Day) }
+		}
+		if err := drop(d, p.err); err != nil {
 			return err
 		}
 		d.isStaged, d.err = false, p.err
