@@ -36,7 +36,8 @@ type AccountSnapshot struct {
 
 // AccountSnapshots holds how the account's money changed.
 var AccountSnapshots = Define[AccountSnapshot]("account_snapshot", ByAccount,
-	"The account's balance and pace each time something in it was seen to differ.")
+	"History: main.account has the balance of now. The account's balance and pace each time something in it was "+
+		"seen to differ: a balance is not to be added up over rows.")
 
 // AccountLimit is how much of a daily change budget was used.
 type AccountLimit struct {
@@ -58,4 +59,4 @@ type AccountLimit struct {
 
 // AccountLimits holds how the change budgets were used.
 var AccountLimits = Define[AccountLimit]("account_limit", ByAccount,
-	"The daily change budgets of the API key's account each time one was seen to differ.")
+	"History: the daily change budgets of the API key's account each time one was seen to differ.")

@@ -51,7 +51,9 @@ type Campaign struct {
 
 // CampaignHistory keeps every version of every campaign's settings.
 var CampaignHistory = Define[Campaign]("campaign_history", ByAccount,
-	"Every version of every campaign's settings that we saw. The service shows settings as they are now and forgets.",
+	"History: main.campaign has the settings of now, campaign_at(day) those of a day, main.spend both beside the "+
+		"spend. Every version of every campaign's settings that we saw, one row a version: a join with spend by "+
+		"campaign_id counts the spend once for each version.",
 	Stubbed(), DeletedAfter(2))
 
 // Delivery is one version of a campaign's delivery status, which flips often and
@@ -70,5 +72,6 @@ type Delivery struct {
 
 // DeliveryHistory keeps every delivery status of every campaign.
 var DeliveryHistory = Define[Delivery]("campaign_delivery_history", ByAccount,
-	"Every delivery status of every campaign that we saw. A status that could not be read is no change.",
+	"History: main.campaign has the delivery status of now. Every delivery status of every campaign that we saw, one "+
+		"row a version. A status that could not be read is no change.",
 	DeletedAfter(2))

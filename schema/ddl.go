@@ -38,6 +38,11 @@ func sqlList(names []string) string {
 	return strings.Join(quoted, ", ")
 }
 
+// CommentSQL is the statement that describes the table in DuckDB.
+func (t *Table) CommentSQL() string {
+	return fmt.Sprintf("COMMENT ON TABLE %s IS %s", t.SQLName(), QuoteText(t.Doc))
+}
+
 // CreateSQL are the statements that make the table in DuckDB with its comments.
 // There is no primary key: an index takes four times the time and twice the
 // file, and uniqueness is proven before a row comes this far.
@@ -55,7 +60,7 @@ func (t *Table) CreateSQL() []string {
 	}
 	out := []string{
 		fmt.Sprintf("CREATE TABLE %s (\n%s\n)", t.SQLName(), strings.Join(cols, ",\n")),
-		fmt.Sprintf("COMMENT ON TABLE %s IS %s", t.SQLName(), QuoteText(t.Doc)),
+		t.CommentSQL(),
 	}
 	for _, c := range t.Columns {
 		out = append(out, fmt.Sprintf("COMMENT ON COLUMN %s.%s IS %s", t.SQLName(), Quote(c.Name), QuoteText(c.Doc)))

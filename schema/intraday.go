@@ -24,7 +24,8 @@ type Intraday struct {
 
 // SpendIntraday keeps how each open day grew. The service forgets it.
 var SpendIntraday = Define[Intraday]("spend_intraday", ByDay,
-	"What each campaign had spent at each proven read of a day that was going on. A read that found the day as it "+
+	"Raw: each line has all that was spent since midnight, so lines are not to be added up. What each "+
+		"campaign had spent at each proven read of a day that was going on. A read that found the day as it "+
 		"was before has no lines. "+
 		"The first lines of a day hold all since midnight, and what came after its last read is in spend_daily alone.",
 	Since(3))

@@ -25,6 +25,7 @@ type Payout struct {
 // PayoutHistory keeps every version of every payout. The service knows none of them: they
 // are of the operator's own file.
 var PayoutHistory = Define[Payout]("payout_history", ByAccount,
-	"What a conversion earns, line by line as the file of SPENDSYNC_PAYOUTS had it, with when it did. A line that is "+
+	"History: main.payout has the payouts of now. What a conversion earns, line by line as "+
+		"the file of SPENDSYNC_PAYOUTS had it, with when it did. A line that is "+
 		"no longer in the file has a version with is_deleted.",
 	DeletedAfter(1), Since(4))

@@ -28,7 +28,8 @@ const (
 
 // SourceRuleHistory keeps every version of every source rule.
 var SourceRuleHistory = Define[SourceRule]("source_rule_history", ByAccount,
-	"Every rule of every campaign about a source: blocked, allowed, a bid of its own, or left to source "+
+	"History: main.source_rule has the rules of now. Every rule of every campaign about a "+
+		"source: blocked, allowed, a bid of its own, or left to source "+
 		"optimization, with when it held. Bids that could not be read are no change.",
 	DeletedAfter(1))
 
@@ -52,5 +53,6 @@ type SourceMode struct {
 
 // SourceModeHistory keeps every version of every campaign's source mode.
 var SourceModeHistory = Define[SourceMode]("source_mode_history", ByAccount,
-	"How each campaign chooses its sources, with when that held, and when its bids could last be read.",
+	"History: main.source_mode has the modes of now. How each campaign chooses its sources, "+
+		"with when that held, and when its bids could last be read.",
 	DeletedAfter(2))

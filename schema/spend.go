@@ -37,7 +37,8 @@ type Spend struct {
 // SpendDaily holds the current truth about every day, one row per creative and
 // source. A proven read of a day replaces the day whole.
 var SpendDaily = Define[Spend]("spend_daily", ByDay,
-	"Spend per Chicago day, campaign, creative and source, as the service last reported it. "+
+	"Raw: main.spend has the days that were over, with names, settings and the conversions still to come. Spend per "+
+		"Chicago day, campaign, creative and source, as the service last reported it, the day that goes on included. "+
 		"On a day covered by ops.day_coverage a missing row means zero; on any other day it means unknown.",
 	From(Replies), Large())
 
@@ -141,6 +142,6 @@ const (
 
 // SpendChanges holds every restatement ever seen. It only grows.
 var SpendChanges = Define[SpendChange]("spend_change", BySeen,
-	"Every difference between a finished day as stored and as read again: old and new numbers, and when they "+
-		"were seen. "+
+	"History: what changed, not what was spent. Every difference between a finished day as stored and "+
+		"as read again: old and new numbers, and when they were seen. "+
 		"The first read of a day and the growth of a day that was not over write no line.")

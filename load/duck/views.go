@@ -11,12 +11,15 @@ import (
 	"spendsync/schema"
 )
 
-// replaceViews makes the views again, in place of those that an earlier release had. The
+// replaceViews makes the views again, in place of those that an earlier release had, with the tables' comments. The
 // viewErrors are those of views; an error is the storage's.
 func replaceViews(ctx context.Context, conn *sql.Conn, views []View) (viewErrors []error, err error) {
 	statements, err := dropsOf(ctx, conn)
 	if err != nil {
 		return nil, err
+	}
+	for _, t := range schema.Tables {
+		statements = append(statements, t.CommentSQL())
 	}
 	if err := execTogether(ctx, conn, statements); err != nil {
 		return nil, err
@@ -61,7 +64,8 @@ func (v View) createSQL() []string {
 	name := schema.Quote(v.Schema) + "." + schema.Quote(v.Name)
 	create := []string{"CREATE SCHEMA IF NOT EXISTS " + schema.Quote(v.Schema)}
 	if v.Parameters != "" {
-		return append(create, fmt.Sprintf("CREATE OR REPLACE MACRO %s(%s) AS TABLE %s", name, v.Parameters, v.SQL))
+		return append(create, fmt.Sprintf("CREATE OR REPLACE MACRO %s(%s) AS TABLE %s", name, v.Parameters, v.SQL),
+			fmt.Sprintf("COMMENT ON MACRO TABLE %s IS %s", name, schema.QuoteText(v.Doc)))
 	}
 	kind, body := "VIEW", v.SQL
 	if v.Stored {

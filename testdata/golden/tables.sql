@@ -13,7 +13,7 @@ CREATE TABLE "main"."spend_daily" (
   "_changed_at" TIMESTAMP WITH TIME ZONE NOT NULL USING COMPRESSION rle,
   "_run_id" VARCHAR NOT NULL USING COMPRESSION dictionary
 );
-COMMENT ON TABLE "main"."spend_daily" IS 'Spend per Chicago day, campaign, creative and source, as the service last reported it. On a day covered by ops.day_coverage a missing row means zero; on any other day it means unknown.';
+COMMENT ON TABLE "main"."spend_daily" IS 'Raw: main.spend has the days that were over, with names, settings and the conversions still to come. Spend per Chicago day, campaign, creative and source, as the service last reported it, the day that goes on included. On a day covered by ops.day_coverage a missing row means zero; on any other day it means unknown.';
 COMMENT ON COLUMN "main"."spend_daily"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "main"."spend_daily"."report_date" IS 'Chicago calendar day of the spend.';
 COMMENT ON COLUMN "main"."spend_daily"."campaign_id" IS 'Campaign that paid.';
@@ -46,7 +46,7 @@ CREATE TABLE "main"."spend_change" (
   "new_conversions" BIGINT,
   "_run_id" VARCHAR NOT NULL
 );
-COMMENT ON TABLE "main"."spend_change" IS 'Every difference between a finished day as stored and as read again: old and new numbers, and when they were seen. The first read of a day and the growth of a day that was not over write no line.';
+COMMENT ON TABLE "main"."spend_change" IS 'History: what changed, not what was spent. Every difference between a finished day as stored and as read again: old and new numbers, and when they were seen. The first read of a day and the growth of a day that was not over write no line.';
 COMMENT ON COLUMN "main"."spend_change"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "main"."spend_change"."report_date" IS 'Chicago calendar day whose numbers changed.';
 COMMENT ON COLUMN "main"."spend_change"."campaign_id" IS 'Campaign of the row.';
@@ -75,7 +75,7 @@ CREATE TABLE "main"."spend_intraday" (
   "conversions" BIGINT,
   "_run_id" VARCHAR NOT NULL
 );
-COMMENT ON TABLE "main"."spend_intraday" IS 'What each campaign had spent at each proven read of a day that was going on. A read that found the day as it was before has no lines. The first lines of a day hold all since midnight, and what came after its last read is in spend_daily alone.';
+COMMENT ON TABLE "main"."spend_intraday" IS 'Raw: each line has all that was spent since midnight, so lines are not to be added up. What each campaign had spent at each proven read of a day that was going on. A read that found the day as it was before has no lines. The first lines of a day hold all since midnight, and what came after its last read is in spend_daily alone.';
 COMMENT ON COLUMN "main"."spend_intraday"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "main"."spend_intraday"."report_date" IS 'Chicago calendar day, which was going on.';
 COMMENT ON COLUMN "main"."spend_intraday"."seen_at" IS 'When the read began.';
@@ -119,7 +119,7 @@ CREATE TABLE "main"."campaign_history" (
   "raw" VARCHAR,
   "_run_id" VARCHAR NOT NULL
 );
-COMMENT ON TABLE "main"."campaign_history" IS 'Every version of every campaign''s settings that we saw. The service shows settings as they are now and forgets.';
+COMMENT ON TABLE "main"."campaign_history" IS 'History: main.campaign has the settings of now, campaign_at(day) those of a day, main.spend both beside the spend. Every version of every campaign''s settings that we saw, one row a version: a join with spend by campaign_id counts the spend once for each version.';
 COMMENT ON COLUMN "main"."campaign_history"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "main"."campaign_history"."campaign_id" IS 'Campaign.';
 COMMENT ON COLUMN "main"."campaign_history"."version_no" IS 'Version of this entity, counted from 1.';
@@ -168,7 +168,7 @@ CREATE TABLE "main"."campaign_delivery_history" (
   "delivery_status" VARCHAR,
   "_run_id" VARCHAR NOT NULL
 );
-COMMENT ON TABLE "main"."campaign_delivery_history" IS 'Every delivery status of every campaign that we saw. A status that could not be read is no change.';
+COMMENT ON TABLE "main"."campaign_delivery_history" IS 'History: main.campaign has the delivery status of now. Every delivery status of every campaign that we saw, one row a version. A status that could not be read is no change.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."campaign_id" IS 'Campaign.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."version_no" IS 'Version of this entity, counted from 1.';
@@ -223,7 +223,7 @@ CREATE TABLE "main"."creative_history" (
   "pending_rejection_comment" VARCHAR,
   "_run_id" VARCHAR NOT NULL
 );
-COMMENT ON TABLE "main"."creative_history" IS 'Every version of every creative that we saw, with its review.';
+COMMENT ON TABLE "main"."creative_history" IS 'History: main.creative has the creatives of now. Every version of every creative that we saw, with its review, one row a version: a join with spend by creative_id counts the spend once for each version.';
 COMMENT ON COLUMN "main"."creative_history"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "main"."creative_history"."creative_id" IS 'Creative.';
 COMMENT ON COLUMN "main"."creative_history"."version_no" IS 'Version of this entity, counted from 1.';
@@ -280,7 +280,7 @@ CREATE TABLE "main"."source_rule_history" (
   "bid" DECIMAL(12,6),
   "_run_id" VARCHAR NOT NULL
 );
-COMMENT ON TABLE "main"."source_rule_history" IS 'Every rule of every campaign about a source: blocked, allowed, a bid of its own, or left to source optimization, with when it held. Bids that could not be read are no change.';
+COMMENT ON TABLE "main"."source_rule_history" IS 'History: main.source_rule has the rules of now. Every rule of every campaign about a source: blocked, allowed, a bid of its own, or left to source optimization, with when it held. Bids that could not be read are no change.';
 COMMENT ON COLUMN "main"."source_rule_history"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "main"."source_rule_history"."campaign_id" IS 'Campaign that has the rule.';
 COMMENT ON COLUMN "main"."source_rule_history"."source_id" IS 'Source that the rule is about.';
@@ -316,7 +316,7 @@ CREATE TABLE "main"."source_mode_history" (
   "raw" VARCHAR,
   "_run_id" VARCHAR NOT NULL
 );
-COMMENT ON TABLE "main"."source_mode_history" IS 'How each campaign chooses its sources, with when that held, and when its bids could last be read.';
+COMMENT ON TABLE "main"."source_mode_history" IS 'History: main.source_mode has the modes of now. How each campaign chooses its sources, with when that held, and when its bids could last be read.';
 COMMENT ON COLUMN "main"."source_mode_history"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "main"."source_mode_history"."campaign_id" IS 'Campaign.';
 COMMENT ON COLUMN "main"."source_mode_history"."version_no" IS 'Version of this entity, counted from 1.';
@@ -350,7 +350,7 @@ CREATE TABLE "main"."account_snapshot" (
   "auto_funding_amount" DECIMAL(18,6),
   "_run_id" VARCHAR NOT NULL
 );
-COMMENT ON TABLE "main"."account_snapshot" IS 'The account''s balance and pace each time something in it was seen to differ.';
+COMMENT ON TABLE "main"."account_snapshot" IS 'History: main.account has the balance of now. The account''s balance and pace each time something in it was seen to differ: a balance is not to be added up over rows.';
 COMMENT ON COLUMN "main"."account_snapshot"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "main"."account_snapshot"."seen_at" IS 'When this was first seen; it held until the next row''s time.';
 COMMENT ON COLUMN "main"."account_snapshot"."balance" IS 'US dollars available. Never to be added up over time.';
@@ -375,7 +375,7 @@ CREATE TABLE "main"."account_limit" (
   "resets_at" TIMESTAMP WITH TIME ZONE,
   "_run_id" VARCHAR NOT NULL
 );
-COMMENT ON TABLE "main"."account_limit" IS 'The daily change budgets of the API key''s account each time one was seen to differ.';
+COMMENT ON TABLE "main"."account_limit" IS 'History: the daily change budgets of the API key''s account each time one was seen to differ.';
 COMMENT ON COLUMN "main"."account_limit"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "main"."account_limit"."seen_at" IS 'When this was first seen.';
 COMMENT ON COLUMN "main"."account_limit"."kind" IS 'Kind of change that has the budget, in the service''s words.';
@@ -404,7 +404,7 @@ CREATE TABLE "main"."payout_history" (
   "payout" DECIMAL(18,6),
   "_run_id" VARCHAR NOT NULL
 );
-COMMENT ON TABLE "main"."payout_history" IS 'What a conversion earns, line by line as the file of SPENDSYNC_PAYOUTS had it, with when it did. A line that is no longer in the file has a version with is_deleted.';
+COMMENT ON TABLE "main"."payout_history" IS 'History: main.payout has the payouts of now. What a conversion earns, line by line as the file of SPENDSYNC_PAYOUTS had it, with when it did. A line that is no longer in the file has a version with is_deleted.';
 COMMENT ON COLUMN "main"."payout_history"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "main"."payout_history"."from_date" IS 'Chicago day from which the payout holds.';
 COMMENT ON COLUMN "main"."payout_history"."campaign_id" IS 'Campaign that it is about; empty: any.';
