@@ -62,6 +62,6 @@ type Creative struct {
 
 // CreativeHistory keeps every version of every creative.
 var CreativeHistory = Define[Creative]("creative_history", ByAccount,
-	"History: main.creative has the creatives of now. Every version of every creative that we saw, with its review, one "+
-		"row a version: a join with spend by creative_id counts the spend once for each version.",
+	"History: main.creative has the creatives of now. Every version of every creative that we saw, with its review, "+
+		"one row a version: a join with spend by creative_id counts the spend once for each version.",
 	Stubbed(), DeletedAfter(2))
