@@ -1,0 +1,717 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"spendsync/cmd/internal/exit"
+	"spendsync/extract"
+	"spendsync/load"
+	"spendsync/load/durable"
+	"spendsync/load/history"
+	"spendsync/load/manifest"
+	"spendsync/load/quarantine"
+	"spendsync/schema"
+	"spendsync/transform"
+)
+
+const aDay = schema.Date(20_000)
+
+// TestMiscounted: a stated number of rows leaves no doubt only if it is below the rows and the service's own sum is
+// that of the rows.
+func TestMiscounted(t *testing.T) {
+	for _, c := range []struct {
+		stated   int64
+		control  string
+		doubtful int
+	}{
+		{9, schema.ControlMatched, 0}, {10, schema.ControlMatched, 0}, {11, schema.ControlMatched, 1},
+		{9, schema.ControlNone, 1}, {9, schema.ControlDiffers, 1}, {11, schema.ControlNone, 1},
+	} {
+		var got tally
+		read := &dayRead{sums: history.Sums{Rows: 10}, count: schema.Some(c.stated), control: c.control}
+		got.addMiscounted(aDay, read)
+		got.addMiscounted(aDay+1, read)
+		if got.doubtful != 2*c.doubtful || got.miscounted != 2 ||
+			got.miscount != fmt.Sprintf("2024-10-05: 10 rows came, and it states %d", c.stated) {
+			t.Errorf("%d and %s: %+v", c.stated, c.control, got)
+		}
+		want := exit.OK
+		if c.doubtful > 0 {
+			want = exit.Partial
+		}
+		if got.planned, got.proven = 2, 2; got.publishedCode(load.Preview{}) != want {
+			t.Errorf("%d and %s: exit %d", c.stated, c.control, got.publishedCode(load.Preview{}))
+		}
+	}
+}
+
+// TestTally_SaysWhatElseARunMet, each once, and what calls a person has exit 4.
+func TestTally_SaysWhatElseARunMet(t *testing.T) {
+	done := "published generation 7: 1 day of 1 planned proven, 0 changed"
+	for name, c := range map[string]struct {
+		tally tally
+		want  string
+		code  int
+	}{
+		"nothing else":       {tally{}, "", exit.OK},
+		"days from a folder": {tally{taken: 1}, ", 1 day proven from quarantine", exit.OK},
+		"another count": {tally{miscounted: 2, miscount: "x"},
+			"; the service's own number of rows (total_rows) differs " +
+				"on 2 days, such as x; the rows are stored as they came", exit.OK},
+		"a column less": {tally{lacks: []string{"clicks", "x"}, newlyLacks: []string{"clicks"}},
+			"; the report gives no " +
+				"clicks, x; stored as unknown (NULL), and asked for again once a day", exit.Partial},
+		"a column less, as before": {tally{lacks: []string{"clicks"}}, "; the report still gives no clicks", exit.OK},
+		"a column again": {tally{givenAgain: []string{"clicks", "x"}},
+			"; the report gives clicks, x again", exit.OK},
+	} {
+		c.tally.planned, c.tally.proven = 1, 1
+		if got := c.tally.sentence(load.Preview{Generation: 7}, true, ""); got != done+c.want {
+			t.Errorf("%s: %q", name, got)
+		}
+		if got := c.tally.publishedCode(load.Preview{}); got != c.code {
+			t.Errorf("%s: exit %d", name, got)
+		}
+	}
+	// A day from quarantine is something to publish.
+	if (tally{planned: 1, taken: 1}).nothing() || !(tally{planned: 1}).nothing() {
+		t.Error("nothing")
+	}
+}
+
+// TestPlan_SaysWhatIsKnownOfADay: whether it was proven after it was over, and how long it can be read.
+func TestPlan_SaysWhatIsKnownOfADay(t *testing.T) {
+	now := at("2026-11-21 12:00")
+	today := schema.DateOf(now)
+	known := knownSince(ReachFrom(now), today, now.Add(-time.Hour))
+	delete(known.Days, today-1)
+	p := PlanDays("acme", now, known, PlanOptions{YoungDays: 3, RereadAfter: 20 * time.Hour, PageSize: 1000})
+	got := ""
+	for _, d := range p.Read {
+		got += fmt.Sprintf("%d %t %d, ", today-d.Day, d.Proven, d.DaysLeft)
+	}
+	if got != "2 true 31, 1 false 32, 0 false 33, " {
+		t.Errorf("read %s", got)
+	}
+}
+
+// TestWitnesses_Rules holds every state of a day to what is promised of it: two strong witnesses prove a day that
+// none contradicts, and one that disagrees vetoes nothing alone.
+func TestWitnesses_Rules(t *testing.T) {
+	bools := []bool{false, true}
+	for _, ended := range bools {
+		for _, alike := range bools {
+			for _, same := range bools {
+				for _, moved := range []string{"", "it moved"} {
+					for _, total := range []int64{-1, 9, 10, 11} {
+						for _, control := range []string{schema.ControlMatched, schema.ControlDiffers,
+							schema.ControlNone,
+							schema.ControlOpen, schema.ControlUnknown} {
+							for _, how := range []history.Combination{history.Apart, history.Newest, history.Added} {
+								w := dayWitnesses{Evidence: extract.Evidence{Total: total, Ended: ended, Moved: moved,
+									Repeats: "it is there twice"}, rows: 10, combined: how, control: control,
+									alike: alike,
+									same:  same}
+								checkWitnesses(t, w)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func checkWitnesses(t *testing.T, w dayWitnesses) {
+	t.Helper()
+	counted, summed := w.Total == 10, w.control == schema.ControlMatched
+	speak := 0
+	for _, is := range []bool{w.Ended, counted, summed, w.alike} {
+		speak += map[bool]int{true: 1}[is]
+	}
+	differs := w.control == schema.ControlDiffers
+	isMiscounted := w.Total >= 0 && !counted
+	refused := map[string]bool{
+		"fewer than two speak":                 speak < 2,
+		"count and sum disagree":               isMiscounted && differs,
+		"a count above, but for sum and reads": w.Total > 10 && !(summed && w.alike),
+		"it moved, and no other read is alike": w.Moved != "" && !w.alike,
+		"repeated, and the sum disagrees":      w.combined != history.Apart && differs,
+		"repeated, neither count nor sum":      w.combined != history.Apart && !counted && !summed,
+		"added, the sum is silent, the rows are the same or no read is alike": w.combined == history.Added && !summed &&
+			(w.same || !w.alike),
+	}
+	maps.DeleteFunc(refused, func(_ string, is bool) bool { return !is })
+	err := w.prove(aDay)
+	if (err != nil) != (len(refused) > 0) {
+		t.Errorf("%+v: %v, refused by %v", w, err, slices.Collect(maps.Keys(refused)))
+	}
+	if err != nil {
+		for _, cause := range []string{w.Moved, w.Repeats} {
+			if strings.Count(err.Error(), cause) != 1 && cause != "" {
+				t.Errorf("%+v: %v", w, err)
+			}
+		}
+	}
+	stated := w.rowsTotal()
+	if stated.Valid != (w.Total >= 0) || stated.V != max(0, w.Total) {
+		t.Errorf("stated rows %+v of %d", stated, w.Total)
+	}
+}
+
+// TestWitnesses_NamesWhatLacks: an unproven day says what came and what does not speak for it.
+func TestWitnesses_NamesWhatLacks(t *testing.T) {
+	const little = "10 rows came, and too little says that they are all: "
+	for want, e := range map[string]extract.Evidence{
+		little + "the service states no total, and no other read has the same": {
+			Total: -1, Ended: true},
+		little + "no page is short or empty, no other read has the same": {
+			Total: 10},
+		"10 rows came, and the stated total is 12; page 3: 0 rows": {Total: 12, Ended: true, Short: "page 3: 0 rows"},
+		"it is there twice; neither the stated total nor the service's own sum says how it counts": {Total: -1,
+			Ended:   true,
+			Repeats: "it is there twice"},
+	} {
+		w := dayWitnesses{Evidence: e, rows: 10, control: schema.ControlNone}
+		if e.Repeats != "" {
+			w.combined = history.Newest
+		}
+		if err := w.prove(aDay); err == nil || err.Error() != "spend 2024-10-04: "+want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	zero := dayWitnesses{Evidence: extract.Evidence{Ended: true}}
+	if stated := zero.rowsTotal(); !stated.Valid || zero.totalState() != schema.RowsMatched || zero.prove(aDay) != nil {
+		t.Errorf("no rows, as stated: %+v", stated)
+	}
+}
+
+// TestCheckPinned: a key acts on the pinned account or is refused; before anything is pinned every account is right.
+func TestCheckPinned(t *testing.T) {
+	for c, want := range map[[2]string]bool{{"", "a"}: true, {"a", "a"}: true, {"a", "b"}: false, {"a", ""}: false,
+		{"", ""}: true} {
+		if err := CheckPinned("acme", c[0], c[1]); (err == nil) != want || err != nil &&
+			!errors.Is(err, exit.ErrOtherAccount) {
+			t.Errorf("%q: %v", c, err)
+		}
+	}
+}
+
+// TestOfWrongURL: an error is one of the configuration only if it doubts the URL, the service has not answered, and
+// nothing was ever stored of the interface.
+func TestOfWrongURL(t *testing.T) {
+	client := func(answers bool) *extract.Client {
+		c, err := extract.NewClient(extract.Options{BaseURL: "https://ads.test", Authorize: func(*http.Request) {},
+			RetryBudget: 1, Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: 200, ContentLength: -1, Header: http.Header{}, Request: r,
+					Body: io.NopCloser(strings.NewReader(`{"account_id":"a"}`))}, nil
+			})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answers {
+			if _, err := c.Me(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return c
+	}
+	doubts := fmt.Errorf("x: %w", &extract.ReadError{Status: 404, Err: extract.ErrContract})
+	for name, c := range map[string]struct {
+		err               error
+		answered, isKnown bool
+		want              bool
+	}{
+		"never right":       {doubts, false, false, true},
+		"it has answered":   {doubts, true, false, false},
+		"it was right once": {doubts, false, true, false},
+		"another status":    {&extract.ReadError{Status: 500, Err: extract.ErrUnavailable}, false, false, false},
+		"no such host": {&extract.ReadError{Err: extract.ErrUnavailable, Cause: &net.DNSError{IsNotFound: true}}, false,
+			false, true},
+		"another error": {errors.New("x"), false, false, false},
+		"none":          {nil, false, false, false},
+	} {
+		got := OfWrongURL(c.err, client(c.answered), c.isKnown)
+		if errors.Is(got, exit.ErrUsage) != c.want || !c.want && got != c.err || c.want && !strings.Contains(
+			got.Error(), c.err.Error()) {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestKeyProof_Campaigns: a key that is not proven lists nothing, and a list that is not whole knows not all campaigns.
+func TestKeyProof_Campaigns(t *testing.T) {
+	list := func(l extract.Listing, err error) *campaignList {
+		done := make(chan struct{})
+		close(done)
+		return &campaignList{done: done, listing: l, err: err}
+	}
+	two := []extract.Entity{{ID: "b"}, {ID: "a"}}
+	bad := errors.New("bad")
+	for name, c := range map[string]struct {
+		key    keyProof
+		listed string
+		why    string
+	}{
+		"whole": {keyProof{list: list(extract.Listing{Entities: two, Complete: true}, nil)}, "[b a]", "<nil>"},
+		"not whole": {keyProof{list: list(extract.Listing{Entities: two, Why: "it moved"}, nil)}, "[b a]",
+			"the campaigns of the API key: it moved"},
+		"failed": {keyProof{list: list(extract.Listing{}, bad)}, "[]", "the campaigns of the API key: bad"},
+		"not proven": {keyProof{err: bad, list: list(extract.Listing{Entities: two, Complete: true}, nil)}, "[]",
+			"bad"},
+	} {
+		if got := fmt.Sprint(c.key.listed()); got != c.listed {
+			t.Errorf("%s lists %s", name, got)
+		}
+		if got := fmt.Sprint(c.key.problem()); got != c.why {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	key := keyProof{stored: storedCampaigns{"a": true, "stub": false}}
+	if got := fmt.Sprint(key.described()); got != "map[a:true]" {
+		t.Errorf("described: %s", got)
+	}
+}
+
+// TestWitnesses_Accept: a reply that has a campaign of the account is the account's, and so is each that has one with
+// such a reply. A reply without any proves nothing.
+func TestWitnesses_Accept(t *testing.T) {
+	replies := func(of ...string) (all []reply) {
+		for _, ids := range of {
+			all = append(all, reply{campaigns: strings.Fields(ids)})
+		}
+		return all
+	}
+	for name, c := range map[string]struct {
+		known   string
+		replies []reply
+		left    string
+		became  string
+	}{
+		"none is known":          {"", replies("a b", "b c"), "[a b c]", "[]"},
+		"one":                    {"a", replies("a b", "c"), "[c]", "[a b]"},
+		"one by another":         {"a", replies("c d", "b c", "a b", "x"), "[x]", "[a b c d]"},
+		"nothing to be proven":   {"a", nil, "[]", "[a]"},
+		"a reply without any":    {"a", replies(""), "[]", "[a]"},
+		"all, in the last place": {"d", replies("a b", "b c", "c d"), "[]", "[a b c d]"},
+	} {
+		w := witnesses{}
+		w.add(strings.Fields(c.known))
+		given := len(c.replies)
+		left := w.accept(c.replies)
+		if got := fmt.Sprint(campaignsIn(left)); got != c.left || len(c.replies) != given {
+			t.Errorf("%s: left %s", name, got)
+		}
+		if got := fmt.Sprint(slices.Sorted(maps.Keys(w))); got != c.became {
+			t.Errorf("%s: became %s", name, got)
+		}
+	}
+	if got := (witnesses{}).accept(replies("")); len(got) != 1 {
+		t.Errorf("a reply without a campaign: %v", got)
+	}
+}
+
+// TestWitnesses_Ours: creatives of other campaigns are left out, and with them those that name none.
+func TestWitnesses_Ours(t *testing.T) {
+	w := witnesses{"a": true}
+	lines := func(of string) (all []transform.ReportCreative) {
+		for _, id := range strings.Split(of, ",") {
+			all = append(all, transform.ReportCreative{CampaignID: id})
+		}
+		return all
+	}
+	for of, want := range map[string]int{"a,a": 2, "a,": 2, "a,b": 1, "a,,b": 1, "b": 0, "": 1} {
+		if got := len(w.ours(lines(of))); got != want {
+			t.Errorf("%q: %d", of, got)
+		}
+	}
+}
+
+// TestSomeOf names three IDs at most, each once.
+func TestSomeOf(t *testing.T) {
+	for ids, want := range map[string]string{"": "0 campaigns ()", "b": "1 campaign (b)",
+		"c b a b": "3 campaigns (a, b, c)",
+		"d c b a": "4 campaigns (a, b, c, ...)"} {
+		if got := someOf("campaign", strings.Fields(ids)); got != want {
+			t.Errorf("%q: %s", ids, got)
+		}
+	}
+}
+
+// TestReportProof_AcceptStored: what is stored of a proven report proves replies that have its campaigns, and days
+// that keep rows of theirs.
+func TestReportProof_AcceptStored(t *testing.T) {
+	day := func(known *manifest.Day, deleted int64, campaigns ...string) reply {
+		d := &copiedDay{known: known, campaigns: campaigns}
+		d.put.Diff.Deleted = deleted
+		return reply{d, campaigns}
+	}
+	ten := &manifest.Day{Sums: history.Sums{Rows: 10}}
+	for name, c := range map[string]struct {
+		left []reply
+		want string // what is still left
+	}{
+		"a campaign of the report":  {[]reply{day(nil, 0, "stub")}, "[]"},
+		"rows that stay":            {[]reply{day(ten, 9, "x")}, "[]"},
+		"all rows go":               {[]reply{day(ten, 10, "x")}, "[x]"},
+		"a day that was not stored": {[]reply{day(nil, 0, "x")}, "[x]"},
+		"a list":                    {[]reply{{campaigns: []string{"x"}}}, "[x]"},
+		"a list with a campaign":    {[]reply{{campaigns: []string{"x", "stub"}}}, "[]"},
+		"nothing":                   {nil, "[]"},
+	} {
+		p := &reportProof{witnesses: witnesses{"a": true}, left: c.left}
+		p.acceptStored(storedCampaigns{"a": true, "stub": false})
+		if got := fmt.Sprint(campaignsIn(p.left)); got != c.want || !p.witnesses["stub"] {
+			t.Errorf("%s: left %s", name, got)
+		}
+	}
+}
+
+// TestReportProof_CampaignOf names the first campaign that the settings have.
+func TestReportProof_CampaignOf(t *testing.T) {
+	days := []reply{{campaigns: []string{"c", "b"}}, {campaigns: []string{"a"}}}
+	for name, c := range map[string]struct {
+		stored  storedCampaigns
+		listed  []string
+		listErr error
+		want    string
+	}{
+		"stored":           {storedCampaigns{"b": true, "c": true}, nil, nil, "campaign b of"},
+		"listed":           {storedCampaigns{}, []string{"x", "a"}, nil, "campaign a of"},
+		"a list of others": {storedCampaigns{}, []string{"a"}, errors.New("x"), "what is stored"},
+		"neither":          {storedCampaigns{"x": true}, []string{"y"}, nil, "what is stored"},
+	} {
+		p := &reportProof{listErr: c.listErr}
+		if got := p.campaignOf(days, keyProof{stored: c.stored}, c.listed); !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// TestIncomparable: IDs of two forms that never meet prove nothing; if each side has one of the same form they can be
+// compared.
+func TestIncomparable(t *testing.T) {
+	r := &prover{s: &session{}}
+	for name, c := range map[string]struct {
+		reported, listed string
+		want             bool
+	}{
+		"alike":               {"C1000001", "C1000002", true},
+		"both of another":     {"4711", "4712", true},
+		"two forms":           {"C1000001", "4711", false},
+		"two forms, reversed": {"4711", "C1000001", false},
+		"one of each":         {"C1000001 4711", "4712", true},
+		"one of each listed":  {"C1000001", "4711 C1000002", true},
+		"nothing is listed":   {"C1000001", "", true},
+		"nothing is reported": {"", "C1000001", false},
+	} {
+		err := r.incomparable(strings.Fields(c.reported), strings.Fields(c.listed))
+		if (err == nil) != c.want || err != nil && !errors.Is(err, extract.ErrContract) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestRefuseVanished: a run ends if three finished days, and half of those that changed, have lost nine of ten of
+// their rows while others came. A backfill is told to take them in.
+func TestRefuseVanished(t *testing.T) {
+	type d struct{ stored, gone, rows int64 }
+	lost, kept, empty, fresh := d{100, 90, 50}, d{100, 89, 50}, d{100, 100, 0}, d{0, 0, 5}
+	for name, c := range map[string]struct {
+		days []d
+		want bool // it is refused
+	}{
+		"three of three":            {[]d{lost, lost, lost}, true},
+		"two":                       {[]d{lost, lost}, false},
+		"three of six":              {[]d{lost, kept, lost, kept, lost, kept}, true},
+		"three of seven":            {[]d{lost, kept, lost, kept, lost, kept, kept}, false},
+		"less than nine of ten":     {[]d{kept, kept, kept, kept}, false},
+		"all that is new is empty":  {[]d{empty, empty, empty}, false},
+		"empty ones count as days":  {[]d{lost, lost, lost, empty, empty, empty, empty}, false},
+		"days that were not stored": {[]d{lost, lost, lost, fresh, fresh, fresh, fresh}, true},
+	} {
+		for _, command := range []string{"sync", "backfill"} {
+			r := &prover{s: &session{command: command}, days: &copiedDays{}}
+			for i, one := range c.days {
+				day := aDay + schema.Date(len(c.days)-i)
+				k := &copiedDay{PlannedDay: PlannedDay{Day: day}, isStaged: true, read: &dayRead{}}
+				k.put.Changed, k.put.Diff.Deleted, k.read.sums.Rows = true, one.gone, one.rows
+				k.known = &manifest.Day{LastReadAt: schema.InstantOf(day.End()), Sums: history.Sums{Rows: one.stored}}
+				r.days.days = append(r.days.days, k)
+			}
+			open, same, failed, unknown := *r.days.days[0], *r.days.days[0], *r.days.days[0], *r.days.days[0]
+			stillOpen := *open.known
+			stillOpen.LastReadAt--
+			open.known, same.put.Changed, failed.isStaged, unknown.known = &stillOpen, false, false, nil
+			for range 9 { // none of which counts
+				r.days.days = append(r.days.days, &open, &same, &failed, &unknown)
+			}
+			err := r.refuseVanished()
+			if want := c.want && command == "sync"; errors.Is(err, exit.ErrOtherReport) != want || !want && err != nil {
+				t.Errorf("%s by %s: %v", name, command, err)
+			}
+			if err != nil && len(c.days) == 3 && !strings.Contains(err.Error(), "2024-10-05, 2024-10-06, 2024-10-07") {
+				t.Errorf("%s: %v does not name the days in order", name, err)
+			}
+		}
+	}
+}
+
+// TestControlOf: a day from quarantine is held to what a sync asks of one.
+func TestControlOf(t *testing.T) {
+	over, open := schema.InstantOf(aDay.End()), schema.InstantOf(aDay.End())-1
+	total := func(spend schema.Money) manifest.ControlTotal {
+		return manifest.ControlTotal{Spend: schema.Some(spend), Clicks: schema.Some[int64](7)}
+	}
+	stored := func(at schema.Instant, refused int64) *manifest.Day {
+		return &manifest.Day{LastReadAt: at, Refused: refused, Sums: history.Sums{Rows: 10, Spend: 100}}
+	}
+	for name, c := range map[string]struct {
+		at      schema.Instant
+		total   manifest.ControlTotal
+		known   *manifest.Day
+		rounded int
+		want    string // the state, or a part of the error
+	}{
+		"the total agrees":                {over, total(100), nil, 0, schema.ControlMatched},
+		"the total agrees with a rounded": {over, total(101), nil, 2, schema.ControlMatched},
+		"the total differs":               {over, total(101), nil, 0, "service's own total was"},
+		"no total":                        {over, manifest.ControlTotal{}, nil, 0, schema.ControlUnknown},
+		"no total, a proven day is stored": {over, manifest.ControlTotal{}, stored(over, 0), 0,
+			"to confirm another"},
+		"no total, a day is stored in part": {over, manifest.ControlTotal{}, stored(over, 1), 0,
+			schema.ControlUnknown},
+		"no total, an open day is stored": {over, manifest.ControlTotal{}, stored(open, 0), 0,
+			schema.ControlUnknown},
+		"a total, a proven day is stored":         {over, total(100), stored(over, 0), 0, schema.ControlMatched},
+		"read before its end":                     {open, total(999), nil, 0, schema.ControlOpen},
+		"read before its end, stored before, too": {open, total(100), stored(open, 0), 0, schema.ControlOpen},
+		"read before its end, stored after it":    {open, total(100), stored(over, 0), 0, "went on"},
+		"far less than is stored": {over, total(100), &manifest.Day{Sums: history.Sums{Rows: 21}}, 0,
+			"far less"},
+	} {
+		q := quarantine.Day{Date: aDay, ReadAt: c.at, ControlTotal: c.total}
+		got, err := controlOf(q, c.known, history.Sums{Rows: 10, Spend: 100, Clicks: schema.Some[int64](7)}, c.rounded)
+		if err != nil {
+			got = "error: " + err.Error()
+		}
+		if err == nil && got != c.want || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+	q := quarantine.Day{Date: aDay, ReadAt: over}
+	for known, want := range map[*manifest.Day]bool{nil: false, stored(over-1, 0): false, stored(over, 0): true,
+		stored(over+1, 0): true} {
+		if got := isStoredLater(known, q); got != want {
+			t.Errorf("%+v is stored later: %v", known, got)
+		}
+	}
+}
+
+// TestQuarantineSentence names the folder once for each reason.
+func TestQuarantineSentence(t *testing.T) {
+	for c, want := range map[[2]int]int{{0, 0}: 0, {0, 2}: 1, {3, 0}: 1, {3, 2}: 2} {
+		r := &run{s: &session{Job: Job{Account: "acme"}}}
+		r.withheld, r.quarantined = c[0], c[1]
+		text := r.quarantineSentence()
+		if got := strings.Count(text, quarantine.FolderOf("acme")); got != want ||
+			strings.Contains(text, "of 3 days are kept") != (c[0] > 0) || strings.Contains(text,
+			"replay") != (c[1] > 0) {
+			t.Errorf("%v: %q", c, text)
+		}
+	}
+}
+
+// TestClock_NeverGoesBack, follows the service's only if they differ by more than two minutes, and is not before the
+// last publication if it is so by little.
+func TestClock_NeverGoesBack(t *testing.T) {
+	at := worldNow
+	clock := func() *clock { at = worldNow; return newClock(func() time.Time { return at }) }
+	c := clock()
+	at = at.Add(time.Hour)
+	if got := c.Now().Sub(worldNow); got != time.Hour || c.elapsed() != time.Hour {
+		t.Errorf("an hour later it is %v", got)
+	}
+	at = at.Add(-3 * time.Hour)
+	if got := c.Now().Sub(worldNow); got != time.Hour || c.elapsed() != 0 {
+		t.Errorf("after a jump back it is %v", got)
+	}
+	for ahead, follows := range map[time.Duration]bool{0: false, followFrom: false, -followFrom: false,
+		followFrom + 1: true, -followFrom - 1: true} {
+		c, want := clock(), worldNow
+		c.Now()
+		if got := c.compare(worldNow.Add(-ahead)); got != ahead {
+			t.Errorf("%v ahead: %v", ahead, got)
+		}
+		if got := c.compare(worldNow.Add(time.Hour)); got != ahead {
+			t.Errorf("%v ahead, asked again: %v", ahead, got)
+		}
+		if follows {
+			want = want.Add(-ahead)
+		}
+		if got := c.Now(); !got.Equal(want) {
+			t.Errorf("%v ahead: it is %v", ahead, got.Sub(worldNow))
+		}
+	}
+	for floor, want := range map[time.Duration]time.Duration{-time.Minute: 0, time.Minute: time.Minute,
+		followFrom: followFrom, followFrom + 1: 0} {
+		c := clock()
+		c.floor = worldNow.Add(floor)
+		if got := c.Now().Sub(worldNow); got != want {
+			t.Errorf("published %v later: it is %v", floor, got)
+		}
+	}
+}
+
+// TestClock_Surely: a day is over when it is over by both clocks.
+func TestClock_Surely(t *testing.T) {
+	midnight := aDay.Start()
+	before := midnight.Add(-time.Microsecond)
+	for _, c := range []struct{ ahead, after, want time.Duration }{
+		{time.Minute, 0, -time.Microsecond}, {time.Minute, time.Minute - 1, -time.Microsecond},
+		{time.Minute, time.Minute, time.Minute}, {0, 0, 0}, {-time.Minute, 0, 0},
+		{-time.Hour, time.Minute, -time.Microsecond}, {-time.Hour, time.Hour, time.Hour},
+		{time.Hour, 30 * time.Minute, -time.Microsecond}, {time.Hour, time.Hour, time.Hour},
+	} {
+		k := newClock(func() time.Time { return midnight })
+		k.compare(midnight.Add(-c.ahead))
+		if got := k.surely(midnight.Add(c.after)).Sub(midnight); got != c.want {
+			t.Errorf("%v ahead, %v after midnight: %v, want %v", c.ahead, c.after, got, c.want)
+		}
+		if got := k.surely(before); !got.Equal(before) {
+			t.Errorf("%v ahead, before midnight: %v", c.ahead, got)
+		}
+	}
+}
+
+// TestFailsReportToo: a generation without settings is tried only if it can succeed.
+func TestFailsReportToo(t *testing.T) {
+	for err, want := range map[error]bool{durable.ErrStorage: true, durable.ErrLocked: true, context.Canceled: true,
+		durable.ErrDamaged: false, extract.ErrContract: false, errors.New("x"): false} {
+		if got := failsReportToo(err); got != want {
+			t.Errorf("%v: %v", err, got)
+		}
+	}
+}
+
+// TestRun_NothingProven: a run without a proven day has the reasons of its days, or that of the signal.
+func TestRun_NothingProven(t *testing.T) {
+	var r run
+	if err := r.nothingProven(); err != nil || r.storageFailed() != nil {
+		t.Errorf("nothing was planned: %v", err)
+	}
+	if r.tally.planned = 2; !errors.Is(r.nothingProven(), context.Canceled) {
+		t.Errorf("nothing was begun: %v", r.nothingProven())
+	}
+	r.tally.fail("a", extract.ErrContract)
+	r.tally.fail("b", durable.ErrStorage)
+	if err := r.nothingProven(); !errors.Is(err, extract.ErrContract) || !errors.Is(err, durable.ErrStorage) ||
+		errors.Is(err, context.Canceled) || !errors.Is(r.storageFailed(), durable.ErrStorage) {
+		t.Errorf("two failures: %v", err)
+	}
+	if r.tally.proven = 1; r.nothingProven() != nil {
+		t.Errorf("one day is proven: %v", r.nothingProven())
+	}
+}
+
+// TestDaySums: what a run reports of its days, each by how it ended.
+func TestDaySums(t *testing.T) {
+	read := func(edit func(*dayRead)) *dayRead {
+		r := &dayRead{at: schema.InstantOf(aDay.End()), sums: history.Sums{Rows: 10}, control: schema.ControlMatched}
+		if edit != nil {
+			edit(r)
+		}
+		return r
+	}
+	var days []*copiedDay
+	add := func(d *copiedDay) *copiedDay {
+		d.Day = aDay + schema.Date(len(days))
+		d.step.Unit = d.Day.String()
+		days = append(days, d)
+		return d
+	}
+	odd := transform.OddID{Column: "source_id", Form: "f", Value: `"x"`}
+	plain := add(&copiedDay{isStaged: true, known: &manifest.Day{}, read: read(nil), spent: []string{"a"}})
+	first := add(&copiedDay{isStaged: true, read: read(func(r *dayRead) {
+		r.unread, r.lacks = 3, []string{"clicks"}
+		r.unknown = []extract.UnknownKey{{Path: "data[].x", Type: "number"}}
+	}), spent: []string{"b"}, oddIDs: []transform.OddID{odd, odd, {Column: "source_id", Form: "known"}}})
+	first.put.Changed = true
+	first.put.Diff = history.Diff{Inserted: 3, Updated: 2, Deleted: 1}
+	part := add(&copiedDay{isStaged: true, read: read(func(r *dayRead) {
+		r.refused, r.first, r.control = 1, errors.New("row 1"), schema.ControlNone
+		r.unread, r.lacks, r.aside = 1, []string{"clicks", "a"}, []schema.RefusedRow{{}}
+	})})
+	part.put.Diff = history.Diff{Inserted: 1, Updated: 1, Deleted: 1}
+	counted := func(at schema.Instant) *dayRead {
+		return read(func(r *dayRead) {
+			r.at, r.counted, r.count, r.control = at, schema.RowsDiffer, schema.Some[int64](11), schema.ControlNone
+		})
+	}
+	add(&copiedDay{isStaged: true, read: counted(schema.InstantOf((aDay + 3).End()))})
+	add(&copiedDay{isStaged: true, read: counted(schema.InstantOf((aDay + 4).End()) - 1)}) // it goes on
+	add(&copiedDay{err: errors.New("broken"), isKept: true})
+	add(&copiedDay{})
+	last := add(&copiedDay{}) // the service refused both
+	c := &copiedDays{planned: make([]PlannedDay, 9), days: days, stopped: true, totals: &controlTotals{
+		failed: errors.New("no totals")}, untried: &failure{what: "1 more day", err: errors.New("x")}}
+	withheld := add(&copiedDay{isWithheld: true})
+	c.withheld = errors.New("whose report")
+	withheld.err = c.withheld
+	c.days = days
+	s := c.sum("acme", "run1", []schema.UnknownField{{Stream: "spend_report", Path: "data[].source_id: known"},
+		{Stream: "balance", Path: "data[].source_id: f"}})
+	got := s.tally
+	if got.planned != 9 || !got.stopped || got.added != 4 || got.changed != 1 || got.matched != 2 || got.proven != 4 ||
+		got.partial != 1 || got.unreachable != 2 || got.miscounted != 1 || got.doubtful != 1 || got.unread != 4 ||
+		got.unreadDays != 2 || fmt.Sprint(got.lacks) != "[a clicks]" || fmt.Sprint(got.oddIDs) != fmt.Sprint(
+		[]transform.OddID{odd}) {
+		t.Errorf("%+v", got)
+	}
+	var failed []string
+	for _, f := range got.failures {
+		failed = append(failed, f.what)
+	}
+	if want := "spend 2024-10-06, spend 2024-10-09, control totals, report, 1 more day"; strings.Join(failed,
+		", ") != want {
+		t.Errorf("failures %q, want %s", failed, want)
+	}
+	if s.unreachable != last.Day || s.quarantined != 1 || s.withheld != 1 || s.rows != 50 ||
+		len(s.steps) != len(days) ||
+		s.diff != (history.Diff{Inserted: 4, Updated: 3, Deleted: 2}) || len(s.refused) != 1 ||
+		fmt.Sprint(s.stored) != fmt.Sprint([]schema.Date{aDay, aDay + 1, aDay + 2, aDay + 3, aDay + 4}) {
+		t.Errorf("%+v", s)
+	}
+	if len(s.spent) != 1 || s.spent[first.Day] == nil || s.spent[plain.Day] != nil {
+		t.Errorf("spent %v", s.spent)
+	}
+	if len(s.unknown) != 2 || s.unknown[0].Path != "data[].x" || s.unknown[0].SampleType != "number" ||
+		s.unknown[1].Path != "data[].source_id: f" || s.unknown[1].SampleType != "string" ||
+		s.unknown[1].AccountID != "acme" || s.unknown[1].RunID != "run1" {
+		t.Errorf("unknown %+v", s.unknown)
+	}
+	s.addTaken([]takenDay{{Day: quarantine.Day{Date: aDay - 1}, rows: 5}}, "acme", "run1", 7)
+	if s.tally.taken != 1 || !slices.Contains(s.stored, aDay-1) || len(s.steps) != len(days)+1 ||
+		s.steps[len(days)].Rows != 5 || s.steps[len(days)].Unit != (aDay-1).String() {
+		t.Errorf("taken: %+v", s.steps)
+	}
+	alone := (&copiedDays{withheld: c.withheld}).sum("acme", "run1", nil)
+	if alone.tally.planned != 1 || len(alone.tally.failures) != 1 || !alone.tally.nothing() {
+		t.Errorf("a withheld report without a planned day: %+v", alone.tally)
+	}
+}
+
+// roundTrip is a service in this process.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
