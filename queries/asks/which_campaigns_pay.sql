@@ -1,19 +1,23 @@
 -- Which campaigns pay, which do not, and what changed?
--- Trap: a CPA of few conversions has wide bounds: the verdict follows them, not cpa; conversions of young days still arrive: cpa_expected, its bounds and the verdict allow for those to come, cpa does not; cpa_change compares at equal age. Credits of the service can make a campaign's spend negative: it has a row, too. The first row is all campaigns together.
+-- Trap: a CPA of few conversions has wide bounds: the verdict follows them, not cpa; conversions of young days still arrive: cpa_expected, its bounds and the verdict allow for those to come, cpa does not; cpa_change compares at equal age. Credits of the service can make a campaign's spend negative: it has a row, too. The first row is all campaigns together, the last the campaigns that are not shown.
 -- Parameter rows: 30, campaigns to show, those that spent most first.
-WITH listed AS (
-  SELECT p.*, row_number() OVER (PARTITION BY p.account_id ORDER BY p.spend DESC, p.campaign_id) AS place
-  FROM mart.campaign_performance AS p
-  WHERE p.spend <> 0 OR p.conversions <> 0
-),
-total AS (
+WITH placed AS (
   SELECT
-    p.account_id, any_value(p.window_from) AS window_from, any_value(p.window_to) AS window_to, any_value(p.days_known) AS days_known,
+    p.*, row_number() OVER (PARTITION BY p.account_id ORDER BY p.spend DESC, p.campaign_id) AS place,
+    row_number() OVER (PARTITION BY p.account_id ORDER BY p.spend DESC, p.campaign_id) <= $rows::BIGINT AS is_shown
+  FROM mart.campaign_performance AS p
+  WHERE p.spend <> 0 OR coalesce(p.conversions <> 0, true)
+),
+summed AS (
+  SELECT
+    p.account_id, CASE WHEN grouping(p.is_shown) = 1 THEN 'all campaigns' ELSE 'other campaigns' END AS campaign_name,
+    any_value(p.window_from) AS window_from, any_value(p.window_to) AS window_to, any_value(p.days_known) AS days_known,
     sum(p.spend) AS spend, CASE WHEN count(p.conversions) = count(*) THEN sum(p.conversions) END AS conversions, sum(p.excess_spend) AS excess_spend,
     CASE WHEN count(p.conversions_expected) = count(*) THEN sum((1e6 * p.conversions_expected)::BIGINT)::DOUBLE / 1e6 END AS conversions_expected,
     CASE WHEN count(p.revenue) = count(*) THEN sum(p.revenue) END AS revenue
-  FROM mart.campaign_performance AS p
-  GROUP BY p.account_id
+  FROM placed AS p
+  GROUP BY GROUPING SETS ((p.account_id), (p.account_id, p.is_shown))
+  HAVING grouping(p.is_shown) = 1 OR NOT p.is_shown
 )
 SELECT
   a.account_id, a.campaign_id, a.campaign_name, a.campaign_status, a.verdict, a.spend, a.conversions,
@@ -23,16 +27,16 @@ SELECT
   a.cpa_change::DECIMAL(18,3) AS cpa_change, a.change_verdict, a.window_from, a.window_to, a.days_known
 FROM (
   SELECT
-    0 AS place, t.account_id, NULL AS campaign_id, 'all campaigns' AS campaign_name, NULL AS campaign_status, NULL AS verdict, t.spend, t.conversions,
+    CASE WHEN t.campaign_name = 'all campaigns' THEN 0 ELSE $rows::BIGINT + 1 END AS place, t.account_id, NULL AS campaign_id, t.campaign_name, NULL AS campaign_status, NULL AS verdict, t.spend, t.conversions,
     t.spend::DOUBLE / nullif(t.conversions, 0) AS cpa, NULL::DOUBLE AS cpa_best_case, NULL::DOUBLE AS cpa_worst_case, NULL AS target_cpa, NULL::DOUBLE AS cpa_to_target,
     t.excess_spend, t.conversions_expected, t.spend::DOUBLE / nullif(t.conversions_expected, 0) AS cpa_expected, t.revenue, NULL::DOUBLE AS cpa_change, NULL AS change_verdict, t.window_from, t.window_to, t.days_known
-  FROM total AS t
+  FROM summed AS t
   UNION ALL
   SELECT
     l.place, l.account_id, l.campaign_id, l.campaign_name, l.campaign_status, l.verdict, l.spend, l.conversions,
     l.cpa, l.cpa_best_case, l.cpa_worst_case, l.target_cpa, l.cpa_to_target,
     l.excess_spend, l.conversions_expected, l.cpa_expected, l.revenue, l.cpa_change, l.change_verdict, l.window_from, l.window_to, l.days_known
-  FROM listed AS l
-  WHERE l.place <= $rows::BIGINT
+  FROM placed AS l
+  WHERE l.is_shown
 ) AS a
 ORDER BY a.account_id, a.place
