@@ -219,8 +219,8 @@ var house = map[string]struct{ may, not []string }{
 		not: []string{"net/http", "os", "database/sql"},
 	},
 	"cmd/spendsync/explain": {
-		may: []string{"extract", "load/durable", "cmd/internal/config", "cmd/internal/exit", "cmd/spendsync/job",
-			"cmd/spendsync/phrase"},
+		may: []string{"extract", "load/durable", "load/remote", "cmd/internal/config", "cmd/internal/exit",
+			"cmd/spendsync/job", "cmd/spendsync/phrase"},
 		not: []string{"os", "database/sql", "github.com/spf13"},
 	},
 	"cmd/spendsync/job": {

@@ -176,7 +176,9 @@ func (a *app) openBucket(ctx context.Context, url string) (*remote.Bucket, error
 	if err != nil {
 		return nil, err
 	}
-	b, err := remote.Open(ctx, url, remote.Options{AllowHTTP: a.cfg.AllowHTTP, CABundle: certificates})
+	o := a.bucket
+	o.AllowHTTP, o.CABundle = a.cfg.AllowHTTP, certificates
+	b, err := remote.Open(ctx, url, o)
 	return b, bucketErr(err)
 }
 
@@ -184,6 +186,7 @@ func (a *app) openBucket(ctx context.Context, url string) (*remote.Bucket, error
 func bucketErr(err error) error {
 	for _, k := range []struct{ is, means error }{
 		{remote.ErrAddress, exit.ErrUsage}, {remote.ErrNoGeneration, exit.ErrUsage},
+		{remote.ErrNothing, exit.ErrUsage},
 		{remote.ErrOlder, manifest.ErrNewer}, {remote.ErrOtherHistory, durable.ErrDamaged},
 		{remote.ErrDenied, extract.ErrAuth}, {remote.ErrUnavailable, extract.ErrUnavailable},
 	} {

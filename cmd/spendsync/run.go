@@ -25,6 +25,7 @@ import (
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
 	"spendsync/load/duck"
+	"spendsync/load/remote"
 	"spendsync/queries"
 	"spendsync/schema"
 )
@@ -35,6 +36,7 @@ type app struct {
 	environ        []string
 	now            func() time.Time
 	transport      http.RoundTripper // to both interfaces; nil: the network
+	bucket         remote.Options    // of tests; zero: the usual pauses
 	exit           func(code int)    // os.Exit in main; nil in tests
 
 	account, dataDir string // --account and --data-dir; empty: not given

@@ -27,6 +27,7 @@ import (
 	"spendsync/load/duck"
 	"spendsync/load/manifest"
 	"spendsync/load/parquet"
+	"spendsync/load/remote"
 	"spendsync/schema"
 )
 
@@ -41,6 +42,7 @@ type world struct {
 	env     map[string]string
 
 	transport http.RoundTripper // nil: the network
+	bucket    remote.Options    // zero: the usual pauses
 	now       func() time.Time  // this machine's clock
 	passed    *atomic.Int64     // milliseconds that it is ahead of the service's
 
@@ -190,7 +192,8 @@ func ending(stderr string) string {
 func (w *world) execute(ctx context.Context, args []string) (code int, stdout, stderr string) {
 	w.passed.Add(1000)
 	var out, errOut bytes.Buffer
-	a := &app{stdout: &out, stderr: &errOut, environ: w.environ(), now: w.now, transport: w.transport}
+	a := &app{stdout: &out, stderr: &errOut, environ: w.environ(), now: w.now, transport: w.transport,
+		bucket: w.bucket}
 	code = a.run(ctx, args)
 	return code, out.String(), errOut.String()
 }

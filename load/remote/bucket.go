@@ -42,6 +42,8 @@ type Options struct {
 	CABundle  []byte // certificates in place of the system's, as PEM; nil: the system's
 	// Pause bounds the pauses between attempts; 0: 20 s.
 	Pause time.Duration
+	// Patience is how long the storage may take to begin a reply; 0: two minutes.
+	Patience time.Duration
 }
 
 // Bucket is a bucket, or a folder, with a prefix.
@@ -50,6 +52,7 @@ type Bucket struct {
 	// of S3
 	client       *s3.Client
 	name, prefix string
+	endpoint     string // what sets the server
 	// of a folder
 	dir string
 
@@ -121,14 +124,17 @@ func (b *Bucket) Close() error { return b.blob.Close() }
 func (b *Bucket) openFolder() (err error) {
 	b.blob, err = fileblob.OpenBucket(b.dir, &fileblob.Options{CreateDir: true, NoTempDir: true,
 		Metadata: fileblob.MetadataDontWrite, DirFileMode: 0o755})
-	return durable.Storage(err)
+	return b.failed(context.Background(), "", err)
 }
 
 func (b *Bucket) openS3(ctx context.Context, u *url.URL, prefix string, o Options) error {
 	q := u.Query()
-	endpoint := q.Get("endpoint")
+	endpoint, setBy := q.Get("endpoint"), "the option endpoint of the address"
 	if endpoint == "" {
-		endpoint = firstSet("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+		endpoint, setBy = firstSet("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+	}
+	if b.endpoint = setBy; endpoint == "" {
+		b.endpoint = "AWS_REGION"
 	}
 	// A server that is not Amazon's seldom has a name for each bucket.
 	pathStyle := endpoint != ""
@@ -141,7 +147,10 @@ func (b *Bucket) openS3(ctx context.Context, u *url.URL, prefix string, o Option
 			return fmt.Errorf("%w: use_path_style=%s is neither true nor false", ErrAddress, value)
 		}
 	}
-	limits := outbound.Options{RequireTLS: !o.AllowHTTP, HeaderTimeout: 2 * time.Minute}
+	if o.Patience == 0 {
+		o.Patience = 2 * time.Minute
+	}
+	limits := outbound.Options{RequireTLS: !o.AllowHTTP, HeaderTimeout: o.Patience}
 	if o.CABundle != nil {
 		limits.TLS = &tls.Config{RootCAs: x509.NewCertPool()}
 		if !limits.TLS.RootCAs.AppendCertsFromPEM(o.CABundle) {
@@ -192,13 +201,14 @@ func (b *Bucket) openS3(ctx context.Context, u *url.URL, prefix string, o Option
 	return nil
 }
 
-func firstSet(names ...string) string {
+// firstSet returns the value and the name of the first variable that is set.
+func firstSet(names ...string) (value, by string) {
 	for _, name := range names {
 		if v := os.Getenv(name); v != "" {
-			return v
+			return v, name
 		}
 	}
-	return ""
+	return "", ""
 }
 
 func retryer(pause time.Duration) func() aws.Retryer {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 
@@ -23,6 +24,8 @@ var (
 	ErrDenied = errors.New("the storage refuses the credentials")
 	// ErrUnavailable reports that the storage cannot be reached or keeps failing.
 	ErrUnavailable = errors.New("the storage cannot be reached or keeps failing")
+	// ErrFull reports that the storage has no room, or the quota of the bucket is used up.
+	ErrFull = fmt.Errorf("the storage is full: %w", durable.ErrStorage)
 	// ErrOlder reports that the bucket has a newer generation than the store that is pushed, or a store a
 	// newer one than the bucket that is pulled.
 	ErrOlder = errors.New("it would replace a newer generation")
@@ -30,11 +33,51 @@ var (
 	ErrOtherHistory = errors.New("it would replace another history")
 	// ErrNoGeneration reports that the bucket lacks the generation that was asked for.
 	ErrNoGeneration = errors.New("the bucket does not have it")
+	// ErrNothing reports that no push has ended at an address.
+	ErrNothing = errors.New("nothing has been pushed there")
 
 	errNotFound = errors.New("it is not there")
 	errSame     = errors.New("it has not changed")
 	errChanged  = errors.New("another push has changed it")
 )
+
+// Error is what the storage answered, or what happened on the way to it.
+type Error struct {
+	Address string // of the bucket
+	Object  string // below its prefix
+	// Endpoint is what sets the server of an S3: a variable, or an option of the address. Of a folder it is empty.
+	Endpoint string
+	Status   int    // of the reply; 0: there was none
+	Code     string // of S3, such as AccessDenied; may be empty
+	Reason   string // what was answered, in the storage's words
+	Cause    error  // of a connection that failed
+
+	kind error
+}
+
+func (e *Error) Error() string {
+	switch e.kind {
+	case ErrUnavailable, ErrDenied, ErrFull, durable.ErrStorage:
+		return fmt.Sprintf("%s: %s: %s", e.Object, e.Reason, e.kind)
+	}
+	return e.Object + ": " + e.Reason
+}
+
+func (e *Error) Unwrap() []error {
+	if e.Endpoint == "" { // the system's own error of a folder
+		return []error{e.kind, e.Cause}
+	}
+	return []error{e.kind}
+}
+
+// kinds are what the codes of S3 mean, whatever the status: servers differ in that.
+var kinds = map[string]error{
+	"NoSuchBucket": ErrAddress, "InvalidBucketName": ErrAddress, "PermanentRedirect": ErrAddress,
+	"AuthorizationHeaderMalformed": ErrAddress, "IllegalLocationConstraintException": ErrAddress,
+	"ExpiredToken": ErrDenied, "InvalidToken": ErrDenied, "TokenRefreshRequired": ErrDenied,
+	"InvalidAccessKeyId": ErrDenied, "SignatureDoesNotMatch": ErrDenied, "RequestTimeTooSkewed": ErrDenied,
+	"QuotaExceeded": ErrFull, "XMinioStorageFull": ErrFull, "XMinioAdminBucketQuotaExceeded": ErrFull,
+}
 
 // failed classifies an error of the storage, and names the object.
 func (b *Bucket) failed(ctx context.Context, name string, err error) error {
@@ -44,55 +87,41 @@ func (b *Bucket) failed(ctx context.Context, name string, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", name, context.Cause(ctx))
 	}
-	kind := ErrUnavailable
 	if b.dir != "" {
+		kind := durable.ErrStorage
+		if gcerrors.Code(err) == gcerrors.NotFound || errors.Is(err, os.ErrNotExist) {
+			kind = errNotFound
+		}
 		err = durable.Storage(unwrapped(err))
-		kind = durable.ErrStorage
+		return &Error{Address: b.address, Object: name, Reason: reason(err), Cause: err, kind: kind}
 	}
-	var response *awshttp.ResponseError
-	status := 0
-	if errors.As(err, &response) {
-		status = response.HTTPStatusCode()
+	e := &Error{Address: b.address, Object: name, Endpoint: b.endpoint, Code: errorCode(err), Cause: unwrapped(err),
+		Reason: b.redacted(reason(err)), kind: ErrUnavailable}
+	if response, ok := errors.AsType[*awshttp.ResponseError](err); ok {
+		e.Status = response.HTTPStatusCode()
 	}
-	code := errorCode(err)
+	known, isKnown := kinds[e.Code]
 	switch {
 	case errors.Is(err, outbound.ErrRefused):
-		kind = ErrAddress
-	case code == "NoSuchBucket":
-		kind = ErrAddress
-	case status >= 300 && status < 400 && status != http.StatusNotModified:
-		return fmt.Errorf("%s: the storage answers %d, a redirect, which is not followed: the region or the endpoint "+
-			"is not the bucket's: %w", name, status, ErrAddress)
-	case gcerrors.Code(err) == gcerrors.NotFound, errors.Is(err, os.ErrNotExist), status == http.StatusNotFound:
-		kind = errNotFound
-	case status == http.StatusPreconditionFailed, status == http.StatusConflict,
+		e.kind = ErrAddress
+	case isKnown:
+		e.kind = known
+	case e.Status >= 300 && e.Status < 400 && e.Status != http.StatusNotModified:
+		e.kind = ErrAddress
+	case gcerrors.Code(err) == gcerrors.NotFound, errors.Is(err, os.ErrNotExist), e.Status == http.StatusNotFound:
+		e.kind = errNotFound
+	case e.Status == http.StatusPreconditionFailed, e.Status == http.StatusConflict,
 		gcerrors.Code(err) == gcerrors.FailedPrecondition:
-		kind = errChanged
-	case status == http.StatusForbidden, status == http.StatusUnauthorized, lacksCredentials(err):
-		kind = ErrDenied
-	case status == http.StatusInsufficientStorage, code == "XMinioStorageFull", code == "QuotaExceeded":
-		kind = durable.ErrStorage
-	case status == http.StatusNotModified:
-		kind = errSame
+		e.kind = errChanged
+	case e.Status == http.StatusForbidden, e.Status == http.StatusUnauthorized, lacksCredentials(err):
+		e.kind = ErrDenied
+	case e.Status == http.StatusInsufficientStorage:
+		e.kind = ErrFull
+	case e.Status == http.StatusNotModified:
+		e.kind = errSame
 	}
-	return &storageError{name, b.redacted(reason(err)), kind}
+	return e
 }
-
-// storageError is an error of the storage as a person reads it.
-type storageError struct {
-	name, what string
-	kind       error
-}
-
-func (e *storageError) Error() string {
-	switch e.kind {
-	case ErrUnavailable, ErrDenied, durable.ErrStorage:
-		return fmt.Sprintf("%s: %s: %s", e.name, e.what, e.kind)
-	}
-	return e.name + ": " + e.what
-}
-
-func (e *storageError) Unwrap() error { return e.kind }
 
 // reason returns the shortest text of an error that names the cause.
 func reason(err error) string {
@@ -107,12 +136,15 @@ func reason(err error) string {
 func unwrapped(err error) error {
 	var path *os.PathError
 	var link *os.LinkError
+	var request *url.Error
 	var op *smithy.OperationError
 	switch {
 	case errors.As(err, &path):
 		return path
 	case errors.As(err, &link):
 		return link
+	case errors.As(err, &request):
+		return request.Err
 	case errors.As(err, &op):
 		return op.Unwrap()
 	}

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -76,7 +77,7 @@ func (p *push) mirror(ctx context.Context, is *seen, state *pushed) (*seen, *lis
 		before, err := p.readList(ctx, state.Pointer.Entry)
 		if err == nil {
 			shown, known = parquetOf(before), true
-		} else if !errors.Is(err, errNotFound) {
+		} else if !errors.Is(err, errNotFound) && !errors.Is(err, durable.ErrDamaged) {
 			return nil, nil, err
 		}
 	}
@@ -196,7 +197,10 @@ func (p *push) sweep(ctx context.Context, is *seen, l *list) error {
 	}
 	for _, e := range is.Generations {
 		files, err := p.readList(ctx, e)
-		if err != nil {
+		if errors.Is(err, durable.ErrDamaged) {
+			p.Log.Warn("nothing is swept: the objects of a generation are not known", "error", err)
+			return nil
+		} else if err != nil {
 			return err
 		}
 		for _, f := range files.Files {

@@ -150,7 +150,11 @@ func (b *Bucket) decode(name string, text []byte, to any) error {
 
 // damaged is the damage of an object in the bucket.
 func (b *Bucket) damaged(name, format string, args ...any) *durable.Damage {
-	return durable.Damaged(b.address+"/"+name, "spendsync push --full", format, args...)
+	repair := "spendsync push --full"
+	if name == pointerName {
+		repair = "spendsync push --accept-loss"
+	}
+	return durable.Damaged(b.address+"/"+name, repair, format, args...)
 }
 
 // readList reads the list of a generation's files.

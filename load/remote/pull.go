@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -54,10 +53,7 @@ func (b *Bucket) Pull(ctx context.Context, o PullOptions) (done *Pulled, err err
 	}
 	is, err := b.readPointer(ctx, "")
 	if err == nil && is == nil {
-		err = b.failed(ctx, pointerName, fmt.Errorf("%w: nothing has been pushed to %s", os.ErrNotExist, b.address))
-	}
-	if errors.Is(err, errNotFound) {
-		err = fmt.Errorf("%s: nothing has been pushed there: %w", b.address, durable.ErrEmpty)
+		err = fmt.Errorf("%s: %w", b.address, ErrNothing)
 	}
 	if err != nil {
 		return nil, err
@@ -86,9 +82,8 @@ func (b *Bucket) Pull(ctx context.Context, o PullOptions) (done *Pulled, err err
 }
 
 func missingName(err error) string {
-	var missing *storageError
-	if errors.As(err, &missing) {
-		return missing.name
+	if missing, ok := errors.AsType[*Error](err); ok {
+		return missing.Object
 	}
 	return pointerName
 }

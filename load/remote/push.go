@@ -115,6 +115,10 @@ type push struct {
 
 func (p *push) run(ctx context.Context) (*Pushed, error) {
 	was, err := p.readPointer(ctx, "")
+	if p.AcceptLoss && errors.Is(err, durable.ErrDamaged) {
+		// The generations that it named cannot be told from what interrupted pushes have left.
+		err = p.remove(ctx, []string{pointerName})
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -379,3 +379,40 @@ func TestPush_SecretsStayHere(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestPush_RepairsUnreadablePointerAndList: a pointer that cannot be read is replaced with AcceptLoss alone, a list
+// with Full. pushed.json is replaced by every push.
+func TestPush_RepairsUnreadablePointerAndList(t *testing.T) {
+	eachPlace(t, func(t *testing.T, p *place) {
+		s := newStore(t)
+		s.publish(100, 200)
+		p.mustPush(s)
+		for _, step := range []struct {
+			name   func(*Pointer) string
+			repair func(*PushOptions)
+		}{
+			{func(*Pointer) string { return pointerName }, func(o *PushOptions) { o.AcceptLoss = true }},
+			{func(is *Pointer) string { return is.Files.Name }, func(o *PushOptions) { o.Full = true }},
+			{func(*Pointer) string { return pushedName }, nil},
+		} {
+			is, err := p.open().readPointer(t.Context(), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			name := step.name(is.Pointer)
+			p.put(name, "{spoiled")
+			s.publish(101, 201)
+			o := s.pushOptions()
+			if step.repair != nil {
+				if _, err := p.push(s); !errors.Is(err, durable.ErrDamaged) || !strings.Contains(err.Error(), name) {
+					t.Errorf("%s: %v", name, err)
+				}
+				step.repair(&o)
+			}
+			if _, err := p.open().Push(t.Context(), o); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			p.check(s.published())
+		}
+	})
+}

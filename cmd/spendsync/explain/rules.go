@@ -18,7 +18,7 @@ import (
 
 // rules word the causes that we know, the most specific one first. A rule reports whether it applies.
 var rules = []func(error, *Message) bool{
-	advised, otherAccount, ofService, damaged, locked, empty, ofStorage, usage,
+	advised, otherAccount, ofService, ofBucket, damaged, locked, empty, ofStorage, usage,
 }
 
 // advised is an error that carries its own advice.
@@ -44,15 +44,21 @@ func otherAccount(err error, m *Message) bool {
 	return true
 }
 
-// side is one of the two interfaces, as the operator configures it.
-type side struct{ name, url, secrets, variables string }
+// side is one of the two interfaces, or the storage of a bucket, as the operator configures it.
+type side struct {
+	name, url          string
+	secrets, variables string
+	again              string // what to do after the correction
+}
+
+const runCheck = "run 'spendsync check'"
 
 func sideOf(e *extract.ReadError) side {
 	if e.Interface == config.API {
-		return side{"advertiser API", config.Prefix + "ADVERTISER_URL", "key", config.Prefix + "API_KEY"}
+		return side{"advertiser API", config.Prefix + "ADVERTISER_URL", "key", config.Prefix + "API_KEY", runCheck}
 	}
 	return side{"report", config.Prefix + "REPORT_URL", "user or password",
-		config.Prefix + "REPORT_USER, " + config.Prefix + "REPORT_PASSWORD"}
+		config.Prefix + "REPORT_USER, " + config.Prefix + "REPORT_PASSWORD", runCheck}
 }
 
 // ofService words what the service or the way to it answered.
@@ -65,7 +71,7 @@ func ofService(err error, m *Message) bool {
 	if errors.Is(err, exit.ErrUsage) { // the base URL is wrong
 		m.Safe = "nothing of the " + s.name + " was read or written"
 	}
-	if network(e, s, m) {
+	if network(e.Cause, e.What, e.Reason, s, m) {
 		return true
 	}
 	switch {
@@ -104,40 +110,40 @@ func ofService(err error, m *Message) bool {
 }
 
 // network words a request that brought no reply.
-func network(e *extract.ReadError, s side, m *Message) bool {
-	if e.Cause == nil {
+func network(cause error, what, reason string, s side, m *Message) bool {
+	if cause == nil {
 		return false
 	}
-	if dns, ok := errors.AsType[*net.DNSError](e.Cause); ok {
+	if dns, ok := errors.AsType[*net.DNSError](cause); ok {
 		if !dns.IsNotFound {
 			m.Happened = fmt.Sprintf("DNS does not answer for %s, the host of %s", dns.Name, s.url)
 			m.Do = "repair DNS on this machine, or allow it in the network policy; then run it again"
 			return true
 		}
 		m.Happened = fmt.Sprintf("%s names a host that DNS does not know: %s", s.url, dns.Name)
-		m.Do = "correct the host in " + s.url + ", then run 'spendsync check'"
+		m.Do = "correct the host in " + s.url + ", then " + s.again
 		return true
 	}
-	if _, ok := errors.AsType[tls.RecordHeaderError](e.Cause); ok {
+	if _, ok := errors.AsType[tls.RecordHeaderError](cause); ok || errors.Is(cause, http.ErrSchemeMismatch) {
 		m.Happened = s.url + " begins with https, and its port does not speak TLS"
-		m.Do = "correct the port in " + s.url + ", then run 'spendsync check'"
+		m.Do = "correct the port in " + s.url + ", then " + s.again
 		return true
 	}
-	if bad, ok := errors.AsType[*tls.CertificateVerificationError](e.Cause); ok {
+	if bad, ok := errors.AsType[*tls.CertificateVerificationError](cause); ok {
 		m.Happened = fmt.Sprintf("The certificate behind %s is not trusted: %v", s.url, bad.Err)
 		m.Do = "correct the host in " + s.url + ", or name the certificate of your proxy in SSL_CERT_FILE"
 		return true
 	}
 	var timeout net.Error
 	switch {
-	case errors.Is(e.Cause, syscall.ECONNREFUSED):
+	case errors.Is(cause, syscall.ECONNREFUSED):
 		m.Happened = fmt.Sprintf("Nothing listens at %s (connection refused)", s.url)
-		m.Do = "check host and port in " + s.url + "; if they are right, wait for the service and run it again"
-	case errors.Is(e.Cause, context.DeadlineExceeded), errors.As(e.Cause, &timeout) && timeout.Timeout():
-		m.Happened = fmt.Sprintf("No reply from %s in time: %s", s.url, e.What)
+		m.Do = "check host and port in " + s.url + "; if they are right, wait for the " + s.name + " and run it again"
+	case errors.Is(cause, context.DeadlineExceeded), errors.As(cause, &timeout) && timeout.Timeout():
+		m.Happened = fmt.Sprintf("No reply from %s in time: %s", s.url, what)
 		m.Do = "check the network policy and the proxy; if they allow it, wait for the service and run it again"
 	default:
-		m.Happened = fmt.Sprintf("No connection to %s: %s", s.url, e.Reason)
+		m.Happened = fmt.Sprintf("No connection to %s: %s", s.url, reason)
 		m.Do = "check the network and the proxy; if they are right, wait for the service and run it again"
 	}
 	return true
