@@ -60,18 +60,14 @@ func (c *verifyCommand) sendBackup(ctx context.Context, m *manifest.Manifest) er
 		return g
 	}
 	var errs []error
-	if c.app.cfg.MetricsFile != "" {
-		reg := prometheus.NewRegistry()
-		for _, name := range m.AccountNames() {
-			errs = append(errs, reg.Register(gauge(prometheus.Labels{"account": name})))
-		}
-		errs = append(errs, prometheus.WriteToTextfile(c.app.cfg.MetricsFile, reg))
-	}
-	if c.app.cfg.Pushgateway != "" {
-		for _, name := range m.AccountNames() {
-			errs = append(errs, pushMetrics(ctx, metricsTo{account: name, gateway: c.app.cfg.Pushgateway}, gauge(nil)))
+	var all []prometheus.Collector
+	for _, name := range m.AccountNames() {
+		all = append(all, gauge(prometheus.Labels{"account": name}))
+		if c.app.cfg.Pushgateway != "" {
+			errs = append(errs, pushMetrics(ctx, c.app.cfg.Pushgateway, "account", name, gauge(nil)))
 		}
 	}
+	errs = append(errs, c.app.writeMetricsOf("verify", c.app.cfg.DataDir, all))
 	return errors.Join(errs...)
 }
 

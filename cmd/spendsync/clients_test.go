@@ -55,7 +55,7 @@ func TestClients_KeepTheirSecrets(t *testing.T) {
 		},
 		"pushgateway": func(t *testing.T, to string) error {
 			to = strings.Replace(to, "http://", "http://ann:canary@", 1)
-			return pushMetrics(t.Context(), metricsTo{account: "acme", gateway: config.Secret(to)},
+			return pushMetrics(t.Context(), config.Secret(to), "account", "acme",
 				&runFacts{end: time.Now()})
 		},
 		"traces": func(t *testing.T, to string) error {

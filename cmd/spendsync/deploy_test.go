@@ -525,6 +525,11 @@ func checkQuery(t *testing.T, from, query string) {
 			checkInLakeManual(t, from, s.Name)
 			return nil
 		}
+		for _, m := range transferMetrics {
+			if s.Name == of("push", m.name) || s.Name == of("pull", m.name) {
+				return nil
+			}
+		}
 		if s.Name == backupMetric {
 			return nil
 		}

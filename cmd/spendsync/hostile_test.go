@@ -115,7 +115,7 @@ func TestClients_HostileReplies(t *testing.T) {
 			return err
 		}},
 		"pushgateway": {most: 64 << 20, ask: func(t *testing.T, to string) error {
-			return pushMetrics(t.Context(), metricsTo{account: "acme", gateway: config.Secret(to)},
+			return pushMetrics(t.Context(), config.Secret(to), "account", "acme",
 				&runFacts{end: time.Now()})
 		}},
 		"traces": {most: 64 << 20, ask: func(t *testing.T, to string) error {

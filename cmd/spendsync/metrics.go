@@ -290,7 +290,7 @@ func (r *runner) sendMetrics(ctx context.Context, f *runFacts) {
 	if to.gateway != "" {
 		ctx, cancel := r.app.lastCall(ctx)
 		defer cancel()
-		if err := pushMetrics(ctx, to, f); err != nil {
+		if err := pushMetrics(ctx, to.gateway, "account", to.account, f); err != nil {
 			log.Warn("the metrics could not be pushed", "error", err)
 		}
 	}
@@ -399,20 +399,22 @@ func briefly(err error) string {
 	return phrase.OneLine(strings.ToValidUTF8(text[:min(len(text), 1000)], ""))
 }
 
-// pushMetrics adds the metrics to the Pushgateway, in a group of the job and the
-// account. What this run does not know stays there as an earlier one pushed it.
-func pushMetrics(ctx context.Context, to metricsTo, f prometheus.Collector) error {
-	u, err := config.GatewayURL(to.gateway)
+// pushMetrics adds the metrics to the Pushgateway, in a group of the job and one label, the account or the
+// bucket. What this run does not know stays there as an earlier one pushed it.
+func pushMetrics(ctx context.Context, gateway config.Secret, label, value string, all ...prometheus.Collector) error {
+	u, err := config.GatewayURL(gateway)
 	if err != nil {
 		return err
 	}
 	reg := prometheus.NewRegistry()
-	if err := reg.Register(f); err != nil {
-		return err
+	for _, c := range all {
+		if err := reg.Register(c); err != nil {
+			return err
+		}
 	}
 	user := u.User
 	u.User = nil // it would show in errors
-	p := push.New(u.String(), "spendsync").Grouping("account", to.account).Gatherer(reg).
+	p := push.New(u.String(), "spendsync").Grouping(label, value).Gatherer(reg).
 		Format(expfmt.NewFormat(expfmt.TypeTextPlain)).
 		Client(outbound.Client(outbound.Options{MaxBody: maxReply}, 0))
 	if user != nil {
@@ -435,6 +437,5 @@ func metricsHelp() string {
 		}
 		fmt.Fprintf(&b, "  %s{%s}\n      %s\n", m.name, labels, m.help)
 	}
-	fmt.Fprintf(&b, "  %s{account}\n      %s\n", backupMetric, backupMetricHelp)
 	return b.String()
 }

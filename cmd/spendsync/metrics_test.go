@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -224,8 +225,7 @@ func TestMetrics_ArePushed(t *testing.T) {
 
 	// A gateway that fails is a warning, and its password stays unsaid.
 	g.status = http.StatusInternalServerError
-	err := pushMetrics(t.Context(), metricsTo{account: "acme", gateway: config.Secret(w.env["PUSHGATEWAY_URL"])},
-		&runFacts{})
+	err := pushMetrics(t.Context(), config.Secret(w.env["PUSHGATEWAY_URL"]), "account", "acme", &runFacts{})
 	if err == nil || !strings.Contains(err.Error(), "out of order") || strings.Contains(err.Error(), "s3cr3t") {
 		t.Errorf("a gateway that answers 500: %v", err)
 	}
@@ -244,5 +244,72 @@ func TestMetrics_ArePushed(t *testing.T) {
 			strings.Contains(stderr, "s3cr3t") {
 			t.Errorf("%s: exit %d: %s", url, code, stderr)
 		}
+	}
+}
+
+// TestMetrics_OfPushAndPull: each command has a file of its own beside that of sync, which stays as it is, and a
+// group of its own at the gateway. A failure keeps its exit code.
+func TestMetrics_OfPushAndPull(t *testing.T) {
+	w := newSyncedWorld(t)
+	dir := t.TempDir()
+	w.env["METRICS_FILE"] = filepath.Join(dir, "spendsync.prom")
+	g := &gateway{status: http.StatusOK}
+	server := httptest.NewServer(g)
+	t.Cleanup(server.Close)
+	w.must("sync")
+	ofSync := readMetrics(t, w.env["METRICS_FILE"])
+	w.env["PUSHGATEWAY_URL"] = server.URL
+	bucket, copied := "file://"+filepath.Join(t.TempDir(), "bucket"), filepath.Join(t.TempDir(), "copy")
+	m, err := manifest.Read(w.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"push", bucket}, {"pull", bucket, copied}} {
+		w.must(args...)
+		got := readMetrics(t, filepath.Join(dir, "spendsync-"+args[0]+".prom"))
+		for name, want := range map[string]float64{"exit_code": 0, "generation": float64(m.Generation),
+			"published_timestamp_seconds": seconds(m.PublishedAt.Time()), "requests": 0} {
+			sample := fmt.Sprintf("spendsync_%s_%s{bucket=%q}", args[0], name, bucket)
+			if v, ok := got[sample]; !ok || v != want {
+				t.Errorf("%s = %v (there: %t), want %v", sample, v, ok, want)
+			}
+		}
+		if n := len(got); n != len(transferMetrics) {
+			t.Errorf("%s has %d metrics, want %d", args[0], n, len(transferMetrics))
+		}
+		if !strings.HasPrefix(g.path, "/metrics/job/spendsync/bucket@base64/") ||
+			!strings.Contains(g.body, "spendsync_"+args[0]+"_exit_code 0\n") {
+			t.Errorf("%s: pushed to %s: %s", args[0], g.path, g.body)
+		}
+	}
+	w.must("verify", "--from", bucket)
+	sample := backupMetric + `{account="acme"}`
+	if v := readMetrics(t, filepath.Join(dir, "spendsync-verify.prom"))[sample]; v != seconds(m.PublishedAt.Time()) {
+		t.Errorf("%s = %v", sample, v)
+	}
+	if err := os.RemoveAll(strings.TrimPrefix(bucket, "file://")); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, last := w.run("pull", bucket, copied); code != exit.Usage {
+		t.Fatalf("exit %d: %s", code, last)
+	}
+	got := readMetrics(t, filepath.Join(dir, "spendsync-pull.prom"))
+	if v := got[fmt.Sprintf("spendsync_pull_exit_code{bucket=%q}", bucket)]; v != exit.Usage || len(got) != 6 {
+		t.Errorf("after a failure: %v", got)
+	}
+	if after := readMetrics(t, w.env["METRICS_FILE"]); !maps.Equal(after, ofSync) {
+		t.Error("the metrics of sync have changed")
+	}
+}
+
+func TestMetrics_OfTheBucketAreNamedByConvention(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	for _, command := range []string{"push", "pull"} {
+		done := &transfer{command: command, start: worldNow, end: worldNow, generation: 1}
+		reg.MustRegister(done.gauges(prometheus.Labels{"bucket": "s3://acme/store"})...)
+	}
+	problems, err := testutil.GatherAndLint(reg)
+	if err != nil || len(problems) > 0 {
+		t.Error(problems, err)
 	}
 }

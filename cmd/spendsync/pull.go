@@ -92,9 +92,12 @@ func (c *pullCommand) pull(ctx context.Context, url, dir string) (err error) {
 	if c.watch {
 		return c.watchBucket(ctx, b, o)
 	}
+	t := &transfer{command: "pull", bucket: b.Address(), dir: dir, start: c.app.now()}
 	done, err := b.Pull(ctx, o)
+	t.ended(done, bucketErr(err), b.Traffic())
+	c.app.report(ctx, t)
 	if err != nil {
-		return bucketErr(err)
+		return t.err
 	}
 	if c.app.json {
 		return output.JSON(c.app.stdout, done)
@@ -123,7 +126,14 @@ func (c *pullCommand) watchBucket(ctx context.Context, b *remote.Bucket, o remot
 			return nil
 		}
 	}
+	t := &transfer{command: "pull", bucket: b.Address(), dir: o.Dir, start: c.app.now()}
+	before := remote.Traffic{}
 	return b.Watch(ctx, o, wait, func(done *remote.Pulled, err error) {
+		now := b.Traffic()
+		t.ended(done, bucketErr(err), remote.Traffic{Requests: now.Requests - before.Requests,
+			Sent: now.Sent - before.Sent, Received: now.Received - before.Received})
+		c.app.report(ctx, t)
+		before, t.start = now, c.app.now()
 		switch {
 		case err != nil:
 			c.app.log.Error("pull: the folder stays as it is; trying again", "error", err)
@@ -132,6 +142,14 @@ func (c *pullCommand) watchBucket(ctx context.Context, b *remote.Bucket, o remot
 				"files", done.Files, "bytes", done.Received)
 		}
 	})
+}
+
+// ended notes how a pull ended. Without an error and without a result, nothing has changed.
+func (t *transfer) ended(done *remote.Pulled, err error, traffic remote.Traffic) {
+	t.err, t.traffic = err, traffic
+	if done != nil {
+		t.generation, t.publishedAt = done.Generation, done.PublishedAt
+	}
 }
 
 // timeOf parses an instant, or a day of Chicago, which means the end of that day.

@@ -95,6 +95,11 @@ func (c *pushCommand) push(ctx context.Context, url string, o remote.PushOptions
 	if err := files.CheckTempDir(); err != nil {
 		return err
 	}
+	t := &transfer{command: "push", bucket: b.Address(), dir: o.Dir, start: c.app.now()}
+	defer func() {
+		t.err, t.traffic = err, b.Traffic()
+		c.app.report(ctx, t)
+	}()
 	o.Log, o.Now, o.LockWait = c.app.log, c.app.now, c.app.cfg.LockWait
 	o.Page = func(ctx context.Context) ([]byte, error) {
 		r, err := pagedata.Read(ctx, o.Dir, "", c.app.loadOptions())
@@ -109,6 +114,7 @@ func (c *pushCommand) push(ctx context.Context, url string, o remote.PushOptions
 	if err != nil {
 		return bucketErr(err)
 	}
+	t.generation, t.publishedAt = done.Generation, done.PublishedAt
 	if c.app.json {
 		err = output.JSON(c.app.stdout, done)
 	} else {

@@ -350,6 +350,8 @@ func configHelp() string {
 	}
 	b.WriteString("\nMetrics (" + config.Prefix + "METRICS_FILE, " + config.Prefix + "PUSHGATEWAY_URL):\n\n" +
 		metricsHelp())
+	b.WriteString("\nMetrics of push, pull and verify --from, whose file lies beside that of sync: FILE-push.prom, " +
+		"FILE-pull.prom and\nFILE-verify.prom for FILE.prom:\n\n" + transferHelp())
 	b.WriteString("\nTraces of sync and backfill go where the usual OTEL_EXPORTER_OTLP_ENDPOINT says, by " +
 		"http/protobuf.\n")
 	b.WriteString("\nExit codes:\n\n" + exit.Table())

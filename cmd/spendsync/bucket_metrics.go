@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"spendsync/cmd/internal/config"
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/files"
+	"spendsync/load/remote"
+	"spendsync/schema"
+)
+
+// transfer is one push or pull that has ended: what its metrics are made from.
+type transfer struct {
+	command, bucket string
+	dir             string // of the store or the copy, which holds no metrics
+	start, end      time.Time
+	err             error
+	generation      int64 // that both sides have now; 0: not known
+	publishedAt     schema.Instant
+	traffic         remote.Traffic
+}
+
+// transferMetrics are what a push or pull reports to Prometheus, with the address of the bucket. COMMAND stands for
+// push or pull.
+var transferMetrics = []struct {
+	name, help string
+	value      func(*transfer) (v float64, known bool)
+}{
+	{"spendsync_COMMAND_timestamp_seconds", "When the last COMMAND ended.",
+		func(t *transfer) (float64, bool) { return seconds(t.end), true }},
+	{"spendsync_COMMAND_duration_seconds", "How long the last COMMAND took.",
+		func(t *transfer) (float64, bool) { return t.end.Sub(t.start).Seconds(), true }},
+	{"spendsync_COMMAND_exit_code", "Exit code of the last COMMAND.",
+		func(t *transfer) (float64, bool) { return float64(exit.Of(t.err)), true }},
+	{"spendsync_COMMAND_generation", "Generation that the last COMMAND brought, or found there already.",
+		func(t *transfer) (float64, bool) { return float64(t.generation), t.generation != 0 }},
+	{"spendsync_COMMAND_published_timestamp_seconds", "When that generation was published.",
+		func(t *transfer) (float64, bool) { return seconds(t.publishedAt.Time()), t.generation != 0 }},
+	{"spendsync_COMMAND_requests", "Requests of the last COMMAND to the storage.",
+		func(t *transfer) (float64, bool) { return float64(t.traffic.Requests), true }},
+	{"spendsync_COMMAND_sent_bytes", "Bytes that the last COMMAND sent to the storage.",
+		func(t *transfer) (float64, bool) { return float64(t.traffic.Sent), true }},
+	{"spendsync_COMMAND_received_bytes", "Bytes that the last COMMAND received from the storage.",
+		func(t *transfer) (float64, bool) { return float64(t.traffic.Received), true }},
+}
+
+// of is a text of [transferMetrics] for a command.
+func of(command, text string) string { return strings.ReplaceAll(text, "COMMAND", command) }
+
+func (t *transfer) gauges(labels prometheus.Labels) (all []prometheus.Collector) {
+	for _, m := range transferMetrics {
+		if v, known := m.value(t); known {
+			g := prometheus.NewGauge(prometheus.GaugeOpts{Name: of(t.command, m.name), Help: of(t.command, m.help),
+				ConstLabels: labels})
+			g.Set(v)
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// metricsFileOf is the file of a command of the bucket: beside the one of sync, which it would otherwise replace.
+// spendsync.prom becomes spendsync-push.prom.
+func (a *app) metricsFileOf(command string) string {
+	file := a.cfg.MetricsFile
+	if file == "" {
+		return ""
+	}
+	ending := filepath.Ext(file)
+	return strings.TrimSuffix(file, ending) + "-" + command + ending
+}
+
+// writeMetricsOf replaces the metrics file of a command of the bucket, if one is configured.
+func (a *app) writeMetricsOf(command, dir string, all []prometheus.Collector) error {
+	file := a.metricsFileOf(command)
+	if file == "" {
+		return nil
+	}
+	if err := files.CheckReplaceable(config.Prefix+"METRICS_FILE", file, dir); err != nil {
+		return err
+	}
+	reg := prometheus.NewRegistry()
+	for _, g := range all {
+		if err := reg.Register(g); err != nil {
+			return err
+		}
+	}
+	return prometheus.WriteToTextfile(file, reg)
+}
+
+// report writes and sends the metrics of a push or pull. What goes wrong is a warning.
+func (a *app) report(ctx context.Context, t *transfer) {
+	t.end = a.now()
+	if a.cfg.MetricsFile == "" && a.cfg.Pushgateway == "" {
+		return
+	}
+	err := a.writeMetricsOf(t.command, t.dir, t.gauges(prometheus.Labels{"bucket": t.bucket}))
+	if err != nil {
+		a.log.Warn("the metrics could not be written", "file", a.metricsFileOf(t.command), "error", err)
+	}
+	if a.cfg.Pushgateway == "" {
+		return
+	}
+	ctx, cancel := a.lastCall(ctx)
+	defer cancel()
+	if err := pushMetrics(ctx, a.cfg.Pushgateway, "bucket", t.bucket, t.gauges(nil)...); err != nil {
+		a.log.Warn("the metrics could not be pushed", "error", err)
+	}
+}
+
+// transferHelp lists the metrics of the bucket, for people.
+func transferHelp() string {
+	var b strings.Builder
+	for _, command := range []string{"push", "pull"} {
+		for _, m := range transferMetrics {
+			fmt.Fprintf(&b, "  %s{bucket}\n      %s\n", of(command, m.name), of(command, m.help))
+		}
+	}
+	fmt.Fprintf(&b, "  %s{account}\n      %s\n", backupMetric, backupMetricHelp)
+	return b.String()
+}
