@@ -165,18 +165,20 @@ func TestCampaigns_ByPageWithoutEnd(t *testing.T) {
 
 // TestCampaigns_WithATotalThatIsNone: a total below the entries of the page that states it ends no list.
 func TestCampaigns_WithATotalThatIsNone(t *testing.T) {
-	s := &catalogue{ids: numbered(230), atMost: 70}
-	s.twist = func(_ string, body *string) { *body = `{"campaigns":` + *body + `,"total":1}` }
-	l := s.list(t)
-	check(t, "complete", l.Complete, true)
-	check(t, "entries", len(l.Entities), 230)
+	for _, total := range []string{"0", "1", "69"} {
+		s := &catalogue{ids: numbered(230), atMost: 70}
+		s.twist = func(_ string, body *string) { *body = `{"campaigns":` + *body + `,"total":` + total + `}` }
+		l := s.list(t)
+		check(t, "complete", l.Complete, true)
+		check(t, "entries", len(l.Entities), 230)
+	}
 	// An empty list that says so is empty, whatever a header has.
 	c := newTestClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
 		return answerWith(200, `{"campaigns":[],"total":0}`, "X-Total-Count", "7")
 	}))
 	l, err := c.Campaigns(t.Context())
 	check(t, "error", err, nil)
-	check(t, "complete", l.Complete, true)
+	check(t, "an empty list is complete", l.Complete, true)
 }
 
 // TestCampaigns_WhoseTotalCannotBeAskedAbout: a service that refuses to give one entry alone has a total that is not

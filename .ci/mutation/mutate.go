@@ -234,7 +234,8 @@ var other = map[token.Token][]token.Token{
 }
 
 // breakBody adds the mutants of a function's body: operators, conditions that are
-// negated, and calls and assignments that are left out.
+// negated, and calls and assignments that are left out. Lines of a log are left alone if they
+// only inform.
 func breakBody(body *ast.BlockStmt, text func(ast.Node) string, add func(n ast.Node, mutated string, statement bool)) {
 	ast.Inspect(body, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -261,7 +262,7 @@ func breakBody(body *ast.BlockStmt, text func(ast.Node) string, add func(n ast.N
 				}
 			}
 		case *ast.ExprStmt:
-			if _, ok := n.X.(*ast.CallExpr); ok {
+			if call, ok := n.X.(*ast.CallExpr); ok && !informs(call) {
 				add(n, "", true)
 			}
 		case *ast.AssignStmt:
@@ -273,6 +274,12 @@ func breakBody(body *ast.BlockStmt, text func(ast.Node) string, add func(n ast.N
 		}
 		return true
 	})
+}
+
+// informs reports whether a call is a line of a log about what goes well: no test holds its text.
+func informs(call *ast.CallExpr) bool {
+	s, ok := call.Fun.(*ast.SelectorExpr)
+	return ok && (s.Sel.Name == "Info" || s.Sel.Name == "Debug")
 }
 
 // guarded is the source of a file with all its mutants, each behind its condition.
