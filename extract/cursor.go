@@ -50,23 +50,23 @@ func (l *lister) walkPages(ctx context.Context, statuses []string) (passage, err
 		known := len(p.seen)
 		p.add(part.entries)
 		switch {
-		case byCursor && part.next == "" && part.more == said(true):
+		case byCursor && part.next == "" && part.more == stated(true):
 			p.end, p.why = stuck, fmt.Sprintf("page %d says that more follows, and names no cursor of it", n+1)
 			return p, nil
-		case byCursor && (part.next == "" || part.more == said(false)):
+		case byCursor && (part.next == "" || part.more == stated(false)):
 			return p.closed(), nil
 		case byCursor && slices.Contains(cursors, part.next):
 			p.end, p.why = stuck, fmt.Sprintf("the cursor %s comes again", quote([]byte(part.next), 60))
 			return p, nil
 		case byCursor:
 			cursors, l.cursor = append(cursors, part.next), part.next
-		case part.more == said(false), p.total >= 0 && int64(len(p.seen)) >= p.total:
+		case part.more == stated(false), p.total >= 0 && int64(len(p.seen)) >= p.total:
 			return p.closed(), nil
-		case len(p.seen) == known && (part.shown > 0 || part.more == said(true)):
+		case len(p.seen) == known && (part.shown > 0 || part.more == stated(true)):
 			p.end, p.why = stuck, fmt.Sprintf("on page %d the same entries come again, or none where more is promised",
 				n+1)
 			return p, nil
-		case part.shown == 0, part.shown < part.most && part.more == unsaid && p.total < 0:
+		case part.shown == 0, part.shown < part.most && part.more == unstated && p.total < 0:
 			return p.closed(), nil
 		}
 	}

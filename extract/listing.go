@@ -73,31 +73,31 @@ type passage struct {
 	seen     map[string]bool
 	total    int64  // as last stated; -1: never
 	refused  string // the first entry that is not one, and why
-	end      passageEnd
+	end      walkResult
 	why      string
 }
 
-type passageEnd int
+type walkResult int
 
 const (
-	whole   passageEnd = iota // every page joins the one before, and the end is proven
-	shifted                   // a page does not join
-	short                     // fewer entries than the total
-	endless                   // no end within the offsets, or the same full page again
-	stuck                     // the same short page again, or nothing where more is promised
-	odd                       // an entry is not recognised
+	complete     walkResult = iota // every page joins the one before, and the end is proven
+	shifted                        // a page does not join
+	short                          // fewer entries than the total
+	endless                        // no end within the offsets, or the same full page again
+	stuck                          // the same short page again, or nothing where more is promised
+	unrecognized                   // an entry is not recognized
 )
 
 // list reads the list whole, or status by status where it is too long for that.
 func (l *lister) list(ctx context.Context) (Listing, error) {
-	p, err := l.settled(ctx, l.statuses)
+	p, err := l.untilStable(ctx, l.statuses)
 	if err == nil && p.end == endless {
 		p, err = l.byStatus(ctx, p)
 	}
 	if err != nil {
 		return Listing{}, err
 	}
-	return Listing{Entities: p.entities, Complete: p.end == whole, Why: p.why, Requests: l.requests}, nil
+	return Listing{Entities: p.entities, Complete: p.end == complete, Why: p.why, Requests: l.requests}, nil
 }
 
 // byStatus reads the list a status at a time, and adds the entries that a walk over all of them saw. It compares the
@@ -106,12 +106,12 @@ func (l *lister) byStatus(ctx context.Context, all passage) (passage, error) {
 	for reading := 0; ; reading++ {
 		whys := []string{}
 		for _, status := range l.statuses {
-			p, err := l.settled(ctx, []string{status})
+			p, err := l.untilStable(ctx, []string{status})
 			if err != nil {
 				return p, err
 			}
 			all.add(p.entities)
-			if p.end != whole {
+			if p.end != complete {
 				whys = append(whys, status+": "+p.why)
 			}
 		}
@@ -128,7 +128,7 @@ func (l *lister) byStatus(ctx context.Context, all passage) (passage, error) {
 			all.end, all.why = endless, strings.Join(whys, "; ")
 			return all, nil
 		case int64(len(all.seen)) >= all.total:
-			all.end, all.why = whole, ""
+			all.end, all.why = complete, ""
 			return all, nil
 		case reading == maxShort:
 			all.end, all.why = short, all.lacks()
@@ -137,14 +137,14 @@ func (l *lister) byStatus(ctx context.Context, all passage) (passage, error) {
 	}
 }
 
-// settled walks until a walk ends well, or patience does. A walk that ends badly
-// still brings what all of them saw.
-func (l *lister) settled(ctx context.Context, statuses []string) (passage, error) {
+// untilStable repeats the walk until one ends well or the attempts are used up. After a bad end it returns the
+// entries that all walks saw.
+func (l *lister) untilStable(ctx context.Context, statuses []string) (passage, error) {
 	restarts, shorts := 0, 0
 	var before passage
 	for {
 		p, err := l.walk(ctx, statuses)
-		if err != nil || p.end == whole {
+		if err != nil || p.end == complete {
 			return p, err
 		}
 		p.add(before.entities)
@@ -152,7 +152,7 @@ func (l *lister) settled(ctx context.Context, statuses []string) (passage, error
 		switch {
 		case p.end == shifted && restarts < maxRestarts:
 			restarts++
-		case (p.end == short || p.end == odd) && shorts < maxShort:
+		case (p.end == short || p.end == unrecognized) && shorts < maxShort:
 			shorts++
 		default:
 			return p, nil
@@ -186,15 +186,15 @@ func (l *lister) walk(ctx context.Context, statuses []string) (passage, error) {
 		p.add(entries)
 		n, news := part.shown, len(p.seen) > known
 		switch {
-		case part.more == said(false), n < listLimit && p.total >= 0 && int64(len(p.seen)) >= p.total:
+		case part.more == stated(false), n < listLimit && p.total >= 0 && int64(len(p.seen)) >= p.total:
 			return p.closed(), nil
-		case !news && part.more == said(true):
+		case !news && part.more == stated(true):
 			p.end, p.why = stuck, fmt.Sprintf("the service says that more follows, and nothing does "+
 				"at offset %d", offset)
 			return p, nil
 		case !news && (n <= 1 || n < part.most || n < listLimit && p.total >= 0):
 			return p.closed(), nil
-		case news && n < part.most && p.total < 0 && part.more == unsaid:
+		case news && n < part.most && p.total < 0 && part.more == unstated:
 			return p.closed(), nil
 		case !news:
 			p.end, p.why = endless, fmt.Sprintf("at offset %d the same entries come again", offset)
@@ -289,7 +289,7 @@ func (p *pageLengths) longest(kind string, n int) int {
 func (p passage) closed() passage {
 	switch {
 	case p.refused != "":
-		p.end, p.why = odd, p.refused
+		p.end, p.why = unrecognized, p.refused
 	case int64(len(p.seen)) < p.total:
 		p.end, p.why = short, p.lacks()
 	}

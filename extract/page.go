@@ -28,10 +28,10 @@ type Page[T any] struct {
 	NotObjects    []int        // rows that are not JSON objects, from 1; their items are empty
 	Lacks         []string     // columns that were asked for and are not among those of the page, or were not
 	Requests      int          // sent for this page, retries included
-	// Same says that every reply of the walk is, byte for byte, the one that is known.
+	// Unchanged reports whether every reply of the walk is, byte for byte, the one that is known.
 	// Such a page is the only one of its walk: it has the number of the last, no items,
 	// and neither total nor unknown keys, for nothing was decoded.
-	Same bool
+	Unchanged bool
 	// Fingerprint tells the reply from every other, see [Fingerprint].
 	Fingerprint string
 	Bytes       int64 // of the reply, or of all replies where they are the same
@@ -111,7 +111,7 @@ func pages[T any](ctx context.Context, c *Client, q paged[T], known *Known, seen
 		var same int64 // bytes of replies that are the known ones
 		for n := 1; !p.done; n++ {
 			page, err := readPage(ctx, c, q, n, known, &r)
-			if page.Number = n; err != nil || !page.Same {
+			if page.Number = n; err != nil || !page.Unchanged {
 				if !replayKnownPages(c, q, p, page, known, yield) {
 					return
 				}
@@ -122,7 +122,7 @@ func pages[T any](ctx context.Context, c *Client, q paged[T], known *Known, seen
 			case err != nil:
 				yield(Page[T]{}, err)
 				return
-			case page.Same:
+			case page.Unchanged:
 				if same += page.Bytes; n == len(known.Fingerprints) {
 					page.Bytes = same
 					yield(page.Page, nil)
@@ -255,7 +255,7 @@ func readPage[T any](ctx context.Context, c *Client, q paged[T], n int, known *K
 		what: pageName(q.what, n), path: q.path, query: query, room: to.body,
 		accept: func(body []byte) (err error) {
 			page.Fingerprint = Fingerprint(q.service, body)
-			if page.Same = known.is(n, page.Fingerprint); !page.Same {
+			if page.Unchanged = known.is(n, page.Fingerprint); !page.Unchanged {
 				page.answer, err = q.decode(body, to.items)
 			}
 			return err
@@ -266,7 +266,7 @@ func readPage[T any](ctx context.Context, c *Client, q paged[T], n int, known *K
 	}
 	page.Number, page.Raw, page.ReceivedAt, page.Requests, page.Bytes = n, r.body, r.at, r.requests, int64(len(r.body))
 	to.body = r.body
-	if page.Same {
+	if page.Unchanged {
 		page.Pages = len(known.Fingerprints)
 	} else {
 		to.items = page.answer.items

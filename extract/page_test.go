@@ -413,7 +413,7 @@ func TestSpend_KnownReplies(t *testing.T) {
 		bytes += p.Bytes
 	}
 	pages, err := walk(t, c.Spend(t.Context(), testDay, 3, known(), nil))
-	if err != nil || len(pages) != 1 || !pages[0].Same || pages[0].Number != 3 || pages[0].Pages != 3 ||
+	if err != nil || len(pages) != 1 || !pages[0].Unchanged || pages[0].Number != 3 || pages[0].Pages != 3 ||
 		pages[0].Items != nil || pages[0].Bytes != bytes {
 		t.Errorf("all are known: %+v, %v", pages, err)
 	}
@@ -476,8 +476,8 @@ func TestSpend_KnownReplies(t *testing.T) {
 			}
 			text := func(pages []Page[SpendLine]) (all []string) {
 				for _, p := range pages {
-					all = append(all, fmt.Sprintf("%d of %d, %d in all, %v, %s", p.Number, p.Pages, p.Total, p.Same,
-						p.Items), string(p.Raw))
+					all = append(all, fmt.Sprintf("%d of %d, %d in all, %v, %s", p.Number, p.Pages, p.Total,
+						p.Unchanged, p.Items), string(p.Raw))
 				}
 				return all
 			}

@@ -139,21 +139,21 @@ func (r resource) unwrap(v Value, wrappers int) (Entity, error) {
 // listPart is one page of a list.
 type listPart struct {
 	entries []Entity
-	shown   int       // entries on the page, those that were refused included
-	refused string    // the first entry that is not one, and why
-	total   int64     // of the whole list, as far as the page states it; else -1
-	more    statement // whether more follows
-	next    string    // the cursor of what follows, if the reply names one
-	most    int       // entries that a page of this kind had in this run
+	shown   int      // entries on the page, those that were refused included
+	refused string   // the first entry that is not one, and why
+	total   int64    // of the whole list, as far as the page states it; else -1
+	more    tristate // whether more follows
+	next    string   // the cursor of what follows, if the reply names one
+	most    int      // entries that a page of this kind had in this run
 }
 
-// statement is a reply's answer to a question of yes or no.
-type statement int
+// tristate is yes, no or unstated.
+type tristate int
 
-const unsaid statement = 0
+const unstated tristate = 0
 
-// said is the answer that the reply has.
-func said(yes bool) statement {
+// stated returns a stated yes or no.
+func stated(yes bool) tristate {
 	if yes {
 		return 1
 	}
@@ -296,7 +296,7 @@ func toldTotal(s *service.Service, around []map[string]Value) int64 {
 
 // toldMore reports whether more follows: the reply says so explicitly, or through a next link,
 // which is not null or empty. It also returns the text of that link.
-func toldMore(s *service.Service, around []map[string]Value) (more statement, next string) {
+func toldMore(s *service.Service, around []map[string]Value) (more tristate, next string) {
 	for _, place := range besideList(s, around) {
 		for _, key := range s.Names("next") {
 			v, ok := place[key]
@@ -310,23 +310,23 @@ func toldMore(s *service.Service, around []map[string]Value) (more statement, ne
 			if next == "" {
 				next = text
 			}
-			if more == unsaid {
-				more = said(!v.Null() && (!isText || text != "") && string(v) != "false")
+			if more == unstated {
+				more = stated(!v.Null() && (!isText || text != "") && string(v) != "false")
 			}
 		}
 		for _, key := range s.Names("more") {
 			switch string(place[key]) {
 			case "true":
-				return said(true), next
+				return stated(true), next
 			case "false":
-				return said(false), next
+				return stated(false), next
 			}
 		}
-		if more != unsaid {
+		if more != unstated {
 			return more, next
 		}
 	}
-	return unsaid, next
+	return unstated, next
 }
 
 // byID is the rule for entities with an ID under one of the keys of "ids".

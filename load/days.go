@@ -42,7 +42,7 @@ func (c *contribution) addDays() {
 			}
 		}
 		for _, path := range slices.Sorted(maps.Keys(day.raw)) {
-			c.files.enter(c.Files, path, day.raw[path], !day.stays[path])
+			c.files.enter(c.Files, path, day.raw[path], !day.unchanged[path])
 		}
 	}
 }

@@ -126,14 +126,14 @@ func (g *Staged) PinAccount(account string) { g.pinned = account }
 func (g *Staged) DropSettings() {
 	clear(g.tables)
 	clear(g.learned)
-	g.settled, g.beyond, g.replies = nil, nil, nil
+	g.settled, g.extraKeys, g.replies = nil, nil, nil
 }
 
-// PutBeyond stages how often the keys of a table's entities that no column shows changed, by their paths.
+// PutExtraKeys stages how often the keys of a table's entities that no column shows changed, by their paths.
 // The map must not be changed any more.
-func (g *Staged) PutBeyond(table string, keys map[string]manifest.KeyChanges) {
-	if g.beyond == nil {
-		g.beyond = map[string]map[string]manifest.KeyChanges{}
+func (g *Staged) PutExtraKeys(table string, keys map[string]manifest.KeyChanges) {
+	if g.extraKeys == nil {
+		g.extraKeys = map[string]map[string]manifest.KeyChanges{}
 	}
-	g.beyond[table] = keys
+	g.extraKeys[table] = keys
 }

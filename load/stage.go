@@ -41,10 +41,10 @@ type Staged struct {
 	replies *stagedReplies          // of the settings; nil: there are none
 	pinned  string
 
-	settled *settledCampaigns                         // nil: they stay unchanged
-	beyond  map[string]map[string]manifest.KeyChanges // by table; other tables stay unchanged
-	zstd    *zstd.Encoder
-	writing chan struct{} // has room for as many files of the report as are written at the same time
+	settled   *settledCampaigns                         // nil: they stay unchanged
+	extraKeys map[string]map[string]manifest.KeyChanges // by table; other tables stay unchanged
+	zstd      *zstd.Encoder
+	writing   chan struct{} // has room for as many files of the report as are written at the same time
 
 	// committing is set before the commit record may have reached its place: from
 	// then on the staged files may belong to the published generation, and only
@@ -68,7 +68,7 @@ type stagedReplies struct {
 // proven.
 type stagedDay struct {
 	raw           map[string]*manifest.File // by published path
-	stays         map[string]bool           // the raw files that stay published unchanged
+	unchanged     map[string]bool           // the raw files that stay published unchanged
 	part          *manifest.File            // the Parquet file; nil: the stored one stands
 	renewRaw      bool                      // the stored replies are lost or damaged: those that were read replace them
 	isSmallChange bool                      // few rows differ from the stored ones
@@ -136,7 +136,7 @@ func (g *Staged) day(d schema.Date) *stagedDay {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.days[d] == nil {
-		g.days[d] = &stagedDay{raw: map[string]*manifest.File{}, stays: map[string]bool{}}
+		g.days[d] = &stagedDay{raw: map[string]*manifest.File{}, unchanged: map[string]bool{}}
 	}
 	return g.days[d]
 }
@@ -150,7 +150,7 @@ func (g *Staged) PutRaw(d schema.Date, page int, body []byte, rows int64, finger
 	path, day := manifest.RawPath(g.store.account, d, page), g.day(d)
 	if known := g.store.Account().Files[path]; known != nil && fingerprint != "" && known.Fingerprint == fingerprint &&
 		manifest.CheckBytes(g.store.opts.disk, g.store.dir, path, known) == nil {
-		day.raw[path], day.stays[path] = known, true
+		day.raw[path], day.unchanged[path] = known, true
 		return nil
 	}
 	packed, err := g.pack(body)
@@ -177,7 +177,7 @@ func (g *Staged) Quarantine(d quarantine.Day, refused []byte) error {
 	return s.Quarantine().Put(d, func(yield func(quarantine.Packed, error) bool) {
 		for _, path := range slices.Sorted(maps.Keys(day.raw)) {
 			from := g.staged(path)
-			if day.stays[path] {
+			if day.unchanged[path] {
 				from = filepath.Join(s.dir, path)
 			}
 			packed, err := s.opts.disk.ReadFile(from, day.raw[path].Bytes)
@@ -245,7 +245,7 @@ func (g *Staged) DropPages(d schema.Date, first, end int) error {
 			}
 		} else if page >= end {
 			from, to := g.staged(path), manifest.RawPath(g.store.account, d, page-end+first)
-			if day.stays[path] {
+			if day.unchanged[path] {
 				from = filepath.Join(g.store.dir, path)
 			}
 			content, err := disk.ReadFile(from, day.raw[path].Bytes)
@@ -268,7 +268,7 @@ func (g *Staged) DropPages(d schema.Date, first, end int) error {
 
 func (g *Staged) dropPage(day *stagedDay, path string) error {
 	delete(day.raw, path)
-	delete(day.stays, path)
+	delete(day.unchanged, path)
 	return g.store.opts.disk.RemoveIfThere(g.staged(path))
 }
 

@@ -10,7 +10,7 @@ import (
 
 // addSettings adds the staged settings.
 func (c *contribution) addSettings() {
-	c.Pinned, c.Beyond = c.g.pinned, c.g.beyond
+	c.Pinned, c.ExtraKeys = c.g.pinned, c.g.extraKeys
 	if settled := c.g.settled; settled != nil {
 		c.Settled, c.SettledUnclear = append([]string{}, settled.ids...), settled.unclear
 	}

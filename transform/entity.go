@@ -87,7 +87,7 @@ type Decoded struct {
 	// unset fields: a key may also be missing because it was renamed or lost.
 	Null, Missing, Blank []string
 	// Read are the keys that values were read from, by their names in the description; a
-	// key may be there more than once. See [UndescribedIn].
+	// key may be there more than once. See [ExtraKeysIn].
 	Read []string
 }
 

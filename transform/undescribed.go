@@ -11,8 +11,8 @@ import (
 	"spendsync/extract"
 )
 
-// Undescribed is one value in the JSON of an entity that no column shows.
-type Undescribed struct {
+// ExtraKey is one value in the JSON of an entity that no column shows.
+type ExtraKey struct {
 	Type string // of the JSON value
 	Hash string // equal for values that mean the same JSON, and for no others
 }
@@ -24,15 +24,15 @@ var identifying = []string{"id", "_id", "campaign_id", "creative_id", "type", "n
 // any other key is looked into where it holds something that is read.
 var wrapping = []string{"audience", "attributes"}
 
-// UndescribedIn are the values in an entity's JSON that no column shows, by the paths of
+// ExtraKeysIn are the values in an entity's JSON that no column shows, by the paths of
 // their keys, such as audience.interests. read are the keys that values were read from, by
 // their names in the service's description.
-func UndescribedIn(raw string, read map[string]bool) map[string]Undescribed {
+func ExtraKeysIn(raw string, read map[string]bool) map[string]ExtraKey {
 	fields, ok := extract.Value(raw).Fields()
 	if !ok {
 		return nil
 	}
-	found := map[string]Undescribed{}
+	found := map[string]ExtraKey{}
 	addUndescribed(found, "", fields, read)
 	return found
 }
@@ -40,7 +40,7 @@ func UndescribedIn(raw string, read map[string]bool) map[string]Undescribed {
 // maxNested is how deep an entity is looked into.
 const maxNested = 4
 
-func addUndescribed(found map[string]Undescribed, path string, fields map[string]extract.Value, read map[string]bool) {
+func addUndescribed(found map[string]ExtraKey, path string, fields map[string]extract.Value, read map[string]bool) {
 	for key, v := range fields {
 		if slices.Contains(identifying, key) {
 			continue
@@ -60,9 +60,9 @@ func addUndescribed(found map[string]Undescribed, path string, fields map[string
 	}
 }
 
-func undescribed(v extract.Value) Undescribed {
+func undescribed(v extract.Value) ExtraKey {
 	canonical := jsontext.Value(slices.Clone(v))
 	_ = canonical.Canonicalize() // a value with two members of one name stays as received
 	hash := sha256.Sum256(canonical)
-	return Undescribed{Type: v.Type(), Hash: hex.EncodeToString(hash[:8])}
+	return ExtraKey{Type: v.Type(), Hash: hex.EncodeToString(hash[:8])}
 }

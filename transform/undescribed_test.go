@@ -27,7 +27,7 @@ func TestUndescribedIn_NamesTheValuesThatNoColumnShows(t *testing.T) {
 			"audience.audience.audience.audience.audience object"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found := UndescribedIn(tc.raw, map[string]bool{"name": true, "country": true, "state": true})
+			found := ExtraKeysIn(tc.raw, map[string]bool{"name": true, "country": true, "state": true})
 			var got []string
 			for _, path := range slices.Sorted(maps.Keys(found)) {
 				got = append(got, path+" "+found[path].Type)
@@ -41,7 +41,7 @@ func TestUndescribedIn_NamesTheValuesThatNoColumnShows(t *testing.T) {
 
 // Values that mean the same JSON are no change of it.
 func TestUndescribedIn_HashesTheMeaning(t *testing.T) {
-	hash := func(v string) string { return UndescribedIn(`{"x":`+v+`}`, nil)["x"].Hash }
+	hash := func(v string) string { return ExtraKeysIn(`{"x":`+v+`}`, nil)["x"].Hash }
 	for name, tc := range map[string]struct {
 		a, b string
 		same bool
@@ -59,7 +59,7 @@ func TestUndescribedIn_HashesTheMeaning(t *testing.T) {
 		})
 	}
 	raw := `{"x":{"b":1,"a":2}}`
-	if UndescribedIn(raw, nil); raw != `{"x":{"b":1,"a":2}}` {
+	if ExtraKeysIn(raw, nil); raw != `{"x":{"b":1,"a":2}}` {
 		t.Errorf("raw is now %s", raw)
 	}
 }
@@ -92,7 +92,7 @@ func TestUndescribedIn_FindsTheKeysThatNothingRead(t *testing.T) {
 			for _, key := range tc.read(tc.body).Read {
 				read[key] = true
 			}
-			found := slices.Sorted(maps.Keys(UndescribedIn(tc.body, read)))
+			found := slices.Sorted(maps.Keys(ExtraKeysIn(tc.body, read)))
 			if got := strings.Join(found, " "); got != tc.want {
 				t.Errorf("%s, want %s", got, tc.want)
 			}

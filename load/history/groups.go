@@ -125,7 +125,7 @@ func (g *groups[R, P]) all(seen []SeenGroup[R]) error {
 func (g *groups[R, P]) group(rows []R, seen []Seen[R]) error {
 	if len(rows) > 0 && len(g.stored.Added) == 0 {
 		if key := groupKey(g.id.key[0](&rows[0])); !g.single[key] {
-			if n, confirmed, ok := g.stays(rows, seen, g.stored.Memory.Confirmed(key)); ok {
+			if n, confirmed, ok := g.unchanged(rows, seen, g.stored.Memory.Confirmed(key)); ok {
 				g.known[key] = true
 				g.memory.addAt(key, n, confirmed)
 				g.stats.Confirmed += int64(len(seen))
@@ -164,10 +164,10 @@ func (g *groups[R, P]) give(rows []R) error {
 	return g.put(rows)
 }
 
-// stays reports whether the group is unchanged, how many entities it has, and when all of them
+// unchanged reports whether the group is unchanged, how many entities it has, and when all of them
 // were last confirmed; before this run that was at was. A group that is inconsistent is not
 // unchanged.
-func (g *groups[R, P]) stays(rows []R, seen []Seen[R], was schema.Instant) (n int64, at schema.Instant, ok bool) {
+func (g *groups[R, P]) unchanged(rows []R, seen []Seen[R], was schema.Instant) (n int64, at schema.Instant, ok bool) {
 	for from, to := 0, 0; from < len(rows); from = to {
 		for to = from + 1; to < len(rows) && g.id.sameEntity(&rows[from], &rows[to]); {
 			to++

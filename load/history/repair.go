@@ -9,14 +9,14 @@ import (
 	"spendsync/schema"
 )
 
-// Repairer merges kept replies into a table's history when they are read again, to recover what an older version of
+// Replay merges kept replies into a table's history when they are read again, to recover what an older version of
 // this program did not understand. It changes only the current version of an entity. Confirmations move only with a
 // new version, and later replies of the service keep their effect.
 //
 // A reply newer than the current version makes versions, as if it had been understood at that time. The newest older
 // reply fills in columns that were never readable. It corrects other columns of the current version only if the
 // version was made from this reply.
-type Repairer[R any, P Versioned[R]] struct {
+type Replay[R any, P Versioned[R]] struct {
 	a      *advance[R, P]
 	memory Confirmations
 	base   map[string]kept[R]      // the newest reply that is not newer than the current version
@@ -29,8 +29,8 @@ type kept[R any] struct {
 	since, at schema.Instant
 }
 
-// NewRepairer prepares the repair of a history, which is not modified.
-func NewRepairer[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R], runID string) (*Repairer[R, P], error) {
+// NewReplay prepares the repair of a history, which is not modified.
+func NewReplay[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R], runID string) (*Replay[R, P], error) {
 	at := h.Memory.ObservedAt
 	known := map[string]bool{}
 	a, err := newAdvance[R, P](t, t.Tracked(), h, Observation[R]{Since: min(1, at), At: at, RunID: runID}, known)
@@ -38,7 +38,7 @@ func NewRepairer[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R], runI
 		return nil, fmt.Errorf("%s: %w", t.FullName(), err)
 	}
 	a.stats.Changed = h.Altered
-	m := &Repairer[R, P]{a: a, memory: h.Memory, base: map[string]kept[R]{}, groups: map[string][]*entity[R]{}}
+	m := &Replay[R, P]{a: a, memory: h.Memory, base: map[string]kept[R]{}, groups: map[string][]*entity[R]{}}
 	for _, th := range a.entities {
 		m.group(th)
 	}
@@ -46,14 +46,14 @@ func NewRepairer[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R], runI
 }
 
 // group notes which group an entity is of.
-func (m *Repairer[R, P]) group(th *entity[R]) {
+func (m *Replay[R, P]) group(th *entity[R]) {
 	of := groupOf(th.text)
 	m.groups[of] = append(m.groups[of], th)
 }
 
 // Current returns the current version of the entity of a row; nil: there is none. It is not
 // written to.
-func (m *Repairer[R, P]) Current(row *R) *R {
+func (m *Replay[R, P]) Current(row *R) *R {
 	if th := m.a.byKey[keyText(m.a.id.parts(row))]; th != nil {
 		return th.current
 	}
@@ -62,7 +62,7 @@ func (m *Repairer[R, P]) Current(row *R) *R {
 
 // See processes an entity of a reply, which was received at since, in a reading that ended at at. Replies come in
 // their order.
-func (m *Repairer[R, P]) See(s Seen[R], since, at schema.Instant) error {
+func (m *Replay[R, P]) See(s Seen[R], since, at schema.Instant) error {
 	if at > m.memory.ObservedAt {
 		return nil // of settings that were not stored
 	}
@@ -103,7 +103,7 @@ func (m *Repairer[R, P]) See(s Seen[R], since, at schema.Instant) error {
 
 // Gone processes a complete reply that lacked entities: those in the group of of for which is reports true, for
 // example the rules of a campaign. Replies older than a version do not affect it.
-func (m *Repairer[R, P]) Gone(of string, since, at schema.Instant, is func(*R) bool) {
+func (m *Replay[R, P]) Gone(of string, since, at schema.Instant, is func(*R) bool) {
 	for _, th := range m.groups[groupKey(of)] {
 		f := P(th.current).FramePtr()
 		if at <= m.memory.ObservedAt && f.ValidFrom < at && !f.IsDeleted && is(th.current) {
@@ -115,7 +115,7 @@ func (m *Repairer[R, P]) Gone(of string, since, at schema.Instant, is func(*R) b
 
 // open opens a version at an instant of the past. The previous version was not confirmed after that, because its
 // values had changed by then.
-func (m *Repairer[R, P]) open(th *entity[R], row R, r reading, why string) {
+func (m *Replay[R, P]) open(th *entity[R], row R, r reading, why string) {
 	confirmed := th.confirmed
 	if r.confirms {
 		confirmed = max(confirmed, m.a.Since)
@@ -129,7 +129,7 @@ func (m *Repairer[R, P]) open(th *entity[R], row R, r reading, why string) {
 
 // read returns the row of a kept reply, with the last known values of its unread columns, and the comparison with the
 // current version.
-func (m *Repairer[R, P]) read(th *entity[R], k *kept[R]) (row R, r reading, err error) {
+func (m *Replay[R, P]) read(th *entity[R], k *kept[R]) (row R, r reading, err error) {
 	unread, err := m.a.unread(&k.Seen)
 	if err != nil {
 		return row, r, fmt.Errorf("%q: %w", th.text, err)
@@ -140,7 +140,7 @@ func (m *Repairer[R, P]) read(th *entity[R], k *kept[R]) (row R, r reading, err 
 }
 
 // repairCurrent reads the current version of an entity again in the newest reply before it.
-func (m *Repairer[R, P]) repairCurrent(th *entity[R]) error {
+func (m *Replay[R, P]) repairCurrent(th *entity[R]) error {
 	k, ok := m.base[th.text]
 	delete(m.base, th.text)
 	is := *P(th.current).FramePtr()
@@ -170,7 +170,7 @@ func (m *Repairer[R, P]) repairCurrent(th *entity[R]) error {
 }
 
 // known are the columns of an entity's current version that have been readable.
-func (m *Repairer[R, P]) known(th *entity[R]) (names []string) {
+func (m *Replay[R, P]) known(th *entity[R]) (names []string) {
 	for _, c := range m.a.table.Fields() {
 		if m.a.tracked.has(c.Name) && !slices.Contains(th.never, c.Name) ||
 			!m.a.table.ColumnEqual(th.current, new(R), c) {
@@ -182,7 +182,7 @@ func (m *Repairer[R, P]) known(th *entity[R]) (names []string) {
 
 // differing returns the columns in which a corrected current version differs from its predecessor, if the version
 // stands for a change.
-func (m *Repairer[R, P]) differing(th *entity[R], row *R) (names []string) {
+func (m *Replay[R, P]) differing(th *entity[R], row *R) (names []string) {
 	n := len(th.stored)
 	if why := P(th.current).FramePtr().ChangeType; n < 2 || why != schema.Changed && why != schema.ChangedBeyond {
 		return nil
@@ -198,7 +198,7 @@ func (m *Repairer[R, P]) differing(th *entity[R], row *R) (names []string) {
 
 // Versions are the repaired history, and how many versions were filled in, corrected or made;
 // with none, the rows are those that were given.
-func (m *Repairer[R, P]) Versions() (next Versions[R], repaired int, err error) {
+func (m *Replay[R, P]) Versions() (next Versions[R], repaired int, err error) {
 	for _, th := range m.a.entities {
 		if err := m.repairCurrent(th); err != nil {
 			return next, 0, err

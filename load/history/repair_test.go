@@ -163,7 +163,7 @@ func TestRepairer_Campaigns(t *testing.T) {
 				b.run(o)
 			}
 			before := slices.Clone(b.h.Rows)
-			m, err := NewRepairer(b.table, b.h, "repair")
+			m, err := NewReplay(b.table, b.h, "repair")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -194,7 +194,7 @@ func TestRepairer_RulesThatAReplyLacks(t *testing.T) {
 	b.run(rulesRead(1, true, blocked("c1", "s1"), bid("c1", "s2", 1), blocked("c1", "s3"), blocked("c2", "s1")))
 	b.run(rulesRead(2, true, blocked("c1", "s1"), bid("c1", "s2", 1)))
 	b.run(rulesRead(4, true, blocked("c1", "s1"), bid("c1", "s2", 1), blocked("c1", "s4")))
-	m, err := NewRepairer(b.table, b.h, "repair")
+	m, err := NewReplay(b.table, b.h, "repair")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +230,7 @@ func TestRepairer_RefusesWhatItCannotJudge(t *testing.T) {
 	b := campaigns(t)
 	b.run(listed(1, campaign("c1", "A", 1)))
 	b.run(listed(2, campaign("c1", "A", 1)))
-	m, err := NewRepairer(b.table, b.h, "repair")
+	m, err := NewReplay(b.table, b.h, "repair")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +254,7 @@ func TestRepairer_RefusesWhatItCannotJudge(t *testing.T) {
 		"a version":   {Rows: b.h.Rows, Memory: Confirmations{}},
 		"what is not": {Rows: b.h.Rows, Memory: b.h.Memory.With("c9", hour(1))},
 	} {
-		if _, err := NewRepairer(b.table, h, "repair"); err == nil ||
+		if _, err := NewReplay(b.table, h, "repair"); err == nil ||
 			!strings.HasPrefix(err.Error(), "campaign_history: ") {
 			t.Errorf("%s: %v", name, err)
 		}

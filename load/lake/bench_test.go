@@ -297,7 +297,7 @@ func (w *world) fill(s *store) {
 	w.Helper()
 	l := w.open()
 	f := &follower{Lake: l, done: &Followed{Tables: map[string]int{}}}
-	marker, marks, err := l.marks(w.Context(), nil)
+	marker, marks, err := l.markers(w.Context(), nil)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -349,7 +349,7 @@ func (w *world) sampleFile(t *lakeTable) iceberg.DataFile {
 	return d
 }
 
-func (w *world) described(t *lakeTable, like iceberg.DataFile, at cell, f file) iceberg.DataFile {
+func (w *world) described(t *lakeTable, like iceberg.DataFile, at partition, f file) iceberg.DataFile {
 	w.Helper()
 	content := sampleBytes(f.day)
 	object := t.tbl.Location() + "/" + f.object(manifest.HashLedger(content)[:12]+"01234567")

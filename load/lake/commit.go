@@ -34,7 +34,7 @@ type change struct {
 }
 
 // plan returns the change that makes a scope of the table equal to the wanted files.
-func (t *lakeTable) plan(ctx context.Context, s scope, cells map[cell][]file) (*change, []file, error) {
+func (t *lakeTable) plan(ctx context.Context, s scope, partitions map[partition][]file) (*change, []file, error) {
 	c := &change{t: t, live: &live{}, columns: t.missing}
 	if current := t.tbl.CurrentSnapshot(); current != nil {
 		c.snapshot = current.SnapshotID
@@ -47,12 +47,12 @@ func (t *lakeTable) plan(ctx context.Context, s scope, cells map[cell][]file) (*
 		return nil, nil, err
 	}
 	spec := t.tbl.Spec()
-	l, err := readLive(ctx, t.fs, spec.ID(), manifests, s, cells, true)
+	l, err := readLive(ctx, t.fs, spec.ID(), manifests, s, partitions, true)
 	if err != nil {
 		return nil, nil, err
 	}
 	c.live = l
-	return c, l.missing(s, cells), nil
+	return c, l.missing(s, partitions), nil
 }
 
 // write writes the manifests of a change, and gives what the catalog has to do. A change of
@@ -107,7 +107,7 @@ func (c *change) write(ctx context.Context, now int64, notes iceberg.Properties)
 func (c *change) writeManifests(ctx context.Context) ([]iceberg.ManifestFile, error) {
 	entries := append(slices.Clone(c.live.kept), entriesFor(c.added, c.snapshot)...)
 	slices.SortStableFunc(entries, func(a, b iceberg.ManifestEntry) int {
-		return compareCells(cellOfFile(a.DataFile()), cellOfFile(b.DataFile()))
+		return comparePartitions(partitionOfFile(a.DataFile()), partitionOfFile(b.DataFile()))
 	})
 	chunks := (len(entries) + manifestTarget - 1) / manifestTarget
 	var written []iceberg.ManifestFile

@@ -254,7 +254,7 @@ func (w *world) compact(account string, days ...string) {
 		}
 		for _, e := range entries {
 			d := daysOf(keyOf(e.DataFile().FilePath()))
-			if cellOfFile(e.DataFile()).account == account && strings.Contains(fmt.Sprint(days), d[0].String()) {
+			if partitionOfFile(e.DataFile()).account == account && strings.Contains(fmt.Sprint(days), d[0].String()) {
 				c.live.removed = append(c.live.removed, e)
 				rows = append(rows, schema.Spend{AccountID: account, ReportDate: d[0], CampaignID: "C"})
 			} else {

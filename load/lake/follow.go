@@ -124,7 +124,7 @@ func (f *follower) retry(ctx context.Context, once func() error) error {
 
 // once tries to bring the lake to a generation.
 func (f *follower) once(ctx context.Context, m *manifest.Listing) error {
-	marker, marks, err := f.marks(ctx, m.Names())
+	marker, marks, err := f.markers(ctx, m.Names())
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (f *follower) once(ctx context.Context, m *manifest.Listing) error {
 	if err != nil {
 		return err
 	}
-	if same, err := f.standing(w, marks); err != nil || same {
+	if same, err := f.compare(w, marks); err != nil || same {
 		return err
 	}
 	tables, err := f.tables(ctx, true)
@@ -140,7 +140,7 @@ func (f *follower) once(ctx context.Context, m *manifest.Listing) error {
 		return err
 	}
 	tables[MarkerTable] = marker // whose rows were read: the commit holds only if they still stand
-	changes, err := f.changes(ctx, w, tables, marks, func(keep keeps) (*wanted, error) {
+	changes, err := f.changes(ctx, w, tables, marks, func(keep filter) (*wanted, error) {
 		return wantOf(m, f.specs, marks, keep)
 	})
 	if err != nil {
@@ -149,9 +149,9 @@ func (f *follower) once(ctx context.Context, m *manifest.Listing) error {
 	return f.commit(ctx, w, changes, marker, marks)
 }
 
-// standing refuses a lake that is ahead of the store, and reports whether the lake already has the
+// compare refuses a lake that is ahead of the store, and reports whether the lake already has the
 // wanted generation.
-func (f *follower) standing(w *wanted, marks *markers) (same bool, err error) {
+func (f *follower) compare(w *wanted, marks *markers) (same bool, err error) {
 	f.done.Generation, f.done.Accounts = w.manifest.Generation, len(w.accounts)
 	same = true
 	store := &ledgers{dir: f.opts.Dir}
@@ -180,8 +180,8 @@ func (l *Lake) marker(ctx context.Context) (*lakeTable, error) {
 	return marker, err
 }
 
-// marks loads lake_generation and its rows of accounts; nil: all.
-func (l *Lake) marks(ctx context.Context, accounts []string) (*lakeTable, *markers, error) {
+// markers loads lake_generation and its rows of accounts; nil: all.
+func (l *Lake) markers(ctx context.Context, accounts []string) (*lakeTable, *markers, error) {
 	marker, err := l.marker(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -191,8 +191,8 @@ func (l *Lake) marks(ctx context.Context, accounts []string) (*lakeTable, *marke
 }
 
 // differs reports whether a partition's hash differs from the marker.
-func (m *markers) differs(table string, c cell, hash string) bool {
-	p, ok := partitionOf(m.decoded(c.account).hashes[table][c.monthName()])
+func (m *markers) differs(table string, c partition, hash string) bool {
+	p, ok := partitionStateOf(m.decoded(c.account).hashes[table][c.monthName()])
 	return !ok || p.hash != hash
 }
 
@@ -207,7 +207,7 @@ func (m *markers) isOf(account string, w *wanted) bool {
 // more: for tables that somebody else has written to, more than the partitions that differ from the
 // marker must be compared.
 func (f *follower) changes(ctx context.Context, w *wanted, tables map[string]*lakeTable, marks *markers,
-	again func(keeps) (*wanted, error)) ([]*change, error) {
+	again func(filter) (*wanted, error)) ([]*change, error) {
 	reach, whole := map[string]scope{}, false
 	for _, s := range f.dataSpecs() {
 		r, err := f.scope(tables[s.name], w, marks)
@@ -222,7 +222,7 @@ func (f *follower) changes(ctx context.Context, w *wanted, tables map[string]*la
 	}
 	if whole {
 		var err error
-		if w, err = again(func(table string, c cell, _ string) bool { return reach[table].holds(c) }); err != nil {
+		if w, err = again(func(table string, c partition, _ string) bool { return reach[table].holds(c) }); err != nil {
 			return nil, err
 		}
 	}
@@ -250,7 +250,7 @@ func (f *follower) changes(ctx context.Context, w *wanted, tables map[string]*la
 // written. If the marker does not know an account, or somebody else has written to the table since,
 // the scope is the entire account.
 func (f *follower) scope(t *lakeTable, w *wanted, marks *markers) (scope, error) {
-	s := scope{accounts: map[string]bool{}, cells: map[cell]bool{}}
+	s := scope{accounts: map[string]bool{}, partitions: map[partition]bool{}}
 	ours := map[int64]bool{}
 	for account := range w.accounts {
 		if _, known := marks.rows[account]; !known {
@@ -276,7 +276,7 @@ func (f *follower) scope(t *lakeTable, w *wanted, marks *markers) (scope, error)
 		for _, names := range []map[string]string{had, has} {
 			for month := range names {
 				if had[month] != has[month] {
-					s.cells[cellNamed(account, month)] = true
+					s.partitions[partitionNamed(account, month)] = true
 				}
 			}
 		}
@@ -284,9 +284,9 @@ func (f *follower) scope(t *lakeTable, w *wanted, marks *markers) (scope, error)
 	return s, nil
 }
 
-// cellNamed is the partition that lake_generation names so.
-func cellNamed(account, month string) cell {
-	c := cell{account, noMonth}
+// partitionNamed is the partition that lake_generation names so.
+func partitionNamed(account, month string) partition {
+	c := partition{account, noMonth}
 	if year, number, ok := strings.Cut(month, "-"); ok {
 		y, _ := strconv.Atoi(year)
 		m, _ := strconv.Atoi(number)
@@ -327,9 +327,9 @@ func (f *follower) upload(ctx context.Context, t *lakeTable, files []file) ([]ic
 			if err != nil {
 				return err
 			}
-			if d.Count() != one.info.Rows || cellOfFile(d) != t.spec.cellOf(one) {
+			if d.Count() != one.info.Rows || partitionOfFile(d) != t.spec.partitionOf(one) {
 				return fmt.Errorf("%s: %w: it holds %d rows of %v, the manifest says %d of %v", one.path,
-					durable.ErrDamaged, d.Count(), cellOfFile(d), one.info.Rows, t.spec.cellOf(one))
+					durable.ErrDamaged, d.Count(), partitionOfFile(d), one.info.Rows, t.spec.partitionOf(one))
 			}
 			sent[i] = d
 			f.Lock()

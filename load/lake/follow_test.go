@@ -129,7 +129,7 @@ func TestFollow_KeepsOnlyWhatDiffers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	_, marks, err := l.marks(t.Context(), m.Names())
+	_, marks, err := l.markers(t.Context(), m.Names())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,13 +137,13 @@ func TestFollow_KeepsOnlyWhatDiffers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := map[cell]int{}
-	for _, cells := range got.files {
-		for c, files := range cells {
+	kept := map[partition]int{}
+	for _, partitions := range got.files {
+		for c, files := range partitions {
 			kept[c] += len(files)
 		}
 	}
-	november := cell{"acme", monthOf(day("2026-11-02"))}
+	november := partition{"acme", monthOf(day("2026-11-02"))}
 	row, err := got.next("acme", nil, nil, 0, "")
 	if err != nil || len(kept) != 1 || kept[november] != 2 || row.Files != 6 || row.Rows != 18 || row.Days != 5 {
 		t.Errorf("%v, %+v, %v", kept, row, err)

@@ -125,7 +125,7 @@ func (f *follower) describe(ctx context.Context, m *manifest.Listing) error {
 	if err != nil {
 		return err
 	}
-	marker, marks, err := f.marks(ctx, names)
+	marker, marks, err := f.markers(ctx, names)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (f *follower) describe(ctx context.Context, m *manifest.Listing) error {
 	if err != nil {
 		return err
 	}
-	same, err := f.standing(w, marks)
+	same, err := f.compare(w, marks)
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (f *follower) describe(ctx context.Context, m *manifest.Listing) error {
 	if err != nil {
 		return err
 	}
-	changes, err := f.changes(ctx, w, tables, marks, func(keep keeps) (*wanted, error) {
+	changes, err := f.changes(ctx, w, tables, marks, func(keep filter) (*wanted, error) {
 		return wantOf(m, f.specs, marks, keep)
 	})
 	if err != nil {
@@ -243,7 +243,7 @@ func (l *Lake) Commit(ctx context.Context, o FoldOptions) (*Folded, error) {
 	err := f.retry(ctx, func() error {
 		for {
 			done = &Folded{}
-			stands, err := f.fold(ctx, done, refused)
+			stands, err := f.merge(ctx, done, refused)
 			var r *refusal
 			if !errors.As(err, &r) || stands[r.account] == "" {
 				return err
@@ -265,11 +265,11 @@ func (l *Lake) Commit(ctx context.Context, o FoldOptions) (*Folded, error) {
 	return done, errors.Join(all...)
 }
 
-// fold tries one commit. stands are the descriptions by account.
-func (f *follower) fold(ctx context.Context, done *Folded, refused map[string]error) (map[string]string, error) {
+// merge tries one commit. stands are the descriptions by account.
+func (f *follower) merge(ctx context.Context, done *Folded, refused map[string]error) (map[string]string, error) {
 	f.done.Tables, f.done.Added, f.done.Removed, f.done.Rows, f.done.Bytes = map[string]int{}, 0, 0, 0, 0
 	f.sent = map[string]iceberg.DataFile{}
-	marker, marks, err := f.marks(ctx, nil)
+	marker, marks, err := f.markers(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -310,7 +310,7 @@ func (f *follower) fold(ctx context.Context, done *Folded, refused map[string]er
 		for _, a := range d.m.Accounts {
 			stands[a.Name] = n.object
 		}
-		if err := w.fold(d, nil); err != nil {
+		if err := w.merge(d, nil); err != nil {
 			return stands, &refusal{n.store, err}
 		}
 	}
@@ -329,8 +329,8 @@ func (f *follower) fold(ctx context.Context, done *Folded, refused map[string]er
 	}))
 }
 
-// fold adds what a description wants; nil keep: of the partitions that differ from the markers.
-func (w *wanted) fold(d *description, keep keeps) error {
+// merge adds what a description wants; nil keep: of the partitions that differ from the markers.
+func (w *wanted) merge(d *description, keep filter) error {
 	for _, a := range d.m.Accounts {
 		w.of[a.Name] = d.m.Manifest
 	}
@@ -378,10 +378,10 @@ func (f *follower) commitAll(ctx context.Context, w *wanted, taken []*descriptio
 			}
 		}
 	}
-	changes, err := f.changes(ctx, w, tables, marks, func(keep keeps) (*wanted, error) {
+	changes, err := f.changes(ctx, w, tables, marks, func(keep filter) (*wanted, error) {
 		more := newWanted(w.manifest, f.specs, marks)
 		for _, d := range taken {
-			if err := more.fold(d, keep); err != nil {
+			if err := more.merge(d, keep); err != nil {
 				return nil, err
 			}
 		}

@@ -29,8 +29,8 @@ func (w *world) describe(s *store, step string) *Followed {
 	return done
 }
 
-// fold commits the inbox and wants an error.
-func (w *world) fold(want error) *Folded {
+// merge commits the inbox and wants an error.
+func (w *world) merge(want error) *Folded {
 	w.Helper()
 	done, err := w.open().Commit(w.Context(), FoldOptions{})
 	if !errors.Is(err, want) || done == nil {
@@ -67,7 +67,7 @@ func TestCommit_FoldsManyStoresIntoOneCommit(t *testing.T) {
 		t.Errorf("described again: %+v", done)
 	}
 	w.describe(other, "")
-	if done := w.fold(nil); done.Stores != 2 || done.Accounts != 3 || done.Added != 13 || w.notes() != 0 {
+	if done := w.merge(nil); done.Stores != 2 || done.Accounts != 3 || done.Added != 13 || w.notes() != 0 {
 		t.Errorf("%+v, %d descriptions are left", done, w.notes())
 	}
 	w.check(w.open(), s)
@@ -76,7 +76,7 @@ func TestCommit_FoldsManyStoresIntoOneCommit(t *testing.T) {
 		t.Errorf("%d snapshots, want 1", got)
 	}
 	before := w.state()
-	if done := w.fold(nil); done.Stores != 0 || !done.IsNothing() {
+	if done := w.merge(nil); done.Stores != 0 || !done.IsNothing() {
 		t.Errorf("%+v", done)
 	}
 	for _, s := range []*store{s, other} { // what a direct follower would do is nothing
@@ -97,7 +97,7 @@ func TestCommit_FoldsManyStoresIntoOneCommit(t *testing.T) {
 	s.spend("acme", "2026-11-03", 1, 1)
 	s.publish()
 	w.describe(s, "")
-	if done := w.fold(nil); done.Stores != 1 || done.Added != 2 || done.Removed != 1 || w.notes() != 0 {
+	if done := w.merge(nil); done.Stores != 1 || done.Added != 2 || done.Removed != 1 || w.notes() != 0 {
 		t.Errorf("%+v, %d descriptions are left", done, w.notes())
 	}
 	w.check(w.open(), s)
@@ -125,19 +125,19 @@ func TestCommit_AnOlderDescriptionNeverOverwrites(t *testing.T) {
 	s.spend("acme", "2026-11-02", 4, 8)
 	s.publish()
 	w.describe(s, "")
-	w.fold(nil)
+	w.merge(nil)
 	if err := marker.fs.WriteFile(notes[0].object, late); err != nil {
 		t.Fatal(err)
 	}
 	before := w.state()
-	if done := w.fold(ErrAhead); done.Stores != 0 || len(done.Refused) != 1 {
+	if done := w.merge(ErrAhead); done.Stores != 0 || len(done.Refused) != 1 {
 		t.Errorf("%+v", done)
 	}
 	if after := w.state(); after[MarkerTable] != before[MarkerTable] {
 		t.Errorf("the lake was %v and is %v", before, after)
 	}
 	w.describe(s, "") // which takes it away
-	w.fold(nil)
+	w.merge(nil)
 	w.check(w.open(), s)
 	back := &store{t: t, dir: t.TempDir(), m: manifest.New(), now: s.now.Add(time.Minute)}
 	back.m.Of("acme")
@@ -157,13 +157,13 @@ func TestCommit_RefusesOneStoreAndFoldsTheOthers(t *testing.T) {
 	other.spend("gamma", "2026-11-01", 2, 1)
 	other.publish()
 	w.describe(s, "")
-	w.fold(nil)
+	w.merge(nil)
 	delete(s.m.Accounts["acme"].Files, manifest.PartPath(schema.SpendDaily.Table, "acme", day("2026-10-01")))
 	delete(s.m.Accounts["acme"].Days, day("2026-10-01"))
 	s.publish()
 	w.describe(s, "")
 	w.describe(other, "")
-	if done := w.fold(ErrShrink); done.Stores != 1 || len(done.Refused) != 1 ||
+	if done := w.merge(ErrShrink); done.Stores != 1 || len(done.Refused) != 1 ||
 		!strings.Contains(done.Refused[0], "2026-10-01") {
 		t.Errorf("%+v", done)
 	}
@@ -188,9 +188,9 @@ func TestCommit_RefusesOneStoreAndFoldsTheOthers(t *testing.T) {
 	w.describe(s, "")
 	// Somebody merges two days: the description no longer says all, and the next one does.
 	w.compact("acme", "2026-11-01", "2026-11-02")
-	w.fold(ErrDiffers)
+	w.merge(ErrDiffers)
 	w.describe(s, "")
-	w.fold(nil)
+	w.merge(nil)
 	w.check(w.open(), s)
 }
 
@@ -209,7 +209,7 @@ func TestCommit_EndsAfterADeathAtEveryStep(t *testing.T) {
 			if _, err := l.Commit(t.Context(), FoldOptions{}); err != nil && !errors.Is(err, errDied) {
 				t.Fatal(err)
 			}
-			w.fold(nil)
+			w.merge(nil)
 			w.check(w.open(), s)
 			if n := w.notes(); n != 0 {
 				t.Errorf("%d descriptions are left", n)
@@ -295,7 +295,7 @@ func TestCommit_AsksOnceForEachDescription(t *testing.T) {
 			return 0
 		}
 		before := w.objects.Load()
-		if done := w.fold(nil); done.Stores != stores {
+		if done := w.merge(nil); done.Stores != stores {
 			t.Errorf("%+v", done)
 		}
 		all = w.objects.Load() - before

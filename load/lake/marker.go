@@ -224,7 +224,7 @@ func (w *wanted) next(account string, snapshots map[string]int64, uuids map[stri
 		SchemaVersion: schema.Version, Version: version}
 	for _, months := range w.slices(account) {
 		for _, text := range months {
-			p, _ := partitionOf(text)
+			p, _ := partitionStateOf(text)
 			m.Rows, m.Files = m.Rows+p.rows, m.Files+p.files
 		}
 	}

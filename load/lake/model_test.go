@@ -41,7 +41,7 @@ func TestSlice_FollowsEverySequenceOfDays(t *testing.T) {
 			// The first month is closed, or open again where a clock was set back.
 			m.PublishedAt = schema.InstantOf(time.Date(2026, 11, 1+r.IntN(60), 0, 0, 0, 0, time.UTC))
 			w := want(t, m, []*tableSpec{spec})
-			reach := scope{accounts: map[string]bool{}, cells: map[cell]bool{}}
+			reach := scope{accounts: map[string]bool{}, partitions: map[partition]bool{}}
 			foreign := r.IntN(8) == 0
 			for account := range m.Accounts {
 				if foreign {
@@ -51,7 +51,7 @@ func TestSlice_FollowsEverySequenceOfDays(t *testing.T) {
 				for _, months := range []map[string]string{was, is} {
 					for month := range months {
 						if was[month] != is[month] {
-							reach.cells[cellNamed(account, month)] = true
+							reach.partitions[partitionNamed(account, month)] = true
 						}
 					}
 				}
@@ -84,25 +84,25 @@ func changeDay(r *rand.Rand, m *manifest.Manifest, first schema.Date) {
 }
 
 // apply does what a commit does to the entries of one manifest.
-func apply(t *testing.T, spec *tableSpec, lake []iceberg.ManifestEntry, reach scope, cells map[cell][]file,
+func apply(t *testing.T, spec *tableSpec, lake []iceberg.ManifestEntry, reach scope, partitions map[partition][]file,
 	token string) []iceberg.ManifestEntry {
 	l := &live{have: map[string]bool{}}
 	keys := map[string]bool{}
-	for c, files := range cells {
+	for c, files := range partitions {
 		for _, f := range files {
 			keys[f.key()] = keys[f.key()] || reach.holds(c)
 		}
 	}
 	l.sort(lake, reach, keys)
-	next := l.stays(lake)
-	for _, f := range l.missing(reach, cells) {
+	next := l.unchanged(lake)
+	for _, f := range l.missing(reach, partitions) {
 		next = append(next, entryOf(t, spec, f, "s3://b/spend_daily/"+f.object(token)))
 	}
 	return next
 }
 
 func entryOf(t *testing.T, spec *tableSpec, f file, path string) iceberg.ManifestEntry {
-	c := spec.cellOf(f)
+	c := spec.partitionOf(f)
 	b, err := iceberg.NewDataFileBuilder(spec.parts, iceberg.EntryContentData, path, iceberg.ParquetFile,
 		map[int]any{accountPartition: c.account, monthPartition: int32(c.month)}, nil, nil, 1, 1)
 	if err != nil {
@@ -112,13 +112,13 @@ func entryOf(t *testing.T, spec *tableSpec, f file, path string) iceberg.Manifes
 	return iceberg.NewManifestEntry(iceberg.EntryStatusADDED, &id, nil, nil, b.Build())
 }
 
-func checkModel(t *testing.T, lake []iceberg.ManifestEntry, cells map[cell][]file) {
+func checkModel(t *testing.T, lake []iceberg.ManifestEntry, partitions map[partition][]file) {
 	t.Helper()
 	got, want := map[string]int{}, map[string]int{}
 	for _, e := range lake {
 		got[keyOf(e.DataFile().FilePath())]++
 	}
-	for _, files := range cells {
+	for _, files := range partitions {
 		for _, f := range files {
 			want[f.key()]++
 		}

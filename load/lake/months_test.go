@@ -169,10 +169,10 @@ func TestCommit_FoldsClosedMonths(t *testing.T) {
 	w := newWorld(t)
 	s := autumn(t)
 	w.describe(s, "")
-	w.fold(nil)
+	w.merge(nil)
 	s.closeSeptember()
 	w.describe(s, "")
-	if done := w.fold(nil); done.Added != 2 || done.Removed != 6 || w.months() != 2 {
+	if done := w.merge(nil); done.Added != 2 || done.Removed != 6 || w.months() != 2 {
 		t.Errorf("%+v, %d months", done, w.months())
 	}
 	w.check(w.open(), s)

@@ -16,13 +16,13 @@ import (
 
 // scope is the part of a table that a commit looks at.
 type scope struct {
-	accounts map[string]bool // all that they have
-	cells    map[cell]bool   // and these partitions of others
+	accounts   map[string]bool    // all that they have
+	partitions map[partition]bool // and these partitions of others
 }
 
-func (s scope) holds(c cell) bool { return s.accounts[c.account] || s.cells[c] }
+func (s scope) holds(c partition) bool { return s.accounts[c.account] || s.partitions[c] }
 
-func (s scope) isEmpty() bool { return len(s.accounts) == 0 && len(s.cells) == 0 }
+func (s scope) isEmpty() bool { return len(s.accounts) == 0 && len(s.partitions) == 0 }
 
 // touches reports whether a manifest may name files of the scope, by its bounds of account and
 // month.
@@ -38,7 +38,7 @@ func (s scope) touches(m iceberg.ManifestFile) bool {
 		}
 	}
 	first, last := monthBounds(m)
-	for c := range s.cells {
+	for c := range s.partitions {
 		if lo <= c.account && c.account <= hi && first <= c.month && c.month <= last {
 			return true
 		}
@@ -56,9 +56,9 @@ func monthBounds(m iceberg.ManifestFile) (first, last int) {
 	return noMonth, 1<<31 - 1
 }
 
-// cellOfFile returns the partition of a data file of the lake.
-func cellOfFile(d iceberg.DataFile) cell {
-	c := cell{month: noMonth}
+// partitionOfFile returns the partition of a data file of the lake.
+func partitionOfFile(d iceberg.DataFile) partition {
+	c := partition{month: noMonth}
 	parts := d.Partition()
 	c.account, _ = parts[accountPartition].(string)
 	switch m := parts[monthPartition].(type) {
@@ -101,10 +101,10 @@ func entriesOf(m iceberg.ManifestFile, fs iceio.IO) ([]iceberg.ManifestEntry, er
 // to remove: unwanted keys, keys that are not ours, and duplicates. adding means that files will be
 // added, so small manifests are rewritten with them.
 func readLive(ctx context.Context, fs iceio.IO, spec int, manifests []iceberg.ManifestFile, s scope,
-	cells map[cell][]file, adding bool) (*live, error) {
+	partitions map[partition][]file, adding bool) (*live, error) {
 	l := &live{have: map[string]bool{}}
 	keys := map[string]bool{}
-	for c, files := range cells {
+	for c, files := range partitions {
 		if s.holds(c) {
 			for _, f := range files {
 				keys[f.key()] = true
@@ -138,7 +138,7 @@ func readLive(ctx context.Context, fs iceio.IO, spec int, manifests []iceberg.Ma
 		if !l.sort(entries, s, keys) && !small {
 			l.untouched = append(l.untouched, m)
 		} else {
-			l.kept = append(l.kept, l.stays(entries)...)
+			l.kept = append(l.kept, l.unchanged(entries)...)
 		}
 	}
 	return l, nil
@@ -147,7 +147,7 @@ func readLive(ctx context.Context, fs iceio.IO, spec int, manifests []iceberg.Ma
 // sort marks the entries of a manifest to remove, and reports whether there are any.
 func (l *live) sort(entries []iceberg.ManifestEntry, s scope, keys map[string]bool) (any bool) {
 	for i, e := range entries {
-		if !s.holds(cellOfFile(e.DataFile())) {
+		if !s.holds(partitionOfFile(e.DataFile())) {
 			continue
 		}
 		key := keyOf(e.DataFile().FilePath())
@@ -162,16 +162,16 @@ func (l *live) sort(entries []iceberg.ManifestEntry, s scope, keys map[string]bo
 	return any
 }
 
-func (l *live) stays(entries []iceberg.ManifestEntry) []iceberg.ManifestEntry {
+func (l *live) unchanged(entries []iceberg.ManifestEntry) []iceberg.ManifestEntry {
 	return slices.DeleteFunc(entries, func(e iceberg.ManifestEntry) bool { return e == nil })
 }
 
 // missing are the wanted files of the scope that the lake does not have, in the order of
 // partitions.
-func (l *live) missing(s scope, cells map[cell][]file) []file {
+func (l *live) missing(s scope, partitions map[partition][]file) []file {
 	var add []file
-	for _, c := range slices.SortedFunc(maps.Keys(cells), compareCells) {
-		for _, f := range cells[c] {
+	for _, c := range slices.SortedFunc(maps.Keys(partitions), comparePartitions) {
+		for _, f := range partitions[c] {
 			if s.holds(c) && !l.have[f.key()] {
 				add = append(add, f)
 			}
@@ -188,7 +188,7 @@ func checkShrink(t *tableSpec, accounts map[string]*manifest.Listed, l *live, ad
 	}
 	rows := map[string]int64{}
 	for _, e := range l.removed {
-		c := cellOfFile(e.DataFile())
+		c := partitionOfFile(e.DataFile())
 		rows[c.account] -= e.DataFile().Count()
 		for _, day := range daysOf(keyOf(e.DataFile().FilePath())) {
 			a := accounts[c.account]

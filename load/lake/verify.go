@@ -145,7 +145,7 @@ func (v *Verified) table(ctx context.Context, t *lakeTable, manifests []iceberg.
 		}
 		for _, e := range entries {
 			d := e.DataFile()
-			if !all.holds(cellOfFile(d)) {
+			if !all.holds(partitionOfFile(d)) {
 				continue
 			}
 			f, ok := wanted[keyOf(d.FilePath())]

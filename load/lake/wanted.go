@@ -33,9 +33,8 @@ type file struct {
 // days back; if a later restatement comes all the same, it replaces the month's file.
 const closedAfter = 35
 
-// cell is a partition of a table: an account, and a month where the table is cut by
-// month.
-type cell struct {
+// partition is one partition of a table: an account and, if the table is cut by month, a month.
+type partition struct {
 	account string
 	month   int // months since January 1970; noMonth: the table is cut by account alone
 }
@@ -47,7 +46,7 @@ const noMonth = manifest.NoMonth
 func (f file) key() string {
 	day := "all"
 	if f.days != nil {
-		day = cell{month: monthOf(f.day)}.monthName() + fmt.Sprintf("m%08x", f.daysWithRows())
+		day = partition{month: monthOf(f.day)}.monthName() + fmt.Sprintf("m%08x", f.daysWithRows())
 	} else if f.table.Partition != schema.ByAccount {
 		day = f.day.String()
 	}
@@ -111,12 +110,12 @@ func daysOf(key string) (days []schema.Date) {
 	return days
 }
 
-// cellOf returns the partition of a file.
-func (s *tableSpec) cellOf(f file) cell {
+// partitionOf returns the partition of a file.
+func (s *tableSpec) partitionOf(f file) partition {
 	if !s.months {
-		return cell{f.account, noMonth}
+		return partition{f.account, noMonth}
 	}
-	return cell{f.account, monthOf(f.day)}
+	return partition{f.account, monthOf(f.day)}
 }
 
 // monthOf is the month of a day as Iceberg counts months: from January 1970.
@@ -130,8 +129,8 @@ func monthStart(month int) schema.Date {
 	return schema.Date(time.Date(1970, time.Month(month+1), 1, 0, 0, 0, 0, time.UTC).Unix() / 86400)
 }
 
-// monthName is how lake_generation names a cell of an account.
-func (c cell) monthName() string {
+// monthName is how lake_generation names a partition of an account.
+func (c partition) monthName() string {
 	if c.month == noMonth {
 		return "all"
 	}
@@ -144,7 +143,7 @@ type wanted struct {
 	manifest *manifest.Manifest // without its accounts
 	accounts map[string]*manifest.Listed
 	of       map[string]*manifest.Manifest           // by account, if the accounts are from several stores
-	files    map[string]map[cell][]file              // by table; of the partitions that are looked at
+	files    map[string]map[partition][]file         // by table; of the partitions that are looked at
 	hashes   map[string]map[string]map[string]string // by account, table and month, see partition
 	specs    map[string]*tableSpec                   // by the folder of their files
 	marks    *markers                                // for partitions that are not compared
@@ -152,7 +151,7 @@ type wanted struct {
 
 // closes reports whether a partition is a month that was closed when the generation was published,
 // so that its days are one file.
-func (w *wanted) closes(s *tableSpec, c cell) bool {
+func (w *wanted) closes(s *tableSpec, c partition) bool {
 	return s.table.Partition == schema.ByDay && isClosed(c.month, w.origin(c.account))
 }
 
@@ -169,16 +168,16 @@ func (w *wanted) origin(account string) *manifest.Manifest {
 	return w.manifest
 }
 
-// keeps reports whether to compare the files of a partition, given the hash of its wanted files.
-type keeps func(table string, c cell, hash string) bool
+// filter reports whether to compare the files of a partition, given the hash of its wanted files.
+type filter func(table string, c partition, hash string) bool
 
 // newWanted is what the lake shall have of no account yet.
 func newWanted(m *manifest.Manifest, all []*tableSpec, marks *markers) *wanted {
 	w := &wanted{manifest: m, accounts: map[string]*manifest.Listed{}, of: map[string]*manifest.Manifest{},
-		files: map[string]map[cell][]file{}, hashes: map[string]map[string]map[string]string{},
+		files: map[string]map[partition][]file{}, hashes: map[string]map[string]map[string]string{},
 		specs: map[string]*tableSpec{}, marks: marks}
 	for _, s := range all {
-		w.files[s.name] = map[cell][]file{}
+		w.files[s.name] = map[partition][]file{}
 		if s.table != nil {
 			w.specs["parquet/"+s.name] = s
 		}
@@ -188,7 +187,7 @@ func newWanted(m *manifest.Manifest, all []*tableSpec, marks *markers) *wanted {
 
 // wantOf derives the lake's wanted files from a listing, decoding only the partitions that keep
 // selects; a nil keep selects all.
-func wantOf(l *manifest.Listing, all []*tableSpec, marks *markers, keep keeps) (*wanted, error) {
+func wantOf(l *manifest.Listing, all []*tableSpec, marks *markers, keep filter) (*wanted, error) {
 	w := newWanted(l.Manifest, all, marks)
 	return w, w.read(l, keep)
 }
@@ -199,7 +198,7 @@ func wantChanged(l *manifest.Listing, all []*tableSpec, marks *markers) (*wanted
 	return w, w.readChanged(l)
 }
 
-func (w *wanted) read(l *manifest.Listing, keep keeps) error {
+func (w *wanted) read(l *manifest.Listing, keep filter) error {
 	for _, a := range l.Accounts {
 		if err := w.add(a, keep); err != nil {
 			return err
@@ -231,7 +230,7 @@ func (w *wanted) fileMark(a *manifest.Listed) string {
 	for !isClosed(closed, w.origin(a.Name)) {
 		closed--
 	}
-	return partition{fmt.Sprintf("%s-%d", a.Part.SHA256[:16], closed), 0, 0}.String()
+	return partitionState{fmt.Sprintf("%s-%d", a.Part.SHA256[:16], closed), 0, 0}.String()
 }
 
 // hasRows reports whether the table contains rows of the file. Files without rows are left out: the
@@ -241,9 +240,9 @@ func (s *tableSpec) hasRows(info *manifest.File) bool {
 		len(info.SHA256) >= 12
 }
 
-// cellOfGroup is the table and the partition of a group of files; no table: it is in none.
-func (w *wanted) cellOfGroup(a *manifest.Listed, g *manifest.Group) (*tableSpec, cell, error) {
-	s, c := w.specs[g.Folder], cell{a.Name, noMonth}
+// partitionOfGroup is the table and the partition of a group of files; no table: it is in none.
+func (w *wanted) partitionOfGroup(a *manifest.Listed, g *manifest.Group) (*tableSpec, partition, error) {
+	s, c := w.specs[g.Folder], partition{a.Name, noMonth}
 	if s != nil && s.months {
 		c.month = g.Month
 	}
@@ -261,30 +260,30 @@ func (w *wanted) cellOfGroup(a *manifest.Listed, g *manifest.Group) (*tableSpec,
 }
 
 // add adds what an account has.
-func (w *wanted) add(a *manifest.Listed, keep keeps) error {
+func (w *wanted) add(a *manifest.Listed, keep filter) error {
 	w.accounts[a.Name] = a
-	tables := map[*tableSpec]map[cell][]*manifest.Group{}
+	tables := map[*tableSpec]map[partition][]*manifest.Group{}
 	all, err := a.Groups()
 	if err != nil {
 		return err
 	}
 	for _, g := range all {
-		s, c, err := w.cellOfGroup(a, g)
+		s, c, err := w.partitionOfGroup(a, g)
 		if err != nil {
 			return err
 		}
 		if s != nil {
 			if tables[s] == nil {
-				tables[s] = map[cell][]*manifest.Group{}
+				tables[s] = map[partition][]*manifest.Group{}
 			}
 			tables[s][c] = append(tables[s][c], g)
 		}
 	}
 	w.hashes[a.Name] = map[string]map[string]string{fileMark: {"all": w.fileMark(a)}}
-	for s, cells := range tables {
+	for s, partitions := range tables {
 		names := map[string]string{}
 		w.hashes[a.Name][s.name] = names
-		for c, groups := range cells {
+		for c, groups := range partitions {
 			hash, month := hashOfGroups(groups), c.monthName()
 			if w.closes(s, c) {
 				hash = mergedMark + hash
@@ -299,7 +298,7 @@ func (w *wanted) add(a *manifest.Listed, keep keeps) error {
 			if err != nil {
 				return err
 			}
-			names[month] = partition{hash, rowsOf(files), int64(len(files))}.String()
+			names[month] = partitionState{hash, rowsOf(files), int64(len(files))}.String()
 			if len(files) > 0 {
 				w.files[s.name][c] = files
 			}
@@ -309,7 +308,7 @@ func (w *wanted) add(a *manifest.Listed, keep keeps) error {
 }
 
 // decode returns the files of a partition, sorted.
-func (w *wanted) decode(a *manifest.Listed, s *tableSpec, c cell, groups []*manifest.Group) ([]file, error) {
+func (w *wanted) decode(a *manifest.Listed, s *tableSpec, c partition, groups []*manifest.Group) ([]file, error) {
 	infos, err := a.Files(groups...)
 	if err != nil {
 		return nil, err
@@ -320,7 +319,7 @@ func (w *wanted) decode(a *manifest.Listed, s *tableSpec, c cell, groups []*mani
 		if !s.hasRows(info) {
 			continue
 		}
-		if s.cellOf(f) != c {
+		if s.partitionOf(f) != c {
 			return nil, fmt.Errorf("%q: %w: it is of %s by the manifest", path, durable.ErrDamaged, info.Day)
 		}
 		files = append(files, f)
@@ -341,25 +340,25 @@ func rowsOf(files []file) (n int64) {
 	return n
 }
 
-// partition is one entry of lake_generation: a hash of the wanted files of a partition, and their
+// partitionState is one entry of lake_generation: a hash of the wanted files of a partition, and their
 // numbers of rows and files. Commits compare hashes to find changed partitions.
-type partition struct {
+type partitionState struct {
 	hash        string
 	rows, files int64
 }
 
-func (p partition) String() string { return fmt.Sprintf("%s.%d.%d", p.hash, p.rows, p.files) }
+func (p partitionState) String() string { return fmt.Sprintf("%s.%d.%d", p.hash, p.rows, p.files) }
 
-// partitionOf parses an entry of lake_generation; it rejects an entry of a version that recorded
+// partitionStateOf parses an entry of lake_generation; it rejects an entry of a version that recorded
 // the hash alone.
-func partitionOf(text string) (p partition, ok bool) {
+func partitionStateOf(text string) (p partitionState, ok bool) {
 	parts := strings.Split(text, ".")
 	if len(parts) != 3 {
 		return p, false
 	}
 	rows, err := strconv.ParseInt(parts[1], 10, 64)
 	files, filesErr := strconv.ParseInt(parts[2], 10, 64)
-	return partition{parts[0], rows, files}, err == nil && filesErr == nil
+	return partitionState{parts[0], rows, files}, err == nil && filesErr == nil
 }
 
 // hashOfGroups hashes a partition's groups of a manifest.
@@ -379,7 +378,7 @@ func hashOfGroups(groups []*manifest.Group) string {
 const mergedMark = "m"
 
 // merged is the file of a closed month, made of its days.
-func merged(c cell, days []file) file {
+func merged(c partition, days []file) file {
 	f := days[0]
 	f.day = monthStart(c.month)
 	f.path = f.table.Name + " of account " + c.account + ", " + c.monthName()
@@ -394,15 +393,15 @@ func merged(c cell, days []file) file {
 }
 
 // inMonth looks at the partitions of a month.
-func inMonth(month int) keeps {
-	return func(_ string, c cell, _ string) bool { return c.month == month }
+func inMonth(month int) filter {
+	return func(_ string, c partition, _ string) bool { return c.month == month }
 }
 
 // scopeOf are the partitions of a month, of all accounts.
 func (w *wanted) scopeOf(month int) scope {
-	s := scope{cells: map[cell]bool{}}
+	s := scope{partitions: map[partition]bool{}}
 	for account := range w.accounts {
-		s.cells[cell{account, month}] = true
+		s.partitions[partition{account, month}] = true
 	}
 	return s
 }
@@ -432,8 +431,8 @@ func hashOf(files []file) string {
 // slices are the hashes of an account's partitions, by table and month.
 func (w *wanted) slices(account string) map[string]map[string]string { return w.hashes[account] }
 
-// compareCells orders partitions by month, then account: what changes in one hour lies together, so
+// comparePartitions orders partitions by month, then account: what changes in one hour lies together, so
 // that a commit reads few manifests however long the history is.
-func compareCells(a, b cell) int {
+func comparePartitions(a, b partition) int {
 	return cmp.Or(cmp.Compare(a.month, b.month), cmp.Compare(a.account, b.account))
 }

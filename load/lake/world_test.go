@@ -108,7 +108,7 @@ func (w *world) check(l *Lake, s *store) {
 	}
 	for _, e := range w.live(l) {
 		d := e.entry.DataFile()
-		account := cellOfFile(d).account
+		account := partitionOfFile(d).account
 		if s.m.Accounts[account] == nil {
 			continue
 		}

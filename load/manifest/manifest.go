@@ -98,9 +98,9 @@ type Account struct {
 	// SettledUnclear are those of Settled with something that was not understood, each with the version of spendsync
 	// that read it: another version reads them again.
 	SettledUnclear map[string]string `json:"settled_unclear,omitempty"`
-	// Beyond counts, by table and path, the comparisons of settings keys without a column with the stored ones, and
+	// ExtraKeys counts, by table and path, the comparisons of settings keys without a column with the stored ones, and
 	// the differences.
-	Beyond map[string]map[string]KeyChanges `json:"undescribed_keys,omitempty"`
+	ExtraKeys map[string]map[string]KeyChanges `json:"undescribed_keys,omitempty"`
 	// ReportedLost are the lost days that a run has ended with the exit code for. Until
 	// then every run reports them.
 	ReportedLost []schema.Date `json:"mourned_days,omitempty"`
@@ -261,8 +261,8 @@ func (a *Account) fill() {
 	if a.LedgerSHA256 == nil {
 		a.LedgerSHA256 = map[string]string{}
 	}
-	if a.Beyond == nil {
-		a.Beyond = map[string]map[string]KeyChanges{}
+	if a.ExtraKeys == nil {
+		a.ExtraKeys = map[string]map[string]KeyChanges{}
 	}
 }
 
@@ -298,7 +298,7 @@ func (a *Account) clone() *Account {
 	}
 	c.Files, c.Ledger, c.LedgerSHA256, c.Memory = maps.Clone(a.Files), maps.Clone(a.Ledger),
 		maps.Clone(a.LedgerSHA256), maps.Clone(a.Memory)
-	c.SettledUnclear, c.Beyond = maps.Clone(a.SettledUnclear), maps.Clone(a.Beyond)
+	c.SettledUnclear, c.ExtraKeys = maps.Clone(a.SettledUnclear), maps.Clone(a.ExtraKeys)
 	c.Unknown, c.Settled, c.ReportedLost = slices.Clone(a.Unknown), slices.Clone(a.Settled),
 		slices.Clone(a.ReportedLost)
 	return &c

@@ -121,7 +121,7 @@ func full() *Account {
 	a.Files["raw/x"], a.Ledger["ledger/x"], a.LedgerSHA256["ledger/x"] = &File{Kind: KindRaw}, 7, "b"
 	a.Memory["t"] = history.Confirmations{ObservedAt: 1}
 	a.SettledUnclear = map[string]string{"C1": "v1"}
-	a.Beyond["t"] = map[string]KeyChanges{"k": {Compared: 1}}
+	a.ExtraKeys["t"] = map[string]KeyChanges{"k": {Compared: 1}}
 	a.Unknown, a.Settled = []schema.UnknownField{{Path: "p"}}, []string{"C1"}
 	a.ReportedLost = []schema.Date{1}
 	return a
@@ -139,7 +139,7 @@ func TestClone_LeavesTheOriginal(t *testing.T) {
 		a := m.Of("acme")
 		a.Days[20000].RunID, a.Days[20001] = "R2", &Day{}
 		a.Files["new"], a.Ledger["new"], a.LedgerSHA256["new"] = &File{}, 1, "c"
-		a.Memory["new"], a.SettledUnclear["C2"], a.Beyond["new"] = history.Confirmations{}, "v2", nil
+		a.Memory["new"], a.SettledUnclear["C2"], a.ExtraKeys["new"] = history.Confirmations{}, "v2", nil
 		a.Unknown[0].Path, a.Settled[0], a.ReportedLost[0] = "q", "C2", 2
 		if !reflect.DeepEqual(published.Accounts["acme"], full()) {
 			t.Fatalf("%s: the published account is another: %+v", name, published.Accounts["acme"])
@@ -231,11 +231,11 @@ func TestNext_KeepsWhatIsKnown(t *testing.T) {
 	base := New()
 	base.Accounts["acme"] = full()
 	next := Next(base, Head{Generation: 2}, "acme", Change{
-		Beyond:  map[string]map[string]KeyChanges{"b": {"k": {Compared: 1}}},
-		Unknown: []schema.UnknownField{{Path: "p", RunID: "again"}, {Stream: "s", Path: "p"}, {Path: "q"}},
+		ExtraKeys: map[string]map[string]KeyChanges{"b": {"k": {Compared: 1}}},
+		Unknown:   []schema.UnknownField{{Path: "p", RunID: "again"}, {Stream: "s", Path: "p"}, {Path: "q"}},
 	}).Accounts["acme"]
-	if len(next.Beyond) != 2 || next.Beyond["t"]["k"].Compared != 1 {
-		t.Errorf("keys: %+v", next.Beyond)
+	if len(next.ExtraKeys) != 2 || next.ExtraKeys["t"]["k"].Compared != 1 {
+		t.Errorf("keys: %+v", next.ExtraKeys)
 	}
 	if want := []schema.UnknownField{{Path: "p"}, {Stream: "s", Path: "p"}, {Path: "q"}}; !slices.Equal(next.Unknown,
 		want) {
@@ -390,8 +390,8 @@ func TestRead_OfAnEmptyAccount(t *testing.T) {
 	for _, m := range []*Manifest{read, decoded} {
 		next := Next(m, Head{Generation: 2}, "acme", Change{
 			Days: map[schema.Date]*Day{1: {}}, Files: map[string]*File{"a": {}},
-			Memory: map[string]history.Confirmations{"t": {}},
-			Beyond: map[string]map[string]KeyChanges{"t": {}},
+			Memory:    map[string]history.Confirmations{"t": {}},
+			ExtraKeys: map[string]map[string]KeyChanges{"t": {}},
 		})
 		next.Of("acme").Ledger["l"], next.Of("acme").LedgerSHA256["l"] = 1, "x"
 		if len(next.Accounts["acme"].Days) != 1 {

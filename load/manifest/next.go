@@ -18,7 +18,7 @@ type Change struct {
 	// Settled and SettledUnclear are nil if they are unchanged.
 	Settled        []string
 	SettledUnclear map[string]string
-	Beyond         map[string]map[string]KeyChanges // by table
+	ExtraKeys      map[string]map[string]KeyChanges // by table
 	Unknown        []schema.UnknownField            // known ones stay unchanged
 	Asked          bool                             // Ask replaces the account's
 	Ask            *Ask
@@ -60,7 +60,7 @@ func Next(base *Manifest, head Head, account string, c Change) *Manifest {
 	if c.Asked {
 		a.Ask = c.Ask
 	}
-	maps.Copy(a.Beyond, c.Beyond)
+	maps.Copy(a.ExtraKeys, c.ExtraKeys)
 	for _, u := range c.Unknown {
 		if !slices.ContainsFunc(a.Unknown, func(k schema.UnknownField) bool {
 			return k.Stream == u.Stream && k.Path == u.Path

@@ -44,7 +44,7 @@ func (n *settingsReader) readAccount(ctx context.Context, key keyProof) *account
 	n.readKeys("account", read.Key)
 	n.readKeys("account", read.Decoded)
 	for stream, e := range map[string]extract.Entity{"me": who.me, "limits": limits, "balance": balance} {
-		found := transform.UndescribedIn(string(e.Raw), n.read.readKeys["account"])
+		found := transform.ExtraKeysIn(string(e.Raw), n.read.readKeys["account"])
 		n.read.undescribed = append(n.read.undescribed, n.run.undescribed(stream, at, found)...)
 	}
 	if balanceErr == nil {

@@ -78,9 +78,9 @@ func (c *clock) compare(service time.Time) (ahead time.Duration) {
 	return c.ahead
 }
 
-// surely returns t minus the clock uncertainty: if the clocks differ, the first moments of a day may still belong to
-// the previous day, and count as that. A day is over when it is over by both clocks.
-func (c *clock) surely(t time.Time) time.Time {
+// conservative returns t minus the clock uncertainty: if the clocks differ, the first moments of a day may still belong
+// to the previous day, and count as that. A day is over when it is over by both clocks.
+func (c *clock) conservative(t time.Time) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	doubt := max(c.ahead, 0)
@@ -93,9 +93,9 @@ func (c *clock) surely(t time.Time) time.Time {
 	return t
 }
 
-// holdClock compares the run's clock with that of one interface, as soon as it has answered, and ends a run whose
+// checkClock compares the run's clock with that of one interface, as soon as it has answered, and ends a run whose
 // clock is so wrong that it would treat an unfinished day as complete or a readable day as lost.
-func (r *session) holdClock(service *extract.Client) error {
+func (r *session) checkClock(service *extract.Client) error {
 	theirs, ok := service.ServiceTime()
 	if !ok {
 		return nil
@@ -139,7 +139,7 @@ func (r *session) askClock(ctx context.Context, me *keyAnswer) error {
 	case <-time.After(clockWait):
 	case <-ctx.Done():
 	}
-	err := r.holdClock(r.API)
+	err := r.checkClock(r.API)
 	r.start = r.clock.at(0)
 	return err
 }

@@ -131,12 +131,12 @@ func pagesOf(reads []*dayRead) (n int) {
 // day is then. Rows of one key are one row, of which the last is stored, or parts of one, which
 // are added up: whichever the witnesses speak for.
 func (r *dayReader) weigh(ctx context.Context, day schema.Date, read *dayRead, before []*dayRead, confirm bool) error {
-	if err := r.s.holdClock(r.s.Report); err != nil {
+	if err := r.s.checkClock(r.s.Report); err != nil {
 		return err
 	}
-	read.at = schema.InstantOf(r.s.clock.surely(r.s.clock.at(read.began)))
+	read.at = schema.InstantOf(r.s.clock.conservative(r.s.clock.at(read.began)))
 	if read.rows == nil { // the replies are the stored ones
-		if err := r.holdAgainstTotal(ctx, day, read, confirm); err != nil {
+		if err := r.checkControlTotal(ctx, day, read, confirm); err != nil {
 			return err
 		}
 		w := dayWitnesses{Evidence: extract.Evidence{Total: -1, Ended: true}, rows: read.sums.Rows,
@@ -199,7 +199,7 @@ func (r *dayReader) weighAs(
 	if known := r.s.store.Account().Days[day]; known != nil && known.Refused == 0 {
 		w.alike = w.alike || known.ContentHash == read.hash
 	}
-	if err := r.holdAgainstTotal(ctx, day, read, confirm); err != nil {
+	if err := r.checkControlTotal(ctx, day, read, confirm); err != nil {
 		return err
 	}
 	w.control = read.control
@@ -291,7 +291,7 @@ func (r *dayReader) readDay(
 			return nil, err
 		}
 		read.bytes += page.Bytes
-		if page.Same {
+		if page.Unchanged {
 			return r.readSame(read, day, page.Pages), nil
 		}
 		if read.rows == nil {
@@ -401,8 +401,8 @@ func (read *dayRead) mayReplace(day schema.Date, known *manifest.Day) error {
 	return nil
 }
 
-// holdAgainstTotal compares a read of a day that is over with the service's own total.
-func (r *dayReader) holdAgainstTotal(ctx context.Context, day schema.Date, read *dayRead, confirm bool) (err error) {
+// checkControlTotal compares a read of a day that is over with the service's own total.
+func (r *dayReader) checkControlTotal(ctx context.Context, day schema.Date, read *dayRead, confirm bool) (err error) {
 	if read.refused > 0 {
 		read.control = schema.ControlUnknown // it counts rows that are not stored
 		return nil

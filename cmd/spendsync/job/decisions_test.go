@@ -585,10 +585,10 @@ func TestClock_Surely(t *testing.T) {
 	} {
 		k := newClock(func() time.Time { return midnight })
 		k.compare(midnight.Add(-c.ahead))
-		if got := k.surely(midnight.Add(c.after)).Sub(midnight); got != c.want {
+		if got := k.conservative(midnight.Add(c.after)).Sub(midnight); got != c.want {
 			t.Errorf("%v ahead, %v after midnight: %v, want %v", c.ahead, c.after, got, c.want)
 		}
-		if got := k.surely(before); !got.Equal(before) {
+		if got := k.conservative(before); !got.Equal(before) {
 			t.Errorf("%v ahead, before midnight: %v", c.ahead, got)
 		}
 	}

@@ -152,7 +152,7 @@ func (j Job) readAndPublish(
 // refuse ends a run before anything is published: its clock is wrong, or its storage has
 // failed.
 func (r *run) refuse() error {
-	if err := r.s.holdClock(r.s.Report); err != nil {
+	if err := r.s.checkClock(r.s.Report); err != nil {
 		return err
 	}
 	r.s.warnOfClock()

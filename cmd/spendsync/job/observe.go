@@ -41,8 +41,8 @@ func (r *settingsStage) stage(s *settings, staged *load.Staged) error {
 	}
 	describe := func(rows []schema.Creative) bool { return describeStubs(rows, s.reported) }
 	err = errors.Join(
-		advance(r, s, staged, schema.CampaignHistory, s.observeCampaigns(r.Account), aside[schema.Campaign]{
-			beyond: &beyond[schema.Campaign]{
+		advance(r, s, staged, schema.CampaignHistory, s.observeCampaigns(r.Account), tableChecks[schema.Campaign]{
+			extra: &extraKeys[schema.Campaign]{
 				stream: "campaign", raw: func(c *schema.Campaign) schema.Null[string] { return c.Raw },
 				skip: func(c *schema.Campaign) bool { return !s.detailed[c.CampaignID] },
 			},
@@ -57,10 +57,10 @@ func (r *settingsStage) stage(s *settings, staged *load.Staged) error {
 				},
 			},
 		}),
-		advance(r, s, staged, schema.DeliveryHistory, s.observeDelivery(), aside[schema.Delivery]{}),
-		advance(r, s, staged, schema.CreativeHistory, s.observeCreatives(r.Account), aside[schema.Creative]{
+		advance(r, s, staged, schema.DeliveryHistory, s.observeDelivery(), tableChecks[schema.Delivery]{}),
+		advance(r, s, staged, schema.CreativeHistory, s.observeCreatives(r.Account), tableChecks[schema.Creative]{
 			amend: describe,
-			beyond: &beyond[schema.Creative]{
+			extra: &extraKeys[schema.Creative]{
 				stream: "creative", raw: func(c *schema.Creative) schema.Null[string] { return c.Raw },
 				// A single read may contain more than the list; that is not a change.
 				skip: func(c *schema.Creative) bool { return s.alone[c.CreativeID] },
@@ -76,8 +76,8 @@ func (r *settingsStage) stage(s *settings, staged *load.Staged) error {
 			},
 		}),
 		r.advanceRules(s, staged),
-		advance(r, s, staged, schema.SourceModeHistory, s.observeModes(), aside[schema.SourceMode]{
-			beyond: &beyond[schema.SourceMode]{
+		advance(r, s, staged, schema.SourceModeHistory, s.observeModes(), tableChecks[schema.SourceMode]{
+			extra: &extraKeys[schema.SourceMode]{
 				stream: "source settings", raw: func(m *schema.SourceMode) schema.Null[string] { return m.Raw },
 				odd: func(m *schema.SourceMode) bool { return s.oddSources[m.CampaignID] },
 			},
@@ -277,11 +277,11 @@ func (s *settings) observeModes() history.Observation[schema.SourceMode] {
 	}
 }
 
-// aside has the checks for columns that make no version.
-type aside[R any] struct {
+// tableChecks has the checks for columns that make no version.
+type tableChecks[R any] struct {
 	// amend changes columns of current rows that make no version, and reports whether it did; nil: there are none.
-	amend  func([]R) bool
-	beyond *beyond[R] // nil: the rows have no JSON of their own
+	amend func([]R) bool
+	extra *extraKeys[R] // nil: the rows have no JSON of their own
 	// id is the ID that the report has of an entity; nil: it has none.
 	id func(*R) string
 	// unset is how replies leave fields out; nil: not needed.
@@ -291,7 +291,8 @@ type aside[R any] struct {
 // advance adds an observation to one table's history, as the table declares it, and stages
 // the result.
 func advance[R any, P history.Versioned[R]](
-	r *settingsStage, s *settings, staged *load.Staged, t schema.TableOf[R], o history.Observation[R], by aside[R],
+	r *settingsStage, s *settings, staged *load.Staged, t schema.TableOf[R], o history.Observation[R],
+	by tableChecks[R],
 ) error {
 	h, err := load.StoredHistory[R, P](r.store, t)
 	if err != nil {
@@ -300,13 +301,13 @@ func advance[R any, P history.Versioned[R]](
 	if by.id != nil {
 		o.Seen = append(o.Seen, returned[R, P](t, s, by.id, h.Rows, o.Seen)...)
 	}
-	if b := by.beyond; b != nil {
+	if b := by.extra; b != nil {
 		b.read, o.Seen = s.readKeys[b.stream], slices.Clone(o.Seen)
-		keys, found, gained := compareBeyond[R, P](t, b, h.Rows, o.Seen, r.store.Account().Beyond[t.Name])
+		keys, found, gained := compareExtra[R, P](t, b, h.Rows, o.Seen, r.store.Account().ExtraKeys[t.Name])
 		if by.unset != nil {
 			judgeUnset[R, P](r, s, t, by.unset, h, o.Seen, gained, keys, found)
 		}
-		staged.PutBeyond(t.Name, keys)
+		staged.PutExtraKeys(t.Name, keys)
 		s.undescribed = append(s.undescribed, r.undescribed(b.stream, s.at, found)...)
 	}
 	o.Since, o.At, o.RunID = s.since, s.at, r.RunID

@@ -33,7 +33,7 @@ func (r *dayReader) quarantine(ctx context.Context, day schema.Date, began schem
 		return false // an error such as a 404 in the place of the first page: there is no reply to keep
 	}
 	q := quarantine.Day{
-		Date: day, ReadAt: schema.InstantOf(r.s.clock.surely(began.Time())), Reason: cause.Error(),
+		Date: day, ReadAt: schema.InstantOf(r.s.clock.conservative(began.Time())), Reason: cause.Error(),
 		PageSize: r.s.Plan.PageSize,
 	}
 	if totals, err := r.totals.all(ctx); err == nil && totals.Exists {
@@ -205,7 +205,7 @@ func isStoredLater(known *manifest.Day, q quarantine.Day) bool {
 }
 
 // replayQuarantine stages the days of a range that the replies in quarantine prove by now.
-func (m *repairer) replayQuarantine(ctx context.Context, first, last schema.Date) error {
+func (m *offlineRun) replayQuarantine(ctx context.Context, first, last schema.Date) error {
 	days, err := m.store.Quarantine().Days()
 	if err != nil {
 		return err

@@ -24,17 +24,17 @@ import (
 // Rebuild builds the DuckDB file from the Parquet files and the ledger. Damaged files are restored from the old DuckDB
 // file if the result is proven equal to the published file.
 func (j Job) Rebuild(ctx context.Context) (*Result, error) {
-	return j.repair(ctx, "rebuild", func(*repairer) error { return nil })
+	return j.repair(ctx, "rebuild", func(*offlineRun) error { return nil })
 }
 
 // Replay rebuilds the days from first to last from their stored replies, and publishes those that differ from the
 // published ones. The service is not contacted.
 func (j Job) Replay(ctx context.Context, first, last schema.Date) (*Result, error) {
-	return j.repair(ctx, "replay", func(m *repairer) error { return m.replay(ctx, first, last) })
+	return j.repair(ctx, "replay", func(m *offlineRun) error { return m.replay(ctx, first, last) })
 }
 
-// repairer is a run that publishes without asking the service anything.
-type repairer struct {
+// offlineRun is a run that publishes without asking the service anything.
+type offlineRun struct {
 	Job
 	command string
 	start   time.Time
@@ -50,7 +50,7 @@ type repairer struct {
 
 // repair opens the store, does the work, and publishes a generation whose DuckDB
 // file is built from nothing.
-func (j Job) repair(ctx context.Context, command string, work func(*repairer) error) (*Result, error) {
+func (j Job) repair(ctx context.Context, command string, work func(*offlineRun) error) (*Result, error) {
 	store, err := load.Open(ctx, j.DataDir, j.Account, j.Store)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (j Job) repair(ctx context.Context, command string, work func(*repairer) er
 		return nil, exit.Usagef("%s has no account %q; set SPENDSYNC_ACCOUNT to %s",
 			j.DataDir, j.Account, strings.Join(stored, " or "))
 	}
-	m := &repairer{Job: j, command: command, start: j.Now(), store: store}
+	m := &offlineRun{Job: j, command: command, start: j.Now(), store: store}
 	if m.staged, err = store.Begin(j.RunID); err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (j Job) repair(ctx context.Context, command string, work func(*repairer) er
 }
 
 // row is the repair's line in the ledger.
-func (m *repairer) row(o load.Preview) schema.Run {
+func (m *offlineRun) row(o load.Preview) schema.Run {
 	text := fmt.Sprintf("published generation %d: warehouse.duckdb is built again from Parquet", o.Generation)
 	if m.command == "replay" {
 		text = fmt.Sprintf("published generation %d: %s read again from the stored replies, %d changed, %d "+
@@ -137,13 +137,13 @@ func (m *repairer) row(o load.Preview) schema.Run {
 }
 
 // note names a day that could not be made again.
-func (m *repairer) note(day schema.Date, err error) {
+func (m *offlineRun) note(day schema.Date, err error) {
 	m.failures = append(m.failures, failure{what: "spend " + day.String(), err: err})
 	m.Log.Error("the day could not be made again", "day", day.String(), "error", err)
 }
 
 // replay makes the days of a range again.
-func (m *repairer) replay(ctx context.Context, first, last schema.Date) error {
+func (m *offlineRun) replay(ctx context.Context, first, last schema.Date) error {
 	known := m.store.Account()
 	for _, day := range known.DayList() {
 		if day < first || day > last {
@@ -162,7 +162,7 @@ func (m *repairer) replay(ctx context.Context, first, last schema.Date) error {
 var errNoReplies = errors.New("no replies are kept of this day")
 
 // isDamaged reports whether the published rows of a day cannot be read: then the replies are the only copy.
-func (m *repairer) isDamaged(day schema.Date) (bool, error) {
+func (m *offlineRun) isDamaged(day schema.Date) (bool, error) {
 	for _, err := range m.store.StoredDay(day) {
 		if errors.Is(err, durable.ErrDamaged) {
 			m.Log.Warn("the stored file is damaged and is made again from the replies", "day", day.String(),
@@ -176,7 +176,7 @@ func (m *repairer) isDamaged(day schema.Date) (bool, error) {
 	return false, nil
 }
 
-func (m *repairer) replayDay(ctx context.Context, day schema.Date, known *manifest.Day) error {
+func (m *offlineRun) replayDay(ctx context.Context, day schema.Date, known *manifest.Day) error {
 	damaged, err := m.isDamaged(day)
 	if err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"spendsync/transform"
 )
 
-// moneyReader reads the kept replies about the account again: its balance and its budgets.
-type moneyReader struct {
+// accountReplay reads the kept replies about the account again: its balance and its budgets.
+type accountReplay struct {
 	snapshots []schema.AccountSnapshot
 	budgets   []schema.AccountLimit
 
@@ -23,7 +23,7 @@ type moneyReader struct {
 	balances, used int // rows that were added or corrected
 }
 
-func storedMoney(store *load.Store) (r moneyReader, err error) {
+func storedMoney(store *load.Store) (r accountReplay, err error) {
 	r.snapshots, err = load.StoredTable(store, schema.AccountSnapshots)
 	if err == nil {
 		r.budgets, err = load.StoredTable(store, schema.AccountLimits)
@@ -32,7 +32,7 @@ func storedMoney(store *load.Store) (r moneyReader, err error) {
 }
 
 // reply processes one reply of a reading. Replies of other kinds do not describe the account.
-func (r *moneyReader) reply(s *service.Service, k settingslog.Reply) {
+func (r *accountReplay) reply(s *service.Service, k settingslog.Reply) {
 	kind := k.Kind
 	if kind == "account" { // that could not be read when it came
 		kind = k.ID
@@ -46,7 +46,7 @@ func (r *moneyReader) reply(s *service.Service, k settingslog.Reply) {
 }
 
 // reread merges the replies of a reading into the rows. The account that they name is kept.
-func (r *moneyReader) reread(c transform.SettingsContext) {
+func (r *accountReplay) reread(c transform.SettingsContext) {
 	if r.balance.Raw != nil {
 		row := transform.Account(extract.Entity{}, extract.Entity{}, r.balance, r.balanceAt, c).Snapshot
 		var changed bool
@@ -128,7 +128,7 @@ func repairSeen[R any](rows []R, row R, by seenRows[R]) ([]R, bool) {
 }
 
 // stage stages the changed tables, and returns the number of changed rows.
-func (r *moneyReader) stage(staged *load.Staged) (repaired int, err error) {
+func (r *accountReplay) stage(staged *load.Staged) (repaired int, err error) {
 	if r.balances > 0 {
 		err = load.PutTable(staged, schema.AccountSnapshots, r.snapshots)
 	}

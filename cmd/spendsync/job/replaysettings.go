@@ -17,16 +17,16 @@ import (
 // listedCampaign is a campaign in a reply of the listing.
 const listedCampaign = "campaign in the listing"
 
-// rereader reads the kept replies of the settings again, in their order, and repairs the tables with the fields that
-// it understands.
-type rereader struct {
+// settingsReplay reads the kept replies of the settings again, in their order, and repairs the tables with the fields
+// that it understands.
+type settingsReplay struct {
 	c         transform.SettingsContext
-	campaigns *history.Repairer[schema.Campaign, *schema.Campaign]
-	delivery  *history.Repairer[schema.Delivery, *schema.Delivery]
-	creatives *history.Repairer[schema.Creative, *schema.Creative]
-	modes     *history.Repairer[schema.SourceMode, *schema.SourceMode]
-	rules     *history.Repairer[schema.SourceRule, *schema.SourceRule]
-	money     moneyReader
+	campaigns *history.Replay[schema.Campaign, *schema.Campaign]
+	delivery  *history.Replay[schema.Delivery, *schema.Delivery]
+	creatives *history.Replay[schema.Creative, *schema.Creative]
+	modes     *history.Replay[schema.SourceMode, *schema.SourceMode]
+	rules     *history.Replay[schema.SourceRule, *schema.SourceRule]
+	money     accountReplay
 	bids      map[string]schema.Instant // when bids per source were last understood, by campaign
 
 	listed, detailed map[string]extract.Entity // the newest of each campaign
@@ -34,10 +34,10 @@ type rereader struct {
 
 // replaySettings reads the kept settings again: the JSON of the current versions, for columns that could never be
 // read, and then every kept reply.
-func (m *repairer) replaySettings() error {
+func (m *offlineRun) replaySettings() error {
 	// All versions of the settings are in memory at once, and to collect garbage more often takes little.
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
-	r := &rereader{
+	r := &settingsReplay{
 		c:      transform.SettingsContext{Account: m.Account, RunID: m.RunID, Service: m.Service},
 		bids:   map[string]schema.Instant{},
 		listed: map[string]extract.Entity{}, detailed: map[string]extract.Entity{},
@@ -73,11 +73,11 @@ func (m *repairer) replaySettings() error {
 
 // beginRepair prepares the repair of a table, with the JSON of its current rows.
 func beginRepair[R any, P history.Versioned[R]](
-	m *repairer, t schema.TableOf[R], to **history.Repairer[R, P], reread func(*R) error,
+	m *offlineRun, t schema.TableOf[R], to **history.Replay[R, P], reread func(*R) error,
 ) error {
 	h, err := load.StoredHistory[R, P](m.store, t)
 	if err == nil {
-		*to, err = history.NewRepairer[R, P](t, h, m.RunID)
+		*to, err = history.NewReplay[R, P](t, h, m.RunID)
 	}
 	raw := t.ColumnsNamed("raw")
 	for i := range h.Rows {
@@ -98,7 +98,7 @@ func reread(s *service.Service, kind, id, reply string) extract.Entity {
 }
 
 // reading applies the replies of one run.
-func (r *rereader) reading(kept []settingslog.Reply) error {
+func (r *settingsReplay) reading(kept []settingslog.Reply) error {
 	touched := map[string]schema.Instant{} // campaigns, and when the first reply about them came
 	var errs []error
 	for _, k := range kept {
@@ -129,7 +129,7 @@ func (r *rereader) reading(kept []settingslog.Reply) error {
 	return errors.Join(errs...)
 }
 
-func (r *rereader) campaign(listed, detail extract.Entity, at, seen schema.Instant) error {
+func (r *settingsReplay) campaign(listed, detail extract.Entity, at, seen schema.Instant) error {
 	row, reading, err := transform.Campaign(listed, detail, r.c)
 	if err != nil {
 		return nil // as when it came
@@ -142,7 +142,7 @@ func (r *rereader) campaign(listed, detail extract.Entity, at, seen schema.Insta
 	return errors.Join(err, see(r.delivery, delivery, reading, nil, at, seen))
 }
 
-func (r *rereader) creative(e extract.Entity, campaign string, at, seen schema.Instant) error {
+func (r *settingsReplay) creative(e extract.Entity, campaign string, at, seen schema.Instant) error {
 	row, reading, err := transform.Creative(e, campaign, r.c)
 	if err != nil {
 		return nil
@@ -150,7 +150,7 @@ func (r *rereader) creative(e extract.Entity, campaign string, at, seen schema.I
 	return see(r.creatives, row, reading, imageURLs, at, seen)
 }
 
-func (r *rereader) mode(campaign string, e extract.Entity, at, seen schema.Instant) error {
+func (r *settingsReplay) mode(campaign string, e extract.Entity, at, seen schema.Instant) error {
 	read, err := transform.Sources(e, campaign, r.c)
 	if err != nil {
 		return nil
@@ -160,7 +160,7 @@ func (r *rereader) mode(campaign string, e extract.Entity, at, seen schema.Insta
 }
 
 // sources processes source settings: the mode, and the rules of the kinds that are understood.
-func (r *rereader) sources(k settingslog.Reply) error {
+func (r *settingsReplay) sources(k settingslog.Reply) error {
 	e := reread(r.c.Service, extract.KindSources, k.ID, k.Reply)
 	read, err := transform.Sources(e, k.ID, r.c)
 	if err != nil {
@@ -188,7 +188,7 @@ func (r *rereader) sources(k settingslog.Reply) error {
 // see processes a row of a kept reply, except for columns that the reply lacks. A missing or damaged field never
 // removes a known value: the run that read it has already decided whether it was unset.
 func see[R any, P history.Versioned[R]](
-	m *history.Repairer[R, P], row R, reading transform.Decoded, but []string, at, seen schema.Instant,
+	m *history.Replay[R, P], row R, reading transform.Decoded, but []string, at, seen schema.Instant,
 ) error {
 	if known := m.Current(&row); known != nil {
 		reading.Unread = slices.Concat(reading.Unread, reading.Missing, reading.Blank)
@@ -202,7 +202,7 @@ func see[R any, P history.Versioned[R]](
 }
 
 // stage stages the tables that are repaired.
-func (r *rereader) stage(m *repairer) error {
+func (r *settingsReplay) stage(m *offlineRun) error {
 	err := errors.Join(
 		putRepaired(m, schema.CampaignHistory, r.campaigns), putRepaired(m, schema.DeliveryHistory, r.delivery),
 		putRepaired(m, schema.CreativeHistory, r.creatives), putRepaired(m, schema.SourceRuleHistory, r.rules),
@@ -224,7 +224,7 @@ func (r *rereader) stage(m *repairer) error {
 	return err
 }
 
-func putRepaired[R any, P history.Versioned[R]](m *repairer, t schema.TableOf[R], by *history.Repairer[R, P]) error {
+func putRepaired[R any, P history.Versioned[R]](m *offlineRun, t schema.TableOf[R], by *history.Replay[R, P]) error {
 	next, repaired, err := by.Versions()
 	if err != nil || repaired == 0 {
 		return err

@@ -78,7 +78,7 @@ type doubt struct {
 // place in seen; a key that may be the new name of a field stays new.
 func judgeUnset[R any, P history.Versioned[R]](
 	r *settingsStage, s *settings, t schema.TableOf[R], u *unset[R], h history.Versions[R], seen []history.Seen[R],
-	gained map[int][]string, keys map[string]manifest.KeyChanges, found map[string]transform.Undescribed,
+	gained map[int][]string, keys map[string]manifest.KeyChanges, found map[string]transform.ExtraKey,
 ) {
 	left := s.leftOut[u.entity]
 	current := map[string]*R{}

@@ -11,8 +11,8 @@ import (
 	"spendsync/transform"
 )
 
-// beyond is where the JSON of a table's entities may hold what no column shows.
-type beyond[R any] struct {
+// extraKeys is where the JSON of a table's entities may hold what no column shows.
+type extraKeys[R any] struct {
 	stream string // in ops.unknown_field
 	raw    func(*R) schema.Null[string]
 	read   map[string]bool   // keys that values were read from, of all entities of the run
@@ -22,7 +22,7 @@ type beyond[R any] struct {
 
 // Limits for counting keys that no column shows.
 const (
-	maxBeyond      = 200    // of a table
+	maxExtra       = 200    // of a table
 	enoughCompared = 4      // before a key may count as one that flickers
 	oftenCompared  = 10_000 // from here on older comparisons weigh half
 )
@@ -43,12 +43,12 @@ func flickers(path string, n manifest.KeyChanges) bool {
 	return slices.Contains(flickering, name) || n.Compared >= enoughCompared && 2*n.Changed > n.Compared
 }
 
-// compareBeyond compares the fields beyond the columns in the entities' JSON with those of the current versions. It
+// compareExtra compares the fields beyond the columns in the entities' JSON with those of the current versions. It
 // returns how often each key changed, and the keys that were never seen before: those of the table, and those of each
 // place in seen. It records the result of each entity in seen. A key that is new to the whole table is not a change.
-func compareBeyond[R any, P history.Versioned[R]](
-	t schema.TableOf[R], b *beyond[R], stored []R, seen []history.Seen[R], counted map[string]manifest.KeyChanges,
-) (keys map[string]manifest.KeyChanges, found map[string]transform.Undescribed, gained map[int][]string) {
+func compareExtra[R any, P history.Versioned[R]](
+	t schema.TableOf[R], b *extraKeys[R], stored []R, seen []history.Seen[R], counted map[string]manifest.KeyChanges,
+) (keys map[string]manifest.KeyChanges, found map[string]transform.ExtraKey, gained map[int][]string) {
 	keyText := history.KeyTextOf(t)
 	was := map[string]*R{}
 	for i := range stored {
@@ -56,7 +56,7 @@ func compareBeyond[R any, P history.Versioned[R]](
 			was[keyText(&stored[i])] = &stored[i]
 		}
 	}
-	keys, found, gained = maps.Clone(counted), map[string]transform.Undescribed{}, map[int][]string{}
+	keys, found, gained = maps.Clone(counted), map[string]transform.ExtraKey{}, map[int][]string{}
 	if keys == nil {
 		keys = map[string]manifest.KeyChanges{}
 	}
@@ -66,13 +66,13 @@ func compareBeyond[R any, P history.Versioned[R]](
 		if slices.Contains(seen[i].Unread, "raw") || b.skip != nil && b.skip(row) {
 			continue
 		}
-		now := transform.UndescribedIn(b.raw(row).V, b.read)
-		var before map[string]transform.Undescribed
+		now := transform.ExtraKeysIn(b.raw(row).V, b.read)
+		var before map[string]transform.ExtraKey
 		if known := was[keyText(row)]; known != nil && b.raw(known).Valid {
-			before = transform.UndescribedIn(b.raw(known).V, b.read)
+			before = transform.ExtraKeysIn(b.raw(known).V, b.read)
 		}
 		for path, v := range now {
-			if _, counts := counted[path]; !counts && len(counted) < maxBeyond {
+			if _, counts := counted[path]; !counts && len(counted) < maxExtra {
 				found[path] = v
 				seen[i].Extra = history.ExtraNew
 				gained[i] = append(gained[i], path)
@@ -120,7 +120,7 @@ func isTracked[R any](t schema.TableOf[R]) func(column string) bool {
 // boundedKeys are the counts with those of the keys that were just found, as many as there
 // is room for.
 func boundedKeys(
-	keys map[string]manifest.KeyChanges, found map[string]transform.Undescribed,
+	keys map[string]manifest.KeyChanges, found map[string]transform.ExtraKey,
 ) map[string]manifest.KeyChanges {
 	for path, n := range keys {
 		if n.Compared > oftenCompared {
@@ -128,7 +128,7 @@ func boundedKeys(
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(found)) {
-		if len(keys) >= maxBeyond {
+		if len(keys) >= maxExtra {
 			break
 		}
 		keys[path] = manifest.KeyChanges{}
@@ -138,7 +138,7 @@ func boundedKeys(
 
 // undescribed returns keys of the settings that no column shows, as they are recorded.
 func (r *session) undescribed(
-	stream string, at schema.Instant, found map[string]transform.Undescribed,
+	stream string, at schema.Instant, found map[string]transform.ExtraKey,
 ) (fields []schema.UnknownField) {
 	for _, path := range slices.Sorted(maps.Keys(found)) {
 		fields = append(fields, schema.UnknownField{

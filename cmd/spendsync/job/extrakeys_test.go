@@ -105,7 +105,7 @@ func TestBeyond_WhatFlickersIsNoChange(t *testing.T) {
 			if got := w.ask("SELECT count(*) FROM campaign_history WHERE change_type = 'undescribed'"); got > most {
 				t.Errorf("%s versions, want at most %s", got, most)
 			}
-			if got := w.account().Beyond["campaign_history"][key]; got.Compared < 9 || got.Compared != got.Changed {
+			if got := w.account().ExtraKeys["campaign_history"][key]; got.Compared < 9 || got.Compared != got.Changed {
 				t.Errorf("%+v of the key is counted", got)
 			}
 			w.wantVerified()
