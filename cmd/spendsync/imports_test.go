@@ -208,6 +208,10 @@ var house = map[string]struct{ may, not []string }{
 			"cmd/internal/output", "cmd/spendsync/phrase"},
 		not: []string{"net/http", "os", "database/sql", "github.com/duckdb"},
 	},
+	"cmd/spendsync/assistant": {
+		may: []string{"schema", "load/duck", "queries", "cmd/spendsync/answer", "cmd/spendsync/phrase"},
+		not: []string{"net/http", "os", "database/sql", "github.com/duckdb"},
+	},
 	"cmd/spendsync/check": {
 		may: []string{"schema", "extract", "transform", "load", "load/commit", "load/durable", "load/manifest",
 			"cmd/internal/config",

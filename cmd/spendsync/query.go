@@ -151,8 +151,9 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question) error {
 	if err != nil {
 		return c.queryErr(err, dir, q.Asks != "")
 	}
+	origin, _ := originOf(c.app, dir) // without a manifest the answer still is the warehouse's
 	n := answer.Answer{Result: result, Question: q, Terminal: c.out == "" && output.IsTerminal(c.app.stdout),
-		Raw: c.raw, MaxRows: max(0, c.rows), Origin: c.answerOrigin(dir)}
+		Raw: c.raw, MaxRows: max(0, c.rows), Origin: origin}
 	if n.Terminal {
 		if n.Width = output.TerminalWidth(c.app.stdout); c.rows < 0 {
 			n.MaxRows = maxTableRows
@@ -171,14 +172,15 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question) error {
 	return errors.Join(c.queryErr(err, dir, q.Asks != ""), result.Close())
 }
 
-// answerOrigin returns the source of an answer, for a file that outlives the terminal. A query
+// originOf returns the source of an answer, for a file that outlives the terminal. A query
 // during a publication reads the generation that is named here.
-func (c *queryCommand) answerOrigin(dir string) answer.Origin {
-	o := answer.Origin{Store: dir, AnsweredAt: c.app.now(), Version: version()}
-	if m, err := manifest.ReadRoot(durable.OS, dir, nil); err == nil {
+func originOf(a *app, dir string) (answer.Origin, error) {
+	o := answer.Origin{Store: dir, AnsweredAt: a.now(), Version: version()}
+	m, err := manifest.ReadRoot(durable.OS, dir, nil)
+	if err == nil {
 		o.Generation, o.PublishedAt = m.Generation, m.PublishedAt.Time()
 	}
-	return o
+	return o, err
 }
 
 // queryErr turns an error in the question into a usage error, with the place in the SQL above the

@@ -36,6 +36,8 @@ type Question struct {
 	// Once streams the result straight to [Result.WriteParquet] or [Result.WriteLines] without
 	// storing it first. It has no effect on SQL with parameters.
 	Once bool
+	// MaxRows ends the answer after so many rows, 0: never. The engine stops early where it can.
+	MaxRows int64
 }
 
 // Column is a column of an answer. Names are unique within an answer.
@@ -261,6 +263,9 @@ func (r *Result) answer(ctx context.Context, q Question) error {
 		for name, value := range q.Params {
 			args = append(args, sql.Named(name, value))
 		}
+	}
+	if q.MaxRows > 0 {
+		from += fmt.Sprintf(" LIMIT %d", q.MaxRows)
 	}
 	kind := "TABLE"
 	if q.Once && args == nil {

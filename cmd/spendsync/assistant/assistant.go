@@ -1,0 +1,212 @@
+// Package assistant serves a published warehouse to an AI assistant over the Model Context Protocol: five tools that
+// read, and the guide as instructions. Every answer is bounded in time, rows and bytes, and states its generation.
+package assistant
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"spendsync/cmd/spendsync/answer"
+	"spendsync/cmd/spendsync/phrase"
+	"spendsync/load/duck"
+	"spendsync/queries"
+	"spendsync/schema"
+)
+
+// Bounds of an answer. An assistant reads all of it, so more would only displace its question.
+const (
+	DefaultRows = 100
+	MaxRows     = 1000
+	MaxBytes    = 64 << 10
+	MaxTime     = time.Minute
+)
+
+// Warehouse is what the server reads.
+type Warehouse struct {
+	// Store returns the folder of the store, brought to its newest generation, and what an answer from it is of.
+	Store   func(context.Context) (dir string, from answer.Origin, err error)
+	Options duck.Options
+	// Describe describes tables and views by name, as 'spendsync tables' does.
+	Describe func(ctx context.Context, names []string) ([]schema.TableDoc, error)
+}
+
+// NewServer returns a server with the five tools.
+func NewServer(w Warehouse, version string) *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: "spendsync", Version: version},
+		&mcp.ServerOptions{Instructions: queries.Guide})
+	add(s, "questions", "Lists the ready questions with their parameters, the views and the macros. Begin here.",
+		func(context.Context, struct{}) (string, error) { return text(answer.List()) })
+	add(s, "ask", "Answers a ready question, or returns a view, by its name. Prefer it to SQL: it knows the traps.",
+		w.ask)
+	add(s, "describe", "Describes tables and views: what a row is, its trap, and the meaning and unit of every column.",
+		w.describe)
+	add(s, "sql", "Answers one DuckDB statement that reads. Ask spend and today first; tables named *_history and "+
+		"spend_daily have traps that describe tells.", w.sql)
+	add(s, "coverage", "Reports which day is the last whole one, how old the numbers are, and which days are missing.",
+		w.coverage)
+	return s
+}
+
+// add adds a tool that reads and returns a text. An error is an answer to the assistant, which can correct its
+// question.
+func add[In any](s *mcp.Server, name, description string, answer func(context.Context, In) (string, error)) {
+	tool := &mcp.Tool{Name: name, Description: description,
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true}}
+	mcp.AddTool(s, tool, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
+		ctx, cancel := context.WithTimeoutCause(ctx, MaxTime, fmt.Errorf("an answer may take %v", MaxTime))
+		defer cancel()
+		t, err := answer(ctx, in)
+		if err != nil {
+			if ctx.Err() != nil {
+				err = fmt.Errorf("stopped: %w; ask for fewer days or rows", context.Cause(ctx))
+			}
+			return nil, nil, errors.New(phrase.Visible(phrase.OneLine(err.Error())))
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: t}}}, nil, nil
+	})
+}
+
+// Asked names a ready question.
+type Asked struct {
+	Name       string            `json:"name" jsonschema:"a ready question, a view or a macro, such as last_week"`
+	Parameters map[string]string `json:"parameters,omitempty" jsonschema:"its parameters' values, as texts"`
+	Rows       int               `json:"rows,omitempty" jsonschema:"most rows: 100 unless given, at most 1000"`
+}
+
+func (w Warehouse) ask(ctx context.Context, in Asked) (string, error) {
+	var params []string
+	for _, name := range slices.Sorted(maps.Keys(in.Parameters)) {
+		params = append(params, name+"="+in.Parameters[name])
+	}
+	q, err := answer.Find(in.Name, params)
+	if err != nil {
+		return "", err
+	}
+	return w.answer(ctx, q, in.Rows)
+}
+
+// Statement is SQL of the assistant's own.
+type Statement struct {
+	SQL  string `json:"sql" jsonschema:"one DuckDB statement that reads: SELECT, FROM, WITH, DESCRIBE, SUMMARIZE"`
+	Rows int    `json:"rows,omitempty" jsonschema:"most rows: 100 unless given, at most 1000"`
+}
+
+func (w Warehouse) sql(ctx context.Context, in Statement) (string, error) {
+	q, err := answer.FromSQL(in.SQL, nil, strings.NewReader(""))
+	if err != nil {
+		return "", err
+	}
+	return w.answer(ctx, q, in.Rows)
+}
+
+// coverageSQL is one row per account, with the days that are not known whole.
+const coverageSQL = `SELECT
+  f.account_id, t.today, t.last_whole_date, f.as_of_at, f.hours_old, f.is_stale, f.days_missing, f.days_lost,
+  f.campaigns_unconfirmed, f.what_to_do, g.days_not_whole
+FROM mart.freshness AS f
+LEFT JOIN main.today AS t ON t.account_id = f.account_id
+LEFT JOIN (
+  SELECT
+    s.account_id, string_agg(format('{}: {} from {} to {}', s.state, s.days, s.first, s.last), '; ' ORDER BY s.state)
+      AS days_not_whole
+  FROM (
+    SELECT c.account_id, c.state_now AS state, count(*) AS days, min(c.report_date) AS first, max(c.report_date) AS last
+    FROM mart.coverage AS c
+    WHERE c.state_now NOT IN ('complete', 'final')
+    GROUP BY c.account_id, c.state_now
+  ) AS s
+  GROUP BY s.account_id
+) AS g ON g.account_id = f.account_id
+ORDER BY ALL`
+
+func (w Warehouse) coverage(ctx context.Context, _ struct{}) (string, error) {
+	return w.answer(ctx, answer.Question{Question: duck.Question{SQL: coverageSQL}}, MaxRows)
+}
+
+// Named names tables and views.
+type Named struct {
+	Names []string `json:"names,omitempty" jsonschema:"tables and views, such as spend; none: the list of all"`
+}
+
+func (w Warehouse) describe(ctx context.Context, in Named) (string, error) {
+	docs, err := w.Describe(ctx, in.Names)
+	if err != nil {
+		return "", err
+	}
+	if len(in.Names) == 0 {
+		for i := range docs {
+			docs[i].Columns = nil
+		}
+	}
+	return text(docs)
+}
+
+// Answer is the text of an answer, as JSON.
+type Answer struct {
+	Generation  int64             `json:"generation"`
+	PublishedAt time.Time         `json:"published_at"`
+	Question    string            `json:"question,omitempty"`
+	Mind        string            `json:"mind,omitempty"` // how the answer is easily misread
+	Rows        []json.RawMessage `json:"rows"`
+	LeftOut     string            `json:"left_out,omitempty"`
+}
+
+// answer asks the warehouse. What is beyond the bounds is left out, and the answer says so.
+func (w Warehouse) answer(ctx context.Context, q answer.Question, rows int) (_ string, err error) {
+	if rows < 0 || rows > MaxRows {
+		return "", fmt.Errorf("rows %d: must be from 1 to %d", rows, MaxRows)
+	}
+	if rows == 0 {
+		rows = DefaultRows
+	}
+	dir, origin, err := w.Store(ctx)
+	if err != nil {
+		return "", err
+	}
+	q.MaxRows = int64(rows) + 1 // one more shows that there are more
+	result, err := duck.Ask(ctx, dir, q.Question, w.Options)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, result.Close()) }()
+	var b bytes.Buffer
+	if err := (answer.Answer{Result: result, Question: q}).Write(ctx, &b, "json"); err != nil {
+		return "", err
+	}
+	a := Answer{Generation: origin.Generation, PublishedAt: origin.PublishedAt, Question: q.Asks, Mind: q.Trap}
+	if err := json.Unmarshal(b.Bytes(), &a.Rows); err != nil {
+		return "", err
+	}
+	if len(a.Rows) > rows {
+		a.Rows = a.Rows[:rows]
+		a.LeftOut = fmt.Sprintf("there are more than %d rows: add up, filter, or ask for more rows", rows)
+	}
+	size := 0
+	for i, row := range a.Rows {
+		if size += len(row) + 1; size > MaxBytes {
+			a.Rows = a.Rows[:i]
+			a.LeftOut = fmt.Sprintf("rows after the first %d would exceed %d KiB: select fewer columns or rows", i,
+				MaxBytes>>10)
+			break
+		}
+	}
+	return text(a)
+}
+
+// text is a value as JSON without line breaks.
+func text(v any) (string, error) {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return b.String(), err
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/spf13/cobra"
+
+	"spendsync/cmd/internal/files"
+	"spendsync/cmd/internal/output"
+	"spendsync/cmd/spendsync/answer"
+	"spendsync/cmd/spendsync/assistant"
+	"spendsync/queries"
+	"spendsync/schema"
+)
+
+func newGuideCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "guide", Short: "Print how to ask the warehouse: which view for which question, and the traps",
+		Long: "Prints one page for analysts and AI assistants: which view answers which question, six traps, the " +
+			"units.\nIt is also the instructions of 'spendsync mcp'.",
+		Example: "  spendsync guide\n  spendsync guide > AGENTS.md",
+		RunE: func(*cobra.Command, []string) error {
+			output.IgnoreBrokenPipe()
+			_, err := io.WriteString(a.stdout, queries.Guide)
+			return output.QuietPipe(err)
+		},
+	}
+}
+
+func newMCPCommand(a *app) *cobra.Command {
+	var from string
+	cmd := &cobra.Command{
+		Use: "mcp", Short: "Serve the warehouse to an AI assistant (Model Context Protocol on stdin and stdout)",
+		Long: `Serves the published warehouse to an AI assistant over the Model Context Protocol on stdin, stdout, until
+stdin ends. It only reads. The assistant gets the guide and five tools: questions, ask, describe, sql, coverage. An
+answer has at most 1,000 rows and 64 KiB, takes at most a minute, and states its generation; SQL reaches the warehouse
+and nothing else. With --from it serves the newest generation of a bucket, on any laptop that may read it.`,
+		Example: "  spendsync mcp\n  spendsync mcp --data-dir /srv/spend\n" +
+			"  spendsync mcp --from s3://acme-spend/store",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.setUp(cmd.Context()); err != nil {
+				return err
+			}
+			if err := files.CheckTempDir(); err != nil {
+				return err
+			}
+			store := &servedStore{app: a, from: from}
+			if _, _, err := store.open(cmd.Context()); err != nil {
+				return err // before an assistant is told that there are tools
+			}
+			server := assistant.NewServer(assistant.Warehouse{Store: store.open, Options: a.loadOptions().DuckDB,
+				Describe: describeAll}, version())
+			return server.Run(cmd.Context(), &mcp.IOTransport{Reader: io.NopCloser(cmd.InOrStdin()),
+				Writer: nopWriteCloser{a.stdout}})
+		},
+	}
+	addFrom(cmd, &from)
+	return cmd
+}
+
+type nopWriteCloser struct{ io.Writer }
+
+func (nopWriteCloser) Close() error { return nil }
+
+// servedStore is the store of a command that goes on answering while generations follow each other.
+type servedStore struct {
+	app  *app
+	from string
+
+	mu       sync.Mutex
+	pulledAt time.Time
+}
+
+// pullEvery is the time between two questions to the bucket.
+const pullEvery = time.Minute
+
+// open returns the folder, and the generation that an answer begun now is of or older than.
+func (s *servedStore) open(ctx context.Context) (dir string, o answer.Origin, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := s.app.now(); s.from != "" && now.Sub(s.pulledAt) >= pullEvery {
+		if err := s.app.pullFrom(ctx, s.from); err != nil {
+			return "", o, err
+		}
+		s.pulledAt = now
+	}
+	if dir, err = s.app.cfg.StoreDir(); err != nil {
+		return "", o, err
+	}
+	if o, err = originOf(s.app, dir); err != nil {
+		return "", o, warehouseErr(err, dir)
+	}
+	return dir, o, nil
+}
+
+// describeAll describes the named tables and views, or all of them.
+func describeAll(ctx context.Context, names []string) ([]schema.TableDoc, error) {
+	if len(names) == 0 {
+		names = documentedNames()
+	}
+	return documented(ctx, names)
+}
