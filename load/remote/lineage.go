@@ -41,6 +41,30 @@ func keepsHistory(table string) bool {
 	return table == schema.SpendChanges.Name || strings.HasSuffix(table, "_history")
 }
 
+// sharesAccount returns an error if a store is another advertiser's: it has none of the accounts in the bucket, or one
+// of them is pinned to another advertiser account.
+func sharesAccount(now map[string]Account, was *Pointer) error {
+	var common []string
+	for _, name := range slices.Sorted(maps.Keys(was.Accounts)) {
+		is, ok := now[name]
+		if !ok {
+			continue
+		}
+		common = append(common, name)
+		before := was.Accounts[name]
+		if before.Pinned != "" && is.Pinned != "" && before.Pinned != is.Pinned {
+			return fmt.Errorf("account %s of the bucket is advertiser account %s, and of this store %s: %w", name,
+				before.Pinned, is.Pinned, ErrOtherHistory)
+		}
+	}
+	if len(common) == 0 && len(was.Accounts) > 0 {
+		return fmt.Errorf("the bucket has the accounts %s, and this store %s: %w",
+			strings.Join(slices.Sorted(maps.Keys(was.Accounts)), ", "),
+			strings.Join(slices.Sorted(maps.Keys(now)), ", "), ErrOtherHistory)
+	}
+	return nil
+}
+
 // continues returns an error if a generation of a store does not continue the one in the bucket. The
 // ledger proves it: its lines are only ever added to.
 func continues(dir string, now map[string]Account, was *Pointer) error {
@@ -50,9 +74,6 @@ func continues(dir string, now map[string]Account, was *Pointer) error {
 		switch {
 		case !ok:
 			return fmt.Errorf("account %s of the bucket is not in this store: %w", name, ErrOtherHistory)
-		case before.Pinned != "" && is.Pinned != "" && before.Pinned != is.Pinned:
-			return fmt.Errorf("account %s of the bucket is advertiser account %s, and of this store %s: %w", name,
-				before.Pinned, is.Pinned, ErrOtherHistory)
 		case is.Days < before.Days:
 			return fmt.Errorf("account %s has %d days, and %d in the bucket: %w", name, is.Days, before.Days,
 				ErrOtherHistory)

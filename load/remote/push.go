@@ -154,6 +154,9 @@ func (p *push) run(ctx context.Context) (*Pushed, error) {
 // mayReplace refuses to replace a newer generation, or another history.
 func (p *push) mayReplace(now map[string]Account, was *Pointer) error {
 	m := p.snap.Manifest
+	if err := sharesAccount(now, was); err != nil {
+		return err
+	}
 	if m.Generation < was.Generation {
 		return fmt.Errorf("the bucket has generation %d of %s, and this store %d of %s: %w", was.Generation,
 			was.PublishedAt, m.Generation, m.PublishedAt, ErrOlder)

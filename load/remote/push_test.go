@@ -145,6 +145,9 @@ func TestPush_RefusesToGoBack(t *testing.T) {
 		for range 4 {
 			stranger.publish(1, 2)
 		}
+		young := newStore(t)
+		young.pinned = "another"
+		young.publish(1, 2)
 		before := p.objects()
 		for name, test := range map[string]struct {
 			s    *store
@@ -154,6 +157,7 @@ func TestPush_RefusesToGoBack(t *testing.T) {
 			"the same number":        {fork, ErrOtherHistory},
 			"a fork that went on":    {further, ErrOtherHistory},
 			"of another advertiser":  {stranger, ErrOtherHistory},
+			"of another, and young":  {young, ErrOtherHistory},
 			"a store of no manifest": {s.at(t.TempDir()), durable.ErrEmpty},
 		} {
 			if _, err := p.push(test.s); !errors.Is(err, test.want) {
