@@ -81,15 +81,15 @@ func (l *CreativeLine) place(column string) *Value {
 // ReportCreatives walks the creatives that the spend report knows of from one day
 // to another, both included, in pages of pageSize rows (0: [MaxPageSize]): their
 // texts, and the addresses of their images, which nothing else states. Its client is
-// that of the report. The walk is proven by its pages alone ([Evidence.Whole]), with one row
-// for each campaign and creative. Nothing follows an error. A page is lent until the
-// next one is asked for, see [Page].
+// that of the report. The walk is proven by its end alone, with one row for each campaign and
+// creative: a stated total may leave out creatives without spend, and these rows carry no numbers.
+// Nothing follows an error. A page is lent until the next one is asked for, see [Page].
 func (c *Client) ReportCreatives(ctx context.Context, from, to schema.Date, pageSize int) iter.Seq2[Page[CreativeLine],
 	error] {
 	if pageSize <= 0 {
 		pageSize = MaxPageSize
 	}
-	return pages(ctx, c, paged[CreativeLine]{
+	q := paged[CreativeLine]{
 		what: fmt.Sprintf("creatives of the report %s to %s", from, to), path: c.service.Path("report", ""),
 		query: reportQuery(c.service, from, to, creativeColumns, true), size: pageSize, service: c.service,
 		decode: func(body []byte, room []CreativeLine) (answer[CreativeLine], error) {
@@ -98,7 +98,21 @@ func (c *Client) ReportCreatives(ctx context.Context, from, to schema.Date, page
 		key: func(dst []byte, l *CreativeLine) ([]byte, error) {
 			return appendKey(dst, l.CampaignID, l.CreativeID)
 		},
-	}, nil, nil)
+	}
+	return func(yield func(Page[CreativeLine], error) bool) {
+		var seen Evidence
+		for page, err := range pages(ctx, c, q, nil, &seen) {
+			if !yield(page, err) || err != nil {
+				return
+			}
+		}
+		if seen.Ended {
+			seen.Total, seen.Moved = -1, ""
+		}
+		if err := seen.Whole(q.what); err != nil {
+			yield(Page[CreativeLine]{}, err)
+		}
+	}
 }
 
 func decodeCreatives(s *service.Service, body []byte, room []CreativeLine) (answer[CreativeLine], error) {

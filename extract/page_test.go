@@ -507,3 +507,18 @@ func TestPages_LeaveRowsWithoutOwnerToTheReader(t *testing.T) {
 		}
 	}
 }
+
+// A service that knows no pages answers each request with all rows, or with as many as its own limit allows.
+func TestSpend_AnswersThatIgnoreThePageSize(t *testing.T) {
+	for _, c := range []struct {
+		rows, size int
+		whole      bool
+	}{{3, 4, true}, {7, 4, true}, {189, 100, true}, {4, 4, false}, {50, 4, false}, {1000, 100, false}} {
+		all := pageOf(lines(c.rows), "")
+		s := &report{twist: func(int, int, string) string { return all }}
+		got, err := walk(t, newTestClient(t, s).Spend(t.Context(), testDay, c.size, nil, nil))
+		name := fmt.Sprintf("%d rows in a page of %d", c.rows, c.size)
+		check(t, name+": whole", err == nil, c.whole)
+		check(t, name+": rows", len(strings.Fields(sources(got))), c.rows)
+	}
+}

@@ -17,6 +17,9 @@ const (
 	maxPages = 100_000
 )
 
+// roundLimit divides every limit that a service is expected to put on a reply by itself.
+const roundLimit = 50
+
 // Evidence is what the pages of one read show of its completeness. None of it is believed
 // alone: a service's total may count something else, an end may be a cut, and rows that move
 // between two pages come twice or not at all.
@@ -34,6 +37,8 @@ type Evidence struct {
 	// Ended: after the last page there is nothing, as far as the pages tell: it is empty or
 	// shorter than others, or all rows of a stated total are there.
 	Ended bool
+	// Full: the last page had no room for more, so that only the stated total shows the end.
+	Full bool
 	// Repeats is the first row whose key had come before; empty: every key came once.
 	Repeats string
 }
@@ -189,6 +194,7 @@ func (p *proof[T]) place(n int, a *answer[T]) {
 func (p *proof[T]) end(n int, rows int64, news bool, a *answer[T]) {
 	all, g := p.seen.Rows+rows, a.pagination
 	isLast := g != nil && g.totalPages <= int64(n)
+	p.seen.Full = false
 	switch total := p.seen.Total; {
 	case rows == 0:
 		if p.seen.Ended = true; total > all {
@@ -196,11 +202,16 @@ func (p *proof[T]) end(n int, rows int64, news bool, a *answer[T]) {
 		}
 	case !news:
 		// The same page again: the service does not page. The answer is whole if the page
-		// had room for more.
-		p.seen.Ended, p.done = p.seen.Rows < int64(p.q.size), true
+		// had room for more. A first page longer than requested has a limit of the service's own,
+		// if any: such limits are round numbers, and no answer exceeds them.
+		size := int64(p.q.size)
+		hasOwnRoom := p.seen.Rows > size && p.seen.Rows%roundLimit != 0 ||
+			p.longest != nil && p.seen.Rows < int64(p.longest(int(p.seen.Rows)))
+		p.seen.Ended = p.seen.Rows < size || n == 2 && hasOwnRoom
+		p.done = true
 	case total > all: // more has to come
 	case total == all:
-		p.seen.Ended = isLast || rows < p.size
+		p.seen.Ended, p.seen.Full = isLast || rows < p.size, rows >= p.size
 	case g != nil && g.pageSize > 0:
 		p.seen.Ended = isLast && rows < p.size
 	case p.longest == nil:

@@ -64,6 +64,10 @@ func (w dayWitnesses) prove(day schema.Date) error {
 		why = w.Moved
 	case state == schema.RowsDiffer && w.control == schema.ControlDiffers:
 		why = w.miscounted() + ", and the service's own sum differs, too"
+	case w.rows == 0 && w.control == schema.ControlDiffers:
+		why = "the answer is empty, and the service's own sum is not"
+	case w.Full && w.control == schema.ControlDiffers: // the total is all that shows the end, and counts as one witness
+		why = "the last page is full, and the service's own sum differs"
 	case w.combined != history.Apart && (w.control == schema.ControlDiffers || !counted && !summed),
 		w.combined == history.Added && !summed && (w.same || !w.alike):
 		why = w.Repeats + "; neither the stated total nor the service's own sum says how it counts"
