@@ -296,7 +296,8 @@ func spendersOf(rows *schema.SpendRows) (ids []string) {
 }
 
 // livesByReport revokes the end of entities that have had spend since: on a day after the one they were last seen on,
-// and no earlier than yesterday. An entity may spend on the day on which it ends.
+// and no earlier than yesterday. An entity may spend on the day on which it ends. If that can be the day after it was
+// last seen, the spend only delays the end, and is no failure yet.
 func (r *settingsStage) livesByReport(s *settings) error {
 	s.spent = map[string]schema.Date{}
 	add := func(id string, day schema.Date) { s.spent[id] = max(s.spent[id], day) }
@@ -324,8 +325,12 @@ func (r *settingsStage) livesByReport(s *settings) error {
 	}
 	var alive []string
 	for id, seen := range s.gone {
-		if day := s.spent[id]; day >= yesterday && day > schema.DateOf(seen.Time()) {
-			delete(s.gone, id)
+		day, last := s.spent[id], schema.DateOf(seen.Time())
+		if day < yesterday || day <= last {
+			continue
+		}
+		delete(s.gone, id)
+		if day > last+1 {
 			alive = append(alive, id)
 		}
 	}
