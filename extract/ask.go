@@ -21,8 +21,12 @@ type Ask struct {
 // minPageSize is the smallest page that is tried where larger ones are refused.
 const minPageSize = 500
 
-// necessary are the columns without which no row can be stored.
-var necessary = []string{"campaign_id", "creative_id", "source_id", "total_spend"}
+// necessary are the columns that are always asked for, and indispensable those without which no reply is stored: a
+// reply without the others has rows without these IDs.
+var (
+	necessary     = []string{"campaign_id", "creative_id", "source_id", "total_spend"}
+	indispensable = []string{"campaign_id", "total_spend"}
+)
 
 // asking is what a client asks for of the report, by what the service answered so far.
 type asking struct {
@@ -38,6 +42,7 @@ type asking struct {
 func (c *Client) AskLess(a Ask) {
 	c.ask.mu.Lock()
 	defer c.ask.mu.Unlock()
+	a.Without = without(a.Without, necessary)
 	c.ask.now, c.ask.trying, c.ask.givenUp, c.ask.guess = a, false, false, nil
 }
 
@@ -168,5 +173,5 @@ func (k *asking) answered(lacks []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.trying, k.guess = false, nil
-	k.now = k.now.without(lacks...)
+	k.now = k.now.without(without(lacks, necessary)...)
 }

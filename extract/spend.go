@@ -249,10 +249,15 @@ func decodeSpend(s *service.Service, body []byte, room []SpendLine) (answer[Spen
 	}
 	if len(a.items) > 0 || len(a.columns) > 0 {
 		a.lacking = slices.DeleteFunc(without(spendColumns, a.columns), func(name string) bool {
-			return slices.Contains(necessary, name)
+			return slices.Contains(indispensable, name) || slices.Contains(necessary, name) && hasAny(a.items, name)
 		})
 	}
-	return a, a.lacks(necessary)
+	return a, a.lacks(indispensable)
+}
+
+// hasAny reports whether a row has a value in a column.
+func hasAny(rows []SpendLine, column string) bool {
+	return slices.ContainsFunc(rows, func(l SpendLine) bool { return !l.place(column).blank() })
 }
 
 // lacks is an error where columns are not there that were asked for. An answer without rows

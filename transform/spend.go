@@ -49,8 +49,8 @@ type RefusedRow struct {
 //	campaign_id, creative_id, source_id
 //	               an ID without the blanks around it, of any form. Absent, null and blank are ''
 //	               in a row without spend, as creatives that were not delivered have no source. A
-//	               row with spend has an owner: without one it is refused. A source's ID may
-//	               be a whole number, its digits.
+//	               row with spend has an owner: without one it is refused, unless no row of the page can have
+//	               this ID, because its columns lack it. A source's ID may be a whole number, its digits.
 //	campaign_name  any text, see [Interner]; a value that is not a text is '': it never stops a row
 //	total_spend    a number, or a text that is one; negative for a credit; never absent. In another currency than
 //	               the one that is stored it refuses the row
@@ -65,7 +65,7 @@ type RefusedRow struct {
 // Anything else refuses the row, and no other.
 func AppendSpend(dst *schema.SpendRows, p extract.Page[extract.SpendLine], c SpendContext, intern *Interner) SpendPage {
 	dst.Grow(len(p.Items))
-	r := spendReader{c: c, day: c.Day.String(), intern: intern, usualSources: usualSources(c.Service)}
+	r := spendReader{c: c, day: c.Day.String(), intern: intern, usualSources: usualSources(c.Service), lacks: p.Lacks}
 	intern.forms.service = c.Service
 	var out SpendPage
 	var row schema.Spend
@@ -118,6 +118,7 @@ type spendReader struct {
 	rounded int
 	// usualSources says that IDs of sources have the form of the description, which plainID knows.
 	usualSources bool
+	lacks        []string // columns that the page does not have
 	// Most rows say in these columns what the row before says.
 	date, campaign, creative, name lastValue
 }
@@ -159,19 +160,19 @@ func (r *spendReader) row(to *schema.Spend, l *extract.SpendLine) *RowError {
 		return refused("currency", l.Currency, ErrCurrency)
 	}
 	if to.Spend != 0 && !r.c.KeepOwnerless {
-		return ownerless(to, l)
+		return r.ownerless(to, l)
 	}
 	return nil
 }
 
-// ownerless returns the first ID that a row lacks; nil: it has all.
-func ownerless(row *schema.Spend, l *extract.SpendLine) *RowError {
+// ownerless returns the first ID that a row lacks although its page has the column; nil: it has all.
+func (r *spendReader) ownerless(row *schema.Spend, l *extract.SpendLine) *RowError {
 	switch {
 	case row.CampaignID == "":
 		return refused("campaign_id", l.CampaignID, ErrNoOwner)
-	case row.CreativeID == "":
+	case row.CreativeID == "" && !slices.Contains(r.lacks, "creative_id"):
 		return refused("creative_id", l.CreativeID, ErrNoOwner)
-	case row.SourceID == "":
+	case row.SourceID == "" && !slices.Contains(r.lacks, "source_id"):
 		return refused("source_id", l.SourceID, ErrNoOwner)
 	}
 	return nil

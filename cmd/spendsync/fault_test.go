@@ -63,7 +63,7 @@ var pageFaults = []pageFault{
 	{"A14", "rows as arrays", adsim.Fault{Kind: adsim.Top, Column: "data", Value: `[["2026-03-08"]]`}, exit.Contract,
 		"cannot be stored; the first: ", true, 0},
 	{"A14", "a column missing", adsim.Fault{Kind: adsim.Top, Column: "columns", Value: `["date","campaign_id"]`},
-		exit.Contract, "the columns lack creative_id", false, 0},
+		exit.Contract, "the columns lack total_spend", false, 0},
 	{"A14", "a column twice", adsim.Fault{Kind: adsim.Top, Column: "columns", Value: `["date","date"]`}, exit.Contract,
 		`column "date" is there twice`, false, 0},
 	{"A15", "a key twice", adsim.Fault{Kind: adsim.RepeatKey, Row: paid, Column: "clicks", Value: "1"}, exit.Contract,

@@ -167,6 +167,8 @@ type Day struct {
 	// Refused is how many rows of the replies could not be stored; the others are. Such
 	// a day is partial until the replies can be taken in whole.
 	Refused int64 `json:"refused_rows,omitzero"`
+	// Without are the IDs, source_id or creative_id, that the columns of the replies lacked: '' stands for them.
+	Without []string `json:"without,omitempty"`
 	// Unread is how many rows are stored without some of their measures, which cannot be read.
 	// Its name is from when only conversions could lack.
 	Unread int64 `json:"unread_conversions,omitzero"`

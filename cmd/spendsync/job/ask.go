@@ -1,6 +1,7 @@
 package job
 
 import (
+	"fmt"
 	"slices"
 
 	"spendsync/extract"
@@ -20,9 +21,11 @@ func (s *session) askForLess() {
 	s.Report.AskLess(extract.Ask{Without: known.Without, PageSize: known.PageSize})
 }
 
-// asked returns what the next run asks for, by what the report answered to this one.
-func (s *session) asked() *manifest.Ask {
+// asked returns what the next run asks for, by what the report answered to this one. The IDs that it lacks are
+// recorded with that, although they are always asked for.
+func (s *session) asked(ids []string) *manifest.Ask {
 	known, now := s.store.Account().Ask, s.Report.Asked()
+	now.Without = append(now.Without, ids...)
 	if len(now.Without) == 0 && now.PageSize == 0 {
 		return nil
 	}
@@ -38,7 +41,7 @@ func (s *session) asked() *manifest.Ask {
 func (r *run) sumUpAsked() {
 	known := r.s.store.Account().Ask
 	if r.ask = known; r.tally.proven+r.tally.partial > 0 {
-		r.ask = r.s.asked()
+		r.ask = r.s.asked(idsIn(r.tally.lacks))
 	}
 	t := &r.tally
 	t.lacks = slices.Compact(slices.Sorted(slices.Values(append(t.lacks, r.ask.Unknown()...))))
@@ -49,40 +52,79 @@ func (r *run) sumUpAsked() {
 	t.givenAgain = slices.DeleteFunc(known.Unknown(), isIn(t.lacks))
 }
 
-// keepMeasures lets the stored rows of a day stand if a read differs from them only by lacking columns that the report
-// does not give any more: what is known does not become unknown.
-func (r *dayReader) keepMeasures(day schema.Date, read *dayRead) error {
+// idsIn returns the IDs among columns that a report may lack.
+func idsIn(lacks []string) (ids []string) {
+	for _, column := range []string{"creative_id", "source_id"} {
+		if slices.Contains(lacks, column) {
+			ids = append(ids, column)
+		}
+	}
+	return ids
+}
+
+// keepKnown lets the stored rows of a day stand if a read differs from them only by lacking columns that the report
+// does not give any more: what is known does not become unknown. A day that is over and has its IDs stands in any
+// case: the error says so.
+func (r *dayReader) keepKnown(day schema.Date, read *dayRead) error {
 	known := r.s.store.Account().Days[day]
-	if len(read.lacks) == 0 || read.day == nil || known == nil || known.Refused > 0 || read.refused > 0 ||
-		known.ContentHash == read.hash || known.Sums.Rows != read.sums.Rows || known.Sums.Spend != read.sums.Spend {
+	if len(read.lacks) == 0 || read.day == nil || known == nil || known.ContentHash == read.hash {
 		return nil
 	}
-	none := schema.Null[int64]{}
-	nameless := slices.Contains(r.s.Report.Asked().Without, "campaign_name")
-	without := &schema.SpendRows{}
-	for rows, err := range r.s.store.StoredDay(day) {
+	if known.Refused == 0 && read.refused == 0 && known.Sums.Spend == read.sums.Spend {
+		hash, err := r.hashWithout(day, read)
 		if err != nil {
 			return err
 		}
-		for i := range rows {
-			row := rows[i]
-			for column, measure := range map[string]*schema.Null[int64]{
-				"clicks": &row.Clicks, "impressions": &row.Impressions, "conversions": &row.Conversions,
-			} {
-				if slices.Contains(read.lacks, column) {
-					*measure = none
-				}
-			}
-			if nameless {
-				row.CampaignName = ""
-			}
-			without.Append(&row)
+		if hash == read.hash {
+			read.day, read.sums, read.hash, read.unread = nil, known.Sums, known.ContentHash, known.Unread
+			return r.s.staged.DropRaw(day)
 		}
 	}
-	stored, err := history.NewDay(without)
-	if err != nil || stored.Hash() != read.hash {
-		return err
+	return losesIDs(day, read.lacks, known)
+}
+
+// losesIDs returns an error if rows of a report that lacks columns would replace those of a day that is over and has
+// these IDs.
+func losesIDs(day schema.Date, lacks []string, known *manifest.Day) error {
+	if known == nil || !known.WasOver(day) {
+		return nil
 	}
-	read.day, read.sums, read.hash, read.unread = nil, known.Sums, known.ContentHash, known.Unread
-	return r.s.staged.DropRaw(day)
+	for _, column := range idsIn(lacks) {
+		if !slices.Contains(known.Without, column) {
+			return fmt.Errorf("the report gives no %s, and the stored day, which has it, stands: %w", column,
+				extract.ErrContract)
+		}
+	}
+	return nil
+}
+
+// hashWithout returns the hash that the stored rows of a day have without the columns that a read lacks.
+func (r *dayReader) hashWithout(day schema.Date, read *dayRead) (string, error) {
+	lacks := read.lacks
+	if slices.Contains(r.s.Report.Asked().Without, "campaign_name") {
+		lacks = append(slices.Clone(lacks), "campaign_name")
+	}
+	table, rest := schema.SpendDaily, &schema.SpendRows{}
+	columns, none := table.ColumnsNamed(lacks...), new(schema.Spend)
+	for rows, err := range r.s.store.StoredDay(day) {
+		if err != nil {
+			return "", err
+		}
+		for i := range rows {
+			row := rows[i]
+			for _, column := range columns {
+				table.CopyColumn(&row, none, column)
+			}
+			rest.Append(&row)
+		}
+	}
+	rest, err := history.Combine(rest, history.Added)
+	if err != nil {
+		return "", err
+	}
+	stored, err := history.NewDay(rest)
+	if err != nil {
+		return "", err
+	}
+	return stored.Hash(), nil
 }

@@ -44,7 +44,7 @@ type dayRead struct {
 	first    error               // why the first of them is refused
 	unread   int64               // rows that are stored without some of their measures
 	noClick  bool                // clicks are, or may be, among those measures
-	lacks    []string            // columns that the report does not give
+	lacks    []string            // columns that the report does not give, or not on all pages
 	aside    []schema.RefusedRow // rows of both kinds that are kept aside with their JSON
 }
 
@@ -75,7 +75,7 @@ func (r *dayReader) proveDay(ctx context.Context, day schema.Date, work *lease, 
 			}
 		case err != nil:
 			return nil, err
-		case read.hash != suspect && suspicious(known, read.sums):
+		case read.hash != suspect && read.isSuspicious(known):
 			suspect = read.hash
 			stored := known.Sums
 			err = &extract.UnprovenError{What: "spend " + day.String(), Reason: fmt.Sprintf(
@@ -148,7 +148,9 @@ func (r *dayReader) weigh(ctx context.Context, day schema.Date, read *dayRead, b
 	}
 	ways := []history.Combination{history.Apart}
 	if repeats, alike := history.Repeats(read.rows); repeats {
-		ways = []history.Combination{history.Newest, history.Added}
+		if ways = []history.Combination{history.Newest, history.Added}; len(idsIn(read.lacks)) > 0 {
+			ways = ways[1:] // what told them apart is lacking
+		}
 		if read.same = alike; read.seen.Repeats == "" {
 			read.seen.Repeats = "a row is there twice"
 		}
@@ -214,7 +216,7 @@ func (r *dayReader) weighAs(
 // together tries whether all reads of a day prove it, each row as it came last: pages without an
 // order bring some rows twice and others in the next read.
 func (r *dayReader) together(ctx context.Context, day schema.Date, read *dayRead, before []*dayRead) (*dayRead, bool) {
-	if read == nil || len(before) == 0 || read.rows == nil {
+	if read == nil || len(before) == 0 || read.rows == nil || len(idsIn(read.lacks)) > 0 {
 		return nil, false
 	}
 	both := union(append(slices.Clone(before), read))
@@ -246,7 +248,9 @@ func union(reads []*dayRead) *dayRead {
 // bestOf is the best that reads have of a day that goes on; nil: the day is over, or nothing came
 // that could be stored in the place of what is.
 func (r *dayReader) bestOf(day schema.Date, reads []*dayRead, known *manifest.Day) *dayRead {
-	reads = slices.DeleteFunc(reads, func(read *dayRead) bool { return read == nil || read.rows == nil })
+	reads = slices.DeleteFunc(reads, func(read *dayRead) bool {
+		return read == nil || read.rows == nil || len(idsIn(read.lacks)) > 0
+	})
 	if len(reads) == 0 || !reads[len(reads)-1].at.Time().Before(day.End()) {
 		return nil
 	}
@@ -277,6 +281,16 @@ func suspicious(known *manifest.Day, now history.Sums) bool {
 	}
 	was := known.Sums
 	return now.Rows*2 < was.Rows || (was.Spend > 0 && now.Spend*2 < was.Spend)
+}
+
+// isSuspicious reports whether a read would take away much of what is stored. How many rows are right is
+// unknown if a read lacks an ID that the stored rows have.
+func (read *dayRead) isSuspicious(known *manifest.Day) bool {
+	now := read.sums
+	if known != nil && now.Rows > 0 && len(idsIn(read.lacks)) > len(known.Without) {
+		now.Rows = known.Sums.Rows
+	}
+	return suspicious(known, now)
 }
 
 // readDay reads all pages of a day once. They are staged behind those of earlier reads.
@@ -310,9 +324,12 @@ func (r *dayReader) readDay(
 		became := transform.AppendSpend(read.rows, page, c, work.intern)
 		read.refused += int64(len(became.Refused))
 		read.unread += int64(len(became.Unread))
-		read.lacks = slices.DeleteFunc(slices.Clone(page.Lacks), func(column string) bool {
-			return column == "date" || column == "campaign_name" // which nothing is unknown without
-		})
+		for _, column := range page.Lacks {
+			isUnknown := column != "date" && column != "campaign_name" // which nothing is unknown without
+			if isUnknown && !slices.Contains(read.lacks, column) {
+				read.lacks = append(read.lacks, column)
+			}
+		}
 		read.noClick = read.noClick || became.UnreadClicks || slices.Contains(page.Lacks, "clicks")
 		work.oddIDs = append(work.oddIDs, became.OddIDs...)
 		if len(became.Refused) > 0 && read.first == nil {
@@ -431,6 +448,7 @@ func (r *dayReader) readSame(read *dayRead, day schema.Date, pages int) *dayRead
 	known := r.s.store.Account().Days[day]
 	read.sums, read.hash, read.rounded, read.pages = known.Sums, known.ContentHash, known.Rounded, pages
 	read.count, read.counted, read.combined = known.RowsTotal, known.RowsTotalState, known.Combined
+	read.lacks = known.Without
 	// Which measures could not be read is not stored.
 	read.unread, read.noClick = known.Unread, known.Unread > 0
 	r.bar.Rows(int(known.Sums.Rows))

@@ -188,6 +188,9 @@ func (t tally) sentence(o load.Preview, published bool, settings string) string 
 	switch lacks := strings.Join(t.lacks, ", "); {
 	case len(t.newlyLacks) > 0:
 		fmt.Fprintf(&b, "; the report gives no %s; stored as unknown (NULL), and asked for again once a day", lacks)
+		if len(idsIn(t.lacks)) > 0 {
+			b.WriteString("; '' stands for the IDs; finished days that have them keep them")
+		}
 	case lacks != "":
 		fmt.Fprintf(&b, "; the report still gives no %s", lacks)
 	}

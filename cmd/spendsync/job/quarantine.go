@@ -139,6 +139,7 @@ func (k kept) stage(ctx context.Context, q quarantine.Day) (t takenDay, err erro
 	}
 	c := transform.SpendContext{Account: k.Account, RunID: k.RunID, Day: q.Date, SeenAt: q.ReadAt, Service: k.Service}
 	rows, intern, rounded, unread, noClick := &schema.SpendRows{}, transform.NewInterner(), 0, 0, false
+	var lacks []string
 	var seen extract.Evidence
 	for page, err := range extract.ProveSpend(k.Service, q.Date, q.PageSize, k.store.Quarantine().Replies(q), &seen) {
 		if err != nil {
@@ -149,6 +150,7 @@ func (k kept) stage(ctx context.Context, q quarantine.Day) (t takenDay, err erro
 		if len(became.Refused) > 0 {
 			return t, &became.Refused[0].RowError
 		}
+		lacks = append(lacks, page.Lacks...)
 		rounded += became.Rounded
 		unread, noClick = unread+len(became.Unread), noClick || became.UnreadClicks
 		err := k.staged.PutRaw(q.Date, page.Number, page.Raw, int64(rows.Len()-before), page.Fingerprint)
@@ -161,9 +163,14 @@ func (k kept) stage(ctx context.Context, q quarantine.Day) (t takenDay, err erro
 		return t, fmt.Errorf("whose report it is is not proven: the account has none of its campaigns: %s",
 			someOf("campaign", ids))
 	}
+	if err := losesIDs(q.Date, lacks, known); err != nil {
+		return t, err
+	}
 	ways := []history.Combination{history.Apart}
 	if repeats {
-		ways = []history.Combination{history.Newest, history.Added}
+		if ways = []history.Combination{history.Newest, history.Added}; len(idsIn(lacks)) > 0 {
+			ways = ways[1:]
+		}
 	}
 	var failed error
 	for _, how := range ways {
@@ -193,6 +200,7 @@ func (k kept) stage(ctx context.Context, q quarantine.Day) (t takenDay, err erro
 		put, err := k.staged.PutDay(ctx, load.DayRead{
 			Day: q.Date, ReadAt: q.ReadAt, Control: w.control, ControlTotal: q.ControlTotal, Rounded: rounded,
 			RowsTotal: w.rowsTotal(), RowsTotalState: w.totalState(), Combined: how, Unread: int64(unread),
+			Without: idsIn(lacks),
 		}, day)
 		return takenDay{q, put, sums.Rows}, err
 	}

@@ -218,7 +218,7 @@ func (m *offlineRun) replayDay(ctx context.Context, day schema.Date, known *mani
 	m.changed++
 	_, err = m.staged.PutDay(ctx, load.DayRead{
 		Day: day, ReadAt: c.SeenAt, Rounded: taken.rounded, Refused: taken.refused,
-		Unread: taken.unread, Combined: known.Combined,
+		Unread: taken.unread, Combined: known.Combined, Without: known.Without,
 		Replayed: true, Damaged: damaged,
 	}, sealed)
 	return err

@@ -450,7 +450,8 @@ const manyDays = 3
 func (r *prover) refuseVanished() error {
 	finished, vanished := 0, []schema.Date{}
 	for _, d := range r.days.days {
-		if !d.isStaged || !d.put.Changed || d.known == nil || d.known.Sums.Rows == 0 || !d.known.WasOver(d.Day) {
+		if !d.isStaged || !d.put.Changed || d.known == nil || d.known.Sums.Rows == 0 || !d.known.WasOver(d.Day) ||
+			!slices.Equal(d.known.Without, idsIn(d.read.lacks)) { // an ID that came back is in each key
 			continue
 		}
 		finished++
