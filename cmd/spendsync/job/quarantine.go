@@ -241,34 +241,6 @@ func (m *offlineRun) replayQuarantine(ctx context.Context, first, last schema.Da
 	return err
 }
 
-// takeWithheld stages the days that earlier runs have withheld, because their account was not
-// proven, and that can't be read any more. It removes replies that were read before what is stored.
-func (r *run) takeWithheld(ctx context.Context, p *reportProof) error {
-	days, err := r.s.store.Quarantine().Days()
-	if err != nil {
-		return err
-	}
-	days = slices.DeleteFunc(days, func(q quarantine.Day) bool {
-		if !q.Withheld || q.Date >= r.since() || slices.Contains(r.daySums.stored, q.Date) {
-			return true
-		}
-		isOlder := isStoredLater(r.s.store.Account().Days[q.Date], q)
-		if isOlder {
-			r.daySums.stored = append(r.daySums.stored, q.Date)
-		}
-		return isOlder
-	})
-	if len(days) == 0 {
-		return nil
-	}
-	taken, left, err := kept{r.s.Job, r.s.store, r.s.staged, p.witnesses}.take(ctx, days)
-	r.daySums.addTaken(taken, r.s.Account, r.s.RunID, schema.InstantOf(r.s.Now()))
-	if p.canWait {
-		r.waiting = left
-	}
-	return err
-}
-
 // controlOf holds a day from quarantine to what a sync asks of one: it agrees with the
 // service's total of that time, or there is none and nothing proven is replaced.
 func controlOf(q quarantine.Day, known *manifest.Day, sums history.Sums, rounded int) (string, error) {

@@ -12,7 +12,6 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
-	"spendsync/load/quarantine"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -389,85 +388,6 @@ func (p *reportProof) someLeft() string { return someOf("campaign", campaignsIn(
 
 func (p *reportProof) someKnown() string {
 	return someOf("campaign", slices.Collect(maps.Keys(p.witnesses)))
-}
-
-// withhold takes the days that are not proven out of the run, and keeps their replies.
-func (r *prover) withhold(p *reportProof) error {
-	for _, d := range p.withheld {
-		drop := r.keepDay
-		if !d.put.Changed { // its replies are those that are stored
-			drop = func(d *copiedDay, _ error) error { return r.s.staged.Drop(d.Day) }
-		}
-		if err := drop(d, p.err); err != nil {
-			return err
-		}
-		d.isStaged, d.err = false, p.err
-		d.step.Outcome, d.step.Message = "failed", schema.Some(p.err.Error())
-	}
-	r.days.withheld = p.err
-	return nil
-}
-
-// keepReplies keeps the replies of all days of a run that publishes nothing.
-func (r *prover) keepReplies(cause error) error {
-	for _, d := range r.days.days {
-		if !d.isStaged {
-			continue
-		}
-		if err := r.keepDay(d, cause); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// keepDay keeps the replies of a day whose account is not proven.
-func (r *prover) keepDay(d *copiedDay, cause error) error {
-	d.isWithheld = true
-	return r.s.staged.Withhold(quarantine.Day{Date: d.Day, ReadAt: d.read.at, Reason: cause.Error(),
-		PageSize: r.s.Plan.PageSize, ControlTotal: d.read.total, Withheld: true, Campaigns: d.campaigns})
-}
-
-// ours returns the creatives that the report names of the account's campaigns.
-func (w witnesses) ours(lines []transform.ReportCreative) []transform.ReportCreative {
-	all := len(lines)
-	lines = slices.DeleteFunc(lines, func(l transform.ReportCreative) bool {
-		return l.CampaignID != "" && !w[l.CampaignID]
-	})
-	if len(lines) < all { // those without a campaign may be another account's, too
-		lines = slices.DeleteFunc(lines, func(l transform.ReportCreative) bool { return l.CampaignID == "" })
-	}
-	return lines
-}
-
-// nearlyAll is the share of a day's stored keys that must be gone for them to have
-// vanished, and manyDays how many such days make a suspicion.
-var nearlyAll = struct{ share, of int64 }{9, 10}
-
-const manyDays = 3
-
-// refuseVanished ends a run if several finished days have lost nearly all stored keys.
-func (r *prover) refuseVanished() error {
-	finished, vanished := 0, []schema.Date{}
-	for _, d := range r.days.days {
-		if !d.isStaged || !d.put.Changed || d.known == nil || d.known.Sums.Rows == 0 || !d.known.WasOver(d.Day) ||
-			!slices.Equal(d.known.Without, idsIn(d.read.lacks)) { // an ID that came back is in each key
-			continue
-		}
-		finished++
-		if d.read.sums.Rows > 0 && d.put.Diff.Deleted*nearlyAll.of >= d.known.Sums.Rows*nearlyAll.share {
-			vanished = append(vanished, d.Day)
-		}
-	}
-	n := len(vanished)
-	if r.s.command == "backfill" || n < manyDays || 2*n < finished {
-		return nil
-	}
-	slices.Sort(vanished)
-	return fmt.Errorf("%w, it seems: nearly all rows that are stored of %s (%s) are gone from it at once, "+
-		"and others are in their place; if the service really changed them, 'spendsync backfill' takes them in; if "+
-		"the stored ones are another account's, 'spendsync reset-account' moves them aside",
-		exit.ErrOtherReport, phrase.Count(n, "finished day"), phrase.Days(vanished))
 }
 
 // someOf names the first of some IDs, and how many different ones there are.
