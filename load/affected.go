@@ -75,13 +75,10 @@ func (n *generation) firstAffected(ctx context.Context, w *duck.Warehouse, m sch
 
 // settingsChanged reports whether a settings table that a mart's view asks has other versions than before.
 func (n *generation) settingsChanged(m schema.Mart) bool {
-	asked := n.g.store.opts.DuckDB.TablesBehind("mart." + m.View)
-	for name, t := range n.g.tables {
-		if t.info != nil && asked[name] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.Behind, func(table string) bool {
+		t := n.g.tables[table]
+		return t != nil && t.info != nil
+	})
 }
 
 // settingsKnownFrom returns days among which is the first one that changed settings can speak of: within the

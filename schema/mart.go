@@ -8,6 +8,9 @@ import "slices"
 type Mart struct {
 	*Table
 	View string // in schema mart
+	// Behind are the settings tables that the view asks, directly or through other views: new versions in one of them
+	// may change the mart.
+	Behind []string
 }
 
 // CampaignDay is a campaign on one day.
@@ -138,7 +141,11 @@ var Source30ds = Define[Source30d]("mart_source_30d", ByAccount,
 	AnswerOf("source_performance"))
 
 // Marts are the answers that are written as Parquet too.
-var Marts = []Mart{{CampaignDays.Table, "campaign_day"}, {Source30ds.Table, "source_performance"}}
+var Marts = []Mart{
+	{CampaignDays.Table, "campaign_day", []string{"campaign_history", "campaign_delivery_history"}},
+	{Source30ds.Table, "source_performance", []string{"campaign_history", "campaign_delivery_history",
+		"creative_history", "payout_history", "source_mode_history", "source_rule_history"}},
+}
 
 // Documented are all tables with their marts and copies, as the dictionary shows them.
 func Documented() []*Table {

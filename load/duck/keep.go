@@ -2,6 +2,7 @@ package duck
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 
 	"spendsync/schema"
@@ -59,3 +60,6 @@ func (k *keeping) needed() (list []View) {
 	}
 	return list
 }
+
+// namedBy matches the tables and views that a view names.
+var namedBy = regexp.MustCompile(`\b(?:main|mart|ops)\.[a-z_0-9]+`)

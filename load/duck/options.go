@@ -5,9 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
-	"strings"
 
 	"spendsync/load/durable"
 )
@@ -52,33 +50,6 @@ func (o Options) HasView(name string) bool {
 // OfWholeDays reports whether a view of schema mart ignores days that are not complete.
 func (o Options) OfWholeDays(name string) bool {
 	return slices.ContainsFunc(o.Views, func(v View) bool { return v.WholeDays && v.Schema+"."+v.Name == "mart."+name })
-}
-
-// namedBy matches the tables and views that a view names.
-var namedBy = regexp.MustCompile(`\b(?:main|mart|ops)\.[a-z_0-9]+`)
-
-// TablesBehind returns the names of the tables that a view uses, directly or through other
-// views.
-func (o Options) TablesBehind(view string) map[string]bool {
-	tables, seen := map[string]bool{}, map[string]bool{}
-	var follow func(name string)
-	follow = func(name string) {
-		if seen[name] {
-			return
-		}
-		seen[name] = true
-		_, table, _ := strings.Cut(name, ".")
-		tables[table] = true // a view's name among them does no harm
-		for _, v := range o.Views {
-			if v.Schema+"."+v.Name == name {
-				for _, next := range namedBy.FindAllString(v.SQL, -1) {
-					follow(next)
-				}
-			}
-		}
-	}
-	follow(view)
-	return tables
 }
 
 // ViewsDefinition returns a hash of the definitions of all views. It differs between
