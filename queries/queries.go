@@ -29,6 +29,7 @@ type Query struct {
 	ByDay      bool              // of a stored view: the rows of a day follow from that day's alone
 	Key        []string          // of a stored view: the rows of a key follow from those that have the same
 	WholeDays  bool              // of a view: days that are not known whole have no part in its answer
+	Shown      []string          // of a ready question: the columns that a terminal shows first, in that order
 	Calls      string            // ready question that makes the service's own calls of this one's answer, if any
 	Columns    map[string]string // the meaning of columns, if the file or the glossary has it
 	SQL        string
@@ -242,6 +243,8 @@ func parse(text string) Query {
 			q.Trap = trap
 		} else if name, ok := strings.CutPrefix(line, "Calls: "); ok {
 			q.Calls = name
+		} else if names, ok := strings.CutPrefix(line, "Shown: "); ok {
+			q.Shown = strings.Split(names, ", ")
 		} else if m := storedLine.FindStringSubmatch(line); m != nil {
 			q.Stored, q.WholeDays, q.ByDay = true, true, m[1] == "day"
 			if m[1] != "" && !q.ByDay {

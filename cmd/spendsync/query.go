@@ -32,6 +32,7 @@ type queryCommand struct {
 	out    string
 	raw    bool
 	all    bool
+	wide   bool
 	rows   int64
 	from   string
 }
@@ -44,11 +45,12 @@ func newQueryCommand(a *app) *cobra.Command {
 	c := &queryCommand{app: a}
 	cmd := &cobra.Command{
 		Use: "query [NAME | -c SQL]", Short: "Ask the warehouse: a ready question, a view, or SQL of your own",
-		Long: `Asks the published warehouse. Without a name it lists the ready questions, the views and the macros.
+		Long: `Asks the published warehouse. Without a name it lists the questions most asked; --all
+lists every question, view and macro.
 
-On a terminal the answer is a table as wide as the terminal, in $PAGER (less) where it is higher: dollars have two
-decimals, columns that are the same in all rows stand above it, and at most 1,000 rows are shown. Elsewhere it is CSV
-with every digit. An .xlsx file is a workbook with typed cells, and a sheet that says what was asked, of which
+On a terminal the answer is a table that fits, in $PAGER (less) if it is higher than the screen. The verdict comes
+first, then the money. Dollars have two decimals, columns that are equal in all rows stand above the table, columns that
+do not fit are left out (--wide shows them), and at most 1,000 rows are shown. Elsewhere it is CSV with every digit. An .xlsx file is a workbook with typed cells, and a sheet that says what was asked, of which
 generation. The DuckDB file is opened read-only, nothing else is reached, and one statement that reads is answered at a
 time. Answers in CSV and Parquet pass through $TMPDIR whole, and so does any other that is larger than the memory limit:
 it needs the room. CSV puts an apostrophe before texts that a spreadsheet would run as a formula; --raw leaves them as
@@ -106,14 +108,15 @@ they are. In CSV an empty cell is NULL and "" an empty text. Instants are UTC, d
 		cobra.ShellCompDirectiveNoFileComp))
 	flags.StringVar(&c.out, "out", "", "file to write the answer to; it appears when it is whole")
 	flags.Int64Var(&c.rows, "rows", -1, "most rows of a table; 0 shows all (default: 1000 on a terminal, else all)")
-	flags.BoolVar(&c.all, "all", false, "without a name: list the views and macros, too")
+	flags.BoolVar(&c.all, "all", false, "without a name: list every question, view and macro, with its parameters")
+	flags.BoolVar(&c.wide, "wide", false, "every column of a table, also those that do not fit beside the others")
 	flags.BoolVar(&c.raw, "raw", false, "CSV without apostrophes before formulas")
 	return cmd
 }
 
 // about reports whether a flag of an answer was given.
 func (c *queryCommand) about() bool {
-	return c.format != "" || c.out != "" || c.raw || c.rows >= 0 || len(c.params) > 0 || c.from != ""
+	return c.format != "" || c.out != "" || c.raw || c.wide || c.rows >= 0 || len(c.params) > 0 || c.from != ""
 }
 
 // question is what the caller asks.
@@ -153,7 +156,8 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question) error {
 	}
 	origin, _ := originOf(c.app, dir) // without a manifest the answer still is the warehouse's
 	n := answer.Answer{Result: result, Question: q, Terminal: c.out == "" && output.IsTerminal(c.app.stdout),
-		Raw: c.raw, MaxRows: max(0, c.rows), Origin: origin}
+		Raw: c.raw, Wide: c.wide, Color: output.ShowsColor(c.app.stdout, c.app.environ), MaxRows: max(0, c.rows),
+		Origin: origin}
 	if n.Terminal {
 		if n.Width = output.TerminalWidth(c.app.stdout); c.rows < 0 {
 			n.MaxRows = maxTableRows
@@ -229,6 +233,9 @@ func (c *queryCommand) answerFormat() (string, error) {
 		return "", exit.Usagef("--rows is about tables for a person; --format %s has every row: write LIMIT into the "+
 			"SQL, or give the question its --param rows", format)
 	}
+	if c.wide && format != "table" {
+		return "", exit.Usagef("--wide is about tables for a person; --format %s has every column", format)
+	}
 	if c.raw && format != "csv" {
 		return "", exit.Usagef("--raw is about csv; --format %s leaves formulas as they are", format)
 	}
@@ -241,8 +248,12 @@ func (c *queryCommand) listQuestions() error {
 	if c.app.json {
 		return output.JSON(c.app.stdout, answer.List())
 	}
+	list := answer.List().Short
+	if c.all {
+		list = answer.List().Text
+	}
 	return output.Paged(c.app.stdout, c.app.environ, func(w io.Writer) error {
-		_, err := io.WriteString(w, answer.List().Text(c.all))
+		_, err := io.WriteString(w, list(output.TextWidth(c.app.stdout)))
 		return err
 	})
 }

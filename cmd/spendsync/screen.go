@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,6 +13,7 @@ import (
 
 	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/job"
+	"spendsync/cmd/spendsync/phrase"
 )
 
 // screen writes logs and progress to one place: bars only on a terminal, and log lines
@@ -27,9 +28,7 @@ type screen struct {
 }
 
 func newScreen(w io.Writer, environ []string) *screen {
-	noColor := slices.ContainsFunc(environ, func(kv string) bool { return len(kv) > 9 && kv[:9] == "NO_COLOR=" })
-	terminal := output.IsTerminal(w)
-	return &screen{out: w, terminal: terminal, color: terminal && !noColor}
+	return &screen{out: w, terminal: output.IsTerminal(w), color: output.ShowsColor(w, environ)}
 }
 
 func (s *screen) Write(p []byte) (int, error) {
@@ -98,10 +97,4 @@ func (p *progress) Done() {
 }
 
 // thousands groups digits: 1,234,567.
-func thousands(n int64) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+func thousands(n int64) string { return phrase.Thousands(strconv.FormatInt(n, 10)) }

@@ -167,7 +167,7 @@ var dayMarks = []struct {
 
 func (c *statusCommand) print(st *storeStatus) {
 	w := c.app.stdout
-	color := output.IsTerminal(w) && newScreen(w, c.app.environ).color
+	color := output.ShowsColor(w, c.app.environ)
 	fmt.Fprintf(w, "%s, generation %d, published %s ago\n", st.DataDir, st.Generation,
 		phrase.Age(c.app.now().Sub(st.PublishedAt.Time())))
 	if u := st.Unfinished; u != nil {
@@ -182,7 +182,7 @@ func (c *statusCommand) print(st *storeStatus) {
 		fmt.Fprintln(w)
 		for _, m := range dayMarks {
 			if n := s.States[m.state]; n > 0 {
-				fmt.Fprintf(w, "  %s %4d  %s\n", paint(m.sign, m.color, color), n, m.means)
+				fmt.Fprintf(w, "  %s %4d  %s\n", output.Paint(m.sign, m.color, color), n, m.means)
 			}
 		}
 		fmt.Fprintln(w)
@@ -276,17 +276,10 @@ func printCalendar(w io.Writer, coverage []schema.DayCoverage, weeks int, color 
 			}
 			for _, mark := range dayMarks {
 				if mark.state == c.State {
-					fmt.Fprintf(&b, "%2d %s  ", d.Start().Day(), paint(mark.sign, mark.color, color))
+					fmt.Fprintf(&b, "%2d %s  ", d.Start().Day(), output.Paint(mark.sign, mark.color, color))
 				}
 			}
 		}
 		fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
 	}
-}
-
-func paint(s string, c text.Color, color bool) string {
-	if !color {
-		return s
-	}
-	return c.EscapeSeq() + s + text.Reset.EscapeSeq()
 }

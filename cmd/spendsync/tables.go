@@ -12,44 +12,88 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/nearest"
 	"spendsync/cmd/internal/output"
+	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/duck"
 	"spendsync/queries"
 	"spendsync/schema"
 )
 
-func newTablesCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use: "tables [TABLE | VIEW]", Short: "Print the data dictionary: every table and column, with its meaning",
-		Long: "Prints what every table and its columns mean. With names it prints those of the named tables and " +
-			"views alone.\nNo store is needed: the views are those that this version publishes.",
-		Example: "  spendsync tables\n  spendsync tables spend_daily\n  spendsync tables mart.campaign_performance",
-		Args:    cobra.ArbitraryArgs,
+// tablesCommand is "tables".
+type tablesCommand struct {
+	app *app
+	all bool
+}
 
+func newTablesCommand(a *app) *cobra.Command {
+	c := &tablesCommand{app: a}
+	cmd := &cobra.Command{
+		Use: "tables [TABLE | VIEW | WORD]", Short: "List the tables; describe one with its columns; search by a word",
+		Long: `Lists tables and views by subject. With names it describes those with their columns; with a word that is no name it
+searches the names and descriptions of tables, views and columns. --all and --json describe every table.
+No store is needed: the views are those that this version publishes.`,
+		Example: `  spendsync tables
+  spendsync tables spend_daily
+  spendsync tables mart.campaign_performance
+  spendsync tables restated`,
+		Args: cobra.ArbitraryArgs,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return documentedNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			docs := schema.Dictionary(schema.Documented())
-			if len(args) > 0 {
-				var err error
-				if docs, err = documented(cmd.Context(), args); err != nil {
-					return err
-				}
-			}
-			if a.json {
-				return output.JSON(a.stdout, docs)
-			}
-			text := schema.DictionaryText(docs)
-			if len(args) == 0 {
-				text += viewList()
+			answer, text, err := c.tables(cmd.Context(), args)
+			if err != nil {
+				return err
 			}
 			output.IgnoreBrokenPipe()
+			if a.json {
+				return output.QuietPipe(output.JSON(a.stdout, answer))
+			}
 			return output.QuietPipe(output.Paged(a.stdout, a.environ, func(w io.Writer) error {
 				_, err := io.WriteString(w, text)
 				return err
 			}))
 		},
 	}
+	cmd.Flags().BoolVar(&c.all, "all", false, "without a name: describe every table with its columns")
+	return cmd
+}
+
+// tables returns the answer for programs and the text for people.
+func (c *tablesCommand) tables(ctx context.Context, args []string) (answer any, text string, err error) {
+	width := output.TextWidth(c.app.stdout)
+	if len(args) == 0 {
+		docs := schema.Dictionary(schema.Documented())
+		if !c.all {
+			return docs, tableList(width), nil
+		}
+		return docs, wrapped(schema.DictionaryText(docs)+viewList(), width), nil
+	}
+	if c.all {
+		return nil, "", exit.Usagef("--all is about every table: give it, or a name, not both")
+	}
+	docs, err := documented(ctx, args)
+	if err != nil && len(args) == 1 {
+		all, errAll := documented(ctx, documentedNames())
+		if errAll != nil {
+			return nil, "", errAll
+		}
+		if hits := search(args[0], all); len(hits) > 0 {
+			return hits, searchText(args[0], hits, width), nil
+		}
+	}
+	return docs, wrapped(schema.DictionaryText(docs), width), err
+}
+
+// wrapped breaks the long lines of a text at words.
+func wrapped(text string, width int) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if len(line) > width {
+			indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+			lines[i] = phrase.Wrap(line, width, indent)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // documentedNames are what tables takes as a name, and what a shell offers.

@@ -2,6 +2,7 @@
 -- Trap: a source is listed for what it is expected to lose in the campaigns that name it (mart.source_block_candidates); in others of yours it may earn: campaigns_earning counts them.
 -- Parameter campaigns: 2, campaigns that must name it.
 -- Parameter rows: 50, sources to show, those that lose most a day first.
+-- Shown: source_id, loss_per_day, spend, conversions, campaigns, campaigns_earning
 WITH judged AS (
   SELECT j.account_id, j.source_id, count(*) FILTER (WHERE j.judgement = 'earns') AS campaigns_earning
   FROM mart.source_judgement AS j

@@ -4,6 +4,7 @@
 -- Parameter campaign: "", campaign whose sources are asked for, by its ID; empty: every campaign.
 -- Parameter rows: 200, sources to take in, the dearest first.
 -- Parameter min_spend: 0.00, US dollars that a source must have cost in the window.
+-- Shown: action, campaign_name, sources, excess_spend, spend, changes, changes_left, source_ids
 WITH chosen AS (
   SELECT b.*
   FROM mart.source_block_candidates AS b

@@ -1,5 +1,6 @@
 -- Is everything there, how old is it, and what should be done?
 -- Trap: it is as of now, not as of the last sync; a day that is there may still be restated, and settings are seen only when a sync reads them.
+-- Shown: what_to_do, gaps, days_left_for_gap, is_stale, hours_old, last_whole_date
 WITH gap AS (
   SELECT
     c.account_id,

@@ -1,6 +1,7 @@
 -- Which finished days did the service restate, and by how much?
 -- Trap: last_seen_at is when we saw it; a change lies between that and the read before. Late conversions are restatements too, and most restatements are late conversions.
 -- Parameter days: 33, days to look back from the newest day.
+-- Shown: report_date, spend_before, spend_change, spend_change_share, conversions_change, clicks_change, times, last_seen_at
 WITH newest AS (
   SELECT c.account_id, max(c.report_date) AS report_date
   FROM ops.day_coverage AS c

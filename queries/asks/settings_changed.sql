@@ -2,6 +2,7 @@
 -- Trap: before and after is not proof; several changes between two reads appear as one; and a CPA of few days after is too high, for conversions still arrive: cpa_change compares at equal age, and verdict says whether chance explains it.
 -- Parameter days: 14, days to look back from now.
 -- Parameter rows: 30, changes to show, the newest first.
+-- Shown: verdict, campaign_name, change_type, field, old_value, new_value, seen_at, cpa_before, cpa_after, cpa_change
 SELECT
   c.account_id, c.seen_at, c.not_before, c.kind, c.campaign_id, c.campaign_name, c.creative_id, c.source_id, c.rule,
   c.change_type, c.field, c.old_value, c.new_value,

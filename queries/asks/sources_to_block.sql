@@ -4,6 +4,7 @@
 -- Parameter campaign: "", campaign whose sources are asked for, by its ID; empty: every campaign.
 -- Parameter rows: 20, sources to show, the most expensive first.
 -- Parameter min_spend: 0.00, US dollars that a source must have cost in the window.
+-- Shown: verdict, source_id, loss_per_day, spend, conversions, cpa, judged_cpa, campaign_name, campaign_id, action
 SELECT
   b.account_id, b.campaign_id, b.campaign_name, b.source_id, b.action, b.verdict, b.spend, b.clicks, b.conversions,
   b.cpa::DECIMAL(18,2) AS cpa, b.cpa_best_case::DECIMAL(18,2) AS cpa_best_case, b.judged_cpa::DECIMAL(18,2) AS judged_cpa,

@@ -2,6 +2,7 @@
 -- Trap: nothing is sent. Let one run for a while and look again: what acquits it are conversions that came after the block, and what it does in your other campaigns.
 -- Parameter campaign: "", campaign whose sources are asked for, by its ID; empty: every campaign.
 -- Parameter rows: 20, sources to show, the surest first.
+-- Shown: action, source_id, worth, cpa_expected, expected_return, loss_probability, campaign_name, campaign_id
 SELECT
   r.account_id, r.campaign_id, r.campaign_name, r.source_id, r.action, r.worth::DECIMAL(18,2) AS worth, r.worth_origin,
   r.cpa_expected::DECIMAL(18,2) AS cpa_expected, r.expected_return::DECIMAL(18,2) AS expected_return, r.loss_probability::DECIMAL(18,3) AS loss_probability,

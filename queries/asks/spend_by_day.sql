@@ -1,6 +1,7 @@
 -- What did each of the last days cost, and what did it bring?
 -- Trap: a day that is not covered is NULL, not 0; an open day is not over; conversions of young days still arrive.
 -- Parameter days: 8, days to show, today included.
+-- Shown: report_date, state, spend, conversions, cpa, clicks, cpc
 WITH day AS (
   SELECT c.account_id, c.report_date, c.state, c.state IN ('open', 'complete', 'final') AS is_covered
   FROM ops.day_coverage AS c

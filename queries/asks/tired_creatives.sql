@@ -1,6 +1,7 @@
 -- Which creatives tire and should be replaced?
 -- Trap: the peak is the best of many weeks and sources change, so part of every fall is neither fatigue nor the creative's own: adjusted_decline is the fall beside the campaign's other creatives.
 -- Parameter rows: 20, creatives to show, those with most impressions to lose first.
+-- Shown: fatigue, title, campaign_name, decline, ctr_recent, ctr_peak, impressions_recent, creative_id
 SELECT
   f.account_id, f.campaign_id, f.campaign_name, f.creative_id, f.title, f.fatigue, f.age_days,
   f.impressions_recent, f.clicks_recent,

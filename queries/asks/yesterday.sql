@@ -1,6 +1,10 @@
 -- How was the last whole day, against the seven days before it?
 -- Trap: it is the last day that is proven complete, which need not be yesterday (report_date). Of its conversions few have arrived: conversions_expected and cpa_expected allow for those to come, by the account's own curve (mart.day_maturity). The usual is the mean of those of the seven days before that are proven complete.
 -- Parameter rows: 20, campaigns to show, those that spent most first.
+-- Shown: campaign_name, spend, spend_usual, spend_change, conversions_expected, cpa_expected, cpa_usual, conversions, campaign_id
+-- Column spend_usual: US dollars of the mean of the days before.
+-- Column spend_change: Change of the spend as a share of spend_usual.
+-- Column cpa_usual: US dollars per conversion of the days before.
 WITH last AS (
   SELECT m.account_id, max(m.report_date) AS report_date
   FROM mart.day_maturity AS m

@@ -9,8 +9,10 @@ import (
 	"math"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
+	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/term"
 
 	"spendsync/load/durable"
@@ -55,6 +57,31 @@ func TerminalWidth(w io.Writer) int {
 		}
 	}
 	return 80
+}
+
+// TextWidth is how wide a text may be: a terminal's width, but no line is longer than 120 columns.
+func TextWidth(w io.Writer) int {
+	if !IsTerminal(w) {
+		return 120
+	}
+	return min(TerminalWidth(w), 120)
+}
+
+// ShowsColor reports whether colors help: on a terminal that knows them, unless NO_COLOR is set
+// (https://no-color.org) or the pager is told to show escape sequences as text.
+func ShowsColor(w io.Writer, environ []string) bool {
+	noColor, _ := lookUp(environ, "NO_COLOR")
+	name, _ := lookUp(environ, "TERM")
+	less, chosen := lookUp(environ, "LESS")
+	return IsTerminal(w) && noColor == "" && name != "" && name != "dumb" && (!chosen || strings.ContainsAny(less, "Rr"))
+}
+
+// Paint colors a text, if colors help and it has a color.
+func Paint(s string, c text.Color, color bool) string {
+	if !color || c == 0 || s == "" {
+		return s
+	}
+	return c.EscapeSeq() + s + text.Reset.EscapeSeq()
 }
 
 func widthOf(f *os.File) (int, error) {

@@ -25,6 +25,8 @@ type Answer struct {
 	Terminal bool  // nothing may reach it that a terminal would obey
 	Width    int   // of the terminal; 0: as wide as it gets
 	MaxRows  int64 // of a table; 0: all
+	Wide     bool  // a table has every column, in further tables below if need be
+	Color    bool  // verdicts have colors, and NULL is dim
 	Raw      bool  // formulas are written unchanged
 	Origin   Origin
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -81,7 +82,8 @@ func TestCSV_IsWhole(t *testing.T) {
 
 // sampleTable is a table with a name that can be cut and numbers that cannot.
 func sampleTable(width int) (*tableLayout, [][]cell) {
-	t := newTableLayout([]tableColumn{{name: "campaign_name"}, {name: "campaign_id"}, {"spend", formNumber, unitMoney},
+	t := newTableLayout([]tableColumn{{name: "campaign_name"}, {name: "campaign_id"},
+		{name: "spend", form: formNumber, unit: unitMoney},
 		{name: "clicks_and_conversions", form: formNumber}}, width)
 	var rows [][]cell
 	for _, r := range [][]schema.Null[string]{
@@ -99,6 +101,7 @@ func TestTable_FitsItsWidth(t *testing.T) {
 		var b bytes.Buffer
 		w := bufio.NewWriter(&b)
 		l, rows := sampleTable(width)
+		l.wide = true
 		l.write(w, rows, 0)
 		w.Flush()
 		for line := range strings.Lines(b.String()) {
@@ -107,7 +110,7 @@ func TestTable_FitsItsWidth(t *testing.T) {
 				t.Errorf("width %d: a line of %d\n%s", width, n, b.String())
 			}
 		}
-		money := map[bool]string{true: " 123456.789000 ", false: " 123456.79 "}[width == 0]
+		money := map[bool]string{true: " 123456.789000 ", false: " $123,456.79 "}[width == 0]
 		if l.records || !strings.Contains(b.String(), money) || !strings.Contains(b.String(), " 22\n") ||
 			!strings.Contains(b.String(), "C1013459021") {
 			t.Errorf("width %d: a number or an ID is cut\n%s", width, b.String())
@@ -127,7 +130,7 @@ func TestTable_FitsItsWidth(t *testing.T) {
 	l.writeEnd(w)
 	w.Flush()
 	want := "── 1 ─────────────────────────\ncampaign_name           a campaign with a long name\n" +
-		"campaign_id             C1013459021\nspend                   123456.79\nclicks_and_conversions  1\n" +
+		"campaign_id             C1013459021\nspend                   $123,456.79\nclicks_and_conversions  1\n" +
 		"── 2 ─────────────────────────\n\nA column that a record lacks is NULL in it.\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)
@@ -138,7 +141,7 @@ func TestTable_FitsItsWidth(t *testing.T) {
 // them says what its rows are about.
 func TestTable_GoesOnBelow(t *testing.T) {
 	l, rows := sampleTable(40)
-	l.allRows = true
+	l.allRows, l.wide = true, true
 	var b bytes.Buffer
 	w := bufio.NewWriter(&b)
 	l.write(w, rows, 0)
@@ -148,8 +151,8 @@ func TestTable_GoesOnBelow(t *testing.T) {
 			t.Errorf("a line of %d", n)
 		}
 	}
-	for value, times := range map[string]int{"campaign_name": 2, "C1013459021": 2, "g name": 2, "123456.79\n": 1,
-		"-1.50\n": 1, "spend\n": 1, "clicks_and_\n": 1, " 22\n": 1, "──\n": 2, "── 1": 0} {
+	for value, times := range map[string]int{"campaign_name": 2, "C1013459021": 2, "g name": 2, "$123,456.79\n": 1,
+		"-$1.50\n": 1, "spend\n": 1, "clicks_and_\n": 1, " 22\n": 1, "──\n": 2, "── 1": 0} {
 		if got := strings.Count(b.String(), value); got != times {
 			t.Errorf("%q is there %d times, want %d:\n%s", value, got, times, b.String())
 		}
@@ -185,16 +188,18 @@ func TestTable_TakesOutWhatIsTheSameInAllRows(t *testing.T) {
 func TestTableColumn_RoundsOnlyWhereAPersonReads(t *testing.T) {
 	money, price := tableColumn{"spend", formNumber, unitMoney}, tableColumn{"cpc", formFloat, unitPrice}
 	ratio, count := tableColumn{"ctr", formFloat, unitNone}, tableColumn{"clicks", formNumber, unitNone}
+	version := tableColumn{"version_no", formNumber, unitNone}
 	for _, c := range []struct {
 		column      tableColumn
 		value, want string
 	}{
-		{money, "6997.661604", "6997.66"}, {money, "0.005000", "0.01"}, {money, "0.000000", "0.00"},
-		{money, "-0.004", "-0.004"}, {money, "0.000012", "1.2e-05"},
-		{money, "12345678901234567.895", "12345678901234567.90"},
-		{money, "nan", "nan"}, {price, "1.250000", "1.25"}, {price, "0.125000", "0.125"}, {price, "0.63204", "0.632"},
-		{price, "2", "2.00"}, {ratio, "0.038234234", "0.0382"}, {ratio, "18", "18"}, {ratio, "0.00001234", "1.2e-05"},
-		{ratio, "inf", "inf"}, {count, "9007199254740993", "9007199254740993"},
+		{money, "6997.661604", "$6,997.66"}, {money, "0.005000", "$0.01"}, {money, "0.000000", "$0.00"},
+		{money, "-0.004", "-$0.004"}, {money, "0.000012", "$1.2e-05"},
+		{money, "12345678901234567.895", "$12,345,678,901,234,567.90"},
+		{money, "nan", "nan"}, {price, "1.250000", "$1.25"}, {price, "0.125000", "$0.125"}, {price, "0.63204", "$0.632"},
+		{price, "2", "$2.00"}, {ratio, "0.038234234", "0.0382"}, {ratio, "18", "18"}, {ratio, "0.00001234", "1.2e-05"},
+		{ratio, "inf", "inf"}, {count, "9007199254740993", "9,007,199,254,740,993"},
+		{version, "1234", "1234"}, {ratio, "-12345.5", "-12,345.5"},
 	} {
 		if got := c.column.text(c.value, true); got != c.want {
 			t.Errorf("%s %s = %s, want %s", c.column.name, c.value, got, c.want)
@@ -233,6 +238,136 @@ func TestParamKind_FollowsTheDefault(t *testing.T) {
 			if !strings.Contains(q.SQL, "$"+p.Name) || !strings.HasSuffix(p.Doc, ".") {
 				t.Errorf("%s: the SQL does not use $%s, or it is not explained: %q", q.Name, p.Name, p.Doc)
 			}
+		}
+	}
+}
+
+// judged is an answer with its verdict to the right of many columns.
+const judged = `SELECT 'acme' AS account_id, 'C' || i AS campaign_id, 'a campaign with a long name ' || i AS campaign_name,
+	(i * 1234.5)::DECIMAL(18,6) AS spend, (i * 2)::DECIMAL(18,6) AS revenue, i AS clicks, i + 1 AS impressions,
+	if(i = 2, NULL, i * 0.5::DOUBLE) AS ctr, ['pays', 'loses', 'unclear'][i] AS verdict
+	FROM range(1, 4) AS r (i)`
+
+// TestTable_LeavesOutWhatDoesNotFit holds for any width: the verdict is there, no line is too long, the columns
+// that are left out are counted, and --wide leaves out none.
+func TestTable_LeavesOutWhatDoesNotFit(t *testing.T) {
+	result := ask(t, judged)
+	show := func(q Question, width int, wide bool) string {
+		var b bytes.Buffer
+		n := Answer{Result: result, Question: q, Width: width, Wide: wide}
+		if err := n.Write(t.Context(), &b, "table"); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	ready := Question{Reorders: true}
+	for width := 26; width < 140; width++ {
+		for _, q := range []Question{ready, {}} {
+			out := show(q, width, false)
+			heading := ""
+			for line := range strings.Lines(out) {
+				line = strings.TrimSuffix(line, "\n")
+				if n := widthOf(line); n > width {
+					t.Errorf("width %d: a line of %d: %s", width, n, line)
+				}
+				if strings.HasPrefix(line, "──") && heading == "" {
+					heading = out[:strings.Index(out, line)]
+				}
+			}
+			if !strings.Contains(out, "loses") || !strings.Contains(out, "unclear") {
+				t.Errorf("width %d lacks the verdicts:\n%s", width, out)
+			}
+			shown := 0
+			for _, name := range []string{"campaign_id", "campaign_name", "spend", "revenue", "clicks", "impressions", "ctr",
+				"verdict"} {
+				parts := strings.SplitAfter(name, "_")
+				if strings.Contains(heading, parts[len(parts)-1]) {
+					shown++
+				}
+			}
+			left := 0
+			if _, after, ok := strings.Cut(out, "\nand "); ok {
+				fmt.Sscan(after, &left)
+			}
+			if shown+left != 8 {
+				t.Errorf("width %d: %d columns are shown, %d left out\n%s", width, shown, left, out)
+			}
+		}
+	}
+	if out := show(ready, 60, false); !strings.Contains(out, "\nverdict  ") || !strings.Contains(out, "\npays     ") ||
+		strings.Index(out, "$1,234.50") > strings.Index(out, "more column") {
+		t.Errorf("the verdict is not left, or the money not there:\n%s", out)
+	}
+	if out := show(ready, 60, true); strings.Contains(out, "more column") || !strings.Contains(out, "impressions") ||
+		!strings.Contains(out, "ctr") {
+		t.Errorf("--wide leaves something out:\n%s", out)
+	}
+	if out := show(Question{Reorders: true, Shown: []string{"ctr", "spend"}}, 60, false); !strings.Contains(out,
+		"\n ctr ") {
+		t.Errorf("the question's own columns do not come first:\n%s", out)
+	}
+	if out := show(ready, 0, false); !strings.HasPrefix(out, "account_id  campaign_id ") || strings.Contains(out, "$") {
+		t.Errorf("without a width the answer has its own order and digits:\n%s", out)
+	}
+}
+
+// TestTable_ColorsVerdicts removes the colors and compares: they change nothing else.
+func TestTable_ColorsVerdicts(t *testing.T) {
+	show := func(color bool) string {
+		var b bytes.Buffer
+		n := Answer{Result: ask(t, judged), Width: 120, Color: color}
+		if err := n.Write(t.Context(), &b, "table"); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	plain, colored := show(false), show(true)
+	for _, want := range []string{"\x1b[32mpays\x1b[0m", "\x1b[31mloses\x1b[0m", "  unclear\n", "\x1b[2mNULL\x1b[0m"} {
+		if !strings.Contains(colored, want) {
+			t.Errorf("%q is missing in\n%q", want, colored)
+		}
+	}
+	if strings.Contains(plain, "\x1b") {
+		t.Errorf("colors that nobody asked for: %q", plain)
+	}
+	if diff := cmp.Diff(plain, regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(colored, "")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestTable_BreaksSentencesAtWords holds that no word of a sentence is lost.
+func TestTable_BreaksSentencesAtWords(t *testing.T) {
+	const advice = "look at the tracking of this campaign before anything is blocked"
+	for _, rows := range []int{1, 2} {
+		var b bytes.Buffer
+		n := Answer{Result: ask(t, fmt.Sprintf("SELECT 'C' || i AS campaign_id, '%s' AS what_to_do, i AS n, 'x' || i AS "+
+			"another_text_of_it FROM range(%d) AS r (i)", advice, rows)), Width: 50}
+		if err := n.Write(t.Context(), &b, "table"); err != nil {
+			t.Fatal(err)
+		}
+		for _, word := range strings.Fields(advice) {
+			if strings.Count(b.String(), word) < rows {
+				t.Errorf("%q is lost:\n%s", word, b.String())
+			}
+		}
+	}
+}
+
+// TestShown_AreColumnsOfTheAnswer: a name that is not one would silently have no effect.
+func TestShown_AreColumnsOfTheAnswer(t *testing.T) {
+	for _, q := range queries.Asks() {
+		if len(q.Shown) == 0 {
+			t.Errorf("%s does not name its first columns", q.Name)
+		}
+		for _, name := range q.Shown {
+			if !regexp.MustCompile(`\b` + name + `\b`).MatchString(q.SQL) {
+				t.Errorf("%s has no column %s", q.Name, name)
+			}
+		}
+	}
+	for _, name := range mostAsked {
+		if _, err := queries.Find(name); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -3,10 +3,14 @@ package answer
 import (
 	"math/big"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/duck"
 	"spendsync/schema"
 )
@@ -32,19 +36,23 @@ type tableColumn struct {
 func (n Answer) tableColumns() []tableColumn {
 	all := make([]tableColumn, len(n.Result.Columns))
 	for i, c := range n.Result.Columns {
-		all[i] = tableColumn{name: visibleName(c.Name), form: formOf(c), unit: unitOf(c)}
+		doc, ok := n.Question.Columns[c.Name]
+		if !ok {
+			doc = columnDocs()[c.Name]
+		}
+		all[i] = tableColumn{name: visibleName(c.Name), form: formOf(c), unit: unitOf(c, doc)}
 	}
 	return all
 }
 
-// unitOf takes the unit from the types that only money and bids have, else from the dictionary's
-// text for a column of that name.
-func unitOf(c duck.Column) unit {
-	doc := columnDocs()[c.Name]
+// unitOf takes the unit from the types that only money and bids have, else from the text that explains
+// the column.
+func unitOf(c duck.Column, doc string) unit {
+	fraction := strings.HasPrefix(c.Type, "DECIMAL") || c.Type == "DOUBLE"
 	switch {
-	case c.Type == "DECIMAL(12,6)", strings.HasPrefix(doc, "US dollars per click"):
+	case c.Type == "DECIMAL(12,6)", fraction && strings.Contains(doc, "US dollars per click"):
 		return unitPrice
-	case decimalSix.MatchString(c.Type), c.Type == "DOUBLE" && strings.HasPrefix(doc, "US dollars"):
+	case decimalSix.MatchString(c.Type), fraction && strings.HasPrefix(doc, "US dollars"):
 		return unitMoney
 	}
 	return unitNone
@@ -73,31 +81,95 @@ var columnDocs = sync.OnceValue(func() map[string]string {
 
 func (c tableColumn) isNumber() bool { return c.form == formNumber || c.form == formFloat }
 
-// mayCut reports whether a part of a value is useful: half of an ID, a number or a time is not.
+// verdicts are the columns, besides verdict and *_verdict, that say what to think of a row or what to do with it.
+var verdicts = []string{"action", "fatigue", "state", "what_to_do"}
+
+// isVerdict reports whether the column judges its row.
+func (c tableColumn) isVerdict() bool {
+	return c.name == "verdict" || strings.HasSuffix(c.name, "_verdict") || slices.Contains(verdicts, c.name)
+}
+
+// isProse reports whether the column's texts are sentences, which are broken at words and never cut.
+func (c tableColumn) isProse() bool {
+	return c.form == formText && slices.Contains([]string{"what_to_do", "message", "meaning", "question"}, c.name)
+}
+
+// isAbout reports whether the column names the subject of its row.
+func (c tableColumn) isAbout() bool {
+	return c.form == formText && (strings.HasSuffix(c.name, "_id") || strings.HasSuffix(c.name, "_name")) ||
+		c.form == formTime && (c.name == "report_date" || c.name == "month")
+}
+
+// hasThousands reports whether the digits of a column's numbers are grouped: a year or a number of a version
+// counts nothing.
+func (c tableColumn) hasThousands() bool {
+	return c.name != "year" && c.name != "id" && !strings.HasSuffix(c.name, "_id") && !strings.HasSuffix(c.name, "_no")
+}
+
+// good, bad and careful are verdicts that have a color. Others, such as unclear, have none.
+var (
+	good = []string{"pays", "earns", "cheaper", "better", "below_target", "below_campaign", "steady", "on_pace", "complete",
+		"final"}
+	bad = []string{"loses", "dearer", "worse", "no_conversions", "too_costly", "worse_than_campaign", "broken_tracking",
+		"exhausted", "over", "missing", "lost"}
+	careful = []string{"fatiguing", "limited", "stopped", "under", "partial", "incomplete", "bid_less"}
+)
+
+// color returns a cell's color; 0: none.
+func (c tableColumn) color(v cell) text.Color {
+	switch {
+	case v.isNull:
+		return text.Faint
+	case !c.isVerdict():
+		return 0
+	case slices.Contains(good, v.text):
+		return text.FgGreen
+	case slices.Contains(bad, v.text):
+		return text.FgRed
+	case slices.Contains(careful, v.text):
+		return text.FgYellow
+	}
+	return 0
+}
+
+// mayCut reports whether a part of a value is useful: half of an ID, a number, a time or a verdict is not.
 func (c tableColumn) mayCut() bool {
-	return (c.form == formText || c.form == formNested) && c.name != "id" && !strings.HasSuffix(c.name, "_id")
+	return (c.form == formText || c.form == formNested) && c.name != "id" && !strings.HasSuffix(c.name, "_id") &&
+		(!c.isVerdict() || c.isProse())
 }
 
 // fraction is of a second: too fine to read.
 var fraction = regexp.MustCompile(`\.[0-9]+Z$`)
 
-// text returns the displayed text of DuckDB's value. Digits may be missing only if it is rounded,
-// and even then a number other than 0 does not look like 0.
-func (c tableColumn) text(value string, rounded bool) string {
+// text returns the displayed text of DuckDB's value. Only a person's number is rounded, has a dollar sign and
+// its thousands grouped; even then a number other than 0 does not look like 0.
+func (c tableColumn) text(value string, forPerson bool) string {
 	value = spell(c.form, value)
 	switch {
 	case c.form == formInstant:
 		return fraction.ReplaceAllString(value, "Z")
-	case !rounded || !c.isNumber():
+	case !forPerson || !c.isNumber():
 		return value
 	case c.unit == unitMoney:
-		return round(value, 2, 2)
+		return dollars(round(value, 2, 2))
 	case c.unit == unitPrice:
-		return round(value, 2, 4)
+		return dollars(round(value, 2, 4))
 	case c.form == formFloat:
-		return round(value, 0, 4)
+		value = round(value, 0, 4)
+	}
+	if c.hasThousands() {
+		return phrase.Thousands(value)
 	}
 	return value
+}
+
+// dollars puts the sign of dollars before an amount. It leaves what is no number unchanged.
+func dollars(amount string) string {
+	digits := strings.TrimPrefix(amount, "-")
+	if digits == "" || digits[0] < '0' || digits[0] > '9' {
+		return amount
+	}
+	return amount[:len(amount)-len(digits)] + "$" + phrase.Thousands(digits)
 }
 
 // round rounds a decimal number half away from zero to at most that many decimals and

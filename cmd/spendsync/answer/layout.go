@@ -9,16 +9,20 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/phrase"
 )
 
 // tableLayout fits a table into its width: headings are broken at their underscores, then texts are
-// cut in the middle, never IDs, numbers and times. If even that is too wide, the remaining columns
-// follow in another table below, under the same first columns. If that takes too many tables, or
-// the rows are streamed, each row becomes a record of its own, one column per line.
+// cut in the middle and sentences broken at words, never IDs, numbers, times and verdicts. If even that
+// is too wide, columns are left out (see choose), or if all are wanted, the remaining columns follow in
+// another table below, under the same first columns. If that takes too many tables, or the rows are
+// streamed, each row becomes a record of its own, one column per line.
 type tableLayout struct {
 	columns []tableColumn
 	width   int  // 0: no limit
+	wide    bool // every column is wanted
+	color   bool
 	allRows bool // the first rows that are written are all there are
 	widths  []int
 	records bool
@@ -29,8 +33,8 @@ func newTableLayout(columns []tableColumn, width int) *tableLayout {
 	return &tableLayout{columns: columns, width: width}
 }
 
-// gap is between two columns. A text is not cut below minText.
-const gap, minText = 2, 10
+// gap is between two columns. A text is not cut below minText, or below minName if columns may be left out.
+const gap, minText, minName = 2, 10, 20
 
 // widthOf is how many places a text takes on a terminal.
 func widthOf(s string) int { return text.StringWidthWithoutEscSequences(s) }
@@ -86,12 +90,23 @@ func (t *tableLayout) writeHeading(w *bufio.Writer) {
 // crooked line.
 func (t *tableLayout) writeLine(w *bufio.Writer, cells []cell) {
 	var b strings.Builder
+	var below []cell // what of the sentences goes on in the next line
 	for i, c := range cells {
 		shown := c.text
-		if t.columns[i].mayCut() {
+		switch {
+		case t.columns[i].isProse() && t.width > 0:
+			line, rest, more := strings.Cut(phrase.Wrap(shown, t.widths[i], ""), "\n")
+			if shown = line; more {
+				if below == nil {
+					below = make([]cell, len(cells))
+				}
+				below[i].text = rest
+			}
+		case t.columns[i].mayCut():
 			shown = cutMiddle(shown, t.widths[i])
 		}
 		space := strings.Repeat(" ", max(0, t.widths[i]-widthOf(shown)))
+		shown = output.Paint(shown, t.columns[i].color(c), t.color)
 		if t.columns[i].isNumber() {
 			shown, space = space+shown, ""
 		}
@@ -100,6 +115,9 @@ func (t *tableLayout) writeLine(w *bufio.Writer, cells []cell) {
 		b.WriteString(strings.Repeat(" ", gap))
 	}
 	fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
+	if below != nil {
+		t.writeLine(w, below)
+	}
 }
 
 // measure sets the widths by the rows: full width if that fits, else the widest headings are broken
@@ -119,7 +137,11 @@ func (t *tableLayout) measure(rows [][]cell) {
 		}
 		t.widths[i], broken[i], least[i] = max(cells, widthOf(c.name)), max(cells, head), max(cells, head)
 		if c.mayCut() {
-			least[i] = max(min(cells, minText), min(head, t.widths[i]))
+			floor := minName
+			if t.wide || len(t.columns) == 1 {
+				floor = minText
+			}
+			least[i] = max(min(cells, floor), min(head, t.widths[i]))
 		}
 		total += t.widths[i] + gap
 	}
@@ -173,10 +195,8 @@ func (t *tableLayout) split(rows [][]cell) (parts [][]int) {
 
 // part is the layout of some of the columns.
 func (t *tableLayout) part(columns []int, rows [][]cell) *tableLayout {
-	p := &tableLayout{width: t.width}
-	for _, i := range columns {
-		p.columns = append(p.columns, t.columns[i])
-	}
+	p := &tableLayout{width: t.width, wide: t.wide, color: t.color}
+	p.columns = pickOf(t.columns, columns)
 	p.measure(pick(rows, columns))
 	return p
 }
@@ -184,9 +204,15 @@ func (t *tableLayout) part(columns []int, rows [][]cell) *tableLayout {
 func pick(rows [][]cell, columns []int) [][]cell {
 	picked := make([][]cell, len(rows))
 	for r := range rows {
-		for _, i := range columns {
-			picked[r] = append(picked[r], rows[r][i])
-		}
+		picked[r] = pickOf(rows[r], columns)
+	}
+	return picked
+}
+
+func pickOf[T any](all []T, columns []int) []T {
+	picked := make([]T, len(columns))
+	for i, c := range columns {
+		picked[i] = all[c]
 	}
 	return picked
 }
@@ -254,7 +280,14 @@ func (t *tableLayout) writeRecords(w *bufio.Writer, rows [][]cell, before int64)
 				t.hasNull = true
 				continue
 			}
-			fmt.Fprintf(w, "%s  %s\n", text.Pad(t.columns[i].name, longest, ' '), c.text)
+			line := text.Pad(t.columns[i].name, longest, ' ') + "  "
+			shown := c.text
+			if t.columns[i].isProse() {
+				shown = strings.TrimLeft(phrase.Wrap(strings.Repeat(" ", longest+2)+shown, max(t.width, longest+2+minName),
+					strings.Repeat(" ", longest+2)), " ")
+			}
+			shown = output.Paint(shown, t.columns[i].color(c), t.color)
+			fmt.Fprintf(w, "%s%s\n", line, shown)
 		}
 	}
 }

@@ -104,34 +104,59 @@ func List() Listing {
 	return all
 }
 
-// Text is the list for a person: the ready questions, and on request the views and macros.
-func (all Listing) Text(everything bool) string {
+// mostAsked are the ready questions that are listed first, in the order in which a person needs them.
+var mostAsked = []string{"which_campaigns_pay", "yesterday", "last_week", "month", "runway", "broken",
+	"sources_to_block", "sources_to_scale", "bad_everywhere", "tired_creatives", "campaigns_at_limit", "leaks",
+	"settings_changed", "spend_by_day", "coverage_gaps"}
+
+// Short is the list for a person: the questions most asked, a line each.
+func (all Listing) Short(width int) string {
+	var b strings.Builder
+	for _, name := range mostAsked {
+		i := slices.IndexFunc(all.Asks, func(q Listed) bool { return q.Name == name })
+		b.WriteString(listLine(name, all.Asks[i].Question, width))
+	}
+	b.WriteString("\n" + phrase.Wrap(fmt.Sprintf("Ask one: 'spendsync query NAME'. --all lists %d more questions, %s and "+
+		"%s, with their parameters. Or ask in SQL: 'spendsync query -c SQL'; 'spendsync tables' lists the tables.",
+		len(all.Asks)-len(mostAsked), phrase.Count(len(all.Views), "view"), phrase.Count(len(all.Macros), "macro")),
+		width, "") + "\n")
+	return b.String()
+}
+
+// listLine is a name with its meaning, wrapped beside it.
+func listLine(name, meaning string, width int) string {
+	const column = 21
+	line := fmt.Sprintf("%-*s", column, name)
+	if len(name) >= column {
+		line += "\n" + strings.Repeat(" ", column)
+	}
+	indent := strings.Repeat(" ", column)
+	return line + strings.TrimLeft(phrase.Wrap(indent+meaning, max(width, 2*column), indent), " ") + "\n"
+}
+
+// Text is the whole list for a person: questions, views and macros, with their parameters.
+func (all Listing) Text(width int) string {
 	var b strings.Builder
 	for i, group := range []struct {
 		title string
 		list  []Listed
 	}{{"Ready questions", all.Asks}, {"Views", all.Views}, {"Macros, which need their parameters", all.Macros}} {
-		if i > 0 && !everything {
-			fmt.Fprintf(&b, "\nand %s and %s: --all\n", phrase.Count(len(all.Views), "view"),
-				phrase.Count(len(all.Macros), "macro"))
-			break
-		}
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "%s:\n", group.title)
+		fmt.Fprintf(&b, "%s:\n\n", group.title)
 		for _, q := range group.list {
-			fmt.Fprintf(&b, "  %-32s %s\n", q.Name, q.Question)
+			b.WriteString(listLine(q.Name, q.Question, width))
 			for _, p := range q.Parameters {
-				if p.Default == nil {
-					fmt.Fprintf(&b, "  %-32s   --param %s=...\n", "", p.Name)
-				} else {
-					fmt.Fprintf(&b, "  %-32s   --param %s=%s  %s\n", "", p.Name, *p.Default, p.Meaning)
+				line := "--param " + p.Name + "=..."
+				if p.Default != nil {
+					line = "--param " + p.Name + "=" + *p.Default + "  " + p.Meaning
 				}
+				b.WriteString(listLine("", line, width))
 			}
 		}
 	}
-	b.WriteString("\nAsk one with 'spendsync query NAME', or anything with 'spendsync query -c SQL'; 'spendsync " +
-		"tables' has the columns.\n")
+	b.WriteString("\n" + phrase.Wrap("Ask one: 'spendsync query NAME'. Or ask in SQL: 'spendsync query -c SQL'; "+
+		"'spendsync tables' lists the tables.", width, "") + "\n")
 	return b.String()
 }

@@ -20,6 +20,9 @@ import (
 type Question struct {
 	duck.Question
 	Asks, Trap string
+	Shown      []string          // columns that a terminal shows first
+	Reorders   bool              // a terminal puts the verdict first, then what a row is about, then the money
+	Columns    map[string]string // what columns mean, where that differs from the dictionary
 }
 
 // FromSQL is the question of an SQL text; - reads it from stdin.
@@ -45,7 +48,7 @@ func Find(name string, params []string) (q Question, err error) {
 	if err != nil {
 		return q, err
 	}
-	q.Asks, q.Trap = found.Question, found.Trap
+	q.Asks, q.Trap, q.Shown, q.Reorders, q.Columns = found.Question, found.Trap, found.Shown, true, found.Columns
 	needed := found.Params
 	for param := range strings.SplitSeq(found.Parameters, ",") {
 		if param = strings.TrimSpace(param); param != "" {

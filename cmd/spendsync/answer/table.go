@@ -16,14 +16,20 @@ import (
 const rowsPerBlock = 1000
 
 // writeTable writes a table for a person. On a terminal, which has a width, it states values common
-// to all rows above the table, and rounds money to cents; without a width it has every column and
-// digit.
+// to all rows above the table, rounds money to cents, begins with the verdict and leaves out what does
+// not fit; without a width it has every column and digit, in the order of the answer.
 func (n Answer) writeTable(ctx context.Context, w *bufio.Writer) error {
 	shown := n.Result.Count
 	if n.MaxRows > 0 {
 		shown = min(shown, n.MaxRows)
 	}
 	t := newTableLayout(n.tableColumns(), n.Width)
+	t.color, t.wide = n.Color, n.Wide
+	order := t.inOrder(n.Question)
+	if n.Width > 0 {
+		t.columns = pickOf(t.columns, order)
+	}
+	all, chosen, left := *t, []int(nil), 0
 	t.allRows = shown <= rowsPerBlock
 	if n.Question.Asks != "" {
 		writeWrapped(w, n.Question.Asks, n.Width)
@@ -37,6 +43,13 @@ func (n Answer) writeTable(ctx context.Context, w *bufio.Writer) error {
 				w.WriteByte('\n')
 			}
 		}
+		if written == 0 && n.Width > 0 && !n.Wide && shown > 1 {
+			chosen, left = t.choose(block)
+			t.columns = pickOf(t.columns, chosen)
+		}
+		if left > 0 {
+			block = pick(block, chosen)
+		}
 		t.write(w, block, written)
 		written += int64(len(block))
 		block = block[:0]
@@ -49,18 +62,26 @@ func (n Answer) writeTable(ctx context.Context, w *bufio.Writer) error {
 		if written+int64(len(block)) == shown {
 			break
 		}
-		if block = append(block, t.cells(row)); len(block) == rowsPerBlock {
+		if n.Width > 0 {
+			row = pickOf(row, order)
+		}
+		if block = append(block, all.cells(row)); len(block) == rowsPerBlock {
 			if err := flush(); err != nil {
 				return err
 			}
 		}
 	}
-	if len(block) > 0 || written == 0 {
+	if shown == 0 && n.Width > 0 {
+		w.WriteString("No rows.\n")
+	} else if len(block) > 0 || written == 0 {
 		if err := flush(); err != nil {
 			return err
 		}
 	}
 	t.writeEnd(w)
+	if left > 0 {
+		fmt.Fprintf(w, "\nand %s: --wide\n", phrase.Count(left, "more column"))
+	}
 	n.writeEnd(w, shown)
 	return nil
 }
@@ -119,16 +140,17 @@ func (t *tableLayout) cells(row []schema.Null[string]) []cell {
 
 // takeConstant removes the columns with a single value in all rows, and returns a sentence with
 // those values. A number is removed only if there are three rows or more: two may be equal by
-// coincidence. At least one column stays.
+// coincidence. The first verdict stays, and at least one column.
 func (t *tableLayout) takeConstant(rows [][]cell) string {
 	var same, absent []string
 	var taken []int
+	verdict := slices.IndexFunc(t.columns, tableColumn.isVerdict)
 	for i, c := range t.columns {
 		least := 2
 		if c.isNumber() {
 			least = 3
 		}
-		if len(rows) < least || slices.ContainsFunc(rows, func(r []cell) bool { return r[i] != rows[0][i] }) {
+		if len(rows) < least || i == verdict && !rows[0][i].isNull || slices.ContainsFunc(rows, func(r []cell) bool { return r[i] != rows[0][i] }) {
 			continue
 		}
 		if taken = append(taken, i); rows[0][i].isNull {

@@ -1,0 +1,21 @@
+package phrase
+
+import "strings"
+
+// Thousands groups the digits before the point of a decimal number: 1,234,567.5. It leaves what has an
+// exponent or is no number unchanged.
+func Thousands(number string) string {
+	digits := strings.TrimPrefix(number, "-")
+	sign := number[:len(number)-len(digits)]
+	whole, rest := digits, ""
+	if point := strings.IndexByte(digits, '.'); point >= 0 {
+		whole, rest = digits[:point], digits[point:]
+	}
+	if strings.Trim(whole, "0123456789") != "" {
+		return number
+	}
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	return sign + whole + rest
+}

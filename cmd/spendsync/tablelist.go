@@ -1,0 +1,136 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"spendsync/cmd/spendsync/phrase"
+	"spendsync/schema"
+)
+
+// tableGroups are tables and views by subject, in the order in which a person needs them. Names of views have
+// their schema.
+var tableGroups = []struct {
+	title string
+	names []string
+}{
+	{"Start here: the report, and the settings of now", []string{"main.spend", "main.campaign", "main.creative", "main.source",
+		"main.source_rule", "main.source_mode", "main.account", "main.payout", "calendar"}},
+	{"Answers: days and money", []string{"mart.campaign_performance", "mart.campaign_day", "mart.daily_pacing",
+		"mart.intraday_hourly", "mart.day_curve", "mart.budget_runway", "mart.spend_on_stopped", "mart.limit_usage",
+		"mart.campaign_profit", "mart.revenue"}},
+	{"Answers: sources", []string{"mart.source_judgement", "mart.source_performance", "mart.source_block_candidates",
+		"mart.source_scale_candidates", "mart.source_retest_candidates", "mart.source_concentration", "mart.wasted_spend",
+		"mart.conversion_worth", "mart.source_evidence", "mart.source_window", "mart.window_share"}},
+	{"Answers: bids and creatives", []string{"mart.bid_vs_cpc", "mart.bid_elasticity", "mart.creative_performance",
+		"mart.creative_fatigue", "mart.creative_review_turnaround", "mart.creative_spend"}},
+	{"Answers: changes", []string{"mart.breaks", "mart.change_log", "mart.change_impact", "mart.restatements",
+		"mart.settlement", "mart.day_maturity"}},
+	{"How far to trust them", []string{"mart.coverage", "mart.freshness", "mart.data_quality",
+		"mart.unconfirmed_settings", "mart.performance_window", "mart.threshold", "ops.day_coverage", "ops.run", "ops.step",
+		"ops.entity_read", "ops.refused_row", "ops.unknown_field", "ops.file"}},
+	{"The report, row by row", []string{"spend_daily", "spend_change", "spend_intraday", "mart.campaign_spend"}},
+	{"Every version of the settings", []string{"campaign_history", "campaign_delivery_history", "creative_history",
+		"source_rule_history", "source_mode_history", "account_snapshot", "account_limit", "payout_history"}},
+	{"For other tools", []string{"mart.ad_report", "mart.ad_group_report", "mart.campaign_report", "mart.account_report",
+		"mart.url_report"}},
+	{"Parquet only", []string{"ops_day_coverage", "ops_run", "mart_campaign_day", "mart_source_30d"}},
+}
+
+// tableDocs describe every table and view, without the columns of views.
+func tableDocs() map[string]string {
+	docs := map[string]string{}
+	for _, t := range schema.Documented() {
+		docs[t.FullName()] = t.Doc
+	}
+	for _, v := range defaultViews() {
+		docs[v.Schema+"."+v.Name] = v.Question
+	}
+	return docs
+}
+
+// tableList lists tables and views in their groups, a line each.
+func tableList(width int) string {
+	docs := tableDocs()
+	var b strings.Builder
+	for _, g := range tableGroups {
+		fmt.Fprintf(&b, "%s\n\n", g.title)
+		for _, name := range g.names {
+			b.WriteString(entry(strings.TrimPrefix(name, "main."), firstSentence(docs[name]), width))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String() + phrase.Wrap("'spendsync tables TABLE' describes one with its columns, 'spendsync tables WORD' "+
+		"searches names and descriptions, 'spendsync tables --all' prints everything.", width, "") + "\n"
+}
+
+// entry is a name with its meaning, wrapped beside it.
+func entry(name, meaning string, width int) string {
+	const column = 34
+	indent := strings.Repeat(" ", column)
+	text := phrase.Wrap(indent+meaning, max(width, 2*column), indent)
+	return fmt.Sprintf("  %-*s", column-2, name) + strings.TrimLeft(text, " ") + "\n"
+}
+
+// endOfSentence is a point or a question mark before a space.
+var endOfSentence = regexp.MustCompile(`[.?] `)
+
+func firstSentence(text string) string {
+	if end := endOfSentence.FindStringIndex(text); end != nil {
+		return text[:end[0]+1]
+	}
+	return text
+}
+
+// found is a table, view or column that a search found.
+type found struct {
+	Table  string `json:"table"`
+	Column string `json:"column,omitempty"` // empty: the table itself
+	Type   string `json:"type,omitempty"`
+	Doc    string `json:"doc"`
+}
+
+// search finds a word, in any case, in the names and descriptions of tables, views and columns. Names come
+// before descriptions.
+func search(word string, docs []schema.TableDoc) (hits []found) {
+	word = strings.ToLower(word)
+	has := func(text string) bool { return strings.Contains(strings.ToLower(text), word) }
+	for _, t := range docs {
+		if has(t.Name) || has(t.Doc) {
+			hits = append(hits, found{Table: t.Name, Doc: t.Doc})
+		}
+		for _, c := range t.Columns {
+			if has(c.Name) || has(c.Doc) {
+				hits = append(hits, found{t.Name, c.Name, c.Type, c.Doc})
+			}
+		}
+	}
+	rank := func(f found) int {
+		switch {
+		case f.Column == "" && has(f.Table):
+			return 0
+		case f.Column != "" && has(f.Column):
+			return 1
+		}
+		return 2
+	}
+	slices.SortStableFunc(hits, func(a, b found) int { return cmp.Compare(rank(a), rank(b)) })
+	return hits
+}
+
+// searchText lists for a person what a search found.
+func searchText(word string, hits []found, width int) string {
+	var b strings.Builder
+	for _, f := range hits {
+		name := f.Table
+		if f.Column != "" {
+			name += "." + f.Column
+		}
+		fmt.Fprintf(&b, "%s\n%s\n", name, phrase.Wrap("    "+f.Doc, width, "    "))
+	}
+	fmt.Fprintf(&b, "\n%s with %q.\n", phrase.Count(len(hits), "place"), phrase.Visible(word))
+	return b.String()
+}
