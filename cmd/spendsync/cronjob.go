@@ -2,15 +2,24 @@ package main
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/files"
 	"spendsync/cmd/spendsync/deploy"
 )
 
+// cronjobCommand is "cronjob".
+type cronjobCommand struct {
+	settings deploy.Settings
+	accounts string
+	example  bool
+}
+
 func newCronjobCommand(a *app) *cobra.Command {
-	var f deploy.Settings
+	c := &cronjobCommand{}
 	cmd := &cobra.Command{
 		Use: "cronjob", Short: "Print the Kubernetes manifests of an hourly sync",
 		Long: `Prints a ServiceAccount, a ConfigMap, a PersistentVolumeClaim, a NetworkPolicy and a CronJob, with the
@@ -18,20 +27,21 @@ flags filled in: the kustomize base of cmd/spendsync/deploy. The Secret is not a
 
   kubectl create secret generic spendsync --from-file=api-key --from-file=report-password
 
-It is for one account a namespace: the names do not depend on the account, so that another one would replace it. Several
-accounts in one warehouse are the overlay deploy/overlays/accounts.
+The two URLs, the user and the image have no default: the examples of the base are refused unless --example is given.
+
+--accounts FILE.csv prints several accounts in one store: a ConfigMap and a CronJob for each, their schedules spread
+over the hour, and one volume. The file has a heading with the columns account, advertiser_url, report_url,
+report_user and secret; the flags stand for columns that it lacks. The first lines of the output name the secrets to
+make.
 
 Nothing is asked of the cluster, and no variable is read.`,
-		Example: `  spendsync cronjob --image registry.example.com/spendsync:1.0.0 | kubectl apply -f -
-  spendsync cronjob --account acme --namespace ads --schedule "*/30 * * * *" --storage 50Gi --storage-class fast \
-    --advertiser-url https://ads.example.com/api --report-url https://reports.example.com \
-    --report-user you@example.com > acme.yaml`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := f.Check(); err != nil {
-				return exit.Usagef("%s", err)
-			}
-			f.Image = cmp.Or(f.Image, "spendsync:"+version())
-			text, err := deploy.Manifests(f)
+		Example: `  spendsync cronjob --account acme --namespace ads --schedule "*/30 * * * *" --storage 50Gi \
+    --storage-class fast --image registry.example.com/spendsync:1.0.0 --advertiser-url https://ads.acme.test/api \
+    --report-url https://reports.acme.test --report-user ads@acme.test > acme.yaml
+  spendsync cronjob --accounts accounts.csv --image registry.example.com/spendsync:1.0.0 > accounts.yaml
+  spendsync cronjob --example`,
+		RunE: func(*cobra.Command, []string) error {
+			text, err := c.manifests()
 			if err != nil {
 				return err
 			}
@@ -39,6 +49,7 @@ Nothing is asked of the cluster, and no variable is read.`,
 			return err
 		},
 	}
+	f := &c.settings
 	flags := cmd.Flags()
 	flags.StringVar(&f.Image, "image", "", "image of spendsync (default: spendsync:VERSION)")
 	flags.StringVar(&f.Account, "account", "", "account in the warehouse, SPENDSYNC_ACCOUNT (default \"default\")")
@@ -52,5 +63,52 @@ Nothing is asked of the cluster, and no variable is read.`,
 	flags.StringVar(&f.AdvertiserURL, "advertiser-url", "", "base URL of the advertiser API")
 	flags.StringVar(&f.ReportURL, "report-url", "", "base URL of the spend report")
 	flags.StringVar(&f.ReportUser, "report-user", "", "user of the dashboard, for the spend report")
+	flags.StringVar(&c.accounts, "accounts", "", "CSV file with several accounts: account, advertiser_url, "+
+		"report_url, report_user, secret")
+	flags.BoolVar(&c.example, "example", false, "print the example URLs and a development image as well")
 	return cmd
+}
+
+// maxAccountsFile is far more than the accounts of one store.
+const maxAccountsFile = 1 << 20
+
+// manifests are those of one account, or of the accounts of the file.
+func (c *cronjobCommand) manifests() ([]byte, error) {
+	f := c.settings
+	f.Image = cmp.Or(f.Image, "spendsync:"+version())
+	if err := f.Check(); err != nil {
+		return nil, exit.Usagef("%s", err)
+	}
+	all := []deploy.Settings{f}
+	if c.accounts != "" {
+		if f.Account != "" || f.Schedule != "" || f.Secret != "" {
+			return nil, exit.Usagef("--accounts has an account, a schedule and a secret for each line: leave out " +
+				"--account, --schedule and --secret")
+		}
+		text, err := files.Read(c.accounts, maxAccountsFile)
+		if err != nil {
+			return nil, exit.Usagef("--accounts: %s", err)
+		}
+		if all, err = deploy.ReadAccounts(c.accounts, text, f); err != nil {
+			return nil, exit.Usagef("--accounts: %s", err)
+		}
+	}
+	for _, one := range all {
+		left, err := one.Examples()
+		if err != nil {
+			return nil, err
+		}
+		if len(left) > 0 && !c.example {
+			of := ""
+			if c.accounts != "" {
+				of = "account " + one.Account + ": "
+			}
+			return nil, exit.Advise(exit.Usagef("%s%s would be the example's, where no service and no image is", of,
+				strings.Join(left, ", ")), "give your own values, or --example to print the examples")
+		}
+	}
+	if c.accounts != "" {
+		return deploy.OfAccounts(all)
+	}
+	return deploy.Manifests(f)
 }

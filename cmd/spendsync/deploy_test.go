@@ -457,7 +457,7 @@ func TestCronjob_PrintsTheBase(t *testing.T) {
 		return m
 	}
 	// With no flag it is the base, but for the image.
-	plain := decodeManifests(t, "cronjob", bytes.ReplaceAll(func() []byte { print(); return out.Bytes() }(),
+	plain := decodeManifests(t, "cronjob", bytes.ReplaceAll(func() []byte { print("--example"); return out.Bytes() }(),
 		[]byte("spendsync:"+version()), []byte("spendsync:1.0.0")))
 	base := decodeManifests(t, "base", kustomize(t, "deploy/base"))
 	a, _ := json.Marshal([]any{plain.jobs, plain.configs, plain.claims, plain.accounts, plain.policies})
@@ -484,12 +484,96 @@ func TestCronjob_PrintsTheBase(t *testing.T) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 	for _, args := range [][]string{{"--schedule", "hourly"}, {"--schedule", "TZ=UTC 1 * * * *"}, {"--account", "A B"},
-		{"--storage", "much"}, {"--namespace", "Ads"}, {"--image", "x y"}} {
+		{"--storage", "much"}, {"--namespace", "Ads"}, {"--image", "x y"},
+		{"--advertiser-url", "https://ads.example.com/api"}, {"--report-url", "https://reports.example.com"},
+		{"--report-user", "you@example.com"}, {"--image", "spendsync:devel"}, {"--accounts", "/nowhere.csv"},
+		{"--accounts", "/nowhere.csv", "--account", "acme"}} {
 		errOut.Reset()
 		if code := run(t.Context(), append([]string{"cronjob"}, args...), nil, &out, &errOut); code != exit.Usage ||
 			!strings.Contains(errOut.String(), args[0]) {
 			t.Errorf("%v: exit %d: %s", args, code, errOut.String())
 		}
+	}
+}
+
+// TestCronjob_PrintsAccounts: with the accounts of the overlay it prints the overlay.
+func TestCronjob_PrintsAccounts(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "accounts.csv")
+	var out, errOut bytes.Buffer
+	print := func(text string, args ...string) int {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		out.Reset()
+		errOut.Reset()
+		return run(t.Context(), append([]string{"cronjob", "--accounts", file}, args...), nil, &out, &errOut)
+	}
+	if code := print("\ufeffaccount,report_user\nacme,acme@example.com\nglobex,globex@example.com\n", "--example",
+		"--image", "spendsync:1.0.0", "--advertiser-url", "https://ads.example.com/api", "--report-url",
+		"https://reports.example.com"); code != exit.OK {
+		t.Fatalf("exit %d: %s", code, errOut.String())
+	}
+	for _, secret := range []string{"# kubectl create secret generic spendsync-acme --from-file=acme/api-key ",
+		"# kubectl create secret generic spendsync-globex --from-file=globex/api-key "} {
+		if !strings.Contains(out.String(), secret) {
+			t.Errorf("%q is missing in\n%.400s", secret, out.String())
+		}
+	}
+	ours, theirs := decodeManifests(t, "cronjob", out.Bytes()), decodeManifests(t, "overlay",
+		kustomize(t, "deploy/overlays/accounts"))
+	ours.check(t, "cronjob")
+	a, _ := json.Marshal([]any{ours.jobs, ours.configs, ours.claims, ours.accounts, ours.policies})
+	b, _ := json.Marshal([]any{theirs.jobs, theirs.configs, theirs.claims, theirs.accounts, theirs.policies})
+	if !bytes.Equal(a, b) {
+		t.Errorf("cronjob prints\n%s\nthe overlay is\n%s", a, b)
+	}
+
+	own := []string{"--image", "registry.acme.test/spendsync:1.0.0", "--advertiser-url", "https://ads.acme.test",
+		"--report-url", "https://reports.acme.test", "--report-user", "ads@acme.test", "--namespace", "ads"}
+	text := "account,secret\n"
+	for i := range 30 {
+		text += fmt.Sprintf("a_%d,\n", i)
+	}
+	if code := print(text+"last,vault-last\n", own...); code != exit.OK {
+		t.Fatalf("exit %d: %s", code, errOut.String())
+	}
+	m := decodeManifests(t, "cronjob", out.Bytes())
+	m.check(t, "cronjob")
+	schedules := map[string]bool{}
+	for i, j := range m.jobs {
+		schedules[j.Spec.Schedule] = true
+		secret := fmt.Sprintf("spendsync-a-%d", i)
+		if i == 30 {
+			secret = "vault-last"
+		}
+		pod := j.Spec.JobTemplate.Spec.Template.Spec
+		if got := pod.Volumes[1].Secret.SecretName; got != secret || j.Namespace != "ads" ||
+			pod.Containers[0].EnvFrom[0].ConfigMapRef.Name != m.configs[i].Name {
+			t.Errorf("job %s: secret %s, ConfigMap %s", j.Name, got, pod.Containers[0].EnvFrom[0].ConfigMapRef.Name)
+		}
+	}
+	if len(m.jobs) != 31 || len(m.configs) != 31 || len(schedules) != 31 || len(m.claims) != 1 {
+		t.Errorf("%d jobs with %d schedules, %d ConfigMaps, %d claims", len(m.jobs), len(schedules), len(m.configs),
+			len(m.claims))
+	}
+
+	for text, says := range map[string]string{
+		"":                            "is empty",
+		"account\n":                   "has no account",
+		"report_user\nx\n":            "the column account is missing",
+		"account,colour\na,b\n":       `"colour"`,
+		"account\nA B\n":              `line 2: account "A B"`,
+		"account\na-b\na_b\n":         `line 3: account "a_b"`,
+		"account,secret\na,No Name\n": "line 2: --secret",
+		"account\na,b\n":              "wrong number of fields",
+	} {
+		if code := print(text, own...); code != exit.Usage || !strings.Contains(errOut.String(), says) {
+			t.Errorf("%q: exit %d: %s", text, code, errOut.String())
+		}
+	}
+	if code := print("account\nacme\n", "--image", "x:1"); code != exit.Usage ||
+		!strings.Contains(errOut.String(), "account acme: --advertiser-url, --report-url, --report-user") {
+		t.Errorf("exit %d: %s", code, errOut.String())
 	}
 }
 

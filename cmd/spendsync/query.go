@@ -49,12 +49,13 @@ func newQueryCommand(a *app) *cobra.Command {
 lists every question, view and macro.
 
 On a terminal the answer is a table that fits, in $PAGER (less) if it is higher than the screen. The verdict comes
-first, then the money. Dollars have two decimals, columns that are equal in all rows stand above the table, columns that
-do not fit are left out (--wide shows them), and at most 1,000 rows are shown. Elsewhere it is CSV with every digit. An .xlsx file is a workbook with typed cells, and a sheet that says what was asked, of which
-generation. The DuckDB file is opened read-only, nothing else is reached, and one statement that reads is answered at a
-time. Answers in CSV and Parquet pass through $TMPDIR whole, and so does any other that is larger than the memory limit:
-it needs the room. CSV puts an apostrophe before texts that a spreadsheet would run as a formula; --raw leaves them as
-they are. In CSV an empty cell is NULL and "" an empty text. Instants are UTC, days are Chicago's.
+first, then the money. Dollars have two decimals, columns that are equal in all rows stand above the table, columns
+that do not fit are left out (--wide shows them), and at most 1,000 rows are shown. Elsewhere it is CSV with every
+digit. An .xlsx file is a workbook with typed cells, and a sheet that says what was asked, of which generation. The
+DuckDB file is opened read-only, nothing else is reached, and one statement that reads is answered at a time.
+Answers in CSV and Parquet pass through $TMPDIR whole, and so does any other that is larger than the memory limit:
+it needs the room. CSV puts an apostrophe before texts that a spreadsheet would run as a formula; --raw leaves them
+as they are. In CSV an empty cell is NULL and "" an empty text. Instants are UTC, days are Chicago's.
 
 --format ids and --format request make the answer of sources_to_block ready to paste: the IDs by campaign in lists of
 50, the most that the service takes at once, or the calls with their bodies, an object a line. Nothing is sent.`,

@@ -89,8 +89,10 @@ func newStatusCommand(a *app) *cobra.Command {
 			if a.json {
 				return output.JSON(a.stdout, st)
 			}
-			c.print(st)
-			return nil
+			var text strings.Builder
+			c.print(&text, st)
+			_, err = io.WriteString(a.stdout, wrapped(text.String(), output.TextWidth(a.stdout)))
+			return err
 		},
 	}
 	addFrom(cmd, &c.from)
@@ -165,9 +167,8 @@ var dayMarks = []struct {
 	{schema.StateLost, "✗", "lost", text.FgRed},
 }
 
-func (c *statusCommand) print(st *storeStatus) {
-	w := c.app.stdout
-	color := output.ShowsColor(w, c.app.environ)
+func (c *statusCommand) print(w io.Writer, st *storeStatus) {
+	color := output.ShowsColor(c.app.stdout, c.app.environ)
 	fmt.Fprintf(w, "%s, generation %d, published %s ago\n", st.DataDir, st.Generation,
 		phrase.Age(c.app.now().Sub(st.PublishedAt.Time())))
 	if u := st.Unfinished; u != nil {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -28,8 +30,9 @@ func newTablesCommand(a *app) *cobra.Command {
 	c := &tablesCommand{app: a}
 	cmd := &cobra.Command{
 		Use: "tables [TABLE | VIEW | WORD]", Short: "List the tables; describe one with its columns; search by a word",
-		Long: `Lists tables and views by subject. With names it describes those with their columns; with a word that is no name it
-searches the names and descriptions of tables, views and columns. --all and --json describe every table.
+		Long: `Lists tables and views by subject. With names it describes those with their columns; with a word that is
+no name it searches the names and descriptions of tables, views and columns. --all and --json describe
+every table.
 No store is needed: the views are those that this version publishes.`,
 		Example: `  spendsync tables
   spendsync tables spend_daily
@@ -84,14 +87,22 @@ func (c *tablesCommand) tables(ctx context.Context, args []string) (answer any, 
 	return docs, wrapped(schema.DictionaryText(docs), width), err
 }
 
-// wrapped breaks the long lines of a text at words.
+// labeled is the start of a line that names a value, up to the value.
+var labeled = regexp.MustCompile(`^ *(?:\S+ ){0,4}\S+ {2,}`)
+
+// wrapped breaks the long lines of a text at words. A value goes on below its start.
 func wrapped(text string, width int) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		if len(line) > width {
-			indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
-			lines[i] = phrase.Wrap(line, width, indent)
+		if utf8.RuneCountInString(line) <= width {
+			continue
 		}
+		label := labeled.FindString(line)
+		if len(label) == 0 || len(label) > width/2 {
+			label = line[:len(line)-len(strings.TrimLeft(line, " "))]
+		}
+		indent := strings.Repeat(" ", len(label))
+		lines[i] = label + strings.TrimPrefix(phrase.Wrap(indent+line[len(label):], width, indent), indent)
 	}
 	return strings.Join(lines, "\n")
 }

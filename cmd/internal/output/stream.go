@@ -59,10 +59,11 @@ func TerminalWidth(w io.Writer) int {
 	return 80
 }
 
-// TextWidth is how wide a text may be: a terminal's width, but no line is longer than 120 columns.
+// TextWidth is how wide a text may be: a terminal's width, but no line is longer than 120 columns. Elsewhere a
+// line is as long as it needs to be: grep and awk read it.
 func TextWidth(w io.Writer) int {
 	if !IsTerminal(w) {
-		return 120
+		return math.MaxInt16
 	}
 	return min(TerminalWidth(w), 120)
 }
@@ -73,7 +74,8 @@ func ShowsColor(w io.Writer, environ []string) bool {
 	noColor, _ := lookUp(environ, "NO_COLOR")
 	name, _ := lookUp(environ, "TERM")
 	less, chosen := lookUp(environ, "LESS")
-	return IsTerminal(w) && noColor == "" && name != "" && name != "dumb" && (!chosen || strings.ContainsAny(less, "Rr"))
+	return IsTerminal(w) && noColor == "" && name != "" && name != "dumb" &&
+		(!chosen || strings.ContainsAny(less, "Rr"))
 }
 
 // Paint colors a text, if colors help and it has a color.

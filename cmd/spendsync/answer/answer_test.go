@@ -118,7 +118,7 @@ func TestTable_FitsItsWidth(t *testing.T) {
 		if whole := strings.Contains(b.String(), "a campaign with a long name"); whole != (width == 0 || width > 70) {
 			t.Errorf("width %d\n%s", width, b.String())
 		}
-		if width == 54 && !strings.Contains(b.String(), "a campai…ong name") {
+		if width == 54 && !strings.Contains(b.String(), "a campa…ng name") {
 			t.Errorf("the name is not cut in its middle\n%s", b.String())
 		}
 	}
@@ -196,7 +196,8 @@ func TestTableColumn_RoundsOnlyWhereAPersonReads(t *testing.T) {
 		{money, "6997.661604", "$6,997.66"}, {money, "0.005000", "$0.01"}, {money, "0.000000", "$0.00"},
 		{money, "-0.004", "-$0.004"}, {money, "0.000012", "$1.2e-05"},
 		{money, "12345678901234567.895", "$12,345,678,901,234,567.90"},
-		{money, "nan", "nan"}, {price, "1.250000", "$1.25"}, {price, "0.125000", "$0.125"}, {price, "0.63204", "$0.632"},
+		{money, "nan", "nan"}, {price, "1.250000", "$1.25"}, {price, "0.125000", "$0.125"},
+		{price, "0.63204", "$0.632"},
 		{price, "2", "$2.00"}, {ratio, "0.038234234", "0.0382"}, {ratio, "18", "18"}, {ratio, "0.00001234", "1.2e-05"},
 		{ratio, "inf", "inf"}, {count, "9007199254740993", "9,007,199,254,740,993"},
 		{version, "1234", "1234"}, {ratio, "-12345.5", "-12,345.5"},
@@ -243,7 +244,8 @@ func TestParamKind_FollowsTheDefault(t *testing.T) {
 }
 
 // judged is an answer with its verdict to the right of many columns.
-const judged = `SELECT 'acme' AS account_id, 'C' || i AS campaign_id, 'a campaign with a long name ' || i AS campaign_name,
+const judged = `SELECT 'acme' AS account_id, 'C' || i AS campaign_id,
+	'a campaign with a long name ' || i AS campaign_name,
 	(i * 1234.5)::DECIMAL(18,6) AS spend, (i * 2)::DECIMAL(18,6) AS revenue, i AS clicks, i + 1 AS impressions,
 	if(i = 2, NULL, i * 0.5::DOUBLE) AS ctr, ['pays', 'loses', 'unclear'][i] AS verdict
 	FROM range(1, 4) AS r (i)`
@@ -278,8 +280,8 @@ func TestTable_LeavesOutWhatDoesNotFit(t *testing.T) {
 				t.Errorf("width %d lacks the verdicts:\n%s", width, out)
 			}
 			shown := 0
-			for _, name := range []string{"campaign_id", "campaign_name", "spend", "revenue", "clicks", "impressions", "ctr",
-				"verdict"} {
+			for _, name := range []string{"campaign_id", "campaign_name", "spend", "revenue", "clicks", "impressions",
+				"ctr", "verdict"} {
 				parts := strings.SplitAfter(name, "_")
 				if strings.Contains(heading, parts[len(parts)-1]) {
 					shown++
@@ -328,7 +330,7 @@ func TestTable_ColorsVerdicts(t *testing.T) {
 		}
 	}
 	if strings.Contains(plain, "\x1b") {
-		t.Errorf("colors that nobody asked for: %q", plain)
+		t.Errorf("colors without Color: %q", plain)
 	}
 	if diff := cmp.Diff(plain, regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(colored, "")); diff != "" {
 		t.Error(diff)
@@ -340,8 +342,8 @@ func TestTable_BreaksSentencesAtWords(t *testing.T) {
 	const advice = "look at the tracking of this campaign before anything is blocked"
 	for _, rows := range []int{1, 2} {
 		var b bytes.Buffer
-		n := Answer{Result: ask(t, fmt.Sprintf("SELECT 'C' || i AS campaign_id, '%s' AS what_to_do, i AS n, 'x' || i AS "+
-			"another_text_of_it FROM range(%d) AS r (i)", advice, rows)), Width: 50}
+		n := Answer{Result: ask(t, fmt.Sprintf("SELECT 'C' || i AS campaign_id, '%s' AS what_to_do, i AS n, "+
+			"'x' || i AS another_text_of_it FROM range(%d) AS r (i)", advice, rows)), Width: 50}
 		if err := n.Write(t.Context(), &b, "table"); err != nil {
 			t.Fatal(err)
 		}

@@ -108,8 +108,8 @@ func (c tableColumn) hasThousands() bool {
 
 // good, bad and careful are verdicts that have a color. Others, such as unclear, have none.
 var (
-	good = []string{"pays", "earns", "cheaper", "better", "below_target", "below_campaign", "steady", "on_pace", "complete",
-		"final"}
+	good = []string{"pays", "earns", "cheaper", "better", "below_target", "below_campaign", "steady", "on_pace",
+		"complete", "final"}
 	bad = []string{"loses", "dearer", "worse", "no_conversions", "too_costly", "worse_than_campaign", "broken_tracking",
 		"exhausted", "over", "missing", "lost"}
 	careful = []string{"fatiguing", "limited", "stopped", "under", "partial", "incomplete", "bid_less"}

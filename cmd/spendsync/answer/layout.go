@@ -282,9 +282,9 @@ func (t *tableLayout) writeRecords(w *bufio.Writer, rows [][]cell, before int64)
 			}
 			line := text.Pad(t.columns[i].name, longest, ' ') + "  "
 			shown := c.text
-			if t.columns[i].isProse() {
-				shown = strings.TrimLeft(phrase.Wrap(strings.Repeat(" ", longest+2)+shown, max(t.width, longest+2+minName),
-					strings.Repeat(" ", longest+2)), " ")
+			if t.columns[i].form == formText && longest+2+widthOf(shown) > t.width {
+				indent := strings.Repeat(" ", longest+2)
+				shown = strings.TrimLeft(phrase.Wrap(indent+shown, max(t.width, longest+2+minName), indent), " ")
 			}
 			shown = output.Paint(shown, t.columns[i].color(c), t.color)
 			fmt.Fprintf(w, "%s%s\n", line, shown)

@@ -150,7 +150,8 @@ func (t *tableLayout) takeConstant(rows [][]cell) string {
 		if c.isNumber() {
 			least = 3
 		}
-		if len(rows) < least || i == verdict && !rows[0][i].isNull || slices.ContainsFunc(rows, func(r []cell) bool { return r[i] != rows[0][i] }) {
+		if len(rows) < least || i == verdict && !rows[0][i].isNull ||
+			slices.ContainsFunc(rows, func(r []cell) bool { return r[i] != rows[0][i] }) {
 			continue
 		}
 		if taken = append(taken, i); rows[0][i].isNull {

@@ -15,19 +15,23 @@ import (
 
 // files are the manifests of which [Manifests] prints the base.
 //
-//go:embed base common job
+//go:embed base common job overlays/accounts/kustomization.yaml
 var files embed.FS
 
 // base are the files of the base, in the order in which they are applied.
 var base = []string{
-	"common/serviceaccount.yaml", "base/configmap.yaml", "common/pvc.yaml", "common/networkpolicy.yaml",
-	"job/cronjob.yaml",
+	"common/serviceaccount.yaml", configMapFile, "common/pvc.yaml", "common/networkpolicy.yaml", cronJobFile,
 }
+
+// configMapFile and cronJobFile are the files that each account has its own copy of.
+const configMapFile, cronJobFile = "base/configmap.yaml", "job/cronjob.yaml"
 
 // Settings are the values to fill into the base. An empty value leaves the base unchanged.
 type Settings struct {
 	Image, Account, Schedule, Namespace, Storage, StorageClass, Secret string
 	AdvertiserURL, ReportURL, ReportUser                               string
+
+	suffix string // of the names of an account's own objects
 }
 
 var (
@@ -64,28 +68,44 @@ func (f Settings) Check() error {
 // Manifests are the base with the settings filled in.
 func Manifests(f Settings) ([]byte, error) {
 	var out bytes.Buffer
-	for i, name := range base {
-		text, err := files.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		var doc yaml.Node
-		if err := yaml.Unmarshal(text, &doc); err != nil {
-			return nil, fmt.Errorf("deploy/%s: %w", name, err)
-		}
-		if err := f.fill(doc.Content[0]); err != nil {
-			return nil, fmt.Errorf("deploy/%s: %w", name, err)
-		}
-		if i > 0 {
-			out.WriteString("---\n")
-		}
-		e := yaml.NewEncoder(&out)
-		e.SetIndent(2)
-		if err := e.Encode(&doc); err != nil {
+	for _, name := range base {
+		if err := f.write(&out, name, nil); err != nil {
 			return nil, err
 		}
 	}
 	return out.Bytes(), nil
+}
+
+// write appends a manifest with the settings filled in, after the patches.
+func (f Settings) write(out *bytes.Buffer, name string, patches []patch) error {
+	var doc yaml.Node
+	if err := readYAML(name, &doc); err != nil {
+		return err
+	}
+	if err := apply(doc.Content[0], patches); err != nil {
+		return fmt.Errorf("deploy/%s: %w", name, err)
+	}
+	if err := f.fill(doc.Content[0]); err != nil {
+		return fmt.Errorf("deploy/%s: %w", name, err)
+	}
+	if out.Len() > 0 {
+		out.WriteString("---\n")
+	}
+	e := yaml.NewEncoder(out)
+	e.SetIndent(2)
+	return e.Encode(&doc)
+}
+
+// readYAML reads an embedded file.
+func readYAML(name string, v any) error {
+	text, err := files.ReadFile(name)
+	if err == nil {
+		err = yaml.Unmarshal(text, v)
+	}
+	if err != nil {
+		return fmt.Errorf("deploy/%s: %w", name, err)
+	}
+	return nil
 }
 
 // fill applies the settings to one manifest.
@@ -95,9 +115,14 @@ func (f Settings) fill(doc *yaml.Node) error {
 		path  []string
 	}
 	sets := []set{{f.Namespace, []string{"metadata", "namespace"}}}
+	own := ""
+	if f.suffix != "" {
+		own = "spendsync" + f.suffix
+	}
 	switch kind := nodeAt(doc, "kind"); kind.Value {
 	case "ConfigMap":
-		sets = append(sets, set{f.Account, []string{"data", "SPENDSYNC_ACCOUNT"}},
+		sets = append(sets, set{own, []string{"metadata", "name"}},
+			set{f.Account, []string{"data", "SPENDSYNC_ACCOUNT"}},
 			set{f.AdvertiserURL, []string{"data", "SPENDSYNC_ADVERTISER_URL"}},
 			set{f.ReportURL, []string{"data", "SPENDSYNC_REPORT_URL"}},
 			set{f.ReportUser, []string{"data", "SPENDSYNC_REPORT_USER"}})
@@ -106,7 +131,8 @@ func (f Settings) fill(doc *yaml.Node) error {
 			set{f.StorageClass, []string{"spec", "storageClassName"}})
 	case "CronJob":
 		pod := []string{"spec", "jobTemplate", "spec", "template", "spec"}
-		sets = append(sets, set{f.Schedule, []string{"spec", "schedule"}},
+		sets = append(sets, set{own, []string{"metadata", "name"}}, set{f.Schedule, []string{"spec", "schedule"}},
+			set{own, append(pod[:5:5], "containers", "0", "envFrom", "0", "configMapRef", "name")},
 			set{f.Image, append(pod[:5:5], "containers", "0", "image")},
 			set{f.Secret, append(pod[:5:5], "volumes", "1", "secret", "secretName")})
 	}
