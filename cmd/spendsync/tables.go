@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"spendsync/cmd/internal/exit"
@@ -91,10 +91,10 @@ func (c *tablesCommand) tables(ctx context.Context, args []string) (answer any, 
 var labeled = regexp.MustCompile(`^ *(?:\S+ ){0,4}\S+ {2,}`)
 
 // wrapped breaks the long lines of a text at words. A value goes on below its start.
-func wrapped(text string, width int) string {
-	lines := strings.Split(text, "\n")
+func wrapped(all string, width int) string {
+	lines := strings.Split(all, "\n")
 	for i, line := range lines {
-		if utf8.RuneCountInString(line) <= width {
+		if text.StringWidthWithoutEscSequences(line) <= width {
 			continue
 		}
 		label := labeled.FindString(line)
