@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,13 +12,16 @@ import (
 	"spendsync/schema"
 )
 
-// tableGroups are tables and views by subject, in the order in which a person needs them. Names of views have
-// their schema.
-var tableGroups = []struct {
+type tableGroup struct {
 	title string
 	names []string
-}{
-	{"Start here: the report, and the settings of now", []string{"main.spend", "main.campaign", "main.creative",
+}
+
+// tableGroups are tables and views by subject, in the order in which a person needs them. Names of views have
+// their schema.
+var tableGroups = []tableGroup{
+	{"Start here: the report, and the settings of now", []string{"main.spend", "main.today", "main.campaign",
+		"main.creative",
 		"main.source", "main.source_rule", "main.source_mode", "main.account", "main.payout", "calendar"}},
 	{"Answers: days and money", []string{"mart.campaign_performance", "mart.campaign_day", "mart.daily_pacing",
 		"mart.intraday_hourly", "mart.day_curve", "mart.budget_runway", "mart.spend_on_stopped", "mart.limit_usage",
@@ -53,11 +57,20 @@ func tableDocs() map[string]string {
 	return docs
 }
 
-// tableList lists tables and views in their groups, a line each.
+// tableList lists tables and views in their groups, a line each. Those of no group come last.
 func tableList(width int) string {
-	docs := tableDocs()
-	var b strings.Builder
+	docs, rest := tableDocs(), tableDocs()
 	for _, g := range tableGroups {
+		for _, name := range g.names {
+			delete(rest, name)
+		}
+	}
+	groups := slices.Clone(tableGroups)
+	if len(rest) > 0 {
+		groups = append(groups, tableGroup{"More", slices.Sorted(maps.Keys(rest))})
+	}
+	var b strings.Builder
+	for _, g := range groups {
 		fmt.Fprintf(&b, "%s\n\n", g.title)
 		for _, name := range g.names {
 			b.WriteString(entry(strings.TrimPrefix(name, "main."), firstSentence(docs[name]), width))
