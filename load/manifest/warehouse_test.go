@@ -191,6 +191,34 @@ func TestCompareRows(t *testing.T) {
 	}
 }
 
+// TestCompareRows_OfMarts: the files of a mart have the rows of its view, unless they are known to be older.
+func TestCompareRows_OfMarts(t *testing.T) {
+	b := newBuilt(t)
+	acme, path := b.m.Accounts["acme"], PartPath(schema.CampaignDays.Table, "acme", 20000)
+	acme.Files[path] = putTable(t, b.dir, path, schema.CampaignDays,
+		[]schema.CampaignDay{{AccountID: "acme", ReportDate: 20000, CampaignID: "C1"}})
+	view := "mart." + schema.Quote(schema.CampaignDays.View)
+	as := "CREATE TABLE " + view + " AS FROM read_parquet('" + filepath.Join(b.dir, path) + "')"
+	other := as + "; UPDATE " + view + " SET campaign_id = 'C2'"
+	for name, c := range map[string]struct {
+		sql    string
+		behind schema.Date
+		says   string
+	}{
+		"as the view":        {as, 0, ""},
+		"other rows":         {other, 0, "its files hold other rows than the view mart."},
+		"other rows/older":   {other, 20000, ""},
+		"a row more":         {as + "; INSERT INTO " + view + " FROM " + view, 0, "its files hold other rows"},
+		"no row/in the view": {as + "; DELETE FROM " + view, 0, "its files hold other rows"},
+	} {
+		acme.MartsFrom = c.behind
+		err := b.after(t, c.sql, func(w *duck.Warehouse) error {
+			return b.m.CompareRows(t.Context(), b.dir, w, nil)
+		})
+		wantDamage(t, name, err, c.says)
+	}
+}
+
 // TestNewerDuckDB: a DuckDB file of a later generation shows that the store was set back. One that does not open
 // shows nothing, and neither does one of the same generation.
 func TestNewerDuckDB(t *testing.T) {

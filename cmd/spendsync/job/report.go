@@ -240,6 +240,9 @@ func (p *reportProof) acceptStored(stored storedCampaigns) {
 // askTheKey proves replies by the key if nothing is stored that does: it must read a campaign of
 // each, and act on its account before and after that. If the operator has the settings read in
 // full, it proves the list of campaigns in this way, too.
+//
+// A gateway that switches the key to another account for exactly the reads between two of these questions, and back,
+// still deceives a first load: no reply about a campaign names its account.
 func (r *prover) askTheKey(ctx context.Context, p *reportProof, isFirst bool) error {
 	if r.key.err != nil || len(p.left) == 0 || !isFirst && !(r.s.Full && p.left[0].day == nil) {
 		return nil
