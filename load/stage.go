@@ -69,7 +69,7 @@ type stagedReplies struct {
 type stagedDay struct {
 	raw           map[string]*manifest.File // by published path
 	unchanged     map[string]bool           // the raw files that stay published unchanged
-	part          *manifest.File            // the Parquet file; nil: the stored one stands
+	part          *manifest.File            // the Parquet file; nil keeps the stored one
 	renewRaw      bool                      // the stored replies are lost or damaged: those that were read replace them
 	isSmallChange bool                      // few rows differ from the stored ones
 	stale         string                    // the private file with the keys of the stored rows to delete; empty: none
@@ -111,7 +111,7 @@ type DayRead struct {
 
 // DayPut describes a staged day.
 type DayPut struct {
-	Changed bool // its content is not the stored one
+	Changed bool // its content differs from the stored file
 	Diff    history.Diff
 }
 

@@ -201,7 +201,7 @@ type UnknownField struct {
 	RunID string `col:"_run_id" id:"6" json:"_run_id"`
 }
 
-// RefusedRow is a row of a reply that could not be stored as it is.
+// RefusedRow is a row of a reply that could not be stored unchanged.
 type RefusedRow struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true" json:"account_id"`

@@ -77,7 +77,7 @@ func (a *app) demoStore(ctx context.Context, dir string) error {
 
 // demoLake serves a catalog and brings the store into it.
 func (a *app) demoLake(ctx context.Context, store, folder, listen string, once bool) error {
-	// The catalog keeps nothing, so the tables of a demo before are nobody's.
+	// The catalog keeps nothing, so the tables of an earlier demo have no owner.
 	if err := os.RemoveAll(folder); err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@
 // [Check] verifies that versions hold together.
 //
 // [NewDay] seals the rows of a day: sorted, every key once, with their sums and their
-// hash. [Day.Merge] compares a day as it was read with the day as it is stored. Each
+// hash. [Day.Merge] compares a day that was read with the stored day. Each
 // difference in a day that was over is a restatement, a line of spend_change.
 //
 // What it never does: it reads no file and no clock, and it does not write to what it is

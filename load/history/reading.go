@@ -38,7 +38,7 @@ type reading struct {
 	changed  []string // tracked columns known before and different now, sorted
 	never    []string // tracked columns still never readable, sorted
 	filled   bool     // a tracked column was readable for the first time
-	first    bool     // one of these has been there since the table has
+	first    bool     // one of these has existed as long as the table
 	full     bool     // every tracked column was readable
 	confirms bool     // the whole version is confirmed by it
 }

@@ -204,7 +204,7 @@ func (m *markers) isOf(account string, w *wanted) bool {
 }
 
 // changes plans every table and uploads the files that it lacks. again reads the wanted files once
-// more: for tables that somebody else has written to, more than the partitions that differ from the
+// more: for tables that another program has written to, more than the partitions that differ from the
 // marker must be compared.
 func (f *follower) changes(ctx context.Context, w *wanted, tables map[string]*lakeTable, marks *markers,
 	again func(filter) (*wanted, error)) ([]*change, error) {

@@ -143,7 +143,7 @@ type wanted struct {
 	manifest *manifest.Manifest // without its accounts
 	accounts map[string]*manifest.Listed
 	of       map[string]*manifest.Manifest           // by account, if the accounts are from several stores
-	files    map[string]map[partition][]file         // by table; of the partitions that are looked at
+	files    map[string]map[partition][]file         // by table, of the partitions to compare
 	hashes   map[string]map[string]map[string]string // by account, table and month, see partition
 	specs    map[string]*tableSpec                   // by the folder of their files
 	marks    *markers                                // for partitions that are not compared

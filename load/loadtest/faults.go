@@ -133,7 +133,7 @@ func (d *Faults) Remove(path string) error {
 	return d.call("remove", path, func() error { return durable.System{}.Remove(path) })
 }
 
-// Chmod leaves the mode as it is: tests link a file from several stores.
+// Chmod does not change the mode: tests link a file from several stores.
 func (d *Faults) Chmod(path string, _ fs.FileMode) error {
 	return d.call("chmod", path, func() error { return nil })
 }

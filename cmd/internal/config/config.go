@@ -70,7 +70,7 @@ type Config struct {
 	// assumed are the embedded assumptions about the service under the lines of ServiceFile.
 	assumed *service.Service
 
-	// unknown are variables with our prefix that nobody reads. They are warned
+	// unknown are variables with our prefix that no command reads. They are warned
 	// of, not refused: Kubernetes sets some for every Service named spendsync.
 	unknown []string
 	// accountSet says that ACCOUNT was set, be it to its default.
@@ -186,7 +186,7 @@ func (c *Config) check() error {
 
 var duckMemory = regexp.MustCompile(`^[0-9]+(\.[0-9]+)? ?([KMGT]i?B)$`)
 
-// AccountIsSet says whether somebody chose the account. Where nobody did, a command that
+// AccountIsSet reports whether an account was chosen. If not, a command that
 // only looks may take the only one that a store has.
 func (c *Config) AccountIsSet() bool { return c.accountSet }
 

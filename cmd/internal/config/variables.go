@@ -83,7 +83,7 @@ func Variables() []Variable {
 	return vars
 }
 
-// unknownIn are those that nobody reads: a typing mistake there would
+// unknownIn returns the variables that no command reads: a typing mistake there would
 // otherwise pass for a setting.
 func unknownIn(env map[string]string) []string {
 	known := map[string]bool{}
@@ -112,5 +112,5 @@ func Meant(unknown string) string {
 	return ""
 }
 
-// Unknown are variables with our prefix that nobody reads.
+// Unknown returns the variables with our prefix that no command reads.
 func (c *Config) Unknown() []string { return c.unknown }

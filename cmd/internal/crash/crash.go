@@ -15,7 +15,7 @@ static void end(int sig) {
 	static const char line[] =
 		": the program crashed; what led to it is above | safe: what is published stands | "
 		"do: run it again; if it stays, report the lines above (exit 1)\n";
-	// A log that nobody reads must not hold up the end.
+	// A log without a reader must not hold up the end.
 	fcntl(2, F_SETFL, O_NONBLOCK);
 	if (write(2, program, strlen(program)) < 0) {}
 	if (write(2, line, sizeof line - 1) < 0) {}

@@ -17,7 +17,7 @@ import (
 // Paged lets write answer on out, through the caller's $PAGER, else less, where out is
 // a terminal and the answer is higher than it. Without a person at the keyboard, with
 // an empty PAGER or cat, and where that program is missing, it goes to out as it is:
-// nothing waits for a key that nobody can press.
+// nothing waits for a key press that cannot come.
 func Paged(out io.Writer, environ []string, write func(io.Writer) error) error {
 	f, ok := out.(*os.File)
 	if !ok || !IsTerminal(out) || !term.IsTerminal(int(os.Stdin.Fd())) {

@@ -9,7 +9,7 @@ import (
 	"spendsync/schema"
 )
 
-// run is what a run publishes and reports.
+// run holds the results of a run, to be published and reported.
 type run struct {
 	s           *session
 	daySums                   // of the days that were read

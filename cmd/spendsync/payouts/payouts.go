@@ -16,7 +16,7 @@ import (
 // maxSize is more than any list of payouts is long: a wrong path should not fill memory.
 const maxSize = 64 << 20
 
-// What a Parquet file of payouts may unpack to.
+// Limits for the unpacked size of a Parquet file of payouts.
 const (
 	maxRows     = 1 << 20
 	maxUnpacked = 256 << 20

@@ -18,7 +18,7 @@ import (
 	"spendsync/extract/adsim/world"
 )
 
-// The scopes of a key. Write is read and more.
+// The scopes of a key. Write includes read.
 const (
 	scopeRead  = "read"
 	ScopeWrite = "write"

@@ -1,2 +1,2 @@
-// Package config is what a simulated service can be asked to be.
+// Package config contains the options of a simulated service.
 package config

@@ -7,7 +7,7 @@ import (
 	"spendsync/extract/adsim/wire"
 )
 
-// mostListed is how many entries a list gives at most where a quirk caps it.
+// mostListed is the number of entries on a page of a capped list.
 const mostListed = 4
 
 // capped makes lists give fewer entries than asked for.

@@ -1,3 +1,3 @@
-// Package wire is what lies between a reply and the client: faults, the log of requests, and a transport without
+// Package wire carries replies to the client: faults, the log of requests, and a transport without
 // a socket.
 package wire

@@ -15,7 +15,7 @@ import (
 	"spendsync/extract/adsim/jsontext"
 )
 
-// Kind is what goes wrong.
+// Kind is the kind of a fault.
 type Kind string
 
 // Kinds that replace the reply. Status is that of the reply (200 if 0).
@@ -112,7 +112,7 @@ type Fault struct {
 	Times       int    `json:"times"`
 
 	Status     int    `json:"status"`
-	RetryAfter string `json:"retry_after"` // sent as it is; "+30s" becomes the date in 30 seconds
+	RetryAfter string `json:"retry_after"` // sent unchanged; "+30s" becomes the date in 30 seconds
 	Location   string `json:"location"`
 
 	After   int           `json:"after"`
@@ -245,7 +245,7 @@ func pageAsked(p string, q url.Values) (page int, ok bool) {
 	return w.Offset/w.Limit + 1, field == ""
 }
 
-// What follows is asked of the fault of a request, which may be nil.
+// The methods below may be called on nil, the fault of a request without one.
 
 func (f *Fault) Is(k Kind) bool { return f != nil && f.Kind == k }
 
