@@ -1,9 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"maps"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +71,30 @@ func TestDeploy_AlertsFireAsTheirTestsSay(t *testing.T) {
 	}
 	if fired < len(rules.Groups[0].Rules) {
 		t.Errorf("%d alerts fired in the tests", fired)
+	}
+}
+
+// TestDeploy_ManualsCountTheAlerts holds the manual's number of rules, and the names of rules in any manual, to
+// alerts.yaml.
+func TestDeploy_ManualsCountTheAlerts(t *testing.T) {
+	rules := map[string]bool{}
+	pages := 0
+	for _, r := range readYAML[alertRules](t, "deploy/monitoring/alerts.yaml").Groups[0].Rules {
+		rules[r.Alert] = true
+		if r.Labels["severity"] == "page" {
+			pages++
+		}
+	}
+	want := fmt.Sprintf("`monitoring/alerts.yaml` has %d rules; %d of them page", len(rules), pages)
+	if !strings.Contains(manual(t, "cmd/spendsync/deploy/README.md"), want) {
+		t.Errorf("deploy/README.md does not say: %s", want)
+	}
+	for _, name := range manuals {
+		for _, alert := range regexp.MustCompile(`\bSpendsync[A-Z]\w+`).FindAllString(manual(t, name), -1) {
+			if !rules[alert] {
+				t.Errorf("%s names an alert that is not there: %s", name, alert)
+			}
+		}
 	}
 }
 

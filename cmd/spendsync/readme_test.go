@@ -239,7 +239,7 @@ func (w *world) runManual(bash, cwd, name, script string) {
 		"you@example.com", adsim.DefaultUser, "/run/secrets", secrets, "DATA_DIR=/data", "DATA_DIR="+
 			w.t.TempDir()+"/data",
 	).Replace(script)
-	ctx, cancel := context.WithTimeout(w.t.Context(), 4*time.Minute)
+	ctx, cancel := context.WithTimeout(w.t.Context(), 30*time.Minute) // a busy machine is slow
 	defer cancel()
 	cmd := exec.CommandContext(ctx, bash, "-c", script)
 	cmd.Dir, cmd.WaitDelay = cwd, time.Second
