@@ -129,7 +129,8 @@ func TestTable_FitsItsWidth(t *testing.T) {
 	l.write(w, rows[2:], 1)
 	l.writeEnd(w)
 	w.Flush()
-	want := "── 1 ─────────────────────────\ncampaign_name           a campaign with a long name\n" +
+	want := "── 1 ─────────────────────────\ncampaign_name           a campaign with a\n" +
+		"                        long name\n" +
 		"campaign_id             C1013459021\nspend                   $123,456.79\nclicks_and_conversions  1\n" +
 		"── 2 ─────────────────────────\n\nA column that a record lacks is NULL in it.\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
