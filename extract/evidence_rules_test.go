@@ -69,18 +69,18 @@ func TestSpend_GathersEvidence(t *testing.T) {
 			Ended:   true,
 			Repeats: `page 1: row 3 is there twice: "C1000001" "C1000001-001" "S1"`}},
 		"rows without a key": {[]string{pageOf([]string{keyless(1), line(2), line(2)}, placed(1, 3, 3, 1))}, 1,
-			Evidence{Rows: 3, Distinct: 2, Total: 3, Ended: true,
+			Evidence{Rows: 3, Distinct: 2, Total: 3, Ended: true, Full: true,
 				Repeats: `page 1: row 3 is there twice: "C1000001" "C1000001-002" "S2"`}},
 		"rows that are none": {[]string{pageOf([]string{"7", line(2), line(2)}, placed(1, 3, 3, 1))}, 1,
-			Evidence{Rows: 3, Distinct: 2, Total: 3, Ended: true,
+			Evidence{Rows: 3, Distinct: 2, Total: 3, Ended: true, Full: true,
 				Repeats: `page 1: row 3 is there twice: "C1000001" "C1000001-002" "S2"`}},
 		"pages without any key": {[]string{pageOf([]string{keyless(1), keyless(2), keyless(3)}, placed(1, 3, 6, 2)),
 			pageOf([]string{keyless(4), keyless(5), keyless(6)}, placed(2, 3, 6, 2))}, 2,
-			Evidence{Rows: 6, Distinct: 6, Total: 6, Ended: true}},
+			Evidence{Rows: 6, Distinct: 6, Total: 6, Ended: true, Full: true}},
 		"the same page without any key again": {[]string{pageOf([]string{keyless(1), keyless(2), keyless(3)},
 			`"pagination":`+
 				`{"page":1,"page_size":3,"total_rows":3,"total_pages":0}`)}, 1, Evidence{Rows: 3, Distinct: 3, Total: 3,
-			Ended: true}},
+			Ended: true, Full: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := scripted(tc.pages...)
