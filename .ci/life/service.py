@@ -1,6 +1,7 @@
 """The service of service-interfaces.md, as somebody may have built it who never saw spendsync.
 
-What the description leaves open ("not shown") is a habit, drawn by seed. Faults come on top of an honest reply and pass.
+What the description leaves open ("not shown") is a habit, drawn by seed. Faults come on top of an
+honest reply and pass.
 """
 import base64
 import gzip
