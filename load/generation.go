@@ -116,6 +116,7 @@ type Contents struct {
 	Unknown []schema.UnknownField // met by this run; known fields stay unchanged
 	Asked   bool                  // the run knows what the report answers: Ask replaces the account's
 	Ask     *manifest.Ask
+	Notes   []manifest.Note // of the account after this run; nil: they stay unchanged
 	// Repair makes again all that can be made again: damaged files are restored, the DuckDB
 	// file is built from nothing, and so is every mart.
 	Repair bool

@@ -26,10 +26,11 @@ func (n *generation) coverageLoad() (duck.ReplacePartition, error) {
 // steps and unreadable entities are appended, or all read again for a file that is built from nothing.
 func (n *generation) opsLoads(ctx context.Context) ([]duck.ReplacePartition, error) {
 	var unknown []schema.UnknownField
+	var notes []schema.Note
 	var ledger manifest.LedgerRows
 	for _, name := range n.accounts() {
 		a := n.next.Accounts[name]
-		unknown = append(unknown, a.Unknown...)
+		unknown, notes = append(unknown, a.Unknown...), append(notes, noteRows(name, a.Notes)...)
 		if n.fromNothing || name == n.g.store.account {
 			if err := n.readLedgers(name, a, &ledger); err != nil {
 				return nil, err
@@ -46,6 +47,7 @@ func (n *generation) opsLoads(ctx context.Context) ([]duck.ReplacePartition, err
 	add := func(l duck.ReplacePartition, err error) { loads, errs = append(loads, l), append(errs, err) }
 	add(n.filesLoad())
 	add(stageOps(n.g, schema.UnknownFields, unknown, n.whoseRows()))
+	add(stageOps(n.g, schema.Notes, notes, n.whoseRows()))
 	add(stageOps(n.g, schema.Runs, runs, runsSQL(runs)))
 	add(stageOps(n.g, schema.Steps, ledger.Steps, ""))
 	add(stageOps(n.g, schema.EntityReads, ledger.Entities, ""))
@@ -152,6 +154,15 @@ func runsSQL(runs []schema.Run) string {
 		ids = append(ids, schema.QuoteText(r.RunID))
 	}
 	return schema.Quote("_run_id") + " IN (" + strings.Join(ids, ", ") + ")"
+}
+
+func noteRows(account string, notes []manifest.Note) (rows []schema.Note) {
+	for _, n := range notes {
+		rows = append(rows, schema.Note{AccountID: account, Name: n.Name, IsStanding: n.Stands(),
+			Decision: schema.Null[string]{V: n.Decision, Valid: n.Decision != ""}, Runs: n.Runs,
+			FirstSeenAt: n.FirstSeenAt, LastSeenAt: n.LastSeenAt, Message: n.Message, RunID: n.RunID})
+	}
+	return rows
 }
 
 func fileRow(account, path string, f *manifest.File) schema.File {

@@ -225,6 +225,34 @@ type RefusedRow struct {
 	RunID string `col:"_run_id" id:"10" key:"true" json:"_run_id"`
 }
 
+// Note is a difference between the stored data and what the service states of it or promises to send.
+type Note struct {
+	// Short name of the account in this warehouse.
+	AccountID string `col:"account_id" id:"1" key:"true"`
+	// Name of the note, as spendsync accept takes it.
+	Name string `col:"note" id:"2" key:"true"`
+	// Whether the note ends no run with exit 4: accepted by hand, or seen in three runs and not withdrawn.
+	IsStanding bool `col:"is_standing" id:"3"`
+	// What was said by hand: accepted or withdrawn. NULL: nothing.
+	Decision Null[string] `col:"decision" id:"4"`
+	// Runs that saw the difference.
+	Runs int64 `col:"runs" id:"5"`
+	// When a run first saw it.
+	FirstSeenAt Instant `col:"first_seen_at" id:"6"`
+	// When a run last saw it. A week later the note is forgotten, unless something was said by hand.
+	LastSeenAt Instant `col:"last_seen_at" id:"7"`
+	// What differs, as the last run that saw it found it.
+	Message string `col:"message" id:"8"`
+	// Run that last saw it.
+	RunID string `col:"_run_id" id:"9"`
+}
+
+// The values of Note.Decision.
+const (
+	NoteAccepted  = "accepted"
+	NoteWithdrawn = "withdrawn"
+)
+
 // File is one published file.
 type File struct {
 	// Account whose file it is.
@@ -260,6 +288,9 @@ var (
 		"they are, with their JSON; at most 1,000 of a day and run. A day of which rows were left out is "+
 		"partial until a read or a replay finds none; a row of which only clicks, impressions or conversions cannot "+
 		"be read is stored without them (NULL).", Since(3))
+	Notes = Define[Note]("ops.note", InMemory, "Differences of which the data is stored: the service states another "+
+		"total or count than the rows have, or sends a value in a form that cannot be read, which is NULL and kept. "+
+		"One that stands ends no run with exit 4.", Since(7))
 	Files = Define[File]("ops.file", InMemory, "The published files behind this generation, as the "+
 		"manifest names them.")
 )
@@ -293,7 +324,8 @@ var Tables = []*Table{
 	SourceModeHistory.Table,
 	AccountSnapshots.Table, AccountLimits.Table, PayoutHistory.Table, Calendar.Table,
 	CampaignSpends.Table,
-	Coverage.Table, Runs.Table, Steps.Table, EntityReads.Table, UnknownFields.Table, RefusedRows.Table, Files.Table,
+	Coverage.Table, Runs.Table, Steps.Table, EntityReads.Table, UnknownFields.Table, RefusedRows.Table,
+	Notes.Table, Files.Table,
 }
 
 // ReachDays is how many days before today, in Chicago, the spend report can be

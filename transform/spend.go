@@ -1,7 +1,9 @@
 package transform
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -28,6 +30,7 @@ type SpendPage struct {
 	// Unread are rows that are stored without some of their measures, in their order. Each
 	// names the columns, separated by commas.
 	Unread       []RefusedRow
+	UnreadForms  []string      // those measures, each with the form of its value: "clicks.string"; sorted
 	UnreadClicks bool          // clicks are among those measures
 	Texts        []ChangedText // names that are stored otherwise than they were sent, each once for the Interner
 	OddIDs       []OddID       // the first of each odd form, each once for the Interner
@@ -92,6 +95,7 @@ func AppendSpend(dst *schema.SpendRows, p extract.Page[extract.SpendLine], c Spe
 	}
 	addJSON(c.Service, out.Refused, p.Raw)
 	addJSON(c.Service, out.Unread, p.Raw)
+	out.UnreadForms = slices.Sorted(maps.Keys(r.unreadForms))
 	out.Rounded, out.Texts, out.OddIDs = r.rounded, intern.takeChanged("campaign_name"), intern.forms.take()
 	return out
 }
@@ -116,6 +120,8 @@ type spendReader struct {
 	day     string
 	intern  *Interner
 	rounded int
+	// unreadForms are the measures that could not be read, each with the form of its value.
+	unreadForms map[string]bool
 	// usualSources says that IDs of sources have the form of the description, which plainID knows.
 	usualSources bool
 	lacks        []string // columns that the page does not have
@@ -194,7 +200,11 @@ func (r *spendReader) measures(to *schema.Spend, l *extract.SpendLine, lacks []s
 			continue
 		}
 		n, err := spendCount(m.from, to.Spend)
-		switch *m.to = n; {
+		*m.to = n
+		if err != nil {
+			r.addUnreadForm(m.column, m.from, err)
+		}
+		switch {
 		case err == nil:
 		case unread == nil:
 			unread = refused(m.column, m.from, err)
@@ -204,6 +214,25 @@ func (r *spendReader) measures(to *schema.Spend, l *extract.SpendLine, lacks []s
 		}
 	}
 	return unread
+}
+
+// addUnreadForm records why a measure cannot be read, by the form of its value.
+func (r *spendReader) addUnreadForm(column string, v extract.Value, err error) {
+	form := v.Type()
+	switch {
+	case errors.Is(err, ErrMissing):
+		form = "absent"
+	case errors.Is(err, ErrNegative):
+		form = "negative"
+	case errors.Is(err, schema.ErrRange):
+		form = "huge"
+	case errors.Is(err, schema.ErrFraction):
+		form = "fraction"
+	}
+	if r.unreadForms == nil {
+		r.unreadForms = map[string]bool{}
+	}
+	r.unreadForms[column+"."+form] = true
 }
 
 // keyOf fills the key of a row.

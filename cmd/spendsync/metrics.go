@@ -108,6 +108,16 @@ var metrics = []metric{
 		func(f *runFacts) map[string]float64 {
 			return onlyIf(f.unread.Valid, float64(f.unread.V))
 		}},
+	{"spendsync_standing_notes", "Differences of which the data is stored, and that end no run with exit 4: see " +
+		"'spendsync status'.", "", func(f *runFacts) map[string]float64 {
+		standing := 0.0
+		for _, n := range f.notes {
+			if n.Stands() {
+				standing++
+			}
+		}
+		return onlyIf(f.manifest != nil, standing)
+	}},
 	{"spendsync_coverage", "Report days by what is known of them: open, complete, final, partial, missing, lost.",
 		"state", func(f *runFacts) map[string]float64 {
 			days := map[string]float64{}
@@ -196,6 +206,7 @@ type runFacts struct {
 	// Of the store, as far as it can be read.
 	manifest *manifest.Manifest
 	coverage []schema.DayCoverage
+	notes    []manifest.Note
 	success  schema.Instant
 	money    schema.AccountSnapshot
 	breaks   map[string]float64 // by kind; nil: not known
@@ -316,7 +327,7 @@ func (f *runFacts) readStore(dir, account string) error {
 	if known == nil {
 		known = manifest.NewAccount(job.ReachFrom(f.end))
 	}
-	f.coverage = known.Coverage(account, f.end)
+	f.coverage, f.notes = known.Coverage(account, f.end), known.Notes
 	run, err := manifest.LastRunThat(dir, account, func(r *schema.Run) bool {
 		return r.ExitCode == exit.OK &&
 			r.Command == "sync"

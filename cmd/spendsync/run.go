@@ -139,7 +139,7 @@ func (a *app) commands() *cobra.Command {
 		{"daily", "Every day:", []func(*app) *cobra.Command{newSyncCommand, newStatusCommand, newQueryCommand,
 			newReportCommand, newTablesCommand, newGuideCommand, newMCPCommand, newPlanCommand}},
 		{"repair", "Repair:", []func(*app) *cobra.Command{newVerifyCommand, newRebuildCommand, newReplayCommand,
-			newBackfillCommand, newResetCommand}},
+			newBackfillCommand, newAcceptCommand, newResetCommand}},
 		{"more", "More:", []func(*app) *cobra.Command{newPushCommand, newPullCommand, newCronjobCommand, newManCommand,
 			newVersionCommand, newConfigTopic}},
 	} {

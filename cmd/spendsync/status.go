@@ -32,6 +32,7 @@ type accountStatus struct {
 	Coverage    []schema.DayCoverage `json:"coverage"`
 	// Ask is how much is asked for of the report since the service refused more; null: everything.
 	Ask         *manifest.Ask         `json:"report_ask"`
+	Notes       []manifest.Note       `json:"notes"`
 	Unknown     []schema.UnknownField `json:"unknown_fields"`
 	Quarantined []quarantinedDay      `json:"days_in_quarantine"`
 	// RowsUnproven: it is not known what proved whose the first stored rows are.
@@ -121,7 +122,7 @@ func (c *statusCommand) status() (*storeStatus, error) {
 	for _, name := range m.AccountNames() {
 		known := m.Accounts[name]
 		s := accountStatus{Account: name, States: map[string]int{}, Coverage: known.Coverage(name, c.app.now()),
-			Unknown: known.Unknown, Pinned: known.Pinned, Ask: known.Ask}
+			Unknown: known.Unknown, Pinned: known.Pinned, Ask: known.Ask, Notes: known.Notes}
 		for i, c := range s.Coverage {
 			s.States[c.State]++
 			if c.State == schema.StateComplete || c.State == schema.StateFinal {
@@ -221,6 +222,9 @@ func (c *statusCommand) print(w io.Writer, st *storeStatus) {
 			fmt.Fprintf(w, "  lost                 %s\n", phrase.Days(s.Lost))
 		}
 		printQuarantine(w, s.Quarantined)
+		for _, n := range s.Notes {
+			fmt.Fprintf(w, "  note                 %s, %s: %s\n", n.Name, noteState(n), phrase.OneLine(n.Message))
+		}
 		settings := 0
 		for _, u := range s.Unknown {
 			if u.Stream != "spend_report" {

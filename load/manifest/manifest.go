@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"spendsync/load/durable"
 	"spendsync/load/history"
@@ -84,6 +85,9 @@ type Account struct {
 	// Ask is how much is asked for of the report, since the service refused more; nil: everything.
 	Ask *Ask `json:"report_ask,omitempty"`
 
+	// Notes are the differences that runs have seen lately, by name.
+	Notes []Note `json:"notes,omitempty"`
+
 	Unknown []schema.UnknownField `json:"unknown_fields,omitempty"`
 	// Memory has the confirmations of the tables of versions, which are not in their rows.
 	Memory map[string]history.Confirmations `json:"memory,omitempty"`
@@ -140,6 +144,51 @@ func (a *Ask) Unknown() (columns []string) {
 	})
 }
 
+// Note is a difference between the stored data and what the service states of it or promises to
+// send. The data is stored: a note never stands for something that is missing or not proven.
+type Note struct {
+	Name        string         `json:"name"`    // cause, place and form
+	Message     string         `json:"message"` // as of the last run that saw it
+	Runs        int64          `json:"runs"`    // that saw it
+	FirstSeenAt schema.Instant `json:"first_seen_at"`
+	LastSeenAt  schema.Instant `json:"last_seen_at"`
+	Decision    string         `json:"decision,omitempty"` // by hand, see [schema.Note]; empty: none
+	// ByHand: values that were known before stand, and may be old: the note stands only if it is accepted.
+	ByHand bool   `json:"by_hand,omitempty"`
+	RunID  string `json:"run_id"` // that last saw it
+}
+
+// RunsToStand is how many runs see a difference before its note stands.
+const RunsToStand = 3
+
+// Stands reports whether the note ends no run with exit 4.
+func (n Note) Stands() bool {
+	return n.Decision == schema.NoteAccepted || n.Decision == "" && !n.ByHand && n.Runs >= RunsToStand
+}
+
+// noteLasts is how long a note is kept that no run sees, and of which nothing was said by hand.
+const noteLasts = 7 * 24 * time.Hour
+
+// NotesAfter returns the notes after a run that has seen these, by name.
+func (a *Account) NotesAfter(seen map[string]Note, at schema.Instant, runID string) []Note {
+	notes := []Note{}
+	for _, n := range a.Notes {
+		if _, is := seen[n.Name]; !is && (n.Decision != "" || at.Time().Sub(n.LastSeenAt.Time()) < noteLasts) {
+			notes = append(notes, n)
+		}
+	}
+	for name, n := range seen {
+		n.Name, n.Runs, n.FirstSeenAt, n.LastSeenAt, n.RunID = name, 1, at, at, runID
+		if i := slices.IndexFunc(a.Notes, func(n Note) bool { return n.Name == name }); i >= 0 {
+			was := a.Notes[i]
+			n.Runs, n.FirstSeenAt, n.Decision = was.Runs+1, was.FirstSeenAt, was.Decision
+		}
+		notes = append(notes, n)
+	}
+	slices.SortFunc(notes, func(x, y Note) int { return strings.Compare(x.Name, y.Name) })
+	return notes
+}
+
 // KeyChanges is how often the value of a key was compared, and how often it differed.
 type KeyChanges struct {
 	Compared int64 `json:"compared"`
@@ -172,6 +221,9 @@ type Day struct {
 	// Unread is how many rows are stored without some of their measures, which cannot be read.
 	// Its name is from when only conversions could lack.
 	Unread int64 `json:"unread_conversions,omitzero"`
+	// UnreadForms are the measures that cannot be read, each with the form that it came in; empty, although there
+	// are some: an older version read the day.
+	UnreadForms []string `json:"unread_forms,omitempty"`
 }
 
 // The kinds of File.
@@ -303,6 +355,7 @@ func (a *Account) clone() *Account {
 	c.SettledUnclear, c.ExtraKeys = maps.Clone(a.SettledUnclear), maps.Clone(a.ExtraKeys)
 	c.Unknown, c.Settled, c.ReportedLost = slices.Clone(a.Unknown), slices.Clone(a.Settled),
 		slices.Clone(a.ReportedLost)
+	c.Notes = slices.Clone(a.Notes)
 	return &c
 }
 

@@ -22,6 +22,7 @@ type Change struct {
 	Unknown        []schema.UnknownField            // known ones stay unchanged
 	Asked          bool                             // Ask replaces the account's
 	Ask            *Ask
+	Notes          []Note // nil: unchanged
 	ReportedLost   []schema.Date
 }
 
@@ -59,6 +60,9 @@ func Next(base *Manifest, head Head, account string, c Change) *Manifest {
 	}
 	if c.Asked {
 		a.Ask = c.Ask
+	}
+	if c.Notes != nil {
+		a.Notes = c.Notes
 	}
 	maps.Copy(a.ExtraKeys, c.ExtraKeys)
 	for _, u := range c.Unknown {

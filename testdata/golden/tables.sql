@@ -664,6 +664,28 @@ COMMENT ON COLUMN "ops"."refused_row"."raw" IS 'The row''s own JSON, cut where i
 COMMENT ON COLUMN "ops"."refused_row"."seen_at" IS 'When it was read.';
 COMMENT ON COLUMN "ops"."refused_row"."_run_id" IS 'Run that read it.';
 
+CREATE TABLE "ops"."note" (
+  "account_id" VARCHAR NOT NULL,
+  "note" VARCHAR NOT NULL,
+  "is_standing" BOOLEAN NOT NULL,
+  "decision" VARCHAR,
+  "runs" BIGINT NOT NULL,
+  "first_seen_at" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "last_seen_at" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "message" VARCHAR NOT NULL,
+  "_run_id" VARCHAR NOT NULL
+);
+COMMENT ON TABLE "ops"."note" IS 'Differences of which the data is stored: the service states another total or count than the rows have, or sends a value in a form that cannot be read, which is NULL and kept. One that stands ends no run with exit 4.';
+COMMENT ON COLUMN "ops"."note"."account_id" IS 'Short name of the account in this warehouse.';
+COMMENT ON COLUMN "ops"."note"."note" IS 'Name of the note, as spendsync accept takes it.';
+COMMENT ON COLUMN "ops"."note"."is_standing" IS 'Whether the note ends no run with exit 4: accepted by hand, or seen in three runs and not withdrawn.';
+COMMENT ON COLUMN "ops"."note"."decision" IS 'What was said by hand: accepted or withdrawn. NULL: nothing.';
+COMMENT ON COLUMN "ops"."note"."runs" IS 'Runs that saw the difference.';
+COMMENT ON COLUMN "ops"."note"."first_seen_at" IS 'When a run first saw it.';
+COMMENT ON COLUMN "ops"."note"."last_seen_at" IS 'When a run last saw it. A week later the note is forgotten, unless something was said by hand.';
+COMMENT ON COLUMN "ops"."note"."message" IS 'What differs, as the last run that saw it found it.';
+COMMENT ON COLUMN "ops"."note"."_run_id" IS 'Run that last saw it.';
+
 CREATE TABLE "ops"."file" (
   "account_id" VARCHAR NOT NULL,
   "path" VARCHAR NOT NULL,

@@ -50,7 +50,7 @@ var Codes = []Code{
 		"what is published is proven; what failed is as it was before",
 		"read the message: the next run asks again for what the service could not answer; what it answered in a form " +
 			"that is not in its description stays unread until spendsync is updated: report the message to its " +
-			"maintainers"},
+			"maintainers, or 'spendsync accept' the note that 'spendsync status' has of it"},
 	{Unreachable, "the service can't be reached or keeps failing; no report day published", "yes",
 		"what is published of the report is unchanged",
 		"run it again; missed days heal themselves while they are in reach (see 'spendsync status')"},

@@ -44,7 +44,7 @@ func (r *run) sumUpAsked() {
 		r.ask = r.s.asked(idsIn(r.tally.lacks))
 	}
 	t := &r.tally
-	t.lacks = slices.Compact(slices.Sorted(slices.Values(append(t.lacks, r.ask.Unknown()...))))
+	t.lacks = joined(t.lacks, r.ask.Unknown())
 	isIn := func(list []string) func(string) bool {
 		return func(column string) bool { return slices.Contains(list, column) }
 	}
@@ -76,7 +76,8 @@ func (r *dayReader) keepKnown(day schema.Date, read *dayRead) error {
 			return err
 		}
 		if hash == read.hash {
-			read.day, read.sums, read.hash, read.unread = nil, known.Sums, known.ContentHash, known.Unread
+			read.day, read.sums, read.hash = nil, known.Sums, known.ContentHash
+			read.unread, read.forms = known.Unread, known.UnreadForms
 			return r.s.staged.DropRaw(day)
 		}
 	}

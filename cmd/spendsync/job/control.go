@@ -171,13 +171,27 @@ func storedClicks(known *manifest.Day) schema.Null[int64] {
 	return known.Sums.Clicks
 }
 
-// sentence says which days are stored though the service's own total differs; empty:
-// none. matched is how many of the stored days agree.
-func (c *controlTotals) sentence(matched int, stored []schema.Date) string {
+// storedOnes returns the differences of days that are stored, in the order of the days.
+func (c *controlTotals) storedOnes(stored []schema.Date) []difference {
 	trusted := slices.DeleteFunc(slices.Clone(c.trusted), func(d difference) bool {
 		return !slices.Contains(stored, d.day)
 	})
 	slices.SortFunc(trusted, func(a, b difference) int { return cmp.Compare(a.day, b.day) })
+	return trusted
+}
+
+// form returns in which direction the service's total differs, and how far.
+func (d difference) form() string {
+	if d.rows.Spend == d.total.Spend.V {
+		return "clicks-" + gap(d.rows.Clicks.V, d.total.Clicks.V)
+	}
+	return gap(int64(d.rows.Spend), int64(d.total.Spend.V))
+}
+
+// sentence says which days are stored though the service's own total differs; empty:
+// none. matched is how many of the stored days agree.
+func (c *controlTotals) sentence(matched int, stored []schema.Date) string {
+	trusted := c.storedOnes(stored)
 	switch n := len(trusted); {
 	case n == 0:
 		return ""

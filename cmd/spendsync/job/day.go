@@ -43,6 +43,7 @@ type dayRead struct {
 	refused  int64               // rows that cannot be stored; the others are
 	first    error               // why the first of them is refused
 	unread   int64               // rows that are stored without some of their measures
+	forms    []string            // these measures, each with the form of its value
 	noClick  bool                // clicks are, or may be, among those measures
 	lacks    []string            // columns that the report does not give, or not on all pages
 	aside    []schema.RefusedRow // rows of both kinds that are kept aside with their JSON
@@ -238,6 +239,7 @@ func union(reads []*dayRead) *dayRead {
 		both.pages, both.bytes = both.pages+one.pages, both.bytes+one.bytes
 		both.refused, both.unread = max(both.refused, one.refused), max(both.unread, one.unread)
 		both.noClick = both.noClick || one.noClick
+		both.forms = joined(both.forms, one.forms)
 	}
 	if both.seen.Repeats == "" {
 		both.seen.Repeats = "several reads bring different rows"
@@ -324,6 +326,7 @@ func (r *dayReader) readDay(
 		became := transform.AppendSpend(read.rows, page, c, work.intern)
 		read.refused += int64(len(became.Refused))
 		read.unread += int64(len(became.Unread))
+		read.forms = joined(read.forms, became.UnreadForms)
 		for _, column := range page.Lacks {
 			isUnknown := column != "date" && column != "campaign_name" // which nothing is unknown without
 			if isUnknown && !slices.Contains(read.lacks, column) {
@@ -352,6 +355,11 @@ func (r *dayReader) readDay(
 		r.bar.Rows(added)
 	}
 	return read, nil
+}
+
+// joined returns the texts of both lists, sorted, each once.
+func joined(a, b []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
 }
 
 // longestRaw is how many bytes of a refused row are kept with its reason, and mostAside how many rows of a day; the
@@ -433,7 +441,8 @@ func (r *dayReader) checkControlTotal(ctx context.Context, day schema.Date, read
 // From the second attempt on nothing counts as known, nor where it shows in the columns of the replies whether
 // the service still refuses some.
 func (r *dayReader) known(day schema.Date, attempt int64) *extract.Known {
-	if k := r.s.store.Account().Days[day]; attempt > 1 || k == nil || k.Refused > 0 || r.s.triesAll {
+	if k := r.s.store.Account().Days[day]; attempt > 1 || k == nil || k.Refused > 0 || r.s.triesAll ||
+		k.Unread > 0 && len(k.UnreadForms) == 0 {
 		return nil
 	}
 	return &extract.Known{
@@ -450,7 +459,7 @@ func (r *dayReader) readSame(read *dayRead, day schema.Date, pages int) *dayRead
 	read.count, read.counted, read.combined = known.RowsTotal, known.RowsTotalState, known.Combined
 	read.lacks = known.Without
 	// Which measures could not be read is not stored.
-	read.unread, read.noClick = known.Unread, known.Unread > 0
+	read.unread, read.forms, read.noClick = known.Unread, known.UnreadForms, known.Unread > 0
 	r.bar.Rows(int(known.Sums.Rows))
 	return read
 }

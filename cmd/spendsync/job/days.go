@@ -132,7 +132,7 @@ func (r *dayReader) copyDay(ctx context.Context, d PlannedDay) *copiedDay {
 		}
 		c.put, c.err = r.s.staged.PutDay(ctx, load.DayRead{
 			Day: d.Day, ReadAt: c.read.at, Control: c.read.control, ControlTotal: c.read.total,
-			Rounded: c.read.rounded, Refused: c.read.refused, Unread: c.read.unread,
+			Rounded: c.read.rounded, Refused: c.read.refused, Unread: c.read.unread, UnreadForms: c.read.forms,
 			RowsTotal: c.read.count, RowsTotalState: c.read.counted, Combined: c.read.combined,
 			Without: without,
 		}, c.read.day)

@@ -49,6 +49,10 @@ func (c *copiedDays) sum(account, runID string, known []schema.UnknownField) day
 	}
 	if c.totals != nil {
 		s.tally.differs = c.totals.sentence(s.tally.matched, s.stored)
+		for _, d := range c.totals.storedOnes(s.stored) {
+			s.tally.seeDifference("report.day-total."+d.form(), "the service's own total of a day differs, as on "+
+				d.String()+"; the rows are stored as they came")
+		}
 		if c.totals.failed != nil {
 			s.tally.fail("control totals", c.totals.failed)
 		}
@@ -107,11 +111,8 @@ func (s *daySums) add(d *copiedDay, account, runID string, known []schema.Unknow
 		s.tally.addMiscounted(d.Day, read)
 	}
 	s.refused = append(s.refused, read.aside...)
-	s.tally.lacks = slices.Compact(slices.Sorted(slices.Values(append(s.tally.lacks, read.lacks...))))
-	if read.unread > 0 {
-		s.tally.unread += read.unread
-		s.tally.unreadDays++
-	}
+	s.tally.lacks = joined(s.tally.lacks, read.lacks)
+	s.tally.addUnread(d)
 	s.rows += read.sums.Rows
 	s.addDiff(d.put.Diff)
 	field := func(path, sample string) schema.UnknownField {

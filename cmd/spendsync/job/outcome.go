@@ -12,6 +12,7 @@ import (
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -21,9 +22,12 @@ const RiskDays = 3
 
 // failure is one item that a run could not read.
 type failure struct {
-	what    string // "spend 2026-11-20", "control totals"
-	err     error
-	untried bool // it was not read because of the error of something else
+	what      string // "spend 2026-11-20", "control totals"
+	err       error
+	untried   bool     // it was not read because of the error of something else
+	notes     []string // of the differences that it is; empty: something is missing or not proven
+	columns   []string // of the settings, that cannot be read
+	standsOld bool     // values that were known before stand, which may be old
 }
 
 // tally counts what a run has read, before anything is published.
@@ -43,7 +47,10 @@ type tally struct {
 	unreadDays                            int               // days that have some
 	oddIDs                                []transform.OddID // the first of each form that no run has seen
 	failures                              []failure
-	stopped                               bool // by a signal
+	differences                           map[string]manifest.Note // of which the data is stored, by name
+	unreadAnew                            []schema.Date            // days that were over and lose known measures
+	standing                              []string                 // differences that end no run with exit 4
+	stopped                               bool                     // by a signal
 }
 
 // addMiscounted notes a day that is stored though the service states another number of its rows. A
@@ -55,6 +62,8 @@ func (t *tally) addMiscounted(day schema.Date, read *dayRead) {
 		read.count.V)
 	if read.control != schema.ControlMatched || read.count.V > read.sums.Rows {
 		t.doubtful++
+		t.seeDifference("report.row-count."+gap(read.sums.Rows, read.count.V), "the service's own number of rows "+
+			"(total_rows) differs, as on "+t.miscount+"; the rows are stored as they came")
 	}
 }
 
@@ -106,8 +115,8 @@ func (t tally) publishedCode(o load.Preview) int {
 		return exit.Damaged
 	case len(o.NewlyLost) > 0 || len(risk) > 0:
 		return exit.DayAtRisk
-	case len(t.failures) > 0 || t.differs != "" || t.doubtful > 0 || len(t.newlyLacks) > 0,
-		t.unread > 0 || len(t.oddIDs) > 0:
+	case len(t.failures) > 0 || len(t.newlyLacks) > 0 || len(t.oddIDs) > 0 || len(t.unreadAnew) > 0,
+		t.isLoudBelow(""):
 		return exit.Partial
 	}
 	return exit.OK
@@ -178,10 +187,10 @@ func (t tally) sentence(o load.Preview, published bool, settings string) string 
 		fmt.Fprintf(&b, "; %s is not proven and can be read for %s more",
 			c.ReportDate, phrase.Count(int(c.DaysUntilUnreachable), "day"))
 	}
-	if t.differs != "" {
+	if t.isLoudBelow("report.day-total.") {
 		b.WriteString("; " + t.differs)
 	}
-	if t.miscounted > 0 {
+	if t.miscounted > 0 && (t.doubtful == 0 || t.isLoudBelow("report.row-count.")) {
 		fmt.Fprintf(&b, "; the service's own number of rows (total_rows) differs on %s, such as %s; the rows are "+
 			"stored as they came", phrase.Count(t.miscounted, "day"), t.miscount)
 	}
@@ -197,12 +206,16 @@ func (t tally) sentence(o load.Preview, published bool, settings string) string 
 	if len(t.givenAgain) > 0 {
 		fmt.Fprintf(&b, "; the report gives %s again", strings.Join(t.givenAgain, ", "))
 	}
-	if t.unread > 0 {
+	if t.isLoudBelow("report.unread.") || len(t.unreadAnew) > 0 {
 		fmt.Fprintf(&b, "; %s on %s have measures that cannot be read; these are stored as unknown (NULL), the rest "+
 			"of each row as it came; see ops.refused_row",
 			phrase.Count(int(t.unread), "row"), phrase.Count(t.unreadDays, "day"))
 	}
 	b.WriteString(oddIDSentence(t.oddIDs))
+	if len(t.unreadAnew) > 0 {
+		fmt.Fprintf(&b, "; of %s known measures are unknown now", phrase.Days(t.unreadAnew))
+	}
+	b.WriteString(t.noteSentence())
 	b.WriteString(t.failureSentence())
 	return b.String()
 }

@@ -11,6 +11,7 @@ import (
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/load/durable"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -52,6 +53,15 @@ func TestAtRisk(t *testing.T) {
 	}
 }
 
+// differ are differences of these names.
+func differ(names ...string) map[string]manifest.Note {
+	notes := map[string]manifest.Note{}
+	for _, name := range names {
+		notes[name] = manifest.Note{Message: name}
+	}
+	return notes
+}
+
 // TestTally_Codes: the exit code says what a person has to do. What needs one comes before what heals, also if
 // several things fail.
 func TestTally_Codes(t *testing.T) {
@@ -60,6 +70,9 @@ func TestTally_Codes(t *testing.T) {
 		contract, out, unexpected = extract.ErrContract, extract.ErrUnavailable, errors.New("x")
 	)
 	done := tally{planned: 2, proven: 2}
+	differing := tally{planned: 1, proven: 1, differences: differ("x", "y")}
+	half, stands := differing, differing
+	half.standing, stands.standing = []string{"x"}, []string{"x", "y"}
 	risk := load.Preview{Coverage: []schema.DayCoverage{coverageOf(schema.StateMissing, 1, 0)}}
 	for name, c := range map[string]struct {
 		tally  tally
@@ -67,14 +80,17 @@ func TestTally_Codes(t *testing.T) {
 		failed []error
 		want   int
 	}{
-		"all is well":               {done, load.Preview{}, nil, exit.OK},
-		"nothing was planned":       {tally{}, load.Preview{}, nil, exit.OK},
-		"nothing but refused days":  {tally{planned: 1, unreachable: 1}, load.Preview{}, nil, exit.OK},
-		"one day in part":           {tally{planned: 2, proven: 1, partial: 1}, load.Preview{}, nil, exit.OK},
-		"a day in part":             {tally{planned: 1, partial: 1}, load.Preview{}, nil, exit.OK},
-		"one failure":               {done, load.Preview{}, []error{out}, exit.Partial},
-		"the total differs":         {tally{planned: 1, proven: 1, differs: "x"}, load.Preview{}, nil, exit.Partial},
-		"measures are unread":       {tally{planned: 1, proven: 1, unread: 1}, load.Preview{}, nil, exit.Partial},
+		"all is well":              {done, load.Preview{}, nil, exit.OK},
+		"nothing was planned":      {tally{}, load.Preview{}, nil, exit.OK},
+		"nothing but refused days": {tally{planned: 1, unreachable: 1}, load.Preview{}, nil, exit.OK},
+		"one day in part":          {tally{planned: 2, proven: 1, partial: 1}, load.Preview{}, nil, exit.OK},
+		"a day in part":            {tally{planned: 1, partial: 1}, load.Preview{}, nil, exit.OK},
+		"one failure":              {done, load.Preview{}, []error{out}, exit.Partial},
+		"the total differs":        {differing, load.Preview{}, nil, exit.Partial},
+		"all differences stand":    {stands, load.Preview{}, nil, exit.OK},
+		"known measures are lost": {tally{planned: 1, proven: 1, unreadAnew: []schema.Date{1}}, load.Preview{}, nil,
+			exit.Partial},
+		"one does not stand":        {half, load.Preview{}, nil, exit.Partial},
 		"odd IDs":                   {tally{oddIDs: []transform.OddID{{}}}, load.Preview{}, nil, exit.Partial},
 		"a day at risk":             {done, risk, []error{out}, exit.DayAtRisk},
 		"a day is lost":             {done, load.Preview{NewlyLost: []schema.Date{1}}, nil, exit.DayAtRisk},
@@ -143,7 +159,8 @@ func TestTally_Sentence(t *testing.T) {
 			load.Preview{Generation: 7}, true,
 			"published generation 7: 3 days of 3 planned proven, 0 changed; settings" +
 				"; IDs of a new form, stored without the blanks around them and reported once: source_id x y ()"},
-		"everything": {tally{planned: 3, proven: 3, differs: "the total differs", unread: 2, unreadDays: 1}, full, true,
+		"everything": {tally{planned: 3, proven: 3, differs: "the total differs", unread: 2, unreadDays: 1,
+			differences: differ("report.day-total.above-1pct", "report.unread.clicks.string.some-rows")}, full, true,
 			"published generation 7: 3 days of 3 planned proven, 0 changed, 2 restatements; settings; lost for good: " +
 				"2022-01-08; 2024-10-04 is not proven and can be read for 1 day more; the total differs; " +
 				"2 rows on 1 day have measures that cannot be read; these are stored as unknown (NULL), " +

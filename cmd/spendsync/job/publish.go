@@ -114,9 +114,10 @@ func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
 	if r.settings != nil {
 		unknown = slices.Concat(unknown, r.settings.undescribed)
 	}
+	r.weighNotes()
 	// A signal ends the reading at once, and the publication only after the grace.
 	prepared, err := r.s.staged.Prepare(ctx, load.Contents{
-		Since: r.since(), Unknown: unknown, Asked: true, Ask: r.ask,
+		Since: r.since(), Unknown: unknown, Asked: true, Ask: r.ask, Notes: r.notes,
 	})
 	if err != nil {
 		return row, err

@@ -139,7 +139,7 @@ func (k kept) stage(ctx context.Context, q quarantine.Day) (t takenDay, err erro
 	}
 	c := transform.SpendContext{Account: k.Account, RunID: k.RunID, Day: q.Date, SeenAt: q.ReadAt, Service: k.Service}
 	rows, intern, rounded, unread, noClick := &schema.SpendRows{}, transform.NewInterner(), 0, 0, false
-	var lacks []string
+	var lacks, forms []string
 	var seen extract.Evidence
 	for page, err := range extract.ProveSpend(k.Service, q.Date, q.PageSize, k.store.Quarantine().Replies(q), &seen) {
 		if err != nil {
@@ -153,6 +153,7 @@ func (k kept) stage(ctx context.Context, q quarantine.Day) (t takenDay, err erro
 		lacks = append(lacks, page.Lacks...)
 		rounded += became.Rounded
 		unread, noClick = unread+len(became.Unread), noClick || became.UnreadClicks
+		forms = joined(forms, became.UnreadForms)
 		err := k.staged.PutRaw(q.Date, page.Number, page.Raw, int64(rows.Len()-before), page.Fingerprint)
 		if err != nil {
 			return t, err
@@ -200,7 +201,7 @@ func (k kept) stage(ctx context.Context, q quarantine.Day) (t takenDay, err erro
 		put, err := k.staged.PutDay(ctx, load.DayRead{
 			Day: q.Date, ReadAt: q.ReadAt, Control: w.control, ControlTotal: q.ControlTotal, Rounded: rounded,
 			RowsTotal: w.rowsTotal(), RowsTotalState: w.totalState(), Combined: how, Unread: int64(unread),
-			Without: idsIn(lacks),
+			Without: idsIn(lacks), UnreadForms: forms,
 		}, day)
 		return takenDay{q, put, sums.Rows}, err
 	}

@@ -48,21 +48,32 @@ type offlineRun struct {
 	failures                   []failure
 }
 
-// repair opens the store, does the work, and publishes a generation whose DuckDB
-// file is built from nothing.
-func (j Job) repair(ctx context.Context, command string, work func(*offlineRun) error) (*Result, error) {
+// openStored opens the store of an account that something is published of.
+func (j Job) openStored(ctx context.Context) (*load.Store, error) {
 	store, err := load.Open(ctx, j.DataDir, j.Account, j.Store)
 	if err != nil {
 		return nil, err
 	}
-	defer store.Close()
 	if store.Manifest() == nil {
-		return nil, fmt.Errorf("%s: %w", j.DataDir, durable.ErrEmpty)
-	}
-	if stored := store.Manifest().AccountNames(); !slices.Contains(stored, j.Account) {
-		return nil, exit.Usagef("%s has no account %q; set SPENDSYNC_ACCOUNT to %s",
+		err = fmt.Errorf("%s: %w", j.DataDir, durable.ErrEmpty)
+	} else if stored := store.Manifest().AccountNames(); !slices.Contains(stored, j.Account) {
+		err = exit.Usagef("%s has no account %q; set SPENDSYNC_ACCOUNT to %s",
 			j.DataDir, j.Account, strings.Join(stored, " or "))
 	}
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return store, nil
+}
+
+// repair opens the store, does the work, and publishes a generation whose DuckDB
+// file is built from nothing.
+func (j Job) repair(ctx context.Context, command string, work func(*offlineRun) error) (*Result, error) {
+	store, err := j.openStored(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
 	m := &offlineRun{Job: j, command: command, start: j.Now(), store: store}
 	if m.staged, err = store.Begin(j.RunID); err != nil {
 		return nil, err
@@ -218,7 +229,7 @@ func (m *offlineRun) replayDay(ctx context.Context, day schema.Date, known *mani
 	m.changed++
 	_, err = m.staged.PutDay(ctx, load.DayRead{
 		Day: day, ReadAt: c.SeenAt, Rounded: taken.rounded, Refused: taken.refused,
-		Unread: taken.unread, Combined: known.Combined, Without: known.Without,
+		Unread: taken.unread, UnreadForms: taken.forms, Combined: known.Combined, Without: known.Without,
 		Replayed: true, Damaged: damaged,
 	}, sealed)
 	return err
@@ -237,6 +248,7 @@ type taken struct {
 	rounded int
 	refused int64 // rows that cannot be stored
 	unread  int64 // rows that are stored without some of their measures
+	forms   []string
 	first   error // why the first of them cannot
 }
 
@@ -259,6 +271,7 @@ func rowsOf(c transform.SpendContext, pages iter.Seq2[[]byte, error]) (rows *sch
 		}
 		t.refused += int64(len(became.Refused))
 		t.unread += int64(len(became.Unread))
+		t.forms = joined(t.forms, became.UnreadForms)
 		t.rounded += became.Rounded
 	}
 	return rows, t, nil

@@ -12,14 +12,15 @@ import (
 // run holds the results of a run, to be published and reported.
 type run struct {
 	s           *session
-	daySums                   // of the days that were read
-	ask         *manifest.Ask // for the next run
-	proofs      []string      // of whose account this is
-	waiting     []schema.Date // out of reach, with replies in quarantine that may be the account's
-	settings    *settings     // nil until they are read
-	settingsErr error         // why no settings are published; nil: they are, or none were asked for
-	newVersions int64         // of settings
-	preview     load.Preview  // of the generation
+	daySums                     // of the days that were read
+	ask         *manifest.Ask   // for the next run
+	notes       []manifest.Note // of the account, after this run
+	proofs      []string        // of whose account this is
+	waiting     []schema.Date   // out of reach, with replies in quarantine that may be the account's
+	settings    *settings       // nil until they are read
+	settingsErr error           // why no settings are published; nil: they are, or none were asked for
+	newVersions int64           // of settings
+	preview     load.Preview    // of the generation
 }
 
 // row is the run's line in the ledger.

@@ -81,33 +81,45 @@ func (c unreadCounter) notUnderstood() (failures []failure) {
 	for _, kind := range slices.Sorted(maps.Keys(c)) {
 		k := c[kind]
 		of := phrase.Count(k.entities, "read")
-		fail := func(format string, args ...any) {
-			err := fmt.Errorf(format+": %w", append(args, extract.ErrContract)...)
-			failures = append(failures, failure{what: kind, err: err})
+		fail := func(form string, columns []string, count func(string) int, format string, args ...any) {
+			f := failure{what: kind, err: fmt.Errorf(format+": %w", append(args, extract.ErrContract)...)}
+			for _, column := range columns {
+				share := "some"
+				if 2*count(column) > k.entities {
+					share = "most"
+				}
+				f.notes = append(f.notes, noteName("settings", kind, column, form, share))
+				f.columns = append(f.columns, column)
+			}
+			failures = append(failures, f)
 		}
 		if columns := slices.Sorted(maps.Keys(k.refused)); len(columns) > 0 {
 			first := k.refused[columns[0]]
-			fail("%s not understood in %d of %s, such as %v", strings.Join(columns, ", "), first.count, of,
+			fail("not-understood", columns, func(column string) int { return k.refused[column].count },
+				"%s not understood in %d of %s, such as %v", strings.Join(columns, ", "), first.count, of,
 				first.first.Error())
 		}
 		for _, column := range slices.Sorted(maps.Keys(k.unnamed)) {
 			if odd := k.unnamed[column]; 2*odd.count > k.entities {
-				fail("most of %s have a value of %s that the description does not know, such as %v; it is stored, and "+
-					"what asks for the known ones leaves them out: update spendsync, or report it",
+				fail("unknown-word", []string{column}, func(string) int { return odd.count },
+					"most of %s have a value of %s that the description does not know, such as %v; it is stored, and "+
+						"what asks for the known ones leaves them out: update spendsync, or report it",
 					of, column, odd.first.Error())
+				failures[len(failures)-1].columns = nil // it is stored
 			}
 		}
 		if k.bare > 0 {
-			fail("nothing but the ID could be read of %d of %s; update spendsync, or report what the raw column holds",
-				k.bare, of)
+			fail("", nil, nil, "nothing but the ID could be read of %d of %s; update spendsync, or report what the "+
+				"raw column holds", k.bare, of)
 			continue
 		}
 		columns := slices.DeleteFunc(slices.Sorted(maps.Keys(k.missing)), func(column string) bool {
 			return 2*k.missing[column] <= k.entities
 		})
 		if len(columns) > 0 {
-			fail("%s missing from most of %s; the last known values stand, which may be old: "+
-				"update spendsync, or report the keys that the raw column holds", strings.Join(columns, ", "), of)
+			fail("missing", columns, func(column string) int { return k.missing[column] },
+				"%s missing from most of %s; the last known values stand, which may be old: "+
+					"update spendsync, or report the keys that the raw column holds", strings.Join(columns, ", "), of)
 		}
 	}
 	return failures
@@ -132,6 +144,12 @@ func (n *settingsReader) notUnderstood() {
 	defer n.mu.Unlock()
 	for _, f := range n.read.unread.notUnderstood() {
 		n.run.Log.Warn("a part of the settings is not understood", "kind", f.what, "error", f.err)
+		for _, column := range f.columns {
+			known, err := n.knows(f.what, column)
+			if f.standsOld = f.standsOld || known; err != nil {
+				f.notes = nil
+			}
+		}
 		n.read.failures = append(n.read.failures, f)
 	}
 }

@@ -150,10 +150,11 @@ func judgeUnset[R any, P history.Versioned[R]](
 	}
 	for _, column := range slices.Sorted(maps.Keys(unread)) {
 		if n := unread[column]; n > 1 && 2*n > len(seen) {
-			s.failures = append(s.failures, failure{what: u.entity, err: fmt.Errorf(
-				"%s missing from %d of %s; the last known values stand, which may be old: update spendsync, or report "+
-					"the keys that the raw column holds: %w",
-				column, n, phrase.Count(len(seen), "read"), extract.ErrContract)})
+			note := noteName("settings", u.entity, column, "missing", "most")
+			err := fmt.Errorf("%s missing from %d of %s; the last known values stand, which may be old: update "+
+				"spendsync, or report the keys that the raw column holds: %w",
+				column, n, phrase.Count(len(seen), "read"), extract.ErrContract)
+			s.failures = append(s.failures, failure{what: u.entity, err: err, notes: []string{note}, standsOld: true})
 		}
 	}
 }

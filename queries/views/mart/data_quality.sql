@@ -37,6 +37,7 @@ WITH checks (check_name, severity, threshold, unit, meaning, what_to_do) AS (
     ('entities_read', 'warning', 0, 'reads', 'Settings that the last sync could not read.', 'See ops.entity_read; the next sync tries again.'),
     ('values_known', 'warning', 0, 'campaigns, creatives and sources', 'Statuses and modes now in force that the service''s description does not name.', 'Look them up with the service; filters on status may leave them out.'),
     ('fields_known', 'info', 0, 'fields', 'Keys in the replies that the service''s description does not name.', 'Nothing is lost, they are in raw; report them to the maintainers.'),
+    ('notes_standing', 'info', 0, 'notes', 'Differences of which the data is stored, and that end no run with exit 4.', 'See ops.note for each; spendsync accept --withdraw makes one end runs again.'),
     ('last_run_succeeded', 'error', 0, 'exit code', 'Exit code of the last run; it is 0 when everything planned was published.', 'See ops.run for its message; spendsync help config lists the exit codes.')
 ),
 accounts AS (
@@ -158,7 +159,7 @@ known_of AS (
   GROUP BY k.account_id
 ),
 last_run AS (
-  SELECT r.account_id, arg_max(r.exit_code, r._run_id) AS exit_code, max(r._run_id) FILTER (WHERE r.command = 'sync') AS sync_run
+  SELECT r.account_id, arg_max(r.exit_code, r._run_id) FILTER (WHERE r.command <> 'accept') AS exit_code, max(r._run_id) FILTER (WHERE r.command = 'sync') AS sync_run
   FROM ops.run AS r
   GROUP BY r.account_id
 ),
@@ -178,6 +179,12 @@ fields AS (
   FROM ops.unknown_field AS f
   WHERE f.stream = 'spend_report'
   GROUP BY f.account_id
+),
+standing AS (
+  SELECT n.account_id, count(*) AS notes
+  FROM ops.note AS n
+  WHERE n.is_standing
+  GROUP BY n.account_id
 ),
 -- Each clause is named once: of those named often DuckDB 1.4 plans so many copies within a
 -- reader's own subquery that no memory is enough.
@@ -212,6 +219,7 @@ counted AS (
       WHEN 'entities_read' THEN u.reads
       WHEN 'values_known' THEN k.unnamed
       WHEN 'fields_known' THEN coalesce(f.fields, 0)
+      WHEN 'notes_standing' THEN coalesce(s.notes, 0)
       WHEN 'last_run_succeeded' THEN u.exit_code
     END::DOUBLE AS value
   -- Cross joins come last: DuckDB 1.4 writes them as commas when it prints a view.
@@ -228,6 +236,7 @@ counted AS (
   LEFT JOIN unread AS u ON u.account_id = c.account_id
   LEFT JOIN broken AS b ON b.account_id = c.account_id
   LEFT JOIN fields AS f ON f.account_id = c.account_id
+  LEFT JOIN standing AS s ON s.account_id = c.account_id
 ),
 judged AS (
   SELECT

@@ -1,0 +1,159 @@
+package job
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"spendsync/cmd/spendsync/phrase"
+	"spendsync/load"
+	"spendsync/load/history"
+	"spendsync/load/manifest"
+	"spendsync/schema"
+)
+
+// A run ends with exit 4 if something differs from what the service states or promises. Some services differ at every
+// run, and nobody can change that: after three runs such a difference becomes a standing note, which is shown and ends
+// no run any more. Only a difference of which the data is stored has a note: the rows are proven by other evidence, or
+// a value that cannot be read is NULL and its reply is kept. Anything missing or unproven has none.
+//
+// The name of a note consists of cause, place and form, so another form of the same cause is new. See [manifest.Note].
+
+// seeDifference notes a difference of which the data is stored. The first message of a name stands.
+func (t *tally) seeDifference(name, message string) {
+	if t.differences == nil {
+		t.differences = map[string]manifest.Note{}
+	}
+	if _, seen := t.differences[name]; !seen {
+		t.differences[name] = manifest.Note{Message: message}
+	}
+}
+
+// gap returns how far the service's number is from that of the rows: its direction and the order of magnitude.
+func gap(rows, service int64) string {
+	side, off := "above", service-rows
+	if off < 0 {
+		side, off = "below", -off
+	}
+	base := max(rows, -rows)
+	for _, percent := range []int64{1, 10, 100} {
+		if float64(off)*100 <= float64(base)*float64(percent) {
+			return fmt.Sprintf("%s-%dpct", side, percent)
+		}
+	}
+	return side + "-more"
+}
+
+// addUnread notes the rows of a staged day that are stored without some of their measures. A day that was over and had
+// them before has lost them: that is no difference that may stand.
+func (t *tally) addUnread(d *copiedDay) {
+	read := d.read
+	if read.unread == 0 {
+		return
+	}
+	t.unread += read.unread
+	t.unreadDays++
+	if d.known != nil && d.known.WasOver(d.Day) && read.unread > d.known.Unread {
+		t.unreadAnew = append(t.unreadAnew, d.Day)
+	}
+	share := "some-rows"
+	if 2*read.unread > read.sums.Rows {
+		share = "most-rows"
+	}
+	for _, form := range read.forms {
+		column, why, _ := strings.Cut(form, ".")
+		t.seeDifference("report.unread."+form+"."+share, fmt.Sprintf("the %s of %s cannot be read, as on %s (%s); "+
+			"stored as unknown (NULL), see ops.refused_row", column, strings.ReplaceAll(share, "-", " "), d.Day, why))
+	}
+}
+
+// stand takes the standing notes out of what ends a run with exit 4.
+func (t *tally) stand(notes []string) {
+	t.standing = notes
+	t.failures = slices.DeleteFunc(t.failures, func(f failure) bool {
+		return len(f.notes) > 0 && !slices.ContainsFunc(f.notes, t.isLoud)
+	})
+}
+
+// isLoud reports whether a difference ends the run with exit 4.
+func (t *tally) isLoud(name string) bool { return !slices.Contains(t.standing, name) }
+
+// isLoudBelow reports whether one of the differences does whose names begin so.
+func (t *tally) isLoudBelow(prefix string) bool {
+	for name := range t.differences {
+		if strings.HasPrefix(name, prefix) && t.isLoud(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// weighNotes counts this run among those that have seen its differences.
+func (r *run) weighNotes() {
+	for _, f := range r.tally.failures {
+		for _, name := range f.notes {
+			r.tally.seeDifference(name, f.String())
+			n := r.tally.differences[name]
+			n.ByHand = n.ByHand || f.standsOld
+			r.tally.differences[name] = n
+		}
+	}
+	r.notes = r.s.store.Account().NotesAfter(r.tally.differences, schema.InstantOf(r.s.start), r.s.RunID)
+	var standing []string
+	for _, n := range r.notes {
+		if _, seen := r.tally.differences[n.Name]; seen && n.Stands() {
+			standing = append(standing, n.Name)
+		}
+	}
+	r.tally.stand(standing)
+}
+
+// noteSentence names the standing notes that the run has seen again.
+func (t *tally) noteSentence() string {
+	n := len(t.standing)
+	if n == 0 {
+		return ""
+	}
+	const shown = 3
+	text := strings.Join(t.standing[:min(n, shown)], ", ")
+	if n > shown {
+		text += fmt.Sprintf(" and %d more", n-shown)
+	}
+	return fmt.Sprintf("; %s (%s), see 'spendsync status'", phrase.Count(n, "standing note"), text)
+}
+
+// noteName makes a part of a note's name.
+func noteName(parts ...string) string {
+	return strings.ReplaceAll(strings.Join(parts, "."), " ", "-")
+}
+
+// knows reports whether a value is stored in a column of the settings of one kind, which would stand as the last known
+// one if the column cannot be read any more.
+func (n *settingsReader) knows(kind, column string) (bool, error) {
+	switch kind {
+	case "campaign":
+		return isStored(n.run.store, schema.CampaignHistory, column)
+	case deliveryKind:
+		return isStored(n.run.store, schema.DeliveryHistory, column)
+	case "creative":
+		return isStored(n.run.store, schema.CreativeHistory, column)
+	case "account": // each snapshot stands for itself
+		return false, nil
+	}
+	return true, nil // the sources of a campaign: their rules stand
+}
+
+func isStored[R any, P history.Versioned[R]](s *load.Store, t schema.TableOf[R], column string) (bool, error) {
+	h, err := load.StoredHistory[R, P](s, t)
+	if err != nil {
+		return false, err
+	}
+	for _, c := range t.Fields() {
+		for i := range h.Rows {
+			if c.Name == column && P(&h.Rows[i]).FramePtr().IsCurrent && !t.ColumnEqual(&h.Rows[i], new(R), c) {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
