@@ -143,7 +143,7 @@ func (c *testCase) at(sql string) string {
 // question is the SQL that the case's name stands for.
 func (c *testCase) question(t *testing.T, name string) string {
 	if a, err := queries.Find(name); err == nil {
-		return c.at(a.SQL)
+		return c.at(a.WithConditions(c.params))
 	}
 	views, err := queries.Views(nil)
 	if err != nil {
@@ -176,6 +176,9 @@ func (c *testCase) arguments(name string) []any {
 	}
 	var args []any
 	for _, p := range a.Params {
+		if p.Over != nil {
+			continue
+		}
 		v := p.Default
 		if set, ok := c.params[p.Name]; ok {
 			v = set

@@ -15,6 +15,8 @@
 //	-- Column NAME: what it means.          (overrides columns.csv)
 //	-- Parameters: a, b                     (of a table macro)
 //	-- Parameter NAME: DEFAULT, meaning.    (of a ready question; $NAME in its SQL)
+//	-- Condition over: a, b                 (the parameter above is a condition over these columns; its text
+//	                                         takes the place of $NAME, once it is known to do nothing else)
 //	-- Stored.                              (of a view: its rows are stored, and computed again when
 //	                                         completely known days have changed; it depends on nothing else)
 //	-- Stored by day.                       (the same, each day by itself: its rows have the day as report_date

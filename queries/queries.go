@@ -36,7 +36,28 @@ type Query struct {
 }
 
 // Param is a parameter of a ready question; the SQL names it with a dollar sign.
-type Param struct{ Name, Default, Doc string }
+type Param struct {
+	Name, Default, Doc string
+	// Over are the columns that a condition computes from: its text takes the place of its name in the
+	// SQL. nil: the parameter is a value.
+	Over []string
+}
+
+// WithConditions returns the SQL with conditions in the places of their names: those given, else the
+// defaults. It does not check them.
+func (q Query) WithConditions(given map[string]string) string {
+	sql := q.SQL
+	for _, p := range q.Params {
+		text, ok := given[p.Name]
+		if !ok {
+			text = p.Default
+		}
+		if p.Over != nil {
+			sql = strings.ReplaceAll(sql, "$"+p.Name, "("+text+")")
+		}
+	}
+	return sql
+}
 
 // Threshold is a number that answers depend on.
 type Threshold struct {
@@ -261,7 +282,9 @@ func parse(text string) Query {
 			if unquoted, err := strconv.Unquote(value); err == nil {
 				value = unquoted
 			}
-			q.Params = append(q.Params, Param{m[1], value, m[3]})
+			q.Params = append(q.Params, Param{Name: m[1], Default: value, Doc: m[3]})
+		} else if columns, ok := strings.CutPrefix(line, "Condition over: "); ok {
+			q.Params[len(q.Params)-1].Over = strings.Split(columns, ", ")
 		} else {
 			q.Question += line
 		}

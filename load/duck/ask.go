@@ -33,6 +33,8 @@ type Question struct {
 	// Params are the values of $name in the SQL, given as text: the SQL casts
 	// them, as in $days::INTEGER. With none, the SQL has no parameters.
 	Params map[string]string
+	// Conditions take the places of their names in the SQL.
+	Conditions []Condition
 	// Once streams the result straight to [Result.WriteParquet] or [Result.WriteLines] without
 	// storing it first. It has no effect on SQL with parameters.
 	Once bool
@@ -100,6 +102,9 @@ func Ask(ctx context.Context, dir string, q Question, o Options) (r *Result, err
 			r = nil
 		}
 	}()
+	if q, err = r.conditions(ctx, q); err != nil {
+		return r, err
+	}
 	if err := r.check(ctx, q); err != nil {
 		return r, err
 	}
