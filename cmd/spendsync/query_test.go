@@ -57,7 +57,7 @@ func queryAnswersEveryQuestionThatItLists(t *testing.T, w *world) {
 	}
 	shown := w.must("query", "--all")
 	macroArguments := map[string]string{"instant": "2026-03-08 12:00:00+00", "from_date": (w.today() - 20).String(),
-		"to_date": w.today().String()}
+		"to_date": w.today().String(), "day": w.today().String()}
 	for _, q := range slices.Concat(list.Asks, list.Views, list.Macros) {
 		if !strings.Contains(shown, q.Name) || !strings.Contains(shown, q.Question) || q.Trap == "" {
 			t.Errorf("the list for people lacks %s: %s", q.Name, q.Question)
