@@ -235,5 +235,6 @@ func TestCampaigns_CreatedWhileAListIsReadByStatus(t *testing.T) {
 	}
 	l := s.list(t)
 	check(t, "complete", l.Complete, true)
+	check(t, "readings of the whole list's beginning", beginnings, 2)
 	check(t, "the new one", slices.Contains(idsOf(l), "C9999999"), true)
 }
