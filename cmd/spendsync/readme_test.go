@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"flag"
 	"os"
 	"os/exec"
@@ -165,9 +166,13 @@ func TestManuals_CommandsRun(t *testing.T) {
 					addCommand(&script, statement, "spendsync query -c - <<'SQL'\n"+strings.TrimSuffix(statement,
 						";")+"\nSQL")
 				}
+			case "json":
+				if !json.Valid([]byte(block[2])) {
+					t.Errorf("%s: no JSON: %s", name, block[2])
+				}
 			case "text":
 			default:
-				t.Errorf("%s: a block of the kind %q; it is sh, sql or text", name, block[1])
+				t.Errorf("%s: a block of the kind %q; it is sh, sql, json or text", name, block[1])
 			}
 		}
 		w.runManual(bash, cwd, name, script.String())
