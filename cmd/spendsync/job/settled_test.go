@@ -37,8 +37,10 @@ func TestSettled_IsReadAgainByAnotherVersion(t *testing.T) {
 	for i, c := range []struct {
 		version       string
 		read, skipped int64
-	}{{"1", 4, 0}, {"1", 3, 1}, {"1", 3, 1}, {"2", 4, 0}, {"2", 3, 1}} {
-		if got, skipped := read(exit.Partial, c.version); got != c.read || skipped != c.skipped {
+		code          int // what three runs see in the same way is a standing note
+	}{{"1", 4, 0, exit.Partial}, {"1", 3, 1, exit.Partial}, {"1", 3, 1, exit.OK}, {"2", 4, 0, exit.OK},
+		{"2", 3, 1, exit.OK}} {
+		if got, skipped := read(c.code, c.version); got != c.read || skipped != c.skipped {
 			t.Errorf("run %d of version %s: %d read and %d skipped, want %d and %d", i, c.version, got, skipped, c.read,
 				c.skipped)
 		}
