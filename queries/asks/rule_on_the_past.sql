@@ -5,6 +5,7 @@
 -- Parameter days: 60, mornings to decide, up to the day before the last complete day.
 -- Parameter window: 30, days before a morning whose sums the rule sees.
 -- Parameter campaign: "", campaign whose sources are decided about, by its ID; empty: every campaign.
+-- Shown: verdict, rule, saved, saved_low, saved_high, spend_saved, conversions_lost, sources_blocked, blocked_wrongly, acquitted, blocked_anyway
 -- Column rule: yours, or the rule that it is compared with.
 -- Column mornings: Mornings on which at least one day of the window was known.
 -- Column sources_judged: Sources of campaigns that ran and were not blocked on some morning.
