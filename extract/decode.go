@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -107,9 +106,6 @@ func decodeStrictly[T any](body []byte, room []T, form rowForm[T]) (answer[T], e
 	d := newDecoder(body)
 	a, err := answerOf(&d, form, func(d *decoder) ([]T, error) { return rowsOf(d, room, form) })
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		if marked, ok := markNonNumbers(body); ok {
-			return decodeStrictly(marked, room, form)
-		}
 		return answer[T]{}, d.syntaxError(syntax)
 	}
 	if err != nil {
@@ -121,22 +117,6 @@ func decodeStrictly[T any](body []byte, room []T, form rowForm[T]) (answer[T], e
 
 // replacement replaces bytes that are not UTF-8.
 const replacement = "\uFFFD"
-
-// nonNumber matches a text, or what serializers write for a member whose float is no number: JSON has no word for it.
-var nonNumber = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|:\s*(-?(?:NaN|nan|Infinity|inf))\s*[,}]`)
-
-// markNonNumbers returns the reply with each such word as an object that has it as its only key: no value of the
-// report has this form, so that it costs itself, not the reply. It reports whether there was any.
-func markNonNumbers(body []byte) (marked []byte, found bool) {
-	end := 0
-	for _, m := range nonNumber.FindAllSubmatchIndex(body, -1) {
-		if word := m[2:4]; word[0] >= 0 {
-			marked = fmt.Appendf(append(marked, body[end:word[0]]...), `{"%s":null}`, body[word[0]:word[1]])
-			end, found = word[1], true
-		}
-	}
-	return append(marked, body[end:]...), found
-}
 
 // answerOf reads the reply, its rows by the given function.
 func answerOf[T any](d *decoder, form rowForm[T], rows func(*decoder) ([]T, error)) (a answer[T],

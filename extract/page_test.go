@@ -307,6 +307,7 @@ func TestSpend_RefusesRepliesOutsideTheContract(t *testing.T) {
 		"row/duplicate-key": {row(`"clicks":5`, `"clicks":5,"clicks":6`), `the key at "/data/1/clicks" is ` +
 			`there twice`},
 		"row/escaped-twice": {row(`"clicks":5`, `"clicks":5,"c\u006cicks":6`), "is there twice"},
+		"row/nan":           {row(`1.25`, `NaN`), "the reply is not JSON"},
 		"row/leading-zero":  {row(`1.25`, `01.25`), "the reply is not JSON"},
 		"top/duplicate-key": {`{"columns":[],"data":[],"data":[]}`, `the key at "/data" is there twice`},
 		"pagination/twice": {paged(`{"page":1,"page_size":3,"pageSize":3,"total_rows":1,"total_pages":1}`),

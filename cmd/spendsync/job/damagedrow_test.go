@@ -121,8 +121,6 @@ func rowDamages() (all []damage) {
 		of("truth", "escaped", func(v string) string { return fmt.Sprintf(`"\u%04x%s`, v[1], v[2:]) })
 	}
 	add("refused", "campaign_id/number", setTo("campaign_id", `1000001`))
-	add("refused", "campaign_id/bare-NaN", setTo("campaign_id", `NaN`))
-	add("refused", "source_id/bare-NaN", setTo("source_id", `NaN`))
 	add("refused", "creative_id/number", setTo("creative_id", `1000001`))
 	add("form", "source_id/number", changed("source_id", func(v string) string { return v[2 : len(v)-1] }))
 
@@ -154,8 +152,7 @@ func rowDamages() (all []damage) {
 		to(unread, "thousands", `"1,234"`)
 		to(unread, "sign", `"+7"`)
 		to(unread, "leading-zeros", `"007"`)
-		to(unread, "bare-NaN", `NaN`)
-		to(unread, "bare-Infinity", ` -Infinity `)
+		to("unproven", "bare-NaN", `NaN`)
 		to("unproven", "bare-word", `seven`)
 		to("unproven", "hexadecimal", `0x7`)
 		of("truth", "text", quoted)
@@ -177,8 +174,8 @@ func rowDamages() (all []damage) {
 	} {
 		spend("refused", name, value)
 	}
-	spend("refused", "bare-NaN", `NaN`)
-	spend("refused", "bare-Infinity", `-Infinity`)
+	spend("unproven", "bare-NaN", `NaN`)
+	spend("unproven", "bare-Infinity", `-Infinity`)
 	spend("unproven", "plus", `+1.25`)
 	spend("differs", "negative", `-1.25`)
 	spend("differs", "zero", `0`)
