@@ -120,11 +120,16 @@ func readAll(f File, path string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if size = max(size, int64(len(b))); err == nil && size > limit {
+	var b []byte
+	if size <= limit { // a file that is too large is not even read
+		if b, err = io.ReadAll(io.LimitReader(f, limit+1)); err != nil {
+			return b, err
+		}
+	}
+	if size = max(size, int64(len(b))); size > limit { // it may have grown meanwhile
 		return nil, Damaged(path, RepairBackup, "it has %d bytes, and may have at most %d", size, limit)
 	}
-	return b, err
+	return b, nil
 }
 
 // RegularSize returns the size of a regular file. Anything else may have no end.

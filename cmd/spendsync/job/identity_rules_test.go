@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"spendsync/cmd/internal/exit"
@@ -18,11 +19,15 @@ type fakeAPI struct {
 	me        []string          // in order; the last one for ever
 	campaigns map[string]string // by ID: a status; empty: it is there
 	lists     []string          // IDs, or a status, in order; the last one for ever
-	asked     []string
+
+	mu    sync.Mutex // the list and the key are asked at the same time
+	asked []string
 }
 
 func (f *fakeAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 	path := strings.TrimPrefix(r.URL.Path, "/v1/")
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.asked = append(f.asked, path)
 	next := func(of *[]string) string {
 		one := (*of)[0]
