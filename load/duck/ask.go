@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -74,10 +73,6 @@ type QuestionError struct {
 
 func (e *QuestionError) Error() string { return e.Message }
 
-// errNotOne rejects text that is not a single reading statement.
-var errNotOne = &QuestionError{Message: "not one statement that reads (SELECT, FROM, WITH, VALUES, DESCRIBE, " +
-	"SUMMARIZE): the warehouse is read-only and takes one at a time"}
-
 // Ask asks the published DuckDB file one question. The file is opened read-only, the configuration
 // is locked, and the question reaches nothing else: no other file, no network, no extension. An
 // error in the question itself is a [*QuestionError]. The result must be closed.
@@ -135,118 +130,6 @@ func removeScratch(dir string) error {
 		return nil
 	}
 	return durable.Storage(os.RemoveAll(dir))
-}
-
-// check reads the question without answering it: it must be one SELECT, and call
-// nothing that reaches beyond the warehouse.
-func (r *Result) check(ctx context.Context, q Question) error {
-	var text string
-	if err := r.conn.QueryRowContext(ctx, "SELECT json_serialize_sql($1::VARCHAR)::VARCHAR", q.SQL).
-		Scan(&text); err != nil {
-		return stopped(ctx, fmt.Errorf("duckdb: parse the question: %w", err))
-	}
-	var parsed struct {
-		Error      bool   `json:"error"`
-		Kind       string `json:"error_type"`
-		Statements []any  `json:"statements"`
-	}
-	if err := json.Unmarshal([]byte(text), &parsed); err != nil {
-		return fmt.Errorf("duckdb: the question as parsed: %w", err)
-	}
-	if parsed.Kind == "not implemented" || (!parsed.Error && len(parsed.Statements) != 1) {
-		return errNotOne
-	}
-	f := outside(parsed.Statements, nil)
-	if f != "" {
-		macros, err := r.macros(ctx)
-		if err != nil {
-			return err
-		}
-		f = outside(parsed.Statements, macros)
-	}
-	if f != "" {
-		return &QuestionError{Message: fmt.Sprintf("the function %s is not for questions: they reach the warehouse "+
-			"and nothing else", f)}
-	}
-	return r.prepare(q)
-}
-
-// tableFunctions are the engine's table functions that a question may call: they compute, or read
-// the catalog of the warehouse. All others are refused, including any that a later engine adds:
-// most read files, some change the engine, some run SQL given as text, and some end the process.
-// The engine itself refuses most of them, but not all.
-var tableFunctions = regexp.MustCompile(`^(range|generate_series|unnest|repeat|repeat_row|json_each|json_tree|` +
-	`query_table|summary|histogram|histogram_values|regexp_split_to_table|icu_calendar_names|pg_timezone_names|` +
-	`pragma_(collations|database_size|metadata_info|platform|show|storage_info|table_info|user_agent|version)|` +
-	`duckdb_(columns|constraints|coordinate_systems|databases|dependencies|extensions|functions|indexes|keywords|` +
-	`memory|optimizers|schemas|sequences|settings|tables|types|views))$`)
-
-// outsiders are the functions with one value that a question may not call.
-var outsiders = regexp.MustCompile(`^(write_log|parse_duckdb_log_message)$`)
-
-// outside returns the first function in a parsed statement that questions must not call, or "" if
-// there is none. macros are the warehouse's own.
-func outside(node any, macros map[string]bool) string {
-	switch n := node.(type) {
-	case []any:
-		for _, child := range n {
-			if f := outside(child, macros); f != "" {
-				return f
-			}
-		}
-	case map[string]any:
-		if called, ok := n["function"].(map[string]any); ok && n["type"] == "TABLE_FUNCTION" {
-			f, _ := called["function_name"].(string)
-			if name := strings.ToLower(f); !tableFunctions.MatchString(name) && !macros[name] {
-				return f
-			}
-		}
-		if f, ok := n["function_name"].(string); ok && outsiders.MatchString(strings.ToLower(f)) {
-			return f
-		}
-		for _, child := range n {
-			if f := outside(child, macros); f != "" {
-				return f
-			}
-		}
-	}
-	return ""
-}
-
-// macros are the names of the warehouse's own functions with rows: views with parameters.
-func (r *Result) macros(ctx context.Context) (map[string]bool, error) {
-	rows, err := r.conn.QueryContext(ctx, "SELECT DISTINCT lower(f.function_name) FROM duckdb_functions() AS f "+
-		"WHERE f.database_name = 'w' AND f.function_type = 'table_macro'")
-	if err != nil {
-		return nil, stopped(ctx, duckErr("list the macros", err))
-	}
-	defer rows.Close()
-	names := map[string]bool{}
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, err
-		}
-		names[name] = true
-	}
-	return names, rows.Err()
-}
-
-// prepare has the engine check the unmodified question.
-func (r *Result) prepare(q Question) error {
-	return r.conn.Raw(func(c any) error {
-		// Prepare, unlike PrepareContext, refuses several statements, and runs none.
-		s, err := c.(*duckdb.Conn).Prepare(q.SQL)
-		if err != nil {
-			return questionErr(err, true)
-		}
-		defer s.Close()
-		if n := s.NumInput(); n > 0 && len(q.Params) == 0 {
-			name, err := s.(*duckdb.Stmt).ParamName(1)
-			return errors.Join(err, &QuestionError{Message: fmt.Sprintf("the parameter $%s has no value", name)})
-		}
-		return nil
-	})
 }
 
 // stopped returns an error that states the reason if the query was stopped, and err if not.
