@@ -2,7 +2,6 @@ package duck
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,29 +38,18 @@ func (r *Result) condition(ctx context.Context, c Condition) (string, error) {
 	refused := func(format string, args ...any) error {
 		return &QuestionError{Message: c.Name + ": " + fmt.Sprintf(format, args...)}
 	}
-	var tree string
-	if err := r.conn.QueryRowContext(ctx, "SELECT json_serialize_sql($1::VARCHAR)::VARCHAR",
-		"SELECT "+c.Text).Scan(&tree); err != nil {
-		return "", stopped(ctx, fmt.Errorf("duckdb: parse the condition: %w", err))
+	parsed, err := r.parse(ctx, "condition", "SELECT "+c.Text)
+	if err != nil {
+		return "", err
 	}
-	var parsed struct {
-		Error      bool   `json:"error"`
-		Kind       string `json:"error_type"`
-		Message    string `json:"error_message"`
-		Statements []struct {
-			Node map[string]any `json:"node"`
-		} `json:"statements"`
-	}
-	if err := json.Unmarshal([]byte(tree), &parsed); err != nil {
-		return "", fmt.Errorf("duckdb: the condition as parsed: %w", err)
-	}
-	if parsed.Kind == "not implemented" || (!parsed.Error && len(parsed.Statements) != 1) {
+	if !parsed.mayBeOne() {
 		return "", refused("it must be one condition, and nothing after it")
 	}
 	if parsed.Error {
 		return "", refused("%s", parsed.Message)
 	}
-	node := parsed.Statements[0].Node
+	statement, _ := parsed.Statements[0].(map[string]any)
+	node, _ := statement["node"].(map[string]any)
 	list, _ := node["select_list"].([]any)
 	from, _ := node["from_table"].(map[string]any)
 	if len(list) != 1 || from["type"] != "EMPTY" || !plainSelect(node) {
@@ -71,7 +59,7 @@ func (r *Result) condition(ctx context.Context, c Condition) (string, error) {
 		return "", refused("%s", problem)
 	}
 	var text string
-	if err := r.conn.QueryRowContext(ctx, "SELECT json_deserialize_sql($1::JSON)", tree).Scan(&text); err != nil {
+	if err := r.conn.QueryRowContext(ctx, "SELECT json_deserialize_sql($1::JSON)", parsed.tree).Scan(&text); err != nil {
 		return "", stopped(ctx, fmt.Errorf("duckdb: spell the condition: %w", err))
 	}
 	text = strings.TrimPrefix(text, "SELECT ")

@@ -15,23 +15,40 @@ import (
 var errNotOne = &QuestionError{Message: "not one statement that reads (SELECT, FROM, WITH, VALUES, DESCRIBE, " +
 	"SUMMARIZE): the warehouse is read-only and takes one at a time"}
 
+// parsed is SQL as the engine has parsed it.
+type parsed struct {
+	tree       string // all of it, as JSON
+	Error      bool   `json:"error"`
+	Kind       string `json:"error_type"`
+	Message    string `json:"error_message"`
+	Statements []any  `json:"statements"`
+}
+
+// parse has the engine parse SQL. An error in the SQL is part of the result.
+func (r *Result) parse(ctx context.Context, what, sql string) (p parsed, err error) {
+	if err := r.conn.QueryRowContext(ctx, "SELECT json_serialize_sql($1::VARCHAR)::VARCHAR", sql).
+		Scan(&p.tree); err != nil {
+		return p, stopped(ctx, fmt.Errorf("duckdb: parse the %s: %w", what, err))
+	}
+	if err := json.Unmarshal([]byte(p.tree), &p); err != nil {
+		return p, fmt.Errorf("duckdb: the %s as parsed: %w", what, err)
+	}
+	return p, nil
+}
+
+// mayBeOne reports whether the SQL is one SELECT, or has an error that its preparation describes better.
+func (p parsed) mayBeOne() bool {
+	return p.Kind != "not implemented" && (p.Error || len(p.Statements) == 1)
+}
+
 // check reads the question without answering it: it must be one SELECT, and call
 // nothing that reaches beyond the warehouse.
 func (r *Result) check(ctx context.Context, q Question) error {
-	var text string
-	if err := r.conn.QueryRowContext(ctx, "SELECT json_serialize_sql($1::VARCHAR)::VARCHAR", q.SQL).
-		Scan(&text); err != nil {
-		return stopped(ctx, fmt.Errorf("duckdb: parse the question: %w", err))
+	parsed, err := r.parse(ctx, "question", q.SQL)
+	if err != nil {
+		return err
 	}
-	var parsed struct {
-		Error      bool   `json:"error"`
-		Kind       string `json:"error_type"`
-		Statements []any  `json:"statements"`
-	}
-	if err := json.Unmarshal([]byte(text), &parsed); err != nil {
-		return fmt.Errorf("duckdb: the question as parsed: %w", err)
-	}
-	if parsed.Kind == "not implemented" || (!parsed.Error && len(parsed.Statements) != 1) {
+	if !parsed.mayBeOne() {
 		return errNotOne
 	}
 	f := outside(parsed.Statements, nil)
