@@ -147,18 +147,15 @@ func (r *dayReader) weigh(ctx context.Context, day schema.Date, read *dayRead, b
 		}
 		return w.prove(day)
 	}
-	ways := []history.Combination{history.Apart}
-	if repeats, alike := history.Repeats(read.rows); repeats {
-		if ways = []history.Combination{history.Newest, history.Added}; len(idsIn(read.lacks)) > 0 {
-			ways = ways[1:] // what told them apart is lacking
-		}
+	repeats, alike := history.Repeats(read.rows)
+	if repeats {
 		if read.same = alike; read.seen.Repeats == "" {
 			read.seen.Repeats = "a row is there twice"
 		}
 	}
 	var failed error
 	var hashes []string
-	for _, how := range ways {
+	for _, how := range combinations(repeats, read.lacks) {
 		is := *read
 		is.combined = how
 		err := r.weighAs(ctx, day, &is, before, confirm)
@@ -173,6 +170,18 @@ func (r *dayReader) weigh(ctx context.Context, day schema.Date, read *dayRead, b
 	}
 	read.hashes = hashes
 	return failed
+}
+
+// combinations returns the ways in which rows of one key may become one. If the report lacks an ID, which told them
+// apart, each is a part of the row.
+func combinations(repeats bool, lacks []string) []history.Combination {
+	switch {
+	case !repeats:
+		return []history.Combination{history.Apart}
+	case len(idsIn(lacks)) > 0:
+		return []history.Combination{history.Added}
+	}
+	return []history.Combination{history.Newest, history.Added}
 }
 
 // weighAs decides about a read whose rows of one key are combined in its way.

@@ -127,30 +127,31 @@ func noteName(parts ...string) string {
 	return strings.ReplaceAll(strings.Join(parts, "."), " ", "-")
 }
 
-// knows reports whether a value is stored in a column of the settings of one kind, which would stand as the last known
-// one if the column cannot be read any more.
-func (n *settingsReader) knows(kind, column string) (bool, error) {
+// knows reports whether a value is stored in one of some columns of the settings of one kind, which would stand as the
+// last known one if the column cannot be read any more.
+func (n *settingsReader) knows(kind string, columns []string) (bool, error) {
 	switch kind {
 	case "campaign":
-		return isStored(n.run.store, schema.CampaignHistory, column)
+		return isStored(n.run.store, schema.CampaignHistory, columns)
 	case deliveryKind:
-		return isStored(n.run.store, schema.DeliveryHistory, column)
+		return isStored(n.run.store, schema.DeliveryHistory, columns)
 	case "creative":
-		return isStored(n.run.store, schema.CreativeHistory, column)
+		return isStored(n.run.store, schema.CreativeHistory, columns)
 	case "account": // each snapshot stands for itself
 		return false, nil
 	}
 	return true, nil // the sources of a campaign: their rules stand
 }
 
-func isStored[R any, P history.Versioned[R]](s *load.Store, t schema.TableOf[R], column string) (bool, error) {
+func isStored[R any, P history.Versioned[R]](s *load.Store, t schema.TableOf[R], columns []string) (bool, error) {
 	h, err := load.StoredHistory[R, P](s, t)
 	if err != nil {
 		return false, err
 	}
-	for _, c := range t.Fields() {
-		for i := range h.Rows {
-			if c.Name == column && P(&h.Rows[i]).FramePtr().IsCurrent && !t.ColumnEqual(&h.Rows[i], new(R), c) {
+	fields := slices.DeleteFunc(t.Fields(), func(c schema.Column) bool { return !slices.Contains(columns, c.Name) })
+	for i := range h.Rows {
+		for _, c := range fields {
+			if P(&h.Rows[i]).FramePtr().IsCurrent && !t.ColumnEqual(&h.Rows[i], new(R), c) {
 				return true, nil
 			}
 		}

@@ -167,14 +167,8 @@ func (k kept) stage(ctx context.Context, q quarantine.Day) (t takenDay, err erro
 	if err := losesIDs(q.Date, lacks, known); err != nil {
 		return t, err
 	}
-	ways := []history.Combination{history.Apart}
-	if repeats {
-		if ways = []history.Combination{history.Newest, history.Added}; len(idsIn(lacks)) > 0 {
-			ways = ways[1:]
-		}
-	}
 	var failed error
-	for _, how := range ways {
+	for _, how := range combinations(repeats, lacks) {
 		w := dayWitnesses{Evidence: seen, rows: int64(rows.Len()), combined: how, same: same}
 		one, err := history.Combine(rows, how)
 		if err != nil {

@@ -144,9 +144,9 @@ func (n *settingsReader) notUnderstood() {
 	defer n.mu.Unlock()
 	for _, f := range n.read.unread.notUnderstood() {
 		n.run.Log.Warn("a part of the settings is not understood", "kind", f.what, "error", f.err)
-		for _, column := range f.columns {
-			known, err := n.knows(f.what, column)
-			if f.standsOld = f.standsOld || known; err != nil {
+		if len(f.columns) > 0 {
+			var err error
+			if f.standsOld, err = n.knows(f.what, f.columns); err != nil {
 				f.notes = nil
 			}
 		}
