@@ -223,67 +223,6 @@ func (r *dayReader) weighAs(
 	return err
 }
 
-// together tries whether all reads of a day prove it, each row as it came last: pages without an
-// order bring some rows twice and others in the next read.
-func (r *dayReader) together(ctx context.Context, day schema.Date, read *dayRead, before []*dayRead) (*dayRead, bool) {
-	if read == nil || len(before) == 0 || read.rows == nil || len(idsIn(read.lacks)) > 0 {
-		return nil, false
-	}
-	both := union(append(slices.Clone(before), read))
-	if both.rows.Len() == read.rows.Len() {
-		return nil, false // the others had no rows
-	}
-	return both, r.weighAs(ctx, day, both, nil, false) == nil
-}
-
-// union is the rows of several reads as one read, whose evidence is that of the last.
-func union(reads []*dayRead) *dayRead {
-	last := reads[len(reads)-1]
-	both := *last
-	both.combined, both.rows, both.pages, both.bytes = history.Newest, &schema.SpendRows{}, 0, 0
-	for _, one := range reads {
-		for _, row := range one.rows.All() {
-			both.rows.Append(row)
-		}
-		both.pages, both.bytes = both.pages+one.pages, both.bytes+one.bytes
-		both.refused, both.unread = max(both.refused, one.refused), max(both.unread, one.unread)
-		both.noClick = both.noClick || one.noClick
-		both.forms = joined(both.forms, one.forms)
-	}
-	if both.seen.Repeats == "" {
-		both.seen.Repeats = "several reads bring different rows"
-	}
-	return &both
-}
-
-// bestOf is the best that reads have of a day that goes on; nil: the day is over, or nothing came
-// that could be stored in the place of what is.
-func (r *dayReader) bestOf(day schema.Date, reads []*dayRead, known *manifest.Day) *dayRead {
-	reads = slices.DeleteFunc(reads, func(read *dayRead) bool {
-		return read == nil || read.rows == nil || len(idsIn(read.lacks)) > 0
-	})
-	if len(reads) == 0 || !reads[len(reads)-1].at.Time().Before(day.End()) {
-		return nil
-	}
-	best := union(reads)
-	rows, err := history.Combine(best.rows, best.combined)
-	if err == nil {
-		best.day, err = history.NewDay(rows)
-	}
-	if err != nil || rows.Len() == 0 {
-		return nil
-	}
-	best.sums, best.hash, best.control = best.day.Sums(), best.day.Hash(), schema.ControlOpen
-	w := dayWitnesses{Evidence: best.seen, rows: best.sums.Rows + best.refused}
-	best.count, best.counted = w.rowsTotal(), schema.RowsDiffer
-	if suspicious(known, best.sums) || best.mayReplace(day, known) != nil {
-		return nil
-	}
-	r.s.Log.Info("the day moves while it is read; what came is stored until the next run", "day", day.String(),
-		"rows", best.sums.Rows)
-	return best
-}
-
 // suspicious says whether an answer would take away much of what is stored: all
 // rows, or more than half of the rows or of the spend.
 func suspicious(known *manifest.Day, now history.Sums) bool {
