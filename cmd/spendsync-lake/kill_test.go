@@ -154,8 +154,8 @@ func (k *killer) run(t *testing.T, environ []string, n int, before bool, args ..
 }
 
 // TestCommands_ConvergeAfterKills: followers, commits of the inbox and maintenance are killed at random
-// requests while the store goes on and months of it close; then the lake holds the store byte by byte,
-// and gives it back. SPENDSYNC_TEST_KILLS says how many rounds.
+// requests while the store goes on and months of it close; then both lakes pass a deep verify. SPENDSYNC_TEST_KILLS
+// is the number of rounds.
 func TestCommands_ConvergeAfterKills(t *testing.T) {
 	rounds, err := strconv.Atoi(cmp.Or(os.Getenv("SPENDSYNC_TEST_KILLS"), "6"))
 	if err != nil {

@@ -78,7 +78,7 @@ type servedStore struct {
 // pullEvery is the time between two questions to the bucket.
 const pullEvery = time.Minute
 
-// open returns the folder, and the generation that an answer begun now is of or older than.
+// open returns the folder and its generation. An answer that begins during a publication may be of the next one.
 func (s *servedStore) open(ctx context.Context) (dir string, o answer.Origin, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,10 +97,17 @@ func (s *servedStore) open(ctx context.Context) (dir string, o answer.Origin, er
 	return dir, o, nil
 }
 
-// describeAll describes the named tables and views, or all of them.
+// describeAll describes the named tables and views, or all of them without their columns.
 func describeAll(ctx context.Context, names []string) ([]schema.TableDoc, error) {
-	if len(names) == 0 {
-		names = documentedNames()
+	if len(names) > 0 {
+		return documented(ctx, names)
 	}
-	return documented(ctx, names)
+	all := schema.Dictionary(schema.Documented())
+	for i := range all {
+		all[i].Columns = nil
+	}
+	for _, v := range viewsOf(defaultViews()) {
+		all = append(all, viewDoc(v, nil))
+	}
+	return all, nil
 }

@@ -177,8 +177,8 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question) error {
 	return errors.Join(c.queryErr(err, dir, q.Asks != ""), result.Close())
 }
 
-// originOf returns the source of an answer, for a file that outlives the terminal. A query
-// during a publication reads the generation that is named here.
+// originOf returns the source of an answer, for a file that outlives the terminal. During a publication the answer may
+// be of the generation before.
 func originOf(a *app, dir string) (answer.Origin, error) {
 	o := answer.Origin{Store: dir, AnsweredAt: a.now(), Version: version()}
 	m, err := manifest.ReadRoot(durable.OS, dir, nil)

@@ -73,20 +73,12 @@ func tableList(width int) string {
 	for _, g := range groups {
 		fmt.Fprintf(&b, "%s\n\n", g.title)
 		for _, name := range g.names {
-			b.WriteString(entry(strings.TrimPrefix(name, "main."), firstSentence(docs[name]), width))
+			b.WriteString(phrase.Entry("  "+strings.TrimPrefix(name, "main."), firstSentence(docs[name]), 34, width))
 		}
 		b.WriteByte('\n')
 	}
 	return b.String() + phrase.Wrap("'spendsync tables TABLE' describes one with its columns, 'spendsync tables WORD' "+
 		"searches names and descriptions, 'spendsync tables --all' prints everything.", width, "") + "\n"
-}
-
-// entry is a name with its meaning, wrapped beside it.
-func entry(name, meaning string, width int) string {
-	const column = 34
-	indent := strings.Repeat(" ", column)
-	text := phrase.Wrap(indent+meaning, max(width, 2*column), indent)
-	return fmt.Sprintf("  %-*s", column-2, name) + strings.TrimLeft(text, " ") + "\n"
 }
 
 // endOfSentence is a point or a question mark before a space.

@@ -69,7 +69,7 @@ func TextWidth(w io.Writer) int {
 }
 
 // ShowsColor reports whether colors help: on a terminal that knows them, unless NO_COLOR is set
-// (https://no-color.org) or the pager is told to show escape sequences as text.
+// (https://no-color.org) or the options of the pager show escape sequences as text.
 func ShowsColor(w io.Writer, environ []string) bool {
 	noColor, _ := lookUp(environ, "NO_COLOR")
 	name, _ := lookUp(environ, "TERM")

@@ -90,7 +90,7 @@ func (t *tableLayout) writeHeading(w *bufio.Writer) {
 // crooked line.
 func (t *tableLayout) writeLine(w *bufio.Writer, cells []cell) {
 	var b strings.Builder
-	var below []cell // what of the sentences goes on in the next line
+	var below []cell // the rest of the sentences, for the next line
 	for i, c := range cells {
 		shown := c.text
 		switch {

@@ -114,7 +114,7 @@ func (all Listing) Short(width int) string {
 	var b strings.Builder
 	for _, name := range mostAsked {
 		i := slices.IndexFunc(all.Asks, func(q Listed) bool { return q.Name == name })
-		b.WriteString(listLine(name, all.Asks[i].Question, width))
+		b.WriteString(phrase.Entry(name, all.Asks[i].Question, meaningColumn, width))
 	}
 	b.WriteString("\n" + phrase.Wrap(fmt.Sprintf("Ask one: 'spendsync query NAME'. --all lists %d more questions, %s "+
 		"and %s, with their parameters. Or ask in SQL: 'spendsync query -c SQL'; 'spendsync tables' lists the tables.",
@@ -123,16 +123,8 @@ func (all Listing) Short(width int) string {
 	return b.String()
 }
 
-// listLine is a name with its meaning, wrapped beside it.
-func listLine(name, meaning string, width int) string {
-	const column = 21
-	line := fmt.Sprintf("%-*s", column, name)
-	if len(name) >= column {
-		line += "\n" + strings.Repeat(" ", column)
-	}
-	indent := strings.Repeat(" ", column)
-	return line + strings.TrimLeft(phrase.Wrap(indent+meaning, max(width, 2*column), indent), " ") + "\n"
-}
+// meaningColumn is where the meaning of a question begins.
+const meaningColumn = 21
 
 // Text is the whole list for a person: questions, views and macros, with their parameters.
 func (all Listing) Text(width int) string {
@@ -146,13 +138,13 @@ func (all Listing) Text(width int) string {
 		}
 		fmt.Fprintf(&b, "%s:\n\n", group.title)
 		for _, q := range group.list {
-			b.WriteString(listLine(q.Name, q.Question, width))
+			b.WriteString(phrase.Entry(q.Name, q.Question, meaningColumn, width))
 			for _, p := range q.Parameters {
 				line := "--param " + p.Name + "=..."
 				if p.Default != nil {
 					line = "--param " + p.Name + "=" + *p.Default + "  " + p.Meaning
 				}
-				b.WriteString(listLine("", line, width))
+				b.WriteString(phrase.Entry("", line, meaningColumn, width))
 			}
 		}
 	}

@@ -35,7 +35,8 @@ type Warehouse struct {
 	// Store returns the folder of the store, brought to its newest generation, and what an answer from it is of.
 	Store   func(context.Context) (dir string, from answer.Origin, err error)
 	Options duck.Options
-	// Describe describes tables and views by name, as 'spendsync tables' does.
+	// Describe describes tables and views by name, as 'spendsync tables' does; without names all of them, without
+	// their columns.
 	Describe func(ctx context.Context, names []string) ([]schema.TableDoc, error)
 }
 
@@ -49,8 +50,8 @@ func NewServer(w Warehouse, version string) *mcp.Server {
 		w.ask)
 	add(s, "describe", "Describes tables and views: what a row is, its trap, and the meaning and unit of every column.",
 		w.describe)
-	add(s, "sql", "Answers one DuckDB statement that reads. Ask spend and today first; tables named *_history and "+
-		"spend_daily have traps that describe tells.", w.sql)
+	add(s, "sql", "Answers one DuckDB statement that reads. Ask spend and today first. The tool describe "+
+		"names the traps of spend_daily and of tables named *_history.", w.sql)
 	add(s, "coverage", "Reports which day is the last whole one, how old the numbers are, and which days are missing.",
 		w.coverage)
 	return s
@@ -141,11 +142,6 @@ func (w Warehouse) describe(ctx context.Context, in Named) (string, error) {
 	docs, err := w.Describe(ctx, in.Names)
 	if err != nil {
 		return "", err
-	}
-	if len(in.Names) == 0 {
-		for i := range docs {
-			docs[i].Columns = nil
-		}
 	}
 	return text(docs)
 }

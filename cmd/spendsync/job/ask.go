@@ -62,9 +62,9 @@ func idsIn(lacks []string) (ids []string) {
 	return ids
 }
 
-// keepKnown lets the stored rows of a day stand if a read differs from them only by lacking columns that the report
-// does not give any more: what is known does not become unknown. A day that is over and has its IDs stands in any
-// case: the error says so.
+// keepKnown keeps the stored rows of a day if a read differs from them only by lacking columns that the report no
+// longer gives: a known value does not become unknown. A day that is over and has its IDs stays in any case, and the
+// error says so.
 func (r *dayReader) keepKnown(day schema.Date, read *dayRead) error {
 	known := r.s.store.Account().Days[day]
 	if len(read.lacks) == 0 || read.day == nil || known == nil || known.ContentHash == read.hash {

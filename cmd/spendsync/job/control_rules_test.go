@@ -14,8 +14,7 @@ import (
 	"spendsync/schema"
 )
 
-// TestControl_Rules: what a day's rows and the service's own total of it decide, for a store of which the test
-// sets what is known of the day.
+// TestControl_Rules tests the decision between a day's rows and the service's own total. The test sets the stored day.
 func TestControl_Rules(t *testing.T) {
 	w := newWorld(t)
 	w.sync(exit.OK)

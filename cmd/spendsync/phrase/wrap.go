@@ -1,6 +1,7 @@
 package phrase
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -28,4 +29,15 @@ func Wrap(line string, width int, indent string) string {
 		used += n
 	}
 	return b.String()
+}
+
+// Entry is a line of a list: a name, and from a column on its meaning, wrapped there. A name that is too long has a
+// line of its own.
+func Entry(name, meaning string, column, width int) string {
+	indent := strings.Repeat(" ", column)
+	line := fmt.Sprintf("%-*s", column, name)
+	if len(name) >= column {
+		line += "\n" + indent
+	}
+	return line + strings.TrimLeft(Wrap(indent+meaning, max(width, 2*column), indent), " ") + "\n"
 }
