@@ -59,7 +59,8 @@ func (r *Result) condition(ctx context.Context, c Condition) (string, error) {
 		return "", refused("%s", problem)
 	}
 	var text string
-	if err := r.conn.QueryRowContext(ctx, "SELECT json_deserialize_sql($1::JSON)", parsed.tree).Scan(&text); err != nil {
+	if err := r.conn.QueryRowContext(ctx, "SELECT json_deserialize_sql($1::JSON)", parsed.tree).
+		Scan(&text); err != nil {
 		return "", stopped(ctx, fmt.Errorf("duckdb: spell the condition: %w", err))
 	}
 	text = strings.TrimPrefix(text, "SELECT ")
