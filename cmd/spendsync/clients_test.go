@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"spendsync/cmd/internal/config"
+	"spendsync/cmd/spendsync/notice"
 	"spendsync/schema"
 )
 
@@ -57,6 +58,17 @@ func TestClients_KeepTheirSecrets(t *testing.T) {
 			to = strings.Replace(to, "http://", "http://ann:canary@", 1)
 			return pushMetrics(t.Context(), config.Secret(to), "account", "acme",
 				&runFacts{end: time.Now()})
+		},
+		"heartbeat": func(t *testing.T, to string) error {
+			c, err := config.Read(t.Context(), []string{"SPENDSYNC_HEARTBEAT_URL=" + to + "/canary"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			u, err := c.Heartbeat()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return notice.NewHeartbeat(u, "").End(t.Context(), 0)
 		},
 		"traces": func(t *testing.T, to string) error {
 			env := map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": to,

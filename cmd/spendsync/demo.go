@@ -137,6 +137,9 @@ func (d *demoCommand) syncs(ctx context.Context, s *shop.Shop) (last *job.Result
 			return nil, err
 		}
 		d.app.now = func() time.Time { return t }
+		if err = d.app.setUp(ctx); err != nil {
+			return nil, err
+		}
 		if last, err = r.tracedJob(ctx, job.Job.Sync, quiet); err != nil {
 			return nil, err
 		}

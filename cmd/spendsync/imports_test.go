@@ -234,6 +234,10 @@ var house = map[string]struct{ may, not []string }{
 		not: []string{"net/http", "os", "database/sql", "github.com/spf13", "github.com/prometheus",
 			"go.opentelemetry.io"},
 	},
+	"cmd/spendsync/notice": {
+		may: []string{"extract/outbound"},
+		not: []string{"os", "database/sql", "github.com/duckdb"},
+	},
 	"cmd/spendsync/page": {
 		may: []string{"schema"},
 		not: []string{"net/http", "os", "database/sql", "github.com/duckdb"},

@@ -36,10 +36,17 @@ func (r *runner) newJob() (job.Job, error) {
 // however it ends, in JSON, and as the last line.
 func (r *runner) runJob(ctx context.Context, start startJob) error {
 	facts := &runFacts{start: r.app.now()}
-	result, err := r.tracedJob(ctx, start)
+	err := r.app.setUp(ctx)
+	told := r.newTold()
+	var result *job.Result
+	if err == nil {
+		told.start(ctx)
+		result, err = r.tracedJob(ctx, start)
+	}
 	if err != nil {
 		facts.code = exit.Of(err)
 		r.sendMetrics(ctx, facts)
+		told.end(ctx, facts.code)
 		return err
 	}
 	facts.code, facts.failures = int(result.Run.ExitCode), result.Failures
@@ -47,8 +54,10 @@ func (r *runner) runJob(ctx context.Context, start startJob) error {
 	facts.ended, facts.quarantined, facts.unread = true, result.Quarantined, result.UnreadFields
 	r.sendMetrics(ctx, facts)
 	if err := r.printResult(result); err != nil {
+		told.end(ctx, exit.Of(err))
 		return err
 	}
+	told.end(ctx, facts.code)
 	return endJob(r.app, result, summary(result, r.app.now())...)
 }
 
@@ -65,12 +74,9 @@ func (r *runner) printResult(result *job.Result) error {
 	return fmt.Errorf("%s; but this could not be written to stdout: %w", result.Run.Message.V, err)
 }
 
-// tracedJob reads the variables and runs the job in a trace of its own.
+// tracedJob runs the job in a trace of its own. The variables have been read.
 func (r *runner) tracedJob(ctx context.Context, start startJob, edit ...func(*job.Job)) (result *job.Result,
 	err error) {
-	if err := r.app.setUp(ctx); err != nil {
-		return nil, err
-	}
 	output.IgnoreBrokenPipe() // the data does not depend on who reads the log
 	j, err := r.newJob()
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -277,10 +276,7 @@ func (r *runner) sendMetrics(ctx context.Context, f *runFacts) {
 	if to.file == "" && to.gateway == "" {
 		return
 	}
-	log := r.app.log
-	if log == nil {
-		log = slog.New(slog.NewJSONHandler(r.app.stderr, nil))
-	}
+	log := r.logOrDefault()
 	f.end = r.app.now()
 	if err := f.readStore(to.dir, to.account); err != nil {
 		log.Warn("the metrics lack what the store holds", "error", err)

@@ -61,6 +61,9 @@ type Config struct {
 	MetricsFile string `env:"METRICS_FILE" from:"none" file:"write"`
 	Pushgateway Secret `env:"PUSHGATEWAY_URL" from:"none"`
 
+	HeartbeatURL  Secret `env:"HEARTBEAT_URL" from:"none"`
+	HeartbeatURLF string `env:"HEARTBEAT_URL_FILE" from:"none" file:"1048576"`
+
 	LogFormat string `env:"LOG_FORMAT" from:"text on a terminal, else json; commands for people: text"`
 	LogLevel  string `env:"LOG_LEVEL, default=info"`
 	AllowHTTP bool   `env:"ALLOW_HTTP, default=false"`
@@ -181,7 +184,10 @@ func (c *Config) check() error {
 	if err := files.CheckNamed(files.NamedIn(Prefix, c), c.DataDir); err != nil {
 		return err
 	}
-	return c.checkGateway()
+	if err := c.checkGateway(); err != nil {
+		return err
+	}
+	return c.checkHeartbeat()
 }
 
 var duckMemory = regexp.MustCompile(`^[0-9]+(\.[0-9]+)? ?([KMGT]i?B)$`)

@@ -47,6 +47,8 @@ var docs = map[string]string{
 	"PAYOUTS":              "CSV or Parquet file of what conversions earn: from,to,campaign,creative,source,payout",
 	"METRICS_FILE":         "file for Prometheus' textfile collector, written at the end of every run; one an account",
 	"PUSHGATEWAY_URL":      "Prometheus Pushgateway that every run reports its end to; may hold user:password@",
+	"HEARTBEAT_URL":        "every run reports to URL/start, then to URL (exit 0) or URL/CODE, as to healthchecks",
+	"HEARTBEAT_URL_FILE":   "file that holds that address, which is a secret",
 	"LOG_FORMAT":           "text or json",
 	"LOG_LEVEL":            "debug, info, warn or error",
 	"ALLOW_HTTP":           "allow plain http to a host that is not loopback",

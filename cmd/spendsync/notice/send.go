@@ -1,0 +1,77 @@
+package notice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/oklog/ulid/v2"
+
+	"spendsync/extract/outbound"
+)
+
+// maxReply exceeds the reply of any receiver.
+const maxReply = 1 << 20
+
+func newClient() *http.Client {
+	return outbound.Client(outbound.Options{MaxBody: maxReply}, 0)
+}
+
+// send sends a request until it is accepted, at most three times. Refusals (4xx except 429) and
+// redirects are final. The errors show only the scheme and host of the address.
+func send(ctx context.Context, client *http.Client, make func(context.Context) (*http.Request, error)) error {
+	pause := backoff.NewExponentialBackOff()
+	pause.InitialInterval = 200 * time.Millisecond
+	var last error
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		r, err := make(ctx)
+		if err != nil {
+			return struct{}{}, backoff.Permanent(withoutURL(err))
+		}
+		last = sendOnce(client, r)
+		return struct{}{}, last
+	}, backoff.WithBackOff(pause), backoff.WithMaxTries(3))
+	if err != nil && last != nil { // it names the receiver also when the time is over
+		return last
+	}
+	return err
+}
+
+func sendOnce(client *http.Client, r *http.Request) error {
+	origin := r.URL.Scheme + "://" + r.URL.Host
+	resp, err := client.Do(r)
+	if err != nil {
+		return fmt.Errorf("%s: %w", origin, withoutURL(err))
+	}
+	defer resp.Body.Close()
+	// Read to its end, so that the connection can be used again.
+	_, _ = io.Copy(io.Discard, resp.Body)
+	switch code := resp.StatusCode; {
+	case code < 300:
+		return nil
+	case code < 400:
+		return backoff.Permanent(fmt.Errorf("%s: status %d, a redirect, which is not followed", origin, code))
+	case code < 500 && code != http.StatusTooManyRequests:
+		return backoff.Permanent(fmt.Errorf("%s: status %d", origin, code))
+	default:
+		return fmt.Errorf("%s: status %d", origin, code)
+	}
+}
+
+// withoutURL returns the cause of an error whose text holds the address.
+func withoutURL(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		return u.Err
+	}
+	return err
+}
+
+// uuidOf writes the 128 bits of a ULID as a UUID.
+func uuidOf(id ulid.ULID) string {
+	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
+}
