@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -20,10 +21,16 @@ import (
 // Questions are the policy of this project: what source_block_candidates names is blocked, what
 // source_retest_candidates names is let run again, by the SQL itself.
 type Questions struct {
-	db   *sql.DB
-	seen int // changes of the morning that are stored
-	Err  error
+	db      *sql.DB
+	answers []queries.Query // the views that it rests on, each computed once a morning, in this order
+	world   *World          // whose mornings are stored
+	day     int             // days of it that are stored
+	seen    int             // changes of the morning that are stored
+	Err     error
 }
+
+// asked are the views whose answers are followed.
+var asked = []string{"source_block_candidates", "source_retest_candidates"}
 
 // zero is the first Chicago day of every world.
 const zero = schema.Date(20600) // 2026-05-27
@@ -32,7 +39,7 @@ const account = "acme"
 
 // NewQuestions opens an empty database with all tables and views.
 func NewQuestions(ctx context.Context) (*Questions, error) {
-	db, err := sql.Open("duckdb", "?threads=2")
+	db, err := sql.Open("duckdb", "?threads=1")
 	if err != nil {
 		return nil, err
 	}
@@ -53,17 +60,47 @@ func NewQuestions(ctx context.Context) (*Questions, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
+	q.answers = under(views, asked)
 	for _, v := range views {
 		kind, body := "VIEW", "AS "
 		switch {
 		case v.Parameters != "":
 			kind, body = "MACRO", "("+v.Parameters+") AS TABLE "
-		case v.Stored && v.Name != "creative_spend":
+		case slices.ContainsFunc(q.answers, func(a queries.Query) bool { return a.Name == v.Name }):
 			kind = "TABLE"
 		}
 		q.exec(ctx, fmt.Sprintf("CREATE %s %s.%s %s%s", kind, v.Schema, v.Name, body, v.SQL))
 	}
 	return q, q.Err
+}
+
+// martName matches the name of a view of mart, or a text, which may name one.
+var martName = regexp.MustCompile(`'[^']*'|mart\.([a-z_]+)`)
+
+// under returns the views of mart that the named ones ask, and these, each after those that it asks. As tables
+// they are planned and computed once a morning; as views they would be once for each place that names them.
+func under(views []queries.Query, named []string) (all []queries.Query) {
+	wanted := map[string]bool{}
+	for _, n := range named {
+		wanted[n] = true
+	}
+	for _, v := range slices.Backward(views) {
+		if v.Schema == "mart" && v.Parameters == "" && wanted[v.Name] {
+			all = append(all, v)
+			for _, m := range martName.FindAllStringSubmatch(v.SQL, -1) {
+				wanted[m[1]] = true
+			}
+		}
+	}
+	slices.Reverse(all)
+	return all
+}
+
+// renew computes the answers again.
+func (q *Questions) renew(ctx context.Context) {
+	for _, v := range q.answers {
+		q.exec(ctx, fmt.Sprintf("CREATE OR REPLACE TABLE mart.%s AS %s", v.Name, v.SQL))
+	}
 }
 
 // Close closes the database.
@@ -82,7 +119,7 @@ func (q *Questions) Block(m *Morning) []bool {
 	ctx := context.Background()
 	q.Sync(ctx, m)
 	named := map[[2]int]bool{}
-	for _, view := range []string{"source_block_candidates", "source_retest_candidates"} {
+	for _, view := range asked {
 		for _, k := range q.keys(ctx, "SELECT campaign_id, source_id FROM mart."+view) {
 			named[k] = view == "source_block_candidates"
 		}
@@ -125,59 +162,21 @@ func at(day int) time.Time { return (zero + schema.Date(day)).Start().Add(12 * t
 
 func date(day int) string { return (zero + schema.Date(day)).String() }
 
-// Sync stores what the service has told by a morning, as a run at noon would have.
+// Sync stores what the service has told by a morning, as a run at noon would have, beyond the mornings before it.
 func (q *Questions) Sync(ctx context.Context, m *Morning) {
 	w := m.World
-	if len(m.changes) < q.seen || q.seen == 0 {
-		for _, t := range []string{"spend_change", "campaign_history", "source_mode_history", "payout_history"} {
-			q.exec(ctx, "DELETE FROM main."+t)
+	if w != q.world || m.Day <= q.day || len(m.changes) < q.seen {
+		for _, t := range []string{"main.spend_daily", "main.spend_change", "main.campaign_history",
+			"main.source_mode_history", "main.payout_history", "ops.step", "ops.run"} {
+			q.exec(ctx, "DELETE FROM "+t)
 		}
-		q.seen = 0
+		q.world, q.day, q.seen = w, 0, 0
 		q.settings(ctx, w)
+		q.values(ctx, "ops.run", "published BOOLEAN", []string{"(true)"})
 	}
-	var rows [][]driver.Value
-	for i, p := range w.pairs {
-		for d := range m.Day {
-			if spend := m.Spend[i][d]; spend > 0 {
-				clicks := int64(math.Ceil(spend / 0.25))
-				rows = append(rows, []driver.Value{date(d), fmt.Sprintf("c%02d", p.campaign),
-					fmt.Sprintf("s%03d", p.source), spend, clicks, clicks * 50, m.Told[i][d]})
-			}
-		}
-	}
-	q.exec(ctx, "DELETE FROM main.spend_daily")
-	q.load(ctx, "report_date VARCHAR, campaign_id VARCHAR, source_id VARCHAR, spend DOUBLE, clicks BIGINT, "+
-		"impressions BIGINT, conversions BIGINT", rows, `INSERT INTO main.spend_daily BY NAME SELECT l.* REPLACE (
-		l.report_date::DATE AS report_date), 'acme' AS account_id, 'k' AS creative_id, 'Campaign' AS campaign_name,
-		make_timestamptz(0) AS _first_seen_at, make_timestamptz(0) AS _changed_at, 'r1' AS _run_id FROM loaded AS l`)
-	rows = nil
-	for _, c := range m.changes[q.seen:] {
-		p := w.pairs[c.pair]
-		rows = append(rows, []driver.Value{date(c.day), fmt.Sprintf("c%02d", p.campaign),
-			fmt.Sprintf("s%03d", p.source), at(c.seen).UnixMicro(), m.Spend[c.pair][c.day], c.before, c.after})
-	}
-	q.seen = len(m.changes)
-	q.load(ctx, "report_date VARCHAR, campaign_id VARCHAR, source_id VARCHAR, seen BIGINT, spend DOUBLE, "+
-		"old_conversions BIGINT, new_conversions BIGINT", rows, `INSERT INTO main.spend_change BY NAME SELECT 'acme' AS
-		account_id, l.report_date::DATE AS report_date, l.campaign_id, 'k' AS creative_id, l.source_id,
-		make_timestamptz(l.seen) AS seen_at, 'update' AS op, l.spend AS old_spend, l.spend AS new_spend,
-		l.old_conversions, l.new_conversions, 'r1' AS _run_id FROM loaded AS l`)
-	var coverage, steps []string
-	for d := range m.Day {
-		last := min(m.Day, d+int(schema.ReachDays))
-		state := map[bool]string{true: schema.StateFinal, false: schema.StateComplete}[last < m.Day]
-		coverage = append(coverage, fmt.Sprintf("('%s', '%s', make_timestamptz(%d), make_timestamptz(%d))",
-			date(d), state, at(d+1).UnixMicro(), at(last).UnixMicro()))
-		for morning := d + 1; morning <= last; morning++ {
-			steps = append(steps, fmt.Sprintf("('%s', make_timestamptz(%d))", date(d), at(morning).UnixMicro()))
-		}
-	}
-	q.exec(ctx, "DELETE FROM ops.day_coverage; DELETE FROM ops.step; DELETE FROM ops.run; "+
-		"DELETE FROM main.source_rule_history")
-	q.values(ctx, "ops.day_coverage", "report_date DATE, state VARCHAR, first_read_at TIMESTAMPTZ, "+
-		"last_read_at TIMESTAMPTZ", coverage)
-	q.values(ctx, "ops.step", "unit VARCHAR, started_at TIMESTAMPTZ", steps)
-	q.values(ctx, "ops.run", "published BOOLEAN", []string{"(true)"})
+	q.spend(ctx, m)
+	q.changes(ctx, m)
+	q.coverage(ctx, m)
 	var blocked []string
 	for i, is := range m.Blocked {
 		if is {
@@ -185,15 +184,66 @@ func (q *Questions) Sync(ctx context.Context, m *Morning) {
 				w.pairs[i].source))
 		}
 	}
+	q.exec(ctx, "DELETE FROM main.source_rule_history")
 	q.values(ctx, "main.source_rule_history", "campaign_id VARCHAR, source_id VARCHAR, rule VARCHAR", blocked)
 	q.exec(ctx, "DELETE FROM mart.campaign_spend; INSERT INTO mart.campaign_spend "+schema.CampaignSpendSQL("true"))
-	views, err := queries.Views(nil)
-	q.Err = errors.Join(q.Err, err)
-	for _, v := range views {
-		if v.Stored && v.Name != "creative_spend" {
-			q.exec(ctx, fmt.Sprintf("DELETE FROM mart.%[1]s; INSERT INTO mart.%[1]s %[2]s", v.Name, v.SQL))
+	q.day, q.seen = m.Day, len(m.changes)
+	q.renew(ctx)
+}
+
+// spend adds the days since the last morning.
+func (q *Questions) spend(ctx context.Context, m *Morning) {
+	var rows [][]driver.Value
+	for i, p := range m.World.pairs {
+		for d := q.day; d < m.Day; d++ {
+			if spend := m.Spend[i][d]; spend > 0 {
+				clicks := int64(math.Ceil(spend / 0.25))
+				rows = append(rows, []driver.Value{date(d), fmt.Sprintf("c%02d", p.campaign),
+					fmt.Sprintf("s%03d", p.source), spend, clicks, clicks * 50, m.Told[i][d]})
+			}
 		}
 	}
+	q.load(ctx, "report_date VARCHAR, campaign_id VARCHAR, source_id VARCHAR, spend DOUBLE, clicks BIGINT, "+
+		"impressions BIGINT, conversions BIGINT", rows, `INSERT INTO main.spend_daily BY NAME SELECT l.* REPLACE (
+		l.report_date::DATE AS report_date), 'acme' AS account_id, 'k' AS creative_id, 'Campaign' AS campaign_name,
+		make_timestamptz(0) AS _first_seen_at, make_timestamptz(0) AS _changed_at, 'r1' AS _run_id FROM loaded AS l`)
+}
+
+// changes adds the changes since then, and what they made of the rows.
+func (q *Questions) changes(ctx context.Context, m *Morning) {
+	var rows [][]driver.Value
+	for _, c := range m.changes[q.seen:] {
+		p := m.World.pairs[c.pair]
+		rows = append(rows, []driver.Value{date(c.day), fmt.Sprintf("c%02d", p.campaign),
+			fmt.Sprintf("s%03d", p.source), at(c.seen).UnixMicro(), m.Spend[c.pair][c.day], c.before, c.after})
+	}
+	q.load(ctx, "report_date VARCHAR, campaign_id VARCHAR, source_id VARCHAR, seen BIGINT, spend DOUBLE, "+
+		"old_conversions BIGINT, new_conversions BIGINT", rows, `INSERT INTO main.spend_change BY NAME SELECT 'acme' AS
+		account_id, l.report_date::DATE AS report_date, l.campaign_id, 'k' AS creative_id, l.source_id,
+		make_timestamptz(l.seen) AS seen_at, 'update' AS op, l.spend AS old_spend, l.spend AS new_spend,
+		l.old_conversions, l.new_conversions, 'r1' AS _run_id FROM loaded AS l`)
+	q.exec(ctx, `UPDATE main.spend_daily AS s SET conversions = c.conversions FROM (
+		SELECT l.report_date::DATE AS report_date, l.campaign_id, l.source_id, max(l.new_conversions) AS conversions
+		FROM loaded AS l GROUP BY ALL) AS c
+		WHERE s.report_date = c.report_date AND s.campaign_id = c.campaign_id AND s.source_id = c.source_id`)
+}
+
+// coverage is what is known of each day, and the reads since the last morning.
+func (q *Questions) coverage(ctx context.Context, m *Morning) {
+	var coverage, steps []string
+	for d := range m.Day {
+		last := min(m.Day, d+int(schema.ReachDays))
+		state := map[bool]string{true: schema.StateFinal, false: schema.StateComplete}[last < m.Day]
+		coverage = append(coverage, fmt.Sprintf("('%s', '%s', make_timestamptz(%d), make_timestamptz(%d))",
+			date(d), state, at(d+1).UnixMicro(), at(last).UnixMicro()))
+		for morning := max(d, q.day) + 1; morning <= last; morning++ {
+			steps = append(steps, fmt.Sprintf("('%s', make_timestamptz(%d))", date(d), at(morning).UnixMicro()))
+		}
+	}
+	q.exec(ctx, "DELETE FROM ops.day_coverage")
+	q.values(ctx, "ops.day_coverage", "report_date DATE, state VARCHAR, first_read_at TIMESTAMPTZ, "+
+		"last_read_at TIMESTAMPTZ", coverage)
+	q.values(ctx, "ops.step", "unit VARCHAR, started_at TIMESTAMPTZ", steps)
 }
 
 // settings are campaigns with the target, and a payout where a conversion is worth something else.

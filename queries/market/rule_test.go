@@ -37,7 +37,6 @@ func (q *Questions) pastWorld(t *testing.T, seed uint64, decide func(m *Morning)
 	k := Usual
 	k.Campaigns, k.Sources, k.History, k.Follow = 4, 60, 31, 30
 	w = k.Draw(seed)
-	q.seen = 0
 	Play(w, Func(func(m *Morning) []bool {
 		if decide(m); m.Day == k.History+k.Follow-1 {
 			q.Sync(t.Context(), m)
