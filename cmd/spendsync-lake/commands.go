@@ -45,7 +45,7 @@ func codeOf(err error) int {
 		return exit.Auth
 	case errors.Is(err, lake.ErrShrink), errors.Is(err, lake.ErrDiffers):
 		return exit.Damaged
-	case errors.Is(err, lake.ErrForeign), errors.Is(err, lake.ErrElsewhere):
+	case errors.Is(err, lake.ErrForeign), errors.Is(err, lake.ErrElsewhere), errors.Is(err, lake.ErrRejected):
 		return exit.Contract
 	case errors.Is(err, context.Canceled):
 		return exit.Stopped
@@ -62,6 +62,10 @@ func adviceOf(err error, about exit.Code) string {
 	if errors.Is(err, lake.ErrElsewhere) {
 		return "A redirect or the catalog's configuration leads to another host, which was sent nothing. If that " +
 			"host is right, set the variable to its address; otherwise find out who answers."
+	}
+	if errors.Is(err, lake.ErrRejected) {
+		return "The catalog will refuse the same request again: its text above says why. If it says that it does not " +
+			"know or support something, this catalog can't hold these tables; see 'spendsync-lake check'."
 	}
 	switch about.Code {
 	case exit.Unreachable:
@@ -136,7 +140,10 @@ func (a *app) followCommand() *cobra.Command {
 				return exit.Usagef("--every %s is not positive", every)
 			}
 			for {
-				err := a.follow(cmd.Context(), o)
+				looked, err := a.follow(cmd.Context(), o)
+				if looked {
+					o.Looked = a.now()
+				}
 				if !watch {
 					return err
 				}
@@ -165,44 +172,61 @@ func (a *app) followCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) follow(ctx context.Context, o lake.FollowOptions) (err error) {
+// follow follows the store once, and reports whether it looked at every table.
+func (a *app) follow(ctx context.Context, o lake.FollowOptions) (looked bool, err error) {
 	s, err := readSettings(ctx, a.environ)
 	if err != nil {
-		return err
+		return false, err
 	}
 	o.Dir, o.Inbox = s.DataDir, s.Mode == "inbox"
 	if o.Inbox && o.AllowShrink {
-		return exit.Usagef("with SPENDSYNC_LAKE_MODE=inbox --allow-shrink belongs to 'spendsync-lake commit'")
+		return false, exit.Usagef("with SPENDSYNC_LAKE_MODE=inbox --allow-shrink belongs to 'spendsync-lake commit'")
 	}
 	var done *lake.Followed
 	defer func() { err = errors.Join(err, a.writeMetrics(s, done, err)) }()
 	l, err := a.open(ctx, s)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer l.Close()
 	if done, err = l.Follow(ctx, o); err != nil {
-		return err
+		return false, err
 	}
 	if a.json {
-		return a.encode(done, nil)
+		return done.Looked, a.encode(done, nil)
 	}
-	if o.Inbox && done.Behind > 0 {
+	a.showFollowed(done, o.Inbox)
+	return done.Looked, nil
+}
+
+// showFollowed says what a follower did.
+func (a *app) showFollowed(done *lake.Followed, inbox bool) {
+	switch {
+	case inbox && done.Behind > 0:
 		fmt.Fprintf(a.stdout, "the inbox has generation %d of %d accounts (%d files uploaded), the lake "+
 			"generation %d: 'spendsync-lake commit' folds it\n", done.Generation+done.Behind, done.Accounts, done.Added,
 			done.Generation)
-		return nil
-	}
-	if done.IsNothing() {
+	case done.IsNothing():
 		fmt.Fprintf(a.stdout, "the lake has generation %d already (%d accounts, %d requests)\n", done.Generation,
 			done.Accounts, done.Requests)
-		return nil
+	default:
+		fmt.Fprintf(a.stdout, "committed generation %d of %d accounts: %d files added (%d rows, %d bytes), %d removed, "+
+			"in %d tables (%s); try %d, %d requests to the catalog\n",
+			done.Generation, done.Accounts, done.Added, done.Rows, done.Bytes, done.Removed, len(done.Tables),
+			strings.Join(slices.Sorted(maps.Keys(done.Tables)), ", "), done.Tries, done.Requests)
 	}
-	fmt.Fprintf(a.stdout, "committed generation %d of %d accounts: %d files added (%d rows, %d bytes), %d removed, "+
-		"in %d tables (%s); try %d, %d requests to the catalog\n",
-		done.Generation, done.Accounts, done.Added, done.Rows, done.Bytes, done.Removed, len(done.Tables),
-		strings.Join(slices.Sorted(maps.Keys(done.Tables)), ", "), done.Tries, done.Requests)
-	return nil
+	if len(done.Changed) > 0 {
+		fmt.Fprintf(a.stdout, "another program had written to %s: the days that it changed are the store's again\n",
+			strings.Join(done.Changed, ", "))
+	}
+	a.showForeign(done.Foreign)
+}
+
+// showForeign names columns that are not ours.
+func (a *app) showForeign(columns []string) {
+	if len(columns) > 0 {
+		fmt.Fprintf(a.stdout, "columns that somebody has added, NULL in our rows: %s\n", strings.Join(columns, ", "))
+	}
 }
 
 func (a *app) statusCommand() *cobra.Command {
@@ -237,8 +261,8 @@ func (a *app) statusCommand() *cobra.Command {
 func (a *app) checkCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "check", Short: "Test the variables, the catalog and the object storage", Args: cobra.NoArgs,
-		Long: "Tests the variables, the store, the catalog and the tables, and writes, reads and deletes one small " +
-			"object.\nNo table is changed. Where the tables are not there yet, it says so.",
+		Long: "Tests the variables and the store, and does once what follow does: in the same namespace it makes two " +
+			"tables of\nits own, commits a row, reads it and removes both. No other table is changed.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withLake(cmd.Context(), func(l *lake.Lake, s *settings) error {
 				found, err := l.Check(cmd.Context(), s.DataDir)
@@ -248,16 +272,28 @@ func (a *app) checkCommand() *cobra.Command {
 				if a.json {
 					return a.encode(found, nil)
 				}
-				fmt.Fprintf(a.stdout, "catalog: answers; transactions over many tables: %t\nstore: generation %d, %d "+
-					"accounts\n", found.Transactions, found.Generation, found.Accounts)
-				if found.Tables == 0 {
-					fmt.Fprintln(a.stdout, "tables: none yet; 'spendsync-lake follow' makes them")
-					return nil
-				}
-				fmt.Fprintf(a.stdout, "tables: %d, as spendsync made them\nobject storage: written, read and deleted\n",
-					found.Tables)
+				showChecked(a, found)
 				return nil
 			})
 		},
+	}
+}
+
+// showChecked says what a check found.
+func showChecked(a *app, found *lake.Checked) {
+	how := "in one transaction"
+	if !found.Transactions {
+		how = "one by one, lake_generation last: this catalog has no transactions over many tables"
+	}
+	fmt.Fprintf(a.stdout, "store: generation %d, %d accounts\ncatalog and object storage: two tables made, a row "+
+		"committed, read and removed; tables are committed %s\n", found.Generation, found.Accounts, how)
+	if found.Tables == 0 {
+		fmt.Fprintln(a.stdout, "tables: none yet; 'spendsync-lake follow' makes them")
+	} else {
+		fmt.Fprintf(a.stdout, "tables: %d, as spendsync made them\n", found.Tables)
+	}
+	a.showForeign(found.Foreign)
+	for _, what := range found.Left {
+		fmt.Fprintf(a.stdout, "left behind, for it could not be removed: %s\n", what)
 	}
 }

@@ -78,7 +78,7 @@ func TestCommands_FollowAStore(t *testing.T) {
 		{[]string{"follow"}, 0, "the lake has generation 2 already"},
 		{[]string{"status", "--json"}, 0, `"Behind":0`},
 		{[]string{"verify", "--deep"}, 0, "the lake holds generation 2"},
-		{[]string{"check"}, 0, "written, read and deleted"},
+		{[]string{"check"}, 0, "committed, read and removed"},
 		{[]string{"maintain"}, 0, "0 orphans deleted"},
 		{[]string{"maintain", "--orphan-age", "1h"}, 2, "a day or more"},
 		{[]string{"maintain", "--snapshot-age", "1m"}, 2, "an hour or more"},
@@ -195,7 +195,7 @@ func TestSecrets_AreNeverShown(t *testing.T) {
 			if code != 3 || strings.Contains(secret, "TOKEN") != strings.Contains(out, "[redacted]") {
 				t.Errorf("%s %v: exit code %d:\n%s", secret, args, code, out)
 			}
-			for _, canary := range []string{"canary-token", "canary-secret", "canary-access", "canary-password"} {
+			for _, canary := range []string{"canary-token", "canary-secret", "canary-password"} {
 				if strings.Contains(out, canary) && strings.Contains(strings.Join(environ, " ")+"canary-token",
 					canary) {
 					t.Errorf("%s %v shows %s:\n%s", secret, args, canary, out)

@@ -44,6 +44,8 @@ func (a *app) writeMetrics(s *settings, done *lake.Followed, err error) error {
 	if done != nil {
 		generation, known = float64(done.Generation), true
 		g.set("rows_added", "Rows of the files that the last follow added.", float64(done.Rows))
+		g.set("foreign_changes", "Tables that another program had written to and the last follow made ours again.",
+			float64(len(done.Changed)))
 	}
 	if m, manifestErr := manifest.OpenListing(s.DataDir); known && manifestErr == nil {
 		m.Close()

@@ -116,7 +116,7 @@ func (s *settings) redactor() *strings.Replacer {
 		add(password)
 	}
 	add(string(s.Token))
-	for _, name := range []string{"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY_ID"} {
+	for _, name := range []string{"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"} {
 		add(s.environ[name])
 	}
 	if file := s.environ["AWS_WEB_IDENTITY_TOKEN_FILE"]; file != "" {

@@ -32,6 +32,7 @@ func (a *app) verifyCommand() *cobra.Command {
 				for _, f := range v.Findings {
 					fmt.Fprintln(a.stdout, f)
 				}
+				a.showForeign(v.Foreign)
 				if err == nil {
 					fmt.Fprintf(a.stdout, "the lake holds generation %d: %d files and %d rows as in the store, "+
 						"%d bytes compared\n", v.Generation, v.Files, v.Rows, v.Bytes)

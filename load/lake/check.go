@@ -1,29 +1,34 @@
 package lake
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
+	"strings"
+	"time"
 
-	"github.com/apache/iceberg-go/catalog/rest"
+	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 	"github.com/google/uuid"
 
 	"spendsync/load/manifest"
+	"spendsync/schema"
 )
 
 // Checked is what a check found.
 type Checked struct {
 	Generation   int64 // of the store
 	Accounts     int
-	Tables       int  // that are there, as ours
-	Transactions bool // the catalog commits many tables at once
+	Tables       int      // that are there, as ours
+	Transactions bool     // the catalog committed two tables at once
+	Foreign      []string // columns that somebody has added to tables, as table.column
+	Left         []string // what could not be removed after the check, and why
 }
 
-// Check reads everything that [Lake.Follow] needs, and writes, reads and deletes one object. No
-// table is changed.
+// cleanUp is how long removing one table of a check may take.
+const cleanUp = 30 * time.Second
+
+// Check does once what [Lake.Follow] does: in the same namespace, with two tables of its own that hold one row,
+// which it removes. No other table is changed.
 func (l *Lake) Check(ctx context.Context, dir string) (*Checked, error) {
 	m, err := manifest.OpenListing(dir)
 	if err != nil {
@@ -31,37 +36,121 @@ func (l *Lake) Check(ctx context.Context, dir string) (*Checked, error) {
 	}
 	defer m.Close()
 	found := &Checked{Generation: m.Manifest.Generation, Accounts: len(m.Accounts)}
-	// A commit of a table that cannot exist commits nothing, and shows whether the catalog supports
-	// transactions.
-	err = l.catalog.CommitTransaction(ctx, []table.TableCommit{{Identifier: l.identifier("check_" +
-		uuid.NewString()[:8]),
-		Requirements: []table.Requirement{table.AssertTableUUID(uuid.New())}}})
-	found.Transactions = !errors.Is(err, rest.ErrEndpointNotSupported)
 	tables, err := l.tables(ctx, false)
 	if err != nil {
 		return nil, err
 	}
 	found.Tables = len(tables)
-	for _, t := range tables {
-		return found, t.probe()
+	for _, s := range l.specs {
+		if t := tables[s.name]; t != nil {
+			found.Foreign = append(found.Foreign, t.foreignColumns()...)
+		}
+	}
+	made, err := l.ensureNamespace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = l.rehearse(ctx, found)
+	if made {
+		found.leave("namespace "+l.opts.Namespace, l.catalog.DropNamespace(ctx, l.namespace()))
+	}
+	if err != nil {
+		return nil, err
 	}
 	return found, nil
 }
 
-// probe writes, reads and deletes an object.
-func (t *lakeTable) probe() error {
-	object, said := t.tbl.Location()+"/data/check-"+uuid.NewString(), []byte("spendsync-lake check")
-	if err := t.fs.WriteFile(object, said); err != nil {
+// leave notes what could not be removed.
+func (c *Checked) leave(what string, err error) {
+	if err != nil {
+		c.Left = append(c.Left, fmt.Sprintf("%s: %v", what, err))
+	}
+}
+
+// rehearse makes two tables, commits a row to one and a property to the other, reads the row and removes all.
+func (l *Lake) rehearse(ctx context.Context, found *Checked) error {
+	suffix := "_check_" + strings.ReplaceAll(uuid.NewString(), "-", "")[:8]
+	rows, days := *markerSpec(), *specOf(schema.DeliveryHistory.Table) // whose ids a catalog would number anew
+	rows.name += suffix
+	days.name += suffix
+	first, err := l.create(ctx, &days)
+	if first != nil {
+		defer l.discard(ctx, first, found)
+	}
+	if err != nil {
+		return err
+	}
+	t, err := l.create(ctx, &rows)
+	if t != nil {
+		defer l.discard(ctx, t, found)
+	}
+	if err != nil {
+		return err
+	}
+	row := Marker{AccountID: "check", Version: l.opts.Version}
+	c, err := t.mark(ctx, &markers{rows: map[string]Marker{row.AccountID: row}})
+	if err != nil {
+		return err
+	}
+	one, err := c.write(ctx, l.opts.Now().UnixMilli(), iceberg.Properties{})
+	if err != nil {
+		return err
+	}
+	meta := first.tbl.Metadata()
+	commits := []table.TableCommit{{Identifier: first.tbl.Identifier(),
+		Requirements: []table.Requirement{table.AssertTableUUID(meta.TableUUID())},
+		Updates:      []table.Update{table.NewSetPropertiesUpdate(map[string]string{"spendsync.check": "true"})}}, one}
+	if err := l.send(ctx, commits); err != nil {
+		return remote("commit of a row to a table of the check", err)
+	}
+	found.Transactions = l.transacts
+	if err := l.readBack(ctx, &rows, row); err != nil {
+		return err
+	}
+	object := t.tbl.Location() + "/data/check-" + uuid.NewString()
+	if err := put(ctx, t.fs, object, strings.NewReader("spendsync-lake check")); err != nil {
 		return remote("write to the object storage", err)
 	}
-	f, err := t.fs.Open(object)
+	found.leave("an object (without the right to delete, 'maintain' can remove nothing)", t.fs.Remove(object))
+	return nil
+}
+
+// readBack reads the row of a check as any reader would.
+func (l *Lake) readBack(ctx context.Context, s *tableSpec, row Marker) error {
+	t, err := l.load(ctx, s)
+	if err == nil && t == nil {
+		err = fmt.Errorf("%w: table %s was committed and is not there", ErrForeign, s.name)
+	}
 	if err != nil {
-		return remote("read from the object storage", err)
+		return err
 	}
-	defer f.Close()
-	if b, err := io.ReadAll(f); err != nil || !bytes.Equal(b, said) {
-		return remote("read from the object storage", errors.Join(err, fmt.Errorf("%d bytes came back of %d", len(b),
-			len(said))))
+	marks, err := readMarkers(ctx, t.fs, t.tbl.CurrentSnapshot(), nil)
+	if err == nil && marks.rows[row.AccountID] != row {
+		err = fmt.Errorf("%w: the row that was committed to table %s is not there", ErrForeign, s.name)
 	}
-	return remote("delete from the object storage", t.fs.Remove(object))
+	return err
+}
+
+// discard drops a table of a check with its objects; where the catalog does not purge, it deletes them itself.
+func (l *Lake) discard(ctx context.Context, t *lakeTable, found *Checked) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUp)
+	defer cancel()
+	if l.catalog.PurgeTable(ctx, t.tbl.Identifier()) == nil {
+		return
+	}
+	if err := l.catalog.DropTable(ctx, t.tbl.Identifier()); err != nil {
+		found.leave("table "+t.name, err)
+		return
+	}
+	var objects []string
+	for _, folder := range []string{"/data/", "/metadata/"} {
+		for object, err := range t.list(ctx, folder) {
+			if err != nil {
+				found.leave("objects of table "+t.name, err)
+				return
+			}
+			objects = append(objects, object.Key)
+		}
+	}
+	found.leave("objects of table "+t.name, t.remove(ctx, objects))
 }

@@ -27,6 +27,8 @@ var (
 	ErrForeign = errors.New("the table is not as spendsync made it")
 	// ErrDenied reports that the catalog or the object storage refused our credentials.
 	ErrDenied = errors.New("the lake refuses the credentials")
+	// ErrRejected reports that the catalog refused a request for good: see [RefusedError].
+	ErrRejected = errors.New("the catalog refuses a request")
 	// ErrUnreachable reports that the catalog or the object storage failed a request.
 	ErrUnreachable = errors.New("the lake can't be reached or keeps failing")
 	// ErrElsewhere reports that a reply leads to a host that must not get our credentials.
@@ -44,6 +46,8 @@ func remote(what string, err error) error {
 	case errors.Is(err, ErrUnreachable), errors.Is(err, ErrDenied), errors.Is(err, ErrForeign),
 		errors.Is(err, ErrElsewhere):
 		return err
+	case errors.Is(err, ErrRejected):
+		return fmt.Errorf("%s: %w", what, rejection(err))
 	case strings.Contains(err.Error(), outbound.ErrRefused.Error()):
 		kind = ErrElsewhere // by its text: iceberg-go does not wrap the errors of OAuth2
 	case errors.Is(err, context.Canceled):
@@ -54,6 +58,14 @@ func remote(what string, err error) error {
 		kind = ErrDenied
 	}
 	return fmt.Errorf("%s: %w: %w", what, kind, err)
+}
+
+// rejection is the catalog's refusal alone, without the address that the HTTP client adds.
+func rejection(err error) error {
+	if said, ok := errors.AsType[*RefusedError](err); ok {
+		return said
+	}
+	return err
 }
 
 // isRefusal reports whether S3 itself refused the credentials.

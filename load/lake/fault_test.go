@@ -116,7 +116,7 @@ func TestFollow_RefusesTablesOfOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			l := w.open()
-			if err := l.ensureNamespace(t.Context()); err != nil {
+			if _, err := l.ensureNamespace(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := l.catalog.CreateTable(t.Context(), l.identifier(spec.name), spec.schema,
@@ -129,7 +129,7 @@ func TestFollow_RefusesTablesOfOthers(t *testing.T) {
 	t.Run("cut otherwise", func(t *testing.T) {
 		w := newWorld(t)
 		l := w.open()
-		if err := l.ensureNamespace(t.Context()); err != nil {
+		if _, err := l.ensureNamespace(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		other := *spec
@@ -198,7 +198,7 @@ func TestFollow_AddsColumnsBehindTheOthers(t *testing.T) {
 	if _, err := old.tables(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
-	if err := old.ensureNamespace(t.Context()); err != nil {
+	if _, err := old.ensureNamespace(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := old.tables(t.Context(), true); err != nil {
@@ -210,7 +210,7 @@ func TestFollow_AddsColumnsBehindTheOthers(t *testing.T) {
 	if len(after.Fields()) != before+1 || len(after.Fields()) != len(schema.SpendDaily.Columns) {
 		t.Errorf("%d columns, then %d", before, len(after.Fields()))
 	}
-	if _, err := specOf(schema.SpendDaily.Table).compare(after); err != nil {
+	if _, _, err := specOf(schema.SpendDaily.Table).compare(after); err != nil {
 		t.Error(err)
 	}
 }

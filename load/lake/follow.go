@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,6 +21,7 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
+	"spendsync/extract/outbound"
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
 	"spendsync/schema"
@@ -40,7 +44,13 @@ type FollowOptions struct {
 	Dir         string // data directory of the store
 	AllowShrink bool   // take from the lake what the store does not have
 	Inbox       bool   // leave a description for [Lake.Commit] instead of committing
+
+	Looked time.Time // when the caller's last [Lake.Follow] looked at every table; zero: unknown
 }
+
+// lookAfter is how old a look at every table may become while nothing is committed. What another program has
+// changed is seen by each commit; without one it is looked for once a day.
+const lookAfter = 24 * time.Hour
 
 // Followed is the result of a follower's run.
 type Followed struct {
@@ -53,6 +63,9 @@ type Followed struct {
 	Rows       int64          // of the files that were added
 	Bytes      int64          // of the files that were added
 	Described  bool           // a description is in the inbox now; nothing was committed
+	Looked     bool           // at every table
+	Changed    []string       // tables that another program has written to, which this run made ours again
+	Foreign    []string       // columns that somebody has added to tables, as table.column
 	Tries      int
 	Requests   int64 // to the catalog
 }
@@ -70,6 +83,26 @@ type follower struct {
 	merging sync.Mutex
 	folds   bool // only files already in sent are available
 	done    *Followed
+	asked   *asked // the last commit that was sent
+}
+
+// asked is a commit that was sent: if its answer was lost, the lake's rows tell that it was done.
+type asked struct {
+	rows map[string]Marker
+	done *Followed
+}
+
+// isDone reports whether the lake's rows are those of the commit.
+func (a *asked) isDone(marks *markers) bool {
+	if a == nil {
+		return false
+	}
+	for account, row := range a.rows {
+		if marks.rows[account].Snapshots != row.Snapshots {
+			return false
+		}
+	}
+	return true
 }
 
 // Follow makes the lake's part of every account of a store exactly equal to the published
@@ -132,12 +165,26 @@ func (f *follower) once(ctx context.Context, m *manifest.Listing) error {
 	if err != nil {
 		return err
 	}
-	if same, err := f.compare(w, marks); err != nil || same {
+	same, err := f.compare(w, marks)
+	if err != nil {
 		return err
+	}
+	if same && f.asked.isDone(marks) { // its answer was lost
+		tries := f.done.Tries
+		f.done = f.asked.done
+		f.done.Tries = tries
+		return nil
+	}
+	if same && !f.isLookDue(w, marks) {
+		return nil
 	}
 	tables, err := f.tables(ctx, true)
 	if err != nil {
 		return err
+	}
+	f.look(tables)
+	if same && !f.isTouched(tables, w, marks) {
+		return nil
 	}
 	tables[MarkerTable] = marker // whose rows were read: the commit holds only if they still stand
 	changes, err := f.changes(ctx, w, tables, marks, func(keep filter) (*wanted, error) {
@@ -168,12 +215,48 @@ func (f *follower) compare(w *wanted, marks *markers) (same bool, err error) {
 	return same, nil
 }
 
+// isLookDue reports whether nobody has looked at every table for a day.
+func (f *follower) isLookDue(w *wanted, marks *markers) bool {
+	last := f.opts.Looked
+	for account := range w.accounts {
+		if at := schema.Instant(marks.rows[account].CommittedAt).Time(); at.After(last) {
+			last = at
+		}
+	}
+	return f.Lake.opts.Now().Sub(last) >= lookAfter
+}
+
+// look notes what the tables have that is not ours.
+func (f *follower) look(tables map[string]*lakeTable) {
+	f.done.Looked = true
+	for _, s := range f.specs {
+		if t := tables[s.name]; t != nil {
+			f.done.Foreign = append(f.done.Foreign, t.foreignColumns()...)
+		}
+	}
+}
+
+// isTouched reports whether a table is not as the last commit left it.
+func (f *follower) isTouched(tables map[string]*lakeTable, w *wanted, marks *markers) bool {
+	for _, s := range f.dataSpecs() {
+		t := tables[s.name]
+		for account := range w.accounts {
+			row := marks.decoded(account)
+			since := row.snapshots[t.name]
+			if row.err != nil || row.uuids[t.name] != t.uuid().String() || since != 0 && !t.byUs(since) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // marker loads lake_generation, and makes it where it is not there.
 func (l *Lake) marker(ctx context.Context) (*lakeTable, error) {
 	spec := l.markerSpec()
 	marker, err := l.load(ctx, spec)
 	if err == nil && marker == nil {
-		if err = l.ensureNamespace(ctx); err == nil {
+		if _, err = l.ensureNamespace(ctx); err == nil {
 			marker, err = l.create(ctx, spec)
 		}
 	}
@@ -269,6 +352,9 @@ func (f *follower) scope(t *lakeTable, w *wanted, marks *markers) (scope, error)
 			return s, fmt.Errorf("%w: table %s is another one (%s) than that of the last commit (%s); to fill all "+
 				"tables again, drop %s", ErrForeign, t.name, t.uuid(), id, MarkerTable)
 		} else if !ok || id != t.uuid().String() || !ours[since] {
+			if !ours[since] && !slices.Contains(f.done.Changed, t.name) {
+				f.done.Changed = append(f.done.Changed, t.name)
+			}
 			s.accounts[account] = true
 			continue
 		}
@@ -384,6 +470,7 @@ func (f *follower) commit(ctx context.Context, w *wanted, changes []*change, mar
 	if err := f.step("commit"); err != nil {
 		return err
 	}
+	f.asked = &asked{rows: maps.Clone(marks.rows), done: f.done}
 	if err := f.send(ctx, commits); err != nil {
 		return remote("commit", err)
 	}
@@ -410,18 +497,37 @@ func (t *lakeTable) mark(ctx context.Context, marks *markers) (*change, error) {
 
 // send commits all tables in one transaction. If the catalog has no transactions, it commits them
 // one by one, the marker last: readers who go by the marker see one generation.
-func (f *follower) send(ctx context.Context, commits []table.TableCommit) error {
-	err := f.catalog.CommitTransaction(ctx, commits)
-	if !errors.Is(err, rest.ErrEndpointNotSupported) {
-		return err
+func (l *Lake) send(ctx context.Context, commits []table.TableCommit) error {
+	err := l.catalog.CommitTransaction(ctx, commits)
+	l.transacts = !hasNoTransactions(err)
+	if l.transacts {
+		return unknownIfCut(ctx, err)
 	}
 	for _, c := range commits {
-		if _, _, err := f.catalog.CommitTable(ctx, c.Identifier, c.Requirements, c.Updates); err != nil {
-			return err
+		if _, _, err := l.catalog.CommitTable(ctx, c.Identifier, c.Requirements, c.Updates); err != nil {
+			return unknownIfCut(ctx, err)
 		}
-		if err := f.step("table"); err != nil {
+		if err := l.step("table"); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// hasNoTransactions reports whether the answer to a transaction is that there is no such thing: the catalog does
+// not list it among its endpoints, or it lists none and then answers that the address or the method is unknown.
+func hasNoTransactions(err error) bool {
+	said, ok := errors.AsType[*RefusedError](err)
+	return errors.Is(err, rest.ErrEndpointNotSupported) || ok && (said.Status == http.StatusNotFound ||
+		said.Status == http.StatusMethodNotAllowed || said.Status == http.StatusNotImplemented)
+}
+
+// unknownIfCut makes of a connection that ended before the answer what it is: nobody knows whether the catalog has
+// committed. The next try finds out.
+func unknownIfCut(ctx context.Context, err error) error {
+	if _, ok := errors.AsType[*url.Error](err); !ok || ctx.Err() != nil || errors.Is(err, ErrRejected) ||
+		strings.Contains(err.Error(), outbound.ErrRefused.Error()) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", rest.ErrCommitStateUnknown, err)
 }

@@ -58,6 +58,8 @@ type Lake struct {
 	requests atomic.Int64
 	storage  func(context.Context) context.Context // with the credentials of the object storage
 	die      func(step string) error               // tests: ends a commit in the middle
+
+	transacts bool // the last commit of several tables was one transaction
 }
 
 // lakeTable is a table as the catalog has it.
@@ -68,6 +70,7 @@ type lakeTable struct {
 	fs      iceio.WriteFileIO
 	schema  *iceberg.Schema       // with the columns that it lacks
 	missing []iceberg.NestedField // columns that the lake's table lacks
+	foreign []string              // columns that somebody else has added
 }
 
 func init() {
@@ -102,7 +105,8 @@ func Open(ctx context.Context, o Options) (*Lake, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts := []rest.Option{rest.WithCustomTransport(countRequests{transport, &l.requests}),
+	opts := []rest.Option{rest.WithCustomTransport(replies{countRequests{transport, &l.requests}}),
+
 		rest.WithAdditionalProps(props), rest.WithAwsConfig(cloud)}
 	if o.Warehouse != "" {
 		opts = append(opts, rest.WithWarehouseLocation(o.Warehouse))
@@ -208,7 +212,7 @@ func (l *Lake) adopt(ctx context.Context, s *tableSpec, tbl *table.Table) (*lake
 		return nil, err
 	}
 	var err error
-	if t.missing, err = s.compare(tbl.Schema()); err != nil {
+	if t.missing, t.foreign, err = s.compare(tbl.Schema()); err != nil {
 		return nil, err
 	}
 	if len(t.missing) > 0 {
@@ -240,9 +244,13 @@ func (l *Lake) create(ctx context.Context, s *tableSpec) (*lakeTable, error) {
 			break
 		}
 	}
-	_, err = l.catalog.CreateTable(ctx, l.identifier(s.name), s.schema, icebergcatalog.WithPartitionSpec(&s.parts),
-		icebergcatalog.WithSortOrder(s.order), icebergcatalog.WithProperties(s.props),
-		icebergcatalog.WithStagedUpdates(staged...))
+	opts := []icebergcatalog.CreateTableOpt{icebergcatalog.WithPartitionSpec(&s.parts),
+		icebergcatalog.WithSortOrder(s.order), icebergcatalog.WithProperties(s.props)}
+	_, err = l.catalog.CreateTable(ctx, l.identifier(s.name), s.schema,
+		append(opts, icebergcatalog.WithStagedUpdates(staged...))...)
+	if errors.Is(err, ErrRejected) {
+		return l.createPlainly(ctx, s, opts, err)
+	}
 	if err != nil && !errors.Is(err, icebergcatalog.ErrTableAlreadyExists) && !errors.Is(err, rest.ErrCommitFailed) &&
 		!errors.Is(err, rest.ErrCommitStateUnknown) {
 		return nil, remote("create table "+s.name, err)
@@ -253,6 +261,25 @@ func (l *Lake) create(ctx context.Context, s *tableSpec) (*lakeTable, error) {
 		return nil, remote("create table "+s.name, errors.Join(err, errors.New("it is not there")))
 	}
 	return t, loadErr
+}
+
+// createPlainly makes a table in a catalog that takes no second schema: with ours, as the only one. If the catalog
+// gave the columns other ids, the table is useless and goes again, and the refusal of our schema stands.
+func (l *Lake) createPlainly(ctx context.Context, s *tableSpec, opts []icebergcatalog.CreateTableOpt,
+	refusal error) (*lakeTable, error) {
+	tbl, err := l.catalog.CreateTable(ctx, l.identifier(s.name), s.schema, opts...)
+	if errors.Is(err, icebergcatalog.ErrTableAlreadyExists) {
+		return l.load(ctx, s)
+	} else if err != nil {
+		return nil, remote("create table "+s.name, refusal)
+	}
+	t, err := l.adopt(ctx, s, tbl)
+	if errors.Is(err, ErrForeign) {
+		err = fmt.Errorf("%w; and without that request it numbers the columns itself: %w",
+			remote("create table "+s.name, refusal), err)
+		return nil, errors.Join(err, remote("drop table "+s.name, l.catalog.DropTable(ctx, l.identifier(s.name))))
+	}
+	return t, err
 }
 
 // tables loads every table, and makes those that are not there.
@@ -280,16 +307,17 @@ func (l *Lake) tables(ctx context.Context, creating bool) (map[string]*lakeTable
 	return all, nil
 }
 
-// ensureNamespace makes the namespace where it is not there.
-func (l *Lake) ensureNamespace(ctx context.Context) error {
+// ensureNamespace makes the namespace where it is not there, and reports whether it did.
+func (l *Lake) ensureNamespace(ctx context.Context) (made bool, err error) {
 	there, err := l.catalog.CheckNamespaceExists(ctx, l.namespace())
 	if err == nil && !there {
 		err = l.catalog.CreateNamespace(ctx, l.namespace(), nil)
+		made = err == nil
 	}
 	if errors.Is(err, icebergcatalog.ErrNamespaceAlreadyExists) {
 		err = nil
 	}
-	return remote("namespace "+l.opts.Namespace, err)
+	return made, remote("namespace "+l.opts.Namespace, err)
 }
 
 // manifests are those of the current snapshot; none where the table is empty.
@@ -300,6 +328,14 @@ func (t *lakeTable) manifests() ([]iceberg.ManifestFile, error) {
 	}
 	all, err := current.Manifests(t.fs)
 	return all, remote(t.name, err)
+}
+
+// foreignColumns names the columns that somebody else has added, as table.column.
+func (t *lakeTable) foreignColumns() (names []string) {
+	for _, column := range t.foreign {
+		names = append(names, t.name+"."+column)
+	}
+	return names
 }
 
 func (t *lakeTable) uuid() uuid.UUID { return t.tbl.Metadata().TableUUID() }

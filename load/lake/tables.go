@@ -119,24 +119,27 @@ func icebergType(c schema.Column) iceberg.Type {
 	panic(fmt.Sprintf("lake: no Iceberg type for column %s", c.Name))
 }
 
-// compare returns our columns that a table in the lake lacks. Readers map the columns of our files
-// by id, so a table with different ids would be misread without an error. missing are columns of
-// ours that may be added: NULL in older files.
-func (s *tableSpec) compare(have *iceberg.Schema) (missing []iceberg.NestedField, err error) {
+// compare returns our columns that a table in the lake lacks, and the names of those that it has beside ours.
+// Readers map the columns of our files by id, so a table with different ids would be misread without an error.
+// missing are columns of ours that may be added: NULL in older files. A foreign column is NULL in all our files.
+func (s *tableSpec) compare(have *iceberg.Schema) (missing []iceberg.NestedField, foreign []string, err error) {
 	for _, f := range have.Fields() {
 		ours, ok := s.schema.FindFieldByID(f.ID)
+		_, named := s.schema.FindFieldByName(f.Name)
 		switch {
+		case !ok && !named && !f.Required:
+			foreign = append(foreign, f.Name)
 		case !ok:
-			return nil, fmt.Errorf("%w: table %s has a column %s with the id %d, which spendsync does not have",
+			return nil, nil, fmt.Errorf("%w: table %s has a column %s with the id %d, which spendsync does not have",
 				ErrForeign, s.name, f.Name, f.ID)
 		case ours.Name != f.Name:
-			return nil, fmt.Errorf("%w: table %s: id %d is column %s there and %s in our files", ErrForeign, s.name,
+			return nil, nil, fmt.Errorf("%w: table %s: id %d is column %s there and %s in our files", ErrForeign, s.name,
 				f.ID, f.Name, ours.Name)
 		case !ours.Type.Equals(f.Type):
-			return nil, fmt.Errorf("%w: table %s column %s is %s there and %s in our files", ErrForeign, s.name, f.Name,
+			return nil, nil, fmt.Errorf("%w: table %s column %s is %s there and %s in our files", ErrForeign, s.name, f.Name,
 				f.Type, ours.Type)
 		case f.Required && !ours.Required:
-			return nil, fmt.Errorf("%w: table %s column %s is required there, and NULL is possible in our files",
+			return nil, nil, fmt.Errorf("%w: table %s column %s is required there, and NULL is possible in our files",
 				ErrForeign, s.name, f.Name)
 		}
 	}
@@ -145,11 +148,11 @@ func (s *tableSpec) compare(have *iceberg.Schema) (missing []iceberg.NestedField
 			continue
 		}
 		if f.Required {
-			return nil, fmt.Errorf("%w: table %s lacks column %s, which is never NULL", ErrForeign, s.name, f.Name)
+			return nil, nil, fmt.Errorf("%w: table %s lacks column %s, which is never NULL", ErrForeign, s.name, f.Name)
 		}
 		missing = append(missing, f)
 	}
-	return missing, nil
+	return missing, foreign, nil
 }
 
 // extended returns the schema of a table in the lake with the missing columns appended.

@@ -27,6 +27,7 @@ type Verified struct {
 	Rows       int64
 	Bytes      int64    // read and hashed; 0: only names, rows and sizes were compared
 	Findings   []string // empty: the lake holds just what the store does
+	Foreign    []string // columns that somebody has added to tables, as table.column
 }
 
 // Verify compares the lake with the published generation of a store: the live files of every
@@ -58,6 +59,11 @@ func (l *Lake) Verify(ctx context.Context, dir string, deep bool) (*Verified, er
 		return nil, err
 	}
 	held := map[string][]iceberg.ManifestFile{}
+	for _, s := range l.specs {
+		if t := tables[s.name]; t != nil {
+			v.Foreign = append(v.Foreign, t.foreignColumns()...)
+		}
+	}
 	for _, s := range l.dataSpecs() {
 		if tables[s.name] == nil {
 			v.find("table %s is not there", s.name)

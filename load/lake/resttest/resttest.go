@@ -189,6 +189,7 @@ func (c *Catalog) config() any {
 		"GET /v1/{prefix}/namespaces/{namespace}/tables", "POST /v1/{prefix}/namespaces/{namespace}/tables",
 		"GET /v1/{prefix}/namespaces/{namespace}/tables/{table}",
 		"POST /v1/{prefix}/namespaces/{namespace}/tables/{table}",
+		"DELETE /v1/{prefix}/namespaces/{namespace}", "DELETE /v1/{prefix}/namespaces/{namespace}/tables/{table}",
 		"HEAD /v1/{prefix}/namespaces/{namespace}/tables/{table}"}
 	if !c.NoTransactions {
 		endpoints = append(endpoints, "POST /v1/{prefix}/transactions/commit")
@@ -202,6 +203,10 @@ func (c *Catalog) inNamespace(r *http.Request, namespace string, path []string) 
 	}
 	switch len(path) {
 	case 0:
+		if r.Method == http.MethodDelete {
+			delete(c.namespaces, namespace)
+			return nil, nil
+		}
 		return map[string]any{"namespace": strings.Split(namespace, "."), "properties": map[string]string{}}, nil
 	case 1:
 		if r.Method == http.MethodPost {
@@ -216,6 +221,16 @@ func (c *Catalog) inNamespace(r *http.Request, namespace string, path []string) 
 		return map[string]any{"identifiers": all}, nil
 	}
 	id := identifier{strings.Split(namespace, "."), path[1]}
+	if r.Method == http.MethodDelete {
+		if _, ok := c.tables[id.key()]; !ok {
+			return nil, fmt.Errorf("%w: table %s", errNotFound, id.key())
+		}
+		if r.URL.Query().Get("purgeRequested") == "true" {
+			return nil, errors.New("purge is not supported")
+		}
+		delete(c.tables, id.key())
+		return nil, nil
+	}
 	if r.Method == http.MethodPost {
 		var body change
 		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {

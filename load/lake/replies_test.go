@@ -1,0 +1,186 @@
+package lake
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// behind serves the world's catalog behind a handler that may answer itself, and returns its options.
+func (w *world) behind(answers func(rw http.ResponseWriter, r *http.Request) bool) Options {
+	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if !answers(rw, r) {
+			w.rest.ServeHTTP(rw, r)
+		}
+	}))
+	w.Cleanup(srv.Close)
+	o := w.options()
+	o.Catalog = srv.URL
+	return o
+}
+
+func followWith(t *testing.T, o Options, s *store) (*Followed, error) {
+	t.Helper()
+	l, err := Open(t.Context(), o)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	return l.Follow(t.Context(), FollowOptions{Dir: s.dir})
+}
+
+func TestReplies_WaitWhereTheCatalogAsks(t *testing.T) {
+	w, s := newWorld(t), sample(t)
+	var waited sync.Map // by request: each is sent twice
+	o := w.behind(func(rw http.ResponseWriter, r *http.Request) bool {
+		if _, sent := waited.LoadOrStore(r.Method+r.URL.String(), true); sent {
+			return false
+		}
+		rw.Header().Set("Retry-After", "0")
+		rw.WriteHeader(http.StatusTooManyRequests)
+		return true
+	})
+	if _, err := followWith(t, o, s); err != nil {
+		t.Fatal(err)
+	}
+	w.check(w.open(), s)
+	always := w.behind(func(rw http.ResponseWriter, r *http.Request) bool {
+		rw.Header().Set("Retry-After", "0")
+		rw.WriteHeader(http.StatusTooManyRequests)
+		return true
+	})
+	if _, err := followWith(t, always, s); !errors.Is(err, ErrUnreachable) {
+		t.Errorf("%v, want ErrUnreachable", err)
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2026, 11, 3, 12, 0, 0, 0, time.UTC)
+	for text, want := range map[string]time.Duration{"": time.Second, "7": 7 * time.Second, "86400": time.Minute,
+		"-3": 0, "Tue, 03 Nov 2026 12:00:30 GMT": 30 * time.Second, "soon": time.Second} {
+		if got := retryAfter(text, now); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// TestFollow_SaysCommittedAfterALostAnswer: the connection ends after the commit was done.
+func TestFollow_SaysCommittedAfterALostAnswer(t *testing.T) {
+	w, s := newWorld(t), sample(t)
+	cut := false
+	o := w.behind(func(rw http.ResponseWriter, r *http.Request) bool {
+		if cut || !strings.HasSuffix(r.URL.Path, "/transactions/commit") {
+			return false
+		}
+		cut = true
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		w.rest.ServeHTTP(httptest.NewRecorder(), r)
+		panic(http.ErrAbortHandler)
+	})
+	done, err := followWith(t, o, s)
+	if err != nil || !cut || done.IsNothing() || done.Rows == 0 || done.Tries != 2 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	w.check(w.open(), s)
+	if done, err := followWith(t, o, s); err != nil || !done.IsNothing() {
+		t.Errorf("%+v, %v", done, err)
+	}
+}
+
+// TestFollow_WithoutTheEndpointOfTransactions: a catalog that does not list its endpoints may lack this one.
+func TestFollow_WithoutTheEndpointOfTransactions(t *testing.T) {
+	for _, status := range []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			w, s := newWorld(t), sample(t)
+			o := w.behind(func(rw http.ResponseWriter, r *http.Request) bool {
+				if !strings.HasSuffix(r.URL.Path, "/transactions/commit") {
+					return false
+				}
+				http.Error(rw, "no such page", status)
+				return true
+			})
+			if _, err := followWith(t, o, s); err != nil {
+				t.Fatal(err)
+			}
+			w.check(w.open(), s)
+			l, err := Open(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			if found, err := l.Check(t.Context(), s.dir); err != nil || found.Transactions {
+				t.Errorf("%+v, %v", found, err)
+			}
+		})
+	}
+}
+
+// refuse answers with a catalog's error.
+func refuse(rw http.ResponseWriter, status int, text string) bool {
+	rw.Header().Set("Content-Type", "application/json")
+	rw.WriteHeader(status)
+	fmt.Fprintf(rw, `{"error":{"message":%q,"type":"BadRequestException","code":%d}}`, text, status)
+	return true
+}
+
+func TestFollow_SaysWhatTheCatalogRefuses(t *testing.T) {
+	for _, status := range []int{http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotAcceptable} {
+		w, s := newWorld(t), sample(t)
+		o := w.behind(func(rw http.ResponseWriter, r *http.Request) bool {
+			return strings.HasSuffix(r.URL.Path, "/transactions/commit") &&
+				refuse(rw, status, "snapshot-id too large\n\tat java.lang.Thread")
+		})
+		_, err := followWith(t, o, s)
+		said, ok := errors.AsType[*RefusedError](err)
+		if !errors.Is(err, ErrRejected) || !ok || said.Status != status ||
+			!strings.HasSuffix(err.Error(), "BadRequestException: snapshot-id too large") {
+			t.Errorf("%d: %v", status, err)
+		}
+		if strings.Contains(err.Error(), "http://") {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+// noSecondSchema is a catalog like Nessie's, which refuses to add a schema to a table.
+func noSecondSchema(t *testing.T) func(rw http.ResponseWriter, r *http.Request) bool {
+	return func(rw http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodPost {
+			return false
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		return strings.Count(string(body), `"add-schema"`) > 1 && refuse(rw, http.StatusBadRequest, "add-schema: no")
+	}
+}
+
+// TestCreate_WithoutASecondSchema: a table whose ids the catalog would leave as they are is made with one schema; of
+// one that it numbers anew nothing stays.
+func TestCreate_WithoutASecondSchema(t *testing.T) {
+	w, s := newWorld(t), sample(t)
+	o := w.behind(noSecondSchema(t))
+	_, err := followWith(t, o, s)
+	if !errors.Is(err, ErrRejected) || !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), "add-schema: no") {
+		t.Fatalf("%v", err)
+	}
+	if w.rest.Metadata("spendsync", MarkerTable) == nil {
+		t.Error("lake_generation, whose ids count from 1, is not there")
+	}
+	if w.rest.Metadata("spendsync", "campaign_delivery_history") != nil {
+		t.Error("a table with other ids stays")
+	}
+}
