@@ -21,13 +21,17 @@ WAREHOUSE = os.environ["SPENDSYNC_LAKE_WAREHOUSE"]
 STORAGE = os.environ["SPENDSYNC_LAKE_S3_ENDPOINT"]
 KEY, SECRET, REGION = (os.environ[n] for n in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"))
 
+CREDENTIAL = os.environ.get("SPENDSYNC_LAKE_CREDENTIAL", "")  # of OAuth2; empty: the catalog asks for none
+TOKENS = CATALOG + "/v1/oauth/tokens"
+
 MARKER = "lake_generation"
 
 
 class PyIceberg:
     def __init__(self):
         from pyiceberg.catalog import load_catalog
-        self.catalog = load_catalog("lake", **{
+        login = {"credential": CREDENTIAL, "oauth2-server-uri": TOKENS} if CREDENTIAL else {}
+        self.catalog = load_catalog("lake", **login, **{
             "type": "rest", "uri": CATALOG, "warehouse": WAREHOUSE, "s3.endpoint": STORAGE, "s3.access-key-id": KEY,
             "s3.secret-access-key": SECRET, "s3.region": REGION, "py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO"})
 
@@ -50,7 +54,12 @@ class DuckDB:
             self.con.execute(f"LOAD '{folder}/{name}.duckdb_extension'")
         self.con.execute(f"CREATE SECRET s (TYPE s3, KEY_ID '{KEY}', SECRET '{SECRET}', REGION '{REGION}', "
                          f"ENDPOINT '{STORAGE.removeprefix('http://')}', URL_STYLE 'path', USE_SSL false)")
-        self.con.execute(f"ATTACH '{WAREHOUSE}' AS lake (TYPE iceberg, ENDPOINT '{CATALOG}', AUTHORIZATION_TYPE 'none')")
+        login = "AUTHORIZATION_TYPE 'none'"
+        if CREDENTIAL:
+            name, _, secret = CREDENTIAL.partition(":")
+            self.con.execute(f"CREATE SECRET c (TYPE iceberg, CLIENT_ID '{name}', CLIENT_SECRET '{secret}', OAUTH2_SERVER_URI '{TOKENS}')")
+            login = "SECRET c"
+        self.con.execute(f"ATTACH '{WAREHOUSE}' AS lake (TYPE iceberg, ENDPOINT '{CATALOG}', {login})")
         self.con.execute("SET TimeZone = 'UTC'")
 
     def read(self, name, snapshot):
@@ -71,6 +80,8 @@ class Spark:
             "spark.sql.catalog.lake.io-impl": "org.apache.iceberg.aws.s3.S3FileIO", "spark.sql.catalog.lake.s3.endpoint": STORAGE,
             "spark.sql.catalog.lake.s3.path-style-access": "true",
         }
+        if CREDENTIAL:
+            settings |= {"spark.sql.catalog.lake.credential": CREDENTIAL, "spark.sql.catalog.lake.oauth2-server-uri": TOKENS}
         builder = SparkSession.builder.master("local[2]")
         for name, value in settings.items():
             builder = builder.config(name, value)

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/apache/iceberg-go/catalog/rest"
-	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"gocloud.dev/gcerrors"
 
 	"spendsync/extract/outbound"
@@ -68,8 +69,8 @@ func rejection(err error) error {
 	return err
 }
 
-// isRefusal reports whether S3 itself refused the credentials.
+// isRefusal reports whether S3 itself refused the credentials, or a signature made with them.
 func isRefusal(err error) bool {
-	said, ok := errors.AsType[smithy.APIError](err)
-	return ok && (said.ErrorCode() == "AccessDenied" || said.ErrorCode() == "Forbidden")
+	reply, ok := errors.AsType[*smithyhttp.ResponseError](err)
+	return ok && (reply.HTTPStatusCode() == http.StatusForbidden || reply.HTTPStatusCode() == http.StatusUnauthorized)
 }

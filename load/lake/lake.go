@@ -229,59 +229,6 @@ func (l *Lake) adopt(ctx context.Context, s *tableSpec, tbl *table.Table) (*lake
 	return t, nil
 }
 
-// create makes a table with our ids. A catalog gives the columns of a new table ids of its own, so our
-// schema comes after it in the same commit; then the ids are compared.
-func (l *Lake) create(ctx context.Context, s *tableSpec) (*lakeTable, error) {
-	fresh, err := iceberg.AssignFreshSchemaIDs(s.schema, nil)
-	if err != nil {
-		return nil, err
-	}
-	// As the catalog numbers the columns, so the partition and the order name them, too.
-	staged := []table.Update{table.NewAddSchemaUpdate(s.schema), table.NewSetCurrentSchemaUpdate(-1)}
-	for _, f := range s.schema.Fields() {
-		if other, _ := fresh.FindFieldByName(f.Name); other.ID != f.ID && !s.order.IsUnsorted() {
-			staged = append(staged, table.NewAddSortOrderUpdate(&s.order), table.NewSetDefaultSortOrderUpdate(-1))
-			break
-		}
-	}
-	opts := []icebergcatalog.CreateTableOpt{icebergcatalog.WithPartitionSpec(&s.parts),
-		icebergcatalog.WithSortOrder(s.order), icebergcatalog.WithProperties(s.props)}
-	_, err = l.catalog.CreateTable(ctx, l.identifier(s.name), s.schema,
-		append(opts, icebergcatalog.WithStagedUpdates(staged...))...)
-	if errors.Is(err, ErrRejected) {
-		return l.createPlainly(ctx, s, opts, err)
-	}
-	if err != nil && !errors.Is(err, icebergcatalog.ErrTableAlreadyExists) && !errors.Is(err, rest.ErrCommitFailed) &&
-		!errors.Is(err, rest.ErrCommitStateUnknown) {
-		return nil, remote("create table "+s.name, err)
-	}
-	// Whoever made the table, and whatever the reply was, the current state decides.
-	t, loadErr := l.load(ctx, s)
-	if loadErr == nil && t == nil {
-		return nil, remote("create table "+s.name, errors.Join(err, errors.New("it is not there")))
-	}
-	return t, loadErr
-}
-
-// createPlainly makes a table in a catalog that takes no second schema: with ours, as the only one. If the catalog
-// gave the columns other ids, the table is useless and goes again, and the refusal of our schema stands.
-func (l *Lake) createPlainly(ctx context.Context, s *tableSpec, opts []icebergcatalog.CreateTableOpt,
-	refusal error) (*lakeTable, error) {
-	tbl, err := l.catalog.CreateTable(ctx, l.identifier(s.name), s.schema, opts...)
-	if errors.Is(err, icebergcatalog.ErrTableAlreadyExists) {
-		return l.load(ctx, s)
-	} else if err != nil {
-		return nil, remote("create table "+s.name, refusal)
-	}
-	t, err := l.adopt(ctx, s, tbl)
-	if errors.Is(err, ErrForeign) {
-		err = fmt.Errorf("%w; and without that request it numbers the columns itself: %w",
-			remote("create table "+s.name, refusal), err)
-		return nil, errors.Join(err, remote("drop table "+s.name, l.catalog.DropTable(ctx, l.identifier(s.name))))
-	}
-	return t, err
-}
-
 // tables loads every table, and makes those that are not there.
 func (l *Lake) tables(ctx context.Context, creating bool) (map[string]*lakeTable, error) {
 	loaded := make([]*lakeTable, len(l.specs))
