@@ -210,8 +210,8 @@ func (a *app) showFollowed(done *lake.Followed, inbox bool) {
 		fmt.Fprintf(a.stdout, "the lake has generation %d already (%d accounts, %d requests)\n", done.Generation,
 			done.Accounts, done.Requests)
 	default:
-		fmt.Fprintf(a.stdout, "committed generation %d of %d accounts: %d files added (%d rows, %d bytes), %d removed, "+
-			"in %d tables (%s); try %d, %d requests to the catalog\n",
+		fmt.Fprintf(a.stdout, "committed generation %d of %d accounts: %d files added (%d rows, %d bytes), %d "+
+			"removed, in %d tables (%s); try %d, %d requests to the catalog\n",
 			done.Generation, done.Accounts, done.Added, done.Rows, done.Bytes, done.Removed, len(done.Tables),
 			strings.Join(slices.Sorted(maps.Keys(done.Tables)), ", "), done.Tries, done.Requests)
 	}

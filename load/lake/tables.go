@@ -133,11 +133,11 @@ func (s *tableSpec) compare(have *iceberg.Schema) (missing []iceberg.NestedField
 			return nil, nil, fmt.Errorf("%w: table %s has a column %s with the id %d, which spendsync does not have",
 				ErrForeign, s.name, f.Name, f.ID)
 		case ours.Name != f.Name:
-			return nil, nil, fmt.Errorf("%w: table %s: id %d is column %s there and %s in our files", ErrForeign, s.name,
-				f.ID, f.Name, ours.Name)
+			return nil, nil, fmt.Errorf("%w: table %s: id %d is column %s there and %s in our files", ErrForeign,
+				s.name, f.ID, f.Name, ours.Name)
 		case !ours.Type.Equals(f.Type):
-			return nil, nil, fmt.Errorf("%w: table %s column %s is %s there and %s in our files", ErrForeign, s.name, f.Name,
-				f.Type, ours.Type)
+			return nil, nil, fmt.Errorf("%w: table %s column %s is %s there and %s in our files", ErrForeign, s.name,
+				f.Name, f.Type, ours.Type)
 		case f.Required && !ours.Required:
 			return nil, nil, fmt.Errorf("%w: table %s column %s is required there, and NULL is possible in our files",
 				ErrForeign, s.name, f.Name)
