@@ -98,7 +98,8 @@ func TestFollow_LooksOnceADay(t *testing.T) {
 	if !maps.Equal(before, w.state()) {
 		t.Error("something was written")
 	}
-	if done := follow(25*time.Hour, time.Time{}); !done.Looked || !slices.Equal(done.Changed, []string{"spend_daily"}) {
+	done := follow(25*time.Hour, time.Time{})
+	if !done.Looked || !slices.Equal(done.Changed, []string{"spend_daily"}) {
 		t.Errorf("%+v", done)
 	}
 	w.check(l, s)
