@@ -90,7 +90,8 @@ func TestFollow_LooksOnceADay(t *testing.T) {
 		return done
 	}
 	before := w.state()
-	for _, done := range []*Followed{follow(time.Hour, time.Time{}), follow(25*time.Hour, time.Now().Add(2*time.Hour))} {
+	looked := time.Now().Add(2 * time.Hour)
+	for _, done := range []*Followed{follow(time.Hour, time.Time{}), follow(25*time.Hour, looked)} {
 		if done.Looked || !done.IsNothing() {
 			t.Errorf("it looked early: %+v", done)
 		}
