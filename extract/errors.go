@@ -32,6 +32,7 @@ type ReadError struct {
 	Attempts  int    // requests sent for this read
 	Err       error  // ErrAuth, ErrUnavailable, ErrContract or ErrUnreachable
 	Reply     []byte // the JSON that was refused; nil if there was none
+	Refusal   []byte // the body of a reply with a status of 400 to 499, without credentials; nil: none came
 	Interface string // [Options.Name] of the client
 	Cause     error  // of the network, without a reply; it may quote the URL, so show Reason instead
 
@@ -97,6 +98,16 @@ func TakeReply(err error) (reply []byte) {
 		reply, e.Reply = e.Reply, nil
 	}
 	return reply
+}
+
+// TakeRefusal is the status and the body with which the service refused a read, which is let go as in [TakeReply]; nil:
+// it did not.
+func TakeRefusal(err error) (status int, body []byte) {
+	if e, ok := errors.AsType[*ReadError](err); ok {
+		body, e.Refusal = e.Refusal, nil
+		return e.Status, body
+	}
+	return 0, nil
 }
 
 // replyError names the place where a reply differs from the service's description.

@@ -30,6 +30,7 @@ type failure struct {
 	pause     time.Duration // how long the service asks to wait
 	pauseText string        // the unmodified body
 	reply     []byte        // the JSON that was refused
+	refusal   []byte        // the body of a status that refuses
 	notThere  bool          // the service's own error states that there is no such entity
 	cause     error         // of the network
 }
@@ -78,6 +79,9 @@ func (c *Client) statusFailure(req *http.Request, resp *http.Response) *failure 
 	body = []byte(hidden.Hide(string(body)))
 	f := &failure{kind: ErrContract, status: code, requestID: requestID(hidden, resp.Header, body)}
 	f.notThere = (code == http.StatusNotFound || code == http.StatusGone) && statesNotFound(body)
+	if code >= 400 && code < 500 && len(body) > 0 {
+		f.refusal = body
+	}
 	f.reason = fmt.Sprintf("status %d", code)
 	if text := errorText(body); text != "" {
 		f.reason += ": " + quote([]byte(hidden.Hide(text)), 300)

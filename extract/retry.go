@@ -254,7 +254,8 @@ func (r *reading) fail(kind error, f *failure, reason string) error {
 	}
 	if f != nil {
 		e.Cause = f.cause
-		e.Status, e.RequestID, e.Reply, e.notThere = f.status, f.requestID, f.reply, f.notThere
+		e.Status, e.RequestID, e.notThere = f.status, f.requestID, f.notThere
+		e.Reply, e.Refusal = f.reply, f.refusal
 	}
 	return e
 }

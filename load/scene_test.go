@@ -232,7 +232,7 @@ func (r sceneRun) stage(ctx context.Context, s *Store, g *Staged) error {
 	if r.days[unproven.Date] != nil {
 		return nil // no run proves a day and refuses it
 	}
-	if err := g.Quarantine(unproven, []byte("refused "+r.id)); err != nil && !errors.Is(err, durable.ErrStorage) {
+	if _, err := g.Quarantine(unproven, []byte("refused "+r.id)); err != nil && !errors.Is(err, durable.ErrStorage) {
 		return err
 	}
 	return nil

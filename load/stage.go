@@ -168,15 +168,15 @@ func (g *Staged) PutRaw(d schema.Date, page int, body []byte, rows int64, finger
 	return nil
 }
 
-// Quarantine keeps the staged replies of a day, and after them the refused one. It does nothing if no
-// replies are kept.
-func (g *Staged) Quarantine(d quarantine.Day, refused []byte) error {
+// Quarantine keeps the staged replies of a day, and after them the refused one. It reports whether something is kept:
+// nothing is if the store keeps no replies, or if none came.
+func (g *Staged) Quarantine(d quarantine.Day, refused []byte) (kept bool, err error) {
 	s, day := g.store, g.day(d.Date)
-	if !s.opts.KeepRaw || len(day.raw) == 0 && refused == nil {
-		return nil
+	if !s.opts.KeepRaw || len(day.raw) == 0 && refused == nil && d.Refusal == nil {
+		return false, nil
 	}
 	d.RunID, d.Version = g.runID, s.opts.Version
-	return s.Quarantine().Put(d, func(yield func(quarantine.Packed, error) bool) {
+	return true, s.Quarantine().Put(d, func(yield func(quarantine.Packed, error) bool) {
 		for _, path := range slices.Sorted(maps.Keys(day.raw)) {
 			from := g.staged(path)
 			if day.unchanged[path] {
@@ -194,12 +194,13 @@ func (g *Staged) Quarantine(d quarantine.Day, refused []byte) error {
 	})
 }
 
-// Withhold keeps the replies of a staged day that must not be published, and forgets the day.
-func (g *Staged) Withhold(d quarantine.Day) error {
-	if err := g.Quarantine(d, nil); err != nil {
-		return err
+// Withhold keeps the replies of a staged day that must not be published, and forgets the day. It reports whether the
+// replies are kept.
+func (g *Staged) Withhold(d quarantine.Day) (kept bool, err error) {
+	if kept, err = g.Quarantine(d, nil); err != nil {
+		return false, err
 	}
-	return g.Drop(d.Date)
+	return kept, g.Drop(d.Date)
 }
 
 // Drop forgets a day.

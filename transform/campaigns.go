@@ -164,10 +164,15 @@ func Delivery(listed, detail extract.Entity, c SettingsContext) (row schema.Deli
 
 // Archived reports whether a listed campaign is archived, which it then stays.
 func Archived(s *service.Service, listed extract.Entity) bool {
+	return strings.EqualFold(ListedStatus(s, listed), `"archived"`)
+}
+
+// ListedStatus returns the JSON of a listed campaign's status, which need not be one that is known; empty: it has none.
+func ListedStatus(s *service.Service, listed extract.Entity) string {
 	for _, key := range s.Names("campaign.status") {
 		if v, ok := listed.Fields[key]; ok {
-			return strings.EqualFold(string(v), `"archived"`)
+			return string(v)
 		}
 	}
-	return false
+	return ""
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"maps"
 	"net"
 	"net/http"
@@ -20,7 +19,6 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/check"
 	"spendsync/extract/adsim"
@@ -115,6 +113,7 @@ func TestCheck_SaysWhetherTheKeyMayWrite(t *testing.T) {
 	} {
 		w.server.Config.Handler = http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 			if strings.HasSuffix(r.URL.Path, "/v1/me") {
+				out.Header().Set("Date", w.service.Now().UTC().Format(http.TimeFormat))
 				fmt.Fprintf(out, `{"advertiser_id":"ADV1",%s}`, says)
 				return
 			}
@@ -205,7 +204,8 @@ func TestCheck_NamesWhatIsWrong(t *testing.T) {
 			check.Failed, "404"},
 		"the key expires soon": {exit.OK, nil, "key expiry", check.Warning, "in 4 days"},
 		"the key of another account": {exit.Auth, func(w *world) {
-			other := httptest.NewServer(adsim.New(adsim.Config{Campaigns: 3, RateLimit: -1, Seed: 99}))
+			other := httptest.NewServer(adsim.New(adsim.Config{Campaigns: 3, RateLimit: -1, Seed: 99,
+				Now: func() time.Time { return worldNow }}))
 			w.t.Cleanup(other.Close)
 			w.env["ADVERTISER_URL"] = other.URL + adsim.APIPrefix
 		}, "same account", check.Failed, "knows none of the report's campaigns"},
@@ -252,16 +252,18 @@ func TestCheck_NamesWhatIsWrong(t *testing.T) {
 // TestCheck_SeesAClockThatIsWrong lets this machine's clock run ahead.
 func TestCheck_SeesAClockThatIsWrong(t *testing.T) {
 	for ahead, want := range map[time.Duration]string{0: check.OK, -time.Minute: check.Warning,
-		time.Hour: check.Failed} {
+		50 * time.Minute: check.Warning, 2 * time.Hour: check.Failed} {
 		w := newWorldInLine(t)
-		cfg, err := config.Read(t.Context(), w.environ())
+		a := newApp(w.environ(), io.Discard, io.Discard)
+		a.now = func() time.Time { return worldNow.Add(ahead) }
+		if err := a.setUp(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		j, err := (&runner{a}).newJob()
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer := check.Run(t.Context(), check.Options{
-			Config: cfg, Client: config.ClientOptions{Log: slog.New(slog.DiscardHandler)},
-			Now: func() time.Time { return worldNow.Add(ahead) },
-		})
+		answer := check.Run(t.Context(), check.Options{Config: a.cfg, Client: a.clientOptions(), Now: a.now, Job: j})
 		i := slices.IndexFunc(answer.Checks, func(l check.Line) bool { return l.Check == "clock" })
 		if i < 0 || answer.Checks[i].State != want {
 			t.Errorf("%s ahead: %+v", ahead, answer.Checks)

@@ -51,6 +51,8 @@ type Day struct {
 	// ControlTotal is the service's own total, as far as it gave one.
 	ControlTotal manifest.ControlTotal `json:"control_total"`
 	Pages        []Reply               `json:"pages"`
+	// Refusal is the reply that refused the read, which is no page; nil: none did.
+	Refusal *Refusal `json:"refusal,omitempty"`
 	// Withheld reports that the replies prove the day, and that only their account was not proven.
 	Withheld  bool     `json:"withheld,omitzero"`
 	Campaigns []string `json:"campaigns,omitempty"` // of a withheld day
@@ -61,11 +63,17 @@ type Day struct {
 // supersedes reports whether a day takes the place of one that is kept of the same date. A
 // complete reply stays until one of the same account comes: IDs of campaigns are the service's own.
 func (d Day) supersedes(kept Day) bool {
-	if d.Withheld != kept.Withheld {
+	if d.Withheld != kept.Withheld || len(d.Pages) == 0 && len(kept.Pages) > 0 { // a refusal has no rows
 		return false
 	}
 	shared := func(id string) bool { return slices.Contains(kept.Campaigns, id) }
 	return len(d.Campaigns)+len(kept.Campaigns) == 0 || slices.ContainsFunc(d.Campaigns, shared)
+}
+
+// Refusal is a reply with the status of an error.
+type Refusal struct {
+	Status int    `json:"status"`
+	Body   string `json:"body"`
 }
 
 // Reply is one reply, compressed.
@@ -102,7 +110,7 @@ func (f Folder) Put(d Day, replies iter.Seq2[Packed, error]) error {
 	for n := 2; slices.ContainsFunc(kept, taken); n++ {
 		d.folder = fmt.Sprintf("day=%s.%d", d.Date, n)
 	}
-	if err := f.write(d, replies); err != nil {
+	if d, err = f.write(d, replies); err != nil {
 		return err
 	}
 	for _, k := range kept {
@@ -115,35 +123,35 @@ func (f Folder) Put(d Day, replies iter.Seq2[Packed, error]) error {
 	return nil
 }
 
-// write writes the replies of a day into its folder.
-func (f Folder) write(d Day, replies iter.Seq2[Packed, error]) error {
+// write writes the replies of a day into its folder, and returns the day with them.
+func (f Folder) write(d Day, replies iter.Seq2[Packed, error]) (Day, error) {
 	dir := f.at(d.folder)
 	if err := f.Disk.MakeDirs(dir); err != nil {
-		return err
+		return d, err
 	}
 	for packed, err := range replies {
 		if err != nil {
-			return err
+			return d, err
 		}
 		name := fmt.Sprintf("%04d.json.zst", len(d.Pages)+1)
 		sha, size, err := f.Disk.WriteFile(filepath.Join(dir, name), packed.Content)
 		if err != nil {
-			return err
+			return d, err
 		}
 		d.Pages = append(d.Pages, Reply{Name: name, Bytes: size, SHA256: sha, Unpacked: packed.Unpacked})
 	}
 	about, err := json.MarshalIndent(d, "", "  ")
 	if err != nil {
-		return err
+		return d, err
 	}
 	// No power loss leaves the description without the replies.
 	if err := f.Disk.SyncDir(dir); err != nil {
-		return err
+		return d, err
 	}
 	if _, _, err := f.Disk.WriteFile(filepath.Join(dir, aboutName), append(about, '\n')); err != nil {
-		return err
+		return d, err
 	}
-	return f.Disk.SyncDir(dir)
+	return d, f.Disk.SyncDir(dir)
 }
 
 // Days returns the days in quarantine, oldest first, and of one date in the order in which they were read.

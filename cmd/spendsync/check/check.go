@@ -39,9 +39,7 @@ type Answer struct {
 const (
 	patience     = 20 * time.Second // for one question to the service, with its retries
 	skewNotice   = 30 * time.Second
-	skewTooMuch  = 10 * time.Minute // around midnight the clock is on the wrong day
 	LittleMemory = 512 << 20
-	sampled      = 3 // campaigns of the report that the API is asked for
 )
 
 // Options are the inputs of a check.
@@ -49,6 +47,7 @@ type Options struct {
 	Config    *config.Config // nil: the variables could not be read
 	ConfigErr error          // why they could not, or are refused
 	Client    config.ClientOptions
+	Job       job.Job // as a sync runs it; not used if ConfigErr is not nil
 	Now       func() time.Time
 	// AcceptUnpinned records that a service that names no account is accepted; nil: it is not.
 	AcceptUnpinned func(context.Context) error
@@ -98,9 +97,11 @@ func (c *checker) failRead(check string, err error) {
 	case errors.Is(err, extract.ErrUnavailable):
 		c.fail(exit.Unreachable, check, "check the address, DNS, the proxy and the network policy; if they are "+
 			"right, wait for the service", "%s", phrase.OneLine(err.Error()))
+	case exit.Of(err) == exit.Contract:
+		c.fail(exit.Contract, check, "check that the URL is the base of this service, without its last part; if it is, "+
+			"the service has changed: look for a newer version of spendsync", "%s", phrase.OneLine(err.Error()))
 	default:
-		c.fail(exit.Usage, check, "check that the URL is the base of this service, without its last part", "%s",
-			phrase.OneLine(err.Error()))
+		c.fail(exit.Of(err), check, exit.About(exit.Of(err)).Do, "%s", phrase.OneLine(err.Error()))
 	}
 }
 
@@ -125,11 +126,11 @@ func (c *checker) all(ctx context.Context) {
 	if !configured {
 		return
 	}
-	campaigns, answered := c.reportAnswers(ctx)
-	if account := c.apiAnswers(ctx, known); account != "" && answered {
-		c.sameAccount(ctx, account, campaigns)
-	}
+	tried := c.try(ctx, known)
 	c.clock()
+	if tried != nil {
+		c.stores(tried)
+	}
 	c.key()
 	c.description(ctx)
 	c.endings()

@@ -193,7 +193,8 @@ func (r *session) proveKey(me *keyAnswer, list *campaignList) keyProof {
 	known := p.described()
 	if e, ok := errors.AsType[*extract.ReadError](me.err); ok && e.DoubtsURL() {
 		<-list.done
-		err := OfWrongURL(me.err, r.API, r.store.Account().Pinned != "" || len(known) > 0)
+		isKnown := r.store.Account().Pinned != "" || len(known) > 0 || r.trial.apiHasWorked()
+		err := OfWrongURL(me.err, r.API, isKnown)
 		if errors.Is(err, exit.ErrUsage) {
 			p.err = fmt.Errorf("whom the key acts for: %w", err)
 			return p

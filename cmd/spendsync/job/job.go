@@ -45,6 +45,8 @@ type Job struct {
 	Log      *slog.Logger
 	Progress func(what string, n int) Bar // nil disables progress
 	Trace    Trace                        // nil disables tracing
+
+	trial *Trial // limits the run to a part, and gets what it understood; nil: it reads everything
 }
 
 // Bar shows how far one phase is. Its methods may be called from several goroutines.
@@ -127,6 +129,9 @@ func (j Job) readAndPublish(
 		settings = s.beginSettings(ctx, key)
 	}
 	days := s.readDays(ctx)
+	if j.trial != nil {
+		j.trial.run, j.trial.key, j.trial.days = r, key, days
+	}
 	r.sumUp(days)
 	if err := r.refuse(); err != nil {
 		return r.failed(err), nil
@@ -163,7 +168,7 @@ func (r *run) refuse() error {
 func (r *run) sumUp(days *copiedDays) {
 	r.daySums = days.sum(r.s.Account, r.s.RunID, r.s.store.Account().Unknown)
 	r.sumUpAsked()
-	isKnown := len(r.s.store.Account().Days) > 0
+	isKnown := len(r.s.store.Account().Days) > 0 || r.s.trial.reportHasWorked()
 	for i := range r.tally.failures {
 		r.tally.failures[i].err = OfWrongURL(r.tally.failures[i].err, r.s.Report, isKnown)
 	}

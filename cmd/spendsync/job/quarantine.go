@@ -26,25 +26,29 @@ import (
 // It reports whether the replies are kept.
 func (r *dayReader) quarantine(ctx context.Context, day schema.Date, began schema.Instant, cause error) bool {
 	reply := extract.TakeReply(cause)
-	if ctx.Err() != nil || exit.Of(cause) != exit.Contract || errors.Is(cause, extract.ErrUnreachable) {
+	status, refusal := extract.TakeRefusal(cause)
+	isKnown := len(r.s.store.Account().Days) > 0
+	if ctx.Err() != nil || exit.Of(OfWrongURL(cause, r.s.Report, isKnown)) != exit.Contract ||
+		errors.Is(cause, extract.ErrUnreachable) {
 		return false
-	}
-	if e, ok := errors.AsType[*extract.ReadError](cause); ok && reply == nil && strings.HasSuffix(e.What, " page 1") {
-		return false // an error such as a 404 in the place of the first page: there is no reply to keep
 	}
 	q := quarantine.Day{
 		Date: day, ReadAt: schema.InstantOf(r.s.clock.conservative(began.Time())), Reason: cause.Error(),
 		PageSize: r.s.Plan.PageSize,
 	}
+	if refusal != nil {
+		q.Refusal = &quarantine.Refusal{Status: status, Body: strings.ToValidUTF8(string(refusal), "\ufffd")}
+	}
 	if totals, err := r.totals.all(ctx); err == nil && totals.Exists {
 		total := totals.ByDay[day]
 		q.ControlTotal = manifest.ControlTotal{Spend: schema.Some(total.Spend), Clicks: total.Clicks}
 	}
-	if err := r.s.staged.Quarantine(q, reply); err != nil {
+	kept, err := r.s.staged.Quarantine(q, reply)
+	if err != nil {
 		r.s.Log.Warn("the replies of a day that is not proven could not be kept", "day", day.String(), "error", err)
 		return false
 	}
-	return true
+	return kept
 }
 
 // tidyQuarantine removes the days that are published now, and those that are too old or too large in total. It returns
@@ -134,8 +138,11 @@ func (k kept) take(ctx context.Context, days []quarantine.Day) (taken []takenDay
 // stage stages a day of which the replies in quarantine prove more than what is stored.
 func (k kept) stage(ctx context.Context, q quarantine.Day) (t takenDay, err error) {
 	known := k.store.Account().Days[q.Date]
-	if isStoredLater(known, q) {
+	switch {
+	case isStoredLater(known, q):
 		return t, errors.New("what is stored was read later")
+	case len(q.Pages) == 0:
+		return t, errors.New("the service refused it: " + q.Reason)
 	}
 	c := transform.SpendContext{Account: k.Account, RunID: k.RunID, Day: q.Date, SeenAt: q.ReadAt, Service: k.Service}
 	rows, intern, rounded, unread, noClick := &schema.SpendRows{}, transform.NewInterner(), 0, 0, false

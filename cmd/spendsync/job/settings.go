@@ -120,6 +120,9 @@ func newSettingsReader(r *session) *settingsReader {
 func (r *session) beginSettings(ctx context.Context, key func() keyProof) (wait waitForSettings) {
 	n, done := newSettingsReader(r), make(chan struct{})
 	read := &settingsRead{settings: n.read}
+	if r.trial != nil {
+		r.trial.settings = n.read
+	}
 	r.asking.Go(func() {
 		defer close(done)
 		p := key()

@@ -110,7 +110,7 @@ func (n *settingsReader) due() (due []dueCampaign) {
 		due = append(due, c)
 	}
 	slices.SortStableFunc(due, func(a, b dueCampaign) int { return cmp.Compare(a.confirmed, b.confirmed) })
-	return due
+	return n.ofEachStatus(due)
 }
 
 // atLeast is how long that many requests take under the key's limit: the first

@@ -44,9 +44,10 @@ func (r *prover) keepReplies(cause error) error {
 
 // keepDay keeps the replies of a day whose account is not proven.
 func (r *prover) keepDay(d *copiedDay, cause error) error {
-	d.isWithheld = true
-	return r.s.staged.Withhold(quarantine.Day{Date: d.Day, ReadAt: d.read.at, Reason: cause.Error(),
+	var err error
+	d.isWithheld, err = r.s.staged.Withhold(quarantine.Day{Date: d.Day, ReadAt: d.read.at, Reason: cause.Error(),
 		PageSize: r.s.Plan.PageSize, ControlTotal: d.read.total, Withheld: true, Campaigns: d.campaigns})
+	return err
 }
 
 // ours returns the creatives that the report names of the account's campaigns.

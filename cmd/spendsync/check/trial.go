@@ -1,0 +1,211 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"spendsync/cmd/internal/config"
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/spendsync/job"
+	"spendsync/cmd/spendsync/phrase"
+	"spendsync/load/manifest"
+	"spendsync/schema"
+	"spendsync/transform"
+)
+
+// shown is how many examples a line names.
+const shown = 3
+
+// try syncs one day and one campaign of each status into a store that is removed afterwards, and reports what a sync
+// understands of the service.
+// It returns nil if a sync did not start.
+func (c *checker) try(ctx context.Context, known *manifest.Account) *job.Trial {
+	const name = "sync"
+	dir, err := os.MkdirTemp("", "spendsync-check-")
+	if err != nil {
+		c.fail(exit.Usage, name, "give TMPDIR a folder that can be written to", "%v", err)
+		return nil
+	}
+	defer os.RemoveAll(dir)
+	j := c.Job
+	j.DataDir, j.Report, j.API = filepath.Join(dir, "data"), c.report, c.api
+	j.Store.KeepRaw, j.Store.DuckDB.Views = false, nil // neither is about the service
+	j.Log, j.Store.Log = slog.New(slog.DiscardHandler), nil
+	j.Payouts, j.Progress, j.Trace = nil, nil, nil
+	j.AcceptUnpinned = j.AcceptUnpinned || c.AcceptUnpinned != nil
+	t, err := j.Try(ctx, known)
+	if err != nil {
+		c.fail(exit.Of(err), name, exit.About(exit.Of(err)).Do, "%s", phrase.OneLine(err.Error()))
+		return nil
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	c.spendReport(t)
+	c.apiKey(ctx, t)
+	c.sameAccount(t)
+	c.fields(t)
+	return t
+}
+
+// spendReport reports what was understood of the report.
+func (c *checker) spendReport(t *job.Trial) {
+	const name = "spend report"
+	d := t.Day
+	switch {
+	case !d.Tried:
+		return
+	case d.Err != nil:
+		c.failRead(name, d.Err)
+		return
+	}
+	c.ok(name, "%s may read it; %s has %s and %s US dollars on %s of up to %d rows, read %s; the service's own total: %s",
+		c.Config.ReportUser, d.Unit, phrase.Count(int(d.Rows), "row"), d.Spend, phrase.Count(int(d.Pages), "page"),
+		t.PageSize, phrase.Count(int(d.Attempts), "time"), d.Control)
+	if lacks := strings.Join(t.Lacks, ", "); lacks != "" {
+		c.warn("columns", "look for a newer version of spendsync; another name is a line of "+config.Prefix+
+			"SERVICE_FILE", "the report gives no %s; a sync stores it as unknown", lacks)
+	} else {
+		c.ok("columns", "the report gives all that a sync asks for")
+	}
+}
+
+// apiKey reports whom the key acts for.
+func (c *checker) apiKey(ctx context.Context, t *job.Trial) {
+	const name = "advertiser API"
+	switch {
+	case t.Unnamed:
+		c.fail(exit.Usage, name, "check that the URL is the base of the advertiser API, and that the key and the "+
+			"report's user belong to one account; then 'spendsync check --accept-unpinned' accepts it", "%s",
+			phrase.OneLine(t.KeyErr.Error()))
+		return
+	case errors.Is(t.KeyErr, exit.ErrOtherAccount):
+		c.fail(exit.Auth, "same account", "use another "+config.Prefix+"ACCOUNT or the right key", "%s",
+			phrase.OneLine(t.KeyErr.Error()))
+		return
+	case t.KeyErr != nil:
+		c.failRead(name, t.KeyErr)
+		return
+	case t.Accepted:
+		if c.AcceptUnpinned != nil {
+			if err := c.AcceptUnpinned(ctx); err != nil {
+				c.fail(exit.Of(err), name, "correct what is named, and run it again", "%s", phrase.OneLine(err.Error()))
+				return
+			}
+		}
+		c.ok(name, "the API does not name the account of the key; this is accepted, and 'spendsync status' shows it")
+		return
+	case t.Account == "":
+		return // the run ended before it was asked for
+	}
+	switch can := transform.CanWrite(c.Config.Service(), t.Me); {
+	case can.V:
+		c.warn(name, "give it a key that can only read: nothing more is needed", "the key acts on %s and may "+
+			"change things", t.Account)
+	case !can.Valid:
+		c.ok(name, "the key acts on %s; the API does not say whether it may change things", t.Account)
+	default:
+		c.ok(name, "the key acts on %s", t.Account)
+	}
+}
+
+// sameAccount reports whether the report and the key are of one account. A key sees its own account alone.
+func (c *checker) sameAccount(t *job.Trial) {
+	const name = "same account"
+	d := t.Day
+	if !d.Tried || d.Err != nil || t.KeyErr != nil {
+		return
+	}
+	var unlisted []string
+	for _, id := range d.Campaigns {
+		if !t.Lists(id) {
+			unlisted = append(unlisted, id)
+		}
+	}
+	first := unlisted[:min(len(unlisted), shown)]
+	switch {
+	case errors.Is(t.Cause, exit.ErrOtherReport):
+		c.fail(exit.Auth, name, "use the key and the user of one and the same account",
+			"the key of %s knows none of the report's campaigns %v", t.Account, first)
+	case !d.Stored && t.Cause != nil:
+		c.failRead(name, t.Cause)
+	case len(d.Campaigns) == 0:
+		c.warn(name, "check again when a campaign has run", "the report of %s has no campaign to compare by", d.Unit)
+	case len(unlisted) > 0 && t.Listing.Complete:
+		c.warn(name, "nothing, if they were deleted; else use the key and the user of one and the same account",
+			"the key of %s does not list %d of the report's %d campaigns, such as %v", t.Account, len(unlisted),
+			len(d.Campaigns), first)
+	default:
+		c.ok(name, "the API knows the report's campaigns (%d compared)", len(d.Campaigns)-len(unlisted))
+	}
+}
+
+// fields reports which fields of the replies were read, which could not be, and which no column shows.
+func (c *checker) fields(t *job.Trial) {
+	const newer = "look for a newer version of spendsync; another name is a line of " + config.Prefix + "SERVICE_FILE"
+	if len(t.Keys) > 0 {
+		var read []string
+		for _, stream := range slices.Sorted(maps.Keys(t.Keys)) {
+			read = append(read, fmt.Sprintf("%s %d", stream, t.Keys[stream]))
+		}
+		c.ok("fields read", "keys of %s with values that are stored: %s", phrase.Count(t.Campaigns, "campaign"),
+			strings.Join(read, ", "))
+	}
+	if n := len(t.Unread); n > 0 {
+		c.warn("fields unread", newer, "%s, such as %s", phrase.Count(n, "part"), some(t.Unread, unreadText))
+	}
+	if n := len(t.Unknown); n > 0 {
+		c.warn("fields unknown", "nothing: they are kept in the raw columns; a newer version may have columns for them",
+			"%s that no column shows, such as %s", phrase.Count(n, "key"), some(t.Unknown, unknownText))
+	}
+	zone := "times without a zone are not understood"
+	if z := c.Config.Service().Zone(); z != nil {
+		zone = "times without a zone are of " + z.String()
+	}
+	c.ok("forms", "days are of America/Chicago; %s; amounts are in %s", zone, c.Config.Service().Text("currency.code"))
+}
+
+// some returns the first of a list as text.
+func some[T any](list []T, text func(T) string) string {
+	var all []string
+	for _, item := range list[:min(len(list), shown)] {
+		all = append(all, text(item))
+	}
+	return phrase.OneLine(strings.Join(all, "; "))
+}
+
+func unreadText(e schema.EntityRead) string {
+	text := strings.TrimSpace(e.EntityType + " " + e.EntityID + " " + e.Field)
+	if e.Message.Valid {
+		return text + " (" + e.Message.V + ")"
+	}
+	return text + " (missing)"
+}
+
+func unknownText(u schema.UnknownField) string {
+	return u.Stream + " " + u.Path + " (" + u.SampleType + ")"
+}
+
+// stores reports whether a sync stores what the service answers.
+func (c *checker) stores(t *job.Trial) {
+	const name = "sync"
+	code := int(t.Run.ExitCode)
+	switch do := exit.About(code).Do; {
+	case t.Day.Stored && code == exit.OK:
+		c.ok(name, "%s and %s were read, proven and stored in a temporary folder, which is removed", t.Day.Unit,
+			phrase.Count(t.Campaigns, "campaign"))
+	case t.Day.Stored:
+		c.warn(name, do, "a sync stores the report and ends with exit code %d: %s", code,
+			phrase.OneLine(t.Problems()))
+	case c.code != exit.OK: // the line above has the cause
+	default:
+		c.fail(code, name, do, "%s", phrase.OneLine(t.Run.Message.V))
+	}
+}

@@ -1,0 +1,129 @@
+package check_test
+
+import (
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"spendsync/cmd/internal/config"
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/spendsync/check"
+	"spendsync/cmd/spendsync/job"
+	"spendsync/extract/adsim"
+	"spendsync/load"
+	"spendsync/load/duck"
+)
+
+// noon is the instant of all checks and syncs here: 14:00 in Chicago.
+var noon = time.Date(2026, time.November, 21, 20, 0, 0, 0, time.UTC)
+
+func now() time.Time { return noon }
+
+// small makes a small account at a service with variations.
+func small(quirks ...string) *adsim.Service {
+	s := adsim.New(adsim.Config{
+		Seed: 5, Campaigns: 7, CreativesPerCampaign: 3, Sources: 60, RowsPerDay: 30, RateLimit: -1,
+		FreezeRestatements: true, Quirks: quirks,
+	})
+	s.SetNow(noon)
+	return s
+}
+
+// options are those of a check of a service, whose job a sync can run, too.
+func options(t *testing.T, service *adsim.Service, pageSize int) check.Options {
+	t.Helper()
+	cfg, err := config.Read(t.Context(), []string{
+		"SPENDSYNC_ADVERTISER_URL=https://ads.test" + adsim.APIPrefix, "SPENDSYNC_API_KEY=" + adsim.DefaultKey,
+		"SPENDSYNC_REPORT_URL=https://report.test" + adsim.ReportPrefix, "SPENDSYNC_REPORT_USER=" + adsim.DefaultUser,
+		"SPENDSYNC_REPORT_PASSWORD=" + adsim.DefaultPassword, "SPENDSYNC_RETRY_BUDGET=20ms",
+		"SPENDSYNC_HTTP_TIMEOUT=5s", "SPENDSYNC_DATA_DIR=" + filepath.Join(t.TempDir(), "data"),
+		"SPENDSYNC_REQUESTS_PER_MINUTE=120", fmt.Sprintf("SPENDSYNC_PAGE_SIZE=%d", pageSize),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	quiet := slog.New(slog.DiscardHandler)
+	dir, err := cfg.StoreDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return check.Options{
+		Config: cfg, Client: config.ClientOptions{Log: quiet, Transport: service.Transport()}, Now: now,
+		Job: job.Job{
+			RunID: "run000001", Account: cfg.Account, DataDir: dir, Version: "test", Service: cfg.Service(),
+			Store: load.Options{LockWait: 5 * time.Second, DuckDB: duck.Options{Memory: "256MiB", Threads: 1},
+				Version: "test", Now: now},
+			Plan:        job.PlanOptions{YoungDays: 3, RereadAfter: 20 * time.Hour, PageSize: pageSize},
+			Concurrency: 4, RequestsPerMinute: 120, StopGrace: time.Minute, Now: now, Log: quiet,
+		},
+	}
+}
+
+// sync runs the job of a check as a sync does.
+func sync(t *testing.T, o check.Options) *job.Result {
+	t.Helper()
+	j := o.Job
+	var err error
+	if j.Report, err = o.Config.ReportClient(o.Client); err != nil {
+		t.Fatal(err)
+	}
+	defer j.Report.Close()
+	if j.API, err = o.Config.AdvertiserClient(o.Client); err != nil {
+		t.Fatal(err)
+	}
+	defer j.API.Close()
+	result, err := j.Sync(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// failed are the lines of an answer that failed.
+func failed(a check.Answer) string {
+	var lines []string
+	for _, l := range a.Checks {
+		if l.State == check.Failed {
+			lines = append(lines, l.Check+": "+l.Found)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// TestRun_AgreesWithSync: check ends with 0 exactly if a first sync stores the report, at every variation of the
+// service. If it does not, both end with the same code.
+func TestRun_AgreesWithSync(t *testing.T) {
+	for i, q := range adsim.Quirks() {
+		if testing.Short() && i%8 > 0 {
+			continue
+		}
+		for _, pageSize := range []int{20, 10_000} {
+			if pageSize > 20 && !strings.HasPrefix(q.Name, "pag") && !strings.HasPrefix(q.Name, "report") {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s/%d", q.Name, pageSize), func(t *testing.T) {
+				t.Parallel()
+				o := options(t, small(q.Name), pageSize)
+				answer := check.Run(t.Context(), o)
+				result := sync(t, o)
+				stored := 0
+				for _, c := range result.Coverage {
+					if c.LastReadAt.Valid {
+						stored++
+					}
+				}
+				if (answer.ExitCode == exit.OK) != (stored > 0) {
+					t.Errorf("check ends with %d, and a sync stores %d days: %s\n%s", answer.ExitCode, stored,
+						result.Run.Message.V, failed(answer))
+				}
+				if stored == 0 && answer.ExitCode != int(result.Run.ExitCode) {
+					t.Errorf("check ends with %d, a sync with %d: %s\n%s", answer.ExitCode, result.Run.ExitCode,
+						result.Run.Message.V, failed(answer))
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package job
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"spendsync/cmd/internal/exit"
+	"spendsync/load/quarantine"
+	"spendsync/schema"
+)
+
+// refusing is the service of a world that refuses a page of one day.
+type refusing struct {
+	w      *world
+	day    schema.Date
+	page   string
+	status int
+}
+
+func (r refusing) RoundTrip(req *http.Request) (*http.Response, error) {
+	q := req.URL.Query()
+	if q.Get("start_date") != r.day.String() || q.Get("end_date") != r.day.String() || q.Get("source_id") != "" ||
+		!strings.Contains(q.Get("columns"), "source_id") || r.page != "" && q.Get("page") != r.page {
+		return r.w.service.Transport().RoundTrip(req)
+	}
+	body := fmt.Sprintf(`{"error":{"code":"odd","message":"the words of %d"}}`, r.status)
+	return &http.Response{StatusCode: r.status, Request: req, ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body))}, nil
+}
+
+// TestQuarantine_KeepsWhatItSays: a run that says that replies are kept has kept them, the body of a refusal included,
+// and a run that keeps none says nothing of them.
+func TestQuarantine_KeepsWhatItSays(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		page   string // that is refused; empty: all
+		noRaw  bool
+		pages  int // that are kept
+	}{
+		{status: 400}, {status: 404}, {status: 410}, {status: 404, noRaw: true},
+		{status: 410, page: "2", pages: 1},
+	} {
+		t.Run(fmt.Sprintf("%d page %q raw %v", c.status, c.page, !c.noRaw), func(t *testing.T) {
+			w := newWorld(t)
+			w.job.Plan.PageSize, w.job.Store.KeepRaw = 20, !c.noRaw
+			day := w.today() - 9
+			w.transport = refusing{w, day, c.page, c.status}
+			res := w.sync(exit.Partial, fmt.Sprintf("the words of %d", c.status))
+			says := strings.Contains(res.Run.Message.V, "kept in quarantine/")
+			about, err := os.ReadFile(filepath.Join(w.job.DataDir, quarantine.FolderOf("acme"), "day="+day.String(),
+				"about.json"))
+			if says == c.noRaw || (err == nil) != says {
+				t.Fatalf("it says that replies are kept: %v, and they are: %v: %s", says, err, res.Run.Message.V)
+			}
+			if c.noRaw {
+				return
+			}
+			if want := fmt.Sprintf("the words of %d", c.status); !strings.Contains(string(about), want) {
+				t.Errorf("about.json lacks %q: %s", want, about)
+			}
+			if got := strings.Count(string(about), `"sha256"`); got != c.pages {
+				t.Errorf("%d pages are kept, want %d: %s", got, c.pages, about)
+			}
+			w.replay(exit.OK, "1 day in quarantine not proven")
+			if w.account().Days[day] != nil {
+				t.Error("a refusal has become a day")
+			}
+			w.transport = nil
+			if again := w.sync(exit.OK); again.Quarantined != 0 {
+				t.Errorf("%d days in quarantine", again.Quarantined)
+			}
+			w.wantTruth()
+		})
+	}
+}

@@ -1,0 +1,170 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"spendsync/cmd/internal/exit"
+	"spendsync/extract"
+	"spendsync/load/manifest"
+	"spendsync/schema"
+	"spendsync/transform"
+)
+
+// Trial is what a sync of one finished day, and of one campaign of each status, has understood of the service.
+type Trial struct {
+	*Result
+	Day TriedDay
+
+	Account string // that the key acts on
+	Me      extract.Entity
+	KeyErr  error // why the key does not count as the account's
+	Unnamed bool  // KeyErr: no reply names the account, and the operator has not accepted that
+	// Accepted reports that no reply names the account, and that the operator has accepted this.
+	Accepted bool
+
+	Listing   extract.Listing       // of campaigns
+	Campaigns int                   // whose settings were read
+	Keys      map[string]int        // keys of replies that values were read from, by stream
+	Unread    []schema.EntityRead   // of the settings
+	Unknown   []schema.UnknownField // keys that no column shows
+	Lacks     []string              // columns that the report does not give
+	PageSize  int                   // rows that a page of the report is asked for
+
+	known    *manifest.Account // in the store that syncs use; nil: it holds nothing
+	run      *run
+	key      func() keyProof
+	days     *copiedDays
+	settings *settings
+}
+
+// TriedDay is what a trial has read of the report.
+type TriedDay struct {
+	schema.Step
+	Tried     bool
+	Stored    bool
+	Err       error // why its rows are not proven; nil: they are, whoever's they are
+	Spend     schema.Money
+	Control   string   // how its rows compare with the service's own total
+	Campaigns []string // in its rows
+}
+
+// MaxClockOff is how far this machine's clock and the service's may differ; beyond it a run decides nothing.
+const MaxClockOff = maxClockOff
+
+// mostTried is how many campaigns a trial reads at most.
+const mostTried = 8
+
+// Try syncs one finished day and one campaign of each status into the job's store, which must be empty, and returns
+// what was understood. known is the account in the store that syncs use; nil: it holds nothing. The error means that
+// the run did not start.
+func (j Job) Try(ctx context.Context, known *manifest.Account) (*Trial, error) {
+	t := &Trial{known: known}
+	j.trial = t
+	j.AcceptUnpinned = j.AcceptUnpinned || known != nil && known.Pinned == acceptedUnpinned
+	var err error
+	t.Result, err = j.readAndPublish(ctx, "check", true, func(_ *manifest.Account, now time.Time) (Plan, error) {
+		// Days before the reach of a plan count neither as missing nor as lost.
+		p := Plan{Account: j.Account, Today: schema.DateOf(now), Reach: schema.DateOf(now) - 1}
+		p.add(p.Reach, "tried", nil, j.Plan.PageSize)
+		return p, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.addReport(j)
+	t.addKey(j)
+	t.addSettings()
+	return t, nil
+}
+
+// addReport adds what was read of the report.
+func (t *Trial) addReport(j Job) {
+	t.PageSize = j.Plan.PageSize
+	if n := j.Report.Asked().PageSize; n > 0 {
+		t.PageSize = n
+	}
+	if t.days == nil || len(t.days.days) == 0 {
+		return
+	}
+	d := t.days.days[0]
+	t.Day = TriedDay{Step: d.step, Tried: true, Stored: d.isStaged && t.Run.Published}
+	if t.days.withheld == nil || d.err != t.days.withheld {
+		t.Day.Err = OfWrongURL(d.err, j.Report, t.reportHasWorked())
+	}
+	if d.isUnreachable() {
+		t.Day.Err = errors.New(d.step.Message.V)
+	}
+	if d.read != nil {
+		t.Day.Spend, t.Day.Control, t.Day.Campaigns = d.read.sums.Spend, d.read.control, d.campaigns
+	}
+	t.Lacks, t.Unknown = t.run.tally.lacks, t.run.unknown
+}
+
+// addKey adds whom the key acts on.
+func (t *Trial) addKey(j Job) {
+	if t.key == nil {
+		return
+	}
+	key := t.key()
+	t.Account, t.Me, t.KeyErr = key.who.account, key.who.me, key.err
+	t.Accepted = key.err == nil && t.Account == ""
+	_, failed := errors.AsType[*extract.ReadError](key.err)
+	t.Unnamed = errors.Is(key.err, exit.ErrUsage) && !failed
+	if key.err == nil {
+		<-key.list.done
+		t.Listing = key.list.listing
+	}
+	if key.err == nil && t.Account != "" && t.known != nil && t.known.Pinned != acceptedUnpinned {
+		t.KeyErr = CheckPinned(j.Account, t.known.Pinned, t.Account)
+	}
+}
+
+// addSettings adds what was read of the settings.
+func (t *Trial) addSettings() {
+	s := t.settings
+	if s == nil {
+		return
+	}
+	t.Campaigns, t.Unread = len(s.campaigns), s.entities
+	t.Unknown = slices.Concat(t.Unknown, s.undescribed)
+	t.Keys = map[string]int{}
+	for stream, keys := range s.readKeys {
+		t.Keys[stream] = len(keys)
+	}
+}
+
+// reportHasWorked reports whether syncs have stored something of the report; without a trial it is unknown.
+func (t *Trial) reportHasWorked() bool { return t != nil && t.known != nil && len(t.known.Days) > 0 }
+
+// apiHasWorked reports whether syncs have stored something of the API; without a trial it is unknown.
+func (t *Trial) apiHasWorked() bool { return t != nil && t.known != nil && t.known.Pinned != "" }
+
+// Lists reports whether the key's list has a campaign.
+func (t *Trial) Lists(campaign string) bool {
+	return slices.ContainsFunc(t.Listing.Entities, func(e extract.Entity) bool { return e.ID == campaign })
+}
+
+// Problems returns what the run reports beyond what it has stored.
+func (t *Trial) Problems() string {
+	_, problems, _ := strings.Cut(t.run.tally.sentence(t.run.preview, true, ""), "; ")
+	return problems
+}
+
+// ofEachStatus returns the first campaign of each status; without a trial, all of them.
+func (n *settingsReader) ofEachStatus(due []dueCampaign) []dueCampaign {
+	if n.run.trial == nil {
+		return due
+	}
+	seen := map[string]bool{}
+	due = slices.DeleteFunc(due, func(c dueCampaign) bool {
+		status := transform.ListedStatus(n.run.Service, c.Entity)
+		was := seen[status]
+		seen[status] = true
+		return was
+	})
+	return due[:min(len(due), mostTried)]
+}
