@@ -25,16 +25,16 @@ func newCheckCommand(a *app) *cobra.Command {
 	c := &checkCommand{app: a}
 	cmd := &cobra.Command{
 		Use: "check", Short: "Check that a sync can work here: variables, credentials, clock, volume",
-		Long: `Checks all that a sync needs, and says of each thing whether it is ok, and if not, what to do. It is a sync of one
-finished day and of one campaign of each status into a temporary folder, which is removed, and it reports what it
-understood of the service. The store stays as it was: check renames an empty file of its own into every folder of it
-and back, as a commit would, and only looks at a lock that somebody holds. It sends about twenty requests to the
+		Long: `Checks all that a sync needs, and says of each thing whether it is ok, and if not, what to do. It is a
+sync of one finished day and of one campaign of each status into a temporary folder, which is removed, and it reports
+what it understood of the service. The store stays as it was: check renames an empty file of its own into every folder
+of it and back, as a commit would, and only looks at a lock that somebody holds. It sends about twenty requests to the
 service, and one more for every hundred campaigns; none of them changes anything. With --accept-unpinned it stores,
 once, that a service is accepted that names no account.
 
 Exit 0: a sync stores the report, and nothing failed, warnings included; 2: the configuration or this machine; 3:
-credentials, or two accounts; 5: the service cannot be reached; 6: it answers outside its contract. Of several the first
-line decides.`,
+credentials, or two accounts; 5: the service cannot be reached; 6: it answers outside its contract. Of several the
+first line decides.`,
 		Example: "  spendsync check\n  spendsync check --json | jq -r '.checks[] | select(.state != \"ok\") | .do'",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.run(cmd.Context())

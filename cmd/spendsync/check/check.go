@@ -98,8 +98,8 @@ func (c *checker) failRead(check string, err error) {
 		c.fail(exit.Unreachable, check, "check the address, DNS, the proxy and the network policy; if they are "+
 			"right, wait for the service", "%s", phrase.OneLine(err.Error()))
 	case exit.Of(err) == exit.Contract:
-		c.fail(exit.Contract, check, "check that the URL is the base of this service, without its last part; if it is, "+
-			"the service has changed: look for a newer version of spendsync", "%s", phrase.OneLine(err.Error()))
+		c.fail(exit.Contract, check, "check that the URL is the base of this service, without its last part; if it "+
+			"is, the service has changed: look for a newer version of spendsync", "%s", phrase.OneLine(err.Error()))
 	default:
 		c.fail(exit.Of(err), check, exit.About(exit.Of(err)).Do, "%s", phrase.OneLine(err.Error()))
 	}

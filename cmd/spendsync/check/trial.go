@@ -66,7 +66,8 @@ func (c *checker) spendReport(t *job.Trial) {
 		c.failRead(name, d.Err)
 		return
 	}
-	c.ok(name, "%s may read it; %s has %s and %s US dollars on %s of up to %d rows, read %s; the service's own total: %s",
+	c.ok(name, "%s may read it; %s has %s and %s US dollars on %s of up to %d rows, read %s; the service's own total: "+
+		"%s",
 		c.Config.ReportUser, d.Unit, phrase.Count(int(d.Rows), "row"), d.Spend, phrase.Count(int(d.Pages), "page"),
 		t.PageSize, phrase.Count(int(d.Attempts), "time"), d.Control)
 	if lacks := strings.Join(t.Lacks, ", "); lacks != "" {
