@@ -46,6 +46,9 @@ func (c *verifyCommand) verifyFrom(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := c.app.noteBackup(); err != nil {
+		c.app.log.Warn("the verified backup could not be noted beside the store", "error", err)
+	}
 	if err := c.sendBackup(ctx, m); err != nil {
 		c.app.log.Warn("the verified backup could not be reported", "error", err)
 	}

@@ -235,7 +235,7 @@ var house = map[string]struct{ may, not []string }{
 			"go.opentelemetry.io"},
 	},
 	"cmd/spendsync/notice": {
-		may: []string{"extract/outbound"},
+		may: []string{"extract/outbound", "load/durable", "cmd/internal/config", "cmd/spendsync/phrase"},
 		not: []string{"os", "database/sql", "github.com/duckdb"},
 	},
 	"cmd/spendsync/page": {

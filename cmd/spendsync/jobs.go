@@ -46,7 +46,7 @@ func (r *runner) runJob(ctx context.Context, start startJob) error {
 	if err != nil {
 		facts.code = exit.Of(err)
 		r.sendMetrics(ctx, facts)
-		told.end(ctx, facts.code)
+		told.end(ctx, facts.code, nil)
 		return err
 	}
 	facts.code, facts.failures = int(result.Run.ExitCode), result.Failures
@@ -54,10 +54,10 @@ func (r *runner) runJob(ctx context.Context, start startJob) error {
 	facts.ended, facts.quarantined, facts.unread = true, result.Quarantined, result.UnreadFields
 	r.sendMetrics(ctx, facts)
 	if err := r.printResult(result); err != nil {
-		told.end(ctx, exit.Of(err))
+		told.end(ctx, exit.Of(err), result)
 		return err
 	}
-	told.end(ctx, facts.code)
+	told.end(ctx, facts.code, result)
 	return endJob(r.app, result, summary(result, r.app.now())...)
 }
 

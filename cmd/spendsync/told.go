@@ -2,25 +2,41 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/notice"
 	"spendsync/cmd/spendsync/phrase"
+	"spendsync/load/duck"
+	"spendsync/load/durable"
+	"spendsync/load/manifest"
+	"spendsync/queries"
+	"spendsync/schema"
 )
 
-// told is what one run reports to receivers of heartbeats. Its failures are warnings.
+// told is what one run reports to others: its heartbeat, and notices of findings. Its failures are
+// warnings.
 type told struct {
-	app  *app
-	log  *slog.Logger
-	beat *notice.Heartbeat
+	runner *runner
+	log    *slog.Logger
+	beat   *notice.Heartbeat
+	teller *notice.Teller // nil: nobody is to be told
+	wanted map[string]bool
 }
 
 // newTold reads the addresses. They count even if another variable is wrong: that run fails, and
 // somebody should hear of it.
 func (r *runner) newTold() *told {
-	t := &told{app: r.app, log: r.logOrDefault()}
+	t := &told{runner: r, log: r.logOrDefault()}
 	cfg := r.app.cfg
 	if cfg == nil {
 		cfg = config.OfNotices(r.app.environ)
@@ -32,20 +48,180 @@ func (r *runner) newTold() *told {
 	if to != nil {
 		t.beat = notice.NewHeartbeat(to, r.app.runID)
 	}
+	receivers, err := cfg.Receivers()
+	if err == nil {
+		t.wanted, err = cfg.NoticeKinds()
+	}
+	dir, dirErr := cfg.StoreDir()
+	if err = errors.Join(err, dirErr); err != nil {
+		t.log.Warn("no notices are sent", "error", err)
+		return t
+	}
+	if len(receivers) > 0 && manifest.AccountName.MatchString(cfg.Account) {
+		t.teller = &notice.Teller{Disk: durable.OS, Dir: dir, Account: cfg.Account, Receivers: receivers}
+	}
 	return t
 }
 
 // start reports that the run has begun, beside its work.
 func (t *told) start(ctx context.Context) { t.beat.Start(ctx) }
 
-// end reports the exit code, within the time of one last call.
-func (t *told) end(ctx context.Context, code int) {
-	ctx, cancel := t.app.lastCall(ctx)
-	defer cancel()
-	if err := t.beat.End(ctx, code); err != nil {
-		t.log.Warn("the heartbeat could not be sent", "exit_code", code, "means", exit.About(code).Means,
-			"error", phrase.OneLine(err.Error()))
+// end reports the exit code and what was found. The receivers together have the time of one last
+// call; looking for findings is not part of it. result is nil if the run ended with an error.
+func (t *told) end(ctx context.Context, code int, result *job.Result) {
+	var run notice.Run
+	if t.teller != nil {
+		run = t.run(ctx, code, result)
 	}
+	ctx, cancel := t.runner.app.lastCall(ctx)
+	defer cancel()
+	g := errgroup.Group{}
+	g.Go(func() error {
+		if err := t.beat.End(ctx, code); err != nil {
+			t.log.Warn("the heartbeat could not be sent", "exit_code", code, "means", exit.About(code).Means,
+				"error", phrase.OneLine(err.Error()))
+		}
+		return nil
+	})
+	if t.teller != nil {
+		g.Go(func() error {
+			if err := t.teller.Tell(ctx, run); err != nil {
+				t.log.Warn("not every notice could be sent; the next run sends those that wait",
+					"error", phrase.OneLine(err.Error()))
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // its functions return nil
+}
+
+// run is what this run knows: its own end, and what the published generation shows.
+func (t *told) run(ctx context.Context, code int, result *job.Result) notice.Run {
+	run := notice.Run{At: t.runner.app.now().UTC()}
+	published, known := t.published(ctx, &run.Generation)
+	all := append(published, ofRun(code, result, run.At)...)
+	backup, err := t.backup(run.At)
+	if err != nil {
+		t.log.Warn("the last verified backup is not known", "error", err)
+	}
+	for _, f := range append(all, backup...) {
+		if t.wanted[f.Group()] {
+			run.Findings = append(run.Findings, f)
+		}
+	}
+	run.Knows = func(group string) bool {
+		switch group {
+		case "failed":
+			return code != exit.Stopped
+		case "account": // only an answer of the service tells
+			return code == exit.OK || code == exit.Auth || code == exit.Partial || code == exit.DayAtRisk
+		case "backup":
+			return err == nil
+		}
+		return known
+	}
+	return run
+}
+
+// keyWarning is how long before an API key expires somebody should hear of it.
+const keyWarning = 7 * 24 * time.Hour
+
+// ofRun are the findings of a run's own end.
+func ofRun(code int, result *job.Result, now time.Time) (all []notice.Finding) {
+	const see = "see the end of the run's log, and 'spendsync status'"
+	switch code {
+	case exit.OK, exit.Stopped, exit.DayAtRisk: // the days have findings of their own
+	case exit.Auth:
+		all = append(all, notice.Finding{Kind: "account", Place: "credentials", Begins: true,
+			Happened: "the service refuses the user, the password or the API key, or they act on another account",
+			Do:       "check them with 'spendsync check': days are lost from the 33rd on"})
+	default:
+		all = append(all, notice.Finding{Kind: "failed", Place: strconv.Itoa(code), Begins: true,
+			Happened: fmt.Sprintf("runs end with exit %d: %s", code, exit.About(code).Means), Do: see})
+	}
+	if result == nil || !result.KeyExpires.Valid {
+		return all
+	}
+	if left := result.KeyExpires.V.Time().Sub(now); left < keyWarning {
+		all = append(all, notice.Finding{Kind: "account", Place: "key", Begins: true,
+			Happened: "the API key expires at " + result.KeyExpires.V.Time().UTC().Format("2006-01-02 15:04 UTC"),
+			Do:       "make a new one and put it in place of the old"})
+	}
+	return all
+}
+
+// published asks the published generation for its findings, and reports whether it answered.
+func (t *told) published(ctx context.Context, generation *int64) (all []notice.Finding, known bool) {
+	cfg := t.runner.app.cfg
+	if cfg == nil || ctx.Err() != nil {
+		return nil, false
+	}
+	m, err := manifest.Read(t.teller.Dir)
+	if errors.Is(err, durable.ErrEmpty) {
+		return nil, false
+	}
+	if err == nil {
+		*generation = m.Generation
+		all, err = t.ask(ctx, m)
+	}
+	if err != nil {
+		t.log.Warn("the notices lack what the warehouse shows", "error", phrase.OneLine(err.Error()))
+		return nil, false
+	}
+	return all, true
+}
+
+func (t *told) ask(ctx context.Context, m *manifest.Manifest) (all []notice.Finding, err error) {
+	o := t.runner.app.loadOptions()
+	s, err := duck.OpenSession(ctx, t.teller.Dir, o.DuckDB)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if m.Views == o.DuckDB.ViewsDefinition() {
+		if err := s.Keep(ctx, o.DuckDB.Views, []string{"breaks", "budget_runway", "campaign_performance", "change_log",
+			"coverage", "source_block_candidates", "spend_on_stopped", "threshold"},
+			[]string{"breaks", "threshold"}); err != nil {
+			return nil, err
+		}
+	}
+	q, err := queries.Find("findings")
+	if err != nil {
+		return nil, err
+	}
+	answer, err := s.Query(ctx, "SELECT f.kind, f.place, f.since_date, f.begins, f.happened, f.what_to_do FROM ("+
+		q.SQL+") AS f WHERE f.account_id = "+schema.QuoteText(t.teller.Account))
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range answer.Rows {
+		all = append(all, notice.Finding{Kind: r[0].V, Place: r[1].V, Since: r[2].V, Begins: r[3].V == "true",
+			Happened: r[4].V, Do: r[5].V})
+	}
+	return all, nil
+}
+
+// maxUnverified is how long after a verified backup somebody should hear that none has followed.
+const maxUnverified = 8 * 24 * time.Hour
+
+// backup is a finding if a backup was verified once, and none since for long.
+func (t *told) backup(now time.Time) (all []notice.Finding, err error) {
+	at, err := notice.BackupVerified(durable.OS, t.teller.Dir)
+	if err != nil || at.IsZero() || now.Sub(at) < maxUnverified {
+		return nil, err
+	}
+	return []notice.Finding{{Kind: "backup", Begins: true,
+		Happened: fmt.Sprintf("no backup was verified for %d days", int(now.Sub(at).Hours()/24)),
+		Do:       "see why 'spendsync verify --from' fails or is no longer run"}}, nil
+}
+
+// noteBackup keeps in the store beside this command, if there is one, that a backup was verified.
+func (a *app) noteBackup() error {
+	dir, err := a.cfg.StoreDir()
+	if err != nil || !durable.Exists(filepath.Join(dir, "manifest.json")) {
+		return err
+	}
+	return notice.NoteBackup(durable.OS, dir, a.now())
 }
 
 // logOrDefault is the run's log, or a simple one before the configuration is known.

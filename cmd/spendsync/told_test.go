@@ -1,6 +1,9 @@
 package main
 
 import (
+	"encoding/json"
+	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -9,8 +12,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/spendsync/notice"
 	"spendsync/extract/adsim"
 )
 
@@ -83,5 +88,92 @@ func TestHeartbeat_OfRuns(t *testing.T) {
 		if b.status == 500 && step.code == exit.OK && !strings.Contains(stderr, "heartbeat") {
 			t.Errorf("%v: no warning: %s", step.args, stderr)
 		}
+	}
+}
+
+// inboxes is a receiver of JSON on loopback: it keeps the notices, and answers with a status.
+type inboxes struct {
+	mu     sync.Mutex
+	status int
+	got    []notice.Message
+	all    strings.Builder // everything that was ever sent
+}
+
+func (b *inboxes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	text, _ := io.ReadAll(r.Body)
+	b.all.Write(text)
+	var body struct{ Notices []notice.Message }
+	if err := json.Unmarshal(text, &body); err == nil && b.status == http.StatusOK {
+		b.got = append(b.got, body.Notices...)
+	}
+	w.WriteHeader(b.status)
+}
+
+// take returns kind, place and state of what was accepted since the last call.
+func (b *inboxes) take() (all []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, m := range b.got {
+		all = append(all, m.Kind+" "+m.Place+" "+m.State)
+	}
+	b.got = nil
+	return all
+}
+
+// TestNotices_OfRuns: what begins and ends is told once, by whichever run can reach the receiver; no
+// message, log or file shows a secret; a receiver that is away changes no exit code.
+func TestNotices_OfRuns(t *testing.T) {
+	w := newWorld(t, small)
+	b := &inboxes{status: http.StatusOK}
+	server := httptest.NewServer(b)
+	t.Cleanup(server.Close)
+	w.env["NOTIFY_URL"], w.env["LOG_LEVEL"] = server.URL+"/?t=cAn4ry", "warn"
+	w.env["NOTIFY"] = "account,failed,settings"
+	w.env["API_KEY"], w.env["REPORT_PASSWORD"] = "adv_cAn4ryKey", "cAn4ryPass"
+	right := func() { w.env["API_KEY"], w.env["REPORT_PASSWORD"] = adsim.DefaultKey, adsim.DefaultPassword }
+	for _, step := range []struct {
+		what string
+		edit func()
+		code int
+		want []string
+	}{
+		{"wrong credentials", func() {}, exit.Auth, []string{"account credentials begins"}},
+		{"still", func() {}, exit.Auth, nil},
+		{"right again", right, exit.OK, []string{"account credentials over"}},
+		{"nothing new", func() {}, exit.OK, nil},
+		{"somebody changes a bid, and the receiver is away", func() {
+			b.status = http.StatusServiceUnavailable
+			w.service.Advance(time.Hour)
+			w.changeBid(rand.New(rand.NewPCG(1, 1)), map[string]string{})
+		}, exit.OK, nil},
+		{"it is back", func() { b.status = http.StatusOK }, exit.OK, []string{"settings begins"}},
+		{"and told once", func() {}, exit.OK, nil},
+		{"one run fails", func() { w.env["YOUNG_DAYS"] = "99" }, exit.Usage, nil},
+		{"two do", func() {}, exit.Usage, []string{"failed 2 begins"}},
+		{"none does", func() { w.env["YOUNG_DAYS"] = "3" }, exit.OK, []string{"failed 2 over"}},
+	} {
+		step.edit()
+		code, stderr := w.stderr("sync")
+		got := b.take()
+		for i, g := range got { // its place is when it was seen
+			if strings.HasPrefix(g, "settings ") {
+				got[i] = "settings begins"
+			}
+		}
+		if code != step.code || !slices.Equal(got, step.want) {
+			t.Errorf("%s: exit %d, told %q, want exit %d, %q: %s", step.what, code, got, step.code, step.want, stderr)
+		}
+		if strings.Contains(stderr, "cAn4ry") {
+			t.Errorf("%s: a secret shows: %s", step.what, stderr)
+		}
+	}
+	if strings.Contains(b.all.String(), "cAn4ry") || !strings.Contains(b.all.String(), "default_bid") {
+		t.Errorf("sent: %s", b.all.String())
+	}
+	if text, err := os.ReadFile(filepath.Join(w.dir, notice.Folder, "account=acme.json")); err != nil ||
+		strings.Contains(string(text), "cAn4ry") {
+		t.Errorf("%s %v", text, err)
 	}
 }

@@ -64,6 +64,10 @@ type Config struct {
 	HeartbeatURL  Secret `env:"HEARTBEAT_URL" from:"none"`
 	HeartbeatURLF string `env:"HEARTBEAT_URL_FILE" from:"none" file:"1048576"`
 
+	NotifyURL  Secret `env:"NOTIFY_URL" from:"none"`
+	NotifyURLF string `env:"NOTIFY_URL_FILE" from:"none" file:"1048576"`
+	Notify     string `env:"NOTIFY" from:"all but settings"`
+
 	LogFormat string `env:"LOG_FORMAT" from:"text on a terminal, else json; commands for people: text"`
 	LogLevel  string `env:"LOG_LEVEL, default=info"`
 	AllowHTTP bool   `env:"ALLOW_HTTP, default=false"`
@@ -187,7 +191,7 @@ func (c *Config) check() error {
 	if err := c.checkGateway(); err != nil {
 		return err
 	}
-	return c.checkHeartbeat()
+	return c.checkNotices()
 }
 
 var duckMemory = regexp.MustCompile(`^[0-9]+(\.[0-9]+)? ?([KMGT]i?B)$`)

@@ -1,10 +1,15 @@
 package config
 
 import (
+	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 
 	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/files"
+	"spendsync/cmd/internal/nearest"
 	"spendsync/extract/outbound"
 )
 
@@ -13,8 +18,16 @@ import (
 func OfNotices(environ []string) *Config {
 	env := FromEnviron(environ)
 	allow, _ := strconv.ParseBool(env["ALLOW_HTTP"])
-	return &Config{HeartbeatURL: Secret(env["HEARTBEAT_URL"]), HeartbeatURLF: env["HEARTBEAT_URL_FILE"],
-		AllowHTTP: allow}
+	c := &Config{HeartbeatURL: Secret(env["HEARTBEAT_URL"]), HeartbeatURLF: env["HEARTBEAT_URL_FILE"],
+		NotifyURL: Secret(env["NOTIFY_URL"]), NotifyURLF: env["NOTIFY_URL_FILE"], Notify: env["NOTIFY"],
+		Account: env["ACCOUNT"], DataDir: env["DATA_DIR"], AllowHTTP: allow}
+	if c.Account == "" {
+		c.Account = "default"
+	}
+	if c.DataDir == "" {
+		c.DataDir = "data"
+	}
+	return c
 }
 
 // Heartbeat returns the address that a run reports its start and its end to; nil: none is set. The
@@ -31,20 +44,212 @@ func (c *Config) Heartbeat() (*url.URL, error) {
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
 		return nil, exit.Usagef("%sHEARTBEAT_URL is not of the form https://host/path", Prefix)
 	}
-	if u.Scheme == "http" && !c.AllowHTTP && !outbound.IsLoopback(u.Hostname()) {
-		return nil, exit.Usagef("%sHEARTBEAT_URL would be shown to everyone on the way to %s; use https or allow http",
-			Prefix, u.Host)
+	if err := c.checkEncrypted("HEARTBEAT_URL", u); err != nil {
+		return nil, err
 	}
 	u.Fragment = ""
 	return u, nil
 }
 
-// checkHeartbeat refuses an address in the variable itself. The content of a file is read when the
-// run reports, and its faults are warnings: the data comes first.
-func (c *Config) checkHeartbeat() error {
-	if c.HeartbeatURL != "" {
-		_, err := c.Heartbeat()
-		return err
+// checkEncrypted refuses an address whose secret would be readable on the way.
+func (c *Config) checkEncrypted(name string, u *url.URL) error {
+	if u.Scheme == "http" && !c.AllowHTTP && !outbound.IsLoopback(u.Hostname()) {
+		return exit.Usagef("%s%s would be shown to everyone on the way to %s; use https or allow http", Prefix, name,
+			u.Host)
 	}
 	return nil
+}
+
+// checkNotices refuses what is wrong in the variables themselves. The content of a file is read when
+// the run reports, and its faults are warnings: the data comes first.
+func (c *Config) checkNotices() error {
+	if c.HeartbeatURL != "" {
+		if _, err := c.Heartbeat(); err != nil {
+			return err
+		}
+	}
+	if c.NotifyURL != "" {
+		if _, err := c.Receivers(); err != nil {
+			return err
+		}
+	}
+	_, err := c.NoticeKinds()
+	return err
+}
+
+// Receiver is one address of NOTIFY_URL.
+type Receiver struct {
+	Name  string   // its place and form, such as "1 slack": shows no secret
+	Form  string   // slack, teams, telegram, discord, mail, json
+	URL   *url.URL // to post to; mail: smtp:// or smtps://, with user and password
+	Chats []string // of telegram
+	From  string   // of mail
+	To    []string // of mail
+}
+
+// forms are the kinds of receivers, and the hosts that they are known by.
+var forms = []struct {
+	form  string
+	hosts []string
+}{
+	{"slack", []string{"hooks.slack.com", "hooks.slack-gov.com"}},
+	{"discord", []string{"discord.com", "discordapp.com"}},
+	{"teams", []string{".webhook.office.com", ".logic.azure.com", ".api.powerplatform.com", ".logic.azure.us"}},
+	{"telegram", nil}, {"mail", nil}, {"json", nil},
+}
+
+// Receivers returns the receivers of notices. Errors show nothing of an address but its place: it is
+// the secret by which anybody can write there.
+func (c *Config) Receivers() ([]Receiver, error) {
+	raw := string(c.NotifyURL)
+	if c.NotifyURLF != "" {
+		if raw != "" {
+			return nil, exit.Usagef("both %sNOTIFY_URL and %[1]sNOTIFY_URL_FILE are set; which one counts?", Prefix)
+		}
+		b, err := files.Read(c.NotifyURLF, files.MaxSecret)
+		if err != nil {
+			return nil, exit.Usagef("%sNOTIFY_URL_FILE: %v", Prefix, err)
+		}
+		raw = string(b)
+	}
+	var all []Receiver
+	for i, address := range addresses(raw) {
+		r, why := receiver(address)
+		if why == "" && r.Form != "mail" {
+			if err := c.checkEncrypted("NOTIFY_URL", r.URL); err != nil {
+				return nil, err
+			}
+		}
+		if why != "" {
+			return nil, exit.Usagef("%sNOTIFY_URL: address %d %s; see the operators' manual for the forms", Prefix, i+1,
+				why)
+		}
+		r.Name = fmt.Sprintf("%d %s", i+1, r.Form)
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// addresses splits at white space and commas. A comma within an address stays: no address begins
+// after it.
+func addresses(raw string) (all []string) {
+	for _, word := range strings.Fields(raw) {
+		for i, part := range strings.Split(word, ",") {
+			if i > 0 && part != "" && !strings.Contains(part, "://") && len(all) > 0 {
+				all[len(all)-1] += "," + part
+			} else if part != "" {
+				all = append(all, part)
+			}
+		}
+	}
+	return all
+}
+
+// receiver reads one address. The reason why it cannot be one contains nothing of it.
+func receiver(address string) (r Receiver, why string) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return r, "cannot be parsed"
+	}
+	form, scheme, named := strings.Cut(u.Scheme, "+")
+	if !named {
+		form, scheme = formOf(u), u.Scheme
+	}
+	r.Form = form
+	switch form {
+	case "mail":
+		q := u.Query()
+		r.URL, r.From = u, q.Get("from")
+		for _, to := range q["to"] {
+			r.To = append(r.To, strings.Split(to, ",")...)
+		}
+		if u.Scheme != "smtp" && u.Scheme != "smtps" || u.Hostname() == "" || r.From == "" || len(r.To) == 0 {
+			return r, "is not of the form smtps://user:password@host/?from=a@example.com&to=b@example.com"
+		}
+		if strings.ContainsAny(r.From+strings.Join(r.To, ""), "\r\n<>") {
+			return r, "has a mail address that is none"
+		}
+		return r, ""
+	case "telegram":
+		token := u.User.String()
+		for _, chats := range u.Query()["chats"] {
+			r.Chats = append(r.Chats, strings.Split(chats, ",")...)
+		}
+		r.URL = &url.URL{Scheme: "https", Host: "api.telegram.org"}
+		if named {
+			r.URL = &url.URL{Scheme: scheme, Host: u.Host}
+		}
+		if token == "" || len(r.Chats) == 0 {
+			return r, "is not of the form telegram://TOKEN@telegram?chats=ID"
+		}
+		token, _ = url.PathUnescape(token)
+		r.URL.Path = "/bot" + token + "/sendMessage"
+		return r, ""
+	}
+	if !slices.ContainsFunc(forms, func(f struct {
+		form  string
+		hosts []string
+	}) bool {
+		return f.form == form
+	}) || (scheme != "http" && scheme != "https") || u.Hostname() == "" {
+		return r, "is none of slack+https://, teams+https://, discord+https://, json+https://, telegram://, smtps://"
+	}
+	u.Scheme, u.Fragment = scheme, ""
+	r.URL = u
+	return r, ""
+}
+
+// formOf knows a form by the host of its published addresses; other https addresses get JSON.
+func formOf(u *url.URL) string {
+	switch u.Scheme {
+	case "smtp", "smtps":
+		return "mail"
+	case "telegram":
+		return "telegram"
+	case "http", "https":
+		for _, f := range forms {
+			for _, host := range f.hosts {
+				if u.Hostname() == host || strings.HasPrefix(host, ".") && strings.HasSuffix(u.Hostname(), host) {
+					return f.form
+				}
+			}
+		}
+		return "json"
+	}
+	return u.Scheme
+}
+
+// Kinds of notices, and whether they are sent unless NOTIFY says otherwise. Settings are not: an
+// account that is worked on has changes every hour.
+var noticeKinds = []struct {
+	name  string
+	usual bool
+}{
+	{"day", true}, {"account", true}, {"failed", true}, {"runway", true}, {"break", true}, {"leak", true},
+	{"loses", true}, {"block", true}, {"backup", true}, {"settings", false},
+}
+
+// NoticeKinds returns the kinds of NOTIFY.
+func (c *Config) NoticeKinds() (map[string]bool, error) {
+	wanted, names := map[string]bool{}, []string{"all"}
+	for _, k := range noticeKinds {
+		names = append(names, k.name)
+		if c.Notify == "" && k.usual {
+			wanted[k.name] = true
+		}
+	}
+	for _, name := range strings.FieldsFunc(c.Notify, func(r rune) bool { return r == ',' || r == ' ' }) {
+		switch {
+		case name == "all":
+			for _, k := range noticeKinds {
+				wanted[k.name] = true
+			}
+		case slices.Contains(names, name):
+			wanted[name] = true
+		default:
+			return nil, exit.Usagef("%sNOTIFY: there is no kind %q%s; there are %s", Prefix, name,
+				nearest.DidYouMean(name, names), strings.Join(names, ", "))
+		}
+	}
+	return wanted, nil
 }

@@ -1,0 +1,332 @@
+package notice
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"mime/quotedprintable"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/mail"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"spendsync/cmd/internal/config"
+)
+
+// hostile is a name that is markup for some receivers, and a mention for others.
+const hostile = "<!channel> @everyone **b** _i_ `c` [x](https://evil.test) <b>&amp; \u202e # h"
+
+var told = []Message{{ID: "runway-0102", State: Begins, Kind: "runway", Happened: "the money of “" + hostile +
+	"” lasts 2.1 more days", Do: "add money", At: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC), Generation: 7},
+	{ID: "loses-0304", State: Over, Kind: "loses", Place: "C1", Happened: "it loses", Do: "look"}}
+
+// received is a stand-in on loopback for a receiver that takes JSON.
+type received struct {
+	mu     sync.Mutex
+	paths  []string
+	bodies []map[string]any
+}
+
+func (r *received) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b, _ := io.ReadAll(req.Body)
+	body := map[string]any{}
+	if req.Method != http.MethodPost || !strings.HasPrefix(req.Header.Get("Content-Type"), "application/json") ||
+		json.Unmarshal(b, &body) != nil {
+		w.WriteHeader(http.StatusBadRequest)
+	}
+	r.paths, r.bodies = append(r.paths, req.URL.RequestURI()), append(r.bodies, body)
+}
+
+// receiversOf reads NOTIFY_URL as a run does.
+func receiversOf(t *testing.T, raw string) []config.Receiver {
+	t.Helper()
+	c, err := config.Read(t.Context(), []string{"SPENDSYNC_NOTIFY_URL=" + raw})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := c.Receivers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// sendTo sends the messages to a form on loopback, and returns what arrived.
+func sendTo(t *testing.T, prefix, path string) *received {
+	t.Helper()
+	r := &received{}
+	s := httptest.NewServer(r)
+	t.Cleanup(s.Close)
+	address := prefix + strings.TrimPrefix(s.URL, "http://") + path
+	for _, to := range receiversOf(t, address) {
+		if err := post(t.Context(), to, "acme", told); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+// TestForm_Slack: an incoming webhook takes text, in which &, < and > are escaped; mrkdwn is off, so that
+// nothing else is markup.
+func TestForm_Slack(t *testing.T) {
+	r := sendTo(t, "slack+http://", "/services/T0/B0/cAn4ry")
+	text, _ := r.bodies[0]["text"].(string)
+	if r.paths[0] != "/services/T0/B0/cAn4ry" || r.bodies[0]["mrkdwn"] != false || strings.ContainsAny(text, "<>") ||
+		!strings.Contains(text, "&lt;!channel&gt;") || !strings.Contains(text, "&amp;amp;") {
+		t.Errorf("%q %v", r.paths, r.bodies)
+	}
+	wantBoth(t, text)
+}
+
+// TestForm_Discord: content with escaped markdown, and no mentions at all.
+func TestForm_Discord(t *testing.T) {
+	r := sendTo(t, "discord+http://", "/api/webhooks/1/cAn4ry")
+	text, _ := r.bodies[0]["content"].(string)
+	mentions, _ := r.bodies[0]["allowed_mentions"].(map[string]any)
+	if parse, ok := mentions["parse"].([]any); !ok || len(parse) > 0 || !strings.Contains(text, `\*\*b\*\*`) ||
+		!strings.Contains(text, `\[x\]\(https\:`) || !strings.Contains(text, "\\`c\\`") || len(text) > 2000 {
+		t.Errorf("%v", r.bodies)
+	}
+	wantBoth(t, strings.ReplaceAll(text, `\`, ""))
+}
+
+// TestForm_Teams: a message with one adaptive card, whose TextRuns show text as it is.
+func TestForm_Teams(t *testing.T) {
+	r := sendTo(t, "teams+http://", "/workflows/1?sig=cAn4ry")
+	var card struct {
+		Type        string
+		Attachments []struct {
+			ContentType string
+			Content     struct {
+				Type, Version string
+				Body          []struct {
+					Type    string
+					Inlines []struct{ Type, Text string }
+				}
+			}
+		}
+	}
+	b, _ := json.Marshal(r.bodies[0])
+	if err := json.Unmarshal(b, &card); err != nil || card.Type != "message" || len(card.Attachments) != 1 ||
+		card.Attachments[0].ContentType != "application/vnd.microsoft.card.adaptive" ||
+		card.Attachments[0].Content.Type != "AdaptiveCard" || len(card.Attachments[0].Content.Body) != 2 {
+		t.Fatalf("%s %v", b, err)
+	}
+	text := ""
+	for _, block := range card.Attachments[0].Content.Body {
+		if block.Type != "RichTextBlock" || block.Inlines[0].Type != "TextRun" {
+			t.Errorf("%+v", block)
+		}
+		text += block.Inlines[0].Text + "\n"
+	}
+	if r.paths[0] != "/workflows/1?sig=cAn4ry" || !strings.Contains(text, "**b** _i_") {
+		t.Errorf("%q %s", r.paths, text)
+	}
+	wantBoth(t, text)
+}
+
+// TestForm_Telegram: sendMessage for each chat, without parse_mode.
+func TestForm_Telegram(t *testing.T) {
+	r := &received{}
+	s := httptest.NewServer(r)
+	t.Cleanup(s.Close)
+	to := receiversOf(t, "telegram+http://123:cAn4ry@"+strings.TrimPrefix(s.URL, "http://")+"/?chats=-100,@ops")
+	if err := post(t.Context(), to[0], "acme", told); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.bodies) != 2 || r.paths[0] != "/bot123:cAn4ry/sendMessage" || r.bodies[0]["chat_id"] != "-100" ||
+		r.bodies[1]["chat_id"] != "@ops" || r.bodies[0]["parse_mode"] != nil {
+		t.Fatalf("%q %v", r.paths, r.bodies)
+	}
+	wantBoth(t, r.bodies[0]["text"].(string))
+	if u := receiversOf(t, "telegram://1:x@telegram?chats=5")[0].URL; u.String() !=
+		"https://api.telegram.org/bot1:x/sendMessage" {
+		t.Error("another address than that of Telegram")
+	}
+}
+
+// TestForm_JSON: every message with its ID, state and parts.
+func TestForm_JSON(t *testing.T) {
+	r := sendTo(t, "http://", "/hook?token=cAn4ry")
+	notices, _ := r.bodies[0]["notices"].([]any)
+	if r.bodies[0]["account"] != "acme" || len(notices) != 2 {
+		t.Fatalf("%v", r.bodies)
+	}
+	first, _ := notices[0].(map[string]any)
+	if first["id"] != "runway-0102" || first["state"] != "begins" || first["kind"] != "runway" ||
+		first["generation"] != 7.0 || first["at"] != "2026-06-01T12:00:00Z" || first["do"] != "add money" {
+		t.Errorf("%v", first)
+	}
+}
+
+// TestForm_Mail: one mail in plain text over SMTP, by a user with a password, to everybody.
+func TestForm_Mail(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	got := make(chan []string, 1)
+	go func() { got <- smtpSession(l) }()
+	to := receiversOf(t, fmt.Sprintf("smtp://ann:cAn4ry@%s/?from=sync@example.com&to=a@example.com,b@example.com",
+		l.Addr()))
+	if err := post(t.Context(), to[0], "acme", told); err != nil {
+		t.Fatal(err)
+	}
+	session := strings.Join(<-got, "\n")
+	head, text, _ := strings.Cut(session, "\nDATA\n")
+	for _, want := range []string{"AUTH PLAIN", "MAIL FROM:<sync@example.com>", "RCPT TO:<a@example.com>",
+		"RCPT TO:<b@example.com>"} {
+		if !strings.Contains(head, want) {
+			t.Errorf("no %q in %s", want, head)
+		}
+	}
+	m, err := mail.ReadMessage(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, _, err := mime.ParseMediaType(m.Header.Get("Content-Type"))
+	plain, readErr := io.ReadAll(quotedprintable.NewReader(m.Body))
+	if err != nil || readErr != nil || kind != "text/plain" || m.Header.Get("Subject") != "spendsync acme: 2 notices" ||
+		m.Header.Get("Message-Id") != "<runway-0102.begins.acme@spendsync>" {
+		t.Errorf("%v %v %v", m.Header, err, readErr)
+	}
+	wantBoth(t, string(plain))
+}
+
+// smtpSession accepts one mail, and returns the lines of the client.
+func smtpSession(l net.Listener) (lines []string) {
+	conn, err := l.Accept()
+	if err != nil {
+		return nil
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "220 stand-in\r\n")
+	inData := false
+	for in := bufio.NewScanner(conn); in.Scan(); {
+		line := in.Text()
+		lines = append(lines, line)
+		switch {
+		case inData && line == ".":
+			inData = false
+			fmt.Fprint(conn, "250 accepted\r\n")
+		case inData:
+		case strings.HasPrefix(line, "EHLO"):
+			fmt.Fprint(conn, "250-stand-in\r\n250 AUTH PLAIN\r\n")
+		case strings.HasPrefix(line, "AUTH"):
+			fmt.Fprint(conn, "235 welcome\r\n")
+		case line == "DATA":
+			inData = true
+			fmt.Fprint(conn, "354 go on\r\n")
+		case line == "QUIT":
+			fmt.Fprint(conn, "221 bye\r\n")
+			return lines
+		default:
+			fmt.Fprint(conn, "250 ok\r\n")
+		}
+	}
+	return lines
+}
+
+// wantBoth checks that a text shows both messages with their IDs, and no character that turns it around.
+func wantBoth(t *testing.T, text string) {
+	t.Helper()
+	for _, want := range []string{"acme: the money of ", "lasts 2.1 more days; add money [runway-0102]",
+		"acme: over: it loses [loses-0304]"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in %s", want, text)
+		}
+	}
+	if strings.Contains(text, "\u202e") {
+		t.Errorf("a name turns the text around: %q", text)
+	}
+}
+
+// TestFits_HoldsTheLimits: no request is longer than its receiver takes, and long names are cut.
+func TestFits_HoldsTheLimits(t *testing.T) {
+	var all []Message
+	for i := range 100 {
+		all = append(all, Message{ID: fmt.Sprint("break-", i), State: Begins, Happened: strings.Repeat("_", 50*(i%9)),
+			Do: "x"})
+	}
+	all[3].Happened = strings.Repeat("_", 5000)
+	for form, limit := range map[string]int{"discord": 2000, "telegram": 4096, "slack": 4000, "json": 100_000} {
+		sent := 0
+		for rest := all; len(rest) > 0; {
+			n := fits(form, "acme", rest)
+			var lines []string
+			for _, m := range rest[:n] {
+				lines = append(lines, escape(form, sentence("acme", m)))
+			}
+			if size := utf8.RuneCountInString(strings.Join(lines, "\n")); size > limit {
+				t.Errorf("%s: %d characters", form, size)
+			}
+			rest, sent = rest[n:], sent+n
+		}
+		if sent != len(all) {
+			t.Errorf("%s: %d sent", form, sent)
+		}
+	}
+}
+
+// TestReceivers_ShowNoSecret: what is wrong with an address is said without it, also when it is asked.
+func TestReceivers_ShowNoSecret(t *testing.T) {
+	for _, raw := range []string{"https://[cAn4ry", "ftp://host/cAn4ry", "telegram://cAn4ry@telegram",
+		"smtp://ann:cAn4ry@host", "http://cAn4ry.example.com/cAn4ry", "slack+ftp://x/cAn4ry", "cAn4ry"} {
+		_, err := config.Read(t.Context(), []string{"SPENDSYNC_NOTIFY_URL=https://a.test/1 " + raw})
+		if err == nil || strings.Contains(strings.ReplaceAll(err.Error(), "cAn4ry.example.com", ""), "cAn4ry") {
+			t.Errorf("%s: %v", raw, err)
+		}
+	}
+	s := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(s.Close)
+	host := strings.TrimPrefix(s.URL, "http://")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for conn, err := l.Accept(); err == nil; conn, err = l.Accept() {
+			fmt.Fprint(conn, "220 x\r\n250-x\r\n250 AUTH PLAIN\r\n535 no cAn4ry\r\n")
+			conn.Close()
+		}
+	}()
+	t.Cleanup(func() { l.Close() })
+	for _, to := range receiversOf(t, "slack+http://"+host+"/cAn4ry,http://"+host+
+		"/?x=cAn4ry telegram+http://1:cAn4ry@"+host+"/?chats=1,2 smtp://ann:cAn4ry@"+l.Addr().String()+"?from=a@b.test&to=c@d.test") {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		err := post(ctx, to, "acme", told)
+		cancel()
+		if err == nil || strings.Contains(err.Error(), "cAn4ry") {
+			t.Errorf("%s: %v", to.Name, err)
+		}
+	}
+}
+
+// TestReceivers_AreSeparated: by white space and commas, but not within an address.
+func TestReceivers_AreSeparated(t *testing.T) {
+	all := receiversOf(t, "https://hooks.slack.com/services/a, https://discord.com/api/webhooks/1/a,"+
+		"https://prod-1.westeurope.logic.azure.com/workflows/a?x=1,2\tsmtps://u:p@mail.test?from=a@b.c&to=d@e.f,g@h.i "+
+		"https://example.com/a")
+	var names []string
+	for _, r := range all {
+		names = append(names, r.Name)
+	}
+	if got := strings.Join(names, ", "); got != "1 slack, 2 discord, 3 teams, 4 mail, 5 json" ||
+		len(all[3].To) != 2 || all[2].URL.RawQuery != "x=1,2" {
+		t.Errorf("%s: %+v", got, all)
+	}
+	if (all[0].URL.Host != "hooks.slack.com") || all[4].URL.String() != "https://example.com/a" {
+		t.Error(all)
+	}
+}

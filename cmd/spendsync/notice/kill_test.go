@@ -1,0 +1,316 @@
+package notice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"spendsync/cmd/internal/config"
+	"spendsync/load/durable"
+)
+
+// mortal is a process: its calls on files and receivers have effects until it dies. It dies at a
+// given call, which may or may not have had its effect.
+type mortal struct {
+	durable.System
+	mu     sync.Mutex
+	calls  int // until death; below 0: it never dies
+	effect bool
+	dead   bool
+}
+
+var errDead = errors.New("the process is dead")
+
+// lives counts a call, and reports whether it has its effect and whether it returns.
+func (m *mortal) lives() (acts, returns bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.dead {
+		return false, false
+	}
+	if m.calls == 0 {
+		m.dead = true
+		return m.effect, false
+	}
+	m.calls--
+	return true, true
+}
+
+// do makes a call.
+func (m *mortal) do(call func() error) error {
+	acts, returns := m.lives()
+	var err error
+	if acts {
+		err = call()
+	}
+	if !returns {
+		return errDead
+	}
+	return err
+}
+
+func (m *mortal) OpenFile(path string, flag int, perm fs.FileMode) (f durable.File, err error) {
+	if err := m.do(func() error { f, err = m.System.OpenFile(path, flag, perm); return err }); err != nil {
+		if f != nil {
+			f.Close()
+		}
+		return nil, err
+	}
+	return &mortalFile{f, m}, nil
+}
+
+func (m *mortal) Mkdir(path string) error { return m.do(func() error { return m.System.Mkdir(path) }) }
+func (m *mortal) Rename(from, to string) error {
+	return m.do(func() error { return m.System.Rename(from, to) })
+}
+
+type mortalFile struct {
+	durable.File
+	m *mortal
+}
+
+// Write writes the first half of the text if the process dies in the middle.
+func (f *mortalFile) Write(p []byte) (n int, err error) {
+	acts, returns := f.m.lives()
+	switch {
+	case returns:
+		return f.File.Write(p)
+	case acts:
+		_, _ = f.File.Write(p[:len(p)/2])
+	}
+	return 0, errDead
+}
+
+// Sync has no effect here: what a process wrote survives its death. Loss of power is the subject of
+// the tests of load/durable, which replace uses as the store does.
+func (f *mortalFile) Sync() error { return f.m.do(func() error { return nil }) }
+
+// inbox is a receiver that keeps what it accepts. It fails at times: before it has accepted
+// anything, or after.
+type inbox struct {
+	got []Message
+}
+
+// account is a random life of an account's findings.
+type account struct {
+	r   *rand.Rand
+	now time.Time
+	set map[string]Finding
+}
+
+// step moves on by an hour, in which findings come and go.
+func (a *account) step() Run {
+	a.now = a.now.Add(time.Hour)
+	kinds := []string{"day_at_risk", "runway", "loses", "failed", "settings"}
+	for range a.r.IntN(3) {
+		f := Finding{Kind: kinds[a.r.IntN(len(kinds))], Place: strconv.Itoa(a.r.IntN(4)), Begins: true,
+			Happened: "something", Do: "do something"}
+		if key := f.Kind + f.Place; a.set[key].Kind == "" {
+			a.set[key] = f
+		} else {
+			delete(a.set, key)
+		}
+	}
+	run := Run{At: a.now, Generation: a.now.Unix(), Knows: func(string) bool { return true }}
+	for _, f := range a.set {
+		run.Findings = append(run.Findings, f)
+	}
+	return run
+}
+
+// TestTell_SurvivesKills kills runs at random calls on files and receivers. Each receiver then has every
+// message that was ever decided, in its order, under one ID; begin and end alternate for
+// each finding. SPENDSYNC_TEST_KILLS says how many runs are killed.
+func TestTell_SurvivesKills(t *testing.T) {
+	kills := 100
+	if n, err := strconv.Atoi(os.Getenv("SPENDSYNC_TEST_KILLS")); err == nil {
+		kills = n
+	}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	dir := t.TempDir()
+	a := &account{r: r, now: time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC), set: map[string]Finding{}}
+	names := []string{"1 slack", "2 json"}
+	boxes := map[string]*inbox{"1 slack": {}, "2 json": {}}
+	decided := map[string]bool{} // messages that were ever in the state
+	killed, finished, doubled := 0, 0, 0
+	tell := func(m *mortal, run Run, fails bool) error {
+		var mu sync.Mutex
+		teller := &Teller{Disk: durable.Disk{FS: m}, Dir: dir, Account: "acme", Receivers: []config.Receiver{
+			{Name: names[0], Form: "slack"}, {Name: names[1], Form: "json"}},
+			post: func(_ context.Context, to config.Receiver, all []Message) error {
+				mu.Lock()
+				defer mu.Unlock()
+				before, after := fails && r.IntN(4) == 0, fails && r.IntN(8) == 0
+				return m.do(func() error {
+					if before {
+						return errors.New("status 503")
+					}
+					boxes[to.Name].got = append(boxes[to.Name].got, slices.Clone(all)...)
+					if after {
+						return errors.New("it accepted, and the connection broke")
+					}
+					return nil
+				})
+			}}
+		return teller.Tell(t.Context(), run)
+	}
+	note := func() {
+		s, err := (&Teller{Disk: durable.OS, Dir: dir, Account: "acme"}).read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range s.Outbox {
+			decided[m.ID+m.State] = true
+		}
+		for _, o := range s.Open {
+			if o.Told {
+				decided[o.ID+Begins] = true
+			}
+		}
+	}
+	for killed < kills {
+		m := &mortal{calls: r.IntN(24), effect: r.IntN(2) == 0}
+		_ = tell(m, a.step(), true)
+		if m.dead {
+			killed++
+		} else {
+			finished++
+		}
+		note()
+	}
+	// The account rests until all ends are due, and the receivers are well.
+	for range 5 {
+		a.now = a.now.Add(72 * time.Hour)
+		run := Run{At: a.now, Knows: func(string) bool { return true }}
+		for _, f := range a.set {
+			run.Findings = append(run.Findings, f)
+		}
+		if err := tell(&mortal{calls: -1}, run, false); err != nil {
+			t.Fatal(err)
+		}
+		note()
+	}
+	for name, box := range boxes {
+		seen, last := map[string]bool{}, map[string]Message{}
+		for _, m := range box.got {
+			if seen[m.ID+m.State] {
+				doubled++
+				continue
+			}
+			seen[m.ID+m.State] = true
+			key := m.Kind + " " + m.Place
+			before := last[key]
+			event := tempers[group(m.Kind)].event
+			if m.State == Begins && before.State == Begins && !event {
+				t.Fatalf("%s: %s is told twice, as %s and as %s", name, key, before.ID, m.ID)
+			}
+			if m.State == Over && (before.State != Begins || before.ID != m.ID) {
+				t.Fatalf("%s: the end of %s comes after %+v", name, m.ID, before)
+			}
+			last[key] = m
+		}
+		for id := range decided {
+			if !seen[id] {
+				t.Errorf("%s was never told %s", name, id)
+			}
+		}
+		for key, f := range a.set {
+			if m := last[f.Kind+" "+f.Place]; m.State != Begins {
+				t.Errorf("%s: %s is so, and last told: %q", name, key, m.State)
+			}
+		}
+		for key, m := range last {
+			_, there := a.set[m.Kind+m.Place]
+			if !there && m.State == Begins && !tempers[group(m.Kind)].event {
+				t.Errorf("%s: the end of %s is not told", name, key)
+			}
+		}
+	}
+	t.Logf("%d runs killed, %d finished; %d messages, sent again under their ID %d times", killed, finished,
+		len(decided), doubled)
+	if len(decided) < kills/10 || kills >= 100 && doubled == 0 {
+		t.Error("too little was told, or nothing was ever sent again: this test does not reach the kills in between")
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, Folder, "*")); len(left) > 3 {
+		t.Errorf("files are left: %v", left)
+	}
+}
+
+// TestUpdate_Tempers: each group begins and ends as it should.
+func TestUpdate_Tempers(t *testing.T) {
+	start := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		kind  string
+		hours string // one letter an hour: x there, o there but only to keep, . absent, ? not known
+		want  string // B begins, E over
+	}{
+		"a day at once":                  {"day_at_risk", ".xx..", ".B.E."},
+		"a failed run is made up":        {"failed", ".x.x.", "....."},
+		"two failed runs":                {"failed", ".xxx.", "..B.E"},
+		"what only keeps does not begin": {"runway", "ooxoo.", "..B..E"},
+		"it went before it was told":     {"failed", "xo.x", "...."},
+		"unknown changes nothing":        {"day_lost", "x??.", "B..E"},
+		"a waverer":                      {"loses", "x.x.x.", "B....."},
+		"an event has no end":            {"settings", "x...", "B..."},
+	} {
+		s, got := state{}, ""
+		for i, letter := range c.hours {
+			r := Run{At: start.Add(time.Duration(i) * time.Hour), Knows: func(string) bool { return letter != '?' }}
+			if letter == 'x' || letter == 'o' {
+				r.Findings = []Finding{{Kind: c.kind, Begins: letter == 'x', Happened: "h", Do: "d"}}
+			}
+			s, _ = s.update(r, []string{"1 json"})
+			said := "."
+			for _, m := range s.Outbox {
+				said = map[string]string{Begins: "B", Over: "E"}[m.State]
+			}
+			s.Outbox = nil
+			got += said
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, told %s, want %s", name, c.hours, got, c.want)
+		}
+	}
+	// A statistical finding ends after two days away.
+	s, _ := state{}.update(Run{At: start, Findings: []Finding{{Kind: "loses", Begins: true}},
+		Knows: func(string) bool { return true }}, []string{"1 json"})
+	s, _ = s.update(Run{At: start.Add(48 * time.Hour), Knows: func(string) bool { return true }}, []string{"1 json"})
+	if len(s.Outbox) != 2 || s.Outbox[1].State != Over || s.Outbox[1].ID != s.Outbox[0].ID || len(s.Open) != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestTell_OneAtATime: a second run of the account leaves the telling to the first.
+func TestTell_OneAtATime(t *testing.T) {
+	dir, posted := t.TempDir(), 0
+	teller := func(post func() error) *Teller {
+		return &Teller{Disk: durable.OS, Dir: dir, Account: "acme", Receivers: []config.Receiver{{Name: "1 json"}},
+			post: func(context.Context, config.Receiver, []Message) error { posted++; return post() }}
+	}
+	run := Run{At: time.Now(), Findings: []Finding{{Kind: "runway", Begins: true}},
+		Knows: func(string) bool { return true }}
+	err := teller(func() error {
+		return teller(func() error { return fmt.Errorf("sent by the second") }).Tell(t.Context(), run)
+	}).Tell(t.Context(), run)
+	if err != nil || posted != 1 {
+		t.Errorf("%v, posted %d times", err, posted)
+	}
+	// A damaged state is named, and everything is told again.
+	if err := os.WriteFile(filepath.Join(dir, Folder, "account=acme.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := teller(func() error { return nil }).Tell(t.Context(), run); err == nil || posted != 2 {
+		t.Errorf("%v, posted %d times", err, posted)
+	}
+}

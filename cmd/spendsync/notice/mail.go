@@ -1,0 +1,102 @@
+package notice
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"mime/quotedprintable"
+	"net"
+	"net/smtp"
+	"strings"
+
+	"spendsync/cmd/internal/config"
+	"spendsync/extract/outbound"
+)
+
+// sendMail sends one mail with a line for each message. smtps:// begins with TLS (port 465), smtp:// asks
+// for STARTTLS (port 587), without which a password goes to this machine only. The Message-ID is
+// that of the first message, so that a mail that is sent again after a kill is known.
+func sendMail(ctx context.Context, r config.Receiver, account string, all []Message, lines []string) (err error) {
+	host, secure := r.URL.Hostname(), &tls.Config{ServerName: r.URL.Hostname(), MinVersion: tls.VersionTLS12}
+	port := r.URL.Port()
+	if port == "" {
+		port = map[string]string{"smtp": "587", "smtps": "465"}[r.URL.Scheme]
+	}
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(host, port))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, ignoreClosed(conn.Close())) }()
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	if r.URL.Scheme == "smtps" {
+		conn = tls.Client(conn, secure)
+	}
+	c, err := smtp.NewClient(conn, host)
+	if err != nil {
+		return err
+	}
+	if ok, _ := c.Extension("STARTTLS"); ok && r.URL.Scheme == "smtp" {
+		if err := c.StartTLS(secure); err != nil {
+			return err
+		}
+	}
+	if _, encrypted := c.TLSConnectionState(); !encrypted && !outbound.IsLoopback(host) {
+		return fmt.Errorf("%s offers no STARTTLS: %w", host, outbound.ErrRefused)
+	}
+	if user := r.URL.User; user != nil {
+		password, _ := user.Password()
+		// Its errors are the server's reply to the credentials, which may repeat them.
+		if err := c.Auth(smtp.PlainAuth("", user.Username(), password, host)); err != nil {
+			return fmt.Errorf("%s refuses the user or the password", host)
+		}
+	}
+	if err := c.Mail(r.From); err != nil {
+		return err
+	}
+	for _, to := range r.To {
+		if err := c.Rcpt(to); err != nil {
+			return err
+		}
+	}
+	w, err := c.Data()
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(mailText(r, account, all, lines)); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	_ = c.Quit() // the mail has been accepted
+	return nil
+}
+
+// mailText is the mail: plain text, so that nothing in a name is markup.
+func mailText(r config.Receiver, account string, all []Message, lines []string) []byte {
+	var b bytes.Buffer
+	for _, h := range [][2]string{
+		{"From", "<" + r.From + ">"}, {"To", "<" + strings.Join(r.To, ">, <") + ">"},
+		{"Subject", subject(account, all)}, {"Date", all[0].At.UTC().Format("Mon, 02 Jan 2006 15:04:05 +0000")},
+		{"Message-ID", "<" + all[0].ID + "." + all[0].State + "." + account + "@spendsync>"},
+		{"MIME-Version", "1.0"}, {"Content-Type", "text/plain; charset=utf-8"},
+		{"Content-Transfer-Encoding", "quoted-printable"}, {"Auto-Submitted", "auto-generated"},
+	} {
+		b.WriteString(h[0] + ": " + h[1] + "\r\n")
+	}
+	b.WriteString("\r\n")
+	q := quotedprintable.NewWriter(&b)
+	_, _ = q.Write([]byte(strings.Join(lines, "\r\n\r\n") + "\r\n"))
+	_ = q.Close() // neither fails: it writes into memory
+	return b.Bytes()
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
