@@ -303,7 +303,8 @@ func TestReceivers_ShowNoSecret(t *testing.T) {
 	}()
 	t.Cleanup(func() { l.Close() })
 	for _, to := range receiversOf(t, "slack+http://"+host+"/cAn4ry,http://"+host+
-		"/?x=cAn4ry telegram+http://1:cAn4ry@"+host+"/?chats=1,2 smtp://ann:cAn4ry@"+l.Addr().String()+"?from=a@b.test&to=c@d.test") {
+		"/?x=cAn4ry telegram+http://1:cAn4ry@"+host+"/?chats=1,2 "+
+		"smtp://ann:cAn4ry@"+l.Addr().String()+"?from=a@b.test&to=c@d.test") {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		err := post(ctx, to, "acme", told)
 		cancel()

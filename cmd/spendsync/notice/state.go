@@ -108,7 +108,8 @@ func (s state) update(r Run, receivers []string) (next state, changed bool) {
 	say := func(o open, what string) {
 		if len(receivers) > 0 {
 			next.Outbox = append(next.Outbox, Message{ID: o.ID, State: what, Kind: o.Kind, Place: o.Place,
-				Since: o.Since, At: r.At, Generation: r.Generation, Happened: o.Happened, Do: o.Do, To: slices.Clone(receivers)})
+				Since: o.Since, At: r.At, Generation: r.Generation, Happened: o.Happened, Do: o.Do,
+				To: slices.Clone(receivers)})
 		}
 		changed = true
 	}
