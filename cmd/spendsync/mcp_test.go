@@ -95,6 +95,10 @@ func (s *assistantSession) wantTheTruth(w *world) {
 	if got := string(a.Rows[0]); got != fmt.Sprintf(`{"spend":%q}`, truth) {
 		s.Errorf("spend is %s, want %s", got, truth)
 	}
+	if a = s.answer("sql", map[string]any{"sql": "SELECT sum(spend) FROM spend_daily"}); len(a.Caveats) != 1 ||
+		!strings.Contains(a.Caveats[0], "ask spend") {
+		s.Errorf("a sum with the day that goes on has the caveats %q", a.Caveats)
+	}
 	a = s.answer("coverage", nil)
 	if got := string(a.Rows[0]); !strings.Contains(got, fmt.Sprintf(`"today":"%v"`, w.today())) ||
 		!strings.Contains(got, fmt.Sprintf("incomplete: 1 from %[1]v to %[1]v", w.today())) {

@@ -18,6 +18,7 @@ import (
 	"spendsync/cmd/spendsync/answer"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/duck"
+	"spendsync/load/duck/caveat"
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
 )
@@ -56,6 +57,10 @@ DuckDB file is opened read-only, nothing else is reached, and one statement that
 Answers in CSV and Parquet pass through $TMPDIR whole, and so does any other that is larger than the memory limit:
 it needs the room. CSV puts an apostrophe before texts that a spreadsheet would run as a formula; --raw leaves them
 as they are. In CSV an empty cell is NULL and "" an empty text. Instants are UTC, days are Chicago's.
+
+Notes say how an answer is easily misread, with the cure: a day that was not over, conversions still to come, days
+that are missing or lost, a join that counts spend several times, a mean of ratios, the clock of the reader. They stand
+under a table; of CSV, JSON and Parquet they go to stderr and, with --out FILE, to FILE.notes.txt.
 
 --format ids and --format request make the answer of sources_to_block ready to paste: the IDs by campaign in lists of
 50, the most that the service takes at once, or the calls with their bodies, an object a line. Nothing is sent.`,
@@ -150,7 +155,7 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question) error {
 	if err := files.CheckTempDir(); err != nil {
 		return err
 	}
-	q.Once = format == "parquet" || format == "csv"
+	q.Once, q.Caveats = format == "parquet" || format == "csv", true
 	result, err := duck.Ask(ctx, dir, q.Question, c.app.loadOptions().DuckDB)
 	if err != nil {
 		return c.queryErr(err, dir, q.Asks != "")
@@ -174,7 +179,36 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question) error {
 	default:
 		err = output.QuietPipe(files.WriteFile(c.out, func(w io.Writer) error { return n.Write(ctx, w, format) }))
 	}
+	if err == nil && !answer.ShowsCaveats(format) {
+		err = c.writeCaveats(result.Caveats)
+	}
 	return errors.Join(c.queryErr(err, dir, q.Asks != ""), result.Close())
+}
+
+// companion is the ending of the file beside an answer that has the answer's caveats.
+const companion = ".notes.txt"
+
+// writeCaveats writes what an answer for programs has no room for: on stderr, and beside the file. A file of notes
+// that an earlier answer left there is brought up to date.
+func (c *queryCommand) writeCaveats(caveats []caveat.Finding) error {
+	for _, f := range caveats {
+		if c.app.jsonLogs() {
+			c.app.log.Warn(f.Text, "note", f.Kind)
+		} else {
+			fmt.Fprintln(c.app.stderr, "Note: "+phrase.Visible(phrase.OneLine(f.Text)))
+		}
+	}
+	if c.out == "" || len(caveats) == 0 && !durable.Exists(c.out+companion) {
+		return nil
+	}
+	return files.WriteFile(c.out+companion, func(w io.Writer) error {
+		for _, f := range caveats {
+			if _, err := fmt.Fprintln(w, f.Text); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // originOf returns the source of an answer, for a file that outlives the terminal. During a publication the answer may

@@ -36,6 +36,7 @@ func TestQuery(t *testing.T) {
 		"TerminalsAreNotCommanded":        queryTerminalsAreNotCommanded,
 		"ShowsLongAnswersInBlocks":        queryShowsLongAnswersInBlocks,
 		"WritesFilesWhole":                queryWritesFilesWhole,
+		"SaysHowItIsMisread":              querySaysHowItIsMisread,
 		"AsAProcess":                      queryAsAProcess,
 		"StoppedBySignal":                 queryStoppedBySignal,
 	} {
@@ -83,6 +84,36 @@ func queryAnswersEveryQuestionThatItLists(t *testing.T, w *world) {
 	}
 	if lines := strings.Count(w.must("query", "spend_by_day", "--param", "days=3"), "\n"); lines != 4 {
 		t.Errorf("%d lines for 3 days and a heading", lines)
+	}
+}
+
+// querySaysHowItIsMisread asks for a sum with the day that goes on. What programs read is left as it is.
+func querySaysHowItIsMisread(t *testing.T, w *world) {
+	const trap, note = "SELECT sum(spend) AS spend FROM spend_daily", "ask spend, or add"
+	for format, want := range map[string]int{"csv": 2, "json": 3} {
+		code, stdout, stderr := w.execute(t.Context(), []string{"query", "-c", trap, "--format", format})
+		if code != exit.OK || strings.Count(stdout, "\n") != want || strings.Contains(stdout, note) ||
+			!strings.Contains(stderr, note) {
+			t.Errorf("%s: exit %d: %s%s", format, code, stdout, stderr)
+		}
+	}
+	for _, format := range []string{"table", "markdown"} {
+		code, stdout, stderr := w.execute(t.Context(), []string{"query", "-c", trap, "--format", format})
+		if code != exit.OK || !strings.Contains(stdout, note) || strings.Contains(stderr, note) {
+			t.Errorf("%s: exit %d: %s%s", format, code, stdout, stderr)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "spend.csv")
+	for _, q := range []struct{ sql, note string }{{trap, note}, {"SELECT sum(spend) AS spend FROM spend", ""}} {
+		w.must("query", "-c", q.sql, "--out", file)
+		b, err := os.ReadFile(file + companion)
+		if err != nil || !strings.Contains(string(b), q.note) || q.note == "" && len(b) > 0 {
+			t.Errorf("%s: the file beside it has %q: %v", q.sql, b, err)
+		}
+	}
+	_, stdout, stderr := w.execute(t.Context(), []string{"query", "-c", "SELECT sum(spend) FROM spend", "--format", "csv"})
+	if strings.Contains(stdout+stderr, "Note") {
+		t.Errorf("a right statement is warned: %s", stderr)
 	}
 }
 

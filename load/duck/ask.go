@@ -16,6 +16,7 @@ import (
 	"github.com/duckdb/duckdb-go/v2"
 	"github.com/oklog/ulid/v2"
 
+	"spendsync/load/duck/caveat"
 	"spendsync/load/durable"
 	"spendsync/schema"
 )
@@ -37,6 +38,8 @@ type Question struct {
 	// Once streams the result straight to [Result.WriteParquet] or [Result.WriteLines] without
 	// storing it first. It has no effect on SQL with parameters.
 	Once bool
+	// Caveats has the result say how it is easily misread.
+	Caveats bool
 	// MaxRows ends the answer after so many rows, 0: never. The engine stops early where it can.
 	MaxRows int64
 }
@@ -59,6 +62,8 @@ func (c Column) Nested() bool {
 type Result struct {
 	Columns []Column
 	Count   int64 // rows; not known of a question that is answered once
+	// Caveats are the ways in which the answer is easily misread, if the question asked for them.
+	Caveats []caveat.Finding
 
 	conn    *sql.Conn
 	stop    func() error
@@ -100,8 +105,12 @@ func Ask(ctx context.Context, dir string, q Question, o Options) (r *Result, err
 	if q, err = r.conditions(ctx, q); err != nil {
 		return r, err
 	}
-	if err := r.check(ctx, q); err != nil {
+	tree, err := r.check(ctx, q)
+	if err != nil {
 		return r, err
+	}
+	if q.Caveats {
+		r.Caveats = (&caveatFinder{conn: r.conn}).find(ctx, tree)
 	}
 	return r, r.answer(ctx, q)
 }

@@ -2,6 +2,7 @@ package duck
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,8 +26,12 @@ type parsed struct {
 }
 
 // parse has the engine parse SQL. An error in the SQL is part of the result.
-func (r *Result) parse(ctx context.Context, what, sql string) (p parsed, err error) {
-	if err := r.conn.QueryRowContext(ctx, "SELECT json_serialize_sql($1::VARCHAR)::VARCHAR", sql).
+func (r *Result) parse(ctx context.Context, what, sql string) (parsed, error) {
+	return parse(ctx, r.conn, what, sql)
+}
+
+func parse(ctx context.Context, conn *sql.Conn, what, text string) (p parsed, err error) {
+	if err := conn.QueryRowContext(ctx, "SELECT json_serialize_sql($1::VARCHAR)::VARCHAR", text).
 		Scan(&p.tree); err != nil {
 		return p, stopped(ctx, fmt.Errorf("duckdb: parse the %s: %w", what, err))
 	}
@@ -42,28 +47,28 @@ func (p parsed) mayBeOne() bool {
 }
 
 // check reads the question without answering it: it must be one SELECT, and call
-// nothing that reaches beyond the warehouse.
-func (r *Result) check(ctx context.Context, q Question) error {
+// nothing that reaches beyond the warehouse. It returns the parse tree.
+func (r *Result) check(ctx context.Context, q Question) (tree string, err error) {
 	parsed, err := r.parse(ctx, "question", q.SQL)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if !parsed.mayBeOne() {
-		return errNotOne
+		return "", errNotOne
 	}
 	f := outside(parsed.Statements, nil)
 	if f != "" {
 		macros, err := r.macros(ctx)
 		if err != nil {
-			return err
+			return "", err
 		}
 		f = outside(parsed.Statements, macros)
 	}
 	if f != "" {
-		return &QuestionError{Message: fmt.Sprintf("the function %s is not for questions: they reach the warehouse "+
+		return "", &QuestionError{Message: fmt.Sprintf("the function %s is not for questions: they reach the warehouse "+
 			"and nothing else", f)}
 	}
-	return r.prepare(q)
+	return parsed.tree, r.prepare(q)
 }
 
 // tableFunctions are the engine's table functions that a question may call: they compute, or read

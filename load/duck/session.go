@@ -10,6 +10,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
+	"spendsync/load/duck/caveat"
 	"spendsync/load/durable"
 	"spendsync/schema"
 )
@@ -73,6 +74,15 @@ func (s *Session) Query(ctx context.Context, question string) (a TextTable, err 
 		a.Rows = append(a.Rows, row)
 	}
 	return a, stopped(ctx, rows.Err())
+}
+
+// Caveats returns how the answer to a statement is easily misread, without answering it.
+func (s *Session) Caveats(ctx context.Context, statement string) ([]caveat.Finding, error) {
+	p, err := parse(ctx, s.conn, "statement", statement)
+	if err != nil {
+		return nil, err
+	}
+	return (&caveatFinder{conn: s.conn}).find(ctx, p.tree), nil
 }
 
 // Keep computes the kept views of schema mart once and holds their rows in memory for the

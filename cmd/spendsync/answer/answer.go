@@ -18,6 +18,12 @@ var Formats = []string{"table", "csv", "json", "markdown", "parquet", "xlsx", id
 // Binary are the formats that a terminal cannot show.
 var Binary = []string{"parquet", "xlsx"}
 
+// ShowsCaveats reports whether a format has room for the caveats of an answer: in the others they would break what
+// programs read.
+func ShowsCaveats(format string) bool {
+	return format == "table" || format == "markdown" || format == "xlsx"
+}
+
 // Answer is an answer that is about to be written.
 type Answer struct {
 	Result   *duck.Result

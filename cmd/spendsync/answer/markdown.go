@@ -35,6 +35,9 @@ func (n Answer) writeMarkdown(ctx context.Context, w *bufio.Writer) error {
 			return err
 		}
 	}
+	for _, c := range n.Result.Caveats {
+		fmt.Fprintf(w, "\n> Note: %s\n", markdownCell(phrase.OneLine(c.Text)))
+	}
 	return nil
 }
 

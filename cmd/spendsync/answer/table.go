@@ -86,7 +86,7 @@ func (n Answer) writeTable(ctx context.Context, w *bufio.Writer) error {
 	return nil
 }
 
-// writeEnd writes how many rows there are and how the answer is misread.
+// writeEnd writes how many rows there are, how the answer is misread, and its caveats.
 func (n Answer) writeEnd(w *bufio.Writer, shown int64) {
 	if more := n.Result.Count - shown; more > 0 {
 		w.WriteByte('\n')
@@ -97,6 +97,10 @@ func (n Answer) writeEnd(w *bufio.Writer, shown int64) {
 		w.WriteByte('\n')
 		writeWrapped(w, fmt.Sprintf("%s. Mind: %s", phrase.Count(int(n.Result.Count), "row"), n.Question.Trap),
 			n.Width)
+	}
+	for _, c := range n.Result.Caveats {
+		w.WriteByte('\n')
+		writeWrapped(w, "Note: "+phrase.Visible(phrase.OneLine(c.Text)), n.Width)
 	}
 }
 

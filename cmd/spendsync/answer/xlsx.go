@@ -253,8 +253,14 @@ func (b *workbook) writeAbout(n Answer) error {
 			"text"), excelize.TotalCellChars))
 	}
 	var errs []error
+	for _, p := range [][2]string{{"Question", n.Question.Asks}, {"Mind", n.Question.Trap}} {
+		errs = append(errs, add(p[0], p[1]))
+	}
+	for _, c := range n.Result.Caveats {
+		errs = append(errs, add("Note", c.Text))
+	}
 	for _, p := range [][2]string{
-		{"Question", n.Question.Asks}, {"Mind", n.Question.Trap}, {"Generation", generation},
+		{"Generation", generation},
 		{"Published at", instant(n.Origin.PublishedAt)}, {"Answered at", instant(n.Origin.AnsweredAt)},
 		{"Rows", strconv.FormatInt(n.Result.Count, 10)}, {"Store", n.Origin.Store},
 		{"Made by", "spendsync " + n.Origin.Version},

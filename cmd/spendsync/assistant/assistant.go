@@ -51,7 +51,8 @@ func NewServer(w Warehouse, version string) *mcp.Server {
 	add(s, "describe", "Describes tables and views: what a row is, its trap, and the meaning and unit of every column.",
 		w.describe)
 	add(s, "sql", "Answers one DuckDB statement that reads. Ask spend and today first. The tool describe "+
-		"names the traps of spend_daily and of tables named *_history.", w.sql)
+		"names the traps of spend_daily and of tables named *_history. Heed the caveats of an answer: each names its "+
+		"cure.", w.sql)
 	add(s, "coverage", "Reports which day is the last whole one, how old the numbers are, and which days are missing.",
 		w.coverage)
 	return s
@@ -151,7 +152,8 @@ type Answer struct {
 	Generation  int64             `json:"generation"`
 	PublishedAt time.Time         `json:"published_at"`
 	Question    string            `json:"question,omitempty"`
-	Mind        string            `json:"mind,omitempty"` // how the answer is easily misread
+	Mind        string            `json:"mind,omitempty"`    // how the answer is easily misread
+	Caveats     []string          `json:"caveats,omitempty"` // how this one is, with the cure
 	Rows        []json.RawMessage `json:"rows"`
 	LeftOut     string            `json:"left_out,omitempty"`
 }
@@ -168,6 +170,7 @@ func (w Warehouse) answer(ctx context.Context, q answer.Question, rows int) (_ s
 	if err != nil {
 		return "", err
 	}
+	q.Caveats = true
 	q.MaxRows = int64(rows) + 1 // one more shows that there are more
 	result, err := duck.Ask(ctx, dir, q.Question, w.Options)
 	if err != nil {
@@ -179,6 +182,9 @@ func (w Warehouse) answer(ctx context.Context, q answer.Question, rows int) (_ s
 		return "", err
 	}
 	a := Answer{Generation: origin.Generation, PublishedAt: origin.PublishedAt, Question: q.Asks, Mind: q.Trap}
+	for _, c := range result.Caveats {
+		a.Caveats = append(a.Caveats, c.Text)
+	}
 	if err := json.Unmarshal(b.Bytes(), &a.Rows); err != nil {
 		return "", err
 	}
