@@ -52,7 +52,8 @@ func demoStore(t *testing.T) string {
 	if dir == "" {
 		dir = filepath.Join(t.TempDir(), "demo-data")
 		var out bytes.Buffer
-		if code := run(t.Context(), []string{"demo", "--dir", dir, "--rows-per-day", "300"}, nil, &out, &out); code != 0 {
+		if code := run(t.Context(), []string{"demo", "--dir", dir, "--rows-per-day", "300"}, nil, &out,
+			&out); code != 0 {
 			t.Fatalf("exit %d: %s", code, &out)
 		}
 	}
@@ -92,8 +93,11 @@ func TestCaveats_OfWrongStatementsAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, q := range append(queries.Asks(), views...) {
-		if found := caveatsOf(q.WithConditions(nil)); len(found) > 0 {
+	for _, q := range views {
+		if q.Parameters != "" {
+			continue
+		}
+		if found := caveatsOf("FROM " + q.Schema + "." + q.Name); len(found) > 0 {
 			t.Errorf("our own %s is warned: %v", q.Name, found)
 		}
 	}

@@ -155,7 +155,8 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question) error {
 	if err := files.CheckTempDir(); err != nil {
 		return err
 	}
-	q.Once, q.Caveats = format == "parquet" || format == "csv", true
+	q.Once = format == "parquet" || format == "csv"
+	q.Caveats = q.Asks == "" // a ready question's trap is known, and stands under its answer
 	result, err := duck.Ask(ctx, dir, q.Question, c.app.loadOptions().DuckDB)
 	if err != nil {
 		return c.queryErr(err, dir, q.Asks != "")

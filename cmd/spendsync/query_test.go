@@ -111,7 +111,8 @@ func querySaysHowItIsMisread(t *testing.T, w *world) {
 			t.Errorf("%s: the file beside it has %q: %v", q.sql, b, err)
 		}
 	}
-	_, stdout, stderr := w.execute(t.Context(), []string{"query", "-c", "SELECT sum(spend) FROM spend", "--format", "csv"})
+	_, stdout, stderr := w.execute(t.Context(), []string{"query", "-c", "SELECT sum(spend) FROM spend",
+		"--format", "csv"})
 	if strings.Contains(stdout+stderr, "Note") {
 		t.Errorf("a right statement is warned: %s", stderr)
 	}

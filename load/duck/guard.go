@@ -65,7 +65,8 @@ func (r *Result) check(ctx context.Context, q Question) (tree string, err error)
 		f = outside(parsed.Statements, macros)
 	}
 	if f != "" {
-		return "", &QuestionError{Message: fmt.Sprintf("the function %s is not for questions: they reach the warehouse "+
+		return "", &QuestionError{Message: fmt.Sprintf("the function %s is not for questions: they reach the "+
+			"warehouse "+
 			"and nothing else", f)}
 	}
 	return parsed.tree, r.prepare(q)

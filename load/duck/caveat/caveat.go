@@ -34,7 +34,8 @@ type Finding struct {
 	Text string
 }
 
-// Check is a question to the store that decides whether there is a finding. Its answer is empty, or has one value, which
+// Check is a question to the store that decides whether there is a finding. Its answer is empty, or has one value,
+// which
 // takes the place of %s in the text.
 type Check struct {
 	Kind Kind

@@ -7,7 +7,8 @@ import (
 
 // clocks are the functions and names that give the moment of the reader's clock; those in days give its day.
 var (
-	clockMoments = []string{"now", "current_timestamp", "get_current_timestamp", "transaction_timestamp", "localtimestamp",
+	clockMoments = []string{"now", "current_timestamp", "get_current_timestamp", "transaction_timestamp",
+		"localtimestamp",
 		"current_localtimestamp"}
 	clockDays = []string{"current_date", "today"}
 )
@@ -28,7 +29,8 @@ func clockOf(o object, names []string) string {
 
 // dayMakers are the functions that cut an instant to days or parts of them.
 var dayMakers = []string{"date_trunc", "datetrunc", "date_part", "datepart", "strftime", "dayname", "dayofweek", "dow",
-	"isodow", "day", "month", "year", "hour", "week", "to_char", "time_bucket", "last_day", "monthname", "weekday", "date",
+	"isodow", "day", "month", "year", "hour", "week", "to_char", "time_bucket", "last_day", "monthname",
+	"weekday", "date",
 	"extract"}
 
 // makesDay reports whether an expression cuts what is in it to days in the reader's time zone.
@@ -58,7 +60,8 @@ func namesDay(o object) bool {
 	return isColumn(o) && dayColumn.MatchString(column)
 }
 
-const clockCure = "its day differs from Chicago's for hours, and an old file's from both: ask today, as in report_date = " +
+const clockCure = "its day differs from Chicago's for hours, and an old file's from both: ask today, as in " +
+	"report_date = " +
 	"(SELECT last_whole_date FROM today)"
 
 // findClock finds the reader's clock where a Chicago day is meant.
@@ -104,15 +107,18 @@ func (q *query) findInstants(s *Statement) {
 		within(e, func(o object) bool {
 			switch {
 			case makesDay(o) && !cutsHour(o) && has(o, isInstant):
-				s.add(Clock, "%s is an instant, and its day is that of the reader's time zone: join calendar ON starts_at <= %s "+
+				s.add(Clock, "%s is an instant, and its day is that of the reader's time zone: join calendar ON "+
+					"starts_at <= %s "+
 					"AND %[1]s < ends_at for Chicago's", column, column)
-			case o["class"] == "COMPARISON" && !has(o, makesDay) && (midnight(obj(o["left"])) && has(o["right"], isInstant) ||
+			case o["class"] == "COMPARISON" && !has(o, makesDay) && (midnight(obj(o["left"])) && has(o["right"],
+				isInstant) ||
 				midnight(obj(o["right"])) && has(o["left"], isInstant)),
 				o["class"] == "BETWEEN" && has(o["input"], isInstant) && (midnight(obj(o["lower"])) ||
 					midnight(obj(o["upper"]))),
 				(o["class"] == "COMPARISON" || o["class"] == "BETWEEN") && !has(o, makesDay) && has(o, namesDay) &&
 					has(o, isInstant):
-				s.add(Clock, "%s is an instant, and the day that it is compared with begins at the reader's midnight: compare it "+
+				s.add(Clock, "%s is an instant, and the day that it is compared with begins at the reader's "+
+					"midnight: compare it "+
 					"with calendar's starts_at and ends_at for Chicago's", column)
 			}
 			return true

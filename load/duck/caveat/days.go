@@ -199,7 +199,8 @@ func (q *query) leaf(s *Statement, c chain, r *relation, expected bool) {
 	d := Days{GoesOn: r.table.goesOn}
 	for _, name := range names {
 		if d.Conversions = d.Conversions || name == "conversions" && !expected; name != "spend" && name != "*" &&
-			!slices.Contains(d.Measures, name) && slices.Contains([]string{"clicks", "impressions", "conversions"}, name) {
+			!slices.Contains(d.Measures, name) && slices.Contains([]string{"clicks", "impressions",
+			"conversions"}, name) {
 			d.Measures = append(d.Measures, name)
 		}
 	}
@@ -368,7 +369,8 @@ func ofDays(node any) {
 			}
 			walk(v, func(e object) bool {
 				_, column := columnName(e)
-				onlyDays = onlyDays && e["class"] != "STAR" && (!isColumn(e) || slices.Contains(DayColumns[:2], column)) &&
+				onlyDays = onlyDays && e["class"] != "STAR" && (!isColumn(e) || slices.Contains(DayColumns[:2],
+					column)) &&
 					e["class"] != "SUBQUERY"
 				return onlyDays
 			})

@@ -107,10 +107,12 @@ func (q *query) findFanOut(s *Statement) {
 			name := strings.TrimPrefix(r.name, "main.")
 			switch {
 			case r.table.versioned() && strings.HasSuffix(name, "_history"):
-				s.add(FanOut, "%s counts each row once per version in %s: ask spend, which has the settings of each day, "+
+				s.add(FanOut, "%s counts each row once per version in %s: ask spend, which has the settings of "+
+					"each day, "+
 					"or add %s.is_current to the join", what, name, r.alias)
 			default:
-				s.add(FanOut, "%s counts each row once per row of %s, which is joined without %s: add up in a subquery, "+
+				s.add(FanOut, "%s counts each row once per row of %s, which is joined without %s: add up in a "+
+					"subquery, "+
 					"then join", what, r.alias, strings.Join(loose, ", "))
 			}
 			return true
@@ -206,7 +208,8 @@ func (q *query) findVersions(s *Statement) {
 // groupsByThing reports whether the SELECT groups by the thing that a table has versions of.
 func (q *query) groupsByThing(r *relation) bool {
 	for _, column := range r.table.key {
-		if slices.Contains([]string{"version_no", "seen_at"}, column) || column == "account_id" && len(r.table.key) > 2 {
+		if slices.Contains([]string{"version_no", "seen_at"}, column) || column == "account_id" &&
+			len(r.table.key) > 2 {
 			continue
 		}
 		if !slices.ContainsFunc(q.groups, func(g object) bool {
@@ -252,7 +255,8 @@ func (q *query) checkDeleted(s *Statement, r *relation) {
 		"valid_from", "change_type", "valid_to", "version_no") || !q.mentions(r, "is_current") {
 		return
 	}
-	s.addCheck(Check{Kind: Versions, SQL: "SELECT count(*) FROM " + r.name + " WHERE is_current AND is_deleted HAVING " +
+	s.addCheck(Check{Kind: Versions, SQL: "SELECT count(*) FROM " + r.name + " WHERE is_current AND is_deleted " +
+		"HAVING " +
 		"count(*) > 0", Text: fmt.Sprintf("%s: %%s of the current versions say that the thing is gone: add AND NOT "+
 		"is_deleted", strings.TrimPrefix(r.name, "main."))})
 }

@@ -41,7 +41,6 @@ func (r *reader) readSelect(node object, e *env) *query {
 	for _, m := range list(node["modifiers"]) {
 		if t := obj(m)["type"]; t == "DISTINCT_MODIFIER" {
 			q.distinct = true
-			q.distinctOn = len(list(obj(m)["distinct_on_targets"])) > 0
 		}
 	}
 	for _, item := range list(node["select_list"]) {
@@ -131,8 +130,6 @@ func (q *query) findKey() {
 			q.key = append(q.key, q.outputs[i].name)
 		}
 		q.keyKnown = true
-	case q.distinct && !q.star && !q.distinctOn:
-		q.key, q.keyKnown = q.names(), true
 	case len(q.relations) == 1 && q.node["qualify"] == nil && !q.distinct && !q.picksByRank():
 		r := q.relations[0]
 		key, known := r.key()

@@ -91,7 +91,6 @@ type query struct {
 	groups     []object
 	aggregated bool
 	distinct   bool
-	distinctOn bool
 	key        []string
 	keyKnown   bool
 	parts      []*query // of a set operation; then the rest is empty

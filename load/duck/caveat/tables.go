@@ -30,7 +30,8 @@ var versionColumns = []string{"version_no", "valid_from", "valid_to", "is_curren
 	"changed_columns", "seen_at", "last_confirmed_at"}
 
 // spendColumns are the columns of main.spend.
-const spendColumns = "account_id report_date campaign_id campaign_name creative_id creative_title source_id spend clicks " +
+const spendColumns = "account_id report_date campaign_id campaign_name creative_id creative_title source_id spend " +
+	"clicks " +
 	"impressions conversions conversions_expected conversions_share campaign_status default_bid daily_spend_limit " +
 	"target_cpa country is_settings_assumed is_open is_complete is_final"
 
@@ -65,9 +66,11 @@ var tables = func() map[string]table {
 		columns := append(slices.Clone(of.columns), "delivery_status", "unread_fields", "unread_since")
 		all["main."+c.view] = table{columns: columns, key: strings.Fields(c.key), now: "main." + c.of, entity: c.entity}
 	}
-	all["main.today"] = table{key: []string{"account_id"}, columns: strings.Fields("account_id today yesterday as_of_at " +
+	all["main.today"] = table{key: []string{"account_id"}, columns: strings.Fields("account_id today yesterday " +
+		"as_of_at " +
 		"last_whole_date month_from month_to last_month_from last_month_to")}
-	all["main.source"] = table{key: []string{"account_id", "source_id"}, columns: strings.Fields("account_id source_id " +
+	all["main.source"] = table{key: []string{"account_id", "source_id"}, columns: strings.Fields("account_id " +
+		"source_id " +
 		"first_report_date last_report_date campaigns")}
 	sums := all["mart.campaign_spend"]
 	sums.dated, sums.goesOn = "report_date", true
@@ -105,7 +108,7 @@ var (
 	// instantColumn matches the columns of instants.
 	instantColumn = regexp.MustCompile(`_at$|^valid_(from|to)$|^changed_after$|^unread_since$`)
 	// dayColumn matches the columns of Chicago days.
-	dayColumn = regexp.MustCompile(`_date$|^(today|yesterday|date_day|month_from|month_to|last_month_from|last_month_to)$`)
+	dayColumn = regexp.MustCompile(`_date$|^(today|yesterday|date_day)$|^(last_)?month_(from|to)$`)
 )
 
 // entityColumns are the columns of IDs and names that many rows of the report share.

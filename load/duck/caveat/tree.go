@@ -132,9 +132,11 @@ func constant(e object) (string, bool) {
 
 // aggregates are the functions that make one value of many rows.
 var aggregates = []string{"sum", "count", "count_star", "avg", "mean", "median", "mode", "quantile", "quantile_cont",
-	"quantile_disc", "approx_quantile", "min", "max", "any_value", "arg_max", "arg_min", "max_by", "min_by", "first", "last",
+	"quantile_disc", "approx_quantile", "min", "max", "any_value", "arg_max", "arg_min", "max_by", "min_by",
+	"first", "last",
 	"stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop", "string_agg", "group_concat", "listagg",
-	"list", "array_agg", "bool_or", "bool_and", "product", "fsum", "kahan_sum", "favg", "approx_count_distinct", "count_if",
+	"list", "array_agg", "bool_or", "bool_and", "product", "fsum", "kahan_sum", "favg", "approx_count_distinct",
+	"count_if",
 	"countif", "histogram", "corr", "regr_slope", "entropy", "geomean", "geometric_mean", "sumkahan"}
 
 // counting are the aggregates whose value grows or shifts if a row is there twice.

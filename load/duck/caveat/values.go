@@ -73,7 +73,8 @@ func (q *query) findMeans(s *Statement) {
 			}
 			switch {
 			case isMean && slices.Contains(measures, column):
-				s.add(Mean, "%s is of rows, one per creative, source and day: add up by day or campaign in a subquery, "+
+				s.add(Mean, "%s is of rows, one per creative, source and day: add up by day or campaign in a "+
+					"subquery, "+
 					"then take the mean", spelled(o))
 			case (isMean || name == "sum") && slices.Contains(settings, column):
 				s.add(Mean, "%s counts the setting once per row of spend: take it once per campaign and day, with "+
@@ -99,7 +100,8 @@ func (q *query) findDifferences(s *Statement) {
 				}
 				_, column := q.resolve(bare(obj(append(list(o["children"]), object{})[0])))
 				if strings.HasPrefix(column, "new_") && !q.mentions(r, "old_"+strings.TrimPrefix(column, "new_")) {
-					s.add(Difference, "spend_change has rows that changed, each as often as it changed: ask spend for what was "+
+					s.add(Difference, "spend_change has rows that changed, each as often as it changed: ask spend "+
+						"for what was "+
 						"spent, or add up new less old")
 				}
 				return true
@@ -143,7 +145,8 @@ func (q *query) findSettingsOfNow(s *Statement) {
 			if base.name == "main.source_rule" {
 				thing = "rules"
 			}
-			s.addCheck(Check{Kind: Now, SinceDay: true, Text: fmt.Sprintf("%s of %s is the setting of now, and %%s %s had "+
+			s.addCheck(Check{Kind: Now, SinceDay: true, Text: fmt.Sprintf("%s of %s is the setting of now, and %%s "+
+				"%s had "+
 				"another on the days used: %s", column, strings.TrimPrefix(base.name, "main."), thing, cure),
 				SQL: differedSQL(base, column)})
 			return true
@@ -154,7 +157,8 @@ func (q *query) findSettingsOfNow(s *Statement) {
 // differedSQL counts the things whose setting differed at some time since a day.
 func differedSQL(view *relation, column string) string {
 	key := slices.DeleteFunc(slices.Clone(tables[view.table.now].key), func(c string) bool { return c == "version_no" })
-	return fmt.Sprintf("SELECT count(*) FROM (SELECT DISTINCT %[1]s FROM %[2]s AS h JOIN (FROM %[2]s WHERE is_current AND "+
+	return fmt.Sprintf("SELECT count(*) FROM (SELECT DISTINCT %[1]s FROM %[2]s AS h JOIN (FROM %[2]s WHERE "+
+		"is_current AND "+
 		"NOT is_deleted) AS n USING (%[1]s) WHERE NOT h.is_current AND h.valid_to > $day AND h.read_state = 'ok' AND "+
 		"n.%[3]s IS DISTINCT FROM h.%[3]s) HAVING count(*) > 0", strings.Join(key, ", "), view.table.now, column)
 }
@@ -175,9 +179,11 @@ func (q *query) findUnread(s *Statement) {
 			continue
 		}
 		s.addCheck(Check{Kind: Unread, SQL: fmt.Sprintf("SELECT count(*) FROM mart.unconfirmed_settings AS u WHERE "+
-			"u.entity_type = '%s' AND (u.unread_fields = 'everything' OR list_has_any(string_split(u.unread_fields, ','), "+
+			"u.entity_type = '%s' AND (u.unread_fields = 'everything' OR "+
+			"list_has_any(string_split(u.unread_fields, ','), "+
 			"[%s])) HAVING count(*) > 0", r.table.entity, strings.Join(used, ", ")),
-			Text: fmt.Sprintf("%s: %%s could not be read at the last sync and show what was read before: unread_fields and "+
+			Text: fmt.Sprintf("%s: %%s could not be read at the last sync and show what was read before: "+
+				"unread_fields and "+
 				"unread_since say which", strings.TrimPrefix(r.name, "main."))})
 	}
 }
