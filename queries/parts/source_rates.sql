@@ -3,7 +3,8 @@ rules AS (
     r.account_id, r.campaign_id, r.source_id,
     max(r.rule) FILTER (WHERE r.rule IN ('blocked', 'allowed')) AS list_rule,
     max(r.bid) FILTER (WHERE r.rule = 'bid_override') AS bid_override
-  FROM main.source_rule AS r
+  FROM main.source_rule_history AS r
+  WHERE r.is_current AND NOT r.is_deleted
   GROUP BY r.account_id, r.campaign_id, r.source_id
 ),
 with_settings AS (
