@@ -1,6 +1,11 @@
 package files
 
-import "spendsync/cmd/internal/exit"
+import (
+	"os"
+	"strings"
+
+	"spendsync/cmd/internal/exit"
+)
 
 const caBundle = "AWS_CA_BUNDLE"
 
@@ -9,10 +14,13 @@ var sdkFiles = []string{caBundle, "AWS_CONFIG_FILE", "AWS_CONTAINER_AUTHORIZATIO
 	"AWS_SHARED_CREDENTIALS_FILE", "AWS_WEB_IDENTITY_TOKEN_FILE"}
 
 // OfTheAWSSDK lists the set variables by which the AWS SDK finds files. It opens them without a limit, so
-// they are checked before it does.
+// they are checked before it does. The null device stands for no configuration or no credentials; a token or
+// a certificate it cannot be.
 func OfTheAWSSDK(value func(name string) string) (all []Named) {
 	for _, name := range sdkFiles {
-		if path := value(name); path != "" {
+		path := value(name)
+		none := path == os.DevNull && (name == "AWS_CONFIG_FILE" || strings.HasSuffix(name, "_CREDENTIALS_FILE"))
+		if path != "" && !none {
 			all = append(all, Named{Name: name, Path: path, Limit: MaxSecret})
 		}
 	}
