@@ -112,6 +112,13 @@ func (b *breaker) answered(question string, took time.Duration) {
 	}
 }
 
+// slowestAnswer returns how long the slowest answer took.
+func (b *breaker) slowestAnswer() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.slowest
+}
+
 // hasSpent reports whether the budget is used up.
 func (b *breaker) hasSpent() bool {
 	b.mu.Lock()

@@ -43,8 +43,11 @@ type Options struct {
 	// Reload is called after a 401. It reads the credentials again and reports
 	// whether they changed; if so the request gets one more try. It may be nil.
 	Reload func() bool
-	// Timeout bounds one request from dialling to the last byte of the body.
+	// Timeout bounds one request from dialling to the last byte of the body. If it is not enough, the next request of
+	// the same read has twice as long, within RetryBudget.
 	Timeout time.Duration // 0: one minute
+	// TimeoutName is the operator's name of Timeout. Failures by timeout name it; empty: they do not.
+	TimeoutName string
 	// RetryBudget bounds the retries of one read: no request of it starts later. All reads of the client that stay
 	// without an answer share it, so a service that answers in part costs no more. It is also how long nothing may
 	// succeed before the service counts as down.
@@ -72,6 +75,7 @@ type Client struct {
 	base      *url.URL
 	transport http.RoundTripper
 	timeout   time.Duration
+	setting   string // the operator's name of the timeout
 	budget    time.Duration
 	maxBody   int64
 	userAgent string
@@ -120,6 +124,7 @@ func NewClient(o Options) (*Client, error) {
 		name:      o.Name,
 		base:      base,
 		timeout:   orDefault(o.Timeout, defaultTimeout),
+		setting:   o.TimeoutName,
 		budget:    orDefault(o.RetryBudget, defaultRetryBudget),
 		maxBody:   orDefault(o.MaxBody, defaultMaxBody),
 		userAgent: orDefault(o.UserAgent, defaultUserAgent),
@@ -133,7 +138,7 @@ func NewClient(o Options) (*Client, error) {
 		c.log = slog.New(slog.DiscardHandler)
 	}
 	if o.Transport == nil {
-		o.Transport = outbound.New(outbound.Options{HeaderTimeout: c.timeout})
+		o.Transport = outbound.New(outbound.Options{HeaderTimeout: max(c.timeout, c.budget)})
 	}
 	// The transport is asked directly: an http.Client would follow redirects, and
 	// carry the credentials to wherever they point.

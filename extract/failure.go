@@ -33,6 +33,7 @@ type failure struct {
 	refusal   []byte        // the body of a status that refuses
 	notThere  bool          // the service's own error states that there is no such entity
 	cause     error         // of the network
+	timedOut  bool          // no whole reply came in time
 }
 
 // hide removes the credentials from what the failure shows, in case the service
@@ -59,7 +60,11 @@ func (c *Client) transportFailure(req *http.Request, err error, timeout time.Dur
 	case badCertificate || noTLS:
 		f.retry = retryNever // the answering host is not the service; asking again does not change that
 	case errors.Is(err, context.DeadlineExceeded):
-		err = fmt.Errorf("no whole reply within %v", timeout)
+		f.timedOut = true
+		err = fmt.Errorf("no whole reply within %v", timeout.Round(min(time.Second, max(timeout/100, 1))))
+		if c.setting != "" {
+			err = fmt.Errorf("%w; if the service is that slow, raise %s (%v)", err, c.setting, c.timeout)
+		}
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		err = errors.New("the reply was cut off")
 	case errors.Is(err, io.EOF):

@@ -59,7 +59,8 @@ func (c *Client) read(ctx context.Context, q question) (reply, error) {
 		if r.attempts++; r.attempts > 1 {
 			c.retries.Add(1)
 		}
-		body, keys, f := c.send(ctx, q, r.timeout())
+		timeout := r.timeout()
+		body, keys, f := c.send(ctx, q, timeout)
 		c.limit.release(true)
 		if f == nil {
 			c.isAnswered.Store(true)
@@ -81,6 +82,9 @@ func (c *Client) read(ctx context.Context, q question) (reply, error) {
 		if f.status == http.StatusUnauthorized && !r.renewed && c.keys.renew(keys) {
 			r.renewed = true
 			continue
+		}
+		if f.timedOut {
+			r.longer = 2 * timeout
 		}
 		if r.failing.IsZero() {
 			r.failing = sent
@@ -106,14 +110,22 @@ type reading struct {
 	attempts   int
 	badReplies int  // replies that were no JSON
 	renewed    bool // the credentials were read again
+
+	longer time.Duration // for the next request, after one that had no whole reply in time
 }
 
-// timeout bounds the next request.
+// timeout bounds the next request. A service may be slower than the client expects: each request of a read that has
+// no whole reply in time gives the next one twice as long, within the budget, and all requests may take twice as long
+// as the slowest answer that needed it.
 func (r *reading) timeout() time.Duration {
-	if r.c.breaker.hasSpent() {
-		return min(r.c.timeout, r.c.breaker.brief())
+	usual := r.c.timeout
+	if slowest := r.c.breaker.slowestAnswer(); slowest > usual {
+		usual = 2 * slowest
 	}
-	return r.c.timeout
+	if r.c.breaker.hasSpent() {
+		return min(usual, r.c.breaker.brief())
+	}
+	return max(usual, min(r.longer, left(r.deadline)))
 }
 
 // newBackOff draws each wait from the whole range (full jitter): the library

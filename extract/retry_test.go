@@ -334,3 +334,90 @@ func TestRetryAfter_BeyondTheBudgetEndsTheRead(t *testing.T) {
 		})
 	}
 }
+
+// slowly answers requests with one row, each after the given time.
+func slowly(takes func(r *http.Request) time.Duration) roundTrip {
+	return func(r *http.Request) (*http.Response, error) {
+		select {
+		case <-time.After(takes(r)):
+			return answerWith(200, pageOf(lines(1), placed(1, 3, 1, 1)))
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		}
+	}
+}
+
+// TestTimeout_GrowsForASlowService: a service whose replies take longer than the timeout is waited for twice as long
+// the next time, within the budget. What it needed is remembered, so that later reads lose no time.
+func TestTimeout_GrowsForASlowService(t *testing.T) {
+	for takes, want := range map[time.Duration]struct{ first, then int64 }{ // requests
+		59 * time.Second:  {1, 1},
+		70 * time.Second:  {2, 1},
+		119 * time.Second: {2, 1},
+		121 * time.Second: {3, 1},
+		235 * time.Second: {3, 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newTestClient(t, slowly(func(*http.Request) time.Duration { return takes }))
+			for i, want := range []int64{want.first, want.then, want.then} {
+				before, start := c.Stats().Requests, time.Now()
+				if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil)); err != nil {
+					t.Fatalf("%v: %v", takes, err)
+				}
+				check(t, fmt.Sprintf("%v: requests of read %d", takes, i+1), c.Stats().Requests-before, want)
+				if took := time.Since(start); i > 0 && took != takes {
+					t.Errorf("%v: read %d took %v", takes, i+1, took)
+				}
+			}
+		})
+	}
+}
+
+// TestTimeout_IsTheCauseAndNamesItsSetting: replies that take longer than the budget allows end the read with the
+// budget, and the message begins with the timeout and names its setting.
+func TestTimeout_IsTheCauseAndNamesItsSetting(t *testing.T) {
+	for _, name := range []string{"", "SPENDSYNC_HTTP_TIMEOUT"} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newTestClient(t, slowly(func(*http.Request) time.Duration { return time.Hour }), func(o *Options) {
+				o.TimeoutName = name
+			})
+			start := time.Now()
+			_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
+			wantError(t, err, ErrUnavailable, "no whole reply within ")
+			const raise = "; if the service is that slow, raise SPENDSYNC_HTTP_TIMEOUT (1m0s)"
+			check(t, "names the setting", strings.Contains(err.Error(), raise), name != "")
+			// 1, 2 and 4 minutes, and the rest of ten, with waits between them. The last request has a minute.
+			if took := time.Since(start); took < 10*time.Minute || took > 11*time.Minute {
+				t.Errorf("took %v", took)
+			}
+			if n := c.Stats().Requests; n < 4 || n > 5 {
+				t.Errorf("%d requests", n)
+			}
+		})
+	}
+}
+
+// TestTimeout_OneThatHangsIsNoSlowService: one request without a reply gives other reads no longer timeout.
+func TestTimeout_OneThatHangsIsNoSlowService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hangs := true
+		c := newTestClient(t, slowly(func(*http.Request) time.Duration {
+			if hangs {
+				hangs = false
+				return time.Hour
+			}
+			return time.Second
+		}))
+		if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil)); err != nil {
+			t.Fatal(err)
+		}
+		hangs = true
+		start := time.Now()
+		if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil)); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(start); took > 62*time.Second {
+			t.Errorf("the next read took %v", took)
+		}
+	})
+}

@@ -31,7 +31,8 @@ func (c *Config) ReportClient(o ClientOptions) (*extract.Client, error) {
 	}
 	auth := newAuthorization(basic(k))
 	client, err := extract.NewClient(extract.Options{
-		Name: Report, BaseURL: c.ReportURL, Authorize: auth.set, Timeout: c.HTTPTimeout, RetryBudget: c.RetryBudget,
+		Name: Report, BaseURL: c.ReportURL, Authorize: auth.set, Timeout: c.HTTPTimeout,
+		TimeoutName: Prefix + "HTTP_TIMEOUT", RetryBudget: c.RetryBudget,
 		AllowHTTP: c.AllowHTTP, UserAgent: o.UserAgent, Service: c.assumed, Log: o.Log, Transport: o.Transport,
 		Reload: func() bool {
 			k, err := c.credentials()
@@ -53,7 +54,8 @@ func (c *Config) AdvertiserClient(o ClientOptions) (*extract.Client, error) {
 	}
 	auth := newAuthorization("Bearer " + string(k.APIKey))
 	client, err := extract.NewClient(extract.Options{
-		Name: API, BaseURL: c.AdvertiserURL, Authorize: auth.set, Timeout: c.HTTPTimeout, RetryBudget: c.RetryBudget,
+		Name: API, BaseURL: c.AdvertiserURL, Authorize: auth.set, Timeout: c.HTTPTimeout,
+		TimeoutName: Prefix + "HTTP_TIMEOUT", RetryBudget: c.RetryBudget,
 		PerMinute: c.RequestsPerMinute, AllowHTTP: c.AllowHTTP, UserAgent: o.UserAgent, Log: o.Log,
 		Service: c.assumed, Transport: o.Transport,
 		Reload: func() bool {

@@ -24,7 +24,8 @@ type lackingID struct {
 func (l *lackingID) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := l.RoundTripper.RoundTrip(req)
 	q := req.URL.Query()
-	if err != nil || !slices.Contains(strings.Split(q.Get("columns"), ","), "source_id") || l.column == "" {
+	if err != nil || !slices.Contains(strings.Split(q.Get("columns"), ","), "source_id") ||
+		l.column == "" && l.other == 0 {
 		return resp, err
 	}
 	body, err := io.ReadAll(resp.Body)
@@ -119,7 +120,7 @@ func TestReport_LacksAnID(t *testing.T) {
 			}
 			wantSpend()
 
-			l.column = ""
+			l.column, l.other = "", 0
 			w.service.Advance(24 * time.Hour)
 			w.sync(exit.OK)
 			w.wantTruth()
