@@ -131,8 +131,8 @@ const askedAlone = 5
 // campaign that the settings of a proven key have described, or by another reply that has such
 // a campaign, too. If it is known what proved the first stored rows, all that is stored of the
 // report proves as well. Otherwise its rows, and the stubs made of them, prove nothing: days that
-// are as stored need a proof like others, and of the described campaigns only those count that a
-// complete list still has. If nothing is stored that proves, the key does. A day that names no
+// are as stored need a proof like others, and of the described campaigns only those count that the
+// list of a proven key still has. If nothing is stored that proves, the key does. A day that names no
 // campaign goes with the others.
 //
 // The error ends the run: [exit.ErrOtherReport] if no day is the account's, and
@@ -163,7 +163,7 @@ func (r *prover) proveReport(ctx context.Context) (*reportProof, error) {
 	}
 	p := &reportProof{witnesses: key.described(), left: days}
 	listed := key.listed()
-	if !storedProves && key.problem() == nil {
+	if !storedProves {
 		p.witnesses.keepOnly(listed)
 	}
 	if len(listed) > 0 {
