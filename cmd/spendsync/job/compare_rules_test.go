@@ -138,6 +138,8 @@ func TestControl_Compare(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.end()
+	const matched, unknown, none = schema.ControlMatched, schema.ControlUnknown, "alone it gives none"
+	two := []string{"2.01", "2.99"}
 	over := schema.InstantOf(aDay.End())
 	stored := func(rows int64) *manifest.Day {
 		return &manifest.Day{ContentHash: "stored", LastReadAt: over,
@@ -154,30 +156,30 @@ func TestControl_Compare(t *testing.T) {
 		why     string // the error
 		total   string // that is recorded
 	}{
-		"equal":                 {nil, []string{"2.01", "2.99"}, "5.00", fails, false, 1, schema.ControlMatched, "", "5.00"},
-		"equal, confirmed":      {nil, []string{"2.01", "2.99"}, "5.00", "5.00", true, 2, schema.ControlMatched, "", "5.00"},
-		"equal, not confirmed":  {nil, []string{"2.01", "2.99"}, "5.00", "6.00", true, 2, "", "own total is 6.00", "6.00"},
-		"restated meanwhile":    {nil, []string{"2.01", "2.99"}, "4.00", "5.00", false, 2, schema.ControlMatched, "", "5.00"},
-		"different":             {nil, []string{"2.01", "2.99"}, "6.00", "6.00", false, 2, "", "own total is 6.00", "6.00"},
-		"no total alone":        {nil, []string{"2.01", "2.99"}, "6.00", noRows, false, 2, "", "alone it gives none", ""},
-		"refused alone":         {nil, []string{"2.01", "2.99"}, "6.00", refused, false, 2, "", "alone it gives none", ""},
-		"confirmed by no total": {nil, []string{"2.01", "2.99"}, "5.00", noRows, true, 2, "", "alone it gives none", ""},
-		"alone it fails":        {nil, []string{"2.01", "2.99"}, "6.00", fails, false, 2, "", "the control total: ", ""},
-		"alone it is too old, a new day": {nil, []string{"2.01", "2.99"}, "6.00", tooFar, false, 2, schema.ControlUnknown, "",
+		"equal":                 {nil, two, "5.00", fails, false, 1, matched, "", "5.00"},
+		"equal, confirmed":      {nil, two, "5.00", "5.00", true, 2, matched, "", "5.00"},
+		"equal, not confirmed":  {nil, two, "5.00", "6.00", true, 2, "", "own total is 6.00", "6.00"},
+		"restated meanwhile":    {nil, two, "4.00", "5.00", false, 2, matched, "", "5.00"},
+		"different":             {nil, two, "6.00", "6.00", false, 2, "", "own total is 6.00", "6.00"},
+		"no total alone":        {nil, two, "6.00", noRows, false, 2, "", none, ""},
+		"refused alone":         {nil, two, "6.00", refused, false, 2, "", none, ""},
+		"confirmed by no total": {nil, two, "5.00", noRows, true, 2, "", none, ""},
+		"alone it fails":        {nil, two, "6.00", fails, false, 2, "", "the control total: ", ""},
+		"alone it is too old, a new day": {nil, two, "6.00", tooFar, false, 2, unknown, "",
 			""},
-		"alone it is too old, stored": {stored(1), []string{"2.01", "2.99"}, "6.00", tooFar, false, 2, "", "32 days", ""},
+		"alone it is too old, stored": {stored(1), two, "6.00", tooFar, false, 2, "", "32 days", ""},
 
-		"no rows and no total":            {nil, nil, "other", noRows, false, 1, schema.ControlMatched, "", "0"},
-		"no rows and no total, confirmed": {nil, nil, "other", noRows, true, 2, schema.ControlMatched, "", "0"},
-		"no rows, refused when confirmed": {nil, nil, "other", refused, true, 2, "", "alone it gives none", ""},
-		"no rows, a total of the range":   {nil, nil, "5.00", noRows, false, 2, "", "alone it gives none", ""},
+		"no rows and no total":            {nil, nil, "other", noRows, false, 1, matched, "", "0"},
+		"no rows and no total, confirmed": {nil, nil, "other", noRows, true, 2, matched, "", "0"},
+		"no rows, refused when confirmed": {nil, nil, "other", refused, true, 2, "", none, ""},
+		"no rows, a total of the range":   {nil, nil, "5.00", noRows, false, 2, "", none, ""},
 
-		"no totals":                   {stored(2), []string{"2.01", "2.99"}, refused, "5.00", false, 2, schema.ControlNone, "", ""},
+		"no totals":                   {stored(2), two, refused, "5.00", false, 2, schema.ControlNone, "", ""},
 		"no totals, a day is emptied": {stored(2), nil, refused, "5.00", false, 2, "", "no total of the service's", ""},
-		"the totals fail, a new day":  {nil, []string{"2.01", "2.99"}, fails, "5.00", false, 1, schema.ControlUnknown, "", ""},
-		"the totals fail, stored":     {stored(2), []string{"2.01", "2.99"}, fails, "5.00", false, 1, "", "the control total: ", ""},
+		"the totals fail, a new day":  {nil, two, fails, "5.00", false, 1, unknown, "", ""},
+		"the totals fail, stored":     {stored(2), two, fails, "5.00", false, 1, "", "the control total: ", ""},
 
-		"rounded": {nil, []string{"1.01", "1.01", "3.02"}, "5.1", fails, false, 1, schema.ControlMatched, "", "5.1"},
+		"rounded": {nil, []string{"1.01", "1.01", "3.02"}, "5.1", fails, false, 1, matched, "", "5.1"},
 		"rounded too far": {nil, []string{"1.01", "1.01", "3.01"}, "5.1", "5.1", false, 2, "", "own total is 5.10",
 			"5.1"},
 		"rounded alone, with more decimals in the range": {nil, []string{"1.01", "1.01", "3.02"}, "5.99", "5.1",
@@ -217,7 +219,8 @@ func TestControl_Compare(t *testing.T) {
 			read.sums.Clicks = schema.Some[int64](0)
 		}
 		state, err := totals.compare(t.Context(), aDay, read, c.confirm)
-		if err == nil && state != c.state || (err == nil) != (c.why == "") || err != nil && !strings.Contains(err.Error(), c.why) {
+		if err == nil && state != c.state || (err == nil) != (c.why == "") ||
+			err != nil && !strings.Contains(err.Error(), c.why) {
 			t.Errorf("%s: %q, %v", name, state, err)
 		}
 		asked := map[string]bool{}

@@ -14,7 +14,7 @@ import (
 // must read a campaign of the day.
 func TestProveReport_OfAnUnprovenStore(t *testing.T) {
 	const own, own2, foreign = "C1000001", "C1000002", "C2000001"
-	incomplete := errors.New("the list fails")
+	noKey := errors.New("whose key it is")
 	for name, c := range map[string]struct {
 		list   []string // nil: it fails
 		keyErr error
@@ -30,7 +30,7 @@ func TestProveReport_OfAnUnprovenStore(t *testing.T) {
 		"foreign, no list":               {nil, nil, [][]string{{foreign}}, "", 1, nil, "cannot be proven yet"},
 		"own, no list":                   {nil, nil, [][]string{{own}}, own, 0, nil, ""},
 		"both, no list":                  {nil, nil, [][]string{{own}, {foreign}}, own, 1, nil, "switched"},
-		"foreign, no key":                {[]string{foreign}, incomplete, [][]string{{foreign}}, "", 1, nil, "proven yet"},
+		"foreign, no key":                {[]string{foreign}, noKey, [][]string{{foreign}}, "", 1, nil, "proven yet"},
 		"another that the key now reads": {[]string{own}, nil, [][]string{{foreign}}, foreign, 0, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

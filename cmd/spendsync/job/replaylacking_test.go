@@ -57,7 +57,8 @@ func TestQuarantine_NeverTakesIDsAway(t *testing.T) {
 				if (now != was) != c.taken {
 					t.Errorf("the day has changed: %t", now != was)
 				}
-				named := w.ask("SELECT count(*) FILTER (%s <> '') > 0 FROM spend_daily WHERE report_date = '%s'", column, day)
+				named := w.ask("SELECT count(*) FILTER (%s <> '') > 0 FROM spend_daily WHERE report_date = '%s'",
+					column, day)
 				if want := !c.lacks || !c.taken; named != map[bool]string{true: "true", false: "false"}[want] {
 					t.Errorf("some rows have a %s: %s", column, named)
 				}
