@@ -42,6 +42,9 @@ func (s pagedService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if n, err := strconv.Atoi(q.Get("p")); err == nil {
 		begin = (n - 1) * size
 	}
+	if n, err := strconv.Atoi(q.Get("offset")); err == nil {
+		begin = n
+	}
 	for end := range len(ids) + 1 {
 		if end > 0 && q.Get("after") == cursorOf(end) {
 			begin = end

@@ -248,7 +248,8 @@ func (l *lister) page(
 	if part.total < 0 {
 		part.total = header
 	}
-	if part.total >= 0 && !l.c.totals.of(l.of.plural).is(countsPage) {
+	// A total below the entries of earlier pages counts something else, such as 0 on all pages but the first.
+	if part.total >= int64(len(p.seen)) && !l.c.totals.of(l.of.plural).is(countsPage) {
 		p.total = part.total
 	}
 	if part.refused != "" && p.refused == "" {

@@ -88,6 +88,41 @@ func TestCampaigns_ByPageAreNotCutShort(t *testing.T) {
 	}
 }
 
+// TestCampaigns_WithATotalOnTheFirstPageAlone: a total below what earlier pages had does not end the list, and does not
+// make it complete.
+func TestCampaigns_WithATotalOnTheFirstPageAlone(t *testing.T) {
+	type m = map[string]any
+	for name, c := range map[string]struct {
+		later    int // the total of later pages
+		hidden   int // entries of the last page
+		complete bool
+	}{
+		"0 later":                      {0, 0, true},
+		"the page's later":             {60, 0, true},
+		"0 later, entries are missing": {0, 10, false},
+	} {
+		for _, by := range []string{"page", "offset"} {
+			var asked []string
+			client := pagedList(t, by, pagedService{ids: numbered(260), describe: func(r m, end, all int) {
+				if r["total"] = all; end > 100 {
+					r["total"] = c.later
+				}
+				if data := r["data"].([]m); end == all {
+					r["data"] = data[:len(data)-min(c.hidden, len(data))]
+				}
+			}}, &asked)
+			got, err := client.Campaigns(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(t, by+" "+name+": complete", got.Complete, c.complete)
+			if c.complete {
+				check(t, by+" "+name+": entries", len(got.Entities), 260)
+			}
+		}
+	}
+}
+
 // TestCampaigns_ByPageFailWithTheirPages: a page that cannot be read is no end of the list.
 func TestCampaigns_ByPageFailWithTheirPages(t *testing.T) {
 	for _, by := range []string{"page", "cursor"} {

@@ -1,9 +1,12 @@
 package extract
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // TestNewBackOff_DrawsFromTheWholeRange: waits are spread, so that clients which failed together do not come back
@@ -50,4 +53,35 @@ func TestTotalHeader(t *testing.T) {
 			t.Errorf("%q: %d, want %d", text, got, want)
 		}
 	}
+}
+
+// TestBreaker_AllowEndsWithItsContext: a read that waits for how the probes of a service that is down end gives up
+// with its context, and goes on when a probe ends.
+func TestBreaker_AllowEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(time.Minute)
+		began := time.Now()
+		b.failure(began, "x")
+		time.Sleep(time.Minute)
+		if _, down := b.failure(began, "x"); !down {
+			t.Fatal("the service is not down")
+		}
+		for range maxProbes {
+			if tripped, err := b.allow(t.Context()); err != nil || tripped != nil {
+				t.Fatalf("a probe: %v, %v", tripped, err)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := b.allow(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a wait that ended: %v", err)
+		}
+		check(t, "waited", time.Since(began), time.Minute+time.Second)
+		for range maxProbes {
+			time.AfterFunc(time.Second, b.endProbe)
+		}
+		if _, err := b.allow(t.Context()); !errors.Is(err, errDown) {
+			t.Errorf("all probes have failed: %v", err)
+		}
+	})
 }
