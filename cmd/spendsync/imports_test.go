@@ -72,6 +72,9 @@ var house = map[string]struct{ may, not []string }{
 			"extract/adsim/jsontext", "extract/adsim/wire", "extract/adsim/world"},
 		not: []string{"os"},
 	},
+	"extract/adsim/recorded": {
+		not: []string{"os"},
+	},
 	"extract/adsim/report": {
 		may: []string{"extract/adsim/chance", "extract/adsim/clock", "extract/adsim/config",
 			"extract/adsim/jsontext", "extract/adsim/ledger", "extract/adsim/market", "extract/adsim/memo",
@@ -220,8 +223,14 @@ var house = map[string]struct{ may, not []string }{
 	"cmd/spendsync/check": {
 		may: []string{"schema", "extract", "transform", "load", "load/commit", "load/durable", "load/manifest",
 			"cmd/internal/config",
-			"cmd/internal/exit", "cmd/spendsync/job", "cmd/spendsync/payouts", "cmd/spendsync/phrase"},
+			"cmd/internal/exit", "cmd/spendsync/job", "cmd/spendsync/payouts", "cmd/spendsync/phrase",
+			"cmd/spendsync/record"},
 		not: []string{"net/http", "database/sql", "github.com/duckdb"},
+	},
+	"cmd/spendsync/record": {
+		may: []string{"schema", "extract", "extract/adsim/recorded", "extract/outbound", "extract/service",
+			"transform", "cmd/internal/config"},
+		not: []string{"os", "database/sql", "github.com/duckdb"},
 	},
 	"cmd/spendsync/deploy": {
 		may: []string{"load/manifest"},

@@ -139,7 +139,7 @@ func (a *app) commands() *cobra.Command {
 		{"daily", "Every day:", []func(*app) *cobra.Command{newSyncCommand, newStatusCommand, newQueryCommand,
 			newReportCommand, newTablesCommand, newGuideCommand, newMCPCommand, newPlanCommand}},
 		{"repair", "Repair:", []func(*app) *cobra.Command{newVerifyCommand, newRebuildCommand, newReplayCommand,
-			newBackfillCommand, newAcceptCommand, newResetCommand}},
+			newBackfillCommand, newAcceptCommand, newResetCommand, newRecordCommand}},
 		{"more", "More:", []func(*app) *cobra.Command{newPushCommand, newPullCommand, newCronjobCommand, newManCommand,
 			newVersionCommand, newConfigTopic}},
 	} {
@@ -245,7 +245,7 @@ func (a *app) setUp(ctx context.Context) error {
 
 // interactive are the commands that a person runs: their stderr is text everywhere.
 var interactive = []string{"query", "status", "plan", "report", "tables", "verify", "check", "demo",
-	"init", "man", "version", "config", "cronjob", "guide", "mcp"}
+	"init", "man", "version", "config", "cronjob", "guide", "mcp", "record"}
 
 // logger writes text on a terminal and JSON elsewhere, unless the configuration sets the format.
 func (a *app) logger() *slog.Logger {

@@ -66,3 +66,61 @@ func TestServiceFile_ReadsARenamedService(t *testing.T) {
 		t.Error("a replay by the same lines changed the rows")
 	}
 }
+
+// renaming is a transport to a service whose replies have other keys.
+func renaming(names ...[2]string) roundTripper {
+	return func(r *http.Request) (*http.Response, error) {
+		resp, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			return nil, err
+		}
+		body, err := io.ReadAll(resp.Body)
+		for _, n := range names {
+			body = bytes.ReplaceAll(body, []byte(`"`+n[0]+`"`), []byte(`"`+n[1]+`"`))
+		}
+		resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		resp.Header.Del("Content-Length")
+		return resp, err
+	}
+}
+
+// TestServiceFile_TheManualsExample: the lines that the operators' manual shows read a service that has these names.
+func TestServiceFile_TheManualsExample(t *testing.T) {
+	_, text, _ := strings.Cut(manual(t, "cmd/spendsync/deploy/README.md"), "SPENDSYNC_SERVICE_FILE")
+	block := fenced.FindStringSubmatch(text)
+	if block == nil || !strings.Contains(block[2], "bid_cpc") || !strings.Contains(block[2], "docs") {
+		t.Fatalf("the manual's example is %q", block)
+	}
+	w := newWorld(t, small)
+	w.transport = renaming([2]string{"default_bid", "bid_cpc"}, [2]string{"campaigns", "docs"})
+	w.env["SERVICE_FILE"] = filepath.Join(t.TempDir(), "service.yaml")
+	if err := os.WriteFile(w.env["SERVICE_FILE"], []byte(block[2]), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	w.must("sync")
+	if got := w.ask("SELECT count(*) > 0 AND count(*) = count(default_bid) FROM campaign_history"); got != "true" {
+		t.Errorf("all campaigns have a bid: %s", got)
+	}
+}
+
+// TestServiceFile_ReplayReadsWhatWasKept: days that no sync could read for want of a name are read from their kept
+// replies once a file has it. Nothing is asked of the service.
+func TestServiceFile_ReplayReadsWhatWasKept(t *testing.T) {
+	w := newWorld(t, small)
+	w.transport = renaming([2]string{"total_spend", "cost_usd"})
+	if code, _, last := w.run("sync"); code != exit.Contract || !strings.Contains(last, "kept in quarantine/") {
+		t.Fatalf("without the file: exit %d: %s", code, last)
+	}
+	w.transport = roundTripper(func(*http.Request) (*http.Response, error) {
+		t.Error("replay asks the service")
+		return nil, io.ErrUnexpectedEOF
+	})
+	w.env["SERVICE_FILE"] = filepath.Join(t.TempDir(), "service.yaml")
+	if err := os.WriteFile(w.env["SERVICE_FILE"], []byte("report.total_spend: cost_usd\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, last := w.run("replay"); code != exit.OK || !strings.Contains(last, "33 days proven from quarantine") {
+		t.Errorf("with the file: exit %d: %s", code, last)
+	}
+	w.checkTruth()
+}

@@ -10,6 +10,7 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/phrase"
+	"spendsync/cmd/spendsync/record"
 	"spendsync/extract"
 	"spendsync/load/manifest"
 )
@@ -61,6 +62,7 @@ type checker struct {
 	code   int // of the first line that failed
 	report *extract.Client
 	api    *extract.Client
+	seen   *record.Recorder  // the replies of both
 	at     time.Time         // of the checks
 	known  *manifest.Account // that is stored; nil: nothing is
 }
@@ -107,7 +109,7 @@ func (c *checker) failRead(check string, err error) {
 
 // Run makes the checks. A signal ends them early.
 func Run(ctx context.Context, o Options) Answer {
-	c := &checker{Options: o, at: o.Now()}
+	c := &checker{Options: o, at: o.Now(), seen: record.New(o.Now)}
 	c.all(ctx)
 	return Answer{c.code, c.lines}
 }
@@ -148,10 +150,7 @@ func (c *checker) configuration() bool {
 	quick := *c.Config
 	quick.RetryBudget, quick.HTTPTimeout = min(quick.RetryBudget, patience), min(quick.HTTPTimeout, patience)
 	var err error
-	if c.report, err = quick.ReportClient(c.Client); err == nil {
-		c.api, err = quick.AdvertiserClient(c.Client)
-	}
-	if err != nil {
+	if c.report, c.api, err = c.seen.Clients(&quick, c.Client); err != nil {
 		c.fail(exit.Usage, name, do, "%s", phrase.OneLine(err.Error()))
 		return false
 	}

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,26 +24,30 @@ import (
 // shown is how many examples a line names.
 const shown = 3
 
-// try syncs one day and one campaign of each status into a store that is removed afterwards, and reports what a sync
-// understands of the service.
-// It returns nil if a sync did not start.
-func (c *checker) try(ctx context.Context, known *manifest.Account) *job.Trial {
-	const name = "sync"
+// Try syncs one day and one campaign of each status into a temporary store, which is removed. known is the account in
+// the job's own store; nil: it holds nothing.
+func Try(ctx context.Context, j job.Job, known *manifest.Account) (*job.Trial, error) {
 	dir, err := os.MkdirTemp("", "spendsync-check-")
 	if err != nil {
-		c.fail(exit.Usage, name, "give TMPDIR a folder that can be written to", "%v", err)
-		return nil
+		return nil, exit.Advise(exit.Usagef("%v", err), "give TMPDIR a folder that can be written to")
 	}
 	defer os.RemoveAll(dir)
-	j := c.Job
-	j.DataDir, j.Report, j.API = filepath.Join(dir, "data"), c.report, c.api
+	j.DataDir = filepath.Join(dir, "data")
 	j.Store.KeepRaw, j.Store.DuckDB.Views = false, nil // neither is about the service
 	j.Log, j.Store.Log = slog.New(slog.DiscardHandler), nil
 	j.Payouts, j.Progress, j.Trace = nil, nil, nil
+	return j.Try(ctx, known)
+}
+
+// try reports what a sync understands of the service. It returns nil if a sync did not start.
+func (c *checker) try(ctx context.Context, known *manifest.Account) *job.Trial {
+	j := c.Job
+	j.Report, j.API = c.report, c.api
 	j.AcceptUnpinned = j.AcceptUnpinned || c.AcceptUnpinned != nil
-	t, err := j.Try(ctx, known)
+	t, err := Try(ctx, j, known)
 	if err != nil {
-		c.fail(exit.Of(err), name, exit.About(exit.Of(err)).Do, "%s", phrase.OneLine(err.Error()))
+		do := cmp.Or(exit.Advice(err), exit.About(exit.Of(err)).Do)
+		c.fail(exit.Of(err), "sync", do, "%s", phrase.OneLine(err.Error()))
 		return nil
 	}
 	if ctx.Err() != nil {
@@ -165,6 +170,12 @@ func (c *checker) fields(t *job.Trial) {
 	if n := len(t.Unknown); n > 0 {
 		c.warn("fields unknown", "nothing: they are kept in the raw columns; a newer version may have columns for them",
 			"%s that no column shows, such as %s", phrase.Count(n, "key"), some(t.Unknown, unknownText))
+	}
+	path := func(name string) string { return c.Config.Service().Path(name, "") }
+	report, list := c.seen.Envelope("report", path("report")), c.seen.Envelope("api", path("campaigns"))
+	if report != "" || list != "" {
+		c.ok("envelope", "the report: %s; the list of campaigns: %s", cmp.Or(phrase.OneLine(report), "no reply"),
+			cmp.Or(phrase.OneLine(list), "no reply"))
 	}
 	zone := "times without a zone are not understood"
 	if z := c.Config.Service().Zone(); z != nil {
