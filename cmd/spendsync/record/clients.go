@@ -38,7 +38,7 @@ func (r *Recorder) Envelope(of, path string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, x := range r.taken {
-		if x.of != of || !strings.HasPrefix(x.path, path) || x.status != 200 {
+		if x.of != of || !strings.HasPrefix(x.path, path) || x.status/100 != 2 {
 			continue
 		}
 		var keys []string

@@ -46,7 +46,7 @@ var sentences = []string{
 }
 
 // keptParts are parts of a text that decide what an error means.
-var keptParts = regexp.MustCompile(`(?i)\b(?:2[89]|3[0-2])[ -]days?\b|<!doctype html>|<html\b`)
+var keptParts = regexp.MustCompile(`(?i)\b(?:2[89]|3[0-2])[ -]days?\b|<!doctype html>|<html\b|^https?:`)
 
 func newMasks(s *service.Service) *masks {
 	m := &masks{known: map[string]bool{}, to: map[string]string{}, used: map[string]bool{}}
@@ -139,7 +139,7 @@ func (m *masks) text(raw string) string {
 	if moved, ok := m.time(whole); ok && moved != "" && len(all) == len(raw) {
 		return moved
 	}
-	kept := make([]bool, len(all))
+	kept, hex := make([]bool, len(all)), hexIn(all)
 	if len(all) == len([]rune(whole)) {
 		m.keepParts(whole, kept)
 	}
@@ -154,7 +154,7 @@ func (m *masks) text(raw string) string {
 		for _, u := range all[i:j] {
 			run = append(run, u.r)
 		}
-		isPrefix := class == 'a' && len(run) == 1 && j < len(all) && classOf(all[j].r) == '0' // as in C0000012
+		isPrefix := class == 'a' && len(run) == 1 && j < len(all) && classOf(all[j].r) == '0' && !hex[i] // C0000012
 		switch {
 		case kept[i] || isPrefix || class == 0:
 			write(&out, all[i:j], nil)
@@ -163,7 +163,7 @@ func (m *masks) text(raw string) string {
 		case class == '0':
 			write(&out, all[i:j], []rune(m.digits(string(run))))
 		default:
-			write(&out, all[i:j], []rune(m.letters(string(run))))
+			write(&out, all[i:j], []rune(m.letters(string(run), hex[i])))
 		}
 		i = j
 	}
@@ -262,16 +262,44 @@ func (m *masks) number(like string, n int) string {
 	return string(out)
 }
 
-// letters replaces letters by others, capitals by capitals.
-func (m *masks) letters(run string) string {
-	return m.other("a"+run, func(n int) string {
+// hexForm is a word of hexadecimal digits that is none of a letter and a number.
+var hexForm = regexp.MustCompile(`^(?:[0-9]+[a-f]|[a-f]+[0-9]+[a-f])[0-9a-f]*$`)
+
+// hexIn marks the characters of longer words that are hexadecimal.
+func hexIn(all []unit) []bool {
+	marks := make([]bool, len(all))
+	for i := 0; i < len(all); i++ {
+		j := i
+		for word := ""; j < len(all) && (isLetter(all[j].r) || isDigit(all[j].r)); j++ {
+			if word += string(all[j].r); len(word) >= 8 && hexForm.MatchString(word) {
+				for k := i; k <= j; k++ {
+					marks[k] = true
+				}
+			} else if len(word) >= 8 {
+				for k := i; k <= j; k++ {
+					marks[k] = false
+				}
+			}
+		}
+		i = j
+	}
+	return marks
+}
+
+// letters replaces letters by others, capitals by capitals, and those of a hexadecimal number by such.
+func (m *masks) letters(run string, isHex bool) string {
+	class, choices := "a", uint64(26)
+	if isHex {
+		class, choices = "h", 6
+	}
+	return m.other(class+run, func(n int) string {
 		out := []byte(run)
 		for i := range out {
 			first := byte('a')
 			if out[i] < 'a' {
 				first = 'A'
 			}
-			out[i] = first + byte(m.random(fmt.Sprint(run, n, i), 26))
+			out[i] = first + byte(m.random(fmt.Sprint(run, n, i), choices))
 		}
 		return string(out)
 	})

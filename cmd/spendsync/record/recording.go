@@ -218,7 +218,7 @@ func (w *writer) addUp(all []taken) {
 	var days, sums []row
 	seen := map[string]bool{}
 	for i, x := range all {
-		if x.of != recorded.Report || x.status != http.StatusOK {
+		if x.of != recorded.Report || x.status/100 != 2 {
 			continue
 		}
 		query := func(key string) string { return x.query.Get(w.service.Text(key)) }
