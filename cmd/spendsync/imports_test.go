@@ -274,7 +274,7 @@ var house = map[string]struct{ may, not []string }{
 		not: []string{"net/http", "os", "database/sql"},
 	},
 	"cmd/adsim": {
-		may: []string{"extract/adsim", "extract/adsim/tools"},
+		may: []string{"extract/adsim", "extract/adsim/recorded", "extract/adsim/tools"},
 	},
 	"cmd/spendsync-lake": {
 		may: []string{"schema", "load/durable", "load/manifest", "load/lake", "load/lake/resttest", "cmd/internal/bom",

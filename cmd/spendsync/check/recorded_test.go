@@ -150,7 +150,7 @@ func TestRecording_IsSynced(t *testing.T) {
 
 // canary is a text, or digits, that must not be in a recording.
 func canary(i int) (text, digits string) {
-	return fmt.Sprintf("canary%dyx", 10_000+i), fmt.Sprint(7_000_000 + 13*i)
+	return fmt.Sprintf("canary%dyx", 10_000+i), fmt.Sprint(7_000_000_001_003 + 1_000_003*i)
 }
 
 // TestRecording_HasNoValue plants 10,000 canaries: in values, in keys, in URLs and in headers, and as credentials.
