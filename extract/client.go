@@ -242,6 +242,9 @@ type question struct {
 	// room is overwritten by the body, as far as it fits. What accept and its errors
 	// keep of the body is their own.
 	room []byte
+	// spare: the answer helps and is not needed. It is asked for a few times at most, and no answer
+	// says nothing about the service.
+	spare bool
 }
 
 // send sends one request and reads its whole reply within a timeout. keys is the version of

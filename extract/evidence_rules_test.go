@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 )
 
 // keyless is row i with a creative ID that is not a text: it has no identity.
@@ -68,19 +70,24 @@ func TestSpend_GathersEvidence(t *testing.T) {
 			pageOf([]string{line(2), line(4)}, placed(2, 3, 5, 2))}, 2, Evidence{Rows: 5, Distinct: 3, Total: 5,
 			Ended:   true,
 			Repeats: `page 1: row 3 is there twice: "C1000001" "C1000001-001" "S1"`}},
-		"rows without a key": {[]string{pageOf([]string{keyless(1), line(2), line(2)}, placed(1, 3, 3, 1))}, 1,
-			Evidence{Rows: 3, Distinct: 2, Total: 3, Ended: true, Full: true,
+		"rows without a key": {[]string{pageOf([]string{keyless(1), line(2), line(2)}, placed(1, 3, 3, 1))}, 2,
+			Evidence{Rows: 3, Distinct: 2, Total: 3, Ended: true,
 				Repeats: `page 1: row 3 is there twice: "C1000001" "C1000001-002" "S2"`}},
-		"rows that are none": {[]string{pageOf([]string{"7", line(2), line(2)}, placed(1, 3, 3, 1))}, 1,
-			Evidence{Rows: 3, Distinct: 2, Total: 3, Ended: true, Full: true,
+		"rows that are none": {[]string{pageOf([]string{"7", line(2), line(2)}, placed(1, 3, 3, 1))}, 2,
+			Evidence{Rows: 3, Distinct: 2, Total: 3, Ended: true,
 				Repeats: `page 1: row 3 is there twice: "C1000001" "C1000001-002" "S2"`}},
 		"pages without any key": {[]string{pageOf([]string{keyless(1), keyless(2), keyless(3)}, placed(1, 3, 6, 2)),
-			pageOf([]string{keyless(4), keyless(5), keyless(6)}, placed(2, 3, 6, 2))}, 2,
-			Evidence{Rows: 6, Distinct: 6, Total: 6, Ended: true, Full: true}},
+			pageOf([]string{keyless(4), keyless(5), keyless(6)}, placed(2, 3, 6, 2))}, 3,
+			Evidence{Rows: 6, Distinct: 6, Total: 6, Ended: true}},
 		"the same page without any key again": {[]string{pageOf([]string{keyless(1), keyless(2), keyless(3)},
 			`"pagination":`+
-				`{"page":1,"page_size":3,"total_rows":3,"total_pages":0}`)}, 1, Evidence{Rows: 3, Distinct: 3, Total: 3,
-			Ended: true, Full: true}},
+				`{"page":1,"page_size":3,"total_rows":3,"total_pages":0}`)}, 2, Evidence{Rows: 3, Distinct: 3, Total: 3,
+			Ended: true}},
+		"a total without rows that come": {[]string{pageOf(rows(1, 3), placed(1, 3, 3, 1)),
+			pageOf(rows(4, 6), placed(2, 3, 3, 1)), pageOf(rows(7, 7), placed(3, 3, 3, 1))}, 3,
+			Evidence{Rows: 7, Distinct: 7, Total: 3, Ended: true}},
+		"a total without rows that come, which fill their page": {[]string{pageOf(rows(1, 3), placed(1, 3, 3, 1)),
+			pageOf(rows(4, 6), placed(2, 3, 3, 1))}, 3, Evidence{Rows: 6, Distinct: 6, Total: 3, Ended: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := scripted(tc.pages...)
@@ -109,6 +116,34 @@ func TestSpend_GathersEvidence(t *testing.T) {
 		check(t, "error", err, nil)
 		check(t, "evidence", seen, Evidence{Rows: 3, Distinct: 3, Total: -1, Ended: true})
 	})
+	for name, c := range map[string]struct {
+		status   int
+		requests int
+		want     Evidence
+	}{
+		"is refused":         {400, 2, Evidence{Rows: 3, Distinct: 3, Total: 3, Ended: true}},
+		"is not there":       {404, 2, Evidence{Rows: 3, Distinct: 3, Total: 3, Ended: true}},
+		"is the last again":  {200, 2, Evidence{Rows: 3, Distinct: 3, Total: 3, Ended: true, Full: true}},
+		"breaks the service": {500, 4, Evidence{Rows: 3, Distinct: 3, Total: 3, Ended: true, Full: true}},
+	} {
+		t.Run("the page behind a full one "+name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				first, n := pageOf(rows(1, 3), placed(1, 3, 3, 1)), 0
+				c2 := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+					if n++; n == 1 || c.status == 200 {
+						return answerWith(200, first)
+					}
+					return answerWith(c.status, `{"error":"page out of range"}`)
+				}))
+				var seen Evidence
+				_, err := walk(t, c2.Spend(t.Context(), testDay, 3, nil, &seen))
+				check(t, "error", err, nil)
+				check(t, "evidence", seen, c.want)
+				check(t, "requests", n, c.requests)
+				check(t, "the service counts as down", c2.breaker.hasSpent(), false)
+			})
+		})
+	}
 	t.Run("the same keyless page for ever", func(t *testing.T) {
 		same := pageOf([]string{keyless(1), keyless(2), keyless(3)}, placed(1, 3, 6, 9))
 		var seen Evidence

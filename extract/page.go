@@ -110,7 +110,7 @@ func pages[T any](ctx context.Context, c *Client, q paged[T], known *Known, seen
 		var r room[T]
 		var same int64 // bytes of replies that are the known ones
 		for n := 1; !p.done; n++ {
-			page, err := readPage(ctx, c, q, n, known, &r)
+			page, err := readPage(ctx, c, q, n, p.isBeyond(), known, &r)
 			if page.Number = n; err != nil || !page.Unchanged {
 				if !replayKnownPages(c, q, p, page, known, yield) {
 					return
@@ -244,15 +244,16 @@ func prove[T any](q paged[T], bodies iter.Seq2[[]byte, error], seen *Evidence) i
 	}
 }
 
-func readPage[T any](ctx context.Context, c *Client, q paged[T], n int, known *Known, to *room[T]) (page pendingPage[T],
-	err error) {
+func readPage[T any](
+	ctx context.Context, c *Client, q paged[T], n int, isBeyond bool, known *Known, to *room[T],
+) (page pendingPage[T], err error) {
 	query := url.Values{
 		q.service.Text("report_query.page"):      {strconv.Itoa(n)},
 		q.service.Text("report_query.page_size"): {strconv.Itoa(q.size)},
 	}
 	maps.Copy(query, q.query)
 	r, err := c.read(ctx, question{
-		what: pageName(q.what, n), path: q.path, query: query, room: to.body,
+		what: pageName(q.what, n), path: q.path, query: query, room: to.body, spare: isBeyond,
 		accept: func(body []byte) (err error) {
 			page.Fingerprint = Fingerprint(q.service, body)
 			if page.Unchanged = known.is(n, page.Fingerprint); !page.Unchanged {

@@ -37,7 +37,8 @@ type Evidence struct {
 	// Ended: after the last page there is nothing, as far as the pages tell: it is empty or
 	// shorter than others, or all rows of a stated total are there.
 	Ended bool
-	// Full: the last page had no room for more, so that only the stated total shows the end.
+	// Full: the last page had no room for more, so that only the stated total shows the end: the
+	// page behind it was asked for, and showed nothing.
 	Full bool
 	// Repeats is the first row whose key had come before; empty: every key came once.
 	Repeats string
@@ -194,6 +195,10 @@ func (p *proof[T]) place(n int, a *answer[T]) {
 func (p *proof[T]) end(n int, rows int64, news bool, a *answer[T]) {
 	all, g := p.seen.Rows+rows, a.pagination
 	isLast := g != nil && g.totalPages <= int64(n)
+	if p.isBeyond() && rows > 0 && !news {
+		p.done = true // what lies behind the last page is that page again, or the first
+		return
+	}
 	p.seen.Full = false
 	switch total := p.seen.Total; {
 	case rows == 0:
@@ -219,8 +224,12 @@ func (p *proof[T]) end(n int, rows int64, news bool, a *answer[T]) {
 	default:
 		p.seen.Ended = rows < int64(p.longest(int(rows)))
 	}
-	p.done = p.done || p.seen.Ended
+	p.done = p.done || p.seen.Ended && !p.seen.Full
 }
+
+// isBeyond reports whether all rows of the stated total are there, and the next page is asked for only because the last
+// one was full: a total may leave rows out, such as those without spend.
+func (p *proof[T]) isBeyond() bool { return p.seen.Ended && p.seen.Full }
 
 // noRows words an answer without rows, such as "no rows" or "data is null: no rows".
 func (a *answer[T]) noRows(words string) string {
@@ -234,14 +243,16 @@ func (a *answer[T]) noRows(words string) string {
 // page may be answered so. It reports whether the answer ends before it.
 func (p *proof[T]) refused(n int, err error) bool {
 	e, ok := errors.AsType[*ReadError](err)
-	if !ok || p.seen.Rows == 0 || e.Err != ErrContract || e.Status < 400 || e.Status >= 500 {
+	isRefusal := ok && e.Err == ErrContract && e.Status >= 400 && e.Status < 500
+	switch {
+	case !ok || p.seen.Rows == 0 || e.Err == ErrAuth, !isRefusal && !p.isBeyond():
 		return false
-	}
-	if p.done = true; p.seen.Total > p.seen.Distinct {
+	case isRefusal && p.seen.Total > p.seen.Distinct && !p.isBeyond():
 		p.seen.Moved = fmt.Sprintf("page %d: %s", n, e.Reason)
-	} else {
-		p.seen.Ended = true
+	case isRefusal:
+		p.seen.Ended, p.seen.Full = true, false
 	}
+	p.done = true
 	return true
 }
 

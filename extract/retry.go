@@ -50,7 +50,7 @@ func (c *Client) read(ctx context.Context, q question) (reply, error) {
 	r.deadline = r.began.Add(c.budget)
 	for {
 		if err := r.acquire(ctx); err != nil {
-			if !r.failing.IsZero() && ctx.Err() == nil {
+			if !r.failing.IsZero() && ctx.Err() == nil && !q.spare {
 				c.breaker.giveUp(q.what, r.failing)
 			}
 			return reply{}, err
@@ -73,11 +73,12 @@ func (c *Client) read(ctx context.Context, q question) (reply, error) {
 			return reply{}, r.ctxError(ctx)
 		}
 		down := false
-		if f.down {
+		switch {
+		case !f.down:
+			c.breaker.success()
+		case !q.spare:
 			c.lastDown.Store(f)
 			r.tripped, down = c.breaker.failure(sent, f.reason)
-		} else {
-			c.breaker.success()
 		}
 		if f.status == http.StatusUnauthorized && !r.renewed && c.keys.renew(keys) {
 			r.renewed = true
@@ -90,7 +91,7 @@ func (c *Client) read(ctx context.Context, q question) (reply, error) {
 			r.failing = sent
 		}
 		if err := r.retry(ctx, f, down); err != nil {
-			if f.retry != retryNever && ctx.Err() == nil {
+			if f.retry != retryNever && ctx.Err() == nil && !q.spare {
 				c.breaker.giveUp(q.what, r.failing)
 			}
 			return reply{}, err
@@ -200,6 +201,8 @@ func (r *reading) retry(ctx context.Context, f *failure, down bool) error {
 	budget := left(r.deadline)
 	switch {
 	case f.retry == retryNever, f.retry == retryBriefly && r.badReplies > fewRetries:
+		return r.fail(f.kind, f, f.reason)
+	case r.q.spare && (r.attempts >= patientAttempts || f.pause > budget):
 		return r.fail(f.kind, f, f.reason)
 	case down:
 		return r.downError(f)

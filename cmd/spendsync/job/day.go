@@ -17,8 +17,9 @@ import (
 	"spendsync/transform"
 )
 
-// maxReads is how often a day is read before it counts as unproven.
-const maxReads = 3
+// maxReads is how often a day is read before it counts as unproven, and mostReads how often a day that is over and
+// lacks nothing but a second read that is alike: one that changed during the second read has three that differ.
+const maxReads, mostReads = 3, 5
 
 // dayRead is one read of a day.
 type dayRead struct {
@@ -32,6 +33,7 @@ type dayRead struct {
 	hash     string
 	hashes   []string // that the read has, in each way of combining its rows
 	same     bool     // the rows of one key are the same row again
+	almost   bool     // a second read that is alike would prove the day
 	control  string
 	total    manifest.ControlTotal // the service's own, where the day was over
 	count    schema.Null[int64]    // rows that the service states
@@ -49,7 +51,7 @@ type dayRead struct {
 	aside    []schema.RefusedRow // rows of both kinds that are kept aside with their JSON
 }
 
-// proveDay reads a day until a read is proven, or all reads together are: three times at most. An
+// proveDay reads a day until a read is proven, or all reads together are: [maxReads] times at most. An
 // answer that would empty the day or much of it must come twice. An answer with values that
 // cannot be read, and more of them than are known of the day, is read again once, and so is one of
 // which the service states more rows, as it did not before: what was damaged
@@ -69,7 +71,7 @@ func (r *dayReader) proveDay(ctx context.Context, day schema.Date, work *lease, 
 		unproven, isUnproven := errors.AsType[*extract.UnprovenError](err)
 		switch {
 		case isUnproven:
-			r.s.Log.Warn("the day is not proven", "day", day.String(), "attempt", step.Attempts, "of", maxReads,
+			r.s.Log.Warn("the day is not proven", "day", day.String(), "attempt", step.Attempts, "of", read.limit(day),
 				"error", unproven)
 			if both, ok := r.together(ctx, day, read, reads); ok {
 				return both, both.mayReplace(day, known)
@@ -99,13 +101,19 @@ func (r *dayReader) proveDay(ctx context.Context, day schema.Date, work *lease, 
 			return read, r.s.staged.DropPages(day, 1, pages+1)
 		}
 		damaged = damaged || read != nil && read.isDamaged(known)
+		isLast := step.Attempts >= maxReads && (!isUnproven || step.Attempts >= read.limit(day))
+		if step.Attempts >= maxReads && !isLast {
+			for _, one := range reads { // they need not stay in memory: only whether a read is alike counts now
+				one.rows = nil
+			}
+		}
 		switch {
-		case step.Attempts == maxReads && isUnproven:
+		case isLast && isUnproven:
 			if best := r.bestOf(day, append(reads, read), known); best != nil {
 				return best, nil
 			}
 			fallthrough
-		case step.Attempts == maxReads:
+		case isLast:
 			return nil, errors.Join(err, r.s.staged.DropPages(day, 1, pages+1))
 		case read == nil: // it broke off
 			err = r.s.staged.DropPages(day, pages+1, math.MaxInt)
@@ -118,6 +126,14 @@ func (r *dayReader) proveDay(ctx context.Context, day schema.Date, work *lease, 
 			return nil, err
 		}
 	}
+}
+
+// limit returns how often the day is read.
+func (read *dayRead) limit(day schema.Date) int64 {
+	if read != nil && read.almost && !read.at.Time().Before(day.End()) {
+		return mostReads
+	}
+	return maxReads
 }
 
 // pagesOf is how many pages reads have together.
@@ -155,6 +171,7 @@ func (r *dayReader) weigh(ctx context.Context, day schema.Date, read *dayRead, b
 	}
 	var failed error
 	var hashes []string
+	almost := false
 	for _, how := range combinations(repeats, read.lacks) {
 		is := *read
 		is.combined = how
@@ -164,11 +181,12 @@ func (r *dayReader) weigh(ctx context.Context, day schema.Date, read *dayRead, b
 			*read = is
 			return err
 		}
+		almost = almost || is.almost
 		if failed == nil {
 			failed, *read = err, is
 		}
 	}
-	read.hashes = hashes
+	read.hashes, read.almost = hashes, almost
 	return failed
 }
 
@@ -215,7 +233,10 @@ func (r *dayReader) weighAs(
 		return err
 	}
 	w.control = read.control
-	err = w.prove(day)
+	if err = w.prove(day); err != nil {
+		w.alike = true
+		read.almost = w.prove(day) == nil
+	}
 	if unproven, ok := errors.AsType[*extract.UnprovenError](err); ok && read.first != nil {
 		unproven.Reason += fmt.Sprintf("; %s cannot be stored; the first: %v",
 			phrase.Count(int(read.refused), "row"), read.first)
@@ -387,16 +408,25 @@ func (r *dayReader) checkControlTotal(ctx context.Context, day schema.Date, read
 // known is what the store keeps of a day's replies: as long as the service answers
 // with the same bytes, nothing need be decoded to know that nothing has changed.
 // From the second attempt on nothing counts as known, nor where it shows in the columns of the replies whether
-// the service still refuses some.
+// the service still refuses some. Nor where the last reply may be a full page: rows that the total does not count may
+// have come behind it.
 func (r *dayReader) known(day schema.Date, attempt int64) *extract.Known {
-	if k := r.s.store.Account().Days[day]; attempt > 1 || k == nil || k.Refused > 0 || r.s.triesAll ||
-		k.Unread > 0 && len(k.UnreadForms) == 0 {
+	k := r.s.store.Account().Days[day]
+	if attempt > 1 || k == nil || k.Refused > 0 || r.s.triesAll || k.Unread > 0 && len(k.UnreadForms) == 0 ||
+		r.s.mayEndFull(k.Sums.Rows) {
 		return nil
 	}
 	return &extract.Known{
 		Fingerprints: r.s.store.Fingerprints(day),
 		Body:         func(page int) ([]byte, error) { return r.s.store.RawPage(day, page) },
 	}
+}
+
+// mayEndFull reports whether so many rows may have filled their last page: of the size that is asked for, or of a
+// round number that the service gives at most.
+func (s *session) mayEndFull(rows int64) bool {
+	const round = 50
+	return rows > 0 && (rows%round == 0 || s.Plan.PageSize > 0 && rows%int64(s.Plan.PageSize) == 0)
 }
 
 // readSame is a read of a day whose replies are the stored ones, which gave what is

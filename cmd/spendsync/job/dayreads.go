@@ -12,7 +12,7 @@ import (
 // together tries whether all reads of a day prove it, each row as it came last: pages without an
 // order bring some rows twice and others in the next read.
 func (r *dayReader) together(ctx context.Context, day schema.Date, read *dayRead, before []*dayRead) (*dayRead, bool) {
-	if read == nil || len(before) == 0 || read.rows == nil || len(idsIn(read.lacks)) > 0 {
+	if read == nil || len(before) == 0 || read.rows == nil || len(idsIn(read.lacks)) > 0 || before[0].rows == nil {
 		return nil, false
 	}
 	both := union(append(slices.Clone(before), read))

@@ -1,0 +1,232 @@
+package job
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"spendsync/cmd/internal/exit"
+	"spendsync/schema"
+)
+
+// reportReply is a reply of the report that a test edits.
+type reportReply struct {
+	Columns    []string                     `json:"columns"`
+	Data       []map[string]json.RawMessage `json:"data"`
+	Pagination map[string]int64             `json:"pagination,omitempty"`
+}
+
+// editedReport is the simulated service with replies of the report's days that a test edits. n is how often the
+// question was asked before.
+type editedReport struct {
+	http.RoundTripper
+	edit func(day schema.Date, q url.Values, reply *reportReply, n int) (status int)
+
+	mu    sync.Mutex
+	asked map[string]int
+}
+
+func (e *editedReport) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := e.RoundTripper.RoundTrip(req)
+	q := req.URL.Query()
+	if err != nil || q.Get("start_date") == "" || q.Get("start_date") != q.Get("end_date") {
+		return resp, err
+	}
+	if !strings.Contains(q.Get("columns"), "source_id") { // the service's own sum
+		return resp, err
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	var reply reportReply
+	if err := json.Unmarshal(body, &reply); err != nil {
+		return nil, err
+	}
+	day, err := schema.ParseDate(q.Get("start_date"))
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.asked == nil {
+		e.asked = map[string]int{}
+	}
+	question := q.Encode()
+	resp.StatusCode = max(e.edit(day, q, &reply, e.asked[question]), resp.StatusCode)
+	e.asked[question]++
+	if resp.StatusCode == http.StatusOK {
+		body, err = json.Marshal(reply)
+	} else {
+		body = []byte(`{"error":"page out of range"}`)
+	}
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	resp.Header.Del("Content-Length")
+	return resp, err
+}
+
+// setRow sets a number of a row.
+func setRow(row map[string]json.RawMessage, column string, value int) {
+	row[column] = json.RawMessage(strconv.Itoa(value))
+}
+
+// TestOpenDay_ThatMovesIsStored: a day that goes on moves while it is paged, and no total and no sum of the service's
+// say how far a read came. What its best read has is stored, marked as open, and the run ends with 0.
+func TestOpenDay_ThatMovesIsStored(t *testing.T) {
+	growing := 0
+	grow := func(reply *reportReply) {
+		growing++
+		setRow(reply.Data[0], "impressions", 1_000_000+growing)
+	}
+	// arrive puts a new row before the others, so that those of a page border come twice.
+	arrive := func(reply *reportReply, q url.Values) {
+		grow(reply)
+		if q.Get("page") != "1" {
+			return
+		}
+		row := map[string]json.RawMessage{}
+		for key, value := range reply.Data[0] {
+			row[key] = value
+		}
+		row["source_id"] = json.RawMessage(fmt.Sprintf(`"S9%05d"`, growing))
+		reply.Data = append([]map[string]json.RawMessage{row}, reply.Data[:len(reply.Data)-1]...)
+	}
+	for name, c := range map[string]struct {
+		page int
+		edit func(q url.Values, reply *reportReply)
+	}{
+		"no pagination": {1000, func(_ url.Values, reply *reportReply) { grow(reply); reply.Pagination = nil }},
+		"no pagination, full page": {25, func(_ url.Values, reply *reportReply) {
+			grow(reply)
+			reply.Pagination = nil
+		}},
+		"no pagination, rows arrive": {20, func(q url.Values, reply *reportReply) {
+			arrive(reply, q)
+			reply.Pagination = nil
+		}},
+		"a total of the page": {20, func(_ url.Values, reply *reportReply) {
+			grow(reply)
+			reply.Pagination["total_rows"] = int64(len(reply.Data))
+		}},
+		"a total below": {20, func(_ url.Values, reply *reportReply) {
+			grow(reply)
+			reply.Pagination["total_rows"] -= 4
+		}},
+		"a total that moves": {20, func(q url.Values, reply *reportReply) {
+			grow(reply)
+			reply.Pagination["total_rows"] += int64(growing)
+		}},
+		"rows arrive": {20, func(q url.Values, reply *reportReply) { arrive(reply, q) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.job.Plan.PageSize = c.page
+			var mu sync.Mutex
+			w.transport = &editedReport{RoundTripper: w.service.Transport(), edit: func(day schema.Date, q url.Values,
+				reply *reportReply, _ int) int {
+				mu.Lock()
+				defer mu.Unlock()
+				if day == w.today() && len(reply.Data) > 0 {
+					c.edit(q, reply)
+				}
+				return 0
+			}}
+			for range 2 {
+				res := w.sync(exit.OK)
+				last := res.Coverage[len(res.Coverage)-1]
+				if last.ReportDate != w.today() || last.State != schema.StateOpen || last.Rows == 0 {
+					t.Errorf("today: %+v", last)
+				}
+			}
+			w.wantVerified()
+		})
+	}
+}
+
+// countsNoZeros is a report that counts rows with spend only, and has the others behind them.
+type countsNoZeros struct {
+	http.RoundTripper
+
+	mu    sync.Mutex
+	zeros map[string]int // by day
+}
+
+func (c *countsNoZeros) RoundTrip(req *http.Request) (*http.Response, error) {
+	q := req.URL.Query()
+	if q.Get("include_creatives") == "" || q.Get("start_date") != q.Get("end_date") {
+		if strings.HasSuffix(req.URL.Path, "spend-report") && q.Get("include_creatives") == "" { // no sum of its own
+			return answered(req, http.StatusBadRequest, []byte(`{"error":"not grouped"}`)), nil
+		}
+		return c.RoundTripper.RoundTrip(req)
+	}
+	page, _ := strconv.Atoi(q.Get("page"))
+	size, _ := strconv.Atoi(q.Get("page_size"))
+	q.Set("page", "1")
+	q.Set("page_size", "10000")
+	all := req.Clone(req.Context())
+	all.URL.RawQuery = q.Encode()
+	resp, err := c.RoundTripper.RoundTrip(all)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		return resp, err
+	}
+	var reply reportReply
+	if err := json.NewDecoder(resp.Body).Decode(&reply); err != nil {
+		return nil, err
+	}
+	isZero := func(row map[string]json.RawMessage) int {
+		if string(row["total_spend"]) == "0" {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(reply.Data, func(a, b map[string]json.RawMessage) int { return isZero(a) - isZero(b) })
+	total := 0
+	for total < len(reply.Data) && isZero(reply.Data[total]) == 0 {
+		total++
+	}
+	// So many rows with spend that they fill their last page, whatever the size.
+	total -= total % size
+	reply.Data = slices.Concat(reply.Data[:total], slices.DeleteFunc(slices.Clone(reply.Data[total:]),
+		func(row map[string]json.RawMessage) bool { return isZero(row) == 0 }))
+	c.mu.Lock()
+	c.zeros[q.Get("start_date")] = len(reply.Data) - total
+	c.mu.Unlock()
+	from := min((page-1)*size, len(reply.Data))
+	reply.Data = reply.Data[from:min(from+size, len(reply.Data))]
+	reply.Pagination = map[string]int64{"page": int64(page), "page_size": int64(size), "total_rows": int64(total),
+		"total_pages": int64((total + size - 1) / size)}
+	body, err := json.Marshal(reply)
+	return answered(req, http.StatusOK, body), err
+}
+
+func answered(req *http.Request, status int, body []byte) *http.Response {
+	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Request: req,
+		ContentLength: int64(len(body)), Body: io.NopCloser(bytes.NewReader(body))}
+}
+
+// TestSpend_RowsThatTheTotalLeavesOutAreAskedFor: a total that leaves out rows without spend ends a day at a full page,
+// and the rows behind it are asked for all the same.
+func TestSpend_RowsThatTheTotalLeavesOutAreAskedFor(t *testing.T) {
+	w := newWorld(t)
+	w.rereadAll()
+	w.job.Plan.PageSize = 5
+	report := &countsNoZeros{RoundTripper: w.service.Transport(), zeros: map[string]int{}}
+	w.transport = report
+	w.sync(exit.Partial, "total_rows")
+	want := 0
+	for _, n := range report.zeros {
+		want += n
+	}
+	if got := w.ask("SELECT count(*) FROM spend_daily WHERE spend = 0"); want == 0 || got != strconv.Itoa(want) {
+		t.Errorf("%s rows without spend, want %d", got, want)
+	}
+	w.wantVerified()
+}
