@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -213,26 +214,43 @@ func TestMissing_ACreativeThatAnswersGoesOn(t *testing.T) {
 }
 
 // TestMissing_WhatTheServiceNoLongerHasEnds: two complete lists lack it and its own request is
-// answered with 404 twice, at exit 0.
+// answered with 404 twice, at exit 0. What a campaign has ends with it, and is back with it.
 func TestMissing_WhatTheServiceNoLongerHasEnds(t *testing.T) {
 	w, e := missingWorld(t, func(c *adsim.Config) { c.CreativesPerCampaign = 6 })
-	campaign := w.service.CampaignIDs()[1]
+	campaign := w.ask("SELECT arg_max(campaign_id, n) FROM " +
+		"(SELECT campaign_id, count(*) AS n FROM source_rule_history JOIN campaign_history AS c USING (campaign_id) " +
+		"WHERE c.is_current AND c.status <> 'archived' GROUP BY ALL)")
 	creative := w.ask(liveCreative+" AND campaign_id <> '%s'", campaign)
+	parts := func(table string) int {
+		n, err := strconv.Atoi(w.ask("SELECT count(*) FROM %s WHERE is_current AND campaign_id = '%s'", table, campaign))
+		if err != nil || n == 0 {
+			t.Fatalf("%s has %d of the campaign, %v", table, n, err)
+		}
+		return n
+	}
+	creatives, rules := parts("creative_history"), parts("source_rule_history")
 	w.change(adsim.Change{Campaign: campaign, Do: adsim.Hide}, adsim.Change{Creative: creative, Do: adsim.Hide})
 	w.service.Advance(time.Hour)
 	w.sync(exit.OK)
-	w.wantEnded("campaign_history", "0")
+	for _, table := range []string{"campaign_history", "creative_history", "source_rule_history",
+		"source_mode_history"} {
+		w.wantEnded(table, "0")
+	}
 	w.service.Advance(time.Hour)
 	w.sync(exit.OK)
 	w.wantEnded("campaign_history", "1")
-	w.wantEnded("creative_history", "1")
+	w.wantEnded("campaign_delivery_history", "1")
+	w.wantEnded("source_mode_history", "1")
+	w.wantEnded("creative_history", strconv.Itoa(creatives+1))
+	w.wantEnded("source_rule_history", strconv.Itoa(rules))
 	w.service.Advance(time.Hour)
 	if got := w.sync(exit.OK).Run.SettingsVersions; got != 0 {
 		t.Errorf("%d versions in a third run", got)
 	}
 	w.wantReplayed()
 	w.change(adsim.Change{Campaign: campaign, Do: adsim.Show}, adsim.Change{Creative: creative, Do: adsim.Show})
-	w.wantWell(e, 4) // campaign, delivery status, source mode and creative are restored
+	// Campaign, delivery status, source mode, the creative, and all creatives and rules of the campaign are restored.
+	w.wantWell(e, int64(4+creatives+rules))
 	w.wantEnded("campaign_history", "0")
 }
 

@@ -42,6 +42,7 @@ func (r *settingsStage) stage(s *settings, staged *load.Staged) error {
 	describe := func(rows []schema.Creative) bool { return describeStubs(rows, s.reported) }
 	err = errors.Join(
 		advance(r, s, staged, schema.CampaignHistory, s.observeCampaigns(r.Account), tableChecks[schema.Campaign]{
+			amend: s.parentsEnded,
 			extra: &extraKeys[schema.Campaign]{
 				stream: "campaign", raw: func(c *schema.Campaign) schema.Null[string] { return c.Raw },
 				skip: func(c *schema.Campaign) bool { return !s.detailed[c.CampaignID] },
@@ -133,6 +134,16 @@ func (s *settings) unlisted(campaign string, f *schema.Frame) history.Absence {
 	return goneIf(s.listing.Complete && !s.listed[campaign] && (f.IsDeleted || s.isGone(campaign)))
 }
 
+// parentsEnded finds the campaigns whose creatives and rules of sources end with them. It changes no row.
+func (s *settings) parentsEnded(campaigns []schema.Campaign) (changed bool) {
+	s.ended = map[string]bool{}
+	for i := range campaigns {
+		c := &campaigns[i]
+		s.ended[c.CampaignID] = c.IsCurrent && c.IsDeleted && s.listing.Complete && !s.listed[c.CampaignID]
+	}
+	return false
+}
+
 // isGone reports whether the service answers 404 for an entity.
 func (s *settings) isGone(id string) bool {
 	_, is := s.gone[id]
@@ -193,8 +204,10 @@ func (s *settings) observeCreatives(account string) history.Observation[schema.C
 	return history.Observation[schema.Creative]{
 		Seen: seen, Stubs: stubs,
 		Absence: func(r *schema.Creative) history.Absence {
-			listed := r.CampaignID.Valid && s.allListed[r.CampaignID.V]
-			return goneIf(listed && (r.IsDeleted || s.isGone(r.CreativeID)))
+			campaign := r.CampaignID.V
+			isGone := s.allListed[campaign] && (r.IsDeleted || s.isGone(r.CreativeID))
+			isParentGone := s.ended[campaign] || s.unlisted(campaign, new(schema.Frame)) == history.Gone
+			return goneIf(r.CampaignID.Valid && (isGone || isParentGone))
 		},
 	}
 }
@@ -210,7 +223,7 @@ func (r *settingsStage) advanceRules(s *settings, staged *load.Staged) error {
 	o := history.Observation[schema.SourceRule]{
 		Since: s.since, At: s.at, RunID: r.RunID, Patience: t.Patience,
 		Absence: func(r *schema.SourceRule) history.Absence {
-			return goneIf(s.rulesRead[[2]string{r.CampaignID, r.Rule}])
+			return goneIf(s.rulesRead[[2]string{r.CampaignID, r.Rule}] || s.ended[r.CampaignID])
 		},
 	}
 	var seen []history.SeenGroup[schema.SourceRule]
