@@ -94,6 +94,7 @@ type Client struct {
 	lastDown  atomic.Pointer[failure]         // by which the service seemed down
 
 	isAnswered atomic.Bool // by a reply that was accepted
+	isUntried  atomic.Bool // the base URL has never worked, as far as is known
 
 	requests, retries, bytes, throttled, repeated atomic.Int64
 }
@@ -155,6 +156,10 @@ func (c *Client) Close() {
 
 // Answered reports whether the service has answered any question in the expected form.
 func (c *Client) Answered() bool { return c.isAnswered.Load() }
+
+// Untried tells the client that its base URL has never worked. Until the service answers, an error that doubts the URL
+// (see [ReadError.DoubtsURL]) ends a read after a few attempts: waiting corrects no URL.
+func (c *Client) Untried() { c.isUntried.Store(true) }
 
 // Stats is what the client did so far. It is safe to call at any time.
 func (c *Client) Stats() Stats {

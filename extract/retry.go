@@ -204,6 +204,8 @@ func (r *reading) retry(ctx context.Context, f *failure, down bool) error {
 		return r.fail(f.kind, f, f.reason)
 	case r.q.spare && (r.attempts >= patientAttempts || f.pause > budget):
 		return r.fail(f.kind, f, f.reason)
+	case r.attempts >= patientAttempts && r.c.isUntried.Load() && !r.c.Answered() && r.doubtsURL(f):
+		return r.fail(f.kind, f, f.reason)
 	case down:
 		return r.downError(f)
 	case f.pause > budget:
@@ -227,6 +229,11 @@ func (r *reading) retry(ctx context.Context, f *failure, down bool) error {
 		}
 	}
 	return r.waitError(ctx, r.sleep(ctx, min(wait, left(r.deadline))))
+}
+
+func (r *reading) doubtsURL(f *failure) bool {
+	e, ok := errors.AsType[*ReadError](r.fail(f.kind, f, f.reason))
+	return ok && e.DoubtsURL()
 }
 
 func left(deadline time.Time) time.Duration { return max(0, time.Until(deadline)) }

@@ -2,6 +2,9 @@ package job
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net/http"
 
 	"spendsync/extract"
 	"spendsync/load"
@@ -24,6 +27,7 @@ func (n *settingsReader) readAccount(ctx context.Context, key keyProof) *account
 	limits, limitsErr := n.run.API.Limits(ctx)
 	if limitsErr != nil {
 		n.fail("account", "limits", "failed", limitsErr)
+		n.noteThatIsNotThere(limitsErr)
 	}
 	balance, balanceErr := n.run.API.Balance(ctx)
 	if balanceErr != nil {
@@ -52,6 +56,22 @@ func (n *settingsReader) readAccount(ctx context.Context, key keyProof) *account
 		n.note("account", "balance", balanceColumns, read.Decoded)
 	}
 	return a
+}
+
+// noteThatIsNotThere makes the failure a difference that may stand, if the service has nothing under the path of
+// the limits: no campaign and no number depends on them, and nobody here can change that.
+func (n *settingsReader) noteThatIsNotThere(err error) {
+	e, ok := errors.AsType[*extract.ReadError](err)
+	if !ok || e.Status != http.StatusNotFound && e.Status != http.StatusGone {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for i := range n.read.failures {
+		if f := &n.read.failures[i]; f.what == "account limits" {
+			f.notes = []string{fmt.Sprintf("account.limits.status-%d", e.Status)}
+		}
+	}
 }
 
 // balanceColumns are what the balance states.

@@ -10,6 +10,17 @@ import (
 	"spendsync/schema"
 )
 
+// doubtURLs tells the clients of which nothing was ever stored that their URLs may be wrong.
+func (s *session) doubtURLs() {
+	known := s.store.Account()
+	if len(known.Days) == 0 {
+		s.Report.Untried()
+	}
+	if known.Pinned == "" && len(known.Memory) == 0 {
+		s.API.Untried()
+	}
+}
+
 // askForLess begins with what the report was found to answer. On the first run of a day, everything is asked for
 // again.
 func (s *session) askForLess() {

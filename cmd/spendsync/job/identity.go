@@ -286,7 +286,7 @@ func (r *session) keyExpires() (expires schema.Null[schema.Instant]) {
 // warnOfTheService warns of ends that the service announces, and of credentials in its replies. These are removed
 // before anything is stored, but other readers of the replies see them.
 func (r *session) warnOfTheService() {
-	for _, e := range append(r.Report.Endings(), r.API.Endings()...) {
+	for _, e := range r.endings() {
 		r.Log.Warn("the service announces that a path ends; look for a newer version of spendsync", "path", e.Path,
 			"deprecated", e.Deprecated, "sunset", e.Sunset)
 	}

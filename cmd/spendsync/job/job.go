@@ -121,6 +121,7 @@ func (j Job) readAndPublish(
 	if s.plan, err = plan(s.store.Account(), s.Now()); err != nil {
 		return nil, err
 	}
+	s.doubtURLs()
 	s.askForLess()
 	list := s.listCampaigns(proving)
 	key := s.beginKeyProof(me, list)

@@ -98,6 +98,9 @@ func (r *run) weighNotes() {
 			r.tally.differences[name] = n
 		}
 	}
+	for _, e := range r.s.endings() {
+		r.tally.seeDifference(endingNote+e.when(), e.String())
+	}
 	r.notes = r.s.store.Account().NotesAfter(r.tally.differences, schema.InstantOf(r.s.start), r.s.RunID)
 	var standing []string
 	for _, n := range r.notes {

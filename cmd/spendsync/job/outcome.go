@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -210,6 +211,11 @@ func (t tally) sentence(o load.Preview, published bool, settings string) string 
 		fmt.Fprintf(&b, "; %s on %s have measures that cannot be read; these are stored as unknown (NULL), the rest "+
 			"of each row as it came; see ops.refused_row",
 			phrase.Count(int(t.unread), "row"), phrase.Count(t.unreadDays, "day"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.differences)) {
+		if strings.HasPrefix(name, endingNote) && t.isLoud(name) {
+			b.WriteString("; " + t.differences[name].Message)
+		}
 	}
 	b.WriteString(oddIDSentence(t.oddIDs))
 	if len(t.unreadAnew) > 0 {

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -29,9 +30,11 @@ type world struct {
 	runs    int
 
 	transport http.RoundTripper // nil: the service's own
-	user      string            // of the report
-	password  string
-	key       string
+	// retryBudget is that of the clients; 0: so short that nothing is waited for.
+	retryBudget time.Duration
+	user        string // of the report
+	password    string
+	key         string
 }
 
 // newWorld begins with a small account and an empty store.
@@ -75,7 +78,7 @@ func (w *world) client(url string, perMinute int, authorize func(*http.Request))
 		transport = w.service.Transport()
 	}
 	c, err := extract.NewClient(extract.Options{
-		BaseURL: url, Authorize: authorize, Timeout: 5 * time.Second, RetryBudget: 20 * time.Millisecond,
+		BaseURL: url, Authorize: authorize, Timeout: 5 * time.Second, RetryBudget: cmp.Or(w.retryBudget, 20*time.Millisecond),
 		PerMinute: perMinute, Transport: transport, Log: w.job.Log,
 	})
 	if err != nil {
