@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 
 	"spendsync/extract"
 	"spendsync/load"
@@ -62,7 +61,7 @@ func (n *settingsReader) readAccount(ctx context.Context, key keyProof) *account
 // the limits: no campaign and no number depends on them, and nobody here can change that.
 func (n *settingsReader) noteThatIsNotThere(err error) {
 	e, ok := errors.AsType[*extract.ReadError](err)
-	if !ok || e.Status != http.StatusNotFound && e.Status != http.StatusGone {
+	if !ok || e.Status != 404 && e.Status != 410 {
 		return
 	}
 	n.mu.Lock()

@@ -33,7 +33,8 @@ func TestEndings_AreANote(t *testing.T) {
 			code = exit.OK
 		}
 		res := w.sync(code)
-		isSaid := strings.Contains(res.Run.Message.V, "announces that a path ends on 2026-12-31, deprecated: 2026-03-01")
+		isSaid := strings.Contains(res.Run.Message.V,
+			"announces that a path ends on 2026-12-31, deprecated: 2026-03-01")
 		if isSaid != (run < 2) {
 			t.Errorf("run %d: %s", run, res.Run.Message.V)
 		}

@@ -222,7 +222,8 @@ func TestMissing_WhatTheServiceNoLongerHasEnds(t *testing.T) {
 		"WHERE c.is_current AND c.status <> 'archived' GROUP BY ALL)")
 	creative := w.ask(liveCreative+" AND campaign_id <> '%s'", campaign)
 	parts := func(table string) int {
-		n, err := strconv.Atoi(w.ask("SELECT count(*) FROM %s WHERE is_current AND campaign_id = '%s'", table, campaign))
+		n, err := strconv.Atoi(w.ask("SELECT count(*) FROM %s WHERE is_current AND campaign_id = '%s'", table,
+			campaign))
 		if err != nil || n == 0 {
 			t.Fatalf("%s has %d of the campaign, %v", table, n, err)
 		}

@@ -78,8 +78,9 @@ func (w *world) client(url string, perMinute int, authorize func(*http.Request))
 		transport = w.service.Transport()
 	}
 	c, err := extract.NewClient(extract.Options{
-		BaseURL: url, Authorize: authorize, Timeout: 5 * time.Second, RetryBudget: cmp.Or(w.retryBudget, 20*time.Millisecond),
-		PerMinute: perMinute, Transport: transport, Log: w.job.Log,
+		BaseURL: url, Authorize: authorize, Timeout: 5 * time.Second,
+		RetryBudget: cmp.Or(w.retryBudget, 20*time.Millisecond),
+		PerMinute:   perMinute, Transport: transport, Log: w.job.Log,
 	})
 	if err != nil {
 		w.t.Fatal(err)
