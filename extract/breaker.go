@@ -32,12 +32,13 @@ type breaker struct {
 	patience time.Duration
 
 	mu          sync.Mutex
-	resume      time.Time     // no request is sent before this time: the service asked for the pause
-	lastSuccess time.Time     // when it last answered
-	since       time.Time     // when the first request after that was sent
-	latest      time.Time     // when a request last failed
-	cause       string        // why
-	tripped     chan struct{} // closed when the service is down
+	resume      time.Time            // no request is sent before this time: the service asked for the pause
+	closed      map[string]time.Time // the same of one endpoint, where nobody waits so long
+	lastSuccess time.Time            // when it last answered
+	since       time.Time            // when the first request after that was sent
+	latest      time.Time            // when a request last failed
+	cause       string               // why
+	tripped     chan struct{}        // closed when the service is down
 	down        bool
 	probes      int
 	probing     int           // of the probes, those that have not ended
@@ -224,11 +225,29 @@ func (b *breaker) pause(d time.Duration) {
 	}
 }
 
-// pausedUntil is when the next request may be sent.
-func (b *breaker) pausedUntil() time.Time {
+// close refuses requests of one endpoint for a pause that is longer than anyone waits: it is that endpoint's alone, as
+// one limit of requests for all would be asked for by another endpoint, too. Then it is everybody's, as [breaker.pause]
+// is.
+func (b *breaker) close(endpoint string, d time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.resume
+	now := time.Now()
+	if b.closed == nil {
+		b.closed = map[string]time.Time{}
+	}
+	b.closed[endpoint] = latest(b.closed[endpoint], now.Add(d))
+	for other, until := range b.closed {
+		if other != endpoint && now.Before(until) {
+			b.resume = latest(b.resume, now.Add(d))
+		}
+	}
+}
+
+// pausedUntil is when the next request to an endpoint may be sent.
+func (b *breaker) pausedUntil(endpoint string) time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return latest(b.resume, b.closed[endpoint])
 }
 
 // reason states since when the service is down, and why.

@@ -499,3 +499,41 @@ func TestBreaker_BriefIsAsLongAsHealthyAnswersTake(t *testing.T) {
 		check(t, name, b.brief(), tc.want)
 	}
 }
+
+// TestRetryAfter_OfOneEndpointStarvesNoOther: a pause that nobody waits for is that endpoint's alone, until a second
+// one asks for such a pause, too.
+func TestRetryAfter_OfOneEndpointStarvesNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		closed := map[string]bool{"/v1/balance": true}
+		asked := map[string]int{}
+		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			asked[r.URL.Path]++
+			if !closed[r.URL.Path] {
+				return answerWith(200, `{"id":"C1000001"}`)
+			}
+			resp, err := answerWith(429, `{"error":{"code":"rate_limited","message":"slow down"}}`)
+			resp.Header.Set("Retry-After", "3600")
+			return resp, err
+		}))
+		began := time.Now()
+		for range 3 {
+			if _, err := c.Balance(t.Context()); !errors.Is(err, ErrUnavailable) {
+				t.Errorf("the balance: %v", err)
+			}
+			if _, err := c.Campaign(t.Context(), "C1000001"); err != nil {
+				t.Errorf("another endpoint: %v", err)
+			}
+		}
+		check(t, "waited", time.Since(began), 0)
+		check(t, "requests for what is closed", asked["/v1/balance"], 1)
+		check(t, "requests for another endpoint", asked["/v1/campaigns/C1000001"], 3)
+		closed["/v1/limits"] = true
+		if _, err := c.Limits(t.Context()); !errors.Is(err, ErrUnavailable) {
+			t.Errorf("the limits: %v", err)
+		}
+		if _, err := c.Campaign(t.Context(), "C1000002"); !errors.Is(err, ErrUnavailable) {
+			t.Errorf("two endpoints ask for a pause, and another one answers: %v", err)
+		}
+		check(t, "requests after two have asked for a pause", asked["/v1/campaigns/C1000002"], 0)
+	})
+}

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -251,6 +252,11 @@ type question struct {
 	// says nothing about the service.
 	spare bool
 }
+
+// endpoint is the path of the question without the IDs in it.
+func (q question) endpoint() string { return idsInPath.ReplaceAllString(q.path, "/*") }
+
+var idsInPath = regexp.MustCompile(`/[^/]*\d{3}[^/]*`)
 
 // send sends one request and reads its whole reply within a timeout. keys is the version of
 // the credentials that it carried.

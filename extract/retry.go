@@ -155,7 +155,7 @@ func (r *reading) acquire(ctx context.Context) error {
 		if !r.failing.IsZero() {
 			r.failing = r.failing.Add(time.Since(queued))
 		}
-		if !time.Now().Before(r.c.breaker.pausedUntil()) {
+		if !time.Now().Before(r.c.breaker.pausedUntil(r.q.endpoint())) {
 			return nil
 		}
 		r.c.limit.release(false) // meanwhile another request was asked to wait
@@ -166,12 +166,14 @@ func (r *reading) acquire(ctx context.Context) error {
 // gives up where that is longer than the budget.
 func (r *reading) waitForPause(ctx context.Context) error {
 	for {
-		until := r.c.breaker.pausedUntil()
+		until := r.c.breaker.pausedUntil(r.q.endpoint())
 		if !time.Now().Before(until) {
 			return nil
 		}
 		if until.After(r.deadline) {
-			r.c.breaker.useUp()
+			if r.c.breaker.pausedUntil("").After(r.deadline) { // everybody waits
+				r.c.breaker.useUp()
+			}
 			return r.fail(ErrUnavailable, nil, fmt.Sprintf("the service asked to wait until %s, longer than the %v "+
 				"left of the retry budget",
 				until.UTC().Format(time.RFC3339), left(r.deadline)))
@@ -188,7 +190,12 @@ func (r *reading) waitForPause(ctx context.Context) error {
 // retry returns without an error when the failed request should be sent again.
 func (r *reading) retry(ctx context.Context, f *failure, down bool) error {
 	spent := r.c.breaker.hasSpent()
-	if f.pause > 0 && (!spent || f.status == http.StatusTooManyRequests) {
+	isOwn := f.pause > r.c.budget // of this endpoint, as far as is known
+	switch {
+	case f.pause == 0:
+	case isOwn:
+		r.c.breaker.close(r.q.endpoint(), f.pause)
+	case !spent || f.status == http.StatusTooManyRequests:
 		// Once the budget is used up, only a limit of requests is everybody's.
 		r.c.breaker.pause(f.pause)
 	}
@@ -209,7 +216,9 @@ func (r *reading) retry(ctx context.Context, f *failure, down bool) error {
 	case down:
 		return r.downError(f)
 	case f.pause > budget:
-		r.c.breaker.useUp()
+		if !isOwn {
+			r.c.breaker.useUp()
+		}
 		return r.fail(ErrUnavailable, f, fmt.Sprintf("%s: the service asks to wait %v (retry-after %s), longer than "+
 			"the %v left of the retry budget",
 			f.reason, f.pause, f.pauseText, budget))
