@@ -146,7 +146,10 @@ func TestNotices_OfRuns(t *testing.T) {
 		{"somebody changes a bid, and the receiver is away", func() {
 			b.status = http.StatusServiceUnavailable
 			w.service.Advance(time.Hour)
-			w.changeBid(rand.New(rand.NewPCG(1, 1)), map[string]string{})
+			bids := map[string]string{}
+			for r := rand.New(rand.NewPCG(1, 1)); len(bids) == 0; { // an archived campaign cannot change
+				w.changeBid(r, bids)
+			}
 		}, exit.OK, nil},
 		{"it is back", func() { b.status = http.StatusOK }, exit.OK, []string{"settings begins"}},
 		{"and told once", func() {}, exit.OK, nil},
