@@ -11,6 +11,8 @@ type section struct {
 	Title   string
 	Verdict Verdict
 	Stake   Number // US dollars a day; unknown: none that can be named
+	ToDo    int    // its place in the list on top, which has its sentence; 0: it is not there
+	Folded  bool   // it is opened by who needs it
 }
 
 // Money is the stake in words.
@@ -21,35 +23,33 @@ func (s section) Money() string {
 	return "about " + rough(s.Stake) + " a day"
 }
 
-// sections are the sections in the order in which they are to be read: what broke, since
-// nothing else holds while it lasts; which campaigns pay; what money hangs on, most
-// first; and what explains the numbers.
+// sections are the sections in the order in which an owner asks: what broke, since nothing else holds
+// while it lasts; what was spent; which campaigns, sources and creatives earn it; what changed;
+// and what is left. What only the operator of the sync needs stands last and folded, unless it
+// calls for action.
 func sections(a Account) []section {
-	head := []section{{"campaigns", "Which campaigns pay?", a.Campaigns.Verdict(), a.Campaigns.stake()}}
+	all := []section{
+		{"spend", "What did each day cost?", a.Spend.Verdict(), Number{}, 0, false},
+		{"campaigns", "Which campaigns pay?", a.Campaigns.Verdict(), a.Campaigns.stake(), 0, false},
+		{"sources", "Which sources earn their money?", a.Sources.Verdict(), a.Sources.stake(), 0, false},
+		{"fatigue", "Which creatives are worn out?", a.Fatigue.Verdict(), Number{}, 0, false},
+		{"timeline", "What changed in the settings?", a.Timeline.Verdict(), Number{}, 0, false},
+		{"runway", "How long does the money last?", a.Runway.Verdict(), a.Runway.stake(), 0, false},
+		{"pacing", "How does the day go?", a.Pacing.Verdict(), a.Pacing.stake(), 0, false},
+		{"bids", "Do clicks cost what is bid?", a.Bids.Verdict(), a.Bids.stake(), 0, false},
+		{"restated", "How long do finished days keep changing?", a.Restated.Verdict(), Number{}, 0, true},
+		{"coverage", "Is every day there?", a.Coverage.Verdict(), a.Coverage.stake(a.Headline), 0, true},
+		{"health", "Does the sync do well?", a.Health.Verdict(), Number{}, 0, true},
+	}
 	if len(a.Breaks.Rows) > 0 {
-		head = slices.Insert(head, 0, section{"breaks", "What broke?", a.Breaks.Verdict(), a.Breaks.stake()})
+		all = slices.Insert(all, 0, section{"breaks", "What broke?", a.Breaks.Verdict(), a.Breaks.stake(), 0, false})
 	}
-	money := []section{
-		{"sources", "Which sources earn their money?", a.Sources.Verdict(), a.Sources.stake()},
-		{"bids", "Do clicks cost what is bid?", a.Bids.Verdict(), a.Bids.stake()},
-		{"pacing", "How does the day go?", a.Pacing.Verdict(), a.Pacing.stake()},
-		{"runway", "How long does the money last?", a.Runway.Verdict(), a.Runway.stake()},
-		{"fatigue", "Which creatives are worn out?", a.Fatigue.Verdict(), Number{}},
-		{"coverage", "Is every day there?", a.Coverage.Verdict(), a.Coverage.stake(a.Headline)},
-		{"health", "Does the sync do well?", a.Health.Verdict(), Number{}},
-		{"spend", "What did each day cost?", a.Spend.Verdict(), Number{}},
-		{"restated", "How long do finished days keep changing?", a.Restated.Verdict(), Number{}},
-		{"timeline", "What changed in the settings?", a.Timeline.Verdict(), Number{}},
+	first := toDo(all)
+	for i := range all {
+		all[i].Folded = all[i].Folded && all[i].Verdict.Tone != "act"
+		all[i].ToDo = 1 + slices.IndexFunc(first, func(s section) bool { return s.Name == all[i].Name })
 	}
-	slices.SortStableFunc(money, func(x, y section) int {
-		return cmp.Or(-cmp.Compare(x.Stake.V, y.Stake.V), cmp.Compare(x.rank(), y.rank()))
-	})
-	return append(head, money...)
-}
-
-// rank puts sections that call for action before those that only inform.
-func (s section) rank() int {
-	return map[string]int{"act": 0, "watch": 1, "unknown": 2, "fine": 2}[s.Verdict.Tone]
+	return all
 }
 
 // maxToDo is how many tasks the list on top has at most: as many as are done in a day.

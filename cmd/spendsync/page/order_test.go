@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// TestSections_FollowTheMoney holds that what broke comes first, then which campaigns pay,
-// then what most money hangs on.
-func TestSections_FollowTheMoney(t *testing.T) {
+// TestSections_FollowTheQuestions holds the order in which an owner asks, and what is folded.
+func TestSections_FollowTheQuestions(t *testing.T) {
 	names := func(a Account) (all []string) {
 		for _, s := range sections(a) {
 			all = append(all, s.Name)
@@ -20,16 +19,30 @@ func TestSections_FollowTheMoney(t *testing.T) {
 	a.Sources.Excess, a.Bids.LessSpend = N(90*28), N(10*28)
 	a.Runway.DaysAtMean, a.Runway.Expected = N(2), N(50)
 	got := names(a)
-	if want := []string{"breaks", "campaigns"}; !slices.Equal(got[:2], want) {
-		t.Errorf("the page begins with %v, want %v", got[:2], want)
+	want := []string{"breaks", "spend", "campaigns", "sources", "fatigue", "timeline", "runway", "pacing", "bids",
+		"restated", "coverage", "health"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the sections are %v, want %v", got, want)
 	}
-	place := func(name string) int { return slices.Index(got, name) }
-	if !(place("sources") < place("runway") && place("runway") < place("bids") && place("bids") < place("timeline")) {
-		t.Errorf("$90, $50, $10 and nothing a day stand in the order %v", got)
+	a.Breaks, a.Coverage = Breaks{}, Coverage{Days: []Day{{State: "complete"}}}
+	if got = names(a); !slices.Equal(got, want[1:]) {
+		t.Errorf("without a break: %v", got)
 	}
-	a.Bids.LessSpend, a.Breaks = N(500*28), Breaks{}
-	if got = names(a); got[0] != "campaigns" || !(place("bids") < place("sources")) || slices.Contains(got, "breaks") {
-		t.Errorf("without a break and with $500 a day at the bids: %v", got)
+	folded := func(a Account) (all []string) {
+		for _, s := range sections(a) {
+			if s.Folded {
+				all = append(all, s.Name)
+			}
+		}
+		return all
+	}
+	if got := folded(a); !slices.Contains(got, "coverage") || !slices.Contains(got, "restated") || slices.Contains(got,
+		"campaigns") {
+		t.Errorf("folded: %v", got)
+	}
+	a.Coverage.Days[0] = Day{State: "missing", Left: N(2)}
+	if got := folded(a); slices.Contains(got, "coverage") {
+		t.Errorf("a gap that is to be closed is folded: %v", got)
 	}
 	if slices.Sort(got); len(slices.Compact(got)) != 11 {
 		t.Errorf("%d sections: %v", len(got), got)
@@ -84,7 +97,8 @@ func TestTiles_TickOnlyWhereEveryPartIsFine(t *testing.T) {
 		"Spend of the last whole day": {func(a *Account) { a.Headline.Spend = N(1) },
 			func(a *Account) { a.Headline.MeanSpend = Number{} }},
 		"Cost per conversion": {func(a *Account) { a.Campaigns.Loses = 1 }, func(a *Account) { a.Campaigns.Broke = 1 },
-			func(a *Account) { a.Campaigns.Unclear = 1 }, func(a *Account) { a.Headline.CPA = N(26) }},
+			func(a *Account) { a.Campaigns.Unclear = 1 }, func(a *Account) { a.Headline.CPA = N(26) },
+			func(a *Account) { a.Campaigns.CPA = Number{} }},
 		"Money left": {func(a *Account) { a.Runway.DaysAtFull = N(3) }, func(a *Account) { a.Runway.Warns = true },
 			func(a *Account) { a.Runway.DaysAtMean = N(3) }},
 		"Gaps": {func(a *Account) { a.Headline.Gaps = 1 }, func(a *Account) { a.Headline.Lost = 1 }},

@@ -289,6 +289,16 @@ func TestVerdict_FollowsTheNumbers(t *testing.T) {
 		}
 		return days
 	}
+	fallen := func() []SpendDay { // 490 and 10 a day, then 492.90 and 2.90
+		days := spendDays(500, 495.8)
+		for i := range days {
+			days[i].Parts = []Number{N(490), N(10), N(0)}
+			if i >= 7 {
+				days[i].Parts = []Number{N(492.9), N(2.9), N(0)}
+			}
+		}
+		return days
+	}
 	for _, c := range []struct {
 		name string
 		got  Verdict
@@ -308,6 +318,8 @@ func TestVerdict_FollowsTheNumbers(t *testing.T) {
 			"$707.00 in the last 7 whole days"},
 		{"spend/moved", Spend{Campaigns: []Named{{"c", "C"}}, Days: spendDays(100, 150)}.Verdict(), "watch",
 			"A, C (c), first: it spent $1,050 in the last 7 whole days, $350.00 more"},
+		{"spend/one fell", Spend{Campaigns: []Named{{"c", "C"}, {"d", "D"}}, Days: fallen()}.Verdict(), "watch",
+			"but B, D (d), fell by 71 % to $20.30"},
 		{"pacing/limited", Pacing{Rows: []Pace{{Campaign: Named{"c", "C"}, State: "limited",
 			Advice: "a higher limit would buy more of what pays"}}}.Verdict(), "act",
 			"limit of C (c), which holds it back"},

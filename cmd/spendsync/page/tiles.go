@@ -11,11 +11,43 @@ import (
 type tile struct {
 	Label, Value, Note, Tone string
 	Exact                    Number
+	Spark                    []sparkBar // the days before, oldest first
+}
+
+// sparkBar is one day of a sparkline: percents across, pixels down.
+type sparkBar struct{ X, W, Y, H float64 }
+
+// spark draws the spend of the last whole days, at most 14.
+func spark(v Spend) (bars []sparkBar) {
+	const most, height = 14, 22
+	var days []SpendDay
+	for _, d := range v.Days {
+		if d.Total.Known && (d.State == schema.StateComplete || d.State == schema.StateFinal) {
+			days = append(days, d)
+		}
+	}
+	days = days[max(0, len(days)-most):]
+	top := 0.0
+	for _, d := range days {
+		top = max(top, d.Total.V)
+	}
+	if len(days) < 2 || top <= 0 {
+		return nil
+	}
+	step := 100 / float64(len(days))
+	for i, d := range days {
+		h := math.Round(max(0, d.Total.V)/top*10*height) / 10
+		bars = append(bars, sparkBar{X: math.Round(float64(i)*step*10) / 10, W: math.Round(step*7) / 10,
+			Y: math.Round((height-h)*10) / 10, H: h})
+	}
+	return bars
 }
 
 func tiles(a Account) []tile {
 	h := a.Headline
-	return []tile{spendTile(a.Fresh, h), todayTile(a.Pacing.Today), cpaTile(h, a.Campaigns), moneyTile(h, a.Runway),
+	spent := spendTile(a.Fresh, h)
+	spent.Spark = spark(a.Spend)
+	return []tile{spent, todayTile(a.Pacing.Today), cpaTile(h, a.Campaigns), moneyTile(h, a.Runway),
 		gapTile(h), blockTile(h, a.Campaigns)}
 }
 
@@ -53,19 +85,20 @@ func todayTile(v Today) tile {
 	return unknownTile(t)
 }
 
-// cpaTile is fine only where no campaign loses: the mean of all hides one that does.
+// cpaTile has the number of the section on campaigns: one number goes by one name. It is fine only
+// where no campaign loses: the mean of all hides one that does.
 func cpaTile(h Headline, c Campaigns) tile {
-	t := tile{Label: "Cost per conversion", Value: price(h.CPA), Exact: h.CPA, Tone: "fine"}
+	t := tile{Label: "Cost per conversion", Value: money(c.CPA), Exact: c.CPA, Tone: "fine"}
 	switch {
-	case !h.CPA.Known:
-		t.Note = "no campaign with a known target had a conversion in the last whole days"
-	case h.AllowedCPA.Known:
-		t.Note = fmt.Sprintf("targets allow %s (%s conversions so far, those to come counted in, campaigns with a "+
-			"target, last %s)", price(h.AllowedCPA),
-			count(h.CPAConversions), plural(h.MeanDays, "whole day", "whole days"))
+	case !c.CPA.Known:
+		t.Note = "no conversion is known in the last whole days"
+	default:
+		t.Note = fmt.Sprintf("all campaigns, %s conversions in %s days, those to come counted in",
+			count(c.Conversions), count(c.Days))
 		switch {
-		case h.CPA.V > h.AllowedCPA.V:
-			t.Tone = "act"
+		case h.CPA.Known && h.AllowedCPA.Known && h.CPA.V > h.AllowedCPA.V:
+			t.Tone, t.Note = "act", t.Note+"; above what the targets allow in the last "+
+				plural(h.MeanDays, "whole day", "whole days")
 		case c.Loses > 0:
 			t.Tone, t.Note = "act", t.Note+"; "+plural(c.Loses, "campaign loses", "campaigns lose")
 		case c.Broke > 0:

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -48,6 +49,11 @@ func (v Spend) Verdict() Verdict {
 	}
 	change := (total - was) / was
 	moved := now[most] - before[most]
+	if j := turned(now, before, was, len(v.Campaigns)); j >= 0 && change < 0.05 && change > -0.05 {
+		return watch("All campaigns together hold still at %s in the last 7 whole days, but %s, %s, %s to %s: see "+
+			"whether that was meant.", money(N(total)), letters[j], v.Campaigns[j].Label(),
+			upDown((now[j]-before[j])/before[j]), money(N(now[j])))
+	}
 	if change < 0.05 && change > -0.05 && moved*moved < 0.01*was*was {
 		return fine("Spend holds still: %s in the last 7 whole days, %s against the 7 before; no campaign moved it "+
 			"by more than a tenth.", money(N(total)), signed(N(change)))
@@ -55,6 +61,21 @@ func (v Spend) Verdict() Verdict {
 	return watch("Look at %s, %s, first: it spent %s in the last 7 whole days, %s than in the 7 before; all "+
 		"campaigns together %s to %s.",
 		letters[most], v.Campaigns[most].Label(), money(N(now[most])), moreLess(moved), upDown(change), money(N(total)))
+}
+
+// turned is the campaign whose own spend moved most, if that is by a half or more of a sum that counts: a
+// hundredth of all spend; else -1.
+func turned(now, before []float64, was float64, campaigns int) int {
+	most, top := -1, 0.5
+	for j := range min(campaigns, len(now)) {
+		if before[j] < 0.01*was || before[j] <= 0 {
+			continue
+		}
+		if by := math.Abs(now[j]-before[j]) / before[j]; by >= top {
+			most, top = j, by
+		}
+	}
+	return most
 }
 
 // The prefixes of the advice in mart.daily_pacing.
