@@ -143,8 +143,8 @@ var Source30ds = Define[Source30d]("mart_source_30d", ByAccount,
 // Marts are the answers that are written as Parquet too.
 var Marts = []Mart{
 	{CampaignDays.Table, "campaign_day", []string{"campaign_history", "campaign_delivery_history"}},
-	{Source30ds.Table, "source_performance", []string{"campaign_history", "campaign_delivery_history",
-		"creative_history", "payout_history", "source_mode_history", "source_rule_history"}},
+	{Source30ds.Table, "source_performance", []string{"campaign_history", "creative_history", "payout_history",
+		"source_mode_history", "source_rule_history"}},
 }
 
 // Documented are all tables with their marts and copies, as the dictionary shows them.
