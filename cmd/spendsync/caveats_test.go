@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"database/sql"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,6 +24,14 @@ type statement struct {
 	sql  string
 }
 
+// dated puts days in the places of {-3} and the like.
+func dated(text string, today schema.Date) string {
+	return regexp.MustCompile(`\{-(\d+)\}`).ReplaceAllStringFunc(text, func(day string) string {
+		n, _ := strconv.Atoi(day[2 : len(day)-1])
+		return (today - schema.Date(n)).String()
+	})
+}
+
 // statements reads a file of answer/testdata. {-3} is the day three days before today.
 func statements(t *testing.T, name string, today schema.Date) (all []statement) {
 	t.Helper()
@@ -29,12 +39,8 @@ func statements(t *testing.T, name string, today schema.Date) (all []statement) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := regexp.MustCompile(`\{-(\d+)\}`).ReplaceAllStringFunc(string(b), func(day string) string {
-		n, _ := strconv.Atoi(day[2 : len(day)-1])
-		return (today - schema.Date(n)).String()
-	})
 	kind := ""
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(dated(string(b), today)) {
 		line = strings.TrimSpace(line)
 		if comment, ok := strings.CutPrefix(line, "-- "); ok {
 			kind = comment
@@ -60,15 +66,15 @@ func demoStore(t *testing.T) string {
 	return dir
 }
 
-// openDemo opens the store of a demo, and returns the day that goes on in it.
-func openDemo(t *testing.T) (*duck.Session, schema.Date) {
+// openStore opens a store, and returns the day that goes on in it.
+func openStore(t *testing.T, dir string) (*duck.Session, schema.Date) {
 	t.Helper()
-	s, err := duck.OpenSession(t.Context(), demoStore(t), duck.Options{Memory: "256MiB"})
+	s, err := duck.OpenSession(t.Context(), dir, duck.Options{Memory: "256MiB"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	a, err := s.Query(t.Context(), "SELECT today FROM today")
+	a, err := s.Query(t.Context(), "SELECT max(today) FROM today")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,9 +85,32 @@ func openDemo(t *testing.T) (*duck.Session, schema.Date) {
 	return s, today
 }
 
+// guided returns the SQL that the guides teach.
+func guided(t *testing.T) (all []string) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("..", "..", "queries", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, guide, _ := strings.Cut(string(b), "## A guide of answers\n")
+	guide, _, _ = strings.Cut(guide, "\n## ")
+	for _, block := range regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(guide+queries.Guide, -1) {
+		for _, sql := range strings.Split(block[1], ";") {
+			if sql = strings.TrimSpace(sql); sql != "" {
+				all = append(all, sql)
+			}
+		}
+	}
+	if len(all) < 10 {
+		t.Fatalf("the guides have %d statements", len(all))
+	}
+	return all
+}
+
 // TestCaveats_OfWrongStatementsAlone holds 200 right statements and 200 wrong ones to what they get.
 func TestCaveats_OfWrongStatementsAlone(t *testing.T) {
-	session, today := openDemo(t)
+	dir := demoStore(t)
+	session, today := openStore(t, dir)
 	caveatsOf := func(sql string) []caveat.Finding {
 		found, err := session.Caveats(t.Context(), sql)
 		if err != nil {
@@ -99,6 +128,11 @@ func TestCaveats_OfWrongStatementsAlone(t *testing.T) {
 		}
 		if found := caveatsOf("FROM " + q.Schema + "." + q.Name); len(found) > 0 {
 			t.Errorf("our own %s is warned: %v", q.Name, found)
+		}
+	}
+	for _, sql := range guided(t) {
+		if found := caveatsOf(sql); len(found) > 0 {
+			t.Errorf("the guide teaches what is warned: %v: %s", found, sql)
 		}
 	}
 	right, wrong := statements(t, "right.sql", today), statements(t, "wrong.sql", today)
@@ -132,5 +166,68 @@ func TestCaveats_OfWrongStatementsAlone(t *testing.T) {
 	}
 	if len(missed)*100 > 5*len(wrong) {
 		t.Errorf("of %d wrong statements %d are not warned, more than 5 %%", len(wrong), len(missed))
+	}
+	t.Run("of days that are not known", func(t *testing.T) { wantGapsNamed(t, dir, today) })
+}
+
+// wantGapsNamed takes days out of a copy of a store, adds an account, and holds the caveats to it.
+func wantGapsNamed(t *testing.T, from string, today schema.Date) {
+	b, err := os.ReadFile(filepath.Join(from, duck.FileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, duck.FileName)
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("duckdb", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []string{
+		"DELETE FROM ops.day_coverage WHERE report_date = DATE '%v' - 3",
+		"DELETE FROM spend_daily WHERE report_date = DATE '%v' - 3",
+		"UPDATE ops.day_coverage SET state = 'lost' WHERE report_date = DATE '%v' - 40",
+		"UPDATE ops.day_coverage SET state = 'partial' WHERE report_date = DATE '%v' - 6",
+		"UPDATE mart.campaign_spend SET rows_with_clicks = 0 WHERE report_date = DATE '%v' - 20",
+		"INSERT INTO ops.day_coverage SELECT * REPLACE ('other' AS account_id) FROM ops.day_coverage " +
+			"WHERE report_date > DATE '%v' - 10",
+		"INSERT INTO calendar SELECT * REPLACE ('other' AS account_id) FROM calendar " +
+			"WHERE report_date < DATE '%v' + 99",
+	} {
+		if _, err := db.Exec(fmt.Sprintf(q, today)); err != nil {
+			t.Fatalf("%s: %v", q, err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	session, _ := openStore(t, dir)
+	const days = "SELECT sum(spend) FROM spend WHERE report_date BETWEEN "
+	const joined = "SELECT sum(s.spend) FROM spend s JOIN today t "
+	for _, c := range []struct {
+		sql  string
+		want []caveat.Kind
+	}{
+		{"SELECT sum(spend) FROM spend", []caveat.Kind{caveat.Lost, caveat.Missing, caveat.Open}},
+		{days + "'{-3}' AND '{-3}'", []caveat.Kind{caveat.Missing}},
+		{days + "'{-4}' AND '{-2}'", []caveat.Kind{caveat.Missing}},
+		{days + "'{-41}' AND '{-39}'", []caveat.Kind{caveat.Lost}},
+		{days + "'{-6}' AND '{-6}'", []caveat.Kind{caveat.Open}},
+		{days + "'{-21}' AND '{-19}'", nil},
+		{"SELECT sum(clicks) FROM spend WHERE report_date BETWEEN '{-21}' AND '{-19}'", []caveat.Kind{caveat.Null}},
+		{joined + "ON s.report_date = '{-2}'", []caveat.Kind{caveat.FanOut}},
+		{joined + "USING (account_id) WHERE s.report_date = '{-2}'", nil},
+	} {
+		q, want := c.sql, c.want
+		found, err := session.Caveats(t.Context(), dated(q, today))
+		var kinds []caveat.Kind
+		for _, f := range found {
+			kinds = append(kinds, f.Kind)
+		}
+		if !slices.Equal(kinds, want) || err != nil {
+			t.Errorf("%s: %v, want %v: %v", q, found, want, err)
+		}
 	}
 }

@@ -69,7 +69,7 @@ under a table; of CSV, JSON and Parquet they go to stderr and, with --out FILE, 
   spendsync query top_campaigns --param days=14 --param rows=50
   spendsync query mart.source_performance --out sources.parquet
   spendsync query which_campaigns_pay --out campaigns.xlsx
-  spendsync query -c "SELECT report_date, sum(spend) AS spend FROM spend_daily GROUP BY ALL ORDER BY ALL"
+  spendsync query -c "SELECT report_date, sum(spend) AS spend FROM spend GROUP BY ALL ORDER BY ALL"
   spendsync query --from s3://acme-spend/store last_week
   spendsync query sources_to_block --format request | jq -c .body
   spendsync query -c - --format json < question.sql | jq .[0]`,

@@ -23,7 +23,8 @@ SELECT
   k.account_id, k.report_date, k.report_date AS date_day, c.state = 'open' AS is_open,
   c.state IN ('complete', 'final') AS is_complete, c.state = 'final' AS is_final, k.starts_at,
   CASE
-    WHEN k.report_date < f.day THEN 'before'
+    WHEN k.report_date < (SELECT min(day) FROM first) THEN 'before'
+    WHEN k.report_date < f.day THEN 'after' -- the account came later
     WHEN f.as_of_at < k.starts_at THEN 'after'
     WHEN f.as_of_at < k.ends_at THEN 'going on'
     WHEN c.state IN ('complete', 'final', 'lost') THEN c.state
@@ -174,8 +175,8 @@ func (u *caveatFinder) findings(ctx context.Context, d caveat.Days) (found []cav
 		found = append(found, u.young(ctx, used)...)
 	}
 	for _, m := range d.Measures {
-		if rows, ok := u.one(ctx, fmt.Sprintf("SELECT sum(s.rows - s.rows_with_%s) FROM mart.campaign_spend AS s "+
-			"SEMI JOIN %s AS u USING (account_id, report_date) HAVING sum(s.rows - s.rows_with_%[1]s) > 0", m,
+		if rows, ok := u.one(ctx, fmt.Sprintf("SELECT sum(s.\"rows\" - s.rows_with_%s)::BIGINT FROM mart.campaign_spend AS s "+
+			"SEMI JOIN %s AS u USING (account_id, report_date) HAVING sum(s.\"rows\" - s.rows_with_%[1]s) > 0", m,
 			used)); ok {
 			add(caveat.Null, "%s is NULL, that is unknown, in %s rows of the days used, and a sum leaves them out: "+
 				"add WHERE "+
