@@ -175,9 +175,9 @@ func (u *caveatFinder) findings(ctx context.Context, d caveat.Days) (found []cav
 		found = append(found, u.young(ctx, used)...)
 	}
 	for _, m := range d.Measures {
-		if rows, ok := u.one(ctx, fmt.Sprintf("SELECT sum(s.\"rows\" - s.rows_with_%s)::BIGINT FROM mart.campaign_spend AS s "+
-			"SEMI JOIN %s AS u USING (account_id, report_date) HAVING sum(s.\"rows\" - s.rows_with_%[1]s) > 0", m,
-			used)); ok {
+		if rows, ok := u.one(ctx, fmt.Sprintf("SELECT sum(s.\"rows\" - s.rows_with_%s)::BIGINT FROM "+
+			"mart.campaign_spend AS s SEMI JOIN %s AS u USING (account_id, report_date) "+
+			"HAVING sum(s.\"rows\" - s.rows_with_%[1]s) > 0", m, used)); ok {
 			add(caveat.Null, "%s is NULL, that is unknown, in %s rows of the days used, and a sum leaves them out: "+
 				"add WHERE "+
 				"%[1]s IS NOT NULL to what you divide it by", m, rows)
