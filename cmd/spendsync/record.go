@@ -97,8 +97,8 @@ func (a *app) record(ctx context.Context, name string) error {
 	if more {
 		all = "the first "
 	}
-	fmt.Fprintf(a.stdout, "%s: %s%s, %s; a sync of these replies ends with %s\n", name, all, phrase.Count(n, "reply"),
-		phrase.Bytes(uint64(len(text))), said.Sync)
+	fmt.Fprintf(a.stdout, "%s: %s%s of the service, %s; a sync of these ends with %s\n", name, all,
+		phrase.Count(n, "answer"), phrase.Bytes(uint64(len(text))), said.Sync)
 	fmt.Fprintln(a.stdout, "Names, IDs, texts, numbers and secrets are replaced. Look at it before you send it.")
 	return nil
 }

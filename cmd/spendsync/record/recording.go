@@ -174,7 +174,7 @@ func (w *writer) literal(at spot, t token, text string, ofReport bool) string {
 	_, notNumber := strconv.Atoi(text)
 	switch {
 	case t.isKey:
-		return w.text(text)
+		return w.name(text)
 	case slices.Contains(bare, text), w.isPage(t.key) && notNumber == nil:
 		return text
 	case ofReport && timeForm.MatchString(text):
@@ -188,6 +188,21 @@ func (w *writer) literal(at spot, t token, text string, ofReport bool) string {
 		return strconv.FormatInt(seconds-by, 10)
 	}
 	return w.text(text)
+}
+
+// name replaces the name of a value, but for the words in it that names of the service consist of: campaigns_used.
+func (w *writer) name(text string) string {
+	if w.isKnown(text) || !strings.Contains(text, "_") {
+		return w.text(text)
+	}
+	var parts []string
+	for part := range strings.SplitSeq(text, "_") {
+		if len(part) < 4 || !w.isKnown(part) {
+			part = w.text(part)
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, "_")
 }
 
 func isTime(key string) bool {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -99,28 +100,38 @@ func flat(v url.Values) map[string]string {
 }
 
 // answer returns the reply to a question, and its body; nil: nothing like it was recorded. What is exactly alike comes
-// first, then the same about another day, then the same about another entity, then both.
+// first, then the same about another day, then the same about another entity, then both; a page that was not recorded
+// is one behind the last.
 func (h *Handler) answer(q question) (body string, e *Exchange) {
 	today := h.now().In(chicago)
 	shift := days(today.Format(time.DateOnly)) - days(h.file.Today)
-	for _, like := range []struct{ anyDay, anyID bool }{{}, {anyDay: true}, {anyID: true}, {true, true}} {
+	for _, like := range []likeness{
+		{}, {day: true}, {id: true}, {day: true, id: true}, {day: true, page: true}, {day: true, id: true, page: true},
+	} {
 		var all []*Exchange
 		for i := range h.file.Exchanges {
-			if x := &h.file.Exchanges[i]; q.isLike(x, shift, like.anyDay, like.anyID) {
+			if x := &h.file.Exchanges[i]; q.isLike(x, shift, like) {
 				all = append(all, x)
 			}
 		}
 		if len(all) == 0 {
 			continue
 		}
-		if all[0].Of == Report {
-			all = h.alike(all[0], all)
+		first := all[0]
+		if i := slices.IndexFunc(all, (*Exchange).isOK); i >= 0 {
+			first = all[i] // an entity that was not there stands for no other one
 		}
+		all = h.alike(first, all)
 		e = all[h.turn(q.of+" "+all[0].Path+" "+keyOf(q.query), len(all))]
-		return q.fit(e, shift), e
+		if body = q.fit(e, shift); like.page {
+			body = emptied(body)
+		}
+		return body, e
 	}
 	return "", nil
 }
+
+func (e *Exchange) isOK() bool { return e.Status/100 == 2 }
 
 // alike leaves out the replies to other questions than the first one.
 func (h *Handler) alike(first *Exchange, all []*Exchange) (same []*Exchange) {
@@ -151,6 +162,7 @@ func keyOf(query map[string]string) string {
 
 var (
 	dayForm = regexp.MustCompile(`\b[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}`)
+	number  = regexp.MustCompile(`^[0-9]+$`)
 	isID    = regexp.MustCompile(`[0-9]`)
 	rows    = regexp.MustCompile(`("total_?[a-zA-Z]*"\s*:\s*"?)([0-9]+)`)
 )
@@ -163,12 +175,15 @@ func days(text string) int {
 	return int(t.Unix() / (24 * 60 * 60))
 }
 
+// likeness is in what a question may differ from the recorded one.
+type likeness struct{ day, id, page bool }
+
 // isLike reports whether an exchange answers a question.
-func (q question) isLike(x *Exchange, shift int, anyDay, anyID bool) bool {
+func (q question) isLike(x *Exchange, shift int, any likeness) bool {
 	if q.of != x.Of || len(q.query) != len(x.Query) {
 		return false
 	}
-	if q.path != x.Path && (!anyID || !sameRoute(q.path, x.Path)) {
+	if q.path != x.Path && (!any.id || !sameRoute(q.path, x.Path)) {
 		return false
 	}
 	for name, want := range q.query {
@@ -177,12 +192,15 @@ func (q question) isLike(x *Exchange, shift int, anyDay, anyID bool) bool {
 			return false
 		}
 		if dayForm.MatchString(want) && dayForm.MatchString(was) {
-			if !anyDay && days(want) != days(was)+shift {
+			if !any.day && days(want) != days(was)+shift {
 				return false
 			}
 			continue
 		}
-		if want != was && (!anyID || !isID.MatchString(was) || !strings.HasSuffix(name, "_id")) {
+		if any.page && number.MatchString(want) && number.MatchString(was) {
+			continue
+		}
+		if want != was && (!any.id || !isID.MatchString(was) || !strings.HasSuffix(name, "_id")) {
 			return false
 		}
 	}
@@ -244,6 +262,20 @@ func span(query map[string]string) (from, to int, ok bool) {
 		}
 	}
 	return from, to, ok
+}
+
+// emptied returns the page behind the last one of a list: the same without entries.
+func emptied(body string) string {
+	for i := range len(body) {
+		if body[i] != '[' {
+			continue
+		}
+		inner := strings.TrimLeft(body[i+1:], " \t\r\n")
+		if strings.HasPrefix(inner, "{") || strings.HasPrefix(inner, "[") {
+			return body[:i] + "[]" + body[i+max(1, closing(body[i:])):]
+		}
+	}
+	return body
 }
 
 // repeat makes rows of one day rows of several days: each element of a list that names a day comes once for each.
