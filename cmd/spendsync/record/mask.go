@@ -35,7 +35,7 @@ allowed bid optimized read write readonly read_only read_write admin all male fe
 mac_os linux desktop mobile prepaid postpaid auto manual delivering not_delivering limited ended scheduled true
 false yes no null nan inf infinity id key name account advertiser object list string number cursor edges node meta
 attributes
-relationships self first last prev usd date`
+relationships self first last prev usd date text label value amount reason`
 
 // sentences are the error texts of the service's description.
 var sentences = []string{
