@@ -131,9 +131,10 @@ The catalog is at %[1]s until you stop it (Ctrl-C). Read it:
   DuckDB       INSTALL iceberg; LOAD iceberg;
                ATTACH '' AS lake (TYPE iceberg, ENDPOINT '%[1]s', AUTHORIZATION_TYPE 'none');
                SELECT report_date, sum(spend) FROM lake.spendsync.spend_daily GROUP BY 1 ORDER BY 1;
+               (INSTALL reads extensions.duckdb.org; without it, PyPI has duckdb-extension-iceberg, -avro and -httpfs)
   pyiceberg    from pyiceberg.catalog import load_catalog
                load_catalog("lake", type="rest", uri="%[1]s").load_table("spendsync.spend_daily").scan().to_arrow()
-  Spark        spark-sql --packages org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.11.0 \
+  Spark        spark-sql --packages org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0 \
                  --conf spark.sql.catalog.lake=org.apache.iceberg.spark.SparkCatalog \
                  --conf spark.sql.catalog.lake.type=rest --conf spark.sql.catalog.lake.uri=%[1]s \
                  -e "SELECT account_id, generation, days, rows FROM lake.spendsync.lake_generation"
