@@ -3,6 +3,7 @@ package check_test
 import (
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -93,13 +94,20 @@ func failed(a check.Answer) string {
 	return strings.Join(lines, "\n")
 }
 
+// variations are those of the simulator that a test tries: one of 16, or all if SPENDSYNC_TEST_VARIATIONS is "all".
+func variations() (chosen []adsim.Quirk) {
+	for i, q := range adsim.Quirks() {
+		if i%16 == 0 || os.Getenv("SPENDSYNC_TEST_VARIATIONS") == "all" {
+			chosen = append(chosen, q)
+		}
+	}
+	return chosen
+}
+
 // TestRun_AgreesWithSync: check ends with 0 exactly if a first sync stores the report, at every variation of the
 // service. If it does not, both end with the same code.
 func TestRun_AgreesWithSync(t *testing.T) {
-	for i, q := range adsim.Quirks() {
-		if testing.Short() && i%8 > 0 {
-			continue
-		}
+	for _, q := range variations() {
 		for _, pageSize := range []int{20, 10_000} {
 			if pageSize > 20 && !strings.HasPrefix(q.Name, "pag") && !strings.HasPrefix(q.Name, "report") {
 				continue
