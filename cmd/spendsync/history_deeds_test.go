@@ -192,7 +192,7 @@ var deeds = []struct {
 	}},
 	{"a campaign is back", func(l *life) bool {
 		for _, a := range l.ads {
-			if a.hidden && l.deletedInDiary("campaign_history", a.id) {
+			if a.hidden && l.diary.isDeleted("campaign_history", a.id) {
 				a.hidden = false
 				return l.byDashboard(a, adsim.Change{Campaign: a.id, Do: adsim.Show})
 			}
@@ -210,7 +210,7 @@ var deeds = []struct {
 	{"a creative is back", func(l *life) bool {
 		for _, a := range l.ads {
 			for _, p := range a.creatives {
-				if p.hidden && !a.hidden && a.status != "archived" && l.deletedInDiary("creative_history", p.id) {
+				if p.hidden && !a.hidden && a.status != "archived" && l.diary.isDeleted("creative_history", p.id) {
 					p.hidden = false
 					return l.byDashboard(a, adsim.Change{Creative: p.id, Do: adsim.Show})
 				}
@@ -516,17 +516,6 @@ func (l *life) byDashboard(a *ad, c adsim.Change) bool {
 	a.acted = true
 	l.change(c)
 	return true
-}
-
-// deletedInDiary says whether two syncs have missed an entity.
-func (l *life) deletedInDiary(table, key string) bool {
-	for _, c := range l.diary.tables {
-		if c.name == table {
-			e := c.entities[key]
-			return e.versions[len(e.versions)-1].deleted
-		}
-	}
-	return false
 }
 
 // wired is done when the funds have run out and two syncs have seen it.

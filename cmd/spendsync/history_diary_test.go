@@ -91,14 +91,30 @@ func (d *diary) write(at time.Time, f facts, asked, listed func(campaign string)
 			if _, is := f[c.name][key]; is && asked(e.campaign) {
 				continue
 			}
-			// What belongs to a campaign is known to be gone where that was asked.
-			if ofCampaign := c.name == "creative_history" || c.name == "source_rule_history"; ofCampaign &&
-				asked(e.campaign) || !ofCampaign && !listed(e.campaign) {
+			// What belongs to a campaign is known to be gone where that was asked, and ends with its campaign.
+			isMissed := !listed(e.campaign)
+			switch c.name {
+			case "creative_history":
+				isMissed = isMissed || asked(e.campaign)
+			case "source_rule_history":
+				isMissed = asked(e.campaign) || isMissed && d.isDeleted("campaign_history", e.campaign)
+			}
+			if isMissed {
 				c.miss(at, e)
 			}
 		}
 	}
 	d.last = at
+}
+
+// isDeleted reports whether an entity's newest version is a deletion.
+func (d *diary) isDeleted(table, key string) bool {
+	for _, c := range d.tables {
+		if e := c.entities[key]; c.name == table && e != nil {
+			return e.versions[len(e.versions)-1].deleted
+		}
+	}
+	return false
 }
 
 func (c *chapter) see(at time.Time, key string, is fact) {
