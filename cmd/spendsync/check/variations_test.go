@@ -58,7 +58,7 @@ func options(t *testing.T, service *adsim.Service, pageSize int) check.Options {
 			Store: load.Options{LockWait: 5 * time.Second, DuckDB: duck.Options{Memory: "256MiB", Threads: 1},
 				Version: "test", Now: now},
 			Plan:        job.PlanOptions{YoungDays: 3, RereadAfter: 20 * time.Hour, PageSize: pageSize},
-			Concurrency: 4, RequestsPerMinute: 120, StopGrace: time.Minute, Now: now, Log: quiet,
+			Concurrency: 1, RequestsPerMinute: 120, StopGrace: time.Minute, Now: now, Log: quiet,
 		},
 	}
 }

@@ -327,7 +327,8 @@ func (r *prover) askForOne(ctx context.Context, campaigns []string, areListed bo
 		case failed == nil:
 			return "the key reads campaign " + id + " of the report", nil
 		case areListed:
-			return "", fmt.Errorf("the API key lists campaign %s, and the service answers 404 for it", id)
+			return "", fmt.Errorf("the API key lists campaign %s, and the service answers 404 for it: %w", id,
+				extract.ErrContract)
 		case errors.Is(failed, extract.ErrNotFound): // another account's
 		case errors.Is(failed, extract.ErrContract) && r.key.list.listing.Complete: // no ID that the API knows
 		default:
