@@ -282,32 +282,6 @@ func TestPage_InARealBrowser(t *testing.T) {
 	})
 }
 
-// TestSummary_IsOneSheet: also of an account with long names, with much to do, or with nothing known.
-func TestSummary_IsOneSheet(t *testing.T) {
-	if testing.Short() {
-		t.Skip("left out with -short: starts a browser")
-	}
-	for name, r := range map[string]Report{"usual": sampleReport(sample(40, 120)), "large": sampleReport(sample(1000,
-		135)), "hostile": sampleReport(hostile()), "new": sampleReport(Account{Name: "new"}),
-		"two": sampleReport(sample(40, 120), sample(9, 30))} {
-		var html bytes.Buffer
-		if err := WriteSummary(&html, r); err != nil {
-			t.Fatal(err)
-		}
-		b := openPage(t, html.String())
-		pdf := ask[document](b, "Page.printToPDF", args{"preferCSSPageSize": true, "printBackground": true}).Data
-		if pages := bytes.Count(pdf, []byte("/Type /Page\n")); pages != len(r.Accounts) {
-			t.Errorf("%s: %d sheets for %d accounts", name, pages, len(r.Accounts))
-		}
-		for _, w := range []int64{390, 1280} {
-			b.width(w)
-			if got := evaluate[int64](b, `document.documentElement.scrollWidth`); got > w {
-				t.Errorf("%s: at %d px it is %d px wide: %s", name, w, got, evaluate[string](b, widest))
-			}
-		}
-	}
-}
-
 // cutTables names the tables of the first account that are wider than what they stand in.
 const cutTables = `[...document.querySelector('article').querySelectorAll('section table')]
   .map(t => [t.dataset.table || t.className,

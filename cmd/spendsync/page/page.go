@@ -21,8 +21,6 @@ var (
 	pageText string
 	//go:embed sections.html
 	sectionsText string
-	//go:embed summary.html
-	summaryText string
 
 	pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
 		"money": cell(money), "price": cell(price), "count": cell(count), "percent": cell(percent),
@@ -34,7 +32,7 @@ var (
 		},
 		"letter": func(i int) string { return letters[i] }, "words": words, "inc": func(i int) int { return i + 1 },
 		"moneyText": money, "roughText": rough, "percentText": percent, "countText": count, "many": countOf,
-	}).Parse(sectionsText + summaryText + pageText))
+	}).Parse(sectionsText + pageText))
 )
 
 // view is an account with the values that the template derives from its numbers.
@@ -63,9 +61,7 @@ type tiredView struct {
 }
 
 // Write writes the page of a report. The same report gives the same bytes.
-func Write(w io.Writer, r Report) error { return execute(w, r, "page.html") }
-
-func execute(w io.Writer, r Report, name string) error {
+func Write(w io.Writer, r Report) error {
 	s := newSheet()
 	var views []view
 	for i, a := range r.Accounts {
@@ -74,7 +70,7 @@ func execute(w io.Writer, r Report, name string) error {
 	css := style + s.rules.String()
 	sum := sha256.Sum256([]byte(css))
 	var b bytes.Buffer
-	err := pageTemplate.ExecuteTemplate(&b, name, map[string]any{
+	err := pageTemplate.Execute(&b, map[string]any{
 		"Report": r, "Accounts": views, "CSS": template.CSS(css), // ours: a file and classes made of roles and numbers
 		"Policy": "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
 			"'; img-src data:; base-uri 'none'; form-action 'none'",
