@@ -207,6 +207,9 @@ func TestDemo_OwnsItsFolder(t *testing.T) {
 // starts it again each time. The moments are lines of its output, not times; a demo that is killed after its last
 // sync may be complete.
 func TestDemo_KilledInEachStep(t *testing.T) {
+	if os.Getenv("SPENDSYNC_TEST_DEMO_KILLS") == "" {
+		t.Skip("five demos take minutes: SPENDSYNC_TEST_DEMO_KILLS=1 runs it, as in .ci/run")
+	}
 	dir := filepath.Join(t.TempDir(), "demo")
 	for _, step := range []struct {
 		line   string
