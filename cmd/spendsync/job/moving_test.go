@@ -81,6 +81,7 @@ func setRow(row map[string]json.RawMessage, column string, value int) {
 // TestOpenDay_ThatMovesIsStored: a day that goes on moves while it is paged, and no total and no sum of the service's
 // say how far a read came. What its best read has is stored, marked as open, and the run ends with 0.
 func TestOpenDay_ThatMovesIsStored(t *testing.T) {
+	var mu sync.Mutex // the cases run beside each other
 	growing := 0
 	grow := func(reply *reportReply) {
 		growing++
@@ -129,7 +130,6 @@ func TestOpenDay_ThatMovesIsStored(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.job.Plan.PageSize = c.page
-			var mu sync.Mutex
 			w.transport = &editedReport{RoundTripper: w.service.Transport(), edit: func(day schema.Date, q url.Values,
 				reply *reportReply, _ int) int {
 				mu.Lock()
