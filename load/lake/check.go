@@ -40,12 +40,7 @@ func (l *Lake) Check(ctx context.Context, dir string) (*Checked, error) {
 	if err != nil {
 		return nil, err
 	}
-	found.Tables = len(tables)
-	for _, s := range l.specs {
-		if t := tables[s.name]; t != nil {
-			found.Foreign = append(found.Foreign, t.foreignColumns()...)
-		}
-	}
+	found.Tables, found.Foreign = len(tables), l.foreignColumns(tables)
 	made, err := l.ensureNamespace(ctx)
 	if err != nil {
 		return nil, err

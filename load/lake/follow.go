@@ -182,9 +182,11 @@ func (f *follower) once(ctx context.Context, m *manifest.Listing) error {
 	if err != nil {
 		return err
 	}
-	f.look(tables)
-	if same && !f.isTouched(tables, w, marks) {
-		return nil
+	f.done.Looked, f.done.Foreign = true, f.foreignColumns(tables)
+	if same {
+		if touched, err := f.isTouched(tables, w, marks); err != nil || !touched {
+			return err
+		}
 	}
 	tables[MarkerTable] = marker // whose rows were read: the commit holds only if they still stand
 	changes, err := f.changes(ctx, w, tables, marks, func(keep filter) (*wanted, error) {
@@ -226,29 +228,14 @@ func (f *follower) isLookDue(w *wanted, marks *markers) bool {
 	return f.Lake.opts.Now().Sub(last) >= lookAfter
 }
 
-// look notes what the tables have that is not ours.
-func (f *follower) look(tables map[string]*lakeTable) {
-	f.done.Looked = true
-	for _, s := range f.specs {
-		if t := tables[s.name]; t != nil {
-			f.done.Foreign = append(f.done.Foreign, t.foreignColumns()...)
-		}
-	}
-}
-
 // isTouched reports whether a table is not as the last commit left it.
-func (f *follower) isTouched(tables map[string]*lakeTable, w *wanted, marks *markers) bool {
+func (f *follower) isTouched(tables map[string]*lakeTable, w *wanted, marks *markers) (bool, error) {
 	for _, s := range f.dataSpecs() {
-		t := tables[s.name]
-		for account := range w.accounts {
-			row := marks.decoded(account)
-			since := row.snapshots[t.name]
-			if row.err != nil || row.uuids[t.name] != t.uuid().String() || since != 0 && !t.byUs(since) {
-				return true
-			}
+		if r, err := f.scope(tables[s.name], w, marks); err != nil || !r.isEmpty() {
+			return true, err
 		}
 	}
-	return false
+	return false, nil
 }
 
 // marker loads lake_generation, and makes it where it is not there.

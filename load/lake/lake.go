@@ -277,10 +277,14 @@ func (t *lakeTable) manifests() ([]iceberg.ManifestFile, error) {
 	return all, remote(t.name, err)
 }
 
-// foreignColumns names the columns that somebody else has added, as table.column.
-func (t *lakeTable) foreignColumns() (names []string) {
-	for _, column := range t.foreign {
-		names = append(names, t.name+"."+column)
+// foreignColumns names the columns that somebody else has added to tables, as table.column.
+func (l *Lake) foreignColumns(tables map[string]*lakeTable) (names []string) {
+	for _, s := range l.specs {
+		if t := tables[s.name]; t != nil {
+			for _, column := range t.foreign {
+				names = append(names, t.name+"."+column)
+			}
+		}
 	}
 	return names
 }

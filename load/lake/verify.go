@@ -59,11 +59,7 @@ func (l *Lake) Verify(ctx context.Context, dir string, deep bool) (*Verified, er
 		return nil, err
 	}
 	held := map[string][]iceberg.ManifestFile{}
-	for _, s := range l.specs {
-		if t := tables[s.name]; t != nil {
-			v.Foreign = append(v.Foreign, t.foreignColumns()...)
-		}
-	}
+	v.Foreign = l.foreignColumns(tables)
 	for _, s := range l.dataSpecs() {
 		if tables[s.name] == nil {
 			v.find("table %s is not there", s.name)
