@@ -154,7 +154,7 @@ func benchmarkDay(rows int) (pages [][]byte) {
 		pages = append(pages, []byte(pageOf(all[i*MaxPageSize:min((i+1)*MaxPageSize, rows)],
 			placed(i+1, MaxPageSize, rows, n))))
 	}
-	return pages
+	return append(pages, []byte(pageOf(nil, placed(n+1, MaxPageSize, rows, n)))) // asked for behind a full last page
 }
 
 // BenchmarkSpend walks a day, and does nothing with its pages.
