@@ -35,16 +35,16 @@ type campaign struct {
 
 // New makes the account, at the beginning of the story that ends at now.
 func New(rowsPerDay int, now time.Time) (*Shop, error) {
-	start := morning(schema.DateOf(now) - days)
+	s := &Shop{now: now, named: map[string]bool{}}
+	start := s.morning(schema.DateOf(now) - days)
 	open := func(rows int, prepaid int64) *adsim.Service {
-		s := adsim.New(adsim.Config{
+		service := adsim.New(adsim.Config{
 			Seed: 11, Campaigns: 24, CreativesPerCampaign: 4, RowsPerDay: rows, Sources: 160, RateLimit: -1,
 			AdvertiserName: "Harbor & Pine Outfitters", Prepaid: prepaid,
 		})
-		s.SetNow(start)
-		return s
+		service.SetNow(start)
+		return service
 	}
-	s := &Shop{now: now, named: map[string]bool{}}
 	if err := s.measure(open(1500, 0), schema.DateOf(start)); err != nil {
 		return nil, err
 	}
@@ -53,8 +53,11 @@ func New(rowsPerDay int, now time.Time) (*Shop, error) {
 	return s, s.prepare()
 }
 
-// morning is when the daily sync runs.
-func morning(d schema.Date) time.Time { return d.Start().Add(6*time.Hour + 10*time.Minute) }
+// morning is when the daily sync runs. It is no later in the day than the end of the story: else, in the first hours
+// of a day, no day would have been read at the age that yesterday has, and nothing could be compared at equal age.
+func (s *Shop) morning(d schema.Date) time.Time {
+	return d.Start().Add(min(6*time.Hour+10*time.Minute, s.now.Sub(schema.DateOf(s.now).Start())))
+}
 
 // Handler answers as the service.
 func (s *Shop) Handler() http.Handler { return s.service }
@@ -234,7 +237,7 @@ func (s *Shop) change(changes []adsim.Change) error {
 func (s *Shop) Times() (times []time.Time) {
 	today := schema.DateOf(s.now)
 	for day := today - days; day < today; day++ {
-		times = append(times, morning(day))
+		times = append(times, s.morning(day))
 	}
 	for t := s.now.Add(-11 * time.Hour); t.Before(s.now); t = t.Add(time.Hour) {
 		times = append(times, t)
@@ -249,7 +252,7 @@ func (s *Shop) MoveTo(t time.Time) error {
 		return err
 	}
 	s.service.SetNow(t)
-	if t.Equal(s.now) || !t.Equal(morning(schema.DateOf(t))) {
+	if t.Equal(s.now) || !t.Equal(s.morning(schema.DateOf(t))) {
 		return nil
 	}
 	today, c := schema.DateOf(s.now)-schema.DateOf(t), func(role int, fields map[string]any) error {

@@ -15,7 +15,7 @@ func TestShop_IsToldOnAnyDay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		now = now.Add(17 * time.Hour)
+		now = now.Add([]time.Duration{17 * time.Hour, 5*time.Hour + time.Minute}[i%2]) // noon, and just after midnight
 		s, err := New([]int{1500, 1, 300, 60, 2500}[i], now)
 		if err != nil {
 			t.Fatalf("%s: %v", day, err)
@@ -28,6 +28,12 @@ func TestShop_IsToldOnAnyDay(t *testing.T) {
 		}
 		if len(times) != days+12 || !times[len(times)-1].Equal(now) {
 			t.Errorf("%s: %d syncs, the last at %s", day, len(times), times[len(times)-1])
+		}
+		inDay := func(t time.Time) time.Duration { return t.Sub(schema.DateOf(t).Start()) }
+		for _, at := range times[:days] {
+			if inDay(at) > inDay(now) {
+				t.Errorf("%s: the daily sync at %s is later in the day than the end %s", day, at, now)
+			}
 		}
 		if n := len(s.roles); n < int(roleCount) || n > len(names) {
 			t.Errorf("%s: %d campaigns", day, n)
