@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"spendsync/extract/service"
+	"spendsync/extract/template"
 )
 
 // Value is a JSON value as received, quotes and escapes included. It is nil
@@ -66,7 +67,7 @@ func (v Value) Text() (string, bool) {
 
 // ID is the value as an ID: a whole number becomes the text of its digits, for 4711 and "4711" are one ID.
 func (v Value) ID() Value {
-	if len(v) > 0 && v[0] != '"' && digitsEnd(v, 0) == len(v) {
+	if len(v) > 0 && v[0] != '"' && template.DigitsEnd(v, 0) == len(v) {
 		return slices.Concat(Value(`"`), v, Value(`"`))
 	}
 	return v
@@ -84,7 +85,7 @@ func (v Value) Number() (digits Value, ok bool) {
 	digits = v
 	if len(v) > 2 && v[0] == '"' && len(v) <= maxQuotedNumber {
 		if digits = v[1 : len(v)-1]; digits[0] != '-' && (digits[0] < '0' || digits[0] > '9') ||
-			numberEnd(digits, 0) != len(digits) {
+			template.NumberEnd(digits, 0) != len(digits) {
 			return nil, false
 		}
 		return digits, true

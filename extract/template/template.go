@@ -1,29 +1,29 @@
-package extract
+// Package template reads the rows of a page by their spelling.
+//
+// A page is ten thousand rows in the same spelling: the same keys in the same
+// order with the same spaces. The text between the values of one row becomes a
+// template. The next row is compared with it, and each of its values is checked
+// as in the strict decoder. A row that does not fit is read strictly, and may
+// add another template. Any doubt about the page as a whole, including every
+// error, leaves it to the strict decoder of package extract, so the result, rows
+// or refusal, is always that of the strict decoder.
+//
+// Why it exists: a page of 10,000 rows takes 2.1 ms, and 9.8 ms by the strict
+// decoder alone, which made a first load 8 to 17 % dearer. No library comes near
+// it: into a struct of raw values goccy/go-json takes 8.6 ms, sonic 8.6 to 9.6,
+// segmentio/encoding 10.1, go-json-experiment 29 (2026-11), and the three fast
+// ones accept a key that occurs twice.
+package template
 
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"math/bits"
 	"unicode/utf8"
 	"unsafe"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
-
-// A page is ten thousand rows in the same spelling: the same keys in the same
-// order with the same spaces. The text between the values of one row becomes a
-// template. The next row is compared with it, and each of its values is checked
-// as in the strict decoder. A row that does not fit is read strictly, and may
-// add another template. Any doubt about the page as a whole, including every
-// error, leaves it to the strict decoder, so the result, rows or refusal, is
-// always that of the strict decoder.
-//
-// Why this decoder exists: a page of 10,000 rows takes 2.1 ms, and 9.8 ms by the
-// strict decoder alone, which made a first load 8 to 17 % dearer. No library
-// comes near it: into a struct of raw values goccy/go-json takes 8.6 ms, sonic
-// 8.6 to 9.6, segmentio/encoding 10.1, go-json-experiment 29 (2026-11), and
-// the three fast ones accept a key that occurs twice.
 
 // maxTemplates is how many spellings of a row are kept: creatives without spend
 // come with fewer keys.
@@ -42,89 +42,72 @@ type part struct {
 	known  bool // else the value is checked and dropped
 }
 
-// errUnfit reports that a page needs the strict decoder.
-var errUnfit = errors.New("not by template")
+// Form is how a row is read.
+type Form[T any] struct {
+	// Field returns where in the row the value of a key goes; nil for an unknown key.
+	Field func(row *T, name []byte) *[]byte
+	// Object reads an object strictly, and calls member before the value of each of its keys.
+	Object func(d *jsontext.Decoder, member func(name []byte) error) error
+	// MaxRows is the most rows that a page may have.
+	MaxRows int
+	Options jsontext.Options // of the strict decoder
+}
 
-// decodeByTemplate reads a reply as [decodeStrictly] does, or gives [errUnfit].
-func decodeByTemplate[T any](body []byte, room []T, form rowForm[T]) (answer[T], error) {
-	const opening = `"data":[`
-	at := bytes.Index(body, []byte(opening))
-	if at < 0 {
-		return answer[T]{}, errUnfit
-	}
-	s := rowScanner[T]{body: body, at: at + len(opening), form: form, items: room[:0]}
-	if err := s.rows(); err != nil {
-		return answer[T]{}, errUnfit
-	}
-	// The rest is read strictly, with the rows cut out. Were the data found
-	// somewhere else than at the top, they would stand in another place there.
-	rest := append(body[:at+len(opening):at+len(opening)], body[s.at-1:]...)
-	if !utf8.Valid(rest) {
-		return answer[T]{}, errUnfit
-	}
-	d := newDecoder(rest)
-	found := false
-	a, err := answerOf(&d, form, func(d *decoder) ([]T, error) {
-		found = int(d.InputOffset()) == at+len(opening)-2 // before the colon
-		if err := d.array("data", func() error { return errUnfit }); err != nil {
-			return nil, err
-		}
-		for _, u := range s.unknown {
-			if !d.known[u.path()] {
-				d.record(u.prefix, u.name, u.typ)
-			}
-		}
-		return s.items, nil
-	})
-	if err != nil || !found {
-		return answer[T]{}, errUnfit
-	}
-	a.unknown = d.unknown
-	return a, nil
+// Unknown is a key of a row that has no field, and the kind of its value.
+type Unknown struct {
+	Name []byte
+	Kind jsontext.Kind
+}
+
+// Page is the rows of a page.
+type Page[T any] struct {
+	Rows    []T
+	End     int // behind the bracket that ends the rows
+	Unknown []Unknown
+}
+
+// Rows reads the rows of a body from behind their opening bracket. It appends them to room, over whatever that
+// contains. It reports false if the strict decoder must read the page.
+func Rows[T any](body []byte, from int, room []T, form Form[T]) (Page[T], bool) {
+	s := rowScanner[T]{body: body, at: from, form: form, items: room[:0]}
+	ok := s.rows()
+	return Page[T]{s.items, s.at, s.unknown}, ok
 }
 
 // rowScanner goes through the rows of a page.
 type rowScanner[T any] struct {
 	body      []byte
 	at        int // the next byte
-	form      rowForm[T]
+	form      Form[T]
 	items     []T
 	templates []template // the one that fitted last comes first
 	strict    *jsontext.Decoder
-	unknown   []unknownName
+	unknown   []Unknown
 }
 
-// unknownName is a key that the decoder is to record when it comes to the rows.
-type unknownName struct {
-	prefix string
-	name   []byte
-	typ    string
-}
-
-func (u unknownName) path() string { return u.prefix + string(u.name) }
-
-// rows reads the rows up to the bracket that ends them, which it passes.
-func (s *rowScanner[T]) rows() error {
+// rows reads the rows up to the bracket that ends them, which it passes. It reports false for a page that needs the
+// strict decoder.
+func (s *rowScanner[T]) rows() bool {
 	if s.items == nil {
 		s.items = []T{}
 	}
 	if s.space(); s.next() == ']' {
 		s.at++
-		return nil
+		return true
 	}
 	for {
-		if s.space(); s.next() != '{' || len(s.items) == maxPageRows {
-			return errUnfit
+		if s.space(); s.next() != '{' || len(s.items) == s.form.MaxRows {
+			return false
 		}
 		begin := s.at
 		s.items = append(s.items, *new(T)) // over what the room may hold
-		if err := s.row(&s.items[len(s.items)-1]); err != nil {
-			return err
+		if !s.row(&s.items[len(s.items)-1]) {
+			return false
 		}
 		if len(s.items) == 1 {
 			// Room for all rows if they are as long as the first, unless there is nearly enough already.
 			more := (len(s.body)-s.at)/(s.at-begin) + 1
-			if n := min(1+more, maxPageRows); cap(s.items) < n/2 {
+			if n := min(1+more, s.form.MaxRows); cap(s.items) < n/2 {
 				s.items = append(make([]T, 0, n), s.items...)
 			}
 		}
@@ -134,9 +117,9 @@ func (s *rowScanner[T]) rows() error {
 			s.at++
 		case ']':
 			s.at++
-			return nil
+			return true
 		default:
-			return errUnfit
+			return false
 		}
 	}
 }
@@ -158,14 +141,14 @@ func (s *rowScanner[T]) space() {
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
 
 // row reads one row by the first template that fits, else strictly.
-func (s *rowScanner[T]) row(row *T) error {
+func (s *rowScanner[T]) row(row *T) bool {
 	for i := range s.templates {
 		if end := s.templates[i].take(s.body, s.at, unsafe.Pointer(row)); end > 0 {
 			s.at = end
 			if i > 0 {
 				s.templates[0], s.templates[i] = s.templates[i], s.templates[0]
 			}
-			return nil
+			return true
 		}
 		*row = *new(T) // a template that did not fit may have left values
 	}
@@ -185,8 +168,8 @@ func (t *template) take(body []byte, at int, row unsafe.Pointer) int {
 			return 0
 		}
 		if p.known {
-			// The offset is that of a Value of this row's type.
-			*(*Value)(unsafe.Add(row, p.offset)) = body[at:end:end]
+			// The offset is that of a field of this row's type.
+			*(*[]byte)(unsafe.Add(row, p.offset)) = body[at:end:end]
 		}
 		at = end
 	}
@@ -197,28 +180,26 @@ func (t *template) take(body []byte, at int, row unsafe.Pointer) int {
 }
 
 // strictly reads one row with the strict decoder and learns its spelling.
-func (s *rowScanner[T]) strictly(row *T) error {
+func (s *rowScanner[T]) strictly(row *T) bool {
 	rest := s.body[s.at:]
 	if s.strict == nil {
-		s.strict = jsontext.NewDecoder(bytes.NewBuffer(rest), lenientTexts)
+		s.strict = jsontext.NewDecoder(bytes.NewBuffer(rest), s.form.Options)
 	} else {
-		s.strict.Reset(bytes.NewBuffer(rest), lenientTexts)
+		s.strict.Reset(bytes.NewBuffer(rest), s.form.Options)
 	}
-	d := decoder{Decoder: s.strict, body: rest}
+	d := s.strict
 	var t template
-	end, plain := 0, true
-	err := d.object(func(name []byte) error {
-		at := s.form.field(row, name)
+	end, plain, twice := 0, true, false
+	err := s.form.Object(d, func(name []byte) error {
+		at := s.form.Field(row, name)
 		if at == nil {
-			s.unknown = append(s.unknown, unknownName{"data[].", bytes.Clone(name), kindName(d.PeekKind())})
+			s.unknown = append(s.unknown, Unknown{bytes.Clone(name), d.PeekKind()})
 		}
 		v, err := d.ReadValue()
 		if err != nil {
 			return err
 		}
-		if at != nil && *at != nil {
-			return errUnfit // in two spellings
-		}
+		twice = twice || at != nil && *at != nil // in two spellings
 		to := int(d.InputOffset())
 		p := part{before: rest[end : to-len(v)], known: at != nil}
 		if at != nil {
@@ -230,15 +211,15 @@ func (s *rowScanner[T]) strictly(row *T) error {
 		end = to
 		return nil
 	})
-	if err != nil || !utf8.Valid(rest[:d.InputOffset()]) {
-		return errUnfit
+	if err != nil || twice || !utf8.Valid(rest[:d.InputOffset()]) {
+		return false
 	}
 	s.at += int(d.InputOffset())
 	t.end = rest[end:d.InputOffset()]
 	if plain && len(s.templates) < maxTemplates {
 		s.templates = append(s.templates, t)
 	}
-	return nil
+	return true
 }
 
 // scalarEnd returns the end of the text, number or literal that starts at a place; 0: there is none, or the strict
@@ -251,7 +232,7 @@ func scalarEnd(body []byte, at int) int {
 	case c == '"':
 		return textEnd(body, at)
 	case c == '-' || c >= '0' && c <= '9':
-		return numberEnd(body, at)
+		return NumberEnd(body, at)
 	}
 	for _, literal := range []string{"null", "true", "false"} {
 		if bytes.HasPrefix(body[at:], []byte(literal)) {
@@ -300,20 +281,20 @@ func textEnd(body []byte, at int) int {
 	return 0
 }
 
-// numberEnd passes a number as RFC 8259 has it.
-func numberEnd(body []byte, at int) int {
+// NumberEnd returns the end of the number that starts at a place, as RFC 8259 defines it; 0: there is none.
+func NumberEnd(body []byte, at int) int {
 	i := at
 	if body[i] == '-' {
 		i++
 	}
 	whole := i
-	i = digitsEnd(body, i)
+	i = DigitsEnd(body, i)
 	if i == whole || i > whole+1 && body[whole] == '0' {
 		return 0
 	}
 	if i < len(body) && body[i] == '.' {
 		fraction := i + 1
-		if i = digitsEnd(body, fraction); i == fraction {
+		if i = DigitsEnd(body, fraction); i == fraction {
 			return 0
 		}
 	}
@@ -323,14 +304,15 @@ func numberEnd(body []byte, at int) int {
 			i++
 		}
 		exponent := i
-		if i = digitsEnd(body, exponent); i == exponent {
+		if i = DigitsEnd(body, exponent); i == exponent {
 			return 0
 		}
 	}
 	return i
 }
 
-func digitsEnd(body []byte, i int) int {
+// DigitsEnd returns the end of the decimal digits that start at a place; the place itself if there are none.
+func DigitsEnd(body []byte, i int) int {
 	for i < len(body) && body[i]-'0' < 10 {
 		i++
 	}
