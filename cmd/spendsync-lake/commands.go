@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/output"
 	"spendsync/load/lake"
 	"spendsync/schema"
 )
@@ -87,12 +88,13 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use: "spendsync-lake", Short: "Keep Apache Iceberg tables equal to a spendsync store",
 		Long: "Keeps Apache Iceberg tables in object storage equal to a spendsync store: exact to the row, replaced " +
-			"day by\nday, each generation in one transaction over all tables. Reads the store and never writes to it.",
+			"day by day, each generation in one transaction over all tables. Reads the store and never writes to it.",
 		SilenceUsage: true, SilenceErrors: true, Version: version(), Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
+	output.WrapHelp(root, a.stdout)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "answer in JSON on stdout")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.Usagef("%v", err) })
@@ -132,8 +134,8 @@ func (a *app) followCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "follow", Short: "Bring the lake to the published generation of the store", Args: cobra.NoArgs,
 		Long: "Brings every account's part of every table to what the published generation of the store names, in " +
-			"one\ntransaction. Running it again does nothing; after a pause it catches up in one commit. With " +
-			"--watch it goes\non until it is stopped, and an unreachable lake is tried again at the next look.",
+			"one transaction. Running it again does nothing; after a pause it catches up in one commit. With " +
+			"--watch it goes on until it is stopped, and an unreachable lake is tried again at the next look.",
 		Example: "  spendsync-lake follow\n  spendsync-lake follow --watch --every 1m",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if every <= 0 {
@@ -262,7 +264,7 @@ func (a *app) checkCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "check", Short: "Test the variables, the catalog and the object storage", Args: cobra.NoArgs,
 		Long: "Tests the variables and the store, and does once what follow does: in the same namespace it makes two " +
-			"tables of\nits own, commits a row, reads it and removes both. No other table is changed.",
+			"tables of its own, commits a row, reads it and removes both. No other table is changed.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withLake(cmd.Context(), func(l *lake.Lake, s *settings) error {
 				found, err := l.Check(cmd.Context(), s.DataDir)

@@ -18,7 +18,7 @@ func (a *app) verifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "verify", Short: "Compare the lake with the store, file by file", Args: cobra.NoArgs,
 		Long: "Compares the live files of every account and table with those that the published generation names: by " +
-			"name,\n" +
+			"name, " +
 			"rows and size, from metadata alone. With --deep every byte is read and compared by its hash.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withLake(cmd.Context(), func(l *lake.Lake, s *settings) error {
@@ -57,10 +57,10 @@ func (a *app) maintainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "maintain", Short: "Expire snapshots, delete orphans, group manifests", Args: cobra.NoArgs,
 		Long: "Expires snapshots with the files that only they name, deletes objects that nothing names, and groups " +
-			"manifests\n" +
-			"again that others have scattered.\n" +
+			"manifests " +
+			"again that others have scattered. " +
 			"Run it once a day, in one place; followers may go on meanwhile. Who " +
-			"reads an\n" +
+			"reads an " +
 			"older generation must be done before its snapshots expire.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := readSettings(cmd.Context(), a.environ)
@@ -104,9 +104,9 @@ func (a *app) commitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "commit", Short: "Fold the inbox of many stores into one commit", Args: cobra.NoArgs,
 		Long: "Folds what followers with SPENDSYNC_LAKE_MODE=inbox have described into one commit for all their " +
-			"accounts, of\n" +
+			"accounts, of " +
 			"each store its newest description. Needs no store. Run it in one place, such as once an hour: " +
-			"running it\n" +
+			"running it " +
 			"again does nothing. A description that may not be folded is named, and the others are folded.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.commit(cmd.Context(), o)

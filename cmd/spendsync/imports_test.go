@@ -205,19 +205,22 @@ var house = map[string]struct{ may, not []string }{
 		not: []string{"net/http", "os", "database/sql"},
 	},
 	"cmd/internal/output": {
-		may: []string{"load/durable", "cmd/internal/exit"},
+		may: []string{"load/durable", "cmd/internal/exit", "cmd/internal/wrap"},
 		not: []string{"net/http", "database/sql"},
+	},
+	"cmd/internal/wrap": {
+		not: []string{"net/http", "os", "database/sql"},
 	},
 	"cmd/spendsync": { // and every package below it
 		may: []string{"schema", "extract", "extract/adsim", "extract/outbound", "transform", "load", "load/commit",
 			"load/duck", "load/duck/caveat", "load/durable", "load/history", "load/manifest", "load/parquet",
 			"load/remote",
 			"queries", "cmd/internal/bom", "cmd/internal/config", "cmd/internal/crash", "cmd/internal/exit",
-			"cmd/internal/files", "cmd/internal/nearest", "cmd/internal/output"},
+			"cmd/internal/files", "cmd/internal/nearest", "cmd/internal/output", "cmd/internal/wrap"},
 	},
 	"cmd/spendsync/answer": {
 		may: []string{"schema", "load", "load/duck", "queries", "cmd/internal/exit", "cmd/internal/nearest",
-			"cmd/internal/output", "cmd/spendsync/phrase"},
+			"cmd/internal/output", "cmd/internal/wrap", "cmd/spendsync/phrase"},
 		not: []string{"net/http", "os", "database/sql", "github.com/duckdb"},
 	},
 	"cmd/spendsync/assistant": {
@@ -242,7 +245,7 @@ var house = map[string]struct{ may, not []string }{
 	},
 	"cmd/spendsync/explain": {
 		may: []string{"extract", "load/durable", "load/remote", "cmd/internal/config", "cmd/internal/exit",
-			"cmd/spendsync/job", "cmd/spendsync/phrase"},
+			"cmd/internal/wrap", "cmd/spendsync/job", "cmd/spendsync/phrase"},
 		not: []string{"os", "database/sql", "github.com/spf13"},
 	},
 	"cmd/spendsync/job": {
@@ -274,7 +277,7 @@ var house = map[string]struct{ may, not []string }{
 		not: []string{"os", "database/sql"},
 	},
 	"cmd/spendsync/phrase": {
-		may: []string{"schema"},
+		may: []string{"schema", "cmd/internal/wrap"},
 		not: []string{"net/http", "os", "database/sql"},
 	},
 	"cmd/adsim": {
@@ -282,7 +285,8 @@ var house = map[string]struct{ may, not []string }{
 	},
 	"cmd/spendsync-lake": {
 		may: []string{"schema", "load/durable", "load/manifest", "load/lake", "load/lake/resttest", "cmd/internal/bom",
-			"cmd/internal/config", "cmd/internal/crash", "cmd/internal/exit", "cmd/internal/files"},
+			"cmd/internal/config", "cmd/internal/crash", "cmd/internal/exit", "cmd/internal/files",
+			"cmd/internal/output"},
 		not: []string{"database/sql", "github.com/duckdb"},
 	},
 	"cmd/bench": {

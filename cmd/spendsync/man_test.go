@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -37,6 +39,30 @@ func TestHelp_EveryCommandHasExamples(t *testing.T) {
 	if n < 20 {
 		t.Errorf("%d commands", n)
 	}
+}
+
+// TestHelp_FitsATerminal holds the help of every command to 80 columns where it is not on a terminal. Only commands to
+// paste may be longer, and no word of the text is lost.
+func TestHelp_FitsATerminal(t *testing.T) {
+	var out bytes.Buffer
+	root := newApp(nil, &out, &out).commands()
+	allCommands(root, func(c *cobra.Command) {
+		out.Reset()
+		if err := c.Help(); err != nil {
+			t.Fatal(err)
+		}
+		help := out.String()
+		for line := range strings.Lines(help) {
+			line = strings.TrimRight(line, "\n")
+			pasted := strings.Contains(c.Long+"\n"+c.Example+"\n", line+"\n") && strings.HasPrefix(line, "  ")
+			if utf8.RuneCountInString(line) > 80 && !pasted && strings.ContainsRune(strings.TrimSpace(line), ' ') {
+				t.Errorf("%s: %d columns: %s", c.CommandPath(), utf8.RuneCountInString(line), line)
+			}
+		}
+		if want := strings.Fields(c.Long); !slices.Equal(strings.Fields(help)[:len(want)], want) {
+			t.Errorf("%s: the help has other words than its text:\n%s", c.CommandPath(), help)
+		}
+	})
 }
 
 // checkExample: what an example calls is there, with its flags.

@@ -21,7 +21,7 @@ func newGuideCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "guide", Short: "Print how to ask the warehouse: which view for which question, and the traps",
 		Long: "Prints one page for analysts and AI assistants: which view answers which question, six traps, the " +
-			"units.\nIt is also the instructions of 'spendsync mcp'.",
+			"units. It is also the instructions of 'spendsync mcp'.",
 		Example: "  spendsync guide\n  spendsync guide > AGENTS.md",
 		RunE: func(*cobra.Command, []string) error {
 			output.IgnoreBrokenPipe()

@@ -20,6 +20,7 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/nearest"
 	"spendsync/cmd/internal/output"
+	"spendsync/cmd/internal/wrap"
 	"spendsync/cmd/spendsync/explain"
 	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/phrase"
@@ -110,8 +111,7 @@ func (a *app) commands() *cobra.Command {
 		Use:   "spendsync",
 		Short: "Copies a push advertising account's spend report into Parquet and DuckDB, provably complete",
 		Long: "spendsync copies a push advertising account's spend report into Parquet and DuckDB, provably " +
-			"complete.\n" +
-			"The report reaches 32 days back; what is not copied in time is gone for good.",
+			"complete. The report reaches 32 days back; what is not copied in time is gone for good.",
 		SilenceErrors: true, SilenceUsage: true,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -161,6 +161,7 @@ func (a *app) commands() *cobra.Command {
 	}
 	root.SetOut(a.stdout) // before the library makes commands that write there
 	root.SetErr(a.stderr)
+	output.WrapHelp(root, a.stdout)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	addExamples(root)
@@ -330,7 +331,7 @@ func newConfigTopic(a *app) *cobra.Command {
 		Use: "config", Short: "The variables and the exit codes", Long: configHelp(),
 		Example: "  spendsync help config",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprint(a.stdout, configHelp())
+			_, err := fmt.Fprint(a.stdout, wrap.Help(configHelp(), output.HelpWidth(a.stdout)))
 			return err
 		},
 	}
@@ -339,8 +340,8 @@ func newConfigTopic(a *app) *cobra.Command {
 func configHelp() string {
 	var b strings.Builder
 	b.WriteString("Variables (an empty one counts as unset). They are read from a file first, " + config.FileName +
-		" in the working\nfolder or the one that --config names, with a line NAME=value each; the environment wins " +
-		"over the file, and\n--account and --data-dir win over both:\n\n")
+		" in the working folder or the one that --config names, with a line NAME=value each; the environment wins " +
+		"over the file, and --account and --data-dir win over both:\n\n")
 	for _, v := range config.Variables() {
 		fmt.Fprintf(&b, "  %s%s\n      %s", config.Prefix, v.Name, v.Doc)
 		if v.Default != "" {
@@ -351,7 +352,7 @@ func configHelp() string {
 	b.WriteString("\nMetrics (" + config.Prefix + "METRICS_FILE, " + config.Prefix + "PUSHGATEWAY_URL):\n\n" +
 		metricsHelp())
 	b.WriteString("\nMetrics of push, pull and verify --from, whose file lies beside that of sync: FILE-push.prom, " +
-		"FILE-pull.prom and\nFILE-verify.prom for FILE.prom:\n\n" + transferHelp())
+		"FILE-pull.prom and FILE-verify.prom for FILE.prom:\n\n" + transferHelp())
 	b.WriteString("\nTraces of sync and backfill go where the usual OTEL_EXPORTER_OTLP_ENDPOINT says, by " +
 		"http/protobuf.\n")
 	b.WriteString("\nExit codes:\n\n" + exit.Table())

@@ -70,8 +70,8 @@ func newStatusCommand(a *app) *cobra.Command {
 		Example: "  spendsync status\n  spendsync status --weeks 0\n" +
 			"  spendsync status --from s3://acme-spend/store\n" +
 			"  spendsync status --json | jq '.accounts[].days_at_risk'",
-		Long: "Shows what is published, from the manifest and the ledger alone: no lock is taken and nothing is " +
-			"asked of the service.",
+		Long: `Shows what is published, from the manifest and the ledger alone. It takes no lock and asks the service
+nothing.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if c.weeks < 0 {
 				return exit.Advise(exit.Usagef("--weeks %d: must be a whole number from 0", c.weeks),

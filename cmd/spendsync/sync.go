@@ -15,14 +15,11 @@ func newSyncCommand(a *app) *cobra.Command {
 	full := false
 	cmd := &cobra.Command{
 		Use: "sync", Short: "Read what is new or may have changed, prove it, publish it",
-		Long: "Reads the days of the spend report that the plan names and proves each complete, beside them reads " +
-			"the settings of the\n" +
-			"account, its campaigns, creatives and sources, and publishes all as one generation. It reads settings " +
-			"for 20 minutes at\n" +
-			"most, those confirmed longest ago first, and leaves the others to the next run.\n" +
-			"Run it as often as you like: it reads young days every time and the others once in " + config.Prefix +
-			"REREAD_AFTER.\n\n" +
-			"Exit codes:\n\n" + exit.Table(),
+		Long: `Reads the days of the spend report that the plan names and proves each complete. Beside them it reads the
+settings of the account, its campaigns, creatives and sources, and publishes all as one generation. It reads settings
+for 20 minutes at most, those confirmed longest ago first, and leaves the others to the next run. Run it as often as
+you like: it reads young days every time and the others once in ` + config.Prefix + "REREAD_AFTER.\n\nExit codes:\n\n" +
+			exit.Table(),
 		Example: "  spendsync sync\n  spendsync sync --json | jq .exit_code",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return (&runner{a}).runJob(cmd.Context(), func(j job.Job, ctx context.Context) (*job.Result, error) {
@@ -63,16 +60,14 @@ func newRebuildCommand(a *app) *cobra.Command {
 	acceptLoss := false
 	cmd := &cobra.Command{
 		Use: "rebuild", Short: "Build warehouse.duckdb again from the Parquet files",
-		Long: "Builds the DuckDB file from nothing but the Parquet files and the ledger.\n" +
-			"A Parquet file or ledger that is damaged is first restored from the old DuckDB file, if that one is " +
-			"whole: it is taken\n" +
-			"only if it proves to be what was published. What cannot be restored is named, and nothing is " +
-			"published then.\n\n" +
-			"A store of which parts are older than others, such as after a backup that was restored in part, is\n" +
-			"refused by every command that publishes. Restore one whole backup then. If there is none,\n" +
-			"--accept-loss goes on with what is here: every whole file is taken as it is, what no part of the store\n" +
-			"has any more is forgotten for good and named, and days in reach are read again by the next sync. Copy\n" +
-			"the data directory first.",
+		Long: `Builds the DuckDB file from nothing but the Parquet files and the ledger. A damaged Parquet file or ledger is
+first restored from the old DuckDB file if that is intact: it is used only if it proves to be what was published. If
+something can't be restored, it is named and nothing is published.
+
+If parts of the store are older than others, for example after a backup that was restored in part, every command that
+publishes refuses to run. Restore one complete backup then. If there is none, --accept-loss continues with this store:
+every intact file is used, whatever no part of the store contains any more is named and forgotten for good, and the
+next sync reads the days in reach again. Copy the data directory first.`,
 		Example: "  spendsync rebuild\n  spendsync rebuild --accept-loss",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return (&runner{a}).runRepair(cmd.Context(), func(j job.Job, ctx context.Context) (*job.Result, error) {
@@ -91,11 +86,10 @@ func newReplayCommand(a *app) *cobra.Command {
 	var from, to string
 	cmd := &cobra.Command{
 		Use: "replay", Short: "Make days again from their stored replies",
-		Long: "Reads the stored replies of the account's days again, as the service sent them, and stores what " +
-			"differs from what is published.\n" +
-			"It repairs a damaged Parquet file of a day, and a mistake of an earlier version's parser. It also reads " +
-			"the replies of days that an earlier version could not prove, which are kept in quarantine/. Nothing is " +
-			"asked of the service.",
+		Long: `Reads the stored replies of the account's days again, as the service sent them, and stores what differs from
+the published data. It repairs a damaged Parquet file of a day, and a mistake of an earlier version's parser. It also
+reads the replies of days that an earlier version could not prove, which are kept in quarantine/. It asks the service
+nothing.`,
 		Example: "  spendsync replay\n  spendsync replay --from 2026-11-01 --to 2026-11-10",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return (&runner{a}).runRepair(cmd.Context(), func(j job.Job, ctx context.Context) (*job.Result, error) {

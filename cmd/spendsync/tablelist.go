@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"spendsync/cmd/internal/wrap"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/schema"
 )
@@ -77,7 +78,7 @@ func tableList(width int) string {
 		}
 		b.WriteByte('\n')
 	}
-	return b.String() + phrase.Wrap("'spendsync tables TABLE' describes one with its columns, 'spendsync tables WORD' "+
+	return b.String() + wrap.Line("'spendsync tables TABLE' describes one with its columns, 'spendsync tables WORD' "+
 		"searches names and descriptions, 'spendsync tables --all' prints everything.", width, "") + "\n"
 }
 
@@ -135,7 +136,7 @@ func searchText(word string, hits []found, width int) string {
 		if f.Column != "" {
 			name += "." + f.Column
 		}
-		fmt.Fprintf(&b, "%s\n%s\n", name, phrase.Wrap("    "+f.Doc, width, "    "))
+		fmt.Fprintf(&b, "%s\n%s\n", name, wrap.Line("    "+f.Doc, width, "    "))
 	}
 	fmt.Fprintf(&b, "\n%s with %q.\n", phrase.Count(len(hits), "place"), phrase.Visible(word))
 	return b.String()

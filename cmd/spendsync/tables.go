@@ -14,7 +14,7 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/nearest"
 	"spendsync/cmd/internal/output"
-	"spendsync/cmd/spendsync/phrase"
+	"spendsync/cmd/internal/wrap"
 	"spendsync/load/duck"
 	"spendsync/queries"
 	"spendsync/schema"
@@ -102,7 +102,7 @@ func wrapped(all string, width int) string {
 			label = line[:len(line)-len(strings.TrimLeft(line, " "))]
 		}
 		indent := strings.Repeat(" ", len(label))
-		lines[i] = label + strings.TrimPrefix(phrase.Wrap(indent+line[len(label):], width, indent), indent)
+		lines[i] = label + strings.TrimPrefix(wrap.Line(indent+line[len(label):], width, indent), indent)
 	}
 	return strings.Join(lines, "\n")
 }

@@ -27,10 +27,8 @@ func newVerifyCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "verify", Short: "Check every stored byte, row and sum: replies, Parquet, DuckDB",
 		Example: "  spendsync verify\n  spendsync verify --json | jq .damages",
-		Long: "Checks every published file against the manifest, every day against its sums, its hash and its stored " +
-			"replies,\n" +
-			"and the DuckDB file against the Parquet files, row by row. Exit 8 names what is damaged and " +
-			"what repairs it.",
+		Long: `Checks every published file against the manifest, every day against its sums, its hash and its stored
+replies, and the DuckDB file against the Parquet files, row by row. Exit 8 names what is damaged and what repairs it.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := a.setUp(cmd.Context()); err != nil {
 				return err

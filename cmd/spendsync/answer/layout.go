@@ -10,6 +10,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"spendsync/cmd/internal/output"
+	"spendsync/cmd/internal/wrap"
 	"spendsync/cmd/spendsync/phrase"
 )
 
@@ -95,7 +96,7 @@ func (t *tableLayout) writeLine(w *bufio.Writer, cells []cell) {
 		shown := c.text
 		switch {
 		case t.columns[i].isProse() && t.width > 0:
-			line, rest, more := strings.Cut(phrase.Wrap(shown, t.widths[i], ""), "\n")
+			line, rest, more := strings.Cut(wrap.Line(shown, t.widths[i], ""), "\n")
 			if shown = line; more {
 				if below == nil {
 					below = make([]cell, len(cells))
@@ -284,7 +285,7 @@ func (t *tableLayout) writeRecords(w *bufio.Writer, rows [][]cell, before int64)
 			shown := c.text
 			if t.columns[i].form == formText && longest+2+widthOf(shown) > t.width {
 				indent := strings.Repeat(" ", longest+2)
-				shown = strings.TrimLeft(phrase.Wrap(indent+shown, max(t.width, longest+2+minName), indent), " ")
+				shown = strings.TrimLeft(wrap.Line(indent+shown, max(t.width, longest+2+minName), indent), " ")
 			}
 			shown = output.Paint(shown, t.columns[i].color(c), t.color)
 			fmt.Fprintf(w, "%s%s\n", line, shown)

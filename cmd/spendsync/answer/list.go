@@ -8,6 +8,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/nearest"
+	"spendsync/cmd/internal/wrap"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/queries"
 	"spendsync/schema"
@@ -116,7 +117,7 @@ func (all Listing) Short(width int) string {
 		i := slices.IndexFunc(all.Asks, func(q Listed) bool { return q.Name == name })
 		b.WriteString(phrase.Entry(name, all.Asks[i].Question, meaningColumn, width))
 	}
-	b.WriteString("\n" + phrase.Wrap(fmt.Sprintf("Ask one: 'spendsync query NAME'. --all lists %d more questions, %s "+
+	b.WriteString("\n" + wrap.Line(fmt.Sprintf("Ask one: 'spendsync query NAME'. --all lists %d more questions, %s "+
 		"and %s, with their parameters. Or ask in SQL: 'spendsync query -c SQL'; 'spendsync tables' lists the tables.",
 		len(all.Asks)-len(mostAsked), phrase.Count(len(all.Views), "view"), phrase.Count(len(all.Macros), "macro")),
 		width, "") + "\n")
@@ -148,7 +149,7 @@ func (all Listing) Text(width int) string {
 			}
 		}
 	}
-	b.WriteString("\n" + phrase.Wrap("Ask one: 'spendsync query NAME'. Or ask in SQL: 'spendsync query -c SQL'; "+
+	b.WriteString("\n" + wrap.Line("Ask one: 'spendsync query NAME'. Or ask in SQL: 'spendsync query -c SQL'; "+
 		"'spendsync tables' lists the tables.", width, "") + "\n")
 	return b.String()
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/wrap"
 	"spendsync/cmd/spendsync/phrase"
 )
 
@@ -51,7 +52,7 @@ func (m Message) Text(code, width int) string {
 	}
 	if width > 0 {
 		for i, l := range lines {
-			lines[i] = phrase.Wrap(l, width, "    ")
+			lines[i] = wrap.Line(l, width, "    ")
 		}
 	}
 	return strings.Join(lines, "\n") + "\n"
