@@ -17,11 +17,11 @@ func newAcceptCommand(a *app) *cobra.Command {
 	withdraw := false
 	cmd := &cobra.Command{
 		Use: "accept NOTE", Short: "Accept a difference that 'spendsync status' lists: it ends no run with exit 4",
-		Long: `Accepts a difference between the stored data and what the service states of it or promises to send. The note
-stands from now on: 'spendsync status', the metric spendsync_standing_notes and mart.data_quality show it, and it ends
-no run with exit 4. A note that three runs have seen stands by itself, unless it may mean that older values are wrong.
-Only differences whose data is stored have a note: a day that is missing or not proven, or anything else that is lost,
-ends each run as before.`,
+		Long: `Accepts a difference between the stored data and what the service states of it or promises to send. The
+note stands from now on: 'spendsync status', the metric spendsync_standing_notes and mart.data_quality show it, and it
+ends no run with exit 4. A note that three runs have seen stands by itself, unless it may mean that older values are
+wrong. Only differences whose data is stored have a note: a day that is missing or not proven, or anything else that
+is lost, ends each run as before.`,
 		Example: "  spendsync accept report.day-total.above-1pct\n" +
 			"  spendsync accept --withdraw report.day-total.above-1pct",
 		Args: func(cmd *cobra.Command, args []string) error {

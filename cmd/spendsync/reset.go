@@ -27,10 +27,10 @@ func newResetCommand(a *app) *cobra.Command {
 	named := ""
 	cmd := &cobra.Command{
 		Use: "reset-account", Short: "Move all stored data of the account aside; delete nothing",
-		Long: `Moves all stored data of the account into the folder aside of the data directory, and publishes a generation
-without it. It is the way out if another account's numbers were stored under this name. The next sync begins afresh
-and reads the days that the report still reaches: older days are then only in the folder aside. Other accounts stay
-unchanged. It asks for the account's name, and nothing else confirms.`,
+		Long: `Moves all stored data of the account into the folder aside of the data directory, and publishes a
+generation without it. It is the way out if another account's numbers were stored under this name. The next sync
+begins afresh and reads the days that the report still reaches: older days are then only in the folder aside. Other
+accounts stay unchanged. It asks for the account's name, and nothing else confirms.`,
 		Example: "  spendsync reset-account\n  spendsync reset-account --account acme",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()

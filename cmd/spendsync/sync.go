@@ -60,9 +60,9 @@ func newRebuildCommand(a *app) *cobra.Command {
 	acceptLoss := false
 	cmd := &cobra.Command{
 		Use: "rebuild", Short: "Build warehouse.duckdb again from the Parquet files",
-		Long: `Builds the DuckDB file from nothing but the Parquet files and the ledger. A damaged Parquet file or ledger is
-first restored from the old DuckDB file if that is intact: it is used only if it proves to be what was published. If
-something can't be restored, it is named and nothing is published.
+		Long: `Builds the DuckDB file from nothing but the Parquet files and the ledger. A damaged Parquet file or
+ledger is first restored from the old DuckDB file if that is intact: it is used only if it proves to be what was
+published. If something can't be restored, it is named and nothing is published.
 
 If parts of the store are older than others, for example after a backup that was restored in part, every command that
 publishes refuses to run. Restore one complete backup then. If there is none, --accept-loss continues with this store:
@@ -86,10 +86,10 @@ func newReplayCommand(a *app) *cobra.Command {
 	var from, to string
 	cmd := &cobra.Command{
 		Use: "replay", Short: "Make days again from their stored replies",
-		Long: `Reads the stored replies of the account's days again, as the service sent them, and stores what differs from
-the published data. It repairs a damaged Parquet file of a day, and a mistake of an earlier version's parser. It also
-reads the replies of days that an earlier version could not prove, which are kept in quarantine/. It asks the service
-nothing.`,
+		Long: `Reads the stored replies of the account's days again, as the service sent them, and stores what differs
+from the published data. It repairs a damaged Parquet file of a day, and a mistake of an earlier version's parser. It
+also reads the replies of days that an earlier version could not prove, which are kept in quarantine/. It asks the
+service nothing.`,
 		Example: "  spendsync replay\n  spendsync replay --from 2026-11-01 --to 2026-11-10",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return (&runner{a}).runRepair(cmd.Context(), func(j job.Job, ctx context.Context) (*job.Result, error) {
