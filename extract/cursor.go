@@ -48,7 +48,7 @@ func (l *lister) walkPages(ctx context.Context, statuses []string) (passage, err
 			return p, err
 		}
 		known := len(p.seen)
-		p.add(part.entries)
+		l.take(part, n*listLimit, &p)
 		switch {
 		case byCursor && part.next == "" && part.more == stated(true):
 			p.end, p.why = stuck, fmt.Sprintf("page %d says that more follows, and names no cursor of it", n+1)

@@ -183,7 +183,7 @@ func (l *lister) walk(ctx context.Context, statuses []string) (passage, error) {
 			return p, nil
 		}
 		known := len(p.seen)
-		p.add(entries)
+		l.take(part, offset, &p)
 		n, news := part.shown, len(p.seen) > known
 		switch {
 		case part.more == stated(false), n < listLimit && p.total >= 0 && int64(len(p.seen)) >= p.total:
@@ -248,8 +248,8 @@ func (l *lister) page(
 	if part.total < 0 {
 		part.total = header
 	}
-	// A total below the entries of earlier pages counts something else, such as 0 on all pages but the first.
-	if part.total >= int64(len(p.seen)) && !l.c.totals.of(l.of.plural).is(countsPage) {
+	// A total below what was seen counts something else.
+	if offset == 0 && part.total >= int64(len(p.seen)) && !l.c.totals.of(l.of.plural).is(countsPage) {
 		p.total = part.total
 	}
 	if part.refused != "" && p.refused == "" {
@@ -258,6 +258,15 @@ func (l *lister) page(
 	// Entries that were refused count: they show how long a page is.
 	part.most = l.c.pages.longest(l.of.plural, part.shown)
 	return part, nil
+}
+
+// take adds the entries of a page. The total of a later page counts only if it promises more: it may be 0 there, or
+// the number of entries so far, and ends no list by itself.
+func (l *lister) take(part listPart, offset int, p *passage) {
+	p.add(part.entries)
+	if offset > 0 && part.total > int64(len(p.seen)) && !l.c.totals.of(l.of.plural).is(countsPage) {
+		p.total = part.total
+	}
 }
 
 // totalHeader is the total of a list in a header of its reply, or -1.

@@ -88,26 +88,40 @@ func TestCampaigns_ByPageAreNotCutShort(t *testing.T) {
 	}
 }
 
-// TestCampaigns_WithATotalOnTheFirstPageAlone: a total below what earlier pages had does not end the list, and does not
-// make it complete.
+// TestCampaigns_WithATotalOnTheFirstPageAlone: a total of a later page that promises no more does not end the list, and
+// does not make it complete.
 func TestCampaigns_WithATotalOnTheFirstPageAlone(t *testing.T) {
 	type m = map[string]any
+	const unstated = -1
+	is := func(n int) func(int) int { return func(int) int { return n } }
+	soFar := func(end int) int { return end }
 	for name, c := range map[string]struct {
-		later    int // the total of later pages
-		hidden   int // entries of the last page
+		first    int               // the total of the first page
+		later    func(end int) int // the total of later pages
+		atMost   int               // entries of a page
+		hidden   int               // entries of the last page
 		complete bool
 	}{
-		"0 later":                      {0, 0, true},
-		"the page's later":             {60, 0, true},
-		"0 later, entries are missing": {0, 10, false},
+		"0 later":                             {260, is(0), 0, 0, true},
+		"the page's later":                    {260, is(60), 0, 0, true},
+		"0 later, entries are missing":        {260, is(0), 0, 10, false},
+		"the entries so far later":            {260, soFar, 70, 0, true},
+		"the entries so far later, missing":   {260, soFar, 70, 10, false},
+		"none first, then the entries so far": {unstated, soFar, 70, 0, true},
+		"none first, then all":                {unstated, is(260), 70, 0, true},
+		"none first, then all, missing":       {unstated, is(260), 70, 10, false},
 	} {
 		for _, by := range []string{"page", "offset"} {
 			var asked []string
-			client := pagedList(t, by, pagedService{ids: numbered(260), describe: func(r m, end, all int) {
-				if r["total"] = all; end > 100 {
-					r["total"] = c.later
+			client := pagedList(t, by, pagedService{ids: numbered(260), atMost: c.atMost, describe: func(r m, end, all int) {
+				data := r["data"].([]m)
+				if r["total"] = c.first; end > len(data) {
+					r["total"] = c.later(end)
 				}
-				if data := r["data"].([]m); end == all {
+				if r["total"] == unstated {
+					delete(r, "total")
+				}
+				if end == all {
 					r["data"] = data[:len(data)-min(c.hidden, len(data))]
 				}
 			}}, &asked)
