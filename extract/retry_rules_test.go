@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -83,5 +84,95 @@ func TestBreaker_AllowEndsWithItsContext(t *testing.T) {
 		if _, err := b.allow(t.Context()); !errors.Is(err, errDown) {
 			t.Errorf("all probes have failed: %v", err)
 		}
+	})
+}
+
+// TestClient_IsAnsweredByAnAcceptedReply: a client says that the service has answered once a reply was accepted, and
+// not before.
+func TestClient_IsAnsweredByAnAcceptedReply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		replies := []func(*http.Request) (*http.Response, error){
+			status(404, `{"error":{"code":"not_found"}}`), status(200, `{"id":"C1000001"}`),
+		}
+		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			next := replies[0]
+			replies = replies[1:]
+			return next(r)
+		}))
+		check(t, "before any request", c.Answered(), false)
+		if _, err := c.Campaign(t.Context(), "C1000001"); err == nil {
+			t.Error("a 404 is no error")
+		}
+		check(t, "after a 404", c.Answered(), false)
+		if _, err := c.Campaign(t.Context(), "C1000001"); err != nil {
+			t.Error(err)
+		}
+		check(t, "after a reply", c.Answered(), true)
+	})
+}
+
+// TestOutage_QuotesTheLastFailure: a read that sends nothing, as the service is down, has the status of the failure
+// that it quotes.
+func TestOutage_QuotesTheLastFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestClient(t, roundTrip(status(502, "")))
+		for range 2 * maxProbes {
+			_, err := c.Balance(t.Context())
+			e, ok := errors.AsType[*ReadError](err)
+			if !ok {
+				t.Fatalf("another error: %v", err)
+			}
+			if check(t, "status", e.Status, 502); e.Attempts == 0 {
+				return
+			}
+		}
+		t.Error("each read has sent a request to a service that is down")
+	})
+}
+
+// TestOutage_IsNoneWhereTheServiceRefuses: a service that refuses one request by an answer of its own is not down,
+// whatever becomes of the others.
+func TestOutage_IsNoneWhereTheServiceRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Path == "/v1/limits" {
+				return answerWith(400, `{"error":{"code":"validation_failed"}}`)
+			}
+			return answerWith(500, "")
+		}))
+		ended := make(chan error)
+		go func() {
+			_, err := c.Balance(t.Context())
+			ended <- err
+		}()
+		time.Sleep(c.budget / 2)
+		if _, err := c.Limits(t.Context()); !errors.Is(err, ErrContract) {
+			t.Errorf("a refusal: %v", err)
+		}
+		if err := <-ended; strings.Contains(err.Error(), "nothing has succeeded") {
+			t.Errorf("the service answered meanwhile: %v", err)
+		}
+	})
+}
+
+// TestRetryAfter_OfOneEndpointCostsNoBudget: reads that send nothing, as their endpoint asked for a long pause, leave
+// the others their whole budget.
+func TestRetryAfter_OfOneEndpointCostsNoBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Path == "/v1/balance" {
+				return answerWith(429, `{"error":{"code":"rate_limited"}}`, "Retry-After", "7200")
+			}
+			return answerWith(500, "")
+		}))
+		for range 3 {
+			if _, err := c.Balance(t.Context()); !errors.Is(err, ErrUnavailable) {
+				t.Errorf("the balance: %v", err)
+			}
+		}
+		began := time.Now()
+		_, err := c.Limits(t.Context())
+		wantError(t, err, ErrUnavailable)
+		check(t, "another endpoint is asked for", time.Since(began), c.budget)
 	})
 }
