@@ -113,7 +113,8 @@ func TestCampaigns_WithATotalOnTheFirstPageAlone(t *testing.T) {
 	} {
 		for _, by := range []string{"page", "offset"} {
 			var asked []string
-			client := pagedList(t, by, pagedService{ids: numbered(260), atMost: c.atMost, describe: func(r m, end, all int) {
+			service := pagedService{ids: numbered(260), atMost: c.atMost}
+			service.describe = func(r m, end, all int) {
 				data := r["data"].([]m)
 				if r["total"] = c.first; end > len(data) {
 					r["total"] = c.later(end)
@@ -124,7 +125,8 @@ func TestCampaigns_WithATotalOnTheFirstPageAlone(t *testing.T) {
 				if end == all {
 					r["data"] = data[:len(data)-min(c.hidden, len(data))]
 				}
-			}}, &asked)
+			}
+			client := pagedList(t, by, service, &asked)
 			got, err := client.Campaigns(t.Context())
 			if err != nil {
 				t.Fatal(err)

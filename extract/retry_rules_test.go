@@ -176,3 +176,23 @@ func TestRetryAfter_OfOneEndpointCostsNoBudget(t *testing.T) {
 		check(t, "another endpoint is asked for", time.Since(began), c.budget)
 	})
 }
+
+// TestOutage_ARefusalCostsNoBudget: a read that is refused by an answer, even after failures, was not in vain.
+func TestOutage_ARefusalCostsNoBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Path == "/v1/balance" && time.Since(began) > 4*time.Minute {
+				return answerWith(400, `{"error":{"code":"validation_failed"}}`)
+			}
+			return answerWith(500, "")
+		}))
+		if _, err := c.Balance(t.Context()); !errors.Is(err, ErrContract) {
+			t.Errorf("a refusal: %v", err)
+		}
+		since := time.Now()
+		_, err := c.Limits(t.Context())
+		wantError(t, err, ErrUnavailable)
+		check(t, "another read is asked for", time.Since(since), c.budget)
+	})
+}
