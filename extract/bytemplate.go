@@ -14,11 +14,11 @@ import (
 var errUnfit = errors.New("not by template")
 
 // decodeByTemplate reads a reply as [decodeStrictly] does, its rows by package template, or returns [errUnfit].
-func decodeByTemplate[T any](body []byte, room []T, form rowForm[T]) (answer[T], error) {
+func decodeByTemplate[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], error) {
 	const opening = `"data":[`
 	at := bytes.Index(body, []byte(opening))
 	if at < 0 {
-		return answer[T]{}, errUnfit
+		return pageReply[T]{}, errUnfit
 	}
 	page, ok := template.Rows(body, at+len(opening), room, template.Form[T]{
 		Field: func(row *T, name []byte) *[]byte { return (*[]byte)(form.field(row, name)) },
@@ -28,13 +28,13 @@ func decodeByTemplate[T any](body []byte, room []T, form rowForm[T]) (answer[T],
 		MaxRows: maxPageRows, Options: lenientTexts,
 	})
 	if !ok {
-		return answer[T]{}, errUnfit
+		return pageReply[T]{}, errUnfit
 	}
 	// The rest is read strictly, with the rows cut out. Were the data found
 	// somewhere else than at the top, they would stand in another place there.
 	rest := append(body[:at+len(opening):at+len(opening)], body[page.End-1:]...)
 	if !utf8.Valid(rest) {
-		return answer[T]{}, errUnfit
+		return pageReply[T]{}, errUnfit
 	}
 	d := newDecoder(rest)
 	found := false
@@ -51,7 +51,7 @@ func decodeByTemplate[T any](body []byte, room []T, form rowForm[T]) (answer[T],
 		return page.Rows, nil
 	})
 	if err != nil || !found {
-		return answer[T]{}, errUnfit
+		return pageReply[T]{}, errUnfit
 	}
 	a.unknown = d.unknown
 	return a, nil

@@ -39,7 +39,7 @@ func usedRoom(rows int) []SpendLine {
 	return room
 }
 
-func sameAnswer(got answer[SpendLine], gotErr error, want answer[SpendLine], wantErr error) error {
+func sameAnswer(got pageReply[SpendLine], gotErr error, want pageReply[SpendLine], wantErr error) error {
 	if fmt.Sprint(gotErr) != fmt.Sprint(wantErr) {
 		return fmt.Errorf("error %v, want %v", gotErr, wantErr)
 	}

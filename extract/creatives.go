@@ -92,7 +92,7 @@ func (c *Client) ReportCreatives(ctx context.Context, from, to schema.Date, page
 	q := paged[CreativeLine]{
 		what: fmt.Sprintf("creatives of the report %s to %s", from, to), path: c.service.Path("report", ""),
 		query: reportQuery(c.service, from, to, creativeColumns, true), size: pageSize, service: c.service,
-		decode: func(body []byte, room []CreativeLine) (answer[CreativeLine], error) {
+		decode: func(body []byte, room []CreativeLine) (pageReply[CreativeLine], error) {
 			return decodeCreatives(c.service, body, room)
 		},
 		key: func(dst []byte, l *CreativeLine) ([]byte, error) {
@@ -115,7 +115,7 @@ func (c *Client) ReportCreatives(ctx context.Context, from, to schema.Date, page
 	}
 }
 
-func decodeCreatives(s *service.Service, body []byte, room []CreativeLine) (answer[CreativeLine], error) {
+func decodeCreatives(s *service.Service, body []byte, room []CreativeLine) (pageReply[CreativeLine], error) {
 	a, err := decodeAnswer(body, room, rowForm[CreativeLine]{s, (*CreativeLine).place})
 	if err != nil {
 		return a, err

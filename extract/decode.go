@@ -34,7 +34,7 @@ const (
 // may be in camel case or have hyphens: totalSpend is total_spend.
 //
 // The rows are put into room as far as it goes, over whatever it holds.
-func decodeAnswer[T any](body []byte, room []T, form rowForm[T]) (answer[T], error) {
+func decodeAnswer[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], error) {
 	if a, err := decodeByTemplate(body, room, form); err == nil {
 		return a, nil
 	}
@@ -88,7 +88,7 @@ func (o *keyOrder) column(at int, name []byte, find func([]byte) string) string 
 }
 
 // decodeAnyForm is decodeAnswer, token by token.
-func decodeAnyForm[T any](body []byte, room []T, form rowForm[T]) (answer[T], error) {
+func decodeAnyForm[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], error) {
 	a, err := decodeStrictly(body, room, form)
 	if refused, ok := errors.AsType[*replyError](err); ok && !refused.notJSON || len(a.notObjects) > 0 {
 		if rebuilt, ok := describedForm(form.service, body); ok {
@@ -99,17 +99,17 @@ func decodeAnyForm[T any](body []byte, room []T, form rowForm[T]) (answer[T], er
 }
 
 // decodeStrictly decodes a reply of the form that the description has.
-func decodeStrictly[T any](body []byte, room []T, form rowForm[T]) (answer[T], error) {
+func decodeStrictly[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], error) {
 	if !utf8.Valid(body) {
 		body = bytes.ToValidUTF8(body, []byte(replacement))
 	}
 	d := newDecoder(body)
 	a, err := answerOf(&d, form, func(d *decoder) ([]T, error) { return rowsOf(d, room, form) })
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		return answer[T]{}, d.syntaxError(syntax)
+		return pageReply[T]{}, d.syntaxError(syntax)
 	}
 	if err != nil {
-		return answer[T]{}, err
+		return pageReply[T]{}, err
 	}
 	a.unknown, a.notObjects = d.unknown, d.notObjects
 	return a, nil
@@ -119,7 +119,7 @@ func decodeStrictly[T any](body []byte, room []T, form rowForm[T]) (answer[T], e
 const replacement = "\uFFFD"
 
 // answerOf reads the reply, its rows by the given function.
-func answerOf[T any](d *decoder, form rowForm[T], rows func(*decoder) ([]T, error)) (a answer[T],
+func answerOf[T any](d *decoder, form rowForm[T], rows func(*decoder) ([]T, error)) (a pageReply[T],
 	err error) {
 	if len(bytes.TrimSpace(d.body)) == 0 {
 		return a, &replyError{reason: "the reply is empty", notJSON: true}

@@ -69,7 +69,7 @@ type paged[T any] struct {
 	// service is what the replies are assumed to be like; nil: the embedded assumptions.
 	service *service.Service
 	// decode puts the rows into room as far as it goes, over whatever it holds.
-	decode func(body []byte, room []T) (answer[T], error)
+	decode func(body []byte, room []T) (pageReply[T], error)
 	// key appends the identity of the row, or returns why the row does not belong to the answer. A row with unreadable
 	// IDs is [errNoKey].
 	key func(dst []byte, row *T) ([]byte, error)
@@ -78,8 +78,8 @@ type paged[T any] struct {
 // errNoKey reports that a row has no identity. The row is left out when rows are stored, so it may occur twice.
 var errNoKey = errors.New("the ids cannot be read")
 
-// answer is one reply decoded, with nothing proven yet.
-type answer[T any] struct {
+// pageReply is one reply decoded, with nothing proven yet.
+type pageReply[T any] struct {
 	columns    []string
 	items      []T
 	pagination *pagination // nil: a service from before April 2026
@@ -180,7 +180,7 @@ func replayKnownPages[T any](c *Client, q paged[T], p *proof[T], first pendingPa
 // pendingPage is a page that may still not add up with the others.
 type pendingPage[T any] struct {
 	Page[T]
-	answer answer[T]
+	answer pageReply[T]
 }
 
 // proveAndYield takes a page into the walk and hands it on, unless it is no part of the answer. It

@@ -97,7 +97,7 @@ const noHash = 0
 // add takes the next page in. It reports whether the page is part of the answer: one that
 // has nothing but rows that came before is not, for the service does not page then. The
 // error is of a row that does not belong.
-func (p *proof[T]) add(n int, a *answer[T]) (isPart bool, err error) {
+func (p *proof[T]) add(n int, a *pageReply[T]) (isPart bool, err error) {
 	p.place(n, a)
 	if a.nullData && n == 1 && p.seen.Total != 0 {
 		// With a total of 0 it is how some services write no rows.
@@ -164,7 +164,7 @@ func (p *proof[T]) hash(n, i int, row *T) error {
 
 // place takes in what the page states of all pages: how long one is, and how many rows there
 // are.
-func (p *proof[T]) place(n int, a *answer[T]) {
+func (p *proof[T]) place(n int, a *pageReply[T]) {
 	g, rows := a.pagination, int64(len(a.items))
 	if g == nil {
 		g = &pagination{page: -1, pageSize: -1, totalRows: -1, totalPages: -1}
@@ -192,7 +192,7 @@ func (p *proof[T]) place(n int, a *answer[T]) {
 
 // end decides whether anything follows page n, which has these rows, and new ones among them
 // or not.
-func (p *proof[T]) end(n int, rows int64, news bool, a *answer[T]) {
+func (p *proof[T]) end(n int, rows int64, news bool, a *pageReply[T]) {
 	all, g := p.seen.Rows+rows, a.pagination
 	isLast := g != nil && g.totalPages <= int64(n)
 	if p.isBeyond() && rows > 0 && !news {
@@ -232,7 +232,7 @@ func (p *proof[T]) end(n int, rows int64, news bool, a *answer[T]) {
 func (p *proof[T]) isBeyond() bool { return p.seen.Ended && p.seen.Full }
 
 // noRows words an answer without rows, such as "no rows" or "data is null: no rows".
-func (a *answer[T]) noRows(words string) string {
+func (a *pageReply[T]) noRows(words string) string {
 	if a.nullData && len(a.columns) > 0 {
 		words = "data is null: " + words
 	}

@@ -143,7 +143,7 @@ func spendPages(s *service.Service, day schema.Date, pageSize int, columns []str
 	return paged[SpendLine]{
 		what: "spend " + day.String(), path: s.Path("report", ""), query: reportQuery(s, day, day, columns, true),
 		size: pageSize, service: s,
-		decode: func(body []byte, room []SpendLine) (answer[SpendLine], error) { return decodeSpend(s, body, room) },
+		decode: func(body []byte, room []SpendLine) (pageReply[SpendLine], error) { return decodeSpend(s, body, room) },
 		key: func(dst []byte, l *SpendLine) ([]byte, error) {
 			// Creatives without spend come without a date; in a window of one day
 			// theirs is known.
@@ -242,7 +242,7 @@ func DecodeSpend(s *service.Service, body []byte) (Page[SpendLine], error) {
 	return p, nil
 }
 
-func decodeSpend(s *service.Service, body []byte, room []SpendLine) (answer[SpendLine], error) {
+func decodeSpend(s *service.Service, body []byte, room []SpendLine) (pageReply[SpendLine], error) {
 	a, err := decodeAnswer(body, room, spendForm(s))
 	if err != nil {
 		return a, err
@@ -262,7 +262,7 @@ func hasAny(rows []SpendLine, column string) bool {
 
 // lacks is an error where columns are not there that were asked for. An answer without rows
 // may be without columns.
-func (a *answer[T]) lacks(wanted []string) error {
+func (a *pageReply[T]) lacks(wanted []string) error {
 	lacking := without(wanted, a.columns)
 	if len(lacking) == 0 || len(a.columns) == 0 && len(a.items) == 0 {
 		return nil
@@ -338,7 +338,7 @@ func (c *Client) ControlTotals(ctx context.Context, from, to schema.Date) (Total
 	q := paged[SpendLine]{
 		what: what, path: c.service.Path("report", ""), size: totalPageSize, service: c.service,
 		query: reportQuery(c.service, from, to, totalColumns, false),
-		decode: func(body []byte, room []SpendLine) (answer[SpendLine], error) {
+		decode: func(body []byte, room []SpendLine) (pageReply[SpendLine], error) {
 			a, err := decodeAnswer(body, room, spendForm(c.service))
 			if lacks := a.lacks([]string{"date", "total_spend"}); err == nil && lacks != nil {
 				t.Why = reason(lacks)

@@ -76,7 +76,7 @@ func (r *repair) acceptLoss(d damagedFile) error {
 		delete(a.Days, info.Day)
 		r.forgetReplies(a, info.Day)
 	}
-	delete(a.Memory, info.Table)
+	delete(a.Confirmations, info.Table)
 	r.accepted = append(r.accepted, d.Path+" is forgotten")
 	return nil
 }
@@ -103,9 +103,9 @@ func (r *repair) take(account, path string, newer bool) error {
 	case t == schema.SpendDaily.Table:
 		err = r.takeDay(account, path, info, newer)
 	case h != nil:
-		var memory history.Confirmations
-		if memory, info.Rows, err = h.recall(s.opts.disk, s.dir, path); err == nil {
-			a.Memory[t.Name] = memory
+		var confirmed history.Confirmations
+		if confirmed, info.Rows, err = h.recall(s.opts.disk, s.dir, path); err == nil {
+			a.Confirmations[t.Name] = confirmed
 		}
 	default:
 		info.Rows, err = rowsOfAccount(s.opts.disk, filepath.Join(s.dir, path), t, account)

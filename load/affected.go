@@ -12,7 +12,7 @@ import (
 )
 
 // everythingIsAffected reports whether every day of an account may have other rows in a view than before.
-func (n *generation) everythingIsAffected(account string) bool {
+func (n *generationBuilder) everythingIsAffected(account string) bool {
 	return n.repair || n.newViews || n.base == nil || n.base.Accounts[account] == nil
 }
 
@@ -20,7 +20,7 @@ func (n *generation) everythingIsAffected(account string) bool {
 // order. Stored views and marts follow from them by this one rule. A view of whole days (its file declares
 // "Stored" or "Of whole days") is affected only by days that are known whole now or were then. sameStates means
 // that they differ only in rows.
-func (n *generation) affectedDays(account string, whole bool) (days []schema.Date, sameStates bool) {
+func (n *generationBuilder) affectedDays(account string, whole bool) (days []schema.Date, sameStates bool) {
 	was := dayStates(n.base.Accounts[account], account, n.base.PublishedAt.Time(), whole)
 	is := dayStates(n.next.Accounts[account], account, n.g.store.opts.Now(), whole)
 	sameStates = maps.Equal(was, is)
@@ -49,7 +49,7 @@ func dayStates(a *manifest.Account, account string, at time.Time, whole bool) ma
 
 // firstAffected returns the first day whose rows in a mart may differ from the published ones. Rows of later days
 // may follow from it, as a campaign has rows from its first spend on. Not valid: the mart is current.
-func (n *generation) firstAffected(ctx context.Context, w *duck.Warehouse, m schema.Mart,
+func (n *generationBuilder) firstAffected(ctx context.Context, w *duck.Warehouse, m schema.Mart,
 	account string) (first schema.Null[schema.Date], err error) {
 	a := n.next.Accounts[account]
 	since := slices.Min(append(slices.Collect(maps.Keys(a.Days)), a.Since))
@@ -74,7 +74,7 @@ func (n *generation) firstAffected(ctx context.Context, w *duck.Warehouse, m sch
 }
 
 // settingsChanged reports whether a settings table that a mart's view asks has other versions than before.
-func (n *generation) settingsChanged(m schema.Mart) bool {
+func (n *generationBuilder) settingsChanged(m schema.Mart) bool {
 	return slices.ContainsFunc(m.Behind, func(table string) bool {
 		t := n.g.tables[table]
 		return t != nil && t.info != nil
@@ -83,7 +83,7 @@ func (n *generation) settingsChanged(m schema.Mart) bool {
 
 // settingsKnownFrom returns days among which is the first one that changed settings can speak of: within the
 // report's reach, or of a campaign whose past became known.
-func (n *generation) settingsKnownFrom(ctx context.Context, w *duck.Warehouse) (days []schema.Date, err error) {
+func (n *generationBuilder) settingsKnownFrom(ctx context.Context, w *duck.Warehouse) (days []schema.Date, err error) {
 	// Either instant may be the earlier one: a clock can be set back.
 	published := schema.DateOf(min(n.base.PublishedAt, n.next.PublishedAt).Time())
 	days = append(days, published-schema.ReachDays-1)

@@ -44,7 +44,7 @@ func FuzzManifest(f *testing.F) {
 		SHA256:      "cd",
 		Fingerprint: "1:ef"}
 	acme.Ledger["ledger/account=acme/2026-03.jsonl"] = 100
-	acme.Memory[schema.CampaignHistory.Name] = history.Confirmations{ConfirmedAt: 5}
+	acme.Confirmations[schema.CampaignHistory.Name] = history.Confirmations{ConfirmedAt: 5}
 	sealed, err := whole.Encode()
 	if err != nil {
 		f.Fatal(err)

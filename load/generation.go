@@ -9,8 +9,8 @@ import (
 	"spendsync/schema"
 )
 
-// generation is a generation in the making.
-type generation struct {
+// generationBuilder is a generation in the making.
+type generationBuilder struct {
 	g       *Staged
 	base    *manifest.Manifest // its base; nil: nothing is published yet
 	next    *manifest.Manifest
@@ -71,7 +71,7 @@ func (g *Staged) needsEveryAccount(base *manifest.Manifest, head manifest.Head, 
 
 // loadAll loads every account. A generation changes other accounts only for a new day, a new schema or new views, or
 // if it is built from nothing. Otherwise their files are not read.
-func (n *generation) loadAll() error {
+func (n *generationBuilder) loadAll() error {
 	n.everyAccount = true
 	if n.base == nil {
 		return nil
@@ -90,7 +90,7 @@ func (n *generation) loadAll() error {
 }
 
 // accounts returns the accounts that the generation may change.
-func (n *generation) accounts() []string {
+func (n *generationBuilder) accounts() []string {
 	if n.everyAccount {
 		return n.next.LoadedNames()
 	}
@@ -98,7 +98,7 @@ func (n *generation) accounts() []string {
 }
 
 // whoseRows is the condition for rows of these accounts.
-func (n *generation) whoseRows() string {
+func (n *generationBuilder) whoseRows() string {
 	if n.everyAccount {
 		return "true"
 	}

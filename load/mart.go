@@ -15,7 +15,7 @@ import (
 // addMarts writes the marts that can have changed, for all accounts: the day of publishing decides which rows are
 // final. w is the new warehouse, with its views. The viewErrors name marts whose view failed: their files stay
 // unchanged.
-func (n *generation) addMarts(ctx context.Context, w *duck.Warehouse) (viewErrors []error, err error) {
+func (n *generationBuilder) addMarts(ctx context.Context, w *duck.Warehouse) (viewErrors []error, err error) {
 	for _, account := range n.accounts() {
 		n.next.Accounts[account].MartsFrom = 0
 		for _, m := range schema.Marts {
@@ -47,7 +47,7 @@ func (n *generation) addMarts(ctx context.Context, w *duck.Warehouse) (viewError
 const monthsAtOnce = 3
 
 // addMartOf writes the parts of an account's mart with days from the first affected one on.
-func (n *generation) addMartOf(ctx context.Context, w *duck.Warehouse, m schema.Mart, account string,
+func (n *generationBuilder) addMartOf(ctx context.Context, w *duck.Warehouse, m schema.Mart, account string,
 	first schema.Date) error {
 	for some := range slices.Chunk(n.martParts(m, account, first), monthsAtOnce) {
 		if err := n.addMartParts(ctx, w, m, account, some); err != nil {
@@ -58,7 +58,7 @@ func (n *generation) addMartOf(ctx context.Context, w *duck.Warehouse, m schema.
 }
 
 // addMartParts asks once for parts that follow each other, and writes each.
-func (n *generation) addMartParts(ctx context.Context, w *duck.Warehouse, m schema.Mart, account string,
+func (n *generationBuilder) addMartParts(ctx context.Context, w *duck.Warehouse, m schema.Mart, account string,
 	parts []schema.Date) error {
 	var files []duck.MartFile
 	for _, part := range parts {
@@ -77,7 +77,7 @@ func (n *generation) addMartParts(ctx context.Context, w *duck.Warehouse, m sche
 }
 
 // martParts returns the months from a day on, or the one file of a mart that is not cut.
-func (n *generation) martParts(m schema.Mart, account string, first schema.Date) (months []schema.Date) {
+func (n *generationBuilder) martParts(m schema.Mart, account string, first schema.Date) (months []schema.Date) {
 	if m.Partition == schema.ByAccount {
 		return []schema.Date{0}
 	}
@@ -89,7 +89,7 @@ func (n *generation) martParts(m schema.Mart, account string, first schema.Date)
 }
 
 // addMart adds one part that DuckDB has written.
-func (n *generation) addMart(m schema.Mart, account string, part schema.Date, rows int64) error {
+func (n *generationBuilder) addMart(m schema.Mart, account string, part schema.Date, rows int64) error {
 	disk, staged := n.g.store.opts.disk, n.g.staged(manifest.PartPath(m.Table, account, part))
 	sha, size, err := disk.HashFile(staged)
 	if err != nil {
@@ -105,7 +105,8 @@ func (n *generation) addMart(m schema.Mart, account string, part schema.Date, ro
 
 // takePart adds one staged part. The published file stays if its content is the same, unless all parts must be
 // rewritten: its file may be damaged.
-func (n *generation) takePart(t *schema.Table, account string, info *manifest.File, all bool) (taken bool, err error) {
+func (n *generationBuilder) takePart(t *schema.Table, account string, info *manifest.File, all bool) (taken bool,
+	err error) {
 	path, acc := manifest.PartPath(t, account, info.Day), n.next.Accounts[account]
 	old := acc.Files[path]
 	if info.Rows == 0 && old == nil || old != nil && old.SHA256 == info.SHA256 && !all {

@@ -45,7 +45,7 @@ type RunRecord struct {
 // publishes before it is committed or closed.
 type Prepared struct {
 	store   *Store
-	n       *generation
+	n       *generationBuilder
 	now     time.Time // the time that the preview shows
 	preview Preview
 	unlock  func() error // nil: it has ended
@@ -76,7 +76,7 @@ func (p *Prepared) prepare(ctx context.Context, g *Staged, c Contents) (err erro
 	if err != nil {
 		return err
 	}
-	n := &generation{g: g, base: base, files: &filing{g: g}, repair: c.Repair, fromNothing: c.Repair}
+	n := &generationBuilder{g: g, base: base, files: &filing{g: g}, repair: c.Repair, fromNothing: c.Repair}
 	if n.everyAccount = g.needsEveryAccount(base, head, c.Repair); n.everyAccount {
 		if err := base.Load(s.opts.disk, s.dir, base.AccountNames()...); err != nil {
 			return err
@@ -159,7 +159,7 @@ func (p *Prepared) Close() (err error) {
 
 // addLedger writes the record of the run. The generation brings a longer ledger file, so the ledger never
 // mentions an unpublished generation.
-func (n *generation) addLedger(r RunRecord, now time.Time) error {
+func (n *generationBuilder) addLedger(r RunRecord, now time.Time) error {
 	s := n.g.store
 	lines, err := manifest.EncodeLedger(manifest.LedgerRows{Runs: []schema.Run{r.Run}, Steps: r.Steps,
 		Entities: r.Entities, Refused: r.Refused})
@@ -179,7 +179,7 @@ func (n *generation) addLedger(r RunRecord, now time.Time) error {
 }
 
 // commit makes the generation durable and published.
-func (n *generation) commit(ctx context.Context) error {
+func (n *generationBuilder) commit(ctx context.Context) error {
 	if err := n.writeManifest(); err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func (n *generation) commit(ctx context.Context) error {
 
 // writeManifest stages the manifest: the account files that differ, and last the root that names
 // them. The account files that it no longer names go after the commit.
-func (n *generation) writeManifest() error {
+func (n *generationBuilder) writeManifest() error {
 	s := n.g.store
 	e, err := n.next.Encode()
 	if err != nil {
@@ -221,7 +221,7 @@ func (n *generation) writeManifest() error {
 }
 
 // writeCommit publishes the staged files, all or none.
-func (n *generation) writeCommit(r commit.Record) error {
+func (n *generationBuilder) writeCommit(r commit.Record) error {
 	s := n.g.store
 	return s.place().Write(r, s.base, func() error {
 		if err := n.fence(r); err != nil {
@@ -234,7 +234,7 @@ func (n *generation) writeCommit(r commit.Record) error {
 
 // fence checks at the last moment that the base is still the published generation. While the lock is held it
 // is; on a volume that does not honor locks, two runs may have come this far.
-func (n *generation) fence(r commit.Record) error {
+func (n *generationBuilder) fence(r commit.Record) error {
 	s := n.g.store
 	other, err := s.opts.disk.Exists(filepath.Join(s.dir, manifest.CommitName))
 	if err != nil {

@@ -82,7 +82,7 @@ func (s *Store) Reset(ctx context.Context, runID string) (r Reset, err error) {
 
 // without returns the generation after the published one that lacks the account. Its DuckDB
 // file is built from nothing.
-func (g *Staged) without() (*generation, error) {
+func (g *Staged) without() (*generationBuilder, error) {
 	s := g.store
 	base, head, err := g.begin()
 	if err != nil {
@@ -94,7 +94,8 @@ func (g *Staged) without() (*generation, error) {
 	if err := base.Load(s.opts.disk, s.dir, base.AccountNames()...); err != nil {
 		return nil, err
 	}
-	n := &generation{g: g, base: base, next: base.Clone(), files: &filing{g: g}, fromNothing: true, everyAccount: true}
+	n := &generationBuilder{g: g, base: base, next: base.Clone(), files: &filing{g: g}, fromNothing: true,
+		everyAccount: true}
 	head.Warehouse, head.Views = base.Warehouse, base.Views
 	n.next.Head = head
 	n.next.Drop(s.account)
@@ -103,7 +104,7 @@ func (g *Staged) without() (*generation, error) {
 
 // moveAside lets a copy of every file of the account take its place below a folder, and the
 // file itself go. The published generation stays whole until the next one has been published.
-func (n *generation) moveAside(ctx context.Context, folder string) (files int, err error) {
+func (n *generationBuilder) moveAside(ctx context.Context, folder string) (files int, err error) {
 	s := n.g.store
 	found, err := manifest.FilesIn(s.opts.disk, s.dir, s.account)
 	if err != nil {

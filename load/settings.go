@@ -11,7 +11,7 @@ import (
 	"spendsync/schema"
 )
 
-// bidsRead is the memory of when each campaign's bids per source could last be
+// bidsRead records when each campaign's bids per source could last be
 // read, by campaign. It is not a table: it fills one column of source_mode_history.
 const bidsRead = "source_bids"
 
@@ -28,7 +28,7 @@ func StoredTable[R any](s *Store, t schema.TableOf[R]) ([]R, error) {
 // StoredHistory reads an account's versions and their confirmations.
 func StoredHistory[R any, P history.Versioned[R]](s *Store, t schema.TableOf[R]) (history.Versions[R], error) {
 	rows, err := StoredTable(s, t)
-	h := history.Versions[R]{Rows: rows, Memory: s.Account().Memory[t.Name]}
+	h := history.Versions[R]{Rows: rows, Confirmations: s.Account().Confirmations[t.Name]}
 	if err != nil || len(rows) == 0 {
 		return h, err
 	}
@@ -43,7 +43,7 @@ func StoredHistory[R any, P history.Versioned[R]](s *Store, t schema.TableOf[R])
 
 // StoredGroups reads an account's versions in batches, and their confirmations.
 func StoredGroups[R any](s *Store, t schema.TableOf[R]) (h history.Groups[R], err error) {
-	h.Memory = s.Account().Memory[t.Name]
+	h.Confirmations = s.Account().Confirmations[t.Name]
 	path := manifest.PartPath(t.Table, s.account, 0)
 	if info := s.Account().Files[path]; info != nil {
 		h.Stored = manifest.Batches(s.opts.disk, s.dir, path, info, t)
@@ -74,7 +74,7 @@ func PutGroups[R any](g *Staged, t schema.TableOf[R], rows iter.Seq2[[]R, error]
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.tables[t.Name] = &stagedTable{info: info, memory: m}
+	g.tables[t.Name] = &stagedTable{info: info, confirmations: m}
 	return nil
 }
 
@@ -84,8 +84,8 @@ func PutHistory[R any, P history.Versioned[R]](g *Staged, t schema.TableOf[R], h
 	if err != nil {
 		return err
 	}
-	staged, memory := g.tables[t.Name], h.Memory // which lives on, and the rows do not
-	if staged.memory = &memory; staged.info == nil {
+	staged, confirmed := g.tables[t.Name], h.Confirmations // which lives on, and the rows do not
+	if staged.confirmations = &confirmed; staged.info == nil {
 		return nil
 	}
 	old, err := StoredTable(g.store, t)
@@ -100,22 +100,22 @@ func PutHistory[R any, P history.Versioned[R]](g *Staged, t schema.TableOf[R], h
 	return nil
 }
 
-// PutMemory stages the memory of unchanged versions: their file stays. If there is none yet, it stages one
-// without rows.
-func PutMemory[R any](g *Staged, t schema.TableOf[R], m history.Confirmations) error {
+// PutConfirmations stages the confirmations of unchanged versions: their file stays. If there is none yet, it stages
+// one without rows.
+func PutConfirmations[R any](g *Staged, t schema.TableOf[R], m history.Confirmations) error {
 	if g.store.Account().Files[manifest.PartPath(t.Table, g.store.account, 0)] == nil {
 		return PutGroups(g, t, func(func([]R, error) bool) {}, &m)
 	}
-	g.tables[t.Name] = &stagedTable{memory: &m}
+	g.tables[t.Name] = &stagedTable{confirmations: &m}
 	return nil
 }
 
 // BidsRead returns when each campaign's bids per source could last be read.
-func (s *Store) BidsRead() history.Confirmations { return s.Account().Memory[bidsRead] }
+func (s *Store) BidsRead() history.Confirmations { return s.Account().Confirmations[bidsRead] }
 
 // PutBidsRead stages when each campaign's bids could last be read.
 func (g *Staged) PutBidsRead(m history.Confirmations) {
-	g.tables[bidsRead] = &stagedTable{memory: &m}
+	g.tables[bidsRead] = &stagedTable{confirmations: &m}
 }
 
 // PinAccount stages the account that the key acts on; empty: unchanged.

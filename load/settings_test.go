@@ -63,7 +63,7 @@ func TestPutMemory_MovesConfirmationsOnly(t *testing.T) {
 		if err != nil || st.Changed != (i == 0) {
 			t.Fatalf("step %d: changed %t, %v", i, st.Changed, err)
 		}
-		put := func() error { return PutMemory(g, table, next.Memory) }
+		put := func() error { return PutConfirmations(g, table, next.Confirmations) }
 		if st.Changed {
 			put = func() error { return PutHistory(g, table, next) }
 		}
@@ -71,7 +71,7 @@ func TestPutMemory_MovesConfirmationsOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		if step.spoil {
-			g.tables[table.Name].memory.SharedCount++
+			g.tables[table.Name].confirmations.SharedCount++
 		}
 		m, err := r.publish(t.Context(), g)
 		if err != nil {

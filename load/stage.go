@@ -447,8 +447,8 @@ func (g *Staged) Discard() error {
 
 // stagedTable is a settings table on its way.
 type stagedTable struct {
-	info   *manifest.File         // nil: the stored file stands
-	memory *history.Confirmations // nil: no confirmations
+	info          *manifest.File         // nil: the stored file stands
+	confirmations *history.Confirmations // nil: no confirmations
 }
 
 // putChanges stages the restatements of a day in a private file until all days are there: a run holds those

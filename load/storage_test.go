@@ -353,7 +353,7 @@ func TestManifest_Clone(t *testing.T) {
 	a.Days[day].Reads++
 	a.Files["x"], a.Ledger["x"], a.LedgerSHA256["x"] = &manifest.File{}, 1, "x"
 	a.ReportedLost, a.Unknown = append(a.ReportedLost, day), append(a.Unknown, schema.UnknownField{})
-	a.Memory["x"] = history.Confirmations{}
+	a.Confirmations["x"] = history.Confirmations{}
 	c.Of("other").Since = day
 	if again, err := manifest.Read(st.after); err != nil || !reflect.DeepEqual(m, again) {
 		t.Errorf("a change of the copy shows in the original (%v)", err)

@@ -16,8 +16,8 @@ func (c *contribution) addSettings() {
 	}
 	c.addReplies()
 	for name, st := range c.g.tables {
-		if st.memory != nil {
-			c.Memory[name] = *st.memory
+		if st.confirmations != nil {
+			c.Confirmations[name] = *st.confirmations
 		}
 		if t := schema.Named(name); t != nil && t.Schema == "main" && st.info != nil {
 			c.put(manifest.PartPath(t, c.g.store.account, 0), st.info)
@@ -64,8 +64,8 @@ func (u *updates) loadTables(g *Staged, was, is *manifest.Account, known bool, f
 func confirmations(t *schema.Table, account string, was, is *manifest.Account) (amends []duck.Amend, ok bool) {
 	current := "account_id = " + schema.QuoteText(account) + " AND is_current AND "
 	for _, c := range t.ColumnsThatAre(schema.Volatile) {
-		memory := map[string]string{"last_confirmed_at": t.Name, "bids_last_read_at": bidsRead}[c.Name]
-		was, now := was.Memory[memory], is.Memory[memory]
+		table := map[string]string{"last_confirmed_at": t.Name, "bids_last_read_at": bidsRead}[c.Name]
+		was, now := was.Confirmations[table], is.Confirmations[table]
 		if !now.MovesOnly(was) {
 			return nil, false
 		}

@@ -32,7 +32,7 @@ var versionedTables = []versioned{
 	versionedOf(schema.SourceRuleHistory, nil),
 	versionedOf(schema.PayoutHistory, nil),
 	versionedOf(schema.SourceModeHistory, func(r *schema.SourceMode, a *manifest.Account) {
-		if at := a.Memory[bidsRead].Confirmed(r.CampaignID); at != 0 && r.IsCurrent {
+		if at := a.Confirmations[bidsRead].Confirmed(r.CampaignID); at != 0 && r.IsCurrent {
 			r.BidsLastReadAt = schema.Some(at)
 		}
 	}),
@@ -61,13 +61,13 @@ func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], amend func(
 		} else if err := manifest.CheckBytes(files.g.store.opts.disk, files.g.store.dir, path, info); err != nil {
 			return nil, err
 		}
-		keyText, memory := history.KeyTextOf(t), a.Memory[t.Name]
+		keyText, confirmations := history.KeyTextOf(t), a.Confirmations[t.Name]
 		var unread error
 		confirmed := func(yield func([]R, error) bool) {
 			for rows, err := range parquet.Batches(files.g.store.opts.disk, full, t) {
 				for i := range rows {
 					if frame := P(&rows[i]).FramePtr(); frame.IsCurrent {
-						if at := memory.Confirmed(keyText(&rows[i])); at != 0 {
+						if at := confirmations.Confirmed(keyText(&rows[i])); at != 0 {
 							frame.LastConfirmedAt = at
 						}
 					}
@@ -92,7 +92,8 @@ func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], amend func(
 		if err := manifest.CountRows(path, info, int64(len(rows)), err); err != nil {
 			return err
 		}
-		if err := history.Check[R, P](t, history.Versions[R]{Rows: rows, Memory: a.Memory[t.Name]}); err != nil {
+		versions := history.Versions[R]{Rows: rows, Confirmations: a.Confirmations[t.Name]}
+		if err := history.Check[R, P](t, versions); err != nil {
 			return durable.Damaged(path, durable.RepairBackup, "%v", err)
 		}
 		return nil

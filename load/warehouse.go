@@ -16,7 +16,7 @@ import (
 
 // buildWarehouse builds the DuckDB file of the generation, except the run's rows in schema ops, and the marts from its
 // views. It carries the published file forward if that is intact, and otherwise builds one from nothing.
-func (n *generation) buildWarehouse(ctx context.Context) (viewErrors []error, err error) {
+func (n *generationBuilder) buildWarehouse(ctx context.Context) (viewErrors []error, err error) {
 	for {
 		viewErrors, err = n.loadWarehouse(ctx)
 		switch {
@@ -49,7 +49,7 @@ func (n *generation) buildWarehouse(ctx context.Context) (viewErrors []error, er
 }
 
 // loadWarehouse opens the DuckDB file with the rows and the views of the generation.
-func (n *generation) loadWarehouse(ctx context.Context) (viewErrors []error, err error) {
+func (n *generationBuilder) loadWarehouse(ctx context.Context) (viewErrors []error, err error) {
 	s := n.g.store
 	path := n.g.staged(duck.FileName)
 	if !n.fromNothing {
@@ -99,7 +99,7 @@ func (n *generation) loadWarehouse(ctx context.Context) (viewErrors []error, err
 // storeViews answers the stored views, of each account whose answer may have changed: they
 // follow from the days that are known whole, and from the thresholds. The viewErrors are of
 // those that could not answer.
-func (n *generation) storeViews(ctx context.Context) (viewErrors []error, err error) {
+func (n *generationBuilder) storeViews(ctx context.Context) (viewErrors []error, err error) {
 	for _, account := range n.accounts() {
 		spans, delta := n.affectedSpans(account), n.changedRows(account)
 		for _, v := range n.g.store.opts.DuckDB.Views {
@@ -120,7 +120,7 @@ func (n *generation) storeViews(ctx context.Context) (viewErrors []error, err er
 }
 
 // affectedSpans returns the days of an account whose rows in stored views may differ from those before.
-func (n *generation) affectedSpans(account string) []duck.Span {
+func (n *generationBuilder) affectedSpans(account string) []duck.Span {
 	a := n.next.Accounts[account]
 	if n.fromNothing || n.everythingIsAffected(account) {
 		return a.Spans(a.DayList())
@@ -131,7 +131,7 @@ func (n *generation) affectedSpans(account string) []duck.Span {
 
 // changedRows returns the rows that changed in an account's whole days, if they are few and all that changed; else
 // nil.
-func (n *generation) changedRows(account string) *duck.Delta {
+func (n *generationBuilder) changedRows(account string) *duck.Delta {
 	if n.fromNothing || n.everythingIsAffected(account) || account != n.g.store.account {
 		return nil
 	}
@@ -154,7 +154,7 @@ func (n *generation) changedRows(account string) *duck.Delta {
 }
 
 // engine is what DuckDB may use to build the file.
-func (n *generation) engine() duck.Options {
+func (n *generationBuilder) engine() duck.Options {
 	o := n.g.store.opts.DuckDB
 	if n.fullMemory {
 		o.FirstMemory = ""
@@ -177,7 +177,7 @@ func (n *generation) engine() duck.Options {
 
 // finishWarehouse adds schema ops to the DuckDB file, closes it, verifies it, and adds it to
 // the manifest.
-func (n *generation) finishWarehouse(ctx context.Context) error {
+func (n *generationBuilder) finishWarehouse(ctx context.Context) error {
 	s := n.g.store
 	ops, err := n.opsLoads(ctx)
 	if err != nil {
@@ -217,7 +217,7 @@ func (n *generation) finishWarehouse(ctx context.Context) error {
 }
 
 // dropWarehouse ends the engine that builds the DuckDB file, if there is one.
-func (n *generation) dropWarehouse() (err error) {
+func (n *generationBuilder) dropWarehouse() (err error) {
 	if n.w != nil {
 		err = n.w.Stop(nil)
 		n.w = nil
@@ -237,11 +237,11 @@ const smallRows = 100_000
 const fewRows = 500_000
 
 // isSmall reports whether the generation has so few rows.
-func (n *generation) isSmall() bool { return n.next.Rows() < smallRows }
+func (n *generationBuilder) isSmall() bool { return n.next.Rows() < smallRows }
 
 // carryForward copies the published DuckDB file into the staging area. It reports false if the file is missing,
 // changed since it was published, of an older schema, or has grown too much.
-func (n *generation) carryForward(ctx context.Context, path string) (bool, error) {
+func (n *generationBuilder) carryForward(ctx context.Context, path string) (bool, error) {
 	s := n.g.store
 	if n.base == nil {
 		return false, nil
@@ -266,7 +266,7 @@ func (n *generation) carryForward(ctx context.Context, path string) (bool, error
 
 // keepNewerDuckDB refuses to replace the DuckDB file of a later generation: it may be the only part of the store that
 // knows what was published since. If its loss is accepted, a copy is kept under another name.
-func (n *generation) keepNewerDuckDB(ctx context.Context) error {
+func (n *generationBuilder) keepNewerDuckDB(ctx context.Context) error {
 	s := n.g.store
 	path := filepath.Join(s.dir, duck.FileName)
 	sha, _, err := s.opts.disk.HashFile(path)
@@ -295,7 +295,7 @@ func (n *generation) keepNewerDuckDB(ctx context.Context) error {
 
 // allLoads fill an empty DuckDB file with every file of the generation. A file whose content has changed is refused:
 // DuckDB would read many damaged files without an error.
-func (n *generation) allLoads() ([]duck.ReplacePartition, error) {
+func (n *generationBuilder) allLoads() ([]duck.ReplacePartition, error) {
 	files := map[string][]string{}
 	for _, name := range n.next.AccountNames() {
 		a := n.next.Accounts[name]

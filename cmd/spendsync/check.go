@@ -70,7 +70,7 @@ func (c *checkCommand) run(ctx context.Context) error {
 }
 
 // endCheck prints the answer, and ends with the code of the first line that failed.
-func (c *checkCommand) endCheck(answer check.Answer) error {
+func (c *checkCommand) endCheck(answer check.Findings) error {
 	if c.app.json {
 		if err := output.JSON(c.app.stdout, answer); err != nil {
 			return err

@@ -29,7 +29,7 @@ import (
 func (w *world) check() (code int, lines map[string]check.Line, last string) {
 	w.t.Helper()
 	code, out, last := w.run("check", "--json")
-	var a check.Answer
+	var a check.Findings
 	if err := json.Unmarshal([]byte(out), &a); err != nil {
 		w.t.Fatalf("%v in %s", err, out)
 	}

@@ -288,7 +288,7 @@ func (d *demoCommand) printAsk(ctx context.Context, name string, params ...strin
 		return err
 	}
 	defer func() { err = errors.Join(err, result.Close()) }()
-	n := answer.Answer{Result: result, Question: q, Width: demoWidth,
+	n := answer.Rendering{Result: result, Question: q, Width: demoWidth,
 		Color: output.ShowsColor(d.app.stdout, d.app.environ)}
 	n.Question.Trap = "" // the page and query say how an answer is misread; here it would fill the screen
 	if output.IsTerminal(d.app.stdout) {

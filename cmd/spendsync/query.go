@@ -162,7 +162,7 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question) error {
 		return c.queryErr(err, dir, q.Asks != "")
 	}
 	origin, _ := originOf(c.app, dir) // without a manifest the answer still is the warehouse's
-	n := answer.Answer{Result: result, Question: q, Terminal: c.out == "" && output.IsTerminal(c.app.stdout),
+	n := answer.Rendering{Result: result, Question: q, Terminal: c.out == "" && output.IsTerminal(c.app.stdout),
 		Raw: c.raw, Wide: c.wide, Color: output.ShowsColor(c.app.stdout, c.app.environ), MaxRows: max(0, c.rows),
 		Origin: origin}
 	if n.Terminal {

@@ -296,7 +296,7 @@ func queryTerminalsAreNotCommanded(t *testing.T, w *world) {
 	for _, format := range answer.Formats[:4] {
 		for _, width := range []int{40, 400} {
 			var b bytes.Buffer
-			if err := (answer.Answer{Result: r, Terminal: true, Width: width}).Write(t.Context(), &b,
+			if err := (answer.Rendering{Result: r, Terminal: true, Width: width}).Write(t.Context(), &b,
 				format); err != nil {
 				t.Fatal(err)
 			}

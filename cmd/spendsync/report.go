@@ -109,7 +109,7 @@ func (c *counted) Write(p []byte) (int, error) {
 }
 
 // reportWritten prints where the report is and as of when it holds.
-func (c *reportCommand) reportWritten(out string, size int64, r page.Report) error {
+func (c *reportCommand) reportWritten(out string, size int64, r page.Page) error {
 	full, err := filepath.Abs(out)
 	if err != nil {
 		return errors.Join(err, exit.ErrUsage)
@@ -130,7 +130,7 @@ func (c *reportCommand) reportWritten(out string, size int64, r page.Report) err
 	return err
 }
 
-func accountsText(r page.Report) string {
+func accountsText(r page.Page) string {
 	if len(r.Accounts) != 1 {
 		return fmt.Sprintf("%d accounts", len(r.Accounts))
 	}

@@ -16,7 +16,7 @@ import (
 func Check[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R]) error {
 	known := map[string]bool{}
 	_, err := checkedEntities[R, P](t, identityOf(t), h, known)
-	if err = cmp.Or(err, h.Memory.checkKeys(known)); err != nil {
+	if err = cmp.Or(err, h.Confirmations.checkKeys(known)); err != nil {
 		return fmt.Errorf("%s: %w", t.FullName(), err)
 	}
 	return nil
@@ -31,18 +31,18 @@ func checkedEntities[R any, P Versioned[R]](t schema.TableOf[R], id identity[R],
 		return nil, fmt.Errorf("%w: %w", err, durable.ErrDamaged)
 	}
 	var fields columns
-	if len(h.Memory.Never) > 0 {
+	if len(h.Confirmations.Never) > 0 {
 		fields = t.Fields()
 	}
 	for _, th := range entities {
 		for _, key := range [...]string{th.text, groupOf(th.text)} {
-			if h.Memory.names(key) {
+			if h.Confirmations.names(key) {
 				known[key] = true
 			}
 		}
-		th.confirmed = h.Memory.Confirmed(th.text)
-		th.missed, th.never = h.Memory.Missed[th.text], h.Memory.Never[th.text]
-		if err := checkEntity[R, P](t, fields, th, h.Memory.ObservedAt); err != nil {
+		th.confirmed = h.Confirmations.Confirmed(th.text)
+		th.missed, th.never = h.Confirmations.Missed[th.text], h.Confirmations.Never[th.text]
+		if err := checkEntity[R, P](t, fields, th, h.Confirmations.ObservedAt); err != nil {
 			return nil, fmt.Errorf("%q: %w: %w", th.text, err, durable.ErrDamaged)
 		}
 	}
@@ -160,7 +160,7 @@ func checkKind(before, f *schema.Frame) error {
 	return fmt.Errorf("read state %q of change type %q", f.ReadState, f.ChangeType)
 }
 
-// checkKeys refuses a memory of entities that the rows do not have.
+// checkKeys refuses confirmations of entities that the rows do not have.
 func (m Confirmations) checkKeys(known map[string]bool) error {
 	for key := range m.Exceptions {
 		if !known[key] {

@@ -75,25 +75,25 @@ func (m Confirmations) keys() iter.Seq[string] {
 	}
 }
 
-// rememberer makes a memory of entities, group by group.
-type rememberer[R any, P Versioned[R]] struct {
+// confirmer collects the confirmations of entities, group by group.
+type confirmer[R any, P Versioned[R]] struct {
 	m     Confirmations            // nothing of it is confirmed by the rule
 	count map[schema.Instant]int64 // entities that were last confirmed then
 }
 
-func newRememberer[R any, P Versioned[R]](at schema.Instant) rememberer[R, P] {
-	return rememberer[R, P]{count: map[schema.Instant]int64{}, m: Confirmations{ObservedAt: at,
+func newConfirmer[R any, P Versioned[R]](at schema.Instant) confirmer[R, P] {
+	return confirmer[R, P]{count: map[schema.Instant]int64{}, m: Confirmations{ObservedAt: at,
 		Exceptions: map[string]schema.Instant{}, Missed: map[string]int{}, Never: map[string][]string{}}}
 }
 
 // addAt records n entities, a group or one, that were last confirmed at the same time.
-func (r *rememberer[R, P]) addAt(key string, n int64, at schema.Instant) {
+func (r *confirmer[R, P]) addAt(key string, n int64, at schema.Instant) {
 	r.m.Exceptions[key] = at
 	r.count[at] += n
 }
 
 // add records the entities of a group, or entities without a group.
-func (r *rememberer[R, P]) add(entities []*entity[R]) {
+func (r *confirmer[R, P]) add(entities []*entity[R]) {
 	first := entities[0]
 	group := groupOf(first.text)
 	if slices.ContainsFunc(entities, func(th *entity[R]) bool { return th.confirmed != first.confirmed }) {
@@ -115,9 +115,9 @@ func (r *rememberer[R, P]) add(entities []*entity[R]) {
 	}
 }
 
-// memory returns the confirmations of all recorded entities. The most frequent instant becomes ConfirmedAt, and the
+// confirmations returns those of all recorded entities. The most frequent instant becomes ConfirmedAt, and the
 // later one of two that are equally frequent.
-func (r *rememberer[R, P]) memory() Confirmations {
+func (r *confirmer[R, P]) confirmations() Confirmations {
 	for at, n := range r.count {
 		if n > r.m.SharedCount || n == r.m.SharedCount && at > r.m.ConfirmedAt {
 			r.m.ConfirmedAt, r.m.SharedCount = at, n
@@ -131,20 +131,20 @@ func sortEntities[R any](entities []*entity[R]) {
 	slices.SortFunc(entities, func(a, b *entity[R]) int { return slices.Compare(a.key, b.key) })
 }
 
-// remember makes the memory of entities, and puts them into their order.
-func remember[R any, P Versioned[R]](entities []*entity[R], at schema.Instant) Confirmations {
+// confirmationsOf returns the confirmations of entities, and puts them into their order.
+func confirmationsOf[R any, P Versioned[R]](entities []*entity[R], at schema.Instant) Confirmations {
 	sortEntities(entities)
-	r := newRememberer[R, P](at)
+	r := newConfirmer[R, P](at)
 	for from, to := 0, 0; from < len(entities); from = to {
 		for to = from + 1; to < len(entities) && groupOf(entities[to].text) == groupOf(entities[from].text); {
 			to++
 		}
 		r.add(entities[from:to])
 	}
-	return r.memory()
+	return r.confirmations()
 }
 
-// With is the memory with another confirmation of a key.
+// With returns the confirmations with another confirmation of a key.
 func (m Confirmations) With(key string, at schema.Instant) Confirmations {
 	m.Exceptions = maps.Clone(m.Exceptions)
 	if m.Exceptions == nil {

@@ -13,8 +13,8 @@ import (
 	"spendsync/schema"
 )
 
-// checkMemoryText checks that the memory comes back from the manifest as it went.
-func checkMemoryText(m Confirmations) error {
+// checkConfirmationsText checks that confirmations come back from the manifest as it went.
+func checkConfirmationsText(m Confirmations) error {
 	b, err := json.Marshal(m)
 	if err != nil {
 		return err
@@ -25,13 +25,13 @@ func checkMemoryText(m Confirmations) error {
 	}
 	m.SharedCount = 0 // which is not kept
 	if !reflect.DeepEqual(m, back) {
-		return fmt.Errorf("the memory as JSON (-was +is):\n%s", cmp.Diff(m, back))
+		return fmt.Errorf("the confirmations as JSON (-was +is):\n%s", cmp.Diff(m, back))
 	}
 	return nil
 }
 
 // TestHistory_UnchangedRowsStayAsTheyWere: a run that finds nothing new leaves
-// the rows, and so their file, alone; the memory knows the confirmation.
+// the rows, and so their file, alone; the confirmations know it.
 func TestHistory_UnchangedRowsStayAsTheyWere(t *testing.T) {
 	b := campaigns(t)
 	b.run(listed(1, campaign("c1", "A", 1), campaign("c2", "B", 2)))
@@ -44,8 +44,8 @@ func TestHistory_UnchangedRowsStayAsTheyWere(t *testing.T) {
 		t.Errorf("got %+v, want %+v", b.st, want)
 	}
 	want := Confirmations{ObservedAt: hour(2), ConfirmedAt: hour(2), SharedCount: 2}
-	if !cmp.Equal(b.h.Memory, want) {
-		t.Errorf("got %+v, want %+v", b.h.Memory, want)
+	if !cmp.Equal(b.h.Confirmations, want) {
+		t.Errorf("got %+v, want %+v", b.h.Confirmations, want)
 	}
 }
 
@@ -62,12 +62,12 @@ func TestHistory_MemoryNamesTheExceptions(t *testing.T) {
 		Exceptions: map[string]schema.Instant{"c3": hour(1), "c4": hour(1)},
 		Missed:     map[string]int{"c4": 1},
 	}
-	if d := cmp.Diff(want, b.h.Memory); d != "" {
+	if d := cmp.Diff(want, b.h.Confirmations); d != "" {
 		t.Errorf("one unread, one missing (-want +got):\n%s", d)
 	}
 	b.run(broken[schema.Campaign](3))
 	want.ObservedAt = hour(3)
-	if d := cmp.Diff(want, b.h.Memory); d != "" {
+	if d := cmp.Diff(want, b.h.Confirmations); d != "" {
 		t.Errorf("a run that saw nothing (-want +got):\n%s", d)
 	}
 	b.run(listed(4, without(all[0], "gender"), campaign("c2", "B", 2), all[2], all[3], without(campaign("c5", "E", 5),
@@ -77,7 +77,7 @@ func TestHistory_MemoryNamesTheExceptions(t *testing.T) {
 		Exceptions: map[string]schema.Instant{"c1": hour(2)},
 		Never:      map[string][]string{"c5": {"country", "gender"}},
 	}
-	if d := cmp.Diff(want, b.h.Memory); d != "" {
+	if d := cmp.Diff(want, b.h.Confirmations); d != "" {
 		t.Errorf("all but one (-want +got):\n%s", d)
 	}
 }

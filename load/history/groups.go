@@ -13,9 +13,9 @@ import (
 type Groups[R any] struct {
 	// Stored has the rows, sorted by key, then version. A batch is the loop body's alone. Nil:
 	// there are none.
-	Stored iter.Seq2[[]R, error]
-	Memory Confirmations
-	Added  []string // tracked columns with which no stored row has ever been read
+	Stored        iter.Seq2[[]R, error]
+	Confirmations Confirmations
+	Added         []string // tracked columns with which no stored row has ever been read
 }
 
 // SeenGroup is what one run saw of a group.
@@ -32,23 +32,23 @@ type SeenGroup[R any] struct {
 func AdvanceGroups[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column, h Groups[R],
 	o Observation[R], seen []SeenGroup[R], put func(rows []R) error) (Confirmations, Stats, error) {
 	g := &groups[R, P]{Observation: o, table: t, tracked: tracked, id: identityOf(t), stored: h, put: put,
-		memory: newRememberer[R, P](o.At), known: map[string]bool{}, single: map[string]bool{}}
-	for key := range h.Memory.keys() {
+		confirmer: newConfirmer[R, P](o.At), known: map[string]bool{}, single: map[string]bool{}}
+	for key := range h.Confirmations.keys() {
 		if group := groupOf(key); group != key {
 			g.single[group] = true
 		}
 	}
-	err := o.check(h.Memory)
+	err := o.check(h.Confirmations)
 	if err == nil {
 		err = g.all(seen)
 	}
 	if err == nil && !g.done() {
-		err = h.Memory.checkKeys(g.known)
+		err = h.Confirmations.checkKeys(g.known)
 	}
 	if err != nil {
-		return h.Memory, Stats{}, fmt.Errorf("%s: %w", t.FullName(), err)
+		return h.Confirmations, Stats{}, fmt.Errorf("%s: %w", t.FullName(), err)
 	}
-	return g.memory.memory(), g.stats, nil
+	return g.confirmer.confirmations(), g.stats, nil
 }
 
 // groups is one observation being laid over a history, group by group.
@@ -63,7 +63,7 @@ type groups[R any, P Versioned[R]] struct {
 
 	account, last string // of the group before
 	known         map[string]bool
-	memory        rememberer[R, P]
+	confirmer     confirmer[R, P]
 	stats         Stats
 }
 
@@ -125,15 +125,15 @@ func (g *groups[R, P]) all(seen []SeenGroup[R]) error {
 func (g *groups[R, P]) group(rows []R, seen []Seen[R]) error {
 	if len(rows) > 0 && len(g.stored.Added) == 0 {
 		if key := groupKey(g.id.key[0](&rows[0])); !g.single[key] {
-			if n, confirmed, ok := g.unchanged(rows, seen, g.stored.Memory.Confirmed(key)); ok {
+			if n, confirmed, ok := g.unchanged(rows, seen, g.stored.Confirmations.Confirmed(key)); ok {
 				g.known[key] = true
-				g.memory.addAt(key, n, confirmed)
+				g.confirmer.addAt(key, n, confirmed)
 				g.stats.Confirmed += int64(len(seen))
 				return g.give(rows)
 			}
 		}
 	}
-	h, err := Versions[R]{Rows: rows, Memory: g.stored.Memory}, error(nil)
+	h, err := Versions[R]{Rows: rows, Confirmations: g.stored.Confirmations}, error(nil)
 	for _, column := range g.stored.Added {
 		if h, err = AddColumn[R, P](g.table, h, column); err != nil {
 			return err
@@ -149,7 +149,7 @@ func (g *groups[R, P]) group(rows []R, seen []Seen[R]) error {
 		return err
 	}
 	sortEntities(a.entities)
-	g.memory.add(a.entities)
+	g.confirmer.add(a.entities)
 	g.stats.add(a.stats)
 	if g.stats.Changed = g.stats.Changed || h.Altered; !g.stats.Changed {
 		return g.give(rows)
@@ -174,7 +174,7 @@ func (g *groups[R, P]) unchanged(rows []R, seen []Seen[R], was schema.Instant) (
 		}
 		th := entity[R]{stored: rows[from:to], current: &rows[to-1], confirmed: was}
 		if *g.id.account(th.current) != g.account || from > 0 && g.id.compare(&rows[from-1], th.current) > 0 ||
-			checkEntity[R, P](g.table, nil, &th, g.stored.Memory.ObservedAt) != nil {
+			checkEntity[R, P](g.table, nil, &th, g.stored.Confirmations.ObservedAt) != nil {
 			return 0, 0, false
 		}
 		is, confirmed := P(th.current).FramePtr(), was

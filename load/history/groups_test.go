@@ -38,8 +38,8 @@ func byGroups(h ruleVersions, o Observation[schema.SourceRule], batch int) (next
 			clear(lent)
 		}
 	}
-	g := Groups[schema.SourceRule]{Stored: stored, Memory: h.Memory}
-	next.Memory, st, err = AdvanceGroups(t, t.Tracked(), g, o, seen, func(rows []schema.SourceRule) error {
+	g := Groups[schema.SourceRule]{Stored: stored, Confirmations: h.Confirmations}
+	next.Confirmations, st, err = AdvanceGroups(t, t.Tracked(), g, o, seen, func(rows []schema.SourceRule) error {
 		next.Rows = append(next.Rows, rows...)
 		return nil
 	})
@@ -139,13 +139,14 @@ func TestAdvanceGroups_RefusesWhatDoesNotHoldTogether(t *testing.T) {
 		{"the order in a group", func(h *ruleVersions) { h.Rows[0], h.Rows[1] = h.Rows[1], h.Rows[0] },
 			"is stored after"},
 		{"a version", func(h *ruleVersions) { h.Rows[1].VersionNo = 2 }, "version 1"},
-		{"a group that is not there", func(h *ruleVersions) { h.Memory = h.Memory.With("C9/", 1) }, "no row"},
-		{"a key that is not there", func(h *ruleVersions) { h.Memory = h.Memory.With("C1/z/blocked", 1) },
+		{"a group that is not there",
+			func(h *ruleVersions) { h.Confirmations = h.Confirmations.With("C9/", 1) }, "no row"},
+		{"a key that is not there", func(h *ruleVersions) { h.Confirmations = h.Confirmations.With("C1/z/blocked", 1) },
 			"no row"},
-		{"a confirmation to come", func(h *ruleVersions) { h.Memory = h.Memory.With("C1/", hour(9)) },
+		{"a confirmation to come", func(h *ruleVersions) { h.Confirmations = h.Confirmations.With("C1/", hour(9)) },
 			"its recorded confirmation is"},
 	} {
-		h := ruleVersions{Rows: slices.Clone(whole.Rows), Memory: whole.Memory}
+		h := ruleVersions{Rows: slices.Clone(whole.Rows), Confirmations: whole.Confirmations}
 		c.spoil(&h)
 		if _, _, err := byGroups(h, o, 3); err == nil || !strings.Contains(err.Error(), c.want) ||
 			!strings.Contains(err.Error(), durable.ErrDamaged.Error()) {
@@ -210,16 +211,16 @@ func TestAdvanceGroups_PassesOverWhatIsUnchanged(t *testing.T) {
 		rows, changed := 0, false
 		advance := func() {
 			rows = 0
-			memory, st, err := AdvanceGroups(table, table.Tracked(),
-				Groups[schema.SourceRule]{Stored: stored, Memory: h.Memory}, o, groups,
+			confirmed, st, err := AdvanceGroups(table, table.Tracked(),
+				Groups[schema.SourceRule]{Stored: stored, Confirmations: h.Confirmations}, o, groups,
 				func(some []schema.SourceRule) error {
 					changed = changed || !slices.Equal(some, h.Rows[rows:rows+len(some)])
 					rows += len(some)
 					return nil
 				})
-			if err != nil || st.Changed || memory.Confirmed("C07/s07/bid_override") != c.want ||
-				memory.SharedCount != campaigns*sources {
-				t.Fatalf("%s: %+v, %+v, %v", c.name, st, memory, err)
+			if err != nil || st.Changed || confirmed.Confirmed("C07/s07/bid_override") != c.want ||
+				confirmed.SharedCount != campaigns*sources {
+				t.Fatalf("%s: %+v, %+v, %v", c.name, st, confirmed, err)
 			}
 		}
 		each := testing.AllocsPerRun(3, advance) / float64(campaigns*sources)
@@ -328,13 +329,14 @@ func TestAdvanceGroups_AddsAColumn(t *testing.T) {
 			o.Seen = nil
 			got := Versions[schema.Creative]{}
 			var st Stats
-			got.Memory, st, err = AdvanceGroups(table, table.Tracked(), Groups[schema.Creative]{Memory: h.Memory,
-				Added:  added,
-				Stored: func(yield func([]schema.Creative, error) bool) { yield(h.Rows, nil) },
-			}, o, groups, func(rows []schema.Creative) error {
-				got.Rows = append(got.Rows, rows...)
-				return nil
-			})
+			got.Confirmations, st, err = AdvanceGroups(table, table.Tracked(),
+				Groups[schema.Creative]{Confirmations: h.Confirmations,
+					Added:  added,
+					Stored: func(yield func([]schema.Creative, error) bool) { yield(h.Rows, nil) },
+				}, o, groups, func(rows []schema.Creative) error {
+					got.Rows = append(got.Rows, rows...)
+					return nil
+				})
 			if d := cmp.Diff(want, got); d != "" || st != wantStats || err != nil {
 				t.Errorf("%s, added %q: %+v, %v; want %+v (-want +got):\n%s", name, added, st, err, wantStats, d)
 			}

@@ -21,13 +21,13 @@ func Advance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column
 	known := map[string]bool{}
 	a, err := newAdvance[R, P](t, tracked, h, o, known)
 	if err == nil {
-		err = cmp.Or(h.Memory.checkKeys(known), a.observe())
+		err = cmp.Or(h.Confirmations.checkKeys(known), a.observe())
 	}
 	if err != nil {
 		return h, Stats{}, fmt.Errorf("%s: %w", t.FullName(), err)
 	}
 	a.stats.Changed = a.stats.Changed || h.Altered
-	next = Versions[R]{Rows: h.Rows, Memory: remember[R, P](a.entities, o.At)}
+	next = Versions[R]{Rows: h.Rows, Confirmations: confirmationsOf[R, P](a.entities, o.At)}
 	if a.stats.Changed {
 		next.Rows = a.rows()
 	}
@@ -37,7 +37,7 @@ func Advance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column
 // newAdvance prepares to merge an observation into versions. It adds the keys that they confirm to known.
 func newAdvance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column, h Versions[R],
 	o Observation[R], known map[string]bool) (*advance[R, P], error) {
-	if err := o.check(h.Memory); err != nil {
+	if err := o.check(h.Confirmations); err != nil {
 		return nil, err
 	}
 	id := identityOf(t)
@@ -47,7 +47,7 @@ func newAdvance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Col
 	}
 	a := &advance[R, P]{
 		Observation: o, table: t, id: id,
-		replay:   o.At == h.Memory.ObservedAt,
+		replay:   o.At == h.Confirmations.ObservedAt,
 		entities: entities, byKey: make(map[string]*entity[R], len(entities)),
 	}
 	a.tracked = slices.SortedFunc(slices.Values(tracked), func(a, b schema.Column) int {

@@ -45,7 +45,7 @@ func (b *book[R, P]) run(o Observation[R]) {
 	if err := checkAdvance[R, P](b.table, b.h, next, st); err != nil {
 		b.t.Fatalf("hour %s: %v", hourText(o.At), err)
 	}
-	if err := checkMemoryText(next.Memory); err != nil {
+	if err := checkConfirmationsText(next.Confirmations); err != nil {
 		b.t.Fatalf("hour %s: %v", hourText(o.At), err)
 	}
 	again, st2, err := Advance[R, P](b.table, b.tracked, next, o)
@@ -124,7 +124,7 @@ func (b *book[R, P]) show() []string {
 		}
 		confirmed := hourText(f.LastConfirmedAt)
 		if f.IsCurrent {
-			confirmed = hourText(b.h.Memory.Confirmed(key(r)))
+			confirmed = hourText(b.h.Confirmations.Confirmed(key(r)))
 		}
 		lines = append(lines, s+fmt.Sprintf(", confirmed %s, %s: %s", confirmed, f.ReadState, b.values(r)))
 	}
@@ -451,7 +451,7 @@ func TestHistory_Replays(t *testing.T) {
 	b.run(listed(1, campaign("c1", "A", 1), campaign("c2", "B", 2)))
 	b.run(listed(3, campaign("c1", "A", 1)))
 	// book.run has replayed each of these already: c2 is missed once, not twice.
-	if got := b.h.Memory.Missed["c2"]; got != 1 {
+	if got := b.h.Confirmations.Missed["c2"]; got != 1 {
 		t.Errorf("missed %d times", got)
 	}
 	b.refused(listed(2, campaign("c1", "A", 1)), "clock", hour(2).String(), hour(3).String())
@@ -474,9 +474,9 @@ func TestHistory_RefusesWhatItCannotJudge(t *testing.T) {
 	o := listed[schema.Campaign](2)
 	o.Patience = 0
 	b.refused(o, "patience of 0")
-	b.h.Memory = Confirmations{}
+	b.h.Confirmations = Confirmations{}
 	if err := b.refused(listed(2, campaign("c1", "A", 1)), `"c1"`); !errors.Is(err, durable.ErrDamaged) {
-		t.Errorf("rows without their memory: %v", err)
+		t.Errorf("rows without their confirmations: %v", err)
 	}
 }
 
@@ -486,13 +486,13 @@ func TestHistory_DoesNotWriteToWhatItIsGiven(t *testing.T) {
 	b.run(listed(1, campaign("c1", "A", 1), without(campaign("c2", "B", 2), "name"), campaign("c3", "C", 3)))
 	b.run(listed(2, campaign("c1", "A", 1), without(campaign("c2", "B", 2), "name")))
 	before := b.h
-	rows, memory := slices.Clone(before.Rows), fmt.Sprint(before.Memory)
+	rows, confirmations := slices.Clone(before.Rows), fmt.Sprint(before.Confirmations)
 	b.run(Observation[schema.Campaign]{
 		At: hour(3), RunID: "run-3", Patience: 2, Seen: []Seen[schema.Campaign]{campaign("c1", "Z", 1),
 			campaign("c2", "B", 2)},
 		Absence: func(r *schema.Campaign) Absence { r.Name = schema.Some("scribbled"); return Gone },
 	})
-	if !slices.Equal(rows, before.Rows) || memory != fmt.Sprint(before.Memory) {
+	if !slices.Equal(rows, before.Rows) || confirmations != fmt.Sprint(before.Confirmations) {
 		t.Error("the history given was written to")
 	}
 	if got := b.h.Rows[len(b.h.Rows)-1]; !got.IsDeleted || got.Name.V != "C" {

@@ -256,7 +256,7 @@ func (m model) check(h Versions[schema.Campaign]) error {
 	got := slices.Clone(h.Rows)
 	for i := range got {
 		if got[i].IsCurrent {
-			got[i].LastConfirmedAt = h.Memory.Confirmed(escapeKey.Replace(got[i].CampaignID))
+			got[i].LastConfirmedAt = h.Confirmations.Confirmed(escapeKey.Replace(got[i].CampaignID))
 		}
 	}
 	for i := range want {
@@ -267,10 +267,10 @@ func (m model) check(h Versions[schema.Campaign]) error {
 	if !slices.Equal(want, got) {
 		return fmt.Errorf("rows (-model +got):\n%s", gocmp.Diff(want, got))
 	}
-	return m.checkMemory(h.Memory)
+	return m.checkConfirmations(h.Confirmations)
 }
 
-func (m model) checkMemory(got Confirmations) error {
+func (m model) checkConfirmations(got Confirmations) error {
 	confirmations := map[schema.Instant]int{}
 	missed, never := map[string]int{}, map[string][]string{}
 	for id, e := range m {
@@ -436,7 +436,7 @@ func historySequenceError(seed uint64, sequence int, tracked []schema.Column, se
 			}
 		}
 	}
-	if err := checkMemoryText(h.Memory); err != nil {
+	if err := checkConfirmationsText(h.Confirmations); err != nil {
 		return err
 	}
 	for _, r := range h.Rows {
@@ -450,8 +450,9 @@ func historySequenceError(seed uint64, sequence int, tracked []schema.Column, se
 func replayError(h Versions[schema.Campaign], o Observation[schema.Campaign], before schema.Instant,
 	tracked []schema.Column) error {
 	again, st, err := Advance(schema.CampaignHistory, tracked, h, o)
-	if err != nil || st.Changed || !slices.Equal(again.Rows, h.Rows) || !reflect.DeepEqual(again.Memory, h.Memory) {
-		return fmt.Errorf("replayed: %+v %+v, before %+v: %w", st, again.Memory, h.Memory, err)
+	if err != nil || st.Changed || !slices.Equal(again.Rows, h.Rows) ||
+		!reflect.DeepEqual(again.Confirmations, h.Confirmations) {
+		return fmt.Errorf("replayed: %+v %+v, before %+v: %w", st, again.Confirmations, h.Confirmations, err)
 	}
 	o.At, o.Since = before, 0
 	if _, _, err := Advance(schema.CampaignHistory, tracked, h, o); err == nil {

@@ -30,6 +30,6 @@ func Recall[R any, P Versioned[R]](t schema.TableOf[R], rows []R) (Confirmations
 		}
 		slices.Sort(th.never)
 	}
-	m := remember[R, P](entities, at)
-	return m, Check[R, P](t, Versions[R]{Rows: rows, Memory: m})
+	m := confirmationsOf[R, P](entities, at)
+	return m, Check[R, P](t, Versions[R]{Rows: rows, Confirmations: m})
 }

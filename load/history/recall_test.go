@@ -40,9 +40,9 @@ func TestRecall(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	again, st, err := Advance(b.table, b.tracked, Versions[schema.Campaign]{Rows: b.h.Rows, Memory: got},
+	again, st, err := Advance(b.table, b.tracked, Versions[schema.Campaign]{Rows: b.h.Rows, Confirmations: got},
 		listed(5, campaign("c1", "B", 1), campaign("c2", "B", 2), campaign("c6", "D", 1)))
-	if err != nil || st.Filled != 1 || st.Versions != 0 || again.Memory.Never != nil {
+	if err != nil || st.Filled != 1 || st.Versions != 0 || again.Confirmations.Never != nil {
 		t.Errorf("the next run: %+v, %v", st, err)
 	}
 	spoiled := append([]schema.Campaign{}, b.h.Rows...)
@@ -86,6 +86,6 @@ func TestConfirmations_MovesOnly(t *testing.T) {
 		}
 	}
 	if len(was.Exceptions) != 1 || was.Exceptions["c3"] != hour(0) {
-		t.Errorf("the memory given was written to: %v", was.Exceptions)
+		t.Errorf("the given confirmations was written to: %v", was.Exceptions)
 	}
 }

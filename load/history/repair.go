@@ -17,10 +17,10 @@ import (
 // reply fills in columns that were never readable. It corrects other columns of the current version only if the
 // version was made from this reply.
 type Replay[R any, P Versioned[R]] struct {
-	a      *advance[R, P]
-	memory Confirmations
-	base   map[string]kept[R]      // the newest reply that is not newer than the current version
-	groups map[string][]*entity[R] // by the key of their group
+	a         *advance[R, P]
+	confirmed Confirmations
+	base      map[string]kept[R]      // the newest reply that is not newer than the current version
+	groups    map[string][]*entity[R] // by the key of their group
 }
 
 // kept is an entity of a kept reply, which was received at since, in a reading that ended at at.
@@ -31,14 +31,14 @@ type kept[R any] struct {
 
 // NewReplay prepares the repair of a history, which is not modified.
 func NewReplay[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R], runID string) (*Replay[R, P], error) {
-	at := h.Memory.ObservedAt
+	at := h.Confirmations.ObservedAt
 	known := map[string]bool{}
 	a, err := newAdvance[R, P](t, t.Tracked(), h, Observation[R]{Since: min(1, at), At: at, RunID: runID}, known)
-	if err = cmp.Or(err, h.Memory.checkKeys(known)); err != nil {
+	if err = cmp.Or(err, h.Confirmations.checkKeys(known)); err != nil {
 		return nil, fmt.Errorf("%s: %w", t.FullName(), err)
 	}
 	a.stats.Changed = h.Altered
-	m := &Replay[R, P]{a: a, memory: h.Memory, base: map[string]kept[R]{}, groups: map[string][]*entity[R]{}}
+	m := &Replay[R, P]{a: a, confirmed: h.Confirmations, base: map[string]kept[R]{}, groups: map[string][]*entity[R]{}}
 	for _, th := range a.entities {
 		m.group(th)
 	}
@@ -63,7 +63,7 @@ func (m *Replay[R, P]) Current(row *R) *R {
 // See processes an entity of a reply, which was received at since, in a reading that ended at at. Replies come in
 // their order.
 func (m *Replay[R, P]) See(s Seen[R], since, at schema.Instant) error {
-	if at > m.memory.ObservedAt {
+	if at > m.confirmed.ObservedAt {
 		return nil // of settings that were not stored
 	}
 	th := m.a.byKey[keyText(m.a.id.parts(&s.Row))]
@@ -106,7 +106,7 @@ func (m *Replay[R, P]) See(s Seen[R], since, at schema.Instant) error {
 func (m *Replay[R, P]) Gone(of string, since, at schema.Instant, is func(*R) bool) {
 	for _, th := range m.groups[groupKey(of)] {
 		f := P(th.current).FramePtr()
-		if at <= m.memory.ObservedAt && f.ValidFrom < at && !f.IsDeleted && is(th.current) {
+		if at <= m.confirmed.ObservedAt && f.ValidFrom < at && !f.IsDeleted && is(th.current) {
 			m.a.Since, m.a.At = since, at
 			m.open(th, *th.current, reading{never: th.never, confirms: true}, schema.Deleted)
 		}
@@ -206,7 +206,7 @@ func (m *Replay[R, P]) Versions() (next Versions[R], repaired int, err error) {
 	}
 	st := m.a.stats
 	repaired = int(st.FirstSeen + st.Filled + st.Versions)
-	next.Memory = remember[R, P](m.a.entities, m.memory.ObservedAt)
+	next.Confirmations = confirmationsOf[R, P](m.a.entities, m.confirmed.ObservedAt)
 	next.Rows = m.a.rows()
 	return next, repaired, Check[R, P](m.a.table, next)
 }

@@ -179,8 +179,8 @@ func TestRepairer_Campaigns(t *testing.T) {
 			if !slices.Equal(before, b.h.Rows) {
 				t.Error("the history given was written to")
 			}
-			if next.Memory.ObservedAt != b.h.Memory.ObservedAt {
-				t.Errorf("observed at %s", next.Memory.ObservedAt)
+			if next.Confirmations.ObservedAt != b.h.Confirmations.ObservedAt {
+				t.Errorf("observed at %s", next.Confirmations.ObservedAt)
 			}
 			b.h = next
 			b.want(c.want...)
@@ -251,8 +251,8 @@ func TestRepairer_RefusesWhatItCannotJudge(t *testing.T) {
 		t.Errorf("%d repaired, %v", repaired, err)
 	}
 	for name, h := range map[string]Versions[schema.Campaign]{
-		"a version":   {Rows: b.h.Rows, Memory: Confirmations{}},
-		"what is not": {Rows: b.h.Rows, Memory: b.h.Memory.With("c9", hour(1))},
+		"a version":   {Rows: b.h.Rows, Confirmations: Confirmations{}},
+		"what is not": {Rows: b.h.Rows, Confirmations: b.h.Confirmations.With("c9", hour(1))},
 	} {
 		if _, err := NewReplay(b.table, h, "repair"); err == nil ||
 			!strings.HasPrefix(err.Error(), "campaign_history: ") {

@@ -16,8 +16,8 @@ type Versioned[R any] interface {
 
 // Versions is a table's versions with their confirmations.
 type Versions[R any] struct {
-	Rows   []R // sorted by key, then version
-	Memory Confirmations
+	Rows          []R // sorted by key, then version
+	Confirmations Confirmations
 	// Altered reports whether the rows differ from those of their file, which must then be written.
 	Altered bool
 }
@@ -43,7 +43,7 @@ func AddColumn[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R], column
 	if !slices.ContainsFunc(t.Tracked(), func(c schema.Column) bool { return c.Name == column }) {
 		return h, fmt.Errorf("%s has no column %q that can be tracked", t.FullName(), column)
 	}
-	keyText, never := KeyTextOf(t), maps.Clone(h.Memory.Never)
+	keyText, never := KeyTextOf(t), maps.Clone(h.Confirmations.Never)
 	if never == nil {
 		never = map[string][]string{}
 	}
@@ -58,8 +58,8 @@ func AddColumn[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R], column
 		f.ReadState = schema.ReadPartial
 		never[key] = slices.Sorted(slices.Values(append([]string{column}, never[key]...)))
 	}
-	h.Memory.Never = never
-	h.Memory, h.Altered = h.Memory.trim(), true
+	h.Confirmations.Never = never
+	h.Confirmations, h.Altered = h.Confirmations.trim(), true
 	return h, nil
 }
 

@@ -42,7 +42,7 @@ func large() *Manifest {
 			&File{Kind: KindRaw}, &File{Kind: KindParquet}
 		a.Files["raw/x"] = &File{Kind: KindRaw, Fingerprint: "f"}
 		a.Ledger["ledger/x"], a.LedgerSHA256["ledger/x"] = 7, "b"
-		a.Memory["t"] = history.Confirmations{}
+		a.Confirmations["t"] = history.Confirmations{}
 		a.Settled = []string{"C1", "\n  }"}
 		a.MartsFrom, a.SettledTables = 20001, -3
 	}

@@ -89,8 +89,8 @@ type Account struct {
 	Notes []Note `json:"notes,omitempty"`
 
 	Unknown []schema.UnknownField `json:"unknown_fields,omitempty"`
-	// Memory has the confirmations of the tables of versions, which are not in their rows.
-	Memory map[string]history.Confirmations `json:"memory,omitempty"`
+	// Confirmations has those of the tables of versions, which are not in their rows.
+	Confirmations map[string]history.Confirmations `json:"memory,omitempty"`
 	// Pinned is the advertiser account that the API key acted on in the first run.
 	Pinned string `json:"pinned_account,omitempty"`
 	// Settled are the campaigns that are archived, which is for ever, and have
@@ -306,8 +306,8 @@ func (a *Account) fill() {
 	if a.Files == nil {
 		a.Files = map[string]*File{}
 	}
-	if a.Memory == nil {
-		a.Memory = map[string]history.Confirmations{}
+	if a.Confirmations == nil {
+		a.Confirmations = map[string]history.Confirmations{}
 	}
 	if a.Ledger == nil {
 		a.Ledger = map[string]int64{}
@@ -331,7 +331,7 @@ func (m *Manifest) Of(name string) *Account {
 }
 
 // Clone returns a copy to build the next generation on: changes to the copy leave the original
-// unchanged. Files and memories are never changed, only replaced.
+// unchanged. Files and confirmations are never changed, only replaced.
 func (m *Manifest) Clone() *Manifest {
 	next := &Manifest{Head: m.Head, Parts: maps.Clone(m.Parts), Accounts: map[string]*Account{}}
 	for name, a := range m.Accounts {
@@ -350,8 +350,8 @@ func (a *Account) clone() *Account {
 		copied := *day
 		c.Days[d] = &copied
 	}
-	c.Files, c.Ledger, c.LedgerSHA256, c.Memory = maps.Clone(a.Files), maps.Clone(a.Ledger),
-		maps.Clone(a.LedgerSHA256), maps.Clone(a.Memory)
+	c.Files, c.Ledger, c.LedgerSHA256, c.Confirmations = maps.Clone(a.Files), maps.Clone(a.Ledger),
+		maps.Clone(a.LedgerSHA256), maps.Clone(a.Confirmations)
 	c.SettledUnclear, c.ExtraKeys = maps.Clone(a.SettledUnclear), maps.Clone(a.ExtraKeys)
 	c.Unknown, c.Settled, c.ReportedLost = slices.Clone(a.Unknown), slices.Clone(a.Settled),
 		slices.Clone(a.ReportedLost)

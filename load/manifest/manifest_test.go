@@ -119,7 +119,7 @@ func full() *Account {
 	a := NewAccount(20000)
 	a.Days[20000] = &Day{RunID: "R1"}
 	a.Files["raw/x"], a.Ledger["ledger/x"], a.LedgerSHA256["ledger/x"] = &File{Kind: KindRaw}, 7, "b"
-	a.Memory["t"] = history.Confirmations{ObservedAt: 1}
+	a.Confirmations["t"] = history.Confirmations{ObservedAt: 1}
 	a.SettledUnclear = map[string]string{"C1": "v1"}
 	a.ExtraKeys["t"] = map[string]KeyChanges{"k": {Compared: 1}}
 	a.Unknown, a.Settled = []schema.UnknownField{{Path: "p"}}, []string{"C1"}
@@ -139,7 +139,7 @@ func TestClone_LeavesTheOriginal(t *testing.T) {
 		a := m.Of("acme")
 		a.Days[20000].RunID, a.Days[20001] = "R2", &Day{}
 		a.Files["new"], a.Ledger["new"], a.LedgerSHA256["new"] = &File{}, 1, "c"
-		a.Memory["new"], a.SettledUnclear["C2"], a.ExtraKeys["new"] = history.Confirmations{}, "v2", nil
+		a.Confirmations["new"], a.SettledUnclear["C2"], a.ExtraKeys["new"] = history.Confirmations{}, "v2", nil
 		a.Unknown[0].Path, a.Settled[0], a.ReportedLost[0] = "q", "C2", 2
 		if !reflect.DeepEqual(published.Accounts["acme"], full()) {
 			t.Fatalf("%s: the published account is another: %+v", name, published.Accounts["acme"])
@@ -390,8 +390,8 @@ func TestRead_OfAnEmptyAccount(t *testing.T) {
 	for _, m := range []*Manifest{read, decoded} {
 		next := Next(m, Head{Generation: 2}, "acme", Change{
 			Days: map[schema.Date]*Day{1: {}}, Files: map[string]*File{"a": {}},
-			Memory:    map[string]history.Confirmations{"t": {}},
-			ExtraKeys: map[string]map[string]KeyChanges{"t": {}},
+			Confirmations: map[string]history.Confirmations{"t": {}},
+			ExtraKeys:     map[string]map[string]KeyChanges{"t": {}},
 		})
 		next.Of("acme").Ledger["l"], next.Of("acme").LedgerSHA256["l"] = 1, "x"
 		if len(next.Accounts["acme"].Days) != 1 {

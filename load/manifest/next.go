@@ -10,11 +10,11 @@ import (
 
 // Change is what a run changes of its account.
 type Change struct {
-	Since  schema.Date // first day that could be asked for, of an account that is new
-	Days   map[schema.Date]*Day
-	Files  map[string]*File // by path; nil removes a file
-	Memory map[string]history.Confirmations
-	Pinned string // empty: unchanged
+	Since         schema.Date // first day that could be asked for, of an account that is new
+	Days          map[schema.Date]*Day
+	Files         map[string]*File // by path; nil removes a file
+	Confirmations map[string]history.Confirmations
+	Pinned        string // empty: unchanged
 	// Settled and SettledUnclear are nil if they are unchanged.
 	Settled        []string
 	SettledUnclear map[string]string
@@ -51,7 +51,7 @@ func Next(base *Manifest, head Head, account string, c Change) *Manifest {
 			a.Files[path] = f
 		}
 	}
-	maps.Copy(a.Memory, c.Memory)
+	maps.Copy(a.Confirmations, c.Confirmations)
 	if c.Pinned != "" {
 		a.Pinned = c.Pinned
 	}

@@ -23,11 +23,11 @@ func TestNext_IsPure(t *testing.T) {
 	change := func() Change {
 		return Change{
 			Since: 10, Days: map[schema.Date]*Day{20001: {RunID: "R8"}}, Pinned: "A1", Settled: []string{"C2"},
-			Files:        map[string]*File{"new": {Kind: KindRaw}, gone: nil},
-			Memory:       map[string]history.Confirmations{"t": {ObservedAt: 5}},
-			ExtraKeys:    map[string]map[string]KeyChanges{"b": {"k": {Compared: 1}}},
-			Unknown:      []schema.UnknownField{{Stream: "s", Path: "p"}, {Stream: "s", Path: "p", RunID: "later"}},
-			ReportedLost: []schema.Date{7, 7},
+			Files:         map[string]*File{"new": {Kind: KindRaw}, gone: nil},
+			Confirmations: map[string]history.Confirmations{"t": {ObservedAt: 5}},
+			ExtraKeys:     map[string]map[string]KeyChanges{"b": {"k": {Compared: 1}}},
+			Unknown:       []schema.UnknownField{{Stream: "s", Path: "p"}, {Stream: "s", Path: "p", RunID: "later"}},
+			ReportedLost:  []schema.Date{7, 7},
 		}
 	}
 	c, again := change(), change()
@@ -39,7 +39,7 @@ func TestNext_IsPure(t *testing.T) {
 	is, was := next.Accounts["account-3"], base.Accounts["account-3"]
 	if next.Generation != 8 || next.Views != base.Views || is.Files["new"] == nil || is.Files[gone] != nil ||
 		is.Files[kept] != was.Files[kept] || is.Days[20001].RunID != "R8" || is.Days[20002].RunID != "R1" ||
-		is.Since != was.Since || is.Pinned != "A1" || len(is.Settled) != 1 || is.Memory["t"].ObservedAt != 5 ||
+		is.Since != was.Since || is.Pinned != "A1" || len(is.Settled) != 1 || is.Confirmations["t"].ObservedAt != 5 ||
 		is.ExtraKeys["b"]["k"].Compared != 1 || len(is.Unknown) != 1 || is.Unknown[0].RunID != "" ||
 		len(is.ReportedLost) != 1 {
 		t.Errorf("%+v", is)

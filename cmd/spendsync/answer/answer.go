@@ -24,8 +24,8 @@ func ShowsCaveats(format string) bool {
 	return format == "table" || format == "markdown" || format == "xlsx"
 }
 
-// Answer is an answer that is about to be written.
-type Answer struct {
+// Rendering is an answer that is about to be written.
+type Rendering struct {
 	Result   *duck.Result
 	Question Question
 	Terminal bool  // nothing may reach it that a terminal would obey
@@ -47,7 +47,7 @@ type Origin struct {
 }
 
 // Write writes the answer in one of the formats, a page at a time.
-func (n Answer) Write(ctx context.Context, out io.Writer, format string) (err error) {
+func (n Rendering) Write(ctx context.Context, out io.Writer, format string) (err error) {
 	output.IgnoreBrokenPipe()
 	switch format {
 	case "parquet":
@@ -106,7 +106,7 @@ func formOf(c duck.Column) valueForm {
 	return formText
 }
 
-func (n Answer) forms() []valueForm {
+func (n Rendering) forms() []valueForm {
 	forms := make([]valueForm, len(n.Result.Columns))
 	for i, c := range n.Result.Columns {
 		forms[i] = formOf(c)
@@ -115,7 +115,7 @@ func (n Answer) forms() []valueForm {
 }
 
 // names are the columns' names.
-func (n Answer) names() []string {
+func (n Rendering) names() []string {
 	names := make([]string, len(n.Result.Columns))
 	for i, c := range n.Result.Columns {
 		names[i] = c.Name

@@ -35,7 +35,7 @@ func TestCSV_KeepsFormulasFromRunning(t *testing.T) {
 		want += texts[text] + "\n"
 	}
 	var b bytes.Buffer
-	n := Answer{Result: ask(t, `SELECT * FROM (VALUES (NULL), `+strings.Join(values, ", ")+`) AS t("=text""")`)}
+	n := Rendering{Result: ask(t, `SELECT * FROM (VALUES (NULL), `+strings.Join(values, ", ")+`) AS t("=text""")`)}
 	if err := n.Write(t.Context(), &b, "csv"); err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestCSV_KeepsFormulasFromRunning(t *testing.T) {
 // TestCSV_IsWhole writes more rows than come at a time: all are there, in their order, each
 // value spelled as JSON spells it.
 func TestCSV_IsWhole(t *testing.T) {
-	n := Answer{Result: ask(t, `SELECT i,
+	n := Rendering{Result: ask(t, `SELECT i,
 		(i % 1000 / 1000 - 0.3)::DECIMAL(3,3) AS share,
 		(i * 0.37)::DECIMAL(18,6) AS money,
 		TIMESTAMPTZ '2026-01-01 00:00:00Z' + to_microseconds(i * 250000) AS at,
@@ -257,7 +257,7 @@ func TestTable_LeavesOutWhatDoesNotFit(t *testing.T) {
 	result := ask(t, judged)
 	show := func(q Question, width int, wide bool) string {
 		var b bytes.Buffer
-		n := Answer{Result: result, Question: q, Width: width, Wide: wide}
+		n := Rendering{Result: result, Question: q, Width: width, Wide: wide}
 		if err := n.Write(t.Context(), &b, "table"); err != nil {
 			t.Fatal(err)
 		}
@@ -318,7 +318,7 @@ func TestTable_LeavesOutWhatDoesNotFit(t *testing.T) {
 func TestTable_ColorsVerdicts(t *testing.T) {
 	show := func(color bool) string {
 		var b bytes.Buffer
-		n := Answer{Result: ask(t, judged), Width: 120, Color: color}
+		n := Rendering{Result: ask(t, judged), Width: 120, Color: color}
 		if err := n.Write(t.Context(), &b, "table"); err != nil {
 			t.Fatal(err)
 		}
@@ -343,7 +343,7 @@ func TestTable_BreaksSentencesAtWords(t *testing.T) {
 	const advice = "look at the tracking of this campaign before anything is blocked"
 	for _, rows := range []int{1, 2} {
 		var b bytes.Buffer
-		n := Answer{Result: ask(t, fmt.Sprintf("SELECT 'C' || i AS campaign_id, '%s' AS what_to_do, i AS n, "+
+		n := Rendering{Result: ask(t, fmt.Sprintf("SELECT 'C' || i AS campaign_id, '%s' AS what_to_do, i AS n, "+
 			"'x' || i AS another_text_of_it FROM range(%d) AS r (i)", advice, rows)), Width: 50}
 		if err := n.Write(t.Context(), &b, "table"); err != nil {
 			t.Fatal(err)

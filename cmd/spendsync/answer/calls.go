@@ -52,7 +52,7 @@ func (c call) number(column string) int {
 }
 
 // calls reads the answer; there are few of them.
-func (n Answer) calls(ctx context.Context) (all []call, err error) {
+func (n Rendering) calls(ctx context.Context) (all []call, err error) {
 	forms, names := n.forms(), n.names()
 	for row, err := range n.Result.Rows(ctx) {
 		if err != nil {
@@ -69,7 +69,7 @@ func (n Answer) calls(ctx context.Context) (all []call, err error) {
 }
 
 // writeIDs writes a line of IDs for each call, below a line with the call's purpose and cost.
-func (n Answer) writeIDs(ctx context.Context, w *bufio.Writer) error {
+func (n Rendering) writeIDs(ctx context.Context, w *bufio.Writer) error {
 	all, err := n.calls(ctx)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func budget(all []call, account string) string {
 
 // writeRequests writes each call as an object on a line: method, path below the
 // advertiser API's base URL, and body.
-func (n Answer) writeRequests(ctx context.Context, w *bufio.Writer) error {
+func (n Rendering) writeRequests(ctx context.Context, w *bufio.Writer) error {
 	all, err := n.calls(ctx)
 	if err != nil {
 		return err

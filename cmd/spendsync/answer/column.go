@@ -33,7 +33,7 @@ type tableColumn struct {
 }
 
 // tableColumns are the answer's columns.
-func (n Answer) tableColumns() []tableColumn {
+func (n Rendering) tableColumns() []tableColumn {
 	all := make([]tableColumn, len(n.Result.Columns))
 	for i, c := range n.Result.Columns {
 		doc, ok := n.Question.Columns[c.Name]

@@ -16,7 +16,7 @@ import (
 // writeCSV follows RFC 4180, with lines that end in a line feed alone, for the
 // shell's sake. NULL is an empty cell; an empty text is quoted. The engine writes the
 // lines: to fetch each value would take five times as long.
-func (n Answer) writeCSV(ctx context.Context, w *bufio.Writer) error {
+func (n Rendering) writeCSV(ctx context.Context, w *bufio.Writer) error {
 	var names, cells []string
 	for _, c := range n.Result.Columns {
 		names = append(names, n.csvText(schema.QuoteText(c.Name)))
@@ -52,7 +52,7 @@ func (v *visibleLines) Write(p []byte) (int, error) {
 }
 
 // csvCell is the SQL for the cell of a column; NULL where the value is.
-func (n Answer) csvCell(c duck.Column) string {
+func (n Rendering) csvCell(c duck.Column) string {
 	text := "(" + c.TextSQL() + ")"
 	switch formOf(c) {
 	case formText:
@@ -85,7 +85,7 @@ const (
 
 // csvText is the SQL for a text. An apostrophe stands before one that a spreadsheet would
 // run.
-func (n Answer) csvText(text string) string {
+func (n Rendering) csvText(text string) string {
 	if n.Raw {
 		return quoted(text)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // writeJSON writes an array of objects, one on a line. Numbers keep every digit.
-func (n Answer) writeJSON(ctx context.Context, w *bufio.Writer) error {
+func (n Rendering) writeJSON(ctx context.Context, w *bufio.Writer) error {
 	forms := n.forms()
 	var keys [][]byte
 	for i, name := range n.names() {

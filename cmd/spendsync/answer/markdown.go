@@ -10,7 +10,7 @@ import (
 )
 
 // writeMarkdown writes a table of GitHub's Markdown.
-func (n Answer) writeMarkdown(ctx context.Context, w *bufio.Writer) error {
+func (n Rendering) writeMarkdown(ctx context.Context, w *bufio.Writer) error {
 	forms := n.forms()
 	var rule []string
 	head := n.names()

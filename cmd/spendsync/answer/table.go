@@ -18,7 +18,7 @@ const rowsPerBlock = 1000
 // writeTable writes a table for a person. On a terminal, which has a width, it states values common
 // to all rows above the table, rounds money to cents, begins with the verdict and leaves out what does
 // not fit; without a width it has every column and digit, in the order of the answer.
-func (n Answer) writeTable(ctx context.Context, w *bufio.Writer) error {
+func (n Rendering) writeTable(ctx context.Context, w *bufio.Writer) error {
 	shown := n.Result.Count
 	if n.MaxRows > 0 {
 		shown = min(shown, n.MaxRows)
@@ -87,7 +87,7 @@ func (n Answer) writeTable(ctx context.Context, w *bufio.Writer) error {
 }
 
 // writeEnd writes how many rows there are, how the answer is misread, and its caveats.
-func (n Answer) writeEnd(w *bufio.Writer, shown int64) {
+func (n Rendering) writeEnd(w *bufio.Writer, shown int64) {
 	if more := n.Result.Count - shown; more > 0 {
 		w.WriteByte('\n')
 		writeWrapped(w, fmt.Sprintf("%s of %d shown, %d more: --rows 0 shows all of them, --out FILE writes them.",

@@ -35,7 +35,7 @@ type workbook struct {
 // writeXLSX writes the answer as a workbook: typed cells under a frozen heading, and a sheet with
 // the question, the time and the generation. A text stays a text, whatever its first character: no
 // cell is a formula. An answer too large for a sheet is refused, not cut.
-func (n Answer) writeXLSX(ctx context.Context, out io.Writer) (err error) {
+func (n Rendering) writeXLSX(ctx context.Context, out io.Writer) (err error) {
 	if n.Result.Count >= excelize.TotalRows || len(n.Result.Columns) > excelize.MaxColumns {
 		return exit.Usagef("a sheet of a workbook has %d rows and %d columns, the answer %d and %d; write it to a "+
 			".csv or .parquet file", excelize.TotalRows, excelize.MaxColumns, n.Result.Count+1, len(n.Result.Columns))
@@ -94,7 +94,7 @@ func (b *workbook) addStyles() (err error) {
 	return errors.Join(err, e)
 }
 
-func (b *workbook) writeAnswer(ctx context.Context, n Answer) error {
+func (b *workbook) writeAnswer(ctx context.Context, n Rendering) error {
 	w, err := b.file.NewStreamWriter(answerSheet)
 	if err != nil {
 		return err
@@ -216,7 +216,7 @@ func sheetTime(text string) (time.Time, bool) {
 }
 
 // writeAbout writes the sheet that describes the workbook.
-func (b *workbook) writeAbout(n Answer) error {
+func (b *workbook) writeAbout(n Rendering) error {
 	w, err := b.file.NewStreamWriter(aboutSheet)
 	if err != nil {
 		return err

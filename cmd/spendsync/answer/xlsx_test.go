@@ -55,7 +55,7 @@ func ask(t *testing.T, question string) *duck.Result {
 func xlsx(t *testing.T, question string) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	n := Answer{Result: ask(t, question), Question: Question{Asks: "What?", Trap: "mind this."},
+	n := Rendering{Result: ask(t, question), Question: Question{Asks: "What?", Trap: "mind this."},
 		Origin: Origin{Store: "/data", Generation: 7, PublishedAt: time.Date(2026, 3, 9, 1, 2, 3, 0, time.UTC)}}
 	n.Question.SQL = question
 	if err := n.Write(context.Background(), &b, "xlsx"); err != nil {
@@ -159,7 +159,7 @@ func TestXLSX_HasTypedCellsAndSaysWhatItIs(t *testing.T) {
 }
 
 func TestXLSX_RefusesWhatNoSheetHolds(t *testing.T) {
-	n := Answer{Result: ask(t, "SELECT i FROM range(1048576) AS r(i)")}
+	n := Rendering{Result: ask(t, "SELECT i FROM range(1048576) AS r(i)")}
 	var b bytes.Buffer
 	if err := n.Write(t.Context(), &b, "xlsx"); err == nil || b.Len() > 0 || !strings.Contains(err.Error(), "1048576") {
 		t.Errorf("%d bytes, %v", b.Len(), err)

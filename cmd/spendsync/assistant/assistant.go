@@ -178,7 +178,7 @@ func (w Warehouse) answer(ctx context.Context, q answer.Question, rows int) (_ s
 	}
 	defer func() { err = errors.Join(err, result.Close()) }()
 	var b bytes.Buffer
-	if err := (answer.Answer{Result: result, Question: q}).Write(ctx, &b, "json"); err != nil {
+	if err := (answer.Rendering{Result: result, Question: q}).Write(ctx, &b, "json"); err != nil {
 		return "", err
 	}
 	a := Answer{Generation: origin.Generation, PublishedAt: origin.PublishedAt, Question: q.Asks, Mind: q.Trap}

@@ -30,8 +30,8 @@ type Line struct {
 	Do    string `json:"do,omitempty"` // what to do, where something is wrong
 }
 
-// Answer is what check found, as a program reads it.
-type Answer struct {
+// Findings is what check found, as a program reads it.
+type Findings struct {
 	ExitCode int    `json:"exit_code"`
 	Checks   []Line `json:"checks"`
 }
@@ -108,10 +108,10 @@ func (c *checker) failRead(check string, err error) {
 }
 
 // Run makes the checks. A signal ends them early.
-func Run(ctx context.Context, o Options) Answer {
+func Run(ctx context.Context, o Options) Findings {
 	c := &checker{Options: o, at: o.Now(), seen: record.New(o.Now)}
 	c.all(ctx)
-	return Answer{c.code, c.lines}
+	return Findings{c.code, c.lines}
 }
 
 func (c *checker) all(ctx context.Context) {

@@ -46,7 +46,7 @@ func (b both) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // recordingOf checks a service, and returns the answer and the recording of what it answered.
-func recordingOf(t *testing.T, next http.RoundTripper, pageSize int) (check.Answer, string) {
+func recordingOf(t *testing.T, next http.RoundTripper, pageSize int) (check.Findings, string) {
 	t.Helper()
 	r := record.New(now)
 	o := options(t, small(), pageSize)
@@ -61,7 +61,7 @@ func recordingOf(t *testing.T, next http.RoundTripper, pageSize int) (check.Answ
 }
 
 // served checks a recording at an instant, and syncs it if that is wanted.
-func served(t *testing.T, text string, at time.Time, pageSize int) (check.Options, check.Answer) {
+func served(t *testing.T, text string, at time.Time, pageSize int) (check.Options, check.Findings) {
 	t.Helper()
 	f, err := recorded.Parse([]byte(text))
 	if err != nil {
@@ -76,7 +76,7 @@ func served(t *testing.T, text string, at time.Time, pageSize int) (check.Option
 }
 
 // exceptions are what an answer says beside what is ok, without values.
-func exceptions(a check.Answer) string {
+func exceptions(a check.Findings) string {
 	lines := []string{fmt.Sprintf("exit %d", a.ExitCode)}
 	for _, l := range a.Checks {
 		switch l.Check {
@@ -117,7 +117,7 @@ func TestRecording_EndsAsTheService(t *testing.T) {
 }
 
 // all are the lines of an answer that are not ok.
-func all(a check.Answer) string {
+func all(a check.Findings) string {
 	var lines []string
 	for _, l := range a.Checks {
 		if l.State != check.OK {

@@ -84,7 +84,7 @@ func sync(t *testing.T, o check.Options) *job.Result {
 }
 
 // failed are the lines of an answer that failed.
-func failed(a check.Answer) string {
+func failed(a check.Findings) string {
 	var lines []string
 	for _, l := range a.Checks {
 		if l.State == check.Failed {

@@ -16,7 +16,7 @@ func (s *session) doubtURLs() {
 	if len(known.Days) == 0 {
 		s.Report.Untried()
 	}
-	if known.Pinned == "" && len(known.Memory) == 0 {
+	if known.Pinned == "" && len(known.Confirmations) == 0 {
 		s.API.Untried()
 	}
 }

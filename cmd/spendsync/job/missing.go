@@ -47,7 +47,7 @@ func standingOf[R any, P history.Versioned[R]](
 			continue
 		}
 		id, e := of(row)
-		e.confirmed = h.Memory.Confirmed(keyText(row))
+		e.confirmed = h.Confirmations.Confirmed(keyText(row))
 		found[id] = e
 	}
 	return found, nil

@@ -108,7 +108,7 @@ func (s *settings) staged() {
 // run by no more than clocks may differ: their order is known, the difference is not.
 func (r *settingsStage) followStored(s *settings) {
 	var stored schema.Instant
-	for _, m := range r.store.Account().Memory {
+	for _, m := range r.store.Account().Confirmations {
 		stored = max(stored, m.ObservedAt)
 	}
 	behind := stored.Time().Sub(s.at.Time())
@@ -233,7 +233,7 @@ func (r *settingsStage) advanceRules(s *settings, staged *load.Staged) error {
 	}
 	memory, st, err := history.AdvanceGroups(t, t.Tracked(), h, o, seen, nil)
 	if err == nil && !st.Changed {
-		err = load.PutMemory(staged, t, memory)
+		err = load.PutConfirmations(staged, t, memory)
 	} else if err == nil {
 		err = load.PutGroups(staged, t, func(yield func([]schema.SourceRule, error) bool) {
 			stopped := errors.New("nothing more is asked for")
@@ -334,7 +334,7 @@ func advance[R any, P history.Versioned[R]](
 		st.Changed = by.amend(next.Rows) || st.Changed
 	}
 	if !st.Changed {
-		return load.PutMemory(staged, t, next.Memory)
+		return load.PutConfirmations(staged, t, next.Confirmations)
 	}
 	return load.PutHistory[R, P](staged, t, next)
 }

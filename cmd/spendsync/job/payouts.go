@@ -40,7 +40,7 @@ func (r *run) stagePayouts(staged *load.Staged) error {
 		r.s.Log.Info("the payouts changed", "lines", len(rows), "changed", n)
 	}
 	if !st.Changed {
-		return load.PutMemory(staged, schema.PayoutHistory, next.Memory)
+		return load.PutConfirmations(staged, schema.PayoutHistory, next.Confirmations)
 	}
 	return load.PutHistory(staged, schema.PayoutHistory, next)
 }

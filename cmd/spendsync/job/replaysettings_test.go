@@ -116,7 +116,7 @@ func forget[R any, P history.Versioned[R]](
 ) {
 	w.t.Helper()
 	now, err := load.StoredHistory[R, P](s, table)
-	was.Memory.ObservedAt = now.Memory.ObservedAt
+	was.Confirmations.ObservedAt = now.Confirmations.ObservedAt
 	if err == nil {
 		err = load.PutHistory[R, P](g, table, was)
 	}
@@ -262,7 +262,7 @@ func TestReplay_FillsSettings(t *testing.T) {
 				}
 				h.Rows[0].DefaultBid, h.Rows[0].ReadState = schema.Null[schema.Money]{}, schema.ReadPartial
 				h.Rows[1].Name = schema.Some(other)
-				h.Memory.Never = map[string][]string{h.Rows[0].CampaignID: {"default_bid"}}
+				h.Confirmations.Never = map[string][]string{h.Rows[0].CampaignID: {"default_bid"}}
 				forget(w, s, g, schema.CampaignHistory, h)
 			})
 			filled := "2 versions of settings"

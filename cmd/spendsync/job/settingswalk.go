@@ -93,7 +93,7 @@ type dueCampaign struct {
 // Those confirmed longest ago come first.
 func (n *settingsReader) due() (due []dueCampaign) {
 	t := schema.CampaignHistory
-	memory, keyOf := n.run.store.Account().Memory[t.Name], history.KeyTextOf(t)
+	memory, keyOf := n.run.store.Account().Confirmations[t.Name], history.KeyTextOf(t)
 	for _, e := range n.read.listing.Entities {
 		n.read.listed[e.ID] = true
 		n.keep(listedCampaign, e.ID, e.Raw)

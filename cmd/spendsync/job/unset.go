@@ -111,7 +111,7 @@ func judgeUnset[R any, P history.Versioned[R]](
 		add := func(columns []string, way ways) {
 			for _, name := range columns {
 				c, is := fields[name]
-				isNew := bare || slices.Contains(h.Memory.Never[id], name)
+				isNew := bare || slices.Contains(h.Confirmations.Never[id], name)
 				if is && !slices.Contains(seen[i].Unread, name) && (isNew || !t.ColumnEqual(known, &seen[i].Row, c)) {
 					doubts = append(doubts, doubt{seen: i, column: c, way: way, new: isNew})
 				}

@@ -118,7 +118,7 @@ func TestJudgeUnset(t *testing.T) {
 			h.Rows = append(h.Rows, *c.known)
 		}
 		if c.never {
-			h.Memory.Never = map[string][]string{"c1": {column}}
+			h.Confirmations.Never = map[string][]string{"c1": {column}}
 		}
 		seen := []history.Seen[schema.Campaign]{{Row: storedCampaign("c1", withoutTarget), Unread: c.unread},
 			{Row: storedCampaign("c2", withoutTarget)}, {Row: storedCampaign("c3", withoutTarget)}}

@@ -204,7 +204,7 @@ func TestPage_InARealBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out with -short: starts a browser")
 	}
-	b := openPage(t, write(t, sampleReport(sample(40, 120), hostile())))
+	b := openPage(t, write(t, samplePage(sample(40, 120), hostile())))
 
 	t.Run("asks for nothing and says nothing", func(t *testing.T) {
 		for _, r := range b.requests {

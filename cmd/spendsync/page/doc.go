@@ -4,5 +4,5 @@
 //
 // What it promises of every page: no script, no request, a content security policy that allows only
 // the page's own style sheet by its hash; names and texts of the account appear as text and never
-// as markup; an unknown value is hatched and never zero; the same [Report] gives the same bytes.
+// as markup; an unknown value is hatched and never zero; the same [Page] gives the same bytes.
 package page

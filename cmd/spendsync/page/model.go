@@ -8,8 +8,8 @@ import (
 	"spendsync/schema"
 )
 
-// Report is all that a page shows.
-type Report struct {
+// Page is all that a page shows.
+type Page struct {
 	Accounts   []Account
 	Thresholds []Threshold
 	Version    string // of the binary that drew it

@@ -69,11 +69,11 @@ func TestToDo_IsShortAndBeginsWithWhatBroke(t *testing.T) {
 			t.Errorf("%s is to be done, and its tone is %s", s.Name, s.Verdict.Tone)
 		}
 	}
-	html := write(t, sampleReport(sample(40, 120)))
+	html := write(t, samplePage(sample(40, 120)))
 	if first := strings.Index(html, "Do this first"); first < 0 || first > strings.Index(html, "What broke?") {
 		t.Error("the list does not stand before the sections")
 	}
-	if strings.Contains(write(t, sampleReport(Account{Name: "new"})), "Do this first") {
+	if strings.Contains(write(t, samplePage(Account{Name: "new"})), "Do this first") {
 		t.Error("an account of which nothing is known has something to do")
 	}
 }

@@ -61,7 +61,7 @@ type tiredView struct {
 }
 
 // Write writes the page of a report. The same report gives the same bytes.
-func Write(w io.Writer, r Report) error {
+func Write(w io.Writer, r Page) error {
 	s := newSheet()
 	var views []view
 	for i, a := range r.Accounts {

@@ -17,7 +17,7 @@ import (
 	"spendsync/schema"
 )
 
-func write(t *testing.T, r Report) string {
+func write(t *testing.T, r Page) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := Write(&b, r); err != nil {
@@ -65,9 +65,9 @@ func parse(t *testing.T, html string) []element {
 }
 
 func TestWrite_SameReportSameBytes(t *testing.T) {
-	first := write(t, sampleReport(sample(40, 120)))
+	first := write(t, samplePage(sample(40, 120)))
 	for range 3 {
-		if write(t, sampleReport(sample(40, 120))) != first {
+		if write(t, samplePage(sample(40, 120))) != first {
 			t.Fatal("the same report gave another page")
 		}
 	}
@@ -76,7 +76,7 @@ func TestWrite_SameReportSameBytes(t *testing.T) {
 // TestWrite_NeedsNothingElse holds that nothing in a page makes a browser ask, run
 // or go anywhere, and that the policy allows just the style sheet that is there.
 func TestWrite_NeedsNothingElse(t *testing.T) {
-	html := write(t, sampleReport(sample(40, 120), hostile()))
+	html := write(t, samplePage(sample(40, 120), hostile()))
 	css := ""
 	policy := ""
 	for _, e := range parse(t, html) {
@@ -177,7 +177,7 @@ func hostile() Account {
 
 // TestWrite_HoldsHostileTextsAsText lets every text of an account try.
 func TestWrite_HoldsHostileTextsAsText(t *testing.T) {
-	html := write(t, sampleReport(hostile()))
+	html := write(t, samplePage(hostile()))
 	for _, r := range html {
 		if r != '\n' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp) {
 			t.Fatalf("the page holds %U", r)
@@ -211,7 +211,7 @@ func TestWrite_StaysSmall(t *testing.T) {
 	for len(a.Timeline.Changes) < 60 {
 		a.Timeline.Changes = append(a.Timeline.Changes, a.Timeline.Changes[0])
 	}
-	if n := len(write(t, sampleReport(a))); n > 700_000 {
+	if n := len(write(t, samplePage(a))); n > 700_000 {
 		t.Errorf("the page has %d bytes, want well under 1 MB", n)
 	}
 }
@@ -223,7 +223,7 @@ func TestWrite_SaysWhyThereIsNothing(t *testing.T) {
 		&a.Fatigue.Why, &a.Bids.Why, &a.Runway.Why, &a.Restated.Why, &a.Timeline.Why, &a.Health.Why} {
 		*why = "because of this"
 	}
-	html := write(t, sampleReport(a))
+	html := write(t, samplePage(a))
 	if got := strings.Count(html, "because of this"); got != 11 {
 		t.Errorf("%d sections say why they are empty, want 11", got)
 	}
@@ -242,7 +242,7 @@ func TestWrite_NamesEveryDrawing(t *testing.T) {
 	ids := map[string]int{}
 	drawings := 0
 	var labelled []string
-	for _, e := range parse(t, write(t, sampleReport(sample(40, 120), sample(40, 120)))) {
+	for _, e := range parse(t, write(t, samplePage(sample(40, 120), sample(40, 120)))) {
 		if id := e.attrs["id"]; id != "" {
 			ids[id]++
 		}
@@ -270,7 +270,7 @@ func TestWrite_NamesEveryDrawing(t *testing.T) {
 
 // TestWrite_EachSectionSaysOneThing counts the sentences.
 func TestWrite_EachSectionSaysOneThing(t *testing.T) {
-	html := write(t, sampleReport(sample(40, 120)))
+	html := write(t, samplePage(sample(40, 120)))
 	if got := strings.Count(html, `<p class="verdict `); got != 12 {
 		t.Errorf("%d verdicts, want one for each of 12 sections", got)
 	}
@@ -452,7 +452,7 @@ func TestWrite_StandsStrangeNumbers(t *testing.T) {
 				a.Spend.Days, a.Coverage.Days, a.Fatigue.Rows[0].Days = a.Spend.Days[:1], a.Coverage.Days[:1], nil
 			}
 			setNumbers(reflect.ValueOf(&a).Elem(), n)
-			html := write(t, sampleReport(a))
+			html := write(t, samplePage(a))
 			for _, never := range []string{"NaN", "Inf", "%!"} {
 				if strings.Contains(html, never) {
 					i := strings.Index(html, never)

@@ -265,7 +265,7 @@ func campaign(j int) Named {
 	return Named{fmt.Sprintf("c-%03d", j), fmt.Sprintf("%s %d", names[j%len(names)], j)}
 }
 
-func sampleReport(accounts ...Account) Report {
-	return Report{Accounts: accounts, Version: "1.2.3", Schema: 3,
+func samplePage(accounts ...Account) Page {
+	return Page{Accounts: accounts, Version: "1.2.3", Schema: 3,
 		Thresholds: []Threshold{{Name: "recent_days", Unit: "days", Meaning: "Length of the window.", Value: N(7)}}}
 }

@@ -42,7 +42,7 @@ var kept = []string{"breaks", "campaign_day", "campaign_performance", "change_lo
 	"intraday_hourly", "source_performance", "threshold"}
 
 // Read reads all that a report shows, of one generation.
-func Read(ctx context.Context, dir, account string, o load.Options) (r page.Report, err error) {
+func Read(ctx context.Context, dir, account string, o load.Options) (r page.Page, err error) {
 	m, err := manifest.Read(dir)
 	if err != nil {
 		return r, err
@@ -66,7 +66,7 @@ func Read(ctx context.Context, dir, account string, o load.Options) (r page.Repo
 	if err != nil {
 		return r, err
 	}
-	r = page.Report{Version: o.Version, Schema: m.SchemaVersion}
+	r = page.Page{Version: o.Version, Schema: m.SchemaVersion}
 	for _, t := range q.rows("SELECT t.name, t.value, t.unit, t.meaning FROM mart.threshold AS t ORDER BY t.name") {
 		r.Thresholds = append(r.Thresholds, page.Threshold{Name: t.text("name"), Unit: t.text("unit"),
 			Meaning: t.text("meaning"), Value: t.number("value")})
