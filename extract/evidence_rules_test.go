@@ -42,19 +42,22 @@ func TestSpend_GathersEvidence(t *testing.T) {
 			2))}, 2,
 			Evidence{Rows: 5, Distinct: 5, Total: 5, Ended: true}},
 		"a total that is reached before the last stated page": {[]string{pageOf(rows(1, 3), placed(1, 3, 6, 9)),
-			pageOf(rows(4, 6), placed(2, 3, 6, 9))}, 3, Evidence{Rows: 6, Distinct: 6, Total: 6, Ended: true}},
+			pageOf(rows(4, 6), placed(2, 3, 6, 9))}, 3,
+			Evidence{Rows: 6, Distinct: 6, Total: 6, Ended: true, Beyond: true}},
 		"a total that is reached by a short page": {[]string{pageOf(rows(1, 3), placed(1, 3, 5, 9)),
 			pageOf(rows(4, 5), placed(2, 3, 5, 9))}, 2, Evidence{Rows: 5, Distinct: 5, Total: 5, Ended: true}},
 		"smaller pages than asked for": {[]string{pageOf(rows(1, 2), placed(1, 2, 4, 9)),
-			pageOf(rows(3, 4), placed(2, 2, 4, 9))}, 3, Evidence{Rows: 4, Distinct: 4, Total: 4, Ended: true}},
+			pageOf(rows(3, 4), placed(2, 2, 4, 9))}, 3,
+			Evidence{Rows: 4, Distinct: 4, Total: 4, Ended: true, Beyond: true}},
 		"pages of one row": {[]string{pageOf(rows(1, 1), placed(1, 1, 2, 9)),
-			pageOf(rows(2, 2), placed(2, 1, 2, 9))}, 3, Evidence{Rows: 2, Distinct: 2, Total: 2, Ended: true}},
+			pageOf(rows(2, 2), placed(2, 1, 2, 9))}, 3,
+			Evidence{Rows: 2, Distinct: 2, Total: 2, Ended: true, Beyond: true}},
 		"a size alone, short": {[]string{pageOf(rows(1, 2), sized)}, 1, Evidence{Rows: 2, Distinct: 2, Total: -1,
 			Ended: true}},
 		"a size alone, full": {[]string{pageOf(rows(1, 3), sized)}, 2, Evidence{Rows: 3, Distinct: 3, Total: -1,
-			Ended: true}},
+			Ended: true, Beyond: true}},
 		"a size of zero": {[]string{pageOf(rows(1, 2), `"pagination":{"page":1,"page_size":0}`)}, 2,
-			Evidence{Rows: 2, Distinct: 2, Total: -1, Ended: true}},
+			Evidence{Rows: 2, Distinct: 2, Total: -1, Ended: true, Beyond: true}},
 		"nothing stated": {[]string{pageOf(rows(1, 3), ""), pageOf(rows(4, 5), "")}, 2,
 			Evidence{Rows: 5, Distinct: 5, Total: -1, Ended: true}},
 		"a total of zero that becomes one": {[]string{pageOf(rows(1, 3), placed(1, 3, 0, 0)),
@@ -62,32 +65,34 @@ func TestSpend_GathersEvidence(t *testing.T) {
 			Moved: "page 2: total changed from 0 to 5"}},
 		"an empty page before the total": {[]string{pageOf(rows(1, 3), placed(1, 3, 8, 3)), pageOf(nil, placed(2, 3,
 			8, 3))},
-			2, Evidence{Rows: 3, Distinct: 3, Total: 8, Ended: true, Short: "page 2: 0 rows"}},
+			2, Evidence{Rows: 3, Distinct: 3, Total: 8, Ended: true, Beyond: true, Short: "page 2: 0 rows"}},
 		"a null page before the total": {[]string{pageOf(rows(1, 3), placed(1, 3, 8, 3)), nothing + placed(2, 3, 8,
 			3) + "}"},
-			2, Evidence{Rows: 3, Distinct: 3, Total: 8, Ended: true, Short: "page 2: data is null: 0 rows"}},
+			2, Evidence{Rows: 3, Distinct: 3, Total: 8, Ended: true, Beyond: true,
+				Short: "page 2: data is null: 0 rows"}},
 		"rows that repeat on two pages": {[]string{pageOf([]string{line(1), line(2), line(1)}, placed(1, 3, 5, 2)),
 			pageOf([]string{line(2), line(4)}, placed(2, 3, 5, 2))}, 2, Evidence{Rows: 5, Distinct: 3, Total: 5,
 			Ended:   true,
 			Repeats: `page 1: row 3 is there twice: "C1000001" "C1000001-001" "S1"`}},
 		"rows without a key": {[]string{pageOf([]string{keyless(1), line(2), line(2)}, placed(1, 3, 3, 1))}, 2,
-			Evidence{Rows: 3, Distinct: 2, Total: 3, Ended: true,
+			Evidence{Rows: 3, Distinct: 2, Total: 3, Ended: true, Beyond: true,
 				Repeats: `page 1: row 3 is there twice: "C1000001" "C1000001-002" "S2"`}},
 		"rows that are none": {[]string{pageOf([]string{"7", line(2), line(2)}, placed(1, 3, 3, 1))}, 2,
-			Evidence{Rows: 3, Distinct: 2, Total: 3, Ended: true,
+			Evidence{Rows: 3, Distinct: 2, Total: 3, Ended: true, Beyond: true,
 				Repeats: `page 1: row 3 is there twice: "C1000001" "C1000001-002" "S2"`}},
 		"pages without any key": {[]string{pageOf([]string{keyless(1), keyless(2), keyless(3)}, placed(1, 3, 6, 2)),
 			pageOf([]string{keyless(4), keyless(5), keyless(6)}, placed(2, 3, 6, 2))}, 3,
-			Evidence{Rows: 6, Distinct: 6, Total: 6, Ended: true}},
+			Evidence{Rows: 6, Distinct: 6, Total: 6, Ended: true, Beyond: true}},
 		"the same page without any key again": {[]string{pageOf([]string{keyless(1), keyless(2), keyless(3)},
 			`"pagination":`+
 				`{"page":1,"page_size":3,"total_rows":3,"total_pages":0}`)}, 2, Evidence{Rows: 3, Distinct: 3, Total: 3,
-			Ended: true}},
+			Ended: true, Beyond: true}},
 		"a total without rows that come": {[]string{pageOf(rows(1, 3), placed(1, 3, 3, 1)),
 			pageOf(rows(4, 6), placed(2, 3, 3, 1)), pageOf(rows(7, 7), placed(3, 3, 3, 1))}, 3,
 			Evidence{Rows: 7, Distinct: 7, Total: 3, Ended: true}},
 		"a total without rows that come, which fill their page": {[]string{pageOf(rows(1, 3), placed(1, 3, 3, 1)),
-			pageOf(rows(4, 6), placed(2, 3, 3, 1))}, 3, Evidence{Rows: 6, Distinct: 6, Total: 3, Ended: true}},
+			pageOf(rows(4, 6), placed(2, 3, 3, 1))}, 3,
+			Evidence{Rows: 6, Distinct: 6, Total: 3, Ended: true, Beyond: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := scripted(tc.pages...)
@@ -114,17 +119,17 @@ func TestSpend_GathersEvidence(t *testing.T) {
 		c := newTestClient(t, roundTrip(countAnswers(&n, pageOf(rows(1, 3), ""))))
 		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, &seen))
 		check(t, "error", err, nil)
-		check(t, "evidence", seen, Evidence{Rows: 3, Distinct: 3, Total: -1, Ended: true})
+		check(t, "evidence", seen, Evidence{Rows: 3, Distinct: 3, Total: -1, Ended: true, Beyond: true})
 	})
 	for name, c := range map[string]struct {
 		status   int
 		requests int
 		want     Evidence
 	}{
-		"is refused":         {400, 2, Evidence{Rows: 3, Distinct: 3, Total: 3, Ended: true}},
-		"is not there":       {404, 2, Evidence{Rows: 3, Distinct: 3, Total: 3, Ended: true}},
-		"is the last again":  {200, 2, Evidence{Rows: 3, Distinct: 3, Total: 3, Ended: true, Full: true}},
-		"breaks the service": {500, 4, Evidence{Rows: 3, Distinct: 3, Total: 3, Ended: true, Full: true}},
+		"is refused":         {400, 2, Evidence{Rows: 3, Distinct: 3, Total: 3, Ended: true, Beyond: true}},
+		"is not there":       {404, 2, Evidence{Rows: 3, Distinct: 3, Total: 3, Ended: true, Beyond: true}},
+		"is the last again":  {200, 2, Evidence{Rows: 3, Distinct: 3, Total: 3, Ended: true, Beyond: true, Full: true}},
+		"breaks the service": {500, 4, Evidence{Rows: 3, Distinct: 3, Total: 3, Ended: true, Beyond: true, Full: true}},
 	} {
 		t.Run("the page behind a full one "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

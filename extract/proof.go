@@ -40,6 +40,8 @@ type Evidence struct {
 	// Full: the last page had no room for more, so that only the stated total shows the end: the
 	// page behind it was asked for, and showed nothing.
 	Full bool
+	// Beyond: the page behind the last one with rows was asked for, as that one did not show the end.
+	Beyond bool
 	// Repeats is the first row whose key had come before; empty: every key came once.
 	Repeats string
 }
@@ -223,6 +225,9 @@ func (p *proof[T]) end(n int, rows int64, news bool, a *pageReply[T]) {
 		p.seen.Ended = rows < p.size
 	default:
 		p.seen.Ended = rows < int64(p.longest(int(rows)))
+	}
+	if rows > 0 && news {
+		p.seen.Beyond = !p.seen.Ended || p.seen.Full
 	}
 	p.done = p.done || p.seen.Ended && !p.seen.Full
 }

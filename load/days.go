@@ -29,6 +29,7 @@ func (c *contribution) addDays() {
 			known.LastReadAt, known.RunID = p.ReadAt, c.g.runID
 			known.Control, known.ControlTotal = p.Control, p.ControlTotal
 			known.RowsTotal, known.RowsTotalState = p.RowsTotal, p.RowsTotalState
+			known.AskedBeyond = p.AskedBeyond
 			known.Reads++
 		}
 		if day.part != nil {

@@ -96,6 +96,7 @@ type DayRead struct {
 	// many came.
 	RowsTotal      schema.Null[int64]
 	RowsTotalState string
+	AskedBeyond    schema.Null[bool]   // see [manifest.Day]
 	Combined       history.Combination // of the rows of one key in the replies
 	Rounded        int                 // amounts that had more than six decimals
 	Refused        int64               // rows of the replies that could not be stored

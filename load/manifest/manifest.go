@@ -207,6 +207,9 @@ type Day struct {
 	// came; empty: a version read the day that kept neither.
 	RowsTotal      schema.Null[int64] `json:"rows_total,omitzero"`
 	RowsTotalState string             `json:"rows_total_state,omitempty"`
+	// AskedBeyond reports whether the last page of rows did not show the end, so that the page behind it was asked
+	// for; null: not known, as of a day that an older version read.
+	AskedBeyond schema.Null[bool] `json:"asked_beyond,omitzero"`
 	// Combined is how rows of one key in the replies became one row.
 	Combined    history.Combination `json:"combined,omitempty"`
 	ContentHash string              `json:"content_hash"`

@@ -23,32 +23,33 @@ const maxReads, mostReads = 3, 5
 
 // dayRead is one read of a day.
 type dayRead struct {
-	began    time.Duration  // since the run did
-	at       schema.Instant // the same as a time
-	rows     *schema.SpendRows
-	seen     extract.Evidence
-	combined history.Combination // of rows of one key
-	day      *history.Day        // nil where the replies are those that are stored
-	sums     history.Sums
-	hash     string
-	hashes   []string // that the read has, in each way of combining its rows
-	same     bool     // the rows of one key are the same row again
-	almost   bool     // a second read that is alike would prove the day
-	control  string
-	total    manifest.ControlTotal // the service's own, where the day was over
-	count    schema.Null[int64]    // rows that the service states
-	counted  string                // whether as many came, see [schema.DayCoverage]
-	pages    int
-	bytes    int64
-	rounded  int
-	unknown  []extract.UnknownKey
-	refused  int64               // rows that cannot be stored; the others are
-	first    error               // why the first of them is refused
-	unread   int64               // rows that are stored without some of their measures
-	forms    []string            // these measures, each with the form of its value
-	noClick  bool                // clicks are, or may be, among those measures
-	lacks    []string            // columns that the report does not give, or not on all pages
-	aside    []schema.RefusedRow // rows of both kinds that are kept aside with their JSON
+	began       time.Duration  // since the run did
+	at          schema.Instant // the same as a time
+	rows        *schema.SpendRows
+	seen        extract.Evidence
+	combined    history.Combination // of rows of one key
+	day         *history.Day        // nil where the replies are those that are stored
+	sums        history.Sums
+	hash        string
+	hashes      []string // that the read has, in each way of combining its rows
+	same        bool     // the rows of one key are the same row again
+	almost      bool     // a second read that is alike would prove the day
+	control     string
+	total       manifest.ControlTotal // the service's own, where the day was over
+	count       schema.Null[int64]    // rows that the service states
+	counted     string                // whether as many came, see [schema.DayCoverage]
+	askedBeyond schema.Null[bool]     // see [manifest.Day]; null: several reads prove the day together
+	pages       int
+	bytes       int64
+	rounded     int
+	unknown     []extract.UnknownKey
+	refused     int64               // rows that cannot be stored; the others are
+	first       error               // why the first of them is refused
+	unread      int64               // rows that are stored without some of their measures
+	forms       []string            // these measures, each with the form of its value
+	noClick     bool                // clicks are, or may be, among those measures
+	lacks       []string            // columns that the report does not give, or not on all pages
+	aside       []schema.RefusedRow // rows of both kinds that are kept aside with their JSON
 }
 
 // proveDay reads a day until a read is proven, or all reads together are: [maxReads] times at most. An
@@ -323,6 +324,7 @@ func (r *dayReader) readDay(
 		read.unknown = append(read.unknown, page.Unknown...)
 		r.bar.Rows(added)
 	}
+	read.askedBeyond = schema.Some(read.seen.Beyond)
 	return read, nil
 }
 
@@ -407,13 +409,12 @@ func (r *dayReader) checkControlTotal(ctx context.Context, day schema.Date, read
 
 // known is what the store keeps of a day's replies: as long as the service answers
 // with the same bytes, nothing need be decoded to know that nothing has changed.
-// From the second attempt on nothing counts as known, nor where it shows in the columns of the replies whether
-// the service still refuses some. Nor where the last reply may be a full page: rows that the total does not count may
-// have come behind it.
+// From the second attempt on nothing counts as known, nor if the columns of the replies show whether the service still
+// refuses some. Nor if the last page did not show the end: rows that the total does not count may have come behind it.
 func (r *dayReader) known(day schema.Date, attempt int64) *extract.Known {
 	k := r.s.store.Account().Days[day]
 	if attempt > 1 || k == nil || k.Refused > 0 || r.s.triesAll || k.Unread > 0 && len(k.UnreadForms) == 0 ||
-		r.s.mayEndFull(k.Sums.Rows) {
+		!k.AskedBeyond.Valid || k.AskedBeyond.V {
 		return nil
 	}
 	return &extract.Known{
@@ -422,20 +423,13 @@ func (r *dayReader) known(day schema.Date, attempt int64) *extract.Known {
 	}
 }
 
-// mayEndFull reports whether so many rows may have filled their last page: of the size that is asked for, or of a
-// round number that the service gives at most.
-func (s *session) mayEndFull(rows int64) bool {
-	const round = 50
-	return rows > 0 && (rows%round == 0 || s.Plan.PageSize > 0 && rows%int64(s.Plan.PageSize) == 0)
-}
-
 // readSame is a read of a day whose replies are the stored ones, which gave what is
 // stored. Only the service's own total is compared again.
 func (r *dayReader) readSame(read *dayRead, day schema.Date, pages int) *dayRead {
 	known := r.s.store.Account().Days[day]
 	read.sums, read.hash, read.rounded, read.pages = known.Sums, known.ContentHash, known.Rounded, pages
 	read.count, read.counted, read.combined = known.RowsTotal, known.RowsTotalState, known.Combined
-	read.lacks = known.Without
+	read.lacks, read.askedBeyond = known.Without, known.AskedBeyond
 	// Which measures could not be read is not stored.
 	read.unread, read.forms, read.noClick = known.Unread, known.UnreadForms, known.Unread > 0
 	r.bar.Rows(int(known.Sums.Rows))

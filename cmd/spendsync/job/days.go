@@ -134,7 +134,7 @@ func (r *dayReader) copyDay(ctx context.Context, d PlannedDay) *copiedDay {
 			Day: d.Day, ReadAt: c.read.at, Control: c.read.control, ControlTotal: c.read.total,
 			Rounded: c.read.rounded, Refused: c.read.refused, Unread: c.read.unread, UnreadForms: c.read.forms,
 			RowsTotal: c.read.count, RowsTotalState: c.read.counted, Combined: c.read.combined,
-			Without: without,
+			Without: without, AskedBeyond: c.read.askedBeyond,
 		}, c.read.day)
 	}
 	c.step.FinishedAt = schema.InstantOf(r.s.Now())
