@@ -48,7 +48,7 @@ func TestStoredViews_FollowTheWholeDays(t *testing.T) {
 			days[day-2] = slices.Delete(rows, 5, 6)
 		}},
 		{"a few rows of one day, and all of another", func() { days[day-2][0].Spend++; days[day-1][0].Spend++ }},
-		{"a day that goes on", func() {
+		{"an open day", func() {
 			last = schema.DateOf(r.at)
 			days[last] = []schema.Spend{schematest.SpendRow(last, "S3", 5)}
 		}},

@@ -46,7 +46,7 @@ func TestViews_SayNothingOfLittle(t *testing.T) {
 		spoil string
 	}{
 		{"empty", market{}, "SELECT 1"},
-		{"a day that goes on alone", day, "UPDATE ops.day_coverage SET state = 'open', " +
+		{"an open day alone", day, "UPDATE ops.day_coverage SET state = 'open', " +
 			"last_read_at = TIMESTAMPTZ '2026-11-19 06:30:00+00'"},
 		{"a gap in the middle", week, "DELETE FROM main.spend_daily WHERE report_date BETWEEN DATE '2026-11-14' AND " +
 			"DATE '2026-11-16'; UPDATE ops.day_coverage SET state = 'lost' WHERE report_date BETWEEN " +

@@ -43,7 +43,7 @@ func (w *warehouse) answer(t *testing.T, question string) []string {
 	return got
 }
 
-// TestViews_OfWholeDaysFollowFromThemAlone adds a day that goes on and one that was last read
+// TestViews_OfWholeDaysFollowFromThemAlone adds an open day and one that was last read
 // before it was over, with a campaign and a source of their own.
 func TestViews_OfWholeDaysFollowFromThemAlone(t *testing.T) {
 	w := newWarehouse(t)

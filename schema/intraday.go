@@ -4,7 +4,7 @@ package schema
 type Intraday struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true"`
-	// Chicago calendar day, which was going on.
+	// Chicago calendar day, which was not over.
 	ReportDate Date `col:"report_date" id:"2" key:"true"`
 	// When the read began.
 	SeenAt Instant `col:"seen_at" id:"3" key:"true"`
@@ -25,7 +25,7 @@ type Intraday struct {
 // SpendIntraday keeps how each open day grew. The service forgets it.
 var SpendIntraday = Define[Intraday]("spend_intraday", ByDay,
 	"Raw: each line has all that was spent since midnight, so lines are not to be added up. What each "+
-		"campaign had spent at each proven read of a day that was going on. A read that found the day as it "+
+		"campaign had spent at each proven read of a day that was not over. A read that found the day as it "+
 		"was before has no lines. "+
 		"The first lines of a day hold all since midnight, and what came after its last read is in spend_daily alone.",
 	Since(3))

@@ -98,7 +98,7 @@ type DayCoverage struct {
 	AccountID string `col:"account_id" id:"1" key:"true" json:"account_id"`
 	// Chicago calendar day.
 	ReportDate Date `col:"report_date" id:"2" key:"true" json:"report_date"`
-	// open: stored, the day goes on; complete: stored after it was over, may be restated; final:
+	// open: stored, the day is not over; complete: stored after it was over, may be restated; final:
 	// complete and beyond the reach of the report; partial: stored, but last read before it was over, or
 	// without rows that cannot be stored; missing: not proven yet, still readable; lost: never proven
 	// and no longer readable.

@@ -38,7 +38,7 @@ type Spend struct {
 // source. A proven read of a day replaces the day whole.
 var SpendDaily = Define[Spend]("spend_daily", ByDay,
 	"Raw: main.spend has the days that were over, with names, settings and the conversions still to come. Spend per "+
-		"Chicago day, campaign, creative and source, as the service last reported it, the day that goes on included. "+
+		"Chicago day, campaign, creative and source, as the service last reported it, the open day included. "+
 		"On a day covered by ops.day_coverage a missing row means zero; on any other day it means unknown.",
 	From(Replies), Large())
 

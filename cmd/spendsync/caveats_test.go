@@ -66,7 +66,7 @@ func demoStore(t *testing.T) string {
 	return dir
 }
 
-// openStore opens a store, and returns the day that goes on in it.
+// openStore opens a store, and returns the open day in it.
 func openStore(t *testing.T, dir string) (*duck.Session, schema.Date) {
 	t.Helper()
 	s, err := duck.OpenSession(t.Context(), dir, duck.Options{Memory: "256MiB"})

@@ -104,10 +104,10 @@ func TestCheck_AcceptsAServiceThatNamesNoAccount(t *testing.T) {
 func TestCheck_SaysWhetherTheKeyMayWrite(t *testing.T) {
 	w := newWorld(t)
 	for says, want := range map[string]struct{ state, found string }{
-		`"scope":"write"`:           {check.Warning, "may change things"},
-		`"can_make_changes":true`:   {check.Warning, "may change things"},
-		`"scopes":["read","write"]`: {check.Warning, "may change things"},
-		`"read_only":false`:         {check.Warning, "may change things"},
+		`"scope":"write"`:           {check.Warning, "can make changes"},
+		`"can_make_changes":true`:   {check.Warning, "can make changes"},
+		`"scopes":["read","write"]`: {check.Warning, "can make changes"},
+		`"read_only":false`:         {check.Warning, "can make changes"},
 		`"read_only":true`:          {check.OK, "the key acts on ADV1"},
 		`"name":"x"`:                {check.OK, "does not say whether"},
 	} {
@@ -214,7 +214,7 @@ func TestCheck_NamesWhatIsWrong(t *testing.T) {
 				w.t.Fatal(err)
 			}
 		}, "data directory", check.Failed, "not a directory"},
-		"a run goes on": {exit.OK, func(w *world) {
+		"a run is active": {exit.OK, func(w *world) {
 			if err := os.MkdirAll(filepath.Join(w.dir, "locks"), 0o755); err != nil {
 				w.t.Fatal(err)
 			}

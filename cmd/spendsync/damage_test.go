@@ -72,7 +72,7 @@ func TestDamage_OfSeveralFiles(t *testing.T) {
 	w.spoil("warehouse.duckdb", cut)
 	code, out, _ := w.run("verify")
 	for path, mend := range map[string]string{calendar: "restore the whole data directory from one backup; if " +
-		"there is none, 'spendsync rebuild --accept-loss' goes on without it", day: "spendsync replay",
+		"there is none, 'spendsync rebuild --accept-loss' continues without it", day: "spendsync replay",
 		"warehouse.duckdb": "spendsync rebuild"} {
 		if code != exit.Damaged || !strings.Contains(out, path) || !strings.Contains(out, "["+mend+"]") {
 			t.Errorf("verify: exit %d, want %s and %s in\n%s", code, path, mend, out)

@@ -97,7 +97,7 @@ func (s *assistantSession) wantTheTruth(w *world) {
 	}
 	if a = s.answer("sql", map[string]any{"sql": "SELECT sum(spend) FROM spend_daily"}); len(a.Caveats) != 1 ||
 		!strings.Contains(a.Caveats[0], "ask spend") {
-		s.Errorf("a sum with the day that goes on has the caveats %q", a.Caveats)
+		s.Errorf("a sum with the open day has the caveats %q", a.Caveats)
 	}
 	a = s.answer("coverage", nil)
 	if got := string(a.Rows[0]); !strings.Contains(got, fmt.Sprintf(`"today":"%v"`, w.today())) ||

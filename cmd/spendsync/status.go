@@ -162,7 +162,7 @@ var dayMarks = []struct {
 }{
 	{schema.StateFinal, "■", "final: complete, beyond the reach", text.FgHiGreen},
 	{schema.StateComplete, "●", "complete, may be restated", text.FgGreen},
-	{schema.StateOpen, "◐", "open: the day goes on", text.FgCyan},
+	{schema.StateOpen, "◐", "open: the day is not over", text.FgCyan},
 	{schema.StatePartial, "◔", "partial: last read before it was over", text.FgYellow},
 	{schema.StateMissing, "○", "missing, still readable", text.FgHiYellow},
 	{schema.StateLost, "✗", "lost", text.FgRed},
@@ -174,8 +174,8 @@ func (c *statusCommand) print(w io.Writer, st *storeStatus) {
 		phrase.Age(c.app.now().Sub(st.PublishedAt.Time())))
 	if u := st.Unfinished; u != nil {
 		fmt.Fprintf(w, "\nUNFINISHED COMMIT  generation %d, begun %s ago: %s not in their places yet, so some files "+
-			"may be newer than the manifest. A run that goes on ends it; otherwise the next 'spendsync sync' does, or "+
-			"says what stands in its way\n", u.Generation, phrase.Age(c.app.now().Sub(u.Since.Time())),
+			"may be newer than the manifest. An active run will finish it; otherwise run 'spendsync sync', which "+
+			"finishes it or names the obstacle\n", u.Generation, phrase.Age(c.app.now().Sub(u.Since.Time())),
 			phrase.Count(len(u.Left), "file"))
 	}
 	for _, s := range st.Accounts {

@@ -424,7 +424,7 @@ func (j *judge) days() {
 }
 
 // pacing holds how finished days stood against the limits of then, and notes what is said of
-// the day that goes on.
+// the open day.
 func (j *judge) pacing() {
 	s := j.score("pacing of finished days")
 	spent := sumBy(j.lines, func(l line) string { return l.Date + " " + l.CampaignID })

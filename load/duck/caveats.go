@@ -141,7 +141,7 @@ func (u *caveatFinder) findings(ctx context.Context, d caveat.Days) (found []cav
 			if span, ok := u.one(ctx, "SELECT min(report_date) || ' to ' || max(report_date) FROM temp."+
 				caveat.OverTable); ok {
 				add(caveat.NoDay, "no stored day meets the conditions: days that were over are stored from %s; "+
-					"mart.intraday_hourly has the day that goes on", span)
+					"mart.intraday_hourly has the open day", span)
 			}
 		}
 		return found
@@ -149,27 +149,22 @@ func (u *caveatFinder) findings(ctx context.Context, d caveat.Days) (found []cav
 	for _, s := range counts.states {
 		switch s.state {
 		case "going on":
-			add(caveat.Open, "%s was going on when it was last read and is not whole: ask spend, or add "+
-				"report_date <= "+
-				"(SELECT last_whole_date FROM today)", s.span())
+			add(caveat.Open, "%s was not over when it was last read and is not complete: ask spend, or add "+
+				"report_date <= (SELECT last_whole_date FROM today)", s.span())
 		case "not over":
-			add(caveat.Open, "%s: last read before the end of the day, so more may be missing: run 'spendsync "+
-				"sync', or add "+
-				"is_complete", s.span())
+			add(caveat.Open, "%s: last read before the end of the day, so more may be missing: run "+
+				"'spendsync sync', or add is_complete", s.span())
 		case "missing":
 			add(caveat.Missing, "%s: not read, so what was spent is unknown, not 0: run 'spendsync sync'; "+
-				"coverage_gaps lists "+
-				"them", s.span())
+				"coverage_gaps lists them", s.span())
 		case "lost":
 			add(caveat.Lost, "%s: lost, out of the report's reach: a sum is too low by what was spent then; "+
-				"coverage_gaps lists "+
-				"them", s.span())
+				"coverage_gaps lists them", s.span())
 		}
 	}
 	if counts.before > 0 && !counts.unbounded {
 		add(caveat.Before, "%d of the days asked for are before the first stored one: their spend is unknown, not "+
-			"0: begin "+
-			"with (SELECT min(report_date) FROM ops.day_coverage)", counts.before)
+			"0: begin with (SELECT min(report_date) FROM ops.day_coverage)", counts.before)
 	}
 	if d.Conversions {
 		found = append(found, u.young(ctx, used)...)
@@ -179,8 +174,7 @@ func (u *caveatFinder) findings(ctx context.Context, d caveat.Days) (found []cav
 			"mart.campaign_spend AS s SEMI JOIN %s AS u USING (account_id, report_date) "+
 			"HAVING sum(s.\"rows\" - s.rows_with_%[1]s) > 0", m, used)); ok {
 			add(caveat.Null, "%s is NULL, that is unknown, in %s rows of the days used, and a sum leaves them out: "+
-				"add WHERE "+
-				"%[1]s IS NOT NULL to what you divide it by", m, rows)
+				"add WHERE %[1]s IS NOT NULL to what you divide it by", m, rows)
 		}
 	}
 	return found
@@ -243,6 +237,6 @@ HAVING 1 - sum(s.conversions) / (sum(s.conversions / m.conversions_share) + (
 	if !ok {
 		return nil
 	}
-	return []caveat.Finding{{Kind: caveat.Young, Text: text + ": for a CPA divide by sum(conversions_expected) of " +
-		"spend"}}
+	return []caveat.Finding{{Kind: caveat.Young, Text: text +
+		": for a CPA divide by sum(conversions_expected) of spend"}}
 }

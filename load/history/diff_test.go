@@ -76,7 +76,7 @@ func TestDay_Merge(t *testing.T) {
 			"S020 S031", "insert delete update "},
 		"all gone": {was(), nil, Diff{Deleted: 40}, "all", strings.Repeat("delete ", 40)},
 	} {
-		for _, size := range []int{1, 7, 100, -100} { // below 0: of a day that was going on
+		for _, size := range []int{1, 7, 100, -100} { // below 0: of a day that was not over
 			over := size > 0
 			size = max(size, -size)
 			stored, want := slices.Clone(c.was), slices.Clone(c.is)

@@ -444,7 +444,7 @@ func (b *Bucket) lock(ctx context.Context, wait time.Duration) (unlock func() er
 			return l.Close, nil
 		}
 		if time.Now().After(end) {
-			return nil, fmt.Errorf("another push to %s goes on: %w", b.address, durable.ErrLocked)
+			return nil, fmt.Errorf("another push to %s is active: %w", b.address, durable.ErrLocked)
 		}
 		select {
 		case <-ctx.Done():

@@ -1,5 +1,5 @@
 -- What were the campaigns' settings at the end of a Chicago day?
--- Trap: one row a campaign, so that it may be joined with that day's spend. Before the first read of a campaign its first known settings are given, marked is_assumed; on the day that goes on, those of now. A campaign that was deleted by the end of the day has no row.
+-- Trap: one row a campaign, so that it may be joined with that day's spend. Before the first read of a campaign its first known settings are given, marked is_assumed; on the open day, those of now. A campaign that was deleted by the end of the day has no row.
 -- Column is_assumed: Whether the settings were first read after the day.
 -- Parameters: day
 SELECT

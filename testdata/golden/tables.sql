@@ -13,7 +13,7 @@ CREATE TABLE "main"."spend_daily" (
   "_changed_at" TIMESTAMP WITH TIME ZONE NOT NULL USING COMPRESSION rle,
   "_run_id" VARCHAR NOT NULL USING COMPRESSION dictionary
 );
-COMMENT ON TABLE "main"."spend_daily" IS 'Raw: main.spend has the days that were over, with names, settings and the conversions still to come. Spend per Chicago day, campaign, creative and source, as the service last reported it, the day that goes on included. On a day covered by ops.day_coverage a missing row means zero; on any other day it means unknown.';
+COMMENT ON TABLE "main"."spend_daily" IS 'Raw: main.spend has the days that were over, with names, settings and the conversions still to come. Spend per Chicago day, campaign, creative and source, as the service last reported it, the open day included. On a day covered by ops.day_coverage a missing row means zero; on any other day it means unknown.';
 COMMENT ON COLUMN "main"."spend_daily"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "main"."spend_daily"."report_date" IS 'Chicago calendar day of the spend.';
 COMMENT ON COLUMN "main"."spend_daily"."campaign_id" IS 'Campaign that paid.';
@@ -75,9 +75,9 @@ CREATE TABLE "main"."spend_intraday" (
   "conversions" BIGINT,
   "_run_id" VARCHAR NOT NULL
 );
-COMMENT ON TABLE "main"."spend_intraday" IS 'Raw: each line has all that was spent since midnight, so lines are not to be added up. What each campaign had spent at each proven read of a day that was going on. A read that found the day as it was before has no lines. The first lines of a day hold all since midnight, and what came after its last read is in spend_daily alone.';
+COMMENT ON TABLE "main"."spend_intraday" IS 'Raw: each line has all that was spent since midnight, so lines are not to be added up. What each campaign had spent at each proven read of a day that was not over. A read that found the day as it was before has no lines. The first lines of a day hold all since midnight, and what came after its last read is in spend_daily alone.';
 COMMENT ON COLUMN "main"."spend_intraday"."account_id" IS 'Short name of the account in this warehouse.';
-COMMENT ON COLUMN "main"."spend_intraday"."report_date" IS 'Chicago calendar day, which was going on.';
+COMMENT ON COLUMN "main"."spend_intraday"."report_date" IS 'Chicago calendar day, which was not over.';
 COMMENT ON COLUMN "main"."spend_intraday"."seen_at" IS 'When the read began.';
 COMMENT ON COLUMN "main"."spend_intraday"."campaign_id" IS 'Campaign that paid.';
 COMMENT ON COLUMN "main"."spend_intraday"."spend" IS 'US dollars from the start of the day up to this read. Never to be added up over reads.';
@@ -498,7 +498,7 @@ CREATE TABLE "ops"."day_coverage" (
 COMMENT ON TABLE "ops"."day_coverage" IS 'How well each Chicago day is known. A day that is open, complete or final is covered: there a missing row of spend_daily means zero.';
 COMMENT ON COLUMN "ops"."day_coverage"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "ops"."day_coverage"."report_date" IS 'Chicago calendar day.';
-COMMENT ON COLUMN "ops"."day_coverage"."state" IS 'open: stored, the day goes on; complete: stored after it was over, may be restated; final: complete and beyond the reach of the report; partial: stored, but last read before it was over, or without rows that cannot be stored; missing: not proven yet, still readable; lost: never proven and no longer readable.';
+COMMENT ON COLUMN "ops"."day_coverage"."state" IS 'open: stored, the day is not over; complete: stored after it was over, may be restated; final: complete and beyond the reach of the report; partial: stored, but last read before it was over, or without rows that cannot be stored; missing: not proven yet, still readable; lost: never proven and no longer readable.';
 COMMENT ON COLUMN "ops"."day_coverage"."first_read_at" IS 'When the first proven read began. NULL: none yet.';
 COMMENT ON COLUMN "ops"."day_coverage"."last_read_at" IS 'When the last proven read began. NULL: none yet.';
 COMMENT ON COLUMN "ops"."day_coverage"."reads" IS 'Proven reads.';

@@ -67,7 +67,7 @@ var Codes = []Code{
 		"damaged files are left as they are",
 		"run 'spendsync verify', then the command that it names for each file"},
 	{Locked, "another run holds the lock", "no",
-		"that run goes on",
+		"that run is still active",
 		"wait for it; the lock dies with its process"},
 	{Newer, "the warehouse is newer than this binary", "no",
 		"nothing was written",

@@ -59,7 +59,7 @@ func (c *checker) unfinished(u *commit.Unfinished, err error) {
 		c.fail(exit.Usage, name, exit.About(exit.Damaged).Do, "%s", phrase.OneLine(err.Error()))
 		return
 	}
-	c.warn(name, "run 'spendsync sync', which ends it or says what stands in its way; leave a run that goes on alone",
+	c.warn(name, "run 'spendsync sync', which finishes it or names the obstacle; leave an active run alone",
 		"the commit of generation %d began %s ago and has not ended: %s not in their places yet", u.Generation,
 		phrase.Age(c.at.Sub(u.Since.Time())), phrase.Count(len(u.Left), "file"))
 }

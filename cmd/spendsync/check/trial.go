@@ -113,10 +113,10 @@ func (c *checker) apiKey(ctx context.Context, t *job.Trial) {
 	}
 	switch can := transform.CanWrite(c.Config.Service(), t.Me); {
 	case can.V:
-		c.warn(name, "give it a key that can only read: nothing more is needed", "the key acts on %s and may "+
-			"change things", t.Account)
+		c.warn(name, "give it a key that can only read: nothing more is needed", "the key acts on %s and can "+
+			"make changes", t.Account)
 	case !can.Valid:
-		c.ok(name, "the key acts on %s; the API does not say whether it may change things", t.Account)
+		c.ok(name, "the key acts on %s; the API does not state whether it can make changes", t.Account)
 	default:
 		c.ok(name, "the key acts on %s", t.Account)
 	}

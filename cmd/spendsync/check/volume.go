@@ -169,12 +169,13 @@ func (c *checker) locks(dir string) {
 	} {
 		path := filepath.Join(dir, "locks", l.file)
 		if held, owner := lockHeld(path); held {
-			c.warn(name, "wait for it; a lock dies with its process", "a run goes on: the lock of %s is held by %s",
+			c.warn(name, "wait for it; a lock dies with its process", "another run is active: the lock of %s is held "+
+				"by %s",
 				l.whose, owner)
 			return
 		}
 	}
-	c.ok(name, "no run of %s goes on", c.Config.Account)
+	c.ok(name, "no run of %s is active", c.Config.Account)
 }
 
 // lockHeld reports whether a lock is held, and by which process. The system reports its own

@@ -69,7 +69,7 @@ func (c *controlTotals) all(ctx context.Context) (extract.Totals, error) {
 // again.
 func (c *controlTotals) compare(ctx context.Context, day schema.Date, read *dayRead, confirm bool) (string, error) {
 	if read.at.Time().Before(day.End()) {
-		return schema.ControlOpen, c.keepsRows(day, read, "the day goes on")
+		return schema.ControlOpen, c.keepsRows(day, read, "the day is not over")
 	}
 	totals, err := c.all(ctx)
 	if err != nil {

@@ -177,7 +177,7 @@ func TestControl_Rules(t *testing.T) {
 		t.Errorf("%d decimals of the stored rows", got)
 	}
 
-	// A day that goes on has no total.
+	// An open day has no total.
 	know(nil)
 	s.plan.Read = []PlannedDay{{Day: day}}
 	for at, want := range map[schema.Instant]bool{open: true, over: false} {

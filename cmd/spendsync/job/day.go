@@ -56,7 +56,7 @@ type dayRead struct {
 // answer that would empty the day or much of it must come twice. An answer with values that
 // cannot be read, and more of them than are known of the day, is read again once, and so is one of
 // which the service states more rows, as it did not before: what was damaged
-// on the way comes intact the second time. Of a day that goes on, whose rows may move as long as
+// on the way comes intact the second time. Of an open day, whose rows may move as long as
 // they are paged, the best that came is better than nothing.
 func (r *dayReader) proveDay(ctx context.Context, day schema.Date, work *lease, step *schema.Step) (*dayRead, error) {
 	known := r.s.store.Account().Days[day]

@@ -42,7 +42,7 @@ func union(reads []*dayRead) *dayRead {
 	return &both
 }
 
-// bestOf is the best that reads have of a day that goes on; nil: the day is over, or nothing came
+// bestOf is the best that reads have of an open day; nil: the day is over, or nothing came
 // that could be stored in the place of what is.
 func (r *dayReader) bestOf(day schema.Date, reads []*dayRead, known *manifest.Day) *dayRead {
 	reads = slices.DeleteFunc(reads, func(read *dayRead) bool {

@@ -203,7 +203,7 @@ func (n *settingsReader) keepUnlisted(a found) {
 func (n *settingsReader) saysMissing(list, what string, alive []string, left int) {
 	if len(alive) > 0 {
 		n.fail("listing", list, "incomplete", fmt.Errorf(
-			"the listing lacks %s, which the service has: asked for one by one, it answers; the history goes on",
+			"the listing lacks %s, which the service has: asked for one by one, it answers; its history stays open",
 			someOf(what, alive)))
 	}
 	if left > 0 {

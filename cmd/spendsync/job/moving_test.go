@@ -78,7 +78,7 @@ func setRow(row map[string]json.RawMessage, column string, value int) {
 	row[column] = json.RawMessage(strconv.Itoa(value))
 }
 
-// TestOpenDay_ThatMovesIsStored: a day that goes on moves while it is paged, and no total and no sum of the service's
+// TestOpenDay_ThatMovesIsStored: an open day moves while it is paged, and no total and no sum of the service's
 // say how far a read came. What its best read has is stored, marked as open, and the run ends with 0.
 func TestOpenDay_ThatMovesIsStored(t *testing.T) {
 	var mu sync.Mutex // the cases run beside each other

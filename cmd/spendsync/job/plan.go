@@ -113,7 +113,7 @@ func readReason(d, today schema.Date, now time.Time, k *manifest.Day, o PlanOpti
 	case int(today-d) < o.YoungDays:
 		return fmt.Sprintf("younger than %d days", o.YoungDays)
 	case !k.WasOver(d):
-		return "the day goes on"
+		return "the day is not over"
 	}
 	switch age := now.Sub(k.LastReadAt.Time()); {
 	case age > o.RereadAfter:

@@ -83,29 +83,29 @@ func TestPlan_Reasons(t *testing.T) {
 		"a gap heals itself": {
 			edit: func(a *manifest.Account) { delete(a.Days, date("2026-11-02")) },
 			o:    PlanOptions{RereadAfter: 20 * time.Hour, PageSize: 10000},
-			want: "2026-11-02: never proven complete\n2026-11-21: the day goes on",
+			want: "2026-11-02: never proven complete\n2026-11-21: the day is not over",
 		},
 		"a day whose last read was before its end": {
 			edit: read("2026-11-10", "2026-11-10 23:59"), o: PlanOptions{RereadAfter: 20 * 24 * time.Hour,
 				PageSize: 10000},
-			want: "2026-11-10: last read before the day was over\n2026-11-21: the day goes on",
+			want: "2026-11-10: last read before the day was over\n2026-11-21: the day is not over",
 		},
 		"a read exactly at midnight counts": {
 			edit: read("2026-11-10", "2026-11-11 00:00"), o: PlanOptions{RereadAfter: 20 * 24 * time.Hour,
 				PageSize: 10000},
-			want: "2026-11-21: the day goes on",
+			want: "2026-11-21: the day is not over",
 		},
 		"a stale day": {
 			edit: read("2026-11-05", "2026-11-20 15:00"), o: PlanOptions{RereadAfter: 20 * time.Hour, PageSize: 10000},
-			want: "2026-11-05: last read 21h00m ago\n2026-11-21: the day goes on",
+			want: "2026-11-05: last read 21h00m ago\n2026-11-21: the day is not over",
 		},
 		"a day read at a time that is yet to come": {
 			edit: read("2026-11-05", "2026-11-21 12:01"), o: PlanOptions{RereadAfter: 20 * time.Hour, PageSize: 10000},
-			want: "2026-11-05: last read at a time that is yet to come\n2026-11-21: the day goes on",
+			want: "2026-11-05: last read at a time that is yet to come\n2026-11-21: the day is not over",
 		},
 		"exactly as old as allowed is fresh": {
 			edit: read("2026-11-05", "2026-11-20 16:00"), o: PlanOptions{RereadAfter: 20 * time.Hour, PageSize: 10000},
-			want: "2026-11-21: the day goes on",
+			want: "2026-11-21: the day is not over",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -74,7 +74,7 @@ func (s *settings) saysSpent(alive []string) {
 		return
 	}
 	s.failures = append(s.failures, failure{what: "settings", err: fmt.Errorf(
-		"the service answers 404 for %s, and its report shows later spend; the history goes on",
+		"the service answers 404 for %s, and its report shows later spend; its history stays open",
 		someOf("campaign or creative", alive))})
 }
 

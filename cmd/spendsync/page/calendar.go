@@ -13,7 +13,7 @@ type stateMark struct {
 var stateMarks = []stateMark{
 	{State: schema.StateFinal, Sign: "■", Means: "final: can no longer change"},
 	{State: schema.StateComplete, Sign: "●", Means: "whole, may still be restated"},
-	{State: schema.StateOpen, Sign: "◐", Means: "today: the day goes on"},
+	{State: schema.StateOpen, Sign: "◐", Means: "today: the day is not over"},
 	{State: schema.StatePartial, Sign: "◔", Means: "partial: last read before it was over"},
 	{State: schema.StateMissing, Sign: "○", Means: "missing, still to be had"},
 	{State: schema.StateLost, Sign: "✗", Means: "lost for good"},

@@ -10,7 +10,7 @@ import (
 // whatToDo is what a day's state asks for.
 var whatToDo = map[string]string{
 	schema.StateFinal: "nothing", schema.StateComplete: "nothing; it may still be restated",
-	schema.StateOpen:    "nothing; the day goes on",
+	schema.StateOpen:    "nothing; the day is not over",
 	schema.StatePartial: "run spendsync sync: it was last read before it was over",
 	schema.StateMissing: "run spendsync sync while it can be asked for",
 	schema.StateLost:    "leave it out of averages: it can no longer be asked for",

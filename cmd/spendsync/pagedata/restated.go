@@ -74,7 +74,7 @@ ORDER BY s.started_at, s._run_id`, id) {
 		day := r.date("unit")
 		i := ageAt(day, r.instant("read_at"))
 		if i < 0 {
-			continue // the day was going on
+			continue // the day was not over
 		}
 		if whole[day] {
 			looked[restatedKey{day, i}] = true

@@ -19,7 +19,7 @@ var DayColumns = []string{"account_id", "report_date", "date_day", "is_open", "i
 type Days struct {
 	// Tree is a statement for json_deserialize_sql: account_id and report_date of the days.
 	Tree        []byte
-	GoesOn      bool     // the day that goes on is among them, if the conditions allow it
+	GoesOn      bool     // the open day is among them, if the conditions allow it
 	Conditional bool     // the statement has conditions on the day
 	Conversions bool     // it uses conversions as told so far
 	Measures    []string // columns that it adds up and that may be NULL

@@ -13,7 +13,7 @@ type table struct {
 	columns []string // nil: not known
 	key     []string // nil: not known
 	dated   string   // the column with the Chicago day of the row's money; "" if it has none
-	// goesOn reports whether the day that goes on is in it.
+	// goesOn reports whether the open day is in it.
 	goesOn bool
 	fact   bool   // its rows are money at the finest grain
 	now    string // it shows the current versions of this table of versions

@@ -1,5 +1,5 @@
 -- What did each creative spend and bring at each source on each Chicago day that was over, as known now?
--- Trap: the day that goes on is left out (main.spend_daily and mart.intraday_hourly have it). Conversions of the last days still arrive: for a CPA divide by conversions_expected. Days that were never read have no rows (mart.coverage). Settings are those at the end of the day; names are those of now.
+-- Trap: the open day is left out (main.spend_daily and mart.intraday_hourly have it). Conversions of the last days still arrive: for a CPA divide by conversions_expected. Days that were never read have no rows (mart.coverage). Settings are those at the end of the day; names are those of now.
 -- Column campaign_name: Name of the campaign now, else as the report gave it.
 -- Column creative_title: Title of the creative now. NULL: never readable.
 -- Column campaign_status: Status of the campaign at the end of the day.

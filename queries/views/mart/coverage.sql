@@ -1,6 +1,6 @@
 -- Which days are known, which can still be fetched or repaired, until when, and what should be done?
 -- Trap: it is as of now, not as of the last sync: a day after the last sync is missing, and one may have left the reach since.
--- Column state_now: open: read, and the day goes on; complete: read after it was over, may be restated; final: complete and out of reach; partial: last read before it was over, or without rows that cannot be stored; missing: not read, still readable; lost: never read and no longer readable; incomplete: partial and no longer readable.
+-- Column state_now: open: read, and the day is not over; complete: read after it was over, may be restated; final: complete and out of reach; partial: last read before it was over, or without rows that cannot be stored; missing: not read, still readable; lost: never read and no longer readable; incomplete: partial and no longer readable.
 -- Column days_until_unreachable: Days left in which the report can be asked for this day, today included; 0: no more. As of now.
 -- Column is_urgent: Whether a sync must read the day within threshold urgent_days.
 -- Column what_to_do: What to do.
@@ -51,7 +51,7 @@ SELECT
     WHEN k.state_now = 'final' THEN 'nothing'
     WHEN k.state_now = 'complete' THEN 'nothing: every sync reads it again while it may change'
     WHEN k.state_now = 'open' THEN 'nothing: syncs read it until it is over'
-    WHEN k.state_now IN ('missing', 'partial') AND now() < k.ends_at THEN 'run spendsync sync; the day goes on'
+    WHEN k.state_now IN ('missing', 'partial') AND now() < k.ends_at THEN 'run spendsync sync; the day is not over'
     WHEN k.state_now IN ('missing', 'partial') AND k.days_left = 1 THEN 'run spendsync sync today: it is the last day on which this one can be read'
     WHEN k.state_now IN ('missing', 'partial') THEN 'run spendsync sync within ' || k.days_left || ' days, today included'
     WHEN k.state_now = 'incomplete' THEN 'nothing: what was read before the day was over is all that will ever be known'

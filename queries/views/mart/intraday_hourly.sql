@@ -75,7 +75,7 @@ boundary AS (
         THEN (epoch(b.at) - epoch(b.before.at)) / (epoch(b.after.at) - epoch(b.before.at))
     END AS share
   FROM bracketed AS b
-  -- Of a day that goes on, the hour that was read last and none to come.
+  -- Of an open day, the hour that was read last and none to come.
   WHERE b.n IS NOT NULL AND (b.after IS NOT NULL OR epoch(b.at) - epoch(b.before.at) < 3600)
 ),
 point AS (

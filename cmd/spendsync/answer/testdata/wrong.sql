@@ -1,5 +1,5 @@
 -- Statements that give a wrong number, as analysts and assistants write them. The line above each names the kind of
--- caveat that it must get. {-3} is the day three days before the day that goes on, {-0} that day itself.
+-- caveat that it must get. {-3} is the day three days before the open day, {-0} that day itself.
 
 -- open
 SELECT sum(spend) FROM spend_daily;
