@@ -310,3 +310,38 @@ func (l *ledgers) knows(run string) (bool, error) {
 	}
 	return false, nil
 }
+
+// marker loads lake_generation, and makes it where it is not there.
+func (l *Lake) marker(ctx context.Context) (*lakeTable, error) {
+	spec := l.markerSpec()
+	marker, err := l.load(ctx, spec)
+	if err == nil && marker == nil {
+		if _, err = l.ensureNamespace(ctx); err == nil {
+			marker, err = l.create(ctx, spec)
+		}
+	}
+	return marker, err
+}
+
+// markers loads lake_generation and its rows of accounts; nil: all.
+func (l *Lake) markers(ctx context.Context, accounts []string) (*lakeTable, *markers, error) {
+	marker, err := l.marker(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	marks, err := readMarkers(ctx, marker.fs, marker.tbl.CurrentSnapshot(), accounts)
+	return marker, marks, err
+}
+
+// differs reports whether a partition's hash differs from the marker.
+func (m *markers) differs(table string, c partition, hash string) bool {
+	p, ok := partitionStateOf(m.decoded(c.account).hashes[table][c.monthName()])
+	return !ok || p.hash != hash
+}
+
+// isOf reports whether the lake has exactly the wanted files of an account.
+func (m *markers) isOf(account string, w *wanted) bool {
+	row := m.rows[account]
+	return row.Generation == w.manifest.Generation && row.RunID == w.manifest.RunID &&
+		row.SchemaVersion == schema.Version && maps.EqualFunc(m.decoded(account).hashes, w.slices(account), maps.Equal)
+}
