@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Ask is how much is asked for of the report. A service may refuse a column beside others, or pages
+// Ask is the part of the report to request. A service may refuse a column beside others, or pages
 // as large as its description allows.
 type Ask struct {
 	// Without are the columns that are asked for no more, for the service refused them by name,
@@ -28,7 +28,7 @@ var (
 	indispensable = []string{"campaign_id", "total_spend"}
 )
 
-// asking is what a client asks for of the report, by what the service answered so far.
+// asking is the part of the report that a client requests, given the service's earlier answers.
 type asking struct {
 	mu      sync.Mutex
 	now     Ask

@@ -225,9 +225,8 @@ func (b *breaker) pause(d time.Duration) {
 	}
 }
 
-// close refuses requests of one endpoint for a pause that is longer than anyone waits: it is that endpoint's alone, as
-// one limit of requests for all would be asked for by another endpoint, too. Then it is everybody's, as [breaker.pause]
-// is.
+// close refuses the requests of one endpoint for a pause that is longer than a read may wait. If another endpoint
+// demands such a pause too, the limit belongs to the whole service, and the pause holds for all, as in [breaker.pause].
 func (b *breaker) close(endpoint string, d time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -294,8 +294,8 @@ func toldTotal(s *service.Service, around []map[string]Value) int64 {
 	return -1
 }
 
-// toldMore reports whether more follows: the reply says so explicitly, or through a next link,
-// which is not null or empty. It also returns the text of that link.
+// toldMore reports whether the reply states that more follows: explicitly, or through a next link that is neither
+// null nor empty. It also returns the text of the link.
 func toldMore(s *service.Service, around []map[string]Value) (more tristate, next string) {
 	for _, place := range besideList(s, around) {
 		for _, key := range s.Names("next") {

@@ -303,8 +303,8 @@ type Totals struct {
 	Why    string // why there are none
 	// BeyondReach reports that there are none because the first day is older than the report's reach.
 	BeyondReach bool
-	// Empty reports that there are none because the answer, otherwise a good one, has no row. For one day alone, a day
-	// without spend may be answered in this way.
+	// Empty reports that there are no totals because a valid answer has no row. If one day alone was asked for, it may
+	// be a day without spend.
 	Empty bool
 	// Decimals is the largest number of decimals of a total, six at most: if the rows have more, the service rounds
 	// its totals.

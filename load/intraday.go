@@ -27,7 +27,7 @@ func (c *contribution) addIntraday() error {
 				return err
 			}
 		}
-		// Another read at the same instant is of this run, which puts a day once.
+		// A run puts a day once, so a line of the same instant or later is from another run.
 		if last := len(lines) - 1; last >= 0 && lines[last].SeenAt >= day.intraday[0].SeenAt {
 			s.opts.Log.Warn("the clock went back: how an open day grew is not kept of this read", "day", d.String())
 			continue

@@ -84,7 +84,7 @@ func writeValue(b *strings.Builder, value string) {
 	}
 }
 
-// Unwrap is the reason and the kind.
+// Unwrap returns the reason and the kind of the error.
 func (e *RowError) Unwrap() []error { return []error{e.Err, extract.ErrContract} }
 
 // shown is a value as a RowError holds it.

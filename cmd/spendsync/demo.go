@@ -178,7 +178,7 @@ type demoFolder struct {
 // markerName is the marker's name; its text is "complete" when the demo is.
 const markerName = ".spendsync-demo"
 
-// openDemoFolder takes an empty or new folder, or one that is the demo's already.
+// openDemoFolder opens a new or empty folder, or one that already belongs to the demo.
 func openDemoFolder(dir string) (*demoFolder, error) {
 	path := filepath.Join(dir, markerName)
 	entries, err := os.ReadDir(dir)

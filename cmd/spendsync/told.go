@@ -63,7 +63,7 @@ func (r *runner) newTold() *told {
 	return t
 }
 
-// start reports that the run has begun, beside its work.
+// start reports that the run has begun, in the background.
 func (t *told) start(ctx context.Context) { t.beat.Start(ctx) }
 
 // end reports the exit code and what was found. The receivers together have the time of one last

@@ -329,7 +329,7 @@ func (f *follower) merge(ctx context.Context, done *Folded, refused map[string]e
 	}))
 }
 
-// merge adds what a description wants; nil keep: of the partitions that differ from the markers.
+// merge adds the partitions of a description that keep selects; nil: those that differ from the markers.
 func (w *wanted) merge(d *description, keep filter) error {
 	for _, a := range d.m.Accounts {
 		w.of[a.Name] = d.m.Manifest
@@ -340,7 +340,7 @@ func (w *wanted) merge(d *description, keep filter) error {
 	return w.read(d.m, keep)
 }
 
-// check refuses a description that may not be folded onto what the lake has.
+// check refuses a description that can't be merged into the current state of the lake.
 func (d *description) check(now time.Time, marks *markers) error {
 	m := d.m.Manifest
 	for _, account := range d.m.Names() {

@@ -122,8 +122,8 @@ func openStored(dir, path string) (*os.File, error) {
 	return f, nil
 }
 
-// putHashed writes an object from a file of the store, hashed while it is read. It is errMoved
-// where the hash is another; the object is there all the same.
+// putHashed writes an object from a file of the store and hashes it while it is read. If the hash differs it returns
+// errMoved, and the object exists nevertheless.
 func (t *lakeTable) putHashed(ctx context.Context, object string, from io.Reader, path, sha string) error {
 	hash := sha256.New()
 	if err := put(ctx, t.fs, object, io.TeeReader(from, hash)); err != nil {

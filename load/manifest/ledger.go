@@ -107,7 +107,7 @@ func ReadLedger(d durable.Disk, dir, path string) ([]byte, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case errors.As(err, &odd):
-		// Without the file a rebuild writes its published lines again.
+		// If the file is missing, a rebuild writes its published lines again.
 		odd.Path, odd.Repair = path, "move it out of the data directory, then run 'spendsync rebuild'"
 	}
 	return b, err

@@ -82,7 +82,7 @@ type Account struct {
 	// older versions wrote it: their runs published the marts as a generation of their own.
 	MartsFrom schema.Date `json:"marts_from,omitzero"`
 
-	// Ask is how much is asked for of the report, since the service refused more; nil: everything.
+	// Ask is the part of the report to request, since the service refused more; nil: everything.
 	Ask *Ask `json:"report_ask,omitempty"`
 
 	// Notes are the differences that runs have seen lately, by name.

@@ -292,7 +292,7 @@ func (s *settings) observeModes() history.Observation[schema.SourceMode] {
 
 // tableChecks has the checks for columns that make no version.
 type tableChecks[R any] struct {
-	// amend changes columns of current rows that make no version, and reports whether it did; nil: there are none.
+	// amend changes columns that make no version, in current rows, and reports whether it did; nil: no such columns.
 	amend func([]R) bool
 	extra *extraKeys[R] // nil: the rows have no JSON of their own
 	// id is the ID that the report has of an entity; nil: it has none.

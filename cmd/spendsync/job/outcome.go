@@ -28,7 +28,7 @@ type failure struct {
 	untried   bool     // it was not read because of the error of something else
 	notes     []string // of the differences that it is; empty: something is missing or not proven
 	columns   []string // of the settings, that cannot be read
-	standsOld bool     // values that were known before stand, which may be old
+	standsOld bool     // earlier values stay, and may be old
 }
 
 // tally counts what a run has read, before anything is published.

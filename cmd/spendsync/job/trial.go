@@ -32,7 +32,7 @@ type Trial struct {
 	Unread    []schema.EntityRead   // of the settings
 	Unknown   []schema.UnknownField // keys that no column shows
 	Lacks     []string              // columns that the report does not give
-	PageSize  int                   // rows that a page of the report is asked for
+	PageSize  int                   // requested rows per page of the report
 
 	known    *manifest.Account // in the store that syncs use; nil: it holds nothing
 	run      *run

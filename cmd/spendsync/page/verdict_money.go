@@ -63,8 +63,8 @@ func (v Spend) Verdict() Verdict {
 		letters[most], v.Campaigns[most].Label(), money(N(now[most])), moreLess(moved), upDown(change), money(N(total)))
 }
 
-// turned is the campaign whose own spend moved most, if that is by a half or more of a sum that counts: a
-// hundredth of all spend; else -1.
+// turned returns the campaign whose spend changed most; -1 if no campaign with at least a hundredth of all spend
+// changed by half or more.
 func turned(now, before []float64, was float64, campaigns int) int {
 	most, top := -1, 0.5
 	for j := range min(campaigns, len(now)) {

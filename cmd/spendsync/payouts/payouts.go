@@ -13,7 +13,7 @@ import (
 	"spendsync/schema"
 )
 
-// maxSize is more than any list of payouts is long: a wrong path should not fill memory.
+// maxSize exceeds any list of payouts: a wrong path must not fill memory.
 const maxSize = 64 << 20
 
 // Limits for the unpacked size of a Parquet file of payouts.

@@ -246,8 +246,8 @@ type Effect struct {
 	// From and To are Chicago days, YYYY-MM-DD, both included; without To it stays.
 	From string `json:"from"`
 	To   string `json:"to"`
-	// Clicks and Conversions are how many percent more come of the same impressions, and
-	// of the same clicks; less than 0: fewer. At -100 there are none.
+	// Clicks and Conversions are changes in percent: of the clicks of the same impressions, and of the conversions of
+	// the same clicks. At -100 there are none.
 	Clicks      int64 `json:"clicks"`
 	Conversions int64 `json:"conversions"`
 }

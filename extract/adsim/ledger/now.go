@@ -193,7 +193,7 @@ func (st *State) BlockedNow(c *market.Campaign) []int32 {
 	return withChanges(c.Blocked(st.Account.Sources, st.Today), st.Changes.Campaign(c.ID).Blocked)
 }
 
-// withChanges is a list of sources with some put on it and some taken off.
+// withChanges returns a list of sources with some added and some removed.
 func withChanges(list []int32, asked map[int32]bool) []int32 {
 	if len(asked) == 0 {
 		return list

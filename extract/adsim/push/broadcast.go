@@ -269,7 +269,7 @@ func (s *Sender) sendDue() {
 	}
 }
 
-// outcome is what a broadcast was when it was sent.
+// outcome is the result of sending a broadcast.
 type outcome struct {
 	ID      string  `json:"id"`
 	Kind    string  `json:"kind"`

@@ -23,7 +23,7 @@ type Subscriber struct {
 	Variables    map[string]string `json:"variables,omitempty"`
 }
 
-// lastSubscribed is after the subscribers of the seed came.
+// lastSubscribed is a time after all subscriptions of the seed.
 var lastSubscribed = time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC)
 
 // seededSubscribers are those that an account has by itself.

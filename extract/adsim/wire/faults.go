@@ -249,7 +249,7 @@ func pageAsked(p string, q url.Values) (page int, ok bool) {
 
 func (f *Fault) Is(k Kind) bool { return f != nil && f.Kind == k }
 
-// Replaces reports whether the reply is the fault's and not the service's.
+// Replaces reports whether the fault replaces the service's reply.
 func (f *Fault) Replaces() bool {
 	return f.Is(Status) || f.Is(HTML) || f.Is(Empty) || f.Is(Null) || f.Is(Body)
 }
