@@ -100,8 +100,8 @@ func (s *assistantSession) wantTheTruth(w *world) {
 		s.Errorf("a sum with the open day has the caveats %q", a.Caveats)
 	}
 	a = s.answer("coverage", nil)
-	if got := string(a.Rows[0]); !strings.Contains(got, fmt.Sprintf(`"today":"%v"`, w.today())) ||
-		!strings.Contains(got, fmt.Sprintf("incomplete: 1 from %[1]v to %[1]v", w.today())) {
+	if got := string(a.Rows[0]); !strings.Contains(got, fmt.Sprintf(`"last_whole_date":"%v"`, w.today()-1)) ||
+		!strings.Contains(got, `"what_to_do":`) {
 		s.Errorf("coverage is %s", got)
 	}
 	if text, _ := s.call("describe", map[string]any{"names": []string{"spend"}}); !strings.Contains(text,

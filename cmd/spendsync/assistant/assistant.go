@@ -110,28 +110,11 @@ func (w Warehouse) sql(ctx context.Context, in Statement) (string, error) {
 	return w.answer(ctx, q, in.Rows)
 }
 
-// coverageSQL is one row per account, with the days that are not known whole.
-const coverageSQL = `SELECT
-  f.account_id, t.today, t.last_whole_date, f.as_of_at, f.hours_old, f.is_stale, f.days_missing, f.days_lost,
-  f.campaigns_unconfirmed, f.what_to_do, g.days_not_whole
-FROM mart.freshness AS f
-LEFT JOIN main.today AS t ON t.account_id = f.account_id
-LEFT JOIN (
-  SELECT
-    s.account_id, string_agg(format('{}: {} from {} to {}', s.state, s.days, s.first, s.last), '; ' ORDER BY s.state)
-      AS days_not_whole
-  FROM (
-    SELECT c.account_id, c.state_now AS state, count(*) AS days, min(c.report_date) AS first, max(c.report_date) AS last
-    FROM mart.coverage AS c
-    WHERE c.state_now NOT IN ('complete', 'final')
-    GROUP BY c.account_id, c.state_now
-  ) AS s
-  GROUP BY s.account_id
-) AS g ON g.account_id = f.account_id
-ORDER BY ALL`
+// coverageQuestion is the ready question of what is covered: a row per account, with the days that are not complete.
+const coverageQuestion = "coverage_gaps"
 
 func (w Warehouse) coverage(ctx context.Context, _ struct{}) (string, error) {
-	return w.answer(ctx, answer.Question{Question: duck.Question{SQL: coverageSQL}}, MaxRows)
+	return w.ask(ctx, Asked{Name: coverageQuestion, Rows: MaxRows})
 }
 
 // Named names tables and views.
