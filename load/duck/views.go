@@ -122,8 +122,8 @@ func (w *Warehouse) Store(ctx context.Context, v View, account string, spans []S
 	})
 }
 
-// storeKeys returns the statements that replace the keys of changed rows. Computing all keys again makes a usual hour of
-// 300,000 rows 6 % dearer, and one of three million 17 %.
+// storeKeys returns the statements that replace the keys of changed rows. Computing all keys again makes a usual hour
+// of 300,000 rows 6 % dearer, and one of three million 17 %.
 func (v View) storeKeys(name, account string, delta *Delta) []string {
 	where := "t.account_id = " + schema.QuoteText(account)
 	key, same := strings.Join(v.Key, ", "), where
