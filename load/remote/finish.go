@@ -73,8 +73,8 @@ func (p *push) finish(ctx context.Context, is *seen, state *pushed) error {
 func (p *push) mirror(ctx context.Context, is *seen, state *pushed) (*seen, *list, error) {
 	shown := map[string]File{} // the files that globbing readers see, if known
 	known := false
-	if state.Pointer != nil {
-		before, err := p.readList(ctx, state.Pointer.Entry)
+	if state.Pointer != nil && !p.Full {
+		before, err := p.readListOnce(ctx, state.Pointer.Entry)
 		if err == nil {
 			shown, known = parquetOf(before), true
 		} else if !errors.Is(err, errNotFound) && !errors.Is(err, durable.ErrDamaged) {
@@ -90,7 +90,7 @@ func (p *push) mirror(ctx context.Context, is *seen, state *pushed) (*seen, *lis
 		}
 	}
 	for {
-		l, err := p.readList(ctx, is.Entry)
+		l, err := p.readListOnce(ctx, is.Entry)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -196,7 +196,7 @@ func (p *push) sweep(ctx context.Context, is *seen, l *list) error {
 		named[name] = true
 	}
 	for _, e := range is.Generations {
-		files, err := p.readList(ctx, e)
+		files, err := p.readListOnce(ctx, e)
 		if errors.Is(err, durable.ErrDamaged) {
 			p.Log.Warn("nothing is swept: the objects of a generation are not known", "error", err)
 			return nil

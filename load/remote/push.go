@@ -69,12 +69,13 @@ func (b *Bucket) Push(ctx context.Context, o PushOptions) (done *Pushed, err err
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
+	k := &kept{lists: map[Object]*list{}}
 	for range pushTries {
 		var snap *load.Snapshot
 		if snap, err = load.ReadSnapshot(o.Dir); err != nil {
 			return nil, err
 		}
-		done, err = (&push{Bucket: b, PushOptions: o, snap: snap}).run(ctx)
+		done, err = (&push{Bucket: b, PushOptions: o, snap: snap, kept: k}).run(ctx)
 		switch {
 		case errors.Is(err, load.ErrMoved):
 			if damage := snap.Moved(err); damage != nil {
@@ -107,10 +108,30 @@ type push struct {
 	*Bucket
 	PushOptions
 	snap *load.Snapshot
+	kept *kept
 	done Pushed
 
 	mu      sync.Mutex
 	written []string // objects that must be durable before the pointer
+}
+
+// kept is what the attempts of one push have in common: the lists whose content is known, and the report page.
+type kept struct {
+	lists  map[Object]*list
+	page   []byte
+	pageOf string // the hash of the manifest that the page shows
+}
+
+// readListOnce returns the list of a generation's files. One that this push has read or written is not read again.
+func (p *push) readListOnce(ctx context.Context, e Entry) (*list, error) {
+	if l := p.kept.lists[e.Files]; l != nil {
+		return l, nil
+	}
+	l, err := p.readList(ctx, e)
+	if err == nil {
+		p.kept.lists[e.Files] = l
+	}
+	return l, err
 }
 
 func (p *push) run(ctx context.Context) (*Pushed, error) {
@@ -178,7 +199,8 @@ func (p *push) publish(ctx context.Context, now map[string]Account, was *seen) (
 		return nil, err
 	}
 	m := p.snap.Manifest
-	text, err := json.Marshal(list{pointerFormat, m.Generation, files})
+	l := &list{pointerFormat, m.Generation, files}
+	text, err := json.Marshal(l)
 	if err != nil {
 		return nil, err
 	}
@@ -193,6 +215,7 @@ func (p *push) publish(ctx context.Context, now map[string]Account, was *seen) (
 	if err := p.putText(ctx, e.Files.Name, "application/json", text); err != nil {
 		return nil, err
 	}
+	p.kept.lists[e.Files] = l
 	if e.Report, err = p.putPage(ctx); err != nil {
 		return nil, err
 	}
@@ -242,7 +265,7 @@ func (p *push) upload(ctx context.Context, was *seen) ([]File, error) {
 	if was != nil {
 		base = fmt.Sprintf("%d-%.8s", was.Generation, hashOf(was.text))
 		if !p.Full {
-			l, err := p.readList(ctx, was.Entry)
+			l, err := p.readListOnce(ctx, was.Entry)
 			if err != nil {
 				return nil, err
 			}
@@ -316,31 +339,43 @@ func (p *push) wrote(name string) {
 	p.done.Uploaded++
 }
 
-// putPage makes and uploads the report page. A store whose page cannot be made is pushed without.
+// putPage uploads the report page. A store whose page cannot be made is pushed without.
 func (p *push) putPage(ctx context.Context) (*Object, error) {
 	if p.Page == nil {
 		return nil, nil
 	}
+	if err := p.makePage(ctx); err != nil || p.done.PageErr != nil {
+		return nil, err
+	}
+	page := p.kept.page
+	name := fmt.Sprintf("%s%d.html", reportFolder, p.snap.Manifest.Generation)
+	return &Object{name, int64(len(page)), hashOf(page)}, p.putText(ctx, name, pageType, page)
+}
+
+// makePage makes the page of the generation, unless an earlier attempt has made it.
+func (p *push) makePage(ctx context.Context) error {
+	if p.kept.pageOf == p.snap.Root().SHA256 {
+		return nil
+	}
 	page, err := p.Page(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
 		p.done.PageErr = err
 	}
 	// The page is made from the folder: it must not be of a later generation.
 	now, err := load.ReadSnapshot(p.Dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if now.Root().SHA256 != p.snap.Root().SHA256 {
-		return nil, load.ErrMoved
+		return load.ErrMoved
 	}
-	if p.done.PageErr != nil {
-		return nil, nil
+	if p.done.PageErr == nil {
+		p.kept.page, p.kept.pageOf = page, now.Root().SHA256
 	}
-	name := fmt.Sprintf("%s%d.html", reportFolder, p.snap.Manifest.Generation)
-	return &Object{name, int64(len(page)), hashOf(page)}, p.putText(ctx, name, pageType, page)
+	return nil
 }
 
 const pageType = "text/html; charset=utf-8"

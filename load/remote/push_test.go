@@ -73,6 +73,70 @@ func TestPush_AgainDoesNothing(t *testing.T) {
 	}
 }
 
+// TestPush_BeginsAgainWithWhatItHas: a pointer is refused because another push came in between. The report page is
+// not made again, and no list is read twice.
+func TestPush_BeginsAgainWithWhatItHas(t *testing.T) {
+	p, s := newS3(t), newStore(t)
+	s.publish(100, 200)
+	p.mustPush(s)
+	s.publish(101, 200)
+	var mu sync.Mutex
+	refused, lists := 0, map[string]int{}
+	p.fail(func(w http.ResponseWriter, r *http.Request) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/"+generationFolder) {
+			lists[r.URL.Path]++
+		}
+		if r.Method != http.MethodPut || !strings.HasSuffix(r.URL.Path, "/"+pointerName) || refused == 2 {
+			return false
+		}
+		refused++
+		w.WriteHeader(http.StatusPreconditionFailed)
+		return true
+	})
+	o, made := s.pushOptions(), 0
+	o.Page = func(ctx context.Context) ([]byte, error) {
+		made++
+		return page(ctx)
+	}
+	done, err := p.open().Push(t.Context(), o)
+	p.fault.Store(nil)
+	if err != nil || !done.New || refused != 2 || made != 1 {
+		t.Errorf("%+v, %v: %d pointers refused, %d pages made", done, err, refused, made)
+	}
+	if len(lists) == 0 {
+		t.Error("no list was read")
+	}
+	for name, n := range lists {
+		if n > 1 {
+			t.Errorf("%s was read %d times", name, n)
+		}
+	}
+	p.check(s.published())
+	p.checkGlob(s.published())
+}
+
+// TestPush_FullRepairsTheFilesThatReadersGlob: nothing names these by their hash, so only a full push can.
+func TestPush_FullRepairsTheFilesThatReadersGlob(t *testing.T) {
+	eachPlace(t, func(t *testing.T, p *place) {
+		s := newStore(t)
+		s.publish(100, 200)
+		p.mustPush(s)
+		for name := range s.published() {
+			if isParquet(name) {
+				p.put(name, "spoiled")
+			}
+		}
+		o := s.pushOptions()
+		o.Full = true
+		if _, err := p.open().Push(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		p.checkGlob(s.published())
+	})
+}
+
 // TestPush_UploadsOnlyWhatTheBucketLacks: of a day that did not change nothing is sent.
 func TestPush_UploadsOnlyWhatTheBucketLacks(t *testing.T) {
 	p, s := newS3(t), newStore(t)
