@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,10 +37,10 @@ type demoCommand struct {
 }
 
 func newDemoCommand(a *app) *cobra.Command {
-	d := &demoCommand{app: a, dir: "demo-data", rows: 1500}
+	d := &demoCommand{app: a, rows: 1500}
 	cmd := &cobra.Command{
 		Use: "demo", Short: "Show the whole job on a simulated account; needs nothing",
-		Example: "  spendsync demo\n  spendsync demo --dir /tmp/demo --rows-per-day 20000",
+		Example: "  spendsync demo\n  spendsync demo --data-dir /tmp/demo --rows-per-day 20000",
 		Long: `Starts the simulated service in this process, with the account of a shop, and syncs three weeks of it
 into ./demo-data: each morning, and each hour of the last day. In these weeks a pixel breaks and is repaired, creatives
 tire, people change bids and limits, and the service restates days. Then it asks the warehouse which campaigns pay.
@@ -48,7 +49,7 @@ The syncs are the same as ever; only the address and the clock differ. The folde
 complete there, it only asks; --again begins afresh.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
 	}
-	cmd.Flags().StringVar(&d.dir, "dir", d.dir, "folder of the demo")
+	cmd.Flags().StringVar(&d.dir, "dir", "", "the same as --data-dir, which is ./demo-data by default")
 	cmd.Flags().IntVar(&d.rows, "rows-per-day", d.rows, "about how many rows the simulated report has a day, from 1 "+
 		"to 1000000")
 	cmd.Flags().BoolVar(&d.again, "again", false, "remove the complete demo in the folder and begin afresh")
@@ -59,6 +60,9 @@ func (d *demoCommand) run(ctx context.Context) error {
 	if d.rows < 1 || d.rows > 1_000_000 {
 		return exit.Advise(exit.Usagef("--rows-per-day %d: must be a whole number from 1 to 1000000", d.rows),
 			"give a number such as 1500")
+	}
+	if err := d.place(); err != nil {
+		return err
 	}
 	folder, err := openDemoFolder(d.dir)
 	if err != nil {
@@ -81,6 +85,25 @@ func (d *demoCommand) run(ctx context.Context) error {
 	}
 	return d.printGoOn()
 }
+
+// place takes the folder from either flag. The variables of the caller name neither the folder nor the account of
+// the demo.
+func (d *demoCommand) place() error {
+	a := d.app
+	if d.dir != "" && a.dataDir != "" && d.dir != a.dataDir {
+		return exit.Advise(exit.Usagef("--dir %s and --data-dir %s name two folders", d.dir, a.dataDir),
+			"give --data-dir alone")
+	}
+	if a.account != "" && a.account != demoAccount {
+		return exit.Advise(exit.Usagef("--account %s: the account of the demo is %q", a.account, demoAccount),
+			"leave --account out")
+	}
+	d.dir = cmp.Or(d.dir, a.dataDir, "demo-data")
+	return nil
+}
+
+// demoAccount is the account of the demo in its store.
+const demoAccount = "demo"
 
 // play builds the store of the demo from nothing.
 func (d *demoCommand) play(ctx context.Context, folder *demoFolder) (err error) {
@@ -162,7 +185,7 @@ func quiet(j *job.Job) { j.Progress = nil }
 
 // printGoOn prints commands for looking further. They work as printed, in this folder.
 func (d *demoCommand) printGoOn() error {
-	of := []string{"--data-dir", d.dir, "--account", "demo"}
+	of := []string{"--data-dir", d.dir, "--account", demoAccount}
 	line := func(args ...string) string { return d.app.typed(append(args, of...)...) }
 	_, err := fmt.Fprintf(d.app.stdout, "Go on:\n  %s\n  %s\n  %s\n  duckdb -readonly %s\n",
 		line("query", "last_week"), line("status"), line("report"), shellQuote(filepath.Join(d.dir, duck.FileName)))
@@ -190,8 +213,8 @@ func openDemoFolder(dir string) (*demoFolder, error) {
 	case err != nil:
 		return nil, durable.Storage(err)
 	case len(entries) > 0 && !durable.Exists(path):
-		return nil, exit.Advise(exit.Usagef("--dir %s: the folder is not empty, and not the demo's", dir),
-			"name another folder with --dir; nothing in this one was touched")
+		return nil, exit.Advise(exit.Usagef("--data-dir %s: the folder is not empty, and not the demo's", dir),
+			"name another folder with --data-dir; nothing in this one was touched")
 	}
 	f := &demoFolder{dir, flock.New(path)}
 	locked, err := f.marker.TryLock()
@@ -242,7 +265,7 @@ func demoVariables(url, dir, payouts string) []string {
 	variables := []string{
 		"ADVERTISER_URL=" + url + adsim.APIPrefix, "API_KEY=" + adsim.DefaultKey,
 		"REPORT_URL=" + url + adsim.ReportPrefix, "REPORT_USER=" + adsim.DefaultUser,
-		"REPORT_PASSWORD=" + adsim.DefaultPassword, "DATA_DIR=" + dir, "ACCOUNT=demo", "PAYOUTS=" + payouts,
+		"REPORT_PASSWORD=" + adsim.DefaultPassword, "DATA_DIR=" + dir, "ACCOUNT=" + demoAccount, "PAYOUTS=" + payouts,
 		"LOG_FORMAT=text", "LOG_LEVEL=error", "REQUESTS_PER_MINUTE=120",
 	}
 	for i := range variables {

@@ -169,6 +169,15 @@ func TestDemo_OwnsItsFolder(t *testing.T) {
 		!strings.Contains(text, "not the demo's") {
 		t.Errorf("exit %d: %s", code, text)
 	}
+	for want, args := range map[string][]string{
+		"not the demo's":             {"--data-dir", other},
+		"name two folders":           {"--data-dir", other, "--dir", other + "/b"},
+		"the account of the demo is": {"--data-dir", other, "--account", "acme"},
+	} {
+		if code, text := demo(t.Context(), args...); code != exit.Usage || !strings.Contains(text, want) {
+			t.Errorf("%q: exit %d: %s", args, code, text)
+		}
+	}
 	if entries, _ := os.ReadDir(other); len(entries) != 1 {
 		t.Errorf("the folder has %d entries", len(entries))
 	}
@@ -198,7 +207,7 @@ func TestDemo_OwnsItsFolder(t *testing.T) {
 		t.Error("a demo that was stopped is complete")
 	}
 	locked.close()
-	if code, text := demo(t.Context(), "--dir", dir); code != exit.OK {
+	if code, text := demo(t.Context(), "--data-dir", dir); code != exit.OK || strings.Contains(text, "demo-data") {
 		t.Errorf("after a demo that was cut off: exit %d: %s", code, text)
 	}
 }
