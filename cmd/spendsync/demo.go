@@ -49,7 +49,7 @@ The syncs are the same as ever; only the address and the clock differ. The folde
 complete there, it only asks; --again begins afresh.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
 	}
-	cmd.Flags().StringVar(&d.dir, "dir", "", "the same as --data-dir, which is ./demo-data by default")
+	cmd.Flags().StringVar(&d.dir, "dir", "", "the same as --data-dir; ./"+demoDir+" by default")
 	cmd.Flags().IntVar(&d.rows, "rows-per-day", d.rows, "about how many rows the simulated report has a day, from 1 "+
 		"to 1000000")
 	cmd.Flags().BoolVar(&d.again, "again", false, "remove the complete demo in the folder and begin afresh")
@@ -75,8 +75,11 @@ func (d *demoCommand) run(ctx context.Context) error {
 		if err := d.app.setUp(ctx); err != nil {
 			return err
 		}
-		fmt.Fprintf(d.app.stdout, "The demo is already in %s ('%s' begins afresh).\n\n", d.dir,
-			d.app.typed("demo", "--again"))
+		again := []string{"demo", "--again"}
+		if d.dir != demoDir {
+			again = append(again, "--data-dir", d.dir)
+		}
+		fmt.Fprintf(d.app.stdout, "The demo is already in %s ('%s' begins afresh).\n\n", d.dir, d.app.typed(again...))
 	} else if err := d.play(ctx, folder); err != nil {
 		return err
 	}
@@ -98,12 +101,15 @@ func (d *demoCommand) place() error {
 		return exit.Advise(exit.Usagef("--account %s: the account of the demo is %q", a.account, demoAccount),
 			"leave --account out")
 	}
-	d.dir = cmp.Or(d.dir, a.dataDir, "demo-data")
+	d.dir = cmp.Or(d.dir, a.dataDir, demoDir)
 	return nil
 }
 
-// demoAccount is the account of the demo in its store.
-const demoAccount = "demo"
+// demoDir is the folder of the demo unless a flag names another, and demoAccount its account.
+const (
+	demoDir     = "demo-data"
+	demoAccount = "demo"
+)
 
 // play builds the store of the demo from nothing.
 func (d *demoCommand) play(ctx context.Context, folder *demoFolder) (err error) {

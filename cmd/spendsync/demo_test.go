@@ -62,7 +62,8 @@ func TestDemo_ShowsTheWholeJob(t *testing.T) {
 	}
 	// Again it asks the demo that is there; a demo that was cut off is begun afresh.
 	if code, text := demo(nil, "demo", "--dir", dir); code != exit.OK ||
-		!strings.Contains(text, "already in "+dir) || !strings.Contains(text, "Rain jackets") {
+		!strings.Contains(text, "already in "+dir) || !strings.Contains(text, "--again --data-dir "+dir) ||
+		!strings.Contains(text, "Rain jackets") {
 		t.Errorf("again: exit %d: %s", code, text)
 	}
 	// Commands that only look take the only account that there is.
