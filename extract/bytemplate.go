@@ -25,7 +25,7 @@ func decodeByTemplate[T any](body []byte, room []T, form rowForm[T]) (pageReply[
 		Object: func(d *jsontext.Decoder, member func(name []byte) error) error {
 			return (&decoder{Decoder: d}).object(member)
 		},
-		MaxRows: maxPageRows, Options: lenientTexts,
+		MaxRows: maxPageRows, Options: jsontext.JoinOptions(lenientTexts, anyNames),
 	})
 	if !ok {
 		return pageReply[T]{}, errUnfit
@@ -36,7 +36,7 @@ func decodeByTemplate[T any](body []byte, room []T, form rowForm[T]) (pageReply[
 	if !utf8.Valid(rest) {
 		return pageReply[T]{}, errUnfit
 	}
-	d := newDecoder(rest)
+	d := newRowsDecoder(rest)
 	found := false
 	a, err := answerOf(&d, form, func(d *decoder) ([]T, error) {
 		found = int(d.InputOffset()) == at+len(opening)-2 // before the colon

@@ -26,7 +26,8 @@ const (
 // decodeAnswer reads a reply of the report: an object with columns, data and
 // pagination. It is strict if a mistake would change numbers: invalid JSON, an object
 // with a key twice, bytes after the end, and a part that is missing or of another type
-// are all refused with their place. Texts are never a reason to refuse: invalid UTF-8
+// are all refused with their place. In a row, a key with two values costs itself: it is a list of both, which no
+// column takes. Texts are never a reason to refuse: invalid UTF-8
 // and half a character become U+FFFD. The caller refuses rows that are not objects.
 // Unknown keys are recorded.
 //
@@ -103,7 +104,7 @@ func decodeStrictly[T any](body []byte, room []T, form rowForm[T]) (pageReply[T]
 	if !utf8.Valid(body) {
 		body = bytes.ToValidUTF8(body, []byte(replacement))
 	}
-	d := newDecoder(body)
+	d := newRowsDecoder(body)
 	a, err := answerOf(&d, form, func(d *decoder) ([]T, error) { return rowsOf(d, room, form) })
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		return pageReply[T]{}, d.syntaxError(syntax)
@@ -137,8 +138,16 @@ func answerOf[T any](d *decoder, form rowForm[T], rows func(*decoder) ([]T, erro
 		}
 		return a, contractf("the reply is of type %s, not an object", kindName(kind))
 	}
+	var keys []string
 	err = d.object(func(name []byte) (err error) {
-		switch key := string(name); {
+		key := string(name)
+		if slices.Contains(keys, key) {
+			return contractf("the key %s is there twice", quote(name, 60))
+		}
+		if len(keys) < maxColumns {
+			keys = append(keys, key)
+		}
+		switch {
 		case key == "columns":
 			if d.PeekKind() == 'n' {
 				return d.SkipValue()
@@ -218,10 +227,12 @@ func rowsOf[T any](d *decoder, room []T, form rowForm[T]) ([]T, error) {
 			}
 			// From the body by offset, for the decoder lends its values only.
 			end := int(d.InputOffset())
-			if *at != nil && string(*at) != string(v) {
-				return contractf("row %d has %s in two spellings", len(rows), quote(name, 60))
+			switch {
+			case *at == nil:
+				*at = d.body[end-len(v) : end : end]
+			case string(*at) != string(v):
+				*at = slices.Clip(slices.Concat(Value("["), *at, Value(","), Value(v), Value("]")))
 			}
-			*at = d.body[end-len(v) : end : end]
 			return nil
 		})
 	})
@@ -241,6 +252,14 @@ type decoder struct {
 
 // lenientTexts accepts half a character in a text. A body is made UTF-8 before.
 var lenientTexts = jsontext.AllowInvalidUTF8(true)
+
+// anyNames accepts a key that is there twice in an object.
+var anyNames = jsontext.AllowDuplicateNames(true)
+
+// newRowsDecoder reads a reply of the report that is UTF-8. A key may be there twice.
+func newRowsDecoder(body []byte) decoder {
+	return decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(body), lenientTexts, anyNames), body: body}
+}
 
 // newDecoder reads a body that is UTF-8.
 func newDecoder(body []byte) decoder {

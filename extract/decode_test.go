@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // FuzzDecodeSpend holds the decoder against encoding/json: what it accepts is
@@ -86,7 +88,14 @@ func FuzzDecodeSpend(f *testing.F) {
 			t.Fatalf("%d rows, want %d", len(p.Items), len(want))
 		}
 		for i := range p.Items {
+			spellings := map[string]int{} // keys of each column
+			for key := range keysIn(rows[i]) {
+				spellings[spendForm(nil).column([]byte(key))]++
+			}
 			for _, column := range spendColumns {
+				if spellings[column] > 1 {
+					continue // a list of all its values, unless they are equal
+				}
 				got, want := *p.Items[i].place(column), want[i][column]
 				if !bytes.Equal(got, want) || (got == nil) != (want == nil) {
 					t.Fatalf("row %d %s = %q, want %q", i+1, column, got, want)
@@ -94,6 +103,21 @@ func FuzzDecodeSpend(f *testing.F) {
 			}
 		}
 	})
+}
+
+// keysIn ranges over the keys of a JSON object, in their order; one that is there twice comes twice.
+func keysIn(object []byte) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		d := jsontext.NewDecoder(bytes.NewReader(object), anyNames, lenientTexts)
+		if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
+			return
+		}
+		for d.PeekKind() == '"' {
+			if t, err := d.ReadToken(); err != nil || !yield(t.String()) || d.SkipValue() != nil {
+				return
+			}
+		}
+	}
 }
 
 // benchmarkPage is a page as long and as wide as the service sends them.

@@ -291,26 +291,23 @@ func TestSpend_RefusesRepliesOutsideTheContract(t *testing.T) {
 		"rows/two-lists": {`{"columns":["date"],"rows":[],"items":[]}`, "the reply has no data"},
 		"wrapped/twice": {`{"data":{"columns":[],"data":[],"pagination":null},"pagination":null}`,
 			"data is of type object"},
-		"row/two-spellings": {row(`"clicks":5`, `"clicks":5,"Clicks":6`), `has "Clicks" in two spellings`},
-		"object/text":       {`"ok"`, "of type string, not an object"},
-		"columns/absent":    {`{"data":[]}`, "no rows, and neither columns nor a total of 0"},
-		"columns/null":      {`{"columns":null,"data":[]}`, "no rows, and neither columns nor a total of 0"},
-		"columns/text":      {`{"columns":"date","data":[]}`, "columns is of type string"},
-		"columns/numbers":   {`{"columns":["date",1],"data":[]}`, "column 2 is of type number"},
-		"columns/twice":     {`{"columns":["date","date"],"data":[]}`, `column "date" is there twice`},
+		"object/text":     {`"ok"`, "of type string, not an object"},
+		"columns/absent":  {`{"data":[]}`, "no rows, and neither columns nor a total of 0"},
+		"columns/null":    {`{"columns":null,"data":[]}`, "no rows, and neither columns nor a total of 0"},
+		"columns/text":    {`{"columns":"date","data":[]}`, "columns is of type string"},
+		"columns/numbers": {`{"columns":["date",1],"data":[]}`, "column 2 is of type number"},
+		"columns/twice":   {`{"columns":["date","date"],"data":[]}`, `column "date" is there twice`},
 		"columns/lacking": {strings.Replace(pageOf(nil, placed(1, 3, 0, 0)), `"campaign_id",`, ``, 1),
 			"the columns lack campaign_id"},
 		"data/absent": {`{"columns":` + columnsJSON + `}`, "the reply has no data"},
 		"data/null":   {`{"columns":` + columnsJSON + `,"data":null}`, "no rows, and neither columns nor a total"},
 		"data/null-of-some": {`{"columns":` + columnsJSON + `,"data":null,` + placed(1, 3, 2, 1) + `}`,
 			"no rows, and neither columns nor a total"},
-		"data/object": {`{"columns":` + columnsJSON + `,"data":{}}`, "data is of type object, not an array"},
-		"row/duplicate-key": {row(`"clicks":5`, `"clicks":5,"clicks":6`), `the key at "/data/1/clicks" is ` +
-			`there twice`},
-		"row/escaped-twice": {row(`"clicks":5`, `"clicks":5,"c\u006cicks":6`), "is there twice"},
-		"row/nan":           {row(`1.25`, `NaN`), "the reply is not JSON"},
-		"row/leading-zero":  {row(`1.25`, `01.25`), "the reply is not JSON"},
-		"top/duplicate-key": {`{"columns":[],"data":[],"data":[]}`, `the key at "/data" is there twice`},
+		"data/object":       {`{"columns":` + columnsJSON + `,"data":{}}`, "data is of type object, not an array"},
+		"row/two-words":     {row(`1.25`, `not known`), "the reply is not JSON"},
+		"row/open-text":     {row(`"S2"`, `S2"`), "the reply is not JSON"},
+		"top/duplicate-key": {`{"columns":[],"data":[],"data":[]}`, `the key "data" is there twice`},
+		"top/unknown-twice": {`{"a":1,"columns":[],"a":1,"data":[]}`, `the key "a" is there twice`},
 		"pagination/twice": {paged(`{"page":1,"page_size":3,"pageSize":3,"total_rows":1,"total_pages":1}`),
 			"pagination.pageSize is 3"},
 		"end/second-object": {pageOf(lines(1), placed(1, 3, 1, 1)) + `{}`, `2 bytes after the end of the ` +
@@ -327,6 +324,73 @@ func TestSpend_RefusesRepliesOutsideTheContract(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestSpend_AValueCostsItself: a key with two values, and a word where JSON has a value, cost this value alone. A word
+// is taken for one only if the reply comes twice: damage that passes costs nothing.
+func TestSpend_AValueCostsItself(t *testing.T) {
+	paged := func(row string) string { return pageOf([]string{line(1), row}, placed(1, 3, 2, 1)) }
+	row := func(old, new string) string { return paged(strings.Replace(line(2), old, new, 1)) }
+	whole := paged(line(2))
+	for name, c := range map[string]struct {
+		replies []string
+		clicks  string
+	}{
+		"two values":           {[]string{row(`"clicks":5`, `"clicks":5,"clicks":6`)}, `[5,6]`},
+		"two spellings":        {[]string{row(`"clicks":5`, `"clicks":5,"Clicks":6`)}, `[5,6]`},
+		"escaped":              {[]string{row(`"clicks":5`, `"clicks":5,"c\u006cicks":6`)}, `[5,6]`},
+		"the same value twice": {[]string{row(`"clicks":5`, `"clicks":5,"clicks":5`)}, `5`},
+		"NaN":                  {[]string{row(`"clicks":5`, `"clicks":NaN`)}, `["NaN"]`},
+		"infinity":             {[]string{row(`"clicks":5`, `"clicks":-Infinity`)}, `["-Infinity"]`},
+		"leading zero":         {[]string{row(`"clicks":5`, `"clicks":05`)}, `["05"]`},
+		"NaN once":             {[]string{row(`"clicks":5`, `"clicks":NaN`), whole}, `5`},
+		"two different words": {[]string{row(`"clicks":5`, `"clicks":NaN`), row(`"clicks":5`, `"clicks":nan`), whole},
+			`5`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				asked, clicks := 0, ""
+				service := &report{twist: func(int, int, string) string {
+					asked++
+					return c.replies[min(asked, len(c.replies))-1]
+				}}
+				for page, err := range newTestClient(t, service).Spend(t.Context(), testDay, 3, nil, nil) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, l := range page.Items {
+						clicks += string(l.Clicks) + " "
+					}
+				}
+				check(t, "clicks", clicks, "5 "+c.clicks+" ")
+				again, err := DecodeSpend(nil, []byte(c.replies[len(c.replies)-1]))
+				if err != nil || len(again.Items) != 2 || string(again.Items[1].Clicks) != c.clicks {
+					t.Errorf("decoded again: %q, %v", again.Items, err)
+				}
+			})
+		})
+	}
+}
+
+// TestListWords: words that JSON does not have are put into lists where it has a value, and nothing else changes.
+func TestListWords(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"a":NaN,"b":[Infinity,1,-Infinity]}`:     `{"a":["NaN"],"b":[["Infinity"],1,["-Infinity"]]}`,
+		`[nan, +1.5 ,007,0x1F,.5]`:                 `[["nan"], ["+1.5"] ,["007"],["0x1F"],[".5"]]`,
+		`{"a":"NaN: NaN, \"NaN","b":{"c":[NaN]}}`:  `{"a":"NaN: NaN, \"NaN","b":{"c":[["NaN"]]}}`,
+		`{"a":true,"b":false,"c":null,"d":-1.5e3}`: "",
+		`{NaN:1,"a":1}`:                            "",
+		`{"a":"NaN`:                                "",
+		`NaN`:                                      `["NaN"]`,
+		`}]{"a":`:                                  "",
+		``:                                         "",
+		`{"a":` + strings.Repeat("N", 61) + `}`:    "",
+	} {
+		fixed, found := listWords([]byte(body))
+		if found != (want != "") || found && string(fixed) != want || !found && string(fixed) != body {
+			t.Errorf("%s: %s, %t; want %s", body, fixed, found, want)
+		}
 	}
 }
 

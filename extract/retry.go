@@ -213,15 +213,15 @@ func (r *reading) retry(ctx context.Context, f *failure, down bool) error {
 		return r.fail(f.kind, f, f.reason)
 	case r.attempts >= patientAttempts && r.c.isUntried.Load() && !r.c.Answered() && r.doubtsURL(f):
 		return r.fail(f.kind, f, f.reason)
-	case down:
-		return r.downError(f)
-	case f.pause > budget:
+	case f.pause > budget: // before what others say: it is the cause, and tells until when
 		if !isOwn {
 			r.c.breaker.useUp()
 		}
 		return r.fail(ErrUnavailable, f, fmt.Sprintf("%s: the service asks to wait %v (retry-after %s), longer than "+
 			"the %v left of the retry budget",
 			f.reason, f.pause, f.pauseText, budget))
+	case down:
+		return r.downError(f)
 	case spent && (r.attempts >= patientAttempts || time.Since(r.failing)+f.pause >= r.c.breaker.brief()):
 		return r.fail(f.kind, f, fmt.Sprintf("%s, and the retry budget of %v is used up", f.reason, r.c.budget))
 	case budget <= 0 && time.Since(r.failing) >= r.c.budget:

@@ -200,12 +200,15 @@ func DayOf(text string) (day schema.Date, ok bool) {
 // none.
 func RowsJSON(s *service.Service, body []byte, numbers []int) map[int]string {
 	found := map[int]string{}
+	if fixed, ok := listWords(body); ok {
+		body = fixed
+	}
 	if reply, _ := Value(body).Object(); len(reply["data"]) == 0 || reply["data"][0] != '[' {
 		if rebuilt, ok := describedForm(s, body); ok {
 			body = rebuilt
 		}
 	}
-	d, row := newDecoder(bytes.ToValidUTF8(body, []byte(replacement))), 0
+	d, row := newRowsDecoder(bytes.ToValidUTF8(body, []byte(replacement))), 0
 	if d.PeekKind() != '{' {
 		return found
 	}
@@ -228,7 +231,9 @@ func RowsJSON(s *service.Service, body []byte, numbers []int) map[int]string {
 // reply, or page 1 of 1 if it has none; nothing is proven. An unreadable reply is refused with [ErrContract] and its
 // place. The page belongs to the caller as long as the body does.
 func DecodeSpend(s *service.Service, body []byte) (Page[SpendLine], error) {
-	a, err := decodeSpend(s, body, nil)
+	a, err := withWords(body, nil, func(body []byte, room []SpendLine) (answer[SpendLine], error) {
+		return decodeSpend(s, body, room)
+	})
 	if err != nil {
 		return Page[SpendLine]{}, err
 	}

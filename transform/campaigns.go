@@ -23,9 +23,12 @@ import (
 //	source mode                      unread               unread: the description promises it
 //	target_cpa                       NULL: off            Missing; unread without the single read
 //	end_date                         NULL: never          Missing; unread without the single read
-//	audience                         all of it unread     all of it unread
+//	audience                         everyone, see below  everyone, see below
 //	a field of a present audience    NULL: not restricted Missing: an empty one is everyone
 //	unsupported_targeting            as missing           Missing, false; unread without an audience
+//
+// Without an audience the campaign is for everyone if it was read by itself, its other fields could be read, and
+// nothing else of it holds a column of the audience; else all of it is unread.
 //
 // An empty text or list, and a limit, a target or a default bid of 0, is no value: it is unread where null
 // is, and Blank elsewhere.
@@ -74,6 +77,7 @@ func Campaign(listed, detail extract.Entity, c SettingsContext) (row schema.Camp
 	audience, known := r.within("audience")
 	audience.from = append(audience.from, nestedAudience(audience)...)
 	restriction := optional
+	everyone := !known && detail.Raw != nil && r.targetsEveryone()
 	if !known {
 		restriction = needed // and never found
 	}
@@ -92,7 +96,7 @@ func Campaign(listed, detail extract.Entity, c SettingsContext) (row schema.Camp
 	switch {
 	case slices.Contains(r.Unread, "unsupported_targeting") && !beside.V && !inside.V:
 		// One of the two was refused, and the other is not true.
-	case known || beside.Valid:
+	case known || beside.Valid || everyone:
 		row.UnsupportedTargeting = schema.Some(beside.V || inside.V)
 	default:
 		r.miss("unsupported_targeting")
@@ -102,10 +106,40 @@ func Campaign(listed, detail extract.Entity, c SettingsContext) (row schema.Camp
 		r.Missing = append(r.Missing, "unsupported_targeting")
 	}
 	row.Raw, row.RunID = r.raw, c.RunID
-	if v, ok := r.value(r.names("audience")...); ok && v.Null() {
+	switch _, isNull := r.value(r.names("audience")...); {
+	case everyone:
+		r.Unread = slices.DeleteFunc(r.Unread, func(column string) bool {
+			return slices.Contains(AudienceColumns, column)
+		})
+		if isNull {
+			r.Null = append(r.Null, WholeAudience)
+		} else {
+			r.Missing = append(r.Missing, WholeAudience)
+		}
+	case isNull && !known:
 		r.Withheld = append(r.Withheld, AudienceColumns...)
 	}
 	return row, r.Decoded, nil
+}
+
+// WholeAudience stands among the columns that are not set for an audience that is left out or null as a whole.
+const WholeAudience = "audience"
+
+// targetsEveryone reports whether a campaign has no audience: it is left out or null, no other part of the campaign
+// holds a column of it, and what every campaign has could be read.
+func (r reader) targetsEveryone() bool {
+	if v, _ := r.value(r.names("audience")...); !v.Null() {
+		return false
+	}
+	for _, column := range []string{"name", "status", "default_bid", "daily_spend_limit", "start_at"} {
+		if slices.Contains(r.Unread, column) {
+			return false
+		}
+	}
+	moved := reader{entityContext: r.entityContext, section: "audience", from: r.from}
+	return len(nestedAudience(moved)) == 0 && !slices.ContainsFunc(AudienceColumns, func(column string) bool {
+		return column != "unsupported_targeting" && moved.has(moved.names(column))
+	})
 }
 
 // The codes of the description.

@@ -48,15 +48,16 @@ type RefusedRow struct {
 //
 // The stored values, by column:
 //
-//	date           absent, null, or the day asked for, with midnight behind it or without
+//	date           absent, null, blank, or the day asked for, with midnight behind it or without
 //	campaign_id, creative_id, source_id
 //	               an ID without the blanks around it, of any form. Absent, null and blank are ''
 //	               in a row without spend, as creatives that were not delivered have no source. A
 //	               row with spend has an owner: without one it is refused, unless no row of the page can have
 //	               this ID, because its columns lack it. A source's ID may be a whole number, its digits.
 //	campaign_name  any text, see [Interner]; a value that is not a text is '': it never stops a row
-//	total_spend    a number, or a text that is one; negative for a credit; never absent. In another currency than
-//	               the one that is stored it refuses the row
+//	total_spend    a number, or a text that is one; negative for a credit. Absent, null and an empty text are 0
+//	               in a row that has no source and counts nothing: a creative that was not delivered. In another
+//	               currency than the one that is stored it refuses the row
 //	clicks, impressions, conversions
 //	               a whole number, or a text that is one. Null and an empty text are NULL. Absent is NULL, too,
 //	               if nothing was spent. Below zero only if the spend is not above it: a credit
@@ -159,7 +160,7 @@ func (r *spendReader) row(to *schema.Spend, l *extract.SpendLine) *RowError {
 	}
 	to.CampaignName, _ = r.name.get(r.intern.anyText, l.CampaignName)
 	var err error
-	if to.Spend, err = r.money(l.TotalSpend); err != nil {
+	if to.Spend, err = r.money(l.TotalSpend); err != nil && !(errors.Is(err, ErrMissing) && r.isZero(to, l)) {
 		return refused("total_spend", l.TotalSpend, err)
 	}
 	if len(l.Currency) > 0 && extract.OtherCurrency(r.c.Service, l.Currency) != "" {
@@ -169,6 +170,17 @@ func (r *spendReader) row(to *schema.Spend, l *extract.SpendLine) *RowError {
 		return r.ownerless(to, l)
 	}
 	return nil
+}
+
+// isZero reports whether a row without a spend is one of a creative that was not delivered: it names the creative, has
+// no source, and counts nothing.
+func (r *spendReader) isZero(row *schema.Spend, l *extract.SpendLine) bool {
+	for _, v := range [...]extract.Value{l.Clicks, l.Impressions, l.Conversions} {
+		if n, err := count(v, true); err != nil || n.V != 0 {
+			return false
+		}
+	}
+	return row.CampaignID != "" && row.CreativeID != "" && row.SourceID == "" && !slices.Contains(r.lacks, "source_id")
 }
 
 // ownerless returns the first ID that a row lacks although its page has the column; nil: it has all.
@@ -239,7 +251,7 @@ func (r *spendReader) addUnreadForm(column string, v extract.Value, err error) {
 func (r *spendReader) keyOf(to *schema.Spend, l *extract.SpendLine) *RowError {
 	if day, err := r.date.get(r.intern.id, l.Date); err != nil {
 		return refused("date", l.Date, err)
-	} else if day != r.day && !l.Date.Null() {
+	} else if day != r.day && day != "" {
 		if other, ok := extract.DayOf(day); !ok {
 			return refused("date", l.Date, ErrNotDay)
 		} else if other != r.c.Day {
@@ -271,7 +283,7 @@ func refused(column string, v extract.Value, err error) *RowError {
 }
 
 func (r *spendReader) money(v extract.Value) (schema.Money, error) {
-	if v.Null() {
+	if v.Null() || string(v) == `""` {
 		return 0, ErrMissing
 	}
 	digits, ok := v.Number()

@@ -247,7 +247,7 @@ func TestSpend_RefusesValuesWithTheirPlace(t *testing.T) {
 		"spend/null":            {"total_spend", "null", ErrMissing},
 		"spend/text":            {"total_spend", `"1,25"`, schema.ErrNotNumber},
 		"spend/currency":        {"total_spend", `"$1.25"`, schema.ErrNotNumber},
-		"spend/empty":           {"total_spend", `""`, schema.ErrNotNumber},
+		"spend/empty":           {"total_spend", `""`, ErrMissing},
 		"spend/nan":             {"total_spend", `"NaN"`, schema.ErrNotNumber},
 		"spend/infinity":        {"total_spend", `"Infinity"`, schema.ErrNotNumber},
 		"spend/1e400":           {"total_spend", `1e400`, schema.ErrRange},
@@ -260,7 +260,6 @@ func TestSpend_RefusesValuesWithTheirPlace(t *testing.T) {
 		"date/other":            {"date", `"2026-03-09"`, ErrOtherDay},
 		"date/other-midnight":   {"date", `"2026-03-09T00:00:00"`, ErrOtherDay},
 		"date/time":             {"date", `"2026-03-08T05:00:00"`, ErrNotDay},
-		"date/empty":            {"date", `""`, ErrNotDay},
 		"date/number":           {"date", `20260308`, ErrNotText},
 		"campaign/number":       {"campaign_id", `1000001`, ErrNotText},
 		"campaign/object":       {"campaign_id", `{"id":"C1"}`, ErrNotText},
@@ -357,6 +356,45 @@ func TestSpend_NeedsNoOwnerWithoutSpend(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestSpend_AnEmptyRowIsAZero: a creative that was not delivered may come with nothing in its date, its source, its
+// spend and its counts, in whatever form. A source, or a count, makes its missing spend a value that is unknown.
+func TestSpend_AnEmptyRowIsAZero(t *testing.T) {
+	forms := []extract.Value{nil, extract.Value("null"), extract.Value(`""`)}
+	idle := func(v extract.Value) extract.SpendLine {
+		l := sample()
+		for _, column := range []string{"date", "source_id", "total_spend", "clicks", "impressions", "conversions"} {
+			set(&l, column, v)
+		}
+		return l
+	}
+	for _, v := range forms {
+		want := sampleRow()
+		want.SourceID, want.Spend = "", 0
+		want.Clicks, want.Impressions, want.Conversions = schema.Null[int64]{}, schema.Null[int64]{}, schema.Null[int64]{}
+		rows, _, err := spendOf(page(idle(v)), run, NewInterner())
+		if err != nil {
+			t.Errorf("%q: %v", v, err)
+		}
+		if diff := cmp.Diff([]schema.Spend{want}, rows); diff != "" {
+			t.Errorf("%q (-want +got)\n%s", v, diff)
+		}
+		for column, other := range map[string]string{"clicks": "1", "impressions": "7", "conversions": `"n/a"`,
+			"source_id": `"S17"`} {
+			l := idle(v)
+			set(&l, column, extract.Value(other))
+			if rows, _, err := spendOf(page(l), run, NewInterner()); !errors.Is(err, ErrMissing) || len(rows) > 0 {
+				t.Errorf("%q, with %s %s: %d rows, error %v", v, column, other, len(rows), err)
+			}
+		}
+	}
+	l := idle(nil)
+	set(&l, "clicks", extract.Value("0"))
+	if rows, _, err := spendOf(page(l), run, NewInterner()); err != nil || len(rows) != 1 ||
+		rows[0].Clicks != schema.Some[int64](0) {
+		t.Errorf("clicks of 0: %v, error %v", rows, err)
 	}
 }
 

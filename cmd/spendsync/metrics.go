@@ -117,6 +117,11 @@ var metrics = []metric{
 		}
 		return onlyIf(f.manifest != nil, standing)
 	}},
+	{"spendsync_service_ends_timestamp_seconds", "The first day on which the service lets one of its paths end, by " +
+		"its Sunset headers.", "", func(f *runFacts) map[string]float64 {
+		day, ok := job.FirstEnd(f.notes)
+		return onlyIf(ok, float64(day.Start().Unix()))
+	}},
 	{"spendsync_coverage", "Report days by what is known of them: open, complete, final, partial, missing, lost.",
 		"state", func(f *runFacts) map[string]float64 {
 			days := map[string]float64{}

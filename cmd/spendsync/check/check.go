@@ -128,7 +128,16 @@ func (c *checker) all(ctx context.Context) {
 	if !configured {
 		return
 	}
-	tried := c.try(ctx, known)
+	var stored *job.Known
+	if known != nil {
+		var err error
+		dir, _ := c.Config.StoreDir()
+		if stored, err = job.ReadKnown(dir, c.Config.Account, known); err != nil {
+			c.warn("store", exit.About(exit.Damaged).Do, "what is stored of the account cannot be read: %s",
+				phrase.OneLine(err.Error()))
+		}
+	}
+	tried := c.try(ctx, stored)
 	c.clock()
 	if tried != nil {
 		c.stores(tried)

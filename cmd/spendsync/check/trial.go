@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,7 +15,6 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/phrase"
-	"spendsync/load/manifest"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -24,14 +22,14 @@ import (
 // shown is how many examples a line names.
 const shown = 3
 
-// Try syncs one day and one campaign of each status into a temporary store, which is removed. known is the account in
-// the job's own store; nil: it holds nothing.
-func Try(ctx context.Context, j job.Job, known *manifest.Account) (*job.Trial, error) {
-	dir, err := os.MkdirTemp("", "spendsync-check-")
+// Try syncs one day and one campaign of each status into a temporary store, which is removed, and with it those that
+// killed checks have left. known is what syncs have stored; nil: nothing.
+func Try(ctx context.Context, j job.Job, known *job.Known) (*job.Trial, error) {
+	dir, release, err := scratchFolder()
 	if err != nil {
 		return nil, exit.Advise(exit.Usagef("%v", err), "give TMPDIR a folder that can be written to")
 	}
-	defer os.RemoveAll(dir)
+	defer release()
 	j.DataDir = filepath.Join(dir, "data")
 	j.Store.KeepRaw, j.Store.DuckDB.Views = false, nil // neither is about the service
 	j.Log, j.Store.Log = slog.New(slog.DiscardHandler), nil
@@ -40,7 +38,7 @@ func Try(ctx context.Context, j job.Job, known *manifest.Account) (*job.Trial, e
 }
 
 // try reports what a sync understands of the service. It returns nil if a sync did not start.
-func (c *checker) try(ctx context.Context, known *manifest.Account) *job.Trial {
+func (c *checker) try(ctx context.Context, known *job.Known) *job.Trial {
 	j := c.Job
 	j.Report, j.API = c.report, c.api
 	j.AcceptUnpinned = j.AcceptUnpinned || c.AcceptUnpinned != nil

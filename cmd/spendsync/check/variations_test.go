@@ -135,3 +135,28 @@ func TestRun_AgreesWithSync(t *testing.T) {
 		}
 	}
 }
+
+// TestRun_BeginsWithWhatIsStored: once a sync has stored an account, check ends with 0 exactly if the next sync stores
+// its days, although the service names the account no more, or answers as another account.
+func TestRun_BeginsWithWhatIsStored(t *testing.T) {
+	for _, quirk := range []string{"", "me-404", "me-unreadable", "other-account", "list-empty", "columns-lack-clicks"} {
+		t.Run(quirk, func(t *testing.T) {
+			t.Parallel()
+			o := options(t, small(), 10_000)
+			if first := sync(t, o); first.Run.ExitCode != exit.OK {
+				t.Fatalf("the first sync ends with %d: %s", first.Run.ExitCode, first.Run.Message.V)
+			}
+			if quirk != "" {
+				o.Client.Transport = small(quirk).Transport()
+			}
+			later := func() time.Time { return noon.Add(time.Hour) }
+			o.Now, o.Job.Now, o.Job.Store.Now, o.Job.RunID = later, later, later, "run000002"
+			answer := check.Run(t.Context(), o)
+			result := sync(t, o)
+			if (answer.ExitCode == exit.OK) != (result.Run.Published && result.Run.DaysProven > 0) {
+				t.Errorf("check ends with %d, a sync with %d: %s\n%s", answer.ExitCode, result.Run.ExitCode,
+					result.Run.Message.V, failed(answer))
+			}
+		})
+	}
+}

@@ -12,7 +12,7 @@ import (
 
 // doubtURLs tells the clients of which nothing was ever stored that their URLs may be wrong.
 func (s *session) doubtURLs() {
-	known := s.store.Account()
+	known := s.known()
 	if len(known.Days) == 0 {
 		s.Report.Untried()
 	}
@@ -24,7 +24,7 @@ func (s *session) doubtURLs() {
 // askForLess begins with what the report was found to answer. On the first run of a day, everything is asked for
 // again.
 func (s *session) askForLess() {
-	known := s.store.Account().Ask
+	known := s.known().Ask
 	if s.triesAll = known != nil && schema.DateOf(known.TriedAt.Time()) < s.plan.Today; known == nil || s.triesAll {
 		s.Report.AskLess(extract.Ask{})
 		return
@@ -35,7 +35,7 @@ func (s *session) askForLess() {
 // asked returns what the next run asks for, by what the report answered to this one. The IDs that it lacks are
 // recorded with that, although they are always asked for.
 func (s *session) asked(ids []string) *manifest.Ask {
-	known, now := s.store.Account().Ask, s.Report.Asked()
+	known, now := s.known().Ask, s.Report.Asked()
 	now.Without = append(now.Without, ids...)
 	if len(now.Without) == 0 && now.PageSize == 0 {
 		return nil
@@ -50,7 +50,7 @@ func (s *session) asked(ids []string) *manifest.Ask {
 // sumUpAsked adds to the tally which columns the report does not give. A run that proves no day learns nothing
 // about that.
 func (r *run) sumUpAsked() {
-	known := r.s.store.Account().Ask
+	known := r.s.known().Ask
 	if r.ask = known; r.tally.proven+r.tally.partial > 0 {
 		r.ask = r.s.asked(idsIn(r.tally.lacks))
 	}

@@ -81,6 +81,11 @@ func quoted(value string) string { return `"` + value + `"` }
 // inner is what stands between the quotes of a text.
 func inner(value string) string { return strings.Trim(value, `"`) }
 
+// sameTwice puts a member of the row before the others once more.
+func sameTwice(column string) func(string) string {
+	return func(row string) string { return withFirst(valueOf(column).FindString(row) + ",")(row) }
+}
+
 // rowDamages are the ways of the table.
 func rowDamages() (all []damage) {
 	add := func(want, name string, edit func(string) string) {
@@ -91,6 +96,9 @@ func rowDamages() (all []damage) {
 		of := func(want, name string, f func(string) string) { add(want, column+"/"+name, changed(column, f)) }
 		add("refused", column+"/missing", without(column))
 		add("refused", column+"/renamed", renamedTo(column, column+"_v2"))
+		add("refused", column+"/twice", withFirst(`"`+column+`":"X1000001",`))
+		add("truth", column+"/twice-the-same", sameTwice(column))
+		to("refused", "bare-word", `X1000001`)
 		add("refused", column+"/key-cut", renamedTo(column, column[:len(column)-1]))
 		add("truth", column+"/camel-case", renamedTo(column, strings.Replace(column, "_id", "Id", 1)))
 		add("truth", column+"/upper-case", renamedTo(column, strings.ToUpper(column)))
@@ -152,13 +160,17 @@ func rowDamages() (all []damage) {
 		to(unread, "thousands", `"1,234"`)
 		to(unread, "sign", `"+7"`)
 		to(unread, "leading-zeros", `"007"`)
-		to("unproven", "bare-NaN", `NaN`)
-		to("unproven", "bare-word", `seven`)
-		to("unproven", "hexadecimal", `0x7`)
+		to(unread, "bare-NaN", `NaN`)
+		to(unread, "bare-Infinity", `-Infinity`)
+		to(unread, "bare-word", `seven`)
+		to(unread, "hexadecimal", `0x7`)
+		to("unproven", "two-bare-words", `six or seven`)
 		of("truth", "text", quoted)
 		of("truth", "float", func(v string) string { return v + ".0" })
 		of("truth", "exponent", func(v string) string { return v + "e0" })
-		add("unproven", column+"/twice", withFirst(`"`+column+`":1,`))
+		add(unread, column+"/twice", withFirst(`"`+column+`":7654321,`))
+		add(unread, column+"/in-two-spellings", withFirst(`"`+strings.ToUpper(column)+`":7654321,`))
+		add("truth", column+"/twice-the-same", sameTwice(column))
 	}
 
 	spend := func(want, name, value string) { add(want, "total_spend/"+name, setTo("total_spend", value)) }
@@ -174,9 +186,9 @@ func rowDamages() (all []damage) {
 	} {
 		spend("refused", name, value)
 	}
-	spend("unproven", "bare-NaN", `NaN`)
-	spend("unproven", "bare-Infinity", `-Infinity`)
-	spend("unproven", "plus", `+1.25`)
+	spend("refused", "bare-NaN", `NaN`)
+	spend("refused", "bare-Infinity", `-Infinity`)
+	spend("refused", "plus", `+1.25`)
 	spend("differs", "negative", `-1.25`)
 	spend("differs", "zero", `0`)
 	spend("differs", "tiny", `1e-400`)
@@ -189,7 +201,8 @@ func rowDamages() (all []damage) {
 	})
 	spendOf("truth", "text", quoted)
 	spendOf("truth", "exponent", func(v string) string { return v + "E+0" })
-	add("unproven", "total_spend/twice", withFirst(`"total_spend":9,`))
+	add("refused", "total_spend/twice", withFirst(`"total_spend":9,`))
+	add("truth", "total_spend/twice-the-same", sameTwice("total_spend"))
 
 	for name, value := range map[string]string{
 		"null": `null`, "empty": `""`, "number": `2026`, "boolean": `true`, "list": `["x"]`, "object": `{}`,
@@ -206,13 +219,14 @@ func rowDamages() (all []damage) {
 
 	add("truth", "date/missing", without("date")) // one day was asked for
 	add("truth", "date/null", setTo("date", `null`))
+	add("truth", "date/empty", setTo("date", `""`))
 	add("truth", "date/renamed", renamedTo("date", "day"))
 	add("truth", "date/midnight", changed("date", func(v string) string { return quoted(inner(v) + "T00:00:00Z") }))
 	add("truth", "date/slashes", changed("date", func(v string) string { return strings.ReplaceAll(v, "-", "/") }))
 	add("truth", "date/blanks", changed("date", func(v string) string { return quoted(inner(v) + " ") }))
 	add("unproven", "date/other-day", setTo("date", `"2026-01-01"`))
 	for name, value := range map[string]string{
-		"empty": `""`, "word": `"yesterday"`, "number": `20261101`, "boolean": `true`, "list": `[]`, "object": `{}`,
+		"word": `"yesterday"`, "number": `20261101`, "boolean": `true`, "list": `[]`, "object": `{}`,
 		"noon": `"2026-11-01T12:00:00Z"`, "us": `"11/01/2026"`, "no-such-day": `"2026-02-30"`,
 	} {
 		add("refused", "date/"+name, setTo("date", value))

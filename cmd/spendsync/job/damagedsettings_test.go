@@ -130,7 +130,7 @@ var damagedFields = []damagedField{
 	{"campaign", "start_date", ""},
 	{"campaign", "end_date", "null"},
 	{"campaign", "source_targeting_mode", ""},
-	{"campaign", "audience", "object"},
+	{"campaign", "audience", "null object"},
 	{"campaign", "audience.country", "missing null"},
 	{"campaign", "audience.states", "missing null"},
 	{"campaign", "audience.gender", "missing null"},

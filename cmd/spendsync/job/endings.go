@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"regexp"
 	"strings"
+	"time"
 
 	"spendsync/extract"
+	"spendsync/load/manifest"
+	"spendsync/schema"
 )
 
 // endingNote begins the names of notes of what the service announces to end.
@@ -30,10 +33,27 @@ func (a announced) when() string {
 	return strings.Trim(notInNames.ReplaceAllString(strings.ToLower(cmp.Or(a.Sunset, a.Deprecated)), "-"), "-")
 }
 
+// FirstEnd returns the first day on which a path of the service ends, by the notes of an account; false: none has one.
+func FirstEnd(notes []manifest.Note) (first schema.Date, ok bool) {
+	for _, n := range notes {
+		_, end, isEnd := strings.Cut(n.Message, endsOn)
+		if !strings.HasPrefix(n.Name, endingNote) || !isEnd {
+			continue
+		}
+		day, err := schema.ParseDate(end[:min(len(end), len(time.DateOnly))])
+		if err == nil && (!ok || day < first) {
+			first, ok = day, true
+		}
+	}
+	return first, ok
+}
+
+const endsOn = "the service announces that a path ends on "
+
 func (a announced) String() string {
 	text := "the service announces that a path ends"
 	if a.Sunset != "" {
-		text += " on " + a.Sunset
+		text = endsOn + a.Sunset
 	}
 	if a.Deprecated != "" {
 		text += ", deprecated: " + a.Deprecated

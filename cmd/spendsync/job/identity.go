@@ -71,21 +71,23 @@ type storedCampaigns map[string]bool
 
 func readCampaigns(store *load.Store) (storedCampaigns, error) {
 	rows, err := load.StoredTable(store, schema.CampaignHistory)
-	if err != nil {
-		return nil, err
-	}
+	return describedIn(rows), err
+}
+
+// describedIn returns the campaigns of the stored versions.
+func describedIn(rows []schema.Campaign) storedCampaigns {
 	stored := storedCampaigns{}
 	for i := range rows {
 		id := rows[i].CampaignID
 		stored[id] = stored[id] || rows[i].ReadState != schema.ReadStub
 	}
-	return stored, nil
+	return stored
 }
 
 // acceptsUnpinned reports whether the operator accepts, or once accepted, a service that names no
 // account.
 func (r *session) acceptsUnpinned() bool {
-	return r.AcceptUnpinned || r.store.Account().Pinned == acceptedUnpinned
+	return r.AcceptUnpinned || r.known().Pinned == acceptedUnpinned
 }
 
 // AcceptUnnamed records, as a run with AcceptUnpinned does, that the operator accepts a service
@@ -119,7 +121,7 @@ func (j Job) AcceptUnnamed(ctx context.Context) error {
 
 // pinned returns the pinned account, or "" if none is.
 func (r *session) pinned() string {
-	if pinned := r.store.Account().Pinned; pinned != acceptedUnpinned {
+	if pinned := r.known().Pinned; pinned != acceptedUnpinned {
 		return pinned
 	}
 	return ""
@@ -176,7 +178,7 @@ func (p keyProof) problem() error {
 // the key's list proves the same: campaign IDs are the service's own, and a key sees only its own account.
 func (r *session) proveKey(me *keyAnswer, list *campaignList) keyProof {
 	p, pinned := keyProof{list: list}, r.pinned()
-	p.stored, p.err = readCampaigns(r.store)
+	p.stored, p.err = r.knownCampaigns()
 	<-me.done
 	p.who = me.who
 	switch {
@@ -193,7 +195,7 @@ func (r *session) proveKey(me *keyAnswer, list *campaignList) keyProof {
 	known := p.described()
 	if e, ok := errors.AsType[*extract.ReadError](me.err); ok && e.DoubtsURL() {
 		<-list.done
-		isKnown := r.store.Account().Pinned != "" || len(known) > 0 || r.trial.apiHasWorked()
+		isKnown := r.known().Pinned != "" || len(known) > 0
 		err := OfWrongURL(me.err, r.API, isKnown)
 		if errors.Is(err, exit.ErrUsage) {
 			p.err = fmt.Errorf("whom the key acts for: %w", err)

@@ -169,7 +169,7 @@ func (r *run) refuse() error {
 func (r *run) sumUp(days *copiedDays) {
 	r.daySums = days.sum(r.s.Account, r.s.RunID, r.s.store.Account().Unknown)
 	r.sumUpAsked()
-	isKnown := len(r.s.store.Account().Days) > 0 || r.s.trial.reportHasWorked()
+	isKnown := len(r.s.known().Days) > 0
 	for i := range r.tally.failures {
 		r.tally.failures[i].err = OfWrongURL(r.tally.failures[i].err, r.s.Report, isKnown)
 	}

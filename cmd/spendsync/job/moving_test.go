@@ -151,6 +151,57 @@ func TestOpenDay_ThatMovesIsStored(t *testing.T) {
 	}
 }
 
+// noSums refuses questions for the service's own sums.
+type noSums struct{ http.RoundTripper }
+
+func (s noSums) RoundTrip(req *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(req.URL.Path, "spend-report") && req.URL.Query().Get("include_creatives") == "" {
+		return answered(req, http.StatusBadRequest, []byte(`{"error":"not grouped"}`)), nil
+	}
+	return s.RoundTripper.RoundTrip(req)
+}
+
+// TestFinishedDay_ThatKeepsChanging: without a total and a sum, only a second read that is alike proves a finished day.
+// One that changes while it is read is read five times: if the fourth or the fifth is as the one before, it is stored,
+// and else the run says so and stores nothing of it.
+func TestFinishedDay_ThatKeepsChanging(t *testing.T) {
+	for name, c := range map[string]struct {
+		changes, attempts int
+		stored            bool
+	}{
+		"the second is alike": {0, 2, true},
+		"the third":           {1, 3, true},
+		"the fourth":          {2, 4, true},
+		"the fifth":           {3, 5, true},
+		"none":                {9, 5, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			day := w.today() - 4
+			w.transport = &editedReport{RoundTripper: noSums{w.service.Transport()}, edit: func(asked schema.Date,
+				_ url.Values, reply *reportReply, n int) int {
+				reply.Pagination = nil
+				if asked == day && len(reply.Data) > 0 {
+					setRow(reply.Data[0], "impressions", 1_000_000+min(n, c.changes))
+				}
+				return 0
+			}}
+			code := exit.Partial
+			if c.stored {
+				code = exit.OK
+			}
+			w.sync(code)
+			got := w.ask("SELECT max(attempts) || ' ' || count(*) FILTER (outcome = 'stored') FROM ops.step "+
+				"WHERE unit = '%s'", day)
+			want := fmt.Sprintf("%d %d", c.attempts, map[bool]int{true: 1}[c.stored])
+			rows := w.ask("SELECT count(*) > 0 FROM spend_daily WHERE report_date = '%s'", day)
+			if got != want || rows != strconv.FormatBool(c.stored) {
+				t.Errorf("attempts and stored: %s, want %s; it has rows: %s", got, want, rows)
+			}
+		})
+	}
+}
+
 // countsNoZeros is a report that counts rows with spend only, and has the others behind them.
 type countsNoZeros struct {
 	http.RoundTripper

@@ -27,7 +27,7 @@ import (
 func (r *dayReader) quarantine(ctx context.Context, day schema.Date, began schema.Instant, cause error) bool {
 	reply := extract.TakeReply(cause)
 	status, refusal := extract.TakeRefusal(cause)
-	isKnown := len(r.s.store.Account().Days) > 0
+	isKnown := len(r.s.known().Days) > 0
 	if ctx.Err() != nil || exit.Of(OfWrongURL(cause, r.s.Report, isKnown)) != exit.Contract ||
 		errors.Is(cause, extract.ErrUnreachable) {
 		return false

@@ -139,7 +139,7 @@ const askedAlone = 5
 // [exit.ErrOtherAccount] if the key acts on another account by now.
 func (r *prover) proveReport(ctx context.Context) (*reportProof, error) {
 	key, copied := r.key, r.days
-	storedProves, err := r.s.store.FirstRowsProven()
+	storedProves, err := r.s.firstRowsProven()
 	if err != nil {
 		return nil, err
 	}

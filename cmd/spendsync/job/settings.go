@@ -131,7 +131,10 @@ func (r *session) beginSettings(ctx context.Context, key func() keyProof) (wait 
 			n.fail("account", "me", "failed", err)
 		}
 		if read.err = p.err; p.err == nil {
-			n.stored, n.list = p.stored, p.list
+			n.list = p.list
+			if n.stored = p.stored; r.trial != nil {
+				n.stored = nil // a trial asks for no campaign that the list lacks
+			}
 			n.readAll(ctx, p)
 		}
 	})

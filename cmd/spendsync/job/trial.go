@@ -9,6 +9,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract"
+	"spendsync/load/durable"
 	"spendsync/load/manifest"
 	"spendsync/schema"
 	"spendsync/transform"
@@ -34,7 +35,7 @@ type Trial struct {
 	Lacks     []string              // columns that the report does not give
 	PageSize  int                   // requested rows per page of the report
 
-	known    *manifest.Account // in the store that syncs use; nil: it holds nothing
+	known    *Known // what syncs have stored; nil: nothing
 	run      *run
 	key      func() keyProof
 	days     *copiedDays
@@ -52,6 +53,30 @@ type TriedDay struct {
 	Campaigns []string // in its rows
 }
 
+// Known is what is stored of an account, by which a run judges what it reads.
+type Known struct {
+	*manifest.Account
+	stored storedCampaigns
+	proven bool // it is known what proved the first stored rows
+}
+
+// ReadKnown reads what the store in a folder has of an account, without a lock. stored is the account in its manifest.
+func ReadKnown(dir, account string, stored *manifest.Account) (*Known, error) {
+	k := &Known{Account: stored}
+	t := schema.CampaignHistory
+	path := manifest.PartPath(t.Table, account, 0)
+	var rows []schema.Campaign
+	var err error
+	if info := stored.Files[path]; info != nil {
+		if rows, err = manifest.Rows(durable.OS, dir, path, info, t); err != nil {
+			return nil, err
+		}
+	}
+	k.stored = describedIn(rows)
+	k.proven, err = manifest.FirstRowsProven(durable.OS, dir, account)
+	return k, err
+}
+
 // MaxClockOff is how far this machine's clock and the service's may differ; beyond it a run decides nothing.
 const MaxClockOff = maxClockOff
 
@@ -59,12 +84,11 @@ const MaxClockOff = maxClockOff
 const mostTried = 8
 
 // Try syncs one finished day and one campaign of each status into the job's store, which must be empty, and returns
-// what was understood. known is the account in the store that syncs use; nil: it holds nothing. The error means that
-// the run did not start.
-func (j Job) Try(ctx context.Context, known *manifest.Account) (*Trial, error) {
+// what was understood. It begins with what syncs have stored, as they do; nil: nothing is. The error means that the
+// run did not start.
+func (j Job) Try(ctx context.Context, known *Known) (*Trial, error) {
 	t := &Trial{known: known}
 	j.trial = t
-	j.AcceptUnpinned = j.AcceptUnpinned || known != nil && known.Pinned == acceptedUnpinned
 	var err error
 	t.Result, err = j.readAndPublish(ctx, "check", true, func(_ *manifest.Account, now time.Time) (Plan, error) {
 		// Days before the reach of a plan count neither as missing nor as lost.
@@ -93,7 +117,7 @@ func (t *Trial) addReport(j Job) {
 	d := t.days.days[0]
 	t.Day = TriedDay{Step: d.step, Tried: true, Stored: d.isStaged && t.Run.Published}
 	if t.days.withheld == nil || d.err != t.days.withheld {
-		t.Day.Err = OfWrongURL(d.err, j.Report, t.reportHasWorked())
+		t.Day.Err = OfWrongURL(d.err, j.Report, len(t.run.s.known().Days) > 0)
 	}
 	if d.isUnreachable() {
 		t.Day.Err = errors.New(d.step.Message.V)
@@ -118,9 +142,6 @@ func (t *Trial) addKey(j Job) {
 		<-key.list.done
 		t.Listing = key.list.listing
 	}
-	if key.err == nil && t.Account != "" && t.known != nil && t.known.Pinned != acceptedUnpinned {
-		t.KeyErr = CheckPinned(j.Account, t.known.Pinned, t.Account)
-	}
 }
 
 // addSettings adds what was read of the settings.
@@ -137,11 +158,29 @@ func (t *Trial) addSettings() {
 	}
 }
 
-// reportHasWorked reports whether syncs have stored something of the report; without a trial it is unknown.
-func (t *Trial) reportHasWorked() bool { return t != nil && t.known != nil && len(t.known.Days) > 0 }
+// known returns what is stored of the account: in the store, or, for a trial, in that of the syncs.
+func (s *session) known() *manifest.Account {
+	if s.trial != nil && s.trial.known != nil {
+		return s.trial.known.Account
+	}
+	return s.store.Account()
+}
 
-// apiHasWorked reports whether syncs have stored something of the API; without a trial it is unknown.
-func (t *Trial) apiHasWorked() bool { return t != nil && t.known != nil && t.known.Pinned != "" }
+// knownCampaigns returns the campaigns that are stored of the account.
+func (s *session) knownCampaigns() (storedCampaigns, error) {
+	if s.trial != nil && s.trial.known != nil {
+		return s.trial.known.stored, nil
+	}
+	return readCampaigns(s.store)
+}
+
+// firstRowsProven reports whether it is known what proved the first stored rows of the account.
+func (s *session) firstRowsProven() (bool, error) {
+	if s.trial != nil && s.trial.known != nil {
+		return s.trial.known.proven, nil
+	}
+	return s.store.FirstRowsProven()
+}
 
 // Lists reports whether the key's list has a campaign.
 func (t *Trial) Lists(campaign string) bool {

@@ -71,6 +71,7 @@ type doubt struct {
 	column schema.Column
 	way    ways // one of them
 	new    bool // nothing was known of it
+	whole  bool // with all of its object
 }
 
 // judgeUnset decides for the fields that came without a value whether they are not set. Those
@@ -113,11 +114,16 @@ func judgeUnset[R any, P history.Versioned[R]](
 				c, is := fields[name]
 				isNew := bare || slices.Contains(h.Confirmations.Never[id], name)
 				if is && !slices.Contains(seen[i].Unread, name) && (isNew || !t.ColumnEqual(known, &seen[i].Row, c)) {
-					doubts = append(doubts, doubt{seen: i, column: c, way: way, new: isNew})
+					doubts = append(doubts, doubt{seen: i, column: c, way: way, new: isNew,
+						whole: slices.Contains(columns, transform.WholeAudience)})
 				}
 			}
 		}
-		add(left[id].missing, ways{missing: true})
+		missing := left[id].missing
+		if slices.Contains(missing, transform.WholeAudience) {
+			missing = slices.Concat(missing, transform.AudienceColumns)
+		}
+		add(missing, ways{missing: true})
 		add(left[id].blank, ways{blank: true})
 		for _, name := range left[id].damaged {
 			c, is := fields[name]
@@ -133,6 +139,9 @@ func judgeUnset[R any, P history.Versioned[R]](
 		for _, d := range doubts {
 			group := groupOfField(d.column.Name)
 			why := by[d.column.Name].doubts(d, groups[group], group == "audience")
+			if d.whole && group == "audience" {
+				why = by[transform.WholeAudience].doubts(d, ways{}, false)
+			}
 			if why == "" && !d.new && len(gained[d.seen]) > 0 {
 				why = "missing, while the new key " + gained[d.seen][0] + " came: it may be its new name"
 				for _, path := range gained[d.seen] {
@@ -183,6 +192,9 @@ func evidence[R any, P history.Versioned[R]](
 		for _, column := range reading.Null {
 			add(column, ways{null: true})
 		}
+		if slices.Contains(reading.Missing, transform.WholeAudience) && isForEveryone(t, &rows[i], fields) {
+			add(transform.WholeAudience, ways{missing: true})
+		}
 		for _, column := range reading.Missing {
 			if c, is := fields[column]; is && t.ColumnEqual(&rows[i], new(R), c) {
 				add(column, ways{missing: true})
@@ -195,6 +207,14 @@ func evidence[R any, P history.Versioned[R]](
 		}
 	}
 	return by, groups
+}
+
+// isForEveryone reports whether a campaign's row has no restriction.
+func isForEveryone[R any](t schema.TableOf[R], row *R, fields map[string]schema.Column) bool {
+	return !slices.ContainsFunc(transform.AudienceColumns, func(column string) bool {
+		c, is := fields[column]
+		return is && column != "unsupported_targeting" && !t.ColumnEqual(row, new(R), c)
+	})
 }
 
 // doubts returns why a field that came without a value may still be set; empty: it is unset. w is how the service
