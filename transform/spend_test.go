@@ -373,7 +373,8 @@ func TestSpend_AnEmptyRowIsAZero(t *testing.T) {
 	for _, v := range forms {
 		want := sampleRow()
 		want.SourceID, want.Spend = "", 0
-		want.Clicks, want.Impressions, want.Conversions = schema.Null[int64]{}, schema.Null[int64]{}, schema.Null[int64]{}
+		unknown := schema.Null[int64]{}
+		want.Clicks, want.Impressions, want.Conversions = unknown, unknown, unknown
 		rows, _, err := spendOf(page(idle(v)), run, NewInterner())
 		if err != nil {
 			t.Errorf("%q: %v", v, err)

@@ -128,7 +128,7 @@ func all(a check.Findings) string {
 }
 
 // TestRecording_IsSynced: a sync of a recording stores every day of the reach, though one was recorded, and the report
-// adds up to the service's own sums.
+// adds up to the service's own sums. A second one finds the same.
 func TestRecording_IsSynced(t *testing.T) {
 	_, text := recordingOf(t, small().Transport(), 20)
 	o, _ := served(t, text, noon.AddDate(0, 0, 40), 20)
@@ -142,6 +142,11 @@ func TestRecording_IsSynced(t *testing.T) {
 	if result.Run.ExitCode != 0 || matched != 32 {
 		t.Errorf("exit %d, %d days agree with the service's own sums: %s", result.Run.ExitCode, matched,
 			result.Run.Message.V)
+	}
+	o.Job.RunID = "run000002"
+	if again := sync(t, o); again.Run.ExitCode != 0 || again.Run.RowsUpdated+again.Run.RowsDeleted > 0 {
+		t.Errorf("a second sync: exit %d, %d rows changed: %s", again.Run.ExitCode,
+			again.Run.RowsUpdated+again.Run.RowsDeleted, again.Run.Message.V)
 	}
 }
 

@@ -139,7 +139,9 @@ func TestRun_AgreesWithSync(t *testing.T) {
 // TestRun_BeginsWithWhatIsStored: once a sync has stored an account, check ends with 0 exactly if the next sync stores
 // its days, although the service names the account no more, or answers as another account.
 func TestRun_BeginsWithWhatIsStored(t *testing.T) {
-	for _, quirk := range []string{"", "me-404", "me-unreadable", "other-account", "list-empty", "columns-lack-clicks"} {
+	for _, quirk := range []string{
+		"", "me-404", "me-unreadable", "other-account", "list-empty", "columns-lack-clicks",
+	} {
 		t.Run(quirk, func(t *testing.T) {
 			t.Parallel()
 			o := options(t, small(), 10_000)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
@@ -94,6 +95,7 @@ type settingsReader struct {
 	budget *budget
 	stored storedCampaigns // before this run
 	asked  int             // requests for entities that listings lack
+	inVain atomic.Int64    // creatives that were read by themselves and brought nothing more than their list
 
 	mu   sync.Mutex // guards the fields below
 	read *settings

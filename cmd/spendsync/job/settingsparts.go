@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 
@@ -95,7 +96,7 @@ func (n *settingsReader) readCreatives(ctx context.Context, campaign string) (un
 		n.fail("creatives of", campaign, "incomplete", err)
 	}
 	for _, e := range listing.Entities {
-		unread, rowErr := n.takeCreative(e, campaign)
+		unread, rowErr := n.takeCreative(n.wholeCreative(ctx, e, campaign), campaign)
 		err = errors.Join(err, rowErr)
 		understood = understood && !unread
 	}
@@ -105,6 +106,40 @@ func (n *settingsReader) readCreatives(ctx context.Context, campaign string) (un
 		n.mu.Unlock()
 	}
 	return understood, err
+}
+
+// mostInVain is how many creatives a run reads by themselves without learning more: the service has no more to say of
+// the others either.
+const mostInVain = 3
+
+// wholeCreative returns a listed creative or, if the list lacks fields that every creative has, what the service says
+// of it alone, where that is more.
+func (n *settingsReader) wholeCreative(ctx context.Context, listed extract.Entity, campaign string) extract.Entity {
+	lacks := func(e extract.Entity) (fields int) {
+		_, reading, err := transform.Creative(e, campaign, n.context())
+		if err != nil {
+			return math.MaxInt
+		}
+		for _, column := range reading.Unread {
+			if !reading.Message(column).Valid { // it is not there, rather than not understood
+				fields++
+			}
+		}
+		return fields
+	}
+	missing := lacks(listed)
+	if missing == 0 || n.budget.spent() || n.inVain.Load() >= mostInVain {
+		return listed
+	}
+	alone, err := n.run.API.Creative(ctx, listed.ID)
+	switch {
+	case err != nil:
+		n.fail("creative", listed.ID, "failed", err)
+	case lacks(alone) < missing:
+		return alone
+	}
+	n.inVain.Add(1)
+	return listed
 }
 
 // takeCreative stores a creative of a campaign, and reports whether some of it is unread.
