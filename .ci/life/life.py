@@ -140,6 +140,7 @@ class Life:
     def compare_days(self, db, code, began, today, days, requests):
         stored = collections.defaultdict(dict)
         names = collections.defaultdict(set)
+        self.spent = {}  # the last stored day on which a campaign or a creative has spend
         for d, c, k, s, spend, clicks, impressions, conversions, name in db.execute(
                 "SELECT report_date, campaign_id, creative_id, source_id, (spend * 1000000)::BIGINT, clicks, "
                 "impressions, conversions, campaign_name FROM spend_daily").fetchall():
@@ -147,6 +148,8 @@ class Life:
                 self.differ(f"{d} has {c} {k} {s} twice", code)
             stored[d][c, k, s] = (spend, clicks, impressions, conversions)
             names[c].add(name)
+            for i in (c, k) if spend > 0 else ():
+                self.spent[i] = max(d, self.spent.get(i, d))
         for c, known in names.items():
             if c not in self.world.campaigns or known - self.world.campaigns[c].names:
                 self.differ(f"campaign {c} is called {known}", code)
@@ -283,9 +286,10 @@ class Life:
             if got in possible:
                 self.gone.pop((table, i), None)
                 continue
-            if all(p == "none" for p in possible):  # proven gone by two listings
+            if all(p == "none" for p in possible):  # proven gone by two listings, and by no spend since yesterday
                 self.gone[table, i] = self.gone.get((table, i), 0) + 1
-                if self.gone[table, i] <= 2:
+                of = i[0] if isinstance(i, tuple) else i
+                if self.gone[table, i] <= 2 or self.spent.get(of, date.min) >= day_of(self.world.now) - timedelta(1):
                     continue
             if isinstance(got, dict) and isinstance(possible[-1], dict):
                 got, possible = zip(*[((k, got[k]), (k, possible[-1][k])) for k in got if got[k] != possible[-1][k]])

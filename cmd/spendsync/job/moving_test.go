@@ -281,3 +281,61 @@ func TestSpend_RowsThatTheTotalLeavesOutAreAskedFor(t *testing.T) {
 	}
 	w.wantVerified()
 }
+
+// movingCreatives repeats a row of the first page of the report's creatives on the second one, some times.
+type movingCreatives struct {
+	http.RoundTripper
+	times int
+
+	mu    sync.Mutex
+	first json.RawMessage
+	asked int // for the second page
+}
+
+func (m *movingCreatives) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := m.RoundTripper.RoundTrip(req)
+	q := req.URL.Query()
+	if err != nil || !strings.Contains(q.Get("columns"), "creative_title") || resp.StatusCode != http.StatusOK {
+		return resp, err
+	}
+	var reply map[string]json.RawMessage
+	if err := json.NewDecoder(resp.Body).Decode(&reply); err != nil {
+		return nil, err
+	}
+	var rows []json.RawMessage
+	if err := json.Unmarshal(reply["data"], &rows); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch q.Get("page") {
+	case "1":
+		m.first = rows[0]
+	case "2":
+		if m.asked++; m.asked <= m.times {
+			rows[0] = m.first
+		}
+	}
+	if reply["data"], err = json.Marshal(rows); err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(reply)
+	return answered(req, http.StatusOK, body), err
+}
+
+// TestReportCreatives_ThatMoveAreReadAgain: a row that comes twice because the list moved between two pages costs a
+// second read, and not the run.
+func TestReportCreatives_ThatMoveAreReadAgain(t *testing.T) {
+	for times, code := range map[int]int{0: exit.OK, 1: exit.OK, 2: exit.OK, 9: exit.Partial} {
+		t.Run(strconv.Itoa(times), func(t *testing.T) {
+			w := newWorld(t)
+			w.job.Plan.PageSize = 5
+			m := &movingCreatives{RoundTripper: w.service.Transport(), times: times}
+			w.transport = m
+			w.sync(code)
+			if want := min(times+1, maxReads); m.asked != want {
+				t.Errorf("read %d times, want %d", m.asked, want)
+			}
+		})
+	}
+}

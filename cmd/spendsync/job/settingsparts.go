@@ -212,19 +212,27 @@ var creativeColumns = slices.DeleteFunc(schema.CreativeHistory.TrackedNames(), f
 var imageURLs = schema.Names(schema.CreativeHistory.ColumnsThatAre(schema.Refreshed))
 
 // readReportCreatives asks the report for the creatives of the whole reach: for
-// the addresses of their images, and for those that only the report knows.
+// the addresses of their images, and for those that only the report knows. Like a day, a list that moves while it is
+// paged is read again.
 func (n *settingsReader) readReportCreatives(ctx context.Context) {
-	from := n.run.plan.Reach
-	err := n.readReportCreativesSince(ctx, from)
-	for errors.Is(err, extract.ErrUnreachable) && from < n.run.plan.Reach+maxOutOfReach {
-		// The first day has left the reach since the plan was made, or the service reaches
-		// less far than it says.
-		from++
-		err = n.readReportCreativesSince(ctx, from)
-	}
-	if err != nil {
-		n.read.reported = nil
-		n.fail("listing", "creatives of the report", "failed", err)
+	from, reads := n.run.plan.Reach, 1
+	for {
+		err := n.readReportCreativesSince(ctx, from)
+		_, isUnproven := errors.AsType[*extract.UnprovenError](err)
+		switch {
+		case err == nil:
+			return
+		case errors.Is(err, extract.ErrUnreachable) && from < n.run.plan.Reach+maxOutOfReach:
+			// The first day has left the reach since the plan was made, or the service reaches
+			// less far than it says.
+			from++
+		case isUnproven && reads < maxReads:
+			reads++
+		default:
+			n.read.reported = nil
+			n.fail("listing", "creatives of the report", "failed", err)
+			return
+		}
 	}
 }
 
