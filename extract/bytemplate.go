@@ -5,6 +5,7 @@ import (
 	"errors"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"spendsync/extract/template"
@@ -25,7 +26,7 @@ func decodeByTemplate[T any](body []byte, room []T, form rowForm[T]) (pageReply[
 		Object: func(d *jsontext.Decoder, member func(name []byte) error) error {
 			return (&decoder{Decoder: d}).object(member)
 		},
-		MaxRows: maxPageRows, Options: jsontext.JoinOptions(lenientTexts, anyNames),
+		MaxRows: maxPageRows, Options: json.JoinOptions(lenientTexts, anyNames),
 	})
 	if !ok {
 		return pageReply[T]{}, errUnfit
