@@ -95,7 +95,8 @@ type settingsReader struct {
 	budget *budget
 	stored storedCampaigns // before this run
 	asked  int             // requests for entities that listings lack
-	inVain atomic.Int64    // creatives that were read by themselves and brought nothing more than their list
+	// Creatives, and drafts, that were read by themselves and brought nothing more than their list.
+	inVain, draftsInVain atomic.Int64
 
 	mu   sync.Mutex // guards the fields below
 	read *settings

@@ -108,15 +108,20 @@ func (n *settingsReader) readCreatives(ctx context.Context, campaign string) (un
 	return understood, err
 }
 
-// mostInVain is how many creatives a run reads by themselves without learning more: the service has no more to say of
-// the others either.
+// mostInVain is how many creatives a run reads by themselves without learning more, and how many drafts, which may lack
+// what others have: the service has no more to say of the rest either.
 const mostInVain = 3
 
-// wholeCreative returns a listed creative or, if the list lacks fields that every creative has, what the service says
-// of it alone, where that is more.
+// creativeContent are the columns that a creative has unless it is a draft.
+var creativeContent = []string{"title", "message", "link", "icon_id"}
+
+// wholeCreative returns a listed creative or, if the list lacks fields that a creative has, what the service says of
+// it alone, where that is more.
 func (n *settingsReader) wholeCreative(ctx context.Context, listed extract.Entity, campaign string) extract.Entity {
+	isDraft := false
 	lacks := func(e extract.Entity) (fields int) {
-		_, reading, err := transform.Creative(e, campaign, n.context())
+		row, reading, err := transform.Creative(e, campaign, n.context())
+		isDraft = row.Status == schema.Some("draft")
 		if err != nil {
 			return math.MaxInt
 		}
@@ -125,10 +130,18 @@ func (n *settingsReader) wholeCreative(ctx context.Context, listed extract.Entit
 				fields++
 			}
 		}
+		for _, column := range creativeContent {
+			if slices.Contains(reading.Missing, column) {
+				fields++
+			}
+		}
 		return fields
 	}
-	missing := lacks(listed)
-	if missing == 0 || n.budget.spent() || n.inVain.Load() >= mostInVain {
+	missing, inVain := lacks(listed), &n.inVain
+	if isDraft {
+		inVain = &n.draftsInVain
+	}
+	if missing == 0 || n.budget.spent() || inVain.Load() >= mostInVain {
 		return listed
 	}
 	alone, err := n.run.API.Creative(ctx, listed.ID)
@@ -138,7 +151,7 @@ func (n *settingsReader) wholeCreative(ctx context.Context, listed extract.Entit
 	case lacks(alone) < missing:
 		return alone
 	}
-	n.inVain.Add(1)
+	inVain.Add(1)
 	return listed
 }
 
