@@ -231,7 +231,7 @@ func RowsJSON(s *service.Service, body []byte, numbers []int) map[int]string {
 // reply, or page 1 of 1 if it has none; nothing is proven. An unreadable reply is refused with [ErrContract] and its
 // place. The page belongs to the caller as long as the body does.
 func DecodeSpend(s *service.Service, body []byte) (Page[SpendLine], error) {
-	a, err := withWords(body, nil, func(body []byte, room []SpendLine) (answer[SpendLine], error) {
+	a, err := withWords(body, nil, func(body []byte, room []SpendLine) (pageReply[SpendLine], error) {
 		return decodeSpend(s, body, room)
 	})
 	if err != nil {

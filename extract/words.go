@@ -75,12 +75,12 @@ func isScalar(word []byte) bool {
 }
 
 // decodeKept decodes a reply that was accepted before, or came twice: its bare words cost their values.
-func (q paged[T]) decodeKept(body []byte, room []T) (answer[T], error) {
+func (q paged[T]) decodeKept(body []byte, room []T) (pageReply[T], error) {
 	return withWords(body, room, q.decode)
 }
 
 // withWords decodes a reply, and one that is no JSON as if its bare words were values that no column takes.
-func withWords[T any](body []byte, room []T, decode func([]byte, []T) (answer[T], error)) (answer[T], error) {
+func withWords[T any](body []byte, room []T, decode func([]byte, []T) (pageReply[T], error)) (pageReply[T], error) {
 	a, err := decode(body, room)
 	if isNotJSON(err) {
 		if fixed, found := listWords(body); found {
