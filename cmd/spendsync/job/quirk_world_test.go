@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -235,3 +236,7 @@ func (w *quirkWorld) lines(sql string) string {
 	}
 	return strings.Join(all, "\n")
 }
+
+// tried reports whether a test tries case i of a long table: one of four, or each if SPENDSYNC_TEST_VARIATIONS is "all",
+// as in .ci/variations.
+func tried(i int) bool { return i%4 == 0 || os.Getenv("SPENDSYNC_TEST_VARIATIONS") == "all" }
