@@ -81,13 +81,12 @@ value AS (
   LEFT JOIN change AS c ON c.account_id = d.account_id AND c.report_date = d.report_date AND c.age = d.age
   WINDOW later AS (PARTITION BY d.account_id, d.report_date ORDER BY d.age DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ),
+-- Joined, not a window: DuckDB plans what stands below a window twice, and below ten of them a thousand times.
 followed AS (
   SELECT
-    v.*,
-    lead(v.age) OVER ages IS NOT NULL AS has_next,
-    lead(v.spend) OVER ages AS next_spend, lead(v.clicks) OVER ages AS next_clicks, lead(v.conversions) OVER ages AS next_conversions
+    v.*, n.age IS NOT NULL AS has_next, n.spend AS next_spend, n.clicks AS next_clicks, n.conversions AS next_conversions
   FROM value AS v
-  WINDOW ages AS (PARTITION BY v.account_id, v.report_date ORDER BY v.age)
+  LEFT JOIN value AS n ON n.account_id = v.account_id AND n.report_date = v.report_date AND n.age = v.age + 1
 ),
 link AS (
   SELECT
