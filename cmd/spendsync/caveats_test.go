@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"database/sql"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"spendsync/load/duck"
@@ -51,17 +53,30 @@ func statements(t *testing.T, name string, today schema.Date) (all []statement) 
 	return all
 }
 
+// playedDemo plays a demo once for all tests, in the place of a caller who has settings of an account of his own, and
+// returns its folder and what it printed.
+var playedDemo = sync.OnceValues(func() (dir, printed string) {
+	root, err := os.MkdirTemp("", "spendsync-played-demo-")
+	if err != nil {
+		panic(err)
+	}
+	removeAtExit = append(removeAtExit, root)
+	dir = filepath.Join(root, "demo-data")
+	var out bytes.Buffer
+	code := run(context.Background(), []string{"demo", "--dir", dir, "--rows-per-day", "300"},
+		[]string{"SPENDSYNC_REPORT_URL=https://real.example.com", "SPENDSYNC_ACCOUNT=real"}, &out, &out)
+	return dir, fmt.Sprintf("%sexit %d", &out, code)
+})
+
 // demoStore returns the store of a demo.
 func demoStore(t *testing.T) string {
 	t.Helper()
-	dir := os.Getenv("SPENDSYNC_TEST_DEMO") // a demo of today that is there already
-	if dir == "" {
-		dir = filepath.Join(t.TempDir(), "demo-data")
-		var out bytes.Buffer
-		if code := run(t.Context(), []string{"demo", "--dir", dir, "--rows-per-day", "300"}, nil, &out,
-			&out); code != 0 {
-			t.Fatalf("exit %d: %s", code, &out)
-		}
+	if dir := os.Getenv("SPENDSYNC_TEST_DEMO"); dir != "" { // a demo of today that is there already
+		return dir
+	}
+	dir, printed := playedDemo()
+	if !strings.HasSuffix(printed, "exit 0") {
+		t.Fatal(printed)
 	}
 	return dir
 }
