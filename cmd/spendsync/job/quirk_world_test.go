@@ -237,6 +237,6 @@ func (w *quirkWorld) lines(sql string) string {
 	return strings.Join(all, "\n")
 }
 
-// tried reports whether a test tries case i of a long table: one of four, or each if SPENDSYNC_TEST_VARIATIONS is "all",
-// as in .ci/variations.
+// tried reports whether a test tries case i of a long table: one of four, or each if
+// SPENDSYNC_TEST_VARIATIONS is "all", as in .ci/variations.
 func tried(i int) bool { return i%4 == 0 || os.Getenv("SPENDSYNC_TEST_VARIATIONS") == "all" }
