@@ -71,7 +71,7 @@ history in the bucket, is refused (exit 8). Two pushes at once do no harm.`,
 		"a signal, within SPENDSYNC_STOP_GRACE: for a container beside that of 'sync'")
 	cmd.Flags().DurationVar(&c.every, "every", c.every, "how often --watch looks at the store")
 	cmd.Flags().BoolVar(&c.full, "full", false, "upload every file, also those that the bucket should have: repairs "+
-		"objects that 'pull' finds damaged")
+		"objects that 'pull' finds damaged, and Parquet files that readers glob")
 	return cmd
 }
 
