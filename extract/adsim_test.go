@@ -229,7 +229,7 @@ func TestSpend_MeetsEveryFault(t *testing.T) {
 	}
 }
 
-// Rows that moved while the pages were read are never taken for the day.
+// Rows that moved while the pages were read are never mistaken for the day.
 func TestSpend_NoticesShiftedRows(t *testing.T) {
 	for page := 2; page <= 3; page++ {
 		for _, rows := range []int{-2, -1, 1, 2} {

@@ -60,7 +60,7 @@ func TestAsk_OfAServerThatFailsOnLargePages(t *testing.T) {
 }
 
 // TestAsk_GivesUpOnce: if nothing less is answered, what was asked for before stands, and the next day asks for no
-// less in vain.
+// less without success.
 func TestAsk_GivesUpOnce(t *testing.T) {
 	var asked []string
 	c := newTestClient(t, refusing(&asked, func(string, int) (int, string) { return 400, "Bad Request" }))
@@ -71,7 +71,7 @@ func TestAsk_GivesUpOnce(t *testing.T) {
 	got, err := asksOnce(t, c, &asked)
 	wantError(t, err, ErrContract, "Bad Request")
 	check(t, "the next day", strings.Join(got, ", "), "9 columns by 5000")
-	c.AskLess(Ask{}) // begins anew
+	c.AskLess(Ask{}) // starts again
 	if got, _ = asksOnce(t, c, &asked); len(got) < 3 {
 		t.Errorf("asked anew: %q", got)
 	}

@@ -64,7 +64,7 @@ func TestClient_AcceptsABodyAsLargeAsTheCap(t *testing.T) {
 }
 
 // A reply cut at any byte (of a later page: at every seventh), in any of the
-// ways a transport shows it, is asked for again and never taken for a whole one.
+// ways a transport shows it, is asked for again and never mistaken for a whole one.
 func TestClient_NeverTakesAPrefix(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rows := lines(5)

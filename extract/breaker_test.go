@@ -256,7 +256,7 @@ func TestOutage_EndsForAllWithOneAnswer(t *testing.T) {
 	})
 }
 
-// What was waited for in vain counts once, and counts for all: questions that fail one after
+// What was waited for without success counts once, and counts for all: questions that fail one after
 // another, each for less than the budget, use it up together.
 func TestOutage_CountsAllThatWaitInVain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// sameAnswers says how the readings of one reply differ: by template and strictly,
+// sameAnswers returns how the readings of one reply differ: by template and strictly,
 // into new memory and over the rows of another reply.
 func sameAnswers(body []byte) error {
 	want, wantErr := decodeAnyForm(body, nil, spendForm(nil))

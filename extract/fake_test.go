@@ -92,7 +92,7 @@ func pageOf(rows []string, pagination string) string {
 	return body + "}"
 }
 
-// report is a service that pages these rows as the description says. twist, if
+// report is a service that pages these rows as the description states. twist, if
 // set, may change a page's body; it gets the page's number and which request
 // for it this is, both from 1.
 type report struct {

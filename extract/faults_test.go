@@ -235,7 +235,7 @@ func checkFault(t *testing.T, name string, s *adsim.Service, st stream, passes b
 	}) {
 		t.Errorf("%s: no request met the fault", name)
 	}
-	// A page behind the first that is refused may be behind the last: the rows say whether.
+	// A page behind the first that is refused may be behind the last: the rows show it.
 	_, unproven := errors.AsType[*UnprovenError](err)
 	switch {
 	case passes && err != nil:

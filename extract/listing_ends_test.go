@@ -66,7 +66,7 @@ func TestCampaigns_ByPageAskNoMoreThanNeeded(t *testing.T) {
 	}
 }
 
-// TestCampaigns_ByPageAreNotCutShort by a page with fewer entries if a total or the service says that more follows.
+// TestCampaigns_ByPageAreNotCutShort by a page with fewer entries if a total or the service states that more follows.
 func TestCampaigns_ByPageAreNotCutShort(t *testing.T) {
 	type m = map[string]any
 	for name, describe := range map[string]func(r map[string]any, end, all int){

@@ -467,7 +467,7 @@ func TestClient_AsksForNothingUnderAnOddID(t *testing.T) {
 	}
 }
 
-// What the service says of the end, in other words than a total.
+// What the service states of the end, in other words than a total.
 func TestCampaigns_TakesTheServicesWordForTheEnd(t *testing.T) {
 	for name, tc := range map[string]struct {
 		atMost   int

@@ -524,7 +524,7 @@ func (st *sceneStores) settled(t testing.TB, dir string) (content string) {
 	return content
 }
 
-// first says whether a state has not been tried before.
+// first reports whether a state has not been tried before.
 func (st *sceneStores) first(state string) bool {
 	_, was := st.tried.LoadOrStore(sha256.Sum256([]byte(state)), true)
 	return !was

@@ -16,7 +16,7 @@ type aCampaign struct {
 	leaks    bool        // it spends though it is paused
 }
 
-// activeAt says whether the campaign was active at an instant.
+// activeAt reports whether the campaign was active at an instant.
 func (c *aCampaign) activeAt(at time.Time) bool {
 	n := 0
 	for n < len(c.switched) && !c.switched[n].After(at) {

@@ -29,7 +29,7 @@ func TestTables_DeclareWhatTheyAre(t *testing.T) {
 	}
 }
 
-// TestTable_AsOf leaves out what came later, and keeps the rest as it is.
+// TestTable_AsOf leaves out what came later, and keeps the rest unchanged.
 func TestTable_AsOf(t *testing.T) {
 	type row struct {
 		AccountID string      `col:"account_id" id:"1" key:"true" doc:"d"`

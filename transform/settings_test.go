@@ -221,7 +221,7 @@ func TestSettings_AreTheSameInEveryShape(t *testing.T) {
 	}
 }
 
-// What the service cannot read is named, and everything else is as it was.
+// What the service cannot read is named, and everything else is unchanged.
 func TestSettings_NameWhatTheServiceCouldNotRead(t *testing.T) {
 	s := newAccount(t)
 	want := see(t, s)

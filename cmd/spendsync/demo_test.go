@@ -153,8 +153,8 @@ func outOf(t *testing.T, command string) []string {
 	return nil
 }
 
-// TestDemo_OwnsItsFolder: a folder with other files stays as it is, one demo runs at a time, and a demo
-// that was cut off at any moment begins afresh.
+// TestDemo_OwnsItsFolder: a folder with other files stays unchanged, one demo runs at a time, and a demo
+// that was cut off at any moment starts again.
 func TestDemo_OwnsItsFolder(t *testing.T) {
 	demo := func(ctx context.Context, args ...string) (int, string) {
 		var out bytes.Buffer

@@ -174,7 +174,7 @@ var hostileTexts = []string{
 
 // TestFault_HostileTexts lets every row of a day be of a source that is called
 // something else, of a campaign that is called worse (A21, A41, A42). All of it is
-// stored as it is, and none of it becomes a path or a statement.
+// stored unchanged, and none of it becomes a path or a statement.
 func TestFault_HostileTexts(t *testing.T) {
 	t.Parallel()
 	w := inProcess(t, syncedStore(t))

@@ -68,7 +68,7 @@ func TestFault_OnceOnEveryDay(t *testing.T) {
 func (w *world) dayAfter(n int) string { return fmt.Sprint(w.today() - 32 + schema.Date(n)) }
 
 // TestFault_OnTheControlTotal: without its total a day that is stored is not
-// replaced, and one that is not is stored and the run says so.
+// replaced, and one that is not is stored and the run reports it.
 func TestFault_OnTheControlTotal(t *testing.T) {
 	t.Parallel()
 	const totals = "columns=date,total_spend,clicks"

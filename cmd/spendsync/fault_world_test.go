@@ -125,7 +125,7 @@ func (w *world) published() map[string]string {
 	return w.hashes("parquet", "raw", "manifest.json", "warehouse.duckdb")
 }
 
-// wantUnchanged requires that files are as they were.
+// wantUnchanged requires that files are unchanged.
 func (w *world) wantUnchanged(what string, was, is map[string]string) {
 	w.t.Helper()
 	for _, path := range slices.Sorted(maps.Keys(was)) {

@@ -173,7 +173,7 @@ func (l *life) review(v adsim.Verdict) bool {
 }
 
 // reviewed is the reviewer who has taken his time: he minds what promises too much,
-// and says why in his own words.
+// and gives the reason in their own words.
 func (l *life) reviewed(p *piece) {
 	l.t.Helper()
 	said := p.text

@@ -11,7 +11,7 @@ import (
 )
 
 // deeds are the kinds of things that an advertiser, the dashboard and the reviewer
-// do. Each does one, and says whether there was something to do it to.
+// do. Each does one, and reports whether there was something to do it to.
 var deeds = []struct {
 	what string
 	do   func(*life) bool

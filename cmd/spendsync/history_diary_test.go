@@ -165,7 +165,7 @@ func (e *diaryEntry) open(at time.Time, v diaryVersion) {
 	e.missed = 0
 }
 
-// has says whether one of the versions is so.
+// has reports whether one of the versions is so.
 func (c *chapter) has(so func(diaryVersion) bool) bool {
 	for _, e := range c.entities {
 		if slices.ContainsFunc(e.versions, so) {

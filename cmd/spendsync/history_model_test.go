@@ -178,7 +178,7 @@ func (p *piece) cells() []string {
 }
 
 // deliveryOf says what becomes of the campaign, as the description has it: funds
-// says whether there are any, spent is what it has cost today.
+// reports whether there are any, spent is what it has cost today.
 func (a *ad) deliveryOf(now time.Time, funds bool, spent int64) string {
 	running, refused := 0, 0
 	for _, p := range a.creatives {

@@ -361,7 +361,7 @@ func TestHouse_SpendsyncKnowsNoLake(t *testing.T) {
 	}
 }
 
-// isBelowMain says whether the command line imports a package of its own.
+// isBelowMain reports whether the command line imports a package of its own.
 func isBelowMain(pkg, imported string) bool {
 	return pkg == "cmd/spendsync" && strings.HasPrefix(imported, pkg+"/")
 }

@@ -247,7 +247,7 @@ func TestMetrics_ArePushed(t *testing.T) {
 	}
 }
 
-// TestMetrics_OfPushAndPull: each command has a file of its own beside that of sync, which stays as it is, and a
+// TestMetrics_OfPushAndPull: each command has a file of its own beside that of sync, which stays unchanged, and a
 // group of its own at the gateway. A failure keeps its exit code.
 func TestMetrics_OfPushAndPull(t *testing.T) {
 	w := newSyncedWorld(t)

@@ -10,7 +10,7 @@ import (
 	"spendsync/cmd/internal/exit"
 )
 
-// TestPayouts_BecomeATableWithHistory: the operator's file is taken in by a sync, changes of
+// TestPayouts_BecomeATableWithHistory: the operator's file is read by a sync, changes of
 // it make versions, and revenue follows. A file with a bad line costs nothing of the sync: it
 // ends with 4, names the line, and the payouts that are stored stand.
 func TestPayouts_BecomeATableWithHistory(t *testing.T) {

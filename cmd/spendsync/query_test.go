@@ -87,7 +87,7 @@ func queryAnswersEveryQuestionThatItLists(t *testing.T, w *world) {
 	}
 }
 
-// querySaysHowItIsMisread asks for a sum with the open day. What programs read is left as it is.
+// querySaysHowItIsMisread asks for a sum with the open day. What programs read is left unchanged.
 func querySaysHowItIsMisread(t *testing.T, w *world) {
 	const trap, note = "SELECT sum(spend) AS spend FROM spend_daily", "ask spend, or add"
 	for format, want := range map[string]int{"csv": 2, "json": 3} {

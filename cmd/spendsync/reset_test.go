@@ -11,8 +11,8 @@ import (
 	"spendsync/load"
 )
 
-// TestReset: the account's name alone moves it aside; another account in the store stays as it is, and
-// the next sync begins afresh.
+// TestReset: the account's name alone moves it aside; another account in the store stays unchanged, and
+// the next sync starts again.
 func TestReset(t *testing.T) {
 	w := twoAccounts(t)
 	w.must("sync")

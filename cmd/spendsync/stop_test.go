@@ -83,7 +83,7 @@ type stopCase struct {
 	fault     func(w *world) adsim.Fault
 	at        func(w *world) func(*os.Process)
 	holdLock  bool
-	published string // how many days are complete afterwards; empty: nobody can say
+	published string // how many days are complete afterwards; empty: unknown
 	done      bool   // the signal comes when nothing is left to be read
 	says      string
 }
@@ -276,7 +276,7 @@ func TestSync_StoppedAtRandom(t *testing.T) {
 }
 
 // TestSync_StoppedWhileHungUp holds commands up where nothing can be interrupted, at
-// an output that nobody reads: the process ends all the same.
+// an output that no process reads: the process ends all the same.
 func TestSync_StoppedWhileHungUp(t *testing.T) {
 	w := newWorld(t)
 	w.env["STOP_GRACE"] = "10ms"

@@ -148,7 +148,7 @@ func TestSync_FolderOnAnotherFileSystem(t *testing.T) {
 }
 
 // TestSync_IOErrors lets the system fail one call of the real process, DuckDB's
-// calls among them: each time the run says so with exit 7, or has not met it, and
+// calls among them: each time the run reports it with exit 7, or has not met it, and
 // what was published stands.
 func TestSync_IOErrors(t *testing.T) {
 	skipShort(t)

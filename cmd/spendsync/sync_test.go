@@ -260,7 +260,7 @@ func cellsOf(row []schema.Null[string]) (cells []string) {
 // today is the service's day, from which the tests count back.
 func (w *world) today() schema.Date { return date(w.service.Today()) }
 
-// checkTruth compares every day in reach, row by row, with what the service says
+// checkTruth compares every day in reach, row by row, with what the service states
 // a perfect copy holds, in DuckDB and in Parquet; and the store with itself.
 func (w *world) checkTruth() {
 	w.t.Helper()

@@ -18,7 +18,7 @@ func restated(t *testing.T, s *Service, date string,
 		t.Fatal(err)
 	}
 	after = truth(s, date)
-	// The report says the same, page by page and added up.
+	// The report states the same, page by page and added up.
 	diff(t, lines(t, allPages(t, s, finest(date)+"&page_size=97")), after)
 	rows := reportOf(t, s, oneDay(date)+"&columns=date,total_spend,clicks").Data
 	sum := total(after)

@@ -217,7 +217,7 @@ func TestRedact_KeysStayDifferent(t *testing.T) {
 	}
 }
 
-// Wherever a secret stands, the search finds it; where none does, the reply stays as it is.
+// Wherever a secret stands, the search finds it; where none does, the reply stays unchanged.
 func TestRedact_FindsASecretAnywhere(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -168,7 +168,7 @@ func noSecondSchema(t *testing.T) func(rw http.ResponseWriter, r *http.Request) 
 	}
 }
 
-// TestCreate_WithoutASecondSchema: a table whose ids the catalog would leave as they are is made with one schema; of
+// TestCreate_WithoutASecondSchema: a table whose ids the catalog would leave unchanged is made with one schema; of
 // one that it numbers anew nothing stays.
 func TestCreate_WithoutASecondSchema(t *testing.T) {
 	w, s := newWorld(t), sample(t)

@@ -46,7 +46,7 @@ func TestVerify_FindsWhatDiffers(t *testing.T) {
 	if err := victim.t.fs.WriteFile(path, b); err != nil {
 		t.Fatal(err)
 	}
-	w.verify(s, false) // the metadata is as it was
+	w.verify(s, false) // the metadata is unchanged
 	w.verify(s, true, path)
 	if err := victim.t.fs.Remove(path); err != nil {
 		t.Fatal(err)

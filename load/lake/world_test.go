@@ -178,7 +178,7 @@ func (w *world) idsOf(s *store, account string, d iceberg.DataFile, b []byte) (i
 	return ids
 }
 
-// isMonth says whether an object holds the days of a closed month.
+// isMonth reports whether an object holds the days of a closed month.
 func isMonth(d iceberg.DataFile) bool {
 	day, _, _ := strings.Cut(filepath.Base(d.FilePath()), "m")
 	return len(day) == len("2026-09")

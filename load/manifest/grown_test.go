@@ -28,7 +28,7 @@ func TestGrownTooMuch(t *testing.T) {
 		if got := m.GrownTooMuch(c.dead); got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)
 		}
-		// A file from before the sizes of a new one were recorded is taken as it is.
+		// A file from before the sizes of a new one were recorded is used unchanged.
 		if m.Warehouse.BuiltRows = 0; m.GrownTooMuch(c.dead) {
 			t.Errorf("%s: it has grown from an unknown size", name)
 		}

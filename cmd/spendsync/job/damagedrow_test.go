@@ -312,7 +312,7 @@ func damagedWorld(t *testing.T) (*quirkWorld, *damagedReport) {
 }
 
 // TestDamagedRows_AreStoredTrueOrReported: of every way in which one row of a finished day may
-// come differently, each leaves the day as the service holds it, or the run says so with exit 4:
+// come differently, each leaves the day as the service holds it, or the run reports it with exit 4:
 // nothing is hidden at exit 0, on the first read of a day and on a later one, and one read of
 // the service as it is heals the day.
 func TestDamagedRows_AreStoredTrueOrReported(t *testing.T) {

@@ -167,7 +167,7 @@ func TestProver_HasNone(t *testing.T) {
 	}
 }
 
-// TestSession_ConfirmKey: the key must still act on the account that it acted on, if the service says so at all.
+// TestSession_ConfirmKey: the key must still act on the account that it acted on, if the service states so at all.
 func TestSession_ConfirmKey(t *testing.T) {
 	for name, c := range map[string]struct {
 		account, me string

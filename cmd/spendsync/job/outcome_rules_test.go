@@ -215,7 +215,7 @@ func TestTally_FailureSentence(t *testing.T) {
 			t.Errorf("%v: %q", errs, got)
 		}
 	}
-	// Only what the service says of page_size leads to the variable.
+	// Only what the service states of page_size leads to the variable.
 	for _, err := range []error{errors.New("page_size"), fmt.Errorf("no such page: %w", extract.ErrContract)} {
 		if text := (failure{what: "a", err: err}).String(); strings.Contains(text, "SPENDSYNC_PAGE_SIZE") {
 			t.Errorf("%q", text)

@@ -24,7 +24,7 @@ func TestTally_NamesTheCause(t *testing.T) {
 	}
 }
 
-// TestFailure_NamesTheVariable: what the service says of page_size is set by a variable.
+// TestFailure_NamesTheVariable: what the service states of page_size is set by a variable.
 func TestFailure_NamesTheVariable(t *testing.T) {
 	f := failure{what: "spend 2026-03-08",
 		err: fmt.Errorf("400: page_size cannot exceed 5000: %w", extract.ErrContract)}

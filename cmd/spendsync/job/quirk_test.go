@@ -129,7 +129,7 @@ var quirkCases = []quirkCase{
 	// 03/04 is two days.
 	{quirk: "date-us", unknown: "whether 03/04 is in March or April",
 		exits: [2]int{6, 6}, days: noDay, numbers: "not stored 33", says: []string{"not a day"}},
-	// A service that reaches less far back than the description says lacks nothing yet.
+	// A service that reaches less far back than the description states lacks nothing yet.
 	{quirk: "reach-31", days: "complete/matched 31, open/open 1", numbers: "not stored 1"},
 	{quirk: "reach-30", days: "complete/matched 30, open/open 1", numbers: "not stored 2"},
 	{quirk: "day-empty", numbers: "not stored 1"},
@@ -374,7 +374,7 @@ var quirkCases = []quirkCase{
 	{quirk: "gzip"},
 }
 
-// isPlain says whether nothing shows that a case differs from the service as it is.
+// isPlain reports whether nothing shows that a case differs from the service as it is.
 func (c quirkCase) isPlain() bool {
 	return c.exits == [2]int{} && c.days == "" && c.numbers == "" && c.settings == ""
 }
@@ -423,7 +423,7 @@ func accounts(cases []quirkCase) (list []quirkCase) {
 	return list
 }
 
-// goesWith says whether c shows in an account what it shows alone, with the other case there.
+// goesWith reports whether c shows in an account what it shows alone, with the other case there.
 func (c quirkCase) goesWith(other quirkCase) bool {
 	if c.hides(other) || other.hides(c) {
 		return false
@@ -437,17 +437,17 @@ func (c quirkCase) goesWith(other quirkCase) bool {
 	return c.isPlain() && other.isPlain() && kindOf(c.quirk) != kindOf(other.quirk)
 }
 
-// showsOnlyDays says whether a case of the report shows in nothing but the stored days.
+// showsOnlyDays reports whether a case of the report shows in nothing but the stored days.
 func (c quirkCase) showsOnlyDays() bool {
 	return isOfReport(c.quirk) && c.settings == "" && c.exits == [2]int{}
 }
 
-// showsOnlySettings says whether a case of the API shows in the settings and the exit codes.
+// showsOnlySettings reports whether a case of the API shows in the settings and the exit codes.
 func (c quirkCase) showsOnlySettings() bool {
 	return !isOfReport(c.quirk) && c.days == "" && c.numbers == ""
 }
 
-// hides says whether nothing is read in an account with c that would show the other case.
+// hides reports whether nothing is read in an account with c that would show the other case.
 func (c quirkCase) hides(other quirkCase) bool {
 	if isOfReport(other.quirk) {
 		return c.days == noDay
@@ -476,7 +476,7 @@ func kindOf(quirk string) string {
 	}
 }
 
-// isOfReport says whether a quirk is one of the report.
+// isOfReport reports whether a quirk is one of the report.
 func isOfReport(name string) bool {
 	return slices.ContainsFunc(adsim.Quirks(), func(q adsim.Quirk) bool { return q.Name == name && q.Report })
 }
