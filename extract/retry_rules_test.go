@@ -196,3 +196,55 @@ func TestOutage_ARefusalCostsNoBudget(t *testing.T) {
 		check(t, "another read is asked for", time.Since(since), c.budget)
 	})
 }
+
+// TestOutage_ReadsThatGiveUpEarlyShareTheBudget: what one read has waited in vain is not left for the next one.
+func TestOutage_ReadsThatGiveUpEarlyShareTheBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Path == "/v1/balance" && time.Since(began) > 4*time.Minute {
+				return answerWith(200, "<html>")
+			}
+			return answerWith(500, "")
+		}))
+		if _, err := c.Balance(t.Context()); err == nil {
+			t.Error("a page of HTML is no balance")
+		}
+		if waited := time.Since(began); waited < 4*time.Minute || waited > 6*time.Minute {
+			t.Errorf("the first read gave up after %v", waited)
+		}
+		_, err := c.Limits(t.Context())
+		wantError(t, err, ErrUnavailable)
+		check(t, "both have waited", time.Since(began), c.budget)
+	})
+}
+
+// TestBudget_LeavesOutTheQueue: the time that a read waits for our own limit is no failure of the service.
+func TestBudget_LeavesOutTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Path == "/v1/limits" {
+				return answerWith(200, `{"a":1}`)
+			}
+			return answerWith(500, "")
+		}), func(o *Options) { o.PerMinute = 2 })
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { // the service is not down, and half of the limit is another's
+			defer close(done)
+			for ctx.Err() == nil {
+				if _, err := c.Limits(ctx); err != nil && ctx.Err() == nil {
+					t.Error(err)
+				}
+			}
+		}()
+		began := time.Now()
+		_, err := c.Balance(t.Context())
+		wantError(t, err, ErrUnavailable)
+		if waited := time.Since(began); waited < c.budget*3/2 {
+			t.Errorf("gave up after %v: most of that was the queue", waited)
+		}
+		cancel()
+		<-done
+	})
+}

@@ -186,6 +186,8 @@ func TestSources_AreToldByTheirKeys(t *testing.T) {
 			"settings, source_targeting, targeting, data, result; the keys are none"},
 		"array":           {`[]`, "a value of type array, not an object"},
 		"sources/nothing": {`{"sources":{"x":1}}`, `the keys are "x"`},
+		"an ID alone":     {`"C1000001"`, "not an object"}, // only a list may have IDs alone
+		"another name":    {`{"my_blocked_list":[]}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, err := newTestClient(t, saying(tc.body)).Sources(t.Context(), id)
@@ -283,6 +285,69 @@ func TestResource_TakesIDsOfOtherForms(t *testing.T) {
 		}
 		if got := strings.Join(ids, " "); err != nil || got != want || part.refused != "" {
 			t.Errorf("%s: %s, refused %q, error %v; want %s", body, got, part.refused, err, want)
+		}
+	}
+}
+
+// TestResource_TakesEntriesUnderTheirIDs: an object is a list if it has each entry under its own ID, and nothing else.
+func TestResource_TakesEntriesUnderTheirIDs(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"campaigns":{"C1000001":{"id":"C1000001"},"C1000002":{"id":"C1000002"}}}`: "C1000001 C1000002",
+		`{"data":{"campaigns":{"C1000002":{"id":"C1000002"}}},"total":1}`:           "C1000002",
+		`{"campaigns":{"C1000001":{"id":"C1000001"},"C1000002":{"id":"C1000003"}}}`: "",
+		`{"campaigns":{"C1000001":{"id":"C1000002"},"C1000002":{"id":"C1000002"}}}`: "",
+		`{"campaigns":{"C1000001":{"id":"C1000001"},"count":1}}`:                    "",
+		`{"campaigns":{"C1000001":{"name":"x"}}}`:                                   "",
+		`{"campaigns":{}}`:    "",
+		`{"campaigns":null}`:  "",
+		`{"campaigns":"C1"}`:  "",
+		`{"campaigns":false}`: "",
+	} {
+		part, err := campaignResource(nil).list([]byte(body))
+		var ids []string
+		for _, e := range part.entries {
+			ids = append(ids, e.ID)
+		}
+		if got := strings.Join(ids, " "); got != want || (err == nil) != (want != "") {
+			t.Errorf("%s: %s, error %v; want %s", body, got, err, want)
+		}
+	}
+	// The source settings of a campaign have no lists.
+	if values, ok := sourcesResource(nil, "C1000001").entries(Value(`{"C1000001":{"mode":"x"}}`)); ok {
+		t.Errorf("a list of source settings: %s", values)
+	}
+}
+
+// TestToldMore: a reply says by a link or a cursor that more follows, or that nothing does.
+func TestToldMore(t *testing.T) {
+	for value, want := range map[string]struct {
+		more tristate
+		next string
+	}{
+		`"abc"`: {stated(true), "abc"}, `7`: {stated(true), "7"}, `"7"`: {stated(true), "7"}, `0`: {stated(true), "0"},
+		`{"a":1}`: {stated(true), ""}, `true`: {stated(true), ""},
+		`""`: {stated(false), ""}, `null`: {stated(false), ""}, `false`: {stated(false), ""},
+	} {
+		more, next := toldMore(nil, []map[string]Value{{"next_cursor": Value(value)}})
+		if more != want.more || next != want.next {
+			t.Errorf("%s: %d, %q; want %d, %q", value, more, next, want.more, want.next)
+		}
+	}
+	more, next := toldMore(nil, []map[string]Value{{"a": Value("1")}, {"next": Value(`"x"`)}})
+	check(t, "in the outer object", more, stated(true))
+	check(t, "its cursor", next, "x")
+	more, _ = toldMore(nil, []map[string]Value{{"has_more": Value("false"), "next": Value(`"x"`)}})
+	check(t, "a word that nothing follows, beside a link", more, stated(false))
+}
+
+// TestIDOf_WithinObjects: an entity in the place of its ID has it one or two objects deeper.
+func TestIDOf_WithinObjects(t *testing.T) {
+	for value, want := range map[string]string{
+		`"x1"`: "x1", `7`: "7", `{"id":"x1"}`: "x1", `{"_id":{"$oid":"x1"}}`: "x1", `{"_id":{"oid":"x1"}}`: "",
+		`{"name":"x1"}`: "", `null`: "", `true`: "", `" x1 "`: "x1", `"x/1"`: "",
+	} {
+		if id, ok := IDOf(nil, Value(value)); ok != (want != "") || ok && id != want {
+			t.Errorf("%s: %q, %v; want %q", value, id, ok, want)
 		}
 	}
 }

@@ -109,6 +109,9 @@ func mutateAll(packages []string, files, run *regexp.Regexp, again string, with 
 			if tests == "" || len(left) == 0 || tests == pkg && i > 0 {
 				continue
 			}
+			if own, _ := filepath.Glob(filepath.Join(tests, "*_test.go")); len(own) == 0 {
+				continue // its tests are those of another package
+			}
 			compiled, survivors, err := survive(work, tests, pkg, mutants, left, run)
 			if err != nil {
 				return fmt.Errorf("%s by the tests of %s: %w", pkg, tests, err)
