@@ -149,7 +149,7 @@ func thresholdView(values map[string]string) (Query, error) {
 	}, nil
 }
 
-// withdrawn are thresholds that no answer depends on any more. A value for one is no error: a sync
+// withdrawn are thresholds that no answer depends on any more. A value for one is not an error: a sync
 // that stops for it would lose days.
 var withdrawn = []string{"block_spend_in_targets", "block_times_campaign", "block_z"}
 

@@ -26,7 +26,7 @@ var errTwice = errors.New("there twice")
 //
 //   - The account is a text or a whole number under a key of me.account or me.owner, which may be an object with one
 //     of these or an id. It may lie within an object of me.parts. A bare id could be the key's own and is not taken.
-//     Where none is found the reply is refused, and the error names its keys.
+//     If none is found the reply is refused, and the error names its keys.
 //   - Whether the key can make changes: true or false under can_write; the reverse under read_only; texts under
 //     scope of which one speaks of write or all of read.
 //   - The balance and the facts about it lie in the reply or within an object of balance.parts. It may be negative.

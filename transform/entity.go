@@ -34,9 +34,9 @@ var (
 	ErrNotFlag = errors.New("neither true nor false")
 	// ErrForm reports that a value has an unknown form.
 	ErrForm = errors.New("a form that is not known")
-	// ErrCurrency says that an amount is of another currency than the one that is stored.
+	// ErrCurrency reports that an amount is of another currency than the one that is stored.
 	ErrCurrency = errors.New("another currency")
-	// ErrOther says that a value is about another entity than the one asked for.
+	// ErrOther reports that a value is about another entity than the one asked for.
 	ErrOther = errors.New("not the one asked for")
 )
 

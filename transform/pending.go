@@ -3,8 +3,8 @@ package transform
 import "spendsync/schema"
 
 // pendingVersion reads the version of a running creative that was edited: the original runs
-// until the new one is approved. Without one, or where it is not an object, all its columns
-// are NULL; the raw column has what the service says.
+// until the new one is approved. Without one, or if it is not an object, all its columns
+// are NULL; the raw column has what the service sent.
 func (r reader) pendingVersion(row *schema.Creative) {
 	v, _ := r.value(r.names("pending")...)
 	fields, ok := v.Fields()

@@ -109,7 +109,7 @@ func Sources(e extract.Entity, campaignID string, c SettingsContext) (SourceRead
 // optimized reads the sources that are left to source optimization. The description names
 // no list of them: settings that were read and have none leave no source to it.
 func (s *sourceReader) optimized() {
-	if keys := s.names("optimized"); s.has(keys) { // null says that it could not be read
+	if keys := s.names("optimized"); s.has(keys) { // null means that it could not be read
 		s.out.OptimizedRead = s.list(schema.RuleOptimized, keys)
 		return
 	}

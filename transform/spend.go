@@ -123,10 +123,10 @@ type spendReader struct {
 	rounded int
 	// unreadForms are the measures that could not be read, each with the form of its value.
 	unreadForms map[string]bool
-	// usualSources says that IDs of sources have the form of the description, which plainID knows.
+	// usualSources reports that IDs of sources have the form of the description, which plainID knows.
 	usualSources bool
 	lacks        []string // columns that the page does not have
-	// Most rows say in these columns what the row before says.
+	// In most rows these columns equal those of the row before.
 	date, campaign, creative, name lastValue
 }
 

@@ -201,7 +201,7 @@ func (a *app) follow(ctx context.Context, o lake.FollowOptions) (looked bool, er
 	return done.Looked, nil
 }
 
-// showFollowed says what a follower did.
+// showFollowed prints what a follower did.
 func (a *app) showFollowed(done *lake.Followed, inbox bool) {
 	switch {
 	case inbox && done.Behind > 0:
@@ -281,7 +281,7 @@ func (a *app) checkCommand() *cobra.Command {
 	}
 }
 
-// showChecked says what a check found.
+// showChecked prints what a check found.
 func showChecked(a *app, found *lake.Checked) {
 	how := "in one transaction"
 	if !found.Transactions {

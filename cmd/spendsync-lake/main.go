@@ -39,7 +39,7 @@ func main() {
 // so a first follow of 200 accounts with three years of days stays below 256 MiB.
 const heapLimit = 170 << 20
 
-// holdMemory sets that limit where GOMEMLIMIT says nothing else and the cgroup allows no less.
+// holdMemory sets that limit unless GOMEMLIMIT is set or the cgroup allows less.
 func holdMemory() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(min(debug.SetMemoryLimit(-1), heapLimit))

@@ -82,7 +82,7 @@ func secret(name string, value config.Secret, file string) (config.Secret, error
 	return config.ReadSecret(name, value, file)
 }
 
-// lake is where the variables say that the lake is.
+// lake returns the location of the lake in the variables.
 func (s *settings) lake() (lake.Options, error) {
 	if s.Catalog == "" {
 		return lake.Options{}, exit.Usagef("SPENDSYNC_LAKE_CATALOG is not set: the address of an Iceberg REST " +

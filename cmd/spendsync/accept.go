@@ -58,7 +58,7 @@ func unknownNote(name string, known []manifest.Note) error {
 		"name one of: %s", strings.Join(names, ", "))
 }
 
-// noteState says in a word or two whether a note stands, and why.
+// noteState returns in a word or two whether a note stands, and why.
 func noteState(n manifest.Note) string {
 	switch {
 	case n.Decision != "" && n.Stands():

@@ -241,7 +241,7 @@ func (f *demoFolder) complete() bool {
 	return err == nil && strings.HasPrefix(string(text), "complete")
 }
 
-// clear removes everything but the marker, which says from then on that the demo is not complete.
+// clear removes everything but the marker, which marks the demo as incomplete from then on.
 func (f *demoFolder) clear() error {
 	if err := os.WriteFile(filepath.Join(f.dir, markerName), []byte("begun\n"), 0o644); err != nil {
 		return durable.Storage(err)

@@ -29,7 +29,7 @@ type told struct {
 	runner *runner
 	log    *slog.Logger
 	beat   *notice.Heartbeat
-	teller *notice.Teller // nil: nobody is to be told
+	teller *notice.Teller // nil: no receiver is configured
 	wanted map[string]bool
 }
 

@@ -100,7 +100,7 @@ func (c *verifyCommand) tellVerified(r *load.Verification) error {
 	return nil
 }
 
-// unprovenLine says what to do about an account whose stored report may be another's.
+// unprovenLine returns what to do about an account whose stored report may be another's.
 func unprovenLine(u duck.Unproven) string {
 	return fmt.Sprintf("unproven  account %s: no proof is kept of whose its first rows are, and the settings have "+
 		"none of the %s on %s of the report (%s among them)  [spendsync sync reads the settings; if this stays, these "+

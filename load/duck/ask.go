@@ -38,7 +38,7 @@ type Question struct {
 	// Once streams the result straight to [Result.WriteParquet] or [Result.WriteLines] without
 	// storing it first. It has no effect on SQL with parameters.
 	Once bool
-	// Caveats has the result say how it is easily misread.
+	// Caveats makes the result state how it is easily misread.
 	Caveats bool
 	// MaxRows ends the answer after so many rows, 0: never. The engine stops early where it can.
 	MaxRows int64

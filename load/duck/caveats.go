@@ -210,12 +210,12 @@ func (u *caveatFinder) count(ctx context.Context, used string) (c dayCounts, err
 	return c, rows.Err()
 }
 
-// youngShare is the share of conversions still to come from which an answer says so.
+// youngShare is the least share of conversions still to come that an answer reports.
 const youngShare = 0.02
 
 // young finds the share of conversions that is still to come.
 func (u *caveatFinder) young(ctx context.Context, used string) []caveat.Finding {
-	// Final days have all: the curve is asked for only if there are others.
+	// Final days have all: the curve is queried only if there are other days.
 	if _, ok := u.one(ctx, "SELECT 1 FROM "+used+" WHERE state = 'complete' LIMIT 1"); !ok {
 		return nil
 	}

@@ -126,7 +126,7 @@ func (l *Lake) readBack(ctx context.Context, s *tableSpec, row Marker) error {
 	return err
 }
 
-// discard drops a table of a check with its objects; where the catalog does not purge, it deletes them itself.
+// discard drops a table of a check with its objects; if the catalog does not purge, it deletes them itself.
 func (l *Lake) discard(ctx context.Context, t *lakeTable, found *Checked) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUp)
 	defer cancel()

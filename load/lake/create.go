@@ -11,7 +11,7 @@ import (
 )
 
 // create makes a table with our ids. A catalog gives the columns of a new table ids of its own, so our
-// schema comes after it in the same commit; then the ids are compared. Where a catalog takes no second
+// schema comes after it in the same commit; then the ids are compared. If a catalog accepts no second
 // schema, ours is the only one.
 func (l *Lake) create(ctx context.Context, s *tableSpec) (*lakeTable, error) {
 	t, err := l.createTwice(ctx, s)

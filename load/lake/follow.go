@@ -211,7 +211,7 @@ func (f *follower) compare(w *wanted, marks *markers) (same bool, err error) {
 	return same, nil
 }
 
-// isLookDue reports whether nobody has looked at every table for a day.
+// isLookDue reports whether not every table was looked at within a day.
 func (f *follower) isLookDue(w *wanted, marks *markers) bool {
 	last := f.opts.Looked
 	for account := range w.accounts {

@@ -135,7 +135,7 @@ func isTransaction(r *http.Request) bool {
 	return strings.HasSuffix(r.URL.Path, "/transactions/commit")
 }
 
-// textOf is what a refusal says: the type and message of the specification, or the first line of another body.
+// textOf is the text of a refusal: the type and message of the specification, or the first line of another body.
 func textOf(body []byte) (kind, says string) {
 	var named struct {
 		Error struct{ Type, Message string }

@@ -115,7 +115,7 @@ func hasNoTransactions(err error) bool {
 		said.Status == http.StatusMethodNotAllowed || said.Status == http.StatusNotImplemented)
 }
 
-// unknownIfCut makes of a connection that ended before the answer what it is: nobody knows whether the catalog has
+// unknownIfCut makes of a connection that ended before the answer an unknown outcome: the catalog may have
 // committed. The next try finds out.
 func unknownIfCut(ctx context.Context, err error) error {
 	if _, ok := errors.AsType[*url.Error](err); !ok || ctx.Err() != nil || errors.Is(err, ErrRejected) ||

@@ -166,7 +166,7 @@ func (n Note) Stands() bool {
 	return n.Decision == schema.NoteAccepted || n.Decision == "" && !n.ByHand && n.Runs >= RunsToStand
 }
 
-// noteLasts is how long a note is kept that no run sees, and of which nothing was said by hand.
+// noteLasts is how long a note is kept that no run sees, and on which no operator has decided.
 const noteLasts = 7 * 24 * time.Hour
 
 // NotesAfter returns the notes after a run that has seen these, by name.
@@ -217,7 +217,7 @@ type Day struct {
 	Rounded     int                 `json:"rounded,omitzero"` // amounts that had more than six decimals
 	RunID       string              `json:"run_id"`           // of the last proven read
 	// Refused is how many rows of the replies could not be stored; the others are. Such
-	// a day is partial until the replies can be taken in whole.
+	// a day is partial until all rows of the replies can be stored.
 	Refused int64 `json:"refused_rows,omitzero"`
 	// Without are the IDs, source_id or creative_id, that the columns of the replies lacked: '' stands for them.
 	Without []string `json:"without,omitempty"`

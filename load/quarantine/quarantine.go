@@ -51,7 +51,7 @@ type Day struct {
 	// ControlTotal is the service's own total, as far as it gave one.
 	ControlTotal manifest.ControlTotal `json:"control_total"`
 	Pages        []Reply               `json:"pages"`
-	// Refusal is the reply that refused the read, which is no page; nil: none did.
+	// Refusal is the reply that refused the read, which is not a page; nil: none did.
 	Refusal *Refusal `json:"refusal,omitempty"`
 	// Withheld reports that the replies prove the day, and that only their account was not proven.
 	Withheld  bool     `json:"withheld,omitzero"`

@@ -24,7 +24,7 @@ import (
 const Prefix = "SPENDSYNC_"
 
 // Config is everything that can be set, by environment variables with the prefix
-// SPENDSYNC_. This struct says which there are, and docs what each is; "help config"
+// SPENDSYNC_. This struct lists them, and docs describes each; "help config"
 // is printed from both.
 type Config struct {
 	AdvertiserURL string `env:"ADVERTISER_URL" required:"true"`
@@ -80,7 +80,7 @@ type Config struct {
 	// unknown are variables with our prefix that no command reads. They are warned
 	// of, not refused: Kubernetes sets some for every Service named spendsync.
 	unknown []string
-	// accountSet says that ACCOUNT was set, be it to its default.
+	// accountSet reports that ACCOUNT was set, be it to its default.
 	accountSet bool
 }
 
@@ -209,7 +209,7 @@ func (c *Config) StoreDir() (string, error) {
 	return dir, nil
 }
 
-// absolute is the store's folder for checks: as it is set, where the working folder is
+// absolute is the store's folder for checks: as it is set, if the working folder is
 // not known.
 func (c *Config) absolute() string {
 	if dir, err := filepath.Abs(c.DataDir); err == nil {

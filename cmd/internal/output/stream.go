@@ -43,13 +43,13 @@ func QuietPipe(err error) error {
 // the process with a signal.
 func IgnoreBrokenPipe() { signal.Ignore(syscall.SIGPIPE) }
 
-// IsTerminal says whether a person looks at what is written.
+// IsTerminal reports whether the output is a terminal.
 func IsTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// TerminalWidth is in columns; a terminal that does not say has 80.
+// TerminalWidth is in columns; 80 if it is not known.
 func TerminalWidth(w io.Writer) int {
 	if f, ok := w.(*os.File); ok {
 		if width, err := widthOf(f); err == nil && width > 0 {

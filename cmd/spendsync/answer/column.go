@@ -81,7 +81,7 @@ var columnDocs = sync.OnceValue(func() map[string]string {
 
 func (c tableColumn) isNumber() bool { return c.form == formNumber || c.form == formFloat }
 
-// verdicts are the columns, besides verdict and *_verdict, that say what to think of a row or what to do with it.
+// verdicts are the columns, besides verdict and *_verdict, that judge a row or advise what to do with it.
 var verdicts = []string{"action", "fatigue", "state", "what_to_do"}
 
 // isVerdict reports whether the column judges its row.
@@ -163,7 +163,7 @@ func (c tableColumn) text(value string, forPerson bool) string {
 	return value
 }
 
-// dollars puts the sign of dollars before an amount. It leaves what is no number unchanged.
+// dollars puts the sign of dollars before an amount. It leaves other values unchanged.
 func dollars(amount string) string {
 	digits := strings.TrimPrefix(amount, "-")
 	if digits == "" || digits[0] < '0' || digits[0] > '9' {

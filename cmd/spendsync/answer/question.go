@@ -22,7 +22,7 @@ type Question struct {
 	Asks, Trap string
 	Shown      []string          // columns that a terminal shows first
 	Reorders   bool              // a terminal puts the verdict first, then what a row is about, then the money
-	Columns    map[string]string // what columns mean, where that differs from the dictionary
+	Columns    map[string]string // what columns mean, if that differs from the dictionary
 }
 
 // FromSQL is the question of an SQL text; - reads it from stdin.

@@ -141,7 +141,7 @@ type Answer struct {
 	LeftOut     string            `json:"left_out,omitempty"`
 }
 
-// answer asks the warehouse. What is beyond the bounds is left out, and the answer says so.
+// answer asks the warehouse. Rows beyond the bounds are left out, and the answer reports it.
 func (w Warehouse) answer(ctx context.Context, q answer.Question, rows int) (_ string, err error) {
 	if rows < 0 || rows > MaxRows {
 		return "", fmt.Errorf("rows %d: must be from 1 to %d", rows, MaxRows)

@@ -75,7 +75,7 @@ func idsIn(lacks []string) (ids []string) {
 
 // keepKnown keeps the stored rows of a day if a read differs from them only by lacking columns that the report no
 // longer gives: a known value does not become unknown. A day that is over and has its IDs stays in any case, and the
-// error says so.
+// error reports it.
 func (r *dayReader) keepKnown(day schema.Date, read *dayRead) error {
 	known := r.s.store.Account().Days[day]
 	if len(read.lacks) == 0 || read.day == nil || known == nil || known.ContentHash == read.hash {

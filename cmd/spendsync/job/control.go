@@ -188,7 +188,7 @@ func (d difference) form() string {
 	return gap(int64(d.rows.Spend), int64(d.total.Spend.V))
 }
 
-// sentence says which days are stored though the service's own total differs; empty:
+// sentence names the days that are stored though the service's own total differs; empty:
 // none. matched is how many of the stored days agree.
 func (c *controlTotals) sentence(matched int, stored []schema.Date) string {
 	trusted := c.storedOnes(stored)

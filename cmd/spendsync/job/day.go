@@ -35,7 +35,7 @@ type dayRead struct {
 	same        bool     // the rows of one key are the same row again
 	almost      bool     // a second read that is alike would prove the day
 	control     string
-	total       manifest.ControlTotal // the service's own, where the day was over
+	total       manifest.ControlTotal // the service's own, if the day was over
 	count       schema.Null[int64]    // rows that the service states
 	counted     string                // whether as many came, see [schema.DayCoverage]
 	askedBeyond schema.Null[bool]     // see [manifest.Day]; null: several reads prove the day together
@@ -245,7 +245,7 @@ func (r *dayReader) weighAs(
 	return err
 }
 
-// suspicious says whether an answer would take away much of what is stored: all
+// suspicious reports whether an answer would remove many of the stored rows: all
 // rows, or more than half of the rows or of the spend.
 func suspicious(known *manifest.Day, now history.Sums) bool {
 	if known == nil || known.Sums.Rows == 0 {

@@ -22,7 +22,7 @@ import (
 )
 
 // quarantine keeps what was received of a day that could not be proven, for a later version
-// of spendsync may understand it. Where the service gave no answer there is nothing to keep.
+// of spendsync may understand it. If the service gave no answer there is nothing to keep.
 // It reports whether the replies are kept.
 func (r *dayReader) quarantine(ctx context.Context, day schema.Date, began schema.Instant, cause error) bool {
 	reply := extract.TakeReply(cause)

@@ -51,5 +51,5 @@ func addStats(a, b extract.Stats) extract.Stats {
 }
 
 // since returns the first day that the run could have read: earlier days count as lost only if the account already
-// knows them. A service may reach less far than it says.
+// knows them. A service may reach less far than it states.
 func (r *run) since() schema.Date { return max(r.s.plan.Reach, r.unreachable+1) }

@@ -26,7 +26,7 @@ func spendersOf(rows *schema.SpendRows) (ids []string) {
 
 // livesByReport revokes the end of entities that have had spend since: on a day after the one they were last seen on,
 // and no earlier than yesterday. An entity may spend on the day on which it ends. If that can be the day after it was
-// last seen, the spend only delays the end, and is no failure yet.
+// last seen, the spend only delays the end, and is not a failure yet.
 func (r *settingsStage) livesByReport(s *settings) error {
 	s.spent = map[string]schema.Date{}
 	add := func(id string, day schema.Date) { s.spent[id] = max(s.spent[id], day) }

@@ -66,7 +66,7 @@ type open struct {
 	Do       string    `json:"do"`
 }
 
-// Message says that a finding begins or ends. It has the ID of the finding, and keeps it however often
+// Message reports the begin or the end of a finding. It has the ID of the finding, and keeps it however often
 // it is sent.
 type Message struct {
 	ID         string    `json:"id"`

@@ -19,7 +19,7 @@ import (
 // maxState exceeds the state of any account: 500 messages of a few hundred bytes.
 const maxState = 16 << 20
 
-// Folder is the folder of the data directory with the state of each account. It is no part of a
+// Folder is the folder of the data directory with the state of each account. It is not part of a
 // generation, and may be deleted: everything that is wrong is then told again.
 const Folder = "notices"
 

@@ -2,8 +2,8 @@ package phrase
 
 import "strings"
 
-// Thousands groups the digits before the point of a decimal number: 1,234,567.5. It leaves what has an
-// exponent or is no number unchanged.
+// Thousands groups the digits before the point of a decimal number: 1,234,567.5. It leaves numbers with an
+// exponent and other values unchanged.
 func Thousands(number string) string {
 	digits := strings.TrimPrefix(number, "-")
 	sign := number[:len(number)-len(digits)]

@@ -163,7 +163,7 @@ func (w *writer) body(i int, x taken) string {
 	return out.String()
 }
 
-// bare are literals without quotes that are no numbers.
+// bare are literals without quotes that are not numbers.
 var bare = []string{"null", "true", "false", "NaN", "Infinity", "-Infinity", "\ufeff"}
 
 // literal replaces one literal.

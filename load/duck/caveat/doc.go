@@ -3,5 +3,5 @@
 // was not over. It opens nothing. What depends on the stored data is returned as a [Check] or as [Days], for the caller
 // to look up.
 //
-// A finding needs positive evidence. Where the tree is beyond what the package understands, it reports nothing.
+// A finding needs positive evidence. If the package does not understand the tree, it reports nothing.
 package caveat
