@@ -40,8 +40,8 @@ func (a *app) endAfterSignal(ctx context.Context) {
 	})
 }
 
-// lastCall is the context of what a run does after all else, for others: it never
-// takes long, and after a signal hardly any time.
+// lastCall returns the context of a run's last calls, such as its metrics and notices: they may take a few seconds,
+// and after a signal even less.
 func (a *app) lastCall(ctx context.Context) (context.Context, context.CancelFunc) {
 	patience := 5 * time.Second
 	if ctx.Err() != nil {

@@ -213,7 +213,7 @@ func (v *Verified) hash(ctx context.Context, t *lakeTable, objects []liveObject)
 	return nil
 }
 
-// hash is an object's SHA-256; of one that is not there, that.
+// hash returns the SHA-256 of an object, or a text that it is missing.
 func (t *lakeTable) hash(object string) (string, error) {
 	f, err := t.fs.Open(object)
 	if isNotThere(err) {

@@ -32,7 +32,7 @@ const (
 
 // Warehouse is what the server reads.
 type Warehouse struct {
-	// Store returns the folder of the store, brought to its newest generation, and what an answer from it is of.
+	// Store brings the store to its newest generation, and returns its folder and the origin of its answers.
 	Store   func(context.Context) (dir string, from answer.Origin, err error)
 	Options duck.Options
 	// Describe describes tables and views by name, as 'spendsync tables' does; without names all of them, without

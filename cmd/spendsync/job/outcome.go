@@ -146,8 +146,8 @@ func (t tally) settingsCode(o load.Preview, reason int) int {
 func AtRisk(coverage []schema.DayCoverage) []schema.DayCoverage {
 	var days []schema.DayCoverage
 	for _, c := range coverage {
-		// Of a day that was read after it was over only rows are missing that were refused:
-		// its replies are kept, and reading them again changes nothing.
+		// A partial day that was read after its end lacks only refused rows. Its replies are kept, and reading them
+		// again changes nothing.
 		over := c.LastReadAt.Valid && !c.LastReadAt.V.Time().Before(c.ReportDate.End())
 		unproven := c.State == schema.StateMissing || c.State == schema.StatePartial && !over
 		if unproven && c.DaysUntilUnreachable > 0 && c.DaysUntilUnreachable <= RiskDays {

@@ -137,7 +137,7 @@ func (v Coverage) stake(h Headline) Number {
 	return h.MeanSpend
 }
 
-// aDay is an amount of a window by its known days.
+// aDay returns the average of an amount over the known days of its window.
 func aDay(amount, days Number) Number {
 	if !amount.Known || !days.Known || days.V <= 0 {
 		return Number{}
