@@ -24,7 +24,8 @@ type lackingID struct {
 func (l *lackingID) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := l.RoundTripper.RoundTrip(req)
 	q := req.URL.Query()
-	if err != nil || !slices.Contains(strings.Split(q.Get("columns"), ","), "source_id") ||
+	asked := strings.Split(q.Get("columns"), ",")
+	if err != nil || !slices.Contains(asked, "source_id") && !slices.Contains(asked, l.column) ||
 		l.column == "" && l.other == 0 {
 		return resp, err
 	}

@@ -2,6 +2,8 @@ package job
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"spendsync/cmd/internal/exit"
@@ -54,6 +56,9 @@ func PlanDays(account string, now time.Time, known *manifest.Account, o PlanOpti
 	for d := p.Reach; d <= today; d++ {
 		k := known.Days[d]
 		reason := readReason(d, today, now, k, o)
+		if reason == "" && lacksWhatIsGiven(k, known.Ask) {
+			reason = "stored without " + strings.Join(k.Without, " and ") + ", which the report gives again"
+		}
 		if reason == "" {
 			p.Keep = append(p.Keep, KeptDay{d, k.LastReadAt})
 			continue
@@ -122,6 +127,14 @@ func readReason(d, today schema.Date, now time.Time, k *manifest.Day, o PlanOpti
 		return "last read at a time that is yet to come"
 	}
 	return ""
+}
+
+// lacksWhatIsGiven reports whether a day was stored without an ID that the report no longer lacks. Such a day may leave
+// the reach before it is due for another reason.
+func lacksWhatIsGiven(k *manifest.Day, ask *manifest.Ask) bool {
+	return len(k.Without) > 0 && !slices.ContainsFunc(k.Without, func(column string) bool {
+		return slices.Contains(ask.Unknown(), column)
+	})
 }
 
 // ReachFrom is the first day that the report can be asked for at an instant.

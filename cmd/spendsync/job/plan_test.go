@@ -80,6 +80,19 @@ func TestPlan_Reasons(t *testing.T) {
 		"an hour later only the young days": {
 			want: "2026-11-19: younger than 3 days\n2026-11-20: younger than 3 days\n2026-11-21: younger than 3 days",
 		},
+		"a day without an ID that the report gives again": {
+			edit: func(a *manifest.Account) { a.Days[date("2026-11-02")].Without = []string{"source_id"} },
+			o:    PlanOptions{RereadAfter: 20 * time.Hour, PageSize: 10000},
+			want: "2026-11-02: stored without source_id, which the report gives again\n2026-11-21: the day goes on",
+		},
+		"a day without an ID that the report still lacks": {
+			edit: func(a *manifest.Account) {
+				a.Days[date("2026-11-02")].Without = []string{"source_id"}
+				a.Ask = &manifest.Ask{Without: []string{"source_id"}, TriedAt: schema.InstantOf(now)}
+			},
+			o:    PlanOptions{RereadAfter: 20 * time.Hour, PageSize: 10000},
+			want: "2026-11-21: the day goes on",
+		},
 		"a gap heals itself": {
 			edit: func(a *manifest.Account) { delete(a.Days, date("2026-11-02")) },
 			o:    PlanOptions{RereadAfter: 20 * time.Hour, PageSize: 10000},

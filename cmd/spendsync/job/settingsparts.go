@@ -226,8 +226,11 @@ var imageURLs = schema.Names(schema.CreativeHistory.ColumnsThatAre(schema.Refres
 
 // readReportCreatives asks the report for the creatives of the whole reach: for
 // the addresses of their images, and for those that only the report knows. Like a day, a list that moves while it is
-// paged is read again.
+// paged is read again. A report that is known to give no creative_id has no such list.
 func (n *settingsReader) readReportCreatives(ctx context.Context) {
+	if slices.Contains(n.run.store.Account().Ask.Unknown(), "creative_id") {
+		return
+	}
 	from, reads := n.run.plan.Reach, 1
 	for {
 		err := n.readReportCreativesSince(ctx, from)
