@@ -180,3 +180,19 @@ func TestBreaker_WaitersAreNoProbes(t *testing.T) {
 		check(t, "another probe after a while", tripped == nil && err == nil, true)
 	})
 }
+
+// TestTotal_AgreesRoundedOfClicks: clicks are held against each other only where both are known.
+func TestTotal_AgreesRoundedOfClicks(t *testing.T) {
+	known, unknown := schema.Some[int64], schema.Null[int64]{}
+	for _, c := range []struct {
+		total, rows schema.Null[int64]
+		want        bool
+	}{
+		{known(5), known(5), true}, {known(5), known(6), false}, {known(0), known(1), false},
+		{unknown, known(6), true}, {known(5), unknown, true}, {unknown, unknown, true},
+	} {
+		if got := (Total{Clicks: c.total}).AgreesRounded(0, c.rows, 1, 2, 2); got != c.want {
+			t.Errorf("%+v beside %+v: %v, want %v", c.total, c.rows, got, c.want)
+		}
+	}
+}

@@ -110,3 +110,13 @@ func TestDocument_ReplacesWhatIsNotUTF8(t *testing.T) {
 		}
 	}
 }
+
+// TestValue_IsNumber: only a JSON number is one, and no text of digits.
+func TestValue_IsNumber(t *testing.T) {
+	for value, want := range map[string]bool{
+		"": false, "0": true, "9": true, "10": true, "-1": true, "0.5": true,
+		`"0"`: false, `"-1"`: false, "null": false, "true": false, "[0]": false, "{}": false,
+	} {
+		check(t, "number "+value, Value(value).isNumber(), want)
+	}
+}
