@@ -83,7 +83,7 @@ func TestPlan_Reasons(t *testing.T) {
 		"a day without an ID that the report gives again": {
 			edit: func(a *manifest.Account) { a.Days[date("2026-11-02")].Without = []string{"source_id"} },
 			o:    PlanOptions{RereadAfter: 20 * time.Hour, PageSize: 10000},
-			want: "2026-11-02: stored without source_id, which the report gives again\n2026-11-21: the day goes on",
+			want: "2026-11-02: stored without source_id, which the report gives again\n2026-11-21: the day is not over",
 		},
 		"a day without an ID that the report still lacks": {
 			edit: func(a *manifest.Account) {
@@ -91,7 +91,7 @@ func TestPlan_Reasons(t *testing.T) {
 				a.Ask = &manifest.Ask{Without: []string{"source_id"}, TriedAt: schema.InstantOf(now)}
 			},
 			o:    PlanOptions{RereadAfter: 20 * time.Hour, PageSize: 10000},
-			want: "2026-11-21: the day goes on",
+			want: "2026-11-21: the day is not over",
 		},
 		"a gap heals itself": {
 			edit: func(a *manifest.Account) { delete(a.Days, date("2026-11-02")) },
