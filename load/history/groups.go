@@ -27,8 +27,8 @@ type SeenGroup[R any] struct {
 // AdvanceGroups is [Advance] for a table that may have hundreds of thousands of entities: it holds the versions of one
 // group at a time, and skips unchanged groups. seen is sorted by name; o.Seen and o.Stubs must be empty.
 //
-// [Advance] alone makes an hour with nothing to do, of 1,000 campaigns with 218,000 rules, 70 % dearer, and takes 120 MiB
-// more.
+// [Advance] alone makes an hour with nothing to do, of 1,000 campaigns with 218,000 rules, 70 % dearer, and takes 120
+// MiB more.
 //
 // put receives all versions of each group. If put is nil, AdvanceGroups stops at the first change, and only
 // [Stats.Changed] is valid.
