@@ -109,7 +109,7 @@ func TestCheck_SaysWhetherTheKeyMayWrite(t *testing.T) {
 		`"scopes":["read","write"]`: {check.Warning, "can make changes"},
 		`"read_only":false`:         {check.Warning, "can make changes"},
 		`"read_only":true`:          {check.OK, "the key acts on ADV1"},
-		`"name":"x"`:                {check.OK, "does not say whether"},
+		`"name":"x"`:                {check.OK, "does not state whether"},
 	} {
 		w.server.Config.Handler = http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 			if strings.HasSuffix(r.URL.Path, "/v1/me") {
@@ -187,7 +187,7 @@ func TestCheck_NamesWhatIsWrong(t *testing.T) {
 		"a variable is not ours": {exit.OK, func(w *world) { w.env["PAGESIZE"] = "1" }, "configuration", check.Warning,
 			"SPENDSYNC_PAGESIZE"},
 		"wrong password": {exit.Auth, func(w *world) { w.env["REPORT_PASSWORD"] = "wrong" }, "spend report",
-			check.Failed, "Incorrect username or password"},
+			check.Failed, "refused the user or password (401): SPENDSYNC_REPORT_USER"},
 		"wrong key": {exit.Auth, func(w *world) { w.env["API_KEY"] = "pushads_wrong" }, "advertiser API",
 			check.Failed, "401"},
 		"nobody listens": {exit.Unreachable, func(w *world) {
@@ -198,8 +198,9 @@ func TestCheck_NamesWhatIsWrong(t *testing.T) {
 			w.env["REPORT_URL"] = "http://" + l.Addr().String()
 			l.Close()
 		}, "spend report", check.Failed, "refused"},
-		"an unknown host": {exit.Usage, unknownHost("REPORT_URL"), "spend report", check.Failed, "no such host"},
-		"DNS is down":     {exit.Unreachable, noDNS, "spend report", check.Failed, "server misbehaving"},
+		"an unknown host": {exit.Usage, unknownHost("REPORT_URL"), "spend report", check.Failed,
+			"SPENDSYNC_REPORT_URL names a host that DNS does not know"},
+		"DNS is down": {exit.Unreachable, noDNS, "spend report", check.Failed, "DNS does not answer for"},
 		"a wrong path": {exit.Usage, func(w *world) { w.env["ADVERTISER_URL"] += "/v1" }, "advertiser API",
 			check.Failed, "404"},
 		"the key expires soon": {exit.OK, nil, "key expiry", check.Warning, "in 4 days"},

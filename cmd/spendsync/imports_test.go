@@ -230,8 +230,8 @@ var house = map[string]struct{ may, not []string }{
 	"cmd/spendsync/check": {
 		may: []string{"schema", "extract", "transform", "load", "load/commit", "load/durable", "load/manifest",
 			"cmd/internal/config",
-			"cmd/internal/exit", "cmd/spendsync/job", "cmd/spendsync/payouts", "cmd/spendsync/phrase",
-			"cmd/spendsync/record"},
+			"cmd/internal/exit", "cmd/spendsync/explain", "cmd/spendsync/job", "cmd/spendsync/payouts",
+			"cmd/spendsync/phrase", "cmd/spendsync/record"},
 		not: []string{"net/http", "database/sql", "github.com/duckdb"},
 	},
 	"cmd/spendsync/record": {

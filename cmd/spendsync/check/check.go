@@ -8,6 +8,7 @@ import (
 
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/spendsync/explain"
 	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/cmd/spendsync/record"
@@ -82,29 +83,16 @@ func (c *checker) fail(code int, check, do, format string, args ...any) {
 	c.lines = append(c.lines, Line{Check: check, State: Failed, Found: fmt.Sprintf(format, args...), Do: do})
 }
 
-// failRead reports a request to the service that brought nothing.
+// failRead reports a request to the service that brought nothing, as a sync would.
 func (c *checker) failRead(check string, err error) {
-	client, isKnown, url := c.report, c.known != nil && len(c.known.Days) > 0, "REPORT_URL"
+	client, isKnown := c.report, c.known != nil && len(c.known.Days) > 0
 	if e, ok := errors.AsType[*extract.ReadError](err); ok && e.Interface == config.API {
-		client, isKnown, url = c.api, c.known != nil && c.known.Pinned != "", "ADVERTISER_URL"
+		client, isKnown = c.api, c.known != nil && c.known.Pinned != ""
 	}
 	err = job.OfWrongURL(err, client, isKnown)
-	switch {
-	case errors.Is(err, exit.ErrUsage):
-		c.fail(exit.Usage, check, "correct the host, the port or the path in "+config.Prefix+url+": it is the base "+
-			"URL of this service, without its last part", "%s", phrase.OneLine(err.Error()))
-	case errors.Is(err, extract.ErrAuth):
-		c.fail(exit.Auth, check, "check the user, the password or the key in the variables or files, and that they "+
-			"are of this service", "%s", phrase.OneLine(err.Error()))
-	case errors.Is(err, extract.ErrUnavailable):
-		c.fail(exit.Unreachable, check, "check the address, DNS, the proxy and the network policy; if they are "+
-			"right, wait for the service", "%s", phrase.OneLine(err.Error()))
-	case exit.Of(err) == exit.Contract:
-		c.fail(exit.Contract, check, "check that the URL is the base of this service, without its last part; if it "+
-			"is, the service has changed: look for a newer version of spendsync", "%s", phrase.OneLine(err.Error()))
-	default:
-		c.fail(exit.Of(err), check, exit.About(exit.Of(err)).Do, "%s", phrase.OneLine(err.Error()))
-	}
+	code := exit.Of(err)
+	m := explain.Error(err, code)
+	c.fail(code, check, m.Do, "%s", m.Happened)
 }
 
 // Run makes the checks. A signal ends them early.

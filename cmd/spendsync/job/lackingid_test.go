@@ -25,7 +25,7 @@ func (l *lackingID) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := l.RoundTripper.RoundTrip(req)
 	q := req.URL.Query()
 	asked := strings.Split(q.Get("columns"), ",")
-	if err != nil || !slices.Contains(asked, "source_id") && !slices.Contains(asked, l.column) ||
+	if err != nil || !slices.Contains(asked, "source_id") && (l.column == "" || !slices.Contains(asked, l.column)) ||
 		l.column == "" && l.other == 0 {
 		return resp, err
 	}
