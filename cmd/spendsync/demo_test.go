@@ -217,7 +217,7 @@ func TestDemo_OwnsItsFolder(t *testing.T) {
 // sync may be complete.
 func TestDemo_KilledInEachStep(t *testing.T) {
 	if os.Getenv("SPENDSYNC_TEST_DEMO_KILLS") == "" {
-		t.Skip("five demos take minutes: SPENDSYNC_TEST_DEMO_KILLS=1 runs it, as in .ci/run")
+		t.Skip("five demos take minutes: SPENDSYNC_TEST_DEMO_KILLS=1 runs it, as in .ci/long")
 	}
 	dir := filepath.Join(t.TempDir(), "demo")
 	for _, step := range []struct {

@@ -238,5 +238,5 @@ func (w *quirkWorld) lines(sql string) string {
 }
 
 // tried reports whether a test tries case i of a long table: one of four, or each if
-// SPENDSYNC_TEST_VARIATIONS is "all", as in .ci/variations.
+// SPENDSYNC_TEST_VARIATIONS is "all", as in .ci/long.
 func tried(i int) bool { return i%4 == 0 || os.Getenv("SPENDSYNC_TEST_VARIATIONS") == "all" }
