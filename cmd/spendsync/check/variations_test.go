@@ -94,10 +94,15 @@ func failed(a check.Findings) string {
 	return strings.Join(lines, "\n")
 }
 
-// variations are those of the simulator that a test tries: one of 16, or all if SPENDSYNC_TEST_VARIATIONS is "all".
+// variations are those of the simulator that a test tries: one of 16, of 64 with -short, or all if
+// SPENDSYNC_TEST_VARIATIONS is "all", as in .ci/long.
 func variations() (chosen []adsim.Quirk) {
+	of := 16
+	if testing.Short() {
+		of = 64
+	}
 	for i, q := range adsim.Quirks() {
-		if i%16 == 0 || os.Getenv("SPENDSYNC_TEST_VARIATIONS") == "all" {
+		if i%of == 0 || os.Getenv("SPENDSYNC_TEST_VARIATIONS") == "all" {
 			chosen = append(chosen, q)
 		}
 	}

@@ -237,6 +237,12 @@ func (w *quirkWorld) lines(sql string) string {
 	return strings.Join(all, "\n")
 }
 
-// tried reports whether a test tries case i of a long table: one of four, or each if
-// SPENDSYNC_TEST_VARIATIONS is "all", as in .ci/long.
-func tried(i int) bool { return i%4 == 0 || os.Getenv("SPENDSYNC_TEST_VARIATIONS") == "all" }
+// tried reports whether a test tries case i of a long table: one of four, of sixteen with -short, or each
+// if SPENDSYNC_TEST_VARIATIONS is "all", as in .ci/long.
+func tried(i int) bool {
+	of := 4
+	if testing.Short() {
+		of = 16
+	}
+	return i%of == 0 || os.Getenv("SPENDSYNC_TEST_VARIATIONS") == "all"
+}
