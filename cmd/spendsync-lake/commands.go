@@ -135,7 +135,7 @@ func (a *app) followCommand() *cobra.Command {
 		Use: "follow", Short: "Bring the lake to the published generation of the store", Args: cobra.NoArgs,
 		Long: "Brings every account's part of every table to what the published generation of the store names, in " +
 			"one transaction. Running it again does nothing; after a pause it catches up in one commit. With " +
-			"--watch it goes on until it is stopped, and an unreachable lake is tried again at the next look.",
+			"--watch it runs until it is stopped, and tries an unreachable lake again at the next look.",
 		Example: "  spendsync-lake follow\n  spendsync-lake follow --watch --every 1m",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if every <= 0 {

@@ -53,8 +53,8 @@ func statements(t *testing.T, name string, today schema.Date) (all []statement) 
 	return all
 }
 
-// playedDemo plays a demo once for all tests, in the place of a caller who has settings of an account of his own, and
-// returns its folder and what it printed.
+// playedDemo plays a demo once for all tests and returns its folder and its output. The environment has the settings of
+// another account.
 var playedDemo = sync.OnceValues(func() (dir, printed string) {
 	root, err := os.MkdirTemp("", "spendsync-played-demo-")
 	if err != nil {

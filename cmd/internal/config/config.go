@@ -209,8 +209,8 @@ func (c *Config) StoreDir() (string, error) {
 	return dir, nil
 }
 
-// absolute is the store's folder for checks: as it is set, if the working folder is
-// not known.
+// absolute returns the store's folder for checks. If the working folder is not known, it is
+// returned unchanged.
 func (c *Config) absolute() string {
 	if dir, err := filepath.Abs(c.DataDir); err == nil {
 		return dir

@@ -121,7 +121,7 @@ func (c *checker) all(ctx context.Context) {
 		var err error
 		dir, _ := c.Config.StoreDir()
 		if stored, err = job.ReadKnown(dir, c.Config.Account, known); err != nil {
-			c.warn("store", exit.About(exit.Damaged).Do, "what is stored of the account cannot be read: %s",
+			c.warn("store", exit.About(exit.Damaged).Do, "the stored data of the account cannot be read: %s",
 				phrase.OneLine(err.Error()))
 		}
 	}

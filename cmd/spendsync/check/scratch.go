@@ -12,12 +12,12 @@ import (
 // scratch begins the names of the temporary folders.
 const scratch = "spendsync-check-"
 
-// leftAfter is how old a temporary folder without a holder of its lock is at least: a younger one may be about to get
-// one.
+// leftAfter is the least age of a temporary folder that is removed because its lock is free: a younger one may be about
+// to be locked.
 const leftAfter = time.Minute
 
-// scratchFolder makes a temporary folder, and the function that removes it. Its lock tells other checks that it is in
-// use; a folder whose lock nobody holds was left by a check that was killed, and is removed.
+// scratchFolder makes a temporary folder and returns the function that removes it. A lock in the folder shows other
+// checks that it is in use. Folders of killed checks, whose locks are free, are removed first.
 func scratchFolder() (dir string, release func(), err error) {
 	removeLeft()
 	if dir, err = os.MkdirTemp("", scratch); err != nil {

@@ -374,7 +374,7 @@ var quirkCases = []quirkCase{
 	{quirk: "gzip"},
 }
 
-// isPlain reports whether nothing shows that a case differs from the service as it is.
+// isPlain reports whether a case gives the same result as the service without variations.
 func (c quirkCase) isPlain() bool {
 	return c.exits == [2]int{} && c.days == "" && c.numbers == "" && c.settings == ""
 }

@@ -108,8 +108,8 @@ func (n *settingsReader) readCreatives(ctx context.Context, campaign string) (un
 	return understood, err
 }
 
-// mostInVain is how many creatives a run reads by themselves without learning more, and how many drafts, which may lack
-// what others have: the service has no more to say of the rest either.
+// mostInVain limits the single reads of creatives that bring no more than their list did; drafts, which may be
+// incomplete, have a limit of their own. Beyond it the run reads no further creative by itself.
 const mostInVain = 3
 
 // creativeContent are the columns that a creative has unless it is a draft.
