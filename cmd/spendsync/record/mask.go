@@ -54,7 +54,7 @@ func newMasks(s *service.Service) *masks {
 	m.weeks = 8 + int(m.random("weeks", 60))
 	for _, key := range s.Keys() {
 		_, name, _ := strings.Cut(key, ".")
-		for _, word := range append(s.Texts(key), name) {
+		for _, word := range append(slices.Clip(s.Texts(key)), name) {
 			isBorder := func(r rune) bool { return r == '/' || r == '{' || r == '}' }
 			for part := range strings.FieldsFuncSeq(word, isBorder) {
 				m.known[service.SnakeCase(part)] = true
