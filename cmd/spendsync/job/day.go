@@ -164,16 +164,16 @@ func (r *dayReader) weigh(ctx context.Context, day schema.Date, read *dayRead, b
 		}
 		return w.prove(day)
 	}
-	repeats, alike := history.Repeats(read.rows)
-	if repeats {
-		if read.same = alike; read.seen.Repeats == "" {
+	ways, same := combinations(read.rows, read.lacks)
+	if ways[0] != history.Apart {
+		if read.same = same; read.seen.Repeats == "" {
 			read.seen.Repeats = "a row is there twice"
 		}
 	}
 	var failed error
 	var hashes []string
 	almost := false
-	for _, how := range combinations(repeats, read.lacks) {
+	for _, how := range ways {
 		is := *read
 		is.combined = how
 		err := r.weighAs(ctx, day, &is, before, confirm)
@@ -191,16 +191,17 @@ func (r *dayReader) weigh(ctx context.Context, day schema.Date, read *dayRead, b
 	return failed
 }
 
-// combinations returns the ways in which rows of one key may become one. If the report lacks an ID, which told them
-// apart, each is a part of the row.
-func combinations(repeats bool, lacks []string) []history.Combination {
+// combinations returns the ways in which rows of one key may become one, and whether they are the same row again. If
+// the report lacks an ID, which told them apart, each is a part of the row, even where they are alike.
+func combinations(rows *schema.SpendRows, lacks []string) (ways []history.Combination, same bool) {
+	repeats, alike := history.Repeats(rows)
 	switch {
 	case !repeats:
-		return []history.Combination{history.Apart}
+		return []history.Combination{history.Apart}, false
 	case len(idsIn(lacks)) > 0:
-		return []history.Combination{history.Added}
+		return []history.Combination{history.Added}, false
 	}
-	return []history.Combination{history.Newest, history.Added}
+	return []history.Combination{history.Newest, history.Added}, alike
 }
 
 // weighAs decides about a read whose rows of one key are combined in its way.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"spendsync/cmd/internal/exit"
+	"spendsync/extract/adsim"
 	"spendsync/schema"
 )
 
@@ -64,7 +65,8 @@ func (l *lackingID) RoundTrip(req *http.Request) (*http.Response, error) {
 func TestReport_LacksAnID(t *testing.T) {
 	for _, column := range []string{"source_id", "creative_id"} {
 		t.Run(column, func(t *testing.T) {
-			w := newWorld(t)
+			// Of a source per row only rows without spend have the same IDs when that of the creative is missing.
+			w := newWorld(t, func(c *adsim.Config) { c.Sources, c.CreativesPerCampaign = 3000, 5 })
 			w.rereadAll()
 			l := &lackingID{RoundTripper: w.service.Transport(), column: column}
 			w.transport = l

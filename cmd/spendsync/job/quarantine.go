@@ -166,7 +166,7 @@ func (k kept) stage(ctx context.Context, q quarantine.Day) (t takenDay, err erro
 			return t, err
 		}
 	}
-	repeats, same := history.Repeats(rows)
+	ways, same := combinations(rows, lacks)
 	if ids := campaignsOf(rows); len(ids) > 0 && k.witnesses.hasNone(ids) {
 		return t, fmt.Errorf("whose report it is is not proven: the account has none of its campaigns: %s",
 			someOf("campaign", ids))
@@ -175,7 +175,7 @@ func (k kept) stage(ctx context.Context, q quarantine.Day) (t takenDay, err erro
 		return t, err
 	}
 	var failed error
-	for _, how := range combinations(repeats, lacks) {
+	for _, how := range ways {
 		w := dayWitnesses{Evidence: seen, rows: int64(rows.Len()), combined: how, same: same}
 		one, err := history.Combine(rows, how)
 		if err != nil {
