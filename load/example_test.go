@@ -68,7 +68,7 @@ func storeADay(ctx context.Context) error {
 	}
 	c := manifest.Accounts["acme"].Coverage("acme", now)[0]
 	fmt.Printf("generation %d: %s %s, %d rows, %s\n", manifest.Generation, c.ReportDate, c.State, c.Rows, c.Spend.V)
-	answer, err := duck.Ask(ctx, dir, duck.Question{SQL: "SELECT sum(spend) FROM spend_daily"}, duck.Options{})
+	answer, err := duck.Ask(ctx, dir, duck.Query{SQL: "SELECT sum(spend) FROM spend_daily"}, duck.Options{})
 	if err != nil {
 		return err
 	}

@@ -312,7 +312,7 @@ func (d *demoCommand) printAsk(ctx context.Context, name string, params ...strin
 	if err != nil {
 		return err
 	}
-	result, err := duck.Ask(ctx, d.dir, q.Question, d.app.loadOptions().DuckDB)
+	result, err := duck.Ask(ctx, d.dir, q.Query, d.app.loadOptions().DuckDB)
 	if err != nil {
 		return err
 	}

@@ -136,7 +136,7 @@ func (s *assistantSession) wantRefusals(w *world) {
 	outside := filepath.Join(s.TempDir(), "outside.csv")
 	for sql, says := range map[string]string{
 		"FROM '" + w.dir + "/manifest.json'":            "file system operations are disabled",
-		"FROM read_text('" + w.dir + "/manifest.json')": "read_text is not for questions",
+		"FROM read_text('" + w.dir + "/manifest.json')": "read_text cannot be called in a query",
 		"ATTACH '" + outside + "'":                      "not one statement that reads",
 		"COPY (FROM spend) TO '" + outside + "'":        "not one statement that reads",
 		"INSTALL httpfs":                                "not one statement that reads",
@@ -145,7 +145,7 @@ func (s *assistantSession) wantRefusals(w *world) {
 		"SELECT 1; SELECT 2":                            "not one statement that reads",
 		"SELECT getenv('HOME')":                         "getenv",
 		"SELECT nothing FROM spend":                     "nothing",
-		"SELECT 1 /* " + strings.Repeat("x", 100) + " */ FROM query('FROM spend_daily')": "query is not for questions",
+		"SELECT 1 /* " + strings.Repeat("x", 100) + " */ FROM query('FROM spend_daily')": "query cannot be called in a query",
 	} {
 		if text, refused := s.call("sql", map[string]any{"sql": sql}); !refused || !strings.Contains(text, says) {
 			s.Errorf("%s: refused %v, says %q, want %q", sql, refused, text, says)

@@ -356,8 +356,8 @@ func (r *runner) readBreaks(ctx context.Context, to metricsTo, m *manifest.Manif
 	}
 	question := "SELECT b.kind, count(*) FROM mart.breaks AS b WHERE b.account_id = " + schema.QuoteText(to.account) +
 		" GROUP BY ALL"
-	result, err := duck.Ask(ctx, dir, duck.Question{SQL: question}, r.app.loadOptions().DuckDB)
-	var unknown *duck.QuestionError
+	result, err := duck.Ask(ctx, dir, duck.Query{SQL: question}, r.app.loadOptions().DuckDB)
+	var unknown *duck.QueryError
 	if errors.As(err, &unknown) {
 		return nil, nil
 	}

@@ -157,7 +157,7 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question) error {
 	}
 	q.Once = format == "parquet" || format == "csv"
 	q.Caveats = q.Asks == "" // a ready question's trap is known, and stands under its answer
-	result, err := duck.Ask(ctx, dir, q.Question, c.app.loadOptions().DuckDB)
+	result, err := duck.Ask(ctx, dir, q.Query, c.app.loadOptions().DuckDB)
 	if err != nil {
 		return c.queryErr(err, dir, q.Asks != "")
 	}
@@ -226,7 +226,7 @@ func originOf(a *app, dir string) (answer.Origin, error) {
 // queryErr turns an error in the question into a usage error, with the place in the SQL above the
 // last line.
 func (c *queryCommand) queryErr(err error, dir string, named bool) error {
-	var q *duck.QuestionError
+	var q *duck.QueryError
 	switch {
 	case errors.As(err, &q):
 		if q.Excerpt != "" && !c.app.jsonLogs() {

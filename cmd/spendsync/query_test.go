@@ -286,7 +286,7 @@ func queryFormatsKeepEveryValue(t *testing.T, w *world) {
 
 // queryTerminalsAreNotCommanded writes each format as to a terminal.
 func queryTerminalsAreNotCommanded(t *testing.T, w *world) {
-	r, err := duck.Ask(t.Context(), w.dir, duck.Question{SQL: hostile + ` UNION ALL SELECT * FROM (VALUES (chr(27), ` +
+	r, err := duck.Ask(t.Context(), w.dir, duck.Query{SQL: hostile + ` UNION ALL SELECT * FROM (VALUES (chr(27), ` +
 		`chr(127), chr(8237), chr(8297), chr(13) || 'over', 1, 1, 0, 1, 1, TIMESTAMPTZ '2026-01-01', DATE ` +
 		`'2026-01-01', true, [chr(27) || chr(8238)]))`}, duck.Options{})
 	if err != nil {

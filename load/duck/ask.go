@@ -27,8 +27,8 @@ type TextTable struct {
 	Rows    [][]schema.Null[string]
 }
 
-// Question is one statement that reads.
-type Question struct {
+// Query is one statement that reads.
+type Query struct {
 	SQL string
 	// Params are the values of $name in the SQL, given as text: the SQL casts
 	// them, as in $days::INTEGER. With none, the SQL has no parameters.
@@ -61,8 +61,8 @@ func (c Column) Nested() bool {
 // beyond that in a folder of its own below [os.TempDir].
 type Result struct {
 	Columns []Column
-	Count   int64 // rows; not known of a question that is answered once
-	// Caveats are the ways in which the answer is easily misread, if the question asked for them.
+	Count   int64 // rows; not known of a query that is answered once
+	// Caveats are the ways in which the answer is easily misread, if the query asked for them.
 	Caveats []caveat.Finding
 
 	conn    *sql.Conn
@@ -70,18 +70,18 @@ type Result struct {
 	tempDir string
 }
 
-// QuestionError is an error in the question itself, in the engine's words.
-type QuestionError struct {
+// QueryError is an error in the query itself, in the engine's words.
+type QueryError struct {
 	Message string
-	Excerpt string // the place in the question, two lines with a mark; may be empty
+	Excerpt string // the place in the query, two lines with a mark; may be empty
 }
 
-func (e *QuestionError) Error() string { return e.Message }
+func (e *QueryError) Error() string { return e.Message }
 
-// Ask asks the published DuckDB file one question. The file is opened read-only, the configuration
-// is locked, and the question reaches nothing else: no other file, no network, no extension. An
-// error in the question itself is a [*QuestionError]. The result must be closed.
-func Ask(ctx context.Context, dir string, q Question, o Options) (r *Result, err error) {
+// Ask runs one query on the published DuckDB file. The file is opened read-only, the configuration
+// is locked, and the query reaches nothing else: no other file, no network, no extension. An
+// error in the query itself is a [*QueryError]. The result must be closed.
+func Ask(ctx context.Context, dir string, q Query, o Options) (r *Result, err error) {
 	dir, err = filepath.Abs(dir)
 	if err != nil {
 		return nil, durable.Storage(err)
@@ -151,8 +151,8 @@ func stopped(ctx context.Context, err error) error {
 
 // answer lets the engine work the answer out and keep it in a temporary table,
 // which it can move to disk: the driver would hold all of it in memory.
-func (r *Result) answer(ctx context.Context, q Question) error {
-	// query() takes the question as a value, so that no bracket or comment in it can
+func (r *Result) answer(ctx context.Context, q Query) error {
+	// query() takes the query as a value, so that no bracket or comment in it can
 	// end anything but itself. It knows no parameters; SQL that has them is ours.
 	from, args := "query("+schema.QuoteText(q.SQL)+")", []any(nil)
 	if len(q.Params) > 0 {
@@ -169,7 +169,7 @@ func (r *Result) answer(ctx context.Context, q Question) error {
 		kind = "VIEW"
 	}
 	if _, err := r.conn.ExecContext(ctx, "CREATE TEMP "+kind+" answer AS FROM "+from, args...); err != nil {
-		return stopped(ctx, questionErr(err, false))
+		return stopped(ctx, queryErr(err, false))
 	}
 	if kind == "TABLE" {
 		if err := r.conn.QueryRowContext(ctx, "SELECT count(*) FROM temp.answer").Scan(&r.Count); err != nil {
@@ -194,8 +194,8 @@ func (r *Result) answer(ctx context.Context, q Question) error {
 // excerpt is the end of an error of DuckDB's: a line of the SQL and a mark below.
 var excerpt = regexp.MustCompile(`(?s)\n\nLINE \d+: .*$`)
 
-// questionErr separates errors of the question from errors of the file or the engine.
-func questionErr(err error, asAsked bool) error {
+// queryErr separates errors of the query from errors of the file or the engine.
+func queryErr(err error, asAsked bool) error {
 	var de *duckdb.Error
 	if !errors.As(err, &de) || de.Type == duckdb.ErrorTypeFatal || de.Type == duckdb.ErrorTypeInternal {
 		return fmt.Errorf("duckdb: %w", err)
@@ -203,8 +203,8 @@ func questionErr(err error, asAsked bool) error {
 	if de.Type == duckdb.ErrorTypeIO || diskTrouble.MatchString(de.Msg) {
 		return fmt.Errorf("duckdb: %w: %w", err, durable.ErrStorage)
 	}
-	q := &QuestionError{Message: excerpt.ReplaceAllString(de.Msg, "")}
-	// Later the excerpt would be of the statement that the question was put in.
+	q := &QueryError{Message: excerpt.ReplaceAllString(de.Msg, "")}
+	// Later the excerpt would be of the statement that the query was put in.
 	if asAsked {
 		q.Excerpt = strings.TrimPrefix(excerpt.FindString(de.Msg), "\n\n")
 	}
@@ -312,7 +312,7 @@ func (r *Result) copyOut(ctx context.Context, w io.Writer, head, columns, option
 	path := filepath.Join(r.tempDir, "answer.written")
 	q := fmt.Sprintf("COPY (SELECT %s FROM temp.answer) TO %s (%s)", columns, schema.QuoteText(path), options)
 	if _, err := r.conn.ExecContext(ctx, q); err != nil {
-		return stopped(ctx, questionErr(err, false))
+		return stopped(ctx, queryErr(err, false))
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -20,7 +20,7 @@ func TestAsk_NeedsNoTemporaryFolder(t *testing.T) {
 	}
 	t.Cleanup(func() { unix.Unmount(temp, unix.MNT_DETACH) })
 	t.Setenv("TMPDIR", temp)
-	r, err := Ask(t.Context(), dir, Question{SQL: "SELECT count(*) > 0 AS b FROM spend_daily"}, Options{})
+	r, err := Ask(t.Context(), dir, Query{SQL: "SELECT count(*) > 0 AS b FROM spend_daily"}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

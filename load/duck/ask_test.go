@@ -67,7 +67,7 @@ func fileHashes(t *testing.T, dir string) map[string]string {
 // asked is a result with what a test wants to know of it.
 func asked(t *testing.T, dir, q string) *Result {
 	t.Helper()
-	r, err := Ask(t.Context(), dir, Question{SQL: q}, Options{})
+	r, err := Ask(t.Context(), dir, Query{SQL: q}, Options{})
 	if err != nil {
 		t.Fatalf("%s: %v", q, err)
 	}
@@ -145,8 +145,8 @@ func TestAsk_RefusesWhatIsNoQuestion(t *testing.T) {
 			"WHERE EXISTS (FROM force_checkpoint('w'))",
 		"SELEC 1", "SELECT nope FROM spend_daily", "FROM nope", "SELECT 'x'::INTEGER", "SELECT $a", "SELECT ?",
 	} {
-		r, err := Ask(t.Context(), dir, Question{SQL: q}, Options{})
-		var qe *QuestionError
+		r, err := Ask(t.Context(), dir, Query{SQL: q}, Options{})
+		var qe *QueryError
 		if !errors.As(err, &qe) || qe.Message == "" || strings.Contains(qe.Message, "answer AS") {
 			t.Errorf("%s: %v", q, err)
 		}
@@ -177,8 +177,8 @@ func TestAsk_KnowsEveryFunctionOfTheEngine(t *testing.T) {
 		}
 		for _, q := range []string{"FROM " + name + "()", "FROM " + strings.ToUpper(name) + "('x') AS f",
 			"SELECT 1 WHERE EXISTS (FROM system.main." + name + "('x', 1))"} {
-			r, err := Ask(t.Context(), dir, Question{SQL: q}, Options{})
-			if qe := (*QuestionError)(nil); !errors.As(err, &qe) {
+			r, err := Ask(t.Context(), dir, Query{SQL: q}, Options{})
+			if qe := (*QueryError)(nil); !errors.As(err, &qe) {
 				t.Errorf("%s: %v", q, err)
 			}
 			if r != nil {
@@ -194,8 +194,8 @@ func TestAsk_KnowsEveryFunctionOfTheEngine(t *testing.T) {
 func TestAsk_ShowsThePlaceOfAMistake(t *testing.T) {
 	dir := t.TempDir()
 	publish(t, dir)
-	_, err := Ask(t.Context(), dir, Question{SQL: "SELECT\n  nope FROM spend_daily"}, Options{})
-	var qe *QuestionError
+	_, err := Ask(t.Context(), dir, Query{SQL: "SELECT\n  nope FROM spend_daily"}, Options{})
+	var qe *QueryError
 	if !errors.As(err, &qe) || !strings.Contains(qe.Message, `"nope" not found`) ||
 		strings.Contains(qe.Message, "LINE") || !strings.HasPrefix(qe.Excerpt, "LINE 2:   nope FROM") {
 		t.Errorf("%#v, %v", qe, err)
@@ -254,7 +254,7 @@ func TestAsk_SetsParameters(t *testing.T) {
 	dir := t.TempDir()
 	publish(t, dir)
 	hostile := `'); DELETE FROM spend_daily; --`
-	r, err := Ask(t.Context(), dir, Question{SQL: "SELECT $n::INTEGER + 1 AS n, $t AS t LIMIT $n::BIGINT",
+	r, err := Ask(t.Context(), dir, Query{SQL: "SELECT $n::INTEGER + 1 AS n, $t AS t LIMIT $n::BIGINT",
 		Params: map[string]string{"n": "7", "t": hostile}}, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -263,9 +263,9 @@ func TestAsk_SetsParameters(t *testing.T) {
 	if got := rowsOf(t, r); len(got) != 1 || got[0] != "8|"+hostile {
 		t.Errorf("rows = %q", got)
 	}
-	_, err = Ask(t.Context(), dir, Question{SQL: "SELECT $n::INTEGER AS n", Params: map[string]string{"n": "seven"}},
+	_, err = Ask(t.Context(), dir, Query{SQL: "SELECT $n::INTEGER AS n", Params: map[string]string{"n": "seven"}},
 		Options{})
-	if qe := (*QuestionError)(nil); !errors.As(err, &qe) || !strings.Contains(err.Error(), "seven") {
+	if qe := (*QueryError)(nil); !errors.As(err, &qe) || !strings.Contains(err.Error(), "seven") {
 		t.Errorf("a parameter that is no number: %v", err)
 	}
 }
@@ -291,7 +291,7 @@ func TestAsk_HoldsMoreThanItsMemory(t *testing.T) {
 	dir, temp := t.TempDir(), t.TempDir()
 	publish(t, dir)
 	t.Setenv("TMPDIR", temp)
-	r, err := Ask(t.Context(), dir, Question{SQL: "SELECT i, repeat(i::VARCHAR, 200) AS long FROM " +
+	r, err := Ask(t.Context(), dir, Query{SQL: "SELECT i, repeat(i::VARCHAR, 200) AS long FROM " +
 		"range(90000) AS r(i)"}, Options{Memory: "48MiB", Threads: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -326,7 +326,7 @@ func TestAsk_StopsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	// It would take years.
-	_, err := Ask(ctx, dir, Question{SQL: "SELECT sum(a.i * b.i) AS s FROM range(10000000000) AS a(i), " +
+	_, err := Ask(ctx, dir, Query{SQL: "SELECT sum(a.i * b.i) AS s FROM range(10000000000) AS a(i), " +
 		"range(10000000000) AS b(i)"}, Options{})
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("err = %v", err)
@@ -347,14 +347,14 @@ func TestAsk_StopsWithItsContext(t *testing.T) {
 
 func TestAsk_NamesAWarehouseThatDoesNotOpen(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Ask(t.Context(), dir, Question{SQL: "SELECT 1"}, Options{}); !errors.Is(err, durable.ErrEmpty) {
+	if _, err := Ask(t.Context(), dir, Query{SQL: "SELECT 1"}, Options{}); !errors.Is(err, durable.ErrEmpty) {
 		t.Errorf("of nothing: %v", err)
 	}
 	publish(t, dir)
 	if err := os.WriteFile(filepath.Join(dir, FileName), []byte("no database"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Ask(t.Context(), dir, Question{SQL: "SELECT 1"}, Options{})
+	_, err := Ask(t.Context(), dir, Query{SQL: "SELECT 1"}, Options{})
 	if d := (*durable.Damage)(nil); !errors.As(err, &d) || d.Repair != durable.RepairRebuild {
 		t.Errorf("of garbage: %v", err)
 	}

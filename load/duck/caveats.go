@@ -59,14 +59,14 @@ func (u *caveatFinder) find(ctx context.Context, tree string) (found []caveat.Fi
 	}
 	found = append(found, s.Findings...)
 	for _, c := range s.Checks {
-		question := c.SQL
+		query := c.SQL
 		if c.SinceDay {
 			if u.since == "" {
 				continue
 			}
-			question = strings.ReplaceAll(question, "$day", schema.QuoteText(u.since)+"::TIMESTAMPTZ")
+			query = strings.ReplaceAll(query, "$day", schema.QuoteText(u.since)+"::TIMESTAMPTZ")
 		}
-		if value, ok := u.one(ctx, question); ok {
+		if value, ok := u.one(ctx, query); ok {
 			found = append(found, caveat.Finding{Kind: c.Kind, Text: fmt.Sprintf(c.Text, value)})
 		}
 	}
@@ -80,8 +80,8 @@ func (u *caveatFinder) find(ctx context.Context, tree string) (found []caveat.Fi
 }
 
 // one returns the only value of a query, if it has one.
-func (u *caveatFinder) one(ctx context.Context, question string) (value string, ok bool) {
-	rows, err := u.conn.QueryContext(ctx, question)
+func (u *caveatFinder) one(ctx context.Context, query string) (value string, ok bool) {
+	rows, err := u.conn.QueryContext(ctx, query)
 	if err != nil {
 		return "", false
 	}

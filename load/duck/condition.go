@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Condition is a condition that a reader wrote. It takes the place of $Name in the SQL of a question, once it is
+// Condition is a condition that a reader wrote. It takes the place of $Name in the SQL of a query, once it is
 // known to compute from the columns and to do nothing else.
 type Condition struct {
 	Name, Text string
@@ -21,7 +21,7 @@ var conditionFunctions = []string{"abs", "ceil", "floor", "greatest", "least", "
 var conditionOperators = []string{"+", "-", "*", "/"}
 
 // conditions puts the conditions into the SQL.
-func (r *Result) conditions(ctx context.Context, q Question) (Question, error) {
+func (r *Result) conditions(ctx context.Context, q Query) (Query, error) {
 	for _, c := range q.Conditions {
 		text, err := r.condition(ctx, c)
 		if err != nil {
@@ -36,7 +36,7 @@ func (r *Result) conditions(ctx context.Context, q Question) (Question, error) {
 // bracket closed.
 func (r *Result) condition(ctx context.Context, c Condition) (string, error) {
 	refused := func(format string, args ...any) error {
-		return &QuestionError{Message: c.Name + ": " + fmt.Sprintf(format, args...)}
+		return &QueryError{Message: c.Name + ": " + fmt.Sprintf(format, args...)}
 	}
 	parsed, err := r.parse(ctx, "condition", "SELECT "+c.Text)
 	if err != nil {
@@ -71,7 +71,7 @@ func (r *Result) condition(ctx context.Context, c Condition) (string, error) {
 	var kind string
 	if err := r.conn.QueryRowContext(ctx, "SELECT typeof("+text+") FROM (SELECT "+strings.Join(columns, ", ")+")").
 		Scan(&kind); err != nil {
-		return "", stopped(ctx, questionErr(err, false))
+		return "", stopped(ctx, queryErr(err, false))
 	}
 	if kind != "BOOLEAN" {
 		return "", refused("it must be true or false, and it is a %s", kind)

@@ -8,13 +8,13 @@ import (
 	"spendsync/load/durable"
 )
 
-// TestAsk_TakesConditionsThatOnlyCompute puts conditions into a question, and others that reach for more than
+// TestAsk_TakesConditionsThatOnlyCompute puts conditions into a query, and others that reach for more than
 // the columns they may use.
 func TestAsk_TakesConditionsThatOnlyCompute(t *testing.T) {
 	dir := t.TempDir()
 	publish(t, dir)
 	ask := func(text string) (string, error) {
-		r, err := Ask(t.Context(), dir, Question{
+		r, err := Ask(t.Context(), dir, Query{
 			SQL:        "SELECT $rule AS holds FROM (SELECT 7::DOUBLE AS spend, NULL::DOUBLE AS cpa, 1 AS secret)",
 			Conditions: []Condition{{"rule", text, []string{"spend", "cpa"}}},
 		}, Options{Threads: 1, Memory: "256MiB", Disk: durable.OS})
@@ -71,7 +71,7 @@ func TestAsk_TakesConditionsThatOnlyCompute(t *testing.T) {
 		"list_filter([1], x -> x > 1) IS NULL": "is not allowed",
 	} {
 		got, err := ask(text)
-		var q *QuestionError
+		var q *QueryError
 		if !errors.As(err, &q) || !strings.Contains(q.Message, cause) {
 			t.Errorf("%s: %q, %v, want %s", text, got, err, cause)
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 // errNotOne rejects text that is not a single reading statement.
-var errNotOne = &QuestionError{Message: "not one statement that reads (SELECT, FROM, WITH, VALUES, DESCRIBE, " +
+var errNotOne = &QueryError{Message: "not one statement that reads (SELECT, FROM, WITH, VALUES, DESCRIBE, " +
 	"SUMMARIZE): the warehouse is read-only and takes one at a time"}
 
 // parsed is SQL as the engine has parsed it.
@@ -46,10 +46,10 @@ func (p parsed) mayBeOne() bool {
 	return p.Kind != "not implemented" && (p.Error || len(p.Statements) == 1)
 }
 
-// check reads the question without answering it: it must be one SELECT, and call
+// check reads the query without answering it: it must be one SELECT, and call
 // nothing that reaches beyond the warehouse. It returns the parse tree.
-func (r *Result) check(ctx context.Context, q Question) (tree string, err error) {
-	parsed, err := r.parse(ctx, "question", q.SQL)
+func (r *Result) check(ctx context.Context, q Query) (tree string, err error) {
+	parsed, err := r.parse(ctx, "query", q.SQL)
 	if err != nil {
 		return "", err
 	}
@@ -65,14 +65,13 @@ func (r *Result) check(ctx context.Context, q Question) (tree string, err error)
 		f = outside(parsed.Statements, macros)
 	}
 	if f != "" {
-		return "", &QuestionError{Message: fmt.Sprintf("the function %s is not for questions: they reach the "+
-			"warehouse "+
-			"and nothing else", f)}
+		return "", &QueryError{Message: fmt.Sprintf("the function %s cannot be called in a query: it "+
+			"may reach more than the warehouse", f)}
 	}
 	return parsed.tree, r.prepare(q)
 }
 
-// tableFunctions are the engine's table functions that a question may call: they compute, or read
+// tableFunctions are the engine's table functions that a query may call: they compute, or read
 // the catalog of the warehouse. All others are refused, including any that a later engine adds:
 // most read files, some change the engine, some run SQL given as text, and some end the process.
 // The engine itself refuses most of them, but not all.
@@ -82,10 +81,10 @@ var tableFunctions = regexp.MustCompile(`^(range|generate_series|unnest|repeat|r
 	`duckdb_(columns|constraints|coordinate_systems|databases|dependencies|extensions|functions|indexes|keywords|` +
 	`memory|optimizers|schemas|sequences|settings|tables|types|views))$`)
 
-// outsiders are the functions with one value that a question may not call.
+// outsiders are the functions with one value that a query may not call.
 var outsiders = regexp.MustCompile(`^(write_log|parse_duckdb_log_message)$`)
 
-// outside returns the first function in a parsed statement that questions must not call, or "" if
+// outside returns the first function in a parsed statement that queries must not call, or "" if
 // there is none. macros are the warehouse's own.
 func outside(node any, macros map[string]bool) string {
 	switch n := node.(type) {
@@ -133,18 +132,18 @@ func (r *Result) macros(ctx context.Context) (map[string]bool, error) {
 	return names, rows.Err()
 }
 
-// prepare has the engine check the unmodified question.
-func (r *Result) prepare(q Question) error {
+// prepare has the engine check the unmodified query.
+func (r *Result) prepare(q Query) error {
 	return r.conn.Raw(func(c any) error {
 		// Prepare, unlike PrepareContext, refuses several statements, and runs none.
 		s, err := c.(*duckdb.Conn).Prepare(q.SQL)
 		if err != nil {
-			return questionErr(err, true)
+			return queryErr(err, true)
 		}
 		defer s.Close()
 		if n := s.NumInput(); n > 0 && len(q.Params) == 0 {
 			name, err := s.(*duckdb.Stmt).ParamName(1)
-			return errors.Join(err, &QuestionError{Message: fmt.Sprintf("the parameter $%s has no value", name)})
+			return errors.Join(err, &QueryError{Message: fmt.Sprintf("the parameter $%s has no value", name)})
 		}
 		return nil
 	})

@@ -24,10 +24,10 @@ func (w *Warehouse) TableRecords(ctx context.Context, t *schema.Table, where str
 	return tableRecords(ctx, w.conn, t, fmt.Sprintf("SELECT %s FROM w.%s", t.SQLColumns(), t.SQLName()), where)
 }
 
-func tableRecords(ctx context.Context, conn *sql.Conn, t *schema.Table, question, where string) iter.Seq2[arrow.Record,
+func tableRecords(ctx context.Context, conn *sql.Conn, t *schema.Table, query, where string) iter.Seq2[arrow.Record,
 	error] {
 	return func(yield func(arrow.Record, error) bool) {
-		if err := eachRecord(ctx, conn, t, question, where, func(rec arrow.Record) bool {
+		if err := eachRecord(ctx, conn, t, query, where, func(rec arrow.Record) bool {
 			return yield(rec, nil)
 		}); err != nil {
 			yield(nil, err)
@@ -35,7 +35,7 @@ func tableRecords(ctx context.Context, conn *sql.Conn, t *schema.Table, question
 	}
 }
 
-func eachRecord(ctx context.Context, conn *sql.Conn, t *schema.Table, question, where string,
+func eachRecord(ctx context.Context, conn *sql.Conn, t *schema.Table, query, where string,
 	yield func(arrow.Record) bool) error {
 	b := array.NewRecordBuilder(memory.DefaultAllocator, t.Arrow)
 	defer b.Release()
@@ -51,7 +51,7 @@ func eachRecord(ctx context.Context, conn *sql.Conn, t *schema.Table, question, 
 		return yield(rec)
 	}
 	q := fmt.Sprintf("CREATE OR REPLACE TEMP TABLE answer AS SELECT %s FROM (%s WHERE %s) AS rows",
-		strings.Join(wanted, ", "), question, where)
+		strings.Join(wanted, ", "), query, where)
 	if err := execAll(ctx, conn, []string{q}); err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func eachRecord(ctx context.Context, conn *sql.Conn, t *schema.Table, question, 
 	if err != nil {
 		return err
 	}
-	asked := question[strings.LastIndexByte(question, ' ')+1:]
+	asked := query[strings.LastIndexByte(query, ' ')+1:]
 	n := 0
 	put := func(cells []any) (more bool, err error) {
 		for i, v := range cells {

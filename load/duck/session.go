@@ -47,10 +47,10 @@ func (s *Session) Close() error {
 }
 
 // Query returns the whole result of a query in memory.
-func (s *Session) Query(ctx context.Context, question string) (a TextTable, err error) {
-	rows, err := s.conn.QueryContext(ctx, "SELECT COLUMNS(*)::VARCHAR FROM (\n"+question+"\n)")
+func (s *Session) Query(ctx context.Context, query string) (a TextTable, err error) {
+	rows, err := s.conn.QueryContext(ctx, "SELECT COLUMNS(*)::VARCHAR FROM (\n"+query+"\n)")
 	if err != nil {
-		return a, stopped(ctx, duckErr(question, err))
+		return a, stopped(ctx, duckErr(query, err))
 	}
 	defer rows.Close()
 	if a.Columns, err = rows.Columns(); err != nil {

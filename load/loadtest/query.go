@@ -8,10 +8,10 @@ import (
 	"spendsync/load/duck"
 )
 
-// Query asks the published DuckDB file one question, as [duck.Ask] does, and holds
+// Query runs a query on the published DuckDB file, as [duck.Ask] does, and holds
 // the whole answer in memory.
-func Query(ctx context.Context, dir, question string) (a duck.TextTable, err error) {
-	r, err := duck.Ask(ctx, dir, duck.Question{SQL: question}, duck.Options{})
+func Query(ctx context.Context, dir, query string) (a duck.TextTable, err error) {
+	r, err := duck.Ask(ctx, dir, duck.Query{SQL: query}, duck.Options{})
 	if err != nil {
 		return a, err
 	}

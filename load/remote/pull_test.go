@@ -21,7 +21,7 @@ import (
 // spend asks the DuckDB file of a folder.
 func spend(t testing.TB, dir string) string {
 	t.Helper()
-	answer, err := duck.Ask(t.Context(), dir, duck.Question{SQL: "SELECT sum(spend) FROM spend_daily"},
+	answer, err := duck.Ask(t.Context(), dir, duck.Query{SQL: "SELECT sum(spend) FROM spend_daily"},
 		duck.Options{Threads: 1})
 	if err != nil {
 		t.Fatal(err)

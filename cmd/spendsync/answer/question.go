@@ -18,7 +18,7 @@ import (
 
 // Question is what to ask, and how it is introduced to a person.
 type Question struct {
-	duck.Question
+	duck.Query
 	Asks, Trap string
 	Shown      []string          // columns that a terminal shows first
 	Reorders   bool              // a terminal puts the verdict first, then what a row is about, then the money

@@ -43,7 +43,7 @@ func ask(t *testing.T, question string) *duck.Result {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r, err := duck.Ask(t.Context(), dir, duck.Question{SQL: question}, duck.Options{})
+	r, err := duck.Ask(t.Context(), dir, duck.Query{SQL: question}, duck.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -155,7 +155,7 @@ func (w Warehouse) answer(ctx context.Context, q answer.Question, rows int) (_ s
 	}
 	q.Caveats = q.Asks == ""    // a ready question has its trap in mind already
 	q.MaxRows = int64(rows) + 1 // one more shows that there are more
-	result, err := duck.Ask(ctx, dir, q.Question, w.Options)
+	result, err := duck.Ask(ctx, dir, q.Query, w.Options)
 	if err != nil {
 		return "", err
 	}
