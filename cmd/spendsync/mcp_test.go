@@ -145,7 +145,7 @@ func (s *assistantSession) wantRefusals(w *world) {
 		"SELECT 1; SELECT 2":                            "not one statement that reads",
 		"SELECT getenv('HOME')":                         "getenv",
 		"SELECT nothing FROM spend":                     "nothing",
-		"SELECT 1 /* " + strings.Repeat("x", 100) + " */ FROM query('FROM spend_daily')": "query cannot be called in a query",
+		"SELECT 1 /* " + strings.Repeat("x", 100) + " */ FROM query('FROM spend')": "query cannot be called in a query",
 	} {
 		if text, refused := s.call("sql", map[string]any{"sql": sql}); !refused || !strings.Contains(text, says) {
 			s.Errorf("%s: refused %v, says %q, want %q", sql, refused, text, says)

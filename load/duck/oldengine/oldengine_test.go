@@ -35,7 +35,8 @@ const queries = `
 func TestOldEngine_ReadsWhatTheCurrentOneWrites(t *testing.T) {
 	dir := t.TempDir()
 	binary, data := filepath.Join(dir, "spendsync"), filepath.Join(dir, "data")
-	service := adsim.New(adsim.Config{Campaigns: 6, CreativesPerCampaign: 3, Sources: 60, RowsPerDay: 200, RateLimit: -1})
+	service := adsim.New(adsim.Config{Campaigns: 6, CreativesPerCampaign: 3, Sources: 60, RowsPerDay: 200,
+		RateLimit: -1})
 	server := httptest.NewServer(service)
 	defer server.Close()
 	for name, value := range map[string]string{
