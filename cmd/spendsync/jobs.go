@@ -67,7 +67,7 @@ func (r *runner) printResult(result *job.Result) error {
 	if !r.app.json {
 		return nil
 	}
-	err := output.QuietPipe(output.JSON(r.app.stdout, result.Run))
+	err := output.JSON(r.app.stdout, result.Run)
 	if err == nil || result.Run.ExitCode != exit.OK { // the run's own end matters more
 		return nil
 	}
@@ -77,7 +77,6 @@ func (r *runner) printResult(result *job.Result) error {
 // tracedJob runs the job in a trace of its own. The variables have been read.
 func (r *runner) tracedJob(ctx context.Context, start startJob, edit ...func(*job.Job)) (result *job.Result,
 	err error) {
-	output.IgnoreBrokenPipe() // the data does not depend on who reads the log
 	j, err := r.newJob()
 	if err != nil {
 		return nil, err
@@ -110,7 +109,6 @@ func (r *runner) runRepair(ctx context.Context, start startJob) error {
 	if err := r.app.setUp(ctx); err != nil {
 		return err
 	}
-	output.IgnoreBrokenPipe() // the data does not depend on who reads the log
 	j, err := r.newJob()
 	if err != nil {
 		return err

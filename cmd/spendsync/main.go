@@ -13,6 +13,7 @@ import (
 
 	"spendsync/cmd/internal/crash"
 	"spendsync/cmd/internal/files"
+	"spendsync/cmd/internal/output"
 )
 
 func main() { runMain(newApp(os.Environ(), os.Stdout, os.Stderr)) }
@@ -25,6 +26,7 @@ func runMain(a *app) {
 	context.AfterFunc(ctx, stop)
 	crash.ExitsWithCode("spendsync")
 	files.LimitUmask()
+	output.IgnoreBrokenPipe() // the data does not depend on who reads the log
 	a.exit = os.Exit
 	os.Exit(a.run(ctx, os.Args[1:]))
 }

@@ -24,7 +24,6 @@ func newGuideCommand(a *app) *cobra.Command {
 			"units. It is also the instructions of 'spendsync mcp'.",
 		Example: "  spendsync guide\n  spendsync guide > AGENTS.md",
 		RunE: func(*cobra.Command, []string) error {
-			output.IgnoreBrokenPipe()
 			_, err := io.WriteString(a.stdout, queries.Guide)
 			return output.QuietPipe(err)
 		},

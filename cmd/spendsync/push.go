@@ -119,6 +119,7 @@ func (c *pushCommand) push(ctx context.Context, url string, o remote.PushOptions
 		err = output.JSON(c.app.stdout, done)
 	} else {
 		_, err = fmt.Fprintln(c.app.stdout, pushedText(b.Address(), done))
+		err = output.QuietPipe(err)
 	}
 	if done.PageErr != nil && err == nil {
 		return c.app.endIncomplete(fmt.Sprintf("generation %d is pushed without its report page: %v", done.Generation,

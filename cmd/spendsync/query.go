@@ -280,7 +280,6 @@ func (c *queryCommand) answerFormat() (string, error) {
 
 // listQuestions prints the named questions.
 func (c *queryCommand) listQuestions() error {
-	output.IgnoreBrokenPipe()
 	if c.app.json {
 		return output.JSON(c.app.stdout, answer.List())
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -79,12 +78,7 @@ func (c *reportCommand) report(ctx context.Context) error {
 		return warehouseErr(err, dir)
 	}
 	if toStdout {
-		output.IgnoreBrokenPipe()
-		// Whoever reads it may have read enough.
-		if err := page.Write(c.app.stdout, r); !errors.Is(err, syscall.EPIPE) {
-			return err
-		}
-		return nil
+		return output.QuietPipe(page.Write(c.app.stdout, r))
 	}
 	var written counted
 	if err := files.WriteFile(c.out, func(w io.Writer) error {

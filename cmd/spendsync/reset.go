@@ -97,7 +97,7 @@ func (c *resetCommand) reset(ctx context.Context, account string) (err error) {
 		return err
 	}
 	if c.app.json {
-		if err := output.QuietPipe(output.JSON(c.app.stdout, done)); err != nil {
+		if err := output.JSON(c.app.stdout, done); err != nil {
 			return err
 		}
 	}

@@ -73,7 +73,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 // end reports the outcome and returns the exit code. The last line on stderr states the result,
 // what is safe, and what to do.
 func (a *app) end(err error) int {
-	if err == nil {
+	if err == nil || output.IsClosedPipe(err) {
 		return exit.OK
 	}
 	code := exit.Of(err)

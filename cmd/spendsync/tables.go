@@ -47,9 +47,8 @@ No store is needed: the views are those that this version publishes.`,
 			if err != nil {
 				return err
 			}
-			output.IgnoreBrokenPipe()
 			if a.json {
-				return output.QuietPipe(output.JSON(a.stdout, answer))
+				return output.JSON(a.stdout, answer)
 			}
 			return output.QuietPipe(output.Paged(a.stdout, a.environ, func(w io.Writer) error {
 				_, err := io.WriteString(w, text)

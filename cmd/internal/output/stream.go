@@ -18,25 +18,32 @@ import (
 	"spendsync/load/durable"
 )
 
-// JSON answers a program: one indented value and a newline.
+// JSON answers a program: one indented value and a newline. It ends quietly as [QuietPipe].
 func JSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(v)
+	return QuietPipe(e.Encode(v))
 }
 
-// QuietPipe ends quietly when whoever reads the answer has read enough, such as
+// QuietPipe ends quietly when the reader of the answer has read enough, such as
 // head. Another trouble of writing is one of storage.
 func QuietPipe(err error) error {
 	var path *fs.PathError
 	switch {
-	case errors.Is(err, syscall.EPIPE):
+	case IsClosedPipe(err):
 		return nil
 	case errors.As(err, &path):
 		return fmt.Errorf("%w: %w", err, durable.ErrStorage)
 	}
 	return err
+}
+
+// IsClosedPipe reports whether a write failed because the reader of the output closed it. A closed connection is
+// another error.
+func IsClosedPipe(err error) bool {
+	var path *fs.PathError
+	return errors.As(err, &path) && errors.Is(path, syscall.EPIPE)
 }
 
 // IgnoreBrokenPipe makes a write to a closed pipe an error: by default it ends

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"spendsync/cmd/internal/output"
 	"spendsync/load/duck"
 )
 
@@ -48,7 +47,6 @@ type Origin struct {
 
 // Write writes the answer in one of the formats, a page at a time.
 func (n Rendering) Write(ctx context.Context, out io.Writer, format string) (err error) {
-	output.IgnoreBrokenPipe()
 	switch format {
 	case "parquet":
 		return n.Result.WriteParquet(ctx, out)
