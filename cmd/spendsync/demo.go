@@ -37,12 +37,12 @@ type demoCommand struct {
 }
 
 func newDemoCommand(a *app) *cobra.Command {
-	d := &demoCommand{app: a, rows: 1500}
+	d := &demoCommand{app: a, rows: 800}
 	cmd := &cobra.Command{
 		Use: "demo", Short: "Show the whole job on a simulated account; needs nothing",
 		Example: "  spendsync demo\n  spendsync demo --data-dir /tmp/demo --rows-per-day 20000",
 		Long: `Starts the simulated service in this process, with the account of a shop, and syncs three weeks of it
-into ./demo-data: each morning, and each hour of the last day. In these weeks a pixel breaks and is repaired, creatives
+into ./demo-data: each morning, and hourly at the end. In these weeks a pixel breaks and is repaired, creatives
 tire, people change bids and limits, and the service restates days. Then it asks the warehouse which campaigns pay.
 
 The syncs are the same as ever; only the address and the clock differ. The folder belongs to the demo. If the demo is
@@ -59,7 +59,7 @@ complete there, it only asks; --again begins afresh.`,
 func (d *demoCommand) run(ctx context.Context) error {
 	if d.rows < 1 || d.rows > 1_000_000 {
 		return exit.Advise(exit.Usagef("--rows-per-day %d: must be a whole number from 1 to 1000000", d.rows),
-			"give a number such as 1500")
+			"give a number such as 800")
 	}
 	if err := d.place(); err != nil {
 		return err

@@ -233,13 +233,13 @@ func (s *Shop) change(changes []adsim.Change) error {
 	return nil
 }
 
-// Times are the instants at which the account is synced: each morning, and on the last day each hour.
+// Times are the instants at which the account is synced: each morning, and hourly at the end.
 func (s *Shop) Times() (times []time.Time) {
 	today := schema.DateOf(s.now)
 	for day := today - days; day < today; day++ {
 		times = append(times, s.morning(day))
 	}
-	for t := s.now.Add(-11 * time.Hour); t.Before(s.now); t = t.Add(time.Hour) {
+	for t := s.now.Add(-5 * time.Hour); t.Before(s.now); t = t.Add(time.Hour) {
 		times = append(times, t)
 	}
 	return append(times, s.now)
