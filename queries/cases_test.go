@@ -67,7 +67,7 @@ func TestViews_AnswerTheirCases(t *testing.T) {
 	t.Run("every view and column is in a case", func(t *testing.T) { w.everyColumnIsCompared(t, compared) })
 }
 
-// runCase answers one case twice, for readers in two time zones.
+// runCase answers one case for a reader whose day is not Chicago's: what depended on the reader's zone would differ.
 func (w *warehouse) runCase(t *testing.T, dir, name string, compared map[string]bool) {
 	c := readCase(t, dir)
 	expected := readTable(t, filepath.Join(dir, "expected.csv"))
@@ -78,13 +78,11 @@ func (w *warehouse) runCase(t *testing.T, dir, name string, compared map[string]
 	slices.Sort(want)
 	defer w.exec(t, "ROLLBACK")
 	w.fill(t, c, c.question(t, name))
-	for _, zone := range []string{"Pacific/Auckland", "America/Chicago"} {
-		w.exec(t, "SET TimeZone = '"+zone+"'")
-		got := w.ask(t, c.question(t, name), c.arguments(name), expected[0])
-		slices.Sort(got)
-		if !slices.Equal(got, want) {
-			t.Errorf("a reader in %s gets\n%s\nwant\n%s", zone, strings.Join(got, "\n"), strings.Join(want, "\n"))
-		}
+	w.exec(t, "SET TimeZone = 'Pacific/Auckland'")
+	got := w.ask(t, c.question(t, name), c.arguments(name), expected[0])
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 

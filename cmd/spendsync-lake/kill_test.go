@@ -157,6 +157,9 @@ func (k *killer) run(t *testing.T, environ []string, n int, before bool, args ..
 // requests while the store goes on and months of it close; then both lakes pass a deep verify. SPENDSYNC_TEST_KILLS
 // is the number of rounds.
 func TestCommands_ConvergeAfterKills(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a minute under the race detector, which sees no other process")
+	}
 	rounds, err := strconv.Atoi(cmp.Or(os.Getenv("SPENDSYNC_TEST_KILLS"), "6"))
 	if err != nil {
 		t.Fatal(err)

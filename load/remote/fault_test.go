@@ -68,6 +68,9 @@ func killed(t *testing.T, task string, after time.Duration) bool {
 // TestKills: pushes and pulls that are killed at random leave the former generation or the new one, and the
 // next ones end as if undisturbed. SPENDSYNC_TEST_KILLS is how many are killed.
 func TestKills(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a minute under the race detector, which sees no other process")
+	}
 	kills := 12
 	if n, err := strconv.Atoi(os.Getenv("SPENDSYNC_TEST_KILLS")); err == nil {
 		kills = n
