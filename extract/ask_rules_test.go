@@ -113,19 +113,36 @@ func TestAsk_NamesWhatIsLeftOutInOneOrder(t *testing.T) {
 		strings.Join(Ask{Without: []string{"clicks"}}.without("clicks", "b", "b").Without, " "), "b clicks")
 }
 
-// TestAsk_WhatAReplyLeavesOutIsAskedForNoMore by the next day.
+// TestAsk_WhatAReplyLeavesOutIsAskedForNoMore by the next day, also where a refusal that passed came before the reply.
 func TestAsk_WhatAReplyLeavesOutIsAskedForNoMore(t *testing.T) {
-	var last string
-	c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-		last = r.URL.Query().Get("columns")
-		return answerWith(200, strings.Replace(pageOf(lines(2), placed(1, 500, 2, 1)), `,"conversions"]`, "]", 1))
-	}))
-	for _, want := range []bool{true, false} {
-		if _, err := walk(t, c.Spend(t.Context(), testDay, 0, nil, nil)); err != nil {
-			t.Fatal(err)
+	for _, refusals := range []int{0, 1} {
+		var last string
+		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			if refusals > 0 {
+				refusals--
+				return answerWith(400, `{"error":"Bad Request"}`)
+			}
+			last = r.URL.Query().Get("columns")
+			return answerWith(200, strings.Replace(pageOf(lines(2), placed(1, 500, 2, 1)), `,"conversions"]`, "]", 1))
+		}))
+		for _, want := range []bool{true, false} {
+			if _, err := walk(t, c.Spend(t.Context(), testDay, 0, nil, nil)); err != nil {
+				t.Fatal(err)
+			}
+			check(t, "conversions are asked for", strings.Contains(last, "conversions"), want)
+			check(t, "clicks are asked for", strings.Contains(last, "clicks"), true)
 		}
-		check(t, "conversions are asked for", strings.Contains(last, "conversions"), want)
+		check(t, "left out", strings.Join(c.Asked().Without, " "), "conversions")
 	}
+}
+
+// TestAsk_TheKeysAreAlwaysAskedFor, whatever an earlier run has found to be left out.
+func TestAsk_TheKeysAreAlwaysAskedFor(t *testing.T) {
+	c := newTestClient(t, roundTrip(func(*http.Request) (*http.Response, error) { return answerWith(500, "") }))
+	c.AskLess(Ask{Without: []string{"clicks", "creative_id", "source_id", "campaign_id", "total_spend"}})
+	check(t, "left out", strings.Join(c.Asked().Without, " "), "clicks")
+	check(t, "asked for", strings.Join(c.ask.current().columns(), " "), "date campaign_id campaign_name creative_id "+
+		"source_id total_spend impressions conversions")
 }
 
 // TestAsk_OfDaysAtATime: a day whose question was refused while another one has found a lesser one asks that, and

@@ -169,6 +169,7 @@ func TestRetryAfter_OfOneEndpointCostsNoBudget(t *testing.T) {
 			if _, err := c.Balance(t.Context()); !errors.Is(err, ErrUnavailable) {
 				t.Errorf("the balance: %v", err)
 			}
+			time.Sleep(c.budget / 2)
 		}
 		began := time.Now()
 		_, err := c.Limits(t.Context())

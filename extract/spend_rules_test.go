@@ -62,6 +62,19 @@ func TestDecodeSpend_NamesWhatIsLeftOut(t *testing.T) {
 	wantError(t, err, ErrContract, "the columns lack campaign_id, total_spend")
 }
 
+// TestDecodeSpend_AnIDInARowIsNotLeftOut: columns may omit an ID that the rows have; if no row has it, it is left out.
+func TestDecodeSpend_AnIDInARowIsNotLeftOut(t *testing.T) {
+	for _, id := range []string{"creative_id", "source_id"} {
+		columns := strings.Replace(columnsJSON, `"`+id+`",`, "", 1)
+		for rows, want := range map[string]string{line(1): "", strings.Replace(line(1), id, "other", 1): id,
+			strings.Replace(line(1), id, "other", 1) + "," + line(2): ""} {
+			p, err := DecodeSpend(nil, []byte(`{"columns":`+columns+`,"data":[`+rows+`]}`))
+			check(t, "error", err, nil)
+			check(t, rows, strings.Join(p.Lacks, " "), want)
+		}
+	}
+}
+
 // TestSpendLine_HasSpend: what cannot be a zero counts as spend, and what is no number does not.
 func TestSpendLine_HasSpend(t *testing.T) {
 	for spend, want := range map[string]bool{"0": false, "0.00": false, "-0": false, "1": true, "-1": true,
@@ -102,6 +115,10 @@ func TestRowsJSON(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
+	word := strings.Replace(pageOf(lines(3), ""), "1.25", "NaN", 2) // in rows 1 and 2, which are given all the same
+	if got := RowsJSON(nil, []byte(word), []int{2, 3}); !strings.Contains(got[2], "NaN") || got[3] != line(3) {
+		t.Errorf("rows of a reply with a bare word: %v", got)
+	}
 	for _, body := range []string{"", "7", `{"data":7}`, `{"data":[1,`} {
 		if got := RowsJSON(nil, []byte(body), []int{2}); len(got) > 0 {
 			t.Errorf("%s: %v", body, got)
@@ -138,12 +155,12 @@ func TestControlTotals_TakeTheBordersAndTheCurrency(t *testing.T) {
 	row := func(day, spend, clicks, more string) string {
 		return strings.Replace(totalRow(`"`+day+`"`, spend, clicks), "}", more+"}", 1)
 	}
-	got, err := totalsOfBody(t, totalsPage(row("2026-03-08", "1", "2", `,"currency":"usd"`), row("2026-03-10", "0",
-		"-2",
-		"")))
+	got, err := totalsOfBody(t, totalsPage(row("2026-03-08", "1", "2", `,"currency":"usd"`), row("2026-03-09", "1", "0",
+		""), row("2026-03-10", "0", "-2", "")))
 	check(t, "error", err, nil)
 	check(t, "exists", got.Exists, true)
 	check(t, "first", got.ByDay[testDay].Spend, schema.Dollar)
+	check(t, "spend without a click", got.ByDay[testDay+1].Clicks, schema.Some[int64](0))
 	check(t, "last", got.ByDay[testDay+2].Clicks.V, -2)
 	_, err = totalsOfBody(t, totalsPage(row("2026-03-08", "1", "2", `,"currency":"EUR"`)))
 	wantError(t, err, ErrContract, `row 1: currency "EUR", not USD`)

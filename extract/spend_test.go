@@ -98,7 +98,7 @@ func TestControlTotals_RefuseWhatIsNone(t *testing.T) {
 		"date/before": {totalsPage(totalRow(`"2026-03-07"`, "1", "2")), "row 1: date 2026-03-07 is outside of " +
 			"what was asked"},
 		"date/after":      {totalsPage(totalRow(`"2026-03-11"`, "1", "2")), "outside of what was asked"},
-		"date/odd":        {totalsPage(totalRow(`"yesterday"`, "1", "2")), `date "yesterday" is not a day`},
+		"date/odd":        {totalsPage(totalRow(`"yesterday"`, "1", "2")), `row 1: date "yesterday" is not a day`},
 		"date/number":     {totalsPage(totalRow(`20260308`, "1", "2")), "date 20260308 is not a day"},
 		"spend/text":      {totalsPage(totalRow(`"2026-03-08"`, `"one"`, "2")), "row 1: total_spend"},
 		"spend/infinite":  {totalsPage(totalRow(`"2026-03-08"`, `1e400`, "2")), "row 1: total_spend"},
