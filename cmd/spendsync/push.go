@@ -101,14 +101,14 @@ func (c *pushCommand) push(ctx context.Context, url string, o remote.PushOptions
 		c.app.report(ctx, t)
 	}()
 	o.Log, o.Now, o.LockWait = c.app.log, c.app.now, c.app.cfg.LockWait
-	o.Page = func(ctx context.Context) ([]byte, error) {
-		r, err := pagedata.Read(ctx, o.Dir, "", c.app.loadOptions())
+	o.Page = func(ctx context.Context, parts []byte) (text, nextParts []byte, err error) {
+		r, nextParts, err := pagedata.ReadAgain(ctx, o.Dir, c.app.loadOptions(), parts)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		var b bytes.Buffer
 		err = page.Write(&b, r)
-		return b.Bytes(), err
+		return b.Bytes(), nextParts, err
 	}
 	done, err := b.Push(ctx, o)
 	if err != nil {

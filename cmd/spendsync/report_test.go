@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
 	"database/sql"
+	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -278,6 +281,51 @@ func TestReport_ShowsEveryAccountOrTheOneAskedFor(t *testing.T) {
 	}
 	if got := strings.Count(w.report("--account", "beta"), "<h1>"); got != 1 {
 		t.Errorf("%d headings for one account", got)
+	}
+}
+
+// TestReport_ReadsAgainOnlyWhatChanged: parts of an earlier page stand for the accounts that have not changed, and the
+// page is the same as without them.
+func TestReport_ReadsAgainOnlyWhatChanged(t *testing.T) {
+	w := newSyncedWorld(t)
+	w.env["ACCOUNT"] = "beta"
+	w.must("sync")
+	asked, err := queries.Views(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := load.Options{DuckDB: duck.Options{Views: viewsOf(asked)}}
+	read := func(before []byte) (after []byte, keys map[string]json.RawMessage) {
+		r, after, err := pagedata.ReadAgain(t.Context(), w.dir, o, before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fresh, err := pagedata.Read(t.Context(), w.dir, "", o)
+		if diff := cmp.Diff(fresh, r); err != nil || diff != "" {
+			t.Errorf("from parts it is another page: %v\n%s", err, diff)
+		}
+		text, err := gzip.NewReader(bytes.NewReader(after))
+		if err == nil {
+			err = json.NewDecoder(text).Decode(&keys)
+		}
+		if err != nil || len(keys) != 2 {
+			t.Fatalf("%d parts, %v", len(keys), err)
+		}
+		return after, keys
+	}
+	first, before := read([]byte("not parts"))
+	if again, _ := read(first); !bytes.Equal(again, first) {
+		t.Error("the parts of the same generation differ")
+	}
+	w.must("sync")
+	_, after := read(first)
+	for key := range after {
+		if _, is := before[key]; is {
+			delete(after, key)
+		}
+	}
+	if len(after) != 1 {
+		t.Errorf("%d accounts were read again after the sync of one", len(after))
 	}
 }
 

@@ -179,8 +179,9 @@ func (t *told) ask(ctx context.Context, m *manifest.Manifest) (all []notice.Find
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	if m.Views == o.DuckDB.ViewsDefinition() {
-		if err := s.Keep(ctx, o.DuckDB.Views, []string{"breaks", "budget_runway", "campaign_performance", "change_log",
-			"coverage", "source_block_candidates", "spend_on_stopped", "threshold"},
+		if err := s.Keep(ctx, t.teller.Account, o.DuckDB.Views, []string{"breaks", "budget_runway",
+			"campaign_performance", "change_log", "coverage", "source_block_candidates", "spend_on_stopped",
+			"threshold"},
 			[]string{"breaks", "threshold"}); err != nil {
 			return nil, err
 		}

@@ -8,20 +8,26 @@ import (
 	"spendsync/schema"
 )
 
-// keeping describes which views a session keeps in memory.
+// keeping describes which views a session keeps in memory, and whose rows: the account's.
 type keeping struct {
 	views       []View
 	asked, kept []string
+	account     string
 }
 
 // statements returns the SQL that creates the views again in the engine's own memory, and
 // the kept views as tables. A view finds only tables of its own database, so each table of
-// the file, given by schema and name, gets a view there too.
+// the file, given by schema, name, and whether it has accounts, gets a view there too.
 func (k *keeping) statements(tables [][]schema.Null[string]) []string {
-	statements := []string{"CREATE SCHEMA memory.mart", "CREATE SCHEMA memory.ops"}
+	statements := []string{"USE w", "DROP SCHEMA IF EXISTS memory.mart CASCADE", "CREATE SCHEMA memory.mart",
+		"CREATE SCHEMA IF NOT EXISTS memory.ops"}
 	for _, r := range tables {
 		name := schema.Quote(r[0].V) + "." + schema.Quote(r[1].V)
-		statements = append(statements, fmt.Sprintf("CREATE VIEW memory.%[1]s AS FROM w.%[1]s", name))
+		statement := fmt.Sprintf("CREATE OR REPLACE VIEW memory.%[1]s AS FROM w.%[1]s", name)
+		if r[2].V == "true" {
+			statement += " WHERE account_id = " + schema.QuoteText(k.account)
+		}
+		statements = append(statements, statement)
 	}
 	statements = append(statements, "USE memory")
 	for _, v := range k.needed() {
@@ -29,7 +35,7 @@ func (k *keeping) statements(tables [][]schema.Null[string]) []string {
 		if v.Schema == "mart" && slices.Contains(k.kept, v.Name) {
 			kind = "TABLE"
 		}
-		statements = append(statements, fmt.Sprintf("CREATE %s %s.%s AS %s", kind, schema.Quote(v.Schema),
+		statements = append(statements, fmt.Sprintf("CREATE OR REPLACE %s %s.%s AS %s", kind, schema.Quote(v.Schema),
 			schema.Quote(v.Name), v.SQL))
 	}
 	return statements

@@ -52,6 +52,8 @@ type Entry struct {
 	Warehouse   Object         `json:"warehouse"`
 	Files       Object         `json:"files"` // the list of all its files
 	Report      *Object        `json:"report,omitempty"`
+	// ReportParts are what the report page of the next generation may be made from.
+	ReportParts *Object `json:"report_parts,omitempty"`
 	// Manifest is the hash of manifest.json, which identifies the generation.
 	Manifest string `json:"manifest_sha256"`
 }
@@ -199,6 +201,9 @@ func (e Entry) names() []string {
 	names := []string{e.Warehouse.Name, e.Files.Name}
 	if e.Report != nil {
 		names = append(names, e.Report.Name)
+	}
+	if e.ReportParts != nil {
+		names = append(names, e.ReportParts.Name)
 	}
 	return names
 }

@@ -31,8 +31,9 @@ type PushOptions struct {
 	Dir        string // of the store; it is only read
 	AcceptLoss bool   // replace a newer generation or another history
 	Full       bool   // upload every file, also those that the bucket should have
-	// Page is the report page of the store's generation; nil: none is pushed.
-	Page     func(context.Context) ([]byte, error)
+	// Page returns the report page of the store's generation. parts is what Page returned as such for the generation
+	// of the pointer, or empty: what the next page may be made from. nil: no page is pushed.
+	Page     func(ctx context.Context, parts []byte) (page, nextParts []byte, err error)
 	LockWait time.Duration // how long to wait for another push to a folder
 	Log      *slog.Logger
 	Now      func() time.Time // nil: the clock
@@ -119,6 +120,7 @@ type push struct {
 type kept struct {
 	lists  map[Object]*list
 	page   []byte
+	parts  []byte // of the page
 	pageOf string // the hash of the manifest that the page shows
 }
 
@@ -216,7 +218,7 @@ func (p *push) publish(ctx context.Context, now map[string]Account, was *seen) (
 		return nil, err
 	}
 	p.kept.lists[e.Files] = l
-	if e.Report, err = p.putPage(ctx); err != nil {
+	if err := p.putPage(ctx, &e, was); err != nil {
 		return nil, err
 	}
 	next := &Pointer{Format: pointerFormat, SchemaVersion: m.SchemaVersion, Entry: e, RunID: m.RunID,
@@ -224,7 +226,7 @@ func (p *push) publish(ctx context.Context, now map[string]Account, was *seen) (
 	tag := ""
 	if was != nil {
 		for _, old := range was.Generations {
-			if old.Files != e.Files {
+			if old.ReportParts = nil; old.Files != e.Files { // only those of the newest generation are read
 				next.Generations = append(next.Generations, old)
 			}
 		}
@@ -339,25 +341,47 @@ func (p *push) wrote(name string) {
 	p.done.Uploaded++
 }
 
-// putPage uploads the report page. A store whose page cannot be made is pushed without.
-func (p *push) putPage(ctx context.Context) (*Object, error) {
+// putPage uploads the report page, and the parts that the next one may be made from. A store whose page cannot be made
+// is pushed without.
+func (p *push) putPage(ctx context.Context, e *Entry, was *seen) error {
 	if p.Page == nil {
-		return nil, nil
+		return nil
 	}
-	if err := p.makePage(ctx); err != nil || p.done.PageErr != nil {
-		return nil, err
+	if err := p.makePage(ctx, was); err != nil || p.done.PageErr != nil {
+		return err
 	}
-	page := p.kept.page
-	name := fmt.Sprintf("%s%d.html", reportFolder, p.snap.Manifest.Generation)
-	return &Object{name, int64(len(page)), hashOf(page)}, p.putText(ctx, name, pageType, page)
+	page, parts := p.kept.page, p.kept.parts
+	e.Report = &Object{fmt.Sprintf("%s%d.html", reportFolder, e.Generation), int64(len(page)), hashOf(page)}
+	if len(parts) > 0 {
+		e.ReportParts = &Object{fmt.Sprintf("%s%d-%.12s.json.gz", reportFolder, e.Generation, hashOf(parts)),
+			int64(len(parts)), hashOf(parts)}
+		if err := p.putText(ctx, e.ReportParts.Name, "application/gzip", parts); err != nil {
+			return err
+		}
+	}
+	return p.putText(ctx, e.Report.Name, pageType, page)
+}
+
+// readParts reads the parts of the last page. They only save work: without them the whole page is made from the store.
+func (p *push) readParts(ctx context.Context, was *seen) []byte {
+	if was == nil || was.ReportParts == nil || p.Full {
+		return nil
+	}
+	parts, _, _, err := p.read(ctx, was.ReportParts.Name, "")
+	if err != nil || hashOf(parts) != was.ReportParts.SHA256 {
+		p.Log.Warn("the parts of the report page are not there as they were pushed; the whole page is made again",
+			"object", was.ReportParts.Name, "error", err)
+		return nil
+	}
+	return parts
 }
 
 // makePage makes the page of the generation, unless an earlier attempt has made it.
-func (p *push) makePage(ctx context.Context) error {
+func (p *push) makePage(ctx context.Context, was *seen) error {
 	if p.kept.pageOf == p.snap.Root().SHA256 {
 		return nil
 	}
-	page, err := p.Page(ctx)
+	page, parts, err := p.Page(ctx, p.readParts(ctx, was))
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -373,7 +397,7 @@ func (p *push) makePage(ctx context.Context) error {
 		return load.ErrMoved
 	}
 	if p.done.PageErr == nil {
-		p.kept.page, p.kept.pageOf = page, now.Root().SHA256
+		p.kept.page, p.kept.parts, p.kept.pageOf = page, parts, now.Root().SHA256
 	}
 	return nil
 }

@@ -225,8 +225,8 @@ func (p *place) open() *Bucket {
 }
 
 // page is a report page, as far as a test needs one.
-func page(context.Context) ([]byte, error) {
-	return []byte("<!doctype html><title>report</title>"), nil
+func page(context.Context, []byte) (page, parts []byte, err error) {
+	return []byte("<!doctype html><title>report</title>"), nil, nil
 }
 
 func (s *store) pushOptions() PushOptions {

@@ -42,7 +42,12 @@ var kept = []string{"breaks", "campaign_day", "campaign_performance", "change_lo
 	"intraday_hourly", "source_performance", "threshold"}
 
 // Read reads all that a report shows, of one generation.
-func Read(ctx context.Context, dir, account string, o load.Options) (r page.Page, err error) {
+func Read(ctx context.Context, dir, account string, o load.Options) (page.Page, error) {
+	return read(ctx, dir, account, o, nil, parts{})
+}
+
+// read reads the report. It takes known parts as they are, and adds all of its parts to now.
+func read(ctx context.Context, dir, account string, o load.Options, known, now parts) (r page.Page, err error) {
 	m, err := manifest.Read(dir)
 	if err != nil {
 		return r, err
@@ -56,12 +61,6 @@ func Read(ctx context.Context, dir, account string, o load.Options) (r page.Page
 	if err := q.haveViews(dir); err != nil {
 		return r, err
 	}
-	// A file of another release has its own views, and each question asks them again.
-	if m.Views == o.DuckDB.ViewsDefinition() {
-		if err := s.Keep(ctx, o.DuckDB.Views, views, kept); err != nil {
-			return r, err
-		}
-	}
 	names, err := q.accounts(account)
 	if err != nil {
 		return r, err
@@ -72,9 +71,26 @@ func Read(ctx context.Context, dir, account string, o load.Options) (r page.Page
 			Meaning: t.text("meaning"), Value: t.number("value")})
 	}
 	for _, name := range names {
-		r.Accounts = append(r.Accounts, q.account(name))
+		key := keyOf(m, name, o)
+		a, is := known[key]
+		if !is {
+			a = q.keepAndRead(name, m, o)
+		}
+		if key != "" {
+			now[key] = a
+		}
+		r.Accounts = append(r.Accounts, a)
 	}
 	return r, q.err
+}
+
+// keepAndRead reads an account's part of the report.
+func (q *reader) keepAndRead(name string, m *manifest.Manifest, o load.Options) page.Account {
+	// A file of another release has its own views, and each question asks them again.
+	if q.err == nil && m.Views == o.DuckDB.ViewsDefinition() {
+		q.err = q.session.Keep(q.ctx, name, o.DuckDB.Views, views, kept)
+	}
+	return q.account(name)
 }
 
 // accounts are the accounts of the warehouse, or the one asked for.
