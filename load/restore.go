@@ -159,17 +159,15 @@ func (r *repair) restoreFile(ctx context.Context, w *duck.Warehouse, d damagedFi
 	a := r.next.Accounts[d.account]
 	was := a.Files[d.Path]
 	t := manifest.TableNamed(was.Table)
-	if t == nil {
-		return d.Damage
+	if t != nil {
+		t = t.AsOf(r.base.SchemaVersion) // the columns that the file of that version has, too
 	}
-	if r.base.SchemaVersion < t.FilesVersion() {
-		r.g.store.opts.Log.Warn("warehouse.duckdb is of an older schema; this table is not restored from it", "table",
-			t.FullName(), "schema", r.base.SchemaVersion)
+	if t == nil {
 		return d.Damage
 	}
 	recs := w.TableRecords(ctx, t, duck.PartSQL(t, d.account, was.Day))
 	info, err := r.g.putAnswer(d.Path, t, recs)
-	if err == nil && info.SHA256 != was.SHA256 && t != schema.SpendDaily.Table {
+	if err == nil && info.SHA256 != was.SHA256 && t.Name != schema.SpendDaily.Name {
 		// Some tables are written as one record, which shows where they are large.
 		var rec arrow.Record
 		if rec, err = parquet.Concat(recs); err == nil {
@@ -199,7 +197,7 @@ func (r *repair) restoreFile(ctx context.Context, w *duck.Warehouse, d damagedFi
 // not.
 func (r *repair) takeRestored(d damagedFile, t *schema.Table, info *manifest.File) error {
 	a := r.next.Accounts[d.account]
-	if t == schema.SpendDaily.Table {
+	if t.Name == schema.SpendDaily.Name {
 		return r.takeRestoredDay(d, info.Day)
 	}
 	h, was := versionedTable(t.Name), a.Files[d.Path]

@@ -92,7 +92,7 @@ type DayRead struct {
 	Rounded        int                 // amounts that had more than six decimals
 	Refused        int64               // rows of the replies that could not be stored
 	Unread         int64               // rows that are stored without some of their measures
-	UnreadForms    []string            // these measures, each with the form that it came in
+	UnreadForms    []string            // see [manifest.Day]
 	Without        []string            // IDs that the columns of the replies lacked
 	// Replayed marks a day made again from its stored replies: nothing was asked
 	// of the service, so it counts as no read, and the replies stay.

@@ -23,9 +23,12 @@ type Spend struct {
 	Clicks Null[int64] `col:"clicks" id:"8" compress:"bitpacking"`
 	// Times shown. NULL: the report gave none; 0: there were none.
 	Impressions Null[int64] `col:"impressions" id:"9" encoding:"plain" compress:"bitpacking"`
-	// Conversions counted so far; they keep arriving for days. NULL: the report gave none; 0: none
-	// yet.
+	// Conversions counted so far; they keep arriving for days. NULL: the report gave none, or not a whole
+	// number (conversions_fractional); 0: none yet.
 	Conversions Null[int64] `col:"conversions" id:"10" compress:"bitpacking"`
+	// Conversions so far where the report gives a fraction, as shared ones are; conversions is NULL there, so
+	// that all are sum(coalesce(conversions, conversions_fractional)). NULL: a whole number, or none.
+	ConversionsFractional Null[Money] `col:"conversions_fractional" id:"14" since:"8" compress:"bitpacking"`
 	// When the row was first read.
 	FirstSeenAt Instant `col:"_first_seen_at" id:"11" compress:"rle"`
 	// When a value of the row was last read as different.
@@ -46,7 +49,7 @@ var SpendDaily = Define[Spend]("spend_daily", ByDay,
 // [SpendDaily]. Raise it whenever a reply may decode to different rows: then the replies of days
 // within reach of the report are decoded again, and a reply stored under older rules need not
 // decode to the stored rows.
-const ReplyRules = "2"
+const ReplyRules = "3"
 
 // CampaignSpend is what one campaign spent on one Chicago day: sums of [Spend].
 type CampaignSpend struct {
@@ -129,6 +132,10 @@ type SpendChange struct {
 	OldConversions Null[int64] `col:"old_conversions" id:"14"`
 	// Conversions after.
 	NewConversions Null[int64] `col:"new_conversions" id:"15"`
+	// Conversions before, if they were not a whole number.
+	OldConversionsFractional Null[Money] `col:"old_conversions_fractional" id:"17" since:"8"`
+	// Conversions after, if they are not a whole number.
+	NewConversionsFractional Null[Money] `col:"new_conversions_fractional" id:"18" since:"8"`
 	// Run that saw the change.
 	RunID string `col:"_run_id" id:"16"`
 }

@@ -20,6 +20,12 @@ func AppendReported(b []byte, r *Spend) []byte {
 	for i := range reportedColumns {
 		c := &reportedColumns[i]
 		field := unsafe.Add(unsafe.Pointer(r), c.offset)
+		if c.Name == "conversions_fractional" { // in the place of conversions: rows without a fraction keep their bytes
+			if n := (*Null[int64])(field); n.Valid {
+				b = binary.AppendVarint(append(b[:len(b)-1], 2), n.V)
+			}
+			continue
+		}
 		switch c.Kind {
 		case Text:
 			if v, ok := valueAt[string](c, field, &b); ok {

@@ -29,8 +29,10 @@ type SpendPage struct {
 	Refused []RefusedRow // rows that were left out, in their order
 	// Unread are rows that are stored without some of their measures, in their order. Each
 	// names the columns, separated by commas.
-	Unread       []RefusedRow
-	UnreadForms  []string      // those measures, each with the form of its value: "clicks.string"; sorted
+	Unread []RefusedRow
+	// UnreadForms are those measures, each with the form of its value ("clicks.string"), and [Fractional] if a row
+	// has a fraction of a conversion; sorted.
+	UnreadForms  []string
 	UnreadClicks bool          // clicks are among those measures
 	Texts        []ChangedText // names that are stored otherwise than they were sent, each once for the Interner
 	OddIDs       []OddID       // the first of each odd form, each once for the Interner
@@ -62,9 +64,9 @@ type RefusedRow struct {
 //	               a whole number, or a text that is one. Null and an empty text are NULL. Absent is NULL, too,
 //	               if nothing was spent. Below zero only if the spend is not above it: a credit
 //	               takes back what was counted. All are NULL if the page lacks the column. Any other value
-//	               costs itself, and not its row: it is NULL, and the row is among the unread ones. A fraction
-//	               is such a value: the column
-//	               holds whole numbers, and to round it would be to guess.
+//	               costs itself, and not its row: it is NULL, and the row is among the unread ones
+//	conversions_fractional
+//	               conversions that are a number with a fraction, rounded to six decimals; conversions is NULL then
 //
 // Anything else refuses the row, and no other.
 func AppendSpend(dst *schema.SpendRows, p extract.Page[extract.SpendLine], c SpendContext, intern *Interner) SpendPage {
@@ -213,6 +215,12 @@ func (r *spendReader) measures(to *schema.Spend, l *extract.SpendLine, lacks []s
 		}
 		n, err := spendCount(m.from, to.Spend)
 		*m.to = n
+		if m.column == "conversions" && errors.Is(err, schema.ErrFraction) {
+			if to.ConversionsFractional, err = fractional(m.from, to.Spend); err == nil {
+				r.addUnreadForm(m.column, m.from, schema.ErrFraction)
+				continue
+			}
+		}
 		if err != nil {
 			r.addUnreadForm(m.column, m.from, err)
 		}
@@ -226,6 +234,24 @@ func (r *spendReader) measures(to *schema.Spend, l *extract.SpendLine, lacks []s
 		}
 	}
 	return unread
+}
+
+// Fractional is the form of conversions that are stored in conversions_fractional.
+const Fractional = "conversions.fraction"
+
+// fractional is a number of conversions that is not whole.
+func fractional(v extract.Value, spend schema.Money) (schema.Null[schema.Money], error) {
+	digits, _ := v.Number()
+	n, _, err := schema.ParseMoney(digits)
+	switch {
+	case err != nil:
+		return schema.Null[schema.Money]{}, err
+	case n < 0 && spend > 0:
+		return schema.Null[schema.Money]{}, ErrNegative
+	case n%schema.Dollar == 0: // six decimals do not show the fraction
+		return schema.Null[schema.Money]{}, schema.ErrFraction
+	}
+	return schema.Some(n), nil
 }
 
 // addUnreadForm records why a measure cannot be read, by the form of its value.

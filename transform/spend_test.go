@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -415,6 +416,9 @@ func TestSpend_DamagedMeasuresCostThemselves(t *testing.T) {
 			"false": schema.ErrNotNumber, "{}": schema.ErrNotNumber, "[7]": schema.ErrNotNumber,
 			"1e400": schema.ErrRange, "9223372036854775808": schema.ErrRange, "100000000000000001": schema.ErrRange,
 		} {
+			if column == "conversions" && strings.Contains(value, "1.5") {
+				continue // it has a column
+			}
 			t.Run(column+"/"+value, func(t *testing.T) {
 				l, want := sample(), sampleRow()
 				if set(&l, column, extract.Value(value)); value == "" {
@@ -444,16 +448,40 @@ func TestSpend_DamagedMeasuresCostThemselves(t *testing.T) {
 	}
 }
 
+// TestSpend_FractionsOfConversionsHaveAColumn: they are no damage, but named by their form.
+func TestSpend_FractionsOfConversionsHaveAColumn(t *testing.T) {
+	for value, want := range map[string]schema.Money{
+		"1.5": 1_500_000, `"0.25"`: 250_000, "25e-1": 2_500_000, "0.3333333333333333": 333_333, "-0.5": 0,
+		"1e12": 0, "1000000000000.5": 0, "2.9999999999": 0, "0.0000001": 0,
+	} {
+		l, row := sample(), sampleRow()
+		set(&l, "conversions", extract.Value(value))
+		row.Conversions, row.ConversionsFractional = schema.Null[int64]{}, schema.Null[schema.Money]{V: want, Valid: want != 0}
+		if value == "1e12" {
+			row.Conversions = schema.Some[int64](1_000_000_000_000)
+		}
+		rows := &schema.SpendRows{}
+		became := AppendSpend(rows, page(l), run, NewInterner())
+		var got schema.Spend
+		if rows.Row(0, &got); got != row || len(became.Refused) > 0 || len(became.Unread) > 0 != (want == 0 && value != "1e12") {
+			t.Errorf("%s: %+v, refused %v, unread %v", value, got, became.Refused, became.Unread)
+		}
+		if want != 0 && !slices.Equal(became.UnreadForms, []string{Fractional}) {
+			t.Errorf("%s has the forms %v", value, became.UnreadForms)
+		}
+	}
+}
+
 // TestSpend_NamesAllDamagedMeasuresOfARow: one row is kept aside once.
 func TestSpend_NamesAllDamagedMeasuresOfARow(t *testing.T) {
 	l := sample()
-	l.Clicks, l.Conversions = extract.Value("-2"), extract.Value("1.5")
+	l.Clicks, l.Conversions = extract.Value("-2"), extract.Value("1e-9")
 	became := AppendSpend(&schema.SpendRows{}, page(l), run, NewInterner())
 	if len(became.Unread) != 1 || !became.UnreadClicks {
 		t.Fatalf("unread %+v", became.Unread)
 	}
 	e := became.Unread[0]
-	if e.Column != "clicks, conversions" || e.Err.Error() != "negative; conversions 1.5: not a whole number" {
+	if e.Column != "clicks, conversions" || e.Err.Error() != "negative; conversions 1e-9: not a whole number" {
 		t.Errorf("%s: %v", e.Column, e.Err)
 	}
 	l = sample()

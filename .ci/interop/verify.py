@@ -118,13 +118,18 @@ class Store:
             return self.damage(path, "it has rows of another account or day")
         keys, digest, signed = set(), hashlib.sha256(), lambda n: uvarint(2 * n if n >= 0 else -2 * n - 1)
         reported = [rows[c].to_pylist() for c in REPORTED]
+        fractional = "conversions_fractional" in rows.column_names
+        fractions = iter(rows["conversions_fractional"].to_pylist() if fractional else [None] * rows.num_rows)
         for *texts, spend, clicks, impressions, conversions in zip(*reported):
             keys.add(tuple(texts[:3]))
             for raw in (text.encode() for text in texts):
                 digest.update(uvarint(len(raw)) + raw)
             digest.update(signed(int(spend.scaleb(6))))
-            for n in (clicks, impressions, conversions):
+            for n in (clicks, impressions):
                 digest.update(b"\0" if n is None else b"\1" + signed(n))
+            fraction = next(fractions)
+            digest.update(b"\1" + signed(conversions) if conversions is not None else
+                          b"\0" if fraction is None else b"\2" + signed(int(fraction.scaleb(6))))
         if len(keys) != rows.num_rows:
             return self.damage(path, "a key occurs twice")
         sums = {"rows": rows.num_rows}

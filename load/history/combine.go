@@ -72,6 +72,17 @@ func addNumbers(to, more *schema.Spend) (err error) {
 	if to.Spend, err = schema.AddMoney(to.Spend, more.Spend); err != nil {
 		return err
 	}
+	if to.ConversionsFractional.Valid || more.ConversionsFractional.Valid {
+		a, b := exactConversions(to), exactConversions(more)
+		to.Conversions, to.ConversionsFractional = schema.Null[int64]{}, schema.Null[schema.Money]{}
+		if a.Valid && b.Valid {
+			sum, err := schema.AddMoney(a.V, b.V)
+			if err != nil {
+				return err
+			}
+			to.ConversionsFractional = schema.Some(sum)
+		}
+	}
 	for _, n := range [...]struct{ to, more *schema.Null[int64] }{
 		{&to.Clicks, &more.Clicks}, {&to.Impressions, &more.Impressions}, {&to.Conversions, &more.Conversions},
 	} {
@@ -84,4 +95,13 @@ func addNumbers(to, more *schema.Spend) (err error) {
 		}
 	}
 	return nil
+}
+
+// exactConversions returns the conversions of a row, whole or not.
+func exactConversions(r *schema.Spend) schema.Null[schema.Money] {
+	const most = int64(schema.MaxMoney / schema.Dollar)
+	if n := r.Conversions; n.Valid && n.V <= most && n.V >= -most {
+		return schema.Some(schema.Money(n.V) * schema.Dollar)
+	}
+	return r.ConversionsFractional
 }

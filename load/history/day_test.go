@@ -49,6 +49,49 @@ func TestDay_Hash(t *testing.T) {
 	}
 }
 
+// TestDay_HashOfFractions: another fraction is another day, and none leaves the bytes as they were before the column.
+func TestDay_HashOfFractions(t *testing.T) {
+	rows := schematest.SpendOfSources(day, 3)
+	seen := map[string]int64{}
+	for i, v := range []int64{0, 1, 500_000, 2_500_000, -1} {
+		rows[1].Conversions = schema.Null[int64]{}
+		rows[1].ConversionsFractional = schema.Null[schema.Money]{V: schema.Money(v), Valid: i > 0}
+		hash := sealed(t, schematest.Packed(rows)).Hash()
+		if other, twice := seen[hash]; twice {
+			t.Errorf("%d has the hash of %d", v, other)
+		}
+		seen[hash] = v
+	}
+	r := schema.Spend{CampaignID: "c", Conversions: schema.Some[int64](3)}
+	if got, want := schema.AppendReported(nil, &r), "\x01c\x00\x00\x00\x00\x00\x00\x01\x06"; string(got) != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestCombine_AddsFractions: whole and fractional conversions of one key add up.
+func TestCombine_AddsFractions(t *testing.T) {
+	whole := func(n int64) schema.Spend { return schema.Spend{Conversions: schema.Some(n)} }
+	part := func(m schema.Money) schema.Spend { return schema.Spend{ConversionsFractional: schema.Some(m)} }
+	for name, tc := range map[string]struct{ a, b, want schema.Spend }{
+		"whole":            {whole(2), whole(3), whole(5)},
+		"a fraction":       {whole(2), part(500_000), part(2_500_000)},
+		"two":              {part(1_500_000), part(500_000), part(2_000_000)},
+		"one unknown":      {schema.Spend{}, part(500_000), schema.Spend{}},
+		"one beyond money": {whole(1_000_000_000_000), part(500_000), schema.Spend{}},
+	} {
+		for _, pair := range [][]schema.Spend{{tc.a, tc.b}, {tc.b, tc.a}} {
+			rows, err := Combine(schematest.Packed(pair), Added)
+			if err != nil || rows.Len() != 1 {
+				t.Fatalf("%s: %v, error %v", name, rows, err)
+			}
+			var got schema.Spend
+			if rows.Row(0, &got); got != tc.want {
+				t.Errorf("%s: %+v, want %+v", name, got, tc.want)
+			}
+		}
+	}
+}
+
 // TestDay_SortsAndRefusesAKeyTwice, next to each other or not.
 func TestDay_SortsAndRefusesAKeyTwice(t *testing.T) {
 	rows := schematest.SpendOfSources(day, 5)

@@ -224,8 +224,8 @@ type Day struct {
 	// Unread is how many rows are stored without some of their measures, which cannot be read.
 	// Its name is from when only conversions could lack.
 	Unread int64 `json:"unread_conversions,omitzero"`
-	// UnreadForms are the measures that cannot be read, each with the form that it came in; empty, although there
-	// are some: an older version read the day.
+	// UnreadForms are the measures that cannot be read, each with the form that it came in, and conversions.fraction
+	// if a row has a fraction of a conversion; empty, although there are unread ones: an older version read the day.
 	UnreadForms []string `json:"unread_forms,omitempty"`
 }
 

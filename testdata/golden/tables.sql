@@ -9,6 +9,7 @@ CREATE TABLE "main"."spend_daily" (
   "clicks" BIGINT USING COMPRESSION bitpacking,
   "impressions" BIGINT USING COMPRESSION bitpacking,
   "conversions" BIGINT USING COMPRESSION bitpacking,
+  "conversions_fractional" DECIMAL(18,6) USING COMPRESSION bitpacking,
   "_first_seen_at" TIMESTAMP WITH TIME ZONE NOT NULL USING COMPRESSION rle,
   "_changed_at" TIMESTAMP WITH TIME ZONE NOT NULL USING COMPRESSION rle,
   "_run_id" VARCHAR NOT NULL USING COMPRESSION dictionary
@@ -23,7 +24,8 @@ COMMENT ON COLUMN "main"."spend_daily"."campaign_name" IS 'Name of the campaign 
 COMMENT ON COLUMN "main"."spend_daily"."spend" IS 'US dollars, exact.';
 COMMENT ON COLUMN "main"."spend_daily"."clicks" IS 'Click events. NULL: the report gave none; 0: there were none.';
 COMMENT ON COLUMN "main"."spend_daily"."impressions" IS 'Times shown. NULL: the report gave none; 0: there were none.';
-COMMENT ON COLUMN "main"."spend_daily"."conversions" IS 'Conversions counted so far; they keep arriving for days. NULL: the report gave none; 0: none yet.';
+COMMENT ON COLUMN "main"."spend_daily"."conversions" IS 'Conversions counted so far; they keep arriving for days. NULL: the report gave none, or not a whole number (conversions_fractional); 0: none yet.';
+COMMENT ON COLUMN "main"."spend_daily"."conversions_fractional" IS 'Conversions so far where the report gives a fraction, as shared ones are; conversions is NULL there, so that all are sum(coalesce(conversions, conversions_fractional)). NULL: a whole number, or none.';
 COMMENT ON COLUMN "main"."spend_daily"."_first_seen_at" IS 'When the row was first read.';
 COMMENT ON COLUMN "main"."spend_daily"."_changed_at" IS 'When a value of the row was last read as different.';
 COMMENT ON COLUMN "main"."spend_daily"."_run_id" IS 'Run that last changed the row.';
@@ -44,6 +46,8 @@ CREATE TABLE "main"."spend_change" (
   "new_impressions" BIGINT,
   "old_conversions" BIGINT,
   "new_conversions" BIGINT,
+  "old_conversions_fractional" DECIMAL(18,6),
+  "new_conversions_fractional" DECIMAL(18,6),
   "_run_id" VARCHAR NOT NULL
 );
 COMMENT ON TABLE "main"."spend_change" IS 'History: what changed, not what was spent. Every difference between a finished day as stored and as read again: old and new numbers, and when they were seen. The first read of a day and the growth of a day that was not over write no line.';
@@ -62,6 +66,8 @@ COMMENT ON COLUMN "main"."spend_change"."old_impressions" IS 'Impressions before
 COMMENT ON COLUMN "main"."spend_change"."new_impressions" IS 'Impressions after.';
 COMMENT ON COLUMN "main"."spend_change"."old_conversions" IS 'Conversions before.';
 COMMENT ON COLUMN "main"."spend_change"."new_conversions" IS 'Conversions after.';
+COMMENT ON COLUMN "main"."spend_change"."old_conversions_fractional" IS 'Conversions before, if they were not a whole number.';
+COMMENT ON COLUMN "main"."spend_change"."new_conversions_fractional" IS 'Conversions after, if they are not a whole number.';
 COMMENT ON COLUMN "main"."spend_change"."_run_id" IS 'Run that saw the change.';
 
 CREATE TABLE "main"."spend_intraday" (

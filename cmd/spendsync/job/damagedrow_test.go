@@ -151,7 +151,11 @@ func rowDamages() (all []damage) {
 		to(unread, "object", `{"value":7}`)
 		to(unread, "negative", `-2`)
 		to(unread, "negative-text", `"-2"`)
-		to(unread, "fraction", `7.5`)
+		if column == "conversions" {
+			to("fraction", "fraction", `7.5`)
+		} else {
+			to(unread, "fraction", `7.5`)
+		}
 		to(unread, "tiny", `1e-400`)
 		to(unread, "huge", `1e400`)
 		to(unread, "past-int64", `9223372036854775808`)
@@ -376,6 +380,8 @@ func (w *quirkWorld) checkDamages(report *damagedReport, said, stored bool) {
 		state := "complete/matched"
 		column, _, _ := strings.Cut(d.name, "/")
 		switch what, measure, _ := strings.Cut(d.want, " "); what {
+		case "fraction":
+			want = "7.50 " + column
 		case "unread":
 			want = "unknown " + measure
 			says(aside, day+" "+measure)
@@ -470,6 +476,8 @@ func verdictOf(r schema.Spend, there bool, l adsim.Line) string {
 		{"conversions", r.Conversions, l.Conversions},
 	} {
 		switch {
+		case m.name == "conversions" && r.ConversionsFractional.Valid:
+			return r.ConversionsFractional.V.String() + " " + m.name
 		case !m.stored.Valid:
 			return "unknown " + m.name
 		case m.stored.V != m.truth:

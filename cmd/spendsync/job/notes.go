@@ -10,6 +10,7 @@ import (
 	"spendsync/load/history"
 	"spendsync/load/manifest"
 	"spendsync/schema"
+	"spendsync/transform"
 )
 
 // A run ends with exit 4 if something differs from what the service states or promises. Some services differ at every
@@ -44,10 +45,17 @@ func gap(rows, service int64) string {
 	return side + "-more"
 }
 
+// fractionNote is the note of conversions that are no whole numbers.
+const fractionNote = "report.fraction.conversions"
+
 // addUnread notes the rows of a staged day that are stored without some of their measures. A day that was over and had
 // them before has lost them: that is no difference that may stand.
 func (t *tally) addUnread(d *copiedDay) {
 	read := d.read
+	if slices.Contains(read.forms, transform.Fractional) {
+		t.seeDifference(fractionNote, fmt.Sprintf("conversions have a fraction in some rows, as on %s: they are stored in "+
+			"conversions_fractional, conversions is unknown (NULL) there, and conversions_expected of spend has both", d.Day))
+	}
 	if read.unread == 0 {
 		return
 	}
@@ -61,6 +69,9 @@ func (t *tally) addUnread(d *copiedDay) {
 		share = "most-rows"
 	}
 	for _, form := range read.forms {
+		if form == transform.Fractional {
+			continue
+		}
 		column, why, _ := strings.Cut(form, ".")
 		t.seeDifference("report.unread."+form+"."+share, fmt.Sprintf("the %s of %s cannot be read, as on %s (%s); "+
 			"stored as unknown (NULL), see ops.refused_row", column, strings.ReplaceAll(share, "-", " "), d.Day, why))

@@ -213,7 +213,7 @@ func (t tally) sentence(o load.Preview, published bool, settings string) string 
 			phrase.Count(int(t.unread), "row"), phrase.Count(t.unreadDays, "day"))
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.differences)) {
-		if strings.HasPrefix(name, endingNote) && t.isLoud(name) {
+		if (strings.HasPrefix(name, endingNote) || name == fractionNote) && t.isLoud(name) {
 			b.WriteString("; " + t.differences[name].Message)
 		}
 	}

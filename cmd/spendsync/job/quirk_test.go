@@ -93,11 +93,10 @@ var quirkCases = []quirkCase{
 	{quirk: "row-spend-object", unknown: "what the row cost",
 		exits: [2]int{4, 4}, days: "partial/unknown 33",
 		numbers: "other 33", says: []string{"cannot be stored, see ops.refused_row"}},
-	// The column holds whole numbers, so how many there were is unknown; spend and clicks
-	// count, and the rows are kept aside as they came.
+	// They have a column, and conversions is unknown there: it is reported until three runs have seen it.
 	{quirk: "conversions-fractional", unknown: "how many whole conversions there were",
 		exits: [2]int{4, 4},
-		says:  []string{"have measures that cannot be read"}},
+		says:  []string{"conversions have a fraction in some rows"}},
 	{quirk: "source-missing"},
 	{quirk: "source-number", unknown: "whether a new form of ID is damage: it is reported once",
 		exits: [2]int{4, 0}, says: []string{"IDs of a new form", "source_id"}},

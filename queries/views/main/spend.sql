@@ -12,7 +12,7 @@
 -- Column is_complete: Whether the day is proven complete.
 -- Column is_final: Whether the day is out of the report's reach, so that nothing can change any more.
 -- Column conversions_share: Share of the day's final conversions that has arrived by its age (mart.day_maturity). NULL: not known, or the day is not proven complete.
--- Column conversions_expected: Conversions with those still to come: told so far, divided by conversions_share; where no share is known, those told so far, so that a sum leaves no row out. A sum over many rows is as good as the share; of one row it is a guess. NULL: conversions are not known.
+-- Column conversions_expected: Conversions with those still to come: told so far, divided by conversions_share; where no share is known, those told so far, so that a sum leaves no row out; fractions (conversions_fractional of spend_daily) included. A sum over many rows is as good as the share; of one row it is a guess. NULL: conversions are not known.
 WITH finished AS (
   SELECT c.account_id, c.report_date, c.state, k.ends_at, m.conversions_share
   FROM ops.day_coverage AS c
@@ -36,7 +36,7 @@ campaign_on AS (
 SELECT
   s.account_id, s.report_date, s.campaign_id, coalesce(h.name, s.campaign_name) AS campaign_name, s.creative_id, r.title AS creative_title, s.source_id,
   s.spend, s.clicks, s.impressions, s.conversions,
-  s.conversions / coalesce(nullif(o.conversions_share, 0), 1) AS conversions_expected, o.conversions_share,
+  coalesce(s.conversions, s.conversions_fractional::DOUBLE) / coalesce(nullif(o.conversions_share, 0), 1) AS conversions_expected, o.conversions_share,
   h.status AS campaign_status, h.default_bid, h.daily_spend_limit, h.target_cpa, h.country, h.is_assumed AS is_settings_assumed,
   o.state = 'open' AS is_open, o.state IN ('complete', 'final') AS is_complete, o.state = 'final' AS is_final
 FROM main.spend_daily AS s

@@ -15,7 +15,7 @@ WITH checks (check_name, severity, threshold, unit, meaning, what_to_do) AS (
     ('measures_not_negative', 'warning', 0, 'rows', 'Rows with less than 0 spend, clicks, impressions or conversions.', 'Ask the service what they stand for; sums contain them as they are.'),
     ('clicks_told', 'warning', 0, 'rows', 'Rows without a number of clicks.', 'CPC and CTR of these rows are unknown; look at the replies in raw.'),
     ('impressions_told', 'warning', 0, 'rows', 'Rows without a number of impressions.', 'CTR of these rows is unknown; look at the replies in raw.'),
-    ('conversions_told', 'warning', 0, 'rows', 'Rows without a number of conversions.', 'CPA of their sources is unknown, so none of them is a candidate; look at the replies in raw.'),
+    ('conversions_told', 'warning', 0, 'rows', 'Rows without a whole number of conversions.', 'CPA of their sources is unknown, so none of them is a candidate; fractions are in conversions_fractional of spend_daily, and conversions_expected of spend has them; else look at the replies in raw.'),
     ('spend_has_campaign', 'warning', 0, 'US dollars', 'Spend of rows that name no campaign.', 'Ask the service what it was spent on.'),
     ('spend_has_creative', 'warning', 0, 'US dollars', 'Spend of rows that name no creative.', 'It belongs to no creative; ask the service.'),
     ('spend_has_source', 'warning', 0, 'US dollars', 'Spend of rows that name no source.', 'It can neither be blocked nor bid for; ask the service.'),
