@@ -36,8 +36,12 @@ type ReadError struct {
 	Interface string // [Options.Name] of the client
 	Cause     error  // of the network, without a reply; it may quote the URL, so show Reason instead
 
-	notThere bool // the service's own error states that there is no such entity
+	notThere bool    // the service's own error states that there is no such entity
+	client   *Client // of the read; nil: no request was sent
 }
+
+// OthersAnswered reports whether the service has answered other requests of the client, so that its base URL is right.
+func (e *ReadError) OthersAnswered() bool { return e.client != nil && e.client.Answered() }
 
 // Error names the read, its last reason, and what an operator can look up.
 func (e *ReadError) Error() string {

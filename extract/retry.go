@@ -279,7 +279,8 @@ func (r *reading) downError(f *failure) error {
 }
 
 func (r *reading) fail(kind error, f *failure, reason string) error {
-	e := &ReadError{What: r.q.what, Reason: reason, Attempts: r.attempts, Err: kind, Interface: r.c.name}
+	e := &ReadError{What: r.q.what, Reason: reason, Attempts: r.attempts, Err: kind, Interface: r.c.name,
+		client: r.c}
 	if last := r.c.lastDown.Load(); f == nil && last != nil { // the reason quotes it
 		e.Status, e.Cause = last.status, last.cause
 	}

@@ -113,6 +113,12 @@ func onlyTLS(w *world) {
 	w.env["REPORT_URL"] = strings.Replace(server.URL, "https:", "http:", 1)
 }
 
+// noDay lets the report answer 404 for one day.
+func noDay(w *world) {
+	w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 404, Day: (w.today() - 9).String(),
+		Query: "include_creatives=true"})
+}
+
 // wrongPath adds to the path of a base URL.
 func wrongPath(variable string) func(*world) {
 	return func(w *world) { w.env["REREAD_AFTER"], w.env[variable] = "0s", w.env[variable]+"/wrong" }
@@ -161,6 +167,8 @@ var failures = []endOfFailure{
 		last:  "correct the path of SPENDSYNC_ADVERTISER_URL"},
 	{name: "a path that is gone", synced: true, breaks: wrongPath("REPORT_URL"), code: exit.Contract,
 		first: "SPENDSYNC_REPORT_URL has no report under its path (404)", last: "(exit 6)"},
+	{name: "a day that is not there", breaks: noDay, code: exit.Partial,
+		first: "The report has no spend ", last: "ask the service why it answers 404; SPENDSYNC_REPORT_URL is right"},
 	{name: "the key is missing", breaks: set("API_KEY="), code: exit.Usage,
 		first: "SPENDSYNC_API_KEY (or SPENDSYNC_API_KEY_FILE) is not set", last: inConfig},
 	{name: "everything is missing", breaks: set("API_KEY=", "ADVERTISER_URL=", "REPORT_URL=", "REPORT_USER=",

@@ -45,6 +45,8 @@ type quarantinedDay struct {
 	ReadAt  schema.Instant `json:"read_at"`
 	Version string         `json:"version"` // that could not prove it
 	Reason  string         `json:"reason"`
+	// IsNothing: the service states that it has nothing of the day, so no version can prove it by that.
+	IsNothing bool `json:"is_nothing,omitzero"`
 }
 
 type storeStatus struct {
@@ -148,7 +150,7 @@ func (c *statusCommand) status() (*storeStatus, error) {
 			return nil, err
 		}
 		for _, d := range kept {
-			s.Quarantined = append(s.Quarantined, quarantinedDay{d.Date, d.ReadAt, d.Version, d.Reason})
+			s.Quarantined = append(s.Quarantined, quarantinedDay{d.Date, d.ReadAt, d.Version, d.Reason, d.IsNothing()})
 		}
 		st.Accounts = append(st.Accounts, s)
 	}
@@ -241,18 +243,27 @@ func (c *statusCommand) print(w io.Writer, st *storeStatus) {
 	}
 }
 
-// printQuarantine names the days whose replies wait for a version that can prove them.
+// printQuarantine names the days whose replies wait for a version that can prove them, and those that the service
+// has not.
 func printQuarantine(w io.Writer, kept []quarantinedDay) {
-	if len(kept) == 0 {
-		return
+	for _, isNothing := range []bool{false, true} {
+		var days []schema.Date
+		var last quarantinedDay
+		for _, q := range kept {
+			if q.IsNothing == isNothing {
+				days, last = append(days, q.Day), q
+			}
+		}
+		switch reason := phrase.OneLine(last.Reason); {
+		case len(days) == 0:
+		case isNothing:
+			fmt.Fprintf(w, "  refused              %s; ask the service why, each sync asks again. %s: %s\n", phrase.Days(days),
+				last.Day, reason)
+		default:
+			fmt.Fprintf(w, "  in quarantine        %s; after an update run 'spendsync replay'. %s by version %s: %s\n",
+				phrase.Days(days), last.Day, last.Version, reason)
+		}
 	}
-	var days []schema.Date
-	for _, q := range kept {
-		days = append(days, q.Day)
-	}
-	last := kept[len(kept)-1]
-	fmt.Fprintf(w, "  in quarantine        %s; after an update run 'spendsync replay'. %s by version %s: %s\n",
-		phrase.Days(days), last.Day, last.Version, phrase.OneLine(last.Reason))
 }
 
 // printCalendar draws a week a line, Monday first.

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -68,6 +69,12 @@ func (d Day) supersedes(kept Day) bool {
 	}
 	shared := func(id string) bool { return slices.Contains(kept.Campaigns, id) }
 	return len(d.Campaigns)+len(kept.Campaigns) == 0 || slices.ContainsFunc(d.Campaigns, shared)
+}
+
+// IsNothing reports whether the service states that it has nothing of the day: no version can prove it by that.
+func (d Day) IsNothing() bool {
+	return len(d.Pages) == 0 && d.Refusal != nil &&
+		(d.Refusal.Status == http.StatusNotFound || d.Refusal.Status == http.StatusGone)
 }
 
 // Refusal is a reply with the status of an error.

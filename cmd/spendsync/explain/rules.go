@@ -85,6 +85,10 @@ func ofService(err error, m *Message) bool {
 	case e.Status == http.StatusBadRequest && e.DoubtsURL():
 		m.Happened = s.url + " begins with http, and its port speaks TLS"
 		m.Do = "write https in " + s.url + ", then run 'spendsync check'"
+	case (e.Status == http.StatusNotFound || e.Status == http.StatusGone) && e.OthersAnswered():
+		m.Happened = fmt.Sprintf("The %s has no %s: %s", s.name, e.What, e.Reason)
+		m.Do = fmt.Sprintf("ask the service why it answers %d; %s is right, for other requests are answered", e.Status,
+			s.url)
 	case e.Status == http.StatusNotFound, e.Status == http.StatusGone:
 		m.Happened = fmt.Sprintf("%s has no %s under its path (%d): %s", s.url, s.name, e.Status, e.What)
 		m.Do = "correct the path of " + s.url + ": it is the base URL, without the last part; then run " +

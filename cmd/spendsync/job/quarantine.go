@@ -23,7 +23,7 @@ import (
 
 // quarantine keeps what was received of a day that could not be proven, for a later version
 // of spendsync may understand it. If the service gave no answer there is nothing to keep.
-// It reports whether the replies are kept.
+// It reports whether replies are kept that a later version may understand.
 func (r *dayReader) quarantine(ctx context.Context, day schema.Date, began schema.Instant, cause error) bool {
 	reply := extract.TakeReply(cause)
 	status, refusal := extract.TakeRefusal(cause)
@@ -48,7 +48,7 @@ func (r *dayReader) quarantine(ctx context.Context, day schema.Date, began schem
 		r.s.Log.Warn("the replies of a day that is not proven could not be kept", "day", day.String(), "error", err)
 		return false
 	}
-	return kept
+	return kept && (len(reply) > 0 || !q.IsNothing())
 }
 
 // tidyQuarantine removes the days that are published now, and those that are too old or too large in total. It returns
