@@ -23,7 +23,8 @@ type contribution struct {
 func (g *Staged) contribute(base *manifest.Manifest, files *filing, contents Contents) (manifest.Change, error) {
 	c := &contribution{g: g, base: accountOf(base, g.store.account, contents.Since), files: files}
 	c.Change = manifest.Change{Since: contents.Since, Unknown: contents.Unknown,
-		Asked: contents.Asked, Ask: contents.Ask, Notes: contents.Notes, Days: map[schema.Date]*manifest.Day{},
+		Asked: contents.Asked, Ask: contents.Ask, Reach: contents.Reach, Notes: contents.Notes,
+		Days:  map[schema.Date]*manifest.Day{},
 		Files: map[string]*manifest.File{}, Confirmations: map[string]history.Confirmations{}}
 	c.addDays()
 	c.addSettings()

@@ -114,8 +114,9 @@ func (g *Staged) ownRows() string {
 type Contents struct {
 	Since   schema.Date           // first day that could be asked for, for an account's first generation
 	Unknown []schema.UnknownField // met by this run; known fields stay unchanged
-	Asked   bool                  // the run knows what the report answers: Ask replaces the account's
+	Asked   bool                  // the run knows what the report answers: Ask and Reach replace the account's
 	Ask     *manifest.Ask
+	Reach   int
 	Notes   []manifest.Note // of the account after this run; nil: they stay unchanged
 	// Repair makes again all that can be made again: damaged files are restored, the DuckDB
 	// file is built from nothing, and so is every mart.

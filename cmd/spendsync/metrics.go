@@ -138,7 +138,7 @@ var metrics = []metric{
 		for _, c := range f.coverage {
 			if c.DaysUntilUnreachable > 0 && slices.Contains([]string{schema.StateMissing, schema.StatePartial,
 				schema.StateOpen}, c.State) {
-				return one(seconds((c.ReportDate + schema.ReachDays).End()))
+				return one(seconds((schema.DateOf(f.end) + schema.Date(c.DaysUntilUnreachable) - 1).End()))
 			}
 		}
 		return nil

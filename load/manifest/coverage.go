@@ -20,7 +20,7 @@ func (a *Account) Coverage(account string, now time.Time) []schema.DayCoverage {
 	for d := a.Since; d <= today; d++ {
 		c := schema.DayCoverage{
 			AccountID: account, ReportDate: d, ControlTotalState: schema.ControlUnread,
-			DaysUntilUnreachable: schema.DaysUntilUnreachable(d, today),
+			DaysUntilUnreachable: a.DaysUntilUnreachable(d, today),
 		}
 		k := a.Days[d]
 		if k != nil {
@@ -31,7 +31,7 @@ func (a *Account) Coverage(account string, now time.Time) []schema.DayCoverage {
 				Valid: k.RowsTotalState != ""}
 			c.ControlTotalState, c.ContentHash, c.RunID = k.Control, schema.Some(k.ContentHash), schema.Some(k.RunID)
 		}
-		c.State = k.state(d, today)
+		c.State = k.state(d, today, c.DaysUntilUnreachable > 0)
 		days = append(days, c)
 	}
 	return days
@@ -83,9 +83,18 @@ func (m *Manifest) Coverage(account string) []schema.DayCoverage {
 	return nil
 }
 
+// DaysUntilUnreachable is how many days, today included, are left in which the account's report can be asked for day
+// d: [schema.DaysUntilUnreachable], or fewer if the service refuses its last days.
+func (a *Account) DaysUntilUnreachable(d, today schema.Date) int64 {
+	left := schema.DaysUntilUnreachable(d, today)
+	if a.Reach > 0 {
+		left -= schema.ReachDays - int64(a.Reach)
+	}
+	return max(0, left)
+}
+
 // state returns how well a day is known if today is another. k is nil if the day was never proven.
-func (k *Day) state(d, today schema.Date) string {
-	reachable := schema.DaysUntilUnreachable(d, today) > 0
+func (k *Day) state(d, today schema.Date, reachable bool) string {
 	switch {
 	case k == nil && reachable:
 		return schema.StateMissing

@@ -85,6 +85,10 @@ type Account struct {
 	// Ask is the part of the report to request, since the service refused more; nil: everything.
 	Ask *Ask `json:"report_ask,omitempty"`
 
+	// Reach is how many days before today the report was last answered for, if it refuses what the description
+	// allows; 0: it does not.
+	Reach int `json:"reach,omitzero"`
+
 	// Notes are the differences that runs have seen lately, by name.
 	Notes []Note `json:"notes,omitempty"`
 

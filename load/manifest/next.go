@@ -20,8 +20,9 @@ type Change struct {
 	SettledUnclear map[string]string
 	ExtraKeys      map[string]map[string]KeyChanges // by table
 	Unknown        []schema.UnknownField            // known ones stay unchanged
-	Asked          bool                             // Ask replaces the account's
+	Asked          bool                             // Ask and Reach replace the account's
 	Ask            *Ask
+	Reach          int
 	Notes          []Note // nil: unchanged
 	ReportedLost   []schema.Date
 }
@@ -59,7 +60,7 @@ func Next(base *Manifest, head Head, account string, c Change) *Manifest {
 		a.Settled, a.SettledUnclear, a.SettledTables = c.Settled, c.SettledUnclear, settingsTables()
 	}
 	if c.Asked {
-		a.Ask = c.Ask
+		a.Ask, a.Reach = c.Ask, c.Reach
 	}
 	if c.Notes != nil {
 		a.Notes = c.Notes

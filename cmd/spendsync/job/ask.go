@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -61,6 +62,28 @@ func (r *run) sumUpAsked() {
 	}
 	t.newlyLacks = slices.DeleteFunc(slices.Clone(t.lacks), isIn(known.Unknown()))
 	t.givenAgain = slices.DeleteFunc(known.Unknown(), isIn(t.lacks))
+}
+
+// reachAfter returns [manifest.Account.Reach] after a run, by the days that the report answered or refused. A day that
+// grew older during its read shows nothing.
+func reachAfter(known int, days []*copiedDay) int {
+	reach := cmp.Or(known, schema.ReachDays)
+	for _, answered := range []bool{false, true} {
+		for _, d := range days {
+			began, ended := schema.DateOf(d.step.StartedAt.Time()), schema.DateOf(d.step.FinishedAt.Time())
+			switch age := int(began - d.Day); {
+			case began != ended:
+			case answered && d.isStaged:
+				reach = max(reach, age)
+			case !answered && d.isUnreachable():
+				reach = min(reach, age-1)
+			}
+		}
+	}
+	if reach >= schema.ReachDays {
+		return 0
+	}
+	return reach
 }
 
 // idsIn returns the IDs among columns that a report may lack.

@@ -169,6 +169,7 @@ func (r *run) refuse() error {
 func (r *run) sumUp(days *copiedDays) {
 	r.daySums = days.sum(r.s.Account, r.s.RunID, r.s.store.Account().Unknown)
 	r.sumUpAsked()
+	r.reach = reachAfter(r.s.known().Reach, days.days)
 	isKnown := len(r.s.known().Days) > 0
 	for i := range r.tally.failures {
 		r.tally.failures[i].err = OfWrongURL(r.tally.failures[i].err, r.s.Report, isKnown)

@@ -2,11 +2,13 @@ package job
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
+	"spendsync/schema"
 )
 
 // TestLost_IsReportedUntilARunHasEndedWithIt: whatever publishes in between and ends with
@@ -58,7 +60,8 @@ func (cancelBar) Rows(int) {}
 func (cancelBar) Done()    {}
 
 // TestLost_ByAServiceThatReachesLess: a service that refuses the first day of the reach rings no alarm as long as that
-// day is stored, and none is lost: one that is not stored rings before it counts as lost, and once more when it does.
+// day is stored, and none is lost: one that is not stored rings before it is lost, which is a day earlier than
+// described, and once more when it is. A service that answers for the day again has its whole reach.
 func TestLost_ByAServiceThatReachesLess(t *testing.T) {
 	w := newWorld(t)
 	w.rereadAll()
@@ -70,11 +73,55 @@ func TestLost_ByAServiceThatReachesLess(t *testing.T) {
 		w.service.Advance(24 * time.Hour)
 	}
 	missed := w.today()
-	w.service.Advance(32 * 24 * time.Hour)
-	w.sync(exit.DayAtRisk, missed.String()+" is not proven and can be read for 1 day more")
-	w.service.Advance(24 * time.Hour)
+	w.service.Advance(30 * 24 * time.Hour)
+	w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 404, Day: missed.String()})
+	w.sync(exit.DayAtRisk, missed.String()+" is not proven and can be read for 2 days more")
+	w.service.Advance(2 * 24 * time.Hour)
 	w.sync(exit.DayAtRisk, "lost for good: "+missed.String())
+	w.service.ClearFaults()
 	w.service.Advance(24 * time.Hour)
-	w.sync(exit.OK)
+	w.wantReach(31, w.sync(exit.OK))
+	if err := w.service.SetQuirks(); err != nil {
+		t.Fatal(err)
+	}
+	w.wantReach(32, w.sync(exit.OK))
 	w.wantVerified()
+}
+
+func (w *world) wantReach(days int64, res *Result) {
+	w.t.Helper()
+	if today := res.Coverage[len(res.Coverage)-1]; today.DaysUntilUnreachable != days+1 {
+		w.t.Errorf("today can be read for %d days, want %d", today.DaysUntilUnreachable, days+1)
+	}
+}
+
+// TestReachAfter_IsWhatTheReportAnswered: a refusal shortens the reach, an answer extends it, and a day that grew older
+// meanwhile shows nothing.
+func TestReachAfter_IsWhatTheReportAnswered(t *testing.T) {
+	const today = schema.Date(20000)
+	noon := today.Start().Add(12 * time.Hour)
+	read := func(age schema.Date, answered bool, took time.Duration) *copiedDay {
+		return &copiedDay{PlannedDay: PlannedDay{Day: today - age}, isStaged: answered, step: schema.Step{
+			StartedAt: schema.InstantOf(noon), FinishedAt: schema.InstantOf(noon.Add(took))}}
+	}
+	failed := read(30, false, 0)
+	failed.err = errors.New("500")
+	for name, c := range map[string]struct {
+		known, want int
+		days        []*copiedDay
+	}{
+		"nothing read":        {31, 31, nil},
+		"all answered":        {0, 0, []*copiedDay{read(32, true, 0), read(3, true, 0)}},
+		"the last refused":    {0, 31, []*copiedDay{read(32, false, 0), read(31, true, 0)}},
+		"two refused":         {0, 30, []*copiedDay{read(32, false, 0), read(31, false, 0)}},
+		"still refused":       {30, 30, []*copiedDay{read(32, false, 0), read(29, true, 0)}},
+		"answered again":      {30, 31, []*copiedDay{read(32, false, 0), read(31, true, 0)}},
+		"answered in full":    {30, 0, []*copiedDay{read(32, true, 0)}},
+		"refused at midnight": {0, 0, []*copiedDay{read(32, false, 13*time.Hour)}},
+		"failed":              {0, 0, []*copiedDay{failed}},
+	} {
+		if got := reachAfter(c.known, c.days); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
 }

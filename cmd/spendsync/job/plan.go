@@ -63,10 +63,10 @@ func PlanDays(account string, now time.Time, known *manifest.Account, o PlanOpti
 			p.Keep = append(p.Keep, KeptDay{d, k.LastReadAt})
 			continue
 		}
-		p.add(d, reason, k, o.PageSize)
+		p.add(d, reason, known, o.PageSize)
 	}
 	for _, c := range known.Coverage(account, now) {
-		if c.DaysUntilUnreachable == 0 && (c.State == schema.StateLost || c.State == schema.StatePartial) {
+		if c.ReportDate < p.Reach && (c.State == schema.StateLost || c.State == schema.StatePartial) {
 			p.Gone = append(p.Gone, c.ReportDate)
 		}
 	}
@@ -88,13 +88,13 @@ func PlanRange(account string, now time.Time, known *manifest.Account, from, to 
 	}
 	p.Read, p.Requests = nil, 0
 	for d := from; d <= to; d++ {
-		p.add(d, "asked for", known.Days[d], o.PageSize)
+		p.add(d, "asked for", known, o.PageSize)
 	}
 	return p, nil
 }
 
-func (p *Plan) add(d schema.Date, reason string, k *manifest.Day, pageSize int) {
-	n := 1
+func (p *Plan) add(d schema.Date, reason string, known *manifest.Account, pageSize int) {
+	k, n := known.Days[d], 1
 	if k != nil {
 		n = max(1, (int(k.Sums.Rows)+pageSize-1)/pageSize)
 	}
@@ -102,7 +102,7 @@ func (p *Plan) add(d schema.Date, reason string, k *manifest.Day, pageSize int) 
 		p.Requests++ // the control total, once a run
 	}
 	p.Read = append(p.Read, PlannedDay{
-		Day: d, Reason: reason, Requests: n, DaysLeft: schema.DaysUntilUnreachable(d, p.Today),
+		Day: d, Reason: reason, Requests: n, DaysLeft: known.DaysUntilUnreachable(d, p.Today),
 		Proven: k != nil && k.WasOver(d),
 	})
 	p.Requests += n

@@ -118,6 +118,7 @@ func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
 	// A signal ends the reading at once, and the publication only after the grace.
 	prepared, err := r.s.staged.Prepare(ctx, load.Contents{
 		Since: r.since(), Unknown: unknown, Asked: true, Ask: r.ask, Notes: r.notes,
+		Reach: r.reach,
 	})
 	if err != nil {
 		return row, err

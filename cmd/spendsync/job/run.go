@@ -14,6 +14,7 @@ type run struct {
 	s           *session
 	daySums                     // of the days that were read
 	ask         *manifest.Ask   // for the next run
+	reach       int             // [manifest.Account.Reach] after this run
 	notes       []manifest.Note // of the account, after this run
 	proofs      []string        // of whose account this is
 	waiting     []schema.Date   // out of reach, with replies in quarantine that may be the account's

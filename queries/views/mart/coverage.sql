@@ -13,14 +13,16 @@ WITH today AS (
   WHERE k.starts_at <= now() AND now() < k.ends_at
 ),
 since AS (
-  SELECT c.account_id, min(c.report_date) AS first_date, max(c.report_date) AS last_date
+  SELECT c.account_id, min(c.report_date) AS first_date, max(c.report_date) AS last_date,
+    -- The last day is that of the sync, so it shows how far back the service answers this account.
+    arg_max(c.days_until_unreachable, c.report_date) - 1 AS reach_days
   FROM ops.day_coverage AS c
   GROUP BY c.account_id
 ),
 day AS (
   SELECT
     s.account_id, k.report_date, k.ends_at,
-    greatest(0, k.report_date - t.report_date + 1 + (SELECT v.value::INTEGER FROM mart.threshold AS v WHERE v.name = 'report_reach_days')) AS days_left
+    greatest(0, k.report_date - t.report_date + 1 + least(s.reach_days, (SELECT v.value::INTEGER FROM mart.threshold AS v WHERE v.name = 'report_reach_days'))) AS days_left
   FROM since AS s
   LEFT JOIN today AS t ON t.account_id = s.account_id
   JOIN main.calendar AS k
