@@ -44,6 +44,7 @@ func TestTableRecords(t *testing.T) {
 			'C' || i %% 7 AS campaign_id, 'R' || i %% 11 // 10 AS creative_id, '''' || chr(0) || i AS source_id, ''
 			AS campaign_name, ((i - 5) / 1000000)::DECIMAL(18, 6) AS spend,
 			if(i %% 2 = 0, i, NULL) AS clicks, NULL::BIGINT AS impressions, NULL::BIGINT AS conversions,
+			NULL::DECIMAL(18, 6) AS conversions_fractional,
 			make_timestamptz(i) AS _first_seen_at, make_timestamptz(-1) AS _changed_at, 'r' AS _run_id FROM range(%d)
 			AS r (i)`, day, n)})
 		if err != nil {

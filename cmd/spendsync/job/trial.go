@@ -93,7 +93,7 @@ func (j Job) Try(ctx context.Context, known *Known) (*Trial, error) {
 	t.Result, err = j.readAndPublish(ctx, "check", true, func(_ *manifest.Account, now time.Time) (Plan, error) {
 		// Days before the reach of a plan count neither as missing nor as lost.
 		p := Plan{Account: j.Account, Today: schema.DateOf(now), Reach: schema.DateOf(now) - 1}
-		p.add(p.Reach, "tried", nil, j.Plan.PageSize)
+		p.add(p.Reach, "tried", &manifest.Account{}, j.Plan.PageSize)
 		return p, nil
 	})
 	if err != nil {
