@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -73,8 +72,8 @@ func (d Day) supersedes(kept Day) bool {
 
 // IsNothing reports whether the service states that it has nothing of the day: no version can prove it by that.
 func (d Day) IsNothing() bool {
-	return len(d.Pages) == 0 && d.Refusal != nil &&
-		(d.Refusal.Status == http.StatusNotFound || d.Refusal.Status == http.StatusGone)
+	const notFound, gone = 404, 410
+	return len(d.Pages) == 0 && d.Refusal != nil && (d.Refusal.Status == notFound || d.Refusal.Status == gone)
 }
 
 // Refusal is a reply with the status of an error.

@@ -53,8 +53,9 @@ const fractionNote = "report.fraction.conversions"
 func (t *tally) addUnread(d *copiedDay) {
 	read := d.read
 	if slices.Contains(read.forms, transform.Fractional) {
-		t.seeDifference(fractionNote, fmt.Sprintf("conversions have a fraction in some rows, as on %s: they are stored in "+
-			"conversions_fractional, conversions is unknown (NULL) there, and conversions_expected of spend has both", d.Day))
+		t.seeDifference(fractionNote, fmt.Sprintf("conversions have a fraction in some rows, as on %s: they are "+
+			"stored in conversions_fractional, conversions is unknown (NULL) there, and conversions_expected of "+
+			"spend has both", d.Day))
 	}
 	if read.unread == 0 {
 		return
