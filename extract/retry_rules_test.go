@@ -323,3 +323,20 @@ func TestUntried_AnAddressThatIsWrongEndsEarly(t *testing.T) {
 		})
 	}
 }
+
+// TestRetryAfter_IsNotWaitedForOnceTheBudgetIsUsedUp, if it is longer than a healthy read takes; a short one is.
+func TestRetryAfter_IsNotWaitedForOnceTheBudgetIsUsedUp(t *testing.T) {
+	for pause, want := range map[string]int64{"30": 1, "1": patientAttempts} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newTestClient(t, roundTrip(status(503, "", "Retry-After", pause)))
+			c.breaker.useUp()
+			began := time.Now()
+			_, err := c.Balance(t.Context())
+			wantError(t, err, ErrUnavailable, "the retry budget of 10m0s is used up")
+			check(t, "requests", c.Stats().Requests, want)
+			if waited := time.Since(began); waited > c.breaker.brief() {
+				t.Errorf("a pause of %s s: it gave up after %v", pause, waited)
+			}
+		})
+	}
+}
