@@ -30,6 +30,7 @@ type Query struct {
 	Key        []string          // of a stored view: the rows of a key follow from those that have the same
 	WholeDays  bool              // of a view: days that are not known whole have no part in its answer
 	Shown      []string          // of a ready question: the columns that a terminal shows first, in that order
+	Alone      string            // of a ready question that begins with a total: what it means if no row follows
 	Calls      string            // ready question that makes the service's own calls of this one's answer, if any
 	Columns    map[string]string // the meaning of columns, if the file or the glossary has it
 	SQL        string
@@ -264,6 +265,8 @@ func parse(text string) Query {
 			q.Trap = trap
 		} else if name, ok := strings.CutPrefix(line, "Calls: "); ok {
 			q.Calls = name
+		} else if meaning, ok := strings.CutPrefix(line, "Alone: "); ok {
+			q.Alone = meaning
 		} else if names, ok := strings.CutPrefix(line, "Shown: "); ok {
 			q.Shown = strings.Split(names, ", ")
 		} else if m := storedLine.FindStringSubmatch(line); m != nil {

@@ -2,6 +2,7 @@
 -- Trap: a week is the last 7 days that are proven complete; compare the daily averages if the two weeks differ in known days. Conversions of young days still arrive, so cpa is not to be held against cpa_before: cpa_change compares at equal age. Profit is by your own payouts, NULL where they are not known, and of young days too low.
 -- Parameter days: 7, days in a week.
 -- Parameter rows: 20, campaigns to show, those whose spend changed most first.
+-- Alone: No campaign is listed: none had spend in the two weeks, or rows is 0.
 -- Shown: cpa_verdict, campaign_name, spend, spend_before, conversions, cpa, cpa_change, profit, profit_before, campaign_id
 -- Column spend_a_day: US dollars a day of the last week.
 -- Column spend_a_day_before: US dollars a day of the week before.

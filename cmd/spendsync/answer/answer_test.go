@@ -309,8 +309,26 @@ func TestTable_LeavesOutWhatDoesNotFit(t *testing.T) {
 		"\n ctr ") {
 		t.Errorf("the question's own columns do not come first:\n%s", out)
 	}
+	if out := show(Question{Alone: "No campaign is listed."}, 60, false); strings.Contains(out, "listed") {
+		t.Errorf("two rows are called one:\n%s", out)
+	}
 	if out := show(ready, 0, false); !strings.HasPrefix(out, "account_id  campaign_id ") || strings.Contains(out, "$") {
 		t.Errorf("without a width the answer has its own order and digits:\n%s", out)
+	}
+}
+
+// TestTable_TotalAlone: an answer of nothing but its total is a table like any other, with what that means.
+func TestTable_TotalAlone(t *testing.T) {
+	n := Rendering{Result: ask(t, "FROM ("+judged+") LIMIT 1"), Width: 60}
+	for alone, isRecord := range map[string]bool{"": true, "No campaign is listed.": false} {
+		var b bytes.Buffer
+		n.Question.Alone = alone
+		if err := n.Write(t.Context(), &b, "table"); err != nil {
+			t.Fatal(err)
+		}
+		if out := b.String(); strings.Contains(out, "── 1") != isRecord || !strings.Contains(out, alone) {
+			t.Errorf("alone %q:\n%s", alone, out)
+		}
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 type Question struct {
 	duck.Query
 	Asks, Trap string
+	Alone      string            // what it means if the total, which is the first row, is the only one
 	Shown      []string          // columns that a terminal shows first
 	Reorders   bool              // a terminal puts the verdict first, then what a row is about, then the money
 	Columns    map[string]string // what columns mean, if that differs from the dictionary
@@ -49,6 +50,7 @@ func Find(name string, params []string) (q Question, err error) {
 		return q, err
 	}
 	q.Asks, q.Trap, q.Shown, q.Reorders, q.Columns = found.Question, found.Trap, found.Shown, true, found.Columns
+	q.Alone = found.Alone
 	needed := found.Params
 	for param := range strings.SplitSeq(found.Parameters, ",") {
 		if param = strings.TrimSpace(param); param != "" {

@@ -43,7 +43,7 @@ func (n Rendering) writeTable(ctx context.Context, w *bufio.Writer) error {
 				w.WriteByte('\n')
 			}
 		}
-		if written == 0 && n.Width > 0 && !n.Wide && shown > 1 {
+		if written == 0 && n.Width > 0 && !n.Wide && (shown > 1 || n.Question.Alone != "") {
 			chosen, left = t.choose(block)
 			t.columns = pickOf(t.columns, chosen)
 		}
@@ -81,6 +81,10 @@ func (n Rendering) writeTable(ctx context.Context, w *bufio.Writer) error {
 	t.writeEnd(w)
 	if left > 0 {
 		fmt.Fprintf(w, "\nand %s: --wide\n", phrase.Count(left, "more column"))
+	}
+	if n.Result.Count == 1 && n.Question.Alone != "" {
+		w.WriteByte('\n')
+		writeWrapped(w, n.Question.Alone, n.Width)
 	}
 	n.writeEnd(w, shown)
 	return nil
