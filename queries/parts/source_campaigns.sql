@@ -19,9 +19,10 @@ paid AS (
   FROM main.payout AS p
 ),
 -- All that is the same of a campaign's sources, in one row: of half a million sources, one join
--- instead of five. Materialized, and from the histories of settings, not the views of now: DuckDB
--- plans an inlined query again for each that surrounds it, which took longer than the answer.
-campaigns AS MATERIALIZED (
+-- instead of five. From the histories of settings, not the views of now: DuckDB plans an inlined
+-- query again for each that surrounds it, which took longer than the answer. (AS MATERIALIZED would
+-- prevent that, but a file that DuckDB 1.4 can read does not keep the word.)
+campaigns AS (
   SELECT
     w.account_id, w.campaign_id, w.campaign_spend, w.campaign_cpa, w.has_sources, p.window_from, p.window_to, p.days_known,
     coalesce(h.name, n.reported_name) AS campaign_name,
