@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 
 	"spendsync/cmd/spendsync/page"
 	"spendsync/load"
@@ -34,11 +35,14 @@ func ReadAgain(ctx context.Context, dir string, o load.Options, before []byte) (
 	return r, b.Bytes(), err
 }
 
+// maxParts bounds the parts of a report, once they are decompressed: an account's are some 100 KB.
+const maxParts = 1 << 30
+
 // decodeParts returns no part if they cannot be read: then all of the report is read again.
 func decodeParts(text []byte) parts {
 	known := parts{}
 	r, err := gzip.NewReader(bytes.NewReader(text))
-	if err != nil || json.NewDecoder(r).Decode(&known) != nil {
+	if err != nil || json.NewDecoder(io.LimitReader(r, maxParts)).Decode(&known) != nil {
 		return parts{}
 	}
 	return known
