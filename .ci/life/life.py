@@ -286,10 +286,15 @@ class Life:
             if got in possible:
                 self.gone.pop((table, i), None)
                 continue
-            if all(p == "none" for p in possible):  # proven gone by two listings, and by no spend since yesterday
+            if all(p == "none" for p in possible):
+                # Proven gone by two listings, once neither it nor its campaign, with which it ends, has spend since
+                # yesterday: the service may have gone on with what it lists no more, and nobody knows the hour.
+                campaign = i[0] if isinstance(i, tuple) else got.get("campaign_id")
+                spent = max(self.spent.get(k, date.min) for k in (i, campaign))
+                if spent >= day_of(self.world.now) - timedelta(1):
+                    continue
                 self.gone[table, i] = self.gone.get((table, i), 0) + 1
-                of = i[0] if isinstance(i, tuple) else i
-                if self.gone[table, i] <= 2 or self.spent.get(of, date.min) >= day_of(self.world.now) - timedelta(1):
+                if self.gone[table, i] <= 2:
                     continue
             if isinstance(got, dict) and isinstance(possible[-1], dict):
                 got, possible = zip(*[((k, got[k]), (k, possible[-1][k])) for k in got if got[k] != possible[-1][k]])
