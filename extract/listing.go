@@ -248,9 +248,8 @@ func (l *lister) page(
 	if part.total < 0 {
 		part.total = header
 	}
-	// A total below what was seen counts something else.
-	if offset == 0 && part.total >= int64(len(p.seen)) && !l.c.totals.of(l.of.plural).is(countsPage) {
-		p.total = part.total
+	if offset == 0 {
+		l.noteTotal(part.total, int64(len(p.seen)), p)
 	}
 	if part.refused != "" && p.refused == "" {
 		p.refused = fmt.Sprintf("at offset %d %s", offset, part.refused)
@@ -264,8 +263,15 @@ func (l *lister) page(
 // the number of entries so far, and ends no list by itself.
 func (l *lister) take(part listPart, offset int, p *passage) {
 	p.add(part.entries)
-	if offset > 0 && part.total > int64(len(p.seen)) && !l.c.totals.of(l.of.plural).is(countsPage) {
-		p.total = part.total
+	if offset > 0 {
+		l.noteTotal(part.total, int64(len(p.seen))+1, p)
+	}
+}
+
+// noteTotal notes a total that counts the list: a smaller one than least counts something else.
+func (l *lister) noteTotal(total, least int64, p *passage) {
+	if total >= least && !l.c.totals.of(l.of.plural).is(countsPage) {
+		p.total = total
 	}
 }
 
