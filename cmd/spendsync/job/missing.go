@@ -264,7 +264,8 @@ func (n *settingsReader) readUnlistedCreatives(ctx context.Context) {
 		switch {
 		case a.err == nil:
 			n.read.alone[a.id] = true
-			_, _ = n.takeCreative(a.entity, missing[a.id].campaign) // an error is noted
+			creative := n.readCreative(a.entity, missing[a.id].campaign)
+			_, _ = n.takeCreative(creative, missing[a.id].campaign) // an error is noted
 			if !transform.Archived(n.run.Service, a.entity) {
 				alive = append(alive, a.id)
 			}

@@ -115,40 +115,52 @@ const mostInVain = 3
 // creativeContent are the columns that a creative has unless it is a draft.
 var creativeContent = []string{"title", "message", "link", "icon_id"}
 
+// readCreative is what the service says of a creative, and how it was understood.
+type readCreative struct {
+	extract.Entity
+	row     schema.Creative
+	reading transform.Decoded
+	err     error // it is not readable
+}
+
+func (n *settingsReader) readCreative(e extract.Entity, campaign string) readCreative {
+	row, reading, err := transform.Creative(e, campaign, n.context())
+	return readCreative{e, row, reading, err}
+}
+
+// lacks counts the fields that a creative has and this reply does not.
+func (c *readCreative) lacks() (fields int) {
+	if c.err != nil {
+		return math.MaxInt
+	}
+	for _, column := range c.reading.Unread {
+		if !c.reading.Message(column).Valid { // it is not there, rather than not understood
+			fields++
+		}
+	}
+	for _, column := range creativeContent {
+		if slices.Contains(c.reading.Missing, column) {
+			fields++
+		}
+	}
+	return fields
+}
+
 // wholeCreative returns a listed creative or, if the list lacks fields that a creative has, what the service says of
 // it alone, where that is more.
-func (n *settingsReader) wholeCreative(ctx context.Context, listed extract.Entity, campaign string) extract.Entity {
-	isDraft := false
-	lacks := func(e extract.Entity) (fields int) {
-		row, reading, err := transform.Creative(e, campaign, n.context())
-		isDraft = row.Status == schema.Some("draft")
-		if err != nil {
-			return math.MaxInt
-		}
-		for _, column := range reading.Unread {
-			if !reading.Message(column).Valid { // it is not there, rather than not understood
-				fields++
-			}
-		}
-		for _, column := range creativeContent {
-			if slices.Contains(reading.Missing, column) {
-				fields++
-			}
-		}
-		return fields
-	}
-	missing, inVain := lacks(listed), &n.inVain
-	if isDraft {
+func (n *settingsReader) wholeCreative(ctx context.Context, e extract.Entity, campaign string) readCreative {
+	listed := n.readCreative(e, campaign)
+	missing, inVain := listed.lacks(), &n.inVain
+	if listed.row.Status == schema.Some("draft") {
 		inVain = &n.draftsInVain
 	}
 	if missing == 0 || n.budget.spent() || inVain.Load() >= mostInVain {
 		return listed
 	}
-	alone, err := n.run.API.Creative(ctx, listed.ID)
-	switch {
-	case err != nil:
-		n.fail("creative", listed.ID, "failed", err)
-	case lacks(alone) < missing:
+	entity, err := n.run.API.Creative(ctx, e.ID)
+	if err != nil {
+		n.fail("creative", e.ID, "failed", err)
+	} else if alone := n.readCreative(entity, campaign); alone.lacks() < missing {
 		return alone
 	}
 	inVain.Add(1)
@@ -156,23 +168,22 @@ func (n *settingsReader) wholeCreative(ctx context.Context, listed extract.Entit
 }
 
 // takeCreative stores a creative of a campaign, and reports whether some of it is unread.
-func (n *settingsReader) takeCreative(e extract.Entity, campaign string) (unread bool, err error) {
-	n.keepCreative(e, campaign)
-	row, reading, err := transform.Creative(e, campaign, n.context())
-	if err != nil {
-		n.fail("creative", e.ID, "failed", err)
+func (n *settingsReader) takeCreative(c readCreative, campaign string) (unread bool, err error) {
+	n.keepCreative(c.Entity, campaign)
+	if c.err != nil {
+		n.fail("creative", c.ID, "failed", c.err)
 		// It is there, though unreadable: it must not count as absent.
-		row = schema.Creative{AccountID: n.run.Account, CreativeID: e.ID}
-		reading.Unread = schema.CreativeHistory.FieldNames()
+		c.row = schema.Creative{AccountID: n.run.Account, CreativeID: c.ID}
+		c.reading.Unread = schema.CreativeHistory.FieldNames()
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.read.creatives = append(n.read.creatives,
-		history.Seen[schema.Creative]{Row: row, Unread: slices.Concat(reading.Unread, imageURLs)})
-	if err == nil {
-		n.note("creative", e.ID, creativeColumns, reading)
+		history.Seen[schema.Creative]{Row: c.row, Unread: slices.Concat(c.reading.Unread, imageURLs)})
+	if c.err == nil {
+		n.note("creative", c.ID, creativeColumns, c.reading)
 	}
-	return len(reading.Unread) > 0, err
+	return len(c.reading.Unread) > 0, c.err
 }
 
 // keepCreative keeps the service's reply about a creative.
