@@ -48,7 +48,7 @@ func TestSync_KilledThroughDays(t *testing.T) {
 		w.killOne(r, i, whole, count, sync())
 	}
 	t.Log(count)
-	if died := hours - count.finished; died == 0 || hours >= 100 && (count.staging+count.committing)*3 < died {
+	if died := hours - count.finished; died == 0 || hours >= 50 && (count.staging+count.committing)*3 < died {
 		t.Error("too few runs were killed between the first staged file and the last rename")
 	}
 	w.service.Advance(time.Hour)
