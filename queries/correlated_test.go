@@ -20,7 +20,7 @@ func TestViews_MayBeAskedInASubquery(t *testing.T) {
 	asked := 0
 	for _, v := range views {
 		name := v.Schema + "." + v.Name
-		if v.Parameters != "" || !strings.Contains(v.SQL, "account_id") {
+		if v.Parameters != "" || v.Name == "example" || !strings.Contains(v.SQL, "account_id") {
 			continue
 		}
 		asked++

@@ -6,6 +6,7 @@
 //	macros/       questions about an instant or a span: table macros
 //	parts/        clauses that several files share: "-- Part: NAME" on a line of its own includes one
 //	asks/         ready questions for `spendsync query`, with parameters
+//	examples.sql    questions with SQL that answers them: with the ready ones, the view mart.example
 //	thresholds.csv  the numbers that answers depend on: the view mart.threshold
 //	columns.csv     the meaning of columns that mean the same everywhere
 //

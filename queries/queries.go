@@ -14,7 +14,7 @@ import (
 	"sync"
 )
 
-//go:embed asks/*.sql views/*/*.sql macros/*.sql parts/*.sql thresholds.csv columns.csv
+//go:embed asks/*.sql views/*/*.sql macros/*.sql parts/*.sql examples.sql thresholds.csv columns.csv
 var files embed.FS
 
 // Query is one question in SQL.
@@ -89,7 +89,7 @@ var ordered = sync.OnceValue(func() []Query {
 	if err != nil {
 		panic(err) // it has no value to refuse
 	}
-	return inOrder(append(written(), t))
+	return append(inOrder(append(written(), t)), exampleView())
 })
 
 // written are the views and macros that have a file, as it has them.
@@ -148,6 +148,65 @@ func thresholdView(values map[string]string) (Query, error) {
 		SQL: "SELECT t.name, t.value::DOUBLE AS value, t.unit, t.meaning\nFROM (VALUES\n  " +
 			strings.Join(rows, ",\n  ") + "\n) AS t(name, value, unit, meaning)",
 	}, nil
+}
+
+// exampleView is the view mart.example: the ready questions, with their parameters' defaults, and those of
+// examples.sql. It comes last, as its texts name views that it does not read.
+func exampleView() Query {
+	var rows []string
+	add := func(texts ...string) {
+		for i, text := range texts {
+			texts[i] = "NULL"
+			if text != "" {
+				texts[i] = quote(text)
+			}
+		}
+		rows = append(rows, "("+strings.Join(texts, ", ")+")")
+	}
+	for _, a := range Asks() {
+		add(a.Question, a.Name, a.withDefaults(), "columns "+strings.Join(a.Shown, ", "), a.Trap)
+	}
+	for _, e := range Examples() {
+		add(e.Question, "", e.SQL, e.Answer, "")
+	}
+	return Query{
+		Schema: "mart", Name: "example",
+		Question: "Which SQL answers which question?",
+		Trap:     "days and parameters are those of the text; change them.",
+		Columns: map[string]string{
+			"question": "The question.", "name": "Name of the ready question, as in spendsync query NAME. NULL: it has none.",
+			"sql": "SQL that answers it.", "answer": "The shape of the answer.",
+			"trap": "How the answer is misread. NULL: nothing is known.",
+		},
+		SQL: "SELECT e.question, e.name, e.sql, e.answer, e.trap\nFROM (VALUES\n  " + strings.Join(rows, ",\n  ") +
+			"\n) AS e(question, name, sql, answer, trap)",
+	}
+}
+
+// withDefaults is the SQL of a ready question with the defaults of its parameters.
+func (q Query) withDefaults() string {
+	sql := q.WithConditions(nil)
+	for _, p := range q.Params {
+		sql = regexp.MustCompile(`\$`+p.Name+`\b`).ReplaceAllLiteralString(sql, quote(p.Default))
+	}
+	return sql
+}
+
+// Example is a question with SQL that answers it.
+type Example struct{ Question, SQL, Answer string }
+
+// Examples are the questions of examples.sql.
+func Examples() []Example {
+	b, err := files.ReadFile("examples.sql")
+	if err != nil {
+		panic(err)
+	}
+	var all []Example
+	for text := range strings.SplitSeq(strings.TrimSuffix(strings.TrimSpace(string(b)), ";"), ";\n\n") {
+		lines := strings.SplitN(text, "\n", 3)
+		all = append(all, Example{strings.TrimPrefix(lines[0], "-- "), lines[2], strings.TrimPrefix(lines[1], "-- Answer: ")})
+	}
+	return all
 }
 
 // withdrawn are thresholds that no answer depends on any more. A value for one is not an error: a sync

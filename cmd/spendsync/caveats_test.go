@@ -119,7 +119,38 @@ func guided(t *testing.T) (all []string) {
 	if len(all) < 10 {
 		t.Fatalf("the guides have %d statements", len(all))
 	}
+	for _, e := range queries.Examples() {
+		all = append(all, e.SQL)
+	}
 	return all
+}
+
+// TestExamples_Answer runs every example that the store names.
+func TestExamples_Answer(t *testing.T) {
+	session, _ := openStore(t, demoStore(t))
+	examples, err := session.Query(t.Context(), "SELECT question, sql, answer FROM mart.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(examples.Rows) != len(queries.Asks())+len(queries.Examples()) || len(queries.Examples()) < 20 {
+		t.Errorf("%d examples", len(examples.Rows))
+	}
+	mayBeEmpty := regexp.MustCompile(`missing|new|Tuesday`)
+	for _, e := range examples.Rows {
+		question, sql, answer := e[0].V, e[1].V, e[2].V
+		a, err := session.Query(t.Context(), sql)
+		columns, ready := strings.CutPrefix(answer, "columns ")
+		if err != nil || len(a.Rows) == 0 && !ready && !mayBeEmpty.MatchString(question) {
+			t.Errorf("%s: %d rows, %v\n%s", question, len(a.Rows), err, sql)
+		}
+		if ready {
+			for name := range strings.SplitSeq(columns, ", ") {
+				if !slices.Contains(a.Columns, name) {
+					t.Errorf("%s: the answer has no column %s", question, name)
+				}
+			}
+		}
+	}
 }
 
 // TestCaveats_OfWrongStatementsAlone holds 200 right statements and 200 wrong ones to what they get.
