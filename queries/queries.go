@@ -174,8 +174,9 @@ func exampleView() Query {
 		Question: "Which SQL answers which question?",
 		Trap:     "days and parameters are those of the text; change them.",
 		Columns: map[string]string{
-			"question": "The question.", "name": "Name of the ready question, as in spendsync query NAME. NULL: it has none.",
-			"sql": "SQL that answers it.", "answer": "The shape of the answer.",
+			"question": "The question.",
+			"name":     "Name of the ready question, as in spendsync query NAME. NULL: it has none.",
+			"sql":      "SQL that answers it.", "answer": "The shape of the answer.",
 			"trap": "How the answer is misread. NULL: nothing is known.",
 		},
 		SQL: "SELECT e.question, e.name, e.sql, e.answer, e.trap\nFROM (VALUES\n  " + strings.Join(rows, ",\n  ") +
@@ -204,7 +205,8 @@ func Examples() []Example {
 	var all []Example
 	for text := range strings.SplitSeq(strings.TrimSuffix(strings.TrimSpace(string(b)), ";"), ";\n\n") {
 		lines := strings.SplitN(text, "\n", 3)
-		all = append(all, Example{strings.TrimPrefix(lines[0], "-- "), lines[2], strings.TrimPrefix(lines[1], "-- Answer: ")})
+		all = append(all, Example{Question: strings.TrimPrefix(lines[0], "-- "), SQL: lines[2],
+			Answer: strings.TrimPrefix(lines[1], "-- Answer: ")})
 	}
 	return all
 }
