@@ -36,6 +36,23 @@ func Repeats(rows *schema.SpendRows) (repeats, alike bool) {
 	return repeats, alike
 }
 
+// Renamed reports whether all rows of one key have different names next to each other. The rows are sorted.
+func Renamed(rows *schema.SpendRows) bool {
+	var a, b schema.Spend
+	found := false
+	for i := 1; i < rows.Len(); i++ {
+		if rows.Compare(i-1, i) != 0 {
+			continue
+		}
+		rows.Row(i-1, &a)
+		rows.Row(i, &b)
+		if found = true; a.CampaignName == b.CampaignName {
+			return false
+		}
+	}
+	return found
+}
+
 // Combine returns the rows with every key once. The rows that were handed over are sorted.
 func Combine(rows *schema.SpendRows, how Combination) (*schema.SpendRows, error) {
 	if repeats, _ := Repeats(rows); how == Apart || !repeats {

@@ -192,7 +192,8 @@ func (r *dayReader) weigh(ctx context.Context, day schema.Date, read *dayRead, b
 }
 
 // combinations returns the ways in which rows of one key may become one, and whether they are the same row again. If
-// the report lacks an ID, which told them apart, each is a part of the row, even where they are alike.
+// the report lacks an ID, which told them apart, each is a part of the row, even where they are alike. So it most
+// likely is under another name each: of a campaign renamed on an open day nothing else tells.
 func combinations(rows *schema.SpendRows, lacks []string) (ways []history.Combination, same bool) {
 	repeats, alike := history.Repeats(rows)
 	switch {
@@ -200,6 +201,8 @@ func combinations(rows *schema.SpendRows, lacks []string) (ways []history.Combin
 		return []history.Combination{history.Apart}, false
 	case len(idsIn(lacks)) > 0:
 		return []history.Combination{history.Added}, false
+	case history.Renamed(rows):
+		return []history.Combination{history.Added, history.Newest}, false
 	}
 	return []history.Combination{history.Newest, history.Added}, alike
 }
