@@ -24,11 +24,12 @@ func TestCombinations_OfRowsOfOneKey(t *testing.T) {
 		want  ways
 		same  bool
 	}{
-		"no key twice":         {rows: []schema.Spend{row("A", 1), other}, want: ways{history.Apart}},
-		"two names":            {rows: []schema.Spend{row("A", 1), row("B", 2)}, want: ways{added, newest}},
-		"two names alone":      {rows: []schema.Spend{row("A", 1), row("B", 1)}, want: ways{added, newest}},
-		"one name":             {rows: []schema.Spend{row("A", 1), row("A", 2)}, want: ways{newest, added}},
-		"the same row":         {rows: []schema.Spend{row("A", 1), row("A", 1)}, want: ways{newest, added}, same: true},
+		"no key twice":    {rows: []schema.Spend{row("A", 1), other}, want: ways{history.Apart}},
+		"two names":       {rows: []schema.Spend{row("A", 1), row("B", 2)}, want: ways{added, newest}},
+		"two names alone": {rows: []schema.Spend{row("A", 1), row("B", 1)}, want: ways{added, newest}},
+		"one name":        {rows: []schema.Spend{row("A", 1), row("A", 2)}, want: ways{newest, added}},
+		"the same row": {rows: []schema.Spend{row("A", 1), row("A", 1)}, want: ways{newest, added},
+			same: true},
 		"one name, and others": {rows: []schema.Spend{row("A", 1), row("A", 2), row("B", 2)}, want: ways{newest, added}},
 		"without an ID": {rows: []schema.Spend{row("A", 1), row("A", 1)}, lacks: []string{"source_id"},
 			want: ways{added}},
