@@ -30,7 +30,7 @@ func TestCombinations_OfRowsOfOneKey(t *testing.T) {
 		"one name":        {rows: []schema.Spend{row("A", 1), row("A", 2)}, want: ways{newest, added}},
 		"the same row": {rows: []schema.Spend{row("A", 1), row("A", 1)}, want: ways{newest, added},
 			same: true},
-		"one name, and others": {rows: []schema.Spend{row("A", 1), row("A", 2), row("B", 2)}, want: ways{newest, added}},
+		"one name, others": {rows: []schema.Spend{row("A", 1), row("A", 2), row("B", 2)}, want: ways{newest, added}},
 		"without an ID": {rows: []schema.Spend{row("A", 1), row("A", 1)}, lacks: []string{"source_id"},
 			want: ways{added}},
 	} {
