@@ -30,7 +30,7 @@ type Handler struct {
 	now      func() time.Time
 
 	mu     sync.Mutex
-	served map[string]int // replies of a question that were served
+	served map[string]int // replies of a request that were served
 }
 
 // New returns the handler of a recording. prefixes are the base paths of the interfaces.
@@ -45,7 +45,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if !ok {
 			continue
 		}
-		q := question{of: of, path: path, query: flat(r.URL.Query())}
+		q := request{of: of, path: path, query: flat(r.URL.Query())}
 		if body, e := h.answer(q); e != nil {
 			h.send(w, e, body)
 			return
@@ -85,8 +85,8 @@ func (h *Handler) send(w http.ResponseWriter, e *Exchange, body string) {
 	_, _ = w.Write(out)
 }
 
-// question is a request of one of the interfaces.
-type question struct {
+// request identifies a request to one of the interfaces.
+type request struct {
 	of, path string
 	query    map[string]string
 }
@@ -99,10 +99,10 @@ func flat(v url.Values) map[string]string {
 	return q
 }
 
-// answer returns the reply to a question, and its body; nil: nothing like it was recorded. What is exactly alike comes
+// answer returns the reply to a request, and its body; nil: nothing like it was recorded. What is exactly alike comes
 // first, then the same about another day, then the same about another entity, then both; a page that was not recorded
 // is one behind the last.
-func (h *Handler) answer(q question) (body string, e *Exchange) {
+func (h *Handler) answer(q request) (body string, e *Exchange) {
 	today := h.now().In(chicago)
 	shift := days(today.Format(time.DateOnly)) - days(h.file.Today)
 	for _, like := range []likeness{
@@ -133,7 +133,7 @@ func (h *Handler) answer(q question) (body string, e *Exchange) {
 
 func (e *Exchange) isOK() bool { return e.Status/100 == 2 }
 
-// alike leaves out the replies to other questions than the first one.
+// alike leaves out the replies to other requests than the first one.
 func (h *Handler) alike(first *Exchange, all []*Exchange) (same []*Exchange) {
 	for _, x := range all {
 		if x.Path == first.Path && keyOf(x.Query) == keyOf(first.Query) {
@@ -143,7 +143,7 @@ func (h *Handler) alike(first *Exchange, all []*Exchange) (same []*Exchange) {
 	return same
 }
 
-// turn returns which reply of several to a question comes now; the last one stays.
+// turn returns which reply of several to a request comes now; the last one stays.
 func (h *Handler) turn(key string, n int) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -175,11 +175,11 @@ func days(text string) int {
 	return int(t.Unix() / (24 * 60 * 60))
 }
 
-// likeness is in what a question may differ from the recorded one.
+// likeness is in what a request may differ from the recorded one.
 type likeness struct{ day, id, page bool }
 
-// isLike reports whether an exchange answers a question.
-func (q question) isLike(x *Exchange, shift int, any likeness) bool {
+// isLike reports whether an exchange answers a request.
+func (q request) isLike(x *Exchange, shift int, any likeness) bool {
 	if q.of != x.Of || len(q.query) != len(x.Query) {
 		return false
 	}
@@ -221,8 +221,8 @@ func sameRoute(a, b string) bool {
 	return true
 }
 
-// fit returns the body of an exchange for a question: under its IDs and on its days.
-func (q question) fit(x *Exchange, shift int) string {
+// fit returns the body of an exchange for a request: under its IDs and on its days.
+func (q request) fit(x *Exchange, shift int) string {
 	body := string(x.Body)
 	mine, its := strings.Split(q.path, "/"), strings.Split(x.Path, "/")
 	for i := range its {
@@ -250,7 +250,7 @@ func (q question) fit(x *Exchange, shift int) string {
 	return move(body, first-from)
 }
 
-// span returns the days that a question of the report is about.
+// span returns the days that a request of the report is about.
 func span(query map[string]string) (from, to int, ok bool) {
 	for _, value := range query {
 		if dayForm.MatchString(value) {
