@@ -6,6 +6,7 @@
 //	warehouse/N-H.duckdb  the DuckDB file of generation N
 //	parquet/...           the Parquet files of the newest generation at their store's names, for readers that glob
 //	report/N.html         the report page; index.html is that of the newest generation
+//	report/N-HASH.json.gz what the page of the next generation takes over of accounts that have not changed
 //	generations/N-H.json  all files of generation N: path, object, size, SHA-256
 //	objects/B/H           Parquet files, ledgers and manifests by their SHA-256; B is the previous generation
 //	restore/B/H           stored replies, which only a whole store needs
