@@ -31,6 +31,7 @@ type Query struct {
 	WholeDays  bool              // of a view: days that are not known whole have no part in its answer
 	Shown      []string          // of a ready question: the columns that a terminal shows first, in that order
 	Alone      string            // of a ready question that begins with a total: what it means if no row follows
+	Days       string            // of a ready question: a condition over main.spend and main.today, which its days meet
 	Calls      string            // ready question that makes the service's own calls of this one's answer, if any
 	Columns    map[string]string // the meaning of columns, if the file or the glossary has it
 	SQL        string
@@ -186,11 +187,29 @@ func exampleView() Query {
 
 // withDefaults is the SQL of a ready question with the defaults of its parameters.
 func (q Query) withDefaults() string {
-	sql := q.WithConditions(nil)
+	values := map[string]string{}
 	for _, p := range q.Params {
-		sql = regexp.MustCompile(`\$`+p.Name+`\b`).ReplaceAllLiteralString(sql, quote(p.Default))
+		values[p.Name] = p.Default
+	}
+	return withValues(q.WithConditions(nil), values)
+}
+
+// withValues puts values as texts in the places of the parameters, as in $days.
+func withValues(sql string, values map[string]string) string {
+	for name, value := range values {
+		sql = regexp.MustCompile(`\$`+name+`\b`).ReplaceAllLiteralString(sql, quote(value))
 	}
 	return sql
+}
+
+// DaysSQL returns SQL that uses the days of a ready question, for values of its parameters: what is missing of them is
+// missing in the answer. It is empty if the question has no such days, or shows their states itself.
+func (q Query) DaysSQL(values map[string]string) string {
+	if q.Days == "" {
+		return ""
+	}
+	return "SELECT sum(s.spend) AS spend FROM main.spend AS s JOIN main.today AS t USING (account_id) WHERE " +
+		withValues(q.Days, values)
 }
 
 // Example is a question with SQL that answers it.
@@ -328,6 +347,8 @@ func parse(text string) Query {
 			q.Calls = name
 		} else if meaning, ok := strings.CutPrefix(line, "Alone: "); ok {
 			q.Alone = meaning
+		} else if days, ok := strings.CutPrefix(line, "Days: "); ok {
+			q.Days = days
 		} else if names, ok := strings.CutPrefix(line, "Shown: "); ok {
 			q.Shown = strings.Split(names, ", ")
 		} else if m := storedLine.FindStringSubmatch(line); m != nil {

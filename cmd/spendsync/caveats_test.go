@@ -13,7 +13,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"spendsync/cmd/internal/exit"
 	"spendsync/load/duck"
 	"spendsync/load/duck/caveat"
 	"spendsync/queries"
@@ -274,6 +276,31 @@ func wantGapsNamed(t *testing.T, from string, today schema.Date) {
 		}
 		if !slices.Equal(kinds, want) || err != nil {
 			t.Errorf("%s: %v, want %v: %v", q, found, want, err)
+		}
+	}
+}
+
+// TestCaveats_OfReadyQuestions: the answer to a ready question tells which of its days are lost, and nothing of others.
+func TestCaveats_OfReadyQuestions(t *testing.T) {
+	w := newSyncedWorld(t)
+	w.service.Advance(36 * 24 * time.Hour)
+	if code, _, last := w.run("sync"); code != exit.DayAtRisk {
+		t.Fatalf("exit %d: %s", code, last)
+	}
+	for _, tc := range []struct {
+		question, params string
+		lost             bool
+	}{
+		{"top_campaigns", "days=7", false}, {"top_campaigns", "days=40", true}, {"last_week", "days=7", false},
+		{"last_week", "days=18", true}, {"campaigns_at_limit", "days=40", true}, {"yesterday", "rows=20", false},
+		{"month", "", false}, {"which_campaigns_pay", "rows=20", false},
+	} {
+		args := []string{"query", tc.question, "--format", "markdown"}
+		if tc.params != "" {
+			args = append(args, "--param", tc.params)
+		}
+		if out := w.must(args...); strings.Contains(out, "lost, out of the report's reach") != tc.lost {
+			t.Errorf("%s %s:\n%s", tc.question, tc.params, out)
 		}
 	}
 }

@@ -156,7 +156,7 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question) error {
 		return err
 	}
 	q.Once = format == "parquet" || format == "csv"
-	q.Caveats = q.Asks == "" // a ready question's trap is known, and stands under its answer
+	q.Caveats = q.Asks == "" // a ready question's trap stands under its answer, and it has the states of its days
 	result, err := duck.Ask(ctx, dir, q.Query, c.app.loadOptions().DuckDB)
 	if err != nil {
 		return c.queryErr(err, dir, q.Asks != "")

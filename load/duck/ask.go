@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/duckdb/duckdb-go/v2"
@@ -40,6 +41,9 @@ type Query struct {
 	Once bool
 	// Caveats makes the result state how it is easily misread.
 	Caveats bool
+	// Days is SQL that uses the same days. If it is not empty, the result's caveats are those days of it that are not
+	// known, and Caveats has no effect.
+	Days string
 	// MaxRows ends the answer after so many rows, 0: never. The engine stops early where it can.
 	MaxRows int64
 }
@@ -109,8 +113,17 @@ func Ask(ctx context.Context, dir string, q Query, o Options) (r *Result, err er
 	if err != nil {
 		return r, err
 	}
-	if q.Caveats {
-		r.Caveats = (&caveatFinder{conn: r.conn}).find(ctx, tree)
+	finder := &caveatFinder{conn: r.conn}
+	if q.Days != "" {
+		p, err := r.parse(ctx, "days of the query", q.Days)
+		if err != nil {
+			return r, err
+		}
+		r.Caveats = slices.DeleteFunc(finder.find(ctx, p.tree), func(f caveat.Finding) bool {
+			return f.Kind != caveat.Missing && f.Kind != caveat.Lost && f.Kind != caveat.Open
+		})
+	} else if q.Caveats {
+		r.Caveats = finder.find(ctx, tree)
 	}
 	return r, r.answer(ctx, q)
 }

@@ -2,6 +2,7 @@
 -- Trap: a limited campaign sells out early in the day, so its CPA is that of its first hours; a limit is compared as it was at the end of the day.
 -- Parameter days: 7, days to look back from the last one that is proven complete.
 -- Parameter rows: 20, campaigns to show, those that were held back most often first.
+-- Days: s.report_date > t.last_whole_date - $days::INTEGER AND s.report_date <= t.last_whole_date
 -- Shown: campaign_name, spend, daily_spend_limit, utilization, days_limited, days_known, conversions, cpa, target_cpa, campaign_id
 WITH day AS (
   SELECT p.*

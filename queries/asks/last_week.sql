@@ -3,6 +3,7 @@
 -- Parameter days: 7, days in a week.
 -- Parameter rows: 20, campaigns to show, those whose spend changed most first.
 -- Alone: No campaign is listed: none had spend in the two weeks, or rows is 0.
+-- Days: s.report_date > t.last_whole_date - 2 * $days::INTEGER AND s.report_date <= t.last_whole_date
 -- Shown: cpa_verdict, campaign_name, spend, spend_before, conversions, cpa, cpa_change, profit, profit_before, campaign_id
 -- Column spend_a_day: US dollars a day of the last week.
 -- Column spend_a_day_before: US dollars a day of the week before.

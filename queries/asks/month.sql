@@ -1,5 +1,6 @@
 -- How does this month go, against the last one by the same day, and where will it end?
 -- Trap: the month is that of the last day that is proven complete, and both are counted to the same day of the month, of days proven complete (days_known, days_known_before). Conversions are those expected, with those still to come. The end is the pace of the last 14 such days for the days that are left, 90 % of chance around it: a limit or a stop of tomorrow is not in it.
+-- Days: s.report_date >= t.month_from AND s.report_date <= t.month_to
 -- Shown: spend, spend_before, spend_change, spend_at_end, spend_at_end_low, spend_at_end_high, conversions_expected, cpa_expected, cpa_before_expected
 -- Column spend_change: Change of the spend as a share of spend_before.
 -- Column cpa_before_expected: US dollars per conversion of the month before, with those still to come.

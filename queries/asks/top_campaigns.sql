@@ -2,6 +2,7 @@
 -- Trap: days that are not proven complete are left out (days_known); a campaign's newest name is shown; conversions of young days still arrive: cpa_expected allows for those to come, cpa does not.
 -- Parameter days: 7, days to look back from the last one that is proven complete.
 -- Parameter rows: 10, campaigns to show.
+-- Days: s.report_date > t.last_whole_date - $days::INTEGER AND s.report_date <= t.last_whole_date
 -- Shown: campaign_name, spend, conversions, cpa, cpa_expected, conversions_expected, clicks, cpc, campaign_id
 WITH known AS (
   SELECT c.account_id, c.report_date, c.conversions_share

@@ -2,6 +2,7 @@
 -- Trap: it is the last day that is proven complete, which need not be yesterday (report_date). Of its conversions few have arrived: conversions_expected and cpa_expected allow for those to come, by the account's own curve (mart.day_maturity). The usual is the mean of those of the seven days before that are proven complete.
 -- Parameter rows: 20, campaigns to show, those that spent most first.
 -- Alone: No campaign is listed: none had spend on that day or the days before, or rows is 0.
+-- Days: s.report_date >= t.last_whole_date - 7 AND s.report_date <= t.last_whole_date
 -- Shown: campaign_name, spend, spend_usual, spend_change, conversions_expected, cpa_expected, cpa_usual, conversions, campaign_id
 -- Column spend_usual: US dollars of the mean of the days before.
 -- Column spend_change: Change of the spend as a share of spend_usual.

@@ -79,7 +79,7 @@ func Find(name string, params []string) (q Question, err error) {
 				delete(values, p.Name)
 			}
 		}
-		q.SQL, q.Params = found.SQL, values
+		q.SQL, q.Params, q.Days = found.SQL, values, found.DaysSQL(values)
 	}
 	return q, nil
 }

@@ -153,7 +153,7 @@ func (w Warehouse) answer(ctx context.Context, q answer.Question, rows int) (_ s
 	if err != nil {
 		return "", err
 	}
-	q.Caveats = q.Asks == ""    // a ready question has its trap in mind already
+	q.Caveats = q.Asks == ""    // a ready question has its trap in mind, and the states of its days
 	q.MaxRows = int64(rows) + 1 // one more shows that there are more
 	result, err := duck.Ask(ctx, dir, q.Query, w.Options)
 	if err != nil {
