@@ -110,8 +110,12 @@ func (r *dayReader) proveDay(ctx context.Context, day schema.Date, work *lease, 
 		}
 		switch {
 		case isLast && isUnproven:
+			came := pages
+			if read != nil {
+				came += read.pages
+			}
 			if best := r.bestOf(day, append(reads, read), known); best != nil {
-				return best, nil
+				return best, r.s.staged.DropPages(day, 1, came-best.pages+1)
 			}
 			fallthrough
 		case isLast:

@@ -52,6 +52,10 @@ func (r *dayReader) bestOf(day schema.Date, reads []*dayRead, known *manifest.Da
 		return nil
 	}
 	best := union(reads)
+	if last := *reads[len(reads)-1]; history.Renamed(last.rows) {
+		last.combined = history.Added // a union would take the parts of a row for the same one
+		best = &last
+	}
 	rows, err := history.Combine(best.rows, best.combined)
 	if err == nil {
 		best.day, err = history.NewDay(rows)
