@@ -29,7 +29,7 @@
 //	                                         rows; its mart is written again when such days have changed, or
 //	                                         the settings that it reads)
 //	-- Days: CONDITION                      (of a ready question: its days, over main.spend AS s and main.today AS t;
-//	                                         the answer tells which of them are missing or lost)
+//	                                         the answer notes those that are missing or lost)
 //	-- Calls: NAME                          (of a ready question: the one that turns its rows into calls)
 //
 // Every column of a view has a comment in the warehouse: the line in the view's file, else

@@ -91,7 +91,7 @@ FROM main.spend AS s
 GROUP BY s.country ORDER BY spend DESC;
 
 -- What did we spend under each target CPA?
--- Answer: one row per target, as it was on each day, not as it is now.
+-- Answer: one row per target CPA that was set on some day; the current target may be another.
 SELECT s.target_cpa, sum(s.spend) AS spend, count(DISTINCT s.report_date) AS days
 FROM main.spend AS s
 GROUP BY s.target_cpa ORDER BY s.target_cpa;

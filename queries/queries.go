@@ -194,12 +194,17 @@ func (q Query) withDefaults() string {
 	return withValues(q.WithConditions(nil), values)
 }
 
-// withValues puts values as texts in the places of the parameters, as in $days.
+// parameter matches the name of a parameter in SQL, as in $days.
+var parameter = regexp.MustCompile(`\$[a-z_0-9]+`)
+
+// withValues puts values as texts in the places of the parameters.
 func withValues(sql string, values map[string]string) string {
-	for name, value := range values {
-		sql = regexp.MustCompile(`\$`+name+`\b`).ReplaceAllLiteralString(sql, quote(value))
-	}
-	return sql
+	return parameter.ReplaceAllStringFunc(sql, func(name string) string {
+		if value, ok := values[name[1:]]; ok {
+			return quote(value)
+		}
+		return name
+	})
 }
 
 // DaysSQL returns SQL that uses the days of a ready question, for values of its parameters: what is missing of them is

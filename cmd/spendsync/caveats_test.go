@@ -280,7 +280,7 @@ func wantGapsNamed(t *testing.T, from string, today schema.Date) {
 	}
 }
 
-// TestCaveats_OfReadyQuestions: the answer to a ready question tells which of its days are lost, and nothing of others.
+// TestCaveats_OfReadyQuestions: the answer to a ready question names the lost days that it covers, and no others.
 func TestCaveats_OfReadyQuestions(t *testing.T) {
 	w := newSyncedWorld(t)
 	w.service.Advance(36 * 24 * time.Hour)

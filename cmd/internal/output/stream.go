@@ -18,7 +18,7 @@ import (
 	"spendsync/load/durable"
 )
 
-// JSON answers a program: one indented value and a newline. It ends quietly as [QuietPipe].
+// JSON answers a program: one indented value and a newline. A closed pipe is no error, as in [QuietPipe].
 func JSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)

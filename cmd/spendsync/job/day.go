@@ -196,8 +196,9 @@ func (r *dayReader) weigh(ctx context.Context, day schema.Date, read *dayRead, b
 }
 
 // combinations returns the ways in which rows of one key may become one, and whether they are the same row again. If
-// the report lacks an ID, which told them apart, each is a part of the row, even where they are alike. So it most
-// likely is under another name each: of a campaign renamed on an open day nothing else tells.
+// the report lacks an ID, which told them apart, each is a part of the row, even if they are alike. Rows under
+// different names are most likely parts, too: the campaign was renamed that day, and on an open day no other witness
+// says so.
 func combinations(rows *schema.SpendRows, lacks []string) (ways []history.Combination, same bool) {
 	repeats, alike := history.Repeats(rows)
 	switch {

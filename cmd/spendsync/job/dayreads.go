@@ -51,10 +51,11 @@ func (r *dayReader) bestOf(day schema.Date, reads []*dayRead, known *manifest.Da
 	if len(reads) == 0 || !reads[len(reads)-1].at.Time().Before(day.End()) {
 		return nil
 	}
-	best := union(reads)
-	if last := *reads[len(reads)-1]; history.Renamed(last.rows) {
-		last.combined = history.Added // a union would take the parts of a row for the same one
-		best = &last
+	best := reads[len(reads)-1]
+	if history.Renamed(best.rows) {
+		best.combined = history.Added // a union would take the parts of a row for the same one
+	} else {
+		best = union(reads)
 	}
 	rows, err := history.Combine(best.rows, best.combined)
 	if err == nil {

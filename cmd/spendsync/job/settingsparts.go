@@ -115,7 +115,7 @@ const mostInVain = 3
 // creativeContent are the columns that a creative has unless it is a draft.
 var creativeContent = []string{"title", "message", "link", "icon_id"}
 
-// readCreative is what the service says of a creative, and how it was understood.
+// readCreative is a creative as the service returned it, with its transformed row.
 type readCreative struct {
 	extract.Entity
 	row     schema.Creative
@@ -146,8 +146,8 @@ func (c *readCreative) lacks() (fields int) {
 	return fields
 }
 
-// wholeCreative returns a listed creative or, if the list lacks fields that a creative has, what the service says of
-// it alone, where that is more.
+// wholeCreative returns a listed creative. If the list lacks fields that a creative has, it reads the creative alone,
+// and returns that reply if it has more of them.
 func (n *settingsReader) wholeCreative(ctx context.Context, e extract.Entity, campaign string) readCreative {
 	listed := n.readCreative(e, campaign)
 	missing, inVain := listed.lacks(), &n.inVain
