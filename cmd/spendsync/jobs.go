@@ -53,6 +53,9 @@ func (r *runner) runJob(ctx context.Context, start startJob) error {
 	facts.run, facts.expires = result.Run, result.KeyExpires
 	facts.ended, facts.quarantined, facts.unread = true, result.Quarantined, result.UnreadFields
 	r.sendMetrics(ctx, facts)
+	if dir, err := r.app.cfg.StoreDir(); err == nil && result.Run.Generation > 0 {
+		r.app.placeGuide(dir)
+	}
 	if err := r.printResult(result); err != nil {
 		told.end(ctx, exit.Of(err), result)
 		return err

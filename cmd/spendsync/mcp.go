@@ -10,25 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"spendsync/cmd/internal/files"
-	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/answer"
 	"spendsync/cmd/spendsync/assistant"
-	"spendsync/queries"
 	"spendsync/schema"
 )
-
-func newGuideCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use: "guide", Short: "Print how to ask the warehouse: which view for which question, and the traps",
-		Long: "Prints one page for analysts and AI assistants: which view answers which question, six traps, the " +
-			"units. It is also the instructions of 'spendsync mcp'.",
-		Example: "  spendsync guide\n  spendsync guide > AGENTS.md",
-		RunE: func(*cobra.Command, []string) error {
-			_, err := io.WriteString(a.stdout, queries.Guide)
-			return output.QuietPipe(err)
-		},
-	}
-}
 
 func newMCPCommand(a *app) *cobra.Command {
 	var from string

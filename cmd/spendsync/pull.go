@@ -99,6 +99,7 @@ func (c *pullCommand) pull(ctx context.Context, url, dir string) (err error) {
 	if err != nil {
 		return t.err
 	}
+	c.app.placeGuide(dir)
 	if c.app.json {
 		return output.JSON(c.app.stdout, done)
 	}
@@ -138,6 +139,7 @@ func (c *pullCommand) watchBucket(ctx context.Context, b *remote.Bucket, o remot
 		case err != nil:
 			c.app.log.Error("pull: the folder stays as it is; trying again", "error", err)
 		case done != nil && done.New:
+			c.app.placeGuide(o.Dir)
 			c.app.log.Info("pulled", "generation", done.Generation, "published_at", done.PublishedAt.String(),
 				"files", done.Files, "bytes", done.Received)
 		}

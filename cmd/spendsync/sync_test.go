@@ -28,6 +28,7 @@ import (
 	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/load/remote"
+	"spendsync/queries"
 	"spendsync/schema"
 )
 
@@ -406,6 +407,34 @@ func TestSync_TwiceChangesOnlyTheLedger(t *testing.T) {
 	if r := w.summary(w.must("sync", "--json")); r.DaysPlanned != 3 {
 		t.Errorf("third sync planned %d days, want the 3 young ones", r.DaysPlanned)
 	}
+}
+
+// The guide lies beside the store and is brought up to date; a file of somebody else under its name stays.
+func TestSync_PlacesTheGuide(t *testing.T) {
+	w := newSyncedWorld(t)
+	path := filepath.Join(w.dir, guideName)
+	title, _, _ := strings.Cut(queries.Guide, "\n")
+	for _, c := range []struct{ is, want string }{
+		{"", queries.Guide}, {title + "\nof an earlier version\n", queries.Guide}, {"# Mine\n", "# Mine\n"},
+	} {
+		if c.is != "" {
+			if err := os.WriteFile(path, []byte(c.is), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			w.must("sync")
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != c.want {
+			t.Errorf("%.20q became %.40q, %v", c.is, got, err)
+		}
+	}
+	if err := os.RemoveAll(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w.must("sync") // said, and no reason to fail
+	w.must("verify")
 }
 
 func TestSync_ExplainsEveryRestatement(t *testing.T) {

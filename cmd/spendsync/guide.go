@@ -1,0 +1,52 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"spendsync/cmd/internal/files"
+	"spendsync/cmd/internal/output"
+	"spendsync/queries"
+)
+
+// guideName is the guide's file beside a store: people and assistants who look into the folder find it.
+const guideName = "GUIDE.md"
+
+func newGuideCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "guide", Short: "Print how to ask the warehouse: which view for which question, and the traps",
+		Long: "Prints one page for analysts and AI assistants: which view answers which question, six traps, the " +
+			"units. It is also the instructions of 'spendsync mcp'.",
+		Example: "  spendsync guide\n  spendsync guide > AGENTS.md",
+		RunE: func(*cobra.Command, []string) error {
+			_, err := io.WriteString(a.stdout, queries.Guide)
+			return output.QuietPipe(err)
+		},
+	}
+}
+
+// placeGuide writes the guide beside a store, or brings the one there up to date. A file with another title is not
+// ours, and stays. Numbers never depend on it: what fails here is logged.
+func (a *app) placeGuide(dir string) {
+	path := filepath.Join(dir, guideName)
+	old, err := files.Read(path, 1<<20)
+	title, _, _ := strings.Cut(queries.Guide, "\n")
+	switch {
+	case err == nil && (string(old) == queries.Guide || !bytes.HasPrefix(old, []byte(title+"\n"))):
+		return
+	case err == nil, errors.Is(err, fs.ErrNotExist):
+		err = files.WriteFile(path, func(w io.Writer) error {
+			_, err := io.WriteString(w, queries.Guide)
+			return err
+		})
+	}
+	if err != nil {
+		a.log.Warn("the guide could not be written beside the store", "file", path, "error", err)
+	}
+}
