@@ -24,6 +24,7 @@ type reportCommand struct {
 	out     string
 	account string
 	from    string
+	summary bool
 }
 
 func newReportCommand(a *app) *cobra.Command {
@@ -34,9 +35,11 @@ func newReportCommand(a *app) *cobra.Command {
 
 The file needs nothing but itself: no network, no script. It is light or dark as its reader's screen, prints on A4, and
 is readable on a phone. Its numbers are those of the views in schema mart, as of the last read of the report; the same
-warehouse gives the same file. The DuckDB file is opened read-only and nothing is asked of the service.`,
+warehouse gives the same file. With --summary it is one sheet of A4 for each account, for a mail or a printer. The
+DuckDB file is opened read-only and nothing is asked of the service.`,
 		Example: `  spendsync report
   spendsync report --account acme --out acme.html
+  spendsync report --summary --out summary.html
   spendsync report --out - | mail -a "Content-Type: text/html" -s "Ad spend" team@example.com`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := a.setUp(cmd.Context()); err != nil {
@@ -50,6 +53,8 @@ warehouse gives the same file. The DuckDB file is opened read-only and nothing i
 	}
 	addFrom(cmd, &c.from)
 	cmd.Flags().StringVar(&c.out, "out", c.out, "file to write; it appears when it is whole; - is stdout")
+	cmd.Flags().BoolVar(&c.summary, "summary", false, "write one sheet of A4 for each account: tiles, tasks, spend, "+
+		"campaigns")
 	cmd.Flags().StringVar(&c.account, "account", "", "one account of the warehouse (default: all, one after the other)")
 	return cmd
 }
@@ -77,13 +82,17 @@ func (c *reportCommand) report(ctx context.Context) error {
 	if err != nil {
 		return warehouseErr(err, dir)
 	}
+	write := page.Write
+	if c.summary {
+		write = page.WriteSummary
+	}
 	if toStdout {
-		return output.QuietPipe(page.Write(c.app.stdout, r))
+		return output.QuietPipe(write(c.app.stdout, r))
 	}
 	var written counted
 	if err := files.WriteFile(c.out, func(w io.Writer) error {
 		written.Writer = w
-		return page.Write(&written, r)
+		return write(&written, r)
 	}); err != nil {
 		return err
 	}

@@ -282,6 +282,30 @@ func TestPage_InARealBrowser(t *testing.T) {
 	})
 }
 
+// TestSummary_IsOneSheetEach prints accounts that are usual, large, without any number, and with texts that are as long
+// as texts get.
+func TestSummary_IsOneSheetEach(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: starts a browser")
+	}
+	r := samplePage(sample(40, 120), sample(1000, 135), Account{Name: "new"}, hostile())
+	var html bytes.Buffer
+	if err := WriteSummary(&html, r); err != nil {
+		t.Fatal(err)
+	}
+	b := openPage(t, html.String())
+	pdf := ask[document](b, "Page.printToPDF", args{"preferCSSPageSize": true, "printBackground": true}).Data
+	if sheets := bytes.Count(pdf, []byte("/Type /Page\n")); sheets != len(r.Accounts) {
+		t.Errorf("%d sheets for %d accounts", sheets, len(r.Accounts))
+	}
+	for _, w := range []int64{390, 1280} {
+		b.width(w)
+		if got := evaluate[int64](b, `document.documentElement.scrollWidth`); got > w {
+			t.Errorf("at %d px it is %d px wide: %s", w, got, evaluate[string](b, widest))
+		}
+	}
+}
+
 // cutTables names the tables of the first account that are wider than what they stand in.
 const cutTables = `[...document.querySelector('article').querySelectorAll('section table')]
   .map(t => [t.dataset.table || t.className,

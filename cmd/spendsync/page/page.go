@@ -21,6 +21,8 @@ var (
 	pageText string
 	//go:embed sections.html
 	sectionsText string
+	//go:embed summary.html
+	summaryText string
 
 	pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
 		"money": cell(money), "price": cell(price), "count": cell(count), "percent": cell(percent),
@@ -32,7 +34,8 @@ var (
 		},
 		"letter": func(i int) string { return letters[i] }, "words": words, "inc": func(i int) int { return i + 1 },
 		"moneyText": money, "roughText": rough, "percentText": percent, "countText": count, "many": countOf,
-	}).Parse(sectionsText + pageText))
+		"gain": gainOrLoss,
+	}).Parse(sectionsText + summaryText + pageText))
 )
 
 // view is an account with the values that the template derives from its numbers.
@@ -61,16 +64,18 @@ type tiredView struct {
 }
 
 // Write writes the page of a report. The same report gives the same bytes.
-func Write(w io.Writer, r Page) error {
+func Write(w io.Writer, r Page) error { return execute(w, r, "page.html", (*sheet).view) }
+
+func execute(w io.Writer, r Page, name string, viewOf func(*sheet, Account, int) view) error {
 	s := newSheet()
 	var views []view
 	for i, a := range r.Accounts {
-		views = append(views, s.view(a, i))
+		views = append(views, viewOf(s, a, i))
 	}
 	css := style + s.rules.String()
 	sum := sha256.Sum256([]byte(css))
 	var b bytes.Buffer
-	err := pageTemplate.Execute(&b, map[string]any{
+	err := pageTemplate.ExecuteTemplate(&b, name, map[string]any{
 		"Report": r, "Accounts": views, "CSS": template.CSS(css), // ours: a file and classes made of roles and numbers
 		"Policy": "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
 			"'; img-src data:; base-uri 'none'; form-action 'none'",
@@ -83,11 +88,18 @@ func Write(w io.Writer, r Page) error {
 	return err
 }
 
+// newView returns a view without drawings.
+func newView(a Account, i int) view {
+	v := view{Account: a, ID: fmt.Sprintf("a%d", i+1), Tiles: tiles(a), Sections: sections(a)}
+	v.ToDo = toDo(v.Sections)
+	return v
+}
+
 func (s *sheet) view(a Account, i int) view {
-	v := view{Account: a, ID: fmt.Sprintf("a%d", i+1), Tiles: tiles(a), Weeks: weeks(a.Coverage),
-		States: states(a.Coverage)}
+	v := newView(a, i)
+	v.Weeks, v.States = weeks(a.Coverage), states(a.Coverage)
 	if len(a.Spend.Days) > 0 {
-		v.SpendChart = s.spendChart(a.Spend)
+		v.SpendChart = s.spendChart(a.Spend, size{w: 900, h: 360}, size{w: 360, h: 320})
 	}
 	if len(a.Sources.Rows) > 0 {
 		v.SourceChart, v.OneTarget = s.sourceChart(a.Sources), sourceScale(a.Sources.Rows) > 0
@@ -103,8 +115,7 @@ func (s *sheet) view(a Account, i int) view {
 	}
 	v.Bullets = bullets(a.Pacing)
 	v.Lanes, v.LaneMarks = lanes(a.Timeline)
-	v.Sections = sections(a)
-	v.ToDo, v.Hours = toDo(v.Sections), hourBars(a.Pacing.Today)
+	v.Hours = hourBars(a.Pacing.Today)
 	v.Runs = runBars(a.Health)
 	return v
 }

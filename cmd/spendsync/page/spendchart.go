@@ -15,7 +15,7 @@ var letters = []string{"A", "B", "C", "D", "E", "F", "rest"}
 
 // spendChart draws a column a day, the campaigns' parts on each other, the limits
 // as a step line above them, and the days' changes of settings on three rails.
-func (s *sheet) spendChart(v Spend) chart {
+func (s *sheet) spendChart(v Spend, wide, narrow size) chart {
 	top := 0.0
 	for _, d := range v.Days {
 		top = max(top, d.Total.V)
@@ -25,7 +25,7 @@ func (s *sheet) spendChart(v Spend) chart {
 			top = max(top, d.Limit.V)
 		}
 	}
-	return s.chart("Spend by day", describeSpend(v), size{w: 900, h: 360}, size{w: 360, h: 320},
+	return s.chart("Spend by day", describeSpend(v), wide, narrow,
 		func(sz size) *plot.Plot {
 			p := newPlot()
 			ticks := niceTicks(top, 4, short)

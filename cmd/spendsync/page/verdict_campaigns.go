@@ -2,7 +2,6 @@ package page
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -17,7 +16,7 @@ func (v Breaks) Verdict() Verdict {
 	b := v.Rows[0]
 	more := ""
 	if n := len(v.Rows) - 1; n > 0 {
-		more = fmt.Sprintf(" %s below.", plural(n, "more break is listed", "more breaks are listed"))
+		more = fmt.Sprintf(" %s.", plural(n, "more break is known", "more breaks are known"))
 	}
 	switch b.Kind {
 	case "conversions_stopped":
@@ -75,8 +74,7 @@ func (v Campaigns) Verdict() Verdict {
 		return fine("Every campaign that spent pays: each conversion costs no more than its target, beyond chance.")
 	case v.Paying == 0 && v.Unclear == 0 && v.Broke == 0 && v.Profit.Known:
 		return watch("No campaign that spent has a target CPA to be held to. By your payouts all of them "+
-			"together made a %s of %s in the window; the newest days have conversions to come.", gainOrLoss(v.Profit),
-			money(N(math.Abs(v.Profit.V))))
+			"together made a %s in the window; the newest days have conversions to come.", gainOrLoss(v.Profit))
 	case v.Paying == 0 && v.Unclear == 0 && v.Broke == 0:
 		return why("No campaign that spent has a target CPA, so that none can be said to pay: set one, or payouts.")
 	}
@@ -94,11 +92,12 @@ func (v Campaigns) Verdict() Verdict {
 	return watch("No campaign loses money beyond chance: %s.", strings.Join(parts, "; "))
 }
 
+// gainOrLoss returns a profit in words, without a sign.
 func gainOrLoss(n Number) string {
 	if n.V < 0 {
-		return "loss"
+		return "loss of " + money(N(-n.V))
 	}
-	return "profit"
+	return "profit of " + money(n)
 }
 
 // timesText is a ratio in a sentence.
