@@ -3,15 +3,11 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"sync"
 	"testing"
@@ -19,11 +15,9 @@ import (
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
-	"github.com/oklog/ulid/v2"
 
+	"spendsync/load/lake/laketest"
 	"spendsync/load/lake/resttest"
-	"spendsync/load/manifest"
-	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
@@ -35,71 +29,6 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	os.Exit(m.Run())
-}
-
-// growingStore is a store to which days are added.
-type growingStore struct {
-	*testing.T
-	dir string
-	m   *manifest.Manifest
-	now time.Time
-}
-
-// spend stores a day of the report.
-func (s *growingStore) spend(day schema.Date, rows int, clicks int64) {
-	var all []schema.Spend
-	for i := range rows {
-		all = append(all, schema.Spend{AccountID: "acme", ReportDate: day, CampaignID: fmt.Sprintf("C%03d", i),
-			Clicks: schema.Some(clicks)})
-	}
-	var b bytes.Buffer
-	n, err := parquet.Write(&b, schema.SpendDaily.Table, parquet.Record(schema.SpendDaily, all))
-	if err != nil {
-		s.Fatal(err)
-	}
-	path, sum := manifest.PartPath(schema.SpendDaily.Table, "acme", day), sha256.Sum256(b.Bytes())
-	s.write(path, b.Bytes())
-	a := s.m.Of("acme")
-	a.Days[day] = &manifest.Day{}
-	a.Files[path] = &manifest.File{Kind: manifest.KindParquet, Table: "spend_daily", Day: day, Rows: n,
-		Bytes: int64(b.Len()), SHA256: hex.EncodeToString(sum[:]), RunID: s.run()}
-}
-
-func (s *growingStore) run() string {
-	return ulid.MustNew(ulid.Timestamp(s.now), bytes.NewReader(make([]byte, 10))).String()
-}
-
-// write replaces a file as the store does, by a rename.
-func (s *growingStore) write(path string, b []byte) {
-	path = filepath.Join(s.dir, path)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		s.Fatal(err)
-	}
-	if err := os.WriteFile(path+".new", b, 0o600); err != nil {
-		s.Fatal(err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
-		s.Fatal(err)
-	}
-}
-
-// publish makes what was stored a generation, a day after the one before.
-func (s *growingStore) publish() {
-	s.now = s.now.AddDate(0, 0, 1)
-	s.m.Generation, s.m.RunID, s.m.PublishedAt = s.m.Generation+1, s.run(), schema.InstantOf(s.now)
-	path, a := manifest.LedgerPath("acme", s.now), s.m.Of("acme")
-	ledger, _ := os.ReadFile(filepath.Join(s.dir, path))
-	ledger = append(ledger, fmt.Sprintf("{\"_run_id\":%q}\n", s.m.RunID)...)
-	a.Ledger[path], a.LedgerSHA256[path] = int64(len(ledger)), manifest.HashLedger(ledger)
-	b, err := s.m.Encode()
-	if err != nil {
-		s.Fatal(err)
-	}
-	s.write(path, ledger)
-	for path, part := range b.Parts {
-		s.write(path, part)
-	}
-	s.write(manifest.FileName, b.Root)
 }
 
 // killer kills the running command at one of its requests, before or after the service has served it.
@@ -176,22 +105,23 @@ func TestCommands_ConvergeAfterKills(t *testing.T) {
 	defer storage.Close()
 	rest := httptest.NewServer(k.of(&resttest.Catalog{Warehouse: "s3://lake/wh"}))
 	defer rest.Close()
-	s := &growingStore{T: t, dir: t.TempDir(), m: manifest.New(), now: time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC)}
-	environ := []string{"PATH=" + os.Getenv("PATH"), "SPENDSYNC_DATA_DIR=" + s.dir, "SPENDSYNC_LAKE_WAREHOUSE=wh",
+	s := laketest.NewStore(t, "acme")
+	s.Now, s.Every = time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC), 24*time.Hour
+	environ := []string{"PATH=" + os.Getenv("PATH"), "SPENDSYNC_DATA_DIR=" + s.Dir, "SPENDSYNC_LAKE_WAREHOUSE=wh",
 		"SPENDSYNC_LAKE_CATALOG=" + rest.URL, "SPENDSYNC_LAKE_S3_ENDPOINT=" + storage.URL, "AWS_REGION=us-east-1",
 		"AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret-canary"}
 	// The same store in two lakes: one that it follows into, and one by way of an inbox.
 	inbox := append(environ[:len(environ):len(environ)], "SPENDSYNC_LAKE_MODE=inbox", "SPENDSYNC_LAKE_NAMESPACE=fleet")
 	first := schema.Date(20450) // 2025-12-28: of many months some are closed, and some close while this runs
-	s.spend(first, 3, 1)
-	s.publish()
+	s.Spend("acme", first.String(), 3, 1)
+	s.Publish()
 	k.run(t, environ, 0, false, "follow")
 	deaths := 0
 	for range rounds {
 		for range 1 + r.IntN(4) {
-			s.spend(first+schema.Date(r.IntN(240)), 1+r.IntN(5), r.Int64N(1e6))
+			s.Spend("acme", (first + schema.Date(r.IntN(240))).String(), 1+r.IntN(5), r.Int64N(1e6))
 		}
-		s.publish()
+		s.Publish()
 		for _, one := range []struct {
 			environ []string
 			command string

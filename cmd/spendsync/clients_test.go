@@ -122,9 +122,9 @@ var clientMakers = map[string][]string{
 	"github.com/apache/iceberg-go/io/gocloud/gcs":                     nil,
 }
 
-// simulated are the packages of the simulated service and of the benchmark: what they send holds no
+// simulated are the packages of the simulated service and lake and of the benchmark: what they send holds no
 // secret of anybody.
-var simulated = []string{"extract/adsim", "cmd/adsim", "cmd/bench"}
+var simulated = []string{"extract/adsim", "cmd/adsim", "cmd/bench", "load/lake/laketest"}
 
 func isSimulated(pkg string) bool {
 	return slices.ContainsFunc(simulated, func(s string) bool { return pkg == s || strings.HasPrefix(pkg, s+"/") })

@@ -155,6 +155,7 @@ var house = map[string]struct{ may, not []string }{
 		may: []string{"schema", "extract/outbound", "load/durable", "load/manifest"},
 		not: []string{"database/sql", "github.com/duckdb", "github.com/apache/arrow"},
 	},
+	"load/lake/laketest": {may: []string{"schema", "load/lake/resttest", "load/manifest", "load/parquet"}},
 	"load/lake/resttest": {
 		not: []string{"os", "database/sql"},
 	},

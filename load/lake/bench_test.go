@@ -134,11 +134,11 @@ func BenchmarkFirst(b *testing.B) {
 	for _, days := range histories() {
 		b.Run(fmt.Sprintf("accounts=200/days=%d", days), func(b *testing.B) {
 			w, s := newWorld(b), newStore(b)
-			s.now = today.Start()
+			s.Now = today.Start()
 			for a := range 200 {
-				s.linked(fmt.Sprintf("account-%03d", a), today-schema.Date(days), today)
+				linked(s, fmt.Sprintf("account-%03d", a), today-schema.Date(days), today)
 			}
-			s.publish()
+			s.Publish()
 			sum := map[string]float64{}
 			r, catalogRequests, objects := w.child("follow", s)
 			r.addTo(sum, 1)
@@ -149,24 +149,24 @@ func BenchmarkFirst(b *testing.B) {
 }
 
 // linked names days of an account whose files are one file a month.
-func (s *store) linked(account string, from, to schema.Date) {
-	a, month := s.m.Of(account), ""
+func linked(s *store, account string, from, to schema.Date) {
+	a, month := s.M.Of(account), ""
 	var first string
 	for d := from; d < to; d++ {
 		path := manifest.PartPath(schema.SpendDaily.Table, account, d)
 		if is := d.String()[:7]; is != month {
-			s.spend(account, d.String(), 3, int64(d))
+			s.Spend(account, d.String(), 3, int64(d))
 			month, first = is, path
 			continue
 		}
 		info := *a.Files[first]
 		info.Day, a.Days[d], a.Files[path] = d, &manifest.Day{}, &info
-		dir := filepath.Dir(filepath.Join(s.dir, path))
+		dir := filepath.Dir(filepath.Join(s.Dir, path))
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			s.t.Fatal(err)
+			s.Fatal(err)
 		}
-		if err := os.Link(filepath.Join(s.dir, first), filepath.Join(s.dir, path)); err != nil {
-			s.t.Fatal(err)
+		if err := os.Link(filepath.Join(s.Dir, first), filepath.Join(s.Dir, path)); err != nil {
+			s.Fatal(err)
 		}
 	}
 }
@@ -177,11 +177,11 @@ var today = day("2026-11-20")
 // filled is a lake that has a history.
 func filled(b testing.TB, accounts, days int) (*world, *store) {
 	w, s := newWorld(b), newStore(b)
-	s.now = today.Start()
+	s.Now = today.Start()
 	for a := range accounts {
-		s.history(fmt.Sprintf("account-%03d", a), today-schema.Date(days), today)
+		history(s, fmt.Sprintf("account-%03d", a), today-schema.Date(days), today)
 	}
-	s.publish()
+	s.Publish()
 	w.fill(s)
 	return w, s
 }
@@ -189,23 +189,23 @@ func filled(b testing.TB, accounts, days int) (*world, *store) {
 func benchInbox(b *testing.B, accounts, days int) {
 	w, all := filled(b, accounts, days)
 	var stores []*store
-	for _, name := range all.m.AccountNames() {
+	for _, name := range all.M.AccountNames() {
 		s := newStore(b, name)
-		s.m.Accounts[name], s.now = all.m.Accounts[name], today.Start()
-		s.publish()
+		s.M.Accounts[name], s.Now = all.M.Accounts[name], today.Start()
+		s.Publish()
 		stores = append(stores, s)
 	}
 	sum := map[string]float64{}
 	for hour := range b.N {
-		before := int64(w.rest.Requests()) + w.objects.Load()
+		before := int64(w.Rest.Requests()) + w.Objects.Load()
 		for _, s := range stores {
-			s.spend(s.m.AccountNames()[0], (today - 1).String(), 3, int64(hour+1))
-			s.publish()
-			if _, err := w.open().Follow(b.Context(), FollowOptions{Dir: s.dir, Inbox: true}); err != nil {
+			s.Spend(s.M.AccountNames()[0], (today - 1).String(), 3, int64(hour+1))
+			s.Publish()
+			if _, err := w.open().Follow(b.Context(), FollowOptions{Dir: s.Dir, Inbox: true}); err != nil {
 				b.Fatal(err)
 			}
 		}
-		sum["pod-requests"] += float64(int64(w.rest.Requests())+w.objects.Load()-before) / float64(accounts)
+		sum["pod-requests"] += float64(int64(w.Rest.Requests())+w.Objects.Load()-before) / float64(accounts)
 		r, catalogRequests, objects := w.child("commit", &store{})
 		if r.Followed.Added != accounts || r.Followed.Removed != accounts {
 			b.Fatalf("%+v", r.Followed)
@@ -236,9 +236,9 @@ func benchLake(b *testing.B, accounts, days int) {
 	sum := map[string]float64{}
 	for hour := range b.N {
 		for a := range accounts {
-			s.spend(fmt.Sprintf("account-%03d", a), (today - 1).String(), 3, int64(hour+1))
+			s.Spend(fmt.Sprintf("account-%03d", a), (today - 1).String(), 3, int64(hour+1))
 		}
-		s.publish()
+		s.Publish()
 		r, catalogRequests, objects := w.child("follow", s)
 		if r.Followed.Added != accounts || r.Followed.Removed != accounts {
 			b.Fatalf("%+v", r.Followed)
@@ -259,11 +259,11 @@ func benchLake(b *testing.B, accounts, days int) {
 // child runs a command for a store in a process of its own.
 func (w *world) child(command string, s *store) (r childResult, catalogRequests, objects float64) {
 	w.Helper()
-	task, err := json.Marshal(childTask{w.url, w.s3, command, s.dir})
+	task, err := json.Marshal(childTask{w.URL, w.S3, command, s.Dir})
 	if err != nil {
 		w.Fatal(err)
 	}
-	fromCatalog, fromStorage := w.rest.Requests(), w.objects.Load()
+	fromCatalog, fromStorage := w.Rest.Requests(), w.Objects.Load()
 	cmd := exec.Command(os.Args[0])
 	// As spendsync-lake has it.
 	cmd.Env = append(os.Environ(), childOptions+"="+string(task), "GOGC=200", "GOMEMLIMIT=170MiB")
@@ -275,16 +275,16 @@ func (w *world) child(command string, s *store) (r childResult, catalogRequests,
 	if err != nil {
 		w.Fatal(err)
 	}
-	return r, float64(w.rest.Requests() - fromCatalog), float64(w.objects.Load() - fromStorage)
+	return r, float64(w.Rest.Requests() - fromCatalog), float64(w.Objects.Load() - fromStorage)
 }
 
 // history names files of an account that nobody has made.
-func (s *store) history(account string, from, to schema.Date) {
-	a := s.m.Of(account)
+func history(s *store, account string, from, to schema.Date) {
+	a := s.M.Of(account)
 	for d := from; d < to; d++ {
 		a.Days[d] = &manifest.Day{}
 		a.Files[manifest.PartPath(schema.SpendDaily.Table, account, d)] = &manifest.File{Kind: manifest.KindParquet,
-			Table: "spend_daily", Day: d, Rows: 3, Bytes: int64(len(sampleBytes(d))), RunID: s.run(),
+			Table: "spend_daily", Day: d, Rows: 3, Bytes: int64(len(sampleBytes(d))), RunID: s.Run(),
 			SHA256: manifest.HashLedger(sampleBytes(d))}
 	}
 }
@@ -305,7 +305,7 @@ func (w *world) fill(s *store) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	wanted := want(w, s.m, l.specs)
+	wanted := want(w, s.M, l.specs)
 	var changes []*change
 	for _, spec := range l.specs[:len(l.specs)-1] {
 		c := &change{t: tables[spec.name], live: &live{}}
@@ -320,15 +320,6 @@ func (w *world) fill(s *store) {
 		changes = append(changes, c)
 	}
 	if err := f.commit(w.Context(), wanted, changes, marker, marks); err != nil {
-		w.Fatal(err)
-	}
-}
-
-// put writes an object, past the network.
-func (w *world) put(object string, b []byte) {
-	w.Helper()
-	_, key := splitObject(object)
-	if _, err := w.backend.PutObject("lake", key, nil, bytes.NewReader(b), int64(len(b)), nil); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -353,7 +344,7 @@ func (w *world) described(t *lakeTable, like iceberg.DataFile, at partition, f f
 	w.Helper()
 	content := sampleBytes(f.day)
 	object := t.tbl.Location() + "/" + f.object(manifest.HashLedger(content)[:12]+"01234567")
-	w.put(object, content)
+	w.Write(object, content)
 	build, err := iceberg.NewDataFileBuilder(t.tbl.Spec(), iceberg.EntryContentData,
 		object, iceberg.ParquetFile,
 		map[int]any{accountPartition: at.account, monthPartition: int32(at.month)}, nil, nil, f.info.Rows,

@@ -86,7 +86,7 @@ func TestClients_KeepTheirSecrets(t *testing.T) {
 				c.set(t, &o, from)
 				l, err := Open(t.Context(), o)
 				if err == nil {
-					_, err = l.Follow(t.Context(), FollowOptions{Dir: s.dir})
+					_, err = l.Follow(t.Context(), FollowOptions{Dir: s.Dir})
 					l.Close()
 				}
 				if stolen.Load() > 0 {
@@ -117,7 +117,7 @@ func TestCatalog_NamesNoOtherHost(t *testing.T) {
 				rw.Header().Set("Content-Type", "application/json")
 				_, _ = io.WriteString(rw, `{"access_token":"t","token_type":"bearer","expires_in":3600}`)
 			default:
-				w.rest.ServeHTTP(rw, r)
+				w.Rest.ServeHTTP(rw, r)
 			}
 		}))
 		defer catalog.Close()
@@ -125,7 +125,7 @@ func TestCatalog_NamesNoOtherHost(t *testing.T) {
 		o.Catalog, o.Credential = catalog.URL, "id:secret-canary"
 		l, err := Open(t.Context(), o)
 		if err == nil {
-			_, err = l.Status(t.Context(), sample(t).dir)
+			_, err = l.Status(t.Context(), sample(t).Dir)
 			l.Close()
 		}
 		if stolen.Load() > 0 || !errors.Is(err, ErrElsewhere) {
@@ -229,9 +229,9 @@ func TestStorage_HostileReplies(t *testing.T) {
 				runtime.ReadMemStats(&before)
 				l, err := Open(t.Context(), o)
 				if err == nil {
-					_, err = l.Follow(t.Context(), FollowOptions{Dir: s.dir})
+					_, err = l.Follow(t.Context(), FollowOptions{Dir: s.Dir})
 					if err == nil && status == 200 { // a write counts by its status; then reading finds it out
-						_, err = l.Follow(t.Context(), FollowOptions{Dir: s.dir})
+						_, err = l.Follow(t.Context(), FollowOptions{Dir: s.Dir})
 					}
 					l.Close()
 				}
@@ -263,10 +263,7 @@ func TestMarkers_ReadNoMoreThanRecorded(t *testing.T) {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	object := m.files[0].DataFile().FilePath()
-	whole, err := readObject(marker, object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := w.Read(object)
 	for name, c := range map[string]struct {
 		content io.Reader
 		says    string
@@ -304,7 +301,7 @@ func TestOpen_AcceptsTheHostThatIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if _, err := l.Follow(t.Context(), FollowOptions{Dir: sample(t).dir}); err != nil {
+	if _, err := l.Follow(t.Context(), FollowOptions{Dir: sample(t).Dir}); err != nil {
 		t.Error(err)
 	}
 }

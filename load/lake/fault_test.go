@@ -29,11 +29,11 @@ import (
 // fails follows a store and wants an error; what the lake has must be as it was.
 func (w *world) fails(s *store, o Options, want error) error {
 	w.Helper()
-	before := w.state()
+	before := w.State()
 	l, err := Open(w.Context(), o)
 	if err == nil {
 		defer l.Close()
-		_, err = l.Follow(w.Context(), FollowOptions{Dir: s.dir})
+		_, err = l.Follow(w.Context(), FollowOptions{Dir: s.Dir})
 	}
 	if !errors.Is(err, want) {
 		w.Errorf("got %v, want %v", err, want)
@@ -41,44 +41,33 @@ func (w *world) fails(s *store, o Options, want error) error {
 	if err != nil && strings.Contains(err.Error(), "secret-canary") {
 		w.Errorf("the error shows a secret: %v", err)
 	}
-	if after := w.state(); !maps.Equal(before, after) {
+	if after := w.State(); !maps.Equal(before, after) {
 		w.Errorf("the lake was %v and is %v", before, after)
 	}
 	return err
-}
-
-// state is the current snapshot of each table.
-func (w *world) state() map[string]int64 {
-	now := map[string]int64{}
-	for _, s := range specs() {
-		if meta := w.rest.Metadata("spendsync", s.name); meta != nil && meta.CurrentSnapshot() != nil {
-			now[s.name] = meta.CurrentSnapshot().SnapshotID
-		}
-	}
-	return now
 }
 
 func TestFollow_RefusesALakeAheadOfTheStore(t *testing.T) {
 	w := newWorld(t)
 	s := sample(t)
 	backup := t.TempDir()
-	if err := os.CopyFS(backup, os.DirFS(s.dir)); err != nil {
+	if err := os.CopyFS(backup, os.DirFS(s.Dir)); err != nil {
 		t.Fatal(err)
 	}
 	old, err := manifest.Read(backup)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.spend("acme", "2026-11-03", 2, 1)
-	s.publish()
+	s.Spend("acme", "2026-11-03", 2, 1)
+	s.Publish()
 	w.follow(s)
-	set := &store{t: t, dir: backup, m: old, now: s.now.Add(time.Minute)}
+	set := &store{TB: t, Dir: backup, M: old, Now: s.Now.Add(time.Minute), Every: time.Hour}
 	if err := w.fails(set, w.options(), ErrAhead); !strings.Contains(err.Error(), "generation 2") {
 		t.Error(err)
 	}
-	set.publish() // generation 2, of another run
+	set.Publish() // generation 2, of another run
 	w.fails(set, w.options(), ErrAhead)
-	set.publish() // generation 3, from where the lake's generation 2 was never seen
+	set.Publish() // generation 3, from where the lake's generation 2 was never seen
 	w.fails(set, w.options(), ErrAhead)
 }
 
@@ -87,20 +76,20 @@ func TestFollow_RefusesToShrink(t *testing.T) {
 	s := sample(t)
 	w.follow(s)
 	path := manifest.PartPath(schema.SpendDaily.Table, "acme", day("2026-10-01"))
-	info := s.m.Accounts["acme"].Files[path]
-	delete(s.m.Accounts["acme"].Files, path)
-	delete(s.m.Accounts["acme"].Days, day("2026-10-01"))
-	s.publish()
+	info := s.M.Accounts["acme"].Files[path]
+	delete(s.M.Accounts["acme"].Files, path)
+	delete(s.M.Accounts["acme"].Days, day("2026-10-01"))
+	s.Publish()
 	if err := w.fails(s, w.options(), ErrShrink); !strings.Contains(err.Error(), "2026-10-01") {
 		t.Error(err)
 	}
-	s.m.Accounts["acme"].Files[path] = info
-	s.m.Accounts["acme"].Days[day("2026-10-01")] = &manifest.Day{}
-	s.versions("acme", 1) // one row less of what nothing can be made from
-	s.publish()
+	s.M.Accounts["acme"].Files[path] = info
+	s.M.Accounts["acme"].Days[day("2026-10-01")] = &manifest.Day{}
+	s.Versions("acme", 1) // one row less of what nothing can be made from
+	s.Publish()
 	w.fails(s, w.options(), ErrShrink)
 	l := w.open()
-	if _, err := l.Follow(t.Context(), FollowOptions{Dir: s.dir, AllowShrink: true}); err != nil {
+	if _, err := l.Follow(t.Context(), FollowOptions{Dir: s.Dir, AllowShrink: true}); err != nil {
 		t.Fatal(err)
 	}
 	w.check(l, s)
@@ -143,13 +132,13 @@ func TestFollow_RefusesTablesOfOthers(t *testing.T) {
 		w := newWorld(t)
 		s, other := sample(t), newStore(t, "gamma")
 		w.follow(s)
-		w.rest.Forget("spendsync", "spend_daily")
-		other.spend("gamma", "2026-11-01", 1, 1)
-		other.publish()
+		w.Rest.Forget("spendsync", "spend_daily")
+		other.Spend("gamma", "2026-11-01", 1, 1)
+		other.Publish()
 		w.follow(other)
-		s.publish()
+		s.Publish()
 		w.fails(s, w.options(), ErrForeign)
-		w.rest.Forget("spendsync", MarkerTable)
+		w.Rest.Forget("spendsync", MarkerTable)
 		w.follow(s)
 		w.check(w.open(), s)
 	})
@@ -167,12 +156,12 @@ func TestFollow_RefusesNewerTables(t *testing.T) {
 		}
 	}
 	set("99")
-	s.publish()
+	s.Publish()
 	w.fails(s, w.options(), ErrNewer)
 	set("4")
 	w.follow(s)
-	row := Marker{AccountID: "acme", SchemaVersion: schema.Version + 1, RunID: s.m.RunID, Generation: s.m.Generation}
-	if err := (&ledgers{dir: s.dir}).checkAhead(s.m, row); !errors.Is(err, ErrNewer) {
+	row := Marker{AccountID: "acme", SchemaVersion: schema.Version + 1, RunID: s.M.RunID, Generation: s.M.Generation}
+	if err := (&ledgers{dir: s.Dir}).checkAhead(s.M, row); !errors.Is(err, ErrNewer) {
 		t.Error(err)
 	}
 }
@@ -204,9 +193,9 @@ func TestFollow_AddsColumnsBehindTheOthers(t *testing.T) {
 	if _, err := old.tables(t.Context(), true); err != nil {
 		t.Fatal(err)
 	}
-	before := len(w.rest.Metadata("spendsync", "spend_daily").CurrentSchema().Fields())
+	before := len(w.Rest.Metadata("spendsync", "spend_daily").CurrentSchema().Fields())
 	w.follow(s)
-	after := w.rest.Metadata("spendsync", "spend_daily").CurrentSchema()
+	after := w.Rest.Metadata("spendsync", "spend_daily").CurrentSchema()
 	if len(after.Fields()) != before+1 || len(after.Fields()) != len(schema.SpendDaily.Columns) {
 		t.Errorf("%d columns, then %d", before, len(after.Fields()))
 	}
@@ -222,11 +211,11 @@ func TestFollow_PutsItsFilesBackAfterACompaction(t *testing.T) {
 	s := sample(t)
 	w.follow(s)
 	w.compact("acme", "2026-11-01", "2026-11-02")
-	if files := len(w.live(w.open())); files != 11 {
+	if files := len(w.Live()); files != 11 {
 		t.Fatalf("%d files after the compaction, want 11", files)
 	}
-	s.versions("acme", 3)
-	s.publish()
+	s.Versions("acme", 3)
+	s.Publish()
 	if done := w.follow(s); done.Added != 3 || done.Removed != 2 {
 		t.Errorf("%+v", done)
 	}
@@ -301,16 +290,16 @@ func TestFollow_TwoWritersLoseNothing(t *testing.T) {
 	var tries [2]int
 	commits := rounds(t, 10, 100)
 	for i, s := range stores {
-		account := s.m.AccountNames()[0]
-		s.spend(account, "2026-11-01", 2, 1)
-		s.publish()
+		account := s.M.AccountNames()[0]
+		s.Spend(account, "2026-11-01", 2, 1)
+		s.Publish()
 		w.follow(s)
 		l := w.open()
 		g.Go(func() {
 			for n := range commits {
-				s.spend(account, (day("2026-09-01") + schema.Date(n)).String(), 2, int64(n))
-				s.publish()
-				done, err := l.Follow(t.Context(), FollowOptions{Dir: s.dir})
+				s.Spend(account, (day("2026-09-01") + schema.Date(n)).String(), 2, int64(n))
+				s.Publish()
+				done, err := l.Follow(t.Context(), FollowOptions{Dir: s.Dir})
 				if err != nil {
 					t.Error(err)
 					return
@@ -323,7 +312,7 @@ func TestFollow_TwoWritersLoseNothing(t *testing.T) {
 	for _, s := range stores {
 		w.check(w.open(), s)
 	}
-	if got := len(snapshots(w, "spend_daily")); got != 2*commits+2 {
+	if got := len(w.Snapshots("spend_daily")); got != 2*commits+2 {
 		t.Errorf("%d snapshots, want %d", got, 2*commits+2)
 	}
 	t.Logf("tries: %v", tries)
@@ -335,9 +324,9 @@ func TestFollow_StandsWhatIsAway(t *testing.T) {
 		disturb func(w *world, on *bool)
 		want    error
 	}{
-		"catalog": {func(w *world, on *bool) { w.rest.Away = func() bool { return *on } }, ErrUnreachable},
+		"catalog": {func(w *world, on *bool) { w.Rest.Away = func() bool { return *on } }, ErrUnreachable},
 		"storage": {func(w *world, on *bool) {
-			w.s3fault = func(r *http.Request) int {
+			w.S3Fault = func(r *http.Request) int {
 				if *on && r.Method == http.MethodPut {
 					return http.StatusInternalServerError
 				}
@@ -345,7 +334,7 @@ func TestFollow_StandsWhatIsAway(t *testing.T) {
 			}
 		}, ErrUnreachable},
 		"one prefix": {func(w *world, on *bool) {
-			w.s3fault = func(r *http.Request) int {
+			w.S3Fault = func(r *http.Request) int {
 				if *on && r.Method == http.MethodPut && strings.Contains(r.URL.Path,
 					"/campaign_delivery_history/data/") {
 					return http.StatusForbidden
@@ -354,7 +343,7 @@ func TestFollow_StandsWhatIsAway(t *testing.T) {
 			}
 		}, ErrDenied},
 		"credentials": {func(w *world, on *bool) {
-			w.s3fault = func(*http.Request) int {
+			w.S3Fault = func(*http.Request) int {
 				if *on {
 					return http.StatusForbidden
 				}
@@ -366,9 +355,9 @@ func TestFollow_StandsWhatIsAway(t *testing.T) {
 			w := newWorld(t)
 			s := sample(t)
 			w.follow(s)
-			s.spend("acme", "2026-11-02", 4, 8)
-			s.versions("acme", 3)
-			s.publish()
+			s.Spend("acme", "2026-11-02", 4, 8)
+			s.Versions("acme", 3)
+			s.Publish()
 			on := true
 			one.disturb(w, &on)
 			w.fails(s, w.options(), one.want)
@@ -392,13 +381,13 @@ func TestFollow_BeginsAgainWhereTheStoreMovedOn(t *testing.T) {
 		if step == "upload" && !moved {
 			moved = true
 			for _, d := range []string{"2026-09-30", "2026-10-01", "2026-10-31", "2026-11-01", "2026-11-02"} {
-				s.spend("acme", d, 5, 9)
+				s.Spend("acme", d, 5, 9)
 			}
-			s.publish()
+			s.Publish()
 		}
 		return nil
 	}
-	done, err := l.Follow(t.Context(), FollowOptions{Dir: s.dir})
+	done, err := l.Follow(t.Context(), FollowOptions{Dir: s.Dir})
 	if err != nil || done.Generation != 2 {
 		t.Fatalf("%+v, %v", done, err)
 	}
@@ -407,16 +396,16 @@ func TestFollow_BeginsAgainWhereTheStoreMovedOn(t *testing.T) {
 
 func TestFollow_WithoutTransactionsTheMarkerComesLast(t *testing.T) {
 	w := newWorld(t)
-	w.rest.NoTransactions = true
+	w.Rest.NoTransactions = true
 	s := sample(t)
 	w.follow(s)
 	for nth := 1; nth <= 3; nth++ {
-		s.spend("acme", "2026-11-02", 4, int64(10+nth))
-		s.versions("acme", 2+nth)
-		s.publish()
+		s.Spend("acme", "2026-11-02", 4, int64(10+nth))
+		s.Versions("acme", 2+nth)
+		s.Publish()
 		l := w.open()
 		l.die = diesAt("table", nth)
-		if _, err := l.Follow(t.Context(), FollowOptions{Dir: s.dir}); !errors.Is(err, errDied) {
+		if _, err := l.Follow(t.Context(), FollowOptions{Dir: s.Dir}); !errors.Is(err, errDied) {
 			t.Fatalf("death %d: %v", nth, err)
 		}
 		w.follow(s)
@@ -427,9 +416,9 @@ func TestFollow_StandsAClockThatWasSetBack(t *testing.T) {
 	w := newWorld(t)
 	s := sample(t)
 	w.follow(s)
-	s.now = s.now.AddDate(-1, 0, 0)
-	s.spend("acme", "2026-11-02", 4, 8)
-	s.publish()
+	s.Now = s.Now.AddDate(-1, 0, 0)
+	s.Spend("acme", "2026-11-02", 4, 8)
+	s.Publish()
 	o := w.options()
 	o.Now = func() time.Time { return time.Now().AddDate(-1, 0, 0) }
 	l, err := Open(t.Context(), o)
@@ -437,7 +426,7 @@ func TestFollow_StandsAClockThatWasSetBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if _, err := l.Follow(t.Context(), FollowOptions{Dir: s.dir}); err != nil {
+	if _, err := l.Follow(t.Context(), FollowOptions{Dir: s.Dir}); err != nil {
 		t.Fatal(err)
 	}
 	w.check(l, s)
@@ -449,23 +438,23 @@ func TestFollow_ConvergesAfterRandomDeaths(t *testing.T) {
 	w := newWorld(t)
 	s := sample(t)
 	w.follow(s)
-	c := newChaos(t, w)
+	c := w.Disturb()
 	for range rounds(t, 25, 4000) {
-		for range c.IntN(3) {
-			s.spend("acme", fmt.Sprintf("2026-11-%02d", 1+c.IntN(9)), 1+c.IntN(4), c.Int64N(1e6))
+		for range c.Below(3) {
+			s.Spend("acme", fmt.Sprintf("2026-11-%02d", 1+c.Below(9)), 1+c.Below(4), int64(c.Below(1e6)))
 		}
-		s.publish()
-		c.try(25, func(l *Lake) error {
-			_, err := l.Follow(t.Context(), FollowOptions{Dir: s.dir})
+		s.Publish()
+		c.Try(func() error {
+			_, err := w.dying(c, 25).Follow(t.Context(), FollowOptions{Dir: s.Dir})
 			return err
 		})
 	}
-	c.quiet = true
+	c.Quiet = true
 	w.follow(s)
-	if c.deaths == 0 {
+	if c.Deaths == 0 {
 		t.Error("nothing died")
 	}
-	t.Logf("%d deaths", c.deaths)
+	t.Logf("%d deaths", c.Deaths)
 }
 
 func TestUpload_RefusesAFileOfAnotherAccount(t *testing.T) {
@@ -473,13 +462,13 @@ func TestUpload_RefusesAFileOfAnotherAccount(t *testing.T) {
 	s := sample(t)
 	from := manifest.PartPath(schema.SpendDaily.Table, "acme", day("2026-11-02"))
 	to := manifest.PartPath(schema.SpendDaily.Table, "beta-with-a-name-that-is-forty-long-0001", day("2026-11-02"))
-	b, err := os.ReadFile(filepath.Join(s.dir, from))
+	b, err := os.ReadFile(filepath.Join(s.Dir, from))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.write(to, b)
-	s.m.Accounts["beta-with-a-name-that-is-forty-long-0001"].Files[to] = s.m.Accounts["acme"].Files[from]
-	s.publish()
+	s.Write(to, b)
+	s.M.Accounts["beta-with-a-name-that-is-forty-long-0001"].Files[to] = s.M.Accounts["acme"].Files[from]
+	s.Publish()
 	w.fails(s, w.options(), durable.ErrDamaged)
 }
 
@@ -490,45 +479,45 @@ func TestFollow_ReadsOnlyManifestsThatMayDiffer(t *testing.T) {
 	defer func() { manifestTarget, smallManifest = 1000, 250 }()
 	w := newWorld(t)
 	s := newStore(t, "acme", "beta", "gamma")
-	s.now = s.now.AddDate(-1, 0, 0) // before any month is closed
-	for account := range s.m.Accounts {
+	s.Now = s.Now.AddDate(-1, 0, 0) // before any month is closed
+	for account := range s.M.Accounts {
 		for month := range 6 {
-			s.spend(account, fmt.Sprintf("2026-%02d-01", 4+month), 1, 1)
-			s.spend(account, fmt.Sprintf("2026-%02d-30", 4+month), 1, 1)
+			s.Spend(account, fmt.Sprintf("2026-%02d-01", 4+month), 1, 1)
+			s.Spend(account, fmt.Sprintf("2026-%02d-30", 4+month), 1, 1)
 		}
 	}
-	s.publish()
+	s.Publish()
 	w.follow(s)
 	if got := w.manifests(w.open()); got != 18 {
 		t.Fatalf("%d manifests", got)
 	}
 	read := 0
-	w.s3fault = func(r *http.Request) int {
+	w.S3Fault = func(r *http.Request) int {
 		if r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/spend_daily/metadata/") &&
 			strings.HasSuffix(r.URL.Path, "-m0.avro") {
 			read++
 		}
 		return 0
 	}
-	s.spend("beta", "2026-06-30", 2, 2)
-	s.publish()
+	s.Spend("beta", "2026-06-30", 2, 2)
+	s.Publish()
 	l := w.open()
-	if done, err := l.Follow(t.Context(), FollowOptions{Dir: s.dir}); err != nil || done.Added != 1 ||
+	if done, err := l.Follow(t.Context(), FollowOptions{Dir: s.Dir}); err != nil || done.Added != 1 ||
 		done.Removed != 1 {
 		t.Fatalf("%+v, %v", done, err)
 	}
 	if read != 1 {
 		t.Errorf("%d manifests read, want 1", read)
 	}
-	w.s3fault = nil
+	w.S3Fault = nil
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 8 {
 		for range 1 + r.IntN(5) {
-			s.spend([]string{"acme", "beta", "gamma"}[r.IntN(3)], fmt.Sprintf("2026-%02d-%02d", 3+r.IntN(8),
+			s.Spend([]string{"acme", "beta", "gamma"}[r.IntN(3)], fmt.Sprintf("2026-%02d-%02d", 3+r.IntN(8),
 				1+r.IntN(28)), 1,
 				r.Int64N(1e6))
 		}
-		s.publish()
+		s.Publish()
 		w.follow(s)
 	}
 }

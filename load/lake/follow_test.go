@@ -18,14 +18,14 @@ func TestFollow_MakesTheLakeEqual(t *testing.T) {
 	if done.Added != 12 || done.Generation != 1 || done.Accounts != 2 || done.Tries != 1 {
 		t.Errorf("first follow: %+v", done)
 	}
-	before := w.objects.Load()
+	before := w.Objects.Load()
 	if done = w.follow(s); !done.IsNothing() || done.Requests > 1 {
 		t.Errorf("second follow: %+v", done)
 	}
 	_ = before
-	s.spend("acme", "2026-11-02", 4, 8) // restated
-	s.spend("acme", "2026-11-03", 2, 1) // new
-	s.publish()
+	s.Spend("acme", "2026-11-02", 4, 8) // restated
+	s.Spend("acme", "2026-11-03", 2, 1) // new
+	s.Publish()
 	if done = w.follow(s); done.Added != 2 || done.Removed != 1 || len(done.Tables) != 2 {
 		t.Errorf("third follow: %+v", done)
 	}
@@ -35,7 +35,7 @@ func TestFollow_KeepsOurFieldIDs(t *testing.T) {
 	w := newWorld(t)
 	w.follow(sample(t))
 	for _, s := range specs() {
-		meta := w.rest.Metadata("spendsync", s.name)
+		meta := w.Rest.Metadata("spendsync", s.name)
 		if meta == nil {
 			t.Fatalf("table %s is not there", s.name)
 		}
@@ -61,12 +61,12 @@ func TestFollow_EndsAfterADeathAtEveryStep(t *testing.T) {
 			w := newWorld(t)
 			s := sample(t)
 			w.follow(s)
-			s.spend("acme", "2026-11-02", 4, 8)
-			s.versions("acme", 3)
-			s.publish()
+			s.Spend("acme", "2026-11-02", 4, 8)
+			s.Versions("acme", 3)
+			s.Publish()
 			l := w.open()
 			l.die = diesAt(at.step, at.nth)
-			if _, err := l.Follow(t.Context(), FollowOptions{Dir: s.dir}); !errors.Is(err, errDied) {
+			if _, err := l.Follow(t.Context(), FollowOptions{Dir: s.Dir}); !errors.Is(err, errDied) {
 				t.Fatalf("got %v", err)
 			}
 			done := w.follow(s)
@@ -100,15 +100,15 @@ func TestFollow_StandsLostAnswersAndConflicts(t *testing.T) {
 			w := newWorld(t)
 			s := sample(t)
 			w.follow(s)
-			s.spend("acme", "2026-11-02", 4, 8)
-			s.publish()
+			s.Spend("acme", "2026-11-02", 4, 8)
+			s.Publish()
 			n := 0
-			disturb(w.rest, &n)
+			disturb(w.Rest, &n)
 			done := w.follow(s)
 			if done.Tries != 2 || n == 0 {
 				t.Errorf("%+v after %d commits", done, n)
 			}
-			if got := len(snapshots(w, "spend_daily")); got != 2 {
+			if got := len(w.Snapshots("spend_daily")); got != 2 {
 				t.Errorf("%d snapshots, want 2", got)
 			}
 		})
@@ -121,10 +121,10 @@ func TestFollow_KeepsOnlyWhatDiffers(t *testing.T) {
 	w := newWorld(t)
 	s := sample(t)
 	w.follow(s)
-	s.spend("acme", "2026-11-02", 4, 8)
-	s.publish()
+	s.Spend("acme", "2026-11-02", 4, 8)
+	s.Publish()
 	l := w.open()
-	m, err := manifest.OpenListing(s.dir)
+	m, err := manifest.OpenListing(s.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,10 +148,6 @@ func TestFollow_KeepsOnlyWhatDiffers(t *testing.T) {
 	if err != nil || len(kept) != 1 || kept[november] != 2 || row.Files != 6 || row.Rows != 18 || row.Days != 5 {
 		t.Errorf("%v, %+v, %v", kept, row, err)
 	}
-}
-
-func snapshots(w *world, name string) []table.Snapshot {
-	return w.rest.Metadata("spendsync", name).Snapshots()
 }
 
 func sortedBy(o table.SortOrder) (ids []int) {

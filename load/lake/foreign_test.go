@@ -11,7 +11,6 @@ import (
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
-	"github.com/johannesboyne/gofakes3"
 )
 
 // addColumn adds a column to a table, as another program would.
@@ -42,24 +41,24 @@ func TestFollow_ToleratesForeignColumns(t *testing.T) {
 	w.follow(s)
 	note := iceberg.NestedField{Name: "note", Type: iceberg.PrimitiveTypes.String}
 	w.addColumn(w.open(), "spend_daily", note)
-	s.spend("acme", "2026-11-02", 3, 8)
-	s.publish()
+	s.Spend("acme", "2026-11-02", 3, 8)
+	s.Publish()
 	done := w.follow(s)
 	if want := []string{"spend_daily.note"}; !slices.Equal(done.Foreign, want) {
 		t.Errorf("follow names %v, want %v", done.Foreign, want)
 	}
 	l := w.open()
-	found, err := l.Check(t.Context(), s.dir)
+	found, err := l.Check(t.Context(), s.Dir)
 	if err != nil || !slices.Equal(found.Foreign, done.Foreign) {
 		t.Errorf("%+v, %v", found, err)
 	}
-	v, err := l.Verify(t.Context(), s.dir, true)
+	v, err := l.Verify(t.Context(), s.Dir, true)
 	if err != nil || !slices.Equal(v.Foreign, done.Foreign) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	note.Name, note.Required = "must", true
 	w.addColumn(l, "campaign_delivery_history", note)
-	s.publish()
+	s.Publish()
 	w.fails(s, w.options(), ErrForeign)
 }
 
@@ -69,34 +68,24 @@ func TestFollow_LooksOnceADay(t *testing.T) {
 	w, s := newWorld(t), sample(t)
 	w.follow(s)
 	l := w.open()
-	tbl, err := l.catalog.LoadTable(t.Context(), l.identifier("spend_daily"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	tx := tbl.NewTransaction()
-	if err := tx.Delete(t.Context(), iceberg.EqualTo(iceberg.Reference("account_id"), "acme"), nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tx.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	w.Delete("spend_daily", "acme")
 	follow := func(after time.Duration, looked time.Time) *Followed {
 		t.Helper()
 		l.opts.Now = func() time.Time { return time.Now().Add(after) }
-		done, err := l.Follow(t.Context(), FollowOptions{Dir: s.dir, Looked: looked})
+		done, err := l.Follow(t.Context(), FollowOptions{Dir: s.Dir, Looked: looked})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return done
 	}
-	before := w.state()
+	before := w.State()
 	looked := time.Now().Add(2 * time.Hour)
 	for _, done := range []*Followed{follow(time.Hour, time.Time{}), follow(25*time.Hour, looked)} {
 		if done.Looked || !done.IsNothing() {
 			t.Errorf("it looked early: %+v", done)
 		}
 	}
-	if !maps.Equal(before, w.state()) {
+	if !maps.Equal(before, w.State()) {
 		t.Error("something was written")
 	}
 	done := follow(25*time.Hour, time.Time{})
@@ -104,11 +93,11 @@ func TestFollow_LooksOnceADay(t *testing.T) {
 		t.Errorf("%+v", done)
 	}
 	w.check(l, s)
-	before = w.state()
+	before = w.State()
 	if done := follow(50*time.Hour, time.Time{}); !done.Looked || len(done.Changed) > 0 || !done.IsNothing() {
 		t.Errorf("%+v", done)
 	}
-	if !maps.Equal(before, w.state()) {
+	if !maps.Equal(before, w.State()) {
 		t.Error("a look that found nothing wrote something")
 	}
 }
@@ -116,59 +105,49 @@ func TestFollow_LooksOnceADay(t *testing.T) {
 // TestCheck_DoesWhatFollowDoes: it fails where follow would, and leaves nothing.
 func TestCheck_DoesWhatFollowDoes(t *testing.T) {
 	s := sample(t)
-	left := func(w *world) (all []string) {
-		objects, err := w.backend.ListBucket("lake", nil, gofakes3.ListBucketPage{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, o := range objects.Contents {
-			all = append(all, o.Key)
-		}
-		return all
-	}
 	t.Run("well", func(t *testing.T) {
 		w := newWorld(t)
 		l := w.open()
-		found, err := l.Check(t.Context(), s.dir)
+		found, err := l.Check(t.Context(), s.Dir)
 		if err != nil || !found.Transactions || found.Tables != 0 || len(found.Left) > 0 {
 			t.Errorf("%+v, %v", found, err)
 		}
 		if there, err := l.catalog.CheckNamespaceExists(t.Context(), l.namespace()); there || err != nil {
 			t.Errorf("the namespace stays: %v", err)
 		}
-		if objects := left(w); len(objects) > 0 {
+		if objects := w.Keys(); len(objects) > 0 {
 			t.Errorf("objects stay: %v", objects)
 		}
 		w.follow(s)
-		before, objects := w.state(), left(w)
-		if found, err := l.Check(t.Context(), s.dir); err != nil || found.Tables != len(l.specs) {
+		before, objects := w.State(), w.Keys()
+		if found, err := l.Check(t.Context(), s.Dir); err != nil || found.Tables != len(l.specs) {
 			t.Errorf("%+v, %v", found, err)
 		}
-		if !maps.Equal(before, w.state()) || !slices.Equal(objects, left(w)) {
+		if !maps.Equal(before, w.State()) || !slices.Equal(objects, w.Keys()) {
 			t.Error("check changed the lake")
 		}
 	})
 	t.Run("storage refuses to write", func(t *testing.T) {
 		w := newWorld(t)
-		w.s3fault = func(r *http.Request) int {
+		w.S3Fault = func(r *http.Request) int {
 			if r.Method == http.MethodPut {
 				return http.StatusForbidden
 			}
 			return 0
 		}
-		if _, err := w.open().Check(t.Context(), s.dir); !errors.Is(err, ErrDenied) {
+		if _, err := w.open().Check(t.Context(), s.Dir); !errors.Is(err, ErrDenied) {
 			t.Errorf("%v, want ErrDenied", err)
 		}
 	})
 	t.Run("storage refuses to delete", func(t *testing.T) {
 		w := newWorld(t)
-		w.s3fault = func(r *http.Request) int {
+		w.S3Fault = func(r *http.Request) int {
 			if r.Method == http.MethodDelete || r.Method == http.MethodPost && r.URL.Query().Has("delete") {
 				return http.StatusForbidden
 			}
 			return 0
 		}
-		if found, err := w.open().Check(t.Context(), s.dir); err != nil || len(found.Left) == 0 {
+		if found, err := w.open().Check(t.Context(), s.Dir); err != nil || len(found.Left) == 0 {
 			t.Errorf("%+v, %v", found, err)
 		}
 	})
@@ -179,7 +158,7 @@ func TestCheck_DoesWhatFollowDoes(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer l.Close()
-		if _, err := l.Check(t.Context(), s.dir); !errors.Is(err, ErrRejected) ||
+		if _, err := l.Check(t.Context(), s.Dir); !errors.Is(err, ErrRejected) ||
 			!strings.Contains(err.Error(), "add-schema: no") {
 			t.Errorf("%v, want ErrRejected", err)
 		}

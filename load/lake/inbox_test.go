@@ -20,7 +20,7 @@ func (w *world) describe(s *store, step string) *Followed {
 	if step != "" {
 		l.die = diesAt(step, 1)
 	}
-	done, err := l.Follow(w.Context(), FollowOptions{Dir: s.dir, Inbox: true})
+	done, err := l.Follow(w.Context(), FollowOptions{Dir: s.Dir, Inbox: true})
 	if step != "" && errors.Is(err, errDied) {
 		return nil
 	} else if err != nil {
@@ -58,10 +58,10 @@ func (w *world) notes() int {
 func TestCommit_FoldsManyStoresIntoOneCommit(t *testing.T) {
 	w := newWorld(t)
 	s, other := sample(t), newStore(t, "gamma")
-	other.spend("gamma", "2026-11-01", 2, 1)
-	other.publish()
-	if done := w.describe(s, ""); !done.Described || done.Added != 12 || done.Behind != 1 || len(w.state()) != 0 {
-		t.Errorf("%+v, %v", done, w.state())
+	other.Spend("gamma", "2026-11-01", 2, 1)
+	other.Publish()
+	if done := w.describe(s, ""); !done.Described || done.Added != 12 || done.Behind != 1 || len(w.State()) != 0 {
+		t.Errorf("%+v, %v", done, w.State())
 	}
 	if done := w.describe(s, ""); done.Described || done.Added != 0 {
 		t.Errorf("described again: %+v", done)
@@ -72,10 +72,10 @@ func TestCommit_FoldsManyStoresIntoOneCommit(t *testing.T) {
 	}
 	w.check(w.open(), s)
 	w.check(w.open(), other)
-	if got := len(snapshots(w, "spend_daily")); got != 1 {
+	if got := len(w.Snapshots("spend_daily")); got != 1 {
 		t.Errorf("%d snapshots, want 1", got)
 	}
-	before := w.state()
+	before := w.State()
 	if done := w.merge(nil); done.Stores != 0 || !done.IsNothing() {
 		t.Errorf("%+v", done)
 	}
@@ -87,15 +87,15 @@ func TestCommit_FoldsManyStoresIntoOneCommit(t *testing.T) {
 			t.Errorf("%+v", done)
 		}
 	}
-	if after := w.state(); len(before) == 0 || after[MarkerTable] != before[MarkerTable] {
+	if after := w.State(); len(before) == 0 || after[MarkerTable] != before[MarkerTable] {
 		t.Errorf("the lake was %v and is %v", before, after)
 	}
 	// Two generations of one store, and none of the other: the newest, in one commit.
-	s.spend("acme", "2026-11-02", 4, 8)
-	s.publish()
+	s.Spend("acme", "2026-11-02", 4, 8)
+	s.Publish()
 	w.describe(s, "")
-	s.spend("acme", "2026-11-03", 1, 1)
-	s.publish()
+	s.Spend("acme", "2026-11-03", 1, 1)
+	s.Publish()
 	w.describe(s, "")
 	if done := w.merge(nil); done.Stores != 1 || done.Added != 2 || done.Removed != 1 || w.notes() != 0 {
 		t.Errorf("%+v, %d descriptions are left", done, w.notes())
@@ -118,33 +118,28 @@ func TestCommit_AnOlderDescriptionNeverOverwrites(t *testing.T) {
 	if err != nil || len(notes) != 1 {
 		t.Fatalf("%v, %v", notes, err)
 	}
-	late, err := readObject(marker, notes[0].object)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.spend("acme", "2026-11-02", 4, 8)
-	s.publish()
+	late := w.Read(notes[0].object)
+	s.Spend("acme", "2026-11-02", 4, 8)
+	s.Publish()
 	w.describe(s, "")
 	w.merge(nil)
-	if err := marker.fs.WriteFile(notes[0].object, late); err != nil {
-		t.Fatal(err)
-	}
-	before := w.state()
+	w.Write(notes[0].object, late)
+	before := w.State()
 	if done := w.merge(ErrAhead); done.Stores != 0 || len(done.Refused) != 1 {
 		t.Errorf("%+v", done)
 	}
-	if after := w.state(); after[MarkerTable] != before[MarkerTable] {
+	if after := w.State(); after[MarkerTable] != before[MarkerTable] {
 		t.Errorf("the lake was %v and is %v", before, after)
 	}
 	w.describe(s, "") // which takes it away
 	w.merge(nil)
 	w.check(w.open(), s)
-	back := &store{t: t, dir: t.TempDir(), m: manifest.New(), now: s.now.Add(time.Minute)}
-	back.m.Of("acme")
+	back := &store{TB: t, Dir: t.TempDir(), M: manifest.New(), Now: s.Now.Add(time.Minute), Every: time.Hour}
+	back.M.Of("acme")
 	for range 4 {
-		back.publish()
+		back.Publish()
 	}
-	if _, err := w.open().Follow(t.Context(), FollowOptions{Dir: back.dir, Inbox: true}); !errors.Is(err, ErrAhead) {
+	if _, err := w.open().Follow(t.Context(), FollowOptions{Dir: back.Dir, Inbox: true}); !errors.Is(err, ErrAhead) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -154,13 +149,13 @@ func TestCommit_AnOlderDescriptionNeverOverwrites(t *testing.T) {
 func TestCommit_RefusesOneStoreAndFoldsTheOthers(t *testing.T) {
 	w := newWorld(t)
 	s, other := sample(t), newStore(t, "gamma")
-	other.spend("gamma", "2026-11-01", 2, 1)
-	other.publish()
+	other.Spend("gamma", "2026-11-01", 2, 1)
+	other.Publish()
 	w.describe(s, "")
 	w.merge(nil)
-	delete(s.m.Accounts["acme"].Files, manifest.PartPath(schema.SpendDaily.Table, "acme", day("2026-10-01")))
-	delete(s.m.Accounts["acme"].Days, day("2026-10-01"))
-	s.publish()
+	delete(s.M.Accounts["acme"].Files, manifest.PartPath(schema.SpendDaily.Table, "acme", day("2026-10-01")))
+	delete(s.M.Accounts["acme"].Days, day("2026-10-01"))
+	s.Publish()
 	w.describe(s, "")
 	w.describe(other, "")
 	if done := w.merge(ErrShrink); done.Stores != 1 || len(done.Refused) != 1 ||
@@ -172,8 +167,8 @@ func TestCommit_RefusesOneStoreAndFoldsTheOthers(t *testing.T) {
 		t.Errorf("%+v, %v", done, err)
 	}
 	w.check(w.open(), s)
-	s.spend("acme", "2026-11-03", 1, 1)
-	s.publish()
+	s.Spend("acme", "2026-11-03", 1, 1)
+	s.Publish()
 	w.describe(s, "")
 	o := w.options()
 	o.Now = func() time.Time { return time.Now().Add(InboxAge + time.Minute) }
@@ -200,8 +195,8 @@ func TestCommit_EndsAfterADeathAtEveryStep(t *testing.T) {
 			w := newWorld(t)
 			s := sample(t)
 			w.follow(s)
-			s.spend("acme", "2026-11-02", 4, 8)
-			s.publish()
+			s.Spend("acme", "2026-11-02", 4, 8)
+			s.Publish()
 			w.describe(s, step)
 			w.describe(s, "")
 			l := w.open()
@@ -214,7 +209,7 @@ func TestCommit_EndsAfterADeathAtEveryStep(t *testing.T) {
 			if n := w.notes(); n != 0 {
 				t.Errorf("%d descriptions are left", n)
 			}
-			if got := len(snapshots(w, "spend_daily")); got != 2 {
+			if got := len(w.Snapshots("spend_daily")); got != 2 {
 				t.Errorf("%d snapshots, want 2", got)
 			}
 		})
@@ -225,47 +220,48 @@ func TestCommit_EndsAfterADeathAtEveryStep(t *testing.T) {
 // and commits conflict, while three stores go on.
 func TestCommit_ConvergesAfterRandomDeaths(t *testing.T) {
 	w := newWorld(t)
-	c := newChaos(t, w)
+	c := w.Disturb()
 	stores := []*store{sample(t), newStore(t, "gamma"), newStore(t, "delta")}
 	describe := func(s *store) {
-		c.try(15, func(l *Lake) error {
-			_, err := l.Follow(t.Context(), FollowOptions{Dir: s.dir, Inbox: true})
+		c.Try(func() error {
+			_, err := w.dying(c, 15).Follow(t.Context(), FollowOptions{Dir: s.Dir, Inbox: true})
 			return err
 		})
 	}
 	fold := func() {
-		c.try(15, func(l *Lake) error {
-			_, err := l.Commit(t.Context(), FoldOptions{})
+		c.Try(func() error {
+			_, err := w.dying(c, 15).Commit(t.Context(), FoldOptions{})
 			return err
 		})
 	}
 	for range rounds(t, 15, 200) {
 		for _, s := range stores {
-			if account := s.m.AccountNames()[0]; c.chance(60) {
-				s.spend(account, (day("2026-10-25") + schema.Date(c.IntN(15))).String(), 1+c.IntN(4), c.Int64N(1e6))
-				s.publish()
+			if account := s.M.AccountNames()[0]; c.Chance(60) {
+				d := day("2026-10-25") + schema.Date(c.Below(15))
+				s.Spend(account, d.String(), 1+c.Below(4), int64(c.Below(1e6)))
+				s.Publish()
 			}
-			if s.m.Generation > 0 && c.chance(70) {
+			if s.M.Generation > 0 && c.Chance(70) {
 				describe(s)
 			}
 		}
-		if c.chance(50) {
+		if c.Chance(50) {
 			fold()
 		}
 	}
-	c.quiet = true
+	c.Quiet = true
 	for _, s := range stores {
-		s.publish()
+		s.Publish()
 		describe(s)
 	}
 	fold()
 	for _, s := range stores {
 		w.check(w.open(), s)
 	}
-	if n := w.notes(); n != 0 || c.deaths == 0 {
-		t.Errorf("%d descriptions are left, %d deaths", n, c.deaths)
+	if n := w.notes(); n != 0 || c.Deaths == 0 {
+		t.Errorf("%d descriptions are left, %d deaths", n, c.Deaths)
 	}
-	t.Logf("%d deaths", c.deaths)
+	t.Logf("%d deaths", c.Deaths)
 }
 
 // TestCommit_AsksOnceForEachDescription: a commit of six descriptions sends four requests more to the storage than one
@@ -276,11 +272,11 @@ func TestCommit_AsksOnceForEachDescription(t *testing.T) {
 		w, asked := newWorld(t), map[string]int{}
 		for i := range stores {
 			s := newStore(t, fmt.Sprintf("account-%d", i))
-			s.spend(s.m.AccountNames()[0], "2026-11-01", 2, 1)
-			s.publish()
+			s.Spend(s.M.AccountNames()[0], "2026-11-01", 2, 1)
+			s.Publish()
 			w.describe(s, "")
 		}
-		w.s3fault = func(r *http.Request) int {
+		w.S3Fault = func(r *http.Request) int {
 			switch {
 			case r.Method == http.MethodPost && r.URL.Query().Has("delete"):
 				asked["DELETE many"]++
@@ -294,12 +290,12 @@ func TestCommit_AsksOnceForEachDescription(t *testing.T) {
 			}
 			return 0
 		}
-		before := w.objects.Load()
+		before := w.Objects.Load()
 		if done := w.merge(nil); done.Stores != stores {
 			t.Errorf("%+v", done)
 		}
-		all = w.objects.Load() - before
-		w.s3fault = nil
+		all = w.Objects.Load() - before
+		w.S3Fault = nil
 		if n := w.notes(); n != 0 {
 			t.Errorf("%d descriptions are left", n)
 		}

@@ -14,26 +14,26 @@ import (
 // autumn is a store on 20 October 2026, when no month of it is closed.
 func autumn(t *testing.T) *store {
 	s := newStore(t, "acme", "beta")
-	s.now = time.Date(2026, 10, 20, 12, 0, 0, 0, time.UTC)
+	s.Now = time.Date(2026, 10, 20, 12, 0, 0, 0, time.UTC)
 	for n := range 5 {
-		s.spend("acme", fmt.Sprintf("2026-09-%02d", 1+7*n), 3+n, int64(n))
-		s.spend("acme", fmt.Sprintf("2026-10-%02d", 1+n), 2, 1)
+		s.Spend("acme", fmt.Sprintf("2026-09-%02d", 1+7*n), 3+n, int64(n))
+		s.Spend("acme", fmt.Sprintf("2026-10-%02d", 1+n), 2, 1)
 	}
-	s.spend("beta", "2026-09-30", 1, 1)
-	s.publish()
+	s.Spend("beta", "2026-09-30", 1, 1)
+	s.Publish()
 	return s
 }
 
 // closeSeptember publishes when September is closed.
-func (s *store) closeSeptember() {
-	s.now = time.Date(2026, 11, 5, 1, 0, 0, 0, time.UTC)
-	s.publish()
+func closeSeptember(s *store) {
+	s.Now = time.Date(2026, 11, 5, 1, 0, 0, 0, time.UTC)
+	s.Publish()
 }
 
 // keep follows, and checks that the lake has the store.
 func (w *world) keep(s *store) *Followed {
 	w.Helper()
-	done, err := w.open().Follow(w.Context(), FollowOptions{Dir: s.dir})
+	done, err := w.open().Follow(w.Context(), FollowOptions{Dir: s.Dir})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -41,81 +41,65 @@ func (w *world) keep(s *store) *Followed {
 	return done
 }
 
-// months is how many files of closed months the lake has.
-func (w *world) months() (n int) {
-	w.Helper()
-	for _, e := range w.live(w.open()) {
-		if isMonth(e.entry.DataFile()) {
-			n++
-		}
-	}
-	return n
-}
-
 // TestFollow_MakesOneFileOfAClosedMonth: the rows stay, also where a day of it is restated or added
 // later; a day that is gone is not taken away.
 func TestFollow_MakesOneFileOfAClosedMonth(t *testing.T) {
 	w := newWorld(t)
 	s := autumn(t)
-	if w.keep(s); w.months() != 0 {
-		t.Fatalf("%d months before any is closed", w.months())
+	if w.keep(s); w.Months() != 0 {
+		t.Fatalf("%d months before any is closed", w.Months())
 	}
-	s.closeSeptember()
-	if done := w.keep(s); done.Added != 2 || done.Removed != 6 || done.Rows != 26 || w.months() != 2 {
-		t.Errorf("%+v, %d months", done, w.months())
+	closeSeptember(s)
+	if done := w.keep(s); done.Added != 2 || done.Removed != 6 || done.Rows != 26 || w.Months() != 2 {
+		t.Errorf("%+v, %d months", done, w.Months())
 	}
 	if done := w.keep(s); !done.IsNothing() {
 		t.Errorf("again: %+v", done)
 	}
 	for step, change := range []func(){
-		func() { s.spend("acme", "2026-09-08", 9, 9) }, // restated
-		func() { s.spend("acme", "2026-09-09", 2, 2) }, // added
+		func() { s.Spend("acme", "2026-09-08", 9, 9) }, // restated
+		func() { s.Spend("acme", "2026-09-09", 2, 2) }, // added
 	} {
 		change()
-		s.publish()
-		if done := w.keep(s); done.Added != 1 || done.Removed != 1 || w.months() != 2 {
-			t.Errorf("change %d: %+v, %d months", step, done, w.months())
+		s.Publish()
+		if done := w.keep(s); done.Added != 1 || done.Removed != 1 || w.Months() != 2 {
+			t.Errorf("change %d: %+v, %d months", step, done, w.Months())
 		}
 	}
 	for _, deep := range []bool{false, true} {
-		if v, err := w.open().Verify(t.Context(), s.dir, deep); err != nil || v.Files != 7 || v.Rows != 43 {
+		if v, err := w.open().Verify(t.Context(), s.Dir, deep); err != nil || v.Files != 7 || v.Rows != 43 {
 			t.Errorf("%+v, %v", v, err)
 		}
 	}
 	path := manifest.PartPath(schema.SpendDaily.Table, "acme", day("2026-09-09"))
-	delete(s.m.Accounts["acme"].Files, path)
-	delete(s.m.Accounts["acme"].Days, day("2026-09-09"))
-	s.publish()
+	delete(s.M.Accounts["acme"].Files, path)
+	delete(s.M.Accounts["acme"].Days, day("2026-09-09"))
+	s.Publish()
 	w.fails(s, w.options(), ErrShrink)
-	done, err := w.open().Follow(t.Context(), FollowOptions{Dir: s.dir, AllowShrink: true})
+	done, err := w.open().Follow(t.Context(), FollowOptions{Dir: s.Dir, AllowShrink: true})
 	if err != nil || done.Added != 1 || done.Removed != 1 {
 		t.Errorf("%+v, %v", done, err)
 	}
-	s.now = time.Date(2026, 10, 21, 0, 0, 0, 0, time.UTC) // a clock that was set back opens the month again
-	s.publish()
-	if done := w.keep(s); done.Added != 6 || done.Removed != 2 || w.months() != 0 {
-		t.Errorf("%+v, %d months", done, w.months())
+	s.Now = time.Date(2026, 10, 21, 0, 0, 0, 0, time.UTC) // a clock that was set back opens the month again
+	s.Publish()
+	if done := w.keep(s); done.Added != 6 || done.Removed != 2 || w.Months() != 0 {
+		t.Errorf("%+v, %d months", done, w.Months())
 	}
 }
 
 func TestVerify_FindsADamagedMonth(t *testing.T) {
 	w := newWorld(t)
 	s := autumn(t)
-	s.closeSeptember()
+	closeSeptember(s)
 	w.keep(s)
-	for _, e := range w.live(w.open()) {
-		if d := e.entry.DataFile(); isMonth(d) {
-			b, err := readObject(e.t, d.FilePath())
-			if err != nil {
-				t.Fatal(err)
-			}
+	for _, f := range w.Live() {
+		if f.IsMonth() {
+			b := f.Bytes()
 			b[len(b)/2] ^= 1
-			if err := e.t.fs.WriteFile(d.FilePath(), b); err != nil {
-				t.Fatal(err)
-			}
+			w.Write(f.FilePath(), b)
 		}
 	}
-	if v, err := w.open().Verify(t.Context(), s.dir, true); !errors.Is(err, ErrDiffers) || len(v.Findings) != 2 {
+	if v, err := w.open().Verify(t.Context(), s.Dir, true); !errors.Is(err, ErrDiffers) || len(v.Findings) != 2 {
 		t.Errorf("%+v, %v", v, err)
 	}
 }
@@ -130,14 +114,14 @@ func TestFollow_ClosesAMonthAfterADeathAtEveryStep(t *testing.T) {
 			w := newWorld(t)
 			s := autumn(t)
 			w.keep(s)
-			s.closeSeptember()
+			closeSeptember(s)
 			l := w.open()
 			l.die = diesAt(at.step, at.nth)
-			if _, err := l.Follow(t.Context(), FollowOptions{Dir: s.dir}); !errors.Is(err, errDied) {
+			if _, err := l.Follow(t.Context(), FollowOptions{Dir: s.Dir}); !errors.Is(err, errDied) {
 				t.Fatalf("got %v", err)
 			}
-			if w.keep(s); w.months() != 2 {
-				t.Errorf("%d months", w.months())
+			if w.keep(s); w.Months() != 2 {
+				t.Errorf("%d months", w.Months())
 			}
 		})
 	}
@@ -145,19 +129,19 @@ func TestFollow_ClosesAMonthAfterADeathAtEveryStep(t *testing.T) {
 		w := newWorld(t)
 		s := autumn(t)
 		w.keep(s)
-		s.closeSeptember()
+		closeSeptember(s)
 		l := w.open()
 		var moved sync.Once // files are uploaded several at a time
 		l.die = func(step string) error {
 			if step == "upload" {
 				moved.Do(func() {
-					s.spend("acme", "2026-09-29", 5, 99)
-					s.publish()
+					s.Spend("acme", "2026-09-29", 5, 99)
+					s.Publish()
 				})
 			}
 			return nil
 		}
-		if done, err := l.Follow(t.Context(), FollowOptions{Dir: s.dir}); err != nil || done.Generation != 3 {
+		if done, err := l.Follow(t.Context(), FollowOptions{Dir: s.Dir}); err != nil || done.Generation != 3 {
 			t.Fatalf("%+v, %v", done, err)
 		}
 		w.check(w.open(), s)
@@ -170,10 +154,10 @@ func TestCommit_FoldsClosedMonths(t *testing.T) {
 	s := autumn(t)
 	w.describe(s, "")
 	w.merge(nil)
-	s.closeSeptember()
+	closeSeptember(s)
 	w.describe(s, "")
-	if done := w.merge(nil); done.Added != 2 || done.Removed != 6 || w.months() != 2 {
-		t.Errorf("%+v, %d months", done, w.months())
+	if done := w.merge(nil); done.Added != 2 || done.Removed != 6 || w.Months() != 2 {
+		t.Errorf("%+v, %d months", done, w.Months())
 	}
 	w.check(w.open(), s)
 }

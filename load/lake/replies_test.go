@@ -17,7 +17,7 @@ import (
 func (w *world) behind(answers func(rw http.ResponseWriter, r *http.Request) bool) Options {
 	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if !answers(rw, r) {
-			w.rest.ServeHTTP(rw, r)
+			w.Rest.ServeHTTP(rw, r)
 		}
 	}))
 	w.Cleanup(srv.Close)
@@ -33,7 +33,7 @@ func followWith(t *testing.T, o Options, s *store) (*Followed, error) {
 		return nil, err
 	}
 	defer l.Close()
-	return l.Follow(t.Context(), FollowOptions{Dir: s.dir})
+	return l.Follow(t.Context(), FollowOptions{Dir: s.Dir})
 }
 
 func TestReplies_WaitWhereTheCatalogAsks(t *testing.T) {
@@ -85,7 +85,7 @@ func TestFollow_SaysCommittedAfterALostAnswer(t *testing.T) {
 			t.Error(err)
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		w.rest.ServeHTTP(httptest.NewRecorder(), r)
+		w.Rest.ServeHTTP(httptest.NewRecorder(), r)
 		panic(http.ErrAbortHandler)
 	})
 	done, err := followWith(t, o, s)
@@ -119,7 +119,7 @@ func TestFollow_WithoutTheEndpointOfTransactions(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer l.Close()
-			if found, err := l.Check(t.Context(), s.dir); err != nil || found.Transactions {
+			if found, err := l.Check(t.Context(), s.Dir); err != nil || found.Transactions {
 				t.Errorf("%+v, %v", found, err)
 			}
 		})
@@ -177,10 +177,10 @@ func TestCreate_WithoutASecondSchema(t *testing.T) {
 	if !errors.Is(err, ErrRejected) || !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), "add-schema: no") {
 		t.Fatalf("%v", err)
 	}
-	if w.rest.Metadata("spendsync", MarkerTable) == nil {
+	if w.Rest.Metadata("spendsync", MarkerTable) == nil {
 		t.Error("lake_generation, whose ids count from 1, is not there")
 	}
-	if w.rest.Metadata("spendsync", "campaign_delivery_history") != nil {
+	if w.Rest.Metadata("spendsync", "campaign_delivery_history") != nil {
 		t.Error("a table with other ids stays")
 	}
 }
