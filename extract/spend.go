@@ -3,10 +3,8 @@ package extract
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
-	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -301,31 +299,6 @@ func reportQuery(s *service.Service, from, to schema.Date, columns []string, cre
 	return q
 }
 
-// Totals are the service's own sums per day, to hold the sums of the rows
-// against.
-type Totals struct {
-	Exists bool
-	Why    string // why there are none
-	// BeyondReach reports that there are none because the first day is older than the report's reach.
-	BeyondReach bool
-	// Empty reports that there are no totals because a valid answer has no row. If one day alone was asked for, it may
-	// be a day without spend.
-	Empty bool
-	// Decimals is the largest number of decimals of a total, six at most: if the rows have more, the service rounds
-	// its totals.
-	Decimals int
-	// ByDay has every day that was asked for; one without a row has the total
-	// zero. It is nil where there are none.
-	ByDay map[schema.Date]Total
-}
-
-// Total is the service's own sum of one day.
-type Total struct {
-	Spend   schema.Money
-	Rounded bool // Spend had more than six decimals
-	Clicks  schema.Null[int64]
-}
-
 // totalColumns make the service group by the date alone, if it groups by the requested dimensions. Its description
 // does not promise this.
 var totalColumns = []string{"date", "total_spend", "clicks"}
@@ -333,152 +306,3 @@ var totalColumns = []string{"date", "total_spend", "clicks"}
 // totalPageSize has room for a row a day over any range that the report reaches. A service
 // may give fewer a page.
 const totalPageSize = 1000
-
-// ControlTotals reads the service's own totals per day from one day to another, both included. They exist only if the
-// answer has one row per date; any other answer has the reason why there are none. A date outside of the requested
-// range and an invalid number are [ErrContract].
-func (c *Client) ControlTotals(ctx context.Context, from, to schema.Date) (Totals, error) {
-	t := Totals{Exists: true, ByDay: map[schema.Date]Total{}}
-	what := fmt.Sprintf("control totals %s to %s", from, to)
-	q := paged[SpendLine]{
-		what: what, path: c.service.Path("report", ""), size: totalPageSize, service: c.service,
-		query: reportQuery(c.service, from, to, totalColumns, false),
-		decode: func(body []byte, room []SpendLine) (pageReply[SpendLine], error) {
-			a, err := decodeAnswer(body, room, spendForm(c.service))
-			if lacks := a.lacks([]string{"date", "total_spend"}); err == nil && lacks != nil {
-				t.Why = reason(lacks)
-			}
-			return a, err
-		},
-		key: func(dst []byte, l *SpendLine) ([]byte, error) { return appendKey(dst, l.Date) },
-	}
-	for page, err := range pages(ctx, c, q, nil, nil) {
-		if err == nil && t.Why == "" {
-			if err = t.add(c.service, page, from, to); err != nil {
-				err = c.hideIn(&ReadError{What: pageName(what, page.Number), Reason: reason(err),
-					Status: http.StatusOK, Attempts: 1, Err: ErrContract})
-			}
-		}
-		var unproven *UnprovenError
-		read, isRead := errors.AsType[*ReadError](err)
-		switch {
-		case errors.As(err, &unproven):
-			return Totals{Why: unproven.Reason}, nil
-		case isRead && read.Status == http.StatusBadRequest:
-			return Totals{Why: read.Reason, BeyondReach: errors.Is(err, ErrUnreachable)}, nil
-		case err != nil:
-			return Totals{}, err
-		case t.Why != "":
-			return Totals{Why: t.Why}, nil
-		}
-	}
-	if len(t.ByDay) == 0 {
-		return Totals{Why: "the answer is empty", Empty: true}, nil
-	}
-	for day := from; day <= to; day++ {
-		if _, ok := t.ByDay[day]; !ok {
-			t.ByDay[day] = Total{Clicks: schema.Some[int64](0)}
-		}
-	}
-	return t, nil
-}
-
-// add adds a page of an answer with one row per date, or returns why it is another kind of answer.
-func (t *Totals) add(s *service.Service, p Page[SpendLine], from, to schema.Date) error {
-	for i, l := range p.Items {
-		if other := OtherCurrency(s, l.Currency); other != "" {
-			return contractf("row %d: currency %s, not %s", i+1, other, s.Text("currency.code"))
-		}
-		if l.Date.Null() {
-			t.Why = fmt.Sprintf("row %d has no date", i+1)
-			return nil
-		}
-		text, _ := l.Date.Text()
-		day, ok := DayOf(text)
-		if !ok {
-			return contractf("row %d: date %s is not a day", i+1, printable(l.Date, 60))
-		}
-		if day < from || day > to {
-			return contractf("row %d: date %s is outside of what was asked", i+1, day)
-		}
-		if _, twice := t.ByDay[day]; twice {
-			t.Why = fmt.Sprintf("more than one row for %s", day)
-			return nil
-		}
-		if l.TotalSpend.Null() {
-			t.Why = fmt.Sprintf("row %d has no total_spend", i+1)
-			return nil
-		}
-		total, err := totalOf(l)
-		if err != nil {
-			return contractf("row %d: %v", i+1, err)
-		}
-		t.ByDay[day] = total
-		if digits, ok := l.TotalSpend.Number(); ok {
-			t.Decimals = max(t.Decimals, decimals(digits))
-		}
-	}
-	return nil
-}
-
-func totalOf(l SpendLine) (t Total, err error) {
-	digits, ok := l.TotalSpend.Number()
-	if !ok {
-		return t, fmt.Errorf("total_spend %s: %w", printable(l.TotalSpend, 60), schema.ErrNotNumber)
-	}
-	if t.Spend, t.Rounded, err = schema.ParseMoney(digits); err != nil {
-		return t, fmt.Errorf("total_spend %w", err)
-	}
-	if l.Clicks.Null() {
-		return t, nil
-	}
-	digits, ok = l.Clicks.Number()
-	if !ok {
-		return t, fmt.Errorf("clicks %s: %w", printable(l.Clicks, 60), schema.ErrNotNumber)
-	}
-	n, err := schema.ParseCount(digits)
-	if err == nil && n < 0 && t.Spend > 0 {
-		err = fmt.Errorf("%d: %w", n, schema.ErrRange)
-	}
-	if err != nil {
-		return t, fmt.Errorf("clicks %w", err)
-	}
-	t.Clicks = schema.Some(n)
-	return t, nil
-}
-
-// decimals counts the decimals in the text of a number; a number with an exponent has all that are stored.
-func decimals(digits []byte) int {
-	if bytes.ContainsAny(digits, "eE") {
-		return schema.MoneyDecimals
-	}
-	_, fraction, _ := bytes.Cut(digits, []byte("."))
-	return min(len(fraction), schema.MoneyDecimals)
-}
-
-// Agrees reports whether the sums of a day's rows agree with the service's own:
-// clicks where both are known, and the spend to the millionth. Each value that
-// had to be rounded, among the rows or the total itself, may be off by half a
-// millionth.
-func (t Total) Agrees(spend schema.Money, clicks schema.Null[int64], rounded int) bool {
-	if t.Clicks.Valid && clicks.Valid && t.Clicks.V != clicks.V {
-		return false
-	}
-	if t.Rounded {
-		rounded++
-	}
-	off := t.Spend - spend
-	return 2*max(off, -off) <= schema.Money(rounded)
-}
-
-// AgreesRounded reports the same where the service rounds: each of a number of rows may be off
-// by half of its last decimal, and so may the total.
-func (t Total) AgreesRounded(
-	spend schema.Money, clicks schema.Null[int64], rows int64, rowDecimals, totalDecimals int,
-) bool {
-	if t.Clicks.Valid && clicks.Valid && t.Clicks.V != clicks.V {
-		return false
-	}
-	off := t.Spend - spend
-	return 2*max(off, -off) <= schema.Money(rows)*schema.MoneyUnit(rowDecimals)+schema.MoneyUnit(totalDecimals)
-}
