@@ -116,11 +116,11 @@ func (k *asking) refused(err error, asked Ask, pageSize int) bool {
 
 // doubted returns what to ask for once more where the lesser question asked was answered: an error that names no
 // column may have passed meanwhile, and must not cost a measure.
-func (k *asking) doubted(asked Ask) (whole Ask, ok bool) {
+func (k *asking) doubted(asked Ask) (all Ask, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	whole = Ask{Without: without(k.now.Without, k.guess), PageSize: k.now.PageSize}
-	return whole, len(without(asked.Without, whole.Without)) > 0
+	all = Ask{Without: without(k.now.Without, k.guess), PageSize: k.now.PageSize}
+	return all, len(without(asked.Without, all.Without)) > 0
 }
 
 // passed notes that the whole is answered.

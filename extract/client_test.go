@@ -297,7 +297,7 @@ func TestClient_TellsItsTimeoutFromTheContext(t *testing.T) {
 			return nil, r.Context().Err()
 		}))
 		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
-		wantError(t, err, ErrUnavailable, "no whole reply within ")
+		wantError(t, err, ErrUnavailable, "no complete reply within ")
 		check(t, "deadline exceeded", errors.Is(err, context.DeadlineExceeded), false)
 
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

@@ -33,7 +33,7 @@ type failure struct {
 	refusal   []byte        // the body of a status that refuses
 	notThere  bool          // the service's own error states that there is no such entity
 	cause     error         // of the network
-	timedOut  bool          // no whole reply came in time
+	timedOut  bool          // no complete reply came in time
 }
 
 // hide removes the credentials from what the failure shows, in case the service
@@ -61,7 +61,7 @@ func (c *Client) transportFailure(req *http.Request, err error, timeout time.Dur
 		f.retry = retryNever // the answering host is not the service; asking again does not change that
 	case errors.Is(err, context.DeadlineExceeded):
 		f.timedOut = true
-		err = fmt.Errorf("no whole reply within %v", timeout.Round(min(time.Second, max(timeout/100, 1))))
+		err = fmt.Errorf("no complete reply within %v", timeout.Round(min(time.Second, max(timeout/100, 1))))
 		if c.setting != "" {
 			err = fmt.Errorf("%w; if the service is that slow, raise %s (%v)", err, c.setting, c.timeout)
 		}

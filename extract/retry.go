@@ -112,12 +112,12 @@ type reading struct {
 	badReplies int  // replies that were no JSON
 	renewed    bool // the credentials were read again
 
-	longer time.Duration // for the next request, after one that had no whole reply in time
+	longer time.Duration // for the next request, after one that had no complete reply in time
 }
 
-// timeout bounds the next request. A service may be slower than the client expects: each request of a read that has
-// no whole reply in time gives the next one twice as long, within the budget, and all requests may take twice as long
-// as the slowest answer that needed it.
+// timeout bounds the next request. A service may be slower than the client expects: each request of a read that has no
+// complete reply in time gives the next one twice as long, within the budget, and all requests may take twice as long as
+// the slowest answer that needed it.
 func (r *reading) timeout() time.Duration {
 	usual := r.c.timeout
 	if slowest := r.c.breaker.slowestAnswer(); slowest > usual {

@@ -383,7 +383,7 @@ func TestTimeout_IsTheCauseAndNamesItsSetting(t *testing.T) {
 			})
 			start := time.Now()
 			_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
-			wantError(t, err, ErrUnavailable, "no whole reply within ")
+			wantError(t, err, ErrUnavailable, "no complete reply within ")
 			const raise = "; if the service is that slow, raise SPENDSYNC_HTTP_TIMEOUT (1m0s)"
 			check(t, "names the setting", strings.Contains(err.Error(), raise), name != "")
 			// 1, 2 and 4 minutes, and the rest of ten, with waits between them. The last request has a minute.

@@ -99,7 +99,7 @@ func (c *Client) Spend(ctx context.Context, day schema.Date, pageSize int, known
 		}
 		for walked := false; !walked; {
 			ask := c.ask.current()
-			whole := func(first Page[SpendLine], err error) bool {
+			tookAll := func(first Page[SpendLine], err error) bool {
 				if isRefusal(err) {
 					return false
 				}
@@ -118,7 +118,7 @@ func (c *Client) Spend(ctx context.Context, day schema.Date, pageSize int, known
 					}
 					return !again
 				}
-				if all, ok := c.ask.doubted(ask); ok && walk(all, whole) {
+				if all, ok := c.ask.doubted(ask); ok && walk(all, tookAll) {
 					return false
 				}
 				c.ask.answered(without(first.Lacks, ask.Without))

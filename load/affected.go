@@ -17,12 +17,12 @@ func (n *generationBuilder) everythingIsAffected(account string) bool {
 }
 
 // affectedDays returns the days of an account with other rows or another coverage state than in the base, in
-// order. Stored views and marts follow from them by this one rule. A view of whole days (its file declares
-// "Stored" or "Of whole days") is affected only by days that are known whole now or were then. sameStates means
+// order. Stored views and marts follow from them by this one rule. A view of complete days (its file declares
+// "Stored" or "Of whole days") is affected only by days that are complete now or were then. sameStates means
 // that they differ only in rows.
-func (n *generationBuilder) affectedDays(account string, whole bool) (days []schema.Date, sameStates bool) {
-	was := dayStates(n.base.Accounts[account], account, n.base.PublishedAt.Time(), whole)
-	is := dayStates(n.next.Accounts[account], account, n.g.store.opts.Now(), whole)
+func (n *generationBuilder) affectedDays(account string, completeOnly bool) (days []schema.Date, sameStates bool) {
+	was := dayStates(n.base.Accounts[account], account, n.base.PublishedAt.Time(), completeOnly)
+	is := dayStates(n.next.Accounts[account], account, n.g.store.opts.Now(), completeOnly)
 	sameStates = maps.Equal(was, is)
 	for d, state := range is {
 		if state != was[d] || account == n.g.store.account && n.changed[d] {
@@ -33,15 +33,15 @@ func (n *generationBuilder) affectedDays(account string, whole bool) (days []sch
 	return slices.Sorted(slices.Values(slices.AppendSeq(days, maps.Keys(was)))), sameStates
 }
 
-// dayStates returns the coverage state of every day of an account, or only which days are known whole.
-func dayStates(a *manifest.Account, account string, at time.Time, whole bool) map[schema.Date]string {
+// dayStates returns the coverage state of every day of an account, or only which days are complete.
+func dayStates(a *manifest.Account, account string, at time.Time, completeOnly bool) map[schema.Date]string {
 	states := map[schema.Date]string{}
 	for _, c := range a.Coverage(account, at) {
 		switch {
-		case !whole:
+		case !completeOnly:
 			states[c.ReportDate] = c.State
 		case c.State == schema.StateComplete || c.State == schema.StateFinal:
-			states[c.ReportDate] = "whole"
+			states[c.ReportDate] = "complete"
 		}
 	}
 	return states

@@ -45,21 +45,21 @@ type Copy struct {
 	opts  Options
 	base  *manifest.Manifest
 	root  string // hash of manifest.json; empty if there is none
-	whole bool
+	store bool
 	mark  bool // the folder is a copy for readers
 	locks []io.Closer
 }
 
-// OpenCopy locks a folder to bring it to another generation: whole makes a store of it, or only some
+// OpenCopy locks a folder to bring it to another generation: store makes a store of it, or only some
 // files for readers. A store is never made a copy for readers: [ErrIsStore].
-func OpenCopy(ctx context.Context, dir string, whole bool, o Options) (_ *Copy, err error) {
+func OpenCopy(ctx context.Context, dir string, store bool, o Options) (_ *Copy, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, durable.Storage(err)
 	}
 	if err := duck.CheckDir(dir); err != nil {
 		return nil, err
 	}
-	c := &Copy{dir: dir, opts: o.filled(), whole: whole}
+	c := &Copy{dir: dir, opts: o.filled(), store: store}
 	for _, d := range []string{"", "locks", "staging"} {
 		if err := c.opts.disk.MakeDirs(filepath.Join(dir, d)); err != nil {
 			return nil, err
@@ -79,7 +79,7 @@ func OpenCopy(ctx context.Context, dir string, whole bool, o Options) (_ *Copy, 
 		return nil, err
 	}
 	if c.base != nil && !c.mark {
-		if !whole {
+		if !store {
 			return nil, fmt.Errorf("%s: %w", dir, ErrIsStore)
 		}
 		if err := c.lockAccounts(); err != nil {
@@ -157,7 +157,7 @@ func (c *Copy) Generation() (number int64, root string) {
 func (c *Copy) IsStore() bool { return c.base != nil && !c.mark }
 
 // Changes reports whether the folder has to become a store of a copy for readers.
-func (c *Copy) Changes() bool { return c.mark == c.whole }
+func (c *Copy) Changes() bool { return c.mark == c.store }
 
 // StagedManifest reads the root of the manifest that is staged. A newer one than this binary knows is
 // refused before anything takes its place.
@@ -229,7 +229,7 @@ func (c *Copy) Commit(ctx context.Context, m *manifest.Manifest, wanted []Snapsh
 	if c.base != nil {
 		r.Base = c.base.Generation
 	}
-	if !c.whole {
+	if !c.store {
 		if err := c.putMark(); err != nil {
 			return err
 		}
@@ -265,7 +265,7 @@ func (c *Copy) Commit(ctx context.Context, m *manifest.Manifest, wanted []Snapsh
 	if err := c.opts.place(c.dir).Write(r, c.base, func() error { return ctx.Err() }); err != nil {
 		return err
 	}
-	c.base, c.mark = m, !c.whole
+	c.base, c.mark = m, !c.store
 	c.root = wanted[len(wanted)-1].SHA256
 	return nil
 }
@@ -273,7 +273,7 @@ func (c *Copy) Commit(ctx context.Context, m *manifest.Manifest, wanted []Snapsh
 // unwanted are the folder's files of the former generation, and the mark of a copy that becomes a store.
 // Files that no generation named stay.
 func (c *Copy) unwanted(keep map[string]bool) (paths []string, err error) {
-	if c.whole && c.mark {
+	if c.store && c.mark {
 		paths = append(paths, copyName)
 	}
 	if c.base == nil {

@@ -53,7 +53,7 @@ func (c *contribution) addDays() {
 // the account before.
 func (u *updates) loadDays(g *Staged, base *manifest.Account) {
 	account, spend := g.store.account, schema.SpendDaily.Table
-	whole, all := map[schema.Date]bool{}, duck.ReplacePartition{Table: spend}
+	replaced, all := map[schema.Date]bool{}, duck.ReplacePartition{Table: spend}
 	some := duck.ReplacePartition{Table: spend, Only: g.ownRows()}
 	for _, d := range slices.Sorted(maps.Keys(g.days)) {
 		day, file := g.days[d], g.staged(manifest.PartPath(spend, account, d))
@@ -68,14 +68,14 @@ func (u *updates) loadDays(g *Staged, base *manifest.Account) {
 			}
 			continue
 		}
-		whole[d], all.Files = true, append(all.Files, file)
+		replaced[d], all.Files = true, append(all.Files, file)
 		if was := base.Days[d]; was != nil {
 			u.dead += was.Sums.Rows
 		}
-		u.whole += day.part.Rows
+		u.replacedRows += day.part.Rows
 	}
-	if len(whole) > 0 {
-		all.Where = duck.DaysSQL(account, "report_date", whole)
+	if len(replaced) > 0 {
+		all.Where = duck.DaysSQL(account, "report_date", replaced)
 		u.loads = append(u.loads, all)
 	}
 	if len(some.Files) > 0 {

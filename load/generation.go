@@ -32,12 +32,12 @@ type generationBuilder struct {
 
 // updates are what the DuckDB file of the base needs to become that of the generation.
 type updates struct {
-	loads    []duck.ReplacePartition // of the tables of main
-	amends   []duck.Amend
-	changed  map[schema.Date]bool
-	dead     int64 // rows of the file that others replace
-	whole    int64 // rows of the days that are loaded whole
-	versions int64 // rows of the tables of versions that are loaded whole
+	loads        []duck.ReplacePartition // of the tables of main
+	amends       []duck.Amend
+	changed      map[schema.Date]bool
+	dead         int64 // rows of the file that others replace
+	replacedRows int64 // rows of the days that are replaced
+	versions     int64 // rows of the tables of versions that are loaded whole
 }
 
 // begin returns the published generation, which may be newer than at the start of this run because another account

@@ -117,7 +117,7 @@ type verifier struct {
 	opts     Options
 	manifest *manifest.Manifest
 	raw      ReadRaw
-	whole    bool            // the DuckDB file has the bytes that were published
+	intact   bool            // the DuckDB file has the bytes that were published
 	setBack  *durable.Damage // a part is newer than the manifest; nil: none is
 
 	mu     sync.Mutex
@@ -133,7 +133,7 @@ func (v *verifier) nameRepairs() {
 			continue
 		}
 		for name, a := range v.manifest.Accounts {
-			if a.Ledger[d.Path] > 0 && !v.whole {
+			if a.Ledger[d.Path] > 0 && !v.intact {
 				d.Repair = durable.RepairRebuild + ", or " + manifest.RepairLost
 			}
 			info := a.Files[d.Path]
@@ -142,7 +142,7 @@ func (v *verifier) nameRepairs() {
 			case info.Kind == manifest.KindRaw && d.Repair != durable.RepairReplay:
 				d.Repair = v.repairReply(name, info.Day)
 			case info.Kind != manifest.KindParquet:
-			case v.whole:
+			case v.intact:
 				d.Repair = durable.RepairRebuild
 			case info.Table != schema.SpendDaily.Name || len(a.RawPages(info.Day)) == 0:
 				d.Repair = manifest.RepairLost
@@ -154,7 +154,7 @@ func (v *verifier) nameRepairs() {
 // repairReply returns what brings back a stored reply of a day.
 func (v *verifier) repairReply(account string, day schema.Date) string {
 	if schema.DaysUntilUnreachable(day, schema.DateOf(v.opts.Now())) <= 0 {
-		return manifest.RepairLost + "; the stored numbers of the day are whole without it"
+		return manifest.RepairLost + "; the stored numbers of the day are complete without it"
 	}
 	command := fmt.Sprintf("spendsync backfill --from %s --to %s", day, day)
 	if len(v.manifest.AccountNames()) > 1 {
@@ -368,7 +368,7 @@ func (v *verifier) warehouse(ctx context.Context) error {
 		return v.found(durable.Damaged(duck.FileName, durable.RepairRebuild, "its bytes are not those that "+
 			"were published"))
 	}
-	v.whole = true
+	v.intact = true
 	if wal, err := v.opts.disk.Exists(path + ".wal"); wal || err != nil {
 		if err != nil {
 			return err

@@ -159,7 +159,7 @@ func (n *generationBuilder) engine() duck.Options {
 	if n.fullMemory {
 		o.FirstMemory = ""
 	}
-	if n.next.Rows() < fewRows || !n.fromNothing && n.whole < fewRows {
+	if n.next.Rows() < fewRows || !n.fromNothing && n.replacedRows < fewRows {
 		o.Threads = 1
 	}
 	if n.versions < smallRows/10 && (n.isSmall() || !n.fromNothing && len(n.changed) == 0 && n.acc.MartsFrom == 0) {

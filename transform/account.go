@@ -274,10 +274,10 @@ func (a *accountReader) appendLimit(
 	}
 	l := schema.AccountLimit{
 		AccountID: a.c.Account, SeenAt: a.seenAt, LimitKind: kind, RunID: a.c.RunID,
-		Used:    read(r, optional, whole, "used"),
-		Allowed: read(r, optional, whole, "allowed"),
+		Used:    read(r, optional, wholeNumber, "used"),
+		Allowed: read(r, optional, wholeNumber, "allowed"),
 	}
-	left := read(r, optional, whole, "used", "left")
+	left := read(r, optional, wholeNumber, "used", "left")
 	if !r.has(usedKeys) && left.Valid && l.Allowed.Valid {
 		l.Used = schema.Some(max(0, l.Allowed.V-left.V))
 	}

@@ -232,9 +232,9 @@ func (s *sourceReader) sorted(entries []extract.Value) bool {
 	if odd := kinds[""]; len(odd) > 0 {
 		s.refuse("rule", odd[0], ErrForm)
 	}
-	whole := len(kinds[""]) == 0
-	s.out.BlockedRead = s.add(schema.RuleBlocked, kinds[schema.RuleBlocked]) && whole
-	s.out.AllowedRead = s.add(schema.RuleAllowed, kinds[schema.RuleAllowed]) && whole
+	complete := len(kinds[""]) == 0
+	s.out.BlockedRead = s.add(schema.RuleBlocked, kinds[schema.RuleBlocked]) && complete
+	s.out.AllowedRead = s.add(schema.RuleAllowed, kinds[schema.RuleAllowed]) && complete
 	return true
 }
 
@@ -269,14 +269,14 @@ func onlyList(fields map[string]extract.Value) (entries []extract.Value, ok bool
 }
 
 // add makes rules of entries, and reports whether all of them are known. An unknown entry does not affect the others.
-func (s *sourceReader) add(rule string, entries []extract.Value) (whole bool) {
-	whole = true
+func (s *sourceReader) add(rule string, entries []extract.Value) (complete bool) {
+	complete = true
 	seen := map[string]bool{}
 	for _, entry := range entries {
 		id, err := s.source(entry)
 		if err != nil {
 			s.refuse(rule, entry, err)
-			whole = false
+			complete = false
 			continue
 		}
 		if !seen[id] {
@@ -284,7 +284,7 @@ func (s *sourceReader) add(rule string, entries []extract.Value) (whole bool) {
 			s.addRule(id, rule, schema.Null[schema.Money]{})
 		}
 	}
-	return whole
+	return complete
 }
 
 // source is the ID that an entry names.
@@ -321,7 +321,7 @@ func (s *sourceReader) bids() {
 	}
 	known := map[string]schema.Null[schema.Money]{}
 	odd := map[string]bool{} // sources whose bid is not known
-	whole := true
+	complete := true
 	take := func(id string, entry extract.Value, err error) {
 		var own schema.Null[schema.Money]
 		if err == nil {
@@ -333,7 +333,7 @@ func (s *sourceReader) bids() {
 		}
 		if err != nil {
 			s.refuse(schema.RuleBid, entry, err)
-			whole, odd[id] = false, true
+			complete, odd[id] = false, true
 			return
 		}
 		known[id] = own
@@ -353,9 +353,9 @@ func (s *sourceReader) bids() {
 		}
 	} else {
 		s.refuse(schema.RuleBid, v, ErrForm)
-		whole = false
+		complete = false
 	}
-	s.out.BidsRead = whole
+	s.out.BidsRead = complete
 	for id, own := range known {
 		if !odd[id] {
 			s.addRule(id, schema.RuleBid, own)

@@ -364,8 +364,8 @@ func isBlank(v extract.Value) bool {
 	return ok && strings.TrimSpace(s) == ""
 }
 
-// whole is a whole number from 0.
-func whole(v extract.Value) (int64, error) {
+// wholeNumber is a whole number from 0.
+func wholeNumber(v extract.Value) (int64, error) {
 	if isBlank(v) {
 		return 0, errBlank
 	}
@@ -378,7 +378,7 @@ func whole(v extract.Value) (int64, error) {
 
 // positive is a whole number from 1; a 0 means that there is none.
 func positive(v extract.Value) (int64, error) {
-	n, err := whole(v)
+	n, err := wholeNumber(v)
 	if err == nil && n == 0 {
 		err = errBlank
 	}

@@ -105,7 +105,7 @@ func TestClients_KeepTheirSecrets(t *testing.T) {
 // clientMakers are the libraries that make HTTP clients of their own unless they are given one, and the
 // files that give them ours. TestClients_KeepTheirSecrets of these packages asks each of the clients.
 var clientMakers = map[string][]string{
-	"github.com/prometheus/client_golang/prometheus/push":             {"cmd/spendsync/metrics.go"},
+	"github.com/prometheus/client_golang/prometheus/push":             {"cmd/spendsync/metrics_sent.go"},
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp": {"cmd/spendsync/trace.go"},
 	"github.com/apache/iceberg-go/catalog/rest":                       {"load/lake/"},
 	"github.com/aws/aws-sdk-go-v2/config":                             {"load/lake/clients.go", "load/remote/"},

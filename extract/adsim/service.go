@@ -145,7 +145,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // answer returns the reply without quirks and without the wire's faults.
 func (s *Service) answer(st *ledger.State, r *http.Request, f *wire.Fault) wire.Reply {
 	if f != nil {
-		if rep, whole := s.faultReply(st, r, f); whole {
+		if rep, replaces := s.faultReply(st, r, f); replaces {
 			return rep
 		}
 	}

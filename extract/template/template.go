@@ -287,9 +287,9 @@ func NumberEnd(body []byte, at int) int {
 	if body[i] == '-' {
 		i++
 	}
-	whole := i
+	integer := i
 	i = DigitsEnd(body, i)
-	if i == whole || i > whole+1 && body[whole] == '0' {
+	if i == integer || i > integer+1 && body[integer] == '0' {
 		return 0
 	}
 	if i < len(body) && body[i] == '.' {

@@ -91,7 +91,7 @@ func UntilError(recs iter.Seq2[arrow.Record, error], failed *error) iter.Seq[arr
 }
 
 // Concat makes one record of all, which is to be released.
-func Concat(recs iter.Seq2[arrow.Record, error]) (whole arrow.Record, err error) {
+func Concat(recs iter.Seq2[arrow.Record, error]) (all arrow.Record, err error) {
 	var parts []arrow.Record
 	defer func() {
 		for _, rec := range parts {

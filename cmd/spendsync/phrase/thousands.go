@@ -7,15 +7,15 @@ import "strings"
 func Thousands(number string) string {
 	digits := strings.TrimPrefix(number, "-")
 	sign := number[:len(number)-len(digits)]
-	whole, rest := digits, ""
+	integer, rest := digits, ""
 	if point := strings.IndexByte(digits, '.'); point >= 0 {
-		whole, rest = digits[:point], digits[point:]
+		integer, rest = digits[:point], digits[point:]
 	}
-	if strings.Trim(whole, "0123456789") != "" {
+	if strings.Trim(integer, "0123456789") != "" {
 		return number
 	}
-	for i := len(whole) - 3; i > 0; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
+	for i := len(integer) - 3; i > 0; i -= 3 {
+		integer = integer[:i] + "," + integer[i:]
 	}
-	return sign + whole + rest
+	return sign + integer + rest
 }

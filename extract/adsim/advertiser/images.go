@@ -110,11 +110,11 @@ func decodeImage(data []byte) (*world.Image, error) {
 	up := &world.Image{ContentType: http.DetectContentType(data), Size: len(data)}
 	readers := map[string]struct {
 		config func([]byte) (img.Config, error)
-		whole  func([]byte) error
+		decode func([]byte) error
 	}{
-		"image/png":  {configOf(png.DecodeConfig), wholeOf(png.Decode)},
-		"image/jpeg": {configOf(jpeg.DecodeConfig), wholeOf(jpeg.Decode)},
-		"image/gif":  {configOf(gif.DecodeConfig), wholeOf(gif.DecodeAll)},
+		"image/png":  {configOf(png.DecodeConfig), decodeOf(png.Decode)},
+		"image/jpeg": {configOf(jpeg.DecodeConfig), decodeOf(jpeg.Decode)},
+		"image/gif":  {configOf(gif.DecodeConfig), decodeOf(gif.DecodeAll)},
 	}
 	reader, known := readers[up.ContentType]
 	if !known {
@@ -129,7 +129,7 @@ func decodeImage(data []byte) (*world.Image, error) {
 	if up.Width > mostSide || up.Height > mostSide || up.Width < 1 || up.Height < 1 {
 		return nil, fmt.Errorf("the image is %dx%d, at most %dx%[3]d are allowed", up.Width, up.Height, mostSide)
 	}
-	if err := reader.whole(data); err != nil {
+	if err := reader.decode(data); err != nil {
 		return nil, fmt.Errorf("the %s can't be read: %w", up.ContentType, err)
 	}
 	return up, nil
@@ -139,6 +139,6 @@ func configOf(decode func(io.Reader) (img.Config, error)) func([]byte) (img.Conf
 	return func(data []byte) (img.Config, error) { return decode(bytes.NewReader(data)) }
 }
 
-func wholeOf[T any](decode func(io.Reader) (T, error)) func([]byte) error {
+func decodeOf[T any](decode func(io.Reader) (T, error)) func([]byte) error {
 	return func(data []byte) error { _, err := decode(bytes.NewReader(data)); return err }
 }

@@ -128,15 +128,15 @@ func ArrivedShare(d Day, at time.Time, zone *time.Location) uint32 {
 	if !at.After(start) {
 		return 0
 	}
-	var done, whole int64
+	var done, total int64
 	for t := start; t.Before(end); t = t.Add(time.Hour) {
 		w := hourWeights[t.In(zone).Hour()]
-		whole += w * 3600
+		total += w * 3600
 		if past := int64(at.Sub(t) / time.Second); past > 0 {
 			done += w * min(past, 3600)
 		}
 	}
-	return uint32(done << 16 / whole)
+	return uint32(done << 16 / total)
 }
 
 // clockEntry is a recorded setting of the clock.

@@ -44,11 +44,11 @@ func Btoi(b bool) int {
 
 // ParseMillionths takes a plain decimal of at most six places.
 func ParseMillionths(text string) (int64, bool) {
-	whole, frac, point := strings.Cut(text, ".")
-	if whole == "" || point && frac == "" || len(whole) > 12 || len(frac) > 6 {
+	integer, frac, point := strings.Cut(text, ".")
+	if integer == "" || point && frac == "" || len(integer) > 12 || len(frac) > 6 {
 		return 0, false
 	}
-	digits := whole + frac + strings.Repeat("0", 6-len(frac))
+	digits := integer + frac + strings.Repeat("0", 6-len(frac))
 	v, err := strconv.ParseUint(digits, 10, 63)
 	return int64(v), err == nil
 }

@@ -174,10 +174,10 @@ func (f *followDay) spent() (sum int64) {
 
 // applyLimits ends delivery where the limit of the time is reached.
 func (f *followDay) applyLimits() {
-	whole := f.stretches
+	all := f.stretches
 	f.stretches = nil
 	before := int64(0) // spent in the stretches so far
-	for _, s := range whole {
+	for _, s := range all {
 		if s.rules.limit > 0 && s.delivers && before >= s.rules.limit {
 			s.delivers = false
 		}

@@ -81,7 +81,7 @@ func (f *followDay) lotsOf(e *Entry) []lot {
 		l := lot{source: e.universe.Pick(j, e.rows, h), hash: chance.Mix(h)}
 		block := chance.Mix(e.key ^ uint64(j/64)*0x9e3779b97f4a7c15)
 		l.order = (int(block>>8&63) + int(block&63|1)*(j%64)) & 63
-		l.impressions, l.clicks = f.sd.whole(e, l.source, l.hash)
+		l.impressions, l.clicks = f.sd.counts(e, l.source, l.hash)
 		lots[j] = l
 	}
 	return lots

@@ -197,7 +197,7 @@ func (sd *Day) compute(r *Row, e *Entry, j int) {
 	r.Source = src
 	h = chance.Mix(h)
 
-	impressions, clicks := sd.whole(e, src, h)
+	impressions, clicks := sd.counts(e, src, h)
 	shown, clicked := impressions, clicks
 	if sd.share < 1<<16 {
 		shown = max(1, impressions*uint64(sd.share)>>16)
@@ -212,8 +212,8 @@ func (sd *Day) compute(r *Row, e *Entry, j int) {
 	}
 }
 
-// whole returns the measures of a row at the end of the day.
-func (sd *Day) whole(e *Entry, src int32, h uint64) (impressions, clicks uint64) {
+// counts returns the measures of a row at the end of the day.
+func (sd *Day) counts(e *Entry, src int32, h uint64) (impressions, clicks uint64) {
 	noise := (h & 1023) * (h >> 10 & 1023) >> 10 // 256 on average
 	impressions = 1 + 30*uint64(sd.sources.Visitors[src])*noise>>16
 	return impressions, (impressions*e.ClickRate + h>>20&0xffff) >> 16

@@ -74,8 +74,8 @@ func edit(places []place, do func(of *node)) change {
 	return each(places, func(_ *exchange, _ int, of *node) { do(of) })
 }
 
-// whole changes the bodies in some places.
-func whole(places []place, do func(x *exchange, body *node) *node) change {
+// inPlaces changes the bodies in some places.
+func inPlaces(places []place, do func(x *exchange, body *node) *node) change {
 	return func(x *exchange, body *node) *node {
 		if slices.Contains(places, x.place) {
 			return do(x, body)
@@ -84,9 +84,9 @@ func whole(places []place, do func(x *exchange, body *node) *node) change {
 	}
 }
 
-// body is whole for a change that needs no more than the body.
+// body is inPlaces for a change that needs no more than the body.
 func body(places []place, do func(body *node)) change {
-	return whole(places, func(_ *exchange, body *node) *node { do(body); return body })
+	return inPlaces(places, func(_ *exchange, body *node) *node { do(body); return body })
 }
 
 // all makes several changes.

@@ -255,17 +255,17 @@ func (l *Set) Answer(accounts []*advertiser.API, st *ledger.State, r *http.Reque
 			q.ask(x)
 		}
 	}
-	rep, whole := wire.Reply{}, false
+	rep, replaced := wire.Reply{}, false
 	for _, q := range set {
-		if q.override != nil && !whole {
-			rep, whole = q.override(x)
+		if q.override != nil && !replaced {
+			rep, replaced = q.override(x)
 		}
 	}
-	if !whole {
+	if !replaced {
 		rep = plain(x.request)
 	}
-	whole = whole || f.Replaces()
-	if body, ok := jsontext.ParseTree(rep.Body); ok && rep.Status < 300 && !whole {
+	replaced = replaced || f.Replaces()
+	if body, ok := jsontext.ParseTree(rep.Body); ok && rep.Status < 300 && !replaced {
 		for _, q := range set {
 			if q.change != nil {
 				body = q.change(x, body)

@@ -147,7 +147,7 @@ var dayQuirks = behaviors{
 		override: refuse(ofReport, 404, "No data for the given range", fifth)},
 	"reach-31": {override: reachOf(31)},
 	"reach-30": {override: reachOf(30)},
-	"today-none": {change: whole(ofReport, func(x *exchange, body *node) *node {
+	"today-none": {change: inPlaces(ofReport, func(x *exchange, body *node) *node {
 		if d, ok := x.oneDay(); ok && d == x.today {
 			noRows(body)
 		}
@@ -184,7 +184,7 @@ var pageQuirks = behaviors{
 
 // reportBodyQuirks are about what a body of the report is wrapped in.
 var reportBodyQuirks = behaviors{
-	"report-bare": {change: whole(ofReport, func(_ *exchange, body *node) *node { return list(rowsOf(body)...) })},
+	"report-bare": {change: inPlaces(ofReport, func(_ *exchange, body *node) *node { return list(rowsOf(body)...) })},
 	"report-data-null": {change: body(ofReport, func(body *node) {
 		if data := body.Get("data"); data != nil && len(data.Values) == 0 {
 			body.Set("data", leaf("null"))

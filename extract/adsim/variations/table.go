@@ -90,7 +90,7 @@ func changeOf(place []string, how string) change {
 	case !ok:
 		panic("variations: unknown place " + place[0])
 	case keys == "":
-		return whole(of, func(_ *exchange, body *node) *node {
+		return inPlaces(of, func(_ *exchange, body *node) *node {
 			around := with("", body)
 			f(around, "")
 			return around.Get("")
