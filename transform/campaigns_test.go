@@ -348,6 +348,9 @@ func TestCampaign_WithoutAnAudience(t *testing.T) {
 			}
 			isUnread := slices.Contains(reading.Unread, "country")
 			isNamed := slices.Contains(append(reading.Missing, reading.Null...), WholeAudience)
+			if isWithheld := slices.Contains(reading.Withheld, "country"); isWithheld != (isUnread && form != "") {
+				t.Errorf("%s, audience %q: withheld %v", name, form, reading.Withheld)
+			}
 			if isUnread == c.everyone || isNamed != c.everyone || row.Country.Valid {
 				t.Errorf("%s, audience %q: unread %t, named %t: %v", name, form, isUnread, isNamed, reading.Unread)
 			}
@@ -568,5 +571,29 @@ func TestArchived_IsToldByTheStatus(t *testing.T) {
 		if got := Archived(nil, entity(t, "C1000001", body)); got != want {
 			t.Errorf("%s: %v", body, got)
 		}
+	}
+}
+
+// TestSettings_NameIDsOfAnotherForm: they are stored as they are, and named.
+func TestSettings_NameIDsOfAnotherForm(t *testing.T) {
+	for id, named := range map[string]bool{"C1000001": false, "camp-17": true, "17": true} {
+		_, campaign, err := Campaign(extract.Entity{}, entity(t, id, with(t, sampleCampaign, "campaign_id",
+			`"`+id+`"`)), settings)
+		hasUnnamed := func(all []*FieldError, column string) bool {
+			return slices.ContainsFunc(all, func(e *FieldError) bool { return e.Column == column })
+		}
+		if err != nil || hasUnnamed(campaign.Unnamed, "campaign_id") != named {
+			t.Errorf("campaign %s: unnamed %v, error %v", id, campaign.Unnamed, err)
+		}
+		creativeID := id + "-001"
+		_, creative, err := Creative(entity(t, creativeID, with(t, sampleCreative, "id", `"`+creativeID+`"`)),
+			"C1000001", settings)
+		if err != nil || hasUnnamed(creative.Unnamed, "creative_id") != named {
+			t.Errorf("creative %s: unnamed %v, error %v", creativeID, creative.Unnamed, err)
+		}
+	}
+	s, err := Sources(entity(t, "C1000001", `{"mode":"block","blocked":["S1","S 2"]}`), "C1000001", settings)
+	if err != nil || len(s.Rules) != 2 || len(s.Unnamed) != 1 || s.Unnamed[0].Value != `"S 2"` {
+		t.Errorf("sources: %+v, unnamed %v, error %v", s.Rules, s.Unnamed, err)
 	}
 }

@@ -384,7 +384,7 @@ func TestSpend_AnEmptyRowIsAZero(t *testing.T) {
 			t.Errorf("%q (-want +got)\n%s", v, diff)
 		}
 		for column, other := range map[string]string{"clicks": "1", "impressions": "7", "conversions": `"n/a"`,
-			"source_id": `"S17"`} {
+			"source_id": `"S17"`, "campaign_id": `""`, "creative_id": `""`} {
 			l := idle(v)
 			set(&l, column, extract.Value(other))
 			if rows, _, err := spendOf(page(l), run, NewInterner()); !errors.Is(err, ErrMissing) || len(rows) > 0 {
@@ -436,6 +436,11 @@ func TestSpend_DamagedMeasuresCostThemselves(t *testing.T) {
 					!errors.Is(e.Err, why) {
 					t.Errorf("unread %+v, want %v", e, why)
 				}
+				form := map[error]string{ErrMissing: "absent", ErrNegative: "negative", schema.ErrRange: "huge",
+					schema.ErrFraction: "fraction", schema.ErrNotNumber: extract.Value(value).Type()}[why]
+				if !slices.Equal(became.UnreadForms, []string{column + "." + form}) {
+					t.Errorf("forms %v, want %s", became.UnreadForms, form)
+				}
 				if became.UnreadClicks != (column == "clicks") {
 					t.Errorf("clicks are unread: %t", became.UnreadClicks)
 				}
@@ -472,6 +477,36 @@ func TestSpend_FractionsOfConversionsHaveAColumn(t *testing.T) {
 		}
 		if want != 0 && !slices.Equal(became.UnreadForms, []string{Fractional}) {
 			t.Errorf("%s has the forms %v", value, became.UnreadForms)
+		}
+	}
+}
+
+// TestSpend_AColumnThatThePageLacks: what a row has all the same counts, and no row takes over that of the one before.
+func TestSpend_AColumnThatThePageLacks(t *testing.T) {
+	with, without := sample(), sample()
+	without.Clicks, without.Conversions = nil, nil
+	p := page(with, without)
+	p.Lacks = []string{"clicks", "conversions"}
+	want := sampleRow()
+	want.Clicks, want.Conversions = schema.Null[int64]{}, schema.Null[int64]{}
+	rows, _, err := spendOf(p, run, NewInterner())
+	if diff := cmp.Diff([]schema.Spend{sampleRow(), want}, rows); err != nil || diff != "" {
+		t.Errorf("error %v (-want +got)\n%s", err, diff)
+	}
+	if became := AppendSpend(&schema.SpendRows{}, p, run, NewInterner()); len(became.Unread) != 0 {
+		t.Errorf("unread %+v", became.Unread)
+	}
+}
+
+// TestSpend_ACreditOfHalfAConversion: without spend it takes back a conversion that was counted before.
+func TestSpend_ACreditOfHalfAConversion(t *testing.T) {
+	for spend, kept := range map[string]bool{"0": true, "-1": true, "0.000001": false} {
+		l := sample()
+		l.TotalSpend, l.Clicks, l.Impressions = extract.Value(spend), extract.Value("0"), extract.Value("0")
+		l.Conversions = extract.Value("-0.5")
+		rows, _, err := spendOf(page(l), run, NewInterner())
+		if err != nil || len(rows) != 1 || rows[0].ConversionsFractional.Valid != kept {
+			t.Errorf("spend %s: %+v, error %v", spend, rows, err)
 		}
 	}
 }
