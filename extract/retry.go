@@ -116,8 +116,8 @@ type reading struct {
 }
 
 // timeout bounds the next request. A service may be slower than the client expects: each request of a read that has no
-// complete reply in time gives the next one twice as long, within the budget, and all requests may take twice as long as
-// the slowest answer that needed it.
+// complete reply in time gives the next one twice as long, within the budget, and all requests may take twice as long
+// as the slowest answer that needed it.
 func (r *reading) timeout() time.Duration {
 	usual := r.c.timeout
 	if slowest := r.c.breaker.slowestAnswer(); slowest > usual {
