@@ -14,6 +14,7 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/output"
 	"spendsync/load/lake"
+	"spendsync/load/lake/inbox"
 	"spendsync/schema"
 )
 
@@ -180,8 +181,9 @@ func (a *app) follow(ctx context.Context, o lake.FollowOptions) (looked bool, er
 	if err != nil {
 		return false, err
 	}
-	o.Dir, o.Inbox = s.DataDir, s.Mode == "inbox"
-	if o.Inbox && o.AllowShrink {
+	o.Dir = s.DataDir
+	toInbox := s.Mode == "inbox"
+	if toInbox && o.AllowShrink {
 		return false, exit.Usagef("with SPENDSYNC_LAKE_MODE=inbox --allow-shrink belongs to 'spendsync-lake commit'")
 	}
 	var done *lake.Followed
@@ -191,23 +193,43 @@ func (a *app) follow(ctx context.Context, o lake.FollowOptions) (looked bool, er
 		return false, err
 	}
 	defer l.Close()
+	if toInbox {
+		described, err := inbox.Describe(ctx, l, a.now(), s.DataDir)
+		if err != nil {
+			return false, err
+		}
+		done = &described.Followed
+		if a.json {
+			return false, a.encode(described, nil)
+		}
+		a.showDescribed(described)
+		return false, nil
+	}
 	if done, err = l.Follow(ctx, o); err != nil {
 		return false, err
 	}
 	if a.json {
 		return done.Looked, a.encode(done, nil)
 	}
-	a.showFollowed(done, o.Inbox)
+	a.showFollowed(done)
 	return done.Looked, nil
 }
 
+// showDescribed prints what a follower with an inbox did.
+func (a *app) showDescribed(done *inbox.Described) {
+	if done.Behind == 0 {
+		a.showFollowed(&done.Followed)
+		return
+	}
+	fmt.Fprintf(a.stdout, "the inbox has generation %d of %d accounts (%d files uploaded), the lake "+
+		"generation %d: 'spendsync-lake commit' folds it\n", done.Generation+done.Behind, done.Accounts, done.Added,
+		done.Generation)
+	a.showForeign(done.Foreign)
+}
+
 // showFollowed prints what a follower did.
-func (a *app) showFollowed(done *lake.Followed, inbox bool) {
+func (a *app) showFollowed(done *lake.Followed) {
 	switch {
-	case inbox && done.Behind > 0:
-		fmt.Fprintf(a.stdout, "the inbox has generation %d of %d accounts (%d files uploaded), the lake "+
-			"generation %d: 'spendsync-lake commit' folds it\n", done.Generation+done.Behind, done.Accounts, done.Added,
-			done.Generation)
 	case done.IsNothing():
 		fmt.Fprintf(a.stdout, "the lake has generation %d already (%d accounts, %d requests)\n", done.Generation,
 			done.Accounts, done.Requests)

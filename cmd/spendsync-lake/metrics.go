@@ -9,6 +9,7 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/files"
 	"spendsync/load/lake"
+	"spendsync/load/lake/inbox"
 	"spendsync/load/manifest"
 )
 
@@ -59,7 +60,7 @@ func (a *app) writeMetrics(s *settings, done *lake.Followed, err error) error {
 }
 
 // writeCommitMetrics writes the metrics of a commit of the inbox, if they are asked for.
-func (a *app) writeCommitMetrics(s *settings, done *lake.Folded, err error) error {
+func (a *app) writeCommitMetrics(s *settings, done *inbox.Folded, err error) error {
 	if s.MetricsFile == "" {
 		return nil
 	}

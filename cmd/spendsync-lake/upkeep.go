@@ -11,6 +11,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/load/lake"
+	"spendsync/load/lake/inbox"
 )
 
 func (a *app) verifyCommand() *cobra.Command {
@@ -100,7 +101,7 @@ func (a *app) maintainCommand() *cobra.Command {
 }
 
 func (a *app) commitCommand() *cobra.Command {
-	var o lake.FoldOptions
+	var allowShrink bool
 	cmd := &cobra.Command{
 		Use: "commit", Short: "Fold the inbox of many stores into one commit", Args: cobra.NoArgs,
 		Long: "Folds what followers with SPENDSYNC_LAKE_MODE=inbox have described into one commit for all their " +
@@ -109,27 +110,27 @@ func (a *app) commitCommand() *cobra.Command {
 			"running it " +
 			"again does nothing. A description that may not be folded is named, and the others are folded.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.commit(cmd.Context(), o)
+			return a.commit(cmd.Context(), allowShrink)
 		},
 	}
-	cmd.Flags().BoolVar(&o.AllowShrink, "allow-shrink", false,
+	cmd.Flags().BoolVar(&allowShrink, "allow-shrink", false,
 		"take days and rows from the lake that the stores lack")
 	return cmd
 }
 
-func (a *app) commit(ctx context.Context, o lake.FoldOptions) (err error) {
+func (a *app) commit(ctx context.Context, allowShrink bool) (err error) {
 	s, err := readSettings(ctx, a.environ)
 	if err != nil {
 		return err
 	}
-	var done *lake.Folded
+	var done *inbox.Folded
 	defer func() { err = errors.Join(err, a.writeCommitMetrics(s, done, err)) }()
 	l, err := a.open(ctx, s)
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	done, err = l.Commit(ctx, o)
+	done, err = inbox.Commit(ctx, l, a.now(), allowShrink)
 	if done == nil {
 		return err
 	}

@@ -155,6 +155,11 @@ var house = map[string]struct{ may, not []string }{
 		may: []string{"schema", "extract/outbound", "load/durable", "load/manifest"},
 		not: []string{"database/sql", "github.com/duckdb", "github.com/apache/arrow"},
 	},
+	"load/lake/inbox": {
+		may: []string{"schema", "load/durable", "load/lake", "load/manifest"},
+		not: []string{"net/http", "database/sql", "github.com/duckdb", "github.com/apache/arrow",
+			"github.com/apache/iceberg-go"},
+	},
 	"load/lake/laketest": {may: []string{"schema", "load/lake/resttest", "load/manifest", "load/parquet"}},
 	"load/lake/resttest": {
 		not: []string{"os", "database/sql"},
@@ -285,7 +290,8 @@ var house = map[string]struct{ may, not []string }{
 		may: []string{"extract/adsim", "extract/adsim/recorded", "extract/adsim/tools"},
 	},
 	"cmd/spendsync-lake": {
-		may: []string{"schema", "load/durable", "load/manifest", "load/lake", "load/lake/resttest", "cmd/internal/bom",
+		may: []string{"schema", "load/durable", "load/manifest", "load/lake", "load/lake/inbox",
+			"load/lake/resttest", "cmd/internal/bom",
 			"cmd/internal/config", "cmd/internal/crash", "cmd/internal/exit", "cmd/internal/files",
 			"cmd/internal/output"},
 		not: []string{"database/sql", "github.com/duckdb"},

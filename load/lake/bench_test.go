@@ -1,7 +1,6 @@
-package lake
+package lake_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/apache/iceberg-go"
-
+	"spendsync/load/lake"
+	"spendsync/load/lake/inbox"
+	"spendsync/load/lake/laketest"
 	"spendsync/load/manifest"
-	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
@@ -35,6 +34,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+func optionsOf(catalog, s3 string) lake.Options {
+	return lake.Options{Catalog: catalog, Warehouse: "wh", Namespace: laketest.Namespace, S3Endpoint: s3,
+		Region: "us-east-1", AccessKey: laketest.AccessKey, SecretKey: laketest.SecretKey, Version: "test"}
+}
+
+type store = laketest.Store
+
 type childTask struct {
 	Catalog, S3 string
 	Command     string
@@ -42,7 +48,7 @@ type childTask struct {
 }
 
 type childResult struct {
-	Followed  *Followed
+	Followed  *lake.Followed
 	CPU, Wall float64 // seconds
 	MaxRSS    float64 // MiB
 }
@@ -53,17 +59,17 @@ func followAsChild(text string) error {
 		return err
 	}
 	start := time.Now()
-	l, err := Open(context.Background(), optionsOf(task.Catalog, task.S3))
+	l, err := lake.Open(context.Background(), optionsOf(task.Catalog, task.S3))
 	if err != nil {
 		return err
 	}
 	r := childResult{}
 	switch task.Command {
 	case "follow":
-		r.Followed, err = l.Follow(context.Background(), FollowOptions{Dir: task.Dir})
+		r.Followed, err = l.Follow(context.Background(), lake.FollowOptions{Dir: task.Dir})
 	case "commit":
-		var done *Folded
-		if done, err = l.Commit(context.Background(), FoldOptions{}); err == nil {
+		var done *inbox.Folded
+		if done, err = inbox.Commit(context.Background(), l, time.Now(), false); err == nil {
 			r.Followed = &done.Followed
 		}
 	case "verify", "deep":
@@ -117,10 +123,10 @@ func BenchmarkUpkeep(b *testing.B) {
 	for _, days := range histories() {
 		b.Run(fmt.Sprintf("accounts=200/days=%d", days), func(b *testing.B) {
 			w, s := filled(b, 200, days)
-			w.child("follow", s)
+			child(w, "follow", s)
 			sum := map[string]float64{}
 			for _, command := range []string{"verify", "deep"} {
-				r, _, _ := w.child(command, s)
+				r, _, _ := child(w, command, s)
 				sum[command+"-MiB"], sum[command+"-cpu-s"] = r.MaxRSS, r.CPU
 			}
 			report(b, sum)
@@ -133,14 +139,14 @@ func BenchmarkUpkeep(b *testing.B) {
 func BenchmarkFirst(b *testing.B) {
 	for _, days := range histories() {
 		b.Run(fmt.Sprintf("accounts=200/days=%d", days), func(b *testing.B) {
-			w, s := newWorld(b), newStore(b)
+			w, s := laketest.New(b), laketest.NewStore(b)
 			s.Now = today.Start()
 			for a := range 200 {
 				linked(s, fmt.Sprintf("account-%03d", a), today-schema.Date(days), today)
 			}
 			s.Publish()
 			sum := map[string]float64{}
-			r, catalogRequests, objects := w.child("follow", s)
+			r, catalogRequests, objects := child(w, "follow", s)
 			r.addTo(sum, 1)
 			sum["files"], sum["requests"] = float64(r.Followed.Added), catalogRequests+objects
 			report(b, sum)
@@ -172,17 +178,17 @@ func linked(s *store, account string, from, to schema.Date) {
 }
 
 // today is the day of the benchmarks.
-var today = day("2026-11-20")
+var today = laketest.Day("2026-11-20")
 
 // filled is a lake that has a history.
-func filled(b testing.TB, accounts, days int) (*world, *store) {
-	w, s := newWorld(b), newStore(b)
+func filled(b testing.TB, accounts, days int) (*laketest.World, *store) {
+	w, s := laketest.New(b), laketest.NewStore(b)
 	s.Now = today.Start()
 	for a := range accounts {
 		history(s, fmt.Sprintf("account-%03d", a), today-schema.Date(days), today)
 	}
 	s.Publish()
-	w.fill(s)
+	lake.Fill(b, w, s)
 	return w, s
 }
 
@@ -190,7 +196,7 @@ func benchInbox(b *testing.B, accounts, days int) {
 	w, all := filled(b, accounts, days)
 	var stores []*store
 	for _, name := range all.M.AccountNames() {
-		s := newStore(b, name)
+		s := laketest.NewStore(b, name)
 		s.M.Accounts[name], s.Now = all.M.Accounts[name], today.Start()
 		s.Publish()
 		stores = append(stores, s)
@@ -201,12 +207,12 @@ func benchInbox(b *testing.B, accounts, days int) {
 		for _, s := range stores {
 			s.Spend(s.M.AccountNames()[0], (today - 1).String(), 3, int64(hour+1))
 			s.Publish()
-			if _, err := w.open().Follow(b.Context(), FollowOptions{Dir: s.Dir, Inbox: true}); err != nil {
+			if err := describe(w, s.Dir); err != nil {
 				b.Fatal(err)
 			}
 		}
 		sum["pod-requests"] += float64(int64(w.Rest.Requests())+w.Objects.Load()-before) / float64(accounts)
-		r, catalogRequests, objects := w.child("commit", &store{})
+		r, catalogRequests, objects := child(w, "commit", &store{})
 		if r.Followed.Added != accounts || r.Followed.Removed != accounts {
 			b.Fatalf("%+v", r.Followed)
 		}
@@ -215,6 +221,17 @@ func benchInbox(b *testing.B, accounts, days int) {
 		sum["requests/account"] += (catalogRequests + objects) / float64(accounts)
 	}
 	report(b, sum)
+}
+
+// describe leaves a description of a store in the inbox.
+func describe(w *laketest.World, dir string) error {
+	l, err := lake.Open(w.Context(), optionsOf(w.URL, w.S3))
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	_, err = inbox.Describe(w.Context(), l, time.Now(), dir)
+	return err
 }
 
 // addTo adds the figures of one of n runs.
@@ -239,14 +256,14 @@ func benchLake(b *testing.B, accounts, days int) {
 			s.Spend(fmt.Sprintf("account-%03d", a), (today - 1).String(), 3, int64(hour+1))
 		}
 		s.Publish()
-		r, catalogRequests, objects := w.child("follow", s)
+		r, catalogRequests, objects := child(w, "follow", s)
 		if r.Followed.Added != accounts || r.Followed.Removed != accounts {
 			b.Fatalf("%+v", r.Followed)
 		}
 		r.addTo(sum, b.N)
 		sum["catalog-requests"] += catalogRequests
 		sum["requests/account"] += (catalogRequests + objects - float64(accounts)) / float64(accounts)
-		r, catalogRequests, objects = w.child("follow", s)
+		r, catalogRequests, objects = child(w, "follow", s)
 		if !r.Followed.IsNothing() {
 			b.Fatalf("%+v", r.Followed)
 		}
@@ -257,7 +274,7 @@ func benchLake(b *testing.B, accounts, days int) {
 }
 
 // child runs a command for a store in a process of its own.
-func (w *world) child(command string, s *store) (r childResult, catalogRequests, objects float64) {
+func child(w *laketest.World, command string, s *store) (r childResult, catalogRequests, objects float64) {
 	w.Helper()
 	task, err := json.Marshal(childTask{w.URL, w.S3, command, s.Dir})
 	if err != nil {
@@ -284,76 +301,7 @@ func history(s *store, account string, from, to schema.Date) {
 	for d := from; d < to; d++ {
 		a.Days[d] = &manifest.Day{}
 		a.Files[manifest.PartPath(schema.SpendDaily.Table, account, d)] = &manifest.File{Kind: manifest.KindParquet,
-			Table: "spend_daily", Day: d, Rows: 3, Bytes: int64(len(sampleBytes(d))), RunID: s.Run(),
-			SHA256: manifest.HashLedger(sampleBytes(d))}
+			Table: "spend_daily", Day: d, Rows: 3, Bytes: int64(len(lake.SampleBytes(d))), RunID: s.Run(),
+			SHA256: manifest.HashLedger(lake.SampleBytes(d))}
 	}
-}
-
-// sampleBytes are the bytes of such a file: of a size as a day has, and no table at all.
-func sampleBytes(d schema.Date) []byte { return bytes.Repeat([]byte(d.String()), 400) }
-
-// fill brings a store into the lake as metadata alone: each file is described as one that is.
-func (w *world) fill(s *store) {
-	w.Helper()
-	l := w.open()
-	f := &follower{Lake: l, done: &Followed{Tables: map[string]int{}}}
-	marker, marks, err := l.markers(w.Context(), nil)
-	if err != nil {
-		w.Fatal(err)
-	}
-	tables, err := l.tables(w.Context(), true)
-	if err != nil {
-		w.Fatal(err)
-	}
-	wanted := want(w, s.M, l.specs)
-	var changes []*change
-	for _, spec := range l.specs[:len(l.specs)-1] {
-		c := &change{t: tables[spec.name], live: &live{}}
-		if spec.name == "spend_daily" {
-			like := w.sampleFile(c.t)
-			for at, files := range wanted.files[spec.name] {
-				for _, one := range files {
-					c.added = append(c.added, w.described(c.t, like, at, one))
-				}
-			}
-		}
-		changes = append(changes, c)
-	}
-	if err := f.commit(w.Context(), wanted, changes, marker, marks); err != nil {
-		w.Fatal(err)
-	}
-}
-
-// sampleFile describes a real file of spend_daily, with the bounds of all its columns.
-func (w *world) sampleFile(t *lakeTable) iceberg.DataFile {
-	w.Helper()
-	rows := []schema.Spend{{AccountID: "account-000", ReportDate: day("2026-11-01"), CampaignID: "C13346012",
-		Clicks: schema.Some(int64(7))}}
-	var b bytes.Buffer
-	if _, err := parquet.Write(&b, schema.SpendDaily.Table, parquet.Record(schema.SpendDaily, rows)); err != nil {
-		w.Fatal(err)
-	}
-	d, err := t.describe(w.Context(), "s3://lake/sample.parquet", bytes.NewReader(b.Bytes()), int64(b.Len()))
-	if err != nil {
-		w.Fatal(err)
-	}
-	return d
-}
-
-func (w *world) described(t *lakeTable, like iceberg.DataFile, at partition, f file) iceberg.DataFile {
-	w.Helper()
-	content := sampleBytes(f.day)
-	object := t.tbl.Location() + "/" + f.object(manifest.HashLedger(content)[:12]+"01234567")
-	w.Write(object, content)
-	build, err := iceberg.NewDataFileBuilder(t.tbl.Spec(), iceberg.EntryContentData,
-		object, iceberg.ParquetFile,
-		map[int]any{accountPartition: at.account, monthPartition: int32(at.month)}, nil, nil, f.info.Rows,
-		int64(len(content)))
-	if err != nil {
-		w.Fatal(err)
-	}
-	return build.ColumnSizes(like.ColumnSizes()).ValueCounts(like.ValueCounts()).
-		NullValueCounts(like.NullValueCounts()).LowerBoundValues(like.LowerBoundValues()).
-		UpperBoundValues(like.UpperBoundValues()).SplitOffsets(like.SplitOffsets()).
-		SortOrderID(t.tbl.SortOrder().OrderID()).Build()
 }

@@ -83,7 +83,7 @@ func (l *Lake) rehearse(ctx context.Context, found *Checked) error {
 		return err
 	}
 	row := Marker{AccountID: "check", Version: l.opts.Version}
-	c, err := t.mark(ctx, &markers{rows: map[string]Marker{row.AccountID: row}})
+	c, err := t.mark(ctx, &Markers{}, map[string]Marker{row.AccountID: row})
 	if err != nil {
 		return err
 	}

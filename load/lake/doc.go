@@ -1,6 +1,14 @@
-// Package lake keeps Apache Iceberg tables equal to a store: one table for each table that has
-// Parquet files, whose data files are the store's own, byte for byte, under names of their own; but
-// the days of closed months are merged.
+// Package lake is for teams whose tables are read through an Apache Iceberg catalog: by Spark, Trino, Snowflake,
+// BigQuery, Athena. Readers of DuckDB or of Parquet files need none of it: 'spendsync push' brings those to a bucket.
+//
+// It keeps Iceberg tables equal to a store: one table for each table that has Parquet files, whose data files are the
+// store's own, byte for byte, under names of their own; but the days of closed months are merged.
+//
+// [Lake.Follow] is the story: what the lake has is read from lake_generation (marker.go), the files that the published
+// generation wants of it are derived from the store's manifest (wanted.go), those that the lake lacks are uploaded
+// (stage.go), and all tables are committed at once (commit.go, send.go). [Lake.Verify] compares the result with the
+// store. Fleets of more than some fifty stores stage in one place and commit in another: package
+// [spendsync/load/lake/inbox].
 //
 // What it promises:
 //
@@ -20,9 +28,6 @@
 //     refused: [ErrForeign].
 //   - Data that the store merely lacks is not deleted: a lake that is ahead of the store is
 //     [ErrAhead], a day or rows of history that only the lake has are [ErrShrink].
-//   - For fleets, Follow can leave a description of the wanted files in an inbox, and
-//     [Lake.Commit] folds the descriptions of all stores into one commit: the newest of each
-//     store, and only if the store knows the lake's generation. It may die anywhere, too.
 //   - Another engine may compact the tables: the next commit of an account puts its files back.
 //
 // What it never does: it changes no rows and writes no delete files, it does not read the
@@ -49,11 +54,6 @@
 //
 // The store names its files in one file for each account, whose hash lake_generation keeps: an hour reads the
 // files of the changed accounts, here all of them.
-//
-// BenchmarkInbox: the same hour of 200 stores of one account each, whose descriptions one commit folds:
-// 0.5 and 1.0 CPU s, 158 and 173 MiB, as it reads each description entirely. It sends one request for each description
-// and 39 more: 20 to the catalog, 19 to the storage. The pod of a store with one changed day sends 29 for
-// itself, uploads included: it looks at every table.
 //
 // BenchmarkUpkeep and BenchmarkFirst, for the same stores, CPU s and peak MiB:
 //

@@ -2,7 +2,6 @@ package lake
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +19,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"spendsync/load/durable"
+	"spendsync/load/lake/laketest"
 	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
@@ -273,22 +272,13 @@ func (w *world) compact(account string, days ...string) {
 	}
 }
 
-// rounds is how often a test disturbs; SPENDSYNC_TEST_KILLS says that it shall be more.
-func rounds(t *testing.T, few, most int) int {
-	n, err := strconv.Atoi(cmp.Or(os.Getenv("SPENDSYNC_TEST_KILLS"), strconv.Itoa(few)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return min(n, most)
-}
-
 // TestFollow_TwoWritersLoseNothing: two stores commit to the same tables at the same time.
 func TestFollow_TwoWritersLoseNothing(t *testing.T) {
 	w := newWorld(t)
 	stores := []*store{newStore(t, "acme"), newStore(t, "beta")}
 	var g sync.WaitGroup
 	var tries [2]int
-	commits := rounds(t, 10, 100)
+	commits := laketest.Rounds(t, 10, 100)
 	for i, s := range stores {
 		account := s.M.AccountNames()[0]
 		s.Spend(account, "2026-11-01", 2, 1)
@@ -375,7 +365,7 @@ func TestFollow_BeginsAgainWhereTheStoreMovedOn(t *testing.T) {
 	l := w.open()
 	moved := false
 	var mu sync.Mutex
-	l.die = func(step string) error {
+	l.opts.Step = func(step string) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if step == "upload" && !moved {
@@ -404,7 +394,7 @@ func TestFollow_WithoutTransactionsTheMarkerComesLast(t *testing.T) {
 		s.Versions("acme", 2+nth)
 		s.Publish()
 		l := w.open()
-		l.die = diesAt("table", nth)
+		l.opts.Step = diesAt("table", nth)
 		if _, err := l.Follow(t.Context(), FollowOptions{Dir: s.Dir}); !errors.Is(err, errDied) {
 			t.Fatalf("death %d: %v", nth, err)
 		}
@@ -439,7 +429,7 @@ func TestFollow_ConvergesAfterRandomDeaths(t *testing.T) {
 	s := sample(t)
 	w.follow(s)
 	c := w.Disturb()
-	for range rounds(t, 25, 4000) {
+	for range laketest.Rounds(t, 25, 4000) {
 		for range c.Below(3) {
 			s.Spend("acme", fmt.Sprintf("2026-11-%02d", 1+c.Below(9)), 1+c.Below(4), int64(c.Below(1e6)))
 		}

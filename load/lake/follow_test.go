@@ -65,7 +65,7 @@ func TestFollow_EndsAfterADeathAtEveryStep(t *testing.T) {
 			s.Versions("acme", 3)
 			s.Publish()
 			l := w.open()
-			l.die = diesAt(at.step, at.nth)
+			l.opts.Step = diesAt(at.step, at.nth)
 			if _, err := l.Follow(t.Context(), FollowOptions{Dir: s.Dir}); !errors.Is(err, errDied) {
 				t.Fatalf("got %v", err)
 			}
@@ -129,12 +129,14 @@ func TestFollow_KeepsOnlyWhatDiffers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	_, marks, err := l.markers(t.Context(), m.Names())
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := wantChanged(m, l.specs, marks)
-	if err != nil {
+	var got *Wanted
+	if _, err := l.Try(t.Context(), FollowOptions{}, func(try *Try) error {
+		marks, err := try.Read(t.Context(), m.Names())
+		if err == nil {
+			got, err = marks.Want(m)
+		}
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
 	kept := map[partition]int{}

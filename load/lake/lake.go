@@ -47,6 +47,9 @@ type Options struct {
 	CABundle   []byte           // certificates, as PEM, that the object storage is trusted by; nil: the system's
 	Now        func() time.Time // nil: the clock
 
+	// Step is told of each step of a commit; its error ends the commit there. Tests let it die so; nil: nobody.
+	Step func(name string) error
+
 	transport *outbound.Transport // tests: to the catalog
 }
 
@@ -57,7 +60,6 @@ type Lake struct {
 	specs    []*tableSpec
 	requests atomic.Int64
 	storage  func(context.Context) context.Context // with the credentials of the object storage
-	die      func(step string) error               // tests: ends a commit in the middle
 
 	transacts bool // the last commit of several tables was one transaction
 }
@@ -182,10 +184,10 @@ func (l *Lake) dataSpecs() []*tableSpec { return l.specs[:len(l.specs)-1] }
 func (l *Lake) identifier(name string) table.Identifier { return append(l.namespace(), name) }
 
 func (l *Lake) step(name string) error {
-	if l.die == nil {
+	if l.opts.Step == nil {
 		return nil
 	}
-	return l.die(name)
+	return l.opts.Step(name)
 }
 
 // load loads a table and compares it with ours; nil: it is not there.

@@ -72,9 +72,11 @@ func markerSpec() *tableSpec {
 	return s
 }
 
-// markers are the rows of lake_generation about our accounts, and the files that hold them. Such a
+// Markers are the rows of lake_generation about our accounts, and the files that hold them. Such a
 // file may also hold rows of other accounts.
-type markers struct {
+type Markers struct {
+	lake  *Lake
+	table *lakeTable
 	rows  map[string]Marker // by account, other accounts of the same files included
 	files []iceberg.ManifestEntry
 	rest  []iceberg.ManifestEntry
@@ -90,7 +92,7 @@ type decodedMarker struct {
 }
 
 // decoded reads the texts of an account's row, once; without a row they are empty.
-func (m *markers) decoded(account string) *decodedMarker {
+func (m *Markers) decoded(account string) *decodedMarker {
 	d := m.texts[account]
 	if d == nil {
 		d = &decodedMarker{}
@@ -105,13 +107,17 @@ func (m *markers) decoded(account string) *decodedMarker {
 	return d
 }
 
-// maxMarkerFile exceeds any file of lake_generation: a row of ten years takes some 100 KB.
-const maxMarkerFile = 256 << 20
+// Limits of a file of lake_generation: a row of ten years takes some 100 KB, and compresses to a tenth.
+const (
+	maxMarkerFile = 256 << 20
+	maxRatio      = 200
+	freeUnpack    = 1 << 20
+)
 
 // readMarkers reads the rows of accounts in a snapshot of lake_generation; nil accounts: all.
-func readMarkers(ctx context.Context, fs iceio.IO, snapshot *table.Snapshot, accounts []string) (*markers,
+func readMarkers(ctx context.Context, fs iceio.IO, snapshot *table.Snapshot, accounts []string) (*Markers,
 	error) {
-	m := &markers{rows: map[string]Marker{}}
+	m := &Markers{rows: map[string]Marker{}}
 	if snapshot == nil {
 		return m, nil
 	}
@@ -197,11 +203,11 @@ func readMarkerFile(fs iceio.IO, is iceberg.DataFile) ([]Marker, error) {
 	return rows, nil
 }
 
-// encode are the rows as a Parquet file, sorted by account.
-func (m *markers) encode() ([]byte, error) {
+// encodeRows gives the rows as a Parquet file, sorted by account.
+func encodeRows(byAccount map[string]Marker) ([]byte, error) {
 	var rows []Marker
-	for _, account := range slices.Sorted(maps.Keys(m.rows)) {
-		rows = append(rows, m.rows[account])
+	for _, account := range slices.Sorted(maps.Keys(byAccount)) {
+		rows = append(rows, byAccount[account])
 	}
 	var b bytes.Buffer
 	w := parquet.NewGenericWriter[Marker](&b, parquet.Compression(&parquet.Zstd), parquet.CreatedBy("spendsync", "",
@@ -216,9 +222,9 @@ func (m *markers) encode() ([]byte, error) {
 }
 
 // next is the row of an account once the wanted is there.
-func (w *wanted) next(account string, snapshots map[string]int64, uuids map[string]string, now schema.Instant,
+func (w *Wanted) next(account string, snapshots map[string]int64, uuids map[string]string, now schema.Instant,
 	version string) (Marker, error) {
-	from := w.origin(account)
+	from := w.of[account]
 	m := Marker{AccountID: account, Generation: from.Generation, RunID: from.RunID,
 		PublishedAt: int64(from.PublishedAt), CommittedAt: int64(now), Days: w.accounts[account].Part.Days,
 		SchemaVersion: schema.Version, Version: version}
@@ -323,25 +329,43 @@ func (l *Lake) marker(ctx context.Context) (*lakeTable, error) {
 	return marker, err
 }
 
-// markers loads lake_generation and its rows of accounts; nil: all.
-func (l *Lake) markers(ctx context.Context, accounts []string) (*lakeTable, *markers, error) {
-	marker, err := l.marker(ctx)
+// Read reads the rows of accounts; nil: of all.
+func (t *Try) Read(ctx context.Context, accounts []string) (*Markers, error) {
+	marker, err := t.lake.marker(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	marks, err := readMarkers(ctx, marker.fs, marker.tbl.CurrentSnapshot(), accounts)
-	return marker, marks, err
+	if err != nil {
+		return nil, err
+	}
+	marks.lake, marks.table = t.lake, marker
+	return marks, nil
+}
+
+// Row is the row of an account; without one its generation is 0.
+func (m *Markers) Row(account string) Marker { return m.rows[account] }
+
+// Want is what is wanted of the published generations of stores, whose listings stay open until the commit.
+func (m *Markers) Want(stores ...*manifest.Listing) (*Wanted, error) {
+	w := newWanted(m.lake.specs, m)
+	for _, l := range stores {
+		if err := w.Add(l); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
 }
 
 // differs reports whether a partition's hash differs from the marker.
-func (m *markers) differs(table string, c partition, hash string) bool {
+func (m *Markers) differs(table string, c partition, hash string) bool {
 	p, ok := partitionStateOf(m.decoded(c.account).hashes[table][c.monthName()])
 	return !ok || p.hash != hash
 }
 
 // isOf reports whether the lake has exactly the wanted files of an account.
-func (m *markers) isOf(account string, w *wanted) bool {
+func (m *Markers) isOf(account string, w *Wanted) bool {
 	row := m.rows[account]
-	return row.Generation == w.manifest.Generation && row.RunID == w.manifest.RunID &&
+	return row.Generation == w.of[account].Generation && row.RunID == w.of[account].RunID &&
 		row.SchemaVersion == schema.Version && maps.EqualFunc(m.decoded(account).hashes, w.slices(account), maps.Equal)
 }

@@ -7,28 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/load/lake/laketest"
 	"spendsync/load/manifest"
 	"spendsync/schema"
 )
-
-// autumn is a store on 20 October 2026, when no month of it is closed.
-func autumn(t *testing.T) *store {
-	s := newStore(t, "acme", "beta")
-	s.Now = time.Date(2026, 10, 20, 12, 0, 0, 0, time.UTC)
-	for n := range 5 {
-		s.Spend("acme", fmt.Sprintf("2026-09-%02d", 1+7*n), 3+n, int64(n))
-		s.Spend("acme", fmt.Sprintf("2026-10-%02d", 1+n), 2, 1)
-	}
-	s.Spend("beta", "2026-09-30", 1, 1)
-	s.Publish()
-	return s
-}
-
-// closeSeptember publishes when September is closed.
-func closeSeptember(s *store) {
-	s.Now = time.Date(2026, 11, 5, 1, 0, 0, 0, time.UTC)
-	s.Publish()
-}
 
 // keep follows, and checks that the lake has the store.
 func (w *world) keep(s *store) *Followed {
@@ -45,11 +27,11 @@ func (w *world) keep(s *store) *Followed {
 // later; a day that is gone is not taken away.
 func TestFollow_MakesOneFileOfAClosedMonth(t *testing.T) {
 	w := newWorld(t)
-	s := autumn(t)
+	s := laketest.Autumn(t)
 	if w.keep(s); w.Months() != 0 {
 		t.Fatalf("%d months before any is closed", w.Months())
 	}
-	closeSeptember(s)
+	s.CloseSeptember()
 	if done := w.keep(s); done.Added != 2 || done.Removed != 6 || done.Rows != 26 || w.Months() != 2 {
 		t.Errorf("%+v, %d months", done, w.Months())
 	}
@@ -89,8 +71,8 @@ func TestFollow_MakesOneFileOfAClosedMonth(t *testing.T) {
 
 func TestVerify_FindsADamagedMonth(t *testing.T) {
 	w := newWorld(t)
-	s := autumn(t)
-	closeSeptember(s)
+	s := laketest.Autumn(t)
+	s.CloseSeptember()
 	w.keep(s)
 	for _, f := range w.Live() {
 		if f.IsMonth() {
@@ -112,11 +94,11 @@ func TestFollow_ClosesAMonthAfterADeathAtEveryStep(t *testing.T) {
 	}{{"upload", 1}, {"upload", 2}, {"commit", 1}, {"committed", 1}} {
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
 			w := newWorld(t)
-			s := autumn(t)
+			s := laketest.Autumn(t)
 			w.keep(s)
-			closeSeptember(s)
+			s.CloseSeptember()
 			l := w.open()
-			l.die = diesAt(at.step, at.nth)
+			l.opts.Step = diesAt(at.step, at.nth)
 			if _, err := l.Follow(t.Context(), FollowOptions{Dir: s.Dir}); !errors.Is(err, errDied) {
 				t.Fatalf("got %v", err)
 			}
@@ -127,12 +109,12 @@ func TestFollow_ClosesAMonthAfterADeathAtEveryStep(t *testing.T) {
 	}
 	t.Run("moved", func(t *testing.T) {
 		w := newWorld(t)
-		s := autumn(t)
+		s := laketest.Autumn(t)
 		w.keep(s)
-		closeSeptember(s)
+		s.CloseSeptember()
 		l := w.open()
 		var moved sync.Once // files are uploaded several at a time
-		l.die = func(step string) error {
+		l.opts.Step = func(step string) error {
 			if step == "upload" {
 				moved.Do(func() {
 					s.Spend("acme", "2026-09-29", 5, 99)
@@ -146,18 +128,4 @@ func TestFollow_ClosesAMonthAfterADeathAtEveryStep(t *testing.T) {
 		}
 		w.check(w.open(), s)
 	})
-}
-
-// TestCommit_FoldsClosedMonths: what an inbox describes holds the files of closed months.
-func TestCommit_FoldsClosedMonths(t *testing.T) {
-	w := newWorld(t)
-	s := autumn(t)
-	w.describe(s, "")
-	w.merge(nil)
-	closeSeptember(s)
-	w.describe(s, "")
-	if done := w.merge(nil); done.Added != 2 || done.Removed != 6 || w.Months() != 2 {
-		t.Errorf("%+v, %d months", done, w.Months())
-	}
-	w.check(w.open(), s)
 }

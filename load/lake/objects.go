@@ -154,3 +154,43 @@ func deleteMany(ctx context.Context, client *s3.Client, objects []string) bool {
 	out, err := client.DeleteObjects(ctx, &s3.DeleteObjectsInput{Bucket: aws.String(bucketOf(address)), Delete: d})
 	return err == nil && len(out.Errors) == 0
 }
+
+// Folder is a folder of objects beside lake_generation, which no table names.
+type Folder struct {
+	marker *lakeTable
+	path   string
+}
+
+// Folder is the folder of a name.
+func (t *Try) Folder(ctx context.Context, name string) (*Folder, error) {
+	marker, err := t.lake.marker(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Folder{marker, "/" + name + "/"}, nil
+}
+
+// Folder is the folder of a name.
+func (m *Markers) Folder(name string) *Folder { return &Folder{m.table, "/" + name + "/"} }
+
+// List gives the objects whose names begin with a text.
+func (f *Folder) List(ctx context.Context, prefix string) iter.Seq2[*blob.ListObject, error] {
+	return f.marker.list(ctx, f.path+prefix)
+}
+
+// Put writes an object.
+func (f *Folder) Put(ctx context.Context, name string, content io.Reader) error {
+	return remote(name, put(ctx, f.marker.fs, f.marker.tbl.Location()+f.path+name, content))
+}
+
+// Open opens an object that was listed; [fs.ErrNotExist]: it is gone since.
+func (f *Folder) Open(key string) (iceio.File, error) {
+	file, err := f.marker.fs.Open(key)
+	if isNotThere(err) {
+		return nil, fmt.Errorf("%s: %w", key, fs.ErrNotExist)
+	}
+	return file, remote(key, err)
+}
+
+// Remove deletes objects that were listed, whether they are still there or not.
+func (f *Folder) Remove(ctx context.Context, keys []string) error { return f.marker.remove(ctx, keys) }

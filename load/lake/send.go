@@ -20,59 +20,67 @@ import (
 	"spendsync/schema"
 )
 
-// commit writes the manifests and commits all tables at once, the marker with them.
-func (f *follower) commit(ctx context.Context, w *wanted, changes []*change, marker *lakeTable, marks *markers) error {
-	now := f.Lake.opts.Now()
-	notes := iceberg.Properties{generationNote: strconv.FormatInt(w.manifest.Generation, 10),
-		"spendsync.run_id": w.manifest.RunID, "spendsync.version": f.Lake.opts.Version}
-	if f.folds {
-		notes = iceberg.Properties{generationNote: "inbox", "spendsync.version": f.Lake.opts.Version}
-	}
+// Commit writes the manifests and commits all tables at once, lake_generation with them.
+func (t *Try) Commit(ctx context.Context, s *Staged) error {
+	w, now := s.wanted, t.lake.opts.Now()
 	var commits []table.TableCommit
 	snapshots, uuids := map[string]int64{}, map[string]string{}
 	add := func(c *change) error {
-		commit, err := c.write(ctx, now.UnixMilli(), notes)
+		commit, err := c.write(ctx, now.UnixMilli(), w.notes(t.lake.opts.Version))
 		if err == nil && len(commit.Updates) > 0 {
 			commits = append(commits, commit)
-			f.done.Tables[c.t.name] = len(c.added) + len(c.live.removed)
+			t.Done.Tables[c.t.name] = len(c.added) + len(c.live.removed)
 		}
 		snapshots[c.t.name], uuids[c.t.name] = c.snapshot, c.t.uuid().String()
 		return err
 	}
-	for _, c := range changes {
+	for _, c := range s.changes {
 		if err := add(c); err != nil {
 			return err
 		}
-		f.done.Added += len(c.added)
-		f.done.Removed += len(c.live.removed)
 	}
+	rows := maps.Clone(w.marks.rows)
 	for account := range w.accounts {
-		row, err := w.next(account, snapshots, uuids, schema.InstantOf(now), f.Lake.opts.Version)
+		row, err := w.next(account, snapshots, uuids, schema.InstantOf(now), t.lake.opts.Version)
 		if err != nil {
 			return err
 		}
-		marks.rows[account] = row
+		rows[account] = row
 	}
-	c, err := marker.mark(ctx, marks)
+	// Of the table whose rows were read: the commit holds only if they still stand.
+	c, err := w.marks.table.mark(ctx, w.marks, rows)
 	if err != nil {
 		return err
 	}
 	if err := add(c); err != nil {
 		return err
 	}
-	if err := f.step("commit"); err != nil {
+	if err := t.lake.step("commit"); err != nil {
 		return err
 	}
-	f.asked = &asked{rows: maps.Clone(marks.rows), done: f.done}
-	if err := f.send(ctx, commits); err != nil {
+	t.asked = &asked{rows: rows, done: t.Done}
+	if err := t.lake.send(ctx, commits); err != nil {
 		return remote("commit", err)
 	}
-	return f.step("committed")
+	return t.lake.step("committed")
+}
+
+// generationNote is the snapshot property that marks a snapshot written by spendsync.
+const generationNote = "spendsync.generation"
+
+// notes are the properties of the snapshots: the generation, if it is of one store.
+func (w *Wanted) notes(version string) iceberg.Properties {
+	if len(w.listings) != 1 {
+		return iceberg.Properties{generationNote: "inbox", "spendsync.version": version}
+	}
+	m := w.listings[0].Manifest
+	return iceberg.Properties{generationNote: strconv.FormatInt(m.Generation, 10), "spendsync.run_id": m.RunID,
+		"spendsync.version": version}
 }
 
 // mark is the change of lake_generation that replaces the rows.
-func (t *lakeTable) mark(ctx context.Context, marks *markers) (*change, error) {
-	b, err := marks.encode()
+func (t *lakeTable) mark(ctx context.Context, had *Markers, rows map[string]Marker) (*change, error) {
+	b, err := encodeRows(rows)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +92,7 @@ func (t *lakeTable) mark(ctx context.Context, marks *markers) (*change, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &change{t: t, live: &live{kept: marks.rest, removed: marks.files}, added: []iceberg.DataFile{d},
+	return &change{t: t, live: &live{kept: had.rest, removed: had.files}, added: []iceberg.DataFile{d},
 		columns: t.missing}, nil
 }
 

@@ -198,7 +198,7 @@ func checkShrink(t *tableSpec, accounts map[string]*manifest.Listed, l *live, ad
 			if has, err := a.HasDay(day); err != nil {
 				return err
 			} else if !has {
-				return &refusal{c.account, fmt.Errorf("table %s, account %s, day %s: %w; if the day shall go: "+
+				return &Refusal{c.account, fmt.Errorf("table %s, account %s, day %s: %w; if the day shall go: "+
 					"--allow-shrink", t.name, c.account, day, ErrShrink)}
 			}
 		}
@@ -208,7 +208,7 @@ func checkShrink(t *tableSpec, accounts map[string]*manifest.Listed, l *live, ad
 	}
 	for account, n := range rows {
 		if n < 0 && t.table.MadeFrom == schema.Nothing {
-			return &refusal{account, fmt.Errorf("table %s, account %s: %d rows more than the store: %w; if they shall "+
+			return &Refusal{account, fmt.Errorf("table %s, account %s: %d rows more than the store: %w; if they shall "+
 				"go: --allow-shrink", t.name, account, -n, ErrShrink)}
 		}
 	}

@@ -29,7 +29,7 @@ func (l *Lake) status(ctx context.Context, dir string, m *manifest.Listing) (*St
 	if err != nil {
 		return nil, err
 	}
-	marks := &markers{}
+	marks := &Markers{}
 	if marker != nil {
 		if marks, err = readMarkers(ctx, marker.fs, marker.tbl.CurrentSnapshot(), m.Names()); err != nil {
 			return nil, err

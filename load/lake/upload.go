@@ -16,7 +16,6 @@ import (
 	"github.com/apache/iceberg-go"
 	iceio "github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
-	"github.com/klauspost/compress/zstd"
 
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
@@ -133,76 +132,6 @@ func (t *lakeTable) putHashed(ctx context.Context, object string, from io.Reader
 		return fmt.Errorf("%s: %w", path, errMoved)
 	}
 	return nil
-}
-
-// putCompressed writes an object, compressed by zstd on its way.
-func (t *lakeTable) putCompressed(ctx context.Context, object string, content io.Reader) error {
-	r, w := io.Pipe()
-	defer r.Close()
-	go func() {
-		encoder, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20))
-		if err == nil {
-			_, err = io.Copy(encoder, content)
-			err = errors.Join(err, encoder.Close())
-		}
-		w.CloseWithError(err)
-	}()
-	return put(ctx, t.fs, object, r)
-}
-
-// Limits of what an object may unpack to: a manifest of 200 accounts with ten years of days takes less than either.
-const (
-	maxUnpacked = 4 << 30
-	maxRatio    = 200 // our manifests compress to a tenth
-	freeUnpack  = 1 << 20
-)
-
-// readCompressed decompresses an object into a file without a name. No manifest records the decompressed size, so
-// the size of the object limits it: 200 KB of zstd can hold 6 GB.
-func (t *lakeTable) readCompressed(object string) (_ *os.File, err error) {
-	f, err := t.fs.Open(object)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	limit := min(maxUnpacked, freeUnpack+info.Size()*maxRatio)
-	decoder, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxUnpacked),
-		zstd.WithDecoderMaxWindow(8<<20))
-	if err != nil {
-		return nil, err
-	}
-	defer decoder.Close()
-	to, err := tempFile()
-	if err != nil {
-		return nil, err
-	}
-	n, err := io.Copy(to, io.LimitReader(decoder, limit+1))
-	if err == nil && n > limit {
-		err = fmt.Errorf("%w: %s: %d bytes unpack to more than %d", ErrForeign, object, info.Size(), limit)
-	}
-	if err == nil {
-		_, err = to.Seek(0, io.SeekStart)
-	}
-	if err != nil {
-		to.Close()
-	}
-	return to, err
-}
-
-// tempFile is a file without a name.
-func tempFile() (*os.File, error) {
-	f, err := os.CreateTemp("", "spendsync-lake-")
-	if err == nil {
-		err = os.Remove(f.Name())
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", durable.ErrStorage, err)
-	}
-	return f, nil
 }
 
 // describe reads the footer of a file as that of an object with the same bytes: counts,

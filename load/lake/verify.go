@@ -132,7 +132,7 @@ func (v *Verified) months(l *manifest.Listing, tables map[string]*lakeTable,
 }
 
 // table compares what one table has of a month.
-func (v *Verified) table(ctx context.Context, t *lakeTable, manifests []iceberg.ManifestFile, w *wanted, month int,
+func (v *Verified) table(ctx context.Context, t *lakeTable, manifests []iceberg.ManifestFile, w *Wanted, month int,
 	deep bool) error {
 	all := w.scopeOf(month)
 	wanted := w.byKey(t.name)

@@ -138,21 +138,21 @@ func (c partition) monthName() string {
 	return fmt.Sprintf("%04d-%02d", year, month)
 }
 
-// wanted is what the lake shall have of a store.
-type wanted struct {
-	manifest *manifest.Manifest // without its accounts
+// Wanted is what the lake shall have of stores: the files of their published generations.
+type Wanted struct {
+	listings []*manifest.Listing
 	accounts map[string]*manifest.Listed
-	of       map[string]*manifest.Manifest           // by account, if the accounts are from several stores
+	of       map[string]*manifest.Manifest           // of which generation an account is
 	files    map[string]map[partition][]file         // by table, of the partitions to compare
 	hashes   map[string]map[string]map[string]string // by account, table and month, see partition
 	specs    map[string]*tableSpec                   // by the folder of their files
-	marks    *markers                                // for partitions that are not compared
+	marks    *Markers                                // for partitions that are not compared
 }
 
 // closes reports whether a partition is a month that was closed when the generation was published,
 // so that its days are one file.
-func (w *wanted) closes(s *tableSpec, c partition) bool {
-	return s.table.Partition == schema.ByDay && isClosed(c.month, w.origin(c.account))
+func (w *Wanted) closes(s *tableSpec, c partition) bool {
+	return s.table.Partition == schema.ByDay && isClosed(c.month, w.of[c.account])
 }
 
 func isClosed(month int, m *manifest.Manifest) bool {
@@ -160,20 +160,12 @@ func isClosed(month int, m *manifest.Manifest) bool {
 		m.PublishedAt.Time().After(time.Date(1970, time.Month(month+2), closedAfter, 0, 0, 0, 0, time.UTC))
 }
 
-// origin is the manifest of an account's store.
-func (w *wanted) origin(account string) *manifest.Manifest {
-	if m := w.of[account]; m != nil {
-		return m
-	}
-	return w.manifest
-}
-
 // filter reports whether to compare the files of a partition, given the hash of its wanted files.
 type filter func(table string, c partition, hash string) bool
 
 // newWanted is what the lake shall have of no account yet.
-func newWanted(m *manifest.Manifest, all []*tableSpec, marks *markers) *wanted {
-	w := &wanted{manifest: m, accounts: map[string]*manifest.Listed{}, of: map[string]*manifest.Manifest{},
+func newWanted(all []*tableSpec, marks *Markers) *Wanted {
+	w := &Wanted{accounts: map[string]*manifest.Listed{}, of: map[string]*manifest.Manifest{},
 		files: map[string]map[partition][]file{}, hashes: map[string]map[string]map[string]string{},
 		specs: map[string]*tableSpec{}, marks: marks}
 	for _, s := range all {
@@ -187,18 +179,13 @@ func newWanted(m *manifest.Manifest, all []*tableSpec, marks *markers) *wanted {
 
 // wantOf derives the lake's wanted files from a listing, decoding only the partitions that keep
 // selects; a nil keep selects all.
-func wantOf(l *manifest.Listing, all []*tableSpec, marks *markers, keep filter) (*wanted, error) {
-	w := newWanted(l.Manifest, all, marks)
+func wantOf(l *manifest.Listing, all []*tableSpec, marks *Markers, keep filter) (*Wanted, error) {
+	w := newWanted(all, marks)
 	return w, w.read(l, keep)
 }
 
-// wantChanged is wantOf for the partitions that differ from the markers.
-func wantChanged(l *manifest.Listing, all []*tableSpec, marks *markers) (*wanted, error) {
-	w := newWanted(l.Manifest, all, marks)
-	return w, w.readChanged(l)
-}
-
-func (w *wanted) read(l *manifest.Listing, keep filter) error {
+func (w *Wanted) read(l *manifest.Listing, keep filter) error {
+	w.note(l)
 	for _, a := range l.Accounts {
 		if err := w.add(a, keep); err != nil {
 			return err
@@ -207,8 +194,18 @@ func (w *wanted) read(l *manifest.Listing, keep filter) error {
 	return nil
 }
 
-// readChanged does not open the file of an account that is the file of the last commit.
-func (w *wanted) readChanged(l *manifest.Listing) error {
+// note records of which generation accounts are.
+func (w *Wanted) note(l *manifest.Listing) {
+	w.listings = append(w.listings, l)
+	for _, a := range l.Accounts {
+		w.of[a.Name] = l.Manifest
+	}
+}
+
+// Add adds a store, whose listing stays open until the commit: of its files those of the partitions that differ from
+// the last commit. It does not open the file of an account that is the file of the last commit.
+func (w *Wanted) Add(l *manifest.Listing) error {
+	w.note(l)
 	for _, a := range l.Accounts {
 		if had := w.marks.decoded(a.Name).hashes; had[fileMark]["all"] == w.fileMark(a) {
 			w.accounts[a.Name], w.hashes[a.Name] = a, had
@@ -219,15 +216,26 @@ func (w *wanted) readChanged(l *manifest.Listing) error {
 	return nil
 }
 
+// again reads the files of the same stores once more, those of the partitions that keep selects.
+func (w *Wanted) again(all []*tableSpec, keep filter) (*Wanted, error) {
+	more := newWanted(all, w.marks)
+	for _, l := range w.listings {
+		if err := more.read(l, keep); err != nil {
+			return nil, err
+		}
+	}
+	return more, nil
+}
+
 // fileMark is the key, next to the tables, under which lake_generation keeps the account file of a
 // commit.
 const fileMark = "manifest"
 
 // fileMark is the hash of the account file, and the newest closed month: from both follow the hashes of
 // all partitions.
-func (w *wanted) fileMark(a *manifest.Listed) string {
-	closed := monthOf(schema.DateOf(w.origin(a.Name).PublishedAt.Time()))
-	for !isClosed(closed, w.origin(a.Name)) {
+func (w *Wanted) fileMark(a *manifest.Listed) string {
+	closed := monthOf(schema.DateOf(w.of[a.Name].PublishedAt.Time()))
+	for !isClosed(closed, w.of[a.Name]) {
 		closed--
 	}
 	return partitionState{fmt.Sprintf("%s-%d", a.Part.SHA256[:16], closed), 0, 0}.String()
@@ -241,7 +249,7 @@ func (s *tableSpec) hasRows(info *manifest.File) bool {
 }
 
 // partitionOfGroup is the table and the partition of a group of files; no table: it is in none.
-func (w *wanted) partitionOfGroup(a *manifest.Listed, g *manifest.Group) (*tableSpec, partition, error) {
+func (w *Wanted) partitionOfGroup(a *manifest.Listed, g *manifest.Group) (*tableSpec, partition, error) {
 	s, c := w.specs[g.Folder], partition{a.Name, noMonth}
 	if s != nil && s.months {
 		c.month = g.Month
@@ -260,7 +268,7 @@ func (w *wanted) partitionOfGroup(a *manifest.Listed, g *manifest.Group) (*table
 }
 
 // add adds what an account has.
-func (w *wanted) add(a *manifest.Listed, keep filter) error {
+func (w *Wanted) add(a *manifest.Listed, keep filter) error {
 	w.accounts[a.Name] = a
 	tables := map[*tableSpec]map[partition][]*manifest.Group{}
 	all, err := a.Groups()
@@ -308,7 +316,7 @@ func (w *wanted) add(a *manifest.Listed, keep filter) error {
 }
 
 // decode returns the files of a partition, sorted.
-func (w *wanted) decode(a *manifest.Listed, s *tableSpec, c partition, groups []*manifest.Group) ([]file, error) {
+func (w *Wanted) decode(a *manifest.Listed, s *tableSpec, c partition, groups []*manifest.Group) ([]file, error) {
 	infos, err := a.Files(groups...)
 	if err != nil {
 		return nil, err
@@ -398,7 +406,7 @@ func inMonth(month int) filter {
 }
 
 // scopeOf are the partitions of a month, of all accounts.
-func (w *wanted) scopeOf(month int) scope {
+func (w *Wanted) scopeOf(month int) scope {
 	s := scope{partitions: map[partition]bool{}}
 	for account := range w.accounts {
 		s.partitions[partition{account, month}] = true
@@ -407,7 +415,7 @@ func (w *wanted) scopeOf(month int) scope {
 }
 
 // byKey returns the files of a table by their keys.
-func (w *wanted) byKey(table string) map[string]file {
+func (w *Wanted) byKey(table string) map[string]file {
 	all := map[string]file{}
 	for _, files := range w.files[table] {
 		for _, f := range files {
@@ -429,7 +437,7 @@ func hashOf(files []file) string {
 }
 
 // slices are the hashes of an account's partitions, by table and month.
-func (w *wanted) slices(account string) map[string]map[string]string { return w.hashes[account] }
+func (w *Wanted) slices(account string) map[string]map[string]string { return w.hashes[account] }
 
 // comparePartitions orders partitions by month, then account: what changes in one hour lies together, so
 // that a commit reads few manifests however long the history is.

@@ -39,7 +39,7 @@ func (w *world) open() *Lake {
 // dying is a lake whose steps end in deaths.
 func (w *world) dying(c *laketest.Chaos, percent int) *Lake {
 	l := w.open()
-	l.die = c.Dies(percent)
+	l.opts.Step = c.Dies(percent)
 	return l
 }
 
@@ -66,7 +66,7 @@ func (w *world) check(l *Lake, s *store) {
 }
 
 // want is what the lake shall have of a manifest.
-func want(t testing.TB, m *manifest.Manifest, specs []*tableSpec) *wanted {
+func want(t testing.TB, m *manifest.Manifest, specs []*tableSpec) *Wanted {
 	t.Helper()
 	l, err := manifest.ListingOf(m)
 	if err != nil {

@@ -50,6 +50,25 @@ func Sample(t testing.TB) *Store {
 	return s
 }
 
+// Autumn is a store on 20 October 2026, when no month of it is closed.
+func Autumn(t testing.TB) *Store {
+	s := NewStore(t, "acme", "beta")
+	s.Now = time.Date(2026, 10, 20, 12, 0, 0, 0, time.UTC)
+	for n := range 5 {
+		s.Spend("acme", fmt.Sprintf("2026-09-%02d", 1+7*n), 3+n, int64(n))
+		s.Spend("acme", fmt.Sprintf("2026-10-%02d", 1+n), 2, 1)
+	}
+	s.Spend("beta", "2026-09-30", 1, 1)
+	s.Publish()
+	return s
+}
+
+// CloseSeptember publishes when September is closed.
+func (s *Store) CloseSeptember() {
+	s.Now = time.Date(2026, 11, 5, 1, 0, 0, 0, time.UTC)
+	s.Publish()
+}
+
 // Day is the day of a text that is one.
 func Day(text string) schema.Date {
 	d, err := schema.ParseDate(text)

@@ -2,6 +2,7 @@ package laketest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -411,4 +413,13 @@ func (c *Chaos) Try(do func() error) {
 	} else if err != nil {
 		c.Fatal(err)
 	}
+}
+
+// Rounds is how often a test disturbs, few times unless SPENDSYNC_TEST_KILLS is a number.
+func Rounds(t testing.TB, few, most int) int {
+	n, err := strconv.Atoi(cmp.Or(os.Getenv("SPENDSYNC_TEST_KILLS"), strconv.Itoa(few)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return min(n, most)
 }

@@ -1,55 +1,103 @@
-package lake
+package inbox
 
 import (
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"spendsync/load/lake"
+	"spendsync/load/lake/laketest"
 	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
-// describe leaves a description of a store in the inbox; step: where the follower dies.
-func (w *world) describe(s *store, step string) *Followed {
+// world is a lake in this process, with an inbox.
+type world struct{ *laketest.World }
+
+type store = laketest.Store
+
+var newStore, sample, day = laketest.NewStore, laketest.Sample, laketest.Day
+
+func newWorld(t testing.TB) *world { return &world{laketest.New(t)} }
+
+// open opens the lake; step is told of each step.
+func (w *world) open(step func(string) error) *lake.Lake {
 	w.Helper()
-	l := w.open()
-	if step != "" {
-		l.die = diesAt(step, 1)
+	l, err := lake.Open(w.Context(), lake.Options{Catalog: w.URL, Warehouse: "wh", Namespace: laketest.Namespace,
+		S3Endpoint: w.S3, Region: "us-east-1", AccessKey: laketest.AccessKey, SecretKey: laketest.SecretKey,
+		Version: "test", Step: step})
+	if err != nil {
+		w.Fatal(err)
 	}
-	done, err := l.Follow(w.Context(), FollowOptions{Dir: s.Dir, Inbox: true})
-	if step != "" && errors.Is(err, errDied) {
-		return nil
-	} else if err != nil {
+	w.Cleanup(func() { l.Close() })
+	return l
+}
+
+// follow follows a store directly, and checks that the lake then holds just what the store does.
+func (w *world) follow(s *store) *lake.Followed {
+	w.Helper()
+	done, err := w.open(nil).Follow(w.Context(), lake.FollowOptions{Dir: s.Dir})
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.check(s)
+	return done
+}
+
+// check compares the lake with a store, and with what lake_generation says.
+func (w *world) check(s *store) {
+	w.Helper()
+	w.Check(s)
+	status, err := w.open(nil).Status(w.Context(), s.Dir)
+	if err != nil || status.Behind != 0 {
+		w.Errorf("status: %+v, %v", status, err)
+	}
+}
+
+// describe leaves a description of a store in the inbox.
+func (w *world) describe(s *store) *Described {
+	w.Helper()
+	done, err := Describe(w.Context(), w.open(nil), time.Now(), s.Dir)
+	if err != nil {
 		w.Fatal(err)
 	}
 	return done
 }
 
-// merge commits the inbox and wants an error.
-func (w *world) merge(want error) *Folded {
+// commit commits the inbox and wants an error.
+func (w *world) commit(want error) *Folded {
 	w.Helper()
-	done, err := w.open().Commit(w.Context(), FoldOptions{})
+	done, err := Commit(w.Context(), w.open(nil), time.Now(), false)
 	if !errors.Is(err, want) || done == nil {
 		w.Fatalf("got %v, want %v", err, want)
 	}
 	return done
 }
 
+// inbox is the inbox and the descriptions in it.
+func (w *world) inbox() (folder *lake.Folder, notes []note) {
+	w.Helper()
+	_, err := w.open(nil).Try(w.Context(), lake.FollowOptions{}, func(t *lake.Try) (err error) {
+		if folder, err = t.Folder(w.Context(), folderName); err == nil {
+			notes, err = list(w.Context(), folder, "")
+		}
+		return err
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return folder, notes
+}
+
 // notes is how many descriptions lie in the inbox.
 func (w *world) notes() int {
 	w.Helper()
-	marker, err := w.open().load(w.Context(), markerSpec())
-	if err != nil {
-		w.Fatal(err)
-	}
-	notes, err := marker.inbox(w.Context(), "")
-	if err != nil {
-		w.Fatal(err)
-	}
+	_, notes := w.inbox()
 	return len(notes)
 }
 
@@ -60,48 +108,48 @@ func TestCommit_FoldsManyStoresIntoOneCommit(t *testing.T) {
 	s, other := sample(t), newStore(t, "gamma")
 	other.Spend("gamma", "2026-11-01", 2, 1)
 	other.Publish()
-	if done := w.describe(s, ""); !done.Described || done.Added != 12 || done.Behind != 1 || len(w.State()) != 0 {
+	if done := w.describe(s); !done.Described || done.Added != 12 || done.Behind != 1 || len(w.State()) != 0 {
 		t.Errorf("%+v, %v", done, w.State())
 	}
-	if done := w.describe(s, ""); done.Described || done.Added != 0 {
+	if done := w.describe(s); done.Described || done.Added != 0 {
 		t.Errorf("described again: %+v", done)
 	}
-	w.describe(other, "")
-	if done := w.merge(nil); done.Stores != 2 || done.Accounts != 3 || done.Added != 13 || w.notes() != 0 {
+	w.describe(other)
+	if done := w.commit(nil); done.Stores != 2 || done.Accounts != 3 || done.Added != 13 || w.notes() != 0 {
 		t.Errorf("%+v, %d descriptions are left", done, w.notes())
 	}
-	w.check(w.open(), s)
-	w.check(w.open(), other)
+	w.check(s)
+	w.check(other)
 	if got := len(w.Snapshots("spend_daily")); got != 1 {
 		t.Errorf("%d snapshots, want 1", got)
 	}
 	before := w.State()
-	if done := w.merge(nil); done.Stores != 0 || !done.IsNothing() {
+	if done := w.commit(nil); done.Stores != 0 || !done.IsNothing() {
 		t.Errorf("%+v", done)
 	}
 	for _, s := range []*store{s, other} { // what a direct follower would do is nothing
 		if done := w.follow(s); !done.IsNothing() {
 			t.Errorf("%+v", done)
 		}
-		if done := w.describe(s, ""); done.Described {
+		if done := w.describe(s); done.Described {
 			t.Errorf("%+v", done)
 		}
 	}
-	if after := w.State(); len(before) == 0 || after[MarkerTable] != before[MarkerTable] {
+	if after := w.State(); len(before) == 0 || after[lake.MarkerTable] != before[lake.MarkerTable] {
 		t.Errorf("the lake was %v and is %v", before, after)
 	}
 	// Two generations of one store, and none of the other: the newest, in one commit.
 	s.Spend("acme", "2026-11-02", 4, 8)
 	s.Publish()
-	w.describe(s, "")
+	w.describe(s)
 	s.Spend("acme", "2026-11-03", 1, 1)
 	s.Publish()
-	w.describe(s, "")
-	if done := w.merge(nil); done.Stores != 1 || done.Added != 2 || done.Removed != 1 || w.notes() != 0 {
+	w.describe(s)
+	if done := w.commit(nil); done.Stores != 1 || done.Added != 2 || done.Removed != 1 || w.notes() != 0 {
 		t.Errorf("%+v, %d descriptions are left", done, w.notes())
 	}
-	w.check(w.open(), s)
-	w.check(w.open(), other)
+	w.check(s)
+	w.check(other)
 }
 
 // TestCommit_AnOlderDescriptionNeverOverwrites: one that comes late, and one of a store that was
@@ -109,37 +157,33 @@ func TestCommit_FoldsManyStoresIntoOneCommit(t *testing.T) {
 func TestCommit_AnOlderDescriptionNeverOverwrites(t *testing.T) {
 	w := newWorld(t)
 	s := sample(t)
-	w.describe(s, "")
-	marker, err := w.open().load(t.Context(), markerSpec())
-	if err != nil {
-		t.Fatal(err)
-	}
-	notes, err := marker.inbox(w.Context(), "")
-	if err != nil || len(notes) != 1 {
-		t.Fatalf("%v, %v", notes, err)
+	w.describe(s)
+	_, notes := w.inbox()
+	if len(notes) != 1 {
+		t.Fatalf("%v", notes)
 	}
 	late := w.Read(notes[0].object)
 	s.Spend("acme", "2026-11-02", 4, 8)
 	s.Publish()
-	w.describe(s, "")
-	w.merge(nil)
+	w.describe(s)
+	w.commit(nil)
 	w.Write(notes[0].object, late)
 	before := w.State()
-	if done := w.merge(ErrAhead); done.Stores != 0 || len(done.Refused) != 1 {
+	if done := w.commit(lake.ErrAhead); done.Stores != 0 || len(done.Refused) != 1 {
 		t.Errorf("%+v", done)
 	}
-	if after := w.State(); after[MarkerTable] != before[MarkerTable] {
+	if after := w.State(); after[lake.MarkerTable] != before[lake.MarkerTable] {
 		t.Errorf("the lake was %v and is %v", before, after)
 	}
-	w.describe(s, "") // which takes it away
-	w.merge(nil)
-	w.check(w.open(), s)
+	w.describe(s) // which takes it away
+	w.commit(nil)
+	w.check(s)
 	back := &store{TB: t, Dir: t.TempDir(), M: manifest.New(), Now: s.Now.Add(time.Minute), Every: time.Hour}
 	back.M.Of("acme")
 	for range 4 {
 		back.Publish()
 	}
-	if _, err := w.open().Follow(t.Context(), FollowOptions{Dir: back.Dir, Inbox: true}); !errors.Is(err, ErrAhead) {
+	if _, err := Describe(t.Context(), w.open(nil), time.Now(), back.Dir); !errors.Is(err, lake.ErrAhead) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -151,42 +195,36 @@ func TestCommit_RefusesOneStoreAndFoldsTheOthers(t *testing.T) {
 	s, other := sample(t), newStore(t, "gamma")
 	other.Spend("gamma", "2026-11-01", 2, 1)
 	other.Publish()
-	w.describe(s, "")
-	w.merge(nil)
+	w.describe(s)
+	w.commit(nil)
 	delete(s.M.Accounts["acme"].Files, manifest.PartPath(schema.SpendDaily.Table, "acme", day("2026-10-01")))
 	delete(s.M.Accounts["acme"].Days, day("2026-10-01"))
 	s.Publish()
-	w.describe(s, "")
-	w.describe(other, "")
-	if done := w.merge(ErrShrink); done.Stores != 1 || len(done.Refused) != 1 ||
+	w.describe(s)
+	w.describe(other)
+	if done := w.commit(lake.ErrShrink); done.Stores != 1 || len(done.Refused) != 1 ||
 		!strings.Contains(done.Refused[0], "2026-10-01") {
 		t.Errorf("%+v", done)
 	}
-	w.check(w.open(), other)
-	if done, err := w.open().Commit(t.Context(), FoldOptions{AllowShrink: true}); err != nil || done.Removed != 1 {
+	w.check(other)
+	if done, err := Commit(t.Context(), w.open(nil), time.Now(), true); err != nil || done.Removed != 1 {
 		t.Errorf("%+v, %v", done, err)
 	}
-	w.check(w.open(), s)
+	w.check(s)
 	s.Spend("acme", "2026-11-03", 1, 1)
 	s.Publish()
-	w.describe(s, "")
-	o := w.options()
-	o.Now = func() time.Time { return time.Now().Add(InboxAge + time.Minute) }
-	l, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	if _, err := l.Commit(t.Context(), FoldOptions{}); !errors.Is(err, ErrDiffers) || w.notes() != 0 {
+	w.describe(s)
+	late := time.Now().Add(Age + time.Minute)
+	if _, err := Commit(t.Context(), w.open(nil), late, false); !errors.Is(err, lake.ErrDiffers) || w.notes() != 0 {
 		t.Errorf("got %v, %d descriptions are left", err, w.notes())
 	}
-	w.describe(s, "")
-	// Somebody merges two days: the description no longer says all, and the next one does.
-	w.compact("acme", "2026-11-01", "2026-11-02")
-	w.merge(ErrDiffers)
-	w.describe(s, "")
-	w.merge(nil)
-	w.check(w.open(), s)
+	w.describe(s)
+	// Somebody deletes rows: the description no longer names all, and the next one does.
+	w.Delete("spend_daily", "acme")
+	w.commit(lake.ErrDiffers)
+	w.describe(s)
+	w.commit(nil)
+	w.check(s)
 }
 
 func TestCommit_EndsAfterADeathAtEveryStep(t *testing.T) {
@@ -197,15 +235,19 @@ func TestCommit_EndsAfterADeathAtEveryStep(t *testing.T) {
 			w.follow(s)
 			s.Spend("acme", "2026-11-02", 4, 8)
 			s.Publish()
-			w.describe(s, step)
-			w.describe(s, "")
-			l := w.open()
-			l.die = diesAt(step, 1)
-			if _, err := l.Commit(t.Context(), FoldOptions{}); err != nil && !errors.Is(err, errDied) {
+			dies := laketest.DiesAt(step, 1)
+			if _, err := Describe(t.Context(), w.open(dies), time.Now(), s.Dir); err != nil &&
+				!errors.Is(err, laketest.ErrDied) {
 				t.Fatal(err)
 			}
-			w.merge(nil)
-			w.check(w.open(), s)
+			w.describe(s)
+			dies = laketest.DiesAt(step, 1)
+			if _, err := Commit(t.Context(), w.open(dies), time.Now(), false); err != nil &&
+				!errors.Is(err, laketest.ErrDied) {
+				t.Fatal(err)
+			}
+			w.commit(nil)
+			w.check(s)
 			if n := w.notes(); n != 0 {
 				t.Errorf("%d descriptions are left", n)
 			}
@@ -224,17 +266,17 @@ func TestCommit_ConvergesAfterRandomDeaths(t *testing.T) {
 	stores := []*store{sample(t), newStore(t, "gamma"), newStore(t, "delta")}
 	describe := func(s *store) {
 		c.Try(func() error {
-			_, err := w.dying(c, 15).Follow(t.Context(), FollowOptions{Dir: s.Dir, Inbox: true})
+			_, err := Describe(t.Context(), w.open(c.Dies(15)), time.Now(), s.Dir)
 			return err
 		})
 	}
 	fold := func() {
 		c.Try(func() error {
-			_, err := w.dying(c, 15).Commit(t.Context(), FoldOptions{})
+			_, err := Commit(t.Context(), w.open(c.Dies(15)), time.Now(), false)
 			return err
 		})
 	}
-	for range rounds(t, 15, 200) {
+	for range laketest.Rounds(t, 15, 200) {
 		for _, s := range stores {
 			if account := s.M.AccountNames()[0]; c.Chance(60) {
 				d := day("2026-10-25") + schema.Date(c.Below(15))
@@ -256,7 +298,7 @@ func TestCommit_ConvergesAfterRandomDeaths(t *testing.T) {
 	}
 	fold()
 	for _, s := range stores {
-		w.check(w.open(), s)
+		w.check(s)
 	}
 	if n := w.notes(); n != 0 || c.Deaths == 0 {
 		t.Errorf("%d descriptions are left, %d deaths", n, c.Deaths)
@@ -274,7 +316,7 @@ func TestCommit_AsksOnceForEachDescription(t *testing.T) {
 			s := newStore(t, fmt.Sprintf("account-%d", i))
 			s.Spend(s.M.AccountNames()[0], "2026-11-01", 2, 1)
 			s.Publish()
-			w.describe(s, "")
+			w.describe(s)
 		}
 		w.S3Fault = func(r *http.Request) int {
 			switch {
@@ -291,7 +333,7 @@ func TestCommit_AsksOnceForEachDescription(t *testing.T) {
 			return 0
 		}
 		before := w.Objects.Load()
-		if done := w.merge(nil); done.Stores != stores {
+		if done := w.commit(nil); done.Stores != stores {
 			t.Errorf("%+v", done)
 		}
 		all = w.Objects.Load() - before
@@ -309,4 +351,39 @@ func TestCommit_AsksOnceForEachDescription(t *testing.T) {
 	if _, asked = commit(2, true); asked["DELETE"] != 2 {
 		t.Errorf("%v", asked)
 	}
+}
+
+// TestInbox_RefusesABomb: an object that unpacks to much more than a description does is named, and
+// never unpacked to its end.
+func TestInbox_RefusesABomb(t *testing.T) {
+	w := newWorld(t)
+	w.follow(sample(t))
+	folder, _ := w.inbox()
+	if err := putCompressed(t.Context(), folder, "acme/99-R99.json.zst",
+		io.LimitReader(zeros{}, 300<<20)); err != nil {
+		t.Fatal(err)
+	}
+	_, notes := w.inbox()
+	f, err := readCompressed(folder, notes[0].object)
+	if !errors.Is(err, lake.ErrForeign) || !strings.Contains(err.Error(), "unpack to more") {
+		t.Errorf("%v, %v", f, err)
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+// TestCommit_FoldsClosedMonths: what an inbox describes holds the files of closed months.
+func TestCommit_FoldsClosedMonths(t *testing.T) {
+	w := newWorld(t)
+	s := laketest.Autumn(t)
+	w.describe(s)
+	w.commit(nil)
+	s.CloseSeptember()
+	w.describe(s)
+	if done := w.commit(nil); done.Added != 2 || done.Removed != 6 || w.Months() != 2 {
+		t.Errorf("%+v, %d months", done, w.Months())
+	}
+	w.check(s)
 }
