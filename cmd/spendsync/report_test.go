@@ -208,14 +208,16 @@ campaigns_without_limit::VARCHAR FROM r UNION ALL SELECT 'days_service', api_day
 		t.Errorf("the page has changes of %d looks, the warehouse of %s", got, want)
 	}
 	ofDay := map[string]string{}
-	for line := range strings.Lines(w.ask("SELECT report_date, sum(spend) FROM mart.campaign_day GROUP BY " +
-		"report_date")) {
-		day, spend, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "|")
-		ofDay[day] = spend
+	for line := range strings.Lines(w.ask("SELECT report_date, sum(spend), sum(conversions) FROM mart.campaign_day " +
+		"GROUP BY report_date")) {
+		day, sums, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "|")
+		ofDay[day] = sums
 	}
 	for key, cells := range tables["spend"] {
-		if got, want := cells[0], ofDay[key]; got != want {
-			t.Errorf("spend of %s: the page has %s, the warehouse %s", key, got, want)
+		// Beside the sum stand its parts, the conversions, their cost, the limits and the campaigns without one.
+		if got, want := cells[0]+"|"+cells[len(cells)-4], ofDay[key]; got != want {
+			t.Errorf("spend and conversions of %s: the page has %s, the warehouse %s", key, got,
+				want)
 		}
 	}
 	if len(tables["spend"]) != 33 {

@@ -3,6 +3,8 @@ package page
 import (
 	"fmt"
 	"math"
+
+	"spendsync/schema"
 )
 
 // bullet is one campaign's pace as places in percent of the width. The limit
@@ -15,6 +17,14 @@ type bullet struct {
 
 const limitAt = 75
 
+// DayBefore returns the day of the rows if it is not today's; nil: it is.
+func (p Pacing) DayBefore() *schema.Date {
+	if len(p.Rows) == 0 || p.Today.Date.Valid && p.Today.Date.V == p.Rows[0].Date {
+		return nil
+	}
+	return &p.Rows[0].Date
+}
+
 func bullets(p Pacing) []bullet {
 	var all []bullet
 	for _, r := range p.Rows {
@@ -26,8 +36,11 @@ func bullets(p Pacing) []bullet {
 		}
 		b := bullet{Pace: r, SpendTo: at(r.Spend), ProjectedTo: at(r.Projected)}
 		b.ElapsedAt = math.Round(r.Elapsed.V*limitAt*100) / 100
-		b.Text = fmt.Sprintf("%s of %s spent, %s of the day gone, %s expected by its end", money(r.Spend),
-			money(r.Limit), percent(r.Elapsed), money(r.Projected))
+		b.Text = fmt.Sprintf("%s of %s spent", money(r.Spend), money(r.Limit))
+		if p.DayBefore() == nil {
+			b.Text += fmt.Sprintf(", %s of the day gone, %s expected by its end", percent(r.Elapsed),
+				money(r.Projected))
+		}
 		all = append(all, b)
 	}
 	return all

@@ -11,7 +11,8 @@ func describeSpend(v Spend) string {
 		return ""
 	}
 	return fmt.Sprintf("A column for each day from %s to %s, made of the spend of %s and the rest; limits as a line; "+
-		"changes of settings as marks above. The table below has every number.",
+		"changes of settings as marks above, the cost per conversion of seven days as a line below. The table below "+
+		"has every number.",
 		day(v.Days[0].Date), day(v.Days[len(v.Days)-1].Date), countOf(len(v.Campaigns), "campaign"))
 }
 

@@ -75,15 +75,47 @@ type size struct {
 // chart is a drawing for both widths; the style sheet shows one of them.
 type chart struct{ Wide, Narrow template.HTML }
 
-// chart draws a plot twice. Screen readers read its title and description.
-func (s *sheet) chart(title, desc string, wide, narrow size, build func(size) *plot.Plot) chart {
+// chart draws plots twice, each above the next. Screen readers read its title and description.
+func (s *sheet) chart(title, desc string, wide, narrow size, builds ...func(size) *plot.Plot) chart {
 	narrow.narrow = true
-	return chart{s.svg("wide", title, desc, wide, build(wide)), s.svg("narrow", title, desc, narrow, build(narrow))}
+	draw := func(class string, sz size) template.HTML {
+		var plots []*plot.Plot
+		for _, build := range builds {
+			plots = append(plots, build(sz))
+		}
+		return s.svg(class, title, desc, sz, plots...)
+	}
+	return chart{draw("wide", wide), draw("narrow", narrow)}
 }
 
-func (s *sheet) svg(class, title, desc string, sz size, p *plot.Plot) template.HTML {
+// panelHeight is the height of each plot below the first one.
+const panelHeight = 96
+
+// place divides a canvas between plots, so that their horizontal axes begin and end together.
+func place(plots []*plot.Plot, on draw.Canvas) (parts []draw.Canvas) {
+	low, left, right := vg.Length(len(plots)-1)*panelHeight, vg.Length(0), vg.Length(0)
+	for i, p := range plots {
+		part := draw.Crop(on, 0, 0, low, 0)
+		if i > 0 {
+			low -= panelHeight
+			part = draw.Crop(on, 0, 0, low+textSize/2, low+panelHeight-(on.Max.Y-on.Min.Y))
+		}
+		data := p.DataCanvas(part)
+		left, right = max(left, data.Min.X-part.Min.X), max(right, part.Max.X-data.Max.X)
+		parts = append(parts, part)
+	}
+	for i, p := range plots {
+		data := p.DataCanvas(parts[i])
+		parts[i] = draw.Crop(parts[i], left-(data.Min.X-parts[i].Min.X), parts[i].Max.X-data.Max.X-right, 0, 0)
+	}
+	return parts
+}
+
+func (s *sheet) svg(class, title, desc string, sz size, plots ...*plot.Plot) template.HTML {
 	c := s.canvas(sz.w, sz.h)
-	p.Draw(draw.New(c))
+	for i, part := range place(plots, draw.New(c)) {
+		plots[i].Draw(part)
+	}
 	id := fmt.Sprintf("g%d", s.drawn)
 	s.drawn++
 	head := fmt.Sprintf(`<svg class=%q role="img" viewBox="0 0 %g %g" aria-labelledby="%s-t %s-d"><title id="%s-t">`+

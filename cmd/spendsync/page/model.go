@@ -172,6 +172,9 @@ type SpendDay struct {
 	Unlimited                     Number // campaigns that spent and had no limit
 	Assumed                       bool   // a limit was first seen after the day
 	Bids, Limits, Statuses, Other int    // changes of settings first seen that day
+	Conversions                   Number // so far
+	Arrived                       Number // share of the final conversions
+	Allowed                       Number // US dollars that the targets allow for them; unknown without all targets
 }
 
 // Pacing is how far the day's spend has come against the limits.
@@ -335,7 +338,9 @@ type Timeline struct {
 	More     int // campaigns with changes that have no lane
 	Changes  []Change
 	MoreRows int
-	Why      string
+	// Unconfirmed is the number of entities of which the last sync could not read something.
+	Unconfirmed Number
+	Why         string
 }
 
 // Lane is one campaign's line.

@@ -13,6 +13,7 @@ type section struct {
 	Stake   Number // US dollars a day; unknown: none that can be named
 	ToDo    int    // its place in the list on top, which has its sentence; 0: it is not there
 	Folded  bool   // it is opened by who needs it
+	Note    string // what its days do not hold, and the cure
 }
 
 // Money is the stake in words.
@@ -29,24 +30,26 @@ func (s section) Money() string {
 // calls for action.
 func sections(a Account) []section {
 	all := []section{
-		{"spend", "What did each day cost?", a.Spend.Verdict(), Number{}, 0, false},
-		{"campaigns", "Which campaigns pay?", a.Campaigns.Verdict(), a.Campaigns.stake(), 0, false},
-		{"sources", "Which sources earn their money?", a.Sources.Verdict(), a.Sources.stake(), 0, false},
-		{"fatigue", "Which creatives are worn out?", a.Fatigue.Verdict(), Number{}, 0, false},
-		{"timeline", "What changed in the settings?", a.Timeline.Verdict(), Number{}, 0, false},
-		{"runway", "How long does the money last?", a.Runway.Verdict(), a.Runway.stake(), 0, false},
-		{"pacing", "How does the day go?", a.Pacing.Verdict(), a.Pacing.stake(), 0, false},
-		{"bids", "Do clicks cost what is bid?", a.Bids.Verdict(), a.Bids.stake(), 0, false},
-		{"restated", "How long do finished days keep changing?", a.Restated.Verdict(), Number{}, 0, true},
-		{"coverage", "Is every day there?", a.Coverage.Verdict(), a.Coverage.stake(a.Headline), 0, true},
-		{"health", "Does the sync do well?", a.Health.Verdict(), Number{}, 0, true},
+		{"spend", "What did each day cost?", a.Spend.Verdict(), Number{}, 0, false, ""},
+		{"campaigns", "Which campaigns pay?", a.Campaigns.Verdict(), a.Campaigns.stake(), 0, false, ""},
+		{"sources", "Which sources earn their money?", a.Sources.Verdict(), a.Sources.stake(), 0, false, ""},
+		{"fatigue", "Which creatives are worn out?", a.Fatigue.Verdict(), Number{}, 0, false, ""},
+		{"timeline", "What changed in the settings?", a.Timeline.Verdict(), Number{}, 0, false, ""},
+		{"runway", "How long does the money last?", a.Runway.Verdict(), a.Runway.stake(), 0, false, ""},
+		{"pacing", "How does the day go?", a.Pacing.Verdict(), a.Pacing.stake(), 0, false, ""},
+		{"bids", "Do clicks cost what is bid?", a.Bids.Verdict(), a.Bids.stake(), 0, false, ""},
+		{"restated", "How long do finished days keep changing?", a.Restated.Verdict(), Number{}, 0, true, ""},
+		{"coverage", "Is every day there?", a.Coverage.Verdict(), a.Coverage.stake(a.Headline), 0, true, ""},
+		{"health", "Does the sync do well?", a.Health.Verdict(), Number{}, 0, true, ""},
 	}
 	if len(a.Breaks.Rows) > 0 {
-		all = slices.Insert(all, 0, section{"breaks", "What broke?", a.Breaks.Verdict(), a.Breaks.stake(), 0, false})
+		all = slices.Insert(all, 0, section{"breaks", "What broke?", a.Breaks.Verdict(), a.Breaks.stake(), 0, false,
+			""})
 	}
 	first := toDo(all)
 	for i := range all {
 		all[i].Folded = all[i].Folded && all[i].Verdict.Tone != "act"
+		all[i].Note = a.note(all[i].Name)
 		all[i].ToDo = 1 + slices.IndexFunc(first, func(s section) bool { return s.Name == all[i].Name })
 	}
 	return all

@@ -51,6 +51,7 @@ type view struct {
 
 	SpendChart, SourceChart, BidChart, RunwayChart chart
 	Tired                                          []tiredView
+	CPAs                                           []rate // by day of the spend; none: no conversions to speak of
 	Bullets                                        []bullet
 	Lanes                                          []laneView
 	LaneMarks                                      []mark
@@ -92,6 +93,9 @@ func execute(w io.Writer, r Page, name string, viewOf func(*sheet, Account, int)
 func newView(a Account, i int) view {
 	v := view{Account: a, ID: fmt.Sprintf("a%d", i+1), Tiles: tiles(a), Sections: sections(a)}
 	v.ToDo = toDo(v.Sections)
+	if rates := rollingCPA(a.Spend.Days); hasCPA(rates) {
+		v.CPAs = rates
+	}
 	return v
 }
 
@@ -99,7 +103,7 @@ func (s *sheet) view(a Account, i int) view {
 	v := newView(a, i)
 	v.Weeks, v.States = weeks(a.Coverage), states(a.Coverage)
 	if len(a.Spend.Days) > 0 {
-		v.SpendChart = s.spendChart(a.Spend, size{w: 900, h: 360}, size{w: 360, h: 320})
+		v.SpendChart = s.spendChart(a.Spend, v.CPAs, size{w: 900, h: 360}, size{w: 360, h: 320})
 	}
 	if len(a.Sources.Rows) > 0 {
 		v.SourceChart, v.OneTarget = s.sourceChart(a.Sources), sourceScale(a.Sources.Rows) > 0

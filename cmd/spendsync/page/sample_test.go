@@ -95,6 +95,7 @@ func sampleDays(a *Account, r *rand.Rand, to schema.Date, asOf time.Time) {
 				s.Parts = append(s.Parts, N(v))
 			}
 			s.Total, c.Spend, c.Rows = N(total), N(total), N(2500)
+			s.Conversions, s.Arrived, s.Allowed = N(300), N(min(1, 0.5+0.05*float64(to-d))), N(300*25)
 		} else {
 			s.Parts, s.Limit, c.ReadAt = make([]Number, 7), Number{}, time.Time{}
 		}

@@ -14,8 +14,8 @@ import (
 var letters = []string{"A", "B", "C", "D", "E", "F", "rest"}
 
 // spendChart draws a column a day, the campaigns' parts on each other, the limits
-// as a step line above them, and the days' changes of settings on three rails.
-func (s *sheet) spendChart(v Spend, wide, narrow size) chart {
+// as a step line above them, the days' changes of settings on three rails, and the rates below.
+func (s *sheet) spendChart(v Spend, rates []rate, wide, narrow size) chart {
 	top := 0.0
 	for _, d := range v.Days {
 		top = max(top, d.Total.V)
@@ -25,22 +25,30 @@ func (s *sheet) spendChart(v Spend, wide, narrow size) chart {
 			top = max(top, d.Limit.V)
 		}
 	}
-	return s.chart("Spend by day", describeSpend(v), wide, narrow,
+	panels := []func(size) *plot.Plot{
 		func(sz size) *plot.Plot {
 			p := newPlot()
 			ticks := niceTicks(top, 4, short)
 			ceiling := ticks[len(ticks)-1].Value
 			rails := railsOf(v)
-			p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -0.6, placeOf(v.Days, len(v.Days)-1)+1.4, 0,
-				ceiling*(1.03+0.07*float64(len(rails)))
+			p.X.Min, p.X.Max = edges(v.Days)
+			p.Y.Min, p.Y.Max = 0, ceiling*(1.03+0.07*float64(len(rails)))
 			p.X.Tick.Marker, p.Y.Tick.Marker = dayTicks(days(v.Days), sz), plot.ConstantTicks(ticks)
 			p.Add(gridLines(false))
 			drawStack(p, v, ceiling)
 			drawLimits(p, v, ceiling)
 			drawRails(p, v, rails, ceiling)
 			return p
-		})
+		}}
+	if len(rates) > 0 {
+		panels = append(panels, func(size) *plot.Plot { return cpaPlot(v.Days, rates) })
+		wide.h, narrow.h = wide.h+panelHeight, narrow.h+panelHeight
+	}
+	return s.chart("Spend by day, and cost per conversion", describeSpend(v), wide, narrow, panels...)
 }
+
+// edges are the ends of the axis of days.
+func edges(days []SpendDay) (first, last float64) { return -0.6, placeOf(days, len(days)-1) + 1.4 }
 
 // apart is the distance of the open day from the finished ones: its column still grows, so it must
 // not be compared with theirs.

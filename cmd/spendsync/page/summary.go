@@ -5,7 +5,7 @@ import "io"
 // The lengths of the summary's lists: with them it fits on one sheet of A4.
 const (
 	summaryToDo   = 3
-	summaryPayers = 8
+	summaryPayers = 7
 )
 
 // WriteSummary writes one sheet of A4 for each account: the tiles, what to do first, the spend, and the
@@ -16,7 +16,7 @@ func WriteSummary(w io.Writer, r Page) error { return execute(w, r, "summary", (
 func (s *sheet) summary(a Account, i int) view {
 	v := newView(a, i)
 	if len(a.Spend.Days) > 0 {
-		v.SpendChart = s.spendChart(a.Spend, size{w: 900, h: 225}, size{w: 360, h: 320})
+		v.SpendChart = s.spendChart(a.Spend, v.CPAs, size{w: 900, h: 170}, size{w: 360, h: 320})
 	}
 	return v
 }
@@ -26,6 +26,9 @@ func (v view) Brief() []section { return v.ToDo[:min(summaryToDo, len(v.ToDo))] 
 
 // Payers returns the first campaigns of the section on them.
 func (v view) Payers() []Payer { return v.Campaigns.Rows[:min(summaryPayers, len(v.Campaigns.Rows))] }
+
+// CampaignsNote returns what the days of the section on campaigns do not hold.
+func (v view) CampaignsNote() string { return v.note("campaigns") }
 
 // OtherPayers returns the number of campaigns that the summary does not list.
 func (v view) OtherPayers() int { return v.Campaigns.More + len(v.Campaigns.Rows) - len(v.Payers()) }

@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"spendsync/schema"
 )
@@ -11,32 +12,27 @@ import (
 type tile struct {
 	Label, Value, Note, Tone string
 	Exact                    Number
-	Spark                    []sparkBar // the days before, oldest first
+	Spark                    []sparkBar // oldest first
 }
 
 // sparkBar is one day of a sparkline: percents across, pixels down.
 type sparkBar struct{ X, W, Y, H float64 }
 
-// spark draws the spend of the last whole days, at most 14.
-func spark(v Spend) (bars []sparkBar) {
+// spark draws the last known values, at most 14.
+func spark(values []Number) (bars []sparkBar) {
 	const most, height = 14, 22
-	var days []SpendDay
-	for _, d := range v.Days {
-		if d.Total.Known && (d.State == schema.StateComplete || d.State == schema.StateFinal) {
-			days = append(days, d)
-		}
-	}
-	days = days[max(0, len(days)-most):]
+	values = slices.DeleteFunc(values, func(n Number) bool { return !n.Known })
+	values = values[max(0, len(values)-most):]
 	top := 0.0
-	for _, d := range days {
-		top = max(top, d.Total.V)
+	for _, n := range values {
+		top = max(top, n.V)
 	}
-	if len(days) < 2 || top <= 0 {
+	if len(values) < 2 || top <= 0 {
 		return nil
 	}
-	step := 100 / float64(len(days))
-	for i, d := range days {
-		h := math.Round(max(0, d.Total.V)/top*10*height) / 10
+	step := 100 / float64(len(values))
+	for i, n := range values {
+		h := math.Round(max(0, n.V)/top*10*height) / 10
 		bars = append(bars, sparkBar{X: math.Round(float64(i)*step*10) / 10, W: math.Round(step*7) / 10,
 			Y: math.Round((height-h)*10) / 10, H: h})
 	}
@@ -45,9 +41,17 @@ func spark(v Spend) (bars []sparkBar) {
 
 func tiles(a Account) []tile {
 	h := a.Headline
-	spent := spendTile(a.Fresh, h)
-	spent.Spark = spark(a.Spend)
-	return []tile{spent, todayTile(a.Pacing.Today), cpaTile(h, a.Campaigns), moneyTile(h, a.Runway),
+	spent, rates := spendTile(a.Fresh, h), rollingCPA(a.Spend.Days)
+	var spends, costs []Number
+	for i, d := range a.Spend.Days {
+		if whole(d.State) {
+			spends, costs = append(spends, d.Total), append(costs, rates[i].CPA)
+		}
+	}
+	spent.Spark = spark(spends)
+	cost := cpaTile(h, a.Campaigns, costs)
+	cost.Spark = spark(costs)
+	return []tile{spent, todayTile(a.Pacing.Today), cost, moneyTile(h, a.Runway),
 		gapTile(h), blockTile(h, a.Campaigns)}
 }
 
@@ -87,14 +91,17 @@ func todayTile(v Today) tile {
 
 // cpaTile has the number of the section on campaigns: one number goes by one name. It is fine only
 // where no campaign loses: the mean of all hides one that does.
-func cpaTile(h Headline, c Campaigns) tile {
+func cpaTile(h Headline, c Campaigns, costs []Number) tile {
 	t := tile{Label: "Cost per conversion", Value: money(c.CPA), Exact: c.CPA, Tone: "fine"}
 	switch {
 	case !c.CPA.Known:
 		t.Note = "no conversion is known in the last whole days"
 	default:
-		t.Note = fmt.Sprintf("all campaigns, %s conversions in %s days, those to come counted in",
-			count(c.Conversions), count(c.Days))
+		t.Note = fmt.Sprintf("all campaigns in %s days, the conversions to come counted in", count(c.Days))
+		if n := len(costs) - 1; n >= rateDays && costs[n].Known && costs[n-rateDays].Known {
+			t.Note += fmt.Sprintf("; %s in the last %d days against the %d before",
+				signed(N(costs[n].V/costs[n-rateDays].V-1)), rateDays, rateDays)
+		}
 		switch {
 		case h.CPA.Known && h.AllowedCPA.Known && h.CPA.V > h.AllowedCPA.V:
 			t.Tone, t.Note = "act", t.Note+"; above what the targets allow in the last "+

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"html/template"
 	"slices"
 	"strings"
 	"unicode"
@@ -113,15 +114,13 @@ func (r Payer) isStopped() bool {
 	return slices.Contains([]string{"paused", "archived", "rejected", "deleted"}, r.Status)
 }
 
-// ChangeWord returns the direction of the CPA's change at equal age, or "may be chance".
-func (r Payer) ChangeWord() string {
-	switch r.ChangeVerdict {
-	case "dearer", "cheaper":
-		return r.ChangeVerdict
-	case "unclear":
-		return "may be chance"
+// ChangeCell returns the change of the CPA at equal age: in color if it is more than chance.
+func (r Payer) ChangeCell() template.HTML {
+	class := "chance"
+	if r.ChangeVerdict == "dearer" || r.ChangeVerdict == "cheaper" {
+		class = r.ChangeVerdict
 	}
-	return ""
+	return template.HTML(strings.Replace(string(cell(signed)(r.Change)), `"n"`, `"n `+class+`"`, 1))
 }
 
 // Tone is how the verdict looks.

@@ -52,6 +52,11 @@ func (v Fatigue) Verdict() Verdict {
 			}
 		}
 	}
+	if together := v.fallen(); first == nil && together != nil {
+		return watch("No creative has fallen beside the others of its campaign, but those of %s fell together: the "+
+			"CTR of “%s” is %s below its peak. Look at the campaign's sources, audience and offer.",
+			together.Campaign.Label(), together.Creative.String(), percent(together.Decline))
+	}
 	if first == nil {
 		return fine("Nothing to replace: no creative's CTR has fallen further than chance explains.")
 	}
@@ -63,6 +68,40 @@ func (v Fatigue) Verdict() Verdict {
 		first.Creative.Short()+")", first.Campaign.Label(), percent(first.CTR), percent(first.Decline), beside,
 		map[bool]string{true: "no other creative shown is tired", false: plural(tired-1, "more is tired",
 			"more are tired")}[tired == 1])
+}
+
+// farBelow is the share by which the CTR of a creative has fallen far: the threshold of fatigue.
+const farBelow = 0.2
+
+// fellTogether reports whether the creative's CTR fell far, beyond chance, and with the campaign's others.
+func (t Tired) fellTogether() bool {
+	return t.State == "steady" && t.Siblings && t.Decline.V >= farBelow && t.Z.V >= 3
+}
+
+// fallen returns the creative that fell furthest with the others of its campaign; nil: none did.
+func (v Fatigue) fallen() (most *Tired) {
+	for i, r := range v.Rows {
+		if r.fellTogether() && (most == nil || r.Decline.V > most.Decline.V) {
+			most = &v.Rows[i]
+		}
+	}
+	return most
+}
+
+// Word returns the creative's state in words.
+func (t Tired) Word() string {
+	if t.fellTogether() {
+		return "fell with its campaign"
+	}
+	return words(t.State)
+}
+
+// Look returns the class of the creative's state.
+func (t Tired) Look() string {
+	if t.fellTogether() {
+		return "fatiguing"
+	}
+	return t.State
 }
 
 // Verdict names the bid to lower. A point estimate does not suffice: only bids that are too high

@@ -122,7 +122,7 @@ func percent(n Number) string {
 	if !n.Known {
 		return dash
 	}
-	v := n.V * 100
+	v := math.Round(n.V*1e4) / 100
 	switch a := math.Abs(v); {
 	case a != 0 && a < 1:
 		return sign(v) + fmt.Sprintf("%.2f %%", a)

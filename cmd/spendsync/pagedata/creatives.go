@@ -16,8 +16,8 @@ func (q *reader) fatigue(id string) page.Fatigue {
 		count(*) OVER () AS creatives
 FROM mart.creative_fatigue AS f
 WHERE f.account_id = %s AND f.fatigue <> 'too_little_data' AND coalesce(f.status, 'active') = 'active'
-ORDER BY CASE f.fatigue WHEN 'exhausted' THEN 0 WHEN 'fatiguing' THEN 1 ELSE 2 END, f.adjusted_decline DESC,
-f.creative_id LIMIT %d`, id, maxTired)
+ORDER BY CASE f.fatigue WHEN 'exhausted' THEN 0 WHEN 'fatiguing' THEN 1 ELSE 2 END,
+CASE f.fatigue WHEN 'steady' THEN f.decline ELSE f.adjusted_decline END DESC, f.creative_id LIMIT %d`, id, maxTired)
 	rates := q.clickRates(id, rows)
 	for _, r := range rows {
 		t := page.Tired{Campaign: r.named("campaign_id", "campaign_name"), Creative: r.named("creative_id", "title"),

@@ -34,8 +34,9 @@ const (
 
 // views are the views that a report asks.
 var views = []string{"bid_vs_cpc", "breaks", "budget_runway", "campaign_day", "campaign_performance", "change_log",
-	"creative_fatigue", "creative_spend", "daily_pacing", "data_quality", "intraday_hourly", "restatements",
-	"settlement", "source_block_candidates", "source_performance", "source_scale_candidates", "threshold"}
+	"creative_fatigue", "creative_spend", "daily_pacing", "data_quality", "day_maturity", "intraday_hourly",
+	"restatements", "settlement", "source_block_candidates", "source_performance", "source_scale_candidates",
+	"threshold", "unconfirmed_settings"}
 
 // kept are those that several questions or views ask: they are answered once.
 var kept = []string{"breaks", "campaign_day", "campaign_performance", "change_log", "day_curve",

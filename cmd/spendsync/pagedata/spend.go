@@ -35,8 +35,14 @@ d.campaign_id LIMIT %d`, window, maxCampaigns)
 		covered, sum(d.spend) AS total, %s,
   sum(d.daily_spend_limit) FILTER (WHERE d.spend > 0) AS limits, count(*) FILTER (WHERE d.spend > 0 AND
   d.daily_spend_limit IS NULL) AS unlimited,
-  bool_or(d.is_assumed) FILTER (WHERE d.spend > 0) AS assumed
-FROM mart.campaign_day AS d WHERE %s GROUP BY d.report_date ORDER BY d.report_date`,
+  bool_or(d.is_assumed) FILTER (WHERE d.spend > 0) AS assumed,
+  CASE WHEN count(d.conversions) = count(*) THEN sum(d.conversions) END AS conversions,
+  any_value(m.conversions_share) AS arrived,
+  CASE WHEN count(*) FILTER (WHERE d.spend > 0 AND d.target_cpa IS NULL) = 0 THEN sum(d.conversions * d.target_cpa) END
+  AS allowed
+FROM mart.campaign_day AS d
+LEFT JOIN mart.day_maturity AS m ON m.account_id = d.account_id AND m.report_date = d.report_date
+WHERE %s GROUP BY d.report_date ORDER BY d.report_date`,
 		strings.Join(parts, ", "), window) {
 		s.Days = append(s.Days, spendDay(r, len(top), s.Rest > 0, changes))
 	}
@@ -45,7 +51,8 @@ FROM mart.campaign_day AS d WHERE %s GROUP BY d.report_date ORDER BY d.report_da
 
 func spendDay(r row, top int, hasRest bool, changes map[schema.Date]dayChanges) page.SpendDay {
 	d := page.SpendDay{Date: r.date("report_date"), State: r.text("state"), Total: r.number("total"),
-		Assumed: r.bool("assumed")}
+		Assumed: r.bool("assumed"), Conversions: r.number("conversions"), Arrived: r.number("arrived"),
+		Allowed: r.number("allowed")}
 	rest := d.Total.V
 	for i := range top {
 		p := r.number(fmt.Sprintf("part%d", i))

@@ -45,6 +45,8 @@ func (q *reader) timeline(id string) page.Timeline {
 	since := schema.InstantOf(v.From.Start())
 	v.Changes, v.MoreRows = q.changes(id, since)
 	v.Lanes, v.More = q.lanes(id, since, v.From)
+	v.Unconfirmed = q.row("SELECT count(*) AS entities FROM mart.unconfirmed_settings AS u WHERE u.account_id = %s",
+		id).number("entities")
 	return v
 }
 
