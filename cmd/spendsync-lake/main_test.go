@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"spendsync/cmd/internal/files"
+	"spendsync/load/lake/laketest"
 	"spendsync/load/lake/resttest"
 	"spendsync/load/manifest"
 )
@@ -170,6 +171,29 @@ func TestMetrics_CountGenerationsWhileTheLakeIsAway(t *testing.T) {
 	}
 }
 
+// TestFollow_TellsWhatOthersWrote: what another program deleted comes back with the next generation, which says so.
+func TestFollow_TellsWhatOthersWrote(t *testing.T) {
+	w, s, file := laketest.New(t), laketest.Sample(t), filepath.Join(t.TempDir(), "lake.prom")
+	environ := []string{"SPENDSYNC_DATA_DIR=" + s.Dir, "SPENDSYNC_LAKE_WAREHOUSE=wh", "SPENDSYNC_LAKE_CATALOG=" + w.URL,
+		"SPENDSYNC_LAKE_S3_ENDPOINT=" + w.S3, "AWS_REGION=us-east-1", "SPENDSYNC_LAKE_METRICS_FILE=" + file}
+	t.Setenv("AWS_ACCESS_KEY_ID", laketest.AccessKey) // the SDK reads them itself
+	t.Setenv("AWS_SECRET_ACCESS_KEY", laketest.SecretKey)
+	follow := func(says, metric string) {
+		t.Helper()
+		code, out := command(t, environ, "follow")
+		b, err := os.ReadFile(file)
+		if code != 0 || !strings.Contains(out, says) || err != nil || !strings.Contains(string(b), metric) {
+			t.Errorf("exit code %d, want 0 with %q and %q:\n%s%s%v", code, says, metric, out, b, err)
+		}
+		w.Check(s)
+	}
+	follow("committed generation 1", "spendsync_lake_foreign_changes 0\n")
+	w.Delete("spend_daily", "acme")
+	s.Versions("acme", 3)
+	s.Publish()
+	follow("another program had written to spend_daily: ", "spendsync_lake_foreign_changes 1\n")
+}
+
 // TestSecrets_AreNeverShown: a catalog sends back every header that it got.
 func TestSecrets_AreNeverShown(t *testing.T) {
 	echo := func(w http.ResponseWriter, r *http.Request) bool {
@@ -194,6 +218,9 @@ func TestSecrets_AreNeverShown(t *testing.T) {
 			// Of an answer to client credentials the client shows nothing at all.
 			if code != 3 || strings.Contains(secret, "TOKEN") != strings.Contains(out, "[redacted]") {
 				t.Errorf("%s %v: exit code %d:\n%s", secret, args, code, out)
+			}
+			if strings.Contains(secret, "TOKEN") && !strings.Contains(out, "canary-access") {
+				t.Errorf("%s %v: the id of the access key is no secret, and is not shown:\n%s", secret, args, out)
 			}
 			for _, canary := range []string{"canary-token", "canary-secret", "canary-password"} {
 				if strings.Contains(out, canary) && strings.Contains(strings.Join(environ, " ")+"canary-token",

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -180,11 +182,10 @@ func TestFollow_AddsColumnsBehindTheOthers(t *testing.T) {
 				}
 			}
 			short.schema = iceberg.NewSchemaWithIdentifiers(0, spec.schema.IdentifierFieldIDs, fields...)
+			short.props = maps.Clone(spec.props)
+			short.props[versionProperty] = strconv.Itoa(schema.Version - 1)
 			old.specs[i] = &short
 		}
-	}
-	if _, err := old.tables(t.Context(), false); err != nil {
-		t.Fatal(err)
 	}
 	if _, err := old.ensureNamespace(t.Context()); err != nil {
 		t.Fatal(err)
@@ -215,7 +216,8 @@ func TestFollow_PutsItsFilesBackAfterACompaction(t *testing.T) {
 	}
 	s.Versions("acme", 3)
 	s.Publish()
-	if done := w.follow(s); done.Added != 3 || done.Removed != 2 {
+	if done := w.follow(s); done.Added != 3 || done.Removed != 2 ||
+		!slices.Equal(done.Changed, []string{"spend_daily"}) {
 		t.Errorf("%+v", done)
 	}
 }
@@ -399,6 +401,28 @@ func TestFollow_WithoutTransactionsTheMarkerComesLast(t *testing.T) {
 			t.Fatalf("death %d: %v", nth, err)
 		}
 		w.follow(s)
+	}
+}
+
+// TestFollow_WithoutTransactionsStandsLostAnswers: each table's commit is done and its answer lost.
+func TestFollow_WithoutTransactionsStandsLostAnswers(t *testing.T) {
+	w, s := newWorld(t), sample(t)
+	w.Rest.NoTransactions = true
+	w.follow(s)
+	for nth := 1; nth <= 3; nth++ {
+		s.Spend("acme", "2026-11-02", 4, int64(10+nth))
+		s.Versions("acme", 2+nth)
+		s.Publish()
+		commits := 0
+		w.Rest.After = func([]string) error {
+			if commits++; commits == nth {
+				return errors.New("lost")
+			}
+			return nil
+		}
+		if done := w.follow(s); done.IsNothing() || done.Tries != 2 || commits != 3 {
+			t.Errorf("answer %d lost: %+v, %d commits", nth, done, commits)
+		}
 	}
 }
 

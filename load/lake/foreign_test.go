@@ -13,25 +13,64 @@ import (
 	"github.com/apache/iceberg-go/table"
 )
 
-// addColumn adds a column to a table, as another program would.
-func (w *world) addColumn(l *Lake, name string, column iceberg.NestedField) {
+// alter changes the columns of a table, as another program would.
+func (w *world) alter(name string, change func(columns []iceberg.NestedField, next int) []iceberg.NestedField) {
 	w.Helper()
-	t, err := l.load(w.Context(), l.spec(name))
+	l := w.open()
+	t, err := l.catalog.LoadTable(w.Context(), l.identifier(name))
 	if err != nil {
 		w.Fatal(err)
 	}
-	column.ID = t.tbl.Metadata().LastColumnID() + 1
-	wider := iceberg.NewSchemaWithIdentifiers(0, t.tbl.Schema().IdentifierFieldIDs,
-		append(slices.Clone(t.tbl.Schema().Fields()), column)...)
-	if _, _, err := l.catalog.CommitTable(w.Context(), t.tbl.Identifier(), nil, []table.Update{
-		table.NewAddSchemaUpdate(wider), table.NewSetCurrentSchemaUpdate(-1)}); err != nil {
+	columns := change(slices.Clone(t.Schema().Fields()), t.Metadata().LastColumnID()+1)
+	altered := iceberg.NewSchemaWithIdentifiers(0, t.Schema().IdentifierFieldIDs, columns...)
+	if _, _, err := l.catalog.CommitTable(w.Context(), t.Identifier(), nil, []table.Update{
+		table.NewAddSchemaUpdate(altered), table.NewSetCurrentSchemaUpdate(-1)}); err != nil {
 		w.Fatal(err)
 	}
 }
 
-// spec is our description of a table.
-func (l *Lake) spec(name string) *tableSpec {
-	return l.specs[slices.IndexFunc(l.specs, func(s *tableSpec) bool { return s.name == name })]
+// addColumn adds a column to a table.
+func (w *world) addColumn(name string, column iceberg.NestedField) {
+	w.Helper()
+	w.alter(name, func(columns []iceberg.NestedField, next int) []iceberg.NestedField {
+		column.ID = next
+		return append(columns, column)
+	})
+}
+
+// TestFollow_RefusesAlteredColumns: of the columns that are ours none may be renamed, retyped or dropped; nothing is
+// written, and verify and check refuse the table, too.
+func TestFollow_RefusesAlteredColumns(t *testing.T) {
+	type fields = []iceberg.NestedField
+	for what, change := range map[string]func(columns fields, at int) fields{
+		"is column conversions_now there": func(columns fields, at int) fields {
+			columns[at].Name += "_now"
+			return columns
+		},
+		"column conversions is double there": func(columns fields, at int) fields {
+			columns[at].Type = iceberg.PrimitiveTypes.Float64
+			return columns
+		},
+		"had the column conversions, and somebody has dropped it": func(columns fields, at int) fields {
+			return slices.Delete(columns, at, at+1)
+		},
+	} {
+		w, s := newWorld(t), sample(t)
+		w.follow(s)
+		w.alter("spend_daily", func(columns []iceberg.NestedField, _ int) []iceberg.NestedField {
+			return change(columns, slices.IndexFunc(columns, func(f iceberg.NestedField) bool {
+				return f.Name == "conversions"
+			}))
+		})
+		s.Spend("acme", "2026-11-02", 3, 8)
+		s.Publish()
+		if err := w.fails(s, w.options(), ErrForeign); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("%v, want %q", err, what)
+		}
+		if _, err := w.open().Check(t.Context(), s.Dir); !errors.Is(err, ErrForeign) {
+			t.Errorf("check: %v", err)
+		}
+	}
 }
 
 // TestFollow_ToleratesForeignColumns: a column that somebody added stays, is named, and hinders nothing; one that may
@@ -40,7 +79,7 @@ func TestFollow_ToleratesForeignColumns(t *testing.T) {
 	w, s := newWorld(t), sample(t)
 	w.follow(s)
 	note := iceberg.NestedField{Name: "note", Type: iceberg.PrimitiveTypes.String}
-	w.addColumn(w.open(), "spend_daily", note)
+	w.addColumn("spend_daily", note)
 	s.Spend("acme", "2026-11-02", 3, 8)
 	s.Publish()
 	done := w.follow(s)
@@ -57,7 +96,7 @@ func TestFollow_ToleratesForeignColumns(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	note.Name, note.Required = "must", true
-	w.addColumn(l, "campaign_delivery_history", note)
+	w.addColumn("campaign_delivery_history", note)
 	s.Publish()
 	w.fails(s, w.options(), ErrForeign)
 }

@@ -217,6 +217,10 @@ func (l *Lake) adopt(ctx context.Context, s *tableSpec, tbl *table.Table) (*lake
 	if t.missing, t.foreign, err = s.compare(tbl.Schema()); err != nil {
 		return nil, err
 	}
+	if len(t.missing) > 0 && tbl.Properties()[versionProperty] == s.props[versionProperty] {
+		return nil, fmt.Errorf("%w: table %s had the column %s, and somebody has dropped it", ErrForeign, s.name,
+			t.missing[0].Name)
+	}
 	if len(t.missing) > 0 {
 		t.schema = s.extended(tbl.Schema(), t.missing)
 	}
