@@ -241,8 +241,16 @@ type Fatigue struct {
 	Why  string
 }
 
+// Push is a creative as a phone shows it. Its pictures are not stored: the service names only their addresses.
+type Push struct {
+	Message, Link  string
+	Button, Second string // texts of the buttons
+	Icon, Image    bool   // it has them
+}
+
 // Tired is one creative with its CTR over time.
 type Tired struct {
+	Push                                           Push
 	Campaign, Creative                             Named
 	State                                          string
 	Age, CTR, Peak, Decline, Z, Impressions, Spend Number

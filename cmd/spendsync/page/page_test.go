@@ -151,6 +151,7 @@ func hostile() Account {
 	for i := range a.Fatigue.Rows {
 		named(&a.Fatigue.Rows[i].Campaign)
 		named(&a.Fatigue.Rows[i].Creative)
+		a.Fatigue.Rows[i].Push = Push{next(), "https://" + next() + "/", next(), next(), true, true}
 	}
 	for i := range a.Bids.Rows {
 		named(&a.Bids.Rows[i].Campaign)

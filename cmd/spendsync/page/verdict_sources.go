@@ -1,6 +1,9 @@
 package page
 
-import "fmt"
+import (
+	"fmt"
+	"net/url"
+)
 
 // Verdict names the sources to block and the saving.
 func (v Sources) Verdict() Verdict {
@@ -68,6 +71,15 @@ func (v Fatigue) Verdict() Verdict {
 		first.Creative.Short()+")", first.Campaign.Label(), percent(first.CTR), percent(first.Decline), beside,
 		map[bool]string{true: "no other creative shown is tired", false: plural(tired-1, "more is tired",
 			"more are tired")}[tired == 1])
+}
+
+// Host returns the host that the creative leads to; empty: it is not known.
+func (p Push) Host() string {
+	u, err := url.Parse(p.Link)
+	if err != nil {
+		return ""
+	}
+	return plain(u.Hostname(), nameLength)
 }
 
 // farBelow is the share by which the CTR of a creative has fallen far: the threshold of fatigue.

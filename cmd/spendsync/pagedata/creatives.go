@@ -13,8 +13,10 @@ func (q *reader) fatigue(id string) page.Fatigue {
 		"earlier one, to compare its CTR with its peak (thresholds fatigue_min_impressions and recent_days)."}
 	rows := q.rows(`SELECT f.campaign_id, f.campaign_name, f.creative_id, f.title, f.fatigue, f.age_days, f.ctr_recent,
 		f.ctr_peak, f.decline, f.adjusted_decline, f.compared_with, f.z_score, f.impressions_recent, f.recent_to,
-		count(*) OVER () AS creatives
-FROM mart.creative_fatigue AS f
+		count(*) OVER () AS creatives, c.message, c.link, c.button1, c.button2, c.icon_id IS NOT NULL OR
+		c.icon_url IS NOT NULL AS has_icon, c.image_id IS NOT NULL OR c.image_url IS NOT NULL AS has_image
+FROM mart.creative_fatigue AS f LEFT JOIN main.creative_history AS c ON c.account_id = f.account_id AND
+c.creative_id = f.creative_id AND c.is_current
 WHERE f.account_id = %s AND f.fatigue <> 'too_little_data' AND coalesce(f.status, 'active') = 'active'
 ORDER BY CASE f.fatigue WHEN 'exhausted' THEN 0 WHEN 'fatiguing' THEN 1 ELSE 2 END,
 CASE f.fatigue WHEN 'steady' THEN f.decline ELSE f.adjusted_decline END DESC, f.creative_id LIMIT %d`, id, maxTired)
@@ -24,6 +26,8 @@ CASE f.fatigue WHEN 'steady' THEN f.decline ELSE f.adjusted_decline END DESC, f.
 			State: r.text("fatigue"), Age: r.number("age_days"),
 			CTR: r.number("ctr_recent"), Peak: r.number("ctr_peak"), Decline: r.number("decline"),
 			Beside: r.number("adjusted_decline"), Siblings: r.text("compared_with") == "siblings",
+			Push: page.Push{Message: r.text("message"), Link: r.text("link"), Button: r.text("button1"),
+				Second: r.text("button2"), Icon: r.bool("has_icon"), Image: r.bool("has_image")},
 			Z: r.number("z_score"), Impressions: r.number("impressions_recent")}
 		to := r.date("recent_to")
 		for d := to - maxRates + 1; d <= to; d++ {
