@@ -53,9 +53,6 @@ func (r *runner) runJob(ctx context.Context, start startJob) error {
 	facts.run, facts.expires = result.Run, result.KeyExpires
 	facts.ended, facts.quarantined, facts.unread = true, result.Quarantined, result.UnreadFields
 	r.sendMetrics(ctx, facts)
-	if dir, err := r.app.cfg.StoreDir(); err == nil && result.Run.Generation > 0 {
-		r.app.placeGuide(dir)
-	}
 	if err := r.printResult(result); err != nil {
 		told.end(ctx, exit.Of(err), result)
 		return err
@@ -104,7 +101,10 @@ func (r *runner) tracedJob(ctx context.Context, start startJob, edit ...func(*jo
 	for _, e := range edit {
 		e(&j)
 	}
-	return start(j, ctx)
+	if result, err = start(j, ctx); err == nil && result.Run.Generation > 0 {
+		r.app.placeGuide(j.DataDir)
+	}
+	return result, err
 }
 
 // runRepair runs a job that asks nothing of the service, and reports its end.
