@@ -1,8 +1,11 @@
-"""Holds what dbt made to the warehouse: each of its reports to the view of that name, row by row.
+"""Holds what dbt made to the warehouse: each of its reports to the view of that name, row by row, and the metrics of
+its semantic model, by day and campaign, to the warehouse's own sums.
 
-    dbt.py SPENDSYNC DBT_DUCKDB DATA_DIR
+    dbt.py SPENDSYNC DBT_DUCKDB DATA_DIR METRICS_CSV
 """
+import csv
 import json
+import math
 import os
 import subprocess
 import sys
@@ -19,14 +22,48 @@ REPORTS = {
     "url_report": "campaign_id, campaign_name, base_url, url_host, url_path, utm_source, utm_medium, utm_campaign, utm_content, utm_term, ",
 }
 
+SUMS = ["spend", "clicks", "impressions", "conversions", "conversions_expected"]
+RATIOS = {
+    "cpc": ("spend", "clicks"),
+    "ctr": ("clicks", "impressions"),
+    "conversion_rate": ("conversions_expected", "clicks"),
+    "cpa": ("spend", "conversions"),
+    "cpa_expected": ("spend", "conversions_expected"),
+}
+# The first four from another view than the one that the semantic model reads.
+BY_DAY = """SELECT d.report_date::VARCHAR AS day, d.campaign_id, d.spend::DOUBLE AS spend, d.clicks, d.impressions, d.conversions, s.conversions_expected
+FROM mart.campaign_day AS d JOIN (SELECT report_date, campaign_id, sum(conversions_expected) AS conversions_expected FROM spend GROUP BY ALL) AS s
+USING (report_date, campaign_id)"""
 
-def main(binary, made, data_dir):
+
+def ask(binary, data_dir, question):
+    out = subprocess.run([binary, "query", "--format", "json", "-c", question], env={**os.environ, "SPENDSYNC_DATA_DIR": data_dir}, stdout=subprocess.PIPE, check=True).stdout
+    return json.loads(out)
+
+
+def compare_metrics(binary, data_dir, path):
+    with open(path, encoding="utf-8") as f:
+        got = {(r["metric_time__day"][:10], r["campaign"]): r for r in csv.DictReader(f)}
+    want = {(r["day"], r["campaign_id"]): r for r in ask(binary, data_dir, BY_DAY)}
+    if not want or got.keys() != want.keys():
+        raise SystemExit(f"the metrics have {len(got)} days of campaigns, the warehouse {len(want)}: {sorted(got.keys() ^ want.keys())[:3]}")
+    for key, row in want.items():
+        for ratio, (over, under) in RATIOS.items():
+            row[ratio] = float(row[over]) / float(row[under]) if row[under] else None
+        for name in SUMS + list(RATIOS):
+            number = float(got[key][name]) if got[key][name] else None
+            if (number is None) != (row[name] is None) or number is not None and not math.isclose(number, float(row[name]), rel_tol=1e-9, abs_tol=1e-9):
+                raise SystemExit(f"metric {name} of {key} is {number}, the warehouse's {row[name]}")
+    print(f"the {len(SUMS) + len(RATIOS)} metrics of dbt's semantic model are the warehouse's numbers, {len(want):,} days of campaigns")
+
+
+def main(binary, made, data_dir, metrics):
+    compare_metrics(binary, data_dir, metrics)
     con = duckdb.connect(made, read_only=True)
     total = 0
     for report, dimensions in REPORTS.items():
         question = "SELECT " + FIRST + dimensions + LAST
-        out = subprocess.run([binary, "query", "--format", "json", "-c", question.format("mart." + report)], env={**os.environ, "SPENDSYNC_DATA_DIR": data_dir}, stdout=subprocess.PIPE, check=True).stdout
-        want = [tuple(r.values()) for r in json.loads(out)]
+        want = [tuple(r.values()) for r in ask(binary, data_dir, question.format("mart." + report))]
         got = con.sql(question.format("spendsync__" + report)).fetchall()
         if not want or got != want:
             raise SystemExit(f"dbt's {report} has {len(got)} rows, the warehouse's {len(want)}: {[r for r in got if r not in set(want)][:3]}")
