@@ -15,7 +15,7 @@ var ratios = []struct{ name, of, by, doc string }{
 	{"cpc", "spend", "clicks", "US dollars per click."},
 	{"ctr", "clicks", "impressions", "Clicks per impression."},
 	{"conversion_rate", "conversions_expected", "clicks", "Expected conversions per click."},
-	{"cpa", "spend", "conversions", "US dollars per conversion that has been reported so far: too high for young days."},
+	{"cpa", "spend", "conversions", "US dollars per conversion reported so far: too high for young days."},
 	{"cpa_expected", "spend", "conversions_expected", "US dollars per conversion, with those still to come."},
 }
 
@@ -25,7 +25,7 @@ var ratios = []struct{ name, of, by, doc string }{
 func TestDbt_SemanticModelIsGenerated(t *testing.T) {
 	type object = map[string]any
 	views := documentedViews(t)
-	spend := views[slices.IndexFunc(views, func(v documentedView) bool { return v.Schema == "main" && v.Name == "spend" })]
+	spend := views[slices.IndexFunc(views, func(v documentedView) bool { return v.Schema+"."+v.Name == "main.spend" })]
 	var entities, dimensions, measures, metrics []object
 	for _, c := range spend.columns {
 		entity, isID := strings.CutSuffix(c.name, "_id")
@@ -60,7 +60,7 @@ func TestDbt_SemanticModelIsGenerated(t *testing.T) {
 	e.SetIndent(2)
 	if err := e.Encode(object{
 		"models": []object{{
-			"name": "spendsync__day", "description": "Every Chicago day that the warehouse knows: MetricFlow's time spine.",
+			"name": "spendsync__day", "description": "Every Chicago day of the warehouse: MetricFlow's time spine.",
 			"time_spine": object{"standard_granularity_column": "date_day"},
 			"columns":    []object{{"name": "date_day", "granularity": "day", "description": "Chicago calendar day."}},
 		}, {"name": "spendsync__spend", "description": spend.Question + " Trap: " + spend.Trap}},
