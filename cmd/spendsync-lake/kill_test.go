@@ -2,22 +2,16 @@ package main
 
 import (
 	"bytes"
-	"cmp"
+	"maps"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/johannesboyne/gofakes3"
-	"github.com/johannesboyne/gofakes3/backend/s3mem"
-
 	"spendsync/load/lake/laketest"
-	"spendsync/load/lake/resttest"
 	"spendsync/schema"
 )
 
@@ -76,68 +70,103 @@ func (k *killer) run(t *testing.T, environ []string, n int, before bool, args ..
 		t.Fatal(err)
 	}
 	err = cmd.Wait()
+	k.mu.Lock() // what the test asks itself is answered
+	k.left = 0
+	k.mu.Unlock()
 	if err != nil && cmd.ProcessState.ExitCode() != -1 {
 		t.Fatalf("%v: %v: %s", args, err, out.String())
 	}
 	return err != nil
 }
 
-// TestCommands_ConvergeAfterKills: followers, commits of the inbox and maintenance are killed at random
-// requests while the store goes on and months of it close; then both lakes pass a deep verify. SPENDSYNC_TEST_KILLS
-// is the number of rounds.
+// TestCommands_ConvergeAfterKills: on a lake with a long history followers, commits of the inbox and maintenance are
+// killed at each of their requests and then at random ones, while the store goes on and months of it close. After each
+// kill the lake is of one generation, after each clean run of the newest, and in the end both lakes pass a deep verify.
+// SPENDSYNC_TEST_KILLS is the number of kills; up to 300 the first part takes only some of the requests.
 func TestCommands_ConvergeAfterKills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute under the race detector, which sees no other process")
 	}
-	rounds, err := strconv.Atoi(cmp.Or(os.Getenv("SPENDSYNC_TEST_KILLS"), "6"))
-	if err != nil {
-		t.Fatal(err)
+	kills, stride := laketest.Rounds(t, 6, 10_000), 1
+	if kills < 300 {
+		stride = 1 + 300/kills
 	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
-	backend := s3mem.New()
-	if err := backend.CreateBucket("lake"); err != nil {
-		t.Fatal(err)
-	}
 	var k killer
-	storage := httptest.NewServer(k.of(gofakes3.New(backend, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()))
-	defer storage.Close()
-	rest := httptest.NewServer(k.of(&resttest.Catalog{Warehouse: "s3://lake/wh"}))
-	defer rest.Close()
-	s := laketest.NewStore(t, "acme")
+	w, s := laketest.New(t, k.of), laketest.NewStore(t, "acme")
 	s.Now, s.Every = time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC), 24*time.Hour
 	environ := []string{"PATH=" + os.Getenv("PATH"), "SPENDSYNC_DATA_DIR=" + s.Dir, "SPENDSYNC_LAKE_WAREHOUSE=wh",
-		"SPENDSYNC_LAKE_CATALOG=" + rest.URL, "SPENDSYNC_LAKE_S3_ENDPOINT=" + storage.URL, "AWS_REGION=us-east-1",
-		"AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret-canary"}
+		"SPENDSYNC_LAKE_CATALOG=" + w.URL, "SPENDSYNC_LAKE_S3_ENDPOINT=" + w.S3, "AWS_REGION=us-east-1",
+		"AWS_ACCESS_KEY_ID=" + laketest.AccessKey, "AWS_SECRET_ACCESS_KEY=" + laketest.SecretKey}
 	// The same store in two lakes: one that it follows into, and one by way of an inbox.
 	inbox := append(environ[:len(environ):len(environ)], "SPENDSYNC_LAKE_MODE=inbox", "SPENDSYNC_LAKE_NAMESPACE=fleet")
 	first := schema.Date(20450) // 2025-12-28: of many months some are closed, and some close while this runs
-	s.Spend("acme", first.String(), 3, 1)
-	s.Publish()
-	k.run(t, environ, 0, false, "follow")
-	deaths := 0
-	for range rounds {
-		for range 1 + r.IntN(4) {
+	change := func(days int) {
+		for range days {
 			s.Spend("acme", (first + schema.Date(r.IntN(240))).String(), 1+r.IntN(5), r.Int64N(1e6))
 		}
 		s.Publish()
-		for _, one := range []struct {
-			environ []string
-			command string
-		}{{environ, "follow"}, {environ, "maintain"}, {inbox, "follow"}, {inbox, "commit"}} {
-			if r.IntN(3) > 0 && k.run(t, one.environ, 1<<r.IntN(8), r.IntN(2) == 0, one.command) {
-				deaths++
-			}
+	}
+	change(300)
+	for _, clean := range []struct {
+		environ []string
+		command string
+	}{{environ, "follow"}, {inbox, "follow"}, {inbox, "commit"}} {
+		k.run(t, clean.environ, 0, false, clean.command)
+	}
+	deaths := map[string]int{}
+	// kill kills a command at its n-th request, and reports whether it was still running.
+	kill := func(with []string, command string, n int, before bool) bool {
+		t.Helper()
+		change(1 + r.IntN(4))
+		if command == "commit" {
+			k.run(t, with, 0, false, "follow")
 		}
+		state := w.State()
+		killed := k.run(t, with, n, before, command)
+		isFollow := command == "follow" && len(with) == len(environ)
+		if isFollow && !maps.Equal(state, w.State()) {
+			w.Check(s) // all of the generation is there
+		}
+		if killed {
+			deaths[command]++
+		}
+		if isFollow && r.IntN(3) == 0 {
+			k.run(t, with, 0, false, "follow")
+			w.Check(s)
+		}
+		if t.Failed() {
+			t.Fatalf("%s was killed at request %d (before it: %t)", command, n, before)
+		}
+		return killed
+	}
+	commands := []struct {
+		environ []string
+		command string
+	}{{environ, "follow"}, {environ, "maintain"}, {inbox, "follow"}, {inbox, "commit"}}
+	for _, one := range commands {
+		for n := 1; kill(one.environ, one.command, n, false) && kill(one.environ, one.command, n, true); {
+			n += stride
+		}
+	}
+	sum := func() (n int) {
+		for _, d := range deaths {
+			n += d
+		}
+		return n
+	}
+	byStep := sum()
+	for sum() < kills {
+		one := commands[r.IntN(len(commands))]
+		kill(one.environ, one.command, 1<<r.IntN(7), r.IntN(2) == 0)
 	}
 	for _, with := range [][]string{environ, inbox} {
 		k.run(t, with, 0, false, "follow")
 		k.run(t, with, 0, false, "commit")
 		k.run(t, with, 0, false, "verify", "--deep")
 	}
-	if deaths == 0 {
-		t.Error("nothing was killed")
-	}
-	t.Logf("%d of about %d processes were killed", deaths, rounds*8/3)
+	t.Logf("%d processes were killed, %d of them by step: %v; %d generations, %d files", sum(), byStep, deaths,
+		s.M.Generation, len(w.Live()))
 }

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -426,24 +427,29 @@ func TestFollow_WithoutTransactionsStandsLostAnswers(t *testing.T) {
 	}
 }
 
-func TestFollow_StandsAClockThatWasSetBack(t *testing.T) {
-	w := newWorld(t)
-	s := sample(t)
+// TestFollow_StandsAWrongClock: it is a year behind, then a year ahead, then right again. Two days off the last commit,
+// in either direction, every table is looked at.
+func TestFollow_StandsAWrongClock(t *testing.T) {
+	w, s := newWorld(t), sample(t)
 	w.follow(s)
-	s.Now = s.Now.AddDate(-1, 0, 0)
-	s.Spend("acme", "2026-11-02", 4, 8)
-	s.Publish()
-	o := w.options()
-	o.Now = func() time.Time { return time.Now().AddDate(-1, 0, 0) }
-	l, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
+	l := w.open()
+	for n, years := range []int{-1, 1, 0} {
+		s.Now = s.Now.AddDate(years, 0, 0)
+		s.Spend("acme", "2026-11-02", 4, int64(n))
+		s.Publish()
+		l.opts.Now = func() time.Time { return time.Now().AddDate(years, 0, 0) }
+		if _, err := l.Follow(t.Context(), FollowOptions{Dir: s.Dir}); err != nil {
+			t.Fatal(err)
+		}
+		w.check(l, s)
+		for days, looks := range map[int]bool{-2: true, 0: false, 2: true} {
+			l.opts.Now = func() time.Time { return time.Now().AddDate(years, 0, days) }
+			done, err := l.Follow(t.Context(), FollowOptions{Dir: s.Dir})
+			if err != nil || done.Looked != looks || !done.IsNothing() {
+				t.Errorf("%d years and %d days ahead: %+v, %v", years, days, done, err)
+			}
+		}
 	}
-	defer l.Close()
-	if _, err := l.Follow(t.Context(), FollowOptions{Dir: s.Dir}); err != nil {
-		t.Fatal(err)
-	}
-	w.check(l, s)
 }
 
 // TestFollow_ConvergesAfterRandomDeaths kills a follower at random steps, with lost answers and
@@ -533,5 +539,95 @@ func TestFollow_ReadsOnlyManifestsThatMayDiffer(t *testing.T) {
 		}
 		s.Publish()
 		w.follow(s)
+	}
+}
+
+// TestFollow_TwoFollowersOfOneStore: of two followers of the same store one commits each generation, and the other
+// finds it done.
+func TestFollow_TwoFollowersOfOneStore(t *testing.T) {
+	w, s := newWorld(t), sample(t)
+	w.follow(s)
+	generations := laketest.Rounds(t, 10, 100)
+	tries, nothing := 0, 0
+	for n := range generations {
+		s.Spend("acme", (day("2026-10-20") + schema.Date(n%15)).String(), 2, int64(n))
+		s.Publish()
+		var g sync.WaitGroup
+		var all [2]*Followed
+		for i := range all {
+			l := w.open()
+			g.Go(func() {
+				var err error
+				if all[i], err = l.Follow(t.Context(), FollowOptions{Dir: s.Dir}); err != nil {
+					t.Errorf("generation %d: %v", s.M.Generation, err)
+				}
+			})
+		}
+		if g.Wait(); t.Failed() {
+			return
+		}
+		for _, done := range all {
+			tries += done.Tries
+			if done.IsNothing() {
+				nothing++
+			}
+		}
+		w.check(w.open(), s)
+	}
+	if got := len(w.Snapshots("spend_daily")); got != generations+1 || nothing != generations {
+		t.Errorf("%d snapshots and %d followers with nothing to do, want %d and %d", got, nothing, generations+1,
+			generations)
+	}
+	t.Logf("%d generations, %d tries", generations, tries)
+}
+
+// TestFollow_StandsWhatGoesAwayInTheMiddle: from one of its requests on the catalog or the storage fails. Then the lake
+// is of one generation, and the next run ends in the newest.
+func TestFollow_StandsWhatGoesAwayInTheMiddle(t *testing.T) {
+	t.Setenv("AWS_MAX_ATTEMPTS", "1")
+	stride := int64(3)
+	if laketest.Rounds(t, 0, 1) > 0 {
+		stride = 1
+	}
+	for what, isAway := range map[string]func(w *world, away func() bool){
+		"catalog": func(w *world, away func() bool) { w.Rest.Away = away },
+		"storage": func(w *world, away func() bool) {
+			w.S3Fault = func(*http.Request) int {
+				if away() {
+					return http.StatusServiceUnavailable
+				}
+				return 0
+			}
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			w, s := newWorld(t), sample(t)
+			w.follow(s)
+			failed := 0
+			for from := int64(1); ; from += stride {
+				s.Spend("acme", "2026-11-02", 4, from)
+				s.Versions("acme", 2+int(from))
+				s.Publish()
+				var sent atomic.Int64
+				isAway(w, func() bool { return sent.Add(1) >= from })
+				before := w.State()
+				_, err := followWith(t, w.options(), s)
+				isAway(w, func() bool { return false })
+				if err == nil {
+					break
+				}
+				if failed++; !errors.Is(err, ErrUnreachable) {
+					t.Errorf("away from request %d on: %v", from, err)
+				}
+				if !maps.Equal(before, w.State()) {
+					t.Errorf("away from request %d on, and the lake is another", from)
+				}
+				if w.follow(s); t.Failed() {
+					return
+				}
+			}
+			w.check(w.open(), s)
+			t.Logf("it went away at %d requests", failed)
+		})
 	}
 }

@@ -194,7 +194,7 @@ func (t *Try) Knows(m *manifest.Listing, row Marker) error {
 	return (&ledgers{dir: t.opts.Dir}).checkAhead(m.Manifest, row)
 }
 
-// isLookDue reports whether not every table was looked at within a day.
+// isLookDue reports whether the last look at every table is a day or more away; in the future, if a clock was wrong.
 func (t *Try) isLookDue(w *Wanted) bool {
 	last := t.opts.Looked
 	for account := range w.accounts {
@@ -202,7 +202,7 @@ func (t *Try) isLookDue(w *Wanted) bool {
 			last = at
 		}
 	}
-	return t.lake.opts.Now().Sub(last) >= lookAfter
+	return t.lake.opts.Now().Sub(last).Abs() >= lookAfter
 }
 
 // isTouched reports whether a table is not as the last commit left it.

@@ -59,6 +59,7 @@ type Lake struct {
 	catalog  *rest.Catalog
 	specs    []*tableSpec
 	requests atomic.Int64
+	ahead    atomic.Int64                          // of our clock, in nanoseconds, to the catalog's
 	storage  func(context.Context) context.Context // with the credentials of the object storage
 
 	transacts bool // the last commit of several tables was one transaction
@@ -107,8 +108,7 @@ func Open(ctx context.Context, o Options) (*Lake, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts := []rest.Option{rest.WithCustomTransport(replies{countRequests{transport, &l.requests}}),
-
+	opts := []rest.Option{rest.WithCustomTransport(replies{watched{transport, l}}),
 		rest.WithAdditionalProps(props), rest.WithAwsConfig(cloud)}
 	if o.Warehouse != "" {
 		opts = append(opts, rest.WithWarehouseLocation(o.Warehouse))
@@ -162,14 +162,21 @@ func checkURL(address string, allowHTTP bool) error {
 	return nil
 }
 
-type countRequests struct {
+// watched counts the requests to a catalog and compares its clock with ours.
+type watched struct {
 	http.RoundTripper
-	n *atomic.Int64
+	lake *Lake
 }
 
-func (c countRequests) RoundTrip(r *http.Request) (*http.Response, error) {
-	c.n.Add(1)
-	return c.RoundTripper.RoundTrip(r)
+func (w watched) RoundTrip(r *http.Request) (*http.Response, error) {
+	w.lake.requests.Add(1)
+	reply, err := w.RoundTripper.RoundTrip(r)
+	if err == nil {
+		if at, err := http.ParseTime(reply.Header.Get("Date")); err == nil {
+			w.lake.ahead.Store(int64(w.lake.opts.Now().Sub(at)))
+		}
+	}
+	return reply, err
 }
 
 // namespace is the namespace of the tables: its parts are divided by dots.

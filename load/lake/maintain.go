@@ -17,6 +17,9 @@ import (
 // any commit under way.
 const OrphanAge = 72 * time.Hour
 
+// maxSkew is how much our clock may differ from the catalog's where ages decide what is deleted.
+const maxSkew = time.Hour
+
 // MaintainOptions limit the deletions of maintenance. Zero values are the defaults.
 type MaintainOptions struct {
 	SnapshotAge time.Duration // default [SnapshotAge]; the current snapshot always stays
@@ -49,6 +52,10 @@ func (l *Lake) Maintain(ctx context.Context, o MaintainOptions) (*Maintained, er
 			t, err := l.load(ctx, s)
 			if err == nil && t == nil {
 				break // the table does not exist yet
+			}
+			if ahead := time.Duration(l.ahead.Load()); ahead.Abs() > maxSkew {
+				return done, fmt.Errorf("this machine's clock is %s ahead of the catalog's: one of them is wrong, and "+
+					"nothing is deleted by its age", ahead.Round(time.Minute))
 			}
 			if err == nil {
 				err = l.maintain(ctx, t, o, done)

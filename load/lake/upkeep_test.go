@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -157,4 +158,51 @@ func (w *world) manifests(l *Lake) int {
 		w.Fatal(err)
 	}
 	return len(all)
+}
+
+// TestMaintain_RefusesAWrongClock: by a clock four days ahead the uploads of a commit under way are nobody's.
+func TestMaintain_RefusesAWrongClock(t *testing.T) {
+	w, s := newWorld(t), sample(t)
+	w.follow(s)
+	before := w.Keys()
+	l := w.open()
+	l.opts.Now = func() time.Time { return time.Now().Add(96 * time.Hour) }
+	_, err := l.Maintain(t.Context(), MaintainOptions{SnapshotAge: time.Nanosecond, OrphanAge: time.Nanosecond})
+	if err == nil || !strings.Contains(err.Error(), "clock is 96h0m0s ahead of the catalog's") {
+		t.Errorf("%v", err)
+	}
+	if !slices.Equal(before, w.Keys()) {
+		t.Error("something was deleted")
+	}
+}
+
+// TestMaintain_WithoutTheRightToDelete: what could not be deleted is named, the lake stays as it was, and the next run
+// with the right finds all of it.
+func TestMaintain_WithoutTheRightToDelete(t *testing.T) {
+	t.Setenv("AWS_MAX_ATTEMPTS", "1")
+	w, s := newWorld(t), sample(t)
+	w.follow(s)
+	s.Spend("acme", "2026-11-02", 4, 8)
+	s.Publish()
+	w.follow(s)
+	orphan := "s3://lake/wh/spendsync/spend_daily/data/account=acme/2026-11-02-R-0123456789ab-00000000.parquet"
+	w.Write(orphan, []byte("nobody's"))
+	w.S3Fault = func(r *http.Request) int {
+		if r.Method == http.MethodDelete || r.Method == http.MethodPost && r.URL.Query().Has("delete") {
+			return http.StatusForbidden
+		}
+		return 0
+	}
+	o := MaintainOptions{SnapshotAge: time.Nanosecond, OrphanAge: time.Nanosecond}
+	done, err := w.open().Maintain(t.Context(), o)
+	if !errors.Is(err, ErrDenied) || !strings.Contains(err.Error(), "spend_daily") {
+		t.Errorf("%+v, %v", done, err)
+	}
+	w.check(w.open(), s)
+	w.S3Fault = nil
+	before := len(w.Keys())
+	if done, err := w.open().Maintain(t.Context(), o); err != nil || done.Orphans == 0 || len(w.Keys()) >= before {
+		t.Errorf("%+v, %v; %d objects, then %d", done, err, before, len(w.Keys()))
+	}
+	w.check(w.open(), s)
 }

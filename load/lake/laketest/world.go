@@ -56,14 +56,22 @@ type World struct {
 	reader *rest.Catalog
 }
 
-// New is a world whose lake is empty.
-func New(t testing.TB) *World {
+// New is a world whose lake is empty. around wraps the catalog and the S3 for a test that watches every request.
+func New(t testing.TB, around ...func(http.Handler) http.Handler) *World {
 	w := &World{TB: t, Rest: &resttest.Catalog{Warehouse: "s3://lake/wh"}, Backend: s3mem.New()}
 	if err := w.Backend.CreateBucket("lake"); err != nil {
 		t.Fatal(err)
 	}
 	fake := gofakes3.New(w.Backend, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()
-	s3 := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+	serve := func(h http.Handler) string {
+		for _, wrap := range around {
+			h = wrap(h)
+		}
+		server := httptest.NewServer(h)
+		t.Cleanup(server.Close)
+		return server.URL
+	}
+	w.S3 = serve(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.Objects.Add(1)
 		if w.S3Fault != nil {
 			if code := w.S3Fault(r); code != 0 {
@@ -73,10 +81,7 @@ func New(t testing.TB) *World {
 		}
 		fake.ServeHTTP(rw, r)
 	}))
-	t.Cleanup(s3.Close)
-	catalog := httptest.NewServer(w.Rest)
-	t.Cleanup(catalog.Close)
-	w.URL, w.S3 = catalog.URL, s3.URL
+	w.URL = serve(w.Rest)
 	return w
 }
 
