@@ -43,17 +43,18 @@ func supersetID(n int) string { return fmt.Sprintf("5be0d5c0-0000-4000-8000-%012
 // TestSuperset_DatasetsAreGenerated holds the datasets to the views: their columns, types
 // and comments. A metric is NULL where any part of it is, as in every view.
 func TestSuperset_DatasetsAreGenerated(t *testing.T) {
-	whole := func(column string) string {
+	known := func(column string) string {
 		return "CASE WHEN count(" + column + ") = count(*) THEN sum(" + column + ") END"
 	}
-	ids := map[string]int{"campaign_day": 11, "campaign_performance": 12, "source_performance": 13, "budget_runway": 14,
-		"coverage": 15}
+	ids := map[string]int{"main.spend": 11, "mart.campaign_performance": 12, "mart.source_performance": 13,
+		"mart.budget_runway": 14, "mart.coverage": 15}
 	for _, v := range documentedViews(t) {
-		if v.Schema != "mart" || ids[v.Name] == 0 {
+		id := ids[v.Schema+"."+v.Name]
+		if id == 0 {
 			continue
 		}
 		d := supersetDataset{Table: v.Name, Schema: v.Schema, Description: v.Question + " Trap: " + v.Trap,
-			UUID: supersetID(ids[v.Name]), Database: supersetID(1), Version: "1.0.0"}
+			UUID: supersetID(id), Database: supersetID(1), Version: "1.0.0"}
 		for _, c := range v.columns {
 			isTime := c.kind == "DATE" || strings.HasPrefix(c.kind, "TIMESTAMP")
 			if c.name == "report_date" {
@@ -61,12 +62,13 @@ func TestSuperset_DatasetsAreGenerated(t *testing.T) {
 			}
 			d.Columns = append(d.Columns, supersetColumn{c.name, c.kind, c.doc, isTime, true, true})
 		}
-		if v.Name == "campaign_day" {
+		if v.Name == "spend" {
+			expected := known("conversions_expected")
 			d.Metrics = []supersetMetric{
-				{"spend", whole("spend"), "US dollars. NULL where a day among them is not known."},
-				{"conversions", whole("conversions"), "Conversions so far. NULL where some are not known."},
-				{"cpa", whole("spend") + " / nullif(" + whole("conversions") + ", 0)",
-					"US dollars per conversion, from sums. NULL without conversions, or where some are not known."},
+				{"spend", "sum(spend)", "US dollars."},
+				{"conversions_expected", expected, "Conversions, those still to come included. NULL: some are not known."},
+				{"cpa_expected", "sum(spend) / nullif(" + expected + ", 0)",
+					"US dollars per conversion, from sums, with those still to come. NULL where some are not known."},
 			}
 		}
 		var out bytes.Buffer

@@ -9,9 +9,9 @@ const query = asker(spendsync)
 
 // What each chart must show, by the columns that it asks for.
 const charts = {
-  spend: 'SELECT report_date::VARCHAR AS day, campaign_name, sum(spend)::DOUBLE AS spend FROM mart.campaign_day GROUP BY ALL',
-  cpa: `SELECT report_date::VARCHAR AS day, 'cpa' AS name, sum(spend)::DOUBLE / nullif(CASE WHEN count(conversions) = count(*) THEN sum(conversions) END, 0) AS cpa
-    FROM mart.campaign_day GROUP BY ALL`,
+  spend: 'SELECT report_date::VARCHAR AS day, campaign_name, sum(spend)::DOUBLE AS spend FROM spend GROUP BY ALL',
+  cpa: `SELECT report_date::VARCHAR AS day, 'cpa_expected' AS name, sum(spend)::DOUBLE / nullif(CASE WHEN count(conversions_expected) = count(*) THEN sum(conversions_expected) END, 0) AS cpa
+    FROM spend GROUP BY ALL`,
   campaigns: 'SELECT campaign_name, campaign_status, spend::DOUBLE AS spend, conversions, cpa, target_cpa::DOUBLE AS target_cpa, verdict FROM mart.campaign_performance',
   sources: `SELECT source_id, campaign_name, spend::DOUBLE AS spend, clicks, conversions, cpa, cpa_best_case, cpa_worst_case, list_rule
     FROM mart.source_performance ORDER BY mart.source_performance.spend DESC LIMIT 200`,
