@@ -66,7 +66,8 @@ func TestSuperset_DatasetsAreGenerated(t *testing.T) {
 			expected := known("conversions_expected")
 			d.Metrics = []supersetMetric{
 				{"spend", "sum(spend)", "US dollars."},
-				{"conversions_expected", expected, "Conversions, those still to come included. NULL: some are not known."},
+				{"conversions_expected", expected,
+					"Conversions, those still to come included. NULL: some are not known."},
 				{"cpa_expected", "sum(spend) / nullif(" + expected + ", 0)",
 					"US dollars per conversion, from sums, with those still to come. NULL where some are not known."},
 			}
