@@ -36,7 +36,7 @@ func (a Account) note(section string) string {
 				dates(lost))
 		}
 		share, unread := a.Spend.toCome(from, to)
-		if unread > 0 && section != "fatigue" && section != "bids" {
+		if unread > 0 && (section == "spend" || section == "campaigns") {
 			add("The conversions of %s could not be read, so those days have no CPA.", countOf(unread, "day"))
 		}
 		counted, are := map[string]string{"campaigns": "CPA and verdict count", "sources": "the verdicts count"},

@@ -105,13 +105,13 @@ func (s *sheet) view(a Account, i int) view {
 	if len(a.Spend.Days) > 0 {
 		v.SpendChart = s.spendChart(a.Spend, v.CPAs, size{w: 900, h: 360}, size{w: 360, h: 320})
 	}
-	if len(a.Sources.Rows) > 0 {
+	if a.Sources.isJudged() {
 		v.SourceChart, v.OneTarget = s.sourceChart(a.Sources), sourceScale(a.Sources.Rows) > 0
 	}
 	if len(a.Bids.Rows) > 0 {
 		v.BidChart = s.bidChart(a.Bids)
 	}
-	if a.Runway.Balance.Known {
+	if a.Runway.Balance.Known && !a.Runway.AutoFunded { // nothing ends where a card is charged
 		v.RunwayChart = s.runwayChart(a.Runway)
 	}
 	for _, t := range a.Fatigue.Rows {

@@ -41,6 +41,9 @@ func spark(values []Number) (bars []sparkBar) {
 
 func tiles(a Account) []tile {
 	h := a.Headline
+	if !a.Sources.isJudged() {
+		h.SourcesToBlock = Number{}
+	}
 	spent, rates := spendTile(a.Fresh, h), rollingCPA(a.Spend.Days)
 	var spends, costs []Number
 	for i, d := range a.Spend.Days {

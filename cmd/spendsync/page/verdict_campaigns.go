@@ -76,6 +76,10 @@ func (v Campaigns) Verdict() Verdict {
 	case v.Paying == 0 && v.Unclear == 0 && v.Broke == 0 && v.Profit.Known:
 		return watch("No campaign that spent has a target CPA to be held to. By your payouts all of them "+
 			"together made a %s in the window; the newest days have conversions to come.", gainOrLoss(v.Profit))
+	case v.Paying+v.Unclear+v.Broke == 0 && !slices.ContainsFunc(v.Rows, func(r Payer) bool {
+		return r.Conversions.Known
+	}):
+		return why("The conversions of no campaign that spent are known, so that none can be said to pay.")
 	case v.Paying == 0 && v.Unclear == 0 && v.Broke == 0:
 		return why("No campaign that spent has a target CPA, so that none can be said to pay: set one, or payouts.")
 	}

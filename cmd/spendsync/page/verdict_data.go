@@ -113,7 +113,8 @@ func (v Health) Verdict() Verdict {
 	}
 	switch {
 	case last.ExitCode != 0:
-		return act("Look at the last run: it ended with exit %d, %s.", last.ExitCode, plain(last.Outcome, 120))
+		return act("Look at the last run: it ended with exit %d, %s. %s", last.ExitCode, plain(last.Outcome, 120),
+			sentence(plain(last.Message, 240)))
 	case len(failed) > 0 && do != "":
 		return act("%s of the data failed: %s. To begin with the first: %s", countOf(len(failed), "check"),
 			list(failed), sentence(do))

@@ -3,12 +3,16 @@ package page
 import (
 	"fmt"
 	"net/url"
+	"slices"
 )
 
 // Verdict names the sources to block and the saving.
 func (v Sources) Verdict() Verdict {
 	if len(v.Rows) == 0 {
 		return why(v.Why)
+	}
+	if !v.isJudged() {
+		return why("The conversions of no source are known, so that none can be judged.")
 	}
 	var block, scale []string
 	for _, r := range v.Rows {
@@ -30,6 +34,11 @@ func (v Sources) Verdict() Verdict {
 			"worst case.%s", countOf(int(v.Scale.V), "source"), list(scale[:min(3, len(scale))]), v.leftToService())
 	}
 	return fine("Nothing to block: no source is worse than chance explains.%s", v.leftToService())
+}
+
+// isJudged reports whether the conversions of some source are known.
+func (v Sources) isJudged() bool {
+	return slices.ContainsFunc(v.Rows, func(r Source) bool { return r.Conversions.Known })
 }
 
 // leftToService describes the bids that the service adjusts by itself: a manual bid would end that.
@@ -106,6 +115,17 @@ func (t Tired) Word() string {
 		return "fell with its campaign"
 	}
 	return words(t.State)
+}
+
+// FromPeak returns the distance of the CTR from its peak in words.
+func (t Tired) FromPeak() string {
+	switch {
+	case !t.Decline.Known:
+		return ""
+	case t.Decline.V < 0:
+		return percent(N(-t.Decline.V)) + " above its earlier peak"
+	}
+	return percent(t.Decline) + " below its peak"
 }
 
 // Look returns the class of the creative's state.
