@@ -279,7 +279,8 @@ func (f *runFacts) readStore(dir, account string) error {
 }
 
 // breakKinds are those of the view mart.breaks.
-var breakKinds = []string{"conversions_stopped", "spend_jumped", "spend_fell", "ctr_collapsed", "delivery_stopped"}
+var breakKinds = []string{"conversions_stopped", "conversions_fell", "spend_jumped", "spend_fell",
+	"ctr_collapsed", "delivery_stopped"}
 
 // readBreaks counts the campaigns that something broke at, by kind. A warehouse that is not
 // there yet, or that a release made which had no such view, has none to count.

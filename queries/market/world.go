@@ -25,6 +25,13 @@ type Kind struct {
 	Limited            float64 // share of campaigns with a limit of three quarters of the demand
 	AtOnce, Late       float64 // share of the conversions told on the next morning; days by which the others wait
 	CampaignSpread     float64 // of the logarithm of a campaign's quality
+	Broken             Break
+}
+
+// Break is that the conversions of some campaigns, the first ones, are not all counted: those of a span of days.
+type Break struct {
+	Campaigns, From, Until int     // the days from one to before the other
+	Lost                   float64 // share of the conversions that is never told
 }
 
 // Usual is what the kinds that are played differ from.
@@ -171,7 +178,11 @@ func Play(w *World, policy Policy) (profit float64, blocked []bool) {
 			}
 			// The service bills whole millionths.
 			spend = math.Round(spend*1e6) / 1e6
-			m.Spend[i][d], due[i][d] = spend, poisson(r, spend*p.rate[d])
+			told := 1.0
+			if b := w.Broken; p.campaign < b.Campaigns && b.From <= d && d < b.Until {
+				told = 1 - b.Lost
+			}
+			m.Spend[i][d], due[i][d] = spend, poisson(r, spend*p.rate[d]*told)
 			if d >= w.History {
 				profit += spend * (w.value(i, d) - 1)
 			}

@@ -1,6 +1,6 @@
 -- What broke lately, before anything else is concluded from the numbers?
--- Trap: a break is not explained here: a campaign's conversions may have stopped because tracking did, or because the offer did. What rests on the broken number (sources to block, verdicts on CPA) is withheld meanwhile.
--- Column kind: conversions_stopped: a fifth or less of what its spend used to bring, beyond chance; spend_jumped, spend_fell: to three times or a third of the usual; ctr_collapsed: to the half or less; delivery_stopped: the campaign is active and the service says why it does not deliver.
+-- Trap: a break is not explained here: a campaign's conversions may have stopped or fallen because tracking did, or because the offer did. What rests on the broken number (sources to block, verdicts on CPA) is withheld meanwhile.
+-- Column kind: conversions_stopped: a fifth or less of what its spend used to bring, beyond chance; conversions_fell: 0.65 of it or less (mart.break_day has both by day, also those that are over); spend_jumped, spend_fell: to three times or a third of the usual; ctr_collapsed: to the half or less; delivery_stopped: the campaign is active and the service says why it does not deliver.
 -- Column since_date: Chicago day since which it is so.
 -- Column observed: Conversions since then, US dollars on the last whole day, or clicks of the last two. NULL: delivery_stopped.
 -- Column expected: What the days before would have led to. NULL: delivery_stopped.
@@ -9,59 +9,30 @@
 -- Column what_to_do: What to look at first.
 WITH level AS (
   SELECT
-    max(t.value) FILTER (WHERE t.name = 'break_days')::INTEGER AS days,
     max(t.value) FILTER (WHERE t.name = 'break_min_z') AS min_z
   FROM mart.threshold AS t
 ),
 known AS (
-  SELECT
-    c.account_id, c.report_date, max(c.report_date) OVER (PARTITION BY c.account_id) AS last_date,
-    coalesce(epoch(c.last_read_at) - epoch(k.ends_at) >= 86400, true) AS is_grown
+  SELECT c.account_id, c.report_date, max(c.report_date) OVER (PARTITION BY c.account_id) AS last_date
   FROM ops.day_coverage AS c
-  JOIN main.calendar AS k ON k.account_id = c.account_id AND k.report_date = c.report_date
-  CROSS JOIN level AS l
   WHERE c.state IN ('complete', 'final')
-  QUALIFY c.report_date > max(c.report_date) OVER (PARTITION BY c.account_id) - 2 * l.days
+  QUALIFY c.report_date >= max(c.report_date) OVER (PARTITION BY c.account_id) - 16
 ),
 spent AS (
   SELECT
-    k.account_id, s.campaign_id, k.report_date, any_value(k.last_date) AS last_date, bool_and(k.is_grown) AS is_grown, sum(s.spend)::DOUBLE AS spend,
+    k.account_id, s.campaign_id, k.report_date, any_value(k.last_date) AS last_date, sum(s.spend)::DOUBLE AS spend,
     CASE WHEN sum(s.rows_with_clicks) = sum(s.rows) THEN sum(s.clicks) END AS clicks,
-    CASE WHEN sum(s.rows_with_impressions) = sum(s.rows) THEN sum(s.impressions) END AS impressions,
-    CASE WHEN sum(s.rows_with_conversions) = sum(s.rows) THEN sum(s.conversions) END AS conversions
+    CASE WHEN sum(s.rows_with_impressions) = sum(s.rows) THEN sum(s.impressions) END AS impressions
   FROM mart.campaign_spend AS s
   JOIN known AS k ON k.account_id = s.account_id AND k.report_date = s.report_date
   WHERE s.campaign_id <> '' AND s.report_date >= (SELECT min(k.report_date) FROM known AS k)
   GROUP BY k.account_id, s.campaign_id, k.report_date
 ),
--- Every day may be the one since which nothing converts. The youngest day is left out: its
--- conversions are still on their way.
-since AS (
-  SELECT
-    s.account_id, s.campaign_id, s.report_date, s.last_date,
-    sum(s.conversions) OVER onward AS observed, sum(s.spend) OVER onward AS spend_after,
-    sum(s.conversions) OVER earlier AS conversions_before, sum(s.spend) OVER earlier AS spend_before
-  FROM spent AS s
-  WHERE s.is_grown AND s.conversions IS NOT NULL
-  WINDOW
-    onward AS (PARTITION BY s.account_id, s.campaign_id ORDER BY s.report_date DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW),
-    earlier AS (PARTITION BY s.account_id, s.campaign_id ORDER BY s.report_date ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
-),
-expected AS (
-  SELECT s.*, s.spend_after * s.conversions_before / nullif(s.spend_before, 0) AS expected
-  FROM since AS s
-  CROSS JOIN level AS l
-  WHERE s.report_date > s.last_date - l.days AND s.conversions_before >= 10
-),
+-- The break that goes on, as a whole.
 stopped AS (
-  SELECT
-    e.account_id, e.campaign_id, 'conversions_stopped' AS kind, e.report_date AS since_date, e.observed::DOUBLE AS observed, e.expected,
-    -- The signed root of the likelihood ratio of two Poisson counts.
-    sqrt(2 * (e.expected - e.observed + CASE WHEN e.observed > 0 THEN e.observed * ln(e.observed / e.expected) ELSE 0 END)) AS z_score
-  FROM expected AS e
-  CROSS JOIN level AS l
-  WHERE e.observed <= 0.2 * e.expected
-  QUALIFY row_number() OVER (PARTITION BY e.account_id, e.campaign_id ORDER BY z_score DESC, e.report_date) = 1 AND z_score >= any_value(l.min_z) OVER ()
+  SELECT DISTINCT d.account_id, d.campaign_id, d.kind, d.since_date, d.observed, d.expected, d.z_score
+  FROM mart.break_day AS d
+  WHERE NOT d.is_over
 ),
 usual AS (
   SELECT
@@ -121,7 +92,7 @@ found AS (
 SELECT
   f.account_id, f.campaign_id, h.name AS campaign_name, f.kind, f.since_date, f.observed, f.expected, f.z_score, f.delivery_status,
   CASE
-    WHEN f.kind = 'conversions_stopped' THEN 'see whether its conversions still reach the service; until then nothing is concluded from its CPA'
+    WHEN f.kind IN ('conversions_stopped', 'conversions_fell') THEN 'see whether its conversions still reach the service; until then nothing is concluded from its CPA'
     WHEN f.kind = 'spend_jumped' THEN 'see what changed (mart.change_log) and whether its limit is what you want'
     WHEN f.kind = 'spend_fell' THEN 'see its delivery status, funds and bids before changing anything'
     WHEN f.kind = 'ctr_collapsed' THEN 'see whether its creatives or sources changed (mart.change_log)'

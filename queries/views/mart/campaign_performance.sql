@@ -1,22 +1,22 @@
 -- Which campaigns pay?
--- Trap: conversions of young days still arrive, so cpa is somewhat too high: cpa_expected, its bounds and the verdict allow for those to come; cpa_change compares the recent days with those before at equal age. A campaign whose conversions stopped as a whole gets no verdict (broken_tracking).
+-- Trap: conversions of young days still arrive, so cpa is somewhat too high: cpa_expected, its bounds and the verdict allow for those to come; cpa_change compares the recent days with those before at equal age; days of a break that is over (mart.break_day) count for neither. A campaign whose conversions stopped or fell as a whole gets no verdict (broken_tracking).
 -- Column campaign_status: Status of the campaign now: active, paused, archived or rejected; deleted: the service no longer lists it.
 -- Column target_cpa: US dollars per conversion that the campaign aims at now. NULL: none set, or never readable.
 -- Column cpa_to_target: cpa_expected by target_cpa: 1 is on target, 4 is four times as dear. NULL: no target, or no CPA.
 -- Column cpa_best_case: The lowest that cpa_expected can be by chance (bound_z, the days' own spread included): with 1.645 it is lower in 5 of 100 cases. NULL: nothing spent, or conversions unknown.
 -- Column cpa_worst_case: The highest that cpa_expected can be by chance, in the same way. NULL: nothing spent, or no conversions: there is no upper bound.
 -- Column conversions_share: Share of the window's conversions that has arrived by now, each day by its spend. NULL: not known yet, so that conversions_expected is conversions.
--- Column verdict: pays, loses: its expected CPA is within what a conversion is worth (your own payout, else the target), or above it, beyond chance (threshold campaign_min_z, the days' own spread included: wider than cpa_best_case and cpa_worst_case); unclear: chance may explain the difference; no_target: neither is known; broken_tracking: its conversions stopped (mart.breaks); unknown: some conversions are.
+-- Column verdict: pays, loses: its expected CPA is within what a conversion is worth (your own payout, else the target), or above it, beyond chance (threshold campaign_min_z, the days' own spread included: wider than cpa_best_case and cpa_worst_case); unclear: chance may explain the difference; no_target: neither is known; broken_tracking: its conversions stopped or fell (mart.breaks); unknown: some conversions are.
 -- Column excess_spend: US dollars spent beyond what conversions_expected are worth; below 0: less than that. NULL: worth not known, or conversions unknown or stopped (mart.breaks).
 -- Column recent_from: First day of the recent days (threshold recent_days) that cpa_change is about; the last is window_to.
--- Column spend_recent: US dollars in the recent days.
+-- Column spend_recent: US dollars in the recent days, those of a break left out, as in all that is compared.
 -- Column conversions_recent: Conversions in the recent days so far. NULL: some row lacks the number.
 -- Column cpa_recent: US dollars per conversion in the recent days so far. NULL without conversions.
 -- Column spend_before: US dollars in as many days before, as known at equal age. NULL: nobody read them at that age.
 -- Column conversions_before_at_age: Conversions of the days before as they were known when these were as old as the recent days are now. NULL: nobody read them at that age, or some row lacks the number.
 -- Column cpa_before_at_age: US dollars per conversion of the days before as known at that age.
 -- Column cpa_change: Change of the CPA from the days before to the recent ones, at equal age, as a share. NULL: not comparable.
--- Column change_verdict: cheaper, dearer: cpa_change is beyond chance (threshold change_min_z, the days' own spread included); unclear; unknown: not comparable, or its conversions stopped (mart.breaks).
+-- Column change_verdict: cheaper, dearer: cpa_change is beyond chance (threshold change_min_z, the days' own spread included); unclear; unknown: not comparable, or its conversions stopped or fell (mart.breaks).
 WITH lengths AS (
   SELECT max(t.value) FILTER (WHERE t.name = 'recent_days')::INTEGER AS recent, max(t.value) FILTER (WHERE t.name = 'bound_z') AS z,
     max(t.value) FILTER (WHERE t.name = 'change_min_z') AS change_z, max(t.value) FILTER (WHERE t.name = 'campaign_min_z') AS campaign_z
@@ -35,7 +35,8 @@ known AS (
 -- Part: equal_age
 day AS (
   SELECT
-    s.account_id, s.campaign_id, s.report_date, s.campaign_name, k.window_from, k.window_to, k.days_known, k.is_recent, k.is_before, s.spend,
+    s.account_id, s.campaign_id, s.report_date, s.campaign_name, k.window_from, k.window_to, k.days_known, k.is_recent AND b.account_id IS NULL AS is_recent,
+    k.is_before AND b.account_id IS NULL AS is_before, b.account_id IS NOT NULL AS is_broken, s.spend,
     k.conversions_share IS NULL AS is_unknown_share, (1e6 * s.spend::DOUBLE * coalesce(k.conversions_share, 1))::BIGINT AS arrived,
     CASE WHEN s.rows_with_clicks = s.rows THEN s.clicks END AS clicks,
     CASE WHEN s.rows_with_impressions = s.rows THEN s.impressions END AS impressions,
@@ -45,13 +46,17 @@ day AS (
   FROM mart.campaign_spend AS s
   JOIN known AS k ON k.account_id = s.account_id AND k.report_date = s.report_date
   LEFT JOIN later AS l ON l.account_id = s.account_id AND l.campaign_id = s.campaign_id AND l.report_date = s.report_date
+  LEFT JOIN mart.break_day AS b ON b.account_id = s.account_id AND b.campaign_id = s.campaign_id AND b.report_date = s.report_date
   WHERE s.report_date >= (SELECT min(k.report_date) FROM known AS k)
 ),
 summed AS (
   SELECT
     d.account_id, d.campaign_id, arg_max(d.campaign_name, d.report_date) AS reported_name,
     any_value(d.window_from) AS window_from, any_value(d.window_to) AS window_to, any_value(d.days_known) AS days_known,
-    sum(d.spend)::DECIMAL(18,6) AS spend, sum(d.arrived)::DOUBLE / 1e6 AS arrived_spend, bool_or(d.is_unknown_share) AS is_unknown_share,
+    sum(d.spend)::DECIMAL(18,6) AS spend, sum(d.arrived)::DOUBLE / 1e6 AS all_arrived,
+    sum(d.arrived) FILTER (WHERE NOT d.is_broken OR d.is_all_broken)::DOUBLE / 1e6 AS arrived_spend,
+    CASE WHEN count(d.conversions) = count(*) THEN (sum(d.conversions) FILTER (WHERE NOT d.is_broken OR d.is_all_broken))::BIGINT END AS counted,
+    bool_or(d.is_unknown_share) AS is_unknown_share,
     CASE WHEN count(d.clicks) = count(*) THEN sum(d.clicks)::BIGINT END AS clicks,
     CASE WHEN count(d.impressions) = count(*) THEN sum(d.impressions)::BIGINT END AS impressions,
     CASE WHEN count(d.conversions) = count(*) THEN sum(d.conversions)::BIGINT END AS conversions,
@@ -59,7 +64,7 @@ summed AS (
     CASE WHEN count(*) FILTER (WHERE d.is_recent AND d.conversions IS NULL) = 0 THEN coalesce(sum(d.conversions) FILTER (WHERE d.is_recent), 0)::BIGINT END AS conversions_recent,
     coalesce(sum(d.aged_spend) FILTER (WHERE d.is_before), 0)::DECIMAL(18,6) AS aged_spend,
     CASE WHEN count(*) FILTER (WHERE d.is_before AND d.aged_conversions IS NULL) = 0 THEN coalesce(sum(d.aged_conversions) FILTER (WHERE d.is_before), 0)::BIGINT END AS aged_conversions
-  FROM day AS d
+  FROM (SELECT d.*, bool_and(d.is_broken) OVER (PARTITION BY d.account_id, d.campaign_id) AS is_all_broken FROM day AS d) AS d
   GROUP BY d.account_id, d.campaign_id
 ),
 sided AS (
@@ -77,6 +82,7 @@ unsteady AS (
       d.account_id, d.campaign_id, d.conversions,
       d.arrived * (sum(d.conversions) OVER of_campaign)::DOUBLE / nullif(sum(d.arrived) OVER of_campaign, 0)::DOUBLE AS expected
     FROM day AS d
+    WHERE NOT d.is_broken
     WINDOW of_campaign AS (PARTITION BY d.account_id, d.campaign_id)
   ) AS e
   WHERE e.expected > 0
@@ -98,7 +104,7 @@ bounded AS (
     s.*, CASE WHEN s.conversions IS NOT NULL AND y.account_id IS NOT NULL THEN CASE WHEN e.account_id IS NULL THEN 0 ELSE e.revenue END END::DECIMAL(18, 6) AS revenue,
     l.recent, l.change_z, coalesce(p.dispersion, 1) AS dispersion, l.campaign_z * sqrt(coalesce(u.dispersion, 1)) AS sure_z, l.z * sqrt(coalesce(u.dispersion, 1)) AS bound_z,
     CASE WHEN a.is_known THEN s.aged_spend END AS spend_before, CASE WHEN a.is_known THEN s.aged_conversions END AS conversions_before_at_age,
-    CASE WHEN s.conversions = 0 THEN 0 ELSE s.conversions * s.spend::DOUBLE / nullif(s.arrived_spend, 0) END AS conversions_expected
+    CASE WHEN s.counted = 0 THEN 0 ELSE s.counted * s.spend::DOUBLE / nullif(s.arrived_spend, 0) END AS conversions_expected
   FROM summed AS s
   LEFT JOIN paid AS y ON y.account_id = s.account_id
   LEFT JOIN earned AS e ON e.account_id = s.account_id AND e.campaign_id = s.campaign_id
@@ -110,12 +116,12 @@ bounded AS (
 rated AS (
   SELECT
     b.*, b.spend::DOUBLE / nullif(b.conversions_expected, 0) AS cpa_expected,
-    nullif(b.arrived_spend, 0) / ((b.conversions + 1) * pow(1 - 1 / (9.0 * (b.conversions + 1)) + b.bound_z / (3 * sqrt(b.conversions + 1)), 3)) AS cpa_best_case,
-    CASE WHEN b.conversions > 0 THEN
-      nullif(b.arrived_spend, 0) / nullif(b.conversions * pow(greatest(0, 1 - 1 / (9.0 * b.conversions) - b.bound_z / (3 * sqrt(b.conversions))), 3), 0)
+    nullif(b.arrived_spend, 0) / ((b.counted + 1) * pow(1 - 1 / (9.0 * (b.counted + 1)) + b.bound_z / (3 * sqrt(b.counted + 1)), 3)) AS cpa_best_case,
+    CASE WHEN b.counted > 0 THEN
+      nullif(b.arrived_spend, 0) / nullif(b.counted * pow(greatest(0, 1 - 1 / (9.0 * b.counted) - b.bound_z / (3 * sqrt(b.counted))), 3), 0)
     END AS cpa_worst_case,
-    (b.conversions + 1) * pow(1 - 1 / (9.0 * (b.conversions + 1)) + b.sure_z / (3 * sqrt(b.conversions + 1)), 3) AS most_conversions,
-    CASE WHEN b.conversions > 0 THEN b.conversions * pow(greatest(0, 1 - 1 / (9.0 * b.conversions) - b.sure_z / (3 * sqrt(b.conversions))), 3) END AS fewest_conversions, b.spend::DOUBLE / nullif(b.conversions, 0) AS cpa, b.spend_recent::DOUBLE / nullif(b.conversions_recent, 0) AS cpa_recent,
+    (b.counted + 1) * pow(1 - 1 / (9.0 * (b.counted + 1)) + b.sure_z / (3 * sqrt(b.counted + 1)), 3) AS most_conversions,
+    CASE WHEN b.counted > 0 THEN b.counted * pow(greatest(0, 1 - 1 / (9.0 * b.counted) - b.sure_z / (3 * sqrt(b.counted))), 3) END AS fewest_conversions, b.spend::DOUBLE / nullif(b.conversions, 0) AS cpa, b.spend_recent::DOUBLE / nullif(b.conversions_recent, 0) AS cpa_recent,
     b.spend_before::DOUBLE / nullif(b.conversions_before_at_age, 0) AS cpa_before_at_age
   FROM bounded AS b
 ),
@@ -129,7 +135,7 @@ scored AS (
 broken AS (
   SELECT DISTINCT b.account_id, b.campaign_id
   FROM mart.breaks AS b
-  WHERE b.kind = 'conversions_stopped'
+  WHERE b.kind IN ('conversions_stopped', 'conversions_fell')
 )
 SELECT
   s.account_id, s.campaign_id, coalesce(h.name, s.reported_name) AS campaign_name,
@@ -155,7 +161,7 @@ SELECT
     ELSE 'unclear'
   END AS change_verdict,
   s.revenue, (s.revenue - s.spend)::DECIMAL(18, 6) AS profit, (s.revenue - s.spend)::DOUBLE / nullif(s.spend, 0)::DOUBLE AS roi, s.revenue::DOUBLE / nullif(s.clicks, 0) AS epc,
-  s.conversions_expected, s.cpa_expected, CASE WHEN NOT s.is_unknown_share THEN s.arrived_spend / nullif(s.spend, 0)::DOUBLE END AS conversions_share, v.worth, v.worth_origin
+  s.conversions_expected, s.cpa_expected, CASE WHEN NOT s.is_unknown_share THEN s.all_arrived / nullif(s.spend, 0)::DOUBLE END AS conversions_share, v.worth, v.worth_origin
 FROM scored AS s
 LEFT JOIN mart.conversion_worth AS v ON v.account_id = s.account_id AND v.campaign_id = s.campaign_id AND v.source_id = ''
 LEFT JOIN main.campaign_history AS h ON h.account_id = s.account_id AND h.campaign_id = s.campaign_id AND h.is_current

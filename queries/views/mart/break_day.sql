@@ -1,0 +1,111 @@
+-- On which days did a campaign's conversions break, so that nothing is concluded from them?
+-- Trap: a break is days in a row that brought 0.65 or less of what the campaign's other days lead to expect, beyond chance and the days' own spread: tracking, the landing page or the offer may have broken. The days of a break that is over stay here for as long as they are looked at, 120 days (four times threshold break_days). Conversions still to come are allowed for, by the account's own curve (mart.day_maturity).
+-- Column kind: conversions_stopped: the break brought a fifth or less of what was expected; conversions_fell: up to 0.65.
+-- Column since_date: First Chicago day of the break.
+-- Column until_date: Last Chicago day of the break, as far as is known.
+-- Column is_over: Whether the days after it are as before it: they bring ten conversions or more, and more than 0.75 of the earlier rate.
+-- Column observed: Conversions in all days of the break.
+-- Column expected: What the days before would have led to.
+-- Column z_score: How far the break is from chance and the usual spread of the days, in standard deviations.
+-- Stored.
+WITH level AS (
+  SELECT
+    max(t.value) FILTER (WHERE t.name = 'break_days')::INTEGER AS days, max(t.value) FILTER (WHERE t.name = 'break_min_z') AS min_z
+  FROM mart.threshold AS t
+),
+known AS (
+  SELECT m.account_id, m.report_date, coalesce(m.conversions_share, 1) AS share
+  FROM mart.day_maturity AS m
+  JOIN main.calendar AS k ON k.account_id = m.account_id AND k.report_date = m.report_date
+  CROSS JOIN level AS l
+  -- The conversions of a day that was read too early are still on their way, and nobody knows how many.
+  WHERE m.conversions_share IS NOT NULL OR coalesce(epoch(m.last_read_at) - epoch(k.ends_at) >= 86400, true)
+  QUALIFY m.report_date > max(m.report_date) OVER (PARTITION BY m.account_id) - 4 * l.days
+),
+day AS (
+  SELECT
+    s.account_id, s.campaign_id, s.report_date, sum(s.conversions)::DOUBLE AS conversions, (1e6 * sum(s.spend)::DOUBLE * any_value(k.share))::BIGINT / 1e6::DOUBLE AS arrived
+  FROM mart.campaign_spend AS s
+  JOIN known AS k ON k.account_id = s.account_id AND k.report_date = s.report_date
+  WHERE s.campaign_id <> '' AND s.report_date >= (SELECT min(k.report_date) FROM known AS k)
+  GROUP BY s.account_id, s.campaign_id, s.report_date
+  HAVING sum(s.rows_with_conversions) = sum(s.rows) AND sum(s.spend) > 0
+),
+-- What each day says for half of the usual rate against all of it: the logarithm of the likelihood ratio.
+scored AS (
+  SELECT
+    d.*,
+    d.conversions * ln(0.5) + 0.5 * d.arrived * sum(d.conversions) OVER of_campaign / nullif(sum(d.arrived) OVER of_campaign, 0) AS score
+  FROM day AS d
+  WINDOW of_campaign AS (PARTITION BY d.account_id, d.campaign_id)
+),
+summed AS (
+  SELECT
+    s.*, sum(s.score) OVER onward AS height
+  FROM scored AS s
+  WINDOW onward AS (PARTITION BY s.account_id, s.campaign_id ORDER BY s.report_date ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+),
+-- Days in a row whose sum is highest lie between a lowest point and the highest one after it, before a lower one.
+risen AS (
+  SELECT
+    s.*, least(0, coalesce(min(s.height) OVER (PARTITION BY s.account_id, s.campaign_id ORDER BY s.report_date ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)) AS lowest
+  FROM summed AS s
+),
+row_of_days AS (
+  SELECT
+    r.account_id, r.campaign_id, min(r.report_date) AS since_date, arg_max(r.report_date, r.height) AS until_date
+  FROM risen AS r
+  GROUP BY r.account_id, r.campaign_id, r.lowest
+  -- Far below what passes in the end.
+  HAVING max(r.height) - any_value(r.lowest) > 2
+),
+parted AS (
+  SELECT
+    b.account_id, b.campaign_id, b.since_date, b.until_date, max(d.report_date) AS last_date,
+    sum(d.conversions) FILTER (WHERE d.report_date < b.since_date) AS before, sum(d.arrived) FILTER (WHERE d.report_date < b.since_date) AS arrived_before,
+    sum(d.conversions) FILTER (WHERE d.report_date BETWEEN b.since_date AND b.until_date) AS inside, sum(d.arrived) FILTER (WHERE d.report_date BETWEEN b.since_date AND b.until_date) AS arrived_inside,
+    coalesce(sum(d.conversions) FILTER (WHERE d.report_date > b.until_date), 0) AS after, coalesce(sum(d.arrived) FILTER (WHERE d.report_date > b.until_date), 0) AS arrived_after
+  FROM row_of_days AS b
+  JOIN day AS d ON d.account_id = b.account_id AND d.campaign_id = b.campaign_id
+  GROUP BY b.account_id, b.campaign_id, b.since_date, b.until_date
+),
+-- A row of days after which it is not as before goes on.
+ended AS (
+  SELECT
+    p.*, p.after >= 10 AND p.after / nullif(p.arrived_after, 0) > 0.75 * p.before / p.arrived_before AS is_over
+  FROM parted AS p
+  WHERE p.before >= 10 AND p.arrived_before > 0
+),
+lasting AS (
+  SELECT
+    e.account_id, e.campaign_id, e.since_date, CASE WHEN e.is_over THEN e.until_date ELSE e.last_date END AS until_date, e.is_over, e.before, e.arrived_before,
+    CASE WHEN e.is_over THEN e.inside ELSE e.inside + e.after END AS observed, CASE WHEN e.is_over THEN e.arrived_inside ELSE e.arrived_inside + e.arrived_after END AS arrived
+  FROM ended AS e
+),
+-- How much more the days before differ from each other than counts of chance would.
+unsteady AS (
+  SELECT
+    l.account_id, l.campaign_id, l.since_date,
+    greatest(1, sum(pow(d.conversions - d.arrived * l.before / l.arrived_before, 2) / (d.arrived * l.before / l.arrived_before)) FILTER (WHERE d.arrived > 0) / nullif(count(*) - 1, 0)) AS dispersion
+  FROM lasting AS l
+  JOIN day AS d ON d.account_id = l.account_id AND d.campaign_id = l.campaign_id AND d.report_date < l.since_date
+  GROUP BY l.account_id, l.campaign_id, l.since_date
+),
+tested AS (
+  SELECT
+    l.*, l.arrived * l.before / l.arrived_before AS expected,
+    -- The root of the likelihood ratio of two Poisson counts.
+    sqrt(greatest(0, 2 * (
+      l.before * ln(l.before / (l.arrived_before * (l.before + l.observed) / (l.arrived_before + l.arrived)))
+      + CASE WHEN l.observed > 0 THEN l.observed * ln(l.observed / (l.arrived * (l.before + l.observed) / (l.arrived_before + l.arrived))) ELSE 0 END)) / coalesce(u.dispersion, 1)) AS z_score
+  FROM lasting AS l
+  JOIN unsteady AS u ON u.account_id = l.account_id AND u.campaign_id = l.campaign_id AND u.since_date = l.since_date
+  WHERE l.arrived > 0
+)
+SELECT
+  t.account_id, t.campaign_id, d.report_date, CASE WHEN t.observed <= 0.2 * t.expected THEN 'conversions_stopped' ELSE 'conversions_fell' END AS kind,
+  t.since_date, t.until_date, t.is_over, t.observed, t.expected, t.z_score
+FROM tested AS t
+CROSS JOIN level AS l
+JOIN day AS d ON d.account_id = t.account_id AND d.campaign_id = t.campaign_id AND d.report_date BETWEEN t.since_date AND t.until_date
+WHERE t.observed <= 0.65 * t.expected AND t.z_score >= l.min_z AND (t.is_over OR t.since_date > (SELECT max(k.report_date) FROM known AS k WHERE k.account_id = t.account_id) - l.days)
