@@ -30,7 +30,7 @@ var tableGroups = []tableGroup{
 	{"Answers: sources", []string{"mart.source_judgement", "mart.source_performance", "mart.source_block_candidates",
 		"mart.source_scale_candidates", "mart.source_retest_candidates", "mart.source_concentration",
 		"mart.wasted_spend", "mart.conversion_worth", "mart.source_evidence", "mart.source_window",
-		"mart.window_share", "mart.source_break"}},
+		"mart.window_share"}},
 	{"Answers: bids and creatives", []string{"mart.bid_vs_cpc", "mart.bid_elasticity", "mart.creative_performance",
 		"mart.creative_fatigue", "mart.creative_review_turnaround", "mart.creative_spend"}},
 	{"Answers: changes", []string{"mart.breaks", "mart.break_day", "mart.change_log",

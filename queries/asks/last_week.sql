@@ -119,7 +119,7 @@ SELECT
   s.window_to - $days::INTEGER + 1 AS window_from, s.window_to,
   s.window_to - 2 * $days::INTEGER + 1 AS before_from, s.window_to - $days::INTEGER AS before_to
 FROM judged AS s
-LEFT JOIN (SELECT DISTINCT k.account_id, k.campaign_id FROM mart.breaks AS k WHERE k.kind IN ('conversions_stopped', 'conversions_fell')) AS b
+LEFT JOIN (SELECT DISTINCT k.account_id, k.campaign_id FROM mart.break_day AS k WHERE NOT k.is_over AND k.kind = 'conversions_stopped') AS b
   ON b.account_id = s.account_id AND b.campaign_id = s.campaign_id
 WHERE s.is_total OR s.spend > 0 OR s.spend_before > 0
 QUALIFY s.is_total OR row_number() OVER (

@@ -81,7 +81,7 @@ func TestBreaks_ThatAreOverCountForNothing(t *testing.T) {
 	}
 	defer q.Close()
 	k := Usual
-	k.Campaigns, k.Sources, k.History, k.Follow, k.SpendPerDay = 3, 40, 45, 1, 400
+	k.Campaigns, k.Sources, k.History, k.Follow, k.SpendPerDay, k.New, k.Turn = 3, 40, 45, 1, 400, 0, 0
 	judge := func(b Break) (cpa, within []string) {
 		k.Broken = b
 		Play(k.Draw(71), Func(func(m *Morning) []bool { q.Sync(t.Context(), m); return m.Blocked }))

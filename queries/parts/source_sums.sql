@@ -9,4 +9,5 @@ spans AS (
 measured AS (
   SELECT w.account_id, w.campaign_id, w.source_id, w.spend, w.clicks, w.impressions, w.conversions, w.counted_spend, w.counted_conversions, w.conversions_expected
   FROM mart.source_window AS w
+  WHERE w.spend IS NOT NULL
 ),

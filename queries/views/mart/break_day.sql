@@ -1,5 +1,5 @@
 -- On which days did a campaign's conversions break, so that nothing is concluded from them?
--- Trap: a break is days in a row that brought 0.65 or less of what the campaign's other days lead to expect, beyond chance and the days' own spread: tracking, the landing page or the offer may have broken. The days of a break that is over stay here for as long as they are looked at, 120 days (four times threshold break_days). Conversions still to come are allowed for, by the account's own curve (mart.day_maturity).
+-- Trap: a break is days in a row that brought 0.65 or less of the conversions that the campaign's clicks brought before, beyond chance and the days' own spread: tracking, the landing page or the offer may have broken. Dearer clicks are no break. The days of a break that is over stay here for 120 days (four times threshold break_days). Conversions still to come are allowed for, by the account's own curve (mart.day_maturity).
 -- Column kind: conversions_stopped: the break brought a fifth or less of what was expected; conversions_fell: up to 0.65.
 -- Column since_date: First Chicago day of the break.
 -- Column until_date: Last Chicago day of the break, as far as is known.
@@ -7,7 +7,7 @@
 -- Column observed: Conversions in all days of the break.
 -- Column expected: What the days before would have led to.
 -- Column z_score: How far the break is from chance and the usual spread of the days, in standard deviations.
--- Stored.
+-- Of whole days.
 WITH level AS (
   SELECT
     max(t.value) FILTER (WHERE t.name = 'break_days')::INTEGER AS days, max(t.value) FILTER (WHERE t.name = 'break_min_z') AS min_z
@@ -24,24 +24,25 @@ known AS (
 ),
 day AS (
   SELECT
-    s.account_id, s.campaign_id, s.report_date, sum(s.conversions)::DOUBLE AS conversions, (1e6 * sum(s.spend)::DOUBLE * any_value(k.share))::BIGINT / 1e6::DOUBLE AS arrived
+    s.account_id, s.campaign_id, s.report_date, sum(s.conversions)::DOUBLE AS conversions, sum(s.clicks)::DOUBLE * any_value(k.share) AS arrived
   FROM mart.campaign_spend AS s
   JOIN known AS k ON k.account_id = s.account_id AND k.report_date = s.report_date
   WHERE s.campaign_id <> '' AND s.report_date >= (SELECT min(k.report_date) FROM known AS k)
   GROUP BY s.account_id, s.campaign_id, s.report_date
-  HAVING sum(s.rows_with_conversions) = sum(s.rows) AND sum(s.spend) > 0
+  HAVING sum(s.rows_with_conversions) = sum(s.rows) AND sum(s.rows_with_clicks) = sum(s.rows) AND sum(s.clicks) > 0
 ),
--- What each day says for half of the usual rate against all of it: the logarithm of the likelihood ratio.
+-- arrived is the clicks whose conversions have arrived. What each day says for half of the usual rate against all of it: the
+-- logarithm of the likelihood ratio.
 scored AS (
   SELECT
-    d.*,
+    d.*, max(d.report_date) OVER of_campaign AS last_date, sum(d.conversions) OVER of_campaign AS all_conversions, sum(d.arrived) OVER of_campaign AS all_arrived,
     d.conversions * ln(0.5) + 0.5 * d.arrived * sum(d.conversions) OVER of_campaign / nullif(sum(d.arrived) OVER of_campaign, 0) AS score
   FROM day AS d
   WINDOW of_campaign AS (PARTITION BY d.account_id, d.campaign_id)
 ),
 summed AS (
   SELECT
-    s.*, sum(s.score) OVER onward AS height
+    s.*, sum(s.score) OVER onward AS height, sum(s.conversions) OVER onward AS conversions_to, sum(s.arrived) OVER onward AS arrived_to
   FROM scored AS s
   WINDOW onward AS (PARTITION BY s.account_id, s.campaign_id ORDER BY s.report_date ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 ),
@@ -53,28 +54,32 @@ risen AS (
 ),
 row_of_days AS (
   SELECT
-    r.account_id, r.campaign_id, min(r.report_date) AS since_date, arg_max(r.report_date, r.height) AS until_date
+    r.account_id, r.campaign_id, r.lowest, min(r.report_date) AS from_date, arg_max(r.report_date, r.height) AS until_date,
+    arg_max(r.conversions_to, r.height) AS conversions_until, arg_max(r.arrived_to, r.height) AS arrived_until
   FROM risen AS r
   GROUP BY r.account_id, r.campaign_id, r.lowest
   -- Far below what passes in the end.
-  HAVING max(r.height) - any_value(r.lowest) > 2
+  HAVING max(r.height) - r.lowest > 2
 ),
+-- The break begins with the one of these days that parts the counts best.
 parted AS (
   SELECT
-    b.account_id, b.campaign_id, b.since_date, b.until_date, max(d.report_date) AS last_date,
-    sum(d.conversions) FILTER (WHERE d.report_date < b.since_date) AS before, sum(d.arrived) FILTER (WHERE d.report_date < b.since_date) AS arrived_before,
-    sum(d.conversions) FILTER (WHERE d.report_date BETWEEN b.since_date AND b.until_date) AS inside, sum(d.arrived) FILTER (WHERE d.report_date BETWEEN b.since_date AND b.until_date) AS arrived_inside,
-    coalesce(sum(d.conversions) FILTER (WHERE d.report_date > b.until_date), 0) AS after, coalesce(sum(d.arrived) FILTER (WHERE d.report_date > b.until_date), 0) AS arrived_after
+    b.account_id, b.campaign_id, s.report_date AS since_date, b.until_date, s.last_date,
+    s.conversions_to - s.conversions AS before, s.arrived_to - s.arrived AS arrived_before,
+    b.conversions_until - s.conversions_to + s.conversions AS inside, b.arrived_until - s.arrived_to + s.arrived AS arrived_inside,
+    s.all_conversions - b.conversions_until AS after, s.all_arrived - b.arrived_until AS arrived_after
   FROM row_of_days AS b
-  JOIN day AS d ON d.account_id = b.account_id AND d.campaign_id = b.campaign_id
-  GROUP BY b.account_id, b.campaign_id, b.since_date, b.until_date
+  JOIN summed AS s ON s.account_id = b.account_id AND s.campaign_id = b.campaign_id AND s.report_date BETWEEN b.from_date AND b.until_date
+  WHERE s.conversions_to - s.conversions >= 10
+  QUALIFY row_number() OVER (
+    PARTITION BY b.account_id, b.campaign_id, b.lowest
+    ORDER BY before * ln(before / arrived_before) + CASE WHEN inside > 0 THEN inside * ln(inside / arrived_inside) ELSE 0 END DESC, s.report_date) = 1
 ),
 -- A row of days after which it is not as before goes on.
 ended AS (
   SELECT
     p.*, p.after >= 10 AND p.after / nullif(p.arrived_after, 0) > 0.75 * p.before / p.arrived_before AS is_over
   FROM parted AS p
-  WHERE p.before >= 10 AND p.arrived_before > 0
 ),
 lasting AS (
   SELECT
@@ -101,11 +106,19 @@ tested AS (
   FROM lasting AS l
   JOIN unsteady AS u ON u.account_id = l.account_id AND u.campaign_id = l.campaign_id AND u.since_date = l.since_date
   WHERE l.arrived > 0
+),
+-- Of rows of days that go on one is the break: the surest.
+sure AS (
+  SELECT t.*
+  FROM tested AS t
+  CROSS JOIN level AS l
+  WHERE t.observed <= 0.65 * t.expected AND t.z_score >= l.min_z
+    AND (t.is_over OR t.since_date > (SELECT max(k.report_date) FROM known AS k WHERE k.account_id = t.account_id) - l.days)
+  QUALIFY t.is_over OR row_number() OVER (PARTITION BY t.account_id, t.campaign_id, t.is_over ORDER BY t.z_score DESC) = 1
 )
 SELECT
-  t.account_id, t.campaign_id, d.report_date, CASE WHEN t.observed <= 0.2 * t.expected THEN 'conversions_stopped' ELSE 'conversions_fell' END AS kind,
-  t.since_date, t.until_date, t.is_over, t.observed, t.expected, t.z_score
-FROM tested AS t
-CROSS JOIN level AS l
-JOIN day AS d ON d.account_id = t.account_id AND d.campaign_id = t.campaign_id AND d.report_date BETWEEN t.since_date AND t.until_date
-WHERE t.observed <= 0.65 * t.expected AND t.z_score >= l.min_z AND (t.is_over OR t.since_date > (SELECT max(k.report_date) FROM known AS k WHERE k.account_id = t.account_id) - l.days)
+  s.account_id, s.campaign_id, d.report_date, CASE WHEN s.observed <= 0.2 * s.expected THEN 'conversions_stopped' ELSE 'conversions_fell' END AS kind,
+  s.since_date, s.until_date, s.is_over, s.observed, s.expected, s.z_score
+FROM sure AS s
+JOIN day AS d ON d.account_id = s.account_id AND d.campaign_id = s.campaign_id AND d.report_date BETWEEN s.since_date AND s.until_date
+QUALIFY row_number() OVER (PARTITION BY s.account_id, s.campaign_id, d.report_date ORDER BY s.is_over) = 1

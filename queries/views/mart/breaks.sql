@@ -1,6 +1,6 @@
 -- What broke lately, before anything else is concluded from the numbers?
 -- Trap: a break is not explained here: a campaign's conversions may have stopped or fallen because tracking did, or because the offer did. What rests on the broken number (sources to block, verdicts on CPA) is withheld meanwhile.
--- Column kind: conversions_stopped: a fifth or less of what its spend used to bring, beyond chance; conversions_fell: 0.65 of it or less (mart.break_day has both by day, also those that are over); spend_jumped, spend_fell: to three times or a third of the usual; ctr_collapsed: to the half or less; delivery_stopped: the campaign is active and the service says why it does not deliver.
+-- Column kind: conversions_stopped: a fifth or less of what its clicks used to bring, beyond chance; conversions_fell: 0.65 of it or less (mart.break_day has both by day, also those that are over); spend_jumped, spend_fell: to three times or a third of the usual; ctr_collapsed: to the half or less; delivery_stopped: the campaign is active and the service says why it does not deliver.
 -- Column since_date: Chicago day since which it is so.
 -- Column observed: Conversions since then, US dollars on the last whole day, or clicks of the last two. NULL: delivery_stopped.
 -- Column expected: What the days before would have led to. NULL: delivery_stopped.

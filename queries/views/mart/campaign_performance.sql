@@ -9,14 +9,14 @@
 -- Column verdict: pays, loses: its expected CPA is within what a conversion is worth (your own payout, else the target), or above it, beyond chance (threshold campaign_min_z, the days' own spread included: wider than cpa_best_case and cpa_worst_case); unclear: chance may explain the difference; no_target: neither is known; broken_tracking: its conversions stopped or fell (mart.breaks); unknown: some conversions are.
 -- Column excess_spend: US dollars spent beyond what conversions_expected are worth; below 0: less than that. NULL: worth not known, or conversions unknown or stopped (mart.breaks).
 -- Column recent_from: First day of the recent days (threshold recent_days) that cpa_change is about; the last is window_to.
--- Column spend_recent: US dollars in the recent days, those of a break left out, as in all that is compared.
+-- Column spend_recent: US dollars in the recent days, those of a break that is over left out, as in all that is compared.
 -- Column conversions_recent: Conversions in the recent days so far. NULL: some row lacks the number.
 -- Column cpa_recent: US dollars per conversion in the recent days so far. NULL without conversions.
 -- Column spend_before: US dollars in as many days before, as known at equal age. NULL: nobody read them at that age.
 -- Column conversions_before_at_age: Conversions of the days before as they were known when these were as old as the recent days are now. NULL: nobody read them at that age, or some row lacks the number.
 -- Column cpa_before_at_age: US dollars per conversion of the days before as known at that age.
 -- Column cpa_change: Change of the CPA from the days before to the recent ones, at equal age, as a share. NULL: not comparable.
--- Column change_verdict: cheaper, dearer: cpa_change is beyond chance (threshold change_min_z, the days' own spread included); unclear; unknown: not comparable, or its conversions stopped or fell (mart.breaks).
+-- Column change_verdict: cheaper, dearer: cpa_change is beyond chance (threshold change_min_z, the days' own spread included); unclear; unknown: not comparable, or its conversions stopped (mart.breaks); if they fell, this says so.
 WITH lengths AS (
   SELECT max(t.value) FILTER (WHERE t.name = 'recent_days')::INTEGER AS recent, max(t.value) FILTER (WHERE t.name = 'bound_z') AS z,
     max(t.value) FILTER (WHERE t.name = 'change_min_z') AS change_z, max(t.value) FILTER (WHERE t.name = 'campaign_min_z') AS campaign_z
@@ -35,8 +35,8 @@ known AS (
 -- Part: equal_age
 day AS (
   SELECT
-    s.account_id, s.campaign_id, s.report_date, s.campaign_name, k.window_from, k.window_to, k.days_known, k.is_recent AND b.account_id IS NULL AS is_recent,
-    k.is_before AND b.account_id IS NULL AS is_before, b.account_id IS NOT NULL AS is_broken, s.spend,
+    s.account_id, s.campaign_id, s.report_date, s.campaign_name, k.window_from, k.window_to, k.days_known, k.is_recent AND b.is_over IS DISTINCT FROM true AS is_recent,
+    k.is_before AND b.is_over IS DISTINCT FROM true AS is_before, b.account_id IS NOT NULL AS is_broken, s.spend,
     k.conversions_share IS NULL AS is_unknown_share, (1e6 * s.spend::DOUBLE * coalesce(k.conversions_share, 1))::BIGINT AS arrived,
     CASE WHEN s.rows_with_clicks = s.rows THEN s.clicks END AS clicks,
     CASE WHEN s.rows_with_impressions = s.rows THEN s.impressions END AS impressions,
@@ -133,9 +133,9 @@ scored AS (
   FROM rated AS r
 ),
 broken AS (
-  SELECT DISTINCT b.account_id, b.campaign_id
-  FROM mart.breaks AS b
-  WHERE b.kind IN ('conversions_stopped', 'conversions_fell')
+  SELECT DISTINCT b.account_id, b.campaign_id, b.kind
+  FROM mart.break_day AS b
+  WHERE NOT b.is_over
 )
 SELECT
   s.account_id, s.campaign_id, coalesce(h.name, s.reported_name) AS campaign_name,
@@ -155,7 +155,7 @@ SELECT
   s.window_to - s.recent + 1 AS recent_from, s.spend_recent, s.conversions_recent, s.cpa_recent,
   s.spend_before, s.conversions_before_at_age, s.cpa_before_at_age, s.cpa_change,
   CASE
-    WHEN s.z_score IS NULL OR k.campaign_id IS NOT NULL THEN 'unknown'
+    WHEN s.z_score IS NULL OR k.kind = 'conversions_stopped' THEN 'unknown'
     WHEN s.z_score > s.change_z THEN 'dearer'
     WHEN s.z_score < -s.change_z THEN 'cheaper'
     ELSE 'unclear'

@@ -1,5 +1,5 @@
 -- What did each campaign spend and bring in the days before and after a change of its settings?
--- Trap: before and after is not proof: other changes lie in the same days (other_changes), and what moved the account as a whole shows in control_cpa_change. Conversions of young days still arrive, so cpa_after is not to be held against cpa_before: cpa_change compares at equal age. The days in which the change may have fallen are left out, and those of a break (mart.break_day).
+-- Trap: before and after is not proof: other changes lie in the same days (other_changes), and what moved the account as a whole shows in control_cpa_change. Conversions of young days still arrive, so cpa_after is not to be held against cpa_before: cpa_change compares at equal age. The days in which the change may have fallen are left out, and those of a break that is over (mart.break_day).
 -- Column campaign_name: Name of the campaign now. NULL: never readable.
 -- Column version_no: Version of the campaign's settings that the change made, as in campaign_history.
 -- Column seen_at: When the change was first seen.
@@ -44,7 +44,7 @@ WITH level AS (
   FROM mart.threshold AS t
 ),
 broken AS (
-  SELECT DISTINCT b.account_id, b.campaign_id FROM mart.breaks AS b WHERE b.kind IN ('conversions_stopped', 'conversions_fell')
+  SELECT DISTINCT b.account_id, b.campaign_id, b.kind FROM mart.break_day AS b WHERE NOT b.is_over
 ),
 change AS (
   SELECT
@@ -79,8 +79,8 @@ day AS (
   FROM mart.campaign_day AS d
   JOIN mart.day_maturity AS m ON m.account_id = d.account_id AND m.report_date = d.report_date
   JOIN main.calendar AS k ON k.account_id = d.account_id AND k.report_date = d.report_date
-  LEFT JOIN mart.break_day AS b ON b.account_id = d.account_id AND b.campaign_id = d.campaign_id AND b.report_date = d.report_date
-  -- Breaks first: their days count for neither side.
+  LEFT JOIN mart.break_day AS b ON b.account_id = d.account_id AND b.campaign_id = d.campaign_id AND b.report_date = d.report_date AND b.is_over
+  -- Breaks first: the days of one that is over count for neither side.
   WHERE b.account_id IS NULL
 ),
 -- A day before is taken as it was known when it was as old as its counterpart after is
@@ -242,7 +242,7 @@ scored AS (
     FROM judged AS j
     CROSS JOIN level AS l
   ) AS w
-  LEFT JOIN broken AS b ON b.account_id = w.account_id AND b.campaign_id = w.campaign_id
+  LEFT JOIN broken AS b ON b.account_id = w.account_id AND b.campaign_id = w.campaign_id AND b.kind = 'conversions_stopped'
 )
 SELECT
   c.account_id, c.campaign_id, n.name AS campaign_name, c.version_no, c.valid_from AS seen_at, c.changed_after AS not_before,

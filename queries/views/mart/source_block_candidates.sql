@@ -24,7 +24,7 @@ FROM mart.source_judgement AS j
 JOIN mart.source_performance AS p ON p.account_id = j.account_id AND p.campaign_id = j.campaign_id AND p.source_id = j.source_id
 WHERE j.judgement = 'loses' AND p.spend > 0
   AND NOT EXISTS (
-    SELECT 1 AS one FROM mart.breaks AS b
-    WHERE b.account_id = p.account_id AND b.campaign_id = p.campaign_id AND b.kind IN ('conversions_stopped', 'conversions_fell'))
+    SELECT 1 AS one FROM mart.break_day AS b
+    WHERE b.account_id = p.account_id AND b.campaign_id = p.campaign_id AND NOT b.is_over AND b.kind = 'conversions_stopped')
   AND coalesce(p.campaign_status, '') NOT IN ('archived', 'deleted', 'rejected', 'paused')
   AND CASE WHEN p.source_mode = 'allow_list' THEN p.list_rule = 'allowed' ELSE p.list_rule IS DISTINCT FROM 'blocked' END

@@ -1,5 +1,5 @@
 -- What is each source of each campaign expected to earn or to lose from here on, and how sure is that?
--- Trap: it is a judgement, not a sum: what is known of the source itself, of its campaign and of the same source in the account's other campaigns, each by what it tells. Conversions still to come are allowed for; older days weigh less, and days of a break (mart.break_day) are left out. A payout of 0 is no worth.
+-- Trap: it is a judgement, not a sum: what is known of the source itself, of its campaign and of the same source in the account's other campaigns, each by what it tells. Conversions still to come are allowed for; older days weigh less, and days on which conversions had stopped (mart.break_day) are left out. A payout of 0 is no worth.
 -- Column evidence_spend: US dollars behind the judgement: the spend of the window whose conversions have arrived (mart.source_window), and of the 90 days before it a half or a quarter.
 -- Column evidence_conversions: Conversions of the same spend, counted in the same way.
 -- Column evidence_spend_elsewhere: US dollars behind it of the same source in the account's other campaigns.
@@ -33,13 +33,12 @@ span AS (
 evidence AS (
   SELECT
     e.account_id, e.campaign_id, e.source_id, e.spend, e.conversions,
-    greatest(0, coalesce(w.arrived_spend, 0)) + (coalesce(e.earlier_spend, 0) - coalesce(b.earlier_spend, 0))::DOUBLE AS spent,
-    (coalesce(w.counted_conversions, 0) + coalesce(e.earlier_conversions, 0) - coalesce(b.earlier_conversions, 0))::DOUBLE AS brought,
+    greatest(0, coalesce(w.arrived_spend, 0)) + coalesce(w.earlier_spend, 0)::DOUBLE AS spent,
+    (coalesce(w.counted_conversions, 0) + coalesce(w.earlier_conversions, 0))::DOUBLE AS brought,
     w.counted_spend, w.counted_conversions,
     coalesce(e.spend_day_1, 0) + coalesce(e.spend_day_2, 0) + coalesce(e.spend_day_3, 0) + coalesce(e.spend_day_4_5, 0) + coalesce(e.spend_day_6_8, 0) AS spent_lately
   FROM mart.source_evidence AS e
   LEFT JOIN mart.source_window AS w ON w.account_id = e.account_id AND w.campaign_id = e.campaign_id AND w.source_id = e.source_id
-  LEFT JOIN mart.source_break AS b ON b.account_id = e.account_id AND b.campaign_id = e.campaign_id AND b.source_id = e.source_id
 ),
 -- Sums are of whole millionths, for the order of the rows must not matter.
 of_campaign AS (

@@ -52,5 +52,5 @@ WHERE j.safe_cpc > j.cpc
   AND j.campaign_status = 'active'
   AND CASE WHEN j.source_mode = 'allow_list' THEN j.list_rule = 'allowed' ELSE j.list_rule IS DISTINCT FROM 'blocked' END
   AND NOT EXISTS (
-    SELECT 1 AS one FROM mart.breaks AS b
-    WHERE b.account_id = j.account_id AND b.campaign_id = j.campaign_id AND b.kind IN ('conversions_stopped', 'conversions_fell'))
+    SELECT 1 AS one FROM mart.break_day AS b
+    WHERE b.account_id = j.account_id AND b.campaign_id = j.campaign_id AND NOT b.is_over AND b.kind = 'conversions_stopped')
