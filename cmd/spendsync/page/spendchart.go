@@ -47,8 +47,13 @@ func (s *sheet) spendChart(v Spend, rates []rate, wide, narrow size) chart {
 	return s.chart("Spend by day, and cost per conversion", describeSpend(v), wide, narrow, panels...)
 }
 
+// fewDays is the least number of days that the axis has room for: one day's column must not fill the page.
+const fewDays = 14
+
 // edges are the ends of the axis of days.
-func edges(days []SpendDay) (first, last float64) { return -0.6, placeOf(days, len(days)-1) + 1.4 }
+func edges(days []SpendDay) (first, last float64) {
+	return -0.6, max(fewDays, placeOf(days, len(days)-1)+1.4)
+}
 
 // apart is the distance of the open day from the finished ones: its column still grows, so it must
 // not be compared with theirs.
