@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -46,6 +47,23 @@ func TestReadError_HoldsTheRefusedReply(t *testing.T) {
 			_, err := walk(t, newTestClient(t, saying(body)).Spend(t.Context(), testDay, 3, nil, nil))
 			wantError(t, err, ErrContract)
 			check(t, "reply of "+body, string(TakeReply(err)), want)
+		}
+	})
+}
+
+// TestReadError_HoldsTheBodyOfARefusal, as it came; of a service that fails, and of a redirect, it has none.
+func TestReadError_HoldsTheBodyOfARefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for code, kept := range map[int]bool{301: false, 399: false, 400: true, 404: true, 499: true, 500: false,
+			503: false} {
+			for _, body := range []string{`{"error":"no such column"}`, ""} {
+				c := newTestClient(t, roundTrip(status(code, body)))
+				_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
+				e, ok := errors.AsType[*ReadError](err)
+				if want := kept && body != ""; !ok || (e.Refusal != nil) != want || want && string(e.Refusal) != body {
+					t.Errorf("status %d, %q: error %v with the refusal %q", code, body, err, e.Refusal)
+				}
+			}
 		}
 	})
 }
