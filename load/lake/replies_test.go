@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -183,4 +185,70 @@ func TestCreate_WithoutASecondSchema(t *testing.T) {
 	if w.Rest.Metadata("spendsync", "campaign_delivery_history") != nil {
 		t.Error("a table with other ids stays")
 	}
+}
+
+// withTokens is a catalog that serves tokens to client credentials, each good for some requests.
+func withTokens(good int) (answers func(rw http.ResponseWriter, r *http.Request) bool, issued *atomic.Int64) {
+	issued = new(atomic.Int64)
+	var mu sync.Mutex
+	used := map[string]int{}
+	return func(rw http.ResponseWriter, r *http.Request) bool {
+		if strings.HasSuffix(r.URL.Path, "/oauth/tokens") {
+			rw.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(rw, `{"access_token":"token-%d","token_type":"bearer","expires_in":1}`, issued.Add(1))
+			return true
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		token := r.Header.Get("Authorization")
+		if used[token]++; strings.HasPrefix(token, "Bearer token-") && used[token] <= good {
+			return false
+		}
+		rw.WriteHeader(http.StatusUnauthorized)
+		return true
+	}, issued
+}
+
+// TestFollow_RenewsItsToken: tokens that expire at once, so that each request of a follow needs another; and the
+// credentials go to the endpoint of tokens alone.
+func TestFollow_RenewsItsToken(t *testing.T) {
+	w, s := newWorld(t), sample(t)
+	answers, issued := withTokens(1)
+	o := w.behind(answers)
+	o.Credential = "id:secret"
+	done, err := followWith(t, o, s)
+	if err != nil || done.IsNothing() || issued.Load() < done.Requests/2 {
+		t.Fatalf("%+v, %v; %d tokens", done, err, issued.Load())
+	}
+	w.check(w.open(), s)
+}
+
+// TestFollow_StandsATokenThatIsWithdrawn: a token that no longer holds is a refusal, which changes nothing; the next
+// run, which asks for a token of its own, ends.
+func TestFollow_StandsATokenThatIsWithdrawn(t *testing.T) {
+	w, s := newWorld(t), sample(t)
+	w.follow(s)
+	for from := 2; ; from += 4 {
+		s.Spend("acme", "2026-11-02", 4, int64(from))
+		s.Publish()
+		var requests atomic.Int64
+		o := w.behind(func(rw http.ResponseWriter, r *http.Request) bool {
+			withdrawn := requests.Add(1) >= int64(from)
+			if withdrawn {
+				rw.WriteHeader(http.StatusUnauthorized)
+			}
+			return withdrawn
+		})
+		o.Token = "token"
+		before := w.State()
+		_, err := followWith(t, o, s)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, ErrDenied) || !maps.Equal(before, w.State()) {
+			t.Errorf("withdrawn at request %d: %v", from, err)
+		}
+		w.follow(s)
+	}
+	w.check(w.open(), s)
 }
