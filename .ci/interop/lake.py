@@ -1,7 +1,10 @@
 """Reads the lake with engines that nobody here wrote, and compares with a DuckDB file.
 
     lake.py --pins                     prints the snapshots that lake_generation names
+    lake.py --compact                  has Spark merge the files of spend_daily
     lake.py WAREHOUSE.DUCKDB [PINS]    compares every table, now or as of those snapshots
+
+Where LAKE_VIEWS is set, Spark and Trino read the view, too.
 
 DuckDB's Iceberg extension, pyiceberg and Spark each read every table; columns, types and
 rows must be those of the DuckDB file: nothing on one side alone, each row as often.
@@ -25,6 +28,9 @@ CREDENTIAL = os.environ.get("SPENDSYNC_LAKE_CREDENTIAL", "")  # of OAuth2; empty
 TOKENS = CATALOG + "/v1/oauth/tokens"
 
 MARKER = "lake_generation"
+VIEW = "spend"  # in the dialects of Spark and Trino
+VIEW_ROWS = ("(SELECT s.*, d.conversions_fractional FROM w.main.spend AS s JOIN w.main.spend_daily AS d "
+             "USING (account_id, report_date, campaign_id, creative_id, source_id))")
 
 
 class PyIceberg:
@@ -75,6 +81,7 @@ class Spark:
         settings = {
             "spark.jars": ",".join(runtime), "spark.ui.enabled": "false", "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1", "spark.sql.session.timeZone": "UTC", "spark.log.level": "ERROR",
+            "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
             "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog", "spark.sql.catalog.lake.type": "rest",
             "spark.sql.catalog.lake.uri": CATALOG, "spark.sql.catalog.lake.warehouse": WAREHOUSE,
             "spark.sql.catalog.lake.io-impl": "org.apache.iceberg.aws.s3.S3FileIO", "spark.sql.catalog.lake.s3.endpoint": STORAGE,
@@ -133,10 +140,10 @@ def pins(catalog):
 def different(con, name, got):
     """How the rows of a reader differ from the DuckDB file's; con has that attached as w."""
     con.register("got", got)
-    table = "w." + NAMED.get(name, "main." + name)
-    want = {c: t for c, t, *_ in con.execute(f"DESCRIBE {table}").fetchall()}
+    table = VIEW_ROWS if name == VIEW else "w." + NAMED.get(name, "main." + name)
+    want = {c: t for c, t, *_ in con.execute(f"DESCRIBE FROM {table}").fetchall()}
     have = {c: t for c, t, *_ in con.execute("DESCRIBE got").fetchall()}
-    if name.startswith("mart_"):  # files of a view: some of its columns, with the types of files
+    if name.startswith("mart_") or name == VIEW:  # some of the columns of a view, with the types of files
         want = {c: have[c] for c in have if c in want}
     if want != have:
         return f"columns {have}, not {want}"
@@ -157,18 +164,23 @@ def main(warehouse, pinned=None):
     wrong = []
     for reader, make in READERS.items():
         began, engine, rows = time.monotonic(), make(), 0
-        for name in names:
+        views = [VIEW] if reader in ("Spark", "Trino") and not pinned and os.environ.get("LAKE_VIEWS") else []
+        for name in names + views:
             got = engine.read(name, snapshots.get(name))
             rows += got.num_rows
             if difference := different(con, name, got):
                 wrong.append(f"{name}: {reader} reads {difference}")
-        print(f"{reader:12} reads {len(names)} tables, {rows:,} rows ({time.monotonic() - began:.1f} s)", flush=True)
+        print(f"{reader:12} reads {len(names)} tables and {len(views)} views, {rows:,} rows ({time.monotonic() - began:.1f} s)", flush=True)
     if wrong:
         raise SystemExit("\n".join(wrong))
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--pins"]:
+    if sys.argv[1:] == ["--compact"]:
+        spark = Spark().spark
+        print(spark.sql(f"CALL lake.system.rewrite_data_files(table => '{NAMESPACE}.spend_daily', "
+                        "options => map('rewrite-all', 'true'))").collect())
+    elif sys.argv[1:] == ["--pins"]:
         print(json.dumps(pins(PyIceberg())))
     else:
         main(*sys.argv[1:])

@@ -243,6 +243,9 @@ func (a *app) showFollowed(done *lake.Followed) {
 		fmt.Fprintf(a.stdout, "another program had written to %s: the days that it changed are the store's again\n",
 			strings.Join(done.Changed, ", "))
 	}
+	if done.NoView != "" {
+		fmt.Fprintf(a.stdout, "without the view %s, the tables are what they are: %s\n", lake.SpendView, done.NoView)
+	}
 	a.showForeign(done.Foreign)
 }
 

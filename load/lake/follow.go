@@ -47,6 +47,7 @@ type Followed struct {
 	Looked     bool           // at every table
 	Changed    []string       // tables that another program has written to, which this run made ours again
 	Foreign    []string       // columns that somebody has added to tables, as table.column
+	NoView     string         // why the catalog does not take the view [SpendView]; empty: it has it, or has no views
 	Tries      int
 	Requests   int64 // to the catalog
 }

@@ -129,7 +129,8 @@ func Open(ctx context.Context, o Options) (*Lake, error) {
 	if o.SigV4 != "" {
 		opts = append(opts, rest.WithSigV4RegionSvc(o.Region, o.SigV4))
 	}
-	c, err := rest.NewCatalog(ctx, "spendsync", o.Catalog, opts...)
+	// Without a name: it would be the catalog of the tables that a view reads, and readers choose their own.
+	c, err := rest.NewCatalog(ctx, "", o.Catalog, opts...)
 	if err != nil {
 		return nil, remote("catalog", err)
 	}
@@ -232,7 +233,10 @@ func (l *Lake) adopt(ctx context.Context, s *tableSpec, tbl *table.Table) (*lake
 		t.schema = s.extended(tbl.Schema(), t.missing)
 	}
 	fs, err := tbl.FS(l.storage(ctx))
-	if err != nil {
+	if errors.Is(err, iceio.ErrIOSchemeNotFound) {
+		return nil, fmt.Errorf("%w: table %s lies at %s, and only S3 (s3://) and disks (file://) are built in",
+			ErrForeign, s.name, tbl.Location())
+	} else if err != nil {
 		return nil, remote("table "+s.name, err)
 	}
 	var ok bool

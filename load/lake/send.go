@@ -23,6 +23,16 @@ import (
 // Commit writes the manifests and commits all tables at once, lake_generation with them.
 func (t *Try) Commit(ctx context.Context, s *Staged) error {
 	w, now := s.wanted, t.lake.opts.Now()
+	for account := range w.accounts {
+		if w.marks.rows[account].Version == t.lake.opts.Version {
+			continue
+		}
+		var err error // the account is new, or what a binary of another version has committed
+		if t.Done.NoView, err = t.lake.makeView(ctx); err != nil {
+			return err
+		}
+		break
+	}
 	var commits []table.TableCommit
 	snapshots, uuids := map[string]int64{}, map[string]string{}
 	add := func(c *change) error {

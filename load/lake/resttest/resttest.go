@@ -18,6 +18,7 @@ import (
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
+	"github.com/apache/iceberg-go/view"
 	"github.com/google/uuid"
 )
 
@@ -38,10 +39,13 @@ type Catalog struct {
 	Away func() bool
 	// NoTransactions leaves the commit of many tables out of what the catalog can do.
 	NoTransactions bool
+	// NoViews leaves views out of what the catalog can do.
+	NoViews bool
 
 	mu         sync.Mutex
 	namespaces map[string]bool
 	tables     map[string]entry // by namespace and name, divided by a slash
+	views      map[string]view.Metadata
 	requests   int
 }
 
@@ -114,7 +118,7 @@ func (c *Catalog) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.Config = map[string]string{} // a null is what no client expects
 	}
 	if c.tables == nil {
-		c.tables, c.namespaces = map[string]entry{}, map[string]bool{}
+		c.tables, c.namespaces, c.views = map[string]entry{}, map[string]bool{}, map[string]view.Metadata{}
 	}
 	if c.Away != nil && c.Away() {
 		fail(w, http.StatusServiceUnavailable, errors.New("away"))
@@ -194,12 +198,19 @@ func (c *Catalog) config() any {
 	if !c.NoTransactions {
 		endpoints = append(endpoints, "POST /v1/{prefix}/transactions/commit")
 	}
+	if !c.NoViews {
+		endpoints = append(endpoints, "GET /v1/{prefix}/namespaces/{namespace}/views/{view}",
+			"POST /v1/{prefix}/namespaces/{namespace}/views", "POST /v1/{prefix}/namespaces/{namespace}/views/{view}")
+	}
 	return map[string]any{"defaults": c.Config, "overrides": map[string]string{}, "endpoints": endpoints}
 }
 
 func (c *Catalog) inNamespace(r *http.Request, namespace string, path []string) (any, error) {
 	if !c.namespaces[namespace] {
 		return nil, fmt.Errorf("%w: namespace %s", errNotFound, namespace)
+	}
+	if len(path) > 0 && path[0] == "views" {
+		return c.view(r, namespace, path[1:])
 	}
 	switch len(path) {
 	case 0:
@@ -246,6 +257,60 @@ func (c *Catalog) inNamespace(r *http.Request, namespace string, path []string) 
 		return nil, fmt.Errorf("%w: table %s", errNotFound, id.key())
 	}
 	return map[string]any{"metadata-location": e.location, "metadata": e.meta, "config": c.Config}, nil
+}
+
+// View is the metadata of a view; nil: it is not there.
+func (c *Catalog) View(namespace, name string) view.Metadata {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.views[namespace+"/"+name]
+}
+
+// view makes, replaces or returns a view.
+func (c *Catalog) view(r *http.Request, namespace string, path []string) (any, error) {
+	var body struct {
+		Name    string             `json:"name"`
+		Schema  *iceberg.Schema    `json:"schema"`
+		Props   iceberg.Properties `json:"properties"`
+		Version *view.Version      `json:"view-version"`
+		Updates view.Updates       `json:"updates"`
+	}
+	if r.Method == http.MethodPost {
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			return nil, err
+		}
+	}
+	key := namespace + "/" + strings.Join(append(path, body.Name)[:1], "")
+	meta, there := c.views[key]
+	var err error
+	switch {
+	case body.Version != nil && there:
+		return nil, fmt.Errorf("%w: view %s is there", ErrConflict, body.Name)
+	case body.Version != nil:
+		location := strings.TrimSuffix(c.Warehouse, "/") + "/" + key
+		meta, err = view.NewMetadata(body.Version, body.Schema, location, body.Props)
+	case !there:
+		return nil, fmt.Errorf("%w: view %s", errNotFound, key)
+	case body.Updates != nil:
+		var b *view.MetadataBuilder
+		if b, err = view.MetadataBuilderFromBase(meta); err != nil {
+			return nil, err
+		}
+		for _, u := range body.Updates {
+			if err := u.Apply(b); err != nil {
+				return nil, err
+			}
+		}
+		var built *view.MetadataBuildResult
+		if built, err = b.Build(); err == nil {
+			meta = built.Metadata
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.views[key] = meta
+	return map[string]any{"metadata-location": meta.Location() + "/metadata", "metadata": meta}, nil
 }
 
 // create makes a table, or returns its description without making it. Its columns are counted from 1.
