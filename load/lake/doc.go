@@ -28,6 +28,8 @@
 //     refused: [ErrForeign].
 //   - Data that the store merely lacks is not deleted: a lake that is ahead of the store is
 //     [ErrAhead], a day or rows of history that only the lake has are [ErrShrink].
+//   - Where the catalog has views, [SpendView] is one of the tables' rows with the settings of their day, for Spark and
+//     Trino. It changes no table, and a catalog that refuses it stops nothing.
 //   - Another engine may compact the tables: the next commit of an account puts its files back.
 //
 // What it never does: it changes no rows and writes no delete files, it does not read the

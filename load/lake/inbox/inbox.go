@@ -152,68 +152,91 @@ func fold(ctx context.Context, t *lake.Try, now time.Time, done *Folded,
 	if err != nil {
 		return nil, err
 	}
-	want, err := marks.Want()
-	if err != nil {
-		return nil, err
-	}
-	stands = map[string]string{}
-	folded := map[string]int64{}
-	var taken []*description
+	c := &choice{stands: map[string]string{}, folded: map[string]int64{}, refused: refused}
+	defer c.close()
 	for _, n := range slices.Backward(notes) {
-		if _, ok := folded[n.store]; ok || refused[n.object] != nil {
-			continue // a newer one of the store is there
-		}
-		if row := marks.Row(n.store); row.Generation == n.generation && row.RunID == n.run &&
-			row.SchemaVersion == schema.Version {
-			folded[n.store] = n.generation // the lake has it
-			continue
-		}
-		d, err := read(folder, n)
-		if err == nil {
-			defer d.close()
-			err = d.check(now, marks)
-		}
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		} else if errors.Is(err, lake.ErrUnreachable) || errors.Is(err, lake.ErrDenied) {
+		if err := c.consider(folder, n, marks, now); err != nil {
 			return nil, err
-		} else if err != nil {
-			refused[n.object] = err
-			continue
-		}
-		if slices.ContainsFunc(d.m.Accounts, func(a *manifest.Listed) bool { return stands[a.Name] != "" }) {
-			continue // the store has an account more since, and a newer description
-		}
-		folded[n.store] = n.generation
-		taken = append(taken, d)
-		for _, a := range d.m.Accounts {
-			stands[a.Name] = n.object
-		}
-		if err := want.Add(d.m); err != nil {
-			return stands, &lake.Refusal{Account: n.store, Err: err}
 		}
 	}
-	if isLost := len(taken) == 0 && t.WasDone(marks); !isLost { // else only the answer to its commit was
-		done.Stores, t.Done.Accounts = len(taken), len(stands)
+	if isLost := len(c.taken) == 0 && t.WasDone(marks); !isLost { // else only the answer to its commit was
+		done.Stores, t.Done.Accounts = len(c.taken), len(c.stands)
 	}
-	if len(taken) > 0 {
-		if err := commit(ctx, t, want, taken); err != nil {
-			return stands, err
+	if len(c.taken) > 0 {
+		if err := commit(ctx, t, marks, c.taken); err != nil {
+			return c.stands, err
 		}
 	}
-	return stands, drop(ctx, folder, slices.DeleteFunc(notes, func(n note) bool {
+	return c.stands, drop(ctx, folder, slices.DeleteFunc(notes, func(n note) bool {
 		if errors.Is(refused[n.object], lake.ErrDiffers) {
 			return false // its store writes another
 		}
-		upTo, ok := folded[n.store]
+		upTo, ok := c.folded[n.store]
 		return !ok || n.generation > upTo
 	}))
 }
 
+// choice is of each store the newest description that may be folded.
+type choice struct {
+	taken   []*description
+	stands  map[string]string // by account: the object of its description
+	folded  map[string]int64  // by store: the generation up to which its descriptions are no longer needed
+	refused map[string]error  // by object
+}
+
+func (c *choice) close() {
+	for _, d := range c.taken {
+		d.close()
+	}
+}
+
+// consider takes a description, refuses it or leaves it out; newer ones of its store come first.
+func (c *choice) consider(folder *lake.Folder, n note, marks *lake.Markers, now time.Time) error {
+	if _, ok := c.folded[n.store]; ok || c.refused[n.object] != nil {
+		return nil // a newer one of the store is there
+	}
+	if row := marks.Row(n.store); row.Generation == n.generation && row.RunID == n.run &&
+		row.SchemaVersion == schema.Version {
+		c.folded[n.store] = n.generation // the lake has it
+		return nil
+	}
+	d, err := read(folder, n)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if errors.Is(err, lake.ErrUnreachable) || errors.Is(err, lake.ErrDenied) {
+		return err
+	} else if err != nil {
+		c.refused[n.object] = err
+		return nil
+	}
+	if err := d.check(now, marks); err != nil {
+		c.refused[n.object] = err
+		d.close()
+		return nil
+	}
+	if slices.ContainsFunc(d.m.Accounts, func(a *manifest.Listed) bool { return c.stands[a.Name] != "" }) {
+		d.close() // the store has an account more since, and a newer description
+		return nil
+	}
+	c.folded[n.store] = n.generation
+	c.taken = append(c.taken, d)
+	for _, a := range d.m.Accounts {
+		c.stands[a.Name] = n.object
+	}
+	return nil
+}
+
 // commit commits what descriptions want.
-func commit(ctx context.Context, t *lake.Try, want *lake.Wanted, taken []*description) error {
+func commit(ctx context.Context, t *lake.Try, marks *lake.Markers, taken []*description) error {
+	want, err := marks.Want()
+	if err != nil {
+		return err
+	}
 	var uploaded []lake.Uploads
 	for _, d := range taken {
+		if err := want.Add(d.m); err != nil {
+			return &lake.Refusal{Account: d.note.store, Err: err}
+		}
 		d.Uploads.Store = d.note.store
 		uploaded = append(uploaded, d.Uploads)
 	}
