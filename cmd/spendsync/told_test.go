@@ -180,3 +180,30 @@ func TestNotices_OfRuns(t *testing.T) {
 		t.Errorf("%s %v", text, err)
 	}
 }
+
+// TestNotices_OfQuietDays: of an account whose money flows as ever, one notice in fifty days begins at most.
+// SPENDSYNC_TEST_QUIET_DAYS is the number of days, each with one run; .ci/long asks for fifty. Days and settings are
+// left out: the warehouse compares days with the machine's clock, not the simulated one, and the account's settings
+// do change.
+func TestNotices_OfQuietDays(t *testing.T) {
+	skipShort(t)
+	days := numberFrom("SPENDSYNC_TEST_QUIET_DAYS", 2)
+	w := newWorld(t, func(c *adsim.Config) { c.Campaigns, c.CreativesPerCampaign, c.RowsPerDay = 8, 3, 200 })
+	b := &inboxes{status: http.StatusOK}
+	server := httptest.NewServer(b)
+	t.Cleanup(server.Close)
+	w.env["NOTIFY_URL"], w.env["LOG_LEVEL"] = server.URL, "warn"
+	w.env["NOTIFY"] = "account,failed,runway,break,leak,loses,block,backup"
+	w.must("sync")
+	t.Logf("before the first day: %q", b.take())
+	var told []string
+	for range days {
+		w.service.Advance(24 * time.Hour)
+		w.must("sync")
+		told = append(told, b.take()...)
+	}
+	begun := slices.DeleteFunc(slices.Clone(told), func(m string) bool { return !strings.HasSuffix(m, " begins") })
+	if t.Logf("in %d days: %q", days, told); len(begun) > max(1, days/50) {
+		t.Errorf("%d notices in %d days: %q", len(begun), days, begun)
+	}
+}
