@@ -26,7 +26,9 @@ type Questions struct {
 	world   *World          // whose mornings are stored
 	day     int             // days of it that are stored
 	seen    int             // changes of the morning that are stored
-	Err     error
+	// The morning since which a pair is blocked.
+	blockedOn map[int]int
+	Err       error
 }
 
 // asked are the views whose answers are followed.
@@ -174,7 +176,7 @@ func (q *Questions) Sync(ctx context.Context, m *Morning) {
 			"main.source_mode_history", "main.payout_history", "ops.step", "ops.run"} {
 			q.exec(ctx, "DELETE FROM "+t)
 		}
-		q.world, q.day, q.seen = w, 0, 0
+		q.world, q.day, q.seen, q.blockedOn = w, 0, 0, map[int]int{}
 		q.settings(ctx, w)
 		q.values(ctx, "ops.run", "published BOOLEAN", []string{"(true)"})
 	}
@@ -183,13 +185,19 @@ func (q *Questions) Sync(ctx context.Context, m *Morning) {
 	q.coverage(ctx, m)
 	var blocked []string
 	for i, is := range m.Blocked {
-		if is {
-			blocked = append(blocked, fmt.Sprintf("('c%02d', 's%03d', 'blocked')", w.pairs[i].campaign,
-				w.pairs[i].source))
+		if !is {
+			delete(q.blockedOn, i)
+			continue
 		}
+		if _, ok := q.blockedOn[i]; !ok {
+			q.blockedOn[i] = m.Day
+		}
+		blocked = append(blocked, fmt.Sprintf("('c%02d', 's%03d', 'blocked', make_timestamptz(%d))",
+			w.pairs[i].campaign, w.pairs[i].source, at(q.blockedOn[i]).UnixMicro()))
 	}
 	q.exec(ctx, "DELETE FROM main.source_rule_history")
-	q.values(ctx, "main.source_rule_history", "campaign_id VARCHAR, source_id VARCHAR, rule VARCHAR", blocked)
+	q.values(ctx, "main.source_rule_history", "campaign_id VARCHAR, source_id VARCHAR, rule VARCHAR, "+
+		"valid_from TIMESTAMPTZ", blocked)
 	q.exec(ctx, "DELETE FROM mart.campaign_spend; INSERT INTO mart.campaign_spend "+schema.CampaignSpendSQL("true"))
 	q.day, q.seen = m.Day, len(m.changes)
 	q.renew(ctx)
