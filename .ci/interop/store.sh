@@ -40,7 +40,7 @@ free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1
 
 # wait_for URL PID: until the server of a process answers.
 wait_for() {
-  for _ in $(seq 240); do
+  for _ in $(seq 600); do
     if curl -sf -o /dev/null "$1"; then return; fi
     kill -0 "$2"
     sleep 0.5

@@ -253,6 +253,8 @@ func wantGapsNamed(t *testing.T, from string, today schema.Date) {
 	}
 	session, _ := openStore(t, dir)
 	const days = "SELECT sum(spend) FROM spend WHERE report_date BETWEEN "
+	const idle = "SELECT campaign_id FROM campaign AS c WHERE "
+	const between = "s.report_date BETWEEN '{-4}' AND '{-2}'"
 	const joined = "SELECT sum(s.spend) FROM spend s JOIN today t "
 	for _, c := range []struct {
 		sql  string
@@ -265,6 +267,13 @@ func wantGapsNamed(t *testing.T, from string, today schema.Date) {
 		{days + "'{-6}' AND '{-6}'", []caveat.Kind{caveat.Open}},
 		{days + "'{-21}' AND '{-19}'", nil},
 		{"SELECT sum(clicks) FROM spend WHERE report_date BETWEEN '{-21}' AND '{-19}'", []caveat.Kind{caveat.Null}},
+		{idle + "NOT EXISTS (SELECT 1 FROM spend AS s WHERE s.campaign_id = c.campaign_id AND " + between + ")",
+			[]caveat.Kind{caveat.Missing}},
+		{idle + "campaign_id NOT IN (SELECT campaign_id FROM spend AS s WHERE " + between + ")",
+			[]caveat.Kind{caveat.Missing}},
+		{idle + "campaign_id IN (SELECT campaign_id FROM spend AS s WHERE " + between + ")", nil},
+		{"SELECT report_date FROM calendar EXCEPT SELECT report_date FROM spend AS s WHERE " +
+			between, []caveat.Kind{caveat.Missing}},
 		{joined + "ON s.report_date = '{-2}'", []caveat.Kind{caveat.FanOut}},
 		{joined + "USING (account_id) WHERE s.report_date = '{-2}'", nil},
 	} {

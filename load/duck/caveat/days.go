@@ -193,6 +193,9 @@ func (r *relation) isSmall() bool {
 // leaf adds the days of a stored table.
 func (q *query) leaf(s *Statement, c chain, r *relation, expected bool) {
 	names := append(q.used(r), c.measures...)
+	if q.absent && len(names) == 0 {
+		names = []string{"*"} // a row that is not there counts
+	}
 	if len(names) == 0 {
 		return
 	}

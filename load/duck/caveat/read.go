@@ -21,8 +21,9 @@ func (r *reader) read(node object, outer *env) *query {
 		if sides == nil {
 			sides = []any{node["left"], node["right"]}
 		}
-		for _, side := range sides {
+		for i, side := range sides {
 			if part := r.read(obj(side), e); part != nil {
+				part.absent = i > 0 && node["setop_type"] == "EXCEPT"
 				q.parts = append(q.parts, part)
 			}
 		}
@@ -250,13 +251,24 @@ func (r *reader) readRelation(q *query, ref object) *relation {
 // readInner reads the subqueries within the expressions of a SELECT.
 func (r *reader) readInner(q *query) {
 	for _, e := range q.expressions() {
-		walk(e, func(o object) bool {
-			if o["class"] != "SUBQUERY" {
-				return true
-			}
-			r.read(obj(obj(o["subquery"])["node"]), q.env)
-			r.readInner(&query{node: object{"select_list": o["child"]}, env: q.env})
-			return false
-		})
+		r.readSubqueries(q, e, false)
 	}
+}
+
+// readSubqueries reads the subqueries within an expression; denied: it is the operand of NOT.
+func (r *reader) readSubqueries(q *query, e any, denied bool) {
+	walk(e, func(o object) bool {
+		switch {
+		case o["type"] == "OPERATOR_NOT" && !denied:
+			r.readSubqueries(q, o["children"], true)
+			return false
+		case o["class"] != "SUBQUERY":
+			return true
+		}
+		if inner := r.read(obj(obj(o["subquery"])["node"]), q.env); inner != nil {
+			inner.absent = denied || o["subquery_type"] == "NOT_EXISTS"
+		}
+		r.readInner(&query{node: object{"select_list": o["child"]}, env: q.env})
+		return false
+	})
 }

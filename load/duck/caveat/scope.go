@@ -93,6 +93,7 @@ type query struct {
 	distinct   bool
 	key        []string
 	keyKnown   bool
+	absent     bool     // rows that it does not have count: it is denied by NOT or EXCEPT
 	parts      []*query // of a set operation; then the rest is empty
 }
 
