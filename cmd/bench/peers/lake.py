@@ -123,7 +123,7 @@ at = os.environ
 got = load_catalog("lake", type="rest", uri=at["CATALOG"], warehouse="lake", **{"s3.endpoint": at["STORAGE"], "s3.access-key-id": "lake",
     "s3.secret-access-key": "lake", "s3.region": "us-east-1"}).load_table(at["NAMESPACE"] + ".spend_daily").scan().to_arrow()
 con = duckdb.connect(at["DUCKDB"], read_only=True)
-con.execute("SET TimeZone = 'UTC'")
+con.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
 con.register("got", got)
 columns = "account_id, report_date, campaign_id, creative_id, source_id, spend, clicks, impressions, conversions"
 print(sum(con.execute(f"SELECT count(*) FROM (SELECT {columns} FROM {a} EXCEPT ALL SELECT {columns} FROM {b})").fetchone()[0]
