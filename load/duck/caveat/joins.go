@@ -160,17 +160,22 @@ func (q *query) groupsOf(r *relation) bool {
 
 // spelled returns a short name of an aggregate, such as sum(spend).
 func spelled(e object) string {
-	name, column := functionName(e), ""
+	name, isRatio := functionName(e), false
+	var columns []string
 	within(e["children"], func(o object) bool {
-		if isColumn(o) && column == "" {
-			_, column = columnName(o)
+		isRatio = isRatio || functionName(o) == "/"
+		if _, column := columnName(o); isColumn(o) && !slices.Contains(columns, column) {
+			columns = append(columns, column)
 		}
 		return true
 	})
-	if column == "" {
+	switch {
+	case len(columns) == 0:
 		return name
+	case isRatio:
+		return fmt.Sprintf("%s(%s)", name, strings.Join(columns, " / "))
 	}
-	return fmt.Sprintf("%s(%s)", name, column)
+	return fmt.Sprintf("%s(%s)", name, columns[0])
 }
 
 // findVersions finds tables of versions that are read as if a row were a thing.

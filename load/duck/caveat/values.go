@@ -74,8 +74,7 @@ func (q *query) findMeans(s *Statement) {
 			switch {
 			case isMean && slices.Contains(measures, column):
 				s.add(Mean, "%s is of rows, one per creative, source and day: add up by day or campaign in a "+
-					"subquery, "+
-					"then take the mean", spelled(o))
+					"subquery, then take the mean", spelled(o))
 			case (isMean || name == "sum") && slices.Contains(settings, column):
 				s.add(Mean, "%s counts the setting once per row of spend: take it once per campaign and day, with "+
 					"any_value in a subquery or from mart.campaign_day", spelled(o))
@@ -101,8 +100,7 @@ func (q *query) findDifferences(s *Statement) {
 				_, column := q.resolve(bare(obj(append(list(o["children"]), object{})[0])))
 				if strings.HasPrefix(column, "new_") && !q.mentions(r, "old_"+strings.TrimPrefix(column, "new_")) {
 					s.add(Difference, "spend_change has rows that changed, each as often as it changed: ask spend "+
-						"for what was "+
-						"spent, or add up new less old")
+						"for what was spent, or add up new less old")
 				}
 				return true
 			})
