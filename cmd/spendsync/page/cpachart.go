@@ -6,12 +6,15 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+
+	"spendsync/schema"
 )
 
-// rate is the cost per conversion of the days of a week. Young: conversions are still to come, so it is an estimate.
+// rate is the cost per conversion of the days of a week.
 type rate struct {
 	CPA, Allowed Number // of all campaigns; by their targets
-	Young        bool
+	Young        bool   // conversions are still to come, so it is an estimate
+	Unsure       bool   // how many is not known, so it is too high
 }
 
 // rateDays is the length of a rate's window, and youngBelow the share of final conversions below which it is young.
@@ -42,13 +45,14 @@ func weekCPA(days []SpendDay) (r rate) {
 		if d.Arrived.Known {
 			share = d.Arrived.V
 		}
+		r.Unsure = r.Unsure || d.isUnsure()
 		spend, arrived, conversions = spend+d.Total.V, arrived+share*d.Total.V, conversions+d.Conversions.V
 		allowed, targets = allowed+d.Allowed.V, targets && d.Allowed.Known
 	}
 	if conversions <= 0 || spend <= 0 {
 		return rate{}
 	}
-	r = rate{CPA: N(arrived / conversions), Young: arrived < youngBelow*spend}
+	r.CPA, r.Young = N(arrived/conversions), r.Unsure || arrived < youngBelow*spend
 	if targets {
 		r.Allowed = N(allowed / conversions)
 	}
@@ -59,6 +63,9 @@ func weekCPA(days []SpendDay) (r rate) {
 func (v view) Allowed() bool {
 	return slices.ContainsFunc(v.CPAs, func(r rate) bool { return r.Allowed.Known })
 }
+
+// isUnsure reports whether the number of the day's conversions that are still to come is not known.
+func (d SpendDay) isUnsure() bool { return d.State == schema.StateComplete && !d.Arrived.Known }
 
 func hasCPA(rates []rate) bool {
 	return slices.ContainsFunc(rates, func(r rate) bool { return r.CPA.Known })

@@ -35,12 +35,16 @@ func (a Account) note(section string) string {
 			add("%s lost (%s), and not counted here: sums are too low by what was spent then.", are(len(lost), "day"),
 				dates(lost))
 		}
-		share, unread := a.Spend.toCome(from, to)
+		share, unread, unsure := a.Spend.toCome(from, to)
 		if unread > 0 && (section == "spend" || section == "campaigns") {
 			add("The conversions of %s could not be read, so those days have no CPA.", countOf(unread, "day"))
 		}
 		counted, are := map[string]string{"campaigns": "CPA and verdict count", "sources": "the verdicts count"},
 			map[string]string{"campaigns": "conversions and profit", "sources": "conversions and CPA"}
+		if section == "campaigns" && unsure > 0 {
+			add("How many conversions are still to come is not known yet: the CPA of the newest days is too high. " +
+				"A few weeks of daily syncs show it.")
+		}
 		if counted[section] != "" && share >= leastToCome {
 			add("%s of the conversions are still to come: %s them in; %s are those so far.", percent(N(share)),
 				counted[section], are[section])
@@ -73,9 +77,9 @@ func (a Account) window(section string) (from, to schema.Date, ok bool) {
 	return 0, 0, false
 }
 
-// toCome returns the share of the conversions of some days that is still to come, and the number of whole days whose
-// conversions could not be read.
-func (v Spend) toCome(from, to schema.Date) (share float64, unread int) {
+// toCome returns the share of the conversions of some days that is still to come, and the numbers of whole days whose
+// conversions could not be read, and of which that share is not known.
+func (v Spend) toCome(from, to schema.Date) (share float64, unread, unsure int) {
 	seen, final := 0.0, 0.0
 	for _, d := range v.Days {
 		switch {
@@ -85,11 +89,14 @@ func (v Spend) toCome(from, to schema.Date) (share float64, unread int) {
 		case d.Arrived.Known && d.Arrived.V > 0:
 			seen, final = seen+d.Conversions.V, final+d.Conversions.V/d.Arrived.V
 		default:
+			if d.isUnsure() {
+				unsure++
+			}
 			seen, final = seen+d.Conversions.V, final+d.Conversions.V
 		}
 	}
 	if final <= 0 {
-		return 0, unread
+		return 0, unread, unsure
 	}
-	return 1 - seen/final, unread
+	return 1 - seen/final, unread, unsure
 }

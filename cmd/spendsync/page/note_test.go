@@ -37,6 +37,9 @@ func TestNote_NamesWhatTheDaysLack(t *testing.T) {
 			a.Spend.Days[8].Arrived = N(0.5)
 		}},
 		{"a little young", "", func(a *Account) { a.Spend.Days[8].Arrived = N(0.9) }},
+		{"not known how young", "How many conversions are still to come is not known yet", func(a *Account) {
+			a.Spend.Days[8].Arrived = Number{}
+		}},
 		{"unread", "The conversions of 1 day could not be read", func(a *Account) {
 			a.Spend.Days[8].Conversions = Number{}
 		}},
@@ -67,6 +70,10 @@ func TestRollingCPA_CountsOnlyWholeWeeks(t *testing.T) {
 	}
 	if rates[14].Young || !rates[15].Young || rates[14].Allowed.V != 20 {
 		t.Errorf("the last rates are %+v and %+v", rates[14], rates[15])
+	}
+	days[15].Arrived = Number{}
+	if got := rollingCPA(days)[15]; !got.Unsure || !got.Young {
+		t.Errorf("a day of unknown share: %+v", got)
 	}
 	days[14].Allowed, days[13].Conversions = Number{}, Number{} // a campaign without a target; conversions not read
 	if rates = rollingCPA(days); rates[6].Allowed.V != 20 || rates[14].CPA.Known {

@@ -52,7 +52,7 @@ func tiles(a Account) []tile {
 		}
 	}
 	spent.Spark = spark(spends)
-	cost := cpaTile(h, a.Campaigns, costs)
+	cost := cpaTile(h, a.Campaigns, costs, slices.ContainsFunc(rates, func(r rate) bool { return r.Unsure }))
 	cost.Spark = spark(costs)
 	return []tile{spent, todayTile(a.Pacing.Today), cost, moneyTile(h, a.Runway),
 		gapTile(h), blockTile(h, a.Campaigns)}
@@ -94,14 +94,18 @@ func todayTile(v Today) tile {
 
 // cpaTile has the number of the section on campaigns: one number goes by one name. It is fine only
 // where no campaign loses: the mean of all hides one that does.
-func cpaTile(h Headline, c Campaigns, costs []Number) tile {
+func cpaTile(h Headline, c Campaigns, costs []Number, unsure bool) tile {
 	t := tile{Label: "Cost per conversion", Value: money(c.CPA), Exact: c.CPA, Tone: "fine"}
 	switch {
 	case !c.CPA.Known:
 		t.Note = "no conversion is known in the last whole days"
 	default:
 		t.Note = fmt.Sprintf("all campaigns in %s days, the conversions to come counted in", count(c.Days))
-		if n := len(costs) - 1; n >= rateDays && costs[n].Known && costs[n-rateDays].Known {
+		if unsure {
+			t.Note = fmt.Sprintf("all campaigns in %s days; how many conversions are to come is not known yet",
+				count(c.Days))
+		}
+		if n := len(costs) - 1; !unsure && n >= rateDays && costs[n].Known && costs[n-rateDays].Known {
 			t.Note += fmt.Sprintf("; %s in the last %d days against the %d before",
 				signed(N(costs[n].V/costs[n-rateDays].V-1)), rateDays, rateDays)
 		}
