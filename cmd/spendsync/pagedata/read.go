@@ -40,7 +40,7 @@ var views = []string{"bid_vs_cpc", "breaks", "budget_runway", "campaign_day", "c
 
 // kept are those that several questions or views ask: they are answered once.
 var kept = []string{"break_day", "breaks", "campaign_day", "campaign_performance", "change_log", "day_curve",
-	"day_maturity", "intraday_hourly", "source_judgement", "source_performance", "threshold"}
+	"day_maturity", "intraday_hourly", "source_judgement", "source_performance", "source_window", "threshold"}
 
 // Read reads all that a report shows, of one generation.
 func Read(ctx context.Context, dir, account string, o load.Options) (page.Page, error) {

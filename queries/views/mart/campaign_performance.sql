@@ -17,7 +17,14 @@
 -- Column cpa_before_at_age: US dollars per conversion of the days before as known at that age.
 -- Column cpa_change: Change of the CPA from the days before to the recent ones, at equal age, as a share. NULL: not comparable.
 -- Column change_verdict: cheaper, dearer: cpa_change is beyond chance (threshold change_min_z, the days' own spread included); unclear; unknown: not comparable, or its conversions stopped (mart.breaks); if they fell, this says so.
-WITH lengths AS (
+WITH maturity AS (
+  SELECT m.* FROM mart.day_maturity AS m
+),
+break_day AS (
+  WITH
+-- Part: break_day
+),
+lengths AS (
   SELECT max(t.value) FILTER (WHERE t.name = 'recent_days')::INTEGER AS recent, max(t.value) FILTER (WHERE t.name = 'bound_z') AS z,
     max(t.value) FILTER (WHERE t.name = 'change_min_z') AS change_z, max(t.value) FILTER (WHERE t.name = 'campaign_min_z') AS campaign_z
   FROM mart.threshold AS t
@@ -30,7 +37,7 @@ known AS (
   CROSS JOIN lengths AS l
   JOIN ops.day_coverage AS c ON c.account_id = w.account_id AND c.report_date = w.report_date
   JOIN main.calendar AS k ON k.account_id = w.account_id AND k.report_date = w.report_date
-  LEFT JOIN mart.day_maturity AS m ON m.account_id = w.account_id AND m.report_date = w.report_date
+  LEFT JOIN maturity AS m ON m.account_id = w.account_id AND m.report_date = w.report_date
 ),
 -- Part: equal_age
 day AS (
@@ -46,7 +53,7 @@ day AS (
   FROM mart.campaign_spend AS s
   JOIN known AS k ON k.account_id = s.account_id AND k.report_date = s.report_date
   LEFT JOIN later AS l ON l.account_id = s.account_id AND l.campaign_id = s.campaign_id AND l.report_date = s.report_date
-  LEFT JOIN mart.break_day AS b ON b.account_id = s.account_id AND b.campaign_id = s.campaign_id AND b.report_date = s.report_date
+  LEFT JOIN break_day AS b ON b.account_id = s.account_id AND b.campaign_id = s.campaign_id AND b.report_date = s.report_date
   WHERE s.report_date >= (SELECT min(k.report_date) FROM known AS k)
 ),
 summed AS (
@@ -134,7 +141,7 @@ scored AS (
 ),
 broken AS (
   SELECT DISTINCT b.account_id, b.campaign_id, b.kind
-  FROM mart.break_day AS b
+  FROM break_day AS b
   WHERE NOT b.is_over
 )
 SELECT

@@ -39,12 +39,19 @@
 -- Column verdict: cheaper, dearer: z_score is beyond threshold change_min_z; unclear: chance may explain it; unknown: not comparable yet, or its conversions stopped. Without any effect it says cheaper or dearer in less than 5 % of cases.
 -- Column days_not_final: Days among both that the service may still restate.
 -- Column other_changes: Other versions of this campaign's settings that began within the days compared or left out.
-WITH level AS (
+WITH maturity AS (
+  SELECT m.* FROM mart.day_maturity AS m
+),
+break_day AS (
+  WITH
+-- Part: break_day
+),
+level AS (
   SELECT max(t.value) FILTER (WHERE t.name = 'impact_days')::INTEGER AS days, max(t.value) FILTER (WHERE t.name = 'control_drift') AS drift
   FROM mart.threshold AS t
 ),
 broken AS (
-  SELECT DISTINCT b.account_id, b.campaign_id, b.kind FROM mart.break_day AS b WHERE NOT b.is_over
+  SELECT DISTINCT b.account_id, b.campaign_id, b.kind FROM break_day AS b WHERE NOT b.is_over
 ),
 change AS (
   SELECT
@@ -77,9 +84,9 @@ day AS (
     d.account_id, d.campaign_id, d.report_date, d.coverage_state, d.spend, d.clicks, d.conversions,
     d.conversions / nullif(m.conversions_share, 0) AS adjusted, d.spend::DOUBLE * coalesce(m.conversions_share, 1) AS arrived, m.last_read_at, k.ends_at
   FROM mart.campaign_day AS d
-  JOIN mart.day_maturity AS m ON m.account_id = d.account_id AND m.report_date = d.report_date
+  JOIN maturity AS m ON m.account_id = d.account_id AND m.report_date = d.report_date
   JOIN main.calendar AS k ON k.account_id = d.account_id AND k.report_date = d.report_date
-  LEFT JOIN mart.break_day AS b ON b.account_id = d.account_id AND b.campaign_id = d.campaign_id AND b.report_date = d.report_date AND b.is_over
+  LEFT JOIN break_day AS b ON b.account_id = d.account_id AND b.campaign_id = d.campaign_id AND b.report_date = d.report_date AND b.is_over
   -- Breaks first: the days of one that is over count for neither side.
   WHERE b.account_id IS NULL
 ),

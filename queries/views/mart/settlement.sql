@@ -62,7 +62,9 @@ change AS (
     s.account_id, s.report_date, (k.report_date - s.report_date)::INTEGER AS age,
     sum(s.spend) AS spend, sum(s.clicks) AS clicks, sum(s.conversions) AS conversions
   FROM seen AS s
-  JOIN main.calendar AS k ON k.account_id = s.account_id AND k.starts_at <= s.seen_at AND s.seen_at < k.ends_at
+  -- With two inequalities DuckDB would compare every change with every day of the calendar.
+  ASOF JOIN main.calendar AS k ON k.account_id = s.account_id AND s.seen_at >= k.starts_at
+  WHERE s.seen_at < k.ends_at
   GROUP BY s.account_id, s.report_date, k.report_date
 ),
 day_age AS (

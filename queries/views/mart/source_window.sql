@@ -7,7 +7,17 @@
 -- Column earlier_spend: US dollars of the 90 days before the window, as in source_evidence, such days left out. NULL: there are none.
 -- Column earlier_conversions: Conversions of the same rows, counted in the same way.
 -- Of whole days.
-WITH span AS (
+WITH maturity AS (
+  SELECT m.* FROM mart.day_maturity AS m
+),
+break_day AS (
+  WITH
+-- Part: break_day
+),
+window_share AS (
+-- Part: window_share
+),
+span AS (
   SELECT DISTINCT w.account_id, w.window_from, w.window_to
   FROM mart.performance_window AS w
 ),
@@ -21,7 +31,7 @@ share AS (
     max(1 - s.conversions_share) FILTER (WHERE s.days = 'spend_day_6_8') AS due_8,
     max(1 - s.conversions_share) FILTER (WHERE s.days = 'spend_day_9_14') AS due_14,
     coalesce(max(1 - s.conversions_share) FILTER (WHERE s.days = 'spend_day_15'), 0) AS due_15
-  FROM mart.window_share AS s
+  FROM window_share AS s
   GROUP BY s.account_id
 ),
 -- Rows of days on which conversions had stopped: what only fell may be the fault of a source. age is the days to the last of the window, NULL before the window.
@@ -31,7 +41,7 @@ lost AS (
     CASE WHEN s.report_date >= p.window_from THEN p.window_to - s.report_date END AS age,
     CASE WHEN s.report_date >= p.window_from - 30 THEN 2 ELSE 1 END AS quarters
   FROM main.spend_daily AS s
-  JOIN mart.break_day AS b ON b.account_id = s.account_id AND b.campaign_id = s.campaign_id AND b.report_date = s.report_date AND b.kind = 'conversions_stopped'
+  JOIN break_day AS b ON b.account_id = s.account_id AND b.campaign_id = s.campaign_id AND b.report_date = s.report_date AND b.kind = 'conversions_stopped'
   JOIN span AS p ON p.account_id = s.account_id AND s.report_date BETWEEN p.window_from - 90 AND p.window_to
   WHERE s.conversions IS NOT NULL
 ),

@@ -3,17 +3,7 @@
 -- Column days: Part of the window, counted back from its last day: spend_day_1 to spend_day_9_14 as the columns of source_evidence; spend_day_15: all older days.
 -- Column days_known: Days of this part that are proven complete.
 -- Column conversions_share: Share of the final conversions that is there, the mean over these days. NULL: not known yet.
-SELECT
-  w.account_id,
-  CASE
-    WHEN w.window_to - w.report_date < 3 THEN 'spend_day_' || (w.window_to - w.report_date + 1)
-    WHEN w.window_to - w.report_date < 5 THEN 'spend_day_4_5'
-    WHEN w.window_to - w.report_date < 8 THEN 'spend_day_6_8'
-    WHEN w.window_to - w.report_date < 14 THEN 'spend_day_9_14'
-    ELSE 'spend_day_15'
-  END AS days,
-  count(*) AS days_known,
-  CASE WHEN count(m.conversions_share) = count(*) THEN sum((1e9 * m.conversions_share)::BIGINT)::DOUBLE / 1e9 / count(*) END AS conversions_share
-FROM mart.performance_window AS w
-LEFT JOIN mart.day_maturity AS m ON m.account_id = w.account_id AND m.report_date = w.report_date
-GROUP BY ALL
+WITH maturity AS (
+  SELECT m.* FROM mart.day_maturity AS m
+)
+-- Part: window_share
