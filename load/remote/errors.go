@@ -108,10 +108,10 @@ func (b *Bucket) failed(ctx context.Context, name string, err error) error {
 		e.kind = known
 	case e.Status >= 300 && e.Status < 400 && e.Status != http.StatusNotModified:
 		e.kind = ErrAddress
-	case gcerrors.Code(err) == gcerrors.NotFound, errors.Is(err, os.ErrNotExist), e.Status == http.StatusNotFound:
+	// Not gcerrors.Code: to s3blob 0.46 every error with 301 in its text, such as a port, is an object that is not there.
+	case e.Status == http.StatusNotFound, e.Code == "NoSuchKey", e.Code == "NotFound":
 		e.kind = errNotFound
-	case e.Status == http.StatusPreconditionFailed, e.Status == http.StatusConflict,
-		gcerrors.Code(err) == gcerrors.FailedPrecondition:
+	case e.Status == http.StatusPreconditionFailed, e.Status == http.StatusConflict, e.Code == "PreconditionFailed":
 		e.kind = errChanged
 	case e.Status == http.StatusForbidden, e.Status == http.StatusUnauthorized, lacksCredentials(err):
 		e.kind = ErrDenied

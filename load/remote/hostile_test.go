@@ -13,9 +13,33 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"spendsync/load/durable"
 )
+
+// TestBucket_AFailureIsNoMissingObject whatever its text has: to gocloud every error with 301 in its text, such as that of
+// a port or a request ID, means that the object is missing, and then a bucket that fails would be taken for an empty one.
+func TestBucket_AFailureIsNoMissingObject(t *testing.T) {
+	p := newS3(t)
+	b, err := Open(t.Context(), p.url, Options{Pause: 1, Patience: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	for status, want := range map[int]error{500: ErrUnavailable, 403: ErrDenied} {
+		answer := fault(func(w http.ResponseWriter, _ *http.Request) bool {
+			w.Header().Set("X-Amz-Request-Id", "13010")
+			w.WriteHeader(status)
+			return true
+		})
+		p.fault.Store(&answer)
+		is, err := b.readPointer(t.Context(), "")
+		if is != nil || !errors.Is(err, want) || errors.Is(err, errNotFound) {
+			t.Errorf("status %d: pointer %v, error %v, want %v", status, is, err, want)
+		}
+	}
+}
 
 // TestBucket_HostileReplies: whatever a storage sends, push and pull end with an error and take bounded memory. The
 // other clients have the same table in cmd/spendsync and load/lake.
