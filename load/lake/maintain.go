@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"time"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/catalog/rest"
 	"github.com/apache/iceberg-go/table"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"gocloud.dev/gcerrors"
 )
 
@@ -115,7 +117,12 @@ func (l *Lake) maintain(ctx context.Context, t *lakeTable, o MaintainOptions, do
 	return nil
 }
 
+// isNotThere reports whether an object or folder is missing. To gocloud every error of S3 with 301 in its text means
+// that, such as one of a port or a request ID: what S3 answered counts.
 func isNotThere(err error) bool {
+	if reply, ok := errors.AsType[*smithyhttp.ResponseError](err); ok {
+		return reply.HTTPStatusCode() == http.StatusNotFound
+	}
 	return err != nil && (errors.Is(err, fs.ErrNotExist) || gcerrors.Code(err) == gcerrors.NotFound)
 }
 

@@ -108,7 +108,7 @@ func (b *Bucket) failed(ctx context.Context, name string, err error) error {
 		e.kind = known
 	case e.Status >= 300 && e.Status < 400 && e.Status != http.StatusNotModified:
 		e.kind = ErrAddress
-	// Not gcerrors.Code: to s3blob 0.46 every error with 301 in its text, such as a port, is an object that is not there.
+	// Not gcerrors.Code: to gocloud 0.46 every error with 301 in its text, such as a port, is a missing object.
 	case e.Status == http.StatusNotFound, e.Code == "NoSuchKey", e.Code == "NotFound":
 		e.kind = errNotFound
 	case e.Status == http.StatusPreconditionFailed, e.Status == http.StatusConflict, e.Code == "PreconditionFailed":

@@ -18,8 +18,8 @@ import (
 	"spendsync/load/durable"
 )
 
-// TestBucket_AFailureIsNoMissingObject whatever its text has: to gocloud every error with 301 in its text, such as that of
-// a port or a request ID, means that the object is missing, and then a bucket that fails would be taken for an empty one.
+// TestBucket_AFailureIsNoMissingObject whatever its text has: to gocloud every error with 301 in its text, such as that
+// of a port or a request ID, means that the object is missing, and a bucket that fails would be taken for an empty one.
 func TestBucket_AFailureIsNoMissingObject(t *testing.T) {
 	p := newS3(t)
 	b, err := Open(t.Context(), p.url, Options{Pause: 1, Patience: time.Second})
