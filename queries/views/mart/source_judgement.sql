@@ -151,14 +151,13 @@ judged AS (
   SELECT
     s.*, s.held_to / s.cpa AS expected_return,
     -- The normal distribution, by Abramowitz and Stegun 26.2.17.
-    abs(CASE WHEN s.z_score > 0 THEN 1 ELSE 0 END - exp(-s.z_score * s.z_score / 2) / 2.5066282746310002 * k.k
-      * (0.319381530 + k.k * (-0.356563782 + k.k * (1.781477937 + k.k * (-1.821255978 + k.k * 1.330274429))))) AS loss_probability,
+    abs(CASE WHEN s.z_score > 0 THEN 1 ELSE 0 END - exp(-s.z_score * s.z_score / 2) / 2.5066282746310002 * s.k
+      * (0.319381530 + s.k * (-0.356563782 + s.k * (1.781477937 + s.k * (-1.821255978 + s.k * 1.330274429))))) AS loss_probability,
     CASE WHEN s.held_to_origin = 'campaign_cpa' THEN l.campaign_loss ELSE l.loss END AS loss,
     CASE WHEN s.held_to_origin = 'campaign_cpa' THEN l.campaign_probability ELSE l.probability END AS probability,
     l.min_worths, l.scale_probability, l.bound_z
-  FROM scored AS s
+  FROM (SELECT s.*, 1 / (1 + 0.2316419 * least(40, abs(s.z_score))) AS k FROM scored AS s) AS s
   CROSS JOIN level AS l
-  CROSS JOIN LATERAL (SELECT 1 / (1 + 0.2316419 * least(40, abs(s.z_score))) AS k) AS k
 )
 SELECT
   j.account_id, j.campaign_id, j.source_id, p.window_from, p.window_to, p.days_known,
