@@ -307,9 +307,9 @@ func TestProver_AskTheKey(t *testing.T) {
 		asked   string
 	}{
 		"all are ours": {left: []reply{a, b}, me: []string{ours}, isFirst: true, want: "[]", by: true,
-			asked: "me campaigns/C1000001 me"},
+			asked: "me campaigns/C1000001 me campaigns/C1000001 me"},
 		"one is another's": {left: []reply{theirs, a}, me: []string{ours}, isFirst: true, want: "[C2000001]", by: true,
-			asked: "me campaigns/C2000001 campaigns/C1000001 me"},
+			asked: "me campaigns/C2000001 campaigns/C1000001 me campaigns/C2000001 campaigns/C1000001 me"},
 		"all are": {left: []reply{theirs}, me: []string{ours}, isFirst: true, want: "[C2000001]",
 			asked: "me campaigns/C2000001"},
 		"the key is another's before": {left: []reply{a}, me: []string{other}, isFirst: true,
@@ -322,12 +322,15 @@ func TestProver_AskTheKey(t *testing.T) {
 		"it does not answer after": {left: []reply{a}, me: []string{ours, "400"}, isFirst: true,
 			want:  "[C1000001 C1000002]",
 			asked: "me campaigns/C1000001 me"},
+		"the key is another's in the end": {left: []reply{a}, me: []string{ours, ours, other}, isFirst: true,
+			want: "[C1000001 C1000002]", err: exit.ErrOtherAccount, by: true,
+			asked: "me campaigns/C1000001 me campaigns/C1000001 me"},
 		"something stored proves": {left: []reply{a}, me: []string{ours}, want: "[C1000001 C1000002]"},
 		"a list, read in full": {left: []reply{list, theirs}, me: []string{ours}, full: true, want: "[C2000001]",
-			asked: "me campaigns/C1000001 me"},
+			asked: "me campaigns/C1000001 me campaigns/C1000001 me"},
 		"days, read in full": {left: []reply{a}, me: []string{ours}, full: true, want: "[C1000001 C1000002]"},
 		"a list and the days": {left: []reply{list, a}, me: []string{ours}, isFirst: true, want: "[]",
-			asked: "me campaigns/C1000001 me"},
+			asked: "me campaigns/C1000001 me campaigns/C1000001 me"},
 		"nothing is left": {me: []string{ours}, isFirst: true, want: "[]"},
 	} {
 		api := &fakeAPI{me: c.me, campaigns: map[string]string{"C2000001": "404"}}

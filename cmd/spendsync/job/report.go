@@ -238,11 +238,11 @@ func (p *reportProof) acceptStored(stored storedCampaigns) {
 }
 
 // askTheKey proves replies by the key if nothing is stored that does: it must read a campaign of
-// each, and act on its account before and after that. If the operator has the settings read in
-// full, it proves the list of campaigns in this way, too.
+// each, twice, and act on its account before, between and after that. If the operator has the
+// settings read in full, it proves the list of campaigns in this way, too.
 //
-// A gateway that switches the key to another account for exactly the reads between two of these questions, and back,
-// still deceives a first load: no reply about a campaign names its account.
+// No reply about a campaign names its account: a gateway that switches the key to another account and back, twice and
+// for exactly the reads between these questions, still deceives a first load.
 func (r *prover) askTheKey(ctx context.Context, p *reportProof, isFirst bool) error {
 	if r.key.err != nil || len(p.left) == 0 || !isFirst && !(r.s.Full && p.left[0].day == nil) {
 		return nil
@@ -252,6 +252,32 @@ func (r *prover) askTheKey(ctx context.Context, p *reportProof, isFirst bool) er
 	} else if p.err != nil {
 		return nil
 	}
+	var ours witnesses
+	for range 2 {
+		read := r.askForEach(ctx, p, isFirst)
+		if ours == nil {
+			ours = read
+		}
+		ours.keepOnly(slices.Collect(maps.Keys(read)))
+		if len(ours) == 0 {
+			p.by = ""
+			return nil
+		}
+		if err := r.s.confirmKey(ctx, r.key); errors.Is(err, exit.ErrOtherAccount) {
+			return err
+		} else if err != nil {
+			p.by, p.err = "", err
+			return nil
+		}
+	}
+	p.witnesses.add(slices.Collect(maps.Keys(ours)))
+	p.left = p.witnesses.accept(p.left)
+	return nil
+}
+
+// askForEach asks for a campaign of each reply that is left, and returns the campaigns of those of which the key reads
+// one.
+func (r *prover) askForEach(ctx context.Context, p *reportProof, isFirst bool) witnesses {
 	asked, ours := 0, witnesses{}
 	for left := p.left; len(left) > 0; {
 		one := witnesses{}
@@ -276,18 +302,7 @@ func (r *prover) askTheKey(ctx context.Context, p *reportProof, isFirst bool) er
 		}
 		left = rest
 	}
-	if len(ours) == 0 {
-		return nil
-	}
-	if err := r.s.confirmKey(ctx, r.key); errors.Is(err, exit.ErrOtherAccount) {
-		return err
-	} else if err != nil {
-		p.by, p.err = "", err
-		return nil
-	}
-	p.witnesses.add(slices.Collect(maps.Keys(ours)))
-	p.left = p.witnesses.accept(p.left)
-	return nil
+	return ours
 }
 
 // incomparable returns an error if the IDs of a report have another form than all that the key lists: a service that
