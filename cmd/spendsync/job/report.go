@@ -275,8 +275,8 @@ func (r *prover) askTheKey(ctx context.Context, p *reportProof, isFirst bool) er
 	return nil
 }
 
-// askForEach asks for a campaign of each reply that is left, and returns the campaigns of those of which the key reads
-// one.
+// askForEach asks for a campaign of each reply that is left. If the key reads one, the campaigns of that reply are
+// among those that it returns.
 func (r *prover) askForEach(ctx context.Context, p *reportProof, isFirst bool) witnesses {
 	asked, ours := 0, witnesses{}
 	for left := p.left; len(left) > 0; {

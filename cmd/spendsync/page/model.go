@@ -346,7 +346,7 @@ type Timeline struct {
 	More     int // campaigns with changes that have no lane
 	Changes  []Change
 	MoreRows int
-	// Unconfirmed is the number of entities of which the last sync could not read something.
+	// Unconfirmed is the number of entities that the last sync could not read in full.
 	Unconfirmed Number
 	Why         string
 }
