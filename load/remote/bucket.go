@@ -10,6 +10,7 @@ import (
 	"io"
 	"iter"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -110,8 +111,8 @@ func (b *Bucket) Traffic() Traffic {
 // Close closes the bucket.
 func (b *Bucket) Close() error { return b.blob.Close() }
 
-// openFolder opens a folder, which the first object creates. Temporary files are in the folder of their final name:
-// the system's folder for them may be on another file system.
+// openFolder opens a folder, which the first object creates. Temporary files are in the folder of the object: the
+// system's folder for them may be on another file system.
 func (b *Bucket) openFolder() (err error) {
 	b.blob, err = fileblob.OpenBucket(b.dir, &fileblob.Options{CreateDir: true, NoTempDir: true,
 		Metadata: fileblob.MetadataDontWrite, DirFileMode: 0o755})
@@ -218,6 +219,26 @@ func (b *Bucket) replace(ctx context.Context, name, tag string, content []byte) 
 }
 
 func (b *Bucket) write(ctx context.Context, name string, from io.Reader, o *blob.WriterOptions) error {
+	return b.staged(ctx, name, func(staged string) error { return b.writeAs(ctx, staged, from, o) })
+}
+
+// staged makes an object. In a folder it does so apart, and renames the object when it is whole: an interrupted push
+// must not leave a part of a Parquet file, or one too many, where readers take every file of a folder.
+func (b *Bucket) staged(ctx context.Context, name string, make func(name string) error) error {
+	if b.dir == "" {
+		return make(name)
+	}
+	if err := make(stagingFolder + name); err != nil {
+		return err
+	}
+	path := filepath.Join(b.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return b.failed(ctx, name, err)
+	}
+	return b.failed(ctx, name, os.Rename(filepath.Join(b.dir, stagingFolder, filepath.FromSlash(name)), path))
+}
+
+func (b *Bucket) writeAs(ctx context.Context, name string, from io.Reader, o *blob.WriterOptions) error {
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
 	w, err := b.blob.NewWriter(within, name, o)
@@ -254,7 +275,9 @@ func (b *Bucket) list(ctx context.Context, folder string) iter.Seq2[*blob.ListOb
 
 // copy copies an object within the bucket.
 func (b *Bucket) copy(ctx context.Context, to, from string) error {
-	return b.failed(ctx, from, b.blob.Copy(ctx, to, from, nil))
+	return b.staged(ctx, to, func(staged string) error {
+		return b.failed(ctx, from, b.blob.Copy(ctx, staged, from, nil))
+	})
 }
 
 // remove deletes objects, whether they are there or not.
@@ -313,7 +336,10 @@ func (b *Bucket) lock(ctx context.Context, wait time.Duration) (unlock func() er
 		if err != nil {
 			return nil, durable.Storage(err)
 		}
-		if l != nil {
+		if l != nil { // what is staged was left by a push that died
+			if err := durable.OS.RemoveTree(filepath.Join(b.dir, stagingFolder)); err != nil {
+				return nil, errors.Join(err, l.Close())
+			}
 			return l.Close, nil
 		}
 		if time.Now().After(end) {

@@ -11,6 +11,7 @@
 //	objects/B/H           Parquet files, ledgers and manifests by their SHA-256; B is the previous generation
 //	restore/B/H           stored replies, which only a whole store needs
 //	pushed.json           how far the last push got after it wrote the pointer
+//	.staging/...          of a folder only: objects that are being written; each is renamed when it is whole
 //
 // What it promises:
 //

@@ -25,6 +25,9 @@ const (
 	lockName    = "push.lock"
 )
 
+// stagingFolder is where the objects of a folder are written, before they get their names.
+const stagingFolder = ".staging/"
+
 // Folders of objects. Readers need no permission for restoreFolder.
 const (
 	warehouseFolder  = "warehouse/"

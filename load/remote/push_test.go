@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"os"
@@ -522,4 +523,37 @@ func TestPush_RepairsUnreadablePointerAndList(t *testing.T) {
 			p.check(s.published())
 		}
 	})
+}
+
+// TestFolder_ShowsWholeObjects: an object appears under its name when it is whole; what a push that died has staged
+// is removed by the next one.
+func TestFolder_ShowsWholeObjects(t *testing.T) {
+	p, s := newFolder(t), newStore(t)
+	s.publish(100)
+	p.mustPush(s)
+	shown := p.objects()
+	name := "parquet/spend/data.parquet"
+	cut := errors.New("the power is cut")
+	source := io.MultiReader(strings.NewReader("half"), readerFunc(func([]byte) (int, error) {
+		for name := range p.objects() {
+			if shown[name] == "" && !strings.HasPrefix(name, stagingFolder) {
+				t.Error(name, "is there while an object is written")
+			}
+		}
+		return 0, cut
+	}))
+	err := p.open().put(t.Context(), name, "application/octet-stream", source)
+	if !errors.Is(err, cut) || !maps.Equal(p.objects(), shown) {
+		t.Errorf("%v; %d objects, want the %d", err, len(p.objects()), len(shown))
+	}
+	left := filepath.Join(p.dir, stagingFolder, name+".1.tmp")
+	err = errors.Join(os.MkdirAll(filepath.Dir(left), 0o755), os.WriteFile(left, []byte("half"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.publish(200)
+	p.mustPush(s)
+	if durable.Exists(left) {
+		t.Error("what a dead push has left is still there")
+	}
 }
