@@ -85,6 +85,10 @@ func ofService(err error, m *Message) bool {
 	case e.Status == http.StatusBadRequest && e.DoubtsURL():
 		m.Happened = s.url + " begins with http, and its port speaks TLS"
 		m.Do = "write https in " + s.url + ", then run 'spendsync check'"
+	case errors.Is(e, extract.ErrNotFound): // it was listed a moment ago
+		m.Happened = fmt.Sprintf("The %s has no %s: %s", s.name, e.What, e.Reason)
+		m.Do = fmt.Sprintf("nothing, if it was deleted while this run read it; if the next run says so again, ask the "+
+			"service why it lists it and answers %d", e.Status)
 	case (e.Status == http.StatusNotFound || e.Status == http.StatusGone) && e.OthersAnswered():
 		m.Happened = fmt.Sprintf("The %s has no %s: %s", s.name, e.What, e.Reason)
 		m.Do = fmt.Sprintf("ask the service why it answers %d; %s is right, for other requests are answered", e.Status,

@@ -46,6 +46,8 @@ func TestError_NamesTheCauseBeforeAllElse(t *testing.T) {
 			"maintainers"},
 		{read(404, extract.ErrContract, nil), "SPENDSYNC_REPORT_URL has no report under its path (404)",
 			"correct the path of SPENDSYNC_REPORT_URL", "maintainers"},
+		{read(404, extract.ErrNotFound, nil), "The report has no spend 2026-11-20 page 1: the reason",
+			"deleted while this run read it", "correct the path"},
 		{read(302, extract.ErrContract, nil), "SPENDSYNC_REPORT_URL leads elsewhere: the reason",
 			"set SPENDSYNC_REPORT_URL to it", "maintainers"},
 		{read(401, extract.ErrAuth, nil), "The report refused the user or password (401)", "correct it", "heal"},
