@@ -12,6 +12,7 @@ import (
 	"spendsync/cmd/internal/files"
 	"spendsync/cmd/spendsync/answer"
 	"spendsync/cmd/spendsync/assistant"
+	"spendsync/load/duck"
 	"spendsync/schema"
 )
 
@@ -22,7 +23,8 @@ func newMCPCommand(a *app) *cobra.Command {
 		Long: `Serves the published warehouse to an AI assistant over the Model Context Protocol on stdin, stdout, until
 stdin ends. It only reads. The assistant gets the guide and five tools: questions, ask, describe, sql, coverage. An
 answer has at most 1,000 rows and 64 KiB, takes at most a minute, and states its generation; SQL reaches the warehouse
-and nothing else. With --from it serves the newest generation of a bucket, on any laptop that may read it.`,
+and nothing else; with --account, that account's rows only. With --from it serves the newest generation of a bucket, on
+any laptop that may read it.`,
 		Example: "  spendsync mcp\n  spendsync mcp --data-dir /srv/spend\n" +
 			"  spendsync mcp --from s3://acme-spend/store",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -33,11 +35,12 @@ and nothing else. With --from it serves the newest generation of a bucket, on an
 				return err
 			}
 			store := &servedStore{app: a, from: from}
-			if _, _, err := store.open(cmd.Context()); err != nil {
+			w := assistant.Warehouse{Store: store.open, Account: a.account, Options: a.loadOptions().DuckDB,
+				Describe: describeAll}
+			if err := store.try(cmd.Context(), w.Options); err != nil {
 				return err // before an assistant is told that there are tools
 			}
-			server := assistant.NewServer(assistant.Warehouse{Store: store.open, Options: a.loadOptions().DuckDB,
-				Describe: describeAll}, version())
+			server := assistant.NewServer(w, version())
 			return server.Run(cmd.Context(), &mcp.IOTransport{Reader: io.NopCloser(cmd.InOrStdin()),
 				Writer: nopWriteCloser{a.stdout}})
 		},
@@ -79,6 +82,19 @@ func (s *servedStore) open(ctx context.Context) (dir string, o answer.Origin, er
 		return "", o, warehouseErr(err, dir)
 	}
 	return dir, o, nil
+}
+
+// try returns the error that every answer would be.
+func (s *servedStore) try(ctx context.Context, o duck.Options) error {
+	dir, _, err := s.open(ctx)
+	if err != nil {
+		return err
+	}
+	result, err := duck.Ask(ctx, dir, duck.Query{SQL: "SELECT 1", Account: s.app.account}, o)
+	if err != nil {
+		return warehouseErr(err, dir)
+	}
+	return result.Close()
 }
 
 // describeAll describes the named tables and views, or all of them without their columns.

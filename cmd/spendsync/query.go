@@ -62,6 +62,8 @@ Notes say how an answer is easily misread, with the cure: a day that was not ove
 that are missing or lost, a join that counts spend several times, a mean of ratios, the clock of the reader. They stand
 under a table; of CSV, JSON and Parquet they go to stderr and, with --out FILE, to FILE.notes.txt.
 
+With --account every question, view and SQL finds the rows of that account only, as if the warehouse had no other.
+
 --format ids and --format request make the answer of sources_to_block ready to paste: the IDs by campaign in lists of
 50, the most that the service takes at once, or the calls with their bodies, an object a line. Nothing is sent.`,
 		Example: `  spendsync query
@@ -71,6 +73,7 @@ under a table; of CSV, JSON and Parquet they go to stderr and, with --out FILE, 
   spendsync query which_campaigns_pay --out campaigns.xlsx
   spendsync query -c "SELECT report_date, sum(spend) AS spend FROM spend GROUP BY ALL ORDER BY ALL"
   spendsync query --from s3://acme-spend/store last_week
+  spendsync query --account acme last_week
   spendsync query sources_to_block --format request | jq -c .body
   spendsync query -c - --format json < question.sql | jq .[0]`,
 		Args: cobra.ArbitraryArgs,
@@ -156,6 +159,7 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question) error {
 		return err
 	}
 	q.Once = format == "parquet" || format == "csv"
+	q.Account = c.app.account
 	q.Caveats = q.Asks == "" // a ready question's trap stands under its answer, and it has the states of its days
 	result, err := duck.Ask(ctx, dir, q.Query, c.app.loadOptions().DuckDB)
 	if err != nil {

@@ -22,7 +22,6 @@ type reportCommand struct {
 	app *app
 
 	out     string
-	account string
 	from    string
 	summary bool
 }
@@ -36,7 +35,8 @@ func newReportCommand(a *app) *cobra.Command {
 The file needs nothing but itself: no network, no script. It is light or dark as its reader's screen, prints on A4, and
 is readable on a phone. Its numbers are those of the views in schema mart, as of the last read of the report; the same
 warehouse gives the same file. With --summary it is one sheet of A4 for each account, for a mail or a printer. The
-DuckDB file is opened read-only and nothing is asked of the service.`,
+DuckDB file is opened read-only and nothing is asked of the service. Without --account all accounts follow each
+other.`,
 		Example: `  spendsync report
   spendsync report --account acme --out acme.html
   spendsync report --summary --out summary.html
@@ -55,7 +55,6 @@ DuckDB file is opened read-only and nothing is asked of the service.`,
 	cmd.Flags().StringVar(&c.out, "out", c.out, "file to write; it appears when it is whole; - is stdout")
 	cmd.Flags().BoolVar(&c.summary, "summary", false, "write one sheet of A4 for each account: tiles, tasks, spend, "+
 		"campaigns")
-	cmd.Flags().StringVar(&c.account, "account", "", "one account of the warehouse (default: all, one after the other)")
 	return cmd
 }
 
@@ -78,7 +77,7 @@ func (c *reportCommand) report(ctx context.Context) error {
 	if err := files.CheckTempDir(); err != nil {
 		return err
 	}
-	r, err := pagedata.Read(ctx, dir, c.account, c.app.loadOptions())
+	r, err := pagedata.Read(ctx, dir, c.app.account, c.app.loadOptions())
 	if err != nil {
 		return warehouseErr(err, dir)
 	}

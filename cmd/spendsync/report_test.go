@@ -24,7 +24,6 @@ import (
 	"spendsync/extract/adsim"
 	"spendsync/load"
 	"spendsync/load/duck"
-	"spendsync/load/manifest"
 	"spendsync/queries"
 	"spendsync/schema"
 )
@@ -246,17 +245,27 @@ func (w *world) checkParts() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	asked, err := queries.Views(nil)
-	if err != nil {
-		w.t.Fatal(err)
+	var rows [2][]string
+	for i, kept := range [][]string{nil, pagedata.Kept} {
+		s, err := duck.OpenSession(w.t.Context(), w.dir, duck.Options{})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		defer s.Close()
+		if err := s.Keep(w.t.Context(), "acme", kept); err != nil {
+			w.t.Fatal(err)
+		}
+		for _, v := range pagedata.Kept {
+			a, err := s.Query(w.t.Context(),
+				"SELECT count(*) || ' ' || coalesce(bit_xor(hash(v)), 0) FROM mart."+v+" AS v")
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			rows[i] = append(rows[i], v+" "+a.Rows[0][0].V)
+		}
 	}
-	o := load.Options{DuckDB: duck.Options{Views: viewsOf(asked)}}
-	if m, err := manifest.Read(w.dir); err != nil || m.Views != o.DuckDB.ViewsDefinition() {
-		w.t.Fatalf("the file's views are others: %v", err)
-	}
-	kept, err := pagedata.Read(w.t.Context(), w.dir, "", o)
-	if diff := cmp.Diff(r, kept); err != nil || diff != "" {
-		w.t.Errorf("views that are answered once say something else: %v\n%s", err, diff)
+	if diff := cmp.Diff(rows[0], rows[1]); diff != "" {
+		w.t.Errorf("views that are answered once say something else:\n%s", diff)
 	}
 	for _, d := range r.Accounts[0].Spend.Days {
 		sum := 0.0
@@ -270,19 +279,6 @@ func (w *world) checkParts() {
 	if h := r.Accounts[0].Headline; h.Spend.Text != w.ask("SELECT spend FROM ops.day_coverage WHERE state = "+
 		"'complete' ORDER BY report_date DESC LIMIT 1") {
 		w.t.Errorf("the last whole day cost %s on the page", h.Spend.Text)
-	}
-}
-
-func TestReport_ShowsEveryAccountOrTheOneAskedFor(t *testing.T) {
-	w := newSyncedWorld(t)
-	w.env["ACCOUNT"] = "beta"
-	w.must("sync")
-	if got := regexp.MustCompile(`<h1>[^\n]*</h1>`).FindAllString(w.report(), -1); len(got) != 2 ||
-		!strings.Contains(got[0], "acme") || !strings.Contains(got[1], "beta") {
-		t.Errorf("headings %q", got)
-	}
-	if got := strings.Count(w.report("--account", "beta"), "<h1>"); got != 1 {
-		t.Errorf("%d headings for one account", got)
 	}
 }
 

@@ -127,7 +127,8 @@ func (a *app) commands() *cobra.Command {
 	})
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "answer in JSON on stdout")
-	flags.StringVar(&a.account, "account", "", "account in the warehouse, in place of "+config.Prefix+"ACCOUNT")
+	flags.StringVar(&a.account, "account", "", "account in the warehouse, in place of "+config.Prefix+"ACCOUNT; "+
+		"status, query, report and mcp then show only this one")
 	flags.StringVar(&a.dataDir, "data-dir", "", "folder of the store, in place of "+config.Prefix+"DATA_DIR")
 	flags.StringVar(&a.configFile, "config", "", "file with variables (default: "+config.FileName+" in the working "+
 		"folder, if there is one)")

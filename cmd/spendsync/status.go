@@ -15,6 +15,7 @@ import (
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
 	"spendsync/load/commit"
+	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
 	"spendsync/schema"
@@ -121,7 +122,13 @@ func (c *statusCommand) status() (*storeStatus, error) {
 		return nil, err
 	}
 	st := &storeStatus{DataDir: dir, Generation: m.Generation, PublishedAt: m.PublishedAt, Unfinished: unfinished}
+	if only := c.app.account; only != "" && m.Accounts[only] == nil {
+		return nil, warehouseErr(&duck.AccountError{Account: only, Has: m.AccountNames()}, dir)
+	}
 	for _, name := range m.AccountNames() {
+		if c.app.account != "" && name != c.app.account {
+			continue
+		}
 		known := m.Accounts[name]
 		s := accountStatus{Account: name, States: map[string]int{}, Coverage: known.Coverage(name, c.app.now()),
 			Unknown: known.Unknown, Pinned: known.Pinned, Ask: known.Ask, Notes: known.Notes}

@@ -178,13 +178,8 @@ func (t *told) ask(ctx context.Context, m *manifest.Manifest) (all []notice.Find
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if m.Views == o.DuckDB.ViewsDefinition() {
-		if err := s.Keep(ctx, t.teller.Account, o.DuckDB.Views, []string{"breaks", "budget_runway",
-			"campaign_performance", "change_log", "coverage", "source_block_candidates", "spend_on_stopped",
-			"threshold"},
-			[]string{"breaks", "threshold"}); err != nil {
-			return nil, err
-		}
+	if err := s.Keep(ctx, t.teller.Account, []string{"threshold", "breaks"}); err != nil {
+		return nil, err
 	}
 	q, err := queries.Find("findings")
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"os"
 	"syscall"
 
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
@@ -16,6 +18,9 @@ import (
 func warehouseErr(err error, dir string) error {
 	if err == nil {
 		return nil
+	}
+	if unknown := (*duck.AccountError)(nil); errors.As(err, &unknown) {
+		return exit.Usagef("--account: %s", phrase.Visible(unknown.Error()))
 	}
 	if info, statErr := os.Stat(dir); statErr == nil && !info.IsDir() {
 		return durable.Storage(&fs.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR})

@@ -44,6 +44,8 @@ type Query struct {
 	// Days is SQL that uses the same days. If it is not empty, the result's caveats are those days of it that are not
 	// known, and Caveats has no effect.
 	Days string
+	// Account hides the rows of other accounts; empty: none.
+	Account string
 	// MaxRows ends the answer after so many rows, 0: never. The engine stops early where it can.
 	MaxRows int64
 }
@@ -106,6 +108,9 @@ func Ask(ctx context.Context, dir string, q Query, o Options) (r *Result, err er
 			r = nil
 		}
 	}()
+	if err := r.choose(ctx, q.Account); err != nil {
+		return r, err
+	}
 	if q, err = r.conditions(ctx, q); err != nil {
 		return r, err
 	}
@@ -126,6 +131,22 @@ func Ask(ctx context.Context, dir string, q Query, o Options) (r *Result, err er
 		r.Caveats = finder.find(ctx, tree)
 	}
 	return r, r.answer(ctx, q)
+}
+
+// choose hides the rows of other accounts. A file of a single account stays as it is.
+func (r *Result) choose(ctx context.Context, account string) error {
+	if account == "" {
+		return nil
+	}
+	s := &Session{conn: r.conn}
+	all, err := s.Accounts(ctx, "")
+	if err == nil {
+		_, err = s.Accounts(ctx, account)
+	}
+	if err != nil || len(all) == 1 {
+		return err
+	}
+	return s.choose(ctx, account)
 }
 
 // openErr explains why the published file does not open.

@@ -84,18 +84,3 @@ func (s *Session) Caveats(ctx context.Context, statement string) ([]caveat.Findi
 	}
 	return (&caveatFinder{conn: s.conn}).find(ctx, p.tree), nil
 }
-
-// Keep computes the kept views of schema mart once, of one account, and holds their rows in memory for the
-// asked views and all later queries: these find no row of another account, until Keep is
-// called for that one. views must be the views of the file, with the same SQL.
-// Views in neither list cannot be queried any more, except those that the listed views use.
-func (s *Session) Keep(ctx context.Context, account string, views []View, asked, kept []string) error {
-	k := &keeping{views, asked, kept, account}
-	tables, err := s.Query(ctx, "SELECT c.schema_name, c.table_name, bool_or(c.column_name = 'account_id') FROM "+
-		"duckdb_columns() AS c JOIN duckdb_tables() AS t USING (database_name, schema_name, table_name) WHERE "+
-		"c.database_name = 'w' GROUP BY ALL")
-	if err != nil {
-		return err
-	}
-	return execAll(ctx, s.conn, k.statements(tables.Rows))
-}

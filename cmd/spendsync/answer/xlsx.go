@@ -263,6 +263,7 @@ func (b *workbook) writeAbout(n Rendering) error {
 		{"Generation", generation},
 		{"Published at", instant(n.Origin.PublishedAt)}, {"Answered at", instant(n.Origin.AnsweredAt)},
 		{"Rows", strconv.FormatInt(n.Result.Count, 10)}, {"Store", n.Origin.Store},
+		{"Account", n.Question.Account},
 		{"Made by", "spendsync " + n.Origin.Version},
 		{"Values", "Money is in US dollars, days are Chicago's, instants are UTC, an empty cell is NULL: not known, " +
 			"which is not 0."},

@@ -34,6 +34,7 @@ const (
 type Warehouse struct {
 	// Store brings the store to its newest generation, and returns its folder and the origin of its answers.
 	Store   func(context.Context) (dir string, from answer.Origin, err error)
+	Account string // the only one whose rows it reads; empty: all
 	Options duck.Options
 	// Describe describes tables and views by name, as 'spendsync tables' does; without names all of them, without
 	// their columns.
@@ -153,6 +154,7 @@ func (w Warehouse) answer(ctx context.Context, q answer.Question, rows int) (_ s
 	if err != nil {
 		return "", err
 	}
+	q.Account = w.Account
 	q.Caveats = q.Asks == ""    // a ready question has its trap in mind, and the states of its days
 	q.MaxRows = int64(rows) + 1 // one more shows that there are more
 	result, err := duck.Ask(ctx, dir, q.Query, w.Options)

@@ -38,9 +38,9 @@ var views = []string{"bid_vs_cpc", "breaks", "budget_runway", "campaign_day", "c
 	"restatements", "settlement", "source_block_candidates", "source_performance", "source_scale_candidates",
 	"threshold", "unconfirmed_settings"}
 
-// kept are those that several questions or views ask: they are answered once.
-var kept = []string{"break_day", "breaks", "campaign_day", "campaign_performance", "change_log", "day_curve",
-	"day_maturity", "intraday_hourly", "source_judgement", "source_performance", "source_window", "threshold"}
+// Kept are those that several questions or views ask: they are answered once, each after those that it asks.
+var Kept = []string{"threshold", "intraday_hourly", "day_curve", "day_maturity", "campaign_day", "campaign_performance",
+	"break_day", "breaks", "change_log", "source_window", "source_performance", "source_judgement"}
 
 // Read reads all that a report shows, of one generation.
 func Read(ctx context.Context, dir, account string, o load.Options) (page.Page, error) {
@@ -62,7 +62,7 @@ func read(ctx context.Context, dir, account string, o load.Options, known, now p
 	if err := q.haveViews(dir); err != nil {
 		return r, err
 	}
-	names, err := q.accounts(account)
+	names, err := s.Accounts(ctx, account)
 	if err != nil {
 		return r, err
 	}
@@ -75,7 +75,7 @@ func read(ctx context.Context, dir, account string, o load.Options, known, now p
 		key := keyOf(m, name, o)
 		a, is := known[key]
 		if !is {
-			a = q.keepAndRead(name, m, o)
+			a = q.keepAndRead(name)
 		}
 		if key != "" {
 			now[key] = a
@@ -86,26 +86,11 @@ func read(ctx context.Context, dir, account string, o load.Options, known, now p
 }
 
 // keepAndRead reads an account's part of the report.
-func (q *reader) keepAndRead(name string, m *manifest.Manifest, o load.Options) page.Account {
-	// A file of another release has its own views, and each question asks them again.
-	if q.err == nil && m.Views == o.DuckDB.ViewsDefinition() {
-		q.err = q.session.Keep(q.ctx, name, o.DuckDB.Views, views, kept)
+func (q *reader) keepAndRead(name string) page.Account {
+	if q.err == nil {
+		q.err = q.session.Keep(q.ctx, name, Kept)
 	}
 	return q.account(name)
-}
-
-// accounts are the accounts of the warehouse, or the one asked for.
-func (q *reader) accounts(account string) (names []string, err error) {
-	for _, r := range q.rows("SELECT DISTINCT c.account_id FROM ops.day_coverage AS c ORDER BY c.account_id") {
-		names = append(names, r.text("account_id"))
-	}
-	if account == "" || q.err != nil {
-		return names, q.err
-	}
-	if !slices.Contains(names, account) {
-		return nil, exit.Usagef("--account %q: the warehouse has %s", account, strings.Join(names, ", "))
-	}
-	return []string{account}, nil
 }
 
 // haveViews returns an error that names the views missing from a warehouse that an older binary
@@ -117,7 +102,7 @@ func (q *reader) haveViews(dir string) error {
 		have[r.text("view_name")] = true
 	}
 	var lacks []string
-	for _, v := range views {
+	for _, v := range slices.Concat(views, Kept) {
 		if !have[v] {
 			lacks = append(lacks, "mart."+v)
 		}
