@@ -256,6 +256,7 @@ type Tired struct {
 	Age, CTR, Peak, Decline, Z, Impressions, Spend Number
 	Beside                                         Number  // decline relative to the campaign's other creatives
 	Siblings                                       bool    // the campaign had other creatives
+	Together                                       bool    // its CTR fell as far as a tired one's, with the others'
 	Days                                           []Point // recent CTR by day, oldest first
 }
 

@@ -124,7 +124,7 @@ func (r Payer) ChangeCell() template.HTML {
 	if r.ChangeVerdict == "dearer" || r.ChangeVerdict == "cheaper" {
 		class = r.ChangeVerdict
 	}
-	return template.HTML(strings.Replace(string(cell(signed)(r.Change)), `"n"`, `"n `+class+`"`, 1))
+	return cellOf("n "+class, signed, r.Change)
 }
 
 // Tone is how the verdict looks.

@@ -91,18 +91,10 @@ func (p Push) Host() string {
 	return plain(u.Hostname(), nameLength)
 }
 
-// farBelow is the share by which the CTR of a creative has fallen far: the threshold of fatigue.
-const farBelow = 0.2
-
-// fellTogether reports whether the creative's CTR fell far, beyond chance, and with the campaign's others.
-func (t Tired) fellTogether() bool {
-	return t.State == "steady" && t.Siblings && t.Decline.V >= farBelow && t.Z.V >= 3
-}
-
 // fallen returns the creative that fell furthest with the others of its campaign; nil: none did.
 func (v Fatigue) fallen() (most *Tired) {
 	for i, r := range v.Rows {
-		if r.fellTogether() && (most == nil || r.Decline.V > most.Decline.V) {
+		if r.Together && (most == nil || r.Decline.V > most.Decline.V) {
 			most = &v.Rows[i]
 		}
 	}
@@ -111,7 +103,7 @@ func (v Fatigue) fallen() (most *Tired) {
 
 // Word returns the creative's state in words.
 func (t Tired) Word() string {
-	if t.fellTogether() {
+	if t.Together {
 		return "fell with its campaign"
 	}
 	return words(t.State)
@@ -130,7 +122,7 @@ func (t Tired) FromPeak() string {
 
 // Look returns the class of the creative's state.
 func (t Tired) Look() string {
-	if t.fellTogether() {
+	if t.Together {
 		return "fatiguing"
 	}
 	return t.State

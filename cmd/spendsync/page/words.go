@@ -228,11 +228,14 @@ func list(names []string) string {
 // cell is a table cell with a number: what a person reads, and the digits as the
 // warehouse gave them.
 func cell(format func(Number) string) func(Number) template.HTML {
-	return func(n Number) template.HTML {
-		if !n.Known {
-			return `<td class="n u">unknown</td>`
-		}
-		return template.HTML(`<td class="n"><data value="` + template.HTMLEscapeString(n.Text) + `">` +
-			template.HTMLEscapeString(format(n)) + `</data></td>`)
+	return func(n Number) template.HTML { return cellOf("n", format, n) }
+}
+
+// cellOf is a cell whose number has classes of its own.
+func cellOf(classes string, format func(Number) string, n Number) template.HTML {
+	if !n.Known {
+		return `<td class="n u">unknown</td>`
 	}
+	return template.HTML(`<td class="` + classes + `"><data value="` + template.HTMLEscapeString(n.Text) + `">` +
+		template.HTMLEscapeString(format(n)) + `</data></td>`)
 }

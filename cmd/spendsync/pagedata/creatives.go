@@ -13,6 +13,8 @@ func (q *reader) fatigue(id string) page.Fatigue {
 		"earlier one, to compare its CTR with its peak (thresholds fatigue_min_impressions and recent_days)."}
 	rows := q.rows(`SELECT f.campaign_id, f.campaign_name, f.creative_id, f.title, f.fatigue, f.age_days, f.ctr_recent,
 		f.ctr_peak, f.decline, f.adjusted_decline, f.compared_with, f.z_score, f.impressions_recent, f.recent_to,
+		f.fatigue = 'steady' AND f.compared_with = 'siblings' AND f.z_score >= f.z_needed AND f.decline >=
+		(SELECT t.value FROM mart.threshold AS t WHERE t.name = 'fatigue_decline') AS fell_together,
 		count(*) OVER () AS creatives, c.message, c.link, c.button1, c.button2, c.icon_id IS NOT NULL OR
 		c.icon_url IS NOT NULL AS has_icon, c.image_id IS NOT NULL OR c.image_url IS NOT NULL AS has_image
 FROM mart.creative_fatigue AS f LEFT JOIN main.creative_history AS c ON c.account_id = f.account_id AND
@@ -26,6 +28,7 @@ CASE f.fatigue WHEN 'steady' THEN f.decline ELSE f.adjusted_decline END DESC, f.
 			State: r.text("fatigue"), Age: r.number("age_days"),
 			CTR: r.number("ctr_recent"), Peak: r.number("ctr_peak"), Decline: r.number("decline"),
 			Beside: r.number("adjusted_decline"), Siblings: r.text("compared_with") == "siblings",
+			Together: r.bool("fell_together"),
 			Push: page.Push{Message: r.text("message"), Link: r.text("link"), Button: r.text("button1"),
 				Second: r.text("button2"), Icon: r.bool("has_icon"), Image: r.bool("has_image")},
 			Z: r.number("z_score"), Impressions: r.number("impressions_recent")}
