@@ -58,7 +58,7 @@ sources = [("base", ["kustomize", deploy + "/base"])]
 sources += [(o, ["kustomize", f"{deploy}/overlays/{o}"]) for o in
             ("accounts", "bucket", "hourly-and-nightly", "lake", "readers")]
 rendered = {name: kubectl(*how) for name, how in sources}
-rendered["cronjob"] = subprocess.run([spendsync, "cronjob"], capture_output=True, text=True, check=True).stdout
+rendered["cronjob"] = subprocess.run([spendsync, "cronjob", "--example"], capture_output=True, text=True, check=True).stdout
 for name, text in rendered.items():
     ns = namespace("of-" + name)
     kubectl("-n", ns, "apply", "--warnings-as-errors", "--validate=strict", "-f", "-", stdin=text)

@@ -55,7 +55,7 @@ type dayRead struct {
 // proveDay reads a day until a read is proven, or all reads together are: [maxReads] times at most. An
 // answer that would empty the day or much of it must come twice. An answer with values that
 // cannot be read, and more of them than are known of the day, is read again once, and so is one of
-// which the service states more rows, as it did not before: what was damaged
+// which the service states another number of rows, as it did not before: what was damaged
 // on the way comes intact the second time. Of an open day, whose rows may move as long as
 // they are paged, the best that came is better than nothing.
 func (r *dayReader) proveDay(ctx context.Context, day schema.Date, work *lease, step *schema.Step) (*dayRead, error) {
@@ -91,9 +91,9 @@ func (r *dayReader) proveDay(ctx context.Context, day schema.Date, work *lease, 
 		case read.isDamaged(known) && !damaged && step.Attempts < maxReads:
 			r.s.Log.Warn("some values cannot be read; the day is read again", "day", day.String(),
 				"rows_refused", read.refused, "rows_unread", read.unread)
-		case read.mayLack(known) && step.Attempts < maxReads:
+		case read.isMiscounted(known) && step.Attempts < maxReads:
 			doubted, read.hashes = true, []string{read.hash}
-			r.s.Log.Warn("fewer rows came than the service counts; the day is read again", "day", day.String(),
+			r.s.Log.Warn("the service counts another number of rows; the day is read again", "day", day.String(),
 				"rows", read.sums.Rows, "rows_total", read.count.V)
 		default:
 			if err := read.mayReplace(day, known); err != nil {
@@ -368,10 +368,13 @@ func (read *dayRead) isDamaged(known *manifest.Day) bool {
 	return read.refused+read.unread > was
 }
 
-// mayLack reports whether the service states more rows than came, as it did not for the stored day.
-func (read *dayRead) mayLack(known *manifest.Day) bool {
-	return read.counted == schema.RowsDiffer && read.count.V > read.sums.Rows &&
-		(known == nil || known.RowsTotalState != schema.RowsDiffer)
+// isMiscounted reports whether the service states another number of rows than came, as it did not for the stored day.
+// Of a day that is not stored, fewer may be this service's way to count.
+func (read *dayRead) isMiscounted(known *manifest.Day) bool {
+	if known == nil {
+		return read.counted == schema.RowsDiffer && read.count.V > read.sums.Rows
+	}
+	return read.counted == schema.RowsDiffer && known.RowsTotalState != schema.RowsDiffer
 }
 
 // clicks returns the sum of the rows' clicks; unknown if those of a row could not be read.

@@ -202,6 +202,37 @@ func TestFinishedDay_ThatKeepsChanging(t *testing.T) {
 	}
 }
 
+// TestFinishedDay_OfAWrongTotal: a stated number of rows below those that came, which the stored day did not have, is
+// asked for again. One that was wrong once is forgotten, one that comes twice is reported, and the rows stand.
+func TestFinishedDay_OfAWrongTotal(t *testing.T) {
+	for name, c := range map[string]struct {
+		wrong int
+		code  int
+	}{"once": {1, exit.OK}, "always": {99, exit.Partial}} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.sync(exit.OK)
+			day := w.today() - 4
+			w.rereadAll()
+			w.transport = &editedReport{RoundTripper: noSums{w.service.Transport()}, edit: func(asked schema.Date,
+				_ url.Values, reply *reportReply, n int) int {
+				if asked == day && n < c.wrong {
+					reply.Pagination["total_rows"] -= 3
+				}
+				return 0
+			}}
+			res := w.sync(c.code)
+			for _, d := range res.Coverage {
+				isWrong := d.ReportDate == day && c.code != exit.OK
+				if differs := d.RowsTotalState.V == schema.RowsDiffer; differs != isWrong {
+					t.Errorf("%s: %s", d.ReportDate, d.RowsTotalState.V)
+				}
+			}
+			w.wantVerified()
+		})
+	}
+}
+
 // countsNoZeros is a report that counts rows with spend only, and has the others behind them.
 type countsNoZeros struct {
 	http.RoundTripper

@@ -53,13 +53,14 @@ func (r *settingsStage) livesByReport(s *settings) error {
 		}
 	}
 	var alive []string
+	before := r.store.Account().Confirmations[schema.CampaignHistory.Name].Latest()
 	for id, seen := range s.gone {
 		day, last := s.spent[id], schema.DateOf(seen.Time())
 		if day < yesterday || day <= last {
 			continue
 		}
 		delete(s.gone, id)
-		if day > last+1 {
+		if day > last+1 && seen < before && day > schema.DateOf(before.Time()) {
 			alive = append(alive, id)
 		}
 	}
