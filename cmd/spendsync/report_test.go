@@ -246,7 +246,7 @@ func (w *world) checkParts() {
 		w.t.Fatal(err)
 	}
 	var rows [2][]string
-	for i, kept := range [][]string{nil, pagedata.Kept} {
+	for i, kept := range [][]duck.Kept{nil, pagedata.Kept} {
 		s, err := duck.OpenSession(w.t.Context(), w.dir, duck.Options{})
 		if err != nil {
 			w.t.Fatal(err)
@@ -256,12 +256,15 @@ func (w *world) checkParts() {
 			w.t.Fatal(err)
 		}
 		for _, v := range pagedata.Kept {
-			a, err := s.Query(w.t.Context(),
-				"SELECT count(*) || ' ' || coalesce(bit_xor(hash(v)), 0) FROM mart."+v+" AS v")
+			if v.Where == "" {
+				v.Where = "true"
+			}
+			a, err := s.Query(w.t.Context(), "SELECT count(*) || ' ' || coalesce(bit_xor(hash(v)), 0) FROM mart."+
+				v.View+" AS v WHERE "+v.Where)
 			if err != nil {
 				w.t.Fatal(err)
 			}
-			rows[i] = append(rows[i], v+" "+a.Rows[0][0].V)
+			rows[i] = append(rows[i], v.View+" "+a.Rows[0][0].V)
 		}
 	}
 	if diff := cmp.Diff(rows[0], rows[1]); diff != "" {

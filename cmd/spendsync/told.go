@@ -178,7 +178,7 @@ func (t *told) ask(ctx context.Context, m *manifest.Manifest) (all []notice.Find
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := s.Keep(ctx, t.teller.Account, []string{"threshold", "breaks"}); err != nil {
+	if err := s.Keep(ctx, t.teller.Account, []duck.Kept{{View: "threshold"}, {View: "breaks"}}); err != nil {
 		return nil, err
 	}
 	q, err := queries.Find("findings")

@@ -1,6 +1,7 @@
 package duck
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -60,18 +61,24 @@ func (s *Session) choose(ctx context.Context, account string) error {
 	return execAll(ctx, s.conn, append(statements, "USE one"))
 }
 
+// Kept is a view of schema mart to compute once. It stands after the views that it uses.
+type Kept struct {
+	View  string
+	Where string // the rows that later queries need; empty: all
+}
+
 // Keep hides the rows of other accounts, and computes views of schema mart once: their rows stay in memory for all
-// later queries, until Keep is called for another account. Each view must stand after the views that it uses.
-func (s *Session) Keep(ctx context.Context, account string, views []string) error {
+// later queries, until Keep is called for another account.
+func (s *Session) Keep(ctx context.Context, account string, views []Kept) error {
 	if err := s.choose(ctx, account); err != nil {
 		return err
 	}
+	statements := []string{"CREATE SCHEMA one.kept"}
 	for _, v := range views {
-		name := "one.mart." + schema.Quote(v)
-		if err := execAll(ctx, s.conn, []string{"CREATE TEMP TABLE kept AS FROM " + name, "DROP VIEW " + name,
-			"CREATE TABLE " + name + " AS FROM temp.kept", "DROP TABLE temp.kept"}); err != nil {
-			return err
-		}
+		name := schema.Quote(v.View)
+		statements = append(statements, "CREATE TABLE one.kept."+name+" AS FROM one.mart."+name+
+			" WHERE "+cmp.Or(v.Where, "true"),
+			"CREATE OR REPLACE VIEW one.mart."+name+" AS FROM one.kept."+name)
 	}
-	return nil
+	return execAll(ctx, s.conn, statements)
 }

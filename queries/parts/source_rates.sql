@@ -14,7 +14,7 @@ with_settings AS (
   FROM measured AS m
   JOIN campaigns AS c ON c.account_id = m.account_id AND c.campaign_id = m.campaign_id
   LEFT JOIN rules AS r ON r.account_id = m.account_id AND r.campaign_id = m.campaign_id AND r.source_id = m.source_id
-  LEFT JOIN mart.conversion_worth AS v ON v.account_id = m.account_id AND v.campaign_id = m.campaign_id AND v.source_id = m.source_id AND m.source_id <> ''
+  LEFT JOIN mart.conversion_worth AS v ON v.account_id = m.account_id AND v.campaign_id = m.campaign_id AND v.source_id = m.source_id AND v.source_id <> ''
   WHERE m.source_id <> '' OR m.spend <> 0
 ),
 earned AS (

@@ -39,8 +39,9 @@ var views = []string{"bid_vs_cpc", "breaks", "budget_runway", "campaign_day", "c
 	"threshold", "unconfirmed_settings"}
 
 // Kept are those that several questions or views ask: they are answered once, each after those that it asks.
-var Kept = []string{"threshold", "intraday_hourly", "day_curve", "day_maturity", "campaign_day", "campaign_performance",
-	"break_day", "breaks", "change_log", "source_window", "source_performance", "source_judgement"}
+var Kept = []duck.Kept{{View: "threshold"}, {View: "intraday_hourly"}, {View: "day_curve"}, {View: "day_maturity"},
+	{View: "campaign_day"}, {View: "campaign_performance"}, {View: "break_day"}, {View: "breaks"}, {View: "change_log"},
+	{View: "source_window"}, {View: "source_performance", Where: "spend > 0 OR clicks > 0"}, {View: "source_judgement"}}
 
 // Read reads all that a report shows, of one generation.
 func Read(ctx context.Context, dir, account string, o load.Options) (page.Page, error) {
@@ -102,7 +103,11 @@ func (q *reader) haveViews(dir string) error {
 		have[r.text("view_name")] = true
 	}
 	var lacks []string
-	for _, v := range slices.Concat(views, Kept) {
+	needed := slices.Clone(views)
+	for _, k := range Kept {
+		needed = append(needed, k.View)
+	}
+	for _, v := range needed {
 		if !have[v] {
 			lacks = append(lacks, "mart."+v)
 		}
