@@ -32,6 +32,7 @@ week AS (
   GROUP BY k.account_id
 ),
 -- Part: equal_age
+-- Part: stopped
 day AS (
   SELECT
     d.account_id, d.campaign_id, d.report_date, d.campaign_name, k.is_last, d.spend, d.conversions,
@@ -109,7 +110,6 @@ SELECT
   (s.spend_before::DOUBLE / nullif(s.adjusted_before, 0))::DECIMAL(18,2) AS cpa_before_adjusted,
   s.cpa_change::DECIMAL(18,3) AS cpa_change, s.compared_by,
   CASE
-    -- Of conversions that stopped (mart.breaks) nothing is concluded.
     WHEN s.cpa_change IS NULL OR b.campaign_id IS NOT NULL THEN 'unknown'
     WHEN ln(1 + s.cpa_change) / sqrt(s.variance) > (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'change_min_z') THEN 'dearer'
     WHEN ln(1 + s.cpa_change) / sqrt(s.variance) < -(SELECT t.value FROM mart.threshold AS t WHERE t.name = 'change_min_z') THEN 'cheaper'
@@ -119,8 +119,7 @@ SELECT
   s.window_to - $days::INTEGER + 1 AS window_from, s.window_to,
   s.window_to - 2 * $days::INTEGER + 1 AS before_from, s.window_to - $days::INTEGER AS before_to
 FROM judged AS s
-LEFT JOIN (SELECT DISTINCT k.account_id, k.campaign_id FROM mart.break_day AS k WHERE NOT k.is_over AND k.kind = 'conversions_stopped') AS b
-  ON b.account_id = s.account_id AND b.campaign_id = s.campaign_id
+LEFT JOIN stopped AS b ON b.account_id = s.account_id AND b.campaign_id = s.campaign_id
 WHERE s.is_total OR s.spend > 0 OR s.spend_before > 0
 QUALIFY s.is_total OR row_number() OVER (
   PARTITION BY s.account_id, s.is_total ORDER BY abs(s.spend - s.spend_before) DESC, s.campaign_id) <= $rows::INTEGER

@@ -21,6 +21,7 @@ WITH judged AS (
   -- Of many small sources a few have a conversion by luck.
   WHERE j.judgement = 'earns' AND p.clicks > 0 AND p.conversions >= (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'scale_min_conversions')
 ),
+-- Part: stopped
 bounded AS (
   SELECT j.*, least(j.cvr_low * j.worth, coalesce(j.bid_cap, j.cvr_low * j.worth)) AS safe_cpc
   FROM judged AS j
@@ -51,6 +52,4 @@ WHERE j.safe_cpc > j.cpc
   AND j.share_of_campaign <= (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'scale_max_share')
   AND j.campaign_status = 'active'
   AND CASE WHEN j.source_mode = 'allow_list' THEN j.list_rule = 'allowed' ELSE j.list_rule IS DISTINCT FROM 'blocked' END
-  AND NOT EXISTS (
-    SELECT 1 AS one FROM mart.break_day AS b
-    WHERE b.account_id = j.account_id AND b.campaign_id = j.campaign_id AND NOT b.is_over AND b.kind = 'conversions_stopped')
+  AND NOT EXISTS (SELECT 1 AS one FROM stopped AS b WHERE b.account_id = j.account_id AND b.campaign_id = j.campaign_id)
