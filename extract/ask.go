@@ -8,17 +8,17 @@ import (
 	"sync"
 )
 
-// Ask is the part of the report to request. A service may refuse a column beside others, or pages
-// as large as its description allows.
+// Ask is the part of the report to request. A service may reject a column in combination with others, or pages as
+// large as its description allows.
 type Ask struct {
 	// Without are the columns that are asked for no more, for the service refused them by name,
 	// or left them out of its columns. The keys and total_spend are never among them.
 	Without []string
-	// PageSize is the most rows that a page is asked for; 0: as many as the caller says.
+	// PageSize is the largest page to request; 0: the size that the caller asks for.
 	PageSize int
 }
 
-// minPageSize is the smallest page that is tried where larger ones are refused.
+// minPageSize is the smallest page to try if larger ones are rejected.
 const minPageSize = 500
 
 // necessary are the columns that are always asked for, and indispensable those without which no reply is stored: a
@@ -32,13 +32,13 @@ var (
 type asking struct {
 	mu      sync.Mutex
 	now     Ask
-	before  Ask // what now was before less was tried in vain
+	before  Ask // the value of now before smaller requests failed, too
 	trying  bool
-	givenUp bool     // nothing less is answered either
-	guess   []string // columns that are left out of now though no error named them
+	givenUp bool     // no smaller request is answered either
+	guess   []string // columns left out of now though no error named them
 }
 
-// AskLess begins anew with what was found to be answered before; without anything: with everything.
+// AskLess starts over with the request that was answered in an earlier run, or with the complete one if a is empty.
 func (c *Client) AskLess(a Ask) {
 	c.ask.mu.Lock()
 	defer c.ask.mu.Unlock()
@@ -46,7 +46,7 @@ func (c *Client) AskLess(a Ask) {
 	c.ask.now, c.ask.trying, c.ask.givenUp, c.ask.guess = a, false, false, nil
 }
 
-// Asked returns the most that is answered, as far as the client knows by now.
+// Asked returns the largest request that is answered, as far as the client knows.
 func (c *Client) Asked() Ask {
 	c.ask.mu.Lock()
 	defer c.ask.mu.Unlock()
@@ -56,19 +56,19 @@ func (c *Client) Asked() Ask {
 	return c.ask.now
 }
 
-// current returns what is asked for now. Nobody changes its elements.
+// current returns the part that is requested now. Callers do not change its elements.
 func (k *asking) current() Ask {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.now
 }
 
-// columns are those that are asked for.
+// columns returns the requested columns.
 func (a Ask) columns() []string {
 	return without(spendColumns, a.Without)
 }
 
-// size is the page that is asked for instead of a larger one.
+// size returns the page size to request in place of a larger one.
 func (a Ask) size(asked int) int {
 	if asked <= 0 {
 		asked = MaxPageSize
@@ -88,13 +88,13 @@ func (k *asking) refused(err error, asked Ask, pageSize int) bool {
 	if !ok || e.Status != http.StatusBadRequest && e.Status < 500 || errors.Is(err, ErrUnreachable) {
 		return false
 	}
-	if e.Attempts == 0 { // the service counts as down, by what it answered others
+	if e.Attempts == 0 { // the service counts as down because of other requests
 		return false
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !slices.Equal(asked.Without, k.now.Without) || asked.PageSize != k.now.PageSize {
-		return !k.givenUp // another day has asked for less meanwhile
+		return !k.givenUp // another day has already reduced the request
 	}
 	if k.givenUp {
 		return false
@@ -114,8 +114,8 @@ func (k *asking) refused(err error, asked Ask, pageSize int) bool {
 	return true
 }
 
-// doubted returns what to ask for once more where the lesser question asked was answered: an error that names no
-// column may have passed meanwhile, and must not cost a measure.
+// doubted returns the request to try once more after the smaller request asked was answered: the cause of an error
+// that names no column may be gone, and must not cost a measure.
 func (k *asking) doubted(asked Ask) (all Ask, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -123,14 +123,14 @@ func (k *asking) doubted(asked Ask) (all Ask, ok bool) {
 	return all, len(without(asked.Without, all.Without)) > 0
 }
 
-// passed notes that the whole is answered.
+// passed notes that the complete request is answered.
 func (k *asking) passed() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.now.Without, k.guess = without(k.now.Without, k.guess), nil
 }
 
-// less is the next less that may be answered. named reports whether the error names what it is without.
+// less returns the next smaller request. named reports whether the error names the columns that it leaves out.
 func (a Ask) less(e *ReadError, pageSize int) (less Ask, named, ok bool) {
 	size := a.size(pageSize)
 	half := Ask{Without: a.Without, PageSize: max(size/2, minPageSize)}
@@ -145,7 +145,7 @@ func (a Ask) less(e *ReadError, pageSize int) (less Ask, named, ok bool) {
 			return a.without(name), true, true
 		}
 	}
-	// It says nothing that helps: clicks beside the creatives are the first that it may mean.
+	// The error does not help: the most likely cause is the combination of clicks and creatives.
 	switch left := a.columns(); {
 	case slices.Contains(left, "clicks"):
 		return a.without("clicks"), false, true

@@ -33,7 +33,7 @@ type breaker struct {
 
 	mu          sync.Mutex
 	resume      time.Time            // no request is sent before this time: the service asked for the pause
-	closed      map[string]time.Time // the same of one endpoint, where nobody waits so long
+	closed      map[string]time.Time // the same for one endpoint, if the pause is longer than any read waits
 	lastSuccess time.Time            // when it last answered
 	since       time.Time            // when the first request after that was sent
 	latest      time.Time            // when a request last failed
@@ -50,8 +50,8 @@ type breaker struct {
 	slowest time.Duration   // that an answer took
 }
 
-// maxProbes are the reads that may try once while the service is down;
-// probeEvery lets in another one after a while.
+// maxProbes is the number of reads that may send one request while the service is down; after probeEvery, another one
+// may.
 const (
 	maxProbes  = 3
 	probeEvery = 30 * time.Second
@@ -68,7 +68,7 @@ const (
 	briefest  = time.Second
 )
 
-// left returns how long a question may still wait that has failed since an instant.
+// left returns how much longer a question may wait that has been failing since an instant.
 func (b *breaker) left(since time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -102,7 +102,7 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// answered notes that a question is answered, by a request of this length.
+// answered notes that a question is answered, and how long the request took.
 func (b *breaker) answered(question string, took time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -138,8 +138,8 @@ func newBreaker(patience time.Duration) *breaker {
 	return &breaker{patience: patience, tripped: make(chan struct{})}
 }
 
-// allow lets a read begin. The channel that it returns ends the read's waits. It
-// is nil for a read that may try once although the service is down; endProbe follows its end.
+// allow admits a read. The returned channel ends the waits of the read. It is nil for a read that may send one
+// request although the service is down; that read must call endProbe when it is done.
 func (b *breaker) allow(ctx context.Context) (tripped <-chan struct{}, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -168,7 +168,7 @@ func (b *breaker) allow(ctx context.Context) (tripped <-chan struct{}, err error
 	return nil, nil
 }
 
-// endProbe lets the reads go on that wait for a probe.
+// endProbe releases the reads that wait for a probe.
 func (b *breaker) endProbe() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -176,15 +176,15 @@ func (b *breaker) endProbe() {
 	b.probing, b.probed = b.probing-1, make(chan struct{})
 }
 
-// askAgain notes that a read that failed is asked again for less. That is no further probe: one day that always fails
-// would pass for an outage.
+// askAgain notes that a failed read is repeated with a smaller request. The repetition does not count as another
+// probe: otherwise one day that always fails would look like an outage.
 func (b *breaker) askAgain() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.probes = max(0, b.probes-1)
 }
 
-// success notes that the service gave an answer, whatever it was.
+// success notes that the service answered, with any status.
 func (b *breaker) success() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

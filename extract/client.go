@@ -248,8 +248,8 @@ type question struct {
 	// room is overwritten by the body, as far as it fits. What accept and its errors
 	// keep of the body is their own.
 	room []byte
-	// spare: the answer helps and is not needed. It is asked for a few times at most, and no answer
-	// says nothing about the service.
+	// spare: the reply is useful but not required. It is requested a few times at most, and its absence is not
+	// evidence of an outage.
 	spare bool
 }
 

@@ -31,9 +31,10 @@ func (l *lister) query(statuses []string, offset, limit int) url.Values {
 // maxListPages bounds a list whose pages are named by a number or a cursor.
 const maxListPages = 10_000
 
-// walkPages reads the pages of a list that cannot be asked for by offset, once: pages do not overlap, so an entry that
-// goes while they are read by number may hide another one. The end is proven as that of [lister.walk] is. By a
-// cursor it is a page that says so, or one without a cursor that does not say that more follows.
+// walkPages reads a list that cannot be requested by offset, once. Its pages do not overlap, so an entry that is
+// deleted while the pages are read by number may hide another one. The end is proven as in [lister.walk]. With a
+// cursor, the end is a page that declares itself the last, or one without a cursor that does not announce more
+// entries.
 func (l *lister) walkPages(ctx context.Context, statuses []string) (passage, error) {
 	p := passage{seen: map[string]bool{}, total: -1}
 	defer func() { l.cursor = "" }()

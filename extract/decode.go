@@ -39,7 +39,7 @@ func decodeAnswer[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], 
 	return decodeAnyForm(body, room, form)
 }
 
-// rowForm is how a row of the report is spelled, and where its values go.
+// rowForm is the spelling of a row of the report, and the places of its values.
 type rowForm[T any] struct {
 	service *service.Service
 	place   func(row *T, column string) *Value // nil for a column that the row does not have
@@ -179,7 +179,7 @@ func answerOf[T any](d *decoder, form rowForm[T], rows func(*decoder) ([]T, erro
 		rest := bytes.TrimLeft(d.UnreadBuffer(), " \t\r\n")
 		return a, contractf("%s after the end of the reply: %s", count(int64(len(rest)), "byte"), quote(rest, 60))
 	case a.columns == nil && a.items != nil && len(a.items) == 0:
-		a.nullData, a.columns = true, []string{} // whether there are no rows, others have to say
+		a.nullData, a.columns = true, []string{} // other parts of the reply must state that there are no rows
 	case a.columns == nil:
 		return a, contractf("the reply has no columns")
 	case a.items == nil:

@@ -102,9 +102,9 @@ func (d *decoder) columns() ([]string, error) {
 	return names, err
 }
 
-// pagination reads what the service says of the page's place. Any of it may lack or be no whole number
-// from 0, which is -1 then: what is not stated proves nothing, and takes no row away. A value of
-// another type than an object is no pagination, as if the key were absent.
+// pagination reads the page's stated place among the pages. A number that is missing or is not a whole number from 0
+// becomes -1: it proves nothing, and discards no row. If the value has another type than object, the reply has no
+// pagination, as if the key were absent.
 func (d *decoder) pagination(s *service.Service) (*pagination, error) {
 	if kind := d.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
 		if kind != 'n' {

@@ -42,7 +42,7 @@ func (n *endNotice) note(path string, h http.Header) {
 // maxEndings bounds the announcements that are kept.
 const maxEndings = 20
 
-// dateOf is the day of a header, or its text where it is no date.
+// dateOf returns the day of a header, or its text if it is not a date.
 func dateOf(text string) string {
 	text = strings.TrimSpace(text)
 	if seconds, ok := strings.CutPrefix(text, "@"); ok {

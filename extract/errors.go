@@ -75,8 +75,8 @@ func (e *ReadError) DoubtsURL() bool {
 		e.Status == http.StatusNotFound || e.Status == http.StatusBadRequest && plainToTLS.MatchString(e.Reason)
 }
 
-// UnprovenError says that pages arrived and do not prove that they are complete: rows moved
-// while they were read, or the service paged wrongly. The walk may be started again.
+// UnprovenError reports that pages arrived but do not prove to be complete: rows moved while they were read, or the
+// service paged wrongly. The walk may be repeated.
 type UnprovenError struct {
 	What   string // what was walked, such as "spend 2026-03-08"
 	Page   int    // the page on which it showed; 0: none alone

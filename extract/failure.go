@@ -233,8 +233,8 @@ func lookUp(body []byte, path ...string) string {
 	return text.String()
 }
 
-// quote makes a text of the service printable: on one line, escaped, and no longer than about n bytes. Bytes that
-// are no text become four times as long by escaping, and few of them are enough.
+// quote makes a text of the service printable: on one line, escaped, and no longer than about n bytes. Escaping makes
+// bytes that are not UTF-8 four times as long, and a few of them are enough.
 func quote(b []byte, n int) string {
 	cut := b[:min(len(b), n)]
 	text := fmt.Sprintf("%q", cut)

@@ -21,7 +21,7 @@ import (
 type Page[T any] struct {
 	Number, Pages int    // this page, from 1, and how many there are as far as is known
 	Total         int64  // rows on all pages, as far as is known
-	Items         []T    // values are slices of Raw, or of what was rebuilt of it
+	Items         []T    // values are slices of Raw, or of a rebuilt reply
 	Raw           []byte // the reply's body as received, decompressed
 	ReceivedAt    time.Time
 	Unknown       []UnknownKey // keys that the description does not name, each once
@@ -183,8 +183,8 @@ type pendingPage[T any] struct {
 	answer pageReply[T]
 }
 
-// proveAndYield takes a page into the walk and hands it on, unless it is no part of the answer. It
-// reports whether the walk goes on. There is no client where the replies were kept.
+// proveAndYield adds a page to the walk and yields it, unless it is not part of the answer. It reports whether the
+// walk continues. There is no client if the replies were stored.
 func proveAndYield[T any](c *Client, p *proof[T], page pendingPage[T], yield func(Page[T], error) bool) bool {
 	a := &page.answer
 	isPart, err := p.add(page.Number, a)

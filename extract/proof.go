@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// maxRows and maxPages are the longest answer that is walked. They bound what a
-// service that makes up pages without end can cost.
+// maxRows and maxPages are the longest answer that is read. They bound the cost of a service that makes up pages
+// without end.
 const (
 	maxRows  = 100_000_000
 	maxPages = 100_000
 )
 
-// roundLimit divides every limit that a service is expected to put on a reply by itself.
+// roundLimit divides every limit that a service may plausibly set on its replies.
 const roundLimit = 50
 
 // Evidence is what the pages of one read show of its completeness. None of it is believed
@@ -29,18 +29,18 @@ type Evidence struct {
 	// Total is the number of rows that every page states; -1: they state none, or it is
 	// that of the page alone.
 	Total int64
-	// Moved says how the stated total changed between two pages; empty: it did not. Total
-	// is the last one then.
+	// Moved describes how the stated total changed between two pages; empty: it did not change. Total is then the
+	// last one.
 	Moved string
-	// Short says which page without rows came before the stated total was reached; empty: none.
+	// Short names the page without rows that came before the stated total was reached; empty: there was none.
 	Short string
-	// Ended: after the last page there is nothing, as far as the pages tell: it is empty or
-	// shorter than others, or all rows of a stated total are there.
+	// Ended: nothing follows the last page, according to the pages: it is empty or shorter than others, or all rows
+	// of a stated total have been read.
 	Ended bool
-	// Full: the last page had no room for more, so that only the stated total shows the end: the
-	// page behind it was asked for, and showed nothing.
+	// Full: the last page was full, so that only the stated total shows the end; the page after it was requested as
+	// well, and had no rows.
 	Full bool
-	// Beyond: the page behind the last one with rows was asked for, as that one did not show the end.
+	// Beyond: the page after the last one with rows was requested, because that one did not show the end.
 	Beyond bool
 	// Repeats is the first row whose key had come before; empty: every key came once.
 	Repeats string
@@ -87,8 +87,8 @@ type proof[T any] struct {
 	hashes  []uint64
 }
 
-// newProof begins a walk. longest takes in the rows of a page whose service states no size,
-// and returns the most that it gave so far; nil: there is no other walk to compare with.
+// newProof starts a walk. longest records the number of rows of a page without a stated size, and returns the highest
+// number so far; nil: there is no other walk to compare with.
 func newProof[T any](q paged[T], longest func(rows int) int) *proof[T] {
 	return &proof[T]{q: q, size: int64(q.size), longest: longest, seed: maphash.MakeSeed(), seen: Evidence{Total: -1}}
 }
@@ -96,9 +96,8 @@ func newProof[T any](q paged[T], longest func(rows int) int) *proof[T] {
 // noHash stands for the hash of a row without a key.
 const noHash = 0
 
-// add takes the next page in. It reports whether the page is part of the answer: one that
-// has nothing but rows that came before is not, for the service does not page then. The
-// error is of a row that does not belong.
+// add adds the next page. It reports whether the page is part of the answer. A page that only repeats earlier rows is
+// not: the service then has no paging. An error means that a row does not belong to the request.
 func (p *proof[T]) add(n int, a *pageReply[T]) (isPart bool, err error) {
 	p.place(n, a)
 	if a.nullData && n == 1 && p.seen.Total != 0 {
@@ -147,9 +146,9 @@ func (p *proof[T]) add(n int, a *pageReply[T]) (isPart bool, err error) {
 	return true, nil
 }
 
-// hash notes the hash of row i's key, or says why the row does not fit. It has 64 bits
-// with a seed of their own for each walk: among a million rows two keys fall together
-// once in 30 million walks, and then the walk is begun again.
+// hash records the hash of the key of row i, or returns why the row does not fit. A hash has 64 bits and a seed of
+// its own for each walk: among a million rows, two keys collide once in 30 million walks, and the walk is then
+// repeated.
 func (p *proof[T]) hash(n, i int, row *T) error {
 	key, err := p.q.key(p.scratch[:0], row)
 	p.scratch = key
@@ -164,8 +163,7 @@ func (p *proof[T]) hash(n, i int, row *T) error {
 	return nil
 }
 
-// place takes in what the page states of all pages: how long one is, and how many rows there
-// are.
+// place records what the page states about all pages: the size of one, and the total number of rows.
 func (p *proof[T]) place(n int, a *pageReply[T]) {
 	g, rows := a.pagination, int64(len(a.items))
 	if g == nil {
@@ -182,7 +180,7 @@ func (p *proof[T]) place(n int, a *pageReply[T]) {
 		return
 	}
 	was := p.seen.Total
-	if was < 0 || was == g.totalRows || rows == 0 { // what a page behind the last states counts nothing
+	if was < 0 || was == g.totalRows || rows == 0 { // totals on a page after the last are ignored
 		return
 	}
 	if p.seen.Total = g.totalRows; p.seen.Moved == "" && g.totalRows < 0 {
@@ -192,13 +190,13 @@ func (p *proof[T]) place(n int, a *pageReply[T]) {
 	}
 }
 
-// end decides whether anything follows page n, which has these rows, and new ones among them
-// or not.
+// end decides whether another page follows page n. rows is the number of its rows, and news reports whether any of
+// them is new.
 func (p *proof[T]) end(n int, rows int64, news bool, a *pageReply[T]) {
 	all, g := p.seen.Rows+rows, a.pagination
 	isLast := g != nil && g.totalPages <= int64(n)
 	if p.isBeyond() && rows > 0 && !news {
-		p.done = true // what lies behind the last page is that page again, or the first
+		p.done = true // after the last page the service repeats that page, or the first
 		return
 	}
 	p.seen.Full = false
@@ -236,7 +234,7 @@ func (p *proof[T]) end(n int, rows int64, news bool, a *pageReply[T]) {
 // one was full: a total may leave rows out, such as those without spend.
 func (p *proof[T]) isBeyond() bool { return p.seen.Ended && p.seen.Full }
 
-// noRows words an answer without rows, such as "no rows" or "data is null: no rows".
+// noRows returns a description of an answer without rows: "no rows", or "data is null: no rows".
 func (a *pageReply[T]) noRows(words string) string {
 	if a.nullData && len(a.columns) > 0 {
 		words = "data is null: " + words
@@ -244,8 +242,8 @@ func (a *pageReply[T]) noRows(words string) string {
 	return words
 }
 
-// refused decides about page n, which the service refuses to give: what lies behind the last
-// page may be answered so. It reports whether the answer ends before it.
+// refused handles a rejected request for page n: a service may reject any page after the last. It reports whether the
+// answer ended before page n.
 func (p *proof[T]) refused(n int, err error) bool {
 	e, ok := errors.AsType[*ReadError](err)
 	isRefusal := ok && e.Err == ErrContract && e.Status >= 400 && e.Status < 500

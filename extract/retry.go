@@ -213,7 +213,7 @@ func (r *reading) retry(ctx context.Context, f *failure, down bool) error {
 		return r.fail(f.kind, f, f.reason)
 	case r.attempts >= patientAttempts && r.c.isUntried.Load() && !r.c.Answered() && r.doubtsURL(f):
 		return r.fail(f.kind, f, f.reason)
-	case f.pause > budget: // before what others say: it is the cause, and tells until when
+	case f.pause > budget: // before the failures of other requests: this is the cause, and it states until when
 		if !isOwn {
 			r.c.breaker.useUp()
 		}

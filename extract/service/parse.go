@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Error says which line of a file cannot be used, and why.
+// Error names the line of a file that cannot be used, and the reason.
 type Error struct {
 	Line    int // from 1; 0: the file as a whole
 	Key     string
@@ -31,7 +31,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// laidLine is one line of a file as it was read.
+// laidLine is one line of a file, unchanged.
 type laidLine struct {
 	key    string
 	number int

@@ -17,8 +17,8 @@ import (
 //go:embed service.yaml
 var embedded []byte
 
-// Service is what a service is assumed to be like. A nil Service is the embedded one. It is never changed, so it may
-// be used by several goroutines.
+// Service is a set of assumptions about a service. A nil Service is the embedded one. It never changes, so several
+// goroutines may use it.
 type Service struct {
 	lines   map[string]line
 	columns map[string]string // of the report, by the keys of a reply
@@ -135,7 +135,7 @@ func (s *Service) Zone() *time.Location { return s.orDefault().zone }
 // Mark tells replies that are read by an operator's lines from those read by the embedded ones, for which it is empty.
 func (s *Service) Mark() string { return s.orDefault().mark }
 
-// finish derives what is looked up often, and checks the values.
+// finish derives tables for frequent lookups, and checks the values.
 func (s *Service) finish() *Error {
 	s.columns, s.forms = map[string]string{}, map[string]*regexp.Regexp{}
 	of := map[string]string{} // key of the file by name of a column
@@ -193,7 +193,7 @@ func (s *Service) finish() *Error {
 	return nil
 }
 
-// oddPath returns what is wrong with a path; empty: nothing.
+// oddPath returns what makes a path unusable; empty: nothing.
 func oddPath(name, path string) string {
 	u, err := url.Parse(path)
 	named := slices.Contains([]string{"campaign", "creatives", "creative", "sources"}, name)

@@ -15,7 +15,7 @@ const (
 	API    = "advertiser API"
 )
 
-// ClientOptions are what a client needs beside the variables.
+// ClientOptions are what a client needs in addition to the variables.
 type ClientOptions struct {
 	UserAgent string
 	Log       *slog.Logger

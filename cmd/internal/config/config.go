@@ -20,7 +20,7 @@ import (
 	"spendsync/queries"
 )
 
-// Prefix begins the name of every variable.
+// Prefix is the prefix of every variable.
 const Prefix = "SPENDSYNC_"
 
 // Config is everything that can be set, by environment variables with the prefix
@@ -84,9 +84,8 @@ type Config struct {
 	accountSet bool
 }
 
-// Read reads and checks the variables. An empty variable is an unset one:
-// that is what a manifest means that lists it without a value. The error names every
-// variable that is wrong.
+// Read reads and checks the variables. An empty variable counts as unset: a manifest that lists a variable without a
+// value means that. The error names every wrong variable.
 func Read(ctx context.Context, environ []string) (*Config, error) {
 	env := FromEnviron(environ)
 	c := &Config{unknown: unknownIn(env), accountSet: env["ACCOUNT"] != ""}
@@ -103,10 +102,10 @@ func Read(ctx context.Context, environ []string) (*Config, error) {
 	return c, c.readService()
 }
 
-// Service is what the service is assumed to be like.
+// Service returns the assumptions about the service.
 func (c *Config) Service() *service.Service { return c.assumed }
 
-// readService lays the operator's lines over the embedded assumptions about the service.
+// readService replaces lines of the embedded assumptions about the service with the operator's.
 func (c *Config) readService() error {
 	if c.ServiceFile == "" {
 		return nil
@@ -144,7 +143,7 @@ func configError(err error) string {
 	return text
 }
 
-// check refuses values that no command could work with.
+// check rejects values that no command can work with.
 func (c *Config) check() error {
 	var wrong []string
 	refuse := func(is bool, format string, args ...any) {

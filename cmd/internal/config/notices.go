@@ -30,8 +30,8 @@ func OfNotices(environ []string) *Config {
 	return c
 }
 
-// Heartbeat returns the address that a run reports its start and its end to; nil: none is set. The
-// errors show nothing of it: whoever knows it can report for us.
+// Heartbeat returns the address to which a run reports its start and its end; nil: none is set. The errors contain no
+// part of it: whoever knows it can report in our name.
 func (c *Config) Heartbeat() (*url.URL, error) {
 	if c.HeartbeatURL == "" && c.HeartbeatURLF == "" {
 		return nil, nil
@@ -60,8 +60,8 @@ func (c *Config) checkEncrypted(name string, u *url.URL) error {
 	return nil
 }
 
-// checkNotices refuses what is wrong in the variables themselves. The content of a file is read when
-// the run reports, and its faults are warnings: the data comes first.
+// checkNotices rejects wrong values of the variables themselves. The content of a file is read when the run reports,
+// and errors in it are warnings: the data comes first.
 func (c *Config) checkNotices() error {
 	if c.HeartbeatURL != "" {
 		if _, err := c.Heartbeat(); err != nil {
@@ -98,8 +98,8 @@ var forms = []struct {
 	{"telegram", nil}, {"mail", nil}, {"json", nil},
 }
 
-// Receivers returns the receivers of notices. Errors show nothing of an address but its place: it is
-// the secret by which anybody can write there.
+// Receivers returns the receivers of notices. Errors contain only an address's place in the list: with the address,
+// anybody can write there.
 func (c *Config) Receivers() ([]Receiver, error) {
 	raw := string(c.NotifyURL)
 	if c.NotifyURLF != "" {
@@ -130,8 +130,7 @@ func (c *Config) Receivers() ([]Receiver, error) {
 	return all, nil
 }
 
-// addresses splits at white space and commas. A comma within an address stays: no address begins
-// after it.
+// addresses splits at white space and commas. A comma within an address does not split it: no address follows.
 func addresses(raw string) (all []string) {
 	for _, word := range strings.Fields(raw) {
 		for i, part := range strings.Split(word, ",") {
@@ -219,8 +218,8 @@ func formOf(u *url.URL) string {
 	return u.Scheme
 }
 
-// Kinds of notices, and whether they are sent unless NOTIFY says otherwise. Settings are not: an
-// account that is worked on has changes every hour.
+// The kinds of notices, and whether they are sent by default, which NOTIFY overrides. Settings are not: an account
+// under active management changes every hour.
 var noticeKinds = []struct {
 	name  string
 	usual bool

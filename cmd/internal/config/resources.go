@@ -9,10 +9,9 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
-// Resources fills in what follows from the machine: half of the memory that the
-// process may use goes to DuckDB, and as many threads as it has processors. DuckDB first
-// tries with less: of more it would keep every block that it has once read. A limit that
-// is set is used at once.
+// Resources fills in the limits that depend on the machine: DuckDB gets half of the memory available to the process,
+// and as many threads as there are processors. DuckDB starts with less memory, for with more it would keep every
+// block that it has read. An explicit limit is used at once.
 func (c *Config) Resources() (memory, first string, threads int) {
 	memory, threads = c.DuckDBMemory, c.DuckDBThreads
 	if threads == 0 {
@@ -28,10 +27,10 @@ func (c *Config) Resources() (memory, first string, threads int) {
 	return memory, first, threads
 }
 
-// HoldHeap holds Go's heap to two fifths of the memory that the cgroup may use, if
-// there is a limit and GOMEMLIMIT says nothing else: a process that grows as it likes
-// is killed there. Below that it grows to three times of what is in use, unless GOGC says
-// otherwise: collected at twice, a run with many restatements takes a tenth more CPU.
+// HoldHeap limits Go's heap to two fifths of the memory of the cgroup, if there is a limit and GOMEMLIMIT does not
+// override it: the kernel kills a process that exceeds it. Below the limit the heap grows to three times the memory
+// in use, unless GOGC overrides that: at twice the memory in use, a run with many restatements takes a tenth more
+// CPU.
 func HoldHeap() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(200)

@@ -14,10 +14,9 @@ import (
 	"golang.org/x/term"
 )
 
-// Paged lets write answer on out, through the caller's $PAGER, else less, where out is
-// a terminal and the answer is higher than it. Without a person at the keyboard, with
-// an empty PAGER or cat, and where that program is missing, it goes to out as it is:
-// nothing waits for a key press that cannot come.
+// Paged passes the output of write to out, through the caller's $PAGER or less if out is a terminal and the output
+// has more lines than the screen. Without a person at the keyboard, with an empty PAGER or cat, or if the pager is
+// not installed, the output goes directly to out: nothing waits for a key press that cannot come.
 func Paged(out io.Writer, environ []string, write func(io.Writer) error) error {
 	f, ok := out.(*os.File)
 	if !ok || !IsTerminal(out) || !term.IsTerminal(int(os.Stdin.Fd())) {
@@ -62,8 +61,7 @@ func lookUp(environ []string, name string) (string, bool) {
 	return "", false
 }
 
-// pager holds back what fits on the screen; with the first line that does not, it
-// starts the command.
+// pager holds back output as long as it fits on the screen; the first line that does not fit starts the command.
 type pager struct {
 	out     *os.File
 	command string
@@ -104,15 +102,15 @@ func (p *pager) start() error {
 	if err := p.cmd.Start(); err != nil {
 		return err
 	}
-	// Interrupting is the pager's from here on: ending before it would leave it on a
-	// terminal that the shell believes to be its own. The answer itself is complete.
+	// From here on interrupts are for the pager: ending before the pager would leave it on a terminal that the shell
+	// believes to be its own. The output itself is complete.
 	signal.Ignore(os.Interrupt)
 	p.pipe = pipe
 	return nil
 }
 
-// end shows what was held back, or waits until the reader has read enough. How the
-// pager ends is its own matter.
+// end shows the output that was held back, or waits until the reader has quit the pager. The exit code of the pager
+// is ignored.
 func (p *pager) end() error {
 	if p.pipe == nil {
 		_, err := p.out.Write(p.held.Bytes())

@@ -18,7 +18,8 @@ import (
 	"spendsync/load/durable"
 )
 
-// JSON answers a program: one indented value and a newline. A closed pipe is no error, as in [QuietPipe].
+// JSON writes an answer for programs: one indented value and a newline. As with [QuietPipe], a closed pipe is not an
+// error.
 func JSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
@@ -26,8 +27,8 @@ func JSON(w io.Writer, v any) error {
 	return QuietPipe(e.Encode(v))
 }
 
-// QuietPipe ends quietly when the reader of the answer has read enough, such as
-// head. Another trouble of writing is one of storage.
+// QuietPipe ends without an error when the reader closes the pipe, as head does. Any other write error is a storage
+// error.
 func QuietPipe(err error) error {
 	var path *fs.PathError
 	switch {
@@ -66,8 +67,8 @@ func TerminalWidth(w io.Writer) int {
 	return 80
 }
 
-// TextWidth is how wide a text may be: a terminal's width, but no line is longer than 120 columns. Elsewhere a
-// line is as long as it needs to be: grep and awk read it.
+// TextWidth returns the width of texts: that of the terminal, but at most 120 columns. Without a terminal, lines are
+// not wrapped, for grep and awk read them.
 func TextWidth(w io.Writer) int {
 	if !IsTerminal(w) {
 		return math.MaxInt16
@@ -75,7 +76,7 @@ func TextWidth(w io.Writer) int {
 	return min(TerminalWidth(w), 120)
 }
 
-// ShowsColor reports whether colors help: on a terminal that knows them, unless NO_COLOR is set
+// ShowsColor reports whether colors help: on a terminal that supports them, unless NO_COLOR is set
 // (https://no-color.org) or the options of the pager show escape sequences as text.
 func ShowsColor(w io.Writer, environ []string) bool {
 	noColor, _ := lookUp(environ, "NO_COLOR")

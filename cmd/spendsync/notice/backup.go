@@ -11,14 +11,14 @@ import (
 	"spendsync/load/durable"
 )
 
-// backupName is the file that holds when a backup was last verified beside the store.
+// backupName is the file, beside the store, that records when a backup was last verified.
 const backupName = "backup.json"
 
 type backup struct {
 	VerifiedAt time.Time `json:"verified_at"`
 }
 
-// NoteBackup keeps that a backup of the store was verified.
+// NoteBackup records that a backup of the store was verified.
 func NoteBackup(d durable.Disk, dir string, at time.Time) error {
 	b, err := json.Marshal(backup{at.UTC()})
 	if err != nil {
@@ -47,7 +47,7 @@ func BackupVerified(d durable.Disk, dir string) (at time.Time, err error) {
 	return b.VerifiedAt, nil
 }
 
-// replace replaces a file durably: complete, or as it was before.
+// replace replaces a file durably: afterwards the file is complete, or unchanged.
 func replace(d durable.Disk, path string, content []byte) error {
 	aside := path + ".new"
 	if _, _, err := d.WriteFile(aside, append(content, '\n')); err != nil {

@@ -15,8 +15,8 @@ import (
 	"spendsync/cmd/spendsync/phrase"
 )
 
-// limits are how many characters of text a form takes in one request, with room to spare: Discord
-// 2,000, Telegram 4,096, Slack 4,000 recommended, Teams 28 KB of JSON.
+// limits are the most characters of text that a form accepts in one request, with room to spare: Discord 2,000,
+// Telegram 4,096, Slack 4,000 recommended, Teams 28 KB of JSON.
 var limits = map[string]int{"discord": 1900, "telegram": 4000, "slack": 3900, "teams": 6000, "mail": 50_000,
 	"json": 50_000}
 
@@ -50,12 +50,12 @@ func sentence(account string, m Message) string {
 
 var (
 	slackEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
-	// Discord's markdown, mentions and headings; a backslash shows any ASCII punctuation as it is.
+	// Discord's markdown, mentions and headings; a backslash makes any ASCII punctuation literal.
 	discordEscapes = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "~", `\~`, "`", "\\`", "|", `\|`, ">", `\>`,
 		"<", `\<`, "#", `\#`, "-", `\-`, "+", `\+`, "[", `\[`, "]", `\]`, "(", `\(`, ")", `\)`, "@", `\@`, ":", `\:`)
 )
 
-// escape writes a text so that the receiver shows it as it is: names of campaigns are anybody's.
+// escape writes a text so that the receiver shows it literally: anybody may have chosen the name of a campaign.
 // Telegram without parse_mode, a TextRun of an adaptive card, text/plain and JSON have no markup.
 func escape(form, text string) string {
 	switch form {
@@ -105,7 +105,7 @@ func post(ctx context.Context, r config.Receiver, account string, all []Message)
 	return nil
 }
 
-// body is what a form is sent, as its documentation has it.
+// body returns the request body of a form, in the shape that its documentation defines.
 func body(r config.Receiver, account string, all []Message, lines []string) any {
 	text := strings.Join(lines, "\n")
 	switch r.Form {

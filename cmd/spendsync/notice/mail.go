@@ -15,9 +15,9 @@ import (
 	"spendsync/extract/outbound"
 )
 
-// sendMail sends one mail with a line for each message. smtps:// begins with TLS (port 465), smtp:// asks
-// for STARTTLS (port 587), without which a password goes to this machine only. The Message-ID is
-// that of the first message, so that a mail that is sent again after a kill is known.
+// sendMail sends one mail with a line for each message. smtps:// uses TLS from the start (port 465), smtp:// upgrades
+// with STARTTLS (port 587); without either, a password is sent to this machine only. The Message-ID is that of the
+// first message, so that receivers recognize a mail that is sent again after a kill.
 func sendMail(ctx context.Context, r config.Receiver, account string, all []Message, lines []string) (err error) {
 	host, secure := r.URL.Hostname(), &tls.Config{ServerName: r.URL.Hostname(), MinVersion: tls.VersionTLS12}
 	port := r.URL.Port()

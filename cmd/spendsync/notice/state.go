@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Finding is something wrong that somebody should hear of, as one run sees it.
+// Finding is a problem that somebody should hear about, as one run sees it.
 type Finding struct {
 	Kind     string // the part before "_" is the kind of SPENDSYNC_NOTIFY
-	Place    string // what it is about, among those of its kind
-	Since    string // Chicago day since which it is so; "": not known
-	Begins   bool   // false: it only keeps a finding going that was told of
-	Happened string // a sentence without its end
+	Place    string // the campaign, source or the like that it concerns
+	Since    string // first Chicago day of the problem; "": not known
+	Begins   bool   // false: it only keeps a reported finding open
+	Happened string // a sentence without the final period
 	Do       string
 }
 
@@ -27,15 +27,15 @@ func group(kind string) string {
 	return name
 }
 
-// temper is how a kind begins and ends.
+// temper is how long a finding of a group must last, or stay away, before that is reported.
 type temper struct {
-	runs    int           // findings in a row before it is told of
-	absence time.Duration // how long it must be away before its end is told
+	runs    int           // consecutive runs with the finding before it is reported
+	absence time.Duration // how long it must be absent before its end is reported
 	event   bool          // it has no end
 }
 
-// tempers are those of the groups that do not begin and end at once. Hourly numbers waver around
-// their lines; one failed run is made up by the next.
+// tempers are the groups whose findings are not reported at once, or never end. Hourly numbers cross their limits
+// back and forth; the next run makes up for a failed one.
 var tempers = map[string]temper{
 	"failed":   {runs: 2},
 	"break":    {absence: 48 * time.Hour},
@@ -45,15 +45,15 @@ var tempers = map[string]temper{
 	"settings": {event: true},
 }
 
-// state is what is known of the notices of one account. It is kept in the store.
+// state is the state of the notices of one account. It is kept in the store.
 type state struct {
 	Format     int       `json:"format"`
-	Generation int64     `json:"generation"` // of the last run that had part in it
+	Generation int64     `json:"generation"` // of the last run that contributed to it
 	Open       []open    `json:"open"`
 	Outbox     []Message `json:"outbox"`
 }
 
-// open is a finding that has begun and not ended.
+// open is a finding that has started and has not ended.
 type open struct {
 	ID       string    `json:"id"`
 	Kind     string    `json:"kind"`
@@ -66,8 +66,7 @@ type open struct {
 	Do       string    `json:"do"`
 }
 
-// Message reports the begin or the end of a finding. It has the ID of the finding, and keeps it however often
-// it is sent.
+// Message reports the start or the end of a finding. It has the ID of the finding, however often it is sent.
 type Message struct {
 	ID         string    `json:"id"`
 	State      string    `json:"state"` // begins, over
@@ -87,22 +86,22 @@ const (
 	Over   = "over"
 )
 
-// maxOutbox limits what waits for a receiver that is away. The oldest are dropped.
+// maxOutbox limits the messages that wait for an unreachable receiver. The oldest are dropped.
 const maxOutbox = 500
 
-// Run is what one run knows.
+// Run is the result of one run, as far as notices need it.
 type Run struct {
 	Account    string
 	At         time.Time
 	Generation int64
 	Findings   []Finding
-	// Knows reports whether the run could look for findings of a group. What it could not look for
-	// neither begins nor ends.
+	// Knows reports whether the run was able to look for findings of a group. Findings of other groups neither start
+	// nor end.
 	Knows func(group string) bool
 }
 
-// update returns the state after a run, and whether anything has changed. It adds a message for each
-// receiver when a finding begins and when it ends.
+// update returns the state after a run, and whether anything has changed. It adds a message for each receiver when a
+// finding starts and when it ends.
 func (s state) update(r Run, receivers []string) (next state, changed bool) {
 	next = state{Format: 1, Generation: r.Generation, Outbox: slices.Clone(s.Outbox)}
 	say := func(o open, what string) {
@@ -124,7 +123,7 @@ func (s state) update(r Run, receivers []string) (next state, changed bool) {
 		t := tempers[group(o.Kind)]
 		switch {
 		case there && !o.Told && !f.Begins:
-			changed = true // it went before it was told of
+			changed = true // it ended before it was reported
 		case there:
 			o.LastSeen = r.At
 			if !o.Told {
@@ -162,19 +161,19 @@ func (s state) update(r Run, receivers []string) (next state, changed bool) {
 	if n := len(next.Outbox) - maxOutbox; n > 0 {
 		next.Outbox = next.Outbox[n:]
 	}
-	// When a told finding was last seen decides when its end is told.
+	// The end of a reported finding depends on when the finding was last seen.
 	return next, changed || slices.ContainsFunc(next.Open, func(o open) bool { return o.LastSeen.Equal(r.At) })
 }
 
-// idOf names a finding by its kind and by a hash of what it is about and when it began.
+// idOf returns an ID that consists of the kind and a hash of the place and the start of a finding.
 func idOf(r Run, f Finding) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{r.Account, f.Kind, f.Place,
 		r.At.UTC().Format(time.RFC3339Nano)}, "\x00")))
 	return f.Kind + "-" + hex.EncodeToString(sum[:6])
 }
 
-// settle removes a receiver from the messages that it has accepted, and the messages that no receiver
-// is left to be told.
+// settle removes a receiver from the messages that it has accepted, and removes messages that every receiver has
+// accepted.
 func (s *state) settle(receiver string, ids map[string]bool) {
 	for i, m := range s.Outbox {
 		if ids[m.ID+m.State] {
@@ -184,7 +183,7 @@ func (s *state) settle(receiver string, ids map[string]bool) {
 	s.Outbox = slices.DeleteFunc(s.Outbox, func(m Message) bool { return len(m.To) == 0 })
 }
 
-// keep removes receivers that are configured no more, and what waits for them.
+// keep removes receivers that are no longer configured, and the messages that wait only for them.
 func (s *state) keep(receivers []string) {
 	for i, m := range s.Outbox {
 		s.Outbox[i].To = slices.DeleteFunc(slices.Clone(m.To), func(to string) bool {

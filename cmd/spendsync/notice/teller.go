@@ -19,13 +19,13 @@ import (
 // maxState exceeds the state of any account: 500 messages of a few hundred bytes.
 const maxState = 16 << 20
 
-// Folder is the folder of the data directory with the state of each account. It is not part of a
-// generation, and may be deleted: everything that is wrong is then told again.
+// Folder is the folder of the data directory with the state of each account. It is not part of a generation, and may
+// be deleted: all current findings are then reported again.
 const Folder = "notices"
 
-// Teller tells receivers what begins and what ends. Each message is written to the store before it is
-// sent, and removed after a receiver has accepted it: a run that dies in between sends it again
-// under the same ID.
+// Teller reports to receivers which findings start and which end. Each message is written to the store before it is
+// sent, and removed after a receiver has accepted it: if a run dies in between, the next one sends it again under the
+// same ID.
 type Teller struct {
 	Disk      durable.Disk
 	Dir       string // the data directory
@@ -35,9 +35,9 @@ type Teller struct {
 	post func(context.Context, config.Receiver, []Message) error // nil: send them; of tests
 }
 
-// Tell adds what a run knows and sends what waits to every receiver at the same time, until ctx
-// ends. It returns an error for every receiver that did not accept everything; the next call
-// sends the rest. Another run's Tell of the same account ends it at once: that one tells.
+// Tell adds the findings of a run and sends all waiting messages, to every receiver at the same time, until ctx ends.
+// It returns an error for every receiver that did not accept everything; the next call sends the rest. If another
+// run's Tell of the same account is active, it returns at once: that run sends the messages.
 func (t *Teller) Tell(ctx context.Context, r Run) (err error) {
 	folder := filepath.Join(t.Dir, Folder)
 	if err := t.Disk.MakeDirs(folder); err != nil {
@@ -68,7 +68,7 @@ func (t *Teller) Tell(ctx context.Context, r Run) (err error) {
 	return errors.Join(damaged, t.deliver(ctx, s))
 }
 
-// deliver sends what waits, in its order for each receiver.
+// deliver sends the waiting messages, in order for each receiver.
 func (t *Teller) deliver(ctx context.Context, s state) error {
 	var mu sync.Mutex // of s and its file
 	errs := make([]error, len(t.Receivers))
@@ -118,8 +118,7 @@ func (t *Teller) path() string {
 	return filepath.Join(t.Dir, Folder, "account="+t.Account+".json")
 }
 
-// read returns the state. A damaged one counts as empty, with an error: findings are told again
-// rather than never.
+// read returns the state. A damaged file counts as empty, with an error: better to report findings twice than never.
 func (t *Teller) read() (s state, err error) {
 	b, err := t.Disk.ReadFile(t.path(), maxState)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -137,7 +136,7 @@ func (t *Teller) read() (s state, err error) {
 	return s, nil
 }
 
-// write replaces the file durably: complete, or as it was before.
+// write replaces the file durably: afterwards the file is complete, or unchanged.
 func (t *Teller) write(s state) error {
 	b, err := json.MarshalIndent(s, "", " ")
 	if err != nil {

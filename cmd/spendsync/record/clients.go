@@ -32,8 +32,8 @@ func (r *Recorder) Len() (replies int, more bool) {
 	return len(r.taken), r.full
 }
 
-// Envelope describes the objects that replies of an interface consist of, by their keys: those of the first reply to
-// a path that begins so.
+// Envelope describes the objects of the replies of an interface by their keys: those of the first reply to a path
+// that starts with the given text.
 func (r *Recorder) Envelope(of, path string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,12 +17,12 @@ import (
 	"spendsync/transform"
 )
 
-// masks replaces texts, each everywhere by the same one of the same form. Runs of letters and of digits are replaced
-// by themselves, so that an ID that begins with another ID still does.
+// masks replaces texts. A text always gets the same replacement, in the same form. Runs of letters and of digits are
+// replaced separately, so that an ID that starts with another ID still does.
 type masks struct {
 	secret [32]byte
-	known  map[string]bool // names and words that stay, in snake case
-	weeks  int             // by which times are moved
+	known  map[string]bool // names and words that are kept, in snake case
+	weeks  int             // by which times are shifted
 	to     map[string]string
 	used   map[string]bool
 }
@@ -170,7 +170,7 @@ func (m *masks) text(raw string) string {
 	return out.String()
 }
 
-// keepParts marks the parts of a sentence that decide what it means: known names, and how far the report reaches.
+// keepParts marks the parts of a sentence that decide its meaning: known names, and how far back the report reaches.
 func (m *masks) keepParts(whole string, kept []bool) {
 	mark := func(at []int) {
 		from, to := utf8.RuneCountInString(whole[:at[0]]), utf8.RuneCountInString(whole[:at[1]])
@@ -192,7 +192,8 @@ func (m *masks) keepParts(whole string, kept []bool) {
 
 var names = regexp.MustCompile(`[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*`)
 
-// classOf is the class of a character that is replaced: a letter, a digit, one of another script; 0: it stays.
+// classOf returns the class of a character that is replaced (a letter, a digit, or a character of another script), or
+// 0 for a character that is kept.
 func classOf(r rune) byte {
 	switch {
 	case isLetter(r):
@@ -239,7 +240,8 @@ func foreign(all []unit) []rune {
 	return out
 }
 
-// digits replaces the digits between the zeros at both ends. The first and the last stay other than zero.
+// digits replaces the digits between the leading and the trailing zeros. The first and the last of them never become
+// zero.
 func (m *masks) digits(run string) string {
 	core := strings.Trim(run, "0")
 	if core == "" || run == "1" {
@@ -262,7 +264,7 @@ func (m *masks) number(like string, n int) string {
 	return string(out)
 }
 
-// hexForm is a word of hexadecimal digits that is none of a letter and a number.
+// hexForm matches hexadecimal words, except a letter followed by a number.
 var hexForm = regexp.MustCompile(`^(?:[0-9]+[a-f]|[a-f]+[0-9]+[a-f])[0-9a-f]*$`)
 
 // hexIn marks the characters of longer words that are hexadecimal.
@@ -305,10 +307,11 @@ func (m *masks) letters(run string, isHex bool) string {
 	})
 }
 
-// tries is how many choices are tried before a run shares its replacement with another one.
+// tries is the number of candidates that are tried before two runs share a replacement.
 const tries = 200
 
-// other returns what stands for a run everywhere: the first choice that stands for no other one.
+// other returns the replacement of a run, which is the same everywhere: the first candidate that does not replace
+// another run.
 func (m *masks) other(run string, choice func(n int) string) string {
 	if to, ok := m.to[run]; ok {
 		return to
@@ -326,7 +329,7 @@ var (
 	mailForm = regexp.MustCompile(`^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} `)
 )
 
-// time moves a time by whole weeks, and keeps its form and its time of day.
+// time shifts a time by a number of weeks, and keeps its format and its time of day.
 func (m *masks) time(text string) (string, bool) {
 	by := time.Duration(-m.weeks) * 7 * 24 * time.Hour
 	switch {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// numberForm splits what a number is written as: what stands before it, its digits, and its exponent.
+// numberForm matches the parts of a written number: the text before it, its digits, and its exponent.
 var numberForm = regexp.MustCompile(`^([^0-9-]*)(-?)([0-9][0-9,]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?(.*)$`)
 
 // amount is a number and how it is written.
@@ -62,7 +62,7 @@ func (a amount) like(v *big.Rat) string {
 	return a.before + text + a.after
 }
 
-// measure replaces the digits of a number in a row by others, which the row and the column decide.
+// measure replaces the digits of a number in a row. The row and the column determine the new digits.
 func (m *masks) measure(row, column, literal string) string {
 	out := []byte(literal)
 	end := len(out)

@@ -28,7 +28,7 @@ type Recorder struct {
 	full  bool
 }
 
-// taken is a request and its reply as they came.
+// taken is a request and its reply, unchanged.
 type taken struct {
 	of, path string
 	query    url.Values
@@ -41,8 +41,8 @@ type taken struct {
 // New returns an empty recorder. now is this machine's clock.
 func New(now func() time.Time) *Recorder { return &Recorder{now: now} }
 
-// Through returns a transport that sends by another one, and keeps the replies of one interface, whose base URL is
-// given.
+// Through returns a transport that sends requests through another one, and keeps the replies of the interface with
+// the given base URL.
 func (r *Recorder) Through(next http.RoundTripper, of, base string) http.RoundTripper {
 	prefix := ""
 	if u, err := url.Parse(base); err == nil {
@@ -57,7 +57,7 @@ type through struct {
 	of, prefix string
 }
 
-// RoundTrip sends a request. The reply's body is read whole, and then handed on.
+// RoundTrip sends a request. It reads the body of the reply to the end before it returns.
 func (t through) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := t.next.RoundTrip(req)
 	x := taken{of: t.of, path: strings.TrimPrefix(strings.TrimPrefix(req.URL.Path, t.prefix), "/"),
@@ -82,7 +82,7 @@ func (t through) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// failing is a reader that ends with the error of another one; nil: it is empty.
+// failing is a reader that returns the error of another one; nil: the end of the input.
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) {
@@ -92,7 +92,7 @@ func (f failing) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// plain returns a body as it was before it was compressed.
+// plain returns the decompressed body.
 func plain(h http.Header, body []byte) []byte {
 	if !strings.EqualFold(h.Get("Content-Encoding"), "gzip") {
 		return body
@@ -108,7 +108,7 @@ func plain(h http.Header, body []byte) []byte {
 	return text
 }
 
-// keep keeps a reply, unless there are enough.
+// keep keeps a reply, unless there are enough already.
 func (r *Recorder) keep(x taken) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

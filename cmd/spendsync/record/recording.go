@@ -15,7 +15,7 @@ import (
 	"spendsync/schema"
 )
 
-// Recording returns what was recorded, with everything replaced, as the text of a file.
+// Recording returns the recording, with all values replaced, as the text of a file.
 func (r *Recorder) Recording(s *service.Service, by string) ([]byte, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -44,19 +44,19 @@ func (r *Recorder) Recording(s *service.Service, by string) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// spot is where a literal stands: in which reply, and from which byte on.
+// spot is the place of a literal: the reply, and the offset of its first byte.
 type spot struct{ reply, from int }
 
-// writer replaces what one recording has.
+// writer replaces the values of one recording.
 type writer struct {
 	*masks
 	service *service.Service
 	now     time.Time
-	pages   map[string]bool // keys of numbers that say where pages are
-	amounts map[spot]string // of the report, with what stands for them
+	pages   map[string]bool // keys of page numbers
+	amounts map[spot]string // of the report, with their replacements
 }
 
-// exchange replaces what a request and its reply have.
+// exchange replaces the values of a request and its reply.
 func (w *writer) exchange(i int, x taken) recorded.Exchange {
 	e := recorded.Exchange{Of: x.of, Status: x.status, Ahead: x.ahead, Query: map[string]string{},
 		Header: map[string]string{}}
@@ -87,7 +87,7 @@ func (w *writer) word(text string) string {
 
 var versionForm = regexp.MustCompile(`^v[0-9]$|^openapi\.json$`)
 
-// parameter replaces the value of a parameter. Days, numbers of pages and known names stay.
+// parameter replaces the value of a parameter. Days, page numbers and known names are kept.
 func (w *writer) parameter(name, value string) string {
 	switch _, err := strconv.Atoi(value); {
 	case err == nil && w.isPage(service.SnakeCase(name)), timeForm.MatchString(value):
@@ -102,7 +102,7 @@ func (w *writer) parameter(name, value string) string {
 
 func (w *writer) isPage(key string) bool { return w.pages[key] }
 
-// headers that are kept, beside those that count something.
+// headers that are kept, in addition to those that hold a count.
 var (
 	keptHeaders  = []string{"Content-Type", "Content-Encoding", "Retry-After", "Deprecation", "Sunset", "Link"}
 	expiryHeader = regexp.MustCompile(`(?i)-expires-at$`)
@@ -120,7 +120,7 @@ func (w *writer) header(name, value string) (string, bool) {
 		if err != nil {
 			return w.text(value), true
 		}
-		// Whether the key has ended, or soon will, is what decides.
+		// All that matters is whether the key has expired, or is about to.
 		ends := 90 * 24 * time.Hour
 		switch left := at.Sub(w.now); {
 		case left <= 0:
@@ -178,7 +178,7 @@ func (w *writer) literal(at spot, t token, text string, ofReport bool) string {
 	case slices.Contains(bare, text), w.isPage(t.key) && notNumber == nil:
 		return text
 	case ofReport && timeForm.MatchString(text):
-		return text // the day that was asked for, which is today's or the one before
+		return text // the requested day, which is today or yesterday
 	case notNumber == nil && isTime(t.key) && len(text) >= 10 && len(text) <= 13:
 		seconds, _ := strconv.ParseInt(text, 10, 64)
 		by := int64(w.weeks) * 7 * 24 * 60 * 60
@@ -214,21 +214,21 @@ type cell struct {
 	at     spot
 	column string
 	is     amount
-	to     *big.Rat // what stands for it
+	to     *big.Rat // the replacement
 }
 
 // row is a row of the report, or of its sums.
 type row struct {
 	text     string
-	campaign string // as it is written
+	campaign string // in its original spelling
 	cells    []cell
 }
 
 // measures are the columns of the report that add up.
 var measures = []string{"total_spend", "clicks", "impressions", "conversions"}
 
-// addUp replaces the amounts of the report: those of rows by others of the same form, and the service's own sums by
-// what the new rows add up to, and as much more or less as before.
+// addUp replaces the amounts of the report: an amount in a row by one of the same form, and the service's own sums by
+// the sums of the new rows, off by as much as before.
 func (w *writer) addUp(all []taken) {
 	var days, sums []row
 	seen := map[string]bool{}
@@ -279,8 +279,8 @@ func (w *writer) addUp(all []taken) {
 	}
 }
 
-// keepFractions gives one row of the report a part of a dollar more, so that all rows add up to as many cents and
-// millionths as before: a sum that is rounded stays as round as it was.
+// keepFractions adds a part of a dollar to one row of the report, so that the new rows have the same cents and
+// millionths in all as the old ones: a rounded sum stays rounded.
 func (w *writer) keepFractions(all []taken, days []row) {
 	times := map[string]int{}
 	off := new(big.Rat)
@@ -325,8 +325,8 @@ func (w *writer) keepFractions(all []taken, days []row) {
 	}
 }
 
-// rowsOf finds the rows of a reply of the report that have amounts. It notes the amounts as they are, unless something
-// stands for them.
+// rowsOf finds the rows with amounts in a reply of the report. It notes the original amount if there is no
+// replacement yet.
 func (w *writer) rowsOf(i int, x taken) (rows []row) {
 	body := string(x.body)
 	tokens := scan(body)

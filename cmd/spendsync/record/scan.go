@@ -25,7 +25,7 @@ type frame struct {
 	pending []int // tokens that are directly in it
 }
 
-// scan finds the literals of a body that is JSON, or nearly: what is cut off or doubled is found, too.
+// scan finds the literals of a body of JSON. It also accepts truncated and repeated JSON.
 func scan(body string) (tokens []token) {
 	stack := []*frame{{key: ""}}
 	top := func() *frame { return stack[len(stack)-1] }
