@@ -35,8 +35,8 @@ func main() {
 	os.Exit(a.run(ctx, os.Args[1:]))
 }
 
-// heapLimit is the memory of Go's heap from which on it is collected more often than at three times of what is in use:
-// so a first follow of 200 accounts with three years of days stays below 256 MiB.
+// heapLimit is the size of Go's heap above which it is collected earlier than at three times the memory in use: a
+// first follow of 200 accounts with three years of days then stays below 256 MiB.
 const heapLimit = 170 << 20
 
 // holdMemory sets that limit unless GOMEMLIMIT is set or the cgroup allows less.

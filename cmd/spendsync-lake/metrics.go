@@ -75,8 +75,7 @@ func (a *app) writeCommitMetrics(s *settings, done *inbox.Folded, err error) err
 	return g.write(s)
 }
 
-// generationBefore is the generation in a metrics file of before: a lake that can't be reached
-// is as far as it was.
+// generationBefore returns the generation in an existing metrics file: a lake that is unreachable has not moved.
 func generationBefore(file string) (float64, bool) {
 	b, err := files.Read(file, files.MaxSecret)
 	if err != nil {

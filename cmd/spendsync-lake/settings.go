@@ -13,8 +13,8 @@ import (
 	"spendsync/load/lake"
 )
 
-// settings are the variables, with the prefix SPENDSYNC_. The AWS SDK reads its own beside
-// them, such as AWS_REGION and AWS_WEB_IDENTITY_TOKEN_FILE.
+// settings are the variables, with the prefix SPENDSYNC_. The AWS SDK reads variables of its own, such as AWS_REGION
+// and AWS_WEB_IDENTITY_TOKEN_FILE.
 type settings struct {
 	DataDir        string        `env:"DATA_DIR, default=data"`
 	Catalog        string        `env:"LAKE_CATALOG"`

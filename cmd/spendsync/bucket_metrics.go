@@ -66,8 +66,8 @@ func (t *transfer) gauges(labels prometheus.Labels) (all []prometheus.Collector)
 	return all
 }
 
-// metricsFileOf is the file of a command of the bucket: beside the one of sync, which it would otherwise replace.
-// spendsync.prom becomes spendsync-push.prom.
+// metricsFileOf returns the file of a command of the bucket: next to the file of sync, which it would otherwise
+// replace. spendsync.prom becomes spendsync-push.prom.
 func (a *app) metricsFileOf(command string) string {
 	file := a.cfg.MetricsFile
 	if file == "" {

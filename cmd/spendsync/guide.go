@@ -15,7 +15,7 @@ import (
 	"spendsync/queries"
 )
 
-// guideName is the guide's file beside a store: people and assistants who look into the folder find it.
+// guideName is the name of the guide next to a store: people and assistants who look into the folder find it.
 const guideName = "GUIDE.md"
 
 func newGuideCommand(a *app) *cobra.Command {
@@ -31,8 +31,8 @@ func newGuideCommand(a *app) *cobra.Command {
 	}
 }
 
-// placeGuide writes the guide beside a store, or brings the one there up to date. A file with another title is not
-// ours, and stays. Numbers never depend on it: what fails here is logged.
+// placeGuide writes the guide next to a store, or updates the existing one. A file with another title is not ours,
+// and stays. Numbers never depend on it: failures here are only logged.
 func (a *app) placeGuide(dir string) {
 	path := filepath.Join(dir, guideName)
 	old, err := files.Read(path, 1<<20)

@@ -26,7 +26,7 @@ func runMain(a *app) {
 	context.AfterFunc(ctx, stop)
 	crash.ExitsWithCode("spendsync")
 	files.LimitUmask()
-	output.IgnoreBrokenPipe() // a run goes on if the reader of its log stops
+	output.IgnoreBrokenPipe() // a run continues if the reader of its log stops
 	a.exit = os.Exit
 	os.Exit(a.run(ctx, os.Args[1:]))
 }

@@ -53,7 +53,7 @@ type nopWriteCloser struct{ io.Writer }
 
 func (nopWriteCloser) Close() error { return nil }
 
-// servedStore is the store of a command that goes on answering while generations follow each other.
+// servedStore is the store of a command that continues to answer while new generations are published.
 type servedStore struct {
 	app  *app
 	from string
@@ -65,7 +65,7 @@ type servedStore struct {
 // pullEvery is the time between two questions to the bucket.
 const pullEvery = time.Minute
 
-// open returns the folder and its generation. An answer that begins during a publication may be of the next one.
+// open returns the folder and its generation. An answer that starts during a publication may be of the next one.
 func (s *servedStore) open(ctx context.Context) (dir string, o answer.Origin, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

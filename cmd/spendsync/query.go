@@ -190,11 +190,11 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question) error {
 	return errors.Join(c.queryErr(err, dir, q.Asks != ""), result.Close())
 }
 
-// companion is the ending of the file beside an answer that has the answer's caveats.
+// companion is the suffix of the file with the caveats of an answer, next to the file with the answer.
 const companion = ".notes.txt"
 
-// writeCaveats writes what an answer for programs has no room for: on stderr, and beside the file. A file of notes
-// that an earlier answer left there is brought up to date.
+// writeCaveats writes the caveats of an answer for programs: to stderr, and next to the file of the answer. It
+// updates a file of notes that an earlier answer left there.
 func (c *queryCommand) writeCaveats(caveats []caveat.Finding) error {
 	for _, f := range caveats {
 		if c.app.jsonLogs() {

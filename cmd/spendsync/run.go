@@ -70,8 +70,8 @@ func (a *app) run(ctx context.Context, args []string) int {
 	return a.end(err)
 }
 
-// end reports the outcome and returns the exit code. The last line on stderr states the result,
-// what is safe, and what to do.
+// end reports the outcome and returns the exit code. The last line on stderr states the result, which data is safe,
+// and the next step.
 func (a *app) end(err error) int {
 	if err == nil || output.IsClosedPipe(err) {
 		return exit.OK

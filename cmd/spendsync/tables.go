@@ -89,7 +89,7 @@ func (c *tablesCommand) tables(ctx context.Context, args []string) (answer any, 
 // labeled is the start of a line that names a value, up to the value.
 var labeled = regexp.MustCompile(`^ *(?:\S+ ){0,4}\S+ {2,}`)
 
-// wrapped breaks the long lines of a text at words. A value goes on below its start.
+// wrapped breaks long lines of a text between words. A value continues below its start.
 func wrapped(all string, width int) string {
 	lines := strings.Split(all, "\n")
 	for i, line := range lines {

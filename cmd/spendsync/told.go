@@ -63,11 +63,11 @@ func (r *runner) newTold() *told {
 	return t
 }
 
-// start reports that the run has begun, in the background.
+// start reports, in the background, that the run has started.
 func (t *told) start(ctx context.Context) { t.beat.Start(ctx) }
 
-// end reports the exit code and what was found. The receivers together have the time of one last
-// call; looking for findings is not part of it. result is nil if the run ended with an error.
+// end reports the exit code and the findings. All receivers together have the time of one last call; the search for
+// findings does not count. result is nil if the run ended with an error.
 func (t *told) end(ctx context.Context, code int, result *job.Result) {
 	var run notice.Run
 	if t.teller != nil {
@@ -211,7 +211,7 @@ func (t *told) backup(now time.Time) (all []notice.Finding, err error) {
 		Do:       "see why 'spendsync verify --from' fails or is no longer run"}}, nil
 }
 
-// noteBackup keeps in the store beside this command, if there is one, that a backup was verified.
+// noteBackup records in the store next to this command, if there is one, that a backup was verified.
 func (a *app) noteBackup() error {
 	dir, err := a.cfg.StoreDir()
 	if err != nil || !durable.Exists(filepath.Join(dir, "manifest.json")) {

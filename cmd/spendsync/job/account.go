@@ -57,8 +57,8 @@ func (n *settingsReader) readAccount(ctx context.Context, key keyProof) *account
 	return a
 }
 
-// noteThatIsNotThere makes the failure a difference that may stand, if the service has nothing under the path of
-// the limits: no campaign and no number depends on them, and nobody here can change that.
+// noteThatIsNotThere turns the failure into a difference that may become a standing note, if the service has nothing
+// under the path of the limits: no campaign and no number depends on them, and no user can change that.
 func (n *settingsReader) noteThatIsNotThere(err error) {
 	e, ok := errors.AsType[*extract.ReadError](err)
 	if !ok || e.Status != 404 && e.Status != 410 {

@@ -11,7 +11,7 @@ import (
 	"spendsync/schema"
 )
 
-// doubtURLs tells the clients of which nothing was ever stored that their URLs may be wrong.
+// doubtURLs warns the clients that have never stored anything that their URLs may be wrong.
 func (s *session) doubtURLs() {
 	known := s.known()
 	if len(known.Days) == 0 {
@@ -22,7 +22,7 @@ func (s *session) doubtURLs() {
 	}
 }
 
-// askForLess begins with what the report was found to answer. On the first run of a day, everything is asked for
+// askForLess starts with the request that the report answered before. The first run of a day requests everything
 // again.
 func (s *session) askForLess() {
 	known := s.known().Ask

@@ -126,7 +126,7 @@ func (r *session) warnOfClock() {
 	}
 }
 
-// clockWait is how long a run waits for the API's clock. If there is no answer, the report's first answer decides.
+// clockWait is how long a run waits for the API's clock. Without an answer, the report's first answer decides.
 const clockWait = 5 * time.Second
 
 // askClock compares the clocks before anything is decided.

@@ -52,12 +52,11 @@ type dayRead struct {
 	aside       []schema.RefusedRow // rows of both kinds that are kept aside with their JSON
 }
 
-// proveDay reads a day until a read is proven, or all reads together are: [maxReads] times at most. An
-// answer that would empty the day or much of it must come twice. An answer with values that
-// cannot be read, and more of them than are known of the day, is read again once, and so is one of
-// which the service states another number of rows, as it did not before: what was damaged
-// on the way comes intact the second time. Of an open day, whose rows may move as long as
-// they are paged, the best that came is better than nothing.
+// proveDay reads a day until one read is proven, or all reads are proven together: [maxReads] times at most. An
+// answer that would empty the day, or most of it, must come twice. An answer is read once more if it has values that
+// cannot be read, and more of them than are known of the day, or if the service states another number of rows for the
+// first time: damage in transit does not come twice. Of an open day, whose rows may move while they are paged, the
+// best read is kept, for it is better than none.
 func (r *dayReader) proveDay(ctx context.Context, day schema.Date, work *lease, step *schema.Step) (*dayRead, error) {
 	known := r.s.store.Account().Days[day]
 	suspect, damaged := "", false
@@ -149,9 +148,9 @@ func pagesOf(reads []*dayRead) (n int) {
 	return n
 }
 
-// weigh decides whether a read proves its day, with what earlier reads have, and fills in what the
-// day is then. Rows of one key are one row, of which the last is stored, or parts of one, which
-// are added up: whichever the witnesses speak for.
+// weigh decides whether a read proves its day, together with earlier reads, and fills in the resulting day. Rows with
+// the same key are either one row, of which the last is stored, or parts of one row, which are added up: the
+// witnesses decide.
 func (r *dayReader) weigh(ctx context.Context, day schema.Date, read *dayRead, before []*dayRead, confirm bool) error {
 	if err := r.s.checkClock(r.s.Report); err != nil {
 		return err
@@ -195,10 +194,10 @@ func (r *dayReader) weigh(ctx context.Context, day schema.Date, read *dayRead, b
 	return failed
 }
 
-// combinations returns the ways in which rows of one key may become one, and whether they are the same row again. If
-// the report lacks an ID, which told them apart, each is a part of the row, even if they are alike. Rows under
+// combinations returns the ways to combine rows with the same key, and whether they are repetitions of one row. If
+// the report lacks an ID that told the rows apart, each is a part of the row, even if they are alike. Rows with
 // different names are most likely parts, too: the campaign was renamed that day, and on an open day no other witness
-// says so.
+// can show that.
 func combinations(rows *schema.SpendRows, lacks []string) (ways []history.Combination, same bool) {
 	repeats, alike := history.Repeats(rows)
 	switch {
@@ -264,8 +263,8 @@ func suspicious(known *manifest.Day, now history.Sums) bool {
 	return now.Rows*2 < was.Rows || (was.Spend > 0 && now.Spend*2 < was.Spend)
 }
 
-// isSuspicious reports whether a read would take away much of what is stored. How many rows are right is
-// unknown if a read lacks an ID that the stored rows have.
+// isSuspicious reports whether a read would delete much of the stored day. The right number of rows is unknown if a
+// read lacks an ID that the stored rows have.
 func (read *dayRead) isSuspicious(known *manifest.Day) bool {
 	now := read.sums
 	if known != nil && now.Rows > 0 && len(idsIn(read.lacks)) > len(known.Without) {
@@ -274,7 +273,7 @@ func (read *dayRead) isSuspicious(known *manifest.Day) bool {
 	return suspicious(known, now)
 }
 
-// readDay reads all pages of a day once. They are staged behind those of earlier reads.
+// readDay reads all pages of a day once. They are staged after those of earlier reads.
 func (r *dayReader) readDay(
 	ctx context.Context, day schema.Date, work *lease, pagesBefore int, known *extract.Known,
 ) (*dayRead, error) {
@@ -419,10 +418,10 @@ func (r *dayReader) checkControlTotal(ctx context.Context, day schema.Date, read
 	return err
 }
 
-// known is what the store keeps of a day's replies: as long as the service answers
-// with the same bytes, nothing need be decoded to know that nothing has changed.
-// From the second attempt on nothing counts as known, nor if the columns of the replies show whether the service still
-// refuses some. Nor if the last page did not show the end: rows that the total does not count may have come behind it.
+// known returns the stored replies of a day: as long as the service answers with the same bytes, nothing has changed,
+// and nothing needs to be decoded. From the second attempt on no replies count as known, nor do they if the columns
+// of the replies show whether the service still rejects some, nor if the last page did not show the end: rows that
+// the total does not count may have been added after it.
 func (r *dayReader) known(day schema.Date, attempt int64) *extract.Known {
 	k := r.s.store.Account().Days[day]
 	if attempt > 1 || k == nil || k.Refused > 0 || r.s.triesAll || k.Unread > 0 && len(k.UnreadForms) == 0 ||
@@ -435,8 +434,8 @@ func (r *dayReader) known(day schema.Date, attempt int64) *extract.Known {
 	}
 }
 
-// readSame is a read of a day whose replies are the stored ones, which gave what is
-// stored. Only the service's own total is compared again.
+// readSame is a read of a day whose replies are the stored ones, so that the rows are, too. Only the service's own
+// total is compared again.
 func (r *dayReader) readSame(read *dayRead, day schema.Date, pages int) *dayRead {
 	known := r.s.store.Account().Days[day]
 	read.sums, read.hash, read.rounded, read.pages = known.Sums, known.ContentHash, known.Rounded, pages

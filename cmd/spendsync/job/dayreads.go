@@ -42,8 +42,7 @@ func union(reads []*dayRead) *dayRead {
 	return &both
 }
 
-// bestOf is the best that reads have of an open day; nil: the day is over, or nothing came
-// that could be stored in the place of what is.
+// bestOf returns the best read of an open day; nil: the day is over, or no read may replace the stored day.
 func (r *dayReader) bestOf(day schema.Date, reads []*dayRead, known *manifest.Day) *dayRead {
 	reads = slices.DeleteFunc(reads, func(read *dayRead) bool {
 		return read == nil || read.rows == nil || len(idsIn(read.lacks)) > 0

@@ -29,7 +29,7 @@ type copiedDay struct {
 	isKept     bool          // its replies are in quarantine, because they do not prove it
 	isWithheld bool          // its replies are in quarantine, because their account is not proven
 	read       *dayRead      // without the rows
-	known      *manifest.Day // what was stored of it; nil: nothing
+	known      *manifest.Day // the stored day; nil: there is none
 	oddIDs     []transform.OddID
 	put        load.DayPut
 	campaigns  []string // in its rows, if they have changed
@@ -42,9 +42,9 @@ func (d *copiedDay) isUnreachable() bool { return !d.isStaged && d.err == nil }
 // copiedDays is how a run left the planned days.
 type copiedDays struct {
 	planned  []PlannedDay
-	days     []*copiedDay // that were begun, in the order in which they ended
+	days     []*copiedDay // that were started, in the order in which they ended
 	totals   *controlTotals
-	untried  *failure // why the others were not begun, unless a signal came
+	untried  *failure // why the others were not started, unless a signal arrived
 	stopped  bool     // by a signal
 	withheld error    // why the report is withheld; nil: it is not
 }
@@ -171,7 +171,7 @@ func (r *dayReader) copyDay(ctx context.Context, d PlannedDay) *copiedDay {
 	return c
 }
 
-// describe adds what was read to the day's line in the ledger.
+// describe adds the outcome of the reads to the day's line in the ledger.
 func (c *copiedDay) describe() {
 	c.step.Outcome = "unchanged"
 	if c.put.Changed {

@@ -7,8 +7,7 @@ import (
 	"spendsync/schema"
 )
 
-// daySums is what the days of a run add up to: what it reports, and what goes into the ledger
-// beside its own line.
+// daySums are the totals over the days of a run: for its report, and for the ledger in addition to its own line.
 type daySums struct {
 	tally   tally
 	steps   []schema.Step

@@ -11,7 +11,7 @@ import (
 	"spendsync/schema"
 )
 
-// endingNote begins the names of notes of what the service announces to end.
+// endingNote is the prefix of the names of notes about announced endings.
 const endingNote = "service.ends."
 
 // announced is the end of a path, as the headers Deprecation and Sunset announce it. It is a note: a person has to

@@ -136,7 +136,7 @@ func boundedKeys(
 	return keys
 }
 
-// undescribed returns keys of the settings that no column shows, as they are recorded.
+// undescribed returns the recorded keys of the settings that no column shows.
 func (r *session) undescribed(
 	stream string, at schema.Instant, found map[string]transform.ExtraKey,
 ) (fields []schema.UnknownField) {

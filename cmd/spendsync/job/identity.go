@@ -267,8 +267,8 @@ func CheckPinned(name, pinned, actual string) error {
 // KeyNotice is how long before its end a key is warned of, as the service does.
 const KeyNotice = 14 * 24 * time.Hour
 
-// keyExpires returns when the API key ends, if the service says so. It warns if that is soon: without the key the
-// settings stop, and the numbers would not show it.
+// keyExpires returns when the API key expires, if the service states it. It warns if that is soon: without the key
+// the settings stop, and the numbers would not show it.
 func (r *session) keyExpires() (expires schema.Null[schema.Instant]) {
 	at, warning, ok := r.API.KeyNotice()
 	if !ok {

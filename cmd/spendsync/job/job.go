@@ -46,7 +46,7 @@ type Job struct {
 	Progress func(what string, n int) Bar // nil disables progress
 	Trace    Trace                        // nil disables tracing
 
-	trial *Trial // limits the run to a part, and gets what it understood; nil: it reads everything
+	trial *Trial // limits the run to a part, and receives the result; nil: the run reads everything
 }
 
 // Bar shows how far one phase is. Its methods may be called from several goroutines.

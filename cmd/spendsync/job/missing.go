@@ -53,8 +53,8 @@ func standingOf[R any, P history.Versioned[R]](
 	return found, nil
 }
 
-// lostMany reports whether the reply lacks so many known entities that it is suspect itself: more than half of them,
-// and more than one.
+// lostMany reports whether the reply lacks so many known entities that the reply itself is suspect: more than half of
+// them, and more than one.
 func lostMany(missing, known int) bool { return missing > 1 && 2*missing > known }
 
 // archivedEvery is how often an archived entity that no listing shows is asked for. Archived

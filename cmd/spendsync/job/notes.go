@@ -20,7 +20,7 @@ import (
 //
 // The name of a note consists of cause, place and form, so another form of the same cause is new. See [manifest.Note].
 
-// seeDifference notes a difference of which the data is stored. The first message of a name stands.
+// seeDifference notes a difference whose data is stored. The first message under a name is kept.
 func (t *tally) seeDifference(name, message string) {
 	if t.differences == nil {
 		t.differences = map[string]manifest.Note{}
@@ -45,11 +45,11 @@ func gap(rows, service int64) string {
 	return side + "-more"
 }
 
-// fractionNote is the note of conversions that are no whole numbers.
+// fractionNote is the note about conversions that are not whole numbers.
 const fractionNote = "report.fraction.conversions"
 
-// addUnread notes the rows of a staged day that are stored without some of their measures. A day that was over and had
-// them before has lost them: that is no difference that may stand.
+// addUnread notes the rows of a staged day that are stored without some of their measures. If the day was over and
+// had these measures before, they are lost: such a difference never becomes a standing note.
 func (t *tally) addUnread(d *copiedDay) {
 	read := d.read
 	if slices.Contains(read.forms, transform.Fractional) {
@@ -90,7 +90,7 @@ func (t *tally) stand(notes []string) {
 // isLoud reports whether a difference ends the run with exit 4.
 func (t *tally) isLoud(name string) bool { return !slices.Contains(t.standing, name) }
 
-// isLoudBelow reports whether one of the differences does whose names begin so.
+// isLoudBelow reports whether a difference whose name has the prefix ends the run with exit 4.
 func (t *tally) isLoudBelow(prefix string) bool {
 	for name := range t.differences {
 		if strings.HasPrefix(name, prefix) && t.isLoud(name) {

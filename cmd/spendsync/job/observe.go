@@ -21,8 +21,7 @@ type settingsStage struct {
 	versions int64                    // that are new
 }
 
-// stageSettings turns what was read into observations, advances each table's history
-// by them, and stages the result.
+// stageSettings turns the replies into observations, advances each table's history by them, and stages the result.
 func (r *session) stageSettings(s *settings, spent map[schema.Date][]string) (newVersions int64, err error) {
 	stage := &settingsStage{session: r, spent: spent}
 	err = stage.stage(s, r.staged)
@@ -104,8 +103,8 @@ func (s *settings) staged() {
 	s.delivery, s.creatives, s.rules, s.modes, s.reported, s.replies = nil, nil, nil, nil, nil, nil
 }
 
-// followStored makes the settings count as read after the stored ones, if the run's clock is behind that of an earlier
-// run by no more than clocks may differ: their order is known, the difference is not.
+// followStored dates the settings after the stored ones if the run's clock is behind the clock of an earlier run by
+// no more than clocks may differ: the order of the runs is known, the exact difference is not.
 func (r *settingsStage) followStored(s *settings) {
 	var stored schema.Instant
 	for _, m := range r.store.Account().Confirmations {

@@ -39,7 +39,7 @@ type tally struct {
 	added                                 int               // days that were not stored before
 	matched                               int               // days that agree with the service's own total
 	differs                               string            // which do not, and are stored; empty: none
-	miscounted                            int               // days of which the service states another number of rows
+	miscounted                            int               // days for which the service states another number of rows
 	doubtful                              int               // of these, that may lack rows by it
 	miscount                              string            // the last of them
 	lacks, newlyLacks                     []string          // columns that the report does not give
@@ -48,7 +48,7 @@ type tally struct {
 	unreadDays                            int               // days that have some
 	oddIDs                                []transform.OddID // the first of each form that no run has seen
 	failures                              []failure
-	differences                           map[string]manifest.Note // of which the data is stored, by name
+	differences                           map[string]manifest.Note // differences whose data is stored, by name
 	unreadAnew                            []schema.Date            // days that were over and lose known measures
 	standing                              []string                 // differences that end no run with exit 4
 	stopped                               bool                     // by a signal

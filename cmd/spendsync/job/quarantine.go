@@ -21,9 +21,8 @@ import (
 	"spendsync/transform"
 )
 
-// quarantine keeps what was received of a day that could not be proven, for a later version
-// of spendsync may understand it. If the service gave no answer there is nothing to keep.
-// It reports whether replies are kept that a later version may understand.
+// quarantine keeps the replies of a day that could not be proven, for a later version of spendsync may understand
+// them. It reports whether there are such replies: if the service gave no answer, there are none.
 func (r *dayReader) quarantine(ctx context.Context, day schema.Date, began schema.Instant, cause error) bool {
 	reply := extract.TakeReply(cause)
 	status, refusal := extract.TakeRefusal(cause)
@@ -100,7 +99,7 @@ type takenDay struct {
 // it can prove. It returns the others, too. The latest replies of a date come first. A withheld
 // day that names no campaign goes with the others of its run.
 func (k kept) take(ctx context.Context, days []quarantine.Day) (taken []takenDay, left []schema.Date, err error) {
-	runs := map[string]bool{} // of which a day that names campaigns is taken
+	runs := map[string]bool{} // those with an accepted day that names campaigns
 	done := map[schema.Date]bool{}
 	for _, isSilent := range []bool{false, true} {
 		for _, q := range slices.Backward(days) {
@@ -135,7 +134,7 @@ func (k kept) take(ctx context.Context, days []quarantine.Day) (taken []takenDay
 	return taken, left, nil
 }
 
-// stage stages a day of which the replies in quarantine prove more than what is stored.
+// stage stages a day whose replies in quarantine prove more than the stored day.
 func (k kept) stage(ctx context.Context, q quarantine.Day) (t takenDay, err error) {
 	known := k.store.Account().Days[q.Date]
 	switch {
@@ -209,7 +208,7 @@ func (k kept) stage(ctx context.Context, q quarantine.Day) (t takenDay, err erro
 	return t, failed
 }
 
-// isStoredLater reports whether what is stored of a day was read after its replies in quarantine.
+// isStoredLater reports whether the stored day was read after its replies in quarantine.
 func isStoredLater(known *manifest.Day, q quarantine.Day) bool {
 	return known != nil && !known.LastReadAt.Time().Before(q.ReadAt.Time())
 }

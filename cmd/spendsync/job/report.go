@@ -16,7 +16,7 @@ import (
 	"spendsync/transform"
 )
 
-// campaignsOf returns the campaigns of rows in key order. A row without a campaign is no evidence for an account.
+// campaignsOf returns the campaigns of rows in key order. A row without a campaign is not evidence of an account.
 func campaignsOf(rows *schema.SpendRows) (ids []string) {
 	last := ""
 	for _, row := range rows.All() {
@@ -368,7 +368,7 @@ func (r *prover) hasNone(ctx context.Context, days []reply) bool {
 	return true
 }
 
-// confirmKey asks once more whom the key acts for, if the service says so at all.
+// confirmKey asks once more which account the key belongs to, if the service states it at all.
 func (r *session) confirmKey(ctx context.Context, key keyProof) error {
 	if key.who.account == "" {
 		return nil

@@ -16,7 +16,7 @@ type run struct {
 	ask         *manifest.Ask   // for the next run
 	reach       int             // [manifest.Account.Reach] after this run
 	notes       []manifest.Note // of the account, after this run
-	proofs      []string        // of whose account this is
+	proofs      []string        // evidence of the identity of the account
 	waiting     []schema.Date   // out of reach, with replies in quarantine that may be the account's
 	settings    *settings       // nil until they are read
 	settingsErr error           // why no settings are published; nil: they are, or none were asked for

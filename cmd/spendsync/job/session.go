@@ -19,10 +19,10 @@ type session struct {
 	store   *load.Store
 	staged  *load.Staged
 	plan    Plan
-	// triesAll: everything is asked for of the report again, of which something was refused before.
+	// triesAll: the run requests the complete report again, although the service rejected a part of it before.
 	triesAll bool
 	clock    *clock         // Now of the job
-	asking   sync.WaitGroup // for what is read beside the days, which ends with the run
+	asking   sync.WaitGroup // for the reads that run at the same time as the days, and end with the run
 }
 
 // progress starts to show a phase.
@@ -56,9 +56,10 @@ func (r *session) stage(ctx context.Context, stage string, attrs ...slog.Attr) (
 	return r.Trace(ctx, stage, attrs...)
 }
 
-// outlasting returns a context that ends a grace period after ctx. A signal stops the reading at once. What was read
-// may still be proven to be the account's, and published, during such a period. After that, publication is cancelled:
-// its files are in the staging area, where no reader sees them. A commit that has started is never cancelled.
+// outlasting returns a context that ends a grace period after ctx. A signal stops all reads at once. During the grace
+// period, completed reads may still be proven to belong to the account, and be published. After it, publication is
+// cancelled: its files are in the staging area, where no reader sees them. A commit that has started is never
+// cancelled.
 func outlasting(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

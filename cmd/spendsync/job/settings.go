@@ -119,8 +119,8 @@ func newSettingsReader(r *session) *settingsReader {
 	}
 }
 
-// beginSettings starts to read the settings beside the days, once it is proven whose the key
-// is. The function that it returns waits for them.
+// beginSettings starts to read the settings at the same time as the days, once it is proven which account the key
+// belongs to. The returned function waits for them.
 func (r *session) beginSettings(ctx context.Context, key func() keyProof) (wait waitForSettings) {
 	n, done := newSettingsReader(r), make(chan struct{})
 	read := &settingsRead{settings: n.read}

@@ -250,8 +250,8 @@ func (n *settingsReader) readReportCreatives(ctx context.Context) {
 		case err == nil:
 			return
 		case errors.Is(err, extract.ErrUnreachable) && from < n.run.plan.Reach+maxOutOfReach:
-			// The first day has left the reach since the plan was made, or the service reaches
-			// less far than it says.
+			// The first day is no longer within reach: time has passed since the plan was made, or the reach is
+			// shorter than the service states.
 			from++
 		case isUnproven && reads < maxReads:
 			reads++

@@ -113,8 +113,8 @@ func (n *settingsReader) due() (due []dueCampaign) {
 	return n.ofEachStatus(due)
 }
 
-// atLeast returns the least time that so many requests take under the key's limit. The first minute's worth is sent
-// at once.
+// atLeast returns the least time that the requests take under the key's limit. The first minute's worth is sent at
+// once.
 func (n *settingsReader) atLeast(requests int) time.Duration {
 	minutes := max(0, requests-1) / n.run.RequestsPerMinute
 	return time.Duration(minutes) * time.Minute

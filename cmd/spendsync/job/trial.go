@@ -53,7 +53,7 @@ type TriedDay struct {
 	Campaigns []string // in its rows
 }
 
-// Known is what is stored of an account, by which a run judges what it reads.
+// Known is the stored state of an account, with which a run compares its reads.
 type Known struct {
 	*manifest.Account
 	stored storedCampaigns
@@ -105,7 +105,7 @@ func (j Job) Try(ctx context.Context, known *Known) (*Trial, error) {
 	return t, nil
 }
 
-// addReport adds what was read of the report.
+// addReport adds the reads of the report.
 func (t *Trial) addReport(j Job) {
 	t.PageSize = j.Plan.PageSize
 	if n := j.Report.Asked().PageSize; n > 0 {
@@ -144,7 +144,7 @@ func (t *Trial) addKey(j Job) {
 	}
 }
 
-// addSettings adds what was read of the settings.
+// addSettings adds the reads of the settings.
 func (t *Trial) addSettings() {
 	s := t.settings
 	if s == nil {
@@ -158,7 +158,7 @@ func (t *Trial) addSettings() {
 	}
 }
 
-// known returns what is stored of the account: in the store, or, for a trial, in that of the syncs.
+// known returns the stored state of the account: from the store or, in a trial, from the store of the syncs.
 func (s *session) known() *manifest.Account {
 	if s.trial != nil && s.trial.known != nil {
 		return s.trial.known.Account
@@ -187,7 +187,7 @@ func (t *Trial) Lists(campaign string) bool {
 	return slices.ContainsFunc(t.Listing.Entities, func(e extract.Entity) bool { return e.ID == campaign })
 }
 
-// Problems returns what the run reports beyond what it has stored.
+// Problems returns the part of the run's message that follows the stored data.
 func (t *Trial) Problems() string {
 	_, problems, _ := strings.Cut(t.run.tally.sentence(t.run.preview, true, ""), "; ")
 	return problems

@@ -92,8 +92,8 @@ func (r *prover) refuseVanished() error {
 		exit.ErrOtherReport, phrase.Count(n, "finished day"), phrase.Days(vanished))
 }
 
-// takeWithheld stages the days that earlier runs have withheld, because their account was not
-// proven, and that can't be read any more. It removes replies that were read before what is stored.
+// takeWithheld stages the days that earlier runs withheld because their account was not proven, and that can no
+// longer be read. It removes replies that were read before the stored day.
 func (r *run) takeWithheld(ctx context.Context, p *reportProof) error {
 	days, err := r.s.store.Quarantine().Days()
 	if err != nil {

@@ -26,7 +26,7 @@ type dayWitnesses struct {
 	extract.Evidence
 	rows     int64               // that came, as the service counts them
 	combined history.Combination // of rows of one key
-	control  string              // what the service's own sum says, see [schema.DayCoverage]
+	control  string              // whether the service's own sum agrees, see [schema.DayCoverage]
 	alike    bool                // another read has the same rows
 	// same: the rows of one key are the same row again, and not parts of it.
 	same bool
@@ -37,7 +37,7 @@ func (w dayWitnesses) rowsTotal() schema.Null[int64] {
 	return schema.Null[int64]{V: max(0, w.Total), Valid: w.Total >= 0}
 }
 
-// totalState is what the stated number of rows says, as [schema.DayCoverage] has it.
+// totalState compares the stated number of rows with the read, in the words of [schema.DayCoverage].
 func (w dayWitnesses) totalState() string {
 	switch {
 	case w.Total < 0:

@@ -53,8 +53,9 @@ func New(rowsPerDay int, now time.Time) (*Shop, error) {
 	return s, s.prepare()
 }
 
-// morning is when the daily sync runs. It is no later in the day than the end of the story: else, in the first hours
-// of a day, no day would have been read at the age that yesterday has, and nothing could be compared at equal age.
+// morning returns when the daily sync of a day runs: no later in the day than the end of the story. Otherwise, in the
+// first hours of a day, no earlier day would have been read at the age that yesterday has, and nothing could be
+// compared at equal age.
 func (s *Shop) morning(d schema.Date) time.Time {
 	return d.Start().Add(min(6*time.Hour+10*time.Minute, s.now.Sub(schema.DateOf(s.now).Start())))
 }
@@ -143,8 +144,8 @@ func (s *Shop) prepare() error {
 	return s.plant()
 }
 
-// nameOthers names the campaigns and creatives that have no text of the shop yet: the service lets some begin
-// in the three weeks. Campaigns without a role rest.
+// nameOthers names the campaigns and creatives that have no text of the shop yet: some appear during the three weeks.
+// Campaigns without a role are paused.
 func (s *Shop) nameOthers() error {
 	var changes []adsim.Change
 	for _, id := range s.service.CampaignIDs() {
@@ -175,7 +176,7 @@ func (s *Shop) nameOthers() error {
 				"title": titles[len(s.named)%len(titles)], "message": messages[len(s.named)/2%len(messages)],
 				"link": "https://harborandpine.example/" + strings.ToLower(id) + "?src=<<source_id>>",
 			}
-			if cr.IconID == "" { // a draft; what has a title must be complete
+			if cr.IconID == "" { // a draft: with a title, a creative must be complete
 				fields["icon_id"] = fmt.Sprintf("%024x", i+1)
 			}
 			changes = append(changes, adsim.Change{Creative: cr.CreativeID, Force: true, Set: fields})

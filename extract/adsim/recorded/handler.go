@@ -38,7 +38,7 @@ func New(f *File, now func() time.Time, prefixes map[string]string) *Handler {
 	return &Handler{file: f, prefixes: prefixes, now: now, served: map[string]int{}}
 }
 
-// ServeHTTP answers by what was recorded.
+// ServeHTTP answers with a recorded reply.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for of, prefix := range h.prefixes {
 		path, ok := strings.CutPrefix(r.URL.Path, prefix+"/")
@@ -264,7 +264,7 @@ func span(query map[string]string) (from, to int, ok bool) {
 	return from, to, ok
 }
 
-// emptied returns the page behind the last one of a list: the same without entries.
+// emptied returns the page after the last one of a list: the same reply without entries.
 func emptied(body string) string {
 	for i := range len(body) {
 		if body[i] != '[' {
@@ -314,7 +314,7 @@ func repeat(body string, n int, move func(text string, by int) string) string {
 	return body[:begin] + strings.Join(all, ",") + tail
 }
 
-// closing returns the length of the value that a text begins with; 0: it does not end.
+// closing returns the length of the value at the start of a text; 0: the value does not end.
 func closing(text string) int {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {

@@ -12,10 +12,10 @@ type Kind string
 
 // The kinds.
 const (
-	FanOut     Kind = "fan-out"     // a join repeats what is added up
+	FanOut     Kind = "fan-out"     // a join repeats values that are added up
 	Versions   Kind = "versions"    // versions are counted as things
 	Mean       Kind = "mean"        // a mean or sum of what cannot be added up
-	Now        Kind = "now"         // settings of now beside money of past days
+	Now        Kind = "now"         // current settings next to the money of past days
 	Clock      Kind = "clock"       // the reader's clock or time zone
 	Difference Kind = "differences" // new values of changes are added up
 	Unread     Kind = "unread"      // settings that could not be confirmed
@@ -45,7 +45,7 @@ type Check struct {
 	SinceDay bool
 }
 
-// Statement is what was found in a statement.
+// Statement is the result for one statement.
 type Statement struct {
 	Findings []Finding
 	Checks   []Check

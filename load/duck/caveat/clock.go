@@ -33,7 +33,7 @@ var dayMakers = []string{"date_trunc", "datetrunc", "date_part", "datepart", "st
 	"weekday", "date",
 	"extract"}
 
-// makesDay reports whether an expression cuts what is in it to days in the reader's time zone.
+// makesDay reports whether an expression truncates an instant to a day in the reader's time zone.
 func makesDay(o object) bool {
 	if o["class"] == "CAST" {
 		_, literal := constant(o)
@@ -91,7 +91,7 @@ func findClock(s *Statement, root object, queries []*query) {
 	})
 }
 
-// findInstants finds instants that are cut or compared at the midnight of a time zone other than Chicago's.
+// findInstants finds instants that are truncated, or compared, at the midnight of a time zone other than Chicago's.
 func (q *query) findInstants(s *Statement) {
 	column := ""
 	isInstant := func(o object) bool {

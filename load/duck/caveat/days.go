@@ -79,7 +79,7 @@ func (q *query) days(s *Statement, c chain, expected bool, left *int) {
 		p.days(s, c, expected, left)
 	}
 	if q.star && !q.aggregated && len(q.relations) == 1 && q.relations[0].sub == nil && len(c.measures) == 0 {
-		return // rows as they are
+		return // unchanged rows
 	}
 	for _, r := range q.relations {
 		switch {
@@ -95,7 +95,7 @@ func (q *query) days(s *Statement, c chain, expected bool, left *int) {
 	}
 }
 
-// used returns the measures of a relation that a SELECT uses, other than in conditions.
+// used returns the measures of a relation that a SELECT uses outside of its conditions.
 func (q *query) used(r *relation) (names []string) {
 	for _, e := range q.expressions()[:5] {
 		within(e, func(o object) bool {
@@ -185,7 +185,7 @@ func (q *query) push(c chain, r *relation, part *query) chain {
 	return next
 }
 
-// isSmall reports whether a relation costs little to read beside the days.
+// isSmall reports whether reading a relation costs little, compared with the days.
 func (r *relation) isSmall() bool {
 	return r.sub != nil || slices.Contains([]string{"main.today", "main.calendar", "ops.day_coverage"}, r.name)
 }

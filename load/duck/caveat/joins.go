@@ -254,7 +254,7 @@ func (q *query) filtersBySetting(r *relation) (found bool) {
 	return found
 }
 
-// checkDeleted has the caller look whether current versions that say "deleted" are counted.
+// checkDeleted makes the caller check whether current versions that are deleted are counted.
 func (q *query) checkDeleted(s *Statement, r *relation) {
 	if len(q.relations) > 1 || !slices.Contains(r.table.columns, "is_deleted") || q.star || q.mentions(r, "is_deleted",
 		"valid_from", "change_type", "valid_to", "version_no") || !q.mentions(r, "is_current") {

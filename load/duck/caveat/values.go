@@ -120,7 +120,7 @@ func (q *query) hasDay() bool {
 	return slices.ContainsFunc(q.relations, (*relation).hasDay) || slices.ContainsFunc(q.parts, (*query).hasDay)
 }
 
-// findSettingsOfNow finds settings of now beside money of days.
+// findSettingsOfNow finds current settings next to the money of days.
 func (q *query) findSettingsOfNow(s *Statement) {
 	if !slices.ContainsFunc(q.relations, (*relation).hasDay) {
 		return

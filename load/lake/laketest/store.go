@@ -136,7 +136,7 @@ func (s *Store) Write(path string, b []byte) {
 	}
 }
 
-// Publish makes what was stored a generation.
+// Publish publishes the stored changes as a generation.
 func (s *Store) Publish() {
 	s.Helper()
 	s.M.Generation++

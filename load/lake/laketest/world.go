@@ -224,7 +224,7 @@ func (w *World) Check(s *Store) {
 	}
 }
 
-// idsOf say which files of the store a file is: itself, or the days whose rows it has.
+// idsOf returns the files of the store that a file represents: itself, or the files of the days whose rows it has.
 func (w *World) idsOf(s *Store, f File) (ids []string) {
 	w.Helper()
 	account, b := f.Account(), f.Bytes()
@@ -370,7 +370,7 @@ type Chaos struct {
 	rand *rand.Rand
 }
 
-// Disturb begins to disturb a world, and logs the seed.
+// Disturb starts the disturbances of a world, and logs the seed.
 func (w *World) Disturb() *Chaos {
 	seed := uint64(time.Now().UnixNano())
 	w.Logf("seed %d", seed)
@@ -390,7 +390,7 @@ func (w *World) Disturb() *Chaos {
 	return c
 }
 
-// Chance is true so many times of a hundred.
+// Chance returns true with a probability of percent.
 func (c *Chaos) Chance(percent int) bool { return c.Below(100) < percent }
 
 // Below is a random number from 0 on.
@@ -400,7 +400,7 @@ func (c *Chaos) Below(n int) int {
 	return c.rand.IntN(n)
 }
 
-// Dies has steps end in a death, so many of a hundred.
+// Dies returns a function that fails with ErrDied, with a probability of percent.
 func (c *Chaos) Dies(percent int) func(string) error {
 	return func(string) error {
 		if !c.Quiet && c.Chance(percent) {
