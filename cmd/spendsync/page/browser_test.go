@@ -266,14 +266,23 @@ func TestPage_InARealBrowser(t *testing.T) {
 	}
 	t.Run("prints", func(t *testing.T) {
 		b.t = t
-		pdf := ask[document](b, "Page.printToPDF", args{"preferCSSPageSize": true, "printBackground": true}).Data
-		if pages := bytes.Count(pdf, []byte("/Type /Page\n")); !bytes.HasPrefix(pdf, []byte("%PDF-")) || pages < 4 {
-			t.Errorf("the PDF has %d bytes and %d pages", len(pdf), pages)
+		sheets := func() int {
+			pdf := ask[document](b, "Page.printToPDF", args{"preferCSSPageSize": true, "printBackground": true}).Data
+			return bytes.Count(pdf, []byte("/Type /Page\n"))
 		}
+		closed := sheets()
 		b.do("Emulation.setEmulatedMedia", args{"media": "print"})
-		if h := evaluate[float64](b, `document.querySelector('[data-table=coverage] tbody `+
-			`tr').getBoundingClientRect().height`); h == 0 {
-			t.Error("the tables stay closed on paper")
+		const height = `document.querySelector('[data-table=restated]').closest('section').` +
+			`getBoundingClientRect().height`
+		if h := evaluate[float64](b, height); h != 0 {
+			t.Error("a section that is folded is on paper")
+		}
+		evaluate[bool](b, `document.querySelectorAll('details').forEach(d => d.open = true), true`)
+		if h := evaluate[float64](b, height); h == 0 {
+			t.Error("a section that was opened is not on paper")
+		}
+		if opened := sheets(); closed < 4 || opened < closed+4 {
+			t.Errorf("%d sheets, %d with all tables", closed, opened)
 		}
 		b.width(688) // what the margins leave of A4
 		if cut := evaluate[string](b, cutTables); cut != "" {
