@@ -31,40 +31,39 @@ var verdictColumns = map[string]struct {
 }
 
 // TestViews_SayNothingOfLittle asks every view and question of stores that know next to
-// nothing: none fails, none gives a number that is none, and none advises.
+// nothing: none fails, none gives a number that is none, and none advises. Planning the questions takes the time, so
+// one store has an account for each kind of little knowledge.
 func TestViews_SayNothingOfLittle(t *testing.T) {
 	w := newWarehouse(t)
-	day := market{seed: 5, campaigns: 3, creatives: 2, sources: 3, days: 1, impressions: 200, ctr: 0.02, cvr: 0.05,
-		cpc: 0.2}
-	week := day
-	week.days = 8
 	w.simulate(t, &market{}, "")
 	defer w.exec(t, "ROLLBACK")
-	for _, c := range []struct {
+	t.Run("an empty store", w.sayNothing)
+	for _, account := range []struct {
 		name  string
-		m     market
+		days  int
 		spoil string
 	}{
-		{"empty", market{}, "SELECT 1"},
-		{"an open day alone", day, "UPDATE ops.day_coverage SET state = 'open', " +
-			"last_read_at = TIMESTAMPTZ '2026-11-19 06:30:00+00'"},
-		{"a gap in the middle", week, "DELETE FROM main.spend_daily WHERE report_date BETWEEN DATE '2026-11-14' AND " +
-			"DATE '2026-11-16'; UPDATE ops.day_coverage SET state = 'lost' WHERE report_date BETWEEN " +
-			"DATE '2026-11-14' AND DATE '2026-11-16'"},
-		{"no spend", week, "UPDATE main.spend_daily SET spend = 0, clicks = 0, conversions = 0"},
-		{"no settings", week, "DELETE FROM main.campaign_history"},
+		{"an open day alone", 1, "UPDATE ops.day_coverage SET state = 'open', " +
+			"last_read_at = TIMESTAMPTZ '2026-11-19 06:30:00+00' WHERE account_id = 'acme'"},
+		{"a gap in the middle", 8, "DELETE FROM main.spend_daily WHERE account_id = 'acme' AND report_date BETWEEN " +
+			"DATE '2026-11-14' AND DATE '2026-11-16'; UPDATE ops.day_coverage SET state = 'lost' WHERE account_id = " +
+			"'acme' AND report_date BETWEEN DATE '2026-11-14' AND DATE '2026-11-16'"},
+		{"no spend", 8, "UPDATE main.spend_daily SET spend = 0, clicks = 0, conversions = 0 WHERE account_id = 'acme'"},
+		{"no settings", 8, "DELETE FROM main.campaign_history WHERE account_id = 'acme'"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			for _, table := range []string{"main.spend_daily", "ops.day_coverage", "main.campaign_history",
-				"mart.campaign_spend"} {
-				w.exec(t, "DELETE FROM "+table)
-			}
-			c.m.write(t, w)
-			w.exec(t, c.spoil)
-			w.exec(t, "INSERT INTO mart.campaign_spend "+schema.CampaignSpendSQL("true"))
-			w.sayNothing(t)
-		})
+		m := market{seed: 5, campaigns: 3, creatives: 2, sources: 3, days: account.days, impressions: 200, ctr: 0.02,
+			cvr: 0.05, cpc: 0.2}
+		m.write(t, w)
+		w.exec(t, account.spoil)
+		name := schema.QuoteText(account.name)
+		w.exec(t, "INSERT INTO main.calendar SELECT * REPLACE ("+name+" AS account_id) FROM main.calendar WHERE "+
+			"account_id = 'acme'")
+		for _, table := range []string{"main.spend_daily", "ops.day_coverage", "main.campaign_history"} {
+			w.exec(t, "UPDATE "+table+" SET account_id = "+name+" WHERE account_id = 'acme'")
+		}
 	}
+	w.exec(t, "INSERT INTO mart.campaign_spend "+schema.CampaignSpendSQL("true"))
+	t.Run("little of each account", w.sayNothing)
 }
 
 // sayNothing asks everything there is to ask.
