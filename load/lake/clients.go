@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/smithy-go/logging"
 
 	"spendsync/extract/outbound"
 )
@@ -44,7 +45,8 @@ func (o Options) storageConfig(ctx context.Context) (aws.Config, error) {
 			return aws.Config{}, fmt.Errorf("%w: AWS_CA_BUNDLE holds no certificate", ErrDenied)
 		}
 	}
-	opts := []func(*config.LoadOptions) error{config.WithHTTPClient(outbound.Client(limits, 0))}
+	opts := []func(*config.LoadOptions) error{config.WithHTTPClient(outbound.Client(limits, 0)),
+		config.WithLogger(logging.Nop{})} // or the SDK writes warnings to stderr, among the lines of JSON
 	if o.Region != "" {
 		opts = append(opts, config.WithRegion(o.Region))
 	}

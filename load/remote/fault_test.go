@@ -18,6 +18,7 @@ import (
 
 	"spendsync/load"
 	"spendsync/load/durable"
+	"spendsync/load/loadtest"
 )
 
 // TestMain pushes or pulls as a process of its own, which a test kills.
@@ -29,7 +30,10 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	leave := loadtest.InMemory()
+	code := m.Run()
+	leave()
+	os.Exit(code)
 }
 
 func runTask(task string) error {

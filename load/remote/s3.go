@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go/logging"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/s3blob"
 
@@ -55,7 +56,8 @@ func (b *Bucket) openS3(ctx context.Context, u *url.URL, prefix string, o Option
 	}
 	client := outbound.Client(limits, 0)
 	client.Transport = counting{client.Transport, &b.traffic}
-	opts := []func(*config.LoadOptions) error{config.WithHTTPClient(client), config.WithRetryer(retryer(o.Pause))}
+	opts := []func(*config.LoadOptions) error{config.WithHTTPClient(client), config.WithRetryer(retryer(o.Pause)),
+		config.WithLogger(logging.Nop{})} // or the SDK writes warnings to stderr, among the lines of JSON
 	for name := range q {
 		switch value := q.Get(name); name {
 		case "endpoint", "use_path_style":

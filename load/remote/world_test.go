@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -24,6 +25,7 @@ import (
 	"spendsync/load"
 	"spendsync/load/duck"
 	"spendsync/load/history"
+	"spendsync/load/loadtest"
 	"spendsync/schema"
 )
 
@@ -48,10 +50,20 @@ func storeOptions(now time.Time) load.Options {
 func (s *store) publish(cents ...int64) {
 	s.Helper()
 	s.now = s.now.Add(time.Hour)
-	if err := s.tryPublish(s.Context(), cents); err != nil {
-		s.Fatal(err)
+	publish := func() {
+		if err := s.tryPublish(s.Context(), cents); err != nil {
+			s.Fatal(err)
+		}
 	}
+	if entries, err := os.ReadDir(s.dir); err == nil && len(entries) == 0 {
+		firsts.Copy(s, fmt.Sprint(s.now, s.pinned, cents), s.dir, publish)
+		return
+	}
+	publish()
 }
+
+// firsts are the first generations of stores, by what they hold.
+var firsts loadtest.Stores
 
 func (s *store) tryPublish(ctx context.Context, cents []int64) (err error) {
 	seen := schema.InstantOf(s.now)
@@ -177,12 +189,14 @@ const canary = "secret-canary-0123456789"
 func newS3(t testing.TB) *place {
 	p := &place{TB: t}
 	storage := storageBehind(t)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.counted.Add(1)
 		if f := p.fault.Load(); f == nil || !(*f)(w, r) {
 			storage.ServeHTTP(w, r)
 		}
 	}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // gofakes3 writes some headers twice
+	server.Start()
 	t.Cleanup(server.Close)
 	if t, ok := t.(*testing.T); ok {
 		t.Setenv("AWS_ACCESS_KEY_ID", "key")

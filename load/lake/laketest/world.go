@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -67,7 +68,9 @@ func New(t testing.TB, around ...func(http.Handler) http.Handler) *World {
 		for _, wrap := range around {
 			h = wrap(h)
 		}
-		server := httptest.NewServer(h)
+		server := httptest.NewUnstartedServer(h)
+		server.Config.ErrorLog = log.New(io.Discard, "", 0) // gofakes3 writes some headers twice
+		server.Start()
 		t.Cleanup(server.Close)
 		return server.URL
 	}
