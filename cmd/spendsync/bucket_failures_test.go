@@ -35,13 +35,15 @@ func newS3(t *testing.T) (s *s3, url string) {
 		t.Fatal(err)
 	}
 	s = &s3{Handler: gofakes3.New(memory, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if h := s.replies.Load(); h != nil {
 			(*h)(w, r)
 			return
 		}
 		s.ServeHTTP(w, r)
 	}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // gofakes3 writes some headers twice
+	server.Start()
 	t.Cleanup(server.Close)
 	none := filepath.Join(t.TempDir(), "none")
 	if err := os.WriteFile(none, nil, 0o600); err != nil {

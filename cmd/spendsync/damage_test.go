@@ -173,11 +173,8 @@ func TestSetBack_IsRefusedUntilTheLossIsAccepted(t *testing.T) {
 	world.restate(world.today() - 5)
 	world.env["REREAD_AFTER"] = "1ms"
 	world.must("sync")
-	for name, parts := range map[string][]string{
-		"all but the ledger":  {"manifest.json", "manifest", "warehouse.duckdb", "parquet", "raw"},
-		"all but Parquet":     {"manifest.json", "manifest", "warehouse.duckdb", "ledger", "raw"},
+	for name, parts := range map[string][]string{ // package load tries every mixture
 		"manifest and DuckDB": {"manifest.json", "manifest", "warehouse.duckdb"},
-		"only the manifest":   {"manifest.json", "manifest"},
 		"all but DuckDB":      {"manifest.json", "manifest", "parquet", "ledger", "raw"},
 	} {
 		t.Run(name, func(t *testing.T) {

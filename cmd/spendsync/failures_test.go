@@ -260,11 +260,12 @@ func TestFailures_NameTheCauseAndWhatToDo(t *testing.T) {
 	}
 	for _, f := range failures {
 		t.Run(f.name, func(t *testing.T) {
-			w := newWorld(t, small)
-			w.env["RETRY_BUDGET"] = "1s"
+			world := newWorld
 			if f.synced {
-				w.must("sync")
+				world = newSyncedWorld
 			}
+			w := world(t, small)
+			w.env["RETRY_BUDGET"] = "1s"
 			if f.breaks != nil {
 				f.breaks(w)
 			}

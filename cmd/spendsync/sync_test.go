@@ -151,6 +151,9 @@ func skipShort(t *testing.T) {
 	}
 }
 
+// triesAll reports whether a test tries what another layer holds, too: if SPENDSYNC_TEST_ALL is set, as in .ci/run.
+func triesAll() bool { return os.Getenv("SPENDSYNC_TEST_ALL") != "" }
+
 func (w *world) environ() []string {
 	var env []string
 	for k, v := range w.env {

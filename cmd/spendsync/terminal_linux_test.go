@@ -61,6 +61,9 @@ func TestTerminal_AnswersFit(t *testing.T) {
 			"query --all", "query", "query mart.source_judgement", "query coverage_gaps", "tables", "tables creative",
 			"tables spend_daily",
 			"query which_campaigns_pay --wide", "status"} {
+			if width == 100 && !strings.HasPrefix(args, "query which") { // nothing between is laid out differently
+				continue
+			}
 			out := onTerminal(t, w.start(t.Context(), strings.Fields(args)...), width)
 			for line := range strings.Lines(out) {
 				n := text.StringWidthWithoutEscSequences(strings.TrimSuffix(line, "\n"))

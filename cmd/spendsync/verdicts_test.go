@@ -23,7 +23,9 @@ import (
 // it may say something of 5 % at most, and of what must be found, find four fifths.
 // SPENDSYNC_TEST_VERDICTS_STORE=/tmp/fifty keeps the store there, to be asked and looked at.
 func TestVerdicts_AreRightByTheDiary(t *testing.T) {
-	skipShort(t)
+	if !triesAll() {
+		t.Skip("SPENDSYNC_TEST_ALL runs it, as .ci/run does; packages queries and market hold verdicts to a truth")
+	}
 	f := newFifty(t)
 	j := &judge{fifty: f, scores: map[string]*score{}}
 	f.live(j)
