@@ -46,7 +46,7 @@ func TestOldEngine_ReadsWhatTheCurrentOneWrites(t *testing.T) {
 	} {
 		t.Setenv("SPENDSYNC_"+name, value)
 	}
-	run(t, "go", "build", "-o", binary, "spendsync/cmd/spendsync")
+	run(t, "go", "build", "-ldflags", "-s -w", "-o", binary, "spendsync/cmd/spendsync") // no debug information
 	run(t, binary, "sync")
 	if _, err := service.Restate(service.Today(), adsim.Restatement{Kind: "change", Row: 0}); err != nil {
 		t.Fatal(err)
