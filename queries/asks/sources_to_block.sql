@@ -1,5 +1,5 @@
 -- Which sources should be blocked, and what does each lose a day?
--- Trap: loss_per_day is what going on is expected to lose, by all that is known of the source, here and in your other campaigns; some of those named are just on target: look at those at the top, which lose most, and leave those near the line. A campaign of which most sources are named loses as a whole.
+-- Trap: loss_per_day is what going on is expected to lose, by all that is known of the source, here and in your other campaigns; some of those named are just on target: look at those at the top, which lose most, and leave those near the line. Of crowds_out it is what the campaign, at its daily limit, would earn more at its other sources. A campaign of which most sources are named loses as a whole.
 -- Calls: block_lists
 -- Parameter campaign: "", campaign whose sources are asked for, by its ID; empty: every campaign.
 -- Parameter rows: 20, sources to show, the most expensive first.

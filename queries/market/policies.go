@@ -1,13 +1,34 @@
 package market
 
+import (
+	"cmp"
+	"slices"
+)
+
 // Nothing blocks no source.
 var Nothing = Func(func(m *Morning) []bool { return m.Blocked })
 
-// Oracle knows the true rates and blocks what loses.
+// Oracle knows the true rates and what each pair would take, and earns the most of each day: it lets the best pairs
+// of a campaign run, down to those that lose, or under a limit to those that would only take the place of better ones.
 var Oracle = Func(func(m *Morning) []bool {
-	blocked := make([]bool, len(m.Blocked))
-	for p := range blocked {
-		blocked[p] = m.World.value(p, m.Day) < 1
+	w := m.World
+	blocked, of := make([]bool, len(w.pairs)), make([][]int, w.Campaigns)
+	for i, p := range w.pairs {
+		of[p.campaign] = append(of[p.campaign], i)
+	}
+	for c, all := range of {
+		slices.SortFunc(all, func(a, b int) int { return cmp.Compare(w.value(b, m.Day), w.value(a, m.Day)) })
+		wanted, gain, most, running := 0.0, 0.0, 0.0, 0
+		for n, i := range all {
+			demand := w.pairs[i].demand[m.Day]
+			wanted, gain = wanted+demand, gain+demand*(w.value(i, m.Day)-1)
+			if earned := gain * w.served(c, wanted); earned > most {
+				most, running = earned, n+1
+			}
+		}
+		for _, i := range all[running:] {
+			blocked[i] = true
+		}
 	}
 	return blocked
 })

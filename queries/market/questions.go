@@ -258,16 +258,20 @@ func (q *Questions) coverage(ctx context.Context, m *Morning) {
 	q.values(ctx, "ops.step", "unit VARCHAR, started_at TIMESTAMPTZ", steps)
 }
 
-// settings are campaigns with the target, and a payout where a conversion is worth something else.
+// settings are campaigns with the target and the limit, and a payout where a conversion is worth something else.
 func (q *Questions) settings(ctx context.Context, w *World) {
 	var campaigns, modes []string
 	for c := range w.Campaigns {
-		campaigns = append(campaigns, fmt.Sprintf("('c%02d', 'Campaign %d', 'active', 0.5, %g, 'block_list')", c, c,
-			w.Target))
+		limit := "NULL"
+		if w.limit[c] > 0 {
+			limit = fmt.Sprintf("%.6f", w.limit[c])
+		}
+		campaigns = append(campaigns, fmt.Sprintf("('c%02d', 'Campaign %d', 'active', 0.5, %s, %g, 'block_list')", c, c,
+			limit, w.Target))
 		modes = append(modes, fmt.Sprintf("('c%02d', 'block_list')", c))
 	}
 	q.values(ctx, "main.campaign_history", "campaign_id VARCHAR, name VARCHAR, status VARCHAR, default_bid DOUBLE, "+
-		"target_cpa DOUBLE, source_mode VARCHAR", campaigns)
+		"daily_spend_limit DECIMAL(18,6), target_cpa DOUBLE, source_mode VARCHAR", campaigns)
 	q.values(ctx, "main.source_mode_history", "campaign_id VARCHAR, source_mode VARCHAR", modes)
 	if w.Worth != 1 {
 		q.values(ctx, "main.payout_history", "from_date DATE, campaign_id VARCHAR, creative_id VARCHAR, "+

@@ -124,6 +124,14 @@ func (k Kind) Draw(seed uint64) *World {
 // value is what a dollar spent at a pair on a day brings back.
 func (w *World) value(p, day int) float64 { return w.pairs[p].rate[day] * w.Target * w.Worth }
 
+// served returns the share of the demand of a campaign that its limit leaves room for.
+func (w *World) served(campaign int, wanted float64) float64 {
+	if limit := w.limit[campaign]; limit > 0 && wanted > limit {
+		return limit / wanted
+	}
+	return 1
+}
+
 // Morning is what is known before a day begins.
 type Morning struct {
 	World   *World
@@ -172,12 +180,8 @@ func Play(w *World, policy Policy) (profit float64, blocked []bool) {
 			if m.Blocked[i] {
 				continue
 			}
-			spend := p.demand[d]
-			if limit := w.limit[p.campaign]; limit > 0 && wanted[p.campaign] > limit {
-				spend *= limit / wanted[p.campaign]
-			}
 			// The service bills whole millionths.
-			spend = math.Round(spend*1e6) / 1e6
+			spend := math.Round(p.demand[d]*w.served(p.campaign, wanted[p.campaign])*1e6) / 1e6
 			told := 1.0
 			if b := w.Broken; p.campaign < b.Campaigns && b.From <= d && d < b.Until {
 				told = 1 - b.Lost

@@ -112,7 +112,8 @@ var (
 		"complete", "final"}
 	bad = []string{"loses", "dearer", "worse", "no_conversions", "too_costly", "worse_than_campaign", "broken_tracking",
 		"exhausted", "over", "missing", "lost"}
-	careful = []string{"fatiguing", "limited", "stopped", "under", "partial", "incomplete", "bid_less"}
+	careful = []string{"fatiguing", "limited", "stopped", "under", "partial", "incomplete", "bid_less",
+		"crowds_out"}
 )
 
 // color returns a cell's color; 0: none.

@@ -41,7 +41,7 @@ func (c *candidates) add(r row) {
 	c.excess[k] = r.number("excess_spend")
 }
 
-// candidates asks which sources are to be blocked, which are worth a higher bid, and for
+// candidates asks which sources lose and are to be blocked, which are worth a higher bid, and for
 // which of those the service moves the bid by itself. Each view is asked by itself:
 // joined with each other they take the engine four times as long.
 func (q *reader) candidates(id string) (block, scale, optimized candidates) {
@@ -49,7 +49,8 @@ func (q *reader) candidates(id string) (block, scale, optimized candidates) {
 		c.excess = map[sourceKey]page.Number{}
 	}
 	for _, r := range q.rows(`SELECT b.campaign_id, b.source_id, b.excess_spend FROM mart.source_block_candidates AS b
-WHERE b.account_id = %s ORDER BY b.excess_spend DESC, b.spend DESC, b.campaign_id, b.source_id`, id) {
+WHERE b.account_id = %s AND b.verdict <> 'crowds_out'
+ORDER BY b.excess_spend DESC, b.spend DESC, b.campaign_id, b.source_id`, id) {
 		block.add(r)
 	}
 	for _, r := range q.rows(`SELECT c.campaign_id, c.source_id, c.is_optimized FROM mart.source_scale_candidates AS c

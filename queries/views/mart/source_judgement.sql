@@ -11,6 +11,7 @@
 -- Column cpa_expected_high: Its true CPA lies below this with a probability of 95 %. NULL: there is no upper bound.
 -- Column expected_return: US dollars that a dollar spent there brings back: worth divided by cpa_expected. NULL: worth is not known.
 -- Column loss_probability: Probability, 0 to 1, that a dollar spent there brings back less than a dollar. NULL: worth is not known.
+-- Column required_return: US dollars that a dollar has to bring back there: 1. In a campaign that spent all of its daily limit on each of the last whole days (threshold limited_days) what the campaign itself brings back, if that is more: a dollar that one source does not spend there goes to the others.
 -- Column spend_per_day: US dollars a day that it spends: the mean of the last eight days, of those that are known.
 -- Column loss_per_day: US dollars that going on is expected to lose a day; below 0: to earn. NULL: worth is not known.
 -- Column judgement: loses: it is expected to bring back less than a dollar by more than threshold block_loss, surer than threshold block_probability; earns: surely more than a dollar (threshold scale_probability, without a worth block_probability_of_campaign); unclear; unknown: some of its conversions are, or nobody knows what one is worth. With worth_origin campaign_cpa: loses means worse than its campaign, by block_loss_of_campaign and surer than block_probability_of_campaign.
@@ -20,7 +21,8 @@ WITH level AS (
     max(t.value) FILTER (WHERE t.name = 'block_loss_of_campaign') AS campaign_loss,
     max(t.value) FILTER (WHERE t.name = 'block_probability_of_campaign') AS campaign_probability,
     max(t.value) FILTER (WHERE t.name = 'block_min_worths') AS min_worths, max(t.value) FILTER (WHERE t.name = 'scale_probability') AS scale_probability,
-    max(t.value) FILTER (WHERE t.name = 'bound_z') AS bound_z
+    max(t.value) FILTER (WHERE t.name = 'bound_z') AS bound_z,
+    max(t.value) FILTER (WHERE t.name = 'limited_days')::INTEGER AS limited_days, max(t.value) FILTER (WHERE t.name = 'pacing_limited') AS limited
   FROM mart.threshold AS t
 ),
 span AS (
@@ -74,6 +76,16 @@ differing_campaigns AS (
   FROM worthy AS c
   JOIN of_account AS a ON a.account_id = c.account_id
   GROUP BY c.account_id
+),
+-- By the limit of now: the next day's spend depends on it.
+at_limit AS (
+  SELECT s.account_id, s.campaign_id
+  FROM mart.campaign_spend AS s
+  CROSS JOIN level AS l
+  JOIN span AS p ON p.account_id = s.account_id AND s.report_date > p.window_to - l.limited_days AND s.report_date <= p.window_to
+  JOIN main.campaign_history AS h ON h.account_id = s.account_id AND h.campaign_id = s.campaign_id AND h.is_current AND h.daily_spend_limit > 0
+  GROUP BY s.account_id, s.campaign_id
+  HAVING count(*) FILTER (WHERE s.spend::DOUBLE >= l.limited * h.daily_spend_limit::DOUBLE) = any_value(l.limited_days)
 ),
 campaign AS (
   SELECT
@@ -170,6 +182,7 @@ SELECT
     j.inverse_scale / (j.shape * pow(1 - 1 / (9 * j.shape) - j.bound_z / (3 * sqrt(j.shape)), 3))
   END AS cpa_expected_high,
   j.expected_return, j.loss_probability,
+  CASE WHEN a.account_id IS NOT NULL AND j.worth_origin <> 'campaign_cpa' THEN greatest(1, j.rate * j.worth) ELSE 1 END AS required_return,
   j.spent_lately::DOUBLE / nullif(p.days_lately, 0) AS spend_per_day,
   j.spent_lately::DOUBLE / nullif(p.days_lately, 0) * (1 - j.expected_return) + 0.0 AS loss_per_day,
   CASE
@@ -180,3 +193,4 @@ SELECT
   END AS judgement
 FROM judged AS j
 JOIN span AS p ON p.account_id = j.account_id
+LEFT JOIN at_limit AS a ON a.account_id = j.account_id AND a.campaign_id = j.campaign_id

@@ -1,5 +1,5 @@
 -- Which sources are blocked although what is known of them now acquits them?
--- Trap: most are acquitted by conversions that came after the block, or by what the source does in other campaigns: let one run for a while and look again. It says nothing of sources that were never paid.
+-- Trap: those of a campaign at its daily limit that earn less than the campaign (required_return of mart.source_judgement) are left out. Most are acquitted by conversions that came after the block, or by what the source does in other campaigns: let one run for a while and look again. It says nothing of sources that were never paid.
 -- Column action: unblock: take it off the block list; allow: put it on the allow list.
 -- Column expected_return: US dollars that a dollar spent there is expected to bring back.
 -- Column loss_probability: Probability, 0 to 1, that a dollar spent there brings back less than a dollar.
@@ -14,7 +14,7 @@ LEFT JOIN main.source_mode AS m ON m.account_id = j.account_id AND m.campaign_id
 LEFT JOIN main.source_rule AS r
   ON r.account_id = j.account_id AND r.campaign_id = j.campaign_id AND r.source_id = j.source_id
   AND r.rule = CASE WHEN coalesce(m.source_mode, h.source_mode) = 'allow_list' THEN 'allowed' ELSE 'blocked' END
-WHERE j.worth_origin <> 'campaign_cpa' AND j.expected_return > 1
+WHERE j.worth_origin <> 'campaign_cpa' AND j.expected_return > j.required_return
   AND j.loss_probability < 1 - (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'block_probability')
   AND CASE WHEN coalesce(m.source_mode, h.source_mode) = 'allow_list' THEN r.rule IS NULL ELSE r.rule = 'blocked' END
   AND j.evidence_spend + j.evidence_spend_elsewhere >= j.worth * (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'block_min_worths')

@@ -1,5 +1,5 @@
 -- Which sources earn their money and can take more of it, and at which bid do they earn most?
--- Trap: a higher bid buys more expensive clicks, and not always more of them: best_bid rests on how clicks follow bids (mart.bid_elasticity), safe_cpc only says what you can pay at most. A source with a lucky month looks better than it is: mart.source_judgement allows for that.
+-- Trap: a higher bid buys more expensive clicks, and not always more of them: best_bid rests on how clicks follow bids (mart.bid_elasticity), safe_cpc only says what you can pay at most. A source with a lucky month looks better than it is: mart.source_judgement allows for that. A source that earns less than its campaign, which spends all of its daily limit, is left out (required_return).
 -- Column verdict: below_target: it surely brings back more than it costs; below_campaign: nobody said what a conversion is worth, and it is cheaper than its campaign.
 -- Column safe_cpc: The most you can pay: US dollars per click at which even its low conversion rate (cvr_low) costs just what a conversion is worth (the campaign's own CPA where nobody said); never more than bid_cap. There nothing is earned.
 -- Column headroom: US dollars per click from its CPC up to safe_cpc.
@@ -19,7 +19,7 @@ WITH judged AS (
   JOIN mart.source_performance AS p ON p.account_id = j.account_id AND p.campaign_id = j.campaign_id AND p.source_id = j.source_id
   JOIN mart.bid_elasticity AS e ON e.account_id = j.account_id
   -- Of many small sources a few have a conversion by luck.
-  WHERE j.judgement = 'earns' AND p.clicks > 0 AND p.conversions >= (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'scale_min_conversions')
+  WHERE j.judgement = 'earns' AND j.expected_return >= j.required_return AND p.clicks > 0 AND p.conversions >= (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'scale_min_conversions')
 ),
 -- Part: stopped
 bounded AS (
