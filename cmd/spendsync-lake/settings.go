@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net/url"
 	"strings"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 )
 
 // settings are the variables, with the prefix SPENDSYNC_. The AWS SDK reads variables of its own, such as AWS_REGION
-// and AWS_WEB_IDENTITY_TOKEN_FILE.
+// and AWS_WEB_IDENTITY_TOKEN_FILE; those of Google and Azure are in [settings.lake].
 type settings struct {
 	DataDir        string        `env:"DATA_DIR, default=data"`
 	Catalog        string        `env:"LAKE_CATALOG"`
@@ -28,6 +29,7 @@ type settings struct {
 	Scope          string        `env:"LAKE_SCOPE"`
 	SigV4          string        `env:"LAKE_SIGV4"`
 	S3Endpoint     string        `env:"LAKE_S3_ENDPOINT"`
+	GCSEndpoint    string        `env:"LAKE_GCS_ENDPOINT"`
 	Mode           string        `env:"LAKE_MODE, default=direct"`
 	SnapshotAge    time.Duration `env:"LAKE_SNAPSHOT_AGE, default=168h"`
 	MetricsFile    string        `env:"LAKE_METRICS_FILE" file:"write"`
@@ -48,7 +50,13 @@ func readSettings(ctx context.Context, environ []string) (*settings, error) {
 		Lookuper: envconfig.MapLookuper(env)}); err != nil {
 		return nil, exit.Usagef("%s: %v", config.Prefix+"LAKE_*", err)
 	}
-	err := files.CheckNamed(append(files.NamedIn(config.Prefix, s), files.OfTheAWSSDK(s.variable)...), s.DataDir)
+	named := append(files.NamedIn(config.Prefix, s), files.OfTheAWSSDK(s.variable)...)
+	for _, name := range []string{googleKeyFile, azureTokenFile} {
+		if path := s.variable(name); path != "" {
+			named = append(named, files.Named{Name: name, Path: path, Limit: files.MaxSecret})
+		}
+	}
+	err := files.CheckNamed(named, s.DataDir)
 	if err != nil {
 		return nil, err
 	}
@@ -71,6 +79,12 @@ func readSettings(ctx context.Context, environ []string) (*settings, error) {
 	}
 	return s, nil
 }
+
+// The variables that name files with secrets for Google and Azure.
+const (
+	googleKeyFile  = "GOOGLE_APPLICATION_CREDENTIALS"
+	azureTokenFile = "AZURE_FEDERATED_TOKEN_FILE"
+)
 
 func (s *settings) variable(name string) string { return s.environ[name] }
 
@@ -97,9 +111,18 @@ func (s *settings) lake() (lake.Options, error) {
 	if err != nil {
 		return lake.Options{}, err
 	}
+	var googleKey []byte
+	if path := s.environ[googleKeyFile]; path != "" {
+		if googleKey, err = files.Read(path, files.MaxSecret); err != nil {
+			return lake.Options{}, exit.Usagef("%s: %v", googleKeyFile, err)
+		}
+	}
 	return lake.Options{Catalog: s.Catalog, Warehouse: s.Warehouse, Namespace: s.Namespace,
 		Credential: string(s.Credential), Token: string(s.Token), OAuthURL: s.OAuthURL, Scope: s.Scope, SigV4: s.SigV4,
-		Region: region, S3Endpoint: s.S3Endpoint, CABundle: bundle, AllowHTTP: s.AllowHTTP, Version: version()}, nil
+		Region: region, S3Endpoint: s.S3Endpoint, GCSEndpoint: s.GCSEndpoint, GoogleKey: googleKey,
+		AzureConnection: s.environ["AZURE_STORAGE_CONNECTION_STRING"], AzureTenant: s.environ["AZURE_TENANT_ID"],
+		AzureClient: s.environ["AZURE_CLIENT_ID"], AzureSecret: s.environ["AZURE_CLIENT_SECRET"],
+		AzureTokenFile: s.environ[azureTokenFile], CABundle: bundle, AllowHTTP: s.AllowHTTP, Version: version()}, nil
 }
 
 // redactor takes out of a text every secret that the variables hold. What a catalog answers is
@@ -116,12 +139,25 @@ func (s *settings) redactor() *strings.Replacer {
 		add(password)
 	}
 	add(string(s.Token))
-	for _, name := range []string{"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"} {
+	for _, name := range []string{"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_CLIENT_SECRET"} {
 		add(s.environ[name])
 	}
-	if file := s.environ["AWS_WEB_IDENTITY_TOKEN_FILE"]; file != "" {
-		if b, err := files.Read(file, files.MaxSecret); err == nil {
-			add(strings.TrimSpace(string(b)))
+	for part := range strings.SplitSeq(s.environ["AZURE_STORAGE_CONNECTION_STRING"], ";") {
+		switch name, value, _ := strings.Cut(part, "="); name {
+		case "AccountKey":
+			add(value)
+		case "SharedAccessSignature":
+			add(value)
+			if sas, err := url.ParseQuery(value); err == nil {
+				add(sas.Get("sig"))
+			}
+		}
+	}
+	for _, name := range []string{"AWS_WEB_IDENTITY_TOKEN_FILE", azureTokenFile} {
+		if file := s.environ[name]; file != "" {
+			if b, err := files.Read(file, files.MaxSecret); err == nil {
+				add(strings.TrimSpace(string(b)))
+			}
 		}
 	}
 	return strings.NewReplacer(pairs...)

@@ -68,8 +68,11 @@ func New(o Options) *Transport {
 
 // Client returns a client that returns every redirect to its caller. The timeout covers a
 // request with its reply; 0 means none.
-func Client(o Options, timeout time.Duration) *http.Client {
-	return &http.Client{Transport: New(o), Timeout: timeout,
+func Client(o Options, timeout time.Duration) *http.Client { return Over(New(o), timeout) }
+
+// Over is such a client over what wraps a transport of ours.
+func Over(transport http.RoundTripper, timeout time.Duration) *http.Client {
+	return &http.Client{Transport: transport, Timeout: timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 

@@ -38,13 +38,11 @@ func (o Options) catalogTransport() *outbound.Transport {
 // storageConfig is the configuration of the AWS SDK with our client, which also fetches the SDK's
 // credentials (STS, SSO, metadata services). The SDK's own client follows redirects.
 func (o Options) storageConfig(ctx context.Context) (aws.Config, error) {
-	limits := outbound.Options{RequireTLS: !o.AllowHTTP}
-	if o.CABundle != nil {
-		limits.TLS = &tls.Config{RootCAs: x509.NewCertPool()}
-		if !limits.TLS.RootCAs.AppendCertsFromPEM(o.CABundle) {
-			return aws.Config{}, fmt.Errorf("%w: AWS_CA_BUNDLE holds no certificate", ErrDenied)
-		}
+	roots, err := o.roots()
+	if err != nil {
+		return aws.Config{}, err
 	}
+	limits := outbound.Options{RequireTLS: !o.AllowHTTP, TLS: roots}
 	opts := []func(*config.LoadOptions) error{config.WithHTTPClient(outbound.Client(limits, 0)),
 		config.WithLogger(logging.Nop{})} // or the SDK writes warnings to stderr, among the lines of JSON
 	if o.Region != "" {
@@ -63,4 +61,16 @@ func (o Options) storageConfig(ctx context.Context) (aws.Config, error) {
 		return aws.Config{}, fmt.Errorf("%w: AWS configuration: %w", ErrDenied, err)
 	}
 	return c, nil
+}
+
+// roots are the certificates that object storage is trusted by; nil: the system's.
+func (o Options) roots() (*tls.Config, error) {
+	if o.CABundle == nil {
+		return nil, nil
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(o.CABundle) {
+		return nil, fmt.Errorf("%w: AWS_CA_BUNDLE holds no certificate", ErrDenied)
+	}
+	return &tls.Config{RootCAs: roots}, nil
 }

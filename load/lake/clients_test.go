@@ -52,17 +52,19 @@ func TestClients_KeepTheirSecrets(t *testing.T) {
 	for name, c := range map[string]struct {
 		set  func(t *testing.T, o *Options, redirects string)
 		kind error
+		at   string // the warehouse, if it is not in S3
 	}{
 		"catalog/token": {func(_ *testing.T, o *Options, to string) { o.Catalog, o.Token = to, "token-canary" },
-			ErrElsewhere},
+			ErrElsewhere, ""},
 		"catalog/client secret": {func(_ *testing.T, o *Options, to string) {
 			o.Catalog, o.Credential = to, "id:secret-canary"
-		}, ErrElsewhere},
-		"catalog/signed": {func(_ *testing.T, o *Options, to string) { o.Catalog, o.SigV4 = to, "glue" }, ErrElsewhere},
+		}, ErrElsewhere, ""},
+		"catalog/signed": {func(_ *testing.T, o *Options, to string) { o.Catalog, o.SigV4 = to, "glue" },
+			ErrElsewhere, ""},
 		"oauth2": {func(_ *testing.T, o *Options, to string) {
 			o.OAuthURL, o.Credential = to+"/token", "id:secret-canary"
-		}, ErrElsewhere},
-		"storage": {func(_ *testing.T, o *Options, to string) { o.S3Endpoint = to }, ErrUnreachable},
+		}, ErrElsewhere, ""},
+		"storage": {func(_ *testing.T, o *Options, to string) { o.S3Endpoint = to }, ErrUnreachable, ""},
 		"storage/web identity": {func(t *testing.T, o *Options, to string) {
 			token := filepath.Join(t.TempDir(), "token")
 			if err := os.WriteFile(token, []byte("token-canary"), 0o600); err != nil {
@@ -74,12 +76,45 @@ func TestClients_KeepTheirSecrets(t *testing.T) {
 				"AWS_WEB_IDENTITY_TOKEN_FILE": token, "AWS_ENDPOINT_URL_STS": to, "AWS_MAX_ATTEMPTS": "1"} {
 				t.Setenv(k, v)
 			}
-		}, ErrUnreachable},
+		}, ErrUnreachable, ""},
+		"google/storage": {func(t *testing.T, o *Options, to string) {
+			o.GCSEndpoint = to
+			t.Setenv("GCE_METADATA_HOST", metadataServer(t))
+		}, ErrElsewhere, "gs://lake/wh"},
+		"google/metadata server": {func(t *testing.T, _ *Options, to string) {
+			t.Setenv("GCE_METADATA_HOST", strings.TrimPrefix(to, "http://"))
+		}, ErrElsewhere, "gs://lake/wh"},
+		"google/key": {func(t *testing.T, o *Options, to string) { o.GoogleKey = googleKey(t, to+"/token") },
+			ErrElsewhere, "gs://lake/wh"},
+		"azure/key": {func(_ *testing.T, o *Options, to string) {
+			o.AzureConnection = "AccountName=lake;AccountKey=Y2FuYXJ5;BlobEndpoint=" + to
+		}, ErrElsewhere, azureLake},
+		"azure/SAS": {func(_ *testing.T, o *Options, to string) {
+			o.AzureConnection = "AccountName=lake;SharedAccessSignature=sv=2021&sig=canary;BlobEndpoint=" + to
+		}, ErrElsewhere, azureLake},
+		"azure/client secret": {func(t *testing.T, o *Options, to string) {
+			o.AzureTenant, o.AzureClient, o.AzureSecret = "tenant", "client", "secret-canary"
+			o.CABundle = secureSender(t, to)
+		}, ErrElsewhere, azureLake},
+		"azure/workload identity": {func(t *testing.T, o *Options, to string) {
+			o.AzureTokenFile = filepath.Join(t.TempDir(), "token")
+			if err := os.WriteFile(o.AzureTokenFile, []byte("token-canary"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			o.AzureTenant, o.AzureClient = "tenant", "client"
+			o.CABundle = secureSender(t, to)
+		}, ErrElsewhere, azureLake},
 	} {
 		for _, code := range []int{301, 302, 303, 307, 308} {
+			if c.at != "" && code != 302 && code != 307 {
+				continue // storageReplies treats all alike
+			}
 			t.Run(fmt.Sprintf("%s/%d", name, code), func(t *testing.T) {
 				t.Setenv("AWS_MAX_ATTEMPTS", "1")
 				w := newWorld(t)
+				if c.at != "" {
+					w.Rest.Warehouse = c.at
+				}
 				to, stolen := thief(t)
 				from := sender(t, code, to)
 				o := w.options()

@@ -40,6 +40,9 @@ var (
 
 // remote gives an error of the catalog or the object storage its meaning.
 func remote(what string, err error) error {
+	if lasting, ok := errors.AsType[lastingError](err); ok {
+		return fmt.Errorf("%s: %w", what, lasting)
+	}
 	kind := ErrUnreachable
 	switch {
 	case err == nil:
@@ -55,10 +58,10 @@ func remote(what string, err error) error {
 		return fmt.Errorf("%s: %w", what, context.Canceled)
 	case errors.Is(err, rest.ErrUnauthorized), errors.Is(err, rest.ErrForbidden),
 		errors.Is(err, rest.ErrAuthorizationExpired), errors.Is(err, rest.ErrOAuthError),
-		gcerrors.Code(err) == gcerrors.PermissionDenied, isRefusal(err):
+		gcerrors.Code(err) == gcerrors.PermissionDenied, isRefusal(err), isUnauthorized(err):
 		kind = ErrDenied
 	}
-	return fmt.Errorf("%s: %w: %w", what, kind, err)
+	return fmt.Errorf("%s: %w: %w", what, kind, briefly(err))
 }
 
 // rejection is the catalog's refusal alone, without the address that the HTTP client adds.

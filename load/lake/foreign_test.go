@@ -144,8 +144,8 @@ func TestFollow_LooksOnceADay(t *testing.T) {
 // TestFollow_RefusesOtherStorage: a catalog that puts tables where this binary can't write is named at once.
 func TestFollow_RefusesOtherStorage(t *testing.T) {
 	w, s := newWorld(t), sample(t)
-	w.Rest.Warehouse = "gs://lake/wh"
-	if err := w.fails(s, w.options(), ErrForeign); !strings.Contains(err.Error(), "gs://lake/wh/spendsync") {
+	w.Rest.Warehouse = "hdfs://lake/wh"
+	if err := w.fails(s, w.options(), ErrForeign); !strings.Contains(err.Error(), "hdfs://lake/wh/spendsync") {
 		t.Error(err)
 	}
 	if _, err := w.open().Check(t.Context(), s.Dir); !errors.Is(err, ErrForeign) {

@@ -42,10 +42,20 @@ type Options struct {
 	S3Endpoint string // of another S3 than Amazon's
 	AccessKey  string // empty: as the AWS SDK finds credentials
 	SecretKey  string
-	AllowHTTP  bool // send without TLS to other machines
-	Version    string
-	CABundle   []byte           // certificates, as PEM, that the object storage is trusted by; nil: the system's
-	Now        func() time.Time // nil: the clock
+
+	GCSEndpoint string // of Google's storage, where it is not the public one
+	GoogleKey   []byte // a key file of Google, as JSON; nil: the machine's metadata server
+
+	AzureConnection string // connection string of a storage account; empty: the identity below
+	AzureTenant     string
+	AzureClient     string
+	AzureSecret     string // of an application
+	AzureTokenFile  string // of a workload identity; without it and a secret: the machine's managed identity
+
+	AllowHTTP bool // send without TLS to other machines
+	Version   string
+	CABundle  []byte           // certificates, as PEM, that the object storage is trusted by; nil: the system's
+	Now       func() time.Time // nil: the clock
 
 	// Step is told of each step of a commit; its error ends the commit there. Tests let it die so; nil: nobody.
 	Step func(name string) error
@@ -87,7 +97,7 @@ func Open(ctx context.Context, o Options) (*Lake, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	for _, address := range []string{o.Catalog, o.OAuthURL, o.S3Endpoint} {
+	for _, address := range []string{o.Catalog, o.OAuthURL, o.S3Endpoint, o.GCSEndpoint} {
 		if err := checkURL(address, o.AllowHTTP); err != nil {
 			return nil, err
 		}
@@ -105,6 +115,10 @@ func Open(ctx context.Context, o Options) (*Lake, error) {
 	set(iceio.S3AccessKeyID, o.AccessKey)
 	set(iceio.S3SecretAccessKey, o.SecretKey)
 	cloud, err := o.storageConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	others, err := o.clouds()
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +151,9 @@ func Open(ctx context.Context, o Options) (*Lake, error) {
 	l.catalog = c
 	// The credentials that a catalog vends for a table take precedence. Read once: each reading takes longer than a
 	// request.
-	l.storage = func(ctx context.Context) context.Context { return utils.WithAwsConfig(ctx, &cloud) }
+	l.storage = func(ctx context.Context) context.Context {
+		return utils.WithAwsConfig(context.WithValue(ctx, cloudsKey{}, others), &cloud)
+	}
 	return l, nil
 }
 
@@ -234,7 +250,7 @@ func (l *Lake) adopt(ctx context.Context, s *tableSpec, tbl *table.Table) (*lake
 	}
 	fs, err := tbl.FS(l.storage(ctx))
 	if errors.Is(err, iceio.ErrIOSchemeNotFound) {
-		return nil, fmt.Errorf("%w: table %s lies at %s, and only S3 (s3://) and disks (file://) are built in",
+		return nil, fmt.Errorf("%w: table %s lies at %s, and only s3://, gs://, abfss:// and file:// are built in",
 			ErrForeign, s.name, tbl.Location())
 	} else if err != nil {
 		return nil, remote("table "+s.name, err)

@@ -1,3 +1,4 @@
+import java.util.HashMap;
 import java.util.Map;
 import org.apache.iceberg.jdbc.JdbcCatalog;
 import org.apache.iceberg.rest.RESTCatalogAdapter;
@@ -8,20 +9,20 @@ import org.eclipse.jetty.servlet.ServletHolder;
 
 /**
  * Iceberg's own implementation of its REST protocol, over a SQLite file: Catalog PORT FILE
- * WAREHOUSE S3-ENDPOINT. It says "ready" when it listens.
+ * WAREHOUSE PROPERTY=VALUE..., the properties of the storage. It says "ready" when it listens.
  */
 public class Catalog {
   public static void main(String[] args) throws Exception {
+    Map<String, String> properties = new HashMap<>();
+    properties.put("uri", "jdbc:sqlite:" + args[1]);
+    properties.put("warehouse", args[2]);
+    properties.put("jdbc.schema-version", "V1");
+    for (int i = 3; i < args.length; i++) {
+      int at = args[i].indexOf('=');
+      properties.put(args[i].substring(0, at), args[i].substring(at + 1));
+    }
     JdbcCatalog tables = new JdbcCatalog();
-    tables.initialize(
-        "lake",
-        Map.of(
-            "uri", "jdbc:sqlite:" + args[1],
-            "warehouse", args[2],
-            "jdbc.schema-version", "V1",
-            "io-impl", "org.apache.iceberg.aws.s3.S3FileIO",
-            "s3.endpoint", args[3],
-            "s3.path-style-access", "true"));
+    tables.initialize("lake", properties);
     ServletContextHandler handler = new ServletContextHandler();
     handler.addServlet(new ServletHolder(new RESTCatalogServlet(new RESTCatalogAdapter(tables))), "/*");
     Server server = new Server(Integer.parseInt(args[0]));

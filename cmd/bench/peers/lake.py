@@ -103,7 +103,7 @@ def start_lake(python, work):
     subprocess.run(["javac", "-cp", classpath, "-d", work, ROOT + "/.ci/interop/lake/Catalog.java"], check=True)
     os.environ |= {"AWS_ACCESS_KEY_ID": "lake", "AWS_SECRET_ACCESS_KEY": "lake", "AWS_REGION": "us-east-1"}
     processes.append(serve(["java", "-cp", work + ":" + classpath, "Catalog", str(catalog), work + "/catalog.db", "s3://lake/warehouse",
-                            f"http://127.0.0.1:{storage}"], catalog, "/v1/config"))
+                            "io-impl=org.apache.iceberg.aws.s3.S3FileIO", f"s3.endpoint=http://127.0.0.1:{storage}", "s3.path-style-access=true"], catalog, "/v1/config"))
     return processes, Counter(storage), Counter(catalog)
 
 
