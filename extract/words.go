@@ -71,7 +71,7 @@ func isScalar(word []byte) bool {
 	case "null", "true", "false":
 		return true
 	}
-	return (word[0] == '-' || word[0] >= '0' && word[0] <= '9') && template.NumberEnd(word, 0) == len(word)
+	return template.NumberEnd(word, 0) == len(word)
 }
 
 // decodeKept decodes a reply that was accepted before, or came twice: its bare words cost their values.
