@@ -18,7 +18,7 @@ import (
 // nothing changes nothing; and what is new about it is said once.
 func TestAsk_Rules(t *testing.T) {
 	w := newWorld(t)
-	w.sync(exit.OK)
+	w.first()
 	s, err := w.next().begin(t.Context(), "sync")
 	if err != nil {
 		t.Fatal(err)

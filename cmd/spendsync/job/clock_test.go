@@ -87,7 +87,7 @@ func TestClock_OneThatIsWrongDecidesNothing(t *testing.T) {
 // TestClock_ThatJumpsBackWithinARun: the time of a run never goes back.
 func TestClock_ThatJumpsBackWithinARun(t *testing.T) {
 	w := newWorld(t)
-	w.sync(exit.OK)
+	w.first()
 	w.rereadAll()
 	var asked atomic.Int32
 	w.job.Now = func() time.Time {

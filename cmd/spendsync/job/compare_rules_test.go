@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"spendsync/cmd/internal/exit"
 	"spendsync/extract"
 	"spendsync/load/history"
 	"spendsync/load/manifest"
@@ -132,7 +131,7 @@ func TestControl_AsksForTheRange(t *testing.T) {
 // differs, or if asked to confirm it, to the total of the day alone.
 func TestControl_Compare(t *testing.T) {
 	w := newWorld(t)
-	w.sync(exit.OK)
+	w.first()
 	s, err := w.next().begin(t.Context(), "sync")
 	if err != nil {
 		t.Fatal(err)
@@ -251,7 +250,7 @@ func moneyOf(t *testing.T, text string) string {
 // TestControl_DecimalsOfTheStore: if the rows of a read are those that are stored, their decimals are read there.
 func TestControl_DecimalsOfTheStore(t *testing.T) {
 	w := newWorld(t)
-	w.sync(exit.OK)
+	w.first()
 	day := w.today() - 5
 	want := w.ask("SELECT max(length(rtrim(split_part(spend::VARCHAR, '.', 2), '0'))) FROM spend_daily "+
 		"WHERE report_date = '%s'", day)

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"spendsync/cmd/internal/exit"
 	"spendsync/extract"
 	"spendsync/load/history"
 	"spendsync/load/manifest"
@@ -17,7 +16,7 @@ import (
 // TestControl_Rules tests the decision between a day's rows and the service's own total. The test sets the stored day.
 func TestControl_Rules(t *testing.T) {
 	w := newWorld(t)
-	w.sync(exit.OK)
+	w.first()
 	j := w.next()
 	s, err := j.begin(t.Context(), "sync")
 	if err != nil {

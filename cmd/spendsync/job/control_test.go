@@ -60,7 +60,7 @@ func TestControl_NoTotalErasesNoDay(t *testing.T) {
 		for _, ofRange := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/range %t", name, ofRange), func(t *testing.T) {
 				w, total := newWorld(t), fault
-				w.sync(exit.OK)
+				w.first()
 				const stored = "SELECT report_date, count(*), sum(spend) FROM spend_daily GROUP BY ALL ORDER BY 1"
 				was := w.ask(stored)
 				w.rereadAll()
@@ -91,7 +91,7 @@ func TestControl_NoTotalErasesNoDay(t *testing.T) {
 // and now gives none, two empty answers in a row do not take a day away.
 func TestControl_WithoutAnyTotalADayIsNotEmptied(t *testing.T) {
 	w := newWorld(t)
-	w.sync(exit.OK)
+	w.first()
 	w.rereadAll()
 	day := w.today() - schema.ReachDays // its last chance
 	w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 400, Query: ofTotals})
@@ -104,7 +104,7 @@ func TestControl_WithoutAnyTotalADayIsNotEmptied(t *testing.T) {
 // totals, is emptied.
 func TestControl_AnEmptiedDayIsBelieved(t *testing.T) {
 	w := newWorld(t)
-	w.sync(exit.OK)
+	w.first()
 	w.rereadAll()
 	day := w.today() - 4
 	if _, err := w.service.Restate(day.String(), adsim.Restatement{Kind: "empty"}); err != nil {

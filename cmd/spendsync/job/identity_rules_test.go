@@ -241,7 +241,7 @@ func TestSession_ProveKey(t *testing.T) {
 // stored campaign in the key's list proves the same, and a stub does not.
 func TestSession_ProveKeyOfAStore(t *testing.T) {
 	w := newWorld(t)
-	w.sync(exit.OK)
+	w.first()
 	own := w.service.CampaignIDs()[0]
 	s, err := w.next().begin(t.Context(), "sync")
 	if err != nil {

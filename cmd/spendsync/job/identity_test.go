@@ -422,7 +422,7 @@ func (w *world) pinnedBy(key string) string {
 // were kept. Once all is well again, so is the store. SPENDSYNC_TEST_LIVES sets how many lives,
 // and SPENDSYNC_TEST_LIFE the first.
 func TestIdentity_RandomLives(t *testing.T) {
-	lives, first := 6, 0
+	lives, first := 2, 0
 	if n, err := strconv.Atoi(os.Getenv("SPENDSYNC_TEST_LIVES")); err == nil {
 		lives = n
 	}

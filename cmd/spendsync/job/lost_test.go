@@ -40,7 +40,7 @@ func TestLost_IsReportedUntilARunHasEndedWithIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.sync(exit.OK)
+			w.first()
 			w.service.SetNow(worldNow.AddDate(0, 0, 35))
 			between(w)
 			w.service.Advance(time.Minute)

@@ -199,7 +199,7 @@ func TestQuarantine_HoldsToWhatASyncAsks(t *testing.T) {
 // too much; what is not whole counts for nothing.
 func TestQuarantine_IsBounded(t *testing.T) {
 	w := newWorld(t)
-	w.sync(exit.OK)
+	w.first()
 	put := func(day schema.Date, age time.Duration, bytes int64) {
 		dir := filepath.Join(w.job.DataDir, quarantine.FolderOf("acme"), "day="+day.String())
 		if err := os.MkdirAll(dir, 0o755); err != nil {

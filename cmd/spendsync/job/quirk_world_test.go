@@ -237,10 +237,10 @@ func (w *quirkWorld) lines(sql string) string {
 	return strings.Join(all, "\n")
 }
 
-// tried reports whether a test tries case i of a long table: one of four, of sixteen with -short, or each
+// tried reports whether a test tries case i of a long table: one of eight, of sixteen with -short, or each
 // if SPENDSYNC_TEST_VARIATIONS is "all", as in .ci/long.
 func tried(i int) bool {
-	of := 4
+	of := 8
 	if testing.Short() {
 		of = 16
 	}

@@ -23,6 +23,9 @@ func TestQuarantine_NeverTakesIDsAway(t *testing.T) {
 			"the replies alone have it":       {true, true, false, true},
 			"nothing is stored, they have it": {false, false, false, true},
 		} {
+			if column == "creative_id" && c.stored && name != "the stored day has it" {
+				continue // the two IDs take the same way
+			}
 			t.Run(column+"/"+name, func(t *testing.T) {
 				w := newWorld(t)
 				w.rereadAll()

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/cmd/internal/exit"
 	"spendsync/extract"
 	"spendsync/extract/adsim"
 	"spendsync/load"
@@ -25,6 +26,7 @@ var worldNow = time.Date(2026, time.March, 13, 17, 0, 0, 0, time.UTC)
 // both stands until the test moves it.
 type world struct {
 	t       *testing.T
+	cfg     adsim.Config
 	service *adsim.Service
 	job     Job
 	runs    int
@@ -48,7 +50,8 @@ func newWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 		e(&cfg)
 	}
 	w := &world{
-		t: t, service: adsim.New(cfg), user: adsim.DefaultUser, password: adsim.DefaultPassword, key: adsim.DefaultKey,
+		t: t, cfg: cfg, service: adsim.New(cfg),
+		user: adsim.DefaultUser, password: adsim.DefaultPassword, key: adsim.DefaultKey,
 	}
 	w.service.SetNow(worldNow)
 	w.job = Job{
@@ -110,6 +113,17 @@ func (w *world) sync(code int, says ...string) *Result {
 	w.t.Helper()
 	res, err := w.next().Sync(w.t.Context())
 	return w.want(res, err, code, says...)
+}
+
+// firsts are the stores after the first sync of an account.
+var firsts loadtest.Stores
+
+// first is the first sync, of an account of which nothing was changed. All worlds of the same account share it.
+func (w *world) first() {
+	w.t.Helper()
+	runs := w.runs + 1
+	firsts.Copy(w.t, fmt.Sprintf("%+v", w.cfg), w.job.DataDir, func() { w.sync(exit.OK) })
+	w.runs = runs
 }
 
 func (w *world) want(res *Result, err error, code int, says ...string) *Result {
