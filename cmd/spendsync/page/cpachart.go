@@ -10,9 +10,10 @@ import (
 	"spendsync/schema"
 )
 
-// rate is the cost per conversion of the days of a week.
+// rate is what the days of a week cost and brought.
 type rate struct {
-	CPA, Allowed Number // of all campaigns; by their targets
+	CPA, Allowed Number // cost per conversion of all campaigns; by their targets
+	Profit       Number // US dollars a day, by the account's payouts
 	Young        bool   // conversions are still to come, so it is an estimate
 	Unsure       bool   // how many is not known, so it is too high
 }
@@ -23,8 +24,8 @@ const (
 	youngBelow = 0.9
 )
 
-// rollingCPA returns the cost per conversion over the week that ends on each day, the conversions still to come counted
-// in. A week in which a day or its conversions are not known has none.
+// rollingCPA returns the cost per conversion, and the profit, over the week that ends on each day, the conversions
+// still to come counted in. A week in which a day or its conversions are not known has none.
 func rollingCPA(days []SpendDay) []rate {
 	rates := make([]rate, len(days))
 	for i := range days {
@@ -36,7 +37,7 @@ func rollingCPA(days []SpendDay) []rate {
 }
 
 func weekCPA(days []SpendDay) (r rate) {
-	spend, arrived, conversions, allowed, targets := 0.0, 0.0, 0.0, 0.0, true
+	spend, arrived, conversions, allowed, revenue, targets, paid := 0.0, 0.0, 0.0, 0.0, 0.0, true, true
 	for _, d := range days {
 		if !whole(d.State) || !d.Total.Known || !d.Conversions.Known {
 			return rate{}
@@ -48,11 +49,19 @@ func weekCPA(days []SpendDay) (r rate) {
 		r.Unsure = r.Unsure || d.isUnsure()
 		spend, arrived, conversions = spend+d.Total.V, arrived+share*d.Total.V, conversions+d.Conversions.V
 		allowed, targets = allowed+d.Allowed.V, targets && d.Allowed.Known
+		revenue, paid = revenue+d.Revenue.V, paid && d.Revenue.Known
 	}
-	if conversions <= 0 || spend <= 0 {
+	if spend <= 0 {
 		return rate{}
 	}
-	r.CPA, r.Young = N(arrived/conversions), r.Unsure || arrived < youngBelow*spend
+	r.Young = r.Unsure || arrived < youngBelow*spend
+	if paid && arrived > 0 {
+		r.Profit = N(spend * (revenue/arrived - 1) / rateDays)
+	}
+	if conversions <= 0 {
+		return rate{Profit: r.Profit, Young: r.Young}
+	}
+	r.CPA = N(arrived / conversions)
 	if targets {
 		r.Allowed = N(allowed / conversions)
 	}
@@ -71,21 +80,31 @@ func hasCPA(rates []rate) bool {
 	return slices.ContainsFunc(rates, func(r rate) bool { return r.CPA.Known })
 }
 
-// cpaPlot draws the rates below the columns of their last days.
-func cpaPlot(days []SpendDay, rates []rate) *plot.Plot {
+func hasProfit(rates []rate) bool {
+	return slices.ContainsFunc(rates, func(r rate) bool { return r.Profit.Known })
+}
+
+// Profits reports whether the rates are drawn and listed as profit: that is what an account with payouts is run for.
+func (v view) Profits() bool { return hasProfit(v.CPAs) }
+
+// ratePlot draws the rates below the columns of their last days.
+func ratePlot(days []SpendDay, rates []rate) *plot.Plot {
 	p := newPlot()
-	top := 0.0
-	for _, r := range rates {
-		top = max(top, r.CPA.V)
+	value, top, low := func(r rate) Number { return r.CPA }, 0.0, 0.0
+	if hasProfit(rates) {
+		value = func(r rate) Number { return r.Profit }
 	}
 	for _, r := range rates {
-		if r.Allowed.V <= 2*top { // a target far above the rates would flatten them
+		top, low = max(top, value(r).V), min(low, value(r).V)
+	}
+	for _, r := range rates {
+		if r.Allowed.V <= 2*top && !hasProfit(rates) { // a target far above the rates would flatten them
 			top = max(top, r.Allowed.V)
 		}
 	}
-	ticks := niceTicks(top, 3, short)
+	ticks := ticksAcross(low, top, 3, short)
 	p.X.Min, p.X.Max = edges(days)
-	p.Y.Min, p.Y.Max = 0, ticks[len(ticks)-1].Value*1.04
+	p.Y.Min, p.Y.Max = ticks[0].Value, ticks[len(ticks)-1].Value*1.04
 	p.X.Tick.Marker, p.Y.Tick.Marker = plot.ConstantTicks(nil), plot.ConstantTicks(ticks)
 	p.Add(gridLines(false))
 	draw := func(value func(rate) Number, c role, width vg.Length, dashes ...vg.Length) {
@@ -105,13 +124,17 @@ func cpaPlot(days []SpendDay, rates []rate) *plot.Plot {
 			run = nil
 		}
 	}
-	draw(func(r rate) Number { return r.Allowed }, ink, 1.5, 6, 4)
-	draw(func(r rate) Number { return r.CPA }, accent, 2, 2, 3)
+	if hasProfit(rates) {
+		p.Add(line(plotter.XYs{{X: p.X.Min, Y: 0}, {X: p.X.Max, Y: 0}}, ink, 1))
+	} else {
+		draw(func(r rate) Number { return r.Allowed }, ink, 1.5, 6, 4)
+	}
+	draw(value, accent, 2, 2, 3)
 	draw(func(r rate) Number {
 		if r.Young {
 			return Number{}
 		}
-		return r.CPA
+		return value(r)
 	}, accent, 2.5)
 	return p
 }

@@ -6,14 +6,13 @@ import (
 
 // Screen readers read the descriptions below in place of a drawing.
 
-func describeSpend(v Spend) string {
+func describeSpend(v Spend, below string) string {
 	if len(v.Days) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("A column for each day from %s to %s, made of the spend of %s and the rest; limits as a line; "+
-		"changes of settings as marks above, the cost per conversion of seven days as a line below. The table below "+
-		"has every number.",
-		day(v.Days[0].Date), day(v.Days[len(v.Days)-1].Date), countOf(len(v.Campaigns), "campaign"))
+		"changes of settings as marks above, the %s of seven days as a line below. The table below has every number.",
+		day(v.Days[0].Date), day(v.Days[len(v.Days)-1].Date), countOf(len(v.Campaigns), "campaign"), below)
 }
 
 func describeSources(v Sources, dollars bool) string {

@@ -215,6 +215,17 @@ func niceTicks(max float64, n int, label func(float64) string) []plot.Tick {
 	}
 }
 
+// ticksAcross are round marks with 0 among them, some n of them, from low or below to top or above.
+func ticksAcross(low, top float64, n int, label func(float64) string) (t []plot.Tick) {
+	step := niceTicks(top-low, n, label)[1].Value
+	for i := math.Floor(low/step + 1e-9); ; i++ {
+		t = append(t, plot.Tick{Value: i * step, Label: label(i * step)})
+		if i*step >= top*(1-1e-9) {
+			return t
+		}
+	}
+}
+
 // logTicks are marks at 1, 2 and 5 of each decade; over long ranges at 1 alone.
 func logTicks(min, max float64, label func(float64) string) []plot.Tick {
 	steps := []float64{1, 2, 5}

@@ -175,6 +175,7 @@ type SpendDay struct {
 	Conversions                   Number // so far
 	Arrived                       Number // share of the final conversions
 	Allowed                       Number // US dollars that the targets allow for them; unknown without all targets
+	Revenue                       Number // so far, by the account's payouts; unknown without them
 }
 
 // Pacing is how far the day's spend has come against the limits.

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -70,6 +71,22 @@ func TestRollingCPA_CountsOnlyWholeWeeks(t *testing.T) {
 	}
 	if rates[14].Young || !rates[15].Young || rates[14].Allowed.V != 20 {
 		t.Errorf("the last rates are %+v and %+v", rates[14], rates[15])
+	}
+	if rates[6].Profit.Known || hasProfit(rates) {
+		t.Errorf("without payouts the profit is %+v", rates[6].Profit)
+	}
+	for i := range days {
+		days[i].Revenue = N(60)
+	}
+	days[15].Revenue = N(0) // a seventh of the week's spend has brought nothing yet
+	for i, want := range map[int]float64{6: -40, 14: -40, 15: -40} {
+		if got := rollingCPA(days)[i].Profit; !got.Known || math.Abs(got.V-want) > 1e-9 {
+			t.Errorf("day %d: a profit of %+v, want %v", i, got, want)
+		}
+	}
+	ticks := ticksAcross(-40, 90, 3, short)
+	if first, last := ticks[0], ticks[len(ticks)-1]; first.Label != "−$50" || last.Label != "$100" {
+		t.Errorf("from -40 to 90 the axis goes from %s to %s", first.Label, last.Label)
 	}
 	days[15].Arrived = Number{}
 	if got := rollingCPA(days)[15]; !got.Unsure || !got.Young {

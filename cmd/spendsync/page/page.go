@@ -51,7 +51,7 @@ type view struct {
 
 	SpendChart, SourceChart, BidChart, RunwayChart chart
 	Tired                                          []tiredView
-	CPAs                                           []rate // by day of the spend; none: no conversions to speak of
+	CPAs                                           []rate // by day of the spend; none: nothing to speak of
 	Bullets                                        []bullet
 	Lanes                                          []laneView
 	LaneMarks                                      []mark
@@ -93,7 +93,7 @@ func execute(w io.Writer, r Page, name string, viewOf func(*sheet, Account, int)
 func newView(a Account, i int) view {
 	v := view{Account: a, ID: fmt.Sprintf("a%d", i+1), Tiles: tiles(a), Sections: sections(a)}
 	v.ToDo = toDo(v.Sections)
-	if rates := rollingCPA(a.Spend.Days); hasCPA(rates) {
+	if rates := rollingCPA(a.Spend.Days); hasCPA(rates) || hasProfit(rates) {
 		v.CPAs = rates
 	}
 	return v

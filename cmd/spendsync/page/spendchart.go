@@ -41,10 +41,14 @@ func (s *sheet) spendChart(v Spend, rates []rate, wide, narrow size) chart {
 			return p
 		}}
 	if len(rates) > 0 {
-		panels = append(panels, func(size) *plot.Plot { return cpaPlot(v.Days, rates) })
+		panels = append(panels, func(size) *plot.Plot { return ratePlot(v.Days, rates) })
 		wide.h, narrow.h = wide.h+panelHeight, narrow.h+panelHeight
 	}
-	return s.chart("Spend by day, and cost per conversion", describeSpend(v), wide, narrow, panels...)
+	below := "cost per conversion"
+	if hasProfit(rates) {
+		below = "profit a day"
+	}
+	return s.chart("Spend by day, and "+below, describeSpend(v, below), wide, narrow, panels...)
 }
 
 // fewDays is the least number of days that the axis has room for: one day's column must not fill the page.

@@ -178,6 +178,8 @@ func grouped(v float64, decimals int) string {
 // short is an amount for an axis.
 func short(v float64) string {
 	switch {
+	case v < 0:
+		return "−" + short(-v)
 	case v >= 1e6:
 		return "$" + trimmed(fmt.Sprintf("%.2f", v/1e6)) + "M"
 	case v >= 1e4:

@@ -33,10 +33,10 @@ const (
 )
 
 // views are the views that a report asks.
-var views = []string{"bid_vs_cpc", "breaks", "budget_runway", "campaign_day", "campaign_performance", "change_log",
-	"creative_fatigue", "creative_spend", "daily_pacing", "data_quality", "day_maturity", "intraday_hourly",
-	"restatements", "settlement", "source_block_candidates", "source_performance", "source_scale_candidates",
-	"threshold", "unconfirmed_settings"}
+var views = []string{"bid_vs_cpc", "breaks", "budget_runway", "campaign_day", "campaign_performance", "campaign_profit",
+	"change_log", "creative_fatigue", "creative_spend", "daily_pacing", "data_quality", "day_maturity",
+	"intraday_hourly", "restatements", "settlement", "source_block_candidates", "source_performance",
+	"source_scale_candidates", "threshold", "unconfirmed_settings"}
 
 // Kept are those that several questions or views ask: they are answered once, each after those that it asks.
 var Kept = []duck.Kept{{View: "threshold"}, {View: "intraday_hourly"}, {View: "day_curve"}, {View: "day_maturity"},

@@ -39,11 +39,15 @@ d.campaign_id LIMIT %d`, window, maxCampaigns)
   CASE WHEN count(d.conversions) = count(*) THEN sum(d.conversions) END AS conversions,
   any_value(m.conversions_share) AS arrived,
   CASE WHEN count(*) FILTER (WHERE d.spend > 0 AND d.target_cpa IS NULL) = 0 THEN sum(d.conversions * d.target_cpa) END
-  AS allowed
+  AS allowed,
+  CASE WHEN count(p.revenue) = count(p.account_id) AND EXISTS (FROM main.payout AS y WHERE y.account_id = %s)
+  THEN coalesce(sum(p.revenue), 0) END AS revenue
 FROM mart.campaign_day AS d
+LEFT JOIN mart.campaign_profit AS p ON p.account_id = d.account_id AND p.report_date = d.report_date AND
+  p.campaign_id = d.campaign_id
 LEFT JOIN mart.day_maturity AS m ON m.account_id = d.account_id AND m.report_date = d.report_date
 WHERE %s GROUP BY d.report_date ORDER BY d.report_date`,
-		strings.Join(parts, ", "), window) {
+		strings.Join(parts, ", "), id, window) {
 		s.Days = append(s.Days, spendDay(r, len(top), s.Rest > 0, changes))
 	}
 	return s
@@ -52,7 +56,7 @@ WHERE %s GROUP BY d.report_date ORDER BY d.report_date`,
 func spendDay(r row, top int, hasRest bool, changes map[schema.Date]dayChanges) page.SpendDay {
 	d := page.SpendDay{Date: r.date("report_date"), State: r.text("state"), Total: r.number("total"),
 		Assumed: r.bool("assumed"), Conversions: r.number("conversions"), Arrived: r.number("arrived"),
-		Allowed: r.number("allowed")}
+		Allowed: r.number("allowed"), Revenue: r.number("revenue")}
 	rest := d.Total.V
 	for i := range top {
 		p := r.number(fmt.Sprintf("part%d", i))
