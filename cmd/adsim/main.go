@@ -5,8 +5,7 @@
 // to paste into a shell. The package documentation of spendsync/extract/adsim describes
 // the service and its switches; "adsim -h" lists the flags.
 //
-// With -state it resumes where it was stopped; GET / shows the running service, and
-// POST /_sim/reset starts over.
+// With -state it resumes where it was stopped, and POST /_sim/reset starts over.
 //
 // It stops on SIGINT and SIGTERM, and gives requests in flight two seconds.
 package main
@@ -70,7 +69,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := announce(stdout, o, base); err != nil {
 		return errors.Join(err, listener.Close(), service.CloseState())
 	}
-	fmt.Fprintf(stderr, "adsim: %s/ says what is running; stop with Ctrl-C\n", base)
+	fmt.Fprintf(stderr, "adsim: listening on %s; stop with Ctrl-C\n", base)
 	return errors.Join(serve(ctx, handler, listener), service.CloseState())
 }
 

@@ -24,7 +24,7 @@ type covered struct {
 // coverage is the whole description: every operation, rule, state, error and limit.
 var coverage = []covered{
 	// A. The operations; the rows of the table.
-	{"operation get_api_key_info", "/v1/me", "TestWrite_NeedsAKeyThatMayWrite TestAPIKeys_AreCreatedWithBasic"},
+	{"operation get_api_key_info", "/v1/me", "TestWrite_NeedsAKeyThatMayWrite TestKeys_EndAreRenewedAndRevoked"},
 	{"operation get_limits", "limitsOf", "TestBudget_IsUsedUpAndResetsAtMidnightUTC"},
 	{"operation get_balance", "/v1/balance", "TestAPI_BalanceFollowsTheSpend TestFollow_WithoutFundsNothingIsSpent"},
 	{"operation list_campaigns", "campaignsOf", "TestAPI_ListsCampaignsNewestFirst"},
@@ -48,7 +48,6 @@ var coverage = []covered{
 	{"operation unblock_sources", `"unblock"`, "TestBlockSources_ChangeTheListOfTheirMode"},
 	{"operation allow_sources", `"allow"`, "TestAllowSources_KeepTheLast"},
 	{"operation disallow_sources", `"disallow"`, "TestAllowSources_KeepTheLast"},
-	{"operation create_api_key", "basicCall", "TestAPIKeys_AreCreatedWithBasic"},
 	{"operation get_openapi", "/v1/openapi.json", "TestOpenAPI_IsValid"},
 	{"bodies have the fields of the table and no other", "no_such_field",
 		"TestWrite_RefusesBodiesThatAreNoObjectOfTheirFields"},
@@ -169,12 +168,11 @@ var coverage = []covered{
 	{"Service-Api-Key-Expires-At on every authenticated response", "Service-Api-Key-Expires-At",
 		"TestWrite_NeedsAKeyThatMayWrite TestAPI_WantsTheKey"},
 	{"Service-Api-Key-Expiry-Warning within 14 days", "Service-Api-Key-Expiry-Warning",
-		"TestAPI_WantsTheKey TestAPIKeys_AreCreatedWithBasic"},
+		"TestAPI_WantsTheKey TestKeys_EndAreRenewedAndRevoked"},
 	{"a renewed key keeps its text; expired and revoked ones are unauthorized", "RenewKey",
-		"TestAPIKeys_AreCreatedWithBasic"},
+		"TestKeys_EndAreRenewedAndRevoked"},
 	{"MCP takes OAuth too: only MCP, may write, does not expire", "REST", "TestOAuth_SignsInOnMCPOnly"},
 	{"an ID of another account is not found", "404", "TestAccounts_SeeOnlyTheirOwn"},
-	{"a key is created with the dashboard user's Basic credentials", "basicCall", "TestAPIKeys_AreCreatedWithBasic"},
 
 	// A. Errors.
 	{"error body: code, message, details, request_id", "request_id", "TestAPI_RefusesWithItsErrorBody"},
@@ -321,7 +319,7 @@ func TestCoverage_NothingIsLeftOut(t *testing.T) {
 	has := func(what string) bool {
 		return slices.ContainsFunc(coverage, func(c covered) bool { return c.what == what })
 	}
-	for _, op := range append([]*advertiser.Operation{advertiser.CreateKey}, advertiser.Operations()...) {
+	for _, op := range advertiser.Operations() {
 		if !has("operation " + op.Name) {
 			t.Errorf("operation %s is no row", op.Name)
 		}

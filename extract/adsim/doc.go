@@ -56,7 +56,7 @@
 // The spend report lies under [ReportPrefix], the advertiser API under [APIPrefix]
 // and the push sending APIs under [PushPrefix], so with a server at
 // http://127.0.0.1:8080 the base URLs are http://127.0.0.1:8080/report, /api and
-// /push; MCP is at /api/mcp. GET / is a page about the running service. With
+// /push; MCP is at /api/mcp. With
 // [Service.Transport] the host may be anything.
 //
 // An account has a user of the dashboard, a key that can read ([DefaultKey]), one
@@ -233,9 +233,7 @@
 //     of an image_url are not followed; all addresses of its host must be public.
 //   - A review takes one to 22 hours, depending on the creative, or Config.ReviewTakes.
 //     It rejects texts that promise too much (see forbidden) and approves the rest.
-//   - POST /v1/api-keys takes the scopes read and write, answers {"api_key":{"id",
-//     "name","scope","api_key","expires_at"}}, and the key lasts 90 days. Keys begin
-//     with adv_.
+//   - The keys are those of the Config: POST /v1/api-keys is not served.
 //
 // MCP:
 //

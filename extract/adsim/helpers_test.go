@@ -212,19 +212,3 @@ func values(s string) url.Values {
 	}
 	return q
 }
-
-// basicCall asks for a key as a user of the dashboard.
-func basicCall(t testing.TB, s *Service, user, password, sent string) answerOf {
-	t.Helper()
-	status, h, raw := doWith(t, s, "POST", "http://sim"+wire.APIPrefix+"/v1/api-keys", sent, func(r *http.Request) {
-		if user != "" {
-			r.SetBasicAuth(user, password)
-		}
-		r.Header.Set("Content-Type", "application/json")
-	})
-	a := answerOf{status: status, header: h}
-	if err := json.Unmarshal(raw, &a.body); err != nil {
-		t.Fatalf("%v in %s", err, head(raw))
-	}
-	return a
-}

@@ -133,7 +133,6 @@ var describedOperations = strings.Fields(`
 	POST /v1/campaigns/{campaign_id}/sources/unblock
 	POST /v1/campaigns/{campaign_id}/sources/allow
 	POST /v1/campaigns/{campaign_id}/sources/disallow
-	POST /v1/api-keys
 	GET /v1/openapi.json`)
 
 func TestOpenAPI_NamesEveryOperationAndNoOther(t *testing.T) {

@@ -155,8 +155,6 @@ func (s *Service) answer(st *ledger.State, r *http.Request, f *wire.Fault) wire.
 		}
 	}
 	switch path := r.URL.Path; {
-	case path == "/" && r.Method == http.MethodGet:
-		return s.serveIndex(st, r)
 	case path == wire.ReportPrefix+"/ads/spend-report":
 		return report.Serve(each(s.accounts, func(s *Service) *report.Account { return s.report }), st.Now, r, f)
 	case strings.HasPrefix(path, wire.APIPrefix+"/"):

@@ -45,9 +45,6 @@ func NewAPI(w *world.World, keys *Keys, files *fetch.Fetcher) *API {
 
 // Serve checks the key and lets its account answer.
 func Serve(accounts []*API, now time.Time, r *http.Request, f *wire.Fault) wire.Reply {
-	if r.URL.Path == wire.APIPrefix+"/v1/api-keys" {
-		return serveAPIKeys(accounts, now, r)
-	}
 	own, key := AccountOf(accounts, r.Header.Get("Authorization"), now)
 	if own == nil {
 		return accounts[0].Unauthorized()

@@ -6,12 +6,9 @@ import (
 	"encoding/base64"
 	"fmt"
 	img "image"
-	"image/gif"
-	"image/jpeg"
-	"image/png"
-	"io"
-	"net/http"
-	"strings"
+	_ "image/gif"
+	_ "image/jpeg"
+	_ "image/png"
 
 	"spendsync/extract/adsim/wire"
 	"spendsync/extract/adsim/world"
@@ -107,38 +104,15 @@ func decodeImage(data []byte) (*world.Image, error) {
 	if len(data) > MostImageBytes {
 		return nil, fmt.Errorf("the image has %d bytes, at most %d are allowed", len(data), MostImageBytes)
 	}
-	up := &world.Image{ContentType: http.DetectContentType(data), Size: len(data)}
-	readers := map[string]struct {
-		config func([]byte) (img.Config, error)
-		decode func([]byte) error
-	}{
-		"image/png":  {configOf(png.DecodeConfig), decodeOf(png.Decode)},
-		"image/jpeg": {configOf(jpeg.DecodeConfig), decodeOf(jpeg.Decode)},
-		"image/gif":  {configOf(gif.DecodeConfig), decodeOf(gif.DecodeAll)},
-	}
-	reader, known := readers[up.ContentType]
-	if !known {
-		return nil, fmt.Errorf("expected a PNG, JPEG or GIF, this is %s", strings.TrimSuffix(up.ContentType,
-			"; charset=utf-8"))
-	}
-	config, err := reader.config(data)
+	size, format, err := img.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
-		return nil, fmt.Errorf("the %s can't be read: %w", up.ContentType, err)
+		return nil, fmt.Errorf("expected a PNG, JPEG or GIF: %w", err)
 	}
-	up.Width, up.Height = config.Width, config.Height
-	if up.Width > mostSide || up.Height > mostSide || up.Width < 1 || up.Height < 1 {
-		return nil, fmt.Errorf("the image is %dx%d, at most %dx%[3]d are allowed", up.Width, up.Height, mostSide)
+	if size.Width > mostSide || size.Height > mostSide || size.Width < 1 || size.Height < 1 {
+		return nil, fmt.Errorf("the image is %dx%d, at most %dx%[3]d are allowed", size.Width, size.Height, mostSide)
 	}
-	if err := reader.decode(data); err != nil {
-		return nil, fmt.Errorf("the %s can't be read: %w", up.ContentType, err)
+	if _, _, err := img.Decode(bytes.NewReader(data)); err != nil {
+		return nil, fmt.Errorf("the %s can't be read: %w", format, err)
 	}
-	return up, nil
-}
-
-func configOf(decode func(io.Reader) (img.Config, error)) func([]byte) (img.Config, error) {
-	return func(data []byte) (img.Config, error) { return decode(bytes.NewReader(data)) }
-}
-
-func decodeOf[T any](decode func(io.Reader) (T, error)) func([]byte) error {
-	return func(data []byte) error { _, err := decode(bytes.NewReader(data)); return err }
+	return &world.Image{ContentType: "image/" + format, Width: size.Width, Height: size.Height, Size: len(data)}, nil
 }

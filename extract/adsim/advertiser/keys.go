@@ -2,7 +2,6 @@ package advertiser
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"net/http"
 	"slices"
@@ -11,10 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"spendsync/extract/adsim/chance"
 	"spendsync/extract/adsim/config"
-	"spendsync/extract/adsim/jsontext"
-	"spendsync/extract/adsim/wire"
 	"spendsync/extract/adsim/world"
 )
 
@@ -23,12 +19,6 @@ const (
 	scopeRead  = "read"
 	ScopeWrite = "write"
 )
-
-// keyPrefix is the prefix of every key.
-const keyPrefix = "adv_"
-
-// keyLife is the lifetime of a key created through the API.
-const keyLife = 90 * 24 * time.Hour
 
 // APIKey is a key in use. Its fields are guarded by its account's mutex where they
 // change; a call holds a copy.
@@ -108,23 +98,9 @@ func (k *Keys) Reset() {
 	k.List = configuredKeys(&k.world.Cfg)
 }
 
-// Working returns copies of the keys that work at an instant.
-func (k *Keys) Working(now time.Time) (list []APIKey) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, key := range k.List {
-		if key.works(now) {
-			list = append(list, *key)
-		}
-	}
-	return list
-}
-
 // Redo makes the change of a line again. It reports false for one of another room.
 func (k *Keys) Redo(line *world.Entry) (known bool, err error) {
 	switch line.Op {
-	case "key":
-		k.addKey(line.Name, line.Scope)
 	case "renew":
 		err = k.RenewKey(line.Name, line.Until)
 	case "revoke":
@@ -161,72 +137,6 @@ func (r *Keys) findKey(secret string) *APIKey {
 		}
 	}
 	return nil
-}
-
-var createKeyBody = objectOf([]string{"name", "scope"}, map[string]*schema{
-	"name":  wordsOf(1, 100),
-	"scope": enumOf(scopeRead, ScopeWrite),
-})
-
-// CreateKey is POST /v1/api-keys, the one operation with HTTP Basic.
-var CreateKey = &Operation{Name: "create_api_key", Method: http.MethodPost, Path: "/v1/api-keys",
-	status: http.StatusCreated, Body: createKeyBody, reply: "Key",
-	Summary: "Create a key, with the dashboard user's name and password."}
-
-// serveAPIKeys answers /v1/api-keys.
-func serveAPIKeys(accounts []*API, now time.Time, r *http.Request) wire.Reply {
-	s := accounts[0]
-	if r.Method != http.MethodPost {
-		rep := s.APIError(http.StatusMethodNotAllowed, "not_found", "The path has no "+r.Method+".", nil)
-		rep.Header.Set("Allow", http.MethodPost)
-		return rep
-	}
-	user, password, basic := r.BasicAuth()
-	i := slices.IndexFunc(accounts, func(own *API) bool { return own.World.IsUser(user, password) })
-	if !basic || i < 0 {
-		rep := s.APIError(http.StatusUnauthorized, "unauthorized", "The dashboard user's name or password is wrong.",
-			nil)
-		rep.Header.Set("Www-Authenticate", `Basic realm="dashboard"`)
-		return rep
-	}
-	raw, err := wire.ReadBody(r)
-	if err != nil {
-		return s.Refuse(invalidField("", "%v", err))
-	}
-	own := accounts[i]
-	st := own.World.StateAt(now)
-	c := &Call{St: &st, Op: CreateKey, raw: raw}
-	if p := c.takeBody(); p != nil {
-		return s.Refuse(p)
-	}
-	return own.answerKey(c, own.keys.addKey(c.body.text("name"), c.body.text("scope")))
-}
-
-// addKey makes a key.
-func (r *Keys) addKey(name, scope string) *APIKey {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	now := r.world.Clock.Now()
-	n := len(r.List) + 1
-	h := chance.Hash(r.world.Account.Seed, chance.AboutKey, uint64(n))
-	k := newKey(
-		n,
-		config.Key{Secret: fmt.Sprintf("%s%016x%016x", keyPrefix, h, chance.Mix(h)), Name: name, Scope: scope,
-			ExpiresAt: now.Add(keyLife).Truncate(time.Second)},
-	)
-	r.List = append(r.List, k)
-	r.world.Record(world.Entry{Op: "key", Name: name, Scope: scope})
-	return k
-}
-
-func (s *API) answerKey(c *Call, k *APIKey) wire.Reply {
-	return created(one(c, "api_key", struct {
-		ID        string `json:"id"`
-		Name      string `json:"name"`
-		Scope     string `json:"scope"`
-		APIKey    string `json:"api_key"`
-		ExpiresAt string `json:"expires_at"`
-	}{k.ID, k.Name, k.Scope, k.Secret, jsontext.Instant(k.ExpiresAt)}))
 }
 
 // RenewKey sets when a key ends, by its ID or its secret; RevokeKey ends it for

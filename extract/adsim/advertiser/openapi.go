@@ -37,7 +37,7 @@ func describeAll() []byte {
 	}
 	flatten(doc["components"].(map[string]any))
 	paths := map[string]map[string]any{}
-	for _, op := range append([]*Operation{CreateKey}, Operations()...) {
+	for _, op := range Operations() {
 		if paths[op.Path] == nil {
 			paths[op.Path] = map[string]any{}
 		}
@@ -101,9 +101,6 @@ func (op *Operation) describe() map[string]any {
 	if op.Body != nil {
 		out["requestBody"] = map[string]any{"required": !op.bodyOptional,
 			"content": map[string]any{"application/json": map[string]any{"schema": op.Body}}}
-	}
-	if op == CreateKey {
-		out["security"] = []any{map[string]any{"dashboard": []any{}}}
 	}
 	return out
 }

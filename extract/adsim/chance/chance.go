@@ -52,7 +52,7 @@ const (
 	AboutImage
 	AboutIcon
 	AboutMade
-	AboutKey
+	_ // free
 	AboutUpload
 	AboutReview
 	AboutLag

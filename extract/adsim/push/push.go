@@ -46,13 +46,6 @@ func (s *Sender) Reset() {
 	s.pending, s.broadcasts, s.outbox, s.numbers = nil, nil, nil, 0
 }
 
-// Counts returns the numbers of subscribers, sent and scheduled notifications.
-func (s *Sender) Counts() (subscribers, sent, scheduled int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.subscribers), len(s.outbox), len(s.pending)
-}
-
 // Notification is one that was sent to one subscriber.
 type Notification struct {
 	At       time.Time `json:"at"`

@@ -37,7 +37,6 @@ type Entry struct {
 	At      time.Time `json:"at"`
 
 	Name  string    `json:"name,omitempty"`
-	Scope string    `json:"scope,omitempty"`
 	Until time.Time `json:"until,omitzero"`
 	// Amount is in millionths of a US dollar.
 	Amount int64 `json:"amount,omitempty"`

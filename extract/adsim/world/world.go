@@ -92,13 +92,6 @@ func (s *World) RequestID() string {
 	return fmt.Sprintf("req_%016x", chance.Hash(s.Account.Seed, s.requests.Add(1)))
 }
 
-// ImageCount returns the number of uploaded images.
-func (s *World) ImageCount() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.images)
-}
-
 // Same compares secrets in constant time.
 func Same(x, y string) bool { return subtle.ConstantTimeCompare([]byte(x), []byte(y)) == 1 }
 
