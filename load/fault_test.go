@@ -51,7 +51,7 @@ func manners() (all []manner) {
 }
 
 // everyFault selects how thorough the enumerations are. "call" is every call, in a manner that varies from call to
-// call; "manner" is every call in every manner; otherwise it is some calls.
+// call; "manner" is every call in every manner; otherwise it is some calls, and with SPENDSYNC_TEST_ALL twice as many.
 var everyFault = os.Getenv("SPENDSYNC_TEST_EVERY_FAULT")
 
 func strideOf(usual int) int {
@@ -60,9 +60,14 @@ func strideOf(usual int) int {
 		return 1
 	case testing.Short():
 		return usual*5 + 1
+	case !triesAll:
+		return usual * 2
 	}
 	return usual
 }
+
+// triesAll is set in .ci/run: then a test tries what another layer holds, too.
+var triesAll = os.Getenv("SPENDSYNC_TEST_ALL") != ""
 
 // mannersOf are the manners to try on the k-th call.
 func mannersOf(k int) []manner {

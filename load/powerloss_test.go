@@ -400,11 +400,13 @@ func powerLosses(t *testing.T, st *sceneStores, d *frailFiles, dir string, every
 }
 
 func powerStride(usual int) int {
-	if everyFault != "" {
+	switch {
+	case everyFault != "":
 		return 1
-	}
-	if testing.Short() {
+	case testing.Short():
 		return usual * 5
+	case !triesAll:
+		return usual * 2
 	}
 	return usual
 }
