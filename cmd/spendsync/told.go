@@ -162,7 +162,7 @@ func (t *told) published(ctx context.Context, generation *int64) (all []notice.F
 	}
 	if err == nil {
 		*generation = m.Generation
-		all, err = t.ask(ctx, m)
+		all, err = t.ask(ctx)
 	}
 	if err != nil {
 		t.log.Warn("the notices lack what the warehouse shows", "error", phrase.OneLine(err.Error()))
@@ -171,14 +171,16 @@ func (t *told) published(ctx context.Context, generation *int64) (all []notice.F
 	return all, true
 }
 
-func (t *told) ask(ctx context.Context, m *manifest.Manifest) (all []notice.Finding, err error) {
+func (t *told) ask(ctx context.Context) (all []notice.Finding, err error) {
 	o := t.runner.app.loadOptions()
 	s, err := duck.OpenSession(ctx, t.teller.Dir, o.DuckDB)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := s.Keep(ctx, t.teller.Account, []duck.Kept{{View: "threshold"}, {View: "breaks"}}); err != nil {
+	// The findings ask these several times.
+	if err := s.Keep(ctx, t.teller.Account, []duck.Kept{{View: "threshold"}, {View: "day_maturity"},
+		{View: "break_day"}, {View: "breaks"}, {View: "source_window"}}); err != nil {
 		return nil, err
 	}
 	q, err := queries.Find("findings")
