@@ -22,6 +22,7 @@ NAMESPACE = os.environ["SPENDSYNC_LAKE_NAMESPACE"]
 CATALOG = os.environ["SPENDSYNC_LAKE_CATALOG"]
 WAREHOUSE = os.environ["SPENDSYNC_LAKE_WAREHOUSE"]
 STORAGE = os.environ["SPENDSYNC_LAKE_S3_ENDPOINT"]
+IO = dict(p.split("=", 1) for p in os.environ.get("LAKE_IO", "").split())  # of storage that is no S3, which Spark alone reads here
 KEY, SECRET, REGION = (os.environ[n] for n in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"))
 
 CREDENTIAL = os.environ.get("SPENDSYNC_LAKE_CREDENTIAL", "")  # of OAuth2; empty: the catalog asks for none
@@ -78,15 +79,18 @@ class Spark:
         from pyspark.sql import SparkSession
         jars = os.environ["LAKE_JARS"]
         runtime = [os.path.join(jars, f) for f in os.listdir(jars) if f.startswith(("iceberg-spark-runtime", "iceberg-aws-bundle"))]
+        if IO:  # the runtime has Iceberg's own part of them
+            clouds = os.environ["LAKE_CLOUD_JARS"]
+            runtime += [os.path.join(clouds, f) for f in os.listdir(clouds) if not f.startswith("iceberg-") or "bundle" in f]
         settings = {
             "spark.jars": ",".join(runtime), "spark.ui.enabled": "false", "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1", "spark.sql.session.timeZone": "UTC", "spark.log.level": "ERROR",
             "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
             "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog", "spark.sql.catalog.lake.type": "rest",
             "spark.sql.catalog.lake.uri": CATALOG, "spark.sql.catalog.lake.warehouse": WAREHOUSE,
-            "spark.sql.catalog.lake.io-impl": "org.apache.iceberg.aws.s3.S3FileIO", "spark.sql.catalog.lake.s3.endpoint": STORAGE,
-            "spark.sql.catalog.lake.s3.path-style-access": "true",
         }
+        storage = IO or {"io-impl": "org.apache.iceberg.aws.s3.S3FileIO", "s3.endpoint": STORAGE, "s3.path-style-access": "true"}
+        settings |= {"spark.sql.catalog.lake." + name: value for name, value in storage.items()}
         if CREDENTIAL:
             settings |= {"spark.sql.catalog.lake.credential": CREDENTIAL, "spark.sql.catalog.lake.oauth2-server-uri": TOKENS}
         builder = SparkSession.builder.master("local[2]")
@@ -125,6 +129,8 @@ def spelled(kind):
 
 
 READERS = {f"DuckDB {duckdb.__version__}": DuckDB, "pyiceberg": PyIceberg, "Spark": Spark}
+if IO:
+    READERS = {"Spark": Spark}
 if os.environ.get("LAKE_TRINO"):
     READERS["Trino"] = Trino
 
