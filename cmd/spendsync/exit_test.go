@@ -29,7 +29,7 @@ func openDuckDB(path string) *sql.DB {
 type exitCase struct {
 	code   int
 	args   []string
-	before func(w *world) // what was there
+	synced bool           // a store is there
 	break_ func(w *world) // what goes wrong
 	says   []string
 }
@@ -114,7 +114,7 @@ var exitCases = map[string]exitCase{
 		says: []string{"not a directory"},
 	},
 	"8 a stored file is damaged": {
-		code: exit.Damaged, args: []string{"verify"}, before: func(w *world) { w.must("sync") },
+		code: exit.Damaged, args: []string{"verify"}, synced: true,
 		break_: func(w *world) {
 			if err := os.Truncate(filepath.Join(w.dir, "parquet/calendar/account=acme/data.parquet"),
 				100); err != nil {
@@ -124,7 +124,7 @@ var exitCases = map[string]exitCase{
 		says: []string{"parquet/calendar/account=acme/data.parquet"},
 	},
 	"10 a newer store": {
-		code: exit.Newer, before: func(w *world) { w.must("sync") },
+		code: exit.Newer, synced: true,
 		break_: func(w *world) {
 			path := filepath.Join(w.dir, "manifest.json")
 			if err := os.WriteFile(path, []byte(`{"format": 99}`), 0o644); err != nil {
@@ -145,11 +145,12 @@ var exitCases = map[string]exitCase{
 func TestExitCodes(t *testing.T) {
 	for name, c := range exitCases {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.env["PAGE_SIZE"] = "40"
-			if c.before != nil {
-				c.before(w)
+			world := newWorld
+			if c.synced {
+				world = newSyncedWorld
 			}
+			w := world(t)
+			w.env["PAGE_SIZE"] = "40"
 			published := w.hashes("parquet/spend_daily", "raw/spend_report")
 			if c.break_ != nil {
 				c.break_(w)

@@ -134,7 +134,7 @@ const readersVariable = "SPENDSYNC_TEST_READERS"
 var fenced = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
 
 // TestManuals_CommandsRun runs every command and every SQL statement of the manuals,
-// against the simulated service and the demo's store, as a person would paste them.
+// against the simulated service and a demo that is there already, as a person would paste them.
 func TestManuals_CommandsRun(t *testing.T) {
 	skipShort(t)
 	w := newWorld(t)
@@ -145,7 +145,11 @@ func TestManuals_CommandsRun(t *testing.T) {
 	ci := manual(t, ".ci/run") + manual(t, ".ci/readers")
 	used := map[string]bool{}
 	cwd := t.TempDir()
-	for _, name := range manuals { // the first one makes the store that the others read
+	if err := os.CopyFS(filepath.Join(cwd, demoDir), os.DirFS(demoStore(t))); err != nil {
+		t.Fatal(err)
+	}
+	w.service.SetNow(time.Now()) // the demo is of today
+	for _, name := range manuals {
 		var script strings.Builder
 		script.WriteString("set -uo pipefail\n")
 		for _, block := range fenced.FindAllStringSubmatch(manual(t, name), -1) {
@@ -228,7 +232,7 @@ func (w *world) runManual(bash, cwd, name, script string) {
 	w.t.Helper()
 	bin, secrets := w.t.TempDir(), w.t.TempDir()
 	for path, text := range map[string]string{
-		bin + "/spendsync": "#!/bin/sh\nTEST_PROCESS=spendsync TEST_NOW=" + worldNow.Format(time.RFC3339) +
+		bin + "/spendsync": "#!/bin/sh\nTEST_PROCESS=spendsync TEST_NOW=" + w.service.Now().Format(time.RFC3339) +
 			" exec '" + os.Args[0] + "' \"$@\"\n",
 		secrets + "/api-key":         adsim.DefaultKey + "\n",
 		secrets + "/report-password": adsim.DefaultPassword + "\n",
