@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -259,16 +260,24 @@ func (w *world) checkParts() {
 			if v.Where == "" {
 				v.Where = "true"
 			}
-			a, err := s.Query(w.t.Context(), "SELECT count(*) || ' ' || coalesce(bit_xor(hash(v)), 0) FROM mart."+
-				v.View+" AS v WHERE "+v.Where)
+			a, err := s.Query(w.t.Context(), "FROM mart."+v.View+" WHERE "+v.Where+" ORDER BY ALL")
 			if err != nil {
 				w.t.Fatal(err)
 			}
-			rows[i] = append(rows[i], v.View+" "+a.Rows[0][0].V)
+			for _, row := range a.Rows {
+				text := v.View
+				for _, cell := range row {
+					if n, err := strconv.ParseFloat(cell.V, 64); err == nil {
+						cell.V = fmt.Sprintf("%.9g", n) // sums of floats depend on the order of the rows
+					}
+					text += " " + cell.V
+				}
+				rows[i] = append(rows[i], text)
+			}
 		}
 	}
-	if diff := cmp.Diff(rows[0], rows[1]); diff != "" {
-		w.t.Errorf("views that are answered once say something else:\n%s", diff)
+	if diff := cmp.Diff(rows[0], rows[1]); diff != "" || len(rows[0]) < 100 {
+		w.t.Errorf("views that are answered once say something else in %d rows:\n%s", len(rows[0]), diff)
 	}
 	for _, d := range r.Accounts[0].Spend.Days {
 		sum := 0.0
