@@ -244,7 +244,7 @@ class Life:
             for i in range(4):
                 if i == 1 and self.habits["clicks"] != "given" or v[i] is None and k[2] == "":
                     continue
-                if v[i] is None or not low[i] <= v[i] <= high[i]:
+                if v[i] is None or not min(low[i], high[i]) <= v[i] <= max(low[i], high[i]):
                     return f"{k} is stored as {v} and went from {low} to {high}"
         for k, v in first.items():
             if k not in rows and k in last:
