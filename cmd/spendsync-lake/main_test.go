@@ -302,7 +302,7 @@ func TestMemory_IsHeld(t *testing.T) {
 	}
 }
 
-// TestSettings_CheckEveryFileThatAVariableNames: ours by their tags, and those that the AWS SDK opens.
+// TestSettings_CheckEveryFileThatAVariableNames: ours by their tags, and those that the libraries of clouds open.
 func TestSettings_CheckEveryFileThatAVariableNames(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
@@ -314,7 +314,7 @@ func TestSettings_CheckEveryFileThatAVariableNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	var names []string
-	for _, f := range files.OfTheAWSSDK(func(name string) string { return name }) {
+	for _, f := range files.OfTheSDKs(func(name string) string { return name }) {
 		names = append(names, f.Name)
 	}
 	for f := range reflect.TypeFor[settings]().Fields() {

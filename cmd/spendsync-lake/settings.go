@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"net/url"
 	"strings"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/files"
+	"spendsync/load/clouds"
 	"spendsync/load/lake"
 )
 
@@ -50,12 +50,7 @@ func readSettings(ctx context.Context, environ []string) (*settings, error) {
 		Lookuper: envconfig.MapLookuper(env)}); err != nil {
 		return nil, exit.Usagef("%s: %v", config.Prefix+"LAKE_*", err)
 	}
-	named := append(files.NamedIn(config.Prefix, s), files.OfTheAWSSDK(s.variable)...)
-	for _, name := range []string{googleKeyFile, azureTokenFile} {
-		if path := s.variable(name); path != "" {
-			named = append(named, files.Named{Name: name, Path: path, Limit: files.MaxSecret})
-		}
-	}
+	named := append(files.NamedIn(config.Prefix, s), files.OfTheSDKs(s.variable)...)
 	err := files.CheckNamed(named, s.DataDir)
 	if err != nil {
 		return nil, err
@@ -80,11 +75,8 @@ func readSettings(ctx context.Context, environ []string) (*settings, error) {
 	return s, nil
 }
 
-// The variables that name files with secrets for Google and Azure.
-const (
-	googleKeyFile  = "GOOGLE_APPLICATION_CREDENTIALS"
-	azureTokenFile = "AZURE_FEDERATED_TOKEN_FILE"
-)
+// azureTokenFile is the variable that names the file with the token of Azure's workload identity.
+const azureTokenFile = "AZURE_FEDERATED_TOKEN_FILE"
 
 func (s *settings) variable(name string) string { return s.environ[name] }
 
@@ -111,11 +103,9 @@ func (s *settings) lake() (lake.Options, error) {
 	if err != nil {
 		return lake.Options{}, err
 	}
-	var googleKey []byte
-	if path := s.environ[googleKeyFile]; path != "" {
-		if googleKey, err = files.Read(path, files.MaxSecret); err != nil {
-			return lake.Options{}, exit.Usagef("%s: %v", googleKeyFile, err)
-		}
+	googleKey, err := files.GoogleKey(s.variable)
+	if err != nil {
+		return lake.Options{}, err
 	}
 	return lake.Options{Catalog: s.Catalog, Warehouse: s.Warehouse, Namespace: s.Namespace,
 		Credential: string(s.Credential), Token: string(s.Token), OAuthURL: s.OAuthURL, Scope: s.Scope, SigV4: s.SigV4,
@@ -142,16 +132,8 @@ func (s *settings) redactor() *strings.Replacer {
 	for _, name := range []string{"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_CLIENT_SECRET"} {
 		add(s.environ[name])
 	}
-	for part := range strings.SplitSeq(s.environ["AZURE_STORAGE_CONNECTION_STRING"], ";") {
-		switch name, value, _ := strings.Cut(part, "="); name {
-		case "AccountKey":
-			add(value)
-		case "SharedAccessSignature":
-			add(value)
-			if sas, err := url.ParseQuery(value); err == nil {
-				add(sas.Get("sig"))
-			}
-		}
+	for _, secret := range clouds.Secrets(s.environ["AZURE_STORAGE_CONNECTION_STRING"], "") {
+		add(secret)
 	}
 	for _, name := range []string{"AWS_WEB_IDENTITY_TOKEN_FILE", azureTokenFile} {
 		if file := s.environ[name]; file != "" {

@@ -246,7 +246,7 @@ var bucketFailures = []struct {
 	{"a login page", loginPage, exit.Damaged, exit.Damaged,
 		"s3://spend/store/current.json: it is not readable", "spendsync push"},
 	{"an address of something else", at("ftp://spend/store"), exit.Usage, exit.Usage,
-		"it is s3://BUCKET/PREFIX or file:///FOLDER, not ftp://spend/store", "correct"},
+		"azblob://CONTAINER/PREFIX or file:///FOLDER, not ftp://spend/store", "correct"},
 	{"a file for a folder", notAFolder, exit.Storage, exit.Storage, "a file, not a folder", "name a folder"},
 	{"an old list", oldList, exit.OK, exit.OK, "", ""},
 }

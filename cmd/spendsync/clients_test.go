@@ -20,6 +20,7 @@ import (
 
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/spendsync/notice"
+	"spendsync/load/remote"
 	"spendsync/schema"
 )
 
@@ -78,6 +79,27 @@ func TestClients_KeepTheirSecrets(t *testing.T) {
 			}
 			return sendTrace(t, env)
 		},
+		"gs://": func(t *testing.T, to string) error {
+			tokens := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Metadata-Flavor", "Google")
+				_, _ = io.WriteString(w, `{"access_token":"canary","expires_in":3599}`)
+			}))
+			defer tokens.Close()
+			t.Setenv("GCE_METADATA_HOST", strings.TrimPrefix(tokens.URL, "http://"))
+			return pullOnce(t, "gs://spend/store?endpoint="+to)
+		},
+		"gs://, the token's server": func(t *testing.T, to string) error {
+			t.Setenv("GCE_METADATA_HOST", strings.TrimPrefix(to, "http://"))
+			return pullOnce(t, "gs://spend/store")
+		},
+		"azblob://, a key": func(t *testing.T, to string) error {
+			t.Setenv("AZURE_STORAGE_CONNECTION_STRING", "AccountName=acme;AccountKey=Y2FuYXJ5;BlobEndpoint="+to)
+			return pullOnce(t, "azblob://spend/store")
+		},
+		"azblob://, a SAS": func(t *testing.T, to string) error {
+			t.Setenv("AZURE_STORAGE_CONNECTION_STRING", "SharedAccessSignature=sv=2021&sig=canary;BlobEndpoint="+to)
+			return pullOnce(t, "azblob://spend/store")
+		},
 	} {
 		for _, code := range []int{301, 302, 303, 307, 308} {
 			t.Run(fmt.Sprintf("%s/%d", name, code), func(t *testing.T) {
@@ -102,6 +124,19 @@ func TestClients_KeepTheirSecrets(t *testing.T) {
 	}
 }
 
+// pullOnce pulls from a bucket. That of S3 has tests of its own in load/remote.
+func pullOnce(t *testing.T, address string) error {
+	b, err := remote.Open(t.Context(), address, remote.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if _, err = b.Pull(t.Context(), remote.PullOptions{Dir: t.TempDir()}); !errors.Is(err, remote.ErrAddress) {
+		t.Errorf("%v, want ErrAddress", err)
+	}
+	return err
+}
+
 // clientMakers are the libraries that make HTTP clients of their own unless they are given one, and the
 // files that give them ours. TestClients_KeepTheirSecrets of these packages asks each of the clients.
 var clientMakers = map[string][]string{
@@ -111,16 +146,16 @@ var clientMakers = map[string][]string{
 	"github.com/aws/aws-sdk-go-v2/config":                             {"load/lake/clients.go", "load/remote/"},
 	"github.com/aws/aws-sdk-go-v2/service":                            {"load/lake/objects.go", "load/remote/"},
 	"github.com/apache/iceberg-go/io/gocloud":                         {"load/lake/lake.go", "load/lake/clouds.go"},
-	"golang.org/x/oauth2":                                             {"load/lake/gcs.go", "load/lake/clouds.go"},
-	"google.golang.org/api":                                           {"load/lake/gcs.go", "load/lake/clouds.go"},
-	"gocloud.dev/blob/gcsblob":                                        {"load/lake/gcs.go"},
-	"gocloud.dev/blob/azureblob":                                      {"load/lake/azure.go"},
+	"golang.org/x/oauth2":                                             {"load/clouds/", "load/lake/clouds.go"},
+	"google.golang.org/api":                                           {"load/clouds/"},
+	"gocloud.dev/blob/gcsblob":                                        {"load/clouds/"},
+	"gocloud.dev/blob/azureblob":                                      {"load/clouds/"},
 	"gocloud.dev/gcp":                                                 nil,
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric":              nil,
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc": nil,
 	"github.com/hashicorp":                                            nil,
-	"cloud.google.com/go":                                             {"load/lake/gcs.go"},
-	"github.com/Azure":                                                {"load/lake/azure.go", "load/lake/clouds.go"},
+	"cloud.google.com/go":                                             {"load/clouds/", "load/remote/"},
+	"github.com/Azure":                                                {"load/clouds/", "load/remote/"},
 	"github.com/apache/iceberg-go/catalog/glue":                       nil,
 	"github.com/apache/iceberg-go/io/gocloud/azure":                   nil,
 	"github.com/apache/iceberg-go/io/gocloud/gcs":                     nil,

@@ -151,8 +151,12 @@ var house = map[string]struct{ may, not []string }{
 		not: []string{"net/http", "os", "database/sql", "github.com/apache/arrow", "github.com/parquet-go",
 			"github.com/duckdb"},
 	},
+	"load/clouds": {
+		may: []string{"extract/outbound"},
+		not: []string{"database/sql", "github.com/duckdb", "github.com/apache"},
+	},
 	"load/lake": {
-		may: []string{"schema", "extract/outbound", "load/durable", "load/manifest"},
+		may: []string{"schema", "extract/outbound", "load/clouds", "load/durable", "load/manifest"},
 		not: []string{"database/sql", "github.com/duckdb", "github.com/apache/arrow"},
 	},
 	"load/lake/inbox": {
@@ -174,7 +178,8 @@ var house = map[string]struct{ may, not []string }{
 		not: []string{"net/http", "os", "database/sql", "github.com/duckdb"},
 	},
 	"load/remote": {
-		may: []string{"schema", "extract/outbound", "load", "load/duck", "load/durable", "load/manifest"},
+		may: []string{"schema", "extract/outbound", "load", "load/clouds", "load/duck", "load/durable",
+			"load/manifest"},
 		not: []string{"database/sql", "github.com/duckdb", "github.com/apache/arrow", "github.com/parquet-go"},
 	},
 	"load/settingslog": {
@@ -290,7 +295,7 @@ var house = map[string]struct{ may, not []string }{
 		may: []string{"extract/adsim", "extract/adsim/recorded", "extract/adsim/tools"},
 	},
 	"cmd/spendsync-lake": {
-		may: []string{"schema", "load/durable", "load/manifest", "load/lake", "load/lake/inbox",
+		may: []string{"schema", "load/clouds", "load/durable", "load/manifest", "load/lake", "load/lake/inbox",
 			"load/lake/resttest", "cmd/internal/bom",
 			"cmd/internal/config", "cmd/internal/crash", "cmd/internal/exit", "cmd/internal/files",
 			"cmd/internal/output"},

@@ -39,14 +39,25 @@ open the DuckDB file that the pointer names, or the Parquet files; 'spendsync pu
 generations of the last 24 hours, and one a day of the last 7 days, stay readable. The store is only read, and no lock
 is taken.
 
-URL is s3://BUCKET/PREFIX or file:///FOLDER. Credentials, region and endpoint of S3 are found as the AWS SDK finds
-them: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, AWS_WEB_IDENTITY_TOKEN_FILE, AWS_REGION,
-AWS_ENDPOINT_URL. A server of one's own is addressed by path; ?use_path_style=false changes that.
+URL is one of these:
+  s3://BUCKET/PREFIX          credentials, region and endpoint are found as the AWS SDK finds them: AWS_ACCESS_KEY_ID
+                              and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, AWS_WEB_IDENTITY_TOKEN_FILE, AWS_REGION,
+                              AWS_ENDPOINT_URL. A server of one's own is addressed by path;
+                              ?use_path_style=false changes that.
+  gs://BUCKET/PREFIX          Google's: GOOGLE_APPLICATION_CREDENTIALS names a key file; without it the machine's or
+                              the pod's own account counts.
+  azblob://CONTAINER/PREFIX   Azure's: AZURE_STORAGE_CONNECTION_STRING; or AZURE_STORAGE_ACCOUNT with
+                              AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN, a workload identity
+                              (AZURE_FEDERATED_TOKEN_FILE), an application's AZURE_CLIENT_SECRET, or the machine's
+                              managed identity.
+  file:///FOLDER
 
 An older store never replaces a newer one (exit 10). A store of another account, or one that does not continue the
 history in the bucket, is refused (exit 8). Two pushes at once do no harm.`,
 		Example: `  spendsync push s3://acme-spend/store
   AWS_ENDPOINT_URL=https://minio.example.com spendsync push s3://spend
+  spendsync push gs://acme-spend/store
+  AZURE_STORAGE_ACCOUNT=acme spendsync push azblob://spend/store
   spendsync push file:///mnt/backup/spend`,
 		Args: oneURL,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -175,16 +186,20 @@ func pushedText(address string, done *remote.Pushed) string {
 
 // openBucket opens the address that the caller gave.
 func (a *app) openBucket(ctx context.Context, url string) (*remote.Bucket, error) {
-	// The SDK reads the variables of this process.
-	if err := files.CheckNamed(files.OfTheAWSSDK(os.Getenv), ""); err != nil {
+	// The SDKs read the variables of this process.
+	if err := files.CheckNamed(files.OfTheSDKs(os.Getenv), ""); err != nil {
 		return nil, err
 	}
 	certificates, err := files.CABundle(os.Getenv)
 	if err != nil {
 		return nil, err
 	}
+	key, err := files.GoogleKey(os.Getenv)
+	if err != nil {
+		return nil, err
+	}
 	o := a.bucket
-	o.AllowHTTP, o.CABundle = a.cfg.AllowHTTP, certificates
+	o.AllowHTTP, o.CABundle, o.GoogleKey = a.cfg.AllowHTTP, certificates, key
 	b, err := remote.Open(ctx, url, o)
 	return b, bucketErr(err)
 }

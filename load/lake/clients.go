@@ -3,7 +3,6 @@ package lake
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"net/url"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"github.com/aws/smithy-go/logging"
 
 	"spendsync/extract/outbound"
+	"spendsync/load/clouds"
 )
 
 // maxCatalogReply exceeds any reply of a catalog: the metadata of a table with its snapshots.
@@ -65,12 +65,9 @@ func (o Options) storageConfig(ctx context.Context) (aws.Config, error) {
 
 // roots are the certificates that object storage is trusted by; nil: the system's.
 func (o Options) roots() (*tls.Config, error) {
-	if o.CABundle == nil {
-		return nil, nil
+	roots, err := clouds.Roots(o.CABundle)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDenied, err)
 	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(o.CABundle) {
-		return nil, fmt.Errorf("%w: AWS_CA_BUNDLE holds no certificate", ErrDenied)
-	}
-	return &tls.Config{RootCAs: roots}, nil
+	return roots, nil
 }

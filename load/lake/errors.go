@@ -12,6 +12,7 @@ import (
 	"gocloud.dev/gcerrors"
 
 	"spendsync/extract/outbound"
+	"spendsync/load/clouds"
 	"spendsync/load/manifest"
 )
 
@@ -35,13 +36,16 @@ var (
 	// ErrElsewhere reports that a reply leads to a host that must not get our credentials.
 	ErrElsewhere = errors.New("the catalog or the object storage leads elsewhere")
 	// ErrWrongURL reports an address that requests must not be sent to.
-	ErrWrongURL = errors.New("not an address of a catalog")
+	ErrWrongURL = clouds.ErrAddress
 )
 
 // remote gives an error of the catalog or the object storage its meaning.
 func remote(what string, err error) error {
-	if lasting, ok := errors.AsType[lastingError](err); ok {
-		return fmt.Errorf("%s: %w", what, lasting)
+	if refused, ok := errors.AsType[clouds.Refusal](err); ok {
+		err = ofClouds(refused)
+		if errors.Is(err, ErrDenied) || errors.Is(err, ErrElsewhere) {
+			return fmt.Errorf("%s: %w", what, err)
+		}
 	}
 	kind := ErrUnreachable
 	switch {
@@ -76,4 +80,18 @@ func rejection(err error) error {
 func isRefusal(err error) bool {
 	reply, ok := errors.AsType[*smithyhttp.ResponseError](err)
 	return ok && (reply.HTTPStatusCode() == http.StatusForbidden || reply.HTTPStatusCode() == http.StatusUnauthorized)
+}
+
+// isUnauthorized reports whether Google or Azure did not accept a token.
+func isUnauthorized(err error) bool {
+	status, _, _ := clouds.Answer(err)
+	return status == http.StatusUnauthorized
+}
+
+// briefly is an error of the storage in one line: Azure's are pages.
+func briefly(err error) error {
+	if status, code, says := clouds.Answer(err); status != 0 {
+		return fmt.Errorf("%d %s: %s", status, code, says)
+	}
+	return err
 }

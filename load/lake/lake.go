@@ -23,6 +23,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"spendsync/extract/outbound"
+	"spendsync/load/clouds"
 )
 
 // SnapshotAge is how long snapshots are kept, and with them the older generations.
@@ -98,7 +99,7 @@ func Open(ctx context.Context, o Options) (*Lake, error) {
 		o.Now = time.Now
 	}
 	for _, address := range []string{o.Catalog, o.OAuthURL, o.S3Endpoint, o.GCSEndpoint} {
-		if err := checkURL(address, o.AllowHTTP); err != nil {
+		if err := clouds.CheckURL(address, o.AllowHTTP); err != nil {
 			return nil, err
 		}
 	}
@@ -134,7 +135,7 @@ func Open(ctx context.Context, o Options) (*Lake, error) {
 		opts = append(opts, rest.WithOAuthToken(o.Token))
 	}
 	if o.OAuthURL != "" {
-		u, _ := url.Parse(o.OAuthURL) // checkURL has
+		u, _ := url.Parse(o.OAuthURL) // CheckURL has
 		opts = append(opts, rest.WithAuthURI(u))
 	}
 	if o.Scope != "" {
@@ -159,25 +160,6 @@ func Open(ctx context.Context, o Options) (*Lake, error) {
 
 // Close ends the connections.
 func (l *Lake) Close() error { return l.catalog.Close() }
-
-// checkURL refuses addresses that would show secrets, in themselves or on the way.
-func checkURL(address string, allowHTTP bool) error {
-	if address == "" {
-		return nil
-	}
-	u, err := url.Parse(address)
-	switch {
-	case err != nil:
-		return fmt.Errorf("%w: it can't be parsed", ErrWrongURL)
-	case u.User != nil:
-		return fmt.Errorf("%w: it holds a user or a password", ErrWrongURL)
-	case u.Host == "", u.Scheme != "https" && u.Scheme != "http":
-		return fmt.Errorf("%w: %s is not https://host", ErrWrongURL, u.Redacted())
-	case u.Scheme == "http" && !allowHTTP && !outbound.IsLoopback(u.Hostname()):
-		return fmt.Errorf("%w: %s sends without TLS, which needs SPENDSYNC_ALLOW_HTTP=true", ErrWrongURL, u.Host)
-	}
-	return nil
-}
 
 // watched counts the requests to a catalog and compares its clock with ours.
 type watched struct {

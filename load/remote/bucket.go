@@ -18,21 +18,22 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/fileblob"
+	"golang.org/x/sync/errgroup"
 
 	"spendsync/load/durable"
 )
 
 // Options are what a bucket needs to know from outside. Credentials, region and endpoint of S3 are
-// found as the AWS SDK finds them.
+// found as the AWS SDK finds them, those of Azure in its variables.
 type Options struct {
 	AllowHTTP bool   // send without TLS to other machines
 	CABundle  []byte // certificates in place of the system's, as PEM; nil: the system's
-	// Pause bounds the pauses between attempts; 0: 20 s.
+	GoogleKey []byte // a key file of Google, as JSON; nil: the machine's metadata server
+	// Pause bounds the pauses between attempts to S3; 0: 20 s.
 	Pause time.Duration
 	// Patience is how long the storage may take to begin a reply; 0: two minutes.
 	Patience time.Duration
@@ -40,11 +41,11 @@ type Options struct {
 
 // Bucket is a bucket, or a folder, with a prefix.
 type Bucket struct {
-	blob *blob.Bucket
-	// of S3
-	client       *s3.Client
+	blob         *blob.Bucket
 	name, prefix string
-	endpoint     string // what sets the server
+	client       *s3.Client // of S3
+	endpoint     string     // what sets the server
+	buffer       int        // of an object on its way; 0: the library's
 	// of a folder
 	dir string
 
@@ -68,15 +69,16 @@ const stall = time.Minute
 // maxDeletes is how many objects S3 deletes at a request.
 const maxDeletes = 1000
 
-// Open opens s3://bucket/prefix or file:///folder. The options of an S3 address are region, endpoint,
-// profile, anonymous and use_path_style. It sends no request.
+// Open opens s3://bucket/prefix, gs://bucket/prefix, azblob://container/prefix or file:///folder. The options of an S3
+// address are region, endpoint, profile, anonymous and use_path_style, that of a gs:// address endpoint. It sends no
+// request.
 func Open(ctx context.Context, address string, o Options) (*Bucket, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, fmt.Errorf("%w: it cannot be parsed", ErrAddress) // the cause would repeat a secret
 	}
 	if u.User != nil {
-		return nil, fmt.Errorf("%w: it holds a user or a password; credentials are found as the AWS SDK finds them",
+		return nil, fmt.Errorf("%w: it holds a user or a password; credentials are those of the variables",
 			ErrAddress)
 	}
 	prefix := strings.Trim(u.Path, "/")
@@ -85,17 +87,27 @@ func Open(ctx context.Context, address string, o Options) (*Bucket, error) {
 		shown += "/" + prefix
 	}
 	b := &Bucket{address: shown}
+	if o.Patience == 0 {
+		o.Patience = 2 * time.Minute
+	}
 	switch {
 	case u.Scheme == "s3" && u.Host != "":
-		err = b.openS3(ctx, u, prefix, o)
+		err = b.openS3(ctx, u, o)
+	case (u.Scheme == "gs" || u.Scheme == "azblob") && u.Host != "":
+		err = b.openCloud(ctx, u, o)
 	case u.Scheme == "file" && u.Host == "" && filepath.IsAbs(u.Path) && u.RawQuery == "":
 		b.dir = filepath.Clean(u.Path)
 		err = b.openFolder()
 	default:
-		err = fmt.Errorf("%w: it is s3://BUCKET/PREFIX or file:///FOLDER, not %s", ErrAddress, shown)
+		err = fmt.Errorf("%w: it is s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, azblob://CONTAINER/PREFIX or "+
+			"file:///FOLDER, not %s", ErrAddress, shown)
 	}
 	if err != nil {
 		return nil, err
+	}
+	if b.dir == "" && prefix != "" {
+		b.prefix = prefix + "/"
+		b.blob = blob.PrefixedBucket(b.blob, b.prefix)
 	}
 	return b, nil
 }
@@ -131,13 +143,10 @@ const maxSmall = 64 << 20
 // read reads a small object. tag identifies its content: if the tag is passed again and the object has not changed,
 // the error is [errSame]. at is the storage's time of writing.
 func (b *Bucket) read(ctx context.Context, name, tag string) (content []byte, newTag string, at time.Time, err error) {
-	o := &blob.ReaderOptions{BeforeRead: func(as func(any) bool) error {
-		var in *s3.GetObjectInput
-		if tag != "" && as(&in) {
-			in.IfNoneMatch = aws.String(tag)
-		}
-		return nil
-	}}
+	o := &blob.ReaderOptions{}
+	if tag != "" {
+		o.BeforeRead = unlessTagged(tag)
+	}
 	r, err := b.blob.NewReader(ctx, name, o)
 	if err != nil {
 		return nil, "", at, b.failed(ctx, name, err)
@@ -150,11 +159,10 @@ func (b *Bucket) read(ctx context.Context, name, tag string) (content []byte, ne
 		return nil, "", at, b.damaged(name, "it has more than %d bytes", maxSmall)
 	}
 	b.traffic.received.Add(int64(len(content)))
-	var out s3.GetObjectOutput
-	if r.As(&out) {
-		return content, aws.ToString(out.ETag), r.ModTime(), nil
+	if newTag = tagOf(r); newTag == "" {
+		newTag = hashOf(content)
 	}
-	if newTag = hashOf(content); newTag == tag {
+	if newTag == tag {
 		return nil, tag, r.ModTime(), errSame
 	}
 	return content, newTag, r.ModTime(), nil
@@ -204,16 +212,13 @@ func (b *Bucket) put(ctx context.Context, name, contentType string, from io.Read
 // replace writes a small object in place of the one with a tag; an empty tag requires that no object exists. It
 // returns errChanged if the current object differs.
 func (b *Bucket) replace(ctx context.Context, name, tag string, content []byte) error {
-	o := &blob.WriterOptions{ContentType: "application/json", CacheControl: "no-cache", IfNotExist: tag == "",
-		BeforeWrite: func(as func(any) bool) error {
-			var in *transfermanager.UploadObjectInput
-			if tag != "" && as(&in) {
-				in.IfMatch = aws.String(tag)
-			}
-			return nil
-		}}
-	if b.dir != "" { // under the folder's lock
-		o.IfNotExist, o.BeforeWrite = false, nil
+	o := &blob.WriterOptions{ContentType: "application/json", CacheControl: "no-cache"}
+	switch {
+	case b.dir != "": // under the folder's lock
+	case tag == "":
+		o.IfNotExist = true
+	default:
+		o.BeforeWrite = overTagged(tag)
 	}
 	return b.write(ctx, name, bytes.NewReader(content), o)
 }
@@ -241,6 +246,9 @@ func (b *Bucket) staged(ctx context.Context, name string, make func(name string)
 func (b *Bucket) writeAs(ctx context.Context, name string, from io.Reader, o *blob.WriterOptions) error {
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
+	if b.buffer != 0 { // or each of the objects on their way would take up to 40 MiB of memory
+		o.BufferSize, o.MaxConcurrency = b.buffer, 1
+	}
 	w, err := b.blob.NewWriter(within, name, o)
 	if err != nil {
 		return b.failed(ctx, name, err)
@@ -262,15 +270,28 @@ func (b *Bucket) writeAs(ctx context.Context, name string, from io.Reader, o *bl
 func (b *Bucket) list(ctx context.Context, folder string) iter.Seq2[*blob.ListObject, error] {
 	return func(yield func(*blob.ListObject, error) bool) {
 		for all := b.blob.List(&blob.ListOptions{Prefix: folder}); ; {
-			object, err := all.Next(ctx)
+			object, err := next(ctx, all)
 			if errors.Is(err, io.EOF) {
 				return
+			}
+			if err == nil && object.Size == 0 { // none of ours: the mark of a folder
+				continue
 			}
 			if !yield(object, b.failed(ctx, folder, err)) || err != nil {
 				return
 			}
 		}
 	}
+}
+
+// next is the next object of a list. azureblob panics if the storage leaves something out.
+func next(ctx context.Context, all *blob.ListIterator) (object *blob.ListObject, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the list lacks what each object has: %v", r)
+		}
+	}()
+	return all.Next(ctx)
 }
 
 // copy copies an object within the bucket.
@@ -288,11 +309,19 @@ func (b *Bucket) remove(ctx context.Context, names []string) error {
 		if b.client != nil && b.deleteMany(ctx, some) {
 			continue
 		}
+		g, ctx := errgroup.WithContext(ctx)
+		g.SetLimit(transfers)
 		for _, name := range some {
-			err := b.failed(ctx, name, b.blob.Delete(ctx, name))
-			if err != nil && !errors.Is(err, errNotFound) {
+			g.Go(func() error {
+				err := b.failed(ctx, name, b.blob.Delete(ctx, name))
+				if errors.Is(err, errNotFound) {
+					return nil
+				}
 				return err
-			}
+			})
+		}
+		if err := g.Wait(); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -9,11 +9,13 @@ import (
 	"os"
 	"strings"
 
+	"cloud.google.com/go/storage"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/smithy-go"
 	"gocloud.dev/gcerrors"
 
 	"spendsync/extract/outbound"
+	"spendsync/load/clouds"
 	"spendsync/load/durable"
 )
 
@@ -21,7 +23,7 @@ var (
 	// ErrAddress reports that an address is not one of a bucket or folder that exists.
 	ErrAddress = errors.New("not the address of a bucket")
 	// ErrDenied reports that the storage refused the credentials, or there are none.
-	ErrDenied = errors.New("the storage refuses the credentials")
+	ErrDenied = clouds.ErrDenied
 	// ErrUnavailable reports that the storage cannot be reached or keeps failing.
 	ErrUnavailable = errors.New("the storage cannot be reached or keeps failing")
 	// ErrFull reports that the storage has no room, or the quota of the bucket is used up.
@@ -45,7 +47,7 @@ var (
 type Error struct {
 	Address string // of the bucket
 	Object  string // below its prefix
-	// Endpoint is what sets the server of an S3: a variable, or an option of the address. Of a folder it is empty.
+	// Endpoint is what sets the server: a variable, or an option of the address. Of a folder it is empty.
 	Endpoint string
 	Status   int    // of the reply; 0: there was none
 	Code     string // of S3, such as AccessDenied; may be empty
@@ -70,13 +72,15 @@ func (e *Error) Unwrap() []error {
 	return []error{e.kind}
 }
 
-// kinds are what the codes of S3 mean, whatever the status: servers differ in that.
+// kinds are what the codes of S3 and Azure mean, whatever the status: servers differ in that.
 var kinds = map[string]error{
 	"NoSuchBucket": ErrAddress, "InvalidBucketName": ErrAddress, "PermanentRedirect": ErrAddress,
 	"AuthorizationHeaderMalformed": ErrAddress, "IllegalLocationConstraintException": ErrAddress,
 	"ExpiredToken": ErrDenied, "InvalidToken": ErrDenied, "TokenRefreshRequired": ErrDenied,
 	"InvalidAccessKeyId": ErrDenied, "SignatureDoesNotMatch": ErrDenied, "RequestTimeTooSkewed": ErrDenied,
-	"QuotaExceeded": ErrFull, "XMinioStorageFull": ErrFull, "XMinioAdminBucketQuotaExceeded": ErrFull,
+	"ContainerNotFound": ErrAddress, "ContainerDisabled": ErrAddress, "InvalidResourceName": ErrAddress,
+	"InvalidAuthenticationInfo": ErrDenied,
+	"QuotaExceeded":             ErrFull, "XMinioStorageFull": ErrFull, "XMinioAdminBucketQuotaExceeded": ErrFull,
 }
 
 // failed classifies an error of the storage, and names the object.
@@ -95,15 +99,18 @@ func (b *Bucket) failed(ctx context.Context, name string, err error) error {
 		err = durable.Storage(unwrapped(err))
 		return &Error{Address: b.address, Object: name, Reason: reason(err), Cause: err, kind: kind}
 	}
-	e := &Error{Address: b.address, Object: name, Endpoint: b.endpoint, Code: errorCode(err), Cause: unwrapped(err),
+	e := &Error{Address: b.address, Object: name, Endpoint: b.endpoint, Cause: unwrapped(err),
 		Reason: b.redacted(reason(err)), kind: ErrUnavailable}
-	if response, ok := errors.AsType[*awshttp.ResponseError](err); ok {
-		e.Status = response.HTTPStatusCode()
-	}
+	e.Status, e.Code = answer(err)
 	known, isKnown := kinds[e.Code]
 	switch {
-	case errors.Is(err, outbound.ErrRefused):
+	case errors.Is(err, outbound.ErrRefused), errors.Is(err, clouds.ErrElsewhere):
 		e.kind = ErrAddress
+	case errors.Is(err, clouds.ErrDenied):
+		e.kind = ErrDenied
+	case errors.Is(err, storage.ErrBucketNotExist),
+		e.Status == http.StatusNotFound && strings.Contains(e.Reason, noGoogleBucket):
+		e.kind, e.Code, e.Status = ErrAddress, "NoSuchBucket", http.StatusNotFound
 	case isKnown:
 		e.kind = known
 	case e.Status >= 300 && e.Status < 400 && e.Status != http.StatusNotModified:
@@ -125,6 +132,12 @@ func (b *Bucket) failed(ctx context.Context, name string, err error) error {
 
 // reason returns the shortest text of an error that names the cause.
 func reason(err error) string {
+	if refused, ok := errors.AsType[clouds.Refusal](err); ok {
+		return refused.Says
+	}
+	if status, code, says := clouds.Answer(err); status != 0 {
+		return strings.TrimSpace(code + " " + says)
+	}
 	var api smithy.APIError
 	if errors.As(err, &api) && api.ErrorCode() != "" {
 		return strings.TrimSpace(api.ErrorCode() + " " + api.ErrorMessage())
@@ -151,12 +164,22 @@ func unwrapped(err error) error {
 	return err
 }
 
-func errorCode(err error) string {
+// noGoogleBucket is part of what Google answers about a bucket that does not exist; its code is that of an object.
+const noGoogleBucket = "bucket does not exist"
+
+// answer returns the status and the code of the storage's reply; 0: there was none.
+func answer(err error) (status int, code string) {
+	if status, code, _ = clouds.Answer(err); status != 0 {
+		return status, code
+	}
+	if response, ok := errors.AsType[*awshttp.ResponseError](err); ok {
+		status = response.HTTPStatusCode()
+	}
 	var api smithy.APIError
 	if errors.As(err, &api) {
-		return api.ErrorCode()
+		code = api.ErrorCode()
 	}
-	return ""
+	return status, code
 }
 
 // lacksCredentials reports whether the SDK found no credentials: it has no type for that.
@@ -165,11 +188,16 @@ func lacksCredentials(err error) bool {
 	return strings.Contains(text, "get credentials:") || strings.Contains(text, "failed to refresh cached credentials")
 }
 
-// redacted takes the secrets of the SDK's variables out of a text: a storage may answer anything.
+// redacted takes the secrets of the variables out of a text: a storage may answer anything.
 func (b *Bucket) redacted(text string) string {
+	secrets := clouds.Secrets(os.Getenv(azureConnection), os.Getenv(azureSAS))
+	for _, name := range []string{"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY_ID", azureKey,
+		azureSecret} {
+		secrets = append(secrets, os.Getenv(name))
+	}
 	var pairs []string
-	for _, name := range []string{"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY_ID"} {
-		if secret := os.Getenv(name); len(secret) > 3 {
+	for _, secret := range secrets {
+		if len(secret) > 3 {
 			pairs = append(pairs, secret, "[redacted]")
 		}
 	}

@@ -2,8 +2,6 @@ package remote
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -17,14 +15,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go/logging"
-	"gocloud.dev/blob"
 	"gocloud.dev/blob/s3blob"
 
 	"spendsync/extract/outbound"
+	"spendsync/load/clouds"
 )
 
 // openS3 opens a bucket of S3 or of a server that speaks its protocol.
-func (b *Bucket) openS3(ctx context.Context, u *url.URL, prefix string, o Options) error {
+func (b *Bucket) openS3(ctx context.Context, u *url.URL, o Options) error {
 	q := u.Query()
 	endpoint, setBy := q.Get("endpoint"), "the option endpoint of the address"
 	if endpoint == "" {
@@ -33,26 +31,20 @@ func (b *Bucket) openS3(ctx context.Context, u *url.URL, prefix string, o Option
 	if b.endpoint = setBy; endpoint == "" {
 		b.endpoint = "AWS_REGION"
 	}
+	var err error
 	// A server that is not Amazon's seldom has a name for each bucket.
 	pathStyle := endpoint != ""
 	for _, value := range []string{os.Getenv("AWS_S3_FORCE_PATH_STYLE"), q.Get("use_path_style")} {
 		if value == "" {
 			continue
 		}
-		var err error
 		if pathStyle, err = strconv.ParseBool(value); err != nil {
 			return fmt.Errorf("%w: use_path_style=%s is neither true nor false", ErrAddress, value)
 		}
 	}
-	if o.Patience == 0 {
-		o.Patience = 2 * time.Minute
-	}
 	limits := outbound.Options{RequireTLS: !o.AllowHTTP, HeaderTimeout: o.Patience}
-	if o.CABundle != nil {
-		limits.TLS = &tls.Config{RootCAs: x509.NewCertPool()}
-		if !limits.TLS.RootCAs.AppendCertsFromPEM(o.CABundle) {
-			return fmt.Errorf("%w: %s holds no certificate", ErrAddress, caBundle)
-		}
+	if limits.TLS, err = clouds.Roots(o.CABundle); err != nil {
+		return fmt.Errorf("%w: %w", ErrAddress, err)
 	}
 	client := outbound.Client(limits, 0)
 	client.Transport = counting{client.Transport, &b.traffic}
@@ -91,10 +83,6 @@ func (b *Bucket) openS3(ctx context.Context, u *url.URL, prefix string, o Option
 	b.name = u.Host
 	if b.blob, err = s3blob.OpenBucket(ctx, b.client, b.name, nil); err != nil {
 		return fmt.Errorf("%w: %v", ErrAddress, err)
-	}
-	if prefix != "" {
-		b.prefix = prefix + "/"
-		b.blob = blob.PrefixedBucket(b.blob, b.prefix)
 	}
 	return nil
 }

@@ -167,10 +167,42 @@ type place struct {
 	counted atomic.Int64
 }
 
-// eachPlace runs a test against a folder and against an S3.
+// eachPlace runs a test against a folder and against an S3, and against Google's and Azure's storage where
+// SPENDSYNC_TEST_GCS and SPENDSYNC_TEST_AZURE have the address of one, with the bucket.
 func eachPlace(t *testing.T, test func(*testing.T, *place)) {
 	t.Run("file", func(t *testing.T) { test(t, newFolder(t)) })
 	t.Run("s3", func(t *testing.T) { test(t, newS3(t)) })
+	if endpoint := os.Getenv("SPENDSYNC_TEST_GCS"); endpoint != "" {
+		t.Run("gs", func(t *testing.T) {
+			p := &place{TB: t}
+			p.url = "gs://" + bucketName + "/store/" + rand.Text() + "?endpoint=" + p.serve(proxyTo(t, endpoint))
+			test(t, p)
+		})
+	}
+	if account := os.Getenv("SPENDSYNC_TEST_AZURE"); account != "" {
+		t.Run("azblob", func(t *testing.T) {
+			p := &place{TB: t}
+			u, err := url.Parse(account)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("AZURE_STORAGE_CONNECTION_STRING", "AccountName=devstoreaccount1;AccountKey="+
+				os.Getenv("SPENDSYNC_TEST_AZURE_KEY")+";BlobEndpoint="+p.serve(proxyTo(t, account))+u.Path)
+			p.url = "azblob://" + bucketName + "/store/" + rand.Text()
+			test(t, p)
+		})
+	}
+}
+
+// proxyTo sends requests on to another server, at their path there.
+func proxyTo(t testing.TB, address string) http.Handler {
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: u.Scheme, Host: u.Host})
+	proxy.ErrorLog = log.New(io.Discard, "", 0) // requests end with their test
+	return proxy
 }
 
 func newFolder(t testing.TB) *place {
@@ -188,7 +220,21 @@ const canary = "secret-canary-0123456789"
 
 func newS3(t testing.TB) *place {
 	p := &place{TB: t}
-	storage := storageBehind(t)
+	address := p.serve(storageBehind(t))
+	if t, ok := t.(*testing.T); ok {
+		t.Setenv("AWS_ACCESS_KEY_ID", "key")
+		t.Setenv("AWS_SECRET_ACCESS_KEY", canary)
+		t.Setenv("AWS_REGION", "us-east-1")
+		t.Setenv("AWS_ENDPOINT_URL", address)
+		t.Setenv("AWS_CONFIG_FILE", "/dev/null")
+		t.Setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null")
+	}
+	p.url = "s3://" + bucketName + "/store/" + rand.Text()
+	return p
+}
+
+// serve starts a server in front of a storage, which a test may let fail, and returns its address.
+func (p *place) serve(storage http.Handler) (address string) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.counted.Add(1)
 		if f := p.fault.Load(); f == nil || !(*f)(w, r) {
@@ -197,17 +243,8 @@ func newS3(t testing.TB) *place {
 	}))
 	server.Config.ErrorLog = log.New(io.Discard, "", 0) // gofakes3 writes some headers twice
 	server.Start()
-	t.Cleanup(server.Close)
-	if t, ok := t.(*testing.T); ok {
-		t.Setenv("AWS_ACCESS_KEY_ID", "key")
-		t.Setenv("AWS_SECRET_ACCESS_KEY", canary)
-		t.Setenv("AWS_REGION", "us-east-1")
-		t.Setenv("AWS_ENDPOINT_URL", server.URL)
-		t.Setenv("AWS_CONFIG_FILE", "/dev/null")
-		t.Setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null")
-	}
-	p.url = "s3://" + bucketName + "/store/" + rand.Text()
-	return p
+	p.Cleanup(server.Close)
+	return server.URL
 }
 
 // bucketName is the bucket of the tests, which each have a prefix of their own in it.
@@ -216,11 +253,7 @@ const bucketName = "spend"
 // storageBehind is an S3 in memory, or the one at SPENDSYNC_TEST_S3, which has the bucket and accepts any key.
 func storageBehind(t testing.TB) http.Handler {
 	if endpoint := os.Getenv("SPENDSYNC_TEST_S3"); endpoint != "" {
-		u, err := url.Parse(endpoint)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return httputil.NewSingleHostReverseProxy(u)
+		return proxyTo(t, endpoint)
 	}
 	memory := s3mem.New()
 	if err := memory.CreateBucket(bucketName); err != nil {

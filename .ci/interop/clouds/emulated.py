@@ -1,7 +1,7 @@
 """What the emulators of Google's and Azure's storage lack.
 
     emulated.py tokens PORT       the metadata server of a machine of Google's: a token for whoever asks as it should be
-    emulated.py container URL KEY make the container lake in Azurite
+    emulated.py container URL KEY NAME make a container in Azurite
 """
 import base64
 import datetime
@@ -24,14 +24,14 @@ class Tokens(http.server.BaseHTTPRequestHandler):
             self.wfile.write(json.dumps({"access_token": "not-a-secret", "expires_in": 3599, "token_type": "Bearer"}).encode())
 
 
-def container(account_url, key):
+def container(account_url, key, name):
     path = urllib.parse.urlparse(account_url).path
     now = datetime.datetime.now(datetime.timezone.utc).strftime("%a, %d %b %Y %H:%M:%S GMT")
     headers = {"x-ms-date": now, "x-ms-version": "2021-08-06"}
-    signed = "PUT" + "\n" * 12 + "".join(f"{k}:{v}\n" for k, v in headers.items()) + f"{path}{path}/lake\nrestype:container"
+    signed = "PUT" + "\n" * 12 + "".join(f"{k}:{v}\n" for k, v in headers.items()) + f"{path}{path}/{name}\nrestype:container"
     signature = base64.b64encode(hmac.new(base64.b64decode(key), signed.encode(), hashlib.sha256).digest()).decode()
     headers["Authorization"] = f"SharedKey {path[1:]}:{signature}"
-    urllib.request.urlopen(urllib.request.Request(f"{account_url}/lake?restype=container", method="PUT", headers=headers)).close()
+    urllib.request.urlopen(urllib.request.Request(f"{account_url}/{name}?restype=container", method="PUT", headers=headers)).close()
 
 
 if sys.argv[1] == "tokens":

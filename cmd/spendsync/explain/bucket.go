@@ -35,23 +35,28 @@ func ofBucket(err error, m *Message) bool {
 		answered = fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status))
 	}
 	storage := fmt.Sprintf("The storage of %s", e.Address)
+	scheme, _, _ := strings.Cut(e.Address, "://")
 	switch {
 	case e.Code == "RequestTimeTooSkewed":
 		m.Happened = storage + " refuses the time of the request (RequestTimeTooSkewed): its clock and the one of " +
 			"this machine differ"
 		m.Do = "set the clock that is wrong, then run it again"
-	case e.Code == "NoSuchBucket", e.Code == "InvalidBucketName":
+	case e.Code == "NoSuchBucket", e.Code == "InvalidBucketName", e.Code == "ContainerNotFound":
 		m.Happened = fmt.Sprintf("There is no bucket of %s (%s)", e.Address, answered)
 		m.Do = "correct the address or " + e.Endpoint + ", or create the bucket"
 	case errors.Is(err, remote.ErrAddress) && e.Status != 0:
-		m.Happened = fmt.Sprintf("The region or the endpoint is not that of %s (%s): %s", e.Address, answered, e.Reason)
-		m.Do = "correct AWS_REGION, or " + e.Endpoint
+		m.Happened = fmt.Sprintf("The endpoint is not that of %s (%s): %s", e.Address, answered, e.Reason)
+		m.Do = "correct " + e.Endpoint
+		if scheme == "s3" {
+			m.Happened = strings.Replace(m.Happened, "The endpoint", "The region or the endpoint", 1)
+			m.Do = "correct AWS_REGION, or " + e.Endpoint
+		}
 	case errors.Is(err, remote.ErrAddress):
 		m.Happened = fmt.Sprintf("%s is asked for nothing: %s", storage, e.Reason)
 		m.Do = "use https in " + e.Endpoint + ", or set " + config.Prefix + "ALLOW_HTTP=true"
 	case errors.Is(err, remote.ErrDenied) && e.Status == 0:
 		m.Happened = "There are no credentials for " + e.Address
-		m.Do = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or an identity of the cloud"
+		m.Do = credentials[scheme]
 	case errors.Is(err, remote.ErrDenied):
 		m.Happened = fmt.Sprintf("%s refuses access to %s (%s)", storage, e.Object, answered)
 		m.Do = "check the credentials and what they may do: 'push' reads, writes, lists and deletes, 'pull' reads"
@@ -73,6 +78,14 @@ func ofBucket(err error, m *Message) bool {
 		return network(e.Cause, e.Object, e.Reason, side{name: "storage", url: e.Endpoint, again: "run it again"}, m)
 	}
 	return true
+}
+
+// credentials are what can be set to have some, by the scheme of the address.
+var credentials = map[string]string{
+	"s3": "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or an identity of the cloud",
+	"gs": "set GOOGLE_APPLICATION_CREDENTIALS, or run it where the machine has an account",
+	"azblob": "set AZURE_STORAGE_CONNECTION_STRING or AZURE_STORAGE_KEY, or the variables of an application or a " +
+		"workload identity",
 }
 
 const untouched = "what was published stands, in the bucket and on this machine"

@@ -1,4 +1,4 @@
-package lake
+package clouds
 
 import (
 	"cmp"
@@ -8,12 +8,10 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"strconv"
 	"time"
 
 	"cloud.google.com/go/compute/metadata"
 	"cloud.google.com/go/storage"
-	iceio "github.com/apache/iceberg-go/io"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/gcsblob"
 	"golang.org/x/oauth2"
@@ -32,45 +30,43 @@ const (
 // maxTokenReply exceeds any reply with a token.
 const maxTokenReply = 1 << 20
 
-// googleTries is how often a request to Google's storage is sent that may be sent again.
+// googleTries is how often a request to Google's storage is sent.
 const googleTries = 4
 
 // tokenWait is how long a request for a token may take.
 const tokenWait = time.Minute
 
-// openGoogle opens the bucket of gs://bucket/...; a token that the catalog vends takes precedence.
-func (c *clouds) openGoogle(ctx context.Context, at *url.URL, props map[string]string) (*blob.Bucket, error) {
-	endpoint, err := url.Parse(cmp.Or(c.options.GCSEndpoint, googleStorage))
+// Google opens a bucket of Google's. A token for it takes precedence over the credentials of the options; nil: there is
+// none.
+func (c *Clouds) Google(ctx context.Context, bucket string, token *oauth2.Token) (*blob.Bucket, error) {
+	endpoint, err := url.Parse(cmp.Or(c.options.GoogleEndpoint, googleStorage))
 	if err != nil {
-		return nil, err // checkURL has
+		return nil, err // New has checked it
 	}
-	var tokens oauth2.TokenSource
-	if vended := props[iceio.GCSOAuthToken]; vended != "" {
-		token := &oauth2.Token{AccessToken: vended}
-		if ms, err := strconv.ParseInt(props[iceio.GCSOAuthExpiresAt], 10, 64); err == nil {
-			token.Expiry = time.UnixMilli(ms)
+	tokens := oauth2.StaticTokenSource(token)
+	if token == nil {
+		if tokens, err = c.google(); err != nil {
+			return nil, err
 		}
-		tokens = oauth2.StaticTokenSource(token)
-	} else if tokens, err = c.google(); err != nil {
-		return nil, err
 	}
 	// With this variable the library would send without our client.
 	if err := os.Unsetenv("STORAGE_EMULATOR_HOST"); err != nil {
 		return nil, err
 	}
-	client := outbound.Over(&oauth2.Transport{Source: tokens, Base: c.transport(0, endpoint)}, 0)
+	client := outbound.Over(&oauth2.Transport{Source: tokens, Base: c.storage(endpoint)}, 0)
 	// The source of tokens stands here as well, for without one the library looks for credentials by itself.
 	s, err := storage.NewClient(ctx, option.WithHTTPClient(client), option.WithTokenSource(tokens),
 		option.WithEndpoint(endpoint.JoinPath("/storage/v1/").String()), storage.WithJSONReads())
 	if err != nil {
 		return nil, err
 	}
-	s.SetRetry(storage.WithMaxAttempts(googleTries)) // its own number is infinite
-	return gcsblob.OpenBucket(ctx, nil, at.Host, &gcsblob.Options{Client: s})
+	// Its own number is infinite. Every object is written whole, so writing it again does no harm.
+	s.SetRetry(storage.WithMaxAttempts(googleTries), storage.WithPolicy(storage.RetryAlways))
+	return gcsblob.OpenBucket(ctx, nil, bucket, &gcsblob.Options{Client: s})
 }
 
 // googleTokens are those of the key file, or else of the machine's metadata server, as in GKE.
-func (c *clouds) googleTokens() (oauth2.TokenSource, error) {
+func (c *Clouds) googleTokens() (oauth2.TokenSource, error) {
 	client := outbound.Over(c.transport(maxTokenReply), tokenWait)
 	if c.options.GoogleKey == nil {
 		return oauth2.ReuseTokenSource(nil, machineTokens{metadata.NewClient(client)}), nil
@@ -128,7 +124,7 @@ func (s shortErrors) Token() (*oauth2.Token, error) {
 		says := fmt.Sprintf("no token for the key in GOOGLE_APPLICATION_CREDENTIALS: %d %s",
 			refused.Response.StatusCode, refused.ErrorCode)
 		if isTokenRefusal(refused.Response.StatusCode) {
-			return nil, lastingError{ErrDenied, says}
+			return nil, Refusal{ErrDenied, says, refused.Response.StatusCode}
 		}
 		return nil, errors.New(says)
 	}

@@ -1,4 +1,4 @@
-package lake
+package clouds
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
-	iceio "github.com/apache/iceberg-go/io"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/azureblob"
 )
@@ -29,32 +28,48 @@ type azureAccount struct {
 	key, sas string
 }
 
-// openAzure opens the container of abfss://container@account.dfs.core.windows.net/...; a SAS that the catalog vends
-// takes precedence.
-func (c *clouds) openAzure(ctx context.Context, at *url.URL, props map[string]string) (*blob.Bucket, error) {
-	name, host := at.User.Username(), strings.ToLower(at.Hostname())
-	account, rest, _ := strings.Cut(host, ".")
+// blobService is the address of an account's blobs.
+func blobService(account, domain string) string { return "https://" + account + ".blob." + domain }
+
+// Azure opens a container of the account that the options name.
+func (c *Clouds) Azure(ctx context.Context, name string) (*blob.Bucket, error) {
+	if c.account == nil {
+		return nil, fmt.Errorf("%w: neither AZURE_STORAGE_CONNECTION_STRING nor AZURE_STORAGE_ACCOUNT is set",
+			ErrAddress)
+	}
+	return c.container(ctx, *c.account, name)
+}
+
+// AzureAt opens a container at the host of an account, such as account.dfs.core.windows.net. A SAS for it takes
+// precedence over the credentials of the options; empty: there is none. The account must be theirs if they name one.
+func (c *Clouds) AzureAt(ctx context.Context, host, name, sas string) (*blob.Bucket, error) {
+	account, rest, _ := strings.Cut(strings.ToLower(host), ".")
 	service, domain, _ := strings.Cut(rest, ".")
 	if name == "" || service != "dfs" && service != "blob" || !slices.Contains(azureDomains, domain) {
-		return nil, lastingError{ErrForeign, fmt.Sprintf("%s://%s@%s is not a container of an account of Azure, as in "+
-			"abfss://container@account.dfs.core.windows.net", at.Scheme, name, host)}
+		return nil, fmt.Errorf("%w: %s@%s is not a container of an account of Azure, as in "+
+			"abfss://container@account.dfs.core.windows.net", ErrAddress, name, host)
 	}
-	use := azureAccount{name: account, endpoint: "https://" + account + ".blob." + domain}
+	use := azureAccount{name: account, endpoint: blobService(account, domain)}
 	if c.account != nil {
 		if use = *c.account; use.name != account {
-			return nil, lastingError{ErrForeign, fmt.Sprintf("it lies in the account %s, and "+
-				"AZURE_STORAGE_CONNECTION_STRING is of %s", account, use.name)}
+			return nil, fmt.Errorf("%w: it lies in the account %s, and AZURE_STORAGE_CONNECTION_STRING is of %s",
+				ErrAddress, account, use.name)
 		}
 	}
-	if vended := props[iceio.ADLSSasTokenPrefix+host]; vended != "" {
-		use.key, use.sas = "", vended
+	if sas != "" {
+		use.key, use.sas = "", sas
 	}
+	return c.container(ctx, use, name)
+}
+
+func (c *Clouds) container(ctx context.Context, use azureAccount, name string) (*blob.Bucket, error) {
 	endpoint, err := url.Parse(use.endpoint)
 	if err != nil {
-		return nil, err // checkURL has
+		return nil, err // New has checked it
 	}
 	address := endpoint.JoinPath(name).String()
-	options := &container.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: c.transport(0, endpoint)}}
+	options := &container.ClientOptions{}
+	options.Transport = azureReplies{c.storage(endpoint)}
 	var client *container.Client
 	switch {
 	case use.sas != "":
@@ -62,7 +77,7 @@ func (c *clouds) openAzure(ctx context.Context, at *url.URL, props map[string]st
 	case use.key != "":
 		key, keyErr := container.NewSharedKeyCredential(use.name, use.key)
 		if keyErr != nil {
-			return nil, fmt.Errorf("%w: the key in AZURE_STORAGE_CONNECTION_STRING is not base64", ErrDenied)
+			return nil, fmt.Errorf("%w: the key of the storage account is not base64", ErrDenied)
 		}
 		client, err = container.NewClientWithSharedKeyCredential(address, key, options)
 	default:
@@ -85,7 +100,7 @@ func parseConnection(text string, allowHTTP bool) (*azureAccount, error) {
 		name, value, ok := strings.Cut(part, "=")
 		if !ok {
 			return nil, fmt.Errorf("%w: AZURE_STORAGE_CONNECTION_STRING is not of the form Name=value;Name=value",
-				ErrWrongURL)
+				ErrAddress)
 		}
 		values[name] = value
 	}
@@ -96,17 +111,17 @@ func parseConnection(text string, allowHTTP bool) (*azureAccount, error) {
 		if suffix == "" {
 			suffix = azureDomains[0]
 		}
-		a.endpoint = "https://" + a.name + ".blob." + suffix
+		a.endpoint = blobService(a.name, suffix)
 	}
 	if a.endpoint == "" {
 		return nil, fmt.Errorf("%w: AZURE_STORAGE_CONNECTION_STRING has neither AccountName nor BlobEndpoint",
-			ErrWrongURL)
+			ErrAddress)
 	}
-	if err := checkURL(a.endpoint, allowHTTP); err != nil {
+	if err := CheckURL(a.endpoint, allowHTTP); err != nil {
 		return nil, fmt.Errorf("BlobEndpoint in AZURE_STORAGE_CONNECTION_STRING: %w", err)
 	}
 	if a.name == "" {
-		u, _ := url.Parse(a.endpoint) // checkURL has
+		u, _ := url.Parse(a.endpoint) // checked above
 		a.name, _, _ = strings.Cut(u.Hostname(), ".")
 	}
 	return a, nil
@@ -114,7 +129,7 @@ func parseConnection(text string, allowHTTP bool) (*azureAccount, error) {
 
 // azureIdentity is who asks for tokens of Azure: a pod's workload identity, an application with its secret, or the
 // machine's managed identity. Other forms start programs.
-func (c *clouds) azureIdentity() (azcore.TokenCredential, error) {
+func (c *Clouds) azureIdentity() (azcore.TokenCredential, error) {
 	o := c.options
 	options := azcore.ClientOptions{Transport: c.transport(maxTokenReply)}
 	var identity azcore.TokenCredential
@@ -156,20 +171,26 @@ func (s shortIdentity) GetToken(ctx context.Context, o policy.TokenRequestOption
 	}
 	says := fmt.Sprintf("no token of Azure: %d %s %v", refused.RawResponse.StatusCode, why.Error, why.Codes)
 	if isTokenRefusal(refused.RawResponse.StatusCode) {
-		return token, lastingError{ErrDenied, says}
+		return token, Refusal{ErrDenied, says, refused.RawResponse.StatusCode}
 	}
 	return token, errors.New(says)
 }
 
-// briefly is an error of the storage in one line: Azure's are pages.
-func briefly(err error) error {
-	reply, ok := errors.AsType[*azcore.ResponseError](err)
-	if !ok {
-		return err
+// Secrets are the secrets in a connection string and in a SAS of Azure.
+func Secrets(connection, sas string) (secrets []string) {
+	for part := range strings.SplitSeq(connection, ";") {
+		switch name, value, _ := strings.Cut(part, "="); name {
+		case "AccountKey":
+			secrets = append(secrets, value)
+		case "SharedAccessSignature":
+			secrets = append(secrets, Secrets("", value)...)
+		}
 	}
-	asked := ""
-	if reply.RawResponse != nil && reply.RawResponse.Request != nil {
-		asked = reply.RawResponse.Request.Method + " " + reply.RawResponse.Request.URL.Path + ": "
+	if sas != "" {
+		secrets = append(secrets, sas)
 	}
-	return fmt.Errorf("%s%d %s", asked, reply.StatusCode, reply.ErrorCode)
+	if values, err := url.ParseQuery(strings.TrimPrefix(sas, "?")); err == nil {
+		secrets = append(secrets, values.Get("sig"))
+	}
+	return secrets
 }

@@ -1,0 +1,120 @@
+// Package clouds opens buckets of Google and containers of Azure.
+//
+// What it promises: requests are sent by clients of extract/outbound, credentials go to the configured storage and to
+// whoever issues tokens for it alone, and no redirect is followed. A refused credential and a redirect are errors of
+// their own, which no library tries again or takes for a missing object.
+//
+// What it never does: it reads no variables but those that name the machine's token server, starts no program, and
+// puts no secret into an error.
+package clouds
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"golang.org/x/oauth2"
+
+	"spendsync/extract/outbound"
+)
+
+var (
+	// ErrDenied reports that the storage, or what issues tokens for it, refused the credentials.
+	ErrDenied = errors.New("the storage refuses the credentials")
+	// ErrElsewhere reports that a reply leads to a host that must not get the credentials.
+	ErrElsewhere = errors.New("the storage leads elsewhere")
+	// ErrUnchanged reports that an object has not changed since the version that a request names.
+	ErrUnchanged = errors.New("the object has not changed")
+	// ErrAddress reports an address that requests must not be sent to.
+	ErrAddress = errors.New("not an address that requests may be sent to")
+)
+
+// WriteBuffer is the memory of one object that is being written: a larger one takes several requests.
+const WriteBuffer = 4 << 20
+
+// Options hold credentials, and how to reach the storage.
+type Options struct {
+	GoogleEndpoint string // of Google's storage, where it is not the public one
+	GoogleKey      []byte // a key file of Google, as JSON; nil: the machine's metadata server
+
+	AzureConnection string // connection string of a storage account; empty: the account below
+	AzureAccount    string
+	AzureKey        string // of the account
+	AzureSAS        string // of the account; without it and a key: the identity below
+	AzureTenant     string
+	AzureClient     string
+	AzureSecret     string // of an application
+	AzureTokenFile  string // of a workload identity; without it and a secret: the machine's managed identity
+
+	AllowHTTP bool // send without TLS to other machines
+	TLS       *tls.Config
+	Patience  time.Duration // how long the storage may take to begin a reply; 0: one minute
+	Sending   func()        // called for each request to the storage; nil: nothing is
+}
+
+// Clouds opens buckets. Credentials are fetched when the first one needs them.
+type Clouds struct {
+	options Options
+	account *azureAccount // of the options; nil: they name none
+	google  func() (oauth2.TokenSource, error)
+	azure   func() (azcore.TokenCredential, error)
+}
+
+// New checks the options.
+func New(o Options) (c *Clouds, err error) {
+	c = &Clouds{options: o}
+	if err := CheckURL(o.GoogleEndpoint, o.AllowHTTP); err != nil {
+		return nil, err
+	}
+	switch {
+	case o.AzureConnection != "":
+		if c.account, err = parseConnection(o.AzureConnection, o.AllowHTTP); err != nil {
+			return nil, err
+		}
+	case o.AzureAccount != "":
+		if strings.ContainsAny(o.AzureAccount, "./:@?#") {
+			return nil, fmt.Errorf("%w: AZURE_STORAGE_ACCOUNT=%s is not the name of an account", ErrAddress,
+				o.AzureAccount)
+		}
+		c.account = &azureAccount{o.AzureAccount, blobService(o.AzureAccount, azureDomains[0]), o.AzureKey, o.AzureSAS}
+	}
+	c.google, c.azure = sync.OnceValues(c.googleTokens), sync.OnceValues(c.azureIdentity)
+	return c, nil
+}
+
+// Roots are the certificates of a bundle, as PEM, in place of the system's; nil: the system's.
+func Roots(bundle []byte) (*tls.Config, error) {
+	if bundle == nil {
+		return nil, nil
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(bundle) {
+		return nil, errors.New("AWS_CA_BUNDLE holds no certificate")
+	}
+	return &tls.Config{RootCAs: roots}, nil
+}
+
+// CheckURL refuses addresses that would show secrets, in themselves or on the way.
+func CheckURL(address string, allowHTTP bool) error {
+	if address == "" {
+		return nil
+	}
+	u, err := url.Parse(address)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: it can't be parsed", ErrAddress)
+	case u.User != nil:
+		return fmt.Errorf("%w: it holds a user or a password", ErrAddress)
+	case u.Host == "", u.Scheme != "https" && u.Scheme != "http":
+		return fmt.Errorf("%w: %s is not https://host", ErrAddress, u.Redacted())
+	case u.Scheme == "http" && !allowHTTP && !outbound.IsLoopback(u.Hostname()):
+		return fmt.Errorf("%w: %s sends without TLS, which needs SPENDSYNC_ALLOW_HTTP=true", ErrAddress, u.Host)
+	}
+	return nil
+}
