@@ -3,6 +3,8 @@
 # shellcheck shell=bash disable=SC2034
 root=$PWD
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/spendsync-readers
+GOCACHE=$(go env GOCACHE) # some steps have an XDG_CACHE_HOME of their own
+export GOCACHE
 work=$(mktemp -d)
 started=()
 skipped=()

@@ -27,6 +27,8 @@ import (
 var (
 	// ErrDenied reports that the storage, or what issues tokens for it, refused the credentials.
 	ErrDenied = errors.New("the storage refuses the credentials")
+	// ErrNoIdentity reports that no credentials are set, and that the machine's token server gives none.
+	ErrNoIdentity = errors.New("the machine has no identity")
 	// ErrElsewhere reports that a reply leads to a host that must not get the credentials.
 	ErrElsewhere = errors.New("the storage leads elsewhere")
 	// ErrUnchanged reports that an object has not changed since the version that a request names.

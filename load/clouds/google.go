@@ -100,8 +100,8 @@ func (m machineTokens) Token() (*oauth2.Token, error) {
 	text, err := m.server.GetWithContext(ctx, "instance/service-accounts/default/token?scopes="+
 		url.QueryEscape(googleScope))
 	if err != nil {
-		return nil, fmt.Errorf("GOOGLE_APPLICATION_CREDENTIALS is not set, and the metadata server gives no token: %w",
-			err)
+		return nil, fmt.Errorf("%w: GOOGLE_APPLICATION_CREDENTIALS is not set, and the metadata server gives no "+
+			"token: %w", ErrNoIdentity, err)
 	}
 	var token struct {
 		AccessToken string `json:"access_token"`

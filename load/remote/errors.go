@@ -120,7 +120,8 @@ func (b *Bucket) failed(ctx context.Context, name string, err error) error {
 		e.kind = errNotFound
 	case e.Status == http.StatusPreconditionFailed, e.Status == http.StatusConflict, e.Code == "PreconditionFailed":
 		e.kind = errChanged
-	case e.Status == http.StatusForbidden, e.Status == http.StatusUnauthorized, lacksCredentials(err):
+	case e.Status == http.StatusForbidden, e.Status == http.StatusUnauthorized, lacksCredentials(err),
+		errors.Is(err, clouds.ErrNoIdentity):
 		e.kind = ErrDenied
 	case e.Status == http.StatusInsufficientStorage:
 		e.kind = ErrFull
