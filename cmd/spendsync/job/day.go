@@ -78,22 +78,22 @@ func (r *dayReader) proveDay(ctx context.Context, day schema.Date, work *lease, 
 			}
 		case err != nil:
 			return nil, err
-		case read.hash != suspect && read.isSuspicious(known):
+		case read.hash != suspect && read.isSuspicious(day, known):
 			suspect = read.hash
 			stored := known.Sums
 			err = &extract.UnprovenError{What: "spend " + day.String(), Reason: fmt.Sprintf(
-				"%d rows and %s US dollars, far less than the %d rows and %s that are stored, and no two reads in "+
-					"a row agree",
+				"%d rows and %s US dollars, less than the %d rows and %s that are stored, and no two reads in a row "+
+					"agree",
 				read.sums.Rows, read.sums.Spend, stored.Rows, stored.Spend)}
-			r.s.Log.Warn("the answer is empty or much smaller than what is stored; it must come twice to be believed",
+			r.s.Log.Warn("the answer is empty or smaller than what is stored; it must come twice to be believed",
 				"day", day.String(), "rows", read.sums.Rows, "stored_rows", stored.Rows)
 		case read.isDamaged(known) && !damaged && step.Attempts < maxReads:
 			r.s.Log.Warn("some values cannot be read; the day is read again", "day", day.String(),
 				"rows_refused", read.refused, "rows_unread", read.unread)
-		case read.isMiscounted(known) && step.Attempts < maxReads:
+		case read.hash != suspect && read.doubt(known) != "" && step.Attempts < maxReads:
 			doubted, read.hashes = true, []string{read.hash}
-			r.s.Log.Warn("the service counts another number of rows; the day is read again", "day", day.String(),
-				"rows", read.sums.Rows, "rows_total", read.count.V)
+			r.s.Log.Warn(read.doubt(known)+"; the day is read again", "day", day.String(), "rows", read.sums.Rows,
+				"rows_total", read.count.V)
 		default:
 			if err := read.mayReplace(day, known); err != nil {
 				return nil, err
@@ -263,14 +263,16 @@ func suspicious(known *manifest.Day, now history.Sums) bool {
 	return now.Rows*2 < was.Rows || (was.Spend > 0 && now.Spend*2 < was.Spend)
 }
 
-// isSuspicious reports whether a read would delete much of the stored day. The right number of rows is unknown if a
-// read lacks an ID that the stored rows have.
-func (read *dayRead) isSuspicious(known *manifest.Day) bool {
+// isSuspicious reports whether a read would delete much of the stored day, or any row of one that was over: a total
+// that leaves out rows without spend says nothing of them. The right number of rows is unknown if a read lacks an ID
+// that the stored rows have.
+func (read *dayRead) isSuspicious(day schema.Date, known *manifest.Day) bool {
 	now := read.sums
 	if known != nil && now.Rows > 0 && len(idsIn(read.lacks)) > len(known.Without) {
 		now.Rows = known.Sums.Rows
 	}
-	return suspicious(known, now)
+	return suspicious(known, now) ||
+		known != nil && known.WasOver(day) && now.Rows+read.refused < known.Sums.Rows
 }
 
 // readDay reads all pages of a day once. They are staged after those of earlier reads.
@@ -367,13 +369,19 @@ func (read *dayRead) isDamaged(known *manifest.Day) bool {
 	return read.refused+read.unread > was
 }
 
-// isMiscounted reports whether the service states another number of rows than came, as it did not for the stored day.
-// Of a day that is not stored, fewer may be this service's way to count.
-func (read *dayRead) isMiscounted(known *manifest.Day) bool {
-	if known == nil {
-		return read.counted == schema.RowsDiffer && read.count.V > read.sums.Rows
+// doubt returns why a read that proves its day is read again: the service states another number of rows than came, as
+// it did not for the stored day, or the stored rows were more. Of a day that is not stored, a smaller number may be
+// the service's way to count.
+func (read *dayRead) doubt(known *manifest.Day) string {
+	differs := read.counted == schema.RowsDiffer
+	switch {
+	case known == nil && differs && read.count.V > read.sums.Rows,
+		known != nil && differs && known.RowsTotalState != schema.RowsDiffer:
+		return "the service counts another number of rows"
+	case known != nil && read.sums.Rows+read.refused < known.Sums.Rows && len(idsIn(read.lacks)) <= len(known.Without):
+		return "fewer rows came than are stored"
 	}
-	return read.counted == schema.RowsDiffer && known.RowsTotalState != schema.RowsDiffer
+	return ""
 }
 
 // clicks returns the sum of the rows' clicks; unknown if those of a row could not be read.
