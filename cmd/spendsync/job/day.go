@@ -78,19 +78,19 @@ func (r *dayReader) proveDay(ctx context.Context, day schema.Date, work *lease, 
 			}
 		case err != nil:
 			return nil, err
-		case read.hash != suspect && read.isSuspicious(day, known):
+		case read.hash != suspect && read.isSuspicious(known):
 			suspect = read.hash
 			stored := known.Sums
 			err = &extract.UnprovenError{What: "spend " + day.String(), Reason: fmt.Sprintf(
-				"%d rows and %s US dollars, less than the %d rows and %s that are stored, and no two reads in a row "+
-					"agree",
+				"%d rows and %s US dollars, far less than the %d rows and %s that are stored, and no two reads in "+
+					"a row agree",
 				read.sums.Rows, read.sums.Spend, stored.Rows, stored.Spend)}
-			r.s.Log.Warn("the answer is empty or smaller than what is stored; it must come twice to be believed",
+			r.s.Log.Warn("the answer is empty or much smaller than what is stored; it must come twice to be believed",
 				"day", day.String(), "rows", read.sums.Rows, "stored_rows", stored.Rows)
 		case read.isDamaged(known) && !damaged && step.Attempts < maxReads:
 			r.s.Log.Warn("some values cannot be read; the day is read again", "day", day.String(),
 				"rows_refused", read.refused, "rows_unread", read.unread)
-		case read.hash != suspect && read.doubt(known) != "" && step.Attempts < maxReads:
+		case read.hash != suspect && !read.isAlike(reads) && read.doubt(known) != "" && step.Attempts < maxReads:
 			doubted, read.hashes = true, []string{read.hash}
 			r.s.Log.Warn(read.doubt(known)+"; the day is read again", "day", day.String(), "rows", read.sums.Rows,
 				"rows_total", read.count.V)
@@ -232,9 +232,7 @@ func (r *dayReader) weighAs(
 		w.rows = read.sums.Rows + read.refused
 	}
 	read.count, read.counted = w.rowsTotal(), w.totalState()
-	for _, other := range before {
-		w.alike = w.alike || slices.Contains(other.hashes, read.hash)
-	}
+	w.alike = read.isAlike(before)
 	if known := r.s.store.Account().Days[day]; known != nil && known.Refused == 0 {
 		w.alike = w.alike || known.ContentHash == read.hash
 	}
@@ -263,16 +261,14 @@ func suspicious(known *manifest.Day, now history.Sums) bool {
 	return now.Rows*2 < was.Rows || (was.Spend > 0 && now.Spend*2 < was.Spend)
 }
 
-// isSuspicious reports whether a read would delete much of the stored day, or any row of one that was over: a total
-// that leaves out rows without spend says nothing of them. The right number of rows is unknown if a read lacks an ID
-// that the stored rows have.
-func (read *dayRead) isSuspicious(day schema.Date, known *manifest.Day) bool {
+// isSuspicious reports whether a read would delete much of the stored day. The right number of rows is unknown if a
+// read lacks an ID that the stored rows have.
+func (read *dayRead) isSuspicious(known *manifest.Day) bool {
 	now := read.sums
 	if known != nil && now.Rows > 0 && len(idsIn(read.lacks)) > len(known.Without) {
 		now.Rows = known.Sums.Rows
 	}
-	return suspicious(known, now) ||
-		known != nil && known.WasOver(day) && now.Rows+read.refused < known.Sums.Rows
+	return suspicious(known, now)
 }
 
 // readDay reads all pages of a day once. They are staged after those of earlier reads.
@@ -369,9 +365,14 @@ func (read *dayRead) isDamaged(known *manifest.Day) bool {
 	return read.refused+read.unread > was
 }
 
-// doubt returns why a read that proves its day is read again: the service states another number of rows than came, as
-// it did not for the stored day, or the stored rows were more. Of a day that is not stored, a smaller number may be
-// the service's way to count.
+// isAlike reports whether an earlier read has the same rows.
+func (read *dayRead) isAlike(before []*dayRead) bool {
+	return slices.ContainsFunc(before, func(other *dayRead) bool { return slices.Contains(other.hashes, read.hash) })
+}
+
+// doubt returns why a day is read again unless another read has the same rows: the service states another number of
+// rows than came, as it did not for the stored day, or the stored rows were more, which a total that leaves out those
+// without spend would not show. Of a day that is not stored, a smaller number may be the service's way to count.
 func (read *dayRead) doubt(known *manifest.Day) string {
 	differs := read.counted == schema.RowsDiffer
 	switch {
