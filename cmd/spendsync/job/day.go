@@ -90,10 +90,10 @@ func (r *dayReader) proveDay(ctx context.Context, day schema.Date, work *lease, 
 		case read.isDamaged(known) && !damaged && step.Attempts < maxReads:
 			r.s.Log.Warn("some values cannot be read; the day is read again", "day", day.String(),
 				"rows_refused", read.refused, "rows_unread", read.unread)
-		case read.hash != suspect && !read.isAlike(reads) && read.doubt(known) != "" && step.Attempts < maxReads:
+		case read.hash != suspect && read.doubt(known, reads) != "" && step.Attempts < maxReads:
 			doubted, read.hashes = true, []string{read.hash}
-			r.s.Log.Warn(read.doubt(known)+"; the day is read again", "day", day.String(), "rows", read.sums.Rows,
-				"rows_total", read.count.V)
+			r.s.Log.Warn(read.doubt(known, reads)+"; the day is read again", "day", day.String(),
+				"rows", read.sums.Rows, "rows_total", read.count.V)
 		default:
 			if err := read.mayReplace(day, known); err != nil {
 				return nil, err
@@ -370,16 +370,17 @@ func (read *dayRead) isAlike(before []*dayRead) bool {
 	return slices.ContainsFunc(before, func(other *dayRead) bool { return slices.Contains(other.hashes, read.hash) })
 }
 
-// doubt returns why a day is read again unless another read has the same rows: the service states another number of
-// rows than came, as it did not for the stored day, or the stored rows were more, which a total that leaves out those
-// without spend would not show. Of a day that is not stored, a smaller number may be the service's way to count.
-func (read *dayRead) doubt(known *manifest.Day) string {
+// doubt returns why a day is read again: the service states another number of rows than came, as it did not for the
+// stored day; or the stored rows were more, which a total that leaves out those without spend would not show, and no
+// earlier read has the same rows. Of a day that is not stored, a smaller number may be the service's way to count.
+func (read *dayRead) doubt(known *manifest.Day, before []*dayRead) string {
 	differs := read.counted == schema.RowsDiffer
 	switch {
 	case known == nil && differs && read.count.V > read.sums.Rows,
 		known != nil && differs && known.RowsTotalState != schema.RowsDiffer:
 		return "the service counts another number of rows"
-	case known != nil && read.sums.Rows+read.refused < known.Sums.Rows && len(idsIn(read.lacks)) <= len(known.Without):
+	case known != nil && read.sums.Rows+read.refused < known.Sums.Rows &&
+		len(idsIn(read.lacks)) <= len(known.Without) && !read.isAlike(before):
 		return "fewer rows came than are stored"
 	}
 	return ""
