@@ -102,7 +102,7 @@ func (t azureReplies) Do(r *http.Request) (*http.Response, error) {
 	return nil, Refusal{errIncomplete, fmt.Sprintf("that to %s %s has no header %s", r.Method, r.URL.Path, lacks), 0}
 }
 
-// Refusal is an error of which the libraries must not try the request again.
+// Refusal is an error after which the libraries must not send the request again.
 type Refusal struct {
 	Kind   error // such as [ErrDenied]
 	Says   string

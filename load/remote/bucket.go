@@ -229,11 +229,11 @@ func (b *Bucket) write(ctx context.Context, name string, from io.Reader, o *blob
 
 // staged makes an object. In a folder it does so apart, and renames the object when it is whole: an interrupted push
 // must not leave a part of a Parquet file, or one too many, where readers take every file of a folder.
-func (b *Bucket) staged(ctx context.Context, name string, make func(name string) error) error {
+func (b *Bucket) staged(ctx context.Context, name string, write func(name string) error) error {
 	if b.dir == "" {
-		return make(name)
+		return write(name)
 	}
-	if err := make(stagingFolder + name); err != nil {
+	if err := write(stagingFolder + name); err != nil {
 		return err
 	}
 	path := filepath.Join(b.dir, filepath.FromSlash(name))

@@ -54,9 +54,9 @@ type dayRead struct {
 
 // proveDay reads a day until one read is proven, or all reads are proven together: [maxReads] times at most. An
 // answer that would empty the day, or most of it, must come twice. An answer is read once more if it has values that
-// cannot be read, and more of them than are known of the day, or if the service states another number of rows for the
-// first time: damage in transit does not come twice. Of an open day, whose rows may move while they are paged, the
-// best read is kept, for it is better than none.
+// cannot be read, and more of them than are known of the day, or for what [dayRead.doubt] returns: damage in transit
+// does not come twice. Of an open day, whose rows may move while they are paged, the best read is kept, for it is
+// better than none.
 func (r *dayReader) proveDay(ctx context.Context, day schema.Date, work *lease, step *schema.Step) (*dayRead, error) {
 	known := r.s.store.Account().Days[day]
 	suspect, damaged := "", false
@@ -67,6 +67,10 @@ func (r *dayReader) proveDay(ctx context.Context, day schema.Date, work *lease, 
 		read, err := r.readDay(ctx, day, work, pages, r.known(day, step.Attempts))
 		if err == nil {
 			err = r.weigh(ctx, day, read, reads, suspect != "")
+		}
+		doubt := ""
+		if err == nil && read.hash != suspect {
+			doubt = read.doubt(known, reads)
 		}
 		unproven, isUnproven := errors.AsType[*extract.UnprovenError](err)
 		switch {
@@ -90,10 +94,10 @@ func (r *dayReader) proveDay(ctx context.Context, day schema.Date, work *lease, 
 		case read.isDamaged(known) && !damaged && step.Attempts < maxReads:
 			r.s.Log.Warn("some values cannot be read; the day is read again", "day", day.String(),
 				"rows_refused", read.refused, "rows_unread", read.unread)
-		case read.hash != suspect && read.doubt(known, reads) != "" && step.Attempts < maxReads:
+		case doubt != "" && step.Attempts < maxReads:
 			doubted, read.hashes = true, []string{read.hash}
-			r.s.Log.Warn(read.doubt(known, reads)+"; the day is read again", "day", day.String(),
-				"rows", read.sums.Rows, "rows_total", read.count.V)
+			r.s.Log.Warn(doubt+"; the day is read again", "day", day.String(), "rows", read.sums.Rows,
+				"rows_total", read.count.V)
 		default:
 			if err := read.mayReplace(day, known); err != nil {
 				return nil, err
@@ -149,7 +153,7 @@ func pagesOf(reads []*dayRead) (n int) {
 }
 
 // weigh decides whether a read proves its day, together with earlier reads, and fills in the resulting day. Rows with
-// the same key are either one row, of which the last is stored, or parts of one row, which are added up: the
+// the same key are either one row, whose last version is stored, or parts of one row, which are added up: the
 // witnesses decide.
 func (r *dayReader) weigh(ctx context.Context, day schema.Date, read *dayRead, before []*dayRead, confirm bool) error {
 	if err := r.s.checkClock(r.s.Report); err != nil {
@@ -251,26 +255,6 @@ func (r *dayReader) weighAs(
 	return err
 }
 
-// suspicious reports whether an answer would remove many of the stored rows: all
-// rows, or more than half of the rows or of the spend.
-func suspicious(known *manifest.Day, now history.Sums) bool {
-	if known == nil || known.Sums.Rows == 0 {
-		return false
-	}
-	was := known.Sums
-	return now.Rows*2 < was.Rows || (was.Spend > 0 && now.Spend*2 < was.Spend)
-}
-
-// isSuspicious reports whether a read would delete much of the stored day. The right number of rows is unknown if a
-// read lacks an ID that the stored rows have.
-func (read *dayRead) isSuspicious(known *manifest.Day) bool {
-	now := read.sums
-	if known != nil && now.Rows > 0 && len(idsIn(read.lacks)) > len(known.Without) {
-		now.Rows = known.Sums.Rows
-	}
-	return suspicious(known, now)
-}
-
 // readDay reads all pages of a day once. They are staged after those of earlier reads.
 func (r *dayReader) readDay(
 	ctx context.Context, day schema.Date, work *lease, pagesBefore int, known *extract.Known,
@@ -355,37 +339,6 @@ func (read *dayRead) putAside(rows []transform.RefusedRow, c transform.SpendCont
 	}
 }
 
-// isDamaged reports whether more rows of a read than of the stored day have values that cannot
-// be read.
-func (read *dayRead) isDamaged(known *manifest.Day) bool {
-	was := int64(0)
-	if known != nil {
-		was = known.Refused + known.Unread
-	}
-	return read.refused+read.unread > was
-}
-
-// isAlike reports whether an earlier read has the same rows.
-func (read *dayRead) isAlike(before []*dayRead) bool {
-	return slices.ContainsFunc(before, func(other *dayRead) bool { return slices.Contains(other.hashes, read.hash) })
-}
-
-// doubt returns why a day is read again: the service states another number of rows than came, as it did not for the
-// stored day; or the stored rows were more, which a total that leaves out those without spend would not show, and no
-// earlier read has the same rows. Of a day that is not stored, a smaller number may be the service's way to count.
-func (read *dayRead) doubt(known *manifest.Day, before []*dayRead) string {
-	differs := read.counted == schema.RowsDiffer
-	switch {
-	case known == nil && differs && read.count.V > read.sums.Rows,
-		known != nil && differs && known.RowsTotalState != schema.RowsDiffer:
-		return "the service counts another number of rows"
-	case known != nil && read.sums.Rows+read.refused < known.Sums.Rows &&
-		len(idsIn(read.lacks)) <= len(known.Without) && !read.isAlike(before):
-		return "fewer rows came than are stored"
-	}
-	return ""
-}
-
 // clicks returns the sum of the rows' clicks; unknown if those of a row could not be read.
 func (read *dayRead) clicks() schema.Null[int64] {
 	if read.noClick {
@@ -401,21 +354,6 @@ func (read *dayRead) incomplete() error {
 	}
 	return fmt.Errorf("%s cannot be stored, see ops.refused_row; the others are; the first: %w",
 		phrase.Count(int(read.refused), "row"), read.first)
-}
-
-// mayReplace decides about a read with refused rows: its intact rows are stored, but never over a day that was proven
-// after it was over.
-func (read *dayRead) mayReplace(day schema.Date, known *manifest.Day) error {
-	switch n := int(read.refused); {
-	case n == 0:
-		return nil
-	case read.sums.Rows == 0:
-		return read.first
-	case known != nil && known.Refused == 0 && known.WasOver(day):
-		return fmt.Errorf("%s cannot be stored, and the day that is proven stands; the first: %w",
-			phrase.Count(n, "row"), read.first)
-	}
-	return nil
 }
 
 // checkControlTotal compares a read of a day that is over with the service's own total.

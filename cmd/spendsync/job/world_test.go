@@ -118,7 +118,7 @@ func (w *world) sync(code int, says ...string) *Result {
 // firsts are the stores after the first sync of an account.
 var firsts loadtest.Stores
 
-// first is the first sync, of an account of which nothing was changed. All worlds of the same account share it.
+// first is the first sync of an account as it was made. All worlds with the same account share it.
 func (w *world) first() {
 	w.t.Helper()
 	runs := w.runs + 1
