@@ -10,6 +10,7 @@ started=()
 skipped=()
 finish() {
   for pid in "${started[@]}"; do kill "$pid" 2>/dev/null || true; done
+  wait # or a server that is stopping writes into the folder while it is removed
   rm -rf "$work"
 }
 trap finish EXIT

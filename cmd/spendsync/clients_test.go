@@ -146,7 +146,7 @@ var clientMakers = map[string][]string{
 	"github.com/aws/aws-sdk-go-v2/config":                             {"load/lake/clients.go", "load/remote/"},
 	"github.com/aws/aws-sdk-go-v2/service":                            {"load/lake/objects.go", "load/remote/"},
 	"github.com/apache/iceberg-go/io/gocloud":                         {"load/lake/lake.go", "load/lake/clouds.go"},
-	"golang.org/x/oauth2":                                             {"load/clouds/", "load/lake/clouds.go"},
+	"golang.org/x/oauth2":                                             {"load/clouds/", "load/lake/"},
 	"google.golang.org/api":                                           {"load/clouds/"},
 	"gocloud.dev/blob/gcsblob":                                        {"load/clouds/"},
 	"gocloud.dev/blob/azureblob":                                      {"load/clouds/"},

@@ -36,7 +36,7 @@ func (l *Lake) Check(ctx context.Context, dir string) (*Checked, error) {
 	}
 	defer m.Close()
 	found := &Checked{Generation: m.Manifest.Generation, Accounts: len(m.Accounts)}
-	tables, err := l.tables(ctx, false)
+	tables, err := l.tables(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -191,7 +191,7 @@ func TestFollow_AddsColumnsBehindTheOthers(t *testing.T) {
 	if _, err := old.ensureNamespace(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := old.tables(t.Context(), true); err != nil {
+	if _, err := old.each(t.Context(), old.specs, old.create); err != nil {
 		t.Fatal(err)
 	}
 	before := len(w.Rest.Metadata("spendsync", "spend_daily").CurrentSchema().Fields())
@@ -227,7 +227,7 @@ func TestFollow_PutsItsFilesBackAfterACompaction(t *testing.T) {
 func (w *world) compact(account string, days ...string) {
 	w.Helper()
 	l := w.open()
-	tables, err := l.tables(w.Context(), false)
+	tables, err := l.tables(w.Context())
 	if err != nil {
 		w.Fatal(err)
 	}

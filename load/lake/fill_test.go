@@ -25,7 +25,7 @@ func Fill(t testing.TB, in *laketest.World, s *laketest.Store) {
 		if err != nil {
 			return err
 		}
-		tables, err := t.tables(w.Context())
+		tables, err := t.tables(w.Context(), marks)
 		if err != nil {
 			return err
 		}

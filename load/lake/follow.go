@@ -66,7 +66,14 @@ func (l *Lake) Follow(ctx context.Context, o FollowOptions) (*Followed, error) {
 			return err
 		}
 		defer m.Close()
-		marks, err := t.Read(ctx, m.Names())
+		marker, made, err := t.lake.marker(ctx)
+		if err != nil {
+			return err
+		}
+		if t.asked == nil && t.isCurrent(marker, m) {
+			return nil
+		}
+		marks, err := t.read(ctx, marker, made, m.Names())
 		if err != nil {
 			return err
 		}
@@ -84,7 +91,7 @@ func (l *Lake) Follow(ctx context.Context, o FollowOptions) (*Followed, error) {
 		if same && !t.isLookDue(want) {
 			return nil
 		}
-		tables, err := t.tables(ctx)
+		tables, err := t.tables(ctx, marks)
 		if err != nil {
 			return err
 		}
@@ -195,15 +202,40 @@ func (t *Try) Knows(m *manifest.Listing, row Marker) error {
 	return (&ledgers{dir: t.opts.Dir}).checkAhead(m.Manifest, row)
 }
 
-// isLookDue reports whether the last look at every table is a day or more away; in the future, if a clock was wrong.
+// isCurrent reports whether the last to write to lake_generation was this binary, for just this generation of the
+// store, and every table was looked at within a day. Then its rows need not be read.
+func (t *Try) isCurrent(marker *lakeTable, m *manifest.Listing) bool {
+	last := marker.tbl.CurrentSnapshot()
+	if last == nil || last.Summary == nil || t.isOld(time.UnixMilli(last.TimestampMs)) {
+		return false
+	}
+	for name, value := range notesOf(t.lake.opts.Version, m) {
+		if last.Summary.Properties[name] != value {
+			return false
+		}
+	}
+	t.Done.Accounts, t.Done.Generation = len(m.Accounts), m.Manifest.Generation
+	return true
+}
+
+// isLookDue reports whether the last look at every table is a day or more away.
 func (t *Try) isLookDue(w *Wanted) bool {
-	last := t.opts.Looked
+	var last time.Time
 	for account := range w.accounts {
 		if at := schema.Instant(w.marks.rows[account].CommittedAt).Time(); at.After(last) {
 			last = at
 		}
 	}
-	return t.lake.opts.Now().Sub(last).Abs() >= lookAfter
+	return t.isOld(last)
+}
+
+// isOld reports whether a commit, and the caller's last look, are a day or more away; in the future, if a clock was
+// wrong.
+func (t *Try) isOld(commit time.Time) bool {
+	if t.opts.Looked.After(commit) {
+		commit = t.opts.Looked
+	}
+	return t.lake.opts.Now().Sub(commit).Abs() >= lookAfter
 }
 
 // isTouched reports whether a table is not as the last commit left it.

@@ -18,11 +18,11 @@ func TestFollow_MakesTheLakeEqual(t *testing.T) {
 	if done.Added != 12 || done.Generation != 1 || done.Accounts != 2 || done.Tries != 1 {
 		t.Errorf("first follow: %+v", done)
 	}
-	before := w.Objects.Load()
-	if done = w.follow(s); !done.IsNothing() || done.Requests > 1 {
-		t.Errorf("second follow: %+v", done)
+	l, before := w.open(), w.Objects.Load()
+	done, err := l.Follow(t.Context(), FollowOptions{Dir: s.Dir})
+	if err != nil || !done.IsNothing() || done.Requests != 1 || done.Accounts != 2 || w.Objects.Load() != before {
+		t.Errorf("second follow: %+v, %v, %d requests to the storage", done, err, w.Objects.Load()-before)
 	}
-	_ = before
 	s.Spend("acme", "2026-11-02", 4, 8) // restated
 	s.Spend("acme", "2026-11-03", 2, 1) // new
 	s.Publish()

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -123,23 +122,17 @@ func Open(ctx context.Context, o Options) (*Lake, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts := []rest.Option{rest.WithCustomTransport(replies{watched{transport, l}}),
+	login := o.login(watched{transport, l})
+	opts := []rest.Option{rest.WithCustomTransport(replies{watched{transport, l}, login}),
 		rest.WithAdditionalProps(props), rest.WithAwsConfig(cloud)}
 	if o.Warehouse != "" {
 		opts = append(opts, rest.WithWarehouseLocation(o.Warehouse))
 	}
-	if o.Credential != "" {
-		opts = append(opts, rest.WithCredential(o.Credential))
+	if login != nil {
+		opts = append(opts, rest.WithAuthManager(login))
 	}
 	if o.Token != "" {
 		opts = append(opts, rest.WithOAuthToken(o.Token))
-	}
-	if o.OAuthURL != "" {
-		u, _ := url.Parse(o.OAuthURL) // CheckURL has
-		opts = append(opts, rest.WithAuthURI(u))
-	}
-	if o.Scope != "" {
-		opts = append(opts, rest.WithScope(o.Scope))
 	}
 	if o.SigV4 != "" {
 		opts = append(opts, rest.WithSigV4RegionSvc(o.Region, o.SigV4))
@@ -196,6 +189,15 @@ func (l *Lake) step(name string) error {
 	return l.opts.Step(name)
 }
 
+// loadOrCreate loads a table, and makes it where it is not there.
+func (l *Lake) loadOrCreate(ctx context.Context, s *tableSpec) (*lakeTable, error) {
+	t, err := l.load(ctx, s)
+	if err == nil && t == nil {
+		t, err = l.create(ctx, s)
+	}
+	return t, err
+}
+
 // load loads a table and compares it with ours; nil: it is not there.
 func (l *Lake) load(ctx context.Context, s *tableSpec) (*lakeTable, error) {
 	tbl, err := l.catalog.LoadTable(ctx, l.identifier(s.name))
@@ -244,16 +246,20 @@ func (l *Lake) adopt(ctx context.Context, s *tableSpec, tbl *table.Table) (*lake
 	return t, nil
 }
 
-// tables loads every table, and makes those that are not there.
-func (l *Lake) tables(ctx context.Context, creating bool) (map[string]*lakeTable, error) {
-	loaded := make([]*lakeTable, len(l.specs))
+// tables loads every table that is there.
+func (l *Lake) tables(ctx context.Context) (map[string]*lakeTable, error) {
+	return l.each(ctx, l.specs, l.load)
+}
+
+// each gets tables, a few at a time.
+func (l *Lake) each(ctx context.Context, specs []*tableSpec,
+	get func(context.Context, *tableSpec) (*lakeTable, error)) (map[string]*lakeTable, error) {
+	loaded := make([]*lakeTable, len(specs))
 	var g errgroup.Group // not one with a context: the tables keep theirs
 	g.SetLimit(4)
-	for i, s := range l.specs {
+	for i, s := range specs {
 		g.Go(func() (err error) {
-			if loaded[i], err = l.load(ctx, s); err == nil && loaded[i] == nil && creating {
-				loaded[i], err = l.create(ctx, s)
-			}
+			loaded[i], err = get(ctx, s)
 			return err
 		})
 	}
@@ -261,7 +267,7 @@ func (l *Lake) tables(ctx context.Context, creating bool) (map[string]*lakeTable
 		return nil, err
 	}
 	all := map[string]*lakeTable{}
-	for i, s := range l.specs {
+	for i, s := range specs {
 		if loaded[i] != nil {
 			all[s.name] = loaded[i]
 		}

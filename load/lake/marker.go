@@ -77,6 +77,7 @@ func markerSpec() *tableSpec {
 type Markers struct {
 	lake  *Lake
 	table *lakeTable
+	made  bool              // the table was not there before
 	rows  map[string]Marker // by account, other accounts of the same files included
 	files []iceberg.ManifestEntry
 	rest  []iceberg.ManifestEntry
@@ -318,28 +319,34 @@ func (l *ledgers) knows(run string) (bool, error) {
 }
 
 // marker loads lake_generation, and makes it where it is not there.
-func (l *Lake) marker(ctx context.Context) (*lakeTable, error) {
+func (l *Lake) marker(ctx context.Context) (marker *lakeTable, made bool, err error) {
 	spec := l.markerSpec()
-	marker, err := l.load(ctx, spec)
+	marker, err = l.load(ctx, spec)
 	if err == nil && marker == nil {
 		if _, err = l.ensureNamespace(ctx); err == nil {
+			made = true
 			marker, err = l.create(ctx, spec)
 		}
 	}
-	return marker, err
+	return marker, made, err
 }
 
 // Read reads the rows of accounts; nil: of all.
 func (t *Try) Read(ctx context.Context, accounts []string) (*Markers, error) {
-	marker, err := t.lake.marker(ctx)
+	marker, made, err := t.lake.marker(ctx)
 	if err != nil {
 		return nil, err
 	}
+	return t.read(ctx, marker, made, accounts)
+}
+
+// read reads the rows of accounts in lake_generation as it was loaded.
+func (t *Try) read(ctx context.Context, marker *lakeTable, made bool, accounts []string) (*Markers, error) {
 	marks, err := readMarkers(ctx, marker.fs, marker.tbl.CurrentSnapshot(), accounts)
 	if err != nil {
 		return nil, err
 	}
-	marks.lake, marks.table = t.lake, marker
+	marks.lake, marks.table, marks.made = t.lake, marker, made
 	return marks, nil
 }
 

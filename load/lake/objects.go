@@ -163,7 +163,7 @@ type Folder struct {
 
 // Folder is the folder of a name.
 func (t *Try) Folder(ctx context.Context, name string) (*Folder, error) {
-	marker, err := t.lake.marker(ctx)
+	marker, _, err := t.lake.marker(ctx)
 	if err != nil {
 		return nil, err
 	}

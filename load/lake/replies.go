@@ -33,15 +33,33 @@ func (e *RefusedError) Error() string {
 func (e *RefusedError) Is(target error) bool { return target == ErrRejected }
 
 // replies is a transport to a catalog that gives the statuses of replies their meaning, for the library keeps
-// none: too many requests are sent again when the catalog says, and a lasting refusal is a [RefusedError].
-type replies struct{ http.RoundTripper }
+// none: too many requests are sent again when the catalog says, a refused token is replaced, and a lasting refusal is a
+// [RefusedError].
+type replies struct {
+	http.RoundTripper
+	login *login // nil: there are no client credentials
+}
 
-// RoundTrip sends a request, again after each 429.
+// RoundTrip sends a request, again after each 429, and once with another token.
 func (t replies) RoundTrip(r *http.Request) (*http.Response, error) {
+	renewed := t.login == nil
 	for waits := 0; ; waits++ {
 		reply, err := t.RoundTripper.RoundTrip(r)
 		if err != nil || reply.StatusCode < 400 {
 			return reply, err
+		}
+		if isExpired(reply.StatusCode) && !renewed {
+			renewed = true
+			if again, ok := repeated(r); ok {
+				_ = reply.Body.Close()
+				value, err := t.login.after(r.Header.Get("Authorization"))
+				if err != nil {
+					return nil, err
+				}
+				again.Header.Set("Authorization", value)
+				r = again
+				continue
+			}
 		}
 		if reply.StatusCode != http.StatusTooManyRequests {
 			return refused(r, reply)
@@ -57,6 +75,9 @@ func (t replies) RoundTrip(r *http.Request) (*http.Response, error) {
 		r = again
 	}
 }
+
+// isExpired reports whether a token is no longer good: by HTTP, or by the specification of the protocol.
+func isExpired(status int) bool { return status == http.StatusUnauthorized || status == 419 }
 
 // pause waits, unless the request is called off.
 func pause(r *http.Request, wait time.Duration) error {

@@ -187,15 +187,17 @@ func TestCreate_WithoutASecondSchema(t *testing.T) {
 	}
 }
 
-// withTokens is a catalog that serves tokens to client credentials, each good for some requests.
-func withTokens(good int) (answers func(rw http.ResponseWriter, r *http.Request) bool, issued *atomic.Int64) {
+// withTokens is a catalog that serves tokens to client credentials, each good for some requests, and says that they are
+// good for some seconds.
+func withTokens(good, seconds int) (answers func(rw http.ResponseWriter, r *http.Request) bool, issued *atomic.Int64) {
 	issued = new(atomic.Int64)
 	var mu sync.Mutex
 	used := map[string]int{}
 	return func(rw http.ResponseWriter, r *http.Request) bool {
 		if strings.HasSuffix(r.URL.Path, "/oauth/tokens") {
 			rw.Header().Set("Content-Type", "application/json")
-			fmt.Fprintf(rw, `{"access_token":"token-%d","token_type":"bearer","expires_in":1}`, issued.Add(1))
+			fmt.Fprintf(rw, `{"access_token":"token-%d","token_type":"bearer","expires_in":%d}`, issued.Add(1),
+				seconds)
 			return true
 		}
 		mu.Lock()
@@ -213,7 +215,7 @@ func withTokens(good int) (answers func(rw http.ResponseWriter, r *http.Request)
 // credentials go to the endpoint of tokens alone.
 func TestFollow_RenewsItsToken(t *testing.T) {
 	w, s := newWorld(t), sample(t)
-	answers, issued := withTokens(1)
+	answers, issued := withTokens(1, 1)
 	o := w.behind(answers)
 	o.Credential = "id:secret"
 	done, err := followWith(t, o, s)
@@ -221,6 +223,29 @@ func TestFollow_RenewsItsToken(t *testing.T) {
 		t.Fatalf("%+v, %v; %d tokens", done, err, issued.Load())
 	}
 	w.check(w.open(), s)
+}
+
+// TestFollow_ReplacesARefusedToken: tokens that the catalog refuses long before they expire. A follow goes on with
+// another, one for each that is refused, and a token that is refused at once is a refusal.
+func TestFollow_ReplacesARefusedToken(t *testing.T) {
+	w, s := newWorld(t), sample(t)
+	answers, issued := withTokens(20, 3600)
+	o := w.behind(answers)
+	o.Credential = "id:secret"
+	done, err := followWith(t, o, s)
+	if err != nil || done.IsNothing() || done.Tries > 1 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	w.check(w.open(), s)
+	if few, many := done.Requests/25, done.Requests/20+1; issued.Load() < max(few, 2) || issued.Load() > many {
+		t.Errorf("%d tokens for %d requests", issued.Load(), done.Requests)
+	}
+	answers, issued = withTokens(0, 3600)
+	o = w.behind(answers)
+	o.Credential = "id:secret"
+	if _, err := Open(t.Context(), o); !errors.Is(err, ErrDenied) || issued.Load() != 2 {
+		t.Errorf("%v after %d tokens", err, issued.Load())
+	}
 }
 
 // TestFollow_StandsATokenThatIsWithdrawn: a token that no longer holds is a refusal, which changes nothing; the next

@@ -3,6 +3,8 @@ package lake
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,12 +19,14 @@ import (
 	"github.com/google/uuid"
 
 	"spendsync/extract/outbound"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
 // Commit writes the manifests and commits all tables at once, lake_generation with them.
 func (t *Try) Commit(ctx context.Context, s *Staged) error {
 	w, now := s.wanted, t.lake.opts.Now()
+	notes := notesOf(t.lake.opts.Version, w.listings...)
 	for account := range w.accounts {
 		if w.marks.rows[account].Version == t.lake.opts.Version {
 			continue
@@ -36,7 +40,7 @@ func (t *Try) Commit(ctx context.Context, s *Staged) error {
 	var commits []table.TableCommit
 	snapshots, uuids := map[string]int64{}, map[string]string{}
 	add := func(c *change) error {
-		commit, err := c.write(ctx, now.UnixMilli(), w.notes(t.lake.opts.Version))
+		commit, err := c.write(ctx, now.UnixMilli(), notes)
 		if err == nil && len(commit.Updates) > 0 {
 			commits = append(commits, commit)
 			t.Done.Tables[c.t.name] = len(c.added) + len(c.live.removed)
@@ -78,14 +82,17 @@ func (t *Try) Commit(ctx context.Context, s *Staged) error {
 // generationNote is the snapshot property that marks a snapshot written by spendsync.
 const generationNote = "spendsync.generation"
 
-// notes are the properties of the snapshots: the generation, if it is of one store.
-func (w *Wanted) notes(version string) iceberg.Properties {
-	if len(w.listings) != 1 {
+// notesOf are the properties of the snapshots: the generation with a hash of what it has, if it is of one store.
+func notesOf(version string, stores ...*manifest.Listing) iceberg.Properties {
+	if len(stores) != 1 {
 		return iceberg.Properties{generationNote: "inbox", "spendsync.version": version}
 	}
-	m := w.listings[0].Manifest
+	m, hash := stores[0].Manifest, sha256.New()
+	for _, a := range stores[0].Accounts {
+		fmt.Fprintln(hash, schema.Version, a.Name, fileMarkOf(a, m))
+	}
 	return iceberg.Properties{generationNote: strconv.FormatInt(m.Generation, 10), "spendsync.run_id": m.RunID,
-		"spendsync.version": version}
+		"spendsync.version": version, "spendsync.files": hex.EncodeToString(hash.Sum(nil)[:8])}
 }
 
 // mark is the change of lake_generation that replaces the rows.

@@ -42,16 +42,25 @@ func (r *Refusal) Error() string { return r.Err.Error() }
 // Unwrap gives the reason.
 func (r *Refusal) Unwrap() error { return r.Err }
 
-// tables loads every table, and makes those that are not there.
-func (t *Try) tables(ctx context.Context) (map[string]*lakeTable, error) {
-	tables, err := t.lake.tables(ctx, true)
-	t.Done.Looked, t.Done.Foreign = err == nil, t.lake.foreignColumns(tables)
-	return tables, err
+// tables loads every table beside lake_generation, and makes those that are not there. If lake_generation has just been
+// made, none is thought to be: to make one that is loads it.
+func (t *Try) tables(ctx context.Context, marks *Markers) (map[string]*lakeTable, error) {
+	get := t.lake.loadOrCreate
+	if marks.made {
+		get = t.lake.create
+	}
+	tables, err := t.lake.each(ctx, t.lake.dataSpecs(), get)
+	if err != nil {
+		return nil, err
+	}
+	tables[MarkerTable] = marks.table
+	t.Done.Looked, t.Done.Foreign = true, t.lake.foreignColumns(tables)
+	return tables, nil
 }
 
 // Stage uploads the wanted files that the lake lacks, except those of before.
 func (t *Try) Stage(ctx context.Context, w *Wanted, before ...Uploads) (*Staged, error) {
-	tables, err := t.tables(ctx)
+	tables, err := t.tables(ctx, w.marks)
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func TestMaintain_ExpiresUnderAPinnedReader(t *testing.T) {
 	meta := w.Rest.Metadata("spendsync", "spend_daily")
 	pinned, old := meta.Snapshots()[1], meta.Snapshots()[0]
 	l := w.open()
-	tables, err := l.tables(t.Context(), false)
+	tables, err := l.tables(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestMaintain_GroupsScatteredManifests(t *testing.T) {
 // manifests is how many manifests spend_daily has.
 func (w *world) manifests(l *Lake) int {
 	w.Helper()
-	tables, err := l.tables(w.Context(), false)
+	tables, err := l.tables(w.Context())
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func (l *Lake) Verify(ctx context.Context, dir string, deep bool) (*Verified, er
 	if len(v.Findings) > 0 { // comparing different generations proves nothing
 		return v, fmt.Errorf("%w: %d accounts are behind", ErrDiffers, len(v.Findings))
 	}
-	tables, err := l.tables(ctx, false)
+	tables, err := l.tables(ctx)
 	if err != nil {
 		return nil, err
 	}

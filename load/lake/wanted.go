@@ -207,7 +207,7 @@ func (w *Wanted) note(l *manifest.Listing) {
 func (w *Wanted) Add(l *manifest.Listing) error {
 	w.note(l)
 	for _, a := range l.Accounts {
-		if had := w.marks.decoded(a.Name).hashes; had[fileMark]["all"] == w.fileMark(a) {
+		if had := w.marks.decoded(a.Name).hashes; had[fileMark]["all"] == fileMarkOf(a, l.Manifest) {
 			w.accounts[a.Name], w.hashes[a.Name] = a, had
 		} else if err := w.add(a, w.marks.differs); err != nil {
 			return err
@@ -231,11 +231,11 @@ func (w *Wanted) again(all []*tableSpec, keep filter) (*Wanted, error) {
 // commit.
 const fileMark = "manifest"
 
-// fileMark is the hash of the account file, and the newest closed month: from both follow the hashes of
-// all partitions.
-func (w *Wanted) fileMark(a *manifest.Listed) string {
-	closed := monthOf(schema.DateOf(w.of[a.Name].PublishedAt.Time()))
-	for !isClosed(closed, w.of[a.Name]) {
+// fileMarkOf is the hash of the account file of a generation, and the newest closed month: from both follow the
+// hashes of all partitions.
+func fileMarkOf(a *manifest.Listed, m *manifest.Manifest) string {
+	closed := monthOf(schema.DateOf(m.PublishedAt.Time()))
+	for !isClosed(closed, m) {
 		closed--
 	}
 	return partitionState{fmt.Sprintf("%s-%d", a.Part.SHA256[:16], closed), 0, 0}.String()
@@ -287,7 +287,7 @@ func (w *Wanted) add(a *manifest.Listed, keep filter) error {
 			tables[s][c] = append(tables[s][c], g)
 		}
 	}
-	w.hashes[a.Name] = map[string]map[string]string{fileMark: {"all": w.fileMark(a)}}
+	w.hashes[a.Name] = map[string]map[string]string{fileMark: {"all": fileMarkOf(a, w.of[a.Name])}}
 	for s, partitions := range tables {
 		names := map[string]string{}
 		w.hashes[a.Name][s.name] = names
