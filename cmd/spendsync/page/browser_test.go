@@ -333,7 +333,7 @@ const widest = `[...document.querySelectorAll('body *')]
 // overlaps names texts of drawings that lie over each other or stick out.
 const overlaps = `(() => {
   const bad = [];
-  for (const svg of document.querySelectorAll('svg[viewBox]')) {
+  for (const svg of document.querySelectorAll('svg[viewBox]:not([aria-hidden])')) {
     const frame = svg.getBoundingClientRect();
     if (frame.width === 0) continue;
     const title = svg.querySelector('title').textContent;

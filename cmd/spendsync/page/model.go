@@ -246,7 +246,7 @@ type Fatigue struct {
 type Push struct {
 	Message, Link  string
 	Button, Second string // texts of the buttons
-	Icon, Image    bool   // it has them
+	Icon, Image    string // their IDs or addresses; empty: it has none
 }
 
 // Tired is one creative with its CTR over time.

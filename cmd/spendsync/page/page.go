@@ -34,7 +34,7 @@ var (
 		},
 		"letter": func(i int) string { return letters[i] }, "words": words, "inc": func(i int) int { return i + 1 },
 		"moneyText": money, "roughText": rough, "percentText": percent, "countText": count, "many": countOf,
-		"gain": gainOrLoss,
+		"gain": gainOrLoss, "standIn": standIn,
 	}).Parse(sectionsText + summaryText + pageText))
 )
 

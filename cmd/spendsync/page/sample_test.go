@@ -191,7 +191,8 @@ func sampleCreatives(a *Account, to schema.Date) {
 			Age: N(31), CTR: N(0.021 - 0.001*float64(j)), Peak: N(0.041), Decline: N(0.48 - 0.05*float64(j)), Z: N(5.1),
 			Impressions: N(84211), Spend: N(300), Beside: N(0.3), Siblings: true,
 			Push: Push{Message: "It waits at the shop around the corner until Friday, and then goes back.",
-				Link: "https://parcels.example/?s=<<source_id>>", Button: "Track it", Icon: true, Image: j%2 == 0}}
+				Link: "https://parcels.example/?s=<<source_id>>", Button: "Track it", Icon: fmt.Sprint("icon", j%2),
+				Image: []string{"https://cdn.test/1.png", ""}[j%2]}}
 		for d := to - 30; d < to; d++ {
 			p := Point{Date: d}
 			if d != to-20 {

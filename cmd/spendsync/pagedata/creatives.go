@@ -15,8 +15,8 @@ func (q *reader) fatigue(id string) page.Fatigue {
 		f.ctr_peak, f.decline, f.adjusted_decline, f.compared_with, f.z_score, f.impressions_recent, f.recent_to,
 		f.fatigue = 'steady' AND f.compared_with = 'siblings' AND f.z_score >= f.z_needed AND f.decline >=
 		(SELECT t.value FROM mart.threshold AS t WHERE t.name = 'fatigue_decline') AS fell_together,
-		count(*) OVER () AS creatives, c.message, c.link, c.button1, c.button2, c.icon_id IS NOT NULL OR
-		c.icon_url IS NOT NULL AS has_icon, c.image_id IS NOT NULL OR c.image_url IS NOT NULL AS has_image
+		count(*) OVER () AS creatives, c.message, c.link, c.button1, c.button2, coalesce(c.icon_id, c.icon_url) AS icon,
+		coalesce(c.image_id, c.image_url) AS image
 FROM mart.creative_fatigue AS f LEFT JOIN main.creative_history AS c ON c.account_id = f.account_id AND
 c.creative_id = f.creative_id AND c.is_current
 WHERE f.account_id = %s AND f.fatigue <> 'too_little_data' AND coalesce(f.status, 'active') = 'active'
@@ -30,7 +30,7 @@ CASE f.fatigue WHEN 'steady' THEN f.decline ELSE f.adjusted_decline END DESC, f.
 			Beside: r.number("adjusted_decline"), Siblings: r.text("compared_with") == "siblings",
 			Together: r.bool("fell_together"),
 			Push: page.Push{Message: r.text("message"), Link: r.text("link"), Button: r.text("button1"),
-				Second: r.text("button2"), Icon: r.bool("has_icon"), Image: r.bool("has_image")},
+				Second: r.text("button2"), Icon: r.text("icon"), Image: r.text("image")},
 			Z: r.number("z_score"), Impressions: r.number("impressions_recent")}
 		to := r.date("recent_to")
 		for d := to - maxRates + 1; d <= to; d++ {
