@@ -166,9 +166,9 @@ func TestReport_NumbersAreThoseOfTheQueries(t *testing.T) {
 SELECT 'share', string_agg(conversions_share::VARCHAR, '|' ORDER BY age_days) FROM s UNION ALL
 SELECT 'factor', string_agg((1 / conversions_share)::VARCHAR, '|' ORDER BY age_days) FROM s`},
 		{"sources", 30, `SELECT p.campaign_id || ' ' || p.source_id, p.spend, p.clicks, p.conversions, p.cpa,
-			p.cpa_best_case, p.cpa_worst_case, p.judged_cpa, b.excess_spend
-FROM mart.source_performance AS p LEFT JOIN mart.source_block_candidates AS b USING (account_id, campaign_id,
-source_id)`},
+			p.cpa_best_case, p.cpa_worst_case, p.judged_cpa, coalesce(b.loss_per_day, j.loss_per_day)
+FROM mart.source_performance AS p LEFT JOIN mart.source_block_candidates AS b USING (account_id, campaign_id, source_id)
+LEFT JOIN mart.source_judgement AS j USING (account_id, campaign_id, source_id)`},
 		{"bids", 40, `SELECT campaign_id || ' ' || source_id, bid_now, mean_bid, cpc, cpc_to_bid, cpc_at_target,
 			clicks, conversions, spend FROM mart.bid_vs_cpc`},
 		{"pacing", 1, `SELECT campaign_id, spend, daily_spend_limit, utilization, day_elapsed, projected_spend FROM

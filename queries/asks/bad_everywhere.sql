@@ -14,7 +14,7 @@ SELECT
   sum(b.spend) AS spend, sum(b.conversions) AS conversions, (sum((1e6 * b.loss_per_day)::BIGINT)::DOUBLE / 1e6)::DECIMAL(18,2) AS loss_per_day, sum(b.excess_spend) AS excess_spend
 FROM mart.source_block_candidates AS b
 JOIN judged AS j ON j.account_id = b.account_id AND j.source_id = b.source_id
-WHERE b.verdict <> 'crowds_out'
+WHERE b.is_losing
 GROUP BY b.account_id, b.source_id
 HAVING count(*) >= $campaigns::BIGINT
 ORDER BY sum((1e6 * b.loss_per_day)::BIGINT) DESC, b.account_id, b.source_id

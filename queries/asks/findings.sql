@@ -74,7 +74,7 @@ blocked AS (
     'block those at the top of the list: spendsync query sources_to_block' AS what_to_do
   FROM mart.source_block_candidates AS b
   CROSS JOIN level AS l
-  WHERE b.verdict <> 'crowds_out'
+  WHERE b.is_losing
   GROUP BY b.account_id
   HAVING sum(b.loss_per_day) >= 0.5 * any_value(l.block_loss)
 ),

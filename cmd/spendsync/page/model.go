@@ -84,15 +84,13 @@ type Freshness struct {
 
 // Headline is the strip on top.
 type Headline struct {
-	Spend, MeanSpend       Number // of the last whole day; of the days of the recent window
-	MeanDays               int    // number of days in the mean
-	CPA, AllowedCPA        Number // of the recent window, conversions to come counted in; what the targets allow
-	CPAConversions         Number
-	DaysLeft, Balance      Number
-	StopBalance            Number
-	Gaps, Lost             int // days missing or partial; days lost
-	SourcesToBlock, Excess Number
-	WindowDays             Number // length of the window of the sources
+	Spend, MeanSpend  Number // of the last whole day; of the days of the recent window
+	MeanDays          int    // number of days in the mean
+	CPA, AllowedCPA   Number // of the recent window, conversions to come counted in; what the targets allow
+	CPAConversions    Number
+	DaysLeft, Balance Number
+	StopBalance       Number
+	Gaps, Lost        int // days missing or partial; days lost
 }
 
 // Breaks are what broke lately. Nothing is concluded from what rests on it.
@@ -216,23 +214,26 @@ type Sources struct {
 	Rows      []Source
 	More      int
 	From, To  schema.Date // the window
-	Block     Number      // candidates in all
+	Block     Number      // candidates in all that lose
+	CrowdsOut Number      // candidates that take the place of better sources of a campaign at its daily limit
 	Scale     Number      // candidates whose bid is the account's own
 	Optimized Number      // candidates whose bid the service moves by itself
 	Days      Number      // known whole in the window
-	Excess    Number
-	MoreBlock int // candidates that are not among the rows
+	Excess    Number      // US dollars that those that lose cost beyond the worth of their conversions
+	Losing    Number      // US dollars a day that going on with those is expected to lose
+	Crowding  Number      // US dollars a day that the better sources would bring more
 	Why       string
 }
 
 // Source is one source of a campaign over the window.
 type Source struct {
-	Campaign                               Named
-	Source                                 string
-	Spend, Clicks, Conversions             Number
-	CPA, Best, Worst, Target, Excess, Rule Number
-	TargetOrigin                           string
-	Verdict                                string // block, scale, optimized or nothing
+	Campaign                   Named
+	Source                     string
+	Spend, Clicks, Conversions Number
+	CPA, Best, Worst, Target   Number
+	Daily                      Number // US dollars a day that going on is expected to cost; below 0: to earn
+	TargetOrigin               string
+	Verdict                    string // block, crowds_out, scale, optimized or nothing
 }
 
 // Fatigue are creatives whose CTR falls, the worst first.

@@ -101,8 +101,13 @@ func (v Campaigns) stake() Number {
 	return aDay(N(total), v.Days)
 }
 
-// stake is what the sources to block cost a day beyond their worth.
-func (v Sources) stake() Number { return aDay(v.Excess, v.Days) }
+// stake is what a day of going on with the sources to block is expected to cost.
+func (v Sources) stake() Number {
+	if !v.Losing.Known {
+		return Number{}
+	}
+	return N(v.Losing.V + v.Crowding.V)
+}
 
 // stake is what the sources with too high a bid cost a day.
 func (v Bids) stake() Number { return aDay(v.LessSpend, v.Days) }

@@ -16,7 +16,7 @@ func TestSections_FollowTheQuestions(t *testing.T) {
 		return all
 	}
 	a := sample(40, 120)
-	a.Sources.Excess, a.Bids.LessSpend = N(90*28), N(10*28)
+	a.Sources.Losing, a.Bids.LessSpend = N(90), N(10*28)
 	a.Runway.DaysAtMean, a.Runway.Expected = N(2), N(50)
 	got := names(a)
 	want := []string{"breaks", "spend", "campaigns", "sources", "fatigue", "timeline", "runway", "pacing", "bids",
@@ -55,8 +55,8 @@ func TestToDo_IsShortAndBeginsWithWhatBroke(t *testing.T) {
 	if len(do) == 0 || len(do) > maxToDo || do[0].Name != "breaks" {
 		t.Fatalf("to do: %v", do)
 	}
-	for _, more := range []float64{-28, 28} {
-		a.Sources.Excess = N(a.Campaigns.stake().V*28 + more)
+	for _, more := range []float64{-1, 1} {
+		a.Sources.Losing = N(a.Campaigns.stake().V - a.Sources.Crowding.V + more)
 		do := toDo(sections(a))
 		sources := slices.IndexFunc(do, func(s section) bool { return s.Name == "sources" })
 		campaigns := slices.IndexFunc(do, func(s section) bool { return s.Name == "campaigns" })
@@ -81,7 +81,8 @@ func TestToDo_IsShortAndBeginsWithWhatBroke(t *testing.T) {
 // TestTiles_TickOnlyWhereEveryPartIsFine spoils one part after the other.
 func TestTiles_TickOnlyWhereEveryPartIsFine(t *testing.T) {
 	good := sample(40, 120)
-	good.Headline.Gaps, good.Headline.Lost, good.Headline.SourcesToBlock, good.Headline.CPA = 0, 0, N(0), N(20)
+	good.Headline.Gaps, good.Headline.Lost, good.Headline.CPA = 0, 0, N(20)
+	good.Sources.Block, good.Sources.CrowdsOut = N(0), N(0)
 	good.Campaigns.Loses, good.Campaigns.Unclear, good.Campaigns.Broke = 0, 0, 0
 	good.Runway.DaysAtMean, good.Headline.DaysLeft, good.Runway.DaysAtFull = N(90), N(90), N(60)
 	tone := func(a Account, label string) string {
@@ -102,8 +103,8 @@ func TestTiles_TickOnlyWhereEveryPartIsFine(t *testing.T) {
 		"Money left": {func(a *Account) { a.Runway.DaysAtFull = N(3) }, func(a *Account) { a.Runway.Warns = true },
 			func(a *Account) { a.Runway.DaysAtMean = N(3) }},
 		"Gaps": {func(a *Account) { a.Headline.Gaps = 1 }, func(a *Account) { a.Headline.Lost = 1 }},
-		"Sources to block": {func(a *Account) { a.Headline.SourcesToBlock = N(1) },
-			func(a *Account) { a.Campaigns.Broke = 1 }},
+		"Sources to block": {func(a *Account) { a.Sources.Block = N(1) },
+			func(a *Account) { a.Sources.CrowdsOut = N(1) }, func(a *Account) { a.Campaigns.Broke = 1 }},
 	} {
 		if got := tone(good, label); got != "fine" {
 			t.Errorf("%s is %s where all is fine", label, got)

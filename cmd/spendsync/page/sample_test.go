@@ -19,8 +19,7 @@ func sample(campaigns, sources int) Account {
 		Headline: Headline{
 			Spend: N(6845.335242), MeanSpend: N(7440.1), MeanDays: 7, CPA: N(27.31), AllowedCPA: N(25),
 			CPAConversions: N(1893),
-			DaysLeft:       N(12.4), Balance: N(92310.55), StopBalance: N(50), Gaps: 2, Lost: 1, SourcesToBlock: N(7),
-			Excess: N(431.22), WindowDays: N(30),
+			DaysLeft:       N(12.4), Balance: N(92310.55), StopBalance: N(50), Gaps: 2, Lost: 1,
 		},
 	}
 	sampleDays(&a, r, to, asOf)
@@ -158,25 +157,28 @@ func sampleCampaigns(a *Account, to schema.Date, campaigns int) {
 
 // sampleSources fills what to block and to scale.
 func sampleSources(a *Account, r *rand.Rand, to schema.Date, sources int) {
-	a.Sources = Sources{From: to - 30, To: to - 1, Block: N(7), Scale: N(3), Excess: N(431.22), More: 312,
-		Optimized: N(2), Days: N(28)}
+	a.Sources = Sources{From: to - 30, To: to - 1, Block: N(7), CrowdsOut: N(2), Scale: N(3), Excess: N(431.22),
+		Losing: N(15.4), Crowding: N(3.25), More: 312, Optimized: N(2), Days: N(28)}
 	for j := range min(sources, 120) {
 		spend := math.Exp(r.NormFloat64()*1.2 + 4)
 		conv := math.Floor(spend / 25 * (0.5 + r.Float64()))
 		s := Source{Campaign: campaign(j % 9), Source: fmt.Sprintf("src-%04d", j), Spend: N(spend),
 			Clicks: N(math.Floor(spend / 0.6)), Conversions: N(conv), Target: N(25), TargetOrigin: "target_cpa",
-			Best: N(spend / (conv + 2.5 + math.Sqrt(conv)))}
+			Best: N(spend / (conv + 2.5 + math.Sqrt(conv))), Daily: N((spend - 25*conv) / 28)}
 		if conv > 0 {
 			s.CPA, s.Worst = N(spend/conv), N(spend/math.Max(0.05, conv-1.2*math.Sqrt(conv)))
 		}
 		switch {
 		case j < 7:
-			s.Verdict, s.Excess, s.Spend, s.Conversions, s.CPA, s.Worst = "block", N(spend), N(75+spend), N(0),
+			s.Verdict, s.Spend, s.Conversions, s.CPA, s.Worst = "block", N(75+spend), N(0),
 				Number{}, Number{}
-			s.Best = N(s.Spend.V / 2.97)
+			s.Best, s.Daily = N(s.Spend.V/2.97), N(spend/28)
 		case j < 10:
 			s.Verdict = "scale"
 			s.Spend, s.CPA, s.Best, s.Worst, s.Conversions = N(900+spend), N(14), N(11), N(19), N(70)
+		case j < 12:
+			s.Verdict, s.Daily = "crowds_out", N(1.625)
+			s.Spend, s.CPA, s.Best, s.Worst, s.Conversions = N(700+spend), N(22), N(19), N(26), N(40)
 		}
 		a.Sources.Rows = append(a.Sources.Rows, s)
 	}

@@ -88,7 +88,7 @@ func (s *sheet) sourceChart(v Sources) chart {
 		})
 }
 
-// verdicts are how sources look that are to be blocked, to be scaled, or neither.
+// verdicts are how sources look by what is to be done.
 var verdicts = []struct {
 	name  string
 	color role
@@ -96,7 +96,8 @@ var verdicts = []struct {
 	size  vg.Length
 }{
 	{"", muted, draw.RingGlyph{}, 3}, {"optimized", muted, draw.TriangleGlyph{}, 4},
-	{"scale", good, draw.PyramidGlyph{}, 5}, {"block", bad, draw.BoxGlyph{}, 4},
+	{"scale", good, draw.PyramidGlyph{}, 5}, {"crowds_out", bad, draw.SquareGlyph{}, 4},
+	{"block", bad, draw.BoxGlyph{}, 4},
 }
 
 func drawSources(p *plot.Plot, rows []Source, in func(Source, Number) float64, rail, floor, room float64) {

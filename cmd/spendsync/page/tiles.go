@@ -41,9 +41,6 @@ func spark(values []Number) (bars []sparkBar) {
 
 func tiles(a Account) []tile {
 	h := a.Headline
-	if !a.Sources.isJudged() {
-		h.SourcesToBlock = Number{}
-	}
 	spent, rates := spendTile(a.Fresh, h), rollingCPA(a.Spend.Days)
 	var spends, costs []Number
 	for i, d := range a.Spend.Days {
@@ -55,7 +52,7 @@ func tiles(a Account) []tile {
 	cost := cpaTile(h, a.Campaigns, costs, slices.ContainsFunc(rates, func(r rate) bool { return r.Unsure }))
 	cost.Spark = spark(costs)
 	return []tile{spent, todayTile(a.Pacing.Today), cost, moneyTile(h, a.Runway),
-		gapTile(h), blockTile(h, a.Campaigns)}
+		gapTile(h), blockTile(a.Sources, a.Campaigns)}
 }
 
 func spendTile(f Freshness, h Headline) tile {
@@ -153,17 +150,22 @@ func gapTile(h Headline) tile {
 	return t
 }
 
-func blockTile(h Headline, c Campaigns) tile {
-	t := tile{Label: "Sources to block", Value: count(h.SourcesToBlock), Exact: h.SourcesToBlock, Tone: "fine",
-		Note: "none is worse than chance explains"}
-	if !h.SourcesToBlock.Known {
+func blockTile(s Sources, c Campaigns) tile {
+	t := tile{Label: "Sources to block", Tone: "fine", Note: "none is worse than chance explains"}
+	if s.isJudged() {
+		t.Exact = N(s.Block.V + s.CrowdsOut.V)
+		t.Value = count(t.Exact)
+	} else {
 		t.Note = "no source can be judged yet"
 	}
 	if c.Broke > 0 {
 		t.Tone, t.Note = "watch", t.Note+"; those of "+countOf(c.Broke, "campaign")+" cannot be judged"
 	}
-	if h.SourcesToBlock.V > 0 {
-		t.Tone, t.Note = "act", fmt.Sprintf("they cost %s too much in %s days", money(h.Excess), count(h.WindowDays))
+	if t.Exact.V > 0 {
+		t.Tone, t.Note = "act", "going on costs about "+rough(s.stake())+" a day"
+		if s.CrowdsOut.V > 0 {
+			t.Note += "; " + plural(int(s.CrowdsOut.V), "takes", "take") + " the place of better sources"
+		}
 	}
 	return unknownTile(t)
 }

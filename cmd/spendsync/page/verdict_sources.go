@@ -14,26 +14,35 @@ func (v Sources) Verdict() Verdict {
 	if !v.isJudged() {
 		return why("The conversions of no source are known, so that none can be judged.")
 	}
-	var block, scale []string
+	first := map[string][]string{}
 	for _, r := range v.Rows {
-		switch r.Verdict {
-		case "block":
-			block = append(block, r.label())
-		case "scale":
-			scale = append(scale, r.label())
+		if of := first[r.Verdict]; len(of) < 3 {
+			first[r.Verdict] = append(of, r.label())
 		}
 	}
 	switch {
 	case v.Block.V > 0:
-		return act("Block %s, first of all %s: they cost %s more than their conversions were "+
-			"worth from %s to %s, and chance does not explain it.",
-			countOf(int(v.Block.V), "source"), list(block[:min(3, len(block))]), money(v.Excess), day(v.From),
-			day(v.To))
+		crowding := ""
+		if v.CrowdsOut.V > 0 {
+			crowding = fmt.Sprintf(" Block %s more, %s", count(v.CrowdsOut), v.crowding(first["crowds_out"]))
+		}
+		return act("Block %s, first of all %s: going on is expected to lose %s a day; from %s to %s they cost %s more "+
+			"than their conversions were worth.%s", countOf(int(v.Block.V), "source"), list(first["block"]),
+			money(v.Losing), day(v.From), day(v.To), money(v.Excess), crowding)
+	case v.CrowdsOut.V > 0:
+		return act("No source loses. Block %s, %s", countOf(int(v.CrowdsOut.V), "source"),
+			v.crowding(first["crowds_out"]))
 	case v.Scale.V > 0:
 		return act("No source is to be blocked; bid more for %s, first of all %s: they beat the target even in the "+
-			"worst case.%s", countOf(int(v.Scale.V), "source"), list(scale[:min(3, len(scale))]), v.leftToService())
+			"worst case.%s", countOf(int(v.Scale.V), "source"), list(first["scale"]), v.leftToService())
 	}
 	return fine("Nothing to block: no source is worse than chance explains.%s", v.leftToService())
+}
+
+// crowding describes the sources that take the place of better ones.
+func (v Sources) crowding(first []string) string {
+	return fmt.Sprintf("first of all %s, of campaigns that spend all of their daily limit: the same money is expected "+
+		"to bring %s a day more at the better sources there.", list(first), money(v.Crowding))
 }
 
 // isJudged reports whether the conversions of some source are known.

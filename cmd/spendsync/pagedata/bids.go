@@ -4,7 +4,7 @@ import "spendsync/cmd/spendsync/page"
 
 // bids asks for the bids, those to lower first. A source that is to be blocked needs no
 // other bid.
-func (q *reader) bids(id string, blocked map[sourceKey]int) page.Bids {
+func (q *reader) bids(id string, blocked map[sourceKey]bool) page.Bids {
 	b := page.Bids{Why: "No source had a click in the window of whole days, so no bid can be compared with what a " +
 		"click cost."}
 	rows := q.rows(`WITH bids AS MATERIALIZED (
@@ -23,7 +23,7 @@ ORDER BY b.advice = 'bid_less' DESC, b.spend DESC, b.campaign_id, b.source_id`, 
 	less, spend := 0, 0.0
 	for _, r := range rows {
 		advice := r.text("advice")
-		if _, is := blocked[sourceKey{r.text("campaign_id"), r.text("source_id")}]; is && advice == "bid_less" {
+		if blocked[sourceKey{r.text("campaign_id"), r.text("source_id")}] && advice == "bid_less" {
 			advice = "block"
 		}
 		if advice == "bid_less" {

@@ -169,10 +169,8 @@ FROM day AS d`, id)
 		Spend: r.number("spend"), MeanSpend: r.number("mean_spend"), MeanDays: r.int("days"), CPA: r.number("cpa"),
 		AllowedCPA:     r.number("allowed_cpa"),
 		CPAConversions: r.number("conversions"), DaysLeft: a.Runway.DaysAtMean, Balance: a.Runway.Balance,
-		StopBalance:    a.Runway.Stop,
-		SourcesToBlock: a.Sources.Block, Excess: a.Sources.Excess,
+		StopBalance: a.Runway.Stop,
 	}
-	h.WindowDays = q.row("SELECT t.value FROM mart.threshold AS t WHERE t.name = 'performance_days'").number("value")
 	gaps := q.row(`SELECT count(*) FILTER (WHERE c.state IN ('missing', 'partial')) AS gaps, count(*) FILTER (WHERE
 		c.state = 'lost') AS lost
 FROM ops.day_coverage AS c WHERE c.account_id = %s`, id)

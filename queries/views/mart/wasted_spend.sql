@@ -1,6 +1,6 @@
 -- What does each campaign lose by not blocking the sources that should be blocked?
 -- Trap: it is what was lost in the window, at the bids and sources of then; blocked sources free their budget for others.
--- Column sources_to_block: Sources of the campaign in source_block_candidates that lose (all but crowds_out).
+-- Column sources_to_block: Sources of the campaign in source_block_candidates that lose (is_losing).
 -- Column spend_on_them: US dollars that these sources cost.
 -- Column excess_spend: US dollars that these sources cost beyond what their conversions were worth at judged_cpa.
 -- Column excess_share: excess_spend divided by spend: the share of the campaign's money that bought nothing. NULL without spend.
@@ -11,7 +11,7 @@ WITH
 blocked AS (
   SELECT b.account_id, b.campaign_id, count(*) AS sources_to_block, sum(b.spend)::DECIMAL(18, 6) AS spend_on_them, sum(b.excess_spend)::DECIMAL(18, 6) AS excess_spend
   FROM mart.source_block_candidates AS b
-  WHERE b.verdict <> 'crowds_out'
+  WHERE b.is_losing
   GROUP BY b.account_id, b.campaign_id
 )
 SELECT
