@@ -12,8 +12,8 @@
 -- Column cpc_at_target_best_case: The same at the highest conversion rate that chance leaves likely (Byar's bound, bound_z). Only clicks that cost more than this are surely too dear. NULL: not known.
 -- Column campaign_cpa_to_target: The whole campaign's CPA over the window by its target: at 4 it is the campaign that misses, not a source. NULL: none set, no conversion, or not known.
 -- Column advice: service_bids: the campaign has a target CPA, so the service moves the bids; bid_less: best_bid is lower than bid_now by threshold bid_min_change or more; keep: it is not; too_little_data: fewer than scale_min_conversions, and not surely a loss; unknown: bids or conversions are not.
--- Column best_bid: US dollars per click to bid here to earn most, by what the source is expected to bring back (mart.source_judgement) and how clicks follow bids (mart.bid_elasticity), at most half as much again as now, 3 times the campaign's default bid and 25, at least half of now. Where nobody said what a conversion is worth: the bid at which a source that is worse than its campaign would be as good as it, NULL for the others. NULL: the service moves the bid, or too little is known.
--- Column best_bid_gain: US dollars a day that best_bid is expected to earn beyond the bid of now. NULL: best_bid is, or nobody said what a conversion is worth.
+-- Column best_bid: US dollars per click to bid here to earn most, by what the source is expected to bring back (mart.source_judgement) and how clicks follow bids (mart.bid_elasticity), at most half as much again as now, 3 times the campaign's default bid and 25, at least half of now. In a campaign at its daily limit no higher than now, unless a dollar brings back so much more there than in the campaign (required_return of mart.source_judgement): a higher bid buys dearer clicks for the same money. Where nobody said what a conversion is worth: the bid at which a source that is worse than its campaign would be as good as it, NULL for the others. NULL: the service moves the bid, or too little is known.
+-- Column best_bid_gain: US dollars a day that best_bid is expected to earn beyond the bid of now; in a campaign at its daily limit with what its other sources make of the money. NULL: best_bid is, or nobody said what a conversion is worth.
 WITH level AS (
   SELECT
     max(t.value) FILTER (WHERE t.name = 'performance_days') AS days,
@@ -140,10 +140,14 @@ judged AS (
   SELECT
     s.*,
     (s.conversions + 1) * pow(1 - 1 / (9.0 * (s.conversions + 1)) + l.bound_z / (3 * sqrt(s.conversions + 1)), 3) AS most_conversions, l.min_change, l.min_conversions,
-    q.worth_origin, q.expected_return, q.judgement, q.spend_per_day, e.elasticity, coalesce(o.bid, c.default_bid)::DOUBLE AS bid_now,
+    q.worth_origin, q.expected_return, q.required_return, q.judgement, q.spend_per_day, e.elasticity, coalesce(o.bid, c.default_bid)::DOUBLE AS bid_now,
     CASE
       WHEN q.worth_origin = 'campaign_cpa' THEN CASE WHEN q.judgement = 'loses' THEN greatest(0.5, q.expected_return) END
-      ELSE greatest(0.5, least(1.5, q.expected_return * e.elasticity / (1 + e.elasticity), least(3 * c.default_bid::DOUBLE, 25) / nullif(coalesce(o.bid, c.default_bid), 0)::DOUBLE))
+      ELSE
+        greatest(0.5, least(
+          1.5, least(3 * c.default_bid::DOUBLE, 25) / nullif(coalesce(o.bid, c.default_bid), 0)::DOUBLE,
+          -- A bid is not lowered for the limit alone: how much more there would be to buy is not known.
+          greatest(least(1, q.expected_return * e.elasticity / (1 + e.elasticity)), q.expected_return / q.required_return * e.elasticity / (1 + e.elasticity))))
     END AS times,
     h.campaign_cpa,
     c.name AS campaign_name, c.target_cpa, c.default_bid, o.bid AS own_bid, m.bids_last_read_at,
@@ -194,7 +198,7 @@ SELECT
   j.advice,
   CASE WHEN j.advice IN ('bid_less', 'keep') THEN j.times * j.bid_now END AS best_bid,
   CASE WHEN j.advice IN ('bid_less', 'keep') AND j.worth_origin <> 'campaign_cpa' THEN
-    j.spend_per_day * (pow(j.times, j.elasticity) * (j.expected_return - j.times) - (j.expected_return - 1))
+    j.spend_per_day * (pow(j.times, j.elasticity) * (j.expected_return - j.required_return * j.times) - (j.expected_return - j.required_return))
   END AS best_bid_gain
 FROM advised AS j
 JOIN span AS p ON p.account_id = j.account_id

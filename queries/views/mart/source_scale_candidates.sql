@@ -1,5 +1,5 @@
 -- Which sources earn their money and can take more of it, and at which bid do they earn most?
--- Trap: a higher bid buys more expensive clicks, and not always more of them: best_bid rests on how clicks follow bids (mart.bid_elasticity), safe_cpc only says what you can pay at most. A source with a lucky month looks better than it is: mart.source_judgement allows for that. A source that earns less than its campaign, which spends all of its daily limit, is left out (required_return).
+-- Trap: a higher bid buys more expensive clicks, and not always more of them: best_bid rests on how clicks follow bids (mart.bid_elasticity), safe_cpc only says what you can pay at most. A source with a lucky month looks better than it is: mart.source_judgement allows for that. In a campaign that spends all of its daily limit a higher bid only moves money from the other sources: a dollar has to bring back what the campaign does (required_return of mart.source_judgement), and best_bid is the bid that earns most beyond that.
 -- Column verdict: below_target: it surely brings back more than it costs; below_campaign: nobody said what a conversion is worth, and it is cheaper than its campaign.
 -- Column safe_cpc: The most you can pay: US dollars per click at which even its low conversion rate (cvr_low) costs just what a conversion is worth (the campaign's own CPA where nobody said); never more than bid_cap. There nothing is earned.
 -- Column headroom: US dollars per click from its CPC up to safe_cpc.
@@ -13,7 +13,7 @@
 -- Column best_bid_gain: US dollars a day that best_bid is expected to earn beyond the bid of now. NULL: see best_bid.
 WITH judged AS (
   SELECT
-    p.*, j.worth, j.worth_origin, j.expected_return, j.spend_per_day, p.cpc / j.cpa_expected_high AS cvr_low,
+    p.*, j.worth, j.worth_origin, j.expected_return, j.required_return, j.spend_per_day, p.cpc / j.cpa_expected_high AS cvr_low,
     coalesce(p.bid_override, p.default_bid) AS bid_now, least(3 * p.default_bid::DOUBLE, 25) AS bid_cap, e.elasticity
   FROM mart.source_judgement AS j
   JOIN mart.source_performance AS p ON p.account_id = j.account_id AND p.campaign_id = j.campaign_id AND p.source_id = j.source_id
@@ -30,7 +30,7 @@ moved AS (
   SELECT
     b.*,
     CASE WHEN b.target_cpa IS NULL AND b.worth_origin = 'payout' AND b.bid_now > 0 THEN
-      least(1.5, b.expected_return * b.elasticity / (1 + b.elasticity), b.bid_cap / b.bid_now::DOUBLE, b.safe_cpc / nullif(b.cpc, 0))
+      least(1.5, b.expected_return / b.required_return * b.elasticity / (1 + b.elasticity), b.bid_cap / b.bid_now::DOUBLE, b.safe_cpc / nullif(b.cpc, 0))
     END AS times
   FROM bounded AS b
 )
@@ -42,7 +42,7 @@ SELECT
   j.safe_cpc, j.safe_cpc - j.cpc AS headroom,
   j.cvr_low, j.bid_now, j.safe_cpc - j.bid_now::DOUBLE AS bid_headroom, j.bid_cap, j.target_cpa IS NOT NULL AS is_optimized,
   j.worth, j.expected_return, j.times * j.bid_now::DOUBLE AS best_bid,
-  j.spend_per_day * (pow(j.times, j.elasticity) * (j.expected_return - j.times) - (j.expected_return - 1)) AS best_bid_gain
+  j.spend_per_day * (pow(j.times, j.elasticity) * (j.expected_return - j.required_return * j.times) - (j.expected_return - j.required_return)) AS best_bid_gain
 FROM moved AS j
 WHERE j.safe_cpc > j.cpc
   AND CASE
