@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"spendsync/load/durable"
+	"spendsync/load/loadtest"
 	"spendsync/load/manifest"
 	"spendsync/load/quarantine"
 )
@@ -405,8 +406,8 @@ func powerStride(usual int) int {
 		return 1
 	case testing.Short():
 		return usual * 5
-	case !triesAll:
-		return usual * 2
+	case !loadtest.TriesAll():
+		return usual * 4
 	}
 	return usual
 }

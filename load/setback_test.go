@@ -13,6 +13,7 @@ import (
 
 	"spendsync/load/duck"
 	"spendsync/load/durable"
+	"spendsync/load/loadtest"
 	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
@@ -82,7 +83,7 @@ func TestSetBack_AnyMixture(t *testing.T) {
 				later = append(later, part)
 			}
 		}
-		if min(len(later), len(storeParts)-len(later)) > 1 && !triesAll {
+		if min(len(later), len(storeParts)-len(later)) > 1 && !loadtest.TriesAll() {
 			continue
 		}
 		t.Run(strings.Join(later, " "), func(t *testing.T) {

@@ -16,7 +16,7 @@ func TestCheck_SeesAVolumeThatCannotBeWrittenTo(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("mounting a small volume takes root; .ci/run has it")
 	}
-	w := newWorld(t, small)
+	w := newWorld(t, small).withoutMarts()
 	if err := os.MkdirAll(w.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestCheck_TriesWhatACommitDoes(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("mounting a folder takes root; .ci/run has it")
 	}
-	w := newSyncedWorld(t, small)
+	w := newWorld(t, small).withoutMarts().synced()
 	mounted := filepath.Join(w.dir, "parquet", "spend_daily")
 	if err := syscall.Mount(mounted, mounted, "", syscall.MS_BIND, ""); err != nil {
 		t.Skipf("no bind mount here: %v", err)

@@ -73,7 +73,7 @@ func everything(t *testing.T, dir string) string {
 
 // TestCheck_AcceptsAServiceThatNamesNoAccount: said once, it holds for all later runs.
 func TestCheck_AcceptsAServiceThatNamesNoAccount(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t).withoutMarts()
 	w.server.Config.Handler = http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/v1/me") {
 			out.Header().Set("Date", w.service.Now().UTC().Format(http.TimeFormat))
@@ -102,7 +102,7 @@ func TestCheck_AcceptsAServiceThatNamesNoAccount(t *testing.T) {
 
 // TestCheck_SaysWhetherTheKeyMayWrite in every spelling that a sync understands.
 func TestCheck_SaysWhetherTheKeyMayWrite(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t).withoutMarts()
 	for says, want := range map[string]struct{ state, found string }{
 		`"scope":"write"`:           {check.Warning, "can make changes"},
 		`"can_make_changes":true`:   {check.Warning, "can make changes"},
@@ -127,7 +127,7 @@ func TestCheck_SaysWhetherTheKeyMayWrite(t *testing.T) {
 }
 
 func TestCheck_FindsAllWell(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t).withoutMarts()
 	above := filepath.Dir(w.dir)
 	before := everything(t, above)
 	code, lines, last := w.check()
@@ -232,7 +232,7 @@ func TestCheck_NamesWhatIsWrong(t *testing.T) {
 				if name == "the key expires soon" {
 					cfg.KeyExpiresAt = worldNow.Add(5*24*time.Hour - time.Hour)
 				}
-			})
+			}).withoutMarts()
 			if c.break_ != nil {
 				c.break_(w)
 			}
@@ -277,7 +277,7 @@ func newWorldInLine(t *testing.T) *world { return makeWorld(t, small) }
 
 // TestCheck_SeesAStoreWithoutItsManifest: a sync would refuse to begin there.
 func TestCheck_SeesAStoreWithoutItsManifest(t *testing.T) {
-	w := newSyncedWorld(t, small)
+	w := newWorld(t, small).withoutMarts().synced()
 	if err := os.Remove(filepath.Join(w.dir, "manifest.json")); err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +296,7 @@ func TestCheck_SeesAStoreWithoutItsManifest(t *testing.T) {
 // TestCheck_ComparesTheReportWithTheList: some campaigns of the report that the key does
 // not know may have been deleted, or be another account's.
 func TestCheck_ComparesTheReportWithTheList(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t).withoutMarts()
 	var gone string
 	for row := range w.service.Truth((w.today() - 1).String()) {
 		gone = row.CampaignID

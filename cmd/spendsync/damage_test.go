@@ -32,7 +32,7 @@ func cut(b []byte) []byte     { return b[:len(b)-1] }
 // TestDamage_IsFoundNamedAndRepaired damages a file of every kind as a user may find
 // it, and follows what verify says.
 func TestDamage_IsFoundNamedAndRepaired(t *testing.T) {
-	w := newSyncedWorld(t)
+	w := newWorld(t).withoutMarts().synced()
 	ledger, err := filepath.Glob(w.dir + "/ledger/*/*")
 	if err != nil || len(ledger) != 1 {
 		t.Fatal(ledger, err)
@@ -60,7 +60,7 @@ func TestDamage_IsFoundNamedAndRepaired(t *testing.T) {
 // TestDamage_OfSeveralFiles has a damaged day, a damaged calendar and no DuckDB file:
 // each command mends what it can and names what it cannot.
 func TestDamage_OfSeveralFiles(t *testing.T) {
-	w := newSyncedWorld(t)
+	w := newWorld(t).withoutMarts().synced()
 	calendar := "parquet/calendar/account=acme/data.parquet"
 	day := "parquet/spend_daily/account=acme/day=" + (w.today() - 3).String() + "/data.parquet"
 	good, err := os.ReadFile(filepath.Join(w.dir, calendar))
@@ -93,7 +93,7 @@ func TestDamage_OfSeveralFiles(t *testing.T) {
 
 // TestDamage_OfTheManifest is refused by every command that needs it.
 func TestDamage_OfTheManifest(t *testing.T) {
-	w := newSyncedWorld(t)
+	w := newWorld(t).withoutMarts().synced()
 	before := w.hashes("parquet", "raw")
 	w.spoil("manifest.json", flipped)
 	for _, command := range []string{"sync", "verify", "rebuild", "replay", "status", "plan"} {
@@ -110,7 +110,7 @@ func TestDamage_OfTheManifest(t *testing.T) {
 
 // TestReplay_SaysWhatItCannot has a damaged reply behind a damaged day.
 func TestReplay_SaysWhatItCannot(t *testing.T) {
-	w := newSyncedWorld(t)
+	w := newWorld(t).withoutMarts().synced()
 	day := (w.today() - 3).String()
 	reply := "raw/spend_report/account=acme/day=" + day + "/0001.json.zst"
 	w.spoil("parquet/spend_daily/account=acme/day="+day+"/data.parquet", cut)
@@ -130,7 +130,7 @@ func TestReplay_SaysWhatItCannot(t *testing.T) {
 // TestRebuild_MakesNoAccount has an account that the warehouse does not know: it
 // would be there afterwards, with a reach of missing days.
 func TestRebuild_MakesNoAccount(t *testing.T) {
-	w := newSyncedWorld(t)
+	w := newWorld(t).withoutMarts().synced()
 	w.env["ACCOUNT"] = "another"
 	for _, command := range []string{"rebuild", "replay"} {
 		if code, _, last := w.run(command); code != exit.Usage ||
@@ -168,7 +168,7 @@ func (w *world) bringBack(backup string, parts ...string) {
 // command that publishes refuses, verify advises nothing that would forget what is newer,
 // and after the loss is accepted all is well.
 func TestSetBack_IsRefusedUntilTheLossIsAccepted(t *testing.T) {
-	world := newSyncedWorld(t)
+	world := newWorld(t).withoutMarts().synced()
 	backup := world.keep()
 	world.restate(world.today() - 5)
 	world.env["REREAD_AFTER"] = "1ms"
@@ -215,7 +215,7 @@ func TestSetBack_IsRefusedUntilTheLossIsAccepted(t *testing.T) {
 
 // TestSetBack_AWholeOlderBackupWorks: all parts are of one time.
 func TestSetBack_AWholeOlderBackupWorks(t *testing.T) {
-	w := newSyncedWorld(t)
+	w := newWorld(t).withoutMarts().synced()
 	backup := w.keep()
 	w.restate(w.today() - 5)
 	w.env["REREAD_AFTER"] = "1ms"
@@ -228,7 +228,7 @@ func TestSetBack_AWholeOlderBackupWorks(t *testing.T) {
 
 // TestStrays_AreNamedAndLeft puts files of the user's into the published folders.
 func TestStrays_AreNamedAndLeft(t *testing.T) {
-	w := newSyncedWorld(t, small)
+	w := newWorld(t, small).withoutMarts().synced()
 	day := (w.today() - 3).String()
 	strays := []string{"ledger/account=acme/notes.txt", "parquet/spend_daily/account=acme/day=" + day + "/copy.parquet",
 		"parquet/spend_daily/account=zz/day=" + day + "/data.parquet",
@@ -262,7 +262,7 @@ func TestStrays_AreNamedAndLeft(t *testing.T) {
 
 // TestReplies_LostAreStoredAgain follows what verify says of them.
 func TestReplies_LostAreStoredAgain(t *testing.T) {
-	w := newSyncedWorld(t, small)
+	w := newWorld(t, small).withoutMarts().synced()
 	one, other := (w.today() - 9).String(), (w.today() - 8).String()
 	path := func(day string) string { return "raw/spend_report/account=acme/day=" + day + "/0001.json.zst" }
 	b, err := os.ReadFile(filepath.Join(w.dir, path(other)))
@@ -288,7 +288,7 @@ func TestReplies_LostAreStoredAgain(t *testing.T) {
 // TestStatus_ShowsAnUnfinishedCommit leaves a commit whose last file is not in its place:
 // status and check say so, and the next run ends it.
 func TestStatus_ShowsAnUnfinishedCommit(t *testing.T) {
-	w := newSyncedWorld(t, small)
+	w := newWorld(t, small).withoutMarts().synced()
 	manifest, err := os.ReadFile(filepath.Join(w.dir, "manifest.json"))
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ func TestSync_FullDisk(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("mounting a small volume takes root; .ci/run has it")
 	}
-	w := newWorld(t)
+	w := newWorld(t).withoutMarts()
 	volume := filepath.Join(t.TempDir(), "volume")
 	if err := os.Mkdir(volume, 0o755); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
+	"spendsync/load/loadtest"
 	"spendsync/schema"
 )
 
@@ -185,7 +186,8 @@ func (w *world) strike(row pageFault, day schema.Date, was map[string]string) {
 	w.t.Helper()
 	for _, at := range stands {
 		once := at.when == "later" && row.passes // asking again is what its runs do anyway
-		sample := testing.Short() || !w.shaped && !triesAll() || w.shaped && os.Getenv("SPENDSYNC_TEST_SHAPES") != "all"
+		sample := testing.Short() || !w.shaped && !loadtest.TriesAll() ||
+			w.shaped && os.Getenv("SPENDSYNC_TEST_SHAPES") != "all"
 		_, isProven := provenAt[row.name][at.page]
 		if at.page < row.from || once || sample && at != stands[1] && (w.shaped || !isProven) {
 			continue

@@ -43,6 +43,7 @@ func inProcess(t *testing.T, from fs.FS, edit ...func(*adsim.Config)) *world {
 	}
 	w := &world{t: t, service: adsim.New(cfg, tools.New), dir: filepath.Join(t.TempDir(), "data"),
 		passed: new(atomic.Int64)}
+	w.withoutMarts()
 	w.transport, w.now = w.service.Transport(), w.service.Now
 	w.service.SetNow(faultNow)
 	w.env = map[string]string{

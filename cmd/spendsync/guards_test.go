@@ -89,7 +89,7 @@ func TestQuery_ReachesNothingButTheWarehouse(t *testing.T) {
 // TestSync_WritesNothingForOthersToWrite: with any umask, no file or folder of the store, or of the metrics,
 // can be written by the group or by others.
 func TestSync_WritesNothingForOthersToWrite(t *testing.T) {
-	w := newWorld(t, small)
+	w := newWorld(t, small).withoutMarts()
 	metrics := filepath.Join(t.TempDir(), "m.prom")
 	w.env["METRICS_FILE"] = metrics
 	for _, umask := range []string{"000", "077", "002"} {
@@ -125,7 +125,7 @@ func TestSync_WritesNothingForOthersToWrite(t *testing.T) {
 // TestSync_OddFilesHoldNothingUp: a pipe, a device, a folder or a huge file under the name of a variable ends
 // sync at once, before it takes a lock.
 func TestSync_OddFilesHoldNothingUp(t *testing.T) {
-	w := newWorld(t, small)
+	w := newWorld(t, small).withoutMarts()
 	dir := t.TempDir()
 	pipe, huge := filepath.Join(dir, "pipe"), filepath.Join(dir, "huge")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

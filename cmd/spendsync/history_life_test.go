@@ -100,7 +100,7 @@ func newLife(t *testing.T, seed int) *life {
 		c.Campaigns, c.CreativesPerCampaign, c.Sources, c.RowsPerDay = 2, 2, 40, 40
 		c.Prepaid = 150_000_000
 		c.ReviewTakes, c.ChangeBudgets = reviewTakes, map[string]int{"campaign_update": 60}
-	})
+	}).withoutMarts()
 	w.service.SetNow(lifeBegins)
 	w.now, w.transport = w.service.Now, w.service.Transport()
 	w.env["REQUESTS_PER_MINUTE"], w.env["DUCKDB_THREADS"] = "120", "1"

@@ -45,7 +45,7 @@ func logLines(t *testing.T, text string) (lines []map[string]any, lastKeys strin
 }
 
 func TestLog_IsOneObjectALine(t *testing.T) {
-	w := newWorld(t, small)
+	w := newWorld(t, small).withoutMarts()
 	w.env["LOG_FORMAT"], w.env["LOG_LEVEL"] = "json", "debug"
 	w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 503, Times: 1})
 	code, text := w.stderr("sync")
@@ -104,7 +104,7 @@ func TestLog_IsOneObjectALine(t *testing.T) {
 // TestLog_AFirstRunThatPublishesNothing: what could be asked for is missing, and nothing
 // before that is lost.
 func TestLog_AFirstRunThatPublishesNothing(t *testing.T) {
-	w := newWorld(t, small)
+	w := newWorld(t, small).withoutMarts()
 	w.env["LOG_FORMAT"], w.env["REPORT_PASSWORD"] = "json", "wrong"
 	code, text := w.stderr("sync")
 	lines, _ := logLines(t, text)

@@ -131,7 +131,7 @@ func TestMetrics_AreOfEveryRun(t *testing.T) {
 // published: with the key refused nothing of them is published any more, with one
 // campaign unreadable the rest is. Neither is a success, here or in the ledger.
 func TestMetrics_SuccessIsOfTheWholeRun(t *testing.T) {
-	w := newWorld(t, small)
+	w := newWorld(t, small).withoutMarts()
 	file := filepath.Join(t.TempDir(), "spendsync.prom")
 	w.env["METRICS_FILE"] = file
 	w.must("sync")
@@ -207,7 +207,7 @@ func (g *gateway) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 }
 
 func TestMetrics_ArePushed(t *testing.T) {
-	w := newWorld(t, small)
+	w := newWorld(t, small).withoutMarts()
 	g := &gateway{status: http.StatusOK}
 	server := httptest.NewServer(g)
 	defer server.Close()

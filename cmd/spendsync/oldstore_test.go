@@ -17,6 +17,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
+	"spendsync/load/loadtest"
 	"spendsync/load/manifest"
 	"spendsync/schema"
 )
@@ -150,7 +151,7 @@ func TestOldStores_OpenMigrateAndVerify(t *testing.T) {
 	}
 	drawn := 1 + rand.IntN(len(stores)-2)
 	for i, path := range stores {
-		if !triesAll() && i != 0 && i != drawn && i != len(stores)-1 {
+		if !loadtest.TriesAll() && i != 0 && i != drawn && i != len(stores)-1 {
 			continue
 		}
 		t.Run(filepath.Base(path), func(t *testing.T) {

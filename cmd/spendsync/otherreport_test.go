@@ -26,7 +26,7 @@ func twoAccounts(t *testing.T) *world {
 	return newWorld(t, func(c *adsim.Config) {
 		c.Accounts = []adsim.Config{{Seed: 2, Campaigns: 6, CreativesPerCampaign: 3, Sources: 60, RowsPerDay: 60,
 			RateLimit: -1}}
-	})
+	}).withoutMarts()
 }
 
 const secondUser = "analyst2@example.com"
@@ -73,7 +73,7 @@ var creativeID = regexp.MustCompile(`"creative_id":"C\d+-\d+`)
 // TestSync_DoubtsVanishedKeys: finished days whose stored keys are nearly all gone at
 // once are not replaced by a sync, and are by a backfill. One such day is a restatement.
 func TestSync_DoubtsVanishedKeys(t *testing.T) {
-	w := newSyncedWorld(t)
+	w := newWorld(t).withoutMarts().synced()
 	w.env["REREAD_AFTER"] = "0s"
 	from, to := (w.today() - 6).String(), (w.today() - 3).String()
 	w.transport = roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -111,7 +111,7 @@ func TestSync_DoubtsVanishedKeys(t *testing.T) {
 // TestSync_DoubtsAnEmptyListOfCampaigns: a list without campaigns deletes none of those
 // that are known, however often it comes.
 func TestSync_DoubtsAnEmptyListOfCampaigns(t *testing.T) {
-	w := newSyncedWorld(t)
+	w := newWorld(t).withoutMarts().synced()
 	w.service.Fail(adsim.Fault{Kind: adsim.Truncate, Path: "/v1/campaigns"})
 	for range 3 {
 		if code, _, last := w.run("sync"); code != exit.Partial ||
@@ -135,7 +135,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 // TestStatus_ShowsWhatProvedTheAccount: the proof of the last run is shown, is stored with the run, and is absent
 // from runs that published nothing and from repairs.
 func TestStatus_ShowsWhatProvedTheAccount(t *testing.T) {
-	w := newSyncedWorld(t)
+	w := newWorld(t).withoutMarts().synced()
 	const asked = "SELECT identity_proof FROM ops.run ORDER BY started_at DESC LIMIT 1"
 	by := w.ask(asked)
 	if !strings.HasPrefix(by, "/v1/me names account ") || !strings.Contains(by, "; the report has campaign ") {
@@ -194,7 +194,7 @@ func TestOldStores_RowsOfAnotherAccountProveNothing(t *testing.T) {
 			w := newWorld(t, oldAccount, func(c *adsim.Config) {
 				c.Accounts = []adsim.Config{{Seed: 2, Campaigns: 4, CreativesPerCampaign: 2, Sources: 20,
 					RowsPerDay: 20, RateLimit: -1}}
-			})
+			}).withoutMarts()
 			unpackStore(t, filepath.Join(storesDir, "v4-3.tar.zst"), w.dir)
 			was, err := manifest.Read(w.dir)
 			if err != nil {

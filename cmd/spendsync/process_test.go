@@ -44,6 +44,9 @@ func TestMain(m *testing.M) {
 // mainAt is main, at another time than now if it is given.
 func mainAt(at string) {
 	a := newApp(os.Environ(), os.Stdout, os.Stderr)
+	if os.Getenv("TEST_MARTS") == "false" {
+		a.only = mainViews
+	}
 	if at != "" {
 		now, err := time.Parse(time.RFC3339Nano, at)
 		if err != nil {
@@ -122,7 +125,7 @@ func (w *world) start(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
 	w.passed.Add(1000)
 	cmd.Env = append(append(os.Environ(), w.environ()...), "TEST_PROCESS=spendsync",
-		"TEST_NOW="+w.now().Format(time.RFC3339Nano))
+		"TEST_NOW="+w.now().Format(time.RFC3339Nano), fmt.Sprintf("TEST_MARTS=%t", w.only == nil))
 	return cmd
 }
 
@@ -170,7 +173,7 @@ func TestSync_KilledAtRandom(t *testing.T) {
 	w := newWorld(t, func(c *adsim.Config) {
 		c.Campaigns, c.CreativesPerCampaign, c.Sources, c.RowsPerDay = 4, 3,
 			30, 40
-	})
+	}).withoutMarts()
 	w.env["REREAD_AFTER"] = "0s"
 	w.must("sync")
 	few := []string{"backfill", "--from", (w.today() - 3).String(), "--to", (w.today() - 1).String()}
@@ -280,7 +283,7 @@ func (w *world) await(p *os.Process, pattern string) {
 
 // TestSync_SecondRunExits9 runs two at once.
 func TestSync_SecondRunExits9(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t).withoutMarts()
 	w.service.Fail(adsim.Fault{Kind: adsim.Stall, Times: 1})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -304,7 +307,7 @@ func TestSync_SecondRunExits9(t *testing.T) {
 
 // TestSync_AnswerThatCannotBeWritten: what was published is not called unchanged.
 func TestSync_AnswerThatCannotBeWritten(t *testing.T) {
-	w := newWorld(t, small)
+	w := newWorld(t, small).withoutMarts()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Skipf("no device that is always full here: %v", err)

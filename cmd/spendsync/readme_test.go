@@ -149,6 +149,7 @@ func TestManuals_CommandsRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.service.SetNow(time.Now()) // the demo is of today
+	session, _ := openStore(t, demoStore(t))
 	for _, name := range manuals {
 		var script strings.Builder
 		script.WriteString("set -uo pipefail\n")
@@ -167,8 +168,9 @@ func TestManuals_CommandsRun(t *testing.T) {
 				}
 			case "sql":
 				for statement := range strings.SplitSeq(strings.TrimSpace(block[2]), ";\n") {
-					addCommand(&script, statement, "spendsync query -c - <<'SQL'\n"+strings.TrimSuffix(statement,
-						";")+"\nSQL")
+					if _, err := session.Query(t.Context(), strings.TrimSuffix(statement, ";")); err != nil {
+						t.Errorf("%s: %v\n%s", name, err, statement)
+					}
 				}
 			case "json":
 				if !json.Valid([]byte(block[2])) {

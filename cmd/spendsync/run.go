@@ -40,6 +40,8 @@ type app struct {
 	bucket         remote.Options    // of tests; zero: the usual pauses
 	exit           func(code int)    // os.Exit in main; nil in tests
 
+	only func([]queries.Query) []queries.Query // of tests: the views that warehouses have; nil: all
+
 	account, dataDir string // --account and --data-dir; empty: not given
 	configFile       string // --config; empty: the one in the working folder
 	apart            bool   // the command sets all variables itself
@@ -288,6 +290,9 @@ func (a *app) views() []duck.View {
 	asked, err := queries.Views(a.cfg.Thresholds)
 	if err != nil {
 		panic(err) // the configuration was checked
+	}
+	if a.only != nil {
+		asked = a.only(asked)
 	}
 	return viewsOf(asked)
 }

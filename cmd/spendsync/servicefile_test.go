@@ -35,7 +35,7 @@ func renamedService(r *http.Request) (*http.Response, error) {
 // TestServiceFile_ReadsARenamedService: a renamed column, field, list, parameter and path are lines of a file. With
 // them the store has the truth, and a replay by the same lines changes nothing.
 func TestServiceFile_ReadsARenamedService(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t).withoutMarts()
 	w.transport = roundTripper(renamedService)
 	if code, _, last := w.run("sync"); code == exit.OK {
 		t.Errorf("without the file: exit %d: %s", code, last)
@@ -91,7 +91,7 @@ func TestServiceFile_TheManualsExample(t *testing.T) {
 	if block == nil || !strings.Contains(block[2], "bid_cpc") || !strings.Contains(block[2], "docs") {
 		t.Fatalf("the manual's example is %q", block)
 	}
-	w := newWorld(t, small)
+	w := newWorld(t, small).withoutMarts()
 	w.transport = renaming([2]string{"default_bid", "bid_cpc"}, [2]string{"campaigns", "docs"})
 	w.env["SERVICE_FILE"] = filepath.Join(t.TempDir(), "service.yaml")
 	if err := os.WriteFile(w.env["SERVICE_FILE"], []byte(block[2]), 0o644); err != nil {
@@ -106,7 +106,7 @@ func TestServiceFile_TheManualsExample(t *testing.T) {
 // TestServiceFile_ReplayReadsWhatWasKept: days that no sync could read for want of a name are read from their kept
 // replies once a file has it. Nothing is asked of the service.
 func TestServiceFile_ReplayReadsWhatWasKept(t *testing.T) {
-	w := newWorld(t, small)
+	w := newWorld(t, small).withoutMarts()
 	w.transport = renaming([2]string{"total_spend", "cost_usd"})
 	if code, _, last := w.run("sync"); code != exit.Contract || !strings.Contains(last, "kept in quarantine/") {
 		t.Fatalf("without the file: exit %d: %s", code, last)

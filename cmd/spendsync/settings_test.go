@@ -107,7 +107,7 @@ func (w *world) checkSettings() {
 }
 
 func TestSettings_EveryChangeIsOneVersion(t *testing.T) {
-	w := newSyncedWorld(t)
+	w := newWorld(t).withoutMarts().synced()
 	w.checkSettings()
 	before := w.versions()
 	w.must("sync")
@@ -163,7 +163,7 @@ func TestSettings_EveryChangeIsOneVersion(t *testing.T) {
 }
 
 func TestSettings_UnreadableBidsAreNoChange(t *testing.T) {
-	w := newSyncedWorld(t)
+	w := newWorld(t).withoutMarts().synced()
 	c := w.some("active")
 	s, err := w.service.Settings(c)
 	if err != nil {
@@ -214,7 +214,7 @@ func TestSettings_UnreadableBidsAreNoChange(t *testing.T) {
 }
 
 func TestSettings_DeletedAfterTwoCompleteAbsences(t *testing.T) {
-	w := newSyncedWorld(t)
+	w := newWorld(t).withoutMarts().synced()
 	c := w.some("active")
 	hide := func(do adsim.Action) { w.change(adsim.Change{Campaign: c, Do: do}) }
 	state := func() string {
@@ -240,7 +240,7 @@ func TestSettings_DeletedAfterTwoCompleteAbsences(t *testing.T) {
 }
 
 func TestSettings_AFailingCampaignKeepsNoOtherBack(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t).withoutMarts()
 	c := w.some("active")
 	w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 500, Path: "/v1/campaigns/" + c})
 	code, _, last := w.run("sync")
@@ -264,7 +264,7 @@ func TestSettings_AFailingCampaignKeepsNoOtherBack(t *testing.T) {
 }
 
 func TestSettings_ABrokenAPINeverHoldsNumbersBack(t *testing.T) {
-	w := newSyncedWorld(t) // a first load has to prove whose the report is
+	w := newWorld(t).withoutMarts().synced() // a first load has to prove whose the report is
 	w.env["REREAD_AFTER"] = "0s"
 	w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 503, Path: "/v1/*"})
 	w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 503, Path: "/v1/campaigns/*"})
@@ -279,7 +279,7 @@ func TestSettings_ABrokenAPINeverHoldsNumbersBack(t *testing.T) {
 }
 
 func TestSettings_AWrongKeyExits3AndKeepsTheNumbers(t *testing.T) {
-	w := newSyncedWorld(t)
+	w := newWorld(t).withoutMarts().synced()
 	w.env["REREAD_AFTER"], w.env["API_KEY"] = "0s", "adv_wrong_key"
 	code, _, last := w.run("sync")
 	if code != exit.Auth || !strings.Contains(last, "33 days of 33 planned proven") {
@@ -290,7 +290,7 @@ func TestSettings_AWrongKeyExits3AndKeepsTheNumbers(t *testing.T) {
 // TestSettings_AWrongKeyPublishesAReportThatWaited: a report with nothing new waits for
 // the settings, and is published without them where they cannot be read.
 func TestSettings_AWrongKeyPublishesAReportThatWaited(t *testing.T) {
-	w := newSyncedWorld(t)
+	w := newWorld(t).withoutMarts().synced()
 	before, err := manifest.Read(w.dir)
 	if err != nil {
 		t.Fatal(err)
@@ -322,10 +322,10 @@ func TestSettings_AWrongKeyPublishesAReportThatWaited(t *testing.T) {
 }
 
 func TestSettings_RefusesAnotherAccount(t *testing.T) {
-	w := newWorld(t, func(c *adsim.Config) { c.AdvertiserID = "adv-one" })
+	w := newWorld(t, func(c *adsim.Config) { c.AdvertiserID = "adv-one" }).withoutMarts()
 	w.must("sync")
 	before := w.hashes("parquet", "raw")
-	other := makeWorld(t, func(c *adsim.Config) { c.AdvertiserID, c.Seed = "adv-two", 7 })
+	other := makeWorld(t, func(c *adsim.Config) { c.AdvertiserID, c.Seed = "adv-two", 7 }).withoutMarts()
 	other.dir, other.env["DATA_DIR"] = w.dir, w.dir
 	code, _, last := other.run("sync")
 	if code != exit.Auth || !strings.Contains(last, "another account") || !strings.Contains(last, "adv-two") {
@@ -338,7 +338,7 @@ func TestSettings_RefusesAnotherAccount(t *testing.T) {
 }
 
 func TestSettings_ArchivedOnesAreReadOnce(t *testing.T) {
-	w := newWorld(t, func(c *adsim.Config) { c.Campaigns = 12 })
+	w := newWorld(t, func(c *adsim.Config) { c.Campaigns = 12 }).withoutMarts()
 	for i, id := range w.service.CampaignIDs() {
 		if s, _ := w.service.Settings(id); i%2 == 0 && s.Status != "archived" {
 			w.change(adsim.Change{Campaign: id, Set: map[string]any{"status": "archived"}, Force: true})
@@ -357,7 +357,7 @@ func TestSettings_ArchivedOnesAreReadOnce(t *testing.T) {
 }
 
 func TestSettings_TwiceChangesNoFile(t *testing.T) {
-	w := newSyncedWorld(t)
+	w := newWorld(t).withoutMarts().synced()
 	w.must("sync") // by this world's clock: the balance is another every ten minutes
 	before := w.proven()
 	w.must("sync")
@@ -414,7 +414,7 @@ func TestSettings_ShapesGiveTheSameTables(t *testing.T) {
 	var want string
 	for i, shape := range []string{"envelope-bare", "envelope-data", "envelope-items ids-long",
 		"ids-long bids-map limits-map list-no-totals"} {
-		w := makeWorld(t, func(c *adsim.Config) { c.Quirks = strings.Fields(shape) })
+		w := makeWorld(t, func(c *adsim.Config) { c.Quirks = strings.Fields(shape) }).withoutMarts()
 		w.must("sync")
 		w.checkSettings()
 		got := w.ask("SELECT * EXCLUDE (valid_from, valid_to, last_confirmed_at, _run_id, raw) FROM campaign_history "+
@@ -434,7 +434,7 @@ func TestSettings_ShapesGiveTheSameTables(t *testing.T) {
 }
 
 func TestSettings_StubsForWhatOnlyTheReportKnows(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t).withoutMarts()
 	c := w.some("active")
 	w.change(adsim.Change{Campaign: c, Do: adsim.Hide})
 	w.must("sync")
@@ -475,7 +475,7 @@ func TestSettings_StubsForWhatOnlyTheReportKnows(t *testing.T) {
 // TestSettings_KilledInTheMiddle kills a run -9 while it waits for settings that never
 // come: nothing is published, and the next run publishes everything.
 func TestSettings_KilledInTheMiddle(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t).withoutMarts()
 	w.env["HTTP_TIMEOUT"] = "10m"
 	w.service.Fail(adsim.Fault{Kind: adsim.Stall, Path: "/v1/campaigns/*/sources"})
 	cmd := w.start(t.Context(), "sync")

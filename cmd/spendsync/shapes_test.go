@@ -13,7 +13,7 @@ import (
 // TestShapes_TextsNeverStopNumbers: whatever a name holds, its day is proven, stored and
 // verified, with the numbers that the service has.
 func TestShapes_TextsNeverStopNumbers(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t).withoutMarts()
 	names := []struct{ sent, stored string }{
 		{`"Sale \ud83d"`, "Sale \uFFFD"}, {`"\ude00\ud83d"`, "\uFFFD\uFFFD"}, {"\"Spr\xff\xfeing\"", "Spr\uFFFDing"},
 		{`"a\u0000b"`, `a\u0000b`},
@@ -59,7 +59,7 @@ func TestShapes_TextsNeverStopNumbers(t *testing.T) {
 // TestShapes_TakesWhatAServiceMayWrite: a day with its midnight, a row without a
 // campaign, a pagination of null.
 func TestShapes_TakesWhatAServiceMayWrite(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t).withoutMarts()
 	fail := func(f adsim.Fault, n schema.Date) string {
 		f.Day, f.Query = (w.today() - n).String(), "include_creatives=true"
 		w.service.Fail(f)
@@ -79,7 +79,7 @@ func TestShapes_TakesWhatAServiceMayWrite(t *testing.T) {
 // TestShapes_ARowWithSpendHasAnOwner: without a campaign the row is kept aside and its day is
 // partial. The other rows are stored, and no campaign appears that has no ID.
 func TestShapes_ARowWithSpendHasAnOwner(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t).withoutMarts()
 	orphan := (w.today() - 4).String()
 	w.service.Fail(adsim.Fault{Kind: adsim.WrongType, Row: 2, Column: "campaign_id", Value: "null", Day: orphan,
 		Query: "include_creatives=true"})

@@ -152,7 +152,7 @@ var stopCases = map[string]stopCase{
 func TestSync_StoppedAtEachStep(t *testing.T) {
 	for name, c := range stopCases {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, func(c *adsim.Config) { c.Campaigns, c.CreativesPerCampaign, c.RowsPerDay = 2, 2, 10 })
+			w := newWorld(t, few).withoutMarts()
 			for k, v := range c.env {
 				w.env[k] = v
 			}
@@ -211,7 +211,7 @@ func (w *world) awaitFault(*os.Process) {
 
 // TestSync_StoppedAtRandom sends a SIGTERM at random moments of a sync.
 func TestSync_StoppedBeforeTheFirstDay(t *testing.T) {
-	w := newWorld(t, small)
+	w := newWorld(t, small).withoutMarts()
 	proven := 0
 	for n := 1; proven == 0; n++ { // it looks at the clock a few times before it reads
 		ctx, stop := context.WithCancel(t.Context())
@@ -247,7 +247,7 @@ func TestSync_StoppedAtRandom(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
-	w := newWorld(t, func(c *adsim.Config) { c.Campaigns, c.CreativesPerCampaign, c.RowsPerDay = 2, 2, 10 })
+	w := newWorld(t, few).withoutMarts()
 	w.env["PAGE_SIZE"], w.env["REREAD_AFTER"] = "5", "0s"
 	if out, err := w.start(t.Context(), "sync").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -278,7 +278,7 @@ func TestSync_StoppedAtRandom(t *testing.T) {
 // TestSync_StoppedWhileHungUp holds commands up where nothing can be interrupted, at
 // an output that no process reads: the process ends all the same.
 func TestSync_StoppedWhileHungUp(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t).withoutMarts()
 	w.env["STOP_GRACE"] = "10ms"
 	for _, args := range [][]string{{"sync"}, {"sync", "--json"}, {"tables"}} {
 		code, after := -1, 300*time.Millisecond
@@ -329,3 +329,6 @@ func fill(t *testing.T, pipe *os.File) {
 		_, err = pipe.Write(make([]byte, 512))
 	}
 }
+
+// few makes an account with few rows.
+func few(c *adsim.Config) { c.Campaigns, c.CreativesPerCampaign, c.RowsPerDay = 2, 2, 10 }

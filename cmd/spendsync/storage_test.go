@@ -26,7 +26,7 @@ import (
 // the rows.
 func tinyWorld(t *testing.T) *world {
 	t.Helper()
-	return newWorld(t, tiny)
+	return newWorld(t, tiny).withoutMarts()
 }
 
 // tiny makes an account as small as it can be.
@@ -155,7 +155,7 @@ func TestSync_IOErrors(t *testing.T) {
 	if out, err := exec.Command("strace", "-e", "trace=none", "true").CombinedOutput(); err != nil {
 		t.Skipf("strace cannot trace here: %v %s", err, out)
 	}
-	w := newSyncedWorld(t, tiny)
+	w := newWorld(t, tiny).withoutMarts().synced()
 	w.env["REREAD_AFTER"] = "0s"
 	tries := 1
 	if n, err := strconv.Atoi(os.Getenv("SPENDSYNC_TEST_STRACE")); err == nil {
@@ -195,7 +195,7 @@ func TestSync_IOErrors(t *testing.T) {
 // TestSync_TooFewFiles lets the process have hardly any open files.
 func TestSync_TooFewFiles(t *testing.T) {
 	skipShort(t)
-	w := newSyncedWorld(t, tiny)
+	w := newWorld(t, tiny).withoutMarts().synced()
 	for _, files := range []int{8, 12, 16} {
 		code, stderr := w.asProcess(t.Context(), []string{"sh", "-c", fmt.Sprintf(`ulimit -n %d; exec "$0" "$@"`,
 			files)}, "sync")

@@ -25,6 +25,7 @@ import (
 	"spendsync/extract/adsim"
 	"spendsync/extract/adsim/tools"
 	"spendsync/load/duck"
+	"spendsync/load/loadtest"
 	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/load/remote"
@@ -49,6 +50,8 @@ type world struct {
 
 	shaped bool // the service has another form, in which a fault may have another reason
 
+	only func([]queries.Query) []queries.Query // the views that its warehouse has; nil: all
+
 	session *duck.Session // that answered last; nil: none has
 	asked   os.FileInfo   // the DuckDB file that it has open
 }
@@ -65,6 +68,28 @@ func newWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	t.Helper()
 	t.Parallel()
 	return makeWorld(t, edit...)
+}
+
+// withoutMarts is for a test of what does not depend on marts: the warehouse of a new world has the views of schema
+// main alone, which halves the work of a command. With SPENDSYNC_TEST_ALL it has all.
+func (w *world) withoutMarts() *world {
+	if !loadtest.TriesAll() {
+		w.only = mainViews
+	}
+	return w
+}
+
+// mainViews are the views of schema main, and those that they ask.
+func mainViews(all []queries.Query) (some []queries.Query) {
+	needed := ""
+	for _, q := range slices.Backward(all) { // a view asks those before it
+		if q.Schema == "main" && q.Parameters == "" || strings.Contains(needed, q.Schema+"."+q.Name) {
+			needed += q.SQL
+			some = append(some, q)
+		}
+	}
+	slices.Reverse(some)
+	return some
 }
 
 func makeWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
@@ -100,8 +125,14 @@ var firstSyncs struct {
 // newSyncedWorld is a [newWorld] whose first sync has succeeded.
 func newSyncedWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	t.Helper()
-	w := newWorld(t, edit...)
-	account := fmt.Sprintf("%+v", w.cfg)
+	return newWorld(t, edit...).synced()
+}
+
+// synced gives a new world the first sync of its account.
+func (w *world) synced() *world {
+	t := w.t
+	t.Helper()
+	account := fmt.Sprintf("%+v %t", w.cfg, w.only == nil)
 	firstSyncs.Lock()
 	defer firstSyncs.Unlock()
 	if first, ok := firstSyncs.done[account]; ok {
@@ -151,9 +182,6 @@ func skipShort(t *testing.T) {
 	}
 }
 
-// triesAll reports whether a test tries what another layer holds, too: if SPENDSYNC_TEST_ALL is set, as in .ci/run.
-func triesAll() bool { return os.Getenv("SPENDSYNC_TEST_ALL") != "" }
-
 func (w *world) environ() []string {
 	var env []string
 	for k, v := range w.env {
@@ -197,7 +225,7 @@ func (w *world) execute(ctx context.Context, args []string) (code int, stdout, s
 	w.passed.Add(1000)
 	var out, errOut bytes.Buffer
 	a := &app{stdout: &out, stderr: &errOut, environ: w.environ(), now: w.now, transport: w.transport,
-		bucket: w.bucket}
+		bucket: w.bucket, only: w.only}
 	code = a.run(ctx, args)
 	return code, out.String(), errOut.String()
 }
@@ -364,7 +392,7 @@ func TestSync_CopiesTheWholeReach(t *testing.T) {
 		"floats and escapes": func(c *adsim.Config) { c.Quirks = []string{"spend-float", "ascii"} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, edit)
+			w := newWorld(t, edit).withoutMarts()
 			w.env["PAGE_SIZE"] = "25"
 			r := w.summary(w.must("sync", "--json"))
 			if r.DaysProven != 33 || r.DaysChanged != 33 || !r.Published || r.Generation != 1 || r.CampaignsRead < 6 {
@@ -383,7 +411,7 @@ func TestSync_CopiesTheWholeReach(t *testing.T) {
 }
 
 func TestSync_TwiceChangesOnlyTheLedger(t *testing.T) {
-	w := newSyncedWorld(t)
+	w := newWorld(t).withoutMarts().synced()
 	w.must("sync") // by this world's clock: the balance is another every ten minutes
 	before, data := w.proven(), w.ask("FROM spend_daily ORDER BY ALL")
 	w.env["REREAD_AFTER"] = "0s" // read all of it again
@@ -414,7 +442,7 @@ func TestSync_TwiceChangesOnlyTheLedger(t *testing.T) {
 
 // The guide lies beside the store and is brought up to date; a file of somebody else under its name stays.
 func TestSync_PlacesTheGuide(t *testing.T) {
-	w := newSyncedWorld(t)
+	w := newWorld(t).withoutMarts().synced()
 	path := filepath.Join(w.dir, guideName)
 	title, _, _ := strings.Cut(queries.Guide, "\n")
 	for _, c := range []struct{ is, want string }{
@@ -441,7 +469,7 @@ func TestSync_PlacesTheGuide(t *testing.T) {
 }
 
 func TestSync_ExplainsEveryRestatement(t *testing.T) {
-	w := newSyncedWorld(t)
+	w := newWorld(t).withoutMarts().synced()
 	day := w.today() - 5
 	before := w.ask(fmt.Sprintf("SELECT sum(spend), sum(clicks), count(*) FROM spend_daily WHERE report_date = '%s'",
 		day))
@@ -476,7 +504,7 @@ func TestSync_ExplainsEveryRestatement(t *testing.T) {
 }
 
 func TestSync_ConfirmsAnEmptyAnswer(t *testing.T) {
-	w := newSyncedWorld(t)
+	w := newWorld(t).withoutMarts().synced()
 	day := w.today() - 4
 	w.env["REREAD_AFTER"] = "0s"
 	// Without a control total only the suspicion stands between a broken answer
@@ -504,7 +532,7 @@ func TestSync_ConfirmsAnEmptyAnswer(t *testing.T) {
 }
 
 func TestSync_AReaderNeitherBlocksNorBreaks(t *testing.T) {
-	w := newSyncedWorld(t)
+	w := newWorld(t).withoutMarts().synced()
 	r := openReader(t, w.dir)
 	before := r.scan()
 	if _, err := w.service.Restate((w.today() - 1).String(), adsim.Restatement{Kind: "multiply",
@@ -521,7 +549,7 @@ func TestSync_AReaderNeitherBlocksNorBreaks(t *testing.T) {
 }
 
 func TestSync_StoppedBySignal(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t).withoutMarts()
 	w.env["REPORT_CONCURRENCY"] = "1"
 	ctx, cancel := context.WithCancel(t.Context())
 	// The tenth day stalls; then the signal comes.
@@ -548,7 +576,7 @@ func TestSync_StoppedBySignal(t *testing.T) {
 }
 
 func TestReplay_RepairsADamagedDay(t *testing.T) {
-	w := newSyncedWorld(t)
+	w := newWorld(t).withoutMarts().synced()
 	path := filepath.Join(w.dir, "parquet/spend_daily/account=acme", "day="+(w.today()-3).String(), "data.parquet")
 	if err := os.WriteFile(path, []byte("PAR1 no more"), 0o644); err != nil {
 		t.Fatal(err)
@@ -568,7 +596,7 @@ func TestReplay_RepairsADamagedDay(t *testing.T) {
 }
 
 func TestRebuild_GivesTheSameContent(t *testing.T) {
-	w := newSyncedWorld(t)
+	w := newWorld(t).withoutMarts().synced()
 	all := func() string {
 		return w.ask("FROM spend_daily ORDER BY ALL") + w.ask("FROM calendar ORDER BY ALL") +
 			w.ask("SELECT * EXCLUDE days_until_unreachable FROM ops.day_coverage ORDER BY ALL") +

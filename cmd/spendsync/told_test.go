@@ -46,7 +46,7 @@ func (b *beats) take() []string {
 // end; commands that are no run report nothing. A receiver that fails changes no exit code, and its
 // address shows nowhere.
 func TestHeartbeat_OfRuns(t *testing.T) {
-	w := newWorld(t, small)
+	w := newWorld(t, small).withoutMarts()
 	b := &beats{status: http.StatusOK}
 	server := httptest.NewServer(b)
 	t.Cleanup(server.Close)

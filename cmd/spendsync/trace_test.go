@@ -65,7 +65,7 @@ func (w *world) syncTo(endpoint string) (code int, stderr string) {
 }
 
 func TestTrace_OfARun(t *testing.T) {
-	w := newWorld(t, small)
+	w := newWorld(t, small).withoutMarts()
 	failing := (w.today() - 20).String()
 	w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 500, Day: failing})
 	got := &spans{}
@@ -120,7 +120,7 @@ func TestTrace_OfARun(t *testing.T) {
 
 // TestTrace_NobodyListens: a run does not depend on who watches it.
 func TestTrace_NobodyListens(t *testing.T) {
-	w := newWorld(t, small)
+	w := newWorld(t, small).withoutMarts()
 	w.env["LOG_LEVEL"] = "warn"
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"spendsync/extract/adsim"
+	"spendsync/load/loadtest"
 	"spendsync/schema"
 )
 
@@ -23,7 +24,7 @@ import (
 // it may say something of 5 % at most, and of what must be found, find four fifths.
 // SPENDSYNC_TEST_VERDICTS_STORE=/tmp/fifty keeps the store there, to be asked and looked at.
 func TestVerdicts_AreRightByTheDiary(t *testing.T) {
-	if !triesAll() {
+	if !loadtest.TriesAll() {
 		t.Skip("SPENDSYNC_TEST_ALL runs it, as .ci/run does; packages queries and market hold verdicts to a truth")
 	}
 	f := newFifty(t)
