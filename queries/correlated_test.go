@@ -1,6 +1,7 @@
 package queries_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -17,10 +18,17 @@ func TestViews_MayBeAskedInASubquery(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked := 0
+	of := 3 // planning takes most of a second for each
+	if os.Getenv("SPENDSYNC_TEST_ALL") != "" {
+		of = 1
+	}
+	asked, seen := 0, 0
 	for _, v := range views {
 		name := v.Schema + "." + v.Name
 		if v.Parameters != "" || v.Name == "example" || !strings.Contains(v.SQL, "account_id") {
+			continue
+		}
+		if seen++; seen%of != 0 {
 			continue
 		}
 		asked++
@@ -32,7 +40,7 @@ func TestViews_MayBeAskedInASubquery(t *testing.T) {
 		}
 		rows.Close()
 	}
-	if asked < 40 {
+	if asked < 40/of {
 		t.Errorf("%d views were asked", asked)
 	}
 }

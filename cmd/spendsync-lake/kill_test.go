@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"spendsync/load/lake/laketest"
+	"spendsync/load/loadtest"
 	"spendsync/schema"
 )
 
@@ -22,7 +23,10 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
 		main()
 	}
-	os.Exit(m.Run())
+	leave := loadtest.InMemory()
+	code := m.Run()
+	leave()
+	os.Exit(code)
 }
 
 // killer kills the running command at one of its requests, before or after the service has served it.

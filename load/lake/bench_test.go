@@ -15,6 +15,7 @@ import (
 	"spendsync/load/lake"
 	"spendsync/load/lake/inbox"
 	"spendsync/load/lake/laketest"
+	"spendsync/load/loadtest"
 	"spendsync/load/manifest"
 	"spendsync/schema"
 )
@@ -31,7 +32,10 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	leave := loadtest.InMemory()
+	code := m.Run()
+	leave()
+	os.Exit(code)
 }
 
 func optionsOf(catalog, s3 string) lake.Options {

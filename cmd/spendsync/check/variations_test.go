@@ -16,6 +16,7 @@ import (
 	"spendsync/extract/adsim"
 	"spendsync/load"
 	"spendsync/load/duck"
+	"spendsync/load/loadtest"
 )
 
 // noon is the instant of all checks and syncs here: 14:00 in Chicago.
@@ -94,12 +95,15 @@ func failed(a check.Findings) string {
 	return strings.Join(lines, "\n")
 }
 
-// variations are those of the simulator that a test tries: one of 16, of 64 with -short, or all if
-// SPENDSYNC_TEST_VARIATIONS is "all", as in .ci/long.
+// variations are those of the simulator that a test tries: one of 32, of 16 with SPENDSYNC_TEST_ALL, of 64 with -short,
+// or all if SPENDSYNC_TEST_VARIATIONS is "all", as in .ci/long.
 func variations() (chosen []adsim.Quirk) {
-	of := 16
-	if testing.Short() {
+	of := 32
+	switch {
+	case testing.Short():
 		of = 64
+	case loadtest.TriesAll():
+		of = 16
 	}
 	for i, q := range adsim.Quirks() {
 		if i%of == 0 || os.Getenv("SPENDSYNC_TEST_VARIATIONS") == "all" {

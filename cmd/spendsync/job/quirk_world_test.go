@@ -237,12 +237,12 @@ func (w *quirkWorld) lines(sql string) string {
 	return strings.Join(all, "\n")
 }
 
-// tried reports whether a test tries case i of a long table: one of eight, of sixteen with -short, or each
+// tried reports whether a test tries case i of a long table: one of sixteen, of eight with SPENDSYNC_TEST_ALL, or each
 // if SPENDSYNC_TEST_VARIATIONS is "all", as in .ci/long.
 func tried(i int) bool {
-	of := 8
-	if testing.Short() {
-		of = 16
+	of := 16
+	if loadtest.TriesAll() {
+		of = 8
 	}
 	return i%of == 0 || os.Getenv("SPENDSYNC_TEST_VARIATIONS") == "all"
 }

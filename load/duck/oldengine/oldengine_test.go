@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"encoding/csv"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -64,6 +65,10 @@ func TestOldEngine_ReadsWhatTheCurrentOneWrites(t *testing.T) {
 	each := texts(t, db, queries)
 	if len(each) < 30 {
 		t.Fatalf("the store has only %d views and tables", len(each))
+	}
+	if os.Getenv("SPENDSYNC_TEST_ALL") == "" { // to plan all takes long; loadtest has the other DuckDB
+		n := 0
+		each = slices.DeleteFunc(each, func(string) bool { n++; return n%4 != 1 })
 	}
 	for some := range slices.Chunk(each, 8) { // both engines take a minute to plan all of them in one statement
 		query := strings.Join(some, "\nUNION ALL ") + "\nORDER BY view"
