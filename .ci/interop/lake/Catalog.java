@@ -21,15 +21,15 @@ import org.eclipse.jetty.servlet.ServletHolder;
 /**
  * Iceberg's own implementation of its REST protocol, over a SQLite file: Catalog PORT FILE
  * WAREHOUSE PROPERTY=VALUE..., the properties of the storage. It says "ready" when it listens.
- * With tokens.ms=N it serves whoever has a token, given for the credentials "ci:secret" and good for
- * N milliseconds, though it says an hour: the worst kind. It tells each that it gives or refuses.
+ * With tokens.requests=N it serves whoever has a token, given for the credentials "ci:secret" and good
+ * for N requests, though it says an hour: the worst kind. It tells each that it gives or refuses.
  */
 public class Catalog {
   static class Tokens extends HttpFilter {
-    private final Map<String, Long> given = new ConcurrentHashMap<>();
-    private final long good;
+    private final Map<String, Integer> left = new ConcurrentHashMap<>();
+    private final int good;
 
-    Tokens(long good) {
+    Tokens(int good) {
       this.good = good;
     }
 
@@ -42,7 +42,7 @@ public class Catalog {
         reply.setStatus(known ? 200 : 400);
         reply.setContentType("application/json");
         if (known) {
-          given.put("Bearer " + token, System.currentTimeMillis());
+          left.put("Bearer " + token, good);
           System.out.println("given " + token);
         }
         reply.getWriter().print(known
@@ -51,7 +51,8 @@ public class Catalog {
         return;
       }
       String header = String.valueOf(request.getHeader("Authorization"));
-      if (System.currentTimeMillis() - given.getOrDefault(header, 0L) <= good) {
+      Integer still = left.computeIfPresent(header, (token, n) -> n - 1);
+      if (still != null && still >= 0) {
         chain.doFilter(request, reply);
         return;
       }
@@ -75,8 +76,8 @@ public class Catalog {
     tables.initialize("lake", properties);
     ServletContextHandler handler = new ServletContextHandler();
     handler.addServlet(new ServletHolder(new RESTCatalogServlet(new RESTCatalogAdapter(tables))), "/*");
-    if (properties.containsKey("tokens.ms")) {
-      handler.addFilter(new FilterHolder(new Tokens(Long.parseLong(properties.get("tokens.ms")))), "/*", EnumSet.of(DispatcherType.REQUEST));
+    if (properties.containsKey("tokens.requests")) {
+      handler.addFilter(new FilterHolder(new Tokens(Integer.parseInt(properties.get("tokens.requests")))), "/*", EnumSet.of(DispatcherType.REQUEST));
     }
     Server server = new Server(Integer.parseInt(args[0]));
     server.setHandler(handler);

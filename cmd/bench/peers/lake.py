@@ -4,8 +4,8 @@
 
 A store of simulated spend is brought into an empty lake, again after three days were restated, and again with nothing
 to do. The lake is an S3 (moto) and Iceberg's own REST catalog (.ci/interop/lake), behind a server that counts requests
-and bytes. Each peer has its tables in a namespace of its own; the others keep spend_daily alone, and are told which
-days were restated. After each load DuckDB compares the rows with the store's. It needs Java 17 and Maven.
+and bytes. Each peer has its tables in a namespace of its own; the others keep spend_daily alone or all 16 tables, and
+are told which days were restated. After each load DuckDB compares the rows with the store's. It needs Java 17 and Maven.
 """
 import argparse
 import collections
@@ -33,10 +33,16 @@ class Counter(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, port):
-        self.counts, self.behind = collections.Counter(), port
+        self.counts, self.kinds, self.behind = collections.Counter(), collections.Counter(), port
         super().__init__(("127.0.0.1", 0), Passing)
         threading.Thread(target=self.serve_forever, daemon=True).start()
         self.url = f"http://127.0.0.1:{self.server_port}"
+
+    def clear(self):
+        self.counts.clear(), self.kinds.clear()
+
+    def __str__(self):
+        return f"{self.kinds.total()}: " + ", ".join(f"{n} {k}" for k, n in sorted(self.kinds.items()))
 
 
 class Passing(http.server.BaseHTTPRequestHandler):
@@ -59,7 +65,8 @@ class Passing(http.server.BaseHTTPRequestHandler):
             connection.request(self.command, self.path, sent or None, {**headers, "Content-Length": str(len(sent))})
             reply = connection.getresponse()
             got = reply.read()
-        self.server.counts.update(requests=1, sent=len(sent), received=len(got), puts=self.command == "PUT")
+        self.server.kinds["LIST" if "list-type=" in self.path else self.command] += 1
+        self.server.counts.update(sent=len(sent), received=len(got))
         self.send_response(reply.status)
         for name, value in reply.getheaders():
             if name.lower() not in ("content-length", "transfer-encoding", "connection", "date", "server"):
@@ -107,10 +114,18 @@ def start_lake(python, work):
     return processes, Counter(storage), Counter(catalog)
 
 
+# What the DuckDB file calls the tables of the lake.
+TABLES = {n: n for n in ("spend_daily", "spend_change", "spend_intraday", "campaign_history", "campaign_delivery_history", "creative_history",
+                         "source_rule_history", "source_mode_history", "account_snapshot", "account_limit", "payout_history", "calendar")} | {
+    "ops_day_coverage": "ops.day_coverage", "ops_run": "ops.run", "mart_campaign_day": "mart.campaign_day", "mart_source_30d": "mart.source_performance"}
+ONE = ["spend_daily"]
+
 PEERS = {
-    "spendsync-lake, 17 tables": dict(namespace="spendsync"),
-    "pyiceberg, overwrite by partition": dict(script="lake_pyiceberg.py", namespace="by_hand"),
-    "DuckDB's Iceberg writer": dict(script="lake_duckdb.py", namespace="duck"),
+    "spendsync-lake, 17 tables": dict(namespace="spendsync", tables=()),
+    "pyiceberg, overwrite by partition": dict(script="lake_pyiceberg.py", namespace="by_hand", tables=ONE),
+    "pyiceberg, 16 tables": dict(script="lake_pyiceberg.py", namespace="by_hand_all", tables=TABLES),
+    "DuckDB's Iceberg writer": dict(script="lake_duckdb.py", namespace="duck", tables=ONE),
+    "DuckDB's Iceberg writer, 16 tables": dict(script="lake_duckdb.py", namespace="duck_all", tables=TABLES),
 }
 
 
@@ -137,7 +152,7 @@ def main():
     parser.add_argument("--rows", type=int, default=300_000)
     parser.add_argument("--only", nargs="*", default=[], help="peers whose name begins so")
     options = parser.parse_args()
-    python = environment("lake")
+    python = environment(ROOT + "/.ci/interop/lake")
     peers = {n: p for n, p in PEERS.items() if not options.only or n.startswith(tuple(options.only))}
     with tempfile.TemporaryDirectory() as work:
         subprocess.run(["go", "build", "-o", work, "./cmd/spendsync", "./cmd/spendsync-lake", "./cmd/adsim"], cwd=ROOT, check=True)
@@ -165,17 +180,18 @@ def measure(peers, service, work, python, storage, catalog):
             subprocess.run([work + "/spendsync", "sync"], env=env, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for name, peer in peers.items():
             command = [python, os.path.join(HERE, peer["script"])] if "script" in peer else [work + "/spendsync-lake", "follow"]
-            storage.counts.clear(), catalog.counts.clear()
+            storage.clear(), catalog.clear()
             with open(work + "/log", "w") as log:
-                used = subprocess.run([sys.executable, "-c", LAUNCH, *command], env={**env, "DAYS": " ".join(restated)}, stdout=subprocess.PIPE,
+                told = {"DAYS": " ".join(restated), "NAMESPACE": peer["namespace"], "TABLES": " ".join(f"{n}={TABLES[n]}" for n in peer["tables"])}
+                used = subprocess.run([sys.executable, "-c", LAUNCH, *command], env={**env, **told}, stdout=subprocess.PIPE,
                                       stderr=log, text=True, check=True)
             code, cpu, _, peak = json.loads(used.stdout)
             if code:
                 sys.stderr.write(open(work + "/log").read()[-4000:])
-            s, c = storage.counts.copy(), catalog.counts.copy()
+            s, c, asked, stored, puts = storage.counts.copy(), catalog.counts.copy(), str(catalog), str(storage), storage.kinds["PUT"]
             wrong = compared(python, env, peer["namespace"]) if code == 0 else None
-            print(f"| {name} | {load} | {cpu:.1f} | {peak:.0f} | {c['requests']} | {s['requests']} | {(s['sent'] + c['sent']) / 1e6:.1f} "
-                  f"| {(s['received'] + c['received']) / 1e6:.1f} | {s['puts']} | {'all right' if wrong == 0 else f'exit {code}' if code else f'{wrong} differ'} |", flush=True)
+            print(f"| {name} | {load} | {cpu:.1f} | {peak:.0f} | {asked} | {stored} | {(s['sent'] + c['sent']) / 1e6:.1f} "
+                  f"| {(s['received'] + c['received']) / 1e6:.1f} | {puts} | {'all right' if wrong == 0 else f'exit {code}' if code else f'{wrong} differ'} |", flush=True)
 
 
 if __name__ == "__main__":

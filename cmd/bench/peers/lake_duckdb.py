@@ -1,4 +1,4 @@
-"""A lake with DuckDB's own Iceberg writer: restated days are deleted and inserted in one transaction."""
+"""A lake with DuckDB's own Iceberg writer: restated days, and tables without days, are deleted and inserted in one transaction."""
 import os
 
 import duckdb
@@ -17,14 +17,21 @@ con.execute(f"CREATE SECRET s (TYPE s3, KEY_ID 'lake', SECRET 'lake', REGION 'us
 con.execute(f"ATTACH 'lake' AS lake (TYPE iceberg, ENDPOINT '{at['CATALOG']}', AUTHORIZATION_TYPE 'none')")
 con.execute(f"ATTACH '{at['DUCKDB']}' AS store (READ_ONLY)")
 days = ", ".join(repr(d) for d in at["DAYS"].split())
-con.execute("CREATE SCHEMA IF NOT EXISTS lake.duck")
-there = con.execute("SELECT count(*) FROM information_schema.tables WHERE table_catalog = 'lake' AND table_schema = 'duck' AND table_name = 'spend_daily'").fetchone()[0]
-if not there:
-    con.execute("CREATE TABLE lake.duck.spend_daily AS FROM store.spend_daily ORDER BY report_date")
-elif days:
+space = "lake." + at["NAMESPACE"]
+con.execute(f"CREATE SCHEMA IF NOT EXISTS {space}")
+there = {r[0] for r in con.execute("SELECT table_name FROM information_schema.tables WHERE table_catalog = 'lake' AND table_schema = ?",
+                                   [at["NAMESPACE"]]).fetchall()}
+if there and not days:  # whether something is to be done
+    con.execute(f"SELECT max(_changed_at) FROM {space}.spend_daily").fetchone()
+else:
     con.execute("BEGIN")
-    con.execute(f"DELETE FROM lake.duck.spend_daily WHERE report_date IN ({days})")
-    con.execute(f"INSERT INTO lake.duck.spend_daily FROM store.spend_daily WHERE report_date IN ({days})")
+    for name, source in (t.split("=") for t in at["TABLES"].split()):
+        source = ("store.main." if "." not in source else "store.") + source
+        by_day = "report_date" in {c[0] for c in con.execute(f"DESCRIBE {source}").fetchall()}
+        if name not in there:
+            con.execute(f"CREATE TABLE {space}.{name} AS FROM {source} {'ORDER BY report_date' if by_day else ''}")
+            continue
+        where = f"WHERE report_date IN ({days})" if by_day else ""
+        con.execute(f"DELETE FROM {space}.{name} {where}")
+        con.execute(f"INSERT INTO {space}.{name} FROM {source} {where}")
     con.execute("COMMIT")
-else:  # whether something is to be done
-    con.execute("SELECT max(_changed_at) FROM lake.duck.spend_daily").fetchone()

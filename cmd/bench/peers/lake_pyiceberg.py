@@ -1,4 +1,4 @@
-"""A lake by hand with pyiceberg: a table partitioned by day, whose restated days are overwritten."""
+"""A lake by hand with pyiceberg: tables partitioned by day, whose restated days are overwritten; tables without days as a whole."""
 import os
 
 import duckdb
@@ -13,19 +13,25 @@ catalog = load_catalog("lake", type="rest", uri=at["CATALOG"], warehouse="lake",
 con = duckdb.connect(at["DUCKDB"], read_only=True)
 con.execute("SET TimeZone = 'UTC'")
 days = at["DAYS"].split()
-where = f"WHERE report_date IN ({', '.join(repr(d) for d in days)})" if days else ""
-generation = con.execute("SELECT max(generation) FROM ops.run").fetchone()[0]
-catalog.create_namespace_if_not_exists("by_hand")
-if not catalog.table_exists("by_hand.spend_daily"):
-    rows = con.execute("FROM spend_daily ORDER BY report_date").to_arrow_table()
-    table = catalog.create_table("by_hand.spend_daily", rows.schema)
-    field = table.schema().find_field("report_date")
-    with table.update_spec() as spec:
-        spec.add_field("report_date", IdentityTransform(), "report_date")
-else:
-    table = catalog.load_table("by_hand.spend_daily")
-if table.properties.get("generation") != str(generation):
-    rows = con.execute(f"FROM spend_daily {where} ORDER BY report_date").to_arrow_table()
+space = at["NAMESPACE"]
+generation = str(con.execute("SELECT max(generation) FROM ops.run").fetchone()[0])
+catalog.create_namespace_if_not_exists(space)
+for name, source in (t.split("=") for t in at["TABLES"].split()):
+    by_day = "report_date" in {c[0] for c in con.execute(f"DESCRIBE {source}").fetchall()}
+    if catalog.table_exists(f"{space}.{name}"):
+        table = catalog.load_table(f"{space}.{name}")
+    else:
+        table = catalog.create_table(f"{space}.{name}", con.execute(f"FROM {source} LIMIT 0").to_arrow_table().schema)
+        if by_day:
+            with table.update_spec() as spec:
+                spec.add_field("report_date", IdentityTransform(), "report_date")
+    if table.properties.get("generation") == generation:
+        continue
+    where = f"WHERE report_date IN ({', '.join(repr(d) for d in days)})" if days and by_day else ""
+    rows = con.execute(f"FROM {source} {where} {'ORDER BY report_date' if by_day else ''}").to_arrow_table()
     with table.transaction() as transaction:
-        transaction.dynamic_partition_overwrite(rows)
-        transaction.set_properties(generation=str(generation))
+        if by_day:
+            transaction.dynamic_partition_overwrite(rows)
+        else:
+            transaction.overwrite(rows)
+        transaction.set_properties(generation=generation)

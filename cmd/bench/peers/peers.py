@@ -48,9 +48,9 @@ PEERS = {
 
 
 def environment(name):
-    """The Python that has the packages of a requirements file."""
+    """The Python that has the packages of a requirements file, in this folder or by its whole path."""
     wanted = os.path.join(HERE, name + ".txt")
-    venv = os.path.join(CACHE, f"{name}-{hashlib.sha256(open(wanted, 'rb').read()).hexdigest()[:16]}")
+    venv = os.path.join(CACHE, f"{os.path.basename(name)}-{hashlib.sha256(open(wanted, 'rb').read()).hexdigest()[:16]}")
     if not os.path.exists(venv + "/.whole"):
         shutil.rmtree(venv, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", venv], check=True)
