@@ -28,6 +28,7 @@ func (g *Staged) contribute(base *manifest.Manifest, files *filing, contents Con
 		Files: map[string]*manifest.File{}, Confirmations: map[string]history.Confirmations{}}
 	c.addDays()
 	c.addSettings()
+	c.addTracker()
 	for _, add := range []func() error{c.addChanges, c.addIntraday, c.addCalendar, c.addReportedLost} {
 		if err := add(); err != nil {
 			return c.Change, err
@@ -85,6 +86,7 @@ func (g *Staged) update(base, next *manifest.Manifest, files *filing) (updates, 
 	account := g.store.account
 	was, is := accountOf(base, account, 0), next.Accounts[account]
 	u.loadDays(g, was)
+	u.loadTracker(g, was)
 	for _, path := range slices.Sorted(maps.Keys(is.Files)) {
 		info := is.Files[path]
 		if !files.isStaged(path) {

@@ -33,9 +33,10 @@ type Staged struct {
 
 	mu      sync.Mutex
 	days    map[schema.Date]*stagedDay
-	tables  map[string]*stagedTable // of the settings, by name
-	learned map[string]schema.Date  // campaigns whose past became known, with its first day
-	replies *stagedReplies          // of the settings; nil: there are none
+	tables  map[string]*stagedTable        // of the settings, by name
+	learned map[string]schema.Date         // campaigns whose past became known, with its first day
+	tracker map[schema.Date]*manifest.File // days of the operator's tracker that differ from the stored ones
+	replies *stagedReplies                 // of the settings; nil: there are none
 	pinned  string
 
 	settled   *settledCampaigns                         // nil: they stay unchanged
@@ -116,7 +117,8 @@ func (s *Store) Begin(runID string) (*Staged, error) {
 	}
 	return &Staged{
 		store: s, runID: runID, dir: dir, days: map[schema.Date]*stagedDay{}, tables: map[string]*stagedTable{},
-		learned: map[string]schema.Date{}, writing: make(chan struct{}, runtime.GOMAXPROCS(0)),
+		learned: map[string]schema.Date{}, tracker: map[schema.Date]*manifest.File{},
+		writing: make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}, nil
 }
 

@@ -114,6 +114,9 @@ func dbtTableOf(table *schema.Table) dbtTable {
 	if table == schema.PayoutHistory.Table {
 		d.Config = map[string]any{"enabled": "{{ " + havePayouts + " }}"}
 	}
+	if table == schema.TrackerDaily.Table {
+		d.Config = map[string]any{"enabled": "{{ " + strings.ReplaceAll(havePayouts, "PAYOUTS", "TRACKER") + " }}"}
+	}
 	return d
 }
 

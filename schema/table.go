@@ -16,8 +16,9 @@ import (
 // service's totals of a day, the version of a creative in review, auto-funding and the advertiser's
 // ID; version 4 the runs and the coverage as files, versions that no column shows, the kept replies
 // of settings, and payout_history; version 5 what proved whose report a run published; version 6 the
-// service's own count of a day's rows; version 7 ops.note; version 8 fractional conversions.
-const Version = 8
+// service's own count of a day's rows; version 7 ops.note; version 8 fractional conversions; version 9
+// tracker_daily.
+const Version = 9
 
 // Column is one column of a table.
 type Column struct {

@@ -27,7 +27,7 @@ func (r *runner) newJob() (job.Job, error) {
 	return job.Job{
 		RunID: r.app.runID, Account: cfg.Account, DataDir: dir, Version: version(), Store: r.app.loadOptions(),
 		Plan: r.app.planOptions(), Concurrency: cfg.ReportConcurrency, RequestsPerMinute: cfg.RequestsPerMinute,
-		Service: cfg.Service(), Payouts: r.payouts(), StopGrace: cfg.StopGrace, AcceptUnpinned: cfg.AcceptUnpinned,
+		Service: cfg.Service(), Own: r.ownNumbers(), StopGrace: cfg.StopGrace, AcceptUnpinned: cfg.AcceptUnpinned,
 		Now: r.app.now, Log: r.app.log, Progress: r.app.screen.progress,
 	}, err
 }
@@ -143,10 +143,11 @@ func endJob(a *app, result *job.Result, attrs ...any) error {
 	return &exit.Outcome{Code: int(row.ExitCode), Happens: row.Message.V}
 }
 
-// payouts reads the operator's file of payouts when a run wants it; nil: there is none.
-func (r *runner) payouts() func() ([]schema.Payout, error) {
-	if r.app.cfg.Payouts == "" {
+// ownNumbers reads the operator's own files when a run wants them; nil: there are none.
+func (r *runner) ownNumbers() func() ([]schema.Payout, []schema.TrackerDay, error) {
+	cfg := r.app.cfg
+	if len(cfg.Payouts) == 0 {
 		return nil
 	}
-	return func() ([]schema.Payout, error) { return payouts.Read(r.app.cfg.Payouts) }
+	return func() ([]schema.Payout, []schema.TrackerDay, error) { return payouts.Read(cfg.Payouts, cfg.Tracker) }
 }

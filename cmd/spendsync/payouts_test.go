@@ -90,3 +90,45 @@ func (w *world) wantAnswer(want, question string) {
 		w.t.Errorf("%s\ngives %s\nwant  %s", question, got, want)
 	}
 }
+
+// TestPayouts_ExportReplacesItsDays: a tracker's export beside the payouts becomes rows; a newer one replaces the days
+// that it has, and the same one changes nothing. One with a bad line changes nothing either, and names it.
+func TestPayouts_ExportReplacesItsDays(t *testing.T) {
+	w := newWorld(t)
+	dir := t.TempDir()
+	payouts, export := filepath.Join(dir, "payouts.csv"), filepath.Join(dir, "tracker.csv")
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const all = "SELECT report_date, campaign_id, source_id, clicks, conversions, approved, held, refused, revenue " +
+		"FROM tracker_daily ORDER BY ALL"
+	w.env["PAYOUTS"] = payouts + "," + export
+	w.env["TRACKER_COLUMNS"] = "day=Date,campaign=Custom 1,source=Site,state=Status,conversions=Conv,revenue=Rev"
+	write(payouts, "from,payout\n2026-01-01,10\n")
+	write(export, "Date;Custom 1;Site;Status;Conv;Rev;ROI\n2026-11-18;C1;S1;approved;2;19.5;1\n"+
+		"2026-11-18;C1;S1;hold;1;9.75;1\n2026-11-19;C1;S1;rejected;1;9.75;1\n")
+	w.wantPayoutsChecked(exit.OK, "1 line of payouts, a tracker's export of 2 rows from 2026-11-18 to 2026-11-19")
+	w.must("sync")
+	first := "2026-11-18|C1|S1|NULL|3|2|1|0|19.500000\n"
+	w.wantAnswer(first+"2026-11-19|C1|S1|NULL|1|0|0|1|0.000000", all)
+	w.wantAnswer("10.000000", "SELECT payout FROM payout")
+
+	write(export, "Date;Custom 1;Site;Status;Conv;Rev;ROI\n2026-11-19;C1;S2;approved;1;9.75;1\n2026-11-32;;;;;;\n")
+	w.wantRun(exit.Partial, `tracker.csv: line 3: day "2026-11-32" is not a day`, "sync")
+	w.wantAnswer(first+"2026-11-19|C1|S1|NULL|1|0|0|1|0.000000", all)
+
+	write(export, "Date;Custom 1;Site;Status;Conv;Rev;ROI\n2026-11-19;C1;S2;approved;1;9.75;1\n"+
+		"2026-11-18;C1;S1;approved;2;19.5;1\n2026-11-18;C1;S1;hold;1;9.75;1\n")
+	w.must("sync")
+	w.wantAnswer(first+"2026-11-19|C1|S2|NULL|1|1|0|0|9.750000", all)
+	runs := w.ask("SELECT report_date, _run_id FROM tracker_daily ORDER BY ALL")
+	w.wantAnswer("2", "SELECT count(DISTINCT _run_id) FROM tracker_daily")
+	w.must("sync")
+	w.wantAnswer(runs, "SELECT report_date, _run_id FROM tracker_daily ORDER BY ALL")
+	w.must("verify")
+	w.must("rebuild")
+	w.wantAnswer(first+"2026-11-19|C1|S2|NULL|1|1|0|0|9.750000", all)
+}

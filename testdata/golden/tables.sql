@@ -430,6 +430,32 @@ COMMENT ON COLUMN "main"."payout_history"."to_date" IS 'Last Chicago day on whic
 COMMENT ON COLUMN "main"."payout_history"."payout" IS 'US dollars that a conversion earns.';
 COMMENT ON COLUMN "main"."payout_history"."_run_id" IS 'Run that last changed the row.';
 
+CREATE TABLE "main"."tracker_daily" (
+  "account_id" VARCHAR NOT NULL,
+  "report_date" DATE NOT NULL,
+  "campaign_id" VARCHAR NOT NULL,
+  "source_id" VARCHAR NOT NULL,
+  "clicks" BIGINT,
+  "conversions" BIGINT,
+  "approved" BIGINT,
+  "held" BIGINT,
+  "refused" BIGINT,
+  "revenue" DECIMAL(18,6),
+  "_run_id" VARCHAR NOT NULL
+);
+COMMENT ON TABLE "main"."tracker_daily" IS 'Raw: its days begin at midnight of the tracker''s time zone, so a day of it is a day of spend_daily only if the tracker reports in America/Chicago. What the operator''s own tracker counted, as the export that SPENDSYNC_PAYOUTS names had it. A newer export replaces the days that it has; other days stay. Ask tracker_profit, tracker_gap and tracker_days (spendsync query), which add up several days.';
+COMMENT ON COLUMN "main"."tracker_daily"."account_id" IS 'Short name of the account in this warehouse.';
+COMMENT ON COLUMN "main"."tracker_daily"."report_date" IS 'Day as the export has it: of the time zone that the tracker reports in, which may not be Chicago.';
+COMMENT ON COLUMN "main"."tracker_daily"."campaign_id" IS 'Campaign as the export names it; it may be none of this account.';
+COMMENT ON COLUMN "main"."tracker_daily"."source_id" IS 'Source as the export names it. Empty: the tracker was not passed one.';
+COMMENT ON COLUMN "main"."tracker_daily"."clicks" IS 'Clicks that arrived at the tracker. NULL: the export has none.';
+COMMENT ON COLUMN "main"."tracker_daily"."conversions" IS 'Conversions of every state. NULL: the export gives neither them nor each state.';
+COMMENT ON COLUMN "main"."tracker_daily"."approved" IS 'Conversions that are approved. NULL: the export does not tell.';
+COMMENT ON COLUMN "main"."tracker_daily"."held" IS 'Conversions on which nobody has decided yet. NULL: the export does not tell.';
+COMMENT ON COLUMN "main"."tracker_daily"."refused" IS 'Conversions that were refused. NULL: the export does not tell.';
+COMMENT ON COLUMN "main"."tracker_daily"."revenue" IS 'US dollars that they earned; of an export with a row for each state, those of the approved ones. NULL: the export does not tell.';
+COMMENT ON COLUMN "main"."tracker_daily"."_run_id" IS 'Run that last changed the row.';
+
 CREATE TABLE "main"."calendar" (
   "account_id" VARCHAR NOT NULL,
   "report_date" DATE NOT NULL,

@@ -56,7 +56,8 @@ type Config struct {
 	ServiceFile string `env:"SERVICE_FILE" from:"none" file:"1048576"`
 
 	Thresholds map[string]string `env:"THRESHOLDS, separator=="`
-	Payouts    string            `env:"PAYOUTS" from:"none" file:"67108864"`
+	Payouts    []string          `env:"PAYOUTS" from:"none" file:"67108864"`
+	Tracker    map[string]string `env:"TRACKER_COLUMNS, separator=="`
 
 	MetricsFile string `env:"METRICS_FILE" from:"none" file:"write"`
 	Pushgateway Secret `env:"PUSHGATEWAY_URL" from:"none"`

@@ -22,12 +22,20 @@ func NamedIn(prefix string, of any) (all []Named) {
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
 		use, ok := field.Tag.Lookup("file")
-		if !ok || v.Field(i).String() == "" {
+		if !ok {
 			continue
 		}
 		name, _, _ := strings.Cut(field.Tag.Get("env"), ",")
 		limit, _ := strconv.ParseInt(use, 10, 64)
-		all = append(all, Named{prefix + name, v.Field(i).String(), limit})
+		paths, several := v.Field(i).Interface().([]string)
+		if !several {
+			paths = []string{v.Field(i).String()}
+		}
+		for _, path := range paths {
+			if path != "" {
+				all = append(all, Named{prefix + name, path, limit})
+			}
+		}
 	}
 	return all
 }

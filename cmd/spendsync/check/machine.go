@@ -1,6 +1,9 @@
 package check
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/KimMachineGun/automemlimit/memlimit"
 
 	"spendsync/cmd/internal/config"
@@ -39,17 +42,27 @@ func (c *checker) memory() {
 	}
 }
 
-// payouts reads the operator's file of payouts as a run does; the run would continue without it.
+// payouts reads the operator's own files as a run does; the run would continue without them.
 func (c *checker) payouts() {
-	if c.Config.Payouts == "" {
+	if len(c.Config.Payouts) == 0 {
 		return
 	}
 	const name = "payouts"
-	rows, err := payouts.Read(c.Config.Payouts)
+	lines, export, err := payouts.Read(c.Config.Payouts, c.Config.Tracker)
 	if err != nil {
-		c.fail(exit.Usage, name, "correct what is named: until then a sync keeps the payouts that it has, and ends "+
+		c.fail(exit.Usage, name, "correct what is named: until then a sync keeps the numbers that it has, and ends "+
 			"with exit code 4", "%s", phrase.OneLine(err.Error()))
 		return
 	}
-	c.ok(name, "%s: %s", c.Config.Payouts, phrase.Count(len(rows), "line"))
+	var found []string
+	if lines != nil {
+		found = append(found, phrase.Count(len(lines), "line")+" of payouts")
+	}
+	if n := len(export); n > 0 {
+		found = append(found, fmt.Sprintf("a tracker's export of %s from %s to %s", phrase.Count(n, "row"),
+			export[0].ReportDate, export[n-1].ReportDate))
+	} else if export != nil {
+		found = append(found, "a tracker's export without a row")
+	}
+	c.ok(name, "%s: %s", strings.Join(c.Config.Payouts, ", "), strings.Join(found, ", "))
 }

@@ -30,8 +30,9 @@ type Job struct {
 	RequestsPerMinute int  // to the API
 	Full              bool // read settled campaigns again, too
 
-	// Payouts reads the operator's value of conversions; nil: the stored payouts stay.
-	Payouts func() ([]schema.Payout, error)
+	// Own reads the operator's own numbers: payouts, and the days of a tracker in key order; nil: the stored ones stay,
+	// as do those that it returns no slice of.
+	Own func() ([]schema.Payout, []schema.TrackerDay, error)
 
 	// AcceptUnpinned accepts a service that never names the account of a key.
 	AcceptUnpinned bool

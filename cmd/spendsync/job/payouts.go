@@ -1,25 +1,59 @@
 package job
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	"spendsync/load"
 	"spendsync/load/history"
 	"spendsync/schema"
 )
 
-// stagePayouts stages the operator's payouts. A file with an error changes nothing: the stored payouts stay, the run
+// stageOwn stages the operator's own numbers. A file with an error changes nothing: what is stored stays, the run
 // continues and names the error, because the report cannot be read again later and the file can.
-func (r *run) stagePayouts(staged *load.Staged) error {
-	if r.s.Payouts == nil {
+func (r *run) stageOwn(staged *load.Staged) error {
+	if r.s.Own == nil {
 		return nil
 	}
-	rows, err := r.s.Payouts()
+	payouts, tracker, err := r.s.Own()
 	if err != nil {
-		r.tally.fail("payouts", fmt.Errorf("%w; the payouts that are stored stand", err))
-		r.s.Log.Warn("the payouts were not taken in; those that are stored stand", "error", err)
+		r.tally.fail("payouts", fmt.Errorf("%w; the payouts and the tracker's days that are stored stand", err))
+		r.s.Log.Warn("your own numbers were not taken in; those that are stored stand", "error", err)
 		return nil
 	}
+	if payouts != nil {
+		err = r.stagePayouts(staged, payouts)
+	}
+	return errors.Join(err, r.stageTracker(staged, tracker))
+}
+
+// stageTracker stages the days of a tracker's export. The rows are in key order; days that they lack stay.
+func (r *run) stageTracker(staged *load.Staged, rows []schema.TrackerDay) error {
+	days, changed := 0, 0
+	for len(rows) > 0 {
+		day := rows[0].ReportDate
+		n := slices.IndexFunc(rows, func(t schema.TrackerDay) bool { return t.ReportDate != day })
+		if n < 0 {
+			n = len(rows)
+		}
+		differs, err := staged.PutTracker(day, rows[:n])
+		if err != nil {
+			return err
+		}
+		if days++; differs {
+			changed++
+		}
+		rows = rows[n:]
+	}
+	if changed > 0 {
+		r.s.Log.Info("the tracker's days changed", "days", days, "changed", changed)
+	}
+	return nil
+}
+
+// stagePayouts stages the payouts as versions.
+func (r *run) stagePayouts(staged *load.Staged, rows []schema.Payout) error {
 	h, err := load.StoredHistory(r.s.store, schema.PayoutHistory)
 	if err != nil {
 		return err

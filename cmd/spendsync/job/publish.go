@@ -107,7 +107,7 @@ func failsReportToo(err error) bool {
 // publishStaged publishes a generation of everything staged, with the run's line in the
 // ledger.
 func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
-	if err := r.stagePayouts(r.s.staged); err != nil {
+	if err := r.stageOwn(r.s.staged); err != nil {
 		return row, err
 	}
 	unknown := r.unknown

@@ -1,12 +1,16 @@
 package payouts
 
 import (
+	"bufio"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
@@ -14,52 +18,79 @@ import (
 	"spendsync/schema"
 )
 
-// readCSV reads lines with commas between their values, or semicolons or tabs where the
+// sheet is an open file: the names of its columns, and its lines.
+type sheet struct {
+	names []string
+	unit  string // "line" or "row": what is counted
+	// next returns the number of the next line and as many values as there are names, without spaces around them;
+	// io.EOF after the last. The slice is valid until the next call.
+	next func() (n int, values []string, err error)
+}
+
+// csvSheet reads a file with commas between its values, or semicolons or tabs if the
 // heading has those.
-func readCSV(r io.Reader) (lines []line, err error) {
-	b, err := io.ReadAll(r)
-	if err != nil {
+func csvSheet(r io.Reader) (*sheet, error) {
+	text := bufio.NewReaderSize(r, 1<<16)
+	if mark, err := text.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
+		_, _ = text.Discard(len(byteOrderMark))
+	}
+	start, err := text.Peek(1 << 16)
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	text := strings.TrimPrefix(string(b), "\ufeff")
-	in := csv.NewReader(strings.NewReader(text))
-	in.FieldsPerRecord, in.TrimLeadingSpace = -1, true
-	first, _, _ := strings.Cut(text, "\n")
+	in := csv.NewReader(text)
+	in.FieldsPerRecord, in.ReuseRecord = -1, true
+	first, _, _ := strings.Cut(string(start), "\n")
 	for _, sep := range ";\t" {
 		if !strings.ContainsRune(first, ',') && strings.ContainsRune(first, sep) {
 			in.Comma = sep
 		}
 	}
-	var names []string
-	for {
+	in.TrimLeadingSpace = in.Comma != '\t' // it would take tabs for spaces
+	record, err := in.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, errors.New("it is empty: the heading is from,to,campaign,creative,source,payout")
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &sheet{names: slices.Clone(record), unit: "line"}
+	if err := trim(s.names); err != nil {
+		return nil, fmt.Errorf("the heading: %w", err)
+	}
+	s.next = func() (int, []string, error) {
 		record, err := in.Read()
-		switch {
-		case errors.Is(err, io.EOF) && names == nil:
-			return nil, errors.New("it is empty: the heading is from,to,campaign,creative,source,payout")
-		case errors.Is(err, io.EOF):
-			return lines, nil
-		case err != nil:
-			return nil, err // the error names the line
-		case names == nil:
-			if names, err = heading(record); err != nil {
-				return nil, err
-			}
-			continue
+		if err != nil {
+			return 0, nil, err // the error names the line
 		}
 		n, _ := in.FieldPos(0)
-		if len(record) != len(names) {
-			return nil, fmt.Errorf("line %d: %d values under %d columns", n, len(record), len(names))
+		if len(record) != len(s.names) {
+			return 0, nil, fmt.Errorf("line %d: %d values under %d columns", n, len(record), len(s.names))
 		}
-		l := line{at: fmt.Sprintf("line %d", n), values: map[string]string{}}
-		for i, v := range record {
-			l.values[names[i]] = strings.TrimSpace(v)
+		if err := trim(record); err != nil {
+			return 0, nil, fmt.Errorf("line %d: %w", n, err)
 		}
-		lines = append(lines, l)
+		return n, record, nil
 	}
+	return s, nil
 }
 
-// readParquet reads the file's rows. Values of any type that has an exact text are taken.
-func readParquet(r io.ReaderAt, size int64) (lines []line, err error) {
+// byteOrderMark begins a file that a spreadsheet wrote.
+const byteOrderMark = "\ufeff"
+
+// trim removes the spaces around texts, in place. DuckDB reads no file with a text that is not UTF-8.
+func trim(texts []string) error {
+	for i, t := range texts {
+		texts[i] = strings.TrimSpace(t)
+		if !utf8.ValidString(t) || strings.ContainsRune(t, 0) {
+			return fmt.Errorf("%.60q is not UTF-8 text", t)
+		}
+	}
+	return nil
+}
+
+// parquetSheet reads a file's rows. Values of any type that has an exact text are taken.
+func parquetSheet(r io.ReaderAt, size int64) (*sheet, error) {
 	f, err := parquet.OpenFile(r, size)
 	if err != nil {
 		return nil, err
@@ -69,41 +100,39 @@ func readParquet(r io.ReaderAt, size int64) (lines []line, err error) {
 		unpacked += group.TotalByteSize
 	}
 	if f.NumRows() > maxRows || unpacked > maxUnpacked {
-		return nil, fmt.Errorf("%d rows, %d bytes unpacked: a list of payouts has at most %d rows and %d bytes",
+		return nil, fmt.Errorf("%d rows, %d bytes unpacked: a file has at most %d rows and %d bytes",
 			f.NumRows(), unpacked, maxRows, maxUnpacked)
 	}
 	fields := f.Schema().Fields()
-	var names []string
+	s := &sheet{unit: "row"}
 	for _, field := range fields {
 		if !field.Leaf() || field.Repeated() {
 			return nil, fmt.Errorf("the column %q is nested", field.Name())
 		}
-		names = append(names, field.Name())
+		s.names = append(s.names, field.Name())
 	}
-	if names, err = heading(names); err != nil {
-		return nil, err
+	if err := trim(s.names); err != nil {
+		return nil, fmt.Errorf("the columns: %w", err)
 	}
 	rows := parquet.NewReader(f)
-	defer rows.Close()
-	buffer := make([]parquet.Row, 64)
-	for {
+	values, buffer, count := make([]string, len(fields)), make([]parquet.Row, 1), 0
+	s.next = func() (int, []string, error) {
 		n, err := rows.ReadRows(buffer)
-		for _, row := range buffer[:n] {
-			l := line{at: fmt.Sprintf("row %d", len(lines)+1), values: map[string]string{}}
-			for _, v := range row {
-				if l.values[names[v.Column()]], err = textOf(v, fields[v.Column()].Type()); err != nil {
-					return nil, fmt.Errorf("%s: %s: %w", l.at, names[v.Column()], err)
-				}
+		if n == 0 {
+			return 0, nil, errors.Join(cmp.Or(err, io.EOF), rows.Close())
+		}
+		count++
+		for _, v := range buffer[0] {
+			if values[v.Column()], err = textOf(v, fields[v.Column()].Type()); err != nil {
+				return 0, nil, fmt.Errorf("row %d: %s: %w", count, s.names[v.Column()], err)
 			}
-			lines = append(lines, l)
 		}
-		if errors.Is(err, io.EOF) || n == 0 && err == nil {
-			return lines, nil
+		if err := trim(values); err != nil {
+			return 0, nil, fmt.Errorf("row %d: %w", count, err)
 		}
-		if err != nil {
-			return nil, err
-		}
+		return count, values, nil
 	}
+	return s, nil
 }
 
 // textOf is a value's exact text; NULL is empty.
@@ -132,7 +161,7 @@ func textOf(v parquet.Value, t parquet.Type) (string, error) {
 	case v.Kind() == parquet.Int64:
 		return strconv.FormatInt(v.Int64(), 10), nil
 	}
-	return strings.TrimSpace(string(v.ByteArray())), nil
+	return string(v.ByteArray()), nil
 }
 
 // scaled is the text of a decimal that is kept as a whole number.

@@ -29,7 +29,7 @@ func day(text string) schema.Date {
 	return d
 }
 
-func money(text string) schema.Null[schema.Money] {
+func dollars(text string) schema.Null[schema.Money] {
 	m, _, err := schema.ParseMoney([]byte(text))
 	if err != nil {
 		panic(err)
@@ -39,9 +39,9 @@ func money(text string) schema.Null[schema.Money] {
 
 // lines are those of both files of [TestRead_TakesBothKindsOfFileExactly].
 var lines = []schema.Payout{
-	{FromDate: day("2026-01-01"), ToDate: schema.Some(day("2026-06-30")), Payout: money("12.345678")},
-	{FromDate: day("2026-07-01"), CampaignID: "C0000001", SourceID: "S1", Payout: money("0.1")},
-	{FromDate: day("2026-07-01"), CreativeID: "C0000001-001", Payout: money("999999999999")},
+	{FromDate: day("2026-01-01"), ToDate: schema.Some(day("2026-06-30")), Payout: dollars("12.345678")},
+	{FromDate: day("2026-07-01"), CampaignID: "C0000001", SourceID: "S1", Payout: dollars("0.1")},
+	{FromDate: day("2026-07-01"), CreativeID: "C0000001-001", Payout: dollars("999999999999")},
 }
 
 func TestRead_TakesBothKindsOfFileExactly(t *testing.T) {
@@ -52,8 +52,10 @@ func TestRead_TakesBothKindsOfFileExactly(t *testing.T) {
 			"payout;from_date;campaign_id;source_id;creative_id;to_date\r\n" +
 			"12.345678;2026-01-01;;;;2026-06-30\r\n0.10;2026-07-01; C0000001;S1;;\r\n" +
 			"999999999999;2026-07-01;;;C0000001-001;\r\n",
+		"tabs": "from\tto\tcampaign\tcreative\tsource\tpayout\n2026-01-01\t2026-06-30\t\t\t\t12.345678\n" +
+			"2026-07-01\t\tC0000001\t\tS1\t0.1\n2026-07-01\t\t\tC0000001-001\t\t999999999999\n",
 	} {
-		got, err := Read(write(t, text))
+		got, _, err := Read([]string{write(t, text)}, nil)
 		if diff := cmp.Diff(lines, got); err != nil || diff != "" {
 			t.Errorf("%s: %v\n%s", name, err, diff)
 		}
@@ -82,7 +84,7 @@ func TestRead_TakesBothKindsOfFileExactly(t *testing.T) {
 	if err := parquet.WriteFile(path, rows); err != nil {
 		t.Fatal(err)
 	}
-	got, err := Read(path)
+	got, _, err := Read([]string{path}, nil)
 	if diff := cmp.Diff(lines, got); err != nil || diff != "" {
 		t.Errorf("parquet: %v\n%s", err, diff)
 	}
@@ -93,7 +95,7 @@ func TestRead_TakesBothKindsOfFileExactly(t *testing.T) {
 	if err := parquet.WriteFile(path, []double{{"2026-01-01", 0.1}}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := Read(path); err != nil || len(got) != 1 || got[0].Payout != money("0.1") {
+	if got, _, err := Read([]string{path}, nil); err != nil || len(got) != 1 || got[0].Payout != dollars("0.1") {
 		t.Errorf("doubles: %v %v", got, err)
 	}
 }
@@ -121,7 +123,7 @@ func TestRead_NamesEverythingThatIsWrong(t *testing.T) {
 		head + strings.Repeat("x,,,,,1\n", 30): {"line 21:", "and 10 more"},
 	} {
 		path := write(t, text)
-		got, err := Read(path)
+		got, _, err := Read([]string{path}, nil)
 		if err == nil || got != nil {
 			t.Errorf("%q gives %v", text, got)
 			continue
@@ -132,10 +134,10 @@ func TestRead_NamesEverythingThatIsWrong(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Read(t.TempDir()); err == nil {
+	if _, _, err := Read([]string{t.TempDir()}, nil); err == nil {
 		t.Error("a folder is taken")
 	}
-	if got, err := Read(write(t, head)); err != nil || len(got) != 0 {
+	if got, _, err := Read([]string{write(t, head)}, nil); err != nil || len(got) != 0 {
 		t.Errorf("a heading alone: %v, %v", got, err)
 	}
 }
