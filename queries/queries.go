@@ -293,7 +293,7 @@ func read(dir, schema string) []Query {
 		if err != nil {
 			panic(err)
 		}
-		q := parse(withParts(string(b)))
+		q := parse(withPast(withParts(string(b))))
 		q.Schema, q.Name = schema, strings.TrimSuffix(e.Name(), ".sql")
 		for name, doc := range glossary {
 			if q.Columns[name] == "" {
@@ -318,6 +318,42 @@ func withParts(text string) string {
 		return string(b)
 	})
 }
+
+// pastLine matches the line by which a question includes views as they answered at past instants.
+var pastLine = regexp.MustCompile(`(?m)^-- Past: ([a-z_, ]+)\n`)
+
+// withPast puts views, and those that they ask, as steps named past_VIEW into a file that names them. They read the
+// steps past_TABLE before them, with the rows that were known then, in the place of every table: the text of the
+// views is the same for the past as for today.
+func withPast(text string) string {
+	return pastLine.ReplaceAllStringFunc(text, func(line string) string {
+		wanted := map[string]bool{}
+		for name := range strings.SplitSeq(pastLine.FindStringSubmatch(line)[1], ", ") {
+			wanted["mart."+name] = true
+		}
+		var steps []string
+		views := inOrder(written())
+		for _, v := range slices.Backward(views) {
+			if !wanted[v.Schema+"."+v.Name] {
+				continue
+			}
+			sql := storedName.ReplaceAllStringFunc(v.SQL, func(name string) string {
+				if name == "mart.threshold" {
+					return name
+				}
+				wanted[name] = true
+				_, table, _ := strings.Cut(name, ".")
+				return "past_" + table
+			})
+			steps = append(steps, "past_"+v.Name+" AS MATERIALIZED (\n"+sql+"\n),\n")
+		}
+		slices.Reverse(steps)
+		return strings.Join(steps, "")
+	})
+}
+
+// storedName matches the name of a table or a view in SQL.
+var storedName = regexp.MustCompile(`\b(?:main|mart|ops)\.[a-z_0-9]+`)
 
 // readCSV reads an embedded table without its heading.
 func readCSV(name string) [][]string {

@@ -1,12 +1,12 @@
 -- What would a rule of yours have saved or lost, had it blocked sources in the past?
--- Trap: each morning is decided by what was known at its noon, and a source that is blocked stays so: its spend from the next day on counts as saved, the conversions that came of it, and those still to come, as lost. What else a campaign would have bought with the money is not counted. Days that were first read much later were not known then: right after the first sync there is nothing to decide by.
+-- Trap: each morning is decided by what was known at its noon, and a source that is blocked stays so: its spend from the next day on counts as saved, the conversions that came of it, and those still to come, as lost. What else a campaign would have bought with the money is not counted. Ours (sources_to_block, but for crowds_out) is asked on one morning a week, the others on each. Days that were first read much later were not known then: right after the first sync there is nothing to decide by.
 -- Parameter rule: "spend > 3 * worth AND conversions = 0", condition under which a source of a campaign is blocked: columns, numbers, arithmetic, comparisons, AND, OR, NOT, CASE and simple functions.
 -- Condition over: spend, clicks, impressions, conversions, cpa, cpc, cvr, worth, payout, target_cpa, campaign_spend, campaign_conversions, campaign_cpa, days, hours
 -- Parameter days: 60, mornings to decide, up to the day before the last complete day.
 -- Parameter window: 30, days before a morning whose sums the rule sees.
 -- Parameter campaign: "", campaign whose sources are decided about, by its ID; empty: every campaign.
 -- Shown: verdict, rule, saved, saved_low, saved_high, spend_saved, conversions_lost, sources_blocked, blocked_wrongly, acquitted, blocked_anyway
--- Column rule: yours, or the rule that it is compared with.
+-- Column rule: yours; sources_to_block, once a week: what this program would have blocked by what was known then; or the rule of the trade that it is compared with.
 -- Column mornings: Mornings on which at least one day of the window was known.
 -- Column sources_judged: Sources of campaigns that ran and were not blocked on some morning.
 -- Column sources_blocked: Those that the rule blocks.
@@ -66,26 +66,32 @@ told AS (
     s.account_id, s.campaign_id, s.source_id, s.report_date, sum(s.spend) AS spend, sum(s.clicks) AS clicks, sum(s.impressions) AS impressions, sum(s.conversions) AS conversions,
     count(*) - count(s.clicks) AS no_clicks, count(*) - count(s.impressions) AS no_impressions, count(*) - count(s.conversions) AS no_conversions
   FROM main.spend_daily AS s
-  JOIN span AS p ON p.account_id = s.account_id AND s.report_date BETWEEN p.last_date - $days::INTEGER - $window::INTEGER AND p.last_date
-  WHERE s.source_id <> '' AND ($campaign::VARCHAR = '' OR s.campaign_id = $campaign::VARCHAR)
+  JOIN span AS p ON p.account_id = s.account_id AND s.report_date BETWEEN p.last_date - $days::INTEGER - greatest($window::INTEGER, 121) AND p.last_date
   GROUP BY s.account_id, s.campaign_id, s.source_id, s.report_date
 ),
--- What was told after a morning is taken away again.
+-- What each change takes away again, for those who did not know it yet.
+untold AS (
+  SELECT
+    c.account_id, c.campaign_id, c.source_id, c.report_date, coalesce(c.old_spend, 0) - coalesce(c.new_spend, 0) AS spend,
+    coalesce(c.old_clicks, 0) - coalesce(c.new_clicks, 0) AS clicks, coalesce(c.old_impressions, 0) - coalesce(c.new_impressions, 0) AS impressions,
+    coalesce(c.old_conversions, 0) - coalesce(c.new_conversions, 0) AS conversions,
+    (c.op <> 'insert' AND c.old_clicks IS NULL)::INTEGER - (c.op <> 'delete' AND c.new_clicks IS NULL)::INTEGER AS no_clicks,
+    (c.op <> 'insert' AND c.old_impressions IS NULL)::INTEGER - (c.op <> 'delete' AND c.new_impressions IS NULL)::INTEGER AS no_impressions,
+    (c.op <> 'insert' AND c.old_conversions IS NULL)::INTEGER - (c.op <> 'delete' AND c.new_conversions IS NULL)::INTEGER AS no_conversions, c.seen_at
+  FROM main.spend_change AS c
+),
 flow AS (
   SELECT
     t.account_id, t.campaign_id, t.source_id, s.decided_on, t.spend, t.clicks, t.impressions, t.conversions, t.no_clicks, t.no_impressions, t.no_conversions
   FROM told AS t
   JOIN seen AS s ON s.account_id = t.account_id AND s.report_date = t.report_date
+  WHERE t.source_id <> '' AND ($campaign::VARCHAR = '' OR t.campaign_id = $campaign::VARCHAR)
   UNION ALL
   SELECT
-    c.account_id, c.campaign_id, c.source_id, s.decided_on, coalesce(c.old_spend, 0) - coalesce(c.new_spend, 0),
-    coalesce(c.old_clicks, 0) - coalesce(c.new_clicks, 0), coalesce(c.old_impressions, 0) - coalesce(c.new_impressions, 0), coalesce(c.old_conversions, 0) - coalesce(c.new_conversions, 0),
-    (c.op <> 'insert' AND c.old_clicks IS NULL)::INTEGER - (c.op <> 'delete' AND c.new_clicks IS NULL)::INTEGER,
-    (c.op <> 'insert' AND c.old_impressions IS NULL)::INTEGER - (c.op <> 'delete' AND c.new_impressions IS NULL)::INTEGER,
-    (c.op <> 'insert' AND c.old_conversions IS NULL)::INTEGER - (c.op <> 'delete' AND c.new_conversions IS NULL)::INTEGER
-  FROM main.spend_change AS c
-  JOIN seen AS s ON s.account_id = c.account_id AND s.report_date = c.report_date AND c.seen_at > s.decided_at
-  WHERE c.source_id <> '' AND ($campaign::VARCHAR = '' OR c.campaign_id = $campaign::VARCHAR)
+    u.account_id, u.campaign_id, u.source_id, s.decided_on, u.spend, u.clicks, u.impressions, u.conversions, u.no_clicks, u.no_impressions, u.no_conversions
+  FROM untold AS u
+  JOIN seen AS s ON s.account_id = u.account_id AND s.report_date = u.report_date AND u.seen_at > s.decided_at
+  WHERE u.source_id <> '' AND ($campaign::VARCHAR = '' OR u.campaign_id = $campaign::VARCHAR)
 ),
 known AS (
   SELECT
@@ -144,17 +150,108 @@ looked AS (
     SELECT 1 AS one FROM blocked AS b
     WHERE b.account_id = k.account_id AND b.campaign_id = k.campaign_id AND b.source_id = k.source_id AND b.decided_on = k.decided_on)
 ),
+-- Ours: the views themselves, over what was known on one noon a week. Each of these noons is an account of its own.
+asked AS (
+  SELECT m.account_id AS of_account, m.account_id || '@' || m.decided_on AS account_id, m.decided_on, m.decided_at
+  FROM morning AS m
+  WHERE (m.last_date - 1 - m.decided_on) % 7 = 0
+),
+past_calendar AS (
+  SELECT k.* REPLACE (a.account_id AS account_id)
+  FROM main.calendar AS k
+  JOIN asked AS a ON a.of_account = k.account_id AND k.report_date BETWEEN a.decided_on - 121 AND a.decided_on
+),
+past_step AS (
+  SELECT s.* REPLACE (a.account_id AS account_id)
+  FROM ops.step AS s
+  JOIN asked AS a ON a.of_account = s.account_id AND s.started_at <= a.decided_at
+  WHERE s.stream = 'spend_report'
+),
+past_run AS (
+  SELECT r.* REPLACE (a.account_id AS account_id)
+  FROM ops.run AS r
+  JOIN asked AS a ON a.of_account = r.account_id
+),
+past_day_coverage AS (
+  SELECT
+    a.account_id, w.report_date, CASE WHEN a.decided_on - w.report_date > 32 THEN 'final' ELSE 'complete' END AS state,
+    w.known_at AS first_read_at, coalesce(max(r.started_at), w.known_at) AS last_read_at, a.of_account, a.decided_at
+  FROM asked AS a
+  JOIN whole AS w ON w.account_id = a.of_account AND w.known_at <= a.decided_at AND w.report_date >= a.decided_on - 121
+  LEFT JOIN read AS r ON r.account_id = w.account_id AND r.report_date = w.report_date AND r.started_at BETWEEN w.known_at AND a.decided_at
+  GROUP BY a.account_id, w.report_date, a.decided_on, w.known_at, a.of_account, a.decided_at
+),
+past_flow AS (
+  SELECT c.account_id, t.* EXCLUDE (account_id)
+  FROM told AS t
+  JOIN past_day_coverage AS c ON c.of_account = t.account_id AND c.report_date = t.report_date
+  UNION ALL
+  SELECT c.account_id, u.* EXCLUDE (account_id, seen_at)
+  FROM untold AS u
+  JOIN past_day_coverage AS c ON c.of_account = u.account_id AND c.report_date = u.report_date AND u.seen_at > c.decided_at
+),
+past_spend_daily AS (
+  SELECT
+    f.account_id, f.campaign_id, f.source_id, f.report_date, sum(f.spend)::DECIMAL(18, 6) AS spend,
+    CASE WHEN sum(f.no_clicks) = 0 THEN sum(f.clicks)::BIGINT END AS clicks,
+    CASE WHEN sum(f.no_impressions) = 0 THEN sum(f.impressions)::BIGINT END AS impressions,
+    CASE WHEN sum(f.no_conversions) = 0 THEN sum(f.conversions)::BIGINT END AS conversions
+  FROM past_flow AS f
+  GROUP BY f.account_id, f.campaign_id, f.source_id, f.report_date
+),
+past_campaign_spend AS (
+  SELECT
+    s.account_id, s.campaign_id, s.report_date, sum(s.spend)::DECIMAL(18, 6) AS spend, sum(s.clicks)::BIGINT AS clicks, sum(s.conversions)::BIGINT AS conversions,
+    count(*) AS rows, count(s.clicks) AS rows_with_clicks, count(s.conversions) AS rows_with_conversions
+  FROM past_spend_daily AS s
+  GROUP BY s.account_id, s.campaign_id, s.report_date
+),
+past_spend_change AS (
+  SELECT s.* REPLACE (a.account_id AS account_id)
+  FROM main.spend_change AS s
+  JOIN asked AS a ON a.of_account = s.account_id AND s.seen_at <= a.decided_at AND s.report_date >= a.decided_on - 121
+),
+past_campaign_history AS (
+  SELECT h.* REPLACE (a.account_id AS account_id, true AS is_current)
+  FROM main.campaign_history AS h
+  JOIN asked AS a ON a.of_account = h.account_id AND h.valid_from <= a.decided_at AND h.valid_to > a.decided_at
+),
+past_creative_history AS (
+  SELECT h.* REPLACE (a.account_id AS account_id, true AS is_current)
+  FROM main.creative_history AS h
+  JOIN asked AS a ON a.of_account = h.account_id AND h.valid_from <= a.decided_at AND h.valid_to > a.decided_at
+),
+past_payout_history AS (
+  SELECT p.* REPLACE (a.account_id AS account_id, true AS is_current)
+  FROM main.payout_history AS p
+  JOIN asked AS a ON a.of_account = p.account_id AND p.valid_from <= a.decided_at AND p.valid_to > a.decided_at
+),
+-- Past: source_judgement, break_day
+ours AS (
+  SELECT
+    a.of_account AS account_id, a.decided_on, j.campaign_id, j.source_id,
+    j.judgement = 'loses' AND NOT EXISTS (
+      SELECT 1 AS one FROM past_break_day AS b
+      WHERE b.account_id = j.account_id AND b.campaign_id = j.campaign_id AND NOT b.is_over AND b.kind = 'conversions_stopped') AS holds
+  FROM past_source_judgement AS j
+  JOIN asked AS a ON a.account_id = j.account_id
+),
 ruled AS (
   SELECT
     r.account_id, r.campaign_id, r.source_id, r.decided_on,
     unnest([
       {'place': 1, 'rule': 'yours', 'holds': $rule},
-      {'place': 2, 'rule': '3 worths spent, CPA above 1.5 worths', 'holds': spend >= 3 * worth AND spend > 1.5 * worth * conversions},
-      {'place': 3, 'rule': '3 worths spent, CPA above worth', 'holds': spend >= 3 * worth AND spend > worth * conversions},
-      {'place': 4, 'rule': '2 worths spent, no conversion', 'holds': spend >= 2 * worth AND conversions = 0},
-      {'place': 5, 'rule': 'shrunk to its campaign', 'holds': spend >= 0.5 * worth AND spend + 2 * campaign_cpa > 1.1 * worth * (conversions + 2)}
+      {'place': 3, 'rule': '3 worths spent, CPA above 1.5 worths', 'holds': spend >= 3 * worth AND spend > 1.5 * worth * conversions},
+      {'place': 4, 'rule': '3 worths spent, CPA above worth', 'holds': spend >= 3 * worth AND spend > worth * conversions},
+      {'place': 5, 'rule': '2 worths spent, no conversion', 'holds': spend >= 2 * worth AND conversions = 0},
+      {'place': 6, 'rule': 'shrunk to its campaign', 'holds': spend >= 0.5 * worth AND spend + 2 * campaign_cpa > 1.1 * worth * (conversions + 2)}
     ], recursive := true)
   FROM looked AS r
+  UNION ALL
+  SELECT r.account_id, r.campaign_id, r.source_id, r.decided_on, 2 AS place, 'sources_to_block, once a week' AS rule, coalesce(o.holds, false) AS holds
+  FROM looked AS r
+  JOIN asked AS a ON a.of_account = r.account_id AND a.decided_on = r.decided_on
+  LEFT JOIN ours AS o ON o.account_id = r.account_id AND o.decided_on = r.decided_on AND o.campaign_id = r.campaign_id AND o.source_id = r.source_id
 ),
 decided AS (
   SELECT
