@@ -111,6 +111,10 @@ func pages[T any](ctx context.Context, c *Client, q paged[T], known *Known, seen
 		var same int64 // bytes of replies that are the known ones
 		for n := 1; !p.done; n++ {
 			page, err := readPage(ctx, c, q, n, p.isBeyond(), known, &r)
+			if n > 1 && page.isEmpty() {
+				// It ends the answer, perhaps against no more than a total that leaves rows out: it has to come twice.
+				page, err = readPage(ctx, c, q, n, p.isBeyond(), known, &r)
+			}
 			if page.Number = n; err != nil || !page.Unchanged {
 				if !replayKnownPages(c, q, p, page, known, yield) {
 					return
@@ -181,6 +185,11 @@ func replayKnownPages[T any](c *Client, q paged[T], p *proof[T], first pendingPa
 type pendingPage[T any] struct {
 	Page[T]
 	answer pageReply[T]
+}
+
+// isEmpty reports whether the page was read and has no rows.
+func (p *pendingPage[T]) isEmpty() bool {
+	return p.Requests > 0 && !p.Unchanged && len(p.answer.items) == 0
 }
 
 // proveAndYield adds a page to the walk and yields it, unless it is not part of the answer. It reports whether the

@@ -72,6 +72,24 @@ func TestSpend_CountsPagesAtTheBorders(t *testing.T) {
 	}
 }
 
+// A page that comes without rows once hides nothing: with a total that leaves rows out, only the page behind a full
+// one shows that there are more.
+func TestSpend_AnEmptyPageComesTwice(t *testing.T) {
+	for total := range 6 {
+		s := &report{rows: lines(5), twist: func(page, try int, _ string) string {
+			if page == 2 && try == 1 {
+				return pageOf(nil, placed(2, 3, total, 1))
+			}
+			return pageOf(lines(5)[3*(page-1):min(5, 3*page)], placed(page, 3, total, 1))
+		}}
+		got, err := walk(t, newTestClient(t, s).Spend(t.Context(), testDay, 3, nil, new(Evidence)))
+		if err != nil {
+			t.Fatalf("total %d: %v", total, err)
+		}
+		check(t, fmt.Sprintf("total %d: sources", total), sources(got), "S1 S2 S3 S4 S5")
+	}
+}
+
 // scripted is a service that answers page n with the nth body, and has no rows behind the last.
 func scripted(bodies ...string) *report {
 	return &report{rows: lines(50), twist: func(page, _ int, _ string) string {

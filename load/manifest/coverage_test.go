@@ -197,14 +197,74 @@ func TestCoverage_HasTheNumbers(t *testing.T) {
 	a := NewAccount(d)
 	a.Days[d] = &Day{FirstReadAt: 1, LastReadAt: schema.InstantOf(d.End()), Reads: 3, Control: schema.ControlMatched,
 		ControlTotal: ControlTotal{Spend: schema.Some[schema.Money](70), Clicks: schema.Some[int64](8)},
-		Sums:         history.Sums{Rows: 5, Spend: 70, Clicks: schema.Some[int64](8)}, ContentHash: "h", RunID: "R1"}
+		Sums:         history.Sums{Rows: 5, Spend: 70, Clicks: schema.Some[int64](8)}, ContentHash: "h", RunID: "R1",
+		RowsTotal: schema.Some[int64](6), RowsTotalState: schema.RowsDiffer}
 	want := schema.DayCoverage{AccountID: "acme", ReportDate: d, State: schema.StateComplete,
 		FirstReadAt: schema.Some[schema.Instant](1), LastReadAt: schema.Some(schema.InstantOf(d.End())), Reads: 3,
 		Rows: 5, Spend: schema.Some[schema.Money](70), Clicks: schema.Some[int64](8),
 		ControlSpend: schema.Some[schema.Money](70), ControlClicks: schema.Some[int64](8),
+		RowsTotal: schema.Some[int64](6), RowsTotalState: schema.Some(schema.RowsDiffer),
 		ControlTotalState: schema.ControlMatched, DaysUntilUnreachable: schema.ReachDays,
 		ContentHash: schema.Some("h"), RunID: schema.Some("R1")}
 	if got := a.Coverage("acme", now); got[0] != want {
 		t.Errorf("%+v, want %+v", got[0], want)
+	}
+	a.Days[d].RowsTotalState, a.Reach = "", schema.ReachDays-2
+	got := a.Coverage("acme", now)[0]
+	if got.RowsTotalState.Valid || got.DaysUntilUnreachable != schema.ReachDays-2 {
+		t.Errorf("no stated number of rows, and a service that reaches two days less: %+v", got)
+	}
+}
+
+// TestFirstRowsProven: the first run that published rows decides, whatever later ones proved.
+func TestFirstRowsProven(t *testing.T) {
+	const january, february = "ledger/account=acme/2026-01.jsonl", "ledger/account=acme/2026-02.jsonl"
+	proven := schema.Some("the key's list of campaigns")
+	empty := schema.Run{RunID: "R1", Published: true}
+	failed := schema.Run{RunID: "R2", RowsInserted: 5}
+	first := schema.Run{RunID: "R3", Published: true, RowsInserted: 1}
+	later := schema.Run{RunID: "R4", Published: true, RowsInserted: 9, IdentityProof: proven}
+	provenFirst := first
+	provenFirst.IdentityProof = proven
+	for name, c := range map[string]struct {
+		runs [2][]schema.Run
+		want bool
+	}{
+		"no run":            {},
+		"no rows yet":       {[2][]schema.Run{{empty, failed}}, false},
+		"unproven":          {[2][]schema.Run{{empty, failed, first}, {later}}, false},
+		"proven":            {[2][]schema.Run{{empty, failed}, {provenFirst, first}}, true},
+		"proven, and later": {[2][]schema.Run{{later}, {first}}, true},
+	} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, january), ledger(t, c.runs[0]...))
+		write(t, filepath.Join(dir, february), ledger(t, c.runs[1]...))
+		if got, err := FirstRowsProven(durable.OS, dir, "acme"); got != c.want || err != nil {
+			t.Errorf("%s: %t, %v", name, got, err)
+		}
+		for _, path := range []string{"ledger/account=acme", january} {
+			got, err := FirstRowsProven(failingAt(dir, path), dir, "acme")
+			if got || !errors.Is(err, durable.ErrStorage) {
+				t.Errorf("%s: %s cannot be read: %t, %v", name, path, got, err)
+			}
+		}
+		write(t, filepath.Join(dir, january), []byte("{\n"))
+		if got, err := FirstRowsProven(durable.OS, dir, "acme"); got || !errors.Is(err, durable.ErrDamaged) {
+			t.Errorf("%s: a damaged line: %t, %v", name, got, err)
+		}
+	}
+}
+
+// TestReadLedger_NoText: a ledger that cannot be one is damage with its path and what to do.
+func TestReadLedger_NoText(t *testing.T) {
+	const path = "ledger/account=acme/2026-01.jsonl"
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, path), nil)
+	if err := os.Truncate(filepath.Join(dir, path), durable.MaxText+1); err != nil {
+		t.Fatal(err)
+	}
+	_, err := ReadLedger(durable.OS, dir, path)
+	if d, ok := errors.AsType[*durable.Damage](err); !ok || d.Path != path || !strings.Contains(d.Repair, "rebuild") {
+		t.Errorf("%v", err)
 	}
 }

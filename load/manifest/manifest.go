@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"spendsync/load/durable"
 	"spendsync/load/history"
@@ -146,51 +145,6 @@ func (a *Ask) Unknown() (columns []string) {
 	return slices.DeleteFunc(slices.Clone(a.Without), func(column string) bool {
 		return column == "date" || column == "campaign_name" // which nothing is unknown without
 	})
-}
-
-// Note is a difference between the stored data and what the service states of it or promises to
-// send. The data is stored: a note never stands for something that is missing or not proven.
-type Note struct {
-	Name        string         `json:"name"`    // cause, place and form
-	Message     string         `json:"message"` // as of the last run that saw it
-	Runs        int64          `json:"runs"`    // that saw it
-	FirstSeenAt schema.Instant `json:"first_seen_at"`
-	LastSeenAt  schema.Instant `json:"last_seen_at"`
-	Decision    string         `json:"decision,omitempty"` // by hand, see [schema.Note]; empty: none
-	// ByHand: values that were known before stand, and may be old: the note stands only if it is accepted.
-	ByHand bool   `json:"by_hand,omitempty"`
-	RunID  string `json:"run_id"` // that last saw it
-}
-
-// RunsToStand is how many runs see a difference before its note stands.
-const RunsToStand = 3
-
-// Stands reports whether the note ends no run with exit 4.
-func (n Note) Stands() bool {
-	return n.Decision == schema.NoteAccepted || n.Decision == "" && !n.ByHand && n.Runs >= RunsToStand
-}
-
-// noteLasts is how long a note is kept that no run sees, and on which no operator has decided.
-const noteLasts = 7 * 24 * time.Hour
-
-// NotesAfter returns the notes after a run that has seen these, by name.
-func (a *Account) NotesAfter(seen map[string]Note, at schema.Instant, runID string) []Note {
-	notes := []Note{}
-	for _, n := range a.Notes {
-		if _, is := seen[n.Name]; !is && (n.Decision != "" || at.Time().Sub(n.LastSeenAt.Time()) < noteLasts) {
-			notes = append(notes, n)
-		}
-	}
-	for name, n := range seen {
-		n.Name, n.Runs, n.FirstSeenAt, n.LastSeenAt, n.RunID = name, 1, at, at, runID
-		if i := slices.IndexFunc(a.Notes, func(n Note) bool { return n.Name == name }); i >= 0 {
-			was := a.Notes[i]
-			n.Runs, n.FirstSeenAt, n.Decision = was.Runs+1, was.FirstSeenAt, was.Decision
-		}
-		notes = append(notes, n)
-	}
-	slices.SortFunc(notes, func(x, y Note) int { return strings.Compare(x.Name, y.Name) })
-	return notes
 }
 
 // KeyChanges is how often the value of a key was compared, and how often it differed.

@@ -124,6 +124,7 @@ func full() *Account {
 	a.ExtraKeys["t"] = map[string]KeyChanges{"k": {Compared: 1}}
 	a.Unknown, a.Settled = []schema.UnknownField{{Path: "p"}}, []string{"C1"}
 	a.ReportedLost = []schema.Date{1}
+	a.Notes = []Note{{Name: "n"}}
 	return a
 }
 
@@ -141,6 +142,7 @@ func TestClone_LeavesTheOriginal(t *testing.T) {
 		a.Files["new"], a.Ledger["new"], a.LedgerSHA256["new"] = &File{}, 1, "c"
 		a.Confirmations["new"], a.SettledUnclear["C2"], a.ExtraKeys["new"] = history.Confirmations{}, "v2", nil
 		a.Unknown[0].Path, a.Settled[0], a.ReportedLost[0] = "q", "C2", 2
+		a.Notes[0].Name = "m"
 		if !reflect.DeepEqual(published.Accounts["acme"], full()) {
 			t.Fatalf("%s: the published account is another: %+v", name, published.Accounts["acme"])
 		}
@@ -285,8 +287,8 @@ func TestReplaced(t *testing.T) {
 	dir := t.TempDir()
 	e := &Encoded{Parts: map[string][]byte{}}
 	var want []string
-	for _, account := range []string{"a", "b", "c", "d", "e"} {
-		folder := "manifest/account=" + account
+	for account := 'a'; account <= 'z'; account++ {
+		folder := "manifest/account=" + string(account)
 		e.Parts[folder+"/new.json"] = nil
 		for _, name := range []string{"new.json", "old.json", "older.json", OwnPrefix + "x"} {
 			write(t, filepath.Join(dir, folder, name), nil)

@@ -28,6 +28,7 @@ func TestNext_IsPure(t *testing.T) {
 			ExtraKeys:     map[string]map[string]KeyChanges{"b": {"k": {Compared: 1}}},
 			Unknown:       []schema.UnknownField{{Stream: "s", Path: "p"}, {Stream: "s", Path: "p", RunID: "later"}},
 			ReportedLost:  []schema.Date{7, 7},
+			Asked:         true, Ask: &Ask{PageSize: 500}, Reach: 30, Notes: []Note{{Name: "n"}},
 		}
 	}
 	c, again := change(), change()
@@ -41,7 +42,7 @@ func TestNext_IsPure(t *testing.T) {
 		is.Files[kept] != was.Files[kept] || is.Days[20001].RunID != "R8" || is.Days[20002].RunID != "R1" ||
 		is.Since != was.Since || is.Pinned != "A1" || len(is.Settled) != 1 || is.Confirmations["t"].ObservedAt != 5 ||
 		is.ExtraKeys["b"]["k"].Compared != 1 || len(is.Unknown) != 1 || is.Unknown[0].RunID != "" ||
-		len(is.ReportedLost) != 1 {
+		len(is.ReportedLost) != 1 || is.Ask.PageSize != 500 || is.Reach != 30 || len(is.Notes) != 1 {
 		t.Errorf("%+v", is)
 	}
 	if !reflect.DeepEqual(next.Accounts["account-4"], base.Accounts["account-4"]) {
@@ -52,6 +53,18 @@ func TestNext_IsPure(t *testing.T) {
 	}
 	if m := Next(nil, head, "new", Change{}); len(m.Accounts) != 1 || m.Generation != 8 {
 		t.Errorf("nothing before: %+v", m)
+	}
+	early := Next(base, head, "account-3", Change{Days: map[schema.Date]*Day{was.Since - 1: {}, was.Since + 1: {}}})
+	if a := early.Accounts["account-3"]; a.Since != was.Since-1 {
+		t.Errorf("a day before the first: since %s", a.Since)
+	}
+	after := Next(next, head, "account-3", Change{}).Accounts["account-3"]
+	if after.Ask != is.Ask || after.Reach != 30 || len(after.Notes) != 1 {
+		t.Errorf("a run without an answer: %+v", after)
+	}
+	if a := Next(next, head, "account-3", Change{Asked: true, Notes: []Note{}}).Accounts["account-3"]; a.Ask != nil ||
+		a.Reach != 0 || len(a.Notes) != 0 {
+		t.Errorf("all is asked for again, and nothing is noted: %+v", a)
 	}
 	unchanged := Next(base, head, "account-3", Change{})
 	if e, err := unchanged.Encode(); err != nil || len(e.Parts) != 0 {

@@ -183,9 +183,9 @@ func (c *controlTotals) storedOnes(stored []schema.Date) []difference {
 // form returns in which direction the service's total differs, and how far.
 func (d difference) form() string {
 	if d.rows.Spend == d.total.Spend.V {
-		return "clicks-" + gap(d.rows.Clicks.V, d.total.Clicks.V)
+		return "clicks-" + manifest.Gap(d.rows.Clicks.V, d.total.Clicks.V)
 	}
-	return gap(int64(d.rows.Spend), int64(d.total.Spend.V))
+	return manifest.Gap(int64(d.rows.Spend), int64(d.total.Spend.V))
 }
 
 // sentence names the days that are stored though the service's own total differs; empty:

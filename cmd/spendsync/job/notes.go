@@ -30,21 +30,6 @@ func (t *tally) seeDifference(name, message string) {
 	}
 }
 
-// gap returns how far the service's number is from that of the rows: its direction and the order of magnitude.
-func gap(rows, service int64) string {
-	side, off := "above", service-rows
-	if off < 0 {
-		side, off = "below", -off
-	}
-	base := max(rows, -rows)
-	for _, percent := range []int64{1, 10, 100} {
-		if float64(off)*100 <= float64(base)*float64(percent) {
-			return fmt.Sprintf("%s-%dpct", side, percent)
-		}
-	}
-	return side + "-more"
-}
-
 // fractionNote is the note about conversions that are not whole numbers.
 const fractionNote = "report.fraction.conversions"
 
