@@ -63,8 +63,8 @@ func (t *tally) addMiscounted(day schema.Date, read *dayRead) {
 		read.count.V)
 	if read.control != schema.ControlMatched || read.count.V > read.sums.Rows {
 		t.doubtful++
-		t.seeDifference("report.row-count."+manifest.Gap(read.sums.Rows, read.count.V), "the service's own number of rows "+
-			"(total_rows) differs, as on "+t.miscount+"; the rows are stored as they came")
+		t.seeDifference("report.row-count."+manifest.Gap(read.sums.Rows, read.count.V), "the service's own number "+
+			"of rows (total_rows) differs, as on "+t.miscount+"; the rows are stored as they came")
 	}
 }
 
