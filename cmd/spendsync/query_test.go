@@ -22,6 +22,7 @@ import (
 	"spendsync/cmd/spendsync/answer"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/duck"
+	"spendsync/load/loadtest"
 	"spendsync/schema"
 )
 
@@ -59,7 +60,7 @@ func queryAnswersEveryQuestionThatItLists(t *testing.T, w *world) {
 	shown := w.must("query", "--all")
 	macroArguments := map[string]string{"instant": "2026-03-08 12:00:00+00", "from_date": (w.today() - 20).String(),
 		"to_date": w.today().String(), "day": w.today().String()}
-	for _, q := range slices.Concat(list.Asks, list.Views, list.Macros) {
+	for i, q := range slices.Concat(list.Asks, list.Views, list.Macros) {
 		if !strings.Contains(shown, q.Name) || !strings.Contains(shown, q.Question) || q.Trap == "" {
 			t.Errorf("the list for people lacks %s: %s", q.Name, q.Question)
 		}
@@ -73,6 +74,9 @@ func queryAnswersEveryQuestionThatItLists(t *testing.T, w *world) {
 			} else if p.Meaning == "" || !strings.Contains(shown, "--param "+p.Name+"="+*p.Default) {
 				t.Errorf("%s: the parameter %s is not explained", q.Name, p.Name)
 			}
+		}
+		if i < len(list.Asks) && i%4 != 0 && !loadtest.TriesAll() {
+			continue // TestExamples_Answer asks them all
 		}
 		if head, _, ok := strings.Cut(w.must(args...), "\n"); !ok || head == "" {
 			t.Errorf("%s: no heading", q.Name)
