@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	_ "github.com/marcboeker/go-duckdb/v2"
 
@@ -49,7 +50,12 @@ func TestOldEngine_ReadsWhatTheCurrentOneWrites(t *testing.T) {
 	}
 	run(t, "go", "build", "-ldflags", "-s -w", "-o", binary, "spendsync/cmd/spendsync") // no debug information
 	run(t, binary, "sync")
-	if _, err := service.Restate(service.Today(), adsim.Restatement{Kind: "change", Row: 0}); err != nil {
+	today, err := time.Parse(time.DateOnly, service.Today())
+	if err != nil {
+		t.Fatal(err)
+	}
+	yesterday := today.AddDate(0, 0, -1).Format(time.DateOnly) // today's first rows may be hours away
+	if _, err := service.Restate(yesterday, adsim.Restatement{Kind: "change", Row: 0}); err != nil {
 		t.Fatal(err)
 	}
 	run(t, binary, "sync")
