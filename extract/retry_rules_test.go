@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -254,9 +255,9 @@ func TestBudget_LeavesOutTheQueue(t *testing.T) {
 // TestRetryAfter_OfTheWholeBudgetIsWaitedFor, by all endpoints: only a longer pause is of one endpoint, and refused.
 func TestRetryAfter_OfTheWholeBudgetIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		asked := 0
+		var asked atomic.Int64
 		c := newTestClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
-			if asked++; asked == 1 {
+			if asked.Add(1) == 1 {
 				return answerWith(503, "", "Retry-After", "600")
 			}
 			return answerWith(200, `{"a":1}`)
