@@ -237,7 +237,7 @@ func (c *queryCommand) queryErr(err error, dir string, named bool) error {
 			fmt.Fprintln(c.app.stderr, phrase.VisibleLines(q.Excerpt))
 		}
 		message := phrase.OneLine(q.Message)
-		if named && strings.HasPrefix(message, "Catalog Error") {
+		if named && (strings.HasPrefix(message, "Catalog Error") || strings.HasPrefix(message, "Binder Error")) {
 			message += " The warehouse was made by another version: 'spendsync rebuild' gives it this one's views"
 		}
 		return exit.Advise(exit.Usagef("%s", phrase.Visible(message)),

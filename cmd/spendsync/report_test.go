@@ -358,13 +358,13 @@ func TestReport_RefusesWhatItCannotDo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Exec("DROP VIEW mart.restatements"); err != nil {
+	if _, err := db.Exec("CREATE OR REPLACE VIEW mart.restatements AS SELECT 1 AS other"); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	refused("lacks mart.restatements: run 'spendsync rebuild'", "--out", file)
+	refused("run 'spendsync rebuild'", "--out", file)
 	if _, err := os.Stat(file); err == nil {
 		t.Error("a refused report left a file")
 	}

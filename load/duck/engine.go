@@ -154,3 +154,10 @@ func together(ctx context.Context, conn *sql.Conn, do func() error) error {
 	}
 	return err
 }
+
+// IsUnknownName reports whether a statement names a table, a view or a column that the file lacks: another version
+// wrote it.
+func IsUnknownName(err error) bool {
+	var de *duckdb.Error
+	return errors.As(err, &de) && (de.Type == duckdb.ErrorTypeCatalog || de.Type == duckdb.ErrorTypeBinder)
+}

@@ -3,8 +3,6 @@ package pagedata
 import (
 	"context"
 	"errors"
-	"slices"
-	"strings"
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/page"
@@ -32,12 +30,6 @@ const (
 	maxRuns      = 30  // runs of the sync
 )
 
-// views are the views that a report asks.
-var views = []string{"bid_vs_cpc", "breaks", "budget_runway", "campaign_day", "campaign_performance", "campaign_profit",
-	"change_log", "creative_fatigue", "creative_spend", "daily_pacing", "data_quality", "day_maturity",
-	"intraday_hourly", "restatements", "settlement", "source_block_candidates", "source_performance",
-	"source_scale_candidates", "threshold", "unconfirmed_settings"}
-
 // Kept are those that several questions or views ask: they are answered once, each after those that it asks.
 var Kept = []duck.Kept{{View: "threshold"}, {View: "intraday_hourly"}, {View: "day_curve"}, {View: "day_maturity"},
 	{View: "campaign_day"}, {View: "campaign_performance"}, {View: "break_day"}, {View: "breaks"}, {View: "change_log"},
@@ -60,9 +52,6 @@ func read(ctx context.Context, dir, account string, o load.Options, known, now p
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	q := &reader{ctx: ctx, session: s}
-	if err := q.haveViews(dir); err != nil {
-		return r, err
-	}
 	names, err := s.Accounts(ctx, account)
 	if err != nil {
 		return r, err
@@ -83,7 +72,7 @@ func read(ctx context.Context, dir, account string, o load.Options, known, now p
 		}
 		r.Accounts = append(r.Accounts, a)
 	}
-	return r, q.err
+	return r, ofThisVersion(q.err, dir)
 }
 
 // keepAndRead reads an account's part of the report.
@@ -94,30 +83,13 @@ func (q *reader) keepAndRead(name string) page.Account {
 	return q.account(name)
 }
 
-// haveViews returns an error that names the views missing from a warehouse that an older binary
-// published.
-func (q *reader) haveViews(dir string) error {
-	have := map[string]bool{}
-	for _, r := range q.rows("SELECT v.view_name FROM duckdb_views() AS v WHERE v.schema_name = 'mart' UNION ALL " +
-		"SELECT t.table_name FROM duckdb_tables() AS t WHERE t.schema_name = 'mart'") {
-		have[r.text("view_name")] = true
+// ofThisVersion turns an error about a view or a column that the warehouse lacks into one that says why.
+func ofThisVersion(err error, dir string) error {
+	if duck.IsUnknownName(err) {
+		return exit.Advise(exit.Usagef("the warehouse in %s was published by another version of spendsync: %v", dir,
+			err), "run 'spendsync rebuild', which gives it this version's views; the next sync does so, too")
 	}
-	var lacks []string
-	needed := slices.Clone(views)
-	for _, k := range Kept {
-		needed = append(needed, k.View)
-	}
-	for _, v := range needed {
-		if !have[v] {
-			lacks = append(lacks, "mart."+v)
-		}
-	}
-	if q.err == nil && len(lacks) > 0 {
-		return exit.Usagef("the warehouse in %s was published by another version of spendsync and lacks %s: run "+
-			"'spendsync rebuild', which gives it this version's views",
-			dir, strings.Join(lacks, ", "))
-	}
-	return q.err
+	return err
 }
 
 func (q *reader) account(name string) page.Account {
