@@ -124,6 +124,7 @@ PEERS = {
     "spendsync-lake, 17 tables": dict(namespace="spendsync", tables=()),
     "pyiceberg, overwrite by partition": dict(script="lake_pyiceberg.py", namespace="by_hand", tables=ONE),
     "pyiceberg, 16 tables": dict(script="lake_pyiceberg.py", namespace="by_hand_all", tables=TABLES),
+    "Spark, MERGE by key": dict(script="lake_spark.py", namespace="spark", tables=ONE),
     "DuckDB's Iceberg writer": dict(script="lake_duckdb.py", namespace="duck", tables=ONE),
     "DuckDB's Iceberg writer, 16 tables": dict(script="lake_duckdb.py", namespace="duck_all", tables=TABLES),
 }
@@ -169,7 +170,7 @@ def measure(peers, service, work, python, storage, catalog):
     data = work + "/data"
     env = {**os.environ, **service.variables, "SPENDSYNC_DATA_DIR": data, "SPENDSYNC_LOG_LEVEL": "error", "SPENDSYNC_REREAD_AFTER": "0s",
            "SPENDSYNC_LAKE_CATALOG": catalog.url, "SPENDSYNC_LAKE_WAREHOUSE": "lake", "SPENDSYNC_LAKE_S3_ENDPOINT": storage.url,
-           "CATALOG": catalog.url, "STORAGE": storage.url, "DUCKDB": data + "/warehouse.duckdb"}
+           "CATALOG": catalog.url, "STORAGE": storage.url, "LAKE_JARS": JARS, "DUCKDB": data + "/warehouse.duckdb"}
     days = service.days[-4:-1]
     print(f"| {service.rows:,} rows | load | CPU s | peak MiB | requests to the catalog | to the storage | MB sent | MB received | objects written | rows |\n|" + "---|" * 10)
     for load, restated in (("first", []), ("three days restated", days), ("nothing to do", [])):
