@@ -23,10 +23,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
 		main()
 	}
-	leave := loadtest.InMemory()
-	code := m.Run()
-	leave()
-	os.Exit(code)
+	os.Exit(loadtest.InMemory(m))
 }
 
 // killer kills the running command at one of its requests, before or after the service has served it.

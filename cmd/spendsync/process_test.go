@@ -31,12 +31,10 @@ func TestMain(m *testing.M) {
 	case "reader":
 		read(os.Args[1])
 	default:
-		leave := loadtest.InMemory()
-		code := m.Run()
+		code := loadtest.InMemory(m)
 		for _, dir := range removeAtExit {
 			os.RemoveAll(dir)
 		}
-		leave()
 		os.Exit(code)
 	}
 }

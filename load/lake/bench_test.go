@@ -32,10 +32,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	leave := loadtest.InMemory()
-	code := m.Run()
-	leave()
-	os.Exit(code)
+	os.Exit(loadtest.InMemory(m))
 }
 
 func optionsOf(catalog, s3 string) lake.Options {

@@ -225,7 +225,7 @@ func TestFollow_RenewsItsToken(t *testing.T) {
 	w.check(w.open(), s)
 }
 
-// TestFollow_ReplacesARefusedToken: tokens that the catalog refuses long before they expire. A follow goes on with
+// TestFollow_ReplacesARefusedToken: if the catalog refuses a token long before it expires, a follow continues with
 // another, one for each that is refused, and a token that is refused at once is a refusal.
 func TestFollow_ReplacesARefusedToken(t *testing.T) {
 	w, s := newWorld(t), sample(t)

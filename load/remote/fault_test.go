@@ -30,10 +30,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	leave := loadtest.InMemory()
-	code := m.Run()
-	leave()
-	os.Exit(code)
+	os.Exit(loadtest.InMemory(m))
 }
 
 func runTask(task string) error {

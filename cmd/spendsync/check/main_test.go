@@ -8,8 +8,5 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	leave := loadtest.InMemory()
-	code := m.Run()
-	leave()
-	os.Exit(code)
+	os.Exit(loadtest.InMemory(m))
 }

@@ -10,7 +10,7 @@ import (
 	"spendsync/schema"
 )
 
-// What speaks against a read of a day, beside what is stored of it and what earlier reads had.
+// The reasons to doubt a read of a day, compared with its stored rows and with earlier reads.
 
 // suspicious reports whether an answer would remove many of the stored rows: all
 // rows, or more than half of the rows or of the spend.

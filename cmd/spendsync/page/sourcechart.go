@@ -88,7 +88,7 @@ func (s *sheet) sourceChart(v Sources) chart {
 		})
 }
 
-// verdicts are how sources look by what is to be done.
+// verdicts are the looks of sources, by the action that each needs.
 var verdicts = []struct {
 	name  string
 	color role

@@ -122,22 +122,28 @@ func TestRead_NamesEverythingThatIsWrong(t *testing.T) {
 			"line 4 and line 2 are about the same and both hold on 2026-01-01"},
 		head + strings.Repeat("x,,,,,1\n", 30): {"line 21:", "and 10 more"},
 	} {
-		path := write(t, text)
-		got, _, err := Read([]string{path}, nil)
-		if err == nil || got != nil {
-			t.Errorf("%q gives %v", text, got)
-			continue
-		}
-		for _, w := range append(want, path) {
-			if !strings.Contains(err.Error(), w) {
-				t.Errorf("%q: %v\ndoes not say %q", text, err, w)
-			}
-		}
+		wantRefused(t, text, want)
 	}
 	if _, _, err := Read([]string{t.TempDir()}, nil); err == nil {
 		t.Error("a folder is taken")
 	}
 	if got, _, err := Read([]string{write(t, head)}, nil); err != nil || len(got) != 0 {
 		t.Errorf("a heading alone: %v, %v", got, err)
+	}
+}
+
+// wantRefused requires that a file with this text gives nothing, and an error with its path and these parts.
+func wantRefused(t *testing.T, text string, parts []string) {
+	t.Helper()
+	path := write(t, text)
+	lines, export, err := Read([]string{path}, nil)
+	if err == nil || lines != nil || export != nil {
+		t.Errorf("%q gives %v and %v", text, lines, export)
+		return
+	}
+	for _, part := range append(parts, path) {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%q: %v\ndoes not say %q", text, err, part)
+		}
 	}
 }

@@ -81,17 +81,7 @@ func TestRead_NamesWhatIsWrongWithAnExport(t *testing.T) {
 			`line 3: conversions ""`},
 		head + "2026-11-20,C\xe9,S1,1,1,1,0,0,1\n": {`line 2: "C\xe9" is not UTF-8 text`},
 	} {
-		path := write(t, text)
-		_, got, err := Read([]string{path}, nil)
-		if err == nil || got != nil {
-			t.Errorf("%q gives %v", text, got)
-			continue
-		}
-		for _, w := range append(want, path) {
-			if !strings.Contains(err.Error(), w) {
-				t.Errorf("%q: %v\ndoes not say %q", text, err, w)
-			}
-		}
+		wantRefused(t, text, want)
 	}
 	path := write(t, head)
 	for want, mapping := range map[string]map[string]string{
