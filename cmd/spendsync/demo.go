@@ -26,6 +26,7 @@ import (
 	"spendsync/extract/adsim"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
+	"spendsync/queries"
 )
 
 // demoCommand is "demo".
@@ -45,8 +46,8 @@ func newDemoCommand(a *app) *cobra.Command {
 into ./demo-data: each morning, and hourly at the end. In these weeks a pixel breaks and is repaired, creatives
 tire, people change bids and limits, and the service restates days. Then it asks the warehouse which campaigns pay.
 
-The syncs are the same as ever; only the address and the clock differ. The folder belongs to the demo. If the demo is
-complete there, it only asks; --again begins afresh.`,
+The syncs are the same as ever but for the address and the clock, and the last one alone makes the views. The folder
+belongs to the demo. If the demo is complete there, it only asks; --again begins afresh.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
 	}
 	cmd.Flags().StringVar(&d.dir, "dir", "", "the same as --data-dir; ./"+demoDir+" by default")
@@ -149,10 +150,12 @@ func (d *demoCommand) play(ctx context.Context, folder *demoFolder) (err error) 
 	return folder.finish()
 }
 
-// syncs syncs the account at every instant of the story, and returns the last run.
+// syncs syncs the account at every instant of the story, and returns the last run. Only the last makes the views and
+// marts, a quarter of each sync: nobody asks the generations before it.
 func (d *demoCommand) syncs(ctx context.Context, s *shop.Shop) (last *job.Result, err error) {
 	times, real := s.Times(), d.app.now
-	defer func() { d.app.now = real }()
+	defer func() { d.app.now, d.app.only = real, nil }()
+	d.app.only = func([]queries.Query) []queries.Query { return nil }
 	screen := newScreen(d.app.stderr, d.app.environ)
 	bar := screen.progress("syncs", len(times))
 	defer bar.Done()
@@ -166,6 +169,9 @@ func (d *demoCommand) syncs(ctx context.Context, s *shop.Shop) (last *job.Result
 			return nil, err
 		}
 		d.app.now = func() time.Time { return t }
+		if i == len(times)-1 {
+			d.app.only = nil
+		}
 		if err = d.app.setUp(ctx); err != nil {
 			return nil, err
 		}

@@ -40,7 +40,7 @@ type app struct {
 	bucket         remote.Options    // of tests; zero: the usual pauses
 	exit           func(code int)    // os.Exit in main; nil in tests
 
-	only func([]queries.Query) []queries.Query // of tests: the views that warehouses have; nil: all
+	only func([]queries.Query) []queries.Query // chooses the views that warehouses have; nil: all
 
 	account, dataDir string // --account and --data-dir; empty: not given
 	configFile       string // --config; empty: the one in the working folder
