@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -33,6 +34,10 @@ func union(reads []*dayRead) *dayRead {
 		}
 		both.pages, both.bytes = both.pages+one.pages, both.bytes+one.bytes
 		both.refused, both.unread = max(both.refused, one.refused), max(both.unread, one.unread)
+		both.first = cmp.Or(both.first, one.first)
+		if len(one.aside) > len(both.aside) {
+			both.aside = one.aside
+		}
 		both.noClick = both.noClick || one.noClick
 		both.forms = joined(both.forms, one.forms)
 	}
