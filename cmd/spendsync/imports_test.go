@@ -209,7 +209,7 @@ var house = map[string]struct{ may, not []string }{
 		not: []string{"net/http", "os", "database/sql"},
 	},
 	"cmd/internal/files": {
-		may: []string{"cmd/internal/exit"},
+		may: []string{"load/durable", "cmd/internal/exit"},
 		not: []string{"net/http", "database/sql"},
 	},
 	"cmd/internal/nearest": {

@@ -341,7 +341,7 @@ func (r *Result) WriteLines(ctx context.Context, w io.Writer, head, line string)
 // we carry it on, after a head.
 func (r *Result) copyOut(ctx context.Context, w io.Writer, head, columns, options string) error {
 	if err := os.MkdirAll(r.tempDir, 0o700); err != nil {
-		return durable.Storage(err)
+		return fmt.Errorf("%w: %w", durable.ErrTempDir, durable.Storage(err))
 	}
 	path := filepath.Join(r.tempDir, "answer.written")
 	q := fmt.Sprintf("COPY (SELECT %s FROM temp.answer) TO %s (%s)", columns, schema.QuoteText(path), options)

@@ -11,6 +11,8 @@ import (
 var (
 	// ErrStorage reports a refusal by the file system: full, read-only, I/O error.
 	ErrStorage = errors.New("storage error")
+	// ErrTempDir reports that the folder for temporary files, [os.TempDir], cannot be written to.
+	ErrTempDir = errors.New("the folder for temporary files cannot be written to")
 	// ErrDamaged reports that stored data has changed since it was stored.
 	ErrDamaged = errors.New("stored data fails verification")
 	// ErrLocked reports that another process holds a lock that this one needs.

@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"spendsync/cmd/internal/exit"
+	"spendsync/load/durable"
 )
 
 // CheckFile refuses a path that no file could be written to, or that is not
@@ -90,21 +92,33 @@ func WriteFile(path string, write func(io.Writer) error) error {
 	aside := draftOf(path)
 	// What lies there may be left of a process that died; a link there must not be followed.
 	if err := os.Remove(aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return unwritable(path, err)
 	}
 	f, err := os.OpenFile(aside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
-		return err
+		return unwritable(path, err)
 	}
 	defer os.Remove(aside)
 	if err := write(f); err != nil {
 		f.Close()
-		return err
+		return durable.Storage(err)
 	}
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return err
+		return durable.Storage(err)
 	}
-	return os.Rename(aside, path)
+	return unwritable(path, os.Rename(aside, path))
+}
+
+// unwritable is an error of the folder of a file that somebody named.
+func unwritable(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	named := durable.Storage(fmt.Errorf("%s cannot be written: %w", path, err))
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOTDIR) {
+		return exit.Advise(named, "name a file in a folder that can be written to")
+	}
+	return named
 }
 
 // WriteNew writes a file that only its owner can read. It replaces no file.

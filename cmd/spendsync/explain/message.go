@@ -7,6 +7,7 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/wrap"
 	"spendsync/cmd/spendsync/phrase"
+	"spendsync/load/durable"
 )
 
 // Message is the end of a command in three sentences.
@@ -38,7 +39,10 @@ func Sentence(happened string, code int) Message {
 	return Message{Happened: happened, Safe: about.Safe, Do: about.Do}
 }
 
-func sentence(err error) string { return phrase.OneLine(err.Error()) }
+// sentence is the error's text, without what its exit code says already.
+func sentence(err error) string {
+	return strings.ReplaceAll(phrase.OneLine(err.Error()), ": "+durable.ErrStorage.Error(), "")
+}
 
 // Text is the message as lines: what happened, what is safe, what to do with the exit code. On a
 // terminal, width is its columns: lines are wrapped at words, and the detail is left out.

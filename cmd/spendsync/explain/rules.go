@@ -208,7 +208,11 @@ func ofStorage(err error, m *Message) bool {
 	if !errors.Is(err, durable.ErrStorage) {
 		return false
 	}
-	text := strings.ReplaceAll(sentence(err), ": "+durable.ErrStorage.Error(), "")
+	text := sentence(err)
+	if errors.Is(err, durable.ErrTempDir) {
+		m.Do = "set TMPDIR to a folder that can be written to; a container with a read-only root needs a volume at /tmp"
+		return true
+	}
 	for _, k := range []struct {
 		is         syscall.Errno
 		happened   string

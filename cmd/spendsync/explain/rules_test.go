@@ -57,6 +57,8 @@ func TestError_NamesTheCauseBeforeAllElse(t *testing.T) {
 			"repair"},
 		{durable.Storage(fmt.Errorf("write x: %w", syscall.EROFS)), "the volume is read-only", "mount it writable",
 			"make room"},
+		{fmt.Errorf("%w: %w", durable.ErrTempDir, durable.Storage(fmt.Errorf("mkdir x: %w", syscall.EROFS))),
+			"the folder for temporary files cannot be written to: mkdir x", "TMPDIR", "DATA_DIR"},
 		{durable.Storage(fmt.Errorf("open x: %w", syscall.EACCES)), "this user may not use the folder", "access",
 			"make room"},
 		{durable.Storage(fmt.Errorf("read x: %w", syscall.EIO)), "the volume has an I/O error", "repair or replace",
