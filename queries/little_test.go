@@ -51,7 +51,7 @@ func TestViews_SayNothingOfLittle(t *testing.T) {
 		{"no spend", 8, "UPDATE main.spend_daily SET spend = 0, clicks = 0, conversions = 0 WHERE account_id = 'acme'"},
 		{"no settings", 8, "DELETE FROM main.campaign_history WHERE account_id = 'acme'"},
 	} {
-		m := market{seed: 5, campaigns: 3, creatives: 2, sources: 3, days: account.days, impressions: 200, ctr: 0.02,
+		m := market{seed: 6, campaigns: 3, creatives: 2, sources: 3, days: account.days, impressions: 200, ctr: 0.02,
 			cvr: 0.05, cpc: 0.2}
 		m.write(t, w)
 		w.exec(t, account.spoil)

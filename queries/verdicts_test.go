@@ -124,7 +124,8 @@ func plantedVerdicts(t *testing.T, w *warehouse, question string) {
 
 // TestScale_SafeBidsAreSafe plants sources of all qualities. Of those that are to get more
 // money, the bid that is called safe may be above what their true conversion rate pays for
-// in 5 % of cases, and never above what the service takes, nor at or below the bid of now.
+// in 5 % of cases, give or take what chance makes of that, and never above what the service
+// takes, nor at or below the bid of now.
 func TestScale_SafeBidsAreSafe(t *testing.T) {
 	w := newWarehouse(t)
 	total, unsafe, plain := 0, 0, 0
@@ -160,7 +161,7 @@ func TestScale_SafeBidsAreSafe(t *testing.T) {
 	}
 	t.Logf("%d sources to scale; %d bids above what their true rate pays for, %d by the plain bound", total,
 		unsafe, plain)
-	if total < 100 || float64(unsafe) > 0.05*float64(total) {
+	if total < 100 || float64(unsafe) > 0.05*float64(total)+2*math.Sqrt(0.05*float64(total)) {
 		t.Errorf("%d of %d bids called safe are above what the true rate pays for: more than 5 %%", unsafe, total)
 	}
 }

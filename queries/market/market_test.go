@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"spendsync/queries"
 )
 
 var worlds = flag.Int("worlds", 0, "worlds of each kind to play; 0: a short play of small ones")
@@ -200,54 +202,128 @@ func TestAdvice_OfAStricterTargetBlocksNoLess(t *testing.T) {
 	}
 }
 
-// TestBounds_HoldWhatTheySay counts how often the true CPA of a source lies within its bounds.
+// held counts intervals by the place of the truth: within them, below and above.
+type held struct{ within, below, above int }
+
+func (h *held) count(low, truth, high float64) {
+	switch {
+	case truth < low:
+		h.below++
+	case truth > high:
+		h.above++
+	default:
+		h.within++
+	}
+}
+
+func (h *held) add(o held) {
+	h.within, h.below, h.above = h.within+o.within, h.below+o.below, h.above+o.above
+}
+
+func (h held) all() int { return h.within + h.below + h.above }
+
+func (h held) String() string {
+	return fmt.Sprintf("%d of %d (%.2f; %d below, %d above)", h.within, h.all(),
+		float64(h.within)/float64(max(1, h.all())), h.below, h.above)
+}
+
+// intervals are the intervals of one morning, each held to the truth of its world.
+type intervals struct{ sources, turned, campaigns, months held }
+
+// intervalsOf counts the intervals of the first morning with advice. Of sources those are counted that spent what a
+// conversion is worth, and those whose rate changed before it apart.
+func (q *Questions) intervalsOf(t *testing.T, w *World) (all intervals) {
+	t.Helper()
+	var last *Morning
+	Play(w, Func(func(m *Morning) []bool {
+		if last = m; m.Day == w.History {
+			q.Sync(t.Context(), m)
+		}
+		return m.Blocked
+	}))
+	if q.Err != nil {
+		t.Fatal(q.Err)
+	}
+	pairs, now := w.truths(), w.History
+	spent, due := make([]float64, w.Campaigns), make([]float64, w.Campaigns)
+	for i, p := range w.pairs {
+		for d := now - 30; d < now; d++ {
+			spent[p.campaign] += last.Spend[i][d]
+			due[p.campaign] += last.Spend[i][d] * p.rate[d]
+		}
+	}
+	for _, r := range q.bounds(t, "SELECT campaign_id, source_id, coalesce(cpa_expected_low, 0), "+
+		"coalesce(cpa_expected_high, 1e12) FROM mart.source_judgement WHERE evidence_spend > worth") {
+		rate, of := w.pairs[pairs[r.key]].rate, &all.sources
+		if rate[now] != rate[0] {
+			of = &all.turned
+		}
+		of.count(r.low, 1/rate[now], r.high)
+	}
+	for _, r := range q.bounds(t, "SELECT campaign_id, '', cpa_best_case, coalesce(cpa_worst_case, 1e12) FROM "+
+		"mart.campaign_performance") {
+		var c int
+		if _, err := fmt.Sscanf(r.key[0], "c%d", &c); err != nil {
+			t.Fatal(err)
+		}
+		all.campaigns.count(r.low, spent[c]/due[c], r.high)
+	}
+	month, err := queries.Find("month")
+	if err != nil {
+		t.Fatal(err)
+	}
+	question := strings.ReplaceAll(month.SQL, "now()", fmt.Sprintf("to_timestamp(%d)", at(now).Unix()))
+	for _, r := range q.bounds(t, "SELECT month::VARCHAR, '', spend_at_end_low::DOUBLE, spend_at_end_high::DOUBLE "+
+		"FROM (\n"+question+"\n)") {
+		spend := 0.0
+		for d := range last.Day {
+			if date(d)[:7] == r.key[0][:7] {
+				for i := range w.pairs {
+					spend += last.Spend[i][d]
+				}
+			}
+		}
+		all.months.count(r.low, spend, r.high)
+	}
+	return all
+}
+
+// TestBounds_HoldWhatTheySay counts how often the truth lies within intervals of 90 %.
 func TestBounds_HoldWhatTheySay(t *testing.T) {
-	q, err := NewQuestions(t.Context())
+	q, err := NewQuestions(t.Context(), "source_judgement", "campaign_performance")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer q.Close()
-	within, all, campaigns, inCampaign := 0, 0, 0, 0
-	for seed := range uint64(max(2, *worlds)) {
-		k := Usual
-		k.Campaigns, k.Sources, k.Follow, k.Turn = 6, 100, 1, 0
-		w := k.Draw(seed + 900)
-		Play(w, Func(func(m *Morning) []bool { q.Sync(t.Context(), m); return m.Blocked }))
-		truth := map[[2]string]float64{}
-		spent, due := make([]float64, k.Campaigns), make([]float64, k.Campaigns)
-		for _, p := range w.pairs {
-			truth[[2]string{fmt.Sprintf("c%02d", p.campaign), fmt.Sprintf("s%03d", p.source)}] = 1 / p.rate[0]
-			scale := 1.0
-			for d := range k.History {
-				spent[p.campaign] += p.demand[d] * scale
-				due[p.campaign] += p.demand[d] * scale * p.rate[d]
-			}
-		}
-		for _, r := range q.bounds(t, "SELECT campaign_id, source_id, coalesce(cpa_expected_low, 0), "+
-			"coalesce(cpa_expected_high, 1e12) FROM mart.source_judgement WHERE evidence_spend > worth") {
-			true_ := truth[r.key]
-			if all++; r.low <= true_ && true_ <= r.high {
-				within++
-			}
-		}
-		for _, r := range q.bounds(t, "SELECT campaign_id, '', cpa_best_case, coalesce(cpa_worst_case, 1e12) FROM "+
-			"mart.campaign_performance") {
-			var c int
-			if _, err := fmt.Sscanf(r.key[0], "c%d", &c); err != nil {
-				t.Fatal(err)
-			}
-			cpa := spent[c] / due[c]
-			if campaigns++; r.low <= cpa && cpa <= r.high {
-				inCampaign++
-			}
-		}
+	few := Usual
+	few.Campaigns, few.Sources, few.Turn, few.Follow = 6, 100, 0, 6
+	all, seeds, slack := []Kind{few}, max(2, *worlds), 0.05
+	if *worlds > 0 {
+		all, slack = append(kinds(), changedKinds()...), 0.02
 	}
-	t.Logf("%d of %d sources, %d of %d campaigns within 90 %%", within, all, inCampaign, campaigns)
-	if share := float64(within) / float64(all); math.Abs(share-0.9) > 0.05 {
+	t.Log("| worlds | CPA of sources | of those that turned | CPA of campaigns | spend at the month's end |")
+	var sum intervals
+	for _, k := range all {
+		var of intervals
+		for seed := range uint64(seeds) {
+			w := q.intervalsOf(t, k.Draw(seed+900))
+			of.sources.add(w.sources)
+			of.turned.add(w.turned)
+			of.campaigns.add(w.campaigns)
+			of.months.add(w.months)
+		}
+		t.Logf("| %s | %v | %v | %v | %v |", k.Name, of.sources, of.turned, of.campaigns, of.months)
+		sum.sources.add(of.sources)
+		sum.turned.add(of.turned)
+		sum.campaigns.add(of.campaigns)
+		sum.months.add(of.months)
+	}
+	t.Logf("| all | %v | %v | %v | %v |", sum.sources, sum.turned, sum.campaigns, sum.months)
+	if share := float64(sum.sources.within) / float64(sum.sources.all()); math.Abs(share-0.9) > slack {
 		t.Errorf("%.3f of the sources are within bounds of 90 %%", share)
 	}
-	if float64(inCampaign) < 0.75*float64(campaigns) {
-		t.Errorf("%d of %d campaigns are within bounds of 90 %%", inCampaign, campaigns)
+	if float64(sum.campaigns.within) < 0.75*float64(sum.campaigns.all()) {
+		t.Errorf("%v of the campaigns are within bounds of 90 %%", sum.campaigns)
 	}
 }
 

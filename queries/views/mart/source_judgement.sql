@@ -51,19 +51,53 @@ of_campaign AS (
   LEFT JOIN mart.conversion_worth AS v ON v.account_id = e.account_id AND v.campaign_id = e.campaign_id AND v.source_id = ''
   GROUP BY e.account_id, e.campaign_id
 ),
--- The conversions that a campaign would have if each cost what it is worth, or what one costs in
--- the account where nobody said.
+-- CPA at which a conversion costs its worth, or the account's CPA without a worth.
 worthy AS (
   SELECT
-    c.*, nullif(coalesce(c.worth, sum((1e6 * c.spent)::BIGINT) OVER of_account / 1e6::DOUBLE / nullif(sum(c.brought) OVER of_account, 0)), 0) AS usual_cpa,
-    c.spent / nullif(coalesce(c.worth, sum((1e6 * c.spent)::BIGINT) OVER of_account / 1e6::DOUBLE / nullif(sum(c.brought) OVER of_account, 0)), 0) AS worth_conversions
+    c.*, nullif(coalesce(c.worth, sum((1e6 * c.spent)::BIGINT) OVER of_account / 1e6::DOUBLE / nullif(sum(c.brought) OVER of_account, 0)), 0) AS usual_cpa
   FROM of_campaign AS c
   WINDOW of_account AS (PARTITION BY c.account_id)
 ),
+sample AS (
+  SELECT e.*, c.usual_cpa, e.spent / c.usual_cpa AS worth_conversions
+  FROM evidence AS e
+  JOIN worthy AS c ON c.account_id = e.account_id AND c.campaign_id = e.campaign_id
+  WHERE c.usual_cpa IS NOT NULL
+),
+-- A first estimate, by moments and over the account as a whole, of how much the quality of sources varies.
+variation AS (
+  SELECT
+    m.account_id, m.level,
+    least(10, greatest(0.005, (m.squares - 2 * m.level * m.products + m.level * m.level * m.worth_squares - m.level * m.worth_conversions + 2.5)
+      / (m.level * m.level * m.worth_squares + 5))) AS variance
+  FROM (
+    SELECT
+      s.account_id, sum(s.brought * s.brought) AS squares, sum((1e6 * s.brought * s.worth_conversions)::BIGINT)::DOUBLE / 1e6 AS products,
+      sum((1e6 * s.worth_conversions * s.worth_conversions)::BIGINT)::DOUBLE / 1e6 AS worth_squares, sum((1e6 * s.worth_conversions)::BIGINT)::DOUBLE / 1e6 AS worth_conversions,
+      (sum(s.brought) + 2) / (sum((1e6 * s.worth_conversions)::BIGINT)::DOUBLE / 1e6 + 2) AS level
+    FROM sample AS s
+    GROUP BY s.account_id
+  ) AS m
+),
+-- The weight of a source as a sample of its campaign. Its conversions n vary by chance (variance n) and with its quality
+-- (variance v * n * n), so they tell no more of other sources than n / (1 + v * n) conversions of different sources would.
+-- Without this weight the few largest sources decide the means and variances of all.
+weighted AS (
+  SELECT s.*, 1 / (1 + v.variance * v.level * s.worth_conversions) AS weight
+  FROM sample AS s
+  JOIN variation AS v ON v.account_id = s.account_id
+),
+weighted_campaign AS (
+  SELECT
+    s.account_id, s.campaign_id, sum((1e6 * s.weight * s.worth_conversions)::BIGINT)::DOUBLE / 1e6 AS worth_conversions,
+    sum((1e6 * s.weight * s.brought)::BIGINT)::DOUBLE / 1e6 AS brought
+  FROM weighted AS s
+  GROUP BY s.account_id, s.campaign_id
+),
 -- An account begins as if two conversions had cost what they are worth.
 of_account AS (
-  SELECT c.account_id, (sum(c.brought) + 2) / (sum((1e6 * c.worth_conversions)::BIGINT)::DOUBLE / 1e6 + 2) AS level
-  FROM worthy AS c
+  SELECT c.account_id, (sum((1e6 * c.brought)::BIGINT)::DOUBLE / 1e6 + 2) / (sum((1e6 * c.worth_conversions)::BIGINT)::DOUBLE / 1e6 + 2) AS level
+  FROM weighted_campaign AS c
   GROUP BY c.account_id
 ),
 -- By moments: how much its campaigns differ beyond chance. Before anything is known they are taken
@@ -73,7 +107,7 @@ differing_campaigns AS (
     c.account_id,
     least(10, greatest(0.003, (sum((1e6 * (pow(c.brought - c.worth_conversions * a.level, 2) - c.worth_conversions * a.level))::BIGINT)::DOUBLE / 1e6 + 1)
       / (sum((1e6 * pow(c.worth_conversions * a.level, 2))::BIGINT)::DOUBLE / 1e6 + 10))) AS variance
-  FROM worthy AS c
+  FROM weighted_campaign AS c
   JOIN of_account AS a ON a.account_id = c.account_id
   GROUP BY c.account_id
 ),
@@ -87,27 +121,34 @@ at_limit AS (
   GROUP BY s.account_id, s.campaign_id
   HAVING count(*) FILTER (WHERE s.spend::DOUBLE >= l.limited * h.daily_spend_limit::DOUBLE) = any_value(l.limited_days)
 ),
+-- rate is of a typical source; spend_rate is of a dollar, in which large sources count by their spend.
 campaign AS (
   SELECT
-    c.account_id, c.campaign_id, 1 / (1 / d.variance + c.brought) AS unknown,
-    (1 / d.variance + c.brought) / (1 / d.variance + c.worth_conversions * a.level) * a.level / c.usual_cpa AS rate,
+    c.account_id, c.campaign_id, 1 / (1 / d.variance + w.brought) AS unknown,
+    (1 / d.variance + w.brought) / (1 / d.variance + w.worth_conversions * a.level) * a.level / c.usual_cpa AS rate,
+    (1 / d.variance + c.brought) / (1 / d.variance + c.spent / c.usual_cpa * v.level) * v.level / c.usual_cpa AS spend_rate,
     coalesce(c.worth, c.campaign_cpa) AS worth, CASE WHEN c.worth IS NOT NULL THEN c.worth_origin WHEN c.campaign_cpa IS NOT NULL THEN 'campaign_cpa' END AS worth_origin
   FROM worthy AS c
+  JOIN weighted_campaign AS w ON w.account_id = c.account_id AND w.campaign_id = c.campaign_id
   JOIN of_account AS a ON a.account_id = c.account_id
   JOIN differing_campaigns AS d ON d.account_id = c.account_id
+  JOIN variation AS v ON v.account_id = c.account_id
 ),
 counted AS (
   SELECT
-    e.*, c.rate, c.unknown AS campaign_unknown, c.worth, c.worth_origin, e.spent * c.rate AS expected, e.brought - e.spent * c.rate AS beyond
-  FROM evidence AS e
-  JOIN campaign AS c ON c.account_id = e.account_id AND c.campaign_id = e.campaign_id
-  WHERE e.source_id <> '' AND c.rate > 0
+    s.*, c.rate, c.spend_rate, c.unknown AS campaign_unknown, c.worth, c.worth_origin, s.spent * c.rate AS expected,
+    s.weight * s.spent * c.rate AS sampled, s.weight * (s.brought - s.spent * c.rate) AS beyond
+  FROM weighted AS s
+  JOIN campaign AS c ON c.account_id = s.account_id AND c.campaign_id = s.campaign_id
+  WHERE s.source_id <> '' AND c.rate > 0
 ),
 of_source AS (
   SELECT
     c.account_id, c.source_id, sum((1e6 * c.spent)::BIGINT)::DOUBLE / 1e6 AS spent, sum(c.brought) AS brought,
-    sum((1e6 * c.expected)::BIGINT)::DOUBLE / 1e6 AS expected, sum((1e6 * c.beyond)::BIGINT)::DOUBLE / 1e6 AS beyond,
-    sum((1e6 * c.expected * c.expected)::BIGINT)::DOUBLE / 1e6 AS expected_squares, sum((1e6 * c.beyond * c.beyond)::BIGINT)::DOUBLE / 1e6 AS beyond_squares
+    sum((1e6 * c.expected)::BIGINT)::DOUBLE / 1e6 AS expected, sum((1e6 * c.expected * c.expected)::BIGINT)::DOUBLE / 1e6 AS expected_squares,
+    sum((1e6 * c.weight * c.sampled)::BIGINT)::DOUBLE / 1e6 AS chance,
+    sum((1e6 * c.sampled)::BIGINT)::DOUBLE / 1e6 AS sampled, sum((1e6 * c.beyond)::BIGINT)::DOUBLE / 1e6 AS beyond,
+    sum((1e6 * c.sampled * c.sampled)::BIGINT)::DOUBLE / 1e6 AS sampled_squares, sum((1e6 * c.beyond * c.beyond)::BIGINT)::DOUBLE / 1e6 AS beyond_squares
   FROM counted AS c
   GROUP BY c.account_id, c.source_id
 ),
@@ -116,10 +157,10 @@ of_source AS (
 differing AS (
   SELECT
     s.account_id,
-    least(10, greatest(0.005, (sum((1e6 * (s.beyond_squares - s.expected))::BIGINT)::DOUBLE / 1e6 + 2.5)
-      / (sum((1e6 * s.expected_squares)::BIGINT)::DOUBLE / 1e6 + 5))) AS variance,
+    least(10, greatest(0.005, (sum((1e6 * (s.beyond_squares - s.chance))::BIGINT)::DOUBLE / 1e6 + 2.5)
+      / (sum((1e6 * s.sampled_squares)::BIGINT)::DOUBLE / 1e6 + 5))) AS variance,
     sum((1e6 * (s.beyond * s.beyond - s.beyond_squares))::BIGINT)::DOUBLE / 1e6
-      / (greatest(0, sum((1e6 * (s.expected * s.expected - s.expected_squares))::BIGINT)::DOUBLE / 1e6) + 5) AS covariance
+      / (greatest(0, sum((1e6 * (s.sampled * s.sampled - s.sampled_squares))::BIGINT)::DOUBLE / 1e6) + 5) AS covariance
   FROM of_source AS s
   GROUP BY s.account_id
 ),
@@ -133,18 +174,18 @@ elsewhere AS (
   JOIN differing AS d ON d.account_id = c.account_id
 ),
 -- The best linear guess of its quality by what it was elsewhere, and what stays unknown.
-weighed AS (
+guessed AS (
   SELECT
     e.*,
-    e.shared / ((e.shared + (e.variance - e.shared) * least(1, e.squares_elsewhere / nullif(e.expected_elsewhere * e.expected_elsewhere, 0))) * e.expected_elsewhere + 1) AS weight
+    e.shared / ((e.shared + (e.variance - e.shared) * least(1, e.squares_elsewhere / nullif(e.expected_elsewhere * e.expected_elsewhere, 0))) * e.expected_elsewhere + 1) AS pull
   FROM elsewhere AS e
 ),
 prior AS (
   SELECT
-    w.*,
-    greatest(0.02, 1 + coalesce(w.weight * (w.brought_elsewhere - w.expected_elsewhere), 0)) AS quality,
-    w.variance - coalesce(w.weight * w.expected_elsewhere * w.shared, 0) + w.campaign_unknown AS unknown
-  FROM weighed AS w
+    g.*,
+    greatest(0.02, 1 + coalesce(g.pull * (g.brought_elsewhere - g.expected_elsewhere), 0)) AS quality,
+    g.variance - coalesce(g.pull * g.expected_elsewhere * g.shared, 0) + g.campaign_unknown AS unknown
+  FROM guessed AS g
 ),
 posterior AS (
   SELECT
@@ -182,7 +223,7 @@ SELECT
     j.inverse_scale / (j.shape * pow(1 - 1 / (9 * j.shape) - j.bound_z / (3 * sqrt(j.shape)), 3))
   END AS cpa_expected_high,
   j.expected_return, j.loss_probability,
-  CASE WHEN a.account_id IS NOT NULL AND j.worth_origin <> 'campaign_cpa' THEN greatest(1, j.rate * j.worth) ELSE 1 END AS required_return,
+  CASE WHEN a.account_id IS NOT NULL AND j.worth_origin <> 'campaign_cpa' THEN greatest(1, j.spend_rate * j.worth) ELSE 1 END AS required_return,
   j.spent_lately::DOUBLE / nullif(p.days_lately, 0) AS spend_per_day,
   j.spent_lately::DOUBLE / nullif(p.days_lately, 0) * (1 - j.expected_return) + 0.0 AS loss_per_day,
   CASE
