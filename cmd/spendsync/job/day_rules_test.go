@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"path/filepath"
 	"strconv"
@@ -195,7 +194,7 @@ func newDayTest(t *testing.T, dir string, report *scriptedReport) (d *dayTest, e
 		t.Fatal(err)
 	}
 	j := Job{Account: "acme", DataDir: dir, RunID: "run1", Report: client,
-		Log: slog.New(slog.NewTextHandler(&d.log, nil)), Now: atWorldNow, Store: load.Options{KeepRaw: true},
+		Log: logTo(&d.log), Now: atWorldNow, Store: load.Options{KeepRaw: true},
 		Plan: PlanOptions{PageSize: 3}}
 	s, err := j.begin(t.Context(), "sync")
 	if err != nil {

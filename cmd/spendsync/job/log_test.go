@@ -1,6 +1,7 @@
 package job
 
 import (
+	"io"
 	"log/slog"
 	"strings"
 	"testing"
@@ -10,6 +11,9 @@ import (
 func newTestLog(t *testing.T) *slog.Logger {
 	return slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
+
+// logTo writes to a text that a test looks at.
+func logTo(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }
 
 type testWriter struct{ t *testing.T }
 

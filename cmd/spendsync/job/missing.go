@@ -166,8 +166,7 @@ func (n *settingsReader) askForCampaigns(ctx context.Context, missing map[string
 			} else if settled && !n.run.Full {
 				n.keepUnlisted(a)
 				_, _, _ = n.takeCampaign(extract.Entity{}, a.entity, nil) // an error is noted
-				n.read.settled = append(n.read.settled, a.id)
-				continue
+				continue                                                  // it stays settled
 			}
 			due = append(due, a)
 		case errors.Is(a.err, extract.ErrNotFound):
@@ -178,7 +177,7 @@ func (n *settingsReader) askForCampaigns(ctx context.Context, missing map[string
 		}
 		delete(missing, a.id)
 	}
-	for id := range missing { // those that were not asked for
+	for id := range missing { // those that were not asked for, or are archived still
 		if _, settled := slices.BinarySearch(n.before, id); settled {
 			n.read.settled = append(n.read.settled, id)
 		}
