@@ -8,7 +8,9 @@
 -- Column loss_probability: Probability, 0 to 1, that a dollar spent there brings back less than a dollar.
 -- Column required_return: US dollars that a dollar has to bring back there: 1; in a campaign at its daily limit what the campaign brings back, if that is more.
 -- Column loss_per_day: US dollars that going on is expected to lose a day; of one that is not losing what its spend would earn more at the campaign's other sources.
-WITH level AS (
+WITH
+-- Part: stopped
+level AS (
   SELECT max(t.value) FILTER (WHERE t.name = 'block_loss') AS loss, max(t.value) FILTER (WHERE t.name = 'limited_share') AS limited_share
   FROM mart.threshold AS t
 )
@@ -34,9 +36,7 @@ JOIN mart.source_performance AS p ON p.account_id = j.account_id AND p.campaign_
 CROSS JOIN level AS l
 WHERE p.spend > 0
   AND (j.is_losing OR (j.required_return > 1 AND j.judgement <> 'unknown' AND j.expected_return < j.required_return * (1 - l.loss)))
-  AND NOT EXISTS (
-    SELECT 1 AS one FROM mart.break_day AS b
-    WHERE b.account_id = p.account_id AND b.campaign_id = p.campaign_id AND NOT b.is_over AND b.kind = 'conversions_stopped')
+  AND NOT EXISTS (SELECT 1 AS one FROM stopped AS b WHERE b.account_id = p.account_id AND b.campaign_id = p.campaign_id)
   AND coalesce(p.campaign_status, '') NOT IN ('archived', 'deleted', 'rejected', 'paused')
   AND CASE WHEN p.source_mode = 'allow_list' THEN p.list_rule = 'allowed' ELSE p.list_rule IS DISTINCT FROM 'blocked' END
 QUALIFY j.is_losing OR sum(p.share_of_campaign) OVER (PARTITION BY p.account_id, p.campaign_id ORDER BY j.expected_return, p.source_id) <= l.limited_share

@@ -34,15 +34,12 @@ span AS (
 ),
 evidence AS (
   SELECT
-    e.account_id, e.campaign_id, e.source_id, e.spend, e.conversions,
+    w.account_id, w.campaign_id, w.source_id, w.spend, w.conversions,
     greatest(0, coalesce(w.arrived_spend, 0)) + coalesce(w.earlier_spend, 0)::DOUBLE AS spent,
     (coalesce(w.counted_conversions, 0) + coalesce(w.earlier_conversions, 0))::DOUBLE AS brought,
-    w.counted_spend, w.counted_conversions,
-    coalesce(e.spend_day_1, 0) + coalesce(e.spend_day_2, 0) + coalesce(e.spend_day_3, 0) + coalesce(e.spend_day_4_5, 0) + coalesce(e.spend_day_6_8, 0) AS spent_lately
-  FROM mart.source_evidence AS e
-  LEFT JOIN mart.source_window AS w ON w.account_id = e.account_id AND w.campaign_id = e.campaign_id AND w.source_id = e.source_id
+    w.counted_spend, w.counted_conversions, w.spend_lately AS spent_lately
+  FROM mart.source_window AS w
 ),
--- Sums are of whole millionths, for the order of the rows must not matter.
 of_campaign AS (
   SELECT
     e.account_id, e.campaign_id, sum((1e6 * e.spent)::BIGINT)::DOUBLE / 1e6 AS spent, sum(e.brought) AS brought,

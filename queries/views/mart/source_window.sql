@@ -6,6 +6,7 @@
 -- Column arrived_spend: US dollars of counted_spend, each day's by the share of its conversions that has arrived by its age (mart.window_share): the spend whose conversions are there. NULL: conversions are known of no row.
 -- Column earlier_spend: US dollars of the 90 days before the window, as in source_evidence, such days left out. NULL: there are none.
 -- Column earlier_conversions: Conversions of the same rows, counted in the same way.
+-- Column spend_lately: US dollars of the last 8 days of the window, broken ones included.
 -- Of whole days.
 WITH maturity AS (
   SELECT m.* FROM mart.day_maturity AS m
@@ -71,7 +72,8 @@ kept AS (
     (e.spend_day_4_5 - coalesce(b.spend_day_4_5, 0))::DOUBLE AS spend_day_4_5,
     (e.spend_day_6_8 - coalesce(b.spend_day_6_8, 0))::DOUBLE AS spend_day_6_8,
     (e.spend_day_9_14 - coalesce(b.spend_day_9_14, 0))::DOUBLE AS spend_day_9_14,
-    (e.earlier_spend - coalesce(b.earlier_spend, 0))::DECIMAL(18, 6) AS earlier_spend, e.earlier_conversions - coalesce(b.earlier_conversions, 0) AS earlier_conversions
+    (e.earlier_spend - coalesce(b.earlier_spend, 0))::DECIMAL(18, 6) AS earlier_spend, e.earlier_conversions - coalesce(b.earlier_conversions, 0) AS earlier_conversions,
+    coalesce(e.spend_day_1, 0) + coalesce(e.spend_day_2, 0) + coalesce(e.spend_day_3, 0) + coalesce(e.spend_day_4_5, 0) + coalesce(e.spend_day_6_8, 0) AS spend_lately
   FROM mart.source_evidence AS e
   LEFT JOIN broken AS b ON b.account_id = e.account_id AND b.campaign_id = e.campaign_id AND b.source_id = e.source_id
 ),
@@ -94,5 +96,5 @@ SELECT
     WHEN a.conversions > 0 AND a.counted_spend = 0 THEN a.conversions
     WHEN a.conversions > 0 THEN a.counted_conversions * a.all_spend::DOUBLE / nullif(a.arrived_spend, 0)
   END AS conversions_expected,
-  a.earlier_spend, a.earlier_conversions
+  a.earlier_spend, a.earlier_conversions, a.spend_lately
 FROM arrived AS a
