@@ -182,8 +182,8 @@ func (c *entityContext) label(v extract.Value) (string, error) {
 	return c.oneOf(fields, labelKeys)
 }
 
-// imageIDOf is an id, or an object that has it. One that is not of the description's form is
-// stored as well, and is unnamed.
+// imageIDOf reads an ID, or an object that contains it. An ID whose form the description lacks is
+// stored as well, and counted as an unnamed value.
 func (c *entityContext) imageIDOf(column string) func(extract.Value) (string, error) {
 	return func(v extract.Value) (id string, err error) {
 		if fields, ok := v.Fields(); ok {

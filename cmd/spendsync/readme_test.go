@@ -120,7 +120,7 @@ var notRunHere = []struct {
 	{"go run ./cmd/bench", "it measures for minutes; .ci/run measures the same with few rows, and tests of cmd/bench " +
 		"parse these flags", false},
 	{"kubectl ", "it needs a cluster; TestDeploy_ holds the manifests to what the cluster's own types accept", false},
-	{"docker build ", "it needs a container engine; .ci/image builds and runs the same content", false},
+	{"docker build ", "it needs a container engine; .ci/image builds and runs the image", false},
 	{"queries/superset/start", "it installs Superset and serves until it is stopped", true},
 	{"duckdb ", "it needs a reader that Go does not install: SPENDSYNC_TEST_READERS names the folder of one, as " +
 		".ci/run does", false},

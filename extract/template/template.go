@@ -100,7 +100,7 @@ func (s *rowScanner[T]) rows() bool {
 			return false
 		}
 		begin := s.at
-		s.items = append(s.items, *new(T)) // over what the room may hold
+		s.items = append(s.items, *new(T)) // the slice may be used again: an old row is cleared
 		if !s.row(&s.items[len(s.items)-1]) {
 			return false
 		}

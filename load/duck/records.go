@@ -18,8 +18,8 @@ import (
 )
 
 // TableRecords yields the rows of a table of the file that meet a condition, in the order
-// of the key. A record is the loop body's alone; there is one at least. Nothing follows an
-// error.
+// of the key. Each record is valid only in its turn of the loop; a table without such rows yields an empty one.
+// An error ends the loop.
 func (w *Warehouse) TableRecords(ctx context.Context, t *schema.Table, where string) iter.Seq2[arrow.Record, error] {
 	return tableRecords(ctx, w.conn, t, fmt.Sprintf("SELECT %s FROM w.%s", t.SQLColumns(), t.SQLName()), where)
 }

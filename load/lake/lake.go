@@ -189,7 +189,7 @@ func (l *Lake) step(name string) error {
 	return l.opts.Step(name)
 }
 
-// loadOrCreate loads a table, and makes it where it is not there.
+// loadOrCreate loads a table, or creates it if it does not exist.
 func (l *Lake) loadOrCreate(ctx context.Context, s *tableSpec) (*lakeTable, error) {
 	t, err := l.load(ctx, s)
 	if err == nil && t == nil {

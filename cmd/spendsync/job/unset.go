@@ -250,8 +250,8 @@ func (s *settings) noteUnread(r *settingsStage, kind, id, column, why string) {
 	r.Log.Warn("a field is unread; the known value stands", "kind", kind, "id", id, "field", column, "why", why)
 }
 
-// fieldsSentence names the fields whose last known values stand, and those with a value that is
-// not of the description's.
+// fieldsSentence names the fields whose last known values stand, and those with a value that the
+// description lacks.
 func (s *settings) fieldsSentence() string {
 	return someNamed(s.standing, "unread field") + someNamed(s.words, "unknown value")
 }

@@ -89,8 +89,8 @@ func todayTile(v Today) tile {
 	return unknownTile(t)
 }
 
-// cpaTile has the number of the section on campaigns: one number goes by one name. It is fine only
-// where no campaign loses: the mean of all hides one that does.
+// cpaTile has the number of the section on campaigns: one number goes by one name. Its tone
+// is fine only if no campaign loses: the mean of all hides one that does.
 func cpaTile(h Headline, c Campaigns, costs []Number, unsure bool) tile {
 	t := tile{Label: "Cost per conversion", Value: money(c.CPA), Exact: c.CPA, Tone: "fine"}
 	switch {

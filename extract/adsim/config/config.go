@@ -36,7 +36,7 @@ type Config struct {
 	// conversions that arrived until its end, and keeps them.
 	FreezeRestatements bool
 
-	// ReportUser and ReportPassword are of HTTP Basic on the spend report.
+	// ReportUser and ReportPassword are the credentials of the spend report (HTTP Basic).
 	ReportUser, ReportPassword string
 	// ReportAccess makes the account of these credentials one that is refused.
 	ReportAccess ReportAccess
