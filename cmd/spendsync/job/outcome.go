@@ -326,9 +326,6 @@ func (r *run) failed(cause error) *Result {
 	if r.tally.nothing() {
 		code = r.tally.unpublishedCode()
 	}
-	if code == exit.OK {
-		code = exit.Unexpected
-	}
 	text := r.tally.sentence(load.Preview{}, false, "")
 	if !r.tally.nothing() {
 		text = "nothing published: " + phrase.OneLine(cause.Error())

@@ -90,6 +90,7 @@ func (r *run) takeSettings(s *settings, err error) {
 	s.failures = nil // they are reported now
 	if err != nil {
 		r.s.staged.DropSettings()
+		r.newVersions = 0
 		r.tally.fail("settings", err)
 	}
 }
