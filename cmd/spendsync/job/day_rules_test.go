@@ -3,6 +3,7 @@ package job
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -29,8 +30,9 @@ import (
 // scriptedReport is a report whose every answer about one day the test states. A read is pages of rows, such as
 // "a1 b2 c3 / d4": four sources with a spend of 1 to 4 and a click each. A row with ! cannot be stored, one with ? has
 // clicks that cannot be read, one with ~ more decimals than are stored, one with < is of another day, one with ' has
-// another name of the campaign, and one with * a source of another form. =5 is the stated total of a page, -clicks a
-// column that its rows lack, and +other one that nobody knows. A page may be a refusal, such as "503 out of order".
+// another name of the campaign, one with * a source of another form, and one with _ none. =5 is the stated total of a
+// page, -clicks a column that its rows lack, and +other one that nobody knows. A page may be a refusal, such as "503
+// out of order".
 type scriptedReport struct {
 	day   schema.Date
 	reads []string // the last one for ever
@@ -102,7 +104,7 @@ func (f *scriptedReport) page(n int, script string) (status int, body string) {
 		if strings.ContainsAny(word[:1], "-+=") {
 			continue
 		}
-		spend := strings.TrimRight(word[1:], "!?~<'*")
+		spend := strings.TrimRight(word[1:], "!?~<'*_")
 		row := map[string]string{"date": `"` + f.day.String() + `"`, "campaign_id": `"C1000001"`,
 			"creative_id": `"C1000001-001"`, "source_id": fmt.Sprintf(`"S%06d"`, word[0]-'a'), "total_spend": spend,
 			"clicks": "1"}
@@ -120,6 +122,8 @@ func (f *scriptedReport) page(n int, script string) (status int, body string) {
 				row["campaign_name"] = `"M"`
 			case '*':
 				row["source_id"] = `"x-1"`
+			case '_':
+				row["source_id"] = "null"
 			}
 		}
 		var fields []string
@@ -185,7 +189,7 @@ func emptyStore(t *testing.T) (dir string) {
 }
 
 // newDayTest begins a run on a store; end ends it.
-func newDayTest(t *testing.T, dir string, report *scriptedReport) (d *dayTest, end func()) {
+func newDayTest(t *testing.T, dir string, report *scriptedReport, edit ...func(*Job)) (d *dayTest, end func()) {
 	t.Helper()
 	d = &dayTest{report: report, day: report.day}
 	client, err := extract.NewClient(extract.Options{BaseURL: "https://report.test",
@@ -196,6 +200,9 @@ func newDayTest(t *testing.T, dir string, report *scriptedReport) (d *dayTest, e
 	j := Job{Account: "acme", DataDir: dir, RunID: "run1", Report: client,
 		Log: logTo(&d.log), Now: atWorldNow, Store: load.Options{KeepRaw: true},
 		Plan: PlanOptions{PageSize: 3}}
+	for _, e := range edit {
+		e(&j)
+	}
 	s, err := j.begin(t.Context(), "sync")
 	if err != nil {
 		t.Fatal(err)
@@ -663,3 +670,79 @@ type stepsBar struct {
 }
 
 func (b *stepsBar) Step() { b.n++ }
+
+// TestDayReader_Quarantine: what the service answered is kept if it does not prove the day, for a later version to
+// read; what it did not answer is not.
+func TestDayReader_Quarantine(t *testing.T) {
+	dir := emptyStore(t)
+	stopped, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, c := range map[string]struct {
+		reads   string
+		sums    string
+		known   bool // another day is stored
+		noRaw   bool
+		stopped bool
+		want    string // whether it is said that replies are kept; then those that are, and the sum
+	}{
+		"not proven":                      {reads: "a1 =3", want: "true 2 pages 0 "},
+		"not proven, and a sum":           {reads: "a1 =3", sums: "7 9", want: "true 2 pages 0 7.00/9"},
+		"no replies are kept":             {reads: "a1 =3", noRaw: true, want: "false"},
+		"stopped":                         {reads: "a1 =3", stopped: true, want: "false"},
+		"out of order":                    {reads: "503 out of order", want: "false"},
+		"refused":                         {reads: "400 odd words", known: true, want: "true 0 pages 400 "},
+		"refused on a later page":         {reads: "a1 b2 c3 =9 / 410 gone", known: true, want: "true 1 pages 0 "},
+		"not there":                       {reads: "404 odd words", known: true, want: "false 0 pages 404 "},
+		"not there, and no day is stored": {reads: "404 odd words", want: "false"},
+		"too far back":                    {reads: tooFar, known: true, want: "false"},
+	} {
+		if c.sums == "" {
+			c.sums = "400 no such column"
+		}
+		d, end := newDayTest(t, dir, &scriptedReport{day: schema.DateOf(worldNow) - 5, reads: []string{c.reads},
+			sums: []string{c.sums}})
+		if c.known {
+			d.s.store.Account().Days = map[schema.Date]*manifest.Day{d.day - 1: {}}
+		}
+		if c.noRaw {
+			end()
+			d, end = newDayTest(t, dir, d.report, func(j *Job) { j.Store.KeepRaw = false })
+		}
+		ctx := t.Context()
+		if c.stopped {
+			ctx = stopped
+		}
+		k := d.copyDay(ctx, PlannedDay{Day: d.day})
+		got := fmt.Sprint(k.isKept)
+		days, err := d.s.store.Quarantine().Days()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range days {
+			status := 0
+			if q.Refusal != nil {
+				status = q.Refusal.Status
+			}
+			got += fmt.Sprintf(" %d pages %d ", len(q.Pages), status)
+			if q.ControlTotal.Spend.Valid {
+				got += fmt.Sprintf("%s/%d", q.ControlTotal.Spend.V, q.ControlTotal.Clicks.V)
+			}
+			if q.Reason == "" || q.PageSize != 3 || q.ReadAt.Time().Truncate(time.Second) != worldNow || q.Withheld {
+				t.Errorf("%s: %+v", name, q)
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, %v", name, got, k.err)
+		}
+		// It stays until the day is published.
+		r := &run{s: d.s}
+		r.stored = []schema.Date{d.day}
+		if left := r.tidyQuarantine(false); left != len(days) {
+			t.Errorf("%s: %d days are left", name, left)
+		}
+		if left := r.tidyQuarantine(true); left != 0 {
+			t.Errorf("%s: %d days are left of a day that is published", name, left)
+		}
+		end()
+	}
+}

@@ -20,15 +20,20 @@ import (
 
 // oneDayStore is a published store of a day with two pages of replies.
 func oneDayStore(t *testing.T, day schema.Date) (dir string) {
+	return storeOf(t, day, "a1 b2 c3~ =4 / d4? =4")
+}
+
+// storeOf is a published store of a day.
+func storeOf(t *testing.T, day schema.Date, replies string) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "data")
 	before := emptyStore(t)
-	firsts.Copy(t, "one day", dir, func() {
+	firsts.Copy(t, "day "+replies, dir, func() {
 		if err := os.CopyFS(dir, os.DirFS(before)); err != nil {
 			t.Fatal(err)
 		}
-		d, end := newDayTest(t, dir, &scriptedReport{day: day, reads: []string{"a1 b2 c3~ / d4?"},
-			sums: []string{"10 4"}})
+		d, end := newDayTest(t, dir, &scriptedReport{day: day, reads: []string{replies},
+			sums: []string{"400 none"}})
 		defer end()
 		d.s.RunID = "run0b"
 		if k := d.copyDay(t.Context(), PlannedDay{Day: day}); !k.isStaged {
@@ -109,6 +114,43 @@ func TestReplayDay(t *testing.T) {
 		if err := os.WriteFile(part, good, 0o644); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestReplayDay_OfRefusedRows: rows that were published under older rules stay, and a proven day never loses one.
+func TestReplayDay_OfRefusedRows(t *testing.T) {
+	day := schema.DateOf(worldNow) - 5
+	for name, c := range map[string]struct {
+		replies string
+		refused int64 // that were when the day was stored
+		older   bool
+		want    string
+		says    string
+	}{
+		"as they were":                    {"a1 b2! =2", 1, false, "1 0", ""},
+		"none was refused":                {"a1 b2! =2", 0, false, "0 0", "its replies: "},
+		"none was, by older rules":        {"a1 b2! =2", 0, true, "0 0", "its replies: "},
+		"more were":                       {"a1 b2! =2", 2, false, "1 1", ""},
+		"without a source":                {"a1 b2_ =2", 1, false, "1 0", ""},
+		"without a source, but published": {"a1 b2_ =2", 0, true, "1 1", ""},
+		"by older rules, as they were":    {"a1 b2_ =2", 1, true, "1 0", ""},
+	} {
+		d, end := newDayTest(t, storeOf(t, day, c.replies), &scriptedReport{day: day})
+		known := *d.s.store.Account().Days[day]
+		known.Refused = c.refused
+		d.s.store.Account().Days[day] = &known
+		for _, f := range d.s.store.Account().Files {
+			if f.Kind == manifest.KindRaw && c.older {
+				f.Fingerprint = "0:x"
+			}
+		}
+		m := &offlineRun{Job: d.s.Job, command: "replay", start: worldNow, store: d.s.store, staged: d.s.staged}
+		err := m.replayDay(t.Context(), day, &known)
+		if got := fmt.Sprint(m.replayed, m.changed); got != c.want || (err == nil) != (c.says == "") ||
+			err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %s, %v", name, got, err)
+		}
+		end()
 	}
 }
 
