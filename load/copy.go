@@ -24,13 +24,6 @@ const copyName = "copy.json"
 // copyStaging is the staging area of a copy; no account is called so, for theirs have a dot.
 const copyStaging = "staging/copy"
 
-var (
-	// ErrIsCopy reports that a folder lacks files of its generation: no command can publish there.
-	ErrIsCopy = errors.New("it is a copy for readers, kept by 'spendsync pull'")
-	// ErrIsStore reports that a folder holds a store, which a copy would replace.
-	ErrIsStore = errors.New("it holds a store, not a copy for readers")
-)
-
 // copyMark is the content of [copyName].
 type copyMark struct {
 	Format int    `json:"format"`
@@ -51,7 +44,7 @@ type Copy struct {
 }
 
 // OpenCopy locks a folder to bring it to another generation: store makes a store of it, or only some
-// files for readers. A store is never made a copy for readers: [ErrIsStore].
+// files for readers. A store is never made a copy for readers: [durable.ErrIsStore].
 func OpenCopy(ctx context.Context, dir string, store bool, o Options) (_ *Copy, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, durable.Storage(err)
@@ -80,7 +73,7 @@ func OpenCopy(ctx context.Context, dir string, store bool, o Options) (_ *Copy, 
 	}
 	if c.base != nil && !c.mark {
 		if !store {
-			return nil, fmt.Errorf("%s: %w", dir, ErrIsStore)
+			return nil, fmt.Errorf("%s: %w", dir, durable.ErrIsStore)
 		}
 		if err := c.lockAccounts(); err != nil {
 			return nil, err
@@ -338,7 +331,7 @@ func isCopy(d durable.Disk, dir string) (bool, error) { return d.Exists(filepath
 func refuseCopy(d durable.Disk, dir string) error {
 	is, err := isCopy(d, dir)
 	if is && err == nil {
-		err = fmt.Errorf("%s: %w; 'spendsync pull --all' makes a store, in another folder", dir, ErrIsCopy)
+		err = fmt.Errorf("%s: %w; 'spendsync pull --all' makes a store, in another folder", dir, durable.ErrIsCopy)
 	}
 	return err
 }

@@ -520,7 +520,7 @@ func TestDamage_ACommitRecord(t *testing.T) {
 		t.Helper()
 		_, err := Open(t.Context(), dir, "acme", sceneOptions(durable.Disk{FS: lazyFiles{}}))
 		if err == nil || !strings.Contains(err.Error(), manifest.CommitName) || !errors.Is(err, durable.ErrDamaged) &&
-			!errors.Is(err, manifest.ErrNewer) {
+			!errors.Is(err, durable.ErrNewer) {
 			t.Errorf("%s: Open = %v, want the record refused", what, err)
 		}
 	}

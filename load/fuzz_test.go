@@ -70,7 +70,7 @@ func FuzzManifest(f *testing.F) {
 		_ = m.Clone()
 		_ = m.Rows()
 		for name, a := range m.Accounts {
-			if !manifest.AccountName.MatchString(name) {
+			if !schema.AccountName.MatchString(name) {
 				t.Errorf("account %q", name)
 			}
 			for path := range a.Files {
@@ -187,7 +187,7 @@ func FuzzPartition(f *testing.F) {
 	f.Add("a~b", int32(1), 1)
 	f.Add("ACME", int32(1), 1)
 	f.Fuzz(func(t *testing.T, account string, day int32, page int) {
-		if !manifest.AccountName.MatchString(account) {
+		if !schema.AccountName.MatchString(account) {
 			return
 		}
 		d := schema.Date(day)

@@ -31,8 +31,8 @@ type Store struct {
 // Open takes the account's lock, or fails at once with [durable.ErrLocked] if another run of the account holds it. It
 // then finishes the commit of a dead run, removes the run's other files, and reads the published generation.
 func Open(ctx context.Context, dir, account string, o Options) (*Store, error) {
-	if !manifest.AccountName.MatchString(account) {
-		return nil, fmt.Errorf("account %.60q does not match %s", account, manifest.AccountName)
+	if !schema.AccountName.MatchString(account) {
+		return nil, fmt.Errorf("account %.60q does not match %s", account, schema.AccountName)
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {

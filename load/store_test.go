@@ -677,7 +677,7 @@ func TestOpen_RefusesANewerStore(t *testing.T) {
 	dir := t.TempDir()
 	newRun(t, dir).mustSync(twoDays())
 	editManifest(t, dir, fmt.Sprintf(`"schema_version": %d`, schema.Version), `"schema_version": 99`)
-	if _, err := Open(t.Context(), dir, "acme", Options{}); !errors.Is(err, manifest.ErrNewer) {
+	if _, err := Open(t.Context(), dir, "acme", Options{}); !errors.Is(err, durable.ErrNewer) {
 		t.Errorf("Open = %v, want ErrNewer", err)
 	}
 }

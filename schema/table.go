@@ -11,6 +11,9 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
+// AccountName is the form of an account's name, which is part of paths and SQL.
+var AccountName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
+
 // Version is the version of all tables together. A store written by a newer version is refused, not
 // guessed at. Version 2 added mart.campaign_spend; version 3 spend_intraday, ops.refused_row, the
 // service's totals of a day, the version of a creative in review, auto-funding and the advertiser's

@@ -197,7 +197,7 @@ var house = map[string]struct{ may, not []string }{
 		not: []string{"net/http", "os", "database/sql"},
 	},
 	"cmd/internal/config": {
-		may: []string{"extract", "extract/outbound", "extract/service", "load", "load/manifest", "queries",
+		may: []string{"extract", "extract/outbound", "extract/service", "schema", "queries",
 			"cmd/internal/exit", "cmd/internal/files", "cmd/internal/nearest"},
 		not: []string{"database/sql", "github.com/duckdb"},
 	},
@@ -205,7 +205,7 @@ var house = map[string]struct{ may, not []string }{
 		not: []string{"net/http", "os", "database/sql"},
 	},
 	"cmd/internal/exit": {
-		may: []string{"extract", "load", "load/durable", "load/manifest"},
+		may: []string{"extract", "load/durable"},
 		not: []string{"net/http", "os", "database/sql"},
 	},
 	"cmd/internal/files": {
@@ -251,7 +251,7 @@ var house = map[string]struct{ may, not []string }{
 		not: []string{"os", "database/sql", "github.com/duckdb"},
 	},
 	"cmd/spendsync/deploy": {
-		may: []string{"load/manifest"},
+		may: []string{"schema"},
 		not: []string{"net/http", "os", "database/sql"},
 	},
 	"cmd/spendsync/explain": {

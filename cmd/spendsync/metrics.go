@@ -248,7 +248,7 @@ func (m metric) desc() *prometheus.Desc {
 // readStore adds what the store knows. It takes no lock.
 func (f *runFacts) readStore(dir, account string) error {
 	dir, err := filepath.Abs(dir)
-	if err != nil || !manifest.AccountName.MatchString(account) {
+	if err != nil || !schema.AccountName.MatchString(account) {
 		return err
 	}
 	m, err := manifest.ReadAccounts(durable.OS, dir, nil, account)

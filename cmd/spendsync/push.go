@@ -209,7 +209,7 @@ func bucketErr(err error) error {
 	for _, k := range []struct{ is, means error }{
 		{remote.ErrAddress, exit.ErrUsage}, {remote.ErrNoGeneration, exit.ErrUsage},
 		{remote.ErrNothing, exit.ErrUsage},
-		{remote.ErrOlder, manifest.ErrNewer}, {remote.ErrOtherHistory, durable.ErrDamaged},
+		{remote.ErrOlder, durable.ErrNewer}, {remote.ErrOtherHistory, durable.ErrDamaged},
 		{remote.ErrDenied, extract.ErrAuth}, {remote.ErrUnavailable, extract.ErrUnavailable},
 	} {
 		if errors.Is(err, k.is) {

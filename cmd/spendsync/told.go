@@ -57,7 +57,7 @@ func (r *runner) newTold() *told {
 		t.log.Warn("no notices are sent", "error", err)
 		return t
 	}
-	if len(receivers) > 0 && manifest.AccountName.MatchString(cfg.Account) {
+	if len(receivers) > 0 && schema.AccountName.MatchString(cfg.Account) {
 		t.teller = &notice.Teller{Disk: durable.OS, Dir: dir, Account: cfg.Account, Receivers: receivers}
 	}
 	return t

@@ -224,7 +224,7 @@ func Read(d durable.Disk, dir string, known *manifest.Manifest) (*Record, error)
 	}
 	if r.Format > format {
 		return nil, fmt.Errorf("%s: format %d; this binary knows format %d: %w", manifest.CommitName, r.Format,
-			format, manifest.ErrNewer)
+			format, durable.ErrNewer)
 	}
 	if r.Format < 1 || r.Format > 1 && !sealed {
 		return nil, durable.Damaged(manifest.CommitName, durable.RepairBackup, "it lacks its format or its checksum")

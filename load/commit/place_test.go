@@ -427,7 +427,7 @@ func TestRead_RefusesForeignRecords(t *testing.T) {
 		"format 1":          {unsealed(`"format":1,`), nil, ""},
 		"format 2, no seal": {unsealed(`"format":2,`), durable.ErrDamaged, "checksum"},
 		"no format":         {unsealed(""), durable.ErrDamaged, "format"},
-		"a newer format":    {sealed(func(r *Record) { r.Format = 3 }), manifest.ErrNewer, "format 3"},
+		"a newer format":    {sealed(func(r *Record) { r.Format = 3 }), durable.ErrNewer, "format 3"},
 		"another base": {sealed(func(r *Record) { r.Base, r.Generation = 7, 8 }), durable.ErrDamaged,
 			"from generation 7 to 8"},
 		"published already": {sealed(func(r *Record) { r.Base, r.Generation = 0, 1 }), nil, ""},

@@ -19,6 +19,12 @@ var (
 	ErrLocked = errors.New("another run holds the lock")
 	// ErrEmpty reports that nothing has been published yet.
 	ErrEmpty = errors.New("nothing is stored yet")
+	// ErrNewer reports that a newer version of spendsync wrote the store.
+	ErrNewer = errors.New("the store was written by a newer version")
+	// ErrIsCopy reports that a folder lacks files of its generation: no command can publish there.
+	ErrIsCopy = errors.New("it is a copy for readers, kept by 'spendsync pull'")
+	// ErrIsStore reports that a folder holds a store, which a copy would replace.
+	ErrIsStore = errors.New("it holds a store, not a copy for readers")
 )
 
 // Damage describes one stored file that differs from the published one.

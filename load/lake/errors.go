@@ -13,14 +13,14 @@ import (
 
 	"spendsync/extract/outbound"
 	"spendsync/load/clouds"
-	"spendsync/load/manifest"
+	"spendsync/load/durable"
 )
 
 // Reasons why the lake cannot follow a store. In each case the store is untouched, and the lake is
 // unchanged.
 var (
 	// ErrNewer reports that a newer version of spendsync wrote the tables of the lake.
-	ErrNewer = manifest.ErrNewer
+	ErrNewer = durable.ErrNewer
 	// ErrAhead reports that the lake has a generation of an account that the store lacks.
 	ErrAhead = errors.New("the lake is ahead of the store")
 	// ErrShrink reports that the lake has rows that the store lacks.

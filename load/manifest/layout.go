@@ -3,7 +3,6 @@ package manifest
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"time"
 
 	"spendsync/schema"
@@ -20,9 +19,6 @@ const CommitName = "commit.json"
 func accountPath(account, sha256 string) string {
 	return "manifest/account=" + account + "/" + sha256 + ".json"
 }
-
-// AccountName is what an account may be called: it is part of paths and SQL.
-var AccountName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
 
 // PartPath is the path of a table's file of an account and day, below the data directory. Account names are
 // checked and days are ours, so no text of the service is ever part of a path.

@@ -257,7 +257,7 @@ func TestManifest_RefusesAChangedByte(t *testing.T) {
 		[]byte(`"schema_version": 99, "more": 1`), 1)
 	copy(durable.FindSeal(newer), durable.Unsealed)
 	durable.Seal(newer)
-	if _, err := Decode(newer); !errors.Is(err, ErrNewer) {
+	if _, err := Decode(newer); !errors.Is(err, durable.ErrNewer) {
 		t.Errorf("newer: %v", err)
 	}
 	if _, err := OpenListing(t.TempDir()); !errors.Is(err, durable.ErrEmpty) {

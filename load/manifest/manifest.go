@@ -231,7 +231,7 @@ func (f *File) Repair() string {
 
 // check refuses an account that names files outside of the store: the rest of the package relies on this.
 func (a *Account) check(name string) error {
-	if !AccountName.MatchString(name) {
+	if !schema.AccountName.MatchString(name) {
 		return damaged("account %q is not a valid name", name)
 	}
 	for d, day := range a.Days {

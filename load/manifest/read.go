@@ -183,7 +183,7 @@ func Decode(b []byte) (*Manifest, error) {
 	switch {
 	case head.Format > Format || head.SchemaVersion > schema.Version:
 		return nil, fmt.Errorf("%s: format %d and schema %d of version %s; this binary knows format %d and schema "+
-			"%d: %w", FileName, head.Format, head.SchemaVersion, head.Version, Format, schema.Version, ErrNewer)
+			"%d: %w", FileName, head.Format, head.SchemaVersion, head.Version, Format, schema.Version, durable.ErrNewer)
 	case head.Format > 1 && !sealed:
 		return nil, damaged("it lacks its checksum")
 	}
@@ -234,7 +234,7 @@ var isSHA256 = regexp.MustCompile(`^[0-9a-f]{64}$`)
 func (m *Manifest) check() error {
 	for name, p := range m.Parts {
 		switch {
-		case !AccountName.MatchString(name):
+		case !schema.AccountName.MatchString(name):
 			return damaged("account %q is not a valid name", name)
 		case p == nil || !isSHA256.MatchString(p.SHA256) || p.Path != accountPath(name, p.SHA256):
 			return damaged("the file of account %s is not named by its content", name)

@@ -142,7 +142,7 @@ func (b *Bucket) decode(name string, text []byte, to any) error {
 	err := json.Unmarshal(text, &head)
 	if err == nil && head.Format > pointerFormat {
 		return fmt.Errorf("%s: format %d; this binary knows format %d: %w", name, head.Format, pointerFormat,
-			manifest.ErrNewer)
+			durable.ErrNewer)
 	}
 	if err == nil {
 		err = json.Unmarshal(text, to)

@@ -55,10 +55,10 @@ func TestPull_KeepsACopyForReaders(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(dir, "raw")); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("the replies are there: %v", err)
 		}
-		if _, err := load.Open(t.Context(), dir, "acme", storeOptions(s.now)); !errors.Is(err, load.ErrIsCopy) {
+		if _, err := load.Open(t.Context(), dir, "acme", storeOptions(s.now)); !errors.Is(err, durable.ErrIsCopy) {
 			t.Errorf("open: %v", err)
 		}
-		if _, err := load.Verify(t.Context(), dir, storeOptions(s.now), nil); !errors.Is(err, load.ErrIsCopy) {
+		if _, err := load.Verify(t.Context(), dir, storeOptions(s.now), nil); !errors.Is(err, durable.ErrIsCopy) {
 			t.Errorf("verify: %v", err)
 		}
 		if run, err := manifest.LastRun(dir, "acme"); err != nil || run == nil {
@@ -92,7 +92,7 @@ func TestPull_KeepsACopyForReaders(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkStore(t, dir, s.published())
-		if _, err := p.pull(PullOptions{Dir: dir}); !errors.Is(err, load.ErrIsStore) {
+		if _, err := p.pull(PullOptions{Dir: dir}); !errors.Is(err, durable.ErrIsStore) {
 			t.Errorf("%v", err)
 		}
 	})
@@ -222,10 +222,10 @@ func TestPull_RefusesANewerBucket(t *testing.T) {
 	p.mustPush(s)
 	pointer := p.objects()[pointerName]
 	p.put(pointerName, strings.Replace(pointer, `"format": 1`, `"format": 2`, 1))
-	if _, err := p.pull(PullOptions{Dir: t.TempDir()}); !errors.Is(err, manifest.ErrNewer) {
+	if _, err := p.pull(PullOptions{Dir: t.TempDir()}); !errors.Is(err, durable.ErrNewer) {
 		t.Errorf("pull: %v", err)
 	}
-	if _, err := p.push(s); !errors.Is(err, manifest.ErrNewer) {
+	if _, err := p.push(s); !errors.Is(err, durable.ErrNewer) {
 		t.Errorf("push: %v", err)
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"spendsync/cmd/internal/files"
 	"spendsync/cmd/internal/nearest"
 	"spendsync/extract/service"
-	"spendsync/load/manifest"
 	"spendsync/queries"
+	"spendsync/schema"
 )
 
 // Prefix is the prefix of every variable.
@@ -158,8 +158,8 @@ func (c *Config) check() error {
 	notNegative := func(name string, v time.Duration) {
 		refuse(v < 0, "%s=%s: must not be negative, for example %s", name, v, exampleOf(name))
 	}
-	refuse(!manifest.AccountName.MatchString(c.Account), "ACCOUNT=%q does not match %s: lower-case letters, digits, "+
-		"_ and -, at most 40, for example acme", c.Account, manifest.AccountName)
+	refuse(!schema.AccountName.MatchString(c.Account), "ACCOUNT=%q does not match %s: lower-case letters, digits, "+
+		"_ and -, at most 40, for example acme", c.Account, schema.AccountName)
 	refuse(strings.ContainsRune(c.DataDir, 0), "DATA_DIR holds a NUL")
 	refuse(strings.ContainsAny(c.absolute(), "?*["), "DATA_DIR=%s holds a ?, * or [, which DuckDB does not take as "+
 		"part of a name; choose another folder, or rename it", c.absolute())

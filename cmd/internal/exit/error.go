@@ -6,9 +6,7 @@ import (
 	"fmt"
 
 	"spendsync/extract"
-	"spendsync/load"
 	"spendsync/load/durable"
-	"spendsync/load/manifest"
 )
 
 // ErrUsage marks what the caller got wrong: arguments or configuration.
@@ -54,12 +52,12 @@ func Of(err error) int {
 	switch {
 	case err == nil:
 		return OK
-	case errors.Is(err, ErrUsage), errors.Is(err, durable.ErrEmpty), errors.Is(err, load.ErrIsCopy),
-		errors.Is(err, load.ErrIsStore):
+	case errors.Is(err, ErrUsage), errors.Is(err, durable.ErrEmpty), errors.Is(err, durable.ErrIsCopy),
+		errors.Is(err, durable.ErrIsStore):
 		return Usage
 	case errors.Is(err, durable.ErrLocked):
 		return Locked
-	case errors.Is(err, manifest.ErrNewer):
+	case errors.Is(err, durable.ErrNewer):
 		return Newer
 	case errors.Is(err, extract.ErrAuth), errors.Is(err, ErrOtherAccount), errors.Is(err, ErrOtherReport):
 		return Auth

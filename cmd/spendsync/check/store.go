@@ -26,7 +26,7 @@ func (c *checker) store() *manifest.Account {
 	case errors.Is(err, durable.ErrEmpty):
 		c.ok(name, "%s: nothing is stored yet", dir)
 		return nil
-	case errors.Is(err, manifest.ErrNewer):
+	case errors.Is(err, durable.ErrNewer):
 		c.fail(exit.Usage, name, exit.About(exit.Newer).Do, "%s", phrase.OneLine(err.Error()))
 		return nil
 	case errors.As(err, &damage):

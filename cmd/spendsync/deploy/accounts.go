@@ -7,11 +7,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"spendsync/schema"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-
-	"spendsync/load/manifest"
 )
 
 // accountColumns are the columns of a file of accounts. Only account is necessary; the settings stand for the
@@ -60,9 +59,9 @@ func ReadAccounts(name string, text []byte, common Settings) ([]Settings, error)
 		// An underscore is part of an account's name, but of no name in Kubernetes.
 		f.suffix = "-" + strings.ReplaceAll(f.Account, "_", "-")
 		object := "spendsync" + f.suffix
-		if !manifest.AccountName.MatchString(f.Account) || !dnsLabel.MatchString(object) {
+		if !schema.AccountName.MatchString(f.Account) || !dnsLabel.MatchString(object) {
 			return nil, fmt.Errorf("%s line %d: account %q must match %s and end with a letter or a digit", name, line,
-				f.Account, manifest.AccountName)
+				f.Account, schema.AccountName)
 		}
 		if other, twice := names[object]; twice {
 			return nil, fmt.Errorf("%s line %d: account %q has the same names in Kubernetes as %q", name, line,

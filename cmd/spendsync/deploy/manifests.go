@@ -5,12 +5,11 @@ import (
 	"embed"
 	"fmt"
 	"regexp"
+	"spendsync/schema"
 	"strings"
 
 	"github.com/robfig/cron/v3"
 	"go.yaml.in/yaml/v3"
-
-	"spendsync/load/manifest"
 )
 
 // files are the manifests of which [Manifests] prints the base.
@@ -47,7 +46,7 @@ func (f Settings) Check() error {
 		flag, value string
 		form        *regexp.Regexp
 	}{
-		{"image", f.Image, imageName}, {"account", f.Account, manifest.AccountName},
+		{"image", f.Image, imageName}, {"account", f.Account, schema.AccountName},
 		{"namespace", f.Namespace, dnsLabel},
 		{"storage", f.Storage, storageSize}, {"storage-class", f.StorageClass, dnsSubdomain},
 		{"secret", f.Secret, dnsSubdomain},
