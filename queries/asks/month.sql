@@ -1,11 +1,11 @@
 -- How does this month go, against the last one by the same day, and where will it end?
--- Trap: the month is that of the last day that is proven complete, and both are counted to the same day of the month, of days proven complete (days_known, days_known_before). Conversions are those expected, with those still to come. The end is the pace of the last 14 such days for the days that are left, 90 % of chance around it: a limit or a stop of tomorrow is not in it.
+-- Trap: the month is that of the last day that is proven complete, and both are counted to the same day of the month, of days proven complete (days_known, days_known_before). Conversions are those expected, with those still to come. The end is the pace of the last 14 such days for the days that are left, with what chance and the change since the fortnight before make of it: a limit or a stop of tomorrow is not in it.
 -- Days: s.report_date >= t.month_from AND s.report_date <= t.month_to
 -- Shown: spend, spend_before, spend_change, spend_at_end, spend_at_end_low, spend_at_end_high, conversions_expected, cpa_expected, cpa_before_expected
 -- Column spend_change: Change of the spend as a share of spend_before.
 -- Column cpa_before_expected: US dollars per conversion of the month before, with those still to come.
 -- Column spend_at_end: US dollars that the whole month will cost at this pace.
--- Column spend_at_end_low: US dollars at the low end of what the days vary.
+-- Column spend_at_end_low: US dollars at the low end of what the days vary and of how the pace moved.
 -- Column spend_at_end_high: US dollars at the high end of it.
 WITH last AS (
   SELECT m.account_id, max(m.report_date) AS report_date
@@ -24,7 +24,7 @@ day AS (
 placed AS (
   SELECT
     d.*, (1e6 * d.spend::DOUBLE * coalesce(d.conversions_share, 1))::BIGINT AS arrived, d.report_date >= d.month AS is_now,
-    d.report_date >= (d.month - INTERVAL 1 MONTH)::DATE AND d.report_date < d.month AND day(d.report_date) <= day(d.last_date) AS is_before, d.report_date > d.last_date - 14 AS is_pace
+    d.report_date >= (d.month - INTERVAL 1 MONTH)::DATE AND d.report_date < d.month AND day(d.report_date) <= day(d.last_date) AS is_before, d.report_date > d.last_date - 14 AS is_pace, d.report_date BETWEEN d.last_date - 27 AND d.last_date - 14 AS is_pace_before
   FROM day AS d
 ),
 summed AS (
@@ -36,6 +36,7 @@ summed AS (
     CASE WHEN count(*) FILTER (WHERE p.is_before AND p.conversions IS NULL) = 0 THEN sum(p.conversions) FILTER (WHERE p.is_before) END AS conversions_before,
     sum(p.arrived) FILTER (WHERE p.is_now) / 1e6 AS arrived, sum(p.arrived) FILTER (WHERE p.is_before) / 1e6 AS arrived_before,
     sum(p.spend) FILTER (WHERE p.is_pace)::DOUBLE / nullif(count(*) FILTER (WHERE p.is_pace), 0) AS pace, count(*) FILTER (WHERE p.is_pace) AS days_of_pace,
+    sum(p.spend) FILTER (WHERE p.is_pace_before)::DOUBLE / nullif(count(*) FILTER (WHERE p.is_pace_before), 0) AS pace_before,
     stddev_samp(round(p.spend, 2)::DOUBLE ORDER BY p.report_date) FILTER (WHERE p.is_pace) AS spread
   FROM placed AS p
   GROUP BY p.account_id
@@ -43,8 +44,10 @@ summed AS (
 ended AS (
   SELECT
     s.*, s.spend::DOUBLE + s.pace * s.days_left AS spend_end,
-    -- The days to come vary, and so may the pace itself.
-    1.645 * s.spread * sqrt(s.days_left + s.days_left * s.days_left / s.days_of_pace::DOUBLE) AS chance
+    -- The days to come vary, the mean of these days varies, and the pace may move on as it did between the two fortnights:
+    -- from the middle of the last one to the middle of the days left.
+    1.645 * sqrt(pow(s.spread, 2) * (s.days_left + s.days_left * s.days_left / s.days_of_pace::DOUBLE)
+      + coalesce(pow(s.days_left * (s.pace - s.pace_before) * (s.days_left + 14) / 28, 2), 0)) AS chance
   FROM summed AS s
 )
 SELECT
