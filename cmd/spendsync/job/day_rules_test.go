@@ -302,7 +302,8 @@ func TestProveDay(t *testing.T) {
 		warns string // the first letters of what the log says, in order
 		err   string
 	}{
-		"end and sum":          {reads: "a1 b2", sums: "3 2", want: "2 rows 3.00, none/matched after 1: a1 b2 / -"},
+		"end and sum": {reads: "a1 b2", sums: "3 2 ; 503 asked again",
+			want: "2 rows 3.00, none/matched after 1: a1 b2 / -"},
 		"end and count":        {reads: "a1 b2 =2", want: "2 rows 3.00, matched/none after 1: a1 b2 =2"},
 		"the end alone, twice": {reads: "a1 b2", warns: "u", want: "2 rows 3.00, none/none after 2: a1 b2 / -"},
 		"never alike": {reads: "a1 ; a2 ; a3 ; a4 ; a5 ; a6", warns: "uuuuu",
@@ -316,6 +317,12 @@ func TestProveDay(t *testing.T) {
 		"the count is above, the sum agrees": {reads: "a1 b2 =3", sums: "3 2", warns: "uc",
 			want: "2 rows 3.00, differs/matched after 3: a1 b2 =3 / -"},
 		"as it is stored": {known: "a1 b2", reads: "a1 b2", want: "2 rows 3.00, none/none after 1: a1 b2 / -"},
+		"unread, then fewer pages": {reads: "a1 b2 c3? =4 / d4 =4 ; a1 =1",
+			want: "1 rows 1.00, matched/none after 2: a1 =1", warns: "d"},
+		"a row twice, and too much together": {reads: "a999999999999 a999999999999", sums: "5 5", err: "out of range",
+			want: "no after 1: a999999999999 a999999999999 / -"},
+		"a row that is refused is not counted": {reads: "a1 b2! =1",
+			want: "1 rows 1.00 (1 refused, 0 unread), differs/unknown after 2: a1 b2! =1", warns: "u"},
 		"as it is stored in part": {known: "a1 b2", edit: func(k *manifest.Day) { k.Refused = 1 }, reads: "a1 b2",
 			warns: "u", want: "2 rows 3.00, none/none after 2: a1 b2 / -"},
 		"open and never alike": {open: true, reads: "a1 ; b2 ; c3 ; d4", warns: "uuu",
@@ -744,5 +751,34 @@ func TestDayReader_Quarantine(t *testing.T) {
 			t.Errorf("%s: %d days are left of a day that is published", name, left)
 		}
 		end()
+	}
+}
+
+// TestDayRead_Doubts: rows that lack an ID of the stored ones are fewer, and no suspicion for that; none at all is one.
+func TestDayRead_Doubts(t *testing.T) {
+	known := &manifest.Day{Sums: history.Sums{Rows: 10, Spend: 100}}
+	for name, c := range map[string]struct {
+		rows  int64
+		spend schema.Money
+		lacks []string
+		want  bool
+	}{
+		"as many":                   {10, 100, nil, false},
+		"few":                       {1, 100, nil, true},
+		"few, without an ID":        {1, 100, []string{"source_id"}, false},
+		"little, without an ID":     {1, 10, []string{"source_id"}, true},
+		"none, without an ID":       {0, 0, []string{"source_id"}, true},
+		"few, without their clicks": {1, 100, []string{"clicks"}, true},
+	} {
+		read := &dayRead{sums: history.Sums{Rows: c.rows, Spend: c.spend}, lacks: c.lacks}
+		if got := read.isSuspicious(known); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+		if doubt := read.doubt(known, nil); (doubt != "") != (c.rows < 10 && len(idsIn(c.lacks)) == 0) {
+			t.Errorf("%s: %q", name, doubt)
+		}
+	}
+	if (&dayRead{}).isSuspicious(nil) {
+		t.Error("of a day that is not stored nothing is suspicious")
 	}
 }

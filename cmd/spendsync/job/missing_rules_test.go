@@ -326,7 +326,13 @@ func TestConfirmRules(t *testing.T) {
 		n.read.rulesRead[kind], n.read.bidsRead[campaign] = !c.unread, true
 		n.read.rulesRead[[2]string{campaign, schema.RuleBid}] = true
 		n.read.settled = []string{"x", campaign}
+		var log strings.Builder
+		n.run.Log = logTo(&log)
 		n.confirmRules(t.Context())
+		isConfirmed := c.read && c.left == 1 && c.bids != ""
+		if strings.Contains(log.String(), "a second read confirms it") != isConfirmed {
+			t.Errorf("%s: %s", name, log.String())
+		}
 		if n.read.rulesRead[kind] != c.read || !strings.Contains(n.said(), c.says) ||
 			(n.said() == "") != (c.says == "") ||
 			n.read.bidsRead[campaign] == c.noBids || len(n.read.newSources) != 0 ||

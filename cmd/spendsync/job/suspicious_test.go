@@ -29,6 +29,7 @@ func TestSuspicious_LooksAtRowsAndAtSpend(t *testing.T) {
 		"rows-without-cost":          {100, 60, 0, 0, false},
 		"rows-without-cost/lost":     {100, 40, 0, 0, true},
 		"credits":                    {100, 100, -1000, -5000, false},
+		"credits-after-no-cost":      {100, 100, 0, -5, false},
 		"nothing-was-stored":         {0, 0, 0, 0, false},
 		"first-rows":                 {0, 10, 0, 1000, false},
 	} {
