@@ -1,8 +1,10 @@
 package job
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract"
+	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/load/manifest"
 	"spendsync/load/quarantine"
@@ -261,5 +264,98 @@ func TestKeyExpires(t *testing.T) {
 			t.Errorf("%s: %v, %s", name, got, log.String())
 		}
 		client.Close()
+	}
+}
+
+// TestReadDays: every planned day is read, whatever becomes of the others; a refused password ends the reading, and
+// names how many days were not tried.
+func TestReadDays(t *testing.T) {
+	dir := emptyStore(t)
+	stopped, cancel := context.WithCancel(t.Context())
+	cancel()
+	today := schema.DateOf(worldNow)
+	for name, c := range map[string]struct {
+		reads   string
+		stopped bool
+		read    int
+		untried string
+	}{
+		"well":       {reads: "=0", read: 3},
+		"not proven": {reads: "a1< =1", read: 3},
+		"refused":    {reads: "401 who are you", read: 1, untried: "2 more days not tried: "},
+		"stopped":    {reads: "=0", stopped: true},
+	} {
+		d, end := newDayTest(t, dir, &scriptedReport{day: today - 1, reads: []string{c.reads},
+			sums: []string{"400 none"}})
+		d.s.Concurrency = 1
+		d.s.plan.Read = []PlannedDay{{Day: today - 3}, {Day: today - 2}, {Day: today - 1}}
+		stages, ctx := 0, t.Context()
+		d.s.Trace = func(ctx context.Context, stage string, _ ...slog.Attr) (context.Context, EndStage) {
+			return ctx, func(error, ...slog.Attr) { stages++ }
+		}
+		if c.stopped {
+			ctx = stopped
+		}
+		got := d.s.readDays(ctx)
+		untried := ""
+		if got.untried != nil {
+			untried = got.untried.String()
+		}
+		if len(got.days) != c.read || len(got.planned) != 3 || got.stopped != c.stopped || stages != c.read ||
+			!strings.HasPrefix(untried, c.untried) || (untried == "") != (c.untried == "") {
+			t.Errorf("%s: %d read, stopped %t, %q, %d stages", name, len(got.days), got.stopped, untried, stages)
+		}
+		end()
+	}
+	for err, want := range map[error]bool{extract.ErrAuth: true, durable.ErrStorage: true, exit.ErrUsage: true,
+		extract.ErrContract: false, extract.ErrUnavailable: false} {
+		if isFatal(err) != want {
+			t.Errorf("%v: %t", err, !want)
+		}
+	}
+}
+
+// TestProve: a key of another account ends the run and leaves the replies; a proven one pins its account, or that the
+// service names none, and what proves it is recorded.
+func TestProve(t *testing.T) {
+	for name, c := range map[string]struct {
+		account string
+		err     error
+		ends    bool
+		proofs  string
+	}{
+		"named":              {account: "adv_1", proofs: "[the key]"},
+		"never named":        {proofs: "[the key]"},
+		"another's":          {err: exit.ErrOtherAccount, ends: true},
+		"a wrong URL":        {err: exit.ErrUsage, ends: true},
+		"it does not answer": {err: extract.ErrUnavailable, proofs: "[]"},
+	} {
+		d, end := newDayTest(t, emptyStore(t), &scriptedReport{day: schema.DateOf(worldNow) - 5,
+			reads: []string{"a1 =1"},
+			sums:  []string{"400 none"}})
+		d.s.API = clientOf(t, paths{"me": `{"account_id":"adv_1"}`})
+		key := keyProof{who: identity{account: c.account}, by: "the key", err: c.err,
+			list: &campaignList{done: closed()}}
+		key.list.listing.Complete = true
+		k := d.copyDay(t.Context(), PlannedDay{Day: d.day})
+		days := &copiedDays{days: []*copiedDay{k}}
+		if !c.ends {
+			days.days = nil
+		}
+		p, err := (&prover{d.s, key, days}).prove(t.Context())
+		if (err != nil) != c.ends || err == nil && fmt.Sprint(p.proofs) != c.proofs || k.isWithheld != c.ends {
+			t.Errorf("%s: %+v, %v", name, p, err)
+		}
+		if !c.ends {
+			d.commit(t)
+			want := c.account
+			if want == "" || c.err != nil {
+				want = acceptedUnpinned
+			}
+			if got := d.s.store.Account().Pinned; got != want {
+				t.Errorf("%s: pinned to %q", name, got)
+			}
+		}
+		end()
 	}
 }
