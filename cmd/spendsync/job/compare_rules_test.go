@@ -102,6 +102,8 @@ func TestControl_AsksForTheRange(t *testing.T) {
 		"it fails the second time": {9, until(1, tooFar, fails), 2, false, true},
 	} {
 		n := 0
+		var log strings.Builder
+		s.Log = logTo(&log)
 		f := &fakeTotals{answer: func(string, string) string { n++; return c.answer(n) }}
 		totals := f.ofTotals(t, s, aDay, aDay+schema.Date(c.days-1))
 		for range 2 {
@@ -109,6 +111,9 @@ func TestControl_AsksForTheRange(t *testing.T) {
 			if (err != nil) != c.err || got.Exists != c.exists {
 				t.Errorf("%s: exists %t, %v", name, got.Exists, err)
 			}
+		}
+		if warned := strings.Count(log.String(), "gives no total per day"); (warned == 1) != (!c.exists && !c.err) {
+			t.Errorf("%s: %s", name, log.String())
 		}
 		var want []string
 		for i := range schema.Date(c.asked) {

@@ -204,3 +204,21 @@ func TestUnreadCounter_Notes(t *testing.T) {
 		t.Errorf("%v", f)
 	}
 }
+
+// TestNotUnderstood: settings that are not understood are failures that the log names, and whose old values stand if
+// there are some.
+func TestNotUnderstood(t *testing.T) {
+	for dir, stands := range map[string]bool{settingsStore(t): true, emptyStore(t): false} {
+		n, end := readerOf(t, dir, nil)
+		var log strings.Builder
+		n.run.Log = logTo(&log)
+		n.read.unread.add("campaign", "C1000001", []string{"name", "status"},
+			transform.Decoded{Unread: []string{"name"}})
+		n.notUnderstood()
+		if len(n.read.failures) != 1 || n.read.failures[0].standsOld != stands || len(n.read.failures[0].notes) != 1 ||
+			!strings.Contains(log.String(), "a part of the settings is not understood") {
+			t.Errorf("%+v, %s", n.read.failures, log.String())
+		}
+		end()
+	}
+}

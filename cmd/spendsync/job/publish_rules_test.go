@@ -101,7 +101,7 @@ func TestPublish(t *testing.T) {
 		k := d.copyDay(ctx, PlannedDay{Day: d.day})
 		r := &run{s: d.s}
 		r.sumUp(&copiedDays{planned: d.s.plan.Read, days: []*copiedDay{k}})
-		r.tally.oddIDs = nil
+		r.tally.oddIDs = []transform.OddID{{Column: "source_id", Value: "x", Form: "f"}}
 		var read *settingsRead
 		if n := newSettingsReader(d.s); c.settings != "" {
 			read = &settingsRead{settings: settingsOf(t, n)}
@@ -118,6 +118,9 @@ func TestPublish(t *testing.T) {
 		}
 		row, err := r.publish(of, ctx, read, &reportProof{proofs: []string{"a", "b"}, listErr: c.listErr,
 			witnesses: witnesses{"C1000001": true}})
+		if !strings.Contains(d.log.String(), "has an ID of a form") {
+			t.Errorf("%s: %s", name, d.log.String())
+		}
 		got := "nothing"
 		if row.Published {
 			campaigns, failed := load.StoredTable(d.s.store, schema.CampaignHistory)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"spendsync/load/history"
 	"spendsync/load/manifest"
 	"spendsync/load/quarantine"
 	"spendsync/schema"
@@ -118,6 +119,9 @@ func TestKept_Take(t *testing.T) {
 				got.Rounded)
 			if got.Unread > 0 {
 				is += fmt.Sprintf(" %d unread %v", got.Unread, got.UnreadForms)
+			}
+			if got.Combined == history.Apart && len(d.s.store.Fingerprints(day)) != len(taken[0].Pages) {
+				t.Errorf("%s: its replies are not known as those of its rows", name)
 			}
 			if len(got.Without) > 0 {
 				is += fmt.Sprintf(" without %v", got.Without)

@@ -106,6 +106,9 @@ func TestProveReport(t *testing.T) {
 		if err == nil {
 			got = fmt.Sprintf("%s; %d", p.by, len(p.withheld))
 			why = fmt.Sprint(p.err, p.listErr)
+			if isOther := strings.Contains(c.why, "the API key lists"); (p.listErr != nil) != isOther {
+				t.Errorf("%s: %v", name, p.listErr)
+			}
 			if p.canWait != c.canWait || (len(p.withheld) > 0) != (p.err != nil) {
 				t.Errorf("%s: %+v", name, p)
 			}
