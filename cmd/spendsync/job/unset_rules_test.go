@@ -195,3 +195,45 @@ func TestJudgeUnset_OfMost(t *testing.T) {
 		}
 	}
 }
+
+// TestJudgeUnset_OfAnAudience: an audience that is left out as a whole means everyone only if the service leaves out
+// those of campaigns that are for everyone.
+func TestJudgeUnset_OfAnAudience(t *testing.T) {
+	inUS := func(c *schema.Campaign) { c.Country = schema.Some("US") }
+	odd := func(c *schema.Campaign) { c.UnsupportedTargeting = schema.Some(true) }
+	for name, c := range map[string]struct {
+		other  func(*schema.Campaign) // of another campaign, whose reply has no audience
+		unread string
+	}{
+		"nothing else is known":      {nil, "[country]"},
+		"that of everyone is":        {func(*schema.Campaign) {}, "[]"},
+		"a restricted one is":        {inUS, "[country]"},
+		"one that is not understood": {odd, "[]"},
+	} {
+		var log strings.Builder
+		r := &settingsStage{session: &session{Job: Job{Account: "acme", RunID: "run1", Log: logTo(&log)}}}
+		left := leftOut{missing: []string{transform.WholeAudience}}
+		s := &settings{leftOut: map[string]map[string]leftOut{"campaign": {"c1": left}}}
+		h := history.Versions[schema.Campaign]{Rows: []schema.Campaign{storedCampaign("c1", inUS)}}
+		if c.other != nil {
+			h.Rows = append(h.Rows, storedCampaign("c2", c.other))
+		}
+		seen := []history.Seen[schema.Campaign]{{Row: storedCampaign("c1")}}
+		u := &unset[schema.Campaign]{entity: "campaign", id: func(c *schema.Campaign) string { return c.CampaignID },
+			read: func(stored *schema.Campaign) (reading transform.Decoded) {
+				if stored.CampaignID == "c2" {
+					reading.Missing = []string{transform.WholeAudience}
+				}
+				return reading
+			}}
+		judgeUnset[schema.Campaign, *schema.Campaign](r, s, schema.CampaignHistory, u, h, seen, nil, nil, nil)
+		said := strings.Contains(log.String(), "a field is unread; the known value stands")
+		if got := fmt.Sprint(seen[0].Unread); got != c.unread || said != (c.unread != "[]") {
+			t.Errorf("%s: unread %s, %s", name, got, log.String())
+		}
+	}
+	texts := leftOutOf(transform.Decoded{Texts: []transform.ChangedText{{Column: "name"}}})
+	if fmt.Sprint(texts.damaged) != "[name]" {
+		t.Errorf("%+v", texts)
+	}
+}
