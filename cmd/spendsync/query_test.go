@@ -172,7 +172,7 @@ func queryRefusesAndSaysWhy(t *testing.T, w *world) {
 		args string // separated by bars
 		says []string
 	}{
-		{"query|nonsense", []string{`no question "nonsense"`, "top_campaigns", "mart.source_performance"}},
+		{"query|nonsense", []string{`no question "nonsense"`, "'spendsync query' lists"}},
 		{"query|last_wek", []string{`no question "last_wek"; did you mean last_week?`}},
 		{"query|top_campaigns|--rows|5|--format|csv", []string{"--rows", "LIMIT"}},
 		{"query|spend_daily", []string{`-c "FROM spend_daily"`}},

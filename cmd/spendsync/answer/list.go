@@ -56,7 +56,8 @@ func find(name string) (queries.Query, error) {
 	if hint := nearest.DidYouMean(name, Names()); hint != "" {
 		return queries.Query{}, exit.Usagef("there is no question %q%s 'spendsync query' lists them", name, hint)
 	}
-	return queries.Query{}, exit.Usagef("there is no question %q; there are %s", name, strings.Join(Names(), ", "))
+	return queries.Query{}, exit.Advise(exit.Usagef("there is no question %q", name),
+		"ask one of those that 'spendsync query' lists; --all lists the rest")
 }
 
 // Listed is a question as programs read it.
