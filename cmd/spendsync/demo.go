@@ -151,7 +151,7 @@ func (d *demoCommand) play(ctx context.Context, folder *demoFolder) (err error) 
 }
 
 // syncs syncs the account at every instant of the story, and returns the last run. Only the last makes the views and
-// marts, a quarter of each sync: nobody asks the generations before it.
+// marts, a quarter of each sync: the earlier generations are never queried.
 func (d *demoCommand) syncs(ctx context.Context, s *shop.Shop) (last *job.Result, err error) {
 	times, real := s.Times(), d.app.now
 	defer func() { d.app.now, d.app.only = real, nil }()

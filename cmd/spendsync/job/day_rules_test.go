@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,7 +32,7 @@ import (
 // "a1 b2 c3 / d4": four sources with a spend of 1 to 4 and a click each. A row with ! cannot be stored, one with ? has
 // clicks that cannot be read, one with ~ more decimals than are stored, one with < is of another day, one with ' has
 // another name of the campaign, one with * a source of another form, and one with _ none. =5 is the stated total of a
-// page, -clicks a column that its rows lack, and +other one that nobody knows. A page may be a refusal, such as "503
+// page, -clicks a column that its rows lack, and +other an undescribed one. A page may be a refusal, such as "503
 // out of order".
 type scriptedReport struct {
 	day   schema.Date
@@ -90,7 +91,7 @@ func (f *scriptedReport) page(n int, script string) (status int, body string) {
 	for _, word := range words { // of the whole page
 		switch word[0] {
 		case '-':
-			columns = slicesWithout(columns, word[1:])
+			columns = slices.DeleteFunc(columns, func(c string) bool { return c == word[1:] })
 		case '+':
 			columns = append(columns, word[1:])
 			values[word[1:]] = "1"
@@ -128,25 +129,12 @@ func (f *scriptedReport) page(n int, script string) (status int, body string) {
 		}
 		var fields []string
 		for _, column := range columns {
-			value := row[column]
-			if value == "" {
-				value = values[column]
-			}
-			fields = append(fields, fmt.Sprintf("%q:%s", column, value))
+			fields = append(fields, fmt.Sprintf("%q:%s", column, cmp.Or(row[column], values[column])))
 		}
 		rows = append(rows, "{"+strings.Join(fields, ",")+"}")
 	}
 	return 200, fmt.Sprintf(`{"columns":["%s"],"data":[%s]%s}`, strings.Join(columns, `","`), strings.Join(rows, ","),
 		pagination)
-}
-
-func slicesWithout(list []string, out string) (rest []string) {
-	for _, one := range list {
-		if one != out {
-			rest = append(rest, one)
-		}
-	}
-	return rest
 }
 
 // total is the service's own sum of the day.
@@ -244,7 +232,7 @@ func (d *dayTest) know(t *testing.T, script string, edit func(*manifest.Day)) {
 	}
 }
 
-// prove reads the day, and says what came of it in one line: what is stored, after how many reads, what the service
+// prove reads the day, and returns the result in one line: what is stored, after how many reads, what the service
 // states of it, and the kept replies.
 func (d *dayTest) prove(t *testing.T) (line string, read *dayRead, err error) {
 	t.Helper()
