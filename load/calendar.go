@@ -1,12 +1,15 @@
 package load
 
 import (
+	"slices"
+
 	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
-// addCalendar adds calendar years for newly stored days.
+// addCalendar adds calendar years for newly stored days. Where limits count by other days than before, all days get
+// their bounds: those of the past counted in the same way.
 func (c *contribution) addCalendar() error {
 	s, t := c.g.store, schema.Calendar
 	first := c.base.Since.Year()
@@ -29,14 +32,14 @@ func (c *contribution) addCalendar() error {
 		known[d.ReportDate] = d
 		first, last = min(first, d.ReportDate.Year()), max(last, d.ReportDate.Year())
 	}
-	want := schema.CalendarDays(s.account, c.g.runID, first, last)
-	if len(want) == len(have) {
-		return nil
-	}
+	want := schema.CalendarDays(s.account, c.g.runID, first, last, s.opts.LimitDay)
 	for i, d := range want {
-		if k, ok := known[d.ReportDate]; ok {
+		if k, ok := known[d.ReportDate]; ok && k.LimitStartsAt == d.LimitStartsAt && k.LimitEndsAt == d.LimitEndsAt {
 			want[i] = k
 		}
+	}
+	if slices.Equal(want, have) {
+		return nil
 	}
 	info, err := c.g.putPart(path, t.Table, parquet.Record(t, want))
 	if err != nil {

@@ -18,7 +18,8 @@ type hoursRead struct {
 	service *adsim.Service
 	first   schema.Date
 	days    int // the last ones of them are judged while they go on
-	ended   map[string]float64
+	limits  *time.Location
+	ended   map[string]float64 // by date of the limits and campaign
 }
 
 // spentBy are the sums of a day by campaign, as the service has them at an instant.
@@ -50,13 +51,20 @@ func (h *hoursRead) write(t *testing.T, w *warehouse) {
 				})
 			}
 		}
+		from, to := d.StartIn(h.limits), (d + 1).StartIn(h.limits)
+		for _, part := range []schema.Date{d - 1, d, d + 1} { // Chicago days
+			before := h.spentBy(part, from)
+			for id, m := range h.spentBy(part, to) {
+				h.ended[d.String()+" "+id] += float64(m.Spend-before[id].Spend) / 1e6
+			}
+		}
 		for id, m := range h.spentBy(d, d.End().Add(time.Hour)) {
-			h.ended[d.String()+" "+id] = float64(m.Spend) / 1e6
 			usual[id] += float64(m.Spend) / 1e6 / float64(h.days)
 			rows = append(rows, []driver.Value{d.String(), id, float64(m.Spend) / 1e6, m.Clicks, m.Impressions,
 				m.Conversions})
 		}
-		coverage = append(coverage, cells(d.String(), "complete", "2026-11-20T17:00:00Z", "2026-11-20T17:00:00Z"))
+		read := d.End().Add(7 * time.Minute).UTC().Format(time.RFC3339)
+		coverage = append(coverage, cells(d.String(), "complete", read, read))
 	}
 	campaigns := [][]cell{cells("campaign_id", "name", "status", "default_bid", "daily_spend_limit", "source_mode",
 		"valid_from")}
@@ -102,20 +110,26 @@ func (h *hoursRead) stand(t *testing.T, w *warehouse, d schema.Date, at time.Tim
 // campaign's day will end, and compares with how the service ended it: of the verdicts at
 // most 5 % may be wrong. A straight line is wrong more often. Before there is a curve of the
 // day nothing is projected, and nothing that costs money is ever advised without a verdict on
-// the campaign's CPA.
+// the campaign's CPA. The same holds where limits start over at another hour.
 func TestPacing_HoldsToTheDiary(t *testing.T) {
+	t.Run("Chicago", func(t *testing.T) { holdPacing(t, schema.Chicago(), 20, 17, 14, 11, 8) })
+	t.Run("UTC", func(t *testing.T) { holdPacing(t, time.UTC, 16, 13, 10, 7, 4) })
+}
+
+func holdPacing(t *testing.T, limits *time.Location, hours ...int) {
 	w := newWarehouse(t)
 	// The clocks change within: the first day of November has 25 hours.
-	h := &hoursRead{first: schema.NewDate(2026, 10, 29), days: 16, service: adsim.New(adsim.Config{
+	h := &hoursRead{first: schema.NewDate(2026, 10, 29), days: 16, limits: limits, service: adsim.New(adsim.Config{
 		Campaigns: 40, CreativesPerCampaign: 3, Sources: 200, RowsPerDay: 900, RateLimit: -1,
 		FreezeRestatements: true})}
 	w.fill(t, &testCase{now: "2026-11-13T23:59:00Z"}, "mart.daily_pacing mart.day_curve")
 	defer w.exec(t, "ROLLBACK")
 	h.write(t, w)
+	countLimits(t, w, "acme", limits)
 	var judged, wrong, straightJudged, straightWrong, silent float64
 	// Latest first: each step forgets what came after.
 	for d := h.first + schema.Date(h.days) - 1; d >= h.first+schema.Date(h.days)-3; d-- {
-		for _, hour := range []int{20, 17, 14, 11, 8} {
+		for _, hour := range hours {
 			at := d.Start().Add(time.Duration(hour)*time.Hour + 7*time.Minute)
 			h.stand(t, w, d, at)
 			for _, r := range w.rows(t, fmt.Sprintf(`SELECT campaign_id, pacing_state, spend / day_elapsed,

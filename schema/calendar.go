@@ -1,5 +1,7 @@
 package schema
 
+import "time"
+
 // CalendarDay is one Chicago day with its bounds as instants. Views join it
 // instead of casting an instant to a date, which would follow the zone of
 // whoever reads.
@@ -22,7 +24,11 @@ type CalendarDay struct {
 	EndsAt Instant `col:"ends_at" id:"8"`
 	// Length of the day: 24, or 23 and 25 when the clocks change.
 	Hours int64 `col:"hours" id:"9"`
-	// Run that added the day.
+	// First instant of the day on which daily limits count what is spent (SPENDSYNC_LIMIT_DAY). NULL: starts_at.
+	LimitStartsAt Null[Instant] `col:"limit_starts_at" id:"11" since:"10"`
+	// First instant after that day. NULL: ends_at.
+	LimitEndsAt Null[Instant] `col:"limit_ends_at" id:"12" since:"10"`
+	// Run that added the day, or that was the first with its bounds.
 	RunID string `col:"_run_id" id:"10"`
 }
 
@@ -32,16 +38,22 @@ var Calendar = Define[CalendarDay]("calendar", ByAccount,
 	"Chicago days with their exact bounds, for every account, from the year of its first stored day to the end "+
 		"of next year.")
 
-// CalendarDays are the days of the years first to last for an account.
-func CalendarDays(account, run string, first, last int) []CalendarDay {
+// CalendarDays are the days of the years first to last for an account whose daily limits start over at midnight in
+// the zone limits.
+func CalendarDays(account, run string, first, last int, limits *time.Location) []CalendarDay {
 	var days []CalendarDay
 	for d := NewDate(first, 1, 1); d < NewDate(last+1, 1, 1); d++ {
 		weekday := (int64(d.Weekday())+6)%7 + 1
-		days = append(days, CalendarDay{
+		day := CalendarDay{
 			AccountID: account, ReportDate: d, Month: d.Month(), ISOWeek: d.ISOWeek(),
 			DayOfWeek: weekday, IsWeekend: weekday >= 6,
 			StartsAt: InstantOf(d.Start()), EndsAt: InstantOf(d.End()), Hours: int64(d.Hours()), RunID: run,
-		})
+		}
+		from, to := InstantOf(d.StartIn(limits)), InstantOf((d + 1).StartIn(limits))
+		if from != day.StartsAt || to != day.EndsAt {
+			day.LimitStartsAt, day.LimitEndsAt = Some(from), Some(to)
+		}
+		days = append(days, day)
 	}
 	return days
 }

@@ -51,9 +51,12 @@ func ParseDate(s string) (Date, error) {
 func (d Date) utc() time.Time { return time.Unix(int64(d)*86400, 0).UTC() }
 
 // Start is the first instant of the day in Chicago.
-func (d Date) Start() time.Time {
+func (d Date) Start() time.Time { return d.StartIn(chicago) }
+
+// StartIn is the first instant of the day of the same date in another zone.
+func (d Date) StartIn(zone *time.Location) time.Time {
 	y, m, day := d.utc().Date()
-	return time.Date(y, m, day, 0, 0, 0, 0, chicago)
+	return time.Date(y, m, day, 0, 0, 0, 0, zone)
 }
 
 // End is the first instant that no longer belongs to the day.

@@ -20,8 +20,8 @@ var AccountName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
 // ID; version 4 the runs and the coverage as files, versions that no column shows, the kept replies
 // of settings, and payout_history; version 5 what proved whose report a run published; version 6 the
 // service's own count of a day's rows; version 7 ops.note; version 8 fractional conversions; version 9
-// tracker_daily.
-const Version = 9
+// tracker_daily; version 10 the bounds of the day of limits.
+const Version = 10
 
 // Column is one column of a table.
 type Column struct {

@@ -7,7 +7,7 @@
 WITH day AS (
   SELECT p.*
   FROM mart.daily_pacing AS p
-  WHERE p.coverage_state IN ('complete', 'final')
+  WHERE p.coverage_state IN ('complete', 'final') AND p.pace_basis = 'day_over' AND p.spend IS NOT NULL
   QUALIFY p.report_date > max(p.report_date) OVER (PARTITION BY p.account_id) - $days::INTEGER
 ),
 summed AS (
@@ -15,7 +15,7 @@ summed AS (
     d.account_id, d.campaign_id, arg_max(d.campaign_name, d.report_date) AS campaign_name,
     count(*) AS days_known, count(*) FILTER (WHERE d.pacing_state IN ('limited', 'over')) AS days_limited,
     arg_max_null(d.daily_spend_limit, d.report_date) AS daily_spend_limit,
-    sum(d.spend) AS spend,
+    sum(c.spend) AS spend,
     sum(d.spend) FILTER (WHERE d.daily_spend_limit IS NOT NULL) AS limited_spend,
     sum(d.daily_spend_limit) FILTER (WHERE d.spend IS NOT NULL) AS limits,
     CASE WHEN count(c.conversions) = count(*) THEN sum(c.conversions) END AS conversions,

@@ -1,11 +1,12 @@
 -- At which hour do the daily limits start over, by the hours in which campaigns at their limit spend again?
--- Trap: the service does not document the hour, and all other answers count a limit by the Chicago day. It takes syncs at every hour of the day, and campaigns that spend all of their limit hours before it starts over. The two hours before midnight count as midnight, because spend between two reads is spread evenly.
--- Shown: verdict, restarts, restarts_chicago, restarts_utc, usual_hour_utc, campaigns, what_to_do
+-- Trap: the service does not document the hour, and answers count a limit by the Chicago day unless SPENDSYNC_LIMIT_DAY names another zone (mart.limit_day). It takes syncs at every hour of the day, and campaigns that spend all of their limit hours before it starts over. The two hours before midnight count as midnight, because spend between two reads is spread evenly.
+-- Shown: verdict, restarts, restarts_chicago, restarts_utc, usual_hour_utc, counted_hour_utc, campaigns, what_to_do
 -- Column verdict: chicago: limits start over at midnight in Chicago; utc: at midnight UTC; other_hour: at usual_hour_utc, or campaigns of this account spend nothing in the hours before it anyway; not_enough_evidence: fewer than five restarts, or no four fifths of them agree.
 -- Column restarts: Hours of the last 35 days in which a campaign spent again after an hour without spend (less than a hundredth of its limit), with all of its limit spent in the 24 hours before (threshold pacing_limited).
 -- Column restarts_chicago: Of these, those within the first hour of the day in Chicago or the two hours before it.
 -- Column restarts_utc: The same of the day of UTC.
 -- Column usual_hour_utc: Hour of UTC, 0 to 23, in which most of them lie. NULL: there are none.
+-- Column counted_hour_utc: Hour of UTC, 0 to 23, at which answers take limits to start over now: Chicago's midnight, or that of SPENDSYNC_LIMIT_DAY.
 -- Column campaigns: Campaigns with such an hour.
 WITH hourly AS (
   SELECT h.account_id, h.campaign_id, h.hour, h.hour_from, h.spend::DOUBLE AS spend, c.daily_spend_limit::DOUBLE AS daily_limit
@@ -50,12 +51,17 @@ judged AS (
   FROM counted AS c
 )
 SELECT
-  j.account_id, j.verdict, j.restarts, j.restarts_chicago, j.restarts_utc, j.usual_hour_utc, j.campaigns,
-  CASE j.verdict
-    WHEN 'chicago' THEN 'nothing: answers count limits by this day'
-    WHEN 'not_enough_evidence' THEN 'sync every hour, and ask again when campaigns have spent their limits'
-    WHEN 'other_hour' THEN 'see in mart.intraday_hourly whether campaigns below their limits spend before that hour'
-    ELSE 'take a day of daily_pacing with care: it holds parts of two days of the limit'
+  j.account_id, j.verdict, j.restarts, j.restarts_chicago, j.restarts_utc, j.usual_hour_utc,
+  (epoch(coalesce(k.limit_starts_at, k.starts_at))::BIGINT // 3600 % 24)::INTEGER AS counted_hour_utc, j.campaigns,
+  CASE
+    WHEN j.verdict = 'not_enough_evidence' THEN 'sync every hour, and ask again when campaigns have spent their limits'
+    WHEN j.verdict = 'chicago' AND k.limit_starts_at IS NULL THEN 'nothing: answers count limits by this day'
+    WHEN j.verdict = 'chicago' THEN 'unset SPENDSYNC_LIMIT_DAY: answers count limits by another day than the service'
+    WHEN j.verdict = 'utc' AND epoch(k.limit_starts_at) % 86400 = 0 THEN 'nothing: answers count limits by this day'
+    WHEN j.verdict = 'utc' THEN 'set SPENDSYNC_LIMIT_DAY=UTC: answers count limits by another day than the service'
+    ELSE 'see in mart.intraday_hourly whether campaigns below their limits spend before that hour; if so, set SPENDSYNC_LIMIT_DAY to a zone with midnight at that hour'
   END AS what_to_do
 FROM judged AS j
+JOIN main.today AS t ON t.account_id = j.account_id
+JOIN main.calendar AS k ON k.account_id = t.account_id AND k.report_date = t.today
 ORDER BY j.account_id

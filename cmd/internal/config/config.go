@@ -55,6 +55,7 @@ type Config struct {
 
 	ServiceFile string `env:"SERVICE_FILE" from:"none" file:"1048576"`
 
+	LimitDay   string            `env:"LIMIT_DAY, default=America/Chicago"`
 	Thresholds map[string]string `env:"THRESHOLDS, separator=="`
 	Payouts    []string          `env:"PAYOUTS" from:"none" file:"67108864"`
 	Tracker    map[string]string `env:"TRACKER_COLUMNS, separator=="`
@@ -179,6 +180,8 @@ func (c *Config) check() error {
 		c.LogFormat)
 	refuse(!slices.Contains([]string{"debug", "info", "warn", "error"}, c.LogLevel), "LOG_LEVEL=%q is none of debug, "+
 		"info, warn, error", c.LogLevel)
+	_, err := c.LimitZone()
+	refuse(err != nil, "LIMIT_DAY=%s: %v; for example UTC", c.LimitDay, err)
 	if len(wrong) > 0 {
 		return usage(wrong)
 	}
@@ -199,6 +202,21 @@ var duckMemory = regexp.MustCompile(`^[0-9]+(\.[0-9]+)? ?([KMGT]i?B)$`)
 // AccountIsSet reports whether an account was chosen. If not, a command that
 // only looks may take the only one that a store has.
 func (c *Config) AccountIsSet() bool { return c.accountSet }
+
+// LimitZone returns the zone at whose midnight daily limits start over.
+func (c *Config) LimitZone() (*time.Location, error) {
+	zone, err := time.LoadLocation(c.LimitDay)
+	if err != nil || c.LimitDay == "Local" {
+		return nil, errors.New("no IANA zone has this name")
+	}
+	year := time.Now().Year()
+	for d := schema.NewDate(year, 1, 1); d < schema.NewDate(year+1, 1, 1); d++ {
+		if d.StartIn(zone).In(schema.Chicago()).Minute() != 0 {
+			return nil, errors.New("midnight there is not at a full hour in Chicago")
+		}
+	}
+	return zone, nil
+}
 
 // StoreDir is the store's folder as an absolute path.
 func (c *Config) StoreDir() (string, error) {

@@ -43,6 +43,7 @@ var docs = map[string]string{
 	"DUCKDB_MEMORY":        "DuckDB's memory limit, such as 512MiB",
 	"DUCKDB_THREADS":       "DuckDB's threads",
 	"SERVICE_FILE":         "YAML file of names, paths and forms of the service in place of those built in",
+	"LIMIT_DAY":            "zone at whose midnight the service starts daily limits over: UTC or an IANA name",
 	"THRESHOLDS":           "other values for mart.threshold, such as block_loss=0.2,balance_stop=0",
 	"PAYOUTS": "CSV or Parquet file of payouts (from,to,campaign,creative,source,payout), of a tracker's days, " +
 		"or both: a,b",

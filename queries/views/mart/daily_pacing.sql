@@ -1,5 +1,6 @@
 -- How did each campaign's spend stand against its daily limit, and where will an unfinished day end?
--- Trap: the limit is that at the end of the day, though another may have held before (settings_changed); an unfinished day is projected by the account's own curve of the day (mart.day_curve), which takes a week of hourly syncs; without it, or where its spread leaves the end open, the state is too_early.
+-- Trap: a day is the one by which limits are counted (mart.limit_day): Chicago's, unless SPENDSYNC_LIMIT_DAY says otherwise; the limit is that at the end of the day, though another may have held before (settings_changed); an unfinished day is projected by the account's own curve of the day (mart.day_curve), which takes a week of hourly syncs; without it, or where its spread leaves the end open, the state is too_early.
+-- Column report_date: Date of the day of the limit: the Chicago day unless SPENDSYNC_LIMIT_DAY is set.
 -- Column campaign_name: Name at the end of the day; where it was never readable, the report's name on that day.
 -- Column status: Status at the end of the day. A deleted campaign keeps its last one.
 -- Column daily_spend_limit: US dollars per day at the end of the day. NULL: no limit, or never readable.
@@ -7,7 +8,7 @@
 -- Column settings_changed: Whether the settings were seen to change within the day.
 -- Column coverage_state: How well the day is known: open, complete, final, partial, missing or lost, as in ops.day_coverage.
 -- Column as_of_at: When the day's numbers were last read. NULL: never.
--- Column day_elapsed: Share of the Chicago day, 0 to 1, that had passed when its numbers were last read; 1 when it was over. NULL: never read.
+-- Column day_elapsed: Share of the day, 0 to 1, that had passed when its numbers were last read; 1 when it was over. NULL: never read.
 -- Column spend: US dollars, as of as_of_at. NULL: the day is not covered.
 -- Column utilization: Spend divided by the limit; 1 is all of it. NULL: no limit or no spend known.
 -- Column pace_basis: What the projection follows. day_over: the day's own spend; curve: the account's curve of the day; no_curve: it has none yet (threshold curve_min_days), so that nothing is projected; too_early: before pacing_min_elapsed. NULL: never read.
@@ -27,62 +28,43 @@ WITH level AS (
     max(t.value) FILTER (WHERE t.name = 'pacing_min_elapsed') AS min_elapsed
   FROM mart.threshold AS t
 ),
-elapsed AS (
+-- By the end of an hour and of the next one: between them the share grows evenly.
+curve AS (
   SELECT
-    c.account_id, c.report_date, c.last_read_at,
-    CASE
-      WHEN c.state IN ('complete', 'final') THEN 1.0::DOUBLE
-      WHEN c.state IN ('open', 'partial') THEN
-        greatest(0, least(1, (epoch(c.last_read_at) - epoch(k.starts_at)) / (epoch(k.ends_at) - epoch(k.starts_at))))
-    END AS day_elapsed
-  FROM ops.day_coverage AS c
-  JOIN main.calendar AS k ON k.account_id = c.account_id AND k.report_date = c.report_date
+    d.account_id, d.hour + 1 AS clock_from, d.share, d.share_low, d.share_high,
+    coalesce(d.next.share, 1) AS next_share, coalesce(d.next.share_low, 1) AS next_low, coalesce(d.next.share_high, 1) AS next_high
+  FROM (
+    SELECT c.*, lead(c) OVER (PARTITION BY c.account_id ORDER BY c.hour) AS next FROM mart.day_curve AS c
+  ) AS d
+  WHERE d.is_enough AND (d.hour = 23 OR (d.next.hour = d.hour + 1 AND d.next.is_enough)) AND d.share > 0
 ),
 -- The hour on the clock, with its part, at which the day was last read: hours from its start, and
 -- after the clocks changed at two, back from its end.
 clocked AS (
   SELECT
-    e.*,
+    d.*,
     CASE
-      WHEN epoch(e.last_read_at) - epoch(k.starts_at) <= 7200 THEN (epoch(e.last_read_at) - epoch(k.starts_at)) / 3600
-      ELSE 24 - (epoch(k.ends_at) - epoch(e.last_read_at)) / 3600
+      WHEN epoch(d.as_of_at) - epoch(d.starts_at) <= 7200 THEN (epoch(d.as_of_at) - epoch(d.starts_at)) / 3600
+      ELSE 24 - (epoch(d.ends_at) - epoch(d.as_of_at)) / 3600
     END AS clock
-  FROM elapsed AS e
-  JOIN main.calendar AS k ON k.account_id = e.account_id AND k.report_date = e.report_date
-),
--- By the end of an hour and of the next one: between them the share grows evenly.
-curve AS (
-  SELECT
-    d.account_id, d.hour + 1 AS clock_from, d.share, d.share_low, d.share_high,
-    coalesce(n.share, 1) AS next_share, coalesce(n.share_low, 1) AS next_low, coalesce(n.share_high, 1) AS next_high
-  FROM mart.day_curve AS d
-  LEFT JOIN mart.day_curve AS n ON n.account_id = d.account_id AND n.hour = d.hour + 1
-  WHERE d.is_enough AND (d.hour = 23 OR n.is_enough) AND d.share > 0
-),
-shared AS (
-  SELECT
-    c.account_id, c.report_date, c.last_read_at, c.day_elapsed,
-    v.share + (c.clock - v.clock_from) * (v.next_share - v.share) AS share,
-    v.share_low + (c.clock - v.clock_from) * (v.next_low - v.share_low) AS share_low,
-    v.share_high + (c.clock - v.clock_from) * (v.next_high - v.share_high) AS share_high
-  FROM clocked AS c
-  LEFT JOIN curve AS v ON v.account_id = c.account_id AND c.day_elapsed < 1 AND c.clock >= v.clock_from AND c.clock < v.clock_from + 1
+  FROM mart.limit_day AS d
 ),
 paced AS (
   SELECT
-    d.*, e.last_read_at, e.day_elapsed, l.under, l.limited, l.bound_z,
-    d.spend::DOUBLE / nullif(d.daily_spend_limit, 0)::DOUBLE AS utilization,
+    c.*, l.under, l.limited, l.bound_z,
+    v.share + (c.clock - v.clock_from) * (v.next_share - v.share) AS share,
+    v.share_low + (c.clock - v.clock_from) * (v.next_low - v.share_low) AS share_low,
+    v.share_high + (c.clock - v.clock_from) * (v.next_high - v.share_high) AS share_high,
     CASE
-      WHEN e.day_elapsed IS NULL THEN NULL
-      WHEN d.coverage_state IN ('complete', 'final') OR e.day_elapsed >= 1 THEN 'day_over'
-      WHEN e.day_elapsed < l.min_elapsed THEN 'too_early'
-      WHEN e.share IS NULL THEN 'no_curve'
+      WHEN c.as_of_at IS NULL THEN NULL
+      WHEN c.is_over THEN 'day_over'
+      WHEN c.day_elapsed < l.min_elapsed THEN 'too_early'
+      WHEN v.share IS NULL THEN 'no_curve'
       ELSE 'curve'
-    END AS pace_basis,
-    e.share, e.share_low, e.share_high
-  FROM mart.campaign_day AS d
+    END AS pace_basis
+  FROM clocked AS c
   CROSS JOIN level AS l
-  LEFT JOIN shared AS e ON e.account_id = d.account_id AND e.report_date = d.report_date
+  LEFT JOIN curve AS v ON v.account_id = c.account_id AND v.clock_from = CASE WHEN NOT c.is_over THEN floor(c.clock) END
 ),
 projected AS (
   SELECT
@@ -117,7 +99,7 @@ FROM (
 SELECT
   p.account_id, p.report_date, max(p.report_date) FILTER (WHERE p.is_covered) OVER (PARTITION BY p.account_id) AS last_date, p.delivery_status, p.campaign_id, p.campaign_name, p.status, p.daily_spend_limit,
   p.is_assumed, p.settings_changed, p.coverage_state,
-  p.last_read_at AS as_of_at, p.day_elapsed, p.spend, p.utilization, p.pace_basis, p.projected_spend, p.projected_low, p.projected_high,
+  p.as_of_at, p.day_elapsed, p.spend, p.utilization, p.pace_basis, p.projected_spend, p.projected_low, p.projected_high,
   p.projected_spend / nullif(p.daily_spend_limit, 0)::DOUBLE AS projected_utilization,
   coalesce(p.spend::DOUBLE >= p.limited * p.daily_spend_limit::DOUBLE, false) AS is_held_back,
   CASE

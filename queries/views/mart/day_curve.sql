@@ -1,39 +1,53 @@
 -- Which share of a day's spend has an account usually spent by each hour?
 -- Trap: it is the curve of the last four weeks, of campaigns that nothing held back: days that ended at their limit, were stopped or changed, and parts of days that were not read closely (mart.intraday_hourly) are left out. From fewer than curve_min_days days nothing follows.
--- Column hour: Hour on the clock in Chicago at whose end the share was reached, 0 to 23.
+-- Column hour: Hour on the clock at whose end the share was reached, 0 to 23; the clock is Chicago's, or that of the zone of SPENDSYNC_LIMIT_DAY.
 -- Column share: Share of the day's spend by the end of that hour, 0 to 1: sum by sum over the account's campaigns and days.
 -- Column share_low: The share that one of twenty campaign days stayed below.
 -- Column share_high: The share that one of twenty campaign days was above.
 -- Column days: Days behind it.
 -- Column campaign_days: Days of single campaigns behind it, with 30 clicks or more each.
 -- Column is_enough: Whether these are curve_min_days days or more, so that mart.daily_pacing follows it.
-WITH ended AS (
-  SELECT
-    h.account_id, h.report_date, h.campaign_id, h.hour, max(h.hour_from) AS hour_from, max(h.spend_so_far)::DOUBLE AS spend_so_far,
-    -- Where an hour came twice, its share was reached at the end of the second.
-    count(h.spend_so_far) = count(*) AS is_known
-  FROM mart.intraday_hourly AS h
-  GROUP BY h.account_id, h.report_date, h.campaign_id, h.hour
+WITH whole AS (
+  SELECT d.account_id, d.report_date, d.campaign_id, d.starts_at, d.ends_at, d.spend::DOUBLE AS spend, d.clicks
+  FROM mart.limit_day AS d
+  WHERE d.is_over AND d.coverage_state IN ('complete', 'final') AND d.spend > 0
+    AND coalesce(d.status = 'active' AND NOT d.is_deleted, true) AND NOT d.settings_changed
+    AND coalesce(d.utilization < (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'pacing_limited'), true)
 ),
-whole AS (
+-- What was spent by the end of each hour, since midnight in Chicago and within the hour.
+hourly AS (
   SELECT
-    s.account_id, s.report_date, s.campaign_id, s.spend::DOUBLE AS spend, s.clicks
-  FROM mart.campaign_spend AS s
-  JOIN ops.day_coverage AS c ON c.account_id = s.account_id AND c.report_date = s.report_date AND c.state IN ('complete', 'final')
-  JOIN main.calendar AS k ON k.account_id = s.account_id AND k.report_date = s.report_date
-  LEFT JOIN main.campaign_history AS h
-    ON h.account_id = s.account_id AND h.campaign_id = s.campaign_id AND h.valid_from < k.ends_at AND h.valid_to >= k.ends_at
-  WHERE s.spend > 0 AND s.report_date >= (SELECT min(e.report_date) FROM ended AS e)
-    AND coalesce(h.status = 'active' AND NOT h.is_deleted, true)
-    AND coalesce(h.version_no = 1 OR h.valid_from < k.starts_at, true)
-    AND coalesce(s.spend::DOUBLE < h.daily_spend_limit::DOUBLE * (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'pacing_limited'), true)
+    w.*, epoch(h.hour_from) AS hour_from, h.spend_so_far::DOUBLE AS spend_so_far, h.spend::DOUBLE AS hour_spend, k.starts_at <= w.starts_at AS is_first,
+    k.starts_at = w.starts_at AS is_chicago
+  FROM mart.intraday_hourly AS h
+  JOIN whole AS w ON w.account_id = h.account_id AND w.report_date = h.limit_date AND w.campaign_id = h.campaign_id
+  JOIN main.calendar AS k ON k.account_id = h.account_id AND k.report_date = h.report_date
+),
+-- Since the day's own midnight: less what came before it on the first Chicago day, and on the second from the day's end.
+reached AS (
+  SELECT
+    h.*, (h.hour_from - epoch(h.starts_at)) / 3600 AS since, (epoch(h.ends_at) - h.hour_from) / 3600 AS until,
+    CASE
+      WHEN h.is_chicago THEN h.spend_so_far
+      WHEN h.is_first THEN h.spend_so_far - max(h.spend_so_far - h.hour_spend) FILTER (WHERE h.hour_from = epoch(h.starts_at)) OVER of_day
+      ELSE h.spend - max(h.spend_so_far) FILTER (WHERE h.hour_from = epoch(h.ends_at) - 3600) OVER of_day + h.spend_so_far
+    END AS so_far
+  FROM hourly AS h
+  WINDOW of_day AS (PARTITION BY h.account_id, h.campaign_id, h.report_date)
+),
+ended AS (
+  SELECT
+    r.account_id, r.report_date, r.campaign_id, any_value(r.spend) AS spend, any_value(r.clicks) AS clicks, max(r.so_far) AS spend_so_far,
+    -- The clocks change at two in the morning: before, hours count from the start of the day, and after, back from its end.
+    CASE WHEN r.since < 2 THEN r.since ELSE 24 - r.until END::INTEGER AS hour,
+    -- Where an hour came twice, its share was reached at the end of the second.
+    count(r.so_far) = count(*) AS is_known
+  FROM reached AS r
+  GROUP BY r.account_id, r.report_date, r.campaign_id, CASE WHEN r.since < 2 THEN r.since ELSE 24 - r.until END
 ),
 shared AS (
-  SELECT
-    e.account_id, e.report_date, e.hour, e.spend_so_far, w.spend,
-    CASE WHEN w.clicks >= 30 THEN e.spend_so_far / w.spend END AS share
+  SELECT e.account_id, e.report_date, e.hour, e.spend_so_far, e.spend, CASE WHEN e.clicks >= 30 THEN e.spend_so_far / e.spend END AS share
   FROM ended AS e
-  JOIN whole AS w ON w.account_id = e.account_id AND w.report_date = e.report_date AND w.campaign_id = e.campaign_id
   JOIN (
     SELECT o.account_id, max(o.report_date) AS last_date FROM ops.day_coverage AS o WHERE o.state IN ('complete', 'final') GROUP BY o.account_id
   ) AS l ON l.account_id = e.account_id AND e.report_date > l.last_date - 28

@@ -11,7 +11,7 @@
 -- Column cpa_expected_high: Its true CPA lies below this with a probability of 95 %. NULL: there is no upper bound.
 -- Column expected_return: US dollars that a dollar spent there brings back: worth divided by cpa_expected. NULL: worth is not known.
 -- Column loss_probability: Probability, 0 to 1, that a dollar spent there brings back less than a dollar. NULL: worth is not known.
--- Column required_return: US dollars that a dollar has to bring back there: 1. In a campaign that spent all of its daily limit on each of the last whole days (threshold limited_days) what the campaign itself brings back, if that is more: a dollar that one source does not spend there goes to the others.
+-- Column required_return: US dollars that a dollar has to bring back there: 1. In a campaign that spent all of its daily limit over the last whole days (threshold limited_days) what the campaign itself brings back, if that is more: a dollar that one source does not spend there goes to the others.
 -- Column spend_per_day: US dollars a day that it spends: the mean of the last eight days, of those that are known.
 -- Column loss_per_day: US dollars that going on is expected to lose a day; below 0: to earn. NULL: worth is not known.
 -- Column judgement: loses: it is expected to bring back less than a dollar by more than threshold block_loss, surer than threshold block_probability; earns: surely more than a dollar (threshold scale_probability, without a worth block_probability_of_campaign); unclear; unknown: some of its conversions are, or nobody knows what one is worth. With worth_origin campaign_cpa: loses means worse than its campaign, by block_loss_of_campaign and surer than block_probability_of_campaign.
@@ -116,7 +116,8 @@ at_limit AS (
   JOIN span AS p ON p.account_id = s.account_id AND s.report_date > p.window_to - l.limited_days AND s.report_date <= p.window_to
   JOIN main.campaign_history AS h ON h.account_id = s.account_id AND h.campaign_id = s.campaign_id AND h.is_current AND h.daily_spend_limit > 0
   GROUP BY s.account_id, s.campaign_id
-  HAVING count(*) FILTER (WHERE s.spend::DOUBLE >= l.limited * h.daily_spend_limit::DOUBLE) = any_value(l.limited_days)
+  -- Together: where limits start over at another hour than these days, one of them may have more and the next less.
+  HAVING sum(s.spend)::DOUBLE >= any_value(l.limited * l.limited_days * h.daily_spend_limit::DOUBLE)
 ),
 -- rate is of a typical source; spend_rate is of a dollar, in which large sources count by their spend.
 campaign AS (
