@@ -88,21 +88,26 @@ func (q *reader) pacing(id string) page.Pacing {
 		"spend against."}
 	rows := q.rows(`WITH paced AS (
   SELECT p.*, max(p.report_date) FILTER (WHERE p.pacing_state NOT IN ('too_early', 'unknown', 'no_limit') AND p.spend
-    > 0) OVER () AS last_date, max(p.report_date) FILTER (WHERE p.coverage_state = 'open') OVER () AS open_date
+    > 0) OVER () AS last_date
   FROM mart.daily_pacing AS p WHERE p.account_id = %s
 ), today AS (
-  SELECT any_value(p.report_date) AS today, epoch_us(max(p.as_of_at)) AS as_of, sum(p.spend) AS spend_today,
-    max(p.day_elapsed) AS elapsed_today,
-    CASE WHEN count(p.projected_spend) = count(*) FILTER (WHERE p.spend > 0) THEN sum(p.projected_spend) END AS
-    projected_today
-  FROM paced AS p WHERE p.report_date = p.open_date
+  SELECT c.report_date AS today, epoch_us(c.last_read_at) AS as_of, coalesce((SELECT sum(s.spend) FROM
+    mart.campaign_spend AS s WHERE s.account_id = c.account_id AND s.report_date = c.report_date), 0) AS spend_today,
+    least(1, (epoch(c.last_read_at) - epoch(k.starts_at)) / (epoch(k.ends_at) - epoch(k.starts_at))) AS elapsed_today,
+    -- A day of limits that is not the Chicago day tells nothing of how that one ends.
+    CASE WHEN k.limit_starts_at IS NULL THEN (SELECT CASE WHEN count(p.projected_spend) = count(*) FILTER (WHERE p.spend
+      > 0) THEN sum(p.projected_spend) END FROM paced AS p WHERE p.report_date = c.report_date) END AS projected_today
+  FROM ops.day_coverage AS c
+  JOIN main.calendar AS k ON k.account_id = c.account_id AND k.report_date = c.report_date
+  WHERE c.account_id = %s AND c.state = 'open' ORDER BY c.report_date DESC LIMIT 1
 )
 SELECT p.campaign_id, p.campaign_name, p.report_date, p.spend, p.daily_spend_limit, p.utilization, p.day_elapsed,
   p.projected_spend, p.pacing_state, p.delivery_status, p.advice, t.today, t.as_of, t.spend_today, t.elapsed_today,
   t.projected_today, count(*) OVER () AS campaigns
-FROM today AS t LEFT JOIN paced AS p ON p.report_date = p.last_date AND p.daily_spend_limit > 0 AND p.spend > 0
+FROM (SELECT 1) LEFT JOIN today AS t ON true
+LEFT JOIN paced AS p ON p.report_date = p.last_date AND p.daily_spend_limit > 0 AND p.spend > 0
 ORDER BY CASE WHEN p.advice LIKE 'nothing%%' OR p.advice IS NULL THEN 1 ELSE 0 END, CASE p.pacing_state WHEN 'over'
-THEN 0 WHEN 'limited' THEN 1 WHEN 'under' THEN 2 ELSE 3 END, p.spend DESC, p.campaign_id LIMIT %d`, id, maxPaces)
+THEN 0 WHEN 'limited' THEN 1 WHEN 'under' THEN 2 ELSE 3 END, p.spend DESC, p.campaign_id LIMIT %d`, id, id, maxPaces)
 	for _, r := range rows {
 		p.Today = page.Today{Date: r.nullDate("today"), AsOf: r.instant("as_of"), Spend: r.number("spend_today"),
 			Elapsed: r.number("elapsed_today"), Projected: r.number("projected_today")}
