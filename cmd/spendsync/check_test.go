@@ -273,7 +273,7 @@ func TestCheck_SeesAClockThatIsWrong(t *testing.T) {
 }
 
 // newWorldInLine is a small world for a test that makes several.
-func newWorldInLine(t *testing.T) *world { return makeWorld(t, small) }
+func newWorldInLine(t *testing.T) *world { return makeWorld(t, small).withoutMarts() }
 
 // TestCheck_SeesAStoreWithoutItsManifest: a sync would refuse to begin there.
 func TestCheck_SeesAStoreWithoutItsManifest(t *testing.T) {

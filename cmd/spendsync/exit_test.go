@@ -145,11 +145,10 @@ var exitCases = map[string]exitCase{
 func TestExitCodes(t *testing.T) {
 	for name, c := range exitCases {
 		t.Run(name, func(t *testing.T) {
-			world := newWorld
+			w := newWorld(t).withoutMarts()
 			if c.synced {
-				world = newSyncedWorld
+				w.synced()
 			}
-			w := world(t)
 			w.env["PAGE_SIZE"] = "40"
 			published := w.hashes("parquet/spend_daily", "raw/spend_report")
 			if c.break_ != nil {

@@ -246,7 +246,7 @@ var failures = []endOfFailure{
 		first: "unknown flag: --fill", last: "see 'spendsync sync --help' (exit 2)"},
 	{name: "weeks before now", args: []string{"status", "--weeks", "-1"}, code: exit.Usage,
 		first: "--weeks -1: must be a whole number from 0", last: "0 shows all (exit 2)"},
-	{name: "a file that cannot be written", args: []string{"query", "last_week", "--out", "/dev/null/a.csv"},
+	{name: "a file that cannot be written", args: []string{"query", "-c", "SELECT 1", "--out", "/dev/null/a.csv"},
 		synced: true, code: exit.Storage, first: "/dev/null/a.csv cannot be written: ",
 		last: "name a file in a folder that can be written to (exit 7)"},
 	{name: "an ending without format", args: []string{"query", "last_week", "--out", "a.txt"}, synced: true,
@@ -263,11 +263,10 @@ func TestFailures_NameTheCauseAndWhatToDo(t *testing.T) {
 	}
 	for _, f := range failures {
 		t.Run(f.name, func(t *testing.T) {
-			world := newWorld
+			w := newWorld(t, small).withoutMarts()
 			if f.synced {
-				world = newSyncedWorld
+				w.synced()
 			}
-			w := world(t, small)
 			w.env["RETRY_BUDGET"] = "1s"
 			if f.breaks != nil {
 				f.breaks(w)
