@@ -169,7 +169,7 @@ func TestLimitsReset_IsSeenFromTheHours(t *testing.T) {
 		{"not_enough_evidence: no limit", schema.Chicago(), 0, 1000, false},
 	}
 	w := newWarehouse(t)
-	w.fill(t, &testCase{now: "2026-11-06T18:00:00Z"}, q.SQL)
+	w.fill(t, &testCase{now: "2026-11-06T18:00:00Z"}, q.SQL+" mart.data_quality")
 	defer w.exec(t, "ROLLBACK")
 	writeLimited(t, w, services)
 	countLimits(t, w, "other_hour", time.UTC)
@@ -186,6 +186,10 @@ func TestLimitsReset_IsSeenFromTheHours(t *testing.T) {
 		if set := strings.HasPrefix(r[5], "set SPENDSYNC_LIMIT_DAY=UTC"); set != (r[0] == "utc") {
 			t.Errorf("%s: %s", r[0], r[5])
 		}
+	}
+	warned := w.rows(t, "SELECT account_id FROM mart.data_quality WHERE check_name = 'limits_counted' AND NOT passed")
+	if len(warned) != 1 || warned[0][0] != "utc" {
+		t.Errorf("mart.data_quality warns of %v, want utc alone", warned)
 	}
 	if len(rows) != 5 {
 		t.Errorf("%d accounts", len(rows))
