@@ -1,12 +1,12 @@
 -- How does this month go, against the last one by the same day, and where will it end?
--- Trap: the month is that of the last day that is proven complete, and both are counted to the same day of the month, of days proven complete (days_known, days_known_before). Conversions are those expected, with those still to come. The end is the pace of the last 14 such days for the days that are left, with what chance and the change since the fortnight before make of it: a limit or a stop of tomorrow is not in it.
+-- Trap: the month is that of the last day that is proven complete, and both are counted to the same day of the month, of days proven complete (days_known, days_known_before). Conversions are those expected, with those still to come. The end is the pace of the last 14 such days, moved on for the days that are left by three quarters of its move since the fortnight before (of fewer than 28 days two halves are compared, and less of the move is taken); the range is what chance makes of the days and of that move, and that half of the move is lacking or comes again. A limit or a stop of tomorrow is not in it.
 -- Days: s.report_date >= t.month_from AND s.report_date <= t.month_to
 -- Shown: spend, spend_before, spend_change, spend_at_end, spend_at_end_low, spend_at_end_high, conversions_expected, cpa_expected, cpa_before_expected
 -- Column spend_change: Change of the spend as a share of spend_before.
 -- Column cpa_before_expected: US dollars per conversion of the month before, with those still to come.
 -- Column spend_at_end: US dollars that the whole month will cost at this pace.
--- Column spend_at_end_low: US dollars at the low end of what the days vary and of how the pace moved.
--- Column spend_at_end_high: US dollars at the high end of it.
+-- Column spend_at_end_low: US dollars at the low end of a range of 90 %. NULL: fewer than three days are known.
+-- Column spend_at_end_high: US dollars at the high end of it. NULL: the same.
 WITH last AS (
   SELECT m.account_id, max(m.report_date) AS report_date
   FROM mart.day_maturity AS m
@@ -21,11 +21,17 @@ day AS (
   JOIN mart.day_maturity AS m ON m.account_id = d.account_id AND m.report_date = d.report_date
   GROUP BY d.account_id, l.report_date, d.report_date
 ),
+-- The pace and the one before it are those of the two halves of the last 28 days, or of as many as there are.
 placed AS (
   SELECT
-    d.*, (1e6 * d.spend::DOUBLE * coalesce(d.conversions_share, 1))::BIGINT AS arrived, d.report_date >= d.month AS is_now,
-    d.report_date >= (d.month - INTERVAL 1 MONTH)::DATE AND d.report_date < d.month AND day(d.report_date) <= day(d.last_date) AS is_before, d.report_date > d.last_date - 14 AS is_pace, d.report_date BETWEEN d.last_date - 27 AND d.last_date - 14 AS is_pace_before
-  FROM day AS d
+    h.*, (1e6 * h.spend::DOUBLE * coalesce(h.conversions_share, 1))::BIGINT AS arrived, h.report_date >= h.month AS is_now,
+    h.report_date >= (h.month - INTERVAL 1 MONTH)::DATE AND h.report_date < h.month AND day(h.report_date) <= day(h.last_date) AS is_before,
+    h.report_date > h.last_date - h.half AS is_pace, h.report_date BETWEEN h.last_date - h.span + 1 AND h.last_date - h.half AS is_pace_before
+  FROM (SELECT d.*, ((d.span + 1) // 2)::INTEGER AS half FROM (
+    SELECT
+      d.*, least(28, d.last_date - min(d.report_date) OVER (PARTITION BY d.account_id) + 1)::INTEGER AS span,
+      max(d.spend) OVER (PARTITION BY d.account_id ORDER BY d.report_date RANGE BETWEEN INTERVAL 7 DAY PRECEDING AND INTERVAL 7 DAY PRECEDING) AS spend_week_before
+    FROM day AS d) AS d) AS h
 ),
 summed AS (
   SELECT
@@ -35,20 +41,32 @@ summed AS (
     CASE WHEN count(*) FILTER (WHERE p.is_now AND p.conversions IS NULL) = 0 THEN sum(p.conversions) FILTER (WHERE p.is_now) END AS conversions,
     CASE WHEN count(*) FILTER (WHERE p.is_before AND p.conversions IS NULL) = 0 THEN sum(p.conversions) FILTER (WHERE p.is_before) END AS conversions_before,
     sum(p.arrived) FILTER (WHERE p.is_now) / 1e6 AS arrived, sum(p.arrived) FILTER (WHERE p.is_before) / 1e6 AS arrived_before,
-    sum(p.spend) FILTER (WHERE p.is_pace)::DOUBLE / nullif(count(*) FILTER (WHERE p.is_pace), 0) AS pace, count(*) FILTER (WHERE p.is_pace) AS days_of_pace,
-    sum(p.spend) FILTER (WHERE p.is_pace_before)::DOUBLE / nullif(count(*) FILTER (WHERE p.is_pace_before), 0) AS pace_before,
-    stddev_samp(round(p.spend, 2)::DOUBLE ORDER BY p.report_date) FILTER (WHERE p.is_pace) AS spread
+    any_value(p.span)::DOUBLE AS span, any_value(p.half)::DOUBLE AS half,
+    sum(p.spend) FILTER (WHERE p.is_pace)::DOUBLE / nullif(count(*) FILTER (WHERE p.is_pace), 0) AS pace, (count(*) FILTER (WHERE p.is_pace))::DOUBLE AS days_of_pace,
+    sum(p.spend) FILTER (WHERE p.is_pace_before)::DOUBLE / nullif(count(*) FILTER (WHERE p.is_pace_before), 0) AS pace_before, (count(*) FILTER (WHERE p.is_pace_before))::DOUBLE AS days_before,
+    var_samp(round(p.spend, 2)::DOUBLE ORDER BY p.report_date) FILTER (WHERE p.is_pace) AS spread,
+    var_samp(round(p.spend, 2)::DOUBLE ORDER BY p.report_date) FILTER (WHERE p.is_pace_before) AS spread_before,
+    CASE WHEN count(p.spend_week_before) FILTER (WHERE p.is_pace OR p.is_pace_before) >= 7 THEN
+      avg(pow((p.spend - p.spend_week_before)::DOUBLE, 2) ORDER BY p.report_date) FILTER (WHERE p.is_pace OR p.is_pace_before) / 2
+    END AS spread_of_weekday
   FROM placed AS p
   GROUP BY p.account_id
 ),
+varied AS (
+  SELECT
+    s.*, coalesce(s.pace - s.pace_before, 0) AS move, 0.75 * (s.days_left + s.half) / 28 AS onward,
+    (coalesce((s.days_of_pace - 1) * s.spread, 0) + coalesce((s.days_before - 1) * s.spread_before, 0)) / nullif(greatest(0, s.days_of_pace - 1) + greatest(0, s.days_before - 1), 0) AS variance
+  FROM summed AS s
+),
 ended AS (
   SELECT
-    s.*, s.spend::DOUBLE + s.pace * s.days_left AS spend_end,
-    -- The days to come vary, the mean of these days varies, and the pace may move on as it did between the two fortnights:
-    -- from the middle of the last one to the middle of the days left.
-    1.645 * sqrt(pow(s.spread, 2) * (s.days_left + s.days_left * s.days_left / s.days_of_pace::DOUBLE)
-      + coalesce(pow(s.days_left * (s.pace - s.pace_before) * (s.days_left + 14) / 28, 2), 0)) AS chance
-  FROM summed AS s
+    v.*, v.spend::DOUBLE + v.days_left * (v.pace + v.move * v.onward) AS spend_end,
+    -- The days to come vary, and so do the paces that they are told by; of a week that is not whole it matters which days are
+    -- left. Half of the move may be lacking, or come again. 1.71 is Student's 1.645 for some 24 days.
+    1.71 * sqrt(coalesce(v.spread_of_weekday, v.variance) * (v.days_left + v.days_left * v.days_left * (pow(1 + v.onward, 2) / v.days_of_pace + coalesce(pow(v.onward, 2) / nullif(v.days_before, 0), 0)))
+      + greatest(0, v.variance - coalesce(v.spread_of_weekday, v.variance)) * (v.days_left % 7) * (7 - v.days_left % 7) / 6
+      + pow(v.days_left * v.move * (v.days_left + v.half) / v.span / 2, 2)) AS chance
+  FROM varied AS v
 )
 SELECT
   e.account_id, e.month, e.last_date, e.days_known, e.days_known_before, e.days_left, e.spend, e.spend_before,
