@@ -61,7 +61,7 @@ var leaving = []string{
 // TestQuery_ReachesNothingButTheWarehouse asks the command each of them: exit code 2, a reason, no answer, no
 // file made, and the store as it was.
 func TestQuery_ReachesNothingButTheWarehouse(t *testing.T) {
-	w := newWorld(t, small)
+	w := newWorld(t, small).withoutMarts()
 	if code, _, last := w.run("sync"); code != exit.OK {
 		t.Fatal(last)
 	}
