@@ -94,6 +94,7 @@ func TestLimits_ThatAreNotThereAreANote(t *testing.T) {
 func TestUnknownHost_EndsAtOnceBeforeAnythingWorked(t *testing.T) {
 	w := newWorld(t)
 	w.retryBudget = time.Hour // nobody waits for it
+	w.job.Concurrency = 33    // the days wait for their tries together
 	var isDown atomic.Bool
 	isDown.Store(true)
 	w.transport = roundTripper(func(r *http.Request) (*http.Response, error) {
