@@ -1,5 +1,5 @@
 -- How does this month go, against the last one by the same day, and where will it end?
--- Trap: the month is that of the last day that is proven complete, and both are counted to the same day of the month, of days proven complete (days_known, days_known_before). Conversions are those expected, with those still to come. The end is the pace of the last 14 such days, moved on for the days that are left by three quarters of its move since the fortnight before (of fewer than 28 days two halves are compared, and less of the move is taken); the range is what chance makes of the days and of that move, and that half of the move is lacking or comes again. A limit or a stop of tomorrow is not in it.
+-- Trap: the month is that of the last day that is proven complete, and both are counted to the same day of the month, of days proven complete (days_known, days_known_before). Conversions are those expected, with those still to come. The end is the pace of the last 14 such days (0 at least), moved on for the days that are left by three quarters of its move since the fortnight before (of fewer than 28 days two halves are compared, and less of the move is taken); the range is what chance makes of the days and of that move, and that half of the move is lacking or comes again. A limit or a stop of tomorrow is not in it.
 -- Days: s.report_date >= t.month_from AND s.report_date <= t.month_to
 -- Shown: spend, spend_before, spend_change, spend_at_end, spend_at_end_low, spend_at_end_high, conversions_expected, cpa_expected, cpa_before_expected
 -- Column spend_change: Change of the spend as a share of spend_before.
@@ -60,7 +60,7 @@ varied AS (
 ),
 ended AS (
   SELECT
-    v.*, v.spend::DOUBLE + v.days_left * (v.pace + v.move * v.onward) AS spend_end,
+    v.*, v.spend::DOUBLE + v.days_left * greatest(0, v.pace + v.move * v.onward) AS spend_end,
     -- The days to come vary, and so do the paces that they are told by; of a week that is not whole it matters which days are
     -- left. Half of the move may be lacking, or come again. 1.71 is Student's 1.645 for some 24 days.
     1.71 * sqrt(coalesce(v.spread_of_weekday, v.variance) * (v.days_left + v.days_left * v.days_left * (pow(1 + v.onward, 2) / v.days_of_pace + coalesce(pow(v.onward, 2) / nullif(v.days_before, 0), 0)))
