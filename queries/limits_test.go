@@ -3,6 +3,8 @@ package queries_test
 import (
 	"database/sql/driver"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,13 +37,14 @@ func writeLimited(t *testing.T, w *warehouse, services []limitedService) (truth 
 		t.Fatal(err)
 	}
 	truth = map[string]float64{}
-	var daily, lines [][]driver.Value
+	var daily, lines, steps [][]driver.Value
 	campaigns := [][]cell{cells("account_id", "campaign_id", "daily_spend_limit", "status", "valid_from")}
 	coverage := [][]cell{cells("account_id", "report_date", "state", "last_read_at")}
 	for _, s := range services {
 		account := schema.QuoteText(s.account)
 		w.exec(t, "INSERT INTO main.calendar SELECT * REPLACE ("+account+" AS account_id) FROM main.calendar WHERE "+
 			"account_id = 'acme'")
+		read := map[time.Time][]driver.Value{} // what the three had spent
 		for n := range 3 {
 			id, rate, left := fmt.Sprintf("c%d", n), float64(20+n), 0.0
 			limit := s.limit * rate
@@ -53,7 +56,7 @@ func writeLimited(t *testing.T, w *warehouse, services []limitedService) (truth 
 						left = limit
 					}
 					if at.Minute() == 7 {
-						lines = append(lines, []driver.Value{s.account, d.String(), id, at, spent})
+						read[at] = append(read[at], spent)
 					}
 					if !s.night || at.In(schema.Chicago()).Hour() >= 8 {
 						minute := min(left, rate/60)
@@ -66,6 +69,18 @@ func writeLimited(t *testing.T, w *warehouse, services []limitedService) (truth 
 				daily = append(daily, []driver.Value{s.account, d.String(), id, spent})
 			}
 			campaigns = append(campaigns, cells(s.account, id, fmt.Sprint(limit), "active", "2026-08-01T00:00:00Z"))
+		}
+		for _, at := range slices.SortedFunc(maps.Keys(read), time.Time.Compare) {
+			d := schema.DateOf(at).String()
+			// A read that finds the day as it was before has no lines.
+			before := at.Add(-time.Hour)
+			if schema.DateOf(before).String() == d && slices.Equal(read[before], read[at]) {
+				steps = append(steps, []driver.Value{s.account, d, at})
+				continue
+			}
+			for n, spent := range read[at] {
+				lines = append(lines, []driver.Value{s.account, d, fmt.Sprintf("c%d", n), at, spent})
+			}
 		}
 		for d := limitedDays[0]; d <= limitedDays[1]; d++ {
 			state := schema.StateComplete
@@ -85,6 +100,10 @@ func writeLimited(t *testing.T, w *warehouse, services []limitedService) (truth 
 	w.load(t, "account_id VARCHAR, report_date VARCHAR, campaign_id VARCHAR, seen_at TIMESTAMPTZ, spend DOUBLE", lines,
 		`INSERT INTO main.spend_intraday BY NAME SELECT l.* REPLACE (l.report_date::DATE AS report_date),
 			'r1' AS _run_id FROM loaded AS l`)
+	w.load(t, "account_id VARCHAR, unit VARCHAR, started_at TIMESTAMPTZ", steps,
+		`INSERT INTO ops.step BY NAME SELECT l.*, 'spend_report' AS stream, 'unchanged' AS outcome, 'open' AS reason,
+			l.started_at AS finished_at, 1 AS attempts, 1 AS pages, 3 AS rows, 0 AS bytes, 0 AS rounded_values,
+			'r' || row_number() OVER () AS _run_id FROM loaded AS l`)
 	w.exec(t, "INSERT INTO mart.campaign_spend "+schema.CampaignSpendSQL("true"))
 	return truth
 }

@@ -32,25 +32,37 @@ WITH span AS (
   LEFT JOIN main.today AS t ON t.account_id = k.account_id
   WHERE k.limit_starts_at IS NULL OR k.limit_starts_at < t.as_of_at
 ),
--- Midnights of limits within a Chicago day, with the reads around them.
+-- Midnights of limits within a Chicago day.
 midnight AS (
+  SELECT s.account_id, s.report_date, -1 AS sign, s.first_date AS chicago_date, s.starts_at AS at FROM span AS s WHERE s.begins_within
+  UNION ALL
+  SELECT s.account_id, s.report_date, 1, s.last_date, s.ends_at FROM span AS s WHERE s.ends_within AND s.has_passed
+),
+-- The reads around each, and the lines that hold what there was by then: a read that found the day as it was before has none
+-- of its own.
+read_around AS (
   SELECT
-    m.account_id, m.report_date, m.sign, m.chicago_date, epoch(m.at) AS at,
-    coalesce(max(epoch(i.seen_at)) FILTER (WHERE i.seen_at <= m.at), epoch(any_value(k.starts_at))) AS read_before,
-    min(epoch(i.seen_at)) FILTER (WHERE i.seen_at > m.at) AS read_after
-  FROM (
-    SELECT s.account_id, s.report_date, -1 AS sign, s.first_date AS chicago_date, s.starts_at AS at FROM span AS s WHERE s.begins_within
-    UNION ALL
-    SELECT s.account_id, s.report_date, 1, s.last_date, s.ends_at FROM span AS s WHERE s.ends_within AND s.has_passed
-  ) AS m
+    m.account_id, m.report_date, m.sign, m.chicago_date, m.at, coalesce(max(r.at) FILTER (WHERE r.at <= m.at), any_value(k.starts_at)) AS read_before,
+    min(r.at) FILTER (WHERE r.at > m.at) AS read_after, max(r.line_at) FILTER (WHERE r.line_at <= m.at) AS line_before,
+    min(r.line_at) FILTER (WHERE r.line_at > m.at) AS next_line
+  FROM midnight AS m
   JOIN main.calendar AS k ON k.account_id = m.account_id AND k.report_date = m.chicago_date
-  JOIN main.spend_intraday AS i ON i.account_id = m.account_id AND i.report_date = m.chicago_date
+  JOIN (
+    SELECT DISTINCT i.account_id, i.report_date::VARCHAR AS unit, i.seen_at AS at, i.seen_at AS line_at
+    FROM main.spend_intraday AS i
+    UNION ALL
+    SELECT p.account_id, p.unit, p.started_at, NULL
+    FROM ops.step AS p
+    WHERE p.stream = 'spend_report' AND p.outcome = 'unchanged'
+  ) AS r ON r.account_id = m.account_id AND r.unit = m.chicago_date::VARCHAR AND r.at < k.ends_at
   GROUP BY m.account_id, m.report_date, m.sign, m.chicago_date, m.at
 ),
 close AS (
-  SELECT n.*, (n.at - n.read_before) / (n.read_after - n.read_before) AS share
-  FROM midnight AS n
-  WHERE n.read_after - n.read_before <= 3600 * (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'curve_gap_hours')
+  SELECT
+    a.*, CASE WHEN a.next_line = a.read_after THEN a.next_line ELSE a.line_before END AS line_after,
+    (epoch(a.at) - epoch(a.read_before)) / (epoch(a.read_after) - epoch(a.read_before)) AS share
+  FROM read_around AS a
+  WHERE epoch(a.read_after) - epoch(a.read_before) <= 3600 * (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'curve_gap_hours')
 ),
 -- What each campaign spent in the Chicago days, less what came before the day began, and up to where it ended. A campaign
 -- without a line in a read had spent nothing by then.
@@ -64,13 +76,13 @@ part AS (
   JOIN mart.campaign_spend AS c ON c.account_id = s.account_id AND c.report_date = s.last_date
   WHERE s.last_date > s.first_date AND NOT s.has_passed
   UNION ALL
-  SELECT
-    n.account_id, n.report_date, i.campaign_id,
-    (n.sign * i.spend::DOUBLE * CASE WHEN i.seen_at <= to_timestamp(n.at) THEN 1 - n.share ELSE n.share END)::DECIMAL(18, 6),
-    n.sign * i.clicks * CASE WHEN i.seen_at <= to_timestamp(n.at) THEN 1 - n.share ELSE n.share END
-  FROM close AS n
-  JOIN main.spend_intraday AS i
-    ON i.account_id = n.account_id AND i.report_date = n.chicago_date AND epoch(i.seen_at) IN (n.read_before, n.read_after)
+  SELECT c.account_id, c.report_date, i.campaign_id, (c.weight * i.spend::DOUBLE)::DECIMAL(18, 6), c.weight * i.clicks
+  FROM (
+    SELECT n.account_id, n.report_date, n.chicago_date, n.line_before AS line_at, n.sign * (1 - n.share) AS weight FROM close AS n
+    UNION ALL
+    SELECT n.account_id, n.report_date, n.chicago_date, n.line_after, n.sign * n.share FROM close AS n
+  ) AS c
+  JOIN main.spend_intraday AS i ON i.account_id = c.account_id AND i.report_date = c.chicago_date AND i.seen_at = c.line_at
 ),
 summed AS (
   SELECT p.account_id, p.report_date, p.campaign_id, sum(p.spend) AS spend, CASE WHEN count(p.clicks) = count(*) THEN sum(p.clicks) END AS clicks
