@@ -126,7 +126,7 @@ func countLimits(t *testing.T, w *warehouse, account string, zone *time.Location
 }
 
 // TestLimitDay_IsWhatTheServiceCounted compares the spend of days of limits with what simulated services counted, whose
-// limits start over in zones on both sides of Chicago, one of which does not change its clocks when Chicago does.
+// limits start over in zones on both sides of Chicago. Some of them do not change their clocks on the day Chicago does.
 func TestLimitDay_IsWhatTheServiceCounted(t *testing.T) {
 	var services []limitedService
 	for _, name := range []string{"UTC", "America/Los_Angeles", "America/Regina", "Europe/London", "Pacific/Auckland",

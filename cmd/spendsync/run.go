@@ -277,12 +277,9 @@ func (a *app) clientOptions() config.ClientOptions {
 // loadOptions are the settings of the store.
 func (a *app) loadOptions() load.Options {
 	memory, first, threads := a.cfg.Resources()
-	limits, err := a.cfg.LimitZone()
-	if err != nil {
-		panic(err) // the configuration was checked
-	}
 	return load.Options{
-		LockWait: a.cfg.LockWait, KeepRaw: a.cfg.KeepRaw, LimitDay: limits, Version: version(), Log: a.log, Now: a.now,
+		LockWait: a.cfg.LockWait, KeepRaw: a.cfg.KeepRaw, LimitDay: a.cfg.LimitZone(), Version: version(), Log: a.log,
+		Now: a.now,
 		DuckDB: duck.Options{
 			Memory: memory, FirstMemory: first, Threads: threads, Views: a.views(),
 		},

@@ -61,7 +61,7 @@ varied AS (
 ended AS (
   SELECT
     v.*, v.spend::DOUBLE + v.days_left * greatest(0, v.pace + v.move * v.onward) AS spend_end,
-    -- The days to come vary, and so do the paces that they are told by; of a week that is not whole it matters which days are
+    -- The days to come vary, and so do the paces that they are told by; in an incomplete week it depends on which days are
     -- left. Half of the move may be lacking, or come again. 1.71 is Student's 1.645 for some 24 days.
     1.71 * sqrt(coalesce(v.spread_of_weekday, v.variance) * (v.days_left + v.days_left * v.days_left * (pow(1 + v.onward, 2) / v.days_of_pace + coalesce(pow(v.onward, 2) / nullif(v.days_before, 0), 0)))
       + greatest(0, v.variance - coalesce(v.spread_of_weekday, v.variance)) * (v.days_left % 7) * (7 - v.days_left % 7) / 6

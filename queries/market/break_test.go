@@ -13,8 +13,8 @@ func (q *Questions) broken(t *testing.T) []string {
 }
 
 // TestBreaks_HalfOfTheConversions takes half of the conversions of all campaigns away and counts the mornings until
-// that is seen, by the conversions that a campaign brought before: of few a day not even a test that knows the true
-// rates tells half from chance in time. And it counts what is said of the campaigns of quiet worlds.
+// breaks names the campaign, by its conversions a day before. With few a day, even a test that knows the true rates
+// cannot tell the loss from chance in time. The test also counts the campaigns of quiet worlds that breaks names.
 func TestBreaks_HalfOfTheConversions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays for a minute in one goroutine")

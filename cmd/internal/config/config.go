@@ -79,6 +79,9 @@ type Config struct {
 	// assumed are the embedded assumptions about the service under the lines of ServiceFile.
 	assumed *service.Service
 
+	// limits is the zone of LimitDay.
+	limits *time.Location
+
 	// unknown are variables with our prefix that no command reads. They are warned
 	// of, not refused: Kubernetes sets some for every Service named spendsync.
 	unknown []string
@@ -180,7 +183,8 @@ func (c *Config) check() error {
 		c.LogFormat)
 	refuse(!slices.Contains([]string{"debug", "info", "warn", "error"}, c.LogLevel), "LOG_LEVEL=%q is none of debug, "+
 		"info, warn, error", c.LogLevel)
-	_, err := c.LimitZone()
+	var err error
+	c.limits, err = zoneOfLimits(c.LimitDay)
 	refuse(err != nil, "LIMIT_DAY=%s: %v; for example UTC", c.LimitDay, err)
 	if len(wrong) > 0 {
 		return usage(wrong)
@@ -204,9 +208,11 @@ var duckMemory = regexp.MustCompile(`^[0-9]+(\.[0-9]+)? ?([KMGT]i?B)$`)
 func (c *Config) AccountIsSet() bool { return c.accountSet }
 
 // LimitZone returns the zone at whose midnight daily limits start over.
-func (c *Config) LimitZone() (*time.Location, error) {
-	zone, err := time.LoadLocation(c.LimitDay)
-	if err != nil || c.LimitDay == "Local" {
+func (c *Config) LimitZone() *time.Location { return c.limits }
+
+func zoneOfLimits(name string) (*time.Location, error) {
+	zone, err := time.LoadLocation(name)
+	if err != nil || name == "Local" {
 		return nil, errors.New("no IANA zone has this name")
 	}
 	year := time.Now().Year()

@@ -232,8 +232,8 @@ func (d *dayTest) know(t *testing.T, script string, edit func(*manifest.Day)) {
 	}
 }
 
-// prove reads the day, and returns the result in one line: what is stored, after how many reads, what the service
-// states of it, and the kept replies.
+// prove reads the day and returns one line: the stored rows, the number of reads, the totals that the service
+// states, and the kept replies.
 func (d *dayTest) prove(t *testing.T) (line string, read *dayRead, err error) {
 	t.Helper()
 	var step schema.Step

@@ -94,7 +94,7 @@ func (q *reader) pacing(id string) page.Pacing {
   SELECT c.report_date AS today, epoch_us(c.last_read_at) AS as_of, coalesce((SELECT sum(s.spend) FROM
     mart.campaign_spend AS s WHERE s.account_id = c.account_id AND s.report_date = c.report_date), 0) AS spend_today,
     least(1, (epoch(c.last_read_at) - epoch(k.starts_at)) / (epoch(k.ends_at) - epoch(k.starts_at))) AS elapsed_today,
-    -- A day of limits that is not the Chicago day tells nothing of how that one ends.
+    -- If limits count by another day, no projection of the Chicago day exists.
     CASE WHEN k.limit_starts_at IS NULL THEN (SELECT CASE WHEN count(p.projected_spend) = count(*) FILTER (WHERE p.spend
       > 0) THEN sum(p.projected_spend) END FROM paced AS p WHERE p.report_date = c.report_date) END AS projected_today
   FROM ops.day_coverage AS c

@@ -18,7 +18,12 @@ WITH whole AS (
 hourly AS (
   SELECT
     w.*, epoch(h.hour_from) AS hour_from, h.spend_so_far::DOUBLE AS spend_so_far, h.spend::DOUBLE AS hour_spend, k.starts_at <= w.starts_at AS is_first,
-    k.starts_at = w.starts_at AS is_chicago
+    k.starts_at = w.starts_at AS is_chicago,
+    -- The clocks change at two in the morning: before, hours count from the start of the day, and after, back from its end.
+    CASE
+      WHEN epoch(h.hour_from) - epoch(w.starts_at) < 7200 THEN (epoch(h.hour_from) - epoch(w.starts_at)) / 3600
+      ELSE 24 - (epoch(w.ends_at) - epoch(h.hour_from)) / 3600
+    END::INTEGER AS hour
   FROM mart.intraday_hourly AS h
   JOIN whole AS w ON w.account_id = h.account_id AND w.report_date = h.limit_date AND w.campaign_id = h.campaign_id
   JOIN main.calendar AS k ON k.account_id = h.account_id AND k.report_date = h.report_date
@@ -26,7 +31,7 @@ hourly AS (
 -- Since the day's own midnight: less what came before it on the first Chicago day, and on the second from the day's end.
 reached AS (
   SELECT
-    h.*, (h.hour_from - epoch(h.starts_at)) / 3600 AS since, (epoch(h.ends_at) - h.hour_from) / 3600 AS until,
+    h.*,
     CASE
       WHEN h.is_chicago THEN h.spend_so_far
       WHEN h.is_first THEN h.spend_so_far - max(h.spend_so_far - h.hour_spend) FILTER (WHERE h.hour_from = epoch(h.starts_at)) OVER of_day
@@ -37,13 +42,11 @@ reached AS (
 ),
 ended AS (
   SELECT
-    r.account_id, r.report_date, r.campaign_id, any_value(r.spend) AS spend, any_value(r.clicks) AS clicks, max(r.so_far) AS spend_so_far,
-    -- The clocks change at two in the morning: before, hours count from the start of the day, and after, back from its end.
-    CASE WHEN r.since < 2 THEN r.since ELSE 24 - r.until END::INTEGER AS hour,
+    r.account_id, r.report_date, r.campaign_id, r.hour, any_value(r.spend) AS spend, any_value(r.clicks) AS clicks, max(r.so_far) AS spend_so_far,
     -- Where an hour came twice, its share was reached at the end of the second.
     count(r.so_far) = count(*) AS is_known
   FROM reached AS r
-  GROUP BY r.account_id, r.report_date, r.campaign_id, CASE WHEN r.since < 2 THEN r.since ELSE 24 - r.until END
+  GROUP BY r.account_id, r.report_date, r.campaign_id, r.hour
 ),
 shared AS (
   SELECT e.account_id, e.report_date, e.hour, e.spend_so_far, e.spend, CASE WHEN e.clicks >= 30 THEN e.spend_so_far / e.spend END AS share

@@ -1,5 +1,5 @@
 -- How much of its daily limit did each campaign spend on each day by which the service counts limits?
--- Trap: these are the Chicago days unless SPENDSYNC_LIMIT_DAY names the zone in which limits start over (the question limits_reset tells). Then a day has parts of two Chicago days; what was spent by its midnight comes from reads close to it (main.spend_intraday), and a day without such reads is NULL.
+-- Trap: days are Chicago's unless SPENDSYNC_LIMIT_DAY names another zone (see mart.limit_reset). A day of another zone has parts of two Chicago days: reads close to its midnight divide them (main.spend_intraday), and without such reads its spend is NULL.
 -- Column report_date: Date of the day, in the zone of the limits.
 -- Column starts_at: First instant of the day.
 -- Column ends_at: First instant after the day.

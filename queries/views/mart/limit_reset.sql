@@ -50,19 +50,23 @@ judged AS (
       ELSE 'not_enough_evidence'
     END AS verdict
   FROM counted AS c
+),
+held AS (
+  SELECT
+    j.*, coalesce(k.limit_starts_at, k.starts_at) AS counted_from,
+    CASE j.verdict WHEN 'chicago' THEN k.limit_starts_at IS NULL WHEN 'utc' THEN coalesce(epoch(k.limit_starts_at) % 86400 = 0, false) END AS is_counted
+  FROM judged AS j
+  JOIN main.today AS t ON t.account_id = j.account_id
+  JOIN main.calendar AS k ON k.account_id = t.account_id AND k.report_date = t.today
 )
 SELECT
-  j.account_id, j.verdict, j.restarts, j.restarts_chicago, j.restarts_utc, j.usual_hour_utc,
-  (epoch(coalesce(k.limit_starts_at, k.starts_at))::BIGINT // 3600 % 24)::INTEGER AS counted_hour_utc,
-  CASE j.verdict WHEN 'chicago' THEN k.limit_starts_at IS NULL WHEN 'utc' THEN coalesce(epoch(k.limit_starts_at) % 86400 = 0, false) END AS is_counted, j.campaigns,
+  h.account_id, h.verdict, h.restarts, h.restarts_chicago, h.restarts_utc, h.usual_hour_utc,
+  (epoch(h.counted_from)::BIGINT // 3600 % 24)::INTEGER AS counted_hour_utc, h.is_counted, h.campaigns,
   CASE
-    WHEN j.verdict = 'not_enough_evidence' THEN 'sync every hour, and ask again when campaigns have spent their limits'
-    WHEN j.verdict = 'chicago' AND k.limit_starts_at IS NULL THEN 'nothing: answers count limits by this day'
-    WHEN j.verdict = 'chicago' THEN 'unset SPENDSYNC_LIMIT_DAY: answers count limits by another day than the service'
-    WHEN j.verdict = 'utc' AND epoch(k.limit_starts_at) % 86400 = 0 THEN 'nothing: answers count limits by this day'
-    WHEN j.verdict = 'utc' THEN 'set SPENDSYNC_LIMIT_DAY=UTC: answers count limits by another day than the service'
+    WHEN h.verdict = 'not_enough_evidence' THEN 'sync every hour, and ask again when campaigns have spent their limits'
+    WHEN h.is_counted THEN 'nothing: answers count limits by this day'
+    WHEN h.verdict = 'chicago' THEN 'unset SPENDSYNC_LIMIT_DAY: answers count limits by another day than the service'
+    WHEN h.verdict = 'utc' THEN 'set SPENDSYNC_LIMIT_DAY=UTC: answers count limits by another day than the service'
     ELSE 'see in mart.intraday_hourly whether campaigns below their limits spend before that hour; if so, set SPENDSYNC_LIMIT_DAY to a zone with midnight at that hour'
   END AS what_to_do
-FROM judged AS j
-JOIN main.today AS t ON t.account_id = j.account_id
-JOIN main.calendar AS k ON k.account_id = t.account_id AND k.report_date = t.today
+FROM held AS h
