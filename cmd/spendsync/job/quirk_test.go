@@ -489,8 +489,11 @@ func TestQuirks_EachHasACase(t *testing.T) {
 			t.Errorf("%s ends in %d, and what is unknown then is %q", c.quirk, c.exits, c.unknown)
 		}
 	}
+	// What a run may not take for a fact has its cases in cmd/spendsync/falsenumbers_test.go.
+	elsewhere := strings.Fields("limit-200 limit-400 limit-403 report-empty pages-unordered me-bare-id envelope-hal " +
+		"envelope-spring envelope-payload")
 	for _, q := range adsim.Quirks() {
-		if cases[q.Name] != 1 {
+		if cases[q.Name] != 1 && !slices.Contains(elsewhere, q.Name) {
 			t.Errorf("%s has %d cases, want 1", q.Name, cases[q.Name])
 		}
 		delete(cases, q.Name)

@@ -141,6 +141,8 @@ type exchange struct {
 	request  *http.Request // as the service will see it
 	place    place
 	total    int // of a list, for a header
+	// whole asks the request again, with other parameters.
+	whole func(other url.Values) *node
 }
 
 // placeOf returns the kind of a request.
@@ -265,6 +267,13 @@ func (l *Set) Answer(accounts []*advertiser.API, st *ledger.State, r *http.Reque
 		rep = plain(x.request)
 	}
 	replaced = replaced || f.Replaces()
+	x.whole = func(other url.Values) *node {
+		was := x.request
+		x.edit(func(q url.Values) { maps.Copy(q, other) })
+		body, _ := jsontext.ParseTree(plain(x.request).Body)
+		x.request = was
+		return body
+	}
 	if body, ok := jsontext.ParseTree(rep.Body); ok && rep.Status < 300 && !replaced {
 		for _, q := range set {
 			if q.change != nil {

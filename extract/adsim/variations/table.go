@@ -49,7 +49,7 @@ var catalogue = sync.OnceValue(func() []*Quirk {
 var groups = []behaviors{
 	totalQuirks, numberQuirks, nameQuirks, rowQuirks, columnQuirks, dayQuirks, pageQuirks, fieldQuirks, timeQuirks,
 	audienceQuirks, creativeQuirks, sourceQuirks, accountQuirks, idQuirks, listQuirks, envelopeQuirks, reportBodyQuirks,
-	bothQuirks, wireQuirks,
+	bothQuirks, wireQuirks, moodQuirks,
 }
 
 // behavior returns the functions of a variation; it has none if forms describe it.
