@@ -158,9 +158,10 @@ func (g *Staged) PutDay(ctx context.Context, p DayRead, rows *history.Day) (put 
 		proven.sums, proven.hash = known.Sums, known.ContentHash
 	}
 	switch {
-	case rows == nil: // the replies are those that are stored
+	case rows == nil: // the stored replies stay, and so does their meaning
+		proven.takeMeaning(known)
 	case known != nil && known.ContentHash == proven.hash && !p.Damaged:
-		err = g.keepDay(day, p)
+		err = g.keepDay(day, p, known)
 	default:
 		put.Changed = true
 		put.Diff, err = g.replaceDay(day, p, known, rows)
@@ -177,13 +178,28 @@ func (g *Staged) PutDay(ctx context.Context, p DayRead, rows *history.Day) (put 
 	return put, ctx.Err()
 }
 
-// keepDay leaves a stored day unchanged. The stored replies have the same content; new ones are kept only if
-// there are none, or if they are lost, damaged or were read by older rules.
-func (g *Staged) keepDay(day *stagedDay, p DayRead) error {
+// takeMeaning replaces what p records of its replies by what is stored of the stored ones.
+func (p *DayRead) takeMeaning(known *manifest.Day) {
+	p.Combined, p.Without, p.AskedBeyond = known.Combined, known.Without, known.AskedBeyond
+	p.Rounded, p.Refused = known.Rounded, known.Refused
+	p.Unread, p.UnreadForms = known.Unread, known.UnreadForms
+}
+
+// meansAs reports whether the replies of a read mean what the stored ones do.
+func (p *DayRead) meansAs(known *manifest.Day) bool {
+	return p.Combined == known.Combined && slices.Equal(p.Without, known.Without) &&
+		p.AskedBeyond == known.AskedBeyond && p.Rounded == known.Rounded && p.Refused == known.Refused &&
+		p.Unread == known.Unread && slices.Equal(p.UnreadForms, known.UnreadForms)
+}
+
+// keepDay leaves the rows of a stored day unchanged. The stored replies give the same rows; new ones take their place
+// only if there are none, if they are lost, damaged or were read by older rules, or if they mean something else: what
+// replies mean is stored with them.
+func (g *Staged) keepDay(day *stagedDay, p DayRead, known *manifest.Day) error {
 	if p.Replayed || len(g.store.Account().RawPages(p.Day)) == 0 {
 		return nil
 	}
-	if g.store.Account().ByOlderRules(p.Day) {
+	if g.store.Account().ByOlderRules(p.Day) || !p.meansAs(known) {
 		day.renewRaw = true
 		return nil
 	}
