@@ -300,8 +300,8 @@ func TestCaveats_OfReadyQuestions(t *testing.T) {
 		question, params string
 		lost             bool
 	}{
-		{"top_campaigns", "days=7", false}, {"top_campaigns", "days=40", true}, {"last_week", "days=7", false},
-		{"last_week", "days=18", true}, {"campaigns_at_limit", "days=40", true}, {"yesterday", "rows=20", false},
+		{"top_campaigns", "days=7", false}, {"top_campaigns", "days=40", true}, {"last_week", "rows=20", false},
+		{"campaigns_at_limit", "rows=20", false}, {"yesterday", "rows=20", false},
 		{"month", "", false}, {"which_campaigns_pay", "rows=20", false},
 	} {
 		args := []string{"query", tc.question, "--format", "markdown"}

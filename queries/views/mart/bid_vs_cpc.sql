@@ -14,6 +14,10 @@
 -- Column advice: service_bids: the campaign has a target CPA, so the service moves the bids; bid_less: best_bid is lower than bid_now by threshold bid_min_change or more; keep: it is not; too_little_data: fewer than scale_min_conversions, and not surely a loss; unknown: bids or conversions are not.
 -- Column best_bid: US dollars per click to bid here to earn most, by what the source is expected to bring back (mart.source_judgement) and how clicks follow bids (mart.bid_elasticity), at most half as much again as now, 3 times the campaign's default bid and 25, at least half of now. In a campaign at its daily limit no higher than now, unless a dollar brings back so much more there than in the campaign (required_return of mart.source_judgement): a higher bid buys dearer clicks for the same money. Where nobody said what a conversion is worth: the bid at which a source that is worse than its campaign would be as good as it, NULL for the others. NULL: the service moves the bid, or too little is known.
 -- Column best_bid_gain: US dollars a day that best_bid is expected to earn beyond the bid of now; in a campaign at its daily limit with what its other sources make of the money. NULL: best_bid is, or nobody said what a conversion is worth.
+-- Column verdict: The same as advice.
+-- Column reason: Why, in a sentence. NULL: the verdict says all.
+-- Column at_stake: US dollars a day that best_bid is expected to earn beyond the bid of now, where it is to be lowered. NULL: it is not, or not known.
+-- Column action: What to bid. NULL: as now.
 WITH level AS (
   SELECT
     max(t.value) FILTER (WHERE t.name = 'performance_days') AS days,
@@ -199,6 +203,12 @@ SELECT
   CASE WHEN j.advice IN ('bid_less', 'keep') THEN j.times * j.bid_now END AS best_bid,
   CASE WHEN j.advice IN ('bid_less', 'keep') AND j.worth_origin <> 'campaign_cpa' THEN
     j.spend_per_day * (pow(j.times, j.elasticity) * (j.expected_return - j.required_return * j.times) - (j.expected_return - j.required_return))
-  END AS best_bid_gain
+  END AS best_bid_gain,
+  j.advice AS verdict,
+  CASE WHEN j.advice IN ('bid_less', 'keep') THEN format('a dollar is expected to bring back ${:.2f}', j.expected_return) END AS reason,
+  CASE WHEN j.advice = 'bid_less' AND j.worth_origin <> 'campaign_cpa' THEN
+    j.spend_per_day * (pow(j.times, j.elasticity) * (j.expected_return - j.required_return * j.times) - (j.expected_return - j.required_return))
+  END AS at_stake,
+  CASE WHEN j.advice = 'bid_less' THEN format('bid ${:.3f} a click', j.times * j.bid_now) END AS action
 FROM advised AS j
 JOIN span AS p ON p.account_id = j.account_id

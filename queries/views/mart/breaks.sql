@@ -7,6 +7,10 @@
 -- Column z_score: How far that is from chance and the usual spread, in standard deviations. NULL: delivery_stopped.
 -- Column delivery_status: Why the campaign does not deliver, in the service's words. NULL: another kind of break.
 -- Column what_to_do: What to look at first.
+-- Column verdict: The kind.
+-- Column reason: What happened, in a sentence, without the campaign's name.
+-- Column at_stake: US dollars a day that the conversions missed are worth. NULL: not known, or another kind of break.
+-- Column action: What to do, as in what_to_do.
 WITH level AS (
   SELECT
     max(t.value) FILTER (WHERE t.name = 'break_min_z') AS min_z
@@ -30,7 +34,7 @@ spent AS (
 ),
 -- The break that goes on, as a whole.
 stopped AS (
-  SELECT DISTINCT d.account_id, d.campaign_id, d.kind, d.since_date, d.observed, d.expected, d.z_score
+  SELECT DISTINCT d.account_id, d.campaign_id, d.kind, d.since_date, d.observed, d.expected, d.z_score, d.reason, d.at_stake
   FROM mart.break_day AS d
   WHERE NOT d.is_over
 ),
@@ -85,20 +89,23 @@ undelivered AS (
 ),
 found AS (
   SELECT s.*, NULL::VARCHAR AS delivery_status FROM stopped AS s
-  UNION ALL SELECT m.*, NULL FROM moved AS m
-  UNION ALL SELECT c.*, NULL FROM collapsed AS c
-  UNION ALL SELECT u.account_id, u.campaign_id, 'delivery_stopped', u.since_date, NULL, NULL, NULL, u.delivery_status FROM undelivered AS u
+  UNION ALL SELECT m.*, format('spend {} on {}: ${:,.2f} where ${:,.2f} is usual', CASE m.kind WHEN 'spend_jumped' THEN 'jumped' ELSE 'fell' END, m.since_date::VARCHAR, m.observed::DOUBLE, m.expected), NULL, NULL FROM moved AS m
+  UNION ALL SELECT c.*, format('clicks fell on {}: {} came where {} were to be expected', c.since_date::VARCHAR, c.observed::BIGINT, round(c.expected)::BIGINT), NULL, NULL FROM collapsed AS c
+  UNION ALL SELECT u.account_id, u.campaign_id, 'delivery_stopped', u.since_date, NULL, NULL, NULL, 'it is active and does not deliver: ' || replace(u.delivery_status, '_', ' '), NULL, u.delivery_status FROM undelivered AS u
 )
-SELECT
-  f.account_id, f.campaign_id, h.name AS campaign_name, f.kind, f.since_date, f.observed, f.expected, f.z_score, f.delivery_status,
-  CASE
-    WHEN f.kind IN ('conversions_stopped', 'conversions_fell') THEN 'see whether its conversions still reach the service; until then nothing is concluded from its CPA'
-    WHEN f.kind = 'spend_jumped' THEN 'see what changed (mart.change_log) and whether its limit is what you want'
-    WHEN f.kind = 'spend_fell' THEN 'see its delivery status, funds and bids before changing anything'
-    WHEN f.kind = 'ctr_collapsed' THEN 'see whether its creatives or sources changed (mart.change_log)'
-    WHEN f.delivery_status = 'waiting_for_funds' THEN 'add money: nothing else helps it'
-    ELSE 'look at its creatives: none of them can be shown'
-  END AS what_to_do
-FROM found AS f
-LEFT JOIN main.campaign_history AS h ON h.account_id = f.account_id AND h.campaign_id = f.campaign_id AND h.is_current
-WHERE coalesce(h.status = 'active' AND NOT h.is_deleted, h.campaign_id IS NULL)
+SELECT b.*, b.kind AS verdict, b.what_to_do AS action
+FROM (
+  SELECT
+    f.account_id, f.campaign_id, h.name AS campaign_name, f.kind, f.since_date, f.observed, f.expected, f.z_score, f.delivery_status,
+    CASE
+      WHEN f.kind IN ('conversions_stopped', 'conversions_fell') THEN 'see whether its conversions still reach the service; until then nothing is concluded from its CPA'
+      WHEN f.kind = 'spend_jumped' THEN 'see what changed (mart.change_log) and whether its limit is what you want'
+      WHEN f.kind = 'spend_fell' THEN 'see its delivery status, funds and bids before changing anything'
+      WHEN f.kind = 'ctr_collapsed' THEN 'see whether its creatives or sources changed (mart.change_log)'
+      WHEN f.delivery_status = 'waiting_for_funds' THEN 'add money: nothing else helps it'
+      ELSE 'look at its creatives: none of them can be shown'
+    END AS what_to_do, f.reason, f.at_stake
+  FROM found AS f
+  LEFT JOIN main.campaign_history AS h ON h.account_id = f.account_id AND h.campaign_id = f.campaign_id AND h.is_current
+  WHERE coalesce(h.status = 'active' AND NOT h.is_deleted, h.campaign_id IS NULL)
+) AS b

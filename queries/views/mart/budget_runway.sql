@@ -24,6 +24,10 @@
 -- Column next_charge_at: When that will be. NULL: never, not known, or in more than ten years.
 -- Column days_per_charge: Days that one charge lasts at expected_daily_spend. NULL: for ever, or not known.
 -- Column what_to_do: What to do.
+-- Column verdict: stopped: the balance is at the stop; stops_soon: within a week at this pace; low: below the warning, or within three weeks; lasts; funded: the service charges the card in time; unknown.
+-- Column reason: How long it lasts, in a sentence.
+-- Column at_stake: US dollars a day of expected profit of the active campaigns that would stop. NULL: the money lasts, or nobody said what a conversion is worth.
+-- Column action: What to do. NULL: nothing.
 WITH level AS (
   SELECT
     max(t.value) FILTER (WHERE t.name = 'recent_days') AS days,
@@ -175,33 +179,69 @@ run AS (
       WHEN p.balance IS NOT NULL THEN p.spendable / nullif(p.expected_daily_spend, 0)
     END AS days_until_stop
   FROM paced AS p
+),
+stated AS (
+  SELECT
+    r.account_id, r.balance, r.seen_at AS balance_seen_at, r.payment_mode, r.balance_status,
+    r.stop AS balance_stop, r.balance < r.warning AS is_below_warning,
+    r.window_from, r.window_to, coalesce(r.days_known, 0) AS days_known, r.mean_daily_spend, r.days_until_stop,
+    CASE WHEN r.days_until_stop <= 3650 THEN to_timestamp(epoch(r.last_seen_at) + r.days_until_stop * 86400) END AS stops_at,
+    r.campaigns AS campaigns_active, r.without_limit AS campaigns_without_limit, r.full_spend AS full_limits_spend,
+    CASE
+      WHEN r.balance <= r.stop THEN 0
+      WHEN r.is_charged_in_time THEN NULL
+      WHEN r.balance IS NOT NULL AND r.without_limit = 0 THEN r.spendable / nullif(r.full_spend, 0)::DOUBLE
+    END AS days_at_full_limits,
+    r.average_daily_spend AS api_average_daily_spend, r.days_left AS api_days_left,
+    r.last_seen_at AS balance_last_seen_at, r.is_auto_funded, r.days_funded, r.expected_daily_spend,
+    CASE
+      WHEN r.balance IS NULL THEN 'see why the balance could not be read: ops.entity_read'
+      WHEN r.balance <= r.stop AND r.is_auto_funded THEN 'see why the card was not charged: the balance is at the stop though funding is automatic'
+      WHEN r.balance <= r.stop THEN 'add money now: the service has paused the campaigns'
+      WHEN r.is_auto_funded AND NOT r.is_charged_in_time THEN 'raise the threshold of automatic funding above balance_stop: the service pauses the campaigns before it charges the card'
+      WHEN r.is_auto_funded AND r.balance < r.charge_below THEN 'see whether the card was charged: the balance is below the threshold of automatic funding'
+      WHEN r.is_auto_funded THEN 'nothing: the service charges the card by itself'
+      WHEN r.campaigns = 0 THEN 'nothing: no campaign is active'
+      WHEN r.days_until_stop < (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'urgent_days') THEN 'add money now'
+      WHEN r.balance < r.warning THEN 'add money: the service warns below this balance'
+      ELSE 'nothing'
+    END AS what_to_do,
+    r.charge_below AS auto_funding_threshold, r.charge AS auto_funding_amount, r.days_until_charge,
+    CASE WHEN r.days_until_charge <= 3650 THEN to_timestamp(epoch(r.last_seen_at) + r.days_until_charge * 86400) END AS next_charge_at,
+    r.charge::DOUBLE / nullif(r.expected_daily_spend, 0) AS days_per_charge
+  FROM run AS r
+),
+profit AS (
+  SELECT p.account_id, sum(-p.excess_spend::DOUBLE / nullif(p.days_known, 0)) AS a_day
+  FROM mart.campaign_performance AS p
+  WHERE p.campaign_status = 'active'
+  GROUP BY p.account_id
+),
+verdicts AS (
+  SELECT
+    s.*,
+    CASE
+      WHEN s.balance IS NULL THEN 'unknown'
+      WHEN s.balance <= s.balance_stop THEN 'stopped'
+      WHEN s.is_auto_funded THEN 'funded'
+      WHEN s.days_until_stop < 7 THEN 'stops_soon'
+      WHEN s.is_below_warning OR s.days_until_stop < 21 THEN 'low'
+      ELSE 'lasts'
+    END AS verdict
+  FROM stated AS s
 )
 SELECT
-  r.account_id, r.balance, r.seen_at AS balance_seen_at, r.payment_mode, r.balance_status,
-  r.stop AS balance_stop, r.balance < r.warning AS is_below_warning,
-  r.window_from, r.window_to, coalesce(r.days_known, 0) AS days_known, r.mean_daily_spend, r.days_until_stop,
-  CASE WHEN r.days_until_stop <= 3650 THEN to_timestamp(epoch(r.last_seen_at) + r.days_until_stop * 86400) END AS stops_at,
-  r.campaigns AS campaigns_active, r.without_limit AS campaigns_without_limit, r.full_spend AS full_limits_spend,
+  v.*,
+  CASE v.verdict
+    WHEN 'unknown' THEN 'the balance could not be read'
+    WHEN 'stopped' THEN format('the balance of ${:,.2f} is at the level where the service pauses the campaigns', v.balance::DOUBLE)
+    WHEN 'funded' THEN format('the balance is ${:,.2f}, and the service charges the card by itself', v.balance::DOUBLE)
+    ELSE format('the balance is ${:,.2f}', v.balance::DOUBLE) || coalesce(format(', which lasts {:.1f} more days at ${:,.2f} a day', v.days_until_stop, v.expected_daily_spend), ', and nothing is spent')
+  END AS reason,
+  CASE WHEN v.verdict IN ('stopped', 'stops_soon', 'low') AND p.a_day > 0 THEN p.a_day END AS at_stake,
   CASE
-    WHEN r.balance <= r.stop THEN 0
-    WHEN r.is_charged_in_time THEN NULL
-    WHEN r.balance IS NOT NULL AND r.without_limit = 0 THEN r.spendable / nullif(r.full_spend, 0)::DOUBLE
-  END AS days_at_full_limits,
-  r.average_daily_spend AS api_average_daily_spend, r.days_left AS api_days_left,
-  r.last_seen_at AS balance_last_seen_at, r.is_auto_funded, r.days_funded, r.expected_daily_spend,
-  CASE
-    WHEN r.balance IS NULL THEN 'see why the balance could not be read: ops.entity_read'
-    WHEN r.balance <= r.stop AND r.is_auto_funded THEN 'see why the card was not charged: the balance is at the stop though funding is automatic'
-    WHEN r.balance <= r.stop THEN 'add money now: the service has paused the campaigns'
-    WHEN r.is_auto_funded AND NOT r.is_charged_in_time THEN 'raise the threshold of automatic funding above balance_stop: the service pauses the campaigns before it charges the card'
-    WHEN r.is_auto_funded AND r.balance < r.charge_below THEN 'see whether the card was charged: the balance is below the threshold of automatic funding'
-    WHEN r.is_auto_funded THEN 'nothing: the service charges the card by itself'
-    WHEN r.campaigns = 0 THEN 'nothing: no campaign is active'
-    WHEN r.days_until_stop < (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'urgent_days') THEN 'add money now'
-    WHEN r.balance < r.warning THEN 'add money: the service warns below this balance'
-    ELSE 'nothing'
-  END AS what_to_do,
-  r.charge_below AS auto_funding_threshold, r.charge AS auto_funding_amount, r.days_until_charge,
-  CASE WHEN r.days_until_charge <= 3650 THEN to_timestamp(epoch(r.last_seen_at) + r.days_until_charge * 86400) END AS next_charge_at,
-  r.charge::DOUBLE / nullif(r.expected_daily_spend, 0) AS days_per_charge
-FROM run AS r
+    WHEN NOT starts_with(v.what_to_do, 'nothing') THEN v.what_to_do
+    WHEN v.verdict IN ('stops_soon', 'low') AND v.days_until_stop IS NOT NULL THEN 'add money within ' || greatest(1, floor(v.days_until_stop))::BIGINT || CASE WHEN v.days_until_stop < 2 THEN ' day' ELSE ' days' END
+  END AS action
+FROM verdicts AS v
+LEFT JOIN profit AS p ON p.account_id = v.account_id

@@ -17,6 +17,9 @@
 -- Column cpa_before_at_age: US dollars per conversion of the days before as known at that age.
 -- Column cpa_change: Change of the CPA from the days before to the recent ones, at equal age, as a share. NULL: not comparable.
 -- Column change_verdict: cheaper, dearer: cpa_change is beyond chance (threshold change_min_z, the days' own spread included); unclear; unknown: not comparable, or its conversions stopped (mart.breaks); if they fell, this says so.
+-- Column reason: Why, in a sentence, with what a conversion costs and is worth.
+-- Column at_stake: US dollars a day: the expected profit of a campaign that pays, or loss of one that loses, over the window. NULL: it is not active, or neither is sure.
+-- Column action: What to do about an active campaign. NULL: nothing.
 WITH maturity AS (
   SELECT m.* FROM mart.day_maturity AS m
 ),
@@ -143,33 +146,55 @@ broken AS (
   SELECT DISTINCT b.account_id, b.campaign_id, b.kind
   FROM break_day AS b
   WHERE NOT b.is_over
+),
+judged AS (
+  SELECT
+    s.account_id, s.campaign_id, coalesce(h.name, s.reported_name) AS campaign_name,
+    CASE WHEN h.is_deleted THEN 'deleted' ELSE h.status END AS campaign_status,
+    s.window_from, s.window_to, s.days_known, s.spend, s.clicks, s.impressions, s.conversions,
+    s.spend::DOUBLE / nullif(s.clicks, 0) AS cpc, s.clicks::DOUBLE / nullif(s.impressions, 0) AS ctr, s.conversions::DOUBLE / nullif(s.clicks, 0) AS cvr,
+    s.cpa, s.cpa_best_case, s.cpa_worst_case, h.target_cpa, s.cpa_expected / nullif(h.target_cpa, 0)::DOUBLE AS cpa_to_target,
+    CASE
+      WHEN k.campaign_id IS NOT NULL THEN 'broken_tracking'
+      WHEN s.conversions IS NULL THEN 'unknown'
+      WHEN v.worth IS NULL THEN 'no_target'
+      WHEN s.arrived_spend <= s.fewest_conversions * v.worth THEN 'pays'
+      WHEN s.arrived_spend > s.most_conversions * v.worth THEN 'loses'
+      ELSE 'unclear'
+    END AS verdict,
+    CASE WHEN k.campaign_id IS NULL THEN (s.spend::DOUBLE - s.conversions_expected * v.worth)::DECIMAL(18,6) END AS excess_spend,
+    s.window_to - s.recent + 1 AS recent_from, s.spend_recent, s.conversions_recent, s.cpa_recent,
+    s.spend_before, s.conversions_before_at_age, s.cpa_before_at_age, s.cpa_change,
+    CASE
+      WHEN s.z_score IS NULL OR k.kind = 'conversions_stopped' THEN 'unknown'
+      WHEN s.z_score > s.change_z THEN 'dearer'
+      WHEN s.z_score < -s.change_z THEN 'cheaper'
+      ELSE 'unclear'
+    END AS change_verdict,
+    s.revenue, (s.revenue - s.spend)::DECIMAL(18, 6) AS profit, (s.revenue - s.spend)::DOUBLE / nullif(s.spend, 0)::DOUBLE AS roi, s.revenue::DOUBLE / nullif(s.clicks, 0) AS epc,
+    s.conversions_expected, s.cpa_expected, CASE WHEN NOT s.is_unknown_share THEN s.all_arrived / nullif(s.spend, 0)::DOUBLE END AS conversions_share, v.worth, v.worth_origin
+  FROM scored AS s
+  LEFT JOIN mart.conversion_worth AS v ON v.account_id = s.account_id AND v.campaign_id = s.campaign_id AND v.source_id = ''
+  LEFT JOIN main.campaign_history AS h ON h.account_id = s.account_id AND h.campaign_id = s.campaign_id AND h.is_current
+  LEFT JOIN broken AS k ON k.account_id = s.account_id AND k.campaign_id = s.campaign_id
 )
 SELECT
-  s.account_id, s.campaign_id, coalesce(h.name, s.reported_name) AS campaign_name,
-  CASE WHEN h.is_deleted THEN 'deleted' ELSE h.status END AS campaign_status,
-  s.window_from, s.window_to, s.days_known, s.spend, s.clicks, s.impressions, s.conversions,
-  s.spend::DOUBLE / nullif(s.clicks, 0) AS cpc, s.clicks::DOUBLE / nullif(s.impressions, 0) AS ctr, s.conversions::DOUBLE / nullif(s.clicks, 0) AS cvr,
-  s.cpa, s.cpa_best_case, s.cpa_worst_case, h.target_cpa, s.cpa_expected / nullif(h.target_cpa, 0)::DOUBLE AS cpa_to_target,
-  CASE
-    WHEN k.campaign_id IS NOT NULL THEN 'broken_tracking'
-    WHEN s.conversions IS NULL THEN 'unknown'
-    WHEN v.worth IS NULL THEN 'no_target'
-    WHEN s.arrived_spend <= s.fewest_conversions * v.worth THEN 'pays'
-    WHEN s.arrived_spend > s.most_conversions * v.worth THEN 'loses'
-    ELSE 'unclear'
-  END AS verdict,
-  CASE WHEN k.campaign_id IS NULL THEN (s.spend::DOUBLE - s.conversions_expected * v.worth)::DECIMAL(18,6) END AS excess_spend,
-  s.window_to - s.recent + 1 AS recent_from, s.spend_recent, s.conversions_recent, s.cpa_recent,
-  s.spend_before, s.conversions_before_at_age, s.cpa_before_at_age, s.cpa_change,
-  CASE
-    WHEN s.z_score IS NULL OR k.kind = 'conversions_stopped' THEN 'unknown'
-    WHEN s.z_score > s.change_z THEN 'dearer'
-    WHEN s.z_score < -s.change_z THEN 'cheaper'
-    ELSE 'unclear'
-  END AS change_verdict,
-  s.revenue, (s.revenue - s.spend)::DECIMAL(18, 6) AS profit, (s.revenue - s.spend)::DOUBLE / nullif(s.spend, 0)::DOUBLE AS roi, s.revenue::DOUBLE / nullif(s.clicks, 0) AS epc,
-  s.conversions_expected, s.cpa_expected, CASE WHEN NOT s.is_unknown_share THEN s.all_arrived / nullif(s.spend, 0)::DOUBLE END AS conversions_share, v.worth, v.worth_origin
-FROM scored AS s
-LEFT JOIN mart.conversion_worth AS v ON v.account_id = s.account_id AND v.campaign_id = s.campaign_id AND v.source_id = ''
-LEFT JOIN main.campaign_history AS h ON h.account_id = s.account_id AND h.campaign_id = s.campaign_id AND h.is_current
-LEFT JOIN broken AS k ON k.account_id = s.account_id AND k.campaign_id = s.campaign_id
+  j.*,
+  CASE j.verdict
+    WHEN 'broken_tracking' THEN 'its conversions stopped or fell'
+    WHEN 'unknown' THEN 'some of its conversions are not known'
+    WHEN 'no_target' THEN 'nobody said what a conversion is worth'
+    ELSE
+      CASE WHEN j.cpa_expected IS NULL THEN format('it spent ${:,.2f} without a conversion', j.spend::DOUBLE) ELSE format('a conversion costs ${:,.2f}', j.cpa_expected) END
+      || format(', and is worth ${:,.2f}', j.worth::DOUBLE) || CASE j.verdict WHEN 'unclear' THEN ': chance may explain the difference' ELSE '' END
+  END AS reason,
+  CASE WHEN j.campaign_status = 'active' AND j.verdict IN ('pays', 'loses') THEN abs(j.excess_spend::DOUBLE) / nullif(j.days_known, 0) END AS at_stake,
+  CASE WHEN j.campaign_status = 'active' THEN
+    CASE
+      WHEN j.verdict = 'broken_tracking' THEN 'see whether its conversions still reach the service'
+      WHEN j.verdict = 'no_target' THEN 'set a target CPA, or tell your payouts'
+      WHEN j.verdict = 'loses' AND j.target_cpa IS NOT NULL THEN 'change its creatives, sources or audience, or pause it: the service moves its bids'
+      WHEN j.verdict = 'loses' THEN 'lower its bids, block its worst sources, or pause it'
+    END
+  END AS action
+FROM judged AS j

@@ -39,6 +39,9 @@
 -- Column verdict: cheaper, dearer: z_score is beyond threshold change_min_z; unclear: chance may explain it; unknown: not comparable yet, or its conversions stopped. Without any effect it says cheaper or dearer in less than 5 % of cases.
 -- Column days_not_final: Days among both that the service may still restate.
 -- Column other_changes: Other versions of this campaign's settings that began within the days compared or left out.
+-- Column reason: What the change did to the CPA, in a sentence. NULL: not comparable.
+-- Column at_stake: US dollars a day that conversions cost more (dearer) or less (cheaper) than before. NULL: chance may explain it.
+-- Column action: What to do. NULL: nothing.
 WITH maturity AS (
   SELECT m.* FROM mart.day_maturity AS m
 ),
@@ -250,28 +253,36 @@ scored AS (
     CROSS JOIN level AS l
   ) AS w
   LEFT JOIN broken AS b ON b.account_id = w.account_id AND b.campaign_id = w.campaign_id AND b.kind = 'conversions_stopped'
+),
+stated AS (
+  SELECT
+    c.account_id, c.campaign_id, n.name AS campaign_name, c.version_no, c.valid_from AS seen_at, c.changed_after AS not_before,
+    c.changed_columns, c.old_bid AS default_bid_before, c.default_bid AS default_bid_after,
+    r.days_before, r.spend_before, r.clicks_before, r.conversions_before, r.spend_per_day_before, r.cpc_before, r.cpa_before,
+    r.days_after, r.spend_after, r.clicks_after, r.conversions_after, r.spend_per_day_after, r.cpc_after, r.cpa_after,
+    r.spend_per_day_after / nullif(r.spend_per_day_before, 0) - 1 AS spend_per_day_change,
+    r.cpc_after / nullif(r.cpc_before, 0) - 1 AS cpc_change,
+    r.cpa_change,
+    r.days_not_final, o.changes AS other_changes,
+    r.conversions_before_at_age::BIGINT AS conversions_before_at_age, r.cpa_before_at_age,
+    r.adjusted_before AS conversions_before_adjusted, r.adjusted_after AS conversions_after_adjusted,
+    r.cpa_before_adjusted, r.cpa_after_adjusted, r.compared_by,
+    coalesce(r.control_campaigns, 0) AS control_campaigns, r.control_conversions_before, r.control_conversions_after, r.control_cpa_change,
+    r.z_score,
+    CASE
+      WHEN r.z_score IS NULL THEN 'unknown'
+      WHEN r.z_score > (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'change_min_z') THEN 'dearer'
+      WHEN r.z_score < -(SELECT t.value FROM mart.threshold AS t WHERE t.name = 'change_min_z') THEN 'cheaper'
+      ELSE 'unclear'
+    END AS verdict
+  FROM compared AS c
+  JOIN scored AS r ON r.account_id = c.account_id AND r.campaign_id = c.campaign_id AND r.version_no = c.version_no
+  JOIN others AS o ON o.account_id = c.account_id AND o.campaign_id = c.campaign_id AND o.version_no = c.version_no
+  LEFT JOIN main.campaign_history AS n ON n.account_id = c.account_id AND n.campaign_id = c.campaign_id AND n.is_current
 )
 SELECT
-  c.account_id, c.campaign_id, n.name AS campaign_name, c.version_no, c.valid_from AS seen_at, c.changed_after AS not_before,
-  c.changed_columns, c.old_bid AS default_bid_before, c.default_bid AS default_bid_after,
-  r.days_before, r.spend_before, r.clicks_before, r.conversions_before, r.spend_per_day_before, r.cpc_before, r.cpa_before,
-  r.days_after, r.spend_after, r.clicks_after, r.conversions_after, r.spend_per_day_after, r.cpc_after, r.cpa_after,
-  r.spend_per_day_after / nullif(r.spend_per_day_before, 0) - 1 AS spend_per_day_change,
-  r.cpc_after / nullif(r.cpc_before, 0) - 1 AS cpc_change,
-  r.cpa_change,
-  r.days_not_final, o.changes AS other_changes,
-  r.conversions_before_at_age::BIGINT AS conversions_before_at_age, r.cpa_before_at_age,
-  r.adjusted_before AS conversions_before_adjusted, r.adjusted_after AS conversions_after_adjusted,
-  r.cpa_before_adjusted, r.cpa_after_adjusted, r.compared_by,
-  coalesce(r.control_campaigns, 0) AS control_campaigns, r.control_conversions_before, r.control_conversions_after, r.control_cpa_change,
-  r.z_score,
-  CASE
-    WHEN r.z_score IS NULL THEN 'unknown'
-    WHEN r.z_score > (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'change_min_z') THEN 'dearer'
-    WHEN r.z_score < -(SELECT t.value FROM mart.threshold AS t WHERE t.name = 'change_min_z') THEN 'cheaper'
-    ELSE 'unclear'
-  END AS verdict
-FROM compared AS c
-JOIN scored AS r ON r.account_id = c.account_id AND r.campaign_id = c.campaign_id AND r.version_no = c.version_no
-JOIN others AS o ON o.account_id = c.account_id AND o.campaign_id = c.campaign_id AND o.version_no = c.version_no
-LEFT JOIN main.campaign_history AS n ON n.account_id = c.account_id AND n.campaign_id = c.campaign_id AND n.is_current
+  s.*,
+  CASE WHEN s.verdict <> 'unknown' THEN format('its CPA {} by {:.1f} %', CASE WHEN s.cpa_change > 0 THEN 'rose' ELSE 'fell' END, 100 * abs(s.cpa_change)) || CASE s.verdict WHEN 'unclear' THEN ', which chance may explain' ELSE '' END END AS reason,
+  CASE WHEN s.verdict IN ('dearer', 'cheaper') THEN abs(s.spend_per_day_after::DOUBLE * s.cpa_change / nullif(1 + s.cpa_change, 0)) END AS at_stake,
+  CASE WHEN s.verdict = 'dearer' THEN 'see whether to take it back' END AS action
+FROM stated AS s

@@ -11,6 +11,10 @@
 -- Column field: Name of the setting that changed: one row for each. NULL: it appeared or disappeared as a whole, or what changed has no column.
 -- Column old_value: Value before, as text; money in US dollars, instants in UTC. NULL: not set, or not known.
 -- Column new_value: Value after, in the same way. NULL: not set any more.
+-- Column is_review: Whether it is a step of the service's own review of a creative, and nobody's change.
+-- Column creative_title: Title of the creative now. NULL: something else changed, or it was never readable.
+-- Column place: What changed, by name: the campaign, and its creative or source.
+-- Column reason: What happened, in a sentence, without the place.
 WITH campaign AS (
   SELECT
     h.account_id, h.campaign_id, h.version_no, h.valid_from, h.changed_after, h.change_type, h.changed_columns,
@@ -110,9 +114,26 @@ change AS (
     CASE WHEN r.rule = 'bid_override' AND NOT r.is_deleted THEN r.bid::VARCHAR END AS new_value, r.version_no
   FROM source_rule AS r
   WHERE NOT (r.version_no = 1 AND r.is_first_look)
+),
+named AS (
+  SELECT
+    c.account_id, c.seen_at, c.not_before, c.kind, c.campaign_id, n.name AS campaign_name, c.creative_id, c.source_id, c.rule,
+    c.change_type, c.field, c.old_value, c.new_value, c.version_no,
+      -- The service's own review of a creative is nobody's change.
+      c.kind = 'creative' AND (coalesce(starts_with(c.field, 'pending') OR starts_with(c.field, 'rejection'), false) OR coalesce(c.old_value, '') = 'pending_review' OR coalesce(c.new_value, '') = 'rejected') AS is_review,
+      k.title AS creative_title,
+      regexp_replace(c.old_value, '([.][0-9][0-9])0+$', '\1') AS old_text, regexp_replace(c.new_value, '([.][0-9][0-9])0+$', '\1') AS new_text
+  FROM change AS c
+  LEFT JOIN main.campaign_history AS n ON n.account_id = c.account_id AND n.campaign_id = c.campaign_id AND n.is_current
+  LEFT JOIN main.creative_history AS k ON k.account_id = c.account_id AND k.creative_id = c.creative_id AND k.is_current
 )
 SELECT
-  c.account_id, c.seen_at, c.not_before, c.kind, c.campaign_id, n.name AS campaign_name, c.creative_id, c.source_id, c.rule,
-  c.change_type, c.field, c.old_value, c.new_value, c.version_no
-FROM change AS c
-LEFT JOIN main.campaign_history AS n ON n.account_id = c.account_id AND n.campaign_id = c.campaign_id AND n.is_current
+  n.* EXCLUDE (old_text, new_text),
+  coalesce(n.campaign_name, n.campaign_id) || coalesce(', creative ' || coalesce(n.creative_title, n.creative_id), '') || coalesce(', source ' || n.source_id, '') AS place,
+  CASE
+    WHEN n.rule = 'bid_override' THEN 'bid' || coalesce(' ' || n.old_text, '') || coalesce(' -> ' || n.new_text, ' -> none')
+    WHEN n.rule IS NOT NULL THEN n.rule || CASE n.change_type WHEN 'deleted' THEN ' no more' ELSE '' END
+    WHEN n.field IS NOT NULL THEN replace(n.field, '_', ' ') || ' ' || coalesce(n.old_text, 'none') || ' -> ' || coalesce(n.new_text, 'none')
+    ELSE replace(n.kind, '_', ' ') || ' ' || CASE n.change_type WHEN 'first_seen' THEN 'is new' ELSE replace(n.change_type, '_', ' ') END
+  END AS reason
+FROM named AS n

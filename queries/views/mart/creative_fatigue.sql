@@ -12,12 +12,16 @@
 -- Column ctr_peak: Clicks per impression in the stretch that ends on peak_to. NULL: there is none.
 -- Column decline: Fall of the CTR from the peak to the recent window as a share of the peak; negative: it rose. NULL: nothing to compare.
 -- Column z_score: The same fall in standard deviations of chance (two proportions, pooled). NULL: nothing to compare.
--- Column fatigue: too_little_data: fewer impressions than fatigue_min_impressions in either window, or no earlier one; steady; fatiguing, exhausted: adjusted_decline is fatigue_decline, exhausted_decline or more, and adjusted_z is z_needed or more. Of creatives that never tired it names less than 5 %.
+-- Column fatigue: too_little_data: fewer impressions than fatigue_min_impressions in either window, or no earlier one; steady; fatiguing, exhausted: adjusted_decline is fatigue_decline, exhausted_decline or more, and adjusted_z is z_needed or more; fell_with_campaign: its CTR fell by as much, and no further than its siblings' did. Of creatives that never tired it names less than 5 %.
 -- Column windows: Earlier stretches among which the peak is the best: the more, the higher a peak by chance.
 -- Column adjusted_decline: Fall of the CTR from the peak to the recent window beside the campaign's other creatives at the same sources on the same days (Mantel-Haenszel), as a share. Where it had no others beside it, decline.
 -- Column adjusted_z: adjusted_decline in standard deviations of chance.
 -- Column z_needed: What adjusted_z must reach: threshold fatigue_min_z, raised for the number of windows (the root of fatigue_min_z squared plus 2 ln windows).
 -- Column compared_with: siblings: the campaign's other creatives; itself: it had none beside it in both windows.
+-- Column verdict: The same as fatigue.
+-- Column reason: How far its CTR fell, in a sentence. NULL: too little data.
+-- Column at_stake: US dollars a day that the clicks it no longer brings would earn, at what a click of its campaign earns. NULL: it is not tired, or its campaign's clicks are not known to earn.
+-- Column action: What to do. NULL: nothing.
 WITH lengths AS (
   SELECT
     max(t.value) FILTER (WHERE t.name = 'recent_days')::INTEGER AS recent,
@@ -145,26 +149,47 @@ net AS (
 ),
 judged AS (
   SELECT
-    m.*, l.enough, l.fatiguing, l.exhausted, sqrt(l.min_z * l.min_z + 2 * ln(m.windows)) AS z_needed,
+    m.*, l.enough, l.fatiguing, l.exhausted, l.recent AS recent_days, sqrt(l.min_z * l.min_z + 2 * ln(m.windows)) AS z_needed,
     CASE WHEN n.ratio IS NOT NULL THEN 'siblings' WHEN m.ctr_peak IS NOT NULL THEN 'itself' END AS compared_with,
     coalesce(1 - n.ratio, m.decline) AS adjusted_decline,
     coalesce(ln(1 / nullif(n.ratio, 0)) / nullif(n.deviation, 0), m.z_score) AS adjusted_z
   FROM measured AS m
   CROSS JOIN lengths AS l
   LEFT JOIN net AS n ON n.account_id = m.account_id AND n.campaign_id = m.campaign_id AND n.creative_id = m.creative_id
+),
+stated AS (
+  SELECT
+    m.account_id, m.campaign_id, h.name AS campaign_name, m.creative_id, k.title,
+    CASE WHEN k.is_deleted THEN 'deleted' ELSE k.status END AS status,
+    m.first_shown_on, m.recent_to - m.first_shown_on + 1 AS age_days, m.recent_to,
+    m.impressions_recent, m.clicks_recent, m.ctr_recent, m.peak_to, m.impressions_peak, m.ctr_peak, m.decline, m.z_score,
+    CASE
+      WHEN m.impressions_recent < m.enough OR m.ctr_peak IS NULL THEN 'too_little_data'
+      WHEN m.adjusted_decline >= m.exhausted AND m.adjusted_z >= m.z_needed THEN 'exhausted'
+      WHEN m.adjusted_decline >= m.fatiguing AND m.adjusted_z >= m.z_needed THEN 'fatiguing'
+      WHEN m.compared_with = 'siblings' AND m.decline >= m.fatiguing AND m.z_score >= m.z_needed THEN 'fell_with_campaign'
+      ELSE 'steady'
+    END AS fatigue,
+    m.windows, m.adjusted_decline, m.adjusted_z, m.z_needed, m.compared_with, m.clicks_recent::DOUBLE / m.recent_days AS clicks_a_day
+  FROM judged AS m
+  LEFT JOIN main.creative_history AS k ON k.account_id = m.account_id AND k.creative_id = m.creative_id AND k.is_current
+  LEFT JOIN main.campaign_history AS h ON h.account_id = m.account_id AND h.campaign_id = m.campaign_id AND h.is_current
 )
 SELECT
-  m.account_id, m.campaign_id, h.name AS campaign_name, m.creative_id, k.title,
-  CASE WHEN k.is_deleted THEN 'deleted' ELSE k.status END AS status,
-  m.first_shown_on, m.recent_to - m.first_shown_on + 1 AS age_days, m.recent_to,
-  m.impressions_recent, m.clicks_recent, m.ctr_recent, m.peak_to, m.impressions_peak, m.ctr_peak, m.decline, m.z_score,
+  s.* EXCLUDE (clicks_a_day), s.fatigue AS verdict,
+  CASE s.fatigue
+    WHEN 'steady' THEN 'its CTR holds'
+    WHEN 'fell_with_campaign' THEN format('its CTR is {:.0f} % below its peak, as that of its campaign', 100 * s.decline)
+    WHEN 'too_little_data' THEN NULL
+    ELSE format('its CTR is {:.0f} % below its peak', 100 * s.decline) || CASE s.compared_with WHEN 'siblings' THEN format(', and {:.0f} % beside the campaign''s other creatives', 100 * s.adjusted_decline) ELSE '' END
+  END AS reason,
+  CASE WHEN s.fatigue IN ('exhausted', 'fatiguing') AND p.excess_spend < 0 THEN
+    s.clicks_a_day * s.adjusted_decline / nullif(1 - s.adjusted_decline, 0) * -p.excess_spend::DOUBLE / nullif(p.clicks, 0)
+  END AS at_stake,
   CASE
-    WHEN m.impressions_recent < m.enough OR m.ctr_peak IS NULL THEN 'too_little_data'
-    WHEN m.adjusted_decline >= m.exhausted AND m.adjusted_z >= m.z_needed THEN 'exhausted'
-    WHEN m.adjusted_decline >= m.fatiguing AND m.adjusted_z >= m.z_needed THEN 'fatiguing'
-    ELSE 'steady'
-  END AS fatigue,
-  m.windows, m.adjusted_decline, m.adjusted_z, m.z_needed, m.compared_with
-FROM judged AS m
-LEFT JOIN main.creative_history AS k ON k.account_id = m.account_id AND k.creative_id = m.creative_id AND k.is_current
-LEFT JOIN main.campaign_history AS h ON h.account_id = m.account_id AND h.campaign_id = m.campaign_id AND h.is_current
+    WHEN coalesce(s.status, 'active') <> 'active' THEN NULL
+    WHEN s.fatigue IN ('exhausted', 'fatiguing') THEN 'replace it'
+    WHEN s.fatigue = 'fell_with_campaign' THEN 'look at the campaign''s sources, audience and offer: a new creative alone does not help'
+  END AS action
+FROM stated AS s
+LEFT JOIN mart.campaign_performance AS p ON p.account_id = s.account_id AND p.campaign_id = s.campaign_id

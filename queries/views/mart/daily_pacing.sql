@@ -20,6 +20,7 @@
 -- Column delivery_status: Why the campaign delivered or did not at the end of the day, in the service's words. NULL: not known.
 -- Column campaign_verdict: Whether the campaign pays, as in mart.campaign_performance: a limit is worth raising only where it does. NULL: nothing spent in the window.
 -- Column advice: What to do, on the last day that was read; NULL on others. Nothing that costs money is advised without the campaign's CPA, nor a bid to a campaign whose delivery_status does not say that it delivers.
+-- Column verdict: Of the newest day of a campaign that may deliver: no_money, no_creatives; held_back: it pays and its limit stops it; limited_and_loses, limited_and_unclear: at its limit, and not known to pay; has_room: it pays and spends less than it may; under, on_pace; broken_tracking; no_curve, unread: not known yet. NULL: nothing is to be said.
 WITH level AS (
   SELECT
     max(t.value) FILTER (WHERE t.name = 'pacing_under') AS under,
@@ -73,47 +74,65 @@ projected AS (
     CASE p.pace_basis WHEN 'day_over' THEN p.spend::DOUBLE WHEN 'curve' THEN p.spend::DOUBLE / nullif(p.share_high, 0) * greatest(0, 1 - p.bound_z / sqrt(nullif(p.clicks, 0))) END AS projected_low,
     CASE p.pace_basis WHEN 'day_over' THEN p.spend::DOUBLE WHEN 'curve' THEN p.spend::DOUBLE / nullif(p.share_low, 0) * (1 + p.bound_z / sqrt(nullif(p.clicks, 0))) END AS projected_high
   FROM paced AS p
+),
+judged AS (
+  SELECT
+    j.account_id, j.report_date, j.campaign_id, j.campaign_name, j.status, j.daily_spend_limit, j.is_assumed, j.settings_changed, j.coverage_state,
+    j.as_of_at, j.day_elapsed, j.spend, j.utilization, j.pace_basis, j.projected_spend, j.projected_low, j.projected_high, j.projected_utilization, j.pacing_state,
+    j.delivery_status, k.verdict AS campaign_verdict,
+    CASE
+      WHEN j.report_date < j.last_date OR j.delivery_status IN ('scheduled', 'paused', 'archived', 'rejected') THEN NULL
+      WHEN j.delivery_status = 'waiting_for_funds' THEN 'no_money'
+      WHEN j.delivery_status IN ('waiting_for_creatives', 'all_creatives_rejected') THEN 'no_creatives'
+      WHEN j.pace_basis = 'no_curve' AND j.pacing_state = 'too_early' THEN 'no_curve'
+      WHEN j.pacing_state IN ('unknown', 'too_early', 'no_limit', 'stopped') THEN NULL
+      WHEN k.verdict = 'broken_tracking' THEN 'broken_tracking'
+      WHEN j.pacing_state IN ('over', 'limited') AND k.verdict = 'loses' THEN 'limited_and_loses'
+      WHEN j.pacing_state IN ('over', 'limited') AND k.verdict IS DISTINCT FROM 'pays' THEN 'limited_and_unclear'
+      -- What was spent already shows that it delivers; a projection does not.
+      WHEN j.is_held_back THEN 'held_back'
+      WHEN j.pacing_state IN ('limited', 'under') AND k.verdict = 'pays' AND j.delivery_status IS NULL THEN 'unread'
+      WHEN j.pacing_state = 'limited' THEN 'held_back'
+      WHEN j.pacing_state = 'under' AND k.verdict = 'pays' AND j.delivery_status <> 'daily_limit_reached' THEN 'has_room'
+      WHEN j.pacing_state = 'under' THEN 'under'
+      ELSE 'on_pace'
+    END AS verdict
+  FROM (
+  SELECT
+    p.account_id, p.report_date, max(p.report_date) FILTER (WHERE p.is_covered) OVER (PARTITION BY p.account_id) AS last_date, p.delivery_status, p.campaign_id, p.campaign_name, p.status, p.daily_spend_limit,
+    p.is_assumed, p.settings_changed, p.coverage_state,
+    p.as_of_at, p.day_elapsed, p.spend, p.utilization, p.pace_basis, p.projected_spend, p.projected_low, p.projected_high,
+    p.projected_spend / nullif(p.daily_spend_limit, 0)::DOUBLE AS projected_utilization,
+    coalesce(p.spend::DOUBLE >= p.limited * p.daily_spend_limit::DOUBLE, false) AS is_held_back,
+    CASE
+      WHEN NOT p.is_covered THEN 'unknown'
+      WHEN p.daily_spend_limit IS NULL AND coalesce(p.settings_read_state = 'ok', false) THEN 'no_limit'
+      WHEN p.daily_spend_limit IS NULL THEN 'unknown'
+      WHEN p.spend > p.daily_spend_limit THEN 'over'
+      WHEN p.spend::DOUBLE >= p.limited * p.daily_spend_limit::DOUBLE THEN 'limited'
+      WHEN p.is_deleted OR coalesce(p.status <> 'active', false) THEN 'stopped'
+      WHEN p.projected_low >= p.limited * p.daily_spend_limit::DOUBLE THEN 'limited'
+      WHEN p.projected_high < p.under * p.daily_spend_limit::DOUBLE THEN 'under'
+      WHEN p.projected_low >= p.under * p.daily_spend_limit::DOUBLE AND p.projected_high < p.limited * p.daily_spend_limit::DOUBLE THEN 'on_pace'
+      ELSE 'too_early'
+    END AS pacing_state
+  FROM projected AS p
+  ) AS j
+  LEFT JOIN mart.campaign_performance AS k ON k.account_id = j.account_id AND k.campaign_id = j.campaign_id
 )
 SELECT
-  j.account_id, j.report_date, j.campaign_id, j.campaign_name, j.status, j.daily_spend_limit, j.is_assumed, j.settings_changed, j.coverage_state,
-  j.as_of_at, j.day_elapsed, j.spend, j.utilization, j.pace_basis, j.projected_spend, j.projected_low, j.projected_high, j.projected_utilization, j.pacing_state,
-  j.delivery_status, k.verdict AS campaign_verdict,
-  CASE
-    WHEN j.report_date < j.last_date OR j.delivery_status IN ('scheduled', 'paused', 'archived', 'rejected') THEN NULL
-    WHEN j.delivery_status = 'waiting_for_funds' THEN 'add money: nothing else makes it deliver'
-    WHEN j.delivery_status IN ('waiting_for_creatives', 'all_creatives_rejected') THEN 'look at its creatives: none of them can be shown'
-    WHEN j.pace_basis = 'no_curve' AND j.pacing_state = 'too_early' THEN 'nothing yet: how the account spends over a day is known after a week of hourly syncs (mart.day_curve)'
-    WHEN j.pacing_state IN ('unknown', 'too_early', 'no_limit', 'stopped') THEN NULL
-    WHEN k.verdict = 'broken_tracking' THEN 'see where its conversions went first: mart.breaks'
-    WHEN j.pacing_state IN ('over', 'limited') AND k.verdict = 'loses' THEN 'leave the limit: it pays more per conversion than its target'
-    WHEN j.pacing_state IN ('over', 'limited') AND k.verdict IS DISTINCT FROM 'pays' THEN 'leave the limit until it is clear whether it pays'
-    -- What was spent already shows that it delivers; a projection does not.
-    WHEN j.is_held_back THEN 'a higher limit would buy more of what pays'
-    WHEN j.pacing_state IN ('limited', 'under') AND k.verdict = 'pays' AND j.delivery_status IS NULL THEN 'nothing yet: it pays, but whether it delivers could not be read'
-    WHEN j.pacing_state = 'limited' THEN 'a higher limit would buy more of what pays'
-    WHEN j.pacing_state = 'under' AND k.verdict = 'pays' AND j.delivery_status <> 'daily_limit_reached' THEN 'it pays and has room: a higher bid or a wider audience would use it'
-    WHEN j.pacing_state = 'under' THEN 'nothing: it spends less than it may'
-    ELSE 'nothing'
+  j.*,
+  CASE j.verdict
+    WHEN 'no_money' THEN 'add money: nothing else makes it deliver'
+    WHEN 'no_creatives' THEN 'look at its creatives: none of them can be shown'
+    WHEN 'no_curve' THEN 'nothing yet: how the account spends over a day is known after a week of hourly syncs (mart.day_curve)'
+    WHEN 'broken_tracking' THEN 'see where its conversions went first: mart.breaks'
+    WHEN 'limited_and_loses' THEN 'leave the limit: it pays more per conversion than its target'
+    WHEN 'limited_and_unclear' THEN 'leave the limit until it is clear whether it pays'
+    WHEN 'held_back' THEN 'a higher limit would buy more of what pays'
+    WHEN 'unread' THEN 'nothing yet: it pays, but whether it delivers could not be read'
+    WHEN 'has_room' THEN 'it pays and has room: a higher bid or a wider audience would use it'
+    WHEN 'under' THEN 'nothing: it spends less than it may'
+    WHEN 'on_pace' THEN 'nothing'
   END AS advice
-FROM (
-SELECT
-  p.account_id, p.report_date, max(p.report_date) FILTER (WHERE p.is_covered) OVER (PARTITION BY p.account_id) AS last_date, p.delivery_status, p.campaign_id, p.campaign_name, p.status, p.daily_spend_limit,
-  p.is_assumed, p.settings_changed, p.coverage_state,
-  p.as_of_at, p.day_elapsed, p.spend, p.utilization, p.pace_basis, p.projected_spend, p.projected_low, p.projected_high,
-  p.projected_spend / nullif(p.daily_spend_limit, 0)::DOUBLE AS projected_utilization,
-  coalesce(p.spend::DOUBLE >= p.limited * p.daily_spend_limit::DOUBLE, false) AS is_held_back,
-  CASE
-    WHEN NOT p.is_covered THEN 'unknown'
-    WHEN p.daily_spend_limit IS NULL AND coalesce(p.settings_read_state = 'ok', false) THEN 'no_limit'
-    WHEN p.daily_spend_limit IS NULL THEN 'unknown'
-    WHEN p.spend > p.daily_spend_limit THEN 'over'
-    WHEN p.spend::DOUBLE >= p.limited * p.daily_spend_limit::DOUBLE THEN 'limited'
-    WHEN p.is_deleted OR coalesce(p.status <> 'active', false) THEN 'stopped'
-    WHEN p.projected_low >= p.limited * p.daily_spend_limit::DOUBLE THEN 'limited'
-    WHEN p.projected_high < p.under * p.daily_spend_limit::DOUBLE THEN 'under'
-    WHEN p.projected_low >= p.under * p.daily_spend_limit::DOUBLE AND p.projected_high < p.limited * p.daily_spend_limit::DOUBLE THEN 'on_pace'
-    ELSE 'too_early'
-  END AS pacing_state
-FROM projected AS p
-) AS j
-LEFT JOIN mart.campaign_performance AS k ON k.account_id = j.account_id AND k.campaign_id = j.campaign_id
+FROM judged AS j

@@ -8,6 +8,9 @@
 -- Column unit: What value counts.
 -- Column meaning: What the check counts, in words.
 -- Column what_to_do: What to do where the check does not pass.
+-- Column verdict: passed, failed, or unknown: there is no value.
+-- Column reason: What the value counts, as in meaning.
+-- Column action: What to do. NULL: it did not fail.
 WITH checks (check_name, severity, threshold, unit, meaning, what_to_do) AS (
   VALUES
     ('keys_unique', 'error', 0, 'rows', 'Rows of spend_daily beyond the distinct keys that were proven when their day was read.', 'Run spendsync verify; spendsync rebuild makes the file again from Parquet.'),
@@ -261,5 +264,7 @@ judged AS (
   ) AS x
 )
 SELECT
-  j.account_id, j.check_name, j.severity, j.value <= j.passes AS passed, j.value, j.passes AS threshold, j.unit, j.meaning, j.what_to_do
+  j.account_id, j.check_name, j.severity, j.value <= j.passes AS passed, j.value, j.passes AS threshold, j.unit, j.meaning, j.what_to_do,
+  CASE WHEN j.value <= j.passes THEN 'passed' WHEN j.value > j.passes THEN 'failed' ELSE 'unknown' END AS verdict,
+  j.meaning AS reason, CASE WHEN j.value > j.passes THEN j.what_to_do END AS action
 FROM judged AS j

@@ -15,6 +15,10 @@
 -- Column spend_per_day: US dollars a day that it spends: the mean of the last eight days, of those that are known.
 -- Column loss_per_day: US dollars that going on is expected to lose a day; below 0: to earn. NULL: worth is not known.
 -- Column judgement: loses: it is expected to bring back less than a dollar by more than threshold block_loss, surer than threshold block_probability; earns: surely more than a dollar (threshold scale_probability, without a worth block_probability_of_campaign); unclear; unknown: some of its conversions are, or nobody knows what one is worth. With worth_origin campaign_cpa: loses means worse than its campaign, by block_loss_of_campaign and surer than block_probability_of_campaign.
+-- Column verdict: The same as judgement.
+-- Column reason: What a dollar brings back there and how sure that is, in a sentence.
+-- Column at_stake: US dollars a day that it is expected to lose (verdict loses) or to earn (earns). NULL: neither is sure.
+-- Column action: block: it loses (mart.source_block_candidates leaves out what costs nothing now). NULL: nothing.
 WITH level AS (
   SELECT
     max(t.value) FILTER (WHERE t.name = 'block_loss') AS loss, max(t.value) FILTER (WHERE t.name = 'block_probability') AS probability,
@@ -209,27 +213,38 @@ judged AS (
     l.min_worths, l.scale_probability, l.bound_z
   FROM (SELECT s.*, 1 / (1 + 0.2316419 * least(40, abs(s.z_score))) AS k FROM scored AS s) AS s
   CROSS JOIN level AS l
+),
+stated AS (
+  SELECT
+    j.account_id, j.campaign_id, j.source_id, p.window_from, p.window_to, p.days_known,
+    j.spent AS evidence_spend, j.brought AS evidence_conversions, j.spent_elsewhere AS evidence_spend_elsewhere, j.brought_elsewhere AS evidence_conversions_elsewhere,
+    j.held_to AS worth, j.held_to_origin AS worth_origin, j.cpa AS cpa_expected,
+    CASE WHEN 1 - 1 / (9 * j.shape) > -j.bound_z / (3 * sqrt(j.shape)) THEN
+      j.inverse_scale / (j.shape * pow(1 - 1 / (9 * j.shape) + j.bound_z / (3 * sqrt(j.shape)), 3))
+    END AS cpa_expected_low,
+    CASE WHEN 1 - 1 / (9 * j.shape) > j.bound_z / (3 * sqrt(j.shape)) THEN
+      j.inverse_scale / (j.shape * pow(1 - 1 / (9 * j.shape) - j.bound_z / (3 * sqrt(j.shape)), 3))
+    END AS cpa_expected_high,
+    j.expected_return, j.loss_probability,
+    CASE WHEN a.account_id IS NOT NULL AND j.worth_origin <> 'campaign_cpa' THEN greatest(1, j.spend_rate * j.worth) ELSE 1 END AS required_return,
+    j.spent_lately::DOUBLE / nullif(p.days_lately, 0) AS spend_per_day,
+    j.spent_lately::DOUBLE / nullif(p.days_lately, 0) * (1 - j.expected_return) + 0.0 AS loss_per_day,
+    CASE
+      WHEN j.held_to IS NULL OR (j.spend IS NOT NULL AND j.conversions IS NULL) THEN 'unknown'
+      WHEN j.source_spent >= j.min_worths * j.held_to AND j.expected_return < 1 - j.loss AND j.loss_probability > j.probability THEN 'loses'
+      WHEN j.loss_probability < 1 - CASE WHEN j.held_to_origin = 'campaign_cpa' THEN j.probability ELSE j.scale_probability END THEN 'earns'
+      ELSE 'unclear'
+    END AS judgement
+  FROM judged AS j
+  JOIN span AS p ON p.account_id = j.account_id
+  LEFT JOIN at_limit AS a ON a.account_id = j.account_id AND a.campaign_id = j.campaign_id
 )
 SELECT
-  j.account_id, j.campaign_id, j.source_id, p.window_from, p.window_to, p.days_known,
-  j.spent AS evidence_spend, j.brought AS evidence_conversions, j.spent_elsewhere AS evidence_spend_elsewhere, j.brought_elsewhere AS evidence_conversions_elsewhere,
-  j.held_to AS worth, j.held_to_origin AS worth_origin, j.cpa AS cpa_expected,
-  CASE WHEN 1 - 1 / (9 * j.shape) > -j.bound_z / (3 * sqrt(j.shape)) THEN
-    j.inverse_scale / (j.shape * pow(1 - 1 / (9 * j.shape) + j.bound_z / (3 * sqrt(j.shape)), 3))
-  END AS cpa_expected_low,
-  CASE WHEN 1 - 1 / (9 * j.shape) > j.bound_z / (3 * sqrt(j.shape)) THEN
-    j.inverse_scale / (j.shape * pow(1 - 1 / (9 * j.shape) - j.bound_z / (3 * sqrt(j.shape)), 3))
-  END AS cpa_expected_high,
-  j.expected_return, j.loss_probability,
-  CASE WHEN a.account_id IS NOT NULL AND j.worth_origin <> 'campaign_cpa' THEN greatest(1, j.spend_rate * j.worth) ELSE 1 END AS required_return,
-  j.spent_lately::DOUBLE / nullif(p.days_lately, 0) AS spend_per_day,
-  j.spent_lately::DOUBLE / nullif(p.days_lately, 0) * (1 - j.expected_return) + 0.0 AS loss_per_day,
-  CASE
-    WHEN j.held_to IS NULL OR (j.spend IS NOT NULL AND j.conversions IS NULL) THEN 'unknown'
-    WHEN j.source_spent >= j.min_worths * j.held_to AND j.expected_return < 1 - j.loss AND j.loss_probability > j.probability THEN 'loses'
-    WHEN j.loss_probability < 1 - CASE WHEN j.held_to_origin = 'campaign_cpa' THEN j.probability ELSE j.scale_probability END THEN 'earns'
-    ELSE 'unclear'
-  END AS judgement
-FROM judged AS j
-JOIN span AS p ON p.account_id = j.account_id
-LEFT JOIN at_limit AS a ON a.account_id = j.account_id AND a.campaign_id = j.campaign_id
+  s.*, s.judgement AS verdict,
+  CASE s.judgement
+    WHEN 'unknown' THEN 'some of its conversions are not known, or nobody said what one is worth'
+    ELSE format('a dollar is expected to bring back ${:.2f}, and less than a dollar with a probability of {:.0f} %', s.expected_return, 100 * s.loss_probability)
+  END AS reason,
+  CASE WHEN s.judgement IN ('loses', 'earns') THEN abs(s.loss_per_day) END AS at_stake,
+  CASE WHEN s.judgement = 'loses' THEN 'block' END AS action
+FROM stated AS s

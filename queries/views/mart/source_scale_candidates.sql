@@ -11,9 +11,12 @@
 -- Column expected_return: US dollars that a dollar spent there is expected to bring back.
 -- Column best_bid: US dollars per click to bid to earn most: more clicks at a price that still leaves the most over, no more than half as much again as now, bid_cap and safe_cpc. NULL: the service moves its bid, or nobody said what a conversion is worth.
 -- Column best_bid_gain: US dollars a day that best_bid is expected to earn beyond the bid of now. NULL: see best_bid.
+-- Column reason: Why, in a sentence.
+-- Column at_stake: US dollars a day that best_bid is expected to earn beyond the bid of now. NULL: see best_bid.
+-- Column action: What to bid. NULL: the service moves the bid.
 WITH judged AS (
   SELECT
-    p.*, j.worth, j.worth_origin, j.expected_return, j.required_return, j.spend_per_day, p.cpc / j.cpa_expected_high AS cvr_low,
+    p.*, j.reason, j.worth, j.worth_origin, j.expected_return, j.required_return, j.spend_per_day, p.cpc / j.cpa_expected_high AS cvr_low,
     coalesce(p.bid_override, p.default_bid) AS bid_now, least(3 * p.default_bid::DOUBLE, 25) AS bid_cap, e.elasticity
   FROM mart.source_judgement AS j
   JOIN mart.source_performance AS p ON p.account_id = j.account_id AND p.campaign_id = j.campaign_id AND p.source_id = j.source_id
@@ -42,7 +45,12 @@ SELECT
   j.safe_cpc, j.safe_cpc - j.cpc AS headroom,
   j.cvr_low, j.bid_now, j.safe_cpc - j.bid_now::DOUBLE AS bid_headroom, j.bid_cap, j.target_cpa IS NOT NULL AS is_optimized,
   j.worth, j.expected_return, j.times * j.bid_now::DOUBLE AS best_bid,
-  j.spend_per_day * (pow(j.times, j.elasticity) * (j.expected_return - j.required_return * j.times) - (j.expected_return - j.required_return)) AS best_bid_gain
+  j.spend_per_day * (pow(j.times, j.elasticity) * (j.expected_return - j.required_return * j.times) - (j.expected_return - j.required_return)) AS best_bid_gain,
+  j.reason, j.spend_per_day * (pow(j.times, j.elasticity) * (j.expected_return - j.required_return * j.times) - (j.expected_return - j.required_return)) AS at_stake,
+  CASE
+    WHEN j.times IS NOT NULL THEN format('bid ${:.3f} a click', j.times * j.bid_now::DOUBLE)
+    WHEN j.target_cpa IS NULL THEN format('bid more, at most ${:.3f} a click', j.safe_cpc)
+  END AS action
 FROM moved AS j
 WHERE j.safe_cpc > j.cpc
   AND CASE
