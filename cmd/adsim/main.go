@@ -25,7 +25,6 @@ import (
 	"time"
 
 	"spendsync/extract/adsim"
-	"spendsync/extract/adsim/recorded"
 	"spendsync/extract/adsim/tools"
 )
 
@@ -61,33 +60,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		}
 	}
 	o.setClock(service)
-	handler, err := o.handler(service)
-	if err != nil {
-		return errors.Join(err, listener.Close())
-	}
 	base := "http://" + reachable(listener.Addr())
 	if err := announce(stdout, o, base); err != nil {
 		return errors.Join(err, listener.Close(), service.CloseState())
 	}
 	fmt.Fprintf(stderr, "adsim: listening on %s; stop with Ctrl-C\n", base)
-	return errors.Join(serve(ctx, handler, listener), service.CloseState())
-}
-
-// handler returns what is served: the simulated service, or a recording by its clock.
-func (o *options) handler(service *adsim.Service) (http.Handler, error) {
-	if o.record == "" {
-		return service, nil
-	}
-	text, err := os.ReadFile(o.record)
-	if err != nil {
-		return nil, err
-	}
-	file, err := recorded.Parse(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", o.record, err)
-	}
-	return recorded.New(file, service.Now, map[string]string{
-		recorded.Report: adsim.ReportPrefix, recorded.API: adsim.APIPrefix}), nil
+	return errors.Join(serve(ctx, service, listener), service.CloseState())
 }
 
 // setClock sets the clock to the command line's time, if it has one; if not, the clock of the state

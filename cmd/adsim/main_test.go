@@ -364,34 +364,3 @@ func TestReachable_NamesAnAddressForClients(t *testing.T) {
 		}
 	}
 }
-
-// TestRun_ServesARecording: with -record the replies of the file are served in place of the simulated service, and a
-// file that is no recording ends the command at once.
-func TestRun_ServesARecording(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "recording.json")
-	write := func(text string) {
-		t.Helper()
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(`{"recording":1,"today":"2026-11-21","exchanges":[{"of":"api","path":"v1/me","status":200,` +
-		`"body":"{\"account\":\"A1\"}"}]}`)
-	api, report, _, stop := start(t, "-record", file)
-	if code, body := get(t, api+"/v1/me", nil); code != 200 || string(body) != `{"account":"A1"}` {
-		t.Errorf("%d: %s", code, body)
-	}
-	if code, body := get(t, report+"/ads/spend-report", nil); code != 404 {
-		t.Errorf("%d: %s", code, body)
-	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
-	for _, text := range []string{`{"recording":2}`, `no JSON`} {
-		write(text)
-		err := run(t.Context(), []string{"-addr", "127.0.0.1:0", "-record", file}, io.Discard, io.Discard)
-		if err == nil || !strings.Contains(err.Error(), "not a recording") || !strings.Contains(err.Error(), file) {
-			t.Errorf("%s: %v", text, err)
-		}
-	}
-}

@@ -18,15 +18,12 @@ import (
 
 func newRecordCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "record FILE", Short: "Record what the service answers, without names, numbers and secrets",
-		Long: `Sends the requests of 'spendsync check' to the service, and two that it refuses, and writes the
-replies into a file that can be sent to the maintainers: structure, types, lengths and forms stay; every name, ID,
-text, number and secret is replaced, alike wherever it comes again, so that sums and keys still add up. Look at the
-file before you send it. 'go run ./cmd/adsim -record FILE' serves it. Nothing is stored anywhere else.
-
-What stays as it came: the keys and words of the service's description, 0 and 1, zeros at the ends of numbers,
-punctuation, times of day, the numbers of pages, and the days that the report was asked for.`,
-		Example: "  spendsync record service.json",
+		Use: "record FILE", Short: "Record the shapes of the service's replies, without any value",
+		Long: `Sends the requests of 'spendsync check' to the service, and two that it refuses, and writes the shapes of
+the replies into a file that can be sent to the maintainers: the paths of keys, and of the values at each the type, the
+length and the form (A9999 for C1346). No value, name or secret is in it; a key that could be one is written as its form.
+Look at the file before you send it. Nothing is stored anywhere else.`,
+		Example: "  spendsync record service.txt",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return exit.Advise(exit.Usagef("record takes the name of one file"), "see '%s --help'",
@@ -42,11 +39,10 @@ punctuation, times of day, the numbers of pages, and the days that the report wa
 type recorded struct {
 	File    string `json:"file"`
 	Replies int    `json:"replies"`
-	Bytes   int    `json:"bytes"`
 	Sync    string `json:"sync"` // how a sync of these replies ends
 }
 
-// record writes a recording of the service.
+// record writes the shapes of the service's replies.
 func (a *app) record(ctx context.Context, name string) error {
 	if err := a.setUp(ctx); err != nil {
 		return err
@@ -62,7 +58,7 @@ func (a *app) record(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	r := record.New(a.now)
+	r := record.New()
 	if j.Report, j.API, err = r.Clients(a.cfg, a.clientOptions()); err != nil {
 		return err
 	}
@@ -80,25 +76,16 @@ func (a *app) record(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	text, err := r.Recording(a.cfg.Service(), "spendsync "+version())
-	if err != nil {
+	text := r.Shapes("spendsync " + version())
+	if err := files.WriteFile(name, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
 		return err
 	}
-	err = files.WriteFile(name, func(w io.Writer) error { _, err := w.Write(text); return err })
-	if err != nil {
-		return err
-	}
-	n, more := r.Len()
-	said := recorded{File: name, Replies: n, Bytes: len(text), Sync: fmt.Sprintf("exit code %d", t.Run.ExitCode)}
+	said := recorded{File: name, Replies: r.Len(), Sync: fmt.Sprintf("exit code %d", t.Run.ExitCode)}
 	if a.json {
 		return output.JSON(a.stdout, said)
 	}
-	all := ""
-	if more {
-		all = "the first "
-	}
-	fmt.Fprintf(a.stdout, "%s: %s%s of the service, %s; a sync of these ends with %s\n", name, all,
-		phrase.Count(n, "answer"), phrase.Bytes(uint64(len(text))), said.Sync)
-	fmt.Fprintln(a.stdout, "Names, IDs, texts, numbers and secrets are replaced. Look at it before you send it.")
+	fmt.Fprintf(a.stdout, "%s: the shapes of %s of the service; a sync of these ends with %s\n", name,
+		phrase.Count(said.Replies, "reply"), said.Sync)
+	fmt.Fprintln(a.stdout, "It holds no value. Look at it before you send it.")
 	return nil
 }

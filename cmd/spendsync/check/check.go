@@ -97,7 +97,7 @@ func (c *checker) failRead(check string, err error) {
 
 // Run makes the checks. A signal ends them early.
 func Run(ctx context.Context, o Options) Findings {
-	c := &checker{Options: o, at: o.Now(), seen: record.New(o.Now)}
+	c := &checker{Options: o, at: o.Now(), seen: record.New()}
 	c.all(ctx)
 	return Findings{c.code, c.lines}
 }
