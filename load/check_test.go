@@ -11,7 +11,6 @@ import (
 
 	"spendsync/load/duck"
 	"spendsync/load/durable"
-	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -39,7 +38,7 @@ func TestBuild_ChecksWhatIsOnDisk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = manifest.WarehouseCheck{Manifest: m}.Content(t.Context(), w)
+		err = warehouseCheck{manifest: m}.content(t.Context(), w)
 		if err := errors.Join(err, w.Finish(t.Context())); err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +47,7 @@ func TestBuild_ChecksWhatIsOnDisk(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		return w.Stop(manifest.WarehouseCheck{Manifest: m}.File(context.Background(), w))
+		return w.Stop(warehouseCheck{manifest: m}.file(context.Background(), w))
 	}
 	if err := build(nil); err != nil {
 		t.Fatal(err)

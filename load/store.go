@@ -187,7 +187,7 @@ func (s *Store) newest(ctx context.Context, files map[string]int64) (manifest.Ne
 	if err != nil || info.Size() == s.base.Warehouse.Bytes {
 		return newer, nil // a file that is missing is built again
 	}
-	return s.base.NewerDuckDB(ctx, s.dir, s.opts.DuckDB)
+	return newerDuckDB(ctx, s.base, s.dir, s.opts.DuckDB)
 }
 
 // lockStore waits for the lock that covers building the DuckDB file and the commit. All accounts share it.

@@ -360,7 +360,7 @@ func (v *verifier) warehouse(ctx context.Context) error {
 	case err != nil:
 		return err
 	case size != w.Bytes || sha != w.SHA256:
-		newer, err := v.manifest.NewerDuckDB(ctx, v.dir, v.opts.DuckDB)
+		newer, err := newerDuckDB(ctx, v.manifest, v.dir, v.opts.DuckDB)
 		if err != nil {
 			return err
 		}
@@ -398,7 +398,7 @@ func (v *verifier) content(ctx context.Context, path string) (err error) {
 	}
 	defer func() { err = w.Stop(err) }()
 	err = w.WithMemory(ctx, func() error {
-		if err := (manifest.WarehouseCheck{Manifest: v.manifest, Keys: true}).Content(ctx, w); err != nil {
+		if err := (warehouseCheck{manifest: v.manifest, keys: true}).content(ctx, w); err != nil {
 			return err
 		}
 		v.report.Unproven, err = w.Unproven(ctx, v.manifest.SchemaVersion)
@@ -411,5 +411,5 @@ func (v *verifier) content(ctx context.Context, path string) (err error) {
 	if v.manifest.Views == v.opts.DuckDB.ViewsDefinition() {
 		views = v.opts.DuckDB.Views
 	}
-	return v.manifest.CompareRows(ctx, v.dir, w, views)
+	return compareRows(ctx, v.manifest, v.dir, w, views)
 }

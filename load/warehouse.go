@@ -120,7 +120,7 @@ func (n *generationBuilder) storeViews(ctx context.Context) (viewErrors []error,
 }
 
 // affectedSpans returns the days of an account whose rows in stored views may differ from those before.
-func (n *generationBuilder) affectedSpans(account string) []duck.Span {
+func (n *generationBuilder) affectedSpans(account string) []manifest.DaySpan {
 	a := n.next.Accounts[account]
 	if n.fromNothing || n.everythingIsAffected(account) {
 		return a.Spans(a.DayList())
@@ -189,11 +189,11 @@ func (n *generationBuilder) finishWarehouse(ctx context.Context) error {
 	if err := n.w.Finish(ctx); err != nil {
 		return err
 	}
-	check := manifest.WarehouseCheck{Manifest: n.next}
+	check := warehouseCheck{manifest: n.next}
 	if !n.fromNothing {
-		check.Changed = map[string]map[schema.Date]bool{s.account: n.changed}
+		check.changed = map[string]map[schema.Date]bool{s.account: n.changed}
 	}
-	if err := check.File(ctx, n.w); err != nil {
+	if err := check.file(ctx, n.w); err != nil {
 		return fmt.Errorf("the new warehouse.duckdb is not published: %w", err)
 	}
 	if err := n.dropWarehouse(); err != nil {
@@ -276,7 +276,7 @@ func (n *generationBuilder) keepNewerDuckDB(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	newer, err := n.base.NewerDuckDB(ctx, s.dir, s.opts.DuckDB)
+	newer, err := newerDuckDB(ctx, n.base, s.dir, s.opts.DuckDB)
 	if err != nil || newer.Path == "" {
 		return err
 	}

@@ -12,11 +12,12 @@ import (
 	"github.com/duckdb/duckdb-go/v2"
 
 	"spendsync/load/durable"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
 // FileName is the name of the DuckDB file in a data directory.
-const FileName = "warehouse.duckdb"
+const FileName = manifest.WarehouseName
 
 // openEngine starts a DuckDB without a file of its own; files are attached to it under the name w. Attaching takes the
 // path literally, whereas '?' and '%' have a meaning in a data source name. The engine reaches the files below dir and

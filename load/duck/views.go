@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"spendsync/load/durable"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -76,16 +77,13 @@ func (v View) createSQL() []string {
 		fmt.Sprintf("COMMENT ON %s %s IS %s", kind, name, schema.QuoteText(v.Doc)))
 }
 
-// Span is days that follow each other.
-type Span struct{ First, Last schema.Date }
-
 // Part is a condition on the rows of a stored view, and the query that returns these rows.
 type Part struct{ Where, Query string }
 
 // Parts returns the parts of an account's rows of a stored view: one, or one per span of a
 // view by day. The query of such a part reads main.spend_daily only within the span: DuckDB
 // would not push the condition down to each place that names the table.
-func (v View) Parts(account string, spans []Span) (parts []Part) {
+func (v View) Parts(account string, spans []manifest.DaySpan) (parts []Part) {
 	where := "account_id = " + schema.QuoteText(account)
 	if !v.ByDay {
 		return []Part{{where, "FROM (\n" + v.SQL + "\n) WHERE " + where}}
@@ -107,7 +105,7 @@ type Delta struct {
 // Store computes an account's rows of a stored view and replaces those in its table: of a
 // view by day only on the days of the spans, of a view with a key only for the keys of the
 // changed rows. delta is nil if the changed rows are not known.
-func (w *Warehouse) Store(ctx context.Context, v View, account string, spans []Span, delta *Delta) error {
+func (w *Warehouse) Store(ctx context.Context, v View, account string, spans []manifest.DaySpan, delta *Delta) error {
 	name := schema.Quote(v.Schema) + "." + schema.Quote(v.Name)
 	var statements []string
 	if delta != nil && v.Key != nil {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"spendsync/load/duck"
 	"spendsync/load/history"
 	"spendsync/schema"
 )
@@ -55,11 +54,14 @@ func (a *Account) LastDay(table string, today schema.Date) schema.Date {
 	return last
 }
 
+// DaySpan is days that follow each other.
+type DaySpan struct{ First, Last schema.Date }
+
 // spanRows is about how many rows a span has: with many more, DuckDB needs longer for each row.
 const spanRows = 500_000
 
 // Spans joins days into spans.
-func (a *Account) Spans(days ...[]schema.Date) (spans []duck.Span) {
+func (a *Account) Spans(days ...[]schema.Date) (spans []DaySpan) {
 	var rows int64
 	for _, d := range slices.Sorted(slices.Values(slices.Concat(days...))) {
 		var its int64
@@ -70,7 +72,7 @@ func (a *Account) Spans(days ...[]schema.Date) (spans []duck.Span) {
 			spans[n].Last, rows = d, rows+its
 			continue
 		}
-		spans, rows = append(spans, duck.Span{First: d, Last: d}), its
+		spans, rows = append(spans, DaySpan{First: d, Last: d}), its
 	}
 	return spans
 }

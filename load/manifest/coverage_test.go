@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/schema"
@@ -82,7 +81,7 @@ func TestSpans(t *testing.T) {
 	for d, rows := range map[schema.Date]int64{1: 1, 2: 1, 3: spanRows - 2, 4: 1, 6: spanRows + 1, 7: 0, 8: 1} {
 		a.Days[d] = &Day{Sums: history.Sums{Rows: rows}}
 	}
-	want := []duck.Span{{First: 1, Last: 3}, {First: 4, Last: 4}, {First: 6, Last: 6}, {First: 7, Last: 9}}
+	want := []DaySpan{{First: 1, Last: 3}, {First: 4, Last: 4}, {First: 6, Last: 6}, {First: 7, Last: 9}}
 	if got := a.Spans([]schema.Date{4, 2, 1}, []schema.Date{3, 8, 7, 9, 6}); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}

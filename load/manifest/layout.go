@@ -11,6 +11,9 @@ import (
 // FileName is the file that names the published generation.
 const FileName = "manifest.json"
 
+// WarehouseName is the name of the DuckDB file in a data directory.
+const WarehouseName = "warehouse.duckdb"
+
 // CommitName is the record of a commit under way. While it exists, the run that
 // it names is committed and its files are on their way to their places.
 const CommitName = "commit.json"

@@ -12,7 +12,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/schema"
 )
@@ -122,8 +121,8 @@ func readLateManifest(d durable.Disk, dir string) ([]byte, error) {
 // is none. The ledger also has the lines of runs that published nothing, and a folder may be
 // a volume that was mounted there for the first run.
 func leftOfStore(d durable.Disk, dir string) (string, error) {
-	if there, err := d.Exists(filepath.Join(dir, duck.FileName)); there || err != nil {
-		return duck.FileName, err
+	if there, err := d.Exists(filepath.Join(dir, WarehouseName)); there || err != nil {
+		return WarehouseName, err
 	}
 	for _, name := range []string{"parquet", "raw", "manifest"} {
 		entries, err := d.ReadDir(filepath.Join(dir, name))

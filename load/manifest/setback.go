@@ -2,8 +2,6 @@ package manifest
 
 import (
 	"bytes"
-	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,7 +14,6 @@ import (
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
 
-	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/parquet"
 	"spendsync/schema"
@@ -286,17 +283,4 @@ func instants(rec arrow.Record) *array.Timestamp {
 		}
 	}
 	return nil
-}
-
-// NewerDuckDB reports whether a DuckDB file that differs from the published one is of a later generation. An
-// unreadable file shows nothing.
-func (m *Manifest) NewerDuckDB(ctx context.Context, dir string, o duck.Options) (NewerPart, error) {
-	newest, err := duck.NewestRun(ctx, filepath.Join(dir, duck.FileName), o)
-	switch {
-	case ctx.Err() != nil:
-		return NewerPart{}, cmp.Or(err, ctx.Err())
-	case err != nil || newest.Generation <= m.Generation:
-		return NewerPart{}, nil
-	}
-	return NewerPart{duck.FileName, newest.Generation, newest.RunID, newest.FinishedAt}, nil
 }

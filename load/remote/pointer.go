@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"spendsync/load"
-	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
 	"spendsync/schema"
@@ -196,7 +195,7 @@ func (f File) isSafe() bool {
 	if below {
 		return first != "locks" && first != "staging" && !strings.HasPrefix(first, ".")
 	}
-	return first == manifest.FileName || first == duck.FileName
+	return first == manifest.FileName || first == manifest.WarehouseName
 }
 
 // names are the objects of a generation that only it has: they are removed with it.

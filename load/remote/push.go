@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"spendsync/load"
-	"spendsync/load/duck"
 	"spendsync/load/durable"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -210,7 +210,7 @@ func (p *push) publish(ctx context.Context, now map[string]Account, was *seen) (
 	e.Files = Object{fmt.Sprintf("%s%d-%.12s.json", generationFolder, m.Generation, hashOf(text)), int64(len(text)),
 		hashOf(text)}
 	for _, f := range files {
-		if f.Path == duck.FileName {
+		if f.Path == manifest.WarehouseName {
 			e.Warehouse = Object{f.Object, f.Bytes, f.SHA256}
 		}
 	}
@@ -299,7 +299,7 @@ func (p *push) upload(ctx context.Context, was *seen) ([]File, error) {
 		if !ok {
 			object = folder + base + "/" + f.SHA256
 		}
-		if f.Path == duck.FileName {
+		if f.Path == manifest.WarehouseName {
 			object = fmt.Sprintf("%s%d-%.12s.duckdb", warehouseFolder, p.snap.Manifest.Generation, f.SHA256)
 		}
 		files = append(files, File{f.Path, object, f.Bytes, f.SHA256})

@@ -9,10 +9,10 @@ export CGO_ENABLED=1 GOFLAGS="-trimpath -mod=readonly -buildvcs=false" LC_ALL=C
 umask 022
 mkdir -p "$root/usr/local/bin" "$root/usr/share/doc/spendsync" "$root/etc/ssl/certs" "$root/var/lib/dpkg/status.d" "$root/data" "$root/tmp"
 
-# cgo links DuckDB, which needs the C++ runtime. Chicago's zone data is in the binary.
-for binary in spendsync spendsync-lake; do
-  go build -ldflags "-s -w -X main.buildVersion=$version" -o "$root/usr/local/bin/$binary" "./cmd/$binary"
-done
+# cgo links DuckDB, which needs the C++ runtime; spendsync-lake has neither. Chicago's zone data is in the binaries.
+build() { go build -ldflags "-s -w -X main.buildVersion=$version" -o "$root/usr/local/bin/$1" "./cmd/$1"; }
+build spendsync
+(export CGO_ENABLED=0 && build spendsync-lake)
 
 # The shared libraries that it needs, and their loader, from this Debian; for scanners
 # and legal review also the packages that they belong to.

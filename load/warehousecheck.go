@@ -1,4 +1,4 @@
-package manifest
+package load
 
 import (
 	"cmp"
@@ -7,35 +7,36 @@ import (
 
 	"spendsync/load/duck"
 	"spendsync/load/durable"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
-// WarehouseCheck is what a finished DuckDB file must show.
-type WarehouseCheck struct {
-	Manifest *Manifest
-	// Changed are the days to sum, by account; nil: every day.
-	Changed map[string]map[schema.Date]bool
-	// Keys also looks for a key that occurs twice on a day. A publication need not: the files that it loads were
+// warehouseCheck is what a finished DuckDB file must show.
+type warehouseCheck struct {
+	manifest *manifest.Manifest
+	// changed are the days to sum, by account; nil: every day.
+	changed map[string]map[schema.Date]bool
+	// keys also looks for a key that occurs twice on a day. A publication need not: the files that it loads were
 	// proven to have none, and every row is counted.
-	Keys bool
+	keys bool
 }
 
-// File opens the file of a warehouse again, read-only, and checks it with an engine that has
+// file opens the file of a warehouse again, read-only, and checks it with an engine that has
 // nothing of it: none of its blocks outlives a DETACH.
-func (c WarehouseCheck) File(ctx context.Context, w *duck.Warehouse) error {
+func (c warehouseCheck) file(ctx context.Context, w *duck.Warehouse) error {
 	if err := w.Attach(ctx); err != nil {
 		return err
 	}
-	if err := c.Content(ctx, w); err != nil {
+	if err := c.content(ctx, w); err != nil {
 		return err
 	}
 	return w.Detach(ctx)
 }
 
-// Content compares the file with the manifest: every day by its count and by the sums
+// content compares the file with the manifest: every day by its count and by the sums
 // of its campaigns, the changed ones by the exact sums of their rows, the other tables by
 // their counts.
-func (c WarehouseCheck) Content(ctx context.Context, w *duck.Warehouse) error {
+func (c warehouseCheck) content(ctx context.Context, w *duck.Warehouse) error {
 	days, err := c.counts(ctx, w)
 	if err != nil {
 		return err
@@ -43,23 +44,23 @@ func (c WarehouseCheck) Content(ctx context.Context, w *duck.Warehouse) error {
 	if err := c.days(ctx, w, days); err != nil {
 		return err
 	}
-	return checkCampaigns(ctx, w, c.Manifest)
+	return checkCampaigns(ctx, w, c.manifest)
 }
 
 // counts compares the rows of every table and account with the files that
 // the manifest names. History that got shorter shows here. The counts of spend_daily
 // by day come back: its rows, by far the most, are counted once.
-func (c WarehouseCheck) counts(ctx context.Context, w *duck.Warehouse) (days map[duck.AccountDay]int64, err error) {
+func (c warehouseCheck) counts(ctx context.Context, w *duck.Warehouse) (days map[duck.AccountDay]int64, err error) {
 	want := map[[2]string]int64{}
-	accounts := c.Manifest.AccountNames()
+	accounts := c.manifest.AccountNames()
 	for _, name := range accounts {
-		for table, rows := range c.Manifest.RowsOf(name) {
-			if f := (&File{Table: table}); !f.IsMart() {
+		for table, rows := range c.manifest.RowsOf(name) {
+			if f := (&manifest.File{Table: table}); !f.IsMart() {
 				want[[2]string{table, name}] = rows
 			}
 		}
 	}
-	for _, t := range schema.TablesAsOf(c.Manifest.SchemaVersion) {
+	for _, t := range schema.TablesAsOf(c.manifest.SchemaVersion) {
 		if !t.HasFiles() {
 			continue
 		}
@@ -91,8 +92,8 @@ func (c WarehouseCheck) counts(ctx context.Context, w *duck.Warehouse) (days map
 }
 
 // days compares every day's count, and the exact sums of the changed ones.
-func (c WarehouseCheck) days(ctx context.Context, w *duck.Warehouse, seen map[duck.AccountDay]int64) error {
-	for account, a := range c.Manifest.Accounts {
+func (c warehouseCheck) days(ctx context.Context, w *duck.Warehouse, seen map[duck.AccountDay]int64) error {
+	for account, a := range c.manifest.Accounts {
 		for d, k := range a.Days {
 			key := duck.AccountDay{Account: account, Day: d}
 			if seen[key] != k.Sums.Rows {
@@ -103,24 +104,24 @@ func (c WarehouseCheck) days(ctx context.Context, w *duck.Warehouse, seen map[du
 		}
 	}
 	for k, n := range seen {
-		if c.Manifest.Accounts[k.Account] == nil && c.Manifest.Parts[k.Account] != nil {
+		if c.manifest.Accounts[k.Account] == nil && c.manifest.Parts[k.Account] != nil {
 			continue // its rows were counted
 		}
 		return durable.Damaged(duck.FileName, durable.RepairRebuild, "spend %s of account %s has %d rows, and the "+
 			"day is not proven", k.Day, k.Account, n)
 	}
-	for account, a := range c.Manifest.Accounts {
+	for account, a := range c.manifest.Accounts {
 		days := map[schema.Date]bool{}
 		for _, d := range a.DayList() {
 			// The count has shown it where there are none.
-			if a.Days[d].Sums.Rows > 0 && (c.Changed == nil || c.Changed[account][d]) {
+			if a.Days[d].Sums.Rows > 0 && (c.changed == nil || c.changed[account][d]) {
 				days[d] = true
 			}
 		}
 		if err := checkSums(ctx, w, account, a, days); err != nil {
 			return err
 		}
-		if !c.Keys {
+		if !c.keys {
 			continue
 		}
 		for d := range days {
@@ -133,7 +134,7 @@ func (c WarehouseCheck) days(ctx context.Context, w *duck.Warehouse, seen map[du
 }
 
 // checkSums compares the exact sums of an account's days.
-func checkSums(ctx context.Context, w *duck.Warehouse, account string, a *Account, days map[schema.Date]bool) error {
+func checkSums(ctx context.Context, w *duck.Warehouse, account string, a *manifest.Account, days map[schema.Date]bool) error {
 	if len(days) == 0 {
 		return nil
 	}
@@ -152,7 +153,7 @@ func checkSums(ctx context.Context, w *duck.Warehouse, account string, a *Accoun
 }
 
 // checkCampaigns compares the sums of campaigns with those of the days, of every day.
-func checkCampaigns(ctx context.Context, w *duck.Warehouse, m *Manifest) error {
+func checkCampaigns(ctx context.Context, w *duck.Warehouse, m *manifest.Manifest) error {
 	if m.SchemaVersion < schema.CampaignSpends.Since {
 		return nil
 	}
@@ -197,12 +198,12 @@ func checkKeys(ctx context.Context, w *duck.Warehouse, account string, d schema.
 	return nil
 }
 
-// CompareRows compares a hash over all rows of each table with the hash over its Parquet files, or over the rows from
+// compareRows compares a hash over all rows of each table with the hash over its Parquet files, or over the rows from
 // which it is summed. Among the views, which must be those of the file, it compares the stored ones. The hash is the
 // sum of DuckDB's row hashes, so no order is needed.
-func (m *Manifest) CompareRows(ctx context.Context, dir string, w *duck.Warehouse, views []duck.View) error {
+func compareRows(ctx context.Context, m *manifest.Manifest, dir string, w *duck.Warehouse, views []duck.View) error {
 	for _, t := range schema.TablesAsOf(m.SchemaVersion) {
-		files := m.parquetFiles(dir, t)
+		files := parquetFiles(m, dir, t)
 		columns := t.SQLColumns(schema.Names(t.ColumnsThatAre(schema.Volatile))...)
 		if len(files) == 0 {
 			continue // its rows were counted
@@ -222,11 +223,11 @@ func (m *Manifest) CompareRows(ctx context.Context, dir string, w *duck.Warehous
 			return err
 		}
 	}
-	if err := m.compareStored(ctx, w, views); err != nil {
+	if err := compareStored(ctx, m, w, views); err != nil {
 		return err
 	}
 	for _, mart := range schema.Marts {
-		files := m.parquetFiles(dir, mart.Table)
+		files := parquetFiles(m, dir, mart.Table)
 		if len(files) == 0 || m.MartsBehind() {
 			continue
 		}
@@ -238,7 +239,7 @@ func (m *Manifest) CompareRows(ctx context.Context, dir string, w *duck.Warehous
 		}
 	}
 	for _, c := range schema.Copies {
-		files := m.parquetFiles(dir, c.Table)
+		files := parquetFiles(m, dir, c.Table)
 		if len(files) == 0 {
 			continue
 		}
@@ -254,7 +255,7 @@ func (m *Manifest) CompareRows(ctx context.Context, dir string, w *duck.Warehous
 }
 
 // compareStored compares the rows of each stored view with those that its question gives.
-func (m *Manifest) compareStored(ctx context.Context, w *duck.Warehouse, views []duck.View) error {
+func compareStored(ctx context.Context, m *manifest.Manifest, w *duck.Warehouse, views []duck.View) error {
 	for _, v := range views {
 		if !v.Stored {
 			continue
@@ -280,10 +281,10 @@ func (m *Manifest) compareStored(ctx context.Context, w *duck.Warehouse, views [
 }
 
 // parquetFiles are the files of a table or mart, of all accounts.
-func (m *Manifest) parquetFiles(dir string, t *schema.Table) (files []string) {
+func parquetFiles(m *manifest.Manifest, dir string, t *schema.Table) (files []string) {
 	for _, a := range m.Accounts {
 		for p, f := range a.Files {
-			if f.Kind == KindParquet && f.Table == t.Name {
+			if f.Kind == manifest.KindParquet && f.Table == t.Name {
 				files = append(files, filepath.Join(dir, p))
 			}
 		}
@@ -302,4 +303,18 @@ func sameRows(ctx context.Context, w *duck.Warehouse, columns, one, other string
 		return cmp.Or(err, error(otherwise))
 	}
 	return nil
+}
+
+// newerDuckDB reports whether a DuckDB file that differs from the published one is of a later generation. An
+// unreadable file shows nothing.
+func newerDuckDB(ctx context.Context, m *manifest.Manifest, dir string, o duck.Options) (manifest.NewerPart, error) {
+	newest, err := duck.NewestRun(ctx, filepath.Join(dir, duck.FileName), o)
+	switch {
+	case ctx.Err() != nil:
+		return manifest.NewerPart{}, cmp.Or(err, ctx.Err())
+	case err != nil || newest.Generation <= m.Generation:
+		return manifest.NewerPart{}, nil
+	}
+	return manifest.NewerPart{Path: duck.FileName, Generation: newest.Generation, RunID: newest.RunID,
+		At: newest.FinishedAt}, nil
 }

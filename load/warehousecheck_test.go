@@ -1,6 +1,7 @@
-package manifest
+package load
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/history"
+	"spendsync/load/manifest"
+	"spendsync/load/parquet"
 	"spendsync/schema"
 	"spendsync/schema/schematest"
 )
@@ -18,14 +21,14 @@ import (
 // built is a DuckDB file of two accounts with its manifest, and the Parquet files of both.
 type built struct {
 	dir  string
-	m    *Manifest
+	m    *manifest.Manifest
 	opts duck.Options
 }
 
 // newBuilt has two days with rows and one without of acme, and one day of beta.
 func newBuilt(t *testing.T) *built {
 	t.Helper()
-	b := &built{dir: t.TempDir(), m: New()}
+	b := &built{dir: t.TempDir(), m: manifest.New()}
 	b.opts = duck.Options{Threads: 1, Memory: "256MiB", Dir: b.dir, Disk: durable.OS}
 	b.m.Generation = 1
 	var files []string
@@ -41,18 +44,18 @@ func newBuilt(t *testing.T) *built {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a.Days[day] = &Day{Sums: sealed.Sums()}
+			a.Days[day] = &manifest.Day{Sums: sealed.Sums()}
 			if n > 0 {
-				path := PartPath(schema.SpendDaily.Table, account, day)
+				path := manifest.PartPath(schema.SpendDaily.Table, account, day)
 				a.Files[path] = putTable(t, b.dir, path, schema.SpendDaily, rows)
 				files = append(files, filepath.Join(b.dir, path))
 			}
 		}
 	}
 	// The rows of a mart and of replies are in no table.
-	mart := PartPath(schema.CampaignDays.Table, "acme", 20000)
-	b.m.Of("acme").Files[mart] = &File{Kind: KindParquet, Table: schema.CampaignDays.Name, Rows: 5}
-	b.m.Of("acme").Files["raw/x"] = &File{Kind: KindRaw, Rows: 5}
+	mart := manifest.PartPath(schema.CampaignDays.Table, "acme", 20000)
+	b.m.Of("acme").Files[mart] = &manifest.File{Kind: manifest.KindParquet, Table: schema.CampaignDays.Name, Rows: 5}
+	b.m.Of("acme").Files["raw/x"] = &manifest.File{Kind: manifest.KindRaw, Rows: 5}
 	w, _, err := duck.Build(t.Context(), filepath.Join(b.dir, duck.FileName), true, []duck.ReplacePartition{
 		{Table: schema.SpendDaily.Table, Files: files}, duck.CampaignSums("true")}, nil, nil, b.opts)
 	if err != nil {
@@ -64,6 +67,21 @@ func newBuilt(t *testing.T) *built {
 	return b
 }
 
+// putTable writes a Parquet file of a table and describes it as a manifest does.
+func putTable[R any](t testing.TB, dir, path string, table schema.TableOf[R], rows []R) *manifest.File {
+	t.Helper()
+	var b bytes.Buffer
+	n, err := parquet.Write(&b, table.Table, parquet.Record(table, rows))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(dir, path)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, b.Bytes(), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	return &manifest.File{Kind: manifest.KindParquet, Table: table.Name, Rows: n, Bytes: int64(b.Len())}
+}
+
 // after checks a copy of the file after a statement.
 func (b *built) after(t *testing.T, statement string, check func(*duck.Warehouse) error) error {
 	t.Helper()
@@ -72,7 +90,9 @@ func (b *built) after(t *testing.T, statement string, check func(*duck.Warehouse
 		t.Fatal(err)
 	}
 	path := filepath.Join(b.dir, "changed.duckdb")
-	write(t, path, content)
+	if err := os.WriteFile(path, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	w, err := duck.Open(t.Context(), path, b.opts)
 	if err != nil {
 		t.Fatal(err)
@@ -86,9 +106,9 @@ func (b *built) after(t *testing.T, statement string, check func(*duck.Warehouse
 // TestWarehouseCheck: a finished DuckDB file has each row of the Parquet files once, by count and by exact sums.
 func TestWarehouseCheck(t *testing.T) {
 	b := newBuilt(t)
-	all := func(*Manifest) {}
-	unloaded := func(m *Manifest) {
-		m.Parts["beta"] = &Part{Rows: m.RowsOf("beta")}
+	all := func(*manifest.Manifest) {}
+	unloaded := func(m *manifest.Manifest) {
+		m.Parts["beta"] = &manifest.Part{Rows: m.RowsOf("beta")}
 		delete(m.Accounts, "beta")
 	}
 	only := func(day schema.Date) map[string]map[schema.Date]bool {
@@ -100,7 +120,7 @@ func TestWarehouseCheck(t *testing.T) {
 		"'1970-01-01' + 20000 AND source_id = 'S001'"
 	for name, c := range map[string]struct {
 		sql     string
-		m       func(*Manifest)
+		m       func(*manifest.Manifest)
 		changed map[string]map[schema.Date]bool
 		keys    bool
 		says    string // empty: it is as it must be
@@ -120,15 +140,15 @@ func TestWarehouseCheck(t *testing.T) {
 			"report_date AS month, '' AS iso_week, 1 AS day_of_week, false AS is_weekend, now() AS starts_at, " +
 			"now() AS ends_at, 24 AS hours, '' AS _run_id FROM spend_daily LIMIT 1", all, nil, false,
 			"calendar of account acme has 1 rows"},
-		"a day that is not proven": {"SELECT 1", func(m *Manifest) {
-			m.Parts["acme"] = &Part{} // as a published account has
+		"a day that is not proven": {"SELECT 1", func(m *manifest.Manifest) {
+			m.Parts["acme"] = &manifest.Part{} // as a published account has
 			delete(m.Accounts["acme"].Days, 20001)
 		}, nil, false, "acme has 2 rows, and the day is not proven"},
-		"other sums of campaigns": {"UPDATE mart.campaign_spend SET clicks = clicks + 1", func(m *Manifest) {
+		"other sums of campaigns": {"UPDATE mart.campaign_spend SET clicks = clicks + 1", func(m *manifest.Manifest) {
 			m.SchemaVersion = schema.CampaignSpends.Since
 		}, nil, false, "mart.campaign_spend adds up to"},
 		"other sums of campaigns/before there were any": {"UPDATE mart.campaign_spend SET clicks = clicks + 1",
-			func(m *Manifest) { m.SchemaVersion = schema.CampaignSpends.Since - 1 }, nil, false, ""},
+			func(m *manifest.Manifest) { m.SchemaVersion = schema.CampaignSpends.Since - 1 }, nil, false, ""},
 		"sums of campaigns/of an account that is not loaded": {"UPDATE mart.campaign_spend SET report_date = " +
 			"report_date + 9 WHERE account_id = 'beta'", unloaded, nil, false, ""},
 		"sums of campaigns/of no account": {"UPDATE mart.campaign_spend SET account_id = 'x' WHERE account_id = 'beta'",
@@ -137,7 +157,7 @@ func TestWarehouseCheck(t *testing.T) {
 		m := b.m.Clone()
 		c.m(m)
 		err := b.after(t, c.sql, func(w *duck.Warehouse) error {
-			return WarehouseCheck{Manifest: m, Changed: c.changed, Keys: c.keys}.Content(t.Context(), w)
+			return warehouseCheck{manifest: m, changed: c.changed, keys: c.keys}.content(t.Context(), w)
 		})
 		wantDamage(t, name, err, c.says)
 	}
@@ -155,7 +175,7 @@ func wantDamage(t *testing.T, name string, err error, says string) {
 // where counts and sums agree.
 func TestCompareRows(t *testing.T) {
 	b := newBuilt(t)
-	delete(b.m.Accounts["acme"].Files, PartPath(schema.CampaignDays.Table, "acme", 20000)) // there is no such file
+	delete(b.m.Accounts["acme"].Files, manifest.PartPath(schema.CampaignDays.Table, "acme", 20000)) // there is no such file
 	const query = "SELECT account_id, report_date, sum(spend) AS spend FROM main.spend_daily GROUP BY ALL"
 	whole := duck.View{Schema: "mart", Name: "days", SQL: query, Stored: true}
 	byDay, plain := whole, whole
@@ -185,7 +205,7 @@ func TestCompareRows(t *testing.T) {
 		m := b.m.Clone()
 		m.SchemaVersion = c.version
 		err := b.after(t, c.sql, func(w *duck.Warehouse) error {
-			return m.CompareRows(t.Context(), b.dir, w, c.views)
+			return compareRows(t.Context(), m, b.dir, w, c.views)
 		})
 		wantDamage(t, name, err, c.says)
 	}
@@ -194,7 +214,7 @@ func TestCompareRows(t *testing.T) {
 // TestCompareRows_OfMarts: the files of a mart have the rows of its view, unless they are known to be older.
 func TestCompareRows_OfMarts(t *testing.T) {
 	b := newBuilt(t)
-	acme, path := b.m.Accounts["acme"], PartPath(schema.CampaignDays.Table, "acme", 20000)
+	acme, path := b.m.Accounts["acme"], manifest.PartPath(schema.CampaignDays.Table, "acme", 20000)
 	acme.Files[path] = putTable(t, b.dir, path, schema.CampaignDays,
 		[]schema.CampaignDay{{AccountID: "acme", ReportDate: 20000, CampaignID: "C1"}})
 	view := "mart." + schema.Quote(schema.CampaignDays.View)
@@ -213,7 +233,7 @@ func TestCompareRows_OfMarts(t *testing.T) {
 	} {
 		acme.MartsFrom = c.behind
 		err := b.after(t, c.sql, func(w *duck.Warehouse) error {
-			return b.m.CompareRows(t.Context(), b.dir, w, nil)
+			return compareRows(t.Context(), b.m, b.dir, w, nil)
 		})
 		wantDamage(t, name, err, c.says)
 	}
@@ -248,23 +268,26 @@ func TestNewerDuckDB(t *testing.T) {
 	}
 	for generation, newer := range map[int64]bool{6: true, 7: false, 8: false} {
 		b.m.Generation = generation
-		got, err := b.m.NewerDuckDB(t.Context(), b.dir, b.opts)
-		want := NewerPart{}
+		got, err := newerDuckDB(t.Context(), b.m, b.dir, b.opts)
+		want := manifest.NewerPart{}
 		if newer {
-			want = NewerPart{duck.FileName, 7, "R7", schema.InstantOf(schema.NewDate(2026, 3, 8).Start())}
+			want = manifest.NewerPart{Path: duck.FileName, Generation: 7, RunID: "R7",
+				At: schema.InstantOf(schema.NewDate(2026, 3, 8).Start())}
 		}
 		if got != want || err != nil {
 			t.Errorf("generation %d: %+v, %v", generation, got, err)
 		}
 	}
-	write(t, path, []byte("no DuckDB file"))
+	if err := os.WriteFile(path, []byte("no DuckDB file"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	b.m.Generation = 1
-	if got, err := b.m.NewerDuckDB(t.Context(), b.dir, b.opts); got != (NewerPart{}) || err != nil {
+	if got, err := newerDuckDB(t.Context(), b.m, b.dir, b.opts); got != (manifest.NewerPart{}) || err != nil {
 		t.Errorf("a file that does not open: %+v, %v", got, err)
 	}
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := b.m.NewerDuckDB(stopped, b.dir, b.opts); !errors.Is(err, context.Canceled) {
+	if _, err := newerDuckDB(stopped, b.m, b.dir, b.opts); !errors.Is(err, context.Canceled) {
 		t.Errorf("stopped: %v", err)
 	}
 }
