@@ -57,9 +57,6 @@ func (n *generationBuilder) firstAffected(ctx context.Context, w *duck.Warehouse
 		return schema.Some(since), nil
 	}
 	days, _ := n.affectedDays(account, n.g.store.opts.DuckDB.OfWholeDays(m.View))
-	if later := n.base.Accounts[account].MartsFrom; later != 0 {
-		days = append(days, later)
-	}
 	if account == n.g.store.account && n.settingsChanged(m) {
 		known, err := n.settingsKnownFrom(ctx, w)
 		if err != nil {

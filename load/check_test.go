@@ -224,7 +224,7 @@ func TestVerify_NamesUnprovenReports(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, err := w.Unproven(t.Context(), schema.Version)
+		found, err := w.Unproven(t.Context())
 		if err := w.Stop(err); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

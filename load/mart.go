@@ -17,7 +17,6 @@ import (
 // unchanged.
 func (n *generationBuilder) addMarts(ctx context.Context, w *duck.Warehouse) (viewErrors []error, err error) {
 	for _, account := range n.accounts() {
-		n.next.Accounts[account].MartsFrom = 0
 		for _, m := range schema.Marts {
 			if !n.g.store.opts.DuckDB.HasView(m.View) {
 				continue

@@ -336,10 +336,8 @@ func (r *repair) ledgerOfDuckDB(ctx context.Context, w *duck.Warehouse, account 
 	if rows.Entities, err = opsRows(ctx, w, schema.EntityReads, its); err != nil {
 		return rows, err
 	}
-	if r.base.SchemaVersion >= schema.RefusedRows.Since {
-		if rows.Refused, err = opsRows(ctx, w, schema.RefusedRows, its); err != nil {
-			return rows, err
-		}
+	if rows.Refused, err = opsRows(ctx, w, schema.RefusedRows, its); err != nil {
+		return rows, err
 	}
 	rows.Refused = slices.DeleteFunc(rows.Refused, func(r schema.RefusedRow) bool { return but.has(r.RunID) })
 	rows.Runs = slices.DeleteFunc(rows.Runs, but.hasEnd)

@@ -246,19 +246,19 @@ func unpackOldStore(t *testing.T, name, dir string) {
 	}
 }
 
-// TestMigration_DiesAnywhere ends the run that finds a store of the first version at
+// TestMigration_DiesAnywhere ends the run that finds a store of the oldest version at
 // its steps: the store is of the old version or of the new one, whole, and the next
 // run brings it to the new one.
 func TestMigration_DiesAnywhere(t *testing.T) {
 	t.Parallel()
 	old := filepath.Join(quickDir(t), "old")
-	unpackOldStore(t, "v1.tar.zst", old)
+	unpackOldStore(t, "v10-3.tar.zst", old)
 	was, err := manifest.Read(old)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if was.Format != 1 {
-		t.Fatalf("the old store has format %d", was.Format)
+	if was.SchemaVersion != schema.Oldest {
+		t.Fatalf("the old store has schema %d", was.SchemaVersion)
 	}
 	stride := strideOf(12)
 	died := true

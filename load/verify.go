@@ -401,7 +401,7 @@ func (v *verifier) content(ctx context.Context, path string) (err error) {
 		if err := (warehouseCheck{manifest: v.manifest, keys: true}).content(ctx, w); err != nil {
 			return err
 		}
-		v.report.Unproven, err = w.Unproven(ctx, v.manifest.SchemaVersion)
+		v.report.Unproven, err = w.Unproven(ctx)
 		return err
 	})
 	if err != nil {

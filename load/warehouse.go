@@ -162,7 +162,7 @@ func (n *generationBuilder) engine() duck.Options {
 	if n.next.Rows() < fewRows || !n.fromNothing && n.replacedRows < fewRows {
 		o.Threads = 1
 	}
-	if n.versions < smallRows/10 && (n.isSmall() || !n.fromNothing && len(n.changed) == 0 && n.acc.MartsFrom == 0) {
+	if n.versions < smallRows/10 && (n.isSmall() || !n.fromNothing && len(n.changed) == 0) {
 		return o
 	}
 	// The memory that reading the days or the settings took goes back to the system before DuckDB takes its

@@ -154,9 +154,6 @@ func checkSums(ctx context.Context, w *duck.Warehouse, account string, a *manife
 
 // checkCampaigns compares the sums of campaigns with those of the days, of every day.
 func checkCampaigns(ctx context.Context, w *duck.Warehouse, m *manifest.Manifest) error {
-	if m.SchemaVersion < schema.CampaignSpends.Since {
-		return nil
-	}
 	t := schema.CampaignSpends.Table
 	got, err := w.Sums(ctx, t, "account_id", `sum("rows")::BIGINT`, "true")
 	if err != nil {
@@ -214,21 +211,19 @@ func compareRows(ctx context.Context, m *manifest.Manifest, dir string, w *duck.
 			return err
 		}
 	}
-	if m.SchemaVersion >= schema.CampaignSpends.Since {
-		t := schema.CampaignSpends.Table
-		otherwise := durable.Damaged(duck.FileName, durable.RepairRebuild, "%s holds other rows than spend_daily "+
-			"adds up to", t.FullName())
-		if err := sameRows(ctx, w, t.SQLColumns(), "w."+t.SQLName(), "("+schema.CampaignSpendSQL("true")+")",
-			otherwise); err != nil {
-			return err
-		}
+	sums := schema.CampaignSpends.Table
+	otherwise := durable.Damaged(duck.FileName, durable.RepairRebuild, "%s holds other rows than spend_daily "+
+		"adds up to", sums.FullName())
+	if err := sameRows(ctx, w, sums.SQLColumns(), "w."+sums.SQLName(), "("+schema.CampaignSpendSQL("true")+")",
+		otherwise); err != nil {
+		return err
 	}
 	if err := compareStored(ctx, m, w, views); err != nil {
 		return err
 	}
 	for _, mart := range schema.Marts {
 		files := parquetFiles(m, dir, mart.Table)
-		if len(files) == 0 || m.MartsBehind() {
+		if len(files) == 0 {
 			continue
 		}
 		otherwise := durable.Damaged("parquet/"+mart.Name, durable.RepairRebuild, "its files hold other rows than the "+

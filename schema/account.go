@@ -22,14 +22,14 @@ type AccountSnapshot struct {
 	// The three replies (me, limits, balance) as one JSON object.
 	Raw Null[string] `col:"raw" id:"9"`
 	// The service's own ID of the account that the API key acts on.
-	AdvertiserID Null[string] `col:"advertiser_id" id:"11" since:"3"`
+	AdvertiserID Null[string] `col:"advertiser_id" id:"11"`
 	// Whether the card is charged when the balance runs low. NULL: the service did not say, as of
 	// prepaid accounts.
-	AutoFunding Null[bool] `col:"auto_funding" id:"12" since:"3"`
+	AutoFunding Null[bool] `col:"auto_funding" id:"12"`
 	// US dollars of balance below which the card is charged.
-	AutoFundingThreshold Null[Money] `col:"auto_funding_threshold" id:"13" since:"3"`
+	AutoFundingThreshold Null[Money] `col:"auto_funding_threshold" id:"13"`
 	// US dollars that the card is charged each time.
-	AutoFundingAmount Null[Money] `col:"auto_funding_amount" id:"14" since:"3"`
+	AutoFundingAmount Null[Money] `col:"auto_funding_amount" id:"14"`
 	// Run that added the row.
 	RunID string `col:"_run_id" id:"10"`
 }

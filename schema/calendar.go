@@ -25,9 +25,9 @@ type CalendarDay struct {
 	// Length of the day: 24, or 23 and 25 when the clocks change.
 	Hours int64 `col:"hours" id:"9"`
 	// First instant of the day on which daily limits count what is spent (SPENDSYNC_LIMIT_DAY). NULL: starts_at.
-	LimitStartsAt Null[Instant] `col:"limit_starts_at" id:"11" since:"10"`
+	LimitStartsAt Null[Instant] `col:"limit_starts_at" id:"11"`
 	// First instant after that day. NULL: ends_at.
-	LimitEndsAt Null[Instant] `col:"limit_ends_at" id:"12" since:"10"`
+	LimitEndsAt Null[Instant] `col:"limit_ends_at" id:"12"`
 	// Run that added the day, or that was the first with its bounds.
 	RunID string `col:"_run_id" id:"10"`
 }

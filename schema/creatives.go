@@ -37,25 +37,25 @@ type Creative struct {
 	Raw Null[string] `col:"raw" id:"16" history:"no"`
 	// Of a running creative that was edited: pending_review while its new version waits, rejected when
 	// that was refused. NULL: no other version waits.
-	PendingStatus Null[string] `col:"pending_status" id:"18" since:"3"`
+	PendingStatus Null[string] `col:"pending_status" id:"18"`
 	// Title of that version.
-	PendingTitle Null[string] `col:"pending_title" id:"19" since:"3"`
+	PendingTitle Null[string] `col:"pending_title" id:"19"`
 	// Message of that version.
-	PendingMessage Null[string] `col:"pending_message" id:"20" since:"3"`
+	PendingMessage Null[string] `col:"pending_message" id:"20"`
 	// Where a click on that version leads.
-	PendingLink Null[string] `col:"pending_link" id:"21" since:"3"`
+	PendingLink Null[string] `col:"pending_link" id:"21"`
 	// Large image of that version. NULL: none.
-	PendingImageID Null[string] `col:"pending_image_id" id:"22" since:"3"`
+	PendingImageID Null[string] `col:"pending_image_id" id:"22"`
 	// Icon of that version.
-	PendingIconID Null[string] `col:"pending_icon_id" id:"23" since:"3"`
+	PendingIconID Null[string] `col:"pending_icon_id" id:"23"`
 	// Text of the first button of that version. NULL: none.
-	PendingButton1 Null[string] `col:"pending_button1" id:"24" since:"3"`
+	PendingButton1 Null[string] `col:"pending_button1" id:"24"`
 	// Text of the second button of that version. NULL: none.
-	PendingButton2 Null[string] `col:"pending_button2" id:"25" since:"3"`
+	PendingButton2 Null[string] `col:"pending_button2" id:"25"`
 	// Why that version was rejected, sorted, comma-joined.
-	PendingReasons Null[string] `col:"pending_rejection_reasons" id:"26" since:"3"`
+	PendingReasons Null[string] `col:"pending_rejection_reasons" id:"26"`
 	// The reviewer's comment on that version.
-	PendingComment Null[string] `col:"pending_rejection_comment" id:"27" since:"3"`
+	PendingComment Null[string] `col:"pending_rejection_comment" id:"27"`
 	// Run that last changed the row.
 	RunID string `col:"_run_id" id:"17"`
 }

@@ -27,8 +27,7 @@ var SpendIntraday = Define[Intraday]("spend_intraday", ByDay,
 	"Raw: each line has all that was spent since midnight, so lines are not to be added up. What each "+
 		"campaign had spent at each proven read of a day that was not over. A read that found the day as it "+
 		"was before has no lines. "+
-		"The first lines of a day hold all since midnight, and what came after its last read is in spend_daily alone.",
-	Since(3))
+		"The first lines of a day hold all since midnight, and what came after its last read is in spend_daily alone.")
 
 // IntradayOf adds up the rows of an open day by campaign. The rows are in key order. A
 // count is NULL where some row with spend has none; one without spend may lack its zeros.

@@ -54,7 +54,7 @@ type Run struct {
 	CampaignsSkipped int64 `col:"campaigns_skipped" id:"26" json:"campaigns_skipped"`
 	// What proved that the API key and the report are the account's. NULL: the run published nothing, repaired, or
 	// is of a version that kept no proof.
-	IdentityProof Null[string] `col:"identity_proof" id:"27" since:"5" json:"identity_proof"`
+	IdentityProof Null[string] `col:"identity_proof" id:"27" json:"identity_proof"`
 	// Identity of the run; sorts by time.
 	RunID string `col:"_run_id" id:"23" key:"true" json:"_run_id"`
 }
@@ -125,14 +125,14 @@ type DayCoverage struct {
 	// when the generation was published.
 	DaysUntilUnreachable int64 `col:"days_until_unreachable" id:"12" json:"days_until_unreachable"`
 	// US dollars of the day by the service's own total, to be compared with spend. NULL: it gave none.
-	ControlSpend Null[Money] `col:"control_spend" id:"14" since:"3" json:"control_spend"`
+	ControlSpend Null[Money] `col:"control_spend" id:"14" json:"control_spend"`
 	// Clicks of the day by the service's own total, to be compared with clicks. NULL: it gave none.
-	ControlClicks Null[int64] `col:"control_clicks" id:"15" since:"3" json:"control_clicks"`
+	ControlClicks Null[int64] `col:"control_clicks" id:"15" json:"control_clicks"`
 	// Rows of the day by the service's own count (total_rows), to be compared with rows. NULL: it gave none.
-	RowsTotal Null[int64] `col:"rows_total" id:"16" since:"6" json:"rows_total"`
+	RowsTotal Null[int64] `col:"rows_total" id:"16" json:"rows_total"`
 	// matched: as many rows came as the service states; differs: they did not, see rows_total, and other
 	// evidence proves the day; none: the service states no usable count. NULL: not read since this column came.
-	RowsTotalState Null[string] `col:"rows_total_state" id:"17" since:"6" json:"rows_total_state"`
+	RowsTotalState Null[string] `col:"rows_total_state" id:"17" json:"rows_total_state"`
 	// Run of the last proven read.
 	RunID Null[string] `col:"_run_id" id:"13" json:"_run_id"`
 }
@@ -287,10 +287,10 @@ var (
 	RefusedRows = Define[RefusedRow]("ops.refused_row", InMemory, "Rows of the report that could not be stored as "+
 		"they are, with their JSON; at most 1,000 of a day and run. A day of which rows were left out is "+
 		"partial until a read or a replay finds none; a row of which only clicks, impressions or conversions cannot "+
-		"be read is stored without them (NULL).", Since(3))
+		"be read is stored without them (NULL).")
 	Notes = Define[Note]("ops.note", InMemory, "Differences of which the data is stored: the service states another "+
 		"total or count than the rows have, or sends a value in a form that cannot be read, which is NULL and kept. "+
-		"One that stands ends no run with exit 4.", Since(7))
+		"One that stands ends no run with exit 4.")
 	Files = Define[File]("ops.file", InMemory, "The published files behind this generation, as the "+
 		"manifest names them.")
 )
@@ -308,12 +308,12 @@ var (
 	CoverageFiles = Define[DayCoverage]("ops_day_coverage", ByMonth, "How well each Chicago day is known, for who "+
 		"reads Parquet alone. A day that is open, complete or final is covered: there a missing row of spend_daily "+
 		"means zero. A day of which there is no line was never asked for. The same rows as ops.day_coverage.",
-		Since(4), AnswerOf("ops.day_coverage"))
+		AnswerOf("ops.day_coverage"))
 	RunFiles = Define[Run]("ops_run", ByMonth, "Every run, by the Chicago month in which it began, for who reads "+
 		"Parquet alone. The run that wrote the file is in it, with the exit code that it ends with unless "+
 		"something fails after it has published; runs that published nothing come with the next that does. The same "+
 		"rows as ops.run.",
-		Since(4), AnswerOf("ops.run"))
+		AnswerOf("ops.run"))
 	Copies = []Copy{{CoverageFiles.Table, Coverage.Table}, {RunFiles.Table, Runs.Table}}
 )
 

@@ -28,4 +28,4 @@ var PayoutHistory = Define[Payout]("payout_history", ByAccount,
 	"History: main.payout has the payouts of now. What a conversion earns, line by line as "+
 		"the file of SPENDSYNC_PAYOUTS had it, with when it did. A line that is "+
 		"no longer in the file has a version with is_deleted.",
-	DeletedAfter(1), Since(4))
+	DeletedAfter(1))

@@ -28,7 +28,7 @@ type Spend struct {
 	Conversions Null[int64] `col:"conversions" id:"10" compress:"bitpacking"`
 	// Conversions so far where the report gives a fraction, as shared ones are; conversions is NULL there, so
 	// that all are sum(coalesce(conversions, conversions_fractional)). NULL: a whole number, or none.
-	ConversionsFractional Null[Money] `col:"conversions_fractional" id:"14" since:"8" compress:"bitpacking"`
+	ConversionsFractional Null[Money] `col:"conversions_fractional" id:"14" compress:"bitpacking"`
 	// When the row was first read.
 	FirstSeenAt Instant `col:"_first_seen_at" id:"11" compress:"rle"`
 	// When a value of the row was last read as different.
@@ -85,7 +85,7 @@ var CampaignSpends = Define[CampaignSpend]("mart.campaign_spend", Summed,
 	"Spend per Chicago day and campaign: the sums of spend_daily, kept beside it so that questions about long spans "+
 		"are answered at once. "+
 		"mart.campaign_day has the days without spend and the settings, too.",
-	Since(2), SumsOf(CampaignSpendSQL))
+	SumsOf(CampaignSpendSQL))
 
 // CampaignSpendSQL returns the query on spend_daily for the rows of [CampaignSpends] that meet a
 // condition.
@@ -133,9 +133,9 @@ type SpendChange struct {
 	// Conversions after.
 	NewConversions Null[int64] `col:"new_conversions" id:"15"`
 	// Conversions before, if they were not a whole number.
-	OldConversionsFractional Null[Money] `col:"old_conversions_fractional" id:"17" since:"8"`
+	OldConversionsFractional Null[Money] `col:"old_conversions_fractional" id:"17"`
 	// Conversions after, if they are not a whole number.
-	NewConversionsFractional Null[Money] `col:"new_conversions_fractional" id:"18" since:"8"`
+	NewConversionsFractional Null[Money] `col:"new_conversions_fractional" id:"18"`
 	// Run that saw the change.
 	RunID string `col:"_run_id" id:"16"`
 }

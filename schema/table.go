@@ -15,13 +15,15 @@ import (
 var AccountName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
 
 // Version is the version of all tables together. A store written by a newer version is refused, not
-// guessed at. Version 2 added mart.campaign_spend; version 3 spend_intraday, ops.refused_row, the
-// service's totals of a day, the version of a creative in review, auto-funding and the advertiser's
-// ID; version 4 the runs and the coverage as files, versions that no column shows, the kept replies
-// of settings, and payout_history; version 5 what proved whose report a run published; version 6 the
-// service's own count of a day's rows; version 7 ops.note; version 8 fractional conversions; version 9
-// tracker_daily; version 10 the bounds of the day of limits.
+// guessed at.
 const Version = 10
+
+// Oldest is the oldest version of the tables that this release reads and upgrades. Earlier ones were never released;
+// [OldestCommit] and those before it can read them.
+const Oldest = 10
+
+// OldestCommit is the commit whose sync upgrades stores of the versions before [Oldest].
+const OldestCommit = "f06d8c3"
 
 // Column is one column of a table.
 type Column struct {
@@ -144,7 +146,7 @@ var columnName = regexp.MustCompile(`^_?[a-z][a-z0-9_]{0,62}$`)
 // fields of an embedded struct take its place. Define panics on a struct that is not a table,
 // as [regexp.MustCompile] does, so that the first test shows it.
 func Define[R any](name string, partition Partition, doc string, traits ...Trait) TableOf[R] {
-	t := &Table{Schema: "main", Name: name, Doc: doc, Partition: partition, Since: 1}
+	t := &Table{Schema: "main", Name: name, Doc: doc, Partition: partition, Since: Oldest}
 	if partition == InMemory || partition == Summed {
 		t.MadeFrom = OtherTables
 	}
@@ -222,8 +224,8 @@ func columnOf(row reflect.Type, f reflect.StructField) (Column, error) {
 		}
 		c.Precision = int32(n)
 	}
-	if c.Since = 1; f.Tag.Get("since") != "" {
-		if c.Since, err = strconv.Atoi(f.Tag.Get("since")); err != nil || c.Since < 2 || c.Since > Version {
+	if c.Since = Oldest; f.Tag.Get("since") != "" {
+		if c.Since, err = strconv.Atoi(f.Tag.Get("since")); err != nil || c.Since <= Oldest || c.Since > Version {
 			return c, fmt.Errorf("column %s: since %q", c.Name, f.Tag.Get("since"))
 		}
 	}
@@ -231,7 +233,7 @@ func columnOf(row reflect.Type, f reflect.StructField) (Column, error) {
 		return c, err
 	}
 	c.Kind, c.Nullable, err = kindOf(f.Type)
-	if err == nil && c.Since > 1 && !c.Nullable {
+	if err == nil && c.Since > Oldest && !c.Nullable {
 		return c, fmt.Errorf("column %s came later, so it may be NULL in rows from before", c.Name)
 	}
 	switch c.encoding = f.Tag.Get("encoding"); {

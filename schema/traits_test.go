@@ -2,6 +2,7 @@ package schema
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -34,24 +35,30 @@ func TestTable_AsOf(t *testing.T) {
 	type row struct {
 		AccountID string      `col:"account_id" id:"1" key:"true" doc:"d"`
 		Old       Null[int64] `col:"old" id:"2" doc:"d"`
-		New       Null[int64] `col:"new" id:"4" since:"2" doc:"d"`
+		New       Null[int64] `col:"new" id:"4" doc:"d"`
 		RunID     string      `col:"_run_id" id:"3" doc:"d"`
 	}
+	const next = Oldest + 1
 	table := Define[row]("t", ByAccount, "").Table
-	if got := table.FilesVersion(); got != 2 {
-		t.Errorf("FilesVersion = %d", got)
+	if got := table.FilesVersion(); got != Oldest || table.FieldsSQL() != "" {
+		t.Errorf("FilesVersion = %d, fields %q", got, table.FieldsSQL())
 	}
-	if table.AsOf(2) != table || table.AsOf(9) != table {
+	table.Columns[2].Since = next // as the tag since does in a later version
+	if got := table.FilesVersion(); got != next || !strings.Contains(table.FieldsSQL(), "default_value: NULL") {
+		t.Errorf("FilesVersion = %d, fields %q", got, table.FieldsSQL())
+	}
+	if table.AsOf(next) != table || table.AsOf(next+7) != table {
 		t.Error("the table as it is is another one")
 	}
-	was := table.AsOf(1)
+	was := table.AsOf(Oldest)
 	if want := []string{"account_id", "old", "_run_id"}; !slices.Equal(was.ColumnNames(), want) {
-		t.Errorf("the columns of version 1 are %v", was.ColumnNames())
+		t.Errorf("the columns of the oldest version are %v", was.ColumnNames())
 	}
 	if was.Arrow.NumFields() != 3 || len(was.Parquet.Columns()) != 3 {
 		t.Errorf("its schemas have other columns: %s %s", was.Arrow, was.Parquet)
 	}
-	if later := Define[row]("t", ByAccount, "", Since(2)).Table; later.AsOf(1) != nil || later.FilesVersion() != 2 {
-		t.Error("a table of version 2 was there in version 1")
+	if later := Define[row]("t", ByAccount, "", Since(next)).Table; later.AsOf(Oldest) != nil ||
+		later.FilesVersion() != next {
+		t.Error("a table was there before it came")
 	}
 }

@@ -2,23 +2,16 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"net/http"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
 	"spendsync/load"
 	"spendsync/load/duck"
-	"spendsync/load/history"
-	"spendsync/load/manifest"
-	"spendsync/queries"
-	"spendsync/schema"
 )
 
 // twoAccounts is a world whose service has a second account.
@@ -182,125 +175,5 @@ func TestVerify_SaysWhichAccountIsUnproven(t *testing.T) {
 		!strings.Contains(out.String(), "2 campaigns on 1 day of the report (C7 among them)") ||
 		!strings.Contains(out.String(), "generation 3 is as it was published") {
 		t.Errorf("%v: %s", err, out.String())
-	}
-}
-
-// TestOldStores_RowsOfAnotherAccountProveNothing: a version that kept no proof published another account's report on
-// some days of an account's store. These days prove neither that account's report nor the account, and verify and
-// status name the way out.
-func TestOldStores_RowsOfAnotherAccountProveNothing(t *testing.T) {
-	for name, days := range map[string]int{"the mixed days alone are read": 3, "all days are read": 0} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, oldAccount, func(c *adsim.Config) {
-				c.Accounts = []adsim.Config{{Seed: 2, Campaigns: 4, CreativesPerCampaign: 2, Sources: 20,
-					RowsPerDay: 20, RateLimit: -1}}
-			}).withoutMarts()
-			unpackStore(t, filepath.Join(storesDir, "v4-3.tar.zst"), w.dir)
-			was, err := manifest.Read(w.dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			w.service.SetNow(was.PublishedAt.Time().Add(time.Hour))
-			mixed := []schema.Date{w.today() - 4, w.today() - 3, w.today() - 2}
-			w.publishAsOldVersion(mixed)
-			own := "'" + strings.Join(w.service.CampaignIDs(), "', '") + "'"
-			foreign := "SELECT count(DISTINCT report_date) FROM spend_daily WHERE campaign_id NOT IN ('', " + own + ")"
-			if got := w.ask(foreign); got != "3" {
-				t.Fatalf("%s days have another account's rows", got)
-			}
-			if got := w.must("verify"); !strings.Contains(got, "on 3 days of the report") ||
-				!strings.Contains(got, "spendsync reset-account") {
-				t.Errorf("verify: %s", got)
-			}
-			spend := w.ask("FROM spend_daily ORDER BY ALL")
-			w.env["REREAD_AFTER"], w.env["REPORT_USER"] = "0s", secondUser
-			args := []string{"sync"}
-			if days > 0 {
-				args = []string{"backfill", "--from", mixed[0].String(), "--to", mixed[days-1].String()}
-			}
-			code, _, last := w.run(args...)
-			if code != exit.Auth || !strings.Contains(last, "the report speaks of") {
-				t.Errorf("%v: exit %d: %s", args, code, last)
-			}
-			if got := w.ask("FROM spend_daily ORDER BY ALL"); got != spend {
-				t.Errorf("%v: exit %d: more of the other account's report is stored: %s", args, code, last)
-			}
-			if got := w.ask("SELECT count(*) FROM ops.run WHERE identity_proof LIKE '%report%'"); got != "0" {
-				t.Errorf("%s runs took the report for proven", got)
-			}
-			if got := w.must("status"); days == 0 && !strings.Contains(got, "reset-account") {
-				t.Errorf("status: %s", got)
-			}
-		})
-	}
-}
-
-// publishAsOldVersion publishes days of the second account's report in the store without a
-// proof, as versions before schema 5 did.
-func (w *world) publishAsOldVersion(days []schema.Date) {
-	w.t.Helper()
-	ctx, other := w.t.Context(), w.copied(w.t)
-	other.dir = filepath.Join(w.t.TempDir(), "other")
-	other.env["DATA_DIR"], other.env["REPORT_USER"], other.env["API_KEY"] = other.dir, secondUser, adsim.DefaultKey+"2"
-	other.must("sync")
-	from, err := load.Open(ctx, other.dir, "acme", load.Options{})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer from.Close()
-	asked, err := queries.Views(nil)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	o := load.Options{KeepRaw: true, Now: w.service.Now,
-		DuckDB: duck.Options{Threads: 1, Memory: "512MiB", Views: viewsOf(asked)}}
-	to, err := load.Open(ctx, w.dir, "acme", o)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer to.Close()
-	staged, err := to.Begin("old")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	at, inserted := schema.InstantOf(w.service.Now()), int64(0)
-	for _, day := range days {
-		rows := &schema.SpendRows{}
-		for batch, err := range from.StoredDay(day) {
-			if err != nil {
-				w.t.Fatal(err)
-			}
-			for i := range batch {
-				row := batch[i]
-				row.FirstSeenAt, row.ChangedAt, row.RunID = at, at, "old"
-				rows.Append(&row)
-				inserted++
-			}
-		}
-		sealed, err := history.NewDay(rows)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		body, err := from.RawPage(day, 1)
-		if err == nil {
-			err = staged.PutRaw(day, 1, body, sealed.Sums().Rows, "")
-		}
-		if err == nil {
-			_, err = staged.PutDay(ctx, load.DayRead{Day: day, ReadAt: at, Control: schema.ControlMatched}, sealed)
-		}
-		if err != nil {
-			w.t.Fatal(err)
-		}
-	}
-	prepared, err := staged.Prepare(ctx, load.Contents{})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer prepared.Close()
-	_, err = prepared.Commit(ctx, load.RunRecord{Run: schema.Run{AccountID: "acme", Command: "sync", StartedAt: at,
-		FinishedAt: at, Published: true, RowsInserted: inserted,
-		Generation: prepared.Preview().Generation, RunID: "old"}})
-	if err = errors.Join(err, staged.Discard()); err != nil {
-		w.t.Fatal(err)
 	}
 }

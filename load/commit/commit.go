@@ -18,7 +18,7 @@ import (
 	"spendsync/load/manifest"
 )
 
-// format is the version of the record. The first had no checksum.
+// format is the version of the record.
 const format = 2
 
 // Record contains everything that is needed to finish a commit. Paths are below the data directory.
@@ -226,7 +226,7 @@ func Read(d durable.Disk, dir string, known *manifest.Manifest) (*Record, error)
 		return nil, fmt.Errorf("%s: format %d; this binary knows format %d: %w", manifest.CommitName, r.Format,
 			format, durable.ErrNewer)
 	}
-	if r.Format < 1 || r.Format > 1 && !sealed {
+	if r.Format != format || !sealed {
 		return nil, durable.Damaged(manifest.CommitName, durable.RepairBackup, "it lacks its format or its checksum")
 	}
 	if err := r.check(); err != nil {

@@ -424,7 +424,7 @@ func TestRead_RefusesForeignRecords(t *testing.T) {
 		text string
 	}{
 		"as it was written": {sealed(func(*Record) {}), nil, ""},
-		"format 1":          {unsealed(`"format":1,`), nil, ""},
+		"format 1":          {unsealed(`"format":1,`), durable.ErrDamaged, "format"},
 		"format 2, no seal": {unsealed(`"format":2,`), durable.ErrDamaged, "checksum"},
 		"no format":         {unsealed(""), durable.ErrDamaged, "format"},
 		"a newer format":    {sealed(func(r *Record) { r.Format = 3 }), durable.ErrNewer, "format 3"},

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"spendsync/load/history"
@@ -134,19 +133,13 @@ type Unproven struct {
 	Example   string `json:"example"`   // one of them
 }
 
-// Unproven returns the accounts that have unproven days of the report, in a file of a version of the tables: the first
+// Unproven returns the accounts that have unproven days of the report: the first
 // run that stored rows kept no proof, and no campaign of such a day has a version that is more than a stub, nor shares
 // a day with one that has. The first run counts because a later one may be proven by no more than the stored days.
-func (w *Warehouse) Unproven(ctx context.Context, version int) (found []Unproven, err error) {
+func (w *Warehouse) Unproven(ctx context.Context) (found []Unproven, err error) {
 	report := schema.CampaignSpends.Table
-	if version < report.Since {
-		report = schema.SpendDaily.Table
-	}
-	proven := ""
-	if runs := schema.Runs.AsOf(version); slices.Contains(runs.ColumnNames(), "identity_proof") {
-		proven = "AND account_id NOT IN (SELECT account_id FROM " + schema.Runs.SQLName() + ` WHERE published AND
-			rows_inserted > 0 GROUP BY account_id HAVING arg_min(identity_proof IS NOT NULL, generation))`
-	}
+	proven := "AND account_id NOT IN (SELECT account_id FROM " + schema.Runs.SQLName() + ` WHERE published AND
+		rows_inserted > 0 GROUP BY account_id HAVING arg_min(identity_proof IS NOT NULL, generation))`
 	q := fmt.Sprintf(`WITH RECURSIVE reported AS (
 			SELECT DISTINCT account_id, campaign_id, 'day ' || report_date AS day FROM %s WHERE campaign_id <> '' %s),
 		edge AS (

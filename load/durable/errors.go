@@ -21,6 +21,8 @@ var (
 	ErrEmpty = errors.New("nothing is stored yet")
 	// ErrNewer reports that a newer version of spendsync wrote the store.
 	ErrNewer = errors.New("the store was written by a newer version")
+	// ErrOlder reports that a version of spendsync from before the oldest one that can be upgraded wrote the store.
+	ErrOlder = errors.New("the store was written by a version that was never released")
 	// ErrIsCopy reports that a folder lacks files of its generation: no command can publish there.
 	ErrIsCopy = errors.New("it is a copy for readers, kept by 'spendsync pull'")
 	// ErrIsStore reports that a folder holds a store, which a copy would replace.

@@ -83,9 +83,6 @@ func openListing(dir string, root []byte) (*Listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(m.Accounts) > 0 {
-		return ListingOf(m) // of an older format
-	}
 	l := &Listing{Manifest: m, root: root}
 	for _, name := range m.AccountNames() {
 		f, err := durable.OS.Open(filepath.Join(dir, m.Parts[name].Path))
@@ -118,46 +115,37 @@ func ListingOf(m *Manifest) (*Listing, error) {
 // name.
 const bundleMark = "spendsync manifest "
 
-// NewListing returns the listing of a text that [Listing.Text] gave, or of a manifest of an older
-// format. Closing it closes the text, if that can be closed.
+// NewListing returns the listing of a text that [Listing.Text] gave. Closing it closes the text, if that can be
+// closed.
 func NewListing(text io.ReaderAt, size int64) (*Listing, error) {
 	all := bufio.NewReader(io.NewSectionReader(text, 0, size))
 	line, err := all.ReadString('\n')
-	number, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), bundleMark)
-	var root []byte
-	at := int64(len(line))
-	if ok {
-		n, _ := strconv.ParseInt(number, 10, 64)
-		if n < 1 || n > size-at {
-			return nil, damaged("it does not begin with its root")
-		}
-		root = make([]byte, n)
-		_, err = io.ReadFull(all, root)
-		at += n
-	} else if err == nil || errors.Is(err, io.EOF) {
-		root, err = io.ReadAll(io.NewSectionReader(text, 0, size))
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, durable.Storage(err)
 	}
+	number, _ := strings.CutPrefix(strings.TrimSuffix(line, "\n"), bundleMark)
+	at := int64(len(line))
+	n, _ := strconv.ParseInt(number, 10, 64)
+	if n < 1 || n > size-at {
+		return nil, damaged("it does not begin with its root")
+	}
+	root := make([]byte, n)
+	if _, err := io.ReadFull(all, root); err != nil {
+		return nil, durable.Storage(err)
+	}
+	at += n
 	m, err := Decode(root)
 	if err != nil {
 		return nil, err
 	}
 	l := &Listing{Manifest: m, root: root}
-	if !ok {
-		if l, err = ListingOf(m); err != nil {
-			return nil, err
-		}
-	} else {
-		for _, name := range m.AccountNames() {
-			p := m.Parts[name]
-			l.Accounts = append(l.Accounts, &Listed{Name: name, Part: p, text: io.NewSectionReader(text, at, p.Bytes)})
-			at += p.Bytes
-		}
-		if at != size {
-			return nil, damaged("the text has %d bytes, and its root and its account files have %d", size, at)
-		}
+	for _, name := range m.AccountNames() {
+		p := m.Parts[name]
+		l.Accounts = append(l.Accounts, &Listed{Name: name, Part: p, text: io.NewSectionReader(text, at, p.Bytes)})
+		at += p.Bytes
+	}
+	if at != size {
+		return nil, damaged("the text has %d bytes, and its root and its account files have %d", size, at)
 	}
 	if closer, isCloser := text.(io.Closer); isCloser {
 		l.close = append(l.close, closer)

@@ -15,9 +15,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/schema"
@@ -44,7 +41,7 @@ func large() *Manifest {
 		a.Ledger["ledger/x"], a.LedgerSHA256["ledger/x"] = 7, "b"
 		a.Confirmations["t"] = history.Confirmations{}
 		a.Settled = []string{"C1", "\n  }"}
-		a.MartsFrom, a.SettledTables = 20001, -3
+		a.SettledTables = -3
 	}
 	return m
 }
@@ -70,25 +67,8 @@ func write(t testing.TB, path string, b []byte) {
 	}
 }
 
-// oldText is a manifest as the first two formats wrote it.
-func oldText(t testing.TB, m *Manifest, format int) []byte {
-	t.Helper()
-	doc := document{Head: m.Head, Accounts: m.Accounts}
-	doc.Format, doc.Checksum = format, durable.Unsealed
-	b, err := json.Marshal(doc, encoding, jsontext.WithIndent(" "))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b = bytes.Replace(b, []byte(",\n \"marts_of\": \"\",\n \"index\": null,\n \"index_at\": null"), nil, 1)
-	if format == 1 {
-		return bytes.Replace(b, []byte(" \"checksum\": \""+durable.Unsealed+"\",\n"), nil, 1)
-	}
-	durable.Seal(b)
-	return b
-}
-
 // TestListing_IsTheManifest: a listing has the content of the manifest, whether that lies in a data
-// directory, in one text, or in a text of an older format.
+// directory or in one text.
 func TestListing_IsTheManifest(t *testing.T) {
 	empty := New()
 	empty.Generation = 1
@@ -108,14 +88,11 @@ func TestListing_IsTheManifest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for form, text := range map[string][]byte{"bundle": text, "format 1": oldText(t, m, 1),
-			"format 2": oldText(t, m, 2)} {
-			l, err := NewListing(bytes.NewReader(text), int64(len(text)))
-			if err != nil {
-				t.Fatalf("%s, %s: %v", name, form, err)
-			}
-			compareListing(t, l, want)
+		bundled, err := NewListing(bytes.NewReader(text), int64(len(text)))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
 		}
+		compareListing(t, bundled, want)
 		compareListing(t, here, want)
 	}
 }

@@ -11,8 +11,7 @@ import (
 	"spendsync/schema"
 )
 
-// Format is the version of manifest.json itself. The first had no checksums of itself and of the
-// ledger, and the first two held the accounts' parts in one text.
+// Format is the version of manifest.json itself.
 const Format = 3
 
 // Manifest is the published generation: everything that a reader may rely on, and everything that
@@ -77,10 +76,6 @@ type Account struct {
 	Ledger       map[string]int64  `json:"ledger"`
 	LedgerSHA256 map[string]string `json:"ledger_sha256,omitempty"`
 
-	// MartsFrom is the first day whose marts are older than this generation; 0 means that none are. Only
-	// older versions wrote it: their runs published the marts as a generation of their own.
-	MartsFrom schema.Date `json:"marts_from,omitzero"`
-
 	// Ask is the part of the report to request, since the service refused more; nil: everything.
 	Ask *Ask `json:"report_ask,omitempty"`
 
@@ -111,17 +106,6 @@ type Account struct {
 	// ReportedLost are the lost days that a run has ended with the exit code for. Until
 	// then every run reports them.
 	ReportedLost []schema.Date `json:"mourned_days,omitempty"`
-}
-
-// MartsBehind reports whether the marts of a loaded account are older than the generation: the run that
-// published it has yet to write them, or died before.
-func (m *Manifest) MartsBehind() bool {
-	for _, a := range m.Accounts {
-		if a.MartsFrom != 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // ControlTotal is the service's own total of a day.

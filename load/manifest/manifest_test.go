@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -189,19 +190,6 @@ func TestRawPages(t *testing.T) {
 	}
 }
 
-// TestMartsBehind: one account whose marts are older is enough.
-func TestMartsBehind(t *testing.T) {
-	m := New()
-	m.Of("acme")
-	if m.MartsBehind() {
-		t.Error("marts of no account are older, and some are said to be")
-	}
-	m.Of("beta").MartsFrom = 20000
-	if !m.MartsBehind() {
-		t.Error("the marts of beta are older")
-	}
-}
-
 // TestSettledFor: archived campaigns are read again by a version that may understand more of them, and all are when
 // a table has gained a column.
 func TestSettledFor(t *testing.T) {
@@ -380,25 +368,18 @@ func TestRead_OfAnEmptyAccount(t *testing.T) {
 	m.Parts["acme"] = &Part{Path: accountPath("acme", sha), SHA256: sha, Bytes: 2}
 	write(t, filepath.Join(dir, m.Parts["acme"].Path), []byte("{}"))
 	put(t, dir, m)
-	old := oldText(t, &Manifest{Head: m.Head, Accounts: map[string]*Account{"acme": {}}}, 2)
 	read, err := Read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	decoded, err := Decode(old)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range []*Manifest{read, decoded} {
-		next := Next(m, Head{Generation: 2}, "acme", Change{
-			Days: map[schema.Date]*Day{1: {}}, Files: map[string]*File{"a": {}},
-			Confirmations: map[string]history.Confirmations{"t": {}},
-			ExtraKeys:     map[string]map[string]KeyChanges{"t": {}},
-		})
-		next.Of("acme").Ledger["l"], next.Of("acme").LedgerSHA256["l"] = 1, "x"
-		if len(next.Accounts["acme"].Days) != 1 {
-			t.Errorf("%+v", next.Accounts["acme"])
-		}
+	next := Next(read, Head{Generation: 2}, "acme", Change{
+		Days: map[schema.Date]*Day{1: {}}, Files: map[string]*File{"a": {}},
+		Confirmations: map[string]history.Confirmations{"t": {}},
+		ExtraKeys:     map[string]map[string]KeyChanges{"t": {}},
+	})
+	next.Of("acme").Ledger["l"], next.Of("acme").LedgerSHA256["l"] = 1, "x"
+	if len(next.Accounts["acme"].Days) != 1 {
+		t.Errorf("%+v", next.Accounts["acme"])
 	}
 }
 
@@ -411,7 +392,7 @@ func TestDecode_RefusesWhatCannotBe(t *testing.T) {
 		want string // empty: it is read
 	}{
 		"as it is":      {func(*Manifest) {}, ""},
-		"first schema":  {func(m *Manifest) { m.SchemaVersion = 1 }, ""},
+		"oldest schema": {func(m *Manifest) { m.SchemaVersion = schema.Oldest }, ""},
 		"an account":    {part(&Part{Path: accountPath("acme", sha), SHA256: sha}), ""},
 		"no generation": {func(m *Manifest) { m.Generation = 0 }, "lacks"},
 		"no schema":     {func(m *Manifest) { m.SchemaVersion = 0 }, "lacks"},
@@ -436,15 +417,25 @@ func TestDecode_RefusesWhatCannotBe(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
-	// An older format has the accounts in the same text.
-	for name, a := range map[string]*Account{"null file": {Files: map[string]*File{"a": nil}},
-		"null day": {Days: map[schema.Date]*Day{1: nil}}, "leads out": {Files: map[string]*File{"../a": {}}},
-		"is not clean": {Ledger: map[string]int64{"a/../b": 1}}, "is null": nil} {
-		m := &Manifest{Head: Head{SchemaVersion: 1, Generation: 1}, Accounts: map[string]*Account{"acme": a}}
-		for _, format := range []int{1, 2} {
-			if _, err := Decode(oldText(t, m, format)); !errors.Is(err, durable.ErrDamaged) {
-				t.Errorf("format %d, %s: %v", format, name, err)
-			}
+	for _, edit := range [][2]string{
+		{fmt.Sprintf(`"schema_version": %d`, schema.Version), fmt.Sprintf(`"schema_version": %d`, schema.Oldest-1)},
+		{fmt.Sprintf(`"format": %d`, Format), fmt.Sprintf(`"format": %d`, Format-1)},
+	} {
+		m := New()
+		m.Generation = 1
+		e, err := m.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		root := []byte(strings.Replace(string(e.Root), edit[0], edit[1], 1))
+		if _, err := Decode(root); !errors.Is(err, durable.ErrDamaged) {
+			t.Errorf("%s, and another seal: %v", edit[1], err)
+		}
+		copy(durable.FindSeal(root), durable.Unsealed)
+		durable.Seal(root)
+		_, err = Decode(root)
+		if !errors.Is(err, durable.ErrOlder) || !strings.Contains(err.Error(), schema.OldestCommit) {
+			t.Errorf("%s: %v", edit[1], err)
 		}
 	}
 }

@@ -164,7 +164,7 @@ func (p *Part) check(b []byte) error {
 	return nil
 }
 
-// Decode decodes manifest.json. An older format holds all accounts.
+// Decode decodes manifest.json.
 func Decode(b []byte) (*Manifest, error) {
 	sealed, err := durable.CheckSeal(b)
 	if err != nil {
@@ -183,47 +183,23 @@ func Decode(b []byte) (*Manifest, error) {
 	case head.Format > Format || head.SchemaVersion > schema.Version:
 		return nil, fmt.Errorf("%s: format %d and schema %d of version %s; this binary knows format %d and schema "+
 			"%d: %w", FileName, head.Format, head.SchemaVersion, head.Version, Format, schema.Version, durable.ErrNewer)
-	case head.Format > 1 && !sealed:
+	case head.Format < 1 || head.SchemaVersion < 1:
+		return nil, damaged("it lacks its format or schema")
+	case head.Format < Format || head.SchemaVersion < schema.Oldest:
+		return nil, fmt.Errorf("%s: schema %d; this binary reads schema %d and later, and a sync of commit %s "+
+			"upgrades the store: %w", FileName, head.SchemaVersion, schema.Oldest, schema.OldestCommit,
+			durable.ErrOlder)
+	case !sealed:
 		return nil, damaged("it lacks its checksum")
 	}
 	m := New()
-	if head.Format < 3 {
-		err = m.decodeDocument(b)
-	} else {
-		err = json.Unmarshal(b, m, strict)
-	}
-	if err != nil {
+	if err := json.Unmarshal(b, m, strict); err != nil {
 		return nil, damaged("it is not readable: %v", err)
 	}
-	if m.Format < 1 || m.SchemaVersion < 1 || m.Generation < 1 {
-		return nil, damaged("it lacks its format, schema or generation")
+	if m.Generation < 1 {
+		return nil, damaged("it lacks its generation")
 	}
 	return m, m.check()
-}
-
-// document is manifest.json of the first two formats: one text with all accounts.
-type document struct {
-	Head
-	Accounts map[string]*Account `json:"accounts"`
-	MartsOf  string              `json:"marts_of"` // of the first format; ignored
-	Index    jsontext.Value      `json:"index"`    // of large texts of the second format; ignored
-	IndexAt  jsontext.Value      `json:"index_at"`
-}
-
-func (m *Manifest) decodeDocument(b []byte) error {
-	var doc document
-	if err := json.Unmarshal(b, &doc, strict); err != nil {
-		return err
-	}
-	m.Head = doc.Head
-	for name, a := range doc.Accounts {
-		if a == nil {
-			return fmt.Errorf("account %q is null", name)
-		}
-		a.fill()
-		m.Accounts[name] = a
-	}
-	return nil
 }
 
 var isSHA256 = regexp.MustCompile(`^[0-9a-f]{64}$`)

@@ -159,7 +159,7 @@ func Version(d durable.Disk, path string) (version int, err error) {
 func Added(d durable.Disk, path string, t *schema.Table) (names []string, err error) {
 	version, err := Version(d, path)
 	for _, c := range t.Tracked() {
-		if err == nil && c.Since > version {
+		if err == nil && c.Since > max(version, schema.Oldest) {
 			names = append(names, c.Name)
 		}
 	}
@@ -223,7 +223,7 @@ func (f *file) parse(size int64) error {
 	was := f.table
 	if text, ok := p.Lookup(versionKey); ok {
 		if version, err := strconv.Atoi(text); err == nil {
-			was = f.table.AsOf(version)
+			was = f.table.AsOf(max(version, schema.Oldest))
 		}
 	}
 	if was == nil || !slices.Equal(names, was.ColumnNames()) {

@@ -57,7 +57,7 @@ func Of(err error) int {
 		return Usage
 	case errors.Is(err, durable.ErrLocked):
 		return Locked
-	case errors.Is(err, durable.ErrNewer):
+	case errors.Is(err, durable.ErrNewer), errors.Is(err, durable.ErrOlder):
 		return Newer
 	case errors.Is(err, extract.ErrAuth), errors.Is(err, ErrOtherAccount), errors.Is(err, ErrOtherReport):
 		return Auth

@@ -29,6 +29,9 @@ func (c *checker) store() *manifest.Account {
 	case errors.Is(err, durable.ErrNewer):
 		c.fail(exit.Usage, name, exit.About(exit.Newer).Do, "%s", phrase.OneLine(err.Error()))
 		return nil
+	case errors.Is(err, durable.ErrOlder):
+		c.fail(exit.Newer, name, "run a sync of that commit, then this version", "%s", phrase.OneLine(err.Error()))
+		return nil
 	case errors.As(err, &damage):
 		c.fail(exit.Usage, name, damage.Repair+"; a sync refuses to begin here", "%s", phrase.OneLine(err.Error()))
 		return nil

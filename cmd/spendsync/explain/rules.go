@@ -184,6 +184,10 @@ func locked(err error, m *Message) bool {
 }
 
 func empty(err error, m *Message) bool {
+	if errors.Is(err, durable.ErrOlder) {
+		m.Do = "run one sync of that commit, which upgrades the store, then this version"
+		return true
+	}
 	if !errors.Is(err, durable.ErrEmpty) {
 		return false
 	}
