@@ -178,7 +178,7 @@ func (c *testCase) arguments(name string) []any {
 	}
 	var args []any
 	for _, p := range a.Params {
-		if p.Over != nil {
+		if p.Over {
 			continue
 		}
 		v := p.Default

@@ -17,7 +17,7 @@
 //	-- Parameters: a, b                     (of a table macro)
 //	-- Parameter NAME: DEFAULT, meaning.    (of a ready question; $NAME in its SQL)
 //	-- Condition over: a, b                 (the parameter above is a condition over these columns; its text
-//	                                         takes the place of $NAME, once it is known to do nothing else)
+//	                                         takes the place of $NAME)
 //	-- Stored.                              (of a view: its rows are stored, and computed again when
 //	                                         completely known days have changed; it depends on nothing else)
 //	-- Stored by day.                       (the same, each day by itself: its rows have the day as report_date
@@ -28,8 +28,8 @@
 //	-- Of whole days.                       (of a view that is not stored: only completely known days affect its
 //	                                         rows; its mart is written again when such days have changed, or
 //	                                         the settings that it reads)
-//	-- Days: CONDITION                      (of a ready question: its days, over main.spend AS s and main.today AS t;
-//	                                         the answer notes those that are missing or lost)
+//	-- Days: CONDITION                      (of a ready question: its days, over s.report_date and main.today AS t;
+//	                                         the answer names those that are missing or lost)
 //	-- Calls: NAME                          (of a ready question: the one that turns its rows into calls)
 //
 // Every column of a view has a comment in the warehouse: the line in the view's file, else

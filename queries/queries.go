@@ -40,13 +40,11 @@ type Query struct {
 // Param is a parameter of a ready question; the SQL names it with a dollar sign.
 type Param struct {
 	Name, Default, Doc string
-	// Over are the columns that a condition computes from: its text takes the place of its name in the
-	// SQL. nil: the parameter is a value.
-	Over []string
+	Over               bool // it is a condition: its text takes the place of its name in the SQL
 }
 
 // WithConditions returns the SQL with conditions in the places of their names: those given, else the
-// defaults. It does not check them.
+// defaults. What they may reach is checked with the statement as a whole.
 func (q Query) WithConditions(given map[string]string) string {
 	sql := q.SQL
 	for _, p := range q.Params {
@@ -54,8 +52,8 @@ func (q Query) WithConditions(given map[string]string) string {
 		if !ok {
 			text = p.Default
 		}
-		if p.Over != nil {
-			sql = strings.ReplaceAll(sql, "$"+p.Name, "("+text+")")
+		if p.Over {
+			sql = strings.ReplaceAll(sql, "$"+p.Name, "(\n"+text+"\n)")
 		}
 	}
 	return sql
@@ -207,15 +205,8 @@ func withValues(sql string, values map[string]string) string {
 	})
 }
 
-// DaysSQL returns SQL that uses the days of a ready question, for values of its parameters: what is missing of them is
-// missing in the answer. It is empty if the question has no such days, or shows their states itself.
-func (q Query) DaysSQL(values map[string]string) string {
-	if q.Days == "" {
-		return ""
-	}
-	return "SELECT sum(s.spend) AS spend FROM main.spend AS s JOIN main.today AS t USING (account_id) WHERE " +
-		withValues(q.Days, values)
-}
+// DaysOf returns the condition that the days of a ready question meet, for values of its parameters.
+func (q Query) DaysOf(values map[string]string) string { return withValues(q.Days, values) }
 
 // Example is a question with SQL that answers it.
 type Example struct{ Question, SQL, Answer string }
@@ -409,8 +400,8 @@ func parse(text string) Query {
 				value = unquoted
 			}
 			q.Params = append(q.Params, Param{Name: m[1], Default: value, Doc: m[3]})
-		} else if columns, ok := strings.CutPrefix(line, "Condition over: "); ok {
-			q.Params[len(q.Params)-1].Over = strings.Split(columns, ", ")
+		} else if strings.HasPrefix(line, "Condition over: ") {
+			q.Params[len(q.Params)-1].Over = true
 		} else {
 			q.Question += line
 		}

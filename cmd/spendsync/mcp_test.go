@@ -95,9 +95,9 @@ func (s *assistantSession) wantTheTruth(w *world) {
 	if got := string(a.Rows[0]); got != fmt.Sprintf(`{"spend":%q}`, truth) {
 		s.Errorf("spend is %s, want %s", got, truth)
 	}
-	if a = s.answer("sql", map[string]any{"sql": "SELECT sum(spend) FROM spend_daily"}); len(a.Caveats) != 1 ||
-		!strings.Contains(a.Caveats[0], "ask spend") {
-		s.Errorf("a sum with the open day has the caveats %q", a.Caveats)
+	if a = s.answer("sql", map[string]any{"sql": "SELECT sum(spend) FROM spend_daily"}); len(a.Facts) != 1 ||
+		a.Facts[0].OpenDay != w.today().String() {
+		s.Errorf("an answer has the facts %+v", a.Facts)
 	}
 	a = s.answer("coverage", nil)
 	if got := string(a.Rows[0]); !strings.Contains(got, fmt.Sprintf(`"last_whole_date":"%v"`, w.today()-1)) ||

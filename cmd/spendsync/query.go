@@ -18,7 +18,6 @@ import (
 	"spendsync/cmd/spendsync/answer"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/duck"
-	"spendsync/load/duck/caveat"
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
 )
@@ -58,9 +57,9 @@ Answers in CSV and Parquet pass through $TMPDIR whole, and so does any other tha
 it needs the room. CSV puts an apostrophe before texts that a spreadsheet would run as a formula; --raw leaves them
 as they are. In CSV an empty cell is NULL and "" an empty text. Instants are UTC, days are Chicago's.
 
-Notes say how an answer is easily misread, with the cure: a day that was not over, conversions still to come, days
-that are missing or lost, a join that counts spend several times, a mean of ratios, the clock of the reader. They stand
-under a table; of CSV, JSON and Parquet they go to stderr and, with --out FILE, to FILE.notes.txt.
+Under every answer stands as of when it is, which day is open, which of the days asked for are missing or lost and, if
+it has conversions, a CPA or an ROI, how many days are young and what share of their conversions is still to come. Of
+CSV, JSON and Parquet this goes to stderr or, with --out FILE, to FILE.notes.txt.
 
 With --account every question, view and SQL finds the rows of that account only, as if the warehouse had no other.
 
@@ -160,7 +159,7 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question) error {
 	}
 	q.Once = format == "parquet" || format == "csv"
 	q.Account = c.app.account
-	q.Caveats = q.Asks == "" // a ready question's trap stands under its answer, and it has the states of its days
+	q.Facts = true
 	result, err := duck.Ask(ctx, dir, q.Query, c.app.loadOptions().DuckDB)
 	if err != nil {
 		return c.queryErr(err, dir, q.Asks != "")
@@ -184,31 +183,30 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question) error {
 	default:
 		err = output.QuietPipe(files.WriteFile(c.out, func(w io.Writer) error { return n.Write(ctx, w, format) }))
 	}
-	if err == nil && !answer.ShowsCaveats(format) {
-		err = c.writeCaveats(result.Caveats)
+	if err == nil && !answer.ShowsFacts(format) {
+		err = c.writeFacts(duck.FactLines(result.Facts))
 	}
 	return errors.Join(c.queryErr(err, dir, q.Asks != ""), result.Close())
 }
 
-// companion is the suffix of the file with the caveats of an answer, next to the file with the answer.
+// companion is the suffix of the file with the facts of an answer, next to the file with the answer.
 const companion = ".notes.txt"
 
-// writeCaveats writes the caveats of an answer for programs: to stderr, and next to the file of the answer. It
-// updates a file of notes that an earlier answer left there.
-func (c *queryCommand) writeCaveats(caveats []caveat.Finding) error {
-	for _, f := range caveats {
-		if c.app.jsonLogs() {
-			c.app.log.Warn(f.Text, "note", f.Kind)
-		} else {
-			fmt.Fprintln(c.app.stderr, "Note: "+phrase.Visible(phrase.OneLine(f.Text)))
+// writeFacts writes the facts of an answer for programs: next to the file of the answer, or to stderr.
+func (c *queryCommand) writeFacts(facts []string) error {
+	if c.out == "" {
+		for _, line := range facts {
+			if c.app.jsonLogs() {
+				c.app.log.Info(line)
+			} else {
+				fmt.Fprintln(c.app.stderr, phrase.Visible(line))
+			}
 		}
-	}
-	if c.out == "" || len(caveats) == 0 && !durable.Exists(c.out+companion) {
 		return nil
 	}
 	return files.WriteFile(c.out+companion, func(w io.Writer) error {
-		for _, f := range caveats {
-			if _, err := fmt.Fprintln(w, f.Text); err != nil {
+		for _, line := range facts {
+			if _, err := fmt.Fprintln(w, line); err != nil {
 				return err
 			}
 		}

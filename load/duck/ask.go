@@ -11,13 +11,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/duckdb/duckdb-go/v2"
 	"github.com/oklog/ulid/v2"
 
-	"spendsync/load/duck/caveat"
 	"spendsync/load/durable"
 	"spendsync/schema"
 )
@@ -34,15 +32,13 @@ type Query struct {
 	// Params are the values of $name in the SQL, given as text: the SQL casts
 	// them, as in $days::INTEGER. With none, the SQL has no parameters.
 	Params map[string]string
-	// Conditions take the places of their names in the SQL.
-	Conditions []Condition
 	// Once streams the result straight to [Result.WriteParquet] or [Result.WriteLines] without
 	// storing it first. It has no effect on SQL with parameters.
 	Once bool
-	// Caveats makes the result state how it is easily misread.
-	Caveats bool
-	// Days is SQL that uses the same days. If it is not empty, the result's caveats are those days of it that are not
-	// known, and Caveats has no effect.
+	// Facts adds to the answer what it is to be read with.
+	Facts bool
+	// Days is a condition over main.spend AS s and main.today AS t, which the days of the answer meet. If it is empty,
+	// they are those that the answer names, or else all.
 	Days string
 	// Account hides the rows of other accounts; empty: none.
 	Account string
@@ -67,13 +63,13 @@ func (c Column) Nested() bool {
 // beyond that in a folder of its own below [os.TempDir].
 type Result struct {
 	Columns []Column
-	Count   int64 // rows; not known of a query that is answered once
-	// Caveats are the ways in which the answer is easily misread, if the query asked for them.
-	Caveats []caveat.Finding
+	Count   int64   // rows; not known of a query that is answered once
+	Facts   []Facts // an account each, if the query asked for them
 
 	conn    *sql.Conn
 	stop    func() error
 	tempDir string
+	isView  bool // the answer is computed when it is read
 }
 
 // QueryError is an error in the query itself, in the engine's words.
@@ -111,26 +107,16 @@ func Ask(ctx context.Context, dir string, q Query, o Options) (r *Result, err er
 	if err := r.choose(ctx, q.Account); err != nil {
 		return r, err
 	}
-	if q, err = r.conditions(ctx, q); err != nil {
+	if err := r.check(ctx, q); err != nil {
 		return r, err
 	}
-	tree, err := r.check(ctx, q)
-	if err != nil {
+	if err := r.answer(ctx, q); err != nil {
 		return r, err
 	}
-	finder := &caveatFinder{conn: r.conn}
-	if q.Days != "" {
-		p, err := r.parse(ctx, "days of the query", q.Days)
-		if err != nil {
-			return r, err
-		}
-		r.Caveats = slices.DeleteFunc(finder.find(ctx, p.tree), func(f caveat.Finding) bool {
-			return f.Kind != caveat.Missing && f.Kind != caveat.Lost && f.Kind != caveat.Open
-		})
-	} else if q.Caveats {
-		r.Caveats = finder.find(ctx, tree)
+	if q.Facts {
+		r.Facts = r.facts(ctx, q.Days)
 	}
-	return r, r.answer(ctx, q)
+	return r, nil
 }
 
 // choose hides the rows of other accounts. A file of a single account stays as it is.
@@ -200,7 +186,7 @@ func (r *Result) answer(ctx context.Context, q Query) error {
 	}
 	kind := "TABLE"
 	if q.Once && args == nil {
-		kind = "VIEW"
+		kind, r.isView = "VIEW", true
 	}
 	if _, err := r.conn.ExecContext(ctx, "CREATE TEMP "+kind+" answer AS FROM "+from, args...); err != nil {
 		return stopped(ctx, queryErr(err, false))

@@ -18,7 +18,6 @@ var errNotOne = &QueryError{Message: "not one statement that reads (SELECT, FROM
 
 // parsed is SQL as the engine has parsed it.
 type parsed struct {
-	tree       string // all of it, as JSON
 	Error      bool   `json:"error"`
 	Kind       string `json:"error_type"`
 	Message    string `json:"error_message"`
@@ -31,11 +30,11 @@ func (r *Result) parse(ctx context.Context, what, sql string) (parsed, error) {
 }
 
 func parse(ctx context.Context, conn *sql.Conn, what, text string) (p parsed, err error) {
-	if err := conn.QueryRowContext(ctx, "SELECT json_serialize_sql($1::VARCHAR)::VARCHAR", text).
-		Scan(&p.tree); err != nil {
+	var tree string
+	if err := conn.QueryRowContext(ctx, "SELECT json_serialize_sql($1::VARCHAR)::VARCHAR", text).Scan(&tree); err != nil {
 		return p, stopped(ctx, fmt.Errorf("duckdb: parse the %s: %w", what, err))
 	}
-	if err := json.Unmarshal([]byte(p.tree), &p); err != nil {
+	if err := json.Unmarshal([]byte(tree), &p); err != nil {
 		return p, fmt.Errorf("duckdb: the %s as parsed: %w", what, err)
 	}
 	return p, nil
@@ -47,28 +46,28 @@ func (p parsed) mayBeOne() bool {
 }
 
 // check reads the query without answering it: it must be one SELECT, and call
-// nothing that reaches beyond the warehouse. It returns the parse tree.
-func (r *Result) check(ctx context.Context, q Query) (tree string, err error) {
+// nothing that reaches beyond the warehouse.
+func (r *Result) check(ctx context.Context, q Query) error {
 	parsed, err := r.parse(ctx, "query", q.SQL)
 	if err != nil {
-		return "", err
+		return err
 	}
 	if !parsed.mayBeOne() {
-		return "", errNotOne
+		return errNotOne
 	}
 	f := outside(parsed.Statements, nil)
 	if f != "" {
 		macros, err := r.macros(ctx)
 		if err != nil {
-			return "", err
+			return err
 		}
 		f = outside(parsed.Statements, macros)
 	}
 	if f != "" {
-		return "", &QueryError{Message: fmt.Sprintf("the function %s cannot be called in a query: it "+
+		return &QueryError{Message: fmt.Sprintf("the function %s cannot be called in a query: it "+
 			"may reach more than the warehouse", f)}
 	}
-	return parsed.tree, r.prepare(q)
+	return r.prepare(q)
 }
 
 // tableFunctions are the engine's table functions that a query may call: they compute, or read

@@ -10,7 +10,6 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
-	"spendsync/load/duck/caveat"
 	"spendsync/load/durable"
 	"spendsync/schema"
 )
@@ -74,13 +73,4 @@ func (s *Session) Query(ctx context.Context, query string) (a TextTable, err err
 		a.Rows = append(a.Rows, row)
 	}
 	return a, stopped(ctx, rows.Err())
-}
-
-// Caveats returns how the answer to a statement is easily misread, without answering it.
-func (s *Session) Caveats(ctx context.Context, statement string) ([]caveat.Finding, error) {
-	p, err := parse(ctx, s.conn, "statement", statement)
-	if err != nil {
-		return nil, err
-	}
-	return (&caveatFinder{conn: s.conn}).find(ctx, p.tree), nil
 }

@@ -17,9 +17,9 @@ var Formats = []string{"table", "csv", "json", "markdown", "parquet", "xlsx", id
 // Binary are the formats that a terminal cannot show.
 var Binary = []string{"parquet", "xlsx"}
 
-// ShowsCaveats reports whether a format has room for the caveats of an answer: in the others they would break what
+// ShowsFacts reports whether a format has room for the facts of an answer: in the others they would break what
 // programs read.
-func ShowsCaveats(format string) bool {
+func ShowsFacts(format string) bool {
 	return format == "table" || format == "markdown" || format == "xlsx"
 }
 

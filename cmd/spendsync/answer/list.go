@@ -53,7 +53,11 @@ func find(name string) (queries.Query, error) {
 	if slices.ContainsFunc(schema.Tables, func(t *schema.Table) bool { return t.FullName() == name }) {
 		return queries.Query{}, exit.Usagef("%s is a table, not a question; ask -c \"FROM %s\"", name, name)
 	}
-	if hint := nearest.DidYouMean(name, Names()); hint != "" {
+	names := slices.DeleteFunc(Names(), func(n string) bool { // the question of a name stands for its view
+		_, short, isView := strings.Cut(n, ".")
+		return isView && slices.Contains(Names(), short)
+	})
+	if hint := nearest.DidYouMean(name, names); hint != "" {
 		return queries.Query{}, exit.Usagef("there is no question %q%s 'spendsync query' lists them", name, hint)
 	}
 	return queries.Query{}, exit.Advise(exit.Usagef("there is no question %q", name),

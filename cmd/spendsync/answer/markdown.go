@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"spendsync/cmd/spendsync/phrase"
+	"spendsync/load/duck"
 )
 
 // writeMarkdown writes a table of GitHub's Markdown.
@@ -35,8 +36,8 @@ func (n Rendering) writeMarkdown(ctx context.Context, w *bufio.Writer) error {
 			return err
 		}
 	}
-	for _, c := range n.Result.Caveats {
-		fmt.Fprintf(w, "\n> Note: %s\n", markdownCell(phrase.OneLine(c.Text)))
+	for _, line := range duck.FactLines(n.Result.Facts) {
+		fmt.Fprintf(w, "\n> %s\n", markdownCell(line))
 	}
 	return nil
 }

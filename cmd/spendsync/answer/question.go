@@ -73,13 +73,13 @@ func Find(name string, params []string) (q Question, err error) {
 		// A view has no order; an answer that has one can be compared with the next.
 		q.SQL = fmt.Sprintf("FROM %s.%s ORDER BY ALL", schema.Quote(found.Schema), schema.Quote(found.Name))
 	default:
+		q.SQL = found.WithConditions(values)
 		for _, p := range found.Params {
-			if p.Over != nil {
-				q.Conditions = append(q.Conditions, duck.Condition{Name: p.Name, Text: values[p.Name], Columns: p.Over})
+			if p.Over {
 				delete(values, p.Name)
 			}
 		}
-		q.SQL, q.Params, q.Days = found.SQL, values, found.DaysSQL(values)
+		q.Params, q.Days = values, found.DaysOf(values)
 	}
 	return q, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"spendsync/cmd/spendsync/phrase"
+	"spendsync/load/duck"
 	"spendsync/schema"
 )
 
@@ -90,7 +91,7 @@ func (n Rendering) writeTable(ctx context.Context, w *bufio.Writer) error {
 	return nil
 }
 
-// writeEnd writes how many rows there are, how the answer is misread, and its caveats.
+// writeEnd writes how many rows there are, how the answer is misread, and the facts.
 func (n Rendering) writeEnd(w *bufio.Writer, shown int64) {
 	if more := n.Result.Count - shown; more > 0 {
 		w.WriteByte('\n')
@@ -102,9 +103,9 @@ func (n Rendering) writeEnd(w *bufio.Writer, shown int64) {
 		writeWrapped(w, fmt.Sprintf("%s. Mind: %s", phrase.Count(int(n.Result.Count), "row"), n.Question.Trap),
 			n.Width)
 	}
-	for _, c := range n.Result.Caveats {
+	for _, line := range duck.FactLines(n.Result.Facts) {
 		w.WriteByte('\n')
-		writeWrapped(w, "Note: "+phrase.Visible(phrase.OneLine(c.Text)), n.Width)
+		writeWrapped(w, phrase.Visible(line), n.Width)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/phrase"
+	"spendsync/load/duck"
 	"spendsync/schema"
 )
 
@@ -256,8 +257,8 @@ func (b *workbook) writeAbout(n Rendering) error {
 	for _, p := range [][2]string{{"Question", n.Question.Asks}, {"Mind", n.Question.Trap}} {
 		errs = append(errs, add(p[0], p[1]))
 	}
-	for _, c := range n.Result.Caveats {
-		errs = append(errs, add("Note", c.Text))
+	for _, line := range duck.FactLines(n.Result.Facts) {
+		errs = append(errs, add("State", line))
 	}
 	for _, p := range [][2]string{
 		{"Generation", generation},

@@ -52,8 +52,8 @@ func NewServer(w Warehouse, version string) *mcp.Server {
 	add(s, "describe", "Describes tables and views: what a row is, its trap, and the meaning and unit of every column.",
 		w.describe)
 	add(s, "sql", "Answers one DuckDB statement that reads. Ask spend and today first. The tool describe "+
-		"names the traps of spend_daily and of tables named *_history. Heed the caveats of an answer: each names its "+
-		"cure.", w.sql)
+		"names the traps of spend_daily and of tables named *_history. Every answer has facts: as of when, which days "+
+		"are open, missing, lost or young.", w.sql)
 	add(s, "coverage", "Reports which day is the last whole one, how old the numbers are, and which days are missing.",
 		w.coverage)
 	return s
@@ -136,8 +136,8 @@ type Answer struct {
 	Generation  int64             `json:"generation"`
 	PublishedAt time.Time         `json:"published_at"`
 	Question    string            `json:"question,omitempty"`
-	Mind        string            `json:"mind,omitempty"`    // how the answer is easily misread
-	Caveats     []string          `json:"caveats,omitempty"` // how this one is, with the cure
+	Mind        string            `json:"mind,omitempty"`  // how the answer is easily misread
+	Facts       []duck.Facts      `json:"facts,omitempty"` // what it is to be read with, by account
 	Rows        []json.RawMessage `json:"rows"`
 	LeftOut     string            `json:"left_out,omitempty"`
 }
@@ -155,7 +155,7 @@ func (w Warehouse) answer(ctx context.Context, q answer.Question, rows int) (_ s
 		return "", err
 	}
 	q.Account = w.Account
-	q.Caveats = q.Asks == ""    // a ready question has its trap in mind, and the states of its days
+	q.Facts = true
 	q.MaxRows = int64(rows) + 1 // one more shows that there are more
 	result, err := duck.Ask(ctx, dir, q.Query, w.Options)
 	if err != nil {
@@ -166,10 +166,8 @@ func (w Warehouse) answer(ctx context.Context, q answer.Question, rows int) (_ s
 	if err := (answer.Rendering{Result: result, Question: q}).Write(ctx, &b, "json"); err != nil {
 		return "", err
 	}
-	a := Answer{Generation: origin.Generation, PublishedAt: origin.PublishedAt, Question: q.Asks, Mind: q.Trap}
-	for _, c := range result.Caveats {
-		a.Caveats = append(a.Caveats, c.Text)
-	}
+	a := Answer{Generation: origin.Generation, PublishedAt: origin.PublishedAt, Question: q.Asks, Mind: q.Trap,
+		Facts: result.Facts}
 	if err := json.Unmarshal(b.Bytes(), &a.Rows); err != nil {
 		return "", err
 	}

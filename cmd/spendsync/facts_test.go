@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"spendsync/cmd/internal/exit"
+	"spendsync/load/duck"
+	"spendsync/queries"
+	"spendsync/schema"
+)
+
+// playedDemo plays a demo once for all tests and returns its folder and its output. The environment has the settings of
+// another account.
+var playedDemo = sync.OnceValues(func() (dir, printed string) {
+	root, err := os.MkdirTemp("", "spendsync-played-demo-")
+	if err != nil {
+		panic(err)
+	}
+	removeAtExit = append(removeAtExit, root)
+	dir = filepath.Join(root, "demo-data")
+	var out bytes.Buffer
+	code := run(context.Background(), []string{"demo", "--dir", dir, "--rows-per-day", "300"},
+		[]string{"SPENDSYNC_REPORT_URL=https://real.example.com", "SPENDSYNC_ACCOUNT=real"}, &out, &out)
+	return dir, fmt.Sprintf("%sexit %d", &out, code)
+})
+
+// demoStore returns the store of a demo.
+func demoStore(t *testing.T) string {
+	t.Helper()
+	if dir := os.Getenv("SPENDSYNC_TEST_DEMO"); dir != "" { // a demo of today that is there already
+		return dir
+	}
+	dir, printed := playedDemo()
+	if !strings.HasSuffix(printed, "exit 0") {
+		t.Fatal(printed)
+	}
+	return dir
+}
+
+// openStore opens a store, and returns the open day in it.
+func openStore(t *testing.T, dir string) (*duck.Session, schema.Date) {
+	t.Helper()
+	s, err := duck.OpenSession(t.Context(), dir, duck.Options{Memory: "256MiB"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	a, err := s.Query(t.Context(), "SELECT max(today) FROM today")
+	if err != nil {
+		t.Fatal(err)
+	}
+	today, err := schema.ParseDate(a.Rows[0][0].V)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, today
+}
+
+// TestExamples_Answer runs every example that the store names.
+func TestExamples_Answer(t *testing.T) {
+	session, _ := openStore(t, demoStore(t))
+	examples, err := session.Query(t.Context(), "SELECT question, sql, answer FROM mart.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(examples.Rows) != len(queries.Asks())+len(queries.Examples()) || len(queries.Examples()) < 20 {
+		t.Errorf("%d examples", len(examples.Rows))
+	}
+	mayBeEmpty := regexp.MustCompile(`missing|new|Tuesday`)
+	for _, e := range examples.Rows {
+		question, sql, answer := e[0].V, e[1].V, e[2].V
+		a, err := session.Query(t.Context(), sql)
+		columns, ready := strings.CutPrefix(answer, "columns ")
+		if err != nil || len(a.Rows) == 0 && !ready && !mayBeEmpty.MatchString(question) {
+			t.Errorf("%s: %d rows, %v\n%s", question, len(a.Rows), err, sql)
+		}
+		if ready {
+			for name := range strings.SplitSeq(columns, ", ") {
+				if !slices.Contains(a.Columns, name) {
+					t.Errorf("%s: the answer has no column %s", question, name)
+				}
+			}
+		}
+	}
+}
+
+// TestFacts_StandUnderEveryAnswer: as of when, which day is open, which of the asked days are lost, and how much of
+// the conversions is still to come.
+func TestFacts_StandUnderEveryAnswer(t *testing.T) {
+	w := newSyncedWorld(t)
+	w.service.Advance(36 * 24 * time.Hour)
+	if code, _, last := w.run("sync"); code != exit.DayAtRisk {
+		t.Fatalf("exit %d: %s", code, last)
+	}
+	today := w.today().String()
+	for _, tc := range []struct {
+		args string
+		lost bool
+	}{
+		{"top_campaigns --param days=7", false}, {"top_campaigns --param days=40", true}, {"last_week", false},
+		{"campaigns_at_limit", false}, {"yesterday", false}, {"month", false}, {"which_campaigns_pay", false},
+		{"mart.campaign_performance", false}, {"mart.campaign_day", true},
+	} {
+		out := w.must(append(append([]string{"query"}, strings.Fields(tc.args)...), "--format", "markdown")...)
+		if !strings.Contains(out, "> As of "+today) || !strings.Contains(out, "; "+today+" is open.") ||
+			strings.Contains(out, "Lost: ") != tc.lost || strings.Contains(out, "No day is missing.") == tc.lost {
+			t.Errorf("%s: lost %v\n%s", tc.args, tc.lost, out)
+		}
+	}
+	_, stdout, stderr := w.execute(t.Context(), []string{"query", "-c", "SELECT max(report_date) AS report_date FROM spend",
+		"--format", "csv"})
+	if strings.Contains(stdout, "As of") || !strings.Contains(stderr, "As of "+today) {
+		t.Errorf("stdout %q, stderr %q", stdout, stderr)
+	}
+	file := filepath.Join(t.TempDir(), "answer.json")
+	w.must("query", "-c", "SELECT max(report_date) AS report_date FROM spend", "--out", file)
+	if b, err := os.ReadFile(file + companion); err != nil || !strings.HasPrefix(string(b), "As of "+today) ||
+		!strings.Contains(string(b), "No day is missing.") {
+		t.Errorf("the facts of a file are %q: %v", b, err)
+	}
+}

@@ -1,0 +1,164 @@
+package duck
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"spendsync/schema"
+)
+
+// Facts are what an answer about one account is read with: as of when, which day is open, which of the asked days are
+// not known, and, of an answer with conversions or what follows from them, how many days are young.
+type Facts struct {
+	Account string    `json:"account_id"`
+	AsOf    time.Time `json:"as_of"`    // when the newest numbers were read
+	OpenDay string    `json:"open_day"` // the Chicago day of AsOf: it was not over
+	// Missing days were not read until they were over; Lost ones can no longer be read. Days in a row are one entry.
+	Missing []string `json:"missing_days,omitempty"`
+	Lost    []string `json:"lost_days,omitempty"`
+	Young   int      `json:"young_days,omitempty"`          // days whose conversions still arrive
+	ToCome  float64  `json:"conversions_to_come,omitempty"` // the share of theirs that is still to come
+}
+
+// String returns the facts as a paragraph.
+func (f Facts) String() string {
+	text := fmt.Sprintf("As of %s in Chicago; %s is open.", f.AsOf.In(schema.Chicago()).Format("2006-01-02 15:04"), f.OpenDay)
+	if len(f.Missing)+len(f.Lost) == 0 {
+		text += " No day is missing."
+	}
+	if len(f.Missing) > 0 {
+		text += fmt.Sprintf(" Missing, so unknown and not 0: %s ('spendsync sync' reads them).", strings.Join(f.Missing, ", "))
+	}
+	if len(f.Lost) > 0 {
+		text += fmt.Sprintf(" Lost: %s.", strings.Join(f.Lost, ", "))
+	}
+	if f.Young > 0 {
+		days := fmt.Sprintf("%d days are young: %.0f %% of their", f.Young, 100*f.ToCome)
+		if f.Young == 1 {
+			days = fmt.Sprintf("1 day is young: %.0f %% of its", 100*f.ToCome)
+		}
+		text += " " + days + " conversions are still to come."
+	}
+	return text
+}
+
+// FactLines returns a paragraph for each account, which is named if there are several.
+func FactLines(all []Facts) (lines []string) {
+	for _, f := range all {
+		text := f.String()
+		if len(all) > 1 {
+			text = f.Account + ": " + text
+		}
+		lines = append(lines, text)
+	}
+	return lines
+}
+
+// ofConversions matches columns that count conversions as told so far, or follow from them.
+var ofConversions = regexp.MustCompile(`(^|_)(conversions|cpa|roi)($|_)`)
+
+// youngShare is the least share of conversions still to come that makes a day young.
+const youngShare = 0.02
+
+// facts returns the facts of the answer. days is a condition over main.spend AS s and main.today AS t; if it is
+// empty, the asked days are those of the answer, or else all. A file without the tables has no facts.
+func (r *Result) facts(ctx context.Context, days string) (all []Facts) {
+	s := &Session{conn: r.conn}
+	read, err := s.Query(ctx, "SELECT t.account_id, epoch_us(t.as_of_at), t.today FROM main.today AS t ORDER BY t.account_id")
+	if err != nil {
+		return nil
+	}
+	for _, row := range read.Rows {
+		var us int64
+		fmt.Sscan(row[1].V, &us)
+		all = append(all, Facts{Account: row[0].V, AsOf: time.UnixMicro(us).UTC(), OpenDay: row[2].V})
+	}
+	of := func(account string) *Facts {
+		return &all[slices.IndexFunc(all, func(f Facts) bool { return f.Account == account })]
+	}
+	asked := r.askedDays(ctx, s, days)
+	gaps, err := s.Query(ctx, "SELECT a.account_id, a.state = 'lost', a.report_date - DATE '1970-01-01' FROM ("+asked+
+		") AS a WHERE a.state IN ('missing', 'partial', 'lost') ORDER BY ALL")
+	if err != nil {
+		return all
+	}
+	for i := 0; i < len(gaps.Rows); {
+		var first schema.Date
+		fmt.Sscan(gaps.Rows[i][2].V, (*int32)(&first))
+		n := 1
+		for i+n < len(gaps.Rows) && gaps.Rows[i+n][0] == gaps.Rows[i][0] && gaps.Rows[i+n][1] == gaps.Rows[i][1] &&
+			gaps.Rows[i+n][2].V == fmt.Sprint(int32(first)+int32(n)) {
+			n++
+		}
+		span := first.String()
+		if n > 1 {
+			span += " to " + (first + schema.Date(n-1)).String()
+		}
+		if f := of(gaps.Rows[i][0].V); gaps.Rows[i][1].V == "true" {
+			f.Lost = append(f.Lost, span)
+		} else {
+			f.Missing = append(f.Missing, span)
+		}
+		i += n
+	}
+	if slices.ContainsFunc(r.Columns, func(c Column) bool { return ofConversions.MatchString(c.Name) }) {
+		r.young(ctx, s, asked, of)
+	}
+	return all
+}
+
+// askedDays returns SQL for the days that the answer is about: account_id, report_date and state.
+func (r *Result) askedDays(ctx context.Context, s *Session, days string) string {
+	const covered = "SELECT s.account_id, s.report_date, s.state FROM ops.day_coverage AS s"
+	if days != "" {
+		return covered + " JOIN main.today AS t ON t.account_id = s.account_id WHERE " + days
+	}
+	for _, pair := range [][2]string{{"report_date", "report_date"}, {"window_from", "window_to"}} {
+		has := func(name string) bool { return slices.Contains(r.Columns, Column{name, "DATE"}) }
+		if r.isView || !has(pair[0]) || !has(pair[1]) {
+			continue
+		}
+		span, err := s.Query(ctx, fmt.Sprintf("SELECT min(%s), max(%s) FROM temp.answer", pair[0], pair[1]))
+		if err == nil && span.Rows[0][0].Valid && span.Rows[0][1].Valid {
+			return fmt.Sprintf("%s WHERE s.report_date BETWEEN %s AND %s", covered, schema.QuoteText(span.Rows[0][0].V),
+				schema.QuoteText(span.Rows[0][1].V))
+		}
+	}
+	return covered
+}
+
+// young adds how many of the days are young, and the share of their conversions that is still to come.
+func (r *Result) young(ctx context.Context, s *Session, asked string, of func(string) *Facts) {
+	// Final days have all: the curve is computed only if there are others.
+	if open, err := s.Query(ctx, "SELECT 1 FROM ("+asked+") AS a WHERE a.state = 'complete' LIMIT 1"); err != nil ||
+		len(open.Rows) == 0 {
+		return
+	}
+	young, err := s.Query(ctx, fmt.Sprintf(`WITH day AS (
+  SELECT c.account_id, c.report_date, sum(c.conversions) AS conversions, sum(c.spend)::DOUBLE AS spend
+  FROM mart.campaign_spend AS c
+  GROUP BY c.account_id, c.report_date
+)
+SELECT
+  m.account_id, count(*),
+  coalesce(1 - sum(d.conversions) / nullif(sum(d.conversions / m.conversions_share), 0), 1 - avg(m.conversions_share))
+FROM mart.day_maturity AS m
+JOIN (%s) AS a ON a.account_id = m.account_id AND a.report_date = m.report_date
+JOIN day AS d ON d.account_id = m.account_id AND d.report_date = m.report_date
+WHERE m.conversions_share > 0 AND m.conversions_share <= %g
+GROUP BY m.account_id`, asked, 1-youngShare))
+	if err != nil {
+		return
+	}
+	for _, row := range young.Rows {
+		f := of(row[0].V)
+		fmt.Sscan(row[1].V, &f.Young)
+		fmt.Sscan(row[2].V, &f.ToCome)
+		f.ToCome = math.Round(1000*f.ToCome) / 1000
+	}
+}
