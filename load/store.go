@@ -278,12 +278,6 @@ func (s *Store) warnOfStrays(files map[string]int64) error {
 	return nil
 }
 
-// FirstRowsProven reports whether it is known what proved the first rows that were published of
-// the account.
-func (s *Store) FirstRowsProven() (bool, error) {
-	return manifest.FirstRowsProven(s.opts.disk, s.dir, s.account)
-}
-
 // Quarantined returns the days of an account that are in quarantine, oldest first, without a lock.
 func Quarantined(dir, account string) ([]quarantine.Day, error) {
 	return quarantine.Folder{Disk: durable.OS, Dir: dir, Account: account}.Days()

@@ -17,8 +17,7 @@ import (
 
 // checkCommand is "check".
 type checkCommand struct {
-	app            *app
-	acceptUnpinned bool
+	app *app
 }
 
 func newCheckCommand(a *app) *cobra.Command {
@@ -29,8 +28,7 @@ func newCheckCommand(a *app) *cobra.Command {
 sync of one finished day and of one campaign of each status into a temporary folder, which is removed, and it reports
 what it understood of the service. The store stays as it was: check renames an empty file of its own into every folder
 of it and back, as a commit would, and only looks at a lock that somebody holds. It sends about twenty requests to the
-service, and one more for every hundred campaigns; none of them changes anything. With --accept-unpinned it stores,
-once, that a service is accepted that names no account.
+service, and one more for every hundred campaigns; none of them changes anything.
 
 Exit 0: a sync stores the report, and nothing failed, warnings included; 2: the configuration or this machine; 3:
 credentials, or two accounts; 5: the service cannot be reached; 6: it answers outside its contract. Of several the
@@ -40,8 +38,6 @@ first line decides.`,
 			return c.run(cmd.Context())
 		},
 	}
-	cmd.Flags().BoolVar(&c.acceptUnpinned, "accept-unpinned", false, "accept a service that never names the account "+
-		"of an API key, and store that; needed once")
 	return cmd
 }
 
@@ -52,15 +48,6 @@ func (c *checkCommand) run(ctx context.Context) error {
 	o := check.Options{Config: a.cfg, ConfigErr: err, Client: a.clientOptions(), Now: a.now}
 	if err == nil {
 		o.Job, _ = (&runner{a}).newJob() // the check of the store reports a wrong folder
-	}
-	if c.acceptUnpinned {
-		o.AcceptUnpinned = func(ctx context.Context) error {
-			j, err := (&runner{a}).newJob()
-			if err != nil {
-				return err
-			}
-			return j.AcceptUnnamed(ctx)
-		}
 	}
 	answer := check.Run(ctx, o)
 	if err := ctx.Err(); err != nil {

@@ -71,35 +71,6 @@ func everything(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// TestCheck_AcceptsAServiceThatNamesNoAccount: said once, it holds for all later runs.
-func TestCheck_AcceptsAServiceThatNamesNoAccount(t *testing.T) {
-	w := newWorld(t).withoutMarts()
-	w.server.Config.Handler = http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/v1/me") {
-			out.Header().Set("Date", w.service.Now().UTC().Format(http.TimeFormat))
-			fmt.Fprint(out, `{"scope":"read"}`)
-			return
-		}
-		w.service.ServeHTTP(out, r)
-	})
-	if code, _, last := w.run("sync"); code != exit.Usage || !strings.Contains(last, "check --accept-unpinned") {
-		t.Errorf("sync: exit %d: %s", code, last)
-	}
-	if code, out, _ := w.run("check"); code != exit.Usage || !strings.Contains(out, "check --accept-unpinned") {
-		t.Errorf("check: exit %d: %s", code, out)
-	}
-	for range 2 {
-		if got := w.must("check", "--accept-unpinned"); !strings.Contains(got, "this is accepted") {
-			t.Errorf("check --accept-unpinned: %s", got)
-		}
-	}
-	if got := w.must("status"); !strings.Contains(got, "advertiser account   (unnamed)") {
-		t.Errorf("status does not show it: %s", got)
-	}
-	w.must("sync")
-	w.must("verify")
-}
-
 // TestCheck_SaysWhetherTheKeyMayWrite in every spelling that a sync understands.
 func TestCheck_SaysWhetherTheKeyMayWrite(t *testing.T) {
 	w := newWorld(t).withoutMarts()

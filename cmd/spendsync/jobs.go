@@ -27,7 +27,7 @@ func (r *runner) newJob() (job.Job, error) {
 	return job.Job{
 		RunID: r.app.runID, Account: cfg.Account, DataDir: dir, Version: version(), Store: r.app.loadOptions(),
 		Plan: r.app.planOptions(), Concurrency: cfg.ReportConcurrency, RequestsPerMinute: cfg.RequestsPerMinute,
-		Service: cfg.Service(), Own: r.ownNumbers(), StopGrace: cfg.StopGrace, AcceptUnpinned: cfg.AcceptUnpinned,
+		Service: cfg.Service(), Own: r.ownNumbers(), StopGrace: cfg.StopGrace,
 		Now: r.app.now, Log: r.app.log, Progress: r.app.screen.progress,
 	}, err
 }

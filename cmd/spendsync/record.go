@@ -64,7 +64,6 @@ func (a *app) record(ctx context.Context, name string) error {
 	}
 	defer j.Report.Close()
 	defer j.API.Close()
-	j.AcceptUnpinned = true
 	t, err := check.Try(ctx, j, nil)
 	if err != nil {
 		return err

@@ -238,6 +238,10 @@ func (a *app) setUp(ctx context.Context) error {
 	}
 	for _, name := range a.cfg.Unknown() {
 		attrs := []any{"variable", config.Prefix + name}
+		if now := config.Removed(name); now != "" {
+			a.log.Warn("this variable was removed and has no effect", append(attrs, "now", now)...)
+			continue
+		}
 		if meant := config.Meant(name); meant != "" {
 			attrs = append(attrs, "did_you_mean", meant)
 		}

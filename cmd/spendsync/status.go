@@ -25,7 +25,7 @@ import (
 type accountStatus struct {
 	Account     string               `json:"account"`
 	LastRun     *schema.Run          `json:"last_run"`
-	Pinned      string               `json:"pinned_account"` // "(unnamed)": accepted without one
+	Pinned      string               `json:"pinned_account"` // empty: the service names none
 	FreshestDay *schema.DayCoverage  `json:"newest_complete_day"`
 	States      map[string]int       `json:"states"`
 	AtRisk      []schema.Date        `json:"days_at_risk"`
@@ -36,8 +36,6 @@ type accountStatus struct {
 	Notes       []manifest.Note       `json:"notes"`
 	Unknown     []schema.UnknownField `json:"unknown_fields"`
 	Quarantined []quarantinedDay      `json:"days_in_quarantine"`
-	// RowsUnproven: it is not known what proved whose the first stored rows are.
-	RowsUnproven bool `json:"rows_unproven"`
 }
 
 // quarantinedDay is a day that could not be proven, and whose replies are kept.
@@ -147,11 +145,6 @@ func (c *statusCommand) status() (*storeStatus, error) {
 		if s.LastRun, err = manifest.LastRun(dir, name); err != nil {
 			return nil, err
 		}
-		proven, err := manifest.FirstRowsProven(durable.OS, dir, name)
-		if err != nil {
-			return nil, err
-		}
-		s.RowsUnproven = len(known.Days) > 0 && !proven
 		kept, err := load.Quarantined(dir, name)
 		if err != nil {
 			return nil, err
@@ -204,11 +197,6 @@ func (c *statusCommand) print(w io.Writer, st *storeStatus) {
 		if s.LastRun != nil {
 			fmt.Fprintf(w, "  last run             %s ago, exit %d: %s\n",
 				phrase.Age(c.app.now().Sub(s.LastRun.FinishedAt.Time())), s.LastRun.ExitCode, s.LastRun.Message.V)
-			if s.RowsUnproven && s.LastRun.ExitCode == exit.Auth {
-				fmt.Fprintln(w, "  NOT PROVEN           no proof is kept of whose the first rows are: 'spendsync "+
-					"verify' compares them with the settings; if they are another account's, 'spendsync "+
-					"reset-account' moves them aside")
-			}
 			if by := s.LastRun.IdentityProof; by.Valid {
 				fmt.Fprintf(w, "  proven by            %s\n", by.V)
 			}

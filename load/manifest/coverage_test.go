@@ -215,45 +215,6 @@ func TestCoverage_HasTheNumbers(t *testing.T) {
 	}
 }
 
-// TestFirstRowsProven: the first run that published rows decides, whatever later ones proved.
-func TestFirstRowsProven(t *testing.T) {
-	const january, february = "ledger/account=acme/2026-01.jsonl", "ledger/account=acme/2026-02.jsonl"
-	proven := schema.Some("the key's list of campaigns")
-	empty := schema.Run{RunID: "R1", Published: true}
-	failed := schema.Run{RunID: "R2", RowsInserted: 5}
-	first := schema.Run{RunID: "R3", Published: true, RowsInserted: 1}
-	later := schema.Run{RunID: "R4", Published: true, RowsInserted: 9, IdentityProof: proven}
-	provenFirst := first
-	provenFirst.IdentityProof = proven
-	for name, c := range map[string]struct {
-		runs [2][]schema.Run
-		want bool
-	}{
-		"no run":            {},
-		"no rows yet":       {[2][]schema.Run{{empty, failed}}, false},
-		"unproven":          {[2][]schema.Run{{empty, failed, first}, {later}}, false},
-		"proven":            {[2][]schema.Run{{empty, failed}, {provenFirst, first}}, true},
-		"proven, and later": {[2][]schema.Run{{later}, {first}}, true},
-	} {
-		dir := t.TempDir()
-		write(t, filepath.Join(dir, january), ledger(t, c.runs[0]...))
-		write(t, filepath.Join(dir, february), ledger(t, c.runs[1]...))
-		if got, err := FirstRowsProven(durable.OS, dir, "acme"); got != c.want || err != nil {
-			t.Errorf("%s: %t, %v", name, got, err)
-		}
-		for _, path := range []string{"ledger/account=acme", january} {
-			got, err := FirstRowsProven(failingAt(dir, path), dir, "acme")
-			if got || !errors.Is(err, durable.ErrStorage) {
-				t.Errorf("%s: %s cannot be read: %t, %v", name, path, got, err)
-			}
-		}
-		write(t, filepath.Join(dir, january), []byte("{\n"))
-		if got, err := FirstRowsProven(durable.OS, dir, "acme"); got || !errors.Is(err, durable.ErrDamaged) {
-			t.Errorf("%s: a damaged line: %t, %v", name, got, err)
-		}
-	}
-}
-
 // TestReadLedger_NoText: a ledger that cannot be one is damage with its path and what to do.
 func TestReadLedger_NoText(t *testing.T) {
 	const path = "ledger/account=acme/2026-01.jsonl"

@@ -156,31 +156,6 @@ func LastRun(dir, account string) (*schema.Run, error) {
 	return LastRunThat(dir, account, func(*schema.Run) bool { return true })
 }
 
-// FirstRowsProven reports whether the ledger of an account records what proved the first rows
-// that were published of it: then all stored rows are the account's.
-func FirstRowsProven(d durable.Disk, dir, account string) (bool, error) {
-	files, err := LedgerFiles(d, dir, account)
-	if err != nil {
-		return false, err
-	}
-	for _, rel := range files {
-		b, err := ReadLedger(d, dir, rel)
-		if err != nil {
-			return false, err
-		}
-		rows, err := DecodeLedger(rel, b)
-		if err != nil {
-			return false, err
-		}
-		for _, run := range rows.Runs {
-			if run.Published && run.RowsInserted > 0 {
-				return run.IdentityProof.Valid, nil
-			}
-		}
-	}
-	return false, nil
-}
-
 // LastRunThat returns the last run in the account's ledger that satisfies a condition; nil if none does. If
 // a run has several lines, the last one counts.
 func LastRunThat(dir, account string, isSo func(*schema.Run) bool) (*schema.Run, error) {

@@ -74,8 +74,6 @@ type Config struct {
 	LogLevel  string `env:"LOG_LEVEL, default=info"`
 	AllowHTTP bool   `env:"ALLOW_HTTP, default=false"`
 
-	AcceptUnpinned bool `env:"ACCEPT_UNPINNED, default=false"`
-
 	// assumed are the embedded assumptions about the service under the lines of ServiceFile.
 	assumed *service.Service
 

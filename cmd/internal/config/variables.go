@@ -58,7 +58,6 @@ var docs = map[string]string{
 	"LOG_FORMAT":         "text or json",
 	"LOG_LEVEL":          "debug, info, warn or error",
 	"ALLOW_HTTP":         "allow plain http to a host that is not loopback",
-	"ACCEPT_UNPINNED":    "accept a service that never names the account of an API key; needed in the first run only",
 }
 
 // Variable is one line of "help config".
@@ -107,6 +106,14 @@ func unknownIn(env map[string]string) []string {
 	slices.Sort(unknown)
 	return unknown
 }
+
+// removed are variables of earlier versions, with what holds in their place.
+var removed = map[string]string{
+	"ACCEPT_UNPINNED": "an account that the service does not name is known by its campaigns",
+}
+
+// Removed returns what holds in the place of a variable of an earlier version; "" if there never was one.
+func Removed(unknown string) string { return removed[unknown] }
 
 // Meant returns the variable, with its prefix, that the author of an unknown name may have meant; "" if none is near.
 func Meant(unknown string) string {

@@ -51,8 +51,6 @@ type Options struct {
 	Client    config.ClientOptions
 	Job       job.Job // as a sync runs it; not used if ConfigErr is not nil
 	Now       func() time.Time
-	// AcceptUnpinned records that a service that names no account is accepted; nil: it is not.
-	AcceptUnpinned func(context.Context) error
 }
 
 // checker goes through the checks. A check that needs what an earlier one has not
@@ -87,7 +85,7 @@ func (c *checker) fail(code int, check, do, format string, args ...any) {
 func (c *checker) failRead(check string, err error) {
 	client, isKnown := c.report, c.known != nil && len(c.known.Days) > 0
 	if e, ok := errors.AsType[*extract.ReadError](err); ok && e.Interface == config.API {
-		client, isKnown = c.api, c.known != nil && c.known.Pinned != ""
+		client, isKnown = c.api, c.known != nil && len(c.known.Confirmations) > 0
 	}
 	err = job.OfWrongURL(err, client, isKnown)
 	code := exit.Of(err)
@@ -153,9 +151,17 @@ func (c *checker) configuration() bool {
 	}
 	if unknown := c.Config.Unknown(); len(unknown) > 0 {
 		c.warn(name, "correct or remove them; in a pod enableServiceLinks: false keeps those of Services away",
-			"nobody reads %s%s", config.Prefix, unknown[0])
+			"%s%s has no effect%s", config.Prefix, unknown[0], nowOf(unknown[0]))
 		return true
 	}
 	c.ok(name, "all variables are readable; account %s", c.Config.Account)
 	return true
+}
+
+// nowOf returns what holds in the place of a removed variable.
+func nowOf(name string) string {
+	if now := config.Removed(name); now != "" {
+		return "; now " + now
+	}
+	return ""
 }

@@ -41,7 +41,6 @@ func Try(ctx context.Context, j job.Job, known *job.Known) (*job.Trial, error) {
 func (c *checker) try(ctx context.Context, known *job.Known) *job.Trial {
 	j := c.Job
 	j.Report, j.API = c.report, c.api
-	j.AcceptUnpinned = j.AcceptUnpinned || c.AcceptUnpinned != nil
 	t, err := Try(ctx, j, known)
 	if err != nil {
 		do := cmp.Or(exit.Advice(err), exit.About(exit.Of(err)).Do)
@@ -52,7 +51,7 @@ func (c *checker) try(ctx context.Context, known *job.Known) *job.Trial {
 		return nil
 	}
 	c.spendReport(t)
-	c.apiKey(ctx, t)
+	c.apiKey(t)
 	c.sameAccount(t)
 	c.fields(t)
 	return t
@@ -82,14 +81,9 @@ func (c *checker) spendReport(t *job.Trial) {
 }
 
 // apiKey reports whom the key acts for.
-func (c *checker) apiKey(ctx context.Context, t *job.Trial) {
+func (c *checker) apiKey(t *job.Trial) {
 	const name = "advertiser API"
 	switch {
-	case t.Unnamed:
-		c.fail(exit.Usage, name, "check that the URL is the base of the advertiser API, and that the key and the "+
-			"report's user belong to one account; then 'spendsync check --accept-unpinned' accepts it", "%s",
-			phrase.OneLine(t.KeyErr.Error()))
-		return
 	case errors.Is(t.KeyErr, exit.ErrOtherAccount):
 		c.fail(exit.Auth, "same account", "use another "+config.Prefix+"ACCOUNT or the right key", "%s",
 			phrase.OneLine(t.KeyErr.Error()))
@@ -97,17 +91,12 @@ func (c *checker) apiKey(ctx context.Context, t *job.Trial) {
 	case t.KeyErr != nil:
 		c.failRead(name, t.KeyErr)
 		return
-	case t.Accepted:
-		if c.AcceptUnpinned != nil {
-			if err := c.AcceptUnpinned(ctx); err != nil {
-				c.fail(exit.Of(err), name, "correct what is named, and run it again", "%s", phrase.OneLine(err.Error()))
-				return
-			}
-		}
-		c.ok(name, "the API does not name the account of the key; this is accepted, and 'spendsync status' shows it")
+	case t.Account == "" && t.Me.Raw != nil:
+		c.ok(name, "the API does not name the account of the key, which is known by its campaigns; another key for the "+
+			"name is a line me.account of "+config.Prefix+"SERVICE_FILE")
 		return
 	case t.Account == "":
-		return // the run ended before it was asked for
+		return // it was not asked for, or not understood
 	}
 	switch can := transform.CanWrite(c.Config.Service(), t.Me); {
 	case can.V:

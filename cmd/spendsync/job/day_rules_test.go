@@ -169,9 +169,12 @@ func emptyStore(t *testing.T) (dir string) {
 	dir = filepath.Join(t.TempDir(), "data")
 	firsts.Copy(t, "no day", dir, func() {
 		j := Job{Account: "acme", DataDir: dir, RunID: "run0", Log: newTestLog(t), Now: atWorldNow}
-		if err := j.AcceptUnnamed(t.Context()); err != nil {
+		s, err := j.begin(t.Context(), "sync")
+		if err != nil {
 			t.Fatal(err)
 		}
+		defer s.end()
+		(&dayTest{dayReader: &dayReader{s: s}}).commit(t)
 	})
 	return dir
 }

@@ -291,10 +291,6 @@ func TestKeyProof_Campaigns(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	key := keyProof{stored: storedCampaigns{"a": true, "stub": false}}
-	if got := fmt.Sprint(key.described()); got != "map[a:true]" {
-		t.Errorf("described: %s", got)
-	}
 }
 
 // TestWitnesses_Accept: a reply that has a campaign of the account is the account's, and so is each that has one with
@@ -358,80 +354,6 @@ func TestSomeOf(t *testing.T) {
 		"d c b a": "4 campaigns (a, b, c, ...)"} {
 		if got := someOf("campaign", strings.Fields(ids)); got != want {
 			t.Errorf("%q: %s", ids, got)
-		}
-	}
-}
-
-// TestReportProof_AcceptStored: what is stored of a proven report proves replies that have its campaigns, and days
-// that keep rows of theirs.
-func TestReportProof_AcceptStored(t *testing.T) {
-	day := func(known *manifest.Day, deleted int64, campaigns ...string) reply {
-		d := &copiedDay{known: known, campaigns: campaigns}
-		d.put.Diff.Deleted = deleted
-		return reply{d, campaigns}
-	}
-	ten := &manifest.Day{Sums: history.Sums{Rows: 10}}
-	for name, c := range map[string]struct {
-		left []reply
-		want string // what is still left
-	}{
-		"a campaign of the report":  {[]reply{day(nil, 0, "stub")}, "[]"},
-		"rows that stay":            {[]reply{day(ten, 9, "x")}, "[]"},
-		"all rows go":               {[]reply{day(ten, 10, "x")}, "[x]"},
-		"a day that was not stored": {[]reply{day(nil, 0, "x")}, "[x]"},
-		"a list":                    {[]reply{{campaigns: []string{"x"}}}, "[x]"},
-		"a list with a campaign":    {[]reply{{campaigns: []string{"x", "stub"}}}, "[]"},
-		"nothing":                   {nil, "[]"},
-	} {
-		p := &reportProof{witnesses: witnesses{"a": true}, left: c.left}
-		p.acceptStored(storedCampaigns{"a": true, "stub": false})
-		if got := fmt.Sprint(campaignsIn(p.left)); got != c.want || !p.witnesses["stub"] {
-			t.Errorf("%s: left %s", name, got)
-		}
-	}
-}
-
-// TestReportProof_CampaignOf names the first campaign that the settings have.
-func TestReportProof_CampaignOf(t *testing.T) {
-	days := []reply{{campaigns: []string{"c", "b"}}, {campaigns: []string{"a"}}}
-	for name, c := range map[string]struct {
-		stored  storedCampaigns
-		listed  []string
-		listErr error
-		want    string
-	}{
-		"stored":           {storedCampaigns{"b": true, "c": true}, nil, nil, "campaign b of"},
-		"listed":           {storedCampaigns{}, []string{"x", "a"}, nil, "campaign a of"},
-		"a list of others": {storedCampaigns{}, []string{"a"}, errors.New("x"), "what is stored"},
-		"neither":          {storedCampaigns{"x": true}, []string{"y"}, nil, "what is stored"},
-	} {
-		p := &reportProof{listErr: c.listErr}
-		if got := p.campaignOf(days, keyProof{stored: c.stored}, c.listed); !strings.Contains(got, c.want) {
-			t.Errorf("%s: %s", name, got)
-		}
-	}
-}
-
-// TestIncomparable: IDs of two forms that never meet prove nothing; if each side has one of the same form they can be
-// compared.
-func TestIncomparable(t *testing.T) {
-	r := &prover{s: &session{}}
-	for name, c := range map[string]struct {
-		reported, listed string
-		want             bool
-	}{
-		"alike":               {"C1000001", "C1000002", true},
-		"both of another":     {"4711", "4712", true},
-		"two forms":           {"C1000001", "4711", false},
-		"two forms, reversed": {"4711", "C1000001", false},
-		"one of each":         {"C1000001 4711", "4712", true},
-		"one of each listed":  {"C1000001", "4711 C1000002", true},
-		"nothing is listed":   {"C1000001", "", true},
-		"nothing is reported": {"", "C1000001", false},
-	} {
-		err := r.incomparable(strings.Fields(c.reported), strings.Fields(c.listed))
-		if (err == nil) != c.want || err != nil && !errors.Is(err, extract.ErrContract) {
-			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

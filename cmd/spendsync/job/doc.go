@@ -18,14 +18,15 @@
 // clock and log.
 //
 //  1. plan (plan.go): which days to read, from their coverage and the clock.
-//  2. key (identity.go): the account of the API key and its list of campaigns, requested while the
-//     days are read.
+//  2. key (identity.go): the account of the API key, if the service names it, and its list of campaigns,
+//     requested while the days are read.
 //  3. days (days.go, day.go, control.go): several days at a time, each read, proven and staged by
 //     itself. daysum.go adds them up.
-//  4. proof (report.go): the account of each day and of the list, by the campaigns that the
-//     account's settings contain. A day that cannot be proven now is withheld: its replies are
-//     kept, and if the day leaves the reach, a later run takes it from them (quarantine.go). A
-//     wrong clock, failing storage, or a key or report of another account ends the run here.
+//  4. proof (report.go). A day is the account's if one of its campaigns is stored, or is in the
+//     key's list, or in another day that is; the list is by the same rule. If nothing is stored, the
+//     key answers once more after the reading. Everything else is withheld: its replies are kept, and
+//     if the day leaves the reach, a later run takes it from them (quarantine.go). A wrong clock,
+//     failing storage, or a key or report of another account ends the run here.
 //  5. settings (settings.go, settingswalk.go, settingsparts.go): in parallel with the days, from the
 //     start, campaigns, creatives, sources and the account are read into one value, as far as the
 //     budget reaches (budget.go). observe.go turns it into observations of each table.

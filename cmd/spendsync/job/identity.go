@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract"
-	"spendsync/load"
+	"spendsync/load/durable"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -42,10 +45,6 @@ type keyAnswer struct {
 	err  error
 }
 
-// acceptedUnpinned stands in the place of the pinned account if the operator has accepted a
-// service that names none.
-const acceptedUnpinned = "(unnamed)"
-
 // campaignList is the account's list of campaigns, asked for once a run: the report is
 // held to it before anything is published, and the settings are read by it.
 type campaignList struct {
@@ -65,91 +64,53 @@ func (r *session) listCampaigns(ctx context.Context) *campaignList {
 	return l
 }
 
-// storedCampaigns are the account's campaigns in the store, by ID, and whether the advertiser
-// API has described them. Of the others, the stubs, the report has the ID alone.
+// storedCampaigns are the account's campaigns in the store, by ID, and whether the advertiser API has described them.
 type storedCampaigns map[string]bool
 
-func readCampaigns(store *load.Store) (storedCampaigns, error) {
-	rows, err := load.StoredTable(store, schema.CampaignHistory)
-	return describedIn(rows), err
-}
-
-// describedIn returns the campaigns of the stored versions.
-func describedIn(rows []schema.Campaign) storedCampaigns {
+// readCampaigns returns the campaigns that are stored of an account in a folder: those of its settings or, while it
+// has none, those of its latest day with rows.
+func readCampaigns(dir, name string, account *manifest.Account) (storedCampaigns, error) {
 	stored := storedCampaigns{}
-	for i := range rows {
-		id := rows[i].CampaignID
-		stored[id] = stored[id] || rows[i].ReadState != schema.ReadStub
+	campaigns, err := storedRows(dir, manifest.PartPath(schema.CampaignHistory.Table, name, 0), account,
+		schema.CampaignHistory)
+	for i := range campaigns {
+		id := campaigns[i].CampaignID
+		stored[id] = stored[id] || campaigns[i].ReadState != schema.ReadStub
 	}
-	return stored
+	for _, day := range slices.Backward(slices.Sorted(maps.Keys(account.Days))) {
+		if err != nil || len(stored) > 0 {
+			break
+		}
+		var spend []schema.Spend
+		spend, err = storedRows(dir, manifest.PartPath(schema.SpendDaily.Table, name, day), account, schema.SpendDaily)
+		for i := range spend {
+			if id := spend[i].CampaignID; id != "" {
+				stored[id] = false
+			}
+		}
+	}
+	return stored, err
 }
 
-// acceptsUnpinned reports whether the operator accepts, or once accepted, a service that names no
-// account.
-func (r *session) acceptsUnpinned() bool {
-	return r.AcceptUnpinned || r.known().Pinned == acceptedUnpinned
+func storedRows[R any](dir, path string, account *manifest.Account, t schema.TableOf[R]) ([]R, error) {
+	info := account.Files[path]
+	if info == nil {
+		return nil, nil
+	}
+	return manifest.Rows(durable.OS, dir, path, info, t)
 }
 
-// AcceptUnnamed records, as a run with AcceptUnpinned does, that the operator accepts a service
-// that names no account. It publishes a generation with nothing else new.
-func (j Job) AcceptUnnamed(ctx context.Context) error {
-	s, err := j.begin(ctx, "check")
-	if err != nil {
-		return err
-	}
-	defer s.end()
-	switch pinned := s.store.Account().Pinned; pinned {
-	case acceptedUnpinned:
-		return nil
-	case "":
-	default:
-		return exit.Usagef("account %s in this warehouse is %s: a service that names no account is not accepted in "+
-			"its place", s.Account, pinned)
-	}
-	s.staged.PinAccount(acceptedUnpinned)
-	prepared, err := s.staged.Prepare(ctx, load.Contents{Since: ReachFrom(s.Now())})
-	if err != nil {
-		return err
-	}
-	defer prepared.Close()
-	row := endOf(s.Job, s.command, s.start, exit.OK, fmt.Sprintf("published generation %d: a service that names no "+
-		"account is accepted", prepared.Preview().Generation))
-	row.Published, row.Generation = true, prepared.Preview().Generation
-	_, err = prepared.Commit(ctx, load.RunRecord{Run: row})
-	return err
-}
-
-// pinned returns the pinned account, or "" if none is.
-func (r *session) pinned() string {
-	if pinned := r.known().Pinned; pinned != acceptedUnpinned {
-		return pinned
-	}
-	return ""
-}
-
-// keyProof is why the API key counts as the pinned account's. If err is not nil, that is not
-// proven, and nothing that the key reads is published.
+// keyProof is what the API key has shown: the account that it acts on, and its campaigns. If err is not nil, nothing
+// that the key reads is published.
 type keyProof struct {
-	who    identity
-	by     string // for example "/v1/me names adv_1"
-	meErr  error  // why /v1/me did not name the account although something else proves it
+	who    identity // without an account if the reply names none
+	meErr  error    // why /v1/me could not be read although the run goes on
 	err    error
-	stored storedCampaigns
+	stored storedCampaigns // by earlier runs
 	list   *campaignList
 }
 
-// described returns the stored campaigns that the advertiser API has described.
-func (p keyProof) described() witnesses {
-	w := witnesses{}
-	for id, is := range p.stored {
-		if is {
-			w[id] = true
-		}
-	}
-	return w
-}
-
-// listed waits for the key's list of campaigns, and returns their IDs. An unproven key has none.
+// listed waits for the key's list of campaigns, and returns their IDs.
 func (p keyProof) listed() (ids []string) {
 	if p.err != nil {
 		return nil
@@ -174,64 +135,45 @@ func (p keyProof) problem() error {
 	return nil
 }
 
-// proveKey waits for the service's reply that names the key's account. If it names no account, a stored campaign in
-// the key's list proves the same: campaign IDs are the service's own, and a key sees only its own account.
-func (r *session) proveKey(me *keyAnswer, list *campaignList) keyProof {
-	p, pinned := keyProof{list: list}, r.pinned()
-	p.stored, p.err = r.knownCampaigns()
+// readKey waits for the reply that names the key's account. It refuses a key whose account is another one than that of
+// earlier runs. A reply without a name refuses nothing: the key's campaigns tell whose it is (see [prover.prove]). A
+// first load waits for a reply that fails, since it has nothing else to compare a key with that is switched meanwhile.
+func (r *session) readKey(me *keyAnswer, list *campaignList) keyProof {
+	p := keyProof{list: list}
+	p.stored, p.err = r.storedCampaigns()
 	<-me.done
 	p.who = me.who
+	failed, isReadError := errors.AsType[*extract.ReadError](me.err)
+	if isReadError && failed.DoubtsURL() {
+		<-list.done
+		me.err = OfWrongURL(me.err, r.API, r.known().Pinned != "" || len(p.stored) > 0)
+	}
 	switch {
 	case p.err != nil:
-		return p
 	case me.err == nil:
-		p.err = CheckPinned(r.Account, pinned, p.who.account)
-		p.by = "/v1/me names account " + p.who.account
-		return p
-	case errors.Is(me.err, extract.ErrAuth):
+		p.err = CheckPinned(r.Account, r.known().Pinned, p.who.account)
+	case errors.Is(me.err, extract.ErrAuth), errors.Is(me.err, exit.ErrUsage):
 		p.err = fmt.Errorf("whom the key acts for: %w", me.err)
-		return p
-	}
-	known := p.described()
-	if e, ok := errors.AsType[*extract.ReadError](me.err); ok && e.DoubtsURL() {
-		<-list.done
-		isKnown := r.known().Pinned != "" || len(known) > 0
-		err := OfWrongURL(me.err, r.API, isKnown)
-		if errors.Is(err, exit.ErrUsage) {
-			p.err = fmt.Errorf("whom the key acts for: %w", err)
-			return p
-		}
-	}
-	unnamed := errors.Is(me.err, errUnnamed) || errors.Is(me.err, extract.ErrContract)
-	if unnamed && pinned == "" && len(known) == 0 {
-		if r.acceptsUnpinned() {
-			p.by = "accepted without an account: the service names none"
-			if !errors.Is(me.err, errUnnamed) {
-				p.meErr = me.err
-			}
-			return p
-		}
-		p.err = exit.Usagef("the service does not say which account the API key acts on (%v): check that the key and "+
-			"the report's user belong to one account, then run 'spendsync check --accept-unpinned', or once with "+
-			"SPENDSYNC_ACCEPT_UNPINNED=true",
-			me.err)
-		return p
-	}
-	<-list.done
-	for _, e := range list.listing.Entities {
-		if known[e.ID] {
-			p.by = "the key lists the stored campaign " + e.ID
-			if !errors.Is(me.err, errUnnamed) || pinned != "" { // it is normal that a service never names an account
-				p.meErr = me.err
-			}
-			return p
-		}
-	}
-	p.err = fmt.Errorf("waiting for proof of whom the API key acts for: %w", me.err)
-	if list.err != nil {
-		p.err = fmt.Errorf("%w; its list of campaigns: %w", p.err, list.err)
+	case errors.Is(me.err, errUnnamed), errors.Is(me.err, extract.ErrContract):
+		r.sayUnnamed(&p, me.err)
+	case len(p.stored) == 0:
+		p.err = fmt.Errorf("whom the key acts for: %w", me.err)
+	default:
+		p.meErr = me.err
 	}
 	return p
+}
+
+// sayUnnamed reports that the service does not name the key's account: once for a service that never did, and as a
+// failure for one that did before.
+func (r *session) sayUnnamed(p *keyProof, why error) {
+	switch {
+	case r.known().Pinned != "":
+		p.meErr = why
+	case len(p.stored) == 0:
+		r.Log.Warn("the service does not name the account of the API key, which is known by its campaigns alone; "+
+			"another key for the name is a line me.account of SPENDSYNC_SERVICE_FILE", "error", why)
+	}
 }
 
 // OfWrongURL returns the error of a client as one of the configuration if its base URL is wrong: it doubts the URL,
@@ -245,11 +187,11 @@ func OfWrongURL(err error, client *extract.Client, isKnown bool) error {
 	return exit.As(err, exit.ErrUsage)
 }
 
-// beginKeyProof starts to prove whose the key is. The function that it returns waits for that.
-func (r *session) beginKeyProof(me *keyAnswer, list *campaignList) (wait func() keyProof) {
+// beginKey starts to read the key's account. The function that it returns waits for that.
+func (r *session) beginKey(me *keyAnswer, list *campaignList) (wait func() keyProof) {
 	done := make(chan struct{})
 	var p keyProof
-	r.asking.Go(func() { defer close(done); p = r.proveKey(me, list) })
+	r.asking.Go(func() { defer close(done); p = r.readKey(me, list) })
 	return func() keyProof { <-done; return p }
 }
 
@@ -262,6 +204,28 @@ func CheckPinned(name, pinned, actual string) error {
 	return fmt.Errorf(
 		"%w: account %s in this warehouse is %q, the key acts on %q; use another SPENDSYNC_ACCOUNT or the right key",
 		exit.ErrOtherAccount, name, pinned, actual)
+}
+
+// confirmKey checks that the key still acts on the account that it acted on: by the name of the account or, if the
+// service gives none, by one of the listed campaigns, for a key sees only its own.
+func (r *session) confirmKey(ctx context.Context, key keyProof) error {
+	if key.who.account != "" {
+		me, err := r.API.Me(ctx)
+		if err != nil {
+			return fmt.Errorf("whom the API key acts for, asked a second time: %w", err)
+		}
+		account, err := transform.AccountRef(r.Service, me)
+		if err != nil {
+			return fmt.Errorf("%w, asked a second time: %w", errUnnamed, err)
+		}
+		return CheckPinned(r.Account, key.who.account, account)
+	}
+	if ids := key.listed(); len(ids) > 0 {
+		if _, err := r.API.Campaign(ctx, ids[0]); err != nil {
+			return fmt.Errorf("a campaign of the API key, read to confirm its account: %w", err)
+		}
+	}
+	return nil
 }
 
 // KeyNotice is how long before its end a key is warned of, as the service does.

@@ -1,12 +1,14 @@
 package job
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -101,10 +103,11 @@ func TestIdentity_FirstLoad(t *testing.T) {
 		"foreign report, list 500":            {true, list, 500, "", exit.Unreachable, "cannot be proven yet"},
 		"foreign report, list 404":            {true, list, 404, "", exit.Contract, "cannot be proven yet"},
 		"foreign report, list empty":          {true, list, 200, `[]`, exit.Auth, "the report speaks of"},
-		"own report, list 500":                {false, list, 500, "", exit.Partial, "published generation 1"},
+		"own report, list 500":                {false, list, 500, "", exit.Unreachable, "cannot be proven yet"},
 		"own report, no campaign can be read": {false, alone, 500, "", exit.Unreachable, "cannot be proven yet"},
 		"own report, /v1/me 500":              {false, `/v1/me$`, 500, "", exit.Unreachable, "cannot be proven yet"},
-		"own report, /v1/me unnamed":          {false, `/v1/me$`, 200, `{}`, exit.Usage, "ACCEPT_UNPINNED"},
+		"own report, /v1/me unnamed":          {false, `/v1/me$`, 200, `{}`, exit.OK, "published generation 1"},
+		"foreign report, /v1/me unnamed":      {true, `/v1/me$`, 200, `{}`, exit.Auth, "belong to two accounts"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, twoAccounts)
@@ -131,7 +134,7 @@ func TestIdentity_FirstLoad(t *testing.T) {
 }
 
 // TestIdentity_ForeignKey: another account's key stores no settings and ends none, though
-// /v1/me does not answer.
+// /v1/me does not answer, or names no account. Nothing that is stored names one of its campaigns.
 func TestIdentity_ForeignKey(t *testing.T) {
 	for name, status := range map[string]int{"failing": 500, "unnamed": 200} {
 		t.Run(name, func(t *testing.T) {
@@ -143,17 +146,98 @@ func TestIdentity_ForeignKey(t *testing.T) {
 			w.key = w.second()
 			w.answers(`/v1/me$`, status, `{}`)
 			for range 3 {
-				w.sync(exit.Partial, "whom the API key acts for")
+				w.sync(exit.Auth, "none of the 6 campaigns that it lists is known")
 			}
 			if got := w.ask(settings); got != was {
 				t.Errorf("the settings changed:\n%s\n%s", was, got)
 			}
+			w.wantNothingOf(w.service.Account(1).CampaignIDs())
 			w.key = adsim.DefaultKey
 			w.sync(exit.Partial, "account me") // the key's list proves it
 			w.transport = nil
 			w.sync(exit.OK)
 			w.wantTruth()
 		})
+	}
+}
+
+// wantNothingOf wants no file of the store that names a campaign, but for replies in quarantine.
+func (w *world) wantNothingOf(campaigns []string) {
+	w.t.Helper()
+	err := filepath.WalkDir(w.job.DataDir, func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() || strings.Contains(path, "/quarantine/") {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		for _, id := range campaigns {
+			if bytes.Contains(b, []byte(id)) {
+				w.t.Errorf("%s names campaign %s of another account", path, id)
+				break
+			}
+		}
+		return err
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestIdentity_Unnamed: a service that names no account is known by its campaigns. A name that comes later pins; one
+// that changes then ends the run.
+func TestIdentity_Unnamed(t *testing.T) {
+	for name, body := range map[string]string{
+		"nothing": `{"scope":"read"}`, "a bare id": `{"id":"k_1"}`, "an unknown envelope": `{"who":{"uid":"A-1"}}`,
+		"a page": `<html>`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, twoAccounts)
+			w.answers(`/v1/me$`, 200, body)
+			w.sync(exit.OK)
+			w.sync(exit.OK)
+			if pinned := w.account().Pinned; pinned != "" {
+				t.Errorf("pinned to %s", pinned)
+			}
+			w.wantTruth()
+			w.key = w.second()
+			w.sync(exit.Auth, "none of the 6 campaigns that it lists is known")
+			w.asFirst()
+			w.sync(exit.OK)
+			if pinned := w.account().Pinned; pinned != w.pinnedBy(w.key) {
+				t.Errorf("pinned to %q", pinned)
+			}
+			w.answers(`/v1/me$`, 200, `{"account_id":"another"}`)
+			w.sync(exit.Auth, "the key acts on")
+		})
+	}
+}
+
+// TestIdentity_FirstRequestsOfAnother: the first requests of a first load are answered by another account, and the
+// service names none: nothing of it is stored, and the next run is well.
+func TestIdentity_FirstRequestsOfAnother(t *testing.T) {
+	w := newWorld(t, twoAccounts)
+	w.answers(`/v1/me$`, 200, `{}`)
+	unnamed := w.transport
+	for n := 1; n <= 6; n++ {
+		requests := 0
+		w.transport = transportFunc(func(r *http.Request) (*http.Response, error) {
+			if strings.HasPrefix(r.URL.Host, "ads.") {
+				if requests++; requests <= n {
+					r.Header.Set("Authorization", "Bearer "+w.second())
+				}
+			}
+			return unnamed.RoundTrip(r)
+		})
+		w.job.DataDir = filepath.Join(t.TempDir(), "data")
+		if _, err := w.next().Sync(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if w.published() {
+			w.wantNothingOf(w.service.Account(1).CampaignIDs())
+		}
+		w.transport = unnamed
+		w.sync(exit.OK)
+		w.wantNothingOf(w.service.Account(1).CampaignIDs())
+		w.wantTruth()
 	}
 }
 
@@ -200,21 +284,6 @@ func TestIdentity_ReplayOfForeignReplies(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestIdentity_AcceptUnpinned: a service that names no account is accepted once.
-func TestIdentity_AcceptUnpinned(t *testing.T) {
-	w := newWorld(t)
-	w.answers(`/v1/me$`, 200, `{"scope":"read"}`)
-	w.sync(exit.Usage, "SPENDSYNC_ACCEPT_UNPINNED=true")
-	w.job.AcceptUnpinned = true
-	w.sync(exit.OK)
-	if w.account().Pinned != acceptedUnpinned {
-		t.Error("the manifest does not record it")
-	}
-	w.job.AcceptUnpinned = false
-	w.sync(exit.OK)
-	w.wantTruth()
 }
 
 // TestIdentity_WithheldDaysLeaveTheReach: days whose replies were withheld, and that the service
@@ -445,8 +514,11 @@ func TestIdentity_RandomLives(t *testing.T) {
 			check := func() (isOther bool) {
 				own := w.service.CampaignIDs()
 				if w.published() {
-					if isOther = w.account().Pinned == other; isOther {
-						own = w.service.Account(1).CampaignIDs()
+					of2 := w.service.Account(1).CampaignIDs()
+					// Credentials that are the other account's from the first request to the last make it the account.
+					isOther = w.account().Pinned == other || w.account().Pinned == "" && w.foreignRows(of2) == ""
+					if isOther {
+						own = of2
 					}
 					if got := w.foreignRows(own); got != "" {
 						t.Fatalf("rows of another account: %s", got)

@@ -34,8 +34,6 @@ type Job struct {
 	// as do those that it returns no slice of.
 	Own func() ([]schema.Payout, []schema.TrackerDay, error)
 
-	// AcceptUnpinned accepts a service that never names the account of a key.
-	AcceptUnpinned bool
 	// SettingsBudget is how long a run may read settings, and with that how long proven
 	// numbers wait for them; 0 means [DefaultSettingsBudget].
 	SettingsBudget time.Duration
@@ -125,7 +123,7 @@ func (j Job) readAndPublish(
 	s.doubtURLs()
 	s.askForLess()
 	list := s.listCampaigns(proving)
-	key := s.beginKeyProof(me, list)
+	key := s.beginKey(me, list)
 	settings := waitForSettings(noSettings)
 	if withSettings {
 		settings = s.beginSettings(ctx, key)

@@ -84,7 +84,7 @@ func readerOf(t *testing.T, dir string, api paths) (n *settingsReader, end func(
 	}
 	s.plan.Today = schema.DateOf(worldNow)
 	if n = newSettingsReader(s); n.stored == nil {
-		n.stored, err = readCampaigns(s.store)
+		n.stored, err = s.storedCampaigns()
 	}
 	if err != nil {
 		t.Fatal(err)

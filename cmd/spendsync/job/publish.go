@@ -49,6 +49,9 @@ func (r *run) publish(
 	r.tally.stopped = r.tally.stopped || read != nil && ctx.Err() != nil
 	if read != nil {
 		err := cmp.Or(read.err, proof.listErr)
+		if proof.listErr != nil {
+			read.settings.failures = nil // of campaigns that may be another account's
+		}
 		read.settings.reported = proof.witnesses.ours(read.settings.reported)
 		if err == nil {
 			err = r.s.traced(publishing, "stage settings", func(context.Context) (err error) {

@@ -223,16 +223,12 @@ func (m *offlineRun) replayQuarantine(ctx context.Context, first, last schema.Da
 	if len(days) == 0 {
 		return nil
 	}
-	stored, err := readCampaigns(m.store)
+	stored, err := readCampaigns(m.DataDir, m.Account, m.store.Account())
 	if err != nil {
 		return err
 	}
-	ours := keyProof{stored: stored}.described()
-	if proven, err := m.store.FirstRowsProven(); err != nil {
-		return err
-	} else if proven {
-		ours.add(slices.Collect(maps.Keys(stored)))
-	}
+	ours := witnesses{}
+	ours.add(slices.Collect(maps.Keys(stored)))
 	taken, left, err := kept{m.Job, m.store, m.staged, ours}.take(ctx, days)
 	for _, t := range taken {
 		m.released = append(m.released, t.Date)

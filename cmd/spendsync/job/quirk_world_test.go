@@ -110,8 +110,7 @@ func (w *quirkWorld) job() job.Job {
 		Report: w.client("https://report.test"+adsim.ReportPrefix, basic, log),
 		API:    w.client("https://ads.test"+adsim.APIPrefix, "Bearer "+canaryKey, log),
 		Plan:   job.PlanOptions{YoungDays: 3, PageSize: w.page}, Concurrency: 4, RequestsPerMinute: 1_000_000,
-		AcceptUnpinned: true,
-		Now:            w.service.Now, Log: log,
+		Now: w.service.Now, Log: log,
 	}
 	w.t.Cleanup(j.Report.Close)
 	w.t.Cleanup(j.API.Close)

@@ -13,113 +13,10 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract"
 	"spendsync/load/durable"
-	"spendsync/load/history"
 	"spendsync/load/manifest"
 	"spendsync/load/quarantine"
 	"spendsync/schema"
 )
-
-// TestProveReport: each day is proven by a campaign of the account, and what is not, is withheld or ends the run.
-func TestProveReport(t *testing.T) {
-	today := schema.DateOf(worldNow)
-	dir := oneDayStore(t, today-5)
-	for name, c := range map[string]struct {
-		days     string // campaigns of changed days; =: as it is stored, =open: and it goes on, -: none
-		stored   string // campaigns that are stored; those in brackets are stubs
-		listed   string // by the key
-		part     bool   // the list is not whole
-		fresh    bool   // it is not known what proved the first rows
-		answers  bool   // the key reads every campaign
-		unproven bool   // the key is not proven
-		want     string // what proves it; then the withheld days
-		err      error  // the run ends
-		why      string
-		canWait  bool
-	}{
-		"a stored campaign": {days: "a", stored: "a", listed: "a", want: "campaign a of the settings; 0"},
-		"a listed one":      {days: "b", stored: "a", listed: "a b", want: "campaign b of the settings; 0"},
-		"a stub": {days: "b", stored: "a (b)", listed: "a",
-			want: "the report has what is stored of it; 0"},
-		"one day is another's": {days: "a x", stored: "a", listed: "a", want: "campaign a of the settings; 1",
-			why: "may have been switched"},
-		"and one names none": {days: "a x -", stored: "a", listed: "a", want: "campaign a of the settings; 2",
-			why: "it may have been switched"},
-		"none but silent ones": {days: "-", stored: "a", listed: "a", want: "; 0"},
-		"all are another's": {days: "x y", stored: "a", listed: "a", want: "; 0", err: exit.ErrOtherReport,
-			why: "the report speaks of 2 campaigns (x, y)"},
-		"and the list is not whole": {days: "x", stored: "a", listed: "a", part: true, want: "; 0",
-			err: exit.ErrOtherReport, why: "two accounts"},
-		"it may be ours": {days: "x", stored: "a", listed: "a", part: true, answers: true, want: "; 1",
-			why: "cannot be proven yet", canWait: true},
-		"the key is not proven": {days: "x", stored: "a", listed: "a", unproven: true, want: "; 1",
-			why: "cannot be proven yet", canWait: true},
-		"as it is stored": {days: "= =", stored: "a", listed: "a",
-			want: "2 finished days of the report as stored; 0"},
-		"an open day as stored": {days: "=open", stored: "a", listed: "a", want: "; 0"},
-		"as it is stored, by nobody": {days: "=", stored: "C1000001", listed: "C1000001", fresh: true, answers: true,
-			want: "campaign C1000001 of the settings; 0"},
-		"the list is another's": {days: "a", stored: "a", listed: "y", want: "campaign a of the settings; 0",
-			why: "the API key lists 1 campaign (y)", canWait: true},
-		"a first run": {days: "x", listed: "a", fresh: true, answers: true,
-			want: "reads campaign x of the report; 0"},
-		"a first run, another's": {days: "x", listed: "a", fresh: true, want: "; 0", err: exit.ErrOtherReport,
-			why: "two accounts"},
-		"a first run, no list": {days: "x", part: true, fresh: true, want: "; 1", why: "cannot be proven yet",
-			canWait: true},
-	} {
-		d, end := newDayTest(t, dir, &scriptedReport{day: today - 5})
-		api := paths{"me": `{"account_id":"adv_1"}`}
-		for _, id := range strings.Fields("a b x y C1000001") {
-			if api["campaigns/"+id] = "404"; c.answers || strings.Contains(" "+c.listed+" ", " "+id+" ") {
-				api["campaigns/"+id] = `{"id":"` + id + `"}`
-			}
-		}
-		d.s.API = clientOf(t, api)
-		key := keyProof{who: identity{account: "adv_1"}, stored: storedCampaigns{}, list: &campaignList{done: closed()}}
-		key.list.listing = extract.Listing{Complete: !c.part, Why: "it moved"}
-		for _, id := range strings.Fields(c.listed) {
-			key.list.listing.Entities = append(key.list.listing.Entities, extract.Entity{ID: id})
-		}
-		for _, id := range strings.Fields(c.stored) {
-			key.stored[strings.Trim(id, "()")] = id[0] != '('
-		}
-		if c.unproven {
-			key.err = errors.New("whose key")
-		}
-		d.s.trial = &Trial{known: &Known{Account: d.s.store.Account(), proven: !c.fresh}}
-		days := &copiedDays{}
-		for i, word := range strings.Fields(c.days) {
-			k := &copiedDay{PlannedDay: PlannedDay{Day: today - 5}, isStaged: true,
-				read:  &dayRead{sums: history.Sums{Rows: 3}},
-				known: &manifest.Day{LastReadAt: schema.InstantOf(today.Start()), Sums: history.Sums{Rows: 3}}}
-			switch k.put.Changed, k.put.Diff.Deleted = word[0] != '=', 3; word {
-			case "=open":
-				k.known.LastReadAt = 0
-			case "=", "-":
-			default:
-				k.campaigns = []string{word}
-			}
-			days.days = append(days.days, k, &copiedDay{PlannedDay: PlannedDay{Day: schema.Date(i)}})
-		}
-		p, err := (&prover{d.s, key, days}).proveReport(t.Context())
-		got, why := "; 0", fmt.Sprint(err)
-		if err == nil {
-			got = fmt.Sprintf("%s; %d", p.by, len(p.withheld))
-			why = fmt.Sprint(p.err, p.listErr)
-			if isOther := strings.Contains(c.why, "the API key lists"); (p.listErr != nil) != isOther {
-				t.Errorf("%s: %v", name, p.listErr)
-			}
-			if p.canWait != c.canWait || (len(p.withheld) > 0) != (p.err != nil) {
-				t.Errorf("%s: %+v", name, p)
-			}
-		}
-		if !strings.HasSuffix(got, c.want) || !errors.Is(err, c.err) || (err == nil) != (c.err == nil) ||
-			!strings.Contains(why, c.why) || c.why == "" && why != "<nil> <nil>" {
-			t.Errorf("%s: %q, %s", name, got, why)
-		}
-		end()
-	}
-}
 
 func closed() chan struct{} {
 	done := make(chan struct{})
@@ -315,50 +212,5 @@ func TestReadDays(t *testing.T) {
 		if isFatal(err) != want {
 			t.Errorf("%v: %t", err, !want)
 		}
-	}
-}
-
-// TestProve: a key of another account ends the run and leaves the replies; a proven one pins its account, or that the
-// service names none, and what proves it is recorded.
-func TestProve(t *testing.T) {
-	for name, c := range map[string]struct {
-		account string
-		err     error
-		ends    bool
-		proofs  string
-	}{
-		"named":              {account: "adv_1", proofs: "[the key]"},
-		"never named":        {proofs: "[the key]"},
-		"another's":          {err: exit.ErrOtherAccount, ends: true},
-		"a wrong URL":        {err: exit.ErrUsage, ends: true},
-		"it does not answer": {err: extract.ErrUnavailable, proofs: "[]"},
-	} {
-		d, end := newDayTest(t, emptyStore(t), &scriptedReport{day: schema.DateOf(worldNow) - 5,
-			reads: []string{"a1 =1"},
-			sums:  []string{"400 none"}})
-		d.s.API = clientOf(t, paths{"me": `{"account_id":"adv_1"}`})
-		key := keyProof{who: identity{account: c.account}, by: "the key", err: c.err,
-			list: &campaignList{done: closed()}}
-		key.list.listing.Complete = true
-		k := d.copyDay(t.Context(), PlannedDay{Day: d.day})
-		days := &copiedDays{days: []*copiedDay{k}}
-		if !c.ends {
-			days.days = nil
-		}
-		p, err := (&prover{d.s, key, days}).prove(t.Context())
-		if (err != nil) != c.ends || err == nil && fmt.Sprint(p.proofs) != c.proofs || k.isWithheld != c.ends {
-			t.Errorf("%s: %+v, %v", name, p, err)
-		}
-		if !c.ends {
-			d.commit(t)
-			want := c.account
-			if want == "" || c.err != nil {
-				want = acceptedUnpinned
-			}
-			if got := d.s.store.Account().Pinned; got != want {
-				t.Errorf("%s: pinned to %q", name, got)
-			}
-		}
-		end()
 	}
 }

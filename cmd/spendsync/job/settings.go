@@ -124,9 +124,6 @@ func newSettingsReader(r *session) *settingsReader {
 func (r *session) beginSettings(ctx context.Context, key func() keyProof) (wait waitForSettings) {
 	n, done := newSettingsReader(r), make(chan struct{})
 	read := &settingsRead{settings: n.read}
-	if r.trial != nil {
-		r.trial.settings = n.read
-	}
 	r.asking.Go(func() {
 		defer close(done)
 		p := key()
@@ -181,6 +178,12 @@ func (n *settingsReader) readAll(ctx context.Context, key keyProof) {
 	})
 	_ = n.run.traced(ctx, "read settings", func(ctx context.Context) error { n.readSettings(ctx); return nil })
 	account.Wait()
+	if len(n.read.gone) > 0 { // the service may have answered 404 to another account's key
+		if err := n.run.confirmKey(ctx, key); err != nil {
+			n.fail("account", "me", "failed", err)
+			clear(n.read.gone)
+		}
+	}
 	if n.read.at == 0 {
 		n.read.at = schema.InstantOf(n.run.Now())
 	}

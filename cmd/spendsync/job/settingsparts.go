@@ -23,6 +23,9 @@ func (n *settingsReader) readCampaign(ctx context.Context, listed extract.Entity
 	if err != nil {
 		n.fail("campaign", listed.ID, "failed", err)
 	}
+	if errors.Is(err, extract.ErrNotFound) && !n.stored[listed.ID] {
+		return nil // listed to one key and unknown to another: it may be another account's
+	}
 	return n.readParts(ctx, listed, detail, err)
 }
 

@@ -7,9 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"spendsync/cmd/internal/exit"
 	"spendsync/extract"
-	"spendsync/load/durable"
 	"spendsync/load/manifest"
 	"spendsync/schema"
 	"spendsync/transform"
@@ -20,12 +18,9 @@ type Trial struct {
 	*Result
 	Day TriedDay
 
-	Account string // that the key acts on
+	Account string // that the key acts on; empty: the service does not name it
 	Me      extract.Entity
 	KeyErr  error // why the key does not count as the account's
-	Unnamed bool  // KeyErr: no reply names the account, and the operator has not accepted that
-	// Accepted reports that no reply names the account, and that the operator has accepted this.
-	Accepted bool
 
 	Listing   extract.Listing       // of campaigns
 	Campaigns int                   // whose settings were read
@@ -35,11 +30,10 @@ type Trial struct {
 	Lacks     []string              // columns that the report does not give
 	PageSize  int                   // requested rows per page of the report
 
-	known    *Known // what syncs have stored; nil: nothing
-	run      *run
-	key      func() keyProof
-	days     *copiedDays
-	settings *settings
+	known *Known // what syncs have stored; nil: nothing
+	run   *run
+	key   func() keyProof
+	days  *copiedDays
 }
 
 // TriedDay is what a trial has read of the report.
@@ -57,24 +51,12 @@ type TriedDay struct {
 type Known struct {
 	*manifest.Account
 	stored storedCampaigns
-	proven bool // it is known what proved the first stored rows
 }
 
 // ReadKnown reads what the store in a folder has of an account, without a lock. stored is the account in its manifest.
 func ReadKnown(dir, account string, stored *manifest.Account) (*Known, error) {
-	k := &Known{Account: stored}
-	t := schema.CampaignHistory
-	path := manifest.PartPath(t.Table, account, 0)
-	var rows []schema.Campaign
-	var err error
-	if info := stored.Files[path]; info != nil {
-		if rows, err = manifest.Rows(durable.OS, dir, path, info, t); err != nil {
-			return nil, err
-		}
-	}
-	k.stored = describedIn(rows)
-	k.proven, err = manifest.FirstRowsProven(durable.OS, dir, account)
-	return k, err
+	campaigns, err := readCampaigns(dir, account, stored)
+	return &Known{stored, campaigns}, err
 }
 
 // MaxClockOff is how far this machine's clock and the service's may differ; beyond it a run decides nothing.
@@ -135,21 +117,18 @@ func (t *Trial) addKey(j Job) {
 	}
 	key := t.key()
 	t.Account, t.Me, t.KeyErr = key.who.account, key.who.me, key.err
-	t.Accepted = key.err == nil && t.Account == ""
-	_, failed := errors.AsType[*extract.ReadError](key.err)
-	t.Unnamed = errors.Is(key.err, exit.ErrUsage) && !failed
 	if key.err == nil {
 		<-key.list.done
 		t.Listing = key.list.listing
 	}
 }
 
-// addSettings adds the reads of the settings.
+// addSettings adds the reads of the settings, if the run came so far.
 func (t *Trial) addSettings() {
-	s := t.settings
-	if s == nil {
+	if t.run == nil || t.run.settings == nil {
 		return
 	}
+	s := t.run.settings
 	t.Campaigns, t.Unread = len(s.campaigns), s.entities
 	t.Unknown = slices.Concat(t.Unknown, s.undescribed)
 	t.Keys = map[string]int{}
@@ -166,20 +145,12 @@ func (s *session) known() *manifest.Account {
 	return s.store.Account()
 }
 
-// knownCampaigns returns the campaigns that are stored of the account.
-func (s *session) knownCampaigns() (storedCampaigns, error) {
+// storedCampaigns returns the campaigns that are stored of the account.
+func (s *session) storedCampaigns() (storedCampaigns, error) {
 	if s.trial != nil && s.trial.known != nil {
 		return s.trial.known.stored, nil
 	}
-	return readCampaigns(s.store)
-}
-
-// firstRowsProven reports whether it is known what proved the first stored rows of the account.
-func (s *session) firstRowsProven() (bool, error) {
-	if s.trial != nil && s.trial.known != nil {
-		return s.trial.known.proven, nil
-	}
-	return s.store.FirstRowsProven()
+	return readCampaigns(s.DataDir, s.Account, s.store.Account())
 }
 
 // Lists reports whether the key's list has a campaign.
