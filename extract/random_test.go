@@ -8,9 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,25 +16,11 @@ import (
 
 	"spendsync/extract/adsim"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
-// runs is how many random runs a test makes: SPENDSYNC_TEST_FAULTS, or so many.
-func runs(otherwise int) int {
-	if n, err := strconv.Atoi(os.Getenv("SPENDSYNC_TEST_FAULTS")); err == nil {
-		return n
-	}
-	return otherwise
-}
-
-// seedOf is a seed of its own for each test run, or SPENDSYNC_TEST_SEED.
-func seedOf(t *testing.T, n int) uint64 {
-	seed := rand.Uint64()
-	if s, err := strconv.ParseUint(os.Getenv("SPENDSYNC_TEST_SEED"), 10, 64); err == nil {
-		seed = s
-	}
-	t.Logf("SPENDSYNC_TEST_SEED=%d, %d runs", seed, n)
-	return seed
-}
+// runs is how many random runs a test makes: a quarter of so many by default.
+func runs(many int) int { return schematest.Times(max(1, many/4), many, 100*many) }
 
 // chaos is a service on whose way to the client anything may happen, and whose
 // account may change before any request.
@@ -191,7 +175,7 @@ func proven(t *testing.T, ctx context.Context, c *Client, day schema.Date, total
 func TestSpend_IsASnapshotOrAnError(t *testing.T) {
 	t.Parallel()
 	n := runs(2000)
-	seed := seedOf(t, n)
+	seed := schematest.Seed(t)
 	told, kinds := 0, map[string]int{}
 	for batch := 0; batch*50 < n; batch++ {
 		synctest.Test(t, func(t *testing.T) {
@@ -262,7 +246,7 @@ func isKnown(err error) bool {
 func TestCampaigns_AreWholeOrSaySo(t *testing.T) {
 	t.Parallel()
 	n := min(2000, runs(60))
-	seed := seedOf(t, n)
+	seed := schematest.Seed(t)
 	complete := 0
 	for batch := 0; batch*20 < n; batch++ {
 		synctest.Test(t, func(t *testing.T) {

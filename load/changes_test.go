@@ -114,6 +114,7 @@ func TestChanges_HoldOldAndNew(t *testing.T) {
 // again, in more rows than are passed on at a time: the file of each day of seeing has
 // every line once, sorted, and is given back whole where it is damaged.
 func TestPublish_KeepsEveryRestatement(t *testing.T) {
+	schematest.Long(t)
 	r := newRun(t, t.TempDir())
 	random := rand.New(rand.NewPCG(5, 5))
 	days := map[schema.Date][]schema.Spend{day: schematest.SpendOfSources(day, parquet.RecordRows+100),

@@ -14,6 +14,7 @@ import (
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
 	"spendsync/load/quarantine"
+	"spendsync/schema/schematest"
 )
 
 // farFiles have one folder on another file system: no rename leads in or out.
@@ -109,6 +110,7 @@ var farFolders = []string{"/parquet", "/raw", "/ledger"}
 // TestFaults_AnyCallOfACommitThatCopies finishes a started commit, with a folder on another file system: every call
 // fails once, and the next start finishes it.
 func TestFaults_AnyCallOfACommitThatCopies(t *testing.T) {
+	schematest.Long(t)
 	t.Parallel()
 	st := scene(t)
 	p := prepareCommit(t, st)
@@ -122,6 +124,7 @@ func TestFaults_AnyCallOfACommitThatCopies(t *testing.T) {
 
 // TestPowerLoss_DuringACommitThatCopies loses the power at every moment of that.
 func TestPowerLoss_DuringACommitThatCopies(t *testing.T) {
+	schematest.Long(t)
 	t.Parallel()
 	st := scene(t)
 	p := prepareCommit(t, st)

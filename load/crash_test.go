@@ -93,6 +93,7 @@ func TestPublish_DiesAnywhere(t *testing.T) {
 // TestRollForward_CanDieItself ends the recovery at every move, again and again,
 // until it gets through.
 func TestRollForward_CanDieItself(t *testing.T) {
+	schematest.Long(t)
 	r := newRun(t, t.TempDir())
 	r.mustSync(twoDays())
 	r.opts.crash = func(step string) error {

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -25,11 +24,10 @@ import (
 )
 
 // damageStride is how many bytes lie between two places that are damaged: each
-// file has some hundred in the usual run. SPENDSYNC_TEST_DAMAGE_STRIDE=1 is every
-// byte.
+// file has some hundred in the usual run, and every byte in .ci/long.
 func damageStride(size, usual int) int {
-	if n, err := strconv.Atoi(os.Getenv("SPENDSYNC_TEST_DAMAGE_STRIDE")); err == nil && n > 0 {
-		return n
+	if schematest.Times(0, 0, 1) == 1 {
+		return 1
 	}
 	if testing.Short() {
 		usual /= 4
@@ -204,7 +202,7 @@ func TestDamage_RebuildMends(t *testing.T) {
 	slices.Sort(parquet)
 	cases := map[string][]string{"all at once": parquet}
 	for _, path := range parquet {
-		if everyFault != "" {
+		if schematest.Times(0, 0, 1) == 1 {
 			cases[path] = []string{path}
 		}
 	}

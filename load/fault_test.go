@@ -50,27 +50,19 @@ func manners() (all []manner) {
 	return all
 }
 
-// everyFault selects how thorough the enumerations are. "call" is every call, in a manner that varies from call to
-// call; "manner" is every call in every manner; otherwise it is some calls, and with SPENDSYNC_TEST_ALL four times as
-// many.
-var everyFault = os.Getenv("SPENDSYNC_TEST_EVERY_FAULT")
-
+// strideOf is how many calls lie between two that fail: four times the usual stride by default, the usual one in
+// .ci/run, and 1 in .ci/long.
 func strideOf(usual int) int {
-	switch {
-	case everyFault != "":
-		return 1
-	case testing.Short():
+	if testing.Short() {
 		return usual*5 + 1
-	case !loadtest.TriesAll():
-		return usual * 4
 	}
-	return usual
+	return schematest.Times(usual*4, usual, 1)
 }
 
 // mannersOf are the manners to try on the k-th call.
 func mannersOf(k int) []manner {
 	all := manners()
-	if everyFault == "manner" {
+	if schematest.Times(0, 0, 1) == 1 {
 		return all
 	}
 	return []manner{all[k*5%len(all)]}
@@ -211,8 +203,7 @@ func TestFaults_AnyCallOfARun(t *testing.T) {
 }
 
 // TestFaults_OfEachKindOfFile fails the first or the last call of each sort on each kind of file that a run writes, by
-// name: the enumeration above may pass some by. SPENDSYNC_TEST_EVERY_FAULT fails both, and without SPENDSYNC_TEST_ALL
-// it is every second sort.
+// name: the enumeration above may pass some by. By default it is every second sort.
 func TestFaults_OfEachKindOfFile(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
@@ -236,13 +227,13 @@ func TestFaults_OfEachKindOfFile(t *testing.T) {
 			}
 		}
 		for i, call := range slices.Sorted(maps.Keys(first)) { // the first or the last of each, by turns
-			if everyFault == "" && !loadtest.TriesAll() && i%4 > 1 {
+			if !schematest.All() && i%4 > 1 {
 				continue
 			}
-			if everyFault != "" || i%2 == 0 {
+			if i%2 == 0 {
 				which = append(which, first[call])
 			}
-			if everyFault != "" || i%2 == 1 {
+			if i%2 == 1 {
 				which = append(which, last[call])
 			}
 		}
@@ -328,6 +319,7 @@ func TestFaults_AnyCallOfACommit(t *testing.T) {
 // TestFaults_AnyCallOfARecovery fails every call of a start that finishes another run's commit: one without moved
 // files, and one half way.
 func TestFaults_AnyCallOfARecovery(t *testing.T) {
+	schematest.Long(t)
 	t.Parallel()
 	st := scene(t)
 	p := prepareCommit(t, st)
@@ -363,6 +355,7 @@ func TestFaults_AnyCallOfARecovery(t *testing.T) {
 // TestFaults_AnyCallOfTheNextRun fails every call of the run that finds a commit
 // half way: it ends it and then publishes its own.
 func TestFaults_AnyCallOfTheNextRun(t *testing.T) {
+	schematest.Long(t)
 	t.Parallel()
 	st := scene(t)
 	p := prepareCommit(t, st)

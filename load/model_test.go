@@ -19,6 +19,7 @@ import (
 	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // The model computes the content that a warehouse should have after any sequence of changes at the service, runs,
@@ -558,21 +559,10 @@ func (w *modelWorld) checkDuckDB() {
 	w.compare("DuckDB", got)
 }
 
-// TestModel_AnySequence applies random sequences of all possible events to a store and a model. SPENDSYNC_TEST_MODEL
-// is their number; SPENDSYNC_TEST_MODEL_SEED repeats one.
+// TestModel_AnySequence applies random sequences of all possible events to a store and a model.
 func TestModel_AnySequence(t *testing.T) {
 	t.Parallel()
-	sequences := 2
-	if testing.Short() {
-		sequences = 1
-	}
-	if n, err := strconv.Atoi(os.Getenv("SPENDSYNC_TEST_MODEL")); err == nil {
-		sequences = n
-	}
-	seed := rand.Uint64()
-	if n, err := strconv.ParseUint(os.Getenv("SPENDSYNC_TEST_MODEL_SEED"), 10, 64); err == nil {
-		seed = n
-	}
+	sequences, seed := schematest.Times(1, 2, 500), schematest.Seed(t)
 	seen := map[string]int{}
 	for i := range sequences {
 		w := newModelWorld(t, seed, uint64(i))
@@ -592,7 +582,7 @@ func TestModel_AnySequence(t *testing.T) {
 			seen[k] += n
 		}
 		if t.Failed() {
-			t.Fatalf("sequence %d of SPENDSYNC_TEST_MODEL_SEED=%d:\n%s", i, seed, strings.Join(w.log, "\n"))
+			t.Fatalf("sequence %d of SPENDSYNC_SEED=%d:\n%s", i, seed, strings.Join(w.log, "\n"))
 		}
 		os.RemoveAll(filepath.Dir(w.dir))
 	}

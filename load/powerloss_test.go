@@ -14,9 +14,9 @@ import (
 	"testing"
 
 	"spendsync/load/durable"
-	"spendsync/load/loadtest"
 	"spendsync/load/manifest"
 	"spendsync/load/quarantine"
+	"spendsync/schema/schematest"
 )
 
 // frailFiles are real files that also record their state after a power loss: the content that was synced, under the
@@ -401,15 +401,10 @@ func powerLosses(t *testing.T, st *sceneStores, d *frailFiles, dir string, every
 }
 
 func powerStride(usual int) int {
-	switch {
-	case everyFault != "":
-		return 1
-	case testing.Short():
+	if testing.Short() {
 		return usual * 5
-	case !loadtest.TriesAll():
-		return usual * 4
 	}
-	return usual
+	return schematest.Times(usual*4, usual, 1)
 }
 
 // TestPowerLoss_DuringARun loses the power at every moment of a publication.
@@ -434,6 +429,7 @@ func TestPowerLoss_DuringARun(t *testing.T) {
 // at every moment of the start that ends it: what the dead run has done in the
 // folders may not be durable, whatever the recovery sees there.
 func TestPowerLoss_DuringARecovery(t *testing.T) {
+	schematest.Long(t)
 	t.Parallel()
 	st := scene(t)
 	p := prepareCommit(t, st)
@@ -491,6 +487,7 @@ func TestPowerLoss_DuringARecovery(t *testing.T) {
 // TestPowerLoss_DuringTheFirstRun starts without a data directory: its own name, too, must be durable before the run
 // reports a publication.
 func TestPowerLoss_DuringTheFirstRun(t *testing.T) {
+	schematest.Long(t)
 	t.Parallel()
 	root := quickDir(t)
 	dir := filepath.Join(root, "on", "a", "volume")
@@ -537,6 +534,7 @@ func TestPowerLoss_DuringTheFirstRun(t *testing.T) {
 // quarantine, put there again and removed: whatever describes a day has all its replies, also
 // where the newest name of a folder is the one that survives.
 func TestPowerLoss_InQuarantine(t *testing.T) {
+	schematest.Long(t)
 	t.Parallel()
 	root := quickDir(t)
 	d := newFrailFiles(t, root)

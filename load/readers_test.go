@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -126,16 +125,10 @@ func readParquetSet(dir string) (consistent bool, err error) {
 }
 
 // TestReaders_ThroughManyPublishes lets processes open, scan and sum in a loop while generations are published: no
-// error, no mixed state. SPENDSYNC_TEST_PUBLISHES is the number of generations.
+// error, no mixed state.
 func TestReaders_ThroughManyPublishes(t *testing.T) {
 	t.Parallel()
-	publishes, readers := 12, 2
-	if testing.Short() {
-		publishes = 4
-	}
-	if n, err := strconv.Atoi(os.Getenv("SPENDSYNC_TEST_PUBLISHES")); err == nil {
-		publishes = n
-	}
+	publishes, readers := schematest.Times(4, 12, 200), 2
 	dir := filepath.Join(quickDir(t), "data")
 	o := sceneOptions(durable.Disk{FS: lazyFiles{}})
 	o.DuckDB.Views = nil

@@ -111,6 +111,7 @@ func TestReset_LastAccount(t *testing.T) {
 // TestReset_DiesAnywhere: whenever a reset dies, the next start brings the store with all of
 // the account, or without it and with all aside.
 func TestReset_DiesAnywhere(t *testing.T) {
+	schematest.Long(t)
 	before := filepath.Join(quickDir(t), "before")
 	withTwoAccounts(t, before)
 	mine, others := filesOf(t, before, "acme"), filesOf(t, before, "other")

@@ -13,10 +13,10 @@ import (
 
 	"spendsync/load/duck"
 	"spendsync/load/durable"
-	"spendsync/load/loadtest"
 	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // storeParts are the parts of a store that a backup tool can bring back one by one. The account files
@@ -67,9 +67,10 @@ func restatedLines(t testing.TB, dir string) (n int) {
 
 // TestSetBack_AnyMixture mixes the parts of two generations in every way. What the later
 // one has is never lost without an error: either a command restores all of it, or it
-// refuses until the loss is accepted. SPENDSYNC_TEST_ALL tries every mixture, else those with at most one part of
+// refuses until the loss is accepted. By default those mixtures with at most one part of
 // the one or the other generation.
 func TestSetBack_AnyMixture(t *testing.T) {
+	schematest.Long(t)
 	t.Parallel()
 	st := scene(t)
 	lines := restatedLines(t, st.after)
@@ -83,7 +84,7 @@ func TestSetBack_AnyMixture(t *testing.T) {
 				later = append(later, part)
 			}
 		}
-		if min(len(later), len(storeParts)-len(later)) > 1 && !loadtest.TriesAll() {
+		if min(len(later), len(storeParts)-len(later)) > 1 && !schematest.All() {
 			continue
 		}
 		t.Run(strings.Join(later, " "), func(t *testing.T) {

@@ -26,11 +26,13 @@ import (
 	"spendsync/load/manifest"
 	"spendsync/load/quarantine"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // TestPublish_CancelledAnywhere ends the context at every step of a publication: the run reports it and the old
 // generation stays published, or the commit had started and the new one is.
 func TestPublish_CancelledAnywhere(t *testing.T) {
+	schematest.Long(t)
 	t.Parallel()
 	st := scene(t)
 	var steps []string

@@ -1,27 +1,25 @@
 package queries_test
 
 import (
-	"os"
 	"strings"
 	"testing"
 
 	"spendsync/queries"
+	"spendsync/schema/schematest"
 )
 
 // TestViews_MayBeAskedInASubquery: of a view that has correlated subqueries of its own, or
 // many clauses that are named often, a reader's makes a question that DuckDB cannot plan
 // ("INTERNAL Error: Failed to bind column reference") or for which no memory is enough.
 func TestViews_MayBeAskedInASubquery(t *testing.T) {
+	schematest.Long(t)
 	w := newWarehouse(t)
 	w.fill(t, &testCase{now: noon}, "")
 	views, err := queries.Views(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := 3 // planning takes most of a second for each
-	if os.Getenv("SPENDSYNC_TEST_ALL") != "" {
-		of = 1
-	}
+	of := schematest.Times(3, 1, 1) // planning takes most of a second for each
 	asked, seen := 0, 0
 	for _, v := range views {
 		name := v.Schema + "." + v.Name

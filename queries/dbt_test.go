@@ -4,12 +4,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"spendsync/schema/schematest"
 )
 
 // TestReports_UnionWithThoseOfDbtAdReporting unions every report with an empty one in the
 // columns of the package's model of that name, in their order: the conversions behind them
 // are those of its current models.
 func TestReports_UnionWithThoseOfDbtAdReporting(t *testing.T) {
+	schematest.Long(t)
 	w := newWarehouse(t)
 	defer w.exec(t, "ROLLBACK")
 	m := &market{seed: 1, campaigns: 2, creatives: 2, sources: 3, days: 3, impressions: 900, ctr: 0.02, cvr: 0.1,

@@ -10,6 +10,7 @@ import (
 
 	"spendsync/extract/adsim"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // hoursRead is a simulated service that was read at every hour of its last days, and whose
@@ -112,6 +113,7 @@ func (h *hoursRead) stand(t *testing.T, w *warehouse, d schema.Date, at time.Tim
 // day nothing is projected, and nothing that costs money is ever advised without a verdict on
 // the campaign's CPA. The same holds where limits start over at another hour.
 func TestPacing_HoldsToTheDiary(t *testing.T) {
+	schematest.Long(t)
 	t.Run("Chicago", func(t *testing.T) { holdPacing(t, schema.Chicago(), 20, 17, 14, 11, 8) })
 	t.Run("UTC", func(t *testing.T) { holdPacing(t, time.UTC, 16, 13, 10, 7, 4) })
 }

@@ -9,6 +9,7 @@ import (
 
 	"spendsync/queries"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // eachCase fills the warehouse with each case of the views that a condition selects.
@@ -46,6 +47,7 @@ func (w *warehouse) answer(t *testing.T, question string) []string {
 // TestViews_OfWholeDaysFollowFromThemAlone adds an open day and one that was last read
 // before it was over, with a campaign and a source of their own.
 func TestViews_OfWholeDaysFollowFromThemAlone(t *testing.T) {
+	schematest.Long(t)
 	w := newWarehouse(t)
 	answered := map[string]bool{}
 	w.eachCase(t, func(q queries.Query) bool { return q.WholeDays }, func(t *testing.T, v queries.Query) {
@@ -78,6 +80,7 @@ func TestViews_OfWholeDaysFollowFromThemAlone(t *testing.T) {
 
 // TestViews_StoredByKeyFollowFromItsRowsAlone answers stored views for each day or key by itself.
 func TestViews_StoredByKeyFollowFromItsRowsAlone(t *testing.T) {
+	schematest.Long(t)
 	w := newWarehouse(t)
 	asked := map[string]bool{}
 	parted := func(q queries.Query) bool { return q.ByDay || q.Key != nil }

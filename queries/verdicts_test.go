@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"spendsync/schema/schematest"
 )
 
 // factor is a number of its own for each of a market's parts, around 1.
@@ -33,6 +35,7 @@ func restless(seed uint64) *market {
 // 5 %, over accounts in which there is nothing to find, and the same verdicts to what was
 // planted in others.
 func TestVerdicts_AreRightWithoutAnEffect(t *testing.T) {
+	schematest.Long(t)
 	w := newWarehouse(t)
 	alarms := []struct{ name, sql string }{
 		{"sources to block", "SELECT count(*), (SELECT count(*) FROM mart.source_performance) FROM " +
@@ -127,6 +130,7 @@ func plantedVerdicts(t *testing.T, w *warehouse, question string) {
 // in 5 % of cases, give or take what chance makes of that, and never above what the service
 // takes, nor at or below the bid of now.
 func TestScale_SafeBidsAreSafe(t *testing.T) {
+	schematest.Long(t)
 	w := newWarehouse(t)
 	total, unsafe, plain := 0, 0, 0
 	for seed := range uint64(3) {
@@ -169,6 +173,7 @@ func TestScale_SafeBidsAreSafe(t *testing.T) {
 // TestBreaks_SilenceWhatRestsOnThem stops the conversions of a campaign, and does to others
 // what else breaks: it is found, nothing else is, and no source is blocked for it.
 func TestBreaks_SilenceWhatRestsOnThem(t *testing.T) {
+	schematest.Long(t)
 	w := newWarehouse(t)
 	m := restless(7)
 	quiet := m.effect

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"spendsync/schema/schematest"
 )
 
 // TestMain lets the test binary be the processes that bench starts itself.
@@ -20,9 +22,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestRun_MeasuresAndPrintsAll(t *testing.T) {
-	if os.Getenv("SPENDSYNC_TEST_BENCH") == "" {
-		t.Skip("builds spendsync and runs everything that is measured: SPENDSYNC_TEST_BENCH=1, as .ci/run does")
-	}
+	schematest.Long(t) // it builds spendsync and runs everything that is measured
 	var out, progress bytes.Buffer
 	// So few campaigns stay below the limit: there is nothing to wait for. So many
 	// creatives have rows on every day, whatever day it is.

@@ -14,6 +14,7 @@ import (
 	"spendsync/load/lake/laketest"
 	"spendsync/load/loadtest"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // asCommand has this test binary be the command.
@@ -83,12 +84,13 @@ func (k *killer) run(t *testing.T, environ []string, n int, before bool, args ..
 // TestCommands_ConvergeAfterKills: on a lake with a long history followers, commits of the inbox and maintenance are
 // killed at each of their requests and then at random ones, while the store goes on and months of it close. After each
 // kill the lake is of one generation, after each clean run of the newest, and in the end both lakes pass a deep verify.
-// SPENDSYNC_TEST_KILLS is how many are killed at least; below 300 the first part takes only some of the requests.
+// Below 300 kills the first part takes only some of the requests.
 func TestCommands_ConvergeAfterKills(t *testing.T) {
+	schematest.Long(t)
 	if testing.Short() {
 		t.Skip("takes a minute under the race detector, which sees no other process")
 	}
-	kills, stride := laketest.Rounds(t, 6, 10_000), 1
+	kills, stride := laketest.Rounds(6, 10_000), 1
 	if kills < 300 {
 		stride = 1 + 300/kills
 	}

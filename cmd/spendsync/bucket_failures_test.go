@@ -19,6 +19,7 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
 	"spendsync/load/remote"
+	"spendsync/schema/schematest"
 )
 
 // s3 is a storage in memory, whose replies a test replaces.
@@ -254,6 +255,7 @@ var bucketFailures = []struct {
 // TestBucket_EachFailureNamesItsCauseFirst: the first line names the cause, the last one what to do, and none shows the
 // secret. The bucket keeps its generation, and in the end the next push and pull succeed.
 func TestBucket_EachFailureNamesItsCauseFirst(t *testing.T) {
+	schematest.Long(t)
 	w := makeWorld(t, small)
 	w.bucket = remote.Options{Pause: time.Millisecond, Patience: 200 * time.Millisecond}
 	w.must("sync")

@@ -23,6 +23,7 @@ import (
 	"spendsync/cmd/spendsync/check"
 	"spendsync/extract/adsim"
 	"spendsync/load/durable"
+	"spendsync/schema/schematest"
 )
 
 // check runs the command and returns its lines by what they are about.
@@ -144,6 +145,7 @@ func TestCheck_FindsAllWell(t *testing.T) {
 }
 
 func TestCheck_NamesWhatIsWrong(t *testing.T) {
+	schematest.Long(t)
 	for name, c := range map[string]struct {
 		code   int
 		break_ func(w *world)

@@ -8,6 +8,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/check"
+	"spendsync/schema/schematest"
 )
 
 // spoil damages a file of the store.
@@ -60,6 +61,7 @@ func TestDamage_IsFoundNamedAndRepaired(t *testing.T) {
 // TestDamage_OfSeveralFiles has a damaged day, a damaged calendar and no DuckDB file:
 // each command mends what it can and names what it cannot.
 func TestDamage_OfSeveralFiles(t *testing.T) {
+	schematest.Long(t)
 	w := newWorld(t).withoutMarts().synced()
 	calendar := "parquet/calendar/account=acme/data.parquet"
 	day := "parquet/spend_daily/account=acme/day=" + (w.today() - 3).String() + "/data.parquet"
@@ -215,6 +217,7 @@ func TestSetBack_IsRefusedUntilTheLossIsAccepted(t *testing.T) {
 
 // TestSetBack_AWholeOlderBackupWorks: all parts are of one time.
 func TestSetBack_AWholeOlderBackupWorks(t *testing.T) {
+	schematest.Long(t)
 	w := newWorld(t).withoutMarts().synced()
 	backup := w.keep()
 	w.restate(w.today() - 5)

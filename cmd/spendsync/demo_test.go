@@ -16,6 +16,7 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/load/manifest"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // TestDemo_ShowsTheWholeJob runs the demo as a newcomer does, and then the
@@ -158,6 +159,7 @@ func outOf(t *testing.T, command string) []string {
 // TestDemo_OwnsItsFolder: a folder with other files stays unchanged, one demo runs at a time, and a demo
 // that was cut off at any moment starts again.
 func TestDemo_OwnsItsFolder(t *testing.T) {
+	schematest.Long(t)
 	demo := func(ctx context.Context, args ...string) (int, string) {
 		var out bytes.Buffer
 		code := run(ctx, append([]string{"demo", "--rows-per-day", "30"}, args...), nil, &out, &out)
@@ -229,8 +231,8 @@ func TestDemo_OwnsItsFolder(t *testing.T) {
 // starts it again each time. The moments are lines of its output, not times; a demo that is killed after its last
 // sync may be complete.
 func TestDemo_KilledInEachStep(t *testing.T) {
-	if os.Getenv("SPENDSYNC_TEST_DEMO_KILLS") == "" {
-		t.Skip("five demos take minutes: SPENDSYNC_TEST_DEMO_KILLS=1 runs it, as in .ci/long")
+	if schematest.Times(0, 0, 1) == 0 {
+		t.Skip("five demos take minutes: SPENDSYNC_TEST=long runs it, as .ci/long does")
 	}
 	dir := filepath.Join(t.TempDir(), "demo")
 	for _, step := range []struct {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/schema/schematest"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
@@ -49,6 +51,7 @@ type expAlert struct {
 }
 
 func TestDeploy_AlertsFireAsTheirTestsSay(t *testing.T) {
+	schematest.Long(t)
 	rules := readYAML[alertRules](t, "deploy/monitoring/alerts.yaml")
 	tests := readYAML[alertTests](t, "deploy/monitoring/alerts_test.yaml")
 	every := period(t, tests.EvaluationInterval)

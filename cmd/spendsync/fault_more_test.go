@@ -24,12 +24,13 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // TestFault_BodiesWithoutEnd sends replies that never stop over a real connection
 // (A23, A24): zeros out of a small gzip, headers, and an error. Each ends at a cap.
 func TestFault_BodiesWithoutEnd(t *testing.T) {
-	skipShort(t)
+	schematest.Long(t)
 	for name, tc := range map[string]struct {
 		reply http.HandlerFunc
 		code  int
@@ -103,6 +104,7 @@ func TestFault_TheWrongCertificate(t *testing.T) {
 // Of the days read until then each is whole. With a new password in its file the same
 // run goes on.
 func TestFault_RefusedInTheMiddle(t *testing.T) {
+	schematest.Long(t)
 	for name, tc := range map[string]struct {
 		after   int64
 		rotated bool
@@ -115,7 +117,7 @@ func TestFault_RefusedInTheMiddle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "within a day" {
-				thorough(t)
+				schematest.Long(t)
 			}
 			t.Parallel()
 			w := later(t, func(c *adsim.Config) { c.ReportPassword = canaryPassword + "2" })
@@ -174,6 +176,7 @@ var hostileTexts = []string{
 // something else, of a campaign that is called worse (A21, A41, A42). All of it is
 // stored unchanged, and none of it becomes a path or a statement.
 func TestFault_HostileTexts(t *testing.T) {
+	schematest.Long(t)
 	t.Parallel()
 	w := inProcess(t, syncedStore(t))
 	day := date("2026-03-08")
@@ -266,6 +269,7 @@ func renamed(body, key string, text func(n int) string, said map[string]bool) st
 // TestFault_UnknownStatuses: a status that the description does not name is stored as
 // it is and keeps nothing back (A21).
 func TestFault_UnknownStatuses(t *testing.T) {
+	schematest.Long(t)
 	t.Parallel()
 	w := inProcess(t, syncedStore(t))
 	w.service.Advance(time.Second)
@@ -290,6 +294,7 @@ func TestFault_UnknownStatuses(t *testing.T) {
 // TestFault_LeavesNothingOpen counts what a faulty run leaves behind in its process:
 // no goroutine, no connection, no file. It does not run beside others.
 func TestFault_LeavesNothingOpen(t *testing.T) {
+	schematest.Long(t)
 	w := inProcess(t, syncedStore(t))
 	server := httptest.NewServer(w.service)
 	t.Cleanup(server.Close)
@@ -332,16 +337,8 @@ func TestFault_LeavesNothingOpen(t *testing.T) {
 // with, each day that is stored is one that the service had, and one clean run ends in
 // the truth.
 func TestFault_RandomSyncs(t *testing.T) {
-	thorough(t)
-	runs := 1
-	if n, err := strconv.Atoi(os.Getenv("SPENDSYNC_TEST_FAULTS")); err == nil {
-		runs = max(runs, n/1000)
-	}
-	seed := rand.Uint64()
-	if s, err := strconv.ParseUint(os.Getenv("SPENDSYNC_TEST_SEED"), 10, 64); err == nil {
-		seed = s
-	}
-	t.Logf("SPENDSYNC_TEST_SEED=%d, %d runs", seed, runs)
+	schematest.Long(t)
+	runs, seed := schematest.Times(0, 1, 20), schematest.Seed(t)
 	for i := range runs {
 		t.Run(strconv.Itoa(i), func(t *testing.T) {
 			t.Parallel()

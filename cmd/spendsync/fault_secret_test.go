@@ -18,6 +18,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
+	"spendsync/schema/schematest"
 )
 
 // TestSecret_InAnAddress: a URL with a password in it is refused without showing it,
@@ -47,6 +48,7 @@ func TestSecret_InAnAddress(t *testing.T) {
 // about the key, does not bring them into an output, a file of the store, the replies
 // that are kept, or any text of the warehouse (S3, S11).
 func TestSecret_AServiceThatRepeatsIt(t *testing.T) {
+	schematest.Long(t)
 	t.Parallel()
 	w := inProcess(t, syncedStore(t))
 	w.env["LOG_FORMAT"], w.env["REPORT_CONCURRENCY"], w.env["HTTP_TIMEOUT"] = "json", "4", "5s"

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"math/rand/v2"
-	"os"
-	"slices"
 	"strings"
 	"testing"
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
+	"spendsync/schema/schematest"
 )
 
 // faultShapes are forms of the service that a sync accepts without a finding: the quirks that change most of the
@@ -21,17 +19,11 @@ var faultShapes = []string{
 }
 
 // TestFault_InOtherShapes lets the faults of a page stay while the service has another form,
-// and then one clean sync end in the truth. Which form is drawn by lot, and some faults do.
-// SPENDSYNC_TEST_SHAPES=each takes all forms with all faults, all takes each fault at each of
-// its places, and any other value names the forms.
+// and then one clean sync end in the truth. By default the form is drawn by lot, and some faults
+// do; .ci/long takes each fault at each of its places.
 func TestFault_InOtherShapes(t *testing.T) {
-	shapes, asked := faultShapes, os.Getenv("SPENDSYNC_TEST_SHAPES")
-	if asked == "" {
-		n := rand.IntN(len(shapes))
-		shapes = shapes[n : n+1]
-	} else if asked != "all" && asked != "each" {
-		shapes = strings.Split(asked, ",")
-	}
+	schematest.Long(t)
+	shapes := faultShapes
 	from := syncedStore(t)
 	for _, name := range shapes {
 		t.Run(name, func(t *testing.T) {
@@ -40,9 +32,6 @@ func TestFault_InOtherShapes(t *testing.T) {
 			w.shaped = true
 			day, was := date("2026-03-08"), w.published()
 			for _, row := range pageFaults {
-				if asked == "" && !slices.Contains([]string{"A1", "A5", "A7", "A12", "A16", "A22"}, row.id) {
-					continue
-				}
 				w.strike(row, day, was)
 			}
 			w.service.ClearFaults()

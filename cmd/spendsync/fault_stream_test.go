@@ -8,6 +8,7 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // TestFault_OnceOnEveryDay lets each fault that passes strike one day of a sync,
@@ -15,6 +16,7 @@ import (
 // unknown key on every row and another its columns in another order (A13, A14). Nothing of it shows
 // in what is published.
 func TestFault_OnceOnEveryDay(t *testing.T) {
+	schematest.Long(t)
 	t.Parallel()
 	w := later(t)
 	w.env["RETRY_BUDGET"], w.env["HTTP_TIMEOUT"] = "5s", "1s"
@@ -70,6 +72,7 @@ func (w *world) dayAfter(n int) string { return fmt.Sprint(w.today() - 32 + sche
 // TestFault_OnTheControlTotal: without its total a day that is stored is not
 // replaced, and one that is not is stored and the run reports it.
 func TestFault_OnTheControlTotal(t *testing.T) {
+	schematest.Long(t)
 	t.Parallel()
 	const totals = "columns=date,total_spend,clicks"
 	w := later(t)
@@ -182,6 +185,7 @@ type cell struct {
 // TestFault_OnTheSettings lets many faults strike the settings of a stored account in
 // one run, each another part: what fails is named, and everything keeps its version.
 func TestFault_OnTheSettings(t *testing.T) {
+	schematest.Long(t)
 	from := syncedStore(t)
 	const campaign, creatives, sources = "/v1/campaigns/%s", "/v1/campaigns/%s/creatives", "/v1/campaigns/%s/sources"
 	for name, tc := range map[string]struct {
@@ -228,12 +232,6 @@ func TestFault_OnTheSettings(t *testing.T) {
 			"status 403"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			switch name {
-			case "values", "me/odd", "key refused":
-				thorough(t)
-			case "list that lies", "part refused":
-				skipShort(t)
-			}
 			t.Parallel()
 			w := inProcess(t, from)
 			w.env["HTTP_TIMEOUT"] = "1s"

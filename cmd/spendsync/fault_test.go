@@ -3,15 +3,14 @@ package main
 import (
 	"fmt"
 	"maps"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
-	"spendsync/load/loadtest"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // pageFault is a fault of one page of a day, with what becomes of the run.
@@ -154,10 +153,11 @@ var stands = []struct {
 }{{1, "ever"}, {2, "ever"}, {3, "ever"}, {2, "later"}}
 
 // TestFault_OnAPageOfTheReport lets every fault stay on the middle page of a stored day, and on the first and the last
-// if SPENDSYNC_TEST_ALL is set or the day is proven all the same: the run ends with its code, says what is wrong in its
+// if all is tried or the day is proven all the same: the run ends with its code, says what is wrong in its
 // last line, and not a byte of what is published changes. Where two witnesses prove the day all the same, its rows
 // stay the truth.
 func TestFault_OnAPageOfTheReport(t *testing.T) {
+	schematest.Long(t)
 	from := syncedStore(t)
 	for part := range 2 {
 		t.Run(fmt.Sprint(part), func(t *testing.T) {
@@ -186,8 +186,7 @@ func (w *world) strike(row pageFault, day schema.Date, was map[string]string) {
 	w.t.Helper()
 	for _, at := range stands {
 		once := at.when == "later" && row.passes // asking again is what its runs do anyway
-		sample := testing.Short() || !w.shaped && !loadtest.TriesAll() ||
-			w.shaped && os.Getenv("SPENDSYNC_TEST_SHAPES") != "all"
+		sample := w.shaped && schematest.Times(0, 0, 1) == 0 || !schematest.All()
 		_, isProven := provenAt[row.name][at.page]
 		if at.page < row.from || once || sample && at != stands[1] && (w.shaped || !isProven) {
 			continue

@@ -10,6 +10,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // checkDays compares the sums of some days with what the service holds.
@@ -38,6 +39,7 @@ func (w *world) state(d schema.Date) string {
 // a run (A29, A32, A33): what left the reach is an answer about that day alone, a day
 // that was read in time is kept, and no day is taken for over that goes on.
 func TestFault_MidnightAtAnyRequest(t *testing.T) {
+	schematest.Long(t)
 	from := syncedStore(t)
 	midnight := time.Date(2026, time.March, 14, 5, 0, 0, 0, time.UTC)
 	// Then all that is asked for is new.
@@ -72,7 +74,7 @@ func TestFault_MidnightAtAnyRequest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			switch name {
 			case "oldest day/first page", "oldest day/stored":
-				thorough(t)
+				schematest.Long(t)
 			case "oldest day/total", "settings/second page":
 				skipShort(t)
 			}
@@ -137,6 +139,7 @@ func asks(parts ...string) func(*http.Request) bool {
 // TestFault_DaysOf23And25Hours reads both days on which the clocks change, in their
 // last second and in the first after it (A34).
 func TestFault_DaysOf23And25Hours(t *testing.T) {
+	schematest.Long(t)
 	from := syncedStore(t)
 	for name, at := range map[string]time.Time{
 		"23 hours": time.Date(2027, time.March, 15, 4, 59, 59, 9e8, time.UTC),
@@ -144,7 +147,7 @@ func TestFault_DaysOf23And25Hours(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "23 hours" {
-				thorough(t)
+				schematest.Long(t)
 			}
 			t.Parallel()
 			w := inProcess(t, from)
@@ -179,6 +182,7 @@ func TestFault_DaysOf23And25Hours(t *testing.T) {
 // an unfinished day as complete, or a readable day as lost. It publishes nothing. One that
 // is wrong by less follows the service's clock (A35).
 func TestFault_ClocksThatDiffer(t *testing.T) {
+	schematest.Long(t)
 	from := syncedStore(t)
 	for name, tc := range map[string]struct {
 		ahead time.Duration // of this machine
@@ -193,7 +197,7 @@ func TestFault_ClocksThatDiffer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "a minute" || name == "a day behind" {
-				thorough(t)
+				schematest.Long(t)
 			}
 			t.Parallel()
 			w := inProcess(t, from)

@@ -111,15 +111,6 @@ func (w *world) runLogged(args ...string) (code int, stderr, lastLine string) {
 	return code, stderr, ending(stderr)
 }
 
-// thorough leaves out what another case of the same test shows nearly as well, unless
-// SPENDSYNC_TEST_FAULTS asks for all.
-func thorough(t *testing.T) {
-	t.Helper()
-	if os.Getenv("SPENDSYNC_TEST_FAULTS") == "" {
-		t.Skip("left out without SPENDSYNC_TEST_FAULTS")
-	}
-}
-
 // published is the content of all that readers see.
 func (w *world) published() map[string]string {
 	w.t.Helper()

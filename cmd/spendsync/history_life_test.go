@@ -3,14 +3,13 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"spendsync/extract/adsim"
+	"spendsync/schema/schematest"
 )
 
 // reviewTakes is how long the simulated reviewer takes in the history test.
@@ -59,16 +58,15 @@ type idle struct {
 // TestHistory_IsTheDiaryOfWhatWasDone lives as an advertiser does, through REST and
 // MCP, syncs every hour, and compares the warehouse with the diary: every version
 // of every setting, from when to when, and what every day cost.
-// SPENDSYNC_TEST_HISTORY_DAYS=30 lives a month, SPENDSYNC_TEST_HISTORY_SEED=7 another
-// life.
+// .ci/long lives a month.
 func TestHistory_IsTheDiaryOfWhatWasDone(t *testing.T) {
-	skipShort(t)
-	// By default a busy half of a day, which with this seed has all that a life needs.
+	schematest.Long(t)
+	// A busy half of a day, which with this seed has all that a life needs.
 	hours, busy := 12, 5
-	if days := fromEnv(t, "SPENDSYNC_TEST_HISTORY_DAYS", 0); days > 0 {
+	if days := schematest.Times(0, 0, 30); days > 0 {
 		hours, busy = 24*days, 2
 	}
-	l := newLife(t, fromEnv(t, "SPENDSYNC_TEST_HISTORY_SEED", 4))
+	l := newLife(t, 4)
 	l.sync(false)
 	for range hours {
 		l.hour(busy)
@@ -77,20 +75,6 @@ func TestHistory_IsTheDiaryOfWhatWasDone(t *testing.T) {
 		l.hour(busy)
 	}
 	l.finish()
-}
-
-// fromEnv is a number that a variable sets.
-func fromEnv(t *testing.T, name string, byDefault int) int {
-	t.Helper()
-	v := os.Getenv(name)
-	if v == "" {
-		return byDefault
-	}
-	n, err := strconv.Atoi(v)
-	if err != nil || n < 1 {
-		t.Fatalf("%s=%s is not a number from 1", name, v)
-	}
-	return n
 }
 
 func newLife(t *testing.T, seed int) *life {

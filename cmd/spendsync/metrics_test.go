@@ -22,6 +22,7 @@ import (
 	"spendsync/extract/adsim"
 	"spendsync/load/manifest"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // readMetrics parses a file of metrics into its samples: name{labels} to value.
@@ -207,6 +208,7 @@ func (g *gateway) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 }
 
 func TestMetrics_ArePushed(t *testing.T) {
+	schematest.Long(t)
 	w := newWorld(t, small).withoutMarts()
 	g := &gateway{status: http.StatusOK}
 	server := httptest.NewServer(g)
@@ -250,6 +252,7 @@ func TestMetrics_ArePushed(t *testing.T) {
 // TestMetrics_OfPushAndPull: each command has a file of its own beside that of sync, which stays unchanged, and a
 // group of its own at the gateway. A failure keeps its exit code.
 func TestMetrics_OfPushAndPull(t *testing.T) {
+	schematest.Long(t)
 	w := newSyncedWorld(t)
 	dir := t.TempDir()
 	w.env["METRICS_FILE"] = filepath.Join(dir, "spendsync.prom")

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -20,6 +19,7 @@ import (
 	"spendsync/load/loadtest"
 	"spendsync/load/manifest"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // TestMain lets the test binary be spendsync itself, or a reader, in a process of
@@ -159,12 +159,9 @@ func (k *killed) note(w *world, before int64, died bool) {
 
 // TestSync_KilledAtRandom kills runs -9 at random moments, several times, while the
 // service restates days between; one clean run must end in the state of a store
-// that was never disturbed. SPENDSYNC_TEST_KILLS says how often.
+// that was never disturbed.
 func TestSync_KilledAtRandom(t *testing.T) {
-	skipShort(t)
-	kills := numberFrom("SPENDSYNC_TEST_KILLS", 9)
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	kills, seed := schematest.Times(3, 40, 1000), schematest.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 1))
 	// The run is short, so that there can be many: few rows, and mostly a backfill of
 	// few days without the settings.
@@ -200,13 +197,6 @@ func TestSync_KilledAtRandom(t *testing.T) {
 }
 
 // numberFrom is the number in an environment variable, or what is usual.
-func numberFrom(variable string, usual int) int {
-	if n, err := strconv.Atoi(os.Getenv(variable)); err == nil {
-		return n
-	}
-	return usual
-}
-
 // killOne starts a run, the i-th, and kills it at a random moment; whole is how long one takes.
 // Whatever the moment, what is published opens; now and then all of it is verified.
 func (w *world) killOne(r *rand.Rand, i int, whole time.Duration, count *killed, cmd *exec.Cmd) {

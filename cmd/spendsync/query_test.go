@@ -22,8 +22,8 @@ import (
 	"spendsync/cmd/spendsync/answer"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/duck"
-	"spendsync/load/loadtest"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // TestQuery asks one published warehouse, which no question changes.
@@ -74,7 +74,7 @@ func queryAnswersEveryQuestionThatItLists(t *testing.T, w *world) {
 				t.Errorf("%s: the parameter %s is not explained", q.Name, p.Name)
 			}
 		}
-		if i < len(list.Asks) && i%4 != 0 && !loadtest.TriesAll() {
+		if i < len(list.Asks) && i%4 != 0 && !schematest.All() {
 			continue // TestExamples_Answer asks them all
 		}
 		if head, _, ok := strings.Cut(w.must(args...), "\n"); !ok || head == "" {

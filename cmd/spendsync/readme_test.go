@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"spendsync/extract/adsim"
 	"spendsync/queries"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 var updateManuals = flag.Bool("update", false, "write deploy/config.txt again")
@@ -122,13 +122,15 @@ var notRunHere = []struct {
 	{"kubectl ", "it needs a cluster; TestDeploy_ holds the manifests to what the cluster's own types accept", false},
 	{"docker build ", "it needs a container engine; .ci/image builds and runs the image", false},
 	{"queries/superset/start", "it installs Superset and serves until it is stopped", true},
-	{"duckdb ", "it needs a reader that Go does not install: SPENDSYNC_TEST_READERS names the folder of one, as " +
-		".ci/run does", false},
+	{"duckdb ", "it needs a reader that Go does not install: .ci/run puts one into the PATH", false},
 	{"python3 ", "as duckdb", false},
 }
 
-// readersVariable names a folder with the readers duckdb and python3.
-const readersVariable = "SPENDSYNC_TEST_READERS"
+// haveReaders reports whether the PATH has the readers, as in .ci/run: python3 with the modules, and duckdb beside it.
+func haveReaders() bool {
+	_, err := exec.LookPath("duckdb")
+	return err == nil
+}
 
 // fenced is a block of code: its kind and its lines.
 var fenced = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
@@ -136,7 +138,7 @@ var fenced = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
 // TestManuals_CommandsRun runs every command and every SQL statement of the manuals,
 // against the simulated service and a demo that is there already, as a person would paste them.
 func TestManuals_CommandsRun(t *testing.T) {
-	skipShort(t)
+	schematest.Long(t)
 	w := newWorld(t)
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -184,7 +186,7 @@ func TestManuals_CommandsRun(t *testing.T) {
 		w.runManual(bash, cwd, name, script.String())
 	}
 	for _, n := range notRunHere {
-		if !used[n.begins] && !strings.HasPrefix(n.because, "as ") && os.Getenv(readersVariable) == "" {
+		if !used[n.begins] && !strings.HasPrefix(n.because, "as ") && !haveReaders() {
 			t.Errorf("no manual has a command that begins with %q", n.begins)
 		}
 		if n.ci && !strings.Contains(ci, n.begins) {
@@ -215,7 +217,7 @@ func runnable(command string) (runs, begins string) {
 	}
 	reader := strings.HasPrefix(command, "duckdb ") || strings.HasPrefix(command, "python3 ")
 	for _, n := range notRunHere {
-		if strings.HasPrefix(command, n.begins) && !(reader && os.Getenv(readersVariable) != "") {
+		if strings.HasPrefix(command, n.begins) && !(reader && haveReaders()) {
 			return "", n.begins
 		}
 	}
@@ -254,11 +256,8 @@ func (w *world) runManual(bash, cwd, name, script string) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, bash, "-c", script)
 	cmd.Dir, cmd.WaitDelay = cwd, time.Second
-	path := slices.DeleteFunc([]string{bin, os.Getenv(readersVariable), os.Getenv("PATH")}, func(s string) bool {
-		return s == ""
-	})
 	cmd.Env = append(withoutOurs(os.Environ()), config.Prefix+"RETRY_BUDGET=5s",
-		"PATH="+strings.Join(path, string(os.PathListSeparator)))
+		"PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		w.t.Errorf("%s: %v\n%s", name, err, out)

@@ -27,6 +27,7 @@ import (
 	"spendsync/load/duck"
 	"spendsync/queries"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // reportTables are the numbers of a written report: table, key of the row, and the
@@ -131,6 +132,7 @@ func meddle(service *adsim.Service) (reviewed []string, err error) {
 // TestReport_NumbersAreThoseOfTheQueries reads the numbers off the page and asks
 // the warehouse for each of them.
 func TestReport_NumbersAreThoseOfTheQueries(t *testing.T) {
+	schematest.Long(t)
 	w := newSyncedWorld(t)
 	yesterday := (w.today() - 1).String()
 	for _, r := range []adsim.Restatement{{Kind: "change", Row: 3}, {Kind: "delete", Row: 7}} {
@@ -297,6 +299,7 @@ func (w *world) checkParts() {
 // TestReport_ReadsAgainOnlyWhatChanged: parts of an earlier page stand for the accounts that have not changed, and the
 // page is the same as without them.
 func TestReport_ReadsAgainOnlyWhatChanged(t *testing.T) {
+	schematest.Long(t)
 	w := newSyncedWorld(t)
 	w.env["ACCOUNT"] = "beta"
 	w.must("sync")

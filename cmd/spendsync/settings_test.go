@@ -12,6 +12,7 @@ import (
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // change changes the simulated account's settings.
@@ -264,6 +265,7 @@ func TestSettings_AFailingCampaignKeepsNoOtherBack(t *testing.T) {
 }
 
 func TestSettings_ABrokenAPINeverHoldsNumbersBack(t *testing.T) {
+	schematest.Long(t)
 	w := newWorld(t).withoutMarts().synced() // a first load has to prove whose the report is
 	w.env["REREAD_AFTER"] = "0s"
 	w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 503, Path: "/v1/*"})
@@ -290,6 +292,7 @@ func TestSettings_AWrongKeyExits3AndKeepsTheNumbers(t *testing.T) {
 // TestSettings_AWrongKeyPublishesAReportThatWaited: a report with nothing new waits for
 // the settings, and is published without them where they cannot be read.
 func TestSettings_AWrongKeyPublishesAReportThatWaited(t *testing.T) {
+	schematest.Long(t)
 	w := newWorld(t).withoutMarts().synced()
 	before, err := manifest.Read(w.dir)
 	if err != nil {
@@ -382,6 +385,7 @@ func TestSettings_TwiceChangesNoFile(t *testing.T) {
 }
 
 func TestSettings_AsOfAnInstant(t *testing.T) {
+	schematest.Long(t)
 	w := newSyncedWorld(t)
 	c := w.some("active")
 	w.change(adsim.Change{Campaign: c, Set: map[string]any{"default_bid": "2.5"}, Force: true})
@@ -409,7 +413,7 @@ func TestSettings_AsOfAnInstant(t *testing.T) {
 }
 
 func TestSettings_ShapesGiveTheSameTables(t *testing.T) {
-	skipShort(t)
+	schematest.Long(t)
 	t.Parallel()
 	var want string
 	for i, shape := range []string{"envelope-bare", "envelope-data", "envelope-items ids-long",
@@ -475,6 +479,7 @@ func TestSettings_StubsForWhatOnlyTheReportKnows(t *testing.T) {
 // TestSettings_KilledInTheMiddle kills a run -9 while it waits for settings that never
 // come: nothing is published, and the next run publishes everything.
 func TestSettings_KilledInTheMiddle(t *testing.T) {
+	schematest.Long(t)
 	w := newWorld(t).withoutMarts()
 	w.env["HTTP_TIMEOUT"] = "10m"
 	w.service.Fail(adsim.Fault{Kind: adsim.Stall, Path: "/v1/campaigns/*/sources"})

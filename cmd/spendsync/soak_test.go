@@ -9,17 +9,16 @@ import (
 
 	"spendsync/extract/adsim"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // TestSync_KilledThroughDays kills a run -9 in every simulated hour, at a random moment,
 // while the account lives on: the open day grows, days close, closed days are restated,
 // bids change. One clean run must then end in the state of a store that was never
-// disturbed. SPENDSYNC_TEST_KILL_HOURS says how many hours; .ci/soak asks for thousands.
+// disturbed. .ci/soak repeats it.
 func TestSync_KilledThroughDays(t *testing.T) {
-	skipShort(t)
-	hours := numberFrom("SPENDSYNC_TEST_KILL_HOURS", 5)
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	schematest.Long(t)
+	hours, seed := schematest.Times(0, 5, 250), schematest.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 2))
 	w := newWorld(t, func(c *adsim.Config) {
 		c.Campaigns, c.CreativesPerCampaign, c.Sources, c.RowsPerDay = 4, 3,

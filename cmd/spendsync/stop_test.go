@@ -20,6 +20,7 @@ import (
 	"spendsync/extract/adsim"
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
+	"spendsync/schema/schematest"
 )
 
 // stopped is a process of spendsync that got a SIGTERM.
@@ -150,6 +151,7 @@ var stopCases = map[string]stopCase{
 // in. It ends in time, publishes what is complete, and the next run ends as if
 // nothing had been.
 func TestSync_StoppedAtEachStep(t *testing.T) {
+	schematest.Long(t)
 	for name, c := range stopCases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, few).withoutMarts()
@@ -243,7 +245,7 @@ func TestSync_StoppedBeforeTheFirstDay(t *testing.T) {
 }
 
 func TestSync_StoppedAtRandom(t *testing.T) {
-	skipShort(t)
+	schematest.Long(t)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -278,6 +280,7 @@ func TestSync_StoppedAtRandom(t *testing.T) {
 // TestSync_StoppedWhileHungUp holds commands up where nothing can be interrupted, at
 // an output that no process reads: the process ends all the same.
 func TestSync_StoppedWhileHungUp(t *testing.T) {
+	schematest.Long(t)
 	w := newWorld(t).withoutMarts()
 	w.env["STOP_GRACE"] = "10ms"
 	for _, args := range [][]string{{"sync"}, {"sync", "--json"}, {"tables"}} {

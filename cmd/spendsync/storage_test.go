@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,6 +19,7 @@ import (
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
+	"spendsync/schema/schematest"
 )
 
 // tinyWorld is as small as an account can be: for tests of what does not depend on
@@ -151,16 +151,13 @@ func TestSync_FolderOnAnotherFileSystem(t *testing.T) {
 // calls among them: each time the run reports it with exit 7, or has not met it, and
 // what was published stands.
 func TestSync_IOErrors(t *testing.T) {
-	skipShort(t)
+	schematest.Long(t)
 	if out, err := exec.Command("strace", "-e", "trace=none", "true").CombinedOutput(); err != nil {
 		t.Skipf("strace cannot trace here: %v %s", err, out)
 	}
 	w := newWorld(t, tiny).withoutMarts().synced()
 	w.env["REREAD_AFTER"] = "0s"
-	tries := 1
-	if n, err := strconv.Atoi(os.Getenv("SPENDSYNC_TEST_STRACE")); err == nil {
-		tries = n
-	}
+	tries := schematest.Times(1, 1, 20)
 	met := 0
 	for i := range tries {
 		for _, c := range []struct {
@@ -194,7 +191,7 @@ func TestSync_IOErrors(t *testing.T) {
 
 // TestSync_TooFewFiles lets the process have hardly any open files.
 func TestSync_TooFewFiles(t *testing.T) {
-	skipShort(t)
+	schematest.Long(t)
 	w := newWorld(t, tiny).withoutMarts().synced()
 	for _, files := range []int{8, 12, 16} {
 		code, stderr := w.asProcess(t.Context(), []string{"sh", "-c", fmt.Sprintf(`ulimit -n %d; exec "$0" "$@"`,
@@ -233,7 +230,7 @@ func TestSync_NobodyReadsStderr(t *testing.T) {
 // TestSync_ManyAtOnce starts two and eight runs of one account at the same moment,
 // and one of each of several accounts.
 func TestSync_ManyAtOnce(t *testing.T) {
-	skipShort(t)
+	schematest.Long(t)
 	for _, n := range []int{2, 8} {
 		t.Run(fmt.Sprintf("%d of one account", n), func(t *testing.T) {
 			w := tinyWorld(t)
@@ -285,6 +282,7 @@ func (w *world) together(n int, account func(int) string) map[int]int {
 // TestSync_LeavesNoFileOpen counts the process's open files over whole runs, also
 // over runs that fail.
 func TestSync_LeavesNoFileOpen(t *testing.T) {
+	schematest.Long(t)
 	w := tinyWorld(t)
 	inStore := func() (open []string) {
 		fds, err := os.ReadDir("/proc/self/fd")

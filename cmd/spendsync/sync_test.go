@@ -25,12 +25,12 @@ import (
 	"spendsync/extract/adsim"
 	"spendsync/extract/adsim/tools"
 	"spendsync/load/duck"
-	"spendsync/load/loadtest"
 	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/load/remote"
 	"spendsync/queries"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // world is a simulated service with a store beside it, driven by run as a user
@@ -71,9 +71,9 @@ func newWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 }
 
 // withoutMarts is for a test of what does not depend on marts: the warehouse of a new world has the views of schema
-// main alone, which halves the work of a command. With SPENDSYNC_TEST_ALL it has all.
+// main alone, which halves the work of a command. With SPENDSYNC_TEST=all it has all.
 func (w *world) withoutMarts() *world {
-	if !loadtest.TriesAll() {
+	if !schematest.All() {
 		w.only = mainViews
 	}
 	return w
@@ -532,6 +532,7 @@ func TestSync_ConfirmsAnEmptyAnswer(t *testing.T) {
 }
 
 func TestSync_AReaderNeitherBlocksNorBreaks(t *testing.T) {
+	schematest.Long(t)
 	w := newWorld(t).withoutMarts().synced()
 	r := openReader(t, w.dir)
 	before := r.scan()

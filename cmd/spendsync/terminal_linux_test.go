@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"spendsync/schema/schematest"
+
 	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/sys/unix"
-
-	"spendsync/load/loadtest"
 )
 
 // onTerminal runs a command on a terminal of that width and returns everything that it writes there.
@@ -63,7 +63,7 @@ func TestTerminal_AnswersFit(t *testing.T) {
 			"query --all", "query", "query mart.source_judgement", "query coverage_gaps", "tables", "tables creative",
 			"tables spend_daily",
 			"query which_campaigns_pay --wide", "status"} {
-			if (width == 100 || width == 160 && !loadtest.TriesAll()) && // nothing between is laid out differently
+			if (width == 100 || width == 160 && !schematest.All()) && // nothing between is laid out differently
 				!strings.HasPrefix(args, "query which") {
 				continue
 			}

@@ -17,6 +17,7 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/notice"
 	"spendsync/extract/adsim"
+	"spendsync/schema/schematest"
 )
 
 // beats is a receiver of heartbeats on loopback: it keeps the paths, and answers with a status.
@@ -182,12 +183,12 @@ func TestNotices_OfRuns(t *testing.T) {
 }
 
 // TestNotices_OfQuietDays: of an account whose money flows as ever, one notice in fifty days begins at most.
-// SPENDSYNC_TEST_QUIET_DAYS is the number of days, each with one run; .ci/long asks for fifty. Days and settings are
+// Each day has one run. Days and settings are
 // left out: the warehouse compares days with the machine's clock, not the simulated one, and the account's settings
 // do change.
 func TestNotices_OfQuietDays(t *testing.T) {
-	skipShort(t)
-	days := numberFrom("SPENDSYNC_TEST_QUIET_DAYS", 2)
+	schematest.Long(t)
+	days := schematest.Times(1, 2, 50)
 	w := newWorld(t, func(c *adsim.Config) { c.Campaigns, c.CreativesPerCampaign, c.RowsPerDay = 8, 3, 200 })
 	b := &inboxes{status: http.StatusOK}
 	server := httptest.NewServer(b)

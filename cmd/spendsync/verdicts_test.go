@@ -4,7 +4,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,8 +12,8 @@ import (
 	"time"
 
 	"spendsync/extract/adsim"
-	"spendsync/load/loadtest"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // TestVerdicts_AreRightByTheDiary lives fifty days, with a change of the clocks, days without
@@ -22,19 +21,11 @@ import (
 // break of tracking, and holds every verdict to what was done and what is true of the
 // simulated service, not to the view's own definition: of what there is nothing to say about,
 // it may say something of 5 % at most, and of what must be found, find four fifths.
-// SPENDSYNC_TEST_VERDICTS_STORE=/tmp/fifty keeps the store there, to be asked and looked at.
 func TestVerdicts_AreRightByTheDiary(t *testing.T) {
-	if !loadtest.TriesAll() {
-		t.Skip("SPENDSYNC_TEST_ALL runs it, as .ci/run does; packages queries and market hold verdicts to a truth")
-	}
+	schematest.Long(t) // packages queries and market hold verdicts to a truth
 	f := newFifty(t)
 	j := &judge{fifty: f, scores: map[string]*score{}}
 	f.live(j)
-	if dir := os.Getenv("SPENDSYNC_TEST_VERDICTS_STORE"); dir != "" {
-		if err := os.CopyFS(dir, os.DirFS(f.dir)); err != nil {
-			t.Fatal(err)
-		}
-	}
 	j.pacingOfOpenDays()
 	j.runway()
 	j.addsUp()

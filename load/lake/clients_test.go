@@ -21,6 +21,7 @@ import (
 
 	"spendsync/extract/outbound"
 	"spendsync/load/lake/resttest"
+	"spendsync/schema/schematest"
 )
 
 // thief counts what reaches it, and would answer anything.
@@ -48,6 +49,7 @@ func sender(t *testing.T, code int, to string) string {
 // TestClients_KeepTheirSecrets: of all clients of the lake, none follows any kind of redirect to
 // another host.
 func TestClients_KeepTheirSecrets(t *testing.T) {
+	schematest.Long(t)
 	s := sample(t)
 	for name, c := range map[string]struct {
 		set  func(t *testing.T, o *Options, redirects string)
@@ -141,6 +143,7 @@ func TestClients_KeepTheirSecrets(t *testing.T) {
 // TestCatalog_NamesNoOtherHost: the configuration that a catalog serves may name another address for
 // itself or for OAuth2. No other host gets our token for that; the address of OAuth2 is ours to name.
 func TestCatalog_NamesNoOtherHost(t *testing.T) {
+	schematest.Long(t)
 	to, stolen := thief(t)
 	for key, kind := range map[string]error{"uri": ErrElsewhere, "oauth2-server-uri": nil,
 		"rest.authorization-url": nil} {
@@ -172,6 +175,7 @@ func TestCatalog_NamesNoOtherHost(t *testing.T) {
 
 // TestCatalog_HostileReplies: whatever a catalog answers ends the command soon with an error.
 func TestCatalog_HostileReplies(t *testing.T) {
+	schematest.Long(t)
 	for name, reply := range map[string]http.HandlerFunc{
 		"headers": func(w http.ResponseWriter, _ *http.Request) {
 			for i := range 2000 {
@@ -219,6 +223,7 @@ func TestCatalog_HostileReplies(t *testing.T) {
 // TestStorage_HostileReplies: whatever the object storage answers ends the command with an error, and takes bounded
 // memory: the AWS SDK reads the body of an error whole.
 func TestStorage_HostileReplies(t *testing.T) {
+	schematest.Long(t)
 	t.Setenv("AWS_MAX_ATTEMPTS", "1")
 	s := sample(t)
 	for name, reply := range map[string]func(w http.ResponseWriter, status int){
@@ -287,6 +292,7 @@ func TestStorage_HostileReplies(t *testing.T) {
 // TestMarkers_ReadNoMoreThanRecorded: a file of lake_generation that differs in size from what its Iceberg manifest
 // records is refused before it is decoded.
 func TestMarkers_ReadNoMoreThanRecorded(t *testing.T) {
+	schematest.Long(t)
 	w := newWorld(t)
 	w.follow(sample(t))
 	l := w.open()
@@ -322,6 +328,7 @@ func TestMarkers_ReadNoMoreThanRecorded(t *testing.T) {
 
 // TestOpen_AcceptsTheHostThatIsNamed: a redirect within the catalog's host is followed.
 func TestOpen_AcceptsTheHostThatIsNamed(t *testing.T) {
+	schematest.Long(t)
 	rest := &resttest.Catalog{Warehouse: "file://" + t.TempDir()}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if path, moved := strings.CutPrefix(r.URL.Path, "/old"); moved {

@@ -26,6 +26,7 @@ import (
 	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // fails follows a store and wants an error; what the lake has must be as it was.
@@ -50,6 +51,7 @@ func (w *world) fails(s *store, o Options, want error) error {
 }
 
 func TestFollow_RefusesALakeAheadOfTheStore(t *testing.T) {
+	schematest.Long(t)
 	w := newWorld(t)
 	s := sample(t)
 	backup := t.TempDir()
@@ -74,6 +76,7 @@ func TestFollow_RefusesALakeAheadOfTheStore(t *testing.T) {
 }
 
 func TestFollow_RefusesToShrink(t *testing.T) {
+	schematest.Long(t)
 	w := newWorld(t)
 	s := sample(t)
 	w.follow(s)
@@ -98,6 +101,7 @@ func TestFollow_RefusesToShrink(t *testing.T) {
 }
 
 func TestFollow_RefusesTablesOfOthers(t *testing.T) {
+	schematest.Long(t)
 	spec := specOf(schema.DeliveryHistory.Table)
 	for name, props := range map[string]iceberg.Properties{
 		"made by others": {"format-version": "2"},
@@ -147,6 +151,7 @@ func TestFollow_RefusesTablesOfOthers(t *testing.T) {
 }
 
 func TestFollow_RefusesNewerTables(t *testing.T) {
+	schematest.Long(t)
 	w := newWorld(t)
 	s := sample(t)
 	w.follow(s)
@@ -169,6 +174,7 @@ func TestFollow_RefusesNewerTables(t *testing.T) {
 }
 
 func TestFollow_AddsColumnsBehindTheOthers(t *testing.T) {
+	schematest.Long(t)
 	w := newWorld(t)
 	s := sample(t)
 	old := w.open()
@@ -208,6 +214,7 @@ func TestFollow_AddsColumnsBehindTheOthers(t *testing.T) {
 // TestFollow_PutsItsFilesBackAfterACompaction: another engine has merged two days into a file of
 // its own. The next generation, which changes neither day, finds its own files again.
 func TestFollow_PutsItsFilesBackAfterACompaction(t *testing.T) {
+	schematest.Long(t)
 	w := newWorld(t)
 	s := sample(t)
 	w.follow(s)
@@ -277,11 +284,12 @@ func (w *world) compact(account string, days ...string) {
 
 // TestFollow_TwoWritersLoseNothing: two stores commit to the same tables at the same time.
 func TestFollow_TwoWritersLoseNothing(t *testing.T) {
+	schematest.Long(t)
 	w := newWorld(t)
 	stores := []*store{newStore(t, "acme"), newStore(t, "beta")}
 	var g sync.WaitGroup
 	var tries [2]int
-	commits := laketest.Rounds(t, 10, 100)
+	commits := laketest.Rounds(10, 100)
 	for i, s := range stores {
 		account := s.M.AccountNames()[0]
 		s.Spend(account, "2026-11-01", 2, 1)
@@ -312,6 +320,7 @@ func TestFollow_TwoWritersLoseNothing(t *testing.T) {
 }
 
 func TestFollow_StandsWhatIsAway(t *testing.T) {
+	schematest.Long(t)
 	t.Setenv("AWS_MAX_ATTEMPTS", "1")
 	for name, one := range map[string]struct {
 		disturb func(w *world, on *bool)
@@ -363,6 +372,7 @@ func TestFollow_StandsWhatIsAway(t *testing.T) {
 // TestFollow_BeginsAgainWhereTheStoreMovedOn: a newer generation replaces a file between the
 // manifest and the upload.
 func TestFollow_BeginsAgainWhereTheStoreMovedOn(t *testing.T) {
+	schematest.Long(t)
 	w := newWorld(t)
 	s := sample(t)
 	l := w.open()
@@ -388,6 +398,7 @@ func TestFollow_BeginsAgainWhereTheStoreMovedOn(t *testing.T) {
 }
 
 func TestFollow_WithoutTransactionsTheMarkerComesLast(t *testing.T) {
+	schematest.Long(t)
 	w := newWorld(t)
 	w.Rest.NoTransactions = true
 	s := sample(t)
@@ -407,6 +418,7 @@ func TestFollow_WithoutTransactionsTheMarkerComesLast(t *testing.T) {
 
 // TestFollow_WithoutTransactionsStandsLostAnswers: each table's commit is done and its answer lost.
 func TestFollow_WithoutTransactionsStandsLostAnswers(t *testing.T) {
+	schematest.Long(t)
 	w, s := newWorld(t), sample(t)
 	w.Rest.NoTransactions = true
 	w.follow(s)
@@ -430,6 +442,7 @@ func TestFollow_WithoutTransactionsStandsLostAnswers(t *testing.T) {
 // TestFollow_StandsAWrongClock: it is a year behind, then a year ahead, then right again. Two days off the last commit,
 // in either direction, every table is looked at.
 func TestFollow_StandsAWrongClock(t *testing.T) {
+	schematest.Long(t)
 	w, s := newWorld(t), sample(t)
 	w.follow(s)
 	l := w.open()
@@ -455,11 +468,12 @@ func TestFollow_StandsAWrongClock(t *testing.T) {
 // TestFollow_ConvergesAfterRandomDeaths kills a follower at random steps, with lost answers and
 // conflicts between, while the store goes on.
 func TestFollow_ConvergesAfterRandomDeaths(t *testing.T) {
+	schematest.Long(t)
 	w := newWorld(t)
 	s := sample(t)
 	w.follow(s)
 	c := w.Disturb()
-	for range laketest.Rounds(t, 25, 4000) {
+	for range laketest.Rounds(25, 4000) {
 		for range c.Below(3) {
 			s.Spend("acme", fmt.Sprintf("2026-11-%02d", 1+c.Below(9)), 1+c.Below(4), int64(c.Below(1e6)))
 		}
@@ -478,6 +492,7 @@ func TestFollow_ConvergesAfterRandomDeaths(t *testing.T) {
 }
 
 func TestUpload_RefusesAFileOfAnotherAccount(t *testing.T) {
+	schematest.Long(t)
 	w := newWorld(t)
 	s := sample(t)
 	from := manifest.PartPath(schema.SpendDaily.Table, "acme", day("2026-11-02"))
@@ -495,6 +510,7 @@ func TestUpload_RefusesAFileOfAnotherAccount(t *testing.T) {
 // TestFollow_ReadsOnlyManifestsThatMayDiffer: of many manifests a changed day costs one to read,
 // however many months there are; and random changes still end equal.
 func TestFollow_ReadsOnlyManifestsThatMayDiffer(t *testing.T) {
+	schematest.Long(t)
 	manifestTarget, smallManifest = 2, 0
 	defer func() { manifestTarget, smallManifest = 1000, 250 }()
 	w := newWorld(t)
@@ -545,9 +561,10 @@ func TestFollow_ReadsOnlyManifestsThatMayDiffer(t *testing.T) {
 // TestFollow_TwoFollowersOfOneStore: of two followers of the same store one commits each generation, and the other
 // finds it done.
 func TestFollow_TwoFollowersOfOneStore(t *testing.T) {
+	schematest.Long(t)
 	w, s := newWorld(t), sample(t)
 	w.follow(s)
-	generations := laketest.Rounds(t, 10, 100)
+	generations := laketest.Rounds(10, 100)
 	tries, nothing := 0, 0
 	for n := range generations {
 		s.Spend("acme", (day("2026-10-20") + schema.Date(n%15)).String(), 2, int64(n))
@@ -584,9 +601,10 @@ func TestFollow_TwoFollowersOfOneStore(t *testing.T) {
 // TestFollow_StandsWhatGoesAwayInTheMiddle: from one of its requests on the catalog or the storage fails. Then the lake
 // is of one generation, and the next run ends in the newest.
 func TestFollow_StandsWhatGoesAwayInTheMiddle(t *testing.T) {
+	schematest.Long(t)
 	t.Setenv("AWS_MAX_ATTEMPTS", "1")
 	stride := int64(3)
-	if laketest.Rounds(t, 0, 1) > 0 {
+	if laketest.Rounds(0, 1) > 0 {
 		stride = 1
 	}
 	for what, isAway := range map[string]func(w *world, away func() bool){

@@ -9,9 +9,11 @@ import (
 
 	"spendsync/load/lake/resttest"
 	"spendsync/load/manifest"
+	"spendsync/schema/schematest"
 )
 
 func TestFollow_MakesTheLakeEqual(t *testing.T) {
+	schematest.Long(t)
 	w := newWorld(t)
 	s := sample(t)
 	done := w.follow(s)
@@ -32,6 +34,7 @@ func TestFollow_MakesTheLakeEqual(t *testing.T) {
 }
 
 func TestFollow_KeepsOurFieldIDs(t *testing.T) {
+	schematest.Long(t)
 	w := newWorld(t)
 	w.follow(sample(t))
 	for _, s := range specs() {
@@ -53,6 +56,7 @@ func TestFollow_KeepsOurFieldIDs(t *testing.T) {
 }
 
 func TestFollow_EndsAfterADeathAtEveryStep(t *testing.T) {
+	schematest.Long(t)
 	for _, at := range []struct {
 		step string
 		nth  int
@@ -78,6 +82,7 @@ func TestFollow_EndsAfterADeathAtEveryStep(t *testing.T) {
 }
 
 func TestFollow_StandsLostAnswersAndConflicts(t *testing.T) {
+	schematest.Long(t)
 	for name, disturb := range map[string]func(*resttest.Catalog, *int){
 		"lost": func(c *resttest.Catalog, n *int) {
 			c.After = func([]string) error {
@@ -118,6 +123,7 @@ func TestFollow_StandsLostAnswersAndConflicts(t *testing.T) {
 // TestFollow_KeepsOnlyWhatDiffers: of a manifest only the files of partitions that the lake does not
 // have so are held in memory.
 func TestFollow_KeepsOnlyWhatDiffers(t *testing.T) {
+	schematest.Long(t)
 	w := newWorld(t)
 	s := sample(t)
 	w.follow(s)

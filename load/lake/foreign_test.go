@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/schema/schematest"
+
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 )
@@ -41,6 +43,7 @@ func (w *world) addColumn(name string, column iceberg.NestedField) {
 // TestFollow_RefusesAlteredColumns: of the columns that are ours none may be renamed, retyped or dropped; nothing is
 // written, and verify and check refuse the table, too.
 func TestFollow_RefusesAlteredColumns(t *testing.T) {
+	schematest.Long(t)
 	type fields = []iceberg.NestedField
 	for what, change := range map[string]func(columns fields, at int) fields{
 		"is column conversions_now there": func(columns fields, at int) fields {
@@ -76,6 +79,7 @@ func TestFollow_RefusesAlteredColumns(t *testing.T) {
 // TestFollow_ToleratesForeignColumns: a column that somebody added stays, is named, and hinders nothing; one that may
 // not be NULL could not be read in our files.
 func TestFollow_ToleratesForeignColumns(t *testing.T) {
+	schematest.Long(t)
 	w, s := newWorld(t), sample(t)
 	w.follow(s)
 	note := iceberg.NestedField{Name: "note", Type: iceberg.PrimitiveTypes.String}
@@ -104,6 +108,7 @@ func TestFollow_ToleratesForeignColumns(t *testing.T) {
 // TestFollow_LooksOnceADay: while no generation comes, what another program has deleted is seen within a day, and put
 // back.
 func TestFollow_LooksOnceADay(t *testing.T) {
+	schematest.Long(t)
 	w, s := newWorld(t), sample(t)
 	w.follow(s)
 	l := w.open()
@@ -143,6 +148,7 @@ func TestFollow_LooksOnceADay(t *testing.T) {
 
 // TestFollow_RefusesOtherStorage: a catalog that puts tables where this binary can't write is named at once.
 func TestFollow_RefusesOtherStorage(t *testing.T) {
+	schematest.Long(t)
 	w, s := newWorld(t), sample(t)
 	w.Rest.Warehouse = "hdfs://lake/wh"
 	if err := w.fails(s, w.options(), ErrForeign); !strings.Contains(err.Error(), "hdfs://lake/wh/spendsync") {
@@ -155,6 +161,7 @@ func TestFollow_RefusesOtherStorage(t *testing.T) {
 
 // TestCheck_DoesWhatFollowDoes: it fails where follow would, and leaves nothing.
 func TestCheck_DoesWhatFollowDoes(t *testing.T) {
+	schematest.Long(t)
 	s := sample(t)
 	t.Run("well", func(t *testing.T) {
 		w := newWorld(t)

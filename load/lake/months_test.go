@@ -10,6 +10,7 @@ import (
 	"spendsync/load/lake/laketest"
 	"spendsync/load/manifest"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // keep follows, and checks that the lake has the store.
@@ -26,6 +27,7 @@ func (w *world) keep(s *store) *Followed {
 // TestFollow_MakesOneFileOfAClosedMonth: the rows stay, also where a day of it is restated or added
 // later; a day that is gone is not taken away.
 func TestFollow_MakesOneFileOfAClosedMonth(t *testing.T) {
+	schematest.Long(t)
 	w := newWorld(t)
 	s := laketest.Autumn(t)
 	if w.keep(s); w.Months() != 0 {
@@ -70,6 +72,7 @@ func TestFollow_MakesOneFileOfAClosedMonth(t *testing.T) {
 }
 
 func TestVerify_FindsADamagedMonth(t *testing.T) {
+	schematest.Long(t)
 	w := newWorld(t)
 	s := laketest.Autumn(t)
 	s.CloseSeptember()
@@ -88,6 +91,7 @@ func TestVerify_FindsADamagedMonth(t *testing.T) {
 
 // TestFollow_ClosesAMonthAfterADeathAtEveryStep, and where a day is replaced while it is read.
 func TestFollow_ClosesAMonthAfterADeathAtEveryStep(t *testing.T) {
+	schematest.Long(t)
 	for _, at := range []struct {
 		step string
 		nth  int

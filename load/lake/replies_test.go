@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"spendsync/schema/schematest"
 )
 
 // behind serves the world's catalog behind a handler that may answer itself, and returns its options.
@@ -39,6 +41,7 @@ func followWith(t *testing.T, o Options, s *store) (*Followed, error) {
 }
 
 func TestReplies_WaitWhereTheCatalogAsks(t *testing.T) {
+	schematest.Long(t)
 	w, s := newWorld(t), sample(t)
 	var waited sync.Map // by request: each is sent twice
 	o := w.behind(func(rw http.ResponseWriter, r *http.Request) bool {
@@ -64,6 +67,7 @@ func TestReplies_WaitWhereTheCatalogAsks(t *testing.T) {
 }
 
 func TestRetryAfter(t *testing.T) {
+	schematest.Long(t)
 	now := time.Date(2026, 11, 3, 12, 0, 0, 0, time.UTC)
 	for text, want := range map[string]time.Duration{"": time.Second, "7": 7 * time.Second, "86400": time.Minute,
 		"-3": 0, "Tue, 03 Nov 2026 12:00:30 GMT": 30 * time.Second, "soon": time.Second} {
@@ -75,6 +79,7 @@ func TestRetryAfter(t *testing.T) {
 
 // TestFollow_SaysCommittedAfterALostAnswer: the connection ends after the commit was done.
 func TestFollow_SaysCommittedAfterALostAnswer(t *testing.T) {
+	schematest.Long(t)
 	w, s := newWorld(t), sample(t)
 	cut := false
 	o := w.behind(func(rw http.ResponseWriter, r *http.Request) bool {
@@ -102,6 +107,7 @@ func TestFollow_SaysCommittedAfterALostAnswer(t *testing.T) {
 
 // TestFollow_WithoutTheEndpointOfTransactions: a catalog that does not list its endpoints may lack this one.
 func TestFollow_WithoutTheEndpointOfTransactions(t *testing.T) {
+	schematest.Long(t)
 	for _, status := range []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			w, s := newWorld(t), sample(t)
@@ -137,6 +143,7 @@ func refuse(rw http.ResponseWriter, status int, text string) bool {
 }
 
 func TestFollow_SaysWhatTheCatalogRefuses(t *testing.T) {
+	schematest.Long(t)
 	for _, status := range []int{http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotAcceptable} {
 		w, s := newWorld(t), sample(t)
 		o := w.behind(func(rw http.ResponseWriter, r *http.Request) bool {
@@ -173,6 +180,7 @@ func noSecondSchema(t *testing.T) func(rw http.ResponseWriter, r *http.Request) 
 // TestCreate_WithoutASecondSchema: a table whose ids the catalog would leave unchanged is made with one schema; of
 // one that it numbers anew nothing stays.
 func TestCreate_WithoutASecondSchema(t *testing.T) {
+	schematest.Long(t)
 	w, s := newWorld(t), sample(t)
 	o := w.behind(noSecondSchema(t))
 	_, err := followWith(t, o, s)
@@ -214,6 +222,7 @@ func withTokens(good, seconds int) (answers func(rw http.ResponseWriter, r *http
 // TestFollow_RenewsItsToken: tokens that expire at once, so that each request of a follow needs another; and the
 // credentials go to the endpoint of tokens alone.
 func TestFollow_RenewsItsToken(t *testing.T) {
+	schematest.Long(t)
 	w, s := newWorld(t), sample(t)
 	answers, issued := withTokens(1, 1)
 	o := w.behind(answers)
@@ -228,6 +237,7 @@ func TestFollow_RenewsItsToken(t *testing.T) {
 // TestFollow_ReplacesARefusedToken: if the catalog refuses a token long before it expires, a follow continues with
 // another, one for each that is refused, and a token that is refused at once is a refusal.
 func TestFollow_ReplacesARefusedToken(t *testing.T) {
+	schematest.Long(t)
 	w, s := newWorld(t), sample(t)
 	answers, issued := withTokens(20, 3600)
 	o := w.behind(answers)
@@ -251,6 +261,7 @@ func TestFollow_ReplacesARefusedToken(t *testing.T) {
 // TestFollow_StandsATokenThatIsWithdrawn: a token that no longer holds is a refusal, which changes nothing; the next
 // run, which asks for a token of its own, ends.
 func TestFollow_StandsATokenThatIsWithdrawn(t *testing.T) {
+	schematest.Long(t)
 	w, s := newWorld(t), sample(t)
 	w.follow(s)
 	for from := 2; ; from += 4 {

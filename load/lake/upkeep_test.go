@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"spendsync/schema/schematest"
 )
 
 // verify wants a finding that holds each of some words; none: it wants none.
@@ -33,6 +35,7 @@ func (w *world) verify(s *store, deep bool, words ...string) {
 }
 
 func TestVerify_FindsWhatDiffers(t *testing.T) {
+	schematest.Long(t)
 	w := newWorld(t)
 	s := sample(t)
 	w.follow(s)
@@ -55,6 +58,7 @@ func TestVerify_FindsWhatDiffers(t *testing.T) {
 // TestMaintain_ExpiresUnderAPinnedReader: a reader of a kept generation finds its files; those
 // that only expired snapshots name are gone, and so is what nothing names.
 func TestMaintain_ExpiresUnderAPinnedReader(t *testing.T) {
+	schematest.Long(t)
 	w := newWorld(t)
 	s := sample(t)
 	for n := range 3 {
@@ -117,6 +121,7 @@ func TestMaintain_ExpiresUnderAPinnedReader(t *testing.T) {
 }
 
 func TestMaintain_GroupsScatteredManifests(t *testing.T) {
+	schematest.Long(t)
 	w := newWorld(t)
 	s := sample(t)
 	for n := range 12 {
@@ -162,6 +167,7 @@ func (w *world) manifests(l *Lake) int {
 
 // TestMaintain_RefusesAWrongClock: by a clock four days ahead the uploads of a commit under way are nobody's.
 func TestMaintain_RefusesAWrongClock(t *testing.T) {
+	schematest.Long(t)
 	w, s := newWorld(t), sample(t)
 	w.follow(s)
 	before := w.Keys()
@@ -179,6 +185,7 @@ func TestMaintain_RefusesAWrongClock(t *testing.T) {
 // TestMaintain_WithoutTheRightToDelete: what could not be deleted is named, the lake stays as it was, and the next run
 // with the right finds all of it.
 func TestMaintain_WithoutTheRightToDelete(t *testing.T) {
+	schematest.Long(t)
 	t.Setenv("AWS_MAX_ATTEMPTS", "1")
 	w, s := newWorld(t), sample(t)
 	w.follow(s)

@@ -4,11 +4,14 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"spendsync/schema/schematest"
 )
 
 // TestFollow_MakesTheView: with the first commit, in the dialects of Spark and Trino, of tables of its own namespace in
 // whatever catalog; again when another version of spendsync-lake commits, and replaced where its SQL is another.
 func TestFollow_MakesTheView(t *testing.T) {
+	schematest.Long(t)
 	w, s := newWorld(t), sample(t)
 	w.follow(s)
 	is := func(sql string, versions int) {
@@ -59,6 +62,7 @@ func TestFollow_MakesTheView(t *testing.T) {
 
 // TestFollow_WithoutTheView: what a catalog says of a view stops no commit.
 func TestFollow_WithoutTheView(t *testing.T) {
+	schematest.Long(t)
 	w, s := newWorld(t), sample(t)
 	w.Rest.NoViews = true
 	if done := w.follow(s); done.NoView != "" {

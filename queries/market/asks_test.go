@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"spendsync/queries"
+	"spendsync/schema/schematest"
 )
 
 // ask returns the rows of a ready question as of a morning, each as its verdict, campaign and source.
@@ -66,6 +67,7 @@ func TestSourcesTurned_Turned(t *testing.T) {
 
 // TestBlockingHelped_ByTheTruth follows a tracker's rule, and counts what is said of its blocks.
 func TestBlockingHelped_ByTheTruth(t *testing.T) {
+	schematest.Long(t)
 	q, err := NewQuestions(t.Context(), "source_judgement", "break_day")
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"spendsync/schema/schematest"
 )
 
 // broken returns the campaigns whose conversions are said to be broken.
@@ -16,6 +18,7 @@ func (q *Questions) broken(t *testing.T) []string {
 // breaks names the campaign, by its conversions a day before. With few a day, even a test that knows the true rates
 // cannot tell the loss from chance in time. The test also counts the campaigns of quiet worlds that breaks names.
 func TestBreaks_HalfOfTheConversions(t *testing.T) {
+	schematest.Long(t)
 	if testing.Short() {
 		t.Skip("plays for a minute in one goroutine")
 	}
@@ -91,6 +94,7 @@ func TestBreaks_HalfOfTheConversions(t *testing.T) {
 // TestBreaks_ThatAreOverCountForNothing breaks a campaign for a week in the middle of its history: what is then
 // named, and expected of its sources, is as good as without the break.
 func TestBreaks_ThatAreOverCountForNothing(t *testing.T) {
+	schematest.Long(t)
 	q, err := NewQuestions(t.Context(), "source_block_candidates", "campaign_performance")
 	if err != nil {
 		t.Fatal(err)

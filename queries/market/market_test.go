@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"spendsync/queries"
+	"spendsync/schema/schematest"
 )
 
 var worlds = flag.Int("worlds", 0, "worlds of each kind to play; 0: a short play of small ones")
@@ -143,6 +144,7 @@ func TestAdvice_EarnsWhatCanBeEarned(t *testing.T) {
 
 // TestAdvice_LeavesSourcesOnTargetAlone plays worlds in which every source is just on target.
 func TestAdvice_LeavesSourcesOnTargetAlone(t *testing.T) {
+	schematest.Long(t)
 	k := Usual
 	k.Campaigns, k.Sources, k.Follow = 5, 60, 3
 	k.SharedSpread, k.OwnSpread, k.Dead, k.Turn, k.CampaignSpread = 0, 0, 0, 0, 0
@@ -172,6 +174,7 @@ func TestAdvice_LeavesSourcesOnTargetAlone(t *testing.T) {
 // TestAdvice_OfAStricterTargetBlocksNoLess raises what a conversion is worth step by step: each list of
 // sources to block holds the next.
 func TestAdvice_OfAStricterTargetBlocksNoLess(t *testing.T) {
+	schematest.Long(t)
 	q, err := NewQuestions(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -290,6 +293,7 @@ func (q *Questions) intervalsOf(t *testing.T, w *World) (all intervals) {
 
 // TestBounds_HoldWhatTheySay counts how often the truth lies within intervals of 90 %.
 func TestBounds_HoldWhatTheySay(t *testing.T) {
+	schematest.Long(t)
 	q, err := NewQuestions(t.Context(), "source_judgement", "campaign_performance")
 	if err != nil {
 		t.Fatal(err)

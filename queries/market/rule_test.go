@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"spendsync/queries"
+	"spendsync/schema/schematest"
 )
 
 // ruleDays are the mornings that the tests of rule_on_the_past decide.
@@ -54,6 +55,7 @@ func (q *Questions) pastWorld(t *testing.T, seed uint64, decide func(m *Morning)
 // counts by the true rates what blocking from the next day on would have saved. The question blocks the same
 // sources, and the truth lies in its interval of 90 %.
 func TestRuleOnThePast_PredictsWhatItSaves(t *testing.T) {
+	schematest.Long(t)
 	if testing.Short() {
 		t.Skip("plays for a minute in one goroutine")
 	}
@@ -162,6 +164,7 @@ func (q *Questions) blockedByUs(t *testing.T, w *World, step func(string) string
 // TestRuleOnThePast_DoesNotLookAhead rewrites all that became known after a morning: restatements, later days and
 // settings. The decisions until that morning stay, later ones do not.
 func TestRuleOnThePast_DoesNotLookAhead(t *testing.T) {
+	schematest.Long(t)
 	q, err := NewQuestions(t.Context())
 	if err != nil {
 		t.Fatal(err)

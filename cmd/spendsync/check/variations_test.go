@@ -3,7 +3,6 @@ package check_test
 import (
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,7 +15,7 @@ import (
 	"spendsync/extract/adsim"
 	"spendsync/load"
 	"spendsync/load/duck"
-	"spendsync/load/loadtest"
+	"spendsync/schema/schematest"
 )
 
 // noon is the instant of all checks and syncs here: 14:00 in Chicago.
@@ -95,18 +94,12 @@ func failed(a check.Findings) string {
 	return strings.Join(lines, "\n")
 }
 
-// variations are those of the simulator that a test tries: one of 32, of 16 with SPENDSYNC_TEST_ALL, of 64 with -short,
-// or all if SPENDSYNC_TEST_VARIATIONS is "all", as in .ci/long.
+// variations are those of the simulator that a test tries: one of 64, of 16 in .ci/run, and all in
+// .ci/long.
 func variations() (chosen []adsim.Quirk) {
-	of := 32
-	switch {
-	case testing.Short():
-		of = 64
-	case loadtest.TriesAll():
-		of = 16
-	}
+	of := schematest.Times(64, 16, 1)
 	for i, q := range adsim.Quirks() {
-		if i%of == 0 || os.Getenv("SPENDSYNC_TEST_VARIATIONS") == "all" {
+		if i%of == 0 {
 			chosen = append(chosen, q)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +21,7 @@ import (
 	"spendsync/load"
 	"spendsync/load/durable"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 	"spendsync/transform"
 )
 
@@ -488,16 +488,9 @@ func (w *world) pinnedBy(key string) string {
 
 // TestIdentity_RandomLives: whatever credentials are swapped, delayed or failing, also between
 // the requests of one run, not one row or version of the other account is ever stored, and no day is lost whose replies
-// were kept. Once all is well again, so is the store. SPENDSYNC_TEST_LIVES sets how many lives,
-// and SPENDSYNC_TEST_LIFE the first.
+// were kept. Once all is well again, so is the store.
 func TestIdentity_RandomLives(t *testing.T) {
-	lives, first := 2, 0
-	if n, err := strconv.Atoi(os.Getenv("SPENDSYNC_TEST_LIVES")); err == nil {
-		lives = n
-	}
-	if n, err := strconv.Atoi(os.Getenv("SPENDSYNC_TEST_LIFE")); err == nil {
-		first = n
-	}
+	lives, first := schematest.Times(1, 6, 400), 0
 	seeds := []int{128} // the report is the other account's, and for a read within the proof the key is, too
 	for seed := first; seed < first+lives; seed++ {
 		if seed != seeds[0] {

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,6 +25,7 @@ import (
 	"spendsync/load/loadtest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // noon is the instant at which the syncs with quirks begin: 14:00 in Chicago.
@@ -236,12 +236,8 @@ func (w *quirkWorld) lines(sql string) string {
 	return strings.Join(all, "\n")
 }
 
-// tried reports whether a test tries case i of a long table: one of sixteen, of eight with SPENDSYNC_TEST_ALL, or each
-// if SPENDSYNC_TEST_VARIATIONS is "all", as in .ci/long.
+// tried reports whether a test tries case i of a long table: one of 32 by default, of eight in .ci/run, or each
+// in .ci/long.
 func tried(i int) bool {
-	of := 16
-	if loadtest.TriesAll() {
-		of = 8
-	}
-	return i%of == 0 || os.Getenv("SPENDSYNC_TEST_VARIATIONS") == "all"
+	return i%schematest.Times(32, 8, 1) == 0
 }

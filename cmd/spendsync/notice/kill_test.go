@@ -16,6 +16,7 @@ import (
 
 	"spendsync/cmd/internal/config"
 	"spendsync/load/durable"
+	"spendsync/schema/schematest"
 )
 
 // mortal is a process: its calls on files and receivers have effects until it dies. It dies at a
@@ -129,14 +130,9 @@ func (a *account) step() Run {
 
 // TestTell_SurvivesKills kills runs at random calls on files and receivers. Each receiver then has every
 // message that was ever decided, in its order, under one ID; begin and end alternate for
-// each finding. SPENDSYNC_TEST_KILLS says how many runs are killed.
+// each finding.
 func TestTell_SurvivesKills(t *testing.T) {
-	kills := 100
-	if n, err := strconv.Atoi(os.Getenv("SPENDSYNC_TEST_KILLS")); err == nil {
-		kills = n
-	}
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	kills, seed := schematest.Times(100, 200, 1000), schematest.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 1))
 	dir := t.TempDir()
 	a := &account{r: r, now: time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC), set: map[string]Finding{}}

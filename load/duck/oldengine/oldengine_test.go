@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"encoding/csv"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	_ "github.com/marcboeker/go-duckdb/v2"
 
 	"spendsync/extract/adsim"
+	"spendsync/schema/schematest"
 )
 
 // queries makes one query for every view and table that readers use: how many rows it has, and a hash of
@@ -72,7 +72,7 @@ func TestOldEngine_ReadsWhatTheCurrentOneWrites(t *testing.T) {
 	if len(each) < 30 {
 		t.Fatalf("the store has only %d views and tables", len(each))
 	}
-	if os.Getenv("SPENDSYNC_TEST_ALL") == "" { // to plan all takes long; loadtest has the other DuckDB
+	if !schematest.All() { // to plan all takes long; loadtest has the other DuckDB
 		n := 0
 		each = slices.DeleteFunc(each, func(string) bool { n++; return n%4 != 1 })
 	}

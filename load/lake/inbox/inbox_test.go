@@ -276,7 +276,7 @@ func TestCommit_ConvergesAfterRandomDeaths(t *testing.T) {
 			return err
 		})
 	}
-	for range laketest.Rounds(t, 15, 200) {
+	for range laketest.Rounds(15, 200) {
 		for _, s := range stores {
 			if account := s.M.AccountNames()[0]; c.Chance(60) {
 				d := day("2026-10-25") + schema.Date(c.Below(15))

@@ -2,7 +2,6 @@ package laketest
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -16,7 +15,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -35,6 +33,7 @@ import (
 	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // The keys of the S3, and the namespace of the tables.
@@ -423,11 +422,5 @@ func (c *Chaos) Try(do func() error) {
 	}
 }
 
-// Rounds is how often a test disturbs, few times unless SPENDSYNC_TEST_KILLS is a number.
-func Rounds(t testing.TB, few, most int) int {
-	n, err := strconv.Atoi(cmp.Or(os.Getenv("SPENDSYNC_TEST_KILLS"), strconv.Itoa(few)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return min(n, most)
-}
+// Rounds is how often a test disturbs.
+func Rounds(few, most int) int { return min(schematest.Times(few, 100, 10_000), most) }

@@ -1,0 +1,46 @@
+package schematest
+
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+)
+
+// How much is tried is set by one variable, SPENDSYNC_TEST. Empty, as in 'go test ./...': each case once, as cheaply as
+// it can be. "all", as in .ci/run: also the second proofs, through whole worlds. "long", as in .ci/long: hours of
+// random runs and every variation.
+var level = os.Getenv("SPENDSYNC_TEST")
+
+// All reports whether everything is to be tried.
+func All() bool { return level == "all" || level == "long" }
+
+// Long skips a test that only [All] runs.
+func Long(t testing.TB) {
+	t.Helper()
+	if !All() {
+		t.Skip("SPENDSYNC_TEST=all runs it, as .ci/run does")
+	}
+}
+
+// Times is the number of random runs: few, many with [All], or most with SPENDSYNC_TEST=long.
+func Times(few, many, most int) int {
+	switch level {
+	case "long":
+		return most
+	case "all":
+		return many
+	}
+	return few
+}
+
+// Seed returns SPENDSYNC_SEED, or a seed of its own for each run, and logs it.
+func Seed(t testing.TB) uint64 {
+	t.Helper()
+	seed, err := strconv.ParseUint(os.Getenv("SPENDSYNC_SEED"), 10, 64)
+	if err != nil {
+		seed = rand.Uint64()
+	}
+	t.Logf("SPENDSYNC_SEED=%d repeats it", seed)
+	return seed
+}
