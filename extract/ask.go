@@ -1,18 +1,23 @@
 package extract
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"regexp"
 	"slices"
 	"sync"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"spendsync/extract/service"
 )
 
-// Ask is the part of the report to request. A service may reject a column in combination with others, or pages as
-// large as its description allows.
+// Ask is the part of the report to request. A service may refuse a column by name, or pages as large as its description
+// allows.
 type Ask struct {
-	// Without are the columns that are asked for no more, for the service refused them by name,
-	// or left them out of its columns. The keys and total_spend are never among them.
+	// Without are the columns that the service refused by name. The keys and total_spend are never among them.
 	Without []string
 	// PageSize is the largest page to request; 0: the size that the caller asks for.
 	PageSize int
@@ -28,14 +33,14 @@ var (
 	indispensable = []string{"campaign_id", "total_spend"}
 )
 
-// asking is the part of the report that a client requests, given the service's earlier answers.
+// asking is the part of the report that a client requests, given the service's earlier answers. A column is left out
+// only if an answer names it: any other refusal fails its own request and takes nothing from the others.
 type asking struct {
 	mu      sync.Mutex
 	now     Ask
 	before  Ask // the value of now before smaller requests failed, too
 	trying  bool
-	givenUp bool     // no smaller request is answered either
-	guess   []string // columns left out of now though no error named them
+	givenUp bool // no smaller request is answered either
 }
 
 // AskLess starts over with the request that was answered in an earlier run, or with the complete one if a is empty.
@@ -43,7 +48,7 @@ func (c *Client) AskLess(a Ask) {
 	c.ask.mu.Lock()
 	defer c.ask.mu.Unlock()
 	a.Without = without(a.Without, necessary)
-	c.ask.now, c.ask.trying, c.ask.givenUp, c.ask.guess = a, false, false, nil
+	c.ask.now, c.ask.trying, c.ask.givenUp = a, false, false
 }
 
 // Asked returns the largest request that is answered, as far as the client knows.
@@ -64,8 +69,8 @@ func (k *asking) current() Ask {
 }
 
 // columns returns the requested columns.
-func (a Ask) columns() []string {
-	return without(spendColumns, a.Without)
+func (a Ask) columns(s *service.Service) []string {
+	return without(without(spendColumns, a.Without), without(s.Names("report_query.without"), necessary))
 }
 
 // size returns the page size to request in place of a larger one.
@@ -79,11 +84,11 @@ func (a Ask) size(asked int) int {
 	return asked
 }
 
-var speaksOfSize = regexp.MustCompile(`(?i)page[ _-]?size|per[ _-]?page|too (large|many)`)
+var speaksOfSize = regexp.MustCompile(`(?i)page[ _-]?size|per[ _-]?page|too large|too many rows`)
 
 // refused decides, after an error of the first page that was asked for with asked, whether to ask for less. It
 // reports whether to ask again.
-func (k *asking) refused(err error, asked Ask, pageSize int) bool {
+func (k *asking) refused(s *service.Service, err error, asked Ask, pageSize int) bool {
 	e, ok := errors.AsType[*ReadError](err)
 	if !ok || e.Status != http.StatusBadRequest && e.Status < 500 || errors.Is(err, ErrUnreachable) {
 		return false
@@ -93,66 +98,46 @@ func (k *asking) refused(err error, asked Ask, pageSize int) bool {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !slices.Equal(asked.Without, k.now.Without) || asked.PageSize != k.now.PageSize {
-		return !k.givenUp // another day has already reduced the request
-	}
-	if k.givenUp {
+	less, ok := asked.less(s, e, pageSize)
+	switch {
+	case !ok && asked.equal(k.now) && k.trying:
+		k.now, k.trying, k.givenUp = k.before, false, true
 		return false
-	}
-	if !k.trying {
+	case !ok || k.givenUp:
+		return false
+	case !asked.equal(k.now): // another day has already reduced the request
+		return true
+	case !k.trying:
 		k.trying, k.before = true, k.now
-	}
-	less, named, ok := asked.less(e, pageSize)
-	if !ok {
-		k.now, k.givenUp, k.guess = k.before, true, nil
-		return false
-	}
-	if !named {
-		k.guess = append(k.guess, without(less.Without, asked.Without)...)
 	}
 	k.now = less
 	return true
 }
 
-// doubted returns the request to try once more after the smaller request asked was answered: the cause of an error
-// that names no column may be gone, and must not cost a measure.
-func (k *asking) doubted(asked Ask) (all Ask, ok bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	all = Ask{Without: without(k.now.Without, k.guess), PageSize: k.now.PageSize}
-	return all, len(without(asked.Without, all.Without)) > 0
-}
+func (a Ask) equal(b Ask) bool { return slices.Equal(a.Without, b.Without) && a.PageSize == b.PageSize }
 
-// passed notes that the complete request is answered.
-func (k *asking) passed() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.now.Without, k.guess = without(k.now.Without, k.guess), nil
-}
-
-// less returns the next smaller request. named reports whether the error names the columns that it leaves out.
-func (a Ask) less(e *ReadError, pageSize int) (less Ask, named, ok bool) {
+// less returns the next smaller request: without the columns that a refusal names, or with smaller pages if they are
+// the cause.
+func (a Ask) less(s *service.Service, e *ReadError, pageSize int) (less Ask, ok bool) {
+	if e.Status == http.StatusBadRequest && !speaksOfSize.MatchString(e.Reason) {
+		less = a.without(a.named(s, e.Reason)...)
+		return less, len(less.Without) > len(a.Without)
+	}
 	size := a.size(pageSize)
-	half := Ask{Without: a.Without, PageSize: max(size/2, minPageSize)}
-	if size <= minPageSize {
-		half.PageSize = 0
-	}
-	if e.Status >= 500 || speaksOfSize.MatchString(e.Reason) {
-		return half, true, half.PageSize > 0
-	}
-	for _, name := range a.columns() {
-		if !slices.Contains(necessary, name) && regexp.MustCompile(`\b`+name+`\b`).MatchString(e.Reason) {
-			return a.without(name), true, true
+	less = Ask{Without: a.Without, PageSize: max(size/2, minPageSize)}
+	return less, size > minPageSize
+}
+
+// named returns the columns that the text of a refusal names. The date is never one of them: errors of a range name
+// it.
+func (a Ask) named(s *service.Service, text string) (names []string) {
+	for _, name := range a.columns(s) {
+		word := regexp.MustCompile(`(?i)\b(` + name + `|` + regexp.QuoteMeta(s.Text("report."+name)) + `)\b`)
+		if name != "date" && !slices.Contains(necessary, name) && word.MatchString(text) {
+			names = append(names, name)
 		}
 	}
-	// The error does not help: the most likely cause is the combination of clicks and creatives.
-	switch left := a.columns(); {
-	case slices.Contains(left, "clicks"):
-		return a.without("clicks"), false, true
-	case len(left) > len(necessary):
-		return a.without(without(left, necessary)...), false, true
-	}
-	return half, false, half.PageSize > 0
+	return names
 }
 
 func (a Ask) without(names ...string) Ask {
@@ -162,16 +147,51 @@ func (a Ask) without(names ...string) Ask {
 	return a
 }
 
-// isRefusal reports whether an error is the answer to a question that asks for too much.
+// unnamed adds to a refusal that names no column how an operator leaves one out.
+func unnamed(err error) error {
+	if e, ok := errors.AsType[*ReadError](err); ok && isRefusal(err) {
+		e.Reason += "; if the report lacks a column, the line report_query.without of SPENDSYNC_SERVICE_FILE leaves it " +
+			"out, for example report_query.without: [clicks]"
+	}
+	return err
+}
+
+// isRefusal reports whether the service refused a request for a reason that may pass.
 func isRefusal(err error) bool {
 	e, ok := errors.AsType[*ReadError](err)
 	return ok && e.Status == http.StatusBadRequest && !errors.Is(err, ErrUnreachable)
 }
 
-// answered notes that a first page came, and which columns it left out.
-func (k *asking) answered(lacks []string) {
+// answered notes that the first page of a request came.
+func (k *asking) answered(asked Ask) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.trying, k.guess = false, nil
-	k.now = k.now.without(without(lacks, necessary)...)
+	if asked.equal(k.now) {
+		k.trying = false
+	}
+}
+
+// refusals counts the refusals of one question that name nothing, and asks it again after a pause, [fewRetries] times: a
+// limit, a proxy or a timeout may answer with the status of a wrong question, and passes.
+type refusals struct {
+	n    int
+	wait *backoff.ExponentialBackOff
+}
+
+// pass waits before the question is asked again, and reports whether it is.
+func (r *refusals) pass(ctx context.Context, c *Client, what string, err error) bool {
+	if !isRefusal(err) || r.n >= fewRetries {
+		return false
+	}
+	if r.n++; r.wait == nil {
+		r.wait = newBackOff()
+	}
+	pause := min(r.wait.NextBackOff(), c.budget)
+	c.log.Warn("the question is refused; it is asked again", "what", what, "wait", pause, "error", err)
+	select {
+	case <-time.After(pause):
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }

@@ -87,43 +87,27 @@ func (l *SpendLine) hasSpend() bool {
 func (c *Client) Spend(ctx context.Context, day schema.Date, pageSize int, known *Known,
 	seen *Evidence) iter.Seq2[Page[SpendLine], error] {
 	return func(yield func(Page[SpendLine], error) bool) {
-		// walk begins with the first page unless begin refuses it, and reports whether it began.
-		walk := func(ask Ask, begin func(first Page[SpendLine], err error) bool) (begun bool) {
-			q := spendPages(c.service, day, ask.size(pageSize), ask.columns())
+		var refused refusals
+		for again := true; again; {
+			ask, isFirst := c.ask.current(), true
+			again = false
+			q := spendPages(c.service, day, ask.size(pageSize), ask.columns(c.service))
 			for page, err := range pages(ctx, c, q, known, seen) {
-				if begun = begun || begin(page, err); !begun || !yield(page, err) {
+				switch {
+				case isFirst && err == nil:
+					c.ask.answered(ask)
+				case isFirst && c.ask.refused(c.service, err, ask, pageSize):
+					c.breaker.askAgain()
+					again = true
+				case isFirst && refused.pass(ctx, c, q.what, err):
+					again = true
+				case isFirst:
+					err = unnamed(err)
+				}
+				if isFirst = false; again || !yield(page, err) {
 					break
 				}
 			}
-			return begun
-		}
-		for walked := false; !walked; {
-			ask := c.ask.current()
-			tookAll := func(first Page[SpendLine], err error) bool {
-				if isRefusal(err) {
-					return false
-				}
-				if err == nil {
-					c.ask.passed()
-					c.ask.answered(first.Lacks)
-				}
-				walked = true
-				return true
-			}
-			walked = walk(ask, func(first Page[SpendLine], err error) bool {
-				if err != nil {
-					again := c.ask.refused(err, ask, pageSize)
-					if again {
-						c.breaker.askAgain()
-					}
-					return !again
-				}
-				if all, ok := c.ask.doubted(ask); ok && walk(all, tookAll) {
-					return false
-				}
-				c.ask.answered(without(first.Lacks, ask.Without))
-				return true
-			}) || walked
 		}
 	}
 }

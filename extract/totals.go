@@ -40,6 +40,19 @@ type Total struct {
 // answer has one row per date; any other answer has the reason why there are none. A date outside of the requested
 // range and an invalid number are [ErrContract].
 func (c *Client) ControlTotals(ctx context.Context, from, to schema.Date) (Totals, error) {
+	for refused := (refusals{}); ; {
+		t, err := c.controlTotals(ctx, from, to)
+		if refused.pass(ctx, c, "control totals", err) {
+			continue
+		}
+		if read, ok := errors.AsType[*ReadError](err); ok && read.Status == http.StatusBadRequest {
+			return Totals{Why: read.Reason, BeyondReach: errors.Is(err, ErrUnreachable)}, nil
+		}
+		return t, err
+	}
+}
+
+func (c *Client) controlTotals(ctx context.Context, from, to schema.Date) (Totals, error) {
 	t := Totals{Exists: true, ByDay: map[schema.Date]Total{}}
 	what := fmt.Sprintf("control totals %s to %s", from, to)
 	q := paged[SpendLine]{
@@ -62,12 +75,9 @@ func (c *Client) ControlTotals(ctx context.Context, from, to schema.Date) (Total
 			}
 		}
 		var unproven *UnprovenError
-		read, isRead := errors.AsType[*ReadError](err)
 		switch {
 		case errors.As(err, &unproven):
 			return Totals{Why: unproven.Reason}, nil
-		case isRead && read.Status == http.StatusBadRequest:
-			return Totals{Why: read.Reason, BeyondReach: errors.Is(err, ErrUnreachable)}, nil
 		case err != nil:
 			return Totals{}, err
 		case t.Why != "":

@@ -214,7 +214,7 @@ func (r *repair) takeReplies(account string, day schema.Date, known *manifest.Da
 	}
 	if err == nil {
 		var fromReplies *history.Day
-		if fromReplies, err = known.Seal(rows); err == nil {
+		if fromReplies, err = known.Seal(rows, s.StoredDay(day)); err == nil {
 			err = known.Holds(fromReplies)
 		}
 	}

@@ -24,7 +24,7 @@ func (c *contribution) addDays() {
 		c.Days[d] = known
 		known.ContentHash, known.Sums, known.Rounded = p.hash, p.sums, p.Rounded
 		known.Refused, known.Unread, known.UnreadForms = p.Refused, p.Unread, p.UnreadForms
-		known.Combined, known.Without = p.Combined, p.Without
+		known.Combined, known.Without, known.Kept = p.Combined, p.Without, p.Kept
 		if !p.Replayed {
 			known.LastReadAt, known.RunID = p.ReadAt, c.g.runID
 			known.Control, known.ControlTotal = p.Control, p.ControlTotal

@@ -95,6 +95,7 @@ type DayRead struct {
 	Unread         int64               // rows that are stored without some of their measures
 	UnreadForms    []string            // see [manifest.Day]
 	Without        []string            // IDs that the columns of the replies lacked
+	Kept           []string            // see [manifest.Day]
 	// Replayed marks a day made again from its stored replies: nothing was asked
 	// of the service, so it counts as no read, and the replies stay.
 	Replayed bool
@@ -161,6 +162,11 @@ func (g *Staged) PutDay(ctx context.Context, p DayRead, rows *history.Day) (put 
 	case rows == nil: // the stored replies stay, and so does their meaning
 		proven.takeMeaning(known)
 	case known != nil && known.ContentHash == proven.hash && !p.Damaged:
+		if len(p.Kept) > 0 { // the stored replies have more
+			proven.takeMeaning(known)
+			err = g.DropRaw(p.Day)
+			break
+		}
 		err = g.keepDay(day, p, known)
 	default:
 		put.Changed = true
@@ -180,7 +186,7 @@ func (g *Staged) PutDay(ctx context.Context, p DayRead, rows *history.Day) (put 
 
 // takeMeaning replaces what p records of its replies by what is stored of the stored ones.
 func (p *DayRead) takeMeaning(known *manifest.Day) {
-	p.Combined, p.Without, p.AskedBeyond = known.Combined, known.Without, known.AskedBeyond
+	p.Combined, p.AskedBeyond, p.Without, p.Kept = known.Combined, known.AskedBeyond, known.Without, known.Kept
 	p.Rounded, p.Refused = known.Rounded, known.Refused
 	p.Unread, p.UnreadForms = known.Unread, known.UnreadForms
 }

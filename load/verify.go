@@ -296,7 +296,7 @@ func (v *verifier) day(account string, a *manifest.Account, path string, info *m
 	v.mu.Unlock()
 	var day *history.Day
 	if err == nil {
-		day, err = known.Seal(fromRaw)
+		day, err = known.Seal(fromRaw, manifest.RowsOf(rows))
 	}
 	if err == nil {
 		err = known.Holds(day)

@@ -115,8 +115,8 @@ func TestAppendReported_HearsOfEveryColumn(t *testing.T) {
 				t.Errorf("%s: SameReported %t, want %t", c.Name, same, ours)
 			}
 			number := c.Kind == schema.Count || c.Kind == schema.Amount
-			if same := schema.SameNumbers(&row, &other); same == number {
-				t.Errorf("%s: SameNumbers %t, want %t", c.Name, same, !number)
+			if differs := schema.Restates(&row, &other); differs != number {
+				t.Errorf("%s: restates %t, want %t", c.Name, differs, number)
 			}
 		}
 	}

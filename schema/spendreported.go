@@ -76,14 +76,16 @@ func SameReported(a, b *Spend) bool {
 	return true
 }
 
-// SameNumbers reports whether two rows have the same numbers.
-func SameNumbers(a, b *Spend) bool {
+// Restates reports whether a row differs from the stored one in a number that was known.
+func Restates(was, is *Spend) bool {
 	for i := range ownNumbers {
-		if !ownNumbers[i].equal(unsafe.Pointer(a), unsafe.Pointer(b)) {
-			return false
+		c := &ownNumbers[i]
+		isKnown := !c.Nullable || (*Null[int64])(unsafe.Add(unsafe.Pointer(was), c.offset)).Valid
+		if isKnown && !c.equal(unsafe.Pointer(was), unsafe.Pointer(is)) {
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // CopyNumbers copies the numbers of one row to another.

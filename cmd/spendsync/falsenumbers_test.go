@@ -4,16 +4,21 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
+	"spendsync/load/loadtest"
 )
 
 // The cases of this file know variables, replies, exit codes and tables. Each is a service that could make a run
@@ -103,6 +108,14 @@ func reply(req *http.Request, status int, header http.Header, body string) *http
 		ContentLength: int64(len(body)), Request: req}
 }
 
+// empty is the same account with an empty store.
+func (w *world) empty(t *testing.T) *world {
+	c := *w
+	c.t, c.dir, c.env, c.session, c.asked = t, filepath.Join(t.TempDir(), "data"), maps.Clone(w.env), nil, nil
+	c.env["DATA_DIR"] = c.dir
+	return &c
+}
+
 // shuffled returns the rows in another order at each request, as a database does that was told none.
 func shuffled(n int, rows reportRows) reportRows {
 	rows = slices.Clone(rows)
@@ -135,4 +148,61 @@ func TestFalse_ADayOfSeveralReadsStaysIntact(t *testing.T) {
 	w.checkTruth() // and verify
 	w.must("replay")
 	w.checkTruth()
+}
+
+// TestFalse_ARefusalThatNamesNoColumnCostsNoMeasure: it is a failure of its request, which is asked again. What lasts
+// leaves days unproven, and takes nothing known away; what is asked again is no restatement.
+func TestFalse_ARefusalThatNamesNoColumnCostsNoMeasure(t *testing.T) {
+	const badRequest, html = `{"error":"Bad request"}`, "<html><body>400: clicks of all kinds, up to date</body></html>"
+	type refusal struct {
+		text  string
+		at    int
+		lasts bool
+	}
+	cases := []refusal{{badRequest, 1, false}, {html, 9, true}}
+	if loadtest.TriesAll() {
+		cases = nil
+		for _, text := range []string{badRequest, html, `{"error":{"message":"(#17) User request limit reached"}}`,
+			`{"error":"Query timed out"}`} {
+			for _, at := range []int{1, 4, 5, 6, 7, 9, 20} {
+				cases = append(cases, refusal{text, at, false}, refusal{text, at, true})
+			}
+		}
+	}
+	const known = "SELECT count(*) - count(clicks) || ' ' || count(*) - count(impressions) || ' ' || count(*) - " +
+		"count(conversions) FROM spend_daily"
+	base := newWorld(t, smallAccount).withoutMarts()
+	base.env["REREAD_AFTER"] = "0s"
+	for _, c := range cases {
+		w := base.empty(t)
+		for _, run := range []string{"the first load", "the hour after"} {
+			if run != "the first load" {
+				w.service.Advance(time.Hour)
+			}
+			r := w.answers(&theReport{refuse: func(n int, q url.Values) (int, http.Header, string) {
+				if n == c.at || c.lasts && n > c.at {
+					return 400, nil, c.text
+				}
+				return 0, nil, ""
+			}})
+			code, _, last := w.run("sync")
+			what := fmt.Sprintf("%s, request %d of %s, lasting %t: exit %d: %s", c.text, c.at, run, c.lasts, code, last)
+			if !c.lasts && code != exit.OK || c.lasts && (code == exit.OK || r.asked.Load() > int64(c.at) &&
+				!strings.Contains(last, "report_query.without")) {
+				t.Error(what)
+			}
+			w.transport = nil
+			if c.lasts && c.at == 1 && run == "the first load" {
+				continue // nothing is published
+			}
+			if got := w.ask(known); got != "0 0 0" {
+				t.Errorf("%s: rows without clicks, impressions, conversions: %s", what, got)
+			}
+		}
+		w.must("sync")
+		w.checkTruth()
+		if got := w.ask("SELECT count(*) FROM spend_change"); got != "0" {
+			t.Errorf("%s at %d, lasting %t: %s false restatements", c.text, c.at, c.lasts, got)
+		}
+	}
 }

@@ -52,9 +52,14 @@ var embeddedService = sync.OnceValue(func() *Service {
 // isText reports whether a line of the embedded file has one value that is not the name of a key in a reply.
 func isText(key string) bool {
 	section, _, _ := strings.Cut(key, ".")
-	return slices.Contains([]string{"paths", "paging", "forms", "report_query"}, section) || key == "currency.code" ||
-		key == "times.zone"
+	return key != notAsked && (slices.Contains([]string{"paths", "paging", "forms", "report_query"}, section) ||
+		key == "currency.code" || key == "times.zone")
 }
+
+// notAsked is the line of the columns that are not asked for, and optional those that it may have.
+const notAsked = "report_query.without"
+
+var optional = []string{"campaign_name", "clicks", "impressions", "conversions"}
 
 // Default returns the embedded Service.
 func Default() *Service { return embeddedService() }
@@ -170,6 +175,11 @@ func (s *Service) finish() *Error {
 	for _, name := range s.lines["currency.keys"].names {
 		if of[name] == "" {
 			s.columns[name] = "currency"
+		}
+	}
+	for _, name := range s.lines[notAsked].names {
+		if !slices.Contains(optional, name) {
+			return &Error{Key: notAsked, Reason: fmt.Sprintf("%q is none of %s", name, strings.Join(optional, ", "))}
 		}
 	}
 	for _, key := range []string{"times.forms", "times.zoneless"} {

@@ -12,7 +12,8 @@ type Diff struct{ Inserted, Updated, Deleted int64 }
 
 // Merged is what a day as read differs by from the day as stored.
 type Merged struct {
-	// Changes are the restatements. If the day was over at its last read, every difference in the numbers is one.
+	// Changes are the restatements. If the day was over at its last read, every difference from a known number is one:
+	// a number that becomes known restates nothing.
 	Changes *Changes
 	Diff    Diff
 	// Stale have the keys of the stored rows that are no longer right: that are updated
@@ -92,7 +93,7 @@ func (m *merger) take(was *schema.Spend) {
 	}
 	stamp := schema.SpendStamp{FirstSeenAt: was.FirstSeenAt, ChangedAt: m.is.ChangedAt, RunID: m.is.RunID}
 	same := schema.SameReported(was, &m.is)
-	if !same && m.Changes != nil && !schema.SameNumbers(was, &m.is) {
+	if !same && m.Changes != nil && schema.Restates(was, &m.is) {
 		m.Changes.updated(m.next, &m.is, was)
 	}
 	if same {

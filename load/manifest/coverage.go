@@ -3,6 +3,7 @@ package manifest
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -132,9 +133,12 @@ func (a *Account) NewlyLost(account string, now time.Time) []schema.Date {
 	return lost
 }
 
-// Seal makes the day of the rows of its stored replies.
-func (known *Day) Seal(rows *schema.SpendRows) (*history.Day, error) {
+// Seal makes the day of the rows of its stored replies, and of the stored rows as far as it kept their values.
+func (known *Day) Seal(rows *schema.SpendRows, stored iter.Seq2[[]schema.Spend, error]) (*history.Day, error) {
 	rows, err := history.Combine(rows, known.Combined)
+	if err == nil {
+		rows, _, err = history.Keep(rows, stored, known.Kept)
+	}
 	if err != nil {
 		return nil, err
 	}

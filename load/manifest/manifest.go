@@ -116,7 +116,8 @@ type ControlTotal struct {
 
 // Ask is how much is asked for of the report.
 type Ask struct {
-	Without  []string       `json:"without,omitempty"`   // columns that the service refuses, or leaves out
+	Without  []string       `json:"without,omitempty"`   // columns that the service refuses by name
+	Absent   []string       `json:"absent,omitempty"`    // columns that are asked for, and that its replies lack
 	PageSize int            `json:"page_size,omitempty"` // the most rows of a page; 0: any number
 	TriedAt  schema.Instant `json:"tried_at"`            // when everything was last asked for
 }
@@ -126,7 +127,7 @@ func (a *Ask) Unknown() (columns []string) {
 	if a == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(a.Without), func(column string) bool {
+	return slices.DeleteFunc(slices.Concat(a.Without, a.Absent), func(column string) bool {
 		return column == "date" || column == "campaign_name" // which nothing is unknown without
 	})
 }
@@ -163,6 +164,8 @@ type Day struct {
 	Refused int64 `json:"refused_rows,omitzero"`
 	// Without are the IDs, source_id or creative_id, that the columns of the replies lacked: '' stands for them.
 	Without []string `json:"without,omitempty"`
+	// Kept are columns that the replies lack, with values of an earlier read.
+	Kept []string `json:"kept,omitempty"`
 	// Unread is how many rows are stored without some of their measures, which cannot be read.
 	// Its name is from when only conversions could lack.
 	Unread int64 `json:"unread_conversions,omitzero"`

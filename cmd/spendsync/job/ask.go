@@ -33,17 +33,19 @@ func (s *session) askForLess() {
 	s.Report.AskLess(extract.Ask{Without: known.Without, PageSize: known.PageSize})
 }
 
-// asked returns what the next run asks for, by what the report answered to this one. The IDs that it lacks are
-// recorded with that, although they are always asked for.
-func (s *session) asked(ids []string) *manifest.Ask {
+// asked returns what the next run asks for, by what the report answered to this one. lacks are the columns that its
+// replies lacked: those that it did not refuse by name are asked for again.
+func (s *session) asked(lacks []string) *manifest.Ask {
 	known, now := s.known().Ask, s.Report.Asked()
-	now.Without = append(now.Without, ids...)
-	if len(now.Without) == 0 && now.PageSize == 0 {
-		return nil
-	}
 	next := &manifest.Ask{Without: now.Without, PageSize: now.PageSize, TriedAt: schema.InstantOf(s.start)}
 	if known != nil && !s.triesAll {
-		next.TriedAt = known.TriedAt
+		next.TriedAt, lacks = known.TriedAt, joined(lacks, known.Absent)
+	}
+	next.Absent = slices.DeleteFunc(slices.Clone(lacks), func(column string) bool {
+		return slices.Contains(next.Without, column)
+	})
+	if len(next.Without)+len(next.Absent) == 0 && next.PageSize == 0 {
+		return nil
 	}
 	return next
 }
@@ -53,7 +55,7 @@ func (s *session) asked(ids []string) *manifest.Ask {
 func (r *run) sumUpAsked() {
 	known := r.s.known().Ask
 	if r.ask = known; r.tally.proven+r.tally.partial > 0 {
-		r.ask = r.s.asked(idsIn(r.tally.lacks))
+		r.ask = r.s.asked(r.tally.lacks)
 	}
 	t := &r.tally
 	t.lacks = joined(t.lacks, r.ask.Unknown())
@@ -96,20 +98,19 @@ func idsIn(lacks []string) (ids []string) {
 	return ids
 }
 
-// keepKnown keeps the stored rows of a day if a read differs from them only by lacking columns that the report no
-// longer gives: a known value does not become unknown. A day that is over and has its IDs stays in any case, and the
-// error reports it.
-func (r *dayReader) keepKnown(day schema.Date, read *dayRead) error {
+// keepIDs keeps the stored rows of a day if a read differs from them only by lacking an ID that they have. A day that
+// is over and has its IDs stays in any case, and the error reports it.
+func (r *dayReader) keepIDs(day schema.Date, read *dayRead) error {
 	known := r.s.store.Account().Days[day]
-	if len(read.lacks) == 0 || read.day == nil || known == nil || known.ContentHash == read.hash {
+	if read.day == nil || known == nil || known.ContentHash == read.hash || len(idsIn(read.lacks)) == 0 {
 		return nil
 	}
 	if known.Refused == 0 && read.refused == 0 && known.Sums.Spend == read.sums.Spend {
-		hash, err := r.hashWithout(day, read)
+		hash, err := r.hashWithoutIDs(day, read)
 		if err != nil {
 			return err
 		}
-		if hash == read.hash {
+		if hash == read.hash { // the stored rows stand
 			read.day, read.sums, read.hash = nil, known.Sums, known.ContentHash
 			read.unread, read.forms = known.Unread, known.UnreadForms
 			return r.s.staged.DropRaw(day)
@@ -133,14 +134,10 @@ func losesIDs(day schema.Date, lacks []string, known *manifest.Day) error {
 	return nil
 }
 
-// hashWithout returns the hash that the stored rows of a day have without the columns that a read lacks.
-func (r *dayReader) hashWithout(day schema.Date, read *dayRead) (string, error) {
-	lacks := read.lacks
-	if slices.Contains(r.s.Report.Asked().Without, "campaign_name") {
-		lacks = append(slices.Clone(lacks), "campaign_name")
-	}
+// hashWithoutIDs returns the hash that the stored rows of a day have without the columns that a read lacks.
+func (r *dayReader) hashWithoutIDs(day schema.Date, read *dayRead) (string, error) {
 	table, rest := schema.SpendDaily, &schema.SpendRows{}
-	columns, none := table.ColumnsNamed(lacks...), new(schema.Spend)
+	columns, none := table.ColumnsNamed(read.keeps()...), new(schema.Spend)
 	for rows, err := range r.s.store.StoredDay(day) {
 		if err != nil {
 			return "", err

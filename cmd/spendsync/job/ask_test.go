@@ -119,25 +119,32 @@ func TestAsk_NothingLearntWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-// TestAsk_WhatIsKnownStaysKnown: a column that the report gives no more is unknown in new days, and stays in the rows
-// of those that have not changed otherwise: once they leave the reach nobody could read it again.
+// TestAsk_WhatIsKnownStaysKnown: a column that the report gives no more is unknown in new rows, and no known value of a
+// stored row is lost, whatever else of the row changes. When the column is given again, that restates nothing.
 func TestAsk_WhatIsKnownStaysKnown(t *testing.T) {
 	w := newWorld(t)
 	r := &refuser{RoundTripper: w.service.Transport()}
 	w.transport = r
 	w.rereadAll()
 	w.sync(exit.OK)
+	clicks := w.ask("SELECT sum(clicks) FROM spend_daily")
 	w.service.Advance(24 * time.Hour)
 	r.column = "clicks"
 	w.sync(exit.Partial, "the report gives no clicks")
 	const unknown = "SELECT string_agg(DISTINCT report_date::VARCHAR, ' ') FROM spend_daily WHERE clicks IS NULL"
 	if got, want := w.ask(unknown), (w.today()-1).String()+" "+w.today().String(); got != want {
-		t.Errorf("clicks are unknown on %s, want those of the days that have changed, %s", got, want)
+		t.Errorf("clicks are unknown on %s, want those of the days that have new rows, %s", got, want)
+	}
+	if got := w.ask("SELECT sum(clicks) FROM spend_daily"); got != clicks {
+		t.Errorf("%s clicks are known, and %s were", got, clicks)
 	}
 	w.wantVerified()
 	r.column = ""
 	w.service.Advance(24 * time.Hour)
 	w.sync(exit.OK, "the report gives clicks again")
+	if got := w.ask("SELECT count(*) FROM spend_change WHERE old_clicks IS NULL AND op = 'update'"); got != "0" {
+		t.Errorf("%s restatements of what was not asked", got)
+	}
 	w.wantTruth()
 	w.wantVerified()
 }

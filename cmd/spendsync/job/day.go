@@ -49,6 +49,8 @@ type dayRead struct {
 	forms       []string            // these measures, each with the form of its value
 	noClick     bool                // clicks are, or may be, among those measures
 	lacks       []string            // columns that the report does not give, or not on all pages
+	noNames     bool                // campaign_name is one more of them, which nothing is unknown without
+	kept        []string            // of these columns, those of which the stored rows have values
 	aside       []schema.RefusedRow // rows of both kinds that are kept aside with their JSON
 }
 
@@ -222,9 +224,14 @@ func (r *dayReader) weighAs(
 	came := int64(read.rows.Len()) + read.refused
 	rows, err := history.Combine(read.rows, read.combined)
 	if err == nil {
+		rows, read.kept, err = history.Keep(rows, r.s.store.StoredDay(day), read.keeps())
+	}
+	if err == nil {
 		read.day, err = history.NewDay(rows)
 	}
 	switch {
+	case errors.Is(err, durable.ErrDamaged), errors.Is(err, durable.ErrStorage): // of the stored rows
+		return err
 	case errors.Is(err, schema.ErrRange):
 		return fmt.Errorf("spend %s: %w: %w", day, err, extract.ErrContract)
 	case err != nil:
@@ -293,6 +300,7 @@ func (r *dayReader) readDay(
 				read.lacks = append(read.lacks, column)
 			}
 		}
+		read.noNames = read.noNames || slices.Contains(page.Lacks, "campaign_name")
 		read.noClick = read.noClick || became.UnreadClicks || slices.Contains(page.Lacks, "clicks")
 		work.oddIDs = append(work.oddIDs, became.OddIDs...)
 		if len(became.Refused) > 0 && read.first == nil {
@@ -316,6 +324,14 @@ func (r *dayReader) readDay(
 	}
 	read.askedBeyond = schema.Some(read.seen.Beyond)
 	return read, nil
+}
+
+// keeps returns the columns of which the stored values stay.
+func (read *dayRead) keeps() []string {
+	if read.noNames {
+		return append(slices.Clone(read.lacks), "campaign_name")
+	}
+	return read.lacks
 }
 
 // joined returns the texts of both lists, sorted, each once.

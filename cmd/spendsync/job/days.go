@@ -123,18 +123,14 @@ func (r *dayReader) copyDay(ctx context.Context, d PlannedDay) *copiedDay {
 	defer r.bar.Step()
 	c.read, c.err = r.proveDay(ctx, d.Day, &work, &c.step)
 	if c.err == nil {
-		c.err = r.keepKnown(d.Day, c.read)
+		c.err = r.keepIDs(d.Day, c.read)
 	}
 	if c.err == nil {
-		without := idsIn(c.read.lacks)
-		if c.read.day == nil { // the stored rows stand
-			without = c.known.Without
-		}
 		c.put, c.err = r.s.staged.PutDay(ctx, load.DayRead{
 			Day: d.Day, ReadAt: c.read.at, Control: c.read.control, ControlTotal: c.read.total,
 			Rounded: c.read.rounded, Refused: c.read.refused, Unread: c.read.unread, UnreadForms: c.read.forms,
 			RowsTotal: c.read.count, RowsTotalState: c.read.counted, Combined: c.read.combined,
-			Without: without, AskedBeyond: c.read.askedBeyond,
+			Without: idsIn(c.read.lacks), Kept: c.read.kept, AskedBeyond: c.read.askedBeyond,
 		}, c.read.day)
 	}
 	c.step.FinishedAt = schema.InstantOf(r.s.Now())

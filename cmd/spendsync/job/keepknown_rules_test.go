@@ -3,79 +3,14 @@ package job
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"spendsync/extract"
 	"spendsync/load/history"
-	"spendsync/load/manifest"
 	"spendsync/schema"
 	"spendsync/transform"
 )
-
-// TestKeepKnown: rows that differ from the stored ones only by a column that the report no longer gives take no value
-// away.
-func TestKeepKnown(t *testing.T) {
-	day := schema.DateOf(worldNow) - 5
-	dir := oneDayStore(t, day) // a1 b2 c3~ d4?
-	for name, c := range map[string]struct {
-		reads   string
-		without string // that is not asked for
-		edit    func(*manifest.Day)
-		want    string // outcome, and whether impressions are known
-	}{
-		"a column less": {reads: "a1 b2 c3~ =4 -impressions / d4? =4 -impressions", want: "unchanged true"},
-		"and the name": {reads: "a1 b2 c3~ =4 -impressions -campaign_name / d4? =4 -impressions -campaign_name",
-			without: "campaign_name", want: "unchanged true"},
-		"another amount":            {reads: "a1 b2 c4 =4 -impressions / d4? =4 -impressions", want: "stored false"},
-		"the same amount elsewhere": {reads: "a2 b1 c3~ =4 -impressions / d4? =4 -impressions", want: "stored false"},
-		"rows were refused": {reads: "a1 b2 c3~ =4 -impressions / d4? =4 -impressions",
-			edit: func(k *manifest.Day) { k.Refused = 1 }, want: "stored false"},
-		"a row is refused": {reads: "a1 b2 c3~ =5 -impressions / d4? e0! =5 -impressions",
-			edit: func(k *manifest.Day) { k.LastReadAt = schema.InstantOf(day.Start()) }, want: "stored false"},
-		"as it is":     {reads: "a1 b2 c3~ =4 / d4? =4", want: "unchanged true"},
-		"other values": {reads: "a1 b2 c9 =4 / d4? =4", want: "stored true"},
-	} {
-		d, end := newDayTest(t, dir, &scriptedReport{day: day, reads: []string{c.reads}, sums: []string{"400 none"}})
-		if c.without != "" {
-			d.s.Report.AskLess(extract.Ask{Without: []string{c.without}})
-		}
-		if k := *d.s.store.Account().Days[day]; c.edit != nil {
-			c.edit(&k)
-			d.s.store.Account().Days[day] = &k
-		}
-		k := d.copyDay(t.Context(), PlannedDay{Day: day})
-		if k.err != nil {
-			t.Errorf("%s: %v", name, k.err)
-			end()
-			continue
-		}
-		d.commit(t)
-		known := false
-		for rows, err := range d.s.store.StoredDay(day) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			known = rows[0].Impressions.Valid
-		}
-		if got := fmt.Sprint(k.step.Outcome, " ", known); got != c.want || k.read.sums.Rows != 4 {
-			t.Errorf("%s: %s, %d rows", name, got, k.read.sums.Rows)
-		}
-		if k.step.Outcome == "unchanged" && (k.read.unread != 1 || len(k.read.forms) != 1) {
-			t.Errorf("%s: %d unread %v", name, k.read.unread, k.read.forms)
-		}
-		end()
-		dir = oneDayStore(t, day)
-	}
-
-	// The IDs that days lack are recorded with what is asked for.
-	d, end := newDayTest(t, dir, &scriptedReport{day: day})
-	defer end()
-	if got := d.s.asked([]string{"source_id"}); got == nil || !slices.Equal(got.Without, []string{"source_id"}) {
-		t.Errorf("%+v", got)
-	}
-}
 
 // TestUnion: several reads as one have every row, what is known of each read, and the evidence of the last.
 func TestUnion(t *testing.T) {

@@ -214,9 +214,13 @@ func (m *offlineRun) replayDay(ctx context.Context, day schema.Date, known *mani
 	if err == nil && taken.refused > 0 && known.Refused == 0 {
 		err = taken.first
 	}
+	stored, kept := m.store.StoredDay(day), known.Kept
+	if damaged {
+		kept, stored = nil, func(func([]schema.Spend, error) bool) {}
+	}
 	var sealed *history.Day
 	if err == nil {
-		sealed, err = known.Seal(rows)
+		sealed, err = known.Seal(rows, stored)
 	}
 	if err != nil {
 		return fmt.Errorf("its replies: %w", err)
@@ -229,7 +233,7 @@ func (m *offlineRun) replayDay(ctx context.Context, day schema.Date, known *mani
 	m.changed++
 	_, err = m.staged.PutDay(ctx, load.DayRead{
 		Day: day, ReadAt: c.SeenAt, Rounded: taken.rounded, Refused: taken.refused,
-		Unread: taken.unread, UnreadForms: taken.forms, Combined: known.Combined, Without: known.Without,
+		Unread: taken.unread, UnreadForms: taken.forms, Combined: known.Combined, Without: known.Without, Kept: kept,
 		Replayed: true, Damaged: damaged,
 	}, sealed)
 	return err
