@@ -21,8 +21,8 @@ func newRecordCommand(a *app) *cobra.Command {
 		Use: "record FILE", Short: "Record the shapes of the service's replies, without any value",
 		Long: `Sends the requests of 'spendsync check' to the service, and two that it refuses, and writes the shapes of
 the replies into a file that can be sent to the maintainers: the paths of keys, and of the values at each the type, the
-length and the form (A9999 for C1346). No value, name or secret is in it; a key that could be one is written as its form.
-Look at the file before you send it. Nothing is stored anywhere else.`,
+length and the form (A9999 for C1346). No value, name or secret is in it; a key that could be one is written as its
+form. Look at the file before you send it. Nothing is stored anywhere else.`,
 		Example: "  spendsync record service.txt",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {

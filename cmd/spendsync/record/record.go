@@ -273,7 +273,7 @@ func (r *Recorder) Shapes(by string) []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "Shapes of the replies of a service, by %s. A, a, 9 and x stand for letters, digits and others.\n", by)
+	fmt.Fprintf(&out, "Shapes of the replies of a service, by %s. A, a, 9, x: letters, digits, others.\n", by)
 	for _, key := range r.order {
 		k := r.kinds[key]
 		fmt.Fprintf(&out, "\n%s: replies %d\n", key, k.replies)
