@@ -5,8 +5,6 @@
 // to paste into a shell. The package documentation of spendsync/extract/adsim describes
 // the service and its switches; "adsim -h" lists the flags.
 //
-// With -state it resumes where it was stopped, and POST /_sim/reset starts over.
-//
 // It stops on SIGINT and SIGTERM, and gives requests in flight two seconds.
 package main
 
@@ -54,22 +52,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	o.decideControl(listener.Addr())
 	service := adsim.New(o.config, tools.New)
-	if o.state != "" {
-		if err := service.KeepState(o.state); err != nil {
-			return errors.Join(err, listener.Close())
-		}
-	}
 	o.setClock(service)
 	base := "http://" + reachable(listener.Addr())
 	if err := announce(stdout, o, base); err != nil {
-		return errors.Join(err, listener.Close(), service.CloseState())
+		return errors.Join(err, listener.Close())
 	}
-	fmt.Fprintf(stderr, "adsim: listening on %s; stop with Ctrl-C\n", base)
-	return errors.Join(serve(ctx, service, listener), service.CloseState())
+	fmt.Fprintf(stderr, "adsim: listening on %s; stop with Ctrl-C\n%s", base, examples(o, service, base))
+	return serve(ctx, service, listener)
 }
 
-// setClock sets the clock to the command line's time, if it has one; if not, the clock of the state
-// stays.
+// setClock sets the clock to the command line's time, if it has one.
 func (o *options) setClock(service *adsim.Service) {
 	from := o.now
 	if from.IsZero() {
@@ -143,4 +135,22 @@ func announce(stdout io.Writer, o *options, base string) error {
 		return err
 	}
 	return os.Rename(tmp, o.urlFile)
+}
+
+// examples are a request of each API family, and the entry of a client of MCP, to copy.
+func examples(o *options, service *adsim.Service, base string) string {
+	psid := "PSID"
+	if list := service.Subscribers(); len(list) > 0 {
+		psid = list[0].PSID
+	}
+	return fmt.Sprintf(`
+curl -H %s %s/v1/campaigns
+curl -u %s '%s/ads/spend-report?start_date=%[5]s&end_date=%[5]s'
+curl -H %s -F psid=%s -F title=Hello -F message=World -F link=https://shop.example/ %s/api/push/v2/transactional/hello
+{"mcpServers":{"advertiser":{"type":"http","url":"%s/mcp","headers":{"Authorization":"Bearer %s"}}}}
+
+`, quote("Authorization: Bearer "+o.config.APIKey), base+adsim.APIPrefix,
+		quote(o.config.ReportUser+":"+o.config.ReportPassword), base+adsim.ReportPrefix, service.Today(),
+		quote("authorization: "+o.config.PushToken), psid, base+adsim.PushPrefix, base+adsim.APIPrefix,
+		o.config.WriteKey)
 }

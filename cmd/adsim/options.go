@@ -24,7 +24,6 @@ type options struct {
 	control    bool
 	controlSet bool
 	urlFile    string
-	state      string
 	speed      float64
 	config     adsim.Config
 	edits      []accountEdit
@@ -176,7 +175,6 @@ func (o *options) serviceFlags(f *flag.FlagSet) {
 		"once listening")
 	f.BoolVar(&o.control, "control", true, "take orders under /_sim/ without credentials (default: only on a "+
 		"loopback address)")
-	f.StringVar(&o.state, "state", "", "keep everything that is done in this file, and go on from what it holds")
 	f.BoolVar(&c.Prerender, "prerender", false, "keep rendered pages (up to 1 GiB)")
 	f.Func("now", "start the clock at this instant (RFC 3339); it then runs on", func(v string) error {
 		t, err := time.Parse(time.RFC3339, v)

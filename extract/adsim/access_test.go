@@ -8,49 +8,8 @@ import (
 	"time"
 
 	"spendsync/extract/adsim/config"
-	"spendsync/extract/adsim/jsontext"
 	"spendsync/extract/adsim/wire"
-	"spendsync/extract/adsim/world"
 )
-
-// sendBroadcast posts to the broadcast API.
-func sendBroadcast(t *testing.T, s *Service, body string) int {
-	t.Helper()
-	status, _, _ := doWith(
-		t,
-		s,
-		"POST",
-		"http://sim"+wire.PushPrefix+"/api/push/v2/campaign",
-		body,
-		func(r *http.Request) {
-			r.Header.Set("Authorization", config.DefaultPushToken)
-			r.Header.Set("Content-Type", "application/json")
-		},
-	)
-	return status
-}
-
-func TestPush_FieldNamesAreCaseSensitive(t *testing.T) {
-	s := sim(config.Config{})
-	const sub = `"subwaterfall":{"interval":1,"enabled":true,"title":"t","Message":"m",` +
-		`"destinationLink":"https://a.example"}}`
-	const plain = `{"website":"https://news.example","title":"t","message":"m","link":"https://a.example"`
-	for body, want := range map[string]int{
-		plain + `}`: 200,
-		`{"website":"https://news.example","Title":"t","message":"m","link":"https://a.example"}`: 400,
-		`{"WEBSITE":"https://news.example","title":"t","message":"m","link":"https://a.example"}`: 400,
-		`{"website":"https://news.example","title":"t","Message":"m","link":"https://a.example"}`: 400,
-		plain + `,"Link":"ftp://unknown"}`:                                      200,
-		plain + "," + sub:                                                       200,
-		plain + "," + strings.Replace(sub, "Message", "message", 1):             400,
-		plain + `,"segment":[{"variable":"a","operator":"exists","value":""}]}`: 200,
-		plain + `,"segment":[{"Variable":"a","operator":"exists","value":""}]}`: 400,
-	} {
-		if got := sendBroadcast(t, s, body); got != want {
-			t.Errorf("%s: %d, want %d", body, got, want)
-		}
-	}
-}
 
 func TestUnicodeSpaces_AreBlank(t *testing.T) {
 	s := sim(config.Config{})
@@ -70,8 +29,8 @@ func TestUnicodeSpaces_AreBlank(t *testing.T) {
 			t.Errorf("name %q: %d, want %d: %s", name, status, want, reply)
 		}
 	}
-	if jsontext.IsWebURL("https://\u00a0") || jsontext.IsWebURL("https://a.example/\u3000") ||
-		!jsontext.IsWebURL("https://a.example/é") {
+	if wire.IsWebURL("https://\u00a0") || wire.IsWebURL("https://a.example/\u3000") ||
+		!wire.IsWebURL("https://a.example/é") {
 		t.Error("a URL with a space of Unicode")
 	}
 }
@@ -138,42 +97,5 @@ func TestTargetCPA_NullEndsOptimization(t *testing.T) {
 			"optimized_source_ids") {
 			t.Errorf("still optimized: %s", body)
 		}
-	}
-}
-
-func TestAccess_IsSetPerAccount(t *testing.T) {
-	s := sim(config.Config{Control: true, Accounts: []config.Config{{}}})
-	if status, _ := order(t, s, "POST", "access?account=1", `{"report":"no-advertiser",`+
-		`"budgets":{"campaign_create":1},"websites":["https://b.example"]}`); status != 200 {
-		t.Fatalf("status %d", status)
-	}
-	report := func(user string) int {
-		status, _, _ := do(t, s, "GET", "http://sim"+wire.ReportPrefix+"/ads/spend-report?"+oneDay(yesterday),
-			func(r *http.Request) {
-				r.SetBasicAuth(user, config.DefaultPassword)
-			})
-		return status
-	}
-	if first, second := report(config.DefaultUser), report("analyst2@example.com"); first != 200 || second != 403 {
-		t.Errorf("the report answers %d and %d", first, second)
-	}
-	if first, second := s.BudgetOf(world.CampaignCreate), s.Account(1).BudgetOf(world.CampaignCreate); first != 50 ||
-		second != 1 {
-		t.Errorf("budgets %d and %d", first, second)
-	}
-	if got := s.Account(1).Websites(); len(got) != 1 || got[0] != "https://b.example" || len(s.Websites()) != 2 {
-		t.Errorf("websites %v and %v", got, s.Websites())
-	}
-	for _, body := range []string{`{"report":"closed"}`, `{"budgets":{"nosuch":1}}`, `{"websites":["news"]}`,
-		`{"websites":[]}`} {
-		if status, _ := order(t, s, "POST", "access", body); status != 400 {
-			t.Errorf("%s: %d", body, status)
-		}
-	}
-	if err := s.Reset(); err != nil {
-		t.Fatal(err)
-	}
-	if report("analyst2@example.com") != 200 || s.Account(1).BudgetOf(world.CampaignCreate) != 50 {
-		t.Error("a reset leaves the second account as it was set")
 	}
 }

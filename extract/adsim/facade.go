@@ -13,13 +13,11 @@ import (
 // The words of the rooms that tests and commands use.
 type (
 	Action           = ledger.Action
-	Broadcast        = push.Broadcast
 	Change           = advertiser.Change
 	Config           = config.Config
 	CreativeSettings = ledger.CreativeSettings
 	Effect           = ledger.Effect
 	Fault            = wire.Fault
-	Key              = config.Key
 	Kind             = wire.Kind
 	Line             = ledger.Line
 	Measures         = ledger.Measures
@@ -30,7 +28,6 @@ type (
 	Restatement      = ledger.Restatement
 	Settings         = ledger.Settings
 	SourceChange     = advertiser.SourceChange
-	Subscriber       = push.Subscriber
 	Sum              = ledger.Sum
 	Verdict          = world.Verdict
 )

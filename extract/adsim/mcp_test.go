@@ -243,9 +243,7 @@ func TestMCP_TellsWhatRESTTellsInHeaders(t *testing.T) {
 		got["key_expiry_warning"] == nil {
 		t.Errorf("the budget: %v", got)
 	}
-	if err := s.SetBalance("depleted"); err != nil {
-		t.Fatal(err)
-	}
+	s.World.Cfg.BalanceStatus = "depleted"
 	if got, _ = callTool(t, cs, "get_api_key_info", `{}`); !strings.Contains(str(got["account_notice"]), "Add funds") {
 		t.Errorf("got %v", got)
 	}

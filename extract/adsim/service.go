@@ -23,7 +23,7 @@ import (
 // notifications; the faults, the quirks and the log of the service.
 type Service struct {
 	*world.World
-	*world.Timekeeper
+	*clock.Clock
 	*world.Access
 	*advertiser.Keys
 	*push.Sender
@@ -48,14 +48,14 @@ func New(cfg config.Config, more ...Room) *Service {
 	}
 	cfg.SetDefaults()
 	first := &Service{Faults: &wire.Faults{}, Set: &variations.Set{}, Log: &wire.Log{}}
-	c, j := &clock.Clock{Base: cfg.Now}, &world.Journal{}
-	first.open(cfg, 0, c, j)
+	c := &clock.Clock{Base: cfg.Now}
+	first.open(cfg, 0, c)
 	first.accounts = []*Service{first}
 	for i, more := range cfg.Accounts {
 		more = cfg.Next(more, i+1)
 		more.SetDefaults()
 		own := &Service{Faults: first.Faults, Set: first.Set, Log: first.Log}
-		own.open(more, i+1, c, j)
+		own.open(more, i+1, c)
 		first.accounts = append(first.accounts, own)
 	}
 	var shared []wire.Extension
@@ -72,10 +72,10 @@ func New(cfg config.Config, more ...Room) *Service {
 }
 
 // open makes the rooms of an account.
-func (s *Service) open(cfg config.Config, index int, c *clock.Clock, j *world.Journal) {
+func (s *Service) open(cfg config.Config, index int, c *clock.Clock) {
 	s.files = fetch.New(cfg.FetchTLS, cfg.FetchAddress)
-	s.World = world.New(cfg, index, c, j)
-	s.Access, s.Timekeeper = s.World.Access, s.World.Time
+	s.World = world.New(cfg, index, c)
+	s.Access, s.Clock = s.World.Access, c
 	s.Keys = advertiser.NewKeys(s.World)
 	s.Sender = push.NewSender(s.World, s.files)
 	s.report = report.New(s.World)
@@ -113,13 +113,6 @@ func (s *Service) Change(c Change) error {
 func (s *Service) Create(c Change) (id string, err error) {
 	c.Do = Create
 	return s.api.Apply(c)
-}
-
-// EndSignIns ends all OAuth sign-ins.
-func (s *Service) EndSignIns() {
-	for _, room := range s.more {
-		room.EndSignIns()
-	}
 }
 
 // Prerender renders all pages of a question of the report (the query parameters,

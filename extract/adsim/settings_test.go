@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"spendsync/extract/adsim/config"
-	"spendsync/extract/adsim/jsontext"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/market"
+	"spendsync/extract/adsim/money"
 )
 
 // asServed checks the settings of a campaign against what the API says of it.
@@ -119,7 +119,7 @@ func amount(t testing.TB, v any) string {
 	if v == nil {
 		return ""
 	}
-	return string(jsontext.AppendFixed(nil, millionths(t, string(v.(json.Number)))))
+	return string(money.AppendFixed(nil, millionths(t, string(v.(json.Number)))))
 }
 
 func count(t testing.TB, v any) int {
@@ -144,42 +144,6 @@ func TestSettings_AreWhatTheAPIShows(t *testing.T) {
 func TestSettings_OfACampaignThatThereIsNot(t *testing.T) {
 	if _, err := sim(config.Config{}).Settings("C1234567"); err == nil || !strings.Contains(err.Error(), "C1234567") {
 		t.Errorf("got %v", err)
-	}
-}
-
-func TestControl_ChangesSettingsAndTellsThem(t *testing.T) {
-	s := sim(config.Config{Control: true})
-	id := running(t, s)[0]
-	status, got := order(t, s, "POST", "change", `{"campaign":"`+id+`","set":{"name":"Über","default_bid":0.450001,`+
-		`"target_cpa":null,"end_date":null},"sources":{"bids":{"`+s.GoodSources()[0]+`":"0.33"}}}`)
-	if status != 200 || got[0]["id"] != id {
-		t.Fatalf("%d %v", status, got)
-	}
-	_, got = order(t, s, "POST", "change", `{"do":"create","campaign":"`+id+`","set":{"title":"Fresh"}}`)
-	creative := str(got[0]["id"])
-	_, got = order(t, s, "POST", "change", `{"do":"create"}`)
-	made := str(got[0]["id"])
-	order(t, s, "POST", "change", `{"creative":"`+creative+`","set":{"status":"active"}}`)
-	order(t, s, "POST", "change", `{"campaign":"`+made+`","do":"unlist"}`)
-
-	_, got = order(t, s, "GET", "settings?campaign="+id, "")
-	if m := got[0]; m["name"] != "Über" || m["default_bid"] != "0.450001" || m["target_cpa"] != "" ||
-		asMap(m["bid_overrides"])[s.GoodSources()[0]] != "0.330000" ||
-		asMap(list(m["creatives"])[0])["status"] != "active" {
-		t.Errorf("got %v", m)
-	}
-	_, got = order(t, s, "GET", "settings", "")
-	if len(got) != 37 || got[0]["campaign_id"] != made || got[0]["hidden"] != "unlist" {
-		t.Errorf("%d settings, %v", len(got), got[0])
-	}
-	for _, body := range []string{`{"campaign":"` + id + `","set":{"default_bid":"1e-1"}}`, `{"campaign":"` + id +
-		`","sett":{}}`, `{}`, ``} {
-		if status, got := order(t, s, "POST", "change", body); status != 400 || str(got[0]["error"]) == "" {
-			t.Errorf("%s: %d %v", body, status, got)
-		}
-	}
-	if status, _ := order(t, s, "GET", "settings?campaign=C1234567", ""); status != 400 {
-		t.Errorf("got %d", status)
 	}
 }
 

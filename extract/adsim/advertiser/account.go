@@ -3,8 +3,9 @@ package advertiser
 import (
 	"time"
 
-	"spendsync/extract/adsim/jsontext"
+	"spendsync/extract/adsim/clock"
 	"spendsync/extract/adsim/ledger"
+	"spendsync/extract/adsim/money"
 	"spendsync/extract/adsim/wire"
 	"spendsync/extract/adsim/world"
 )
@@ -19,7 +20,7 @@ func (s *API) me(c *Call) wire.Reply {
 		CanMakeChanges bool    `json:"can_make_changes"`
 		ExpiresAt      *string `json:"expires_at"`
 	}{s.World.Cfg.AdvertiserID, s.World.Cfg.AdvertiserName, c.Key.Name, c.Key.Scope, c.Key.Scope == ScopeWrite,
-		jsontext.OrNull(jsontext.Instant(c.Key.Ends(c.St.Now)))})
+		orNull(clock.Instant(c.Key.Ends(c.St.Now)))})
 }
 
 // budget is a kind of change in the reply of the limits.
@@ -41,22 +42,22 @@ func (s *API) limits(c *Call) wire.Reply {
 }
 
 type autoFunding struct {
-	Enabled   bool            `json:"enabled"`
-	Threshold jsontext.Amount `json:"threshold"`
-	Amount    jsontext.Amount `json:"amount"`
+	Enabled   bool         `json:"enabled"`
+	Threshold money.Amount `json:"threshold"`
+	Amount    money.Amount `json:"amount"`
 }
 
 // balanceReply is the body of GET /v1/balance.
 type balanceReply struct {
-	Left        jsontext.Amount `json:"available_balance"`
-	Currency    string          `json:"currency"`
-	Mode        string          `json:"payment_mode"`
-	AutoFunding *autoFunding    `json:"auto_funding,omitempty"`
-	Average     jsontext.Amount `json:"average_daily_spend"`
-	DaysLeft    *float64        `json:"days_left"`
-	Status      string          `json:"status"`
-	Message     string          `json:"message"`
-	RefreshedAt string          `json:"refreshed_at"`
+	Left        money.Amount `json:"available_balance"`
+	Currency    string       `json:"currency"`
+	Mode        string       `json:"payment_mode"`
+	AutoFunding *autoFunding `json:"auto_funding,omitempty"`
+	Average     money.Amount `json:"average_daily_spend"`
+	DaysLeft    *float64     `json:"days_left"`
+	Status      string       `json:"status"`
+	Message     string       `json:"message"`
+	RefreshedAt string       `json:"refreshed_at"`
 }
 
 // balance answers GET /v1/balance.
@@ -70,12 +71,12 @@ func (s *API) balance(c *Call) wire.Reply {
 		return s.invalid("fresh", "expected true or false")
 	}
 	b := c.St.BalanceOf(s.World.BalanceAsOf(c.St.Now, fresh))
-	rep := balanceReply{Left: jsontext.Amount(b.Left), Currency: "USD", Mode: "prepaid",
-		Average: jsontext.Amount(b.Average / 10_000 * 10_000), Status: b.Status, Message: b.Message,
+	rep := balanceReply{Left: money.Amount(b.Left), Currency: "USD", Mode: "prepaid",
+		Average: money.Amount(b.Average / 10_000 * 10_000), Status: b.Status, Message: b.Message,
 		RefreshedAt: b.At.UTC().Format(time.RFC3339)}
 	if s.World.Cfg.Prepaid == 0 {
 		rep.Mode = "card"
-		rep.AutoFunding = &autoFunding{b.Status == "ok", ledger.CardThreshold, jsontext.Amount(b.Charge)}
+		rep.AutoFunding = &autoFunding{b.Status == "ok", ledger.CardThreshold, money.Amount(b.Charge)}
 	}
 	if b.Average > 0 {
 		days := float64(b.Left*10/b.Average) / 10

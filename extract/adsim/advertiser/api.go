@@ -2,6 +2,7 @@ package advertiser
 
 import (
 	"bytes"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -13,8 +14,8 @@ import (
 	"unicode/utf8"
 
 	"spendsync/extract/adsim/fetch"
-	"spendsync/extract/adsim/jsontext"
 	"spendsync/extract/adsim/ledger"
+	"spendsync/extract/adsim/tree"
 	"spendsync/extract/adsim/wire"
 	"spendsync/extract/adsim/world"
 )
@@ -127,7 +128,7 @@ func (s *API) admit(c *Call) *problem {
 	if c.Op.Write && c.Key.Scope != ScopeWrite {
 		return &problem{status: http.StatusForbidden, code: "forbidden", message: "The API key is read-only."}
 	}
-	for _, name := range jsontext.SortedKeys(c.Query) {
+	for _, name := range slices.Sorted(maps.Keys(c.Query)) {
 		if !slices.ContainsFunc(c.Op.Params, func(p param) bool { return p.Name == name }) {
 			return invalidField(name, "unknown parameter")
 		}
@@ -177,7 +178,7 @@ func (s *API) APIError(status int, code, message string, details []detail) wire.
 		RequestID string   `json:"request_id"`
 	}
 	return wire.JSONReply(status,
-		jsontext.Marshal(map[string]problem{"error": {code, message, details, s.World.RequestID()}}))
+		tree.Marshal(map[string]problem{"error": {code, message, details, s.World.RequestID()}}))
 }
 
 func (s *API) invalid(field, message string) wire.Reply {

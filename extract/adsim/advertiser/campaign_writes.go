@@ -4,9 +4,10 @@ import (
 	"net/http"
 	"slices"
 
-	"spendsync/extract/adsim/jsontext"
+	"spendsync/extract/adsim/clock"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/market"
+	"spendsync/extract/adsim/money"
 	"spendsync/extract/adsim/wire"
 	"spendsync/extract/adsim/world"
 )
@@ -92,7 +93,7 @@ func (e edit) checkDoubling(cp *market.Campaign, b body) *problem {
 	}{{"default_bid", now.Bid}, {"daily_spend_limit", now.Limit}, {"target_cpa", now.TargetCPA}} {
 		if f.was > 0 && b.money(f.name) > 2*f.was {
 			return invalidField(f.name, "can at most double in one change, to %s",
-				jsontext.AppendMillionths(nil, 2*f.was))
+				money.Append(nil, 2*f.was))
 		}
 	}
 	return nil
@@ -138,10 +139,10 @@ func (e edit) checkCampaign(cp *market.Campaign, b body) *problem {
 	}
 	now := e.St.CampaignNow(cp)
 	if least := now.Audience.MinBid(); now.Bid < least && (b.has("default_bid") || b.has("audience")) {
-		return invalidField("default_bid", "this audience demands at least %s", jsontext.AppendMillionths(nil, least))
+		return invalidField("default_bid", "this audience demands at least %s", money.Append(nil, least))
 	}
 	if !now.End.IsZero() && !now.End.After(now.Start) && (b.has("start_date") || b.has("end_date")) {
-		return invalidField("end_date", "expected after start_date, %s", jsontext.Instant(now.Start))
+		return invalidField("end_date", "expected after start_date, %s", clock.Instant(now.Start))
 	}
 	return nil
 }

@@ -4,9 +4,10 @@ import (
 	"slices"
 	"strings"
 
-	"spendsync/extract/adsim/jsontext"
+	"spendsync/extract/adsim/clock"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/market"
+	"spendsync/extract/adsim/money"
 	"spendsync/extract/adsim/wire"
 )
 
@@ -63,18 +64,18 @@ func (s *API) getCampaign(c *Call) wire.Reply {
 
 // campaignHead is what the list and the single read share.
 type campaignHead struct {
-	ID        string           `json:"id"`
-	Name      string           `json:"name"`
-	Status    string           `json:"status"`
-	Delivery  string           `json:"delivery_status,omitempty"`
-	Bid       jsontext.Amount  `json:"default_bid"`
-	Limit     *jsontext.Amount `json:"daily_spend_limit"`
-	CreatedAt string           `json:"created_at"`
+	ID        string        `json:"id"`
+	Name      string        `json:"name"`
+	Status    string        `json:"status"`
+	Delivery  string        `json:"delivery_status,omitempty"`
+	Bid       money.Amount  `json:"default_bid"`
+	Limit     *money.Amount `json:"daily_spend_limit"`
+	CreatedAt string        `json:"created_at"`
 }
 
 func headOf(c *Call, cp *market.Campaign, now ledger.CampaignNow) campaignHead {
-	head := campaignHead{cp.ID, now.Name, now.Status, now.Delivery, jsontext.Amount(now.Bid),
-		jsontext.OrNull(jsontext.Amount(now.Limit)), jsontext.Instant(cp.CreatedAt)}
+	head := campaignHead{cp.ID, now.Name, now.Status, now.Delivery, money.Amount(now.Bid),
+		orNull(money.Amount(now.Limit)), clock.Instant(cp.CreatedAt)}
 	if c.Fault.Is(wire.Unreadable) {
 		head.Delivery = ""
 	}
@@ -88,12 +89,12 @@ func (s *API) oneCampaign(c *Call, cp *market.Campaign, copied []string) wire.Re
 	src := ledger.SourcesNow{AllowList: ledger.Or(c.St.Changes.Campaign(cp.ID).AllowList, cp.AllowList)}
 	return one(c, "campaign", struct {
 		campaignHead
-		TargetCPA *jsontext.Amount `json:"target_cpa"`
-		StartDate string           `json:"start_date"`
-		EndDate   *string          `json:"end_date"`
-		Mode      string           `json:"source_targeting_mode"`
-		Audience  market.Audience  `json:"audience"`
-		Copied    []string         `json:"cloned_creative_ids,omitzero"`
-	}{headOf(c, cp, now), jsontext.OrNull(jsontext.Amount(now.TargetCPA)), jsontext.Instant(now.Start),
-		jsontext.OrNull(jsontext.Instant(now.End)), src.Mode(), now.Audience, copied})
+		TargetCPA *money.Amount   `json:"target_cpa"`
+		StartDate string          `json:"start_date"`
+		EndDate   *string         `json:"end_date"`
+		Mode      string          `json:"source_targeting_mode"`
+		Audience  market.Audience `json:"audience"`
+		Copied    []string        `json:"cloned_creative_ids,omitzero"`
+	}{headOf(c, cp, now), orNull(money.Amount(now.TargetCPA)), clock.Instant(now.Start),
+		orNull(clock.Instant(now.End)), src.Mode(), now.Audience, copied})
 }

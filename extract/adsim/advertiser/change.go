@@ -5,14 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"spendsync/extract/adsim/chance"
-	"spendsync/extract/adsim/jsontext"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/market"
+	"spendsync/extract/adsim/money"
 	"spendsync/extract/adsim/world"
 )
 
@@ -72,15 +73,10 @@ func lacking(fields map[string]*schema, names ...string) map[string]*schema {
 
 // Apply makes a change and returns the ID of the changed or created entity.
 func (s *API) Apply(c Change) (id string, err error) {
-	line := world.Entry{Op: "change"}
-	line.What, err = json.Marshal(&c)
-	if err == nil {
-		w := world.Write{Free: true, Ordered: true, Line: line}
-		_, err = s.World.Edit(w, func(e *world.Editor) error {
-			id, err = edit{e, c.Force}.apply(c)
-			return err
-		})
-	}
+	_, err = s.World.Edit(world.Write{Free: true, Ordered: true}, func(e *world.Editor) error {
+		id, err = edit{e, c.Force}.apply(c)
+		return err
+	})
 	if err != nil {
 		what := strings.Join(strings.Fields("change "+string(c.Do)+" "+cmp.Or(c.Creative, c.Campaign)), " ")
 		return "", fmt.Errorf("%s: %w", what, err)
@@ -140,7 +136,7 @@ func (e edit) apply(c Change) (string, error) {
 		}
 		status := "pending_review"
 		cr.Title, cr.Message, cf.Status = "Creative "+strconv.Itoa(cr.Number), "Tap to see more.", &status
-		cr.Link, cr.IconID = "https://offers.example/"+cp.ID, jsontext.Hex24(chance.Hash(cr.Key, chance.AboutIcon))
+		cr.Link, cr.IconID = "https://offers.example/"+cp.ID, chance.Hex24(chance.Hash(cr.Key, chance.AboutIcon))
 		return cr.ID, e.orderCreative(cr, c.Set)
 	case cr != nil && e.St.CreativeStatus(cr) == "archived" && !e.force:
 		return "", fmt.Errorf("creative %s is archived", cr.ID)
@@ -179,7 +175,7 @@ func orderedBody(set map[string]any, s *schema) (body, error) {
 			continue
 		}
 		text := fmt.Sprint(v)
-		if _, ok := jsontext.ParseMillionths(text); !ok {
+		if _, ok := money.Parse(text); !ok {
 			return nil, fmt.Errorf("%s %q: expected a decimal of at most six places", name, text)
 		}
 		b[name] = json.Number(text)
@@ -292,7 +288,7 @@ func (e edit) orderBids(cp *market.Campaign, bids map[string]any) error {
 		return fmt.Errorf("bids: %w", err)
 	}
 	of := e.OfCampaign(cp.ID)
-	for _, id := range jsontext.SortedKeys(b) {
+	for _, id := range slices.Sorted(maps.Keys(b)) {
 		src, ok := e.Account.Sources.Index(id)
 		if !ok {
 			return fmt.Errorf("bids: no source %q", id)

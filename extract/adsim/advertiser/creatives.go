@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"spendsync/extract/adsim/jsontext"
+	"spendsync/extract/adsim/clock"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/market"
 	"spendsync/extract/adsim/wire"
@@ -60,9 +60,9 @@ type content struct {
 }
 
 func contentOf(ct ledger.Content, status string) content {
-	out := content{Title: jsontext.OrNull(ct.Title), Message: jsontext.OrNull(ct.Message),
-		Link: jsontext.OrNull(ct.Link), ImageID: jsontext.OrNull(ct.ImageID), IconID: jsontext.OrNull(ct.IconID),
-		Button1: jsontext.OrNull(ct.Button1), Button2: jsontext.OrNull(ct.Button2), Status: status}
+	out := content{Title: orNull(ct.Title), Message: orNull(ct.Message),
+		Link: orNull(ct.Link), ImageID: orNull(ct.ImageID), IconID: orNull(ct.IconID),
+		Button1: orNull(ct.Button1), Button2: orNull(ct.Button2), Status: status}
 	if status == "rejected" {
 		out.Reasons, out.Comment = append([]string{}, ct.Reasons...), &ct.Comment
 	}
@@ -88,13 +88,13 @@ func creativeOf(st *ledger.State, cr *market.Creative) creative {
 	ct := ledger.ContentOf(now)
 	ct.Reasons, ct.Comment = now.Reasons, now.Comment
 	out := creative{ID: cr.ID, CampaignID: cr.Campaign.ID, content: contentOf(ct, now.Status),
-		CreatedAt: jsontext.Instant(cr.CreatedAt)}
+		CreatedAt: clock.Instant(cr.CreatedAt)}
 	if v := st.Changes.Creative(cr.ID).Pending; v != nil {
 		status := "pending_review"
 		if v.Rejected {
 			status = "rejected"
 		}
-		out.Pending = &version{contentOf(*v, status), jsontext.Instant(v.Submitted)}
+		out.Pending = &version{contentOf(*v, status), clock.Instant(v.Submitted)}
 	}
 	return out
 }

@@ -84,32 +84,11 @@ func (k *APIKey) Tell(h http.Header, now time.Time) {
 
 // Keys is the keys of one account.
 type Keys struct {
-	world *world.World
-	mu    sync.Mutex
-	List  []*APIKey
+	mu   sync.Mutex
+	List []*APIKey
 }
 
-func NewKeys(w *world.World) *Keys { return &Keys{world: w, List: configuredKeys(&w.Cfg)} }
-
-// Reset restores the configured keys.
-func (k *Keys) Reset() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.List = configuredKeys(&k.world.Cfg)
-}
-
-// Redo makes the change of a line again. It reports false for one of another room.
-func (k *Keys) Redo(line *world.Entry) (known bool, err error) {
-	switch line.Op {
-	case "renew":
-		err = k.RenewKey(line.Name, line.Until)
-	case "revoke":
-		err = k.RevokeKey(line.Name)
-	default:
-		return false, nil
-	}
-	return true, err
-}
+func NewKeys(w *world.World) *Keys { return &Keys{List: configuredKeys(&w.Cfg)} }
 
 // AccountOf finds the account that a Bearer key acts on, and the key.
 func AccountOf(accounts []*API, authorization string, now time.Time) (*API, *APIKey) {
@@ -142,15 +121,15 @@ func (r *Keys) findKey(secret string) *APIKey {
 // RenewKey sets when a key ends, by its ID or its secret; RevokeKey ends it for
 // good. Both stand for what a person does in the dashboard.
 func (r *Keys) RenewKey(key string, until time.Time) error {
-	return r.changeKey(key, func(k *APIKey) { k.ExpiresAt = until }, world.Entry{Op: "renew", Name: key, Until: until})
+	return r.changeKey(key, func(k *APIKey) { k.ExpiresAt = until })
 }
 
 // RevokeKey ends a key: see [Service.RenewKey].
 func (r *Keys) RevokeKey(key string) error {
-	return r.changeKey(key, func(k *APIKey) { k.revoked = true }, world.Entry{Op: "revoke", Name: key})
+	return r.changeKey(key, func(k *APIKey) { k.revoked = true })
 }
 
-func (r *Keys) changeKey(key string, do func(*APIKey), en world.Entry) error {
+func (r *Keys) changeKey(key string, do func(*APIKey)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	i := slices.IndexFunc(r.List, func(k *APIKey) bool { return k.ID == key || k.Secret == key })
@@ -158,7 +137,5 @@ func (r *Keys) changeKey(key string, do func(*APIKey), en world.Entry) error {
 		return errors.New("key: there is none of that ID or text")
 	}
 	do(r.List[i])
-	en.Name = r.List[i].ID // no secret goes where it need not
-	r.world.Record(en)
 	return nil
 }

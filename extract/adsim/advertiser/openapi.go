@@ -4,13 +4,14 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
-	"spendsync/extract/adsim/jsontext"
+	"spendsync/extract/adsim/tree"
 	"spendsync/extract/adsim/wire"
 )
 
@@ -44,7 +45,7 @@ func describeAll() []byte {
 		paths[op.Path][strings.ToLower(op.Method)] = op.describe()
 	}
 	doc["paths"] = paths
-	return jsontext.Marshal(doc)
+	return tree.Marshal(doc)
 }
 
 // replySuffix ends the names of responses: generators make types of both responses and schemas, and
@@ -55,11 +56,11 @@ const replySuffix = "Reply"
 // them out, and gives the responses names that no schema has.
 func flatten(components map[string]any) {
 	schemas := components["schemas"].(map[string]any)
-	for _, name := range jsontext.SortedKeys(schemas) {
+	for _, name := range slices.Sorted(maps.Keys(schemas)) {
 		extend(schemas, schemas[name].(map[string]any))
 	}
 	responses := components["responses"].(map[string]any)
-	for _, name := range jsontext.SortedKeys(responses) {
+	for _, name := range slices.Sorted(maps.Keys(responses)) {
 		responses[name+replySuffix] = responses[name]
 		delete(responses, name)
 	}

@@ -3,14 +3,16 @@ package advertiser
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"regexp"
 	"slices"
+	"spendsync/extract/adsim/wire"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
-
-	"spendsync/extract/adsim/jsontext"
 )
 
 // schema is as much of JSON Schema as the bodies need. The same value checks a
@@ -177,9 +179,9 @@ func (s *schema) checkText(found []detail, field, v string) []detail {
 		return wrong("expected one of " + strings.Trim(fmt.Sprint(s.Enum), "[]"))
 	case n < s.MinLength, s.MaxLength > 0 && n > s.MaxLength:
 		return wrong(fmt.Sprintf("expected %d to %d characters", s.MinLength, s.MaxLength))
-	case s.Pattern == `\S` && jsontext.Blank(v):
+	case s.Pattern == `\S` && !compiled(`\S`).MatchString(v):
 		return wrong("expected more than blanks")
-	case s.Pattern != "" && !jsontext.Compiled(s.Pattern).MatchString(v):
+	case s.Pattern != "" && !compiled(s.Pattern).MatchString(v):
 		return wrong("expected the form " + s.Pattern)
 	}
 	if s.Format == "date-time" {
@@ -231,7 +233,7 @@ func (s *schema) checkObject(found []detail, field string, m map[string]any) []d
 			found = append(found, detail{at(name), "is required"})
 		}
 	}
-	for _, name := range jsontext.SortedKeys(m) {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if of := s.Properties[name]; of != nil {
 			found = of.check(found, at(name), m[name])
 		} else {
@@ -240,7 +242,19 @@ func (s *schema) checkObject(found []detail, field string, m map[string]any) []d
 	}
 	if len(m) < s.MinFields {
 		found = append(found, detail{field, fmt.Sprintf("expected at least %d of %s", s.MinFields,
-			strings.Join(jsontext.SortedKeys(s.Properties), ", "))})
+			strings.Join(slices.Sorted(maps.Keys(s.Properties)), ", "))})
 	}
 	return found
 }
+
+// compiled keeps the patterns of the schemas. They are of ECMA-262, where \S knows the spaces of Unicode; Go's knows
+// those of ASCII.
+func compiled(pattern string) *regexp.Regexp {
+	re, ok := patterns.Load(pattern)
+	if !ok {
+		re, _ = patterns.LoadOrStore(pattern, regexp.MustCompile(strings.ReplaceAll(pattern, `\S`, wire.NotBlank)))
+	}
+	return re.(*regexp.Regexp)
+}
+
+var patterns sync.Map

@@ -3,7 +3,7 @@ package advertiser
 import (
 	"net/http"
 
-	"spendsync/extract/adsim/jsontext"
+	"spendsync/extract/adsim/tree"
 	"spendsync/extract/adsim/wire"
 )
 
@@ -12,7 +12,7 @@ import (
 func one(c *Call, singular string, v any) wire.Reply {
 	body := c.Fault.Entry(v, c.Fault.ChangesMembers())
 	if singular != "" {
-		body = jsontext.ObjectNode().With(singular, body)
+		body = tree.Object(singular, body)
 	}
 	return answer(c, body)
 }
@@ -20,19 +20,29 @@ func one(c *Call, singular string, v any) wire.Reply {
 // many answers with a part of a list of n.
 func many(c *Call, plural string, w wire.Window, n int, entry func(i int) any) wire.Reply {
 	places, total := c.Fault.Entries(w, n)
-	list := jsontext.ListNode()
+	list := tree.List()
 	for k, i := range places {
 		list.Values = append(list.Values, c.Fault.Entry(entry(i), c.Fault.HitsRow(k)))
 	}
-	body := jsontext.ObjectNode().With(plural, list)
+	body := tree.Object(plural, list)
 	if !c.Fault.Is(wire.NoPagination) {
-		body.With("total", jsontext.IntNode(total)).With("limit", jsontext.IntNode(w.Limit)).
-			Set("offset", jsontext.IntNode(w.Offset))
+		body.Set("total", tree.Int(total))
+		body.Set("limit", tree.Int(w.Limit))
+		body.Set("offset", tree.Int(w.Offset))
 	}
 	return answer(c, body)
 }
 
-func answer(c *Call, body *jsontext.Node) wire.Reply {
+func answer(c *Call, body *tree.Node) wire.Reply {
 	c.Fault.HurtTop(body)
 	return wire.JSONReply(http.StatusOK, body.Append(nil))
+}
+
+// orNull returns nil for the zero value, which encodes as null.
+func orNull[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
 }

@@ -5,9 +5,9 @@ import (
 	"maps"
 	"slices"
 
-	"spendsync/extract/adsim/jsontext"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/market"
+	"spendsync/extract/adsim/money"
 	"spendsync/extract/adsim/wire"
 	"spendsync/extract/adsim/world"
 )
@@ -25,7 +25,7 @@ func (s *API) getSources(c *Call) wire.Reply {
 	}
 	out.Bids = make([]sourceBid, len(now.Bids))
 	for i, b := range now.Bids {
-		out.Bids[i] = sourceBid{t.IDs[b.Source], jsontext.Amount(b.Bid)}
+		out.Bids[i] = sourceBid{t.IDs[b.Source], money.Amount(b.Bid)}
 	}
 	if of := c.St.Changes.Campaign(cp.ID).Optimized; len(of) > 0 {
 		out.Optimized = t.Names(slices.Sorted(maps.Keys(of)))
@@ -44,8 +44,8 @@ type sourceSettings struct {
 }
 
 type sourceBid struct {
-	SourceID string          `json:"source_id"`
-	Bid      jsontext.Amount `json:"bid"`
+	SourceID string       `json:"source_id"`
+	Bid      money.Amount `json:"bid"`
 }
 
 // sourcesOf finds sources by their IDs.
@@ -129,8 +129,8 @@ func (e edit) changeList(cp *market.Campaign, verb string, list []int32, r *sour
 	on := verb == "block" || verb == "allow"
 	ofAllowList := verb == "allow" || verb == "disallow"
 	if ledger.Or(e.Next.Campaign(cp.ID).AllowList, cp.AllowList) != ofAllowList && !e.force {
-		return conflict("Campaign %s has %s.", cp.ID, [...]string{"an allow list",
-			"a block list"}[jsontext.Btoi(ofAllowList)])
+		return conflict("Campaign %s has %s.", cp.ID, map[bool]string{true: "a block list",
+			false: "an allow list"}[ofAllowList])
 	}
 	of := e.OfCampaign(cp.ID)
 	now, into := e.St.BlockedNow(cp), &of.Blocked
@@ -165,10 +165,10 @@ func (s *API) setSourceBids(c *Call) wire.Reply {
 			return conflict("Campaign %s has no target_cpa: its sources can't be optimized.", cp.ID)
 		case bid > 3*now.Bid:
 			return invalidField("bid", "expected at most three times the default_bid, %s",
-				jsontext.AppendMillionths(nil, 3*now.Bid))
+				money.Append(nil, 3*now.Bid))
 		case bid > 0 && bid < now.Audience.MinBid():
 			return invalidField("bid", "this audience demands at least %s",
-				jsontext.AppendMillionths(nil, now.Audience.MinBid()))
+				money.Append(nil, now.Audience.MinBid()))
 		}
 		was := map[int32]int64{}
 		for _, b := range e.St.SourcesNow(cp).Bids {

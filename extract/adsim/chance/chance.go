@@ -1,6 +1,9 @@
 package chance
 
-import "math/bits"
+import (
+	"fmt"
+	"math/bits"
+)
 
 // Everything that looks random is a hash of the object that it belongs to, so that nothing depends
 // on the order of requests. All of it is integer arithmetic: floats round differently on different
@@ -59,3 +62,6 @@ const (
 	AboutSubscriber
 	AboutSignIn
 )
+
+// Hex24 is an ID of 24 hexadecimal characters.
+func Hex24(h uint64) string { return fmt.Sprintf("%016x%08x", h, uint32(Mix(h))) }

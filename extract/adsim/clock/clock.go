@@ -18,6 +18,7 @@ type Clock struct {
 	speed    float64   // seconds a second; 0 is plain time
 }
 
+// Now returns the service's time.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -30,24 +31,29 @@ func (c *Clock) Now() time.Time {
 	return c.Base().Add(c.shift)
 }
 
-func (c *Clock) Stand(t time.Time) {
+// SetNow sets the clock to t. It stands still there until it is set or advanced again, so that a test sees the same
+// numbers however long it takes.
+func (c *Clock) SetNow(t time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.standing, c.at = true, t
 }
 
-func (c *Clock) Run(t time.Time) {
+// RunFrom sets the clock to t and lets it run on from there.
+func (c *Clock) RunFrom(t time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.standing, c.speed, c.shift = false, 0, t.Sub(c.Base())
 }
 
-func (c *Clock) Hurry(t time.Time, speed float64) {
+// RunFast sets the clock to t and lets it run from there, speed seconds a second.
+func (c *Clock) RunFast(t time.Time, speed float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.standing, c.speed, c.at, c.from = false, speed, t, c.Base()
 }
 
+// Advance moves the clock by d; it runs on or stands still as before.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,20 +62,6 @@ func (c *Clock) Advance(d time.Duration) {
 	} else {
 		c.shift += d
 	}
-}
-
-// Entry is how the clock is set.
-func (c *Clock) Entry() clockEntry {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return clockEntry{Standing: c.standing, At: c.at, From: c.from, Speed: c.speed, Shift: c.shift}
-}
-
-// Restore sets the clock to a recorded state.
-func (c *Clock) Restore(e clockEntry) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.standing, c.at, c.from, c.speed, c.shift = e.Standing, e.At, e.From, e.Speed, e.Shift
 }
 
 func (c *Clock) Stands() bool {
@@ -139,11 +131,10 @@ func ArrivedShare(d Day, at time.Time, zone *time.Location) uint32 {
 	return uint32(done << 16 / total)
 }
 
-// clockEntry is a recorded setting of the clock.
-type clockEntry struct {
-	Standing bool          `json:"standing,omitempty"`
-	At       time.Time     `json:"at,omitzero"`
-	From     time.Time     `json:"from,omitzero"`
-	Speed    float64       `json:"speed,omitempty"`
-	Shift    time.Duration `json:"shift,omitempty"`
+// Instant is RFC 3339 in UTC, empty for one that is not set.
+func Instant(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
 }

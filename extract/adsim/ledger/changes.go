@@ -18,7 +18,6 @@ type Changes struct {
 	Campaigns map[string]*CampaignChanges
 	Creatives map[string]*CreativeChanges
 	History   map[string][]Version // of campaigns that were changed through the API, oldest first
-	Balance   []BalanceMark        // oldest first
 	Deposits  []Deposit            // of a prepaid account, oldest first
 	Effects   []Planted
 	marks     []dayMark
@@ -88,7 +87,7 @@ func (ch *Changes) Clone() *Changes {
 		History: map[string][]Version{}}
 	if ch != nil {
 		next.Made = slices.Clone(ch.Made)
-		next.marks, next.Seq, next.Balance, next.Deposits = ch.marks, ch.Seq, ch.Balance, ch.Deposits
+		next.marks, next.Seq, next.Deposits = ch.marks, ch.Seq, ch.Deposits
 		next.Effects = ch.Effects
 		maps.Copy(next.History, ch.History)
 		maps.Copy(next.Campaigns, ch.Campaigns)
@@ -124,26 +123,6 @@ type State struct {
 	Used     map[string]int // of the day's change budgets
 }
 
-// BalanceMark is what the balance was made to be from an instant on.
-type BalanceMark struct {
-	At      time.Time
-	Status  string
-	Emptied bool // by the spend
-}
-
-// BalanceAt is what the balance was made to be, "" where it follows from the spend.
-func (st *State) BalanceAt(t time.Time) string {
-	status := st.Balance
-	if st.Changes != nil {
-		for _, m := range st.Changes.Balance {
-			if !m.At.After(t) {
-				status = m.Status
-			}
-		}
-	}
-	return status
-}
-
 // Deposit is money that came by wire.
 type Deposit struct {
 	At     time.Time
@@ -152,7 +131,7 @@ type Deposit struct {
 
 // VersionOf returns the changes of a campaign and its creatives until now.
 func (ch *Changes) VersionOf(cp *market.Campaign, at time.Time) Version {
-	v := Version{At: at, campaign: cp, Of: ch.Campaign(cp.ID), creatives: map[string]*CreativeChanges{}}
+	v := Version{At: at, Of: ch.Campaign(cp.ID), creatives: map[string]*CreativeChanges{}}
 	for cr, of := range ch.Creatives {
 		if strings.HasPrefix(cr, cp.ID+"-") {
 			v.creatives[cr] = of
@@ -164,7 +143,6 @@ func (ch *Changes) VersionOf(cp *market.Campaign, at time.Time) Version {
 // Version is the changes of a campaign and its creatives in effect from an instant.
 type Version struct {
 	At        time.Time
-	campaign  *market.Campaign
 	ByItself  bool // before the first change through the API
 	Of        *CampaignChanges
 	creatives map[string]*CreativeChanges

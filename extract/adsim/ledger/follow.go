@@ -2,64 +2,127 @@ package ledger
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
-	"sort"
 	"time"
 
+	"spendsync/extract/adsim/chance"
 	"spendsync/extract/adsim/clock"
 	"spendsync/extract/adsim/market"
 )
 
-// From its first change through the API on, the spending of a campaign follows its settings. It
-// starts from the rows that the campaign would have without changes. Each row gets the part of the
-// day's traffic during which the campaign and its creative ran and the source was bought, more of
-// it for a higher bid or a wider audience, at the price of the bid of that time, until the day's
-// limit is reached. If the settings equal the original ones, the rows are the same.
+// From its first change through the API on, the spending of a campaign follows its settings; in a prepaid account that
+// of every campaign does. Each row that the campaign would have without changes gets the part of the day's traffic
+// during which the campaign and its creative ran and the source was bought, more of it for a higher bid or a wider
+// audience, at the price of the bid of that time. The rows arrive in an order of their own, and the row that passes the
+// day's limit, or what is left of a prepaid balance, is the last one.
 
-// followed are the campaigns that follow their settings on a day, by ID.
-func (st *State) followed(d clock.Day, zone *time.Location) []string {
+// versionsOf are the versions of a campaign that follows its settings on a day, nil for any other.
+func (st *State) versionsOf(c *market.Campaign, d clock.Day) []Version {
 	if st.Changes == nil {
 		return nil
 	}
-	var ids []string
-	for id, versions := range st.Changes.History {
-		if d >= clock.DayOf(versions[1].At, zone) {
-			ids = append(ids, id)
-		}
+	versions := st.Changes.History[c.ID]
+	if len(versions) > 1 && d >= clock.DayOf(versions[1].At, st.Account.Zone) {
+		return versions
 	}
-	slices.Sort(ids)
-	return ids
+	if st.prepaidOn(d) {
+		v := st.Changes.VersionOf(c, d.Start(st.Account.Zone))
+		v.Of = &NoCampaignChanges
+		return []Version{{ByItself: true, Of: &NoCampaignChanges}, v}
+	}
+	return nil
 }
 
-// followEntries puts the entries of the campaigns that follow their settings in the
-// place of those that they would have by themselves. traffic is what all creatives
-// draw by themselves.
-func (st *State) followEntries(sd *Day, sc Scope, all []Entry, traffic uint64) []Entry {
-	ids := st.followed(sd.day, st.Account.Zone)
-	if len(ids) == 0 {
+// followEntries puts the entries of the campaigns that follow their settings in the place of those that they would
+// have by themselves. traffic is what all creatives draw by themselves.
+func (st *State) followEntries(sd *Day, all []Entry, traffic uint64) []Entry {
+	if st.Changes == nil {
 		return all
 	}
-	byItself := map[string][]Entry{}
-	rest := all[:0:0]
+	campaigns := slices.Concat(st.Account.ExistingOn(sd.day), st.Changes.Made)
+	for id := range st.Changes.History { // one that is archived by itself may have been changed before
+		if c := st.Campaign(id); c != nil && !slices.Contains(campaigns, c) {
+			campaigns = append(campaigns, c)
+		}
+	}
+	var followed, rest []Entry
+	is := map[*market.Campaign]bool{}
+	for _, c := range campaigns {
+		if versions := st.versionsOf(c, sd.day); versions != nil {
+			is[c] = true
+			f := st.followDay(sd, c, versions, all, traffic)
+			followed = append(followed, f.entries()...)
+		}
+	}
+	if len(is) == 0 {
+		return all
+	}
+	if st.prepaidOn(sd.day) {
+		stopAt(followed, st.fundsFor(sd.day))
+	}
 	for _, e := range all {
-		id := e.Creative.Campaign.ID
-		if _, follows := slices.BinarySearch(ids, id); follows {
-			byItself[id] = append(byItself[id], e)
-		} else {
+		if !is[e.Creative.Campaign] {
 			rest = append(rest, e)
 		}
 	}
-	for _, id := range ids {
-		if sc.campaign == "" || sc.campaign == id {
-			f := st.followDay(sd, st.Changes.History[id], byItself[id], traffic)
-			rest = append(rest, f.entries()...)
+	for i := range followed {
+		e := &followed[i]
+		for j := range e.list {
+			sd.restate(&e.list[j])
 		}
+		e.rows = len(e.list)
 	}
+	rest = append(rest, followed...)
 	slices.SortStableFunc(rest, func(x, y Entry) int {
-		return cmp.Or(cmp.Compare(x.Creative.Campaign.ID, y.Creative.Campaign.ID), cmp.Compare(x.Creative.ID,
-			y.Creative.ID))
+		return cmp.Or(cmp.Compare(x.Creative.Campaign.ID, y.Creative.Campaign.ID),
+			cmp.Compare(x.Creative.ID, y.Creative.ID))
 	})
 	return rest
+}
+
+// stopAt drops the rows that arrive after the one with which an amount is spent, and the clicks of that one which
+// there is nothing left for. It returns what the others have cost before credits.
+func stopAt(entries []Entry, amount int64) (spent int64) {
+	type place struct {
+		hash uint64
+		e, i int
+	}
+	var order []place
+	for k := range entries {
+		for i, r := range entries[k].list {
+			order = append(order, place{chance.Hash(entries[k].key, uint64(r.Source)), k, i})
+		}
+	}
+	slices.SortFunc(order, func(x, y place) int { return cmp.Compare(x.hash, y.hash) })
+	for _, at := range order {
+		r, gross := &entries[at.e].list[at.i], &entries[at.e].gross[at.i]
+		left := amount - spent
+		switch {
+		case left <= 0:
+			r.Source = NoSource // it never arrives
+			continue
+		case *gross > left:
+			part := func(n int64) int64 { return (n*left + *gross - 1) / *gross }
+			clicks := part(r.Clicks)
+			r.Spend = r.Spend / max(1, r.Clicks) * clicks
+			r.Clicks, r.Impressions, r.Conversions = clicks, part(r.Impressions), min(r.Conversions, clicks)
+			*gross = max(left, r.Spend)
+		}
+		spent += *gross
+	}
+	for k := range entries {
+		e := &entries[k]
+		n := 0
+		for i, r := range e.list {
+			if r.Source != NoSource {
+				e.list[n], e.gross[n] = r, e.gross[i]
+				n++
+			}
+		}
+		e.list, e.gross = e.list[:n], e.gross[:n]
+	}
+	return spent
 }
 
 // followDay is one such campaign on one day.
@@ -68,201 +131,85 @@ type followDay struct {
 	st        *State
 	sd        *Day
 	campaign  *market.Campaign
-	bare      *Version // before its first change
-	creatives []*followCreative
+	all       []Entry // of the day without changes
+	traffic   uint64
 	stretches []stretch
+	universe  *market.Universe // of the last stretch
+	limit     int64            // the highest of the day; 0: none
 }
 
 // stretch is a part of the day over which nothing changes.
 type stretch struct {
-	from, to   time.Time
+	*Version
 	begin, end uint32 // the shares of the traffic that have arrived then
-	rules      *rules // what holds
-	late       *rules // what holds for sources that changes reach late
-	epoch      int    // stretches of one epoch have one universe
+	bid        int64
+	reach      uint64
+	allowList  bool
 	delivers   bool
 }
 
-func (st *State) followDay(sd *Day, versions []Version, byItself []Entry, traffic uint64) *followDay {
-	f := &followDay{Account: st.Account, st: st, sd: sd, campaign: versions[1].campaign, bare: &versions[0]}
-	f.layStretches(st, versions)
-	f.layCreatives(st, byItself, traffic)
-	f.applyLimits()
-	return f
-}
-
-// layStretches cuts the day at each change.
-func (f *followDay) layStretches(st *State, versions []Version) {
-	began, ends := f.sd.day.Start(f.Zone), (f.sd.day + 1).Start(f.Zone)
+func (st *State) followDay(sd *Day, c *market.Campaign, versions []Version, all []Entry, traffic uint64) *followDay {
+	f := &followDay{Account: st.Account, st: st, sd: sd, campaign: c, all: all, traffic: traffic}
+	began, ends := sd.day.Start(f.Zone), (sd.day + 1).Start(f.Zone)
 	if st.AsOf.Before(ends) {
 		ends = st.AsOf
 	}
 	cuts := []time.Time{began}
-	cut := func(list ...time.Time) {
-		for _, t := range list {
+	for i := range versions {
+		v := &versions[i]
+		start, end := f.span(v)
+		for _, t := range []time.Time{v.At, v.Of.PausedUntil, start, end} {
 			if t.After(began) && t.Before(ends) {
 				cuts = append(cuts, t)
 			}
 		}
 	}
-	// What was over before the day, even for slow sources, does not matter.
-	first := sort.Search(len(versions), func(i int) bool { return versions[i].At.After(began.Add(-market.SourceLag)) })
-	versions = versions[max(0, first-1):]
-	var all []*rules
-	for i := range versions {
-		v := &versions[i]
-		all = append(all, f.rulesOf(v))
-		cut(v.At, v.At.Add(market.SourceLag))
-		if !v.ByItself {
-			start, end := f.span(v)
-			cut(v.Of.PausedUntil, start, end)
-		}
-	}
-	for _, m := range st.Changes.Balance {
-		cut(m.At)
-	}
 	slices.SortFunc(cuts, time.Time.Compare)
 	cuts = slices.CompactFunc(cuts, time.Time.Equal)
-	at := func(t time.Time) *rules {
-		i := sort.Search(len(all), func(i int) bool { return all[i].At.After(t) })
-		return all[max(0, i-1)]
-	}
 	for i, from := range cuts {
 		to := ends
 		if i+1 < len(cuts) {
 			to = cuts[i+1]
 		}
-		if !to.After(from) {
-			break
-		}
-		s := stretch{
-			from:  from,
-			to:    to,
-			begin: clock.ArrivedShare(f.sd.day, from, f.Zone),
-			end: clock.ArrivedShare(f.sd.day, to,
-				f.Zone),
-			rules: at(from),
-			late:  at(from.Add(-market.SourceLag)),
-		}
-		s.delivers = f.delivers(st, s.rules.Version, from)
-		if n := len(f.stretches); n > 0 {
-			s.epoch = f.stretches[n-1].epoch
-			if !sameUniverse(f.stretches[n-1].rules.universe, s.rules.universe) {
-				s.epoch++
+		v := &versions[0]
+		for k := range versions {
+			if !versions[k].At.After(from) {
+				v = &versions[k]
 			}
 		}
+		audience := Or(v.Of.Audience, c.Audience)
+		s := stretch{Version: v, begin: clock.ArrivedShare(sd.day, from, f.Zone),
+			end: clock.ArrivedShare(sd.day, to, f.Zone), delivers: f.delivers(v, from),
+			bid: Or(v.Of.Bid, c.Bid(sd.day)), allowList: Or(v.Of.AllowList, c.AllowList),
+			reach: audience.Reach()}
 		f.stretches = append(f.stretches, s)
-	}
-}
-
-func sameUniverse(x, y *market.Universe) bool { return x == y || slices.Equal(x.Src, y.Src) }
-
-// spent is what the campaign has cost.
-func (f *followDay) spent() (sum int64) {
-	for _, fc := range f.creatives {
-		for epoch := range fc.lots {
-			for i := range fc.lots[epoch] {
-				l := &fc.lots[epoch][i]
-				if m := f.measure(fc.Creative, l, epoch); f.visible(l, m.share) {
-					sum += m.spend
-				}
-			}
+		if !v.ByItself && s.delivers {
+			f.limit = max(f.limit, f.limitOf(v))
 		}
+		f.universe = f.universeOf(&s)
 	}
-	return sum
+	return f
 }
 
-// applyLimits ends delivery where the limit of the time is reached.
-func (f *followDay) applyLimits() {
-	all := f.stretches
-	f.stretches = nil
-	before := int64(0) // spent in the stretches so far
-	for _, s := range all {
-		if s.rules.limit > 0 && s.delivers && before >= s.rules.limit {
-			s.delivers = false
-		}
-		f.stretches = append(f.stretches, s)
-		if !s.delivers {
-			continue
-		}
-		if before = f.spent(); s.rules.limit == 0 || before <= s.rules.limit {
-			continue
-		}
-		last := len(f.stretches) - 1
-		seconds := int(s.to.Sub(s.from) / time.Second)
-		stop := sort.Search(seconds, func(n int) bool {
-			f.stretches[last] = f.until(s, s.from.Add(time.Duration(n)*time.Second))
-			return f.spent() >= s.rules.limit
-		})
-		at := s.from.Add(time.Duration(stop) * time.Second)
-		f.stretches[last] = f.until(s, at)
-		rest := s
-		rest.from, rest.begin, rest.delivers = at, f.stretches[last].end, false
-		f.stretches = append(f.stretches, rest)
-		before = f.spent()
-	}
-}
-
-// until is the first part of a stretch.
-func (f *followDay) until(s stretch, t time.Time) stretch {
-	s.to, s.end = t, clock.ArrivedShare(f.sd.day, t, f.Zone)
-	return s
-}
-
-// limitReached reports whether a campaign that follows its settings has spent its limit of this
-// day.
-func (st *State) limitReached(c *market.Campaign) bool {
-	versions := st.Changes.History[c.ID]
-	at := *st
-	at.AsOf = st.Now
-	sd := &Day{
-		day:     st.Today,
-		sources: st.Account.Sources,
-		began:   st.Today.Start(st.Account.Zone).Unix(),
-		known:   st.Now.Unix(),
-	}
-	own, traffic := byItself(st.Account, st.Today)
-	own = slices.DeleteFunc(own, func(e Entry) bool { return e.Creative.Campaign != c })
-	f := at.followDay(sd, versions, own, traffic)
-	limit := f.rulesOf(&versions[len(versions)-1]).limit
-	return limit > 0 && f.spent() >= limit
-}
-
-// rules is a version on a day.
-type rules struct {
-	*Version
-	bid, limit int64
-	reach      uint64
-	allowList  bool
-	universe   *market.Universe
-	running    map[*market.Creative]bool // found so far
-}
-
-// rulesOf is what a version means on the day.
-func (f *followDay) rulesOf(v *Version) *rules {
-	c := f.campaign
-	r := &rules{Version: v, bid: c.Bid(f.sd.day), reach: c.Audience.Reach(), allowList: c.AllowList,
-		universe: c.Universe(f.Sources), running: map[*market.Creative]bool{}}
-	if v.ByItself {
-		return r
-	}
-	r.bid, r.allowList = Or(v.Of.Bid, r.bid), Or(v.Of.AllowList, r.allowList)
+// limitOf is the daily limit of a version, 0 for none.
+func (f *followDay) limitOf(v *Version) int64 {
 	if v.Of.Limit != nil {
-		r.limit = *v.Of.Limit
-	} else {
-		r.limit = f.st.DailyLimit(c)
+		return *v.Of.Limit
 	}
-	if v.Of.Audience != nil {
-		r.reach = v.Of.Audience.Reach()
-	}
+	return f.st.DailyLimit(f.campaign)
+}
+
+// universeOf is the sources that may be bought in a stretch.
+func (f *followDay) universeOf(s *stretch) *market.Universe {
+	c := f.campaign
 	switch {
-	case !r.allowList:
-		r.universe = &f.Sources.Live
-	case !c.AllowList || len(v.Of.Allowed) > 0:
-		u := f.Sources.Live.Subset(func(src int32) bool { return f.allows(v, src) })
-		r.universe = &u
+	case s.ByItself || s.allowList == c.AllowList && len(s.Of.Allowed) == 0 && !c.IsMade():
+		return c.Universe(f.Sources)
+	case !s.allowList:
+		return &f.Sources.Live
 	}
-	return r
+	u := f.Sources.Live.Subset(func(src int32) bool { return f.allows(s.Version, src) })
+	return &u
 }
 
 // allows reports whether a source is on the allow list of a version.
@@ -277,119 +224,179 @@ func (f *followDay) allows(v *Version, src int32) bool {
 // span is from when to when a version may be delivered.
 func (f *followDay) span(v *Version) (start, end time.Time) {
 	c := f.campaign
-	if v.Of.Start != nil {
-		start = *v.Of.Start
-	} else {
-		start = c.Starts.Start(f.Zone)
-	}
-	if v.Of.End != nil {
-		end = *v.Of.End
-	} else if c.Ends {
+	start = Or(v.Of.Start, c.Starts.Start(f.Zone))
+	if c.Ends {
 		end = c.Over.Start(f.Zone)
 	}
-	return start, end
+	return start, Or(v.Of.End, end)
 }
 
-// delivers reports whether the campaign may be shown at an instant. A pause takes a
-// while to finish.
-func (f *followDay) delivers(st *State, v *Version, t time.Time) bool {
+// delivers reports whether the campaign may be shown at an instant. A pause takes a while to finish.
+func (f *followDay) delivers(v *Version, t time.Time) bool {
 	if v.ByItself {
 		return !f.campaign.IsMade() && f.campaign.DeliversOn(f.sd.day)
 	}
 	start, end := f.span(v)
-	if t.Before(start) || !end.IsZero() && !t.Before(end) || st.BalanceAt(t) == "depleted" {
+	if t.Before(start) || !end.IsZero() && !t.Before(end) || f.st.Balance == "depleted" {
 		return false
 	}
 	return Or(v.Of.Status, f.campaign.Status(f.sd.day)) == "active" || t.Before(v.Of.PausedUntil)
 }
 
-// runs reports whether a creative runs in a version. One that is hidden does not, as
-// delivery_status has it too.
-func (f *followDay) runs(v *Version, cr *market.Creative) bool {
-	if v.ByItself {
+// runs reports whether a creative runs in a stretch. One that is hidden does not, as delivery_status has it too.
+func (f *followDay) runs(s *stretch, cr *market.Creative) bool {
+	if s.ByItself {
 		return cr.Number == 0 && cr.ExistsOn(f.sd.day) && cr.Status(f.sd.day) == "active"
 	}
-	of := v.creative(cr.ID)
+	of := s.creative(cr.ID)
 	return of.Hidden != Hide && Or(of.Status, cr.Status(f.sd.day)) == "active"
 }
 
-// isRunning is runs, found once for all sources.
-func (f *followDay) isRunning(r *rules, cr *market.Creative) bool {
-	on, known := r.running[cr]
-	if !known {
-		on = f.runs(r.Version, cr)
-		r.running[cr] = on
-	}
-	return on
-}
-
-// buys reports whether a source is bought by the rules, and at what bid.
-func (f *followDay) buys(r *rules, src int32) (bid int64, ok bool) {
-	c, d := f.campaign, f.sd.day
-	byItself := c.Bid(d)
+// buys reports whether a source is bought in a stretch, and at what bid.
+func (f *followDay) buys(s *stretch, src int32) (bid int64, ok bool) {
+	c := f.campaign
+	byItself := c.Bid(f.sd.day)
 	h := c.SourceHash(src)
 	own := c.Overrides > 0 && h%c.Overrides == 1
 	if own {
 		byItself = c.OverrideBid(byItself, h)
 	}
-	if r.ByItself {
+	if s.ByItself {
 		return byItself, true
 	}
-	if r.allowList && !f.allows(r.Version, src) || !r.allowList && r.Of.Blocked[src] {
+	if s.allowList && !f.allows(s.Version, src) || !s.allowList && s.Of.Blocked[src] {
 		return 0, false
 	}
-	asked, is := r.Of.Bids[src]
+	asked, is := s.Of.Bids[src]
 	switch {
-	case r.Of.Optimized[src]:
-		return max(market.LowestBid, r.bid*int64(50+min(f.Sources.Worth[src]*50/256, 100))/100), true
+	case s.Of.Optimized[src]:
+		return max(market.LowestBid, s.bid*int64(50+min(f.Sources.Worth[src]*50/256, 100))/100), true
 	case is && asked > 0:
 		return asked, true
 	case own && !is:
 		return byItself, true
 	}
-	return r.bid, true
+	return s.bid, true
 }
 
-// usual is the bid of a source and the reach of the audience that the row's numbers
-// are made for.
-func (f *followDay) usualOf(src int32) (bid int64, reach uint64) {
-	if f.campaign.IsMade() {
-		plain := market.Audience{Country: "US"}
-		return 500_000, plain.Reach()
-	}
-	bid, _ = f.buys(f.rulesOfBare(), src)
-	return bid, f.campaign.Audience.Reach()
-}
-
-// rulesOfBare is the rules of before the first change, made once.
-func (f *followDay) rulesOfBare() *rules {
-	for i := range f.stretches {
-		if f.stretches[i].rules.ByItself {
-			return f.stretches[i].rules
-		}
-	}
-	return &rules{Version: f.bare}
-}
-
-// draw returns a source's traffic during a stretch, in 256ths of the traffic without changes, and
-// the bid.
+// draw returns a source's traffic during a stretch, in 256ths of the traffic without changes, and the bid. Twice the
+// bid draws twice the traffic, from a sixteenth to four times; an audience draws by its share of the subscribers.
 func (f *followDay) draw(s *stretch, cr *market.Creative, src int32) (factor uint64, bid int64) {
-	if !s.delivers || !f.isRunning(s.rules, cr) {
+	if !s.delivers || !f.runs(s, cr) {
 		return 0, 0
 	}
-	r := *s.rules
-	if f.Slow(src) {
-		r.Version, r.allowList = s.late.Version, s.late.allowList
-	}
-	bid, ok := f.buys(&r, src)
-	if !ok {
+	bid, ok := f.buys(s, src)
+	switch {
+	case !ok:
 		return 0, 0
-	}
-	if s.rules.ByItself {
+	case s.ByItself:
 		return 256, bid
 	}
-	usual, reach := f.usualOf(src)
+	usual, reach := int64(500_000), f.campaign.Audience.Reach()
+	if f.campaign.IsMade() {
+		reach = (&market.Audience{Country: "US"}).Reach()
+	} else {
+		usual, _ = f.buys(&stretch{Version: &Version{ByItself: true}}, src)
+	}
 	byBid := min(max(256*uint64(bid)/uint64(usual), 16), 1024)
-	byReach := min(max(256*s.rules.reach/reach, 1), 1024)
+	byReach := min(max(256*s.reach/reach, 1), 1024)
 	return byBid * byReach >> 8, bid
+}
+
+// entries are the campaign's creatives with their rows, up to the one that passes the day's limit.
+func (f *followDay) entries() []Entry {
+	var out []Entry
+	c, d := f.campaign, f.sd.day
+	for _, cr := range slices.Concat(c.Creatives, f.st.Changes.Campaign(c.ID).Made) {
+		if cr.Number == 0 && !cr.ExistsOn(d) || cr.Number > 0 && clock.DayOf(cr.CreatedAt, f.Zone) > d {
+			continue
+		}
+		e := Entry{Creative: cr, key: chance.Hash(cr.Key, chance.AboutRows, uint64(d)), universe: f.universe}
+		e.ClickRate, e.ConvertRate = cr.Rates()
+		f.st.Changes.Plant(&e, d)
+		i := slices.IndexFunc(f.all, func(e Entry) bool { return e.Creative == cr })
+		if i >= 0 && f.universe == c.Universe(f.Sources) {
+			e.rows = f.all[i].rows
+		}
+		if e.rows == 0 {
+			e.rows = f.usualRows(&e)
+		}
+		e.follows = true
+		f.fill(&e)
+		out = append(out, e)
+	}
+	if f.limit > 0 {
+		stopAt(out, f.limit)
+	}
+	return out
+}
+
+// usualRows is how many rows a creative has that has none by itself.
+func (f *followDay) usualRows(e *Entry) int {
+	runs := slices.ContainsFunc(f.stretches, func(s stretch) bool { return s.delivers && f.runs(&s, e.Creative) })
+	if len(e.universe.Src) == 0 || !runs {
+		return 0
+	}
+	weight := f.campaign.Weight * e.Creative.Weight * (80 + e.key%41)
+	hi, lo := bits.Mul64(rowsWanted(f.Account, f.sd.day), weight)
+	rows, _ := bits.Div64(hi, lo, max(f.traffic, weight))
+	return min(1+int(rows), e.most())
+}
+
+// fill computes the rows of an entry, as [Day.compute] does, of the stretches.
+func (f *followDay) fill(e *Entry) {
+	for j := range e.rows {
+		h := chance.Mix(e.key + uint64(j)*0x9e3779b97f4a7c15)
+		source := e.universe.Pick(j, e.rows, h)
+		h = chance.Mix(h)
+		block := chance.Mix(e.key ^ uint64(j/64)*0x9e3779b97f4a7c15)
+		order := (int(block>>8&63) + int(block&63|1)*(j%64)) & 63
+		impressions, clicks := f.sd.counts(e, source, h)
+		var share, more, clicked uint64
+		var spend, price int64
+		for i := range f.stretches {
+			s := &f.stretches[i]
+			factor, bid := f.draw(s, e.Creative, source)
+			if more = 0; factor == 0 {
+				continue
+			}
+			share += uint64(s.end-s.begin) * factor >> 8
+			now := min(max(1, impressions*share>>16), (clicks*share+h>>44&0xffff)>>16)
+			price = priceOf(bid, f.campaign.SourceHash(source))
+			spend += int64(now-clicked) * price
+			clicked = now
+			more = uint64(1<<16-s.end) * factor >> 8
+		}
+		if share == 0 || order >= filledBy(uint32(min(share, 1<<16))) {
+			continue
+		}
+		r := Row{Day: f.sd.day, Source: source, Campaign: f.campaign, Creative: e.Creative}
+		back := min(f.sd.credit(h, clicks), int64(clicked))
+		r.Impressions = int64(max(1, impressions*share>>16))
+		r.Clicks, r.Spend = int64(clicked)-back, max(0, spend-back*price)
+		r.Conversions = f.sd.conversions(e, source, h, clicks*(share+more)>>16, r.Clicks)
+		at, there := slices.BinarySearchFunc(e.list, source, func(r Row, s int32) int { return int(r.Source - s) })
+		if there {
+			e.list[at].Add(r.Measures)
+			e.gross[at] += spend
+			continue
+		}
+		e.list, e.gross = slices.Insert(e.list, at, r), slices.Insert(e.gross, at, spend)
+	}
+}
+
+// limitReached reports whether a campaign that follows its settings has spent its limit of today.
+func (st *State) limitReached(c *market.Campaign) bool {
+	at := *st
+	at.AsOf = st.Now
+	all, traffic := byItself(st.Account, st.Today)
+	versions := st.versionsOf(c, st.Today)
+	f := at.followDay(at.bareDay(st.Today), c, versions, all, traffic)
+	f.limit = f.limitOf(&versions[len(versions)-1])
+	return f.limit > 0 && stopAt(f.entries(), f.limit) >= f.limit
+}
+
+// bareDay is a day without its rows.
+func (st *State) bareDay(d clock.Day) *Day {
+	return &Day{day: d, sources: st.Account.Sources, began: d.Start(st.Account.Zone).Unix(), known: st.AsOf.Unix()}
 }

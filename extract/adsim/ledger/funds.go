@@ -6,49 +6,51 @@ import (
 	"spendsync/extract/adsim/clock"
 )
 
-// FundsLeft returns the rest of the deposits at an instant; it is negative if
-// clicks came in after the last look.
-func (st *State) FundsLeft(t time.Time) (left int64) {
-	deposits := st.Changes.Deposits
-	for _, d := range deposits {
-		if !d.At.After(t) {
-			left += d.Amount
+// prepaidOn reports whether a day of the account is paid from what was wired: from its first deposit on.
+func (st *State) prepaidOn(d clock.Day) bool {
+	return st.Changes != nil && len(st.Changes.Deposits) > 0 && d >= clock.DayOf(st.Changes.Deposits[0].At,
+		st.Account.Zone)
+}
+
+// fundsFor is what there is for the clicks of a day: the deposits until the state's instant, less the cost of the days
+// before.
+func (st *State) fundsFor(d clock.Day) (left int64) {
+	deposits, end := st.Changes.Deposits, (d + 1).Start(st.Account.Zone)
+	for _, of := range deposits {
+		if !of.At.After(st.Now) && of.At.Before(end) {
+			left += of.Amount
 		}
 	}
-	for d := clock.DayOf(deposits[0].At, st.Account.Zone); d <= clock.DayOf(t, st.Account.Zone); d++ {
-		left -= st.clicksCost(d, t)
+	for day := clock.DayOf(deposits[0].At, st.Account.Zone); day < d; day++ {
+		left -= st.costOf(day)
 	}
 	return left
 }
 
-// costKey is what the clicks of a day depend on.
+// FundsLeft is the rest of the deposits; the row that passed them may have made it negative.
+func (st *State) FundsLeft() int64 { return st.fundsFor(st.Today) - st.costUntil(st.Today, st.Now) }
+
+// costKey is what the clicks of a day that is over depend on.
 type costKey struct {
 	day  clock.Day
 	mark uint64
 }
 
-// clicksCost is what the clicks of a day have cost until an instant, before credits
-// and restatements.
-func (st *State) clicksCost(d clock.Day, until time.Time) int64 {
-	end := (d + 1).Start(st.Account.Zone)
-	if until.Before(end) {
-		return st.costUntil(d, until)
-	}
-	return st.Kept.costs.Get(costKey{d, st.Changes.markOf(d)}, func() int64 { return st.costUntil(d, end) })
+func (st *State) costOf(d clock.Day) int64 {
+	return st.Kept.costs.Get(costKey{d, st.Changes.markOf(d)}, func() int64 {
+		return st.costUntil(d, (d + 1).Start(st.Account.Zone))
+	})
 }
 
+// costUntil is what the clicks of a day have cost until an instant, before credits and restatements.
 func (st *State) costUntil(d clock.Day, until time.Time) (sum int64) {
 	at := *st
 	at.Now, at.AsOf = until, until
-	sd := &Day{day: d, sources: st.Account.Sources, began: d.Start(st.Account.Zone).Unix(), known: until.Unix()}
 	all, traffic := byItself(st.Account, d)
-	byItself := map[string][]Entry{}
-	for _, e := range all {
-		id := e.Creative.Campaign.ID
-		byItself[id] = append(byItself[id], e)
-	}
-	for _, id := range at.followed(d, st.Account.Zone) {
-		sum += at.followDay(sd, at.Changes.History[id], byItself[id], traffic).spent()
+	for _, e := range at.followEntries(at.bareDay(d), all, traffic) {
+		for _, spend := range e.gross {
+			sum += spend
+		}
 	}
 	return sum
 }
@@ -60,6 +62,9 @@ type balanceNow struct {
 	Charge          int64 // of the card, when little is left
 	Status, Message string
 }
+
+// CardThreshold is the balance at which the card is charged.
+const CardThreshold = 100_000_000
 
 // BalanceOf computes the balance. The card is charged every Monday with the cost of ten days, and
 // when little is left; after that the balance falls with the spend. A prepaid account has the wired
@@ -82,8 +87,9 @@ func (st *State) BalanceOf(asOf time.Time) balanceNow {
 		b.Average += spent[d] / 7
 	}
 	b.Charge = max(b.Average*10/1_000_000*1_000_000, CardThreshold)
+	how := "in the dashboard"
 	if st.Cfg.Prepaid > 0 {
-		b.Left = max(0, at.FundsLeft(at.Now))
+		b.Left, how = max(0, at.FundsLeft()), "by wire"
 	} else {
 		b.Left = b.Average * 10
 		for d := at.Today - clock.Day(at.Today.Weekday()+6)%7; d <= at.Today; d++ {
@@ -93,25 +99,16 @@ func (st *State) BalanceOf(asOf time.Time) balanceNow {
 			b.Left += (short + b.Charge - 1) / b.Charge * b.Charge
 		}
 	}
-	how := "in the dashboard"
-	if st.Cfg.Prepaid > 0 {
-		how = "by wire"
-	}
-	switch told := at.BalanceAt(at.Now); {
-	case told == "ok":
-		b.Left = max(b.Left, 3*b.Average)
-	case told == "depleted" || b.Left <= 0:
-		b.Status, b.Message, b.Left = "depleted", "The account has no funds. Add funds "+how+"; campaigns are waiting.",
-			0
-	case told == "low" || b.Left < 2*b.Average:
+	switch {
+	case st.Balance == "depleted" || b.Left <= 0:
+		b.Status, b.Left = "depleted", 0
+		b.Message = "The account has no funds. Add funds " + how + "; campaigns are waiting."
+	case st.Balance == "low" || b.Left < 2*b.Average:
 		b.Status, b.Message = "low", "The balance lasts less than two days. Add funds "+how+"."
-		if told == "low" {
+		if st.Balance == "low" {
 			b.Left = min(b.Left, b.Average*3/2)
 		}
 	}
 	b.Left = b.Left / 10_000 * 10_000
 	return b
 }
-
-// CardThreshold is the balance at which the card is charged.
-const CardThreshold = 100_000_000

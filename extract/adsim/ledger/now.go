@@ -120,9 +120,9 @@ func (st *State) deliveryStatus(c *market.Campaign, now *CampaignNow) string {
 		return "all_creatives_rejected"
 	case running == 0:
 		return "waiting_for_creatives"
-	case st.BalanceAt(st.Now) == "depleted":
+	case st.Balance == "depleted" || st.prepaidOn(st.Today) && st.FundsLeft() <= 0:
 		return "waiting_for_funds"
-	case st.Changes != nil && st.Changes.History[c.ID] != nil:
+	case st.versionsOf(c, st.Today) != nil:
 		if st.limitReached(c) {
 			return "daily_limit_reached"
 		}

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"spendsync/extract/adsim/jsontext"
+	"spendsync/extract/adsim/clock"
 	"spendsync/extract/adsim/market"
+	"spendsync/extract/adsim/money"
 )
 
 // Settings is the advertiser API's view of a campaign, in exact text. Amounts are US dollars with
@@ -67,12 +68,12 @@ func (st *State) Settings(campaignID string) (Settings, error) {
 		Name:            now.Name,
 		Status:          now.Status,
 		DeliveryStatus:  now.Delivery,
-		DefaultBid:      jsontext.Exact(now.Bid),
-		DailySpendLimit: jsontext.Exact(now.Limit),
-		TargetCPA:       jsontext.Exact(now.TargetCPA),
-		StartDate:       jsontext.Instant(now.Start),
-		EndDate:         jsontext.Instant(now.End),
-		CreatedAt:       jsontext.Instant(c.CreatedAt),
+		DefaultBid:      money.Exact(now.Bid),
+		DailySpendLimit: money.Exact(now.Limit),
+		TargetCPA:       money.Exact(now.TargetCPA),
+		StartDate:       clock.Instant(now.Start),
+		EndDate:         clock.Instant(now.End),
+		CreatedAt:       clock.Instant(c.CreatedAt),
 		Audience:        now.Audience,
 		SourceMode:      src.Mode(),
 		Allowed:         t.Names(src.Allowed),
@@ -81,7 +82,7 @@ func (st *State) Settings(campaignID string) (Settings, error) {
 		Hidden:          st.Changes.Campaign(c.ID).Hidden,
 	}
 	for _, b := range src.Bids {
-		out.Bids[t.IDs[b.Source]] = jsontext.Exact(b.Bid)
+		out.Bids[t.IDs[b.Source]] = money.Exact(b.Bid)
 	}
 	for _, cr := range st.Creatives(c) {
 		cn := st.CreativeNow(cr)
@@ -90,7 +91,7 @@ func (st *State) Settings(campaignID string) (Settings, error) {
 			Title: cn.Title, Message: cn.Message, Link: cn.Link, ImageID: cn.ImageID, IconID: cn.IconID,
 			Button1: cn.Button1, Button2: cn.Button2, Status: cn.Status,
 			RejectionReasons: slices.Clone(cn.Reasons), RejectionComment: cn.Comment,
-			CreatedAt: jsontext.Instant(cr.CreatedAt), Hidden: st.Changes.Creative(cr.ID).Hidden,
+			CreatedAt: clock.Instant(cr.CreatedAt), Hidden: st.Changes.Creative(cr.ID).Hidden,
 		})
 	}
 	return out, nil

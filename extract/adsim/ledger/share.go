@@ -11,7 +11,7 @@ import (
 // fillEntries lists the creatives of a day and shares the day's rows out.
 func (st *State) fillEntries(sd *Day, sc Scope) {
 	all, traffic := byItself(st.Account, sd.day)
-	all = st.followEntries(sd, sc, all, traffic)
+	all = st.followEntries(sd, all, traffic)
 	for _, e := range all {
 		if !sc.holds(e.Creative) {
 			continue

@@ -74,8 +74,9 @@ type Entry struct {
 	bid         int64
 	ClickRate   uint64
 	ConvertRate uint64
-	follows     bool  // its campaign follows its settings:
-	list        []Row // its rows are these, not computed
+	follows     bool    // its campaign follows its settings:
+	list        []Row   // its rows are these, not computed
+	gross       []int64 // their cost before credits
 }
 
 // piece is a run of computed rows, or one inserted row.

@@ -4,7 +4,7 @@ import (
 	"iter"
 
 	"spendsync/extract/adsim/clock"
-	"spendsync/extract/adsim/jsontext"
+	"spendsync/extract/adsim/money"
 )
 
 // Line is one row of the finest grain the report has: what a perfect copy of a
@@ -27,7 +27,7 @@ type Sum struct {
 
 // Exact returns the spend in US dollars with all six decimals, as DECIMAL(18,6) is
 // printed.
-func (m Measures) Exact() string { return string(jsontext.AppendFixed(nil, m.Spend)) }
+func (m Measures) Exact() string { return string(money.AppendFixed(nil, m.Spend)) }
 
 func (st *State) Line(d clock.Day, r *Row) Line {
 	l := Line{

@@ -9,7 +9,7 @@ import (
 
 	"spendsync/extract/adsim/chance"
 	"spendsync/extract/adsim/clock"
-	"spendsync/extract/adsim/jsontext"
+	"spendsync/extract/adsim/tree"
 )
 
 // Campaign is one campaign for its entire life. Its days are Chicago days, and each takes effect at
@@ -98,8 +98,8 @@ func (a *Account) buildCampaign(s *slot, life int) *Campaign {
 	if key%3 > 0 {
 		c.Overrides = uint64(max(64, len(a.Sources.IDs)/40))
 	}
-	c.IDJSON = jsontext.AppendString(nil, c.ID)
-	c.NameJSON = jsontext.AppendString(nil, c.Name)
+	c.IDJSON = tree.Marshal(c.ID)
+	c.NameJSON = tree.Marshal(c.Name)
 	n := chance.Between(chance.Hash(key, chance.AboutCreative), (a.perCampaign+1)/2, a.perCampaign+a.perCampaign/2)
 	for i := range max(1, n) {
 		c.Creatives = append(c.Creatives, a.buildCreative(c, i, s.period))

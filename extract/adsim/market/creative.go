@@ -6,7 +6,7 @@ import (
 
 	"spendsync/extract/adsim/chance"
 	"spendsync/extract/adsim/clock"
-	"spendsync/extract/adsim/jsontext"
+	"spendsync/extract/adsim/tree"
 )
 
 // Creative is one creative for its whole life.
@@ -73,10 +73,10 @@ func (a *Account) buildCreative(c *Campaign, i, period int) *Creative {
 	cr.Message = messageTexts[chance.Below(chance.Mix(text), uint64(len(messageTexts)))]
 	cr.Link = fmt.Sprintf("https://offers.example/%s?src=<<source_id>>&cr=%d", c.ID, number)
 	if !cr.draft {
-		cr.IconID = jsontext.Hex24(chance.Hash(key, chance.AboutIcon))
+		cr.IconID = chance.Hex24(chance.Hash(key, chance.AboutIcon))
 	}
 	if h>>32%3 > 0 {
-		cr.ImageID = jsontext.Hex24(chance.Hash(key, chance.AboutImage))
+		cr.ImageID = chance.Hex24(chance.Hash(key, chance.AboutImage))
 	}
 	if h>>40%2 == 0 {
 		cr.Button1 = "Learn more"
@@ -84,9 +84,9 @@ func (a *Account) buildCreative(c *Campaign, i, period int) *Creative {
 	if h>>41%4 == 0 {
 		cr.Button2 = "Not now, thanks ✕"
 	}
-	cr.IDJSON = jsontext.AppendString(nil, cr.ID)
-	cr.TitleJSON = jsontext.AppendString(nil, cr.Title)
-	cr.MessageJSON = jsontext.AppendString(nil, cr.Message)
+	cr.IDJSON = tree.Marshal(cr.ID)
+	cr.TitleJSON = tree.Marshal(cr.Title)
+	cr.MessageJSON = tree.Marshal(cr.Message)
 	cr.IconJSON = ImageURL(cr.IconID)
 	cr.ImageJSON = ImageURL(cr.ImageID)
 	return cr
@@ -97,7 +97,7 @@ func ImageURL(id string) []byte {
 	if id == "" {
 		return []byte("null")
 	}
-	return jsontext.AppendString(nil, "https://img.example/"+id+".png")
+	return tree.Marshal("https://img.example/" + id + ".png")
 }
 
 // ExistsOn reports whether the report has the creative on a day, delivered or not.

@@ -2,14 +2,59 @@ package push
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"spendsync/extract/adsim/chance"
+	"spendsync/extract/adsim/config"
 )
+
+// Subscriber gets the notifications of a website.
+type Subscriber struct {
+	PSID         string
+	CSID         string // the alternative ID, where there is one
+	Website      string
+	SubscribedAt time.Time
+	Variables    map[string]string
+}
+
+// lastSubscribed is a time after all subscriptions of the seed.
+var lastSubscribed = time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC)
+
+// seededSubscribers are those of an account.
+func seededSubscribers(cfg *config.Config, seed uint64) (list []Subscriber) {
+	cities := []string{"New York", "Chicago", "Austin", "Denver", "Miami"}
+	for w, website := range cfg.Websites {
+		for i := range cfg.Subscribers {
+			h := chance.Hash(seed, chance.AboutSubscriber, uint64(w), uint64(i))
+			ago := func(h uint64, days uint64) time.Time {
+				return lastSubscribed.Add(-time.Duration(chance.Below(chance.Mix(h), days*24*60)) * time.Minute)
+			}
+			sub := Subscriber{PSID: chance.Hex24(h), Website: website, SubscribedAt: ago(h, 600)}
+			if h%3 > 0 {
+				sub.CSID = "customer-" + strconv.Itoa(w*100_000+i)
+			}
+			sub.Variables = map[string]string{
+				"city":          cities[chance.Below(chance.Mix(h+1), uint64(len(cities)))],
+				"orders":        strconv.Itoa(int(chance.Below(chance.Mix(h+2), 20))),
+				"last_visit":    ago(h+3, 60).Format(time.RFC3339),
+				"subscribed_at": sub.SubscribedAt.Format(time.RFC3339),
+			}
+			if h>>8%2 == 0 {
+				sub.Variables["plan"] = "premium"
+			}
+			list = append(list, sub)
+		}
+	}
+	return list
+}
+
+// Subscribers lists the account's subscribers.
+func (s *Sender) Subscribers() []Subscriber { return slices.Clone(s.subscribers) }
 
 // rule is a segmentation rule; the rules of a segment combine with AND.
 type rule struct {
@@ -18,135 +63,90 @@ type rule struct {
 	Value    *string `json:"value"`
 }
 
-// Operators are all that there are.
-var Operators = []string{"different", "!=", "<", "<=", "before", ">", "before n min ago", "after n min ago", ">=",
-	"after", "same day", "same hour",
-	"exists", "not exists", "contains", "equals", "=="}
+// Operators are all that there are, each with the test of a variable's value by the rule's.
+var Operators = map[string]func(value, with string, now time.Time) bool{
+	"exists":           func(string, string, time.Time) bool { return true },
+	"contains":         func(value, with string, _ time.Time) bool { return strings.Contains(value, with) },
+	"equals":           func(value, with string, _ time.Time) bool { return compare(value, with) == 0 },
+	"==":               func(value, with string, _ time.Time) bool { return compare(value, with) == 0 },
+	"different":        func(value, with string, _ time.Time) bool { return compare(value, with) != 0 },
+	"!=":               func(value, with string, _ time.Time) bool { return compare(value, with) != 0 },
+	"<":                func(value, with string, _ time.Time) bool { return compare(value, with) < 0 },
+	"<=":               func(value, with string, _ time.Time) bool { return compare(value, with) <= 0 },
+	">":                func(value, with string, _ time.Time) bool { return compare(value, with) > 0 },
+	">=":               func(value, with string, _ time.Time) bool { return compare(value, with) >= 0 },
+	"before":           dates(func(at, other time.Time) bool { return at.Before(other) }),
+	"after":            dates(func(at, other time.Time) bool { return at.After(other) }),
+	"same day":         dates(func(at, other time.Time) bool { return at.Format(time.DateOnly) == other.Format(time.DateOnly) }),
+	"same hour":        dates(func(at, o time.Time) bool { return at.Truncate(time.Hour).Equal(o.Truncate(time.Hour)) }),
+	"before n min ago": minutes(func(at, ago time.Time) bool { return at.Before(ago) }),
+	"after n min ago":  minutes(func(at, ago time.Time) bool { return at.After(ago) }),
+	"not exists":       func(string, string, time.Time) bool { return false },
+}
+
+// dates compares a date with a date, both in UTC.
+func dates(test func(at, other time.Time) bool) func(value, with string, now time.Time) bool {
+	return func(value, with string, _ time.Time) bool {
+		at, ok1 := dateOf(value)
+		other, ok2 := dateOf(with)
+		return ok1 && ok2 && test(at.UTC(), other.UTC())
+	}
+}
+
+// minutes compares a date with some minutes ago.
+func minutes(test func(at, ago time.Time) bool) func(value, with string, now time.Time) bool {
+	return func(value, with string, now time.Time) bool {
+		at, ok := dateOf(value)
+		n, err := strconv.ParseFloat(with, 64)
+		return ok && err == nil && test(at, now.Add(-time.Duration(n*float64(time.Minute))))
+	}
+}
 
 // check refuses a rule that lacks something, or that means nothing.
 func (r *rule) check() error {
 	switch {
 	case r.Variable == nil || r.Operator == nil || r.Value == nil:
 		return errors.New("a rule needs variable, operator and value")
-	case !slices.Contains(Operators, *r.Operator):
+	case Operators[*r.Operator] == nil:
 		return fmt.Errorf("unknown operator %q", *r.Operator)
-	}
-	switch *r.Operator {
-	case "before n min ago", "after n min ago":
-		if _, err := strconv.ParseFloat(*r.Value, 64); err != nil {
-			return fmt.Errorf("%s: %q is no number of minutes", *r.Operator, *r.Value)
-		}
-	case "before", "after", "same day", "same hour":
-		if _, ok := dateOf(*r.Value, time.Time{}); !ok {
-			return fmt.Errorf("%s: %q is no date", *r.Operator, *r.Value)
-		}
 	}
 	return nil
 }
 
-// matches reports whether a subscriber is in the segment of a rule. A subscriber without
-// the variable matches only "different", "!=" and "not exists".
+// matches reports whether a subscriber is in the segment of a rule. One without the variable matches only
+// "different", "!=" and "not exists".
 func (r *rule) matches(sub *Subscriber, now time.Time) bool {
 	value, there := sub.Variables[*r.Variable]
-	if *r.Variable == "subscribed_at" && !there {
-		value, there = sub.SubscribedAt.Format(time.RFC3339), true
+	if !there {
+		return slices.Contains([]string{"different", "!=", "not exists"}, *r.Operator)
 	}
-	switch op := *r.Operator; op {
-	case "exists":
-		return there
-	case "not exists":
-		return !there
-	case "different", "!=":
-		return !there || compareValues(value, *r.Value) != 0
-	default:
-		return there && compares(op, value, *r.Value, now)
-	}
+	return Operators[*r.Operator](value, *r.Value, now)
 }
 
-func compares(op, value, with string, now time.Time) bool {
-	switch op {
-	case "equals", "==":
-		return compareValues(value, with) == 0
-	case "contains":
-		return strings.Contains(value, with)
-	case "<":
-		return compareValues(value, with) < 0
-	case "<=":
-		return compareValues(value, with) <= 0
-	case ">":
-		return compareValues(value, with) > 0
-	case ">=":
-		return compareValues(value, with) >= 0
-	}
-	return comparesDates(op, value, with, now)
-}
-
-func comparesDates(op, value, with string, now time.Time) bool {
-	at, ok := dateOf(value, now)
-	if !ok {
-		return false
-	}
-	minutes, _ := strconv.ParseFloat(with, 64)
-	ago := now.Add(-time.Duration(minutes * float64(time.Minute)))
-	other, _ := dateOf(with, now) // check has verified that it is a date, if one is needed
-	switch op {
-	case "before":
-		return at.Before(other)
-	case "after":
-		return at.After(other)
-	case "before n min ago":
-		return at.Before(ago)
-	case "after n min ago":
-		return at.After(ago)
-	case "same day":
-		return at.UTC().Format(time.DateOnly) == other.UTC().Format(time.DateOnly)
-	case "same hour":
-		return at.UTC().Truncate(time.Hour).Equal(other.UTC().Truncate(time.Hour))
-	}
-	return false
-}
-
-// compareValues compares numbers as numbers, dates as dates, and else texts.
-func compareValues(x, y string) int {
+// compare compares numbers as numbers, and everything else as texts.
+func compare(x, y string) int {
 	a, err1 := strconv.ParseFloat(x, 64)
 	b, err2 := strconv.ParseFloat(y, 64)
 	if err1 == nil && err2 == nil {
 		return cmp.Compare(a, b)
 	}
-	s, ok1 := dateOf(x, time.Time{})
-	t, ok2 := dateOf(y, time.Time{})
-	if ok1 && ok2 && x != "" && y != "" {
-		return s.Compare(t)
-	}
 	return strings.Compare(x, y)
 }
 
-// dateOf takes an ISO 8601 date or date-time, without a zone in UTC, or a Unix
-// timestamp in seconds or milliseconds. An empty text and "now" are the clock.
-func dateOf(text string, now time.Time) (time.Time, bool) {
-	if text == "" || text == "now" {
-		return now, true
-	}
+// dateOf takes an ISO 8601 date or date-time, without a zone in UTC, or a Unix timestamp in seconds or milliseconds.
+func dateOf(text string) (time.Time, bool) {
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04",
 		time.DateOnly} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return t, true
 		}
 	}
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n > 1e8 {
-		if n > 1e11 {
-			return time.UnixMilli(n), true
-		}
-		return time.Unix(n, 0), true
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1e8 {
+		return time.Time{}, false
 	}
-	return time.Time{}, false
-}
-
-// scheduleOf takes when a broadcast is to be sent: a date, or a timestamp.
-func scheduleOf(raw json.RawMessage) (time.Time, error) {
-	text := strings.Trim(string(raw), `"`)
-	if t, ok := dateOf(text, time.Time{}); ok && text != "" && text != "now" {
-		return t, nil
+	if n > 1e11 {
+		n /= 1000
 	}
-	return time.Time{}, fmt.Errorf("schedule %s: expected an ISO 8601 date or a timestamp", raw)
+	return time.Unix(n, 0), true
 }

@@ -4,9 +4,10 @@ import (
 	"strconv"
 
 	"spendsync/extract/adsim/clock"
-	"spendsync/extract/adsim/jsontext"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/market"
+	"spendsync/extract/adsim/money"
+	"spendsync/extract/adsim/tree"
 	"spendsync/extract/adsim/wire"
 )
 
@@ -115,7 +116,7 @@ func (w *rowWriter) appendColumn(dst []byte, c column, r *ledger.Row) []byte {
 	case colDate:
 		d := w.dates[r.Day]
 		if d == nil {
-			d = jsontext.AppendString(nil, r.Day.String())
+			d = tree.Marshal(r.Day.String())
 			w.dates[r.Day] = d
 		}
 		return append(dst, d...)
@@ -143,7 +144,7 @@ func (w *rowWriter) appendColumn(dst []byte, c column, r *ledger.Row) []byte {
 		}
 		return append(dst, "null"...)
 	case colTotalSpend:
-		return jsontext.AppendMillionths(dst, r.Spend)
+		return money.Append(dst, r.Spend)
 	case colClicks:
 		return strconv.AppendInt(dst, r.Clicks, 10)
 	case colImpressions:
@@ -151,11 +152,11 @@ func (w *rowWriter) appendColumn(dst []byte, c column, r *ledger.Row) []byte {
 	case colConversions:
 		return strconv.AppendInt(dst, r.Conversions, 10)
 	case colCTR:
-		return jsontext.AppendRatio(dst, float64(r.Clicks), float64(r.Impressions))
+		return appendRatio(dst, float64(r.Clicks), float64(r.Impressions))
 	case colCPC:
-		return jsontext.AppendRatio(dst, float64(r.Spend)/1e6, float64(r.Clicks))
+		return appendRatio(dst, float64(r.Spend)/1e6, float64(r.Clicks))
 	case colCPA:
-		return jsontext.AppendRatio(dst, float64(r.Spend)/1e6, float64(r.Conversions))
+		return appendRatio(dst, float64(r.Spend)/1e6, float64(r.Conversions))
 	}
 	return append(dst, "null"...)
 }
@@ -164,20 +165,20 @@ func (w *rowWriter) appendColumn(dst []byte, c column, r *ledger.Row) []byte {
 // the API.
 func (w *rowWriter) appendFollowed(dst []byte, c column, r *ledger.Row) []byte {
 	if c == colCampaignName {
-		return jsontext.AppendString(dst, ledger.Or(w.st.Changes.Campaign(r.Campaign.ID).Name, r.Campaign.Name))
+		return append(dst, tree.Marshal(ledger.Or(w.st.Changes.Campaign(r.Campaign.ID).Name, r.Campaign.Name))...)
 	}
 	now := w.st.CreativeNow(r.Creative)
 	switch c {
 	case colCreativeTitle:
-		return jsontext.AppendString(dst, now.Title)
+		return append(dst, tree.Marshal(now.Title)...)
 	case colCreativeMessage:
-		return jsontext.AppendString(dst, now.Message)
+		return append(dst, tree.Marshal(now.Message)...)
 	case colCreativeImageURL:
 		return append(dst, market.ImageURL(now.ImageID)...)
 	case colCreativeIconURL:
 		return append(dst, market.ImageURL(now.IconID)...)
 	}
-	return jsontext.AppendString(dst, now.Status)
+	return append(dst, tree.Marshal(now.Status)...)
 }
 
 // appendHurtRow appends a row that a fault has changed.
@@ -197,7 +198,7 @@ func (w *rowWriter) appendHurtRow(dst []byte, r *ledger.Row, f *wire.Fault) []by
 			if date == "" {
 				date = (r.Day - 1).String()
 			}
-			dst = jsontext.AppendString(dst, date)
+			dst = append(dst, tree.Marshal(date)...)
 		default:
 			dst = w.appendColumn(dst, c, r)
 		}
@@ -213,4 +214,12 @@ func (w *rowWriter) appendHurtRow(dst []byte, r *ledger.Row, f *wire.Fault) []by
 	}
 	dst[start] = '{'
 	return append(dst, '}')
+}
+
+// appendRatio appends a/b computed in floats, or null if b is 0.
+func appendRatio(dst []byte, a, b float64) []byte {
+	if b == 0 {
+		return append(dst, "null"...)
+	}
+	return strconv.AppendFloat(dst, a/b, 'g', -1, 64)
 }

@@ -12,9 +12,9 @@ import (
 
 	"spendsync/extract/adsim/clock"
 	"spendsync/extract/adsim/config"
-	"spendsync/extract/adsim/jsontext"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/memo"
+	"spendsync/extract/adsim/tree"
 	"spendsync/extract/adsim/wire"
 	"spendsync/extract/adsim/world"
 )
@@ -104,7 +104,7 @@ func (p *Account) report(st *ledger.State, r *http.Request, f *wire.Fault) wire.
 
 // Error returns the error body of the report.
 func Error(status int, text string) wire.Reply {
-	return wire.JSONReply(status, jsontext.Marshal(struct {
+	return wire.JSONReply(status, tree.Marshal(struct {
 		Error string `json:"error"`
 	}{text}))
 }
@@ -224,7 +224,7 @@ func (p *Account) render(st *ledger.State, rq *reportRequest, f *wire.Fault) []b
 		dst = append(dst, v...)
 	} else {
 		for i, c := range rq.columns {
-			dst = append(dst, ",["[jsontext.Btoi(i == 0)], '"')
+			dst = append(dst, "[,"[min(i, 1)], '"')
 			dst = append(dst, columnNames[c]...)
 			dst = append(dst, '"')
 		}
@@ -270,7 +270,7 @@ func appendPagination(dst []byte, rq *reportRequest, total int, f *wire.Fault) [
 		{"page", rq.Page}, {"page_size", rq.size}, {"total_rows", total},
 		{"total_pages", (total + rq.size - 1) / rq.size},
 	} {
-		dst = append(dst, ",{"[jsontext.Btoi(i == 0)])
+		dst = append(dst, "{,"[min(i, 1)])
 		dst = append(append(append(dst, '"'), m.name...), '"', ':')
 		if v, ok := f.Top(m.name); ok {
 			dst = append(dst, v...)

@@ -13,8 +13,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"spendsync/extract/adsim/advertiser"
-	"spendsync/extract/adsim/jsontext"
 	"spendsync/extract/adsim/ledger"
+	"spendsync/extract/adsim/tree"
 	"spendsync/extract/adsim/wire"
 	"spendsync/extract/adsim/world"
 )
@@ -131,19 +131,19 @@ func toolResult(s *advertiser.API, c *advertiser.Call, rep wire.Reply) *mcp.Call
 		members = map[string]json.RawMessage{"items": rep.Body}
 	}
 	if !json.Valid(rep.Body) { // a fault
-		members = map[string]json.RawMessage{"body": jsontext.Marshal(string(rep.Body))}
+		members = map[string]json.RawMessage{"body": tree.Marshal(string(rep.Body))}
 	}
 	if wait := rep.Header.Get("Retry-After"); failed && wait != "" {
 		members["error"] = json.RawMessage(strings.TrimSuffix(string(members["error"]), "}") +
 			`,"retry_after_seconds":` + wait + `}`)
 	}
 	if text := c.Key.Warning(c.St.Now); text != "" {
-		members["key_expiry_warning"] = jsontext.AppendString(nil, text)
+		members["key_expiry_warning"] = tree.Marshal(text)
 	}
 	if notice := accountNotice(c.St, s.World); notice != "" {
-		members["account_notice"] = jsontext.AppendString(nil, notice)
+		members["account_notice"] = tree.Marshal(notice)
 	}
-	text := jsontext.Marshal(members)
+	text := tree.Marshal(members)
 	return &mcp.CallToolResult{IsError: failed, Content: []mcp.Content{&mcp.TextContent{Text: string(text)}},
 		StructuredContent: json.RawMessage(text)}
 }

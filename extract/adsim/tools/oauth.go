@@ -64,13 +64,6 @@ func (s *Server) signedIn(authorization string) (*advertiser.API, *advertiser.AP
 	return in.own, in.key
 }
 
-// EndSignIns ends all OAuth sign-ins.
-func (s *Server) EndSignIns() {
-	s.signIns.mu.Lock()
-	defer s.signIns.mu.Unlock()
-	s.signIns.codes, s.signIns.tokens = nil, nil
-}
-
 // oauthSecret is unique; s.signIns.mu is held.
 func (s *Server) oauthSecret(kind string) string {
 	s.signIns.number++

@@ -2,19 +2,23 @@ package variations
 
 import (
 	"slices"
+	"spendsync/extract/adsim/money"
+	"spendsync/extract/adsim/tree"
 	"strconv"
 	"strings"
+)
 
-	"spendsync/extract/adsim/jsontext"
+type (
+	node   = tree.Node
+	change = func(x *exchange, body *node) *node
 )
 
 var (
-	leaf   = jsontext.Leaf
-	text   = jsontext.TextNode
-	num    = jsontext.IntNode
-	object = jsontext.ObjectNode
-	list   = jsontext.ListNode
-	quoted = jsontext.Quoted
+	leaf = tree.Leaf
+	text = tree.Text
+	num  = tree.Int
+	with = tree.Object
+	list = tree.List
 )
 
 // The places of the report, of campaigns, of creatives, and of the advertiser API.
@@ -155,18 +159,65 @@ func tail(raw string) form {
 func drop(of *node, key string) { of.Drop(key) }
 
 // asID writes an ID without its letter, as a number.
-var asID = value(jsontext.LessPrefix)
+var asID = value(lessPrefix)
 
-// money is an amount as an object with its currency.
-func money(v *node) *node { return object().With("amount", quoted(v)).With("currency", text("USD")) }
-
-// with returns an object of keys and values, in this order.
-func with(members ...any) *node {
-	o := object()
-	for i := 0; i < len(members); i += 2 {
-		o.Set(members[i].(string), members[i+1].(*node))
+// lessPrefix is an ID without its letter, as a number.
+func lessPrefix(v *node) *node {
+	if s := v.Text(); len(s) > 1 {
+		return leaf(s[1:])
 	}
-	return o
+	return v
+}
+
+// asText writes numbers as texts.
+var asText = value(quoted)
+
+func quoted(v *node) *node {
+	if v.Kind == 0 && v.Raw != "" && strings.IndexByte("-0123456789", v.Raw[0]) >= 0 {
+		return text(v.Raw)
+	}
+	return v
+}
+
+// nulled makes a member null; put("null") adds missing members, too.
+var nulled = value(func(*node) *node { return leaf("null") })
+
+// replaced are words in the place of others: "FROM=TO ...".
+func replaced(pairs string) func(s string) string {
+	return func(s string) string {
+		for pair := range strings.FieldsSeq(pairs) {
+			if from, to, _ := strings.Cut(pair, "="); from == s {
+				return to
+			}
+		}
+		return ""
+	}
+}
+
+// like writes a value in another form: VALUE stands for the value, and TEXT for it without quotes.
+func like(shape string) form {
+	return value(func(v *node) *node {
+		raw := string(v.Append(nil))
+		return leaf(strings.NewReplacer("VALUE", raw, "TEXT", strings.Trim(raw, `"`)).Replace(shape))
+	})
+}
+
+// whole applies a form to an entire body, of the report or of an entity of the API.
+func whole(places []place, f form) change {
+	return inPlaces(places, func(_ *exchange, body *node) *node {
+		around := with("", body)
+		f(around, "")
+		return around.Get("")
+	})
+}
+
+// inBody applies a form to members of a body of the report.
+func inBody(keys string, f form) change {
+	return body(ofReport, func(body *node) {
+		for key := range strings.FieldsSeq(keys) {
+			f(body, key)
+		}
+	})
 }
 
 // replaceAll changes the elements of a list, or the members of an object, and returns it.
@@ -213,5 +264,5 @@ func float(v *node) float64 { f, _ := strconv.ParseFloat(v.Raw, 64); return f }
 
 // plusMillionths adds to an amount that the simulator wrote exactly.
 func plusMillionths(v *node, add int64) *node {
-	return leaf(string(jsontext.AppendMillionths(nil, rounded(float(v)*1e6)+add)))
+	return leaf(string(money.Append(nil, rounded(float(v)*1e6)+add)))
 }

@@ -12,8 +12,8 @@ import (
 
 	"spendsync/extract/adsim/advertiser"
 	"spendsync/extract/adsim/clock"
-	"spendsync/extract/adsim/jsontext"
 	"spendsync/extract/adsim/ledger"
+	"spendsync/extract/adsim/tree"
 	"spendsync/extract/adsim/wire"
 )
 
@@ -36,15 +36,10 @@ type Quirk struct {
 	wire     func(x *exchange, rep *wire.Reply)   // changes the reply on the wire
 }
 
-type (
-	node   = jsontext.Node
-	change = func(x *exchange, body *node) *node
-)
-
 // Quirks lists all quirks, in the order in which they apply.
 func Quirks() []Quirk {
 	var list []Quirk
-	for _, q := range catalogue() {
+	for _, q := range catalog() {
 		list = append(list, *q)
 	}
 	return list
@@ -52,7 +47,7 @@ func Quirks() []Quirk {
 
 // findQuirk finds a quirk by its name.
 func findQuirk(name string) (*Quirk, error) {
-	for _, q := range catalogue() {
+	for _, q := range catalog() {
 		if q.Name == name {
 			return q, nil
 		}
@@ -83,7 +78,7 @@ func (l *Set) SetQuirks(names ...string) error {
 		return err
 	}
 	var set []*Quirk
-	for _, q := range catalogue() {
+	for _, q := range catalog() {
 		if slices.Contains(names, q.Name) {
 			set = append(set, q)
 		}
@@ -270,11 +265,11 @@ func (l *Set) Answer(accounts []*advertiser.API, st *ledger.State, r *http.Reque
 	x.whole = func(other url.Values) *node {
 		was := x.request
 		x.edit(func(q url.Values) { maps.Copy(q, other) })
-		body, _ := jsontext.ParseTree(plain(x.request).Body)
+		body := tree.Parse(plain(x.request).Body)
 		x.request = was
 		return body
 	}
-	if body, ok := jsontext.ParseTree(rep.Body); ok && rep.Status < 300 && !replaced {
+	if body := tree.Parse(rep.Body); body != nil && body.Kind != 0 && rep.Status < 300 && !replaced {
 		for _, q := range set {
 			if q.change != nil {
 				body = q.change(x, body)

@@ -6,108 +6,273 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
-	"strings"
-
 	"spendsync/extract/adsim/clock"
-	"spendsync/extract/adsim/jsontext"
 	"spendsync/extract/adsim/ledger"
+	"spendsync/extract/adsim/money"
 	"spendsync/extract/adsim/report"
 	"spendsync/extract/adsim/wire"
+	"strconv"
+	"strings"
 )
 
-// totalQuirks are about the report's own sums, which the description promises nowhere.
-var totalQuirks = behaviors{
-	"totals-lack-source": {change: each(ofTotals, lackSource)},
-	"totals-lack-clicks": {
+// totalsQuirks: sums of the report's own, which the description promises nowhere.
+var totalsQuirks = []Quirk{
+	{Name: "totals-cents", Doc: "sums of the report are rounded to cents",
+		change: in(ofTotals, "total_spend", fixed(2))},
+	{Name: "totals-dollars", Doc: "sums of the report are rounded to whole dollars",
+		change: in(ofTotals, "total_spend", fixed(0))},
+	{Name: "totals-float", Doc: "sums of the report have the noise of floats behind the sixth digit",
+		change: in(ofTotals, "total_spend", noisy)},
+	{Name: "totals-lack-source", Doc: "sums of the report leave out one source",
+		change: each(ofTotals, lackSource)},
+	{Name: "totals-lack-clicks", Doc: "sums of the report leave out some clicks that the rows have",
 		change: in(ofTotals, "clicks", value(func(v *node) *node { return num(max(0, v.Number()-1)) }))},
-	"totals-per-campaign": {ask: func(x *exchange) {
-		if x.place == atTotals {
-			x.edit(func(q url.Values) { q.Set("columns", "campaign_id,"+q.Get("columns")) })
-		}
-	}},
-	"totals-none":      {override: refuse(ofTotals, 400, "include_creatives must be true", always)},
-	"totals-empty":     {change: body(ofTotals, noRows)},
-	"totals-no-clicks": {change: dropColumn(ofTotals, "clicks")},
-	"totals-fail": {override: func(x *exchange) (wire.Reply, bool) {
-		if x.place != atTotals {
-			return wire.Reply{}, false
-		}
-		id := x.accounts[0].World.RequestID()
-		return report.Error(500, report.TextInternal+" (request ID: "+id+")"), true
-	}},
+	{Name: "totals-per-campaign", Doc: "sums of the report come per campaign and day",
+		ask: func(x *exchange) {
+			if x.place == atTotals {
+				x.edit(func(q url.Values) { q.Set("columns", "campaign_id,"+q.Get("columns")) })
+			}
+		}},
+	{Name: "totals-none", Doc: "the report refuses questions without include_creatives (400)",
+		override: refuse(ofTotals, 400, "include_creatives must be true", always)},
+	{Name: "totals-empty", Doc: "the report without include_creatives has no rows",
+		change: body(ofTotals, noRows)},
+	{Name: "totals-no-date", Doc: "sums of the report do not say of which day they are",
+		change: in(ofTotals, "date", drop)},
+	{Name: "totals-no-clicks", Doc: "sums of the report have no clicks",
+		change: dropColumn(ofTotals, "clicks")},
+	{Name: "totals-fail", Doc: "the report without include_creatives is 500",
+		override: func(x *exchange) (wire.Reply, bool) {
+			if x.place != atTotals {
+				return wire.Reply{}, false
+			}
+			id := x.accounts[0].World.RequestID()
+			return report.Error(500, report.TextInternal+" (request ID: "+id+")"), true
+		}},
 }
 
-// numberQuirks are about how the report writes numbers.
-var numberQuirks = behaviors{
-	"spend-exponent": {change: in(ofReport, "total_spend", value(func(v *node) *node {
-		return leaf(strconv.FormatFloat(float(v), 'e', -1, 64))
-	}))},
-	"conversions-fractional": {change: in(ofReport, "conversions", value(func(v *node) *node {
-		return leaf(string(jsontext.AppendMillionths(nil, int64(v.Number())*500_000)))
-	}))},
-	"credit-negative-clicks": {change: each([]place{atDays, atTotals}, credits)},
-	"counts-empty": {change: in(ofDays, "impressions conversions", raw(func(s string) string {
-		if s == "0" {
-			return `""`
-		}
-		return s
-	}))},
+// numbersQuirks: how the report writes numbers.
+var numbersQuirks = []Quirk{
+	{Name: "spend-cents", Doc: "the spend of a row is rounded to cents, sums are exact",
+		change: in(ofDays, "total_spend", fixed(2))},
+	{Name: "spend-two-digits", Doc: "amounts always have at least two digits behind the point: 12.50, 3.00",
+		change: in(ofReport, "total_spend", raw(twoDigits))},
+	{Name: "spend-float", Doc: "amounts have the noise of floats behind the sixth digit: 12.300000000000002",
+		change: in(ofReport, "total_spend", noisy)},
+	{Name: "spend-exponent", Doc: "amounts are written with an exponent: 1.23e+01",
+		change: in(ofReport, "total_spend", value(func(v *node) *node {
+			return leaf(strconv.FormatFloat(float(v), 'e', -1, 64))
+		}))},
+	{Name: "numbers-text", Doc: `all numbers of the report are exact texts: "12.34", "17"`,
+		change: in(ofReport, "total_spend clicks impressions conversions ctr cpc cpa", asText)},
+	{Name: "spend-text", Doc: `amounts of the report are exact texts: "12.34"`,
+		change: in(ofReport, "total_spend", asText)},
+	{Name: "spend-dollar", Doc: `amounts of the report are texts for people: "$1,234.50"`,
+		change: in(ofReport, "total_spend", like(`"$TEXT"`))},
+	{Name: "counts-float", Doc: "counts of the report are written as floats: 17.0",
+		change: in(ofReport, "clicks impressions conversions", like("VALUE.0"))},
+	{Name: "conversions-fractional", Doc: "conversions are shared between clicks: 0.5",
+		change: in(ofReport, "conversions", value(func(v *node) *node {
+			return leaf(money.Amount(v.Number() * 500_000).String())
+		}))},
+	{Name: "credit-negative-clicks", Doc: "a row of each day is a credit: its spend and its clicks are negative",
+		change: each([]place{atDays, atTotals}, credits)},
+	{Name: "counts-empty", Doc: "impressions and conversions that are 0 are empty texts",
+		change: in(ofDays, "impressions conversions", raw(func(s string) string {
+			if s == "0" {
+				return `""`
+			}
+			return s
+		}))},
+	{Name: "counts-null", Doc: "impressions and conversions are null",
+		change: in(ofDays, "impressions conversions", put("null"))},
+	{Name: "row-spend-null", Doc: "the spend of one row a page is null", change: onePaid("total_spend", put("null"))},
+	{Name: "row-spend-object", Doc: `the spend of one row a page is {"amount":..,"currency":"USD"}`,
+		change: onePaid("total_spend", like(`{"amount":VALUE,"currency":"USD"}`))},
+}
+
+// rowsQuirks: the rest of a row, besides its numbers.
+var rowsQuirks = []Quirk{
+	{Name: "names-two", Doc: "one campaign has two names on one day, the old one and the new one",
+		change: each(ofDays, func(_ *exchange, i int, row *node) {
+			if i%2 == 1 {
+				tail(" (renamed)")(row, "campaign_name")
+			}
+		})},
+	{Name: "name-null", Doc: "campaign_name of the report is null", change: in(ofDays, "campaign_name", put("null"))},
+	{Name: "name-missing", Doc: "the report has no column campaign_name",
+		change: dropColumn(ofDays, "campaign_name")},
+	{Name: "row-without-campaign", Doc: "one row a page has no campaign: campaign_id and campaign_name are null",
+		change: onePaid("campaign_id campaign_name", put("null"))},
+	{Name: "row-without-creative", Doc: "the first row with spend of a day has no creative: creative_id is null",
+		change: func(x *exchange, body *node) *node {
+			if x.number("page", 1) > 1 {
+				return body
+			}
+			return onePaid("creative_id", put("null"))(x, body)
+		}},
+	{Name: "source-missing", Doc: "a creative without delivery has no key source_id",
+		change: in(ofDays, "source_id", ifNull(drop))},
+	{Name: "source-empty", Doc: `a creative without delivery has the source_id ""`,
+		change: in(ofDays, "source_id", ifNull(put(`""`)))},
+	{Name: "source-date-missing", Doc: "a creative without delivery has neither a key source_id nor a key date",
+		change: in(ofDays, "source_id", ifNull(func(row *node, _ string) { row.Drop("source_id", "date") }))},
+	{Name: "source-number", Doc: "source_id of the report is a number: 4711", change: in(ofDays, "source_id", asID)},
+	{Name: "ids-lowercase", Doc: "the report writes IDs of campaigns and creatives in lower case",
+		change: in(ofRows, "campaign_id creative_id", words(strings.ToLower))},
+	{Name: "rows-unsorted", Doc: "the rows of a page come in another order",
+		change: body(ofReport, func(body *node) { slices.Reverse(rowsOf(body)) })},
+	{Name: "other-account", Doc: "the report is that of another account than the API key's",
+		change: in(ofRows, "campaign_id creative_id", words(func(s string) string {
+			return "C88" + s[min(2, len(s)):]
+		}))},
+}
+
+// columnsQuirks: the list of columns and the form of the rows.
+var columnsQuirks = []Quirk{
+	{Name: "columns-none", Doc: "the report's reply has no columns", change: inBody("columns", drop)},
+	{Name: "columns-null", Doc: "columns of the report is null", change: inBody("columns", put("null"))},
+	{Name: "columns-more", Doc: "the report has a column more than was asked for",
+		change: body(ofReport, func(body *node) {
+			body.Edit("columns", func(v *node) *node { return list(append(v.Values, text("currency"))...) })
+			for _, row := range rowsOf(body) {
+				row.Set("currency", text("USD"))
+			}
+		})},
+	{Name: "columns-order", Doc: "columns of the report and keys of its rows come in another order",
+		change: body(ofReport, func(body *node) {
+			slices.Reverse(body.Get("columns").Elements())
+			for _, row := range rowsOf(body) {
+				slices.Reverse(row.Keys)
+				slices.Reverse(row.Values)
+			}
+		})},
+	{Name: "columns-objects", Doc: `columns of the report are objects: {"name":"date","type":"string"}`,
+		change: columns(func(c *node) *node { return with("name", c, "type", text("string")) })},
+	{Name: "columns-lack-clicks", Doc: "the report leaves out the column clicks though it was asked for",
+		change: dropColumn(ofReport, "clicks")},
+	{Name: "columns-lack-conversions", Doc: "the report leaves out the column conversions though it was asked for",
+		change: dropColumn(ofReport, "conversions")},
+	{Name: "rows-arrays", Doc: "the rows of the report are arrays in the order of the columns",
+		change: edit(ofReport, func(row *node) { row.Kind, row.Keys = '[', nil })},
+	{Name: "report-camel", Doc: "columns and keys of the report are in camel case: totalSpend",
+		change: all(columns(func(c *node) *node { return text(camel(c.Text())) }), edit(ofReport, camelKeys))},
+}
+
+// daysQuirks: days: how they are written, and which there are.
+var daysQuirks = []Quirk{
+	{Name: "date-datetime", Doc: "dates of the report are instants in UTC: 2026-11-20T00:00:00Z",
+		change: in(ofReport, "date", tail("T00:00:00Z"))},
+	{Name: "date-midnight", Doc: "dates of the report have a time without a zone: 2026-11-20 00:00:00",
+		change: in(ofReport, "date", tail(" 00:00:00"))},
+	{Name: "date-midnight-chicago", Doc: "dates of the report have a midnight in Chicago's winter: 2026-11-20T00:00:00-06:00",
+		change: in(ofReport, "date", tail("T00:00:00-06:00"))},
+	{Name: "date-slashes", Doc: "dates of the report have slashes: 2026/11/20",
+		change: in(ofReport, "date", words(func(s string) string { return strings.ReplaceAll(s, "-", "/") }))},
+	{Name: "date-us", Doc: "dates of the report are written month first: 11/20/2026",
+		change: in(ofReport, "date", words(func(s string) string {
+			y, md, _ := strings.Cut(s, "-")
+			return strings.Replace(md, "-", "/", 1) + "/" + y
+		}))},
+	{Name: "day-empty", Doc: "the report has no rows for the fifth day before today, and no sum of it",
+		change: emptyDay(true)},
+	{Name: "day-rows-missing", Doc: "the report has no rows for the fifth day before today, but a sum of it",
+		change: emptyDay(false)},
+	{Name: "day-empty-204", Doc: "the report answers the fifth day before today with 204, and has no sum of it",
+		change: emptyDay(true),
+		wire: func(x *exchange, rep *wire.Reply) {
+			if x.place.onReport() && fifth(x) {
+				rep.Status, rep.Body = http.StatusNoContent, nil
+			}
+		}},
+	{Name: "day-empty-404", Doc: "the report answers the fifth day before today with 404, and has no sum of it",
+		change:   emptyDay(true),
+		override: refuse(ofReport, 404, "No data for the given range", fifth)},
+	{Name: "reach-31", Doc: "the report refuses the day 32 days before today (400)",
+		override: reachOf(31)},
+	{Name: "reach-30", Doc: "the report refuses the days 31 and 32 days before today (400)",
+		override: reachOf(30)},
+	{Name: "today-none", Doc: "the report has no rows for today",
+		change: inPlaces(ofReport, func(x *exchange, body *node) *node {
+			if d, ok := x.oneDay(); ok && d == x.today {
+				noRows(body)
+			}
+			return body
+		})},
+	{Name: "range-one-day", Doc: "the report refuses a range of more than one day (400)",
+		override: refuse(ofReport, 400, "The range must not exceed 1 day", func(x *exchange) bool {
+			_, one := x.oneDay()
+			return !one
+		})},
+}
+
+// pagesQuirks: pages of the report.
+var pagesQuirks = []Quirk{
+	{Name: "pagination-none", Doc: "the report has no pagination", change: inBody("pagination", drop)},
+	{Name: "pagination-null", Doc: "pagination of the report is null", change: inBody("pagination", put("null"))},
+	{Name: "pagination-text", Doc: "numbers in pagination are texts",
+		change: pagination(func(g, _ *node) { replaceAll(g, quoted) })},
+	{Name: "pagination-no-pages", Doc: "pagination lacks total_pages",
+		change: pagination(func(g, _ *node) { drop(g, "total_pages") })},
+	{Name: "pagination-more", Doc: "pagination has has_next and links, too",
+		change: pagination(func(g, _ *node) {
+			g.Set("has_next", leaf(strconv.FormatBool(g.Get("page").Number() < g.Get("total_pages").Number())))
+			g.Set("links", with("self", text("/ads/spend-report?page=1")))
+		})},
+	{Name: "pagination-camel", Doc: "pagination is in camel case: pageSize, totalRows",
+		change: pagination(func(g, _ *node) { camelKeys(g) })},
+	{Name: "pagination-from-zero", Doc: "pagination counts pages from 0 though the request counts from 1",
+		change: pagination(func(g, _ *node) { g.Set("page", num(g.Get("page").Number()-1)) })},
+	{Name: "pagination-size-shown", Doc: "page_size is how many rows the page has",
+		change: pagination(func(g, data *node) { g.Set("page_size", num(len(data.Values))) })},
+	{Name: "pagination-rows-shown", Doc: "total_rows is how many rows the page has",
+		change: pagination(func(g, data *node) { g.Set("total_rows", num(len(data.Values))) })},
+	{Name: "pagination-one-page", Doc: "total_pages is 1 where there are no rows",
+		change: pagination(func(g, _ *node) { g.Set("total_pages", num(max(1, g.Get("total_pages").Number()))) })},
+	{Name: "page-cap", Doc: "a page of the report has at most 20 rows, whatever was asked for, and says so",
+		ask: func(x *exchange) {
+			if x.place.onReport() && x.number("page_size", report.DefaultPageSize) > 20 {
+				x.edit(func(q url.Values) { q.Set("page_size", "20") })
+			}
+		}},
+	{Name: "page-size-5000", Doc: "the report refuses a page_size above 5000 (400)",
+		override: refuse(ofReport, 400, "page_size cannot exceed 5000", func(x *exchange) bool {
+			return x.number("page_size", report.DefaultPageSize) > 5000
+		})},
+}
+
+// bodiesQuirks: what a body of the report is wrapped in.
+var bodiesQuirks = []Quirk{
+	{Name: "report-wrapped", Doc: `the report lies under data: {"data":{"columns":..,"data":..,"pagination":..}}`,
+		change: whole(ofReport, like(`{"data":VALUE}`))},
+	{Name: "report-success", Doc: "the report has success and message beside its rows",
+		change: all(inBody("success", put("true")), inBody("message", put(`"OK"`)))},
+	{Name: "report-bare", Doc: "the report is its rows alone: [..]",
+		change: inPlaces(ofReport, func(_ *exchange, body *node) *node { return list(rowsOf(body)...) })},
+	{Name: "report-rows", Doc: "the rows of the report lie under rows, not data",
+		change: inBody("data", renamed("rows"))},
+	{Name: "report-data-null", Doc: "data of the report is null where there are no rows",
+		change: body(ofReport, func(body *node) {
+			if data := body.Get("data"); data != nil && len(data.Values) == 0 {
+				body.Set("data", leaf("null"))
+			}
+		})},
+	{Name: "report-error-200", Doc: `the report is an error with status 200: {"error":".."}`,
+		change: whole(ofReport, like(`{"error":"The report is being prepared. Try again later."}`))},
+	{Name: "report-failure-200", Doc: `the report is an error with status 200: {"success":false,"message":".."}`,
+		change: whole(ofReport, like(`{"success":false,"message":"Backend timeout (code 4711)"}`))},
+}
+
+// silentQuirks: what proves nothing.
+var silentQuirks = []Quirk{
+	{Name: "report-empty", Doc: "the report has no rows for any day, and no sums",
+		change: body(ofReport, noRows)},
+	{Name: "pages-unordered", Doc: "the rows of a day come in another order at each request",
+		change: shuffled},
 }
 
 // naming applies a form to the name of every campaign, in the report and in the settings.
 func naming(f form) change { return all(in(ofDays, "campaign_name", f), in(ofCampaigns, "name", f)) }
-
-// nameQuirks change texts only: a client must not refuse the numbers because of them.
-var nameQuirks = behaviors{
-	"name-long": {change: naming(tail(strings.Repeat(" and more", 20<<10/9)))},
-}
-
-// rowQuirks are about the rest of a row, besides its numbers.
-var rowQuirks = behaviors{
-	"names-two": {change: each(ofDays, func(_ *exchange, i int, row *node) {
-		if i%2 == 1 {
-			tail(" (renamed)")(row, "campaign_name")
-		}
-	})},
-	"name-missing": {change: dropColumn(ofDays, "campaign_name")},
-	"row-without-creative": {change: func(x *exchange, body *node) *node {
-		if x.number("page", 1) > 1 {
-			return body
-		}
-		return onePaid("creative_id", put("null"))(x, body)
-	}},
-	"source-date-missing": {
-		change: in(ofDays, "source_id", ifNull(func(row *node, _ string) { row.Drop("source_id", "date") }))},
-	"rows-unsorted": {change: body(ofReport, func(body *node) { slices.Reverse(rowsOf(body)) })},
-	"other-account": {change: in(ofRows, "campaign_id creative_id", value(jsontext.FromText(2, func(s string) *node {
-		return text("C88" + s[2:])
-	})))},
-}
-
-// columnQuirks are about the list of columns and the form of the rows.
-var columnQuirks = behaviors{
-	"columns-more": {change: body(ofReport, func(body *node) {
-		body.Edit("columns", func(v *node) *node { return list(append(v.Values, text("currency"))...) })
-		for _, row := range rowsOf(body) {
-			row.Set("currency", text("USD"))
-		}
-	})},
-	"columns-order": {change: body(ofReport, func(body *node) {
-		slices.Reverse(body.Get("columns").Elements())
-		for _, row := range rowsOf(body) {
-			slices.Reverse(row.Keys)
-			slices.Reverse(row.Values)
-		}
-	})},
-	"columns-objects": {
-		change: columns(func(c *node) *node { return with("name", c, "type", text("string")) })},
-	"columns-lack-clicks":      {change: dropColumn(ofReport, "clicks")},
-	"columns-lack-conversions": {change: dropColumn(ofReport, "conversions")},
-	"rows-arrays":              {change: edit(ofReport, func(row *node) { row.Kind, row.Keys = '[', nil })},
-	"report-camel": {
-		change: all(columns(func(c *node) *node { return text(camel(c.Text())) }), edit(ofReport, camelKeys))},
-}
 
 // columns replaces the elements of the list of columns.
 func columns(to func(c *node) *node) change {
@@ -125,72 +290,6 @@ func camelKeys(of *node) {
 // fifth reports whether the request is for the day on which some quirks have no rows: the fifth
 // before today.
 func fifth(x *exchange) bool { d, one := x.oneDay(); return one && d == x.today-5 }
-
-// dayQuirks are about days: how they are written, and which there are.
-var dayQuirks = behaviors{
-	"date-slashes": {
-		change: in(ofReport, "date", words(func(s string) string { return strings.ReplaceAll(s, "-", "/") }))},
-	"date-us": {change: in(ofReport, "date", value(jsontext.FromText(10, func(s string) *node {
-		return text(s[5:7] + "/" + s[8:] + "/" + s[:4])
-	})))},
-	"day-empty":        {change: emptyDay(true)},
-	"day-rows-missing": {change: emptyDay(false)},
-	"day-empty-204": {
-		change: emptyDay(true),
-		wire: func(x *exchange, rep *wire.Reply) {
-			if x.place.onReport() && fifth(x) {
-				rep.Status, rep.Body = http.StatusNoContent, nil
-			}
-		}},
-	"day-empty-404": {
-		change:   emptyDay(true),
-		override: refuse(ofReport, 404, "No data for the given range", fifth)},
-	"reach-31": {override: reachOf(31)},
-	"reach-30": {override: reachOf(30)},
-	"today-none": {change: inPlaces(ofReport, func(x *exchange, body *node) *node {
-		if d, ok := x.oneDay(); ok && d == x.today {
-			noRows(body)
-		}
-		return body
-	})},
-	"range-one-day": {override: refuse(ofReport, 400, "The range must not exceed 1 day", func(x *exchange) bool {
-		_, one := x.oneDay()
-		return !one
-	})},
-}
-
-// pageQuirks are about pages of the report.
-var pageQuirks = behaviors{
-	"pagination-text": {change: pagination(func(g, _ *node) { replaceAll(g, quoted) })},
-	"pagination-more": {change: pagination(func(g, _ *node) {
-		g.Set("has_next", leaf(strconv.FormatBool(g.Get("page").Number() < g.Get("total_pages").Number())))
-		g.Set("links", with("self", text("/ads/spend-report?page=1")))
-	})},
-	"pagination-camel":      {change: pagination(func(g, _ *node) { camelKeys(g) })},
-	"pagination-from-zero":  {change: pagination(func(g, _ *node) { g.Set("page", num(g.Get("page").Number()-1)) })},
-	"pagination-size-shown": {change: pagination(func(g, data *node) { g.Set("page_size", num(len(data.Values))) })},
-	"pagination-rows-shown": {change: pagination(func(g, data *node) { g.Set("total_rows", num(len(data.Values))) })},
-	"pagination-one-page": {
-		change: pagination(func(g, _ *node) { g.Set("total_pages", num(max(1, g.Get("total_pages").Number()))) })},
-	"page-cap": {ask: func(x *exchange) {
-		if x.place.onReport() && x.number("page_size", report.DefaultPageSize) > 20 {
-			x.edit(func(q url.Values) { q.Set("page_size", "20") })
-		}
-	}},
-	"page-size-5000": {override: refuse(ofReport, 400, "page_size cannot exceed 5000", func(x *exchange) bool {
-		return x.number("page_size", report.DefaultPageSize) > 5000
-	})},
-}
-
-// reportBodyQuirks are about what a body of the report is wrapped in.
-var reportBodyQuirks = behaviors{
-	"report-bare": {change: inPlaces(ofReport, func(_ *exchange, body *node) *node { return list(rowsOf(body)...) })},
-	"report-data-null": {change: body(ofReport, func(body *node) {
-		if data := body.Get("data"); data != nil && len(data.Values) == 0 {
-			body.Set("data", leaf("null"))
-		}
-	})},
-}
 
 // always is a condition of refuse.
 func always(*exchange) bool { return true }

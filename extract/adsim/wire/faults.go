@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"spendsync/extract/adsim/clock"
-	"spendsync/extract/adsim/jsontext"
+	"spendsync/extract/adsim/tree"
 )
 
 // Kind is the kind of a fault.
@@ -371,7 +371,7 @@ func (f *Fault) extra(name string) (key, value string) {
 // AppendMember appends a key with the fault's value.
 func (f *Fault) AppendMember(dst []byte, name string) []byte {
 	key, value := f.extra(name)
-	dst = append(jsontext.AppendString(append(dst, ','), key), ':')
+	dst = append(append(append(dst, ','), tree.Marshal(key)...), ':')
 	return append(dst, value...)
 }
 
@@ -392,19 +392,17 @@ func (f *Fault) Entries(w Window, n int) (places []int, claimed int) {
 }
 
 // Entry returns an object of the advertiser API, with its member Column changed if the fault hits it.
-func (f *Fault) Entry(v any, hit bool) *jsontext.Node {
-	n, ok := jsontext.ParseTree(jsontext.Marshal(v))
-	if !ok {
-		panic("an entry of the advertiser API is an object")
+func (f *Fault) Entry(v any, hit bool) *tree.Node {
+	if !hit {
+		return tree.Leaf(string(tree.Marshal(v)))
 	}
-	if hit {
-		f.hurt(n, f.Column)
-	}
+	n := tree.Parse(tree.Marshal(v))
+	f.hurt(n, f.Column)
 	return n
 }
 
 // hurt changes a member of an object; with a dot in the column it is a member of a member.
-func (f *Fault) hurt(n *jsontext.Node, column string) {
+func (f *Fault) hurt(n *tree.Node, column string) {
 	if outer, inner, nested := strings.Cut(column, "."); nested {
 		if of := n.Get(outer); of != nil && of.Kind == '{' {
 			f.hurt(of, inner)
@@ -415,19 +413,19 @@ func (f *Fault) hurt(n *jsontext.Node, column string) {
 	i := slices.Index(n.Keys, column)
 	switch {
 	case f.Kind == ExtraKey:
-		n.Keys, n.Values = append(n.Keys, name), append(n.Values, jsontext.Leaf(value))
+		n.Keys, n.Values = append(n.Keys, name), append(n.Values, tree.Leaf(value))
 	case i < 0:
 	case f.Kind == MissingKey:
 		n.Drop(column)
 	case f.Kind == WrongType:
-		n.Values[i] = jsontext.Leaf(f.Wrong())
+		n.Values[i] = tree.Leaf(f.Wrong())
 	case f.Kind == RepeatKey:
-		n.Keys, n.Values = slices.Insert(n.Keys, i+1, name), slices.Insert(n.Values, i+1, jsontext.Leaf(value))
+		n.Keys, n.Values = slices.Insert(n.Keys, i+1, name), slices.Insert(n.Values, i+1, tree.Leaf(value))
 	}
 }
 
 // HurtTop changes the part Column of a body outside the entries, or adds it.
-func (f *Fault) HurtTop(n *jsontext.Node) {
+func (f *Fault) HurtTop(n *tree.Node) {
 	if !f.Is(Top) || n.Kind != '{' {
 		return
 	}

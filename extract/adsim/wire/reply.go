@@ -5,7 +5,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -94,6 +96,15 @@ type Window struct{ Limit, Offset int }
 type Extension interface {
 	// Serve answers a request, or returns false for a path that is not its own.
 	Serve(now time.Time, r *http.Request, f *Fault) (Reply, bool)
-	// EndSignIns ends all sign-ins.
-	EndSignIns()
+}
+
+// NotBlank is \S of ECMA-262, which knows the spaces of Unicode.
+const NotBlank = `[^\s\v\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}]`
+
+var webURLForm = regexp.MustCompile(`^https?://` + NotBlank + `+$`)
+
+// IsWebURL reports whether a text is an http or https URL with a host.
+func IsWebURL(text string) bool {
+	_, host, _ := strings.Cut(text, "://")
+	return webURLForm.MatchString(text) && !strings.HasPrefix(host, "/")
 }

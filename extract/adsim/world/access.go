@@ -1,7 +1,6 @@
 package world
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -10,11 +9,9 @@ import (
 	"time"
 
 	"spendsync/extract/adsim/config"
-	"spendsync/extract/adsim/jsontext"
 )
 
-// Access holds the current permissions of an account. It starts with the values of its [Config],
-// and KeepState does not keep it.
+// Access holds the current permissions of an account. It starts with the values of its [Config].
 type Access struct {
 	mu       sync.Mutex
 	report   config.ReportAccess
@@ -41,13 +38,6 @@ func (a *Access) changeBudgets() map[string]int {
 	return a.budgets
 }
 
-// SetReportAccess decides from now on whether the report answers the account's user.
-func (a *Access) SetReportAccess(to config.ReportAccess) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.report = to
-}
-
 // CheckBudget returns an error if the kind of change is unknown, or n is not a valid daily budget
 // of it.
 func CheckBudget(kind string, n int) error {
@@ -60,53 +50,11 @@ func CheckBudget(kind string, n int) error {
 	return nil
 }
 
-// SetBudget makes the day's budget of a kind of change another one, from now on. What
-// was used of it stays used.
-func (a *Access) SetBudget(kind string, n int) error {
-	if err := CheckBudget(kind, n); err != nil {
-		return err
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	next := maps.Clone(a.budgets)
-	if next == nil {
-		next = map[string]int{}
-	}
-	next[kind] = n
-	a.budgets = next
-	return nil
-}
-
 // Websites are those of the account, to whose subscribers it may send.
 func (a *Access) Websites() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.websites)
-}
-
-// SetWebsites makes them others. Subscribers stay, also those of a website that the
-// account no longer has.
-func (a *Access) SetWebsites(websites []string) error {
-	for _, w := range websites {
-		if !jsontext.IsWebURL(w) {
-			return fmt.Errorf("websites: %q is not a URL", w)
-		}
-	}
-	if len(websites) == 0 {
-		return errors.New("websites: an account has at least one")
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.websites = slices.Clone(websites)
-	return nil
-}
-
-// reset restores what the Config has.
-func (a *Access) reset(cfg *config.Config) {
-	was := newAccess(cfg)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.report, a.budgets, a.websites = was.report, was.budgets, was.websites
 }
 
 // BudgetOf is how many changes of a kind a day has.

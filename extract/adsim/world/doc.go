@@ -1,3 +1,2 @@
-// Package world is an account that changes: orders, reviews, funds, restatements and writes, one at a time, each
-// kept in a journal.
+// Package world is an account that changes: orders, reviews, funds, restatements and writes, one at a time.
 package world

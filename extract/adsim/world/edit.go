@@ -8,7 +8,6 @@ import (
 
 	"spendsync/extract/adsim/chance"
 	"spendsync/extract/adsim/clock"
-	"spendsync/extract/adsim/jsontext"
 	"spendsync/extract/adsim/ledger"
 )
 
@@ -19,8 +18,7 @@ type Write struct {
 	Free bool           // pausing is never limited
 	// Ordered is a change made on command: spending follows it only if the campaign was also changed through the API.
 	Ordered bool
-	Trial   bool  // dry_run: nothing changes
-	Line    Entry // to do it again
+	Trial   bool // dry_run: nothing changes
 }
 
 // Creating is what all creates have in common: one at a time.
@@ -33,8 +31,7 @@ func (s *World) Edit(w Write, do func(e *Editor) error) (ledger.State, error) {
 	now := s.Clock.Now()
 	s.settle(now)
 	st := s.stateLocked(now)
-	checked := !w.Free && !s.Journal.Replaying()
-	if checked {
+	if !w.Free {
 		if err := s.busy.check(now, w.Busy); err != nil {
 			return st, err
 		}
@@ -44,7 +41,7 @@ func (s *World) Edit(w Write, do func(e *Editor) error) (ledger.State, error) {
 	if err := do(e); err != nil {
 		return st, err
 	}
-	if checked && !w.Trial {
+	if !w.Free && !w.Trial {
 		if err := s.budgets.over(s.Access, now, w.Cost); err != nil {
 			return st, err
 		}
@@ -57,8 +54,6 @@ func (s *World) Edit(w Write, do func(e *Editor) error) (ledger.State, error) {
 		s.busy.mark(now, s.Cfg.ChangeTakes, w.Busy)
 	}
 	e.commit()
-	w.Line.At = now
-	s.Record(w.Line)
 	return s.stateLocked(now), nil
 }
 
@@ -72,7 +67,7 @@ func (s *World) editorOf(st *ledger.State) *Editor {
 // commit makes the edit the current state. From its first change through the API
 // on, a campaign keeps the history that its spending follows.
 func (e *Editor) commit() {
-	for _, id := range jsontext.SortedKeys(e.touched) {
+	for _, id := range slices.Sorted(maps.Keys(e.touched)) {
 		if e.api || e.Next.History[id] != nil {
 			e.keepHistory(id)
 		}
@@ -144,7 +139,7 @@ type Image struct {
 
 func (s *World) addImage(up *Image) {
 	s.uploads++
-	up.ID = jsontext.Hex24(chance.Hash(s.Account.Seed, chance.AboutUpload, uint64(s.uploads)))
+	up.ID = chance.Hex24(chance.Hash(s.Account.Seed, chance.AboutUpload, uint64(s.uploads)))
 	s.images[up.ID] = up
 }
 
@@ -165,7 +160,6 @@ func (s *World) KeepImage(up *Image) (ledger.State, error) {
 	}
 	s.budgets = s.budgets.with(now, cost)
 	s.addImage(up)
-	s.Record(Entry{Op: "image", At: now, What: What(up)})
 	return s.stateLocked(now), nil
 }
 

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"spendsync/extract/adsim/chance"
-	"spendsync/extract/adsim/jsontext"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/market"
+	"spendsync/extract/adsim/tree"
 )
 
 // Editor merges a change into the earlier ones.
@@ -57,7 +57,7 @@ func (e *Editor) NewCampaign() (*market.Campaign, *ledger.CampaignChanges) {
 		Created:   market.Never, // by itself it blocks nothing
 		Archived:  market.Never,
 	}
-	cp.IDJSON = jsontext.AppendString(nil, cp.ID)
+	cp.IDJSON = tree.Marshal(cp.ID)
 	cp.Weight = 20 + chance.Below(chance.Mix(cp.Key+3), 30)
 	cp.ClickRate = 200 + chance.Below(chance.Mix(cp.Key+4), 1500)
 	cp.ConvertRate = 650 + chance.Below(chance.Mix(cp.Key+5), 4600)
@@ -84,7 +84,7 @@ func (e *Editor) NewCreative(cp *market.Campaign) (*market.Creative, *ledger.Cre
 	cr := &market.Creative{
 		Campaign:  cp,
 		ID:        id,
-		IDJSON:    jsontext.AppendString(nil, id),
+		IDJSON:    tree.Marshal(id),
 		Key:       key,
 		CreatedAt: e.St.Now.Truncate(time.Second),
 		Archived:  market.Never,

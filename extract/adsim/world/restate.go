@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"spendsync/extract/adsim/clock"
-	"spendsync/extract/adsim/jsontext"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/market"
 )
@@ -56,7 +55,6 @@ func (s *World) Restate(date string, change ledger.Restatement) (ledger.Line, er
 	}
 	s.overlays = overlays
 	s.version++
-	s.Record(Entry{Op: "restate", At: st.Now, Name: date, What: What(&change)})
 	if touched.Creative == nil {
 		return ledger.Line{}, nil
 	}
@@ -72,7 +70,6 @@ func (s *World) FreezeRestatements(on bool) {
 	defer s.mu.Unlock()
 	s.frozen, s.frozenAt = on, now
 	s.version++
-	s.Record(Entry{Op: [...]string{"thaw", "freeze"}[jsontext.Btoi(on)], At: now})
 }
 
 // Plant lets an effect happen from its first day on. Several on one day multiply.
@@ -103,6 +100,5 @@ func (s *World) Plant(planted ledger.Effect) error {
 	next.Effects = append(slices.Clip(next.Effects), e)
 	next.NoteDay(e.First)
 	s.changes = next
-	s.Record(Entry{Op: "plant", At: now, What: What(&planted)})
 	return nil
 }

@@ -67,8 +67,9 @@ func judge(ct ledger.Content) (v Verdict) {
 	return v
 }
 
-// settle processes everything due until now: finished reviews, exhausted funds. s.mu is held.
+// settle processes everything due until now: finished reviews. s.mu is held.
 func (s *World) settle(now time.Time) {
+	s.openFunds(now)
 	for {
 		at := -1
 		for i, r := range s.reviews {
@@ -77,11 +78,9 @@ func (s *World) settle(now time.Time) {
 			}
 		}
 		if at < 0 {
-			s.settleFunds(now)
 			return
 		}
 		r := s.reviews[at]
-		s.settleFunds(r.due)
 		s.decide(r, r.due, nil)
 	}
 }
@@ -166,7 +165,6 @@ func (s *World) Review(v Verdict) error {
 	default:
 		return fmt.Errorf("review: creative %s does not wait for one", cr.ID)
 	}
-	s.Record(Entry{Op: "review", At: now, What: What(&v)})
 	return nil
 }
 

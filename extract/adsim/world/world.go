@@ -15,18 +15,16 @@ import (
 )
 
 // World is the current state of one account: the generated account, the changes made to it, and the
-// clock. Every change is written to the journal.
+// clock.
 type World struct {
 	Cfg       config.Config
 	index     int // among the accounts of the service
 	firstMade int // number of the first campaign that is created
 	Zone      *time.Location
 	Clock     *clock.Clock
-	Time      *Timekeeper
 	Account   *market.Account
 	Access    *Access
 	kept      *ledger.Caches
-	Journal   *Journal // of all accounts
 	requests  atomic.Uint64
 
 	mu       sync.Mutex
@@ -38,8 +36,6 @@ type World struct {
 	frozenAt time.Time
 	budgets  *budgets
 	busy     busy
-	// fundsChecked is the instant until which the funds of a prepaid account were checked.
-	fundsChecked time.Time
 	// balanceRead is the time of the last request for a fresh balance.
 	balanceRead time.Time
 	reviews     []review
@@ -48,7 +44,7 @@ type World struct {
 }
 
 // New makes the index-th account of a service. cfg has its defaults.
-func New(cfg config.Config, index int, c *clock.Clock, j *Journal) *World {
+func New(cfg config.Config, index int, c *clock.Clock) *World {
 	zone, err := time.LoadLocation("America/Chicago")
 	if err != nil {
 		panic(err) // time/tzdata is linked in
@@ -56,36 +52,19 @@ func New(cfg config.Config, index int, c *clock.Clock, j *Journal) *World {
 	a := market.NewAccount(cfg, index, zone)
 	return &World{
 		Cfg: cfg, index: index, firstMade: firstMade + index*1_000_000, Zone: zone, Clock: c, Account: a,
-		Time: &Timekeeper{
-			c,
-			zone,
-			j,
-		}, Access: newAccess(&cfg), kept: ledger.NewCaches(a), Journal: j, frozen: cfg.FreezeRestatements,
+		Access: newAccess(&cfg), kept: ledger.NewCaches(a), frozen: cfg.FreezeRestatements,
 		busy: busy{}, images: map[string]*Image{},
 	}
-}
-
-// Reset restores the account to its start, but for the clock.
-func (s *World) Reset() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	// Numbers of states continue across resets: results are cached by number.
-	next := &ledger.Changes{}
-	if s.changes != nil {
-		next.Seq = s.changes.Seq
-	}
-	s.changes, s.reviews, s.budgets, s.busy = next, nil, nil, busy{}
-	s.images, s.uploads = map[string]*Image{}, 0
-	s.overlays, s.frozen, s.anchor, s.fundsChecked = nil, s.Cfg.FreezeRestatements, 0, time.Time{}
-	s.balanceRead = time.Time{}
-	s.version++
-	s.Access.reset(&s.Cfg)
 }
 
 // IsUser reports whether these are the credentials of the dashboard user.
 func (s *World) IsUser(user, password string) bool {
 	return Same(user, s.Cfg.ReportUser) && Same(password, s.Cfg.ReportPassword)
 }
+
+// Today is the Chicago day of the service's clock, as YYYY-MM-DD. The report
+// reaches from 32 days before it to this day.
+func (s *World) Today() string { return clock.DayOf(s.Clock.Now(), s.Zone).String() }
 
 // RequestID differs in every reply that carries one.
 func (s *World) RequestID() string {

@@ -1,2 +1,0 @@
-// Package fetch downloads a file once from a public address.
-package fetch

@@ -1,2 +1,0 @@
-// Package push answers the push sending APIs.
-package push

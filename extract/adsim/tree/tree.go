@@ -1,0 +1,191 @@
+// Package tree is JSON by encoding/json that keeps the order of its members and the text of its numbers, so that one
+// place in a reply can be changed and the rest stays as it came.
+package tree
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+)
+
+// Node is a JSON value.
+type Node struct {
+	Kind   byte   // '{', '[', or 0 for a value without parts
+	Raw    string // of a value without parts: its JSON text
+	Keys   []string
+	Values []*Node // of the members or the elements
+}
+
+// Marshal returns the JSON of a reply: nothing is escaped for HTML.
+func Marshal(v any) []byte {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(err) // replies are texts, numbers and lists of them
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+}
+
+// Leaf is a value whose JSON text is known.
+func Leaf(raw string) *Node { return &Node{Raw: raw} }
+
+// Text, Int and List make values.
+func Text(s string) *Node          { return Leaf(string(Marshal(s))) }
+func Int(n int) *Node              { return Leaf(strconv.Itoa(n)) }
+func List(elements ...*Node) *Node { return &Node{Kind: '[', Values: elements} }
+
+// Object returns an object of keys and values, in this order.
+func Object(members ...any) *Node { return (&Node{Kind: '{'}).With(members...) }
+
+// With sets members by keys and values, and returns the object.
+func (n *Node) With(members ...any) *Node {
+	for i := 0; i < len(members); i += 2 {
+		n.Set(members[i].(string), members[i+1].(*Node))
+	}
+	return n
+}
+
+// Parse parses a JSON text; nil for one that is not valid.
+func Parse(body []byte) *Node {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	n, err := parse(d)
+	if _, end := d.Token(); err != nil || !errors.Is(end, io.EOF) {
+		return nil
+	}
+	return n
+}
+
+func parse(d *json.Decoder) (*Node, error) {
+	token, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	kind, isParts := token.(json.Delim)
+	if !isParts {
+		return Leaf(string(Marshal(token))), nil
+	}
+	n := &Node{Kind: byte(kind)}
+	for d.More() {
+		if kind == '{' {
+			key, err := d.Token()
+			if err != nil {
+				return nil, err
+			}
+			n.Keys = append(n.Keys, key.(string))
+		}
+		v, err := parse(d)
+		if err != nil {
+			return nil, err
+		}
+		n.Values = append(n.Values, v)
+	}
+	_, err = d.Token()
+	return n, err
+}
+
+// Append appends the JSON text of the value; null for one that is not there.
+func (n *Node) Append(dst []byte) []byte {
+	if n == nil {
+		return append(dst, "null"...)
+	}
+	if n.Kind == 0 {
+		return append(dst, n.Raw...)
+	}
+	dst = append(dst, n.Kind)
+	for i, v := range n.Values {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if n.Kind == '{' {
+			dst = append(append(dst, Marshal(n.Keys[i])...), ':')
+		}
+		dst = v.Append(dst)
+	}
+	return append(dst, n.Kind+2) // the closing one
+}
+
+// Get is the member of that key, nil if there is none.
+func (n *Node) Get(key string) *Node {
+	if n == nil || n.Kind != '{' {
+		return nil
+	}
+	if i := slices.Index(n.Keys, key); i >= 0 {
+		return n.Values[i]
+	}
+	return nil
+}
+
+// Set replaces the member of that key, or adds it at the end.
+func (n *Node) Set(key string, v *Node) {
+	if i := slices.Index(n.Keys, key); i >= 0 {
+		n.Values[i] = v
+		return
+	}
+	n.Keys, n.Values = append(n.Keys, key), append(n.Values, v)
+}
+
+// Drop takes members away.
+func (n *Node) Drop(keys ...string) {
+	for _, key := range keys {
+		if i := slices.Index(n.Keys, key); i >= 0 {
+			n.Keys, n.Values = slices.Delete(n.Keys, i, i+1), slices.Delete(n.Values, i, i+1)
+		}
+	}
+}
+
+// Rename gives a member another key.
+func (n *Node) Rename(from, to string) {
+	if i := slices.Index(n.Keys, from); i >= 0 {
+		n.Keys[i] = to
+	}
+}
+
+// Edit replaces the member of that key, if it is there and not null.
+func (n *Node) Edit(key string, change func(v *Node) *Node) {
+	if v := n.Get(key); v != nil && v.Raw != "null" {
+		n.Set(key, change(v))
+	}
+}
+
+// Walk calls do with every member of every object in the value, the outer ones first.
+func (n *Node) Walk(do func(of *Node, key string)) {
+	if n == nil {
+		return
+	}
+	for _, key := range slices.Clone(n.Keys) {
+		do(n, key)
+	}
+	for _, v := range n.Values {
+		v.Walk(do)
+	}
+}
+
+// Text returns the value of a JSON text, "" for any other value.
+func (n *Node) Text() (s string) {
+	if n != nil && n.Raw != "" && n.Raw[0] == '"' {
+		_ = json.Unmarshal([]byte(n.Raw), &s)
+	}
+	return s
+}
+
+// Number is a whole number; 0 for any other value.
+func (n *Node) Number() int {
+	if n == nil {
+		return 0
+	}
+	i, _ := strconv.Atoi(n.Raw)
+	return i
+}
+
+// Elements are those of a list or an object; none where there is nothing.
+func (n *Node) Elements() []*Node {
+	if n == nil {
+		return nil
+	}
+	return n.Values
+}

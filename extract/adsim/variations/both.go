@@ -1,0 +1,312 @@
+package variations
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"spendsync/extract/adsim/chance"
+	"spendsync/extract/adsim/report"
+	"spendsync/extract/adsim/wire"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf16"
+)
+
+// catalog lists all quirks, in the order in which they apply: values, then bodies, then the wire.
+var catalog = sync.OnceValue(func() (list []*Quirk) {
+	for _, of := range []struct {
+		report, api bool
+		quirks      []Quirk
+	}{
+		{true, false, totalsQuirks},
+		{true, false, numbersQuirks},
+		{true, true, namesQuirks},
+		{true, false, rowsQuirks},
+		{true, false, columnsQuirks},
+		{true, false, daysQuirks},
+		{true, false, pagesQuirks},
+		{false, true, fieldsQuirks},
+		{false, true, timesQuirks},
+		{false, true, audiencesQuirks},
+		{false, true, creativesQuirks},
+		{false, true, sourcesQuirks},
+		{false, true, accountsQuirks},
+		{false, true, idsQuirks},
+		{false, true, listsQuirks},
+		{false, true, envelopesQuirks},
+		{true, false, bodiesQuirks},
+		{true, true, unknownQuirks},
+		{true, true, sendingQuirks},
+		{true, true, limitsQuirks},
+		{true, false, silentQuirks},
+		{false, true, unnamedQuirks},
+	} {
+		for _, q := range of.quirks {
+			q.Report, q.API = of.report, of.api
+			list = append(list, &q)
+		}
+	}
+	return list
+})
+
+// namesQuirks: texts only: a client must not refuse the numbers because of them.
+var namesQuirks = []Quirk{
+	{Name: "name-surrogate", Doc: "names of campaigns end in half an emoji, as JavaScript cuts them",
+		change: all(in(ofDays, "campaign_name", tail(` \ud83d`)), in(ofCampaigns, "name", tail(` \ud83d`)))},
+	{Name: "name-nul", Doc: "names of campaigns contain NUL",
+		change: all(in(ofDays, "campaign_name", tail(`\u0000x`)), in(ofCampaigns, "name", tail(`\u0000x`)))},
+	{Name: "name-control", Doc: "names of campaigns contain line breaks, tabs and escape sequences",
+		change: all(in(ofDays, "campaign_name", tail(`\r\n\t\u001b[31m`)), in(ofCampaigns, "name", tail(`\r\n\t\u001b[31m`)))},
+	{Name: "name-long", Doc: "names of campaigns have 20 KB",
+		change: naming(tail(strings.Repeat(" and more", 20<<10/9)))},
+	{Name: "title-surrogate", Doc: "titles and messages of creatives end in half an emoji",
+		change: all(in(ofTexts, "creative_title creative_message", tail(`\ud83d`)), in(ofCreatives, "title message", tail(`\ud83d`)))},
+	{Name: "title-nul", Doc: "titles of creatives contain NUL",
+		change: all(in(ofTexts, "creative_title", tail(`\u0000`)), in(ofCreatives, "title", tail(`\u0000`)))},
+	{Name: "name-number", Doc: "a campaign's name that consists of digits comes as a number",
+		change: all(in(ofDays, "campaign_name", like("2026")), in(ofCampaigns, "name", like("2026")))},
+}
+
+// unknownQuirks: unknown keys, and secrets that the service repeats.
+var unknownQuirks = []Quirk{
+	{Name: "keys-new", Doc: "replies and what is in them have keys that the description does not name",
+		change: newKeys},
+	{Name: "secret-in-error", Doc: "refusals repeat the Authorization header; the report refuses questions without include_creatives, the API the limits",
+		override: func(x *exchange) (wire.Reply, bool) {
+			text := "Refused: " + x.request.Header.Get("Authorization")
+			switch x.place {
+			case atTotals:
+				return report.Error(http.StatusBadRequest, text), true
+			case atLimits:
+				return x.accounts[0].APIError(http.StatusNotFound, "not_found", text, nil), true
+			}
+			return wire.Reply{}, false
+		}},
+	{Name: "secret-in-key", Doc: "bodies have a key that is the Authorization header's value, and the value under debug",
+		change: func(x *exchange, body *node) *node {
+			if body.Kind == '{' {
+				sent := x.request.Header.Get("Authorization")
+				body.Set(strings.Trim(text(sent).Raw, `"`), leaf("true"))
+				body.Set("debug", with("authorization", text(sent)))
+			}
+			return body
+		}},
+	{Name: "secret-in-entity", Doc: "rows, campaigns and account replies have a key debug with the credentials as they were decoded",
+		change: func(x *exchange, body *node) *node {
+			debug := text(x.secret())
+			x.debug(body, debug)
+			return body
+		}},
+	{Name: "secret-coded", Doc: "rows, campaigns and account replies have a key debug with a text that holds the credentials in base64, percent-encoded and as JSON within JSON",
+		change: func(x *exchange, body *node) *node {
+			secret := x.secret()
+			x.debug(body, text(strings.Join([]string{
+				"sent " + base64.StdEncoding.EncodeToString([]byte("user: "+secret)),
+				base64.RawURLEncoding.EncodeToString([]byte(x.request.Header.Get("Authorization"))),
+				"?credentials=" + url.QueryEscape(secret), text(`{"password":` + text(secret).Raw + `}`).Raw,
+			}, " ")))
+			return body
+		}},
+}
+
+// sendingQuirks: how a reply is sent.
+var sendingQuirks = []Quirk{
+	{Name: "clock-ahead", Doc: "the Date header is 50 minutes ahead",
+		wire: clockOff(50 * time.Minute)},
+	{Name: "clock-behind", Doc: "the Date header is 50 minutes behind",
+		wire: clockOff(-50 * time.Minute)},
+	{Name: "clock-day-ahead", Doc: "the Date header is two days ahead",
+		wire: clockOff(48 * time.Hour)},
+	{Name: "clock-day-behind", Doc: "the Date header is two days behind",
+		wire: clockOff(-48 * time.Hour)},
+	{Name: "clock-none", Doc: "replies have no Date header",
+		wire: func(_ *exchange, rep *wire.Reply) { rep.Header["Date"] = nil }},
+	{Name: "clock-words", Doc: "the Date header is no date",
+		wire: func(_ *exchange, rep *wire.Reply) { rep.Header.Set("Date", "just now") }},
+	{Name: "ascii", Doc: `texts are written in ASCII, with \u escapes`,
+		wire: onBody(escapeUnicode)},
+	{Name: "slashes-escaped", Doc: `slashes in texts are escaped: https:\/\/`,
+		wire: onBody(func(body []byte) []byte { return bytes.ReplaceAll(body, []byte("/"), []byte(`\/`)) })},
+	{Name: "keys-escaped", Doc: `keys of the report are written with escapes: "\u0064ate"`,
+		wire: func(x *exchange, rep *wire.Reply) {
+			if x.place.onReport() {
+				onBody(func(body []byte) []byte {
+					return bytes.ReplaceAll(body, []byte(`"date":`), []byte(`"\u0064ate":`))
+				})(x, rep)
+			}
+		}},
+	{Name: "pretty", Doc: "bodies are indented",
+		wire: onBody(func(body []byte) []byte {
+			var out bytes.Buffer
+			if json.Indent(&out, body, "", "  ") != nil {
+				return body
+			}
+			return append(out.Bytes(), '\r', '\n')
+		})},
+	{Name: "bom", Doc: "bodies begin with a byte order mark",
+		wire: onBody(func(body []byte) []byte { return append([]byte("\xef\xbb\xbf"), body...) })},
+	{Name: "type-plain", Doc: "the Content-Type is text/plain",
+		wire: contentType("text/plain")},
+	{Name: "type-html", Doc: "the Content-Type is text/html, the body is JSON",
+		wire: contentType("text/html; charset=utf-8")},
+	{Name: "type-none", Doc: "there is no Content-Type",
+		wire: contentType("")},
+	{Name: "gzip", Doc: "bodies are compressed, whatever was asked for",
+		wire: compress},
+	{Name: "chunked", Doc: "bodies come in chunks, without a Content-Length",
+		wire: func(_ *exchange, rep *wire.Reply) { rep.Chunked = true }},
+	{Name: "status-201", Doc: "successful replies have the status 201",
+		wire: func(_ *exchange, rep *wire.Reply) {
+			if rep.Status == http.StatusOK {
+				rep.Status = http.StatusCreated
+			}
+		}},
+	{Name: "etag", Doc: "replies have an ETag and may be kept",
+		wire: func(_ *exchange, rep *wire.Reply) {
+			rep.Header.Set("Etag", fmt.Sprintf(`"%016x"`, chance.Mix(uint64(len(rep.Body)))))
+			rep.Header.Set("Cache-Control", "private, max-age=600")
+		}},
+}
+
+// limitsQuirks: limits of a service that has no 429: one request in five is refused, and answered when it is asked again.
+var limitsQuirks = []Quirk{
+	{Name: "limit-200", Doc: `one request in five is refused with 200: {"code":40100,"message":"Too many requests"}`,
+		override: limited(200, `{"code":40100,"message":"Too many requests"}`)},
+	{Name: "limit-400", Doc: "one request in five is refused with 400: (#17) User request limit reached",
+		override: limited(400,
+			`{"error":{"message":"(#17) User request limit reached","type":"OAuthException","code":17}}`)},
+	{Name: "limit-403", Doc: "one request in five is refused with 403: rateLimitExceeded",
+		override: limited(403, `{"error":{"code":403,"message":"Rate Limit Exceeded",`+
+			`"errors":[{"domain":"usageLimits","reason":"rateLimitExceeded"}]}}`)},
+}
+
+// debug adds a key debug to the rows of a body, and to the entities of the advertiser API's.
+func (x *exchange) debug(body, value *node) {
+	for _, row := range rowsOf(body) {
+		row.Set("debug", value)
+	}
+	if x.place.onAPI() {
+		for _, e := range entities(body) {
+			e.Set("debug", value)
+		}
+	}
+}
+
+// newKeys adds a key to a reply, to its rows or entities, and to the pagination.
+func newKeys(x *exchange, body *node) *node {
+	more := func(n *node) {
+		if n.Kind == '{' {
+			n.Set("brand_new", with("since", text("2026-11-01"), "list",
+				list(leaf("1"), leaf("null"))))
+		}
+	}
+	if x.place.onReport() {
+		for _, row := range rowsOf(body) {
+			more(row)
+		}
+		if g := body.Get("pagination"); g != nil {
+			more(g)
+		}
+	} else {
+		for _, e := range entities(body) {
+			more(e)
+		}
+	}
+	more(body)
+	return body
+}
+
+// secret is what the credentials of a request keep secret.
+func (x *exchange) secret() string {
+	if _, password, ok := x.request.BasicAuth(); ok {
+		return password
+	}
+	_, key, _ := strings.Cut(x.request.Header.Get("Authorization"), " ")
+	return key
+}
+
+// clockOff shifts the Date header by a duration.
+func clockOff(by time.Duration) func(x *exchange, rep *wire.Reply) {
+	return func(x *exchange, rep *wire.Reply) {
+		rep.Header.Set("Date", x.now.Add(by).UTC().Format(http.TimeFormat))
+	}
+}
+
+// contentType sets the Content-Type; "" takes it away.
+func contentType(v string) func(x *exchange, rep *wire.Reply) {
+	return func(_ *exchange, rep *wire.Reply) {
+		if v == "" {
+			rep.Header["Content-Type"] = nil // the server guesses otherwise
+			return
+		}
+		rep.Header.Set("Content-Type", v)
+	}
+}
+
+// onBody changes the bytes of a body that is JSON.
+func onBody(change func(body []byte) []byte) func(x *exchange, rep *wire.Reply) {
+	return func(_ *exchange, rep *wire.Reply) {
+		if json.Valid(rep.Body) {
+			rep.Body = change(rep.Body)
+		}
+	}
+}
+
+// escapeUnicode writes everything beyond ASCII with escapes.
+func escapeUnicode(body []byte) []byte {
+	out := make([]byte, 0, len(body))
+	for _, unit := range utf16.Encode([]rune(string(body))) {
+		if unit < 0x80 {
+			out = append(out, byte(unit))
+		} else {
+			out = fmt.Appendf(out, `\u%04x`, unit)
+		}
+	}
+	return out
+}
+
+// compress sends a body with gzip.
+func compress(_ *exchange, rep *wire.Reply) {
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	if _, err := w.Write(rep.Body); err != nil || w.Close() != nil {
+		return // a buffer takes everything
+	}
+	rep.Body = out.Bytes()
+	rep.Header.Set("Content-Encoding", "gzip")
+}
+
+// totalIn is the total beside a list, 0 if there is none.
+func totalIn(around *node) *node {
+	if v := around.Get("total"); v != nil {
+		return v
+	}
+	return num(0)
+}
+
+// limited refuses one request in five.
+func limited(status int, body string) func(x *exchange) (wire.Reply, bool) {
+	return func(x *exchange) (wire.Reply, bool) {
+		return wire.JSONReply(status, []byte(body)), x.times("limit")%5 == 0
+	}
+}
+
+// shuffled gives a page of the rows of a day in an order of its own. The service is asked for the whole day.
+func shuffled(x *exchange, body *node) *node {
+	if x.place != atDays || x.whole == nil {
+		return body
+	}
+	size, page := x.number("page_size", report.DefaultPageSize), x.number("page", 1)
+	rows := x.whole(url.Values{"page": {"1"}, "page_size": {"10000"}}).Get("data").Elements()
+	times := x.times("shuffle")
+	rand.New(rand.NewPCG(1, uint64(times))).Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+	from := min((page-1)*size, len(rows))
+	body.Set("data", list(rows[from:min(from+size, len(rows))]...))
+	return body
+}
