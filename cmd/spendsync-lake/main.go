@@ -17,10 +17,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"spendsync/cmd/internal/bom"
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/crash"
 	"spendsync/cmd/internal/files"
+	"spendsync/cmd/internal/output"
 	"spendsync/schema"
 )
 
@@ -57,23 +57,17 @@ type app struct {
 // buildVersion is set with -ldflags "-X main.buildVersion=...".
 var buildVersion string
 
-func version() string { return bom.Version(buildVersion) }
+func version() string { return output.Version(buildVersion) }
 
 func (a *app) versionCommand() *cobra.Command {
-	var sbom bool
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			switch {
-			case sbom:
-				return bom.Write(a.stdout, "spendsync-lake", version())
-			case a.json:
+			if a.json {
 				return a.encode(map[string]any{"version": version(), "schema_version": schema.Version}, nil)
 			}
 			_, err := fmt.Fprintf(a.stdout, "spendsync-lake %s (schema %d)\n", version(), schema.Version)
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&sbom, "sbom", false, "print what this binary is made of, as CycloneDX in JSON")
-	return cmd
 }

@@ -240,17 +240,7 @@ func TestSecrets_AreNeverShown(t *testing.T) {
 	}
 }
 
-func TestVersion_ListsWhatTheBinaryIsMadeOf(t *testing.T) {
-	code, out := command(t, nil, "version", "--sbom")
-	for _, part := range []string{`"name": "spendsync-lake"`, `"name": "github.com/apache/iceberg-go"`,
-		`"expression": "Apache-2.0"`} {
-		if code != 0 || !strings.Contains(out, part) {
-			t.Errorf("exit code %d, no %s in %d bytes", code, part, len(out))
-		}
-	}
-	if strings.Count(out, `"licenses"`) != strings.Count(out, `"purl"`) {
-		t.Errorf("%d licenses of %d modules", strings.Count(out, `"licenses"`), strings.Count(out, `"purl"`))
-	}
+func TestVersion(t *testing.T) {
 	if code, out := command(t, nil, "version", "--json"); code != 0 || !strings.HasPrefix(out, `{"schema_version":`) {
 		t.Errorf("exit code %d: %s", code, out)
 	}

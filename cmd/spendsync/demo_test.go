@@ -285,7 +285,7 @@ func TestOutput_ClosedPipeIsNoFailure(t *testing.T) {
 	dir := demoStore(t)
 	for _, args := range [][]string{
 		{"demo"}, {"status"}, {"status", "--json"}, {"plan"}, {"plan", "--json"}, {"verify", "--json"}, {"tables"},
-		{"query"}, {"query", "last_week"}, {"report", "--out", "-"}, {"help", "config"}, {"version", "--sbom"},
+		{"query"}, {"query", "last_week"}, {"report", "--out", "-"}, {"help", "config"}, {"version", "--json"},
 	} {
 		r, w, err := os.Pipe()
 		if err != nil {

@@ -49,7 +49,6 @@ func TestHouse_LinesAreShort(t *testing.T) {
 
 // openers are the files that open files by themselves: no variable, flag or argument names what they open.
 var openers = map[string]string{
-	".ci/mutation":                        "sources of this module",
 	"cmd/internal/files/read.go":          "what a variable names, for reading",
 	"cmd/internal/files/write.go":         "what a variable names, for writing",
 	"cmd/spendsync/check/rename.go":       "a new file in a folder of the store",

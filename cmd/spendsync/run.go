@@ -143,7 +143,7 @@ func (a *app) commands() *cobra.Command {
 			newReportCommand, newTablesCommand, newGuideCommand, newMCPCommand, newPlanCommand}},
 		{"repair", "Repair:", []func(*app) *cobra.Command{newVerifyCommand, newRebuildCommand, newReplayCommand,
 			newBackfillCommand, newAcceptCommand, newResetCommand, newRecordCommand}},
-		{"more", "More:", []func(*app) *cobra.Command{newPushCommand, newPullCommand, newCronjobCommand, newManCommand,
+		{"more", "More:", []func(*app) *cobra.Command{newPushCommand, newPullCommand, newCronjobCommand,
 			newVersionCommand, newConfigTopic}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
@@ -253,7 +253,7 @@ func (a *app) setUp(ctx context.Context) error {
 
 // interactive are the commands that a person runs: their stderr is text everywhere.
 var interactive = []string{"query", "status", "plan", "report", "tables", "verify", "check", "demo",
-	"init", "man", "version", "config", "cronjob", "guide", "mcp", "record"}
+	"init", "version", "config", "cronjob", "guide", "mcp", "record"}
 
 // logger writes text on a terminal and JSON elsewhere, unless the configuration sets the format.
 func (a *app) logger() *slog.Logger {
@@ -364,8 +364,6 @@ func configHelp() string {
 		metricsHelp())
 	b.WriteString("\nMetrics of push, pull and verify --from, whose file lies beside that of sync: FILE-push.prom, " +
 		"FILE-pull.prom and FILE-verify.prom for FILE.prom:\n\n" + transferHelp())
-	b.WriteString("\nTraces of sync and backfill go where the usual OTEL_EXPORTER_OTLP_ENDPOINT says, by " +
-		"http/protobuf.\n")
 	b.WriteString("\nExit codes:\n\n" + exit.Table())
 	return b.String()
 }

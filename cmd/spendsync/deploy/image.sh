@@ -37,9 +37,10 @@ echo 'hosts: files dns' > "$root/etc/nsswitch.conf"
 chown 65532:65532 "$root/data"
 chmod 1777 "$root/tmp"
 
-# The bills of materials of both binaries, and the licenses of what they are made of.
-"$root/usr/local/bin/spendsync" version --sbom > "$root/usr/share/doc/spendsync/sbom.cdx.json"
-"$root/usr/local/bin/spendsync-lake" version --sbom > "$root/usr/share/doc/spendsync/sbom-lake.cdx.json"
+# What both binaries are made of, and the licenses of that.
+for binary in spendsync spendsync-lake; do
+  go version -m "$root/usr/local/bin/$binary" | sed 1d > "$root/usr/share/doc/spendsync/$binary.modules.txt"
+done
 go list -deps -f '{{with .Module}}{{if .Version}}{{.Path}}@{{.Version}} {{.Dir}}{{end}}{{end}}' ./cmd/spendsync ./cmd/spendsync-lake | sort -u |
   while read -r module dir; do
     found=$(find "$dir" -maxdepth 1 -type f \( -iname 'licen[cs]e*' -o -iname 'copying*' -o -iname 'unlicen[cs]e*' -o -iname 'notice*' \))

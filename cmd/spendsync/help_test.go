@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -89,35 +88,6 @@ func checkExample(t *testing.T, root *cobra.Command, from, line string) {
 	}
 }
 
-func TestMan_OfEveryCommand(t *testing.T) {
-	man := func(args ...string) (int, string, string) {
-		var out, errOut bytes.Buffer
-		code := run(t.Context(), append([]string{"man"}, args...), nil, &out, &errOut)
-		return code, out.String(), errOut.String()
-	}
-	code, page, errOut := man("sync")
-	if code != exit.OK || !strings.Contains(page, `.TH "SPENDSYNC-SYNC" "1"`) ||
-		!strings.Contains(page, "archived campaigns") {
-		t.Errorf("exit %d: %s%s", code, page, errOut)
-	}
-	if _, again, _ := man("sync"); again != page {
-		t.Error("the same page differs when it is printed again")
-	}
-	if code, _, errOut = man("synk"); code != exit.Usage || !strings.Contains(errOut, "synk") {
-		t.Errorf("exit %d: %s", code, errOut)
-	}
-	dir := t.TempDir()
-	if code, _, errOut = man("--dir", dir); code != exit.OK {
-		t.Fatalf("exit %d: %s", code, errOut)
-	}
-	allCommands(newApp(nil, nil, nil).commands(), func(c *cobra.Command) {
-		name := strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"
-		if _, err := os.Stat(dir + "/" + name); err != nil && c.Name() != "help" {
-			t.Errorf("no page of %s", c.CommandPath())
-		}
-	})
-}
-
 func TestCompletion_OfEveryShell(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		var out, errOut bytes.Buffer
@@ -132,8 +102,6 @@ func TestCompletion_OfEveryShell(t *testing.T) {
 		"query last":          {"last_week"},
 		"query --format mark": {"markdown"},
 		"tables ops.st":       {"ops.step"},
-		"man sy":              {"sync\t"},
-		"man completion zs":   {"zsh\t"},
 		"help stat":           {"status\t"},
 		"backfill --fr":       {"--from\t"},
 		"sync ":               nil, // no file names, where there are no arguments
