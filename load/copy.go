@@ -152,18 +152,48 @@ func (c *Copy) IsStore() bool { return c.base != nil && !c.mark }
 // Changes reports whether the folder has to become a store of a copy for readers.
 func (c *Copy) Changes() bool { return c.mark == c.store }
 
-// StagedManifest reads the root of the manifest that is staged. A newer one than this binary knows is
-// refused before anything takes its place.
-func (c *Copy) StagedManifest() (*manifest.Manifest, error) {
-	return manifest.ReadRoot(c.opts.disk, filepath.Join(c.dir, copyStaging), nil)
+// StagedManifest reads the manifest that is staged, whose parts are staged or in their places, and the files that it
+// names. A newer one than this binary knows is refused before anything takes its place.
+func (c *Copy) StagedManifest() (*manifest.Manifest, []SnapshotFile, error) {
+	staging := filepath.Join(c.dir, copyStaging)
+	m, err := manifest.ReadRoot(c.opts.disk, staging, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	text, err := c.opts.disk.ReadFile(filepath.Join(staging, manifest.FileName), durable.MaxText)
+	if err != nil {
+		return nil, nil, err
+	}
+	all := m.Clone()
+	for _, name := range m.AccountNames() {
+		dir := c.dir
+		there, err := c.opts.disk.Exists(filepath.Join(staging, m.Parts[name].Path))
+		if there {
+			dir = staging
+		}
+		if err = errors.Join(err, all.Load(c.opts.disk, dir, name)); err != nil {
+			return nil, nil, err
+		}
+	}
+	s, err := newSnapshot(staging, all, text)
+	if err != nil {
+		return nil, nil, err
+	}
+	return m, s.Files, nil
 }
 
 // Has reports whether a file is in its place, by its hash.
 func (c *Copy) Has(f SnapshotFile) (bool, error) { return c.holds(c.dir, f) }
 
-// IsStaged reports whether an earlier attempt has left the whole file in the staging area.
+// IsStaged reports whether an earlier attempt has left the whole file in the staging area. It makes it durable: the
+// attempt may have died before it did.
 func (c *Copy) IsStaged(f SnapshotFile) (bool, error) {
-	return c.holds(filepath.Join(c.dir, copyStaging), f)
+	staging := filepath.Join(c.dir, copyStaging)
+	is, err := c.holds(staging, f)
+	if is && err == nil {
+		err = c.opts.disk.SyncFile(filepath.Join(staging, f.Path))
+	}
+	return is, err
 }
 
 func (c *Copy) holds(dir string, f SnapshotFile) (bool, error) {

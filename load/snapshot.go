@@ -95,8 +95,8 @@ func newSnapshot(dir string, m *manifest.Manifest, text []byte) (*Snapshot, erro
 // Root is the file that is replaced last: its hash identifies the generation.
 func (s *Snapshot) Root() SnapshotFile { return s.Files[len(s.Files)-1] }
 
-// Open opens a file of the snapshot. Reading it to its end returns [ErrMoved] instead of [io.EOF] if
-// its bytes are not those of the generation.
+// Open opens a file of the snapshot. Reading it returns [ErrMoved] in place of its last bytes if they are not those of
+// the generation.
 func (s *Snapshot) Open(f SnapshotFile) (io.ReadCloser, error) {
 	if f.text != nil {
 		return io.NopCloser(newHashed(f, bytes.NewReader(f.text))), nil
@@ -158,19 +158,18 @@ func newHashed(f SnapshotFile, from io.Reader) *hashed {
 
 func (h *hashed) Read(p []byte) (int, error) {
 	if h.left == 0 {
-		if h.of.SHA256 != "" && hex.EncodeToString(h.sum.Sum(nil)) != h.of.SHA256 {
-			return 0, &movedError{h.of.Path}
-		}
 		return 0, io.EOF
 	}
 	n, err := h.from.Read(p[:min(int64(len(p)), h.left)])
 	h.sum.Write(p[:n])
 	h.left -= int64(n)
 	switch {
+	case h.left == 0 && h.of.SHA256 != "" && hex.EncodeToString(h.sum.Sum(nil)) != h.of.SHA256:
+		return 0, &movedError{h.of.Path} // and whoever sends the file sends no whole one
 	case errors.Is(err, io.EOF) && h.left > 0:
 		return n, &movedError{h.of.Path}
 	case errors.Is(err, io.EOF):
-		return n, nil // the next call compares
+		return n, nil
 	}
 	return n, durable.Storage(err)
 }

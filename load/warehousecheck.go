@@ -134,7 +134,8 @@ func (c warehouseCheck) days(ctx context.Context, w *duck.Warehouse, seen map[du
 }
 
 // checkSums compares the exact sums of an account's days.
-func checkSums(ctx context.Context, w *duck.Warehouse, account string, a *manifest.Account, days map[schema.Date]bool) error {
+func checkSums(ctx context.Context, w *duck.Warehouse, account string, a *manifest.Account,
+	days map[schema.Date]bool) error {
 	if len(days) == 0 {
 		return nil
 	}

@@ -172,7 +172,8 @@ func wantDamage(t *testing.T, name string, err error, says string) {
 // where counts and sums agree.
 func TestCompareRows(t *testing.T) {
 	b := newBuilt(t)
-	delete(b.m.Accounts["acme"].Files, manifest.PartPath(schema.CampaignDays.Table, "acme", 20000)) // there is no such file
+	// There is no such file.
+	delete(b.m.Accounts["acme"].Files, manifest.PartPath(schema.CampaignDays.Table, "acme", 20000))
 	const query = "SELECT account_id, report_date, sum(spend) AS spend FROM main.spend_daily GROUP BY ALL"
 	whole := duck.View{Schema: "mart", Name: "days", SQL: query, Stored: true}
 	byDay, plain := whole, whole

@@ -24,12 +24,11 @@ const (
 
 // verifyFrom pulls the whole store of a bucket into a folder below TMPDIR, verifies it there as 'verify'
 // does, and removes it. A backup that passes is reported to Prometheus.
-func (c *verifyCommand) verifyFrom(ctx context.Context) (err error) {
-	b, err := c.app.openBucket(ctx, c.from)
+func (c *verifyCommand) verifyFrom(ctx context.Context, from string) (err error) {
+	b, err := c.app.openBucket(from)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, b.Close()) }()
 	dir, err := os.MkdirTemp("", "spendsync-verify-")
 	if err != nil {
 		return durable.Storage(err)
@@ -39,13 +38,18 @@ func (c *verifyCommand) verifyFrom(ctx context.Context) (err error) {
 	if _, err := b.Pull(ctx, o); err != nil {
 		return bucketErr(err)
 	}
-	if err := c.verify(ctx, dir); err != nil {
+	shown, err := b.CheckShown(ctx)
+	if err != nil {
+		return bucketErr(err)
+	}
+	if err := c.verify(ctx, dir, shown...); err != nil {
 		return err
 	}
 	m, err := manifest.Read(dir)
 	if err != nil {
 		return err
 	}
+	c.compareAge(m)
 	if err := c.app.noteBackup(); err != nil {
 		c.app.log.Warn("the verified backup could not be noted beside the store", "error", err)
 	}
@@ -53,6 +57,16 @@ func (c *verifyCommand) verifyFrom(ctx context.Context) (err error) {
 		c.app.log.Warn("the verified backup could not be reported", "error", err)
 	}
 	return nil
+}
+
+// compareAge warns if the backup is older than the store on this machine.
+func (c *verifyCommand) compareAge(backup *manifest.Manifest) {
+	store, err := manifest.ReadRoot(durable.OS, c.app.cfg.DataDir, nil)
+	if err == nil && store.Generation > backup.Generation {
+		c.app.log.Warn("the backup is intact and older than the store: run 'spendsync push'", "backup",
+			backup.Generation, "of", backup.PublishedAt.String(), "store", store.Generation, "published",
+			store.PublishedAt.String())
+	}
 }
 
 // sendBackup writes and pushes when the verified generation was published.

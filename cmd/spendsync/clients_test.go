@@ -1,14 +1,12 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -71,34 +69,17 @@ func TestClients_KeepTheirSecrets(t *testing.T) {
 			}
 			return notice.NewHeartbeat(u, "").End(t.Context(), 0)
 		},
-		"traces": func(t *testing.T, to string) error {
-			env := map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": to,
-				"OTEL_EXPORTER_OTLP_HEADERS": "x-api-key=canary"}
-			for k, v := range env {
-				t.Setenv(k, v)
-			}
-			return sendTrace(t, env)
-		},
 		"gs://": func(t *testing.T, to string) error {
-			tokens := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Metadata-Flavor", "Google")
-				_, _ = io.WriteString(w, `{"access_token":"canary","expires_in":3599}`)
-			}))
-			defer tokens.Close()
-			t.Setenv("GCE_METADATA_HOST", strings.TrimPrefix(tokens.URL, "http://"))
+			t.Setenv("AWS_ACCESS_KEY_ID", "key")
+			t.Setenv("AWS_SECRET_ACCESS_KEY", "canary")
 			return pullOnce(t, "gs://spend/store?endpoint="+to)
 		},
-		"gs://, the token's server": func(t *testing.T, to string) error {
-			t.Setenv("GCE_METADATA_HOST", strings.TrimPrefix(to, "http://"))
-			return pullOnce(t, "gs://spend/store")
-		},
-		"azblob://, a key": func(t *testing.T, to string) error {
-			t.Setenv("AZURE_STORAGE_CONNECTION_STRING", "AccountName=acme;AccountKey=Y2FuYXJ5;BlobEndpoint="+to)
-			return pullOnce(t, "azblob://spend/store")
-		},
-		"azblob://, a SAS": func(t *testing.T, to string) error {
-			t.Setenv("AZURE_STORAGE_CONNECTION_STRING", "SharedAccessSignature=sv=2021&sig=canary;BlobEndpoint="+to)
-			return pullOnce(t, "azblob://spend/store")
+		"the server of a container's role": func(t *testing.T, to string) error {
+			t.Setenv("AWS_ACCESS_KEY_ID", "")
+			t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", to)
+			t.Setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN", "canary")
+			t.Setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null")
+			return pullOnce(t, "s3://spend/store")
 		},
 	} {
 		for _, code := range []int{301, 302, 303, 307, 308} {
@@ -126,13 +107,13 @@ func TestClients_KeepTheirSecrets(t *testing.T) {
 
 // pullOnce pulls from a bucket. That of S3 has tests of its own in load/remote.
 func pullOnce(t *testing.T, address string) error {
-	b, err := remote.Open(t.Context(), address, remote.Options{})
+	b, err := remote.Open(address, remote.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer b.Close()
-	if _, err = b.Pull(t.Context(), remote.PullOptions{Dir: t.TempDir()}); !errors.Is(err, remote.ErrAddress) {
-		t.Errorf("%v, want ErrAddress", err)
+	if _, err = b.Pull(t.Context(), remote.PullOptions{Dir: t.TempDir()}); !errors.Is(err, remote.ErrAddress) &&
+		!errors.Is(err, remote.ErrDenied) {
+		t.Errorf("%v", err)
 	}
 	return err
 }
@@ -140,25 +121,22 @@ func pullOnce(t *testing.T, address string) error {
 // clientMakers are the libraries that make HTTP clients of their own unless they are given one, and the
 // files that give them ours. TestClients_KeepTheirSecrets of these packages asks each of the clients.
 var clientMakers = map[string][]string{
-	"github.com/prometheus/client_golang/prometheus/push":             {"cmd/spendsync/metrics_sent.go"},
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp": {"cmd/spendsync/trace.go"},
-	"github.com/apache/iceberg-go/catalog/rest":                       {"load/lake/"},
-	"github.com/aws/aws-sdk-go-v2/config":                             {"load/lake/clients.go", "load/remote/"},
-	"github.com/aws/aws-sdk-go-v2/service":                            {"load/lake/objects.go", "load/remote/"},
-	"github.com/apache/iceberg-go/io/gocloud":                         {"load/lake/lake.go", "load/lake/clouds.go"},
-	"golang.org/x/oauth2":                                             {"load/clouds/", "load/lake/"},
-	"google.golang.org/api":                                           {"load/clouds/"},
-	"gocloud.dev/blob/gcsblob":                                        {"load/clouds/"},
-	"gocloud.dev/blob/azureblob":                                      {"load/clouds/"},
-	"gocloud.dev/gcp":                                                 nil,
-	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric":              nil,
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc": nil,
-	"github.com/hashicorp":                                            nil,
-	"cloud.google.com/go":                                             {"load/clouds/", "load/remote/"},
-	"github.com/Azure":                                                {"load/clouds/", "load/remote/"},
-	"github.com/apache/iceberg-go/catalog/glue":                       nil,
-	"github.com/apache/iceberg-go/io/gocloud/azure":                   nil,
-	"github.com/apache/iceberg-go/io/gocloud/gcs":                     nil,
+	"github.com/prometheus/client_golang/prometheus/push": {"cmd/spendsync/metrics_sent.go"},
+	"github.com/minio":                              {"load/remote/"},
+	"github.com/apache/iceberg-go/catalog/rest":     {"load/lake/"},
+	"github.com/aws/aws-sdk-go-v2":                  {"load/lake/"},
+	"github.com/apache/iceberg-go/io/gocloud":       {"load/lake/lake.go", "load/lake/clouds.go"},
+	"golang.org/x/oauth2":                           {"load/clouds/", "load/lake/"},
+	"google.golang.org/api":                         {"load/clouds/"},
+	"gocloud.dev":                                   {"load/clouds/", "load/lake/"},
+	"gocloud.dev/gcp":                               nil,
+	"go.opentelemetry.io":                           nil,
+	"github.com/hashicorp":                          nil,
+	"cloud.google.com/go":                           {"load/clouds/"},
+	"github.com/Azure":                              {"load/clouds/"},
+	"github.com/apache/iceberg-go/catalog/glue":     nil,
+	"github.com/apache/iceberg-go/io/gocloud/azure": nil,
+	"github.com/apache/iceberg-go/io/gocloud/gcs":   nil,
 }
 
 // simulated are the packages of the simulated service and lake and of the benchmark: what they send holds no
@@ -241,20 +219,4 @@ func clientIn(n ast.Node) string {
 		}
 	}
 	return ""
-}
-
-// sendTrace sends the trace of an empty run to the collector in env. The error is what the
-// operator would be warned of.
-func sendTrace(t *testing.T, env map[string]string) error {
-	var warned strings.Builder
-	tr := &tracing{lastCall: func(ctx context.Context) (context.Context, context.CancelFunc) {
-		return context.WithTimeout(ctx, time.Minute)
-	}}
-	tr.start(t.Context(), env, slog.New(slog.NewTextHandler(&warned, nil)))
-	_, tr.run = tr.tracer.Start(t.Context(), "sync")
-	tr.end(t.Context(), 0)
-	if warned.Len() == 0 {
-		return nil
-	}
-	return errors.New(warned.String())
 }

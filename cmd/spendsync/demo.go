@@ -175,7 +175,7 @@ func (d *demoCommand) syncs(ctx context.Context, s *shop.Shop) (last *job.Result
 		if err = d.app.setUp(ctx); err != nil {
 			return nil, err
 		}
-		if last, err = r.tracedJob(ctx, job.Job.Sync, quiet); err != nil {
+		if last, err = r.serviceJob(ctx, job.Job.Sync, quiet); err != nil {
 			return nil, err
 		}
 		if code := int(last.Run.ExitCode); code != exit.OK && code != exit.DayAtRisk {

@@ -118,11 +118,6 @@ func TestClients_HostileReplies(t *testing.T) {
 			return pushMetrics(t.Context(), config.Secret(to), "account", "acme",
 				&runFacts{end: time.Now()})
 		}},
-		"traces": {most: 64 << 20, ask: func(t *testing.T, to string) error {
-			env := map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": to}
-			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", to)
-			return sendTrace(t, env)
-		}},
 	} {
 		for name, reply := range hostileReplies(t) {
 			for _, status := range []int{200, 500} {

@@ -41,7 +41,7 @@ func (r *runner) runJob(ctx context.Context, start startJob) error {
 	var result *job.Result
 	if err == nil {
 		told.start(ctx)
-		result, err = r.tracedJob(ctx, start)
+		result, err = r.readAndPublish(ctx, start)
 	}
 	if err != nil {
 		facts.code = exit.Of(err)
@@ -74,8 +74,28 @@ func (r *runner) printResult(result *job.Result) error {
 	return fmt.Errorf("%s; but this could not be written to stdout: %w", result.Run.Message.V, err)
 }
 
-// tracedJob runs the job in a trace of its own. The variables have been read.
-func (r *runner) tracedJob(ctx context.Context, start startJob, edit ...func(*job.Job)) (result *job.Result,
+// readAndPublish runs the job. If the store has a bucket, an empty volume begins with what that has, and what was
+// published is pushed.
+func (r *runner) readAndPublish(ctx context.Context, start startJob) (*job.Result, error) {
+	if r.app.cfg.Bucket == "" {
+		return r.serviceJob(ctx, start)
+	}
+	b, err := r.app.openBucket(r.app.cfg.Bucket)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.app.beginWith(ctx, b); err != nil {
+		return nil, err
+	}
+	result, err := r.serviceJob(ctx, start)
+	if err == nil && result.Run.Published {
+		r.app.pushResult(ctx, b, result)
+	}
+	return result, err
+}
+
+// serviceJob runs a job that asks the service. The variables have been read.
+func (r *runner) serviceJob(ctx context.Context, start startJob, edit ...func(*job.Job)) (result *job.Result,
 	err error) {
 	j, err := r.newJob()
 	if err != nil {
@@ -89,15 +109,6 @@ func (r *runner) tracedJob(ctx context.Context, start startJob, edit ...func(*jo
 		return nil, err
 	}
 	defer j.API.Close()
-	ctx, t := r.startTrace(ctx, r.app.command, r.app.runID)
-	defer func() {
-		code := exit.Of(err)
-		if err == nil {
-			code = int(result.Run.ExitCode)
-		}
-		t.end(ctx, code)
-	}()
-	j.Trace = t.stage
 	for _, e := range edit {
 		e(&j)
 	}

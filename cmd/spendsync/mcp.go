@@ -34,7 +34,7 @@ any laptop that may read it.`,
 			if err := files.CheckTempDir(); err != nil {
 				return err
 			}
-			store := &servedStore{app: a, from: from}
+			store := &servedStore{app: a, from: a.bucketOf(from)}
 			w := assistant.Warehouse{Store: store.open, Account: a.account, Options: a.loadOptions().DuckDB,
 				Describe: describeAll}
 			if err := store.try(cmd.Context(), w.Options); err != nil {

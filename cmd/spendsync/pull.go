@@ -5,13 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/phrase"
+	"spendsync/load/durable"
+	"spendsync/load/manifest"
 	"spendsync/load/remote"
 	"spendsync/schema"
 )
@@ -29,20 +33,21 @@ type pullCommand struct {
 func newPullCommand(a *app) *cobra.Command {
 	c := &pullCommand{app: a, every: 30 * time.Second}
 	cmd := &cobra.Command{
-		Use: "pull URL DIR", Short: "Bring a folder to the bucket's generation: for readers, or a lost store again",
+		Use: "pull [URL] DIR", Short: "Bring a folder to the bucket's generation: for readers, or a lost store again",
 		Long: `Brings a folder to the newest generation that 'spendsync push' brought to a bucket: the DuckDB file and
 the manifest, with --parquet the Parquet files too, with --all a whole store that 'verify' passes and 'sync'
 continues. Only files that differ are fetched, each is compared with its SHA-256, and all take their places by the
 commit of the store: readers of the folder see one generation. A byte that has changed in the bucket is named (exit 8).
 
---watch stays and follows the pointer. --generation and --at choose an older generation that is still readable.`,
+Without a URL ` + config.Prefix + `BUCKET counts. --watch stays and follows the pointer. --generation and --at choose an
+older generation that is still readable.`,
 		Example: `  spendsync pull s3://acme-spend/store ./acme
   spendsync pull --watch --parquet s3://acme-spend/store /data
   spendsync pull --all s3://acme-spend/store /data && SPENDSYNC_DATA_DIR=/data spendsync verify
   spendsync pull --at 2026-11-23 s3://acme-spend/store ./yesterday`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return exit.Usagef("a URL and a folder; see '%s --help'", cmd.CommandPath())
+			if len(args) != 1 && len(args) != 2 {
+				return exit.Usagef("a URL and a folder, or a folder; see '%s --help'", cmd.CommandPath())
 			}
 			return nil
 		},
@@ -50,7 +55,8 @@ commit of the store: readers of the folder see one generation. A byte that has c
 			if err := a.setUp(cmd.Context()); err != nil {
 				return err
 			}
-			return c.pull(cmd.Context(), args[0], args[1])
+			args = slices.Concat([]string{a.cfg.Bucket}, args)
+			return c.pull(cmd.Context(), args[len(args)-2], args[len(args)-1])
 		},
 	}
 	flags := cmd.Flags()
@@ -84,11 +90,10 @@ func (c *pullCommand) pull(ctx context.Context, url, dir string) (err error) {
 	case dir == "":
 		return exit.Usagef("which folder?")
 	}
-	b, err := c.app.openBucket(ctx, url)
+	b, err := c.app.openBucket(url)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, b.Close()) }()
 	if c.watch {
 		return c.watchBucket(ctx, b, o)
 	}
@@ -131,8 +136,7 @@ func (c *pullCommand) watchBucket(ctx context.Context, b *remote.Bucket, o remot
 	before := remote.Traffic{}
 	return b.Watch(ctx, o, wait, func(done *remote.Pulled, err error) {
 		now := b.Traffic()
-		t.ended(done, bucketErr(err), remote.Traffic{Requests: now.Requests - before.Requests,
-			Sent: now.Sent - before.Sent, Received: now.Received - before.Received})
+		t.ended(done, bucketErr(err), now.Minus(before))
 		c.app.report(ctx, t)
 		before, t.start = now, c.app.now()
 		switch {
@@ -173,12 +177,28 @@ func timeOf(text string) (time.Time, error) {
 // addFrom adds the flag by which a command that only reads asks a bucket.
 func addFrom(cmd *cobra.Command, from *string) {
 	cmd.Flags().StringVar(from, "from", "", "URL of a bucket that 'spendsync push' writes: its newest generation is "+
-		"pulled into the user's cache folder and answers")
+		"pulled into the user's cache folder and answers (default: "+config.Prefix+"BUCKET, if the data directory "+
+		"holds no store)")
+}
+
+// bucketOf returns the bucket that a command reads: the one that --from names or, if the data directory holds no store,
+// the configured one. Empty: the store on this machine.
+func (a *app) bucketOf(from string) string {
+	if from != "" || a.cfg.Bucket == "" || !a.isEmpty(a.cfg.DataDir) {
+		return from
+	}
+	return a.cfg.Bucket
+}
+
+// isEmpty reports whether a folder holds no store, or is not there.
+func (a *app) isEmpty(dir string) bool {
+	_, err := manifest.ReadRoot(durable.OS, dir, nil)
+	return errors.Is(err, durable.ErrEmpty)
 }
 
 // pullFrom brings the copy in the user's cache folder to the bucket's generation, and makes it the store
 // of this command.
-func (a *app) pullFrom(ctx context.Context, url string) (err error) {
+func (a *app) pullFrom(ctx context.Context, url string) error {
 	if url == "" {
 		return nil
 	}
@@ -186,11 +206,10 @@ func (a *app) pullFrom(ctx context.Context, url string) (err error) {
 	if err != nil {
 		return exit.Usagef("--from: there is no cache folder: %v; set XDG_CACHE_HOME", err)
 	}
-	b, err := a.openBucket(ctx, url)
+	b, err := a.openBucket(url)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, b.Close()) }()
 	dir := b.Location(cache)
 	if _, err := b.Pull(ctx, remote.PullOptions{Dir: dir, Log: a.log, Store: a.loadOptions()}); err != nil {
 		return bucketErr(err)

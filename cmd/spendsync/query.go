@@ -97,7 +97,7 @@ With --account every question, view and SQL finds the rows of that account only,
 			if err != nil {
 				return err
 			}
-			if err := a.pullFrom(cmd.Context(), c.from); err != nil {
+			if err := a.pullFrom(cmd.Context(), a.bucketOf(c.from)); err != nil {
 				return err
 			}
 			return c.query(cmd.Context(), q)

@@ -45,7 +45,7 @@ other.`,
 			if err := a.setUp(cmd.Context()); err != nil {
 				return err
 			}
-			if err := a.pullFrom(cmd.Context(), c.from); err != nil {
+			if err := a.pullFrom(cmd.Context(), a.bucketOf(c.from)); err != nil {
 				return err
 			}
 			return c.report(cmd.Context())

@@ -81,7 +81,7 @@ nothing.`,
 			if err := a.setUp(cmd.Context()); err != nil {
 				return err
 			}
-			if err := a.pullFrom(cmd.Context(), c.from); err != nil {
+			if err := a.pullFrom(cmd.Context(), a.bucketOf(c.from)); err != nil {
 				return err
 			}
 			st, err := c.status()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/phrase"
@@ -33,8 +34,8 @@ replies, and the DuckDB file against the Parquet files, row by row. Exit 8 names
 			if err := a.setUp(cmd.Context()); err != nil {
 				return err
 			}
-			if c.from != "" {
-				return c.verifyFrom(cmd.Context())
+			if from := a.bucketOf(c.from); from != "" {
+				return c.verifyFrom(cmd.Context(), from)
 			}
 			dir, err := a.cfg.StoreDir()
 			if err != nil {
@@ -44,11 +45,13 @@ replies, and the DuckDB file against the Parquet files, row by row. Exit 8 names
 		},
 	}
 	cmd.Flags().StringVar(&c.from, "from", "", "URL of a bucket that 'spendsync push' writes: its whole store is "+
-		"pulled into a folder below TMPDIR, verified there, and removed")
+		"pulled into a folder below TMPDIR, verified there, and removed; the files that readers glob are compared, "+
+		"too (default: "+config.Prefix+"BUCKET, if the data directory holds no store)")
 	return cmd
 }
 
-func (c *verifyCommand) verify(ctx context.Context, dir string) error {
+// verify checks a store; found is other damage of it.
+func (c *verifyCommand) verify(ctx context.Context, dir string, found ...*durable.Damage) error {
 	report, err := load.Verify(ctx, dir, c.app.loadOptions(), job.RowsOfReplies(c.app.cfg.Service()))
 	var damage *durable.Damage
 	if errors.As(err, &damage) { // of the manifest or the commit record: nothing else can be checked
@@ -57,6 +60,7 @@ func (c *verifyCommand) verify(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
+	report.Damages = append(report.Damages, found...)
 	return c.tellVerified(report)
 }
 

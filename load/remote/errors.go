@@ -1,21 +1,15 @@
 package remote
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 
-	"cloud.google.com/go/storage"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/smithy-go"
-	"gocloud.dev/gcerrors"
-
 	"spendsync/extract/outbound"
-	"spendsync/load/clouds"
 	"spendsync/load/durable"
 )
 
@@ -23,12 +17,14 @@ var (
 	// ErrAddress reports that an address is not one of a bucket or folder that exists.
 	ErrAddress = errors.New("not the address of a bucket")
 	// ErrDenied reports that the storage refused the credentials, or there are none.
-	ErrDenied = clouds.ErrDenied
+	ErrDenied = errors.New("the storage refuses the credentials")
 	// ErrUnavailable reports that the storage cannot be reached or keeps failing.
 	ErrUnavailable = errors.New("the storage cannot be reached or keeps failing")
+	// ErrLacking reports that the storage does not know a request that push and pull need.
+	ErrLacking = errors.New("the storage lacks it")
 	// ErrFull reports that the storage has no room, or the quota of the bucket is used up.
 	ErrFull = fmt.Errorf("the storage is full: %w", durable.ErrStorage)
-	// ErrOlder reports that the bucket has a newer generation than the store that is pushed, or a store a
+	// ErrOlder reports that the bucket has a newer generation than the store that is pushed, or a folder a
 	// newer one than the bucket that is pulled.
 	ErrOlder = errors.New("it would replace a newer generation")
 	// ErrOtherHistory reports that a store does not continue the history in the bucket.
@@ -38,9 +34,11 @@ var (
 	// ErrNothing reports that no push has ended at an address.
 	ErrNothing = errors.New("nothing has been pushed there")
 
-	errNotFound = errors.New("it is not there")
-	errSame     = errors.New("it has not changed")
-	errChanged  = errors.New("another push has changed it")
+	errNotFound      = errors.New("it is not there")
+	errSame          = errors.New("it has not changed")
+	errChanged       = errors.New("another push has changed it")
+	errUnguarded     = errors.New("the storage knows no conditional writes")
+	errNoCredentials = errors.New("there are no credentials")
 )
 
 // Error is what the storage answered, or what happened on the way to it.
@@ -59,10 +57,10 @@ type Error struct {
 
 func (e *Error) Error() string {
 	switch e.kind {
-	case ErrUnavailable, ErrDenied, ErrFull, durable.ErrStorage:
+	case ErrUnavailable, ErrDenied, ErrFull, ErrLacking, durable.ErrStorage:
 		return fmt.Sprintf("%s: %s: %s", e.Object, e.Reason, e.kind)
 	}
-	return e.Object + ": " + e.Reason
+	return strings.TrimPrefix(e.Object+": "+e.Reason, ": ")
 }
 
 func (e *Error) Unwrap() []error {
@@ -72,133 +70,68 @@ func (e *Error) Unwrap() []error {
 	return []error{e.kind}
 }
 
-// kinds are what the codes of S3 and Azure mean, whatever the status: servers differ in that.
-var kinds = map[string]error{
+// codes are what the codes of S3 mean, whatever the status: servers differ in that.
+var codes = map[string]error{
 	"NoSuchBucket": ErrAddress, "InvalidBucketName": ErrAddress, "PermanentRedirect": ErrAddress,
 	"AuthorizationHeaderMalformed": ErrAddress, "IllegalLocationConstraintException": ErrAddress,
-	"ExpiredToken": ErrDenied, "InvalidToken": ErrDenied, "TokenRefreshRequired": ErrDenied,
+	"SecondLevelDomainForbidden": ErrAddress,
+	"ExpiredToken":               ErrDenied, "InvalidToken": ErrDenied, "TokenRefreshRequired": ErrDenied,
 	"InvalidAccessKeyId": ErrDenied, "SignatureDoesNotMatch": ErrDenied, "RequestTimeTooSkewed": ErrDenied,
-	"ContainerNotFound": ErrAddress, "ContainerDisabled": ErrAddress, "InvalidResourceName": ErrAddress,
-	"InvalidAuthenticationInfo": ErrDenied,
-	"QuotaExceeded":             ErrFull, "XMinioStorageFull": ErrFull, "XMinioAdminBucketQuotaExceeded": ErrFull,
+	"QuotaExceeded": ErrFull, "XMinioStorageFull": ErrFull, "XMinioAdminBucketQuotaExceeded": ErrFull,
+	"NoSuchKey": errNotFound, "NotFound": errNotFound, "PreconditionFailed": errChanged, "NotImplemented": ErrLacking,
+	"XAmzContentSHA256Mismatch": ErrUnavailable, "BadDigest": ErrUnavailable, // spoiled on the way
 }
 
-// failed classifies an error of the storage, and names the object.
-func (b *Bucket) failed(ctx context.Context, name string, err error) error {
-	if err == nil || errors.Is(err, durable.ErrStorage) || errors.Is(err, durable.ErrDamaged) {
-		return err
-	}
-	if ctx.Err() != nil {
-		return fmt.Errorf("%s: %w", name, context.Cause(ctx))
-	}
-	if b.dir != "" {
-		kind := durable.ErrStorage
-		if gcerrors.Code(err) == gcerrors.NotFound || errors.Is(err, os.ErrNotExist) {
-			kind = errNotFound
-		}
-		err = durable.Storage(unwrapped(err))
-		return &Error{Address: b.address, Object: name, Reason: reason(err), Cause: err, kind: kind}
-	}
-	e := &Error{Address: b.address, Object: name, Endpoint: b.endpoint, Cause: unwrapped(err),
-		Reason: b.redacted(reason(err)), kind: ErrUnavailable}
-	e.Status, e.Code = answer(err)
-	known, isKnown := kinds[e.Code]
+// statuses are what a status means without a known code.
+var statuses = map[int]error{
+	http.StatusNotModified: errSame, http.StatusNotFound: errNotFound, http.StatusForbidden: ErrDenied,
+	http.StatusUnauthorized: ErrDenied, http.StatusPreconditionFailed: errChanged, http.StatusConflict: errChanged,
+	http.StatusInsufficientStorage: ErrFull, http.StatusNotImplemented: ErrLacking,
+	http.StatusMethodNotAllowed: ErrLacking,
+}
+
+// means returns the kind of an error of S3.
+func (e *Error) means(err error) error {
+	code, known := codes[e.Code]
+	status, byStatus := statuses[e.Status]
 	switch {
-	case errors.Is(err, outbound.ErrRefused), errors.Is(err, clouds.ErrElsewhere):
-		e.kind = ErrAddress
-	case errors.Is(err, clouds.ErrDenied):
-		e.kind = ErrDenied
-	case errors.Is(err, storage.ErrBucketNotExist),
-		e.Status == http.StatusNotFound && strings.Contains(e.Reason, noGoogleBucket):
-		e.kind, e.Code, e.Status = ErrAddress, "NoSuchBucket", http.StatusNotFound
-	case isKnown:
-		e.kind = known
-	case e.Status >= 300 && e.Status < 400 && e.Status != http.StatusNotModified:
-		e.kind = ErrAddress
-	// Not gcerrors.Code: to gocloud 0.46 every error with 301 in its text, such as a port, is a missing object.
-	case e.Status == http.StatusNotFound, e.Code == "NoSuchKey", e.Code == "NotFound":
-		e.kind = errNotFound
-	case e.Status == http.StatusPreconditionFailed, e.Status == http.StatusConflict, e.Code == "PreconditionFailed":
-		e.kind = errChanged
-	case e.Status == http.StatusForbidden, e.Status == http.StatusUnauthorized, lacksCredentials(err),
-		errors.Is(err, clouds.ErrNoIdentity):
-		e.kind = ErrDenied
-	case e.Status == http.StatusInsufficientStorage:
-		e.kind = ErrFull
-	case e.Status == http.StatusNotModified:
-		e.kind = errSame
+	case errors.Is(err, outbound.ErrRefused):
+		return ErrAddress
+	case errors.Is(err, errNoCredentials):
+		return ErrDenied
+	case known:
+		return code
+	case byStatus:
+		return status
+	case e.Status >= 300 && e.Status < 400:
+		return ErrAddress
+	case e.Status == http.StatusBadRequest && e.Code != "RequestTimeout":
+		return ErrLacking
 	}
-	return e
+	return ErrUnavailable
 }
 
-// reason returns the shortest text of an error that names the cause.
-func reason(err error) string {
-	if refused, ok := errors.AsType[clouds.Refusal](err); ok {
-		return refused.Says
-	}
-	if status, code, says := clouds.Answer(err); status != 0 {
-		return strings.TrimSpace(code + " " + says)
-	}
-	var api smithy.APIError
-	if errors.As(err, &api) && api.ErrorCode() != "" {
-		return strings.TrimSpace(api.ErrorCode() + " " + api.ErrorMessage())
-	}
-	return strings.Join(strings.Fields(unwrapped(err).Error()), " ")
+var namesCondition = regexp.MustCompile(`(?i)if-(none-)?match|condition`)
+
+// refusesCondition reports whether the storage refused a request because of its condition, which it does not know.
+func (e *Error) refusesCondition() bool {
+	return e.kind == ErrLacking && (e.Status == http.StatusNotImplemented || e.Code == "NotImplemented" ||
+		namesCondition.MatchString(e.Reason))
 }
 
-// unwrapped takes off what the libraries add to an error of the system.
+// unwrapped takes off what the libraries add to an error of the system: the address of a request may hold a secret.
 func unwrapped(err error) error {
-	var path *os.PathError
-	var link *os.LinkError
-	var request *url.Error
-	var op *smithy.OperationError
-	switch {
-	case errors.As(err, &path):
-		return path
-	case errors.As(err, &link):
-		return link
-	case errors.As(err, &request):
+	if request, ok := errors.AsType[*url.Error](err); ok {
 		return request.Err
-	case errors.As(err, &op):
-		return op.Unwrap()
 	}
 	return err
 }
 
-// noGoogleBucket is part of what Google answers about a bucket that does not exist; its code is that of an object.
-const noGoogleBucket = "bucket does not exist"
-
-// answer returns the status and the code of the storage's reply; 0: there was none.
-func answer(err error) (status int, code string) {
-	if status, code, _ = clouds.Answer(err); status != 0 {
-		return status, code
-	}
-	if response, ok := errors.AsType[*awshttp.ResponseError](err); ok {
-		status = response.HTTPStatusCode()
-	}
-	var api smithy.APIError
-	if errors.As(err, &api) {
-		code = api.ErrorCode()
-	}
-	return status, code
-}
-
-// lacksCredentials reports whether the SDK found no credentials: it has no type for that.
-func lacksCredentials(err error) bool {
-	text := err.Error()
-	return strings.Contains(text, "get credentials:") || strings.Contains(text, "failed to refresh cached credentials")
-}
-
 // redacted takes the secrets of the variables out of a text: a storage may answer anything.
-func (b *Bucket) redacted(text string) string {
-	secrets := clouds.Secrets(os.Getenv(azureConnection), os.Getenv(azureSAS))
-	for _, name := range []string{"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY_ID", azureKey,
-		azureSecret} {
-		secrets = append(secrets, os.Getenv(name))
-	}
+func redacted(text string) string {
 	var pairs []string
-	for _, secret := range secrets {
-		if len(secret) > 3 {
+	for _, name := range []string{"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY_ID"} {
+		if secret := os.Getenv(name); len(secret) > 3 {
 			pairs = append(pairs, secret, "[redacted]")
 		}
 	}

@@ -1,12 +1,12 @@
 package remote
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -16,15 +16,23 @@ import (
 )
 
 // sweepEvery is how often the bucket is searched for objects that nothing names, and sweepAge how old
-// these must be: a younger one may belong to a push that has not written its pointer yet.
+// these must be: a younger one may belong to a push that has not written its pointer yet. checkEvery is how often the
+// files that readers glob are compared with the generation.
 const (
 	sweepEvery = 24 * time.Hour
 	sweepAge   = 24 * time.Hour
+	checkEvery = 24 * time.Hour
 )
+
+// isDue reports whether work that was last done at a time is due again.
+func isDue(last schema.Instant, every time.Duration, now time.Time) bool {
+	age := now.Sub(last.Time())
+	return age >= every || age < 0
+}
 
 // readPushed reads how far the last push got; without one that ended it is empty.
 func (b *Bucket) readPushed(ctx context.Context) (*pushed, error) {
-	text, _, _, err := b.read(ctx, pushedName, "")
+	text, _, err := b.read(ctx, pushedName, "")
 	if errors.Is(err, errNotFound) {
 		return &pushed{}, nil
 	} else if err != nil {
@@ -40,7 +48,15 @@ func (b *Bucket) readPushed(ctx context.Context) (*pushed, error) {
 // finish makes the changes that follow the pointer: the Parquet files at their store's names, index.html, and the
 // removal of generations that are no longer readable. Each step may be repeated; pushed.json records the end.
 func (p *push) finish(ctx context.Context, is *seen, state *pushed) error {
-	is, l, err := p.mirror(ctx, is, state)
+	now := p.Now()
+	checked, check := state.CheckedAt, false
+	switch {
+	case checked == 0:
+		checked = schema.InstantOf(now)
+	case isDue(checked, checkEvery, now):
+		checked, check = schema.InstantOf(now), true
+	}
+	is, l, err := p.mirror(ctx, is, state, check)
 	if err != nil {
 		return err
 	}
@@ -49,31 +65,41 @@ func (p *push) finish(ctx context.Context, is *seen, state *pushed) error {
 			return err
 		}
 	}
-	now := p.Now()
 	swept := state.SweptAt
-	switch age := now.Sub(swept.Time()); {
+	switch {
 	case swept == 0:
 		swept = schema.InstantOf(now)
-	case age >= sweepEvery || age < 0:
+	case isDue(swept, sweepEvery, now):
 		if err := p.sweep(ctx, is, l); err != nil {
 			return err
 		}
 		swept = schema.InstantOf(now)
 	}
-	text, err := json.Marshal(pushed{is.Pointer, swept})
+	text, err := json.Marshal(pushed{is.Pointer, swept, checked})
 	if err != nil {
 		return err
 	}
-	return p.put(ctx, pushedName, "application/json", strings.NewReader(string(text)))
+	return p.put(ctx, pushedName, textOf("application/json", text))
 }
 
 // mirror brings the Parquet files at their store's names, and index.html, to the pointer's generation. If
 // another push has written a pointer meanwhile, what this one wrote may be older than what that one
 // did: it is written again.
-func (p *push) mirror(ctx context.Context, is *seen, state *pushed) (*seen, *list, error) {
+func (p *push) mirror(ctx context.Context, is *seen, state *pushed, check bool) (*seen, *list, error) {
 	shown := map[string]File{} // the files that globbing readers see, if known
 	known := false
-	if state.Pointer != nil && !p.Full {
+	if state.Pointer != nil && check && !p.Full {
+		faults, err := p.check(ctx, state.Pointer.Entry, func(f File) { shown[f.Path] = f })
+		if err != nil && !errors.Is(err, errNotFound) && !errors.Is(err, durable.ErrDamaged) {
+			return nil, nil, err
+		}
+		known = err == nil
+		for _, fault := range faults {
+			p.Log.Warn("a file that readers glob is not the generation's; it is mended", "object", fault.Path,
+				"reason", fault.What)
+		}
+		p.done.Mended = len(faults)
+	} else if state.Pointer != nil && !p.Full {
 		before, err := p.readListOnce(ctx, state.Pointer.Entry)
 		if err == nil {
 			shown, known = parquetOf(before), true
@@ -86,7 +112,7 @@ func (p *push) mirror(ctx context.Context, is *seen, state *pushed) (*seen, *lis
 			if err != nil {
 				return nil, nil, err
 			}
-			shown[object.Key] = File{} // of unknown content
+			shown[object.name] = File{} // of unknown content
 		}
 	}
 	for {
@@ -106,6 +132,9 @@ func (p *push) mirror(ctx context.Context, is *seen, state *pushed) (*seen, *lis
 		now, err := p.readPointer(ctx, "")
 		if err != nil {
 			return nil, nil, err
+		}
+		if p.done.New && (now == nil || bytes.Equal(now.text, p.base)) {
+			return nil, nil, p.lost(pointerName)
 		}
 		if now == nil || now.Files == is.Files {
 			if now != nil {
@@ -197,7 +226,7 @@ func (p *push) sweep(ctx context.Context, is *seen, l *list) error {
 	}
 	for _, e := range is.Generations {
 		files, err := p.readListOnce(ctx, e)
-		if errors.Is(err, durable.ErrDamaged) {
+		if errors.Is(err, durable.ErrDamaged) || errors.Is(err, errNotFound) {
 			p.Log.Warn("nothing is swept: the objects of a generation are not known", "error", err)
 			return nil
 		} else if err != nil {
@@ -214,8 +243,8 @@ func (p *push) sweep(ctx context.Context, is *seen, l *list) error {
 			if err != nil {
 				return err
 			}
-			if !named[object.Key] && is.at.Sub(object.ModTime) > sweepAge {
-				gone = append(gone, object.Key)
+			if !named[object.name] && is.at.Sub(object.at) > sweepAge {
+				gone = append(gone, object.name)
 			}
 		}
 	}
@@ -224,5 +253,8 @@ func (p *push) sweep(ctx context.Context, is *seen, l *list) error {
 
 func (p *push) removeAll(ctx context.Context, names []string) error {
 	p.done.Removed += len(names)
+	if len(names) == 0 {
+		return nil
+	}
 	return p.remove(ctx, names)
 }

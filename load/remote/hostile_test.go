@@ -22,11 +22,10 @@ import (
 // of a port or a request ID, means that the object is missing, and a bucket that fails would be taken for an empty one.
 func TestBucket_AFailureIsNoMissingObject(t *testing.T) {
 	p := newS3(t)
-	b, err := Open(t.Context(), p.url, Options{Pause: 1, Patience: time.Second})
+	b, err := Open(p.url, Options{Pause: 1, Patience: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer b.Close()
 	for status, want := range map[int]error{500: ErrUnavailable, 403: ErrDenied} {
 		answer := fault(func(w http.ResponseWriter, _ *http.Request) bool {
 			w.Header().Set("X-Amz-Request-Id", "13010")
@@ -109,7 +108,7 @@ func TestBucket_HostileReplies(t *testing.T) {
 					defer s.Close()
 					newS3(t) // for its variables
 					t.Setenv("AWS_ENDPOINT_URL", s.URL)
-					b, err := Open(t.Context(), "s3://spend/store", options)
+					b, err := Open("s3://spend/store", options)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -54,8 +54,6 @@ type Entry struct {
 	Warehouse   Object         `json:"warehouse"`
 	Files       Object         `json:"files"` // the list of all its files
 	Report      *Object        `json:"report,omitempty"`
-	// ReportParts are what the report page of the next generation may be made from.
-	ReportParts *Object `json:"report_parts,omitempty"`
 	// Manifest is the hash of manifest.json, which identifies the generation.
 	Manifest string `json:"manifest_sha256"`
 }
@@ -102,8 +100,9 @@ type list struct {
 
 // pushed is pushed.json: the pointer after which everything was done.
 type pushed struct {
-	Pointer *Pointer       `json:"pointer"`
-	SweptAt schema.Instant `json:"swept_at"`
+	Pointer   *Pointer       `json:"pointer"`
+	SweptAt   schema.Instant `json:"swept_at"`
+	CheckedAt schema.Instant `json:"checked_at"` // when the files that readers glob were last compared
 }
 
 // seen is the pointer in the form that was read.
@@ -117,7 +116,7 @@ type seen struct {
 // readPointer reads the pointer; nil if there is none. With the tag of one that was read before, one
 // that has not changed is errSame.
 func (b *Bucket) readPointer(ctx context.Context, tag string) (*seen, error) {
-	text, tag, at, err := b.read(ctx, pointerName, tag)
+	text, is, err := b.read(ctx, pointerName, tag)
 	if errors.Is(err, errNotFound) {
 		return nil, nil
 	} else if err != nil {
@@ -130,7 +129,7 @@ func (b *Bucket) readPointer(ctx context.Context, tag string) (*seen, error) {
 	if p.Generation < 1 || len(p.Generations) == 0 {
 		return nil, b.damaged(pointerName, "it names no generation")
 	}
-	return &seen{p, text, tag, at}, nil
+	return &seen{p, text, is.tag, is.at}, nil
 }
 
 // decode decodes an object, and refuses one of a newer format.
@@ -161,9 +160,14 @@ func (b *Bucket) damaged(name, format string, args ...any) *durable.Damage {
 	return durable.Damaged(b.address+"/"+name, repair, format, args...)
 }
 
+// lost is the damage of an object that a push wrote and the storage does not have.
+func (b *Bucket) lost(name string) *durable.Damage {
+	return durable.Damaged(b.address+"/"+name, "spendsync push --full", "it was written, and the storage has lost it")
+}
+
 // readList reads the list of a generation's files.
 func (b *Bucket) readList(ctx context.Context, e Entry) (*list, error) {
-	text, _, _, err := b.read(ctx, e.Files.Name, "")
+	text, _, err := b.readAtMost(ctx, e.Files.Name, "", min(e.Files.Bytes, maxSmall))
 	if err != nil {
 		return nil, err
 	}
@@ -203,9 +207,6 @@ func (e Entry) names() []string {
 	names := []string{e.Warehouse.Name, e.Files.Name}
 	if e.Report != nil {
 		names = append(names, e.Report.Name)
-	}
-	if e.ReportParts != nil {
-		names = append(names, e.ReportParts.Name)
 	}
 	return names
 }

@@ -74,7 +74,7 @@ func (b *Bucket) Pull(ctx context.Context, o PullOptions) (done *Pulled, err err
 			return nil, readErr
 		}
 		if now == nil || now.Files == is.Files {
-			return nil, b.damaged(missingName(err), "it is missing from the bucket")
+			return nil, b.lost(missingName(err))
 		}
 		is = now
 	}
@@ -93,10 +93,14 @@ func (b *Bucket) pull(ctx context.Context, o PullOptions, c *load.Copy, is *seen
 	if err != nil {
 		return nil, err
 	}
-	if c.IsStore() {
+	switch number, _ := c.Generation(); {
+	case c.IsStore():
 		if err := mayBecome(c, is.Pointer, e); err != nil {
 			return nil, err
 		}
+	case number > e.Generation && o.Generation == 0 && o.At.IsZero():
+		return nil, fmt.Errorf("%s has generation %d, and the newest one of the bucket is %d; choose it with "+
+			"--generation %d, or remove the folder: %w", o.Dir, number, e.Generation, e.Generation, ErrOlder)
 	}
 	l, err := b.readList(ctx, e)
 	if err != nil {
@@ -107,7 +111,7 @@ func (b *Bucket) pull(ctx context.Context, o PullOptions, c *load.Copy, is *seen
 	var missing []File
 	for _, f := range o.wanted(l.Files) {
 		has, err := c.Has(f.snapshot())
-		if err != nil {
+		if err = errors.Join(err, ctx.Err()); err != nil {
 			return nil, err
 		}
 		wanted = append(wanted, f.snapshot())
@@ -124,21 +128,61 @@ func (b *Bucket) pull(ctx context.Context, o PullOptions, c *load.Copy, is *seen
 	if err := c.DropStaged(wanted); err != nil {
 		return nil, err
 	}
-	if done.Files, err = b.fetch(ctx, c, missing); err != nil {
+	// The manifest comes first: only what it names is written.
+	index, rest := split(missing)
+	if done.Files, err = b.fetch(ctx, c, index); err != nil {
 		return nil, err
 	}
-	m, err := c.StagedManifest()
+	m, err := b.staged(c, e, l)
 	if err != nil {
 		return nil, err
 	}
-	if m.Generation != e.Generation {
-		return nil, b.damaged(e.Files.Name, "its manifest is of generation %d", m.Generation)
+	n, err := b.fetch(ctx, c, rest)
+	if done.Files += n; err != nil {
+		return nil, err
 	}
 	if err := c.Commit(ctx, m, wanted); err != nil {
 		return nil, err
 	}
 	done.New, done.Traffic = true, b.Traffic()
 	return done, nil
+}
+
+// split takes the files of the manifest apart from the others.
+func split(files []File) (index, rest []File) {
+	for _, f := range files {
+		if f.Path == manifest.FileName || strings.HasPrefix(f.Path, "manifest/") {
+			index = append(index, f)
+		} else {
+			rest = append(rest, f)
+		}
+	}
+	return index, rest
+}
+
+// staged reads the manifest of a generation, once its files are staged or in place, and compares the list with it.
+func (b *Bucket) staged(c *load.Copy, e Entry, l *list) (*manifest.Manifest, error) {
+	m, named, err := c.StagedManifest()
+	if err != nil {
+		return nil, err
+	}
+	if m.Generation != e.Generation {
+		return nil, b.damaged(e.Files.Name, "its manifest is of generation %d", m.Generation)
+	}
+	files := map[string]load.SnapshotFile{}
+	for _, f := range named {
+		files[f.Path] = f
+	}
+	for _, f := range l.Files {
+		if is, ok := files[f.Path]; !ok || is.Bytes != f.Bytes || is.SHA256 != f.SHA256 {
+			return nil, b.damaged(e.Files.Name, "it names %s, and the manifest does not name such a file", f.Path)
+		}
+		delete(files, f.Path)
+	}
+	for path := range files {
+		return nil, b.damaged(e.Files.Name, "it lacks %s, which the manifest names", path)
+	}
+	return m, nil
 }
 
 // choose is the generation that was asked for.
@@ -214,7 +258,7 @@ func (b *Bucket) fetch(ctx context.Context, c *load.Copy, files []File) (fetched
 	slices.SortStableFunc(files, func(x, y File) int { return int(min(1, max(-1, y.Bytes-x.Bytes))) })
 	for _, f := range files {
 		staged, err := c.IsStaged(f.snapshot())
-		if err != nil {
+		if err = errors.Join(err, ctx.Err()); err != nil {
 			return fetched, errors.Join(err, g.Wait())
 		}
 		if staged {

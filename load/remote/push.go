@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"path"
 	"strings"
@@ -31,9 +32,8 @@ type PushOptions struct {
 	Dir        string // of the store; it is only read
 	AcceptLoss bool   // replace a newer generation or another history
 	Full       bool   // upload every file, also those that the bucket should have
-	// Page returns the report page of the store's generation. parts is what Page returned as such for the generation
-	// of the pointer, or empty: what the next page may be made from. nil: no page is pushed.
-	Page     func(ctx context.Context, parts []byte) (page, nextParts []byte, err error)
+	// Page returns the report page of the store's generation. nil: no page is pushed.
+	Page     func(ctx context.Context) (page []byte, err error)
 	LockWait time.Duration // how long to wait for another push to a folder
 	Log      *slog.Logger
 	Now      func() time.Time // nil: the clock
@@ -47,6 +47,7 @@ type Pushed struct {
 	PublishedAt schema.Instant `json:"published_at"`
 	Uploaded    int            `json:"objects_uploaded"`
 	Removed     int            `json:"objects_removed"`
+	Mended      int            `json:"objects_mended"` // of those that readers glob
 	Readable    int            `json:"generations_readable"`
 	New         bool           `json:"new"` // the bucket did not have the generation
 	Traffic
@@ -88,6 +89,8 @@ func (b *Bucket) Push(ctx context.Context, o PushOptions) (done *Pushed, err err
 			}
 		case errors.Is(err, errChanged):
 			o.Log.Info("another push has changed the bucket; beginning again", "reason", err)
+		case errors.Is(err, errNotFound):
+			return nil, b.lost(missingName(err))
 		default:
 			return done, err
 		}
@@ -113,6 +116,7 @@ type push struct {
 	done Pushed
 
 	mu      sync.Mutex
+	base    []byte   // the pointer that this push replaces
 	written []string // objects that must be durable before the pointer
 }
 
@@ -120,7 +124,6 @@ type push struct {
 type kept struct {
 	lists  map[Object]*list
 	page   []byte
-	parts  []byte // of the page
 	pageOf string // the hash of the manifest that the page shows
 }
 
@@ -159,11 +162,13 @@ func (p *push) run(ctx context.Context) (*Pushed, error) {
 		return nil, err
 	}
 	if same && !p.Full {
-		if state.Pointer != nil && state.Pointer.Files == was.Files {
+		if state.Pointer != nil && state.Pointer.Files == was.Files && !isDue(state.CheckedAt, checkEvery, p.Now()) {
 			p.done.Readable, p.done.Traffic = len(was.Generations), p.Traffic()
 			return &p.done, nil
 		}
-		p.Log.Info("ending what an interrupted push has begun")
+		if state.Pointer == nil || state.Pointer.Files != was.Files {
+			p.Log.Info("ending what an interrupted push has begun")
+		}
 	} else if was, err = p.publish(ctx, now, was); err != nil {
 		return nil, err
 	}
@@ -218,7 +223,7 @@ func (p *push) publish(ctx context.Context, now map[string]Account, was *seen) (
 		return nil, err
 	}
 	p.kept.lists[e.Files] = l
-	if err := p.putPage(ctx, &e, was); err != nil {
+	if err := p.putPage(ctx, &e); err != nil {
 		return nil, err
 	}
 	next := &Pointer{Format: pointerFormat, SchemaVersion: m.SchemaVersion, Entry: e, RunID: m.RunID,
@@ -226,12 +231,12 @@ func (p *push) publish(ctx context.Context, now map[string]Account, was *seen) (
 	tag := ""
 	if was != nil {
 		for _, old := range was.Generations {
-			if old.ReportParts = nil; old.Files != e.Files { // only those of the newest generation are read
+			if old.Files != e.Files {
 				next.Generations = append(next.Generations, old)
 			}
 		}
 		next.Generations = retain(next.Generations)
-		tag = was.tag
+		tag, p.base = was.tag, was.text
 	}
 	if text, err = json.MarshalIndent(next, "", " "); err != nil {
 		return nil, err
@@ -239,11 +244,33 @@ func (p *push) publish(ctx context.Context, now map[string]Account, was *seen) (
 	if err := p.sync(p.written); err != nil {
 		return nil, err
 	}
-	if err := p.replace(ctx, pointerName, tag, text); err != nil {
+	if err := p.replacePointer(ctx, tag, text); err != nil {
 		return p.afterRefusal(ctx, text, err)
 	}
 	p.done.New = true
 	return &seen{Pointer: next, text: text}, p.sync([]string{pointerName})
+}
+
+// replacePointer writes the pointer in place of the one with a tag. Where the storage cannot compare, the push does,
+// right before it writes.
+func (p *push) replacePointer(ctx context.Context, tag string, text []byte) error {
+	c := textOf("application/json", text)
+	err := p.replace(ctx, pointerName, tag, c)
+	if errors.Is(err, errUnguarded) {
+		p.Log.Warn("the storage knows no conditional writes: that no other push runs is taken for granted")
+		var now *seen
+		if now, err = p.readPointer(ctx, ""); err != nil {
+			return err
+		}
+		if now == nil && tag != "" || now != nil && now.tag != tag {
+			return errChanged
+		}
+		err = p.write(ctx, pointerName, c)
+	}
+	if err == nil {
+		p.traffic.sent.Add(c.bytes)
+	}
+	return err
 }
 
 // afterRefusal finds out whether a pointer that was refused is there all the same: the reply to an
@@ -283,7 +310,7 @@ func (p *push) upload(ctx context.Context, was *seen) ([]File, error) {
 				if err != nil {
 					return nil, err
 				}
-				there[object.Key] = object.Size
+				there[object.name] = object.bytes
 			}
 		}
 	}
@@ -303,8 +330,11 @@ func (p *push) upload(ctx context.Context, was *seen) ([]File, error) {
 			object = fmt.Sprintf("%s%d-%.12s.duckdb", warehouseFolder, p.snap.Manifest.Generation, f.SHA256)
 		}
 		files = append(files, File{f.Path, object, f.Bytes, f.SHA256})
-		size, isThere := there[object]
-		if ok || isThere && size == f.Bytes {
+		if ok {
+			continue
+		}
+		if size, isThere := there[object]; isThere && size == f.Bytes {
+			p.toSync(object) // the push that wrote it died before it did
 			continue
 		}
 		there[object] = f.Bytes // another file may have the same bytes
@@ -314,74 +344,55 @@ func (p *push) upload(ctx context.Context, was *seen) ([]File, error) {
 }
 
 func (p *push) putFile(ctx context.Context, object string, f load.SnapshotFile) error {
-	from, err := p.snap.Open(f)
-	if err != nil {
-		return err
+	err := p.put(ctx, object, content{f.Bytes, f.SHA256, "application/octet-stream",
+		func() (io.ReadCloser, error) { return p.snap.Open(f) }})
+	if err == nil {
+		p.wrote(object)
 	}
-	defer from.Close()
-	if err := p.put(ctx, object, "application/octet-stream", from); err != nil {
-		return err
-	}
-	p.wrote(object)
-	return nil
+	return err
 }
 
 func (p *push) putText(ctx context.Context, name, contentType string, text []byte) error {
-	if err := p.put(ctx, name, contentType, bytes.NewReader(text)); err != nil {
-		return err
+	err := p.put(ctx, name, textOf(contentType, text))
+	if err == nil {
+		p.wrote(name)
 	}
-	p.wrote(name)
-	return nil
+	return err
 }
 
 func (p *push) wrote(name string) {
+	p.toSync(name)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.written = append(p.written, name)
 	p.done.Uploaded++
 }
 
-// putPage uploads the report page, and the parts that the next one may be made from. A store whose page cannot be made
-// is pushed without.
-func (p *push) putPage(ctx context.Context, e *Entry, was *seen) error {
+// toSync marks an object that must be durable before the pointer.
+func (p *push) toSync(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.written = append(p.written, name)
+}
+
+// putPage uploads the report page. A store whose page cannot be made is pushed without.
+func (p *push) putPage(ctx context.Context, e *Entry) error {
 	if p.Page == nil {
 		return nil
 	}
-	if err := p.makePage(ctx, was); err != nil || p.done.PageErr != nil {
+	if err := p.makePage(ctx); err != nil || p.done.PageErr != nil {
 		return err
 	}
-	page, parts := p.kept.page, p.kept.parts
+	page := p.kept.page
 	e.Report = &Object{fmt.Sprintf("%s%d.html", reportFolder, e.Generation), int64(len(page)), hashOf(page)}
-	if len(parts) > 0 {
-		e.ReportParts = &Object{fmt.Sprintf("%s%d-%.12s.json.gz", reportFolder, e.Generation, hashOf(parts)),
-			int64(len(parts)), hashOf(parts)}
-		if err := p.putText(ctx, e.ReportParts.Name, "application/gzip", parts); err != nil {
-			return err
-		}
-	}
 	return p.putText(ctx, e.Report.Name, pageType, page)
 }
 
-// readParts reads the parts of the last page. They only save work: without them the whole page is made from the store.
-func (p *push) readParts(ctx context.Context, was *seen) []byte {
-	if was == nil || was.ReportParts == nil || p.Full {
-		return nil
-	}
-	parts, _, _, err := p.read(ctx, was.ReportParts.Name, "")
-	if err != nil || hashOf(parts) != was.ReportParts.SHA256 {
-		p.Log.Warn("the parts of the report page are not there as they were pushed; the whole page is made again",
-			"object", was.ReportParts.Name, "error", err)
-		return nil
-	}
-	return parts
-}
-
 // makePage makes the page of the generation, unless an earlier attempt has made it.
-func (p *push) makePage(ctx context.Context, was *seen) error {
+func (p *push) makePage(ctx context.Context) error {
 	if p.kept.pageOf == p.snap.Root().SHA256 {
 		return nil
 	}
-	page, parts, err := p.Page(ctx, p.readParts(ctx, was))
+	page, err := p.Page(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -397,14 +408,9 @@ func (p *push) makePage(ctx context.Context, was *seen) error {
 		return load.ErrMoved
 	}
 	if p.done.PageErr == nil {
-		p.kept.page, p.kept.parts, p.kept.pageOf = page, parts, now.Root().SHA256
+		p.kept.page, p.kept.pageOf = page, now.Root().SHA256
 	}
 	return nil
 }
 
 const pageType = "text/html; charset=utf-8"
-
-// isLocal reports whether an upload failed because of the local file.
-func isLocal(err error) bool {
-	return errors.Is(err, load.ErrMoved) || errors.Is(err, durable.ErrStorage) || errors.Is(err, durable.ErrDamaged)
-}

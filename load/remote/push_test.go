@@ -97,9 +97,9 @@ func TestPush_BeginsAgainWithWhatItHas(t *testing.T) {
 		return true
 	})
 	o, made := s.pushOptions(), 0
-	o.Page = func(ctx context.Context, parts []byte) ([]byte, []byte, error) {
+	o.Page = func(ctx context.Context) ([]byte, error) {
 		made++
-		return page(ctx, parts)
+		return page(ctx)
 	}
 	done, err := p.open().Push(t.Context(), o)
 	p.fault.Store(nil)
@@ -410,51 +410,12 @@ func TestPush_SweepsWhatNothingNames(t *testing.T) {
 	p.check(s.published())
 }
 
-// TestPush_PageIsMadeFromPartsOfTheLast: the next push gets them, unless they are not as they were pushed.
-func TestPush_PageIsMadeFromPartsOfTheLast(t *testing.T) {
-	p, s := newFolder(t), newStore(t)
-	var got []string
-	push := func(full bool) {
-		t.Helper()
-		s.publish(100)
-		o := s.pushOptions()
-		o.Full = full
-		o.Page = func(_ context.Context, parts []byte) ([]byte, []byte, error) {
-			got = append(got, string(parts))
-			return []byte("page"), fmt.Appendf(nil, "parts %d", len(got)), nil
-		}
-		if _, err := p.open().Push(t.Context(), o); err != nil {
-			t.Fatal(err)
-		}
-	}
-	kept := func() []string {
-		names, err := filepath.Glob(filepath.Join(p.dir, "report", "*.json.gz"))
-		if err != nil || len(names) != 1 {
-			t.Fatalf("%q, %v", names, err)
-		}
-		return names
-	}
-	push(false)
-	push(false)
-	if err := os.WriteFile(kept()[0], []byte("other"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	push(false)
-	push(true)
-	kept()
-	if want := []string{"", "parts 1", "", ""}; !slices.Equal(got, want) {
-		t.Errorf("pages were made from %q, want %q", got, want)
-	}
-}
-
 // TestPush_WithoutPage: a page that cannot be made holds nothing up, and is told.
 func TestPush_WithoutPage(t *testing.T) {
 	p, s := newFolder(t), newStore(t)
 	s.publish(100)
 	o := s.pushOptions()
-	o.Page = func(context.Context, []byte) ([]byte, []byte, error) {
-		return nil, nil, errors.New("no view of that name")
-	}
+	o.Page = func(context.Context) ([]byte, error) { return nil, errors.New("no view of that name") }
 	done, err := p.open().Push(t.Context(), o)
 	if err != nil || done.PageErr == nil || !done.New {
 		t.Errorf("%+v, %v", done, err)
@@ -482,7 +443,7 @@ func TestPush_SecretsStayHere(t *testing.T) {
 	if !errors.Is(err, ErrDenied) || strings.Contains(err.Error(), canary) {
 		t.Errorf("%v", err)
 	}
-	if _, err := Open(t.Context(), "s3://key:"+canary+"@spend/store", Options{}); !errors.Is(err, ErrAddress) ||
+	if _, err := Open("s3://key:"+canary+"@spend/store", Options{}); !errors.Is(err, ErrAddress) ||
 		strings.Contains(err.Error(), canary) {
 		t.Errorf("%v", err)
 	}
@@ -542,7 +503,9 @@ func TestFolder_ShowsWholeObjects(t *testing.T) {
 		}
 		return 0, cut
 	}))
-	err := p.open().put(t.Context(), name, "application/octet-stream", source)
+	err := p.open().put(t.Context(), name, content{open: func() (io.ReadCloser, error) {
+		return io.NopCloser(source), nil
+	}})
 	if !errors.Is(err, cut) || !maps.Equal(p.objects(), shown) {
 		t.Errorf("%v; %d objects, want the %d", err, len(p.objects()), len(shown))
 	}

@@ -37,6 +37,7 @@ type Config struct {
 
 	Account string `env:"ACCOUNT, default=default"`
 	DataDir string `env:"DATA_DIR, default=data"`
+	Bucket  string `env:"BUCKET" from:"none"`
 
 	YoungDays   int           `env:"YOUNG_DAYS, default=3"`
 	RereadAfter time.Duration `env:"REREAD_AFTER, default=20h"`

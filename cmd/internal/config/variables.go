@@ -30,6 +30,7 @@ var docs = map[string]string{
 	"REPORT_PASSWORD_FILE": "file that holds the password",
 	"ACCOUNT":              "short name of the account in the warehouse: [a-z0-9][a-z0-9_-]{0,39}",
 	"DATA_DIR":             "folder of the store",
+	"BUCKET":               "URL of the store's bucket: sync begins with it on an empty volume, and ends with a push",
 	"YOUNG_DAYS":           "days younger than this are read by every run",
 	"REREAD_AFTER":         "older days are read again when their last read is older than this",
 	"PAGE_SIZE":            "rows of the report a page, 1 to 10000",

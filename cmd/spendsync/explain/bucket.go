@@ -41,7 +41,15 @@ func ofBucket(err error, m *Message) bool {
 		m.Happened = storage + " refuses the time of the request (RequestTimeTooSkewed): its clock and the one of " +
 			"this machine differ"
 		m.Do = "set the clock that is wrong, then run it again"
-	case e.Code == "NoSuchBucket", e.Code == "InvalidBucketName", e.Code == "ContainerNotFound":
+	case e.Code == "SecondLevelDomainForbidden":
+		m.Happened = fmt.Sprintf("%s wants the bucket in the name of the host (%s)", storage, answered)
+		m.Do = "add ?use_path_style=false to the address"
+	case errors.Is(err, remote.ErrLacking):
+		m.Happened = fmt.Sprintf("%s does not take a request that is needed for %s (%s): %s", storage, e.Object,
+			answered, e.Reason)
+		m.Do = "check that " + e.Endpoint + " speaks S3 with signatures of version 4; if it does, use another " +
+			"storage, or a mounted folder by file:///FOLDER"
+	case e.Code == "NoSuchBucket", e.Code == "InvalidBucketName":
 		m.Happened = fmt.Sprintf("There is no bucket of %s (%s)", e.Address, answered)
 		m.Do = "correct the address or " + e.Endpoint + ", or create the bucket"
 	case errors.Is(err, remote.ErrAddress) && e.Status != 0:
@@ -83,9 +91,9 @@ func ofBucket(err error, m *Message) bool {
 // credentials are what can be set to have some, by the scheme of the address.
 var credentials = map[string]string{
 	"s3": "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or an identity of the cloud",
-	"gs": "set GOOGLE_APPLICATION_CREDENTIALS, or run it where the machine has an account",
-	"azblob": "set AZURE_STORAGE_CONNECTION_STRING or AZURE_STORAGE_KEY, or the variables of an application or a " +
-		"workload identity",
+	"gs": "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to the HMAC key of a service account, which Google's " +
+		"console makes in the settings of Cloud Storage, under Interoperability; or mount the bucket and use " +
+		"file:///FOLDER",
 }
 
 const untouched = "what was published stands, in the bucket and on this machine"
