@@ -411,7 +411,7 @@ func TestCampaign_RefusesValuesWithTheirPlace(t *testing.T) {
 		"start/number":           {"start_date", `17`, "start_at", ErrNotTime},
 		"end/words":              {"end_date", `"never"`, "end_at", ErrNotTime},
 		"end/impossible":         {"end_date", `"2026-02-30"`, "end_at", ErrNotTime},
-		"audience/list":          {"audience", `[]`, "audience", ErrForm},
+		"audience/list":          {"audience", `["US"]`, "audience", ErrForm},
 		"audience/country":       {"audience", `{"country":["US","CA"]}`, "country", ErrNotText},
 		"audience/states":        {"audience", `{"states":{"CA":true}}`, "states", ErrNotList},
 		"audience/states-blank":  {"audience", `{"states":[""]}`, "states", ErrForm},

@@ -226,13 +226,17 @@ func (r reader) inside(section string, fields map[string]extract.Value) reader {
 	return reader{entityContext: r.entityContext, section: section, from: []map[string]extract.Value{fields}}
 }
 
-// within reads an object in the entity, by the section of its name. It is not there where it is null.
+// within reads an object in the entity, by the section of its name. It is not there where it is null. An empty list is
+// an empty object, as some languages write it.
 func (r reader) within(name string) (inner reader, ok bool) {
 	v, _ := r.value(r.names(name)...)
 	if v.Null() {
 		return r.inside(name, nil), false
 	}
 	fields, ok := v.Fields()
+	if list, isList := v.Array(); isList && len(list) == 0 {
+		return r.inside(name, map[string]extract.Value{}), true
+	}
 	if !ok {
 		r.refuse(name, v, ErrForm)
 	}

@@ -19,8 +19,7 @@ type OddID struct {
 	Value  string // JSON as received, at most 60 bytes
 }
 
-// idColumn is a column of IDs. The service has the form that is known for them. Of sources the description allows
-// letters, digits, underscores and hyphens, and says that the report shows an S and digits: another form is news.
+// idColumn is a column of IDs. The service has the form that is known for them.
 type idColumn struct{ name string }
 
 var (
@@ -145,7 +144,6 @@ func (n *Interner) sourceID(v extract.Value) (string, error) {
 const (
 	isToken = 1 << iota
 	isDigit
-	isOther // of the token's bytes: no digit
 )
 
 var idBytes = func() (class [256]uint8) {
@@ -154,18 +152,18 @@ var idBytes = func() (class [256]uint8) {
 		case c >= '0' && c <= '9':
 			class[c] = isToken | isDigit
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '-', c == '_':
-			class[c] = isToken | isOther
+			class[c] = isToken
 		}
 	}
 	return class
 }()
 
 // plainID returns a source's ID that consists of letters, digits, hyphens and underscores, with
-// a digit, as nearly all do, and its form: to look at its bytes takes less than to find it
-// among many. The ID shares its bytes with v.
-func plainID(v extract.Value) (id, form string, ok bool) {
+// a digit, as nearly all do: to look at its bytes takes less than to find it among many. The ID shares its bytes
+// with v.
+func plainID(v extract.Value) (id string, ok bool) {
 	if len(v) < 3 || len(v) > 42 || v[0] != '"' {
-		return "", "", false
+		return "", false
 	}
 	inner := v[1 : len(v)-1]
 	first := idBytes[inner[0]]
@@ -174,13 +172,8 @@ func plainID(v extract.Value) (id, form string, ok bool) {
 		class := idBytes[c]
 		every, rest = every&class, rest|class
 	}
-	switch some := first | rest; {
-	case every&isToken == 0 || some&isDigit == 0:
-		return "", "", false
-	case some&isOther == 0:
-		form = formDigits
-	case inner[0] != 'S' || rest&isOther != 0:
-		form = formToken
+	if every&isToken == 0 || (first|rest)&isDigit == 0 {
+		return "", false
 	}
-	return unsafe.String(&inner[0], len(inner)), form, true
+	return unsafe.String(&inner[0], len(inner)), true
 }

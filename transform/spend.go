@@ -291,14 +291,11 @@ func (r *spendReader) keyOf(to *schema.Spend, l *extract.SpendLine) *RowError {
 	if to.CreativeID, err = r.creative.get(r.intern.creativeID, l.CreativeID); err != nil {
 		return refused("creative_id", l.CreativeID, err)
 	}
-	id, form, plain := plainID(l.SourceID)
-	switch {
-	case !plain || !r.usualSources:
+	id, plain := plainID(l.SourceID)
+	if !plain || !r.usualSources {
 		if id, err = r.intern.sourceID(l.SourceID); err != nil {
 			return refused("source_id", l.SourceID, err)
 		}
-	case form != "":
-		r.intern.forms.add(sourceIDs, form, l.SourceID)
 	}
 	to.SourceID = id
 	return nil

@@ -582,10 +582,9 @@ func TestSpend_NamesIDsOfOddForms(t *testing.T) {
 			`"C1000001-001\n"`: formBlanks, `"unknown"`: formNoID, `"Ç1"`: formAnyText,
 		},
 		"source_id": {
-			`"S17"`: "", `"S"`: formToken, `"17"`: formDigits, `4711`: formDigits, `"site_a-B"`: formToken,
-			`"s17"`:   formToken,
-			`"S17-2"`: formToken, `"17S"`: formToken, `"S1` + strings.Repeat("1", 38) + `"`: "",
-			`"` + strings.Repeat("s", 40) + `"`: formToken, `"` + strings.Repeat("1", 41) + `"`: formLong,
+			`"S17"`: "", `"S"`: "", `"17"`: "", `4711`: formDigits, `"site_a-B"`: "", `"deleted_src-1"`: "",
+			`"s17"`: "", `"S17-2"`: "", `"17S"`: "", `"S1` + strings.Repeat("1", 38) + `"`: "",
+			`"` + strings.Repeat("s", 40) + `"`: "", `"` + strings.Repeat("1", 41) + `"`: formLong,
 			`"` + strings.Repeat("s", 41) + `"`: formLong, `"-"`: formSigns, `"__"`: formSigns, `"n/a"`: formNoID,
 			`"None"`: formNoID, `"S17 "`: formBlanks, `"S.17"`: formAnyText, `"\u0053\u002017"`: formAnyText,
 		},

@@ -30,9 +30,9 @@ what it understood of the service. The store stays as it was: check renames an e
 of it and back, as a commit would, and only looks at a lock that somebody holds. It sends about twenty requests to the
 service, and one more for every hundred campaigns; none of them changes anything.
 
-Exit 0: a sync stores the report, and nothing failed, warnings included; 2: the configuration or this machine; 3:
-credentials, or two accounts; 5: the service cannot be reached; 6: it answers outside its contract. Of several the
-first line decides.`,
+Exit 0: a sync ends with 0, too; 2: the configuration or this machine; 3: credentials, or two accounts; 4: a sync
+stores the report and lacks something else; 5: the service cannot be reached; 6: it answers outside its contract. Of
+several the first line decides.`,
 		Example: "  spendsync check\n  spendsync check --json | jq -r '.checks[] | select(.state != \"ok\") | .do'",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.run(cmd.Context())

@@ -291,8 +291,8 @@ func TestCheck_ComparesTheReportWithTheList(t *testing.T) {
 			w.service.ServeHTTP(out, r)
 		}
 	})
-	code, lines, _ := w.check()
-	if l := lines["same account"]; code != exit.OK || l.State != check.Warning || !strings.Contains(l.Found, gone) {
+	code, lines, _ := w.check() // a sync cannot read C9999999, and ends in 4
+	if l := lines["same account"]; code != exit.Partial || l.State != check.Warning || !strings.Contains(l.Found, gone) {
 		t.Errorf("exit %d: %+v", code, l)
 	}
 }

@@ -201,7 +201,7 @@ func (c *checker) stores(t *job.Trial) {
 		c.ok(name, "%s and %s were read, proven and stored in a temporary folder, which is removed", t.Day.Unit,
 			phrase.Count(t.Campaigns, "campaign"))
 	case t.Day.Stored:
-		c.warn(name, do, "a sync stores the report and ends with exit code %d: %s", code,
+		c.fail(code, name, do, "a sync stores the report and ends with exit code %d: %s", code,
 			phrase.OneLine(t.Problems()))
 	case c.code != exit.OK: // the line above has the cause
 	default:

@@ -122,7 +122,7 @@ func (f *scriptedReport) page(n int, script string) (status int, body string) {
 			case '\'':
 				row["campaign_name"] = `"M"`
 			case '*':
-				row["source_id"] = `"x-1"`
+				row["source_id"] = `"x;1"`
 			case '_':
 				row["source_id"] = "null"
 			}
@@ -465,7 +465,7 @@ func TestReadDay_NotesWhatCame(t *testing.T) {
 		read.noClick, read.unknown, work.oddIDs, read.askedBeyond, d.bar.rows, read.bytes == int64(bytes),
 		read.at.Time().Equal(worldNow))
 	want := "5 2 2 2 3 [impressions] [clicks.string] true [{data[].other number}] " +
-		"[{source_id letters, digits, hyphens and underscores \"x-1\"}] {false true} 5 true true"
+		"[{source_id other characters \"x;1\"}] {false true} 5 true true"
 	if got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

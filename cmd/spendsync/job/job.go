@@ -166,7 +166,7 @@ func (r *run) refuse() error {
 
 // sumUp adds up the days for what the run reports.
 func (r *run) sumUp(days *copiedDays) {
-	r.daySums = days.sum(r.s.Account, r.s.RunID, r.s.store.Account().Unknown)
+	r.daySums = days.sum(r.s.Account, r.s.RunID, r.s.known().Unknown)
 	r.sumUpAsked()
 	r.reach = reachAfter(r.s.known().Reach, days.days)
 	isKnown := len(r.s.known().Days) > 0

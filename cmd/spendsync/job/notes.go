@@ -98,7 +98,7 @@ func (r *run) weighNotes() {
 	for _, e := range r.s.endings() {
 		r.tally.seeDifference(endingNote+e.when(), e.String())
 	}
-	r.notes = r.s.store.Account().NotesAfter(r.tally.differences, schema.InstantOf(r.s.start), r.s.RunID)
+	r.notes = r.s.known().NotesAfter(r.tally.differences, schema.InstantOf(r.s.start), r.s.RunID)
 	var standing []string
 	for _, n := range r.notes {
 		if _, seen := r.tally.differences[n.Name]; seen && n.Stands() {
