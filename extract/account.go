@@ -3,6 +3,7 @@ package extract
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -145,16 +146,14 @@ func parseExpiry(text string) (time.Time, bool) {
 
 // isError reports whether an object contains an error and nothing else.
 func isError(fields map[string]Value) bool {
-	if fields["error"].Null() {
-		return false
-	}
 	if stated, ok := fields["error"].Object(); ok && stated["code"] != nil && stated["message"] != nil {
 		return true // in the description's own form
 	}
+	if fields["error"].Null() && (fields["code"].Null() || fields["message"].Null()) {
+		return false
+	}
 	for key := range fields {
-		switch key {
-		case "error", "success", "message", "status", "status_code", "code", "details", "request_id":
-		default:
+		if !slices.Contains(errorKeys, key) {
 			return false
 		}
 	}

@@ -90,10 +90,11 @@ var speaksOfSize = regexp.MustCompile(`(?i)page[ _-]?size|per[ _-]?page|too larg
 // reports whether to ask again.
 func (k *asking) refused(s *service.Service, err error, asked Ask, pageSize int) bool {
 	e, ok := errors.AsType[*ReadError](err)
-	if !ok || e.Status != http.StatusBadRequest && e.Status < 500 || errors.Is(err, ErrUnreachable) {
+	if !ok || e.Status != http.StatusBadRequest && e.Status < 500 || errors.Is(err, ErrUnreachable) ||
+		e.Status < 500 && e.Err == ErrUnavailable { // a limit
 		return false
 	}
-	if e.Attempts == 0 { // the service counts as down because of other requests
+	if e.Attempts == 0 { // the client waits no more because of other requests
 		return false
 	}
 	k.mu.Lock()
@@ -159,7 +160,7 @@ func unnamed(err error) error {
 // isRefusal reports whether the service refused a request for a reason that may pass.
 func isRefusal(err error) bool {
 	e, ok := errors.AsType[*ReadError](err)
-	return ok && e.Status == http.StatusBadRequest && !errors.Is(err, ErrUnreachable)
+	return ok && e.Status == http.StatusBadRequest && e.Err == ErrContract
 }
 
 // answered notes that the first page of a request came.

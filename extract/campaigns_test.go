@@ -112,7 +112,7 @@ func TestCampaigns_MeetsEveryFault(t *testing.T) {
 	}{
 		"status/500":   {adsim.Fault{Kind: adsim.Status, Status: 500}, once, refused},
 		"status/429":   {adsim.Fault{Kind: adsim.Status, Status: 429, RetryAfter: "7"}, once, refused},
-		"status/403":   {adsim.Fault{Kind: adsim.Status, Status: 403}, refused, refused},
+		"status/403":   {adsim.Fault{Kind: adsim.Status, Status: 403}, once, refused},
 		"html":         {adsim.Fault{Kind: adsim.HTML}, once, refused},
 		"empty":        {adsim.Fault{Kind: adsim.Empty}, once, refused},
 		"null":         {adsim.Fault{Kind: adsim.Null}, once, refused},

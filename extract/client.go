@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -49,9 +48,8 @@ type Options struct {
 	Timeout time.Duration // 0: one minute
 	// TimeoutName is the operator's name of Timeout. Failures by timeout name it; empty: they do not.
 	TimeoutName string
-	// RetryBudget bounds the retries of one read: no request of it starts later. All reads of the client that stay
-	// without an answer share it, so a service that answers in part costs no more. It is also how long nothing may
-	// succeed before the service counts as down.
+	// RetryBudget is how long the client waits for a service that fails, with all of its requests together: an answer
+	// to a question that had failed begins it anew. Once it is used up, each question is sent once.
 	RetryBudget time.Duration // 0: ten minutes
 	// PerMinute is how many requests any 60 seconds may hold, retries included.
 	PerMinute int // 0: no limit
@@ -75,8 +73,8 @@ type Client struct {
 	name      string
 	base      *url.URL
 	transport http.RoundTripper
-	timeout   time.Duration
-	setting   string // the operator's name of the timeout
+	timeout   atomic.Int64 // a [time.Duration]; longer than the option if an answer took longer
+	setting   string       // the operator's name of the timeout
 	budget    time.Duration
 	maxBody   int64
 	userAgent string
@@ -92,7 +90,8 @@ type Client struct {
 	ending    endNotice
 	clock     serviceClock
 	redactor  atomic.Pointer[redact.Redactor] // of the latest credentials
-	lastDown  atomic.Pointer[failure]         // by which the service seemed down
+
+	lastFailure atomic.Pointer[failure] // that may pass
 
 	isAnswered atomic.Bool // by a reply that was accepted
 	isUntried  atomic.Bool // the base URL has never worked, as far as is known
@@ -125,7 +124,6 @@ func NewClient(o Options) (*Client, error) {
 	c := &Client{
 		name:      o.Name,
 		base:      base,
-		timeout:   orDefault(o.Timeout, defaultTimeout),
 		setting:   o.TimeoutName,
 		budget:    orDefault(o.RetryBudget, defaultRetryBudget),
 		maxBody:   orDefault(o.MaxBody, defaultMaxBody),
@@ -135,12 +133,13 @@ func NewClient(o Options) (*Client, error) {
 		limit:     newLimiter(o.PerMinute),
 		keys:      credentials{authorize: o.Authorize, reload: o.Reload},
 	}
-	c.breaker = newBreaker(c.budget)
+	c.timeout.Store(int64(orDefault(o.Timeout, defaultTimeout)))
+	c.breaker = &breaker{budget: c.budget, silent: max(c.budget, 5*time.Duration(c.timeout.Load()))}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
 	if o.Transport == nil {
-		o.Transport = outbound.New(outbound.Options{HeaderTimeout: max(c.timeout, c.budget)})
+		o.Transport = outbound.New(outbound.Options{HeaderTimeout: max(time.Duration(c.timeout.Load()), c.budget)})
 	}
 	// The transport is asked directly: an http.Client would follow redirects, and
 	// carry the credentials to wherever they point.
@@ -203,8 +202,23 @@ func baseURL(raw string, allowHTTP bool) (*url.URL, error) {
 type credentials struct {
 	mu        sync.RWMutex
 	version   int
+	good      int // 1 more than the version that was last accepted
 	authorize func(*http.Request)
 	reload    func() bool
+}
+
+// accepted notes that the service accepted a version of the credentials.
+func (k *credentials) accepted(version int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.good = version + 1
+}
+
+// wereAccepted reports whether the service has accepted a version of the credentials.
+func (k *credentials) wereAccepted(version int) bool {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return k.good == version+1
 }
 
 // sign puts the credentials on a request and returns their version.
@@ -248,15 +262,8 @@ type question struct {
 	// room is overwritten by the body, as far as it fits. What accept and its errors
 	// keep of the body is their own.
 	room []byte
-	// spare: the reply is useful but not required. It is requested a few times at most, and its absence is not
-	// evidence of an outage.
-	spare bool
+	once bool // it is sent once: the reply is useful but not required
 }
-
-// endpoint is the path of the question without the IDs in it.
-func (q question) endpoint() string { return idsInPath.ReplaceAllString(q.path, "/*") }
-
-var idsInPath = regexp.MustCompile(`/[^/]*\d{3}[^/]*`)
 
 // send sends one request and reads its whole reply within a timeout. keys is the version of
 // the credentials that it carried.
@@ -311,6 +318,9 @@ func (c *Client) exchange(req *http.Request, q question, timeout time.Duration) 
 	body, repeats := c.redactorFor(req).Reply(body)
 	if repeats {
 		c.repeated.Add(1)
+	}
+	if statesLimit(body) {
+		return nil, c.replyFailure(req, resp, body, q.accept, contractf("the reply is an error"))
 	}
 	if err := q.accept(body); err != nil {
 		return nil, c.replyFailure(req, resp, body, q.accept, err)

@@ -18,7 +18,10 @@
 //     included, and a wait that the service asks for holds back every request of
 //     the client.
 //   - Credentials go to the configured host only, and into no error and no log.
-//   - A read ends: by its answer, by an error, or with its context.
+//   - A limit is temporary at any status: a Retry-After, the words of a limit, and refused credentials that were
+//     accepted before in this run make a refusal one that is waited for, and so is a reply that is no JSON at all.
+//   - A read ends: by its answer, by an error, or with its context. All requests of a client share one budget of
+//     waiting, an answer after a wait refills it, and once it is used up each question is sent once.
 //
 // Errors are told apart with [errors.Is] and [errors.As]: [ErrAuth],
 // [ErrUnavailable], [ErrContract], [ErrUnreachable], [ErrNotFound] and [UnprovenError].

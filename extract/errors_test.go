@@ -42,7 +42,7 @@ func TestReadError_NamesTheRequestOnce(t *testing.T) {
 func TestReadError_HoldsTheRefusedReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for body, want := range map[string]string{
-			`{"columns":7}`: `{"columns":7}`, `{"error":"busy"}`: `{"error":"busy"}`, "<html>": "", "": "",
+			`{"columns":7}`: `{"columns":7}`, `{"error":"odd"}`: `{"error":"odd"}`, `{"columns":`: "",
 		} {
 			_, err := walk(t, newTestClient(t, saying(body)).Spend(t.Context(), testDay, 3, nil, nil))
 			wantError(t, err, ErrContract)

@@ -133,7 +133,7 @@ func TestSpend_GathersEvidence(t *testing.T) {
 		"is refused":         {400, 2, Evidence{Rows: 3, Distinct: 3, Total: 3, Ended: true, Beyond: true}},
 		"is not there":       {404, 2, Evidence{Rows: 3, Distinct: 3, Total: 3, Ended: true, Beyond: true}},
 		"is the last again":  {200, 2, Evidence{Rows: 3, Distinct: 3, Total: 3, Ended: true, Beyond: true, Full: true}},
-		"breaks the service": {500, 4, Evidence{Rows: 3, Distinct: 3, Total: 3, Ended: true, Beyond: true, Full: true}},
+		"breaks the service": {500, 2, Evidence{Rows: 3, Distinct: 3, Total: 3, Ended: true, Beyond: true, Full: true}},
 	} {
 		t.Run("the page behind a full one "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -149,7 +149,7 @@ func TestSpend_GathersEvidence(t *testing.T) {
 				check(t, "error", err, nil)
 				check(t, "evidence", seen, c.want)
 				check(t, "requests", n, c.requests)
-				check(t, "the service counts as down", c2.breaker.hasSpent(), false)
+				check(t, "the budget is used up", c2.breaker.left(true), c2.budget)
 			})
 		})
 	}

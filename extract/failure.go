@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"spendsync/extract/redact"
+	"spendsync/extract/service"
 )
 
 // failure is one request that did not return the requested data.
@@ -26,7 +28,6 @@ type failure struct {
 	status    int
 	requestID string
 	retry     retry
-	down      bool          // the service looks unable to answer, and not only this question
 	pause     time.Duration // how long the service asks to wait
 	pauseText string        // the unmodified body
 	reply     []byte        // the JSON that was refused
@@ -42,18 +43,36 @@ func (f *failure) hide(s redact.Secrets) {
 	f.reason, f.requestID, f.pauseText = s.Hide(f.reason), s.Hide(f.requestID), s.Hide(f.pauseText)
 }
 
+// pass makes the failure one of the service, which is waited for.
+func (f *failure) pass() { f.kind, f.retry = ErrUnavailable, retryInBudget }
+
 // retry reports whether a failed request may be sent again.
 type retry int
 
 const (
 	retryNever    retry = iota
-	retryBriefly        // a reply that is no JSON: a proxy's page passes, a wrong address does not
+	retryBriefly        // a reply that is no valid JSON may have been cut
 	retryInBudget       // the service or the network fails
 )
 
+// limitWords are the words of a service that refuses for now: a limit of requests, or a rest. It is known by them at
+// any status, for services answer 400, 403 and even 200 when they limit.
+var limitWords = regexp.MustCompile(`(?i)too[ _-]?many[ _-]?(requests|calls|queries|connections|concurrent)|` +
+	`rate[ _-]?limit|throttl|quota|slow[ _-]?down|overload|maintenance|` +
+	`\b(requests?|calls?|quer(y|ies)|usage|account|api|user|rate)[ _-]?limit|` +
+	`\blimit (has been |was |is )?(reached|exceeded|hit)|` +
+	`\b(try|retry)[ _-]?(it |this )?(again )?(later|in an? |in \d|after|shortly)|temporar(y|il)|` +
+	`(service|currently|temporarily) unavailable|\bbusy\b|time[d]?[ _-]?out`)
+
+// sizeWords are those of an error about the size of a page, which no waiting mends.
+var sizeWords = regexp.MustCompile(`(?i)page[ _-]?size|per[ _-]?page|too (large|many rows)`)
+
+// isLimit reports whether a text of the service is about a limit that passes.
+func isLimit(text []byte) bool { return limitWords.Match(text) && !sizeWords.Match(text) }
+
 // transportFailure is a request without a whole reply.
 func (c *Client) transportFailure(req *http.Request, err error, timeout time.Duration) *failure {
-	f := &failure{kind: ErrUnavailable, retry: retryInBudget, down: true, cause: err}
+	f := &failure{kind: ErrUnavailable, retry: retryInBudget, cause: err}
 	_, badCertificate := errors.AsType[*tls.CertificateVerificationError](err)
 	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
 	switch {
@@ -63,7 +82,7 @@ func (c *Client) transportFailure(req *http.Request, err error, timeout time.Dur
 		f.timedOut = true
 		err = fmt.Errorf("no complete reply within %v", timeout.Round(min(time.Second, max(timeout/100, 1))))
 		if c.setting != "" {
-			err = fmt.Errorf("%w; if the service is that slow, raise %s (%v)", err, c.setting, c.timeout)
+			err = fmt.Errorf("%w; if the service is that slow, raise %s (%v)", err, c.setting, time.Duration(c.timeout.Load()))
 		}
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		err = errors.New("the reply was cut off")
@@ -91,14 +110,13 @@ func (c *Client) statusFailure(req *http.Request, resp *http.Response) *failure 
 	if text := errorText(body); text != "" {
 		f.reason += ": " + quote([]byte(hidden.Hide(text)), 300)
 	}
+	asksToWait := f.wait(hidden, resp.Header)
 	switch {
+	case asksToWait, code == http.StatusRequestTimeout, code == http.StatusTooEarly,
+		code == http.StatusTooManyRequests, code >= 500, code >= 400 && !f.notThere && isLimit(body):
+		f.pass()
 	case code == http.StatusUnauthorized, code == http.StatusForbidden:
 		f.kind = ErrAuth
-	case code == http.StatusRequestTimeout, code == http.StatusTooEarly,
-		code == http.StatusTooManyRequests, code >= 500:
-		f.kind, f.retry, f.down = ErrUnavailable, retryInBudget, true
-		f.pauseText = quote([]byte(hidden.Hide(resp.Header.Get("Retry-After"))), 40)
-		f.pause = retryAfter(resp.Header, time.Now())
 	case code == http.StatusBadRequest && beyondReach.Match(body) &&
 		strings.HasSuffix(req.URL.Path, "/"+c.service.Path("report", "")):
 		f.kind = ErrUnreachable
@@ -107,6 +125,13 @@ func (c *Client) statusFailure(req *http.Request, resp *http.Response) *failure 
 			redirectHost(hidden, resp))
 	}
 	return f
+}
+
+// wait notes the wait that the reply asks for, and reports whether it asks for one.
+func (f *failure) wait(hidden redact.Secrets, h http.Header) bool {
+	text := h.Get("Retry-After")
+	f.pauseText, f.pause = quote([]byte(hidden.Hide(text)), 40), retryAfter(h, time.Now())
+	return strings.TrimSpace(text) != ""
 }
 
 // beyondReach knows the 400 "start_date cannot be more than 32 days before
@@ -139,15 +164,20 @@ func (c *Client) replyFailure(req *http.Request, resp *http.Response, body []byt
 		reason: reason(err),
 	}
 	e, ok := errors.AsType[*replyError](err)
-	if ok && !e.notJSON {
+	said := statedError(body)
+	switch {
+	case f.wait(hidden, resp.Header), !beginsJSON(body), isLimit([]byte(said)), statesLimit(body):
+		f.pass() // a limit with a good status, or the page of something before the service
+	case ok && (e.notJSON || said != ""):
+		f.retry = retryBriefly // cut, or an error with a good status
+	}
+	switch {
+	case ok && !e.notJSON:
 		f.reply = bytes.Clone(body)
-	}
-	if said := statedError(body); ok && !e.notJSON && said != "" {
-		f.retry = retryBriefly // an error with the wrong status: it may pass
-		f.reason += "; the reply says " + quote([]byte(hidden.Hide(said)), 300)
-	}
-	if ok && e.notJSON {
-		f.retry = retryBriefly // the service does answer, so it does not count as down
+		if said != "" {
+			f.reason += "; the reply says " + quote([]byte(hidden.Hide(said)), 300)
+		}
+	case ok:
 		if encoding := resp.Header.Get("Content-Encoding"); encoding != "" {
 			f.reason += ", content-encoding " + quote([]byte(hidden.Hide(encoding)), 40)
 		}
@@ -157,6 +187,49 @@ func (c *Client) replyFailure(req *http.Request, resp *http.Response, body []byt
 	}
 	return f
 }
+
+// beginsJSON reports whether a reply begins as JSON does, so that it is the service's.
+func beginsJSON(body []byte) bool {
+	body = bytes.TrimLeft(body, " \t\r\n")
+	return len(body) > 0 && bytes.IndexByte([]byte(`{["-0123456789ntf`), body[0]) >= 0
+}
+
+// maxLimitReply is the longest reply with a good status that may be nothing but an error about a limit.
+const maxLimitReply = 4 << 10
+
+// errorKeys are the keys of an error, and emptyKeys those that have nothing beside one.
+var (
+	errorKeys = strings.Fields("error errors error_code error_description code message msg status status_code success " +
+		"ok detail details request_id trace_id timestamp path type title instance retry_after")
+	emptyKeys = strings.Fields("data result results")
+)
+
+// statesLimit reports whether a reply is an error about a limit, and nothing else.
+func statesLimit(body []byte) bool {
+	if len(body) > maxLimitReply {
+		return false
+	}
+	d := newDecoder(body)
+	if d.PeekKind() != '{' {
+		return false
+	}
+	err := d.object(func(name []byte) error {
+		key := service.SnakeCase(string(name))
+		v, err := d.ReadValue()
+		if err == nil && !slices.Contains(errorKeys, key) && !(slices.Contains(emptyKeys, key) && isEmpty(Value(v))) {
+			return errNoError
+		}
+		return err
+	})
+	return err == nil && isLimit(body)
+}
+
+// isEmpty reports whether a value is null or an object or array without members.
+func isEmpty(v Value) bool {
+	return v.Null() || (v[0] == '{' || v[0] == '[') && len(bytes.TrimSpace(v[1:len(v)-1])) == 0
+}
+
+var errNoError = errors.New("no error")
 
 // errorText returns the service's text of an error: the message in a JSON body, otherwise the body. It may have any
 // form; the status alone decides.

@@ -35,7 +35,7 @@ func FuzzPages(f *testing.F) {
 			pages, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 			if err != nil {
 				_, unproven := errors.AsType[*UnprovenError](err)
-				if !unproven && !errors.Is(err, ErrContract) || strings.ContainsAny(err.Error(), "\n\r\x00\x1b") {
+				if !unproven && !errors.Is(err, ErrContract) && !errors.Is(err, ErrUnavailable) || strings.ContainsAny(err.Error(), "\n\r\x00\x1b") {
 					t.Errorf("error %q of no kind, or not on one line", err)
 				}
 				return
@@ -163,10 +163,11 @@ func FuzzErrorBody(f *testing.F) {
 			_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 			kind := ErrContract
 			switch {
+			case strings.TrimSpace(wait) != "", code == 408, code == 425, code == 429, code >= 500,
+				code >= 400 && isLimit([]byte(body)):
+				kind = ErrUnavailable
 			case code == 401, code == 403:
 				kind = ErrAuth
-			case code == 408, code == 425, code == 429, code >= 500:
-				kind = ErrUnavailable
 			}
 			if !errors.Is(err, kind) && !(code == 400 && errors.Is(err, ErrUnreachable)) {
 				t.Errorf("status %d: %v, want %v", code, err, kind)

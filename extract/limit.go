@@ -38,7 +38,7 @@ func newLimiter(perMinute int) *limiter {
 
 // acquire returns when there is room for one more request. Each acquire without an
 // error is followed by one release.
-func (l *limiter) acquire(ctx context.Context, tripped <-chan struct{}) error {
+func (l *limiter) acquire(ctx context.Context) error {
 	if l == nil {
 		return nil
 	}
@@ -46,8 +46,6 @@ func (l *limiter) acquire(ctx context.Context, tripped <-chan struct{}) error {
 	case l.turn <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-tripped:
-		return errDown
 	}
 	defer func() { <-l.turn }()
 	for {
@@ -64,8 +62,6 @@ func (l *limiter) acquire(ctx context.Context, tripped <-chan struct{}) error {
 		case <-l.moved:
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-tripped:
-			return errDown
 		}
 	}
 }

@@ -120,7 +120,7 @@ func TestLimiter_ServesInOrder(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 5 {
 			wg.Go(func() {
-				if err := l.acquire(t.Context(), nil); err != nil {
+				if err := l.acquire(t.Context()); err != nil {
 					t.Error(err)
 				}
 				order = append(order, i)
@@ -138,14 +138,14 @@ func TestLimiter_ServesInOrder(t *testing.T) {
 func TestLimiter_LosesNoPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(1)
-		if err := l.acquire(t.Context(), nil); err != nil {
+		if err := l.acquire(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		for range 3 {
 			wg.Go(func() {
-				if err := l.acquire(ctx, nil); err == nil {
+				if err := l.acquire(ctx); err == nil {
 					t.Error("entered past the limit")
 				}
 			})
@@ -155,7 +155,7 @@ func TestLimiter_LosesNoPlaces(t *testing.T) {
 		wg.Wait()
 		start := time.Now()
 		wg.Go(func() {
-			if err := l.acquire(t.Context(), nil); err != nil {
+			if err := l.acquire(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -163,20 +163,5 @@ func TestLimiter_LosesNoPlaces(t *testing.T) {
 		l.release(false)
 		wg.Wait()
 		check(t, "waited", time.Since(start), 0)
-	})
-}
-
-func TestLimiter_EndsWithTheAlarm(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(1)
-		_ = l.acquire(t.Context(), nil)
-		tripped := make(chan struct{})
-		var wg sync.WaitGroup
-		for range 2 { // one waits for room, one for his turn
-			wg.Go(func() { check(t, "error", l.acquire(t.Context(), tripped), errDown) })
-		}
-		synctest.Wait()
-		close(tripped)
-		wg.Wait()
 	})
 }

@@ -227,7 +227,7 @@ func (l *lister) page(
 	header := int64(-1)
 	query := l.query(statuses, offset, limit)
 	r, err := l.c.read(ctx, question{
-		what: fmt.Sprintf("%s from %d", l.what, offset), path: l.path, query: query,
+		what: fmt.Sprintf("%s from %d", l.what, offset), path: l.path, query: query, once: limit < listLimit,
 		headers: func(h http.Header) { header = totalHeader(h) },
 		accept: func(body []byte) (err error) {
 			if part, err = l.of.list(body); err != nil {

@@ -358,7 +358,7 @@ func TestCampaigns_EndsWithAnErrorThatEndsTheWalk(t *testing.T) {
 		want   error
 		says   string
 	}{
-		"forbidden": {403, `{"error":{"code":"forbidden","message":"no"}}`, ErrAuth, "campaigns from 99: status 403"},
+		"refused": {405, `{"error":{"code":"x","message":"no"}}`, ErrContract, "campaigns from 99: status 405"},
 		"no-such": {404, `{"error":{"code":"not_found","message":"no"}}`, ErrContract,
 			"campaigns from 99: status 404"},
 		"odd-entry":  {200, `[{"id":"C1/2"}]`, ErrContract, `campaigns from 99: entry 1: id "C1/2" is no campaign ID`},

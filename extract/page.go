@@ -263,7 +263,7 @@ func readPage[T any](
 	maps.Copy(query, q.query)
 	unlike, once := "", false // the latest reply with bare words, by its fingerprint; it was the only one
 	asked := question{
-		what: pageName(q.what, n), path: q.path, query: query, room: to.body, spare: isBeyond,
+		what: pageName(q.what, n), path: q.path, query: query, room: to.body, once: isBeyond,
 		accept: func(body []byte) (err error) {
 			page.Fingerprint = Fingerprint(q.service, body)
 			if page.Unchanged = known.is(n, page.Fingerprint); !page.Unchanged {

@@ -19,7 +19,7 @@ const (
 	firstWait   = 500 * time.Millisecond
 	longestWait = 30 * time.Second
 
-	// fewRetries is how often a reply that is no JSON is asked for again.
+	// fewRetries is how often a reply that is no valid JSON is asked for again, and a URL that may be wrong.
 	fewRetries = 2
 
 	// maxHold is the longest wait that the service can ask for: past it, a number
@@ -34,66 +34,46 @@ type reply struct {
 	requests int
 }
 
-// read asks a question until it is answered, refused for good, or out of
-// budget. Its errors are *ReadError, or the context's error with the question's
-// name.
+// read asks a question until it is answered, refused for good, or the client's patience is used up, see [breaker]. Its
+// errors are *ReadError, or the context's error with the question's name.
 func (c *Client) read(ctx context.Context, q question) (reply, error) {
 	r := reading{c: c, q: q, wait: newBackOff()}
-	var err error
-	if r.tripped, err = c.breaker.allow(ctx); err != nil {
-		return reply{}, r.waitError(ctx, err)
-	}
-	if r.tripped == nil {
-		defer c.breaker.endProbe()
-	}
-	r.began = time.Now()
-	r.deadline = r.began.Add(c.budget)
 	for {
 		if err := r.acquire(ctx); err != nil {
-			if !r.failing.IsZero() && ctx.Err() == nil && !q.spare {
-				c.breaker.giveUp(q.what, r.failing)
-			}
 			return reply{}, err
 		}
 		sent := time.Now()
 		if r.attempts++; r.attempts > 1 {
 			c.retries.Add(1)
 		}
-		timeout := r.timeout()
+		timeout := max(time.Duration(c.timeout.Load()), min(r.longer, c.breaker.left(true)))
 		body, keys, f := c.send(ctx, q, timeout)
 		c.limit.release(true)
 		if f == nil {
+			took := time.Since(sent)
+			if took > time.Duration(c.timeout.Load()) { // all answers may take that long
+				c.timeout.Store(int64(2 * took))
+			}
 			c.isAnswered.Store(true)
-			c.breaker.success()
-			c.breaker.answered(q.what, time.Since(sent))
-			c.log.Debug("read", "what", q.what, "attempt", r.attempts, "bytes", len(body), "elapsed", time.Since(sent))
+			c.keys.accepted(keys)
+			c.breaker.answered(r.attempts > 1)
+			c.log.Debug("read", "what", q.what, "attempt", r.attempts, "bytes", len(body), "elapsed", took)
 			return reply{body: body, at: time.Now(), requests: r.attempts}, nil
 		}
 		if ctx.Err() != nil {
 			return reply{}, r.ctxError(ctx)
 		}
-		down := false
-		switch {
-		case !f.down:
-			c.breaker.success()
-		case !q.spare:
-			c.lastDown.Store(f)
-			r.tripped, down = c.breaker.failure(sent, f.reason)
-		}
 		if f.status == http.StatusUnauthorized && !r.renewed && c.keys.renew(keys) {
 			r.renewed = true
 			continue
 		}
+		if f.kind == ErrAuth && c.keys.wereAccepted(keys) {
+			f.pass() // what was good a moment ago is not bad now: a limit, or a failure of the service
+		}
 		if f.timedOut {
 			r.longer = 2 * timeout
 		}
-		if r.failing.IsZero() {
-			r.failing = sent
-		}
-		if err := r.retry(ctx, f, down); err != nil {
-			if f.retry != retryNever && ctx.Err() == nil && !q.spare {
-				c.breaker.giveUp(q.what, r.failing)
-			}
+		if err := r.retry(ctx, f, sent); err != nil {
 			return reply{}, err
 		}
 	}
@@ -103,30 +83,12 @@ func (c *Client) read(ctx context.Context, q question) (reply, error) {
 type reading struct {
 	c          *Client
 	q          question
-	tripped    <-chan struct{}
 	wait       *backoff.ExponentialBackOff
-	began      time.Time
-	failing    time.Time // when the first request that failed was sent, less the time queued since
-	deadline   time.Time // no request is sent after it
 	attempts   int
 	badReplies int  // replies that were no JSON
 	renewed    bool // the credentials were read again
 
 	longer time.Duration // for the next request, after one that had no complete reply in time
-}
-
-// timeout bounds the next request. A service may be slower than the client expects: each request of a read that has no
-// complete reply in time gives the next one twice as long, within the budget, and all requests may take twice as long
-// as the slowest answer that needed it.
-func (r *reading) timeout() time.Duration {
-	usual := r.c.timeout
-	if slowest := r.c.breaker.slowestAnswer(); slowest > usual {
-		usual = 2 * slowest
-	}
-	if r.c.breaker.hasSpent() {
-		return min(usual, r.c.breaker.brief())
-	}
-	return max(usual, min(r.longer, left(r.deadline)))
 }
 
 // newBackOff draws each wait from the whole range (full jitter): the library
@@ -140,104 +102,84 @@ func newBackOff() *backoff.ExponentialBackOff {
 }
 
 // acquire waits until a request may be sent: for a pause that the service asked for, and for the limit per minute.
-// Each acquire without an error is followed by one release of the limiter.
+// Each acquire without an error is followed by one release of the limiter. Queueing for our own limit is not the
+// service's failure, and no waiting.
 func (r *reading) acquire(ctx context.Context) error {
 	for {
 		if err := r.waitForPause(ctx); err != nil {
 			return err
 		}
-		queued := time.Now()
-		if err := r.c.limit.acquire(ctx, r.tripped); err != nil {
-			return r.waitError(ctx, err)
+		if err := r.c.limit.acquire(ctx); err != nil {
+			return r.ctxError(ctx)
 		}
-		// Queueing for our own limit is not the service's failure.
-		r.deadline = r.deadline.Add(time.Since(queued))
-		if !r.failing.IsZero() {
-			r.failing = r.failing.Add(time.Since(queued))
-		}
-		if !time.Now().Before(r.c.breaker.pausedUntil(r.q.endpoint())) {
+		if r.c.breaker.paused() == 0 && (r.attempts > 0 || r.c.breaker.left(false) > 0) {
 			return nil
 		}
-		r.c.limit.release(false) // meanwhile another request was asked to wait
+		r.c.limit.release(false) // meanwhile another request was asked to wait, or waited in vain
 	}
 }
 
-// waitForPause waits as long as the service asked any request of the client to wait, or
-// gives up where that is longer than the budget.
+// waitForPause waits as long as the service asked any request of the client to wait, or gives up where that is longer
+// than the client's patience.
 func (r *reading) waitForPause(ctx context.Context) error {
 	for {
-		until := r.c.breaker.pausedUntil(r.q.endpoint())
-		if !time.Now().Before(until) {
+		pause, left := r.c.breaker.paused(), r.c.breaker.left(r.attempts > 0)
+		switch {
+		case pause > left:
+			return r.fail(ErrUnavailable, nil, fmt.Sprintf("the service asked to wait until %s, longer than the %v "+
+				"left of the retry budget", time.Now().Add(pause).UTC().Format(time.RFC3339), left))
+		case r.attempts == 0 && left == 0:
+			return r.fail(ErrUnavailable, nil, r.usedUp("nothing is answered any more"))
+		case pause == 0:
 			return nil
 		}
-		if until.After(r.deadline) {
-			if r.c.breaker.pausedUntil("").After(r.deadline) { // everybody waits
-				r.c.breaker.useUp()
-			}
-			return r.fail(ErrUnavailable, nil, fmt.Sprintf("the service asked to wait until %s, longer than the %v "+
-				"left of the retry budget",
-				until.UTC().Format(time.RFC3339), left(r.deadline)))
-		}
 		start := time.Now()
-		err := r.sleep(ctx, until.Sub(start))
+		err := r.sleep(ctx, pause)
 		r.c.throttled.Add(int64(time.Since(start)))
 		if err != nil {
-			return r.waitError(ctx, err)
-		}
-	}
-}
-
-// retry returns without an error when the failed request should be sent again.
-func (r *reading) retry(ctx context.Context, f *failure, down bool) error {
-	spent := r.c.breaker.hasSpent()
-	isOwn := f.pause > r.c.budget // of this endpoint, as far as is known
-	switch {
-	case f.pause == 0:
-	case isOwn:
-		r.c.breaker.close(r.q.endpoint(), f.pause)
-	case !spent || f.status == http.StatusTooManyRequests:
-		// Once the budget is used up, only a limit of requests is everybody's.
-		r.c.breaker.pause(f.pause)
-	}
-	if f.retry == retryBriefly {
-		r.badReplies++
-	}
-	if at := time.Now().Add(r.c.breaker.left(r.failing)); at.Before(r.deadline) && !spent {
-		r.deadline = at
-	}
-	budget := left(r.deadline)
-	switch {
-	case f.retry == retryNever, f.retry == retryBriefly && r.badReplies > fewRetries:
-		return r.fail(f.kind, f, f.reason)
-	case r.q.spare && (r.attempts >= patientAttempts || f.pause > budget):
-		return r.fail(f.kind, f, f.reason)
-	case r.attempts >= patientAttempts && r.c.isUntried.Load() && !r.c.Answered() && r.doubtsURL(f):
-		return r.fail(f.kind, f, f.reason)
-	case f.pause > budget: // before the failures of other requests: this is the cause, and it states until when
-		if !isOwn {
-			r.c.breaker.useUp()
-		}
-		return r.fail(ErrUnavailable, f, fmt.Sprintf("%s: the service asks to wait %v (retry-after %s), longer than "+
-			"the %v left of the retry budget",
-			f.reason, f.pause, f.pauseText, budget))
-	case down:
-		return r.downError(f)
-	case spent && (r.attempts >= patientAttempts || time.Since(r.failing)+f.pause >= r.c.breaker.brief()):
-		return r.fail(f.kind, f, fmt.Sprintf("%s, and the retry budget of %v is used up", f.reason, r.c.budget))
-	case budget <= 0 && time.Since(r.failing) >= r.c.budget:
-		return r.fail(f.kind, f, fmt.Sprintf("%s, for %v", f.reason, r.c.budget))
-	case budget <= 0:
-		return r.fail(f.kind, f, fmt.Sprintf("%s, and the retry budget of %v is used up", f.reason, r.c.budget))
-	}
-	wait := min(r.wait.NextBackOff(), left(r.deadline))
-	r.c.log.Warn("read again", "what", r.q.what, "attempt", r.attempts, "wait", max(wait, f.pause), "reason", f.reason)
-	if f.pause > 0 {
-		// The wait comes on top, so that not all return in the same instant.
-		if err := r.waitForPause(ctx); err != nil {
 			return err
 		}
 	}
-	return r.waitError(ctx, r.sleep(ctx, min(wait, left(r.deadline))))
+}
+
+// retry waits, and returns without an error when the failed request, sent at an instant, should be sent again.
+func (r *reading) retry(ctx context.Context, f *failure, sent time.Time) error {
+	if f.retry == retryBriefly {
+		r.badReplies++
+	}
+	if f.retry == retryNever || r.badReplies > fewRetries {
+		return r.fail(f.kind, f, f.reason)
+	}
+	b := r.c.breaker
+	b.waited(sent)
+	r.c.lastFailure.Store(f)
+	left := b.left(true)
+	if f.pause <= r.c.budget || left == 0 {
+		// A longer one may be that of one endpoint, until another request is asked to wait, too.
+		b.pause(f.pause)
+	}
+	switch {
+	case r.q.once, r.attempts > fewRetries && r.c.isUntried.Load() && !r.c.Answered() && r.doubtsURL(f):
+		return r.fail(f.kind, f, f.reason)
+	case f.pause > left:
+		b.useUp()
+		return r.fail(ErrUnavailable, f, fmt.Sprintf("%s: the service asks to wait %v (retry-after %s), longer than "+
+			"the %v left of the retry budget", f.reason, f.pause, f.pauseText, left))
+	case left == 0:
+		return r.fail(f.kind, f, r.usedUp(f.reason))
+	}
+	wait := min(r.wait.NextBackOff(), left)
+	r.c.log.Warn("read again", "what", r.q.what, "attempt", r.attempts, "wait", max(wait, f.pause), "reason", f.reason)
+	// The backoff comes on top of a pause, so that not all return in the same instant.
+	if err := r.waitForPause(ctx); err != nil {
+		return err
+	}
+	return r.sleep(ctx, min(wait, b.left(true)))
+}
+
+// usedUp states that the budget is used up.
+func (r *reading) usedUp(reason string) string {
+	return fmt.Sprintf("%s, and the retry budget of %v is used up", reason, r.c.budget)
 }
 
 func (r *reading) doubtsURL(f *failure) bool {
@@ -245,43 +187,27 @@ func (r *reading) doubtsURL(f *failure) bool {
 	return ok && e.DoubtsURL()
 }
 
-func left(deadline time.Time) time.Duration { return max(0, time.Until(deadline)) }
-
-// sleep waits, unless the context ends or the service counts as down.
+// sleep waits, unless the context ends.
 func (r *reading) sleep(ctx context.Context, d time.Duration) error {
+	start := time.Now()
+	defer r.c.breaker.waited(start)
 	select {
 	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
-	case <-r.tripped:
-		return errDown
+		return r.ctxError(ctx)
 	}
-}
-
-// waitError returns why a wait ended early.
-func (r *reading) waitError(ctx context.Context, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, errDown):
-		return r.downError(nil)
-	}
-	return r.ctxError(ctx)
 }
 
 func (r *reading) ctxError(ctx context.Context) error {
 	return fmt.Errorf("%s: %w", r.q.what, ctx.Err())
 }
 
-func (r *reading) downError(f *failure) error {
-	return r.fail(ErrUnavailable, f, r.c.breaker.reason())
-}
-
 func (r *reading) fail(kind error, f *failure, reason string) error {
 	e := &ReadError{What: r.q.what, Reason: reason, Attempts: r.attempts, Err: kind, Interface: r.c.name,
 		client: r.c}
-	if last := r.c.lastDown.Load(); f == nil && last != nil { // the reason quotes it
+	if last := r.c.lastFailure.Load(); f == nil && last != nil {
+		e.Reason += "; the last failure: " + last.reason
 		e.Status, e.Cause = last.status, last.cause
 	}
 	if f != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -44,7 +43,7 @@ func TestReadError_OfAReadThatSentNothing(t *testing.T) {
 		return e.Status
 	}
 	check(t, "before any failure", statusOf(nil), 0)
-	c.lastDown.Store(&failure{status: 502})
+	c.lastFailure.Store(&failure{status: 502})
 	check(t, "after another's failure", statusOf(nil), 502)
 	check(t, "of its own failure", statusOf(&failure{status: 503}), 503)
 }
@@ -56,37 +55,6 @@ func TestTotalHeader(t *testing.T) {
 			t.Errorf("%q: %d, want %d", text, got, want)
 		}
 	}
-}
-
-// TestBreaker_AllowEndsWithItsContext: a read that waits for how the probes of a service that is down end gives up
-// with its context, and goes on when a probe ends.
-func TestBreaker_AllowEndsWithItsContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBreaker(time.Minute)
-		began := time.Now()
-		b.failure(began, "x")
-		time.Sleep(time.Minute)
-		if _, down := b.failure(began, "x"); !down {
-			t.Fatal("the service is not down")
-		}
-		for range maxProbes {
-			if tripped, err := b.allow(t.Context()); err != nil || tripped != nil {
-				t.Fatalf("a probe: %v, %v", tripped, err)
-			}
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if _, err := b.allow(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a wait that ended: %v", err)
-		}
-		check(t, "waited", time.Since(began), time.Minute+time.Second)
-		for range maxProbes {
-			time.AfterFunc(time.Second, b.endProbe)
-		}
-		if _, err := b.allow(t.Context()); !errors.Is(err, errDown) {
-			t.Errorf("all probes have failed: %v", err)
-		}
-	})
 }
 
 // TestClient_IsAnsweredByAnAcceptedReply: a client says that the service has answered once a reply was accepted, and
@@ -110,115 +78,6 @@ func TestClient_IsAnsweredByAnAcceptedReply(t *testing.T) {
 			t.Error(err)
 		}
 		check(t, "after a reply", c.Answered(), true)
-	})
-}
-
-// TestOutage_QuotesTheLastFailure: a read that sends nothing, as the service is down, has the status of the failure
-// that it quotes.
-func TestOutage_QuotesTheLastFailure(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newTestClient(t, roundTrip(status(502, "")))
-		for range 2 * maxProbes {
-			_, err := c.Balance(t.Context())
-			e, ok := errors.AsType[*ReadError](err)
-			if !ok {
-				t.Fatalf("another error: %v", err)
-			}
-			if check(t, "status", e.Status, 502); e.Attempts == 0 {
-				return
-			}
-		}
-		t.Error("each read has sent a request to a service that is down")
-	})
-}
-
-// TestOutage_IsNoneWhereTheServiceRefuses: a service that refuses one request by an answer of its own is not down,
-// whatever becomes of the others.
-func TestOutage_IsNoneWhereTheServiceRefuses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-			if r.URL.Path == "/v1/limits" {
-				return answerWith(400, `{"error":{"code":"validation_failed"}}`)
-			}
-			return answerWith(500, "")
-		}))
-		ended := make(chan error)
-		go func() {
-			_, err := c.Balance(t.Context())
-			ended <- err
-		}()
-		time.Sleep(c.budget / 2)
-		if _, err := c.Limits(t.Context()); !errors.Is(err, ErrContract) {
-			t.Errorf("a refusal: %v", err)
-		}
-		if err := <-ended; strings.Contains(err.Error(), "nothing has succeeded") {
-			t.Errorf("the service answered meanwhile: %v", err)
-		}
-	})
-}
-
-// TestRetryAfter_OfOneEndpointCostsNoBudget: reads that send nothing, as their endpoint asked for a long pause, leave
-// the others their whole budget.
-func TestRetryAfter_OfOneEndpointCostsNoBudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-			if r.URL.Path == "/v1/balance" {
-				return answerWith(429, `{"error":{"code":"rate_limited"}}`, "Retry-After", "7200")
-			}
-			return answerWith(500, "")
-		}))
-		for range 3 {
-			if _, err := c.Balance(t.Context()); !errors.Is(err, ErrUnavailable) {
-				t.Errorf("the balance: %v", err)
-			}
-			time.Sleep(c.budget / 2)
-		}
-		began := time.Now()
-		_, err := c.Limits(t.Context())
-		wantError(t, err, ErrUnavailable)
-		check(t, "another endpoint is asked for", time.Since(began), c.budget)
-	})
-}
-
-// TestOutage_ARefusalCostsNoBudget: a read that is refused by an answer, even after failures, was not in vain.
-func TestOutage_ARefusalCostsNoBudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
-		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-			if r.URL.Path == "/v1/balance" && time.Since(began) > 4*time.Minute {
-				return answerWith(400, `{"error":{"code":"validation_failed"}}`)
-			}
-			return answerWith(500, "")
-		}))
-		if _, err := c.Balance(t.Context()); !errors.Is(err, ErrContract) {
-			t.Errorf("a refusal: %v", err)
-		}
-		since := time.Now()
-		_, err := c.Limits(t.Context())
-		wantError(t, err, ErrUnavailable)
-		check(t, "another read is asked for", time.Since(since), c.budget)
-	})
-}
-
-// TestOutage_ReadsThatGiveUpEarlyShareTheBudget: what one read has waited in vain is not left for the next one.
-func TestOutage_ReadsThatGiveUpEarlyShareTheBudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
-		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-			if r.URL.Path == "/v1/balance" && time.Since(began) > 4*time.Minute {
-				return answerWith(200, "<html>")
-			}
-			return answerWith(500, "")
-		}))
-		if _, err := c.Balance(t.Context()); err == nil {
-			t.Error("a page of HTML is no balance")
-		}
-		if waited := time.Since(began); waited < 4*time.Minute || waited > 6*time.Minute {
-			t.Errorf("the first read gave up after %v", waited)
-		}
-		_, err := c.Limits(t.Context())
-		wantError(t, err, ErrUnavailable)
-		check(t, "both have waited", time.Since(began), c.budget)
 	})
 }
 
@@ -299,7 +158,7 @@ func TestUntried_AnAddressThatIsWrongEndsEarly(t *testing.T) {
 				failed := 0
 				answers := tc.answered
 				c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-					if answers || failed >= patientAttempts+2 {
+					if answers || failed >= (fewRetries+1)+2 {
 						return answerWith(200, `{"a":1}`)
 					}
 					failed++
@@ -315,29 +174,12 @@ func TestUntried_AnAddressThatIsWrongEndsEarly(t *testing.T) {
 				answers = false
 				_, err := c.Limits(t.Context())
 				check(t, "it is given up", err != nil, tc.early)
-				want := patientAttempts
+				want := (fewRetries + 1)
 				if !tc.early {
 					want += 2
 				}
 				check(t, "requests that failed", failed, want)
 			})
-		})
-	}
-}
-
-// TestRetryAfter_IsNotWaitedForOnceTheBudgetIsUsedUp, if it is longer than a healthy read takes; a short one is.
-func TestRetryAfter_IsNotWaitedForOnceTheBudgetIsUsedUp(t *testing.T) {
-	for pause, want := range map[string]int64{"30": 1, "1": patientAttempts} {
-		synctest.Test(t, func(t *testing.T) {
-			c := newTestClient(t, roundTrip(status(503, "", "Retry-After", pause)))
-			c.breaker.useUp()
-			began := time.Now()
-			_, err := c.Balance(t.Context())
-			wantError(t, err, ErrUnavailable, "the retry budget of 10m0s is used up")
-			check(t, "requests", c.Stats().Requests, want)
-			if waited := time.Since(began); waited > c.breaker.brief() {
-				t.Errorf("a pause of %s s: it gave up after %v", pause, waited)
-			}
 		})
 	}
 }

@@ -127,10 +127,9 @@ func TestRetry_ShowsWhatCameInsteadOfJSON(t *testing.T) {
 		page := "<html>\n<title>Sign in</title>" + strings.Repeat("x", 500)
 		c := newTestClient(t, roundTrip(status(200, page, "X-Request-Id", "edge-7731")))
 		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
-		wantError(t, err, ErrContract, "not JSON", `the reply begins "<html>\n<title>Sign in</title>xxx`,
-			"request id edge-7731", "3 attempts")
-		check(t, "bounded", len(err.Error()) < 450, true)
-		check(t, "requests", c.Stats().Requests, 3)
+		wantError(t, err, ErrUnavailable, "not JSON", `the reply begins "<html>\n<title>Sign in</title>xxx`,
+			"request id edge-7731", "the retry budget of 10m0s is used up")
+		check(t, "bounded", len(err.Error()) < 500, true)
 	})
 }
 
@@ -328,8 +327,10 @@ func TestRetryAfter_BeyondTheBudgetEndsTheRead(t *testing.T) {
 			wantError(t, err, ErrUnavailable, "status 503", "asks to wait "+wait, header,
 				"10m0s left of the retry budget")
 			_, err = walk(t, c.Spend(t.Context(), testDay+1, 3, nil, nil))
-			wantError(t, err, ErrUnavailable, "spend 2026-03-09 page 1: ", "asked to wait until 2000-01-0")
-			check(t, "requests", c.Stats().Requests, 1)
+			wantError(t, err, ErrUnavailable, "spend 2026-03-09 page 1: ", "asks to wait")
+			_, err = walk(t, c.Spend(t.Context(), testDay+2, 3, nil, nil))
+			wantError(t, err, ErrUnavailable, "spend 2026-03-10 page 1: ", "asked to wait until 2000-01-0")
+			check(t, "requests", c.Stats().Requests, 2)
 			check(t, "took", time.Since(start), 0)
 		})
 	}
@@ -420,4 +421,91 @@ func TestTimeout_OneThatHangsIsNoSlowService(t *testing.T) {
 			t.Errorf("the next read took %v", took)
 		}
 	})
+}
+
+// TestLimit_IsTemporaryAtAnyStatus: a limit, and the page of something before the service, are waited for within the
+// budget, and what lasts is a service that keeps failing; neither is it one of the credentials, nor of the contract.
+func TestLimit_IsTemporaryAtAnyStatus(t *testing.T) {
+	for name, f := range map[string]func(*http.Request) (*http.Response, error){
+		"403 in words":      status(403, `{"error":{"errors":[{"reason":"rateLimitExceeded"}],"code":403}}`),
+		"403 with a wait":   status(403, "forbidden", "Retry-After", "5"),
+		"401 with a wait":   status(401, "", "Retry-After", "5"),
+		"400 in words":      status(400, `{"error":{"message":"(#17) User request limit reached","code":17}}`),
+		"400 timed out":     status(400, "Query timed out"),
+		"404 with a wait":   status(404, "", "Retry-After", "1"),
+		"302 with a wait":   status(302, "", "Location", "/busy", "Retry-After", "1"),
+		"200 with a code":   status(200, `{"code":40100,"message":"Too many requests"}`),
+		"200 with a shell":  status(200, `{"code":40100,"message":"Too many requests","data":{},"request_id":"r-1"}`),
+		"200 with a list":   status(200, `{"code":40100,"message":"Too many requests","data":[]}`),
+		"200 of errors":     status(200, `{"errors":[{"message":"Rate limit exceeded"}]}`),
+		"200 with an error": status(200, `{"error":{"code":"x","message":"Slow down"},"meta":{"n":1}}`),
+		"200 of a page":     status(200, "<html><title>We'll be back</title></html>"),
+		"200 of plain text": status(200, "Service Unavailable"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newTestClient(t, failing(7, f))
+				if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil)); err != nil {
+					t.Error(err)
+				}
+				check(t, "requests", c.Stats().Requests, 8)
+				lasting := newTestClient(t, roundTrip(f))
+				began := time.Now()
+				_, err := walk(t, lasting.Spend(t.Context(), testDay, 3, nil, nil))
+				wantError(t, err, ErrUnavailable, "the retry budget")
+				if took := time.Since(began); took < 9*time.Minute || took > 11*time.Minute {
+					t.Errorf("a limit that lasts is waited for %v", took)
+				}
+				for _, other := range []error{ErrAuth, ErrContract, ErrUnreachable} {
+					check(t, other.Error(), errors.Is(err, other), false)
+				}
+				if _, err := lasting.Me(t.Context()); !errors.Is(err, ErrUnavailable) {
+					t.Errorf("the API: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// TestLimit_IsNoErrorThatStays: what is no limit ends at once.
+func TestLimit_IsNoErrorThatStays(t *testing.T) {
+	for name, f := range map[string]func(*http.Request) (*http.Response, error){
+		"400 of a page size": status(400, `{"error":"page_size limit exceeded: 5000"}`),
+		"400 of a parameter": status(400, `{"error":"limit must be between 1 and 100"}`),
+		"200 of a list":      status(200, `{"code":0,"message":"OK","data":[]}`),
+		"403 of a user":      status(403, "User account not confirmed. Please check your email."),
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newTestClient(t, roundTrip(f))
+			if _, err := c.Campaigns(t.Context()); errors.Is(err, ErrUnavailable) {
+				t.Error(err)
+			}
+			check(t, "requests", c.Stats().Requests, 1)
+		})
+	}
+}
+
+// TestLimit_RefusedCredentialsThatWereAcceptedBefore are waited for; from the first request on they end at once.
+func TestLimit_RefusedCredentialsThatWereAcceptedBefore(t *testing.T) {
+	for _, code := range []int{401, 403} {
+		for accepted := range 2 {
+			synctest.Test(t, func(t *testing.T) {
+				asked := 0
+				c := newTestClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
+					if asked++; asked <= accepted || asked > accepted+4 {
+						return answerWith(200, `{"id":"C1000001"}`)
+					}
+					return answerWith(code, `{"error":{"code":"forbidden","message":"no"}}`)
+				}))
+				for range accepted {
+					if _, err := c.Me(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+				_, err := c.Me(t.Context())
+				check(t, "refused for good", errors.Is(err, ErrAuth), accepted == 0)
+				check(t, "requests", asked, []int{1, 6}[accepted])
+			})
+		}
+	}
 }

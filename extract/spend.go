@@ -96,10 +96,7 @@ func (c *Client) Spend(ctx context.Context, day schema.Date, pageSize int, known
 				switch {
 				case isFirst && err == nil:
 					c.ask.answered(ask)
-				case isFirst && c.ask.refused(c.service, err, ask, pageSize):
-					c.breaker.askAgain()
-					again = true
-				case isFirst && refused.pass(ctx, c, q.what, err):
+				case isFirst && (c.ask.refused(c.service, err, ask, pageSize) || refused.pass(ctx, c, q.what, err)):
 					again = true
 				case isFirst:
 					err = unnamed(err)

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"spendsync/schema"
 )
@@ -164,38 +162,6 @@ func TestControlTotals_TakeTheBordersAndTheCurrency(t *testing.T) {
 	check(t, "last", got.ByDay[testDay+2].Clicks.V, -2)
 	_, err = totalsOfBody(t, totalsPage(row("2026-03-08", "1", "2", `,"currency":"EUR"`)))
 	wantError(t, err, ErrContract, `row 1: currency "EUR", not USD`)
-}
-
-// TestBreaker_WaitersAreNoProbes: while a service is down, reads beyond the few that may try wait for how these end,
-// and a read that is called off meanwhile ends with its context.
-func TestBreaker_WaitersAreNoProbes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBreaker(time.Minute)
-		sent := time.Now()
-		b.failure(sent, "x")
-		time.Sleep(time.Minute)
-		if _, down := b.failure(time.Now(), "x"); !down {
-			t.Fatal("it is not down")
-		}
-		for range maxProbes {
-			tripped, err := b.allow(t.Context())
-			check(t, "a probe", tripped == nil && err == nil, true)
-		}
-		ended := make(chan error)
-		go func() {
-			_, err := b.allow(t.Context())
-			ended <- err
-		}()
-		synctest.Wait()
-		for range maxProbes {
-			b.endProbe()
-			synctest.Wait()
-		}
-		check(t, "a read after all probes failed", <-ended, errDown)
-		time.Sleep(probeEvery)
-		tripped, err := b.allow(t.Context())
-		check(t, "another probe after a while", tripped == nil && err == nil, true)
-	})
 }
 
 // TestTotal_AgreesRoundedOfClicks: clicks are held against each other only where both are known.

@@ -37,7 +37,7 @@ var docs = map[string]string{
 	"REPORT_CONCURRENCY":   "report days read at the same time",
 	"REQUESTS_PER_MINUTE":  "requests to the advertiser API in any 60 seconds; it allows 120",
 	"HTTP_TIMEOUT":         "one request, with its reply",
-	"RETRY_BUDGET":         "one read, with all its retries",
+	"RETRY_BUDGET":         "waiting for a service that fails, by all requests together",
 	"KEEP_RAW":             "keep the replies behind the stored days",
 	"LOCK_WAIT":            "how long to wait for the store's lock",
 	"STOP_GRACE":           "how long after a signal what is complete may still be published",

@@ -75,6 +75,12 @@ func ofService(err error, m *Message) bool {
 		return true
 	}
 	switch {
+	case errors.Is(e, extract.ErrUnavailable):
+		m.Happened = fmt.Sprintf("The %s keeps failing: %s: %s", s.name, e.What, e.Reason)
+		m.Do = "wait for the service and run it again; days stay readable for 32 days (see 'spendsync status')"
+		if e.Status == http.StatusOK {
+			m.Do += "; if it is not under maintenance, check that no proxy or login page answers at " + s.url
+		}
 	case e.Status == http.StatusUnauthorized:
 		m.Happened = fmt.Sprintf("The %s refused the %s (401): %s", s.name, s.secrets, s.variables)
 		m.Do = "correct it, then run 'spendsync check'"
@@ -100,9 +106,6 @@ func ofService(err error, m *Message) bool {
 	case e.Status >= 300 && e.Status < 400:
 		m.Happened = fmt.Sprintf("%s leads elsewhere: %s", s.url, e.Reason)
 		m.Do = "if that host is the service, set " + s.url + " to it; credentials are not sent to other hosts"
-	case errors.Is(e, extract.ErrUnavailable):
-		m.Happened = fmt.Sprintf("The %s keeps failing: %s: %s", s.name, e.What, e.Reason)
-		m.Do = "wait for the service and run it again; days stay readable for 32 days (see 'spendsync status')"
 	case errors.Is(e, extract.ErrContract):
 		m.Happened = fmt.Sprintf("The %s answered in a form that its description lacks: %s: %s", s.name, e.What,
 			e.Reason)
