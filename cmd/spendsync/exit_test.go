@@ -94,8 +94,8 @@ var exitCases = map[string]exitCase{
 		},
 		says: []string{"nothing published", "503"},
 	},
-	"6 a page for people": {
-		code: exit.Contract, break_: func(w *world) { w.service.Fail(adsim.Fault{Kind: adsim.HTML}) },
+	"5 a page for people": {
+		code: exit.Unreachable, break_: func(w *world) { w.service.Fail(adsim.Fault{Kind: adsim.HTML}) },
 		says: []string{"nothing published"},
 	},
 	"6 a text where a number belongs": {

@@ -95,7 +95,7 @@ func TestFault_OnTheControlTotal(t *testing.T) {
 	}{
 		{"A1", adsim.Fault{Kind: adsim.Cut}, exit.Unreachable, "cut off"},
 		{"A2", adsim.Fault{Kind: adsim.Trailing}, exit.Contract, "after the end"},
-		{"A3", adsim.Fault{Kind: adsim.HTML}, exit.Contract, "Be right back"},
+		{"A3", adsim.Fault{Kind: adsim.HTML}, exit.Unreachable, "Be right back"},
 		{"A4", adsim.Fault{Kind: adsim.Null}, exit.Contract, "the reply is null"},
 		{"A15", adsim.Fault{Kind: adsim.RepeatKey, Column: "total_spend", Value: "1"}, exit.Contract,
 			",1]: not a number"},

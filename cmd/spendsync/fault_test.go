@@ -34,7 +34,7 @@ var pageFaults = []pageFault{
 	{"A2", "second object", adsim.Fault{Kind: adsim.Trailing}, exit.Contract, "after the end of the reply", false, 0},
 	{"A2", "a byte more", adsim.Fault{Kind: adsim.Trailing, Value: "]"}, exit.Contract,
 		"1 byte after the end of the reply", false, 0},
-	{"A3", "html", adsim.Fault{Kind: adsim.HTML}, exit.Contract, "Be right back", true, 0},
+	{"A3", "html", adsim.Fault{Kind: adsim.HTML}, exit.Unreachable, "Be right back", true, 0},
 	{"A3", "html/502", adsim.Fault{Kind: adsim.HTML, Status: 502}, exit.Unreachable, "status 502", true, 0},
 	{"A4", "null", adsim.Fault{Kind: adsim.Null}, exit.Contract, "the reply is null", true, 0},
 	{"A4", "empty", adsim.Fault{Kind: adsim.Empty}, exit.Contract, "the reply is empty", true, 0},
