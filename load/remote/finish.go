@@ -162,11 +162,11 @@ func (p *push) mirror(ctx context.Context, is *seen, state *pushed, check bool) 
 
 // show copies the files that differ from the shown ones, and removes unwanted ones.
 func (p *push) show(ctx context.Context, wanted, shown map[string]File) error {
-	g, ctx := errgroup.WithContext(ctx)
+	g, within := errgroup.WithContext(ctx)
 	g.SetLimit(transfers)
 	for name, f := range wanted {
 		if was, ok := shown[name]; !ok || was.SHA256 != f.SHA256 {
-			g.Go(func() error { return p.copy(ctx, name, f.Object) })
+			g.Go(func() error { return p.copy(within, name, f.Object) })
 		}
 	}
 	if err := g.Wait(); err != nil {
