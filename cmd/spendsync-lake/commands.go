@@ -14,7 +14,6 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/output"
 	"spendsync/load/lake"
-	"spendsync/load/lake/inbox"
 	"spendsync/schema"
 )
 
@@ -100,7 +99,7 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "answer in JSON on stdout")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.Usagef("%v", err) })
 	root.AddCommand(a.followCommand(), a.statusCommand(), a.checkCommand(), a.verifyCommand(), a.maintainCommand(),
-		a.demoCommand(), a.versionCommand(), a.commitCommand())
+		a.demoCommand(), a.versionCommand())
 	return root
 }
 
@@ -182,10 +181,6 @@ func (a *app) follow(ctx context.Context, o lake.FollowOptions) (looked bool, er
 		return false, err
 	}
 	o.Dir = s.DataDir
-	toInbox := s.Mode == "inbox"
-	if toInbox && o.AllowShrink {
-		return false, exit.Usagef("with SPENDSYNC_LAKE_MODE=inbox --allow-shrink belongs to 'spendsync-lake commit'")
-	}
 	var done *lake.Followed
 	defer func() { err = errors.Join(err, a.writeMetrics(s, done, err)) }()
 	l, err := a.open(ctx, s)
@@ -193,18 +188,6 @@ func (a *app) follow(ctx context.Context, o lake.FollowOptions) (looked bool, er
 		return false, err
 	}
 	defer l.Close()
-	if toInbox {
-		described, err := inbox.Describe(ctx, l, a.now(), s.DataDir)
-		if err != nil {
-			return false, err
-		}
-		done = &described.Followed
-		if a.json {
-			return false, a.encode(described, nil)
-		}
-		a.showDescribed(described)
-		return false, nil
-	}
 	if done, err = l.Follow(ctx, o); err != nil {
 		return false, err
 	}
@@ -213,18 +196,6 @@ func (a *app) follow(ctx context.Context, o lake.FollowOptions) (looked bool, er
 	}
 	a.showFollowed(done)
 	return done.Looked, nil
-}
-
-// showDescribed prints what a follower with an inbox did.
-func (a *app) showDescribed(done *inbox.Described) {
-	if done.Behind == 0 {
-		a.showFollowed(&done.Followed)
-		return
-	}
-	fmt.Fprintf(a.stdout, "the inbox has generation %d of %d accounts (%d files uploaded), the lake "+
-		"generation %d: 'spendsync-lake commit' folds it\n", done.Generation+done.Behind, done.Accounts, done.Added,
-		done.Generation)
-	a.showForeign(done.Foreign)
 }
 
 // showFollowed prints what a follower did.

@@ -81,9 +81,9 @@ func (k *killer) run(t *testing.T, environ []string, n int, before bool, args ..
 	return err != nil
 }
 
-// TestCommands_ConvergeAfterKills: on a lake with a long history followers, commits of the inbox and maintenance are
-// killed at each of their requests and then at random ones, while the store goes on and months of it close. After each
-// kill the lake is of one generation, after each clean run of the newest, and in the end both lakes pass a deep verify.
+// TestCommands_ConvergeAfterKills: on a lake with a long history followers and maintenance are killed at each of their
+// requests and then at random ones, while the store goes on and months of it close. After each kill the lake is of one
+// generation, after each clean run of the newest, and in the end it passes a deep verify.
 // Below 300 kills the first part takes only some of the requests.
 func TestCommands_ConvergeAfterKills(t *testing.T) {
 	schematest.Long(t)
@@ -103,8 +103,6 @@ func TestCommands_ConvergeAfterKills(t *testing.T) {
 	environ := []string{"PATH=" + os.Getenv("PATH"), "SPENDSYNC_DATA_DIR=" + s.Dir, "SPENDSYNC_LAKE_WAREHOUSE=wh",
 		"SPENDSYNC_LAKE_CATALOG=" + w.URL, "SPENDSYNC_LAKE_S3_ENDPOINT=" + w.S3, "AWS_REGION=us-east-1",
 		"AWS_ACCESS_KEY_ID=" + laketest.AccessKey, "AWS_SECRET_ACCESS_KEY=" + laketest.SecretKey}
-	// The same store in two lakes: one that it follows into, and one by way of an inbox.
-	inbox := append(environ[:len(environ):len(environ)], "SPENDSYNC_LAKE_MODE=inbox", "SPENDSYNC_LAKE_NAMESPACE=fleet")
 	first := schema.Date(20450) // 2025-12-28: of many months some are closed, and some close while this runs
 	change := func(days int) {
 		for range days {
@@ -113,23 +111,15 @@ func TestCommands_ConvergeAfterKills(t *testing.T) {
 		s.Publish()
 	}
 	change(300)
-	for _, clean := range []struct {
-		environ []string
-		command string
-	}{{environ, "follow"}, {inbox, "follow"}, {inbox, "commit"}} {
-		k.run(t, clean.environ, 0, false, clean.command)
-	}
+	k.run(t, environ, 0, false, "follow")
 	deaths := map[string]int{}
 	// kill kills a command at its n-th request, and reports whether it was still running.
-	kill := func(with []string, command string, n int, before bool) bool {
+	kill := func(command string, n int, before bool) bool {
 		t.Helper()
 		change(1 + r.IntN(4))
-		if command == "commit" {
-			k.run(t, with, 0, false, "follow")
-		}
 		state := w.State()
-		killed := k.run(t, with, n, before, command)
-		isFollow := command == "follow" && len(with) == len(environ)
+		killed := k.run(t, environ, n, before, command)
+		isFollow := command == "follow"
 		if isFollow && !maps.Equal(state, w.State()) {
 			w.Check(s) // all of the generation is there
 		}
@@ -137,7 +127,7 @@ func TestCommands_ConvergeAfterKills(t *testing.T) {
 			deaths[command]++
 		}
 		if isFollow && r.IntN(3) == 0 {
-			k.run(t, with, 0, false, "follow")
+			k.run(t, environ, 0, false, "follow")
 			w.Check(s)
 		}
 		if t.Failed() {
@@ -145,12 +135,9 @@ func TestCommands_ConvergeAfterKills(t *testing.T) {
 		}
 		return killed
 	}
-	commands := []struct {
-		environ []string
-		command string
-	}{{environ, "follow"}, {environ, "maintain"}, {inbox, "follow"}, {inbox, "commit"}}
-	for _, one := range commands {
-		for n := 1; kill(one.environ, one.command, n, false) && kill(one.environ, one.command, n, true); {
+	commands := []string{"follow", "maintain"}
+	for _, command := range commands {
+		for n := 1; kill(command, n, false) && kill(command, n, true); {
 			n += stride
 		}
 	}
@@ -162,14 +149,10 @@ func TestCommands_ConvergeAfterKills(t *testing.T) {
 	}
 	byStep := sum()
 	for sum() < max(kills, byStep+kills/3) {
-		one := commands[r.IntN(len(commands))]
-		kill(one.environ, one.command, 1<<r.IntN(7), r.IntN(2) == 0)
+		kill(commands[r.IntN(len(commands))], 1<<r.IntN(7), r.IntN(2) == 0)
 	}
-	for _, with := range [][]string{environ, inbox} {
-		k.run(t, with, 0, false, "follow")
-		k.run(t, with, 0, false, "commit")
-		k.run(t, with, 0, false, "verify", "--deep")
-	}
+	k.run(t, environ, 0, false, "follow")
+	k.run(t, environ, 0, false, "verify", "--deep")
 	t.Logf("%d processes were killed, %d of them by step: %v; %d generations, %d files", sum(), byStep, deaths,
 		s.M.Generation, len(w.Live()))
 }

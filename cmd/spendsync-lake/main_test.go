@@ -110,43 +110,6 @@ func TestCommands_FollowAStore(t *testing.T) {
 	}
 }
 
-func TestCommands_FoldTheInbox(t *testing.T) {
-	environ := append(lakeOf(t, nil), "SPENDSYNC_LAKE_MODE=inbox", "SPENDSYNC_DATA_DIR="+emptyStore(t, 2))
-	metrics := filepath.Join(t.TempDir(), "lake.prom")
-	for _, step := range []struct {
-		args []string
-		code int
-		says string
-	}{
-		{[]string{"commit"}, 0, "folded 0 stores"},
-		{[]string{"follow"}, 0, "the inbox has generation 2 of 1 accounts (0 files uploaded), the lake generation 0"},
-		{[]string{"status"}, 0, "the lake 2 behind"},
-		{[]string{"follow", "--allow-shrink"}, 2, "belongs to"},
-		{[]string{"commit"}, 0, "folded 1 stores, 1 accounts"},
-		{[]string{"commit", "--json"}, 0, `"Stores":0`},
-		{[]string{"follow"}, 0, "the lake has generation 2 already"},
-		{[]string{"verify"}, 0, "the lake holds generation 2"},
-	} {
-		with := environ
-		if step.args[0] == "commit" {
-			with = append(environ, "SPENDSYNC_LAKE_METRICS_FILE="+metrics)
-		}
-		if code, out := command(t, with, step.args...); code != step.code || !strings.Contains(out, step.says) {
-			t.Errorf("%v: exit code %d, want %d with %q:\n%s", step.args, code, step.code, step.says, out)
-		}
-	}
-	b, err := os.ReadFile(metrics)
-	for _, line := range []string{"spendsync_lake_commit_exit_code 0\n", "spendsync_lake_commit_stores 0\n",
-		"spendsync_lake_commit_refused 0\n"} {
-		if err != nil || !strings.Contains(string(b), line) {
-			t.Errorf("no %q in:\n%s%v", line, b, err)
-		}
-	}
-	if code, out := command(t, append(environ, "SPENDSYNC_LAKE_MODE=both"), "follow"); code != 2 {
-		t.Errorf("exit code %d:\n%s", code, out)
-	}
-}
-
 // TestMetrics_CountGenerationsWhileTheLakeIsAway: what the lake had last is known, so an alert can
 // count what it lacks.
 func TestMetrics_CountGenerationsWhileTheLakeIsAway(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/files"
 	"spendsync/load/lake"
-	"spendsync/load/lake/inbox"
 	"spendsync/load/manifest"
 )
 
@@ -55,22 +54,6 @@ func (a *app) writeMetrics(s *settings, done *lake.Followed, err error) error {
 	}
 	if known {
 		g.set("generation", "Generation of the store that the lake has.", generation)
-	}
-	return g.write(s)
-}
-
-// writeCommitMetrics writes the metrics of a commit of the inbox, if they are asked for.
-func (a *app) writeCommitMetrics(s *settings, done *inbox.Folded, err error) error {
-	if s.MetricsFile == "" {
-		return nil
-	}
-	g := gauges{prometheus.NewRegistry()}
-	g.set("commit_exit_code", "Exit code of the last commit of the inbox.", float64(codeOf(err)))
-	g.set("commit_last_run_timestamp_seconds", "When commit last ended.", float64(a.now().Unix()))
-	if done != nil {
-		g.set("commit_stores", "Stores that the last commit folded.", float64(done.Stores))
-		g.set("commit_refused", "Descriptions that the last commit refused.", float64(len(done.Refused)))
-		g.set("commit_rows_added", "Rows of the files that the last commit added.", float64(done.Rows))
 	}
 	return g.write(s)
 }

@@ -30,7 +30,6 @@ type settings struct {
 	SigV4          string        `env:"LAKE_SIGV4"`
 	S3Endpoint     string        `env:"LAKE_S3_ENDPOINT"`
 	GCSEndpoint    string        `env:"LAKE_GCS_ENDPOINT"`
-	Mode           string        `env:"LAKE_MODE, default=direct"`
 	SnapshotAge    time.Duration `env:"LAKE_SNAPSHOT_AGE, default=168h"`
 	MetricsFile    string        `env:"LAKE_METRICS_FILE" file:"write"`
 	AllowHTTP      bool          `env:"ALLOW_HTTP, default=false"`
@@ -64,8 +63,9 @@ func readSettings(ctx context.Context, environ []string) (*settings, error) {
 	if s.Credential != "" && s.Token != "" {
 		return nil, exit.Usagef("both SPENDSYNC_LAKE_CREDENTIAL and SPENDSYNC_LAKE_TOKEN are set; which one counts?")
 	}
-	if s.Mode != "direct" && s.Mode != "inbox" {
-		return nil, exit.Usagef("SPENDSYNC_LAKE_MODE=%q is neither direct nor inbox", s.Mode)
+	if mode := s.environ["SPENDSYNC_LAKE_MODE"]; mode != "" && mode != "direct" {
+		return nil, exit.Usagef("SPENDSYNC_LAKE_MODE=%s is no longer one: each store follows by itself; remove the "+
+			"variable", mode)
 	}
 	switch s.SigV4 {
 	case "", "glue", "s3tables":

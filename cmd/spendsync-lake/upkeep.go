@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -11,7 +9,6 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/load/lake"
-	"spendsync/load/lake/inbox"
 )
 
 func (a *app) verifyCommand() *cobra.Command {
@@ -98,49 +95,4 @@ func (a *app) maintainCommand() *cobra.Command {
 	cmd.Flags().DurationVar(&o.OrphanAge, "orphan-age", lake.OrphanAge, "how old an object is before it counts as "+
 		"nobody's")
 	return cmd
-}
-
-func (a *app) commitCommand() *cobra.Command {
-	var allowShrink bool
-	cmd := &cobra.Command{
-		Use: "commit", Short: "Fold the inbox of many stores into one commit", Args: cobra.NoArgs,
-		Long: "Folds what followers with SPENDSYNC_LAKE_MODE=inbox have described into one commit for all their " +
-			"accounts, of " +
-			"each store its newest description. Needs no store. Run it in one place, such as once an hour: " +
-			"running it " +
-			"again does nothing. A description that may not be folded is named, and the others are folded.",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.commit(cmd.Context(), allowShrink)
-		},
-	}
-	cmd.Flags().BoolVar(&allowShrink, "allow-shrink", false,
-		"take days and rows from the lake that the stores lack")
-	return cmd
-}
-
-func (a *app) commit(ctx context.Context, allowShrink bool) (err error) {
-	s, err := readSettings(ctx, a.environ)
-	if err != nil {
-		return err
-	}
-	var done *inbox.Folded
-	defer func() { err = errors.Join(err, a.writeCommitMetrics(s, done, err)) }()
-	l, err := a.open(ctx, s)
-	if err != nil {
-		return err
-	}
-	defer l.Close()
-	done, err = inbox.Commit(ctx, l, a.now(), allowShrink)
-	if done == nil {
-		return err
-	}
-	if a.json {
-		return a.encode(done, err)
-	}
-	for _, r := range done.Refused {
-		fmt.Fprintln(a.stdout, r)
-	}
-	fmt.Fprintf(a.stdout, "folded %d stores, %d accounts: %d files added, %d removed, in %d tables; %d requests to "+
-		"the catalog\n", done.Stores, done.Accounts, done.Added, done.Removed, len(done.Tables), done.Requests)
-	return err
 }

@@ -391,7 +391,6 @@ func TestDeploy_BaseAndOverlays(t *testing.T) {
 		}, ""},
 		"deploy/overlays/lake": {[]string{
 			"spendsync|10 * * * *|sync|spendsync|spendsync|spendsync-data",
-			"spendsync-lake-commit|40 * * * *|commit|spendsync-lake|spendsync-lake|",
 			"spendsync-lake-follow|25 * * * *|follow|spendsync-lake|spendsync-lake|spendsync-data",
 			"spendsync-lake-maintain|50 3 * * *|maintain|spendsync-lake|spendsync-lake|spendsync-data",
 		}, core.ReadWriteOnce},

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"spendsync/load/lake"
-	"spendsync/load/lake/inbox"
 	"spendsync/load/lake/laketest"
 	"spendsync/load/loadtest"
 	"spendsync/load/manifest"
@@ -68,11 +67,6 @@ func followAsChild(text string) error {
 	switch task.Command {
 	case "follow":
 		r.Followed, err = l.Follow(context.Background(), lake.FollowOptions{Dir: task.Dir})
-	case "commit":
-		var done *inbox.Folded
-		if done, err = inbox.Commit(context.Background(), l, time.Now(), false); err == nil {
-			r.Followed = &done.Followed
-		}
 	case "verify", "deep":
 		_, err = l.Verify(context.Background(), task.Dir, task.Command == "deep")
 	}
@@ -108,14 +102,6 @@ func histories() []int {
 func BenchmarkLake(b *testing.B) {
 	for _, days := range histories() {
 		b.Run(fmt.Sprintf("accounts=200/days=%d", days), func(b *testing.B) { benchLake(b, 200, days) })
-	}
-}
-
-// BenchmarkInbox is the same hour of 200 stores of one account each: what one commit of all their
-// descriptions costs.
-func BenchmarkInbox(b *testing.B) {
-	for _, days := range histories() {
-		b.Run(fmt.Sprintf("stores=200/days=%d", days), func(b *testing.B) { benchInbox(b, 200, days) })
 	}
 }
 
@@ -191,48 +177,6 @@ func filled(b testing.TB, accounts, days int) (*laketest.World, *store) {
 	s.Publish()
 	lake.Fill(b, w, s)
 	return w, s
-}
-
-func benchInbox(b *testing.B, accounts, days int) {
-	w, all := filled(b, accounts, days)
-	var stores []*store
-	for _, name := range all.M.AccountNames() {
-		s := laketest.NewStore(b, name)
-		s.M.Accounts[name], s.Now = all.M.Accounts[name], today.Start()
-		s.Publish()
-		stores = append(stores, s)
-	}
-	sum := map[string]float64{}
-	for hour := range b.N {
-		before := int64(w.Rest.Requests()) + w.Objects.Load()
-		for _, s := range stores {
-			s.Spend(s.M.AccountNames()[0], (today - 1).String(), 3, int64(hour+1))
-			s.Publish()
-			if err := describe(w, s.Dir); err != nil {
-				b.Fatal(err)
-			}
-		}
-		sum["pod-requests"] += float64(int64(w.Rest.Requests())+w.Objects.Load()-before) / float64(accounts)
-		r, catalogRequests, objects := child(w, "commit", &store{})
-		if r.Followed.Added != accounts || r.Followed.Removed != accounts {
-			b.Fatalf("%+v", r.Followed)
-		}
-		r.addTo(sum, b.N)
-		sum["catalog-requests"] += catalogRequests
-		sum["requests/account"] += (catalogRequests + objects) / float64(accounts)
-	}
-	report(b, sum)
-}
-
-// describe leaves a description of a store in the inbox.
-func describe(w *laketest.World, dir string) error {
-	l, err := lake.Open(w.Context(), optionsOf(w.URL, w.S3))
-	if err != nil {
-		return err
-	}
-	defer l.Close()
-	_, err = inbox.Describe(w.Context(), l, time.Now(), dir)
-	return err
 }
 
 // addTo adds the figures of one of n runs.

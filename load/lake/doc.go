@@ -7,8 +7,7 @@
 // [Lake.Follow] is the story: what the lake has is read from lake_generation (marker.go), the files that the published
 // generation wants of it are derived from the store's manifest (wanted.go), those that the lake lacks are uploaded
 // (stage.go), and all tables are committed at once (commit.go, send.go). [Lake.Verify] compares the result with the
-// store. Fleets of more than some fifty stores stage in one place and commit in another: package
-// [spendsync/load/lake/inbox].
+// store.
 //
 // What it promises:
 //

@@ -2,6 +2,7 @@ package lake
 
 import (
 	"bytes"
+	"context"
 	"testing"
 
 	"github.com/apache/iceberg-go"
@@ -21,7 +22,7 @@ func Fill(t testing.TB, in *laketest.World, s *laketest.Store) {
 	w := &world{in}
 	l := w.open()
 	_, err := l.Try(w.Context(), FollowOptions{}, func(t *Try) error {
-		marks, err := t.Read(w.Context(), nil)
+		marks, err := readAll(w.Context(), t, nil)
 		if err != nil {
 			return err
 		}
@@ -89,4 +90,13 @@ func (w *world) described(t *lakeTable, like iceberg.DataFile, at partition, f f
 		NullValueCounts(like.NullValueCounts()).LowerBoundValues(like.LowerBoundValues()).
 		UpperBoundValues(like.UpperBoundValues()).SplitOffsets(like.SplitOffsets()).
 		SortOrderID(t.tbl.SortOrder().OrderID()).Build()
+}
+
+// readAll reads the rows of accounts in lake_generation; nil: of all.
+func readAll(ctx context.Context, t *Try, accounts []string) (*Markers, error) {
+	marker, made, err := t.lake.marker(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return t.read(ctx, marker, made, accounts)
 }

@@ -183,8 +183,9 @@ func (l *Lake) Try(ctx context.Context, o FollowOptions, once func(*Try) error) 
 func (t *Try) Compare(w *Wanted) (same bool, err error) {
 	same = true
 	store := &ledgers{dir: t.opts.Dir}
-	t.Done.Accounts, t.Done.Generation = len(w.accounts), w.listings[0].Manifest.Generation
-	for account, of := range w.of {
+	t.Done.Accounts, t.Done.Generation = len(w.accounts), w.listing.Manifest.Generation
+	for account := range w.accounts {
+		of := w.listing.Manifest
 		row, ok := w.marks.rows[account]
 		if ok {
 			if err := store.checkAhead(of, row); err != nil {
@@ -195,11 +196,6 @@ func (t *Try) Compare(w *Wanted) (same bool, err error) {
 		same = same && ok && w.marks.isOf(account, w)
 	}
 	return same, nil
-}
-
-// Knows refuses a row of a generation that the store has never had: [ErrAhead].
-func (t *Try) Knows(m *manifest.Listing, row Marker) error {
-	return (&ledgers{dir: t.opts.Dir}).checkAhead(m.Manifest, row)
 }
 
 // isCurrent reports whether the last to write to lake_generation was this binary, for just this generation of the

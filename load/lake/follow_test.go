@@ -137,7 +137,7 @@ func TestFollow_KeepsOnlyWhatDiffers(t *testing.T) {
 	defer m.Close()
 	var got *Wanted
 	if _, err := l.Try(t.Context(), FollowOptions{}, func(try *Try) error {
-		marks, err := try.Read(t.Context(), m.Names())
+		marks, err := readAll(t.Context(), try, m.Names())
 		if err == nil {
 			got, err = marks.Want(m)
 		}

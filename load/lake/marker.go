@@ -225,7 +225,7 @@ func encodeRows(byAccount map[string]Marker) ([]byte, error) {
 // next is the row of an account once the wanted is there.
 func (w *Wanted) next(account string, snapshots map[string]int64, uuids map[string]string, now schema.Instant,
 	version string) (Marker, error) {
-	from := w.of[account]
+	from := w.listing.Manifest
 	m := Marker{AccountID: account, Generation: from.Generation, RunID: from.RunID,
 		PublishedAt: int64(from.PublishedAt), CommittedAt: int64(now), Days: w.accounts[account].Part.Days,
 		SchemaVersion: schema.Version, Version: version}
@@ -331,15 +331,6 @@ func (l *Lake) marker(ctx context.Context) (marker *lakeTable, made bool, err er
 	return marker, made, err
 }
 
-// Read reads the rows of accounts; nil: of all.
-func (t *Try) Read(ctx context.Context, accounts []string) (*Markers, error) {
-	marker, made, err := t.lake.marker(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return t.read(ctx, marker, made, accounts)
-}
-
 // read reads the rows of accounts in lake_generation as it was loaded.
 func (t *Try) read(ctx context.Context, marker *lakeTable, made bool, accounts []string) (*Markers, error) {
 	marks, err := readMarkers(ctx, marker.fs, marker.tbl.CurrentSnapshot(), accounts)
@@ -353,15 +344,10 @@ func (t *Try) read(ctx context.Context, marker *lakeTable, made bool, accounts [
 // Row is the row of an account; without one its generation is 0.
 func (m *Markers) Row(account string) Marker { return m.rows[account] }
 
-// Want is what is wanted of the published generations of stores, whose listings stay open until the commit.
-func (m *Markers) Want(stores ...*manifest.Listing) (*Wanted, error) {
+// Want is what is wanted of the published generation of a store, whose listing stays open until the commit.
+func (m *Markers) Want(l *manifest.Listing) (*Wanted, error) {
 	w := newWanted(m.lake.specs, m)
-	for _, l := range stores {
-		if err := w.Add(l); err != nil {
-			return nil, err
-		}
-	}
-	return w, nil
+	return w, w.fill(l)
 }
 
 // differs reports whether a partition's hash differs from the marker.
@@ -373,6 +359,6 @@ func (m *Markers) differs(table string, c partition, hash string) bool {
 // isOf reports whether the lake has exactly the wanted files of an account.
 func (m *Markers) isOf(account string, w *Wanted) bool {
 	row := m.rows[account]
-	return row.Generation == w.of[account].Generation && row.RunID == w.of[account].RunID &&
+	return row.Generation == w.listing.Manifest.Generation && row.RunID == w.listing.Manifest.RunID &&
 		row.SchemaVersion == schema.Version && maps.EqualFunc(m.decoded(account).hashes, w.slices(account), maps.Equal)
 }

@@ -26,7 +26,7 @@ import (
 // Commit writes the manifests and commits all tables at once, lake_generation with them.
 func (t *Try) Commit(ctx context.Context, s *Staged) error {
 	w, now := s.wanted, t.lake.opts.Now()
-	notes := notesOf(t.lake.opts.Version, w.listings...)
+	notes := notesOf(t.lake.opts.Version, w.listing)
 	for account := range w.accounts {
 		if w.marks.rows[account].Version == t.lake.opts.Version {
 			continue
@@ -82,13 +82,10 @@ func (t *Try) Commit(ctx context.Context, s *Staged) error {
 // generationNote is the snapshot property that marks a snapshot written by spendsync.
 const generationNote = "spendsync.generation"
 
-// notesOf are the properties of the snapshots: the generation with a hash of what it has, if it is of one store.
-func notesOf(version string, stores ...*manifest.Listing) iceberg.Properties {
-	if len(stores) != 1 {
-		return iceberg.Properties{generationNote: "inbox", "spendsync.version": version}
-	}
-	m, hash := stores[0].Manifest, sha256.New()
-	for _, a := range stores[0].Accounts {
+// notesOf are the properties of the snapshots: the generation with a hash of what it has.
+func notesOf(version string, l *manifest.Listing) iceberg.Properties {
+	m, hash := l.Manifest, sha256.New()
+	for _, a := range l.Accounts {
 		fmt.Fprintln(hash, schema.Version, a.Name, fileMarkOf(a, m))
 	}
 	return iceberg.Properties{generationNote: strconv.FormatInt(m.Generation, 10), "spendsync.run_id": m.RunID,

@@ -198,8 +198,8 @@ func checkShrink(t *tableSpec, accounts map[string]*manifest.Listed, l *live, ad
 			if has, err := a.HasDay(day); err != nil {
 				return err
 			} else if !has {
-				return &Refusal{c.account, fmt.Errorf("table %s, account %s, day %s: %w; if the day shall go: "+
-					"--allow-shrink", t.name, c.account, day, ErrShrink)}
+				return fmt.Errorf("table %s, account %s, day %s: %w; if the day shall go: --allow-shrink", t.name,
+					c.account, day, ErrShrink)
 			}
 		}
 	}
@@ -208,8 +208,8 @@ func checkShrink(t *tableSpec, accounts map[string]*manifest.Listed, l *live, ad
 	}
 	for account, n := range rows {
 		if n < 0 && t.table.MadeFrom == schema.Nothing {
-			return &Refusal{account, fmt.Errorf("table %s, account %s: %d rows more than the store: %w; if they shall "+
-				"go: --allow-shrink", t.name, account, -n, ErrShrink)}
+			return fmt.Errorf("table %s, account %s: %d rows more than the store: %w; if they shall go: "+
+				"--allow-shrink", t.name, account, -n, ErrShrink)
 		}
 	}
 	return nil

@@ -1,9 +1,7 @@
 package lake
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -24,24 +22,6 @@ type Staged struct {
 	changes []*change // of all tables but lake_generation
 }
 
-// Uploads are files of a store that lie in the lake and that no table names yet.
-type Uploads struct {
-	Store    string            `json:"-"` // an account of it
-	UUIDs    map[string]string // of the tables
-	Uploaded map[string][]byte // by table: a manifest of the files
-}
-
-// Refusal names the account that blocks a commit of many stores.
-type Refusal struct {
-	Account string
-	Err     error
-}
-
-func (r *Refusal) Error() string { return r.Err.Error() }
-
-// Unwrap gives the reason.
-func (r *Refusal) Unwrap() error { return r.Err }
-
 // tables loads every table beside lake_generation, and makes those that are not there. If lake_generation has just been
 // made, none is thought to be: to make one that is loads it.
 func (t *Try) tables(ctx context.Context, marks *Markers) (map[string]*lakeTable, error) {
@@ -58,59 +38,13 @@ func (t *Try) tables(ctx context.Context, marks *Markers) (map[string]*lakeTable
 	return tables, nil
 }
 
-// Stage uploads the wanted files that the lake lacks, except those of before.
-func (t *Try) Stage(ctx context.Context, w *Wanted, before ...Uploads) (*Staged, error) {
+// Stage uploads the wanted files that the lake lacks.
+func (t *Try) Stage(ctx context.Context, w *Wanted) (*Staged, error) {
 	tables, err := t.tables(ctx, w.marks)
 	if err != nil {
 		return nil, err
 	}
-	for _, u := range before {
-		if err := t.takeIn(u, tables); err != nil {
-			return nil, &Refusal{u.Store, err}
-		}
-	}
 	return t.stage(ctx, w, tables)
-}
-
-// takeIn notes files as uploaded.
-func (t *Try) takeIn(u Uploads, tables map[string]*lakeTable) error {
-	for name, b := range u.Uploaded {
-		of := tables[name]
-		if of == nil || u.UUIDs[name] != of.uuid().String() {
-			return fmt.Errorf("%w: table %s is another one than was described", ErrForeign, name)
-		}
-		spec := of.tbl.Spec()
-		m := iceberg.NewManifestFile(2, "described", int64(len(b)), int32(spec.ID()), 1).Build()
-		entries, err := iceberg.ReadManifest(m, bytes.NewReader(b), true)
-		if err != nil {
-			return fmt.Errorf("%w: what is described of table %s: %v", ErrForeign, name, err)
-		}
-		for _, e := range entries {
-			d := e.DataFile()
-			if !strings.HasPrefix(d.FilePath(), of.tbl.Location()+"/data/") {
-				return fmt.Errorf("%w: %s does not lie in table %s", ErrForeign, d.FilePath(), name)
-			}
-			t.sent[name+"/"+keyOf(d.FilePath())] = d
-		}
-	}
-	return nil
-}
-
-// Uploads are the files of a stage that no table names yet.
-func (s *Staged) Uploads() (Uploads, error) {
-	u := Uploads{UUIDs: map[string]string{}, Uploaded: map[string][]byte{}}
-	for _, c := range s.changes {
-		u.UUIDs[c.t.name] = c.t.uuid().String()
-		if len(c.added) == 0 {
-			continue
-		}
-		b, _, err := c.encodeManifest(entriesFor(c.added, 1), nil, 1)
-		if err != nil {
-			return u, err
-		}
-		u.Uploaded[c.t.name] = b
-	}
-	return u, nil
 }
 
 // stage plans every table and uploads the files that it lacks. The wanted files are read once more for tables that
@@ -227,10 +161,6 @@ func (t *Try) upload(ctx context.Context, to *lakeTable, files []file) ([]iceber
 		if before != nil {
 			sent[i] = before
 			continue
-		}
-		if t.opts.Dir == "" {
-			return nil, errors.Join(g.Wait(), &Refusal{one.account, fmt.Errorf("%w: %s of table %s is neither in the "+
-				"lake nor described: run 'spendsync-lake follow' at the store", ErrDiffers, one.key(), to.name)})
 		}
 		g.Go(func() error {
 			if err := t.lake.step("upload"); err != nil {

@@ -138,11 +138,10 @@ func (c partition) monthName() string {
 	return fmt.Sprintf("%04d-%02d", year, month)
 }
 
-// Wanted is what the lake shall have of stores: the files of their published generations.
+// Wanted is what the lake shall have of a store: the files of its published generation.
 type Wanted struct {
-	listings []*manifest.Listing
+	listing  *manifest.Listing
 	accounts map[string]*manifest.Listed
-	of       map[string]*manifest.Manifest           // of which generation an account is
 	files    map[string]map[partition][]file         // by table, of the partitions to compare
 	hashes   map[string]map[string]map[string]string // by account, table and month, see partition
 	specs    map[string]*tableSpec                   // by the folder of their files
@@ -152,7 +151,7 @@ type Wanted struct {
 // closes reports whether a partition is a month that was closed when the generation was published,
 // so that its days are one file.
 func (w *Wanted) closes(s *tableSpec, c partition) bool {
-	return s.table.Partition == schema.ByDay && isClosed(c.month, w.of[c.account])
+	return s.table.Partition == schema.ByDay && isClosed(c.month, w.listing.Manifest)
 }
 
 func isClosed(month int, m *manifest.Manifest) bool {
@@ -165,7 +164,7 @@ type filter func(table string, c partition, hash string) bool
 
 // newWanted is what the lake shall have of no account yet.
 func newWanted(all []*tableSpec, marks *Markers) *Wanted {
-	w := &Wanted{accounts: map[string]*manifest.Listed{}, of: map[string]*manifest.Manifest{},
+	w := &Wanted{accounts: map[string]*manifest.Listed{},
 		files: map[string]map[partition][]file{}, hashes: map[string]map[string]map[string]string{},
 		specs: map[string]*tableSpec{}, marks: marks}
 	for _, s := range all {
@@ -185,7 +184,7 @@ func wantOf(l *manifest.Listing, all []*tableSpec, marks *Markers, keep filter) 
 }
 
 func (w *Wanted) read(l *manifest.Listing, keep filter) error {
-	w.note(l)
+	w.listing = l
 	for _, a := range l.Accounts {
 		if err := w.add(a, keep); err != nil {
 			return err
@@ -194,18 +193,9 @@ func (w *Wanted) read(l *manifest.Listing, keep filter) error {
 	return nil
 }
 
-// note records of which generation accounts are.
-func (w *Wanted) note(l *manifest.Listing) {
-	w.listings = append(w.listings, l)
-	for _, a := range l.Accounts {
-		w.of[a.Name] = l.Manifest
-	}
-}
-
-// Add adds a store, whose listing stays open until the commit: of its files those of the partitions that differ from
-// the last commit. It does not open the file of an account that is the file of the last commit.
-func (w *Wanted) Add(l *manifest.Listing) error {
-	w.note(l)
+// fill takes of a store's files those of the partitions that differ from the last commit. It does not open the file of an account that is the file of the last commit.
+func (w *Wanted) fill(l *manifest.Listing) error {
+	w.listing = l
 	for _, a := range l.Accounts {
 		if had := w.marks.decoded(a.Name).hashes; had[fileMark]["all"] == fileMarkOf(a, l.Manifest) {
 			w.accounts[a.Name], w.hashes[a.Name] = a, had
@@ -216,15 +206,10 @@ func (w *Wanted) Add(l *manifest.Listing) error {
 	return nil
 }
 
-// again reads the files of the same stores once more, those of the partitions that keep selects.
+// again reads the files of the store once more, those of the partitions that keep selects.
 func (w *Wanted) again(all []*tableSpec, keep filter) (*Wanted, error) {
 	more := newWanted(all, w.marks)
-	for _, l := range w.listings {
-		if err := more.read(l, keep); err != nil {
-			return nil, err
-		}
-	}
-	return more, nil
+	return more, more.read(w.listing, keep)
 }
 
 // fileMark is the key, next to the tables, under which lake_generation keeps the account file of a
@@ -287,7 +272,7 @@ func (w *Wanted) add(a *manifest.Listed, keep filter) error {
 			tables[s][c] = append(tables[s][c], g)
 		}
 	}
-	w.hashes[a.Name] = map[string]map[string]string{fileMark: {"all": fileMarkOf(a, w.of[a.Name])}}
+	w.hashes[a.Name] = map[string]map[string]string{fileMark: {"all": fileMarkOf(a, w.listing.Manifest)}}
 	for s, partitions := range tables {
 		names := map[string]string{}
 		w.hashes[a.Name][s.name] = names
