@@ -117,8 +117,8 @@ func TestFacts_StandUnderEveryAnswer(t *testing.T) {
 			t.Errorf("%s: lost %v\n%s", tc.args, tc.lost, out)
 		}
 	}
-	_, stdout, stderr := w.execute(t.Context(), []string{"query", "-c", "SELECT max(report_date) AS report_date FROM spend",
-		"--format", "csv"})
+	_, stdout, stderr := w.execute(t.Context(), []string{"query", "-c",
+		"SELECT max(report_date) AS report_date FROM spend", "--format", "csv"})
 	if strings.Contains(stdout, "As of") || !strings.Contains(stderr, "As of "+today) {
 		t.Errorf("stdout %q, stderr %q", stdout, stderr)
 	}

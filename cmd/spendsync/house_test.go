@@ -49,19 +49,20 @@ func TestHouse_LinesAreShort(t *testing.T) {
 
 // openers are the files that open files by themselves: no variable, flag or argument names what they open.
 var openers = map[string]string{
-	"cmd/internal/files/read.go":          "what a variable names, for reading",
-	"cmd/internal/files/write.go":         "what a variable names, for writing",
-	"cmd/spendsync/check/rename.go":       "a new file in a folder of the store",
-	"cmd/spendsync/check/volume.go":       "the lock files of a store",
-	"cmd/spendsync/check/volume_linux.go": "the system's account of locks",
-	"cmd/spendsync/demo.go":               "files of the demo's own folder",
-	"cmd/spendsync-lake/demo.go":          "files of the demo's own folder",
-	"load/duck/ask.go":                    "the DuckDB file of a store",
-	"load/durable/clone_linux.go":         "files of a store",
-	"load/durable/disk.go":                "files of a store",
-	"load/lake/upload.go":                 "files of a store and of its staging area",
-	"load/loadtest/faults.go":             "files of a test's store",
-	"load/remote/lineage.go":              "a ledger of a store",
+	"cmd/internal/files/read.go":           "what a variable names, for reading",
+	"cmd/internal/files/write.go":          "what a variable names, for writing",
+	"cmd/spendsync/bounded/watch_linux.go": "the system's account of a process that this one started",
+	"cmd/spendsync/check/rename.go":        "a new file in a folder of the store",
+	"cmd/spendsync/check/volume.go":        "the lock files of a store",
+	"cmd/spendsync/check/volume_linux.go":  "the system's account of locks",
+	"cmd/spendsync/demo.go":                "files of the demo's own folder",
+	"cmd/spendsync-lake/demo.go":           "files of the demo's own folder",
+	"load/duck/ask.go":                     "the DuckDB file of a store",
+	"load/durable/clone_linux.go":          "files of a store",
+	"load/durable/disk.go":                 "files of a store",
+	"load/lake/upload.go":                  "files of a store and of its staging area",
+	"load/loadtest/faults.go":              "files of a test's store",
+	"load/remote/lineage.go":               "a ledger of a store",
 }
 
 // TestHouse_FilesAreOpenedInOnePlace: cmd/internal/files opens every file that a variable, a flag or an argument

@@ -18,11 +18,13 @@ import (
 
 func newMCPCommand(a *app) *cobra.Command {
 	var from string
+	var answersOne bool
 	cmd := &cobra.Command{
 		Use: "mcp", Short: "Serve the warehouse to an AI assistant (Model Context Protocol on stdin and stdout)",
 		Long: `Serves the published warehouse to an AI assistant over the Model Context Protocol on stdin, stdout, until
 stdin ends. It only reads. The assistant gets the guide and five tools: questions, ask, describe, sql, coverage. An
-answer has at most 1,000 rows and 64 KiB, takes at most a minute, and states its generation; SQL reaches the warehouse
+answer has at most 1,000 rows and 64 KiB, takes at most a minute and 2 GiB of memory in a process of its own, and states
+its generation; SQL reaches the warehouse
 and nothing else; with --account, that account's rows only. With --from it serves the newest generation of a bucket, on
 any laptop that may read it.`,
 		Example: "  spendsync mcp\n  spendsync mcp --data-dir /srv/spend\n" +
@@ -35,8 +37,17 @@ any laptop that may read it.`,
 				return err
 			}
 			store := &servedStore{app: a, from: a.bucketOf(from)}
-			w := assistant.Warehouse{Store: store.open, Account: a.account, Options: a.loadOptions().DuckDB,
+			if dir, ok := a.storeOfQuestion(); ok {
+				a.cfg.DataDir, store.from = dir, ""
+			}
+			w := assistant.Warehouse{Store: store.open, Account: a.account, Options: a.questionOptions(),
 				Describe: describeAll}
+			if answersOne {
+				return answerOne(cmd.Context(), w, cmd.InOrStdin(), a.stdout)
+			}
+			if a.asksApart() {
+				w.Apart = a.askApart()
+			}
 			if err := store.try(cmd.Context(), w.Options); err != nil {
 				return err // before an assistant is told that there are tools
 			}
@@ -46,6 +57,8 @@ any laptop that may read it.`,
 		},
 	}
 	addFrom(cmd, &from)
+	cmd.Flags().BoolVar(&answersOne, "answer", false, "answer the one request on stdin")
+	_ = cmd.Flags().MarkHidden("answer") // fails only without the flag
 	return cmd
 }
 

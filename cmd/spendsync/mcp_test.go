@@ -144,7 +144,8 @@ func (s *assistantSession) wantRefusals(w *world) {
 		"DROP TABLE spend_daily":                        "not one statement that reads",
 		"SELECT 1; SELECT 2":                            "not one statement that reads",
 		"SELECT getenv('HOME')":                         "getenv",
-		"SELECT nothing FROM spend":                     "nothing",
+		"SELECT list_transform(range(1e9::BIGINT), x -> list_transform(range(x), y -> y * 2))": "needs more than",
+		"SELECT nothing FROM spend": "nothing",
 		"SELECT 1 /* " + strings.Repeat("x", 100) + " */ FROM query('FROM spend')": "query cannot be called in a query",
 	} {
 		if text, refused := s.call("sql", map[string]any{"sql": sql}); !refused || !strings.Contains(text, says) {

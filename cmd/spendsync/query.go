@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,15 +27,16 @@ import (
 type queryCommand struct {
 	app *app
 
-	sql    string
-	params []string
-	format string
-	out    string
-	raw    bool
-	all    bool
-	wide   bool
-	rows   int64
-	from   string
+	sql     string
+	params  []string
+	format  string
+	out     string
+	raw     bool
+	all     bool
+	wide    bool
+	rows    int64
+	from    string
+	timeout time.Duration
 }
 
 // maxTableRows is the default number of rows that a terminal shows: more rows would only scroll the
@@ -60,6 +62,9 @@ as they are. In CSV an empty cell is NULL and "" an empty text. Instants are UTC
 Under every answer stands as of when it is, which day is open, which of the days asked for are missing or lost and, if
 it has conversions, a CPA or an ROI, how many days are young and what share of their conversions is still to come. Of
 CSV, JSON and Parquet this goes to stderr or, with --out FILE, to FILE.notes.txt.
+
+SQL of your own, and a condition of your own, is answered by a process of its own, which is killed when it needs more
+than 2 GiB of memory (1 GiB beyond SPENDSYNC_DUCKDB_MEMORY, if that is set) or takes longer than --timeout: exit 2.
 
 With --account every question, view and SQL finds the rows of that account only, as if the warehouse had no other.
 
@@ -97,8 +102,13 @@ With --account every question, view and SQL finds the rows of that account only,
 			if err != nil {
 				return err
 			}
-			if err := a.pullFrom(cmd.Context(), a.bucketOf(c.from)); err != nil {
+			if dir, ok := a.storeOfQuestion(); ok {
+				a.cfg.DataDir = dir
+			} else if err := a.pullFrom(cmd.Context(), a.bucketOf(c.from)); err != nil {
 				return err
+			}
+			if q.Written && a.asksApart() {
+				return c.queryApart(cmd.Context(), strings.NewReader(q.SQL))
 			}
 			return c.query(cmd.Context(), q)
 		},
@@ -118,6 +128,7 @@ With --account every question, view and SQL finds the rows of that account only,
 	flags.Int64Var(&c.rows, "rows", -1, "most rows of a table; 0 shows all (default: 1000 on a terminal, else all)")
 	flags.BoolVar(&c.all, "all", false, "without a name: list every question, view and macro, with its parameters")
 	flags.BoolVar(&c.wide, "wide", false, "every column of a table, also those that do not fit beside the others")
+	flags.DurationVar(&c.timeout, "timeout", 10*time.Minute, "the longest that SQL of your own may take")
 	flags.BoolVar(&c.raw, "raw", false, "CSV without apostrophes before formulas")
 	return cmd
 }
@@ -160,9 +171,13 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question) error {
 	q.Once = format == "parquet" || format == "csv"
 	q.Account = c.app.account
 	q.Facts = true
-	result, err := duck.Ask(ctx, dir, q.Query, c.app.loadOptions().DuckDB)
+	options := c.app.loadOptions().DuckDB
+	if q.Written {
+		options = c.app.questionOptions()
+	}
+	result, err := duck.Ask(ctx, dir, q.Query, options)
 	if err != nil {
-		return c.queryErr(err, dir, q.Asks != "")
+		return c.queryErr(err, dir, q.Asks != "" && !q.Written)
 	}
 	origin, _ := originOf(c.app, dir) // without a manifest the answer still is the warehouse's
 	n := answer.Rendering{Result: result, Question: q, Terminal: c.out == "" && output.IsTerminal(c.app.stdout),
@@ -186,7 +201,7 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question) error {
 	if err == nil && !answer.ShowsFacts(format) {
 		err = c.writeFacts(duck.FactLines(result.Facts))
 	}
-	return errors.Join(c.queryErr(err, dir, q.Asks != ""), result.Close())
+	return errors.Join(c.queryErr(err, dir, q.Asks != "" && !q.Written), result.Close())
 }
 
 // companion is the suffix of the file with the facts of an answer, next to the file with the answer.
@@ -234,7 +249,8 @@ func (c *queryCommand) queryErr(err error, dir string, named bool) error {
 		if q.Excerpt != "" && !c.app.jsonLogs() {
 			fmt.Fprintln(c.app.stderr, phrase.VisibleLines(q.Excerpt))
 		}
-		message := phrase.OneLine(q.Message)
+		// The engine's solutions to a lack of memory are settings of its own.
+		message, _, _ := strings.Cut(phrase.OneLine(q.Message), " Possible solutions:")
 		if named && (strings.HasPrefix(message, "Catalog Error") || strings.HasPrefix(message, "Binder Error")) {
 			message += " The warehouse was made by another version: 'spendsync rebuild' gives it this one's views"
 		}

@@ -39,6 +39,7 @@ func TestQuery(t *testing.T) {
 		"WritesFilesWhole":                queryWritesFilesWhole,
 		"AsAProcess":                      queryAsAProcess,
 		"StoppedBySignal":                 queryStoppedBySignal,
+		"IsKilled":                        queryIsKilled,
 	} {
 		t.Run(name, func(t *testing.T) {
 			own := *w
@@ -379,6 +380,28 @@ func queryAsAProcess(t *testing.T, w *world) {
 		if err := cmd.Wait(); err != nil || strings.Count(errOut.String(), "\n") > 1 { // the facts
 			t.Errorf("%s: %v, stderr %q", format, err, errOut.String())
 		}
+	}
+}
+
+// queryIsKilled asks what needs more memory or time than it may have: the answering process is killed, and the command
+// says so.
+func queryIsKilled(t *testing.T, w *world) {
+	for _, tc := range []struct{ sql, timeout, says string }{
+		{"SELECT list_transform(range(1e9::BIGINT), x -> list_transform(range(x), y -> y * 2))", "5m",
+			"MiB of memory"},
+		{"WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r", "2s",
+			"it takes longer than 2s"},
+	} {
+		cmd := w.start(t.Context(), "query", "-c", tc.sql, "--timeout", tc.timeout)
+		out, err := cmd.CombinedOutput()
+		if cmd.ProcessState.ExitCode() != exit.Usage || !strings.Contains(string(out), tc.says) {
+			t.Errorf("%s: %v\n%s", tc.sql, err, out)
+		}
+	}
+	cmd := w.start(t.Context(), "query", "-c", "-", "--format", "csv")
+	cmd.Stdin = strings.NewReader("SELECT 1 AS one")
+	if out, err := cmd.Output(); err != nil || string(out) != "one\n1\n" {
+		t.Errorf("SQL from stdin: %q, %v", out, err)
 	}
 }
 

@@ -27,12 +27,14 @@ type Facts struct {
 
 // String returns the facts as a paragraph.
 func (f Facts) String() string {
-	text := fmt.Sprintf("As of %s in Chicago; %s is open.", f.AsOf.In(schema.Chicago()).Format("2006-01-02 15:04"), f.OpenDay)
+	text := fmt.Sprintf("As of %s in Chicago; %s is open.", f.AsOf.In(schema.Chicago()).Format("2006-01-02 15:04"),
+		f.OpenDay)
 	if len(f.Missing)+len(f.Lost) == 0 {
 		text += " No day is missing."
 	}
 	if len(f.Missing) > 0 {
-		text += fmt.Sprintf(" Missing, so unknown and not 0: %s ('spendsync sync' reads them).", strings.Join(f.Missing, ", "))
+		text += fmt.Sprintf(" Missing, so unknown and not 0: %s ('spendsync sync' reads them).",
+			strings.Join(f.Missing, ", "))
 	}
 	if len(f.Lost) > 0 {
 		text += fmt.Sprintf(" Lost: %s.", strings.Join(f.Lost, ", "))
@@ -69,7 +71,7 @@ const youngShare = 0.02
 // empty, the asked days are those of the answer, or else all. A file without the tables has no facts.
 func (r *Result) facts(ctx context.Context, days string) (all []Facts) {
 	s := &Session{conn: r.conn}
-	read, err := s.Query(ctx, "SELECT t.account_id, epoch_us(t.as_of_at), t.today FROM main.today AS t ORDER BY t.account_id")
+	read, err := s.Query(ctx, "SELECT t.account_id, epoch_us(t.as_of_at), t.today FROM main.today AS t ORDER BY ALL")
 	if err != nil {
 		return nil
 	}

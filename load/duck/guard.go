@@ -31,7 +31,8 @@ func (r *Result) parse(ctx context.Context, what, sql string) (parsed, error) {
 
 func parse(ctx context.Context, conn *sql.Conn, what, text string) (p parsed, err error) {
 	var tree string
-	if err := conn.QueryRowContext(ctx, "SELECT json_serialize_sql($1::VARCHAR)::VARCHAR", text).Scan(&tree); err != nil {
+	if err := conn.QueryRowContext(ctx, "SELECT json_serialize_sql($1::VARCHAR)::VARCHAR", text).
+		Scan(&tree); err != nil {
 		return p, stopped(ctx, fmt.Errorf("duckdb: parse the %s: %w", what, err))
 	}
 	if err := json.Unmarshal([]byte(tree), &p); err != nil {

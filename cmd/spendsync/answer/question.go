@@ -20,6 +20,7 @@ import (
 type Question struct {
 	duck.Query
 	Asks, Trap string
+	Written    bool              // the SQL, or a condition in it, is of somebody's own
 	Alone      string            // what it means if the total, which is the first row, is the only one
 	Shown      []string          // columns that a terminal shows first
 	Reorders   bool              // a terminal puts the verdict first, then what a row is about, then the money
@@ -35,6 +36,7 @@ func FromSQL(sql string, params []string, stdin io.Reader) (q Question, err erro
 	if len(given) > 0 {
 		return q, exit.Usagef("--param %s: SQL given with -c has no parameters; write the value into it", params[0])
 	}
+	q.Written = true
 	q.SQL, err = readSQL(sql, stdin)
 	return q, err
 }
@@ -76,6 +78,8 @@ func Find(name string, params []string) (q Question, err error) {
 		q.SQL = found.WithConditions(values)
 		for _, p := range found.Params {
 			if p.Over {
+				_, written := given[p.Name]
+				q.Written = q.Written || written
 				delete(values, p.Name)
 			}
 		}

@@ -36,6 +36,8 @@ type Warehouse struct {
 	Store   func(context.Context) (dir string, from answer.Origin, err error)
 	Account string // the only one whose rows it reads; empty: all
 	Options duck.Options
+	// Apart answers a request in a process of its own, from the folder of a store; nil: this one answers.
+	Apart func(ctx context.Context, dir string, r Request) (string, error)
 	// Describe describes tables and views by name, as 'spendsync tables' does; without names all of them, without
 	// their columns.
 	Describe func(ctx context.Context, names []string) ([]schema.TableDoc, error)
@@ -85,7 +87,40 @@ type Asked struct {
 	Rows       int               `json:"rows,omitempty" jsonschema:"most rows: 100 unless given, at most 1000"`
 }
 
+// Request is a question: one of those that are ready, or SQL.
+type Request struct {
+	Asked
+	SQL string `json:"sql,omitempty"`
+}
+
+// Reply is the text of an answer, or the reason why there is none.
+type Reply struct {
+	Text  string `json:"text"`
+	Error string `json:"error,omitempty"`
+}
+
+// Answer answers a request in this process.
+func (w Warehouse) Answer(ctx context.Context, r Request) (string, error) {
+	w.Apart = nil
+	if r.SQL != "" {
+		return w.sql(ctx, Statement{SQL: r.SQL, Rows: r.Rows})
+	}
+	return w.ask(ctx, r.Asked)
+}
+
+// apart answers a request in a process of its own.
+func (w Warehouse) apart(ctx context.Context, r Request) (string, error) {
+	dir, _, err := w.Store(ctx)
+	if err != nil {
+		return "", err
+	}
+	return w.Apart(ctx, dir, r)
+}
+
 func (w Warehouse) ask(ctx context.Context, in Asked) (string, error) {
+	if w.Apart != nil {
+		return w.apart(ctx, Request{Asked: in})
+	}
 	var params []string
 	for _, name := range slices.Sorted(maps.Keys(in.Parameters)) {
 		params = append(params, name+"="+in.Parameters[name])
@@ -104,6 +139,9 @@ type Statement struct {
 }
 
 func (w Warehouse) sql(ctx context.Context, in Statement) (string, error) {
+	if w.Apart != nil && in.SQL != "" {
+		return w.apart(ctx, Request{SQL: in.SQL, Asked: Asked{Rows: in.Rows}})
+	}
 	q, err := answer.FromSQL(in.SQL, nil, strings.NewReader(""))
 	if err != nil {
 		return "", err

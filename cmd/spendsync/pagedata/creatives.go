@@ -12,8 +12,8 @@ func (q *reader) fatigue(id string) page.Fatigue {
 	f := page.Fatigue{Why: "No creative that is active now has enough impressions, in the recent window and in an " +
 		"earlier one, to compare its CTR with its peak (thresholds fatigue_min_impressions and recent_days)."}
 	rows := q.rows(`SELECT f.campaign_id, f.campaign_name, f.creative_id, f.title,
-		CASE f.fatigue WHEN 'fell_with_campaign' THEN 'steady' ELSE f.fatigue END AS fatigue, f.age_days, f.ctr_recent, f.ctr_peak,
-		 f.decline, f.adjusted_decline, f.compared_with, f.z_score, f.impressions_recent, f.recent_to,
+		CASE f.fatigue WHEN 'fell_with_campaign' THEN 'steady' ELSE f.fatigue END AS fatigue, f.age_days, f.ctr_recent,
+		f.ctr_peak, f.decline, f.adjusted_decline, f.compared_with, f.z_score, f.impressions_recent, f.recent_to,
 		f.fatigue = 'fell_with_campaign' AS fell_together,
 		count(*) OVER () AS creatives, c.message, c.link, c.button1, c.button2, coalesce(c.icon_id, c.icon_url) AS icon,
 		coalesce(c.image_id, c.image_url) AS image
@@ -21,7 +21,8 @@ FROM mart.creative_fatigue AS f LEFT JOIN main.creative_history AS c ON c.accoun
 c.creative_id = f.creative_id AND c.is_current
 WHERE f.account_id = %s AND f.fatigue <> 'too_little_data' AND coalesce(f.status, 'active') = 'active'
 ORDER BY CASE f.fatigue WHEN 'exhausted' THEN 0 WHEN 'fatiguing' THEN 1 ELSE 2 END,
-CASE WHEN f.fatigue IN ('steady', 'fell_with_campaign') THEN f.decline ELSE f.adjusted_decline END DESC, f.creative_id LIMIT %d`, id, maxTired)
+CASE WHEN f.fatigue IN ('steady', 'fell_with_campaign') THEN f.decline ELSE f.adjusted_decline END DESC, f.creative_id
+LIMIT %d`, id, maxTired)
 	rates := q.clickRates(id, rows)
 	for _, r := range rows {
 		t := page.Tired{Campaign: r.named("campaign_id", "campaign_name"), Creative: r.named("creative_id", "title"),
