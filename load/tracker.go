@@ -13,23 +13,28 @@ import (
 	"spendsync/schema"
 )
 
-// PutTracker stages one day of a tracker's export in the place of the stored one, and reports whether they differ.
-// The rows are in key order. Those that are stored with the same numbers keep the run that brought them.
-func (g *Staged) PutTracker(day schema.Date, rows []schema.TrackerDay) (changed bool, err error) {
+// StoredTracker returns the stored rows of a day of the tracker's exports, in key order. A damaged day has none.
+func (g *Staged) StoredTracker(day schema.Date) (rows []schema.TrackerDay, err error) {
 	s, t := g.store, schema.TrackerDaily
 	path := manifest.PartPath(t.Table, s.account, day)
-	var stored []schema.TrackerDay
-	if info := s.Account().Files[path]; info != nil {
-		stored, err = manifest.Rows(s.opts.disk, s.dir, path, info, t)
-		if errors.Is(err, durable.ErrDamaged) {
-			s.opts.Log.Warn("a stored day of the tracker is damaged; the export replaces it", "day", day.String(),
-				"error", err)
-			stored, err = nil, nil
-		}
-		if err != nil {
-			return false, err
-		}
+	info := s.Account().Files[path]
+	if info == nil {
+		return nil, nil
 	}
+	rows, err = manifest.Rows(s.opts.disk, s.dir, path, info, t)
+	if errors.Is(err, durable.ErrDamaged) {
+		s.opts.Log.Warn("a stored day of the tracker is damaged; the export replaces it", "day", day.String(),
+			"error", err)
+		return nil, nil
+	}
+	return rows, err
+}
+
+// PutTracker stages one day of a tracker's export in the place of the stored one, and reports whether they differ.
+// The rows are in key order. Those that are stored with the same numbers keep the run that brought them.
+func (g *Staged) PutTracker(day schema.Date, stored, rows []schema.TrackerDay) (changed bool, err error) {
+	s, t := g.store, schema.TrackerDaily
+	path := manifest.PartPath(t.Table, s.account, day)
 	was := map[[2]string]*schema.TrackerDay{}
 	for i := range stored {
 		was[[2]string{stored[i].CampaignID, stored[i].SourceID}] = &stored[i]

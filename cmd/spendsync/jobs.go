@@ -9,8 +9,6 @@ import (
 	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/explain"
 	"spendsync/cmd/spendsync/job"
-	"spendsync/cmd/spendsync/payouts"
-	"spendsync/schema"
 )
 
 // startJob is one of the methods of a job that run it.
@@ -24,10 +22,14 @@ type runner struct{ app *app }
 func (r *runner) newJob() (job.Job, error) {
 	cfg := r.app.cfg
 	dir, err := cfg.StoreDir()
+	if err != nil {
+		return job.Job{}, err
+	}
+	own, err := r.app.ownFiles(dir)
 	return job.Job{
 		RunID: r.app.runID, Account: cfg.Account, DataDir: dir, Version: version(), Store: r.app.loadOptions(),
 		Plan: r.app.planOptions(), Concurrency: cfg.ReportConcurrency, RequestsPerMinute: cfg.RequestsPerMinute,
-		Service: cfg.Service(), Own: r.ownNumbers(), StopGrace: cfg.StopGrace,
+		Service: cfg.Service(), Own: own, StopGrace: cfg.StopGrace,
 		Now: r.app.now, Log: r.app.log, Progress: r.app.screen.progress,
 	}, err
 }
@@ -152,13 +154,4 @@ func endJob(a *app, result *job.Result, attrs ...any) error {
 		return nil
 	}
 	return &exit.Outcome{Code: int(row.ExitCode), Happens: row.Message.V}
-}
-
-// ownNumbers reads the operator's own files when a run wants them; nil: there are none.
-func (r *runner) ownNumbers() func() ([]schema.Payout, []schema.TrackerDay, error) {
-	cfg := r.app.cfg
-	if len(cfg.Payouts) == 0 {
-		return nil
-	}
-	return func() ([]schema.Payout, []schema.TrackerDay, error) { return payouts.Read(cfg.Payouts, cfg.Tracker) }
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"spendsync/cmd/internal/exit"
+	"spendsync/extract/adsim"
 )
 
 // TestPayouts_BecomeATableWithHistory: the operator's file is read by a sync, changes of
@@ -45,8 +47,8 @@ func TestPayouts_BecomeATableWithHistory(t *testing.T) {
 
 	write("2026-01-01,,,,,10.5\n2026-13-01,,,,S1,1\n2026-01-01,,,,S2,ten\n")
 	w.wantPayoutsChecked(exit.Usage,
-		path+`: line 3: from "2026-13-01" is not a day such as 2026-11-20; line 4: payout "ten"`)
-	sync(exit.Partial, `line 3: from "2026-13-01" is not a day such as 2026-11-20; line 4: payout "ten"`)
+		path+`: line 3: from "2026-13-01" is not a day, for example 2026-11-20; line 4: payout "ten"`)
+	sync(exit.Partial, `line 3: from "2026-13-01" is not a day, for example 2026-11-20; line 4: payout "ten"`)
 	w.wantAnswer("10.500000", "SELECT payout FROM payout")
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
@@ -59,9 +61,12 @@ func TestPayouts_BecomeATableWithHistory(t *testing.T) {
 	w.wantAnswer("1|10.500000|first_seen\n2|12.000000|changed",
 		"SELECT version_no, payout, change_type FROM payout_history ORDER BY 1")
 	write("")
-	sync(exit.OK, "")
-	w.wantAnswer("0", "SELECT count(*) FROM payout")
-	w.wantAnswer("deleted", "SELECT change_type FROM payout_history WHERE is_current")
+	sync(exit.Partial, "a file without payouts ends none")
+	w.wantAnswer("12.000000", "SELECT payout FROM payout")
+	write("2026-01-01,,C999,,,9\n")
+	sync(exit.Partial, "the account has no campaign C999")
+	w.wantAnswer("1|C999", "SELECT count(*), any_value(campaign_id) FROM payout")
+	w.wantAnswer("deleted", "SELECT change_type FROM payout_history WHERE is_current AND campaign_id = ''")
 	w.must("verify")
 	before := w.ask("FROM payout_history ORDER BY ALL")
 	w.must("rebuild")
@@ -91,44 +96,161 @@ func (w *world) wantAnswer(want, question string) {
 	}
 }
 
-// TestPayouts_ExportReplacesItsDays: a tracker's export beside the payouts becomes rows; a newer one replaces the days
-// that it has, and the same one changes nothing. One with a bad line changes nothing either, and names it.
-func TestPayouts_ExportReplacesItsDays(t *testing.T) {
-	w := newWorld(t)
-	dir := t.TempDir()
-	payouts, export := filepath.Join(dir, "payouts.csv"), filepath.Join(dir, "tracker.csv")
-	write := func(path, text string) {
-		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	const all = "SELECT report_date, campaign_id, source_id, clicks, conversions, approved, held, refused, revenue " +
-		"FROM tracker_daily ORDER BY ALL"
-	w.env["PAYOUTS"] = payouts + "," + export
-	w.env["TRACKER_COLUMNS"] = "day=Date,campaign=Custom 1,source=Site,state=Status,conversions=Conv,revenue=Rev"
-	write(payouts, "from,payout\n2026-01-01,10\n")
-	write(export, "Date;Custom 1;Site;Status;Conv;Rev;ROI\n2026-11-18;C1;S1;approved;2;19.5;1\n"+
-		"2026-11-18;C1;S1;hold;1;9.75;1\n2026-11-19;C1;S1;rejected;1;9.75;1\n")
-	w.wantPayoutsChecked(exit.OK, "1 line of payouts, a tracker's export of 2 rows from 2026-11-18 to 2026-11-19")
+// exportWorld is a world with a file of a tracker's export, and campaigns and a source of the account.
+type exportWorld struct {
+	*world
+	path                    string
+	campaign, other, source string
+}
+
+func newExportWorld(t *testing.T) *exportWorld {
+	w := &exportWorld{world: newWorld(t, func(c *adsim.Config) { c.Campaigns, c.RowsPerDay = 4, 40 }), path: filepath.Join(t.TempDir(),
+		"tracker.csv")}
+	w.service.SetNow(time.Date(2026, 11, 26, 15, 0, 0, 0, time.UTC))
 	w.must("sync")
-	first := "2026-11-18|C1|S1|NULL|3|2|1|0|19.500000\n"
-	w.wantAnswer(first+"2026-11-19|C1|S1|NULL|1|0|0|1|0.000000", all)
+	ids := strings.Split(w.ask("SELECT DISTINCT campaign_id FROM spend_daily ORDER BY 1"), "\n")
+	w.campaign, w.other = ids[0], ids[1]
+	w.source = w.ask("SELECT min(source_id) FROM spend_daily WHERE source_id <> ''")
+	w.env["PAYOUTS"] = w.path
+	return w
+}
+
+// write writes the export. C, D and S stand for campaigns and the source of the account.
+func (w *exportWorld) write(text string) {
+	w.t.Helper()
+	text = strings.NewReplacer("{C}", w.campaign, "{D}", w.other, "{S}", w.source).Replace(text)
+	if err := os.WriteFile(w.path, []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// sync runs a sync later, with the export.
+func (w *exportWorld) sync(later time.Duration, code int, says string) {
+	w.t.Helper()
+	w.service.Advance(later)
+	w.wantRun(code, says, "sync")
+}
+
+// stored returns the stored days with their rows and revenue.
+func (w *exportWorld) stored() string {
+	w.t.Helper()
+	return w.ask("SELECT report_date, count(*), sum(clicks), sum(revenue) FROM tracker_daily GROUP BY ALL ORDER BY ALL")
+}
+
+// TestPayouts_ExportReplacesItsDays: a tracker's export beside the payouts becomes rows; a newer one replaces the days
+// that it has, and the same one changes nothing. A bad line is set aside and named.
+func TestPayouts_ExportReplacesItsDays(t *testing.T) {
+	w := newExportWorld(t)
+	payouts := filepath.Join(t.TempDir(), "payouts.csv")
+	if err := os.WriteFile(payouts, []byte("from,payout\n2026-01-01,10\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const all = "SELECT report_date, clicks, conversions, approved, held, refused, revenue FROM tracker_daily ORDER BY ALL"
+	w.env["PAYOUTS"] = payouts + "," + w.path
+	w.env["TRACKER_COLUMNS"] = "day=Date,campaign=Custom 1,source=Site,state=Status,conversions=Conv,revenue=Rev"
+	w.write("Date;Custom 1;Site;Status;Conv;Rev;ROI\n2026-11-18;{C};{S};approved;2;19.5;1\n" +
+		"2026-11-18;{C};{S};hold;1;9.75;1\n2026-11-19;{C};{S};rejected;1;9.75;1\n")
+	w.wantPayoutsChecked(exit.OK, "1 line of payouts; a tracker's export of 3 rows from 2026-11-18 to 2026-11-19")
+	w.sync(time.Minute, exit.OK, "")
+	first := "2026-11-18|NULL|3|2|1|0|19.500000\n"
+	w.wantAnswer(first+"2026-11-19|NULL|1|0|0|1|0.000000", all)
 	w.wantAnswer("10.000000", "SELECT payout FROM payout")
 
-	write(export, "Date;Custom 1;Site;Status;Conv;Rev;ROI\n2026-11-19;C1;S2;approved;1;9.75;1\n2026-11-32;;;;;;\n")
-	w.wantRun(exit.Partial, `tracker.csv: line 3: day "2026-11-32" is not a day`, "sync")
-	w.wantAnswer(first+"2026-11-19|C1|S1|NULL|1|0|0|1|0.000000", all)
-
-	write(export, "Date;Custom 1;Site;Status;Conv;Rev;ROI\n2026-11-19;C1;S2;approved;1;9.75;1\n"+
-		"2026-11-18;C1;S1;approved;2;19.5;1\n2026-11-18;C1;S1;hold;1;9.75;1\n")
-	w.must("sync")
-	w.wantAnswer(first+"2026-11-19|C1|S2|NULL|1|1|0|0|9.750000", all)
+	w.write("Date;Custom 1;Site;Status;Conv;Rev;ROI\n2026-11-19;{C};{S};approved;1;9.75;1\n2026-11-32;;;;;;\n" +
+		"Total;;;;4;29.25;1\n")
+	w.sync(time.Minute, exit.Partial, `tracker.csv: line 3: column Date: "2026-11-32" is not a day`)
+	w.wantAnswer(first+"2026-11-19|NULL|1|1|0|0|9.750000", all)
+	w.wantAnswer("tracker|3|day\ntracker|4|", "SELECT stream, row_number, field FROM ops.refused_row ORDER BY ALL")
 	runs := w.ask("SELECT report_date, _run_id FROM tracker_daily ORDER BY ALL")
 	w.wantAnswer("2", "SELECT count(DISTINCT _run_id) FROM tracker_daily")
-	w.must("sync")
+
+	w.write("Date;Custom 1;Site;Status;Conv;Rev;ROI\n2026-11-19;{C};{S};approved;1;9.75;1\n" +
+		"2026-11-18;{C};{S};approved;2;19.5;1\n2026-11-18;{C};{S};hold;1;9.75;1\n")
+	w.sync(time.Minute, exit.OK, "")
 	w.wantAnswer(runs, "SELECT report_date, _run_id FROM tracker_daily ORDER BY ALL")
 	w.must("verify")
 	w.must("rebuild")
-	w.wantAnswer(first+"2026-11-19|C1|S2|NULL|1|1|0|0|9.750000", all)
+	w.wantAnswer(first+"2026-11-19|NULL|1|1|0|0|9.750000", all)
+}
+
+// TestPayouts_ShrunkDaysAreHeld: the end of a file is not believed. A stored day that would lose rows or revenue stands
+// and ends the sync in 4; it is replaced when another day's export has the same, or by accept.
+func TestPayouts_ShrunkDaysAreHeld(t *testing.T) {
+	w := newExportWorld(t)
+	const head, day18 = "date,campaign,source,clicks,revenue\n", "2026-11-18,{C},{S},9,20\n2026-11-18,{D},{S},5,10.50\n"
+	w.write(head + day18 + "2026-11-19,{C},{S},7,7105.00\n")
+	w.sync(time.Minute, exit.OK, "")
+	whole := "2026-11-18|2|14|30.500000\n2026-11-19|1|7|7105.000000"
+	w.wantAnswer(whole, "SELECT report_date, count(*), sum(clicks), sum(revenue) FROM tracker_daily GROUP BY ALL ORDER BY ALL")
+
+	cut := head + day18 + "2026-11-19,{C},{S},7,71" // cut in its last number
+	w.write(cut)
+	w.sync(time.Hour, exit.Partial, "the tracker's day 2026-11-19 would lose 7034.00 of its revenue of 7105.00, at the "+
+		"edge of the export: it is held")
+	if got := w.stored(); got != whole {
+		t.Errorf("a cut file is stored: %s", got)
+	}
+	w.sync(24*time.Hour, exit.Partial, "2026-11-19 would lose") // the same file on another day proves nothing
+	w.write(head + "2026-11-18,{C},{S},9,20\n2026-11-19,{C},{S},7,7105.00\n")
+	w.sync(time.Hour, exit.Partial, "2026-11-18 would lose 1 of its 2 rows and 10.50 of its revenue")
+	if got := w.stored(); got != whole {
+		t.Errorf("a capped export is stored: %s", got)
+	}
+	w.write(head + "2026-11-18,{C},{S},9,20\n2026-11-19,{C},{S},7,7105.00\n2026-11-20,{C},{S},1,1\n")
+	w.sync(time.Hour, exit.Partial, "2026-11-18 would lose") // another file, and the same day
+	w.sync(24*time.Hour, exit.OK, "")
+	if got := w.stored(); !strings.HasPrefix(got, "2026-11-18|1|9|20.000000\n2026-11-19|1|7|7105.000000\n2026-11-20|1") {
+		t.Errorf("what two days' exports have is not stored: %s", got)
+	}
+
+	w.write(head + "2026-11-19,{C},{S},7,6000\n2026-11-20,{C},{S},1,1\n")
+	w.sync(time.Hour, exit.Partial, "2026-11-19 would lose 1105.00")
+	note := w.ask("SELECT max_by(note, last_seen_at) FROM ops.note WHERE note LIKE 'tracker.held.2026-11-19.%'")
+	w.must("accept", note)
+	w.sync(time.Minute, exit.OK, "")
+	w.wantAnswer("6000.000000", "SELECT sum(revenue) FROM tracker_daily WHERE report_date = '2026-11-19'")
+	w.must("verify")
+}
+
+// TestPayouts_OtherIDsAreRefused: of an export with the tracker's own IDs nothing is stored, and the message names the
+// column that fits.
+func TestPayouts_OtherIDsAreRefused(t *testing.T) {
+	w := newExportWorld(t)
+	before := w.ask("FROM mart.revenue")
+	text := "Day,Campaign ID,Custom variable 1,Custom variable 2,Visits,Revenue\n" +
+		"2026-11-18,0b6f1d2c-3d51-4d7e-9d3f-6b1f2a7c9e10,{S},{C},1500,240.5\n"
+	w.env["TRACKER_COLUMNS"] = "day=Day,campaign=Campaign ID,source=Custom variable 1,clicks=Visits,revenue=Revenue"
+	w.write(text)
+	const says = "0 of 1 rows are of campaigns of this account, 0 of 1 campaigns match"
+	w.wantPayoutsChecked(exit.Usage, says)
+	w.wantPayoutsChecked(exit.Usage, "column Custom variable 2 fits: SPENDSYNC_TRACKER_COLUMNS with campaign=Custom variable 2")
+	w.sync(time.Minute, exit.Partial, says)
+	w.wantAnswer("0", "SELECT count(*) FROM tracker_daily")
+	w.wantAnswer(before, "FROM mart.revenue")
+	w.env["TRACKER_COLUMNS"] = "day=Day,campaign=Custom variable 2,source=Campaign ID,clicks=Visits,revenue=Revenue"
+	w.sync(time.Minute, exit.Partial, "0 of 1 sources match")
+	w.wantAnswer("0", "SELECT count(*) FROM tracker_daily")
+	w.env["TRACKER_COLUMNS"] = "day=Day,campaign=Custom variable 2,source=Custom variable 1,clicks=Visits,revenue=Revenue"
+	w.wantPayoutsChecked(exit.OK, "1 of 1 rows are of campaigns of this account, 1 of 1 campaigns match")
+	w.sync(time.Minute, exit.OK, "")
+	w.wantAnswer("240.500000", "SELECT sum(revenue) FROM tracker_daily")
+}
+
+// TestPayouts_ReadingThatEndedARunIsLeftOutOnce: a run that was killed while it read the files leaves a note, and the
+// next one publishes its days without them.
+func TestPayouts_ReadingThatEndedARunIsLeftOutOnce(t *testing.T) {
+	w := newExportWorld(t)
+	w.write("date,campaign,source,clicks,revenue\n2026-11-18,{C},{S},9,20\n")
+	info, err := os.Stat(w.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	note := fmt.Sprintf("%s %d %d", w.path, info.Size(), info.ModTime().UnixNano())
+	if err := os.WriteFile(filepath.Join(w.dir, "locks", "account=acme.reading"), []byte(note), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.sync(time.Minute, exit.Partial, "the last run ended while it read this")
+	w.wantAnswer("0", "SELECT count(*) FROM tracker_daily")
+	w.sync(time.Minute, exit.OK, "")
+	w.wantAnswer("1", "SELECT count(*) FROM tracker_daily")
 }

@@ -20,6 +20,8 @@ type Note struct {
 	// ByHand: values that were known before stand, and may be old: the note stands only if it is accepted.
 	ByHand bool   `json:"by_hand,omitempty"`
 	RunID  string `json:"run_id"` // that last saw it
+	// Evidence identifies the file that first showed it, if it is a difference of the operator's own files.
+	Evidence string `json:"evidence,omitempty"`
 }
 
 // RunsToStand is how many runs see a difference before its note stands.
@@ -47,6 +49,7 @@ func (a *Account) NotesAfter(seen map[string]Note, at schema.Instant, runID stri
 		if i := slices.IndexFunc(a.Notes, func(n Note) bool { return n.Name == name }); i >= 0 {
 			was := a.Notes[i]
 			n.Runs, n.FirstSeenAt, n.Decision = was.Runs+1, was.FirstSeenAt, was.Decision
+			n.Evidence = was.Evidence
 		}
 		if slices.ContainsFunc(a.Notes, func(n Note) bool { return n.Stands() && isLarger(n.Name, name) }) {
 			n.Runs = max(n.Runs, RunsToStand)

@@ -58,8 +58,10 @@ type Config struct {
 
 	LimitDay   string            `env:"LIMIT_DAY, default=America/Chicago"`
 	Thresholds map[string]string `env:"THRESHOLDS, separator=="`
-	Payouts    []string          `env:"PAYOUTS" from:"none" file:"67108864"`
+	Payouts    []string          `env:"PAYOUTS" from:"none" file:"1073741824"`
 	Tracker    map[string]string `env:"TRACKER_COLUMNS, separator=="`
+	// TrackerFormat is how these files write numbers and days, see payouts.ParseFormat.
+	TrackerFormat string `env:"TRACKER_FORMAT" from:"what the file itself decides"`
 
 	MetricsFile string `env:"METRICS_FILE" from:"none" file:"write"`
 	Pushgateway Secret `env:"PUSHGATEWAY_URL" from:"none"`
@@ -182,6 +184,8 @@ func (c *Config) check() error {
 		c.LogFormat)
 	refuse(!slices.Contains([]string{"debug", "info", "warn", "error"}, c.LogLevel), "LOG_LEVEL=%q is none of debug, "+
 		"info, warn, error", c.LogLevel)
+	refuse(!trackerFormat.MatchString(c.TrackerFormat), "TRACKER_FORMAT=%q is none of decimal=. decimal=, day=DD/MM/YYYY "+
+		"day=MM/DD/YYYY; two are separated by a space", c.TrackerFormat)
 	var err error
 	c.limits, err = zoneOfLimits(c.LimitDay)
 	refuse(err != nil, "LIMIT_DAY=%s: %v; for example UTC", c.LimitDay, err)
@@ -199,6 +203,8 @@ func (c *Config) check() error {
 	}
 	return c.checkNotices()
 }
+
+var trackerFormat = regexp.MustCompile(`^((decimal=[.,]|day=(DD/MM|MM/DD)/YYYY)( |$))*$`)
 
 var duckMemory = regexp.MustCompile(`^[0-9]+(\.[0-9]+)? ?([KMGT]i?B)$`)
 

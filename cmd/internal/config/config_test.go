@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -145,5 +146,66 @@ func TestVariables_AreExplained(t *testing.T) {
 	}
 	if len(docs) != len(all) {
 		t.Errorf("%d meanings of %d variables", len(docs), len(all))
+	}
+}
+
+// TestWithFile_ReadsWhatIsWritten: a $ is a $, quotes end, and a line that is wrong is named and not quoted.
+func TestWithFile_ReadsWhatIsWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "spendsync.env")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("# a comment\n\nexport SPENDSYNC_ACCOUNT=acme # ours\r\nSPENDSYNC_REPORT_PASSWORD=pa$$w0rd$HOME\n" +
+		"SPENDSYNC_REPORT_USER = 'u#1 $x'\nSPENDSYNC_API_KEY=\"k\\\"$1\\\\ \\$2\" # ours\nSPENDSYNC_DATA_DIR=\n")
+	got, err := WithFile([]string{"SPENDSYNC_DATA_DIR=x"}, path)
+	want := []string{"SPENDSYNC_ACCOUNT=acme", `SPENDSYNC_API_KEY=k"$1\ $2`, "SPENDSYNC_REPORT_PASSWORD=pa$$w0rd$HOME",
+		"SPENDSYNC_REPORT_USER=u#1 $x", "SPENDSYNC_DATA_DIR=x"}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v", got, err)
+	}
+	for text, says := range map[string]string{
+		"\ufeffSPENDSYNC_ACCOUNT=a\n":           "byte order mark",
+		"\xff\xfeS\x00P\x00":                    "UTF-16",
+		"SPENDSYNC_ACCOUNT=a\nhunter2\n":        "line 2 is not of the form NAME=value",
+		"SPENDSYNC_API_KEY=\"hunter2\n":         "line 1: the quote of SPENDSYNC_API_KEY",
+		"SPENDSYNC_API_KEY='hunter2' hunter2\n": "line 1: the quote of SPENDSYNC_API_KEY",
+		"SPENDSYNC_API_KEY: hunter2=\n":         "line 1 is not of the form",
+		"SPENDSYNC_ACCOUNT=\"\xc3\"\n":          "UTF-8",
+	} {
+		write(text)
+		if _, err := WithFile(nil, path); err == nil || !strings.Contains(err.Error(), says) ||
+			strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	for _, value := range []string{"a b", `$HOME "x" \n \\`, "'#", "p\nq"} {
+		path := filepath.Join(t.TempDir(), "new.env")
+		if err := WriteFile(path, [][2]string{{"API_KEY", value}}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := WithFile(nil, path); err != nil || !slices.Equal(got, []string{"SPENDSYNC_API_KEY=" + value}) {
+			t.Errorf("%q comes back as %q, %v", value, got, err)
+		}
+	}
+}
+
+// TestSecret_SaysWhatAKeyIs: a key in another form than plain text is refused in words.
+func TestSecret_SaysWhatAKeyIs(t *testing.T) {
+	for text, says := range map[string]string{"\ufeffhunter2\n": "byte order mark", "\xff\xfeh\x00u\x00": "UTF-16",
+		`"hunter2"`: "in quotes", `'hunter2'`: "in quotes"} {
+		path := filepath.Join(t.TempDir(), "key")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadSecret("API_KEY", "", path); err == nil || !strings.Contains(err.Error(), says) ||
+			strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if got, err := ReadSecret("REPORT_PASSWORD", `"pass"`, ""); err != nil || got != `"pass"` {
+		t.Errorf("a password may have quotes: %v", err)
 	}
 }

@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/joho/godotenv"
+	"unicode/utf8"
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/files"
@@ -29,9 +30,9 @@ func WithFile(environ []string, name string) ([]string, error) {
 		return nil, exit.Advise(exit.Usagef("--config: %v", err), "name a file that exists and that you may read")
 	}
 	name = cmp.Or(name, FileName)
-	read, err := godotenv.Parse(bytes.NewReader(b))
-	if err != nil { // it quotes the line, and with it a secret
-		return nil, exit.Advise(exit.Usagef("%s: a line is not of the form NAME=value", name),
+	read, err := parseFile(b)
+	if err != nil {
+		return nil, exit.Advise(exit.Usagef("%s: %v", name, err),
 			"write one NAME=value a line, with quotes around values that hold spaces or #")
 	}
 	set := map[string]bool{}
@@ -53,16 +54,91 @@ func WithFile(environ []string, name string) ([]string, error) {
 	return append(below, environ...), nil
 }
 
+// notText returns in words in which other form than plain text a file is; "": in none.
+func notText(b []byte) string {
+	switch {
+	case bytes.HasPrefix(b, []byte("\xef\xbb\xbf")):
+		return "it begins with a byte order mark; save it as UTF-8 without one"
+	case bytes.HasPrefix(b, []byte("\xff\xfe")), bytes.HasPrefix(b, []byte("\xfe\xff")), len(b) > 1 && b[1] == 0:
+		return "it is UTF-16 text; save it as UTF-8"
+	}
+	return ""
+}
+
+// parseFile reads lines of the form NAME=value. A value may be in single or double quotes; in double ones \n is a new
+// line, and another character after \ is itself. A $ is a $. An error names the line, and never quotes it: it may hold a
+// secret.
+func parseFile(b []byte) (map[string]string, error) {
+	if why := notText(b); why != "" {
+		return nil, errors.New(why)
+	}
+	if !utf8.Valid(b) {
+		return nil, errors.New("it is not UTF-8 text")
+	}
+	variables := map[string]string{}
+	n := 0
+	for line := range strings.Lines(string(b)) {
+		n++
+		line = strings.TrimPrefix(strings.TrimSpace(line), "export ")
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, value, ok := strings.Cut(line, "=")
+		name = strings.TrimSpace(name)
+		if !ok || !fileName.MatchString(name) {
+			return nil, fmt.Errorf("line %d is not of the form NAME=value", n)
+		}
+		if variables[name], ok = unquoted(strings.TrimSpace(value)); !ok {
+			return nil, fmt.Errorf("line %d: the quote of %s does not end, or something follows it", n, name)
+		}
+	}
+	return variables, nil
+}
+
+var fileName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
+
+// unquoted returns a value without quotes and without a comment after it.
+func unquoted(value string) (text string, ok bool) {
+	if value == "" || value[0] != '"' && value[0] != '\'' {
+		if i := strings.Index(" "+value, " #"); i >= 0 {
+			value = value[:max(0, i-1)]
+		}
+		return strings.TrimSpace(value), true
+	}
+	var b strings.Builder
+	for i := 1; i < len(value); i++ {
+		switch c := value[i]; {
+		case c == value[0]:
+			rest := strings.TrimSpace(value[i+1:])
+			return b.String(), rest == "" || strings.HasPrefix(rest, "#")
+		case c == '\\' && value[0] == '"' && i+1 < len(value):
+			i++
+			switch value[i] {
+			case 'n':
+				b.WriteByte('\n')
+			case 'r':
+				b.WriteByte('\r')
+			default:
+				b.WriteByte(value[i])
+			}
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", false
+}
+
+// quoted returns a value as [parseFile] reads it back.
+func quoted(value string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`).Replace(value) + `"`
+}
+
 // WriteFile writes variables as a configuration file that only its owner can read. It replaces no file.
 func WriteFile(name string, variables [][2]string) error {
 	var b strings.Builder
 	b.WriteString("# Variables of spendsync; 'spendsync help config' describes all of them.\n")
 	for _, kv := range variables {
-		line, err := godotenv.Marshal(map[string]string{Prefix + kv[0]: kv[1]})
-		if err != nil {
-			return err
-		}
-		b.WriteString(line + "\n")
+		b.WriteString(Prefix + kv[0] + "=" + quoted(kv[1]) + "\n")
 	}
 	return files.WriteNew(name, b.String())
 }

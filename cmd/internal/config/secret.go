@@ -91,6 +91,9 @@ func ReadSecret(name string, value Secret, file string) (Secret, error) {
 		if err != nil {
 			return "", exit.Usagef("%s%s_FILE: %v", Prefix, name, err)
 		}
+		if why := notText(b); why != "" {
+			return "", exit.Usagef("%s%s_FILE: %s: %s", Prefix, name, file, why)
+		}
 		// Editors and kubectl end a file with a newline; no secret does.
 		value = Secret(strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r"))
 		if value == "" {
@@ -100,6 +103,12 @@ func ReadSecret(name string, value Secret, file string) (Secret, error) {
 	if value == "" {
 		return "", exit.Usagef("neither %s%s nor %s%s_FILE is set; see 'spendsync help config'", Prefix, name,
 			Prefix, name)
+	}
+	if n := len(value); name == "API_KEY" && n > 1 && (value[0] == '"' || value[0] == '\'') && value[0] == value[n-1] {
+		return "", exit.Usagef("%s%s is in quotes; write the key without them", Prefix, name)
+	}
+	if strings.HasPrefix(string(value), "\ufeff") {
+		return "", exit.Usagef("%s%s begins with a byte order mark; write it without one", Prefix, name)
 	}
 	if strings.ContainsAny(string(value), "\x00\r\n") {
 		return "", exit.Usagef("%s%s holds a line break", Prefix, name)

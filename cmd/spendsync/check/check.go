@@ -110,8 +110,8 @@ func (c *checker) all(ctx context.Context) {
 	known := c.store()
 	c.known = known
 	c.volume()
-	c.payouts()
 	if !configured {
+		c.payouts(ctx, nil)
 		return
 	}
 	var stored *job.Known
@@ -124,6 +124,7 @@ func (c *checker) all(ctx context.Context) {
 		}
 	}
 	tried := c.try(ctx, stored)
+	c.payouts(ctx, tried)
 	c.clock()
 	if tried != nil {
 		c.stores(tried)

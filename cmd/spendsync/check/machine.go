@@ -1,14 +1,18 @@
 package check
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/spendsync/payouts"
+	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/schema"
 )
@@ -43,26 +47,44 @@ func (c *checker) memory() {
 }
 
 // payouts reads the operator's own files as a run does; the run would continue without them.
-func (c *checker) payouts() {
-	if len(c.Config.Payouts) == 0 {
+func (c *checker) payouts(ctx context.Context, t *job.Trial) {
+	if c.Job.Own == nil {
 		return
 	}
 	const name = "payouts"
-	lines, export, err := payouts.Read(c.Config.Payouts, c.Config.Tracker)
+	const do = "correct what is named: until then a sync keeps the numbers that it has, and ends with exit code 4"
+	var campaigns map[string]bool
+	if t != nil {
+		campaigns = t.CampaignIDs()
+	}
+	own, err := c.Job.Own(ctx, campaigns, false)
+	if err == nil {
+		for _, err = range own.Days(ctx) {
+			if err != nil {
+				break
+			}
+		}
+		err = errors.Join(err, own.Close())
+	}
 	if err != nil {
-		c.fail(exit.Usage, name, "correct what is named: until then a sync keeps the numbers that it has, and ends "+
-			"with exit code 4", "%s", phrase.OneLine(err.Error()))
+		c.fail(exit.Usage, name, do, "%s", phrase.OneLine(err.Error()))
 		return
 	}
+	for _, f := range own.Failures {
+		c.fail(exit.Usage, name, do, "%s", phrase.OneLine(f))
+	}
+	for _, note := range slices.Sorted(maps.Keys(own.Notes)) {
+		c.warn(name, "correct it, or 'spendsync accept "+note+"' after a sync", "%s", own.Notes[note])
+	}
 	var found []string
-	if lines != nil {
-		found = append(found, phrase.Count(len(lines), "line")+" of payouts")
+	if own.Payouts != nil {
+		found = append(found, phrase.Count(len(own.Payouts), "line")+" of payouts")
 	}
-	if n := len(export); n > 0 {
-		found = append(found, fmt.Sprintf("a tracker's export of %s from %s to %s", phrase.Count(n, "row"),
-			export[0].ReportDate, export[n-1].ReportDate))
-	} else if export != nil {
-		found = append(found, "a tracker's export without a row")
+	if own.Rows > 0 {
+		found = append(found, fmt.Sprintf("a tracker's export of %s from %s to %s", phrase.Count(int(own.Rows), "row"),
+			own.From, own.To))
 	}
-	c.ok(name, "%s: %s", strings.Join(c.Config.Payouts, ", "), strings.Join(found, ", "))
+	if len(found) > 0 {
+		c.ok(name, "%s: %s", strings.Join(c.Config.Payouts, ", "), strings.Join(append(found, own.Said...), "; "))
+	}
 }

@@ -30,9 +30,8 @@ type Job struct {
 	RequestsPerMinute int  // to the API
 	Full              bool // read settled campaigns again, too
 
-	// Own reads the operator's own numbers: payouts, and the days of a tracker in key order; nil: the stored ones stay,
-	// as do those that it returns no slice of.
-	Own func() ([]schema.Payout, []schema.TrackerDay, error)
+	// Own reads the operator's own files, of which rows belong to these campaigns; nil: there are none.
+	Own ReadOwn
 
 	// SettingsBudget is how long a run may read settings, and with that how long proven
 	// numbers wait for them; 0 means [DefaultSettingsBudget].

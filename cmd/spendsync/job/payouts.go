@@ -1,50 +1,104 @@
 package job
 
 import (
+	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
-	"slices"
+	"maps"
+	"strings"
+	"time"
 
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/spendsync/payouts"
+	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
+	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/schema"
 )
 
-// stageOwn stages the operator's own numbers. A file with an error changes nothing: what is stored stays, the run
-// continues and names the error, because the report cannot be read again later and the file can.
-func (r *run) stageOwn(staged *load.Staged) error {
-	if r.s.Own == nil {
+// ReadOwn reads the operator's own files. campaigns are those of the account. A sync leaves a note for the next one while
+// it reads.
+type ReadOwn func(ctx context.Context, campaigns map[string]bool, isSync bool) (*payouts.Own, error)
+
+// ownBudget is how long a run may read the operator's own files.
+const ownBudget = 5 * time.Minute
+
+// readOwn reads the operator's own files and stages the days of exports. What is wrong with a file ends the run with
+// exit 4, and never keeps a day of the report back: the report cannot be read again later, and the file can.
+//
+// A stored day of an export is not replaced by one that lacks some of its rows or has less revenue: the file may be
+// cut, or the export capped. It is replaced when a later file, of another day, has the same again, or when its note is
+// accepted.
+func (r *run) readOwn(ctx context.Context, campaigns witnesses) error {
+	if r.s.Own == nil || ctx.Err() != nil {
 		return nil
 	}
-	payouts, tracker, err := r.s.Own()
+	ctx, cancel := context.WithTimeout(ctx, ownBudget)
+	defer cancel()
+	own, err := r.readOwnFiles(ctx, campaigns)
+	if err == nil {
+		r.payouts = own.Payouts
+		err = r.stageTracker(ctx, own)
+		err = errors.Join(err, own.Close())
+	}
+	if errors.Is(err, durable.ErrStorage) {
+		return err
+	}
 	if err != nil {
-		r.tally.fail("payouts", fmt.Errorf("%w; the payouts and the tracker's days that are stored stand", err))
-		r.s.Log.Warn("your own numbers were not taken in; those that are stored stand", "error", err)
-		return nil
+		r.failOwn("payouts", fmt.Errorf("%w; the payouts and the tracker's days that are stored stand", err))
 	}
-	if payouts != nil {
-		err = r.stagePayouts(staged, payouts)
-	}
-	return errors.Join(err, r.stageTracker(staged, tracker))
+	return nil
 }
 
-// stageTracker stages the days of a tracker's export. The rows are in key order; days that they lack stay.
-func (r *run) stageTracker(staged *load.Staged, rows []schema.TrackerDay) error {
+func (r *run) failOwn(what string, err error) {
+	r.tally.fail(what, exit.Advise(err, "correct the file that is named; the days of the report and the stored numbers are "+
+		"safe, and the next sync reads the file again"))
+	r.s.Log.Warn("your own numbers were not taken in as they are; those that are stored stand", "error", err)
+}
+
+// readOwnFiles reads the files with all campaigns that are known to be the account's.
+func (r *run) readOwnFiles(ctx context.Context, campaigns witnesses) (*payouts.Own, error) {
+	stored, err := readCampaigns(r.s.store)
+	if err != nil {
+		return nil, err
+	}
+	known := maps.Clone(map[string]bool(campaigns))
+	if known == nil {
+		known = map[string]bool{}
+	}
+	for id := range stored {
+		known[id] = true
+	}
+	if len(known) == 0 { // nothing to compare with
+		known = nil
+	}
+	return r.s.Own(ctx, known, true)
+}
+
+// stageTracker stages the days of exports. Days that the exports lack stay.
+func (r *run) stageTracker(ctx context.Context, own *payouts.Own) error {
 	days, changed := 0, 0
-	for len(rows) > 0 {
-		day := rows[0].ReportDate
-		n := slices.IndexFunc(rows, func(t schema.TrackerDay) bool { return t.ReportDate != day })
-		if n < 0 {
-			n = len(rows)
+	defer r.takeFindings(own)
+	for d, err := range own.Days(ctx) {
+		if err != nil {
+			return err
 		}
-		differs, err := staged.PutTracker(day, rows[:n])
+		stored, err := r.s.staged.StoredTracker(d.Day)
+		if err != nil {
+			return err
+		}
+		if why := loss(stored, d.Rows); why != "" && !r.mayShrink(own, d, why) {
+			continue
+		}
+		differs, err := r.s.staged.PutTracker(d.Day, stored, d.Rows)
 		if err != nil {
 			return err
 		}
 		if days++; differs {
 			changed++
 		}
-		rows = rows[n:]
 	}
 	if changed > 0 {
 		r.s.Log.Info("the tracker's days changed", "days", days, "changed", changed)
@@ -52,8 +106,103 @@ func (r *run) stageTracker(staged *load.Staged, rows []schema.TrackerDay) error 
 	return nil
 }
 
-// stagePayouts stages the payouts as versions.
-func (r *run) stagePayouts(staged *load.Staged, rows []schema.Payout) error {
+// takeFindings takes over what the reading found.
+func (r *run) takeFindings(own *payouts.Own) {
+	for _, f := range own.Failures {
+		r.failOwn("payouts", errors.New(f))
+	}
+	for name, message := range own.Notes {
+		r.tally.failures = append(r.tally.failures, failure{what: "payouts", notes: []string{name},
+			err: exit.Advise(errors.New(message), "look at the columns that are read; if they are right, 'spendsync accept "+
+				name+"'")})
+	}
+	for _, said := range own.Said {
+		r.s.Log.Info("your own files", "found", said)
+	}
+	for _, row := range own.Refused {
+		row.AccountID, row.RunID, row.SeenAt = r.s.Account, r.s.RunID, schema.InstantOf(r.s.start)
+		r.refused = append(r.refused, row)
+	}
+}
+
+// loss returns what a stored day would lose; empty: nothing.
+func loss(stored, rows []schema.TrackerDay) string {
+	has := map[[2]string]bool{}
+	var was, is schema.Money
+	unknown := false
+	for i := range rows {
+		has[[2]string{rows[i].CampaignID, rows[i].SourceID}] = true
+		is += rows[i].Revenue.V
+		unknown = unknown || !rows[i].Revenue.Valid
+	}
+	missing, told := 0, len(stored) > 0
+	for i := range stored {
+		if !has[[2]string{stored[i].CampaignID, stored[i].SourceID}] {
+			missing++
+		}
+		was += stored[i].Revenue.V
+		told = told && stored[i].Revenue.Valid
+	}
+	var lost []string
+	if missing > 0 {
+		lost = append(lost, fmt.Sprintf("%d of its %s", missing, phrase.Count(len(stored), "row")))
+	}
+	switch {
+	case is < was:
+		lost = append(lost, fmt.Sprintf("%s of its revenue of %s", was-is, was))
+	case told && unknown:
+		lost = append(lost, "the revenue of some rows")
+	}
+	return strings.Join(lost, " and ")
+}
+
+// mayShrink reports whether a stored day may be replaced by one that has less. If not, the day is held, and a note
+// about exactly these rows remembers them.
+func (r *run) mayShrink(own *payouts.Own, d payouts.Day, why string) bool {
+	name := fmt.Sprintf("tracker.held.%s.%s", d.Day, hashOf(d.Rows))
+	today := schema.DateOf(r.s.start)
+	for _, n := range r.s.store.Account().Notes {
+		if n.Name != name {
+			continue
+		}
+		if n.Decision == schema.NoteAccepted ||
+			schema.DateOf(n.FirstSeenAt.Time()) < today && n.Evidence != own.Hash {
+			r.s.Log.Info("a day of the tracker is replaced by one that has less", "day", d.Day.String(), "lost", why)
+			return true
+		}
+	}
+	edge := ""
+	if d.Day == own.From || d.Day == own.To {
+		edge = ", at the edge of the export"
+	}
+	err := fmt.Errorf("the tracker's day %s would lose %s%s: it is held, and the stored day stands until the export of "+
+		"another day has the same, or 'spendsync accept %s'", d.Day, why, edge, name)
+	r.tally.failures = append(r.tally.failures, failure{what: "payouts", notes: []string{name}, standsOld: true,
+		err: exit.Advise(err, "look whether the export is complete: all rows, and not cut; then do nothing, or accept what "+
+			"it has by the command that is named")})
+	r.tally.seeDifference(name, err.Error())
+	note := r.tally.differences[name]
+	note.Evidence = own.Hash
+	r.tally.differences[name] = note
+	return false
+}
+
+// hashOf identifies the numbers of a day.
+func hashOf(rows []schema.TrackerDay) string {
+	h := sha256.New()
+	for i := range rows {
+		row := rows[i]
+		row.AccountID, row.RunID = "", ""
+		fmt.Fprintf(h, "%+v\n", row)
+	}
+	return fmt.Sprintf("%x", h.Sum(nil)[:4])
+}
+
+// stagePayouts stages the payouts that were read as versions.
+func (r *run) stagePayouts(staged *load.Staged) error {
+	if r.payouts == nil {
+		return nil
+	}
 	h, err := load.StoredHistory(r.s.store, schema.PayoutHistory)
 	if err != nil {
 		return err
@@ -62,7 +211,7 @@ func (r *run) stagePayouts(staged *load.Staged, rows []schema.Payout) error {
 		At: schema.InstantOf(r.s.Now()), RunID: r.s.RunID, Patience: schema.PayoutHistory.Patience,
 		Absence: func(*schema.Payout) history.Absence { return history.Gone },
 	}
-	for _, row := range rows {
+	for _, row := range r.payouts {
 		row.AccountID, row.RunID = r.s.Account, r.s.RunID
 		o.Seen = append(o.Seen, history.Seen[schema.Payout]{Row: row})
 	}
@@ -71,7 +220,7 @@ func (r *run) stagePayouts(staged *load.Staged, rows []schema.Payout) error {
 		return err
 	}
 	if n := st.FirstSeen + st.Versions + st.Deleted + st.Restored; n > 0 {
-		r.s.Log.Info("the payouts changed", "lines", len(rows), "changed", n)
+		r.s.Log.Info("the payouts changed", "lines", len(r.payouts), "changed", n)
 	}
 	if !st.Changed {
 		return load.PutConfirmations(staged, schema.PayoutHistory, next.Confirmations)

@@ -65,6 +65,9 @@ func (r *run) publish(
 		r.settings = nil
 		return row, errors.Join(unproven, r.settingsErr)
 	}
+	if err := r.readOwn(ctx, proof.witnesses); err != nil {
+		return row, err
+	}
 	err = r.s.traced(publishing, "publish", func(ctx context.Context) (err error) {
 		row, err = r.publishStaged(ctx)
 		return err
@@ -111,7 +114,7 @@ func failsReportToo(err error) bool {
 // publishStaged publishes a generation of everything staged, with the run's line in the
 // ledger.
 func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
-	if err := r.stageOwn(r.s.staged); err != nil {
+	if err := r.stagePayouts(r.s.staged); err != nil {
 		return row, err
 	}
 	unknown := r.unknown

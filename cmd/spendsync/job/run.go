@@ -21,6 +21,7 @@ type run struct {
 	settings    *settings       // nil until they are read
 	settingsErr error           // why no settings are published; nil: they are, or none were asked for
 	newVersions int64           // of settings
+	payouts     []schema.Payout // that the operator's files have; nil: the stored ones stand
 	preview     load.Preview    // of the generation
 }
 

@@ -70,7 +70,7 @@ const mostTried = 8
 // run did not start.
 func (j Job) Try(ctx context.Context, known *Known) (*Trial, error) {
 	t := &Trial{known: known}
-	j.trial = t
+	j.trial, j.Own = t, nil
 	var err error
 	t.Result, err = j.readAndPublish(ctx, "check", true, func(_ *manifest.Account, now time.Time) (Plan, error) {
 		// Days before the reach of a plan count neither as missing nor as lost.
@@ -85,6 +85,23 @@ func (j Job) Try(ctx context.Context, known *Known) (*Trial, error) {
 	t.addKey(j)
 	t.addSettings()
 	return t, nil
+}
+
+// CampaignIDs returns the campaigns that are known to be the account's: stored, listed by the key, or in the day's rows.
+func (t *Trial) CampaignIDs() map[string]bool {
+	ids := map[string]bool{}
+	if t.known != nil {
+		for id := range t.known.stored {
+			ids[id] = true
+		}
+	}
+	for _, e := range t.Listing.Entities {
+		ids[e.ID] = true
+	}
+	for _, id := range t.Day.Campaigns {
+		ids[id] = true
+	}
+	return ids
 }
 
 // addReport adds the reads of the report.

@@ -2,83 +2,64 @@ package payouts
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
-	"io"
-	"regexp"
 	"slices"
 	"strings"
 
-	"spendsync/cmd/internal/files"
 	"spendsync/schema"
 )
 
-// maxSize exceeds any list of payouts: a wrong path must not fill memory.
-const maxSize = 64 << 20
+// MaxPayouts is how many lines the files of payouts may have.
+const MaxPayouts = 100_000
 
-// Limits for the unpacked size of a Parquet file.
-const (
-	maxRows     = 1 << 20
-	maxUnpacked = 256 << 20
-)
-
-// Read reads the operator's files: at most one of payouts and one that is a tracker's export. Each is Parquet, or CSV
-// with a heading, which decides what the file is: an export has a column of days. columns name the export's columns,
-// by ours; without them its headings must be known. The rows of an export come in key order. What no file has is nil.
-func Read(paths []string, columns map[string]string) ([]schema.Payout, []schema.TrackerDay, error) {
-	var own own
-	of := map[bool]string{} // by whether it is an export
-	for _, path := range paths {
-		isExport, err := own.read(path, columns)
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", path, err)
-		}
-		if other := of[isExport]; other != "" {
-			what := map[bool]string{false: "have payouts", true: "are exports of a tracker"}[isExport]
-			return nil, nil, fmt.Errorf("%s and %s both %s: one of a kind is read", other, path, what)
-		}
-		of[isExport] = path
-	}
-	return own.payouts, own.tracker, nil
+// ofPayouts are the columns of payouts, under all the names that they may have.
+var ofPayouts = map[string]string{
+	"from": "from", "from_date": "from", "to": "to", "to_date": "to",
+	"campaign": "campaign", "campaign_id": "campaign", "creative": "creative", "creative_id": "creative",
+	"source": "source", "source_id": "source", "payout": "payout",
 }
 
-// own are the operator's own numbers as far as they are read.
-type own struct {
-	payouts []schema.Payout
-	tracker []schema.TrackerDay
+// payoutFiles are the files of payouts as far as they are read.
+type payoutFiles struct {
+	rows   []schema.Payout
+	at     []string // where each is
+	files  []string
+	broken bool // a file that may be one of payouts could not be read
 }
 
-// read adds a file, and reports whether it is a tracker's export.
-func (o *own) read(path string, columns map[string]string) (isExport bool, err error) {
-	f, size, err := files.Open(path, maxSize)
-	if err != nil {
-		return false, err
+// all returns the payouts of all files; nil: there is no such file, or the stored payouts stand.
+func (p *payoutFiles) all(r *reader) ([]schema.Payout, error) {
+	if p.broken || len(p.files) == 0 {
+		return nil, nil
 	}
-	defer f.Close()
-	magic := make([]byte, 4)
-	_, err = f.ReadAt(magic, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return false, err
+	where := strings.Join(p.files, ", ")
+	if len(p.rows) == 0 {
+		return nil, fmt.Errorf("%s: there is a heading and no line; a file without payouts ends none. To end one, give it "+
+			"a last day (to), or remove its line", where)
 	}
-	var s *sheet
-	if string(magic) == "PAR1" {
-		s, err = parquetSheet(f, size)
-	} else {
-		s, err = csvSheet(io.NewSectionReader(f, 0, size))
+	if twice := overlaps(p.rows, p.at); len(twice) > 0 {
+		return nil, fmt.Errorf("%s: %s", where, list(twice))
 	}
-	if err != nil {
-		return false, err
+	unknown := map[string]bool{}
+	future := 0
+	for i := range p.rows {
+		if id := p.rows[i].CampaignID; id != "" && r.Campaigns != nil && !r.Campaigns[id] {
+			unknown[id] = true
+		}
+		if p.rows[i].FromDate > r.Today {
+			future++
+		}
 	}
-	var problems []string
-	if isExport = hasDays(s.names, columns); isExport {
-		o.tracker, problems, err = readExport(s, columns)
-	} else {
-		o.payouts, problems, err = readPayouts(s)
+	if len(unknown) > 0 {
+		r.own.Notes["payouts.unknown-campaign"] = fmt.Sprintf("%s: the account has no campaign %s; its payouts count for "+
+			"nothing", where, some(unknown))
 	}
-	if err == nil && len(problems) > 0 {
-		err = errors.New(list(problems))
+	if future > 0 {
+		r.own.Said = append(r.own.Said, fmt.Sprintf("payouts that begin on a day to come: %d", future))
 	}
-	return isExport, err
+	return p.rows, nil
 }
 
 // list names problems, the first of many.
@@ -90,22 +71,17 @@ func list(problems []string) string {
 	return strings.Join(problems, "; ")
 }
 
-// columns are those of payouts, under all the names that they may have.
-var columns = map[string]string{
-	"from": "from", "from_date": "from", "to": "to", "to_date": "to",
-	"campaign": "campaign", "campaign_id": "campaign", "creative": "creative", "creative_id": "creative",
-	"source": "source", "source_id": "source", "payout": "payout",
-}
-
-// heading returns the file's columns by their own names. An unknown name is refused: it may be a
-// misspelling, and its values would be left out.
+// heading returns the file's columns by our names. An unknown name is refused: it may be a misspelling, and its values
+// would be left out.
 func heading(names []string) ([]string, error) {
+	const form = "a file of payouts has the columns from, to, campaign, creative, source, payout, and a tracker's export " +
+		"a column of days"
 	var known []string
 	for _, n := range names {
-		c := columns[strings.ToLower(n)]
+		c := ofPayouts[plain(n)]
 		switch {
 		case c == "":
-			return nil, fmt.Errorf("the column %q is none of from, to, campaign, creative, source, payout", n)
+			return nil, fmt.Errorf("the column %q is none of from, to, campaign, creative, source, payout (%s)", n, form)
 		case slices.Contains(known, c):
 			return nil, fmt.Errorf("the column %s is there twice", c)
 		}
@@ -113,92 +89,123 @@ func heading(names []string) ([]string, error) {
 	}
 	for _, needed := range []string{"from", "payout"} {
 		if !slices.Contains(known, needed) {
-			return nil, fmt.Errorf("there is no column %s; the heading is from,to,campaign,creative,source,payout",
-				needed)
+			return nil, fmt.Errorf("there is no column %s; %s", needed, form)
 		}
 	}
 	return known, nil
 }
 
-// readPayouts reads the columns from, to, campaign, creative, source and payout, in any order; only from and payout
-// must be there. Of a line, to may be empty, and it names a campaign or a creative, a source, or both, or nothing
-// for all conversions. It returns the problems of each bad line.
-func readPayouts(s *sheet) (rows []schema.Payout, problems []string, err error) {
-	names, err := heading(s.names)
+// read reads the columns from, to, campaign, creative, source and payout, in any order; only from and payout must be
+// there. Of a line, to may be empty, and it names a campaign or a creative, a source, or both, or nothing for all
+// conversions. The error names each bad line.
+func (p *payoutFiles) read(ctx context.Context, r *reader, f *file) error {
+	names, err := heading(f.names)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	rows = []schema.Payout{}
-	var at []string
-	for {
-		n, values, err := s.next()
-		if errors.Is(err, io.EOF) {
-			return rows, append(problems, overlaps(rows, at)...), nil
-		}
+	var lines [][]string
+	var numbers marks
+	days := map[string]string{}
+	for cells, err := range r.db.Rows(ctx, f.from) {
 		if err != nil {
-			return nil, nil, err
+			return errors.New(firstLine(err.Error()))
 		}
-		l := line{}
+		if len(lines)+len(p.rows) == MaxPayouts {
+			return fmt.Errorf("it has more than %d lines: payouts have at most so many", MaxPayouts)
+		}
+		cells = slices.Clone(cells)
+		for i, c := range cells {
+			cells[i] = strings.TrimSpace(c)
+			place := f.place(len(lines) + 1)
+			switch names[i] {
+			case "payout":
+				numbers.add(cells[i], fmt.Sprintf("%s, column %s: %q", place, f.names[i], c), false)
+			case "from", "to":
+				if cells[i] != "" && days[cells[i]] == "" {
+					days[cells[i]] = place
+				}
+			}
+		}
+		lines = append(lines, cells)
+	}
+	if err := r.readRejects(ctx, f, func(n int, line, why string) {
+		err = errors.Join(err, fmt.Errorf("line %d: %s", n, why))
+	}); err != nil {
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	decimal, err := r.decide(&numbers)
+	if err != nil {
+		return err
+	}
+	dates, err := readDays(days, r.Format.DayOrder)
+	if err != nil {
+		return err
+	}
+	var problems []string
+	for n, cells := range lines {
+		l := map[string]string{}
 		for i, name := range names {
-			l[name] = values[i]
+			l[name] = cells[i]
 		}
-		row, wrong := l.row()
-		place := fmt.Sprintf("%s %d", s.unit, n)
+		row, wrong := payoutOf(l, dates, decimal)
+		place := f.place(n + 1)
 		for _, w := range wrong {
 			problems = append(problems, place+": "+w)
 		}
-		if wrong == nil {
-			rows, at = append(rows, row), append(at, place)
-		}
+		p.rows, p.at = append(p.rows, row), append(p.at, place)
 	}
+	if len(problems) > 0 {
+		return errors.New(list(problems))
+	}
+	p.files = append(p.files, f.path)
+	return nil
 }
 
-// amount is a number as a person writes it, without an exponent.
-var amount = regexp.MustCompile(`^[0-9]{1,12}(\.[0-9]*)?$`)
-
-// money reads an amount exactly.
-func money(column, text string) (schema.Money, error) {
-	m, rounded, err := schema.ParseMoney([]byte(strings.TrimSuffix(text, ".")))
-	switch {
-	case !amount.MatchString(text) || err != nil:
-		return 0, fmt.Errorf("%s %q is not an amount such as 12.50", column, text)
-	case rounded:
-		return 0, fmt.Errorf("%s %q has more than six decimals", column, text)
+// decide returns the decimal mark of a file.
+func (r *reader) decide(numbers *marks) (string, error) {
+	if r.Format.Decimal != "" {
+		return r.Format.Decimal, nil
 	}
-	return m, nil
+	mark, err := numbers.decide()
+	if err == nil && mark == "" && numbers.ambiguous != "" {
+		err = fmt.Errorf("%s may be %s or %s, and no other number of the file decides; set %s=decimal=. or decimal=,",
+			numbers.ambiguous, numbers.two[0], numbers.two[1], FormatVariable)
+	}
+	return cmp.Or(mark, "."), err
 }
 
-// date reads a day.
-func date(column, text string) (schema.Date, error) {
-	d, err := schema.ParseDate(text)
-	if err != nil {
-		return 0, fmt.Errorf("%s %q is not a day such as 2026-11-20", column, text)
-	}
-	return d, nil
-}
-
-// line is one line of payouts, its values by column.
-type line map[string]string
-
-func (l line) row() (row schema.Payout, wrong []string) {
+// payoutOf is one line of payouts, and what is wrong with it.
+func payoutOf(l map[string]string, dates days, decimal string) (row schema.Payout, wrong []string) {
 	refuse := func(err error) {
 		if err != nil {
 			wrong = append(wrong, err.Error())
 		}
 	}
-	row = schema.Payout{CampaignID: l["campaign"], CreativeID: l["creative"], SourceID: l["source"]}
-	var err error
-	row.FromDate, err = date("from", l["from"])
-	refuse(err)
+	day := func(column string) schema.Date {
+		if d, ok := dates.of[l[column]]; ok {
+			return d
+		}
+		err := dates.wrong[l[column]]
+		if err == nil {
+			err = errors.New(`"" is not a day, for example 2026-11-20`)
+		}
+		refuse(fmt.Errorf("%s %w", column, err))
+		return 0
+	}
+	row = schema.Payout{CampaignID: l["campaign"], CreativeID: l["creative"], SourceID: l["source"], FromDate: day("from")}
 	if l["to"] != "" {
-		to, err := date("to", l["to"])
-		refuse(err)
-		row.ToDate = schema.Some(to)
+		row.ToDate = schema.Some(day("to"))
 	}
 	if row.ToDate.Valid && wrong == nil && row.ToDate.V < row.FromDate {
 		refuse(fmt.Errorf("to %s is before from %s", row.ToDate.V, row.FromDate))
 	}
-	m, err := money("payout", l["payout"])
+	m, err := money("payout", l["payout"], decimal)
+	if err == nil && (m < 0 || m > maxPayout) {
+		err = fmt.Errorf("payout %q is below 0 or above %s", l["payout"], maxPayout)
+	}
 	refuse(err)
 	row.Payout = schema.Some(m)
 	if row.CampaignID != "" && row.CreativeID != "" {
@@ -207,6 +214,9 @@ func (l line) row() (row schema.Payout, wrong []string) {
 	}
 	return row, wrong
 }
+
+// maxPayout is 999,999,999,999 dollars.
+const maxPayout schema.Money = 999_999_999_999_000_000
 
 // overlaps are the lines about the same that hold on the same day: which of them counts?
 func overlaps(rows []schema.Payout, at []string) (problems []string) {

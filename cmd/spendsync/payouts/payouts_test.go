@@ -21,6 +21,44 @@ func write(t *testing.T, text string) string {
 	return path
 }
 
+// got is everything that reading files gives.
+type got struct {
+	*Own
+	days []schema.TrackerDay
+}
+
+// said is all that is said of the files.
+func (g got) said() string {
+	return strings.Join(g.Failures, "\n") + "\n" + strings.Join(g.Said, "\n")
+}
+
+// readAll reads files to the end.
+func readAll(t *testing.T, o Options) (g got) {
+	t.Helper()
+	o.TempDir = t.TempDir()
+	if o.Today == 0 {
+		o.Today = day("2026-11-27")
+	}
+	own, err := Read(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Own = own
+	for d, err := range own.Days(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.days = append(g.days, d.Rows...)
+	}
+	if err := own.Close(); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(o.TempDir); err != nil || len(left) > 0 {
+		t.Errorf("the reading left %v, %v", left, err)
+	}
+	return g
+}
+
 func day(text string) schema.Date {
 	d, err := schema.ParseDate(text)
 	if err != nil {
@@ -55,9 +93,9 @@ func TestRead_TakesBothKindsOfFileExactly(t *testing.T) {
 		"tabs": "from\tto\tcampaign\tcreative\tsource\tpayout\n2026-01-01\t2026-06-30\t\t\t\t12.345678\n" +
 			"2026-07-01\t\tC0000001\t\tS1\t0.1\n2026-07-01\t\t\tC0000001-001\t\t999999999999\n",
 	} {
-		got, _, err := Read([]string{write(t, text)}, nil)
-		if diff := cmp.Diff(lines, got); err != nil || diff != "" {
-			t.Errorf("%s: %v\n%s", name, err, diff)
+		got := readAll(t, Options{Paths: []string{write(t, text)}})
+		if diff := cmp.Diff(lines, got.Payouts); got.Failures != nil || diff != "" {
+			t.Errorf("%s: %v\n%s", name, got.Failures, diff)
 		}
 	}
 	type row struct {
@@ -84,9 +122,9 @@ func TestRead_TakesBothKindsOfFileExactly(t *testing.T) {
 	if err := parquet.WriteFile(path, rows); err != nil {
 		t.Fatal(err)
 	}
-	got, _, err := Read([]string{path}, nil)
-	if diff := cmp.Diff(lines, got); err != nil || diff != "" {
-		t.Errorf("parquet: %v\n%s", err, diff)
+	got := readAll(t, Options{Paths: []string{path}})
+	if diff := cmp.Diff(lines, got.Payouts); got.Failures != nil || diff != "" {
+		t.Errorf("parquet: %v\n%s", got.Failures, diff)
 	}
 	type double struct {
 		From   string  `parquet:"from"`
@@ -95,8 +133,8 @@ func TestRead_TakesBothKindsOfFileExactly(t *testing.T) {
 	if err := parquet.WriteFile(path, []double{{"2026-01-01", 0.1}}); err != nil {
 		t.Fatal(err)
 	}
-	if got, _, err := Read([]string{path}, nil); err != nil || len(got) != 1 || got[0].Payout != dollars("0.1") {
-		t.Errorf("doubles: %v %v", got, err)
+	if got := readAll(t, Options{Paths: []string{path}}).Payouts; len(got) != 1 || got[0].Payout != dollars("0.1") {
+		t.Errorf("doubles: %v", got)
 	}
 }
 
@@ -104,46 +142,36 @@ func TestRead_TakesBothKindsOfFileExactly(t *testing.T) {
 func TestRead_NamesEverythingThatIsWrong(t *testing.T) {
 	const head = "from,to,campaign,creative,source,payout\n"
 	for text, want := range map[string][]string{
-		"":                                       {"it is empty"},
-		"from,to\n":                              {"there is no column payout"},
-		"from,payout,compaign\n":                 {`the column "compaign"`},
-		"from,payout,from_date\n":                {"the column from is there twice"},
-		head + "2026-01-01,,,,\n":                {"line 2: 5 values under 6 columns"},
-		head + "2026-01-01,,,,,1,2\n":            {"line 2: 7 values"},
-		head + "2026-02-30,,,,,1\n":              {`line 2: from "2026-02-30"`},
-		head + "2026-01-02,2026-01-01,,,,1\n":    {"line 2: to 2026-01-01 is before from 2026-01-02"},
-		head + "2026-01-01,,C1,C1-1,,1\n":        {`line 2: campaign "C1" and creative "C1-1"`},
-		head + "2026-01-01,,,,,1\n\n2026,,,,,\n": {`line 4: from "2026"`, `line 4: payout ""`},
-		head + "2026-01-01,,,,,\"1,5\"\n2026-01-01,,,,a,-1\n2026-01-01,,,,b,1e3\n2026-01-01,,,,c,1.0000001\n" +
-			"2026-01-01,,,,d,NaN\n2026-01-01,,,,e,$5\n2026-01-01,,,,f,1234567890123\n": {`line 2: payout "1,5"`,
-			`line 3: payout "-1"`, `line 4: payout "1e3"`, `line 5: payout "1.0000001" has more than six decimals`,
-			`line 6: payout "NaN"`, `line 7: payout "$5"`, `line 8: payout "1234567890123"`},
+		"":                                     {"it is empty"},
+		"from,to\n":                            {"there is no column payout"},
+		"from,payout,compaign\n":               {`the column "compaign"`},
+		"from,payout,from_date\n":              {"the column from is there twice"},
+		"from,payout,Payout\n2026-01-01,1,2\n": {`the column "Payout" is there twice`},
+		head:                                   {"there is a heading and no line"},
+		head + "2026-01-01,,,,\n":              {"line 2", "fewer values than the 6 columns"},
+		head + "2026-01-01,,,,,1,2\n":          {"line 2", "more values than the 6 columns"},
+		head + "2026-02-30,,,,,1\n":            {`line 2: from "2026-02-30"`},
+		head + "2026-01-02,2026-01-01,,,,1\n":  {"line 2: to 2026-01-01 is before from 2026-01-02"},
+		head + "2026-01-01,,C1,C1-1,,1\n":      {`line 2: campaign "C1" and creative "C1-1"`},
+		head + "2026-01-01,,,,,1\n2026,,,,,\n": {`line 3: from "2026"`, `line 3: payout ""`},
+		head + "2026-01-01,,,,a,-1\n2026-01-01,,,,d,NaN\n2026-01-01,,,,e,€5\n2026-01-01,,,,f,1234567890123\n": {
+			`line 2: payout "-1"`, `line 3: payout "NaN"`, `line 4: payout "€5"`, `line 5: payout "1234567890123"`},
 		head + "2026-01-01,,C1,,,1\n2026-01-01,,C2,,,1\n2025-01-01,2026-01-01,C1,,,2\n": {
 			"line 4 and line 2 are about the same and both hold on 2026-01-01"},
 		head + strings.Repeat("x,,,,,1\n", 30): {"line 21:", "and 10 more"},
 	} {
-		wantRefused(t, text, want)
-	}
-	if _, _, err := Read([]string{t.TempDir()}, nil); err == nil {
-		t.Error("a folder is taken")
-	}
-	if got, _, err := Read([]string{write(t, head)}, nil); err != nil || len(got) != 0 {
-		t.Errorf("a heading alone: %v, %v", got, err)
-	}
-}
-
-// wantRefused requires that a file with this text gives nothing, and an error with its path and these parts.
-func wantRefused(t *testing.T, text string, parts []string) {
-	t.Helper()
-	path := write(t, text)
-	lines, export, err := Read([]string{path}, nil)
-	if err == nil || lines != nil || export != nil {
-		t.Errorf("%q gives %v and %v", text, lines, export)
-		return
-	}
-	for _, part := range append(parts, path) {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("%q: %v\ndoes not say %q", text, err, part)
+		path := write(t, text)
+		got := readAll(t, Options{Paths: []string{path}})
+		if got.Payouts != nil || len(got.Failures) == 0 {
+			t.Errorf("%q gives %v", text, got.Payouts)
 		}
+		for _, part := range append(want, path) {
+			if !strings.Contains(got.said(), part) {
+				t.Errorf("%q: %v\ndoes not say %q", text, got.said(), part)
+			}
+		}
+	}
+	if got := readAll(t, Options{Paths: []string{t.TempDir()}}); len(got.Failures) != 1 {
+		t.Error("a folder is taken")
 	}
 }

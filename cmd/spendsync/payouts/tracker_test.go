@@ -9,17 +9,17 @@ import (
 	"spendsync/schema"
 )
 
-func some(n int64) schema.Null[int64] { return schema.Some(n) }
+func n(n int64) schema.Null[int64] { return schema.Some(n) }
 
 // TestRead_TakesBothLayoutsOfAnExport: a column for each state and a row for each state give the same rows.
 func TestRead_TakesBothLayoutsOfAnExport(t *testing.T) {
 	want := []schema.TrackerDay{
-		{ReportDate: day("2026-11-19"), CampaignID: "C1", SourceID: "", Clicks: some(7), Conversions: some(0),
-			Approved: some(0), Held: some(0), Refused: some(0), Revenue: dollars("0")},
-		{ReportDate: day("2026-11-19"), CampaignID: "C1", SourceID: "S2", Clicks: some(90), Conversions: some(6),
-			Approved: some(3), Held: some(2), Refused: some(1), Revenue: dollars("28.5")},
-		{ReportDate: day("2026-11-20"), CampaignID: "C1", SourceID: "S2", Clicks: some(10), Conversions: some(1),
-			Approved: some(0), Held: some(0), Refused: some(1), Revenue: dollars("0")},
+		{ReportDate: day("2026-11-19"), CampaignID: "C1", SourceID: "", Clicks: n(7), Conversions: n(0),
+			Approved: n(0), Held: n(0), Refused: n(0), Revenue: dollars("0")},
+		{ReportDate: day("2026-11-19"), CampaignID: "C1", SourceID: "S2", Clicks: n(90), Conversions: n(6),
+			Approved: n(3), Held: n(2), Refused: n(1), Revenue: dollars("28.5")},
+		{ReportDate: day("2026-11-20"), CampaignID: "C1", SourceID: "S2", Clicks: n(10), Conversions: n(1),
+			Approved: n(0), Held: n(0), Refused: n(1), Revenue: dollars("0")},
 	}
 	mapping := map[string]string{"day": "Datum", "campaign": "Custom 1", "source": "Custom 2", "clicks": "Visits",
 		"approved": "OK", "held": "On hold", "refused": "No", "revenue": "Money"}
@@ -39,74 +39,88 @@ func TestRead_TakesBothLayoutsOfAnExport(t *testing.T) {
 			"2026-11-19,C1,S2,Sale,1,8.5,90\n2026-11-19,C1,S2,On hold,2,17,\n2026-11-19,C1,S2,trash,1,9,90\n" +
 			"2026-11-20,C1,S2,rejected,1,,10\n2026-11-19,C1,,approved,0,0,7\n", nil},
 	} {
-		lines, got, err := Read([]string{write(t, of.text)}, of.mapping)
-		if diff := cmp.Diff(want, got); err != nil || lines != nil || diff != "" {
-			t.Errorf("%s: %v, payouts %v\n%s", name, err, lines, diff)
+		got := readAll(t, Options{Paths: []string{write(t, of.text)}, Columns: of.mapping})
+		if diff := cmp.Diff(want, got.days); got.Failures != nil || got.Payouts != nil || diff != "" {
+			t.Errorf("%s: %v\n%s", name, got.Failures, diff)
 		}
 	}
 	totals := "day,campaign,source,conversions,revenue\n2026-11-19,C1,S2,6,28.5\n2026-11-20,C1,S2,,\n"
-	_, got, err := Read([]string{write(t, totals)}, nil)
 	if diff := cmp.Diff([]schema.TrackerDay{
-		{ReportDate: day("2026-11-19"), CampaignID: "C1", SourceID: "S2", Conversions: some(6),
-			Revenue: dollars("28.5")},
-		{ReportDate: day("2026-11-20"), CampaignID: "C1", SourceID: "S2"}}, got); err != nil || diff != "" {
-		t.Errorf("conversions alone: %v\n%s", err, diff)
+		{ReportDate: day("2026-11-19"), CampaignID: "C1", SourceID: "S2", Conversions: n(6), Revenue: dollars("28.5")},
+		{ReportDate: day("2026-11-20"), CampaignID: "C1", SourceID: "S2"},
+	}, readAll(t, Options{Paths: []string{write(t, totals)}}).days); diff != "" {
+		t.Errorf("conversions alone:\n%s", diff)
 	}
 }
 
-// TestRead_NamesWhatIsWrongWithAnExport wants the cause, the value and the line.
+// TestRead_NamesWhatIsWrongWithAnExport wants the cause, the value and the line, and the smallest thing left out.
 func TestRead_NamesWhatIsWrongWithAnExport(t *testing.T) {
 	const head = "day,campaign,source,clicks,conversions,approved,held,refused,revenue\n"
 	const rows = "day,campaign,source,state,conversions,revenue,clicks\n"
-	for text, want := range map[string][]string{
-		"day,campaign,clicks\n":                       {"needs a column source"},
-		"day,campaign,source\n":                       {"none of the columns clicks"},
-		"day,campaign,source,clicks,aproved\n":        {`the column "aproved"`, "SPENDSYNC_TRACKER_COLUMNS"},
-		"day,Date,campaign,source,clicks\n":           {`the columns "day" and "Date" are both day`},
-		"day,campaign,source,state,clicks\n":          {"a column state, and no column conversions"},
-		"day,campaign,source,state,conversions,sales": {"a column state and a column approved"},
-		"day,campaign;source,clicks\n":                {`the column "campaign;source"`},
-		head + "2026-11-20;C1;S1;1;1;1;1;1;1\n":       {"line 2: 1 values under 9 columns"},
-		head + "20.11.2026,C1,S1,1,1,1,0,0,1\n11/12/2026,C1,S1,1,1,1,0,0,1\nTotal,,,1,1,1,0,0,1\n": {
-			`line 2: day "20.11.2026" is not a day`, `line 3: day "11/12/2026"`, `line 4: day "Total"`},
-		head + "2026-11-20,C1,S1,-1,1,1,0,0,1\n2026-11-20,C1,S2,1,1.5,1,0,0,1\n2026-11-20,C1,S3,1,1,1,0,0,-4.5\n" +
-			"2026-11-20,C1,S4,1,1,1,0,0,\"1,5\"\n2026-11-20,C1,S5,1,1,1,0,0,1.0000001\n": {
-			`line 2: clicks "-1" is not a whole number`, `line 3: conversions "1.5"`, `line 4: revenue "-4.5"`,
-			`line 5: revenue "1,5"`, `line 6: revenue "1.0000001" has more than six decimals`},
-		head + "2026-11-20,C1,S1,1,1,1,0,0,1\n2026-11-20,C1,S1,2,1,1,0,0,1\n": {
-			`line 3: 2026-11-20, campaign "C1", source "S1" has a row before, in 2: which counts?`},
-		rows + "2026-11-20,C1,S1,approved,1,1,\n2026-11-20,C1,S1,approved,1,1,\n": {"line 3: 2026-11-20"},
-		rows + "2026-11-20,C1,S1,approved,1,1,9\n2026-11-20,C1,S1,held,1,1,8\n":   {"line 3: clicks 8 differ"},
-		rows + "2026-11-20,C1,S1,refund,1,1,\n2026-11-20,C1,S1,held,,1,\n": {`line 2: state "refund" is none of`,
-			`line 3: conversions ""`},
-		head + "2026-11-20,C\xe9,S1,1,1,1,0,0,1\n": {`line 2: "C\xe9" is not UTF-8 text`},
+	const good = "2026-11-19,C1,S1,1,1,1,0,0,1\n"
+	for text, of := range map[string]struct {
+		rows int
+		want []string
+	}{
+		"day,campaign,clicks\n":                                     {0, []string{"no column is known as the source"}},
+		"day,campaign,source\n":                                     {0, []string{"is known as clicks, conversions"}},
+		"day,Date,campaign,source,clicks\n":                         {0, []string{`the columns "day" and "Date" may both be the day`}},
+		"day,campaign,source,state,clicks\n":                        {0, []string{"a column state, and no column conversions"}},
+		"day,campaign,source,state,conversions,sales\n":             {0, []string{"a column state and a column approved"}},
+		"day,campaign,source,clicks,Clicks\n2026-11-20,C1,S1,1,2\n": {0, []string{"is there twice"}},
+		head + good + "2026-11-20,C1\n":                             {1, []string{"line 3", "fewer values than the 9 columns"}},
+		head + good + "2026-11-32,C1,S1,1,1,1,0,0,1\nlater,C1,S2,1,1,1,0,0,1\n": {1, []string{
+			`line 3: column day: "2026-11-32" is not a day`, `line 4: column day: "later"`}},
+		head + "2026-11-20,C1,S1,-1,1,1,0,0,1\n2026-11-20,C1,S2,1,1.5,1,0,0,1\n2026-11-20,C1,S4,1,1,1,0,0,€5\n": {3,
+			[]string{`line 2: column clicks: clicks "-1" is not a whole number`, `line 3: column conversions: conversions "1.5"`,
+				`line 4: column revenue: revenue "€5" is not an amount`}},
+		head + good + "2026-11-20,C1,S1,1,1,1,0,0,1\n2026-11-20,C1,S1,2,1,1,0,0,1\n": {1, []string{
+			`line 3 and line 4 are both of 2026-11-20, campaign "C1", source "S1": which counts`}},
+		rows + "2026-11-20,C1,S1,approved,1,1,\n2026-11-20,C1,S1,approved,1,1,\n": {0, []string{"line 2 and line 3 are both"}},
+		rows + "2026-11-20,C1,S1,approved,1,1,9\n2026-11-20,C1,S1,held,1,1,8\n":   {0, []string{"line 3", "clicks 8 differ"}},
+		rows + "2026-11-20,C1,S1,sort of,1,1,\n":                                  {1, []string{`line 2: column state: state "sort of" is none of`}},
+		head + good + "2026-11-20,C\xe9,S1,1,1,1,0,0,1\n":                         {1, []string{"line 3: it is not UTF-8 text"}},
+		head: {0, []string{"a heading and no row of a day"}},
 	} {
-		wantRefused(t, text, want)
+		path := write(t, text)
+		got := readAll(t, Options{Paths: []string{path}})
+		if len(got.days) != of.rows || len(got.Failures) == 0 {
+			t.Errorf("%q gives %v", text, got.days)
+		}
+		for _, part := range append(of.want, path) {
+			if !strings.Contains(got.said(), part) {
+				t.Errorf("%q: %v\ndoes not say %q", text, got.said(), part)
+			}
+		}
 	}
-	path := write(t, head)
 	for want, mapping := range map[string]map[string]string{
-		`there is no column "Tag"`:        {"day": "Tag"},
-		"revenu is none of day, campaign": {"revenu": "revenue"},
-		"needs a column campaign":         {"day": "day"},
+		`there is no column "Tag"`:           {"day": "Tag", "clicks": "day"},
+		"revenu is none of day, campaign":    {"day": "day", "revenu": "revenue"},
+		"no column is known as the campaign": {"day": "day"},
 	} {
-		if _, _, err := Read([]string{path}, mapping); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: %v\ndoes not say %q", mapping, err, want)
+		if said := readAll(t, Options{Paths: []string{write(t, head)}, Columns: mapping}).said(); !strings.Contains(said, want) {
+			t.Errorf("%v: %v\ndoes not say %q", mapping, said, want)
 		}
 	}
 }
 
-// TestRead_TakesOneFileOfAKind: payouts and an export may both be there, in any order.
-func TestRead_TakesOneFileOfAKind(t *testing.T) {
+// TestRead_TakesSeveralFiles: payouts and exports in any order. A row that two files have alike counts once; a day of
+// which they differ is not taken.
+func TestRead_TakesSeveralFiles(t *testing.T) {
 	payouts := write(t, "from,payout\n2026-01-01,9.5\n")
-	export := write(t, "day,campaign,source,clicks\n2026-11-20,C1,S1,4\n")
-	lines, rows, err := Read([]string{export, payouts}, nil)
-	if len(lines) != 1 || len(rows) != 1 || err != nil {
-		t.Errorf("%v, %v, %v", lines, rows, err)
+	first := write(t, "day,campaign,source,clicks\n2026-11-20,C1,S1,4\n2026-11-21,C1,S1,5\n")
+	second := write(t, "day,campaign,source,clicks\n2026-11-21,C1,S1,5\n2026-11-22,C1,S1,6\n")
+	other := write(t, "day,campaign,source,clicks\n2026-11-22,C1,S1,7\n")
+	got := readAll(t, Options{Paths: []string{first, payouts, second}})
+	if len(got.Payouts) != 1 || len(got.days) != 3 || got.Failures != nil {
+		t.Errorf("%v, %v, %v", got.Payouts, got.days, got.Failures)
 	}
-	for _, twice := range []string{payouts, export} {
-		lines, rows, err := Read([]string{twice, payouts, export}, nil)
-		if err == nil || lines != nil || rows != nil || !strings.Contains(err.Error(), "one of a kind is read") {
-			t.Errorf("%v, %v, %v", lines, rows, err)
-		}
+	got = readAll(t, Options{Paths: []string{first, second, other}})
+	if len(got.days) != 2 || len(got.Failures) != 1 || !strings.Contains(got.Failures[0], second+", line 3, than in "+other) {
+		t.Errorf("%v, %v", got.days, got.Failures)
+	}
+	missing := readAll(t, Options{Paths: []string{payouts, payouts + ".none", first}})
+	if missing.Payouts != nil || len(missing.days) != 2 || len(missing.Failures) != 1 {
+		t.Errorf("a file that cannot be opened may be the rest of the payouts: %v, %v", missing.Payouts, missing.Failures)
 	}
 }

@@ -1,0 +1,88 @@
+package duck
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"iter"
+	"os"
+	"path/filepath"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// Scratch is an engine of its own that reads some named files. It keeps temporary tables within its memory limit, and
+// beyond that in a folder of its own.
+type Scratch struct {
+	Dir string // exists, and is removed by Close; the engine reads the files in it
+
+	conn *sql.Conn
+	stop func() error
+}
+
+// OpenScratch starts an engine that reads these files and nothing else. It must be closed.
+func OpenScratch(ctx context.Context, o Options, files []string) (s *Scratch, err error) {
+	s = &Scratch{Dir: filepath.Join(o.TempDir, "spendsync-files-"+ulid.Make().String())}
+	if o.TempDir == "" {
+		s.Dir = filepath.Join(os.TempDir(), filepath.Base(s.Dir))
+	}
+	if err := os.Mkdir(s.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	o.keepOrder, o.reads = true, files
+	if s.conn, s.stop, err = openEngine(ctx, o, s.Dir, s.Dir); err != nil {
+		return nil, errors.Join(openErr(err), os.RemoveAll(s.Dir))
+	}
+	return s, nil
+}
+
+// Close ends the engine and removes its folder.
+func (s *Scratch) Close() error { return errors.Join(s.stop(), os.RemoveAll(s.Dir)) }
+
+// Exec runs statements in order and stops at the first error.
+func (s *Scratch) Exec(ctx context.Context, statements ...string) error {
+	for _, q := range statements {
+		if _, err := s.conn.ExecContext(ctx, q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Rows returns the rows of a query as texts, NULL as an empty one. A row is valid until the next one. Nothing follows
+// an error.
+func (s *Scratch) Rows(ctx context.Context, query string) iter.Seq2[[]string, error] {
+	return func(yield func([]string, error) bool) {
+		rows, err := s.conn.QueryContext(ctx, "SELECT COLUMNS(*)::VARCHAR FROM (\n"+query+"\n)")
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer rows.Close()
+		names, err := rows.Columns()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		texts, values, cells := make([]string, len(names)), make([]sql.NullString, len(names)),
+			make([]any, len(names))
+		for i := range cells {
+			cells[i] = &values[i]
+		}
+		for rows.Next() {
+			if err := rows.Scan(cells...); err != nil {
+				yield(nil, err)
+				return
+			}
+			for i := range values {
+				texts[i] = values[i].String
+			}
+			if !yield(texts, nil) {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(nil, err)
+		}
+	}
+}
