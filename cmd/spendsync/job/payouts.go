@@ -60,7 +60,7 @@ func (r *run) failOwn(what string, err error) {
 
 // readOwnFiles reads the files with all campaigns that are known to be the account's.
 func (r *run) readOwnFiles(ctx context.Context, campaigns witnesses) (*payouts.Own, error) {
-	stored, err := readCampaigns(r.s.store)
+	stored, err := readCampaigns(r.s.DataDir, r.s.Account, r.s.store.Account())
 	if err != nil {
 		return nil, err
 	}
@@ -113,8 +113,8 @@ func (r *run) takeFindings(own *payouts.Own) {
 	}
 	for name, message := range own.Notes {
 		r.tally.failures = append(r.tally.failures, failure{what: "payouts", notes: []string{name},
-			err: exit.Advise(errors.New(message), "look at the columns that are read; if they are right, 'spendsync accept "+
-				name+"'")})
+			err: exit.Advise(errors.New(message), "look at the columns that are read; if they are right, 'spendsync "+
+				"accept %s'", name)})
 	}
 	for _, said := range own.Said {
 		r.s.Log.Info("your own files", "found", said)
