@@ -2,6 +2,8 @@ package remote
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -237,5 +239,45 @@ func TestPull_NeverGoesBack(t *testing.T) {
 	}
 	if _, err := p.pull(PullOptions{Dir: dir, Generation: 1}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestS3_SendsLargeObjectsInParts: one that cannot be read to its end becomes no object.
+func TestS3_SendsLargeObjectsInParts(t *testing.T) {
+	p := newS3(t)
+	b, text := p.open(), bytes.Repeat([]byte("0123456789abcde\n"), onePiece/16+1)
+	c := textOf("application/octet-stream", text)
+	parts := 0
+	p.fail(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPut && r.URL.Query().Has("partNumber") {
+			parts++
+			if parts == 2 { // and is sent again
+				w.WriteHeader(http.StatusInternalServerError)
+				return true
+			}
+		}
+		return false
+	})
+	if err := b.put(t.Context(), "objects/large", c); err != nil || parts != onePiece/partSize+2 {
+		t.Fatalf("%v, %d parts", err, parts)
+	}
+	sum, size := sha256.New(), int64(0)
+	if err := b.get(t.Context(), "objects/large", func(r io.Reader) (err error) {
+		size, err = io.Copy(sum, r)
+		return err
+	}); err != nil || size != c.bytes || hex.EncodeToString(sum.Sum(nil)) != c.sha256 {
+		t.Errorf("%d bytes, want %d; %v", size, c.bytes, err)
+	}
+	cut := errors.New("the disk fails")
+	c.open = func() (io.ReadCloser, error) {
+		return io.NopCloser(io.MultiReader(bytes.NewReader(text[:partSize+1]), readerFunc(func([]byte) (int, error) {
+			return 0, cut
+		}))), nil
+	}
+	if err := b.put(t.Context(), "objects/cut", c); !errors.Is(err, cut) {
+		t.Errorf("%v", err)
+	}
+	if names := p.names(); !slices.Equal(names, []string{"objects/large"}) {
+		t.Errorf("there are %q", names)
 	}
 }
