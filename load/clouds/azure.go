@@ -31,15 +31,6 @@ type azureAccount struct {
 // blobService is the address of an account's blobs.
 func blobService(account, domain string) string { return "https://" + account + ".blob." + domain }
 
-// Azure opens a container of the account that the options name.
-func (c *Clouds) Azure(ctx context.Context, name string) (*blob.Bucket, error) {
-	if c.account == nil {
-		return nil, fmt.Errorf("%w: neither AZURE_STORAGE_CONNECTION_STRING nor AZURE_STORAGE_ACCOUNT is set",
-			ErrAddress)
-	}
-	return c.container(ctx, *c.account, name)
-}
-
 // AzureAt opens a container at the host of an account, such as account.dfs.core.windows.net. A SAS for it takes
 // precedence over the credentials of the options; empty: there is none. The account must be theirs if they name one.
 func (c *Clouds) AzureAt(ctx context.Context, host, name, sas string) (*blob.Bucket, error) {
@@ -69,7 +60,7 @@ func (c *Clouds) container(ctx context.Context, use azureAccount, name string) (
 	}
 	address := endpoint.JoinPath(name).String()
 	options := &container.ClientOptions{}
-	options.Transport = azureReplies{c.storage(endpoint)}
+	options.Transport = azureReplies{c.transport(0, endpoint)}
 	var client *container.Client
 	switch {
 	case use.sas != "":

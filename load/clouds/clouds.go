@@ -14,9 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strings"
 	"sync"
-	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"golang.org/x/oauth2"
@@ -31,8 +29,6 @@ var (
 	ErrNoIdentity = errors.New("the machine has no identity")
 	// ErrElsewhere reports that a reply leads to a host that must not get the credentials.
 	ErrElsewhere = errors.New("the storage leads elsewhere")
-	// ErrUnchanged reports that an object has not changed since the version that a request names.
-	ErrUnchanged = errors.New("the object has not changed")
 	// ErrAddress reports an address that requests must not be sent to.
 	ErrAddress = errors.New("not an address that requests may be sent to")
 )
@@ -45,10 +41,7 @@ type Options struct {
 	GoogleEndpoint string // of Google's storage, where it is not the public one
 	GoogleKey      []byte // a key file of Google, as JSON; nil: the machine's metadata server
 
-	AzureConnection string // connection string of a storage account; empty: the account below
-	AzureAccount    string
-	AzureKey        string // of the account
-	AzureSAS        string // of the account; without it and a key: the identity below
+	AzureConnection string // connection string of a storage account; without a key and a SAS: the identity below
 	AzureTenant     string
 	AzureClient     string
 	AzureSecret     string // of an application
@@ -56,8 +49,6 @@ type Options struct {
 
 	AllowHTTP bool // send without TLS to other machines
 	TLS       *tls.Config
-	Patience  time.Duration // how long the storage may take to begin a reply; 0: one minute
-	Sending   func()        // called for each request to the storage; nil: nothing is
 }
 
 // Clouds opens buckets. Credentials are fetched when the first one needs them.
@@ -74,17 +65,10 @@ func New(o Options) (c *Clouds, err error) {
 	if err := CheckURL(o.GoogleEndpoint, o.AllowHTTP); err != nil {
 		return nil, err
 	}
-	switch {
-	case o.AzureConnection != "":
+	if o.AzureConnection != "" {
 		if c.account, err = parseConnection(o.AzureConnection, o.AllowHTTP); err != nil {
 			return nil, err
 		}
-	case o.AzureAccount != "":
-		if strings.ContainsAny(o.AzureAccount, "./:@?#") {
-			return nil, fmt.Errorf("%w: AZURE_STORAGE_ACCOUNT=%s is not the name of an account", ErrAddress,
-				o.AzureAccount)
-		}
-		c.account = &azureAccount{o.AzureAccount, blobService(o.AzureAccount, azureDomains[0]), o.AzureKey, o.AzureSAS}
 	}
 	c.google, c.azure = sync.OnceValues(c.googleTokens), sync.OnceValues(c.azureIdentity)
 	return c, nil

@@ -53,7 +53,7 @@ func (c *Clouds) Google(ctx context.Context, bucket string, token *oauth2.Token)
 	if err := os.Unsetenv("STORAGE_EMULATOR_HOST"); err != nil {
 		return nil, err
 	}
-	client := outbound.Over(&oauth2.Transport{Source: tokens, Base: c.storage(endpoint)}, 0)
+	client := outbound.Over(&oauth2.Transport{Source: tokens, Base: c.transport(0, endpoint)}, 0)
 	// The source of tokens stands here as well, for without one the library looks for credentials by itself.
 	s, err := storage.NewClient(ctx, option.WithHTTPClient(client), option.WithTokenSource(tokens),
 		option.WithEndpoint(endpoint.JoinPath("/storage/v1/").String()), storage.WithJSONReads())

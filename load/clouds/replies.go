@@ -20,28 +20,15 @@ import (
 // transport is a transport to the given hosts alone; none: to any that the operator's variables name.
 func (c *Clouds) transport(maxBody int64, hosts ...*url.URL) storageReplies {
 	return storageReplies{outbound.New(outbound.Options{RequireTLS: !c.options.AllowHTTP, TLS: c.options.TLS,
-		HeaderTimeout: c.options.Patience, MaxBody: maxBody, Hosts: hosts}), func() {}}
-}
-
-// storage is the transport to a storage.
-func (c *Clouds) storage(at *url.URL) storageReplies {
-	t := c.transport(0, at)
-	if c.options.Sending != nil {
-		t.sending = c.options.Sending
-	}
-	return t
+		MaxBody: maxBody, Hosts: hosts})}
 }
 
 // storageReplies is a transport to an object storage, or to what issues tokens for it, that gives replies their
 // meaning before the libraries do: to gcsblob 403 means that an object is not there, to azureblob an unknown host does.
-type storageReplies struct {
-	http.RoundTripper
-	sending func()
-}
+type storageReplies struct{ http.RoundTripper }
 
 // RoundTrip sends a request. It follows no redirect.
 func (t storageReplies) RoundTrip(r *http.Request) (*http.Response, error) {
-	t.sending()
 	reply, err := t.RoundTripper.RoundTrip(r)
 	if unknown, ok := errors.AsType[*net.DNSError](err); ok {
 		return nil, fmt.Errorf("DNS has no address of %s (timeout: %t)", unknown.Name, unknown.IsTimeout)
@@ -60,9 +47,6 @@ func (t storageReplies) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = reply.Body.Close()
 		return nil, Refusal{ErrDenied, fmt.Sprintf("%s %s%s: 403: %s", r.Method, r.URL.Host, r.URL.Path, says),
 			reply.StatusCode}
-	case reply.StatusCode == http.StatusNotModified: // azureblob would panic
-		_ = reply.Body.Close()
-		return nil, Refusal{ErrUnchanged, r.URL.Path, reply.StatusCode}
 	case reply.StatusCode >= 300 && reply.StatusCode < 400 && reply.Header.Get("Location") != "":
 		_ = reply.Body.Close()
 		to, err := reply.Location()
