@@ -193,7 +193,8 @@ func (w *Wanted) read(l *manifest.Listing, keep filter) error {
 	return nil
 }
 
-// fill takes of a store's files those of the partitions that differ from the last commit. It does not open the file of an account that is the file of the last commit.
+// fill takes of a store's files those of the partitions that differ from the last commit. It does not open the file of
+// an account that is the file of the last commit.
 func (w *Wanted) fill(l *manifest.Listing) error {
 	w.listing = l
 	for _, a := range l.Accounts {

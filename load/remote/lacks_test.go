@@ -88,7 +88,8 @@ func TestStorages_ThatLackSomething(t *testing.T) {
 	t.Run("writing", func(t *testing.T) {
 		p, s := newS3(t), newStore(t)
 		s.publish(100)
-		for status, code := range map[int]string{501: "NotImplemented", 405: "MethodNotAllowed", 400: "InvalidRequest"} {
+		for status, code := range map[int]string{501: "NotImplemented", 405: "MethodNotAllowed",
+			400: "InvalidRequest"} {
 			p.fail(func(w http.ResponseWriter, r *http.Request) bool {
 				return r.Method == http.MethodPut && refuse(w, status, code, "no PUT here")
 			})
@@ -133,7 +134,8 @@ func urlOf(*place) string {
 
 // TestStorages_ThatLoseWrites: a write that was answered and is not there ends in damage, and a full push mends it.
 func TestStorages_ThatLoseWrites(t *testing.T) {
-	for _, lost := range []string{"/" + objectFolder, "/" + generationFolder, "/" + pointerName, "/" + warehouseFolder} {
+	for _, lost := range []string{"/" + objectFolder, "/" + generationFolder, "/" + pointerName,
+		"/" + warehouseFolder} {
 		t.Run(lost, func(t *testing.T) {
 			p, s := newS3(t), newStore(t)
 			s.publish(100, 200)
