@@ -6,7 +6,6 @@
 //	warehouse/N-H.duckdb  the DuckDB file of generation N
 //	parquet/...           the Parquet files of the newest generation at their store's names, for readers that glob
 //	report/N.html         the report page; index.html is that of the newest generation
-//	report/N-HASH.json.gz what the page of the next generation takes over of accounts that have not changed
 //	generations/N-H.json  all files of generation N: path, object, size, SHA-256
 //	objects/B/H           Parquet files, ledgers and manifests by their SHA-256; B is the previous generation
 //	restore/B/H           stored replies, which only a whole store needs
@@ -16,13 +15,18 @@
 // What it promises:
 //
 //   - The pointer is written after everything it names, and only over the pointer it was made from: of
-//     two simultaneous pushes one restarts. Only parquet/, index.html and pushed.json are replaced, too,
-//     and only after the pointer.
+//     two simultaneous pushes one restarts. A storage without conditional writes is compared right before
+//     it is written, with a warning: there one push at a time is assumed. Only parquet/, index.html and
+//     pushed.json are replaced, too, and only after the pointer.
 //   - The generations that the pointer named in the last day, and one for each day of the last week, stay
 //     complete.
 //   - A push that dies at any moment leaves the former pointer or the new one. The next push finishes its
 //     work: uploaded objects are used, or removed a day later.
-//   - Every file is compared with its SHA-256 on its way there and on its way back.
+//   - Every file is compared with its SHA-256 on its way there and on its way back; the files below parquet/,
+//     which no pull reads, once a day by a push and by CheckShown.
+//   - What a killed push or pull has left is synced before it is relied on.
+//   - Pull writes only what the manifest names, and takes no copy for readers back to an older generation
+//     that was not asked for.
 //   - An older store never replaces a newer one, and a store that does not continue the history in the
 //     bucket replaces nothing, unless the loss is accepted.
 //
