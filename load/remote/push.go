@@ -231,7 +231,7 @@ func (p *push) publish(ctx context.Context, now map[string]Account, was *seen) (
 	tag := ""
 	if was != nil {
 		for _, old := range was.Generations {
-			if old.Files != e.Files {
+			if old.Manifest != e.Manifest { // or this push has written the same generation again
 				next.Generations = append(next.Generations, old)
 			}
 		}
