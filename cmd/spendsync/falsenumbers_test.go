@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
 	"spendsync/load/loadtest"
+	"spendsync/schema"
 )
 
 // The cases of this file know variables, replies, exit codes and tables. Each is a service that could make a run
@@ -38,6 +40,8 @@ type theReport struct {
 	refuse func(n int, q url.Values) (status int, header http.Header, body string)
 	// rows returns what a request shows of all rows of its answer.
 	rows func(n int, q url.Values, all reportRows) reportRows
+	// average is the account's average daily spend in place of the simulated one; empty: it stays.
+	average string
 
 	asked atomic.Int64
 }
@@ -53,6 +57,16 @@ func isOf(day fmt.Stringer, q url.Values) bool {
 // answers puts the report of a test in the place of the service's.
 func (w *world) answers(r *theReport) *theReport {
 	w.transport = roundTripper(func(req *http.Request) (*http.Response, error) {
+		if strings.HasSuffix(req.URL.Path, "/v1/balance") && r.average != "" {
+			resp, err := http.DefaultTransport.RoundTrip(req)
+			if err != nil {
+				return nil, err
+			}
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			body = averageSpend.ReplaceAll(body, []byte(`"average_daily_spend":`+r.average))
+			return reply(req, resp.StatusCode, resp.Header, string(body)), err
+		}
 		if !strings.HasSuffix(req.URL.Path, "/ads/spend-report") {
 			return http.DefaultTransport.RoundTrip(req)
 		}
@@ -97,6 +111,8 @@ func (w *world) answers(r *theReport) *theReport {
 	})
 	return r
 }
+
+var averageSpend = regexp.MustCompile(`"average_daily_spend": ?[0-9.]+`)
 
 func reply(req *http.Request, status int, header http.Header, body string) *http.Response {
 	if header == nil {
@@ -205,4 +221,84 @@ func TestFalse_ARefusalThatNamesNoColumnCostsNoMeasure(t *testing.T) {
 			t.Errorf("%s at %d, lasting %t: %s false restatements", c.text, c.at, c.lasts, got)
 		}
 	}
+}
+
+// emptyFrom leaves the rows of a day and of the days after it out of every answer.
+func emptyFrom(day schema.Date) func(int, url.Values, reportRows) reportRows {
+	return func(_ int, _ url.Values, all reportRows) (rows reportRows) {
+		for _, row := range all {
+			var is struct {
+				Date string `json:"date"`
+			}
+			if json.Unmarshal(row, &is) == nil && is.Date < day.String() {
+				rows = append(rows, row)
+			}
+		}
+		return rows
+	}
+}
+
+// falseZeros counts the days that count as known, and have no row.
+const falseZeros = "SELECT count(*) FROM ops.day_coverage WHERE state IN ('complete', 'final', 'open') AND rows = 0"
+
+// TestFalse_AnEmptyReportProvesNoDay: neither in a first load beside campaigns that deliver, nor later beside known
+// days that come empty, however long. The right report restates nothing then.
+func TestFalse_AnEmptyReportProvesNoDay(t *testing.T) {
+	days := map[string]int{"first load": 1, "known days": 4}
+	if loadtest.TriesAll() {
+		days["known days"] = 40
+	}
+	for name, days := range days {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, smallAccount).withoutMarts()
+			if name == "known days" {
+				w.must("sync")
+			}
+			w.answers(&theReport{rows: func(int, url.Values, reportRows) reportRows { return nil }})
+			for n := range days {
+				if name == "known days" {
+					w.service.Advance(24 * time.Hour)
+				}
+				code, _, last := w.run("sync")
+				if code != exit.Partial && (n < 28 || code != exit.DayAtRisk) || !strings.Contains(last, "the report is silent") {
+					t.Errorf("day %d of an empty report: exit %d: %s", n, code, last)
+				}
+				if got := w.ask(falseZeros); got != "0" {
+					t.Fatalf("day %d of an empty report: %s days are known to be empty", n, got)
+				}
+			}
+			w.transport = nil
+			if code, _, last := w.run("sync"); code != exit.OK {
+				t.Errorf("the right report: exit %d: %s", code, last)
+			}
+			w.must("verify")
+			if name == "first load" {
+				w.checkTruth()
+			}
+			if got := w.ask("SELECT count(*) FROM spend_change WHERE op = 'insert'"); got != "0" {
+				t.Errorf("%s false restatements", got)
+			}
+		})
+	}
+}
+
+// TestFalse_AnAccountThatRestsIsNotAlarmed: days without rows are proven beside rows of other days, and later by days
+// that were proven to be empty.
+func TestFalse_AnAccountThatRestsIsNotAlarmed(t *testing.T) {
+	w := newWorld(t, smallAccount).withoutMarts().synced()
+	w.service.Advance(24 * time.Hour)
+	w.answers(&theReport{rows: emptyFrom(w.today()), average: "0"})
+	for range 7 {
+		for range 2 {
+			w.must("sync")
+			w.service.Advance(12 * time.Hour)
+		}
+	}
+	w.must("verify")
+	if got := w.ask(falseZeros); got != "8" {
+		t.Errorf("%s days are known to be empty, want 8", got)
+	}
+	fresh := w.empty(t) // nothing was ever spent
+	fresh.answers(&theReport{rows: emptyFrom(0), average: "0"})
+	fresh.must("sync")
 }

@@ -43,17 +43,14 @@ func (d *Day) Merge(stored iter.Seq2[[]schema.Spend, error], by ReadTime) (Merge
 			m.take(&batch[i])
 		}
 	}
-	if m.met == 0 && !by.WasOver {
-		// There is nothing that a row could keep, and none is a restatement.
+	if m.met == 0 {
+		// There is nothing that a row could keep, and none restates anything: the day was believed to be empty.
 		return Merged{Diff: Diff{Inserted: int64(read.Len())}}, nil
 	}
 	for m.next < read.Len() {
 		m.inserted()
 	}
 	m.stamps.Done()
-	if m.met == 0 {
-		m.Stale = nil
-	}
 	return m.Merged, nil
 }
 

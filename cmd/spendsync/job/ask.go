@@ -39,7 +39,8 @@ func (s *session) asked(lacks []string) *manifest.Ask {
 	known, now := s.known().Ask, s.Report.Asked()
 	next := &manifest.Ask{Without: now.Without, PageSize: now.PageSize, TriedAt: schema.InstantOf(s.start)}
 	if known != nil && !s.triesAll {
-		next.TriedAt, lacks = known.TriedAt, joined(lacks, known.Absent)
+		// Days as stored show which IDs they lack, and no other column.
+		next.TriedAt, lacks = known.TriedAt, joined(lacks, slices.DeleteFunc(slices.Clone(known.Absent), isID))
 	}
 	next.Absent = slices.DeleteFunc(slices.Clone(lacks), func(column string) bool {
 		return slices.Contains(next.Without, column)
@@ -87,6 +88,8 @@ func reachAfter(known int, days []*copiedDay) int {
 	}
 	return reach
 }
+
+func isID(column string) bool { return len(idsIn([]string{column})) > 0 }
 
 // idsIn returns the IDs among columns that a report may lack.
 func idsIn(lacks []string) (ids []string) {

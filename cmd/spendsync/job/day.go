@@ -67,6 +67,9 @@ func (r *dayReader) proveDay(ctx context.Context, day schema.Date, work *lease, 
 		step.Attempts++
 		pages, doubted := pagesOf(reads), false
 		read, err := r.readDay(ctx, day, work, pages, r.known(day, step.Attempts))
+		if err == nil && read.rows != nil && read.rows.Len() == 0 && read.refused == 0 {
+			work.isEmptied = known != nil && known.Sums.Rows > 0
+		}
 		if err == nil {
 			err = r.weigh(ctx, day, read, reads, suspect != "")
 		}

@@ -26,6 +26,7 @@ type copiedDay struct {
 	step       schema.Step
 	err        error         // why the day is not staged; nil: it is, or it is unreachable
 	isStaged   bool          // its numbers are staged, all or in part
+	isEmptied  bool          // an answer had none of its stored rows, nor others, and does not prove this
 	isKept     bool          // its replies are in quarantine, because they do not prove it
 	isWithheld bool          // its replies are in quarantine, because their account is not proven
 	read       *dayRead      // without the rows
@@ -135,6 +136,7 @@ func (r *dayReader) copyDay(ctx context.Context, d PlannedDay) *copiedDay {
 	}
 	c.step.FinishedAt = schema.InstantOf(r.s.Now())
 	if c.err != nil {
+		c.isEmptied = work.isEmptied
 		c.isKept = r.quarantine(ctx, d.Day, c.step.StartedAt, c.err)
 		c.err = errors.Join(c.err, r.s.staged.DropRaw(d.Day))
 		c.step.Message = schema.Some(c.err.Error())

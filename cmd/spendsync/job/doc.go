@@ -49,6 +49,8 @@
 //   - control total: the service's own sum of a day, requested separately.
 //   - suspicion: an answer that would remove most of the stored rows. It must come
 //     twice in a row to be believed.
+//   - silence: an empty day proves nothing unless rows of other days prove whose report it is, or the account rests;
+//     silence.go has the rule.
 //   - raw reply: an unmodified page, kept with the stored day.
 //   - restatement: a difference between two reads of a day that was over at the first.
 //   - coverage: the state of knowledge about a day:  open; complete (proven after

@@ -140,13 +140,18 @@ func (j Job) readAndPublish(
 	}
 	proof, err := (&prover{s, key(), days}).prove(proving)
 	r.sumUp(days)
-	if err == nil {
+	if err != nil {
+		return r.failed(err), nil
+	}
+	read := settings(len(proof.witnesses))
+	if err = r.withdrawEmpty(days, read.value()); err == nil {
+		r.sumUp(days)
 		err = r.takeWithheld(publishing, proof)
 	}
 	if err != nil {
 		return r.failed(err), nil
 	}
-	row, err := r.publish(ctx, publishing, settings(len(proof.witnesses)), proof)
+	row, err := r.publish(ctx, publishing, read, proof)
 	if err != nil {
 		return r.failed(err), nil
 	}

@@ -88,7 +88,8 @@ func (t tally) unpublishedCode() int {
 	for _, f := range t.failures {
 		codes[exit.Of(f.err)] = true
 	}
-	for _, c := range []int{exit.Usage, exit.Auth, exit.Storage, exit.Damaged, exit.Unreachable, exit.Contract} {
+	for _, c := range []int{exit.Usage, exit.Auth, exit.Storage, exit.Damaged, exit.Unreachable, exit.Contract,
+		exit.Partial} {
 		if codes[c] {
 			return c
 		}

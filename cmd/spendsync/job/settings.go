@@ -87,6 +87,14 @@ type settingsRead struct {
 	err      error
 }
 
+// value returns the settings that were read; nil: none were.
+func (r *settingsRead) value() *settings {
+	if r == nil || r.err != nil {
+		return nil
+	}
+	return r.settings
+}
+
 // settingsReader reads the settings concurrently into a value.
 type settingsReader struct {
 	run    *session

@@ -26,6 +26,8 @@ type lease struct {
 	*workspace
 	rows   int64             // acquired
 	oddIDs []transform.OddID // of all reads: the interner names each form once
+	// isEmptied: a read had none of the stored rows, nor others.
+	isEmptied bool
 }
 
 // acquire waits until a day of that many rows may be read. A second read of the day keeps

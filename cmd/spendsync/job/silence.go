@@ -1,0 +1,135 @@
+package job
+
+import (
+	"fmt"
+	"slices"
+
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/spendsync/phrase"
+	"spendsync/load/manifest"
+	"spendsync/schema"
+)
+
+// emptyDays are the days of which a run read no row, and what it and the store know beside them. An empty day is proof
+// only if rows of the account's campaigns on other days prove the same report, or if the account rests: the days before
+// are empty, too, or nothing was ever stored and nothing delivers. It is none beside a known day that came empty
+// without proof, nor beside the account's own average spend.
+type emptyDays struct {
+	days     []schema.Date
+	emptied  []schema.Date // days whose stored rows are missing from an answer that does not prove this
+	hasRows  bool          // the run read rows on other days
+	isStored bool          // rows are stored
+	rested   bool          // the latest stored days before today are empty
+	isWeek   bool          // no day since a week ago has spend, by this run or by the store
+	average  schema.Null[schema.Money]
+	delivers []string // campaigns
+	isListed bool     // all campaigns were read
+}
+
+// silence returns why the days are not proven; empty: they are.
+func (e emptyDays) silence() string {
+	switch {
+	case len(e.emptied) > 0 && (len(e.days) > 0 || !e.hasRows):
+		return "rows are stored of " + phrase.Days(e.emptied)
+	case len(e.days) == 0:
+		return ""
+	case e.isWeek && e.average.V > 0:
+		return fmt.Sprintf("the account's own average daily spend is %s US dollars", e.average.V)
+	case e.hasRows, e.rested, !e.isStored && (e.average == schema.Some(schema.Money(0)) || e.isListed &&
+		len(e.delivers) == 0):
+		return ""
+	case len(e.delivers) > 0:
+		return someOf("campaign", e.delivers) + " may deliver"
+	}
+	return "no other day has a row of the account's campaigns"
+}
+
+// sinceAWeek is the span that certainly includes that of the account's average spend, and restDays how many stored days
+// without a row make an account rest.
+const sinceAWeek, restDays = 8, 2
+
+// emptyDays gathers what a run knows about its empty days.
+func (c *copiedDays) emptyDays(known *manifest.Account, today schema.Date, s *settings) (e emptyDays) {
+	rows := map[schema.Date]int64{} // by day, as stored and then as read
+	for day, k := range known.Days {
+		rows[day] = k.Sums.Rows
+		e.isStored = e.isStored || k.Sums.Rows > 0
+	}
+	past := slices.DeleteFunc(known.DayList(), func(day schema.Date) bool { return day >= today })
+	if n := len(past); n >= restDays {
+		e.rested = !slices.ContainsFunc(past[n-restDays:], func(day schema.Date) bool { return rows[day] > 0 })
+	}
+	for _, d := range c.days {
+		switch {
+		case d.isEmptied:
+			e.emptied = append(e.emptied, d.Day)
+		case !d.isStaged:
+		case d.read.sums.Rows+d.read.refused == 0:
+			e.days, rows[d.Day] = append(e.days, d.Day), 0
+		default:
+			e.hasRows, rows[d.Day] = true, d.read.sums.Rows
+		}
+	}
+	e.isWeek = true
+	for day := today - sinceAWeek; day <= today; day++ {
+		n, isKnown := rows[day]
+		e.isWeek = e.isWeek && isKnown && n == 0
+	}
+	slices.Sort(e.days)
+	slices.Sort(e.emptied)
+	if s == nil {
+		return e
+	}
+	if s.money != nil && s.money.snapshot != nil {
+		e.average = s.money.snapshot.AverageDailySpend
+	}
+	e.isListed = s.listing.Complete && s.left == 0
+	e.delivers = s.delivering()
+	return e
+}
+
+// delivering returns the campaigns that may deliver, by what the run read of them.
+func (s *settings) delivering() (ids []string) {
+	stopped := map[string]bool{}
+	for i := range s.delivery {
+		d := &s.delivery[i].Row
+		stopped[d.CampaignID] = d.DeliveryStatus.Valid && slices.Contains(notDelivering, d.DeliveryStatus.V)
+	}
+	for i := range s.campaigns {
+		c := &s.campaigns[i].Row
+		isActive := !c.Status.Valid || !slices.Contains([]string{"paused", "archived", "rejected"}, c.Status.V)
+		if isActive && !stopped[c.CampaignID] {
+			ids = append(ids, c.CampaignID)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// notDelivering are the delivery statuses of the description in which nothing can have been spent.
+var notDelivering = []string{"waiting_for_funds", "waiting_for_creatives", "all_creatives_rejected", "scheduled", "paused",
+	"archived", "rejected"}
+
+// withdrawEmpty takes empty days that nothing proves out of the run.
+func (r *run) withdrawEmpty(c *copiedDays, s *settings) error {
+	e := c.emptyDays(r.s.store.Account(), r.s.plan.Today, s)
+	why := e.silence()
+	if why == "" {
+		return nil
+	}
+	silent := slices.Sorted(slices.Values(slices.Concat(e.days, e.emptied)))
+	err := &exit.Outcome{Code: exit.Partial, Happens: fmt.Sprintf("the report is silent: it has no row of %s, and %s; "+
+		"silence proves nothing, so what is stored of these days stands", phrase.Days(silent), why)}
+	r.s.Log.Error("the report is silent", "days", len(silent), "why", why)
+	for _, d := range c.days {
+		if !slices.Contains(silent, d.Day) {
+			continue
+		}
+		if err := r.s.staged.Drop(d.Day); err != nil {
+			return err
+		}
+		d.isStaged, d.isKept, d.err = false, false, err
+		d.step.Outcome, d.step.Message = "failed", schema.Some(err.Error())
+	}
+	return nil
+}
