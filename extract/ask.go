@@ -151,8 +151,8 @@ func (a Ask) without(names ...string) Ask {
 // unnamed adds to a refusal that names no column how an operator leaves one out.
 func unnamed(err error) error {
 	if e, ok := errors.AsType[*ReadError](err); ok && isRefusal(err) {
-		e.Reason += "; if the report lacks a column, the line report_query.without of SPENDSYNC_SERVICE_FILE leaves it " +
-			"out, for example report_query.without: [clicks]"
+		e.Reason += "; if the report lacks a column, the line report_query.without of SPENDSYNC_SERVICE_FILE leaves " +
+			"it out, for example report_query.without: [clicks]"
 	}
 	return err
 }
@@ -172,8 +172,8 @@ func (k *asking) answered(asked Ask) {
 	}
 }
 
-// refusals counts the refusals of one question that name nothing, and asks it again after a pause, [fewRetries] times: a
-// limit, a proxy or a timeout may answer with the status of a wrong question, and passes.
+// refusals counts the refusals of one question that name nothing, and asks it again after a pause, [fewRetries] times:
+// a limit, a proxy or a timeout may answer with the status of a wrong question, and passes.
 type refusals struct {
 	n    int
 	wait *backoff.ExponentialBackOff

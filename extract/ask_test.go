@@ -74,13 +74,15 @@ func TestAsk_LeavesOutWhatARefusalNames(t *testing.T) {
 			"9 by 10000, 8 by 10000, 7 by 10000", "{[clicks conversions] 0}", ""},
 		"two columns at once": {refuses("clicks and impressions go without creatives", "clicks"),
 			"9 by 10000, 7 by 10000", "{[clicks impressions] 0}", ""},
-		"a key":                {refuses("Unknown column: %", "source_id"), "9 by 10000, 9 by 10000, 9 by 10000", "", ""},
-		"nothing, once":        {first(1, 400, "Bad Request"), "9 by 10000, 9 by 10000", "{[] 0}", ""},
-		"nothing, twice":       {first(2, 400, "Invalid parameter"), "9 by 10000, 9 by 10000, 9 by 10000", "{[] 0}", ""},
-		"nothing, for ever":    {first(99, 400, "Bad Request"), "9 by 10000, 9 by 10000, 9 by 10000", "", ""},
-		"a date":               {first(99, 400, "Invalid date format"), "9 by 10000, 9 by 10000, 9 by 10000", "", ""},
-		"large pages":          {above(2500, 400, "page_size is too large"), "9 by 10000, 9 by 5000, 9 by 2500", "{[] 2500}", ""},
-		"large pages by a 500": {above(2500, 500, "clicks: out of memory"), "9 by 10000, 9 by 5000, 9 by 2500", "{[] 2500}", ""},
+		"a key":             {refuses("Unknown column: %", "source_id"), "9 by 10000", "", ""},
+		"nothing, once":     {first(1, 400, "Bad Request"), "9 by 10000", "{[] 0}", ""},
+		"nothing, twice":    {first(2, 400, "Invalid parameter"), "9 by 10000", "{[] 0}", ""},
+		"nothing, for ever": {first(99, 400, "Bad Request"), "9 by 10000", "", ""},
+		"a date":            {first(99, 400, "Invalid date format"), "9 by 10000", "", ""},
+		"large pages": {above(2500, 400, "page_size is too large"), "9 by 10000, 9 by 5000, 9 by 2500",
+			"{[] 2500}", ""},
+		"large pages by a 500": {above(2500, 500, "clicks: out of memory"), "9 by 10000, 9 by 5000, 9 by 2500",
+			"{[] 2500}", ""},
 		"what the operator leaves out": {refuses("Bad Request", "clicks"), "8 by 10000", "{[] 0}",
 			"report_query.without: [clicks]"},
 	} {
@@ -131,7 +133,8 @@ func TestAsk_TheKeysAreAlwaysAskedFor(t *testing.T) {
 	if _, err := walk(t, c.Spend(t.Context(), testDay, 0, nil, nil)); err != nil {
 		t.Fatal(err)
 	}
-	check(t, "asked for", a.last, "date,campaign_id,campaign_name,creative_id,source_id,total_spend,impressions,conversions")
+	check(t, "asked for", a.last,
+		"date,campaign_id,campaign_name,creative_id,source_id,total_spend,impressions,conversions")
 }
 
 // TestAsk_ARefusalOfOneDayTakesNothingFromAnother: it is that request's alone, also while others are answered.

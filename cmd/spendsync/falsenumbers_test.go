@@ -260,7 +260,8 @@ func TestFalse_AnEmptyReportProvesNoDay(t *testing.T) {
 					w.service.Advance(24 * time.Hour)
 				}
 				code, _, last := w.run("sync")
-				if code != exit.Partial && (n < 28 || code != exit.DayAtRisk) || !strings.Contains(last, "the report is silent") {
+				if code != exit.Partial && (n < 28 || code != exit.DayAtRisk) ||
+					!strings.Contains(last, "the report is silent") {
 					t.Errorf("day %d of an empty report: exit %d: %s", n, code, last)
 				}
 				if got := w.ask(falseZeros); got != "0" {

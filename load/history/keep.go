@@ -8,8 +8,8 @@ import (
 	"spendsync/schema"
 )
 
-// Keep returns rows with the stored values of columns that the replies lack, and the columns of which it took some: what
-// was not asked for, or not given, takes no known value away. The rows have every key once, in key order.
+// Keep returns rows with the stored values of columns that the replies lack, and the columns of which it took some:
+// what was not asked for, or not given, takes no known value away. The rows have every key once, in key order.
 func Keep(rows *schema.SpendRows, stored iter.Seq2[[]schema.Spend, error], columns []string) (
 	kept *schema.SpendRows, from []string, err error) {
 	if len(columns) == 0 || rows.Len() == 0 {

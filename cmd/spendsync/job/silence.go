@@ -107,8 +107,8 @@ func (s *settings) delivering() (ids []string) {
 }
 
 // notDelivering are the delivery statuses of the description in which nothing can have been spent.
-var notDelivering = []string{"waiting_for_funds", "waiting_for_creatives", "all_creatives_rejected", "scheduled", "paused",
-	"archived", "rejected"}
+var notDelivering = []string{"waiting_for_funds", "waiting_for_creatives", "all_creatives_rejected", "scheduled",
+	"paused", "archived", "rejected"}
 
 // withdrawEmpty takes empty days that nothing proves out of the run.
 func (r *run) withdrawEmpty(c *copiedDays, s *settings) error {
