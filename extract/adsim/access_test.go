@@ -11,30 +11,6 @@ import (
 	"spendsync/extract/adsim/wire"
 )
 
-func TestUnicodeSpaces_AreBlank(t *testing.T) {
-	s := sim(config.Config{})
-	for name, want := range map[string]int{"\u00a0\u2003": 400, "\ufeff": 400, "\u3000\u3000": 400, "\u00a0x": 201,
-		"é": 201} {
-		body, err := json.Marshal(map[string]any{"name": name, "audience": map[string]any{}, "default_bid": 0.5,
-			"daily_spend_limit": 100})
-		if err != nil {
-			t.Fatal(err)
-		}
-		status, _, reply := doWith(t, s, "POST", "http://sim"+wire.APIPrefix+"/v1/campaigns", string(body),
-			func(r *http.Request) {
-				r.Header.Set("Authorization", "Bearer "+config.DefaultWriteKey)
-				r.Header.Set("Content-Type", "application/json")
-			})
-		if status != want {
-			t.Errorf("name %q: %d, want %d: %s", name, status, want, reply)
-		}
-	}
-	if wire.IsWebURL("https://\u00a0") || wire.IsWebURL("https://a.example/\u3000") ||
-		!wire.IsWebURL("https://a.example/é") {
-		t.Error("a URL with a space of Unicode")
-	}
-}
-
 func TestBalance_IsNeverOlderThanTheLastFreshOne(t *testing.T) {
 	s := sim(config.Config{})
 	at := func(query string) string {

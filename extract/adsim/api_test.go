@@ -201,69 +201,6 @@ func TestAPI_SourceSettings(t *testing.T) {
 	}
 }
 
-func TestAPI_RefusesWithItsErrorBody(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1})
-	id := campaignsOf(t, s, "")[0]["id"].(string)
-	for _, c := range []struct {
-		path   string
-		status int
-		code   string
-		field  string
-	}{
-		{"/v1/campaigns?limit=0", 400, "validation_failed", "limit"},
-		{"/v1/campaigns?limit=101", 400, "validation_failed", "limit"},
-		{"/v1/campaigns?limit=", 400, "validation_failed", "limit"},
-		{"/v1/campaigns?offset=-1", 400, "validation_failed", "offset"},
-		{"/v1/campaigns?offset=10001", 400, "validation_failed", "offset"},
-		{"/v1/campaigns?status=active,active", 400, "validation_failed", "status"},
-		{"/v1/campaigns?status=deleted", 400, "validation_failed", "status"},
-		{"/v1/campaigns?status=", 400, "validation_failed", "status"},
-		{"/v1/campaigns?search=" + strings.Repeat("x", 101), 400, "validation_failed", "search"},
-		{"/v1/campaigns?page=2", 400, "validation_failed", "page"},
-		{"/v1/campaigns?limit=5&limit=6", 400, "validation_failed", "limit"},
-		{"/v1/campaigns/" + id + "/creatives?offset=10001", 400, "validation_failed", "offset"},
-		{"/v1/campaigns/" + id + "/creatives?status=rejected,nosuch", 400, "validation_failed", "status"},
-		{"/v1/me?x=1", 400, "validation_failed", "x"},
-		{"/v1/balance?fresh=maybe", 400, "validation_failed", "fresh"},
-		{"/v1/campaigns/C1234567", 404, "not_found", ""},
-		{"/v1/campaigns/C1234567/creatives", 404, "not_found", ""},
-		{"/v1/campaigns/C1234567/sources", 404, "not_found", ""},
-		{"/v1/creatives/C1234567-001", 404, "not_found", ""},
-		{"/v1/creatives/" + id + "-999999", 404, "not_found", ""},
-		{"/v1/images", 405, "not_found", ""},
-		{"/v2/me", 404, "not_found", ""},
-	} {
-		status, _, body := callAPI(t, s, c.path)
-		var e struct {
-			Error struct {
-				Code, Message string
-				RequestID     string `json:"request_id"`
-				Details       []struct{ Field, Message string }
-			}
-		}
-		if err := json.Unmarshal(body, &e); err != nil {
-			t.Errorf("%s: %v", c.path, err)
-		}
-		field := ""
-		if e.Error.Details != nil {
-			field = e.Error.Details[0].Field
-		}
-		if status != c.status || e.Error.Code != c.code || field != c.field || e.Error.Message == "" ||
-			!strings.HasPrefix(e.Error.RequestID, "req_") {
-			t.Errorf("%s: got %d %s", c.path, status, body)
-		}
-	}
-	for path, allow := range map[string]string{"/v1/campaigns": "GET, POST", "/v1/campaigns/" + id: "GET, PATCH",
-		"/v1/me": "GET", "/v1/images": "POST"} {
-		status, h, body := do(t, s, "DELETE", "http://sim/api"+path, func(r *http.Request) {
-			r.Header.Set("Authorization", "Bearer "+config.DefaultKey)
-		})
-		if status != 405 || h.Get("Allow") != allow {
-			t.Errorf("DELETE %s: %d %v %s", path, status, h, body)
-		}
-	}
-}
-
 func TestAPI_WantsTheKey(t *testing.T) {
 	s := sim(config.Config{KeyExpiresAt: noon.Add(100 * time.Hour)})
 	for _, auth := range []string{"", "Bearer nonsense", "Basic " + config.DefaultKey, config.DefaultKey} {

@@ -6,14 +6,12 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"spendsync/extract/adsim/config"
 	"spendsync/extract/adsim/ledger"
-	"spendsync/extract/adsim/market"
 )
 
 // running finds campaigns that are active, newest first.
@@ -129,39 +127,6 @@ func TestChange_OfACampaignChangesWhatItNamesAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestChange_ReplacesTheWholeAudience(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1})
-	id := running(t, s)[0]
-	change(t, s, Change{Campaign: id, Set: map[string]any{"default_bid": 1, "unsupported_targeting": true}})
-	if !settingsOf(t, s, id).Audience.UnsupportedTargeting {
-		t.Error("the flag is not set")
-	}
-	for _, c := range []struct {
-		json string
-		want market.Audience
-	}{
-		{`{"country":"US","states":["NY","CA"],"platforms":["MOBILE"],"subscribed_more_than_minutes_ago":5,` +
-			`"subscribed_less_than_minutes_ago":10080,"min_age":13,"max_age":120,"gender":"M"}`,
-			market.Audience{Country: "US", States: []string{"NY", "CA"}, Platforms: []string{"MOBILE"},
-				SubscribedMoreThan: 5, SubscribedLessThan: 10080, MinAge: 13, MaxAge: 120, Gender: "M",
-				UnsupportedTargeting: false}},
-		{`{"gender":"F"}`, market.Audience{Gender: "F"}},
-		{`{}`, market.Audience{}},
-	} {
-		change(t, s, Change{Campaign: id, Set: map[string]any{"audience": json.RawMessage(c.json)}})
-		if got := settingsOf(t, s, id).Audience; !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%s: got %+v", c.json, got)
-		}
-		asServed(t, s, id)
-	}
-	change(t, s, Change{Campaign: id, Set: map[string]any{"audience": map[string]any{"country": "DE"},
-		"unsupported_targeting": true}})
-	if got := settingsOf(t, s, id).Audience; !reflect.DeepEqual(got,
-		market.Audience{Country: "DE", UnsupportedTargeting: true}) {
-		t.Errorf("got %+v", got)
-	}
-}
-
 func TestChange_OfACreativeChangesWhatItNamesAndNothingElse(t *testing.T) {
 	s := sim(config.Config{RateLimit: -1})
 	id := running(t, s)[0]
@@ -242,45 +207,6 @@ func bidsText(pairs ...string) string {
 	return string(must(json.Marshal(m)))
 }
 
-func TestChange_OfSourcesThatCameByThemselves(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1})
-	modes := map[string]bool{}
-	for _, id := range running(t, s) {
-		was := settingsOf(t, s, id)
-		modes[was.SourceMode] = true
-		c := SourceChange{Bids: map[string]any{}}
-		want := maps.Clone(was.Bids)
-		for src := range was.Bids {
-			c.Bids[src] = nil
-			delete(want, src)
-			break
-		}
-		if was.SourceMode == "allow_list" {
-			c.Disallow = was.Allowed[:1]
-		} else {
-			c.Unblock = was.Blocked[:min(1, len(was.Blocked))]
-		}
-		change(t, s, Change{Campaign: id, Sources: &c})
-		is := settingsOf(t, s, id)
-		if !maps.Equal(is.Bids, want) || !slices.Equal(is.Allowed, was.Allowed[len(c.Disallow):]) ||
-			!slices.Equal(is.Blocked, was.Blocked[len(c.Unblock):]) {
-			t.Errorf("%s: was %+v, is %+v", id, was, is)
-		}
-		if is.DefaultBid != was.DefaultBid || !reflect.DeepEqual(is.Creatives, was.Creatives) {
-			t.Errorf("%s: something else changed", id)
-		}
-		asServed(t, s, id)
-		// The default bid of a campaign is not that of its sources.
-		change(t, s, Change{Campaign: id, Set: map[string]any{"default_bid": "9"}})
-		if got := settingsOf(t, s, id); !maps.Equal(got.Bids, want) {
-			t.Errorf("%s: bids moved with the default bid", id)
-		}
-	}
-	if len(modes) != 2 {
-		t.Errorf("only %v", modes)
-	}
-}
-
 func TestCreate_MakesCampaignsNewestFirst(t *testing.T) {
 	s := sim(config.Config{RateLimit: -1})
 	before := s.CampaignIDs()
@@ -313,30 +239,6 @@ func TestCreate_MakesCampaignsNewestFirst(t *testing.T) {
 		t.Errorf("90 days later they are at %d and %d", slices.Index(got, first), slices.Index(got, second))
 	}
 	asServed(t, s, first)
-}
-
-func TestCreate_MakesCreativesNewestFirst(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1})
-	for _, id := range append(running(t, s), create(t, s, Change{})) {
-		before := settingsOf(t, s, id).Creatives
-		draft := create(t, s, Change{Campaign: id, Set: map[string]any{"status": "draft", "title": nil,
-			"icon_id": nil}})
-		second := create(t, s, Change{Campaign: id, Set: map[string]any{"title": "Second"}})
-		now := settingsOf(t, s, id).Creatives
-		if len(now) != len(before)+2 || now[0].CreativeID != second || now[1].CreativeID != draft ||
-			now[0].Title != "Second" || now[0].Status != "pending_review" {
-			t.Fatalf("got %+v", now)
-		}
-		if now[1].Title != "" || now[1].IconID != "" || now[1].Message == "" {
-			t.Errorf("the draft is %+v", now[1])
-		}
-		if err := s.Change(Change{Creative: draft, Set: map[string]any{"status": "pending_review"}}); err == nil {
-			t.Error("a creative without a title is in review")
-		}
-		change(t, s, Change{Creative: draft, Set: map[string]any{"status": "active", "title": "Now",
-			"icon_id": strings.Repeat("1", 24)}})
-		asServed(t, s, id)
-	}
 }
 
 func TestChange_HidesAndShows(t *testing.T) {
@@ -390,170 +292,6 @@ func TestChange_HidesAndShows(t *testing.T) {
 	}
 }
 
-func TestChange_RefusesWhatCannotBe(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1})
-	id := create(t, s, Change{})
-	cr := create(t, s, Change{Campaign: id})
-	allow := create(t, s, Change{Sources: &SourceChange{Mode: "allow_list", Allow: s.GoodSources()[:1]}})
-	archived := create(t, s, Change{Set: map[string]any{"status": "archived"}})
-	oldCreative := create(t, s, Change{Campaign: id, Set: map[string]any{"status": "archived"}})
-	src := s.GoodSources()[1]
-	set := func(name string, v any) Change { return Change{Campaign: id, Set: map[string]any{name: v}} }
-	ofCreative := func(name string, v any) Change {
-		return Change{Creative: cr,
-			Set: map[string]any{name: v}}
-	}
-	sources := func(c SourceChange) Change { return Change{Campaign: id, Sources: &c} }
-	audience := func(json string) Change { return set("audience", rawJSON(json)) }
-	var before []ledger.Settings
-	for _, id := range s.CampaignIDs() {
-		before = append(before, settingsOf(t, s, id))
-	}
-	for _, c := range []struct {
-		change Change
-		want   string
-	}{
-		{Change{}, `change: nothing to change`},
-		{Change{Campaign: id, Do: ledger.Create, Set: map[string]any{"titel": "x"}}, `change create ` + id +
-			`: titel: unknown field`},
-		{Change{Campaign: id}, `change ` + id + `: nothing to change`},
-		{Change{Campaign: id, Creative: cr, Set: map[string]any{"name": "x"}}, `a campaign and a creative`},
-		{Change{Set: map[string]any{"name": "x"}}, `no campaign ""`},
-		{Change{Campaign: "C1234567", Set: map[string]any{"name": "x"}}, `no campaign "C1234567"`},
-		{Change{Creative: id + "-999", Do: ledger.Hide}, `no creative "` + id + `-999"`},
-		{Change{Creative: "C1234567-001", Do: ledger.Hide}, `no creative "C1234567-001"`},
-		{Change{Creative: cr, Do: ledger.Create}, `has no ID yet`},
-		{Change{Campaign: "C1234567", Do: ledger.Create}, `no campaign "C1234567"`},
-		{Change{Campaign: id, Do: "delete"}, `unknown action "delete"`},
-		{Change{Campaign: id, Do: ledger.Hide, Set: map[string]any{"name": "x"}}, `changes no field`},
-		{Change{Creative: cr, Sources: &SourceChange{}}, `no sources`},
-		{set("nam", "x"), `nam: unknown field`},
-		{set("title", "x"), `title: unknown field`},
-		{set("name", ""), `name: expected 1 to 100`},
-		{set("name", " \t"), `more than blanks`},
-		{set("name", strings.Repeat("é", 101)), `expected 1 to 100 characters`},
-		{set("name", nil), `name: expected a text`},
-		{set("name", 7), `name: expected a text`},
-		{set("name", make(chan int)), `json: unsupported type`},
-		{set("status", "pending_review"), `expected one of active paused archived rejected`},
-		{set("delivery_status", "delivering"), `expected one of active waiting`},
-		{set("default_bid", "0.099999"), `default_bid: expected 0.1 to 25`},
-		{set("default_bid", "25.000001"), `expected`},
-		{set("default_bid", "1.0000001"), `at most six places`},
-		{set("default_bid", "1e0"), `decimal`},
-		{set("default_bid", "-1"), `decimal`},
-		{set("default_bid", nil), `default_bid: expected a number`},
-		{set("default_bid", true), `decimal`},
-		{set("daily_spend_limit", 99), `expected 100 to 1000000`},
-		{set("target_cpa", "0.5"), `expected 1 to 10000`},
-		{set("start_date", nil), `expected a text`},
-		{set("end_date", "2026-12-24"), `RFC 3339`},
-		{set("unsupported_targeting", "yes"), `true or false`},
-		{audience(`null`), `expected an object`},
-		{audience(`[]`), `audience: expected an object`},
-		{audience(`{"city":"NYC"}`), `audience.city: unknown field`},
-		{audience(`{"country":"XX"}`), `audience.country: expected one of US`},
-		{audience(`{"states":["NY","NY"]}`), `states`},
-		{audience(`{"states":["PR"]}`), `states`},
-		{audience(`{"platforms":[]}`), `platforms`},
-		{audience(`{"platforms":["mobile"]}`), `platforms`},
-		{audience(`{"min_age":12}`), `min_age: expected 13 to 120`},
-		{audience(`{"max_age":25.5}`), `max_age`},
-		{audience(`{"subscribed_more_than_minutes_ago":0}`), `expected 1 to 5256000`},
-		{audience(`{"gender":"X"}`), `gender: expected one of M F`},
-		{Change{Campaign: id, Set: map[string]any{"audience": rawJSON(`{"gender":"M"}`), "default_bid": "0.29"}},
-			`default_bid: this audience demands at least 0.3`},
-		{Change{Campaign: archived, Set: map[string]any{"status": "active"}}, `campaign ` + archived +
-			` is archived`},
-		{Change{Campaign: archived, Sources: &SourceChange{Block: []string{src}}}, `is archived`},
-		{Change{Campaign: archived, Do: ledger.Create}, `is archived`},
-		{Change{Creative: oldCreative, Set: map[string]any{"title": "x"}}, `creative ` + oldCreative +
-			` is archived`},
-		{ofCreative("title", strings.Repeat("x", 101)), `expected 1 to 100 characters`},
-		{ofCreative("title", nil), `title: expected a text`},
-		{ofCreative("message", strings.Repeat("x", 201)), `expected 1 to 200 characters`},
-		{ofCreative("link", "ftp://x"), `^https?://`},
-		{ofCreative("link", "https://"+strings.Repeat("x", 2000)), `1 to 2000 characters`},
-		{ofCreative("image_id", "ABCDEF"), `the form ^[0-9a-f]{24}$`},
-		{ofCreative("icon_id", nil), `icon_id: expected a text`},
-		{ofCreative("button1", strings.Repeat("x", 26)), `expected 1 to 25 characters`},
-		{ofCreative("button2", " "), `blanks`},
-		{ofCreative("status", "live"), `expected one of active`},
-		{ofCreative("rejection_reasons", []string{"x"}), `pending_review has no rejection`},
-		{ofCreative("name", "x"), `name: unknown field`},
-		{sources(SourceChange{Mode: "all"}), `mode "all": expected block_list or allow_list`},
-		{sources(SourceChange{Mode: "allow_list"}), `an allow list needs a source`},
-		{sources(SourceChange{Block: []string{"S0"}}), `block: source_ids[0]: there is no source S0`},
-		{sources(SourceChange{Allow: []string{src}}), `allow: Campaign ` + id + ` has a block list`},
-		{Change{Campaign: allow, Sources: &SourceChange{Block: []string{src}}}, `block: Campaign ` + allow +
-			` has an allow list`},
-		{Change{Campaign: allow, Sources: &SourceChange{Disallow: s.GoodSources()[:1]}},
-			`The last allowed source of campaign ` + allow},
-		{sources(SourceChange{Bids: map[string]any{"S0": 1}}), `bids: no source "S0"`},
-		{sources(SourceChange{Bids: map[string]any{src: 26}}), `bids: ` + src +
-			`: expected 0.1 to 25`},
-		// The name is fine, and yet it does not change.
-		{Change{Campaign: id, Set: map[string]any{"name": "x"},
-			Sources: &SourceChange{Block: []string{"S0"}}},
-			`no source S0`},
-	} {
-		err := s.Change(c.change)
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "change") {
-			t.Errorf("%+v: got %v, want %s", c.change, err, c.want)
-		}
-	}
-	for i, id := range s.CampaignIDs() {
-		if got := settingsOf(t, s, id); !reflect.DeepEqual(got, before[i]) {
-			t.Errorf("%s: %v", id, differing(t, before[i], got))
-		}
-	}
-}
-
-func rawJSON(text string) json.RawMessage { return json.RawMessage(text) }
-
-func TestChange_ForceDoesWhatTheServiceRefuses(t *testing.T) {
-	s := sim(config.Config{})
-	id := create(t, s, Change{Set: map[string]any{"status": "archived"}})
-	cr := create(t, s, Change{Campaign: id, Force: true})
-	for _, c := range []Change{
-		{Campaign: id, Set: map[string]any{"name": "Risen", "audience": map[string]any{"gender": "F"},
-			"default_bid": "0.1"}},
-		{Campaign: id, Sources: &SourceChange{Allow: s.GoodSources()[:1]}},
-		{Campaign: id, Sources: &SourceChange{Mode: "allow_list", Disallow: s.GoodSources()[:1]}},
-		{Creative: cr, Set: map[string]any{"title": "T"}},
-	} {
-		c.Force = true
-		change(t, s, c)
-	}
-	got := settingsOf(t, s, id)
-	if got.Name != "Risen" || got.DefaultBid != "0.100000" || got.SourceMode != "allow_list" || len(got.Allowed) > 0 ||
-		got.Creatives[0].Title != "T" {
-		t.Errorf("got %+v", got)
-	}
-}
-
-func TestChange_HoldsWhateverTheClockSays(t *testing.T) {
-	s, plain := sim(config.Config{}), sim(config.Config{})
-	id := running(t, s)[0]
-	change(t, s, Change{Campaign: id, Set: map[string]any{"default_bid": "7", "status": "active"}})
-	moved := false
-	for range 20 {
-		s.Advance(30 * 24 * time.Hour)
-		plain.Advance(30 * 24 * time.Hour)
-		got, byItself := settingsOf(t, s, id), settingsOf(t, plain, id)
-		if got.DefaultBid != "7.000000" || got.Status != "active" {
-			t.Errorf("%s: %s %s", s.Today(), got.DefaultBid, got.Status)
-		}
-		moved = moved || byItself.Status != "active"
-		if !slices.Equal(got.Blocked, byItself.Blocked) {
-			t.Errorf("%s: the block list stands still", s.Today())
-		}
-	}
-	if !moved {
-		t.Error("by itself the campaign would be active for ever")
-	}
-}
-
 func TestChange_LeavesTheReportAlone(t *testing.T) {
 	s := sim(config.Config{})
 	lines := truth(s, yesterday)
@@ -570,29 +308,5 @@ func TestChange_LeavesTheReportAlone(t *testing.T) {
 	}
 	if _, _, now := ask(t, s, oneDay(yesterday)+"&include_creatives=true"); string(now) != string(page) {
 		t.Error("the report has changed")
-	}
-}
-
-func TestChange_IsTheSameWhateverCameBetween(t *testing.T) {
-	var all [2][]ledger.Settings
-	for i := range all {
-		s := sim(config.Config{RateLimit: -1})
-		ids := running(t, s)
-		for k := range 5 {
-			change(t, s, Change{Campaign: ids[k], Set: map[string]any{"name": "N" + strconv.Itoa(k)}})
-			if i == 1 {
-				callAPI(t, s, "/v1/campaigns"+everyStatus)
-				_ = s.Change(Change{Campaign: ids[k], Set: map[string]any{"name": ""}})
-				_, _ = s.Create(Change{Set: map[string]any{"name": ""}})
-			}
-			id := create(t, s, Change{})
-			create(t, s, Change{Campaign: id})
-		}
-		for _, id := range s.CampaignIDs() {
-			all[i] = append(all[i], settingsOf(t, s, id))
-		}
-	}
-	if !reflect.DeepEqual(all[0], all[1]) {
-		t.Error("the settings differ")
 	}
 }

@@ -81,42 +81,6 @@ var creativeBounds = []struct{ field, good, bad string }{
 	{"message", `"{ } } {"`, `"{{=data.}}"`}, {"title", `"x"`, `"x }}"`},
 }
 
-func TestWrite_HoldsCreativesToTheBoundsOfTheirFields(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1})
-	cr := newCreative(t, s, newCampaign(t, s))
-	for _, c := range creativeBounds {
-		if c.good != "" {
-			mustTell(t, s, "PATCH", "/v1/creatives/"+cr, `{"`+c.field+`":`+c.good+`}`)
-		}
-		refusedAs(t, c.field+" "+c.bad, tell(t, s, "PATCH", "/v1/creatives/"+cr, `{"`+c.field+`":`+c.bad+`}`), 400,
-			"validation_failed", c.field)
-	}
-	refusedAs(t, "nothing", tell(t, s, "PATCH", "/v1/creatives/"+cr, `{}`), 400, "validation_failed", "")
-}
-
-func TestWrite_KnowsItsImages(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1})
-	cr, icon := newCreative(t, s, newCampaign(t, s)), iconID(t, s)
-	large := str(mustTell(t, s, "POST", "/v1/images", upload("image", pngOf(400, 200), "image/png"))["id"])
-	path := "/v1/creatives/" + cr
-	mustTell(t, s, "PATCH", path, `{"image_id":"`+large+`"}`)
-	refusedAs(t, "unknown", tell(t, s, "PATCH", path, `{"image_id":"`+strings.Repeat("a", 24)+`"}`), 404, "not_found",
-		"image_id")
-	refusedAs(t, "an icon as image", tell(t, s, "PATCH", path, `{"image_id":"`+icon+`"}`), 400, "validation_failed",
-		"image_id")
-	refusedAs(t, "an image as icon", tell(t, s, "PATCH", path, `{"icon_id":"`+large+`"}`), 400, "validation_failed",
-		"icon_id")
-	for _, id := range running(t, s) {
-		if of := settingsOf(t, s, id).Creatives[0].IconID; of != "" {
-			mustTell(t, s, "PATCH", path, `{"icon_id":"`+of+`","image_id":null}`) // what the account has had before
-			break
-		}
-	}
-	if got := creativeNowOf(t, s, cr); got["image_id"] != nil {
-		t.Errorf("null does not clear: %v", got)
-	}
-}
-
 func TestReview_ApprovesAfterAWhile(t *testing.T) {
 	s := sim(config.Config{RateLimit: -1})
 	id := newCampaign(t, s)
@@ -234,83 +198,6 @@ func TestUpdateCreative_OfARunningOneIsAVersion(t *testing.T) {
 		}
 	}
 	asServed(t, s, id)
-}
-
-func TestUpdateCreative_OfADraft(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1, ReviewTakes: -1})
-	id, icon := newCampaign(t, s), iconID(t, s)
-	draft := func() string {
-		a := tell(t, s, "POST", "/v1/campaigns/"+id+"/creatives", `{"draft":true,"creatives":[{"title":"T"}]}`)
-		return str(objects(a.body["creatives"])[0]["id"])
-	}
-	rest := `"message":"M","link":"https://x","icon_id":"` + icon + `"`
-	one := draft()
-	if got := mustTell(t, s, "PATCH", "/v1/creatives/"+one, `{"message":"M"}`); got["status"] != "draft" ||
-		got["message"] != "M" {
-		t.Errorf("not complete yet: %v", got)
-	}
-	refusedAs(t, "submitted too early", tell(t, s, "PATCH", "/v1/creatives/"+one, `{"submit_for_review":true}`), 400,
-		"validation_failed", "link")
-	if got := mustTell(t, s, "PATCH", "/v1/creatives/"+one, `{`+rest+`,"submit_for_review":false}`); got["status"] !=
-		"draft" {
-		t.Errorf("kept a draft: %v", got)
-	}
-	if got := mustTell(t, s, "PATCH", "/v1/creatives/"+one, `{"submit_for_review":true}`); got["status"] !=
-		"pending_review" {
-		t.Errorf("submitted: %v", got)
-	}
-	refusedAs(t, "no draft any more", tell(t, s, "PATCH", "/v1/creatives/"+one, `{"submit_for_review":true}`), 409,
-		"conflict", "")
-	two := draft()
-	if got := mustTell(t, s, "PATCH", "/v1/creatives/"+two, `{`+rest+`}`); got["status"] != "pending_review" {
-		t.Errorf("complete: %v", got)
-	}
-	refusedAs(t, "activate a draft", tell(t, s, "POST", "/v1/creatives/"+draft()+"/status", `{"status":"active"}`), 409,
-		"conflict", "")
-}
-
-func TestSetCreativeStatus_MovesAsDescribed(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1, ReviewTakes: -1})
-	id := newCampaign(t, s)
-	cr := newCreative(t, s, id)
-	for _, c := range []struct{ from, to, code string }{
-		{"active", "paused", ""}, {"paused", "active", ""}, {"active", "active", ""}, {"active", "archived", ""},
-		{"paused", "archived", ""}, {"draft", "archived", ""},
-		{"pending_review", "archived", ""}, {"rejected", "archived", ""}, {"pending_review", "active", "conflict"},
-		{"rejected", "active", "conflict"}, {"draft", "active", "conflict"},
-		{"pending_review", "paused", "conflict"}, {"archived", "active", "conflict"},
-		{"archived", "paused", "conflict"}, {"archived", "archived", ""},
-	} {
-		change(t, s, Change{Creative: cr, Set: map[string]any{"status": c.from}, Force: true})
-		a := tell(t, s, "POST", "/v1/creatives/"+cr+"/status", `{"status":"`+c.to+`"}`)
-		if c.code != "" {
-			refusedAs(t, c.from+" to "+c.to, a, 409, c.code, "")
-		} else if a.status != 200 || a.one()["status"] != c.to {
-			t.Errorf("%s to %s: %d %v", c.from, c.to, a.status, a.body)
-		}
-	}
-	refusedAs(t, "an archived creative", tell(t, s, "PATCH", "/v1/creatives/"+cr, `{"title":"x"}`), 409, "conflict", "")
-}
-
-func TestCloneCreative_CopiesWithChanges(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1, ReviewTakes: -1})
-	id, other := newCampaign(t, s), newCampaign(t, s)
-	cr := newCreative(t, s, id)
-	a := tell(t, s, "POST", "/v1/creatives/"+cr+"/clone", "")
-	if got := a.one(); a.status != 201 || got["id"] != id+"-002" || got["status"] != "pending_review" ||
-		got["title"] != "T" {
-		t.Errorf("%d %v", a.status, a.body)
-	}
-	got := mustTell(t, s, "POST", "/v1/creatives/"+cr+"/clone", `{"campaign_id":"`+other+
-		`","title":"Else","button1":null,"draft":true}`)
-	if got["campaign_id"] != other || got["id"] != other+"-001" || got["title"] != "Else" || got["message"] != "M" ||
-		got["button1"] != nil || got["status"] != "draft" {
-		t.Errorf("got %v", got)
-	}
-	refusedAs(t, "another account's campaign", tell(t, s, "POST", "/v1/creatives/"+cr+"/clone",
-		`{"campaign_id":"C1234567"}`), 404, "not_found", "")
-	refusedAs(t, "no creative", tell(t, s, "POST", "/v1/creatives/"+id+"-999/clone", `{}`), 404, "not_found", "")
-	asServed(t, s, other)
 }
 
 func TestCloneCampaign_CopiesSettingsAndNewestCreatives(t *testing.T) {

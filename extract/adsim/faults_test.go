@@ -461,17 +461,3 @@ func TestService_MayBeUsedByManyAtOnce(t *testing.T) {
 	}
 	wait.Wait()
 }
-
-func TestFail_RefusesAFaultThatNeverHappens(t *testing.T) {
-	for _, f := range []wire.Fault{{Kind: "cutt"}, {Kind: wire.Cut, Path: "["}, {Kind: wire.Cut, Day: "today"},
-		{Kind: wire.Status, Status: 42}, {Kind: wire.Cut, Query: "%zz"}, {Kind: wire.Cut, RetryAfter: "+x"}} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("%+v is taken", f)
-				}
-			}()
-			sim(config.Config{}).Fail(f)
-		}()
-	}
-}

@@ -337,28 +337,6 @@ func TestFollow_LimitsEndTheDay(t *testing.T) {
 	}
 }
 
-func TestFollow_HiddenCreativesAreNotDelivered(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1, RowsPerDay: 3000})
-	id := newCampaign(t, s)
-	cr := newCreative(t, s, id)
-	approve(t, s, cr)
-	s.Advance(time.Hour)
-	change(t, s, Change{Creative: cr, Do: ledger.Hide})
-	was := spend(of(truth(s, s.Today()), id))
-	if st := settingsOf(t, s, id).DeliveryStatus; was == 0 || st != "waiting_for_creatives" {
-		t.Fatalf("spent %d, and is %s", was, st)
-	}
-	s.Advance(3 * time.Hour)
-	if got := spend(of(truth(s, s.Today()), id)); got != was {
-		t.Errorf("hidden it went from %d to %d", was, got)
-	}
-	change(t, s, Change{Creative: cr, Do: ledger.Show})
-	s.Advance(time.Hour)
-	if got := spend(of(truth(s, s.Today()), id)); got <= was {
-		t.Errorf("shown again it still has %d", got)
-	}
-}
-
 func TestFollow_RowsCanBeRestated(t *testing.T) {
 	s := sim(config.Config{RateLimit: -1, RowsPerDay: 3000})
 	id := newCampaign(t, s)

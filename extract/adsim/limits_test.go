@@ -92,18 +92,6 @@ func TestBudget_IsUsedUpAndResetsAtMidnightUTC(t *testing.T) {
 	}
 }
 
-func TestBudget_IsNotUsedByWhatIsRefused(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1})
-	tell(t, s, "POST", "/v1/campaigns", `{}`)
-	tell(t, s, "PATCH", "/v1/campaigns/C1234567", `{"name":"x"}`)
-	tell(t, s, "POST", "/v1/images", `{"kind":"icon"}`)
-	for _, b := range limitsOf(t, s) {
-		if b["used"] != 0.0 {
-			t.Errorf("got %v", b)
-		}
-	}
-}
-
 func TestWrite_OneChangeAtATime(t *testing.T) {
 	s := sim(config.Config{RateLimit: -1, ReviewTakes: -1})
 	id, other := newCampaign(t, s), newCampaign(t, s)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -111,6 +110,7 @@ func TestOpenAPI_IsValid(t *testing.T) {
 
 // describedOperations are the rows of the description's table.
 var describedOperations = strings.Fields(`
+	POST /v1/api-keys
 	GET /v1/me
 	GET /v1/limits
 	GET /v1/balance
@@ -173,48 +173,6 @@ func TestOpenAPI_NamesEveryOperationAndNoOther(t *testing.T) {
 	}
 }
 
-// TestOpenAPI_RefusesWhatTheServiceRefuses holds the description's schemas against
-// the bounds that the service is tested with.
-func TestOpenAPI_RefusesWhatTheServiceRefuses(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1})
-	router := routerOf(t, s)
-	valid := func(method, path, body string) error {
-		req, err := http.NewRequest(method, "http://sim"+wire.APIPrefix+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Content-Type", "application/json")
-		route, params, err := router.FindRoute(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return openapi3filter.ValidateRequest(context.Background(), &openapi3filter.RequestValidationInput{Request: req,
-			PathParams: params, Route: route,
-			Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc}})
-	}
-	// What no schema can say, only the service refuses.
-	together := regexp.MustCompile(`min_age":21|ago":6,|\{\{|2027-02-30|}}`)
-	for _, c := range fieldBounds {
-		if err := valid("PATCH", "/v1/campaigns/C1234567", `{"`+c.field+`":`+c.good+`}`); err != nil {
-			t.Errorf("%s %s: %v", c.field, c.good, err)
-		}
-		if err := valid("PATCH", "/v1/campaigns/C1234567", `{"`+c.field+`":`+c.bad+`}`); err == nil &&
-			!together.MatchString(c.bad) {
-			t.Errorf("%s %s is valid", c.field, c.bad)
-		}
-	}
-	for _, c := range creativeBounds {
-		if err := valid("PATCH", "/v1/creatives/C1234567-001", `{"`+c.field+`":`+c.bad+`}`); err == nil &&
-			!together.MatchString(c.bad) {
-			t.Errorf("%s %s is valid", c.field, c.bad)
-		}
-	}
-	if valid("PATCH", "/v1/campaigns/C1234567", `{}`) == nil || valid("PATCH", "/v1/campaigns/C1234567",
-		`{"colour":1}`) == nil {
-		t.Error("no field, or an unknown one, is valid")
-	}
-}
-
 // TestOpenAPI_SuitsGenerators: what makes generators leave something out is not there:
 // schemas that extend others, one name for a schema and a response, enums and amounts
 // without a type of their own.
@@ -256,51 +214,4 @@ func TestOpenAPI_SuitsGenerators(t *testing.T) {
 		t.Fatal(err)
 	}
 	walk("", all)
-}
-
-// TestOpenAPI_RefusesWhatTheServerRefuses: an empty status list, and an image from
-// nowhere or from two places.
-func TestOpenAPI_RefusesWhatTheServerRefuses(t *testing.T) {
-	s := sim(config.Config{})
-	for body, want := range map[string]bool{
-		`{"kind":"icon"}`: false, `{"kind":"icon","content_type":"image/png"}`: false,
-		`{"kind":"icon","image_url":"https://a.example/x.png","data_base64":"aGFsbG8gd2VsdA==",` +
-			`"content_type":"image/png"}`: false,
-		`{"kind":"icon","image_url":"https://a.example/x.png"}`: true,
-		`{"kind":"icon","data_base64":"aGFsbG8gd2VsdA==",` +
-			`"content_type":"image/png"}`: true,
-	} {
-		if got := describedAs(t, s, "POST", "/v1/images", body); got != want {
-			t.Errorf("%s: openapi.json takes it: %v, want %v", body, got, want)
-		}
-	}
-	if describedAs(t, s, "GET", "/v1/campaigns?status=active,nosuch", "") {
-		t.Error("openapi.json takes an unknown status")
-	}
-	// The validator takes status= for a parameter that is not there.
-	for _, name := range []string{"list_campaigns", "list_creatives"} {
-		i := slices.IndexFunc(s.api.Operations, func(op *advertiser.Operation) bool { return op.Name == name })
-		if p := s.api.Operations[i].Params[0]; p.Name != "status" || p.Schema.MinItems != 1 {
-			t.Errorf("%s: openapi.json takes an empty list of statuses", name)
-		}
-	}
-}
-
-// describedAs reports whether openapi.json takes a request.
-func describedAs(t *testing.T, s *Service, method, path, body string) bool {
-	t.Helper()
-	req, err := http.NewRequest(method, "http://sim"+wire.APIPrefix+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Authorization", "Bearer "+config.DefaultWriteKey)
-	route, params, err := routerOf(t, s).FindRoute(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return openapi3filter.ValidateRequest(t.Context(), &openapi3filter.RequestValidationInput{
-		Request: req, PathParams: params, Route: route,
-		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc},
-	}) == nil
 }

@@ -174,9 +174,10 @@ func TestBroadcast_IsSentAtItsTimeFollowedUpAndRetrieved(t *testing.T) {
 	payload := `{"title":"From outside"}`
 	server, cfg := imageHost(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(payload)) })
 	s := sim(cfg)
-	a := broadcastTo(t, s, `,"schedule":"2026-11-21T22:00:00Z","ndelay":5,"subwaterfall":{"interval":30,"enabled":true,`+
-		`"title":"Again","Message":"m","destinationLink":"https://x.example/2","qsegment":[{"variable":"plan",`+
-		`"operator":"exists","value":""}]},"external":"`+server.URL+`/x"`)
+	a := broadcastTo(t, s,
+		`,"schedule":"2026-11-21T22:00:00Z","ndelay":5,"subwaterfall":{"interval":30,"enabled":true,`+
+			`"title":"Again","Message":"m","destinationLink":"https://x.example/2","qsegment":[{"variable":"plan",`+
+			`"operator":"exists","value":""}]},"external":"`+server.URL+`/x"`)
 	if a.status != 200 || len(s.Outbox()) > 0 {
 		t.Fatalf("%d %v, sent %d", a.status, a.body, len(s.Outbox()))
 	}

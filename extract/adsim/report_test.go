@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -336,81 +335,5 @@ func TestReport_PageBeyondTheEndIsEmpty(t *testing.T) {
 	r = reportOf(t, s, "start_date=2026-11-22&end_date=2026-11-30")
 	if len(r.Data) != 0 || r.Pagination["total_pages"] != 0 {
 		t.Errorf("days to come: got %d rows and %v", len(r.Data), r.Pagination)
-	}
-}
-
-func TestReport_SameQuestionSameBytes(t *testing.T) {
-	a, b := sim(config.Config{Seed: 7}), sim(config.Config{Seed: 7})
-	other := sim(config.Config{Seed: 8})
-	b.Truth("2026-10-25") // what was asked before does not matter
-	reportOf(t, b, oneDay("2026-11-03"))
-	for _, query := range []string{finest(yesterday), finest(a.Today()), oneDay(yesterday) +
-		"&columns=source_id,total_spend", oneDay(yesterday) + "&include_creatives=1"} {
-		_, _, first := ask(t, a, query)
-		_, _, again := ask(t, a, query)
-		_, _, there := ask(t, b, query)
-		_, _, else_ := ask(t, other, query)
-		if !bytes.Equal(first, again) || !bytes.Equal(first, there) {
-			t.Errorf("%s: replies differ", query)
-		}
-		if bytes.Equal(first, else_) {
-			t.Errorf("%s: another seed answers the same", query)
-		}
-	}
-}
-
-func TestReport_FloatNoiseRoundsToTheTruth(t *testing.T) {
-	for quirk, form := range map[string]*regexp.Regexp{"spend-float": regexp.MustCompile(`\.\d{7}`),
-		"spend-exponent": regexp.MustCompile(`e`)} {
-		s := sim(config.Config{Quirks: []string{quirk}})
-		want, noisy := truth(s, yesterday), 0
-		for i, row := range allPages(t, s, finest(yesterday)) {
-			raw := string(row["total_spend"])
-			var f float64
-			if err := json.Unmarshal(row["total_spend"], &f); err != nil {
-				t.Fatal(err)
-			}
-			if got := int64(f*1e6 + 0.5); got != want[i].Spend {
-				t.Errorf("%s is %d millionths, want %d", raw, got, want[i].Spend)
-			}
-			if form.MatchString(raw) {
-				noisy++
-			}
-		}
-		if noisy == 0 {
-			t.Errorf("%s: no amount is written in another form", quirk)
-		}
-	}
-}
-
-func TestReport_AsciiSaysTheSame(t *testing.T) {
-	a, b := sim(config.Config{}), sim(config.Config{Quirks: []string{"ascii"}})
-	_, _, raw := ask(t, b, finest(yesterday)+"&page_size=10000")
-	for _, c := range raw {
-		if c >= 0x80 {
-			t.Fatalf("byte %#x in %s", c, head(raw))
-		}
-	}
-	diff(t, lines(t, allPages(t, b, finest(yesterday))), truth(a, yesterday))
-}
-
-func TestReport_PrerenderedPagesAreTheSame(t *testing.T) {
-	a, b := sim(config.Config{}), sim(config.Config{Prerender: true})
-	q := finest(yesterday) + "&page_size=100"
-	pages, size, err := b.Prerender(values(q))
-	if err != nil || pages < 5 || size < 50_000 {
-		t.Fatalf("got %d pages, %d bytes, %v", pages, size, err)
-	}
-	for range 2 {
-		_, _, want := ask(t, a, q+"&page=3")
-		if _, _, got := ask(t, b, q+"&page=3"); !bytes.Equal(got, want) {
-			t.Error("a kept page differs")
-		}
-		// Kept pages are of their state.
-		for _, s := range []*Service{a, b} {
-			if _, err := s.Restate(yesterday, ledger.Restatement{Kind: "multiply", Percent: 150}); err != nil {
-				t.Fatal(err)
-			}
-		}
 	}
 }

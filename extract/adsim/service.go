@@ -24,7 +24,6 @@ import (
 type Service struct {
 	*world.World
 	*clock.Clock
-	*world.Access
 	*advertiser.Keys
 	*push.Sender
 	*wire.Faults
@@ -75,7 +74,7 @@ func New(cfg config.Config, more ...Room) *Service {
 func (s *Service) open(cfg config.Config, index int, c *clock.Clock) {
 	s.files = fetch.New(cfg.FetchTLS, cfg.FetchAddress)
 	s.World = world.New(cfg, index, c)
-	s.Access, s.Clock = s.World.Access, c
+	s.Clock = c
 	s.Keys = advertiser.NewKeys(s.World)
 	s.Sender = push.NewSender(s.World, s.files)
 	s.report = report.New(s.World)

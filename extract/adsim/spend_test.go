@@ -296,30 +296,3 @@ func TestAccount_CampaignsComeAndNeverVanish(t *testing.T) {
 		t.Errorf("no campaign was created in 120 days")
 	}
 }
-
-func TestAccount_OddSizes(t *testing.T) {
-	for _, cfg := range []config.Config{
-		{Campaigns: 1, CreativesPerCampaign: 1, Sources: 1, RowsPerDay: 1},
-		{Campaigns: 2, Sources: 3, RowsPerDay: 100_000},
-		{Campaigns: -1, CreativesPerCampaign: -1, Sources: -1, RowsPerDay: -1},
-		{Campaigns: 1500, CreativesPerCampaign: 1, RowsPerDay: 1},
-		{Campaigns: 3, CreativesPerCampaign: 1500},
-	} {
-		s := New(cfg)
-		s.SetNow(noon)
-		for _, date := range []string{s.Today(), yesterday} {
-			want := truth(s, date)
-			diff(t, lines(t, allPages(t, s, finest(date)+"&page_size=5000")), want)
-			ids := map[string]bool{}
-			for _, l := range want {
-				ids[l.CreativeID+" "+l.SourceID] = true
-				if len(l.CampaignID) > 11 || len(l.CreativeID) > len(l.CampaignID)+7 {
-					t.Fatalf("%+v: an ID is too long: %+v", cfg, l)
-				}
-			}
-			if len(ids) != len(want) {
-				t.Errorf("%+v: %d keys in %d lines", cfg, len(ids), len(want))
-			}
-		}
-	}
-}

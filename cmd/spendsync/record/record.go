@@ -99,7 +99,8 @@ func (r *Recorder) Envelope(of, path string) string {
 		for _, path := range slices.Sorted(maps.Keys(k.values)) {
 			if path != "" && !strings.ContainsAny(path, ".[ ") {
 				forms := k.values[path].forms
-				keys = append(keys, path+map[bool]string{true: "[]"}[forms["list"]]+map[bool]string{true: "{}"}[forms["object"]])
+				keys = append(keys,
+					path+map[bool]string{true: "[]"}[forms["list"]]+map[bool]string{true: "{}"}[forms["object"]])
 			}
 		}
 		return strings.Join(keys, ", ")

@@ -36,7 +36,7 @@ func (s *API) limits(c *Call) wire.Reply {
 	resets := world.NextMidnight(c.St.Now).Format(time.RFC3339)
 	var list []budget
 	for _, kind := range world.ChangeKinds {
-		list = append(list, budget{kind, c.St.Used[kind], s.World.Access.BudgetOf(kind), resets})
+		list = append(list, budget{kind, c.St.Used[kind], s.World.BudgetOf(kind), resets})
 	}
 	return one(c, "", map[string][]budget{"limits": list})
 }
@@ -62,15 +62,7 @@ type balanceReply struct {
 
 // balance answers GET /v1/balance.
 func (s *API) balance(c *Call) wire.Reply {
-	fresh := false
-	switch v := c.Query.Get("fresh"); v {
-	case "true", "1":
-		fresh = true
-	case "", "false", "0":
-	default:
-		return s.invalid("fresh", "expected true or false")
-	}
-	b := c.St.BalanceOf(s.World.BalanceAsOf(c.St.Now, fresh))
+	b := c.St.BalanceOf(s.World.BalanceAsOf(c.St.Now, c.args.flag("fresh", false)))
 	rep := balanceReply{Left: money.Amount(b.Left), Currency: "USD", Mode: "prepaid",
 		Average: money.Amount(b.Average / 10_000 * 10_000), Status: b.Status, Message: b.Message,
 		RefreshedAt: b.At.UTC().Format(time.RFC3339)}

@@ -2,6 +2,7 @@ package advertiser
 
 import (
 	"bytes"
+	"encoding/json"
 	"maps"
 	"math"
 	"net/http"
@@ -11,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"spendsync/extract/adsim/fetch"
 	"spendsync/extract/adsim/ledger"
@@ -26,6 +26,7 @@ type Call struct {
 	Key   *APIKey
 	Op    *Operation
 	Query url.Values
+	args  body     // the parameters of the query, checked
 	path  []string // below /v1/
 	raw   []byte   // the body as it came
 	body  body
@@ -46,6 +47,9 @@ func NewAPI(w *world.World, keys *Keys, files *fetch.Fetcher) *API {
 
 // Serve checks the key and lets its account answer.
 func Serve(accounts []*API, now time.Time, r *http.Request, f *wire.Fault) wire.Reply {
+	if r.Method == http.MethodPost && r.URL.Path == wire.APIPrefix+"/v1/api-keys" {
+		return createKey(accounts, now, r)
+	}
 	own, key := AccountOf(accounts, r.Header.Get("Authorization"), now)
 	if own == nil {
 		return accounts[0].Unauthorized()
@@ -128,15 +132,63 @@ func (s *API) admit(c *Call) *problem {
 	if c.Op.Write && c.Key.Scope != ScopeWrite {
 		return &problem{status: http.StatusForbidden, code: "forbidden", message: "The API key is read-only."}
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Query)) {
-		if !slices.ContainsFunc(c.Op.Params, func(p param) bool { return p.Name == name }) {
-			return invalidField(name, "unknown parameter")
-		}
-		if len(c.Query[name]) > 1 {
-			return invalidField(name, "given more than once")
-		}
+	if p := c.takeQuery(); p != nil {
+		return p
 	}
 	return c.takeBody()
+}
+
+// takeQuery parses the parameters by their schemas, the same that a tool's arguments have.
+func (c *Call) takeQuery() *problem {
+	c.args = body{}
+	for _, name := range slices.Sorted(maps.Keys(c.Query)) {
+		i := slices.IndexFunc(c.Op.Params, func(p param) bool { return p.Name == name })
+		switch {
+		case i < 0:
+			return invalidField(name, "unknown parameter")
+		case len(c.Query[name]) > 1:
+			return invalidField(name, "given more than once")
+		}
+		of, text := c.Op.Params[i].Schema, c.Query.Get(name)
+		var v any = text
+		switch kind, _ := of.kind(); kind {
+		case "array":
+			var list []any
+			for part := range strings.SplitSeq(text, ",") {
+				list = append(list, part)
+			}
+			v = list
+		case "integer":
+			v = json.Number(text)
+		case "boolean":
+			if on, err := strconv.ParseBool(text); err == nil {
+				v = on
+			}
+		}
+		if found := of.check(nil, name, v); len(found) > 0 {
+			found[0].Field = name
+			return invalidFields(found[:1])
+		}
+		c.args[name] = v
+	}
+	return nil
+}
+
+// window is the part of a list that is asked for.
+func (c *Call) window() wire.Window {
+	w := wire.Window{Limit: 25, Offset: c.args.integer("offset")}
+	if c.args.has("limit") {
+		w.Limit = c.args.integer("limit")
+	}
+	return w
+}
+
+// statuses are those that are asked for.
+func (c *Call) statuses(byDefault []string) []string {
+	if c.args.has("status") {
+		return c.args.texts("status")
+	}
+	return byDefault
 }
 
 // takeBody parses the body and checks its form.
@@ -179,10 +231,6 @@ func (s *API) APIError(status int, code, message string, details []detail) wire.
 	}
 	return wire.JSONReply(status,
 		tree.Marshal(map[string]problem{"error": {code, message, details, s.World.RequestID()}}))
-}
-
-func (s *API) invalid(field, message string) wire.Reply {
-	return s.Refuse(invalidField(field, "%s", message))
 }
 
 func (s *API) notFound(what string) wire.Reply { return s.Refuse(noSuch(what)) }
@@ -232,30 +280,4 @@ func (l *Limiter) take(now time.Time, most int) int {
 		return 0
 	}
 	return max(1, int(math.Ceil((time.Minute - now.Sub(l.taken[0])).Seconds())))
-}
-
-// statuses takes the list of statuses asked for, each known and none twice.
-func (c *Call) statuses(known, byDefault []string) (list []string, message string) {
-	if !c.Query.Has("status") {
-		return byDefault, ""
-	}
-	list = strings.Split(c.Query.Get("status"), ",")
-	for i, st := range list {
-		if !slices.Contains(known, st) {
-			return nil, "expected a list of " + strings.Join(known, ", ")
-		}
-		if slices.Contains(list[:i], st) {
-			return nil, st + " is given more than once"
-		}
-	}
-	return list, ""
-}
-
-// search takes the text that a name or an ID must hold.
-func (c *Call) search() (text, message string) {
-	text = c.Query.Get("search")
-	if utf8.RuneCountInString(text) > 100 {
-		return "", "expected at most 100 characters"
-	}
-	return text, ""
 }

@@ -40,7 +40,7 @@ func (e edit) campaignStatus(cp *market.Campaign) string {
 func (s *API) createCampaign(c *Call) wire.Reply {
 	var made *market.Campaign
 	w := world.Write{Busy: []string{world.Creating}, Cost: map[string]int{world.CampaignCreate: 1}}
-	p := s.edit(c, w, func(e edit) *problem {
+	return s.write(c, w, func(e edit) *problem {
 		cp, of := e.NewCampaign()
 		made = cp
 		status := "active"
@@ -50,11 +50,7 @@ func (s *API) createCampaign(c *Call) wire.Reply {
 			status = c.body.text("status")
 		}
 		return e.takeCampaign(cp, c.body)
-	})
-	if p != nil {
-		return s.Refuse(p)
-	}
-	return created(s.oneCampaign(c, made, nil))
+	}, func() wire.Reply { return created(s.oneCampaign(c, made, nil)) })
 }
 
 func created(rep wire.Reply) wire.Reply {
@@ -69,7 +65,7 @@ func (s *API) updateCampaign(c *Call) wire.Reply {
 	id := c.path[1]
 	w := world.Write{Busy: []string{id}, Cost: map[string]int{world.CampaignUpdate: 1}}
 	var cp *market.Campaign
-	p := s.edit(c, w, func(e edit) (p *problem) {
+	return s.write(c, w, func(e edit) (p *problem) {
 		if cp, p = e.editableCampaign(id); p != nil {
 			return p
 		}
@@ -77,11 +73,7 @@ func (s *API) updateCampaign(c *Call) wire.Reply {
 			return p
 		}
 		return e.takeCampaign(cp, c.body)
-	})
-	if p != nil {
-		return s.Refuse(p)
-	}
-	return s.oneCampaign(c, cp, nil)
+	}, func() wire.Reply { return s.oneCampaign(c, cp, nil) })
 }
 
 // checkDoubling refuses amounts that more than double the current ones.
@@ -173,16 +165,12 @@ func (s *API) setCampaignStatus(c *Call) wire.Reply {
 	id, status := c.path[1], c.body.text("status")
 	w := world.Write{Busy: []string{id}, Cost: map[string]int{world.CampaignUpdate: 1}, Free: status == "paused"}
 	var cp *market.Campaign
-	p := s.edit(c, w, func(e edit) (p *problem) {
+	return s.write(c, w, func(e edit) (p *problem) {
 		if cp, p = e.campaignOf(id); p != nil {
 			return p
 		}
 		return e.setStatus(cp, status)
-	})
-	if p != nil {
-		return s.Refuse(p)
-	}
-	return s.oneCampaign(c, cp, nil)
+	}, func() wire.Reply { return s.oneCampaign(c, cp, nil) })
 }
 
 // setStatus changes the status of a campaign, if the change is allowed.

@@ -14,18 +14,7 @@ import (
 // listCampaigns answers GET /v1/campaigns: the identity of campaigns, not their
 // settings.
 func (s *API) listCampaigns(c *Call) wire.Reply {
-	wanted, message := c.statuses(market.CampaignStatuses, market.CampaignStatuses[:2])
-	if message != "" {
-		return s.invalid("status", message)
-	}
-	search, message := c.search()
-	if message != "" {
-		return s.invalid("search", message)
-	}
-	w, field, message := wire.ParseWindow(c.Query)
-	if field != "" {
-		return s.invalid(field, message)
-	}
+	wanted, search, w := c.statuses(market.CampaignStatuses[:2]), c.args.text("search"), c.window()
 	var list []*market.Campaign
 	for _, cp := range c.St.Campaigns() {
 		asked := c.St.Changes.Campaign(cp.ID)

@@ -171,7 +171,7 @@ func (s *API) createCreatives(c *Call) wire.Reply {
 func (s *API) updateCreative(c *Call) wire.Reply {
 	id := c.path[1]
 	w := world.Write{Busy: []string{id}, Cost: map[string]int{world.CreativeUpdate: 1}}
-	p := s.edit(c, w, func(e edit) *problem {
+	return s.write(c, w, func(e edit) *problem {
 		cr, p := e.editableCreative(id)
 		if p != nil {
 			return p
@@ -183,11 +183,7 @@ func (s *API) updateCreative(c *Call) wire.Reply {
 			return invalidFields(found)
 		}
 		return e.changeCreative(cr, c.body)
-	})
-	if p != nil {
-		return s.Refuse(p)
-	}
-	return s.getCreative(c)
+	}, func() wire.Reply { return s.getCreative(c) })
 }
 
 // changeCreative changes a creative by its state: in place, or as a new version.
@@ -229,7 +225,7 @@ func (e edit) changeCreative(cr *market.Creative, b body) *problem {
 func (s *API) setCreativeStatus(c *Call) wire.Reply {
 	id, status := c.path[1], c.body.text("status")
 	w := world.Write{Busy: []string{id}, Cost: map[string]int{world.CreativeUpdate: 1}, Free: status == "paused"}
-	p := s.edit(c, w, func(e edit) *problem {
+	return s.write(c, w, func(e edit) *problem {
 		cr, p := e.creativeOf(id)
 		if p != nil {
 			return p
@@ -246,18 +242,14 @@ func (s *API) setCreativeStatus(c *Call) wire.Reply {
 		}
 		e.OfCreative(cr.ID).Status = &status
 		return nil
-	})
-	if p != nil {
-		return s.Refuse(p)
-	}
-	return s.getCreative(c)
+	}, func() wire.Reply { return s.getCreative(c) })
 }
 
 // cloneCreative answers POST /v1/creatives/{creative_id}/clone.
 func (s *API) cloneCreative(c *Call) wire.Reply {
 	w := world.Write{Busy: []string{world.Creating}, Cost: map[string]int{world.CreativeCreate: 1}}
 	var made *market.Creative
-	p := s.edit(c, w, func(e edit) *problem {
+	return s.write(c, w, func(e edit) *problem {
 		cr, p := e.creativeOf(c.path[1])
 		if p != nil {
 			return p
@@ -283,9 +275,5 @@ func (s *API) cloneCreative(c *Call) wire.Reply {
 		}
 		made, p = e.addCreative(cp, ct, draft)
 		return p
-	})
-	if p != nil {
-		return s.Refuse(p)
-	}
-	return created(one(c, "creative", creativeOf(c.St, made)))
+	}, func() wire.Reply { return created(one(c, "creative", creativeOf(c.St, made))) })
 }

@@ -16,14 +16,7 @@ func (s *API) listCreatives(c *Call) wire.Reply {
 	if cp == nil {
 		return s.notFound("campaign")
 	}
-	wanted, message := c.statuses(market.CreativeStatuses, market.CreativeStatuses[:5])
-	if message != "" {
-		return s.invalid("status", message)
-	}
-	w, field, message := wire.ParseWindow(c.Query)
-	if field != "" {
-		return s.invalid(field, message)
-	}
+	wanted, w := c.statuses(market.CreativeStatuses[:5]), c.window()
 	var list []*market.Creative
 	for _, cr := range c.St.Creatives(cp) {
 		if c.St.Changes.Creative(cr.ID).Hidden == "" && slices.Contains(wanted, c.St.CreativeStatus(cr)) {

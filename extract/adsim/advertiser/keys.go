@@ -10,7 +10,11 @@ import (
 	"sync"
 	"time"
 
+	"spendsync/extract/adsim/chance"
+	"spendsync/extract/adsim/clock"
 	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/tree"
+	"spendsync/extract/adsim/wire"
 	"spendsync/extract/adsim/world"
 )
 
@@ -138,4 +142,38 @@ func (r *Keys) changeKey(key string, do func(*APIKey)) error {
 	}
 	do(r.List[i])
 	return nil
+}
+
+var keyBody = objectOf([]string{"name", "scope"}, map[string]*schema{"name": wordsOf(1, 100),
+	"scope": enumOf(scopeRead, ScopeWrite)})
+
+// createKey answers POST /v1/api-keys, which takes the dashboard user's credentials.
+func createKey(accounts []*API, now time.Time, r *http.Request) wire.Reply {
+	user, password, _ := r.BasicAuth()
+	i := slices.IndexFunc(accounts, func(s *API) bool { return s.World.IsUser(user, password) })
+	if i < 0 {
+		rep := accounts[0].APIError(http.StatusUnauthorized, "unauthorized", "Incorrect username or password.", nil)
+		rep.Header.Set("Www-Authenticate", `Basic realm="dashboard"`)
+		return rep
+	}
+	s := accounts[i]
+	raw, err := wire.ReadBody(r)
+	if err != nil {
+		return s.Refuse(invalidField("", "%v", err))
+	}
+	b, err := parseBody(raw)
+	if err != nil {
+		return s.Refuse(invalidField("", "%v", err))
+	}
+	if found := keyBody.check(nil, "", map[string]any(b)); len(found) > 0 {
+		return s.Refuse(invalidFields(found))
+	}
+	s.keys.mu.Lock()
+	defer s.keys.mu.Unlock()
+	n := len(s.keys.List) + 1
+	k := newKey(n, config.Key{Name: b.text("name"), Scope: b.text("scope"),
+		Secret: "adv_" + chance.Hex24(chance.Hash(s.World.Account.Seed, chance.AboutSignIn, uint64(n)))})
+	s.keys.List = append(s.keys.List, k)
+	return wire.JSONReply(http.StatusCreated, tree.Marshal(map[string]string{"id": k.ID, "name": k.Name,
+		"scope": k.Scope, "api_key": k.Secret, "expires_at": clock.Instant(k.Ends(now))}))
 }

@@ -44,6 +44,18 @@ func describeAll() []byte {
 		}
 		paths[op.Path][strings.ToLower(op.Method)] = op.describe()
 	}
+	error400 := (&Operation{reply: "Error"}).responses()["400"]
+	paths["/v1/api-keys"] = map[string]any{"post": map[string]any{
+		"operationId": "create_api_key", "summary": "Create a key, with the dashboard user's credentials.",
+		"security": []any{map[string]any{"dashboard": []string{}}},
+		"requestBody": map[string]any{"required": true,
+			"content": map[string]any{"application/json": map[string]any{"schema": keyBody}}},
+		"responses": map[string]any{"400": error400, "401": error400, "201": map[string]any{
+			"description": "The key; its text is shown once.",
+			"content": map[string]any{"application/json": map[string]any{"schema": objectOf(
+				[]string{"id", "name", "scope", "api_key", "expires_at"}, map[string]*schema{"id": textOf(1, 0),
+					"name": textOf(1, 0), "scope": keyBody.Properties["scope"], "api_key": textOf(1, 0),
+					"expires_at": instantOf()})}}}}}}
 	doc["paths"] = paths
 	return tree.Marshal(doc)
 }

@@ -103,3 +103,11 @@ func (s *API) edit(c *Call, w world.Write, do func(e edit) *problem) *problem {
 	*c.St = st
 	return nil
 }
+
+// write makes a write and answers with reply, or with its refusal.
+func (s *API) write(c *Call, w world.Write, do func(e edit) *problem, reply func() wire.Reply) wire.Reply {
+	if p := s.edit(c, w, do); p != nil {
+		return s.Refuse(p)
+	}
+	return reply()
+}

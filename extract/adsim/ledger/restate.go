@@ -209,64 +209,32 @@ func (sd *Day) find(creativeID string, src int32) (place int, there bool) {
 	return place, there
 }
 
-// layPieces puts the computed rows and the edits in order.
-func (sd *Day) layPieces(sc Scope) {
-	n := sd.starts[len(sd.entries)]
-	sd.pieces, sd.total = []piece{{n: n}}, n
-	var cuts []piece // base is the place; n is 1 for a row that goes
-	for key, e := range sd.edits {
-		if !sc.holds(e.creative) {
-			continue
-		}
-		place, there := sd.find(key.creative, key.source)
-		switch {
-		case e.kind == "delete" && there:
-			cuts = append(cuts, piece{base: place, n: 1})
-		case e.kind == "insert" && !there:
-			r := &Row{Day: sd.day, Source: key.source, Campaign: e.creative.Campaign, Creative: e.creative,
-				Measures: e.Measures}
-			cut := piece{base: place, inserted: r}
-			if bare := place - 1; bare >= 0 {
-				var buf [1]Row
-				if p := sd.appendBase(buf[:0], bare, bare+1)[0]; p.Creative == e.creative && p.Source == NoSource {
-					cuts = append(cuts, piece{base: bare, n: 1}) // it is delivered now
-				}
-			}
-			cuts = append(cuts, cut)
-		}
-	}
-	if len(cuts) == 0 {
+// layEdits computes the rows of a day of which single ones were restated, and makes the changes to them.
+func (sd *Day) layEdits(sc Scope) {
+	sd.total = sd.starts[len(sd.entries)]
+	if len(sd.edits) == 0 {
 		return
 	}
-	slices.SortStableFunc(cuts, func(x, y piece) int {
-		switch {
-		case x.base != y.base:
-			return x.base - y.base
-		case x.inserted != nil && y.inserted != nil:
-			return compareRows(x.inserted, y.inserted)
+	rows := sd.appendBase(nil, 0, sd.total)
+	for key, e := range sd.edits {
+		if !sc.holds(e.creative) || e.kind != "insert" {
+			continue
 		}
-		return x.n - y.n // at one place, insertions come before deletions
-	})
-	var out []piece
-	at, base := 0, 0
-	for _, c := range cuts {
-		if c.base > base {
-			out = append(out, piece{start: at, base: base, n: c.base - base})
-			at += c.base - base
-			base = c.base
-		}
-		if c.inserted != nil {
-			out = append(out, piece{start: at, n: 1, inserted: c.inserted})
-			at++
-		} else {
-			base = max(base, c.base+1)
+		r := Row{Day: sd.day, Source: key.source, Campaign: e.creative.Campaign, Creative: e.creative,
+			Measures: e.Measures}
+		sd.restate(&r)
+		rows = append(rows, r)
+	}
+	slices.SortFunc(rows, func(x, y Row) int { return compareRows(&x, &y) })
+	sd.rows = rows[:0]
+	for i, r := range rows {
+		gone := sd.edits[RowKey{r.Creative.ID, r.Source}].kind == "delete" ||
+			r.Source == NoSource && i+1 < len(rows) && rows[i+1].Creative == r.Creative // it is delivered now
+		if !gone {
+			sd.rows = append(sd.rows, r)
 		}
 	}
-	if n > base {
-		out = append(out, piece{start: at, base: base, n: n - base})
-		at += n - base
-	}
-	sd.pieces, sd.total = out, at
+	sd.total = len(sd.rows)
 }
 
 // compareRows is the report's order.

@@ -60,7 +60,7 @@ type Day struct {
 	known   int64  // conversions and credits after this instant are not in yet
 	edits   map[RowKey]RowEdit
 	scales  []scale
-	pieces  []piece
+	rows    []Row // of a day with edits
 	total   int
 }
 
@@ -77,13 +77,6 @@ type Entry struct {
 	follows     bool    // its campaign follows its settings:
 	list        []Row   // its rows are these, not computed
 	gross       []int64 // their cost before credits
-}
-
-// piece is a run of computed rows, or one inserted row.
-type piece struct {
-	start    int // place of its first row in the day
-	base, n  int
-	inserted *Row
 }
 
 // Scope narrows a day to a campaign, to a creative, and to delivered creatives.
@@ -127,7 +120,7 @@ func (st *State) spendDay(d clock.Day, sc Scope) *Day {
 	} else {
 		st.fillEntries(sd, sc)
 	}
-	sd.layPieces(sc)
+	sd.layEdits(sc)
 	return sd
 }
 
@@ -290,21 +283,10 @@ func (sd *Day) converted(h uint64, full int64) int64 {
 
 // appendRows appends the rows from..to of the day.
 func (sd *Day) appendRows(dst []Row, from, to int) []Row {
-	i := sort.Search(len(sd.pieces), func(i int) bool { return sd.pieces[i].start > from }) - 1
-	for ; from < to; i++ {
-		p := &sd.pieces[i]
-		if p.inserted != nil {
-			r := *p.inserted
-			sd.restate(&r)
-			dst = append(dst, r)
-			from++
-			continue
-		}
-		n := min(p.start+p.n, to) - from
-		dst = sd.appendBase(dst, p.base+from-p.start, p.base+from-p.start+n)
-		from += n
+	if sd.rows != nil {
+		return append(dst, sd.rows[from:to]...)
 	}
-	return dst
+	return sd.appendBase(dst, from, to)
 }
 
 // manySlots is from how many on the traffic of all campaigns together is steady.

@@ -269,8 +269,7 @@ var (
 
 // What amounts may be, in millionths of a US dollar.
 const (
-	LowestBid  = 100_000
-	HighestBid = 25_000_000
+	LowestBid = 100_000
 )
 
 // countryReach is how many of a thousand subscribers are in a country.

@@ -65,20 +65,26 @@ type rule struct {
 
 // Operators are all that there are, each with the test of a variable's value by the rule's.
 var Operators = map[string]func(value, with string, now time.Time) bool{
-	"exists":           func(string, string, time.Time) bool { return true },
-	"contains":         func(value, with string, _ time.Time) bool { return strings.Contains(value, with) },
-	"equals":           func(value, with string, _ time.Time) bool { return compare(value, with) == 0 },
-	"==":               func(value, with string, _ time.Time) bool { return compare(value, with) == 0 },
-	"different":        func(value, with string, _ time.Time) bool { return compare(value, with) != 0 },
-	"!=":               func(value, with string, _ time.Time) bool { return compare(value, with) != 0 },
-	"<":                func(value, with string, _ time.Time) bool { return compare(value, with) < 0 },
-	"<=":               func(value, with string, _ time.Time) bool { return compare(value, with) <= 0 },
-	">":                func(value, with string, _ time.Time) bool { return compare(value, with) > 0 },
-	">=":               func(value, with string, _ time.Time) bool { return compare(value, with) >= 0 },
-	"before":           dates(func(at, other time.Time) bool { return at.Before(other) }),
-	"after":            dates(func(at, other time.Time) bool { return at.After(other) }),
-	"same day":         dates(func(at, other time.Time) bool { return at.Format(time.DateOnly) == other.Format(time.DateOnly) }),
-	"same hour":        dates(func(at, o time.Time) bool { return at.Truncate(time.Hour).Equal(o.Truncate(time.Hour)) }),
+	"exists":    func(string, string, time.Time) bool { return true },
+	"contains":  func(value, with string, _ time.Time) bool { return strings.Contains(value, with) },
+	"equals":    func(value, with string, _ time.Time) bool { return compare(value, with) == 0 },
+	"==":        func(value, with string, _ time.Time) bool { return compare(value, with) == 0 },
+	"different": func(value, with string, _ time.Time) bool { return compare(value, with) != 0 },
+	"!=":        func(value, with string, _ time.Time) bool { return compare(value, with) != 0 },
+	"<":         func(value, with string, _ time.Time) bool { return compare(value, with) < 0 },
+	"<=":        func(value, with string, _ time.Time) bool { return compare(value, with) <= 0 },
+	">":         func(value, with string, _ time.Time) bool { return compare(value, with) > 0 },
+	">=":        func(value, with string, _ time.Time) bool { return compare(value, with) >= 0 },
+	"before":    dates(func(at, other time.Time) bool { return at.Before(other) }),
+	"after":     dates(func(at, other time.Time) bool { return at.After(other) }),
+	"same day": dates(func(at,
+		other time.Time) bool {
+		return at.Format(time.DateOnly) == other.Format(time.DateOnly)
+	}),
+	"same hour": dates(func(at,
+		o time.Time) bool {
+		return at.Truncate(time.Hour).Equal(o.Truncate(time.Hour))
+	}),
 	"before n min ago": minutes(func(at, ago time.Time) bool { return at.Before(ago) }),
 	"after n min ago":  minutes(func(at, ago time.Time) bool { return at.After(ago) }),
 	"not exists":       func(string, string, time.Time) bool { return false },

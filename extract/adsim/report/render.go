@@ -1,6 +1,8 @@
 package report
 
 import (
+	"cmp"
+	"encoding/json"
 	"strconv"
 
 	"spendsync/extract/adsim/clock"
@@ -183,37 +185,12 @@ func (w *rowWriter) appendFollowed(dst []byte, c column, r *ledger.Row) []byte {
 
 // appendHurtRow appends a row that a fault has changed.
 func (w *rowWriter) appendHurtRow(dst []byte, r *ledger.Row, f *wire.Fault) []byte {
-	start := len(dst)
-	for i, c := range w.columns {
-		mine := columnNames[c] == f.Column
-		if mine && f.Kind == wire.MissingKey {
-			continue
-		}
-		dst = append(dst, w.keys[i]...)
-		switch {
-		case mine && f.Kind == wire.WrongType:
-			dst = append(dst, f.Wrong()...)
-		case c == colDate && f.Kind == wire.OtherDay:
-			date := f.Value
-			if date == "" {
-				date = (r.Day - 1).String()
-			}
-			dst = append(dst, tree.Marshal(date)...)
-		default:
-			dst = w.appendColumn(dst, c, r)
-		}
-		if mine && f.Kind == wire.RepeatKey {
-			dst = f.AppendMember(dst, f.Column)
-		}
+	in := *f
+	if in.Kind == wire.OtherDay {
+		in.Kind, in.Column = wire.WrongType, "date"
+		in.Value = string(tree.Marshal(cmp.Or(f.Value, (r.Day - 1).String())))
 	}
-	if f.Kind == wire.ExtraKey {
-		dst = f.AppendMember(dst, f.Column)
-	}
-	if len(dst) == start {
-		return append(dst, '{', '}')
-	}
-	dst[start] = '{'
-	return append(dst, '}')
+	return in.Entry(json.RawMessage(w.appendRow(nil, r)), true).Append(dst)
 }
 
 // appendRatio appends a/b computed in floats, or null if b is 0.

@@ -89,7 +89,7 @@ func Serve(accounts []*Account, now time.Time, r *http.Request, f *wire.Fault) w
 
 // report answers the user of this account.
 func (p *Account) report(st *ledger.State, r *http.Request, f *wire.Fault) wire.Reply {
-	switch p.world.Access.ReportAccess() {
+	switch p.world.Cfg.ReportAccess {
 	case config.ReportUnconfirmed:
 		return Error(http.StatusForbidden, TextUnconfirmed)
 	case config.ReportNoAdvertiser:

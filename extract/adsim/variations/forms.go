@@ -25,7 +25,6 @@ var (
 var (
 	ofDays      = []place{atDays}
 	ofTotals    = []place{atTotals}
-	ofTexts     = []place{atTexts}
 	ofRows      = []place{atDays, atTexts}
 	ofReport    = []place{atDays, atTotals, atTexts}
 	ofCampaigns = []place{atCampaigns, atCampaign}

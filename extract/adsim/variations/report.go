@@ -19,14 +19,10 @@ import (
 var totalsQuirks = []Quirk{
 	{Name: "totals-cents", Doc: "sums of the report are rounded to cents",
 		change: in(ofTotals, "total_spend", fixed(2))},
-	{Name: "totals-dollars", Doc: "sums of the report are rounded to whole dollars",
-		change: in(ofTotals, "total_spend", fixed(0))},
 	{Name: "totals-float", Doc: "sums of the report have the noise of floats behind the sixth digit",
 		change: in(ofTotals, "total_spend", noisy)},
 	{Name: "totals-lack-source", Doc: "sums of the report leave out one source",
 		change: each(ofTotals, lackSource)},
-	{Name: "totals-lack-clicks", Doc: "sums of the report leave out some clicks that the rows have",
-		change: in(ofTotals, "clicks", value(func(v *node) *node { return num(max(0, v.Number()-1)) }))},
 	{Name: "totals-per-campaign", Doc: "sums of the report come per campaign and day",
 		ask: func(x *exchange) {
 			if x.place == atTotals {
@@ -37,8 +33,6 @@ var totalsQuirks = []Quirk{
 		override: refuse(ofTotals, 400, "include_creatives must be true", always)},
 	{Name: "totals-empty", Doc: "the report without include_creatives has no rows",
 		change: body(ofTotals, noRows)},
-	{Name: "totals-no-date", Doc: "sums of the report do not say of which day they are",
-		change: in(ofTotals, "date", drop)},
 	{Name: "totals-no-clicks", Doc: "sums of the report have no clicks",
 		change: dropColumn(ofTotals, "clicks")},
 	{Name: "totals-fail", Doc: "the report without include_creatives is 500",
@@ -55,8 +49,6 @@ var totalsQuirks = []Quirk{
 var numbersQuirks = []Quirk{
 	{Name: "spend-cents", Doc: "the spend of a row is rounded to cents, sums are exact",
 		change: in(ofDays, "total_spend", fixed(2))},
-	{Name: "spend-two-digits", Doc: "amounts always have at least two digits behind the point: 12.50, 3.00",
-		change: in(ofReport, "total_spend", raw(twoDigits))},
 	{Name: "spend-float", Doc: "amounts have the noise of floats behind the sixth digit: 12.300000000000002",
 		change: in(ofReport, "total_spend", noisy)},
 	{Name: "spend-exponent", Doc: "amounts are written with an exponent: 1.23e+01",
@@ -65,12 +57,8 @@ var numbersQuirks = []Quirk{
 		}))},
 	{Name: "numbers-text", Doc: `all numbers of the report are exact texts: "12.34", "17"`,
 		change: in(ofReport, "total_spend clicks impressions conversions ctr cpc cpa", asText)},
-	{Name: "spend-text", Doc: `amounts of the report are exact texts: "12.34"`,
-		change: in(ofReport, "total_spend", asText)},
 	{Name: "spend-dollar", Doc: `amounts of the report are texts for people: "$1,234.50"`,
 		change: in(ofReport, "total_spend", like(`"$TEXT"`))},
-	{Name: "counts-float", Doc: "counts of the report are written as floats: 17.0",
-		change: in(ofReport, "clicks impressions conversions", like("VALUE.0"))},
 	{Name: "conversions-fractional", Doc: "conversions are shared between clicks: 0.5",
 		change: in(ofReport, "conversions", value(func(v *node) *node {
 			return leaf(money.Amount(v.Number() * 500_000).String())
@@ -87,8 +75,6 @@ var numbersQuirks = []Quirk{
 	{Name: "counts-null", Doc: "impressions and conversions are null",
 		change: in(ofDays, "impressions conversions", put("null"))},
 	{Name: "row-spend-null", Doc: "the spend of one row a page is null", change: onePaid("total_spend", put("null"))},
-	{Name: "row-spend-object", Doc: `the spend of one row a page is {"amount":..,"currency":"USD"}`,
-		change: onePaid("total_spend", like(`{"amount":VALUE,"currency":"USD"}`))},
 }
 
 // rowsQuirks: the rest of a row, besides its numbers.
@@ -99,11 +85,8 @@ var rowsQuirks = []Quirk{
 				tail(" (renamed)")(row, "campaign_name")
 			}
 		})},
-	{Name: "name-null", Doc: "campaign_name of the report is null", change: in(ofDays, "campaign_name", put("null"))},
 	{Name: "name-missing", Doc: "the report has no column campaign_name",
 		change: dropColumn(ofDays, "campaign_name")},
-	{Name: "row-without-campaign", Doc: "one row a page has no campaign: campaign_id and campaign_name are null",
-		change: onePaid("campaign_id campaign_name", put("null"))},
 	{Name: "row-without-creative", Doc: "the first row with spend of a day has no creative: creative_id is null",
 		change: func(x *exchange, body *node) *node {
 			if x.number("page", 1) > 1 {
@@ -131,7 +114,6 @@ var rowsQuirks = []Quirk{
 // columnsQuirks: the list of columns and the form of the rows.
 var columnsQuirks = []Quirk{
 	{Name: "columns-none", Doc: "the report's reply has no columns", change: inBody("columns", drop)},
-	{Name: "columns-null", Doc: "columns of the report is null", change: inBody("columns", put("null"))},
 	{Name: "columns-more", Doc: "the report has a column more than was asked for",
 		change: body(ofReport, func(body *node) {
 			body.Edit("columns", func(v *node) *node { return list(append(v.Values, text("currency"))...) })
@@ -147,8 +129,6 @@ var columnsQuirks = []Quirk{
 				slices.Reverse(row.Values)
 			}
 		})},
-	{Name: "columns-objects", Doc: `columns of the report are objects: {"name":"date","type":"string"}`,
-		change: columns(func(c *node) *node { return with("name", c, "type", text("string")) })},
 	{Name: "columns-lack-clicks", Doc: "the report leaves out the column clicks though it was asked for",
 		change: dropColumn(ofReport, "clicks")},
 	{Name: "columns-lack-conversions", Doc: "the report leaves out the column conversions though it was asked for",
@@ -165,8 +145,6 @@ var daysQuirks = []Quirk{
 		change: in(ofReport, "date", tail("T00:00:00Z"))},
 	{Name: "date-midnight", Doc: "dates of the report have a time without a zone: 2026-11-20 00:00:00",
 		change: in(ofReport, "date", tail(" 00:00:00"))},
-	{Name: "date-midnight-chicago", Doc: "dates of the report have a midnight in Chicago's winter: 2026-11-20T00:00:00-06:00",
-		change: in(ofReport, "date", tail("T00:00:00-06:00"))},
 	{Name: "date-slashes", Doc: "dates of the report have slashes: 2026/11/20",
 		change: in(ofReport, "date", words(func(s string) string { return strings.ReplaceAll(s, "-", "/") }))},
 	{Name: "date-us", Doc: "dates of the report are written month first: 11/20/2026",
@@ -185,13 +163,8 @@ var daysQuirks = []Quirk{
 				rep.Status, rep.Body = http.StatusNoContent, nil
 			}
 		}},
-	{Name: "day-empty-404", Doc: "the report answers the fifth day before today with 404, and has no sum of it",
-		change:   emptyDay(true),
-		override: refuse(ofReport, 404, "No data for the given range", fifth)},
 	{Name: "reach-31", Doc: "the report refuses the day 32 days before today (400)",
 		override: reachOf(31)},
-	{Name: "reach-30", Doc: "the report refuses the days 31 and 32 days before today (400)",
-		override: reachOf(30)},
 	{Name: "today-none", Doc: "the report has no rows for today",
 		change: inPlaces(ofReport, func(x *exchange, body *node) *node {
 			if d, ok := x.oneDay(); ok && d == x.today {
@@ -209,26 +182,12 @@ var daysQuirks = []Quirk{
 // pagesQuirks: pages of the report.
 var pagesQuirks = []Quirk{
 	{Name: "pagination-none", Doc: "the report has no pagination", change: inBody("pagination", drop)},
-	{Name: "pagination-null", Doc: "pagination of the report is null", change: inBody("pagination", put("null"))},
-	{Name: "pagination-text", Doc: "numbers in pagination are texts",
-		change: pagination(func(g, _ *node) { replaceAll(g, quoted) })},
-	{Name: "pagination-no-pages", Doc: "pagination lacks total_pages",
-		change: pagination(func(g, _ *node) { drop(g, "total_pages") })},
-	{Name: "pagination-more", Doc: "pagination has has_next and links, too",
-		change: pagination(func(g, _ *node) {
-			g.Set("has_next", leaf(strconv.FormatBool(g.Get("page").Number() < g.Get("total_pages").Number())))
-			g.Set("links", with("self", text("/ads/spend-report?page=1")))
-		})},
-	{Name: "pagination-camel", Doc: "pagination is in camel case: pageSize, totalRows",
-		change: pagination(func(g, _ *node) { camelKeys(g) })},
 	{Name: "pagination-from-zero", Doc: "pagination counts pages from 0 though the request counts from 1",
 		change: pagination(func(g, _ *node) { g.Set("page", num(g.Get("page").Number()-1)) })},
 	{Name: "pagination-size-shown", Doc: "page_size is how many rows the page has",
 		change: pagination(func(g, data *node) { g.Set("page_size", num(len(data.Values))) })},
 	{Name: "pagination-rows-shown", Doc: "total_rows is how many rows the page has",
 		change: pagination(func(g, data *node) { g.Set("total_rows", num(len(data.Values))) })},
-	{Name: "pagination-one-page", Doc: "total_pages is 1 where there are no rows",
-		change: pagination(func(g, _ *node) { g.Set("total_pages", num(max(1, g.Get("total_pages").Number()))) })},
 	{Name: "page-cap", Doc: "a page of the report has at most 20 rows, whatever was asked for, and says so",
 		ask: func(x *exchange) {
 			if x.place.onReport() && x.number("page_size", report.DefaultPageSize) > 20 {
@@ -245,8 +204,6 @@ var pagesQuirks = []Quirk{
 var bodiesQuirks = []Quirk{
 	{Name: "report-wrapped", Doc: `the report lies under data: {"data":{"columns":..,"data":..,"pagination":..}}`,
 		change: whole(ofReport, like(`{"data":VALUE}`))},
-	{Name: "report-success", Doc: "the report has success and message beside its rows",
-		change: all(inBody("success", put("true")), inBody("message", put(`"OK"`)))},
 	{Name: "report-bare", Doc: "the report is its rows alone: [..]",
 		change: inPlaces(ofReport, func(_ *exchange, body *node) *node { return list(rowsOf(body)...) })},
 	{Name: "report-rows", Doc: "the rows of the report lie under rows, not data",
@@ -259,8 +216,6 @@ var bodiesQuirks = []Quirk{
 		})},
 	{Name: "report-error-200", Doc: `the report is an error with status 200: {"error":".."}`,
 		change: whole(ofReport, like(`{"error":"The report is being prepared. Try again later."}`))},
-	{Name: "report-failure-200", Doc: `the report is an error with status 200: {"success":false,"message":".."}`,
-		change: whole(ofReport, like(`{"success":false,"message":"Backend timeout (code 4711)"}`))},
 }
 
 // silentQuirks: what proves nothing.

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -241,8 +242,9 @@ func pageAsked(p string, q url.Values) (page int, ok bool) {
 		page, text := ParsePositive(q, "page", 1, 1<<40)
 		return page, text == ""
 	}
-	w, field, _ := ParseWindow(q)
-	return w.Offset/w.Limit + 1, field == ""
+	limit, _ := strconv.Atoi(cmp.Or(q.Get("limit"), "25"))
+	offset, _ := strconv.Atoi(q.Get("offset"))
+	return offset/max(1, limit) + 1, true
 }
 
 // The methods below may be called on nil, the fault of a request without one.

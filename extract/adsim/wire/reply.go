@@ -69,26 +69,6 @@ const (
 	PushPrefix   = "/push"
 )
 
-// ParseWindow takes limit and offset; field names the one that is wrong.
-func ParseWindow(q url.Values) (w Window, field, message string) {
-	w = Window{Limit: 25}
-	for _, p := range []struct {
-		name     string
-		min, max int
-		into     *int
-	}{{"limit", 1, 100, &w.Limit}, {"offset", 0, 10000, &w.Offset}} {
-		if !q.Has(p.name) {
-			continue
-		}
-		n, err := strconv.Atoi(q.Get(p.name))
-		if err != nil || n < p.min || n > p.max {
-			return w, p.name, "expected an integer from " + strconv.Itoa(p.min) + " to " + strconv.Itoa(p.max)
-		}
-		*p.into = n
-	}
-	return w, "", ""
-}
-
 // Window is the part of a list that was asked for.
 type Window struct{ Limit, Offset int }
 

@@ -42,7 +42,7 @@ func (s *World) Edit(w Write, do func(e *Editor) error) (ledger.State, error) {
 		return st, err
 	}
 	if !w.Free && !w.Trial {
-		if err := s.budgets.over(s.Access, now, w.Cost); err != nil {
+		if err := s.budgets.over(s, now, w.Cost); err != nil {
 			return st, err
 		}
 	}
@@ -155,7 +155,7 @@ func (s *World) KeepImage(up *Image) (ledger.State, error) {
 	defer s.mu.Unlock()
 	now := s.Clock.Now()
 	cost := map[string]int{ImageUpload: 1}
-	if err := s.budgets.over(s.Access, now, cost); err != nil {
+	if err := s.budgets.over(s, now, cost); err != nil {
 		return ledger.State{}, err
 	}
 	s.budgets = s.budgets.with(now, cost)
@@ -167,7 +167,7 @@ func (s *World) KeepImage(up *Image) (ledger.State, error) {
 func (s *World) MayUpload(now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.budgets.over(s.Access, now, map[string]int{ImageUpload: 1})
+	return s.budgets.over(s, now, map[string]int{ImageUpload: 1})
 }
 
 // ImageKind is the kind of an image of the account, "" for one that there is not.

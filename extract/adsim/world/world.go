@@ -23,7 +23,6 @@ type World struct {
 	Zone      *time.Location
 	Clock     *clock.Clock
 	Account   *market.Account
-	Access    *Access
 	kept      *ledger.Caches
 	requests  atomic.Uint64
 
@@ -52,7 +51,7 @@ func New(cfg config.Config, index int, c *clock.Clock) *World {
 	a := market.NewAccount(cfg, index, zone)
 	return &World{
 		Cfg: cfg, index: index, firstMade: firstMade + index*1_000_000, Zone: zone, Clock: c, Account: a,
-		Access: newAccess(&cfg), kept: ledger.NewCaches(a), frozen: cfg.FreezeRestatements,
+		kept: ledger.NewCaches(a), frozen: cfg.FreezeRestatements,
 		busy: busy{}, images: map[string]*Image{},
 	}
 }

@@ -5,38 +5,8 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"sync"
 	"time"
-
-	"spendsync/extract/adsim/config"
 )
-
-// Access holds the current permissions of an account. It starts with the values of its [Config].
-type Access struct {
-	mu       sync.Mutex
-	report   config.ReportAccess
-	budgets  map[string]int
-	websites []string
-}
-
-func newAccess(cfg *config.Config) *Access {
-	return &Access{report: cfg.ReportAccess, budgets: maps.Clone(cfg.ChangeBudgets),
-		websites: slices.Clone(cfg.Websites)}
-}
-
-func (a *Access) ReportAccess() config.ReportAccess {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.report
-}
-
-// changeBudgets returns the budgets that differ from the usual ones; the caller must not modify
-// them.
-func (a *Access) changeBudgets() map[string]int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.budgets
-}
 
 // CheckBudget returns an error if the kind of change is unknown, or n is not a valid daily budget
 // of it.
@@ -50,16 +20,9 @@ func CheckBudget(kind string, n int) error {
 	return nil
 }
 
-// Websites are those of the account, to whose subscribers it may send.
-func (a *Access) Websites() []string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return slices.Clone(a.websites)
-}
-
 // BudgetOf is how many changes of a kind a day has.
-func (a *Access) BudgetOf(kind string) int {
-	if n, set := a.changeBudgets()[kind]; set {
+func (s *World) BudgetOf(kind string) int {
+	if n, set := s.Cfg.ChangeBudgets[kind]; set {
 		return n
 	}
 	return usualBudgets[kind]
@@ -115,7 +78,7 @@ func (b *budgets) with(now time.Time, cost map[string]int) *budgets {
 }
 
 // over reports whether a cost exceeds the rest of the budget.
-func (b *budgets) over(a *Access, now time.Time, cost map[string]int) error {
+func (b *budgets) over(a *World, now time.Time, cost map[string]int) error {
 	used := b.at(now)
 	for _, kind := range ChangeKinds {
 		if n := cost[kind]; n > 0 && used[kind]+n > a.BudgetOf(kind) {
