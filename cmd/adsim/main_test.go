@@ -163,60 +163,6 @@ func TestRun_HasQuirks(t *testing.T) {
 	}
 }
 
-func TestRun_TakesChangesOfSettings(t *testing.T) {
-	api, _, _, stop := start(t, "-frozen", "-rate-limit", "0", "-quirk", "envelope-bare,list-no-totals")
-	control := strings.TrimSuffix(api, adsim.APIPrefix) + "/_sim/"
-	order := func(body string) (id string) {
-		resp, err := http.Post(control+"change", "application/json", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		var answer struct{ ID, Error string }
-		if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil || resp.StatusCode != 200 {
-			t.Fatalf("%s: %d %+v %v", body, resp.StatusCode, answer, err)
-		}
-		return answer.ID
-	}
-	id := order(`{"do":"create","set":{"name":"Fresh","default_bid":"0.450001"}}`)
-	order(`{"campaign":"` + id + `","set":{"status":"paused"}}`)
-	status, body := get(t, api+"/v1/campaigns/"+id, func(r *http.Request) {
-		r.Header.Set("Authorization", "Bearer adv_sim_key")
-	})
-	if want := `{"id":"` + id + `","name":"Fresh","status":"paused","delivery_status":"paused",` +
-		`"default_bid":0.450001,`; status != 200 || !strings.HasPrefix(string(body), want) {
-		t.Errorf("%d %s, want %s", status, body, want)
-	}
-	if _, body := get(t, control+"settings?campaign="+id, nil); !bytes.Contains(body,
-		[]byte(`"default_bid":"0.450001"`)) {
-		t.Errorf("got %s", body)
-	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestRun_RunsFast(t *testing.T) {
-	api, _, _, stop := start(t, "-now", "2026-11-21T20:00:00Z", "-speed", "1000000")
-	from := time.Now()
-	for {
-		var clock struct{ Now time.Time }
-		_, body := get(t, strings.TrimSuffix(api, adsim.APIPrefix)+"/_sim/clock", nil)
-		if err := json.Unmarshal(body, &clock); err != nil {
-			t.Fatalf("%s, %v", body, err)
-		}
-		if clock.Now.Sub(time.Date(2026, 11, 21, 20, 0, 0, 0, time.UTC)) > time.Hour {
-			break
-		}
-		if time.Since(from) > 5*time.Second {
-			t.Fatalf("it is only %v", clock.Now)
-		}
-	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestRun_ControlCanBeOff(t *testing.T) {
 	api, _, _, stop := start(t, "-control=false")
 	if status, _ := get(t, strings.TrimSuffix(api, adsim.APIPrefix)+"/_sim/clock", nil); status != 404 {
@@ -254,8 +200,7 @@ func TestControl_IsForLoopbackUnlessAskedFor(t *testing.T) {
 func TestParse_RefusesWhatItDoesNotKnow(t *testing.T) {
 	for _, args := range [][]string{{"-nosuch"}, {"-now", "yesterday"}, {"-quirk", "bom,nosuch"},
 		{"-report-access", "closed"},
-		{"-budget", "campaign_create"}, {"-budget", "nosuch=1"}, {"-budget", "2:campaign_create=1"},
-		{"-website", "0:https://a.example"},
+		{"-budget", "campaign_create"}, {"-budget", "nosuch=1"},
 		{"serve"}, {"-rows-per-day", "many"}, {"-accounts", "0"}, {"-speed", "0"}} {
 		var stderr bytes.Buffer
 		if _, err := parse(args, &stderr); !errors.Is(err, errUsage) || stderr.Len() == 0 {
@@ -274,25 +219,16 @@ func TestParse_RefusesWhatItDoesNotKnow(t *testing.T) {
 }
 
 func TestParse_SaysWhatAnAccountMay(t *testing.T) {
-	o, err := parse([]string{
-		"-accounts", "2", "-report-access", "unconfirmed", "-report-access", "2:no-advertiser", "-budget",
-		"campaign_create=3",
-		"-budget", "2:image_upload=0", "-website", "https://a.example", "-website", "https://b.example", "-website",
-		"2:https://c.example:8443",
-	}, io.Discard)
+	o, err := parse([]string{"-accounts", "2", "-report-access", "unconfirmed", "-budget", "campaign_create=3",
+		"-website",
+		"https://a.example", "-website", "https://b.example"}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, second := o.config, o.config.Accounts[0]
-	if first.ReportAccess != adsim.ReportUnconfirmed || second.ReportAccess != adsim.ReportNoAdvertiser {
-		t.Errorf("report access %v and %v", first.ReportAccess, second.ReportAccess)
-	}
-	if n, ok := second.ChangeBudgets["image_upload"]; first.ChangeBudgets["campaign_create"] != 3 || n != 0 || !ok {
-		t.Errorf("budgets %v and %v", first.ChangeBudgets, second.ChangeBudgets)
-	}
-	if !slices.Equal(first.Websites, []string{"https://a.example", "https://b.example"}) ||
-		!slices.Equal(second.Websites, []string{"https://c.example:8443"}) {
-		t.Errorf("websites %v and %v", first.Websites, second.Websites)
+	c := o.config
+	if c.ReportAccess != adsim.ReportUnconfirmed || c.ChangeBudgets["campaign_create"] != 3 ||
+		!slices.Equal(c.Websites, []string{"https://a.example", "https://b.example"}) || len(c.Accounts) != 1 {
+		t.Errorf("got %+v", c)
 	}
 }
 

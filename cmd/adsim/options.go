@@ -26,13 +26,6 @@ type options struct {
 	urlFile    string
 	speed      float64
 	config     adsim.Config
-	edits      []accountEdit
-}
-
-// accountEdit is a flag that is about one account.
-type accountEdit struct {
-	account int // from 1
-	edit    func(c *adsim.Config)
 }
 
 func parse(args []string, stderr io.Writer) (*options, error) {
@@ -69,17 +62,6 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 			Sources: c.Sources,
 		}
 	}
-	for _, e := range o.edits {
-		switch {
-		case e.account == 1:
-			e.edit(c)
-		case e.account <= *accounts:
-			e.edit(&c.Accounts[e.account-2])
-		default:
-			fmt.Fprintf(stderr, "adsim: there is no account %d: see -accounts\n", e.account)
-			return nil, errUsage
-		}
-	}
 	f.Visit(func(set *flag.Flag) { o.controlSet = o.controlSet || set.Name == "control" })
 	if c.RateLimit = *limit; *limit == 0 {
 		c.RateLimit = -1
@@ -112,48 +94,30 @@ func (o *options) accountFlags(f *flag.FlagSet) {
 		})
 }
 
-// accessFlags define the permissions of an account. Each flag may be repeated, and may start with
-// the number of an account and a colon; by default it is for the first one.
+// accessFlags define the permissions of the first account.
 func (o *options) accessFlags(f *flag.FlagSet) {
-	of := func(name, usage string, parse func(v string) (func(*adsim.Config), error)) {
-		f.Func(name, usage+"; with a number and a colon in front for another account: 2:", func(v string) error {
-			account := 1
-			if first, rest, ok := strings.Cut(v, ":"); ok {
-				if n, err := strconv.Atoi(first); err == nil {
-					account, v = n, rest
-				}
-			}
-			edit, err := parse(v)
-			if err == nil && account < 1 {
-				err = fmt.Errorf("there is no account %d", account)
-			}
-			o.edits = append(o.edits, accountEdit{account, edit})
+	c := &o.config
+	f.Func("report-access", "whether the report answers: granted, or 403 as unconfirmed or no-advertiser",
+		func(v string) (err error) {
+			c.ReportAccess, err = adsim.ParseReportAccess(v)
 			return err
 		})
-	}
-	of("report-access", "whether the report answers: granted, or 403 as unconfirmed or no-advertiser",
-		func(v string) (func(*adsim.Config), error) {
-			access, err := adsim.ParseReportAccess(v)
-			return func(c *adsim.Config) { c.ReportAccess = access }, err
-		})
-	of("budget", "changes of a kind that a day may have: campaign_create=5",
-		func(v string) (func(*adsim.Config), error) {
-			kind, count, _ := strings.Cut(v, "=")
-			n, err := strconv.Atoi(count)
-			if err == nil {
-				err = adsim.CheckBudget(kind, n)
-			}
-			return func(c *adsim.Config) {
-				if c.ChangeBudgets == nil {
-					c.ChangeBudgets = map[string]int{}
-				}
-				c.ChangeBudgets[kind] = n
-			}, err
-		})
-	of("website", "a website of the account, in the place of the usual two",
-		func(v string) (func(*adsim.Config), error) {
-			return func(c *adsim.Config) { c.Websites = append(c.Websites, v) }, nil
-		})
+	f.Func("budget", "changes of a kind that a day may have: campaign_create=5", func(v string) error {
+		kind, count, _ := strings.Cut(v, "=")
+		n, err := strconv.Atoi(count)
+		if err != nil {
+			return err
+		}
+		if c.ChangeBudgets == nil {
+			c.ChangeBudgets = map[string]int{}
+		}
+		c.ChangeBudgets[kind] = n
+		return adsim.CheckBudget(kind, n)
+	})
+	f.Func("website", "a website of the account, in the place of the usual two", func(v string) error {
+		c.Websites = append(c.Websites, v)
+		return nil
+	})
 }
 
 // formFlags define the form of the replies.

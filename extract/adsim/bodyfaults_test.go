@@ -20,27 +20,6 @@ func bodyOf(t testing.TB, s *Service, path string) string {
 	return string(body)
 }
 
-func TestFault_UnreadableForOneCampaignAndSoManyAttempts(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1})
-	id, other := running(t, s)[0], running(t, s)[1]
-	s.Fail(wire.Fault{Kind: wire.Unreadable, Path: "/v1/campaigns/" + id, AttemptTo: 2})
-	s.Fail(wire.Fault{Kind: wire.Unreadable, Path: "/v1/campaigns/" + id + "/sources", AttemptFrom: 2, AttemptTo: 2})
-	for attempt := 1; attempt <= 4; attempt++ {
-		one := bodyOf(t, s, "/v1/campaigns/"+id)
-		if missing := !strings.Contains(one, "delivery_status"); missing != (attempt <= 2) {
-			t.Errorf("attempt %d: %s", attempt, one)
-		}
-		src := bodyOf(t, s, "/v1/campaigns/"+id+"/sources")
-		if null := strings.Contains(src, `"bid_overrides":null`); null != (attempt == 2) {
-			t.Errorf("attempt %d: %s", attempt, head([]byte(src)))
-		}
-		if !strings.Contains(bodyOf(t, s, "/v1/campaigns/"+other), "delivery_status") ||
-			strings.Contains(bodyOf(t, s, "/v1/campaigns/"+other+"/sources"), `"bid_overrides":null`) {
-			t.Errorf("attempt %d: another campaign is unreadable", attempt)
-		}
-	}
-}
-
 func TestFault_ChangesOneKeyOfAnObject(t *testing.T) {
 	for _, quirks := range [][]string{nil, {"envelope-bare"}} {
 		s := sim(config.Config{RateLimit: -1, Quirks: quirks})

@@ -81,27 +81,6 @@ var creativeBounds = []struct{ field, good, bad string }{
 	{"message", `"{ } } {"`, `"{{=data.}}"`}, {"title", `"x"`, `"x }}"`},
 }
 
-func TestReview_ApprovesAfterAWhile(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1})
-	id := newCampaign(t, s)
-	cr := newCreative(t, s, id)
-	if got := settingsOf(t, s, id).DeliveryStatus; got != "waiting_for_creatives" {
-		t.Errorf("before the review it is %s", got)
-	}
-	if w := s.Waiting(); !slices.Equal(w, []string{cr}) {
-		t.Errorf("waiting: %v", w)
-	}
-	s.Advance(59 * time.Minute)
-	if got := creativeNowOf(t, s, cr)["status"]; got != "pending_review" {
-		t.Errorf("within the hour: %v", got)
-	}
-	s.Advance(23 * time.Hour)
-	if got := creativeNowOf(t, s, cr)["status"]; got != "active" || settingsOf(t, s, id).DeliveryStatus != "active" ||
-		len(s.Waiting()) > 0 {
-		t.Errorf("a day later: %v, %v", got, settingsOf(t, s, id).DeliveryStatus)
-	}
-}
-
 func TestReview_RejectsBadTexts(t *testing.T) {
 	s := sim(config.Config{RateLimit: -1, ReviewTakes: time.Minute})
 	id := newCampaign(t, s)

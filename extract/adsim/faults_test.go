@@ -122,51 +122,6 @@ func TestFault_FitsByPathQueryDayPageAndAttempt(t *testing.T) {
 	}
 }
 
-func TestFault_OtherBodies(t *testing.T) {
-	s := sim(config.Config{})
-	want := string(must2(ask(t, s, pageOf(1))))
-	for _, c := range []struct {
-		fault wire.Fault
-		typ   string
-		body  string
-	}{
-		{wire.Fault{Kind: wire.HTML}, "text/html", "<!DOCTYPE html>"},
-		{wire.Fault{Kind: wire.Empty}, "application/json", ""},
-		{wire.Fault{Kind: wire.Null}, "application/json", "null"},
-		{wire.Fault{Kind: wire.Body, Value: "[]"}, "application/json", "[]"},
-		{wire.Fault{Kind: wire.Trailing}, "application/json", want + "{"},
-		{wire.Fault{Kind: wire.Trailing, Value: "\n"}, "application/json", want + "\n"},
-	} {
-		c.fault.Times = 1
-		s.Fail(c.fault)
-		status, h, body := ask(t, s, pageOf(1))
-		if status != 200 || !strings.HasPrefix(h.Get("Content-Type"), c.typ) || !strings.HasPrefix(string(body),
-			c.body) || c.body == "" && len(body) > 0 {
-			t.Errorf("%s: got %d %v %s", c.fault.Kind, status, h, head(body))
-		}
-	}
-}
-
-func must2(_ int, _ http.Header, body []byte) []byte { return body }
-
-func TestFault_ShiftRepeatsOrSkipsRows(t *testing.T) {
-	s := sim(config.Config{})
-	first, second := reportOf(t, s, pageOf(1)), reportOf(t, s, pageOf(2))
-	total := first.Pagination["total_rows"]
-	s.Fail(wire.Fault{Kind: wire.Shift, Page: 2, Times: 1})
-	got := reportOf(t, s, pageOf(2))
-	rowsEqual(t, got.Data, append(first.Data[9:], second.Data[:9]...))
-	if got.Pagination["total_rows"] != total {
-		t.Errorf("total_rows is %d, want %d still", got.Pagination["total_rows"], total)
-	}
-	s.Fail(wire.Fault{Kind: wire.Shift, Page: 2, Rows: -2, Delta: -2, Times: 1})
-	got = reportOf(t, s, pageOf(2))
-	rowsEqual(t, got.Data[:8], second.Data[2:])
-	if got.Pagination["total_rows"] != total-2 {
-		t.Errorf("total_rows is %d, want %d", got.Pagination["total_rows"], total-2)
-	}
-}
-
 func TestFault_TotalsThatLie(t *testing.T) {
 	got, want := hurt(t, wire.Fault{Kind: wire.Total, Delta: -1}, 2)
 	rowsEqual(t, got.Data, want.Data)

@@ -2,7 +2,6 @@ package adsim
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -166,61 +165,6 @@ func TestFollow_BidsMovePricesAndVolume(t *testing.T) {
 	}
 }
 
-func TestFollow_BlockedSourcesAreNotBought(t *testing.T) {
-	s, plain, id := twins(t)
-	today := s.Today()
-	var quick, slow []string
-	for _, l := range of(truth(s, today), id) {
-		src, _ := s.World.Account.Sources.Index(l.SourceID)
-		switch {
-		case l.SourceID == "" || slices.Contains(quick, l.SourceID) || slices.Contains(slow, l.SourceID):
-		case s.World.Account.Slow(src) && len(slow) < 3:
-			slow = append(slow, l.SourceID)
-		case !s.World.Account.Slow(src) && len(quick) < 6:
-			quick = append(quick, l.SourceID)
-		}
-	}
-	got := mustTell(t, s, "POST", "/v1/campaigns/"+id+"/sources/block", idsBody(slices.Concat(quick, slow), ""))
-	if !slices.Equal(strs(got["not_enforced_source_ids"]), slow) || len(slow) == 0 {
-		t.Errorf("not enforced yet: %v, want %v", got, slow)
-	}
-	bySource := func(s *Service, day string) map[string]int64 {
-		m := map[string]int64{}
-		for _, l := range of(truth(s, day), id) {
-			m[l.SourceID] += l.Clicks
-		}
-		return m
-	}
-	before := bySource(s, today)
-	later(5*time.Hour, s, plain)
-	after, free := bySource(s, today), bySource(plain, today)
-	for _, src := range quick {
-		if after[src] > before[src]+1 {
-			t.Errorf("%s is blocked and went from %d to %d", src, before[src], after[src])
-		}
-	}
-	rest := maps.Clone(after)
-	for _, src := range slices.Concat(quick, slow) {
-		delete(rest, src)
-	}
-	for src, n := range rest {
-		if n != free[src] {
-			t.Errorf("%s is not blocked and has %d, else %d", src, n, free[src])
-		}
-	}
-	later(24*time.Hour, s, plain)
-	for _, src := range slices.Concat(quick, slow) {
-		if _, there := bySource(s, s.Today())[src]; there {
-			t.Errorf("%s is there the next day", src)
-		}
-	}
-	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/sources/unblock", idsBody(slices.Concat(quick, slow), ""))
-	later(24*time.Hour, s, plain)
-	if got, want := bySource(s, s.Today()), bySource(plain, s.Today()); !maps.Equal(got, want) {
-		t.Errorf("unblocked: got %v, want %v", got, want)
-	}
-}
-
 func TestFollow_AllowListsAreAllThatIsBought(t *testing.T) {
 	s := sim(config.Config{RateLimit: -1, RowsPerDay: 3000})
 	id := newCampaign(t, s)
@@ -247,20 +191,6 @@ func TestFollow_AllowListsAreAllThatIsBought(t *testing.T) {
 	check(live[:60])
 	s.Advance(24 * time.Hour)
 	check(live[30:60])
-}
-
-func TestFollow_AudiencesMoveTheVolume(t *testing.T) {
-	s, plain, id := twins(t)
-	for _, s := range []*Service{s, plain} {
-		mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"audience":{}}`)
-	}
-	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"audience":{"country":"NL","gender":"M"},"default_bid":`+
-		string(money.Append(nil, max(300_000, millionths(t, settingsOf(t, s, id).DefaultBid))))+`}`)
-	later(30*time.Hour, s, plain)
-	got, want := total(of(truth(s, s.Today()), id)), total(of(truth(plain, s.Today()), id))
-	if got.Impressions > want.Impressions/2 {
-		t.Errorf("half of the Netherlands is %+v, before %+v", got, want)
-	}
 }
 
 func TestFollow_CreatedCampaignsDeliver(t *testing.T) {
@@ -335,32 +265,6 @@ func TestFollow_LimitsEndTheDay(t *testing.T) {
 	if st := settingsOf(t, s, id).DeliveryStatus; s.Today() == day || st != "active" {
 		t.Errorf("the next day, %s, it is %s", s.Today(), st)
 	}
-}
-
-func TestFollow_RowsCanBeRestated(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1, RowsPerDay: 3000})
-	id := newCampaign(t, s)
-	approve(t, s, newCreative(t, s, id))
-	s.Advance(24 * time.Hour)
-	day := s.Today()
-	rows := of(truth(s, day), id)
-	l := rows[len(rows)/2]
-	if _, err := s.Restate(day, ledger.Restatement{Kind: "change", CreativeID: l.CreativeID, SourceID: l.SourceID,
-		Measures: &ledger.Measures{Spend: 7, Clicks: 1}}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Restate(day, ledger.Restatement{Kind: "delete", CreativeID: rows[0].CreativeID,
-		SourceID: rows[0].SourceID}); err != nil {
-		t.Fatal(err)
-	}
-	got := of(truth(s, day), id)
-	if len(got) != len(rows)-1 || !slices.ContainsFunc(got, func(g ledger.Line) bool {
-		return g.SourceID == l.SourceID &&
-			g.Spend == 7
-	}) {
-		t.Errorf("%d rows, before %d", len(got), len(rows))
-	}
-	diff(t, of(lines(t, allPages(t, s, finest(day))), id), got)
 }
 
 func TestFollow_IsTheSameWhateverIsAskedBetween(t *testing.T) {

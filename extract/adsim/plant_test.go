@@ -108,15 +108,3 @@ func TestRates_AreWhatTheReportTendsTo(t *testing.T) {
 		}
 	}
 }
-
-func TestPlant_RefusesWhatMeansNothing(t *testing.T) {
-	s := sim(config.Config{})
-	for _, e := range []ledger.Effect{{}, {CampaignID: "C1"}, {CampaignID: "C1", CreativeID: "C1-001",
-		From: "2026-11-01"},
-		{CampaignID: "C1", From: "2026-11-02", To: "2026-11-01"}, {CampaignID: "C1", From: "2026-11-01", Clicks: -101},
-		{From: "2026-11-01"}} {
-		if s.Plant(e) == nil {
-			t.Errorf("%+v is planted", e)
-		}
-	}
-}

@@ -44,18 +44,6 @@ func TestReport_PagesAddUpToTruth(t *testing.T) {
 	}
 }
 
-func TestReport_AnswersARangeInOrderOfDays(t *testing.T) {
-	s := sim(config.Config{})
-	var want []ledger.Line
-	for _, date := range []string{"2026-10-31", "2026-11-01", "2026-11-02"} {
-		want = append(want, truth(s, date)...)
-	}
-	got := lines(t,
-		allPages(t, s, "start_date=2026-10-31&end_date=2026-11-02&page_size=333&include_creatives=true&columns="+
-			allDay))
-	diff(t, got, want)
-}
-
 func TestReport_RefusesWithTheTextsOfTheDescription(t *testing.T) {
 	s := sim(config.Config{})
 	ok := oneDay(yesterday)
@@ -135,20 +123,6 @@ func TestReport_WantsTheRightCredentials(t *testing.T) {
 				t.Errorf("got %d %s, want %d %s", status, head(body), c.status, c.text)
 			}
 		})
-	}
-}
-
-func TestReport_KnowsOnePathAndOneMethod(t *testing.T) {
-	s := sim(config.Config{})
-	for target, want := range map[string]int{"/report/ads/spend-report": 405, "/report/ads/spend-report/": 404,
-		"/ads/spend-report": 404, "/": 404} {
-		status, header, _ := do(t, s, "POST", "http://sim"+target, nil)
-		if status != want {
-			t.Errorf("POST %s: got %d, want %d", target, status, want)
-		}
-		if want == 405 && header.Get("Allow") != "GET" {
-			t.Errorf("POST %s: Allow is %q", target, header.Get("Allow"))
-		}
 	}
 }
 

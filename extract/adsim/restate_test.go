@@ -129,26 +129,3 @@ func TestRestate_EmptiesAndRestores(t *testing.T) {
 	_, after, _ = restated(t, s, yesterday, ledger.Restatement{Kind: "restore"})
 	diff(t, after, before)
 }
-
-func TestRestate_RefusesWhatItCannotDo(t *testing.T) {
-	s := sim(config.Config{})
-	l := truth(s, yesterday)[100]
-	for _, c := range []struct {
-		date string
-		r    ledger.Restatement
-	}{
-		{"20.11.2026", ledger.Restatement{Kind: "empty"}},
-		{yesterday, ledger.Restatement{Kind: "explode"}},
-		{yesterday, ledger.Restatement{Kind: "multiply", Percent: -1}},
-		{yesterday, ledger.Restatement{Kind: "multiply", OneIn: -1}},
-		{yesterday, ledger.Restatement{Kind: "multiply", OneIn: 2, SourceID: l.SourceID}},
-		{yesterday, ledger.Restatement{Kind: "delete", CreativeID: l.CreativeID, SourceID: "S0"}},
-		{yesterday, ledger.Restatement{Kind: "delete", Row: 1 << 30}},
-		{yesterday, ledger.Restatement{Kind: "insert", CreativeID: l.CreativeID, SourceID: l.SourceID}},
-		{yesterday, ledger.Restatement{Kind: "insert", CreativeID: "C1-001", SourceID: l.SourceID}},
-	} {
-		if line, err := s.Restate(c.date, c.r); err == nil {
-			t.Errorf("%+v: got %+v, want an error", c.r, line)
-		}
-	}
-}

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
-	"slices"
-	"strings"
 	"testing"
 
 	"spendsync/extract/adsim/config"
@@ -141,12 +139,6 @@ func TestSettings_AreWhatTheAPIShows(t *testing.T) {
 	}
 }
 
-func TestSettings_OfACampaignThatThereIsNot(t *testing.T) {
-	if _, err := sim(config.Config{}).Settings("C1234567"); err == nil || !strings.Contains(err.Error(), "C1234567") {
-		t.Errorf("got %v", err)
-	}
-}
-
 func TestDailyLimit_IsKeptOnMostDays(t *testing.T) {
 	for _, campaigns := range []int{36, 400} {
 		s := sim(config.Config{Campaigns: campaigns, CreativesPerCampaign: 3, RowsPerDay: 2500})
@@ -166,18 +158,6 @@ func TestDailyLimit_IsKeptOnMostDays(t *testing.T) {
 		}
 		if over > all/8 {
 			t.Errorf("%d campaigns: above the limit on %d of %d days", campaigns, over, all)
-		}
-	}
-}
-
-func TestAPI_NewestCreativesFirst(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1})
-	for _, id := range s.CampaignIDs() {
-		list := settingsOf(t, s, id).Creatives
-		if !slices.IsSortedFunc(list, func(x, y ledger.CreativeSettings) int {
-			return strings.Compare(y.CreatedAt, x.CreatedAt)
-		}) {
-			t.Errorf("%s: %+v", id, list)
 		}
 	}
 }

@@ -13,30 +13,6 @@ func idsBody(ids []string, more string) string {
 	return `{"source_ids":["` + strings.Join(ids, `","`) + `"]` + more + `}`
 }
 
-func TestBlockSources_ChangeTheListOfTheirMode(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1})
-	id, good := newCampaign(t, s), s.GoodSources()
-	path := "/v1/campaigns/" + id + "/sources/"
-	got := mustTell(t, s, "POST", path+"block", idsBody(good[:3], ""))
-	if !slices.Equal(strs(got["changed_source_ids"]), good[:3]) || len(list(got["unchanged_source_ids"])) > 0 ||
-		got["mode"] != "block_list" {
-		t.Errorf("got %v", got)
-	}
-	got = mustTell(t, s, "POST", path+"block", idsBody(good[2:4], ""))
-	if !slices.Equal(strs(got["unchanged_source_ids"]), good[2:3]) || !slices.Equal(strs(got["changed_source_ids"]),
-		good[3:4]) {
-		t.Errorf("again: %v", got)
-	}
-	mustTell(t, s, "POST", path+"unblock", idsBody(good[:1], ""))
-	if got := settingsOf(t, s, id); !slices.Equal(got.Blocked, good[1:4]) || len(got.Allowed) > 0 {
-		t.Errorf("blocked: %v", got.Blocked)
-	}
-	for _, verb := range []string{"allow", "disallow"} {
-		refusedAs(t, verb, tell(t, s, "POST", path+verb, idsBody(good[:1], "")), 409, "conflict", "")
-	}
-	asServed(t, s, id)
-}
-
 func TestSources_DryRunChangesNothing(t *testing.T) {
 	s := sim(config.Config{RateLimit: -1, ChangeBudgets: map[string]int{world.SourceUpdate: 3}})
 	id, good := newCampaign(t, s), s.GoodSources()

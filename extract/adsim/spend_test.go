@@ -36,32 +36,6 @@ func TestClock_StandsRunsAndAdvances(t *testing.T) {
 	}
 }
 
-func TestClock_TodayIsAChicagoDay(t *testing.T) {
-	s := New(config.Config{RowsPerDay: 300})
-	for at, want := range map[string]string{
-		"2026-11-21T05:59:59Z": "2026-11-20",
-		"2026-11-21T06:00:00Z": "2026-11-21",
-		"2026-07-01T04:59:59Z": "2026-06-30",
-		"2026-07-01T05:00:00Z": "2026-07-01",
-	} {
-		now, err := time.Parse(time.RFC3339, at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.SetNow(now)
-		if got := s.Today(); got != want {
-			t.Errorf("%s: got %s, want %s", at, got, want)
-		}
-		first, _ := clock.ParseDay(want)
-		if status, _, body := ask(t, s, "start_date="+(first-32).String()+"&end_date="+want); status != 200 {
-			t.Errorf("%s: the first day of the reach: %d %s", at, status, body)
-		}
-		if status, _, _ := ask(t, s, "start_date="+(first-33).String()+"&end_date="+want); status != 400 {
-			t.Errorf("%s: the day before the reach is answered with %d", at, status)
-		}
-	}
-}
-
 func TestSpend_TodayGrowsWithTheClock(t *testing.T) {
 	for _, date := range []string{"2026-11-21", "2026-03-08", "2026-11-01", "2013-11-03", "2037-03-08"} {
 		s := New(config.Config{RowsPerDay: 400})
@@ -154,26 +128,6 @@ func TestSpend_FrozenDaysStay(t *testing.T) {
 	s.FreezeRestatements(false)
 	if got, was := total(truth(s, yesterday)), total(before); got.Conversions <= was.Conversions {
 		t.Errorf("after the thaw %+v, want more than %+v", got, was)
-	}
-}
-
-func TestSpend_ADayDoesNotDependOnWhenItIsAsked(t *testing.T) {
-	settled := noon.Add(60 * 24 * time.Hour)
-	a, b := New(config.Config{}), New(config.Config{})
-	a.SetNow(noon)
-	_ = truth(a, yesterday)
-	a.SetNow(settled)
-	b.SetNow(settled)
-	diff(t, truth(a, yesterday), truth(b, yesterday))
-}
-
-func TestSpend_RowsFollowTheConfig(t *testing.T) {
-	for _, n := range []int{300, 2500, 20_000, 100_000} {
-		s := New(config.Config{RowsPerDay: n})
-		s.SetNow(noon)
-		if got := int(total(truth(s, yesterday)).Rows); got < n*8/10 || got > n*12/10 {
-			t.Errorf("got %d rows, want about %d", got, n)
-		}
 	}
 }
 

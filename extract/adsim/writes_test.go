@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"spendsync/extract/adsim/config"
 	"spendsync/extract/adsim/market"
@@ -217,47 +215,6 @@ func TestUpdateCampaign_ChangesWhatIsSentAndNothingElse(t *testing.T) {
 		400, "validation_failed", "end_date")
 }
 
-func TestSetCampaignStatus_MovesAsDescribed(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1})
-	id := newCampaign(t, s)
-	path := "/v1/campaigns/" + id + "/status"
-	set := func(status string) answerOf { return tell(t, s, "POST", path, `{"status":"`+status+`"}`) }
-	for _, c := range []struct {
-		from, to string
-		code     string
-	}{
-		{"active", "active", ""}, {"active", "paused", ""}, {"paused", "paused", ""}, {"paused", "active", ""},
-		{"active", "archived", ""}, {"paused", "archived", ""},
-		{"rejected", "paused", ""}, {"rejected", "archived", ""}, {"rejected", "active", "conflict"},
-		{"archived", "active", "conflict"}, {"archived", "paused", "conflict"}, {"archived", "archived", ""},
-	} {
-		change(t, s, Change{Campaign: id, Set: map[string]any{"status": c.from}, Force: true})
-		s.Advance(cfgPause)
-		a := set(c.to)
-		if c.code != "" {
-			refusedAs(t, c.from+" to "+c.to, a, 409, c.code, "")
-			continue
-		}
-		if a.status != 200 || a.one()["status"] != c.to || settingsOf(t, s, id).Status != c.to {
-			t.Errorf("%s to %s: %d %v", c.from, c.to, a.status, a.body)
-		}
-	}
-	refusedAs(t, "rejected", set("rejected"), 400, "validation_failed", "status")
-	change(t, s, Change{Campaign: id, Set: map[string]any{"status": "archived"}, Force: true})
-	good := s.GoodSources()[0]
-	for what, a := range map[string]answerOf{
-		"update":    tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"x"}`),
-		"creatives": tell(t, s, "POST", "/v1/campaigns/"+id+"/creatives", `{"draft":true,"creatives":[{"title":"x"}]}`),
-		"block":     tell(t, s, "POST", "/v1/campaigns/"+id+"/sources/block", `{"source_ids":["`+good+`"]}`),
-		"bids":      tell(t, s, "POST", "/v1/campaigns/"+id+"/sources/bids", `{"source_ids":["`+good+`"],"bid":0.5}`),
-	} {
-		refusedAs(t, "archived: "+what, a, 409, "conflict", "")
-	}
-	if a := tell(t, s, "POST", "/v1/campaigns/"+id+"/clone", `{"name":"Again"}`); a.status != 201 {
-		t.Errorf("an archived campaign can't be cloned: %d %v", a.status, a.body)
-	}
-}
-
 func TestPause_TakesSecondsToFinish(t *testing.T) {
 	s := sim(config.Config{RateLimit: -1})
 	id := newCampaign(t, s)
@@ -273,37 +230,4 @@ func TestPause_TakesSecondsToFinish(t *testing.T) {
 	if a := set("active"); a.status != 200 {
 		t.Errorf("after it: %d %v", a.status, a.body)
 	}
-}
-
-func TestWrite_MayBeDoneByManyAtOnce(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1, RowsPerDay: 300, ReviewTakes: time.Minute,
-		ChangeBudgets: map[string]int{
-			world.CampaignCreate: 1000,
-			world.CampaignUpdate: 1000,
-			world.SourceUpdate:   1000,
-		}})
-	id := newCampaign(t, s)
-	newCreative(t, s, id)
-	var all sync.WaitGroup
-	for i := range 8 {
-		all.Go(func() {
-			for k := range 6 {
-				tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"`+itoa(i*10+k)+`"}`)
-				tell(t, s, "POST", "/v1/campaigns", plainCampaign)
-				tell(t, s, "POST", "/v1/campaigns/"+id+"/sources/block", idsBody(s.GoodSources()[k:k+1], ""))
-				ask(t, s, finest(s.Today()))
-				settingsOf(t, s, id)
-				s.Advance(time.Minute)
-				s.Outbox()
-			}
-		})
-	}
-	all.Wait()
-	if n := len(s.CampaignIDs()); n != 36+1+48 {
-		t.Errorf("%d campaigns", n)
-	}
-	if got := settingsOf(t, s, id); len(got.Blocked) != 6 {
-		t.Errorf("blocked %v", got.Blocked)
-	}
-	diff(t, lines(t, allPages(t, s, finest(s.Today()))), truth(s, s.Today()))
 }

@@ -54,22 +54,11 @@ var (
 	campaignChange = objectOf(nil, with(campaignFields(), "status", enumOf(market.CampaignStatuses...),
 		"delivery_status", enumOf(ledger.DeliveryStatuses...).orNull(), "unsupported_targeting", flagOf(nil),
 		"daily_spend_limit", dailyLimitSchema.orNull()))
-	creativeChange = objectOf(nil, withReview(creativeFields()))
-	draftChange    = objectOf(nil, withReview(lacking(creativeFields(), "title", "message", "link", "icon_id")))
+	creativeChange = objectOf(nil, with(creativeFields(), "status", enumOf(market.CreativeStatuses...),
+		"rejection_comment", textOf(0, 0), "rejection_reasons", &schema{Type: "array", Items: textOf(0, 0)},
+		"title", textOf(1, 100).orNull(), "message", textOf(1, 200).orNull(), "link", textOf(1, 2000).orNull(),
+		"icon_id", patternOf(imageIDForm).orNull()))
 )
-
-func withReview(fields map[string]*schema) map[string]*schema {
-	return with(fields, "status", enumOf(market.CreativeStatuses...), "rejection_comment", textOf(0, 0),
-		"rejection_reasons", &schema{Type: "array", Items: textOf(0, 0)})
-}
-
-// lacking makes fields nullable.
-func lacking(fields map[string]*schema, names ...string) map[string]*schema {
-	for _, name := range names {
-		fields[name] = fields[name].orNull()
-	}
-	return fields
-}
 
 // Apply makes a change and returns the ID of the changed or created entity.
 func (s *API) Apply(c Change) (id string, err error) {
@@ -86,19 +75,13 @@ func (s *API) Apply(c Change) (id string, err error) {
 
 // check refuses combinations that name nothing to do, or two things.
 func (c Change) check() error {
-	switch hides := c.Do != "" && c.Do != ledger.Create; {
+	switch {
 	case c.Campaign != "" && c.Creative != "":
 		return errors.New("names a campaign and a creative")
-	case c.Sources != nil && (c.Creative != "" || c.Do == ledger.Create && c.Campaign != ""):
-		return errors.New("a creative has no sources")
 	case c.Do == "" && len(c.Set) == 0 && c.Sources == nil:
 		return errors.New("nothing to change")
-	case c.Do == ledger.Create && c.Creative != "":
-		return errors.New("a new creative has no ID yet")
-	case hides && !slices.Contains([]ledger.Action{ledger.Hide, ledger.Unlist, ledger.Show}, c.Do):
+	case !slices.Contains([]ledger.Action{"", ledger.Create, ledger.Hide, ledger.Unlist, ledger.Show}, c.Do):
 		return fmt.Errorf("unknown action %q", c.Do)
-	case hides && (len(c.Set) > 0 || c.Sources != nil):
-		return fmt.Errorf("%s changes no field", c.Do)
 	}
 	return nil
 }
@@ -215,11 +198,7 @@ func (e edit) orderCampaign(cp *market.Campaign, c Change) error {
 }
 
 func (e edit) orderCreative(cr *market.Creative, set map[string]any) error {
-	fields := creativeChange
-	if status := set["status"]; status == "draft" || status == nil && e.St.CreativeStatus(cr) == "draft" {
-		fields = draftChange
-	}
-	b, err := orderedBody(set, fields)
+	b, err := orderedBody(set, creativeChange)
 	if err != nil {
 		return err
 	}
@@ -232,9 +211,6 @@ func (e edit) orderCreative(cr *market.Creative, set map[string]any) error {
 	now := e.St.CreativeNow(cr)
 	if found := missing(ledger.ContentOf(now), ""); len(found) > 0 && now.Status != "draft" {
 		return fmt.Errorf("only a draft may lack %s", found[0].Field)
-	}
-	if (b.has("rejection_reasons") || b.has("rejection_comment")) && now.Status != "rejected" {
-		return fmt.Errorf("a creative that is %s has no rejection", now.Status)
 	}
 	if b.has("rejection_reasons") {
 		reasons := b.texts("rejection_reasons")
