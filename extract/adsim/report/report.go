@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -219,66 +218,44 @@ func (p *Account) render(st *ledger.State, rq *reportRequest, f *wire.Fault) []b
 	rows := wire.HurtRows(f, an.AppendRows((*buf)[:0], from, to), (*ledger.Row).Other)
 
 	dst := make([]byte, 0, 512+len(rows)*(40+24*len(rq.columns)))
-	dst = append(dst, `{"columns":`...)
-	if v, ok := f.Top("columns"); ok {
-		dst = append(dst, v...)
-	} else {
-		for i, c := range rq.columns {
-			dst = append(dst, "[,"[min(i, 1)], '"')
-			dst = append(dst, columnNames[c]...)
-			dst = append(dst, '"')
+	dst = append(dst, `{"columns":[`...)
+	for i, c := range rq.columns {
+		if i > 0 {
+			dst = append(dst, ',')
 		}
-		dst = append(dst, ']')
+		dst = append(append(append(dst, '"'), columnNames[c]...), '"')
 	}
-	dst = append(dst, `,"data":`...)
-	if v, ok := f.Top("data"); ok {
-		dst = append(dst, v...)
-	} else {
-		w := newRowWriter(rq.columns, st)
-		dst = append(dst, '[')
-		for i := range rows {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			if f.HitsRow(i) {
-				dst = w.appendHurtRow(dst, &rows[i], f)
-			} else {
-				dst = w.appendRow(dst, &rows[i])
-			}
+	dst = append(dst, `],"data":[`...)
+	w := newRowWriter(rq.columns, st)
+	for i := range rows {
+		if i > 0 {
+			dst = append(dst, ',')
 		}
-		dst = append(dst, ']')
+		if f.HitsRow(i) {
+			dst = w.appendHurtRow(dst, &rows[i], f)
+		} else {
+			dst = w.appendRow(dst, &rows[i])
+		}
 	}
 	*buf = rows[:0]
 	p.rows.Put(buf)
-	dst = appendPagination(dst, rq, total, f)
-	dst = f.AppendTop(dst)
-	return append(dst, '}')
-}
-
-func appendPagination(dst []byte, rq *reportRequest, total int, f *wire.Fault) []byte {
-	if f.Is(wire.NoPagination) {
-		return dst
+	dst = append(dst, ']')
+	if !f.Is(wire.NoPagination) {
+		dst = fmt.Appendf(dst, `,"pagination":{"page":%d,"page_size":%d,"total_rows":%d,"total_pages":%d}`, rq.Page,
+			rq.size,
+			total, (total+rq.size-1)/rq.size)
 	}
-	dst = append(dst, `,"pagination":`...)
-	if v, ok := f.Top("pagination"); ok {
-		return append(dst, v...)
-	}
-	for i, m := range [...]struct {
-		name string
-		v    int
-	}{
-		{"page", rq.Page}, {"page_size", rq.size}, {"total_rows", total},
-		{"total_pages", (total + rq.size - 1) / rq.size},
-	} {
-		dst = append(dst, "{,"[min(i, 1)])
-		dst = append(append(append(dst, '"'), m.name...), '"', ':')
-		if v, ok := f.Top(m.name); ok {
-			dst = append(dst, v...)
-		} else {
-			dst = strconv.AppendInt(dst, int64(m.v), 10)
+	dst = append(dst, '}')
+	if f.Is(wire.Top) {
+		body := tree.Parse(dst)
+		of := body
+		if pages := body.Get("pagination"); pages.Get(f.Column) != nil {
+			of = pages
 		}
+		f.HurtTop(of)
+		return body.Append(nil)
 	}
-	return append(dst, '}')
+	return dst
 }
 
 // Prerender renders all pages of a question of the report (the query parameters,

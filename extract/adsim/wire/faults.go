@@ -337,26 +337,6 @@ func (f *Fault) HitsRow(i int) bool {
 	return f.ChangesMembers() && (f.Row < 0 || i == f.Row)
 }
 
-// Top returns the replacement of a part outside the rows.
-func (f *Fault) Top(name string) (string, bool) {
-	if !f.Is(Top) || f.Column != name {
-		return "", false
-	}
-	return f.Value, true
-}
-
-// AppendTop appends an unknown key outside the rows.
-func (f *Fault) AppendTop(dst []byte) []byte {
-	if !f.Is(Top) {
-		return dst
-	}
-	switch f.Column {
-	case "columns", "data", "pagination", "page", "page_size", "total_rows", "total_pages":
-		return dst
-	}
-	return f.AppendMember(dst, f.Column)
-}
-
 // Wrong is the value of another type.
 func (f *Fault) Wrong() string {
 	if f.Value == "" {
@@ -368,13 +348,6 @@ func (f *Fault) Wrong() string {
 // extra returns the name and the JSON of a key that the fault adds.
 func (f *Fault) extra(name string) (key, value string) {
 	return cmp.Or(name, "unknown_key"), cmp.Or(f.Value, `{"since":"2026-11-01","list":[1,"two",null]}`)
-}
-
-// AppendMember appends a key with the fault's value.
-func (f *Fault) AppendMember(dst []byte, name string) []byte {
-	key, value := f.extra(name)
-	dst = append(append(append(dst, ','), tree.Marshal(key)...), ':')
-	return append(dst, value...)
 }
 
 // Entries is which entries of a list of n are on the page, and how many it claims
