@@ -70,8 +70,6 @@ func (o *options) setClock(service *adsim.Service) {
 	switch {
 	case o.frozen:
 		service.SetNow(from)
-	case o.speed != 1:
-		service.RunFast(from, o.speed)
 	case !o.now.IsZero():
 		service.RunFrom(from)
 	}

@@ -201,7 +201,7 @@ func TestParse_RefusesWhatItDoesNotKnow(t *testing.T) {
 	for _, args := range [][]string{{"-nosuch"}, {"-now", "yesterday"}, {"-quirk", "bom,nosuch"},
 		{"-report-access", "closed"},
 		{"-budget", "campaign_create"}, {"-budget", "nosuch=1"},
-		{"serve"}, {"-rows-per-day", "many"}, {"-accounts", "0"}, {"-speed", "0"}} {
+		{"serve"}, {"-rows-per-day", "many"}, {"-accounts", "0"}} {
 		var stderr bytes.Buffer
 		if _, err := parse(args, &stderr); !errors.Is(err, errUsage) || stderr.Len() == 0 {
 			t.Errorf("%v: got %v, said %q", args, err, stderr.String())

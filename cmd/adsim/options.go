@@ -24,7 +24,6 @@ type options struct {
 	control    bool
 	controlSet bool
 	urlFile    string
-	speed      float64
 	config     adsim.Config
 }
 
@@ -50,8 +49,8 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		fmt.Fprintf(stderr, "adsim: unexpected argument %q\n", f.Arg(0))
 		return nil, errUsage
 	}
-	if *accounts < 1 || *accounts > 50 || o.speed <= 0 || o.speed > 1e6 {
-		fmt.Fprintln(stderr, "adsim: -accounts is 1 to 50, -speed more than 0 and at most 1000000")
+	if *accounts < 1 || *accounts > 50 {
+		fmt.Fprintln(stderr, "adsim: -accounts is 1 to 50")
 		return nil, errUsage
 	}
 	c := &o.config
@@ -146,7 +145,6 @@ func (o *options) serviceFlags(f *flag.FlagSet) {
 		return err
 	})
 	f.BoolVar(&o.frozen, "frozen", false, "the clock stands still")
-	f.Float64Var(&o.speed, "speed", 1, "seconds of the clock a second")
 	f.StringVar(&c.ReportUser, "user", adsim.DefaultUser, "user of the report")
 	f.StringVar(&c.ReportPassword, "password", adsim.DefaultPassword, "password of the report")
 	f.StringVar(&c.APIKey, "key", adsim.DefaultKey, "API key that can only read")

@@ -207,40 +207,6 @@ func bidsText(pairs ...string) string {
 	return string(must(json.Marshal(m)))
 }
 
-func TestCreate_MakesCampaignsNewestFirst(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1})
-	before := s.CampaignIDs()
-	first := create(t, s, Change{Set: map[string]any{"name": "First"}})
-	second := create(t, s, Change{Set: map[string]any{"name": "Second", "status": "paused", "default_bid": "0.2",
-		"audience": map[string]any{"country": "JP"}},
-		Sources: &SourceChange{Mode: "allow_list", Allow: s.GoodSources()[:1]}})
-	if got := s.CampaignIDs(); !slices.Equal(got, append([]string{second, first}, before...)) {
-		t.Errorf("got %v", got[:3])
-	}
-	list := campaignsOf(t, s, everyStatus)
-	if list[0]["id"] != second || list[1]["id"] != first || len(list) != len(before)+2 {
-		t.Errorf("listed: %v, %v of %d", list[0], list[1], len(list))
-	}
-	want := ledger.Settings{CampaignID: first, Name: "First", Status: "active", DeliveryStatus: "waiting_for_creatives",
-		DefaultBid: "0.500000", DailySpendLimit: "100.000000",
-		StartDate: "2026-11-21T20:00:00Z", CreatedAt: "2026-11-21T20:00:00Z", SourceMode: "block_list",
-		Allowed: []string{}, Blocked: []string{}, Bids: map[string]string{}}
-	if got := settingsOf(t, s, first); !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v\nwant %+v", got, want)
-	}
-	asServed(t, s, first)
-	asServed(t, s, second)
-	if got := campaignsOf(t, s, "?search=SECOND"); len(got) != 1 {
-		t.Errorf("search finds %d", len(got))
-	}
-	s.Advance(90 * 24 * time.Hour)
-	if got := s.CampaignIDs(); slices.Index(got, first) != slices.Index(got, second)+1 ||
-		slices.Index(got, second) == 0 {
-		t.Errorf("90 days later they are at %d and %d", slices.Index(got, first), slices.Index(got, second))
-	}
-	asServed(t, s, first)
-}
-
 func TestChange_HidesAndShows(t *testing.T) {
 	s := sim(config.Config{RateLimit: -1})
 	for _, id := range []string{running(t, s)[0], create(t, s, Change{Set: map[string]any{"name": "Made"}})} {

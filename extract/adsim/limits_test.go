@@ -119,21 +119,6 @@ func TestWrite_OneChangeAtATime(t *testing.T) {
 	newCampaign(t, s)
 }
 
-func TestRateLimit_IsPerKeyAndNotForPausing(t *testing.T) {
-	s := sim(config.Config{RateLimit: 5})
-	id := newCampaign(t, s)
-	for range 4 {
-		tell(t, s, "GET", "/v1/me", "")
-	}
-	refusedAs(t, "one more", tell(t, s, "GET", "/v1/me", ""), 429, "rate_limited", "")
-	if a := callWith(t, s, config.DefaultKey, "GET", "/v1/me", ""); a.status != 200 {
-		t.Errorf("the other key: %d", a.status)
-	}
-	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/status", `{"status":"paused"}`)
-	refusedAs(t, "activating", tell(t, s, "POST", "/v1/campaigns/"+id+"/status", `{"status":"active"}`), 429,
-		"rate_limited", "")
-}
-
 func TestUnavailable_PausingStillWorks(t *testing.T) {
 	s := sim(config.Config{RateLimit: -1})
 	id := newCampaign(t, s)

@@ -124,39 +124,6 @@ func TestQuirks_EachChangesWhatItSays(t *testing.T) {
 	}
 }
 
-// TestQuirks_GoWithOthersAndFaults combines each quirk with others, which change the bodies first, and with faults.
-// Each quirk meets one combination in nine.
-func TestQuirks_GoWithOthersAndFaults(t *testing.T) {
-	n := 0
-	for _, others := range [][]string{nil, {"numbers-text", "ids-long"}, {"bids-map", "limits-map", "list-no-totals"}} {
-		s := sim(config.Config{Campaigns: 6, CreativesPerCampaign: 3, Sources: 60, RowsPerDay: 60, RateLimit: -1})
-		for _, f := range []wire.Fault{
-			{Kind: wire.Top, Column: "data", Value: `[["2026-11-20"],7,null]`}, {Kind: wire.Top, Column: "limits",
-				Value: "null"},
-			{Kind: wire.WrongType, Row: -1, Column: "source_id", Value: "7"}, {Kind: wire.WrongType, Row: -1,
-				Column: "date",
-				Value:  `""`},
-			{Kind: wire.WrongType, Row: -1, Column: "advertiser_id", Value: `"A"`}, {Kind: wire.Body, Value: "[]"},
-			{Kind: wire.Null},
-			{Kind: wire.Drop, Rows: 1000},
-			{Kind: wire.WrongType, Row: -1, Column: "blocked_source_ids", Value: "7"}, {Kind: wire.MissingKey, Row: -1,
-				Column: "id"},
-		} {
-			s.ClearFaults()
-			s.Fail(f)
-			for i, q := range variations.Quirks() {
-				if n++; (i+n/len(variations.Quirks()))%9 > 0 {
-					continue
-				}
-				if err := s.SetQuirks(append(others, q.Name)...); err != nil {
-					t.Fatal(err)
-				}
-				everything(t, s, s.CampaignIDs()[:1])
-			}
-		}
-	}
-}
-
 func TestQuirks_SumsFollowTheRows(t *testing.T) {
 	s := quirkSim()
 	truth, err := s.TruthSum(yesterday)

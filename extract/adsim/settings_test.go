@@ -138,26 +138,3 @@ func TestSettings_AreWhatTheAPIShows(t *testing.T) {
 		asServed(t, s, id)
 	}
 }
-
-func TestDailyLimit_IsKeptOnMostDays(t *testing.T) {
-	for _, campaigns := range []int{36, 400} {
-		s := sim(config.Config{Campaigns: campaigns, CreativesPerCampaign: 3, RowsPerDay: 2500})
-		st := s.Snapshot()
-		all, over := 0, 0
-		for d := st.Today - 8; d < st.Today; d++ {
-			spent := map[*market.Campaign]int64{}
-			for r := range st.Rows(d, ledger.Scope{Delivered: true}) {
-				spent[r.Campaign] += r.Spend
-			}
-			for c, v := range spent {
-				all++
-				if v > st.DailyLimit(c) {
-					over++
-				}
-			}
-		}
-		if over > all/8 {
-			t.Errorf("%d campaigns: above the limit on %d of %d days", campaigns, over, all)
-		}
-	}
-}

@@ -214,19 +214,6 @@ func TestAccount_HasAwkwardNamesAndAllStatuses(t *testing.T) {
 	}
 }
 
-func TestAccount_IsAliveAtAnyClock(t *testing.T) {
-	for _, year := range []int{2007, 2013, 2020, 2030, 2037} {
-		s := New(config.Config{})
-		for _, d := range []clock.Day{clock.Civil(year, time.March, 8), clock.Civil(year, time.November, 5)} {
-			s.SetNow(d.Start(s.World.Zone).Add(12 * time.Hour))
-			sum := total(truth(s, (d - 1).String()))
-			if sum.Rows < 1500 || sum.Spend < 500_000_000 {
-				t.Errorf("%v: %+v", d, sum)
-			}
-		}
-	}
-}
-
 func TestAccount_CampaignsComeAndNeverVanish(t *testing.T) {
 	s := sim(config.Config{})
 	st := s.Snapshot()

@@ -6,7 +6,7 @@ import (
 	_ "time/tzdata"
 )
 
-// A clock is real time, real time shifted or made faster, or an instant that
+// A clock is real time, real time shifted, or an instant that
 // stands still.
 type Clock struct {
 	mu       sync.Mutex
@@ -14,8 +14,6 @@ type Clock struct {
 	shift    time.Duration
 	standing bool
 	at       time.Time
-	from     time.Time // of base, when it was at
-	speed    float64   // seconds a second; 0 is plain time
 }
 
 // Now returns the service's time.
@@ -24,9 +22,6 @@ func (c *Clock) Now() time.Time {
 	defer c.mu.Unlock()
 	if c.standing {
 		return c.at
-	}
-	if c.speed != 0 {
-		return c.at.Add(time.Duration(float64(c.Base().Sub(c.from)) * c.speed))
 	}
 	return c.Base().Add(c.shift)
 }
@@ -43,21 +38,14 @@ func (c *Clock) SetNow(t time.Time) {
 func (c *Clock) RunFrom(t time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.standing, c.speed, c.shift = false, 0, t.Sub(c.Base())
-}
-
-// RunFast sets the clock to t and lets it run from there, speed seconds a second.
-func (c *Clock) RunFast(t time.Time, speed float64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.standing, c.speed, c.at, c.from = false, speed, t, c.Base()
+	c.standing, c.shift = false, t.Sub(c.Base())
 }
 
 // Advance moves the clock by d; it runs on or stands still as before.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.standing || c.speed != 0 {
+	if c.standing {
 		c.at = c.at.Add(d)
 	} else {
 		c.shift += d

@@ -160,23 +160,13 @@ func placeOf(r *http.Request) place {
 		return atOther
 	}
 	parts := strings.Split(path, "/")
-	switch {
-	case path == "me":
-		return atMe
-	case path == "limits":
-		return atLimits
-	case path == "balance":
-		return atBalance
-	case path == "campaigns":
-		return atCampaigns
-	case len(parts) == 2 && parts[0] == "campaigns":
-		return atCampaign
-	case len(parts) == 2 && parts[0] == "creatives":
-		return atCreative
-	case len(parts) == 3 && parts[2] == "creatives":
-		return atCreatives
-	case len(parts) == 3 && parts[2] == "sources":
-		return atSources
+	switch len(parts) {
+	case 1:
+		return map[string]place{"me": atMe, "limits": atLimits, "balance": atBalance, "campaigns": atCampaigns}[path]
+	case 2:
+		return map[string]place{"campaigns": atCampaign, "creatives": atCreative}[parts[0]]
+	case 3:
+		return map[string]place{"creatives": atCreatives, "sources": atSources}[parts[2]]
 	}
 	return atOther
 }
