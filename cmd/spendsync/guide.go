@@ -18,17 +18,21 @@ import (
 // guideName is the name of the guide next to a store: people and assistants who look into the folder find it.
 const guideName = "GUIDE.md"
 
-func newGuideCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use: "guide", Short: "Print how to ask the warehouse: which view for which question, and the traps",
-		Long: "Prints one page for analysts and AI assistants: which view answers which question, six traps, the " +
-			"units. It is also the instructions of 'spendsync mcp'.",
-		Example: "  spendsync guide\n  spendsync guide > AGENTS.md",
-		RunE: func(*cobra.Command, []string) error {
-			_, err := io.WriteString(a.stdout, queries.Guide)
-			return output.QuietPipe(err)
-		},
+// newGuideTopic is "help guide": one page for analysts and AI assistants, which is also the instructions of
+// 'spendsync mcp'.
+func newGuideTopic(a *app) *cobra.Command {
+	show := func() error {
+		_, err := io.WriteString(a.stdout, queries.Guide)
+		return output.QuietPipe(err)
 	}
+	cmd := &cobra.Command{
+		Use: "guide", Short: "How to ask the warehouse: which view for which question, and the traps",
+		Long:    "One page: which view answers which question, six traps, the units.",
+		Example: "  spendsync help guide\n  spendsync guide > AGENTS.md",
+		RunE:    func(*cobra.Command, []string) error { return show() },
+	}
+	cmd.SetHelpFunc(func(*cobra.Command, []string) { _ = show() })
+	return cmd
 }
 
 // placeGuide writes the guide next to a store, or updates the existing one. A file with another title is not ours,

@@ -46,6 +46,9 @@ func TestHelp_FitsATerminal(t *testing.T) {
 	var out bytes.Buffer
 	root := newApp(nil, &out, &out).commands()
 	allCommands(root, func(c *cobra.Command) {
+		if c.Name() == "guide" {
+			return // it is the page itself
+		}
 		out.Reset()
 		if err := c.Help(); err != nil {
 			t.Fatal(err)
@@ -71,8 +74,7 @@ func checkExample(t *testing.T, root *cobra.Command, from, line string) {
 	if !ok {
 		return // the second line of a call
 	}
-	name := strings.Fields(call)[0]
-	cmd, _, err := root.Find([]string{strings.Trim(name, ")")})
+	cmd, _, err := root.Find(strings.Fields(strings.TrimSuffix(call, ")")))
 	if err != nil || cmd == root {
 		t.Errorf("%s: %s: there is no such command", from, line)
 		return
@@ -103,9 +105,9 @@ func TestCompletion_OfEveryShell(t *testing.T) {
 		"query --format mark": {"markdown"},
 		"tables ops.st":       {"ops.step"},
 		"help stat":           {"status\t"},
-		"backfill --fr":       {"--from\t"},
+		"sync --fr":           {"--from\t"},
 		"sync ":               nil, // no file names, where there are no arguments
-		"backfill ":           nil,
+		"repair rep":          {"replay\t"},
 	} {
 		var out, errOut bytes.Buffer
 		code := run(t.Context(), append([]string{"__complete"}, strings.Split(typed, " ")...), nil, &out, &errOut)

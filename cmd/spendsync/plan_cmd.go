@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,35 +17,40 @@ import (
 	"spendsync/load/manifest"
 )
 
+// newPlanCommand is the name of 'sync --dry-run' in earlier versions.
 func newPlanCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "plan", Short: "Show which days a sync would read now, why, and at what cost",
-		Example: "  spendsync plan\n  spendsync plan --json | jq .requests",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.setUp(cmd.Context()); err != nil {
-				return err
-			}
-			accounts, err := a.knownAccounts()
-			if err != nil {
-				return err
-			}
-			for i, account := range accounts {
-				p := job.PlanDays(account.name, a.now(), account.known, a.planOptions())
-				if a.json {
-					err = output.JSON(a.stdout, p)
-				} else {
-					if i > 0 {
-						fmt.Fprintln(a.stdout)
-					}
-					err = printPlan(a.stdout, p)
-				}
-				if err != nil {
-					return err
-				}
-			}
-			return nil
-		},
+		Use: "plan", Short: "The same as 'sync --dry-run'",
+		Example: "  spendsync sync --dry-run\n  spendsync sync --dry-run --json | jq .requests",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.showPlan(cmd.Context()) },
 	}
+}
+
+// showPlan prints the plan of a sync that would begin now, and asks the service nothing.
+func (a *app) showPlan(ctx context.Context) error {
+	a.command = "plan" // its stderr is for a person
+	if err := a.setUp(ctx); err != nil {
+		return err
+	}
+	accounts, err := a.knownAccounts()
+	if err != nil {
+		return err
+	}
+	for i, account := range accounts {
+		p := job.PlanDays(account.name, a.now(), account.known, a.planOptions())
+		if a.json {
+			err = output.JSON(a.stdout, p)
+		} else {
+			if i > 0 {
+				fmt.Fprintln(a.stdout)
+			}
+			err = printPlan(a.stdout, p)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // knownAccount is an account with its published state.

@@ -24,7 +24,11 @@ var updateManuals = flag.Bool("update", false, "write deploy/config.txt again")
 
 // manuals are the texts for readers, by what is written there: README.md for everybody, the
 // others for operators, analysts, and whoever measures.
-var manuals = []string{"README.md", "cmd/spendsync/deploy/README.md", "queries/README.md", "cmd/bench/README.md"}
+var manuals = []string{"README.md", contributing, "cmd/spendsync/deploy/README.md", "queries/README.md",
+	"cmd/bench/README.md"}
+
+// contributing is the manual of those who change the program.
+const contributing = ".github/CONTRIBUTING.md"
 
 func manual(t *testing.T, name string) string {
 	t.Helper()
@@ -35,19 +39,19 @@ func manual(t *testing.T, name string) string {
 	return string(b)
 }
 
-// TestManuals_NameEverything holds the manuals to what there is: every command and
-// dependency in the README, every table and view in the analyst's manual, every
+// TestManuals_NameEverything holds the manuals to what there is: every command in
+// the README, every dependency in CONTRIBUTING, every table and view in the analyst's manual, every
 // variable, metric and exit code in config.txt.
 func TestManuals_NameEverything(t *testing.T) {
 	want := map[string][]string{"README.md": {"go run ./cmd/spendsync demo", "go test ./..."}}
 	for _, c := range (&app{}).commands().Commands() {
-		if c.Name() != "config" && c.Name() != "completion" {
+		if !c.Hidden {
 			want["README.md"] = append(want["README.md"], "`"+c.Name())
 		}
 	}
 	for line := range strings.Lines(manual(t, "go.mod")) {
 		if f := strings.Fields(line); len(f) == 2 && strings.Contains(f[0], ".") && strings.HasPrefix(f[1], "v") {
-			want["README.md"] = append(want["README.md"], strings.TrimPrefix(f[0], "github.com/")+"`")
+			want[contributing] = append(want[contributing], strings.TrimPrefix(f[0], "github.com/")+"`")
 		}
 	}
 	for _, table := range schema.Tables {

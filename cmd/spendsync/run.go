@@ -113,7 +113,9 @@ func (a *app) commands() *cobra.Command {
 		Use:   "spendsync",
 		Short: "Copies a push advertising account's spend report into Parquet and DuckDB, provably complete",
 		Long: "spendsync copies a push advertising account's spend report into Parquet and DuckDB, provably " +
-			"complete. The report reaches 32 days back; what is not copied in time is gone for good.",
+			"complete. The report reaches 32 days back; what is not copied in time is gone for good.\n\n" +
+			"'spendsync help config' describes the variables and exit codes, 'spendsync help guide' how to ask the " +
+			"warehouse.",
 		SilenceErrors: true, SilenceUsage: true,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -140,11 +142,9 @@ func (a *app) commands() *cobra.Command {
 	}{
 		{"start", "Start here:", []func(*app) *cobra.Command{newDemoCommand, newInitCommand, newCheckCommand}},
 		{"daily", "Every day:", []func(*app) *cobra.Command{newSyncCommand, newStatusCommand, newQueryCommand,
-			newReportCommand, newTablesCommand, newGuideCommand, newMCPCommand, newPlanCommand}},
-		{"repair", "Repair:", []func(*app) *cobra.Command{newVerifyCommand, newRebuildCommand, newReplayCommand,
-			newBackfillCommand, newAcceptCommand, newResetCommand, newRecordCommand}},
-		{"more", "More:", []func(*app) *cobra.Command{newPushCommand, newPullCommand, newCronjobCommand,
-			newVersionCommand, newConfigTopic}},
+			newReportCommand, newTablesCommand, newMCPCommand}},
+		{"keep", "Keep it:", []func(*app) *cobra.Command{newPushCommand, newPullCommand, newVerifyCommand,
+			newRepairCommand, newCronjobCommand, newVersionCommand}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 		for _, command := range g.commands {
@@ -153,8 +153,14 @@ func (a *app) commands() *cobra.Command {
 			root.AddCommand(c)
 		}
 	}
-	root.SetHelpCommandGroupID("more")
-	root.SetCompletionCommandGroupID("more")
+	for _, command := range []func(*app) *cobra.Command{newConfigTopic, newGuideTopic, newRecordCommand, newPlanCommand,
+		newBackfillCommand, newRebuildCommand, newReplayCommand, newAcceptCommand, newResetCommand} {
+		c := command(a) // topics of help, what maintainers ask for, and names of earlier versions
+		c.Hidden = true
+		root.AddCommand(c)
+	}
+	root.SetHelpCommandGroupID("keep")
+	root.CompletionOptions.HiddenDefaultCmd = true
 	root.Version = version()
 	root.SetVersionTemplate("spendsync {{.Version}}\n")
 	for _, c := range root.Commands() {

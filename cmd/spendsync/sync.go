@@ -7,12 +7,13 @@ import (
 
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/nearest"
 	"spendsync/cmd/spendsync/job"
 	"spendsync/schema"
 )
 
 func newSyncCommand(a *app) *cobra.Command {
-	full := false
+	full, dryRun, from, to := false, false, "", ""
 	cmd := &cobra.Command{
 		Use: "sync", Short: "Read what is new or may have changed, prove it, publish it",
 		Long: `Reads the days of the spend report that the plan names and proves each complete. Beside them it reads the
@@ -20,8 +21,15 @@ settings of the account, its campaigns, creatives and sources, and publishes all
 for 20 minutes at most, those confirmed longest ago first, and leaves the others to the next run. Run it as often as
 you like: it reads young days every time and the others once in ` + config.Prefix + "REREAD_AFTER.\n\nExit codes:\n\n" +
 			exit.Table(),
-		Example: "  spendsync sync\n  spendsync sync --json | jq .exit_code",
+		Example: "  spendsync sync\n  spendsync sync --json | jq .exit_code\n  spendsync sync --dry-run\n" +
+			"  spendsync sync --from 2026-11-01 --to 2026-11-10",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case dryRun:
+				return a.showPlan(cmd.Context())
+			case from != "" || to != "":
+				return (&runner{a}).backfill(cmd.Context(), from, to)
+			}
 			return (&runner{a}).runJob(cmd.Context(), func(j job.Job, ctx context.Context) (*job.Result, error) {
 				j.Full = full
 				return j.Sync(ctx)
@@ -29,30 +37,84 @@ you like: it reads young days every time and the others once in ` + config.Prefi
 		},
 	}
 	cmd.Flags().BoolVar(&full, "full", false, "read archived campaigns again, too")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show which days would be read now, why, and at what cost")
+	cmd.Flags().StringVar(&from, "from", "", "read the days from this one on again, YYYY-MM-DD")
+	cmd.Flags().StringVar(&to, "to", "", "last day to read again (default: today)")
+	cmd.MarkFlagsMutuallyExclusive("dry-run", "from")
+	cmd.MarkFlagsMutuallyExclusive("dry-run", "to")
 	return cmd
 }
 
+// backfill reads the days of a range again. Both are Chicago days, YYYY-MM-DD; an empty last day is today.
+func (r *runner) backfill(ctx context.Context, from, to string) error {
+	first, last, err := daysBetween(from, to, schema.DateOf(r.app.now()))
+	if err != nil {
+		return err
+	}
+	return r.runJob(ctx, func(j job.Job, ctx context.Context) (*job.Result, error) {
+		return j.Backfill(ctx, first, last)
+	})
+}
+
+// daysBetween reads the two ends of a range of days.
+func daysBetween(from, to string, today schema.Date) (first, last schema.Date, err error) {
+	if from == "" {
+		return 0, 0, exit.Advise(exit.Usagef("--to %s has no --from", to), "give the first day, such as --from %s",
+			today-7)
+	}
+	if first, err = schema.ParseDate(from); err != nil {
+		return 0, 0, exit.Advise(exit.Usagef("--from: %v", err), "write it as YYYY-MM-DD, such as %s", today-7)
+	}
+	if last = today; to != "" {
+		if last, err = schema.ParseDate(to); err != nil {
+			return 0, 0, exit.Advise(exit.Usagef("--to: %v", err), "write it as YYYY-MM-DD, such as %s", today)
+		}
+	}
+	return first, last, nil
+}
+
+// newBackfillCommand is the name of 'sync --from --to' in earlier versions.
 func newBackfillCommand(a *app) *cobra.Command {
 	var from, to string
 	cmd := &cobra.Command{
-		Use: "backfill --from DAY --to DAY", Short: "Read the days of a range again, whatever is known of them",
-		Example: "  spendsync backfill --from 2026-11-01 --to 2026-11-10",
+		Use: "backfill --from DAY --to DAY", Short: "The same as 'sync --from DAY --to DAY'",
+		Example: "  spendsync sync --from 2026-11-01 --to 2026-11-10",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return (&runner{a}).runJob(cmd.Context(), func(j job.Job, ctx context.Context) (*job.Result, error) {
-				first, err := schema.ParseDate(from)
-				if err != nil {
-					return nil, exit.Usagef("--from: %v", err)
-				}
-				last, err := schema.ParseDate(to)
-				if err != nil {
-					return nil, exit.Usagef("--to: %v", err)
-				}
-				return j.Backfill(ctx, first, last)
-			})
+			return (&runner{a}).backfill(cmd.Context(), from, to)
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "first Chicago day, YYYY-MM-DD")
 	cmd.Flags().StringVar(&to, "to", "", "last Chicago day, YYYY-MM-DD")
+	return cmd
+}
+
+// newRepairCommand has the commands that publish without reading the service.
+func newRepairCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "repair", Short: "Build again, replay stored replies, accept a note, move an account aside",
+		Long: `Repairs a store without reading the service. 'spendsync verify' names the command for each damaged file;
+what none of them can repair comes back from a bucket by 'spendsync pull --all'.`,
+		Example: "  spendsync repair rebuild\n  spendsync repair replay\n  spendsync repair accept NOTE",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return exit.Advise(exit.Usagef("repair has no %q%s", args[0],
+					nearest.DidYouMean(args[0], commandNames(cmd))), "choose one that 'spendsync help repair' lists")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	reset := newResetCommand(a)
+	reset.Use, reset.Example = "reset", "  spendsync repair reset\n  spendsync repair reset --account acme"
+	accept := newAcceptCommand(a)
+	accept.Example = "  spendsync repair accept report.day-total.above-1pct\n" +
+		"  spendsync repair accept --withdraw report.day-total.above-1pct"
+	for _, c := range []*cobra.Command{newRebuildCommand(a), newReplayCommand(a), accept, reset} {
+		if c.Args == nil {
+			c.Args, c.ValidArgsFunction = noArguments, cobra.NoFileCompletions
+		}
+		cmd.AddCommand(c)
+	}
 	return cmd
 }
 
@@ -68,7 +130,7 @@ If parts of the store are older than others, for example after a backup that was
 publishes refuses to run. Restore one complete backup then. If there is none, --accept-loss continues with this store:
 every intact file is used, whatever no part of the store contains any more is named and forgotten for good, and the
 next sync reads the days in reach again. Copy the data directory first.`,
-		Example: "  spendsync rebuild\n  spendsync rebuild --accept-loss",
+		Example: "  spendsync repair rebuild\n  spendsync repair rebuild --accept-loss",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return (&runner{a}).runRepair(cmd.Context(), func(j job.Job, ctx context.Context) (*job.Result, error) {
 				if acceptLoss {
@@ -90,7 +152,7 @@ func newReplayCommand(a *app) *cobra.Command {
 from the published data. It repairs a damaged Parquet file of a day, and a mistake of an earlier version's parser. It
 also reads the replies of days that an earlier version could not prove, which are kept in quarantine/. It asks the
 service nothing.`,
-		Example: "  spendsync replay\n  spendsync replay --from 2026-11-01 --to 2026-11-10",
+		Example: "  spendsync repair replay\n  spendsync repair replay --from 2026-11-01 --to 2026-11-10",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return (&runner{a}).runRepair(cmd.Context(), func(j job.Job, ctx context.Context) (*job.Result, error) {
 				first, last := schema.Date(-1<<31), schema.Date(1<<31-1)
