@@ -86,34 +86,9 @@ func (p *push) finish(ctx context.Context, is *seen, state *pushed) error {
 // another push has written a pointer meanwhile, what this one wrote may be older than what that one
 // did: it is written again.
 func (p *push) mirror(ctx context.Context, is *seen, state *pushed, check bool) (*seen, *list, error) {
-	shown := map[string]File{} // the files that globbing readers see, if known
-	known := false
-	if state.Pointer != nil && check && !p.Full {
-		faults, err := p.check(ctx, state.Pointer.Entry, func(f File) { shown[f.Path] = f })
-		if err != nil && !errors.Is(err, errNotFound) && !errors.Is(err, durable.ErrDamaged) {
-			return nil, nil, err
-		}
-		known = err == nil
-		for _, fault := range faults {
-			p.Log.Warn("a file that readers glob is not the generation's; it is mended", "object", fault.Path,
-				"reason", fault.What)
-		}
-		p.done.Mended = len(faults)
-	} else if state.Pointer != nil && !p.Full {
-		before, err := p.readListOnce(ctx, state.Pointer.Entry)
-		if err == nil {
-			shown, known = parquetOf(before), true
-		} else if !errors.Is(err, errNotFound) && !errors.Is(err, durable.ErrDamaged) {
-			return nil, nil, err
-		}
-	}
-	if !known {
-		for object, err := range p.list(ctx, parquetFolder) {
-			if err != nil {
-				return nil, nil, err
-			}
-			shown[object.name] = File{} // of unknown content
-		}
+	shown, err := p.shownBefore(ctx, state, check)
+	if err != nil {
+		return nil, nil, err
 	}
 	for {
 		l, err := p.readListOnce(ctx, is.Entry)
@@ -130,33 +105,71 @@ func (p *push) mirror(ctx context.Context, is *seen, state *pushed, check bool) 
 			}
 		}
 		now, err := p.readPointer(ctx, "")
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, nil, err
-		}
-		if p.done.New && (now == nil || bytes.Equal(now.text, p.base)) {
+		case p.done.New && (now == nil || bytes.Equal(now.text, p.base)):
 			return nil, nil, p.lost(pointerName)
-		}
-		if now == nil || now.Files == is.Files {
-			if now != nil {
-				is = now
-			}
+		case now == nil:
 			return is, l, nil
+		case now.Files == is.Files:
+			return now, l, nil
 		}
 		p.Log.Info("another push has written a pointer meanwhile", "generation", now.Generation)
-		// What this push has just written is not what the other one wrote, or will.
-		for name, f := range wanted {
-			if shown[name].SHA256 != f.SHA256 {
-				shown[name] = File{}
-			} else {
-				shown[name] = f
-			}
-		}
-		for name := range shown {
-			if _, ok := wanted[name]; !ok {
-				shown[name] = File{} // removed just now
-			}
-		}
+		forget(shown, wanted)
 		is = now
+	}
+}
+
+// shownBefore returns the files that globbing readers see before this push shows others, with their content if that is
+// known: by the list of the generation that the last push has shown or, if check is set, by their bytes.
+func (p *push) shownBefore(ctx context.Context, state *pushed, check bool) (shown map[string]File, err error) {
+	shown = map[string]File{}
+	if state.Pointer != nil && !p.Full {
+		if check {
+			err = p.checkAndTell(ctx, state.Pointer.Entry, shown)
+		} else if l, listErr := p.readListOnce(ctx, state.Pointer.Entry); listErr == nil {
+			shown = parquetOf(l)
+		} else {
+			err = listErr
+		}
+		if err == nil || !errors.Is(err, errNotFound) && !errors.Is(err, durable.ErrDamaged) {
+			return shown, err
+		}
+	}
+	for object, err := range p.list(ctx, parquetFolder) {
+		if err != nil {
+			return nil, err
+		}
+		shown[object.name] = File{} // of unknown content
+	}
+	return shown, nil
+}
+
+// checkAndTell compares the files that globbing readers see with a generation, and warns of those that differ.
+func (p *push) checkAndTell(ctx context.Context, e Entry, shown map[string]File) error {
+	faults, err := p.check(ctx, e, func(f File) { shown[f.Path] = f })
+	for _, fault := range faults {
+		p.Log.Warn("a file that readers glob is not the generation's; it is mended", "object", fault.Path, "reason",
+			fault.What)
+	}
+	p.done.Mended = len(faults)
+	return err
+}
+
+// forget drops what is known of the content of files: what this push has just written or removed is not what another
+// one wrote, or will.
+func forget(shown, wanted map[string]File) {
+	for name, f := range wanted {
+		if shown[name].SHA256 != f.SHA256 {
+			f = File{}
+		}
+		shown[name] = f
+	}
+	for name := range shown {
+		if _, ok := wanted[name]; !ok {
+			shown[name] = File{}
+		}
 	}
 }
 

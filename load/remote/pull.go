@@ -93,32 +93,17 @@ func (b *Bucket) pull(ctx context.Context, o PullOptions, c *load.Copy, is *seen
 	if err != nil {
 		return nil, err
 	}
-	switch number, _ := c.Generation(); {
-	case c.IsStore():
-		if err := mayBecome(c, is.Pointer, e); err != nil {
-			return nil, err
-		}
-	case number > e.Generation && o.Generation == 0 && o.At.IsZero():
-		return nil, fmt.Errorf("%s has generation %d, and the newest one of the bucket is %d; choose it with "+
-			"--generation %d, or remove the folder: %w", o.Dir, number, e.Generation, e.Generation, ErrOlder)
+	if err := mayBecome(c, is.Pointer, e, o); err != nil {
+		return nil, err
 	}
 	l, err := b.readList(ctx, e)
 	if err != nil {
 		return nil, err
 	}
 	done := &Pulled{Generation: e.Generation, PublishedAt: e.PublishedAt, tag: is.tag}
-	var wanted []load.SnapshotFile
-	var missing []File
-	for _, f := range o.wanted(l.Files) {
-		has, err := c.Has(f.snapshot())
-		if err = errors.Join(err, ctx.Err()); err != nil {
-			return nil, err
-		}
-		wanted = append(wanted, f.snapshot())
-		// Every commit brings the manifest, which is the last file.
-		if !has || f.Path == manifest.FileName && (len(missing) > 0 || c.Changes()) {
-			missing = append(missing, f)
-		}
+	wanted, missing, err := missingIn(ctx, c, o.wanted(l.Files))
+	if err != nil {
+		return nil, err
 	}
 	_, root := c.Generation()
 	if len(missing) == 0 && root == e.Manifest {
@@ -146,6 +131,23 @@ func (b *Bucket) pull(ctx context.Context, o PullOptions, c *load.Copy, is *seen
 	}
 	done.New, done.Traffic = true, b.Traffic()
 	return done, nil
+}
+
+// missingIn returns the files that the folder lacks, of those that are wanted.
+func missingIn(ctx context.Context, c *load.Copy, files []File) (wanted []load.SnapshotFile, missing []File,
+	err error) {
+	for _, f := range files {
+		has, err := c.Has(f.snapshot())
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return nil, nil, err
+		}
+		wanted = append(wanted, f.snapshot())
+		// Every commit brings the manifest, which is the last file.
+		if !has || f.Path == manifest.FileName && (len(missing) > 0 || c.Changes()) {
+			missing = append(missing, f)
+		}
+	}
+	return wanted, missing, nil
 }
 
 // split takes the files of the manifest apart from the others.
@@ -214,9 +216,17 @@ func (b *Bucket) choose(is *Pointer, o PullOptions) (Entry, error) {
 	return Entry{}, fmt.Errorf("%s: %w; it has %s", asked, ErrNoGeneration, strings.Join(have, ", "))
 }
 
-// mayBecome refuses to replace a store that the bucket does not know: its generation would be lost.
-func mayBecome(c *load.Copy, is *Pointer, e Entry) error {
+// mayBecome refuses to replace a store that the bucket does not know: its generation would be lost. It refuses to take
+// a copy for readers back to an older generation that nobody has chosen.
+func mayBecome(c *load.Copy, is *Pointer, e Entry, o PullOptions) error {
 	number, root := c.Generation()
+	if !c.IsStore() {
+		if number > e.Generation && o.Generation == 0 && o.At.IsZero() {
+			return fmt.Errorf("%s has generation %d, and the newest one of the bucket is %d; choose it with "+
+				"--generation %d, or remove the folder: %w", o.Dir, number, e.Generation, e.Generation, ErrOlder)
+		}
+		return nil
+	}
 	for _, known := range is.Generations {
 		if known.Manifest == root {
 			return nil

@@ -140,11 +140,7 @@ func (p *push) readListOnce(ctx context.Context, e Entry) (*list, error) {
 }
 
 func (p *push) run(ctx context.Context) (*Pushed, error) {
-	was, err := p.readPointer(ctx, "")
-	if p.AcceptLoss && errors.Is(err, durable.ErrDamaged) {
-		// The generations that it named cannot be told from what interrupted pushes have left.
-		err = p.remove(ctx, []string{pointerName})
-	}
+	was, err := p.before(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -152,36 +148,47 @@ func (p *push) run(ctx context.Context) (*Pushed, error) {
 	p.done.Generation, p.done.PublishedAt = m.Generation, m.PublishedAt
 	now := accountsOf(m)
 	same := was != nil && was.Manifest == p.snap.Root().SHA256
-	if was != nil && !same && !p.AcceptLoss {
-		if err := p.mayReplace(now, was.Pointer); err != nil {
-			return nil, err
-		}
+	if err := p.mayReplace(now, was); err != nil {
+		return nil, err
 	}
 	state, err := p.readPushed(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if same && !p.Full {
-		if state.Pointer != nil && state.Pointer.Files == was.Files && !isDue(state.CheckedAt, checkEvery, p.Now()) {
-			p.done.Readable, p.done.Traffic = len(was.Generations), p.Traffic()
-			return &p.done, nil
+	ended := same && !p.Full && state.Pointer != nil && state.Pointer.Files == was.Files
+	if !same || p.Full {
+		if was, err = p.publish(ctx, now, was); err != nil {
+			return nil, err
 		}
-		if state.Pointer == nil || state.Pointer.Files != was.Files {
-			p.Log.Info("ending what an interrupted push has begun")
-		}
-	} else if was, err = p.publish(ctx, now, was); err != nil {
-		return nil, err
+	} else if !ended {
+		p.Log.Info("ending what an interrupted push has begun")
 	}
-	if err := p.finish(ctx, was, state); err != nil {
-		return nil, err
+	if !ended || isDue(state.CheckedAt, checkEvery, p.Now()) {
+		if err := p.finish(ctx, was, state); err != nil {
+			return nil, err
+		}
 	}
 	p.done.Readable, p.done.Traffic = len(was.Generations), p.Traffic()
 	return &p.done, nil
 }
 
+// before reads the pointer that this push replaces; nil: there is none, or its loss is accepted.
+func (p *push) before(ctx context.Context) (*seen, error) {
+	was, err := p.readPointer(ctx, "")
+	if p.AcceptLoss && errors.Is(err, durable.ErrDamaged) {
+		// The generations that it named cannot be told from what interrupted pushes have left.
+		return nil, p.remove(ctx, []string{pointerName})
+	}
+	return was, err
+}
+
 // mayReplace refuses to replace a newer generation, or another history.
-func (p *push) mayReplace(now map[string]Account, was *Pointer) error {
+func (p *push) mayReplace(now map[string]Account, is *seen) error {
 	m := p.snap.Manifest
+	if is == nil || is.Manifest == p.snap.Root().SHA256 || p.AcceptLoss {
+		return nil
+	}
+	was := is.Pointer
 	if err := sharesAccount(now, was); err != nil {
 		return err
 	}
