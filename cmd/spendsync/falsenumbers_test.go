@@ -303,3 +303,36 @@ func TestFalse_AnAccountThatRestsIsNotAlarmed(t *testing.T) {
 	fresh.answers(&theReport{rows: emptyFrom(0), average: "0"})
 	fresh.must("sync")
 }
+
+// TestFalse_PagesWithoutAnOrder: each request has the rows in another order, so that pages repeat some rows and lack
+// others. The distinct rows of several passes, as many as stated, prove each day.
+func TestFalse_PagesWithoutAnOrder(t *testing.T) {
+	sizes := []string{"20"}
+	if loadtest.TriesAll() {
+		sizes = []string{"20", "12", "6"} // three pages a day, five and ten
+	}
+	for _, size := range sizes {
+		t.Run(size, func(t *testing.T) {
+			w := newWorld(t, func(c *adsim.Config) { c.RowsPerDay = 55 }).withoutMarts()
+			w.env["PAGE_SIZE"] = size
+			w.answers(&theReport{rows: func(n int, q url.Values, all reportRows) reportRows {
+				if !isDay(q) {
+					return all
+				}
+				return shuffled(n, all)
+			}})
+			for range 2 {
+				if code, _, last := w.run("sync"); code != exit.OK {
+					t.Errorf("exit %d: %s", code, last)
+				}
+				w.service.Advance(time.Hour)
+			}
+			w.transport = nil
+			w.must("sync")
+			w.checkTruth()
+			if got := w.ask("SELECT count(*) FROM spend_change"); got != "0" {
+				t.Errorf("%s false restatements", got)
+			}
+		})
+	}
+}

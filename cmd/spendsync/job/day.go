@@ -19,7 +19,9 @@ import (
 
 // maxReads is how often a day is read before it counts as unproven, and mostReads how often a day that is over and
 // lacks nothing but a second read that is alike: one that changed during the second read has three that differ.
-const maxReads, mostReads = 3, 5
+// maxPasses is how often a day is read whose pages come without an order, for its rows to come together: of ten pages,
+// a pass shows two rows of three.
+const maxReads, mostReads, maxPasses = 3, 5, 12
 
 // dayRead is one read of a day.
 type dayRead struct {
@@ -111,7 +113,7 @@ func (r *dayReader) proveDay(ctx context.Context, day schema.Date, work *lease, 
 		}
 		damaged = damaged || read != nil && read.isDamaged(known)
 		isLast := step.Attempts >= maxReads && (!isUnproven || step.Attempts >= read.limit(day))
-		if step.Attempts >= maxReads && !isLast {
+		if step.Attempts >= maxReads && !isLast && !read.isUnordered() {
 			for _, one := range reads { // they need not stay in memory: only whether a read is alike counts now
 				one.rows = nil
 			}
@@ -130,6 +132,8 @@ func (r *dayReader) proveDay(ctx context.Context, day schema.Date, work *lease, 
 			return nil, errors.Join(err, r.s.staged.DropPages(day, 1, pages+1))
 		case read == nil: // it broke off
 			err = r.s.staged.DropPages(day, pages+1, math.MaxInt)
+		case isUnproven && read.isUnordered():
+			reads = []*dayRead{merged(append(reads, read))}
 		case isUnproven || doubted:
 			reads = append(reads, read)
 		default:
@@ -146,7 +150,16 @@ func (read *dayRead) limit(day schema.Date) int64 {
 	if read != nil && read.almost && !read.at.Time().Before(day.End()) {
 		return mostReads
 	}
+	if read.isUnordered() {
+		return maxPasses
+	}
 	return maxReads
+}
+
+// isUnordered reports whether rows came twice on pages whose stated total stayed the same: others did not come.
+func (read *dayRead) isUnordered() bool {
+	return read != nil && read.rows != nil && read.seen.Repeats != "" && read.seen.Moved == "" && read.pages > 1 &&
+		read.seen.Total > read.seen.Distinct && len(idsIn(read.lacks)) == 0 && !history.Renamed(read.rows)
 }
 
 // pagesOf is how many pages reads have together.

@@ -47,6 +47,19 @@ func union(reads []*dayRead) *dayRead {
 	return &both
 }
 
+// merged is the distinct rows of several reads as one read, which takes less memory.
+func merged(reads []*dayRead) *dayRead {
+	both := union(slices.DeleteFunc(slices.Clone(reads), func(one *dayRead) bool { return one.rows == nil }))
+	both.hashes, both.pages = nil, pagesOf(reads)
+	for _, one := range reads {
+		both.hashes = append(both.hashes, one.hashes...)
+	}
+	if rows, err := history.Combine(both.rows, history.Newest); err == nil {
+		both.rows = rows
+	}
+	return both
+}
+
 // bestOf returns the best read of an open day; nil: the day is over, or no read may replace the stored day.
 func (r *dayReader) bestOf(day schema.Date, reads []*dayRead, known *manifest.Day) *dayRead {
 	reads = slices.DeleteFunc(reads, func(read *dayRead) bool {

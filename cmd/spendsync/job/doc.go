@@ -47,6 +47,8 @@
 //   - proof: every page arrived and no total changed between them, as many distinct
 //     keys as the total, every row of the day asked for, and the control total.
 //   - control total: the service's own sum of a day, requested separately.
+//   - pass: one read of a day whose pages come without an order. The distinct rows of several passes, as many as the
+//     service states or with its own sum, prove the day.
 //   - suspicion: an answer that would remove most of the stored rows. It must come
 //     twice in a row to be believed.
 //   - silence: an empty day proves nothing unless rows of other days prove whose report it is, or the account rests;
