@@ -27,8 +27,11 @@ type Facts struct {
 
 // String returns the facts as a paragraph.
 func (f Facts) String() string {
-	text := fmt.Sprintf("As of %s in Chicago; %s is open.", f.AsOf.In(schema.Chicago()).Format("2006-01-02 15:04"),
-		f.OpenDay)
+	text := "No day is stored."
+	if f.OpenDay != "" {
+		text = fmt.Sprintf("As of %s in Chicago; %s is open.",
+			f.AsOf.In(schema.Chicago()).Format("2006-01-02 15:04"), f.OpenDay)
+	}
 	if len(f.Missing)+len(f.Lost) == 0 {
 		text += " No day is missing."
 	}
@@ -81,7 +84,11 @@ func (r *Result) facts(ctx context.Context, days string) (all []Facts) {
 		all = append(all, Facts{Account: row[0].V, AsOf: time.UnixMicro(us).UTC(), OpenDay: row[2].V})
 	}
 	of := func(account string) *Facts {
-		return &all[slices.IndexFunc(all, func(f Facts) bool { return f.Account == account })]
+		i := slices.IndexFunc(all, func(f Facts) bool { return f.Account == account })
+		if i < 0 { // no day of it is stored
+			i, all = len(all), append(all, Facts{Account: account})
+		}
+		return &all[i]
 	}
 	asked := r.askedDays(ctx, s, days)
 	gaps, err := s.Query(ctx, "SELECT a.account_id, a.state = 'lost', a.report_date - DATE '1970-01-01' FROM ("+asked+
