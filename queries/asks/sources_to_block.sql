@@ -9,7 +9,7 @@ SELECT
   b.account_id, b.campaign_id, b.campaign_name, b.source_id, b.action, b.verdict, b.spend, b.clicks, b.conversions,
   b.cpa::DECIMAL(18,2) AS cpa, b.cpa_best_case::DECIMAL(18,2) AS cpa_best_case, b.judged_cpa::DECIMAL(18,2) AS judged_cpa,
   b.loss_per_day::DECIMAL(18,2) AS loss_per_day, b.loss_probability::DECIMAL(18,3) AS loss_probability, b.expected_return::DECIMAL(18,2) AS expected_return,
-  b.excess_spend, b.window_from, b.window_to, b.days_known
+  b.excess_spend, b.reason, b.at_stake::DECIMAL(18,2) AS at_stake, b.sources, b.campaigns, b.window_from, b.window_to, b.days_known
 FROM mart.source_block_candidates AS b
 WHERE b.spend >= $min_spend::DECIMAL(18,6) AND ($campaign::VARCHAR = '' OR b.campaign_id = $campaign::VARCHAR)
 ORDER BY b.loss_per_day DESC NULLS LAST, b.excess_spend DESC NULLS LAST, b.account_id, b.campaign_id, b.source_id

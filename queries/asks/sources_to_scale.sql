@@ -8,7 +8,7 @@ SELECT
   s.cpc::DECIMAL(18,3) AS cpc, s.safe_cpc::DECIMAL(18,3) AS safe_cpc, s.cpa::DECIMAL(18,2) AS cpa, s.cpa_worst_case::DECIMAL(18,2) AS cpa_worst_case,
   coalesce(s.bid_override, s.default_bid) AS bid, s.share_of_campaign::DECIMAL(18,3) AS share_of_campaign,
   s.window_from, s.window_to, s.days_known, s.bid_headroom::DECIMAL(18,3) AS bid_headroom, s.is_optimized,
-  s.expected_return::DECIMAL(18,2) AS expected_return, s.best_bid::DECIMAL(18,3) AS best_bid, s.best_bid_gain::DECIMAL(18,2) AS best_bid_gain
+  s.expected_return::DECIMAL(18,2) AS expected_return, s.best_bid::DECIMAL(18,3) AS best_bid, s.best_bid_gain::DECIMAL(18,2) AS best_bid_gain, s.reason, s.at_stake::DECIMAL(18,2) AS at_stake, s.action
 FROM mart.source_scale_candidates AS s
 WHERE $campaign::VARCHAR = '' OR s.campaign_id = $campaign::VARCHAR
 ORDER BY s.conversions DESC, s.headroom DESC, s.account_id, s.campaign_id, s.source_id

@@ -23,6 +23,9 @@ const (
 	unitNone  unit = iota
 	unitMoney      // US dollars: two decimals
 	unitPrice      // US dollars for one click, or a bid: four decimals
+	unitPercent    // a share or a change: a percentage of one decimal
+	unitRate       // clicks per impression, conversions per click: a percentage of two decimals
+	unitRatio      // another number that is not whole
 )
 
 // tableColumn is a column of a table for a person.
@@ -54,9 +57,21 @@ func unitOf(c duck.Column, doc string) unit {
 		return unitPrice
 	case decimalSix.MatchString(c.Type), fraction && strings.HasPrefix(doc, "US dollars"):
 		return unitMoney
+	case fraction && rates.MatchString(c.Name):
+		return unitRate
+	case fraction && percentages.MatchString(c.Name):
+		return unitPercent
+	case fraction && !strings.HasSuffix(c.Type, ",0)"):
+		return unitRatio
 	}
 	return unitNone
 }
+
+// rates and percentages are the names of numbers that a person reads as percentages.
+var (
+	rates       = regexp.MustCompile(`^(ctr|cvr)($|_)`)
+	percentages = regexp.MustCompile(`(^|_)(change|share|roi|utilization|decline|probability)($|_)`)
+)
 
 // decimalSix is money, or a sum of it.
 var decimalSix = regexp.MustCompile(`^DECIMAL\((18|38),6\)$`)
@@ -155,6 +170,10 @@ func (c tableColumn) text(value string, forPerson bool) string {
 		return dollars(round(value, 2, 2))
 	case c.unit == unitPrice:
 		return dollars(round(value, 2, 4))
+	case c.unit == unitPercent:
+		return percent(value, 1)
+	case c.unit == unitRate:
+		return percent(value, 2)
 	case c.form == formFloat:
 		value = round(value, 0, 4)
 	}
@@ -162,6 +181,15 @@ func (c tableColumn) text(value string, forPerson bool) string {
 		return phrase.Thousands(value)
 	}
 	return value
+}
+
+// percent returns a share as a percentage. It leaves other values unchanged.
+func percent(share string, decimals int) string {
+	r, ok := new(big.Rat).SetString(share)
+	if !ok {
+		return share
+	}
+	return phrase.Thousands(round(r.Mul(r, big.NewRat(100, 1)).FloatString(12), decimals, decimals)) + "%"
 }
 
 // dollars puts the sign of dollars before an amount. It leaves other values unchanged.

@@ -61,23 +61,22 @@ func (n Rendering) writeXLSX(ctx context.Context, out io.Writer) (err error) {
 	return b.file.Write(out)
 }
 
-// addStyles makes a style for each kind of value. Money is shown with two decimals; the
-// cell holds all of them.
+// addStyles makes a style for each kind of value. Money is shown with two decimals, a share as a percentage; the
+// cell holds all digits.
 func (b *workbook) addStyles() (err error) {
 	style := func(format string) int {
 		id, e := b.file.NewStyle(&excelize.Style{CustomNumFmt: &format})
 		err = errors.Join(err, e)
 		return id
 	}
-	money, price, count := style("#,##0.00"), style("#,##0.00##"), style("#,##0")
+	units := map[unit]int{unitMoney: style("#,##0.00"), unitPrice: style("#,##0.00##"), unitPercent: style("0.0%"),
+		unitRate: style("0.00%"), unitRatio: style("#,##0.00##")}
+	count := style("#,##0")
 	day, instant := style("yyyy-mm-dd"), style("yyyy-mm-dd hh:mm:ss")
 	for _, c := range b.columns {
-		id := 0
+		id := units[c.unit]
 		switch {
-		case c.unit == unitMoney:
-			id = money
-		case c.unit == unitPrice:
-			id = price
+		case id > 0:
 		case c.form == formNumber:
 			id = count
 		case c.form == formTime:
@@ -127,7 +126,25 @@ func (b *workbook) writeAnswer(ctx context.Context, n Rendering) error {
 			return err
 		}
 	}
+	if line > 1 && isUnique(b.columns) { // a table, for its filters
+		last, err := excelize.CoordinatesToCellName(len(b.columns), line)
+		if err != nil {
+			return err
+		}
+		if err := w.AddTable(&excelize.Table{Range: "A1:" + last, Name: answerSheet}); err != nil {
+			return err
+		}
+	}
 	return w.Flush()
+}
+
+// isUnique reports whether no two columns have one name, whatever its case: a table needs that.
+func isUnique(columns []tableColumn) bool {
+	seen := map[string]bool{}
+	for _, c := range columns {
+		seen[strings.ToLower(c.name)] = true
+	}
+	return len(seen) == len(columns)
 }
 
 // sheetWidth is a column's width in characters: names are long, numbers are not.
