@@ -191,7 +191,7 @@ func TestBreaks_SilenceWhatRestsOnThem(t *testing.T) {
 		}
 		return shown, ctr, cvr
 	}
-	w.simulate(t, m, "mart.breaks mart.source_block_candidates mart.wasted_spend")
+	w.simulate(t, m, "mart.breaks mart.source_block_candidates")
 	defer w.exec(t, "ROLLBACK")
 	(&fixture{"campaign_delivery_history", [][]cell{cells("campaign_id", "delivery_status", "valid_from"),
 		cells("c05", "waiting_for_funds", "2026-11-18T12:00:00Z")}}).insert(t, w)

@@ -80,11 +80,11 @@ func TestMCP_AnswersAnAssistant(t *testing.T) {
 
 // wantTheTruth holds answers to those of query, of the generation that is published.
 func (s *assistantSession) wantTheTruth(w *world) {
-	a := s.answer("ask", map[string]any{"name": "top_campaigns", "parameters": map[string]string{"rows": "2"}})
-	want := w.must("query", "top_campaigns", "--param", "rows=2", "--format", "json")
+	a := s.answer("ask", map[string]any{"name": "spend_by_day", "parameters": map[string]string{"days": "2"}})
+	want := w.must("query", "spend_by_day", "--param", "days=2", "--format", "json")
 	for _, row := range a.Rows {
 		if !strings.Contains(want, string(row)) {
-			s.Errorf("top_campaigns has %s, query:\n%s", row, want)
+			s.Errorf("spend_by_day has %s, query:\n%s", row, want)
 		}
 	}
 	if len(a.Rows) == 0 || a.Mind == "" || fmt.Sprint(a.Generation) != w.ask("SELECT max(generation) FROM ops.run") {
@@ -108,7 +108,7 @@ func (s *assistantSession) wantTheTruth(w *world) {
 		"conversions_expected") {
 		s.Errorf("spend is described as %s", text)
 	}
-	if text, _ := s.call("questions", nil); !strings.Contains(text, `"last_week"`) {
+	if text, _ := s.call("questions", nil); !strings.Contains(text, `"last_week"`) || len(text) > 8<<10 {
 		s.Errorf("questions are %s", text)
 	}
 }
@@ -163,8 +163,9 @@ func (s *assistantSession) wantRefusals(w *world) {
 		"a misspelt question": {"ask", map[string]any{"name": "last_weak"}, "did you mean last_week"},
 		"a wrong parameter": {"ask", map[string]any{"name": "last_week", "parameters": map[string]string{"weeks": "1"}},
 			"no such parameter"},
-		"too many rows":   {"sql", map[string]any{"sql": "FROM spend", "rows": 100000}, "must be from 1 to 1000"},
-		"a missing table": {"describe", map[string]any{"names": []string{"spends"}}, "did you mean"},
+		"a wrong argument": {"ask", map[string]any{"question": "last_week"}, "the arguments of ask: name, parameters, rows"},
+		"too many rows":    {"sql", map[string]any{"sql": "FROM spend", "rows": 100000}, "must be from 1 to 1000"},
+		"a missing table":  {"describe", map[string]any{"names": []string{"spends"}}, "did you mean"},
 	} {
 		if text, refused := s.call(call.tool, call.arguments); !refused || !strings.Contains(text, call.says) {
 			s.Errorf("%s: refused %v, says %q, want %q", what, refused, text, call.says)

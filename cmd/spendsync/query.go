@@ -72,7 +72,7 @@ With --account every question, view and SQL finds the rows of that account only,
 50, the most that the service takes at once, or the calls with their bodies, an object a line. Nothing is sent.`,
 		Example: `  spendsync query
   spendsync query last_week
-  spendsync query top_campaigns --param days=14 --param rows=50
+  spendsync query spend_by_day --param days=14
   spendsync query mart.source_performance --out sources.parquet
   spendsync query which_campaigns_pay --out campaigns.xlsx
   spendsync query -c "SELECT report_date, sum(spend) AS spend FROM spend GROUP BY ALL ORDER BY ALL"

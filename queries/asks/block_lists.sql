@@ -28,7 +28,11 @@ called AS (
 ),
 budget AS (
   SELECT l.account_id, min(CASE WHEN coalesce(l.is_over, false) THEN l.allowed ELSE l.remaining END) AS changes_left
-  FROM mart.limit_usage AS l
+  FROM (
+    SELECT n.account_id, n.kind, n.allowed, n.allowed - n.used AS remaining, n.resets_at <= now() AS is_over
+    FROM main.account_limit AS n
+    QUALIFY row_number() OVER (PARTITION BY n.account_id, n.kind ORDER BY n.seen_at DESC) = 1
+  ) AS l
   WHERE l.kind ILIKE '%source%'
   GROUP BY l.account_id
 )

@@ -52,7 +52,7 @@ leaked AS (
     CASE s.kind WHEN 'campaign' THEN '' WHEN 'creative' THEN 'stopped creatives of ' ELSE 'stopped sources of ' END
       || '“' || coalesce(any_value(s.campaign_name), s.campaign_id) || '”' || CASE s.kind WHEN 'campaign' THEN ', which is stopped,' ELSE '' END
       || ' still cost $' || printf('%.2f', sum(s.spend)) || ' since ' || min(s.report_date) AS happened,
-    'ask the service why it bills them: spendsync query leaks' AS what_to_do
+    'ask the service why it bills them: spendsync query mart.spend_on_stopped' AS what_to_do
   FROM mart.spend_on_stopped AS s
   CROSS JOIN level AS l
   WHERE s.is_leak AND s.report_date > (SELECT max(c.report_date) - 4 FROM ops.day_coverage AS c WHERE c.account_id = s.account_id AND c.state IN ('complete', 'final'))
@@ -70,7 +70,7 @@ losing AS (
 blocked AS (
   SELECT
     b.account_id, 'block' AS kind, '' AS place, NULL::DATE AS since_date, sum(b.loss_per_day) >= any_value(l.block_loss) AS begins,
-    count(*) || CASE count(*) WHEN 1 THEN ' source loses $' ELSE ' sources lose $' END || printf('%.2f', sum(b.loss_per_day)) || ' a day' AS happened,
+    count(DISTINCT b.source_id) || CASE count(DISTINCT b.source_id) WHEN 1 THEN ' source loses $' ELSE ' sources lose $' END || printf('%.2f', sum(b.loss_per_day)) || ' a day' AS happened,
     'block those at the top of the list: spendsync query sources_to_block' AS what_to_do
   FROM mart.source_block_candidates AS b
   CROSS JOIN level AS l

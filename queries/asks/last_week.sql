@@ -7,7 +7,7 @@
 SELECT
   w.account_id, w.verdict, w.campaign_id, w.campaign_name, w.days_known, w.days_known_before, w.spend, w.spend_before, w.spend_a_day, w.spend_a_day_before,
   w.conversions, w.conversions_before, w.cpa, w.cpa_before, w.conversions_before_at_age, w.cpa_before_at_age, w.conversions_adjusted, w.conversions_before_adjusted,
-  w.cpa_adjusted, w.cpa_before_adjusted, w.cpa_change, w.compared_by, w.cpa_verdict, w.revenue, w.profit, w.profit_before, w.roi, w.reason,
+  w.cpa_adjusted, w.cpa_before_adjusted, w.cpa_change, w.compared_by, w.cpa_verdict, w.revenue, w.profit, w.profit_before, w.roi, w.roi_before, w.profit_expected, w.profit_before_expected, w.spend_a_day_change, w.is_total, w.reason,
   w.window_from, w.window_to, w.before_from, w.before_to
 FROM mart.last_week AS w
 QUALIFY w.is_total OR row_number() OVER (PARTITION BY w.account_id, w.is_total ORDER BY abs(w.spend - w.spend_before) DESC, w.campaign_id) <= $rows::INTEGER

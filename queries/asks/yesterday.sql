@@ -6,7 +6,7 @@
 -- Shown: campaign_name, spend, spend_usual, spend_change, conversions_expected, cpa_expected, cpa_usual, conversions, campaign_id
 SELECT
   y.account_id, y.report_date, y.campaign_id, y.campaign_name, y.spend, y.spend_usual, y.spend_change, y.clicks, y.conversions,
-  y.conversions_expected, y.conversions_share, y.cpa, y.cpa_expected, y.cpa_usual, y.days_before
+  y.conversions_expected, y.conversions_share, y.cpa, y.cpa_expected, y.cpa_usual, y.days_before, y.is_total
 FROM mart.yesterday AS y
 QUALIFY y.is_total OR row_number() OVER (PARTITION BY y.account_id, y.is_total ORDER BY y.spend DESC, y.campaign_id) <= $rows::INTEGER
 ORDER BY y.account_id, y.is_total DESC, y.spend DESC, y.campaign_id

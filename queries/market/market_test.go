@@ -355,3 +355,12 @@ func (q *Questions) bounds(t *testing.T, question string) (all []bounds) {
 	}
 	return all
 }
+
+// truths are the pairs of a world by their names.
+func (w *World) truths() map[[2]string]int {
+	all := map[[2]string]int{}
+	for i, p := range w.pairs {
+		all[[2]string{fmt.Sprintf("c%02d", p.campaign), fmt.Sprintf("s%03d", p.source)}] = i
+	}
+	return all
+}

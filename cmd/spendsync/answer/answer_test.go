@@ -306,7 +306,7 @@ func TestTable_LeavesOutWhatDoesNotFit(t *testing.T) {
 		t.Errorf("--wide leaves something out:\n%s", out)
 	}
 	if out := show(Question{Reorders: true, Shown: []string{"ctr", "spend"}}, 60, false); !strings.Contains(out,
-		"\n ctr ") {
+		"  ctr  ") {
 		t.Errorf("the question's own columns do not come first:\n%s", out)
 	}
 	if out := show(Question{Alone: "No campaign is listed."}, 60, false); strings.Contains(out, "listed") {
@@ -343,7 +343,7 @@ func TestTable_ColorsVerdicts(t *testing.T) {
 		return b.String()
 	}
 	plain, colored := show(false), show(true)
-	for _, want := range []string{"\x1b[32mpays\x1b[0m", "\x1b[31mloses\x1b[0m", "  unclear\n", "\x1b[2mNULL\x1b[0m"} {
+	for _, want := range []string{"\x1b[32mpays\x1b[0m", "\x1b[31mloses\x1b[0m", "  unclear\n", "\x1b[2m-\x1b[0m"} {
 		if !strings.Contains(colored, want) {
 			t.Errorf("%q is missing in\n%q", want, colored)
 		}

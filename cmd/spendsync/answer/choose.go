@@ -38,6 +38,24 @@ func (t *tableLayout) inOrder(q Question) []int {
 	return order
 }
 
+// wanted returns the columns of a question that a terminal shows, in their order: those that it names, but for empty
+// ones, and the account if there are several. Without names all are wanted.
+func (t *tableLayout) wanted(rows [][]cell, names []string) (wanted []int) {
+	for i, c := range t.columns {
+		differs, filled := false, len(rows) == 0
+		for _, r := range rows {
+			differs, filled = differs || r[i] != rows[0][i], filled || !r[i].isNull
+		}
+		switch {
+		case len(names) == 0, slices.Contains(names, c.name) && filled:
+			wanted = append(wanted, i)
+		case c.name == "account_id" && differs:
+			wanted = append([]int{i}, wanted...)
+		}
+	}
+	return wanted
+}
+
 // choose returns the columns that fit beside each other, in their order, and how many are left out. The first
 // verdict is always among them, then the columns from the left until one does not fit.
 func (t *tableLayout) choose(rows [][]cell) (chosen []int, left int) {

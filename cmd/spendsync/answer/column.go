@@ -20,12 +20,12 @@ import (
 type unit int
 
 const (
-	unitNone  unit = iota
-	unitMoney      // US dollars: two decimals
-	unitPrice      // US dollars for one click, or a bid: four decimals
-	unitPercent    // a share or a change: a percentage of one decimal
-	unitRate       // clicks per impression, conversions per click: a percentage of two decimals
-	unitRatio      // another number that is not whole
+	unitNone    unit = iota
+	unitMoney        // US dollars: two decimals
+	unitPrice        // US dollars for one click, or a bid: four decimals
+	unitPercent      // a share or a change: a percentage of one decimal
+	unitRate         // clicks per impression, conversions per click: a percentage of two decimals
+	unitRatio        // another number that is not whole
 )
 
 // tableColumn is a column of a table for a person.

@@ -112,8 +112,8 @@ func List() Listing {
 
 // mostAsked are the ready questions that are listed first, in the order in which a person needs them.
 var mostAsked = []string{"which_campaigns_pay", "yesterday", "last_week", "month", "runway", "broken",
-	"sources_to_block", "sources_to_scale", "bad_everywhere", "tired_creatives", "campaigns_at_limit", "leaks",
-	"settings_changed", "findings", "spend_by_day", "coverage_gaps"}
+	"sources_to_block", "sources_to_scale", "tired_creatives", "campaigns_at_limit", "settings_changed", "findings",
+	"spend_by_day", "coverage_gaps"}
 
 // Short is the list for a person: the questions most asked, a line each.
 func (all Listing) Short(width int) string {

@@ -38,14 +38,19 @@ func (n Rendering) writeTable(ctx context.Context, w *bufio.Writer) error {
 	}
 	block, written := [][]cell{}, int64(0)
 	flush := func() error {
-		if n.Width > 0 && t.allRows {
+		if n.Width > 0 && t.allRows && (n.Wide || len(n.Question.Shown) == 0) {
 			if same := t.takeConstant(block); same != "" {
 				writeWrapped(w, same, n.Width)
 				w.WriteByte('\n')
 			}
 		}
 		if written == 0 && n.Width > 0 && !n.Wide && (shown > 1 || n.Question.Alone != "") {
-			chosen, left = t.choose(block)
+			wanted := t.wanted(block, n.Question.Shown)
+			some := *t
+			some.columns = pickOf(t.columns, wanted)
+			chosen, _ = some.choose(pick(block, wanted))
+			chosen = pickOf(wanted, chosen)
+			left = len(t.columns) - len(chosen)
 			t.columns = pickOf(t.columns, chosen)
 		}
 		if left > 0 {
@@ -135,12 +140,12 @@ type cell struct {
 	isNull bool
 }
 
-// cells are a row's values. An absent one is written as NULL: an empty cell would look
+// cells are a row's values. An absent one is a dash for a person, else NULL: an empty cell would look
 // like an empty text.
 func (t *tableLayout) cells(row []schema.Null[string]) []cell {
 	cells := make([]cell, len(row))
 	for i, v := range row {
-		if cells[i] = (cell{"NULL", true}); v.Valid {
+		if cells[i] = (cell{map[bool]string{true: "-", false: "NULL"}[t.width > 0], true}); v.Valid {
 			cells[i] = cell{text: phrase.Visible(t.columns[i].text(v.V, t.width > 0))}
 		}
 	}

@@ -47,8 +47,9 @@ type Warehouse struct {
 func NewServer(w Warehouse, version string) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "spendsync", Version: version},
 		&mcp.ServerOptions{Instructions: queries.Guide})
-	add(s, "questions", "Lists the ready questions with their parameters, the views and the macros. Begin here.",
-		func(context.Context, struct{}) (string, error) { return text(answer.List()) })
+	s.AddReceivingMiddleware(namesArguments)
+	add(s, "questions", "Lists the ready questions with their parameters, and the views. Begin here.",
+		func(context.Context, struct{}) (string, error) { return text(listed()) })
 	add(s, "ask", "Answers a ready question, or returns a view, by its name. Prefer it to SQL: it knows the traps.",
 		w.ask)
 	add(s, "describe", "Describes tables and views: what a row is, its trap, and the meaning and unit of every column.",
@@ -60,6 +61,65 @@ func NewServer(w Warehouse, version string) *mcp.Server {
 		w.coverage)
 	return s
 }
+
+// listed is what can be asked by name, in few words: an assistant reads all of it. describe has the rest.
+func listed() any {
+	all := answer.List()
+	type question struct {
+		Name       string            `json:"name"`
+		Question   string            `json:"question"`
+		Parameters map[string]string `json:"parameters,omitempty"` // with their defaults
+	}
+	var asks []question
+	for _, q := range all.Asks {
+		short := question{Name: q.Name, Question: q.Question}
+		for _, p := range q.Parameters {
+			if short.Parameters == nil {
+				short.Parameters = map[string]string{}
+			}
+			short.Parameters[p.Name] = *p.Default
+		}
+		asks = append(asks, short)
+	}
+	names := func(list []answer.Listed) (all []string) {
+		for _, v := range list {
+			all = append(all, v.Name)
+		}
+		return all
+	}
+	return map[string]any{"questions": asks, "views": names(all.Views), "macros": names(all.Macros)}
+}
+
+// arguments are those of the tools that have some.
+var arguments = map[string]string{"ask": "name, parameters, rows", "sql": "sql, rows", "describe": "names"}
+
+// namesArguments adds to the refusal of a wrong argument what the tool's are.
+func namesArguments(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
+		result, err := next(ctx, method, request)
+		call, ok := request.(*mcp.CallToolRequest)
+		if !ok {
+			return result, err
+		}
+		have, ok := arguments[call.Params.Name]
+		if !ok {
+			have = "none"
+		}
+		hint := "; the arguments of " + call.Params.Name + ": " + have
+		if err != nil && strings.Contains(err.Error(), wrongArgument) {
+			return nil, fmt.Errorf("%w%s", err, hint)
+		}
+		if r, ok := result.(*mcp.CallToolResult); ok && r.IsError && len(r.Content) == 1 {
+			if t, ok := r.Content[0].(*mcp.TextContent); ok && strings.Contains(t.Text, wrongArgument) {
+				t.Text += hint
+			}
+		}
+		return result, err
+	}
+}
+
+// wrongArgument is how the library refuses an argument.
+const wrongArgument = "validating"
 
 // add adds a tool that reads and returns a text. An error is an answer to the assistant, which can correct its
 // question.

@@ -109,49 +109,6 @@ func TestCurrentViews_SayWhatIsOld(t *testing.T) {
 	wantNone()
 }
 
-// TestReviews_BoundsHoldTheTruth: a running creative is edited, and its new version refused
-// after 2 hours; edited again, it is let through after 1 hour and 10 minutes. The bounds of both
-// reviews hold that.
-func TestReviews_BoundsHoldTheTruth(t *testing.T) {
-	w := withViews(t)
-	w.service = adsim.New(adsim.Config{Seed: 5, Campaigns: 3, CreativesPerCampaign: 2, Sources: 10, RowsPerDay: 10,
-		RateLimit: -1, FreezeRestatements: true, APIKey: canaryKey, ReportPassword: canaryPassword, ReviewTakes: -1})
-	w.service.SetNow(noon)
-	w.sync()
-	id := w.ask("SELECT min(k.creative_id) FROM main.creative AS k JOIN main.campaign AS c USING (campaign_id) " +
-		"WHERE k.status = 'active' AND c.status = 'active'")
-	at := func(after time.Duration, do func()) {
-		w.service.SetNow(noon.Add(after))
-		do()
-	}
-	edit := func() { w.api("PATCH", "/v1/creatives/"+id, `{"title": "New `+w.service.Now().String()+`"}`) }
-	decide := func(v adsim.Verdict) func() {
-		return func() {
-			v.Creative = id
-			if err := w.service.Review(v); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	sync := func() { w.sync() }
-	at(30*time.Minute, edit)
-	at(time.Hour, sync)
-	at(2*time.Hour, sync)
-	at(150*time.Minute, decide(adsim.Verdict{Reasons: []string{"misleading_claim"}}))
-	at(3*time.Hour, sync)
-	at(190*time.Minute, edit)
-	at(4*time.Hour, sync)
-	at(260*time.Minute, decide(adsim.Verdict{Approve: true}))
-	at(5*time.Hour, sync)
-	got := w.ask("SELECT outcome, coalesce(rejection_reasons, '-'), hours_min <= h AND h <= hours_max, " +
-		"hours_max - hours_min <= 2, resubmissions FROM mart.creative_review_turnaround, " +
-		"LATERAL (SELECT CASE outcome WHEN 'rejected' THEN 2 ELSE 70 / 60 END AS h) " +
-		"WHERE creative_id = '" + id + "' AND reviewed = 'version' ORDER BY pending_by")
-	if want := "rejected misleading_claim true true 0 active - true true 0"; got != want {
-		t.Errorf("the reviews of %s: %s, want %s", id, got, want)
-	}
-}
-
 // TestRunway_GoesByAutoFunding: the threshold and the amount are those of the service's reply,
 // and the card is due when the balance is down to the threshold.
 func TestRunway_GoesByAutoFunding(t *testing.T) {

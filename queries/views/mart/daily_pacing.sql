@@ -1,5 +1,5 @@
 -- How did each campaign's spend stand against its daily limit, and where will an unfinished day end?
--- Trap: a day is the one by which limits are counted (mart.limit_day): Chicago's, unless SPENDSYNC_LIMIT_DAY says otherwise; the limit is that at the end of the day, though another may have held before (settings_changed); an unfinished day is projected by the account's own curve of the day (mart.day_curve), which takes a week of hourly syncs; without it, or where its spread leaves the end open, the state is too_early.
+-- Trap: a day is Chicago's; where the service starts limits over at another hour, a day may hold more than its limit. The limit is that at the end of the day, though another may have held before (settings_changed); an unfinished day is projected by the account's own curve of the day (mart.day_curve), which takes a week of hourly syncs; without it, or where its spread leaves the end open, the state is too_early.
 -- Column report_date: Date of the day of the limit: the Chicago day unless SPENDSYNC_LIMIT_DAY is set.
 -- Column campaign_name: Name at the end of the day; where it was never readable, the report's name on that day.
 -- Column status: Status at the end of the day. A deleted campaign keeps its last one.
@@ -21,7 +21,9 @@
 -- Column campaign_verdict: Whether the campaign pays, as in mart.campaign_performance: a limit is worth raising only where it does. NULL: nothing spent in the window.
 -- Column advice: What to do, on the last day that was read; NULL on others. Nothing that costs money is advised without the campaign's CPA, nor a bid to a campaign whose delivery_status does not say that it delivers.
 -- Column verdict: Of the newest day of a campaign that may deliver: no_money, no_creatives; held_back: it pays and its limit stops it; limited_and_loses, limited_and_unclear: at its limit, and not known to pay; has_room: it pays and spends less than it may; under, on_pace; broken_tracking; no_curve, unread: not known yet. NULL: nothing is to be said.
-WITH level AS (
+WITH
+-- Part: paced_day
+level AS (
   SELECT
     max(t.value) FILTER (WHERE t.name = 'pacing_under') AS under,
     max(t.value) FILTER (WHERE t.name = 'pacing_limited') AS limited,
@@ -48,7 +50,7 @@ clocked AS (
       WHEN epoch(d.as_of_at) - epoch(d.starts_at) <= 7200 THEN (epoch(d.as_of_at) - epoch(d.starts_at)) / 3600
       ELSE 24 - (epoch(d.ends_at) - epoch(d.as_of_at)) / 3600
     END AS clock
-  FROM mart.limit_day AS d
+  FROM paced_day AS d
 ),
 paced AS (
   SELECT

@@ -27,7 +27,6 @@ WITH checks (check_name, severity, threshold, unit, meaning, what_to_do) AS (
     ('conversions_within_clicks', 'warning', 0, 'rows', 'Rows with more conversions than clicks.', 'See whether a conversion is reported more than once a click.'),
     ('campaigns_convert', 'warning', 0, 'campaigns', 'Campaigns with spend for silent_worths conversions (at their target CPA, else the account''s CPA) and none at all.', 'See whether their conversions reach the service, before blocking sources.'),
     ('campaigns_unbroken', 'warning', 0, 'campaigns', 'Active campaigns whose conversions, spend, CTR or delivery broke lately.', 'See mart.breaks before following any advice about them.'),
-    ('limits_counted', 'warning', 0, 'restarts', 'Hours in which campaigns spent again after all of their daily limit, where these show that limits start over at another midnight than the one by which answers count them.', 'Do what spendsync query limits_reset says.'),
     ('restated_share', 'warning', NULL, 'share of spend', 'Spend that was restated after its day was over, up or down, as a share of all spend.', 'Wait longer before deciding on young days; see mart.restatements.'),
     ('days_missing', 'error', 0, 'days', 'Days that were never proven and can still be read.', 'Run spendsync sync; spendsync status shows by when.'),
     ('days_lost', 'warning', 0, 'days', 'Days that were never proven and can no longer be read.', 'They cannot be read again; leave them out of averages.'),
@@ -210,7 +209,6 @@ counted AS (
       WHEN 'clicks_within_impressions' THEN CASE WHEN a.account_id IS NOT NULL THEN coalesce(o.clicks_over, 0) END
       WHEN 'conversions_within_clicks' THEN CASE WHEN a.account_id IS NOT NULL THEN coalesce(o.conversions_over, 0) END
       WHEN 'campaigns_convert' THEN a.unconverted
-      WHEN 'limits_counted' THEN CASE WHEN l.is_counted THEN 0 ELSE l.restarts END
       WHEN 'restated_share' THEN CASE WHEN a.account_id IS NOT NULL THEN coalesce(r.spend, 0)::DOUBLE / nullif(a.spend, 0)::DOUBLE END
       WHEN 'days_missing' THEN g.missing
       WHEN 'days_lost' THEN g.lost
@@ -242,7 +240,6 @@ counted AS (
   LEFT JOIN broken AS b ON b.account_id = c.account_id
   LEFT JOIN fields AS f ON f.account_id = c.account_id
   LEFT JOIN standing AS s ON s.account_id = c.account_id
-  LEFT JOIN mart.limit_reset AS l ON l.account_id = c.account_id AND l.is_counted IS NOT NULL
 ),
 judged AS (
   SELECT

@@ -1,15 +1,17 @@
 -- Which share of a day's spend has an account usually spent by each hour?
 -- Trap: it is the curve of the last four weeks, of campaigns that nothing held back: days that ended at their limit, were stopped or changed, and parts of days that were not read closely (mart.intraday_hourly) are left out. From fewer than curve_min_days days nothing follows.
--- Column hour: Hour on the clock at whose end the share was reached, 0 to 23; the clock is Chicago's, or that of the zone of SPENDSYNC_LIMIT_DAY.
+-- Column hour: Hour on the clock at whose end the share was reached, 0 to 23, in Chicago.
 -- Column share: Share of the day's spend by the end of that hour, 0 to 1: sum by sum over the account's campaigns and days.
 -- Column share_low: The share that one of twenty campaign days stayed below.
 -- Column share_high: The share that one of twenty campaign days was above.
 -- Column days: Days behind it.
 -- Column campaign_days: Days of single campaigns behind it, with 30 clicks or more each.
 -- Column is_enough: Whether these are curve_min_days days or more, so that mart.daily_pacing follows it.
-WITH whole AS (
+WITH
+-- Part: paced_day
+whole AS (
   SELECT d.account_id, d.report_date, d.campaign_id, d.starts_at, d.ends_at, d.spend::DOUBLE AS spend, d.clicks
-  FROM mart.limit_day AS d
+  FROM paced_day AS d
   WHERE d.is_over AND d.coverage_state IN ('complete', 'final') AND d.spend > 0
     AND coalesce(d.status = 'active' AND NOT d.is_deleted, true) AND NOT d.settings_changed
     AND coalesce(d.utilization < (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'pacing_limited'), true)
@@ -17,28 +19,18 @@ WITH whole AS (
 -- What was spent by the end of each hour, since midnight in Chicago and within the hour.
 hourly AS (
   SELECT
-    w.*, epoch(h.hour_from) AS hour_from, h.spend_so_far::DOUBLE AS spend_so_far, h.spend::DOUBLE AS hour_spend, k.starts_at <= w.starts_at AS is_first,
-    k.starts_at = w.starts_at AS is_chicago,
+    w.*, epoch(h.hour_from) AS hour_from, h.spend_so_far::DOUBLE AS spend_so_far,
     -- The clocks change at two in the morning: before, hours count from the start of the day, and after, back from its end.
     CASE
       WHEN epoch(h.hour_from) - epoch(w.starts_at) < 7200 THEN (epoch(h.hour_from) - epoch(w.starts_at)) / 3600
       ELSE 24 - (epoch(w.ends_at) - epoch(h.hour_from)) / 3600
     END::INTEGER AS hour
   FROM mart.intraday_hourly AS h
-  JOIN whole AS w ON w.account_id = h.account_id AND w.report_date = h.limit_date AND w.campaign_id = h.campaign_id
-  JOIN main.calendar AS k ON k.account_id = h.account_id AND k.report_date = h.report_date
+  JOIN whole AS w ON w.account_id = h.account_id AND w.report_date = h.report_date AND w.campaign_id = h.campaign_id
 ),
--- Since the day's own midnight: less what came before it on the first Chicago day, and on the second from the day's end.
 reached AS (
-  SELECT
-    h.*,
-    CASE
-      WHEN h.is_chicago THEN h.spend_so_far
-      WHEN h.is_first THEN h.spend_so_far - max(h.spend_so_far - h.hour_spend) FILTER (WHERE h.hour_from = epoch(h.starts_at)) OVER of_day
-      ELSE h.spend - max(h.spend_so_far) FILTER (WHERE h.hour_from = epoch(h.ends_at) - 3600) OVER of_day + h.spend_so_far
-    END AS so_far
+  SELECT h.*, h.spend_so_far AS so_far
   FROM hourly AS h
-  WINDOW of_day AS (PARTITION BY h.account_id, h.campaign_id, h.report_date)
 ),
 ended AS (
   SELECT

@@ -3,7 +3,6 @@
 -- Column report_date: Chicago calendar day; of the last 35 days those that were read while they were going on.
 -- Column hour: Hour on the clock in Chicago, 0 to 23. Where the clocks go back, hour 1 comes twice; where they go forward, hour 2 does not.
 -- Column hour_from: Instant at which the hour begins.
--- Column limit_date: Day by which the service counts daily limits (mart.limit_day) and in which the hour lies: report_date unless SPENDSYNC_LIMIT_DAY is set.
 -- Column spend: US dollars within the hour. NULL: no reads close to both of its ends.
 -- Column clicks: Clicks within the hour, a fraction where it lies between reads. NULL: no reads close to both of its ends, or some row lacks the number.
 -- Column impressions: Impressions within the hour, a fraction where it lies between reads. NULL: no reads close to both of its ends, or some row lacks the number.
@@ -120,8 +119,7 @@ hourly AS (
 clocked AS (
   -- The clocks change at two in the morning: before, hours count from the start of the day, and after, back from its end.
   SELECT
-    h.*, CASE WHEN h.n <= 2 THEN h.n - 1 ELSE 23 - (k.hours - h.n) END AS hour,
-    h.report_date + CASE WHEN h.hour_from < k.limit_starts_at THEN -1 WHEN h.hour_from >= k.limit_ends_at THEN 1 ELSE 0 END AS limit_date
+    h.*, CASE WHEN h.n <= 2 THEN h.n - 1 ELSE 23 - (k.hours - h.n) END AS hour
   FROM hourly AS h
   JOIN main.calendar AS k ON k.account_id = h.account_id AND k.report_date = h.report_date
   WHERE h.n > 0 AND h.n <= k.hours
@@ -133,7 +131,7 @@ compared AS (
   WINDOW earlier AS (PARTITION BY c.account_id, c.campaign_id, c.hour ORDER BY c.report_date RANGE BETWEEN INTERVAL 28 DAYS PRECEDING AND INTERVAL 1 DAY PRECEDING)
 )
 SELECT
-  c.account_id, c.report_date, c.hour::INTEGER AS hour, c.hour_from, c.limit_date, c.campaign_id, h.name AS campaign_name,
+  c.account_id, c.report_date, c.hour::INTEGER AS hour, c.hour_from, c.campaign_id, h.name AS campaign_name,
   c.spend::DECIMAL(18, 6) AS spend, c.clicks, c.impressions, c.conversions, c.spend_so_far::DECIMAL(18, 6) AS spend_so_far,
   c.usual_spend::DECIMAL(18, 6) AS usual_spend, c.usual_days, c.spend / nullif(c.usual_spend, 0) AS spend_to_usual
 FROM compared AS c
