@@ -13,7 +13,7 @@ import (
 
 var worlds = flag.Int("worlds", 0, "worlds of each kind to play; 0: a short play of small ones")
 
-// kinds are what the table of queries/README.md is about.
+// kinds are what the table of README.md is about.
 func kinds() []Kind {
 	half, twice := Usual, Usual
 	half.Name, half.Worth = "worth half the target", 0.5
