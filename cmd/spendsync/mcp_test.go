@@ -163,9 +163,10 @@ func (s *assistantSession) wantRefusals(w *world) {
 		"a misspelt question": {"ask", map[string]any{"name": "last_weak"}, "did you mean last_week"},
 		"a wrong parameter": {"ask", map[string]any{"name": "last_week", "parameters": map[string]string{"weeks": "1"}},
 			"no such parameter"},
-		"a wrong argument": {"ask", map[string]any{"question": "last_week"}, "the arguments of ask: name, parameters, rows"},
-		"too many rows":    {"sql", map[string]any{"sql": "FROM spend", "rows": 100000}, "must be from 1 to 1000"},
-		"a missing table":  {"describe", map[string]any{"names": []string{"spends"}}, "did you mean"},
+		"a wrong argument": {"ask", map[string]any{"question": "last_week"},
+			"the arguments of ask: name, parameters, rows"},
+		"too many rows":   {"sql", map[string]any{"sql": "FROM spend", "rows": 100000}, "must be from 1 to 1000"},
+		"a missing table": {"describe", map[string]any{"names": []string{"spends"}}, "did you mean"},
 	} {
 		if text, refused := s.call(call.tool, call.arguments); !refused || !strings.Contains(text, call.says) {
 			s.Errorf("%s: refused %v, says %q, want %q", what, refused, text, call.says)
