@@ -29,7 +29,7 @@ var tableGroups = []tableGroup{
 		"mart.intraday_hourly", "mart.day_curve", "mart.budget_runway",
 		"mart.spend_on_stopped", "mart.campaign_profit", "mart.revenue"}},
 	{"Answers: sources", []string{"mart.source_judgement", "mart.source_performance", "mart.source_block_candidates",
-		"mart.source_scale_candidates", "mart.conversion_worth", "mart.source_evidence", "mart.source_window",
+		"mart.source_scale_candidates", "mart.source_retest_candidates", "mart.conversion_worth", "mart.source_evidence", "mart.source_window",
 		"mart.window_share"}},
 	{"Answers: bids and creatives", []string{"mart.bid_vs_cpc", "mart.bid_elasticity", "mart.creative_performance",
 		"mart.creative_fatigue", "mart.creative_spend"}},
