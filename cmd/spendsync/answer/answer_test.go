@@ -89,7 +89,8 @@ func sampleTable(width int) (*tableLayout, [][]cell) {
 	for _, r := range [][]schema.Null[string]{
 		{schema.Some("a campaign with a long name"), schema.Some("C1013459021"), schema.Some("123456.789000"),
 			schema.Some("1")},
-		{schema.Some("短い 👩‍👩‍👧‍👦"), schema.Some("C2"), schema.Some("-1.5"), schema.Some("22")}, {{}, {}, {}, {}},
+		{schema.Some("短い 👩‍👩‍👧‍👦"), schema.Some("C2"), schema.Some("-1.5"),
+			schema.Some("22")}, {{}, {}, {}, {}},
 	} {
 		rows = append(rows, t.cells(r))
 	}
@@ -129,10 +130,12 @@ func TestTable_FitsItsWidth(t *testing.T) {
 	l.write(w, rows[2:], 1)
 	l.writeEnd(w)
 	w.Flush()
-	want := "── 1 ─────────────────────────\ncampaign_name           a campaign with a\n" +
+	want := "── 1 ─────────────────────────\n" +
+		"campaign_name           a campaign with a\n" +
 		"                        long name\n" +
 		"campaign_id             C1013459021\nspend                   $123,456.79\nclicks_and_conversions  1\n" +
-		"── 2 ─────────────────────────\n\nA column that a record lacks is NULL in it.\n"
+		"── 2 ─────────────────────────\n" +
+		"\nA column that a record lacks is NULL in it.\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)
 	}
