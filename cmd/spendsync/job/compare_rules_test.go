@@ -92,7 +92,7 @@ func TestControl_AsksForTheRange(t *testing.T) {
 		"one day is too old":       {9, until(1, tooFar, "1.5"), 2, true, false},
 		"four are too old":         {9, until(4, tooFar, "1.5"), 5, true, false},
 		"five are too old":         {9, until(0, "", tooFar), 5, false, false},
-		"refused once":             {9, until(1, refused, "1.5"), 2, true, false},
+		"refused once":             {9, until(1, refused, "1.5"), 1, true, false}, // and asked again
 		"refused":                  {9, until(0, "", refused), 2, false, false},
 		"refused, then too old":    {9, until(1, refused, tooFar), 5, false, false},
 		"without rows":             {9, until(0, "", noRows), 2, false, false},
