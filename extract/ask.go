@@ -163,6 +163,12 @@ func isRefusal(err error) bool {
 	return ok && e.Status == http.StatusBadRequest && e.Err == ErrContract
 }
 
+// isTooLarge reports whether the service refused a page for its size.
+func isTooLarge(err error) bool {
+	e, ok := errors.AsType[*ReadError](err)
+	return ok && isRefusal(err) && speaksOfSize.MatchString(e.Reason)
+}
+
 // answered notes that the first page of a request came.
 func (k *asking) answered(asked Ask) {
 	k.mu.Lock()

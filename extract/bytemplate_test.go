@@ -14,13 +14,13 @@ import (
 // sameAnswers returns how the readings of one reply differ: by template and strictly,
 // into new memory and over the rows of another reply.
 func sameAnswers(body []byte) error {
-	want, wantErr := decodeAnyForm(body, nil, spendForm(nil))
+	want, wantErr := decodeStrictly(body, nil, spendForm(nil))
 	for _, room := range []int{0, 2, 30} {
 		got, err := decodeAnswer(body, usedRoom(room), spendForm(nil))
 		if err := sameAnswer(got, err, want, wantErr); err != nil {
 			return fmt.Errorf("by template, over %d rows: %w", room, err)
 		}
-		got, err = decodeAnyForm(body, usedRoom(room), spendForm(nil))
+		got, err = decodeStrictly(body, usedRoom(room), spendForm(nil))
 		if err := sameAnswer(got, err, want, wantErr); err != nil {
 			return fmt.Errorf("strictly, over %d rows: %w", room, err)
 		}

@@ -28,9 +28,6 @@ func (c *Client) Creatives(ctx context.Context, campaignID string) (Listing, err
 		c: c, of: creativeResource(c.service), what: "creatives of " + campaignID,
 		path: c.service.Path("creatives", campaignID), statuses: c.service.Texts("statuses.creative"),
 	}
-	if c.service.HasForm("campaign_id", campaignID) {
-		l.prefix = campaignID + "-"
-	}
 	listing, err := l.list(ctx)
 	return listing, notFound(err)
 }
@@ -86,12 +83,28 @@ func (l *CreativeLine) place(column string) *Value {
 // Nothing follows an error. A page is lent until the next one is asked for, see [Page].
 func (c *Client) ReportCreatives(ctx context.Context, from, to schema.Date, pageSize int) iter.Seq2[Page[CreativeLine],
 	error] {
-	if pageSize <= 0 {
-		pageSize = MaxPageSize
+	return func(yield func(Page[CreativeLine], error) bool) {
+		for {
+			ask := c.ask.current()
+			first := func(err error) (again bool) {
+				if err == nil {
+					c.ask.answered(ask)
+				}
+				return isTooLarge(err) && c.ask.refused(c.service, err, ask, pageSize)
+			}
+			if !c.walkCreatives(ctx, from, to, ask.size(pageSize), first, yield) {
+				return
+			}
+		}
 	}
+}
+
+// walkCreatives walks once. It reports whether first, which sees how the first page ended, wants another walk.
+func (c *Client) walkCreatives(ctx context.Context, from, to schema.Date, size int, first func(error) (again bool),
+	yield func(Page[CreativeLine], error) bool) (again bool) {
 	q := paged[CreativeLine]{
 		what: fmt.Sprintf("creatives of the report %s to %s", from, to), path: c.service.Path("report", ""),
-		query: reportQuery(c.service, from, to, creativeColumns, true), size: pageSize, service: c.service,
+		query: reportQuery(c.service, from, to, creativeColumns, true), size: size, service: c.service,
 		decode: func(body []byte, room []CreativeLine) (pageReply[CreativeLine], error) {
 			return decodeCreatives(c.service, body, room)
 		},
@@ -99,20 +112,22 @@ func (c *Client) ReportCreatives(ctx context.Context, from, to schema.Date, page
 			return appendKey(dst, l.CampaignID, l.CreativeID)
 		},
 	}
-	return func(yield func(Page[CreativeLine], error) bool) {
-		var seen Evidence
-		for page, err := range pages(ctx, c, q, nil, &seen) {
-			if !yield(page, err) || err != nil {
-				return
-			}
+	var seen Evidence
+	for page, err := range pages(ctx, c, q, nil, &seen) {
+		if first != nil && first(err) {
+			return true
 		}
-		if seen.Ended {
-			seen.Total, seen.Moved = -1, ""
-		}
-		if err := seen.Whole(q.what); err != nil {
-			yield(Page[CreativeLine]{}, err)
+		if first = nil; !yield(page, err) || err != nil {
+			return false
 		}
 	}
+	if seen.Ended {
+		seen.Total, seen.Moved = -1, ""
+	}
+	if err := seen.Whole(q.what); err != nil {
+		yield(Page[CreativeLine]{}, err)
+	}
+	return false
 }
 
 func decodeCreatives(s *service.Service, body []byte, room []CreativeLine) (pageReply[CreativeLine], error) {

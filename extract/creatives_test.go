@@ -3,6 +3,8 @@ package extract
 import (
 	"errors"
 	"fmt"
+	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -82,5 +84,37 @@ func TestReportCreatives_IsProven(t *testing.T) {
 					"lack creative_title")
 			}
 		})
+	}
+}
+
+// TestReportCreatives_KeepToThePageSizeThatIsAllowed: a size that was refused, for days or here, holds for both.
+func TestReportCreatives_KeepToThePageSizeThatIsAllowed(t *testing.T) {
+	for _, dayFirst := range []bool{false, true} {
+		var sizes []string
+		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			size, _ := strconv.Atoi(r.URL.Query().Get("page_size"))
+			sizes = append(sizes, strconv.Itoa(size))
+			if size > 5000 {
+				return answerWith(400, `{"error":"page_size cannot exceed 5000"}`)
+			}
+			if strings.Contains(r.URL.Query().Get("columns"), "total_spend") {
+				return answerWith(200, pageOf(lines(2), placed(1, size, 2, 1)))
+			}
+			return answerWith(200, `{"columns":["`+strings.Join(creativeColumns, `","`)+`"],"data":[]}`)
+		}))
+		if dayFirst {
+			if _, err := walk(t, c.Spend(t.Context(), testDay, 0, nil, nil)); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := walk(t, c.ReportCreatives(t.Context(), testDay, testDay, 0)); err != nil {
+			t.Error(err)
+		}
+		want := "10000 5000"
+		if dayFirst {
+			want += " 5000"
+		}
+		check(t, "page sizes", strings.Join(sizes, " "), want)
+		check(t, "the size that is known", c.Asked().PageSize, 5000)
 	}
 }

@@ -28,15 +28,15 @@ const (
 // and half a character become U+FFFD. The caller refuses rows that are not objects.
 // Unknown keys are recorded.
 //
-// A reply of another form with the same content is rebuilt, see [describedForm]. Names
-// may be in camel case or have hyphens: totalSpend is total_spend.
+// The parts may have the names of report_reply in service.yaml, and names may be in camel case or have hyphens:
+// totalSpend is total_spend.
 //
 // The rows are put into room as far as it goes, over whatever it holds.
 func decodeAnswer[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], error) {
 	if a, err := decodeByTemplate(body, room, form); err == nil {
 		return a, nil
 	}
-	return decodeAnyForm(body, room, form)
+	return decodeStrictly(body, room, form)
 }
 
 // rowForm is the spelling of a row of the report, and the places of its values.
@@ -85,18 +85,7 @@ func (o *keyOrder) column(at int, name []byte, find func([]byte) string) string 
 	return known.column
 }
 
-// decodeAnyForm is decodeAnswer, token by token.
-func decodeAnyForm[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], error) {
-	a, err := decodeStrictly(body, room, form)
-	if refused, ok := errors.AsType[*replyError](err); ok && !refused.notJSON || len(a.notObjects) > 0 {
-		if rebuilt, ok := describedForm(form.service, body); ok {
-			return decodeStrictly(rebuilt, room, form)
-		}
-	}
-	return a, err
-}
-
-// decodeStrictly decodes a reply of the form that the description has.
+// decodeStrictly is decodeAnswer, token by token.
 func decodeStrictly[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], error) {
 	if !utf8.Valid(body) {
 		body = bytes.ToValidUTF8(body, []byte(replacement))
@@ -144,19 +133,26 @@ func answerOf[T any](d *decoder, form rowForm[T], rows func(*decoder) ([]T, erro
 		if len(keys) < maxColumns {
 			keys = append(keys, key)
 		}
+		isNamed := func(line string) bool { return slices.Contains(form.service.Names("report_reply."+line), key) }
 		switch {
-		case key == "columns":
+		case isNamed("columns"):
 			if d.PeekKind() == 'n' {
 				return d.SkipValue()
 			}
+			if a.columns != nil {
+				return contractf("%s are columns, and there were some before", quote(name, 60))
+			}
 			a.columns, err = d.columns()
-		case key == "data":
+		case isNamed("rows"):
+			if a.items != nil {
+				return contractf("%s are rows, and there were some before", quote(name, 60))
+			}
 			if d.PeekKind() == 'n' {
 				a.nullData, a.items = true, []T{}
 				return d.SkipValue()
 			}
 			a.items, err = rows(d)
-		case slices.Contains(form.service.Names("report_reply.pagination"), key):
+		case isNamed("pagination"):
 			a.pagination, err = d.pagination(form.service)
 		case slices.Contains(form.service.Names("currency.keys"), key):
 			return d.currency(form.service, key)
@@ -181,12 +177,22 @@ func answerOf[T any](d *decoder, form rowForm[T], rows func(*decoder) ([]T, erro
 	case a.columns == nil && a.items != nil && len(a.items) == 0:
 		a.nullData, a.columns = true, []string{} // other parts of the reply must state that there are no rows
 	case a.columns == nil:
-		return a, contractf("the reply has no columns")
+		return a, lacksPart("columns", "columns", keys)
 	case a.items == nil:
-		return a, contractf("the reply has no data")
+		return a, lacksPart("data", "rows", keys)
 	}
 	d.unnamedColumns(a.columns, func(name []byte) bool { return form.place(&row, string(name)) != nil })
 	return a, nil
+}
+
+// lacksPart reports that a reply lacks one of its parts, and the line that gives it another name.
+func lacksPart(part, line string, keys []string) error {
+	fields := map[string]Value{}
+	for _, key := range keys {
+		fields[key] = nil
+	}
+	return contractf("the reply has no %s; its keys are %s; another name is a line report_reply.%s of "+
+		"SPENDSYNC_SERVICE_FILE", part, Keys(fields), line)
 }
 
 // rowsOf reads the rows. It allocates the slice of rows if room is too small, and nothing for a row.

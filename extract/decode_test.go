@@ -15,6 +15,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"spendsync/extract/service"
 )
 
 // FuzzDecodeSpend holds the decoder against encoding/json: what it accepts is
@@ -50,11 +52,6 @@ func FuzzDecodeSpend(f *testing.F) {
 		}
 		if fixed, found := listWords(body); found && !json.Valid(body) {
 			body = fixed // TestListWords holds what it lists
-		}
-		if a, err := decodeStrictly(body, nil, spendForm(nil)); err != nil || len(a.notObjects) > 0 {
-			if rebuilt, ok := describedForm(nil, body); ok {
-				body = rebuilt // TestSpend_TakesOtherForms holds what it says
-			}
 		}
 		body = bytes.ToValidUTF8(body, []byte(replacement))
 		var top map[string]json.RawMessage // a struct would take "Data" for "data"
@@ -260,7 +257,23 @@ func TestDayOf_KnowsMidnight(t *testing.T) {
 		"2026-03-08T00:00:00-07:00": false, "2026/03/08": true,
 		"": false, "03/08/2026": false, "2026-03": false, "2026-02-30": false,
 	} {
-		day, ok := DayOf(text)
+		day, ok := DayOf(nil, text)
+		check(t, text, ok, want)
+		check(t, text+" is the day", !ok || day == testDay, true)
+	}
+}
+
+// TestDayOf_TakesTheFormsOfTheServiceFile: a time with a zone is the day of Chicago that begins at it.
+func TestDayOf_TakesTheFormsOfTheServiceFile(t *testing.T) {
+	s, err := service.Default().With([]byte("times.days: [\"2006-01-02T15:04:05.000Z07:00\", 01/02/2006]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]bool{
+		"2026-03-08T06:00:00.000Z": true, "2026-03-08T05:00:00.000Z": false, "2026-03-08T01:00:00.000-05:00": true,
+		"03/08/2026": true, "2026-03-08": true, "2026/03/08": true, "13/08/2026": false, "8 March": false,
+	} {
+		day, ok := DayOf(s, text)
 		check(t, text, ok, want)
 		check(t, text+" is the day", !ok || day == testDay, true)
 	}

@@ -14,36 +14,15 @@ import (
 // A reply that is built otherwise and says the same gives the same rows.
 func TestSpend_TakesOtherForms(t *testing.T) {
 	described := pageOf(lines(2), placed(1, 3, 2, 1))
-	lists := func(row string) string {
-		var values []string
-		for _, member := range strings.Split(strings.Trim(row, "{}"), ",") {
-			_, value, _ := strings.Cut(member, ":")
-			values = append(values, value)
-		}
-		return "[" + strings.Join(values, ",") + "]"
-	}
-	listed := `[` + lists(line(1)) + `,` + lists(line(2)) + `]`
-	rows := `[` + line(1) + `,` + line(2) + `]`
-	objects := strings.ReplaceAll(strings.ReplaceAll(columnsJSON, `,"`, `},{"type":"x","name":"`), `["`, `[{"name":"`)
-	objects = strings.ReplaceAll(objects, `"]`, `"}]`)
 	camel := strings.NewReplacer("campaign_id", "campaignId", "creative_id", "CreativeID", "total_spend", "total-spend",
 		"total_rows", "totalRows")
 	for name, body := range map[string]string{
-		"camel":           camel.Replace(described),
-		"wrapped":         `{"data":` + described + `}`,
-		"wrapped/beside":  `{"success":true,"result":` + described + `,"message":null}`,
-		"wrapped/outside": `{"data":` + pageOf(lines(2), `"x":1`) + `,` + placed(1, 3, 2, 1) + `}`,
-		"rows":            strings.Replace(described, `"data":`, `"rows":`, 1),
-		"bare":            rows,
-		"arrays":          `{"columns":` + columnsJSON + `,"data":` + listed + `,` + placed(1, 3, 2, 1) + `}`,
-		"arrays/before":   `{"data":` + listed + `,"columns":` + columnsJSON + `,` + placed(1, 3, 2, 1) + `}`,
-		"columns/none":    `{"data":` + rows + `,` + placed(1, 3, 2, 1) + `}`,
-		"columns/null":    `{"columns":null,"data":` + rows + `,` + placed(1, 3, 2, 1) + `}`,
-		"columns/objects": strings.Replace(described, columnsJSON, objects, 1),
-		"name/none":       strings.Replace(described, `"campaign_name",`, ``, 1),
-		"bom":             "\ufeff" + described,
-		"gzip":            zipped(described),
-		"gzip/bom":        zipped("\ufeff" + described),
+		"camel":     camel.Replace(described),
+		"rows":      strings.Replace(described, `"data":`, `"rows":`, 1),
+		"name/none": strings.Replace(described, `"campaign_name",`, ``, 1),
+		"bom":       "\ufeff" + described,
+		"gzip":      zipped(described),
+		"gzip/bom":  zipped("\ufeff" + described),
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := walk(t, newTestClient(t, scripted(body)).Spend(t.Context(), testDay, 3, nil, nil))
@@ -123,56 +102,6 @@ func TestClient_TakesStatusesOfWholeAnswers(t *testing.T) {
 	}
 }
 
-// TestDescribedForm_RebuildsOnlyWhatMeansOneThing: a reply of another form that may mean two
-// things, or none, is not rebuilt.
-func TestDescribedForm_RebuildsOnlyWhatMeansOneThing(t *testing.T) {
-	const described = `{"columns":["a","b"],"data":[{"a":1,"b":2}],"pagination":{"page":1}}`
-	for name, tc := range map[string]struct{ body, want string }{
-		"described":     {described, described},
-		"rows":          {`{"columns":["a","b"],"rows":[{"a":1,"b":2}],"pagination":{"page":1}}`, described},
-		"rows/arrays":   {`{"columns":["a","b"],"records":[[1,2]],"pagination":{"page":1}}`, described},
-		"rows/no-names": {`{"rows":[{"a":1,"b":2}],"pagination":{"page":1}}`, ""},
-		"rows/beside":   {`{"columns":["a","b"],"rows":[{"a":1,"b":2}],"data":{"x":1}}`, ""},
-		"rows/twice":    {`{"columns":["a","b"],"rows":[{"a":1,"b":2}],"items":[]}`, ""},
-		"wrapped": {`{"report":{"columns":["a","b"],"data":[[1,2]]},"pagination":{"page":1}}`,
-			described},
-		"wrapped/no-names": {`{"result":{"data":[{"a":1,"b":2}]},"pagination":{"page":1}}`, described},
-		"wrapped/rows":     {`{"result":{"columns":["a","b"],"items":[[1,2]]},"pagination":{"page":1}}`, described},
-		"wrapped/twice":    {`{"columns":[],"data":{"columns":["a","b"],"data":[[1,2]]}}`, ""},
-		"wrapped/neither":  {`{"report":{"items":[{"a":1,"b":2}]}}`, ""},
-		"names/by-rows": {`{"data":[{"b":1},{"a":2,"b":3}],"x":true}`,
-			`{"columns":["b","a"],"data":[{"b":1},{"a":2,"b":3}],"x":true}`},
-		"names/objects": {`{"columns":[{"name":"a","type":"x"},{"name":"b"}],"data":[[1,2]],"pagination":{"page":1}}`,
-			described},
-		"names/numbers":  {`{"columns":[1],"data":[[2]]}`, ""},
-		"names/nameless": {`{"columns":["a",{"type":"x"}],"data":[[1,2]]}`, ""},
-		"names/text":     {`{"columns":"a","data":[[1]]}`, ""},
-		"names/one-odd":  {`{"columns":[1,"a"],"data":[[1,2]]}`, ""},
-		"none":           {`{"data":[]}`, ""},
-		"none/some-said": {`{"data":[],"pagination":{"total_rows":1}}`, ""},
-		"none/said": {`{"data":[],"pagination":{"total_rows":0}}`,
-			`{"columns":[],"data":[],"pagination":{"total_rows":0}}`},
-		"none/names":      {`{"columns":["a"],"rows":[]}`, `{"columns":["a"],"data":[]}`},
-		"none/bare":       {`[]`, `{"columns":[],"data":[]}`},
-		"row/number":      {`{"data":[{"a":1},7]}`, ""},
-		"row/number-bare": {`[{"a":1},7]`, ""},
-		"row/short": {`{"columns":["a","b"],"data":[[1,2],[3]]}`,
-			`{"columns":["a","b"],"data":[{"a":1,"b":2},[3]]}`},
-		"row/twice":   {`[{"a":1,"a":2}]`, ""},
-		"number":      {`7`, ""},
-		"no-json":     {`{`, ""},
-		"data/object": {`{"columns":["a"],"data":{"x":1}}`, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			rebuilt, ok := describedForm(nil, []byte(tc.body))
-			check(t, "rebuilt", ok, tc.want != "")
-			if ok {
-				check(t, "reply", string(rebuilt), tc.want)
-			}
-		})
-	}
-}
-
 // TestClient_TakesWhatIsAsLongAsItsCap, packed or not.
 func TestClient_TakesWhatIsAsLongAsItsCap(t *testing.T) {
 	page := pageOf(lines(2), placed(1, 3, 2, 1))
@@ -240,5 +169,22 @@ func TestDecodeSpend_RecordsUnknownKeysInTheirOrder(t *testing.T) {
 			got = append(got, k.Path)
 		}
 		check(t, "unknown", strings.Join(got, " "), "z "+longest+" a "+longest+"...")
+	}
+}
+
+// TestDecodeSpend_NamesTheLineOfAPartThatIsMissing, and the keys that came.
+func TestDecodeSpend_NamesTheLineOfAPartThatIsMissing(t *testing.T) {
+	row := `[{"date":"2026-03-08"}]`
+	for body, want := range map[string]string{
+		`{"fields":["date"],"data":` + row + `}`: `the reply has no columns; its keys are "data", "fields"; another name ` +
+			`is a line report_reply.columns of SPENDSYNC_SERVICE_FILE`,
+		`{"columns":["date"],"hits":` + row + `}`: `the reply has no data; its keys are "columns", "hits"; another name ` +
+			`is a line report_reply.rows of`,
+		`{"columns":["date"],"data":[],"rows":[]}`:  `"rows" are rows, and there were some before`,
+		`{"data":{"columns":["date"],"data":[]}}`:   "data is of type object, not an array",
+		`{"columns":[{"name":"date"}],"data":[[]]}`: "column 1 is of type object, not a text",
+	} {
+		_, err := DecodeSpend(nil, []byte(body))
+		wantError(t, err, ErrContract, want)
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"spendsync/extract/redact"
-	"spendsync/extract/service"
 )
 
 // TestReadError_DoubtsTheURL only if it can be wrong: a host that does not exist, TLS on one side alone, a path
@@ -191,26 +190,6 @@ func TestQuote(t *testing.T) {
 	}
 	check(t, "all of it", printable("abc\n", 4), `abc\n`)
 	check(t, "a part of it", printable("abc\n", 3), "abc...")
-}
-
-// TestDescribedForm_UnderOtherNames: columns may stand under a name of the assumptions, but not under two.
-func TestDescribedForm_UnderOtherNames(t *testing.T) {
-	s, err := service.Default().With([]byte("report_reply: {columns: [columns, fields]}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for body, want := range map[string]string{
-		`{"fields":["a"],"data":[[1]],"x":2}`:           `{"columns":["a"],"data":[{"a":1}],"x":2}`,
-		`{"fields":["a"],"columns":["a"],"data":[[1]]}`: "",
-		`{"fields":["a"],"rows":[[1]]}`:                 `{"columns":["a"],"data":[{"a":1}]}`,
-		`{"rows":[[1]]}`:                                "",
-	} {
-		rebuilt, ok := describedForm(s, []byte(body))
-		check(t, body+" is rebuilt", ok, want != "")
-		if ok {
-			check(t, body, string(rebuilt), want)
-		}
-	}
 }
 
 // TestDecodeSpend_OfCurrencies: amounts of another currency are refused, whatever else is said of one passes.

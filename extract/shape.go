@@ -6,10 +6,10 @@
 //   - JSON is strict, as it is for the report: valid, one value, no key twice. What is
 //     not UTF-8 in a text, and half a character, is U+FFFD. An empty body and a bare null are no
 //     answer, and are asked for again.
-//   - A list is an array, or an object that has the array under one of the keys of "lists" or under the
-//     resource's plural (campaigns, creatives), directly or one level deeper ({"data": {"campaigns": [...]}}), or
-//     has an object there with each entry under its ID. Arrays under two of these keys are
-//     refused: which is the list would be a guess. So is a list that is null.
+//   - A list is the array that a reply is, or has under one of the keys of "lists" or under the resource's plural
+//     (campaigns, creatives), directly or one level deeper, or an object there with each entry under its ID; or else
+//     the only array of objects within these two levels. Two of them are refused: which is the list would be a guess.
+//     A reply without a list whose total is 0 is an empty list.
 //   - One entity is an object, or wrapped in objects under the keys of "wrappers", at most two of them. So may be
 //     each element of a list.
 //   - An object is the entity itself when it has the entity's ID; source settings,
@@ -21,8 +21,8 @@
 //     its own. Two IDs of the known form have to be equal. The ID of the entity that was asked for has to be the
 //     one asked for.
 //   - How many entries a list has in all may be stated under the keys of "total", beside the array, one level above
-//     it, or within an object of "beside" there. Anything else, and
-//     a total that is not a whole number, counts as none. A total is only ever held
+//     it, or within an object of "beside" there, or else under the only key there that speaks of a total. What is not
+//     a whole number counts as none. A total is only ever held
 //     against what was read (see [Listing]). Whether more follows may be said there, too, under the keys of "more",
 //     or of "next", null where nothing does.
 //     The total of a bare array may be in the header X-Total-Count.
@@ -172,7 +172,7 @@ func (r resource) list(body []byte) (part listPart, err error) {
 		return part, err
 	}
 	part.shown, part.total = len(values), toldTotal(r.service, around)
-	part.more, part.next = toldMore(r.service, around)
+	part.more = toldMore(r.service, around)
 	texts := 0 // entries whose IDs are texts
 	all := make([]Entity, len(values))
 	errs := make([]error, len(values))
@@ -199,8 +199,15 @@ func (r resource) list(body []byte) (part listPart, err error) {
 	return part, nil
 }
 
-// array finds the array of a list, and the objects around it, the innermost
-// first.
+// foundList is an array, or an object of entries under their IDs, within a reply.
+type foundList struct {
+	path   string
+	values []Value
+	around []map[string]Value // the objects around it, the innermost first
+}
+
+// array finds the array of a list, and the objects around it, the innermost first: the one under a known name, or else
+// the only one with objects.
 func (r resource) array(v Value) (values []Value, around []map[string]Value, err error) {
 	if values, ok := v.Array(); ok {
 		return values, nil, nil
@@ -209,38 +216,69 @@ func (r resource) array(v Value) (values []Value, around []map[string]Value, err
 	if !ok {
 		return nil, nil, contractf("no list of %s: a value of type %s", r.plural, kindOf(v))
 	}
-	found := map[string][]Value{} // by path
-	seen := outer
-	for _, key := range r.listKeys() {
-		if values, ok := r.entries(outer[key]); ok {
-			found[key], around = values, []map[string]Value{outer}
-		}
+	if isError(outer) {
+		return nil, nil, contractf("no list of %s: the reply is an error", r.plural)
 	}
-	if len(found) == 0 {
-		seen = maps.Clone(outer)
-		for _, key := range r.listKeys() {
-			inner, _ := outer[key].Fields()
-			for name, value := range inner {
-				path := key + "." + name
-				seen[path] = value
-				if values, ok := r.entries(value); ok && slices.Contains(r.listKeys(), name) {
-					found[path], around = values, []map[string]Value{inner, outer}
-				}
+	for _, candidates := range [][]foundList{
+		r.listsIn(outer, nil, "", true, 1), r.listsIn(outer, nil, "", true, listLevels), r.listsOfObjects(outer),
+	} {
+		switch len(candidates) {
+		case 0:
+		case 1:
+			return candidates[0].values, candidates[0].around, nil
+		default:
+			var paths []string
+			for _, c := range candidates {
+				paths = append(paths, c.path)
 			}
+			return nil, nil, contractf("which list is that of %s: there are %s; the line lists.only of "+
+				"SPENDSYNC_SERVICE_FILE names the one", r.plural, strings.Join(paths, ", "))
 		}
 	}
-	switch len(found) {
-	case 1:
-		for _, values = range found {
-			return values, around, nil
-		}
-	case 0:
-		return nil, nil, contractf("no list of %s: looked for an array, bare or under %s, directly or one level "+
-			"deeper; the keys are %s",
-			r.plural, strings.Join(r.listKeys(), ", "), Keys(seen))
+	if around := []map[string]Value{outer}; toldTotal(r.service, around) == 0 {
+		return nil, around, nil
 	}
-	return nil, nil, contractf("which list is that of %s: there are %s", r.plural,
-		strings.Join(slices.Sorted(maps.Keys(found)), ", "))
+	return nil, nil, contractf("no list of %s: looked for an array under %s; the keys are %s; name the right one in "+
+		"the line lists of SPENDSYNC_SERVICE_FILE", r.plural, strings.Join(r.listKeys(), ", "), keysOfLevels(outer))
+}
+
+// listLevels is how deep within a reply a list may be.
+const listLevels = 2
+
+// listsIn finds the lists of an object, in the order of their keys; named: those under the names of lists alone.
+func (r resource) listsIn(fields map[string]Value, around []map[string]Value, path string, named bool, levels int) (
+	lists []foundList) {
+	around = append([]map[string]Value{fields}, around...)
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		if named && !slices.Contains(r.listKeys(), key) {
+			continue
+		}
+		if values, ok := r.entries(fields[key]); ok {
+			lists = append(lists, foundList{path: path + key, values: values, around: around})
+		} else if inner, ok := fields[key].Fields(); ok && levels > 1 {
+			lists = append(lists, r.listsIn(inner, around, path+key+".", named, levels-1)...)
+		}
+	}
+	return lists
+}
+
+// listsOfObjects are the arrays of objects under any names.
+func (r resource) listsOfObjects(outer map[string]Value) (lists []foundList) {
+	return slices.DeleteFunc(r.listsIn(outer, nil, "", false, listLevels), func(l foundList) bool {
+		return len(l.values) == 0 || slices.ContainsFunc(l.values, func(v Value) bool { return len(v) == 0 || v[0] != '{' })
+	})
+}
+
+// keysOfLevels names the keys of an object and of the objects in it.
+func keysOfLevels(outer map[string]Value) string {
+	seen := maps.Clone(outer)
+	for key, value := range outer {
+		inner, _ := value.Fields()
+		for name := range inner {
+			seen[key+"."+name] = nil
+		}
+	}
+	return Keys(seen)
 }
 
 // entries are those of an array, or of an object that has each of them under its ID.
@@ -281,52 +319,58 @@ func besideList(s *service.Service, around []map[string]Value) (places []map[str
 	return places
 }
 
-// toldTotal is the total next to a list, or -1.
+// toldTotal is the total next to a list, or -1: the number under a known name, or else the only one whose name speaks
+// of a total.
 func toldTotal(s *service.Service, around []map[string]Value) int64 {
-	for _, place := range besideList(s, around) {
+	places := besideList(s, around)
+	number := func(v Value) int64 {
+		digits, _ := v.Number()
+		if n, err := schema.ParseCount(digits); err == nil && n >= 0 {
+			return n
+		}
+		return -1
+	}
+	for _, place := range places {
 		for _, key := range s.Names("total") {
-			digits, _ := place[key].Number()
-			if n, err := schema.ParseCount(digits); err == nil && n >= 0 {
+			if n := number(place[key]); n >= 0 {
 				return n
 			}
 		}
+	}
+	var others []int64
+	for _, place := range places {
+		for key, v := range place {
+			if n := number(v); n >= 0 && strings.Contains(key, "total") && !strings.Contains(key, "page") {
+				others = append(others, n)
+			}
+		}
+	}
+	if len(others) == 1 {
+		return others[0]
 	}
 	return -1
 }
 
 // toldMore reports whether the reply states that more follows: explicitly, or through a next link that is neither
-// null nor empty. It also returns the text of the link.
-func toldMore(s *service.Service, around []map[string]Value) (more tristate, next string) {
+// null nor empty.
+func toldMore(s *service.Service, around []map[string]Value) (more tristate) {
 	for _, place := range besideList(s, around) {
-		for _, key := range s.Names("next") {
-			v, ok := place[key]
-			if !ok {
-				continue
-			}
-			text, isText := v.Text()
-			if digits, number := v.Number(); number && !isText {
-				text = string(digits)
-			}
-			if next == "" {
-				next = text
-			}
-			if more == unstated {
-				more = stated(!v.Null() && (!isText || text != "") && string(v) != "false")
-			}
-		}
 		for _, key := range s.Names("more") {
 			switch string(place[key]) {
 			case "true":
-				return stated(true), next
+				return stated(true)
 			case "false":
-				return stated(false), next
+				return stated(false)
 			}
 		}
-		if more != unstated {
-			return more, next
+		for _, key := range s.Names("next") {
+			if v, ok := place[key]; ok {
+				text, isText := v.Text()
+				return stated(!v.Null() && (!isText || text != "") && string(v) != "false")
+			}
 		}
 	}
-	return unstated, next
+	return unstated
 }
 
 // byID is the rule for entities with an ID under one of the keys of "ids".

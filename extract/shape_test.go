@@ -33,11 +33,19 @@ func TestResource_FindsTheListInItsEnvelope(t *testing.T) {
 		"name/long-ids": {`{"campaigns":[{"campaign_id":"C1000002"},{"campaign_id":"C1000001"}]}`, -1},
 		"name/wrapped-entries": {`{"campaigns":[{"campaign":{"id":"C1000002"}},` +
 			`{"data":{"campaign":{"id":"C1000001"}}}]}`, -1},
-		"name/other-lists":       {`{"campaigns":` + two + `,"warnings":[],"errors":[{}]}`, -1},
-		"name/escaped-key":       {`{"campaign\u0073":` + two + `}`, -1},
-		"ids/number-beside":      {`[{"id":17,"campaign_id":"C1000002"},{"id":18,"campaign_id":"C1000001"}]`, -1},
-		"ids/both":               {`[{"id":"C1000002","campaign_id":"C1000002"},{"id":"C1000001"}]`, -1},
-		"ids/escaped":            {`[{"id":"\u00431000002"},{"id":"C1000001"}]`, -1},
+		"name/other-lists":  {`{"campaigns":` + two + `,"warnings":[],"errors":[{}]}`, -1},
+		"name/escaped-key":  {`{"campaign\u0073":` + two + `}`, -1},
+		"ids/number-beside": {`[{"id":17,"campaign_id":"C1000002"},{"id":18,"campaign_id":"C1000001"}]`, -1},
+		"ids/both":          {`[{"id":"C1000002","campaign_id":"C1000002"},{"id":"C1000001"}]`, -1},
+		"ids/escaped":       {`[{"id":"\u00431000002"},{"id":"C1000001"}]`, -1},
+		"hal": {`{"_embedded":{"campaigns":` + two + `},"_links":{"self":{"href":"/"}},"page":{"size":2,` +
+			`"totalElements":7,"totalPages":4}}`, 7},
+		"hal/other name": {`{"_embedded":{"campaignResourceList":` + two + `}}`, -1},
+		"spring": {`{"content":` + two + `,"pageable":{"sort":{"orders":[]}},"sort":[],"totalElements":7,` +
+			`"totalPages":4}`, 7},
+		"any name":               {`{"ok":true,"campaignList":` + two + `,"tags":["x"],"totalHits":7}`, 7},
+		"any name/deeper":        {`{"response":{"hits":` + two + `,"found":2}}`, -1},
+		"any name/totals":        {`{"hits":` + two + `,"total_a":1,"total_b":2}`, -1},
 		"total/beside":           {`{"campaigns":` + two + `,"total":7}`, 7},
 		"total/count":            {`{"data":` + two + `,"total_count":7.0}`, 7},
 		"total/pagination":       {`{"data":` + two + `,"pagination":{"total_rows":7}}`, 7},
@@ -68,12 +76,14 @@ func TestResource_FindsTheListInItsEnvelope(t *testing.T) {
 
 func TestResource_RefusesAListThatItCannotRecognise(t *testing.T) {
 	for name, tc := range map[string]struct{ body, want string }{
-		"other-key": {`{"hits":[],"b\n":1}`, `no list of campaigns: looked for an array, bare or under campaigns, ` +
-			`data, items, results, result, edges, docs, rows, records, directly or one level deeper; the keys are ` +
-			`"b\n", "hits"`},
+		"other-key": {`{"hits":[],"b\n":1}`, `no list of campaigns: looked for an array under campaigns, data, items, ` +
+			`results, content, _embedded; the keys are "b\n", "hits"; name the right one in the line lists of ` +
+			`SPENDSYNC_SERVICE_FILE`},
 		"no-keys":         {`{}`, "the keys are none"},
 		"null":            {`{"campaigns":null}`, `the keys are "campaigns"`},
-		"too-deep":        {`{"data":{"data":{"items":[]}}}`, `the keys are "data", "data.data"`},
+		"too-deep":        {`{"data":{"data":{"items":[{"id":"C1000001"}]}}}`, `the keys are "data", "data.data"`},
+		"error":           {`{"code":7,"message":"no"}`, "the reply is an error"},
+		"two of objects":  {`{"hits":[{"a":1}],"more":{"hits":[{"a":2}]}}`, "there are hits, more.hits"},
 		"number":          {`7`, "no list of campaigns: a value of type number"},
 		"text":            {`"campaigns"`, "a value of type string"},
 		"two-lists":       {`{"data":[],"items":[]}`, "which list is that of campaigns: there are data, items"},
@@ -318,26 +328,16 @@ func TestResource_TakesEntriesUnderTheirIDs(t *testing.T) {
 	}
 }
 
-// TestToldMore: a reply says by a link or a cursor that more follows, or that nothing does.
+// TestToldMore: only what says so, in words or by what is next, says that more follows.
 func TestToldMore(t *testing.T) {
-	for value, want := range map[string]struct {
-		more tristate
-		next string
-	}{
-		`"abc"`: {stated(true), "abc"}, `7`: {stated(true), "7"}, `"7"`: {stated(true), "7"}, `0`: {stated(true), "0"},
-		`{"a":1}`: {stated(true), ""}, `true`: {stated(true), ""},
-		`""`: {stated(false), ""}, `null`: {stated(false), ""}, `false`: {stated(false), ""},
+	for text, want := range map[string]tristate{
+		`{}`: unstated, `{"has_more":true}`: stated(true), `{"has_more":false,"next":"/2"}`: stated(false),
+		`{"has_more":"yes"}`: unstated, `{"next":null}`: stated(false), `{"next":""}`: stated(false),
+		`{"next":"/2"}`: stated(true), `{"next":false}`: stated(false), `{"pagination":{"hasNext":true}}`: stated(true),
 	} {
-		more, next := toldMore(nil, []map[string]Value{{"next_cursor": Value(value)}})
-		if more != want.more || next != want.next {
-			t.Errorf("%s: %d, %q; want %d, %q", value, more, next, want.more, want.next)
-		}
+		fields, _ := Value(text).Fields()
+		check(t, text, toldMore(nil, []map[string]Value{fields}), want)
 	}
-	more, next := toldMore(nil, []map[string]Value{{"a": Value("1")}, {"next": Value(`"x"`)}})
-	check(t, "in the outer object", more, stated(true))
-	check(t, "its cursor", next, "x")
-	more, _ = toldMore(nil, []map[string]Value{{"has_more": Value("false"), "next": Value(`"x"`)}})
-	check(t, "a word that nothing follows, beside a link", more, stated(false))
 }
 
 // TestIDOf_WithinObjects: an entity in the place of its ID has it one or two objects deeper.

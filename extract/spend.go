@@ -128,7 +128,7 @@ func spendPages(s *service.Service, day schema.Date, pageSize int, columns []str
 			// theirs is known.
 			if !l.Date.Null() && l.Date[0] == '"' {
 				if dst = l.Date.appendText(dst); string(dst) != string(asked) {
-					if other, ok := DayOf(string(dst)); ok && other != day {
+					if other, ok := DayOf(s, string(dst)); ok && other != day {
 						return dst, fmt.Errorf("date %s, not the day asked for", quote(dst, 60))
 					}
 				}
@@ -162,16 +162,34 @@ func appendKey(dst []byte, ids ...Value) ([]byte, error) {
 // midnight is the time that services append to a day that they store as a time.
 var midnight = regexp.MustCompile(`^[T ]00:00(:00(\.0+)?)?( ?(Z|UTC|[+-]00:?00|-0[56]:?00))?$`)
 
-// DayOf returns the day in a text of the report: 2026-03-08 or 2026/03/08, or the same with midnight appended, in no
-// zone, in UTC or in Chicago. The report has no times, so midnight stands for the day.
-func DayOf(text string) (day schema.Date, ok bool) {
+// DayOf returns the day in a text of the report: 2026-03-08, or the same with midnight appended, in no zone, in UTC or
+// in Chicago, or a form of the line times.days. The report has no times, so midnight stands for the day.
+func DayOf(s *service.Service, text string) (day schema.Date, ok bool) {
 	const form = len(time.DateOnly)
-	text = strings.ReplaceAll(text, "/", "-") // 03/08/2026, which may be two days, is none
-	if len(text) > form && !midnight.MatchString(text[form:]) {
-		return 0, false
+	if len(text) == form || len(text) > form && midnight.MatchString(text[form:]) {
+		if day, err := schema.ParseDate(text[:form]); err == nil {
+			return day, true
+		}
 	}
-	day, err := schema.ParseDate(text[:min(form, len(text))])
-	return day, err == nil
+	for _, form := range s.Texts("times.days") {
+		t, err := time.Parse(form, text)
+		if err != nil {
+			continue
+		}
+		if strings.Contains(form, "Z07") || strings.Contains(form, "-07") {
+			day = schema.DateOf(t)
+			return day, day.Start().Equal(t)
+		}
+		y, m, d := t.Date()
+		return schema.NewDate(y, m, d), t.Hour()+t.Minute()+t.Second()+t.Nanosecond() == 0
+	}
+	return 0, false
+}
+
+// noDay reports a text that is no day of the report, and the line that names its form.
+func noDay(v Value) string {
+	return fmt.Sprintf("date %s is not a day; its form, in Go's layout, is a line times.days of SPENDSYNC_SERVICE_FILE, for "+
+		`example times.days: "01/02/2006"`, printable(v, 60))
 }
 
 // RowsJSON is the JSON of rows of a reply of the report, by their numbers from 1, which
@@ -182,17 +200,12 @@ func RowsJSON(s *service.Service, body []byte, numbers []int) map[int]string {
 	if fixed, ok := listWords(body); ok {
 		body = fixed
 	}
-	if reply, _ := Value(body).Object(); len(reply["data"]) == 0 || reply["data"][0] != '[' {
-		if rebuilt, ok := describedForm(s, body); ok {
-			body = rebuilt
-		}
-	}
 	d, row := newRowsDecoder(bytes.ToValidUTF8(body, []byte(replacement))), 0
 	if d.PeekKind() != '{' {
 		return found
 	}
 	_ = d.object(func(name []byte) error {
-		if string(name) != "data" || d.PeekKind() != '[' {
+		if !slices.Contains(s.Names("report_reply.rows"), string(name)) || d.PeekKind() != '[' {
 			return d.SkipValue()
 		}
 		return d.array("data", func() error {

@@ -104,8 +104,6 @@ func TestSpend_RowsWithoutAnOwner(t *testing.T) {
 func TestRowsJSON(t *testing.T) {
 	for name, body := range map[string]string{
 		"described": pageOf(lines(4), placed(1, 4, 4, 1)),
-		"wrapped":   `{"data":` + pageOf(lines(4), "") + `}`,
-		"bare":      `[` + strings.Join(lines(4), ",") + `]`,
 		"beside":    `{"x":[1,2],"columns":` + columnsJSON + `,"data":[` + strings.Join(lines(4), ",") + `]}`,
 	} {
 		got := RowsJSON(nil, []byte(body), []int{2, 4, 7})

@@ -106,9 +106,9 @@ func (t *Totals) add(s *service.Service, p Page[SpendLine], from, to schema.Date
 			return nil
 		}
 		text, _ := l.Date.Text()
-		day, ok := DayOf(text)
+		day, ok := DayOf(s, text)
 		if !ok {
-			return contractf("row %d: date %s is not a day", i+1, printable(l.Date, 60))
+			return contractf("row %d: %s", i+1, noDay(l.Date))
 		}
 		if day < from || day > to {
 			return contractf("row %d: date %s is outside of what was asked", i+1, day)

@@ -153,6 +153,18 @@ func (a *accountReader) accountID(v extract.Value) (string, error) {
 	return id, err
 }
 
+// nameMissing refuses columns that a reply has under no known key, and names the keys that came and the line for
+// another one.
+func (a *accountReader) nameMissing(e extract.Entity, section string, columns ...string) {
+	r := a.spread(section, e)
+	for _, column := range columns {
+		if !r.has(r.names(column)) {
+			a.refuse(column, nil, fmt.Errorf("%w: the keys are %s; another name is a line %s.%s of SPENDSYNC_SERVICE_FILE",
+				ErrMissing, extract.Keys(e.Fields), section, column))
+		}
+	}
+}
+
 // balance is the account's money, without the raw replies.
 func (a *accountReader) balance(e extract.Entity) schema.AccountSnapshot {
 	r := a.spread("balance", e)
@@ -169,6 +181,9 @@ func (a *accountReader) balance(e extract.Entity) schema.AccountSnapshot {
 		BalanceStatus:     read(r, said, r.lower, "balance_status", "status"),
 		Message:           read(r, said, r.text, "message"),
 		RunID:             a.c.RunID,
+	}
+	if e.Raw != nil {
+		a.nameMissing(e, "balance", "average_daily_spend")
 	}
 	r.autoFunding(&snap)
 	if none := (schema.Null[schema.Money]{}); r.foreign("balance", "average_daily_spend") {

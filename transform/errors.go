@@ -25,7 +25,7 @@ var (
 	// ErrNegative reports a negative count that cannot be negative.
 	ErrNegative = errors.New("negative")
 	// ErrNotDay reports that a value is not a day.
-	ErrNotDay = errors.New("not a day")
+	ErrNotDay = errors.New("not a day; its form, in Go's layout, is a line times.days of SPENDSYNC_SERVICE_FILE")
 	// ErrOtherDay reports that a row belongs to another day than the requested one.
 	ErrOtherDay = errors.New("not the day asked for")
 	// ErrTooLong reports that an ID is longer than any known ID.

@@ -278,7 +278,7 @@ func (r *spendReader) keyOf(to *schema.Spend, l *extract.SpendLine) *RowError {
 	if day, err := r.date.get(r.intern.id, l.Date); err != nil {
 		return refused("date", l.Date, err)
 	} else if day != r.day && day != "" {
-		if other, ok := extract.DayOf(day); !ok {
+		if other, ok := extract.DayOf(r.c.Service, day); !ok {
 			return refused("date", l.Date, ErrNotDay)
 		} else if other != r.c.Day {
 			return refused("date", l.Date, ErrOtherDay)

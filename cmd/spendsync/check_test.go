@@ -110,7 +110,7 @@ func TestCheck_FindsAllWell(t *testing.T) {
 		t.Errorf("check before the first sync wrote something:\n%s\nwas\n%s", after, before)
 	}
 	for _, name := range []string{"configuration", "time zone", "memory", "store", "data directory", "space", "lock",
-		"spend report", "advertiser API", "same account", "clock", "key expiry", "openapi.json"} {
+		"spend report", "advertiser API", "same account", "clock", "key expiry"} {
 		if l := lines[name]; l.State != check.OK && !(name == "memory" && l.State == check.Warning) {
 			t.Errorf("%s: %+v", name, l)
 		}

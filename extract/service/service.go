@@ -71,7 +71,8 @@ func (s *Service) orDefault() *Service {
 	return s
 }
 
-// With returns the service with the lines of an operator's file in place of its own. An error is an [*Error].
+// With returns the service with the lines of an operator's file. The names of a line come before the embedded ones, or
+// in their place if the line ends in ".only"; a line of one text replaces it. An error is an [*Error].
 func (s *Service) With(text []byte) (*Service, error) {
 	s = s.orDefault()
 	laid, err := parse(text)
@@ -81,8 +82,11 @@ func (s *Service) With(text []byte) (*Service, error) {
 	out := &Service{lines: maps.Clone(s.lines)}
 	at := map[string]int{}
 	for _, l := range laid {
-		known, ok := out.lines[l.key]
+		name, only := strings.CutSuffix(l.key, ".only")
+		known, ok := out.lines[name]
 		switch {
+		case ok && at[name] > 0:
+			return nil, &Error{Line: l.number, Key: l.key, Reason: fmt.Sprintf("it is in line %d, too", at[name])}
 		case !ok:
 			return nil, &Error{Line: l.number, Key: l.key, Reason: "there is no such key", Unknown: true}
 		case l.list && !known.list:
@@ -93,8 +97,14 @@ func (s *Service) With(text []byte) (*Service, error) {
 			return nil, &Error{Line: l.number, Key: l.key, Reason: "an empty list; leave the line out to keep the " +
 				"names that are built in"}
 		}
-		at[l.key] = l.number
-		out.lines[l.key] = line{written: l.values, list: known.list}
+		at[name] = l.number
+		values := l.values
+		if known.list && !only {
+			values = slices.Concat(values, slices.DeleteFunc(slices.Clone(known.written), func(text string) bool {
+				return slices.Contains(values, text)
+			}))
+		}
+		out.lines[name] = line{written: values, list: known.list}
 	}
 	if err := out.finish(); err != nil {
 		err.Line = at[err.Key]
@@ -182,16 +192,13 @@ func (s *Service) finish() *Error {
 			return &Error{Key: notAsked, Reason: fmt.Sprintf("%q is none of %s", name, strings.Join(optional, ", "))}
 		}
 	}
-	for _, key := range []string{"times.forms", "times.zoneless"} {
+	for _, key := range []string{"times.forms", "times.zoneless", "times.days"} {
 		for _, form := range s.lines[key].written {
 			if _, err := time.Parse(form, time.Date(2026, 11, 24, 14, 5, 6, 0, time.UTC).Format(form)); err != nil ||
 				!strings.Contains(form, "2006") {
 				return &Error{Key: key, Reason: fmt.Sprintf("%q is not a layout such as %s", form, time.RFC3339)}
 			}
 		}
-	}
-	if by := s.lines["paging.by"].written[0]; !slices.Contains([]string{"offset", "page", "cursor"}, by) {
-		return &Error{Key: "paging.by", Reason: fmt.Sprintf("%q is none of offset, page, cursor", by)}
 	}
 	if zone := s.lines["times.zone"].written[0]; zone != "" {
 		var err error

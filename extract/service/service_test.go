@@ -21,6 +21,8 @@ func TestWith_RefusesALineWithItsNumber(t *testing.T) {
 		"empty name":       {"lists: ['']\n", "line 1: lists: an empty name"},
 		"list for a text":  {"\npaths.report: [a, b]\n", "line 2: paths.report: a list, where one text belongs"},
 		"twice":            {"lists: docs\nlists: rows\n", "line 2: lists: it is in line 1, too"},
+		"twice, once only": {"lists: docs\nlists.only: rows\n", "line 2: lists.only: it is in line 1, too"},
+		"only of nothing":  {"campaigns.only: x\n", "line 1: campaigns.only: there is no such key"},
 		"twice nested":     {"campaign.name: a\ncampaign:\n  name: b\n", "line 3: campaign.name: it is in line 1, too"},
 		"not YAML":         {"lists: [docs\nmore: x\n", "not YAML"},
 		"tab":              {"campaign:\n\tname: x\n", "line 2: not YAML"},
@@ -29,7 +31,6 @@ func TestWith_RefusesALineWithItsNumber(t *testing.T) {
 		"zone":             {"times.zone: Chicago\n", `line 1: times.zone: "Chicago" is not the name of a zone`},
 		"layout":           {"times.forms: [YYYY-MM-DD]\n", "line 1: times.forms: \"YYYY-MM-DD\" is not a layout"},
 		"form":             {"forms.campaign_id: '['\n", "line 1: forms.campaign_id: \"[\" is not a regular"},
-		"paging":           {"paging.by: pages\n", `line 1: paging.by: "pages" is none of offset, page, cursor`},
 		"path with host":   {"paths.me: https://elsewhere.example/me\n", "line 1: paths.me: "},
 		"path with dots":   {"paths.me: ../../me\n", "is not a path below the base URL"},
 		"path with query":  {"paths.me: v2/me?x=1\n", "is not a path below the base URL"},
@@ -45,10 +46,11 @@ func TestWith_RefusesALineWithItsNumber(t *testing.T) {
 	}
 }
 
-// TestWith_LaysLinesOver: what the file names is replaced, what it leaves out stays, and the mark tells which.
+// TestWith_LaysLinesOver: the names of the file come first, or alone where it says so; what it leaves out stays, and the
+// mark tells which.
 func TestWith_LaysLinesOver(t *testing.T) {
 	s, err := Default().With([]byte("# ours\ncampaign:\n  default_bid: [default_bid, bidCpc]\n" +
-		"report.total_spend: spendUSD\nlists: docs\ntimes.zone: America/Chicago\n" +
+		"report.total_spend.only: spendUSD\nreport.clicks: taps\nlists: {only: docs}\ntimes.zone: America/Chicago\n" +
 		"paths: {campaign: 'v2/c/{id}'}\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -65,6 +67,12 @@ func TestWith_LaysLinesOver(t *testing.T) {
 	if _, ok := s.Column("total_spend"); ok {
 		t.Error("total_spend is still a name of the column")
 	}
+	if column, _ := s.Column("clicks"); s.Text("report.clicks") != "taps" || column != "clicks" {
+		t.Errorf("clicks are asked for as %s, and are the column %q", s.Text("report.clicks"), column)
+	}
+	if got := strings.Join(s.Names("lists"), " "); got != "docs" {
+		t.Errorf("lists: %s", got)
+	}
 	if s.Zone() == nil || s.Zone().String() != "America/Chicago" || Default().Zone() != nil {
 		t.Errorf("zone %v, built in %v", s.Zone(), Default().Zone())
 	}
@@ -74,7 +82,7 @@ func TestWith_LaysLinesOver(t *testing.T) {
 	if got := s.Path("creative", "C1"); got != "v1/creatives/C1" {
 		t.Errorf("path %s", got)
 	}
-	same, err := Default().With([]byte("lists: [data, items, results, result, edges, docs, rows, records]"))
+	same, err := Default().With([]byte("lists: [data, items]"))
 	if err != nil || same.Mark() != "" || s.Mark() == "" || Default().Mark() != "" {
 		t.Errorf("marks %q %q %q, %v", same.Mark(), s.Mark(), Default().Mark(), err)
 	}

@@ -130,7 +130,6 @@ func (c *checker) all(ctx context.Context) {
 		c.stores(tried)
 	}
 	c.key()
-	c.description(ctx)
 	c.endings()
 	c.secrets()
 }

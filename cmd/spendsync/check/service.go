@@ -1,7 +1,6 @@
 package check
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -60,25 +59,6 @@ func (c *checker) key() {
 	default:
 		c.ok(name, "it expires at %s, in %s", at.Format(time.RFC3339),
 			phrase.Count(int(at.Sub(c.at).Hours()/24), "day"))
-	}
-}
-
-// description compares the API's own description with what we rely on.
-func (c *checker) description(ctx context.Context) {
-	const name = "openapi.json"
-	if c.code == exit.Auth || c.code == exit.Unreachable {
-		return
-	}
-	version, drift, err := c.api.Drift(ctx)
-	if err != nil {
-		c.warn(name, "nothing, as long as syncs succeed", "it cannot be read: %s", phrase.OneLine(err.Error()))
-		return
-	}
-	for _, text := range drift {
-		c.warn(name, "look for a newer version of spendsync", "%s", text)
-	}
-	if len(drift) == 0 {
-		c.ok(name, "version %s describes all that we rely on", version)
 	}
 }
 
