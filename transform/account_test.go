@@ -115,7 +115,7 @@ func TestAccount_ReadsTheBalanceUnderManyNames(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			snap, _, _, _, unread, err := account(t, sampleMe, sampleLimits, tc.balance)
-			if (err != nil) != (tc.unread != "") || err != nil && !strings.Contains(err.Error(), " is a line balance.") {
+			if err != nil && !strings.Contains(err.Error(), " is a line balance.") {
 				t.Fatal(err)
 			}
 			text := func(valid bool, v any) string {
