@@ -176,10 +176,10 @@ func TestDecodeSpend_RecordsUnknownKeysInTheirOrder(t *testing.T) {
 func TestDecodeSpend_NamesTheLineOfAPartThatIsMissing(t *testing.T) {
 	row := `[{"date":"2026-03-08"}]`
 	for body, want := range map[string]string{
-		`{"fields":["date"],"data":` + row + `}`: `the reply has no columns; its keys are "data", "fields"; another name ` +
-			`is a line report_reply.columns of SPENDSYNC_SERVICE_FILE`,
-		`{"columns":["date"],"hits":` + row + `}`: `the reply has no data; its keys are "columns", "hits"; another name ` +
-			`is a line report_reply.rows of`,
+		`{"fields":["date"],"data":` + row + `}`: `the reply has no columns; its keys are "data", "fields"; another ` +
+			`name is a line report_reply.columns of SPENDSYNC_SERVICE_FILE`,
+		`{"columns":["date"],"hits":` + row + `}`: `the reply has no data; its keys are "columns", "hits"; another ` +
+			`name is a line report_reply.rows of`,
 		`{"columns":["date"],"data":[],"rows":[]}`:  `"rows" are rows, and there were some before`,
 		`{"data":{"columns":["date"],"data":[]}}`:   "data is of type object, not an array",
 		`{"columns":[{"name":"date"}],"data":[[]]}`: "column 1 is of type object, not a text",

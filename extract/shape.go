@@ -265,7 +265,8 @@ func (r resource) listsIn(fields map[string]Value, around []map[string]Value, pa
 // listsOfObjects are the arrays of objects under any names.
 func (r resource) listsOfObjects(outer map[string]Value) (lists []foundList) {
 	return slices.DeleteFunc(r.listsIn(outer, nil, "", false, listLevels), func(l foundList) bool {
-		return len(l.values) == 0 || slices.ContainsFunc(l.values, func(v Value) bool { return len(v) == 0 || v[0] != '{' })
+		isOther := func(v Value) bool { return len(v) == 0 || v[0] != '{' }
+		return len(l.values) == 0 || slices.ContainsFunc(l.values, isOther)
 	})
 }
 

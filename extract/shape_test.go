@@ -76,8 +76,8 @@ func TestResource_FindsTheListInItsEnvelope(t *testing.T) {
 
 func TestResource_RefusesAListThatItCannotRecognise(t *testing.T) {
 	for name, tc := range map[string]struct{ body, want string }{
-		"other-key": {`{"hits":[],"b\n":1}`, `no list of campaigns: looked for an array under campaigns, data, items, ` +
-			`results, content, _embedded; the keys are "b\n", "hits"; name the right one in the line lists of ` +
+		"other-key": {`{"hits":[],"b\n":1}`, `no list of campaigns: looked for an array under campaigns, data, ` +
+			`items, results, content, _embedded; the keys are "b\n", "hits"; name the right one in the line lists of ` +
 			`SPENDSYNC_SERVICE_FILE`},
 		"no-keys":         {`{}`, "the keys are none"},
 		"null":            {`{"campaigns":null}`, `the keys are "campaigns"`},

@@ -45,7 +45,8 @@ func (c *Client) ControlTotals(ctx context.Context, from, to schema.Date) (Total
 		if refused.pass(ctx, c, "control totals", err) {
 			continue
 		}
-		if read, ok := errors.AsType[*ReadError](err); ok && read.Status == http.StatusBadRequest && read.Err != ErrUnavailable {
+		read, ok := errors.AsType[*ReadError](err)
+		if ok && read.Status == http.StatusBadRequest && read.Err != ErrUnavailable {
 			return Totals{Why: read.Reason, BeyondReach: errors.Is(err, ErrUnreachable)}, nil
 		}
 		return t, err

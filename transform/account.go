@@ -159,8 +159,8 @@ func (a *accountReader) nameMissing(e extract.Entity, section string, columns ..
 	r := a.spread(section, e)
 	for _, column := range columns {
 		if !r.has(r.names(column)) {
-			a.refuse(column, nil, fmt.Errorf("%w: the keys are %s; another name is a line %s.%s of SPENDSYNC_SERVICE_FILE",
-				ErrMissing, extract.Keys(e.Fields), section, column))
+			a.refuse(column, nil, fmt.Errorf("%w: the keys are %s; another name is a line %s.%s of "+
+				"SPENDSYNC_SERVICE_FILE", ErrMissing, extract.Keys(e.Fields), section, column))
 		}
 	}
 }

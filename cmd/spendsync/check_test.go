@@ -292,7 +292,8 @@ func TestCheck_ComparesTheReportWithTheList(t *testing.T) {
 		}
 	})
 	code, lines, _ := w.check() // a sync cannot read C9999999, and ends in 4
-	if l := lines["same account"]; code != exit.Partial || l.State != check.Warning || !strings.Contains(l.Found, gone) {
+	l := lines["same account"]
+	if code != exit.Partial || l.State != check.Warning || !strings.Contains(l.Found, gone) {
 		t.Errorf("exit %d: %+v", code, l)
 	}
 }

@@ -46,8 +46,8 @@ func TestWith_RefusesALineWithItsNumber(t *testing.T) {
 	}
 }
 
-// TestWith_LaysLinesOver: the names of the file come first, or alone where it says so; what it leaves out stays, and the
-// mark tells which.
+// TestWith_LaysLinesOver: the names of the file come first, or alone where it says so; what it leaves out stays, and
+// the mark tells which.
 func TestWith_LaysLinesOver(t *testing.T) {
 	s, err := Default().With([]byte("# ours\ncampaign:\n  default_bid: [default_bid, bidCpc]\n" +
 		"report.total_spend.only: spendUSD\nreport.clicks: taps\nlists: {only: docs}\ntimes.zone: America/Chicago\n" +
