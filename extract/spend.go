@@ -188,8 +188,8 @@ func DayOf(s *service.Service, text string) (day schema.Date, ok bool) {
 
 // noDay reports a text that is no day of the report, and the line that names its form.
 func noDay(v Value) string {
-	return fmt.Sprintf("date %s is not a day; its form, in Go's layout, is a line times.days of SPENDSYNC_SERVICE_FILE, "+
-		`for example times.days: "01/02/2006"`, printable(v, 60))
+	return fmt.Sprintf("date %s is not a day; its form, in Go's layout, is a line times.days of "+
+		`SPENDSYNC_SERVICE_FILE, for example times.days: "01/02/2006"`, printable(v, 60))
 }
 
 // RowsJSON is the JSON of rows of a reply of the report, by their numbers from 1, which
