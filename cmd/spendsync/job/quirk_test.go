@@ -266,7 +266,7 @@ var quirkCases = []quirkCase{
 	{quirk: "report-data-null"},
 	{quirk: "report-wrapped", unknown: "the report: its form is described",
 		exits: [2]int{6, 6}, days: noDay, numbers: "not stored 33",
-		says: []string{"SPENDSYNC_SERVICE_FILE"}},
+		says: []string{"data is of type object, not an array"}},
 	{quirk: "report-bare", page: 10000, unknown: "the report: its form is described",
 		exits: [2]int{6, 6}, days: noDay, numbers: "not stored 33",
 		says: []string{"type array, not an object"}},
