@@ -101,7 +101,7 @@ var quirkCases = []quirkCase{
 		says:  []string{"the report gives no conversions"}},
 	{quirk: "rows-arrays", unknown: "the report: its form is described",
 		exits: [2]int{6, 6}, days: noDay, numbers: "not stored 33",
-		says: []string{"cannot be stored"}},
+		says: []string{"not an object"}},
 	{quirk: "report-camel"},
 
 	// Days.
