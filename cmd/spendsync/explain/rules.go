@@ -1,17 +1,21 @@
 package explain
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"html"
 	"net"
 	"net/http"
+	"regexp"
 	"strings"
 	"syscall"
 
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load/durable"
 )
@@ -81,12 +85,16 @@ func ofService(err error, m *Message) bool {
 		if e.Status == http.StatusOK {
 			m.Do += "; if it is not under maintenance, check that no proxy or login page answers at " + s.url
 		}
+	case e.Status == http.StatusForbidden && isPage(e.Refusal):
+		m.Happened = fmt.Sprintf("A proxy or gateway refused the way to the host of %s (403): %s", s.url,
+			pageText(e.Refusal))
+		m.Do = "ask who runs the proxy to let this machine reach that host, or take it around the proxy by NO_PROXY"
 	case e.Status == http.StatusUnauthorized:
-		m.Happened = fmt.Sprintf("The %s refused the %s (401): %s", s.name, s.secrets, s.variables)
+		m.Happened = fmt.Sprintf("The %s refused the %s (401): %s%s", s.name, s.secrets, s.variables, words(e))
 		m.Do = "correct it, then run 'spendsync check'"
 	case e.Status == http.StatusForbidden:
-		m.Happened = fmt.Sprintf("The %s knows the %s and refuses access (403): %s", s.name, s.secrets,
-			s.variables)
+		m.Happened = fmt.Sprintf("The %s knows the %s and refuses access (403): %s%s", s.name, s.secrets,
+			s.variables, words(e))
 		m.Do = "give that user or key access to the account at the service, then run 'spendsync check'"
 	case e.Status == http.StatusBadRequest && e.DoubtsURL():
 		m.Happened = s.url + " begins with http, and its port speaks TLS"
@@ -120,10 +128,40 @@ func ofService(err error, m *Message) bool {
 	return true
 }
 
+// words are what the service itself wrote about a refusal.
+func words(e *extract.ReadError) string {
+	if _, text, ok := strings.Cut(e.Reason, fmt.Sprintf("status %d: ", e.Status)); ok {
+		return "; it says " + phrase.Visible(text)
+	}
+	return ""
+}
+
+// isPage reports whether a reply is a page for people: the service itself answers in JSON.
+func isPage(reply []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(reply), []byte("<")) }
+
+// markup is what a browser does not show of a page.
+var markup = regexp.MustCompile(`(?is)<(style|script)\b.*?</(style|script)>|<[^>]*>`)
+
+// pageText is the beginning of a page's text, in one line.
+func pageText(page []byte) string {
+	text := []rune(phrase.Visible(phrase.OneLine(html.UnescapeString(markup.ReplaceAllString(string(page), " ")))))
+	return string(text[:min(len(text), 160)])
+}
+
 // network words a request that brought no reply.
 func network(cause error, what, reason string, s side, m *Message) bool {
 	if cause == nil {
 		return false
+	}
+	if way, ok := errors.AsType[*net.OpError](cause); ok && way.Op == "proxyconnect" {
+		m.Happened = fmt.Sprintf("The proxy on the way to %s does not answer: %s", s.url, reason)
+		m.Do = "correct HTTPS_PROXY, or name the host in NO_PROXY if no proxy is needed; then " + s.again
+		return true
+	}
+	if strings.Contains(cause.Error(), http.StatusText(http.StatusProxyAuthRequired)) {
+		m.Happened = fmt.Sprintf("The proxy on the way to %s wants a user and a password (407)", s.url)
+		m.Do = "write them into HTTPS_PROXY, as http://USER:PASSWORD@HOST:PORT; then " + s.again
+		return true
 	}
 	if dns, ok := errors.AsType[*net.DNSError](cause); ok {
 		if !dns.IsNotFound {
@@ -142,7 +180,8 @@ func network(cause error, what, reason string, s side, m *Message) bool {
 	}
 	if bad, ok := errors.AsType[*tls.CertificateVerificationError](cause); ok {
 		m.Happened = fmt.Sprintf("The certificate behind %s is not trusted: %v", s.url, bad.Err)
-		m.Do = "correct the host in " + s.url + ", or name the certificate of your proxy in SSL_CERT_FILE"
+		m.Do = "correct the host in " + s.url + ", or let SSL_CERT_FILE name a file with your proxy's certificate " +
+			"and those of the system, which it replaces"
 		return true
 	}
 	var timeout net.Error
@@ -203,11 +242,17 @@ func usage(err error, m *Message) bool {
 	if !errors.Is(err, exit.ErrUsage) {
 		return false
 	}
-	m.Do = "correct the command; 'spendsync help' lists them"
+	m.Do = "correct the command; 'spendsync help COMMAND' describes it"
 	if strings.Contains(m.Happened, config.Prefix) {
 		m.Do = "correct it; 'spendsync help config' describes each variable"
 	}
 	return true
+}
+
+// engineText are the words by which DuckDB reports an error of the file system.
+var engineText = map[syscall.Errno]string{
+	syscall.ENOSPC: "No space left on device", syscall.EDQUOT: "Disk quota exceeded",
+	syscall.EROFS: "Read-only file system", syscall.EACCES: "Permission denied", syscall.EIO: "Input/output error",
 }
 
 // ofStorage words what the file system refused.
@@ -238,7 +283,7 @@ func ofStorage(err error, m *Message) bool {
 			config.Prefix + "DATA_DIR", true},
 		{syscall.EIO, "the volume has an I/O error", "repair or replace the volume, then run it again", false},
 	} {
-		if errors.Is(err, k.is) {
+		if words := engineText[k.is]; errors.Is(err, k.is) || words != "" && strings.Contains(text, words) {
 			m.Happened, m.Do = k.happened+": "+text, k.do
 			return true
 		}

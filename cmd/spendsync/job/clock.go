@@ -107,10 +107,10 @@ func (r *session) checkClock(service *extract.Client) error {
 	}
 	ours := r.clock.machine()
 	if ahead.Abs() > maxClockOff {
-		return exit.Usagef("this machine's clock is %v %s the service's, %s against %s: correct it, or days would "+
-			"count as %s",
+		err := exit.Usagef("this machine's clock is %v %s the service's, %s against %s: days would count as %s",
 			ahead.Abs(), where, ours.UTC().Format(time.RFC3339), theirs.UTC().Format(time.RFC3339),
-			map[bool]string{true: "over that go on", false: "lost that can be read"}[ahead > 0])
+			map[bool]string{true: "over that are not", false: "lost that can be read"}[ahead > 0])
+		return exit.Advise(err, "set this machine's clock, for example by NTP, then run it again")
 	}
 	return nil
 }
