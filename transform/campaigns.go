@@ -24,7 +24,7 @@ import (
 //	target_cpa                       NULL: off            Missing; unread without the single read
 //	end_date                         NULL: never          Missing; unread without the single read
 //	audience                         everyone, see below  everyone, see below
-//	a field of a present audience    NULL: not restricted Missing: an empty one is everyone
+//	a field of a present audience    NULL: not restricted Missing; not restricted if the audience is empty
 //	unsupported_targeting            as missing           Missing, false; unread without an audience
 //
 // Without an audience the campaign is for everyone if it was read by itself, its other fields could be read, and
@@ -89,6 +89,10 @@ func Campaign(listed, detail extract.Entity, c SettingsContext) (row schema.Camp
 	row.MinAge = read(audience, restriction, positive, "min_age")
 	row.MaxAge = read(audience, restriction, positive, "max_age")
 	row.Gender = read(audience, restriction, r.codeOf("gender", genders), "gender")
+	if known && len(audience.from[0]) == 0 {
+		r.forgetUnset(AudienceColumns...)
+		r.Null = append(r.Null, AudienceColumns...)
+	}
 	row.SourceMode = read(r, required, r.sourceMode, "source_mode")
 
 	beside := read(r, optional, yesNo, "unsupported_targeting")

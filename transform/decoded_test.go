@@ -68,7 +68,7 @@ func TestCampaign_SaysHowAFieldIsNotSet(t *testing.T) {
 		"mode/new":     {"source_mode", `"Smart"`, `+unnamed source_mode "Smart"`},
 		"mode/odd":     {"source_mode", `"?"`, `+refused source_mode "?", +unread source_mode`},
 		"country/new":  {"audience", `{"country":"BR"}`, `+unnamed country "BR"`},
-		"country/none": {"audience", `{}`, "+missing country"},
+		"country/none": {"audience", `{"states":[]}`, "+blank states, +missing country, -missing states"},
 		"country/null": {"audience", `{"country":null}`, "+null country"},
 		"states/new": {"audience", `{` + restricted + `,"states":["TX","ZZ"]}`,
 			`+unnamed states ["TX","ZZ"], -missing states`},

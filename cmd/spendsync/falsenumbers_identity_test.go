@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -99,6 +100,75 @@ func TestFalseNumbers_NoFalseAlarm(t *testing.T) {
 	for _, command := range []string{"check", "sync"} {
 		if code, _, last := w.run(command); code != exit.Partial || !strings.Contains(last, "balance") {
 			t.Errorf("%s: exit %d: %s", command, code, last)
+		}
+	}
+}
+
+// ofCampaigns edits each object with an ID in a JSON value.
+func ofCampaigns(value any, edit func(campaign map[string]any)) {
+	switch v := value.(type) {
+	case []any:
+		for _, inner := range v {
+			ofCampaigns(inner, edit)
+		}
+	case map[string]any:
+		if v["id"] != nil {
+			edit(v)
+		}
+		for _, inner := range v {
+			ofCampaigns(inner, edit)
+		}
+	}
+}
+
+// TestFalseNumbers_UnsetFields: a field that no entity has any more was renamed or lost, and its known values stand and
+// are named. One that others have is unset where it is missing, and so is a null.
+func TestFalseNumbers_UnsetFields(t *testing.T) {
+	w := newWorld(t).withoutMarts().synced()
+	const targets = "SELECT campaign_id, target_cpa FROM campaign WHERE target_cpa IS NOT NULL AND status = 'active' " +
+		"ORDER BY ALL"
+	known := w.ask(targets)
+	first, _, _ := strings.Cut(known, "|")
+	_, others, more := strings.Cut(known, "\n")
+	if !more {
+		t.Fatalf("too few campaigns have a target: %s", known)
+	}
+	plain := w.server.Config.Handler
+	for name, c := range map[string]struct {
+		edit func(campaign map[string]any)
+		want string
+		says string
+	}{
+		"renamed everywhere": {func(c map[string]any) { c["cpa_goal"] = c["target_cpa"]; delete(c, "target_cpa") }, known,
+			"target_cpa"},
+		"missing in one": {func(c map[string]any) {
+			if c["id"] == first {
+				delete(c, "target_cpa")
+			}
+		}, others, ""},
+		"null in one": {func(c map[string]any) {
+			if c["id"] == first {
+				c["target_cpa"] = nil
+			}
+		}, others, ""},
+	} {
+		w.rewrites("/v1/campaigns", func(body string) string {
+			var reply any
+			if err := json.Unmarshal([]byte(body), &reply); err != nil {
+				return body
+			}
+			ofCampaigns(reply, c.edit)
+			text, _ := json.Marshal(reply)
+			return string(text)
+		})
+		_, _, last := w.run("sync")
+		if got := w.ask(targets); got != c.want || !strings.Contains(last, c.says) {
+			t.Errorf("%s: %s, want %s; %s", name, got, c.want, last)
+		}
+		w.server.Config.Handler = plain
+		w.run("sync")
+		if got := w.ask(targets); got != known {
+			t.Errorf("after %s: %s", name, got)
 		}
 	}
 }

@@ -44,11 +44,11 @@ func flickers(path string, n manifest.KeyChanges) bool {
 }
 
 // compareExtra compares the fields beyond the columns in the entities' JSON with those of the current versions. It
-// returns how often each key changed, and the keys that were never seen before: those of the table, and those of each
-// place in seen. It records the result of each entity in seen. A key that is new to the whole table is not a change.
+// returns how often each key changed, and the keys that were never seen before. It records the result of each entity
+// in seen. A key that is new to the whole table is not a change.
 func compareExtra[R any, P history.Versioned[R]](
 	t schema.TableOf[R], b *extraKeys[R], stored []R, seen []history.Seen[R], counted map[string]manifest.KeyChanges,
-) (keys map[string]manifest.KeyChanges, found map[string]transform.ExtraKey, gained map[int][]string) {
+) (keys map[string]manifest.KeyChanges, found map[string]transform.ExtraKey) {
 	keyText := history.KeyTextOf(t)
 	was := map[string]*R{}
 	for i := range stored {
@@ -56,7 +56,7 @@ func compareExtra[R any, P history.Versioned[R]](
 			was[keyText(&stored[i])] = &stored[i]
 		}
 	}
-	keys, found, gained = maps.Clone(counted), map[string]transform.ExtraKey{}, map[int][]string{}
+	keys, found = maps.Clone(counted), map[string]transform.ExtraKey{}
 	if keys == nil {
 		keys = map[string]manifest.KeyChanges{}
 	}
@@ -75,10 +75,8 @@ func compareExtra[R any, P history.Versioned[R]](
 			if _, counts := counted[path]; !counts && len(counted) < maxExtra {
 				found[path] = v
 				seen[i].Extra = history.ExtraNew
-				gained[i] = append(gained[i], path)
 			}
 		}
-		slices.Sort(gained[i])
 		if before == nil {
 			continue
 		}
@@ -108,7 +106,7 @@ func compareExtra[R any, P history.Versioned[R]](
 			seen[i].Extra = history.ExtraSame
 		}
 	}
-	return boundedKeys(keys, found), found, gained
+	return boundedKeys(keys, found), found
 }
 
 // isTracked reports whether a column makes versions.

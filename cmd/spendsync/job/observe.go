@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/load/history"
 	"spendsync/load/manifest"
@@ -49,12 +48,6 @@ func (r *settingsStage) stage(s *settings, staged *load.Staged) error {
 			id: func(c *schema.Campaign) string { return c.CampaignID },
 			unset: &unset[schema.Campaign]{
 				entity: "campaign", id: func(c *schema.Campaign) string { return c.CampaignID },
-				read: func(c *schema.Campaign) transform.Decoded {
-					_, reading, _ := transform.Campaign(extract.Entity{},
-						reread(r.Service, extract.KindCampaign, c.CampaignID, c.Raw.V),
-						transform.SettingsContext{Service: r.Service})
-					return reading
-				},
 			},
 		}),
 		advance(r, s, staged, schema.DeliveryHistory, s.observeDelivery(), tableChecks[schema.Delivery]{}),
@@ -68,11 +61,6 @@ func (r *settingsStage) stage(s *settings, staged *load.Staged) error {
 			id: func(c *schema.Creative) string { return c.CreativeID },
 			unset: &unset[schema.Creative]{
 				entity: "creative", id: func(c *schema.Creative) string { return c.CreativeID },
-				read: func(c *schema.Creative) transform.Decoded {
-					_, reading, _ := transform.Creative(reread(r.Service, extract.KindCreative, c.CreativeID, c.Raw.V),
-						c.CampaignID.V, transform.SettingsContext{Service: r.Service})
-					return reading
-				},
 			},
 		}),
 		r.advanceRules(s, staged),
@@ -315,9 +303,9 @@ func advance[R any, P history.Versioned[R]](
 	}
 	if b := by.extra; b != nil {
 		b.read, o.Seen = s.readKeys[b.stream], slices.Clone(o.Seen)
-		keys, found, gained := compareExtra[R, P](t, b, h.Rows, o.Seen, r.store.Account().ExtraKeys[t.Name])
+		keys, found := compareExtra[R, P](t, b, h.Rows, o.Seen, r.store.Account().ExtraKeys[t.Name])
 		if by.unset != nil {
-			judgeUnset[R, P](r, s, t, by.unset, h, o.Seen, gained, keys, found)
+			judgeUnset[R, P](r, s, t, by.unset, h.Rows, o.Seen)
 		}
 		staged.PutExtraKeys(t.Name, keys)
 		s.undescribed = append(s.undescribed, r.undescribed(b.stream, s.at, found)...)

@@ -48,7 +48,6 @@ type settings struct {
 	bidsRead   map[string]bool // by campaign: whether its bids could be read; absent: it was not read
 
 	leftOut  map[string]map[string]leftOut // by kind and ID of an entity
-	nulls    map[string]map[string]bool    // by kind: columns that came as null
 	standing []string                      // fields that are unread, whose last known values stand
 	words    []string                      // fields with a value that the description does not know
 	judged   int                           // those of them that the whole run has shown to be unread
@@ -120,7 +119,6 @@ func newSettingsReader(r *session) *settingsReader {
 			rulesRead:  map[[2]string]bool{}, bidsRead: map[string]bool{},
 			readNow: map[string]bool{}, unclear: map[string]bool{},
 			leftOut:  map[string]map[string]leftOut{"campaign": {}, "creative": {}},
-			nulls:    map[string]map[string]bool{"campaign": {}, "creative": {}},
 			detailed: map[string]bool{}, readKeys: map[string]map[string]bool{},
 			replies: r.store.CollectReplies(),
 		},
@@ -242,9 +240,6 @@ func (n *settingsReader) note(kind, id string, columns []string, reading transfo
 	}
 	if left := n.read.leftOut[kind]; left != nil {
 		left[id] = leftOutOf(reading)
-		for _, column := range reading.Null {
-			n.read.nulls[kind][column] = true
-		}
 	}
 	n.read.unread.add(kind, id, columns, reading)
 	n.readKeys(entity, reading)

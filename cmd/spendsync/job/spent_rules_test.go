@@ -186,3 +186,13 @@ func TestBudget_Rules(t *testing.T) {
 		}
 	}
 }
+
+// storedCampaign is a current version of a campaign with a name and a target, that was read in full.
+func storedCampaign(id string, edit ...func(*schema.Campaign)) schema.Campaign {
+	c := schema.Campaign{CampaignID: id, Name: schema.Some("n"), TargetCPA: schema.Some[schema.Money](5)}
+	c.IsCurrent, c.ReadState = true, schema.ReadOK
+	for _, e := range edit {
+		e(&c)
+	}
+	return c
+}

@@ -9,152 +9,73 @@ import (
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load/history"
-	"spendsync/load/manifest"
 	"spendsync/schema"
 	"spendsync/transform"
 )
 
-// A field with a known value may come without one: its key is missing, or its value is blank.
-// It may have been removed, renamed or lost. Only a null means that it is unset. A missing key
-// or a blank means this only if the service never shows null for the field, and has used this
-// form for an entity without a value: the replies of the current versions are the evidence.
-// If they have none about the field, the other fields of the entity count. A key that was
-// never seen before, in the same reply as a missing one, may be its new name. In all other
-// cases the field is unread: the known value stays, and the field is reported.
+// A null says that a field is unset. A missing key or a blank value says so if another entity of this run has a value
+// there; if none has, the key was renamed or lost: the field is unread, the known value stands and is named. What was
+// never known is unset either way.
 
 // leftOut lists the fields that a reply about an entity lacks, or has in a damaged form.
 type leftOut struct {
-	missing, blank []string
-	damaged        []string // texts that are stored otherwise than they were sent
+	unset   []string // missing or blank
+	damaged []string // texts that are stored otherwise than they were sent
 }
 
 func leftOutOf(reading transform.Decoded) leftOut {
-	l := leftOut{missing: reading.Missing, blank: reading.Blank}
+	l := leftOut{unset: slices.Concat(reading.Missing, reading.Blank)}
+	if slices.Contains(l.unset, transform.WholeAudience) {
+		l.unset = append(l.unset, transform.AudienceColumns...)
+	}
 	for _, text := range reading.Texts {
 		l.damaged = append(l.damaged, text.Column)
 	}
 	return l
 }
 
-// unset is how the replies about the entities of a table express an unset field.
+// unset is where a table's entities are named.
 type unset[R any] struct {
-	entity string                            // in ops.entity_read
-	id     func(*R) string                   // of a row
-	read   func(stored *R) transform.Decoded // of the JSON that a row has
+	entity string          // in ops.entity_read
+	id     func(*R) string // of a row
 }
 
-// ways are how a service expresses an unset field.
-type ways struct{ null, missing, blank bool }
-
-func (w ways) and(o ways) ways {
-	return ways{w.null || o.null, w.missing || o.missing, w.blank || o.blank}
-}
-
-// groupOfField returns the fields of an entity that show how this one is left out: those of the same object.
-func groupOfField(column string) string {
-	if slices.Contains(transform.AudienceColumns, column) {
-		return "audience"
-	}
-	before, _, _ := strings.Cut(column, "_")
-	if before == "pending" {
-		return before
-	}
-	return ""
-}
-
-// maxEvidence is how many current versions are looked at for how a service leaves fields out.
-const maxEvidence = 500
-
-// doubt is a field that came without a value.
-type doubt struct {
-	seen   int // place of the entity
-	column schema.Column
-	way    ways // one of them
-	new    bool // nothing was known of it
-	whole  bool // with all of its object
-}
-
-// judgeUnset decides for the fields that came without a value whether they are not set. Those
-// that are unread are noted, and named in seen. gained are the keys that were never seen before, by
-// place in seen; a key that may be the new name of a field stays new.
+// judgeUnset notes the fields with a known value that came without one and are unread, and names them in seen.
 func judgeUnset[R any, P history.Versioned[R]](
-	r *settingsStage, s *settings, t schema.TableOf[R], u *unset[R], h history.Versions[R], seen []history.Seen[R],
-	gained map[int][]string, keys map[string]manifest.KeyChanges, found map[string]transform.ExtraKey,
+	r *settingsStage, s *settings, t schema.TableOf[R], u *unset[R], stored []R, seen []history.Seen[R],
 ) {
-	left := s.leftOut[u.entity]
-	current := map[string]*R{}
-	for i := range h.Rows {
-		if P(&h.Rows[i]).FramePtr().IsCurrent {
-			current[u.id(&h.Rows[i])] = &h.Rows[i]
+	known := map[string]*R{}
+	for i := range stored {
+		if P(&stored[i]).FramePtr().IsCurrent {
+			known[u.id(&stored[i])] = &stored[i]
 		}
 	}
-	var doubts []doubt
+	hasOne := valuesIn(t, seen)
 	unread := map[string]int{} // by column
-	note := func(i int, column, why string) {
-		id := u.id(&seen[i].Row)
-		seen[i].Unread = append(slices.Clone(seen[i].Unread), column)
-		seen[i].Extra = history.ExtraSame
-		s.noteUnread(r, u.entity, id, column, why)
-		unread[column]++
-		if s.readNow[id] {
-			s.unclear[id] = true
-		}
-	}
-	fields := map[string]schema.Column{}
-	for _, c := range t.Fields() {
-		fields[c.Name] = c
-	}
 	for i := range seen {
 		id := u.id(&seen[i].Row)
-		known := current[id]
-		bare := known == nil || P(known).FramePtr().ReadState == schema.ReadStub ||
-			P(known).FramePtr().ReadState == schema.ReadUnreadable
-		add := func(columns []string, way ways) {
-			for _, name := range columns {
-				c, is := fields[name]
-				isNew := bare || slices.Contains(h.Confirmations.Never[id], name)
-				if is && !slices.Contains(seen[i].Unread, name) && (isNew || !t.ColumnEqual(known, &seen[i].Row, c)) {
-					doubts = append(doubts, doubt{seen: i, column: c, way: way, new: isNew,
-						whole: slices.Contains(columns, transform.WholeAudience)})
-				}
-			}
+		was := known[id]
+		if was == nil {
+			continue
 		}
-		missing := left[id].missing
-		if slices.Contains(missing, transform.WholeAudience) {
-			missing = slices.Concat(missing, transform.AudienceColumns)
-		}
-		add(missing, ways{missing: true})
-		add(left[id].blank, ways{blank: true})
-		for _, name := range left[id].damaged {
-			c, is := fields[name]
-			if is && known != nil && !t.ColumnEqual(known, new(R), c) && !t.ColumnEqual(known, &seen[i].Row, c) &&
-				!slices.Contains(seen[i].Unread, name) {
-				note(i, name, "a damaged text; the known one stands")
+		left, none := s.leftOut[u.entity][id], new(R)
+		for _, c := range t.Fields() {
+			why := ""
+			switch {
+			case t.ColumnEqual(was, none, c), t.ColumnEqual(was, &seen[i].Row, c), slices.Contains(seen[i].Unread, c.Name):
+			case slices.Contains(left.damaged, c.Name):
+				why = "a damaged text; the known one stands"
+			case slices.Contains(left.unset, c.Name) && !hasOne(c):
+				why = "missing or blank, and no other " + u.entity + " of this run has one"
 			}
-		}
-	}
-	if len(doubts) > 0 {
-		by, groups := evidence[R, P](s, t, u, h.Rows, fields)
-		renamed := map[string]bool{}
-		for _, d := range doubts {
-			group := groupOfField(d.column.Name)
-			why := by[d.column.Name].doubts(d, groups[group], group == "audience")
-			if d.whole && group == "audience" {
-				why = by[transform.WholeAudience].doubts(d, ways{}, false)
+			if why == "" {
+				continue
 			}
-			if why == "" && !d.new && len(gained[d.seen]) > 0 {
-				why = "missing, while the new key " + gained[d.seen][0] + " came: it may be its new name"
-				for _, path := range gained[d.seen] {
-					renamed[path] = true
-				}
-			}
-			if why != "" {
-				note(d.seen, d.column.Name, why)
-			}
-		}
-		for path := range renamed {
-			delete(keys, path)
-			delete(found, path)
+			seen[i].Unread = append(slices.Clone(seen[i].Unread), c.Name)
+			seen[i].Extra = history.ExtraSame
+			s.noteUnread(r, u.entity, id, c.Name, why)
+			unread[c.Name]++
+			s.unclear[id] = s.unclear[id] || s.readNow[id]
 		}
 	}
 	for _, column := range slices.Sorted(maps.Keys(unread)) {
@@ -168,75 +89,19 @@ func judgeUnset[R any, P history.Versioned[R]](
 	}
 }
 
-// evidence returns how the replies have expressed an unset field, by column and by the group of the columns: the
-// replies of this run for nulls, and the replies of the current versions.
-func evidence[R any, P history.Versioned[R]](
-	s *settings, t schema.TableOf[R], u *unset[R], rows []R, fields map[string]schema.Column,
-) (by, groups map[string]ways) {
-	by, groups = map[string]ways{}, map[string]ways{}
-	add := func(column string, w ways) {
-		by[column] = by[column].and(w)
-		groups[groupOfField(column)] = groups[groupOfField(column)].and(w)
-	}
-	for column := range s.nulls[u.entity] {
-		add(column, ways{null: true})
-	}
-	looked := 0
-	for i := range rows {
-		f := P(&rows[i]).FramePtr()
-		if !f.IsCurrent || f.ReadState != schema.ReadOK || looked == maxEvidence {
-			continue
+// valuesIn returns a function that reports whether an entity of this run has a value in a column.
+func valuesIn[R any](t schema.TableOf[R], seen []history.Seen[R]) func(schema.Column) bool {
+	found, none := map[string]bool{}, new(R)
+	return func(c schema.Column) bool {
+		is, looked := found[c.Name]
+		if !looked {
+			is = slices.ContainsFunc(seen, func(o history.Seen[R]) bool {
+				return !slices.Contains(o.Unread, c.Name) && !t.ColumnEqual(&o.Row, none, c)
+			})
+			found[c.Name] = is
 		}
-		looked++
-		reading := u.read(&rows[i])
-		for _, column := range reading.Null {
-			add(column, ways{null: true})
-		}
-		if slices.Contains(reading.Missing, transform.WholeAudience) && isForEveryone(t, &rows[i], fields) {
-			add(transform.WholeAudience, ways{missing: true})
-		}
-		for _, column := range reading.Missing {
-			if c, is := fields[column]; is && t.ColumnEqual(&rows[i], new(R), c) {
-				add(column, ways{missing: true})
-			}
-		}
-		for _, column := range reading.Blank {
-			if c, is := fields[column]; is && t.ColumnEqual(&rows[i], new(R), c) {
-				add(column, ways{blank: true})
-			}
-		}
+		return is
 	}
-	return by, groups
-}
-
-// isForEveryone reports whether a campaign's row has no restriction.
-func isForEveryone[R any](t schema.TableOf[R], row *R, fields map[string]schema.Column) bool {
-	return !slices.ContainsFunc(transform.AudienceColumns, func(column string) bool {
-		c, is := fields[column]
-		return is && column != "unsupported_targeting" && !t.ColumnEqual(row, new(R), c)
-	})
-}
-
-// doubts returns why a field that came without a value may still be set; empty: it is unset. w is how the service
-// expresses this for the field, and group how it does for others. described reports whether the description allows the
-// key to be left out.
-func (w ways) doubts(d doubt, group ways, described bool) string {
-	what := "missing"
-	if d.way.blank {
-		what = "blank"
-	}
-	seen := func(w ways) bool { return d.way.missing && w.missing || d.way.blank && w.blank }
-	switch {
-	case w.null:
-		return what + ", while the service shows null where it is not set"
-	case d.new, seen(w), described && d.way.missing:
-		return ""
-	case group.null:
-		return what + ", while the service shows null where other fields are not set"
-	case seen(group):
-		return ""
-	}
-	return what + ", which nothing of this account was before"
 }
 
 // noteUnread notes a field that is unread for a reason that the whole run has shown.
