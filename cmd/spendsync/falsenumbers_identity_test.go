@@ -139,8 +139,10 @@ func TestFalseNumbers_UnsetFields(t *testing.T) {
 		want string
 		says string
 	}{
-		"renamed everywhere": {func(c map[string]any) { c["cpa_goal"] = c["target_cpa"]; delete(c, "target_cpa") }, known,
-			"target_cpa"},
+		"renamed everywhere": {func(c map[string]any) {
+			c["cpa_goal"] = c["target_cpa"]
+			delete(c, "target_cpa")
+		}, known, "target_cpa"},
 		"missing in one": {func(c map[string]any) {
 			if c["id"] == first {
 				delete(c, "target_cpa")

@@ -200,8 +200,7 @@ var quirkCases = []quirkCase{
 	{quirk: "me-unreadable"}, // nothing is pinned; the log says so
 	{quirk: "me-number"},
 	{quirk: "me-nested"},
-	{quirk: "me-404", unknown: "whose account it is",
-		exits: [2]int{4, 4}},
+	{quirk: "me-404"}, // as above
 	{quirk: "limits-unreadable", unknown: "the budgets",
 		exits: [2]int{4, 4}},
 	{quirk: "limits-map"},
@@ -219,13 +218,13 @@ var quirkCases = []quirkCase{
 	// IDs.
 	{quirk: "ids-long"},
 	{quirk: "ids-number-beside"},
-	// What stands for the letter and the zeros of the report's IDs is not known.
+	// The campaigns of the report are none of those that the key lists: nothing is published, and the replies are kept.
 	{quirk: "ids-number", unknown: "what stands for the letter and the zeros",
-		exits: [2]int{4, 4}, settings: "campaigns"},
+		exits: [2]int{3, 3}, days: noDay, numbers: "not stored 33", settings: "campaigns"},
 	{quirk: "ids-uuid", unknown: "which campaign of the report is which",
-		exits: [2]int{4, 4}, settings: "campaigns"},
-	// Another form than the API's is no proof against the report; the operator has accepted the account.
-	{quirk: "ids-lowercase", unknown: "which campaign of the report is which", exits: [2]int{4, 0}},
+		exits: [2]int{3, 3}, days: noDay, numbers: "not stored 33", settings: "campaigns"},
+	{quirk: "ids-lowercase", unknown: "which campaign of the report is which",
+		exits: [2]int{3, 3}, days: noDay, numbers: "not stored 33", settings: "campaigns"},
 	{quirk: "other-account", unknown: "whose numbers they are",
 		exits: [2]int{3, 3}, days: noDay, numbers: "not stored 33", settings: "campaigns",
 		says: []string{"belong to two accounts"}},

@@ -62,7 +62,8 @@ func judgeUnset[R any, P history.Versioned[R]](
 		for _, c := range t.Fields() {
 			why := ""
 			switch {
-			case t.ColumnEqual(was, none, c), t.ColumnEqual(was, &seen[i].Row, c), slices.Contains(seen[i].Unread, c.Name):
+			case t.ColumnEqual(was, none, c), t.ColumnEqual(was, &seen[i].Row, c):
+			case slices.Contains(seen[i].Unread, c.Name):
 			case slices.Contains(left.damaged, c.Name):
 				why = "a damaged text; the known one stands"
 			case slices.Contains(left.unset, c.Name) && !hasOne(c):
