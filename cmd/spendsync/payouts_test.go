@@ -209,6 +209,8 @@ func TestPayouts_ShrunkDaysAreHeld(t *testing.T) {
 	w.must("accept", note)
 	w.sync(time.Minute, exit.OK, "")
 	w.wantAnswer("6000.000000", "SELECT sum(revenue) FROM tracker_daily WHERE report_date = '2026-11-19'")
+	w.wantAnswer("2026-11-18|10.50\n2026-11-19|7105.00", "SELECT report_date, raw->>'revenue' FROM ops.refused_row "+
+		"WHERE stream = 'tracker_daily' ORDER BY ALL")
 	w.must("verify")
 }
 

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/csv"
 	"encoding/hex"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 
 	"github.com/xuri/excelize/v2"
 
@@ -38,6 +40,7 @@ type file struct {
 
 	at       map[string]int // of an export: our columns in names
 	days     days           // of an export
+	isCut    bool           // a quote does not end: the engine drops the last line
 	rejects  string         // the engine's table of lines that it could not split; empty: none
 	rejected []int          // these lines
 }
@@ -60,8 +63,8 @@ func (r *reader) open(ctx context.Context, path string, id int) (f *file, err er
 		return nil, err
 	}
 	defer in.Close()
-	hash := sha256.New()
-	if _, err := io.Copy(hash, in); err != nil {
+	hash, quotes := sha256.New(), quoteCounter(0)
+	if _, err := io.Copy(io.MultiWriter(hash, &quotes), in); err != nil {
 		return nil, err
 	}
 	f = &file{path: path, hash: hex.EncodeToString(hash.Sum(nil)[:4]), line: 2, unit: "line"}
@@ -103,7 +106,9 @@ func (r *reader) open(ctx context.Context, path string, id int) (f *file, err er
 		f.what, f.line, f.unit = "JSON", 1, "row"
 		return f, r.openJSON(ctx, f, options)
 	case is("\xff\xfe"), is("\xfe\xff"), bytes.Count(start, []byte{0}) > len(start)/3:
-		if is("\xfe\xff") || !is("\xff\xfe") && start[0] == 0 { // the engine reads little-endian alone
+		bigEndian := is("\xfe\xff") || !is("\xff\xfe") && start[0] == 0
+		text = decoded16(start, bigEndian)
+		if bigEndian { // the engine reads little-endian alone
 			if read, err = r.swapped(in, size, id); err != nil {
 				return nil, err
 			}
@@ -112,21 +117,33 @@ func (r *reader) open(ctx context.Context, path string, id int) (f *file, err er
 	case bytes.IndexByte(start, 0) >= 0:
 		return nil, errors.New("it is neither text, a workbook, JSON nor Parquet: it holds NUL bytes")
 	}
-	return f, r.openCSV(ctx, f, read, options)
+	f.isCut = f.what == "" && quotes%2 == 1
+	return f, r.openCSV(ctx, f, read, options, text)
 }
 
-// unpacked returns the first bytes in a file that is packed with gzip.
+// quoteCounter counts the quotes of a text.
+type quoteCounter int
+
+func (q *quoteCounter) Write(p []byte) (int, error) {
+	*q += quoteCounter(bytes.Count(p, []byte{'"'}))
+	return len(p), nil
+}
+
+// unpacked returns the first bytes in a file that is packed with gzip, and checks that it is complete.
 func unpacked(in io.Reader) ([]byte, error) {
 	z, err := gzip.NewReader(in)
 	if err != nil {
 		return nil, err
 	}
-	start := make([]byte, 4096)
-	n, err := io.ReadFull(z, start)
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		err = nil
+	start, err := io.ReadAll(io.LimitReader(z, 4096))
+	if err != nil {
+		return nil, err
 	}
-	return start[:n], err
+	n, err := io.Copy(io.Discard, io.LimitReader(z, MaxSize))
+	if n == MaxSize {
+		return nil, fmt.Errorf("more than %d bytes are in it", MaxSize)
+	}
+	return start, err
 }
 
 // swapped writes big-endian UTF-16 as little-endian.
@@ -148,23 +165,57 @@ func (r *reader) swapped(in io.ReaderAt, size int64, id int) (path string, err e
 	return path, errors.Join(err, w.Flush(), out.Close())
 }
 
-// openCSV lets the engine find out how lines are split. What it cannot split is rejected line by line.
-func (r *reader) openCSV(ctx context.Context, f *file, path, options string) error {
-	f.rejects = "rejects_" + strings.ToLower(f.hash)
-	options = fmt.Sprintf(`%s, all_varchar=true, header=true, comment='', quote='"', escape='"'%s, nullstr=''`,
-		schema.QuoteText(path), options)
-	for row, err := range r.db.Rows(ctx, "SELECT SkipRows FROM sniff_csv("+options+", ignore_errors=true)") {
-		if err != nil {
-			return fmt.Errorf("its lines are no table: no comma, semicolon, tab or | splits them alike (%s)",
-				firstLine(err.Error()))
+// openCSV lets the engine split lines as the heading is split: the first line with two columns or more, by the delimiter
+// that makes most. (The engine's sniffer skips a heading that some lines differ from.) What is split otherwise is rejected
+// line by line.
+func (r *reader) openCSV(ctx context.Context, f *file, path, options, start string) error {
+	f.rejects = "rejects_" + f.hash
+	var delimiter string
+	var names []string
+	skip := 0
+	for line := range strings.Lines(start) {
+		for _, d := range ",;\t|" {
+			in := csv.NewReader(strings.NewReader(line))
+			in.Comma = d
+			if got, err := in.Read(); err == nil && len(got) > max(1, len(names)) && !strings.HasPrefix(line, "sep=") {
+				delimiter, names = string(d), got
+			}
 		}
-		if skip, err := strconv.Atoi(row[0]); err == nil {
-			f.line += skip
+		if skip++; names != nil {
+			break
 		}
 	}
-	f.from = "SELECT * FROM read_csv(" + options + fmt.Sprintf(", parallel=false, store_rejects=true, "+
-		"rejects_table='%s', rejects_scan='%[1]s_scan')", f.rejects)
-	return r.columns(ctx, f)
+	if names == nil {
+		return errors.New("its lines are no table: no comma, semicolon, tab or | splits a heading into columns")
+	}
+	columns := make([]string, len(names))
+	for i, name := range names {
+		if name = strings.TrimSpace(name); name == "" {
+			name = fmt.Sprintf("column%d", i+1)
+		}
+		if slices.ContainsFunc(names[:i], func(n string) bool { return strings.EqualFold(n, name) }) {
+			name += fmt.Sprintf("_%d", i)
+		}
+		names[i], columns[i] = name, schema.QuoteText(name)+": 'VARCHAR'"
+	}
+	f.names, f.line = names, skip+1
+	f.from = fmt.Sprintf(`SELECT * FROM read_csv(%s, auto_detect=false, header=false, skip=%d, delim=%s, quote='"', escape='"',
+		comment='', nullstr=''%s, columns={%s}, parallel=false, store_rejects=true, rejects_table='%s', rejects_scan='%[6]s_scan')`,
+		schema.QuoteText(path), skip, schema.QuoteText(delimiter), options, strings.Join(columns, ", "), f.rejects)
+	return nil
+}
+
+// decoded16 is the text of UTF-16.
+func decoded16(b []byte, bigEndian bool) string {
+	var order binary.ByteOrder = binary.LittleEndian
+	if bigEndian {
+		order = binary.BigEndian
+	}
+	units := make([]uint16, len(b)/2)
+	for i := range units {
+		units[i] = order.Uint16(b[2*i:])
+	}
+	return strings.TrimPrefix(string(utf16.Decode(units)), "\ufeff")
 }
 
 func firstLine(text string) string {
@@ -213,7 +264,7 @@ func exact(text string) string {
 // of trackers answer.
 func (r *reader) openJSON(ctx context.Context, f *file, options string) error {
 	objects := "SELECT json AS j FROM read_json_objects(" + schema.QuoteText(f.path) + options +
-		", maximum_object_size=268435456)"
+		", maximum_object_size=33554432)"
 	keys := map[string]bool{}
 	list := ""
 	for row, err := range r.db.Rows(ctx, `SELECT DISTINCT k, json_type(j, '$."' || k || '"') FROM

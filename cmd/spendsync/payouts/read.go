@@ -137,15 +137,20 @@ func (r *reader) readSteady(ctx context.Context, path string, payouts *payoutFil
 		if err != nil {
 			return err
 		}
-		mine := *payouts
-		id := len(r.files)*attempts + attempt
-		err = r.readFile(ctx, path, id, &mine)
+		mine, number := *payouts, len(r.files)
+		err = r.readFile(ctx, path, number*attempts+attempt, &mine)
 		after, statErr := os.Stat(path)
-		if statErr == nil && before.Size() == after.Size() && before.ModTime().Equal(after.ModTime()) {
+		isSteady := statErr == nil && before.Size() == after.Size() && before.ModTime().Equal(after.ModTime())
+		if isSteady && err == nil {
 			*payouts = mine
+			return nil
+		}
+		r.files, r.decimal = r.files[:number], r.decimal[:number]
+		if err := r.db.Exec(ctx, fmt.Sprintf("DELETE FROM export WHERE file = %d", number),
+			fmt.Sprintf("DELETE FROM day_of WHERE file = %d", number)); err != nil {
 			return err
 		}
-		if err := r.db.Exec(ctx, fmt.Sprintf("DELETE FROM export WHERE file = %d", len(r.files))); err != nil {
+		if isSteady {
 			return err
 		}
 		if attempt < attempts-1 {

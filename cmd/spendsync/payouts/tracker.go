@@ -48,8 +48,14 @@ func (r *reader) readExport(ctx context.Context, f *file) error {
 		return errors.New(firstLine(err.Error()))
 	}
 	if err := r.readRejects(ctx, f, func(n int, line, why string) {
-		f.rejected = append(f.rejected, n)
+		if n > 0 {
+			f.rejected = append(f.rejected, n)
+		}
 		r.setAside("tracker", 0, number, n, why, "", line)
+		if n == 0 {
+			r.fail(f, why)
+			return
+		}
 		r.fail(f, fmt.Sprintf("line %d: %s; it is set aside: %.80q", n, why, line))
 	}); err != nil {
 		return err
@@ -78,6 +84,9 @@ func (r *reader) readExport(ctx context.Context, f *file) error {
 func (r *reader) readRejects(ctx context.Context, f *file, reject func(n int, line, why string)) error {
 	if f.rejects == "" {
 		return nil
+	}
+	if f.isCut {
+		reject(0, "", "a quote does not end: a line is cut, perhaps the last one")
 	}
 	for row, err := range r.db.Rows(ctx, "SELECT line, any_value(csv_line), any_value(error_type), "+
 		"any_value(error_message) FROM "+f.rejects+" GROUP BY line ORDER BY line") {
