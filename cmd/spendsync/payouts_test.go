@@ -104,8 +104,9 @@ type exportWorld struct {
 }
 
 func newExportWorld(t *testing.T) *exportWorld {
-	w := &exportWorld{world: newWorld(t, func(c *adsim.Config) { c.Campaigns, c.RowsPerDay = 4, 40 }), path: filepath.Join(t.TempDir(),
-		"tracker.csv")}
+	w := &exportWorld{world: newWorld(t, func(c *adsim.Config) { c.Campaigns, c.RowsPerDay = 4, 40 }),
+		path: filepath.Join(t.TempDir(),
+			"tracker.csv")}
 	w.service.SetNow(time.Date(2026, 11, 26, 15, 0, 0, 0, time.UTC))
 	w.must("sync")
 	ids := strings.Split(w.ask("SELECT DISTINCT campaign_id FROM spend_daily ORDER BY 1"), "\n")
@@ -145,7 +146,8 @@ func TestPayouts_ExportReplacesItsDays(t *testing.T) {
 	if err := os.WriteFile(payouts, []byte("from,payout\n2026-01-01,10\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const all = "SELECT report_date, clicks, conversions, approved, held, refused, revenue FROM tracker_daily ORDER BY ALL"
+	const all = "SELECT report_date, clicks, conversions, approved, held, refused, revenue FROM tracker_daily " +
+		"ORDER BY ALL"
 	w.env["PAYOUTS"] = payouts + "," + w.path
 	w.env["TRACKER_COLUMNS"] = "day=Date,campaign=Custom 1,source=Site,state=Status,conversions=Conv,revenue=Rev"
 	w.write("Date;Custom 1;Site;Status;Conv;Rev;ROI\n2026-11-18;{C};{S};approved;2;19.5;1\n" +
@@ -181,11 +183,13 @@ func TestPayouts_ShrunkDaysAreHeld(t *testing.T) {
 	w.write(head + day18 + "2026-11-19,{C},{S},7,7105.00\n")
 	w.sync(time.Minute, exit.OK, "")
 	whole := "2026-11-18|2|14|30.500000\n2026-11-19|1|7|7105.000000"
-	w.wantAnswer(whole, "SELECT report_date, count(*), sum(clicks), sum(revenue) FROM tracker_daily GROUP BY ALL ORDER BY ALL")
+	w.wantAnswer(whole, "SELECT report_date, count(*), sum(clicks), sum(revenue) FROM tracker_daily GROUP BY ALL "+
+		"ORDER BY ALL")
 
 	cut := head + day18 + "2026-11-19,{C},{S},7,71" // cut in its last number
 	w.write(cut)
-	w.sync(time.Hour, exit.Partial, "the tracker's day 2026-11-19 would lose 7034.00 of its revenue of 7105.00, at the "+
+	w.sync(time.Hour, exit.Partial, "the tracker's day 2026-11-19 would lose 7034.00 of its revenue of 7105.00, "+
+		"at the "+
 		"edge of the export: it is held")
 	if got := w.stored(); got != whole {
 		t.Errorf("a cut file is stored: %s", got)
@@ -199,7 +203,8 @@ func TestPayouts_ShrunkDaysAreHeld(t *testing.T) {
 	w.write(head + "2026-11-18,{C},{S},9,20\n2026-11-19,{C},{S},7,7105.00\n2026-11-20,{C},{S},1,1\n")
 	w.sync(time.Hour, exit.Partial, "2026-11-18 would lose") // another file, and the same day
 	w.sync(24*time.Hour, exit.OK, "")
-	if got := w.stored(); !strings.HasPrefix(got, "2026-11-18|1|9|20.000000\n2026-11-19|1|7|7105.000000\n2026-11-20|1") {
+	if got := w.stored(); !strings.HasPrefix(got, "2026-11-18|1|9|20.000000\n2026-11-19|1|7|"+
+		"7105.000000\n2026-11-20|1") {
 		t.Errorf("what two days' exports have is not stored: %s", got)
 	}
 
@@ -225,14 +230,16 @@ func TestPayouts_OtherIDsAreRefused(t *testing.T) {
 	w.write(text)
 	const says = "0 of 1 rows are of campaigns of this account, 0 of 1 campaigns match"
 	w.wantPayoutsChecked(exit.Usage, says)
-	w.wantPayoutsChecked(exit.Usage, "column Custom variable 2 fits: SPENDSYNC_TRACKER_COLUMNS with campaign=Custom variable 2")
+	w.wantPayoutsChecked(exit.Usage, "column Custom variable 2 fits: SPENDSYNC_TRACKER_COLUMNS with "+
+		"campaign=Custom variable 2")
 	w.sync(time.Minute, exit.Partial, says)
 	w.wantAnswer("0", "SELECT count(*) FROM tracker_daily")
 	w.wantAnswer(before, "FROM mart.revenue")
 	w.env["TRACKER_COLUMNS"] = "day=Day,campaign=Custom variable 2,source=Campaign ID,clicks=Visits,revenue=Revenue"
 	w.sync(time.Minute, exit.Partial, "0 of 1 sources match")
 	w.wantAnswer("0", "SELECT count(*) FROM tracker_daily")
-	w.env["TRACKER_COLUMNS"] = "day=Day,campaign=Custom variable 2,source=Custom variable 1,clicks=Visits,revenue=Revenue"
+	w.env["TRACKER_COLUMNS"] = "day=Day,campaign=Custom variable 2,source=Custom variable 1,clicks=Visits," +
+		"revenue=Revenue"
 	w.wantPayoutsChecked(exit.OK, "1 of 1 rows are of campaigns of this account, 1 of 1 campaigns match")
 	w.sync(time.Minute, exit.OK, "")
 	w.wantAnswer("240.500000", "SELECT sum(revenue) FROM tracker_daily")

@@ -184,7 +184,8 @@ func (c *Config) check() error {
 		c.LogFormat)
 	refuse(!slices.Contains([]string{"debug", "info", "warn", "error"}, c.LogLevel), "LOG_LEVEL=%q is none of debug, "+
 		"info, warn, error", c.LogLevel)
-	refuse(!trackerFormat.MatchString(c.TrackerFormat), "TRACKER_FORMAT=%q is none of decimal=. decimal=, day=DD/MM/YYYY "+
+	refuse(!trackerFormat.MatchString(c.TrackerFormat), "TRACKER_FORMAT=%q is none of decimal=. decimal=, "+
+		"day=DD/MM/YYYY "+
 		"day=MM/DD/YYYY; two are separated by a space", c.TrackerFormat)
 	var err error
 	c.limits, err = zoneOfLimits(c.LimitDay)

@@ -66,7 +66,8 @@ func notText(b []byte) string {
 }
 
 // parseFile reads lines of the form NAME=value. A value may be in single or double quotes; in double ones \n is a new
-// line, and another character after \ is itself. A $ is a $. An error names the line, and never quotes it: it may hold a
+// line, and another character after \ is itself. A $ is a $. An error names the line, and never quotes it: it may
+// hold a
 // secret.
 func parseFile(b []byte) (map[string]string, error) {
 	if why := notText(b); why != "" {

@@ -46,10 +46,12 @@ var docs = map[string]string{
 	"SERVICE_FILE":         "YAML file of names, paths and forms of the service in place of those built in",
 	"LIMIT_DAY":            "zone at whose midnight the service starts daily limits over: UTC or an IANA name",
 	"THRESHOLDS":           "other values for mart.threshold, such as block_loss=0.2,balance_stop=0",
-	"PAYOUTS": "each a file of payouts (from,to,campaign,creative,source,payout) or of a tracker's days, as CSV, JSON, Parquet " +
+	"PAYOUTS": "each a file of payouts (from,to,campaign,creative,source,payout) or of a tracker's days, as CSV, " +
+		"JSON, Parquet " +
 		"or a workbook: a,b or exports/*.csv",
-	"TRACKER_COLUMNS":    "columns of a tracker's export, such as day=Date,campaign=Custom 1,source=Site",
-	"TRACKER_FORMAT":     "how PAYOUTS are written if they leave it open: decimal=. or decimal=, and day=DD/MM/YYYY or MM/DD/YYYY",
+	"TRACKER_COLUMNS": "columns of a tracker's export, such as day=Date,campaign=Custom 1,source=Site",
+	"TRACKER_FORMAT": "how PAYOUTS are written if they leave it open: decimal=. or decimal=, and " +
+		"day=DD/MM/YYYY or MM/DD/YYYY",
 	"METRICS_FILE":       "file for Prometheus' textfile collector, written at the end of every run; one an account",
 	"PUSHGATEWAY_URL":    "Prometheus Pushgateway that every run reports its end to; may hold user:password@",
 	"HEARTBEAT_URL":      "every run reports to URL/start, then to URL (exit 0) or URL/CODE, as to healthchecks",

@@ -19,7 +19,8 @@ import (
 	"spendsync/schema"
 )
 
-// ReadOwn reads the operator's own files. campaigns are those of the account. A sync leaves a note for the next one while
+// ReadOwn reads the operator's own files. campaigns are those of the account. A sync leaves a note for the next one
+// while
 // it reads.
 type ReadOwn func(ctx context.Context, campaigns map[string]bool, isSync bool) (*payouts.Own, error)
 
@@ -54,7 +55,8 @@ func (r *run) readOwn(ctx context.Context, campaigns witnesses) error {
 }
 
 func (r *run) failOwn(what string, err error) {
-	r.tally.fail(what, exit.Advise(err, "correct the file that is named; the days of the report and the stored numbers are "+
+	r.tally.fail(what, exit.Advise(err, "correct the file that is named; the days of the report and the stored "+
+		"numbers are "+
 		"safe, and the next sync reads the file again"))
 	r.s.Log.Warn("your own numbers were not taken in as they are; those that are stored stand", "error", err)
 }
@@ -166,7 +168,8 @@ func loss(stored, rows []schema.TrackerDay) string {
 // keptOfADay is how many rows of a day that is replaced are kept, as of a day of the report.
 const keptOfADay = 1000
 
-// keepReplaced keeps the stored rows of a day that is replaced by one that has less: those that differ, in ops.refused_row.
+// keepReplaced keeps the stored rows of a day that is replaced by one that has less: those that differ, in
+// ops.refused_row.
 func (r *run) keepReplaced(stored, rows []schema.TrackerDay, why string) error {
 	same := map[schema.TrackerDay]bool{}
 	for _, row := range rows {
@@ -187,8 +190,9 @@ func (r *run) keepReplaced(stored, rows []schema.TrackerDay, why string) error {
 		}
 		kept++
 		r.refused = append(r.refused, schema.RefusedRow{AccountID: r.s.Account, Stream: "tracker_daily",
-			ReportDate: row.ReportDate, Page: 1, RowNumber: int64(i + 1), Reason: "replaced by an export that has less: " + why,
-			Raw: string(raw), SeenAt: schema.InstantOf(r.s.start), RunID: r.s.RunID})
+			ReportDate: row.ReportDate, Page: 1, RowNumber: int64(i + 1),
+			Reason: "replaced by an export that has less: " + why,
+			Raw:    string(raw), SeenAt: schema.InstantOf(r.s.start), RunID: r.s.RunID})
 	}
 	return nil
 }
@@ -212,10 +216,12 @@ func (r *run) mayShrink(own *payouts.Own, d payouts.Day, why string) bool {
 	if d.Day == own.From || d.Day == own.To {
 		edge = ", at the edge of the export"
 	}
-	err := fmt.Errorf("the tracker's day %s would lose %s%s: it is held, and the stored day stands until the export of "+
+	err := fmt.Errorf("the tracker's day %s would lose %s%s: it is held, and the stored day stands until the "+
+		"export of "+
 		"another day has the same, or 'spendsync accept %s'", d.Day, why, edge, name)
 	r.tally.failures = append(r.tally.failures, failure{what: "payouts", notes: []string{name}, standsOld: true,
-		err: exit.Advise(err, "look whether the export is complete: all rows, and not cut; then do nothing, or accept what "+
+		err: exit.Advise(err, "look whether the export is complete: all rows, and not cut; then do nothing, or "+
+			"accept what "+
 			"it has by the command that is named")})
 	r.tally.seeDifference(name, err.Error())
 	note := r.tally.differences[name]

@@ -62,16 +62,18 @@ func (c *countings) say(own *Own) {
 		if c.service[n] < enough || share >= leastShare && share <= mostShare {
 			continue
 		}
-		why := "does the export lack campaigns or sources, or count several events as conversions?"
-		if n == 0 {
+		why := "does the export have other rows than these campaigns and sources, or a column of something else?"
+		if n == 0 && share < 1 {
 			why = "are these the clicks on a landing page? Visits or clicks of the campaign's link are meant"
 		}
-		own.Notes["tracker.far-"+what] = fmt.Sprintf("the exports count %.0f %s where the service counts %.0f (%.0f %%): %s",
+		own.Notes["tracker.far-"+what] = fmt.Sprintf("the exports count %.0f %s where the service counts %.0f "+
+			"(%.0f %%): %s",
 			c.ours[n], what, c.service[n], 100*share, why)
 	}
 }
 
-// guard notes in a file that these files are being read. A reading that ends the process, perhaps for its memory, leaves
+// guard notes in a file that these files are being read. A reading that ends the process, perhaps for its memory,
+// leaves
 // the note: the next run reads none of them, and publishes its days.
 func (r *reader) guard(paths []string) error {
 	if r.Guard == "" {
@@ -86,7 +88,8 @@ func (r *reader) guard(paths []string) error {
 	text := strings.Join(files, "\n")
 	was, err := os.ReadFile(r.Guard)
 	if err == nil && string(was) == text && text != "" {
-		return errors.Join(os.WriteFile(r.Guard, nil, 0o600), fmt.Errorf("%s: the last run ended while it read this, perhaps "+
+		return errors.Join(os.WriteFile(r.Guard, nil, 0o600), fmt.Errorf("%s: the last run ended while it read "+
+			"this, perhaps "+
 			"for want of memory; this run leaves it out, the next one tries again", strings.Join(r.Paths, ", ")))
 	}
 	return os.WriteFile(r.Guard, []byte(text), 0o600)

@@ -100,7 +100,8 @@ func (r *reader) open(ctx context.Context, path string, id int) (f *file, err er
 	case is("%PDF"):
 		return nil, errors.New("it is a PDF; export CSV, a workbook, JSON or Parquet")
 	case is("<") || strings.HasPrefix(strings.ToLower(text), "<!doctype") || strings.HasPrefix(text, "<?xml"):
-		return nil, errors.New("it is a web page or XML, perhaps of a login that has expired; export CSV, a workbook, " +
+		return nil, errors.New("it is a web page or XML, perhaps of a login that has expired; export CSV, a " +
+			"workbook, " +
 			"JSON or Parquet")
 	case strings.HasPrefix(text, "{") || strings.HasPrefix(text, "["):
 		f.what, f.line, f.unit = "JSON", 1, "row"
@@ -165,8 +166,10 @@ func (r *reader) swapped(in io.ReaderAt, size int64, id int) (path string, err e
 	return path, errors.Join(err, w.Flush(), out.Close())
 }
 
-// openCSV lets the engine split lines as the heading is split: the first line with two columns or more, by the delimiter
-// that makes most. (The engine's sniffer skips a heading that some lines differ from.) What is split otherwise is rejected
+// openCSV lets the engine split lines as the heading is split: the first line with two columns or more, by the
+// delimiter
+// that makes most. (The engine's sniffer skips a heading that some lines differ from.) What is split otherwise is
+// rejected
 // line by line.
 func (r *reader) openCSV(ctx context.Context, f *file, path, options, start string) error {
 	f.rejects = "rejects_" + f.hash
@@ -199,8 +202,9 @@ func (r *reader) openCSV(ctx context.Context, f *file, path, options, start stri
 		names[i], columns[i] = name, schema.QuoteText(name)+": 'VARCHAR'"
 	}
 	f.names, f.line = names, skip+1
-	f.from = fmt.Sprintf(`SELECT * FROM read_csv(%s, auto_detect=false, header=false, skip=%d, delim=%s, quote='"', escape='"',
-		comment='', nullstr=''%s, columns={%s}, parallel=false, store_rejects=true, rejects_table='%s', rejects_scan='%[6]s_scan')`,
+	f.from = fmt.Sprintf(`SELECT * FROM read_csv(%s, auto_detect=false, header=false, skip=%d, delim=%s,
+		quote='"', escape='"', comment='', nullstr=''%s, columns={%s}, parallel=false,
+		buffer_size=4194304, store_rejects=true, rejects_table='%s', rejects_scan='%[6]s_scan')`,
 		schema.QuoteText(path), skip, schema.QuoteText(delimiter), options, strings.Join(columns, ", "), f.rejects)
 	return nil
 }
@@ -264,7 +268,7 @@ func exact(text string) string {
 // of trackers answer.
 func (r *reader) openJSON(ctx context.Context, f *file, options string) error {
 	objects := "SELECT json AS j FROM read_json_objects(" + schema.QuoteText(f.path) + options +
-		", maximum_object_size=33554432)"
+		", maximum_object_size=16777216)"
 	keys := map[string]bool{}
 	list := ""
 	for row, err := range r.db.Rows(ctx, `SELECT DISTINCT k, json_type(j, '$."' || k || '"') FROM
@@ -370,6 +374,7 @@ func (r *reader) openWorkbook(ctx context.Context, f *file, id int) error {
 		return fmt.Errorf("it is a workbook, and its first sheet, %q, is empty", sheets[0])
 	}
 	f.from = "SELECT * FROM read_csv(" + schema.QuoteText(path) +
-		`, all_varchar=true, header=true, delim=',', quote='"', escape='"', comment='', nullstr='', parallel=false)`
+		`, all_varchar=true, header=true, delim=',', quote='"', escape='"', comment='', nullstr='', ` +
+		`parallel=false, buffer_size=4194304)`
 	return r.columns(ctx, f)
 }

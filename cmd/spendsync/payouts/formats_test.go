@@ -32,88 +32,125 @@ const (
 	head    = "date,campaign_id,source_id,clicks,conversions,revenue\n"
 	aRow    = "2026-11-25|C2000000004|S1004|1500|20||||240.30"
 	semi    = "date;campaign_id;source_id;clicks;conversions;revenue\n"
-	voluums = "day=Day,campaign=Custom variable 2,source=Custom variable 1,clicks=Visits,conversions=Conversions,revenue=Revenue"
+	voluums = "day=Day,campaign=Custom variable 2,source=Custom variable 1,clicks=Visits,conversions=Conversions," +
+		"revenue=Revenue"
 )
 
 // samples are public formats with made-up IDs. Those of testdata/tracker were refused or misread by an earlier version.
 var samples = map[string]sample{
-	"cases/redtrack noise":  {content: "redtrack_noise.csv", rows: "2026-11-25|C2000000004|S1004|1500|20|12|6|2|240.30"},
-	"cases/redtrack refund": {content: "redtrack_refund.csv", rows: "2026-11-25|C2000000002|S1012|29|0|0|0|0|-12.50\n2026-11-25|C2000000004|S1004|1500|20|12|6|2|240.30"},
+	"cases/redtrack noise": {content: "redtrack_noise.csv", rows: "2026-11-25|C2000000004|S1004|1500|20|12|6|2|" +
+		"240.30"},
+	"cases/redtrack refund": {content: "redtrack_refund.csv", rows: "2026-11-25|C2000000002|S1012|29|0|0|0|0|" +
+		"-12.50\n2026-11-25|C2000000004|S1004|1500|20|12|6|2|240.30"},
 	"cases/total": {content: "total.csv", rows: "2026-11-25|C2000000002|S1012|29|1||||9.00\n" + aRow,
 		said: "set aside: a row of totals (1)"},
 	"cases/sep":        {content: "sep.csv", rows: aRow},
 	"cases/comma head": {content: "comma_head.csv", rows: aRow},
 	"cases/keitaro": {content: "keitaro.csv", rows: "2026-11-25|C2000000004|S1004|1500|20|6|12|2|72.00",
 		said: "the column revenue is not read, for it includes conversions on hold; sale_revenue is"},
-	"cases/keitaro mapped": {content: "keitaro.csv", columns: "day=day,campaign=ad_campaign_id,source=source,clicks=clicks,revenue=revenue",
+	"cases/keitaro mapped": {content: "keitaro.csv", columns: "day=day,campaign=ad_campaign_id,source=source," +
+		"clicks=clicks,revenue=revenue",
 		rows: "2026-11-25|C2000000004|S1004|1500|||||216.00", said: "the column revenue includes conversions on hold"},
-	"cases/binom": {content: "binom.csv", failed: "no column is known as the campaign and the source; the columns are Days, Name"},
-	"cases/binom mapped": {content: "binom.csv", columns: "day=Days,campaign=Name,source=Name,clicks=Clicks,conversions=Leads,revenue=Revenue",
+	"cases/binom": {content: "binom.csv", failed: "no column is known as the campaign and the source; the columns " +
+		"are Days, Name"},
+	"cases/binom mapped": {content: "binom.csv", columns: "day=Days,campaign=Name,source=Name,clicks=Clicks," +
+		"conversions=Leads,revenue=Revenue",
 		rows: "2026-11-25|S1004|S1004|2038|92||||1109.10"},
-	"cases/voluum": {content: "voluum_own_ids.csv", columns: "day=Day,campaign=Campaign ID,source=Custom variable 1,clicks=Visits,conversions=Conversions,revenue=Revenue",
+	"cases/voluum": {content: "voluum_own_ids.csv", columns: "day=Day,campaign=Campaign ID,source=Custom variable " +
+		"1,clicks=Visits,conversions=Conversions,revenue=Revenue",
 		failed: `0 of 1 rows are of campaigns of this account, 0 of 1 campaigns match: "0b6f1d2c`},
 
-	"voluum/by day and variables": {content: `"Day","Custom variable 1","Custom variable 2","Visits","Clicks","Conversions","Revenue","Cost"` + "\n" +
+	"voluum/by day and variables": {content: `"Day","Custom variable 1","Custom variable 2","Visits","Clicks",` +
+		`"Conversions","Revenue","Cost"` + "\n" +
 		`"2026-11-25","S1004","C2000000004","1500","310","20","240.3",""` + "\n", columns: voluums, rows: aRow},
-	"voluum/both columns of campaigns": {content: "Day,Campaign,Campaign ID,Custom variable 1,Visits\n2026-11-25,Push,u-1,C2000000004,3\n",
+	"voluum/both columns of campaigns": {content: "Day,Campaign,Campaign ID,Custom variable 1,Visits\n2026-11-25," +
+		"Push,u-1,C2000000004,3\n",
 		failed: `the columns "Campaign" and "Campaign ID" may both be the campaign`, said: ""},
-	"redtrack/states": {content: "Date,Campaign ID,Source ID,Clicks,LP Clicks,Conversions,Approved,Pending,Declined,Revenue\n" +
-		"2026-11-25,C2000000004,S1004,1500,9,20,12,6,2,0.1\n", rows: "2026-11-25|C2000000004|S1004|1500|20|12|6|2|0.10"},
-	"keitaro/api": {content: `{"rows":[{"day":"2026-11-25","ad_campaign_id":"C2000000004","source":"S1004","clicks":1500,"conversions":20,` +
+	"redtrack/states": {content: "Date,Campaign ID,Source ID,Clicks,LP Clicks,Conversions,Approved,Pending," +
+		"Declined,Revenue\n" +
+		"2026-11-25,C2000000004,S1004,1500,9,20,12,6,2,0.1\n", rows: "2026-11-25|C2000000004|S1004|1500|20|12|6|2|" +
+		"0.10"},
+	"keitaro/api": {content: `{"rows":[{"day":"2026-11-25","ad_campaign_id":"C2000000004","source":"S1004",` +
+		`"clicks":1500,"conversions":20,` +
 		`"leads":12,"sales":6,"rejected":2,"revenue":216.1,"sale_revenue":72.125}],"total":1,"meta":[]}`,
 		rows: "2026-11-25|C2000000004|S1004|1500|20|6|12|2|72.125"},
-	"binom/tokens": {content: `"Days";"Campaign";"Source";"Clicks";"Leads";"Revenue"` + "\n" + `"2026-11-25";"C2000000004";"S1004";"1,500";"20";"1,240.30"` + "\n",
+	"binom/tokens": {content: `"Days";"Campaign";"Source";"Clicks";"Leads";"Revenue"` + "\n" +
+		`"2026-11-25";"C2000000004";"S1004";"1,500";"20";"1,240.30"` + "\n",
 		rows: "2026-11-25|C2000000004|S1004|1500|20||||1240.30"},
-	"bemob/states": {content: "Day,Campaign,Source,Status,Conversions,Revenue\n2026-11-25,C2000000004,S1004,Approved,12,144\n" +
-		"2026-11-25,C2000000004,S1004,New,6,72\n2026-11-25,C2000000004,S1004,Declined,2,24\n2026-11-25,C2000000004,S1004,Chargeback,1,-12\n",
+	"bemob/states": {content: "Day,Campaign,Source,Status,Conversions,Revenue\n2026-11-25,C2000000004,S1004," +
+		"Approved,12,144\n" +
+		"2026-11-25,C2000000004,S1004,New,6,72\n2026-11-25,C2000000004,S1004,Declined,2,24\n2026-11-25," +
+		"C2000000004,S1004,Chargeback,1,-12\n",
 		rows: "2026-11-25|C2000000004|S1004||21|12|6|3|132.00"},
-	"bemob/visits": {content: "Day,Campaign ID,Source ID,Visits,Clicks,Conversions (All),Revenue ($)\n2026-11-25,C2000000004,S1004,1500,300,20,$240.30\n", rows: aRow},
+	"bemob/visits": {content: "Day,Campaign ID,Source ID,Visits,Clicks,Conversions (All),Revenue ($)\n2026-11-25," +
+		"C2000000004,S1004,1500,300,20,$240.30\n", rows: aRow},
 
-	"excel/german":       {content: "\ufeff" + strings.ReplaceAll(semi, "\n", "\r\n") + "25.11.2026;C2000000004;S1004;1.500;20;240,30\r\n", rows: aRow},
-	"excel/french":       {content: semi + "25/11/2026;C2000000004;S1004;1\u202f500;20;240,30\n", rows: aRow},
-	"excel/us":           {content: head + `11/25/2026,C2000000004,S1004,"1,500",20,"$240.30"` + "\n", rows: aRow},
-	"excel/unicode text": {content: utf16Of(strings.ReplaceAll(semi, ";", "\t")+"2026-11-25\tC2000000004\tS1004\t1500\t20\t240,30\n", false), rows: aRow},
-	"utf-16 big-endian":  {content: utf16Of(semi+"2026-11-25;C2000000004;S1004;1500;20;240.30\n", true), rows: aRow},
-	"gzip":               {content: packed(head + "2026-11-25,C2000000004,S1004,1500,20,240.30\n"), rows: aRow},
-	"workbook":           {content: "book.xlsx", rows: aRow},
-	"sheets/accounting": {content: head + "2026-11-25,C2000000002,S1012,29,0,(12.50)\n2026-11-25,C2000000004,S1004,1500.0,20,240.30\n",
+	"excel/german": {content: "\ufeff" + strings.ReplaceAll(semi, "\n", "\r\n") +
+		"25.11.2026;C2000000004;S1004;1.500;20;240,30\r\n", rows: aRow},
+	"excel/french": {content: semi + "25/11/2026;C2000000004;S1004;1\u202f500;20;240,30\n", rows: aRow},
+	"excel/us":     {content: head + `11/25/2026,C2000000004,S1004,"1,500",20,"$240.30"` + "\n", rows: aRow},
+	"excel/unicode text": {content: utf16Of(strings.ReplaceAll(semi, ";",
+		"\t")+"2026-11-25\tC2000000004\tS1004\t1500\t20\t240,30\n", false), rows: aRow},
+	"utf-16 big-endian": {content: utf16Of(semi+"2026-11-25;C2000000004;S1004;1500;20;240.30\n", true), rows: aRow},
+	"gzip":              {content: packed(head + "2026-11-25,C2000000004,S1004,1500,20,240.30\n"), rows: aRow},
+	"workbook":          {content: "book.xlsx", rows: aRow},
+	"sheets/accounting": {content: head + "2026-11-25,C2000000002,S1012,29,0,(12.50)\n2026-11-25,C2000000004," +
+		"S1004,1500.0,20,240.30\n",
 		rows: "2026-11-25|C2000000002|S1012|29|0||||-12.50\n" + aRow},
-	"sheets/words for nothing": {content: head + "2026-11-25,C2000000004,S1004,1500,N/A,-\n", rows: "2026-11-25|C2000000004|S1004|1500|||||",
+	"sheets/words for nothing": {content: head + "2026-11-25,C2000000004,S1004,1500,N/A,-\n",
+		rows: "2026-11-25|C2000000004|S1004|1500|||||",
 		said: `set aside: "-" as revenue is unknown (1)`},
-	"pandas/csv":      {content: head + "2026-11-25 00:00:00,C2000000004,S1004,1500.0,20.0,240.30000000000001\n", rows: aRow},
+	"pandas/csv": {content: head + "2026-11-25 00:00:00,C2000000004,S1004,1500.0,20.0,240.30000000000001\n",
+		rows: aRow},
 	"pandas/datetime": {content: "pandas.parquet", rows: aRow},
-	"pandas/records":  {content: `[{"date":"2026-11-25T00:00:00.000","campaign_id":"C2000000004","source_id":"S1004","clicks":1500.0,"conversions":20,"revenue":240.3}]`, rows: aRow},
-	"pandas/lines":    {content: `{"date":"2026-11-25","campaign_id":"C2000000004","source_id":"S1004","clicks":1500,"conversions":20,"revenue":240.3}` + "\n", rows: aRow},
+	"pandas/records": {content: `[{"date":"2026-11-25T00:00:00.000","campaign_id":"C2000000004",` +
+		`"source_id":"S1004","clicks":1500.0,"conversions":20,"revenue":240.3}]`, rows: aRow},
+	"pandas/lines": {content: `{"date":"2026-11-25","campaign_id":"C2000000004","source_id":"S1004",` +
+		`"clicks":1500,"conversions":20,"revenue":240.3}` + "\n", rows: aRow},
 	"pyarrow/decimal": {content: "decimal.parquet", rows: aRow},
 	"polars/float":    {content: "float.parquet", rows: "2026-11-25|C2000000004|S1004|1500|20||||0.30"},
-	"duckdb/copy":     {content: head + "2026-11-25,C2000000004,S1004,1500,20,240.300\n", format: "decimal=.", rows: aRow},
-	"php/dates":       {content: semi + "25 Nov 2026;C2000000004;S1004;1500;20;240.30\n", rows: aRow},
+	"duckdb/copy": {content: head + "2026-11-25,C2000000004,S1004,1500,20,240.300\n", format: "decimal=.",
+		rows: aRow},
+	"php/dates": {content: semi + "25 Nov 2026;C2000000004;S1004;1500;20;240.30\n", rows: aRow},
 
 	"two readings/1.240": {content: semi + "2026-11-25;C2000000004;S1004;1500;20;1.240\n",
-		failed: `line 2, column revenue: "1.240" may be 1.24 or 1240, and no other number of the file decides; set SPENDSYNC_TRACKER_FORMAT=decimal=. or decimal=,`},
-	"two readings/1,240": {content: head + `2026-11-25,C2000000004,S1004,1500,20,"1,240"` + "\n", failed: `may be 1240 or 1.24`},
-	"two readings/decided by a neighbor": {content: semi + "2026-11-25;C2000000004;S1004;1500;20;1.240\n2026-11-25;C2000000002;S1;1;0;9,50\n",
+		failed: `line 2, column revenue: "1.240" may be 1.24 or 1240, and no other number of the file decides; ` +
+			`set SPENDSYNC_TRACKER_FORMAT=decimal=. or decimal=,`},
+	"two readings/1,240": {content: head + `2026-11-25,C2000000004,S1004,1500,20,"1,240"` + "\n",
+		failed: `may be 1240 or 1.24`},
+	"two readings/decided by a neighbor": {content: semi + "2026-11-25;C2000000004;S1004;1500;20;" +
+		"1.240\n2026-11-25;C2000000002;S1;1;0;9,50\n",
 		rows: "2026-11-25|C2000000002|S1|1|0||||9.50\n2026-11-25|C2000000004|S1004|1500|20||||1240.00"},
-	"two readings/decided by the variable": {content: semi + "2026-11-25;C2000000004;S1004;1500;20;1.240\n", format: "decimal=,",
-		rows: "2026-11-25|C2000000004|S1004|1500|20||||1240.00"},
-	"two readings/both forms": {content: semi + "2026-11-25;C2000000004;S1004;1500;20;1.5\n2026-11-25;C2000000002;S1;1;0;9,50\n",
+	"two readings/decided by the variable": {content: semi + "2026-11-25;C2000000004;S1004;1500;20;1.240\n",
+		format: "decimal=,",
+		rows:   "2026-11-25|C2000000004|S1004|1500|20||||1240.00"},
+	"two readings/both forms": {content: semi + "2026-11-25;C2000000004;S1004;1500;20;1.5\n2026-11-25;C2000000002;" +
+		"S1;1;0;9,50\n",
 		failed: "its numbers have two forms"},
 	"two readings/a day": {content: head + "11/10/2026,C2000000004,S1004,1500,20,240.30\n",
-		failed: `the day "11/10/2026" may be 2026-10-11 or 2026-11-10; set SPENDSYNC_TRACKER_FORMAT=day=DD/MM/YYYY or day=MM/DD/YYYY`},
-	"two readings/a day by the variable": {content: head + "11/12/2026,C2000000004,S1004,1500,20,240.30\n", format: "day=DD/MM/YYYY",
-		rows: "2026-12-11|C2000000004|S1004|1500|20||||240.30"},
-	"other/hours":        {content: head + "2026-11-25 13:00,C2000000004,S1004,1500,20,240.30\n", failed: "is not a day but an hour of it"},
+		failed: `the day "11/10/2026" may be 2026-10-11 or 2026-11-10; set ` +
+			`SPENDSYNC_TRACKER_FORMAT=day=DD/MM/YYYY or day=MM/DD/YYYY`},
+	"two readings/a day by the variable": {content: head + "11/12/2026,C2000000004,S1004,1500,20,240.30\n",
+		format: "day=DD/MM/YYYY",
+		rows:   "2026-12-11|C2000000004|S1004|1500|20||||240.30"},
+	"other/hours": {content: head + "2026-11-25 13:00,C2000000004,S1004,1500,20,240.30\n",
+		failed: "is not a day but an hour of it"},
 	"other/web page":     {content: "<!DOCTYPE html><html><body>Log in</body></html>", failed: "it is a web page"},
 	"other/old workbook": {content: "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", failed: "a workbook of the old form (.xls)"},
 	"other/cut gzip":     {content: packed(head)[:12], failed: "it is packed with gzip, and damaged"},
-	"other/cut late gzip": {content: packed(head + strings.Repeat("2026-11-25,C2000000004,S1004,1500,20,240.30\n", 9))[:90],
+	"other/cut late gzip": {content: packed(head + strings.Repeat("2026-11-25,C2000000004,S1004,1500,20,240.30\n",
+		9))[:90],
 		failed: "it is packed with gzip, and damaged"},
-	"other/cut in a line": {content: head + "2026-11-25,C2000000004,S1004,1500,20,240.30\n2026-11-25,C20000", rows: aRow,
+	"other/cut in a line": {content: head + "2026-11-25,C2000000004,S1004,1500,20,240.30\n2026-11-25,C20000",
+		rows:   aRow,
 		failed: "line 3: it has fewer values than the 6 columns"},
-	"other/cut in a quote": {content: strings.ReplaceAll(head, "date", `"date"`) + "2026-11-25,C2000000004,S1004,1500,20,240.30\n" + `"2026-11-25","C200`, rows: aRow,
+	"other/cut in a quote": {content: strings.ReplaceAll(head, "date", `"date"`) +
+		"2026-11-25,C2000000004,S1004,1500,20,240.30\n" + `"2026-11-25","C200`, rows: aRow,
 		failed: "a quote does not end"},
-	"other/title above the heading": {content: "Report from 2026-11-01\n\n" + head + "2026-11-25,C2000000004,S1004,1500,20,240.30\n", rows: aRow},
-	"other/euros":                   {content: head + "2026-11-25,C2000000004,S1004,1500,20,€240.30\n", rows: "2026-11-25|C2000000004|S1004|1500|20||||", failed: `revenue "€240.30" is not an amount in US dollars`},
+	"other/title above the heading": {content: "Report from 2026-11-01\n\n" + head +
+		"2026-11-25,C2000000004,S1004,1500,20,240.30\n", rows: aRow},
+	"other/euros": {content: head + "2026-11-25,C2000000004,S1004,1500,20,€240.30\n",
+		rows: "2026-11-25|C2000000004|S1004|1500|20||||", failed: `revenue "€240.30" is not an amount in US dollars`},
 }
 
 // TestRead_TakesPublicFormats reads every sample as a sync does, and compares what would be stored and what is said.
@@ -125,7 +162,8 @@ func TestRead_TakesPublicFormats(t *testing.T) {
 			content := []byte(s.content)
 			if file, is := made[s.content]; is {
 				content = file
-			} else if b, err := os.ReadFile(filepath.Join("../../../testdata/tracker", s.content)); err == nil && len(s.content) < 40 {
+			} else if b, err := os.ReadFile(filepath.Join("../../../testdata/tracker", s.content)); err == nil &&
+				len(s.content) < 40 {
 				content = b
 			}
 			if err := os.WriteFile(path, content, 0o600); err != nil {
@@ -135,7 +173,8 @@ func TestRead_TakesPublicFormats(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := Options{Paths: []string{path}, Format: format, Campaigns: map[string]bool{"C2000000004": true, "C2000000002": true, "S1004": true}}
+			o := Options{Paths: []string{path}, Format: format, Campaigns: map[string]bool{"C2000000004": true,
+				"C2000000002": true, "S1004": true}}
 			for _, pair := range strings.Split(s.columns, ",") {
 				if ours, theirs, ok := strings.Cut(pair, "="); ok {
 					if o.Columns == nil {
@@ -225,7 +264,8 @@ func makeBinary(t *testing.T) map[string][]byte {
 		Conversions int64    `parquet:"conversions"`
 		Revenue     [16]byte `parquet:"revenue,decimal(3:38)"`
 	}
-	row := fixed{Day: int32(day("2026-11-25")), CampaignID: "C2000000004", SourceID: "S1004", Clicks: 1500, Conversions: 20}
+	row := fixed{Day: int32(day("2026-11-25")), CampaignID: "C2000000004", SourceID: "S1004", Clicks: 1500,
+		Conversions: 20}
 	binary.BigEndian.PutUint64(row.Revenue[8:], 240300)
 	var out bytes.Buffer
 	if err := parquet.Write(&out, []fixed{row}); err != nil {
@@ -242,7 +282,8 @@ func makeBinary(t *testing.T) map[string][]byte {
 		"float.parquet":  "TIMESTAMPTZ '2026-11-25 00:00:00+00' AS date, 0.1::DOUBLE + 0.2::DOUBLE AS revenue",
 	} {
 		path := filepath.Join(db.Dir, name)
-		if err := db.Exec(t.Context(), "COPY (SELECT 'C2000000004' AS campaign_id, 'S1004' AS source_id, 1500.0::DOUBLE AS clicks, "+
+		if err := db.Exec(t.Context(), "COPY (SELECT 'C2000000004' AS campaign_id, 'S1004' AS source_id, "+
+			"1500.0::DOUBLE AS clicks, "+
 			"20 AS conversions, "+columns+") TO "+schema.QuoteText(path)); err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,8 @@ var ofTrackers = map[string]string{
 	"revenue": "revenue", "approved_revenue": "revenue", "sale_revenue": "revenue",
 }
 
-// preferred are pairs of headings with one meaning of which the first is the one meant. Voluum and BeMob call the clicks
+// preferred are pairs of headings with one meaning of which the first is the one meant. Voluum and BeMob call the
+// clicks
 // of an ad visits, and those on a landing page clicks. Keitaro's revenue includes conversions that are on hold.
 var preferred = [][2]string{{"visits", "clicks"}, {"sale_revenue", "revenue"}, {"approved_revenue", "revenue"},
 	{"conversions", "conversions_(all)"}}
@@ -106,7 +107,8 @@ func placesByMapping(names []string, mapping map[string]string) (map[string]int,
 		}
 		i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(strings.TrimSpace(n), theirs) })
 		if i < 0 {
-			return nil, fmt.Errorf("there is no column %q, which SPENDSYNC_TRACKER_COLUMNS names for %s; the columns are %s",
+			return nil, fmt.Errorf("there is no column %q, which SPENDSYNC_TRACKER_COLUMNS names for %s; the "+
+				"columns are %s",
 				theirs, name, strings.Join(names, ", "))
 		}
 		at[name] = i
@@ -124,8 +126,10 @@ func checkPlaces(names []string, at map[string]int) error {
 		}
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("no column is known as the %s; the columns are %s. Export the report by day, campaign and source, "+
-			"and name the columns in SPENDSYNC_TRACKER_COLUMNS, for example day=Date,campaign=Custom 1,source=Custom 2,"+
+		return fmt.Errorf("no column is known as the %s; the columns are %s. Export the report by day, campaign "+
+			"and source, "+
+			"and name the columns in SPENDSYNC_TRACKER_COLUMNS, for example day=Date,campaign=Custom 1,"+
+			"source=Custom 2,"+
 			"revenue=Revenue", strings.Join(missing, " and the "), strings.Join(names, ", "))
 	}
 	for _, state := range []string{"approved", "held", "refused"} {

@@ -173,7 +173,8 @@ func (m *marks) decide() (string, error) {
 	point, comma := m.seen["."], m.seen[","]
 	switch {
 	case point != "" && comma != "":
-		return "", fmt.Errorf("its numbers have two forms: %s has a decimal point, %s a decimal comma; set %s=decimal=. or "+
+		return "", fmt.Errorf("its numbers have two forms: %s has a decimal point, %s a decimal comma; set "+
+			"%s=decimal=. or "+
 			"decimal=,", point, comma, FormatVariable)
 	case point != "":
 		return ".", nil

@@ -36,7 +36,8 @@ func (p *payoutFiles) all(r *reader) ([]schema.Payout, error) {
 	}
 	where := strings.Join(p.files, ", ")
 	if len(p.rows) == 0 {
-		return nil, fmt.Errorf("%s: there is a heading and no line; a file without payouts ends none. To end one, give it "+
+		return nil, fmt.Errorf("%s: there is a heading and no line; a file without payouts ends none. To end one, "+
+			"give it "+
 			"a last day (to), or remove its line", where)
 	}
 	if twice := overlaps(p.rows, p.at); len(twice) > 0 {
@@ -53,7 +54,8 @@ func (p *payoutFiles) all(r *reader) ([]schema.Payout, error) {
 		}
 	}
 	if len(unknown) > 0 {
-		r.own.Notes["payouts.unknown-campaign"] = fmt.Sprintf("%s: the account has no campaign %s; its payouts count for "+
+		r.own.Notes["payouts.unknown-campaign"] = fmt.Sprintf("%s: the account has no campaign %s; its payouts "+
+			"count for "+
 			"nothing", where, some(unknown))
 	}
 	if future > 0 {
@@ -74,14 +76,16 @@ func list(problems []string) string {
 // heading returns the file's columns by our names. An unknown name is refused: it may be a misspelling, and its values
 // would be left out.
 func heading(names []string) ([]string, error) {
-	const form = "a file of payouts has the columns from, to, campaign, creative, source, payout, and a tracker's export " +
+	const form = "a file of payouts has the columns from, to, campaign, creative, source, payout, and a tracker's " +
+		"export " +
 		"a column of days"
 	var known []string
 	for _, n := range names {
 		c := ofPayouts[plain(n)]
 		switch {
 		case c == "":
-			return nil, fmt.Errorf("the column %q is none of from, to, campaign, creative, source, payout (%s)", n, form)
+			return nil, fmt.Errorf("the column %q is none of from, to, campaign, creative, source, payout (%s)", n,
+				form)
 		case slices.Contains(known, c):
 			return nil, fmt.Errorf("the column %s is there twice", c)
 		}
@@ -195,7 +199,8 @@ func payoutOf(l map[string]string, dates days, decimal string) (row schema.Payou
 		refuse(fmt.Errorf("%s %w", column, err))
 		return 0
 	}
-	row = schema.Payout{CampaignID: l["campaign"], CreativeID: l["creative"], SourceID: l["source"], FromDate: day("from")}
+	row = schema.Payout{CampaignID: l["campaign"], CreativeID: l["creative"], SourceID: l["source"],
+		FromDate: day("from")}
 	if l["to"] != "" {
 		row.ToDate = schema.Some(day("to"))
 	}

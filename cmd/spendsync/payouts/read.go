@@ -33,8 +33,8 @@ type Options struct {
 	Memory    string                 // the engine's limit; empty: [DefaultMemory]
 }
 
-// DefaultMemory is the engine's limit.
-const DefaultMemory = "128MiB"
+// DefaultMemory is the engine's limit: with it a million lines take some 190 MB of memory.
+const DefaultMemory = "64MiB"
 
 // MaxRefused is how many lines that were set aside are kept of one reading.
 const MaxRefused = 50
@@ -81,7 +81,8 @@ func Read(ctx context.Context, o Options) (own *Own, err error) {
 		TempDir: o.TempDir}, paths); err != nil {
 		return nil, errors.Join(err, r.release())
 	}
-	if err := r.db.Exec(ctx, createExport, "CREATE TEMP TABLE day_of(file INTEGER, text VARCHAR, day INTEGER)"); err != nil {
+	if err := r.db.Exec(ctx, createExport, "CREATE TEMP TABLE day_of(file INTEGER, text VARCHAR, day "+
+		"INTEGER)"); err != nil {
 		return nil, errors.Join(err, own.Close())
 	}
 	var payouts payoutFiles

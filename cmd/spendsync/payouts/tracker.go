@@ -16,7 +16,8 @@ import (
 
 // createExport makes the table of the rows of all exports. The columns are ours, as texts.
 const createExport = `CREATE TEMP TABLE export(file INTEGER, n BIGINT, day VARCHAR, campaign VARCHAR, source VARCHAR,
-	state VARCHAR, clicks VARCHAR, conversions VARCHAR, approved VARCHAR, held VARCHAR, refused VARCHAR, revenue VARCHAR)`
+	state VARCHAR, clicks VARCHAR, conversions VARCHAR, approved VARCHAR,
+	held VARCHAR, refused VARCHAR, revenue VARCHAR)`
 
 // maxDayRows is how many rows a day of an export may have: one day is in memory at a time.
 const maxDayRows = 500_000
@@ -44,7 +45,8 @@ func (r *reader) readExport(ctx context.Context, f *file) error {
 		}
 		selected = append(selected, "coalesce("+text+", '')")
 	}
-	if err := r.db.Exec(ctx, "INSERT INTO export SELECT "+strings.Join(selected, ", ")+" FROM ("+f.from+")"); err != nil {
+	if err := r.db.Exec(ctx, "INSERT INTO export SELECT "+strings.Join(selected,
+		", ")+" FROM ("+f.from+")"); err != nil {
 		return errors.New(firstLine(err.Error()))
 	}
 	if err := r.readRejects(ctx, f, func(n int, line, why string) {
@@ -68,12 +70,15 @@ func (r *reader) readExport(ctx context.Context, f *file) error {
 		return err
 	}
 	if i := slices.IndexFunc(unread, func(n string) bool { return plain(n) == "revenue" }); i >= 0 {
-		r.own.Said = append(r.own.Said, fmt.Sprintf("%s: the column %s is not read, for it includes conversions on hold; %s is",
+		r.own.Said = append(r.own.Said, fmt.Sprintf("%s: the column %s is not read, for it includes conversions "+
+			"on hold; %s is",
 			f.path, unread[i], f.names[at["revenue"]]))
 	}
 	if i, ok := at["revenue"]; ok && slices.ContainsFunc(f.names, func(n string) bool { return plain(n) == "leads" }) &&
-		slices.ContainsFunc(f.names, func(n string) bool { return plain(n) == "sales" }) && plain(f.names[i]) == "revenue" {
-		r.own.Said = append(r.own.Said, fmt.Sprintf("%s: the column %s includes conversions on hold (leads); sale_revenue is "+
+		slices.ContainsFunc(f.names, func(n string) bool { return plain(n) == "sales" }) &&
+		plain(f.names[i]) == "revenue" {
+		r.own.Said = append(r.own.Said, fmt.Sprintf("%s: the column %s includes conversions on hold (leads); "+
+			"sale_revenue is "+
 			"that of the approved ones", f.path, f.names[i]))
 	}
 	r.files, r.decimal = append(r.files, f), append(r.decimal, decimal)
@@ -125,13 +130,15 @@ func (r *reader) decimalOf(ctx context.Context, f *file, number int, at map[stri
 			if err != nil {
 				return err
 			}
-			into.add(row[1], fmt.Sprintf("%s, column %s: %q", f.place(n), name, row[1]), column != "revenue" && column != "")
+			into.add(row[1], fmt.Sprintf("%s, column %s: %q", f.place(n), name, row[1]), column != "revenue" &&
+				column != "")
 		}
 		return nil
 	}
 	for _, c := range numberColumns {
 		if i, ok := at[c]; ok {
-			if err := look(c, f.names[i], fmt.Sprintf("n, %s AS c FROM export WHERE file = %d", c, number), &numbers); err != nil {
+			if err := look(c, f.names[i], fmt.Sprintf("n, %s AS c FROM export WHERE file = %d", c, number),
+				&numbers); err != nil {
 				return "", err
 			}
 		}
@@ -208,7 +215,8 @@ func (r *reader) examine(ctx context.Context) error {
 			return err
 		}
 		if rows == 0 {
-			r.own.Failures = append(r.own.Failures, f.path+": the export has a heading and no row of a day; the stored days stand")
+			r.own.Failures = append(r.own.Failures, f.path+": the export has a heading and no row of a day; the "+
+				"stored days stand")
 			continue
 		}
 		r.own.Hash += f.hash
@@ -253,11 +261,15 @@ func (r *reader) compare(ctx context.Context, f *file, number int) (rows int64, 
 		if rows = max(rows, all); ids == 0 || len(of.known) == 0 {
 			continue
 		}
-		found := fmt.Sprintf("%d of %d rows are of %ss of this account, %d of %d %ss match", ours, all, of.column, matching,
+		found := fmt.Sprintf("%d of %d rows are of %ss of this account, %d of %d %ss match", ours, all, of.column,
+			matching,
 			ids, of.column)
 		if matching == 0 {
-			return rows, withHint(fmt.Errorf("%s: %q is none; column %s seems to be the tracker's own, and nothing of the "+
-				"export is stored", found, example, r.nameOf(f, of.column)), r.suggest(ctx, f, of.column, of.known)), nil
+			return rows, withHint(fmt.Errorf("%s: %q is none; column %s seems to be the tracker's own, and "+
+					"nothing of the "+
+					"export is stored", found, example, r.nameOf(f, of.column)), r.suggest(ctx, f, of.column,
+					of.known)),
+				nil
 		}
 		r.own.Said = append(r.own.Said, f.path+": "+found)
 	}
@@ -293,7 +305,8 @@ func (r *reader) suggest(ctx context.Context, f *file, column string, known map[
 		counts = append(counts, "count(*) FILTER (list_contains(known, "+schema.Quote(name)+"))")
 	}
 	best, most := "", 0
-	for row, err := range r.db.Rows(ctx, "SELECT "+strings.Join(counts, ", ")+" FROM ("+r.again(f)+" LIMIT 10000), (SELECT ["+
+	for row, err := range r.db.Rows(ctx, "SELECT "+strings.Join(counts,
+		", ")+" FROM ("+r.again(f)+" LIMIT 10000), (SELECT ["+
 		strings.Join(texts, ", ")+"] AS known)") {
 		if err != nil {
 			return nil //nolint:nilerr // the suggestion is left out, the error before it stands
@@ -305,7 +318,8 @@ func (r *reader) suggest(ctx context.Context, f *file, column string, known map[
 		}
 	}
 	if best == "" {
-		return fmt.Errorf("no column of the file holds %ss of this account: pass the service's %s ID to the tracker as a "+
+		return fmt.Errorf("no column of the file holds %ss of this account: pass the service's %s ID to the "+
+			"tracker as a "+
 			"custom variable, and name its column (SPENDSYNC_TRACKER_COLUMNS, %s=)", column, column, column)
 	}
 	return fmt.Errorf("column %s fits: SPENDSYNC_TRACKER_COLUMNS with %s=%s", best, column, best)
@@ -335,9 +349,11 @@ func (o *Own) Days(ctx context.Context) iter.Seq2[Day, error] {
 		r := o.r
 		defer r.sumUp()
 		d := dayReader{reader: r, counted: &countings{}}
-		for row, err := range r.db.Rows(ctx, "SELECT e.file, e.n, d.day, e.day, e."+strings.Join(exportColumns[1:], ", e.")+
+		for row, err := range r.db.Rows(ctx, "SELECT e.file, e.n, d.day, e.day, e."+strings.Join(exportColumns[1:],
+			", e.")+
 			" FROM export AS e LEFT JOIN day_of AS d ON d.file = e.file AND d.text = e.day"+
-			" ORDER BY d.day NULLS FIRST, e.campaign NULLS FIRST, e.source NULLS FIRST, e.state NULLS FIRST, e.file, e.n") {
+			" ORDER BY d.day NULLS FIRST, e.campaign NULLS FIRST, e.source NULLS FIRST, e.state NULLS FIRST, "+
+			"e.file, e.n") {
 			if err != nil {
 				yield(Day{}, err)
 				return
@@ -394,14 +410,16 @@ func (d *dayReader) give(yield func(Day, error) bool) bool {
 		return cmp.Or(cmp.Compare(a.CampaignID, b.CampaignID), cmp.Compare(a.SourceID, b.SourceID))
 	})
 	if d.day > d.Today+1 { // a tracker's day may begin before Chicago's
-		d.own.Notes["tracker.days-to-come"] = fmt.Sprintf("the exports have rows of days to come, such as %s: are day and "+
+		d.own.Notes["tracker.days-to-come"] = fmt.Sprintf("the exports have rows of days to come, such as %s: are "+
+			"day and "+
 			"month read in the right order (%s)?", d.day, FormatVariable)
 	}
 	d.counted.add(&d.Options, d.day, d.rows)
 	return yield(Day{d.day, d.rows}, nil)
 }
 
-// isAside sets a row aside that is of no day: totals, which are known without it, and rows without a readable day, which
+// isAside sets a row aside that is of no day: totals, which are known without it, and rows without a readable day,
+// which
 // are an error.
 func (d *dayReader) isAside(c *cells) bool {
 	f := d.files[c.file]
@@ -468,13 +486,15 @@ func (d *dayReader) isNothing(c *cells, column string) bool {
 	}
 	d.aside[fmt.Sprintf("%q as %s is unknown", cell, column)]++
 	f := d.files[c.file]
-	d.setAside("tracker", d.day, c.file, c.n-1+f.line, "a word for nothing", column, rawOf([]string{column}, []string{cell}))
+	d.setAside("tracker", d.day, c.file, c.n-1+f.line, "a word for nothing", column, rawOf([]string{column},
+		[]string{cell}))
 	return true
 }
 
 func (d *dayReader) unreadable(c *cells, column string, err error) {
 	f := d.files[c.file]
-	d.setAside("tracker", d.day, c.file, c.n-1+f.line, err.Error(), column, rawOf([]string{column}, []string{c.get(column)}))
+	d.setAside("tracker", d.day, c.file, c.n-1+f.line, err.Error(), column, rawOf([]string{column},
+		[]string{c.get(column)}))
 	d.fail(f, fmt.Sprintf("%s: column %s: %v; it is unknown", f.place(c.n), d.nameOf(f, column), err))
 }
 
@@ -525,7 +545,8 @@ func (d *dayReader) join(c *cells, row schema.TrackerDay) {
 	last := len(d.rows) - 1
 	if last < 0 || d.rows[last].CampaignID != row.CampaignID || d.rows[last].SourceID != row.SourceID {
 		if len(d.rows) == maxDayRows {
-			d.refused = fmt.Sprintf("%s: %s has more than %d rows, and is not taken", d.files[c.file].path, d.day, maxDayRows)
+			d.refused = fmt.Sprintf("%s: %s has more than %d rows, and is not taken", d.files[c.file].path, d.day,
+				maxDayRows)
 			return
 		}
 		d.rows = append(d.rows, row)
@@ -545,7 +566,8 @@ func (d *dayReader) join(c *cells, row schema.TrackerDay) {
 		d.refuse("%s: %s and %s are both of %s: which counts, or are they parts? Export one row a day, campaign and "+
 			"source; the stored day stands", a.path, a.place(before.n), b.place(c.n), key)
 	case to.Clicks.Valid && row.Clicks.Valid && row.Clicks != to.Clicks:
-		d.refuse("%s: %s: %s: clicks %d differ from the %d in the row of another state: are they the clicks of one state, "+
+		d.refuse("%s: %s: %s: clicks %d differ from the %d in the row of another state: are they the clicks of "+
+			"one state, "+
 			"or of all? The stored day stands", b.path, b.place(c.n), key, row.Clicks.V, to.Clicks.V)
 	}
 	if !to.Clicks.Valid {

@@ -62,24 +62,33 @@ func TestRead_NamesWhatIsWrongWithAnExport(t *testing.T) {
 		rows int
 		want []string
 	}{
-		"day,campaign,clicks\n":                                     {0, []string{"no column is known as the source"}},
-		"day,campaign,source\n":                                     {0, []string{"is known as clicks, conversions"}},
-		"day,Date,campaign,source,clicks\n":                         {0, []string{`the columns "day" and "Date" may both be the day`}},
-		"day,campaign,source,state,clicks\n":                        {0, []string{"a column state, and no column conversions"}},
-		"day,campaign,source,state,conversions,sales\n":             {0, []string{"a column state and a column approved"}},
+		"day,campaign,clicks\n": {0, []string{"no column is known as the source"}},
+		"day,campaign,source\n": {0, []string{"is known as clicks, conversions"}},
+		"day,Date,campaign,source,clicks\n": {0,
+			[]string{`the columns "day" and "Date" may both be the day`}},
+		"day,campaign,source,state,clicks\n": {0,
+			[]string{"a column state, and no column conversions"}},
+		"day,campaign,source,state,conversions,sales\n": {0,
+			[]string{"a column state and a column approved"}},
 		"day,campaign,source,clicks,Clicks\n2026-11-20,C1,S1,1,2\n": {0, []string{"is there twice"}},
-		head + good + "2026-11-20,C1\n":                             {1, []string{"line 3", "fewer values than the 9 columns"}},
+		head + good + "2026-11-20,C1\n": {1, []string{"line 3",
+			"fewer values than the 9 columns"}},
 		head + good + "2026-11-32,C1,S1,1,1,1,0,0,1\nlater,C1,S2,1,1,1,0,0,1\n": {1, []string{
 			`line 3: column day: "2026-11-32" is not a day`, `line 4: column day: "later"`}},
 		head + "2026-11-20,C1,S1,-1,1,1,0,0,1\n2026-11-20,C1,S2,1,1.5,1,0,0,1\n2026-11-20,C1,S4,1,1,1,0,0,€5\n": {3,
-			[]string{`line 2: column clicks: clicks "-1" is not a whole number`, `line 3: column conversions: conversions "1.5"`,
+			[]string{`line 2: column clicks: clicks "-1" is not a whole number`,
+				`line 3: column conversions: conversions "1.5"`,
 				`line 4: column revenue: revenue "€5" is not an amount`}},
 		head + good + "2026-11-20,C1,S1,1,1,1,0,0,1\n2026-11-20,C1,S1,2,1,1,0,0,1\n": {1, []string{
 			`line 3 and line 4 are both of 2026-11-20, campaign "C1", source "S1": which counts`}},
-		rows + "2026-11-20,C1,S1,approved,1,1,\n2026-11-20,C1,S1,approved,1,1,\n": {0, []string{"line 2 and line 3 are both"}},
-		rows + "2026-11-20,C1,S1,approved,1,1,9\n2026-11-20,C1,S1,held,1,1,8\n":   {0, []string{"line 3", "clicks 8 differ"}},
-		rows + "2026-11-20,C1,S1,sort of,1,1,\n":                                  {1, []string{`line 2: column state: state "sort of" is none of`}},
-		head + good + "2026-11-20,C\xe9,S1,1,1,1,0,0,1\n":                         {1, []string{"line 3: it is not UTF-8 text"}},
+		rows + "2026-11-20,C1,S1,approved,1,1,\n2026-11-20,C1,S1,approved,1,1,\n": {0,
+			[]string{"line 2 and line 3 are both"}},
+		rows + "2026-11-20,C1,S1,approved,1,1,9\n2026-11-20,C1,S1,held,1,1,8\n": {0, []string{"line 3",
+			"clicks 8 differ"}},
+		rows + "2026-11-20,C1,S1,sort of,1,1,\n": {1,
+			[]string{`line 2: column state: state "sort of" is none of`}},
+		head + good + "2026-11-20,C\xe9,S1,1,1,1,0,0,1\n": {1,
+			[]string{"line 3: it is not UTF-8 text"}},
 		head: {0, []string{"a heading and no row of a day"}},
 	} {
 		path := write(t, text)
@@ -98,7 +107,8 @@ func TestRead_NamesWhatIsWrongWithAnExport(t *testing.T) {
 		"revenu is none of day, campaign":    {"day": "day", "revenu": "revenue"},
 		"no column is known as the campaign": {"day": "day"},
 	} {
-		if said := readAll(t, Options{Paths: []string{write(t, head)}, Columns: mapping}).said(); !strings.Contains(said, want) {
+		if said := readAll(t, Options{Paths: []string{write(t, head)},
+			Columns: mapping}).said(); !strings.Contains(said, want) {
 			t.Errorf("%v: %v\ndoes not say %q", mapping, said, want)
 		}
 	}
@@ -116,11 +126,13 @@ func TestRead_TakesSeveralFiles(t *testing.T) {
 		t.Errorf("%v, %v, %v", got.Payouts, got.days, got.Failures)
 	}
 	got = readAll(t, Options{Paths: []string{first, second, other}})
-	if len(got.days) != 2 || len(got.Failures) != 1 || !strings.Contains(got.Failures[0], second+", line 3, than in "+other) {
+	if len(got.days) != 2 || len(got.Failures) != 1 || !strings.Contains(got.Failures[0],
+		second+", line 3, than in "+other) {
 		t.Errorf("%v, %v", got.days, got.Failures)
 	}
 	missing := readAll(t, Options{Paths: []string{payouts, payouts + ".none", first}})
 	if missing.Payouts != nil || len(missing.days) != 2 || len(missing.Failures) != 1 {
-		t.Errorf("a file that cannot be opened may be the rest of the payouts: %v, %v", missing.Payouts, missing.Failures)
+		t.Errorf("a file that cannot be opened may be the rest of the payouts: %v, %v", missing.Payouts,
+			missing.Failures)
 	}
 }
