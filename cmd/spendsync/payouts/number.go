@@ -68,7 +68,8 @@ func reading(cell, decimal string) (plain string, ok bool) {
 	if i := strings.IndexFunc(whole, notDigit); i >= 0 {
 		mark := []rune(whole[i:])[0]
 		groups := strings.Split(whole, string(mark))
-		if !strings.ContainsRune(".,'’ \u00a0\u202f", mark) || len(groups[0]) > 3 || groups[0] == "" || exponent != "" {
+		if !strings.ContainsRune(".,'’ \u00a0\u202f", mark) || len(groups[0]) > 3 || groups[0] == "" ||
+			exponent != "" {
 			return "", false
 		}
 		for _, g := range groups[1:] {
