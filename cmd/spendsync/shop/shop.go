@@ -104,11 +104,11 @@ const (
 	roleCount
 )
 
-// names are the campaigns of the shop, those of the roles first.
+// names are the campaigns of the shop, each with its country, those of the roles first.
 var names = []string{
-	"Rain jackets | US mobile", "Wool socks | repeat buyers", "Tents | lookalike", "Hiking boots | US desktop",
-	"Backpacks | evergreen", "Gift cards | weekend", "Headlamps | mobile", "Fleece | new subscribers",
-	"Water bottles | all devices", "Trail shoes | retargeting", "Sleeping bags | desktop", "Maps app | trial",
+	"Rain jackets | %s mobile", "Wool socks | %s repeat buyers", "Tents | %s lookalike", "Hiking boots | %s desktop",
+	"Backpacks | %s evergreen", "Gift cards | %s weekend", "Headlamps | %s mobile", "Fleece | %s new subscribers",
+	"Water bottles | %s", "Trail shoes | %s retargeting", "Sleeping bags | %s desktop", "Maps app | %s trial",
 }
 
 // resting are the names of campaigns that no longer run.
@@ -132,7 +132,11 @@ func (s *Shop) prepare() error {
 		c := &s.roles[i]
 		target := max(1, dollars(c.spend)/max(1, float64(c.conversions))*targetFactor(i))
 		c.payout = target * 1.15
-		set(c.id, map[string]any{"name": names[i], "target_cpa": money(target), "status": "active",
+		settings, err := s.service.Settings(c.id)
+		if err != nil {
+			return err
+		}
+		set(c.id, map[string]any{"name": fmt.Sprintf(names[i], cmp.Or(settings.Audience.Country, "worldwide")), "target_cpa": money(target), "status": "active",
 			"daily_spend_limit": money(max(100, dollars(c.spend)/7*3))})
 	}
 	if err := s.change(changes); err != nil {

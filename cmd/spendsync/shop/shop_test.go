@@ -1,6 +1,8 @@
 package shop
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,6 +61,11 @@ func TestShop_HasNoAwkwardNames(t *testing.T) {
 		settings, err := s.service.Settings(id)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if country := cmp.Or(settings.Audience.Country, "worldwide"); slices.ContainsFunc(s.roles, func(c campaign) bool {
+			return c.id == id
+		}) && !strings.Contains(settings.Name, "| "+country) {
+			t.Errorf("campaign %q is shown in %q", settings.Name, country)
 		}
 		texts := []string{settings.Name}
 		for _, c := range settings.Creatives {
