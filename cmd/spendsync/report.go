@@ -14,7 +14,6 @@ import (
 	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/page"
 	"spendsync/cmd/spendsync/pagedata"
-	"spendsync/schema"
 )
 
 // reportCommand is "report".
@@ -117,13 +116,13 @@ func (c *reportCommand) reportWritten(out string, size int64, r page.Page) error
 		return errors.Join(err, exit.ErrUsage)
 	}
 	type part struct {
-		Account      string                   `json:"account"`
-		AsOf         schema.Instant           `json:"as_of"`
-		LastWholeDay schema.Null[schema.Date] `json:"last_whole_day"`
+		Account      string `json:"account"`
+		AsOf         string `json:"as_of"`
+		LastWholeDay string `json:"last_whole_day"`
 	}
 	var parts []part
 	for _, acc := range r.Accounts {
-		parts = append(parts, part{acc.Name, schema.InstantOf(acc.Fresh.AsOf), acc.Fresh.LastWhole})
+		parts = append(parts, part{acc.Name, acc.AsOf(), acc.LastWholeDay()})
 	}
 	if c.app.json {
 		return output.JSON(c.app.stdout, map[string]any{"file": full, "bytes": size, "accounts": parts})
@@ -137,9 +136,8 @@ func accountsText(r page.Page) string {
 		return fmt.Sprintf("%d accounts", len(r.Accounts))
 	}
 	acc := r.Accounts[0]
-	if acc.Fresh.AsOf.IsZero() {
+	if acc.AsOf() == "" {
 		return fmt.Sprintf("account %s, no day of the report is proven yet", acc.Name)
 	}
-	return fmt.Sprintf("account %s as of %s", acc.Name, acc.Fresh.AsOf.In(schema.Chicago()).
-		Format("2006-01-02 15:04 MST"))
+	return fmt.Sprintf("account %s as of %s", acc.Name, acc.AsOfText())
 }

@@ -8,79 +8,165 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
-	"time"
 
 	"spendsync/schema"
 )
+
+// Page is all that a page shows.
+type Page struct {
+	Accounts []Account
+	Version  string // of the binary that drew it
+	Schema   int    // version of the warehouse's tables
+}
+
+// Account is one account's part of the page.
+type Account struct {
+	Name     string
+	Head     Block // as_of, last_whole, run, version
+	Sections []Section
+}
+
+// AsOf is the time as of which the numbers hold, in UTC, and LastWholeDay the last day that is known whole; empty:
+// none.
+func (a Account) AsOf() string         { return iso(a.head().Text("as_of")) }
+func (a Account) LastWholeDay() string { return a.head().Text("last_whole") }
+
+// AsOfText is the same time in Chicago, for a person.
+func (a Account) AsOfText() string { return instant(a.head().Text("as_of")) + " Chicago" }
+
+func (a Account) head() Row {
+	for _, r := range a.Head.Each() {
+		return r
+	}
+	return Row{}
+}
+
+// Section answers one question.
+type Section struct {
+	Name, Title string
+	Folded      bool // it is opened by who needs it
+	Blocks      []Block
+}
+
+// Block is a part of a section: rows, and the kind in which they are drawn (say, tiles, todo, table, cards, stack,
+// line, scatter, lanes, heat). A block without rows is left out.
+type Block struct {
+	Kind, Caption string
+	Columns       []string
+	Rows          [][]schema.Null[string]
+}
+
+// Row is a row of a block by the names of its columns, without their formats.
+type Row map[string]schema.Null[string]
+
+// Text returns a cell's text, fit to stand on a page; empty: it is NULL, or no such column exists.
+func (r Row) Text(column string) string { return plain(r[column].V, 600) }
+
+// Is reports whether a cell is true.
+func (r Row) Is(column string) bool { return r[column].V == "true" }
+
+// Turn returns the class of a change for the better or for the worse; empty: it is neither.
+func (r Row) Turn() string {
+	v, _, ok := parse(r["change"])
+	if !ok || v == 0 || !r["better"].Valid {
+		return ""
+	}
+	return map[bool]string{true: " good", false: " bad"}[(v > 0) == r.Is("better")]
+}
+
+// Each returns the rows by the names of their columns.
+func (b Block) Each() (rows []Row) {
+	for _, cells := range b.Rows {
+		r := Row{}
+		for i, c := range b.Columns {
+			name, _, _ := strings.Cut(c, "|")
+			r[name] = cells[i]
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// Format returns the format of the column of that name.
+func (b Block) Format(column string) string {
+	for _, c := range b.Columns {
+		if name, format, _ := strings.Cut(c, "|"); name == column {
+			return format
+		}
+	}
+	return ""
+}
 
 var (
 	//go:embed style.css
 	style string
 	//go:embed page.html
 	pageText string
-	//go:embed sections.html
-	sectionsText string
-	//go:embed summary.html
-	summaryText string
 
-	pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
-		"money": cell(money), "price": cell(price), "count": cell(count), "percent": cell(percent),
-		"signed": cell(signed),
-		"times":  cell(times), "factor": cell(factor), "number": cell(number),
-		"day": day, "dayYear": dayYear, "instant": instant, "iso": iso, "isoDay": schema.Date.String,
-		"plain": func(s string) string { return plain(s, nameLength) }, "long": func(s string) string {
-			return plain(s, 200)
-		},
-		"letter": func(i int) string { return letters[i] }, "words": words, "inc": func(i int) int { return i + 1 },
-		"moneyText": money, "roughText": rough, "percentText": percent, "countText": count, "many": countOf,
-		"gain": gainOrLoss, "standIn": standIn,
-	}).Parse(sectionsText + summaryText + pageText))
+	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+		"plain": func(s string) string { return plain(s, nameLength) },
+		"show":  show, "instant": instant, "iso": iso, "day": dayYear, "signed": signed, "stake": stake,
+		"slug": word,
+		"tone": func(s string) string { return tones[s] },
+	}).Parse(pageText))
 )
 
-// view is an account with the values that the template derives from its numbers.
-type view struct {
-	Account
-	ID       string // prefix of the ids of its sections
-	Tiles    []tile
-	Sections []section
-	ToDo     []section
-	Hours    []hourBar
-	Weeks    []week
-	States   []stateMark
-
-	SpendChart, SourceChart, BidChart, RunwayChart chart
-	Tired                                          []tiredView
-	CPAs                                           []rate // by day of the spend; none: nothing to speak of
-	Bullets                                        []bullet
-	Lanes                                          []laneView
-	LaneMarks                                      []mark
-	Runs                                           []runBar
-	OneTarget                                      bool
-}
-
-type tiredView struct {
-	Tired
-	Chart chart
-}
+// tones are the signs that stand before a sentence, beside its color.
+var tones = map[string]string{"act": "→", "watch": "!", "fine": "✓", "unknown": "?"}
 
 // Write writes the page of a report. The same report gives the same bytes.
-func Write(w io.Writer, r Page) error { return execute(w, r, "page.html", (*sheet).view) }
+func Write(w io.Writer, r Page) error { return execute(w, r, false) }
 
-func execute(w io.Writer, r Page, name string, viewOf func(*sheet, Account, int) view) error {
-	s := newSheet()
-	var views []view
-	for i, a := range r.Accounts {
-		views = append(views, viewOf(s, a, i))
+// WriteSummary writes one sheet of A4 for each account: the tiles, what to do first, what changed, the spend, and the
+// campaigns. The same report gives the same bytes.
+func WriteSummary(w io.Writer, r Page) error {
+	accounts := r.Accounts
+	r.Accounts = nil
+	for _, a := range accounts {
+		r.Accounts = append(r.Accounts, brief(a))
 	}
-	css := style + s.rules.String()
-	sum := sha256.Sum256([]byte(css))
+	return execute(w, r, true)
+}
+
+// brief returns what of an account fits on a sheet.
+func brief(a Account) Account {
+	rows := map[string]int{"changed": 4, "campaigns": 9}
+	all := a.Sections
+	a.Sections = nil
+	for _, s := range all {
+		if s.Folded {
+			continue
+		}
+		blocks := s.Blocks
+		s.Blocks = nil
+		tables := 0
+		for _, b := range blocks {
+			if b.Kind == "table" {
+				if tables++; tables > 1 || rows[s.Name] == 0 {
+					continue
+				}
+				b.Rows = b.Rows[:min(len(b.Rows), rows[s.Name])]
+			}
+			s.Blocks = append(s.Blocks, b)
+		}
+		a.Sections = append(a.Sections, s)
+	}
+	return a
+}
+
+func execute(w io.Writer, r Page, summary bool) error {
+	sum := sha256.Sum256([]byte(style))
+	var accounts []accountView
+	for i, a := range r.Accounts {
+		accounts = append(accounts, viewOf(a, fmt.Sprintf("a%d", i+1), summary))
+	}
 	var b bytes.Buffer
-	err := pageTemplate.ExecuteTemplate(&b, name, map[string]any{
-		"Report": r, "Accounts": views, "CSS": template.CSS(css), // ours: a file and classes made of roles and numbers
+	err := pageTemplate.Execute(&b, map[string]any{
+		"Report": r, "Accounts": accounts, "Summary": summary, "CSS": template.CSS(style), // ours
 		"Policy": "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
 			"'; img-src data:; base-uri 'none'; form-action 'none'",
-		"Marks": stateMarks,
 	})
 	if err != nil {
 		return err
@@ -89,66 +175,107 @@ func execute(w io.Writer, r Page, name string, viewOf func(*sheet, Account, int)
 	return err
 }
 
-// newView returns a view without drawings.
-func newView(a Account, i int) view {
-	v := view{Account: a, ID: fmt.Sprintf("a%d", i+1), Tiles: tiles(a), Sections: sections(a)}
-	v.ToDo = toDo(v.Sections)
-	if rates := rollingCPA(a.Spend.Days); hasCPA(rates) || hasProfit(rates) {
-		v.CPAs = rates
-	}
-	return v
+// accountView is an account ready to be drawn.
+type accountView struct {
+	Account
+	ID           string // prefix of the IDs of its sections
+	Head         Row
+	Open, Folded []sectionView
 }
 
-func (s *sheet) view(a Account, i int) view {
-	v := newView(a, i)
-	v.Weeks, v.States = weeks(a.Coverage), states(a.Coverage)
-	if len(a.Spend.Days) > 0 {
-		v.SpendChart = s.spendChart(a.Spend, v.CPAs, size{w: 900, h: 360}, size{w: 360, h: 320})
-	}
-	if a.Sources.isJudged() {
-		v.SourceChart, v.OneTarget = s.sourceChart(a.Sources), sourceScale(a.Sources.Rows) > 0
-	}
-	if len(a.Bids.Rows) > 0 {
-		v.BidChart = s.bidChart(a.Bids)
-	}
-	if a.Runway.Balance.Known && !a.Runway.AutoFunded { // nothing ends where a card is charged
-		v.RunwayChart = s.runwayChart(a.Runway)
-	}
-	for _, t := range a.Fatigue.Rows {
-		v.Tired = append(v.Tired, tiredView{t, s.tiredChart(t)})
-	}
-	v.Bullets = bullets(a.Pacing)
-	v.Lanes, v.LaneMarks = lanes(a.Timeline)
-	v.Hours = hourBars(a.Pacing.Today)
-	v.Runs = runBars(a.Health)
-	return v
+type sectionView struct {
+	Section
+	ID     string
+	Say    []Row // its sentences
+	Blocks []blockView
 }
 
-// words makes a column's or a check's name readable.
-func words(s string) string {
-	return plain(strings.ReplaceAll(strings.ReplaceAll(s, "_", " "), ",", ", "), 120)
+// blockView is a block ready to be drawn: a table, or the rows and shapes of another kind.
+type blockView struct {
+	Block
+	ID    string
+	Rows  []Row
+	Head  []column
+	Cells [][]cell
+	Chart chart
+	Lanes []lane
+	Heat  heat
+	Class string
 }
 
-// iso is an instant for machines, in UTC; empty where there is none.
-func iso(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(time.RFC3339)
-}
-
-// Failed are the checks that found something.
-func (h Health) Failed() []Check { return h.checks(true) }
-
-// Fine are the other ones.
-func (h Health) Fine() []Check { return h.checks(false) }
-
-func (h Health) checks(failed bool) []Check {
-	var some []Check
-	for _, c := range h.Checks {
-		if (c.Known && !c.Passed) == failed {
-			some = append(some, c)
+func viewOf(a Account, id string, summary bool) accountView {
+	v := accountView{Account: a, ID: id, Head: a.head()}
+	for _, s := range a.Sections {
+		sv := sectionView{Section: s, ID: id + "-" + s.Name}
+		for i, b := range s.Blocks {
+			if len(b.Rows) == 0 {
+				continue
+			}
+			if b.Kind == "say" {
+				sv.Say = append(sv.Say, b.Each()...)
+				continue
+			}
+			bv := blockView{Block: b, Rows: b.Each(), ID: fmt.Sprintf("%s-%d", sv.ID, i), Class: s.Name}
+			bv.draw(summary)
+			sv.Blocks = append(sv.Blocks, bv)
+		}
+		if s.Folded {
+			v.Folded = append(v.Folded, sv)
+		} else if len(sv.Blocks) > 0 || len(sv.Say) > 0 {
+			v.Open = append(v.Open, sv)
 		}
 	}
-	return some
+	return v
 }
+
+// draw makes what the block's kind shows.
+func (v *blockView) draw(summary bool) {
+	switch v.Kind {
+	case "stack":
+		v.Chart = stack(v.Block, map[bool]float64{false: 300, true: 120}[summary])
+	case "line":
+		v.Chart = lines(v.Block, map[bool]float64{false: 150, true: 70}[summary])
+	case "scatter":
+		v.Chart = scatter(v.Block)
+	case "lanes":
+		v.Lanes = lanes(v.Rows)
+	case "heat":
+		v.Heat = heatOf(v.Block)
+	case "table", "cards":
+		v.Head, v.Cells = tableOf(v.Block)
+	}
+}
+
+// column is a heading of a table.
+type column struct {
+	Name, Format string
+	IsNumber     bool
+}
+
+// cell is a value of a table with its format.
+type cell struct {
+	column
+	Value schema.Null[string]
+	IsKey bool // it names its row
+}
+
+// tableOf returns the columns that have a format, and their cells.
+func tableOf(b Block) (head []column, rows [][]cell) {
+	at := []int{}
+	for i, c := range b.Columns {
+		if name, format, ok := strings.Cut(c, "|"); ok {
+			head, at = append(head, column{name, format, slices.Contains(numbers, format)}), append(at, i)
+		}
+	}
+	for _, r := range b.Rows {
+		var row []cell
+		for i, c := range head {
+			row = append(row, cell{c, r[at[i]], i == 0})
+		}
+		rows = append(rows, row)
+	}
+	return head, rows
+}
+
+// Key returns the identity of a row, for programs that read the page.
+func (v blockView) Key(i int) string { return v.Rows[i].Text("key") }

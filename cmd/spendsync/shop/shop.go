@@ -136,7 +136,8 @@ func (s *Shop) prepare() error {
 		if err != nil {
 			return err
 		}
-		set(c.id, map[string]any{"name": fmt.Sprintf(names[i], cmp.Or(settings.Audience.Country, "worldwide")), "target_cpa": money(target), "status": "active",
+		set(c.id, map[string]any{"name": fmt.Sprintf(names[i], cmp.Or(settings.Audience.Country, "worldwide")),
+			"target_cpa": money(target), "status": "active",
 			"daily_spend_limit": money(max(100, dollars(c.spend)/7*3))})
 	}
 	if err := s.change(changes); err != nil {
@@ -326,12 +327,10 @@ func (s *Shop) wire() error {
 func (s *Shop) Payouts() string {
 	var b strings.Builder
 	b.WriteString("from,to,campaign,creative,source,payout\n")
-	for _, id := range s.service.CampaignIDs() {
-		payout := 12.0
-		if i := slices.IndexFunc(s.roles, func(c campaign) bool { return c.id == id }); i >= 0 {
-			payout = s.roles[i].payout
-		}
-		fmt.Fprintf(&b, "%s,,%s,,,%s\n", schema.DateOf(s.now)-60, id, money(payout))
+	since := schema.DateOf(s.now) - 60
+	fmt.Fprintf(&b, "%s,,,,,12.00\n", since) // of campaigns without a role, also those that are new
+	for _, c := range s.roles {
+		fmt.Fprintf(&b, "%s,,%s,,,%s\n", since, c.id, money(c.payout))
 	}
 	return b.String()
 }

@@ -62,9 +62,10 @@ func TestShop_HasNoAwkwardNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if country := cmp.Or(settings.Audience.Country, "worldwide"); slices.ContainsFunc(s.roles, func(c campaign) bool {
-			return c.id == id
-		}) && !strings.Contains(settings.Name, "| "+country) {
+		if country := cmp.Or(settings.Audience.Country, "worldwide"); slices.ContainsFunc(s.roles,
+			func(c campaign) bool {
+				return c.id == id
+			}) && !strings.Contains(settings.Name, "| "+country) {
 			t.Errorf("campaign %q is shown in %q", settings.Name, country)
 		}
 		texts := []string{settings.Name}

@@ -1,0 +1,237 @@
+package page
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"spendsync/schema"
+)
+
+// nameLength is how much of a name a page shows.
+const nameLength = 60
+
+// plain is a text of the account made fit to stand on a page: one line, at most n characters, without what would act on
+// its surroundings (control characters, marks of writing direction, private characters), which shows as U+FFFD.
+func plain(s string, n int) string {
+	var b strings.Builder
+	count, space := 0, false
+	for _, r := range s {
+		switch {
+		case unicode.IsSpace(r) && r != '\u2028' && r != '\u2029':
+			space = b.Len() > 0
+			continue
+		case r == '\u200c' || r == '\u200d': // joiners: they shape letters and emoji
+		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp):
+			r = '\ufffd'
+		}
+		if space {
+			b.WriteByte(' ')
+			count, space = count+1, false
+		}
+		if count >= n {
+			b.WriteRune('…')
+			break
+		}
+		b.WriteRune(r)
+		count++
+	}
+	return b.String()
+}
+
+// unknown stands for a number that is not known.
+const unknown = "unknown"
+
+// numbers are the formats of numbers.
+var numbers = []string{"money", "price", "count", "percent", "change", "points", "times", "number", "days"}
+
+// parse returns a number as an answer spells it. A ratio is cut to 12 digits: the engine adds in no fixed order, and
+// the last digits of a double are the order's.
+func parse(s schema.Null[string]) (v float64, digits string, ok bool) {
+	v, err := strconv.ParseFloat(s.V, 64)
+	if !s.Valid || err != nil || v != v || v-v != 0 {
+		return 0, "", false
+	}
+	if _, decimals, _ := strings.Cut(s.V, "."); len(decimals) <= 6 && !strings.ContainsAny(s.V, "eE") {
+		return v, s.V, true
+	}
+	digits = strconv.FormatFloat(v, 'g', 12, 64)
+	return v, digits, true
+}
+
+// show formats a value for a person; beside a number stand its digits as the warehouse gave them.
+func show(format string, value schema.Null[string]) template.HTML {
+	v, digits, ok := parse(value)
+	text := ""
+	switch format {
+	case "text":
+		text = plain(value.V, 300)
+	case "time":
+		text = instant(value.V)
+	case "chip":
+		if !value.Valid {
+			return ""
+		}
+		return template.HTML(`<span class="chip c-` + template.HTMLEscapeString(word(value.V)) + `">` +
+			template.HTMLEscapeString(plain(strings.ReplaceAll(value.V, "_", " "), nameLength)) + `</span>`)
+	default:
+		if text = plain(value.V, nameLength); text == "" {
+			text = "–"
+		}
+	case "money", "price", "count", "percent", "change", "points", "times", "number", "days":
+		if !ok {
+			return `<span class="u" title="unknown">–</span>`
+		}
+		return template.HTML(`<data value="` + template.HTMLEscapeString(digits) + `">` +
+			template.HTMLEscapeString(spell(format, v)) + `</data>`)
+	}
+	return template.HTML(`<bdi>` + template.HTMLEscapeString(text) + `</bdi>`)
+}
+
+// word is the class of a verdict: its letters.
+func word(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' {
+			return r
+		}
+		return '-'
+	}, s[:min(len(s), 40)])
+}
+
+// spell formats a number.
+func spell(format string, v float64) string {
+	minus := ""
+	if v < 0 {
+		minus = "−"
+	}
+	a := math.Abs(v)
+	switch format {
+	case "money", "price":
+		switch {
+		case a >= 1000:
+			return minus + "$" + grouped(a, 0)
+		case a != 0 && a < 0.005:
+			return minus + "$" + trimmed(fmt.Sprintf("%.6f", a))
+		case format == "price" && a < 10:
+			return minus + "$" + fmt.Sprintf("%.3f", a)
+		}
+		return minus + "$" + grouped(a, 2)
+	case "change", "points":
+		p := a * 100
+		return map[bool]string{true: "+", false: minus}[v > 0] + grouped(p, map[bool]int{true: 1}[p < 9.95]) +
+			map[bool]string{true: " %", false: " points"}[format == "change"]
+	case "percent":
+		switch p := a * 100; {
+		case p != 0 && p < 0.995:
+			return minus + fmt.Sprintf("%.2f %%", p)
+		case p < 9.95:
+			return minus + fmt.Sprintf("%.1f %%", p)
+		default:
+			return minus + grouped(p, 0) + " %"
+		}
+	case "times":
+		return fmt.Sprintf("%.2f×", v)
+	case "days":
+		return minus + trimmed(grouped(a, 1)) + map[bool]string{true: " day", false: " days"}[a == 1]
+	case "number":
+		return minus + trimmed(grouped(a, 2))
+	}
+	if a == math.Trunc(a) {
+		return minus + grouped(a, 0)
+	}
+	return minus + grouped(a, 1)
+}
+
+// signed is a change with an arrow.
+func signed(format string, value schema.Null[string]) string {
+	v, _, ok := parse(value)
+	switch {
+	case !ok:
+		return ""
+	case v > 0:
+		return "▲ " + spell(format, v)
+	case v < 0:
+		return "▼ " + spell(format, v)
+	}
+	return "= 0 %"
+}
+
+// stake is the money that an advice is about; empty: none is known.
+func stake(value schema.Null[string]) string {
+	if v, _, ok := parse(value); ok && v >= 0.01 {
+		if v >= 100 {
+			v = math.Round(v)
+			return "$" + grouped(v, 0) + " a day"
+		}
+		return spell("money", v) + " a day"
+	}
+	return ""
+}
+
+func trimmed(s string) string {
+	if strings.Contains(s, ".") {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	return s
+}
+
+// grouped writes digits in threes.
+func grouped(v float64, decimals int) string {
+	whole, frac, _ := strings.Cut(fmt.Sprintf("%.*f", decimals, v), ".")
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if frac != "" {
+		whole += "." + frac
+	}
+	return whole
+}
+
+// short is a number for an axis.
+func short(format string, v float64) string {
+	switch a := math.Abs(v); {
+	case format == "percent":
+		return trimmed(fmt.Sprintf("%.1f", v*100)) + " %"
+	case format == "times":
+		return trimmed(fmt.Sprintf("%.2f", v)) + "×"
+	case format != "money":
+		return trimmed(fmt.Sprintf("%.2f", v))
+	case v < 0:
+		return "−" + short(format, a)
+	case a >= 1e6:
+		return "$" + trimmed(fmt.Sprintf("%.2f", v/1e6)) + "M"
+	case a >= 1e4:
+		return "$" + trimmed(fmt.Sprintf("%.1f", v/1e3)) + "k"
+	}
+	return "$" + trimmed(grouped(v, 2))
+}
+
+// instant is a moment in Chicago, of microseconds since 1970; the page's head gives UTC too.
+func instant(us string) string {
+	n, err := strconv.ParseInt(us, 10, 64)
+	if err != nil {
+		return unknown
+	}
+	return time.UnixMicro(n).In(schema.Chicago()).Format("2 Jan 2006, 15:04")
+}
+
+// iso is an instant for machines, in UTC.
+func iso(us string) string {
+	n, err := strconv.ParseInt(us, 10, 64)
+	if err != nil {
+		return ""
+	}
+	return time.UnixMicro(n).UTC().Format(time.RFC3339)
+}
+
+func dayYear(d string) string {
+	t, err := time.Parse(time.DateOnly, d)
+	if err != nil {
+		return plain(d, 20)
+	}
+	return t.Format("Mon 2 Jan 2006")
+}

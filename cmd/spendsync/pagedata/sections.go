@@ -1,0 +1,61 @@
+package pagedata
+
+import (
+	"embed"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"spendsync/cmd/spendsync/page"
+)
+
+//go:embed sql/*.sql
+var files embed.FS
+
+// names are the files of the sections in the order of the page: first what a buyer asks each day, then what is opened
+// by who needs it.
+var names = []string{"tiles", "do", "changed", "spend", "campaigns", "sources", "creatives", "today", "money",
+	"settings",
+	"bids", "restated", "days", "sync", "thresholds"}
+
+// section is a section of the page before it is asked.
+type section struct {
+	page.Section
+	sql []string // of its blocks
+}
+
+// head matches the line that begins a block: its kind, and a caption.
+var head = regexp.MustCompile(`(?m)^-- Block (\w+)(?:: (.*))?\n`)
+
+// sections returns the sections of the page. A file opens with its title, and "-- Folded." if it is opened by who needs
+// it.
+func sections() (all []section) {
+	for _, name := range names {
+		text := read(name)
+		title, _, _ := strings.Cut(strings.TrimPrefix(text, "-- "), "\n")
+		s := section{Section: page.Section{Name: name, Title: title}}
+		at := head.FindAllStringSubmatchIndex(text, -1)
+		s.Folded = strings.Contains(text[:at[0][0]], "\n-- Folded.\n")
+		for i, m := range at {
+			end := len(text)
+			if i+1 < len(at) {
+				end = at[i+1][0]
+			}
+			b := page.Block{Kind: text[m[2]:m[3]]}
+			if m[4] >= 0 {
+				b.Caption = text[m[4]:m[5]]
+			}
+			s.Blocks, s.sql = append(s.Blocks, b), append(s.sql, text[m[1]:end])
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+func read(name string) string {
+	b, err := files.ReadFile("sql/" + name + ".sql")
+	if err != nil {
+		panic(fmt.Sprint("embedded: ", err))
+	}
+	return string(b)
+}

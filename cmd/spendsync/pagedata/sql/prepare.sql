@@ -1,0 +1,49 @@
+-- What sections share: how numbers stand in a sentence, names, and the days with what came of them.
+CREATE MACRO usd(x) AS CASE WHEN x < 0 THEN '−$' ELSE '$' END
+  || CASE WHEN abs(x) >= 1000 THEN format('{:,}', round(abs(x))::BIGINT) ELSE printf('%.2f', abs(x)) END;
+CREATE MACRO share(x) AS CASE WHEN x < 0 THEN '−' ELSE '' END
+  || CASE WHEN abs(x) < 0.0995 THEN printf('%.1f', 100 * abs(x)) ELSE format('{:,}', round(100 * abs(x))::BIGINT) END || ' %';
+CREATE MACRO moved(x) AS CASE WHEN x >= 0 THEN '+' ELSE '' END || share(x);
+CREATE MACRO many(n, noun) AS format('{:,}', n::BIGINT) || ' ' || noun || CASE WHEN n = 1 THEN '' ELSE 's' END;
+CREATE MACRO on_day(d) AS strftime(d, '%a %-d %b');
+CREATE MACRO plain_value(v) AS regexp_replace(v, '([.][0-9][0-9])0+$', '\1');
+
+-- Two campaigns may have one name: then it is followed by the ID, and only then.
+CREATE TABLE page.named AS
+SELECT n.campaign_id, CASE WHEN trim(coalesce(n.name, '')) = '' THEN n.campaign_id
+  WHEN count(*) OVER (PARTITION BY n.name) > 1 THEN n.name || ' (' || n.campaign_id || ')' ELSE n.name END AS label
+FROM (SELECT d.campaign_id, arg_max(d.campaign_name, d.report_date) AS name FROM mart.campaign_day AS d GROUP BY d.campaign_id) AS n;
+CREATE MACRO label(id) AS coalesce((SELECT n.label FROM page.named AS n WHERE n.campaign_id = id), id);
+
+-- Days, with the week that ends on each: of known days alone, the conversions to come counted in.
+CREATE TABLE page.day AS
+WITH day AS (
+  SELECT
+    d.report_date, any_value(d.coverage_state) AS state, bool_or(d.is_covered) AS is_covered, sum(d.spend) AS spend,
+    CASE WHEN count(d.conversions) = count(*) THEN sum(d.conversions) END AS conversions, any_value(m.conversions_share) AS share,
+    CASE WHEN count(*) FILTER (WHERE d.spend > 0 AND d.target_cpa IS NULL) = 0 THEN sum(d.conversions * d.target_cpa) END AS allowed,
+    CASE WHEN EXISTS (FROM main.payout) AND count(p.revenue) = count(p.account_id) THEN coalesce(sum(p.revenue), 0) END AS revenue
+  FROM mart.campaign_day AS d
+  LEFT JOIN mart.day_maturity AS m ON m.account_id = d.account_id AND m.report_date = d.report_date
+  LEFT JOIN mart.campaign_profit AS p ON p.account_id = d.account_id AND p.report_date = d.report_date AND p.campaign_id = d.campaign_id
+  GROUP BY d.report_date
+),
+week AS (
+  SELECT
+    d.*, count(*) FILTER (WHERE d.state IN ('complete', 'final') AND d.conversions IS NOT NULL) OVER w = 7 AS is_known,
+    sum(d.spend) OVER w AS week_spend, sum(d.spend::DOUBLE * coalesce(d.share, 1)) OVER w AS week_arrived, sum(d.conversions) OVER w AS week_conversions,
+    CASE WHEN count(d.allowed) OVER w = 7 THEN sum(d.allowed) OVER w END AS week_allowed,
+    CASE WHEN count(d.revenue) OVER w = 7 THEN sum(d.revenue) OVER w END AS week_revenue,
+    count(*) FILTER (WHERE d.state = 'complete' AND d.share IS NULL) OVER w AS unsure
+  FROM day AS d
+  WINDOW w AS (ORDER BY d.report_date - DATE '2000-01-01' RANGE BETWEEN 6 PRECEDING AND CURRENT ROW)
+)
+SELECT
+  w.report_date, w.state, w.is_covered, w.spend, w.conversions, w.share, w.revenue, w.unsure > 0 OR w.week_arrived < 0.9 * w.week_spend AS is_young,
+  CASE WHEN w.is_known THEN w.week_arrived / nullif(w.week_conversions, 0) END AS cpa,
+  CASE WHEN w.is_known THEN w.week_allowed::DOUBLE / nullif(w.week_conversions, 0) END AS allowed_cpa,
+  CASE WHEN w.is_known THEN w.week_spend::DOUBLE * w.week_revenue / nullif(w.week_arrived, 0) / 7 END AS revenue_a_day,
+  CASE WHEN w.is_known THEN w.week_spend::DOUBLE * (w.week_revenue / nullif(w.week_arrived, 0) - 1) / 7 END AS profit_a_day,
+  CASE WHEN w.is_known THEN w.week_revenue / nullif(w.week_arrived, 0) - 1 END AS roi
+FROM week AS w
+WHERE w.report_date > (SELECT max(d.report_date) FROM day AS d) - 45;
