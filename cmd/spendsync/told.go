@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,8 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/notice"
+	"spendsync/cmd/spendsync/page"
+	"spendsync/cmd/spendsync/pagedata"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
@@ -109,6 +112,9 @@ func (t *told) run(ctx context.Context, code int, result *job.Result) notice.Run
 			run.Findings = append(run.Findings, f)
 		}
 	}
+	if known {
+		t.addSheet(ctx, &run)
+	}
 	run.Knows = func(group string) bool {
 		switch group {
 		case "failed":
@@ -121,6 +127,26 @@ func (t *told) run(ctx context.Context, code int, result *job.Result) notice.Run
 		return known
 	}
 	return run
+}
+
+// addSheet adds the sheet of A4 if today is the day of the week that NOTIFY names.
+func (t *told) addSheet(ctx context.Context, run *notice.Run) {
+	today := schema.DateOf(run.At).String()
+	wanted := t.runner.app.cfg.SheetDay()
+	if wanted == "" || run.At.In(schema.Chicago()).Format("Mon") != wanted || !t.teller.SheetDue(today) {
+		return
+	}
+	var b bytes.Buffer
+	r, err := pagedata.Read(ctx, t.teller.Dir, t.teller.Account, t.runner.app.loadOptions())
+	if err == nil {
+		err = page.WriteSummary(&b, r)
+	}
+	if err != nil {
+		t.log.Warn("the weekly sheet could not be drawn; the next run of today tries again", "error",
+			phrase.OneLine(err.Error()))
+		return
+	}
+	run.Sheet, run.SheetDay = b.Bytes(), today
 }
 
 // keyWarning is how long before an API key expires somebody should hear of it.

@@ -91,8 +91,20 @@ changed AS (
     AND NOT (c.kind = 'creative' AND (c.field LIKE 'pending%' OR c.field LIKE 'rejection%' OR coalesce(c.old_value, '') = 'pending_review' OR coalesce(c.new_value, '') = 'rejected'))
   GROUP BY c.account_id, c.seen_at
 ),
+-- Keys that are new since the account's first run, those of one run together.
+key_seen AS (
+  SELECT
+    u.account_id, 'key' AS kind, u._run_id AS place, NULL::DATE AS since_date, true AS begins,
+    'the service sends ' || CASE count(*) WHEN 1 THEN 'a new key' ELSE count(*) || ' new keys, for example' END || ' “' || arg_min(u.path, u.path) || '” in ' || arg_min(u.stream, u.path) AS happened,
+    'it is kept and not read; look for a newer spendsync: spendsync query ops.unknown_field' AS what_to_do
+  FROM ops.unknown_field AS u
+  WHERE epoch(u.first_seen_at) > (SELECT max(epoch(r.finished_at)) FROM ops.run AS r WHERE r.account_id = u.account_id) - 86400 * 2
+    AND u._run_id > (SELECT min(r._run_id) FROM ops.run AS r WHERE r.account_id = u.account_id)
+  GROUP BY u.account_id, u._run_id
+),
 found AS (
   SELECT d.* FROM day AS d
+  UNION ALL SELECT k.* FROM key_seen AS k
   UNION ALL SELECT m.* FROM money AS m
   UNION ALL SELECT b.* FROM broken AS b
   UNION ALL SELECT l.* FROM leaked AS l

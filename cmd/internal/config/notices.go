@@ -80,7 +80,7 @@ func (c *Config) checkNotices() error {
 // Receiver is one address of NOTIFY_URL.
 type Receiver struct {
 	Name  string   // its place and form, such as "1 slack": shows no secret
-	Form  string   // slack, teams, telegram, discord, mail, json
+	Form  string   // slack, telegram, mail, json
 	URL   *url.URL // to post to; mail: smtp:// or smtps://, with user and password
 	Chats []string // of telegram
 	From  string   // of mail
@@ -93,8 +93,6 @@ var forms = []struct {
 	hosts []string
 }{
 	{"slack", []string{"hooks.slack.com", "hooks.slack-gov.com"}},
-	{"discord", []string{"discord.com", "discordapp.com"}},
-	{"teams", []string{".webhook.office.com", ".logic.azure.com", ".api.powerplatform.com", ".logic.azure.us"}},
 	{"telegram", nil}, {"mail", nil}, {"json", nil},
 }
 
@@ -185,17 +183,36 @@ func receiver(address string) (r Receiver, why string) {
 		r.URL.Path = "/bot" + token + "/sendMessage"
 		return r, ""
 	}
+	if why := relayed(form, u); why != "" {
+		return r, why
+	}
 	if !slices.ContainsFunc(forms, func(f struct {
 		form  string
 		hosts []string
 	}) bool {
 		return f.form == form
 	}) || (scheme != "http" && scheme != "https") || u.Hostname() == "" {
-		return r, "is none of slack+https://, teams+https://, discord+https://, json+https://, telegram://, smtps://"
+		return r, "is none of slack+https://, json+https://, telegram://, smtps://"
 	}
 	u.Scheme, u.Fragment = scheme, ""
 	r.URL = u
 	return r, ""
+}
+
+// relayed returns what to do for a service whose form is not ours, or of which another form is; empty: nothing.
+func relayed(form string, u *url.URL) string {
+	is := func(hosts ...string) bool {
+		return slices.ContainsFunc(hosts, func(host string) bool { return strings.HasSuffix("."+u.Hostname(), host) })
+	}
+	switch {
+	case form == "discord" || is(".discord.com", ".discordapp.com") && !(form == "slack" && strings.HasSuffix(u.Path,
+		"/slack")):
+		return "is Discord's: append /slack to it and put slack+ before it, " +
+			"slack+https://discord.com/api/webhooks/.../slack"
+	case form == "teams" || is(".webhook.office.com", ".logic.azure.com", ".api.powerplatform.com", ".logic.azure.us"):
+		return "is of Teams, whose cards are not written: send mail to the address of its channel"
+	}
+	return ""
 }
 
 // formOf knows a form by the host of its published addresses; other https addresses get JSON.
@@ -225,7 +242,21 @@ var noticeKinds = []struct {
 	usual bool
 }{
 	{"day", true}, {"account", true}, {"failed", true}, {"runway", true}, {"break", true}, {"leak", true},
-	{"loses", true}, {"block", true}, {"backup", true}, {"settings", false},
+	{"loses", true}, {"block", true}, {"backup", true}, {"key", true}, {"settings", false},
+}
+
+// weekdays are the names by which NOTIFY asks for the weekly sheet.
+var weekdays = map[string]string{"monday": "Mon", "tuesday": "Tue", "wednesday": "Wed", "thursday": "Thu",
+	"friday": "Fri", "saturday": "Sat", "sunday": "Sun"}
+
+// SheetDay returns the day of the week on which mail takes the sheet of A4, such as Mon; empty: none.
+func (c *Config) SheetDay() string {
+	for _, name := range strings.FieldsFunc(c.Notify, func(r rune) bool { return r == ',' || r == ' ' }) {
+		if day := weekdays[name]; day != "" {
+			return day
+		}
+	}
+	return ""
 }
 
 // NoticeKinds returns the kinds of NOTIFY.
@@ -237,8 +268,15 @@ func (c *Config) NoticeKinds() (map[string]bool, error) {
 			wanted[k.name] = true
 		}
 	}
-	for _, name := range strings.FieldsFunc(c.Notify, func(r rune) bool { return r == ',' || r == ' ' }) {
+	words := strings.FieldsFunc(c.Notify, func(r rune) bool { return r == ',' || r == ' ' })
+	for _, name := range words {
 		switch {
+		case weekdays[name] != "":
+			if len(words) == 1 { // a day alone changes nothing else
+				for _, k := range noticeKinds {
+					wanted[k.name] = k.usual
+				}
+			}
 		case name == "all":
 			for _, k := range noticeKinds {
 				wanted[k.name] = true

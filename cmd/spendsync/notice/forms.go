@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 	"unicode/utf16"
@@ -15,10 +16,9 @@ import (
 	"spendsync/cmd/spendsync/phrase"
 )
 
-// limits are the most characters of text that a form accepts in one request, with room to spare: Discord 2,000,
-// Telegram 4,096, Slack 4,000 recommended, Teams 28 KB of JSON.
-var limits = map[string]int{"discord": 1900, "telegram": 4000, "slack": 3900, "teams": 6000, "mail": 50_000,
-	"json": 50_000}
+// limits are the most characters of text that a form accepts in one request, with room to spare: Telegram 4,096, Slack
+// 4,000 recommended, Discord behind its /slack 2,000.
+var limits = map[string]int{"telegram": 4000, "slack": 1900, "mail": 50_000, "json": 50_000}
 
 // maxSentence limits one message: a name in it may be long.
 const maxSentence = 600
@@ -27,7 +27,7 @@ const maxSentence = 600
 func fits(form, account string, all []Message) int {
 	size := 0
 	for i, m := range all {
-		size += len(utf16.Encode([]rune(escape(form, sentence(account, m))))) + 1
+		size += len(utf16.Encode([]rune(sentence(form, account, m)))) + 1
 		if i > 0 && size > limits[form] {
 			return i
 		}
@@ -36,42 +36,44 @@ func fits(form, account string, all []Message) int {
 }
 
 // sentence is a message for a person, in one line, with its ID at the end.
-func sentence(account string, m Message) string {
-	text := m.Happened + "; " + m.Do
+func sentence(form, account string, m Message) string {
+	text := inert(form, m.Happened)
 	if m.State == Over {
-		text = "over: " + m.Happened
+		text = "over: " + text
+	} else {
+		text += "; " + phrase.Visible(phrase.OneLine(m.Do))
 	}
-	text = phrase.Visible(phrase.OneLine(text))
 	if utf8.RuneCountInString(text) > maxSentence {
 		text = string([]rune(text)[:maxSentence]) + "…"
 	}
-	return account + ": " + text + " [" + m.ID + "]"
+	text = account + ": " + text + " [" + m.ID + "]"
+	if form == "slack" {
+		return slackEscapes.Replace(text)
+	}
+	return text
 }
 
 var (
 	slackEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
-	// Discord's markdown, mentions and headings; a backslash makes any ASCII punctuation literal.
-	discordEscapes = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "~", `\~`, "`", "\\`", "|", `\|`, ">", `\>`,
-		"<", `\<`, "#", `\#`, "-", `\-`, "+", `\+`, "[", `\[`, "]", `\]`, "(", `\(`, ")", `\)`, "@", `\@`, ":", `\:`)
+	// What a chat makes a link, a mention, a command or a tag of: a dot before a letter, and the signs before words.
+	active = regexp.MustCompile(`[.]\pL|[@#/:][^\s0-9]`)
 )
 
-// escape writes a text so that the receiver shows it literally: anybody may have chosen the name of a campaign.
-// Telegram without parse_mode, a TextRun of an adaptive card, text/plain and JSON have no markup.
-func escape(form, text string) string {
-	switch form {
-	case "slack":
-		return slackEscapes.Replace(text)
-	case "discord":
-		return discordEscapes.Replace(text)
+// inert keeps a chat from making anything of a text: whoever names a campaign must not link or mention there. A word
+// joiner, which nobody sees, separates what it would recognize. Mail is text/plain, and JSON has no markup.
+func inert(form, text string) string {
+	text = phrase.Visible(phrase.OneLine(text))
+	if form != "slack" && form != "telegram" {
+		return text
 	}
-	return text
+	return active.ReplaceAllStringFunc(text, func(s string) string { return s[:1] + "\u2060" + s[1:] })
 }
 
 // post sends messages to a receiver in one request, or, for Telegram, in one for each chat.
 func post(ctx context.Context, r config.Receiver, account string, all []Message) error {
 	var lines []string
 	for _, m := range all {
-		lines = append(lines, escape(r.Form, sentence(account, m)))
+		lines = append(lines, sentence(r.Form, account, m))
 	}
 	if r.Form == "mail" {
 		return sendMail(ctx, r, account, all, lines)
@@ -111,26 +113,12 @@ func body(r config.Receiver, account string, all []Message, lines []string) any 
 	switch r.Form {
 	case "slack": // https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks/
 		return map[string]any{"text": text, "mrkdwn": false, "unfurl_links": false, "unfurl_media": false}
-	case "discord": // https://discord.com/developers/docs/resources/webhook#execute-webhook
-		const suppressEmbeds = 1 << 2
-		return map[string]any{"content": text, "flags": suppressEmbeds,
-			"allowed_mentions": map[string]any{"parse": []string{}}}
-	case "teams": // an adaptive card, as the workflow "when a Teams webhook request is received" takes it
-		var blocks []any
-		for _, line := range lines {
-			blocks = append(blocks, map[string]any{"type": "RichTextBlock",
-				"inlines": []any{map[string]any{"type": "TextRun", "text": line}}})
-		}
-		return map[string]any{"type": "message", "attachments": []any{map[string]any{
-			"contentType": "application/vnd.microsoft.card.adaptive",
-			"content": map[string]any{"$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
-				"type": "AdaptiveCard", "version": "1.2", "body": blocks}}}}
 	}
 	notices := make([]any, len(all))
 	for i, m := range all {
 		notices[i] = map[string]any{"id": m.ID, "state": m.State, "kind": m.Kind, "place": m.Place, "since": m.Since,
 			"at": m.At.UTC().Format(time.RFC3339), "generation": m.Generation, "happened": m.Happened, "do": m.Do,
-			"text": sentence(account, m)}
+			"text": sentence("json", account, m)}
 	}
 	return map[string]any{"account": account, "notices": notices}
 }

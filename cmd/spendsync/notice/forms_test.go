@@ -3,6 +3,7 @@ package notice
 import (
 	"bufio"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ import (
 	"unicode/utf8"
 
 	"spendsync/cmd/internal/config"
+	"spendsync/load/durable"
 )
 
 // hostile is a name that is markup for some receivers, and a mention for others.
@@ -88,51 +90,67 @@ func TestForm_Slack(t *testing.T) {
 	wantBoth(t, text)
 }
 
-// TestForm_Discord: content with escaped markdown, and no mentions at all.
-func TestForm_Discord(t *testing.T) {
-	r := sendTo(t, "discord+http://", "/api/webhooks/1/cAn4ry")
-	text, _ := r.bodies[0]["content"].(string)
-	mentions, _ := r.bodies[0]["allowed_mentions"].(map[string]any)
-	if parse, ok := mentions["parse"].([]any); !ok || len(parse) > 0 || !strings.Contains(text, `\*\*b\*\*`) ||
-		!strings.Contains(text, `\[x\]\(https\:`) || !strings.Contains(text, "\\`c\\`") || len(text) > 2000 {
-		t.Errorf("%v", r.bodies)
-	}
-	wantBoth(t, strings.ReplaceAll(text, `\`, ""))
-}
-
-// TestForm_Teams: a message with one adaptive card, whose TextRuns show text as it is.
-func TestForm_Teams(t *testing.T) {
-	r := sendTo(t, "teams+http://", "/workflows/1?sig=cAn4ry")
-	var card struct {
-		Type        string
-		Attachments []struct {
-			ContentType string
-			Content     struct {
-				Type, Version string
-				Body          []struct {
-					Type    string
-					Inlines []struct{ Type, Text string }
-				}
+// TestForm_Inert: in chats nothing in a name is a link, a mention, a command or a tag.
+func TestForm_Inert(t *testing.T) {
+	name := "see evil.example.com/x http://evil.test @everyone #tag /start $906.10 at 04:00"
+	for _, form := range []string{"slack", "telegram"} {
+		got := sentence(form, "acme", Message{ID: "break-1", State: Begins, Happened: name,
+			Do: "spendsync query mart.breaks"})
+		for _, never := range []string{"evil.example", "://", "@e", "#t", "/start"} {
+			if strings.Contains(got, never) {
+				t.Errorf("%s: %q has %q", form, got, never)
+			}
+		}
+		for _, same := range []string{"$906.10", "04:00", "mart.breaks"} {
+			if !strings.Contains(got, same) {
+				t.Errorf("%s: %q lacks %q", form, got, same)
 			}
 		}
 	}
-	b, _ := json.Marshal(r.bodies[0])
-	if err := json.Unmarshal(b, &card); err != nil || card.Type != "message" || len(card.Attachments) != 1 ||
-		card.Attachments[0].ContentType != "application/vnd.microsoft.card.adaptive" ||
-		card.Attachments[0].Content.Type != "AdaptiveCard" || len(card.Attachments[0].Content.Body) != 2 {
-		t.Fatalf("%s %v", b, err)
+	if got := sentence("mail", "acme", Message{Happened: name, State: Over}); !strings.Contains(got, name) {
+		t.Errorf("mail: %q", got)
 	}
-	text := ""
-	for _, block := range card.Attachments[0].Content.Body {
-		if block.Type != "RichTextBlock" || block.Inlines[0].Type != "TextRun" {
-			t.Errorf("%+v", block)
+}
+
+// TestSheet_IsMailedOnce: on its day, as a file, and not again when the next run of the day has it, too.
+func TestSheet_IsMailedOnce(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	mails := make(chan string, 4)
+	go func() {
+		for {
+			lines := smtpSession(l)
+			if len(lines) == 0 {
+				return // closed
+			}
+			mails <- strings.Join(lines, "\n")
 		}
-		text += block.Inlines[0].Text + "\n"
+	}()
+	teller := &Teller{Disk: durable.OS, Dir: t.TempDir(), Account: "acme",
+		Receivers: receiversOf(t, "smtp://ann:pw@"+l.Addr().String()+"?from=a@b.test&to=c@d.test")}
+	r := Run{At: told[0].At, Knows: func(string) bool { return true }, Sheet: []byte("<html>sheet</html>"),
+		SheetDay: "2026-11-27"}
+	if !teller.SheetDue(r.SheetDay) {
+		t.Error("no sheet is due")
 	}
-	if r.paths[0] != "/workflows/1?sig=cAn4ry" || !strings.Contains(text, "**b** _i_") {
-		t.Errorf("%q %s", r.paths, text)
+	for range 2 {
+		if err := teller.Tell(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
 	}
-	wantBoth(t, text)
+	got := <-mails
+	for _, want := range []string{"Subject: spendsync acme: the week to 2026-11-27", `filename="acme-2026-11-27.html"`,
+		base64.StdEncoding.EncodeToString(r.Sheet)} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in %s", want, got)
+		}
+	}
+	if len(mails) > 0 || teller.SheetDue(r.SheetDay) {
+		t.Errorf("it is mailed twice, %d more, or still due", len(mails))
+	}
 }
 
 // TestForm_Telegram: sendMessage for each chat, without parse_mode.
@@ -260,13 +278,13 @@ func TestFits_HoldsTheLimits(t *testing.T) {
 			Do: "x"})
 	}
 	all[3].Happened = strings.Repeat("_", 5000)
-	for form, limit := range map[string]int{"discord": 2000, "telegram": 4096, "slack": 4000, "json": 100_000} {
+	for form, limit := range map[string]int{"telegram": 4096, "slack": 2000, "json": 100_000} {
 		sent := 0
 		for rest := all; len(rest) > 0; {
 			n := fits(form, "acme", rest)
 			var lines []string
 			for _, m := range rest[:n] {
-				lines = append(lines, escape(form, sentence("acme", m)))
+				lines = append(lines, sentence(form, "acme", m))
 			}
 			if size := utf8.RuneCountInString(strings.Join(lines, "\n")); size > limit {
 				t.Errorf("%s: %d characters", form, size)
@@ -314,16 +332,28 @@ func TestReceivers_ShowNoSecret(t *testing.T) {
 	}
 }
 
+// TestReceivers_OfOtherForms: the message says which form to take instead.
+func TestReceivers_OfOtherForms(t *testing.T) {
+	for raw, want := range map[string]string{"https://discord.com/api/webhooks/1/cAn4ry": "append /slack",
+		"discord+https://x.test/cAn4ry": "append /slack", "https://a.webhook.office.com/cAn4ry": "send mail",
+		"teams+https://x.test/cAn4ry": "send mail"} {
+		_, err := config.Read(t.Context(), []string{"SPENDSYNC_NOTIFY_URL=" + raw})
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "cAn4ry") {
+			t.Errorf("%s: %v, want %q", raw, err, want)
+		}
+	}
+}
+
 // TestReceivers_AreSeparated: by white space and commas, but not within an address.
 func TestReceivers_AreSeparated(t *testing.T) {
-	all := receiversOf(t, "https://hooks.slack.com/services/a, https://discord.com/api/webhooks/1/a,"+
-		"https://prod-1.westeurope.logic.azure.com/workflows/a?x=1,2\tsmtps://u:p@mail.test?from=a@b.c&to=d@e.f,g@h.i "+
+	all := receiversOf(t, "https://hooks.slack.com/services/a, slack+https://discord.com/api/webhooks/1/a/slack,"+
+		"https://prod-1.example.com/workflows/a?x=1,2\tsmtps://u:p@mail.test?from=a@b.c&to=d@e.f,g@h.i "+
 		"https://example.com/a")
 	var names []string
 	for _, r := range all {
 		names = append(names, r.Name)
 	}
-	if got := strings.Join(names, ", "); got != "1 slack, 2 discord, 3 teams, 4 mail, 5 json" ||
+	if got := strings.Join(names, ", "); got != "1 slack, 2 slack, 3 json, 4 mail, 5 json" ||
 		len(all[3].To) != 2 || all[2].URL.RawQuery != "x=1,2" {
 		t.Errorf("%s: %+v", got, all)
 	}

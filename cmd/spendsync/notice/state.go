@@ -43,6 +43,7 @@ var tempers = map[string]temper{
 	"loses":    {absence: 48 * time.Hour},
 	"block":    {absence: 48 * time.Hour},
 	"settings": {event: true},
+	"key":      {event: true},
 }
 
 // state is the state of the notices of one account. It is kept in the store.
@@ -51,6 +52,7 @@ type state struct {
 	Generation int64     `json:"generation"` // of the last run that contributed to it
 	Open       []open    `json:"open"`
 	Outbox     []Message `json:"outbox"`
+	Sheet      string    `json:"sheet,omitempty"` // Chicago day on which the last weekly sheet was mailed
 }
 
 // open is a finding that has started and has not ended.
@@ -98,12 +100,15 @@ type Run struct {
 	// Knows reports whether the run was able to look for findings of a group. Findings of other groups neither start
 	// nor end.
 	Knows func(group string) bool
+	// Sheet is the weekly sheet of A4, as HTML, and SheetDay the Chicago day of it; empty: none is due.
+	Sheet    []byte
+	SheetDay string
 }
 
 // update returns the state after a run, and whether anything has changed. It adds a message for each receiver when a
 // finding starts and when it ends.
 func (s state) update(r Run, receivers []string) (next state, changed bool) {
-	next = state{Format: 1, Generation: r.Generation, Outbox: slices.Clone(s.Outbox)}
+	next = state{Format: 1, Generation: r.Generation, Outbox: slices.Clone(s.Outbox), Sheet: s.Sheet}
 	say := func(o open, what string) {
 		if len(receivers) > 0 {
 			next.Outbox = append(next.Outbox, Message{ID: o.ID, State: what, Kind: o.Kind, Place: o.Place,

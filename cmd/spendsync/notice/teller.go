@@ -65,7 +65,33 @@ func (t *Teller) Tell(ctx context.Context, r Run) (err error) {
 			return errors.Join(damaged, err)
 		}
 	}
-	return errors.Join(damaged, t.deliver(ctx, s))
+	return errors.Join(damaged, t.deliver(ctx, s), t.mailSheet(ctx, r))
+}
+
+// SheetDue reports whether somebody takes mail, and the sheet of a day was not mailed yet.
+func (t *Teller) SheetDue(day string) bool {
+	s, err := t.read()
+	return err == nil && s.Sheet != day && slices.ContainsFunc(t.Receivers,
+		func(r config.Receiver) bool { return r.Form == "mail" })
+}
+
+// mailSheet mails the weekly sheet, if it is due and was not mailed on this day. After a kill it is mailed again, under
+// the same Message-ID.
+func (t *Teller) mailSheet(ctx context.Context, r Run) error {
+	s, err := t.read()
+	if err != nil || r.SheetDay == "" || s.Sheet == r.SheetDay {
+		return err
+	}
+	for _, to := range t.Receivers {
+		if to.Form != "mail" {
+			continue
+		}
+		if err := submit(ctx, to, sheetText(to, t.Account, r.SheetDay, r.At, r.Sheet)); err != nil {
+			return fmt.Errorf("receiver %s, the weekly sheet: %w", to.Name, err)
+		}
+	}
+	s.Format, s.Sheet = 1, r.SheetDay
+	return t.write(s)
 }
 
 // deliver sends the waiting messages, in order for each receiver.
