@@ -56,8 +56,12 @@ func round(v float64) float64 { return math.Round(v*100) / 100 }
 func (c *chart) vertical(low, high float64, format string) scale {
 	ticks := niceTicks(min(0, low), max(0, high))
 	s := scale{low: ticks[0], high: ticks[len(ticks)-1], from: c.Height - bottom, to: top}
-	for _, t := range ticks {
-		c.level(s.at(t), short(format, t))
+	for i, t := range ticks {
+		label := short(format, t)
+		if i%(len(ticks)-1) != 0 && (c.Height-top-bottom)/float64(len(ticks)-1) < 14 { // no room
+			label = ""
+		}
+		c.level(s.at(t), label)
 	}
 	return s
 }

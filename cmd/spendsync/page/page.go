@@ -132,7 +132,7 @@ func WriteSummary(w io.Writer, r Page) error {
 
 // brief returns what of an account fits on a sheet.
 func brief(a Account) Account {
-	rows := map[string]int{"changed": 4, "campaigns": 9}
+	rows := map[string]int{"changed": 4, "campaigns": 8}
 	all := a.Sections
 	a.Sections = nil
 	for _, s := range all {
@@ -232,9 +232,9 @@ func viewOf(a Account, id string, summary bool) accountView {
 func (v *blockView) draw(summary bool) {
 	switch v.Kind {
 	case "stack":
-		v.Chart = stack(v.Block, map[bool]float64{false: 300, true: 120}[summary])
+		v.Chart = stack(v.Block, map[bool]float64{false: 300, true: 105}[summary])
 	case "line":
-		v.Chart = lines(v.Block, map[bool]float64{false: 150, true: 70}[summary])
+		v.Chart = lines(v.Block, map[bool]float64{false: 150, true: 62}[summary])
 	case "scatter":
 		v.Chart = scatter(v.Block)
 	case "lanes":

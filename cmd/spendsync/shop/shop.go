@@ -21,7 +21,8 @@ type Shop struct {
 	now     time.Time // the end of the story
 	roles   []campaign
 	named   map[string]bool // campaigns and creatives, by ID
-	resting int             // campaigns without a role
+	resting int             // campaigns without a role, of those that were there or that came
+	begun   bool            // what is new from now on is launched by the shop
 	daily   int64           // spend of a day at the start, in millionths of a dollar
 }
 
@@ -115,6 +116,9 @@ var names = []string{
 var resting = []string{"Spring sale", "Father's day", "Clearance | tents", "Summer camp", "Kayaks | test",
 	"Black Friday 2025", "Ski goggles", "Thermal wear", "Camp kitchen", "Climbing | test", "Bike bags", "Dog harness"}
 
+// launched are the names of campaigns that appear during the three weeks.
+var launched = []string{"Black Friday | early access", "Gift sets | test", "Winter boots | launch", "Snowshoes | test"}
+
 var (
 	titles = []string{"Stay dry this fall", "New: wool that lasts", "Your size is back", "48 hours: 20% off",
 		"Ready for the first snow?", "Made for wet trails"}
@@ -146,11 +150,12 @@ func (s *Shop) prepare() error {
 	if err := s.nameOthers(); err != nil {
 		return err
 	}
+	s.resting, s.begun = 0, true
 	return s.plant()
 }
 
 // nameOthers names the campaigns and creatives that have no text of the shop yet: some appear during the three weeks.
-// Campaigns without a role are paused.
+// Campaigns without a role are paused at the beginning.
 func (s *Shop) nameOthers() error {
 	var changes []adsim.Change
 	for _, id := range s.service.CampaignIDs() {
@@ -160,13 +165,17 @@ func (s *Shop) nameOthers() error {
 		}
 		hasRole := slices.ContainsFunc(s.roles, func(c campaign) bool { return c.id == id })
 		if !hasRole && !s.named[id] {
-			name := resting[s.resting%len(resting)]
-			if s.resting >= len(resting) {
-				name += fmt.Sprintf(" %d", s.resting/len(resting)+1)
+			names := resting
+			if s.begun {
+				names = launched
+			}
+			name := names[s.resting%len(names)]
+			if s.resting >= len(names) {
+				name += fmt.Sprintf(" %d", s.resting/len(names)+1)
 			}
 			s.resting++
 			fields := map[string]any{"name": name}
-			if settings.Status == "active" {
+			if settings.Status == "active" && !s.begun {
 				fields["status"] = "paused"
 			}
 			changes = append(changes, adsim.Change{Campaign: id, Set: fields, Force: true})
@@ -328,7 +337,7 @@ func (s *Shop) Payouts() string {
 	var b strings.Builder
 	b.WriteString("from,to,campaign,creative,source,payout\n")
 	since := schema.DateOf(s.now) - 60
-	fmt.Fprintf(&b, "%s,,,,,12.00\n", since) // of campaigns without a role, also those that are new
+	fmt.Fprintf(&b, "%s,,,,,25.00\n", since) // of campaigns without a role, also those that are new
 	for _, c := range s.roles {
 		fmt.Fprintf(&b, "%s,,%s,,,%s\n", since, c.id, money(c.payout))
 	}
