@@ -264,9 +264,31 @@ func lines(b Block, height float64) chart {
 // at the top, at "none".
 func scatter(b Block) chart {
 	rows := b.Each()
-	c := chart{Height: 340}
-	x := scale{low: math.Inf(1), from: left + 2, to: right - 2, log: true}
-	y := scale{low: 0.5, high: 2, from: c.Height - bottom, to: top + 18, log: true}
+	c := chart{Height: 340, Text: fmt.Sprintf("%s: %d marks", b.Caption, len(rows))}
+	x, y := c.factors(b, rows)
+	series := map[string]bool{}
+	for _, r := range slices.Backward(rows) { // those to act on come first, and are drawn last
+		v, _, ok := parse(r["x"])
+		if !ok || v <= 0 {
+			continue
+		}
+		name, class := r.Text("series"), "p-"+word(r.Text("series"))
+		c.Shapes = append(c.Shapes, marked(r, x.at(v), y, class)...)
+		if !series[name] {
+			series[name] = true
+			c.Legend = append(c.Legend, shape{Class: class, Text: name, Title: signs[name]})
+		}
+	}
+	return c
+}
+
+// signs are the marks of the series of a scatter; of others, a circle.
+var signs = map[string]string{"block": "■", "bid more": "▲", "neither": "○"}
+
+// factors returns the two scales of a scatter, and draws their ticks.
+func (c *chart) factors(b Block, rows []Row) (x, y scale) {
+	x = scale{low: math.Inf(1), from: left + 2, to: right - 2, log: true}
+	y = scale{low: 0.5, high: 2, from: c.Height - bottom, to: top + 18, log: true}
 	for _, r := range rows {
 		if v, _, ok := parse(r["x"]); ok && v > 0 {
 			x.low, x.high = min(x.low, v), max(x.high, v)
@@ -277,51 +299,53 @@ func scatter(b Block) chart {
 			}
 		}
 	}
+	if x.high <= 0 { // nothing has a place
+		x.low, x.high = 1, 10
+	}
 	if x.low >= x.high {
 		x.low, x.high = x.high/2, x.high*2
 	}
 	c.level(top, "none")
-	for _, t := range []float64{0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50} {
-		if t >= y.low && t <= y.high {
-			c.level(y.at(t), short(b.Format("y"), t))
-		}
+	for _, t := range decades(y.low, y.high, 1, 2, 5) {
+		c.level(y.at(t), short(b.Format("y"), t))
 	}
-	for t := 1.0; t <= x.high; t *= 10 {
-		for _, m := range []float64{1, 3} {
-			if t*m >= x.low && t*m <= x.high {
-				c.Shapes = append(c.Shapes, shape{Kind: "text", Class: "tick mid", X: x.at(t * m), Y: c.Height - 6,
-					Text: short(b.Format("x"), t*m)})
+	for _, t := range decades(x.low, x.high, 1, 3) {
+		c.Shapes = append(c.Shapes, shape{Kind: "text", Class: "tick mid", X: x.at(t), Y: c.Height - 6,
+			Text: short(b.Format("x"), t)})
+	}
+	return x, y
+}
+
+// decades are the multiples of the powers of ten between two values above 0.
+func decades(low, high float64, times ...float64) (all []float64) {
+	for power := math.Floor(math.Log10(low)); power <= math.Ceil(math.Log10(high)); power++ {
+		for _, m := range times {
+			if v := m * math.Pow(10, power); v >= low*(1-1e-9) && v <= high*(1+1e-9) {
+				all = append(all, v)
 			}
 		}
 	}
-	signs, series := map[string]string{"block": "■", "bid more": "▲", "neither": "○"}, map[string]int{}
-	for _, r := range slices.Backward(rows) { // those to act on come first, and are drawn last
-		v, _, ok := parse(r["x"])
-		if !ok || v <= 0 {
-			continue
-		}
-		class, at := "p-"+word(r.Text("series")), x.at(v)
-		height, known, _ := parse(r["y"])
-		place := top
-		if known != "" && height > 0 {
-			place = y.at(min(height, y.high))
-		}
-		if low, _, ok := parse(r["low"]); ok && low > 0 {
-			to := place
-			if high, _, ok := parse(r["high"]); ok && known != "" {
-				to = y.at(min(high, y.high))
-			}
-			c.Shapes = append(c.Shapes, shape{Kind: "line", Class: "range " + class, X: at, Y: y.at(min(low, y.high)),
-				W: at, H: to})
-		}
-		c.Shapes = append(c.Shapes, shape{Kind: "text", Class: "point mid " + class, X: at, Y: place + 4,
-			Text: cmp.Or(signs[r.Text("series")], "○"), Title: plain(r.Text("title"), 200)})
-		if series[r.Text("series")]++; series[r.Text("series")] == 1 {
-			c.Legend = append(c.Legend, shape{Class: class, Text: r.Text("series"), Title: signs[r.Text("series")]})
-		}
+	return all
+}
+
+// marked returns a row's mark, and the range that chance leaves below or around it.
+func marked(r Row, x float64, y scale, class string) (shapes []shape) {
+	v, _, known := parse(r["y"])
+	known = known && v > 0
+	place := top
+	if known {
+		place = y.at(min(v, y.high))
 	}
-	c.Text = fmt.Sprintf("%s: %d marks", b.Caption, len(rows))
-	return c
+	if low, _, ok := parse(r["low"]); ok && low > 0 {
+		to := place
+		if high, _, ok := parse(r["high"]); ok && known {
+			to = y.at(min(high, y.high))
+		}
+		shapes = append(shapes, shape{Kind: "line", Class: "range " + class, X: x, Y: y.at(min(low, y.high)), W: x,
+			H: to})
+	}
+	return append(shapes, shape{Kind: "text", Class: "point mid " + class, X: x, Y: place + 4,
+		Text: cmp.Or(signs[r.Text("series")], "○"), Title: plain(r.Text("title"), 200)})
 }
 
 // lane is one row of lanes: stretches of time in a state, and marks.

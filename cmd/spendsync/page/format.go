@@ -125,14 +125,7 @@ func spell(format string, v float64) string {
 		return map[bool]string{true: "+", false: minus}[v > 0] + grouped(p, map[bool]int{true: 1}[p < 9.95]) +
 			map[bool]string{true: " %", false: " points"}[format == "change"]
 	case "percent":
-		switch p := a * 100; {
-		case p != 0 && p < 0.995:
-			return minus + fmt.Sprintf("%.2f %%", p)
-		case p < 9.95:
-			return minus + fmt.Sprintf("%.1f %%", p)
-		default:
-			return minus + grouped(p, 0) + " %"
-		}
+		return minus + percent(a*100)
 	case "times":
 		return fmt.Sprintf("%.2f×", v)
 	case "days":
@@ -144,6 +137,17 @@ func spell(format string, v float64) string {
 		return minus + grouped(a, 0)
 	}
 	return minus + grouped(a, 1)
+}
+
+// percent spells a share in percent, with two decimals below one.
+func percent(p float64) string {
+	switch {
+	case p != 0 && p < 0.995:
+		return fmt.Sprintf("%.2f %%", p)
+	case p < 9.95:
+		return fmt.Sprintf("%.1f %%", p)
+	}
+	return grouped(p, 0) + " %"
 }
 
 // signed is a change with an arrow.
