@@ -200,7 +200,8 @@ func (d *demoCommand) printGoOn() error {
 	of := []string{"--data-dir", d.dir, "--account", demoAccount}
 	line := func(args ...string) string { return d.app.typed(append(args, of...)...) }
 	_, err := fmt.Fprintf(d.app.stdout, "Go on:\n  %s\n  %s\n  %s\n  duckdb -readonly %s\n",
-		line("query", "sources_to_block"), line("status"), line("report"), shellQuote(filepath.Join(d.dir, duck.FileName)))
+		line("query", "sources_to_block"), line("status"), line("report"), shellQuote(filepath.Join(d.dir,
+			duck.FileName)))
 	return err
 }
 
