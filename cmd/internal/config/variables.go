@@ -46,13 +46,8 @@ var docs = map[string]string{
 	"SERVICE_FILE":         "YAML file of names, paths and forms of the service in place of those built in",
 	"LIMIT_DAY":            "zone at whose midnight the service starts daily limits over: UTC or an IANA name",
 	"THRESHOLDS":           "other values for mart.threshold, such as block_loss=0.2,balance_stop=0",
-<<<<<<< HEAD
 	"PAYOUTS": "each a file of payouts (from,to,campaign,creative,source,payout) or of a tracker's days, as CSV, " +
 		"JSON, Parquet " +
-=======
-	"PAYOUTS": "each a file of payouts (from,to,campaign,creative,source,payout) or of a tracker's days, as " +
-		"CSV, JSON, Parquet " +
->>>>>>> c9a21e6 (page, payouts: lines are within 120 columns)
 		"or a workbook: a,b or exports/*.csv",
 	"TRACKER_COLUMNS": "columns of a tracker's export, such as day=Date,campaign=Custom 1,source=Site",
 	"TRACKER_FORMAT": "how PAYOUTS are written if they leave it open: decimal=. or decimal=, and " +
