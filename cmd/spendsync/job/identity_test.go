@@ -187,7 +187,6 @@ func (w *world) wantNothingOf(campaigns []string) {
 func TestIdentity_Unnamed(t *testing.T) {
 	for name, body := range map[string]string{
 		"nothing": `{"scope":"read"}`, "a bare id": `{"id":"k_1"}`, "an unknown envelope": `{"who":{"uid":"A-1"}}`,
-		"a page": `<html>`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, twoAccounts)

@@ -32,8 +32,10 @@ func TestLost_IsReportedUntilARunHasEndedWithIt(t *testing.T) {
 			w.want(res, err, exit.Stopped)
 			w.job.Progress = nil
 		},
-		"401 in the middle": func(w *world) {
-			w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 401, Path: "/v1/campaigns/*"})
+		"a refused key": func(w *world) {
+			for _, path := range []string{"/v1/me", "/v1/limits", "/v1/balance", "/v1/campaigns", "/v1/campaigns/*"} {
+				w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 401, Path: path})
+			}
 			w.sync(exit.Auth)
 			w.service.ClearFaults()
 		},
