@@ -142,7 +142,8 @@ func TestRun_AgreesWithSync(t *testing.T) {
 func stores(code int) bool { return code == exit.OK || code == exit.Partial }
 
 // TestRun_BeginsWithWhatIsStored: once a sync has stored an account, check ends with 0 or 4 exactly if the next sync
-// stores its days, and with 0 only if that does, although the service names the account no more, or answers as another account.
+// stores its days, and with 0 only if that does, although
+// the service names the account no more, or answers as another account.
 func TestRun_BeginsWithWhatIsStored(t *testing.T) {
 	for _, quirk := range []string{
 		"", "me-404", "me-unreadable", "other-account", "list-empty", "columns-lack-clicks",
