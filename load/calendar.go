@@ -8,8 +8,7 @@ import (
 	"spendsync/schema"
 )
 
-// addCalendar adds calendar years for newly stored days. Where limits count by other days than before, all days get
-// their bounds: those of the past counted in the same way.
+// addCalendar adds calendar years for newly stored days.
 func (c *contribution) addCalendar() error {
 	s, t := c.g.store, schema.Calendar
 	first := c.base.Since.Year()
@@ -32,7 +31,7 @@ func (c *contribution) addCalendar() error {
 		known[d.ReportDate] = d
 		first, last = min(first, d.ReportDate.Year()), max(last, d.ReportDate.Year())
 	}
-	want := schema.CalendarDays(s.account, c.g.runID, first, last, s.opts.LimitDay)
+	want := schema.CalendarDays(s.account, c.g.runID, first, last)
 	for i, d := range want {
 		if k, ok := known[d.ReportDate]; ok && k.LimitStartsAt == d.LimitStartsAt && k.LimitEndsAt == d.LimitEndsAt {
 			want[i] = k

@@ -16,7 +16,6 @@ type Options struct {
 	LockWait time.Duration // how long to wait for the store's lock
 	DuckDB   duck.Options
 	KeepRaw  bool             // keep the raw replies of the stored days
-	LimitDay *time.Location   // zone at whose midnight daily limits start over; nil: Chicago
 	Version  string           // of the binary, for the manifest
 	Log      *slog.Logger     // nil: silent
 	Now      func() time.Time // for "today" only; nil: the clock
@@ -38,9 +37,6 @@ func (o Options) filled() Options {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.LimitDay == nil {
-		o.LimitDay = schema.Chicago()
 	}
 	if o.disk.FS == nil {
 		o.disk = durable.OS

@@ -248,25 +248,6 @@ func TestPublish_AgainChangesOnlyTheLedger(t *testing.T) {
 	}
 }
 
-func TestPublish_LimitsCountByTheDaysOfTheirZone(t *testing.T) {
-	dir := t.TempDir()
-	r := newRun(t, dir)
-	bounds := func(what string, zone *time.Location, want string) {
-		t.Helper()
-		r.at, r.opts.LimitDay = r.at.Add(time.Hour), zone
-		r.mustSync(twoDays())
-		if got := query(t, dir, "SELECT epoch(limit_starts_at) - epoch(starts_at), epoch(limit_ends_at) - "+
-			"epoch(ends_at), (SELECT count(*) FROM calendar), (SELECT count(limit_starts_at) FROM calendar) "+
-			"FROM calendar WHERE report_date IN ('2026-03-08', '2026-11-20') ORDER BY report_date"); got != want {
-			t.Errorf("%s: the day of limits begins and ends %s s after Chicago's, want %s", what, got, want)
-		}
-	}
-	bounds("Chicago", nil, "NULL|NULL|730|0\nNULL|NULL|730|0")
-	// On 8 March Chicago goes from six to five hours behind UTC.
-	bounds("UTC", time.UTC, "-21600.0|-18000.0|730|730\n-21600.0|-21600.0|730|730")
-	bounds("Chicago again", schema.Chicago(), "NULL|NULL|730|0\nNULL|NULL|730|0")
-}
-
 func TestPublish_ExplainsRestatements(t *testing.T) {
 	dir := t.TempDir()
 	r := newRun(t, dir)

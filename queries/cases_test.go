@@ -211,7 +211,7 @@ func newWarehouse(t *testing.T) *warehouse {
 		w.exec(t, strings.Join(table.CreateSQL(), ";\n"))
 	}
 	var days []string
-	for _, d := range schema.CalendarDays("acme", "r1", 2025, 2027, schema.Chicago()) {
+	for _, d := range schema.CalendarDays("acme", "r1", 2025, 2027) {
 		days = append(days, fmt.Sprintf("('acme', '%s', '%s', '%s', %d, %t, make_timestamptz(%d), "+
 			"make_timestamptz(%d), %d, NULL, NULL, 'r1')",
 			d.ReportDate, d.Month, d.ISOWeek, d.DayOfWeek, d.IsWeekend, d.StartsAt, d.EndsAt, d.Hours))

@@ -1,7 +1,5 @@
 package schema
 
-import "time"
-
 // CalendarDay is one Chicago day with its bounds as instants. Views join it
 // instead of casting an instant to a date, which would follow the zone of
 // whoever reads.
@@ -24,11 +22,11 @@ type CalendarDay struct {
 	EndsAt Instant `col:"ends_at" id:"8"`
 	// Length of the day: 24, or 23 and 25 when the clocks change.
 	Hours int64 `col:"hours" id:"9"`
-	// First instant of the day on which daily limits count what is spent (SPENDSYNC_LIMIT_DAY). NULL: starts_at.
+	// Always NULL: no service is known whose daily limits start over at another hour than the day.
 	LimitStartsAt Null[Instant] `col:"limit_starts_at" id:"11"`
-	// First instant after that day. NULL: ends_at.
+	// Always NULL, as limit_starts_at.
 	LimitEndsAt Null[Instant] `col:"limit_ends_at" id:"12"`
-	// Run that added the day, or that was the first with its bounds.
+	// Run that added the day.
 	RunID string `col:"_run_id" id:"10"`
 }
 
@@ -38,22 +36,16 @@ var Calendar = Define[CalendarDay]("calendar", ByAccount,
 	"Chicago days with their exact bounds, for every account, from the year of its first stored day to the end "+
 		"of next year.")
 
-// CalendarDays are the days of the years first to last for an account whose daily limits start over at midnight in
-// the zone limits.
-func CalendarDays(account, run string, first, last int, limits *time.Location) []CalendarDay {
+// CalendarDays are the days of the years first to last for an account.
+func CalendarDays(account, run string, first, last int) []CalendarDay {
 	var days []CalendarDay
 	for d := NewDate(first, 1, 1); d < NewDate(last+1, 1, 1); d++ {
 		weekday := (int64(d.Weekday())+6)%7 + 1
-		day := CalendarDay{
+		days = append(days, CalendarDay{
 			AccountID: account, ReportDate: d, Month: d.Month(), ISOWeek: d.ISOWeek(),
 			DayOfWeek: weekday, IsWeekend: weekday >= 6,
 			StartsAt: InstantOf(d.Start()), EndsAt: InstantOf(d.End()), Hours: int64(d.Hours()), RunID: run,
-		}
-		from, to := InstantOf(d.StartIn(limits)), InstantOf((d + 1).StartIn(limits))
-		if from != day.StartsAt || to != day.EndsAt {
-			day.LimitStartsAt, day.LimitEndsAt = Some(from), Some(to)
-		}
-		days = append(days, day)
+		})
 	}
 	return days
 }

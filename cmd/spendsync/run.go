@@ -288,7 +288,7 @@ func (a *app) clientOptions() config.ClientOptions {
 func (a *app) loadOptions() load.Options {
 	memory, first, threads := a.cfg.Resources()
 	return load.Options{
-		LockWait: a.cfg.LockWait, KeepRaw: a.cfg.KeepRaw, LimitDay: a.cfg.LimitZone(), Version: version(), Log: a.log,
+		LockWait: a.cfg.LockWait, KeepRaw: a.cfg.KeepRaw, Version: version(), Log: a.log,
 		Now: a.now,
 		DuckDB: duck.Options{
 			Memory: memory, FirstMemory: first, Threads: threads, Views: a.views(),

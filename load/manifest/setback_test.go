@@ -251,8 +251,7 @@ func TestNewerParquet(t *testing.T) {
 	putTable(t, o.dir, limits, schema.AccountLimits, []schema.AccountLimit{{AccountID: "acme", SeenAt: 7, RunID: "R6"},
 		{AccountID: "acme", SeenAt: 6, RunID: "R6"}, {AccountID: "acme", SeenAt: 9, RunID: "R5"}})
 	calendar := PartPath(schema.Calendar.Table, "acme", 0)
-	putTable(t, o.dir, calendar, schema.Calendar, schema.CalendarDays("acme", "R6", 2026, 2026,
-		schema.Chicago()))
+	putTable(t, o.dir, calendar, schema.Calendar, schema.CalendarDays("acme", "R6", 2026, 2026))
 	campaigns := PartPath(schema.CampaignHistory.Table, "acme", 0)
 	putTable(t, o.dir, campaigns, schema.CampaignHistory, []schema.Campaign{{AccountID: "acme",
 		RunID: "R6", Frame: schema.Frame{ValidFrom: 11}}})

@@ -56,7 +56,7 @@ func NewQuestions(ctx context.Context, named ...string) (*Questions, error) {
 		q.exec(ctx, strings.Join(t.CreateSQL(), ";\n"))
 	}
 	var days []string
-	for _, d := range schema.CalendarDays(account, "r1", 2026, 2027, schema.Chicago()) {
+	for _, d := range schema.CalendarDays(account, "r1", 2026, 2027) {
 		days = append(days, fmt.Sprintf("('%s', '%s', '%s', '%s', %d, %t, make_timestamptz(%d), "+
 			"make_timestamptz(%d), %d, NULL, NULL, 'r1')", account, d.ReportDate, d.Month, d.ISOWeek, d.DayOfWeek,
 			d.IsWeekend, d.StartsAt, d.EndsAt, d.Hours))

@@ -480,9 +480,9 @@ COMMENT ON COLUMN "main"."calendar"."is_weekend" IS 'Saturday or Sunday.';
 COMMENT ON COLUMN "main"."calendar"."starts_at" IS 'First instant of the day in Chicago.';
 COMMENT ON COLUMN "main"."calendar"."ends_at" IS 'First instant after the day.';
 COMMENT ON COLUMN "main"."calendar"."hours" IS 'Length of the day: 24, or 23 and 25 when the clocks change.';
-COMMENT ON COLUMN "main"."calendar"."limit_starts_at" IS 'First instant of the day on which daily limits count what is spent (SPENDSYNC_LIMIT_DAY). NULL: starts_at.';
-COMMENT ON COLUMN "main"."calendar"."limit_ends_at" IS 'First instant after that day. NULL: ends_at.';
-COMMENT ON COLUMN "main"."calendar"."_run_id" IS 'Run that added the day, or that was the first with its bounds.';
+COMMENT ON COLUMN "main"."calendar"."limit_starts_at" IS 'Always NULL: no service is known whose daily limits start over at another hour than the day.';
+COMMENT ON COLUMN "main"."calendar"."limit_ends_at" IS 'Always NULL, as limit_starts_at.';
+COMMENT ON COLUMN "main"."calendar"."_run_id" IS 'Run that added the day.';
 
 CREATE TABLE "mart"."campaign_spend" (
   "account_id" VARCHAR NOT NULL,

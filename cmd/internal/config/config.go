@@ -56,7 +56,6 @@ type Config struct {
 
 	ServiceFile string `env:"SERVICE_FILE" from:"none" file:"1048576"`
 
-	LimitDay   string            `env:"LIMIT_DAY, default=America/Chicago"`
 	Thresholds map[string]string `env:"THRESHOLDS, separator=="`
 	Payouts    []string          `env:"PAYOUTS" from:"none" file:"1073741824"`
 	Tracker    map[string]string `env:"TRACKER_COLUMNS, separator=="`
@@ -79,9 +78,6 @@ type Config struct {
 
 	// assumed are the embedded assumptions about the service under the lines of ServiceFile.
 	assumed *service.Service
-
-	// limits is the zone of LimitDay.
-	limits *time.Location
 
 	// unknown are variables with our prefix that no command reads. They are warned
 	// of, not refused: Kubernetes sets some for every Service named spendsync.
@@ -187,9 +183,6 @@ func (c *Config) check() error {
 	refuse(!trackerFormat.MatchString(c.TrackerFormat), "TRACKER_FORMAT=%q is none of decimal=. decimal=, "+
 		"day=DD/MM/YYYY "+
 		"day=MM/DD/YYYY; two are separated by a space", c.TrackerFormat)
-	var err error
-	c.limits, err = zoneOfLimits(c.LimitDay)
-	refuse(err != nil, "LIMIT_DAY=%s: %v; for example UTC", c.LimitDay, err)
 	if len(wrong) > 0 {
 		return usage(wrong)
 	}
@@ -212,23 +205,6 @@ var duckMemory = regexp.MustCompile(`^[0-9]+(\.[0-9]+)? ?([KMGT]i?B)$`)
 // AccountIsSet reports whether an account was chosen. If not, a command that
 // only looks may take the only one that a store has.
 func (c *Config) AccountIsSet() bool { return c.accountSet }
-
-// LimitZone returns the zone at whose midnight daily limits start over.
-func (c *Config) LimitZone() *time.Location { return c.limits }
-
-func zoneOfLimits(name string) (*time.Location, error) {
-	zone, err := time.LoadLocation(name)
-	if err != nil || name == "Local" {
-		return nil, errors.New("no IANA zone has this name")
-	}
-	year := time.Now().Year()
-	for d := schema.NewDate(year, 1, 1); d < schema.NewDate(year+1, 1, 1); d++ {
-		if d.StartIn(zone).In(schema.Chicago()).Minute() != 0 {
-			return nil, errors.New("midnight there is not at a full hour in Chicago")
-		}
-	}
-	return zone, nil
-}
 
 // StoreDir is the store's folder as an absolute path.
 func (c *Config) StoreDir() (string, error) {

@@ -44,7 +44,6 @@ var docs = map[string]string{
 	"DUCKDB_MEMORY":        "DuckDB's memory limit, such as 512MiB",
 	"DUCKDB_THREADS":       "DuckDB's threads",
 	"SERVICE_FILE":         "YAML file of names, paths and forms of the service in place of those built in",
-	"LIMIT_DAY":            "zone at whose midnight the service starts daily limits over: UTC or an IANA name",
 	"THRESHOLDS":           "other values for mart.threshold, such as block_loss=0.2,balance_stop=0",
 	"PAYOUTS": "each a file of payouts (from,to,campaign,creative,source,payout) or of a tracker's days, as CSV, " +
 		"JSON, Parquet " +
@@ -114,6 +113,7 @@ func unknownIn(env map[string]string) []string {
 
 // removed are variables of earlier versions, with what holds in their place.
 var removed = map[string]string{
+	"LIMIT_DAY":       "daily limits count by Chicago's day",
 	"ACCEPT_UNPINNED": "an account that the service does not name is known by its campaigns",
 }
 
