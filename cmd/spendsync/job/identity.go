@@ -130,7 +130,7 @@ func (p keyProof) problem() error {
 	case p.list.err != nil:
 		return fmt.Errorf("the campaigns of the API key: %w", p.list.err)
 	case !p.list.listing.Complete:
-		return fmt.Errorf("the campaigns of the API key: %s", p.list.listing.Why)
+		return &extract.UnprovenError{What: "the campaigns of the API key", Reason: p.list.listing.Why}
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/phrase"
+	"spendsync/extract"
 	"spendsync/schema"
 )
 
@@ -151,12 +152,14 @@ func (r *prover) replies(stored witnesses) (days, silent []reply) {
 func (r *prover) isNewName() bool { return r.key.who.account != "" && r.s.known().Pinned == "" }
 
 // askAgain asks for the key's account and its campaigns once more, and returns the campaigns that it lists both times.
+// A list whose end is not proven may be of two accounts, and counts only if it comes twice the same.
 //
 // No reply about a campaign names its account: a gateway that switches the key to another account and back, twice and
 // for exactly these reads, still deceives a first load.
 func (r *prover) askAgain(ctx context.Context, listed []string) (both []string, err error) {
-	if err := r.key.problem(); err != nil || len(listed) == 0 {
-		return nil, err
+	problem := r.key.problem()
+	if len(listed) == 0 {
+		return nil, problem
 	}
 	again, err := r.s.API.Campaigns(ctx)
 	if err != nil {
@@ -166,6 +169,9 @@ func (r *prover) askAgain(ctx context.Context, listed []string) (both []string, 
 		if slices.Contains(listed, e.ID) {
 			both = append(both, e.ID)
 		}
+	}
+	if problem != nil && (len(both) < len(listed) || len(both) < len(again.Entities)) {
+		return nil, problem
 	}
 	if r.key.who.account == "" {
 		return both, nil
@@ -184,9 +190,9 @@ func (r *prover) judge(p *reportProof, days, left, silent []reply, again error) 
 	count := phrase.Count(len(campaignsIn(left)), "campaign")
 	switch {
 	case len(left) < len(days):
-		p.err = fmt.Errorf("the report of %s has %s that nothing proves to be the account's, which has %s: it may have "+
-			"been switched to another account while it was read", phrase.Count(len(left), "day"), count,
-			someOf("campaign", p.known()))
+		p.err = exit.As(fmt.Errorf("the report of %s has %s that nothing proves to be the account's, which has %s: it "+
+			"may have been switched to another account while it was read", phrase.Count(len(left), "day"), count,
+			someOf("campaign", p.known())), extract.ErrContract)
 	case problem != nil:
 		p.err = fmt.Errorf("whose report it is cannot be proven yet: %w", problem)
 		if len(r.key.stored) == 0 {
