@@ -114,8 +114,8 @@ func (r *prover) prove(ctx context.Context) (*reportProof, error) {
 	left = p.witnesses.accept(left)
 	if len(left) > 0 && left[0].day == nil {
 		left = left[1:]
-		p.listErr = cmp.Or(again, fmt.Errorf("%w, it seems: none of the %s that it lists is known, and the account has "+
-			"%s; if all of them are the account's, 'spendsync sync --full' takes them in", exit.ErrOtherAccount,
+		p.listErr = cmp.Or(again, fmt.Errorf("%w, it seems: none of the %s that it lists is known, and the account "+
+			"has %s; if all of them are the account's, 'spendsync sync --full' takes them in", exit.ErrOtherAccount,
 			phrase.Count(len(listed), "campaign"), someOf("campaign", p.known())))
 		r.logForeign("the API key's list of campaigns", listed)
 	}
@@ -130,8 +130,8 @@ func (r *prover) prove(ctx context.Context) (*reportProof, error) {
 }
 
 // replies returns the campaigns of the changed days, and the changed days that name none, whose account is that of the
-// others. A day that comes as it is stored changes nothing, whoever's it is, and one that keeps a stored row is added to
-// what is stored.
+// others. A day that comes as it is stored changes nothing, whoever's it is, and one that keeps a stored row is added
+// to what is stored.
 func (r *prover) replies(stored witnesses) (days, silent []reply) {
 	for _, d := range r.days.days {
 		switch {
@@ -199,8 +199,9 @@ func (r *prover) judge(p *reportProof, days, left, silent []reply, again error) 
 			p.listErr = p.err // of two that nothing connects, neither proves whose it is
 		}
 	default:
-		return errors.Join(fmt.Errorf("%w: the report speaks of %s, and the account that the API key acts on has %s: the "+
-			"report's user and the API key belong to two accounts", exit.ErrOtherReport, count, someOf("campaign", p.known())), r.keepReplies(exit.ErrOtherReport))
+		return errors.Join(fmt.Errorf("%w: the report speaks of %s, and the account that the API key acts on has %s: "+
+			"the report's user and the API key belong to two accounts", exit.ErrOtherReport, count,
+			someOf("campaign", p.known())), r.keepReplies(exit.ErrOtherReport))
 	}
 	for _, l := range append(left, silent...) {
 		p.withheld = append(p.withheld, l.day)
