@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/extract/adsim/clock"
 	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/money"
 )
 
 // prepaid is a service of an account that pays by wire.
@@ -77,6 +79,46 @@ func TestFunds_FallWithEveryClickAndEndDelivery(t *testing.T) {
 	s.Advance(2 * time.Hour)
 	if got := spend(truth(s, now)); got <= before {
 		t.Errorf("with funds again it spends %d, before %d", got, before)
+	}
+}
+
+// TestFunds_ArePaidByWhatWasChangedOnCommand sets a campaign active that would pause by itself, and later lowers its
+// bid.
+func TestFunds_ArePaidByWhatWasChangedOnCommand(t *testing.T) {
+	s, uncut, plain := prepaid(10_000_000), prepaid(10_000_000), prepaid(10_000_000)
+	st := s.Snapshot()
+	var id string
+	var rest clock.Day // the first day of the pause
+	for _, of := range running(t, s) {
+		c := st.Campaign(of)
+		for d := st.Today + 1; d < st.Today+60 && d+3 < c.Over && c.DeliversOn(st.Today); d++ {
+			if c.Status(d) == "paused" && (id == "" || d < rest) {
+				id, rest = of, d
+			}
+		}
+	}
+	if id == "" {
+		t.Fatal("no campaign pauses by itself")
+	}
+	for _, of := range []*Service{s, uncut} {
+		change(t, of, Change{Campaign: id, Force: true, Set: map[string]any{"status": "active",
+			"daily_spend_limit": 1_000_000}})
+	}
+	later(time.Duration(rest-st.Today+1)*24*time.Hour, s, uncut, plain)
+	was := spend(of(truth(s, rest.String()), id))
+	if alone := spend(of(truth(plain, rest.String()), id)); was == 0 || alone != 0 {
+		t.Errorf("on %s it spent %d set active, %d by itself", rest, was, alone)
+	}
+	bid := millionths(t, settingsOf(t, s, id).DefaultBid)
+	change(t, s, Change{Campaign: id, Force: true, Set: map[string]any{"default_bid": money.Exact(bid * 8 / 10)}})
+	later(48*time.Hour, s, uncut)
+	day := (rest + 2).String()
+	cut, whole := total(of(truth(s, day), id)), total(of(truth(uncut, day), id))
+	if cut.Clicks >= whole.Clicks || cut.Spend*100 > whole.Spend*75 || cut.Spend*100 < whole.Spend*50 {
+		t.Errorf("with a fifth less of its bid: %+v, else %+v", cut, whole)
+	}
+	if got := spend(of(truth(s, rest.String()), id)); got != was {
+		t.Errorf("a day before its bid was lowered: %d, was %d", got, was)
 	}
 }
 

@@ -27,9 +27,8 @@ func (st *State) versionsOf(c *market.Campaign, d clock.Day) []Version {
 		return versions
 	}
 	if st.prepaidOn(d) {
-		v := st.Changes.VersionOf(c, d.Start(st.Account.Zone))
-		v.Of = &NoCampaignChanges
-		return []Version{{ByItself: true, Of: &NoCampaignChanges}, v}
+		return []Version{{ByItself: true, Of: &NoCampaignChanges},
+			{At: d.Start(st.Account.Zone), Of: &NoCampaignChanges}}
 	}
 	return nil
 }

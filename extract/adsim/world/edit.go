@@ -16,7 +16,8 @@ type Write struct {
 	Busy []string       // must have no change in progress: a campaign, a creative, or creating
 	Cost map[string]int // the part of the day's budgets that it uses
 	Free bool           // pausing is never limited
-	// Ordered is a change made on command: spending follows it only if the campaign was also changed through the API.
+	// Ordered is a change made on command: spending follows it only if the campaign was also changed through the API,
+	// or in a prepaid account.
 	Ordered bool
 	Trial   bool // dry_run: nothing changes
 }
@@ -64,11 +65,11 @@ func (s *World) editorOf(st *ledger.State) *Editor {
 	return e
 }
 
-// commit makes the edit the current state. From its first change through the API
-// on, a campaign keeps the history that its spending follows.
+// commit makes the edit the current state. From its first change through the API on, in a prepaid account from any
+// change on, a campaign keeps the history that its spending follows.
 func (e *Editor) commit() {
 	for _, id := range slices.Sorted(maps.Keys(e.touched)) {
-		if e.api || e.Next.History[id] != nil {
+		if e.api || e.Next.Deposits != nil || e.Next.History[id] != nil {
 			e.keepHistory(id)
 		}
 	}
