@@ -141,10 +141,9 @@ const campaignsAPage = 100
 // settings of every campaign, and the account. The pages of creatives and the account's
 // requests are counted from a first snapshot, which has no state either.
 func (r requests) naive(campaigns int) (int64, error) {
-	if r.details < campaigns || r.sources != campaigns || r.creatives < campaigns {
+	if r.details != campaigns || r.sources != campaigns || r.creatives < campaigns {
 		return 0, fmt.Errorf("the first snapshot did not read all campaigns: %+v", r)
 	}
 	r.lists = (campaigns + campaignsAPage - 1) / campaignsAPage
-	r.details = campaigns // a first run reads a few again, to prove whose key it has
 	return r.sum(), nil
 }
