@@ -310,7 +310,11 @@ func (c *chart) factors(b Block, rows []Row) (x, y scale) {
 		c.level(y.at(t), short(b.Format("y"), t))
 	}
 	for _, t := range decades(x.low, x.high, 1, 3) {
-		c.Shapes = append(c.Shapes, shape{Kind: "text", Class: "tick mid", X: x.at(t), Y: c.Height - 6,
+		class := "tick mid"
+		if x.at(t) > 95 { // centered, it would stick out of a narrow chart
+			class = "tick last"
+		}
+		c.Shapes = append(c.Shapes, shape{Kind: "text", Class: class, X: x.at(t), Y: c.Height - 6,
 			Text: short(b.Format("x"), t)})
 	}
 	return x, y
