@@ -270,8 +270,16 @@ func TestFalse_AnEmptyReportProvesNoDay(t *testing.T) {
 				w.must("query", "-c", "SELECT 1 AS one")
 			}
 			w.transport = nil
+			if days > 33 { // those that left the reach in silence are lost, which one run says
+				if code, _, last := w.run("sync"); code != exit.DayAtRisk || !strings.Contains(last, "lost for good: ") {
+					t.Errorf("the first right report: exit %d: %s", code, last)
+				}
+			}
 			if code, _, last := w.run("sync"); code != exit.OK {
 				t.Errorf("the right report: exit %d: %s", code, last)
+			}
+			if got := w.ask(falseZeros); got != "0" {
+				t.Errorf("after the right report: %s days are known to be empty", got)
 			}
 			w.must("verify")
 			if name == "first load" {

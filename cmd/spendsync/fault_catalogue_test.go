@@ -104,7 +104,7 @@ var security = map[string]shown{
 	"S5": {"https, one host, bounds on everything", "TestSecret_InAnAddress outbound.TestTransport_IsBounded " +
 		"extract.TestClient_TrustsOnlyTheService extract.TestClient_NeverFollowsARedirect " +
 		"extract.TestNewClient_RefusesUnsafeAddresses TestFault_BodiesWithoutEnd"},
-	"S6": {"a budget for retries, waits that are floors", "extract.TestOutage_CostsOneBudget " +
+	"S6": {"a budget for retries, waits that are floors", "extract.TestOutage_EndsInBoundedTime " +
 		"extract.TestRetryAfter_IsAFloor extract.TestRetry_NeverSendsAgainWhatWillNot " +
 		"extract.TestRetryAfter_AStormPasses"},
 	"S7": {"values never become SQL", "schema.TestQuote TestFault_HostileTexts"},

@@ -37,7 +37,7 @@ var pageFaults = []pageFault{
 	{"A3", "html", adsim.Fault{Kind: adsim.HTML}, exit.Unreachable, "Be right back", true, 0},
 	{"A3", "html/502", adsim.Fault{Kind: adsim.HTML, Status: 502}, exit.Unreachable, "status 502", true, 0},
 	{"A4", "null", adsim.Fault{Kind: adsim.Null}, exit.Contract, "the reply is null", true, 0},
-	{"A4", "empty", adsim.Fault{Kind: adsim.Empty}, exit.Contract, "the reply is empty", true, 0},
+	{"A4", "empty", adsim.Fault{Kind: adsim.Empty}, exit.Unreachable, "the reply is empty", true, 0},
 	{"A4", "empty object", adsim.Fault{Kind: adsim.Body, Value: "{}"}, exit.Contract, "no columns", false, 0},
 	{"A4", "array", adsim.Fault{Kind: adsim.Body, Value: "[1]"}, exit.Contract, "type array, not an object", false, 0},
 	{"A4", "empty array", adsim.Fault{Kind: adsim.Body, Value: "[]"}, exit.Contract, "spend 2026-03-08", false, 0},
@@ -146,6 +146,14 @@ var provenAt = map[string]map[int]int{
 	"pages without end":      {1: exit.OK, 2: exit.OK, 3: exit.OK},
 }
 
+// otherwiseAt are the places at which a fault means something else: pages by the fault's name. Credentials that were
+// accepted for a page before are refused for a time only, and a first page without rows is a report that is silent.
+var otherwiseAt = map[string]map[int]pageFault{
+	"401":     {2: {code: exit.Unreachable, says: "status 401"}, 3: {code: exit.Unreachable, says: "status 401"}},
+	"403":     {2: {code: exit.Unreachable, says: "status 403"}, 3: {code: exit.Unreachable, says: "status 403"}},
+	"no rows": {1: {code: exit.Partial, says: "the report is silent"}},
+}
+
 // stands are the places where a fault of a page strikes, and when.
 var stands = []struct {
 	page int
@@ -209,6 +217,9 @@ func (w *world) strike(row pageFault, day schema.Date, was map[string]string) {
 		w.service.Fail(f)
 		code, _, last := w.runLogged("backfill", "--from", day.String(), "--to", day.String())
 		want, says := row.code, row.says
+		if other, ok := otherwiseAt[row.name][at.page]; ok {
+			want, says = other.code, other.says
+		}
 		proven, isProven := provenAt[row.name][at.page]
 		isNewForm := w.shaped && code == exit.Partial && strings.Contains(last, "IDs of a new form") // said once
 		switch {

@@ -46,8 +46,8 @@ var storageFaults = map[string]shown{
 	"B22": {"no value for a partition", "load.TestOpen_RefusesAnAccountThatIsNoName"},
 	"B23": {"DuckDB writes partitions", "load.TestSQL_NeverWritesFiles"},
 	"B24": {"a store of an older version", "TestOldStores_OpenMigrateAndVerify TestOldStores_AreKept"},
-	"B25": {"a store of a newer version", "TestOldStores_NewerIsRefused load.TestOpen_RefusesANewerStore " +
-		"TestExitCodes"},
+	"B25": {"a store of a newer version", "TestOldStores_OfOtherVersionsAreRefused " +
+		"load.TestOpen_RefusesANewerStore TestExitCodes"},
 	"B26": {"death during a migration", "load.TestMigration_DiesAnywhere"},
 	"B27": {"leftovers pile up", "load.TestPublish_DiesAnywhere load.TestFaults_AnyCallOfARun TestSync_KilledAtRandom"},
 	"B28": {"a volume put back in time", "load.TestPublish_RefusesAnOlderBase load.TestDamage_ACommitRecord " +
