@@ -274,7 +274,8 @@ func TestOutage_NothingIsSentToAServiceThatStaysSilent(t *testing.T) {
 		for range 100 {
 			_, last = c.Balance(t.Context())
 		}
-		wantError(t, last, ErrUnavailable, "nothing is answered any more, and the retry budget of 10m0s is used up", "the last failure: no complete reply within 1m0s")
+		wantError(t, last, ErrUnavailable, "nothing is answered any more, and the retry budget of 10m0s is used up",
+			"the last failure: no complete reply within 1m0s")
 		if took := time.Since(began); took < 20*time.Minute || took > 21*time.Minute {
 			t.Errorf("took %v", took)
 		}

@@ -82,7 +82,8 @@ func (c *Client) transportFailure(req *http.Request, err error, timeout time.Dur
 		f.timedOut = true
 		err = fmt.Errorf("no complete reply within %v", timeout.Round(min(time.Second, max(timeout/100, 1))))
 		if c.setting != "" {
-			err = fmt.Errorf("%w; if the service is that slow, raise %s (%v)", err, c.setting, time.Duration(c.timeout.Load()))
+			err = fmt.Errorf("%w; if the service is that slow, raise %s (%v)", err, c.setting,
+				time.Duration(c.timeout.Load()))
 		}
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		err = errors.New("the reply was cut off")
@@ -199,8 +200,8 @@ const maxLimitReply = 4 << 10
 
 // errorKeys are the keys of an error, and emptyKeys those that have nothing beside one.
 var (
-	errorKeys = strings.Fields("error errors error_code error_description code message msg status status_code success " +
-		"ok detail details request_id trace_id timestamp path type title instance retry_after")
+	errorKeys = strings.Fields("error errors error_code error_description code message msg status status_code " +
+		"success ok detail details request_id trace_id timestamp path type title instance retry_after")
 	emptyKeys = strings.Fields("data result results")
 )
 

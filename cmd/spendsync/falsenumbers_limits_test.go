@@ -56,7 +56,8 @@ func TestFalseNumbers_ALimitPasses(t *testing.T) {
 			}
 			w.transport = nil
 			w.checkTruth()
-			if got := w.ask(`SELECT count(*) FROM spend_daily WHERE clicks IS NULL OR impressions IS NULL`); got != "0" {
+			const lacking = "SELECT count(*) FROM spend_daily WHERE clicks IS NULL OR impressions IS NULL"
+			if got := w.ask(lacking); got != "0" {
 				t.Errorf("%s rows without clicks or impressions", got)
 			}
 			w.must("sync")

@@ -271,7 +271,8 @@ func TestFalse_AnEmptyReportProvesNoDay(t *testing.T) {
 			}
 			w.transport = nil
 			if days > 33 { // those that left the reach in silence are lost, which one run says
-				if code, _, last := w.run("sync"); code != exit.DayAtRisk || !strings.Contains(last, "lost for good: ") {
+				if code, _, last := w.run("sync"); code != exit.DayAtRisk ||
+					!strings.Contains(last, "lost for good: ") {
 					t.Errorf("the first right report: exit %d: %s", code, last)
 				}
 			}

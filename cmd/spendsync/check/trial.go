@@ -92,8 +92,8 @@ func (c *checker) apiKey(t *job.Trial) {
 		c.failRead(name, t.KeyErr)
 		return
 	case t.Account == "" && t.Me.Raw != nil:
-		c.ok(name, "the API does not name the account of the key, which is known by its campaigns; another key for the "+
-			"name is a line me.account of "+config.Prefix+"SERVICE_FILE")
+		c.ok(name, "the API does not name the account of the key, which is known by its campaigns; another key for "+
+			"the name is a line me.account of "+config.Prefix+"SERVICE_FILE")
 		return
 	case t.Account == "":
 		return // it was not asked for, or not understood

@@ -105,7 +105,8 @@ func TestSession_ConfirmKey(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := &session{Job: Job{API: client, Account: "acme"}}
-		got := s.confirmKey(t.Context(), keyProof{who: identity{account: c.account}, list: &campaignList{done: closed()}})
+		got := s.confirmKey(t.Context(), keyProof{who: identity{account: c.account},
+			list: &campaignList{done: closed()}})
 		if (got == nil) != (c.want == nil) || !errors.Is(got, c.want) {
 			t.Errorf("%s: %v", name, got)
 		}

@@ -87,7 +87,8 @@ func (j Job) Try(ctx context.Context, known *Known) (*Trial, error) {
 	return t, nil
 }
 
-// CampaignIDs returns the campaigns that are known to be the account's: stored, listed by the key, or in the day's rows.
+// CampaignIDs returns the campaigns that are known to be the account's: stored, listed by the key, or in the day's
+// rows.
 func (t *Trial) CampaignIDs() map[string]bool {
 	ids := map[string]bool{}
 	if t.known != nil {
