@@ -8,6 +8,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/check"
+	"spendsync/load/durable"
 	"spendsync/schema/schematest"
 )
 
@@ -296,10 +297,10 @@ func TestStatus_ShowsAnUnfinishedCommit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A record of the first format, which has no checksum.
-	record := `{"format":1,"run_id":"r","base_generation":1,"generation":2,"staging":"staging/acme.r",` +
-		`"moves":[{"from":"staging/acme.r/m","to":"manifest.json"}]}`
-	for path, text := range map[string]string{"staging/acme.r/m": string(manifest), "commit.json": record} {
+	record := []byte(`{"format":2,"checksum":"` + durable.Unsealed + `","run_id":"r","base_generation":1,` +
+		`"generation":2,"staging":"staging/acme.r","moves":[{"from":"staging/acme.r/m","to":"manifest.json"}]}`)
+	durable.Seal(record)
+	for path, text := range map[string]string{"staging/acme.r/m": string(manifest), "commit.json": string(record)} {
 		full := filepath.Join(w.dir, path)
 		err := os.MkdirAll(filepath.Dir(full), 0o755)
 		if err == nil {

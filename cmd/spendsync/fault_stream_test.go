@@ -103,8 +103,8 @@ func TestFault_OnTheControlTotal(t *testing.T) {
 		{"A17", adsim.Fault{Kind: adsim.WrongType, Row: -1, Column: "clicks", Value: "-3"}, exit.Contract, "clicks -3"},
 		{"A18", adsim.Fault{Kind: adsim.WrongType, Row: -1, Column: "total_spend", Value: "1e400"}, exit.Contract,
 			"total_spend"},
-		{"A25", adsim.Fault{Kind: adsim.Status, Status: 401}, exit.Auth, "Incorrect username or password"},
-		{"A26", adsim.Fault{Kind: adsim.Status, Status: 403}, exit.Auth, "status 403"},
+		{"A25", adsim.Fault{Kind: adsim.Status, Status: 401}, exit.Unreachable, "Incorrect username or password"},
+		{"A26", adsim.Fault{Kind: adsim.Status, Status: 403}, exit.Unreachable, "status 403"}, // its rows came
 		{"A28", adsim.Fault{Kind: adsim.Status, Status: 503}, exit.Unreachable, "status 503"},
 		{"A30", adsim.Fault{Kind: adsim.Stall}, exit.Unreachable, "no complete reply within"},
 		{"A31", adsim.Fault{Kind: adsim.Status, Status: 301, Location: "//evil.test"}, exit.Contract,

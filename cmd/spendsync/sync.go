@@ -47,11 +47,11 @@ you like: it reads young days every time and the others once in ` + config.Prefi
 
 // backfill reads the days of a range again. Both are Chicago days, YYYY-MM-DD; an empty last day is today.
 func (r *runner) backfill(ctx context.Context, from, to string) error {
-	first, last, err := daysBetween(from, to, schema.DateOf(r.app.now()))
-	if err != nil {
-		return err
-	}
 	return r.runJob(ctx, func(j job.Job, ctx context.Context) (*job.Result, error) {
+		first, last, err := daysBetween(from, to, schema.DateOf(r.app.now()))
+		if err != nil { // who watches the runs hears of this one, too
+			return nil, err
+		}
 		return j.Backfill(ctx, first, last)
 	})
 }
