@@ -122,25 +122,29 @@ type damagedField struct {
 	plain string // damages that cannot be told from an edit of the settings, and why
 }
 
+// unsetHere are the damages that say that an optional field is unset where another entity of the run has a value. If
+// none has, as with the states of an audience here, a null alone says so, and the known value stands.
+const unsetHere = "null missing renamed blank empty"
+
 var damagedFields = []damagedField{
 	{"campaign", "name", "nan-text"},
 	{"campaign", "status", ""},
 	{"campaign", "default_bid", ""},
 	{"campaign", "daily_spend_limit", "null"},
-	{"campaign", "target_cpa", "null"},
+	{"campaign", "target_cpa", unsetHere + " zero"},
 	{"campaign", "start_date", ""},
-	{"campaign", "end_date", "null"},
+	{"campaign", "end_date", unsetHere},
 	{"campaign", "source_targeting_mode", ""},
-	{"campaign", "audience", "null object"},
-	{"campaign", "audience.country", "missing null"},
-	{"campaign", "audience.states", "missing null"},
-	{"campaign", "audience.gender", "missing null"},
-	{"campaign", "audience.min_age", "missing null"},
+	{"campaign", "audience", "null object empty-list"},
+	{"campaign", "audience.country", unsetHere},
+	{"campaign", "audience.states", "null"},
+	{"campaign", "audience.gender", "null"},
+	{"campaign", "audience.min_age", "null"},
 	{"creative", "title", "nan-text"},
 	{"creative", "link", ""},
 	{"creative", "icon_id", ""},
-	{"creative", "image_id", "null"},
-	{"creative", "button1", "nan-text null"},
+	{"creative", "image_id", unsetHere},
+	{"creative", "button1", unsetHere + " nan-text"},
 	{"creative", "status", ""},
 	{"sources", "mode", ""},
 	{"sources", "blocked_source_ids", "empty-list"},
