@@ -18,9 +18,6 @@ type SpendContext struct {
 	Day            schema.Date // the day asked for
 	SeenAt         schema.Instant
 	Service        *service.Service // what replies are assumed to be like; nil: the embedded assumptions
-	// KeepOwnerless keeps rows with spend that lack an ID, under the empty one, as older rules did: only for replies
-	// whose rows were published so.
-	KeepOwnerless bool
 }
 
 // SpendPage is what became of one page of a day's report.
@@ -168,7 +165,7 @@ func (r *spendReader) row(to *schema.Spend, l *extract.SpendLine) *RowError {
 	if len(l.Currency) > 0 && extract.OtherCurrency(r.c.Service, l.Currency) != "" {
 		return refused("currency", l.Currency, ErrCurrency)
 	}
-	if to.Spend != 0 && !r.c.KeepOwnerless {
+	if to.Spend != 0 {
 		return r.ownerless(to, l)
 	}
 	return nil

@@ -206,11 +206,6 @@ func (m *offlineRun) replayDay(ctx context.Context, day schema.Date, known *mani
 		c.SeenAt = known.LastReadAt
 	}
 	rows, taken, err := rowsOf(c, m.store.RawPages(day))
-	if err == nil && taken.refused > known.Refused && m.store.Account().ByOlderRules(day) {
-		// Rows without an owner were published then. They stay: this day cannot be asked for again.
-		c.KeepOwnerless = true
-		rows, taken, err = rowsOf(c, m.store.RawPages(day))
-	}
 	if err == nil && taken.refused > 0 && known.Refused == 0 {
 		err = taken.first
 	}

@@ -117,7 +117,7 @@ func TestReplayDay(t *testing.T) {
 	}
 }
 
-// TestReplayDay_OfRefusedRows: rows that were published under older rules stay, and a proven day never loses one.
+// TestReplayDay_OfRefusedRows: a proven day never loses a row to a replay.
 func TestReplayDay_OfRefusedRows(t *testing.T) {
 	day := schema.DateOf(worldNow) - 5
 	for name, c := range map[string]struct {
@@ -132,7 +132,7 @@ func TestReplayDay_OfRefusedRows(t *testing.T) {
 		"none was, by older rules":        {"a1 b2! =2", 0, true, "0 0", "its replies: "},
 		"more were":                       {"a1 b2! =2", 2, false, "1 1", ""},
 		"without a source":                {"a1 b2_ =2", 1, false, "1 0", ""},
-		"without a source, but published": {"a1 b2_ =2", 0, true, "1 1", ""},
+		"without a source, but published": {"a1 b2_ =2", 0, true, "0 0", "its replies: "},
 		"by older rules, as they were":    {"a1 b2_ =2", 1, true, "1 0", ""},
 	} {
 		d, end := newDayTest(t, storeOf(t, day, c.replies), &scriptedReport{day: day})

@@ -1,25 +1,19 @@
 package job_test
 
 import (
-	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/load"
-	"spendsync/load/duck"
 	"spendsync/load/history"
-	"spendsync/load/manifest"
 	"spendsync/schema"
 	"spendsync/schema/schematest"
 )
 
-// TestReplay_KeepsOwnerlessRowsOfOlderRules: an older version published rows with spend that lack an ID. A replay
-// makes them again, also if the stored file is damaged and the replies are all there is. Under today's rules such a
-// row is refused, and the day stands as it was.
-func TestReplay_KeepsOwnerlessRowsOfOlderRules(t *testing.T) {
+// TestReplay_ARowWithoutAnOwnerChangesNoDay: kept replies that would lose a stored row, for it has spend and lacks an
+// ID, end the replay, and the day stands as it was.
+func TestReplay_ARowWithoutAnOwnerChangesNoDay(t *testing.T) {
 	const columns = `"date","campaign_id","campaign_name","creative_id","source_id","total_spend","clicks",` +
 		`"impressions","conversions"`
 	day := schema.DateOf(noon) - 40
@@ -33,47 +27,28 @@ func TestReplay_KeepsOwnerlessRowsOfOlderRules(t *testing.T) {
 			r.CampaignID, r.CreativeID, r.CampaignName = campaign, creative, "n"
 		})
 	}
-	for name, c := range map[string]struct {
-		rules  string
-		damage bool
-		code   int
-	}{
-		"older rules":          {"1", false, exit.OK},
-		"older rules, damaged": {"1", true, exit.OK},
-		"today's rules":        {schema.ReplyRules, false, exit.Contract},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newQuirkWorld(t)
-			w.sync()
-			w.rewrite(func(store *load.Store, staged *load.Staged) {
-				rows := []schema.Spend{row("", "", "S2", 1_334_500_000), row("C1", "C1-001", "S1", 2_000_000)}
-				sealed, err := history.NewDay(schematest.Packed(rows))
-				if err == nil {
-					err = staged.PutRaw(day, 1, []byte(reply), 2, c.rules+":x")
-				}
-				if err == nil {
-					_, err = staged.PutDay(t.Context(), load.DayRead{Day: day, ReadAt: schema.InstantOf(noon),
-						Control: schema.ControlNone}, sealed)
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-			})
-			if c.damage { // and DuckDB's copy of the rows is gone
-				path := filepath.Join(w.dir, manifest.PartPath(schema.SpendDaily.Table, "acme", day))
-				if err := errors.Join(os.WriteFile(path+".new", []byte("PAR1"), 0o644), os.Rename(path+".new", path),
-					os.Remove(filepath.Join(w.dir, duck.FileName))); err != nil {
-					t.Fatal(err)
-				}
-			}
-			result, err := w.job().Replay(t.Context(), day, day)
-			if err != nil || int(result.Run.ExitCode) != c.code {
-				t.Fatalf("%v, %+v", err, result)
-			}
-			if got := w.ask("SELECT count(*) || ' ' || sum(spend) FROM spend_daily WHERE report_date = DATE '" +
-				day.String() + "'"); strings.TrimSpace(got) != "2 1336.500000" {
-				t.Errorf("after the replay: %s", got)
-			}
-		})
+	w := newQuirkWorld(t)
+	w.sync()
+	w.rewrite(func(store *load.Store, staged *load.Staged) {
+		rows := []schema.Spend{row("", "", "S2", 1_334_500_000), row("C1", "C1-001", "S1", 2_000_000)}
+		sealed, err := history.NewDay(schematest.Packed(rows))
+		if err == nil {
+			err = staged.PutRaw(day, 1, []byte(reply), 2, schema.ReplyRules+":x")
+		}
+		if err == nil {
+			_, err = staged.PutDay(t.Context(), load.DayRead{Day: day, ReadAt: schema.InstantOf(noon),
+				Control: schema.ControlNone}, sealed)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	result, err := w.job().Replay(t.Context(), day, day)
+	if err != nil || int(result.Run.ExitCode) != exit.Contract {
+		t.Fatalf("%v, %+v", err, result)
+	}
+	if got := w.ask("SELECT count(*) || ' ' || sum(spend) FROM spend_daily WHERE report_date = DATE '" +
+		day.String() + "'"); strings.TrimSpace(got) != "2 1336.500000" {
+		t.Errorf("after the replay: %s", got)
 	}
 }
