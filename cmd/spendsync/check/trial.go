@@ -33,7 +33,7 @@ func Try(ctx context.Context, j job.Job, known *job.Known) (*job.Trial, error) {
 	j.DataDir = filepath.Join(dir, "data")
 	j.Store.KeepRaw, j.Store.DuckDB.Views = false, nil // neither is about the service
 	j.Log, j.Store.Log = slog.New(slog.DiscardHandler), nil
-	j.Own, j.Progress, j.Trace = nil, nil, nil
+	j.Own, j.Progress = nil, nil
 	return j.Try(ctx, known)
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -74,7 +73,7 @@ func (s *session) readDays(ctx context.Context) *copiedDays {
 			if err := gctx.Err(); err != nil {
 				return nil // noted below: the day was not read
 			}
-			day := r.copyDayTraced(gctx, d)
+			day := r.copyDay(gctx, d)
 			mu.Lock()
 			defer mu.Unlock()
 			c.days = append(c.days, day)
@@ -95,15 +94,6 @@ func (s *session) readDays(ctx context.Context) *copiedDays {
 // isFatal reports whether a failure of one day makes reading others pointless.
 func isFatal(err error) bool {
 	return errors.Is(err, extract.ErrAuth) || errors.Is(err, durable.ErrStorage) || errors.Is(err, exit.ErrUsage)
-}
-
-// copyDayTraced is copyDay as a stage of the run.
-func (r *dayReader) copyDayTraced(ctx context.Context, d PlannedDay) *copiedDay {
-	ctx, end := r.s.stage(ctx, "day", slog.String("day", d.Day.String()), slog.String("reason", d.Reason))
-	c := r.copyDay(ctx, d)
-	end(c.err, slog.String("outcome", c.step.Outcome), slog.Int64("rows", c.step.Rows),
-		slog.Int64("pages", c.step.Pages), slog.Int64("attempts", c.step.Attempts))
-	return c
 }
 
 // shortestReach is how many days back every service is expected to answer: a refusal of a younger day, whatever its

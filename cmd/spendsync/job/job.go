@@ -42,7 +42,6 @@ type Job struct {
 	Now      func() time.Time
 	Log      *slog.Logger
 	Progress func(what string, n int) Bar // nil disables progress
-	Trace    Trace                        // nil disables tracing
 
 	trial *Trial // limits the run to a part, and receives the result; nil: the run reads everything
 }
@@ -53,12 +52,6 @@ type Bar interface {
 	Rows(n int) // that were read
 	Done()      // the phase has ended, however far it came
 }
-
-// Trace starts a stage of a run and returns the function that ends it.
-type Trace func(ctx context.Context, stage string, attrs ...slog.Attr) (context.Context, EndStage)
-
-// EndStage ends a stage, with its error and the attributes known by then.
-type EndStage func(err error, attrs ...slog.Attr)
 
 // Result is how a run ended.
 type Result struct {

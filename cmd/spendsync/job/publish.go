@@ -54,10 +54,7 @@ func (r *run) publish(
 		}
 		read.settings.reported = proof.witnesses.ours(read.settings.reported)
 		if err == nil {
-			err = r.s.traced(publishing, "stage settings", func(context.Context) (err error) {
-				r.newVersions, err = r.s.stageSettings(read.settings, r.spent)
-				return err
-			})
+			r.newVersions, err = r.s.stageSettings(read.settings, r.spent)
 		}
 		r.takeSettings(read.settings, err)
 	}
@@ -68,10 +65,7 @@ func (r *run) publish(
 	if err := r.readOwn(ctx, proof.witnesses); err != nil {
 		return row, err
 	}
-	err = r.s.traced(publishing, "publish", func(ctx context.Context) (err error) {
-		row, err = r.publishStaged(ctx)
-		return err
-	})
+	row, err = r.publishStaged(publishing)
 	switch {
 	case err == nil || read == nil || r.settingsErr != nil || failsReportToo(err):
 		return row, err
@@ -81,11 +75,7 @@ func (r *run) publish(
 		return row, errors.Join(unproven, err)
 	}
 	r.takeSettings(r.settings, err)
-	err = r.s.traced(publishing, "publish report", func(ctx context.Context) (err error) {
-		row, err = r.publishStaged(ctx)
-		return err
-	})
-	return row, err
+	return r.publishStaged(publishing)
 }
 
 // takeSettings adds the settings to what the run reports. If err is not nil, nothing of them

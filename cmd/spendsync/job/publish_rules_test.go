@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"testing"
 
 	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/spendsync/payouts"
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/load/durable"
@@ -85,17 +85,16 @@ func TestPublish(t *testing.T) {
 		d.s.API = clientOf(t, nil)
 		broken := 0
 		if c.breaks {
-			d.s.Trace = func(ctx context.Context, stage string, _ ...slog.Attr) (context.Context, EndStage) {
+			// The operator's files are read when everything is staged.
+			d.s.Own = func(context.Context, map[string]bool, bool) (*payouts.Own, error) {
 				files, _ := filepath.Glob(filepath.Join(dir, "staging/acme.run1/*campaign_history*"))
 				for _, path := range files {
-					if stage == "publish" {
-						broken++
-						if err := os.WriteFile(path, []byte("PAR1"), 0o600); err != nil {
-							t.Fatal(err)
-						}
+					broken++
+					if err := os.WriteFile(path, []byte("PAR1"), 0o600); err != nil {
+						t.Fatal(err)
 					}
 				}
-				return ctx, func(error, ...slog.Attr) {}
+				return nil, errors.New("no such file")
 			}
 		}
 		k := d.copyDay(ctx, PlannedDay{Day: d.day})

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -39,22 +38,6 @@ type noBar struct{}
 func (noBar) Step()    {}
 func (noBar) Rows(int) {}
 func (noBar) Done()    {}
-
-// traced does one stage of a run.
-func (r *session) traced(ctx context.Context, stage string, do func(context.Context) error) error {
-	ctx, end := r.stage(ctx, stage)
-	err := do(ctx)
-	end(err)
-	return err
-}
-
-// stage starts one stage of a run.
-func (r *session) stage(ctx context.Context, stage string, attrs ...slog.Attr) (context.Context, EndStage) {
-	if r.Trace == nil {
-		return ctx, func(error, ...slog.Attr) {}
-	}
-	return r.Trace(ctx, stage, attrs...)
-}
 
 // outlasting returns a context that ends a grace period after ctx. A signal stops all reads at once. During the grace
 // period, completed reads may still be proven to belong to the account, and be published. After it, publication is

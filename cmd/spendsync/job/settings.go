@@ -176,13 +176,8 @@ func (n *settingsReader) judge(known int) {
 // readAll reads all settings. Failures are recorded.
 func (n *settingsReader) readAll(ctx context.Context, key keyProof) {
 	var account sync.WaitGroup
-	account.Go(func() {
-		_ = n.run.traced(ctx, "read account", func(ctx context.Context) error {
-			n.read.money = n.readAccount(ctx, key)
-			return nil
-		})
-	})
-	_ = n.run.traced(ctx, "read settings", func(ctx context.Context) error { n.readSettings(ctx); return nil })
+	account.Go(func() { n.read.money = n.readAccount(ctx, key) })
+	n.readSettings(ctx)
 	account.Wait()
 	if len(n.read.gone) > 0 { // the service may have answered 404 to another account's key
 		if err := n.run.confirmKey(ctx, key); err != nil {
