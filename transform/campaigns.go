@@ -155,11 +155,6 @@ var (
 		"NH NJ NM NY NC ND OH OK OR PA RI SC SD TN TX UT VT VA WA WV WI WY")
 )
 
-// Words returns the codes and words of the description that values are compared with.
-func Words() []string {
-	return slices.Concat(countries, platforms, genders, states, []string{blockList, allowList})
-}
-
 // AudienceColumns come from the audience.
 var AudienceColumns = []string{
 	"country", "states", "platforms", "subscribed_more_than_minutes_ago", "subscribed_less_than_minutes_ago",

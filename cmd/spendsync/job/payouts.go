@@ -20,8 +20,7 @@ import (
 )
 
 // ReadOwn reads the operator's own files. campaigns are those of the account. A sync leaves a note for the next one
-// while
-// it reads.
+// while it reads.
 type ReadOwn func(ctx context.Context, campaigns map[string]bool, isSync bool) (*payouts.Own, error)
 
 // ownBudget is how long a run may read the operator's own files.
