@@ -143,7 +143,6 @@ type listPart struct {
 	refused string   // the first entry that is not one, and why
 	total   int64    // of the whole list, as far as the page states it; else -1
 	more    tristate // whether more follows
-	next    string   // the cursor of what follows, if the reply names one
 	most    int      // entries that a page of this kind had in this run
 }
 

@@ -63,24 +63,6 @@ func TestCreateCreatives_SubmitsOrKeepsDrafts(t *testing.T) {
 	asServed(t, s, id)
 }
 
-// creativeBounds are values at and beyond the bounds of a creative's fields.
-var creativeBounds = []struct{ field, good, bad string }{
-	{"title", `"` + strings.Repeat("é", 100) + `"`, `"` + strings.Repeat("é", 101) + `"`}, {"title", `"x"`, `""`},
-	{"title", `"x"`, `null`},
-	{"message", `"` + strings.Repeat("m", 200) + `"`, `"` + strings.Repeat("m", 201) + `"`}, {"message", `"x"`, `""`},
-	{"link", `"http://x"`, `"ftp://x"`}, {"link", `"https://` + strings.Repeat("x", 1992) + `"`, `"https://` +
-		strings.Repeat("x", 1993) + `"`},
-	{"link", `"https://x/?a=<<name>>&b={{=data.FIELD}}"`, `"https:// x"`},
-	{"link", `"http://x"`, `"https://x/{{data.FIELD}}"`},
-	{"button1", `"` + strings.Repeat("b", 25) + `"`, `"` + strings.Repeat("b", 26) + `"`}, {"button1", `null`, `" "`},
-	{"button2", `"b"`, `""`}, {"button2", `null`, `7`},
-	{"image_id", `null`, `"ABC"`}, {"icon_id", "", `null`}, {"icon_id", "", `"` + strings.Repeat("A", 24) + `"`},
-	{"title", `"{{=data.city}}"`, `"{{data.city}}"`}, {"title", `"{{=data.city||'friend'}}"`,
-		`"{{=data.city||friend}}"`},
-	{"message", `"{{=data.a||data.b||'c'}} {{#def.date('MMM D')}}"`, `"{{#def.time('x')}}"`},
-	{"message", `"{ } } {"`, `"{{=data.}}"`}, {"title", `"x"`, `"x }}"`},
-}
-
 func TestReview_RejectsBadTexts(t *testing.T) {
 	s := sim(config.Config{RateLimit: -1, ReviewTakes: time.Minute})
 	id := newCampaign(t, s)

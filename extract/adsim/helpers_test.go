@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -204,11 +203,3 @@ func must(b []byte, err error) []byte {
 }
 
 func head(b []byte) string { return string(b[:min(len(b), 300)]) }
-
-func values(s string) url.Values {
-	q, err := url.ParseQuery(s)
-	if err != nil {
-		panic(err)
-	}
-	return q
-}

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"spendsync/extract/adsim/config"
-	"spendsync/extract/adsim/market"
 	"spendsync/extract/adsim/wire"
 	"spendsync/extract/adsim/world"
 )
@@ -120,32 +119,6 @@ func approve(t testing.TB, s *Service, creativeID string) {
 	if err := s.Review(world.Verdict{Creative: creativeID, Approve: true}); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// fieldBounds are values at and beyond the bounds of a campaign's fields.
-var fieldBounds = []struct{ field, good, bad string }{
-	{"name", `"x"`, `""`}, {"name", `"` + strings.Repeat("é", 100) + `"`, `"` + strings.Repeat("é", 101) + `"`},
-	{"name", `" x"`, `" \t"`}, {"name", `"7"`, `7`},
-	{"default_bid", `0.1`, `0.0999`}, {"default_bid", `1`, `25.01`}, {"default_bid", `1e0`, `"0.5"`},
-	{"default_bid", `0.6`, `null`},
-	{"daily_spend_limit", `100`, `99.99`}, {"daily_spend_limit", `200`, `1000000.01`},
-	{"daily_spend_limit", `150.5`, `null`},
-	{"target_cpa", `1`, `0.99`}, {"target_cpa", `null`, `10000.01`}, {"target_cpa", `2`, `"2"`},
-	{"start_date", `"2026-11-22T00:00:00Z"`, `"2026-11-22"`}, {"start_date", `"2026-11-22T00:00:00+01:00"`, `null`},
-	{"end_date", `"2027-11-22T00:00:00Z"`, `"2027-02-30T00:00:00Z"`}, {"end_date", `null`, `7`},
-	{"audience", `{}`, `null`}, {"audience", `{"country":"NL"}`, `{"country":"XX"}`},
-	{"audience", `{"country":"US","states":["NY","CA"]}`, `{"states":["NY","NY"]}`},
-	{"audience", `{"states":["` + strings.Join(market.UsStates, `","`) + `"]}`, `{"states":["PR"]}`},
-	{"audience", `{"platforms":["DESKTOP","MOBILE","TABLET","OTHER"]}`, `{"platforms":[]}`},
-	{"audience", `{"platforms":["OTHER"]}`, `{"platforms":["OTHER","OTHER"]}`},
-	{"audience", `{"subscribed_more_than_minutes_ago":1}`, `{"subscribed_more_than_minutes_ago":0}`},
-	{"audience", `{"subscribed_more_than_minutes_ago":5256000}`, `{"subscribed_more_than_minutes_ago":5256001}`},
-	{"audience", `{"subscribed_less_than_minutes_ago":10081}`, `{"subscribed_less_than_minutes_ago":1.5}`},
-	{"audience", `{"min_age":13,"max_age":120}`, `{"min_age":12}`}, {"audience", `{"max_age":20}`, `{"max_age":121}`},
-	{"audience", `{"gender":"M"}`, `{"gender":"m"}`},
-	{"audience", `{"min_age":20,"max_age":20}`, `{"min_age":21,"max_age":20}`},
-	{"audience", `{"subscribed_more_than_minutes_ago":5,"subscribed_less_than_minutes_ago":6}`,
-		`{"subscribed_more_than_minutes_ago":6,"subscribed_less_than_minutes_ago":6}`},
 }
 
 func TestCreateCampaign_TakesItsFieldsAndDefaults(t *testing.T) {

@@ -78,16 +78,16 @@ func show(format string, value schema.Null[string]) template.HTML {
 		}
 		return template.HTML(`<span class="chip c-` + template.HTMLEscapeString(word(value.V)) + `">` +
 			template.HTMLEscapeString(plain(strings.ReplaceAll(value.V, "_", " "), nameLength)) + `</span>`)
-	default:
-		if text = plain(value.V, nameLength); text == "" {
-			text = "–"
-		}
 	case "money", "price", "count", "percent", "change", "points", "times", "number", "days":
 		if !ok {
 			return `<span class="u" title="unknown">–</span>`
 		}
 		return template.HTML(`<data value="` + template.HTMLEscapeString(digits) + `">` +
 			template.HTMLEscapeString(spell(format, v)) + `</data>`)
+	default:
+		if text = plain(value.V, nameLength); text == "" {
+			text = "–"
+		}
 	}
 	return template.HTML(`<bdi>` + template.HTMLEscapeString(text) + `</bdi>`)
 }

@@ -28,7 +28,6 @@ const (
 // countings compares the exports with what the service counts of the same campaigns on the same days.
 type countings struct {
 	ours, service Counts
-	days          int
 }
 
 // add adds the rows of a day.

@@ -6,13 +6,14 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
+	"strings"
+
 	"spendsync/extract/adsim/clock"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/money"
 	"spendsync/extract/adsim/report"
 	"spendsync/extract/adsim/wire"
-	"strconv"
-	"strings"
 )
 
 // totalsQuirks: sums of the report's own, which the description promises nowhere.
@@ -337,15 +338,6 @@ func onePaid(keys string, f form) change {
 // fixed rounds an amount to a number of decimals.
 func fixed(digits int) form {
 	return value(func(v *node) *node { return leaf(strconv.FormatFloat(float(v), 'f', digits, 64)) })
-}
-
-// twoDigits pads an amount to two decimals.
-func twoDigits(s string) string {
-	if _, fraction, _ := strings.Cut(s, "."); len(fraction) >= 2 {
-		return s
-	}
-	f, _ := strconv.ParseFloat(s, 64)
-	return strconv.FormatFloat(f, 'f', 2, 64)
 }
 
 // noisy writes an amount as a sum of floats.
