@@ -112,3 +112,35 @@ func TestSession_ConfirmKey(t *testing.T) {
 		}
 	}
 }
+
+// TestProver_AskAgain: only campaigns that the key lists twice count, and a list whose end is not proven only as a
+// whole, since it may be of two accounts.
+func TestProver_AskAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		listed, again string
+		cut           bool // the end of the first list is not proven
+		both          string
+		want          error // nil: it is asked and answered
+	}{
+		"the same":               {"C1000001 C1000002", "C1000002 C1000001", false, "[C1000002 C1000001]", nil},
+		"one of two":             {"C1000001 C1000002", "C1000002", false, "[C1000002]", nil},
+		"another account's":      {"C1000001", "C1000009", false, "[]", nil},
+		"cut, the same":          {"C1000001 C1000002", "C1000001 C1000002", true, "[C1000001 C1000002]", nil},
+		"cut, one is gone":       {"C1000001 C1000002", "C1000001", true, "[]", extract.ErrContract},
+		"cut, one is new":        {"C1000001", "C1000001 C1000002", true, "[]", extract.ErrContract},
+		"cut before any":         {"", "C1000001", true, "[]", extract.ErrContract},
+		"it fails the next time": {"C1000001", "500", false, "[]", extract.ErrUnavailable},
+	} {
+		s := sessionOf(t, &fakeAPI{me: []string{`{}`}, lists: []string{c.again}})
+		list := &campaignList{done: closed(), listing: extract.Listing{Complete: !c.cut, Why: "it is cut"}}
+		for _, id := range strings.Fields(c.listed) {
+			list.listing.Entities = append(list.listing.Entities, extract.Entity{ID: id})
+		}
+		both, err := (&prover{s: s, key: keyProof{list: list}}).askAgain(t.Context(), strings.Fields(c.listed))
+		isContract := exit.Of(err) == exit.Contract
+		if fmt.Sprint(both) != c.both || (err == nil) != (c.want == nil) ||
+			isContract != (c.want == extract.ErrContract) || !isContract && !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, %v", name, both, err)
+		}
+	}
+}
