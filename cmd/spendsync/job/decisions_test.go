@@ -349,7 +349,7 @@ func TestWitnesses_Ours(t *testing.T) {
 
 // TestSomeOf names three IDs at most, each once.
 func TestSomeOf(t *testing.T) {
-	for ids, want := range map[string]string{"": "0 campaigns ()", "b": "1 campaign (b)",
+	for ids, want := range map[string]string{"": "0 campaigns", "b": "1 campaign (b)",
 		"c b a b": "3 campaigns (a, b, c)",
 		"d c b a": "4 campaigns (a, b, c, ...)"} {
 		if got := someOf("campaign", strings.Fields(ids)); got != want {

@@ -249,6 +249,9 @@ func (p *reportProof) known() []string { return slices.Collect(maps.Keys(p.witne
 func someOf(what string, ids []string) string {
 	const shown = 3
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
+	if len(ids) == 0 {
+		return phrase.Count(0, what)
+	}
 	text := strings.Join(ids[:min(len(ids), shown)], ", ")
 	if len(ids) > shown {
 		text += ", ..."
