@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -118,9 +119,12 @@ func (k *asking) refused(s *service.Service, err error, asked Ask, pageSize int)
 func (a Ask) equal(b Ask) bool { return slices.Equal(a.Without, b.Without) && a.PageSize == b.PageSize }
 
 // less returns the next smaller request: without the columns that a refusal names, or with smaller pages if they are
-// the cause.
+// the cause. A page for people is not the service's answer, whatever words are on it.
 func (a Ask) less(s *service.Service, e *ReadError, pageSize int) (less Ask, ok bool) {
 	if e.Status == http.StatusBadRequest && !speaksOfSize.MatchString(e.Reason) {
+		if bytes.HasPrefix(bytes.TrimSpace(e.Refusal), []byte("<")) {
+			return a, false
+		}
 		less = a.without(a.named(s, e.Reason)...)
 		return less, len(less.Without) > len(a.Without)
 	}

@@ -84,13 +84,14 @@ func (l *CreativeLine) place(column string) *Value {
 func (c *Client) ReportCreatives(ctx context.Context, from, to schema.Date, pageSize int) iter.Seq2[Page[CreativeLine],
 	error] {
 	return func(yield func(Page[CreativeLine], error) bool) {
-		for {
+		for refused := (refusals{}); ; {
 			ask := c.ask.current()
 			first := func(err error) (again bool) {
 				if err == nil {
 					c.ask.answered(ask)
 				}
-				return isTooLarge(err) && c.ask.refused(c.service, err, ask, pageSize)
+				return isTooLarge(err) && c.ask.refused(c.service, err, ask, pageSize) ||
+					refused.pass(ctx, c, "creatives of the report", err)
 			}
 			if !c.walkCreatives(ctx, from, to, ask.size(pageSize), first, yield) {
 				return

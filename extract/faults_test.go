@@ -205,7 +205,8 @@ func TestStreams_MeetEveryFault(t *testing.T) {
 						s.Fail(f)
 						name := fmt.Sprintf("%s place %d %s", tc.name, place+1, when)
 						// What the report refuses without a reason is asked again.
-						isReport := st.name == "pages" && place == 0 || st.name == "totals"
+						isReport := (st.name == "pages" || st.name == "creatives-of-the-report") && place == 0 ||
+							st.name == "totals"
 						passes := tc.passes || isReport && f.Status == http.StatusBadRequest
 						ever := tc.ever
 						if ever == ErrAuth && place > 0 { // they were accepted a moment ago

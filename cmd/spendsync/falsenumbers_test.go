@@ -203,8 +203,9 @@ func TestFalse_ARefusalThatNamesNoColumnCostsNoMeasure(t *testing.T) {
 			}})
 			code, _, last := w.run("sync")
 			what := fmt.Sprintf("%s, request %d of %s, lasting %t: exit %d: %s", c.text, c.at, run, c.lasts, code, last)
+			namesTheLine := strings.Contains(last, "report_query.without") || c.text != badRequest && c.text != html
 			if !c.lasts && code != exit.OK || c.lasts && (code == exit.OK || r.asked.Load() > int64(c.at) &&
-				!strings.Contains(last, "report_query.without")) {
+				!namesTheLine) {
 				t.Error(what)
 			}
 			w.transport = nil
@@ -217,8 +218,11 @@ func TestFalse_ARefusalThatNamesNoColumnCostsNoMeasure(t *testing.T) {
 		}
 		w.must("sync")
 		w.checkTruth()
-		if got := w.ask("SELECT count(*) FROM spend_change"); got != "0" {
-			t.Errorf("%s at %d, lasting %t: %s false restatements", c.text, c.at, c.lasts, got)
+		// A conversion that came meanwhile is a true one.
+		if got := w.ask(`SELECT * FROM spend_change WHERE op <> 'update' OR coalesce(old_conversions >= new_conversions,
+			true) OR (old_spend, old_clicks, old_impressions) IS DISTINCT FROM (new_spend, new_clicks, new_impressions)
+			`); got != "" {
+			t.Errorf("%s at %d, lasting %t: false restatements: %s", c.text, c.at, c.lasts, got)
 		}
 	}
 }
