@@ -14,8 +14,8 @@ import (
 // From its first change through the API on, the spending of a campaign follows its settings; in a prepaid account that
 // of every campaign does. Each row that the campaign would have without changes gets the part of the day's traffic
 // during which the campaign and its creative ran and the source was bought, more of it for a higher bid or a wider
-// audience, at the price of the bid of that time. The rows arrive in an order of their own, and the row that passes the
-// day's limit, or what is left of a prepaid balance, is the last one.
+// audience, at the price of the bid of that time. If that is more than the day's limit, or than what is left of a
+// prepaid balance, each row gets its part of the amount.
 
 // versionsOf are the versions of a campaign that follows its settings on a day, nil for any other.
 func (st *State) versionsOf(c *market.Campaign, d clock.Day) []Version {
@@ -80,46 +80,37 @@ func (st *State) followEntries(sd *Day, all []Entry, traffic uint64) []Entry {
 	return rest
 }
 
-// stopAt drops the rows that arrive after the one with which an amount is spent, and the clicks of that one which
-// there is nothing left for. It returns what the others have cost before credits.
+// stopAt leaves every row its part of an amount, if all together cost more: delivery stops at one time for all. The
+// last click may pass the amount. It returns what the rows have cost before credits.
 func stopAt(entries []Entry, amount int64) (spent int64) {
-	type place struct {
-		hash uint64
-		e, i int
-	}
-	var order []place
-	for k := range entries {
-		for i, r := range entries[k].list {
-			order = append(order, place{chance.Hash(entries[k].key, uint64(r.Source)), k, i})
+	var all, before int64
+	for _, e := range entries {
+		for _, gross := range e.gross {
+			all += gross
 		}
 	}
-	slices.SortFunc(order, func(x, y place) int { return cmp.Compare(x.hash, y.hash) })
-	for _, at := range order {
-		r, gross := &entries[at.e].list[at.i], &entries[at.e].gross[at.i]
-		left := amount - spent
-		switch {
-		case left <= 0:
-			r.Source = NoSource // it never arrives
-			continue
-		case *gross > left:
-			part := func(n int64) int64 { return (n*left + *gross - 1) / *gross }
-			clicks := part(r.Clicks)
-			r.Spend = r.Spend / max(1, r.Clicks) * clicks
-			r.Clicks, r.Impressions, r.Conversions = clicks, part(r.Impressions), min(r.Conversions, clicks)
-			*gross = max(left, r.Spend)
-		}
-		spent += *gross
+	if all <= amount {
+		return all
 	}
+	share := float64(amount) / float64(all)
 	for k := range entries {
 		e := &entries[k]
-		n := 0
-		for i, r := range e.list {
-			if r.Source != NoSource {
-				e.list[n], e.gross[n] = r, e.gross[i]
-				n++
-			}
+		if amount <= 0 {
+			e.list, e.gross = nil, nil
 		}
-		e.list, e.gross = e.list[:n], e.gross[:n]
+		for i := range e.list {
+			r, gross := &e.list[i], e.gross[i]
+			before += gross
+			left, clicks := int64(float64(before)/float64(all)*float64(amount))-spent, int64(0)
+			if left > 0 && gross > 0 {
+				clicks = min((r.Clicks*left+gross-1)/gross, r.Clicks)
+			}
+			was := max(1, r.Clicks)
+			r.Spend, r.Conversions = r.Spend/was*clicks, r.Conversions*clicks/was
+			r.Clicks, r.Impressions = clicks, max(1, clicks, int64(float64(r.Impressions)*share))
+			e.gross[i] = max(0, left, r.Spend)
+			spent += e.gross[i]
+		}
 	}
 	return spent
 }
@@ -302,7 +293,7 @@ func (f *followDay) draw(s *stretch, cr *market.Creative, src int32) (factor uin
 	return byBid * byReach >> 8, bid
 }
 
-// entries are the campaign's creatives with their rows, up to the one that passes the day's limit.
+// entries are the campaign's creatives with their rows, within the day's limit.
 func (f *followDay) entries() []Entry {
 	var out []Entry
 	c, d := f.campaign, f.sd.day

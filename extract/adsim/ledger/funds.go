@@ -27,7 +27,7 @@ func (st *State) fundsFor(d clock.Day) (left int64) {
 	return left
 }
 
-// FundsLeft is the rest of the deposits; the row that passed them may have made it negative.
+// FundsLeft is the rest of the deposits; the click that passed them may have made it negative.
 func (st *State) FundsLeft() int64 { return st.fundsFor(st.Today) - st.costUntil(st.Today, st.Now) }
 
 // costKey is what the clicks of a day that is over depend on.
