@@ -84,6 +84,11 @@ CAMPAIGN_STATUSES = ["active", "paused", "archived", "rejected"]
 CREATIVE_STATUSES = ["active", "paused", "pending_review", "rejected", "draft", "archived"]
 
 
+# Refusals that are limits or hiccups, in words and with a status of other services.
+STRANGE = {"400 timed out": (400, "Query timed out"), "400 limit": (400, "(#17) User request limit reached"),
+           "403 limit": (403, "rateLimitExceeded")}
+
+
 class Service:
     def __init__(self, world, habits, seed, faults=True):
         self.world, self.habits, self.seed, self.faulty = world, habits, seed, faults
@@ -182,10 +187,17 @@ class Service:
             report = url.path.startswith(REPORT)
             headers = {}
             try:
+                if fault in STRANGE:
+                    status, message = STRANGE[fault]
+                    raise Refused(status, "internal_error", message)
                 if fault in ("500", "502", "503", "429"):
                     raise Refused(int(fault), "rate_limited" if fault == "429" else "internal_error",
                                   "Internal server error, request 8f2e", **self.wait(fault, rng))
-                if report:
+                if fault == "200 limit":
+                    status, out = 200, {"code": 40100, "message": "Too many requests"}
+                elif fault == "200 page":
+                    status, out = 200, "<html><head><title>Maintenance</title></head><body>Back soon</body></html>"
+                elif report:
                     status, out = 200, self.report(h, url, dict(query), fault, rng)
                 else:
                     status, out = 200, self.api(h, url, query, body)
@@ -211,6 +223,9 @@ class Service:
         if not self.faulty or n > 3:
             return None
         x = rng.random() * (1 if n == 1 else 2)
+        burst = random.Random(f"{self.seed}/{self.run}/burst").random() < 0.1
+        if rng.random() < (0.15 if burst else 0.003):
+            return rng.choice([*STRANGE, "200 limit", "200 page"])
         if x < 0.02:
             return rng.choice(["500", "502", "503", "429", "cut", "no reply", "slow"])
         if path.startswith(REPORT) and x < 0.026:

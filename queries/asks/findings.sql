@@ -21,6 +21,16 @@ day AS (
   FROM mart.coverage AS c
   WHERE c.state_now IN ('lost', 'incomplete') OR (c.is_urgent AND c.state_now IN ('missing', 'partial'))
 ),
+-- Empty answers of the last sync that prove nothing.
+silent AS (
+  SELECT
+    s.account_id, 'day_silent' AS kind, '' AS place, min(s.unit)::DATE AS since_date, true AS begins,
+    min(s.message) AS happened, 'see whether the user of the report still has its rights, and belongs to this account: spendsync check' AS what_to_do
+  FROM ops.step AS s
+  WHERE s.message LIKE 'the report is silent%'
+    AND s._run_id = (SELECT max(r._run_id) FROM ops.run AS r WHERE r.account_id = s.account_id AND r.command = 'sync')
+  GROUP BY s.account_id
+),
 money AS (
   SELECT
     r.account_id, 'runway' AS kind, '' AS place, NULL::DATE AS since_date, r.days_until_stop < l.urgent_days AS begins,
@@ -104,6 +114,7 @@ key_seen AS (
 ),
 found AS (
   SELECT d.* FROM day AS d
+  UNION ALL SELECT q.* FROM silent AS q
   UNION ALL SELECT k.* FROM key_seen AS k
   UNION ALL SELECT m.* FROM money AS m
   UNION ALL SELECT b.* FROM broken AS b
