@@ -89,14 +89,19 @@ func Campaign(listed, detail extract.Entity, c SettingsContext) (row schema.Camp
 	row.MinAge = read(audience, restriction, positive, "min_age")
 	row.MaxAge = read(audience, restriction, positive, "max_age")
 	row.Gender = read(audience, restriction, r.codeOf("gender", genders), "gender")
-	if known && len(audience.from[0]) == 0 {
-		r.forgetUnset(AudienceColumns...)
-		r.Null = append(r.Null, AudienceColumns...)
-	}
 	row.SourceMode = read(r, required, r.sourceMode, "source_mode")
 
 	beside := read(r, optional, yesNo, "unsupported_targeting")
 	inside := read(audience, optional, yesNo, "unsupported_targeting")
+	if known && r.readAll(audience.from[0]) {
+		// By the description an audience that leaves a member out targets everyone in it. Beside a key that is not
+		// known a missing member may have another name.
+		omitted := slices.DeleteFunc(slices.Clone(r.Missing), func(column string) bool {
+			return !slices.Contains(AudienceColumns, column)
+		})
+		r.forgetUnset(omitted...)
+		r.Null = append(r.Null, omitted...)
+	}
 	switch {
 	case slices.Contains(r.Unread, "unsupported_targeting") && !beside.V && !inside.V:
 		// One of the two was refused, and the other is not true.
@@ -124,6 +129,16 @@ func Campaign(listed, detail extract.Entity, c SettingsContext) (row schema.Camp
 		r.Withheld = append(r.Withheld, AudienceColumns...)
 	}
 	return row, r.Decoded, nil
+}
+
+// readAll reports whether values were read from every key of an object.
+func (d *Decoded) readAll(fields map[string]extract.Value) bool {
+	for key := range fields {
+		if !slices.Contains(d.Read, key) {
+			return false
+		}
+	}
+	return true
 }
 
 // WholeAudience stands among the columns that are not set for an audience that is left out or null as a whole.

@@ -50,8 +50,8 @@ func changed(from, to []string) string {
 
 func TestCampaign_SaysHowAFieldIsNotSet(t *testing.T) {
 	const restricted = `"country":"US"`
-	sample := []string{"missing end_at", "missing gender", "missing max_age", "missing min_age", "missing platforms",
-		"missing states", "missing subscribed_less_than_minutes_ago", "missing subscribed_more_than_minutes_ago",
+	sample := []string{"missing end_at", "null gender", "null max_age", "null min_age", "null platforms",
+		"null states", "null subscribed_less_than_minutes_ago", "null subscribed_more_than_minutes_ago",
 		"missing target_cpa", "missing unsupported_targeting"}
 	for name, tc := range map[string]struct{ key, value, want string }{
 		"sample":       {"x", `1`, ""},
@@ -68,16 +68,20 @@ func TestCampaign_SaysHowAFieldIsNotSet(t *testing.T) {
 		"mode/new":     {"source_mode", `"Smart"`, `+unnamed source_mode "Smart"`},
 		"mode/odd":     {"source_mode", `"?"`, `+refused source_mode "?", +unread source_mode`},
 		"country/new":  {"audience", `{"country":"BR"}`, `+unnamed country "BR"`},
-		"country/none": {"audience", `{"states":[]}`, "+blank states, +missing country, -missing states"},
+		"country/none": {"audience", `{"states":[]}`, "+blank states, +null country, -null states"},
 		"country/null": {"audience", `{"country":null}`, "+null country"},
 		"states/new": {"audience", `{` + restricted + `,"states":["TX","ZZ"]}`,
-			`+unnamed states ["TX","ZZ"], -missing states`},
-		"states/none": {"audience", `{` + restricted + `,"states":[]}`, "+blank states, -missing states"},
-		"age/zero":    {"audience", `{` + restricted + `,"min_age":0}`, "+blank min_age, -missing min_age"},
-		"age/empty":   {"audience", `{` + restricted + `,"min_age":""}`, "+blank min_age, -missing min_age"},
-		"audience/null": {"audience", `null`, "+null audience, -missing gender, -missing max_age, -missing min_age, " +
-			"-missing platforms, -missing states, -missing subscribed_less_than_minutes_ago, " +
-			"-missing subscribed_more_than_minutes_ago, -missing unsupported_targeting"},
+			`+unnamed states ["TX","ZZ"], -null states`},
+		"states/none": {"audience", `{` + restricted + `,"states":[]}`, "+blank states, -null states"},
+		"age/zero":    {"audience", `{` + restricted + `,"min_age":0}`, "+blank min_age, -null min_age"},
+		"age/empty":   {"audience", `{` + restricted + `,"min_age":""}`, "+blank min_age, -null min_age"},
+		"audience/null": {"audience", `null`, "+null audience, -null gender, -null max_age, -null min_age, " +
+			"-null platforms, -null states, -null subscribed_less_than_minutes_ago, " +
+			"-null subscribed_more_than_minutes_ago, -missing unsupported_targeting"},
+		"audience/unknown key": {"audience", `{` + restricted + `,"sex":"M"}`, "+missing gender, +missing max_age, " +
+			"+missing min_age, +missing platforms, +missing states, +missing subscribed_less_than_minutes_ago, " +
+			"+missing subscribed_more_than_minutes_ago, -null gender, -null max_age, -null min_age, -null platforms, " +
+			"-null states, -null subscribed_less_than_minutes_ago, -null subscribed_more_than_minutes_ago"},
 		"exclusions/beside": {"unsupported_targeting", `false`, "-missing unsupported_targeting"},
 		"exclusions/null":   {"unsupported_targeting", `null`, ""},
 		"exclusions/within": {"audience", `{` + restricted + `,"unsupported_targeting":false}`,

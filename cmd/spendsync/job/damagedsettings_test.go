@@ -123,7 +123,8 @@ type damagedField struct {
 }
 
 // unsetHere are the damages that say that an optional field is unset where another entity of the run has a value. If
-// none has, as with the states of an audience here, a null alone says so, and the known value stands.
+// none has, as with the states of an audience here, a null says so, and by the description a member that its audience
+// leaves out; else the known value stands.
 const unsetHere = "null missing renamed blank empty"
 
 var damagedFields = []damagedField{
@@ -137,9 +138,9 @@ var damagedFields = []damagedField{
 	{"campaign", "source_targeting_mode", ""},
 	{"campaign", "audience", "null object empty-list"},
 	{"campaign", "audience.country", unsetHere},
-	{"campaign", "audience.states", "null"},
-	{"campaign", "audience.gender", "null"},
-	{"campaign", "audience.min_age", "null"},
+	{"campaign", "audience.states", "null missing"},
+	{"campaign", "audience.gender", "null missing"},
+	{"campaign", "audience.min_age", "null missing"},
 	{"creative", "title", "nan-text"},
 	{"creative", "link", ""},
 	{"creative", "icon_id", ""},
