@@ -290,9 +290,10 @@ func (s *s3) sendParts(ctx context.Context, name string, c content, o minio.PutO
 
 func (s *s3) parts(ctx context.Context, name, id string, left int64, from io.Reader) (sent []minio.CompletePart,
 	err error) {
-	buffer := make([]byte, max(partSize, left/9000))
+	size := max(partSize, left/9000)
 	for number := 1; left > 0; number++ {
-		part := buffer[:min(left, int64(len(buffer)))]
+		// A buffer of its own: after an early reply net/http may still be reading the one of the part before.
+		part := make([]byte, min(left, size))
 		if _, err := io.ReadFull(from, part); err != nil {
 			return nil, err
 		}
