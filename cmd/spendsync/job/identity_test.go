@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -217,12 +218,10 @@ func TestIdentity_FirstRequestsOfAnother(t *testing.T) {
 	w.answers(`/v1/me$`, 200, `{}`)
 	unnamed := w.transport
 	for n := 1; n <= 6; n++ {
-		requests := 0
+		var requests atomic.Int64
 		w.transport = transportFunc(func(r *http.Request) (*http.Response, error) {
-			if strings.HasPrefix(r.URL.Host, "ads.") {
-				if requests++; requests <= n {
-					r.Header.Set("Authorization", "Bearer "+w.second())
-				}
+			if strings.HasPrefix(r.URL.Host, "ads.") && requests.Add(1) <= int64(n) {
+				r.Header.Set("Authorization", "Bearer "+w.second())
 			}
 			return unnamed.RoundTrip(r)
 		})
