@@ -19,8 +19,8 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
-	"spendsync/load/loadtest"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // The cases of this file know variables, replies, exit codes and tables. Each is a service that could make a run
@@ -176,7 +176,7 @@ func TestFalse_ARefusalThatNamesNoColumnCostsNoMeasure(t *testing.T) {
 		lasts bool
 	}
 	cases := []refusal{{badRequest, 1, false}, {html, 9, true}}
-	if loadtest.TriesAll() {
+	if schematest.All() {
 		cases = nil
 		for _, text := range []string{badRequest, html, `{"error":{"message":"(#17) User request limit reached"}}`,
 			`{"error":"Query timed out"}`} {
@@ -249,7 +249,7 @@ const falseZeros = "SELECT count(*) FROM ops.day_coverage WHERE state IN ('compl
 // days that come empty, however long. The right report restates nothing then.
 func TestFalse_AnEmptyReportProvesNoDay(t *testing.T) {
 	days := map[string]int{"first load": 1, "known days": 4}
-	if loadtest.TriesAll() {
+	if schematest.All() {
 		days["known days"] = 40
 	}
 	for name, days := range days {
@@ -322,7 +322,7 @@ func TestFalse_AnAccountThatRestsIsNotAlarmed(t *testing.T) {
 // others. The distinct rows of several passes, as many as stated, prove each day.
 func TestFalse_PagesWithoutAnOrder(t *testing.T) {
 	sizes := []string{"20"}
-	if loadtest.TriesAll() {
+	if schematest.All() {
 		sizes = []string{"20", "12", "6"} // three pages a day, five and ten
 	}
 	for _, size := range sizes {

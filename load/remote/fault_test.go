@@ -19,6 +19,7 @@ import (
 	"spendsync/load"
 	"spendsync/load/durable"
 	"spendsync/load/loadtest"
+	"spendsync/schema/schematest"
 )
 
 // TestMain pushes or pulls as a process of its own, which a test kills.
@@ -73,7 +74,7 @@ func TestKills(t *testing.T) {
 		t.Skip("takes a minute under the race detector, which sees no other process")
 	}
 	kills := 6
-	if loadtest.TriesAll() {
+	if schematest.All() {
 		kills = 12
 	}
 	if n, err := strconv.Atoi(os.Getenv("SPENDSYNC_TEST_KILLS")); err == nil {
