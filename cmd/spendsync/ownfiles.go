@@ -22,12 +22,9 @@ func (a *app) ownFiles(dir string) (job.ReadOwn, error) {
 	if err != nil {
 		return nil, exit.Usagef("%v", err)
 	}
-	return func(ctx context.Context, campaigns map[string]bool, isSync bool) (*payouts.Own, error) {
+	return func(ctx context.Context, campaigns map[string]bool) (*payouts.Own, error) {
 		o := payouts.Options{Paths: a.cfg.Payouts, Columns: a.cfg.Tracker, Format: format,
 			Today: schema.DateOf(a.now()), Campaigns: campaigns}
-		if isSync {
-			o.Guard = filepath.Join(dir, "locks", "account="+a.cfg.Account+".reading")
-		}
 		if err := a.addKnown(ctx, dir, &o); err != nil {
 			a.log.Warn("your own files are not compared with the stored days", "error", err)
 		}

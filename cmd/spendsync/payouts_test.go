@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -246,23 +245,4 @@ func TestPayouts_OtherIDsAreRefused(t *testing.T) {
 	w.wantPayoutsChecked(exit.OK, "1 of 1 rows are of campaigns of this account, 1 of 1 campaigns match")
 	w.sync(time.Minute, exit.OK, "")
 	w.wantAnswer("240.500000", "SELECT sum(revenue) FROM tracker_daily")
-}
-
-// TestPayouts_ReadingThatEndedARunIsLeftOutOnce: a run that was killed while it read the files leaves a note, and the
-// next one publishes its days without them.
-func TestPayouts_ReadingThatEndedARunIsLeftOutOnce(t *testing.T) {
-	w := newExportWorld(t)
-	w.write("date,campaign,source,clicks,revenue\n2026-11-18,{C},{S},9,20\n")
-	info, err := os.Stat(w.path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	note := fmt.Sprintf("%s %d %d", w.path, info.Size(), info.ModTime().UnixNano())
-	if err := os.WriteFile(filepath.Join(w.dir, "locks", "account=acme.reading"), []byte(note), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	w.sync(time.Minute, exit.Partial, "the last run ended while it read this")
-	w.wantAnswer("0", "SELECT count(*) FROM tracker_daily")
-	w.sync(time.Minute, exit.OK, "")
-	w.wantAnswer("1", "SELECT count(*) FROM tracker_daily")
 }

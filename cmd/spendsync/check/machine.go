@@ -57,7 +57,7 @@ func (c *checker) payouts(ctx context.Context, t *job.Trial) {
 	if t != nil {
 		campaigns = t.CampaignIDs()
 	}
-	own, err := c.Job.Own(ctx, campaigns, false)
+	own, err := c.Job.Own(ctx, campaigns)
 	if err == nil {
 		for _, err = range own.Days(ctx) {
 			if err != nil {
@@ -74,7 +74,7 @@ func (c *checker) payouts(ctx context.Context, t *job.Trial) {
 		c.fail(exit.Usage, name, do, "%s", phrase.OneLine(f))
 	}
 	for _, note := range slices.Sorted(maps.Keys(own.Notes)) {
-		c.warn(name, "correct it, or 'spendsync accept "+note+"' after a sync", "%s", own.Notes[note])
+		c.warn(name, "correct it, or 'spendsync repair accept "+note+"' after a sync", "%s", own.Notes[note])
 	}
 	var found []string
 	if own.Payouts != nil {

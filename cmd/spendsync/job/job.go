@@ -30,7 +30,7 @@ type Job struct {
 	RequestsPerMinute int  // to the API
 	Full              bool // read settled campaigns again, too
 
-	// Own reads the operator's own files, of which rows belong to these campaigns; nil: there are none.
+	// Own reads the operator's own files; nil: there are none.
 	Own ReadOwn
 
 	// SettingsBudget is how long a run may read settings, and with that how long proven
@@ -148,7 +148,7 @@ func (j Job) readAndPublish(
 	if err != nil {
 		return r.failed(err), nil
 	}
-	return r.result(row), nil
+	return r.result(r.takeOwn(ctx, publishing, proof.witnesses, row)), nil
 }
 
 // refuse ends a run before anything is published: its clock is wrong, or its storage has

@@ -85,7 +85,7 @@ func (t *tally) isLoudBelow(prefix string) bool {
 	return false
 }
 
-// weighNotes counts this run among those that have seen its differences.
+// weighNotes counts this run among those that have seen its differences. A run that publishes twice counts once.
 func (r *run) weighNotes() {
 	for _, f := range r.tally.failures {
 		for _, name := range f.notes {
@@ -98,7 +98,11 @@ func (r *run) weighNotes() {
 	for _, e := range r.s.endings() {
 		r.tally.seeDifference(endingNote+e.when(), e.String())
 	}
-	r.notes = r.s.known().NotesAfter(r.tally.differences, schema.InstantOf(r.s.start), r.s.RunID)
+	if r.published == 0 {
+		r.notesBefore = r.s.known().Notes
+	}
+	before := manifest.Account{Notes: r.notesBefore}
+	r.notes = before.NotesAfter(r.tally.differences, schema.InstantOf(r.s.start), r.s.RunID)
 	var standing []string
 	for _, n := range r.notes {
 		if _, seen := r.tally.differences[n.Name]; seen && n.Stands() {

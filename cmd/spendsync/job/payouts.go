@@ -19,44 +19,82 @@ import (
 	"spendsync/schema"
 )
 
-// ReadOwn reads the operator's own files. campaigns are those of the account. A sync leaves a note for the next one
-// while it reads.
-type ReadOwn func(ctx context.Context, campaigns map[string]bool, isSync bool) (*payouts.Own, error)
+// ReadOwn reads the operator's own files. campaigns are those of the account.
+type ReadOwn func(ctx context.Context, campaigns map[string]bool) (*payouts.Own, error)
 
 // ownBudget is how long a run may read the operator's own files.
 const ownBudget = 5 * time.Minute
 
-// readOwn reads the operator's own files and stages the days of exports. What is wrong with a file ends the run with
-// exit 4, and never keeps a day of the report back: the report cannot be read again later, and the file can.
+// takeOwn reads the operator's own files after the run has published the days and the settings, and publishes what
+// differs from the stored numbers as a second generation. A file that is slow, wrong, or too large for this machine
+// costs nothing of the report: a day cannot be read again later, and a file can. What is wrong with a file ends the run
+// with exit 4.
 //
 // A stored day of an export is not replaced by one that lacks some of its rows or has less revenue: the file may be
 // cut, or the export capped. It is replaced when a later file, of another day, has the same again, or when its note is
 // accepted.
-func (r *run) readOwn(ctx context.Context, campaigns witnesses) error {
-	if r.s.Own == nil || ctx.Err() != nil {
-		return nil
+func (r *run) takeOwn(ctx, publishing context.Context, campaigns witnesses, row schema.Run) schema.Run {
+	if r.s.Own == nil {
+		return row
 	}
+	failures := len(r.tally.failures)
+	err := r.s.staged.Discard()
+	if err == nil {
+		r.s.staged, err = r.s.store.Begin(r.s.RunID)
+	}
+	differs := false
+	if err == nil {
+		differs, err = r.readOwn(ctx, campaigns)
+	}
+	r.tally.stopped = r.tally.stopped || ctx.Err() != nil
+	if err == nil {
+		if !differs && len(r.tally.failures) == failures && !r.tally.stopped {
+			return row
+		}
+		next, failed := r.publishStaged(publishing)
+		if failed == nil {
+			return next
+		}
+		err = failed
+	}
+	r.tally.fail("payouts", fmt.Errorf("%w; the payouts and the tracker's days that are stored stand", err))
+	row = r.publishedRow(r.preview)
+	if code := exit.Of(err); code == exit.Storage || code == exit.Locked {
+		row.ExitCode, row.Outcome = int64(code), exit.About(code).Means
+	}
+	if err := r.s.store.AppendRun(row, nil); err != nil {
+		r.s.Log.Warn("the end of the run could not be written to the ledger", "error", err)
+	}
+	return row
+}
+
+// readOwn reads and stages the files, and reports whether something differs from what is stored. Its error is one of
+// the storage.
+func (r *run) readOwn(ctx context.Context, campaigns witnesses) (differs bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, ownBudget)
 	defer cancel()
 	own, err := r.readOwnFiles(ctx, campaigns)
 	if err == nil {
-		r.payouts = own.Payouts
-		err = r.stageTracker(ctx, own)
+		differs, err = r.stagePayouts(own.Payouts)
+		if err == nil {
+			var changed int
+			changed, err = r.stageTracker(ctx, own)
+			differs = differs || changed > 0
+		}
 		err = errors.Join(err, own.Close())
 	}
 	if errors.Is(err, durable.ErrStorage) {
-		return err
+		return differs, err
 	}
 	if err != nil {
 		r.failOwn("payouts", fmt.Errorf("%w; the payouts and the tracker's days that are stored stand", err))
 	}
-	return nil
+	return differs, nil
 }
 
 func (r *run) failOwn(what string, err error) {
 	r.tally.fail(what, exit.Advise(err, "correct the file that is named; the days of the report and the stored "+
-		"numbers are "+
-		"safe, and the next sync reads the file again"))
+		"numbers are safe, and the next sync reads the file again"))
 	r.s.Log.Warn("your own numbers were not taken in as they are; those that are stored stand", "error", err)
 }
 
@@ -76,20 +114,21 @@ func (r *run) readOwnFiles(ctx context.Context, campaigns witnesses) (*payouts.O
 	if len(known) == 0 { // nothing to compare with
 		known = nil
 	}
-	return r.s.Own(ctx, known, true)
+	return r.s.Own(ctx, known)
 }
 
-// stageTracker stages the days of exports. Days that the exports lack stay.
-func (r *run) stageTracker(ctx context.Context, own *payouts.Own) error {
-	days, changed := 0, 0
+// stageTracker stages the days of exports that differ from the stored ones, and returns how many do. Days that the
+// exports lack stay.
+func (r *run) stageTracker(ctx context.Context, own *payouts.Own) (changed int, err error) {
+	days := 0
 	defer r.takeFindings(own)
 	for d, err := range own.Days(ctx) {
 		if err != nil {
-			return err
+			return changed, err
 		}
 		stored, err := r.s.staged.StoredTracker(d.Day)
 		if err != nil {
-			return err
+			return changed, err
 		}
 		why := loss(stored, d.Rows)
 		if why != "" && !r.mayShrink(own, d, why) {
@@ -97,21 +136,21 @@ func (r *run) stageTracker(ctx context.Context, own *payouts.Own) error {
 		}
 		differs, err := r.s.staged.PutTracker(d.Day, stored, d.Rows)
 		if err != nil {
-			return err
+			return changed, err
 		}
 		if days++; differs {
 			changed++
 		}
 		if why != "" {
 			if err := r.keepReplaced(stored, d.Rows, why); err != nil {
-				return err
+				return changed, err
 			}
 		}
 	}
 	if changed > 0 {
 		r.s.Log.Info("the tracker's days changed", "days", days, "changed", changed)
 	}
-	return nil
+	return changed, nil
 }
 
 // takeFindings takes over what the reading found.
@@ -122,7 +161,7 @@ func (r *run) takeFindings(own *payouts.Own) {
 	for name, message := range own.Notes {
 		r.tally.failures = append(r.tally.failures, failure{what: "payouts", notes: []string{name},
 			err: exit.Advise(errors.New(message), "look at the columns that are read; if they are right, 'spendsync "+
-				"accept %s'", name)})
+				"repair accept %s'", name)})
 	}
 	for _, said := range own.Said {
 		r.s.Log.Info("your own files", "found", said)
@@ -217,7 +256,7 @@ func (r *run) mayShrink(own *payouts.Own, d payouts.Day, why string) bool {
 	}
 	err := fmt.Errorf("the tracker's day %s would lose %s%s: it is held, and the stored day stands until the "+
 		"export of "+
-		"another day has the same, or 'spendsync accept %s'", d.Day, why, edge, name)
+		"another day has the same, or 'spendsync repair accept %s'", d.Day, why, edge, name)
 	r.tally.failures = append(r.tally.failures, failure{what: "payouts", notes: []string{name}, standsOld: true,
 		err: exit.Advise(err, "look whether the export is complete: all rows, and not cut; then do nothing, or "+
 			"accept what "+
@@ -240,32 +279,33 @@ func hashOf(rows []schema.TrackerDay) string {
 	return fmt.Sprintf("%x", h.Sum(nil)[:4])
 }
 
-// stagePayouts stages the payouts that were read as versions.
-func (r *run) stagePayouts(staged *load.Staged) error {
-	if r.payouts == nil {
-		return nil
+// stagePayouts stages payouts as versions, and reports whether they differ from the stored ones. nil: there is no file
+// of payouts that can be used, and the stored ones stand.
+func (r *run) stagePayouts(payouts []schema.Payout) (differs bool, err error) {
+	if payouts == nil {
+		return false, nil
 	}
 	h, err := load.StoredHistory(r.s.store, schema.PayoutHistory)
 	if err != nil {
-		return err
+		return false, err
 	}
 	o := history.Observation[schema.Payout]{
 		At: schema.InstantOf(r.s.Now()), RunID: r.s.RunID, Patience: schema.PayoutHistory.Patience,
 		Absence: func(*schema.Payout) history.Absence { return history.Gone },
 	}
-	for _, row := range r.payouts {
+	for _, row := range payouts {
 		row.AccountID, row.RunID = r.s.Account, r.s.RunID
 		o.Seen = append(o.Seen, history.Seen[schema.Payout]{Row: row})
 	}
 	next, st, err := history.Advance(schema.PayoutHistory, schema.PayoutHistory.Tracked(), h, o)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if n := st.FirstSeen + st.Versions + st.Deleted + st.Restored; n > 0 {
-		r.s.Log.Info("the payouts changed", "lines", len(r.payouts), "changed", n)
+		r.s.Log.Info("the payouts changed", "lines", len(payouts), "changed", n)
 	}
 	if !st.Changed {
-		return load.PutConfirmations(staged, schema.PayoutHistory, next.Confirmations)
+		return false, load.PutConfirmations(r.s.staged, schema.PayoutHistory, next.Confirmations)
 	}
-	return load.PutHistory(staged, schema.PayoutHistory, next)
+	return true, load.PutHistory(r.s.staged, schema.PayoutHistory, next)
 }

@@ -62,9 +62,6 @@ func (r *run) publish(
 		r.settings = nil
 		return row, errors.Join(unproven, r.settingsErr)
 	}
-	if err := r.readOwn(ctx, proof.witnesses); err != nil {
-		return row, err
-	}
 	row, err = r.publishStaged(publishing)
 	switch {
 	case err == nil || read == nil || r.settingsErr != nil || failsReportToo(err):
@@ -102,11 +99,8 @@ func failsReportToo(err error) bool {
 }
 
 // publishStaged publishes a generation of everything staged, with the run's line in the
-// ledger.
+// ledger. The lines of days and settings go with the first generation of the run.
 func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
-	if err := r.stagePayouts(r.s.staged); err != nil {
-		return row, err
-	}
 	unknown := r.unknown
 	if r.settings != nil {
 		unknown = slices.Concat(unknown, r.settings.undescribed)
@@ -122,18 +116,26 @@ func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
 	}
 	defer prepared.Close()
 	r.preview = prepared.Preview()
+	r.preview.Restatements += r.restatements
 	r.preview.NewlyLost = slices.DeleteFunc(slices.Clone(r.preview.NewlyLost), func(d schema.Date) bool {
 		return slices.Contains(r.waiting, d)
 	})
 	row = r.publishedRow(r.preview)
-	record := load.RunRecord{Run: row, Steps: r.steps, Refused: r.refused}
-	if r.settings != nil && r.settingsErr == nil {
-		record.Entities = r.settings.entities
+	record := load.RunRecord{Run: row, Refused: r.refused}
+	if r.published == 0 {
+		record.Steps = r.steps
+		if r.settings != nil && r.settingsErr == nil {
+			record.Entities = r.settings.entities
+		}
 	}
-	if _, err = prepared.Commit(ctx, record); err == nil {
+	if _, err = prepared.Commit(ctx, record); err != nil {
+		return row, err
+	}
+	if r.published++; r.published == 1 {
 		r.logAtRisk(r.preview)
 	}
-	return row, err
+	r.refused, r.restatements = nil, r.preview.Restatements
+	return row, nil
 }
 
 // publishedRow returns the run's line in the ledger as of its publication.

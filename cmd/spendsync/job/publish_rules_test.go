@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/spendsync/payouts"
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/load/durable"
@@ -80,13 +80,13 @@ func TestPublish(t *testing.T) {
 		"it breaks, and nothing else": {day: "a1 =2", settings: "read", breaks: true, want: "nothing",
 			says: "the stated total is 2"},
 	} {
-		d, end := newDayTest(t, dir, &scriptedReport{day: schema.DateOf(worldNow) - 5, reads: []string{c.day},
-			sums: []string{"400 no such column"}})
-		d.s.API = clientOf(t, nil)
 		broken := 0
-		if c.breaks {
-			// The operator's files are read when everything is staged.
-			d.s.Own = func(context.Context, map[string]bool, bool) (*payouts.Own, error) {
+		d, end := newDayTest(t, dir, &scriptedReport{day: schema.DateOf(worldNow) - 5, reads: []string{c.day},
+			sums: []string{"400 no such column"}}, func(j *Job) {
+			if !c.breaks {
+				return
+			}
+			j.Now = func() time.Time { // a generation asks for the time when everything is staged
 				files, _ := filepath.Glob(filepath.Join(dir, "staging/acme.run1/*campaign_history*"))
 				for _, path := range files {
 					broken++
@@ -94,9 +94,10 @@ func TestPublish(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				return nil, errors.New("no such file")
+				return atWorldNow()
 			}
-		}
+		})
+		d.s.API = clientOf(t, nil)
 		k := d.copyDay(ctx, PlannedDay{Day: d.day})
 		r := &run{s: d.s}
 		r.sumUp(&copiedDays{planned: d.s.plan.Read, days: []*copiedDay{k}})

@@ -21,8 +21,11 @@ type run struct {
 	settings    *settings       // nil until they are read
 	settingsErr error           // why no settings are published; nil: they are, or none were asked for
 	newVersions int64           // of settings
-	payouts     []schema.Payout // that the operator's files have; nil: the stored ones stand
-	preview     load.Preview    // of the generation
+	preview     load.Preview    // of the last generation
+
+	published    int             // generations
+	restatements int             // of the days, in the published generations
+	notesBefore  []manifest.Note // of the account, before this run; nil until they are weighed
 }
 
 // row is the run's line in the ledger.

@@ -1,10 +1,7 @@
 package payouts
 
 import (
-	"errors"
 	"fmt"
-	"os"
-	"strings"
 
 	"spendsync/schema"
 )
@@ -69,35 +66,4 @@ func (c *countings) say(own *Own) {
 			"(%.0f %%): %s",
 			c.ours[n], what, c.service[n], 100*share, why)
 	}
-}
-
-// guard notes in a file that these files are being read. A reading that ends the process, perhaps for its memory,
-// leaves
-// the note: the next run reads none of them, and publishes its days.
-func (r *reader) guard(paths []string) error {
-	if r.Guard == "" {
-		return nil
-	}
-	var files []string
-	for _, p := range paths {
-		if info, err := os.Stat(p); err == nil {
-			files = append(files, fmt.Sprintf("%s %d %d", p, info.Size(), info.ModTime().UnixNano()))
-		}
-	}
-	text := strings.Join(files, "\n")
-	was, err := os.ReadFile(r.Guard)
-	if err == nil && string(was) == text && text != "" {
-		return errors.Join(os.WriteFile(r.Guard, nil, 0o600), fmt.Errorf("%s: the last run ended while it read "+
-			"this, perhaps "+
-			"for want of memory; this run leaves it out, the next one tries again", strings.Join(r.Paths, ", ")))
-	}
-	return os.WriteFile(r.Guard, []byte(text), 0o600)
-}
-
-// release removes the note.
-func (r *reader) release() error {
-	if r.Guard == "" {
-		return nil
-	}
-	return os.Remove(r.Guard)
 }

@@ -28,7 +28,6 @@ type Options struct {
 	Campaigns map[string]bool        // of the account; nil: they are not known, and no campaign is compared
 	Sources   map[string]bool        // with spend; nil: they are not known
 	Counts    map[CampaignDay]Counts // what the service counts; a number of 0 is not compared
-	Guard     string                 // a file that is there while files are read; empty: none
 	TempDir   string                 // where the engine may write; empty: the system's
 	Memory    string                 // the engine's limit; empty: [DefaultMemory]
 }
@@ -74,12 +73,9 @@ func Read(ctx context.Context, o Options) (own *Own, err error) {
 	r := &reader{Options: o, own: own, aside: map[string]int{}, failed: map[string]int{}}
 	own.r = r
 	paths := r.expand()
-	if err := r.guard(paths); err != nil {
-		return nil, err
-	}
 	if r.db, err = duck.OpenScratch(ctx, duck.Options{Memory: cmp.Or(o.Memory, DefaultMemory), Threads: 1,
 		TempDir: o.TempDir}, paths); err != nil {
-		return nil, errors.Join(err, r.release())
+		return nil, err
 	}
 	if err := r.db.Exec(ctx, createExport, "CREATE TEMP TABLE day_of(file INTEGER, text VARCHAR, day "+
 		"INTEGER)"); err != nil {
@@ -105,7 +101,7 @@ func Read(ctx context.Context, o Options) (own *Own, err error) {
 }
 
 // Close removes what the reading has written.
-func (o *Own) Close() error { return errors.Join(o.r.db.Close(), o.r.release()) }
+func (o *Own) Close() error { return o.r.db.Close() }
 
 // expand returns the files that the paths and patterns name.
 func (r *reader) expand() (paths []string) {
