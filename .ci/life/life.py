@@ -114,7 +114,7 @@ class Life:
                 "SPENDSYNC_REPORT_URL": base + service.REPORT, "SPENDSYNC_REPORT_USER": service.USER,
                 "SPENDSYNC_REPORT_PASSWORD": service.PASSWORD, "SPENDSYNC_DATA_DIR": self.dir + "/data",
                 "SPENDSYNC_PAGE_SIZE": str(self.page_size), "SPENDSYNC_REQUESTS_PER_MINUTE": "120",
-                "SPENDSYNC_RETRY_BUDGET": "10m" if calm else "2s", "SPENDSYNC_DUCKDB_THREADS": "1",
+                "SPENDSYNC_RETRY_BUDGET": "10m" if calm else "2s",
                 "SPENDSYNC_LOG_FORMAT": "text", "SPENDSYNC_LOG_LEVEL": "warn"}
         return subprocess.run([self.args.spendsync, *command], env=env, text=True, capture_output=True)
 

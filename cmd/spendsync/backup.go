@@ -76,12 +76,13 @@ func (c *verifyCommand) sendBackup(ctx context.Context, m *manifest.Manifest) er
 		g.Set(seconds(m.PublishedAt.Time()))
 		return g
 	}
-	var errs []error
+	gateway, err := c.app.cfg.Gateway()
+	errs := []error{err}
 	var all []prometheus.Collector
 	for _, name := range m.AccountNames() {
 		all = append(all, gauge(prometheus.Labels{"account": name}))
-		if c.app.cfg.Pushgateway != "" {
-			errs = append(errs, pushMetrics(ctx, c.app.cfg.Pushgateway, "account", name, gauge(nil)))
+		if gateway != nil {
+			errs = append(errs, pushMetrics(ctx, gateway, "account", name, gauge(nil)))
 		}
 	}
 	errs = append(errs, c.app.writeMetricsOf("verify", c.app.cfg.DataDir, all))

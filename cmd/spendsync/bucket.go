@@ -39,7 +39,7 @@ func (a *app) beginWith(ctx context.Context, b *remote.Bucket) error {
 // with exit 4, and the next one pushes both.
 func (a *app) pushResult(ctx context.Context, b *remote.Bucket, result *job.Result) {
 	if ctx.Err() != nil { // a signal has ended the run: the generation may still arrive within the grace
-		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.cfg.StopGrace)
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(a.limits.grace, pushGrace))
 		defer cancel()
 		ctx = within
 	}

@@ -98,19 +98,20 @@ func (a *app) writeMetricsOf(command, dir string, all []prometheus.Collector) er
 // report writes and sends the metrics of a push or pull. What goes wrong is a warning.
 func (a *app) report(ctx context.Context, t *transfer) {
 	t.end = a.now()
-	if a.cfg.MetricsFile == "" && a.cfg.Pushgateway == "" {
-		return
-	}
 	err := a.writeMetricsOf(t.command, t.dir, t.gauges(prometheus.Labels{"bucket": t.bucket}))
 	if err != nil {
 		a.log.Warn("the metrics could not be written", "file", a.metricsFileOf(t.command), "error", err)
 	}
-	if a.cfg.Pushgateway == "" {
+	gateway, err := a.cfg.Gateway()
+	if err == nil && gateway == nil {
 		return
 	}
 	ctx, cancel := a.lastCall(ctx)
 	defer cancel()
-	if err := pushMetrics(ctx, a.cfg.Pushgateway, "bucket", t.bucket, t.gauges(nil)...); err != nil {
+	if err == nil {
+		err = pushMetrics(ctx, gateway, "bucket", t.bucket, t.gauges(nil)...)
+	}
+	if err != nil {
 		a.log.Warn("the metrics could not be pushed", "error", err)
 	}
 }

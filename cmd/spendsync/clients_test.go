@@ -55,8 +55,15 @@ func TestClients_KeepTheirSecrets(t *testing.T) {
 		},
 		"pushgateway": func(t *testing.T, to string) error {
 			to = strings.Replace(to, "http://", "http://ann:canary@", 1)
-			return pushMetrics(t.Context(), config.Secret(to), "account", "acme",
-				&runFacts{end: time.Now()})
+			c, err := config.Read(t.Context(), []string{"SPENDSYNC_PUSHGATEWAY_URL=" + to})
+			if err != nil {
+				t.Fatal(err)
+			}
+			u, err := c.Gateway()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return pushMetrics(t.Context(), u, "account", "acme", &runFacts{end: time.Now()})
 		},
 		"heartbeat": func(t *testing.T, to string) error {
 			c, err := config.Read(t.Context(), []string{"SPENDSYNC_HEARTBEAT_URL=" + to + "/canary"})

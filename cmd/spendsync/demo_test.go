@@ -94,7 +94,7 @@ func TestHelp_NamesVariablesAndExitCodes(t *testing.T) {
 		t.Fatalf("exit %d", code)
 	}
 	for _, v := range config.Variables() {
-		if !strings.Contains(out.String(), config.Prefix+v.Name+"\n") {
+		if !strings.Contains(out.String(), "  "+config.Prefix+v.Name) {
 			t.Errorf("help config does not name %s", v.Name)
 		}
 	}

@@ -262,7 +262,9 @@ func checkMounts(t *testing.T, from string, pod core.PodSpec) {
 
 func checkVariable(t *testing.T, from, name string) {
 	t.Helper()
-	known := func(v config.Variable) bool { return config.Prefix+v.Name == name }
+	known := func(v config.Variable) bool {
+		return config.Prefix+v.Name == name || v.IsSecret && config.Prefix+v.Name+"_FILE" == name
+	}
 	if name == "BUCKET_URL" { // of the readers' manifests alone
 		return
 	}

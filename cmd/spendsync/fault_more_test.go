@@ -129,7 +129,7 @@ func TestFault_RefusedInTheMiddle(t *testing.T) {
 			}
 			write(canaryPassword)
 			delete(w.env, "REPORT_PASSWORD")
-			w.env["REPORT_PASSWORD_FILE"], w.env["REPORT_CONCURRENCY"] = file, "1"
+			w.env["REPORT_PASSWORD_FILE"], w.limits.concurrency = file, 1
 			var requests atomic.Int64
 			var refused sync.Once
 			w.transport = onTheWay(func(r *http.Request) (*http.Response, error) {

@@ -51,7 +51,7 @@ func TestSecret_AServiceThatRepeatsIt(t *testing.T) {
 	schematest.Long(t)
 	t.Parallel()
 	w := inProcess(t, syncedStore(t))
-	w.env["LOG_FORMAT"], w.env["REPORT_CONCURRENCY"], w.env["HTTP_TIMEOUT"] = "json", "4", "5s"
+	w.env["LOG_FORMAT"], w.env["HTTP_TIMEOUT"] = "json", "5s"
 	var asked atomic.Int64
 	w.transport = onTheWay(func(r *http.Request) (*http.Response, error) {
 		resp, err := w.service.Transport().RoundTrip(r)

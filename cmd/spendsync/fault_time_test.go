@@ -80,7 +80,7 @@ func TestFault_MidnightAtAnyRequest(t *testing.T) {
 			}
 			t.Parallel()
 			w := inProcess(t, from)
-			w.env["REPORT_CONCURRENCY"], w.env["PAGE_SIZE"] = "1", "10"
+			w.limits.concurrency, w.env["PAGE_SIZE"] = 1, "10"
 			w.service.SetNow(midnight.Add(-100 * time.Millisecond))
 			if !tc.stored {
 				w.service.SetNow(muchLater.Add(-100 * time.Millisecond))

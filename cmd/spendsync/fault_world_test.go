@@ -42,7 +42,7 @@ func inProcess(t *testing.T, from fs.FS, edit ...func(*adsim.Config)) *world {
 		e(&cfg)
 	}
 	w := &world{t: t, service: adsim.New(cfg, tools.New), dir: filepath.Join(t.TempDir(), "data"),
-		passed: new(atomic.Int64)}
+		passed: new(atomic.Int64), limits: testLimits}
 	w.withoutMarts()
 	w.transport, w.now = w.service.Transport(), w.service.Now
 	w.service.SetNow(faultNow)
@@ -51,7 +51,7 @@ func inProcess(t *testing.T, from fs.FS, edit ...func(*adsim.Config)) *world {
 		"REPORT_URL": "https://report.test" + adsim.ReportPrefix, "REPORT_USER": adsim.DefaultUser,
 		"REPORT_PASSWORD": canaryPassword,
 		"DATA_DIR":        w.dir, "ACCOUNT": "acme", "LOG_FORMAT": "text", "LOG_LEVEL": "debug", "PAGE_SIZE": "20",
-		"RETRY_BUDGET": "20ms", "HTTP_TIMEOUT": "5s", "DUCKDB_THREADS": "2", "DUCKDB_MEMORY": "512MiB",
+		"RETRY_BUDGET": "20ms", "HTTP_TIMEOUT": "5s", "DUCKDB_MEMORY": "512MiB",
 	}
 	if from != nil {
 		if err := os.CopyFS(w.dir, from); err != nil {

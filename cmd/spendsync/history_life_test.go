@@ -88,7 +88,7 @@ func newLife(t *testing.T, seed int) *life {
 	}).withoutMarts()
 	w.service.SetNow(lifeBegins)
 	w.now, w.transport = w.service.Now, w.service.Transport()
-	w.env["REQUESTS_PER_MINUTE"], w.env["DUCKDB_THREADS"] = "120", "1"
+	w.env["REQUESTS_PER_MINUTE"], w.limits.threads = "120", 1
 	zone, err := time.LoadLocation("America/Chicago")
 	if err != nil {
 		t.Fatal(err)

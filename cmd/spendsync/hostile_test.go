@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"runtime"
 	"strings"
 	"testing"
@@ -115,8 +116,11 @@ func TestClients_HostileReplies(t *testing.T) {
 			return err
 		}},
 		"pushgateway": {most: 64 << 20, ask: func(t *testing.T, to string) error {
-			return pushMetrics(t.Context(), config.Secret(to), "account", "acme",
-				&runFacts{end: time.Now()})
+			u, err := url.Parse(to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return pushMetrics(t.Context(), u, "account", "acme", &runFacts{end: time.Now()})
 		}},
 	} {
 		for name, reply := range hostileReplies(t) {

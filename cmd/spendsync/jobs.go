@@ -28,8 +28,8 @@ func (r *runner) newJob() (job.Job, error) {
 	own, err := r.app.ownFiles(dir)
 	return job.Job{
 		RunID: r.app.runID, Account: cfg.Account, DataDir: dir, Version: version(), Store: r.app.loadOptions(),
-		Plan: r.app.planOptions(), Concurrency: cfg.ReportConcurrency, RequestsPerMinute: cfg.RequestsPerMinute,
-		Service: cfg.Service(), Own: own, StopGrace: cfg.StopGrace,
+		Plan: r.app.planOptions(), Concurrency: r.app.limits.concurrency, RequestsPerMinute: cfg.RequestsPerMinute,
+		Service: cfg.Service(), Own: own, StopGrace: r.app.limits.grace,
 		Now: r.app.now, Log: r.app.log, Progress: r.app.screen.progress,
 	}, err
 }

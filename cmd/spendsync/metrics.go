@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/job"
 	"spendsync/load/duck"
@@ -284,7 +285,7 @@ var breakKinds = []string{"conversions_stopped", "conversions_fell", "spend_jump
 
 // readBreaks counts the campaigns that something broke at, by kind. A warehouse that is not
 // there yet, or that a release made which had no such view, has none to count.
-func (r *runner) readBreaks(ctx context.Context, to metricsTo, m *manifest.Manifest) (map[string]float64, error) {
+func (r *runner) readBreaks(ctx context.Context, to *config.Config, m *manifest.Manifest) (map[string]float64, error) {
 	if m == nil || r.app.cfg == nil || ctx.Err() != nil {
 		return nil, nil
 	}
@@ -292,7 +293,7 @@ func (r *runner) readBreaks(ctx context.Context, to metricsTo, m *manifest.Manif
 	if err != nil {
 		return nil, err
 	}
-	question := "SELECT b.kind, count(*) FROM mart.breaks AS b WHERE b.account_id = " + schema.QuoteText(to.account) +
+	question := "SELECT b.kind, count(*) FROM mart.breaks AS b WHERE b.account_id = " + schema.QuoteText(to.Account) +
 		" GROUP BY ALL"
 	result, err := duck.Ask(ctx, dir, duck.Query{SQL: question}, r.app.loadOptions().DuckDB)
 	var unknown *duck.QueryError

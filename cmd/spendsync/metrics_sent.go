@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"net/url"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,58 +16,46 @@ import (
 	"spendsync/extract/outbound"
 )
 
-// metricsTo is where the metrics go. It is known even where the configuration is
-// not: a run that fails for a wrong variable must be seen, too.
-type metricsTo struct {
-	account, dir string
-	file         string
-	gateway      config.Secret
-}
-
-func (r *runner) metricsTo() metricsTo {
-	if c := r.app.cfg; c != nil {
-		return metricsTo{c.Account, c.DataDir, c.MetricsFile, c.Pushgateway}
+// reporting returns the configuration by which a run reports how it ended. It is known even if the run's own is wrong:
+// a run that fails for a wrong variable must be seen, too.
+func (r *runner) reporting() *config.Config {
+	if r.app.cfg != nil {
+		return r.app.cfg
 	}
-	env := config.FromEnviron(r.app.environ)
-	to := metricsTo{env["ACCOUNT"], env["DATA_DIR"], env["METRICS_FILE"], config.Secret(env["PUSHGATEWAY_URL"])}
-	if to.account == "" {
-		to.account = "default"
-	}
-	if to.dir == "" {
-		to.dir = "data"
-	}
-	return to
+	return config.OfNotices(r.app.environ)
 }
 
 // sendMetrics writes and pushes the metrics of a run that has ended. What goes
 // wrong is a warning: the run's own end does not depend on who watches it.
 func (r *runner) sendMetrics(ctx context.Context, f *runFacts) {
-	to := r.metricsTo()
-	if to.file == "" && to.gateway == "" {
+	to, log := r.reporting(), r.logOrDefault()
+	gateway, err := to.Gateway()
+	if err != nil {
+		log.Warn("the metrics could not be pushed", "error", err)
+	}
+	if to.MetricsFile == "" && gateway == nil {
 		return
 	}
-	log := r.logOrDefault()
 	f.end = r.app.now()
-	if err := f.readStore(to.dir, to.account); err != nil {
+	if err := f.readStore(to.DataDir, to.Account); err != nil {
 		log.Warn("the metrics lack what the store holds", "error", err)
 	}
-	var err error
 	if f.breaks, err = r.readBreaks(ctx, to, f.manifest); err != nil {
 		log.Warn("the metrics lack what broke", "error", err)
 	}
-	if to.file != "" {
-		err := files.CheckReplaceable(config.Prefix+"METRICS_FILE", to.file, to.dir)
+	if to.MetricsFile != "" {
+		err := files.CheckReplaceable(config.Prefix+"METRICS_FILE", to.MetricsFile, to.DataDir)
 		if err == nil {
-			err = writeMetrics(to.file, to.account, f)
+			err = writeMetrics(to.MetricsFile, to.Account, f)
 		}
 		if err != nil {
-			log.Warn("the metrics could not be written", "file", to.file, "error", err)
+			log.Warn("the metrics could not be written", "file", to.MetricsFile, "error", err)
 		}
 	}
-	if to.gateway != "" {
+	if gateway != nil {
 		ctx, cancel := r.app.lastCall(ctx)
 		defer cancel()
-		if err := pushMetrics(ctx, to.gateway, "account", to.account, f); err != nil {
+		if err := pushMetrics(ctx, gateway, "account", to.Account, f); err != nil {
 			log.Warn("the metrics could not be pushed", "error", err)
 		}
 	}
@@ -94,18 +83,14 @@ func briefly(err error) string {
 
 // pushMetrics adds the metrics to the Pushgateway, in a group of the job and one label, the account or the
 // bucket. What this run does not know stays there as an earlier one pushed it.
-func pushMetrics(ctx context.Context, gateway config.Secret, label, value string, all ...prometheus.Collector) error {
-	u, err := config.GatewayURL(gateway)
-	if err != nil {
-		return err
-	}
+func pushMetrics(ctx context.Context, gateway *url.URL, label, value string, all ...prometheus.Collector) error {
 	reg := prometheus.NewRegistry()
 	for _, c := range all {
 		if err := reg.Register(c); err != nil {
 			return err
 		}
 	}
-	user := u.User
+	u, user := *gateway, gateway.User
 	u.User = nil // it would show in errors
 	p := push.New(u.String(), "spendsync").Grouping(label, value).Gatherer(reg).
 		Format(expfmt.NewFormat(expfmt.TypeTextPlain)).

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +17,6 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/job"
 	"spendsync/extract/adsim"
@@ -227,7 +227,11 @@ func TestMetrics_ArePushed(t *testing.T) {
 
 	// A gateway that fails is a warning, and its password stays unsaid.
 	g.status = http.StatusInternalServerError
-	err := pushMetrics(t.Context(), config.Secret(w.env["PUSHGATEWAY_URL"]), "account", "acme", &runFacts{})
+	u, err := url.Parse(w.env["PUSHGATEWAY_URL"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = pushMetrics(t.Context(), u, "account", "acme", &runFacts{})
 	if err == nil || !strings.Contains(err.Error(), "out of order") || strings.Contains(err.Error(), "s3cr3t") {
 		t.Errorf("a gateway that answers 500: %v", err)
 	}
@@ -237,14 +241,14 @@ func TestMetrics_ArePushed(t *testing.T) {
 	if code != exit.OK || !strings.Contains(stderr, "could not be pushed") || strings.Contains(stderr, "s3cr3t") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
-	for url, says := range map[string]string{
+	for address, says := range map[string]string{
 		"ftp://pusher:s3cr3t@gateway": "http://host:port", "http://pusher:s3cr3t@gateway.example.com": "password",
 		"http://pusher:s3cr3t@[gateway": "cannot be parsed",
 	} {
-		w.env["PUSHGATEWAY_URL"] = url
+		w.env["PUSHGATEWAY_URL"] = address
 		if code, stderr = w.stderr("sync"); code != exit.Usage || !strings.Contains(stderr, says) ||
 			strings.Contains(stderr, "s3cr3t") {
-			t.Errorf("%s: exit %d: %s", url, code, stderr)
+			t.Errorf("%s: exit %d: %s", address, code, stderr)
 		}
 	}
 }

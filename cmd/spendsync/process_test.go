@@ -42,6 +42,11 @@ func TestMain(m *testing.M) {
 // mainAt is main, at another time than now if it is given.
 func mainAt(at string) {
 	a := newApp(os.Environ(), os.Stdout, os.Stderr)
+	if text := os.Getenv("TEST_LIMITS"); text != "" {
+		if _, err := fmt.Sscan(text, &a.limits.concurrency, &a.limits.threads, &a.limits.grace); err != nil {
+			panic(err)
+		}
+	}
 	if os.Getenv("TEST_MARTS") == "false" {
 		a.only = mainViews
 	}
@@ -123,7 +128,8 @@ func (w *world) start(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
 	w.passed.Add(1000)
 	cmd.Env = append(append(os.Environ(), w.environ()...), "TEST_PROCESS=spendsync",
-		"TEST_NOW="+w.now().Format(time.RFC3339Nano), fmt.Sprintf("TEST_MARTS=%t", w.only == nil))
+		"TEST_NOW="+w.now().Format(time.RFC3339Nano), fmt.Sprintf("TEST_MARTS=%t", w.only == nil),
+		fmt.Sprintf("TEST_LIMITS=%d %d %d", w.limits.concurrency, w.limits.threads, w.limits.grace))
 	return cmd
 }
 

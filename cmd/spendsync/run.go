@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +39,8 @@ type app struct {
 	now            func() time.Time
 	transport      http.RoundTripper // to both interfaces; nil: the network
 	bucket         remote.Options    // of tests; zero: the usual pauses
-	exit           func(code int)    // os.Exit in main; nil in tests
+	limits         runLimits
+	exit           func(code int) // os.Exit in main; nil in tests
 
 	only func([]queries.Query) []queries.Query // chooses the views that warehouses have; nil: all
 
@@ -51,20 +53,27 @@ type app struct {
 	screen *screen
 	json   bool
 
-	grace   atomic.Int64 // SPENDSYNC_STOP_GRACE, once it is read
+	grace   atomic.Int64 // how long after a signal the command may go on
 	command string       // the name of the command
 	runID   string       // of the current run; on every line of its log
 }
 
+// runLimits are what a run may take. Tests have others.
+type runLimits struct {
+	concurrency, threads int           // days of the report at a time; DuckDB's threads, 0: one a processor
+	grace                time.Duration // how long after a signal complete data may still be published
+}
+
+var usual = runLimits{concurrency: 4, grace: 8 * time.Second}
+
 func newApp(environ []string, stdout, stderr io.Writer) *app {
-	a := &app{stdout: stdout, stderr: stderr, environ: environ, now: time.Now}
-	a.grace.Store(int64(defaultGrace))
-	return a
+	return &app{stdout: stdout, stderr: stderr, environ: environ, now: time.Now, limits: usual}
 }
 
 // run runs one command and returns the exit code. It is the whole program: main
 // adds signals and nothing else.
 func (a *app) run(ctx context.Context, args []string) int {
+	a.grace.Store(int64(a.limits.grace))
 	a.endAfterSignal(ctx)
 	root := a.commands()
 	root.SetArgs(args)
@@ -253,7 +262,9 @@ func (a *app) setUp(ctx context.Context) error {
 		}
 		a.log.Warn("this variable is not one of ours and has no effect", attrs...)
 	}
-	a.grace.Store(int64(a.cfg.StopGrace))
+	if a.cfg.Bucket != "" {
+		a.grace.Store(int64(max(a.limits.grace, pushGrace)))
+	}
 	return nil
 }
 
@@ -287,8 +298,9 @@ func (a *app) clientOptions() config.ClientOptions {
 // loadOptions are the settings of the store.
 func (a *app) loadOptions() load.Options {
 	memory, first, threads := a.cfg.Resources()
+	threads = cmp.Or(a.limits.threads, threads)
 	return load.Options{
-		LockWait: a.cfg.LockWait, KeepRaw: a.cfg.KeepRaw, Version: version(), Log: a.log,
+		LockWait: a.cfg.LockWait, KeepRaw: true, Version: version(), Log: a.log,
 		Now: a.now,
 		DuckDB: duck.Options{
 			Memory: memory, FirstMemory: first, Threads: threads, Views: a.views(),
@@ -358,9 +370,14 @@ func configHelp() string {
 	var b strings.Builder
 	b.WriteString("Variables (an empty one counts as unset). They are read from a file first, " + config.FileName +
 		" in the working folder or the one that --config names, with a line NAME=value each; the environment wins " +
-		"over the file, and --account and --data-dir win over both:\n\n")
+		"over the file, and --account and --data-dir win over both. A secret may be in a file, which NAME_FILE " +
+		"names:\n\n")
 	for _, v := range config.Variables() {
-		fmt.Fprintf(&b, "  %s%s\n      %s", config.Prefix, v.Name, v.Doc)
+		or := ""
+		if v.IsSecret {
+			or = " or " + config.Prefix + v.Name + "_FILE"
+		}
+		fmt.Fprintf(&b, "  %s%s%s\n      %s", config.Prefix, v.Name, or, v.Doc)
 		if v.Default != "" {
 			fmt.Fprintf(&b, " (%s)", defaultText(v.Default))
 		}

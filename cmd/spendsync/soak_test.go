@@ -25,7 +25,7 @@ func TestSync_KilledThroughDays(t *testing.T) {
 			30, 40
 	}).withoutMarts()
 	// The service never fails here, but a busy machine may let it wait for long.
-	w.env["HTTP_TIMEOUT"], w.env["RETRY_BUDGET"], w.env["LOCK_WAIT"] = aMinute, "10m", aMinute
+	w.env["HTTP_TIMEOUT"], w.env["RETRY_BUDGET"], w.env["LOCK_WAIT"] = "60s", "10m", "60s"
 	sync := func() *exec.Cmd { return w.start(t.Context(), "sync") }
 	w.must("sync")
 	w.service.Advance(time.Hour)

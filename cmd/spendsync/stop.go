@@ -13,9 +13,8 @@ import (
 // With the default grace a signal ends everything within 10 seconds.
 const lastMoment = 1500 * time.Millisecond
 
-// defaultGrace is the grace of a command that has not read its variables: help, or one
-// that is held up before.
-const defaultGrace = 8 * time.Second
+// pushGrace is the grace of a run with a bucket: what it has published is pushed.
+const pushGrace = 100 * time.Second
 
 // endAfterSignal ends the process when a command outlasts the grace after a signal, whatever the
 // delay: a hanging disk, or a log without a reader. The store survives that as it survives any

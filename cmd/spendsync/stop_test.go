@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -56,9 +57,8 @@ func (w *world) stopAt(at func(p *os.Process), args ...string) (code int, last s
 	return code, ending(s.stderr.String())
 }
 
-// aMinute is a grace for tests in which a busy machine must not decide whether a
-// run still publishes.
-const aMinute = "60s"
+// testLimits have a grace so long that a busy machine does not decide whether a run still publishes.
+var testLimits = runLimits{concurrency: 4, threads: 2, grace: time.Minute}
 
 // hang is when a test gives up waiting: long after what it waits for has come even
 // on a machine that is busy with other things.
@@ -81,6 +81,8 @@ func (w *world) awaitRequest(text string) func(*os.Process) {
 // stopCase is a state in which a run is stopped.
 type stopCase struct {
 	env       map[string]string
+	serial    bool          // one day of the report at a time
+	grace     time.Duration // 0: that of tests
 	fault     func(w *world) adsim.Fault
 	at        func(w *world) func(*os.Process)
 	holdLock  bool
@@ -91,7 +93,7 @@ type stopCase struct {
 
 var stopCases = map[string]stopCase{
 	"reading": {
-		env: map[string]string{"REPORT_CONCURRENCY": "1"},
+		serial: true,
 		fault: func(w *world) adsim.Fault {
 			return adsim.Fault{Kind: adsim.Stall, Day: (w.today() - 23).String()}
 		},
@@ -99,19 +101,19 @@ var stopCases = map[string]stopCase{
 		says: "stopped by a signal: published generation",
 	},
 	"throttled": {
-		env:   map[string]string{"RETRY_BUDGET": "10m", "STOP_GRACE": "8s"},
+		env: map[string]string{"RETRY_BUDGET": "10m"}, grace: usual.grace,
 		fault: func(*world) adsim.Fault { return adsim.Fault{Kind: adsim.Status, Status: 429, RetryAfter: "300"} },
 		at:    func(w *world) func(*os.Process) { return w.awaitFault }, published: "0",
 		says: "stopped by a signal: nothing published",
 	},
 	"in back-off": {
-		env:   map[string]string{"RETRY_BUDGET": "10m", "STOP_GRACE": "8s"},
+		env: map[string]string{"RETRY_BUDGET": "10m"}, grace: usual.grace,
 		fault: func(*world) adsim.Fault { return adsim.Fault{Kind: adsim.Status, Status: 503} },
 		at:    func(w *world) func(*os.Process) { return w.awaitFault }, published: "0",
 		says: "stopped by a signal: nothing published",
 	},
 	"reading settings": {
-		env: map[string]string{"HTTP_TIMEOUT": "2m", "REPORT_CONCURRENCY": "1"},
+		env: map[string]string{"HTTP_TIMEOUT": "2m"}, serial: true,
 		fault: func(*world) adsim.Fault {
 			return adsim.Fault{Kind: adsim.Stall, Path: "/v1/campaigns/C*/creatives"}
 		},
@@ -121,7 +123,7 @@ var stopCases = map[string]stopCase{
 		says: "stopped by a signal: published generation",
 	},
 	"waiting for the store's lock": {
-		env: map[string]string{"STOP_GRACE": "4s", "LOCK_WAIT": "5m"}, holdLock: true, published: "0",
+		env: map[string]string{"LOCK_WAIT": "5m"}, grace: 4 * time.Second, holdLock: true, published: "0",
 		// Some days are proven by then, and that is all that it takes.
 		at:   func(w *world) func(*os.Process) { return w.awaitRequest("start_date=" + w.today().String()) },
 		says: "stopped by a signal before anything was published: waiting for store.lock",
@@ -133,7 +135,7 @@ var stopCases = map[string]stopCase{
 		says: "published generation",
 	},
 	"building, without a grace": {
-		env: map[string]string{"STOP_GRACE": "1ns"},
+		grace: 1,
 		at: func(w *world) func(*os.Process) {
 			return func(p *os.Process) { w.await(p, "staging/*/warehouse.duckdb.staged") }
 		},
@@ -158,6 +160,10 @@ func TestSync_StoppedAtEachStep(t *testing.T) {
 			for k, v := range c.env {
 				w.env[k] = v
 			}
+			if c.serial {
+				w.limits.concurrency = 1
+			}
+			w.limits.grace = cmp.Or(c.grace, w.limits.grace)
 			if c.fault != nil {
 				w.service.Fail(c.fault(w))
 			}
@@ -282,7 +288,7 @@ func TestSync_StoppedAtRandom(t *testing.T) {
 func TestSync_StoppedWhileHungUp(t *testing.T) {
 	schematest.Long(t)
 	w := newWorld(t).withoutMarts()
-	w.env["STOP_GRACE"] = "10ms"
+	w.limits.grace = 10 * time.Millisecond
 	for _, args := range [][]string{{"sync"}, {"sync", "--json"}, {"tables"}} {
 		code, after := -1, 300*time.Millisecond
 		for ; code == -1; after *= 2 { // the signal came before the command had begun

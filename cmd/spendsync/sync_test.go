@@ -50,7 +50,8 @@ type world struct {
 
 	shaped bool // the service has another form, in which a fault may have another reason
 
-	only func([]queries.Query) []queries.Query // the views that its warehouse has; nil: all
+	only   func([]queries.Query) []queries.Query // the views that its warehouse has; nil: all
+	limits runLimits
 
 	session *duck.Session // that answered last; nil: none has
 	asked   os.FileInfo   // the DuckDB file that it has open
@@ -99,7 +100,7 @@ func makeWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 		e(&cfg)
 	}
 	w := &world{t: t, cfg: cfg, service: adsim.New(cfg, tools.New), dir: filepath.Join(t.TempDir(), "data"),
-		passed: new(atomic.Int64)}
+		passed: new(atomic.Int64), limits: testLimits}
 	w.service.SetNow(worldNow)
 	w.now = func() time.Time { return w.service.Now().Add(time.Duration(w.passed.Add(1)) * time.Millisecond) }
 	w.server = httptest.NewServer(w.service)
@@ -109,8 +110,7 @@ func makeWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 		"REPORT_URL": w.server.URL + adsim.ReportPrefix, "REPORT_USER": adsim.DefaultUser,
 		"REPORT_PASSWORD": adsim.DefaultPassword,
 		"DATA_DIR":        w.dir, "ACCOUNT": "acme", "LOG_FORMAT": "text", "LOG_LEVEL": "error",
-		"RETRY_BUDGET": "300ms", "HTTP_TIMEOUT": "5s", "LOCK_WAIT": "5s", "STOP_GRACE": aMinute, "DUCKDB_THREADS": "2",
-		"DUCKDB_MEMORY": "512MiB",
+		"RETRY_BUDGET": "300ms", "HTTP_TIMEOUT": "5s", "LOCK_WAIT": "5s", "DUCKDB_MEMORY": "512MiB",
 	}
 	return w
 }
@@ -225,7 +225,7 @@ func (w *world) execute(ctx context.Context, args []string) (code int, stdout, s
 	w.passed.Add(1000)
 	var out, errOut bytes.Buffer
 	a := &app{stdout: &out, stderr: &errOut, environ: w.environ(), now: w.now, transport: w.transport,
-		bucket: w.bucket, only: w.only}
+		bucket: w.bucket, only: w.only, limits: w.limits}
 	code = a.run(ctx, args)
 	return code, out.String(), errOut.String()
 }
@@ -551,7 +551,7 @@ func TestSync_AReaderNeitherBlocksNorBreaks(t *testing.T) {
 
 func TestSync_StoppedBySignal(t *testing.T) {
 	w := newWorld(t).withoutMarts()
-	w.env["REPORT_CONCURRENCY"] = "1"
+	w.limits.concurrency = 1
 	ctx, cancel := context.WithCancel(t.Context())
 	// The tenth day stalls; then the signal comes.
 	stalled := (w.today() - 23).String()

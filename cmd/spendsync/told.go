@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/notice"
@@ -40,10 +39,7 @@ type told struct {
 // somebody should hear of it.
 func (r *runner) newTold() *told {
 	t := &told{runner: r, log: r.logOrDefault()}
-	cfg := r.app.cfg
-	if cfg == nil {
-		cfg = config.OfNotices(r.app.environ)
-	}
+	cfg := r.reporting()
 	to, err := cfg.Heartbeat()
 	if err != nil {
 		t.log.Warn("no heartbeat is sent", "error", err)

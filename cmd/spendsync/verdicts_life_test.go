@@ -78,7 +78,7 @@ func newFifty(t *testing.T) *fifty {
 		c.Accounts = []adsim.Config{{Seed: 4, Campaigns: 12, CreativesPerCampaign: 2, Sources: 30, RowsPerDay: 40,
 			Prepaid: 3_000_000_000}}
 	})
-	w.env["DUCKDB_THREADS"] = "1"
+	w.limits.threads = 1
 	f := &fifty{world: w, card: w.service, wire: w.service.Account(1),
 		payouts: filepath.Join(t.TempDir(), "payouts.csv"),
 		wired:   3000, roles: map[string][]string{}, blocked: map[string]string{}, ended: map[string]adsim.Settings{}}

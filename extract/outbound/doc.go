@@ -8,6 +8,7 @@
 //   - Every step of a request has a limit: dialing, TLS, waiting for headers, the size of the
 //     headers and, where [Options.MaxBody] is set, the size of the decompressed body. The body
 //     of an error or a redirect is limited to 1 MiB.
+//   - A server is trusted if an authority of the system or of [Trust] vouches for it.
 //   - No proxy sees a request that is not encrypted.
 //
 // It never logs and never reads a variable except the usual HTTPS_PROXY and NO_PROXY. No other

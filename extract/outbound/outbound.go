@@ -3,6 +3,7 @@ package outbound
 import (
 	"cmp"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -59,11 +61,33 @@ func New(o Options) *Transport {
 		MaxIdleConnsPerHost:    16,
 		ForceAttemptHTTP2:      true,
 	}
+	t.TLSClientConfig.RootCAs = trusted.Load()
 	if o.TLS != nil {
 		t.TLSClientConfig = o.TLS.Clone()
 		t.TLSClientConfig.MinVersion = max(t.TLSClientConfig.MinVersion, tls.VersionTLS12)
 	}
 	return &Transport{base: t, options: o}
+}
+
+// trusted are the authorities of the system and of [Trust]; nil: those of the system.
+var trusted atomic.Pointer[x509.CertPool]
+
+// Trust makes every transport that is made from now on trust the authorities of a PEM file beside those of the system.
+func Trust(pem []byte) error {
+	pool := trusted.Load()
+	if pool == nil {
+		system, err := x509.SystemCertPool()
+		if err != nil {
+			return fmt.Errorf("the system's authorities cannot be read: %w", err)
+		}
+		pool = system
+	}
+	pool = pool.Clone()
+	if !pool.AppendCertsFromPEM(pem) {
+		return errors.New("it holds no certificate; a PEM file has lines -----BEGIN CERTIFICATE-----")
+	}
+	trusted.Store(pool)
+	return nil
 }
 
 // Client returns a client that returns every redirect to its caller. The timeout covers a

@@ -28,12 +28,10 @@ const Prefix = "SPENDSYNC_"
 // is printed from both.
 type Config struct {
 	AdvertiserURL string `env:"ADVERTISER_URL" required:"true"`
-	APIKey        Secret `env:"API_KEY" required:"or API_KEY_FILE"`
-	APIKeyFile    string `env:"API_KEY_FILE" file:"1048576"`
+	APIKey        Secret `env:"API_KEY" required:"true"`
 	ReportURL     string `env:"REPORT_URL" required:"true"`
 	ReportUser    string `env:"REPORT_USER" required:"true"`
-	ReportPass    Secret `env:"REPORT_PASSWORD" required:"or REPORT_PASSWORD_FILE"`
-	ReportPassF   string `env:"REPORT_PASSWORD_FILE" file:"1048576"`
+	ReportPass    Secret `env:"REPORT_PASSWORD" required:"true"`
 
 	Account string `env:"ACCOUNT, default=default"`
 	DataDir string `env:"DATA_DIR, default=data"`
@@ -42,17 +40,15 @@ type Config struct {
 	YoungDays   int           `env:"YOUNG_DAYS, default=3"`
 	RereadAfter time.Duration `env:"REREAD_AFTER, default=20h"`
 
+	CAFile string `env:"CA_FILE" from:"none" file:"1048576"`
+
 	PageSize          int           `env:"PAGE_SIZE, default=10000"`
-	ReportConcurrency int           `env:"REPORT_CONCURRENCY, default=4"`
 	RequestsPerMinute int           `env:"REQUESTS_PER_MINUTE, default=100"`
 	HTTPTimeout       time.Duration `env:"HTTP_TIMEOUT, default=60s"`
 	RetryBudget       time.Duration `env:"RETRY_BUDGET, default=10m"`
 
-	KeepRaw       bool          `env:"KEEP_RAW, default=true"`
-	LockWait      time.Duration `env:"LOCK_WAIT, default=5m"`
-	StopGrace     time.Duration `env:"STOP_GRACE, default=8s"`
-	DuckDBMemory  string        `env:"DUCKDB_MEMORY" from:"half of the cgroup's limit"`
-	DuckDBThreads int           `env:"DUCKDB_THREADS" from:"the cgroup's processors"`
+	LockWait     time.Duration `env:"LOCK_WAIT, default=5m"`
+	DuckDBMemory string        `env:"DUCKDB_MEMORY" from:"half of the cgroup's limit"`
 
 	ServiceFile string `env:"SERVICE_FILE" from:"none" file:"1048576"`
 
@@ -65,16 +61,16 @@ type Config struct {
 	MetricsFile string `env:"METRICS_FILE" from:"none" file:"write"`
 	Pushgateway Secret `env:"PUSHGATEWAY_URL" from:"none"`
 
-	HeartbeatURL  Secret `env:"HEARTBEAT_URL" from:"none"`
-	HeartbeatURLF string `env:"HEARTBEAT_URL_FILE" from:"none" file:"1048576"`
-
-	NotifyURL  Secret `env:"NOTIFY_URL" from:"none"`
-	NotifyURLF string `env:"NOTIFY_URL_FILE" from:"none" file:"1048576"`
-	Notify     string `env:"NOTIFY" from:"all but settings"`
+	HeartbeatURL Secret `env:"HEARTBEAT_URL" from:"none"`
+	NotifyURL    Secret `env:"NOTIFY_URL" from:"none"`
+	Notify       string `env:"NOTIFY" from:"all but settings"`
 
 	LogFormat string `env:"LOG_FORMAT" from:"text on a terminal, else json; commands for people: text"`
 	LogLevel  string `env:"LOG_LEVEL, default=info"`
 	AllowHTTP bool   `env:"ALLOW_HTTP, default=false"`
+
+	// secretFiles are the files of the secrets, by the secret's name.
+	secretFiles map[string]string
 
 	// assumed are the embedded assumptions about the service under the lines of ServiceFile.
 	assumed *service.Service
@@ -90,7 +86,7 @@ type Config struct {
 // value means that. The error names every wrong variable.
 func Read(ctx context.Context, environ []string) (*Config, error) {
 	env := FromEnviron(environ)
-	c := &Config{unknown: unknownIn(env), accountSet: env["ACCOUNT"] != ""}
+	c := &Config{unknown: unknownIn(env), accountSet: env["ACCOUNT"] != "", secretFiles: secretFilesIn(env)}
 	if wrong := malformed(env); len(wrong) > 0 {
 		return nil, usage(wrong)
 	}
@@ -167,13 +163,10 @@ func (c *Config) check() error {
 	between("YOUNG_DAYS", c.YoungDays, 0, 33)
 	notNegative("REREAD_AFTER", c.RereadAfter)
 	between("PAGE_SIZE", c.PageSize, 1, 10000)
-	between("REPORT_CONCURRENCY", c.ReportConcurrency, 1, 64)
 	between("REQUESTS_PER_MINUTE", c.RequestsPerMinute, 1, 120)
 	refuse(c.HTTPTimeout <= 0, "HTTP_TIMEOUT=%s: must be longer than nothing, for example 60s", c.HTTPTimeout)
 	notNegative("RETRY_BUDGET", c.RetryBudget)
 	notNegative("LOCK_WAIT", c.LockWait)
-	notNegative("STOP_GRACE", c.StopGrace)
-	refuse(c.DuckDBThreads < 0, "DUCKDB_THREADS=%d: must not be negative, for example 2", c.DuckDBThreads)
 	refuse(c.DuckDBMemory != "" && !duckMemory.MatchString(c.DuckDBMemory), "DUCKDB_MEMORY=%q is not a size, for "+
 		"example 512MiB", c.DuckDBMemory)
 	refuse(!slices.Contains([]string{"", "text", "json"}, c.LogFormat), "LOG_FORMAT=%q is neither text nor json",
@@ -189,11 +182,16 @@ func (c *Config) check() error {
 	if _, err := queries.Views(c.Thresholds); err != nil {
 		return exit.Usagef("%sTHRESHOLDS: %v", Prefix, err)
 	}
-	if err := files.CheckNamed(files.NamedIn(Prefix, c), c.DataDir); err != nil {
+	if err := files.CheckNamed(append(files.NamedIn(Prefix, c), c.namedSecrets()...), c.DataDir); err != nil {
 		return err
 	}
-	if err := c.checkGateway(); err != nil {
+	if err := c.trust(); err != nil {
 		return err
+	}
+	if c.Pushgateway != "" {
+		if _, err := c.Gateway(); err != nil {
+			return err
+		}
 	}
 	return c.checkNotices()
 }

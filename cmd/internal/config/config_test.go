@@ -1,6 +1,8 @@
 package config
 
 import (
+	"cmp"
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -146,6 +148,71 @@ func TestVariables_AreExplained(t *testing.T) {
 	}
 	if len(docs) != len(all) {
 		t.Errorf("%d meanings of %d variables", len(docs), len(all))
+	}
+	if len(all) > 30 {
+		t.Errorf("%d variables; a new one takes the place of another", len(all))
+	}
+}
+
+// TestRead_ASecretIsAVariableOrAFile: by one rule for each secret, so that one of tomorrow is held to it, too.
+func TestRead_ASecretIsAVariableOrAFile(t *testing.T) {
+	values := map[string]string{"PUSHGATEWAY_URL": "https://u:p@push.test", "HEARTBEAT_URL": "https://hc.test/x",
+		"NOTIFY_URL": "https://a.test\nhttps://b.test"}
+	dir := t.TempDir()
+	secrets := 0
+	for _, v := range Variables() {
+		if !v.IsSecret {
+			continue
+		}
+		secrets++
+		path := filepath.Join(dir, v.Name)
+		value := cmp.Or(values[v.Name], "hunter2")
+		if err := os.WriteFile(path, []byte(value+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := Read(t.Context(), []string{Prefix + v.Name + "_FILE=" + path})
+		if err != nil || len(c.Unknown()) > 0 {
+			t.Fatalf("%s_FILE: %v, unknown %v", v.Name, err, c)
+		}
+		if got, err := readSecret(v.Name, "", c.secretFiles[v.Name]); string(got) != value {
+			t.Errorf("%s_FILE holds %d bytes: %v", v.Name, len(got), err)
+		}
+		if slices.Contains(c.missing(), v.Name) {
+			t.Errorf("%s_FILE is set, and %[1]s counts as missing", v.Name)
+		}
+		for _, path := range []string{"/dev/zero", dir} {
+			_, err := Read(t.Context(), []string{Prefix + v.Name + "_FILE=" + path})
+			if exit.Of(err) != exit.Usage || !strings.Contains(err.Error(), Prefix+v.Name+"_FILE") {
+				t.Errorf("%s_FILE=%s: %v", v.Name, path, err)
+			}
+		}
+	}
+	if secrets != 5 {
+		t.Errorf("%d secrets", secrets)
+	}
+	all := []string{Prefix + "PUSHGATEWAY_URL_FILE=" + filepath.Join(dir, "PUSHGATEWAY_URL"),
+		Prefix + "HEARTBEAT_URL_FILE=" + filepath.Join(dir, "HEARTBEAT_URL"),
+		Prefix + "NOTIFY_URL_FILE=" + filepath.Join(dir, "NOTIFY_URL")}
+	c, err := Read(t.Context(), all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gateway, err1 := c.Gateway()
+	beat, err2 := c.Heartbeat()
+	to, err3 := c.Receivers()
+	if err := errors.Join(err1, err2, err3); err != nil || gateway.Host != "push.test" || beat.Host != "hc.test" ||
+		len(to) != 2 {
+		t.Errorf("%v, %v, %d receivers, %v", gateway, beat, len(to), err)
+	}
+}
+
+// TestRead_ARemovedVariableEndsNothing: whatever its value.
+func TestRead_ARemovedVariableEndsNothing(t *testing.T) {
+	for name := range removed {
+		c, err := Read(t.Context(), []string{Prefix + name + "=nonsense"})
+		if err != nil || !slices.Equal(c.Unknown(), []string{name}) || Removed(name) == "" {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

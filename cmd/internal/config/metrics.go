@@ -4,12 +4,20 @@ import (
 	"net/url"
 
 	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/files"
 	"spendsync/extract/outbound"
 )
 
-// GatewayURL reads PUSHGATEWAY_URL. Its errors show nothing of it: it may hold a
+// Gateway returns the Pushgateway; nil: none is set. The errors show nothing of its address, which may hold a
 // password.
-func GatewayURL(raw Secret) (*url.URL, error) {
+func (c *Config) Gateway() (*url.URL, error) {
+	if !c.isSet("PUSHGATEWAY_URL", c.Pushgateway) {
+		return nil, nil
+	}
+	raw, err := c.secret("PUSHGATEWAY_URL", c.Pushgateway)
+	if err != nil {
+		return nil, err
+	}
 	u, err := url.Parse(string(raw))
 	switch {
 	case err != nil:
@@ -18,22 +26,24 @@ func GatewayURL(raw Secret) (*url.URL, error) {
 		return nil, exit.Usagef("%sPUSHGATEWAY_URL is not of the form http://host:port", Prefix)
 	case u.RawQuery != "" || u.Fragment != "":
 		return nil, exit.Usagef("%sPUSHGATEWAY_URL has a query or a fragment", Prefix)
+	case u.User != nil && u.Scheme == "http" && !c.AllowHTTP && !outbound.IsLoopback(u.Hostname()):
+		return nil, exit.Usagef("%sPUSHGATEWAY_URL would show its password to everyone on the way to %s; use https or "+
+			"allow http", Prefix, u.Host)
 	}
 	return u, nil
 }
 
-// checkGateway refuses a Pushgateway that no metrics could go to.
-func (c *Config) checkGateway() error {
-	if c.Pushgateway == "" {
+// trust makes the authorities of CA_FILE trusted beside those of the system, by every client of this process.
+func (c *Config) trust() error {
+	if c.CAFile == "" {
 		return nil
 	}
-	u, err := GatewayURL(c.Pushgateway)
-	if err != nil {
-		return err
+	pem, err := files.Read(c.CAFile, files.MaxSecret)
+	if err == nil {
+		err = outbound.Trust(pem)
 	}
-	if u.User != nil && u.Scheme == "http" && !c.AllowHTTP && !outbound.IsLoopback(u.Hostname()) {
-		return exit.Usagef("%sPUSHGATEWAY_URL would show its password to everyone on the way to %s; use https or "+
-			"allow http", Prefix, u.Host)
+	if err != nil {
+		return exit.Usagef("%sCA_FILE %s: %v", Prefix, c.CAFile, err)
 	}
 	return nil
 }

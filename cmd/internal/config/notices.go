@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/files"
 	"spendsync/cmd/internal/nearest"
 	"spendsync/extract/outbound"
 )
@@ -18,25 +17,27 @@ import (
 func OfNotices(environ []string) *Config {
 	env := FromEnviron(environ)
 	allow, _ := strconv.ParseBool(env["ALLOW_HTTP"])
-	c := &Config{HeartbeatURL: Secret(env["HEARTBEAT_URL"]), HeartbeatURLF: env["HEARTBEAT_URL_FILE"],
-		NotifyURL: Secret(env["NOTIFY_URL"]), NotifyURLF: env["NOTIFY_URL_FILE"], Notify: env["NOTIFY"],
-		Account: env["ACCOUNT"], DataDir: env["DATA_DIR"], AllowHTTP: allow}
+	c := &Config{HeartbeatURL: Secret(env["HEARTBEAT_URL"]), NotifyURL: Secret(env["NOTIFY_URL"]),
+		Pushgateway: Secret(env["PUSHGATEWAY_URL"]), MetricsFile: env["METRICS_FILE"], CAFile: env["CA_FILE"],
+		secretFiles: secretFilesIn(env), Notify: env["NOTIFY"], Account: env["ACCOUNT"], DataDir: env["DATA_DIR"],
+		AllowHTTP: allow}
 	if c.Account == "" {
 		c.Account = "default"
 	}
 	if c.DataDir == "" {
 		c.DataDir = "data"
 	}
+	_ = c.trust() // the run's own error names a wrong file
 	return c
 }
 
 // Heartbeat returns the address to which a run reports its start and its end; nil: none is set. The errors contain no
 // part of it: whoever knows it can report in our name.
 func (c *Config) Heartbeat() (*url.URL, error) {
-	if c.HeartbeatURL == "" && c.HeartbeatURLF == "" {
+	if !c.isSet("HEARTBEAT_URL", c.HeartbeatURL) {
 		return nil, nil
 	}
-	raw, err := ReadSecret("HEARTBEAT_URL", c.HeartbeatURL, c.HeartbeatURLF)
+	raw, err := c.secret("HEARTBEAT_URL", c.HeartbeatURL)
 	if err != nil {
 		return nil, err
 	}
@@ -99,19 +100,15 @@ var forms = []struct {
 // Receivers returns the receivers of notices. Errors contain only an address's place in the list: with the address,
 // anybody can write there.
 func (c *Config) Receivers() ([]Receiver, error) {
-	raw := string(c.NotifyURL)
-	if c.NotifyURLF != "" {
-		if raw != "" {
-			return nil, exit.Usagef("both %sNOTIFY_URL and %[1]sNOTIFY_URL_FILE are set; which one counts?", Prefix)
-		}
-		b, err := files.Read(c.NotifyURLF, files.MaxSecret)
-		if err != nil {
-			return nil, exit.Usagef("%sNOTIFY_URL_FILE: %v", Prefix, err)
-		}
-		raw = string(b)
+	if !c.isSet("NOTIFY_URL", c.NotifyURL) {
+		return nil, nil
+	}
+	raw, err := readSecret("NOTIFY_URL", c.NotifyURL, c.secretFiles["NOTIFY_URL"])
+	if err != nil {
+		return nil, err
 	}
 	var all []Receiver
-	for i, address := range addresses(raw) {
+	for i, address := range addresses(string(raw)) {
 		r, why := receiver(address)
 		if why == "" && r.Form != "mail" {
 			if err := c.checkEncrypted("NOTIFY_URL", r.URL); err != nil {

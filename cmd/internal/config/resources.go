@@ -13,10 +13,7 @@ import (
 // and as many threads as there are processors. DuckDB starts with less memory, for with more it would keep every
 // block that it has read. An explicit limit is used at once.
 func (c *Config) Resources() (memory, first string, threads int) {
-	memory, threads = c.DuckDBMemory, c.DuckDBThreads
-	if threads == 0 {
-		threads = runtime.GOMAXPROCS(0)
-	}
+	memory, threads = c.DuckDBMemory, runtime.GOMAXPROCS(0)
 	if memory == "" {
 		limit, err := memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)()
 		if err == nil && limit > 0 {

@@ -2,6 +2,8 @@ package config
 
 import (
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 
 	"spendsync/cmd/internal/exit"
@@ -34,10 +36,10 @@ func (c *Config) credentials() (k Credentials, err error) {
 	if strings.ContainsRune(k.User, ':') {
 		return k, exit.Usagef("%sREPORT_USER has a colon, which HTTP Basic cannot carry", Prefix)
 	}
-	if k.APIKey, err = ReadSecret("API_KEY", c.APIKey, c.APIKeyFile); err != nil {
+	if k.APIKey, err = c.secret("API_KEY", c.APIKey); err != nil {
 		return k, err
 	}
-	k.ReportPassword, err = ReadSecret("REPORT_PASSWORD", c.ReportPass, c.ReportPassF)
+	k.ReportPassword, err = c.secret("REPORT_PASSWORD", c.ReportPass)
 	return k, err
 }
 
@@ -47,9 +49,9 @@ func (c *Config) missing() (names []string) {
 		name string
 		set  bool
 	}{
-		{"ADVERTISER_URL", c.AdvertiserURL != ""}, {"API_KEY", c.APIKey != "" || c.APIKeyFile != ""},
+		{"ADVERTISER_URL", c.AdvertiserURL != ""}, {"API_KEY", c.isSet("API_KEY", c.APIKey)},
 		{"REPORT_URL", c.ReportURL != ""}, {"REPORT_USER", c.ReportUser != ""},
-		{"REPORT_PASSWORD", c.ReportPass != "" || c.ReportPassF != ""},
+		{"REPORT_PASSWORD", c.isSet("REPORT_PASSWORD", c.ReportPass)},
 	} {
 		if !v.set {
 			names = append(names, v.name)
@@ -81,8 +83,56 @@ func missingText(missing, unknown []string) string {
 	return text
 }
 
+// secretFilesIn returns the files that hold secrets: NAME_FILE for each secret NAME.
+func secretFilesIn(env map[string]string) map[string]string {
+	named := map[string]string{}
+	for _, v := range Variables() {
+		if file := env[v.Name+"_FILE"]; v.IsSecret && file != "" {
+			named[v.Name] = file
+		}
+	}
+	return named
+}
+
+// namedSecrets are the files of the secrets as variables that name a file.
+func (c *Config) namedSecrets() (all []files.Named) {
+	for _, name := range slices.Sorted(maps.Keys(c.secretFiles)) {
+		all = append(all, files.Named{Name: Prefix + name + "_FILE", Path: c.secretFiles[name],
+			Limit: files.MaxSecret})
+	}
+	return all
+}
+
+// isSet reports whether a secret is given, by its variable or by a file.
+func (c *Config) isSet(name string, value Secret) bool {
+	return value != "" || c.secretFiles[name] != ""
+}
+
+// secret reads a secret of the configuration.
+func (c *Config) secret(name string, value Secret) (Secret, error) {
+	return ReadSecret(name, value, c.secretFiles[name])
+}
+
 // ReadSecret is a secret that a variable holds, or the file that another names.
 func ReadSecret(name string, value Secret, file string) (Secret, error) {
+	value, err := readSecret(name, value, file)
+	if err != nil {
+		return "", err
+	}
+	if n := len(value); name == "API_KEY" && n > 1 && (value[0] == '"' || value[0] == '\'') && value[0] == value[n-1] {
+		return "", exit.Usagef("%s%s is in quotes; write the key without them", Prefix, name)
+	}
+	if strings.HasPrefix(string(value), "\ufeff") {
+		return "", exit.Usagef("%s%s begins with a byte order mark; write it without one", Prefix, name)
+	}
+	if strings.ContainsAny(string(value), "\x00\r\n") {
+		return "", exit.Usagef("%s%s holds a line break", Prefix, name)
+	}
+	return value, nil
+}
+
+// readSecret is a secret that may have several lines.
+func readSecret(name string, value Secret, file string) (Secret, error) {
 	if value != "" && file != "" {
 		return "", exit.Usagef("both %s%s and %s%s_FILE are set; which one counts?", Prefix, name, Prefix, name)
 	}
@@ -103,15 +153,6 @@ func ReadSecret(name string, value Secret, file string) (Secret, error) {
 	if value == "" {
 		return "", exit.Usagef("neither %s%s nor %s%s_FILE is set; see 'spendsync help config'", Prefix, name,
 			Prefix, name)
-	}
-	if n := len(value); name == "API_KEY" && n > 1 && (value[0] == '"' || value[0] == '\'') && value[0] == value[n-1] {
-		return "", exit.Usagef("%s%s is in quotes; write the key without them", Prefix, name)
-	}
-	if strings.HasPrefix(string(value), "\ufeff") {
-		return "", exit.Usagef("%s%s begins with a byte order mark; write it without one", Prefix, name)
-	}
-	if strings.ContainsAny(string(value), "\x00\r\n") {
-		return "", exit.Usagef("%s%s holds a line break", Prefix, name)
 	}
 	return value, nil
 }

@@ -21,42 +21,35 @@ func FromEnviron(environ []string) map[string]string {
 
 // docs are what the variables mean, by their names.
 var docs = map[string]string{
-	"ADVERTISER_URL":       "base URL of the advertiser API; may have a path prefix",
-	"API_KEY":              "key of the advertiser API; read scope suffices",
-	"API_KEY_FILE":         "file that holds the key",
-	"REPORT_URL":           "base URL of the spend report; may have a path prefix",
-	"REPORT_USER":          "user of the dashboard, for the spend report",
-	"REPORT_PASSWORD":      "that user's password",
-	"REPORT_PASSWORD_FILE": "file that holds the password",
-	"ACCOUNT":              "short name of the account in the warehouse: [a-z0-9][a-z0-9_-]{0,39}",
-	"DATA_DIR":             "folder of the store",
-	"BUCKET":               "URL of the store's bucket: sync begins with it on an empty volume, and ends with a push",
-	"YOUNG_DAYS":           "days younger than this are read by every run",
-	"REREAD_AFTER":         "older days are read again when their last read is older than this",
-	"PAGE_SIZE":            "rows of the report a page, 1 to 10000",
-	"REPORT_CONCURRENCY":   "report days read at the same time",
-	"REQUESTS_PER_MINUTE":  "requests to the advertiser API in any 60 seconds; it allows 120",
-	"HTTP_TIMEOUT":         "one request, with its reply",
-	"RETRY_BUDGET":         "waiting for a service that fails, by all requests together",
-	"KEEP_RAW":             "keep the replies behind the stored days",
-	"LOCK_WAIT":            "how long to wait for the store's lock",
-	"STOP_GRACE":           "how long after a signal what is complete may still be published",
-	"DUCKDB_MEMORY":        "DuckDB's memory limit, such as 512MiB",
-	"DUCKDB_THREADS":       "DuckDB's threads",
-	"SERVICE_FILE":         "YAML file of names, paths and forms of the service in place of those built in",
-	"THRESHOLDS":           "other values for mart.threshold, such as block_loss=0.2,balance_stop=0",
+	"ADVERTISER_URL":      "base URL of the advertiser API; may have a path prefix",
+	"API_KEY":             "key of the advertiser API; read scope suffices",
+	"REPORT_URL":          "base URL of the spend report; may have a path prefix",
+	"REPORT_USER":         "user of the dashboard, for the spend report",
+	"REPORT_PASSWORD":     "that user's password",
+	"ACCOUNT":             "short name of the account in the warehouse: [a-z0-9][a-z0-9_-]{0,39}",
+	"DATA_DIR":            "folder of the store",
+	"BUCKET":              "URL of the store's bucket: sync begins with it on an empty volume, and ends with a push",
+	"YOUNG_DAYS":          "days younger than this are read by every run",
+	"REREAD_AFTER":        "older days are read again when their last read is older than this",
+	"CA_FILE":             "PEM file of authorities to trust beside the system's, such as a company proxy's",
+	"PAGE_SIZE":           "rows of the report a page, 1 to 10000",
+	"REQUESTS_PER_MINUTE": "requests to the advertiser API in any 60 seconds; it allows 120",
+	"HTTP_TIMEOUT":        "one request, with its reply",
+	"RETRY_BUDGET":        "waiting for a service that fails, by all requests together",
+	"LOCK_WAIT":           "how long to wait for the store's lock",
+	"DUCKDB_MEMORY":       "DuckDB's memory limit, such as 512MiB",
+	"SERVICE_FILE":        "YAML file of names, paths and forms of the service in place of those built in",
+	"THRESHOLDS":          "other values for mart.threshold, such as block_loss=0.2,balance_stop=0",
 	"PAYOUTS": "each a file of payouts (from,to,campaign,creative,source,payout) or of a tracker's days, as CSV, " +
 		"JSON, Parquet " +
 		"or a workbook: a,b or exports/*.csv",
 	"TRACKER_COLUMNS": "columns of a tracker's export, such as day=Date,campaign=Custom 1,source=Site",
 	"TRACKER_FORMAT": "how PAYOUTS are written if they leave it open: decimal=. or decimal=, and " +
 		"day=DD/MM/YYYY or MM/DD/YYYY",
-	"METRICS_FILE":       "file for Prometheus' textfile collector, written at the end of every run; one an account",
-	"PUSHGATEWAY_URL":    "Prometheus Pushgateway that every run reports its end to; may hold user:password@",
-	"HEARTBEAT_URL":      "every run reports to URL/start, then to URL (exit 0) or URL/CODE, as to healthchecks",
-	"HEARTBEAT_URL_FILE": "file that holds that address, which is a secret",
-	"NOTIFY_URL":         "where findings are sent: addresses of Slack, Telegram, mail, or JSON",
-	"NOTIFY_URL_FILE":    "file with these addresses, which are secrets",
+	"METRICS_FILE":    "file for Prometheus' textfile collector, written at the end of every run; one an account",
+	"PUSHGATEWAY_URL": "Prometheus Pushgateway that every run reports its end to; may hold user:password@",
+	"HEARTBEAT_URL":   "every run reports to URL/start, then to URL (exit 0) or URL/CODE, as to healthchecks",
+	"NOTIFY_URL":      "where findings are sent: addresses of Slack, Telegram, mail, or JSON",
 	"NOTIFY": "which findings: " +
 		"day,account,failed,runway,break,leak,loses,block,backup,key,settings, monday",
 	"LOG_FORMAT": "text or json",
@@ -64,9 +57,10 @@ var docs = map[string]string{
 	"ALLOW_HTTP": "allow plain http to a host that is not loopback",
 }
 
-// Variable is one line of "help config".
+// Variable is one line of "help config". A secret NAME may also be given as NAME_FILE, a file that holds it.
 type Variable struct {
 	Name, Default, Doc string
+	IsSecret           bool
 	field              string
 }
 
@@ -84,12 +78,11 @@ func Variables() []Variable {
 		switch {
 		case f.Tag.Get("required") == "true":
 			fallback = "required"
-		case f.Tag.Get("required") != "":
-			fallback = "required, " + f.Tag.Get("required")
 		case f.Tag.Get("from") != "":
 			fallback = f.Tag.Get("from")
 		}
-		vars = append(vars, Variable{Name: name, Default: fallback, Doc: docs[name], field: f.Name})
+		vars = append(vars, Variable{Name: name, Default: fallback, Doc: docs[name], field: f.Name,
+			IsSecret: f.Type == reflect.TypeFor[Secret]()})
 	}
 	return vars
 }
@@ -100,6 +93,7 @@ func unknownIn(env map[string]string) []string {
 	known := map[string]bool{}
 	for _, v := range Variables() {
 		known[v.Name] = true
+		known[v.Name+"_FILE"] = v.IsSecret
 	}
 	var unknown []string
 	for name := range env {
@@ -113,8 +107,12 @@ func unknownIn(env map[string]string) []string {
 
 // removed are variables of earlier versions, with what holds in their place.
 var removed = map[string]string{
-	"LIMIT_DAY":       "daily limits count by Chicago's day",
-	"ACCEPT_UNPINNED": "an account that the service does not name is known by its campaigns",
+	"LIMIT_DAY":          "daily limits count by Chicago's day",
+	"ACCEPT_UNPINNED":    "an account that the service does not name is known by its campaigns",
+	"REPORT_CONCURRENCY": "four days of the report are read at the same time",
+	"KEEP_RAW":           "the replies behind the stored days are kept",
+	"STOP_GRACE":         "a run ends within 10 seconds of a signal; with a bucket, within 100",
+	"DUCKDB_THREADS":     "DuckDB has as many threads as the cgroup has processors",
 }
 
 // Removed returns what holds in the place of a variable of an earlier version; "" if there never was one.
@@ -125,6 +123,9 @@ func Meant(unknown string) string {
 	var names []string
 	for _, v := range Variables() {
 		names = append(names, strings.ToLower(v.Name))
+		if v.IsSecret {
+			names = append(names, strings.ToLower(v.Name+"_FILE"))
+		}
 	}
 	if near := nearest.Of(unknown, names); len(near) > 0 {
 		return Prefix + strings.ToUpper(near[0])

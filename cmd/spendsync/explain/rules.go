@@ -180,8 +180,8 @@ func network(cause error, what, reason string, s side, m *Message) bool {
 	}
 	if bad, ok := errors.AsType[*tls.CertificateVerificationError](cause); ok {
 		m.Happened = fmt.Sprintf("The certificate behind %s is not trusted: %v", s.url, bad.Err)
-		m.Do = "correct the host in " + s.url + ", or let SSL_CERT_FILE name a file with your proxy's certificate " +
-			"and those of the system, which it replaces"
+		m.Do = "correct the host in " + s.url + ", or let " + config.Prefix + "CA_FILE name a file with the " +
+			"certificate of your company's authority"
 		return true
 	}
 	var timeout net.Error
