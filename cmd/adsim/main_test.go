@@ -124,7 +124,7 @@ func TestRun_ServesUntilItIsStopped(t *testing.T) {
 }
 
 func TestRun_HasQuirks(t *testing.T) {
-	api, report, _, stop := start(t, "-frozen", "-rate-limit", "0", "-quirk", "bom,type-html", "-quirk", "ids-long")
+	api, report, _, stop := start(t, "-frozen", "-rate-limit", "0", "-quirk", "bom,ascii", "-quirk", "ids-long")
 	asReader := func(r *http.Request) { r.Header.Set("Authorization", "Bearer adv_sim_key") }
 	if _, body := get(t, api+"/v1/campaigns", asReader); !bytes.HasPrefix(body,
 		[]byte("\xef\xbb\xbf{\"campaigns\":[{\"campaign_id\":\"C")) {

@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"spendsync/extract/adsim/chance"
 	"spendsync/extract/adsim/report"
 	"spendsync/extract/adsim/wire"
 	"strings"
@@ -19,56 +18,29 @@ import (
 )
 
 // catalog lists all quirks, in the order in which they apply: values, then bodies, then the wire.
-var catalog = sync.OnceValue(func() (list []*Quirk) {
+var catalog = sync.OnceValue(func() (list []Quirk) {
 	for _, of := range []struct {
 		report, api bool
 		quirks      []Quirk
-	}{
-		{true, false, totalsQuirks},
-		{true, false, numbersQuirks},
-		{true, true, namesQuirks},
-		{true, false, rowsQuirks},
-		{true, false, columnsQuirks},
-		{true, false, daysQuirks},
-		{true, false, pagesQuirks},
-		{false, true, fieldsQuirks},
-		{false, true, timesQuirks},
-		{false, true, audiencesQuirks},
-		{false, true, creativesQuirks},
-		{false, true, sourcesQuirks},
-		{false, true, accountsQuirks},
-		{false, true, idsQuirks},
-		{false, true, listsQuirks},
-		{false, true, envelopesQuirks},
-		{true, false, bodiesQuirks},
-		{true, true, unknownQuirks},
-		{true, true, sendingQuirks},
-		{true, true, limitsQuirks},
-		{true, false, silentQuirks},
-		{false, true, unnamedQuirks},
-	} {
+	}{{true, true, nameQuirks}, {true, false, reportQuirks}, {false, true, apiQuirks}, {true, true, wireQuirks}} {
 		for _, q := range of.quirks {
 			q.Report, q.API = of.report, of.api
-			list = append(list, &q)
+			list = append(list, q)
 		}
 	}
 	return list
 })
 
-// namesQuirks: texts only: a client must not refuse the numbers because of them.
-var namesQuirks = []Quirk{
+// nameQuirks are texts only: a client must not refuse the numbers because of them.
+var nameQuirks = []Quirk{
 	{Name: "name-surrogate", Doc: "names of campaigns end in half an emoji, as JavaScript cuts them",
-		change: all(in(ofDays, "campaign_name", tail(` \ud83d`)), in(ofCampaigns, "name", tail(` \ud83d`)))},
-	{Name: "name-nul", Doc: "names of campaigns contain NUL",
-		change: all(in(ofDays, "campaign_name", tail(`\u0000x`)), in(ofCampaigns, "name", tail(`\u0000x`)))},
-	{Name: "name-long", Doc: "names of campaigns have 20 KB",
-		change: naming(tail(strings.Repeat(" and more", 20<<10/9)))},
-	{Name: "name-number", Doc: "a campaign's name that consists of digits comes as a number",
-		change: all(in(ofDays, "campaign_name", like("2026")), in(ofCampaigns, "name", like("2026")))},
+		change: naming(tail(` \ud83d`))},
+	{Name: "name-nul", Doc: "names of campaigns contain NUL", change: naming(tail(`\u0000x`))},
 }
 
-// unknownQuirks: unknown keys, and secrets that the service repeats.
-var unknownQuirks = []Quirk{
+// wireQuirks change all bodies alike, or how a reply is sent.
+var wireQuirks = []Quirk{
+	// Unknown keys, and secrets that the service repeats.
 	{Name: "keys-new", Doc: "replies and what is in them have keys that the description does not name",
 		change: newKeys},
 	{Name: "secret-in-error",
@@ -93,27 +65,18 @@ var unknownQuirks = []Quirk{
 			return body
 		}},
 	{Name: "secret-in-entity", Doc: "rows and entities have a key debug with the credentials as they were decoded",
-		change: func(x *exchange, body *node) *node {
-			debug := text(x.secret())
-			x.debug(body, debug)
-			return body
-		}},
+		change: func(x *exchange, body *node) *node { return x.mark(body, "debug", text(x.secret())) }},
 	{Name: "secret-coded", Doc: "rows and entities have a key debug with the credentials coded in four ways",
 		change: func(x *exchange, body *node) *node {
 			secret := x.secret()
-			x.debug(body, text(strings.Join([]string{
+			return x.mark(body, "debug", text(strings.Join([]string{
 				"sent " + base64.StdEncoding.EncodeToString([]byte("user: "+secret)),
 				base64.RawURLEncoding.EncodeToString([]byte(x.request.Header.Get("Authorization"))),
 				"?credentials=" + url.QueryEscape(secret), text(`{"password":` + text(secret).Raw + `}`).Raw,
 			}, " ")))
-			return body
 		}},
-}
 
-// sendingQuirks: how a reply is sent.
-var sendingQuirks = []Quirk{
-	{Name: "clock-ahead", Doc: "the Date header is 50 minutes ahead",
-		wire: clockOff(50 * time.Minute)},
+	// How a reply is sent.
 	{Name: "clock-day-ahead", Doc: "the Date header is two days ahead",
 		wire: clockOff(48 * time.Hour)},
 	{Name: "clock-day-behind", Doc: "the Date header is two days behind",
@@ -140,27 +103,10 @@ var sendingQuirks = []Quirk{
 		})},
 	{Name: "bom", Doc: "bodies begin with a byte order mark",
 		wire: onBody(func(body []byte) []byte { return append([]byte("\xef\xbb\xbf"), body...) })},
-	{Name: "type-html", Doc: "the Content-Type is text/html, the body is JSON",
-		wire: contentType("text/html; charset=utf-8")},
 	{Name: "gzip", Doc: "bodies are compressed, whatever was asked for",
 		wire: compress},
-	{Name: "chunked", Doc: "bodies come in chunks, without a Content-Length",
-		wire: func(_ *exchange, rep *wire.Reply) { rep.Chunked = true }},
-	{Name: "status-201", Doc: "successful replies have the status 201",
-		wire: func(_ *exchange, rep *wire.Reply) {
-			if rep.Status == http.StatusOK {
-				rep.Status = http.StatusCreated
-			}
-		}},
-	{Name: "etag", Doc: "replies have an ETag and may be kept",
-		wire: func(_ *exchange, rep *wire.Reply) {
-			rep.Header.Set("Etag", fmt.Sprintf(`"%016x"`, chance.Mix(uint64(len(rep.Body)))))
-			rep.Header.Set("Cache-Control", "private, max-age=600")
-		}},
-}
 
-// limitsQuirks: one request in five is refused, without a 429, and answered when it is asked again.
-var limitsQuirks = []Quirk{
+	// One request in five is refused, without a 429, and answered when it is asked again.
 	{Name: "limit-200", Doc: `one request in five is refused with 200: {"code":40100,"message":"Too many requests"}`,
 		override: limited(200, `{"code":40100,"message":"Too many requests"}`)},
 	{Name: "limit-400", Doc: "one request in five is refused with 400: (#17) User request limit reached",
@@ -171,39 +117,26 @@ var limitsQuirks = []Quirk{
 			`"errors":[{"domain":"usageLimits","reason":"rateLimitExceeded"}]}}`)},
 }
 
-// debug adds a key debug to the rows of a body, and to the entities of the advertiser API's.
-func (x *exchange) debug(body, value *node) {
-	for _, row := range rowsOf(body) {
-		row.Set("debug", value)
-	}
-	if x.place.onAPI() {
-		for _, e := range entities(body) {
-			e.Set("debug", value)
+// mark adds a key to the rows or entities of a body.
+func (x *exchange) mark(body *node, key string, value *node) *node {
+	for _, of := range x.place.objects(body) {
+		if of.Kind == '{' {
+			of.Set(key, value)
 		}
 	}
+	return body
 }
 
 // newKeys adds a key to a reply, to its rows or entities, and to the pagination.
 func newKeys(x *exchange, body *node) *node {
-	more := func(n *node) {
-		if n.Kind == '{' {
-			n.Set("brand_new", with("since", text("2026-11-01"), "list",
-				list(leaf("1"), leaf("null"))))
-		}
+	const key = "brand_new"
+	value := with("since", text("2026-11-01"), "list", list(leaf("1"), leaf("null")))
+	if x.mark(body, key, value); body.Kind == '{' {
+		body.Set(key, value)
 	}
-	if x.place.onReport() {
-		for _, row := range rowsOf(body) {
-			more(row)
-		}
-		if g := body.Get("pagination"); g != nil {
-			more(g)
-		}
-	} else {
-		for _, e := range entities(body) {
-			more(e)
-		}
+	if g := body.Get("pagination"); g != nil && g.Kind == '{' {
+		g.Set(key, value)
 	}
-	more(body)
 	return body
 }
 
@@ -220,17 +153,6 @@ func (x *exchange) secret() string {
 func clockOff(by time.Duration) func(x *exchange, rep *wire.Reply) {
 	return func(x *exchange, rep *wire.Reply) {
 		rep.Header.Set("Date", x.now.Add(by).UTC().Format(http.TimeFormat))
-	}
-}
-
-// contentType sets the Content-Type; "" takes it away.
-func contentType(v string) func(x *exchange, rep *wire.Reply) {
-	return func(_ *exchange, rep *wire.Reply) {
-		if v == "" {
-			rep.Header["Content-Type"] = nil // the server guesses otherwise
-			return
-		}
-		rep.Header.Set("Content-Type", v)
 	}
 }
 

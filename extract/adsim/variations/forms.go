@@ -55,17 +55,21 @@ func entities(body *node) []*node {
 // rowsOf returns the rows of a reply of the report.
 func rowsOf(body *node) []*node { return body.Get("data").Elements() }
 
+// objects are the rows or the entities of a reply.
+func (p place) objects(body *node) []*node {
+	if p.onAPI() {
+		return entities(body)
+	}
+	return rowsOf(body)
+}
+
 // each changes the rows or the entities of the replies in some places.
 func each(places []place, do func(x *exchange, i int, of *node)) change {
 	return func(x *exchange, body *node) *node {
 		if !slices.Contains(places, x.place) {
 			return body
 		}
-		objects := rowsOf
-		if x.place.onAPI() {
-			objects = entities
-		}
-		for i, of := range objects(body) {
+		for i, of := range x.place.objects(body) {
 			do(x, i, of)
 		}
 		return body
@@ -118,11 +122,6 @@ func in(places []place, keys string, f form) change {
 // value replaces a member, if it is there and not null.
 func value(to func(v *node) *node) form {
 	return func(of *node, key string) { of.Edit(key, to) }
-}
-
-// raw replaces the JSON text of a member, if it is there and not null.
-func raw(to func(raw string) string) form {
-	return value(func(v *node) *node { return leaf(to(v.Raw)) })
 }
 
 // words replaces the text of a member, if it is there and not null.
@@ -201,13 +200,9 @@ func like(shape string) form {
 	})
 }
 
-// whole applies a form to an entire body, of the report or of an entity of the API.
-func whole(places []place, f form) change {
-	return inPlaces(places, func(_ *exchange, body *node) *node {
-		around := with("", body)
-		f(around, "")
-		return around.Get("")
-	})
+// whole puts a JSON text in the place of an entire body.
+func whole(places []place, raw string) change {
+	return inPlaces(places, func(*exchange, *node) *node { return leaf(raw) })
 }
 
 // inBody applies a form to members of a body of the report.
@@ -225,13 +220,6 @@ func replaceAll(of *node, to func(v *node) *node) *node {
 		of.Values[i] = to(v)
 	}
 	return of
-}
-
-func textsOf(list *node) (texts []string) {
-	for _, v := range list.Values {
-		texts = append(texts, v.Text())
-	}
-	return texts
 }
 
 // camel returns a key in camel case.

@@ -37,29 +37,13 @@ type Quirk struct {
 }
 
 // Quirks lists all quirks, in the order in which they apply.
-func Quirks() []Quirk {
-	var list []Quirk
-	for _, q := range catalog() {
-		list = append(list, *q)
-	}
-	return list
-}
-
-// findQuirk finds a quirk by its name.
-func findQuirk(name string) (*Quirk, error) {
-	for _, q := range catalog() {
-		if q.Name == name {
-			return q, nil
-		}
-	}
-	return nil, fmt.Errorf("quirk: there is no %q", name)
-}
+func Quirks() []Quirk { return slices.Clone(catalog()) }
 
 // CheckQuirks returns an error if one of the names is not the name of a quirk.
 func CheckQuirks(names ...string) error {
 	for _, name := range names {
-		if _, err := findQuirk(name); err != nil {
-			return err
+		if !slices.ContainsFunc(catalog(), func(q Quirk) bool { return q.Name == name }) {
+			return fmt.Errorf("quirk: there is no %q", name)
 		}
 	}
 	return nil
@@ -68,7 +52,7 @@ func CheckQuirks(names ...string) error {
 // Set is the quirks that are set.
 type Set struct {
 	mu    sync.Mutex
-	set   []*Quirk
+	set   []Quirk
 	times map[string]int // how often something of a quirk happened since they were set
 }
 
@@ -77,15 +61,10 @@ func (l *Set) SetQuirks(names ...string) error {
 	if err := CheckQuirks(names...); err != nil {
 		return err
 	}
-	var set []*Quirk
-	for _, q := range catalog() {
-		if slices.Contains(names, q.Name) {
-			set = append(set, q)
-		}
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.set, l.times = set, map[string]int{}
+	l.times = map[string]int{}
+	l.set = slices.DeleteFunc(Quirks(), func(q Quirk) bool { return !slices.Contains(names, q.Name) })
 	return nil
 }
 
@@ -98,7 +77,7 @@ func (l *Set) QuirksSet() []string {
 	return names
 }
 
-func (l *Set) list() []*Quirk {
+func (l *Set) list() []Quirk {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.set
@@ -127,6 +106,12 @@ func (p place) onReport() bool { return p == atDays || p == atTotals || p == atT
 func (p place) onAPI() bool    { return p >= atCampaigns }
 func (p place) isList() bool   { return p == atCampaigns || p == atCreatives }
 
+// resource is the name of what is requested of the advertiser API.
+func (p place) resource() string {
+	return []string{"campaigns", "campaign", "creatives", "creative", "source_settings", "me", "limits",
+		"balance"}[p-atCampaigns]
+}
+
 // exchange is a request that quirks inspect and may change.
 type exchange struct {
 	quirks   *Set
@@ -135,7 +120,6 @@ type exchange struct {
 	today    clock.Day
 	request  *http.Request // as the service will see it
 	place    place
-	total    int // of a list, for a header
 	// whole asks the request again, with other parameters.
 	whole func(other url.Values) *node
 }

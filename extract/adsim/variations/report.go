@@ -3,7 +3,6 @@ package variations
 import (
 	"fmt"
 	"math"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -16,12 +15,9 @@ import (
 	"spendsync/extract/adsim/wire"
 )
 
-// totalsQuirks: sums of the report's own, which the description promises nowhere.
-var totalsQuirks = []Quirk{
-	{Name: "totals-cents", Doc: "sums of the report are rounded to cents",
-		change: in(ofTotals, "total_spend", fixed(2))},
-	{Name: "totals-float", Doc: "sums of the report have the noise of floats behind the sixth digit",
-		change: in(ofTotals, "total_spend", noisy)},
+// reportQuirks are variations of the report alone.
+var reportQuirks = []Quirk{
+	// Sums of the report's own, which the description promises nowhere.
 	{Name: "totals-lack-source", Doc: "sums of the report leave out one source",
 		change: each(ofTotals, lackSource)},
 	{Name: "totals-per-campaign", Doc: "sums of the report come per campaign and day",
@@ -34,8 +30,6 @@ var totalsQuirks = []Quirk{
 		override: refuse(ofTotals, 400, "include_creatives must be true", always)},
 	{Name: "totals-empty", Doc: "the report without include_creatives has no rows",
 		change: body(ofTotals, noRows)},
-	{Name: "totals-no-clicks", Doc: "sums of the report have no clicks",
-		change: dropColumn(ofTotals, "clicks")},
 	{Name: "totals-fail", Doc: "the report without include_creatives is 500",
 		override: func(x *exchange) (wire.Reply, bool) {
 			if x.place != atTotals {
@@ -44,10 +38,8 @@ var totalsQuirks = []Quirk{
 			id := x.accounts[0].World.RequestID()
 			return report.Error(500, report.TextInternal+" (request ID: "+id+")"), true
 		}},
-}
 
-// numbersQuirks: how the report writes numbers.
-var numbersQuirks = []Quirk{
+	// How the report writes numbers.
 	{Name: "spend-cents", Doc: "the spend of a row is rounded to cents, sums are exact",
 		change: in(ofDays, "total_spend", fixed(2))},
 	{Name: "spend-float", Doc: "amounts have the noise of floats behind the sixth digit: 12.300000000000002",
@@ -66,26 +58,11 @@ var numbersQuirks = []Quirk{
 		}))},
 	{Name: "credit-negative-clicks", Doc: "a row of each day is a credit: its spend and its clicks are negative",
 		change: each([]place{atDays, atTotals}, credits)},
-	{Name: "counts-empty", Doc: "impressions and conversions that are 0 are empty texts",
-		change: in(ofDays, "impressions conversions", raw(func(s string) string {
-			if s == "0" {
-				return `""`
-			}
-			return s
-		}))},
 	{Name: "counts-null", Doc: "impressions and conversions are null",
 		change: in(ofDays, "impressions conversions", put("null"))},
 	{Name: "row-spend-null", Doc: "the spend of one row a page is null", change: onePaid("total_spend", put("null"))},
-}
 
-// rowsQuirks: the rest of a row, besides its numbers.
-var rowsQuirks = []Quirk{
-	{Name: "names-two", Doc: "one campaign has two names on one day, the old one and the new one",
-		change: each(ofDays, func(_ *exchange, i int, row *node) {
-			if i%2 == 1 {
-				tail(" (renamed)")(row, "campaign_name")
-			}
-		})},
+	// The rest of a row, besides its numbers.
 	{Name: "name-missing", Doc: "the report has no column campaign_name",
 		change: dropColumn(ofDays, "campaign_name")},
 	{Name: "row-without-creative", Doc: "the first row with spend of a day has no creative: creative_id is null",
@@ -110,11 +87,8 @@ var rowsQuirks = []Quirk{
 		change: in(ofRows, "campaign_id creative_id", words(func(s string) string {
 			return "C88" + s[min(2, len(s)):]
 		}))},
-}
 
-// columnsQuirks: the list of columns and the form of the rows.
-var columnsQuirks = []Quirk{
-	{Name: "columns-none", Doc: "the report's reply has no columns", change: inBody("columns", drop)},
+	// The list of columns and the form of the rows.
 	{Name: "columns-more", Doc: "the report has a column more than was asked for",
 		change: body(ofReport, func(body *node) {
 			body.Edit("columns", func(v *node) *node { return list(append(v.Values, text("currency"))...) })
@@ -122,32 +96,16 @@ var columnsQuirks = []Quirk{
 				row.Set("currency", text("USD"))
 			}
 		})},
-	{Name: "columns-order", Doc: "columns of the report and keys of its rows come in another order",
-		change: body(ofReport, func(body *node) {
-			slices.Reverse(body.Get("columns").Elements())
-			for _, row := range rowsOf(body) {
-				slices.Reverse(row.Keys)
-				slices.Reverse(row.Values)
-			}
-		})},
 	{Name: "columns-lack-clicks", Doc: "the report leaves out the column clicks though it was asked for",
 		change: dropColumn(ofReport, "clicks")},
-	{Name: "columns-lack-conversions", Doc: "the report leaves out the column conversions though it was asked for",
-		change: dropColumn(ofReport, "conversions")},
 	{Name: "rows-arrays", Doc: "the rows of the report are arrays in the order of the columns",
 		change: edit(ofReport, func(row *node) { row.Kind, row.Keys = '[', nil })},
 	{Name: "report-camel", Doc: "columns and keys of the report are in camel case: totalSpend",
 		change: all(columns(func(c *node) *node { return text(camel(c.Text())) }), edit(ofReport, camelKeys))},
-}
 
-// daysQuirks: days: how they are written, and which there are.
-var daysQuirks = []Quirk{
+	// Days: how they are written, and which there are.
 	{Name: "date-datetime", Doc: "dates of the report are instants in UTC: 2026-11-20T00:00:00Z",
 		change: in(ofReport, "date", tail("T00:00:00Z"))},
-	{Name: "date-midnight", Doc: "dates of the report have a time without a zone: 2026-11-20 00:00:00",
-		change: in(ofReport, "date", tail(" 00:00:00"))},
-	{Name: "date-slashes", Doc: "dates of the report have slashes: 2026/11/20",
-		change: in(ofReport, "date", words(func(s string) string { return strings.ReplaceAll(s, "-", "/") }))},
 	{Name: "date-us", Doc: "dates of the report are written month first: 11/20/2026",
 		change: in(ofReport, "date", words(func(s string) string {
 			y, md, _ := strings.Cut(s, "-")
@@ -157,13 +115,6 @@ var daysQuirks = []Quirk{
 		change: emptyDay(true)},
 	{Name: "day-rows-missing", Doc: "the report has no rows for the fifth day before today, but a sum of it",
 		change: emptyDay(false)},
-	{Name: "day-empty-204", Doc: "the report answers the fifth day before today with 204, and has no sum of it",
-		change: emptyDay(true),
-		wire: func(x *exchange, rep *wire.Reply) {
-			if x.place.onReport() && fifth(x) {
-				rep.Status, rep.Body = http.StatusNoContent, nil
-			}
-		}},
 	{Name: "reach-31", Doc: "the report refuses the day 32 days before today (400)",
 		override: reachOf(31)},
 	{Name: "today-none", Doc: "the report has no rows for today",
@@ -178,10 +129,8 @@ var daysQuirks = []Quirk{
 			_, one := x.oneDay()
 			return !one
 		})},
-}
 
-// pagesQuirks: pages of the report.
-var pagesQuirks = []Quirk{
+	// Pages of the report.
 	{Name: "pagination-none", Doc: "the report has no pagination", change: inBody("pagination", drop)},
 	{Name: "pagination-from-zero", Doc: "pagination counts pages from 0 though the request counts from 1",
 		change: pagination(func(g, _ *node) { g.Set("page", num(g.Get("page").Number()-1)) })},
@@ -195,32 +144,14 @@ var pagesQuirks = []Quirk{
 				x.edit(func(q url.Values) { q.Set("page_size", "20") })
 			}
 		}},
-	{Name: "page-size-5000", Doc: "the report refuses a page_size above 5000 (400)",
-		override: refuse(ofReport, 400, "page_size cannot exceed 5000", func(x *exchange) bool {
-			return x.number("page_size", report.DefaultPageSize) > 5000
-		})},
-}
 
-// bodiesQuirks: what a body of the report is wrapped in.
-var bodiesQuirks = []Quirk{
-	{Name: "report-wrapped", Doc: `the report lies under data: {"data":{"columns":..,"data":..,"pagination":..}}`,
-		change: whole(ofReport, like(`{"data":VALUE}`))},
+	// What a body of the report is wrapped in.
 	{Name: "report-bare", Doc: "the report is its rows alone: [..]",
 		change: inPlaces(ofReport, func(_ *exchange, body *node) *node { return list(rowsOf(body)...) })},
-	{Name: "report-rows", Doc: "the rows of the report lie under rows, not data",
-		change: inBody("data", renamed("rows"))},
-	{Name: "report-data-null", Doc: "data of the report is null where there are no rows",
-		change: body(ofReport, func(body *node) {
-			if data := body.Get("data"); data != nil && len(data.Values) == 0 {
-				body.Set("data", leaf("null"))
-			}
-		})},
 	{Name: "report-error-200", Doc: `the report is an error with status 200: {"error":".."}`,
-		change: whole(ofReport, like(`{"error":"The report is being prepared. Try again later."}`))},
-}
+		change: whole(ofReport, `{"error":"The report is being prepared. Try again later."}`)},
 
-// silentQuirks: what proves nothing.
-var silentQuirks = []Quirk{
+	// What proves nothing.
 	{Name: "report-empty", Doc: "the report has no rows for any day, and no sums",
 		change: body(ofReport, noRows)},
 	{Name: "pages-unordered", Doc: "the rows of a day come in another order at each request",
