@@ -138,7 +138,6 @@ func (o *options) serviceFlags(f *flag.FlagSet) {
 		"once listening")
 	f.BoolVar(&o.control, "control", true, "take orders under /_sim/ without credentials (default: only on a "+
 		"loopback address)")
-	f.BoolVar(&c.Prerender, "prerender", false, "keep rendered pages (up to 1 GiB)")
 	f.Func("now", "start the clock at this instant (RFC 3339); it then runs on", func(v string) error {
 		t, err := time.Parse(time.RFC3339, v)
 		o.now = t

@@ -4,7 +4,7 @@
 //	go run ./cmd/bench -rows 100000,1000000 -campaigns 50,1000
 //
 // It builds spendsync and the simulated service, starts the service as a separate
-// process that serves pages rendered beforehand, and measures in turns, so that a
+// process that serves every page once beforehand, and measures in turns, so that a
 // slow minute of the machine affects everything alike. README.md in this directory
 // lists the measurements and the figures.
 //

@@ -46,10 +46,10 @@ type service struct {
 	rows          int    // of the whole report
 }
 
-// startService starts adsim, which renders its pages before it answers, and requests
-// every page once, so that rendering is in no measurement.
+// startService starts adsim and requests every page once, so that what it keeps is there
+// before anything is measured.
 func startService(ctx context.Context, bin binaries, a account) (*service, error) {
-	s, err := startAt(ctx, bin, a, "-prerender")
+	s, err := startAt(ctx, bin, a)
 	if err != nil {
 		return nil, err
 	}
@@ -192,8 +192,7 @@ func (s *service) restate(ctx context.Context, days int, which restatement) erro
 	return s.prepare(ctx)
 }
 
-// prepare lets the service render its pages and add up its totals now, not within a
-// measurement.
+// prepare lets the service add up its totals now, not within a measurement.
 func (s *service) prepare(ctx context.Context) error {
 	none := func(string, extract.Page[extract.SpendLine]) error { return nil }
 	if err := eachPage(ctx, s.report, s.authorization, none); err != nil {

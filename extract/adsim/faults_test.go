@@ -376,7 +376,7 @@ func TestRequests_TellWhatWasAsked(t *testing.T) {
 }
 
 func TestService_MayBeUsedByManyAtOnce(t *testing.T) {
-	s := sim(config.Config{RowsPerDay: 300, Prerender: true, RateLimit: -1})
+	s := sim(config.Config{RowsPerDay: 300, RateLimit: -1})
 	var wait sync.WaitGroup
 	id := s.CampaignIDs()[0]
 	for worker := range 8 {

@@ -2,7 +2,6 @@ package adsim
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -112,13 +111,6 @@ func (s *Service) Change(c Change) error {
 func (s *Service) Create(c Change) (id string, err error) {
 	c.Do = Create
 	return s.api.Apply(c)
-}
-
-// Prerender renders all pages of a question of the report (the query parameters,
-// page aside) and keeps them, so that a benchmark that asks it finds them ready.
-// It needs Config.Prerender. It returns how many pages and bytes there are.
-func (s *Service) Prerender(query url.Values) (pages int, size int64, err error) {
-	return s.report.Prerender(query)
 }
 
 // ServeHTTP answers a request of the service, and of the control if that is on.

@@ -60,11 +60,11 @@ def environment(name):
 
 
 class Service:
-    """The simulated service, whose clock stands; pages are rendered before they are measured."""
+    """The simulated service, whose clock stands; pages are asked for once before they are measured."""
 
     def __init__(self, work, rows):
         self.process = subprocess.Popen(
-            [work + "/adsim", "-addr", "127.0.0.1:0", "-accounts", "2", "-frozen", "-prerender", "-freeze-restatements", "-rate-limit", "-1",
+            [work + "/adsim", "-addr", "127.0.0.1:0", "-accounts", "2", "-frozen", "-freeze-restatements", "-rate-limit", "-1",
              "-campaigns", "10", "-creatives", "10", "-rows-per-day", str(rows // DAYS), "-sources", str(max(200, rows // DAYS // 2))],
             stdout=subprocess.PIPE, text=True)
         self.variables = {}

@@ -88,10 +88,6 @@ type Config struct {
 	Prepaid int64
 	// BalanceStatus forces "low" or "depleted". By default it follows from the spend.
 	BalanceStatus string
-	// Prerender keeps every page of the report that was rendered, up to
-	// PrerenderBytes (1 GiB by default), so that asking again costs nothing.
-	Prerender      bool
-	PrerenderBytes int64
 	// Quirks are variations of the service that hold from the start: see [Quirks] and
 	// [Service.SetQuirks].
 	Quirks []string
@@ -157,7 +153,6 @@ func (cfg *Config) SetDefaults() {
 	setDefault(&cfg.PauseTakes, 5*time.Second)
 	setDefault(&cfg.AdvertiserID, "A"+strconv.FormatUint(100000+chance.Below(chance.Mix(cfg.Seed), 900000), 10))
 	setDefault(&cfg.AdvertiserName, "Acme Performance \"North\" GmbH & Söhne")
-	setDefault(&cfg.PrerenderBytes, 1<<30)
 	// Beyond these, IDs would have more digits than the description allows.
 	cfg.Campaigns = min(max(cfg.Campaigns, 1), 100_000)
 	cfg.CreativesPerCampaign = min(max(cfg.CreativesPerCampaign, 1), 1500)

@@ -11,11 +11,10 @@ import (
 
 // Caches is all that a service keeps. The bounds are about 60 MB each for rows.
 type Caches struct {
-	days      memo.Cache[dayKey, *Day]
-	creatives memo.Cache[dayKey, []Row]
-	groups    memo.Cache[GroupKey, []Row]
-	costs     memo.Cache[costKey, int64]
-	limits    memo.Cache[*market.Campaign, int64]
+	days   memo.Cache[dayKey, *Day]
+	groups memo.Cache[groupKey, []Row]
+	costs  memo.Cache[costKey, int64]
+	limits memo.Cache[*market.Campaign, int64]
 	// usual is the traffic of one day, which stands for the others.
 	usual func() uint64
 }
@@ -36,8 +35,8 @@ func (st *State) dayKey(d clock.Day, sc Scope) dayKey {
 	return dayKey{d, sc, st.AsOf.Unix(), st.Today, st.Overlays[d], st.Frozen, st.FrozenAt.Unix(), st.Changes.markOf(d)}
 }
 
-// GroupKey is what the rows of a question depend on.
-type GroupKey struct {
+// groupKey is what the rows of a question depend on.
+type groupKey struct {
 	query   Query
 	asOf    int64
 	today   clock.Day
@@ -45,8 +44,8 @@ type GroupKey struct {
 	mark    uint64
 }
 
-func (st *State) GroupKey(q Query) GroupKey {
-	return GroupKey{q, st.AsOf.Unix(), st.Today, st.Version, st.Changes.markOf(min(q.To, st.Today))}
+func (st *State) groupKey(q Query) groupKey {
+	return groupKey{q, st.AsOf.Unix(), st.Today, st.Version, st.Changes.markOf(min(q.To, st.Today))}
 }
 
 func NewCaches(a *market.Account) *Caches {
@@ -57,10 +56,9 @@ func NewCaches(a *market.Account) *Caches {
 		days: memo.Cache[dayKey, *Day]{Most: 1 << 18, Weigh: func(sd *Day) int64 {
 			return int64(len(sd.entries)) + 1
 		}},
-		creatives: memo.Cache[dayKey, []Row]{Most: rows, Weigh: count},
-		groups:    memo.Cache[GroupKey, []Row]{Most: rows, Weigh: count},
-		costs:     memo.Cache[costKey, int64]{Most: 1 << 14, Weigh: one},
-		limits:    memo.Cache[*market.Campaign, int64]{Most: 1 << 20, Weigh: one},
-		usual:     sync.OnceValue(func() uint64 { return traffic(a, clock.Civil(2026, time.October, 1)) }),
+		groups: memo.Cache[groupKey, []Row]{Most: rows, Weigh: count},
+		costs:  memo.Cache[costKey, int64]{Most: 1 << 14, Weigh: one},
+		limits: memo.Cache[*market.Campaign, int64]{Most: 1 << 20, Weigh: one},
+		usual:  sync.OnceValue(func() uint64 { return traffic(a, clock.Civil(2026, time.October, 1)) }),
 	}
 }

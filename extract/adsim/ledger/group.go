@@ -1,11 +1,9 @@
 package ledger
 
 import (
-	"iter"
 	"slices"
 
 	"spendsync/extract/adsim/clock"
-	"spendsync/extract/adsim/market"
 )
 
 // Query selects and groups rows of the report; columns and page are the renderer's.
@@ -63,83 +61,45 @@ func (q *Query) scope() Scope { return Scope{q.Campaign, q.Creative, !q.Creative
 // grouped is the rows of a query added up, in the report's order, kept for the
 // next page.
 func (st *State) grouped(q Query) []Row {
-	return st.Kept.groups.Get(st.GroupKey(q), func() []Row { return st.Group(q) })
+	return st.Kept.groups.Get(st.groupKey(q), func() []Row { return st.Group(q) })
 }
 
-// Group adds up the rows of a query.
-func (st *State) Group(q Query) []Row {
+// Group adds up the rows of a query, in the report's order.
+func (st *State) Group(q Query) (out []Row) {
 	source, known := NoSource, true
 	if q.Source != "" {
 		source, known = st.Account.Sources.Index(q.Source)
 	}
-	var out []Row
+	at := map[Row]int{} // by dimensions alone
 	for d := q.From; d <= min(q.To, st.Today) && known; d++ {
-		switch {
-		case q.BySource && !q.ByCreative:
-			out = st.groupBySource(out, q, d, source)
-		case q.BySource || q.Source != "":
-			out = groupDay(out, q, d, st.Rows(d, q.scope()), source)
-		default:
-			out = groupDay(out, q, d, st.creativesOf(d, q.scope()), NoSource)
-		}
-	}
-	if !q.ByDate && q.From != q.To {
-		slices.SortStableFunc(out, func(x, y Row) int { return compareRows(&x, &y) })
-		out = foldRows(out, q)
-	}
-	return slices.Clip(out)
-}
-
-// creativesOf walks a day added up by creative. All queries without sources start from it, so that
-// they walk the day's rows only once between them. A delivered creative has an arbitrary source
-// here, the others none.
-func (st *State) creativesOf(d clock.Day, sc Scope) iter.Seq[*Row] {
-	rows := st.Kept.creatives.Get(st.dayKey(d, Scope{}), func() []Row {
-		var out []Row
-		for r := range st.Rows(d, Scope{}) {
-			if n := len(out); n > 0 && out[n-1].Creative == r.Creative {
-				out[n-1].Add(r.Measures)
-				out[n-1].Source = max(out[n-1].Source, r.Source)
-			} else {
-				out = append(out, *r)
-			}
-		}
-		return slices.Clip(out)
-	})
-	return func(yield func(*Row) bool) {
-		for i := range rows {
-			r := &rows[i]
-			if sc.Delivered && r.Source == NoSource || !sc.holds(r.Creative) {
+		for r := range st.Rows(d, q.scope()) {
+			if source != NoSource && r.Source != source {
 				continue
 			}
-			if !yield(r) {
-				return
+			group := q.dimensions(r, d)
+			i, is := at[group]
+			if !is {
+				i, at[group] = len(out), len(out)
+				out = append(out, group)
 			}
+			out[i].Add(r.Measures)
 		}
 	}
-}
-
-// groupDay appends a day's rows, added up by the dimensions asked for. Rows of
-// one group come one after the other. A source narrows the rows to its own.
-func groupDay(out []Row, q Query, d clock.Day, rows iter.Seq[*Row], source int32) []Row {
-	first := len(out)
-	for r := range rows {
-		if source != NoSource && r.Source != source {
-			continue
-		}
-		g := q.dimensions(r, d)
-		if n := len(out); n > first && sameGroup(&out[n-1], &g) {
-			out[n-1].Add(g.Measures)
-		} else {
-			out = append(out, g)
+	slices.SortFunc(out, func(x, y Row) int { return compareRows(&x, &y) })
+	// A creative that was delivered on one of the days does not keep its row without a source from another.
+	rows := out[:0]
+	for i, r := range out {
+		if !q.BySource || r.Source != NoSource || i+1 == len(out) || out[i+1].Creative != r.Creative ||
+			out[i+1].Day != r.Day {
+			rows = append(rows, r)
 		}
 	}
-	return out
+	return slices.Clip(rows)
 }
 
-// dimensions returns a row with only the requested dimensions.
+// dimensions returns the requested dimensions of a row.
 func (q *Query) dimensions(r *Row, d clock.Day) Row {
-	g := Row{Source: NoSource, Measures: r.Measures}
+	g := Row{Source: NoSource}
 	if q.ByDate {
 		g.Day = d
 	}
@@ -153,58 +113,4 @@ func (q *Query) dimensions(r *Row, d clock.Day) Row {
 		g.Source = r.Source
 	}
 	return g
-}
-
-// groupBySource is groupDay for sources without creatives: a source comes up once
-// for every creative, so the rows of one campaign (or of all) go by before its
-// sources are known.
-func (st *State) groupBySource(out []Row, q Query, d clock.Day, source int32) []Row {
-	at := make([]int, len(st.Account.Sources.IDs)) // place in out, from 1
-	var campaign *market.Campaign
-	section := len(out)
-	for r := range st.Rows(d, q.scope()) {
-		if source != NoSource && r.Source != source {
-			continue
-		}
-		g := q.dimensions(r, d)
-		if g.Campaign != campaign {
-			sortSection(out[section:])
-			campaign, section = g.Campaign, len(out)
-			clear(at)
-		}
-		if i := at[g.Source]; i > 0 {
-			out[i-1].Add(g.Measures)
-		} else {
-			out = append(out, g)
-			at[g.Source] = len(out)
-		}
-	}
-	sortSection(out[section:])
-	return out
-}
-
-func sortSection(rows []Row) {
-	slices.SortFunc(rows, func(x, y Row) int { return int(x.Source - y.Source) })
-}
-
-func sameGroup(x, y *Row) bool {
-	return x.Campaign == y.Campaign && x.Creative == y.Creative && x.Source == y.Source
-}
-
-// foldRows adds up neighbours of one group. A creative that was delivered on one
-// of the days does not keep its row without a source from another.
-func foldRows(rows []Row, q Query) []Row {
-	out := rows[:0]
-	for _, r := range rows {
-		n := len(out)
-		switch {
-		case n > 0 && sameGroup(&out[n-1], &r):
-			out[n-1].Add(r.Measures)
-		case n > 0 && q.BySource && out[n-1].Source == NoSource && r.Creative != nil && out[n-1].Creative == r.Creative:
-			out[n-1] = r
-		default:
-			out = append(out, r)
-		}
-	}
-	return out
 }

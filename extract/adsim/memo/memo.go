@@ -14,10 +14,6 @@ type Cache[K comparable, V any] struct {
 	age  []K
 }
 
-func NewCache[K comparable, V any](most int64, weigh func(V) int64) Cache[K, V] {
-	return Cache[K, V]{Most: most, Weigh: weigh}
-}
-
 // Get returns the kept result, or makes it. Two callers at once may both make it.
 func (c *Cache[K, V]) Get(key K, make func() V) V {
 	c.mu.Lock()

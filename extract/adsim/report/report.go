@@ -12,7 +12,6 @@ import (
 	"spendsync/extract/adsim/clock"
 	"spendsync/extract/adsim/config"
 	"spendsync/extract/adsim/ledger"
-	"spendsync/extract/adsim/memo"
 	"spendsync/extract/adsim/tree"
 	"spendsync/extract/adsim/wire"
 	"spendsync/extract/adsim/world"
@@ -46,24 +45,13 @@ type reportRequest struct {
 // Account answers the spend report for one account.
 type Account struct {
 	world *world.World
-	pages memo.Cache[pageKey, []byte]
 	rows  sync.Pool
 }
 
 func New(w *world.World) *Account {
-	p := &Account{world: w, pages: memo.NewCache[pageKey](w.Cfg.PrerenderBytes, func(b []byte) int64 {
-		return int64(len(b)) + 1
-	})}
+	p := &Account{world: w}
 	p.rows.New = func() any { return new([]ledger.Row) }
 	return p
-}
-
-// pageKey is what the bytes of a page depend on.
-type pageKey struct {
-	ledger.GroupKey
-	columns    string
-	page, size int
-	names      uint64 // the last change of anything that the report shows
 }
 
 // Serve answers GET {report_url}/ads/spend-report for the accounts of a service.
@@ -94,11 +82,11 @@ func (p *Account) report(st *ledger.State, r *http.Request, f *wire.Fault) wire.
 	case config.ReportNoAdvertiser:
 		return Error(http.StatusForbidden, textNoAdvertiser)
 	}
-	rq, text := ParseReport(r.URL.Query(), st.Today)
+	rq, text := parseReport(r.URL.Query(), st.Today)
 	if text != "" {
 		return Error(http.StatusBadRequest, text)
 	}
-	return wire.JSONReply(http.StatusOK, p.Page(st, rq, f))
+	return wire.JSONReply(http.StatusOK, p.render(st, rq, f))
 }
 
 // Error returns the error body of the report.
@@ -114,8 +102,8 @@ func reportUnauthorized(text string) wire.Reply {
 	return rep
 }
 
-// ParseReport parses the query parameters, or returns the text of a refusal.
-func ParseReport(q url.Values, today clock.Day) (*reportRequest, string) {
+// parseReport parses the query parameters, or returns the text of a refusal.
+func parseReport(q url.Values, today clock.Day) (*reportRequest, string) {
 	rq := &reportRequest{Page: 1, size: DefaultPageSize}
 	start, end := q.Get("start_date"), q.Get("end_date")
 	if start == "" || end == "" {
@@ -192,23 +180,6 @@ func parseColumns(v string, creatives bool) ([]column, string) {
 	return columns, ""
 }
 
-// Page renders a page of the answer, or takes it from those that are kept.
-func (p *Account) Page(st *ledger.State, rq *reportRequest, f *wire.Fault) []byte {
-	if !p.world.Cfg.Prerender || f.ChangesRows() {
-		return p.render(st, rq, f)
-	}
-	key := pageKey{st.GroupKey(rq.Query), string(columnBytes(rq.columns)), rq.Page, rq.size, st.Changes.Last()}
-	return p.pages.Get(key, func() []byte { return p.render(st, rq, nil) })
-}
-
-func columnBytes(columns []column) []byte {
-	b := make([]byte, len(columns))
-	for i, c := range columns {
-		b[i] = byte(c)
-	}
-	return b
-}
-
 // render writes the body of a page. A fault may change the set of rows on the page, single rows,
 // and the parts around them.
 func (p *Account) render(st *ledger.State, rq *reportRequest, f *wire.Fault) []byte {
@@ -256,24 +227,4 @@ func (p *Account) render(st *ledger.State, rq *reportRequest, f *wire.Fault) []b
 		return body.Append(nil)
 	}
 	return dst
-}
-
-// Prerender renders all pages of a question of the report (the query parameters,
-// page aside) and keeps them, so that a benchmark that asks it finds them ready.
-// It needs Config.Prerender. It returns how many pages and bytes there are.
-func (p *Account) Prerender(query url.Values) (pages int, size int64, err error) {
-	st := p.world.Snapshot()
-	rq, text := ParseReport(query, st.Today)
-	switch {
-	case text != "":
-		return 0, 0, fmt.Errorf("prerender: %s", text)
-	case !p.world.Cfg.Prerender:
-		return 0, 0, fmt.Errorf("prerender: Config.Prerender is off")
-	}
-	total := st.Result(rq.Query).Total
-	for rq.Page = 1; (rq.Page-1)*rq.size < total; rq.Page++ {
-		size += int64(len(p.Page(&st, rq, nil)))
-		pages++
-	}
-	return pages, size, nil
 }
