@@ -142,8 +142,9 @@ var apiQuirks = []Quirk{
 	{Name: "envelope-spring", Doc: `lists are Spring's pages: {"content":[..],"totalElements":6,"last":true}`,
 		change: wrapped(func(x *exchange, inner, around *node) *node {
 			last := x.number("offset", 0)+len(inner.Values) >= totalIn(around).Number()
-			return with("content", inner, "totalElements", totalIn(around), "number", num(x.number("offset", 0)/x.number("limit",
-				25)), "last", leaf(strconv.FormatBool(last)))
+			number := x.number("offset", 0) / x.number("limit", 25)
+			return with("content", inner, "totalElements", totalIn(around), "number", num(number),
+				"last", leaf(strconv.FormatBool(last)))
 		}, bare)},
 	{Name: "envelope-payload", Doc: `bodies lie under payload, lists in its rows: {"payload":{"rows":[..]}}`,
 		change: wrapped(func(_ *exchange, inner, around *node) *node {
