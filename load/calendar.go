@@ -33,7 +33,7 @@ func (c *contribution) addCalendar() error {
 	}
 	want := schema.CalendarDays(s.account, c.g.runID, first, last)
 	for i, d := range want {
-		if k, ok := known[d.ReportDate]; ok && k.LimitStartsAt == d.LimitStartsAt && k.LimitEndsAt == d.LimitEndsAt {
+		if k, ok := known[d.ReportDate]; ok {
 			want[i] = k
 		}
 	}

@@ -29,7 +29,8 @@ func (g *Staged) contribute(base *manifest.Manifest, files *filing, contents Con
 	c.addDays()
 	c.addSettings()
 	c.addTracker()
-	for _, add := range []func() error{c.addChanges, c.addIntraday, c.addCalendar, c.addReportedLost} {
+	for _, add := range []func() error{c.addChanges, c.addIntraday, c.addTrackerChanges,
+		c.addCalendar, c.addReportedLost} {
 		if err := add(); err != nil {
 			return c.Change, err
 		}
@@ -97,6 +98,9 @@ func (g *Staged) update(base, next *manifest.Manifest, files *filing) (updates, 
 		case t == schema.SpendChanges.Table || t == schema.SpendIntraday.Table: // lines are only ever added
 			u.loads = append(u.loads, duck.ReplacePartition{Table: t, Files: []string{g.staged(path)},
 				Where: duck.PartSQL(t, account, info.Day) + " AND " + g.ownRows(), Only: g.ownRows()})
+		case t == schema.TrackerChanges.Table:
+			u.loads = append(u.loads, duck.ReplacePartition{Table: t, Files: []string{g.staged(path)},
+				Where: duck.PartSQL(t, account, info.Day)})
 		case t == schema.Calendar.Table:
 			u.loads = append(u.loads, duck.ReplacePartition{Table: t, Files: []string{g.staged(path)},
 				Where: "account_id = " + schema.QuoteText(account)})

@@ -123,7 +123,7 @@ func TestLoadDays_TakesOutWhatIsStale(t *testing.T) {
 		}
 		for _, q := range l.Statements(false) {
 			got = append(got, strings.NewReplacer(schema.SpendDaily.SQLColumns(), "*", g.dir, "", `"`, "",
-				", schema = "+schema.SpendDaily.FieldsSQL(), "", "parquet~spend_daily~account=acme~day=", "",
+				"parquet~spend_daily~account=acme~day=", "",
 				"~data.parquet"+commit.StagedSuffix, "").Replace(q))
 		}
 	}

@@ -99,6 +99,9 @@ func (p *Prepared) prepare(ctx context.Context, g *Staged, c Contents) (err erro
 		return err
 	}
 	p.n = n
+	if err := n.upgradeFiles(); err != nil {
+		return err
+	}
 	viewErrors, err := n.buildWarehouse(ctx)
 	if err != nil {
 		return err

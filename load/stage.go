@@ -36,8 +36,10 @@ type Staged struct {
 	tables  map[string]*stagedTable        // of the settings, by name
 	learned map[string]schema.Date         // campaigns whose past became known, with its first day
 	tracker map[schema.Date]*manifest.File // days of the operator's tracker that differ from the stored ones
-	replies *stagedReplies                 // of the settings; nil: there are none
-	pinned  string
+	// trackerChanges are the differences between these days and the stored ones.
+	trackerChanges []schema.TrackerChange
+	replies        *stagedReplies // of the settings; nil: there are none
+	pinned         string
 
 	settled   *settledCampaigns                         // nil: they stay unchanged
 	extraKeys map[string]map[string]manifest.KeyChanges // by table; other tables stay unchanged

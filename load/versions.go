@@ -2,7 +2,10 @@ package load
 
 import (
 	"cmp"
+	"iter"
 	"path/filepath"
+
+	"github.com/apache/arrow/go/v17/arrow"
 
 	"spendsync/load/durable"
 	"spendsync/load/history"
@@ -18,6 +21,9 @@ type versioned struct {
 	// newest confirmations, which the published file does not follow: so it stays
 	// the same for as long as nothing changes.
 	confirm func(files *filing, account string, a *manifest.Account) ([]string, error)
+	// upgrade returns the account's versions and confirmations as of this version of the tables.
+	upgrade func(d durable.Disk, path string, was history.Confirmations) (iter.Seq2[arrow.Record, error],
+		history.Confirmations, error)
 	// check reads the published versions and holds them together.
 	check func(d durable.Disk, dir, path string, a *manifest.Account, info *manifest.File) error
 	// recall reads versions that the manifest does not know, counts them, and derives their confirmations from them
@@ -86,6 +92,22 @@ func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], amend func(
 			return nil, err
 		}
 		return []string{files.g.staged(private)}, nil
+	}
+	f.upgrade = func(d durable.Disk, path string, was history.Confirmations) (iter.Seq2[arrow.Record, error],
+		history.Confirmations, error) {
+		added, err := parquet.Added(d, path, t.Table)
+		if err != nil || len(added) == 0 {
+			return parquet.Records(d, path, t.Table), was, err
+		}
+		rows, err := parquet.Rows(d, path, t)
+		h := history.Versions[R]{Rows: rows, Confirmations: was}
+		for _, column := range added {
+			if err == nil {
+				h, err = history.AddColumn[R, P](t, h, column)
+			}
+		}
+		is := func(yield func([]R, error) bool) { yield(h.Rows, nil) }
+		return parquet.RecordBatches(t, parquet.SameBatches(is)), h.Confirmations, err
 	}
 	f.check = func(d durable.Disk, dir, path string, a *manifest.Account, info *manifest.File) error {
 		rows, err := parquet.Rows(d, filepath.Join(dir, path), t)

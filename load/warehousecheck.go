@@ -208,7 +208,7 @@ func compareRows(ctx context.Context, m *manifest.Manifest, dir string, w *duck.
 		}
 		otherwise := durable.Damaged(duck.FileName, durable.RepairRebuild, "%s holds other rows than its Parquet files",
 			t.FullName())
-		if err := sameRows(ctx, w, columns, "w."+t.SQLName(), duck.FilesSQL(t, files), otherwise); err != nil {
+		if err := sameRows(ctx, w, columns, "w."+t.SQLName(), duck.FilesSQL(files), otherwise); err != nil {
 			return err
 		}
 	}
@@ -230,7 +230,7 @@ func compareRows(ctx context.Context, m *manifest.Manifest, dir string, w *duck.
 		otherwise := durable.Damaged("parquet/"+mart.Name, durable.RepairRebuild, "its files hold other rows than the "+
 			"view mart.%s", mart.View)
 		view := "(SELECT " + duck.MartColumns(mart) + " FROM w.mart." + schema.Quote(mart.View) + ")"
-		if err := sameRows(ctx, w, mart.SQLColumns(), view, duck.FilesSQL(mart.Table, files), otherwise); err != nil {
+		if err := sameRows(ctx, w, mart.SQLColumns(), view, duck.FilesSQL(files), otherwise); err != nil {
 			return err
 		}
 	}
@@ -242,7 +242,7 @@ func compareRows(ctx context.Context, m *manifest.Manifest, dir string, w *duck.
 		otherwise := durable.Damaged("parquet/"+c.Name, durable.RepairRebuild, "its files hold other rows than %s",
 			c.Of.FullName())
 		t := c.AsOf(m.SchemaVersion)
-		err := sameRows(ctx, w, t.SQLColumns(), "w."+c.Of.SQLName(), duck.FilesSQL(t, files), otherwise)
+		err := sameRows(ctx, w, t.SQLColumns(), "w."+c.Of.SQLName(), duck.FilesSQL(files), otherwise)
 		if err != nil {
 			return err
 		}

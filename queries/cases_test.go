@@ -213,7 +213,7 @@ func newWarehouse(t *testing.T) *warehouse {
 	var days []string
 	for _, d := range schema.CalendarDays("acme", "r1", 2025, 2027) {
 		days = append(days, fmt.Sprintf("('acme', '%s', '%s', '%s', %d, %t, make_timestamptz(%d), "+
-			"make_timestamptz(%d), %d, NULL, NULL, 'r1')",
+			"make_timestamptz(%d), %d, 'r1')",
 			d.ReportDate, d.Month, d.ISOWeek, d.DayOfWeek, d.IsWeekend, d.StartsAt, d.EndsAt, d.Hours))
 	}
 	w.exec(t, "INSERT INTO main.calendar VALUES "+strings.Join(days, ", "))

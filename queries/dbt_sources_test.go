@@ -117,6 +117,10 @@ func dbtTableOf(table *schema.Table) dbtTable {
 	if table == schema.TrackerDaily.Table {
 		d.Config = map[string]any{"enabled": "{{ " + strings.ReplaceAll(havePayouts, "PAYOUTS", "TRACKER") + " }}"}
 	}
+	if table == schema.TrackerChanges.Table {
+		d.Config = map[string]any{"enabled": "{{ " + strings.ReplaceAll(havePayouts, "PAYOUTS", "TRACKER_CHANGES") +
+			" }}"}
+	}
 	return d
 }
 

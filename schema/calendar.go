@@ -22,10 +22,6 @@ type CalendarDay struct {
 	EndsAt Instant `col:"ends_at" id:"8"`
 	// Length of the day: 24, or 23 and 25 when the clocks change.
 	Hours int64 `col:"hours" id:"9"`
-	// Always NULL: no service is known whose daily limits start over at another hour than the day.
-	LimitStartsAt Null[Instant] `col:"limit_starts_at" id:"11"`
-	// Always NULL, as limit_starts_at.
-	LimitEndsAt Null[Instant] `col:"limit_ends_at" id:"12"`
 	// Run that added the day.
 	RunID string `col:"_run_id" id:"10"`
 }
@@ -34,7 +30,8 @@ type CalendarDay struct {
 // the end of the year after the newest.
 var Calendar = Define[CalendarDay]("calendar", ByAccount,
 	"Chicago days with their exact bounds, for every account, from the year of its first stored day to the end "+
-		"of next year.")
+		"of next year.",
+	Dropped(DroppedColumn{11, "limit_starts_at", 11}, DroppedColumn{11, "limit_ends_at", 12}))
 
 // CalendarDays are the days of the years first to last for an account.
 func CalendarDays(account, run string, first, last int) []CalendarDay {

@@ -326,7 +326,7 @@ var Tables = []*Table{
 	SpendDaily.Table, SpendChanges.Table, SpendIntraday.Table,
 	CampaignHistory.Table, DeliveryHistory.Table, CreativeHistory.Table, SourceRuleHistory.Table,
 	SourceModeHistory.Table,
-	AccountSnapshots.Table, AccountLimits.Table, PayoutHistory.Table, TrackerDaily.Table,
+	AccountSnapshots.Table, AccountLimits.Table, PayoutHistory.Table, TrackerDaily.Table, TrackerChanges.Table,
 	Calendar.Table,
 	CampaignSpends.Table,
 	Coverage.Table, Runs.Table, Steps.Table, EntityReads.Table, UnknownFields.Table, RefusedRows.Table,

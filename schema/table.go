@@ -16,7 +16,7 @@ var AccountName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
 
 // Version is the version of all tables together. A store written by a newer version is refused, not
 // guessed at.
-const Version = 10
+const Version = 11
 
 // Oldest is the oldest version of the tables that this release reads and upgrades. Earlier ones were never released;
 // [OldestCommit] and those before it can read them.
@@ -80,7 +80,8 @@ type Table struct {
 	Arrow     *arrow.Schema
 	Parquet   *parquet.Schema
 
-	Since     int      // version of the tables in which it came
+	Since     int // version of the tables in which it came
+	Dropped   []DroppedColumn
 	Versioned bool     // its rows are versions: they embed a [Frame]
 	MadeFrom  MadeFrom // what its rows can be made from again
 	Large     bool     // it has by far the most rows
@@ -158,6 +159,9 @@ func Define[R any](name string, partition Partition, doc string, traits ...Trait
 	}
 	row := reflect.TypeFor[R]()
 	ids := map[int]bool{}
+	for _, c := range t.Dropped {
+		ids[c.FieldID] = true
+	}
 	for _, f := range reflect.VisibleFields(row) {
 		if f.Anonymous {
 			t.Versioned = t.Versioned || f.Type == reflect.TypeFor[Frame]()

@@ -25,6 +25,16 @@ func From(m MadeFrom) Trait { return func(t *Table) { t.MadeFrom = m } }
 // Since sets the version that added the table, if not the first.
 func Since(version int) Trait { return func(t *Table) { t.Since = version } }
 
+// DroppedColumn is a column that files of earlier versions have. Its field id is never given to another.
+type DroppedColumn struct {
+	In      int // version of the tables that dropped it
+	Name    string
+	FieldID int
+}
+
+// Dropped names the columns that the table has lost.
+func Dropped(columns ...DroppedColumn) Trait { return func(t *Table) { t.Dropped = columns } }
+
 // Large marks the table with by far the most rows: its files are written with larger pages, and few
 // at a time.
 func Large() Trait { return func(t *Table) { t.Large = true } }
@@ -89,11 +99,22 @@ func (t *Table) FilesVersion() int {
 	for _, c := range t.Columns {
 		version = max(version, c.Since)
 	}
+	for _, c := range t.Dropped {
+		version = max(version, c.In)
+	}
 	return version
 }
 
-// AsOf returns the table of an older version, without the columns added later; nil if the table
-// itself was added later.
+// HasColumnsOf reports whether the names are the columns of a file that a version of the tables wrote.
+func (t *Table) HasColumnsOf(version int, names []string) bool {
+	was := t.AsOf(version)
+	return was != nil && slices.Equal(was.ColumnNames(), slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return slices.ContainsFunc(t.Dropped, func(c DroppedColumn) bool { return c.In > version && c.Name == name })
+	}))
+}
+
+// AsOf returns the table of an older version, without the columns added later and without those dropped since; nil if
+// the table itself was added later.
 func (t *Table) AsOf(version int) *Table {
 	switch {
 	case version >= t.FilesVersion():
@@ -101,7 +122,9 @@ func (t *Table) AsOf(version int) *Table {
 	case version < t.Since:
 		return nil
 	}
-	return t.Only(func(c Column) bool { return c.Since <= version })
+	was := t.Only(func(c Column) bool { return c.Since <= version })
+	was.Dropped = slices.DeleteFunc(slices.Clone(t.Dropped), func(c DroppedColumn) bool { return c.In > version })
+	return was
 }
 
 // Only is the table with some of its columns.
@@ -126,21 +149,6 @@ func TablesAsOf(version int) (tables []*Table) {
 		}
 	}
 	return tables
-}
-
-// FieldsSQL is what DuckDB's read_parquet has to be given, as its schema, to read files of
-// the table from before it gained columns: they are NULL there. It is empty for a table
-// that never did.
-func (t *Table) FieldsSQL() string {
-	if t.FilesVersion() == t.Since {
-		return ""
-	}
-	var fields []string
-	for _, c := range t.Columns {
-		fields = append(fields, fmt.Sprintf("%d: {name: %s, type: %s, default_value: NULL}", c.FieldID,
-			QuoteText(c.Name), QuoteText(c.DuckDB())))
-	}
-	return "MAP {" + strings.Join(fields, ", ") + "}"
 }
 
 // Fields returns the columns of a table of versions that hold values read from the service, in

@@ -40,12 +40,12 @@ func TestTable_AsOf(t *testing.T) {
 	}
 	const next = Oldest + 1
 	table := Define[row]("t", ByAccount, "").Table
-	if got := table.FilesVersion(); got != Oldest || table.FieldsSQL() != "" {
-		t.Errorf("FilesVersion = %d, fields %q", got, table.FieldsSQL())
+	if got := table.FilesVersion(); got != Oldest {
+		t.Errorf("FilesVersion = %d", got)
 	}
 	table.Columns[2].Since = next // as the tag since does in a later version
-	if got := table.FilesVersion(); got != next || !strings.Contains(table.FieldsSQL(), "default_value: NULL") {
-		t.Errorf("FilesVersion = %d, fields %q", got, table.FieldsSQL())
+	if got := table.FilesVersion(); got != next {
+		t.Errorf("FilesVersion = %d", got)
 	}
 	if table.AsOf(next) != table || table.AsOf(next+7) != table {
 		t.Error("the table as it is is another one")
@@ -61,4 +61,38 @@ func TestTable_AsOf(t *testing.T) {
 		later.FilesVersion() != next {
 		t.Error("a table was there before it came")
 	}
+}
+
+// TestTable_HasColumnsOf: a file has the columns of its version, those that the table has lost since among them.
+func TestTable_HasColumnsOf(t *testing.T) {
+	type row struct {
+		AccountID string `col:"account_id" id:"1" key:"true" doc:"d"`
+		RunID     string `col:"_run_id" id:"3" doc:"d"`
+	}
+	const next = Oldest + 1
+	table := Define[row]("t", ByAccount, "", Dropped(DroppedColumn{next, "old", 2})).Table
+	if table.FilesVersion() != next || table.AsOf(Oldest).FilesVersion() != Oldest {
+		t.Errorf("FilesVersion = %d, and was %d", table.FilesVersion(), table.AsOf(Oldest).FilesVersion())
+	}
+	for _, c := range []struct {
+		version int
+		names   string
+		want    bool
+	}{
+		{Oldest, "account_id old _run_id", true},
+		{next, "account_id _run_id", true},
+		{next, "account_id old _run_id", false},
+		{Oldest, "account_id older _run_id", false},
+		{Oldest, "account_id old", false},
+	} {
+		if got := table.HasColumnsOf(c.version, strings.Fields(c.names)); got != c.want {
+			t.Errorf("version %d, %s: %t", c.version, c.names, got)
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("the field id of a column that went was given to another")
+		}
+	}()
+	Define[row]("t", ByAccount, "", Dropped(DroppedColumn{next, "old", 3}))
 }

@@ -39,7 +39,7 @@ var tableGroups = []tableGroup{
 		"mart.unconfirmed_settings", "mart.performance_window", "mart.threshold", "ops.day_coverage", "ops.run",
 		"ops.step", "ops.entity_read", "ops.refused_row", "ops.unknown_field", "ops.file"}},
 	{"The report, row by row", []string{"spend_daily", "spend_change", "spend_intraday", "mart.campaign_spend",
-		"tracker_daily"}},
+		"tracker_daily", "tracker_change"}},
 	{"Every version of the settings", []string{"campaign_history", "campaign_delivery_history", "creative_history",
 		"source_rule_history", "source_mode_history", "account_snapshot", "account_limit", "payout_history"}},
 	{"For other tools", []string{"mart.ad_report", "mart.ad_group_report", "mart.campaign_report",

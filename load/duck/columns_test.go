@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/apache/arrow/go/v17/arrow"
-	arrowarray "github.com/apache/arrow/go/v17/arrow/array"
 	"github.com/apache/arrow/go/v17/arrow/memory"
 	"github.com/google/go-cmp/cmp"
 
@@ -50,58 +49,6 @@ func TestEveryColumn_SurvivesTheWholeWay(t *testing.T) {
 			got, err := table.RowsOf(rec)
 			if d := cmp.Diff(want, got); err != nil || d != "" {
 				t.Errorf("row -> Arrow -> Parquet -> DuckDB -> row: %v (-want +got):\n%s", err, d)
-			}
-		})
-	}
-}
-
-// TestEveryColumn_ThatCameLaterIsNULLInOlderFiles: a file from before its table gained columns is read by us and by
-// DuckDB with NULL in them, and with all other columns unchanged.
-func TestEveryColumn_ThatCameLaterIsNULLInOlderFiles(t *testing.T) {
-	ctx := t.Context()
-	for _, table := range schema.Tables {
-		was := table.AsOf(schema.Version - 1)
-		if !table.HasFiles() || was == nil || was == table {
-			continue
-		}
-		t.Run(table.FullName(), func(t *testing.T) {
-			want := schematest.Rows(table)
-			whole, err := table.RecordOf(memory.DefaultAllocator, want)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var columns []arrow.Array
-			rows := reflect.ValueOf(want)
-			for i, c := range table.Columns {
-				if slices.Contains(was.ColumnNames(), c.Name) {
-					columns = append(columns, whole.Column(i))
-					continue
-				}
-				for n := range rows.Len() {
-					schematest.Clear(table, rows.Index(n), i)
-				}
-			}
-			path := writeRecord(t, was, arrowarray.NewRecord(was.Arrow, columns, whole.NumRows()))
-			if got := rowsOfFile(t, table, path); !reflect.DeepEqual(want, got) {
-				t.Errorf("from Parquet (-want +got):\n%s", cmp.Diff(want, got))
-			}
-			conn, stop, err := openEngine(ctx, Options{}, filepath.Dir(path), t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer stop()
-			load := ReplacePartition{Table: table, Files: []string{path}}
-			if err := execAll(ctx, conn, append(table.CreateSQL(), load.Statements(true)...)); err != nil {
-				t.Fatal(err)
-			}
-			rec, err := parquet.Concat(tableRecords(ctx, conn, table, "SELECT "+table.SQLColumns()+" FROM "+
-				table.SQLName(), "true"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := table.RowsOf(rec)
-			if d := cmp.Diff(want, got); err != nil || d != "" {
-				t.Errorf("from DuckDB: %v (-want +got):\n%s", err, d)
 			}
 		})
 	}

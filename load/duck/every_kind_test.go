@@ -121,8 +121,7 @@ func duckRows(t *testing.T, path string) []everyKind {
 	}
 	defer stop()
 	load := append(everyTable.CreateSQL(),
-		"INSERT INTO "+everyTable.SQLName()+" SELECT "+everyTable.SQLColumns()+" FROM "+FilesSQL(everyTable.Table,
-			[]string{path}))
+		"INSERT INTO "+everyTable.SQLName()+" SELECT "+everyTable.SQLColumns()+" FROM "+FilesSQL([]string{path}))
 	if err := execAll(ctx, conn, load); err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func (r ReplacePartition) Statements(empty bool) (statements []string) {
 			same = append(same, fmt.Sprintf("t.%[1]s = stale.%[1]s", schema.Quote(key)))
 		}
 		statements = append(statements, fmt.Sprintf("DELETE FROM %s AS t USING %s AS stale WHERE %s", name,
-			FilesSQL(r.Table, r.Stale), strings.Join(same, " AND ")))
+			FilesSQL(r.Stale), strings.Join(same, " AND ")))
 	}
 	if len(r.Files) > 0 {
 		only := ""
@@ -45,7 +45,7 @@ func (r ReplacePartition) Statements(empty bool) (statements []string) {
 			only = " WHERE " + r.Only
 		}
 		statements = append(statements, fmt.Sprintf("INSERT INTO %s SELECT %s FROM %s%s", name, r.Table.SQLColumns(),
-			FilesSQL(r.Table, r.Files), only))
+			FilesSQL(r.Files), only))
 	}
 	if r.Query != "" {
 		statements = append(statements, fmt.Sprintf("INSERT INTO %s (%s) %s", name, r.Table.SQLColumns(), r.Query))
@@ -100,18 +100,14 @@ func (a Amend) do(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// FilesSQL reads Parquet files of a table. It names them outright: the values are in the
+// FilesSQL reads Parquet files of one table. It names them outright: the values are in the
 // files, never in their paths.
-func FilesSQL(t *schema.Table, files []string) string {
+func FilesSQL(files []string) string {
 	quoted := make([]string, len(files))
 	for i, f := range files {
 		quoted[i] = schema.QuoteText(f)
 	}
-	options := ", hive_partitioning = false"
-	if fields := t.FieldsSQL(); fields != "" {
-		options += ", schema = " + fields
-	}
-	return "read_parquet([" + strings.Join(quoted, ", ") + "]" + options + ")"
+	return "read_parquet([" + strings.Join(quoted, ", ") + "], hive_partitioning = false)"
 }
 
 // DaysSQL is the condition for some days of an account. Days that follow each other are

@@ -130,7 +130,7 @@ func (v View) storeKeys(name, account string, delta *Delta) []string {
 	}
 	changed := "SELECT " + key + " FROM main.spend_daily WHERE " + delta.Inserted
 	if len(delta.Deleted) > 0 {
-		changed += " UNION SELECT " + key + " FROM " + FilesSQL(schema.SpendDaily.Table, delta.Deleted)
+		changed += " UNION SELECT " + key + " FROM " + FilesSQL(delta.Deleted)
 	}
 	// The account is a condition outside: next to the key it would make DuckDB compare every pair of rows.
 	its := "(FROM main.spend_daily SEMI JOIN temp.changed USING (" + key + "))"

@@ -220,13 +220,13 @@ func (f *file) parse(size int64) error {
 	for _, c := range p.Schema().Columns() {
 		names = append(names, c[len(c)-1])
 	}
-	was := f.table
+	version := schema.Version
 	if text, ok := p.Lookup(versionKey); ok {
-		if version, err := strconv.Atoi(text); err == nil {
-			was = f.table.AsOf(max(version, schema.Oldest))
+		if named, err := strconv.Atoi(text); err == nil {
+			version = max(named, schema.Oldest)
 		}
 	}
-	if was == nil || !slices.Equal(names, was.ColumnNames()) {
+	if !f.table.HasColumnsOf(version, names) {
 		return fmt.Errorf("%s has the columns %v, not those of %s: %w", f.path, names, f.table.FullName(),
 			durable.ErrDamaged)
 	}

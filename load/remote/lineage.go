@@ -38,7 +38,8 @@ func accountsOf(m *manifest.Manifest) map[string]Account {
 
 // keepsHistory reports whether a table never loses a row.
 func keepsHistory(table string) bool {
-	return table == schema.SpendChanges.Name || strings.HasSuffix(table, "_history")
+	return table == schema.SpendChanges.Name || table == schema.TrackerChanges.Name ||
+		strings.HasSuffix(table, "_history")
 }
 
 // sharesAccount returns an error if a store is another advertiser's: it has none of the accounts in the bucket, or one

@@ -58,7 +58,7 @@ func NewQuestions(ctx context.Context, named ...string) (*Questions, error) {
 	var days []string
 	for _, d := range schema.CalendarDays(account, "r1", 2026, 2027) {
 		days = append(days, fmt.Sprintf("('%s', '%s', '%s', '%s', %d, %t, make_timestamptz(%d), "+
-			"make_timestamptz(%d), %d, NULL, NULL, 'r1')", account, d.ReportDate, d.Month, d.ISOWeek, d.DayOfWeek,
+			"make_timestamptz(%d), %d, 'r1')", account, d.ReportDate, d.Month, d.ISOWeek, d.DayOfWeek,
 			d.IsWeekend, d.StartsAt, d.EndsAt, d.Hours))
 	}
 	q.exec(ctx, "INSERT INTO main.calendar VALUES "+strings.Join(days, ", "))

@@ -456,6 +456,50 @@ COMMENT ON COLUMN "main"."tracker_daily"."refused" IS 'Conversions that were ref
 COMMENT ON COLUMN "main"."tracker_daily"."revenue" IS 'US dollars that they earned; of an export with a row for each state, those of the approved ones. NULL: the export does not tell.';
 COMMENT ON COLUMN "main"."tracker_daily"."_run_id" IS 'Run that last changed the row.';
 
+CREATE TABLE "main"."tracker_change" (
+  "account_id" VARCHAR NOT NULL,
+  "report_date" DATE NOT NULL,
+  "campaign_id" VARCHAR NOT NULL,
+  "source_id" VARCHAR NOT NULL,
+  "seen_at" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "op" VARCHAR NOT NULL,
+  "file" VARCHAR NOT NULL,
+  "old_clicks" BIGINT,
+  "new_clicks" BIGINT,
+  "old_conversions" BIGINT,
+  "new_conversions" BIGINT,
+  "old_approved" BIGINT,
+  "new_approved" BIGINT,
+  "old_held" BIGINT,
+  "new_held" BIGINT,
+  "old_refused" BIGINT,
+  "new_refused" BIGINT,
+  "old_revenue" DECIMAL(18,6),
+  "new_revenue" DECIMAL(18,6),
+  "_run_id" VARCHAR NOT NULL
+);
+COMMENT ON TABLE "main"."tracker_change" IS 'History: what changed, not what was counted. Every difference between a day of tracker_daily as stored and as a later file has it: old and new numbers, when they were read, and of which file. The first file of a day writes no line.';
+COMMENT ON COLUMN "main"."tracker_change"."account_id" IS 'Short name of the account in this warehouse.';
+COMMENT ON COLUMN "main"."tracker_change"."report_date" IS 'Day of the tracker whose numbers changed.';
+COMMENT ON COLUMN "main"."tracker_change"."campaign_id" IS 'Campaign of the row, as the file names it.';
+COMMENT ON COLUMN "main"."tracker_change"."source_id" IS 'Source of the row, as the file names it.';
+COMMENT ON COLUMN "main"."tracker_change"."seen_at" IS 'When the later file was read.';
+COMMENT ON COLUMN "main"."tracker_change"."op" IS 'insert: the row appeared; update: its numbers changed; delete: it vanished.';
+COMMENT ON COLUMN "main"."tracker_change"."file" IS 'Name of the later file, without its folder.';
+COMMENT ON COLUMN "main"."tracker_change"."old_clicks" IS 'Clicks before.';
+COMMENT ON COLUMN "main"."tracker_change"."new_clicks" IS 'Clicks after.';
+COMMENT ON COLUMN "main"."tracker_change"."old_conversions" IS 'Conversions of every state before.';
+COMMENT ON COLUMN "main"."tracker_change"."new_conversions" IS 'Conversions of every state after.';
+COMMENT ON COLUMN "main"."tracker_change"."old_approved" IS 'Approved conversions before.';
+COMMENT ON COLUMN "main"."tracker_change"."new_approved" IS 'Approved conversions after.';
+COMMENT ON COLUMN "main"."tracker_change"."old_held" IS 'Conversions that nobody had decided on before.';
+COMMENT ON COLUMN "main"."tracker_change"."new_held" IS 'Conversions that nobody has decided on after.';
+COMMENT ON COLUMN "main"."tracker_change"."old_refused" IS 'Refused conversions before.';
+COMMENT ON COLUMN "main"."tracker_change"."new_refused" IS 'Refused conversions after.';
+COMMENT ON COLUMN "main"."tracker_change"."old_revenue" IS 'US dollars earned before.';
+COMMENT ON COLUMN "main"."tracker_change"."new_revenue" IS 'US dollars earned after.';
+COMMENT ON COLUMN "main"."tracker_change"."_run_id" IS 'Run that read the later file.';
+
 CREATE TABLE "main"."calendar" (
   "account_id" VARCHAR NOT NULL,
   "report_date" DATE NOT NULL,
@@ -466,8 +510,6 @@ CREATE TABLE "main"."calendar" (
   "starts_at" TIMESTAMP WITH TIME ZONE NOT NULL,
   "ends_at" TIMESTAMP WITH TIME ZONE NOT NULL,
   "hours" BIGINT NOT NULL,
-  "limit_starts_at" TIMESTAMP WITH TIME ZONE,
-  "limit_ends_at" TIMESTAMP WITH TIME ZONE,
   "_run_id" VARCHAR NOT NULL
 );
 COMMENT ON TABLE "main"."calendar" IS 'Chicago days with their exact bounds, for every account, from the year of its first stored day to the end of next year.';
@@ -480,8 +522,6 @@ COMMENT ON COLUMN "main"."calendar"."is_weekend" IS 'Saturday or Sunday.';
 COMMENT ON COLUMN "main"."calendar"."starts_at" IS 'First instant of the day in Chicago.';
 COMMENT ON COLUMN "main"."calendar"."ends_at" IS 'First instant after the day.';
 COMMENT ON COLUMN "main"."calendar"."hours" IS 'Length of the day: 24, or 23 and 25 when the clocks change.';
-COMMENT ON COLUMN "main"."calendar"."limit_starts_at" IS 'Always NULL: no service is known whose daily limits start over at another hour than the day.';
-COMMENT ON COLUMN "main"."calendar"."limit_ends_at" IS 'Always NULL, as limit_starts_at.';
 COMMENT ON COLUMN "main"."calendar"."_run_id" IS 'Run that added the day.';
 
 CREATE TABLE "mart"."campaign_spend" (

@@ -1,0 +1,57 @@
+package load
+
+import (
+	"testing"
+	"time"
+
+	"spendsync/load/durable"
+	"spendsync/schema"
+)
+
+// TestTrackerChanges_AreAddedOnce: the lines of a run join those of the same day of seeing, in Parquet and in DuckDB; a
+// line with the key of a stored one takes its place.
+func TestTrackerChanges_AreAddedOnce(t *testing.T) {
+	dir := quickDir(t)
+	at := schema.NewDate(2026, 11, 20).Start().Add(9 * time.Hour)
+	line := func(source string, seen time.Time, clicks int64) schema.TrackerChange {
+		return schema.TrackerChange{ReportDate: day - 3, CampaignID: "C1", SourceID: source,
+			SeenAt: schema.InstantOf(seen), Op: schema.OpUpdate, File: "export.csv", OldClicks: schema.Some[int64](1),
+			NewClicks: schema.Some(clicks)}
+	}
+	later, next := at.Add(time.Hour), at.Add(24*time.Hour)
+	for i, step := range []struct {
+		now   time.Time
+		lines []schema.TrackerChange
+		want  string
+	}{
+		{at, []schema.TrackerChange{line("S2", at, 2), line("S1", at, 3)}, "S1 3 A, S2 2 A"},
+		{at, nil, "S1 3 A, S2 2 A"},
+		{later, []schema.TrackerChange{line("S1", later, 4), line("S2", at, 5)}, "S1 3 A, S1 4 C, S2 5 C"},
+		{next, []schema.TrackerChange{line("S1", next, 6)}, "S1 3 A, S1 4 C, S1 6 D, S2 5 C"},
+	} {
+		scene := sceneFirst()
+		scene.id, scene.at, scene.days = string(rune('A'+i)), step.now, nil
+		o := sceneOptions(durable.Disk{FS: lazyFiles{}})
+		o.Now = scene.now
+		s, err := Open(t.Context(), dir, "acme", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := s.Begin(scene.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.PutTrackerChanges(step.lines)
+		if _, err := scene.publish(t.Context(), g); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		checkStore(t, dir)
+		if got := query(t, dir, `SELECT string_agg(concat_ws(' ', source_id, new_clicks, _run_id), ', '
+			ORDER BY source_id, seen_at) FROM tracker_change`); got != step.want {
+			t.Errorf("step %d: %s, want %s", i, got, step.want)
+		}
+	}
+}
