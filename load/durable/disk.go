@@ -93,6 +93,12 @@ type Disk struct{ FS }
 // OS is the disk of the operating system.
 var OS = Disk{System{}}
 
+// ReadDir is [FS.ReadDir]; its errors are [ErrStorage], as those of all that reads.
+func (d Disk) ReadDir(path string) ([]fs.DirEntry, error) {
+	entries, err := d.FS.ReadDir(path)
+	return entries, Storage(err)
+}
+
 // Open opens a file or a folder for reading. It never waits for the writer of a pipe.
 func (d Disk) Open(path string) (File, error) {
 	return d.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
