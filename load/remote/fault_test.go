@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -68,18 +67,12 @@ func killed(t *testing.T, task string, after time.Duration) bool {
 }
 
 // TestKills: pushes and pulls that are killed at random leave the former generation or the new one, and the
-// next ones end as if undisturbed. SPENDSYNC_TEST_KILLS is how many are killed.
+// next ones end as if undisturbed.
 func TestKills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute under the race detector, which sees no other process")
 	}
-	kills := 6
-	if schematest.All() {
-		kills = 12
-	}
-	if n, err := strconv.Atoi(os.Getenv("SPENDSYNC_TEST_KILLS")); err == nil {
-		kills = n
-	}
+	kills := schematest.Times(6, 12, 30)
 	eachPlace(t, func(t *testing.T, p *place) {
 		s, copied, all := newStore(t), filepath.Join(t.TempDir(), "copy"), filepath.Join(t.TempDir(), "all")
 		s.publish(100, 200, 300)
