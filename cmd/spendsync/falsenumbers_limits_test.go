@@ -3,12 +3,15 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"spendsync/cmd/internal/exit"
+	"spendsync/schema/schematest"
 )
 
 // limits are refusals that pass, at any status.
@@ -46,8 +49,11 @@ func (w *world) limited(name string, refuses func(n int64, r *http.Request) bool
 
 // TestFalseNumbers_ALimitPasses: a limit that some requests of a first load meet, wherever, costs nothing.
 func TestFalseNumbers_ALimitPasses(t *testing.T) {
-	for name := range limits {
+	for i, name := range slices.Sorted(maps.Keys(limits)) {
 		t.Run(name, func(t *testing.T) {
+			if i > 1 {
+				schematest.Long(t)
+			}
 			w := newWorld(t, small).withoutMarts()
 			w.env["RETRY_BUDGET"] = "1m"
 			w.limited(name, func(n int64, _ *http.Request) bool { return n%13 == 1 || n >= 40 && n < 46 })
@@ -73,8 +79,8 @@ func TestFalseNumbers_ALimitPasses(t *testing.T) {
 // contract: the run ends in 5 if nothing is published, and in 4 if the other interface or other days are.
 func TestFalseNumbers_ALimitThatLasts(t *testing.T) {
 	isReport := func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/ads/spend-report") }
-	for name := range limits {
-		for _, tc := range []struct {
+	for i, name := range slices.Sorted(maps.Keys(limits)) {
+		for k, tc := range []struct {
 			of      string
 			refuses func(n int64, r *http.Request) bool
 			want    []int
@@ -88,10 +94,13 @@ func TestFalseNumbers_ALimitThatLasts(t *testing.T) {
 				[]int{exit.Unreachable, exit.Partial}},
 		} {
 			t.Run(fmt.Sprintf("%s/%s", name, tc.of), func(t *testing.T) {
+				if i%4 != k { // each limit once, at each place one
+					schematest.Long(t)
+				}
 				w := newWorld(t, small).withoutMarts()
 				w.limited(name, tc.refuses)
 				code, _, last := w.run("sync")
-				if !contains(tc.want, code) {
+				if !slices.Contains(tc.want, code) {
 					t.Errorf("exit %d, want one of %v: %s", code, tc.want, last)
 				}
 				w.transport = nil
@@ -101,13 +110,4 @@ func TestFalseNumbers_ALimitThatLasts(t *testing.T) {
 			})
 		}
 	}
-}
-
-func contains(codes []int, code int) bool {
-	for _, c := range codes {
-		if c == code {
-			return true
-		}
-	}
-	return false
 }
