@@ -69,10 +69,8 @@ func killed(t *testing.T, task string, after time.Duration) bool {
 // TestKills: pushes and pulls that are killed at random leave the former generation or the new one, and the
 // next ones end as if undisturbed.
 func TestKills(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a minute under the race detector, which sees no other process")
-	}
-	kills := schematest.Times(6, 12, 30)
+	schematest.Long(t) // TestPush_DiesAtEveryRequest and TestPull_DiesAtEveryRequest try each request
+	kills := schematest.Times(0, 12, 30)
 	eachPlace(t, func(t *testing.T, p *place) {
 		s, copied, all := newStore(t), filepath.Join(t.TempDir(), "copy"), filepath.Join(t.TempDir(), "all")
 		s.publish(100, 200, 300)
