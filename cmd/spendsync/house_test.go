@@ -57,7 +57,6 @@ var openers = map[string]string{
 	"cmd/spendsync/check/volume_linux.go":  "the system's account of locks",
 	"cmd/spendsync/demo.go":                "files of the demo's own folder",
 	"cmd/spendsync-lake/demo.go":           "files of the demo's own folder",
-	"cmd/spendsync/payouts/compare.go":     "a note in the locks of a store",
 	"cmd/spendsync/payouts/file.go":        "new files in a temporary folder of its own",
 	"load/duck/ask.go":                     "the DuckDB file of a store",
 	"load/durable/clone_linux.go":          "files of a store",
