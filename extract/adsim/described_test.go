@@ -222,8 +222,8 @@ func TestDescription_Rules(t *testing.T) {
 		{"a list's limit is 1 to 100", "GET /campaigns?limit=101", "", 400, bad + " limit"},
 		{"a list's offset is at most 10000", "GET /campaigns?offset=10001", "", 400, bad + " offset"},
 		{"search has at most 100 characters", "GET /campaigns?search=" + long, "", 400, bad + " search"},
-		{"statuses are known", "GET /campaigns?status=draft", "", 400, bad + " status"},
-		{"statuses are unique", "GET /campaigns?status=active,active", "", 400, bad + " status"},
+		{"statuses are known", "GET /campaigns?status=draft", "", 400, bad + " status[0]"},
+		{"statuses are unique", "GET /campaigns?status=active,active", "", 400, bad + " status[1]"},
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/extract/adsim/advertiser"
 	"spendsync/extract/adsim/config"
 	"spendsync/extract/adsim/wire"
 	"spendsync/extract/adsim/world"
@@ -168,7 +169,7 @@ func TestAccounts_SeeOnlyTheirOwn(t *testing.T) {
 		t.Error("one account has the other's campaign")
 	}
 	cr := settingsOf(t, second, running(t, second)[1]).Creatives[0].CreativeID
-	for _, op := range s.api.Operations {
+	for _, op := range advertiser.Operations() {
 		if op.InPath() == "" {
 			continue
 		}
@@ -177,7 +178,7 @@ func TestAccounts_SeeOnlyTheirOwn(t *testing.T) {
 			"clone_campaign": `{"name":"x"}`, "create_creatives": `{"draft":true,"creatives":[{"title":"x"}]}`,
 			"update_creative": `{"title":"x"}`, "set_creative_status": `{"status":"paused"}`, "clone_creative": `{}`,
 			"set_source_bids": idsBody(s.GoodSources()[:1], `,"bid":0.5`)}[op.Name]
-		if body == "" && op.Body != nil {
+		if body == "" && op.Write() {
 			body = idsBody(s.GoodSources()[:1], "")
 		}
 		refusedAs(t, op.Name, tell(t, s, op.Method, path, body), 404, "not_found", "")

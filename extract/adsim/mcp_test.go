@@ -13,6 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"spendsync/extract/adsim/advertiser"
 	"spendsync/extract/adsim/config"
 	"spendsync/extract/adsim/tools"
 	"spendsync/extract/adsim/wire"
@@ -179,8 +180,8 @@ func TestMCP_CallsEveryTool(t *testing.T) {
 	if got := do("get_limits", `{}`); len(list(got["limits"])) != len(world.ChangeKinds) {
 		t.Errorf("got %v", got)
 	}
-	for _, op := range s.api.Operations {
-		if !op.NotTool && !called[op.Name] {
+	for _, op := range advertiser.Operations() {
+		if op.IsTool() && !called[op.Name] {
 			t.Errorf("%s was not called", op.Name)
 		}
 	}

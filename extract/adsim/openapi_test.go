@@ -34,7 +34,7 @@ func routerOf(t testing.TB, s *Service) routers.Router {
 	if router != nil {
 		return router
 	}
-	doc, err := openapi3.NewLoader().LoadFromData(advertiser.Description())
+	doc, err := openapi3.NewLoader().LoadFromData(advertiser.Description)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,8 +102,8 @@ func TestOpenAPI_IsValid(t *testing.T) {
 	s := sim(config.Config{})
 	routerOf(t, s)
 	status, _, body := callAPI(t, s, "/v1/openapi.json")
-	if status != 200 || !bytes.Contains(body, []byte(`"openapi":"3.1.0"`)) ||
-		!bytes.Contains(body, []byte(`"version":"1.0.0"`)) {
+	if status != 200 || !bytes.Contains(body, []byte(`"openapi": "3.1.0"`)) ||
+		!bytes.Contains(body, []byte(`"version": "1.0.0"`)) {
 		t.Errorf("%d %s", status, head(body))
 	}
 }
@@ -148,7 +148,7 @@ func TestOpenAPI_NamesEveryOperationAndNoOther(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(advertiser.Description(), &doc); err != nil {
+	if err := json.Unmarshal(advertiser.Description, &doc); err != nil {
 		t.Fatal(err)
 	}
 	var got []string

@@ -62,7 +62,7 @@ type balanceReply struct {
 
 // balance answers GET /v1/balance.
 func (s *API) balance(c *Call) wire.Reply {
-	b := c.St.BalanceOf(s.World.BalanceAsOf(c.St.Now, c.args.flag("fresh", false)))
+	b := c.St.BalanceOf(s.World.BalanceAsOf(c.St.Now, c.args.flag("fresh")))
 	rep := balanceReply{Left: money.Amount(b.Left), Currency: "USD", Mode: "prepaid",
 		Average: money.Amount(b.Average / 10_000 * 10_000), Status: b.Status, Message: b.Message,
 		RefreshedAt: b.At.UTC().Format(time.RFC3339)}

@@ -1,12 +1,8 @@
 package advertiser
 
 import (
-	"bytes"
-	"encoding/json"
-	"maps"
 	"math"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,24 +21,21 @@ type Call struct {
 	St    *ledger.State
 	Key   *APIKey
 	Op    *Operation
-	Query url.Values
-	args  body     // the parameters of the query, checked
-	path  []string // below /v1/
-	raw   []byte   // the body as it came
-	body  body
+	id    string   // in the path
+	args  body     // of the query or the body
+	wrong *problem // with the arguments
 	Fault *wire.Fault
 }
 
 // API answers the advertiser API for one account.
 type API struct {
-	World      *world.World
-	keys       *Keys
-	files      *fetch.Fetcher
-	Operations []*Operation
+	World *world.World
+	keys  *Keys
+	files *fetch.Fetcher
 }
 
 func NewAPI(w *world.World, keys *Keys, files *fetch.Fetcher) *API {
-	return &API{World: w, keys: keys, files: files, Operations: Operations()}
+	return &API{World: w, keys: keys, files: files}
 }
 
 // Serve checks the key and lets its account answer.
@@ -55,7 +48,7 @@ func Serve(accounts []*API, now time.Time, r *http.Request, f *wire.Fault) wire.
 		return accounts[0].Unauthorized()
 	}
 	st := own.World.StateAt(now)
-	rep := own.serveKey(&Call{St: &st, Key: key, Query: r.URL.Query(), Fault: f}, r)
+	rep := own.serveKey(&Call{St: &st, Key: key, Fault: f}, r)
 	key.Tell(rep.Header, now)
 	return rep
 }
@@ -68,34 +61,28 @@ func (s *API) Unauthorized() wire.Reply {
 
 // serveKey answers a request whose key is right.
 func (s *API) serveKey(c *Call, r *http.Request) wire.Reply {
-	allow := s.route(c, r.Method, r.URL.Path)
-	if c.Op != nil && c.Op.Body != nil {
-		raw, err := wire.ReadBody(r)
-		if err != nil {
-			return s.Refuse(invalidField("", "the body can't be read: %v", err))
-		}
-		c.raw = raw
+	allow := c.route(r.Method, r.URL.Path)
+	if c.Op != nil {
+		c.wrong = c.takeRequest(r)
+		return s.Perform(c)
 	}
-	if p := s.Throttle(c); p != nil {
+	if p := s.throttle(c); p != nil {
 		return s.Refuse(p)
 	}
-	switch {
-	case allow == nil:
+	if allow == nil {
 		return s.APIError(http.StatusNotFound, "not_found", "There is no such path.", nil)
-	case c.Op == nil:
-		rep := s.APIError(http.StatusMethodNotAllowed, "not_found", "The path has no "+r.Method+".", nil)
-		rep.Header.Set("Allow", strings.Join(allow, ", "))
-		return rep
 	}
-	return s.Perform(c)
+	rep := s.APIError(http.StatusMethodNotAllowed, "not_found", "The path has no "+r.Method+".", nil)
+	rep.Header.Set("Allow", strings.Join(allow, ", "))
+	return rep
 }
 
-// Perform answers a call whose operation is known and that was not too much.
+// Perform answers a call whose operation is known.
 func (s *API) Perform(c *Call) wire.Reply {
 	if p := s.admit(c); p != nil {
 		return s.Refuse(p)
 	}
-	if c.Fault.Is(wire.Upstream) && c.Op.Write && !c.Fault.Other {
+	if c.Fault.Is(wire.Upstream) && c.Op.Write() && !c.Fault.Other {
 		return s.Refuse(upstreamProblem)
 	}
 	rep := c.Op.answer(s, c)
@@ -108,8 +95,8 @@ func (s *API) Perform(c *Call) wire.Reply {
 var upstreamProblem = &problem{status: http.StatusBadGateway, code: "upstream_error",
 	message: "A backend step failed. The change may nevertheless have gone through."}
 
-// Throttle counts a call against the minute. Pausing is never limited.
-func (s *API) Throttle(c *Call) *problem {
+// throttle counts a call against the minute. Pausing is never limited.
+func (s *API) throttle(c *Call) *problem {
 	if c.pauses() {
 		return nil
 	}
@@ -119,8 +106,11 @@ func (s *API) Throttle(c *Call) *problem {
 	return nil
 }
 
-// admit makes the checks common to all operations: the scope, the parameters, the form of the body.
+// admit makes the checks common to all operations: the rate, the scope, the arguments.
 func (s *API) admit(c *Call) *problem {
+	if p := s.throttle(c); p != nil {
+		return p
+	}
 	if c.Fault.Is(wire.Unavailable) && !c.pauses() {
 		wait, err := strconv.Atoi(c.Fault.RetryAfter)
 		if err != nil {
@@ -129,96 +119,22 @@ func (s *API) admit(c *Call) *problem {
 		return &problem{status: http.StatusServiceUnavailable, code: "unavailable",
 			message: "Temporarily unavailable. Pausing still works.", wait: wait}
 	}
-	if c.Op.Write && c.Key.Scope != ScopeWrite {
+	if c.Op.Write() && c.Key.Scope != ScopeWrite {
 		return &problem{status: http.StatusForbidden, code: "forbidden", message: "The API key is read-only."}
 	}
-	if p := c.takeQuery(); p != nil {
-		return p
-	}
-	return c.takeBody()
-}
-
-// takeQuery parses the parameters by their schemas, the same that a tool's arguments have.
-func (c *Call) takeQuery() *problem {
-	c.args = body{}
-	for _, name := range slices.Sorted(maps.Keys(c.Query)) {
-		i := slices.IndexFunc(c.Op.Params, func(p param) bool { return p.Name == name })
-		switch {
-		case i < 0:
-			return invalidField(name, "unknown parameter")
-		case len(c.Query[name]) > 1:
-			return invalidField(name, "given more than once")
-		}
-		of, text := c.Op.Params[i].Schema, c.Query.Get(name)
-		var v any = text
-		switch kind, _ := of.kind(); kind {
-		case "array":
-			var list []any
-			for part := range strings.SplitSeq(text, ",") {
-				list = append(list, part)
-			}
-			v = list
-		case "integer":
-			v = json.Number(text)
-		case "boolean":
-			if on, err := strconv.ParseBool(text); err == nil {
-				v = on
-			}
-		}
-		if found := of.check(nil, name, v); len(found) > 0 {
-			found[0].Field = name
-			return invalidFields(found[:1])
-		}
-		c.args[name] = v
-	}
-	return nil
+	return c.wrong
 }
 
 // window is the part of a list that is asked for.
 func (c *Call) window() wire.Window {
-	w := wire.Window{Limit: 25, Offset: c.args.integer("offset")}
-	if c.args.has("limit") {
-		w.Limit = c.args.integer("limit")
-	}
-	return w
-}
-
-// statuses are those that are asked for.
-func (c *Call) statuses(byDefault []string) []string {
-	if c.args.has("status") {
-		return c.args.texts("status")
-	}
-	return byDefault
-}
-
-// takeBody parses the body and checks its form.
-func (c *Call) takeBody() *problem {
-	if c.Op.Body == nil || c.body != nil {
-		return nil
-	}
-	if c.Op.bodyOptional && len(bytes.TrimSpace(c.raw)) == 0 {
-		c.body = body{}
-		return nil
-	}
-	b, err := parseBody(c.raw)
-	if err != nil {
-		return invalidField("", "%v", err)
-	}
-	if found := c.Op.Body.check(nil, "", map[string]any(b)); len(found) > 0 {
-		return invalidFields(found)
-	}
-	c.body = b
-	return nil
+	return wire.Window{Limit: c.args.integer("limit"), Offset: c.args.integer("offset")}
 }
 
 // pauses reports whether the call pauses a campaign or a creative: that is never
 // limited, and works while nothing else does.
 func (c *Call) pauses() bool {
-	if c.Op == nil || c.Op.Name != "set_campaign_status" && c.Op.Name != "set_creative_status" {
-		return false
-	}
-	b, err := parseBody(c.raw)
-	return err == nil && b.text("status") == "paused"
+	return c.Op != nil && (c.Op.Name == "set_campaign_status" || c.Op.Name == "set_creative_status") &&
+		c.args.text("status") == "paused"
 }
 
 // APIError returns the advertiser API's error body.

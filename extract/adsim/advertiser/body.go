@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"time"
 	"unicode/utf8"
 )
@@ -79,17 +80,11 @@ func (b body) has(name string) bool { _, has := b[name]; return has }
 // text is "" for null and for a field that is not there.
 func (b body) text(name string) string { s, _ := b[name].(string); return s }
 
-func (b body) flag(name string, unset bool) bool {
-	if v, ok := b[name].(bool); ok {
-		return v
-	}
-	return unset
-}
+func (b body) flag(name string) bool { on, _ := b[name].(bool); return on }
 
 // money is in millionths, rounded, and 0 for null and for a field that is not there.
 func (b body) money(name string) int64 {
-	n, _ := b[name].(json.Number)
-	f, _ := n.Float64() // the schema has verified that it is a number
+	f, _ := strconv.ParseFloat(fmt.Sprint(b[name]), 64) // the schema has verified that it is a number
 	return int64(math.Round(f * 1e6))
 }
 

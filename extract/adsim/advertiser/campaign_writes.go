@@ -43,13 +43,9 @@ func (s *API) createCampaign(c *Call) wire.Reply {
 	return s.write(c, w, func(e edit) *problem {
 		cp, of := e.NewCampaign()
 		made = cp
-		status := "active"
-		of.Status, of.Start = &status, &cp.CreatedAt
-		of.Audience = &market.Audience{}
-		if c.body.has("status") {
-			status = c.body.text("status")
-		}
-		return e.takeCampaign(cp, c.body)
+		status := c.args.text("status")
+		of.Status, of.Start, of.Audience = &status, &cp.CreatedAt, &market.Audience{}
+		return e.takeCampaign(cp, c.args)
 	}, func() wire.Reply { return created(s.oneCampaign(c, made, nil)) })
 }
 
@@ -62,17 +58,17 @@ func created(rep wire.Reply) wire.Reply {
 
 // updateCampaign answers PATCH /v1/campaigns/{campaign_id}.
 func (s *API) updateCampaign(c *Call) wire.Reply {
-	id := c.path[1]
+	id := c.id
 	w := world.Write{Busy: []string{id}, Cost: map[string]int{world.CampaignUpdate: 1}}
 	var cp *market.Campaign
 	return s.write(c, w, func(e edit) (p *problem) {
 		if cp, p = e.editableCampaign(id); p != nil {
 			return p
 		}
-		if p := e.checkDoubling(cp, c.body); p != nil {
+		if p := e.checkDoubling(cp, c.args); p != nil {
 			return p
 		}
-		return e.takeCampaign(cp, c.body)
+		return e.takeCampaign(cp, c.args)
 	}, func() wire.Reply { return s.oneCampaign(c, cp, nil) })
 }
 
@@ -162,7 +158,7 @@ func checkAudience(a *market.Audience) *problem {
 
 // setCampaignStatus answers POST /v1/campaigns/{campaign_id}/status.
 func (s *API) setCampaignStatus(c *Call) wire.Reply {
-	id, status := c.path[1], c.body.text("status")
+	id, status := c.id, c.args.text("status")
 	w := world.Write{Busy: []string{id}, Cost: map[string]int{world.CampaignUpdate: 1}, Free: status == "paused"}
 	var cp *market.Campaign
 	return s.write(c, w, func(e edit) (p *problem) {
@@ -197,7 +193,7 @@ const mostCloned = 20
 
 // cloneCampaign answers POST /v1/campaigns/{campaign_id}/clone.
 func (s *API) cloneCampaign(c *Call) wire.Reply {
-	id := c.path[1]
+	id := c.id
 	w := world.Write{Busy: []string{world.Creating}, Cost: map[string]int{world.CampaignCreate: 1}}
 	var made *market.Campaign
 	copies := []string{}
@@ -206,12 +202,12 @@ func (s *API) cloneCampaign(c *Call) wire.Reply {
 		if p != nil {
 			return p
 		}
-		made, p = e.copyCampaign(cp, c.body)
+		made, p = e.copyCampaign(cp, c.args)
 		if p != nil {
 			return p
 		}
 		var with []*market.Creative
-		if c.body.flag("include_creatives", true) {
+		if c.args.flag("include_creatives") {
 			with = e.cloned(cp)
 		}
 		w.Cost[world.CreativeCreate] = len(with)
@@ -257,10 +253,7 @@ func (e edit) copyCampaign(cp *market.Campaign, b body) (*market.Campaign, *prob
 		return nil, invalidField("daily_spend_limit", "is required: campaign %s has none", cp.ID)
 	}
 	made, of := e.NewCampaign()
-	name, status := b.text("name"), "paused"
-	if b.has("status") {
-		status = b.text("status")
-	}
+	name, status := b.text("name"), b.text("status")
 	of.Name, of.Status, of.Limit = &name, &status, &limit
 	of.Bid, of.TargetCPA, of.Start, of.End, of.Audience = &now.Bid, &now.TargetCPA, &now.Start, &now.End, &now.Audience
 	of.AllowList = &src.AllowList

@@ -14,7 +14,7 @@ import (
 // listCampaigns answers GET /v1/campaigns: the identity of campaigns, not their
 // settings.
 func (s *API) listCampaigns(c *Call) wire.Reply {
-	wanted, search, w := c.statuses(market.CampaignStatuses[:2]), c.args.text("search"), c.window()
+	wanted, search, w := c.args.texts("status"), c.args.text("search"), c.window()
 	var list []*market.Campaign
 	for _, cp := range c.St.Campaigns() {
 		asked := c.St.Changes.Campaign(cp.ID)
@@ -44,7 +44,7 @@ func (s *API) findCampaign(c *Call, id string) *market.Campaign {
 
 // getCampaign answers GET /v1/campaigns/{campaign_id}.
 func (s *API) getCampaign(c *Call) wire.Reply {
-	cp := s.findCampaign(c, c.path[1])
+	cp := s.findCampaign(c, c.id)
 	if cp == nil {
 		return s.notFound("campaign")
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,16 +48,6 @@ type SourceChange struct {
 	Disallow []string       `json:"disallow"`
 	Bids     map[string]any `json:"bids"` // by source; null removes the bid
 }
-
-var (
-	campaignChange = objectOf(nil, with(campaignFields(), "status", enumOf(market.CampaignStatuses...),
-		"delivery_status", enumOf(ledger.DeliveryStatuses...).orNull(), "unsupported_targeting", flagOf(nil),
-		"daily_spend_limit", dailyLimitSchema.orNull()))
-	creativeChange = objectOf(nil, with(creativeFields(), "status", enumOf(market.CreativeStatuses...),
-		"rejection_comment", textOf(0, 0), "rejection_reasons", &schema{Type: "array", Items: textOf(0, 0)},
-		"title", textOf(1, 100).orNull(), "message", textOf(1, 200).orNull(), "link", textOf(1, 2000).orNull(),
-		"icon_id", patternOf(imageIDForm).orNull()))
-)
 
 // Apply makes a change and returns the ID of the changed or created entity.
 func (s *API) Apply(c Change) (id string, err error) {
@@ -142,8 +131,9 @@ func (e edit) hide(cp *market.Campaign, cr *market.Creative, do ledger.Action) e
 	return nil
 }
 
-// orderedBody returns ordered values as the body of a write. Amounts may be text.
-func orderedBody(set map[string]any, s *schema) (body, error) {
+// orderedBody returns ordered values as the body of a write: fields of an operation in its bounds, or null, and more
+// fields. Amounts may be text.
+func orderedBody(set map[string]any, operation string, more ...string) (body, error) {
 	raw, err := json.Marshal(set)
 	if err != nil || set == nil {
 		return body{}, err
@@ -152,25 +142,28 @@ func orderedBody(set map[string]any, s *schema) (body, error) {
 	if err != nil {
 		return nil, err
 	}
+	i := slices.IndexFunc(Operations(), func(op *Operation) bool { return op.Name == operation })
 	for name, v := range b {
-		of := s.Properties[name]
-		if of == nil || of.Format != "double" || v == nil {
-			continue
+		of := Operations()[i].Fields.Properties[name]
+		if text, is := v.(string); is && of != nil && of.Format == "double" {
+			b[name] = json.Number(text)
 		}
-		text := fmt.Sprint(v)
-		if _, ok := money.Parse(text); !ok {
-			return nil, fmt.Errorf("%s %q: expected a decimal of at most six places", name, text)
+		var found []detail
+		switch {
+		case of == nil && !slices.Contains(more, name):
+			found = []detail{{name, "unknown field"}}
+		case of != nil && v != nil:
+			found = of.check(nil, name, b[name])
 		}
-		b[name] = json.Number(text)
-	}
-	if found := s.check(nil, "", map[string]any(b)); len(found) > 0 {
-		return nil, invalidFields(found)
+		if found != nil {
+			return nil, invalidFields(found)
+		}
 	}
 	return b, nil
 }
 
 func (e edit) orderCampaign(cp *market.Campaign, c Change) error {
-	b, err := orderedBody(c.Set, campaignChange)
+	b, err := orderedBody(c.Set, "update_campaign", "status", "delivery_status", "unsupported_targeting")
 	if err != nil {
 		return err
 	}
@@ -188,7 +181,7 @@ func (e edit) orderCampaign(cp *market.Campaign, c Change) error {
 	}
 	if b.has("unsupported_targeting") {
 		au := ledger.Or(of.Audience, cp.Audience)
-		au.UnsupportedTargeting = b.flag("unsupported_targeting", false)
+		au.UnsupportedTargeting = b.flag("unsupported_targeting")
 		of.Audience = &au
 	}
 	if c.Sources == nil {
@@ -198,7 +191,7 @@ func (e edit) orderCampaign(cp *market.Campaign, c Change) error {
 }
 
 func (e edit) orderCreative(cr *market.Creative, set map[string]any) error {
-	b, err := orderedBody(set, creativeChange)
+	b, err := orderedBody(set, "update_creative", "status", "rejection_reasons", "rejection_comment")
 	if err != nil {
 		return err
 	}
@@ -255,21 +248,14 @@ func (e edit) orderSources(cp *market.Campaign, c *SourceChange) error {
 }
 
 func (e edit) orderBids(cp *market.Campaign, bids map[string]any) error {
-	fields := map[string]*schema{}
-	for id := range bids {
-		fields[id] = bidSchema.orNull()
-	}
-	b, err := orderedBody(bids, objectOf(nil, fields))
-	if err != nil {
-		return fmt.Errorf("bids: %w", err)
-	}
 	of := e.OfCampaign(cp.ID)
-	for _, id := range slices.Sorted(maps.Keys(b)) {
+	for id, v := range bids {
 		src, ok := e.Account.Sources.Index(id)
-		if !ok {
-			return fmt.Errorf("bids: no source %q", id)
+		bid, amount := money.Parse(fmt.Sprint(v))
+		if !ok || !amount && v != nil {
+			return fmt.Errorf("bids: no source %q, or %v is not an amount", id, v)
 		}
-		setIn(&of.Bids, src, b.money(id)) // null: none of its own
+		setIn(&of.Bids, src, bid) // null: none of its own
 	}
 	return nil
 }

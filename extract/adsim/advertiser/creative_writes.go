@@ -122,12 +122,12 @@ func (e edit) addCreative(cp *market.Campaign, ct ledger.Content, draft bool) (*
 
 // createCreatives answers POST /v1/campaigns/{campaign_id}/creatives.
 func (s *API) createCreatives(c *Call) wire.Reply {
-	list, _ := c.body["creatives"].([]any)
-	draft := c.body.flag("draft", false)
+	list, _ := c.args["creatives"].([]any)
+	draft := c.args.flag("draft")
 	w := world.Write{Busy: []string{world.Creating}, Cost: map[string]int{world.CreativeCreate: len(list)}}
 	var made []*market.Creative
 	p := s.edit(c, w, func(e edit) *problem {
-		cp, p := e.editableCampaign(c.path[1])
+		cp, p := e.editableCampaign(c.id)
 		if p != nil {
 			return p
 		}
@@ -169,20 +169,20 @@ func (s *API) createCreatives(c *Call) wire.Reply {
 
 // updateCreative answers PATCH /v1/creatives/{creative_id}.
 func (s *API) updateCreative(c *Call) wire.Reply {
-	id := c.path[1]
+	id := c.id
 	w := world.Write{Busy: []string{id}, Cost: map[string]int{world.CreativeUpdate: 1}}
 	return s.write(c, w, func(e edit) *problem {
 		cr, p := e.editableCreative(id)
 		if p != nil {
 			return p
 		}
-		if p := e.checkImages("", c.body); p != nil {
+		if p := e.checkImages("", c.args); p != nil {
 			return p
 		}
-		if found := checkTexts(nil, "", c.body); len(found) > 0 {
+		if found := checkTexts(nil, "", c.args); len(found) > 0 {
 			return invalidFields(found)
 		}
-		return e.changeCreative(cr, c.body)
+		return e.changeCreative(cr, c.args)
 	}, func() wire.Reply { return s.getCreative(c) })
 }
 
@@ -207,7 +207,7 @@ func (e edit) changeCreative(cr *market.Creative, b body) *problem {
 		return nil
 	}
 	lacks := missing(ct, "")
-	if status == "draft" && (!b.flag("submit_for_review", true) || len(lacks) > 0 && !b.has("submit_for_review")) {
+	if status == "draft" && (!b.flag("submit_for_review") || len(lacks) > 0 && !b.has("submit_for_review")) {
 		ct.Set(of)
 		return nil
 	}
@@ -223,7 +223,7 @@ func (e edit) changeCreative(cr *market.Creative, b body) *problem {
 
 // setCreativeStatus answers POST /v1/creatives/{creative_id}/status.
 func (s *API) setCreativeStatus(c *Call) wire.Reply {
-	id, status := c.path[1], c.body.text("status")
+	id, status := c.id, c.args.text("status")
 	w := world.Write{Busy: []string{id}, Cost: map[string]int{world.CreativeUpdate: 1}, Free: status == "paused"}
 	return s.write(c, w, func(e edit) *problem {
 		cr, p := e.creativeOf(id)
@@ -250,23 +250,23 @@ func (s *API) cloneCreative(c *Call) wire.Reply {
 	w := world.Write{Busy: []string{world.Creating}, Cost: map[string]int{world.CreativeCreate: 1}}
 	var made *market.Creative
 	return s.write(c, w, func(e edit) *problem {
-		cr, p := e.creativeOf(c.path[1])
+		cr, p := e.creativeOf(c.id)
 		if p != nil {
 			return p
 		}
 		target := cr.Campaign.ID
-		if c.body.has("campaign_id") {
-			target = c.body.text("campaign_id")
+		if c.args.has("campaign_id") {
+			target = c.args.text("campaign_id")
 		}
 		cp, p := e.editableCampaign(target)
 		if p != nil {
 			return p
 		}
-		if p := e.checkImages("", c.body); p != nil {
+		if p := e.checkImages("", c.args); p != nil {
 			return p
 		}
-		ct, draft := takeContent(ledger.ContentOf(e.St.CreativeNow(cr)), c.body), c.body.flag("draft", false)
-		found := checkTexts(nil, "", c.body)
+		ct, draft := takeContent(ledger.ContentOf(e.St.CreativeNow(cr)), c.args), c.args.flag("draft")
+		found := checkTexts(nil, "", c.args)
 		if !draft {
 			found = append(found, missing(ct, "")...)
 		}

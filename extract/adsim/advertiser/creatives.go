@@ -12,11 +12,11 @@ import (
 
 // listCreatives answers GET /v1/campaigns/{campaign_id}/creatives.
 func (s *API) listCreatives(c *Call) wire.Reply {
-	cp := s.findCampaign(c, c.path[1])
+	cp := s.findCampaign(c, c.id)
 	if cp == nil {
 		return s.notFound("campaign")
 	}
-	wanted, w := c.statuses(market.CreativeStatuses[:5]), c.window()
+	wanted, w := c.args.texts("status"), c.window()
 	var list []*market.Creative
 	for _, cr := range c.St.Creatives(cp) {
 		if c.St.Changes.Creative(cr.ID).Hidden == "" && slices.Contains(wanted, c.St.CreativeStatus(cr)) {
@@ -28,7 +28,7 @@ func (s *API) listCreatives(c *Call) wire.Reply {
 
 // getCreative answers GET /v1/creatives/{creative_id}.
 func (s *API) getCreative(c *Call) wire.Reply {
-	id := c.path[1]
+	id := c.id
 	campaignID, _, _ := strings.Cut(id, "-")
 	if cp := s.findCampaign(c, campaignID); cp != nil {
 		if cr := c.St.Creative(cp, id); cr != nil && c.St.Changes.Creative(id).Hidden != ledger.Hide {

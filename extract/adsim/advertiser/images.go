@@ -19,30 +19,13 @@ const (
 	mostSide       = 8192 // pixels; a small file can hold a very large image
 )
 
-var uploadBody = objectOf([]string{"kind"}, map[string]*schema{
-	"kind": enumOf(world.KindImage, world.KindIcon),
-	"image_url": {Type: "string", MaxLength: 2000, Pattern: `^https://\S`,
-		Description: "Public https URL, downloaded once."},
-	"data_base64": {Type: "string", MinLength: 8, MaxLength: 960_000, Description: "Standard base64, without " +
-		"data: in front."},
-	"content_type": enumOf("image/png", "image/jpeg", "image/gif").about("With data_base64."),
-}).eitherOr()
-
-// eitherOr describes what imageOf refuses: an image comes from an image_url, or from
-// data_base64 with its content_type.
-func (s *schema) eitherOr() *schema {
-	s.Needs = map[string][]string{"data_base64": {"content_type"}, "content_type": {"data_base64"}}
-	s.Not = &schema{AnyOf: []*schema{{Required: []string{"image_url", "data_base64"}}, {MostFields: 1}}}
-	return s
-}
-
 // uploadImage answers POST /v1/images.
 func (s *API) uploadImage(c *Call) wire.Reply {
 	// A URL is not fetched for an account that can't keep the image.
 	if err := s.World.MayUpload(c.St.Now); err != nil {
 		return s.Refuse(problemOf(err))
 	}
-	up, p := s.imageOf(c.body)
+	up, p := s.imageOf(c.args)
 	if p != nil {
 		return s.Refuse(p)
 	}

@@ -144,9 +144,6 @@ func (r *Keys) changeKey(key string, do func(*APIKey)) error {
 	return nil
 }
 
-var keyBody = objectOf([]string{"name", "scope"}, map[string]*schema{"name": wordsOf(1, 100),
-	"scope": enumOf(scopeRead, ScopeWrite)})
-
 // createKey answers POST /v1/api-keys, which takes the dashboard user's credentials.
 func createKey(accounts []*API, now time.Time, r *http.Request) wire.Reply {
 	user, password, _ := r.BasicAuth()
@@ -165,7 +162,8 @@ func createKey(accounts []*API, now time.Time, r *http.Request) wire.Reply {
 	if err != nil {
 		return s.Refuse(invalidField("", "%v", err))
 	}
-	if found := keyBody.check(nil, "", map[string]any(b)); len(found) > 0 {
+	by := described().Paths["/v1/api-keys"]["post"].RequestBody.Content["application/json"].Schema
+	if found := by.check(nil, "", map[string]any(b)); len(found) > 0 {
 		return s.Refuse(invalidFields(found))
 	}
 	s.keys.mu.Lock()

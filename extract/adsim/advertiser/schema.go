@@ -15,107 +15,45 @@ import (
 	"unicode/utf8"
 )
 
-// schema is as much of JSON Schema as the bodies need. The same value checks a
-// request, stands in openapi.json and is the input schema of a tool, so that the
-// three can't differ.
+// schema is as much of JSON Schema as the bodies need. It is read from openapi.json, checks a request and is the
+// input schema of a tool, so that the three can't differ.
 type schema struct {
-	Type        any                `json:"type,omitempty"` // a name, or a list of two of which one is null
-	Description string             `json:"description,omitempty"`
-	Enum        []any              `json:"enum,omitempty"`
-	Pattern     string             `json:"pattern,omitempty"`
-	Format      string             `json:"format,omitempty"`
-	MinLength   int                `json:"minLength,omitempty"`
-	MaxLength   int                `json:"maxLength,omitempty"`
-	Minimum     json.Number        `json:"minimum,omitempty"`
-	Maximum     json.Number        `json:"maximum,omitempty"`
-	Items       *schema            `json:"items,omitempty"`
-	MinItems    int                `json:"minItems,omitempty"`
-	MaxItems    int                `json:"maxItems,omitempty"`
-	Unique      bool               `json:"uniqueItems,omitempty"`
-	Properties  map[string]*schema `json:"properties,omitempty"`
-	Required    []string           `json:"required,omitempty"`
-	MinFields   int                `json:"minProperties,omitempty"`
-	Additional  *bool              `json:"additionalProperties,omitempty"`
-	Default     any                `json:"default,omitempty"`
-	// What follows stands in the description for what the operation itself refuses.
-	Needs      map[string][]string `json:"dependentRequired,omitempty"`
-	Not        *schema             `json:"not,omitempty"`
-	AnyOf      []*schema           `json:"anyOf,omitempty"`
-	MostFields int                 `json:"maxProperties,omitempty"`
+	Ref         string              `json:"$ref,omitempty"`
+	Type        any                 `json:"type,omitempty"` // a name, or a list of two of which one is null
+	Description string              `json:"description,omitempty"`
+	Enum        []any               `json:"enum,omitempty"`
+	Pattern     string              `json:"pattern,omitempty"`
+	Format      string              `json:"format,omitempty"`
+	MinLength   int                 `json:"minLength,omitempty"`
+	MaxLength   int                 `json:"maxLength,omitempty"`
+	Minimum     json.Number         `json:"minimum,omitempty"`
+	Maximum     json.Number         `json:"maximum,omitempty"`
+	Items       *schema             `json:"items,omitempty"`
+	MinItems    int                 `json:"minItems,omitempty"`
+	MaxItems    int                 `json:"maxItems,omitempty"`
+	Unique      bool                `json:"uniqueItems,omitempty"`
+	Properties  map[string]*schema  `json:"properties,omitempty"`
+	Required    []string            `json:"required,omitempty"`
+	MinFields   int                 `json:"minProperties,omitempty"`
+	Additional  *bool               `json:"additionalProperties,omitempty"`
+	Default     any                 `json:"default,omitempty"`
+	Needs       map[string][]string `json:"dependentRequired,omitempty"` // checked by the operation itself
 }
 
-func textOf(least, most int) *schema {
-	return &schema{Type: "string", MinLength: least, MaxLength: most}
-}
-
-func wordsOf(least, most int) *schema {
-	s := textOf(least, most)
-	s.Pattern = `\S`
-	return s
-}
-
-func patternOf(pattern string) *schema { return &schema{Type: "string", Pattern: pattern} }
-
-func amountOf(least, most json.Number) *schema {
-	return &schema{Type: "number", Format: "double", Minimum: least, Maximum: most}
-}
-
-func integerOf(least, most json.Number) *schema {
-	return &schema{Type: "integer", Minimum: least, Maximum: most}
-}
-
-func flagOf(byDefault any) *schema { return &schema{Type: "boolean", Default: byDefault} }
-func instantOf() *schema           { return &schema{Type: "string", Format: "date-time"} }
-
-func enumOf(values ...string) *schema {
-	s := &schema{Type: "string"}
-	for _, v := range values {
-		s.Enum = append(s.Enum, v)
+// resolve puts the components that a schema refers to in their places.
+func (s *schema) resolve(components map[string]*schema) {
+	for name, of := range s.Properties {
+		if of.Ref != "" {
+			s.Properties[name] = components[of.Ref[strings.LastIndexByte(of.Ref, '/')+1:]]
+		}
 	}
-	return s
-}
-
-func listOf(of *schema, least, most int) *schema {
-	return &schema{Type: "array", Items: of, MinItems: least, MaxItems: most, Unique: true}
-}
-
-// objectOf refuses fields that it does not name.
-func objectOf(required []string, fields map[string]*schema) *schema {
-	closed := false
-	return &schema{Type: "object", Required: required, Properties: fields, Additional: &closed}
-}
-
-// orNull is a copy that takes null too.
-func (s *schema) orNull() *schema {
-	c := *s
-	c.Type = []string{s.Type.(string), "null"}
-	return &c
-}
-
-// about is a copy with a description.
-func (s *schema) about(text string) *schema {
-	c := *s
-	c.Description = text
-	return &c
-}
-
-func (s *schema) defaults(v any) *schema {
-	c := *s
-	c.Default = v
-	return &c
-}
-
-// atLeastOne is a copy that wants a field, whichever.
-func (s *schema) atLeastOne() *schema {
-	c := *s
-	c.MinFields = 1
-	return &c
 }
 
 // kind is the type without null, and whether null is one too.
 func (s *schema) kind() (name string, null bool) {
-	if list, ok := s.Type.([]string); ok {
-		return list[0], true
+	if list, ok := s.Type.([]any); ok {
+		name, _ = list[0].(string)
+		return name, true
 	}
 	name, _ = s.Type.(string)
 	return name, false
@@ -124,40 +62,33 @@ func (s *schema) kind() (name string, null bool) {
 // check appends the errors of a value that was decoded with numbers as text.
 func (s *schema) check(found []detail, field string, v any) []detail {
 	kind, null := s.kind()
-	if v == nil && null {
-		return found
-	}
-	wrong := func(format string, args ...any) []detail {
-		return append(found, detail{field, fmt.Sprintf(format, args...)})
-	}
 	switch v := v.(type) {
+	case nil:
+		if null {
+			return found
+		}
 	case string:
-		if kind != "string" {
-			return wrong("expected %s", s.expected())
+		if kind == "string" {
+			return s.checkText(found, field, v)
 		}
-		return s.checkText(found, field, v)
 	case json.Number:
-		if kind != "number" && kind != "integer" {
-			return wrong("expected %s", s.expected())
+		if kind == "number" || kind == "integer" {
+			return s.checkNumber(found, field, v)
 		}
-		return s.checkNumber(found, field, v)
 	case bool:
-		if kind != "boolean" {
-			return wrong("expected %s", s.expected())
+		if kind == "boolean" {
+			return found
 		}
-		return found
 	case []any:
-		if kind != "array" {
-			return wrong("expected %s", s.expected())
+		if kind == "array" {
+			return s.checkList(found, field, v)
 		}
-		return s.checkList(found, field, v)
 	case map[string]any:
-		if kind != "object" {
-			return wrong("expected %s", s.expected())
+		if kind == "object" {
+			return s.checkObject(found, field, v)
 		}
-		return s.checkObject(found, field, v)
 	}
-	return wrong("expected %s", s.expected())
+	return append(found, detail{field, "expected " + s.expected()})
 }
 
 // expected names the type for a person.

@@ -14,7 +14,7 @@ import (
 
 // getSources answers GET /v1/campaigns/{campaign_id}/sources.
 func (s *API) getSources(c *Call) wire.Reply {
-	cp := s.findCampaign(c, c.path[1])
+	cp := s.findCampaign(c, c.id)
 	if cp == nil {
 		return s.notFound("campaign")
 	}
@@ -90,16 +90,16 @@ func (r *sourceChange) add(a *market.Account, src int32, changed bool) {
 // writeSources checks and makes a change of sources, and answers with its result.
 func (s *API) writeSources(c *Call, do func(e edit, cp *market.Campaign, list []int32,
 	r *sourceChange) *problem) wire.Reply {
-	id := c.path[1]
-	w := world.Write{Busy: []string{id}, Cost: map[string]int{world.SourceUpdate: len(c.body.texts("source_ids"))},
-		Trial: c.body.flag("dry_run", false)}
+	id := c.id
+	w := world.Write{Busy: []string{id}, Cost: map[string]int{world.SourceUpdate: len(c.args.texts("source_ids"))},
+		Trial: c.args.flag("dry_run")}
 	r := sourceChange{CampaignID: id, DryRun: w.Trial, Changed: []string{}, Unchanged: []string{}}
 	p := s.edit(c, w, func(e edit) *problem {
 		cp, p := e.editableCampaign(id)
 		if p != nil {
 			return p
 		}
-		list, p := e.sourcesOf(c.body.texts("source_ids"))
+		list, p := e.sourcesOf(c.args.texts("source_ids"))
 		if p != nil {
 			return p
 		}
@@ -116,12 +116,13 @@ func (s *API) writeSources(c *Call, do func(e edit, cp *market.Campaign, list []
 	return one(c, "source_change", r)
 }
 
-// changeSourceList answers POST /v1/campaigns/{campaign_id}/sources/ and block,
-// unblock, allow or disallow.
-func (s *API) changeSourceList(c *Call, verb string) wire.Reply {
-	return s.writeSources(c, func(e edit, cp *market.Campaign, list []int32, r *sourceChange) *problem {
-		return e.changeList(cp, verb, list, r)
-	})
+// changeSources answers POST /v1/campaigns/{campaign_id}/sources/ and block, unblock, allow or disallow.
+func changeSources(verb string) func(*API, *Call) wire.Reply {
+	return func(s *API, c *Call) wire.Reply {
+		return s.writeSources(c, func(e edit, cp *market.Campaign, list []int32, r *sourceChange) *problem {
+			return e.changeList(cp, verb, list, r)
+		})
+	}
 }
 
 // changeList blocks, unblocks, allows or disallows sources.
@@ -152,12 +153,12 @@ func (e edit) changeList(cp *market.Campaign, verb string, list []int32, r *sour
 
 // setSourceBids answers POST /v1/campaigns/{campaign_id}/sources/bids.
 func (s *API) setSourceBids(c *Call) wire.Reply {
-	hasBid, optimize := c.body.has("bid"), c.body.flag("optimize", false)
+	hasBid, optimize := c.args.has("bid"), c.args.flag("optimize")
 	return s.writeSources(c, func(e edit, cp *market.Campaign, list []int32, r *sourceChange) *problem {
 		now := e.St.CampaignNow(cp)
-		bid := c.body.money("bid")
+		bid := c.args.money("bid")
 		switch {
-		case !hasBid && !c.body.has("optimize"):
+		case !hasBid && !c.args.has("optimize"):
 			return invalidField("bid", "either bid or optimize is required")
 		case hasBid && optimize:
 			return invalidField("optimize", "can't be on together with a bid")

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -88,12 +87,12 @@ func toolServer(s *advertiser.API, key *advertiser.APIKey, f *wire.Fault) *mcp.S
 		Capabilities: &mcp.ServerCapabilities{},
 		Logger:       slog.New(slog.DiscardHandler),
 	})
-	for _, op := range s.Operations {
-		if op.NotTool {
+	for _, op := range advertiser.Operations() {
+		if !op.IsTool() {
 			continue
 		}
 		tool := &mcp.Tool{Name: op.Name, Description: op.Summary, InputSchema: op.Input(),
-			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: !op.Write}}
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: !op.Write()}}
 		server.AddTool(tool, func(_ context.Context, in *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return runTool(s, op, key, f, in.Params.Arguments), nil
 		})
@@ -105,21 +104,9 @@ func toolServer(s *advertiser.API, key *advertiser.APIKey, f *wire.Fault) *mcp.S
 func runTool(s *advertiser.API, op *advertiser.Operation, key *advertiser.APIKey, f *wire.Fault,
 	arguments json.RawMessage) *mcp.CallToolResult {
 	st := s.World.Snapshot()
-	c := &advertiser.Call{St: &st, Key: key, Op: op, Fault: f, Query: url.Values{}}
-	rep := func() wire.Reply {
-		if len(bytes.TrimSpace(arguments)) == 0 {
-			arguments = json.RawMessage("{}")
-		}
-		p := c.TakeArguments(arguments)
-		if limit := s.Throttle(c); limit != nil {
-			p = limit
-		}
-		if p != nil {
-			return s.Refuse(p)
-		}
-		return s.Perform(c)
-	}()
-	return toolResult(s, c, rep)
+	c := &advertiser.Call{St: &st, Key: key, Op: op, Fault: f}
+	c.TakeArguments(arguments)
+	return toolResult(s, c, s.Perform(c))
 }
 
 // toolResult turns a REST reply into the result of a tool. It includes the information of REST's
