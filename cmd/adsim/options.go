@@ -78,9 +78,6 @@ func (o *options) accountFlags(f *flag.FlagSet) {
 	f.IntVar(&c.RowsPerDay, "rows-per-day", 2500, "rows of a closed day, about")
 	f.DurationVar(&c.ReviewTakes, "review", 0, "how long a review takes; by default up to a day, if negative until "+
 		"it is ordered")
-	f.DurationVar(&c.PauseTakes, "pause", 0, "how long a pause takes to finish (default 5s)")
-	f.DurationVar(&c.ChangeTakes, "change", 0, "how long a change is in progress, so that another of the same "+
-		"campaign is refused")
 	f.BoolVar(&c.FreezeRestatements, "freeze-restatements", false, "closed days do not change by themselves")
 	f.Func("prepaid", "dollars that the account begins with, which then pays by wire; by default a card pays",
 		func(v string) error {

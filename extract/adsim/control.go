@@ -31,7 +31,6 @@ import (
 //	POST   change    a [Change]; the answer is {"id":"C..."}, of what was changed or created
 //	POST   review    a [Verdict]: {"creative":"C...-001","approve":false,"reasons":["x"],"comment":"..."}
 //	POST   funds     {"amount":"250.00"}: see [Service.AddFunds]
-//	POST   key       {"key":ID or text,"until":"2027-01-01T00:00:00Z"}, or {"key":..,"revoke":true}
 //	GET    settings  those of all campaigns, newest first
 //	GET    truth     the rows of the reach, or of ?day=YYYY-MM-DD; with &sum=1 a line for each day
 //	GET    outbox    what was sent, a [Notification] a line
@@ -50,7 +49,6 @@ var orders = map[string]orderFunc{
 	"POST change":     asks((*Service).orderChange),
 	"POST review":     take((*Service).Review),
 	"POST funds":      take((*Service).orderFunds),
-	"POST key":        take((*Service).orderKey),
 	"GET settings":    orderSettings,
 	"GET truth":       orderTruth,
 	"GET outbox":      listing((*Service).Outbox),
@@ -159,17 +157,6 @@ func (s *Service) orderFunds(in struct{ Amount any }) error {
 		return fmt.Errorf("amount %v: expected a decimal of at most six places", in.Amount)
 	}
 	return s.AddFunds(amount)
-}
-
-func (s *Service) orderKey(in struct {
-	Key    string
-	Until  time.Time
-	Revoke bool
-}) error {
-	if in.Revoke {
-		return s.RevokeKey(in.Key)
-	}
-	return s.RenewKey(in.Key, in.Until)
 }
 
 func (s *Service) orderFault(in struct {

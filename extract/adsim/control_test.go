@@ -65,8 +65,6 @@ func TestControl_TakesItsOrders(t *testing.T) {
 		{"POST", "review", `{"creative":"` + creative + `","approve":true}`, 400, 1},
 		{"POST", "funds", `{"amount":"250.00"}`, 200, 0},
 		{"POST", "funds", `{"amount":-1}`, 400, 1},
-		{"POST", "key", `{"key":"` + config.DefaultKey + `","until":"2027-01-01T00:00:00Z"}`, 200, 0},
-		{"POST", "key", `{"key":"nosuch","revoke":true}`, 400, 1},
 		{"GET", "settings", "", 200, -1},
 		{"GET", "settings?account=1", "", 200, -1},
 		{"GET", "settings?account=2", "", 400, 1},

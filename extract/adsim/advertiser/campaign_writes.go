@@ -3,6 +3,7 @@ package advertiser
 import (
 	"net/http"
 	"slices"
+	"time"
 
 	"spendsync/extract/adsim/clock"
 	"spendsync/extract/adsim/ledger"
@@ -39,8 +40,8 @@ func (e edit) campaignStatus(cp *market.Campaign) string {
 // createCampaign answers POST /v1/campaigns.
 func (s *API) createCampaign(c *Call) wire.Reply {
 	var made *market.Campaign
-	w := world.Write{Busy: []string{world.Creating}, Cost: map[string]int{world.CampaignCreate: 1}}
-	return s.write(c, w, func(e edit) *problem {
+	return s.write(c, func(e edit) *problem {
+		e.Cost[world.CampaignCreate]++
 		cp, of := e.NewCampaign()
 		made = cp
 		status := c.args.text("status")
@@ -58,11 +59,10 @@ func created(rep wire.Reply) wire.Reply {
 
 // updateCampaign answers PATCH /v1/campaigns/{campaign_id}.
 func (s *API) updateCampaign(c *Call) wire.Reply {
-	id := c.id
-	w := world.Write{Busy: []string{id}, Cost: map[string]int{world.CampaignUpdate: 1}}
 	var cp *market.Campaign
-	return s.write(c, w, func(e edit) (p *problem) {
-		if cp, p = e.editableCampaign(id); p != nil {
+	return s.write(c, func(e edit) (p *problem) {
+		e.Cost[world.CampaignUpdate]++
+		if cp, p = e.editableCampaign(c.id); p != nil {
 			return p
 		}
 		if p := e.checkDoubling(cp, c.args); p != nil {
@@ -156,16 +156,18 @@ func checkAudience(a *market.Audience) *problem {
 	return nil
 }
 
+// pauseTakes is how long a pause takes to finish.
+const pauseTakes = 5 * time.Second
+
 // setCampaignStatus answers POST /v1/campaigns/{campaign_id}/status.
 func (s *API) setCampaignStatus(c *Call) wire.Reply {
-	id, status := c.id, c.args.text("status")
-	w := world.Write{Busy: []string{id}, Cost: map[string]int{world.CampaignUpdate: 1}, Free: status == "paused"}
 	var cp *market.Campaign
-	return s.write(c, w, func(e edit) (p *problem) {
-		if cp, p = e.campaignOf(id); p != nil {
+	return s.write(c, func(e edit) (p *problem) {
+		e.Cost[world.CampaignUpdate]++
+		if cp, p = e.campaignOf(c.id); p != nil {
 			return p
 		}
-		return e.setStatus(cp, status)
+		return e.setStatus(cp, c.args.text("status"))
 	}, func() wire.Reply { return s.oneCampaign(c, cp, nil) })
 }
 
@@ -183,7 +185,7 @@ func (e edit) setStatus(cp *market.Campaign, status string) *problem {
 	of := e.OfCampaign(cp.ID)
 	of.Status = &status
 	if status != "active" && was == "active" {
-		of.PausedUntil = e.St.Now.Add(e.Cfg.PauseTakes)
+		of.PausedUntil = e.St.Now.Add(pauseTakes)
 	}
 	return nil
 }
@@ -193,12 +195,11 @@ const mostCloned = 20
 
 // cloneCampaign answers POST /v1/campaigns/{campaign_id}/clone.
 func (s *API) cloneCampaign(c *Call) wire.Reply {
-	id := c.id
-	w := world.Write{Busy: []string{world.Creating}, Cost: map[string]int{world.CampaignCreate: 1}}
 	var made *market.Campaign
 	copies := []string{}
-	p := s.edit(c, w, func(e edit) *problem {
-		cp, p := e.campaignOf(id)
+	return s.write(c, func(e edit) *problem {
+		e.Cost[world.CampaignCreate]++
+		cp, p := e.campaignOf(c.id)
 		if p != nil {
 			return p
 		}
@@ -210,21 +211,15 @@ func (s *API) cloneCampaign(c *Call) wire.Reply {
 		if c.args.flag("include_creatives") {
 			with = e.cloned(cp)
 		}
-		w.Cost[world.CreativeCreate] = len(with)
 		for _, cr := range slices.Backward(with) {
 			copied, p := e.addCreative(made, ledger.ContentOf(e.St.CreativeNow(cr)), false)
 			if p != nil {
 				return p
 			}
-			copies = append(copies, copied.ID)
+			copies = slices.Insert(copies, 0, copied.ID)
 		}
 		return nil
-	})
-	if p != nil {
-		return s.Refuse(p)
-	}
-	slices.Reverse(copies)
-	return created(s.oneCampaign(c, made, copies))
+	}, func() wire.Reply { return created(s.oneCampaign(c, made, copies)) })
 }
 
 // cloned lists the creatives that a clone copies, newest first.

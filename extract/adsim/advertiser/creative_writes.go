@@ -106,6 +106,7 @@ func (e edit) editableCreative(id string) (*market.Creative, *problem) {
 
 // addCreative makes a creative with its content, as a draft or for review.
 func (e edit) addCreative(cp *market.Campaign, ct ledger.Content, draft bool) (*market.Creative, *problem) {
+	e.Cost[world.CreativeCreate]++
 	cr, of, err := e.NewCreative(cp)
 	if err != nil {
 		return nil, conflict("Campaign %s: %v.", cp.ID, err)
@@ -124,9 +125,8 @@ func (e edit) addCreative(cp *market.Campaign, ct ledger.Content, draft bool) (*
 func (s *API) createCreatives(c *Call) wire.Reply {
 	list, _ := c.args["creatives"].([]any)
 	draft := c.args.flag("draft")
-	w := world.Write{Busy: []string{world.Creating}, Cost: map[string]int{world.CreativeCreate: len(list)}}
-	var made []*market.Creative
-	p := s.edit(c, w, func(e edit) *problem {
+	var made []creative
+	return s.write(c, func(e edit) *problem {
 		cp, p := e.editableCampaign(c.id)
 		if p != nil {
 			return p
@@ -153,26 +153,17 @@ func (s *API) createCreatives(c *Call) wire.Reply {
 			if p != nil {
 				return p
 			}
-			made = append(made, cr)
+			made = append(made, creativeOf(e.St, cr))
 		}
 		return nil
-	})
-	if p != nil {
-		return s.Refuse(p)
-	}
-	replies := make([]creative, len(made))
-	for i, cr := range made {
-		replies[i] = creativeOf(c.St, cr)
-	}
-	return created(one(c, "", map[string][]creative{"creatives": replies}))
+	}, func() wire.Reply { return created(one(c, "", map[string][]creative{"creatives": made})) })
 }
 
 // updateCreative answers PATCH /v1/creatives/{creative_id}.
 func (s *API) updateCreative(c *Call) wire.Reply {
-	id := c.id
-	w := world.Write{Busy: []string{id}, Cost: map[string]int{world.CreativeUpdate: 1}}
-	return s.write(c, w, func(e edit) *problem {
-		cr, p := e.editableCreative(id)
+	return s.write(c, func(e edit) *problem {
+		e.Cost[world.CreativeUpdate]++
+		cr, p := e.editableCreative(c.id)
 		if p != nil {
 			return p
 		}
@@ -224,8 +215,8 @@ func (e edit) changeCreative(cr *market.Creative, b body) *problem {
 // setCreativeStatus answers POST /v1/creatives/{creative_id}/status.
 func (s *API) setCreativeStatus(c *Call) wire.Reply {
 	id, status := c.id, c.args.text("status")
-	w := world.Write{Busy: []string{id}, Cost: map[string]int{world.CreativeUpdate: 1}, Free: status == "paused"}
-	return s.write(c, w, func(e edit) *problem {
+	return s.write(c, func(e edit) *problem {
+		e.Cost[world.CreativeUpdate]++
 		cr, p := e.creativeOf(id)
 		if p != nil {
 			return p
@@ -247,9 +238,8 @@ func (s *API) setCreativeStatus(c *Call) wire.Reply {
 
 // cloneCreative answers POST /v1/creatives/{creative_id}/clone.
 func (s *API) cloneCreative(c *Call) wire.Reply {
-	w := world.Write{Busy: []string{world.Creating}, Cost: map[string]int{world.CreativeCreate: 1}}
 	var made *market.Creative
-	return s.write(c, w, func(e edit) *problem {
+	return s.write(c, func(e edit) *problem {
 		cr, p := e.creativeOf(c.id)
 		if p != nil {
 			return p

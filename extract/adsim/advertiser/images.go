@@ -21,20 +21,12 @@ const (
 
 // uploadImage answers POST /v1/images.
 func (s *API) uploadImage(c *Call) wire.Reply {
-	// A URL is not fetched for an account that can't keep the image.
-	if err := s.World.MayUpload(c.St.Now); err != nil {
-		return s.Refuse(problemOf(err))
-	}
 	up, p := s.imageOf(c.args)
 	if p != nil {
 		return s.Refuse(p)
 	}
-	st, err := s.World.KeepImage(up)
-	if err != nil {
-		return s.Refuse(problemOf(err))
-	}
-	*c.St = st
-	return created(one(c, "image", up))
+	return s.write(c, func(e edit) *problem { e.AddImage(up); return nil },
+		func() wire.Reply { return created(one(c, "image", up)) })
 }
 
 // imageOf reads the image of a body, or returns the problem with it.

@@ -1,7 +1,6 @@
 package advertiser
 
 import (
-	"errors"
 	"math"
 	"net/http"
 	"slices"
@@ -18,37 +17,20 @@ import (
 	"spendsync/extract/adsim/world"
 )
 
-// The scopes of a key. Write includes read.
-const (
-	scopeRead  = "read"
-	ScopeWrite = "write"
-)
+// ScopeWrite is the scope of a key that may make changes; the other one is read.
+const ScopeWrite = "write"
 
 // APIKey is a key in use. Its fields are guarded by its account's mutex where they
 // change; a call holds a copy.
 type APIKey struct {
 	ID string
 	config.Key
-	revoked bool
 	Endless bool // an OAuth sign-in: it has no key that could expire
 	Limiter *Limiter
 }
 
 func newKey(n int, k config.Key) *APIKey {
 	return &APIKey{ID: "key_" + strconv.Itoa(n), Key: k, Limiter: &Limiter{}}
-}
-
-// configuredKeys are the keys that an account has from the start.
-func configuredKeys(cfg *config.Config) []*APIKey {
-	list := append([]config.Key{
-		{Secret: cfg.APIKey, Name: "reporting", Scope: scopeRead, ExpiresAt: cfg.KeyExpiresAt},
-		{Secret: cfg.WriteKey, Name: "management", Scope: ScopeWrite, ExpiresAt: cfg.KeyExpiresAt},
-	}, cfg.Keys...)
-	keys := make([]*APIKey, len(list))
-	for i, k := range list {
-		keys[i] = newKey(i+1, k)
-	}
-	return keys
 }
 
 // Ends is when the key ends: never where the time is zero.
@@ -60,9 +42,9 @@ func (k *APIKey) Ends(now time.Time) time.Time {
 	return time.Date(y, m+3, 1, 0, 0, 0, 0, time.UTC)
 }
 
-// works reports whether the key is neither revoked nor expired.
+// works reports whether the key has not expired.
 func (k *APIKey) works(now time.Time) bool {
-	return !k.revoked && (k.Endless || now.Before(k.Ends(now)))
+	return k.Endless || now.Before(k.Ends(now))
 }
 
 // Warning returns the text for a key that ends within 14 days, else "".
@@ -92,7 +74,14 @@ type Keys struct {
 	List []*APIKey
 }
 
-func NewKeys(w *world.World) *Keys { return &Keys{List: configuredKeys(&w.Cfg)} }
+// NewKeys makes the two keys that an account has from the start.
+func NewKeys(w *world.World) *Keys {
+	cfg := &w.Cfg
+	return &Keys{List: []*APIKey{
+		newKey(1, config.Key{Secret: cfg.APIKey, Name: "reporting", Scope: "read", ExpiresAt: cfg.KeyExpiresAt}),
+		newKey(2, config.Key{Secret: cfg.WriteKey, Name: "management", Scope: ScopeWrite, ExpiresAt: cfg.KeyExpiresAt}),
+	}}
+}
 
 // AccountOf finds the account that a Bearer key acts on, and the key.
 func AccountOf(accounts []*API, authorization string, now time.Time) (*API, *APIKey) {
@@ -119,28 +108,6 @@ func (r *Keys) findKey(secret string) *APIKey {
 			return &found
 		}
 	}
-	return nil
-}
-
-// RenewKey sets when a key ends, by its ID or its secret; RevokeKey ends it for
-// good. Both stand for what a person does in the dashboard.
-func (r *Keys) RenewKey(key string, until time.Time) error {
-	return r.changeKey(key, func(k *APIKey) { k.ExpiresAt = until })
-}
-
-// RevokeKey ends a key: see [Service.RenewKey].
-func (r *Keys) RevokeKey(key string) error {
-	return r.changeKey(key, func(k *APIKey) { k.revoked = true })
-}
-
-func (r *Keys) changeKey(key string, do func(*APIKey)) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	i := slices.IndexFunc(r.List, func(k *APIKey) bool { return k.ID == key || k.Secret == key })
-	if i < 0 {
-		return errors.New("key: there is none of that ID or text")
-	}
-	do(r.List[i])
 	return nil
 }
 

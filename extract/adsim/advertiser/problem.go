@@ -90,8 +90,8 @@ type edit struct {
 }
 
 // edit makes a write, and moves the call's state to where it has happened.
-func (s *API) edit(c *Call, w world.Write, do func(e edit) *problem) *problem {
-	st, err := s.World.Edit(w, func(e *world.Editor) error {
+func (s *API) edit(c *Call, do func(e edit) *problem) *problem {
+	st, err := s.World.Edit(world.Write{Free: c.pauses(), Trial: c.args.flag("dry_run")}, func(e *world.Editor) error {
 		if p := do(edit{Editor: e}); p != nil {
 			return p
 		}
@@ -105,8 +105,8 @@ func (s *API) edit(c *Call, w world.Write, do func(e edit) *problem) *problem {
 }
 
 // write makes a write and answers with reply, or with its refusal.
-func (s *API) write(c *Call, w world.Write, do func(e edit) *problem, reply func() wire.Reply) wire.Reply {
-	if p := s.edit(c, w, do); p != nil {
+func (s *API) write(c *Call, do func(e edit) *problem, reply func() wire.Reply) wire.Reply {
+	if p := s.edit(c, do); p != nil {
 		return s.Refuse(p)
 	}
 	return reply()

@@ -90,12 +90,9 @@ func (r *sourceChange) add(a *market.Account, src int32, changed bool) {
 // writeSources checks and makes a change of sources, and answers with its result.
 func (s *API) writeSources(c *Call, do func(e edit, cp *market.Campaign, list []int32,
 	r *sourceChange) *problem) wire.Reply {
-	id := c.id
-	w := world.Write{Busy: []string{id}, Cost: map[string]int{world.SourceUpdate: len(c.args.texts("source_ids"))},
-		Trial: c.args.flag("dry_run")}
-	r := sourceChange{CampaignID: id, DryRun: w.Trial, Changed: []string{}, Unchanged: []string{}}
-	p := s.edit(c, w, func(e edit) *problem {
-		cp, p := e.editableCampaign(id)
+	r := sourceChange{CampaignID: c.id, DryRun: c.args.flag("dry_run"), Changed: []string{}, Unchanged: []string{}}
+	return s.write(c, func(e edit) *problem {
+		cp, p := e.editableCampaign(c.id)
 		if p != nil {
 			return p
 		}
@@ -103,17 +100,16 @@ func (s *API) writeSources(c *Call, do func(e edit, cp *market.Campaign, list []
 		if p != nil {
 			return p
 		}
-		src := ledger.SourcesNow{AllowList: ledger.Or(e.Next.Campaign(id).AllowList, cp.AllowList)}
+		e.Cost[world.SourceUpdate] += len(list)
+		src := ledger.SourcesNow{AllowList: ledger.Or(e.Next.Campaign(c.id).AllowList, cp.AllowList)}
 		r.Mode = src.Mode()
 		return do(e, cp, list, &r)
+	}, func() wire.Reply {
+		if r.DryRun {
+			r.Late = nil
+		}
+		return one(c, "source_change", r)
 	})
-	if p != nil {
-		return s.Refuse(p)
-	}
-	if w.Trial {
-		r.Late = nil
-	}
-	return one(c, "source_change", r)
 }
 
 // changeSources answers POST /v1/campaigns/{campaign_id}/sources/ and block, unblock, allow or disallow.

@@ -44,8 +44,6 @@ type Config struct {
 	APIKey string
 	// WriteKey is a second key of the same account, which may change things.
 	WriteKey string
-	// Keys are more keys of the account.
-	Keys []Key
 	// KeyExpiresAt is when the key ends; by default it is the first of a month, two
 	// to three months from the clock.
 	KeyExpiresAt time.Time
@@ -55,11 +53,6 @@ type Config struct {
 
 	// ChangeBudgets overrides the usual number of changes of a kind per UTC day.
 	ChangeBudgets map[string]int
-	// ChangeTakes is how long a change of a campaign or creative, or a create, is in
-	// progress: another is refused meanwhile. Without, it is over at once.
-	ChangeTakes time.Duration
-	// PauseTakes is how long a pause takes to finish, 5 seconds by default.
-	PauseTakes time.Duration
 	// ReviewTakes is how long a review takes. By default that is up to a day,
 	// depending on the creative; if negative, until [Service.Review].
 	ReviewTakes time.Duration
@@ -127,8 +120,6 @@ func (cfg *Config) Next(more Config, i int) Config {
 	setDefault(&more.Refresh, cfg.Refresh)
 	more.FetchTLS, more.FetchAddress = cfg.FetchTLS, cfg.FetchAddress
 	setDefault(&more.ReviewTakes, cfg.ReviewTakes)
-	setDefault(&more.PauseTakes, cfg.PauseTakes)
-	setDefault(&more.ChangeTakes, cfg.ChangeTakes)
 	more.Campaigns = min(more.Campaigns, 1000) // its IDs have a range of their own
 	return more
 }
@@ -150,7 +141,6 @@ func (cfg *Config) SetDefaults() {
 		cfg.Websites = []string{"https://news.example", "https://deals.example"}
 	}
 	setDefault(&cfg.RateLimit, 120)
-	setDefault(&cfg.PauseTakes, 5*time.Second)
 	setDefault(&cfg.AdvertiserID, "A"+strconv.FormatUint(100000+chance.Below(chance.Mix(cfg.Seed), 900000), 10))
 	setDefault(&cfg.AdvertiserName, "Acme Performance \"North\" GmbH & Söhne")
 	// Beyond these, IDs would have more digits than the description allows.

@@ -93,7 +93,7 @@ func (b *budgets) over(a *World, now time.Time, cost map[string]int) error {
 	return nil
 }
 
-// Limited is a change that must wait: a budget is used up, or another change is in progress.
+// Limited is a change that must wait: a budget is used up.
 type Limited struct {
 	Wait    int // seconds
 	Message string

@@ -2,28 +2,21 @@ package world
 
 import (
 	"maps"
-	"math"
 	"slices"
-	"time"
 
 	"spendsync/extract/adsim/chance"
 	"spendsync/extract/adsim/clock"
 	"spendsync/extract/adsim/ledger"
 )
 
-// Write is one change asked for through the API.
+// Write is how a change is made.
 type Write struct {
-	Busy []string       // must have no change in progress: a campaign, a creative, or creating
-	Cost map[string]int // the part of the day's budgets that it uses
-	Free bool           // pausing is never limited
+	Free bool // pausing is never limited
 	// Ordered is a change made on command: spending follows it only if the campaign was also changed through the API,
 	// or in a prepaid account.
 	Ordered bool
 	Trial   bool // dry_run: nothing changes
 }
-
-// Creating is what all creates have in common: one at a time.
-const Creating = "create"
 
 // Edit works a write in, whole or not at all, and returns the state in which it has happened.
 func (s *World) Edit(w Write, do func(e *Editor) error) (ledger.State, error) {
@@ -32,27 +25,16 @@ func (s *World) Edit(w Write, do func(e *Editor) error) (ledger.State, error) {
 	now := s.Clock.Now()
 	s.settle(now)
 	st := s.stateLocked(now)
-	if !w.Free {
-		if err := s.busy.check(now, w.Busy); err != nil {
-			return st, err
-		}
-	}
 	e := s.editorOf(&st)
 	e.api = !w.Ordered
-	if err := do(e); err != nil {
+	if err := do(e); err != nil || w.Trial {
 		return st, err
 	}
-	if !w.Free && !w.Trial {
-		if err := s.budgets.over(s, now, w.Cost); err != nil {
+	if !w.Free && !w.Ordered {
+		if err := s.budgets.over(s, now, e.Cost); err != nil {
 			return st, err
 		}
-	}
-	if w.Trial {
-		return st, nil
-	}
-	if !w.Free {
-		s.budgets = s.budgets.with(now, w.Cost)
-		s.busy.mark(now, s.Cfg.ChangeTakes, w.Busy)
+		s.budgets = s.budgets.with(now, e.Cost)
 	}
 	e.commit()
 	return s.stateLocked(now), nil
@@ -60,7 +42,8 @@ func (s *World) Edit(w Write, do func(e *Editor) error) (ledger.State, error) {
 
 // editorOf starts an edit on top of the earlier changes. Reads of the state see the edit.
 func (s *World) editorOf(st *ledger.State) *Editor {
-	e := &Editor{World: s, St: st, Next: s.changes.Clone(), touched: map[string]bool{}}
+	e := &Editor{World: s, St: st, Next: s.changes.Clone(), touched: map[string]bool{},
+		Cost: map[string]int{}}
 	st.Changes = e.Next
 	return e
 }
@@ -97,37 +80,6 @@ func (e *Editor) keepHistory(id string) {
 	e.Next.NoteDay(clock.DayOf(now, e.Zone))
 }
 
-// busy is the changes in progress, by campaign or creative, and when each ends.
-type busy map[string]time.Time
-
-// check reports whether another change is still in progress.
-func (b busy) check(now time.Time, names []string) error {
-	for _, what := range names {
-		until, is := b[what]
-		if !is || !now.Before(until) {
-			continue
-		}
-		wait := max(1, int(math.Ceil(until.Sub(now).Seconds())))
-		if what == Creating {
-			return &Limited{wait, "Another create is still in progress."}
-		}
-		return &Limited{wait, "Another change to " + what + " is still in progress."}
-	}
-	return nil
-}
-
-func (b busy) mark(now time.Time, takes time.Duration, names []string) {
-	maps.DeleteFunc(b, func(_ string, until time.Time) bool {
-		return !now.Before(until) || until.Sub(now) > takes
-	})
-	if takes <= 0 {
-		return
-	}
-	for _, what := range names {
-		b[what] = now.Add(takes)
-	}
-}
-
 // Image is one that was uploaded.
 type Image struct {
 	ID          string `json:"id,omitempty"`
@@ -138,10 +90,12 @@ type Image struct {
 	Size        int    `json:"size_bytes"`
 }
 
-func (s *World) addImage(up *Image) {
-	s.uploads++
-	up.ID = chance.Hex24(chance.Hash(s.Account.Seed, chance.AboutUpload, uint64(s.uploads)))
-	s.images[up.ID] = up
+// AddImage gives an image its ID and keeps it.
+func (e *Editor) AddImage(up *Image) {
+	e.Cost[ImageUpload]++
+	e.uploads++
+	up.ID = chance.Hex24(chance.Hash(e.Account.Seed, chance.AboutUpload, uint64(e.uploads)))
+	e.images[up.ID] = up
 }
 
 // The kinds of images.
@@ -149,27 +103,6 @@ const (
 	KindIcon  = "icon"
 	KindImage = "image"
 )
-
-// KeepImage gives an image its ID and keeps it, if the budget allows.
-func (s *World) KeepImage(up *Image) (ledger.State, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.Clock.Now()
-	cost := map[string]int{ImageUpload: 1}
-	if err := s.budgets.over(s, now, cost); err != nil {
-		return ledger.State{}, err
-	}
-	s.budgets = s.budgets.with(now, cost)
-	s.addImage(up)
-	return s.stateLocked(now), nil
-}
-
-// MayUpload returns an error if the day's budget has no room for another image.
-func (s *World) MayUpload(now time.Time) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.budgets.over(s, now, map[string]int{ImageUpload: 1})
-}
 
 // ImageKind is the kind of an image of the account, "" for one that there is not.
 func (e *Editor) ImageKind(id string) string {

@@ -22,6 +22,7 @@ type Editor struct {
 	api       bool            // requested through the API
 	touched   map[string]bool // campaigns
 	submitted []review
+	Cost      map[string]int // the part of the day's budgets that the change uses
 }
 
 // OfCampaign returns the changes of a campaign, to be added to.

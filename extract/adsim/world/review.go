@@ -167,16 +167,3 @@ func (s *World) Review(v Verdict) error {
 	}
 	return nil
 }
-
-// Waiting lists the creatives that wait for a review, in the order in which they
-// were submitted through the API.
-func (s *World) Waiting() []string {
-	s.Snapshot()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var ids []string
-	for _, r := range s.reviews {
-		ids = append(ids, r.creative)
-	}
-	return ids
-}

@@ -34,7 +34,6 @@ type World struct {
 	frozen   bool
 	frozenAt time.Time
 	budgets  *budgets
-	busy     busy
 	// balanceRead is the time of the last request for a fresh balance.
 	balanceRead time.Time
 	reviews     []review
@@ -52,7 +51,7 @@ func New(cfg config.Config, index int, c *clock.Clock) *World {
 	return &World{
 		Cfg: cfg, index: index, firstMade: firstMade + index*1_000_000, Zone: zone, Clock: c, Account: a,
 		kept: ledger.NewCaches(a), frozen: cfg.FreezeRestatements,
-		busy: busy{}, images: map[string]*Image{},
+		images: map[string]*Image{},
 	}
 }
 
