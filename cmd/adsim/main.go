@@ -54,10 +54,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	service := adsim.New(o.config, tools.New)
 	o.setClock(service)
 	base := "http://" + reachable(listener.Addr())
-	if err := announce(stdout, o, base); err != nil {
-		return errors.Join(err, listener.Close())
-	}
-	fmt.Fprintf(stderr, "adsim: listening on %s; stop with Ctrl-C\n%s", base, examples(o, service, base))
+	announce(stdout, base)
+	fmt.Fprintf(stderr, "adsim: listening on %s; stop with Ctrl-C\n%s", base, examples(service, base))
 	return serve(ctx, service, listener)
 }
 
@@ -109,46 +107,23 @@ func reachable(addr net.Addr) string {
 	return addr.String()
 }
 
-// announce prints where the service is: lines for a shell on stdout, and the two
-// base URLs in the file that scripts wait for.
-func announce(stdout io.Writer, o *options, base string) error {
-	report, api := base+adsim.ReportPrefix, base+adsim.APIPrefix
-	for _, v := range [][2]string{
-		{"SPENDSYNC_ADVERTISER_URL", api},
-		{"SPENDSYNC_API_KEY", o.config.APIKey},
-		{"SPENDSYNC_REPORT_URL", report},
-		{"SPENDSYNC_REPORT_USER", o.config.ReportUser},
-		{"SPENDSYNC_REPORT_PASSWORD", o.config.ReportPassword},
-	} {
-		if _, err := fmt.Fprintf(stdout, "export %s=%s\n", v[0], quote(v[1])); err != nil {
-			return err
-		}
-	}
-	if o.urlFile == "" {
-		return nil
-	}
-	// Whoever waits for the file must not read half of it.
-	tmp := o.urlFile + ".new"
-	if err := os.WriteFile(tmp, []byte(api+"\n"+report+"\n"), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(tmp, o.urlFile)
+// announce prints where the service is: lines for a shell.
+func announce(stdout io.Writer, base string) {
+	fmt.Fprintf(stdout, "export SPENDSYNC_ADVERTISER_URL=%s\nexport SPENDSYNC_API_KEY=%s\n"+
+		"export SPENDSYNC_REPORT_URL=%s\nexport SPENDSYNC_REPORT_USER=%s\nexport SPENDSYNC_REPORT_PASSWORD=%s\n",
+		base+adsim.APIPrefix, adsim.DefaultKey, base+adsim.ReportPrefix, adsim.DefaultUser, adsim.DefaultPassword)
 }
 
 // examples are a request of each API family, and the entry of a client of MCP, to copy.
-func examples(o *options, service *adsim.Service, base string) string {
-	psid := "PSID"
-	if list := service.Subscribers(); len(list) > 0 {
-		psid = list[0].PSID
-	}
+func examples(service *adsim.Service, base string) string {
 	return fmt.Sprintf(`
-curl -H %s %s/v1/campaigns
-curl -u %s '%s/ads/spend-report?start_date=%[5]s&end_date=%[5]s'
-curl -H %s -F psid=%s -F title=Hello -F message=World -F link=https://shop.example/ %s/api/push/v2/transactional/hello
-{"mcpServers":{"advertiser":{"type":"http","url":"%s/mcp","headers":{"Authorization":"Bearer %s"}}}}
+curl -H 'Authorization: Bearer %s' %s/v1/campaigns
+curl -u '%s:%s' '%s/ads/spend-report?start_date=%[6]s&end_date=%[6]s'
+curl -H 'authorization: %[7]s' -F psid=%[8]s -F title=Hi -F message=World -F link=https://shop.example/ `+
+		`%[9]s/api/push/v2/transactional/hello
+{"mcpServers":{"advertiser":{"type":"http","url":"%[2]s/mcp","headers":{"Authorization":"Bearer %[10]s"}}}}
 
-`, quote("Authorization: Bearer "+o.config.APIKey), base+adsim.APIPrefix,
-		quote(o.config.ReportUser+":"+o.config.ReportPassword), base+adsim.ReportPrefix, service.Today(),
-		quote("authorization: "+o.config.PushToken), psid, base+adsim.PushPrefix, base+adsim.APIPrefix,
-		o.config.WriteKey)
+`, adsim.DefaultKey, base+adsim.APIPrefix, adsim.DefaultUser, adsim.DefaultPassword, base+adsim.ReportPrefix,
+		service.Today(), adsim.DefaultPushToken, service.Subscribers()[0].PSID, base+adsim.PushPrefix,
+		adsim.DefaultWriteKey)
 }

@@ -9,9 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
-	"slices"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -41,16 +39,14 @@ func (b *lockedBuffer) String() string {
 // start runs the command until stop is called, which returns how it ended.
 func start(t *testing.T, args ...string) (api, report string, stdout *lockedBuffer, stop func() error) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "urls")
 	ctx, cancel := context.WithCancel(t.Context())
 	stdout = &lockedBuffer{}
 	ended := make(chan error, 1)
-	go func() {
-		ended <- run(ctx, append([]string{"-addr", "127.0.0.1:0", "-url-file", file}, args...), stdout, io.Discard)
-	}()
+	go func() { ended <- run(ctx, append([]string{"-addr", "127.0.0.1:0"}, args...), stdout, io.Discard) }()
+	urls := regexp.MustCompile(`(?s)_ADVERTISER_URL=(\S+)\n.*_REPORT_URL=(\S+)\n.*_PASSWORD=\S+\n`)
 	for deadline := time.Now().Add(time.Minute); ; {
-		if urls, err := os.ReadFile(file); err == nil {
-			api, report, _ = strings.Cut(strings.TrimSpace(string(urls)), "\n")
+		if found := urls.FindStringSubmatch(stdout.String()); found != nil {
+			api, report = found[1], found[2]
 			break
 		}
 		select {
@@ -88,10 +84,10 @@ func get(t *testing.T, url string, edit func(*http.Request)) (int, []byte) {
 
 func TestRun_ServesUntilItIsStopped(t *testing.T) {
 	api, report, stdout, stop := start(t, "-now", "2026-11-21T20:00:00Z", "-frozen", "-rows-per-day", "300",
-		"-password", "it's", "-quirk", "envelope-bare", "-rate-limit", "0")
+		"-quirk", "envelope-bare", "-rate-limit", "0")
 	want := "export SPENDSYNC_ADVERTISER_URL=" + api + "\nexport SPENDSYNC_API_KEY=adv_sim_key\nexport " +
 		"SPENDSYNC_REPORT_URL=" + report +
-		"\nexport SPENDSYNC_REPORT_USER=analyst@example.com\nexport SPENDSYNC_REPORT_PASSWORD='it'\\''s'\n"
+		"\nexport SPENDSYNC_REPORT_USER=analyst@example.com\nexport SPENDSYNC_REPORT_PASSWORD=sim-password\n"
 	if got := stdout.String(); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
@@ -101,7 +97,7 @@ func TestRun_ServesUntilItIsStopped(t *testing.T) {
 		t.Errorf("%d %s", status, body)
 	}
 	status, body := get(t, report+"/ads/spend-report?start_date=2026-11-21&end_date=2026-11-21&columns=date",
-		func(r *http.Request) { r.SetBasicAuth(adsim.DefaultUser, "it's") })
+		func(r *http.Request) { r.SetBasicAuth(adsim.DefaultUser, adsim.DefaultPassword) })
 	if status != 200 || !bytes.Contains(body, []byte(`"data":[{"date":"2026-11-21"}]`)) {
 		t.Errorf("%d %s", status, body)
 	}
@@ -200,7 +196,6 @@ func TestControl_IsForLoopbackUnlessAskedFor(t *testing.T) {
 func TestParse_RefusesWhatItDoesNotKnow(t *testing.T) {
 	for _, args := range [][]string{{"-nosuch"}, {"-now", "yesterday"}, {"-quirk", "bom,nosuch"},
 		{"-report-access", "closed"},
-		{"-budget", "campaign_create"}, {"-budget", "nosuch=1"},
 		{"serve"}, {"-rows-per-day", "many"}, {"-accounts", "0"}} {
 		var stderr bytes.Buffer
 		if _, err := parse(args, &stderr); !errors.Is(err, errUsage) || stderr.Len() == 0 {
@@ -219,15 +214,11 @@ func TestParse_RefusesWhatItDoesNotKnow(t *testing.T) {
 }
 
 func TestParse_SaysWhatAnAccountMay(t *testing.T) {
-	o, err := parse([]string{"-accounts", "2", "-report-access", "unconfirmed", "-budget", "campaign_create=3",
-		"-website",
-		"https://a.example", "-website", "https://b.example"}, io.Discard)
+	o, err := parse([]string{"-accounts", "2", "-report-access", "unconfirmed", "-prepaid", "500"}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := o.config
-	if c.ReportAccess != adsim.ReportUnconfirmed || c.ChangeBudgets["campaign_create"] != 3 ||
-		!slices.Equal(c.Websites, []string{"https://a.example", "https://b.example"}) || len(c.Accounts) != 1 {
+	if c := o.config; c.ReportAccess != adsim.ReportUnconfirmed || c.Prepaid != 500_000_000 || len(c.Accounts) != 1 {
 		t.Errorf("got %+v", c)
 	}
 }

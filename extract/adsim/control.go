@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"iter"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -21,177 +20,138 @@ import (
 
 // controlPrefix is where a service with Config.Control takes orders from another process. Answers are lines of JSON;
 // an order that is not understood is 400 with {"error": text}. With ?account=1 an order is for the first of
-// Config.Accounts, and so on; faults, quirks and the log are of the service as a whole.
+// Config.Accounts, and so on; faults and quirks are of the service as a whole.
 //
-//	GET    clock     {"now":"2026-11-21T20:00:00Z","standing":false,"today":"2026-11-21"}
-//	POST   clock     {"now":"2026-11-21T20:00:00Z"} or {"advance":"24h"}; "standing" stops it or lets it run
-//	POST   fault     a [Fault], with "for" as "2s"; DELETE takes all faults away
-//	POST   quirks    {"set":["numbers-text","bom"]}: these hold from now on, see [Service.SetQuirks]
-//	POST   restate   a [Restatement] with "day"
-//	POST   change    a [Change]; the answer is {"id":"C..."}, of what was changed or created
-//	POST   review    a [Verdict]: {"creative":"C...-001","approve":false,"reasons":["x"],"comment":"..."}
-//	POST   funds     {"amount":"250.00"}: see [Service.AddFunds]
-//	GET    settings  those of all campaigns, newest first
-//	GET    truth     the rows of the reach, or of ?day=YYYY-MM-DD; with &sum=1 a line for each day
-//	GET    outbox    what was sent, a [Notification] a line
-//	GET    requests  the log; DELETE empties it
+//	GET    clock    {"now":"2026-11-21T20:00:00Z","standing":false,"today":"2026-11-21"}
+//	POST   clock    {"now":"2026-11-21T20:00:00Z"} or {"advance":"24h"}; "standing" stops it or lets it run
+//	POST   fault    a [Fault], with "for" as "2s"; DELETE takes all faults away
+//	POST   quirks   {"set":["numbers-text","bom"]}: these hold from now on, see [Service.SetQuirks]
+//	POST   restate  a [Restatement] with "day"
+//	POST   review   a [Verdict]: {"creative":"C...-001","approve":false,"reasons":["x"],"comment":"..."}
+//	POST   funds    {"amount":"250.00"}: see [Service.AddFunds]
+//	GET    truth    the rows of the reach, or of ?day=YYYY-MM-DD; with &sum=1 a line for each day
+//	GET    outbox   what was sent, a [Notification] a line
 const controlPrefix = "/_sim/"
 
-type orderFunc = func(s *Service, q url.Values, body []byte) (iter.Seq[any], error)
-
-var orders = map[string]orderFunc{
-	"GET clock":       func(s *Service, _ url.Values, _ []byte) (iter.Seq[any], error) { return s.clockNow(), nil },
-	"POST clock":      asks((*Service).setClock),
-	"POST fault":      take((*Service).orderFault),
-	"DELETE fault":    take(func(s *Service, _ struct{}) error { s.ClearFaults(); return nil }),
-	"POST quirks":     take(func(s *Service, in struct{ Set []string }) error { return s.SetQuirks(in.Set...) }),
-	"POST restate":    take((*Service).orderRestatement),
-	"POST change":     asks((*Service).orderChange),
-	"POST review":     take((*Service).Review),
-	"POST funds":      take((*Service).orderFunds),
-	"GET settings":    orderSettings,
-	"GET truth":       orderTruth,
-	"GET outbox":      listing((*Service).Outbox),
-	"GET requests":    listing((*Service).Requests),
-	"DELETE requests": take(func(s *Service, _ struct{}) error { s.ResetRequests(); return nil }),
-}
-
 func (s *Service) serveControl(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
-	do := orders[r.Method+" "+r.URL.Path[len(controlPrefix):]]
-	i, _ := strconv.Atoi(r.URL.Query().Get("account"))
-	var answer iter.Seq[any]
-	switch {
-	case err != nil:
-	case do == nil || i < 0 || i >= len(s.accounts):
-		err = fmt.Errorf("no %s %s, or no account %d", r.Method, r.URL.Path, i)
-	default:
-		answer, err = do(s.accounts[i], r.URL.Query(), body)
-	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	if err != nil {
-		w.WriteHeader(http.StatusBadRequest)
-		answer = one(map[string]string{"error": err.Error()})
-	}
 	out := bufio.NewWriterSize(w, 1<<16)
 	defer out.Flush()
-	if answer == nil {
-		return
+	line := func(v any) { _, _ = out.Write(append(tree.Marshal(v), '\n')) } // a client that is gone needs no more
+	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+	i, _ := strconv.Atoi(r.URL.Query().Get("account"))
+	if err == nil && (i < 0 || i >= len(s.accounts)) {
+		err = fmt.Errorf("no account %d", i)
 	}
-	for v := range answer {
-		if _, err := out.Write(append(tree.Marshal(v), '\n')); err != nil {
-			return // the client disconnected
-		}
+	if err == nil {
+		err = s.accounts[i].order(r.Method+" "+r.URL.Path[len(controlPrefix):], r.URL.Query(), body, line)
 	}
-}
-
-func one(v any) iter.Seq[any] { return func(yield func(any) bool) { yield(v) } }
-
-func listing[T any](list func(*Service) []T) orderFunc {
-	return func(s *Service, _ url.Values, _ []byte) (iter.Seq[any], error) {
-		return func(yield func(any) bool) {
-			for _, v := range list(s) {
-				if !yield(v) {
-					return
-				}
-			}
-		}, nil
+	if err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		line(map[string]string{"error": err.Error()})
 	}
 }
 
-// asks decodes the body of an order that has an answer. Unknown fields are refused: a mistyped fault would never
-// happen.
-func asks[T any](do func(*Service, T) (iter.Seq[any], error)) orderFunc {
-	return func(s *Service, _ url.Values, body []byte) (iter.Seq[any], error) {
-		var in T
+// order carries out an order and answers with lines.
+func (s *Service) order(name string, q url.Values, body []byte, line func(any)) (err error) {
+	// in decodes the body. Unknown fields are refused: a mistyped fault would never happen.
+	in := func(v any) bool {
 		d := json.NewDecoder(bytes.NewReader(body))
 		d.DisallowUnknownFields()
 		d.UseNumber() // an amount goes through no float
-		if err := d.Decode(&in); err != nil && len(body) > 0 {
-			return nil, err
-		}
-		return do(s, in)
+		err = d.Decode(v)
+		return err == nil
 	}
+	switch name {
+	case "GET clock":
+		line(s.clockNow())
+	case "POST clock":
+		var c clockOrder
+		if in(&c) {
+			err = s.setClock(c)
+		}
+		if err == nil {
+			line(s.clockNow())
+		}
+	case "POST fault":
+		var f struct {
+			wire.Fault
+			For string
+		}
+		if in(&f) && f.For != "" {
+			f.Fault.For, err = time.ParseDuration(f.For)
+		}
+		if err == nil {
+			err = s.Faults.Set(f.Fault)
+		}
+	case "DELETE fault":
+		s.ClearFaults()
+	case "POST quirks":
+		var of struct{ Set []string }
+		if in(&of) {
+			err = s.SetQuirks(of.Set...)
+		}
+	case "POST restate":
+		var of struct {
+			Day string
+			ledger.Restatement
+		}
+		if in(&of) {
+			_, err = s.Restate(of.Day, of.Restatement)
+		}
+	case "POST review":
+		var v Verdict
+		if in(&v) {
+			err = s.Review(v)
+		}
+	case "POST funds":
+		var of struct{ Amount any }
+		if in(&of) {
+			amount, _ := money.Parse(fmt.Sprint(of.Amount)) // 0 is refused
+			err = s.AddFunds(amount)
+		}
+	case "GET truth":
+		err = s.tellTruth(q, line)
+	case "GET outbox":
+		for _, n := range s.Outbox() {
+			line(n)
+		}
+	default:
+		err = fmt.Errorf("no order %s", name)
+	}
+	return err
 }
 
-// take makes an order without an answer.
-func take[T any](do func(*Service, T) error) orderFunc {
-	return asks(func(s *Service, in T) (iter.Seq[any], error) { return nil, do(s, in) })
-}
-
-func (s *Service) clockNow() iter.Seq[any] {
-	return one(struct {
+func (s *Service) clockNow() any {
+	return struct {
 		Now      string `json:"now"`
 		Standing bool   `json:"standing"`
 		Today    string `json:"today"`
-	}{s.Now().UTC().Format(time.RFC3339Nano), s.Stands(), s.Today()})
+	}{s.Now().UTC().Format(time.RFC3339Nano), s.Stands(), s.Today()}
 }
 
-func (s *Service) setClock(in struct {
+type clockOrder struct {
 	Now      time.Time
 	Advance  string
 	Standing *bool
-}) (iter.Seq[any], error) {
-	to := s.Now()
+}
+
+func (s *Service) setClock(in clockOrder) (err error) {
+	to, by := s.Now(), time.Duration(0)
 	if !in.Now.IsZero() {
 		to = in.Now
 	}
 	if in.Advance != "" {
-		d, err := time.ParseDuration(in.Advance)
-		if err != nil {
-			return nil, err
-		}
-		to = to.Add(d)
+		by, err = time.ParseDuration(in.Advance)
 	}
-	if in.Standing == nil && s.Stands() || in.Standing != nil && *in.Standing {
-		s.SetNow(to)
-	} else {
-		s.RunFrom(to)
+	switch {
+	case err != nil:
+	case in.Standing == nil && s.Stands() || in.Standing != nil && *in.Standing:
+		s.SetNow(to.Add(by))
+	default:
+		s.RunFrom(to.Add(by))
 	}
-	return s.clockNow(), nil
-}
-
-func (s *Service) orderFunds(in struct{ Amount any }) error {
-	amount, ok := money.Parse(fmt.Sprint(in.Amount))
-	if !ok {
-		return fmt.Errorf("amount %v: expected a decimal of at most six places", in.Amount)
-	}
-	return s.AddFunds(amount)
-}
-
-func (s *Service) orderFault(in struct {
-	wire.Fault
-	For string
-}) (err error) {
-	if in.For != "" {
-		if in.Fault.For, err = time.ParseDuration(in.For); err != nil {
-			return err
-		}
-	}
-	return s.Faults.Set(in.Fault)
-}
-
-func (s *Service) orderRestatement(in struct {
-	Day string
-	ledger.Restatement
-}) error {
-	_, err := s.Restate(in.Day, in.Restatement)
 	return err
-}
-
-func (s *Service) orderChange(c Change) (iter.Seq[any], error) {
-	id, err := s.api.Apply(c)
-	return one(map[string]string{"id": id}), err
-}
-
-func orderSettings(s *Service, _ url.Values, _ []byte) (iter.Seq[any], error) {
-	return func(yield func(any) bool) {
-		for _, id := range s.CampaignIDs() {
-			if settings, err := s.Settings(id); err == nil && !yield(settings) {
-				return
-			}
-		}
-	}, nil
 }
 
 // truthLine is a line of the truth. Spend is text, so that no reader rounds it.
@@ -213,30 +173,25 @@ func truthOf(l ledger.Line, rows int64) truthLine {
 		l.Impressions, l.Conversions}
 }
 
-func orderTruth(s *Service, q url.Values, _ []byte) (iter.Seq[any], error) {
+func (s *Service) tellTruth(q url.Values, line func(any)) error {
 	st := s.Snapshot()
 	from, to := st.Today-clock.Reach, st.Today
 	if date := q.Get("day"); date != "" {
 		d, ok := clock.ParseDay(date)
 		if !ok {
-			return nil, fmt.Errorf("%q is not a day", date)
+			return fmt.Errorf("%q is not a day", date)
 		}
 		from, to = d, d
 	}
-	return func(yield func(any) bool) {
-		for d := from; d <= to; d++ {
-			if q.Get("sum") != "" {
-				total := st.Sum(d)
-				if !yield(truthOf(ledger.Line{Date: d.String(), Measures: total.Measures}, total.Rows)) {
-					return
-				}
-				continue
-			}
-			for r := range st.Rows(d, ledger.Scope{}) {
-				if !yield(truthOf(st.Line(d, r), 0)) {
-					return
-				}
-			}
+	for d := from; d <= to; d++ {
+		if q.Get("sum") != "" {
+			total := st.Sum(d)
+			line(truthOf(ledger.Line{Date: d.String(), Measures: total.Measures}, total.Rows))
+			continue
 		}
-	}, nil
+		for r := range st.Rows(d, ledger.Scope{}) {
+			line(truthOf(st.Line(d, r), 0))
+		}
+	}
+	return nil
 }

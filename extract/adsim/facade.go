@@ -83,9 +83,6 @@ const (
 	WrongType    = wire.WrongType
 )
 
-// CheckBudget returns an error if the kind of change is unknown, or the number is negative.
-func CheckBudget(kind string, n int) error { return world.CheckBudget(kind, n) }
-
 // Quirks lists all quirks, in the order in which they apply.
 func Quirks() []Quirk { return variations.Quirks() }
 

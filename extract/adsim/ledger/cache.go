@@ -54,6 +54,9 @@ func NewCaches(a *market.Account) *Caches {
 	count := func(r []Row) int64 { return int64(len(r)) + 1 }
 	return &Caches{
 		days: memo.Cache[dayKey, *Day]{Most: 1 << 18, Weigh: func(sd *Day) int64 {
+			if sd.filled < 64 {
+				return int64(sd.total) + 1
+			}
 			return int64(len(sd.entries)) + 1
 		}},
 		groups: memo.Cache[groupKey, []Row]{Most: rows, Weigh: count},

@@ -339,8 +339,6 @@ func (f *followDay) fill(e *Entry) {
 		h := chance.Mix(e.key + uint64(j)*0x9e3779b97f4a7c15)
 		source := e.universe.Pick(j, e.rows, h)
 		h = chance.Mix(h)
-		block := chance.Mix(e.key ^ uint64(j/64)*0x9e3779b97f4a7c15)
-		order := (int(block>>8&63) + int(block&63|1)*(j%64)) & 63
 		impressions, clicks := f.sd.counts(e, source, h)
 		var share, more, clicked uint64
 		var spend, price int64
@@ -357,7 +355,7 @@ func (f *followDay) fill(e *Entry) {
 			clicked = now
 			more = uint64(1<<16-s.end) * factor >> 8
 		}
-		if share == 0 || order >= filledBy(uint32(min(share, 1<<16))) {
+		if share == 0 || !e.isThere(j, filledBy(uint32(min(share, 1<<16)))) {
 			continue
 		}
 		r := Row{Day: f.sd.day, Source: source, Campaign: f.campaign, Creative: e.Creative}

@@ -3,7 +3,6 @@ package ledger
 import (
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 
 	"spendsync/extract/adsim/clock"
@@ -12,23 +11,19 @@ import (
 
 // Restatement changes the rows of a day. Kind is one of
 //
-//	multiply  all measures of all rows (or of CampaignID, CreativeID, SourceID
-//	          alone) times Percent/100, rounded down; with OneIn, those of one
-//	          source in OneIn, which is another one the next time
+//	multiply  all measures of all rows (or of CreativeID alone) times Percent/100, rounded down; with OneIn,
+//	          those of one source in OneIn, which is another one the next time
 //	change    one row gets Measures; without them one click and its conversion more
 //	delete    one row vanishes
 //	insert    a row appears, with Measures or with some
 //	empty     the day has no rows at all
 //	restore   the day is as if it had never been restated
 //
-// The row is named by CreativeID and SourceID. Without them it is the first row
-// with a source from place Row on, in the report's order; an inserted row then
-// belongs to that row's creative and to a source that it does not have yet.
+// The row is the first with a source from place Row on, in the report's order; an inserted row belongs to that row's
+// creative and to a source that it does not have yet.
 type Restatement struct {
 	Kind       string    `json:"kind"`
-	CampaignID string    `json:"campaign_id"`
 	CreativeID string    `json:"creative_id"`
-	SourceID   string    `json:"source_id"`
 	Row        int       `json:"row"`
 	Percent    int64     `json:"percent"`
 	OneIn      int32     `json:"one_in"`
@@ -56,19 +51,16 @@ type RowEdit struct {
 }
 
 type scale struct {
-	seq                int
-	percent            int64
-	campaign, creative string
-	source             int32 // noSource: any
-	oneIn              int32 // 0: any
+	seq      int
+	percent  int64
+	creative string // empty: any
+	oneIn    int32  // 0: any source
 }
 
-// holds reports whether the source is one of those that change.
-func (sc *scale) holds(source int32) bool {
-	if sc.oneIn > 0 {
-		return source != NoSource && source%sc.oneIn == int32(sc.seq)%sc.oneIn
-	}
-	return sc.source == NoSource || sc.source == source
+// holds reports whether a row is one of those that change.
+func (sc *scale) holds(r *Row) bool {
+	return (sc.creative == "" || sc.creative == r.Creative.ID) &&
+		(sc.oneIn == 0 || r.Source != NoSource && r.Source%sc.oneIn == int32(sc.seq)%sc.oneIn)
 }
 
 // restate applies the restatements of a row, in the order of their requests.
@@ -78,8 +70,7 @@ func (sd *Day) restate(r *Row) {
 		r.Measures, since = e.Measures, e.seq
 	}
 	for _, sc := range sd.scales {
-		if sc.seq < since || sc.campaign != "" && sc.campaign != r.Campaign.ID ||
-			sc.creative != "" && sc.creative != r.Creative.ID || !sc.holds(r.Source) {
+		if sc.seq < since || !sc.holds(r) {
 			continue
 		}
 		r.Spend = r.Spend * sc.percent / 100
@@ -89,30 +80,17 @@ func (sd *Day) restate(r *Row) {
 	}
 }
 
-func (o *Overlay) Multiply(a *market.Account, change Restatement) error {
-	if change.Percent < 0 {
-		return fmt.Errorf("percent %d is negative", change.Percent)
+func (o *Overlay) Multiply(change Restatement) error {
+	if change.Percent < 0 || change.OneIn < 0 {
+		return fmt.Errorf("percent %d or one_in %d is negative", change.Percent, change.OneIn)
 	}
-	if change.OneIn < 0 || change.OneIn > 0 && change.SourceID != "" {
-		return fmt.Errorf("one_in %d is negative, or goes with a source", change.OneIn)
-	}
-	sc := scale{seq: o.Seq, percent: change.Percent, campaign: change.CampaignID, creative: change.CreativeID,
-		source: NoSource, oneIn: change.OneIn}
-	if change.SourceID != "" {
-		src, ok := a.Sources.Index(change.SourceID)
-		if !ok {
-			return fmt.Errorf("no source %q", change.SourceID)
-		}
-		sc.source = src
-	}
-	o.Scales = append(o.Scales, sc)
+	o.Scales = append(o.Scales, scale{o.Seq, change.Percent, change.CreativeID, change.OneIn})
 	return nil
 }
 
 // EditRow finds the row that is meant and notes what becomes of it.
-func (o *Overlay) EditRow(a *market.Account, st *State, d clock.Day, change Restatement) (Row, error) {
-	sd := st.spendDay(d, Scope{})
-	r, err := sd.named(a, change)
+func (o *Overlay) EditRow(st *State, d clock.Day, change Restatement) (Row, error) {
+	r, err := st.named(d, change)
 	if err != nil {
 		return Row{}, err
 	}
@@ -152,61 +130,27 @@ func (o *Overlay) EditRow(a *market.Account, st *State, d clock.Day, change Rest
 }
 
 // named finds the row that a restatement means; for an insert, the one to be.
-func (sd *Day) named(a *market.Account, change Restatement) (Row, error) {
-	inserting := change.Kind == "insert"
-	var buf [1]Row
-	if change.CreativeID == "" && change.SourceID == "" {
-		for i := max(0, change.Row); i < sd.total; i++ {
-			if sd.appendRows(buf[:0], i, i+1)[0].Source == NoSource {
-				continue
-			}
-			r := buf[0]
-			if !inserting {
-				return r, nil
-			}
-			for _, src := range sd.sources.Live.Src {
-				if _, taken := sd.find(r.Creative.ID, src); !taken {
-					return Row{Day: sd.day, Source: src, Campaign: r.Campaign, Creative: r.Creative}, nil
-				}
+func (st *State) named(d clock.Day, change Restatement) (Row, error) {
+	var rows []Row
+	taken := map[RowKey]bool{}
+	for r := range st.Rows(d, Scope{}) {
+		rows = append(rows, *r)
+		taken[RowKey{r.Creative.ID, r.Source}] = true
+	}
+	for _, r := range rows[min(max(0, change.Row), len(rows)):] {
+		switch {
+		case r.Source == NoSource:
+			continue
+		case change.Kind != "insert":
+			return r, nil
+		}
+		for _, src := range st.Account.Sources.Live.Src {
+			if !taken[RowKey{r.Creative.ID, src}] {
+				return Row{Day: d, Source: src, Campaign: r.Campaign, Creative: r.Creative}, nil
 			}
 		}
-		return Row{}, fmt.Errorf("no row with a source at place %d or after", change.Row)
 	}
-	src, ok := sd.sources.Index(change.SourceID)
-	if !ok {
-		return Row{}, fmt.Errorf("no source %q", change.SourceID)
-	}
-	place, there := sd.find(change.CreativeID, src)
-	switch {
-	case inserting && there:
-		return Row{}, fmt.Errorf("%s %s is there already", change.CreativeID, change.SourceID)
-	case inserting:
-		cr := a.CreativeOn(sd.day, change.CreativeID)
-		if cr == nil {
-			return Row{}, fmt.Errorf("no creative %q on that day", change.CreativeID)
-		}
-		return Row{Day: sd.day, Source: src, Campaign: cr.Campaign, Creative: cr}, nil
-	case !there:
-		return Row{}, fmt.Errorf("no row %s %s", change.CreativeID, change.SourceID)
-	}
-	return sd.appendRows(buf[:0], place, place+1)[0], nil
-}
-
-// find returns the index of a row in the day, or the index at which to insert it.
-func (sd *Day) find(creativeID string, src int32) (place int, there bool) {
-	var buf [1]Row
-	place = sort.Search(sd.total, func(i int) bool {
-		r := &sd.appendRows(buf[:0], i, i+1)[0]
-		if c := strings.Compare(r.Creative.ID, creativeID); c != 0 {
-			return c > 0
-		}
-		return r.Source >= src
-	})
-	if place < sd.total {
-		r := &sd.appendRows(buf[:0], place, place+1)[0]
-		there = r.Creative.ID == creativeID && r.Source == src
-	}
-	return place, there
+	return Row{}, fmt.Errorf("no row with a source at place %d or after", change.Row)
 }
 
 // layEdits computes the rows of a day of which single ones were restated, and makes the changes to them.

@@ -18,7 +18,7 @@ func (st *State) fillEntries(sd *Day, sc Scope) {
 		}
 		if e.seen = len(e.list); !e.follows {
 			st.Changes.Plant(&e, sd.day)
-			e.seen = sd.seenOf(&e)
+			sd.lay(&e)
 		}
 		if e.seen > 0 || !sc.Delivered {
 			sd.entries = append(sd.entries, e)
@@ -118,17 +118,19 @@ func shareRows(a *market.Account, d clock.Day, all []Entry, weights []uint64) {
 	}
 }
 
-// seenOf is how many of an entry's rows are there by now.
-func (sd *Day) seenOf(e *Entry) int {
-	if sd.filled == 64 {
-		return e.rows
+// lay computes the rows of an open day, and counts those of any other.
+func (sd *Day) lay(e *Entry) {
+	if e.seen = e.rows; sd.filled == 64 {
+		return
 	}
-	blocks, rest := e.rows/64, e.rows%64
-	n := blocks * sd.filled
-	if rest > 0 {
-		n += bits.OnesCount64(sd.block(e, blocks) & (1<<rest - 1))
+	for j := range e.rows {
+		if e.isThere(j, sd.filled) {
+			r := Row{Day: sd.day, Campaign: e.Creative.Campaign, Creative: e.Creative}
+			sd.compute(&r, e, j)
+			e.list = append(e.list, r)
+		}
 	}
-	return n
+	e.seen = len(e.list)
 }
 
 // filledBy returns the number of a block's rows that exist when a share of the traffic has arrived,

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"math/bits"
 	"sort"
 
 	"spendsync/extract/adsim/chance"
@@ -46,9 +45,9 @@ const NoSource = int32(-1)
 // creative, not a line a row: a row is computed from its place.
 //
 // While the day is going on, a part of its rows is there, and a part of their
-// numbers. The rows of a creative come in blocks of 64, and each block fills at the
-// same pace in an order of its own, so how many of them are there is known without
-// looking at them, and a row that is there stays.
+// numbers: these rows are computed once. The rows of a creative come in blocks of 64,
+// and each block fills at the same pace in an order of its own; a row that is there
+// stays.
 type Day struct {
 	day     clock.Day
 	sources *market.Sources
@@ -74,9 +73,9 @@ type Entry struct {
 	bid         int64
 	ClickRate   uint64
 	ConvertRate uint64
-	follows     bool    // its campaign follows its settings:
-	list        []Row   // its rows are these, not computed
-	gross       []int64 // their cost before credits
+	follows     bool    // its campaign follows its settings
+	list        []Row   // its rows, of one that follows or of an open day; else each is computed when it is asked for
+	gross       []int64 // their cost before credits, of one that follows
 }
 
 // Scope narrows a day to a campaign, to a creative, and to delivered creatives.
@@ -127,19 +126,10 @@ func (st *State) spendDay(d clock.Day, sc Scope) *Day {
 // weekdays is the traffic by weekday from Sunday, in percent.
 var weekdays = [7]uint64{86, 108, 107, 104, 103, 97, 82}
 
-// block is which rows of a block are there, as bits. The row at p is the
-// (step*p+first)-th to come.
-func (sd *Day) block(e *Entry, b int) uint64 {
-	h := chance.Mix(e.key ^ uint64(b)*0x9e3779b97f4a7c15)
-	step, order := int(h&63|1), int(h>>8&63)
-	var mask uint64
-	for p := range 64 {
-		if order&63 < sd.filled {
-			mask |= 1 << p
-		}
-		order += step
-	}
-	return mask
+// isThere reports whether the j-th row of an entry is there when filled rows of each block are.
+func (e *Entry) isThere(j, filled int) bool {
+	h := chance.Mix(e.key ^ uint64(j/64)*0x9e3779b97f4a7c15)
+	return (int(h>>8&63)+int(h&63|1)*(j%64))&63 < filled
 }
 
 // appendBase appends the computed rows from..to.
@@ -152,33 +142,13 @@ func (sd *Day) appendBase(dst []Row, from, to int) []Row {
 		switch {
 		case e.seen == 0:
 			dst = append(dst, Row{Day: sd.day, Source: NoSource, Campaign: e.Creative.Campaign, Creative: e.Creative})
-		case e.follows:
+		case e.list != nil:
 			dst = append(dst, e.list[first:last]...)
-		case sd.filled == 64:
+		default:
 			for j := first; j < last; j++ {
 				dst = append(dst, Row{Day: sd.day, Campaign: e.Creative.Campaign, Creative: e.Creative})
 				sd.compute(&dst[len(dst)-1], e, j)
 			}
-		default:
-			dst = sd.appendPartial(dst, e, first, last)
-		}
-	}
-	return dst
-}
-
-// appendPartial appends those rows of an entry that are there, from the first-th
-// to before the last-th.
-func (sd *Day) appendPartial(dst []Row, e *Entry, first, last int) []Row {
-	for b := first / sd.filled; first < last; b++ {
-		mask := sd.block(e, b)
-		for skip := first - b*sd.filled; skip > 0; skip-- {
-			mask &= mask - 1
-		}
-		for ; mask != 0 && first < last; first++ {
-			j := b*64 + bits.TrailingZeros64(mask)
-			mask &= mask - 1
-			dst = append(dst, Row{Day: sd.day, Campaign: e.Creative.Campaign, Creative: e.Creative})
-			sd.compute(&dst[len(dst)-1], e, j)
 		}
 	}
 	return dst

@@ -4,21 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"slices"
 	"time"
 )
-
-// CheckBudget returns an error if the kind of change is unknown, or n is not a valid daily budget
-// of it.
-func CheckBudget(kind string, n int) error {
-	switch {
-	case !slices.Contains(ChangeKinds, kind):
-		return fmt.Errorf("budget: there is no kind of change %q; there are %v", kind, ChangeKinds)
-	case n < 0:
-		return fmt.Errorf("budget: %d %s is negative", n, kind)
-	}
-	return nil
-}
 
 // BudgetOf is how many changes of a kind a day has.
 func (s *World) BudgetOf(kind string) int {
@@ -53,7 +40,7 @@ func NextMidnight(now time.Time) time.Time {
 	return time.Date(y, m, d+1, 0, 0, 0, 0, time.UTC)
 }
 
-// budgets is the used part of a day's budgets. Once it is in a state it is immutable.
+// budgets is the used part of a day's budgets.
 type budgets struct {
 	until time.Time // the midnight it ends at
 	used  map[string]int
@@ -61,35 +48,25 @@ type budgets struct {
 
 // at returns the used budgets of the day of an instant.
 func (b *budgets) at(now time.Time) map[string]int {
-	if b == nil || !b.until.Equal(NextMidnight(now)) {
+	if !b.until.Equal(NextMidnight(now)) {
 		return nil
 	}
 	return b.used
 }
 
-// with is b with some more used.
-func (b *budgets) with(now time.Time, cost map[string]int) *budgets {
-	next := &budgets{until: NextMidnight(now), used: map[string]int{}}
-	maps.Copy(next.used, b.at(now))
-	for kind, n := range cost {
+// take uses a part of the budgets, or returns an error if a cost exceeds the rest.
+func (s *World) take(now time.Time, cost map[string]int) error {
+	next := budgets{NextMidnight(now), map[string]int{}} // a state may hold the maps before it
+	maps.Copy(next.used, s.budgets.at(now))
+	for _, kind := range ChangeKinds {
+		used, n, most := next.used[kind], cost[kind], s.BudgetOf(kind)
+		if n > 0 && used+n > most {
+			return &Limited{int(math.Ceil(NextMidnight(now).Sub(now).Seconds())), fmt.Sprintf("The day's limit of %d "+
+				"changes of the kind %s is reached: %d are used, and this needs %d.", most, kind, used, n)}
+		}
 		next.used[kind] += n
 	}
-	return next
-}
-
-// over reports whether a cost exceeds the rest of the budget.
-func (b *budgets) over(a *World, now time.Time, cost map[string]int) error {
-	used := b.at(now)
-	for _, kind := range ChangeKinds {
-		if n := cost[kind]; n > 0 && used[kind]+n > a.BudgetOf(kind) {
-			wait := int(math.Ceil(NextMidnight(now).Sub(now).Seconds()))
-			return &Limited{
-				wait,
-				fmt.Sprintf("The day's limit of %d changes of the kind %s is reached: %d are used, and "+
-					"this needs %d.", a.BudgetOf(kind), kind, used[kind], n),
-			}
-		}
-	}
+	s.budgets = next
 	return nil
 }
 

@@ -31,10 +31,9 @@ func (s *World) Edit(w Write, do func(e *Editor) error) (ledger.State, error) {
 		return st, err
 	}
 	if !w.Free && !w.Ordered {
-		if err := s.budgets.over(s, now, e.Cost); err != nil {
+		if err := s.take(now, e.Cost); err != nil {
 			return st, err
 		}
-		s.budgets = s.budgets.with(now, e.Cost)
 	}
 	e.commit()
 	return s.stateLocked(now), nil

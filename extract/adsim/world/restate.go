@@ -36,9 +36,9 @@ func (s *World) Restate(date string, change ledger.Restatement) (ledger.Line, er
 	case "restore":
 		next = nil
 	case "multiply":
-		err = next.Multiply(s.Account, change)
+		err = next.Multiply(change)
 	case "change", "delete", "insert":
-		touched, err = next.EditRow(s.Account, &st, d, change)
+		touched, err = next.EditRow(&st, d, change)
 	default:
 		err = fmt.Errorf("unknown kind %q", change.Kind)
 	}

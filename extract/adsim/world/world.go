@@ -33,7 +33,7 @@ type World struct {
 	changes  *ledger.Changes
 	frozen   bool
 	frozenAt time.Time
-	budgets  *budgets
+	budgets  budgets
 	// balanceRead is the time of the last request for a fresh balance.
 	balanceRead time.Time
 	reviews     []review
