@@ -144,7 +144,7 @@ func TestUnreadCounter_Notes(t *testing.T) {
 // there are some.
 func TestNotUnderstood(t *testing.T) {
 	for dir, stands := range map[string]bool{settingsStore(t): true, emptyStore(t): false} {
-		n, end := readerOf(t, dir, nil)
+		n, end := readerOf(t, dir)
 		var log strings.Builder
 		n.run.Log = logTo(&log)
 		n.read.unread.add("campaign", "C1000001", []string{"name", "status"},

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -19,21 +18,20 @@ import (
 	"spendsync/transform"
 )
 
-// An entity ends only on two kinds of evidence: complete listings that lack it, and the service's own answer to a
-// request for this entity. An entity that is still found lives on, whatever the listings contain, and so does one
-// whose spend the report shows later (see livesByReport).
+// An entity ends by its own 404 or 410; its absence from a list only makes a run ask for it. Archived is permanent: a
+// run asks for no archived entity that a list lacks, except in full. An entity that spends today, on a later day than
+// the one it was last seen on, has not ended.
 
 // standing is the stored state of an entity that has not ended.
 type standing struct {
 	campaign  string // that a creative belongs to
-	archived  bool
 	confirmed schema.Instant
 }
 
 // standingOf returns the stored entities of a table that have not ended, by ID. Those that
 // only the report knows are left out: no listing has ever shown them.
 func standingOf[R any, P history.Versioned[R]](
-	s *load.Store, t schema.TableOf[R], of func(*R) (id string, e standing),
+	s *load.Store, t schema.TableOf[R], of func(*R) (id, campaign string),
 ) (map[string]standing, error) {
 	h, err := load.StoredHistory[R, P](s, t)
 	if err != nil {
@@ -46,49 +44,21 @@ func standingOf[R any, P history.Versioned[R]](
 		if !f.IsCurrent || f.IsDeleted || f.ReadState == schema.ReadStub {
 			continue
 		}
-		id, e := of(row)
-		e.confirmed = h.Confirmations.Confirmed(keyText(row))
-		found[id] = e
+		id, campaign := of(row)
+		found[id] = standing{campaign, h.Confirmations.Confirmed(keyText(row))}
 	}
 	return found, nil
 }
 
-// lostMany reports whether the reply lacks so many known entities that the reply itself is suspect: more than half of
-// them, and more than one.
-func lostMany(missing, known int) bool { return missing > 1 && 2*missing > known }
-
-// archivedEvery is how often an archived entity that no listing shows is asked for. Archived
-// is permanent, and some services leave archived entities out of their lists.
-const archivedEvery = 24 * time.Hour
-
-// toAsk returns which of the missing entities the run asks for one by one, those confirmed
-// longest ago first, and how many more should be asked for. Every run asks for as many as
-// it may send requests in a minute.
+// toAsk returns which of the missing entities the run asks for one by one, those confirmed longest ago first, and how
+// many it leaves to the next runs. Every run asks for as many as it may send requests in a minute.
 func (n *settingsReader) toAsk(missing map[string]standing) (ids []string, left int) {
-	now := n.run.Now()
-	for id, e := range missing {
-		if !e.archived || now.Sub(e.confirmed.Time()) >= archivedEvery {
-			ids = append(ids, id)
-		}
-	}
-	slices.SortFunc(ids, func(a, b string) int {
-		x, y := missing[a], missing[b]
-		if x.archived != y.archived {
-			if x.archived {
-				return 1
-			}
-			return -1
-		}
-		return cmp.Or(cmp.Compare(x.confirmed, y.confirmed), cmp.Compare(a, b))
+	ids = slices.SortedFunc(maps.Keys(missing), func(a, b string) int {
+		return cmp.Or(cmp.Compare(missing[a].confirmed, missing[b].confirmed), cmp.Compare(a, b))
 	})
 	asked := min(len(ids), max(0, n.run.RequestsPerMinute-n.asked))
 	n.asked += asked
-	for _, id := range ids[asked:] {
-		if !missing[id].archived {
-			left++
-		}
-	}
-	return ids[:asked], left
+	return ids[:asked], len(ids) - asked
 }
 
 // found is how a request for one missing entity ended.
@@ -119,37 +89,24 @@ func (n *settingsReader) ask(
 	return answers
 }
 
-// unlistedCampaigns returns the stored campaigns that a complete listing lacks. A listing
-// that lacks most of them proves nothing: it counts as incomplete.
+// unlistedCampaigns returns the stored campaigns that a complete listing lacks and that may have changed.
 func (n *settingsReader) unlistedCampaigns() (missing map[string]standing, err error) {
-	l := &n.read.listing
-	if !l.Complete {
+	if !n.read.listing.Complete {
 		return nil, nil
 	}
-	known, err := standingOf(n.run.store, schema.CampaignHistory, func(c *schema.Campaign) (string, standing) {
-		return c.CampaignID, standing{archived: c.Status == schema.Some("archived")}
+	missing, err = standingOf(n.run.store, schema.CampaignHistory, func(c *schema.Campaign) (id, campaign string) {
+		return c.CampaignID, c.CampaignID
 	})
-	if err != nil {
-		return nil, err
-	}
-	missing = maps.Clone(known)
-	for _, e := range l.Entities {
+	for _, e := range n.read.listing.Entities {
 		delete(missing, e.ID)
 	}
-	switch {
-	case len(l.Entities) == 0: // the service has no way to delete a campaign
-		if ever := n.stored; len(ever) > 0 { // judge adds those of the report
-			l.Complete = false
-			l.Why = fmt.Sprintf("the listing of campaigns is empty, and %s are known; none of them counts as deleted",
-				phrase.Count(len(ever), "campaign"))
+	for _, id := range n.before {
+		if _, is := missing[id]; is && !n.run.Full {
+			delete(missing, id)
+			n.read.settled = append(n.read.settled, id)
 		}
-	case lostMany(len(missing), len(known)) && !n.run.Full:
-		l.Complete = false
-		l.Why = fmt.Sprintf("the listing of campaigns lacks %d of the %s that are stored; none of them counts as "+
-			"deleted; if they are gone, 'spendsync sync --full' lets those end for which the service answers 404",
-			len(missing), phrase.Count(len(known), "campaign"))
 	}
-	return missing, nil
+	return missing, err
 }
 
 // askForCampaigns asks for the campaigns that the listing lacks. It returns those that answer
@@ -158,28 +115,17 @@ func (n *settingsReader) askForCampaigns(ctx context.Context, missing map[string
 	ids, left := n.toAsk(missing)
 	var alive []string
 	for _, a := range n.ask(ctx, ids, n.run.API.Campaign) {
-		_, settled := slices.BinarySearch(n.before, a.id)
 		switch {
 		case a.err == nil:
+			due = append(due, a)
 			if !transform.Archived(n.run.Service, a.entity) {
 				alive = append(alive, a.id)
-			} else if settled && !n.run.Full {
-				n.keepUnlisted(a)
-				_, _, _ = n.takeCampaign(extract.Entity{}, a.entity, nil) // an error is noted
-				continue                                                  // it stays settled
 			}
-			due = append(due, a)
 		case errors.Is(a.err, extract.ErrNotFound):
 			n.keepUnlisted(a)
 			n.read.gone[a.id] = missing[a.id].confirmed
 		case ctx.Err() == nil:
 			n.fail("campaign", a.id, "failed", a.err)
-		}
-		delete(missing, a.id)
-	}
-	for id := range missing { // those that were not asked for, or are archived still
-		if _, settled := slices.BinarySearch(n.before, id); settled {
-			n.read.settled = append(n.read.settled, id)
 		}
 	}
 	n.saysMissing("campaigns", "campaign", alive, left)
@@ -213,50 +159,25 @@ func (n *settingsReader) saysMissing(list, what string, alive []string, left int
 	}
 }
 
-// readUnlistedCreatives asks for the stored creatives that the complete listing of their
-// campaign lacks. A listing that lacks most of them proves nothing.
+// readUnlistedCreatives asks for the stored creatives that the complete listing of their campaign lacks.
 func (n *settingsReader) readUnlistedCreatives(ctx context.Context) {
 	if len(n.read.allListed) == 0 {
 		return
 	}
-	known, err := standingOf(n.run.store, schema.CreativeHistory, func(c *schema.Creative) (string, standing) {
-		return c.CreativeID, standing{campaign: c.CampaignID.V, archived: c.Status == schema.Some("archived")}
+	archived := map[string]bool{}
+	missing, err := standingOf(n.run.store, schema.CreativeHistory, func(c *schema.Creative) (id, campaign string) {
+		archived[c.CreativeID] = c.Status == schema.Some("archived") && !n.run.Full
+		return c.CreativeID, c.CampaignID.V
 	})
 	if err != nil {
 		n.fail("listing", "creatives", "failed", err)
 		clear(n.read.allListed)
 		return
 	}
-	missing := maps.Clone(known)
 	for i := range n.read.creatives {
 		delete(missing, n.read.creatives[i].Row.CreativeID)
 	}
-	counts := map[string][2]int{} // by campaign: missing and known
-	maps.DeleteFunc(missing, func(id string, e standing) bool { return !n.read.allListed[e.campaign] })
-	total := [2]int{len(missing), 0}
-	for id, e := range known {
-		if !n.read.allListed[e.campaign] {
-			continue
-		}
-		total[1]++
-		c := counts[e.campaign]
-		c[1]++
-		if _, is := missing[id]; is {
-			c[0]++
-		}
-		counts[e.campaign] = c
-	}
-	ofAll := lostMany(total[0], total[1])
-	for _, id := range slices.Sorted(maps.Keys(counts)) {
-		c := counts[id]
-		if c[0] > 0 && (ofAll || lostMany(c[0], c[1])) && !n.run.Full {
-			delete(n.read.allListed, id)
-			n.fail("creatives of", id, "incomplete", fmt.Errorf(
-				"the listing lacks %d of the %s that are stored; none of them counts as deleted; if they are gone, "+
-					"'spendsync sync --full' lets those end for which the service answers 404",
-				c[0], phrase.Count(c[1], "creative")))
-		}
-	}
+	maps.DeleteFunc(missing, func(id string, e standing) bool { return archived[id] || !n.read.allListed[e.campaign] })
 	ids, left := n.toAsk(missing)
 	var alive []string
 	for _, a := range n.ask(ctx, ids, n.run.API.Creative) {

@@ -3,6 +3,7 @@ package job
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"regexp"
@@ -124,7 +125,7 @@ func (w *world) wantReplayed() {
 	}
 }
 
-// TestMissing_AShrunkenListEndsNoCampaign: a list with one of four campaigns is no evidence,
+// TestMissing_AShrunkenListEndsNoCampaign: a list with one of four campaigns only makes the run ask for the others,
 // however often it comes.
 func TestMissing_AShrunkenListEndsNoCampaign(t *testing.T) {
 	w, e := missingWorld(t)
@@ -137,7 +138,7 @@ func TestMissing_AShrunkenListEndsNoCampaign(t *testing.T) {
 	}
 	for range 3 {
 		w.service.Advance(time.Hour)
-		w.sync(exit.Partial, "the listing of campaigns lacks 3 of the 4 campaigns that are stored")
+		w.sync(exit.Partial, "the listing lacks", "which the service has")
 	}
 	w.wantEnded("campaign_history", "0")
 	w.wantEnded("campaign_delivery_history", "0")
@@ -182,7 +183,7 @@ func TestMissing_EmptyListsEndNoCreative(t *testing.T) {
 	}
 	for range 3 {
 		w.service.Advance(time.Hour)
-		w.sync(exit.Partial, "creatives of")
+		w.sync(exit.Partial, "listing creatives: the listing lacks", "which the service has")
 	}
 	w.wantEnded("creative_history", "0")
 	w.wantWell(e, 0)
@@ -289,8 +290,8 @@ func TestMissing_SilenceOfOneKindEndsNothing(t *testing.T) {
 	}
 }
 
-// TestMissing_WhatSpendsLives: a campaign that no list has and that answers 404 goes on for as
-// long as the report shows its spend, and one that has ended is back once it does.
+// TestMissing_WhatSpendsLives: a campaign that no list has and that answers 404 goes on for as long as it spends on
+// later days than the one it was last seen on, and one that has ended is back once it does.
 func TestMissing_WhatSpendsLives(t *testing.T) {
 	for name, after := range map[string]time.Duration{"next-day": 24 * time.Hour, "same-day": time.Hour,
 		"after-days-without-runs": 72 * time.Hour} {
@@ -307,26 +308,57 @@ func TestMissing_WhatSpendsLives(t *testing.T) {
 				return 0, body
 			}
 			w.service.Advance(after)
-			if name != "same-day" {
-				for range 3 { // it may have ended today
-					w.sync(exit.OK)
-					w.service.Advance(10 * time.Minute)
-				}
-				w.service.Advance(24 * time.Hour)
-				w.sync(exit.Partial, "the service answers 404 for", hidden, "later spend")
-				w.sync(exit.OK) // once a day is enough
-			} else {
+			if name == "same-day" {
 				w.sync(exit.OK)
 				w.service.Advance(time.Hour)
 				w.sync(exit.OK)
 				w.wantEnded("campaign_history", "1")
 				w.service.Advance(24 * time.Hour)
-				w.sync(exit.Partial, "later spend")
+			}
+			for range 2 {
+				w.sync(exit.Partial, "the service answers 404 for", hidden, "later spend")
+				w.service.Advance(10 * time.Minute)
 			}
 			w.wantEnded("campaign_history", "0")
 			w.wantVerified()
 		})
 	}
+}
+
+// TestMissing_ArchivedOnesMayBeLeftOut: archived is permanent, so lists without what is archived make the run ask for
+// nothing once it has seen that, and end nothing.
+func TestMissing_ArchivedOnesMayBeLeftOut(t *testing.T) {
+	w, e := missingWorld(t, func(c *adsim.Config) { c.CreativesPerCampaign = 6 })
+	campaign := w.service.CampaignIDs()[1]
+	creative := w.ask(liveCreative+" AND status = 'active' AND campaign_id <> '%s'", campaign)
+	w.change(adsim.Change{Campaign: campaign, Force: true, Set: map[string]any{"status": "archived"}},
+		adsim.Change{Creative: creative, Force: true, Set: map[string]any{"status": "archived"}})
+	asked := 0
+	e.edit = func(path, body string) (int, string) {
+		switch {
+		case path == "campaigns":
+			return 0, without(t, body, "campaigns", campaign)
+		case strings.HasSuffix(path, "/creatives"):
+			return 0, without(t, body, "creatives", creative)
+		case path == "campaigns/"+campaign || path == "creatives/"+creative:
+			asked++
+		}
+		return 0, body
+	}
+	for range 3 {
+		w.service.Advance(time.Hour)
+		w.sync(exit.OK)
+		if asked != 2 {
+			t.Errorf("%d requests for what is archived, want 2", asked)
+		}
+	}
+	got := w.ask("SELECT c.status, k.status FROM campaign_history AS c, creative_history AS k WHERE c.is_current "+
+		"AND k.is_current AND c.campaign_id = '%s' AND k.creative_id = '%s'", campaign, creative)
+	if got != "archived|archived" {
+		t.Errorf("they are %s", got)
+	}
+	w.wantEnded("campaign_history", "0")
+	w.wantEnded("creative_history", "0")
 }
 
 // TestMissing_AsksWithinTheRunsLimit: a run asks for as many missing entities as it may send
@@ -360,46 +392,43 @@ func TestMissing_AsksWithinTheRunsLimit(t *testing.T) {
 
 var blockedIDs = regexp.MustCompile(`"blocked_source_ids":\[[^\]]*\]`)
 
-// TestMissing_RulesEndWhereTwoReadsAgree: an emptied or nearly emptied list is read twice in the same run.
-func TestMissing_RulesEndWhereTwoReadsAgree(t *testing.T) {
-	for name, left := range map[string]int{"empty": 0, "few": 1} {
-		for _, reads := range []int{1, 2} {
-			t.Run(name+[]string{"", "-once", "-twice"}[reads], func(t *testing.T) {
-				w, e := missingWorld(t, func(c *adsim.Config) { c.Sources = 600 })
-				campaign, known, _ := strings.Cut(w.ask("SELECT campaign_id, count(*) FROM source_rule_history "+
-					"WHERE rule = 'blocked' GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 1"), "|")
-				if known < "4" || len(known) > 1 {
-					t.Fatalf("%s rules", known)
+// TestMissing_RulesEndAfterTwoReadings: a rule that a reading lacks ends if a second one in the same run lacks it, too.
+func TestMissing_RulesEndAfterTwoReadings(t *testing.T) {
+	for left, reads := range map[int]int{0: 1, 1: 2, 2: 1, 3: 2} { // rules in the first readings
+		t.Run(fmt.Sprintf("%d-left-%d-times", left, reads), func(t *testing.T) {
+			w, e := missingWorld(t, func(c *adsim.Config) { c.Sources = 600 })
+			campaign, known, _ := strings.Cut(w.ask("SELECT campaign_id, count(*) FROM source_rule_history "+
+				"WHERE rule = 'blocked' GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 1"), "|")
+			if known < "4" || len(known) > 1 {
+				t.Fatalf("%s rules", known)
+			}
+			seen := 0
+			e.edit = func(path, body string) (int, string) {
+				if path != "campaigns/"+campaign+"/sources" {
+					return 0, body
 				}
-				seen := 0
-				e.edit = func(path, body string) (int, string) {
-					if path != "campaigns/"+campaign+"/sources" {
-						return 0, body
-					}
-					if seen++; seen > reads {
-						return 0, body
-					}
-					return 0, blockedIDs.ReplaceAllStringFunc(body, func(list string) string {
-						part := strings.Join(strings.SplitN(list, `"`, 4+2*left)[:3+2*left], `"`)
-						return strings.TrimSuffix(part, ",") + "]"
-					})
+				if seen++; seen > reads {
+					return 0, body
 				}
-				w.service.Advance(time.Hour)
-				if reads == 1 {
-					w.sync(exit.Partial, "sources of "+campaign, "a second read in this run differs")
-					w.wantEnded("source_rule_history", "0")
-					w.wantWell(e, 0)
-					return
-				}
-				w.sync(exit.OK)
-				left := w.ask("SELECT count(*) FROM source_rule_history WHERE is_current AND NOT is_deleted "+
-					"AND rule = 'blocked' AND campaign_id = '%s'", campaign)
-				if want := map[string]string{"empty": "0", "few": "1"}[name]; left != want || seen != 2 {
-					t.Errorf("%s rules are left after %d reads, want %s", left, seen, want)
-				}
-				w.wantReplayed()
-			})
-		}
+				return 0, blockedIDs.ReplaceAllStringFunc(body, func(list string) string {
+					part := strings.Join(strings.SplitN(list, `"`, 4+2*left)[:3+2*left], `"`)
+					return strings.TrimSuffix(part, ",") + "]"
+				})
+			}
+			w.service.Advance(time.Hour)
+			w.sync(exit.OK)
+			if reads == 1 {
+				w.wantEnded("source_rule_history", "0")
+				w.wantWell(e, 0)
+				return
+			}
+			got := w.ask("SELECT count(*) FROM source_rule_history WHERE is_current AND NOT is_deleted "+
+				"AND rule = 'blocked' AND campaign_id = '%s'", campaign)
+			if got != strconv.Itoa(left) || seen != 2 {
+				t.Errorf("%s rules are left after %d reads, want %d", got, seen, left)
+			}
+			w.wantReplayed()
+		})
 	}
 }
 

@@ -2,9 +2,7 @@ package job
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -14,40 +12,34 @@ import (
 	"spendsync/transform"
 )
 
-// confirmRules reads the source settings again that have lost most of the stored rules of one
-// kind. Only what two reads in one run agree on takes rules away. What was read is kept from
-// here on.
+// confirmRules reads the source settings again that lack stored rules: a rule ends when two readings in a row lack it.
+// What was read is kept from here on, unless the two differ.
 func (n *settingsReader) confirmRules(ctx context.Context) {
-	lost, err := n.lostRules()
+	lacking, err := n.lackingRules()
 	if err != nil {
 		n.fail("source settings", "rules", "failed", err)
 		clear(n.read.rulesRead)
 		clear(n.read.newSources)
 		return
 	}
-	for _, campaign := range slices.Sorted(maps.Keys(lost)) {
+	for _, campaign := range lacking {
 		e, err := n.run.API.Sources(ctx, campaign)
 		var again transform.SourceRead
 		if err == nil {
 			again, err = transform.Sources(e, campaign, n.context())
 		}
-		if err == nil && slices.Equal(rulesIn(again), n.read.rules[campaign]) {
-			n.run.Log.Warn("most rules of a kind have ended at once; a second read confirms it", "campaign", campaign,
-				"kinds", lost[campaign])
-			continue
+		if err != nil {
+			for key := range n.read.rulesRead {
+				n.read.rulesRead[key] = n.read.rulesRead[key] && key[0] != campaign
+			}
+			n.fail("sources of", campaign, "incomplete", fmt.Errorf(
+				"some of the stored rules are missing, and none of them counts as ended: %w", err))
 		}
-		if err == nil {
-			err = errors.New("a second read in this run differs")
+		if first, second := n.read.rules[campaign], rulesIn(again); !slices.Equal(first, second) {
+			n.read.rules[campaign] = unionOf(first, second)
+			n.read.settled = slices.DeleteFunc(n.read.settled, func(id string) bool { return id == campaign })
+			delete(n.read.newSources, campaign)
 		}
-		for _, kind := range lost[campaign] {
-			n.read.rulesRead[[2]string{campaign, kind}] = false
-			n.read.bidsRead[campaign] = n.read.bidsRead[campaign] && kind != schema.RuleBid
-		}
-		n.read.settled = slices.DeleteFunc(n.read.settled, func(id string) bool { return id == campaign })
-		delete(n.read.newSources, campaign)
-		n.fail("sources of", campaign, "incomplete", fmt.Errorf(
-			"most of the stored rules of the kind %s are missing, and none of them counts as ended: %w",
-			strings.Join(lost[campaign], ", "), err))
 	}
 	for campaign, reply := range n.read.newSources {
 		n.keep(extract.KindSources, campaign, reply)
@@ -55,9 +47,24 @@ func (n *settingsReader) confirmRules(ctx context.Context) {
 	clear(n.read.newSources)
 }
 
-// lostRules returns the kinds of rules that have lost most of their stored entries, by campaign. It looks at campaigns
-// whose source settings differ from the last kept reply.
-func (n *settingsReader) lostRules() (lost map[string][]string, err error) {
+// unionOf returns the rules that either of two readings has, those of the second as it has them.
+func unionOf(first, second []sourceRule) []sourceRule {
+	all := slices.Clone(second)
+	has := map[[2]string]bool{}
+	for _, r := range second {
+		has[[2]string{r.rule, r.source}] = true
+	}
+	for _, r := range first {
+		if !has[[2]string{r.rule, r.source}] {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// lackingRules returns the campaigns whose source settings lack stored rules of a kind that was read. It looks at those
+// that differ from the last kept reply.
+func (n *settingsReader) lackingRules() (campaigns []string, err error) {
 	if len(n.read.newSources) == 0 {
 		return nil, nil
 	}
@@ -71,31 +78,17 @@ func (n *settingsReader) lostRules() (lost map[string][]string, err error) {
 	if err != nil || stored.Stored == nil {
 		return nil, err
 	}
-	counts := map[[2]string][2]int{} // by campaign and kind: missing and known
 	for rows, err := range stored.Stored {
 		if err != nil {
 			return nil, err
 		}
 		for i := range rows {
 			r := &rows[i]
-			key := [2]string{r.CampaignID, r.Rule}
-			if r.IsDeleted || !r.IsCurrent || n.read.newSources[r.CampaignID] == nil || !n.read.rulesRead[key] {
-				continue
+			isRead := n.read.newSources[r.CampaignID] != nil && n.read.rulesRead[[2]string{r.CampaignID, r.Rule}]
+			if r.IsCurrent && !r.IsDeleted && isRead && !now[[3]string{r.CampaignID, r.Rule, r.SourceID}] {
+				campaigns = append(campaigns, strings.Clone(r.CampaignID))
 			}
-			c := counts[key]
-			c[1]++
-			if !now[[3]string{r.CampaignID, r.Rule, r.SourceID}] {
-				c[0]++
-			}
-			counts[[2]string{strings.Clone(r.CampaignID), strings.Clone(r.Rule)}] = c
 		}
 	}
-	lost = map[string][]string{}
-	for key, c := range counts {
-		if lostMany(c[0], c[1]) {
-			lost[key[0]] = append(lost[key[0]], key[1])
-			slices.Sort(lost[key[0]])
-		}
-	}
-	return lost, nil
+	return slices.Compact(campaigns), nil
 }

@@ -16,12 +16,13 @@ import (
 // settingsStage stages the settings.
 type settingsStage struct {
 	*session
-	spent    map[schema.Date][]string // campaigns and creatives with spend, by days that changed
-	versions int64                    // that are new
+	spent    []string // campaigns and creatives that spend today; nil: as stored
+	versions int64    // that are new
 }
 
 // stageSettings turns the replies into observations, advances each table's history by them, and stages the result.
-func (r *session) stageSettings(s *settings, spent map[schema.Date][]string) (newVersions int64, err error) {
+// spent are the campaigns and creatives that spend today; nil: the stored rows of today have them.
+func (r *session) stageSettings(s *settings, spent []string) (newVersions int64, err error) {
 	stage := &settingsStage{session: r, spent: spent}
 	err = stage.stage(s, r.staged)
 	return stage.versions, err
@@ -33,8 +34,7 @@ func (r *settingsStage) stage(s *settings, staged *load.Staged) error {
 	if err != nil {
 		return err
 	}
-	err = r.livesByReport(s)
-	if err != nil {
+	if err = r.livesByReport(s); err != nil {
 		return err
 	}
 	describe := func(rows []schema.Creative) bool { return describeStubs(rows, s.reported) }
@@ -299,7 +299,7 @@ func advance[R any, P history.Versioned[R]](
 		return err
 	}
 	if by.id != nil {
-		o.Seen = append(o.Seen, returned[R, P](t, s, by.id, h.Rows, o.Seen)...)
+		o.Seen = append(o.Seen, returned[R, P](t, s, r.plan.Today, by.id, h.Rows, o.Seen)...)
 	}
 	if b := by.extra; b != nil {
 		b.read, o.Seen = s.readKeys[b.stream], slices.Clone(o.Seen)

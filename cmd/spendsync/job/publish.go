@@ -54,7 +54,7 @@ func (r *run) publish(
 		}
 		read.settings.reported = proof.witnesses.ours(read.settings.reported)
 		if err == nil {
-			r.newVersions, err = r.s.stageSettings(read.settings, r.spent)
+			r.newVersions, err = r.s.stageSettings(read.settings, r.spent[r.s.plan.Today])
 		}
 		r.takeSettings(read.settings, err)
 	}

@@ -259,7 +259,7 @@ func settingsStore(t *testing.T) (dir string) {
 
 // TestSettingsReplay_Stage: what the kept replies yield is published, and what they do not change is not.
 func TestSettingsReplay_Stage(t *testing.T) {
-	n, end := readerOf(t, settingsStore(t), nil)
+	n, end := readerOf(t, settingsStore(t))
 	defer end()
 	campaigns, err := load.StoredTable(n.run.store, schema.CampaignHistory)
 	delivery, err2 := load.StoredTable(n.run.store, schema.DeliveryHistory)

@@ -37,10 +37,10 @@ type settings struct {
 	// gone are campaigns and creatives that no listing has and for which the service answers 404, with the instant
 	// at which each was last seen.
 	gone      map[string]schema.Instant
-	alone     map[string]bool        // creatives that no listing has, and that were read by their ID
-	ended     map[string]bool        // by campaign: whether its creatives and rules end with it; set by parentsEnded
-	spent     map[string]schema.Date // campaigns and creatives with spend, and the last such day; set by livesByReport
-	rulesRead map[[2]string]bool     // by campaign and kind: whether these rules could be read
+	alone     map[string]bool    // creatives that no listing has, and that were read by their ID
+	ended     map[string]bool    // by campaign: whether its creatives and rules end with it; set by parentsEnded
+	spent     map[string]bool    // campaigns and creatives that spend today; set while they are staged
+	rulesRead map[[2]string]bool // by campaign and kind: whether these rules could be read
 	// newSources are the replies about sources that differ from the last kept ones, by campaign, until confirmRules
 	// has judged them.
 	newSources map[string][]byte

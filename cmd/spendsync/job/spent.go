@@ -24,43 +24,29 @@ func spendersOf(rows *schema.SpendRows) (ids []string) {
 	return ids
 }
 
-// livesByReport revokes the end of entities that have had spend since: on a day after the one they were last seen on,
-// and no earlier than yesterday. An entity may spend on the day on which it ends. If that can be the day after it was
-// last seen, the spend only delays the end, and is not a failure yet.
+// livesByReport revokes the end of entities that spend today, on a later day than the one they were last seen on.
 func (r *settingsStage) livesByReport(s *settings) error {
-	s.spent = map[string]schema.Date{}
-	add := func(id string, day schema.Date) { s.spent[id] = max(s.spent[id], day) }
-	for day, ids := range r.spent {
-		for _, id := range ids {
-			add(id, day)
-		}
+	s.spent = map[string]bool{}
+	for _, id := range r.spent {
+		s.spent[id] = true
 	}
-	yesterday := r.plan.Today - 1
-	for day := yesterday; day <= r.plan.Today && len(s.gone) > 0; day++ {
-		if r.spent[day] != nil {
-			continue
-		}
-		for rows, err := range r.store.StoredDay(day) {
+	if r.spent == nil && len(s.gone) > 0 {
+		for rows, err := range r.store.StoredDay(r.plan.Today) {
 			if err != nil {
 				return err
 			}
 			for i := range rows {
 				if rows[i].Spend > 0 {
-					add(strings.Clone(rows[i].CampaignID), day)
-					add(strings.Clone(rows[i].CreativeID), day)
+					s.spent[strings.Clone(rows[i].CampaignID)] = true
+					s.spent[strings.Clone(rows[i].CreativeID)] = true
 				}
 			}
 		}
 	}
 	var alive []string
-	before := r.store.Account().Confirmations[schema.CampaignHistory.Name].Latest()
 	for id, seen := range s.gone {
-		day, last := s.spent[id], schema.DateOf(seen.Time())
-		if day < yesterday || day <= last {
-			continue
-		}
-		delete(s.gone, id)
-		if day > last+1 && seen < before && day > schema.DateOf(before.Time()) {
+		if s.spent[id] && schema.DateOf(seen.Time()) < r.plan.Today {
+			delete(s.gone, id)
 			alive = append(alive, id)
 		}
 	}
@@ -79,10 +65,10 @@ func (s *settings) saysSpent(alive []string) {
 		someOf("campaign or creative", alive))})
 }
 
-// returned returns the ended entities of a table for which the report shows spend on a day
-// after their end: they are back, although nothing of them can be read.
+// returned returns the ended entities of a table that spend today, on a day after their end: they are back, although
+// nothing of them can be read.
 func returned[R any, P history.Versioned[R]](
-	t schema.TableOf[R], s *settings, id func(*R) string, rows []R, seen []history.Seen[R],
+	t schema.TableOf[R], s *settings, today schema.Date, id func(*R) string, rows []R, seen []history.Seen[R],
 ) (back []history.Seen[R]) {
 	read := map[string]bool{}
 	for i := range seen {
@@ -91,8 +77,8 @@ func returned[R any, P history.Versioned[R]](
 	var alive []string
 	for i := range rows {
 		f := P(&rows[i]).FramePtr()
-		if !f.IsCurrent || !f.IsDeleted || read[id(&rows[i])] ||
-			s.spent[id(&rows[i])] <= schema.DateOf(f.ValidFrom.Time()) {
+		if !f.IsCurrent || !f.IsDeleted || read[id(&rows[i])] || !s.spent[id(&rows[i])] ||
+			schema.DateOf(f.ValidFrom.Time()) >= today {
 			continue
 		}
 		back = append(back, history.Seen[R]{Row: rows[i], Unread: t.FieldNames()})
