@@ -44,8 +44,8 @@ func (n *settingsReader) readAccount(ctx context.Context, key keyProof) *account
 	a := &accountRead{limits: read.Limits}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.readKeys("account", read.Key)
-	n.readKeys("account", read.Decoded)
+	n.addKeys("account", read.Key)
+	n.addKeys("account", read.Decoded)
 	for stream, e := range map[string]extract.Entity{"me": who.me, "limits": limits, "balance": balance} {
 		found := transform.ExtraKeysIn(string(e.Raw), n.read.readKeys["account"])
 		n.read.undescribed = append(n.read.undescribed, n.run.undescribed(stream, at, found)...)

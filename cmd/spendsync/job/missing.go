@@ -103,7 +103,7 @@ func (n *settingsReader) unlistedCampaigns() (missing map[string]standing, err e
 	for _, id := range n.before {
 		if _, is := missing[id]; is && !n.run.Full {
 			delete(missing, id)
-			n.read.settled = append(n.read.settled, id)
+			entityOf(n.read.campaigns, id).isSettled = true
 		}
 	}
 	return missing, err
@@ -123,7 +123,7 @@ func (n *settingsReader) askForCampaigns(ctx context.Context, missing map[string
 			}
 		case errors.Is(a.err, extract.ErrNotFound):
 			n.keepUnlisted(a)
-			n.read.gone[a.id] = missing[a.id].confirmed
+			entityOf(n.read.campaigns, a.id).notThere = schema.Some(missing[a.id].confirmed)
 		case ctx.Err() == nil:
 			n.fail("campaign", a.id, "failed", a.err)
 		}
@@ -161,9 +161,6 @@ func (n *settingsReader) saysMissing(list, what string, alive []string, left int
 
 // readUnlistedCreatives asks for the stored creatives that the complete listing of their campaign lacks.
 func (n *settingsReader) readUnlistedCreatives(ctx context.Context) {
-	if len(n.read.allListed) == 0 {
-		return
-	}
 	archived := map[string]bool{}
 	missing, err := standingOf(n.run.store, schema.CreativeHistory, func(c *schema.Creative) (id, campaign string) {
 		archived[c.CreativeID] = c.Status == schema.Some("archived") && !n.run.Full
@@ -171,19 +168,21 @@ func (n *settingsReader) readUnlistedCreatives(ctx context.Context) {
 	})
 	if err != nil {
 		n.fail("listing", "creatives", "failed", err)
-		clear(n.read.allListed)
+		for _, c := range n.read.campaigns {
+			c.allCreatives = false
+		}
 		return
 	}
-	for i := range n.read.creatives {
-		delete(missing, n.read.creatives[i].Row.CreativeID)
-	}
-	maps.DeleteFunc(missing, func(id string, e standing) bool { return archived[id] || !n.read.allListed[e.campaign] })
+	maps.DeleteFunc(missing, func(id string, e standing) bool {
+		c := n.read.campaigns[e.campaign]
+		return archived[id] || n.read.creatives[id] != nil || c == nil || !c.allCreatives
+	})
 	ids, left := n.toAsk(missing)
 	var alive []string
 	for _, a := range n.ask(ctx, ids, n.run.API.Creative) {
 		switch {
 		case a.err == nil:
-			n.read.alone[a.id] = true
+			entityOf(n.read.creatives, a.id).isSingle = true
 			creative := n.readCreative(a.entity, missing[a.id].campaign)
 			_, _ = n.takeCreative(creative, missing[a.id].campaign) // an error is noted
 			if !transform.Archived(n.run.Service, a.entity) {
@@ -191,7 +190,7 @@ func (n *settingsReader) readUnlistedCreatives(ctx context.Context) {
 			}
 		case errors.Is(a.err, extract.ErrNotFound):
 			n.keepCreative(extract.Entity{ID: a.id, Raw: []byte("null")}, missing[a.id].campaign)
-			n.read.gone[a.id] = missing[a.id].confirmed
+			entityOf(n.read.creatives, a.id).notThere = schema.Some(missing[a.id].confirmed)
 		case ctx.Err() == nil:
 			n.fail("creative", a.id, "failed", a.err)
 		}

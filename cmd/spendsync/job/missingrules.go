@@ -15,36 +15,47 @@ import (
 // confirmRules reads the source settings again that lack stored rules: a rule ends when two readings in a row lack it.
 // What was read is kept from here on, unless the two differ.
 func (n *settingsReader) confirmRules(ctx context.Context) {
-	lacking, err := n.lackingRules()
+	differ := n.differingSources()
+	lacking, err := n.lackingRules(differ)
 	if err != nil {
 		n.fail("source settings", "rules", "failed", err)
-		clear(n.read.rulesRead)
-		clear(n.read.newSources)
+		for _, s := range differ {
+			s.kinds = nil
+		}
 		return
 	}
 	for _, campaign := range lacking {
+		s := differ[campaign]
 		e, err := n.run.API.Sources(ctx, campaign)
 		var again transform.SourceRead
 		if err == nil {
 			again, err = transform.Sources(e, campaign, n.context())
 		}
 		if err != nil {
-			for key := range n.read.rulesRead {
-				n.read.rulesRead[key] = n.read.rulesRead[key] && key[0] != campaign
-			}
+			s.kinds = nil
 			n.fail("sources of", campaign, "incomplete", fmt.Errorf(
 				"some of the stored rules are missing, and none of them counts as ended: %w", err))
 		}
-		if first, second := n.read.rules[campaign], rulesIn(again); !slices.Equal(first, second) {
-			n.read.rules[campaign] = unionOf(first, second)
-			n.read.settled = slices.DeleteFunc(n.read.settled, func(id string) bool { return id == campaign })
-			delete(n.read.newSources, campaign)
+		if second := rulesIn(again); !slices.Equal(s.rules, second) {
+			s.rules = unionOf(s.rules, second)
+			n.read.campaigns[campaign].isSettled = false
+			delete(differ, campaign)
 		}
 	}
-	for campaign, reply := range n.read.newSources {
-		n.keep(extract.KindSources, campaign, reply)
+	for campaign, s := range differ {
+		n.keep(extract.KindSources, campaign, s.reply)
 	}
-	clear(n.read.newSources)
+}
+
+// differingSources returns the source settings that differ from the last kept replies, by campaign.
+func (n *settingsReader) differingSources() map[string]*readSources {
+	differ := map[string]*readSources{}
+	for id, c := range n.read.campaigns {
+		if c.sources != nil && c.sources.reply != nil {
+			differ[id] = c.sources
+		}
+	}
+	return differ
 }
 
 // unionOf returns the rules that either of two readings has, those of the second as it has them.
@@ -62,15 +73,14 @@ func unionOf(first, second []sourceRule) []sourceRule {
 	return all
 }
 
-// lackingRules returns the campaigns whose source settings lack stored rules of a kind that was read. It looks at those
-// that differ from the last kept reply.
-func (n *settingsReader) lackingRules() (campaigns []string, err error) {
-	if len(n.read.newSources) == 0 {
+// lackingRules returns the campaigns of some whose source settings lack stored rules of a kind that was read.
+func (n *settingsReader) lackingRules(of map[string]*readSources) (campaigns []string, err error) {
+	if len(of) == 0 {
 		return nil, nil
 	}
 	now := map[[3]string]bool{}
-	for campaign := range n.read.newSources {
-		for _, r := range n.read.rules[campaign] {
+	for campaign, s := range of {
+		for _, r := range s.rules {
 			now[[3]string{campaign, r.rule, r.source}] = true
 		}
 	}
@@ -84,7 +94,7 @@ func (n *settingsReader) lackingRules() (campaigns []string, err error) {
 		}
 		for i := range rows {
 			r := &rows[i]
-			isRead := n.read.newSources[r.CampaignID] != nil && n.read.rulesRead[[2]string{r.CampaignID, r.Rule}]
+			isRead := of[r.CampaignID] != nil && of[r.CampaignID].kinds[r.Rule]
 			if r.IsCurrent && !r.IsDeleted && isRead && !now[[3]string{r.CampaignID, r.Rule, r.SourceID}] {
 				campaigns = append(campaigns, strings.Clone(r.CampaignID))
 			}

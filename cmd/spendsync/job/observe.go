@@ -16,8 +16,9 @@ import (
 // settingsStage stages the settings.
 type settingsStage struct {
 	*session
-	spent    []string // campaigns and creatives that spend today; nil: as stored
-	versions int64    // that are new
+	spent    []string        // campaigns and creatives that spend today; nil: as stored
+	ended    map[string]bool // campaigns whose creatives and rules end with them; set by parentsEnded
+	versions int64           // that are new
 }
 
 // stageSettings turns the replies into observations, advances each table's history by them, and stages the result.
@@ -40,34 +41,34 @@ func (r *settingsStage) stage(s *settings, staged *load.Staged) error {
 	describe := func(rows []schema.Creative) bool { return describeStubs(rows, s.reported) }
 	err = errors.Join(
 		advance(r, s, staged, schema.CampaignHistory, s.observeCampaigns(r.Account), tableChecks[schema.Campaign]{
-			amend: s.parentsEnded,
+			amend: func(rows []schema.Campaign) bool { return r.parentsEnded(s, rows) },
 			extra: &extraKeys[schema.Campaign]{
 				stream: "campaign", raw: func(c *schema.Campaign) schema.Null[string] { return c.Raw },
-				skip: func(c *schema.Campaign) bool { return !s.detailed[c.CampaignID] },
+				skip: func(c *schema.Campaign) bool { return !isSingle(s.campaigns, c.CampaignID) },
 			},
 			id: func(c *schema.Campaign) string { return c.CampaignID },
 			unset: &unset[schema.Campaign]{
-				entity: "campaign", id: func(c *schema.Campaign) string { return c.CampaignID },
+				entity: "campaign", read: s.campaigns, id: func(c *schema.Campaign) string { return c.CampaignID },
 			},
 		}),
 		advance(r, s, staged, schema.DeliveryHistory, s.observeDelivery(), tableChecks[schema.Delivery]{}),
-		advance(r, s, staged, schema.CreativeHistory, s.observeCreatives(r.Account), tableChecks[schema.Creative]{
+		advance(r, s, staged, schema.CreativeHistory, r.observeCreatives(s), tableChecks[schema.Creative]{
 			amend: describe,
 			extra: &extraKeys[schema.Creative]{
 				stream: "creative", raw: func(c *schema.Creative) schema.Null[string] { return c.Raw },
 				// A single read may contain more than the list; that is not a change.
-				skip: func(c *schema.Creative) bool { return s.alone[c.CreativeID] },
+				skip: func(c *schema.Creative) bool { return isSingle(s.creatives, c.CreativeID) },
 			},
 			id: func(c *schema.Creative) string { return c.CreativeID },
 			unset: &unset[schema.Creative]{
-				entity: "creative", id: func(c *schema.Creative) string { return c.CreativeID },
+				entity: "creative", read: s.creatives, id: func(c *schema.Creative) string { return c.CreativeID },
 			},
 		}),
 		r.advanceRules(s, staged),
 		advance(r, s, staged, schema.SourceModeHistory, s.observeModes(), tableChecks[schema.SourceMode]{
 			extra: &extraKeys[schema.SourceMode]{
 				stream: "source settings", raw: func(m *schema.SourceMode) schema.Null[string] { return m.Raw },
-				odd: func(m *schema.SourceMode) bool { return s.oddSources[m.CampaignID] },
+				odd: func(m *schema.SourceMode) bool { return s.campaigns[m.CampaignID].sources.isOdd },
 			},
 		}),
 	)
@@ -82,13 +83,8 @@ func (r *settingsStage) stage(s *settings, staged *load.Staged) error {
 	}
 	staged.PutBidsRead(s.nextBidsRead(r.store.BidsRead(), modes.Rows))
 	staged.PutSettled(s.settledCampaigns(r.store.Account(), r.Version))
-	s.staged()
+	s.release()
 	return nil
-}
-
-// staged releases the staged rows, which were read for nothing else.
-func (s *settings) staged() {
-	s.delivery, s.creatives, s.rules, s.modes, s.reported, s.replies = nil, nil, nil, nil, nil, nil
 }
 
 // followStored dates the settings after the stored ones if the run's clock is behind the clock of an earlier run by
@@ -118,23 +114,26 @@ func goneIf(is bool) history.Absence {
 // unlisted returns what the absence of a campaign means. It is deleted if a complete listing lacks it and the service
 // answers 404 for it. Once it has ended, the listing alone confirms the deletion.
 func (s *settings) unlisted(campaign string, f *schema.Frame) history.Absence {
-	return goneIf(s.listing.Complete && !s.listed[campaign] && (f.IsDeleted || s.isGone(campaign)))
+	return goneIf(s.isUnlisted(campaign) && (f.IsDeleted || s.campaigns[campaign].isNotThere()))
 }
+
+// isUnlisted reports whether the complete listing lacks a campaign.
+func (s *settings) isUnlisted(campaign string) bool {
+	c := s.campaigns[campaign]
+	return s.listing.Complete && (c == nil || !c.isListed)
+}
+
+// isNotThere reports whether the service answers 404 or 410 for an entity, which may be none that was asked for.
+func (e *readEntity) isNotThere() bool { return e != nil && e.notThere.Valid }
 
 // parentsEnded finds the campaigns whose creatives and rules of sources end with them. It changes no row.
-func (s *settings) parentsEnded(campaigns []schema.Campaign) (changed bool) {
-	s.ended = map[string]bool{}
+func (r *settingsStage) parentsEnded(s *settings, campaigns []schema.Campaign) (changed bool) {
+	r.ended = map[string]bool{}
 	for i := range campaigns {
 		c := &campaigns[i]
-		s.ended[c.CampaignID] = c.IsCurrent && c.IsDeleted && s.listing.Complete && !s.listed[c.CampaignID]
+		r.ended[c.CampaignID] = c.IsCurrent && c.IsDeleted && s.isUnlisted(c.CampaignID)
 	}
 	return false
-}
-
-// isGone reports whether the service answers 404 for an entity.
-func (s *settings) isGone(id string) bool {
-	_, is := s.gone[id]
-	return is
 }
 
 func (s *settings) observeCampaigns(account string) history.Observation[schema.Campaign] {
@@ -147,30 +146,28 @@ func (s *settings) observeCampaigns(account string) history.Observation[schema.C
 		}
 	}
 	return history.Observation[schema.Campaign]{
-		Seen: s.campaigns, Stubs: stubs,
+		Seen: s.campaignRows(), Stubs: stubs,
 		Absence: func(r *schema.Campaign) history.Absence { return s.unlisted(r.CampaignID, &r.Frame) },
 	}
 }
 
 func (s *settings) observeDelivery() history.Observation[schema.Delivery] {
 	return history.Observation[schema.Delivery]{
-		Seen:    s.delivery,
+		Seen:    s.deliveryRows(),
 		Absence: func(r *schema.Delivery) history.Absence { return s.unlisted(r.CampaignID, &r.Frame) },
 	}
 }
 
 // observeCreatives adds the addresses of their images to the creatives that were read,
 // and stubs of those that only the report names.
-func (s *settings) observeCreatives(account string) history.Observation[schema.Creative] {
+func (r *settingsStage) observeCreatives(s *settings) history.Observation[schema.Creative] {
 	reported := map[string]*transform.ReportCreative{}
 	for i := range s.reported {
 		reported[s.reported[i].CreativeID] = &s.reported[i]
 	}
-	read := map[string]bool{}
-	seen := slices.Clone(s.creatives)
+	seen := s.creativeRows()
 	for i := range seen {
 		c := &seen[i]
-		read[c.Row.CreativeID] = true
 		if l := reported[c.Row.CreativeID]; l != nil {
 			// A report that has no address now takes none away.
 			c.Row.ImageURL, c.Row.IconURL = l.ImageURL, l.IconURL
@@ -181,20 +178,22 @@ func (s *settings) observeCreatives(account string) history.Observation[schema.C
 	}
 	var stubs []schema.Creative
 	for _, l := range s.reported {
-		if l.CreativeID != "" && !read[l.CreativeID] {
+		if l.CreativeID != "" && (s.creatives[l.CreativeID] == nil || s.creatives[l.CreativeID].creative == nil) {
 			stubs = append(stubs, schema.Creative{
-				AccountID: account, CreativeID: l.CreativeID, CampaignID: schema.Some(l.CampaignID),
+				AccountID: r.Account, CreativeID: l.CreativeID, CampaignID: schema.Some(l.CampaignID),
 				ImageURL: l.ImageURL, IconURL: l.IconURL,
 			})
 		}
 	}
 	return history.Observation[schema.Creative]{
 		Seen: seen, Stubs: stubs,
-		Absence: func(r *schema.Creative) history.Absence {
-			campaign := r.CampaignID.V
-			isGone := s.allListed[campaign] && (r.IsDeleted || s.isGone(r.CreativeID))
-			isParentGone := s.ended[campaign] || s.unlisted(campaign, new(schema.Frame)) == history.Gone
-			return goneIf(r.CampaignID.Valid && (isGone || isParentGone))
+		Absence: func(c *schema.Creative) history.Absence {
+			id := c.CampaignID.V
+			campaign := s.campaigns[id]
+			isGone := campaign != nil && campaign.allCreatives &&
+				(c.IsDeleted || s.creatives[c.CreativeID].isNotThere())
+			isParentGone := r.ended[id] || s.unlisted(id, new(schema.Frame)) == history.Gone
+			return goneIf(c.CampaignID.Valid && (isGone || isParentGone))
 		},
 	}
 }
@@ -209,12 +208,15 @@ func (r *settingsStage) advanceRules(s *settings, staged *load.Staged) error {
 	}
 	o := history.Observation[schema.SourceRule]{
 		Since: s.since, At: s.at, RunID: r.RunID, Patience: t.Patience,
-		Absence: func(r *schema.SourceRule) history.Absence {
-			return goneIf(s.rulesRead[[2]string{r.CampaignID, r.Rule}] || s.ended[r.CampaignID])
+		Absence: func(rule *schema.SourceRule) history.Absence {
+			return goneIf(s.isRead(rule.CampaignID, rule.Rule) || r.ended[rule.CampaignID])
 		},
 	}
 	var seen []history.SeenGroup[schema.SourceRule]
-	for _, campaign := range slices.Sorted(maps.Keys(s.rules)) {
+	for _, campaign := range slices.Sorted(maps.Keys(s.campaigns)) {
+		if s.campaigns[campaign].sources == nil {
+			continue
+		}
 		rows := func() []history.Seen[schema.SourceRule] { return s.rowsOfRules(r.Account, campaign) }
 		seen = append(seen, history.SeenGroup[schema.SourceRule]{Name: campaign, Seen: rows})
 	}
@@ -258,7 +260,7 @@ func rulesIn(read transform.SourceRead) []sourceRule {
 
 // rowsOfRules returns the observed rules of a campaign, in the order of their history.
 func (s *settings) rowsOfRules(account, campaign string) []history.Seen[schema.SourceRule] {
-	rules := s.rules[campaign]
+	rules := s.campaigns[campaign].sources.rules
 	slices.SortFunc(rules, func(a, b sourceRule) int {
 		return cmp.Or(cmp.Compare(a.source, b.source), cmp.Compare(a.rule, b.rule))
 	})
@@ -272,7 +274,7 @@ func (s *settings) rowsOfRules(account, campaign string) []history.Seen[schema.S
 
 func (s *settings) observeModes() history.Observation[schema.SourceMode] {
 	return history.Observation[schema.SourceMode]{
-		Seen:    s.modes,
+		Seen:    s.modeRows(),
 		Absence: func(r *schema.SourceMode) history.Absence { return s.unlisted(r.CampaignID, &r.Frame) },
 	}
 }
@@ -299,7 +301,7 @@ func advance[R any, P history.Versioned[R]](
 		return err
 	}
 	if by.id != nil {
-		o.Seen = append(o.Seen, returned[R, P](t, s, r.plan.Today, by.id, h.Rows, o.Seen)...)
+		o.Seen = append(o.Seen, returned[R, P](r, t, s, by.id, h.Rows, o.Seen)...)
 	}
 	if b := by.extra; b != nil {
 		b.read, o.Seen = s.readKeys[b.stream], slices.Clone(o.Seen)
@@ -372,21 +374,18 @@ func (s *settings) nextBidsRead(was history.Confirmations, stored []schema.Sourc
 		return was.Confirmed(id)
 	}
 	next := history.Confirmations{ConfirmedAt: s.at, Exceptions: map[string]schema.Instant{}}
-	for _, m := range s.modes {
-		if id := m.Row.CampaignID; !s.bidsRead[id] {
+	all := maps.Clone(known)
+	for id, c := range s.campaigns {
+		if c.sources != nil {
+			all[id] = true
+		}
+	}
+	for id := range all { // those that were not read in this run keep the time that they had
+		if !s.isRead(id, schema.RuleBid) {
 			next.Exceptions[id] = last(id)
 		}
 	}
-	// Those that were not read in this run keep the time that they had.
-	for id := range known {
-		if _, asked := s.bidsRead[id]; !asked {
-			next.Exceptions[id] = last(id)
-		}
-	}
-	for _, m := range s.modes {
-		known[m.Row.CampaignID] = true
-	}
-	next.SharedCount = int64(len(known) - len(next.Exceptions))
+	next.SharedCount = int64(len(all) - len(next.Exceptions))
 	return next
 }
 
@@ -394,17 +393,19 @@ func (s *settings) nextBidsRead(was history.Confirmations, stored []schema.Sourc
 // those read now. unclear are those with something that was not understood, each with the version of spendsync that
 // read it.
 func (s *settings) settledCampaigns(known *manifest.Account, version string) (ids []string, unclear map[string]string) {
-	ids = s.settled
+	for id, c := range s.campaigns {
+		if c.isSettled {
+			ids = append(ids, id)
+		}
+	}
 	if !s.listing.Complete {
 		// What is not listed is not known to be otherwise.
 		ids = slices.Concat(ids, known.SettledFor(version))
 	}
 	for _, id := range ids {
 		by, was := known.SettledUnclear[id]
-		if s.unclear[id] {
-			by, was = version, true
-		} else if s.readNow[id] {
-			was = false
+		if c := s.campaigns[id]; c != nil && c.isSettled && c.isRead {
+			by, was = version, c.isUnclear
 		}
 		if was {
 			if unclear == nil {

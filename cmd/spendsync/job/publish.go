@@ -125,7 +125,7 @@ func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
 	if r.published == 0 {
 		record.Steps = r.steps
 		if r.settings != nil && r.settingsErr == nil {
-			record.Entities = r.settings.entities
+			record.Entities = r.settings.lines
 		}
 	}
 	if _, err = prepared.Commit(ctx, record); err != nil {

@@ -43,7 +43,7 @@ func (r *run) row(code int, text string, published bool) schema.Run {
 		row.IdentityProof = schema.Some(strings.Join(r.proofs, "; "))
 	}
 	if s := r.settings; s != nil {
-		row.CampaignsRead, row.CampaignsSkipped = int64(len(s.campaigns)), int64(s.skipped)
+		row.CampaignsRead, row.CampaignsSkipped = int64(s.campaignsRead()), int64(s.skipped)
 	}
 	return row
 }

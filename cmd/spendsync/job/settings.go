@@ -5,13 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
-	"spendsync/load/history"
 	"spendsync/load/settingslog"
 	"spendsync/schema"
 	"spendsync/transform"
@@ -20,64 +18,6 @@ import (
 // settingsReaders is how many campaigns are read at the same time. The limiter of
 // the key decides the speed, not this.
 const settingsReaders = 4
-
-// settings is what one run has read of the settings. What could not be read is in
-// entities and failures.
-type settings struct {
-	since, at schema.Instant // when the reading started and ended
-
-	listing   extract.Listing
-	listed    map[string]bool // campaigns of the listing, by ID
-	campaigns []history.Seen[schema.Campaign]
-	delivery  []history.Seen[schema.Delivery]
-	creatives []history.Seen[schema.Creative]
-	rules     map[string][]sourceRule // by campaign
-	modes     []history.Seen[schema.SourceMode]
-	allListed map[string]bool // campaigns whose creatives were listed to the end
-	// gone are campaigns and creatives that no listing has and for which the service answers 404, with the instant
-	// at which each was last seen.
-	gone      map[string]schema.Instant
-	alone     map[string]bool    // creatives that no listing has, and that were read by their ID
-	ended     map[string]bool    // by campaign: whether its creatives and rules end with it; set by parentsEnded
-	spent     map[string]bool    // campaigns and creatives that spend today; set while they are staged
-	rulesRead map[[2]string]bool // by campaign and kind: whether these rules could be read
-	// newSources are the replies about sources that differ from the last kept ones, by campaign, until confirmRules
-	// has judged them.
-	newSources map[string][]byte
-	oddSources map[string]bool // campaigns whose source settings were not understood in full
-	bidsRead   map[string]bool // by campaign: whether its bids could be read; absent: it was not read
-
-	leftOut  map[string]map[string]leftOut // by kind and ID of an entity
-	standing []string                      // fields that are unread, whose last known values stand
-	words    []string                      // fields with a value that the description does not know
-	judged   int                           // those of them that the whole run has shown to be unread
-
-	detailed map[string]bool            // campaigns whose single read was received
-	readKeys map[string]map[string]bool // by stream: keys that values were read from
-
-	reported []transform.ReportCreative // creatives that the report names
-	money    *accountRead               // nil: it could not be read
-
-	unread      unreadCounter   // the fields that were not understood
-	settled     []string        // archived and read, now or before
-	readNow     map[string]bool // those of settled that were read in this run
-	unclear     map[string]bool // those of readNow that were not understood in full
-	skipped     int             // settled campaigns that were not read
-	entities    []schema.EntityRead
-	undescribed []schema.UnknownField // keys that no column shows
-	failures    []failure
-
-	replies *settingslog.Collector // those that are new; nil: none are kept
-
-	left    int      // listed campaigns that the budget did not reach
-	overdue []string // those of them that were not read for a day or longer
-}
-
-// readAny reports whether the settings are worth a generation of their own. A run that was
-// stopped must have read a campaign.
-func (s *settings) readAny(stopped bool) bool {
-	return s.listing.Complete && !stopped || len(s.campaigns) > 0
-}
 
 // settingsRead is the outcome of reading the settings. If err is not nil, nothing of them may
 // be published.
@@ -112,16 +52,7 @@ type settingsReader struct {
 func newSettingsReader(r *session) *settingsReader {
 	return &settingsReader{
 		run: r, before: r.store.Account().SettledFor(r.Version), budget: r.newBudget(),
-		read: &settings{
-			listed: map[string]bool{}, allListed: map[string]bool{}, rules: map[string][]sourceRule{},
-			gone: map[string]schema.Instant{}, alone: map[string]bool{}, newSources: map[string][]byte{},
-			oddSources: map[string]bool{},
-			rulesRead:  map[[2]string]bool{}, bidsRead: map[string]bool{},
-			readNow: map[string]bool{}, unclear: map[string]bool{},
-			leftOut:  map[string]map[string]leftOut{"campaign": {}, "creative": {}},
-			detailed: map[string]bool{}, readKeys: map[string]map[string]bool{},
-			replies: r.store.CollectReplies(),
-		},
+		read: newSettings(r.store.CollectReplies()),
 	}
 }
 
@@ -179,14 +110,22 @@ func (n *settingsReader) readAll(ctx context.Context, key keyProof) {
 	account.Go(func() { n.read.money = n.readAccount(ctx, key) })
 	n.readSettings(ctx)
 	account.Wait()
-	if len(n.read.gone) > 0 { // the service may have answered 404 to another account's key
-		if err := n.run.confirmKey(ctx, key); err != nil {
-			n.fail("account", "me", "failed", err)
-			clear(n.read.gone)
-		}
-	}
+	n.confirmEnds(ctx, key)
 	if n.read.at == 0 {
 		n.read.at = schema.InstantOf(n.run.Now())
+	}
+}
+
+// confirmEnds takes back every 404 and 410 if the key does not act on its account any more.
+func (n *settingsReader) confirmEnds(ctx context.Context, key keyProof) {
+	if !n.read.lacksSome() {
+		return
+	}
+	if err := n.run.confirmKey(ctx, key); err != nil {
+		n.fail("account", "me", "failed", err)
+		for _, e := range n.read.entities() {
+			e.notThere.Valid = false
+		}
 	}
 }
 
@@ -213,39 +152,27 @@ func (n *settingsReader) fail(kind, id, state string, err error) {
 	n.keep(kind, id, reply)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.read.entities = append(n.read.entities, n.entity(kind, id, "", state, schema.Some(err.Error())))
+	n.read.lines = append(n.read.lines, n.line(kind, id, "", state, schema.Some(err.Error())))
 	n.read.failures = append(n.read.failures, failure{what: kind + " " + id, err: err})
 }
 
 // note records the fields of an entity that could not be read, whose last known values stay: a warning if the service
 // itself could not read them, and counted if they were not understood. columns are those that the entity should have.
 func (n *settingsReader) note(kind, id string, columns []string, reading transform.Decoded) {
-	entity := kind
-	if kind == deliveryKind {
-		entity = "campaign"
-	}
+	entity := entityKind(kind)
 	for _, f := range reading.Unread {
-		n.read.entities = append(n.read.entities, n.entity(entity, id, f, "unreadable", reading.Message(f)))
-		if !slices.Contains(reading.Withheld, f) {
-			n.read.standing = append(n.read.standing, entity+" "+id+" "+f)
-		}
-	}
-	for _, e := range reading.Unnamed {
-		n.read.words = append(n.read.words, entity+" "+id+" "+e.Column)
-	}
-	if left := n.read.leftOut[kind]; left != nil {
-		left[id] = leftOutOf(reading)
+		n.read.lines = append(n.read.lines, n.line(entity, id, f, "unreadable", reading.Message(f)))
 	}
 	n.read.unread.add(kind, id, columns, reading)
-	n.readKeys(entity, reading)
+	n.addKeys(entity, reading)
 	for _, text := range reading.Texts {
 		n.run.Log.Warn("a text of the settings is not as it should be",
 			"kind", kind, "id", id, "column", text.Column, "value", text.Value, "why", text.Reason)
 	}
 }
 
-// readKeys records from which keys of an entity values were read.
-func (n *settingsReader) readKeys(stream string, reading transform.Decoded) {
+// addKeys records from which keys of an entity values were read.
+func (n *settingsReader) addKeys(stream string, reading transform.Decoded) {
 	keys := n.read.readKeys[stream]
 	if keys == nil {
 		keys = map[string]bool{}
@@ -256,7 +183,7 @@ func (n *settingsReader) readKeys(stream string, reading transform.Decoded) {
 	}
 }
 
-func (n *settingsReader) entity(kind, id, field, state string, message schema.Null[string]) schema.EntityRead {
+func (n *settingsReader) line(kind, id, field, state string, message schema.Null[string]) schema.EntityRead {
 	return schema.EntityRead{
 		AccountID: n.run.Account, EntityType: kind, EntityID: id, Field: field, ReadState: state,
 		Message: message, AttemptedAt: schema.InstantOf(n.run.Now()), RunID: n.run.RunID,

@@ -46,9 +46,9 @@ func (n *settingsReader) readParts(ctx context.Context, listed, detail extract.E
 	failed := errors.Join(detailErr, err, creativesErr, sourcesErr)
 	withheld := len(reading.Withheld) > 0 || len(sources.Withheld) > 0 // next time it may be read
 	if failed == nil && !withheld && row.Status == schema.Some("archived") {
-		n.read.settled = append(n.read.settled, listed.ID)
-		n.read.readNow[listed.ID] = true
-		n.read.unclear[listed.ID] = len(reading.Unread) > 0 || !creativesUnderstood || len(sources.Unread) > 0
+		c := entityOf(n.read.campaigns, listed.ID)
+		c.isSettled, c.isRead = true, true
+		c.isUnclear = len(reading.Unread) > 0 || !creativesUnderstood || len(sources.Unread) > 0
 	}
 	return failed
 }
@@ -68,19 +68,20 @@ func (n *settingsReader) takeCampaign(
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	c := entityOf(n.read.campaigns, id)
+	c.isSingle = detailErr == nil
 	if err == nil {
-		n.read.campaigns = append(n.read.campaigns, history.Seen[schema.Campaign]{Row: row, Unread: reading.Unread})
-		if detailErr == nil {
-			n.read.detailed[id] = true
-			n.note("campaign", id, schema.CampaignHistory.TrackedNames(), reading)
-		}
+		c.campaign = &history.Seen[schema.Campaign]{Row: row, Unread: reading.Unread}
+	}
+	if err == nil && c.isSingle {
+		c.left = leftOutOf(reading)
+		n.note("campaign", id, schema.CampaignHistory.TrackedNames(), reading)
 	}
 	if deliveryErr == nil {
-		n.read.delivery = append(n.read.delivery,
-			history.Seen[schema.Delivery]{Row: delivery, Unread: deliveryReading.Unread})
-		if detailErr == nil {
-			n.note(deliveryKind, id, []string{"delivery_status"}, deliveryReading)
-		}
+		c.delivery = &history.Seen[schema.Delivery]{Row: delivery, Unread: deliveryReading.Unread}
+	}
+	if deliveryErr == nil && c.isSingle {
+		n.note(deliveryKind, id, []string{"delivery_status"}, deliveryReading)
 	}
 	return row, reading, err
 }
@@ -105,7 +106,7 @@ func (n *settingsReader) readCreatives(ctx context.Context, campaign string) (un
 	}
 	if err == nil {
 		n.mu.Lock()
-		n.read.allListed[campaign] = true
+		entityOf(n.read.campaigns, campaign).allCreatives = true
 		n.mu.Unlock()
 	}
 	return understood, err
@@ -173,6 +174,12 @@ func (n *settingsReader) wholeCreative(ctx context.Context, e extract.Entity, ca
 // takeCreative stores a creative of a campaign, and reports whether some of it is unread.
 func (n *settingsReader) takeCreative(c readCreative, campaign string) (unread bool, err error) {
 	n.keepCreative(c.Entity, campaign)
+	n.mu.Lock()
+	e := entityOf(n.read.creatives, c.ID)
+	if c.err == nil && e.creative != nil {
+		c.err = errors.New("two lists of creatives have it")
+	}
+	n.mu.Unlock()
 	if c.err != nil {
 		n.fail("creative", c.ID, "failed", c.err)
 		// It is there, though unreadable: it must not count as absent.
@@ -181,9 +188,9 @@ func (n *settingsReader) takeCreative(c readCreative, campaign string) (unread b
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.read.creatives = append(n.read.creatives,
-		history.Seen[schema.Creative]{Row: c.row, Unread: slices.Concat(c.reading.Unread, imageURLs)})
+	e.creative = &history.Seen[schema.Creative]{Row: c.row, Unread: slices.Concat(c.reading.Unread, imageURLs)}
 	if c.err == nil {
+		e.left = leftOutOf(c.reading)
 		n.note("creative", c.ID, creativeColumns, c.reading)
 	}
 	return len(c.reading.Unread) > 0, c.err
@@ -208,22 +215,19 @@ func (n *settingsReader) readSources(ctx context.Context, campaign string) (read
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	s := n.read
-	if !s.replies.Has(extract.KindSources, campaign, e.Raw) {
-		s.newSources[campaign] = e.Raw
+	sources := &readSources{rules: rulesIn(read), isOdd: len(read.Unread) > len(read.Withheld), kinds: map[string]bool{
+		schema.RuleBlocked: read.BlockedRead, schema.RuleAllowed: read.AllowedRead,
+		schema.RuleBid: read.BidsRead, schema.RuleOptimized: read.OptimizedRead,
+	}}
+	if !n.read.replies.Has(extract.KindSources, campaign, e.Raw) {
+		sources.reply = e.Raw
 	}
 	unread := []string{"bids_last_read_at"}
 	if slices.Contains(read.Unread, "source_mode") {
 		unread = append(unread, "source_mode")
 	}
-	s.oddSources[campaign] = len(read.Unread) > len(read.Withheld)
-	s.modes = append(s.modes, history.Seen[schema.SourceMode]{Row: read.Mode, Unread: unread})
-	s.rules[campaign] = rulesIn(read)
-	s.rulesRead[[2]string{campaign, schema.RuleBlocked}] = read.BlockedRead
-	s.rulesRead[[2]string{campaign, schema.RuleAllowed}] = read.AllowedRead
-	s.rulesRead[[2]string{campaign, schema.RuleBid}] = read.BidsRead
-	s.rulesRead[[2]string{campaign, schema.RuleOptimized}] = read.OptimizedRead
-	s.bidsRead[campaign] = read.BidsRead
+	sources.mode = history.Seen[schema.SourceMode]{Row: read.Mode, Unread: unread}
+	entityOf(n.read.campaigns, campaign).sources = sources
 	n.note("source settings", campaign, []string{"source_mode", "blocked", "allowed", "bid_overrides"}, read.Decoded)
 	return read, nil
 }

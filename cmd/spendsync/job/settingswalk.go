@@ -95,19 +95,20 @@ func (n *settingsReader) due() (due []dueCampaign) {
 	t := schema.CampaignHistory
 	memory, keyOf := n.run.store.Account().Confirmations[t.Name], history.KeyTextOf(t)
 	for _, e := range n.read.listing.Entities {
-		n.read.listed[e.ID] = true
+		c := entityOf(n.read.campaigns, e.ID)
+		c.isListed = true
 		n.keep(listedCampaign, e.ID, e.Raw)
 		_, settled := slices.BinarySearch(n.before, e.ID)
 		if settled && !n.run.Full && transform.Archived(n.run.Service, e) {
 			n.read.skipped++
-			n.read.settled = append(n.read.settled, e.ID)
+			c.isSettled = true
 			continue
 		}
-		c := dueCampaign{Entity: e}
+		d := dueCampaign{Entity: e}
 		if n.stored[e.ID] {
-			c.confirmed = memory.Confirmed(keyOf(&schema.Campaign{AccountID: n.run.Account, CampaignID: e.ID}))
+			d.confirmed = memory.Confirmed(keyOf(&schema.Campaign{AccountID: n.run.Account, CampaignID: e.ID}))
 		}
-		due = append(due, c)
+		due = append(due, d)
 	}
 	slices.SortStableFunc(due, func(a, b dueCampaign) int { return cmp.Compare(a.confirmed, b.confirmed) })
 	return n.ofEachStatus(due)

@@ -91,12 +91,12 @@ func (c *copiedDays) emptyDays(known *manifest.Account, today schema.Date, s *se
 // delivering returns the campaigns that may deliver, by what the run read of them.
 func (s *settings) delivering() (ids []string) {
 	stopped := map[string]bool{}
-	for i := range s.delivery {
-		d := &s.delivery[i].Row
+	for _, seen := range s.deliveryRows() {
+		d := &seen.Row
 		stopped[d.CampaignID] = d.DeliveryStatus.Valid && slices.Contains(notDelivering, d.DeliveryStatus.V)
 	}
-	for i := range s.campaigns {
-		c := &s.campaigns[i].Row
+	for _, seen := range s.campaignRows() {
+		c := &seen.Row
 		isActive := !c.Status.Valid || !slices.Contains([]string{"paused", "archived", "rejected"}, c.Status.V)
 		if isActive && !stopped[c.CampaignID] {
 			ids = append(ids, c.CampaignID)

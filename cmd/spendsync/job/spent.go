@@ -2,6 +2,7 @@ package job
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"spendsync/load/history"
@@ -26,27 +27,25 @@ func spendersOf(rows *schema.SpendRows) (ids []string) {
 
 // livesByReport revokes the end of entities that spend today, on a later day than the one they were last seen on.
 func (r *settingsStage) livesByReport(s *settings) error {
-	s.spent = map[string]bool{}
-	for _, id := range r.spent {
-		s.spent[id] = true
+	if !s.lacksSome() {
+		return nil
 	}
-	if r.spent == nil && len(s.gone) > 0 {
+	if r.spent == nil {
 		for rows, err := range r.store.StoredDay(r.plan.Today) {
 			if err != nil {
 				return err
 			}
 			for i := range rows {
 				if rows[i].Spend > 0 {
-					s.spent[strings.Clone(rows[i].CampaignID)] = true
-					s.spent[strings.Clone(rows[i].CreativeID)] = true
+					r.spent = append(r.spent, strings.Clone(rows[i].CampaignID), strings.Clone(rows[i].CreativeID))
 				}
 			}
 		}
 	}
 	var alive []string
-	for id, seen := range s.gone {
-		if s.spent[id] && schema.DateOf(seen.Time()) < r.plan.Today {
-			delete(s.gone, id)
+	for id, e := range s.entities() {
+		if e.notThere.Valid && slices.Contains(r.spent, id) && schema.DateOf(e.notThere.V.Time()) < r.plan.Today {
+			e.notThere.Valid = false
 			alive = append(alive, id)
 		}
 	}
@@ -68,21 +67,23 @@ func (s *settings) saysSpent(alive []string) {
 // returned returns the ended entities of a table that spend today, on a day after their end: they are back, although
 // nothing of them can be read.
 func returned[R any, P history.Versioned[R]](
-	t schema.TableOf[R], s *settings, today schema.Date, id func(*R) string, rows []R, seen []history.Seen[R],
+	r *settingsStage, t schema.TableOf[R], s *settings, id func(*R) string, rows []R, seen []history.Seen[R],
 ) (back []history.Seen[R]) {
-	read := map[string]bool{}
+	spends, read := map[string]bool{}, map[string]bool{}
+	for _, id := range r.spent {
+		spends[id] = true
+	}
 	for i := range seen {
 		read[id(&seen[i].Row)] = true
 	}
 	var alive []string
 	for i := range rows {
 		f := P(&rows[i]).FramePtr()
-		if !f.IsCurrent || !f.IsDeleted || read[id(&rows[i])] || !s.spent[id(&rows[i])] ||
-			schema.DateOf(f.ValidFrom.Time()) >= today {
-			continue
+		if f.IsCurrent && f.IsDeleted && !read[id(&rows[i])] && spends[id(&rows[i])] &&
+			schema.DateOf(f.ValidFrom.Time()) < r.plan.Today {
+			back = append(back, history.Seen[R]{Row: rows[i], Unread: t.FieldNames()})
+			alive = append(alive, id(&rows[i]))
 		}
-		back = append(back, history.Seen[R]{Row: rows[i], Unread: t.FieldNames()})
-		alive = append(alive, id(&rows[i]))
 	}
 	s.saysSpent(alive)
 	return back

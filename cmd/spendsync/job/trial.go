@@ -147,7 +147,7 @@ func (t *Trial) addSettings() {
 		return
 	}
 	s := t.run.settings
-	t.Campaigns, t.Unread = len(s.campaigns), s.entities
+	t.Campaigns, t.Unread = s.campaignsRead(), s.lines
 	t.Unknown = slices.Concat(t.Unknown, s.undescribed)
 	t.Keys = map[string]int{}
 	for stream, keys := range s.readKeys {

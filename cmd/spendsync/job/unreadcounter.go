@@ -16,7 +16,12 @@ import (
 // current for ever.
 //
 // Fields that the service itself could not read are not counted: that answer was understood.
-type unreadCounter map[string]*kindCounter
+type unreadCounter struct {
+	kinds    map[string]*kindCounter
+	standing []string // fields that are unread, whose last known values stand
+	words    []string // fields with a value that the description does not know
+	judged   int      // those of standing that the whole run has shown to be unread
+}
 
 type kindCounter struct {
 	entities int
@@ -46,25 +51,37 @@ func addOdd(to map[string]oddValues, values []*transform.FieldError) {
 // deliveryKind is the delivery status, which is read apart from the rest of a campaign.
 const deliveryKind = "delivery status"
 
+// entityKind is the kind of an entity in ops.entity_read.
+func entityKind(kind string) string {
+	if kind == deliveryKind {
+		return "campaign"
+	}
+	return kind
+}
+
 // add counts one entity. columns are those that it should have.
 func (c *unreadCounter) add(kind, id string, columns []string, reading transform.Decoded) {
-	if *c == nil {
-		*c = unreadCounter{}
+	if c.kinds == nil {
+		c.kinds = map[string]*kindCounter{}
 	}
-	k := (*c)[kind]
+	k := c.kinds[kind]
 	if k == nil {
 		k = &kindCounter{missing: map[string]int{}, refused: map[string]oddValues{}, unnamed: map[string]oddValues{}}
-		(*c)[kind] = k
+		c.kinds[kind] = k
 	}
 	k.entities++
 	addOdd(k.refused, reading.Refused)
 	addOdd(k.unnamed, reading.Unnamed)
+	for _, e := range reading.Unnamed {
+		c.words = append(c.words, entityKind(kind)+" "+id+" "+e.Column)
+	}
 	unknown := 0
 	for _, column := range reading.Unread {
 		if slices.Contains(reading.Withheld, column) {
 			continue
 		}
 		unknown++
+		c.standing = append(c.standing, entityKind(kind)+" "+id+" "+column)
 		if reading.Message(column).Valid {
 			continue // counted as refused
 		}
@@ -77,9 +94,9 @@ func (c *unreadCounter) add(kind, id string, columns []string, reading transform
 
 // notUnderstood returns the run's sentences about it: at most one for each kind about values, one for each column
 // about words and one about missing fields.
-func (c unreadCounter) notUnderstood() (failures []failure) {
-	for _, kind := range slices.Sorted(maps.Keys(c)) {
-		k := c[kind]
+func (c *unreadCounter) notUnderstood() (failures []failure) {
+	for _, kind := range slices.Sorted(maps.Keys(c.kinds)) {
+		k := c.kinds[kind]
 		of := phrase.Count(k.entities, "read")
 		fail := func(form string, columns []string, count func(string) int, format string, args ...any) {
 			f := failure{what: kind, err: fmt.Errorf(format+": %w", append(args, extract.ErrContract)...)}
@@ -126,8 +143,9 @@ func (c unreadCounter) notUnderstood() (failures []failure) {
 }
 
 // fields is how many values of entities were not understood.
-func (c unreadCounter) fields() (n int) {
-	for _, k := range c {
+func (c *unreadCounter) fields() (n int) {
+	n = c.judged
+	for _, k := range c.kinds {
 		for _, odd := range k.refused {
 			n += odd.count
 		}
@@ -136,6 +154,11 @@ func (c unreadCounter) fields() (n int) {
 		}
 	}
 	return n
+}
+
+// sentence names the fields whose last known values stand, and those with a value that the description lacks.
+func (c *unreadCounter) sentence() string {
+	return someNamed(c.standing, "unread field") + someNamed(c.words, "unknown value")
 }
 
 // notUnderstood adds everything that was not understood to the failures.

@@ -36,8 +36,9 @@ func leftOutOf(reading transform.Decoded) leftOut {
 
 // unset is where a table's entities are named.
 type unset[R any] struct {
-	entity string          // in ops.entity_read
-	id     func(*R) string // of a row
+	entity string                 // in ops.entity_read
+	read   map[string]*readEntity // by ID
+	id     func(*R) string        // of a row
 }
 
 // judgeUnset notes the fields with a known value that came without one and are unread, and names them in seen.
@@ -55,18 +56,18 @@ func judgeUnset[R any, P history.Versioned[R]](
 	for i := range seen {
 		id := u.id(&seen[i].Row)
 		was := known[id]
-		if was == nil {
+		if was == nil || u.read[id] == nil {
 			continue
 		}
-		left, none := s.leftOut[u.entity][id], new(R)
+		e, none := u.read[id], new(R)
 		for _, c := range t.Fields() {
 			why := ""
 			switch {
 			case t.ColumnEqual(was, none, c), t.ColumnEqual(was, &seen[i].Row, c):
 			case slices.Contains(seen[i].Unread, c.Name):
-			case slices.Contains(left.damaged, c.Name):
+			case slices.Contains(e.left.damaged, c.Name):
 				why = "a damaged text; the known one stands"
-			case slices.Contains(left.unset, c.Name) && !hasOne(c):
+			case slices.Contains(e.left.unset, c.Name) && !hasOne(c):
 				why = "missing or blank, and no other " + u.entity + " of this run has one"
 			}
 			if why == "" {
@@ -76,7 +77,7 @@ func judgeUnset[R any, P history.Versioned[R]](
 			seen[i].Extra = history.ExtraSame
 			s.noteUnread(r, u.entity, id, c.Name, why)
 			unread[c.Name]++
-			s.unclear[id] = s.unclear[id] || s.readNow[id]
+			e.isUnclear = true
 		}
 	}
 	for _, column := range slices.Sorted(maps.Keys(unread)) {
@@ -107,19 +108,13 @@ func valuesIn[R any](t schema.TableOf[R], seen []history.Seen[R]) func(schema.Co
 
 // noteUnread notes a field that is unread for a reason that the whole run has shown.
 func (s *settings) noteUnread(r *settingsStage, kind, id, column, why string) {
-	s.entities = append(s.entities, schema.EntityRead{
+	s.lines = append(s.lines, schema.EntityRead{
 		AccountID: r.Account, EntityType: kind, EntityID: id, Field: column, ReadState: "unreadable",
 		Message: schema.Some(why), AttemptedAt: s.at, RunID: r.RunID,
 	})
-	s.standing = append(s.standing, kind+" "+id+" "+column)
-	s.judged++
+	s.unread.standing = append(s.unread.standing, kind+" "+id+" "+column)
+	s.unread.judged++
 	r.Log.Warn("a field is unread; the known value stands", "kind", kind, "id", id, "field", column, "why", why)
-}
-
-// fieldsSentence names the fields whose last known values stand, and those with a value that the
-// description lacks.
-func (s *settings) fieldsSentence() string {
-	return someNamed(s.standing, "unread field") + someNamed(s.words, "unknown value")
 }
 
 func someNamed(names []string, what string) string {
