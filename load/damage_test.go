@@ -89,7 +89,7 @@ func TestDamage_VerifyNamesTheFile(t *testing.T) {
 	files := map[string]string{ // what repairs it
 		manifest.FileName: durable.RepairBackup, st.is.Parts["acme"].Path: durable.RepairBackup,
 		duck.FileName: durable.RepairRebuild, ledger: durable.RepairRebuild,
-		manifest.RawPath("acme", day, 1): "spendsync backfill --from 2026-11-20 --to 2026-11-20, or the next sync " +
+		manifest.RawPath("acme", day, 1): "spendsync sync --from 2026-11-20 --to 2026-11-20, or the next sync " +
 			"that reads the day",
 	}
 	tables := map[string]bool{}

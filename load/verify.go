@@ -156,7 +156,7 @@ func (v *verifier) repairReply(account string, day schema.Date) string {
 	if schema.DaysUntilUnreachable(day, schema.DateOf(v.opts.Now())) <= 0 {
 		return manifest.RepairLost + "; the stored numbers of the day are complete without it"
 	}
-	command := fmt.Sprintf("spendsync backfill --from %s --to %s", day, day)
+	command := fmt.Sprintf("spendsync sync --from %s --to %s", day, day)
 	if len(v.manifest.AccountNames()) > 1 {
 		command = "SPENDSYNC_ACCOUNT=" + account + " " + command
 	}

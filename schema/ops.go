@@ -231,7 +231,7 @@ type RefusedRow struct {
 type Note struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true"`
-	// Name of the note, as spendsync accept takes it.
+	// Name of the note, as spendsync repair accept takes it.
 	Name string `col:"note" id:"2" key:"true"`
 	// Whether the note ends no run with exit 4: accepted by hand, or seen in three runs and not withdrawn.
 	IsStanding bool `col:"is_standing" id:"3"`

@@ -75,8 +75,8 @@ func TestDamage_OfSeveralFiles(t *testing.T) {
 	w.spoil("warehouse.duckdb", cut)
 	code, out, _ := w.run("verify")
 	for path, mend := range map[string]string{calendar: "restore the whole data directory from one backup; if " +
-		"there is none, 'spendsync rebuild --accept-loss' continues without it", day: "spendsync replay",
-		"warehouse.duckdb": "spendsync rebuild"} {
+		"there is none, 'spendsync repair rebuild --accept-loss' continues without it", day: "spendsync repair replay",
+		"warehouse.duckdb": "spendsync repair rebuild"} {
 		if code != exit.Damaged || !strings.Contains(out, path) || !strings.Contains(out, "["+mend+"]") {
 			t.Errorf("verify: exit %d, want %s and %s in\n%s", code, path, mend, out)
 		}
@@ -277,7 +277,7 @@ func TestReplies_LostAreStoredAgain(t *testing.T) {
 	w.spoil(path(other), func([]byte) []byte { return b })
 	code, out, _ := w.run("verify")
 	for _, day := range []string{one, other} {
-		if code != exit.Damaged || !strings.Contains(out, "[spendsync backfill --from "+day+" --to "+day) {
+		if code != exit.Damaged || !strings.Contains(out, "[spendsync sync --from "+day+" --to "+day) {
 			t.Errorf("verify: exit %d: %s", code, out)
 		}
 	}

@@ -28,7 +28,7 @@ func newGuideTopic(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "guide", Short: "How to ask the warehouse: which view for which question, and the traps",
 		Long:    "One page: which view answers which question, six traps, the units.",
-		Example: "  spendsync help guide\n  spendsync guide > AGENTS.md",
+		Example: "  spendsync help guide\n  spendsync help guide > AGENTS.md",
 		RunE:    func(*cobra.Command, []string) error { return show() },
 	}
 	cmd.SetHelpFunc(func(*cobra.Command, []string) { _ = show() })

@@ -252,7 +252,8 @@ func (c *queryCommand) queryErr(err error, dir string, named bool) error {
 		// The engine's solutions to a lack of memory are settings of its own.
 		message, _, _ := strings.Cut(phrase.OneLine(q.Message), " Possible solutions:")
 		if named && (strings.HasPrefix(message, "Catalog Error") || strings.HasPrefix(message, "Binder Error")) {
-			message += " The warehouse was made by another version: 'spendsync rebuild' gives it this one's views"
+			message += " The warehouse was made by another version: " +
+				"'spendsync repair rebuild' gives it this one's views"
 		}
 		return exit.Advise(exit.Usagef("%s", phrase.Visible(message)),
 			"correct the SQL; 'spendsync tables' names the tables, 'spendsync tables TABLE' their columns")

@@ -447,7 +447,7 @@ func TestReport_RefusesWhatItCannotDo(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	refused("run 'spendsync rebuild'", "--out", file)
+	refused("run 'spendsync repair rebuild'", "--out", file)
 	if _, err := os.Stat(file); err == nil {
 		t.Error("a refused report left a file")
 	}

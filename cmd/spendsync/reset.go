@@ -31,7 +31,7 @@ func newResetCommand(a *app) *cobra.Command {
 generation without it. It is the way out if another account's numbers were stored under this name. The next sync
 begins afresh and reads the days that the report still reaches: older days are then only in the folder aside. Other
 accounts stay unchanged. It asks for the account's name, and nothing else confirms.`,
-		Example: "  spendsync reset-account\n  spendsync reset-account --account acme",
+		Example: "  spendsync repair reset\n  spendsync repair reset --account acme",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
 			if err := a.setUp(ctx); err != nil {

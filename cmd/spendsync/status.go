@@ -255,8 +255,8 @@ func printQuarantine(w io.Writer, kept []quarantinedDay) {
 			fmt.Fprintf(w, "  refused              %s; ask the service why, each sync asks again. %s: %s\n",
 				phrase.Days(days), last.Day, reason)
 		default:
-			fmt.Fprintf(w, "  in quarantine        %s; after an update run 'spendsync replay'. %s by version %s: %s\n",
-				phrase.Days(days), last.Day, last.Version, reason)
+			fmt.Fprintf(w, "  in quarantine        %s; after an update run 'spendsync repair replay'. %s by version "+
+				"%s: %s\n", phrase.Days(days), last.Day, last.Version, reason)
 		}
 	}
 }

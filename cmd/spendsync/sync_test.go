@@ -586,7 +586,7 @@ func TestReplay_RepairsADamagedDay(t *testing.T) {
 	if err := os.Remove(filepath.Join(w.dir, "warehouse.duckdb")); err != nil {
 		t.Fatal(err)
 	}
-	if code, out, _ := w.run("verify"); code != exit.Damaged || !strings.Contains(out, "spendsync replay") {
+	if code, out, _ := w.run("verify"); code != exit.Damaged || !strings.Contains(out, "spendsync repair replay") {
 		t.Errorf("verify: exit %d: %s", code, out)
 	}
 	if code, _, last := w.run("rebuild"); code != exit.Damaged {

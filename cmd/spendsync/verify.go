@@ -108,6 +108,6 @@ func (c *verifyCommand) tellVerified(r *load.Verification) error {
 func unprovenLine(u duck.Unproven) string {
 	return fmt.Sprintf("unproven  account %s: no proof is kept of whose its first rows are, and the settings have "+
 		"none of the %s on %s of the report (%s among them)  [spendsync sync reads the settings; if this stays, these "+
-		"days may be another account's: spendsync reset-account moves the account aside]",
+		"days may be another account's: spendsync repair reset moves the account aside]",
 		u.Account, phrase.Count(int(u.Campaigns), "campaign"), phrase.Count(int(u.Days), "day"), u.Example)
 }

@@ -48,8 +48,8 @@ func Damaged(path, repair, format string, args ...any) *Damage {
 
 // The ways to repair a damage.
 const (
-	RepairRebuild = "spendsync rebuild"
-	RepairReplay  = "spendsync replay"
+	RepairRebuild = "spendsync repair rebuild"
+	RepairReplay  = "spendsync repair replay"
 	RepairBackup  = "restore it from a backup"
 )
 

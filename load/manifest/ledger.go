@@ -108,7 +108,7 @@ func ReadLedger(d durable.Disk, dir, path string) ([]byte, error) {
 		return nil, nil
 	case errors.As(err, &odd):
 		// If the file is missing, a rebuild writes its published lines again.
-		odd.Path, odd.Repair = path, "move it out of the data directory, then run 'spendsync rebuild'"
+		odd.Path, odd.Repair = path, "move it out of the data directory, then run 'spendsync repair rebuild'"
 	}
 	return b, err
 }

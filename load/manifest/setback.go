@@ -25,7 +25,7 @@ import (
 // later run could know of it.
 
 // RepairLost is the repair of damage that no part of the store can undo.
-const RepairLost = "restore the whole data directory from one backup; if there is none, 'spendsync rebuild " +
+const RepairLost = "restore the whole data directory from one backup; if there is none, 'spendsync repair rebuild " +
 	"--accept-loss' continues without it"
 
 // NewerPart is a part of the store that is newer than the manifest.
@@ -48,7 +48,7 @@ func (m *Manifest) SetBack(p NewerPart) *durable.Damage {
 		between = fmt.Sprintf("between %s and %s", m.PublishedAt, p.At)
 	}
 	return durable.Damaged(FileName, "restore the whole data directory from one backup, of "+of+"; if there is "+
-		"none, 'spendsync rebuild --accept-loss' continues with every intact file",
+		"none, 'spendsync repair rebuild --accept-loss' continues with every intact file",
 		"the store was set back from %s to %d: %s is newer than the manifest (run %s). Restated numbers and versions "+
 			"of settings that were first seen %s, and that only the parts that were set back had, are lost for good "+
 			"unless a backup has them", to, m.Generation, p.Path, p.RunID, between)

@@ -753,7 +753,7 @@ CREATE TABLE "ops"."note" (
 );
 COMMENT ON TABLE "ops"."note" IS 'Differences of which the data is stored: the service states another total or count than the rows have, or sends a value in a form that cannot be read, which is NULL and kept. One that stands ends no run with exit 4.';
 COMMENT ON COLUMN "ops"."note"."account_id" IS 'Short name of the account in this warehouse.';
-COMMENT ON COLUMN "ops"."note"."note" IS 'Name of the note, as spendsync accept takes it.';
+COMMENT ON COLUMN "ops"."note"."note" IS 'Name of the note, as spendsync repair accept takes it.';
 COMMENT ON COLUMN "ops"."note"."is_standing" IS 'Whether the note ends no run with exit 4: accepted by hand, or seen in three runs and not withdrawn.';
 COMMENT ON COLUMN "ops"."note"."decision" IS 'What was said by hand: accepted or withdrawn. NULL: nothing.';
 COMMENT ON COLUMN "ops"."note"."runs" IS 'Runs that saw the difference.';

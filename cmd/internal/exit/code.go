@@ -50,7 +50,7 @@ var Codes = []Code{
 		"what is published is proven; what failed is as it was before",
 		"read the message: the next run asks again for what the service could not answer; what it answered in a form " +
 			"that is not in its description stays unread until spendsync is updated: report the message to its " +
-			"maintainers, or 'spendsync accept' the note that 'spendsync status' has of it"},
+			"maintainers, or 'spendsync repair accept' the note that 'spendsync status' has of it"},
 	{Unreachable, "the service can't be reached or keeps failing; no report day published", "yes",
 		"what is published of the report is unchanged",
 		"run it again; missed days heal themselves while they are in reach (see 'spendsync status')"},
@@ -58,8 +58,8 @@ var Codes = []Code{
 		"what is published of the report is unchanged",
 		"read the message: the service has changed, or a proxy or a login page stands between; do not retry blindly. " +
 			"If it is the service, report the message to the maintainers of spendsync: " +
-			"after an update a sync reads every day that is still in reach, and 'spendsync replay' the replies " +
-			"that were kept"},
+			"after an update a sync reads every day that is still in reach, and 'spendsync repair replay' the " +
+			"replies that were kept"},
 	{Storage, "storage error: full, read-only, I/O", "yes",
 		"the last published generation stands",
 		"make room or repair the volume, then run it again"},

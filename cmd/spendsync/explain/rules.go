@@ -208,7 +208,7 @@ func damaged(err error, m *Message) bool {
 	switch {
 	case d.Path == "manifest.json" || strings.HasPrefix(d.Path, "manifest/"):
 		m.Do = "restore the data directory from a backup ('spendsync pull --all URL DIR'); without one, copy it and " +
-			"run 'spendsync rebuild --accept-loss'"
+			"run 'spendsync repair rebuild --accept-loss'"
 	case strings.HasPrefix(d.Repair, "spendsync"):
 		m.Do = fmt.Sprintf("run '%s'", d.Repair)
 	case d.Repair != "":

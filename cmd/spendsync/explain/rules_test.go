@@ -84,7 +84,7 @@ func TestError_NamesTheCauseBeforeAllElse(t *testing.T) {
 			"make room"},
 		{fmt.Errorf("store: %w", durable.ErrLocked), "store: another run holds the lock",
 			"wait until the other run ends", "verify"},
-		{durable.Damaged("parquet/a", durable.RepairReplay, "cut"), "parquet/a: cut", "run 'spendsync replay'",
+		{durable.Damaged("parquet/a", durable.RepairReplay, "cut"), "parquet/a: cut", "run 'spendsync repair replay'",
 			"verify"},
 		{fmt.Errorf("two: %w", exit.ErrOtherAccount), "two: the key acts on another account", "SPENDSYNC_API_KEY",
 			"verify"},

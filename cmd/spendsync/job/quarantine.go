@@ -77,7 +77,7 @@ func (r *run) quarantineSentence() string {
 		return text
 	}
 	return text + fmt.Sprintf("; the replies are kept in %s: report the message with one of them to the maintainers "+
-		"of spendsync; after an update 'spendsync replay' reads them again", quarantine.FolderOf(r.s.Account))
+		"of spendsync; after an update 'spendsync repair replay' reads them again", quarantine.FolderOf(r.s.Account))
 }
 
 // kept reads the replies in quarantine again.

@@ -105,7 +105,7 @@ func TestQuarantine_ALaterVersionMakesTheDaysGood(t *testing.T) {
 	days := []schema.Date{w.today() - 20, w.today() - 12}
 	w.transport = renamed{w, days}
 	first := w.sync(exit.Partial,
-		"the columns lack total_spend", "kept in quarantine/account=acme", "'spendsync replay'")
+		"the columns lack total_spend", "kept in quarantine/account=acme", "'spendsync repair replay'")
 	if first.Quarantined != 2 {
 		t.Errorf("%d days in quarantine", first.Quarantined)
 	}

@@ -43,7 +43,7 @@ func Read(ctx context.Context, dir, account string, o load.Options) (r page.Page
 		if duck.IsUnknownName(err) {
 			return r, exit.Advise(exit.Usagef("the warehouse in %s was published by another version of spendsync: %v",
 				dir,
-				err), "run 'spendsync rebuild', which gives it this version's views; the next sync does so, too")
+				err), "run 'spendsync repair rebuild', which gives it this version's views; the next sync does so, too")
 		}
 		if err != nil {
 			return r, err

@@ -13,8 +13,8 @@
 -- Column action: What to do. NULL: it did not fail.
 WITH checks (check_name, severity, threshold, unit, meaning, what_to_do) AS (
   VALUES
-    ('keys_unique', 'error', 0, 'rows', 'Rows of spend_daily beyond the distinct keys that were proven when their day was read.', 'Run spendsync verify; spendsync rebuild makes the file again from Parquet.'),
-    ('day_sums_agree', 'error', 0, 'days', 'Days whose spend in spend_daily is not what was proven when they were read.', 'Run spendsync verify; spendsync rebuild makes the file again from Parquet.'),
+    ('keys_unique', 'error', 0, 'rows', 'Rows of spend_daily beyond the distinct keys that were proven when their day was read.', 'Run spendsync verify; spendsync repair rebuild makes the file again from Parquet.'),
+    ('day_sums_agree', 'error', 0, 'days', 'Days whose spend in spend_daily is not what was proven when they were read.', 'Run spendsync verify; spendsync repair rebuild makes the file again from Parquet.'),
     ('measures_not_negative', 'warning', 0, 'rows', 'Rows with less than 0 spend, clicks, impressions or conversions.', 'Ask the service what they stand for; sums contain them as they are.'),
     ('clicks_told', 'warning', 0, 'rows', 'Rows without a number of clicks.', 'CPC and CTR of these rows are unknown; look at the replies in raw.'),
     ('impressions_told', 'warning', 0, 'rows', 'Rows without a number of impressions.', 'CTR of these rows is unknown; look at the replies in raw.'),
@@ -31,7 +31,7 @@ WITH checks (check_name, severity, threshold, unit, meaning, what_to_do) AS (
     ('days_missing', 'error', 0, 'days', 'Days that were never proven and can still be read.', 'Run spendsync sync; spendsync status shows by when.'),
     ('days_lost', 'warning', 0, 'days', 'Days that were never proven and can no longer be read.', 'They cannot be read again; leave them out of averages.'),
     ('days_partial', 'warning', 0, 'days', 'Days that were last read before they were over.', 'Run spendsync sync; they hold less than the whole day.'),
-    ('control_totals_known', 'warning', 0, 'days', 'Days proven complete for which the service could not be asked for its own total.', 'Run spendsync backfill for these days while they can be read.'),
+    ('control_totals_known', 'warning', 0, 'days', 'Days proven complete for which the service could not be asked for its own total.', 'Run spendsync sync --from --to for these days while they can be read.'),
     ('report_fresh', 'error', NULL, 'hours', 'Time since a day was last read.', 'Find out why no run succeeded: spendsync status.'),
     ('settings_fresh', 'warning', NULL, 'hours', 'Time since the campaign that waits longest was confirmed, archived ones aside.', 'See ops.entity_read for what cannot be read.'),
     ('bids_fresh', 'warning', NULL, 'hours', 'Time since the campaign that waits longest had its bids per source read, archived ones aside.', 'Do not rely on bid_override of these campaigns; see source_mode.'),
@@ -40,7 +40,7 @@ WITH checks (check_name, severity, threshold, unit, meaning, what_to_do) AS (
     ('entities_read', 'warning', 0, 'reads', 'Settings that the last sync could not read.', 'See ops.entity_read; the next sync tries again.'),
     ('values_known', 'warning', 0, 'campaigns, creatives and sources', 'Statuses and modes now in force that the service''s description does not name.', 'Look them up with the service; filters on status may leave them out.'),
     ('fields_known', 'info', 0, 'fields', 'Keys in the replies that the service''s description does not name.', 'Nothing is lost, they are in raw; report them to the maintainers.'),
-    ('notes_standing', 'info', 0, 'notes', 'Differences of which the data is stored, and that end no run with exit 4.', 'See ops.note for each; spendsync accept --withdraw makes one end runs again.'),
+    ('notes_standing', 'info', 0, 'notes', 'Differences of which the data is stored, and that end no run with exit 4.', 'See ops.note for each; spendsync repair accept --withdraw makes one end runs again.'),
     ('last_run_succeeded', 'error', 0, 'exit code', 'Exit code of the last run; it is 0 when everything planned was published.', 'See ops.run for its message; spendsync help config lists the exit codes.')
 ),
 accounts AS (
