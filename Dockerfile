@@ -1,9 +1,11 @@
 # Build: docker build --build-arg VERSION=1.0.0 --build-arg REVISION=$(git rev-parse HEAD) -t spendsync:1.0.0 .
 #
-# Everything comes from this one image, pinned by its version, and from the modules
-# that go.sum pins by their content. To pin the image by content as well, append the
-# digest of the architecture: golang:1.26.8-bookworm@sha256:...
-FROM golang:1.26.8-bookworm AS build
+# Everything comes from this one image, and from the modules that go.sum pins by their content. Behind a company's
+# mirrors: --build-arg BASE=mirror.example.com/golang:1.26.8-bookworm@sha256:... (its digest pins the image by content)
+# and --build-arg GOPROXY=https://modules.example.com.
+ARG BASE=golang:1.26.8-bookworm
+FROM $BASE AS build
+ARG GOPROXY
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download && go mod verify

@@ -2,18 +2,23 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/files"
 	"spendsync/cmd/spendsync/deploy"
+	"spendsync/extract/outbound"
 )
 
 // cronjobCommand is "cronjob".
 type cronjobCommand struct {
+	environ  []string // the variables, with those of the configuration file
 	settings deploy.Settings
+	caFile   string
 	accounts string
 	example  bool
 }
@@ -27,20 +32,29 @@ flags filled in: the kustomize base of cmd/spendsync/deploy. The Secret is not a
 
   kubectl create secret generic spendsync --from-file=api-key --from-file=report-password
 
-The two URLs, the user and the image have no default: the examples of the base are refused unless --example is given.
+In a company's network: --proxy is HTTPS_PROXY and the only port that the NetworkPolicy lets out, --ca-file a PEM file
+of authorities to trust beside the system's, --dns the namespace of the cluster's DNS.
+
+The URLs, the user, the account and the file of the company's own authorities are those of spendsync.env, which
+'spendsync init' writes, and of the environment, unless flags are given; the first lines of the output then name the
+secret to make. Without any, the examples of the base are refused unless --example is given.
 
 --accounts FILE.csv prints several accounts in one store: a ConfigMap and a CronJob for each, their schedules spread
 over the hour, and one volume. The file has a heading with the columns account, advertiser_url, report_url,
 report_user and secret; the flags stand for columns that it lacks. The first lines of the output name the secrets to
 make.
 
-Nothing is asked of the cluster, and no variable is read.`,
+Nothing is asked of the cluster.`,
 		Example: `  spendsync cronjob --account acme --namespace ads --schedule "*/30 * * * *" --storage 50Gi \
     --storage-class fast --image registry.example.com/spendsync:1.0.0 --advertiser-url https://ads.acme.test/api \
     --report-url https://reports.acme.test --report-user ads@acme.test > acme.yaml
   spendsync cronjob --accounts accounts.csv --image registry.example.com/spendsync:1.0.0 > accounts.yaml
   spendsync cronjob --example`,
 		RunE: func(*cobra.Command, []string) error {
+			var err error
+			if c.environ, err = config.WithFile(a.environ, a.configFile); err != nil {
+				return err
+			}
 			text, err := c.manifests()
 			if err != nil {
 				return err
@@ -63,6 +77,12 @@ Nothing is asked of the cluster, and no variable is read.`,
 	flags.StringVar(&f.AdvertiserURL, "advertiser-url", "", "base URL of the advertiser API")
 	flags.StringVar(&f.ReportURL, "report-url", "", "base URL of the spend report")
 	flags.StringVar(&f.ReportUser, "report-user", "", "user of the dashboard, for the spend report")
+	flags.StringVar(&f.Proxy, "proxy", "", "proxy to the services, http://host:port")
+	flags.StringVar(&c.caFile, "ca-file", "", "PEM file of authorities to trust beside the system's")
+	flags.StringVar(&f.DNS, "dns", "", "namespace of the cluster's DNS, and its port (default \"kube-system:53\")")
+	flags.StringVar(&f.PullSecret, "image-pull-secret", "", "name of the Secret with which the image is pulled")
+	flags.StringVar(&f.AccessMode, "access-mode", "", "of the volume: ReadWriteOnce where the storage has no "+
+		"ReadWriteOncePod")
 	flags.StringVar(&c.accounts, "accounts", "", "CSV file with several accounts: account, advertiser_url, "+
 		"report_url, report_user, secret")
 	flags.BoolVar(&c.example, "example", false, "print the example URLs and a development image as well")
@@ -75,6 +95,22 @@ const maxAccountsFile = 1 << 20
 // manifests are those of one account, or of the accounts of the file.
 func (c *cronjobCommand) manifests() ([]byte, error) {
 	f := c.settings
+	env := config.FromEnviron(c.environ)
+	f.AdvertiserURL = cmp.Or(f.AdvertiserURL, env["ADVERTISER_URL"])
+	f.ReportURL, f.ReportUser = cmp.Or(f.ReportURL, env["REPORT_URL"]), cmp.Or(f.ReportUser, env["REPORT_USER"])
+	if c.accounts == "" {
+		f.Account = cmp.Or(f.Account, env["ACCOUNT"])
+	}
+	if file := cmp.Or(c.caFile, env["CA_FILE"]); file != "" {
+		pem, err := files.Read(file, files.MaxSecret)
+		if err == nil {
+			err = outbound.Trust(pem)
+		}
+		if err != nil {
+			return nil, exit.Usagef("--ca-file %s: %v", file, err)
+		}
+		f.CA = string(pem)
+	}
 	f.Image = cmp.Or(f.Image, "spendsync:"+version())
 	if err := f.Check(); err != nil {
 		return nil, exit.Usagef("%s", err)
@@ -110,5 +146,16 @@ func (c *cronjobCommand) manifests() ([]byte, error) {
 	if c.accounts != "" {
 		return deploy.OfAccounts(all)
 	}
-	return deploy.Manifests(f)
+	text, err := deploy.Manifests(f)
+	key, password := env["API_KEY_FILE"], env["REPORT_PASSWORD_FILE"]
+	if key == "" || password == "" {
+		return text, err
+	}
+	in := ""
+	if f.Namespace != "" {
+		in = " --namespace " + f.Namespace
+	}
+	return append(fmt.Appendf(nil, "# The secret is made from two files:\n# kubectl create secret generic %s "+
+		"--from-file=api-key='%s' --from-file=report-password='%s'%s\n", cmp.Or(f.Secret, "spendsync"), key, password,
+		in), text...), err
 }

@@ -51,7 +51,7 @@ func TestDamage_IsFoundNamedAndRepaired(t *testing.T) {
 		w.spoil(c.path, flipped)
 		code, out, last := w.run("verify")
 		if code != exit.Damaged || !strings.Contains(out, c.path) || !strings.Contains(last, c.path) ||
-			!strings.Contains(out, "[spendsync "+c.mend+"]") {
+			!strings.Contains(out, "[spendsync repair "+c.mend+"]") {
 			t.Errorf("%s: verify: exit %d: %s%s", c.path, code, out, last)
 		}
 		w.must(c.mend)

@@ -96,7 +96,8 @@ func checkJob(t *testing.T, from string, j *batch.CronJob) {
 		t.Errorf("%s: zone, concurrency or deadline: %+v", from, j.Spec)
 	}
 	job := j.Spec.JobTemplate.Spec
-	if job.ActiveDeadlineSeconds == nil || job.BackoffLimit == nil || job.PodFailurePolicy == nil {
+	if job.ActiveDeadlineSeconds == nil || job.BackoffLimit == nil || job.PodFailurePolicy == nil ||
+		job.TTLSecondsAfterFinished == nil {
 		t.Fatalf("%s: no deadline, no limit of tries or no policy: %+v", from, job)
 	}
 	checkPolicy(t, from, job.PodFailurePolicy)
@@ -265,7 +266,9 @@ func checkVariable(t *testing.T, from, name string) {
 	known := func(v config.Variable) bool {
 		return config.Prefix+v.Name == name || v.IsSecret && config.Prefix+v.Name+"_FILE" == name
 	}
-	if name == "BUCKET_URL" { // of the readers' manifests alone
+	switch name {
+	case "BUCKET_URL", // of the readers' manifests alone
+		"HTTPS_PROXY", "ca.pem":
 		return
 	}
 	if strings.HasPrefix(name, "AWS_") {
@@ -498,6 +501,85 @@ func TestCronjob_PrintsTheBase(t *testing.T) {
 		errOut.Reset()
 		if code := run(t.Context(), append([]string{"cronjob"}, args...), nil, &out, &errOut); code != exit.Usage ||
 			!strings.Contains(errOut.String(), args[0]) {
+			t.Errorf("%v: exit %d: %s", args, code, errOut.String())
+		}
+	}
+}
+
+// TestCronjob_FitsACompanysNetwork: the values that init wrote, a proxy, an own authority, the cluster's DNS, a
+// registry with a password and storage without ReadWriteOncePod.
+func TestCronjob_FitsACompanysNetwork(t *testing.T) {
+	w := newWorld(t)
+	caFile, _, _ := w.company()
+	dir := t.TempDir()
+	env := filepath.Join(dir, "spendsync.env")
+	if err := os.WriteFile(env, []byte("SPENDSYNC_ADVERTISER_URL=https://a.test:8443/api\n"+
+		"SPENDSYNC_REPORT_URL=https://r.test\nSPENDSYNC_REPORT_USER=me\nSPENDSYNC_ACCOUNT=acme\n"+
+		"SPENDSYNC_API_KEY_FILE=the-key\nSPENDSYNC_REPORT_PASSWORD_FILE=the-password\nSPENDSYNC_CA_FILE="+caFile+
+		"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	print := func(args ...string) (*manifests, string) {
+		var out, errOut bytes.Buffer
+		if code := run(t.Context(), append([]string{"cronjob", "--config", env, "--image", "r.test/spendsync:1"},
+			args...), nil, &out, &errOut); code != exit.OK {
+			t.Fatalf("exit %d: %s", code, errOut.String())
+		}
+		m := decodeManifests(t, "cronjob", out.Bytes())
+		m.check(t, "cronjob")
+		return m, out.String()
+	}
+	egress := func(m *manifests) (text string) {
+		for _, rule := range m.policies[0].Spec.Egress[:2] {
+			for _, port := range rule.Ports {
+				text += fmt.Sprintf("%s/%s ", port.Port.String(), *port.Protocol)
+			}
+			if s := rule.To[0].NamespaceSelector; s != nil {
+				text += fmt.Sprint(s.MatchLabels["kubernetes.io/metadata.name"], " ")
+			}
+		}
+		return strings.TrimSpace(text)
+	}
+	m, text := print()
+	data := m.configs[0].Data
+	got := []string{data["SPENDSYNC_ADVERTISER_URL"], data["SPENDSYNC_REPORT_URL"], data["SPENDSYNC_REPORT_USER"],
+		data["SPENDSYNC_ACCOUNT"], data["SPENDSYNC_CA_FILE"], egress(m)}
+	want := []string{"https://a.test:8443/api", "https://r.test", "me", "acme", "/etc/spendsync/ca.pem",
+		"53/UDP 53/TCP kube-system 443/TCP 8443/TCP"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if secret := "# kubectl create secret generic spendsync --from-file=api-key='the-key' " +
+		"--from-file=report-password='the-password'\n"; !strings.Contains(text, secret) {
+		t.Errorf("%q is missing in\n%.400s", secret, text)
+	}
+	pem, err := os.ReadFile(caFile)
+	if err != nil || len(m.configs) != 2 || m.configs[1].Data["ca.pem"] != string(pem) {
+		t.Errorf("the authority is not in a ConfigMap: %v", err)
+	}
+	pod := m.jobs[0].Spec.JobTemplate.Spec.Template.Spec
+	mount := pod.Containers[0].VolumeMounts[len(pod.Containers[0].VolumeMounts)-1]
+	if volume := pod.Volumes[len(pod.Volumes)-1]; volume.ConfigMap == nil ||
+		volume.ConfigMap.Name != m.configs[1].Name || mount.Name != volume.Name || mount.MountPath != "/etc/spendsync" {
+		t.Errorf("the authority is not mounted: %+v, %+v", volume, mount)
+	}
+
+	m, _ = print("--proxy", "http://proxy.test:3128", "--dns", "openshift-dns:5353", "--image-pull-secret", "registry",
+		"--access-mode", "ReadWriteOnce")
+	pod = m.jobs[0].Spec.JobTemplate.Spec.Template.Spec
+	if got, want := egress(m), "5353/UDP 5353/TCP openshift-dns 3128/TCP"; got != want {
+		t.Errorf("the policy lets out %s, want %s", got, want)
+	}
+	if m.configs[0].Data["HTTPS_PROXY"] != "http://proxy.test:3128" || len(pod.ImagePullSecrets) != 1 ||
+		pod.ImagePullSecrets[0].Name != "registry" || m.claims[0].Spec.AccessModes[0] != core.ReadWriteOnce {
+		t.Errorf("%v, %v, %v", m.configs[0].Data, pod.ImagePullSecrets, m.claims[0].Spec.AccessModes)
+	}
+	for _, args := range [][]string{{"--proxy", "http://user:password@proxy:3128"}, {"--ca-file", "/dev/null"},
+		{"--dns", "a b"}, {"--access-mode", "ReadWriteMany"}} {
+		var out, errOut bytes.Buffer
+		code := run(t.Context(), append([]string{"cronjob", "--config", env}, args...), nil, &out, &errOut)
+		if code != exit.Usage || !strings.Contains(errOut.String(), args[0]) ||
+			strings.Contains(errOut.String(), ":password@") {
 			t.Errorf("%v: exit %d: %s", args, code, errOut.String())
 		}
 	}

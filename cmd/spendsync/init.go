@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,9 @@ import (
 
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/files"
 	"spendsync/cmd/internal/output"
+	"spendsync/schema"
 )
 
 // The files that init writes beside the configuration.
@@ -27,106 +30,162 @@ const (
 
 // initCommand is "init".
 type initCommand struct {
-	app   *app
-	in    io.Reader
-	lines *bufio.Reader
+	in     io.Reader
+	out    io.Writer // for questions
+	lines  *bufio.Reader
+	values map[string]string // by variable; those of the files that an earlier init wrote
 }
 
 func newInitCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "init", Short: "Ask for the five values, write the configuration, and check it",
+		Use: "init", Short: "Ask for the values of an account, write the configuration, and check it",
 		Example: "  spendsync init",
-		Long: `Asks for the two addresses, the API key, and the user and password of the report. Secrets are not shown
-while they are typed. It writes spendsync.env and two files with the secrets into the working folder, readable by their
-owner alone, and ends with 'spendsync check'. It replaces no file.`,
+		Long: `Asks for the two addresses, the API key, the user and password of the report, the account's name and the
+folder of the store. Secrets are not shown while they are typed. It writes spendsync.env and two files with the secrets
+into the working folder, readable by their owner alone, and ends with 'spendsync check'. On a terminal it asks again if
+that fails. Where it has written these files before, Enter keeps an answer; it replaces no other file, and no other line
+of spendsync.env.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c := &initCommand{app: a, in: cmd.InOrStdin(), lines: bufio.NewReader(cmd.InOrStdin())}
-			if err := c.write(cmd.Context()); err != nil {
+			c := &initCommand{in: cmd.InOrStdin(), out: a.stderr, lines: bufio.NewReader(cmd.InOrStdin())}
+			if err := c.readOwn(); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.stdout, "\nWritten: %s, %s, %s. Checking:\n\n", config.FileName, keyFile, passwordFile)
-			if err := (&checkCommand{app: a}).run(cmd.Context()); err != nil {
-				return err
+			environ := a.environ
+			for again := false; ; again = true {
+				changed, err := c.ask(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if again && !changed {
+					return exit.Advise(exit.Usagef("no answer was changed"),
+						"run 'spendsync init' again with right ones")
+				}
+				if err := c.write(); err != nil {
+					return err
+				}
+				fmt.Fprintf(a.stdout, "\nWritten: %s, %s, %s. Checking:\n\n", config.FileName, keyFile, passwordFile)
+				a.environ = environ // without the last answers
+				err = (&checkCommand{app: a}).run(cmd.Context())
+				if err == nil {
+					fmt.Fprintf(a.stdout, "\nNext: %s\n", a.typed("sync"))
+					return nil
+				}
+				if !c.onTerminal() || cmd.Context().Err() != nil {
+					return err
+				}
+				fmt.Fprintf(c.out, "\nCorrect what is wrong; Enter keeps an answer.\n\n")
 			}
-			fmt.Fprintf(a.stdout, "\nNext: %s\n", a.typed("sync"))
-			return nil
 		},
 	}
 }
 
-// write asks for the values and writes the files, all or none.
-func (c *initCommand) write(ctx context.Context) (err error) {
-	names := []string{config.FileName, keyFile, passwordFile}
-	for _, name := range names {
-		if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
-			return exit.Advise(exit.Usagef("%s is there already, and init replaces no file", name),
-				"edit it, or move it away and run 'spendsync init' again")
+// question is one question of init, and the variable that has the answer.
+type question struct {
+	name, text, usual string
+	secret            bool
+	check             func(string) string
+}
+
+var questions = []question{
+	{"ADVERTISER_URL", "Address of the advertiser API, for example https://ads.example.com/api", "", false, checkURL},
+	{"API_KEY", "API key (read scope suffices; not shown)", "", true, checkFilled},
+	{"REPORT_URL", "Address of the spend report, for example https://reports.example.com", "", false, checkURL},
+	{"REPORT_USER", "User of the dashboard", "", false, checkUser},
+	{"REPORT_PASSWORD", "Password of that user (not shown)", "", true, checkFilled},
+	{"ACCOUNT", "Short name of the account in the warehouse", "default", false, checkAccount},
+	{"DATA_DIR", "Folder of the store", "data", false, checkFilled},
+}
+
+// readOwn reads the values that an earlier init has written, and refuses files of others.
+func (c *initCommand) readOwn() error {
+	c.values = map[string]string{}
+	text, err := files.Read(config.FileName, files.MaxSecret)
+	own := err == nil && strings.HasPrefix(string(text), config.FileHeading)
+	for _, name := range []string{config.FileName, keyFile, passwordFile} {
+		if _, err := os.Lstat(name); !own && !errors.Is(err, fs.ErrNotExist) {
+			return exit.Advise(exit.Usagef("%s is there already, init did not write it, and replaces no such "+
+				"file", name), "edit it, or move it away and run 'spendsync init' again")
 		}
 	}
-	var values [5]string
-	for i, q := range []struct {
-		text   string
-		secret bool
-		check  func(string) string
-	}{
-		{"Address of the advertiser API, for example https://ads.example.com/api", false, checkURL},
-		{"API key (read scope suffices; not shown)", true, checkSecret},
-		{"Address of the spend report, for example https://reports.example.com", false, checkURL},
-		{"User of the dashboard", false, checkUser},
-		{"Password of that user (not shown)", true, checkSecret},
-	} {
-		if values[i], err = c.ask(ctx, q.text, q.secret, q.check); err != nil {
-			return err
-		}
+	if !own {
+		return nil
 	}
-	written := []string{}
-	defer func() {
-		if err != nil {
-			for _, name := range written {
-				err = errors.Join(err, os.Remove(name))
-			}
+	environ, err := config.WithFile(nil, config.FileName)
+	if err != nil {
+		return err
+	}
+	c.values = config.FromEnviron(environ)
+	for name, file := range map[string]string{"API_KEY": keyFile, "REPORT_PASSWORD": passwordFile} {
+		secret, err := config.ReadSecret(name, "", file)
+		if err == nil {
+			c.values[name] = string(secret)
 		}
-	}()
-	for _, write := range []struct {
-		name string
-		do   func() error
-	}{
-		{keyFile, func() error { return config.WriteSecret(keyFile, config.Secret(values[1])) }},
-		{passwordFile, func() error { return config.WriteSecret(passwordFile, config.Secret(values[4])) }},
-		{config.FileName, func() error {
-			return config.WriteFile(config.FileName, [][2]string{
-				{"ADVERTISER_URL", values[0]}, {"API_KEY_FILE", keyFile}, {"REPORT_URL", values[2]},
-				{"REPORT_USER", values[3]}, {"REPORT_PASSWORD_FILE", passwordFile},
-			})
-		}},
-	} {
-		if err := write.do(); err != nil {
-			return exit.Advise(exit.Usagef("%v", err), "run it in a folder that you may write to")
-		}
-		written = append(written, write.name)
 	}
 	return nil
 }
 
-// ask asks until the answer is usable. Without a terminal the answers are lines of stdin, and the first
-// one that is not usable ends the command.
-func (c *initCommand) ask(ctx context.Context, question string, secret bool, check func(string) string) (string,
-	error) {
-	for {
-		fmt.Fprintf(c.app.stderr, "%s: ", question)
-		text, err := c.read(ctx, secret)
+// ask asks all questions, and reports whether an answer is another than before.
+func (c *initCommand) ask(ctx context.Context) (changed bool, err error) {
+	for _, q := range questions {
+		answer, err := c.answer(ctx, q)
 		if err != nil {
+			return false, err
+		}
+		changed = changed || answer != c.values[q.name]
+		c.values[q.name] = answer
+	}
+	return changed, nil
+}
+
+// write writes the files: each is complete or as it was.
+func (c *initCommand) write() error {
+	var lines [][2]string
+	for _, q := range questions {
+		value := [2]string{q.name, c.values[q.name]}
+		switch q.name {
+		case "API_KEY":
+			value = [2]string{"API_KEY_FILE", keyFile}
+		case "REPORT_PASSWORD":
+			value = [2]string{"REPORT_PASSWORD_FILE", passwordFile}
+		}
+		lines = append(lines, value)
+	}
+	err := errors.Join(config.WriteSecret(keyFile, config.Secret(c.values["API_KEY"])),
+		config.WriteSecret(passwordFile, config.Secret(c.values["REPORT_PASSWORD"])),
+		config.WriteFile(config.FileName, lines))
+	if err != nil {
+		return exit.Advise(exit.Usagef("%v", err), "run it in a folder that you may write to")
+	}
+	return nil
+}
+
+// answer asks until the answer is usable. An empty answer is the last one, or the usual one. Without a terminal the
+// answers are lines of stdin, and the first one that is not usable ends the command.
+func (c *initCommand) answer(ctx context.Context, q question) (string, error) {
+	kept := cmp.Or(c.values[q.name], q.usual)
+	offer := ""
+	switch {
+	case kept != "" && q.secret:
+		offer = " [as before]"
+	case kept != "":
+		offer = " [" + kept + "]"
+	}
+	for {
+		fmt.Fprintf(c.out, "%s%s: ", q.text, offer)
+		text, err := c.read(ctx, q.secret)
+		if err != nil && (kept == "" || c.onTerminal() || ctx.Err() != nil) {
 			return "", err
 		}
-		wrong := check(text)
+		text = cmp.Or(text, kept)
+		wrong := q.check(text)
 		if wrong == "" {
 			return text, nil
 		}
 		if !c.onTerminal() {
-			return "", exit.Advise(exit.Usagef("%s: %s", question, wrong),
+			return "", exit.Advise(exit.Usagef("%s: %s", q.text, wrong),
 				"answer each question with a line of stdin, or run it on a terminal")
 		}
-		fmt.Fprintf(c.app.stderr, "  %s\n", wrong)
+		fmt.Fprintf(c.out, "  %s\n", wrong)
 	}
 }
 
@@ -151,7 +210,7 @@ func (c *initCommand) read(ctx context.Context, secret bool) (string, error) {
 	go func() {
 		if hide {
 			b, err := term.ReadPassword(int(f.Fd()))
-			fmt.Fprintln(c.app.stderr)
+			fmt.Fprintln(c.out)
 			got <- answer{string(b), err}
 			return
 		}
@@ -170,7 +229,7 @@ func (c *initCommand) read(ctx context.Context, secret bool) (string, error) {
 	case <-ctx.Done():
 		if before != nil {
 			_ = term.Restore(int(f.Fd()), before)
-			fmt.Fprintln(c.app.stderr)
+			fmt.Fprintln(c.out)
 		}
 		return "", ctx.Err()
 	}
@@ -187,7 +246,7 @@ func checkURL(text string) string {
 	return ""
 }
 
-func checkSecret(text string) string {
+func checkFilled(text string) string {
 	if text == "" {
 		return "it must not be empty"
 	}
@@ -200,6 +259,13 @@ func checkUser(text string) string {
 		return "it must not be empty"
 	case strings.ContainsRune(text, ':'):
 		return "it has a colon, which HTTP Basic cannot carry"
+	}
+	return ""
+}
+
+func checkAccount(text string) string {
+	if !schema.AccountName.MatchString(text) {
+		return "use lower-case letters, digits, _ and -, at most 40, for example acme"
 	}
 	return ""
 }

@@ -2,28 +2,32 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"spendsync/cmd/internal/config"
+	"spendsync/cmd/internal/exit"
+	"spendsync/extract/adsim"
 	"spendsync/schema/schematest"
 
 	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/sys/unix"
 )
 
-// onTerminal runs a command on a terminal of that width and returns everything that it writes there.
-func onTerminal(t *testing.T, cmd *exec.Cmd, width int, variables ...string) string {
+// openTerminal opens a terminal of that width: the side of the person, and that of the program.
+func openTerminal(t *testing.T, width int) (ptmx, tty *os.File) {
 	t.Helper()
 	ptmx, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
 		t.Skipf("no terminals here: %v", err)
 	}
-	defer ptmx.Close()
 	n, err := unix.IoctlGetInt(int(ptmx.Fd()), unix.TIOCGPTN)
 	if err == nil {
 		err = unix.IoctlSetPointerInt(int(ptmx.Fd()), unix.TIOCSPTLCK, 0)
@@ -31,7 +35,7 @@ func onTerminal(t *testing.T, cmd *exec.Cmd, width int, variables ...string) str
 	if err != nil {
 		t.Fatal(err)
 	}
-	tty, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,6 +43,14 @@ func onTerminal(t *testing.T, cmd *exec.Cmd, width int, variables ...string) str
 	if err := unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &size); err != nil {
 		t.Fatal(err)
 	}
+	return ptmx, tty
+}
+
+// onTerminal runs a command on a terminal of that width and returns everything that it writes there.
+func onTerminal(t *testing.T, cmd *exec.Cmd, width int, variables ...string) string {
+	t.Helper()
+	ptmx, tty := openTerminal(t, width)
+	defer ptmx.Close()
 	cmd.Stdout, cmd.Stderr = tty, tty
 	cmd.Env = append(append(cmd.Env, "TERM=xterm", "NO_COLOR=", "LESS=FRX"), variables...)
 	if err := cmd.Start(); err != nil {
@@ -93,5 +105,87 @@ func TestTerminal_AnswersFit(t *testing.T) {
 				t.Errorf("%s: %s has colors:\n%s", variable, args, out)
 			}
 		}
+	}
+}
+
+// TestInit_AsksUntilItIsRight: a person at a terminal gives a wrong password, is asked again, and keeps the other
+// answers by Enter. A second init begins with what the first one wrote, keeps other lines, and its files make the
+// manifests of cronjob and an answer of query.
+func TestInit_AsksUntilItIsRight(t *testing.T) {
+	w := newWorld(t, small).withoutMarts()
+	dir := t.TempDir()
+	advertiser, report := w.env["ADVERTISER_URL"], w.env["REPORT_URL"]
+	w.env = map[string]string{}
+	start := func(args ...string) *exec.Cmd {
+		cmd := w.start(t.Context(), args...)
+		cmd.Dir = dir
+		return cmd
+	}
+	dialog := func(want int, answers ...string) string {
+		t.Helper()
+		ptmx, tty := openTerminal(t, 100)
+		defer ptmx.Close()
+		cmd := start("init")
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		tty.Close()
+		if _, err := io.WriteString(ptmx, strings.Join(answers, "\n")+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		_, _ = io.Copy(&out, ptmx)
+		if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != want {
+			t.Fatalf("exit %d, want %d: %s", cmd.ProcessState.ExitCode(), want, out.String())
+		}
+		return out.String()
+	}
+	text := dialog(exit.OK, advertiser, adsim.DefaultKey, report, adsim.DefaultUser, "hunter2", "acme", "",
+		"", "", "", "", adsim.DefaultPassword, "", "")
+	for _, part := range []string{"Short name of the account in the warehouse [default]", "Folder of the store [data]",
+		"Correct what is wrong", "example https://ads.example.com/api [" + advertiser + "]",
+		"Password of that user (not shown) [as before]", "Next: "} {
+		if !strings.Contains(strings.Join(strings.Fields(text), " "), part) {
+			t.Errorf("the dialog lacks %q:\n%s", part, text)
+		}
+	}
+	run := func(args ...string) string {
+		t.Helper()
+		out, err := start(args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %v: %s", args, err, out)
+		}
+		return string(out)
+	}
+	run("sync")
+	out := run("query", "-c", "SELECT DISTINCT account_id FROM spend_daily", "--format", "csv")
+	if !strings.Contains(out, "acme") {
+		t.Errorf("query answers %s", out)
+	}
+	if out = run("cronjob", "--image", "r.test/spendsync:1"); !strings.Contains(out, advertiser) ||
+		!strings.Contains(out, "SPENDSYNC_ACCOUNT: acme") ||
+		!strings.Contains(out, "--from-file=api-key='"+keyFile+"'") {
+		t.Errorf("cronjob prints %s", out)
+	}
+	env := filepath.Join(dir, config.FileName)
+	f, err := os.OpenFile(env, os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.WriteString("SPENDSYNC_YOUNG_DAYS=4 # ours\n")
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	dialog(exit.OK, "", "", "", "", "", "globex", "")
+	b, err := os.ReadFile(env)
+	if err != nil || !strings.Contains(string(b), "SPENDSYNC_YOUNG_DAYS=4 # ours\n") ||
+		!strings.Contains(string(b), `SPENDSYNC_ACCOUNT="globex"`) || strings.Count(string(b), "ACCOUNT") != 1 {
+		t.Errorf("%v: %s", err, b)
+	}
+	if err := os.WriteFile(env, []byte("SPENDSYNC_ACCOUNT=mine\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text := dialog(exit.Usage); !strings.Contains(text, "init did not write it") {
+		t.Errorf("a file of somebody else: %s", text)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -134,15 +135,38 @@ func quoted(value string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`).Replace(value) + `"`
 }
 
-// WriteFile writes variables as a configuration file that only its owner can read. It replaces no file.
+// FileHeading is the first line of the files that [WriteFile] writes.
+const FileHeading = "# Variables of spendsync; 'spendsync help config' describes all of them.\n"
+
+// WriteFile writes variables as a configuration file that only its owner can read. Other lines of a file that is there
+// stay.
 func WriteFile(name string, variables [][2]string) error {
-	var b strings.Builder
-	b.WriteString("# Variables of spendsync; 'spendsync help config' describes all of them.\n")
-	for _, kv := range variables {
-		b.WriteString(Prefix + kv[0] + "=" + quoted(kv[1]) + "\n")
+	old, err := files.Read(name, files.MaxSecret)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	return files.WriteNew(name, b.String())
+	text := string(old)
+	if text == "" {
+		text = FileHeading
+	}
+	for _, kv := range variables {
+		line := Prefix + kv[0] + "=" + quoted(kv[1])
+		if at := regexp.MustCompile(`(?m)^\s*(export )?` + Prefix + kv[0] + `\s*=.*$`); at.MatchString(text) {
+			text = at.ReplaceAllLiteralString(text, line)
+		} else {
+			text = strings.TrimSuffix(text, "\n") + "\n" + line + "\n"
+		}
+	}
+	return replace(name, text)
 }
 
-// WriteSecret writes a secret into a file that only its owner can read. It replaces no file.
-func WriteSecret(name string, secret Secret) error { return files.WriteNew(name, string(secret)+"\n") }
+// WriteSecret writes a secret into a file that only its owner can read.
+func WriteSecret(name string, secret Secret) error { return replace(name, string(secret)+"\n") }
+
+// replace writes a file under another name and renames it.
+func replace(name, text string) error {
+	if err := files.WriteNew(name+".new", text); err != nil {
+		return err
+	}
+	return os.Rename(name+".new", name)
+}

@@ -111,6 +111,9 @@ func OfAccounts(all []Settings) ([]byte, error) {
 		}
 		patches[p.Target.Kind] = append(patches[p.Target.Kind], ops...)
 	}
+	for _, f := range all {
+		all[0].others = append(all[0].others, f.AdvertiserURL, f.ReportURL)
+	}
 	var secrets, out bytes.Buffer
 	secrets.WriteString("# Each account needs a secret, made from two files of its own folder:\n")
 	for _, f := range all {
@@ -137,7 +140,8 @@ func OfAccounts(all []Settings) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return append(secrets.Bytes(), out.Bytes()...), nil
+	err := all[0].writeCA(&out)
+	return append(secrets.Bytes(), out.Bytes()...), err
 }
 
 // patch is an operation of a JSON patch: add or replace a key of a mapping.
@@ -157,6 +161,8 @@ func apply(doc *yaml.Node, patches []patch) error {
 			return fmt.Errorf("%s %s cannot be applied", p.Op, p.Path)
 		case old != nil:
 			*old = p.Value
+		case above.Kind == yaml.SequenceNode: // the key is -
+			above.Content = append(above.Content, &p.Value)
 		default:
 			above.Content = append(above.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: key}, &p.Value)
 		}

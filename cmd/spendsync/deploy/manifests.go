@@ -3,13 +3,17 @@ package deploy
 import (
 	"bytes"
 	"embed"
+	"errors"
 	"fmt"
+	"net/url"
 	"regexp"
-	"spendsync/schema"
+	"slices"
 	"strings"
 
 	"github.com/robfig/cron/v3"
 	"go.yaml.in/yaml/v3"
+
+	"spendsync/schema"
 )
 
 // files are the manifests of which [Manifests] prints the base.
@@ -30,13 +34,23 @@ type Settings struct {
 	Image, Account, Schedule, Namespace, Storage, StorageClass, Secret string
 	AdvertiserURL, ReportURL, ReportUser                               string
 
-	suffix string // of the names of an account's own objects
+	Proxy      string // http://host:port, of HTTPS_PROXY
+	CA         string // certificates of authorities as PEM, of SPENDSYNC_CA_FILE
+	DNS        string // NAMESPACE or NAMESPACE:PORT of the cluster's DNS
+	PullSecret string // with which the image is pulled
+	AccessMode string // of the volume
+
+	suffix string   // of the names of an account's own objects
+	others []string // addresses of the other accounts' services
 }
 
 var (
 	dnsLabel     = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 	dnsSubdomain = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
 	storageSize  = regexp.MustCompile(`^[1-9][0-9]*(\.[0-9]+)?([KMGTPE]i|[kMGTPE])?$`)
+	proxyURL     = regexp.MustCompile(`^https?://[a-zA-Z0-9.-]+:[0-9]{1,5}$`)
+	dnsAddress   = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(:[0-9]{1,5})?$`)
+	accessMode   = regexp.MustCompile(`^(ReadWriteOncePod|ReadWriteOnce)$`)
 	imageName    = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._/:@-]*$`)
 )
 
@@ -49,9 +63,14 @@ func (f Settings) Check() error {
 		{"image", f.Image, imageName}, {"account", f.Account, schema.AccountName},
 		{"namespace", f.Namespace, dnsLabel},
 		{"storage", f.Storage, storageSize}, {"storage-class", f.StorageClass, dnsSubdomain},
-		{"secret", f.Secret, dnsSubdomain},
+		{"secret", f.Secret, dnsSubdomain}, {"proxy", f.Proxy, proxyURL}, {"dns", f.DNS, dnsAddress},
+		{"image-pull-secret", f.PullSecret, dnsSubdomain}, {"access-mode", f.AccessMode, accessMode},
 	} {
 		if v.value != "" && !v.form.MatchString(v.value) {
+			if v.flag == "proxy" { // it may hold a password
+				return errors.New("--proxy is not of the form http://host:port; if it needs a user and a password, " +
+					"put HTTPS_PROXY into the Secret")
+			}
 			return fmt.Errorf("--%s=%q does not match %s", v.flag, v.value, v.form)
 		}
 	}
@@ -72,7 +91,8 @@ func Manifests(f Settings) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return out.Bytes(), nil
+	err := f.writeCA(&out)
+	return out.Bytes(), err
 }
 
 // write appends a manifest with the settings filled in, after the patches.
@@ -84,15 +104,92 @@ func (f Settings) write(out *bytes.Buffer, name string, patches []patch) error {
 	if err := apply(doc.Content[0], patches); err != nil {
 		return fmt.Errorf("deploy/%s: %w", name, err)
 	}
-	if err := f.fill(doc.Content[0]); err != nil {
+	own, err := f.network(nodeAt(doc.Content[0], "kind").Value)
+	if err == nil {
+		err = apply(doc.Content[0], own)
+	}
+	if err == nil {
+		err = f.fill(doc.Content[0])
+	}
+	if err != nil {
 		return fmt.Errorf("deploy/%s: %w", name, err)
 	}
+	return encode(out, &doc)
+}
+
+func encode(out *bytes.Buffer, doc any) error {
 	if out.Len() > 0 {
 		out.WriteString("---\n")
 	}
 	e := yaml.NewEncoder(out)
 	e.SetIndent(2)
-	return e.Encode(&doc)
+	return e.Encode(doc)
+}
+
+// writeCA appends the ConfigMap of the company's own authorities.
+func (f Settings) writeCA(out *bytes.Buffer) error {
+	if f.CA == "" {
+		return nil
+	}
+	meta := map[string]any{"name": caName}
+	if f.Namespace != "" {
+		meta["namespace"] = f.Namespace
+	}
+	return encode(out, map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta,
+		"data": map[string]string{"ca.pem": f.CA}})
+}
+
+// caName is the ConfigMap of the company's own authorities, and caFolder where it is mounted.
+const caName, caFolder = "spendsync-ca", "/etc/spendsync"
+
+// network are the patches of one kind of manifest for the network, the registry and the volumes of a cluster.
+func (f Settings) network(kind string) (patches []patch, err error) {
+	var text strings.Builder
+	add := func(path, value string, args ...any) {
+		fmt.Fprintf(&text, "- {op: add, path: %s, value: %s}\n", path, fmt.Sprintf(value, args...))
+	}
+	const pod = "/spec/jobTemplate/spec/template/spec"
+	switch {
+	case kind == "PersistentVolumeClaim" && f.AccessMode != "":
+		add("/spec/accessModes", "[%s]", f.AccessMode)
+	case kind == "CronJob":
+		if f.PullSecret != "" {
+			add(pod+"/imagePullSecrets", "[{name: %s}]", f.PullSecret)
+		}
+		if f.CA != "" {
+			add(pod+"/volumes/-", "{name: ca, configMap: {name: %s}}", caName)
+			add(pod+"/containers/0/volumeMounts/-", "{name: ca, mountPath: %s, readOnly: true}", caFolder)
+		}
+	case kind == "NetworkPolicy":
+		var ports []string
+		for _, port := range f.ports() {
+			ports = append(ports, "{protocol: TCP, port: "+port+"}")
+		}
+		add("/spec/egress/1/ports", "[%s]", strings.Join(ports, ", "))
+		if namespace, port, ok := strings.Cut(f.DNS, ":"); f.DNS != "" {
+			add("/spec/egress/0/to/0", "{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: %s}}}",
+				namespace)
+			if ok {
+				add("/spec/egress/0/ports", "[{protocol: UDP, port: %s}, {protocol: TCP, port: %[1]s}]", port)
+			}
+		}
+	}
+	return patches, yaml.Unmarshal([]byte(text.String()), &patches)
+}
+
+// ports are those that a run connects to: the proxy's alone, or those of the services and 443.
+func (f Settings) ports() []string {
+	if f.Proxy != "" {
+		u, _ := url.Parse(f.Proxy) // checked
+		return []string{u.Port()}
+	}
+	ports := []string{"443"}
+	for _, address := range append(f.others, f.AdvertiserURL, f.ReportURL) {
+		if u, err := url.Parse(address); err == nil && u.Port() != "" && !slices.Contains(ports, u.Port()) {
+			ports = append(ports, u.Port())
+		}
+	}
+	return ports
 }
 
 // readYAML reads an embedded file.
@@ -124,7 +221,10 @@ func (f Settings) fill(doc *yaml.Node) error {
 			set{f.Account, []string{"data", "SPENDSYNC_ACCOUNT"}},
 			set{f.AdvertiserURL, []string{"data", "SPENDSYNC_ADVERTISER_URL"}},
 			set{f.ReportURL, []string{"data", "SPENDSYNC_REPORT_URL"}},
-			set{f.ReportUser, []string{"data", "SPENDSYNC_REPORT_USER"}})
+			set{f.ReportUser, []string{"data", "SPENDSYNC_REPORT_USER"}}, set{f.Proxy, []string{"data", "HTTPS_PROXY"}})
+		if f.CA != "" {
+			sets = append(sets, set{caFolder + "/ca.pem", []string{"data", "SPENDSYNC_CA_FILE"}})
+		}
 	case "PersistentVolumeClaim":
 		sets = append(sets, set{f.Storage, []string{"spec", "resources", "requests", "storage"}},
 			set{f.StorageClass, []string{"spec", "storageClassName"}})

@@ -87,8 +87,8 @@ func (r *prover) refuseVanished() error {
 	}
 	slices.Sort(vanished)
 	return fmt.Errorf("%w, it seems: nearly all rows that are stored of %s (%s) are gone from it at once, "+
-		"and others are in their place; if the service really changed them, 'spendsync sync --from --to' takes them in; "+
-		"if the stored ones are another account's, 'spendsync repair reset' moves them aside",
+		"and others are in their place; if the service really changed them, 'spendsync sync --from --to' takes them "+
+		"in; if the stored ones are another account's, 'spendsync repair reset' moves them aside",
 		exit.ErrOtherReport, phrase.Count(n, "finished day"), phrase.Days(vanished))
 }
 
