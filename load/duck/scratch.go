@@ -20,8 +20,9 @@ type Scratch struct {
 	stop func() error
 }
 
-// OpenScratch starts an engine that reads these files and nothing else. It must be closed.
-func OpenScratch(ctx context.Context, o Options, files []string) (s *Scratch, err error) {
+// OpenScratch starts an engine that reads these files, the DuckDB file named attach, as w, and nothing else. attach may
+// be empty. It must be closed.
+func OpenScratch(ctx context.Context, o Options, files []string, attach string) (s *Scratch, err error) {
 	s = &Scratch{Dir: filepath.Join(o.TempDir, "spendsync-files-"+ulid.Make().String())}
 	if o.TempDir == "" {
 		s.Dir = filepath.Join(os.TempDir(), filepath.Base(s.Dir))
@@ -29,7 +30,7 @@ func OpenScratch(ctx context.Context, o Options, files []string) (s *Scratch, er
 	if err := os.Mkdir(s.Dir, 0o700); err != nil {
 		return nil, err
 	}
-	o.keepOrder, o.reads = true, files
+	o.keepOrder, o.reads, o.attach = true, files, attach
 	if s.conn, s.stop, err = openEngine(ctx, o, s.Dir, s.Dir); err != nil {
 		return nil, errors.Join(openErr(err), os.RemoveAll(s.Dir))
 	}

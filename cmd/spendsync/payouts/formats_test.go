@@ -150,7 +150,8 @@ var samples = map[string]sample{
 	"other/title above the heading": {content: "Report from 2026-11-01\n\n" + head +
 		"2026-11-25,C2000000004,S1004,1500,20,240.30\n", rows: aRow},
 	"other/euros": {content: head + "2026-11-25,C2000000004,S1004,1500,20,€240.30\n",
-		rows: "2026-11-25|C2000000004|S1004|1500|20||||", failed: `revenue "€240.30" is not an amount in US dollars`},
+		rows:   "2026-11-25|C2000000004|S1004|1500|20||||",
+		failed: `revenue: "€240.30" is not an amount in US dollars`},
 }
 
 // TestRead_TakesPublicFormats reads every sample as a sync does, and compares what would be stored and what is said.
@@ -272,7 +273,7 @@ func makeBinary(t *testing.T) map[string][]byte {
 		t.Fatal(err)
 	}
 	made["decimal.parquet"] = out.Bytes()
-	db, err := duck.OpenScratch(t.Context(), duck.Options{TempDir: t.TempDir()}, nil)
+	db, err := duck.OpenScratch(t.Context(), duck.Options{TempDir: t.TempDir()}, nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,13 +8,6 @@ import (
 	"strings"
 )
 
-// exportColumns are the columns of a tracker's export, by our names.
-var exportColumns = []string{"day", "campaign", "source", "state", "clicks", "conversions", "approved", "held",
-	"refused", "revenue"}
-
-// numberColumns are those of them that hold numbers.
-var numberColumns = exportColumns[4:]
-
 // ofTrackers are the names of these columns in exports of Voluum, RedTrack, Keitaro, Binom, BeMob and others, as
 // [plain] makes them.
 var ofTrackers = map[string]string{
@@ -29,20 +22,17 @@ var ofTrackers = map[string]string{
 	"revenue": "revenue", "approved_revenue": "revenue", "sale_revenue": "revenue",
 }
 
+// ofPayouts are the columns of payouts, under all the names that they may have.
+var ofPayouts = map[string]string{
+	"from": "from", "from_date": "from", "to": "to", "to_date": "to",
+	"campaign": "campaign", "campaign_id": "campaign", "creative": "creative", "creative_id": "creative",
+	"source": "source", "source_id": "source", "payout": "payout",
+}
+
 // preferred are pairs of headings with one meaning of which the first is the one meant. Voluum and BeMob call the
-// clicks
-// of an ad visits, and those on a landing page clicks. Keitaro's revenue includes conversions that are on hold.
+// clicks of an ad visits, and those on a landing page clicks. Keitaro's revenue includes conversions that are on hold.
 var preferred = [][2]string{{"visits", "clicks"}, {"sale_revenue", "revenue"}, {"approved_revenue", "revenue"},
 	{"conversions", "conversions_(all)"}}
-
-// states are a conversion's states, by the words of trackers for them.
-var states = map[string]string{
-	"approved": "approved", "approve": "approved", "confirmed": "approved", "accepted": "approved", "paid": "approved",
-	"sale": "approved", "valid": "approved",
-	"held": "held", "hold": "held", "on_hold": "held", "pending": "held", "open": "held", "lead": "held", "new": "held",
-	"refused": "refused", "rejected": "refused", "declined": "refused", "cancelled": "refused", "canceled": "refused",
-	"trash": "refused", "invalid": "refused", "reversed": "refused", "chargeback": "refused", "refunded": "refused",
-}
 
 // inDollars ends a heading that names the currency.
 var inDollars = regexp.MustCompile(`[\s_]*[(\[,]?\s*(\$|usd)\s*[)\]]?$`)
@@ -101,9 +91,9 @@ func placesOf(names []string, mapping map[string]string) (at map[string]int, unr
 func placesByMapping(names []string, mapping map[string]string) (map[string]int, error) {
 	at := map[string]int{}
 	for name, theirs := range mapping {
-		if !slices.Contains(exportColumns, name) {
-			return nil, fmt.Errorf("SPENDSYNC_TRACKER_COLUMNS: %s=%s: %s is none of %s", name, theirs, name,
-				strings.Join(exportColumns, ", "))
+		if !slices.ContainsFunc(exportColumns, func(c column) bool { return c.name == name }) {
+			return nil, fmt.Errorf("SPENDSYNC_TRACKER_COLUMNS: %s=%s: %s is none of day, campaign, source, state, "+
+				"clicks, conversions, approved, held, refused, revenue", name, theirs, name)
 		}
 		i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(strings.TrimSpace(n), theirs) })
 		if i < 0 {
@@ -145,4 +135,26 @@ func checkPlaces(names []string, at map[string]int) error {
 			"SPENDSYNC_TRACKER_COLUMNS", strings.Join(names, ", "))
 	}
 	return nil
+}
+
+// payoutPlaces returns where the columns of payouts are. An unknown name is refused: it may be a misspelling, and its
+// values would be left out.
+func payoutPlaces(names []string) (map[string]int, error) {
+	const form = "a file of payouts has the columns from, to, campaign, creative, source, payout, and a tracker's " +
+		"export a column of days"
+	at := map[string]int{}
+	for i, n := range names {
+		c := ofPayouts[plain(n)]
+		if _, twice := at[c]; c == "" || twice {
+			return nil, fmt.Errorf("the column %q is none of from, to, campaign, creative, source, payout, or is "+
+				"there twice (%s)", n, form)
+		}
+		at[c] = i
+	}
+	for _, needed := range []string{"from", "payout"} {
+		if _, ok := at[needed]; !ok {
+			return nil, fmt.Errorf("there is no column %s; %s", needed, form)
+		}
+	}
+	return at, nil
 }

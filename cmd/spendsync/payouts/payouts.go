@@ -3,66 +3,467 @@ package payouts
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
+	"spendsync/load/duck"
 	"spendsync/schema"
 )
 
-// MaxPayouts is how many lines the files of payouts may have.
-const MaxPayouts = 100_000
+// Options are what is read, and what is known of the account whose files they are.
+type Options struct {
+	Paths   []string          // files, or patterns of them
+	Columns map[string]string // of an export, by our names; nil: its headings are known
+	Format  Format
+	Today   schema.Date // in Chicago
 
-// ofPayouts are the columns of payouts, under all the names that they may have.
-var ofPayouts = map[string]string{
-	"from": "from", "from_date": "from", "to": "to", "to_date": "to",
-	"campaign": "campaign", "campaign_id": "campaign", "creative": "creative", "creative_id": "creative",
-	"source": "source", "source_id": "source", "payout": "payout",
+	Campaigns map[string]bool // of the account; nil: they are not known, and no campaign is compared
+	Account   string          // in the warehouse
+	Warehouse string          // DuckDB file with the account's days; empty: there is none, and no source is compared
+	TempDir   string          // where the engine may write; empty: the system's
+	Memory    string          // the engine's limit; empty: [DefaultMemory]
 }
 
-// payoutFiles are the files of payouts as far as they are read.
-type payoutFiles struct {
-	rows   []schema.Payout
-	at     []string // where each is
-	files  []string
-	broken bool // a file that may be one of payouts could not be read
+// Format is how numbers and days are written where a file leaves two readings.
+type Format struct {
+	Decimal  string // "." or ","; empty: the numbers of the file decide
+	DayOrder string // dayFirst or monthFirst; empty: the days of the file decide
 }
 
-// all returns the payouts of all files; nil: there is no such file, or the stored payouts stand.
-func (p *payoutFiles) all(r *reader) ([]schema.Payout, error) {
-	if p.broken || len(p.files) == 0 {
-		return nil, nil
-	}
-	where := strings.Join(p.files, ", ")
-	if len(p.rows) == 0 {
-		return nil, fmt.Errorf("%s: there is a heading and no line; a file without payouts ends none. To end one, "+
-			"give it "+
-			"a last day (to), or remove its line", where)
-	}
-	if twice := overlaps(p.rows, p.at); len(twice) > 0 {
-		return nil, fmt.Errorf("%s: %s", where, list(twice))
-	}
-	unknown := map[string]bool{}
-	future := 0
-	for i := range p.rows {
-		if id := p.rows[i].CampaignID; id != "" && r.Campaigns != nil && !r.Campaigns[id] {
-			unknown[id] = true
+const (
+	dayFirst   = "DD/MM/YYYY"
+	monthFirst = "MM/DD/YYYY"
+)
+
+// FormatVariable is the variable that [ParseFormat] reads.
+const FormatVariable = "SPENDSYNC_TRACKER_FORMAT"
+
+// ParseFormat reads the value of SPENDSYNC_TRACKER_FORMAT: decimal=, and day=DD/MM/YYYY, with a space between them.
+func ParseFormat(text string) (f Format, err error) {
+	for _, part := range strings.Fields(text) {
+		name, value, _ := strings.Cut(part, "=")
+		switch {
+		case name == "decimal" && (value == "." || value == ","):
+			f.Decimal = value
+		case name == "day" && (value == dayFirst || value == monthFirst):
+			f.DayOrder = value
+		default:
+			return f, fmt.Errorf("%s=%q: %q is none of decimal=. decimal=, day=%s day=%s", FormatVariable, text, part,
+				dayFirst, monthFirst)
 		}
-		if p.rows[i].FromDate > r.Today {
+	}
+	return f, nil
+}
+
+// DefaultMemory is the engine's limit.
+const DefaultMemory = "64MiB"
+
+const (
+	maxRefused = 50      // lines that were set aside are kept of one reading
+	maxPayouts = 100_000 // lines
+	maxShown   = 5       // wrong cells and lines of a file are named
+)
+
+// Own are the operator's own numbers. It must be closed.
+type Own struct {
+	Payouts []schema.Payout // nil: there is no file of payouts, or it cannot be used
+	Rows    int64           // of exports that are used
+	From    schema.Date     // first and last day of these rows
+	To      schema.Date
+	Hash    string // of the bytes of the exports
+
+	Failures []string            // what could not be used: it ends a run with exit 4
+	Notes    map[string]string   // differences whose data is used, by the names of notes
+	Said     []string            // what else a reader of the result should know
+	Refused  []schema.RefusedRow // the lines that were set aside, without account and run
+
+	r *reader
+}
+
+// reader is one reading of the files.
+type reader struct {
+	Options
+	db       *duck.Scratch
+	own      *Own
+	files    map[int]*file  // that are read, by ID
+	aside    map[string]int // lines that were set aside and are no error, by why
+	failed   map[string]int // wrong cells and lines, by file
+	isBroken bool           // a file that may be one of payouts could not be read
+}
+
+//go:embed read.sql
+var readSQL string
+
+// Read reads the files. Its error means that nothing could be read; everything else that is wrong is in the result.
+func Read(ctx context.Context, o Options) (own *Own, err error) {
+	own = &Own{Notes: map[string]string{}}
+	r := &reader{Options: o, own: own, files: map[int]*file{}, aside: map[string]int{}, failed: map[string]int{}}
+	own.r = r
+	paths := r.expand()
+	if r.db, err = duck.OpenScratch(ctx, duck.Options{Memory: cmp.Or(o.Memory, DefaultMemory), Threads: 1,
+		TempDir: o.TempDir}, paths, o.Warehouse); err != nil {
+		return nil, err
+	}
+	err = r.db.Exec(ctx, readSQL)
+	if err == nil {
+		err = r.know(ctx)
+	}
+	for i, path := range paths {
+		if err == nil {
+			err = r.readSteady(ctx, i, path)
+		}
+	}
+	if err == nil {
+		err = r.sumUp(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, own.Close())
+	}
+	return own, nil
+}
+
+// Close removes what the reading has written.
+func (o *Own) Close() error { return o.r.db.Close() }
+
+// know adds the campaigns and sources of the account, and what the service counted on finished days of the last weeks.
+func (r *reader) know(ctx context.Context) error {
+	var statements, ids []string
+	for _, id := range slices.Sorted(maps.Keys(r.Campaigns)) {
+		ids = append(ids, "('campaign', "+schema.QuoteText(id)+")")
+	}
+	if len(ids) > 0 {
+		statements = append(statements, "INSERT INTO known VALUES "+strings.Join(ids, ", "))
+	}
+	if r.Warehouse != "" {
+		of := " FROM w.main.spend_daily WHERE account_id = " + schema.QuoteText(r.Account)
+		statements = append(statements, "INSERT INTO known SELECT DISTINCT 'source', source_id"+of+
+			" AND source_id <> ''", fmt.Sprintf("INSERT INTO service SELECT campaign_id, report_date, sum(clicks), "+
+			"sum(conversions)%s AND report_date BETWEEN DATE '%s' AND DATE '%s' GROUP BY ALL", of,
+			r.Today-schema.ReachDays, r.Today-2))
+	}
+	return r.db.Exec(ctx, statements...)
+}
+
+// expand returns the files that the paths and patterns name.
+func (r *reader) expand() (paths []string) {
+	for _, p := range r.Paths {
+		found := []string{p}
+		if _, err := os.Lstat(p); err != nil && strings.ContainsAny(p, "*?[") {
+			if found, err = filepath.Glob(p); err != nil || len(found) == 0 {
+				r.own.fail("%s: no file has a name like this", p)
+			}
+		}
+		for _, f := range found {
+			if abs, err := filepath.Abs(f); err == nil {
+				f = abs
+			}
+			if !slices.Contains(paths, f) {
+				paths = append(paths, f)
+			}
+		}
+	}
+	return paths
+}
+
+// attempts is how often a file is read that changes meanwhile.
+const attempts = 3
+
+// readSteady reads a file, again if it changes meanwhile. What is wrong with the file is in the result.
+func (r *reader) readSteady(ctx context.Context, number int, path string) (err error) {
+	var f *file
+	for attempt := range attempts {
+		before, statErr := os.Stat(path)
+		if statErr != nil {
+			f, err = nil, statErr
+			break
+		}
+		id, saved := number*attempts+attempt, *r.own
+		f, err = r.readFile(ctx, path, id)
+		after, statErr := os.Stat(path)
+		if statErr == nil && before.Size() == after.Size() && before.ModTime().Equal(after.ModTime()) {
+			break
+		}
+		*r.own, err = saved, fmt.Errorf("it changed while it was read, %d times; write it under another name and "+
+			"rename it", attempts)
+		if err := r.drop(ctx, id); err != nil {
+			return err
+		}
+		delete(r.failed, path)
+		if attempt < attempts-1 {
+			time.Sleep(time.Second)
+		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		r.own.fail("%s: %w", path, err)
+		r.isBroken = r.isBroken || f == nil || !f.isExport // it may be a file of payouts
+		if f != nil {
+			return r.drop(ctx, f.id)
+		}
+	}
+	return nil
+}
+
+// drop forgets the rows of a file.
+func (r *reader) drop(ctx context.Context, id int) error {
+	delete(r.files, id)
+	return r.db.Exec(ctx, fmt.Sprintf("DELETE FROM export WHERE file = %d", id),
+		fmt.Sprintf("DELETE FROM payout WHERE file = %d", id))
+}
+
+// readFile reads a file, and decides by its heading what it is.
+func (r *reader) readFile(ctx context.Context, path string, id int) (f *file, err error) {
+	if f, err = r.open(ctx, path, id); err != nil {
+		return f, err
+	}
+	for i, name := range f.names {
+		if isNumbered(f.names[:i], name) {
+			return f, fmt.Errorf("the column %q is there twice", name[:strings.LastIndexByte(name, '_')])
+		}
+	}
+	f.isExport = isExport(f.names, r.Columns)
+	columns := payoutColumns
+	var unread []string
+	if f.isExport {
+		columns = exportColumns
+		f.at, unread, err = placesOf(f.names, r.Columns)
+	} else {
+		f.at, err = payoutPlaces(f.names)
+	}
+	if err != nil && !f.isExport {
+		return f, err
+	}
+	if err := r.db.Exec(ctx, fmt.Sprintf(`CREATE TEMP TABLE raw%d AS SELECT row_number() OVER () AS "#", *
+		FROM (%s)`, id, f.from)); err != nil {
+		return f, errors.New(firstLine(err.Error()))
+	}
+	if err != nil {
+		return f, r.withHint(ctx, f, "campaign", err)
+	}
+	r.files[id] = f
+	for _, step := range []func(context.Context, *file, []column) error{r.stage, r.decideNumbers, r.decideDays} {
+		if err := step(ctx, f, columns); err != nil {
+			return f, err
+		}
+	}
+	if !f.isExport {
+		return f, r.readPayouts(ctx, f)
+	}
+	if err := r.readRejects(ctx, f, func(n int, line, why string) {
+		r.setAside(f, "0", n, why, "", line)
+		if n > 0 {
+			why = fmt.Sprintf("line %d: %s; it is set aside: %.80q", n, why, line)
+		}
+		r.fail(f, why)
+	}); err != nil {
+		return f, err
+	}
+	r.sayHeld(f, unread)
+	return f, r.readExport(ctx, f)
+}
+
+// sayHeld says whether the revenue that is read includes conversions on hold, as Keitaro's does.
+func (r *reader) sayHeld(f *file, unread []string) {
+	has := func(name string) bool {
+		return slices.ContainsFunc(f.names, func(n string) bool { return plain(n) == name })
+	}
+	i, ok := f.at["revenue"]
+	switch {
+	case !ok:
+	case slices.ContainsFunc(unread, func(n string) bool { return plain(n) == "revenue" }):
+		r.own.say("%s: the column revenue is not read, for it includes conversions on hold; %s is", f.path, f.names[i])
+	case plain(f.names[i]) == "revenue" && has("leads") && has("sales"):
+		r.own.say("%s: the column %s includes conversions on hold (leads); sale_revenue is that of the approved ones",
+			f.path, f.names[i])
+	}
+}
+
+// sumUp completes the result when every file is read.
+func (r *reader) sumUp(ctx context.Context) error {
+	for _, id := range slices.Sorted(maps.Keys(r.files)) {
+		if f := r.files[id]; f.isExport {
+			r.own.Hash += f.hash
+		}
+	}
+	for row, err := range r.db.Rows(ctx, "SELECT count(*), min(day) - DATE '1970-01-01', max(day) - DATE '1970-01-01' "+
+		"FROM export") {
+		if err != nil {
+			return err
+		}
+		from, _ := strconv.Atoi(row[1])
+		to, _ := strconv.Atoi(row[2])
+		r.own.Rows, _ = strconv.ParseInt(row[0], 10, 64)
+		r.own.From, r.own.To = schema.Date(from), schema.Date(to)
+	}
+	if r.own.To > r.Today+1 { // a tracker's day may begin before Chicago's
+		r.own.Notes["tracker.days-to-come"] = fmt.Sprintf("the exports have rows of days to come, such as %s: are day "+
+			"and month read in the right order (%s)?", r.own.To, FormatVariable)
+	}
+	for _, path := range slices.Sorted(maps.Keys(r.failed)) {
+		if n := r.failed[path]; n > maxShown {
+			r.own.fail("%s: and %d more, see ops.refused_row", path, n-maxShown)
+		}
+	}
+	for _, why := range slices.Sorted(maps.Keys(r.aside)) {
+		r.own.say("set aside: %s (%d)", why, r.aside[why])
+	}
+	return errors.Join(r.takePayouts(ctx), r.compareCounts(ctx))
+}
+
+// takePayouts takes the payouts of all files, unless one of them could not be read.
+func (r *reader) takePayouts(ctx context.Context) error {
+	var files []string
+	for _, id := range slices.Sorted(maps.Keys(r.files)) {
+		if f := r.files[id]; !f.isExport {
+			files = append(files, f.path)
+		}
+	}
+	if r.isBroken || len(files) == 0 {
+		return nil
+	}
+	where := strings.Join(files, ", ")
+	var rows []schema.Payout
+	for row, err := range r.db.Rows(ctx, fmt.Sprintf(`SELECT "from", coalesce("to", DATE '1970-01-01'), "to" IS NULL,
+		campaign, creative, source, payout FROM payout ORDER BY file, n LIMIT %d`, maxPayouts+1)) {
+		if err != nil {
+			return err
+		}
+		from, err := schema.ParseDate(row[0])
+		to, wrong := schema.ParseDate(row[1])
+		m, _, odd := schema.ParseMoney([]byte(row[6]))
+		if err = errors.Join(err, wrong, odd); err != nil {
+			return err
+		}
+		p := schema.Payout{FromDate: from, CampaignID: strings.Clone(row[3]), CreativeID: strings.Clone(row[4]),
+			SourceID: strings.Clone(row[5]), Payout: schema.Some(m)}
+		if row[2] == "false" {
+			p.ToDate = schema.Some(to)
+		}
+		rows = append(rows, p)
+	}
+	twice, err := r.overlaps(ctx)
+	var wrong string
+	switch {
+	case err != nil:
+		return err
+	case len(rows) == 0:
+		wrong = "there is a heading and no line; a file without payouts ends none. To end one, give it a last day " +
+			"(to), or remove its line"
+	case len(rows) > maxPayouts:
+		wrong = fmt.Sprintf("more than %d lines: payouts have at most so many", maxPayouts)
+	case len(twice) > 0:
+		wrong = list(twice)
+	default:
+		r.own.Payouts = rows
+		r.sayOfPayouts(where)
+		return nil
+	}
+	r.own.fail("%s: %s", where, wrong)
+	return nil
+}
+
+// overlaps are the lines about the same that hold on the same day: which of them counts?
+func (r *reader) overlaps(ctx context.Context) (twice []string, err error) {
+	place := func(file, n string) string {
+		id, _ := strconv.Atoi(file)
+		return r.files[id].placeOf(n)
+	}
+	for row, err := range r.db.Rows(ctx, `SELECT file, n, other.file, other.n, "from" FROM (
+		SELECT *, lag({'file': file, 'n': n, 'to': "to"}) OVER (PARTITION BY campaign, creative, source
+			ORDER BY "from", file, n) AS other FROM payout)
+		WHERE other IS NOT NULL AND coalesce(other.to, DATE '9999-12-31') >= "from" ORDER BY ALL`) {
+		if err != nil {
+			return nil, err
+		}
+		twice = append(twice, fmt.Sprintf("%s and %s are about the same and both hold on %s", place(row[2], row[3]),
+			place(row[0], row[1]), row[4]))
+	}
+	return twice, nil
+}
+
+// sayOfPayouts notes payouts of campaigns that the account does not have, and says how many are of days to come.
+func (r *reader) sayOfPayouts(where string) {
+	unknown, future := map[string]bool{}, 0
+	for _, p := range r.own.Payouts {
+		if p.CampaignID != "" && r.Campaigns != nil && !r.Campaigns[p.CampaignID] {
+			unknown[p.CampaignID] = true
+		}
+		if p.FromDate > r.Today {
 			future++
 		}
 	}
 	if len(unknown) > 0 {
-		r.own.Notes["payouts.unknown-campaign"] = fmt.Sprintf("%s: the account has no campaign %s; its payouts "+
-			"count for "+
-			"nothing", where, some(unknown))
+		r.own.Notes["payouts.unknown-campaign"] = fmt.Sprintf("%s: the account has no campaign %s; its payouts count "+
+			"for nothing", where, some(unknown))
 	}
 	if future > 0 {
-		r.own.Said = append(r.own.Said, fmt.Sprintf("payouts that begin on a day to come: %d", future))
+		r.own.say("payouts that begin on a day to come: %d", future)
 	}
-	return p.rows, nil
 }
+
+// compareCounts notes clicks and conversions that are far from what the service counts of the same campaigns on the
+// same days: below half of them, or above one and a half times, where chance, bots and the edges of days explain less.
+func (r *reader) compareCounts(ctx context.Context) error {
+	if r.Warehouse == "" {
+		return nil
+	}
+	for _, c := range []struct {
+		what   string
+		enough int
+	}{{"clicks", 1000}, {"conversions", 50}} {
+		for row, err := range r.db.Rows(ctx, fmt.Sprintf(`
+			SELECT sum(ours)::BIGINT, sum(theirs)::BIGINT, (100 * sum(ours) / sum(theirs))::BIGINT
+			FROM (SELECT whole(t.%[1]s) AS ours, any_value(s.%[1]s) AS theirs FROM tracker_row AS t
+				JOIN service AS s USING (campaign, day) WHERE s.%[1]s > 0 GROUP BY campaign, day)
+			WHERE ours IS NOT NULL
+			HAVING sum(theirs) >= %[2]d AND sum(ours) / sum(theirs) NOT BETWEEN 0.5 AND 1.5`, c.what, c.enough)) {
+			if err != nil {
+				return err
+			}
+			why := "does the export have other rows than these campaigns and sources, or a column of something else?"
+			if c.what == "clicks" && len(row[2]) < 3 {
+				why = "are these the clicks on a landing page? Visits or clicks of the campaign's link are meant"
+			}
+			r.own.Notes["tracker.far-"+c.what] = fmt.Sprintf("the exports count %s %s where the service counts %s "+
+				"(%s %%): %s", row[0], c.what, row[1], row[2], why)
+		}
+	}
+	return nil
+}
+
+// setAside keeps a line or cell that is not used.
+func (r *reader) setAside(f *file, day string, line int, reason, field, raw string) {
+	if len(r.own.Refused) == maxRefused {
+		return
+	}
+	date, _ := strconv.Atoi(day)
+	r.own.Refused = append(r.own.Refused, schema.RefusedRow{Stream: "tracker", ReportDate: cmp.Or(schema.Date(date),
+		r.Today), Page: int64(f.id/attempts + 1), RowNumber: int64(line), Reason: reason, Field: field,
+		Raw: strings.Clone(raw)})
+}
+
+// fail names a wrong cell or line of a file, the first of many.
+func (r *reader) fail(f *file, problem string) {
+	if r.failed[f.path]++; r.failed[f.path] <= maxShown {
+		r.own.fail("%s: %s", f.path, problem)
+	}
+}
+
+func (o *Own) fail(format string, args ...any) {
+	o.Failures = append(o.Failures, fmt.Errorf(format, args...).Error())
+}
+
+func (o *Own) say(format string, args ...any) { o.Said = append(o.Said, fmt.Sprintf(format, args...)) }
 
 // list names problems, the first of many.
 func list(problems []string) string {
@@ -73,174 +474,12 @@ func list(problems []string) string {
 	return strings.Join(problems, "; ")
 }
 
-// heading returns the file's columns by our names. An unknown name is refused: it may be a misspelling, and its values
-// would be left out.
-func heading(names []string) ([]string, error) {
-	const form = "a file of payouts has the columns from, to, campaign, creative, source, payout, and a tracker's " +
-		"export " +
-		"a column of days"
-	var known []string
-	for _, n := range names {
-		c := ofPayouts[plain(n)]
-		switch {
-		case c == "":
-			return nil, fmt.Errorf("the column %q is none of from, to, campaign, creative, source, payout (%s)", n,
-				form)
-		case slices.Contains(known, c):
-			return nil, fmt.Errorf("the column %s is there twice", c)
-		}
-		known = append(known, c)
+// some names IDs, the first of many.
+func some(ids map[string]bool) string {
+	const shown = 3
+	names := slices.Sorted(maps.Keys(ids))
+	if len(names) > shown {
+		names = append(names[:shown:shown], fmt.Sprintf("and %d more", len(names)-shown))
 	}
-	for _, needed := range []string{"from", "payout"} {
-		if !slices.Contains(known, needed) {
-			return nil, fmt.Errorf("there is no column %s; %s", needed, form)
-		}
-	}
-	return known, nil
-}
-
-// read reads the columns from, to, campaign, creative, source and payout, in any order; only from and payout must be
-// there. Of a line, to may be empty, and it names a campaign or a creative, a source, or both, or nothing for all
-// conversions. The error names each bad line.
-func (p *payoutFiles) read(ctx context.Context, r *reader, f *file) error {
-	names, err := heading(f.names)
-	if err != nil {
-		return err
-	}
-	var lines [][]string
-	var numbers marks
-	days := map[string]string{}
-	for cells, err := range r.db.Rows(ctx, f.from) {
-		if err != nil {
-			return errors.New(firstLine(err.Error()))
-		}
-		if len(lines)+len(p.rows) == MaxPayouts {
-			return fmt.Errorf("it has more than %d lines: payouts have at most so many", MaxPayouts)
-		}
-		cells = slices.Clone(cells)
-		for i, c := range cells {
-			cells[i] = strings.TrimSpace(c)
-			place := f.place(len(lines) + 1)
-			switch names[i] {
-			case "payout":
-				numbers.add(cells[i], fmt.Sprintf("%s, column %s: %q", place, f.names[i], c), false)
-			case "from", "to":
-				if cells[i] != "" && days[cells[i]] == "" {
-					days[cells[i]] = place
-				}
-			}
-		}
-		lines = append(lines, cells)
-	}
-	if err := r.readRejects(ctx, f, func(n int, line, why string) {
-		err = errors.Join(err, fmt.Errorf("line %d: %s", n, why))
-	}); err != nil {
-		return err
-	}
-	if err != nil {
-		return err
-	}
-	decimal, err := r.decide(&numbers)
-	if err != nil {
-		return err
-	}
-	dates, err := readDays(days, r.Format.DayOrder)
-	if err != nil {
-		return err
-	}
-	var problems []string
-	for n, cells := range lines {
-		l := map[string]string{}
-		for i, name := range names {
-			l[name] = cells[i]
-		}
-		row, wrong := payoutOf(l, dates, decimal)
-		place := f.place(n + 1)
-		for _, w := range wrong {
-			problems = append(problems, place+": "+w)
-		}
-		p.rows, p.at = append(p.rows, row), append(p.at, place)
-	}
-	if len(problems) > 0 {
-		return errors.New(list(problems))
-	}
-	p.files = append(p.files, f.path)
-	return nil
-}
-
-// decide returns the decimal mark of a file.
-func (r *reader) decide(numbers *marks) (string, error) {
-	if r.Format.Decimal != "" {
-		return r.Format.Decimal, nil
-	}
-	mark, err := numbers.decide()
-	if err == nil && mark == "" && numbers.ambiguous != "" {
-		err = fmt.Errorf("%s may be %s or %s, and no other number of the file decides; set %s=decimal=. or decimal=,",
-			numbers.ambiguous, numbers.two[0], numbers.two[1], FormatVariable)
-	}
-	return cmp.Or(mark, "."), err
-}
-
-// payoutOf is one line of payouts, and what is wrong with it.
-func payoutOf(l map[string]string, dates days, decimal string) (row schema.Payout, wrong []string) {
-	refuse := func(err error) {
-		if err != nil {
-			wrong = append(wrong, err.Error())
-		}
-	}
-	day := func(column string) schema.Date {
-		if d, ok := dates.of[l[column]]; ok {
-			return d
-		}
-		err := dates.wrong[l[column]]
-		if err == nil {
-			err = errors.New(`"" is not a day, for example 2026-11-20`)
-		}
-		refuse(fmt.Errorf("%s %w", column, err))
-		return 0
-	}
-	row = schema.Payout{CampaignID: l["campaign"], CreativeID: l["creative"], SourceID: l["source"],
-		FromDate: day("from")}
-	if l["to"] != "" {
-		row.ToDate = schema.Some(day("to"))
-	}
-	if row.ToDate.Valid && wrong == nil && row.ToDate.V < row.FromDate {
-		refuse(fmt.Errorf("to %s is before from %s", row.ToDate.V, row.FromDate))
-	}
-	m, err := money("payout", l["payout"], decimal)
-	if err == nil && (m < 0 || m > maxPayout) {
-		err = fmt.Errorf("payout %q is below 0 or above %s", l["payout"], maxPayout)
-	}
-	refuse(err)
-	row.Payout = schema.Some(m)
-	if row.CampaignID != "" && row.CreativeID != "" {
-		refuse(fmt.Errorf("campaign %q and creative %q are both named: a creative is of one campaign, so name it alone",
-			row.CampaignID, row.CreativeID))
-	}
-	return row, wrong
-}
-
-// maxPayout is 999,999,999,999 dollars.
-const maxPayout schema.Money = 999_999_999_999_000_000
-
-// overlaps are the lines about the same that hold on the same day: which of them counts?
-func overlaps(rows []schema.Payout, at []string) (problems []string) {
-	order := make([]int, len(rows))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		a, b := &rows[i], &rows[j]
-		return cmp.Or(cmp.Compare(a.CampaignID, b.CampaignID), cmp.Compare(a.CreativeID, b.CreativeID),
-			cmp.Compare(a.SourceID, b.SourceID), cmp.Compare(a.FromDate, b.FromDate))
-	})
-	for n := 1; n < len(order); n++ {
-		a, b := &rows[order[n-1]], &rows[order[n]]
-		if a.CampaignID == b.CampaignID && a.CreativeID == b.CreativeID && a.SourceID == b.SourceID &&
-			(!a.ToDate.Valid || a.ToDate.V >= b.FromDate) {
-			problems = append(problems, fmt.Sprintf("%s and %s are about the same and both hold on %s", at[order[n-1]],
-				at[order[n]], b.FromDate))
-		}
-	}
-	return problems
+	return strings.Join(names, ", ")
 }

@@ -145,7 +145,7 @@ func TestRead_NamesEverythingThatIsWrong(t *testing.T) {
 		"":                                     {"it is empty"},
 		"from,to\n":                            {"there is no column payout"},
 		"from,payout,compaign\n":               {`the column "compaign"`},
-		"from,payout,from_date\n":              {"the column from is there twice"},
+		"from,payout,from_date\n":              {`the column "from_date" is none of`, "or is there twice"},
 		"from,payout,Payout\n2026-01-01,1,2\n": {`the column "Payout" is there twice`},
 		head:                                   {"there is a heading and no line"},
 		head + "2026-01-01,,,,\n":              {"line 2", "fewer values than the 6 columns"},

@@ -76,9 +76,9 @@ func TestRead_NamesWhatIsWrongWithAnExport(t *testing.T) {
 		head + good + "2026-11-32,C1,S1,1,1,1,0,0,1\nlater,C1,S2,1,1,1,0,0,1\n": {1, []string{
 			`line 3: column day: "2026-11-32" is not a day`, `line 4: column day: "later"`}},
 		head + "2026-11-20,C1,S1,-1,1,1,0,0,1\n2026-11-20,C1,S2,1,1.5,1,0,0,1\n2026-11-20,C1,S4,1,1,1,0,0,€5\n": {3,
-			[]string{`line 2: column clicks: clicks "-1" is not a whole number`,
-				`line 3: column conversions: conversions "1.5"`,
-				`line 4: column revenue: revenue "€5" is not an amount`}},
+			[]string{`line 2: column clicks: "-1" is not a whole number`,
+				`line 3: column conversions: "1.5"`,
+				`line 4: column revenue: "€5" is not an amount`}},
 		head + good + "2026-11-20,C1,S1,1,1,1,0,0,1\n2026-11-20,C1,S1,2,1,1,0,0,1\n": {1, []string{
 			`line 3 and line 4 are both of 2026-11-20, campaign "C1", source "S1": which counts`}},
 		rows + "2026-11-20,C1,S1,approved,1,1,\n2026-11-20,C1,S1,approved,1,1,\n": {0,
@@ -86,7 +86,7 @@ func TestRead_NamesWhatIsWrongWithAnExport(t *testing.T) {
 		rows + "2026-11-20,C1,S1,approved,1,1,9\n2026-11-20,C1,S1,held,1,1,8\n": {0, []string{"line 3",
 			"clicks 8 differ"}},
 		rows + "2026-11-20,C1,S1,sort of,1,1,\n": {1,
-			[]string{`line 2: column state: state "sort of" is none of`}},
+			[]string{`line 2: column state: "sort_of" is none of`}},
 		head + good + "2026-11-20,C\xe9,S1,1,1,1,0,0,1\n": {1,
 			[]string{"line 3: it is not UTF-8 text"}},
 		head: {0, []string{"a heading and no row of a day"}},

@@ -1,0 +1,285 @@
+package payouts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"spendsync/schema"
+)
+
+// column is a column that is read, by our name.
+type column struct {
+	name string
+	kind string // of its cells: day, id, state, count or money
+}
+
+var payoutColumns = []column{{"from", "day"}, {"to", "day"}, {"campaign", "id"}, {"creative", "id"}, {"source", "id"},
+	{"payout", "money"}}
+
+// exportColumns are those of a tracker's export.
+var exportColumns = []column{{"day", "day"}, {"campaign", "id"}, {"source", "id"}, {"state", "state"},
+	{"clicks", "count"}, {"conversions", "count"}, {"approved", "count"}, {"held", "count"}, {"refused", "count"},
+	{"revenue", "money"}}
+
+// stage makes the file's rows a table, and its cells of our columns a view: c.
+func (r *reader) stage(ctx context.Context, f *file, columns []column) error {
+	selected := []string{`"#" AS n`}
+	for _, c := range columns {
+		text := "''"
+		if i, ok := f.at[c.name]; ok {
+			text = "coalesce(trim(" + schema.Quote(f.names[i]) + ", ' \t\r\n\u00a0'), '')"
+		}
+		switch c.kind {
+		case "id": // kept as a number with a fraction
+			text = "regexp_replace(" + text + `, '\.0e0$', '')`
+		case "state":
+			text = `regexp_replace(lower(` + text + `), '\s+', '_', 'g')`
+		}
+		selected = append(selected, text+" AS "+schema.Quote(c.name))
+	}
+	return r.db.Exec(ctx, fmt.Sprintf("CREATE TEMP VIEW cell%d AS SELECT %s FROM raw%[1]d", f.id,
+		strings.Join(selected, ", ")))
+}
+
+// decideNumbers decides the decimal mark of a file: by the numbers that are read, and if they leave two readings, by
+// its other columns.
+func (r *reader) decideNumbers(ctx context.Context, f *file, columns []column) (err error) {
+	if f.decimal = r.Format.Decimal; f.decimal != "" {
+		return nil
+	}
+	var read, others []string
+	for _, c := range columns {
+		if i, ok := f.at[c.name]; ok && (c.kind == "count" || c.kind == "money") {
+			read = append(read, fmt.Sprintf("{'name': %s, 'cell': %s, 'is_count': %t}", schema.QuoteText(f.names[i]),
+				schema.Quote(c.name), c.kind == "count"))
+		}
+	}
+	for i, name := range f.names {
+		if !slices.Contains(values(f.at), i) {
+			others = append(others, fmt.Sprintf("{'name': %s, 'cell': %s, 'is_count': false}", schema.QuoteText(name),
+				schema.Quote(name)))
+		}
+	}
+	mark, ambiguous, err := r.marks(ctx, f, fmt.Sprintf("SELECT n, unnest([%s], max_depth := 2) FROM cell%d",
+		strings.Join(read, ", "), f.id))
+	if f.decimal = mark; err != nil || mark != "" || ambiguous == nil {
+		return err
+	}
+	if len(others) > 0 {
+		f.decimal, _, err = r.marks(ctx, f, fmt.Sprintf(`SELECT "#" AS n, unnest([%s], max_depth := 2) FROM raw%d`,
+			strings.Join(others, ", "), f.id))
+	}
+	if err != nil || f.decimal == "" {
+		f.decimal = ""
+		return fmt.Errorf("%w, and no other number of the file decides; set %s=decimal=. or decimal=,", ambiguous,
+			FormatVariable)
+	}
+	return nil
+}
+
+// marks returns the decimal mark that some cells have, and a cell that has two readings, as an error.
+func (r *reader) marks(ctx context.Context, f *file, cells string) (mark string, ambiguous, err error) {
+	places := map[string]string{}
+	for row, err := range r.db.Rows(ctx, `
+		SELECT mark, min(n), arg_min(name, n), arg_min(cell, n), arg_min(point, n), arg_min(comma, n)
+		FROM (SELECT *, CASE WHEN point <> comma THEN 'both' WHEN comma IS NULL AND point IS NOT NULL THEN '.'
+				WHEN point IS NULL AND comma IS NOT NULL THEN ',' END AS mark
+			FROM (SELECT * REPLACE (CASE WHEN is_count THEN as_count(point) ELSE point END AS point,
+					CASE WHEN is_count THEN as_count(comma) ELSE comma END AS comma)
+				FROM (SELECT * REPLACE (exact(point) AS point, exact(pointed(comma, ',')) AS comma)
+					FROM (SELECT *, bare(cell) AS point, bare(cell) AS comma
+						FROM (`+cells+`) WHERE regexp_matches(cell, '[.,]') AND NOT regexp_matches(cell, '[eE]')))))
+		WHERE mark IS NOT NULL GROUP BY mark`) {
+		if err != nil {
+			return "", nil, err
+		}
+		places[row[0]] = fmt.Sprintf("%s, column %s: %q", f.placeOf(row[1]), row[2], row[3])
+		if row[0] == "both" {
+			digits := func(s string) string { return strings.TrimSuffix(strings.TrimRight(s, "0"), ".") }
+			ambiguous = fmt.Errorf("%s may be %s or %s", places["both"], digits(row[4]), digits(row[5]))
+		}
+	}
+	point, comma := places["."], places[","]
+	switch {
+	case point != "" && comma != "":
+		return "", ambiguous, fmt.Errorf("its numbers have two forms: %s has a decimal point, %s a decimal comma; set "+
+			"%s=decimal=. or decimal=,", point, comma, FormatVariable)
+	case point != "":
+		mark = "."
+	case comma != "":
+		mark = ","
+	}
+	return mark, ambiguous, nil
+}
+
+// decideDays reads the days of a file. The days decide the order of day and month unless it is given.
+func (r *reader) decideDays(ctx context.Context, f *file, columns []column) error {
+	var cells []string
+	for _, c := range columns {
+		if c.kind == "day" {
+			cells = append(cells, fmt.Sprintf("SELECT n, %s AS cell FROM cell%d", schema.Quote(c.name), f.id))
+		}
+	}
+	if err := r.db.Exec(ctx, fmt.Sprintf(`INSERT INTO day_of SELECT %d, cell, min(n), plain_day(cell), day_first(cell),
+		month_first(cell), is_hour(cell), NULL FROM (%s) WHERE cell <> '' GROUP BY cell`, f.id,
+		strings.Join(cells, " UNION ALL "))); err != nil {
+		return err
+	}
+	f.order = r.Format.DayOrder
+	for row, err := range r.db.Rows(ctx, fmt.Sprintf(`
+		SELECT arg_min(cell, n) FILTER (day_first <> month_first), min(n) FILTER (day_first <> month_first),
+			arg_min(day_first, n) FILTER (day_first <> month_first),
+			arg_min(month_first, n) FILTER (day_first <> month_first),
+			count(*) FILTER (month_first IS NULL AND day_first IS NOT NULL) > 0,
+			count(*) FILTER (day_first IS NULL AND month_first IS NOT NULL) > 0
+		FROM day_of WHERE file = %d`, f.id)) {
+		switch {
+		case err != nil:
+			return err
+		case f.order != "" || row[0] == "":
+		case row[4] == row[5]:
+			return fmt.Errorf("%s: the day %q may be %s or %s; set %s=day=%s or day=%s", f.placeOf(row[1]), row[0],
+				row[2], row[3], FormatVariable, dayFirst, monthFirst)
+		case row[4] == "true":
+			f.order = dayFirst
+		default:
+			f.order = monthFirst
+		}
+	}
+	read := map[string]string{"": "coalesce(plain, day_first, month_first)", dayFirst: "coalesce(plain, day_first)",
+		monthFirst: "coalesce(plain, month_first)"}[f.order]
+	return r.db.Exec(ctx, fmt.Sprintf("UPDATE day_of SET day = %s WHERE file = %d AND NOT is_hour", read, f.id))
+}
+
+// readCell is SQL for the value of a cell; NULL: it cannot be read.
+func (f *file) readCell(c column) string {
+	switch c.kind {
+	case "day":
+		return schema.Quote(c.name+"_of") + ".day"
+	case "count", "money":
+		return "c." + schema.Quote("read_"+c.name)
+	}
+	return "c." + schema.Quote(c.name)
+}
+
+// wrong is SQL for what is wrong with a cell; NULL: nothing is.
+func (f *file) wrong(c column) string {
+	cell := "c." + schema.Quote(c.name)
+	switch c.kind {
+	case "day":
+		day := schema.Quote(c.name + "_of")
+		return "CASE WHEN " + day + ".day IS NULL THEN day_wrong(" + cell + ", coalesce(" + day + ".is_hour, false), " +
+			schema.QuoteText(f.order) + ") END"
+	case "state":
+		return "state_wrong(" + cell + ")"
+	case "count", "money":
+		return c.kind + "_wrong(" + cell + ", " + f.readCell(c) + ")"
+	}
+	return "NULL"
+}
+
+// readCells makes a view of the file's cells with their values, and returns it, as c, with its days.
+func (r *reader) readCells(ctx context.Context, f *file, columns []column) (from string, err error) {
+	steps := make([][]string, 3)
+	value := fmt.Sprintf("SELECT * FROM cell%d", f.id)
+	from = fmt.Sprintf("value%d AS c", f.id)
+	for _, c := range columns {
+		switch name := schema.Quote("read_" + c.name); c.kind {
+		case "day":
+			from += fmt.Sprintf(" LEFT JOIN day_of AS %s ON %[1]s.file = %[2]d AND %[1]s.cell = c.%[3]s",
+				schema.Quote(c.name+"_of"), f.id, schema.Quote(c.name))
+		case "count", "money":
+			value = fmt.Sprintf("SELECT *, bare(%s) AS %s FROM (%s)", schema.Quote(c.name), name, value)
+			for i, step := range []string{"pointed(%s, '" + f.decimal + "')", "exact(%s)", "as_" + c.kind + "(%s)"} {
+				steps[i] = append(steps[i], fmt.Sprintf(step+" AS %[1]s", name))
+			}
+		}
+	}
+	for _, s := range steps {
+		value = "SELECT * REPLACE (" + strings.Join(s, ", ") + ") FROM (" + value + ")"
+	}
+	return from, r.db.Exec(ctx, fmt.Sprintf("CREATE TEMP VIEW value%d AS %s", f.id, value))
+}
+
+// values returns the values of a map.
+func values(m map[string]int) (all []int) {
+	for _, v := range m {
+		all = append(all, v)
+	}
+	return all
+}
+
+// readRejects walks the lines that the engine could not split.
+func (r *reader) readRejects(ctx context.Context, f *file, reject func(n int, line, why string)) error {
+	if f.rejects == "" {
+		return nil
+	}
+	if f.isCut {
+		reject(0, "", "a quote does not end: a line is cut, perhaps the last one")
+	}
+	for row, err := range r.db.Rows(ctx, "SELECT line, any_value(csv_line), any_value(error_type), "+
+		"any_value(error_message) FROM "+f.rejects+" GROUP BY line ORDER BY line") {
+		if err != nil {
+			return err
+		}
+		n, err := strconv.Atoi(row[0])
+		if err != nil {
+			return err
+		}
+		f.rejected = append(f.rejected, n)
+		why := map[string]string{"INVALID ENCODING": "it is not UTF-8 text",
+			"MISSING COLUMNS":  fmt.Sprintf("it has fewer values than the %d columns of the heading", len(f.names)),
+			"TOO MANY COLUMNS": fmt.Sprintf("it has more values than the %d columns of the heading", len(f.names)),
+			"UNQUOTED VALUE":   "a quote in it does not end"}[row[2]]
+		if why == "" {
+			why = strings.ToLower(firstLine(row[3]))
+		}
+		reject(n, strings.TrimSpace(strings.ToValidUTF8(row[1], "�")), why)
+	}
+	return nil
+}
+
+// readPayouts reads the columns from, to, campaign, creative, source and payout, in any order; only from and payout
+// must be there. Of a line, to may be empty, and it names a campaign or a creative, a source, or both, or nothing for
+// all conversions. The error names each bad line.
+func (r *reader) readPayouts(ctx context.Context, f *file) error {
+	var problems []string
+	if err := r.readRejects(ctx, f, func(n int, _, why string) {
+		problems = append(problems, fmt.Sprintf("line %d: %s", n, why))
+	}); err != nil {
+		return err
+	}
+	from, err := r.readCells(ctx, f, payoutColumns)
+	if err != nil {
+		return err
+	}
+	of := map[string]column{}
+	for _, c := range payoutColumns {
+		of[c.name] = c
+	}
+	for row, err := range r.db.Rows(ctx, fmt.Sprintf(`SELECT n, why FROM (SELECT c.n, unnest([
+			'from ' || %s,
+			CASE WHEN c."to" <> '' THEN 'to ' || %s END,
+			CASE WHEN to_of.day < from_of.day THEN format('to {} is before from {}', to_of.day, from_of.day) END,
+			CASE WHEN c.payout = '' THEN 'payout "" is not an amount in US dollars' ELSE 'payout ' || %s END,
+			CASE WHEN %[4]s NOT BETWEEN 0 AND 999999999999 THEN format('payout "{}" is below 0 or above 999999999999',
+				shown(c.payout)) END,
+			CASE WHEN c.campaign <> '' AND c.creative <> '' THEN format('campaign "{}" and creative "{}" are both '
+				'named: a creative is of one campaign, so name it alone', c.campaign, c.creative) END]) AS why
+		FROM %[5]s) WHERE why IS NOT NULL ORDER BY n, why`, f.wrong(of["from"]), f.wrong(of["to"]),
+		f.wrong(of["payout"]), f.readCell(of["payout"]), from)) {
+		if err != nil {
+			return err
+		}
+		problems = append(problems, f.placeOf(row[0])+": "+row[1])
+	}
+	if len(problems) > 0 {
+		return errors.New(list(problems))
+	}
+	return r.db.Exec(ctx, fmt.Sprintf(`INSERT INTO payout SELECT %d, c.n, from_of.day, to_of.day, c.campaign,
+		c.creative, c.source, %s FROM %s`, f.id, f.readCell(of["payout"]), from))
+}
