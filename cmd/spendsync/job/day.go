@@ -17,227 +17,164 @@ import (
 	"spendsync/transform"
 )
 
-// maxReads is how often a day is read before it counts as unproven, and mostReads how often a day that is over and
-// lacks nothing but a second read that is alike: one that changed during the second read has three that differ.
-// maxPasses is how often a day is read whose pages come without an order, for its rows to come together: of ten pages,
-// a pass shows two rows of three.
-const maxReads, mostReads, maxPasses = 3, 5, 12
+// maxReads is how often a day is read before it counts as unproven, and maxUnordered how often if its pages come
+// without an order: of ten pages, a read shows two rows of three.
+const maxReads, maxUnordered = 3, 12
 
-// dayRead is one read of a day.
+// dayRead is one read of a day, or several together.
 type dayRead struct {
-	began       time.Duration  // since the run did
-	at          schema.Instant // the same as a time
-	rows        *schema.SpendRows
-	seen        extract.Evidence
-	combined    history.Combination // of rows of one key
-	day         *history.Day        // nil where the replies are those that are stored
-	sums        history.Sums
-	hash        string
-	hashes      []string // that the read has, in each way of combining its rows
-	same        bool     // the rows of one key are the same row again
-	almost      bool     // a second read that is alike would prove the day
-	control     string
-	total       manifest.ControlTotal // the service's own, if the day was over
-	count       schema.Null[int64]    // rows that the service states
-	counted     string                // whether as many came, see [schema.DayCoverage]
-	askedBeyond schema.Null[bool]     // see [manifest.Day]; null: several reads prove the day together
-	pages       int
-	bytes       int64
-	rounded     int
-	unknown     []extract.UnknownKey
-	refused     int64               // rows that cannot be stored; the others are
-	first       error               // why the first of them is refused
-	unread      int64               // rows that are stored without some of their measures
-	forms       []string            // these measures, each with the form of its value
-	noClick     bool                // clicks are, or may be, among those measures
-	lacks       []string            // columns that the report does not give, or not on all pages
-	noNames     bool                // campaign_name is one more of them, which nothing is unknown without
-	kept        []string            // of these columns, those of which the stored rows have values
-	aside       []schema.RefusedRow // rows of both kinds that are kept aside with their JSON
+	reads         int
+	began         time.Duration  // since the run did
+	at            schema.Instant // the same as a time
+	rows          *schema.SpendRows
+	seen          extract.Evidence
+	combined      history.Combination // of rows of one key
+	day           *history.Day        // nil where the replies are those that are stored
+	sums          history.Sums
+	hash          string
+	control       string
+	total         manifest.ControlTotal // the service's own, if the day was over
+	noSum         string                // why there is none
+	isSumOfStored bool                  // it is that of the stored rows, and these are others
+	count         schema.Null[int64]    // rows that the service states
+	counted       string                // whether as many came, see [schema.DayCoverage]
+	askedBeyond   schema.Null[bool]     // see [manifest.Day]; null: several reads prove the day together
+	pages         int
+	bytes         int64
+	rounded       int
+	unknown       []extract.UnknownKey
+	refused       int64               // rows that cannot be stored; the others are
+	first         error               // why the first of them is refused
+	unread        int64               // rows that are stored without some of their measures
+	forms         []string            // these measures, each with the form of its value
+	noClick       bool                // clicks are, or may be, among those measures
+	lacks         []string            // columns that the report does not give, or not on all pages
+	noNames       bool                // campaign_name is one more of them, which nothing is unknown without
+	kept          []string            // of these columns, those of which the stored rows have values
+	aside         []schema.RefusedRow // rows of both kinds that are kept aside with their JSON
 }
 
-// proveDay reads a day until one read is proven, or all reads are proven together: [maxReads] times at most. An
-// answer that would empty the day, or most of it, must come twice. An answer is read once more if it has values that
-// cannot be read, and more of them than are known of the day, or for what [dayRead.doubt] returns: damage in transit
-// does not come twice. Of an open day, whose rows may move while they are paged, the best read is kept, for it is
-// better than none.
+// proveDay reads a day until a read is proven, or all reads together are: [maxReads] times at most. If neither is, the
+// day that is stored stands, unless the day goes on.
 func (r *dayReader) proveDay(ctx context.Context, day schema.Date, work *lease, step *schema.Step) (*dayRead, error) {
 	known := r.s.store.Account().Days[day]
-	suspect, damaged := "", false
-	var reads []*dayRead // that prove nothing alone
+	var all *dayRead // the reads together
+	var hashes []string
+	staged := 0 // pages
 	for {
 		step.Attempts++
-		pages, doubted := pagesOf(reads), false
-		read, err := r.readDay(ctx, day, work, pages, r.known(day, step.Attempts))
-		if err == nil && read.rows != nil && read.rows.Len() == 0 && read.refused == 0 {
-			work.isEmptied = known != nil && known.Sums.Rows > 0
-		}
+		read, err := r.readDay(ctx, day, work, staged, r.known(day, step.Attempts))
 		if err == nil {
-			err = r.weigh(ctx, day, read, reads, suspect != "")
-		}
-		doubt := ""
-		if err == nil && read.hash != suspect {
-			doubt = read.doubt(known, reads)
+			work.isEmptied = work.isEmptied || known != nil && known.Sums.Rows > 0 && read.isEmpty()
+			err = r.decide(ctx, day, read, hashes)
 		}
 		unproven, isUnproven := errors.AsType[*extract.UnprovenError](err)
-		switch {
-		case isUnproven:
-			r.s.Log.Warn("the day is not proven", "day", day.String(), "attempt", step.Attempts, "of", read.limit(day),
-				"error", unproven)
-			if both, ok := r.together(ctx, day, read, reads); ok {
-				return both, both.mayReplace(day, known)
-			}
-		case err != nil:
+		if err == nil {
+			return read, r.keepPages(day, read, staged+read.staged())
+		} else if !isUnproven {
 			return nil, err
-		case read.hash != suspect && read.isSuspicious(known):
-			suspect = read.hash
-			stored := known.Sums
-			err = &extract.UnprovenError{What: "spend " + day.String(), Reason: fmt.Sprintf(
-				"%d rows and %s US dollars, far less than the %d rows and %s that are stored, and no two reads in "+
-					"a row agree",
-				read.sums.Rows, read.sums.Spend, stored.Rows, stored.Spend)}
-			r.s.Log.Warn("the answer is empty or much smaller than what is stored; it must come twice to be believed",
-				"day", day.String(), "rows", read.sums.Rows, "stored_rows", stored.Rows)
-		case read.isDamaged(known) && !damaged && step.Attempts < maxReads:
-			r.s.Log.Warn("some values cannot be read; the day is read again", "day", day.String(),
-				"rows_refused", read.refused, "rows_unread", read.unread)
-		case doubt != "" && step.Attempts < maxReads:
-			doubted, read.hashes = true, []string{read.hash}
-			r.s.Log.Warn(doubt+"; the day is read again", "day", day.String(), "rows", read.sums.Rows,
-				"rows_total", read.count.V)
-		default:
-			if err := read.mayReplace(day, known); err != nil {
-				return nil, err
-			}
-			return read, r.s.staged.DropPages(day, 1, pages+1)
 		}
-		damaged = damaged || read != nil && read.isDamaged(known)
-		isLast := step.Attempts >= maxReads && (!isUnproven || step.Attempts >= read.limit(day))
-		if step.Attempts >= maxReads && !isLast && !read.isUnordered() {
-			for _, one := range reads { // they need not stay in memory: only whether a read is alike counts now
-				one.rows = nil
-			}
-		}
+		all = read.with(all)
+		isLast := step.Attempts >= read.limit()
+		stands, failed := r.together(ctx, day, all, isLast)
 		switch {
-		case isLast && isUnproven:
-			came := pages
-			if read != nil {
-				came += read.pages
-			}
-			if best := r.bestOf(day, append(reads, read), known); best != nil {
-				return best, r.s.staged.DropPages(day, 1, came-best.pages+1)
-			}
-			fallthrough
-		case isLast:
-			return nil, errors.Join(err, r.s.staged.DropPages(day, 1, pages+1))
+		case failed != nil:
+		case stands:
+			return all, r.keepPages(day, all, staged+read.staged())
+		case isLast: // its replies are kept
+			return nil, errors.Join(err, r.s.staged.DropPages(day, 1, staged+1))
 		case read == nil: // it broke off
-			err = r.s.staged.DropPages(day, pages+1, math.MaxInt)
-		case isUnproven && read.isUnordered():
-			reads = []*dayRead{merged(append(reads, read))}
-		case isUnproven || doubted:
-			reads = append(reads, read)
+			failed = r.s.staged.DropPages(day, staged+1, math.MaxInt)
 		default:
-			reads, err = nil, r.s.staged.DropRaw(day)
+			staged, hashes = staged+read.staged(), append(hashes, read.hash)
 		}
-		if isStorage := errors.Is(err, durable.ErrStorage); isStorage {
-			return nil, err
+		if failed != nil {
+			return nil, failed
 		}
+		r.s.Log.Warn("the day is not proven; it is read again", "day", day.String(), "attempt", step.Attempts, "of",
+			read.limit(), "error", unproven)
 	}
 }
 
-// limit returns how often the day is read.
-func (read *dayRead) limit(day schema.Date) int64 {
-	if read != nil && read.almost && !read.at.Time().Before(day.End()) {
-		return mostReads
-	}
+// limit returns how often a day is read.
+func (read *dayRead) limit() int64 {
 	if read.isUnordered() {
-		return maxPasses
+		return maxUnordered
 	}
 	return maxReads
 }
 
-// isUnordered reports whether rows came twice on pages whose stated total stayed the same: others did not come.
-func (read *dayRead) isUnordered() bool {
-	return read != nil && read.rows != nil && read.seen.Repeats != "" && read.seen.Moved == "" && read.pages > 1 &&
-		read.seen.Total > read.seen.Distinct && len(idsIn(read.lacks)) == 0 && !history.Renamed(read.rows)
+// keepPages keeps, of all staged pages of a day, those of its rows.
+func (r *dayReader) keepPages(day schema.Date, read *dayRead, staged int) error {
+	return errors.Join(read.mayReplace(day, r.s.store.Account().Days[day]),
+		r.s.staged.DropPages(day, staged+1, math.MaxInt), r.s.staged.DropPages(day, 1, staged-read.pages+1))
 }
 
-// pagesOf is how many pages reads have together.
-func pagesOf(reads []*dayRead) (n int) {
-	for _, read := range reads {
-		n += read.pages
+// together weighs several reads as one. After the last read of a day that goes on, what came stands until the next run
+// though it is not proven: rows that move while they are paged never are. It must not take away much of the stored day,
+// nor add up rows that may have come twice.
+func (r *dayReader) together(ctx context.Context, day schema.Date, all *dayRead, isLast bool) (bool, error) {
+	if all == nil || all.rows == nil {
+		return false, nil
 	}
-	return n
+	if all.reads > 1 {
+		err := r.decide(ctx, day, all, nil)
+		if _, isUnproven := errors.AsType[*extract.UnprovenError](err); !isUnproven {
+			return err == nil, err
+		}
+	}
+	known := r.s.store.Account().Days[day]
+	_, most := all.lost(known)
+	if !isLast || all.isOver(day) || most || all.sums.Rows == 0 || len(idsIn(all.lacks)) > 0 ||
+		all.mayReplace(day, known) != nil {
+		return false, nil
+	}
+	all.counted = schema.RowsDiffer
+	r.s.Log.Info("the day moves while it is read; what came is stored until the next run", "day", day.String(),
+		"rows", all.sums.Rows)
+	return true, nil
 }
 
-// weigh decides whether a read proves its day, together with earlier reads, and fills in the resulting day. Rows with
-// the same key are either one row, whose last version is stored, or parts of one row, which are added up: the
-// witnesses decide.
-func (r *dayReader) weigh(ctx context.Context, day schema.Date, read *dayRead, before []*dayRead, confirm bool) error {
+// isOver reports whether a day was over when it was read.
+func (read *dayRead) isOver(day schema.Date) bool { return !read.at.Time().Before(day.End()) }
+
+// isEmpty reports whether no row came.
+func (read *dayRead) isEmpty() bool {
+	return read.rows != nil && int64(read.rows.Len())+read.refused == 0
+}
+
+// staged returns how many pages of a read are in the staging area; those that are stored are not.
+func (read *dayRead) staged() int {
+	if read == nil || read.rows == nil {
+		return 0
+	}
+	return read.pages
+}
+
+// decide combines the rows of one key, compares their sum with the service's own, and weighs the read.
+func (r *dayReader) decide(ctx context.Context, day schema.Date, read *dayRead, before []string) error {
 	if err := r.s.checkClock(r.s.Report); err != nil {
 		return err
 	}
 	read.at = schema.InstantOf(r.s.clock.conservative(r.s.clock.at(read.began)))
-	if read.rows == nil { // the replies are the stored ones
-		if err := r.checkControlTotal(ctx, day, read, confirm); err != nil {
+	if read.rows != nil { // they are not the stored ones
+		if err := r.seal(day, read); err != nil {
 			return err
 		}
-		w := dayWitnesses{Evidence: extract.Evidence{Total: -1, Ended: true}, rows: read.sums.Rows,
-			control: read.control, alike: true}
-		if read.count.Valid {
-			w.Total = read.count.V
-		}
-		return w.prove(day)
 	}
-	ways, same := combinations(read.rows, read.lacks)
-	if ways[0] != history.Apart {
-		if read.same = same; read.seen.Repeats == "" {
+	if err := r.totals.compare(ctx, day, read); err != nil {
+		return err
+	}
+	return read.weigh(day, r.s.store.Account().Days[day], before)
+}
+
+// seal makes the day of the rows of a read.
+func (r *dayReader) seal(day schema.Date, read *dayRead) error {
+	if read.reads == 1 {
+		if read.combined = read.combination(); read.combined != history.Apart && read.seen.Repeats == "" {
 			read.seen.Repeats = "a row is there twice"
 		}
 	}
-	var failed error
-	var hashes []string
-	almost := false
-	for _, how := range ways {
-		is := *read
-		is.combined = how
-		err := r.weighAs(ctx, day, &is, before, confirm)
-		hashes = append(hashes, is.hash)
-		if _, unproven := errors.AsType[*extract.UnprovenError](err); err == nil || !unproven {
-			*read = is
-			return err
-		}
-		almost = almost || is.almost
-		if failed == nil {
-			failed, *read = err, is
-		}
-	}
-	read.hashes, read.almost = hashes, almost
-	return failed
-}
-
-// combinations returns the ways to combine rows with the same key, and whether they are repetitions of one row. If
-// the report lacks an ID that told the rows apart, each is a part of the row, even if they are alike. Rows with
-// different names are most likely parts, too: the campaign was renamed that day, and on an open day no other witness
-// can show that.
-func combinations(rows *schema.SpendRows, lacks []string) (ways []history.Combination, same bool) {
-	repeats, alike := history.Repeats(rows)
-	switch {
-	case !repeats:
-		return []history.Combination{history.Apart}, false
-	case len(idsIn(lacks)) > 0:
-		return []history.Combination{history.Added}, false
-	case history.Renamed(rows):
-		return []history.Combination{history.Added, history.Newest}, false
-	}
-	return []history.Combination{history.Newest, history.Added}, alike
-}
-
-// weighAs decides about a read whose rows of one key are combined in its way.
-func (r *dayReader) weighAs(
-	ctx context.Context, day schema.Date, read *dayRead, before []*dayRead, confirm bool,
-) error {
-	came := int64(read.rows.Len()) + read.refused
 	rows, err := history.Combine(read.rows, read.combined)
 	if err == nil {
 		rows, read.kept, err = history.Keep(rows, r.s.store.StoredDay(day), read.keeps())
@@ -254,35 +191,30 @@ func (r *dayReader) weighAs(
 		return &extract.UnprovenError{What: "spend " + day.String(), Reason: err.Error()}
 	}
 	read.sums, read.hash = read.day.Sums(), read.day.Hash()
-	w := dayWitnesses{Evidence: read.seen, combined: read.combined, rows: came, same: read.same}
-	if read.combined == history.Newest {
-		w.rows = read.sums.Rows + read.refused
+	read.countRows()
+	return nil
+}
+
+// mayReplace decides about a read with refused rows: its intact rows are stored, but never over a day that was proven
+// after it was over.
+func (read *dayRead) mayReplace(day schema.Date, known *manifest.Day) error {
+	switch n := int(read.refused); {
+	case n == 0:
+		return nil
+	case read.sums.Rows == 0:
+		return read.first
+	case known != nil && known.Refused == 0 && known.WasOver(day):
+		return fmt.Errorf("%s cannot be stored, and the day that is proven stands; the first: %w",
+			phrase.Count(n, "row"), read.first)
 	}
-	read.count, read.counted = w.rowsTotal(), w.totalState()
-	w.alike = read.isAlike(before)
-	if known := r.s.store.Account().Days[day]; known != nil && known.Refused == 0 {
-		w.alike = w.alike || known.ContentHash == read.hash
-	}
-	if err := r.checkControlTotal(ctx, day, read, confirm); err != nil {
-		return err
-	}
-	w.control = read.control
-	if err = w.prove(day); err != nil {
-		w.alike = true
-		read.almost = w.prove(day) == nil
-	}
-	if unproven, ok := errors.AsType[*extract.UnprovenError](err); ok && read.first != nil {
-		unproven.Reason += fmt.Sprintf("; %s cannot be stored; the first: %v",
-			phrase.Count(int(read.refused), "row"), read.first)
-	}
-	return err
+	return nil
 }
 
 // readDay reads all pages of a day once. They are staged after those of earlier reads.
 func (r *dayReader) readDay(
 	ctx context.Context, day schema.Date, work *lease, pagesBefore int, known *extract.Known,
 ) (*dayRead, error) {
-	read := &dayRead{began: r.s.clock.elapsed()}
+	read := &dayRead{reads: 1, began: r.s.clock.elapsed()}
 	read.at = schema.InstantOf(r.s.clock.at(read.began))
 	c := transform.SpendContext{Account: r.s.Account, RunID: r.s.RunID, Day: day, SeenAt: read.at, Service: r.s.Service}
 	for page, err := range r.s.Report.Spend(ctx, day, r.s.Plan.PageSize, known, &read.seen) {
@@ -388,16 +320,6 @@ func (read *dayRead) incomplete() error {
 		phrase.Count(int(read.refused), "row"), read.first)
 }
 
-// checkControlTotal compares a read of a day that is over with the service's own total.
-func (r *dayReader) checkControlTotal(ctx context.Context, day schema.Date, read *dayRead, confirm bool) (err error) {
-	if read.refused > 0 {
-		read.control = schema.ControlUnknown // it counts rows that are not stored
-		return nil
-	}
-	read.control, err = r.totals.compare(ctx, day, read, confirm)
-	return err
-}
-
 // known returns the stored replies of a day: as long as the service answers with the same bytes, nothing has changed,
 // and nothing needs to be decoded. From the second attempt on no replies count as known, nor do they if the columns
 // of the replies show whether the service still rejects some, nor if the last page did not show the end: rows that
@@ -421,6 +343,7 @@ func (r *dayReader) readSame(read *dayRead, day schema.Date, pages int) *dayRead
 	read.sums, read.hash, read.rounded, read.pages = known.Sums, known.ContentHash, known.Rounded, pages
 	read.count, read.counted, read.combined = known.RowsTotal, known.RowsTotalState, known.Combined
 	read.lacks, read.askedBeyond = known.Without, known.AskedBeyond
+	read.seen.Total, read.seen.Ended = -1, true
 	// Which measures could not be read is not stored.
 	read.unread, read.forms, read.noClick = known.Unread, known.UnreadForms, known.Unread > 0
 	r.bar.Rows(int(known.Sums.Rows))

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"slices"
 
 	"spendsync/load/history"
@@ -15,6 +16,7 @@ type daySums struct {
 	refused []schema.RefusedRow
 	spent   map[schema.Date][]string // campaigns and creatives with spend, by days that changed
 	stored  []schema.Date            // that are staged, all or in part
+	differ  []difference             // of those whose sum is not the service's own
 	// unreachable is the latest day that the service refused as too far in the past; 0: none.
 	unreachable schema.Date
 	quarantined int // days whose replies are in quarantine, because they do not prove them
@@ -46,15 +48,14 @@ func (c *copiedDays) sum(account, runID string, known []schema.UnknownField) day
 			s.add(d, account, runID, known)
 		}
 	}
-	if c.totals != nil {
-		s.tally.differs = c.totals.sentence(s.tally.matched, s.stored)
-		for _, d := range c.totals.storedOnes(s.stored) {
-			s.tally.seeDifference("report.day-total."+d.form(), "the service's own total of a day differs, as on "+
-				d.String()+"; the rows are stored as they came")
-		}
-		if c.totals.failed != nil {
-			s.tally.fail("control totals", c.totals.failed)
-		}
+	slices.SortFunc(s.differ, func(a, b difference) int { return cmp.Compare(a.day, b.day) })
+	s.tally.differs = differenceSentence(s.tally.matched, s.differ)
+	for _, d := range s.differ {
+		s.tally.seeDifference("report.day-total."+d.form(), "the service's own total of a day differs, as on "+
+			d.String()+"; the rows are stored as they came")
+	}
+	if c.totals != nil && c.totals.failed != nil {
+		s.tally.fail("control totals", c.totals.failed)
 	}
 	if c.withheld != nil {
 		s.tally.planned = max(s.tally.planned, 1)
@@ -97,8 +98,11 @@ func (s *daySums) add(d *copiedDay, account, runID string, known []schema.Unknow
 		s.tally.changed++
 		s.spent[d.Day] = d.spent
 	}
-	if read.control == schema.ControlMatched {
+	switch read.control {
+	case schema.ControlMatched:
 		s.tally.matched++
+	case schema.ControlDiffers:
+		s.differ = append(s.differ, difference{d.Day, read.sums, read.total})
 	}
 	if err := read.incomplete(); err != nil {
 		s.tally.partial++

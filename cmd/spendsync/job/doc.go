@@ -20,8 +20,12 @@
 //  1. plan (plan.go): which days to read, from their coverage and the clock.
 //  2. key (identity.go): the account of the API key, if the service names it, and its list of campaigns,
 //     requested while the days are read.
-//  3. days (days.go, day.go, control.go): several days at a time, each read, proven and staged by
-//     itself. daysum.go adds them up.
+//  3. days (days.go, day.go, weight.go, control.go): several days at a time, each read, proven and staged by
+//     itself. A read is the day if what speaks for it outweighs what speaks against it by two. For it: the pages
+//     ended; as many rows came as are stated; the service's own sum; another read with the same rows, the stored one
+//     included. Against it: another number or sum, a key twice, less than is stored, values that cannot be read. A day
+//     is read three times at most; if no read proves it alone, the union of their rows is weighed as one more.
+//     daysum.go adds the days up.
 //  4. proof (report.go). A day is the account's if one of its campaigns is stored, or is in the
 //     key's list, or in another day that is; the list is by the same rule. If nothing is stored, the
 //     key answers once more after the reading. Everything else is withheld: its replies are kept, and
@@ -44,13 +48,9 @@
 //   - reach: the days that the service still answers for: today and the 32 before.
 //   - plan: the days that a run will read, each with the reason.
 //   - read: all pages of one day, requested once.
-//   - proof: every page arrived and no total changed between them, as many distinct
-//     keys as the total, every row of the day asked for, and the control total.
+//   - proof: more that speaks for a read than against it, by two.
 //   - control total: the service's own sum of a day, requested separately.
-//   - pass: one read of a day whose pages come without an order. The distinct rows of several passes, as many as the
-//     service states or with its own sum, prove the day.
-//   - suspicion: an answer that would remove most of the stored rows. It must come
-//     twice in a row to be believed.
+//   - union: the rows of several reads of one day. Pages without an order prove it alone, with up to twelve reads.
 //   - silence: an empty day proves nothing unless rows of other days prove whose report it is, or the account rests;
 //     silence.go has the rule.
 //   - raw reply: an unmodified page, kept with the stored day.

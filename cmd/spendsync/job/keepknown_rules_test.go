@@ -7,62 +7,8 @@ import (
 	"testing"
 
 	"spendsync/extract"
-	"spendsync/load/history"
-	"spendsync/schema"
 	"spendsync/transform"
 )
-
-// TestUnion: several reads as one have every row, what is known of each read, and the evidence of the last.
-func TestUnion(t *testing.T) {
-	read := func(n int, edit func(*dayRead)) *dayRead {
-		r := &dayRead{rows: &schema.SpendRows{}, pages: 2, bytes: 100}
-		for i := range n {
-			r.rows.Append(&schema.Spend{CampaignID: "C1", SourceID: fmt.Sprint(i)})
-		}
-		edit(r)
-		return r
-	}
-	why := errors.New("row 1")
-	got := union([]*dayRead{
-		read(1, func(r *dayRead) {
-			r.refused, r.unread, r.first, r.noClick, r.forms = 2, 1, why, true, []string{"clicks.string"}
-			r.aside = make([]schema.RefusedRow, 3)
-		}),
-		read(2, func(r *dayRead) { r.aside, r.unread = make([]schema.RefusedRow, 1), 3 }),
-		read(3, func(r *dayRead) { r.forms, r.seen.Total = []string{"conversions.string"}, 9 }),
-	})
-	if is := fmt.Sprint(got.rows.Len(), got.pages, got.bytes, got.refused, got.unread, got.first, len(got.aside),
-		got.noClick,
-		got.forms, got.seen.Total, got.combined); is !=
-		"6 6 300 2 3 row 1 3 true [clicks.string conversions.string] 9"+string(history.Newest) {
-		t.Error(is)
-	}
-	if got.seen.Repeats == "" {
-		t.Error("it does not say why rows repeat")
-	}
-	known := union([]*dayRead{read(1, func(*dayRead) {}), read(1, func(r *dayRead) { r.seen.Repeats = "page 2" })})
-	if known.seen.Repeats != "page 2" || known.noClick {
-		t.Errorf("%+v", known)
-	}
-	// Reads without rows, and of rows without an ID, prove nothing together.
-	r := &dayReader{}
-	none, lacks := &dayRead{}, read(1, func(r *dayRead) { r.lacks = []string{"source_id"} })
-	for name, c := range map[string]struct {
-		read   *dayRead
-		before []*dayRead
-	}{"nothing": {nil, []*dayRead{lacks}}, "the first": {read(1, func(*dayRead) {}), nil}, "no rows": {none,
-		[]*dayRead{lacks}},
-		"without an ID": {lacks, []*dayRead{lacks}}, "the others had none": {read(1, func(*dayRead) {}),
-			[]*dayRead{none}},
-		"the others were empty": {read(1, func(*dayRead) {}), []*dayRead{read(0, func(*dayRead) {})}}} {
-		if both, ok := r.together(t.Context(), aDay, c.read, c.before); both != nil || ok {
-			t.Errorf("%s: %+v", name, both)
-		}
-	}
-	if best := r.bestOf(aDay, []*dayRead{read(0, func(*dayRead) {})}, nil); best != nil {
-		t.Errorf("the best of nothing: %+v", best)
-	}
-}
 
 // TestOddIDSentence names three forms at most, and the log each.
 func TestOddIDSentence(t *testing.T) {

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/load/durable"
-	"spendsync/load/history"
 	"spendsync/load/manifest"
 	"spendsync/load/quarantine"
 	"spendsync/schema"
@@ -165,7 +163,6 @@ func (k kept) stage(ctx context.Context, q quarantine.Day) (t takenDay, err erro
 			return t, err
 		}
 	}
-	ways, same := combinations(rows, lacks)
 	if ids := campaignsOf(rows); len(ids) > 0 && k.witnesses.hasNone(ids) {
 		return t, fmt.Errorf("whose report it is is not proven: the account has none of its campaigns: %s",
 			someOf("campaign", ids))
@@ -173,39 +170,23 @@ func (k kept) stage(ctx context.Context, q quarantine.Day) (t takenDay, err erro
 	if err := losesIDs(q.Date, lacks, known); err != nil {
 		return t, err
 	}
-	var failed error
-	for _, how := range ways {
-		w := dayWitnesses{Evidence: seen, rows: int64(rows.Len()), combined: how, same: same}
-		one, err := history.Combine(rows, how)
-		if err != nil {
-			return t, err
-		}
-		day, err := history.NewDay(one)
-		if err != nil {
-			return t, err
-		}
-		sums := day.Sums()
-		if how == history.Newest {
-			w.rows = sums.Rows
-		}
-		if noClick {
-			sums.Clicks = schema.Null[int64]{}
-		}
-		if w.control, err = controlOf(q, known, sums, rounded); err == nil {
-			err = w.prove(q.Date)
-		}
-		if err != nil {
-			failed = cmp.Or(failed, err)
-			continue
-		}
-		put, err := k.staged.PutDay(ctx, load.DayRead{
-			Day: q.Date, ReadAt: q.ReadAt, Control: w.control, ControlTotal: q.ControlTotal, Rounded: rounded,
-			RowsTotal: w.rowsTotal(), RowsTotalState: w.totalState(), Combined: how, Unread: int64(unread),
-			Without: idsIn(lacks), UnreadForms: forms,
-		}, day)
-		return takenDay{q, put, sums.Rows}, err
+	read := &dayRead{reads: 1, at: q.ReadAt, rows: rows, seen: seen, rounded: rounded, lacks: lacks,
+		unread: int64(unread), forms: forms, noClick: noClick, total: q.ControlTotal}
+	if err := (&dayReader{s: &session{Job: k.Job, store: k.store}}).seal(q.Date, read); err != nil {
+		return t, err
 	}
-	return t, failed
+	if read.control, err = controlOf(q, known, read); err == nil {
+		err = read.weigh(q.Date, known, nil)
+	}
+	if err != nil {
+		return t, err
+	}
+	put, err := k.staged.PutDay(ctx, load.DayRead{
+		Day: q.Date, ReadAt: q.ReadAt, Control: read.control, ControlTotal: q.ControlTotal, Rounded: rounded,
+		RowsTotal: read.count, RowsTotalState: read.counted, Combined: read.combined, Unread: int64(unread),
+		Without: idsIn(lacks), UnreadForms: forms,
+	}, read.day)
+	return takenDay{q, put, read.sums.Rows}, err
 }
 
 // isStoredLater reports whether the stored day was read after its replies in quarantine.
@@ -240,19 +221,16 @@ func (m *offlineRun) replayQuarantine(ctx context.Context, first, last schema.Da
 
 // controlOf holds a day from quarantine to what a sync asks of one: it agrees with the
 // service's total of that time, or there is none and nothing proven is replaced.
-func controlOf(q quarantine.Day, known *manifest.Day, sums history.Sums, rounded int) (string, error) {
-	switch over := !q.ReadAt.Time().Before(q.Date.End()); {
-	case suspicious(known, sums):
-		return "", fmt.Errorf("%d rows are far less than the %d that are stored", sums.Rows, known.Sums.Rows)
-	case !over && known != nil && known.WasOver(q.Date):
+func controlOf(q quarantine.Day, known *manifest.Day, read *dayRead) (string, error) {
+	switch {
+	case !read.isOver(q.Date) && known != nil && known.WasOver(q.Date):
 		return "", errors.New("the day went on when it was read")
-	case !over:
+	case !read.isOver(q.Date):
 		return schema.ControlOpen, nil
 	case q.ControlTotal.Spend.Valid:
 		total := extract.Total{Spend: q.ControlTotal.Spend.V, Clicks: q.ControlTotal.Clicks}
-		if !total.Agrees(sums.Spend, sums.Clicks, rounded) {
-			return "", fmt.Errorf("the rows add up to %s US dollars, the service's own total was %s", sums.Spend,
-				total.Spend)
+		if !total.Agrees(read.sums.Spend, read.clicks(), read.rounded) {
+			return schema.ControlDiffers, nil
 		}
 		return schema.ControlMatched, nil
 	case known != nil && known.WasOver(q.Date) && known.Refused == 0:
