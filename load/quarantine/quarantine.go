@@ -56,6 +56,10 @@ type Day struct {
 	// Withheld reports that the replies prove the day, and that only their account was not proven.
 	Withheld  bool     `json:"withheld,omitzero"`
 	Campaigns []string `json:"campaigns,omitempty"` // of a withheld day
+	// Alike is how many other reads had the same rows.
+	Alike int `json:"alike,omitzero"`
+	// Reads has the number of pages of each read, if several reads prove the day together.
+	Reads []int `json:"reads,omitempty"`
 
 	folder string // its name
 }

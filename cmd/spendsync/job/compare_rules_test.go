@@ -144,7 +144,7 @@ func TestControl_DecimalsOfTheStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.end()
-	if got := fmt.Sprint((&controlTotals{run: s}).decimals(day, &dayRead{})); got != want {
+	if got := fmt.Sprint((&dayRead{}).decimals(s.store.StoredDay(day))); got != want {
 		t.Errorf("%s decimals, want %s", got, want)
 	}
 }

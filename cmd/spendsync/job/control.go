@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
+	"spendsync/load"
 	"spendsync/load/history"
 	"spendsync/load/manifest"
 	"spendsync/schema"
@@ -64,14 +66,11 @@ func (c *controlTotals) all(ctx context.Context) (extract.Totals, error) {
 // asked for once more if the sums differ, because it may have been restated between the two requests, and if much of
 // the stored day is gone.
 func (c *controlTotals) compare(ctx context.Context, day schema.Date, read *dayRead) error {
-	known := c.run.store.Account().Days[day]
-	read.noSum, read.isSumOfStored = "", false
-	switch {
-	case read.refused > 0:
-		read.control = schema.ControlUnknown // it counts rows that are not stored
+	store := c.run.store
+	if read.refused > 0 { // it counts rows that are not stored
+		read.control = schema.ControlUnknown
 		return nil
-	case !read.isOver(day):
-		read.control = schema.ControlOpen
+	} else if read.control = schema.ControlOpen; !read.isOver(day) {
 		return nil
 	}
 	totals, err := c.all(ctx)
@@ -82,7 +81,8 @@ func (c *controlTotals) compare(ctx context.Context, day schema.Date, read *dayR
 		read.control, read.noSum = schema.ControlNone, totals.Why
 		return nil
 	}
-	if _, most := read.lost(known); c.agrees(day, read, totals, totals.Decimals) && !most {
+	_, most := read.lost(store.Account().Days[day])
+	if read.compare(store, day, totals.ByDay[day], totals.Decimals) && !most {
 		return nil
 	}
 	again, err := c.run.Report.ControlTotals(ctx, day, day)
@@ -99,37 +99,40 @@ func (c *controlTotals) compare(ctx context.Context, day schema.Date, read *dayR
 		if read.control == schema.ControlMatched {
 			read.control = schema.ControlNone
 		}
-	case !c.agrees(day, read, again, max(totals.Decimals, again.Decimals)):
-		t := again.ByDay[day]
-		read.isSumOfStored = known != nil && known.ContentHash != read.hash &&
-			t.Agrees(known.Sums.Spend, storedClicks(known), known.Rounded)
+	default:
+		read.compare(store, day, again.ByDay[day], max(totals.Decimals, again.Decimals))
 	}
 	return nil
 }
 
-// agrees records the service's sum of a day, and reports whether it is that of the rows.
-func (c *controlTotals) agrees(day schema.Date, read *dayRead, totals extract.Totals, decimals int) bool {
-	t := totals.ByDay[day]
-	read.control, read.total = schema.ControlMatched, manifest.ControlTotal{Spend: schema.Some(t.Spend),
-		Clicks: t.Clicks}
-	if t.Agrees(read.sums.Spend, read.clicks(), read.rounded) ||
-		t.AgreesRounded(read.sums.Spend, read.clicks(), read.sums.Rows, c.decimals(day, read), decimals) {
+// compare records the service's sum of a day, and reports whether it is that of the rows. If it may be rounded, it has
+// some decimals.
+func (read *dayRead) compare(store *load.Store, day schema.Date, t extract.Total, decimals int) bool {
+	read.control, read.isSumOfStored = schema.ControlMatched, false
+	read.total = manifest.ControlTotal{Spend: schema.Some(t.Spend), Clicks: t.Clicks}
+	if t.Agrees(read.sums.Spend, read.clicks(), read.rounded) || decimals != exact &&
+		t.AgreesRounded(read.sums.Spend, read.clicks(), read.sums.Rows, read.decimals(store.StoredDay(day)), decimals) {
 		return true
 	}
+	known := store.Account().Days[day]
 	read.control = schema.ControlDiffers
+	read.isSumOfStored = known != nil && known.ContentHash != read.hash &&
+		t.Agrees(known.Sums.Spend, storedClicks(known), known.Rounded)
 	return false
 }
 
-// decimals is the most decimals that the amounts of a day have. They are looked at only
-// where the sums are not equal.
-func (c *controlTotals) decimals(day schema.Date, read *dayRead) (most int) {
+// exact are the decimals of a sum that is not rounded.
+const exact = -1
+
+// decimals returns the most decimals that the amounts of a day have, which may be the stored one.
+func (read *dayRead) decimals(stored iter.Seq2[[]schema.Spend, error]) (most int) {
 	if read.day != nil {
 		for _, row := range read.day.Rows().All() {
 			most = max(most, row.Spend.Decimals())
 		}
 		return most
 	}
-	for rows, err := range c.run.store.StoredDay(day) {
+	for rows, err := range stored {
 		if err != nil {
 			return schema.MoneyDecimals
 		}

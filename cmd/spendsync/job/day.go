@@ -17,13 +17,9 @@ import (
 	"spendsync/transform"
 )
 
-// maxReads is how often a day is read before it counts as unproven, and maxUnordered how often if its pages come
-// without an order: of ten pages, a read shows two rows of three.
-const maxReads, maxUnordered = 3, 12
-
 // dayRead is one read of a day, or several together.
 type dayRead struct {
-	reads         int
+	reads         []int          // the pages of each
 	began         time.Duration  // since the run did
 	at            schema.Instant // the same as a time
 	rows          *schema.SpendRows
@@ -35,6 +31,7 @@ type dayRead struct {
 	control       string
 	total         manifest.ControlTotal // the service's own, if the day was over
 	noSum         string                // why there is none
+	likes         int                   // other reads with the same rows
 	isSumOfStored bool                  // it is that of the stored rows, and these are others
 	count         schema.Null[int64]    // rows that the service states
 	counted       string                // whether as many came, see [schema.DayCoverage]
@@ -54,19 +51,21 @@ type dayRead struct {
 	aside         []schema.RefusedRow // rows of both kinds that are kept aside with their JSON
 }
 
-// proveDay reads a day until a read is proven, or all reads together are: [maxReads] times at most. If neither is, the
-// day that is stored stands, unless the day goes on.
-func (r *dayReader) proveDay(ctx context.Context, day schema.Date, work *lease, step *schema.Step) (*dayRead, error) {
+// prove reads a day until a read is proven, or all reads together are. If neither is, the day that is stored stands,
+// unless the day goes on.
+func (r *dayReader) prove(
+	ctx context.Context, from pages, day schema.Date, work *lease, step *schema.Step,
+) (*dayRead, error) {
 	known := r.s.store.Account().Days[day]
 	var all *dayRead // the reads together
 	var hashes []string
 	staged := 0 // pages
 	for {
 		step.Attempts++
-		read, err := r.readDay(ctx, day, work, staged, r.known(day, step.Attempts))
+		read, err := r.readDay(ctx, from, day, work, staged, step.Attempts)
 		if err == nil {
 			work.isEmptied = work.isEmptied || known != nil && known.Sums.Rows > 0 && read.isEmpty()
-			err = r.decide(ctx, day, read, hashes)
+			err = r.decide(ctx, from, day, read, hashes)
 		}
 		unproven, isUnproven := errors.AsType[*extract.UnprovenError](err)
 		if err == nil {
@@ -75,8 +74,8 @@ func (r *dayReader) proveDay(ctx context.Context, day schema.Date, work *lease, 
 			return nil, err
 		}
 		all = read.with(all)
-		isLast := step.Attempts >= read.limit()
-		stands, failed := r.together(ctx, day, all, isLast)
+		isLast := step.Attempts >= from.reads(read)
+		stands, failed := r.together(ctx, from, day, all, isLast)
 		switch {
 		case failed != nil:
 		case stands:
@@ -92,16 +91,8 @@ func (r *dayReader) proveDay(ctx context.Context, day schema.Date, work *lease, 
 			return nil, failed
 		}
 		r.s.Log.Warn("the day is not proven; it is read again", "day", day.String(), "attempt", step.Attempts, "of",
-			read.limit(), "error", unproven)
+			from.reads(read), "error", unproven)
 	}
-}
-
-// limit returns how often a day is read.
-func (read *dayRead) limit() int64 {
-	if read.isUnordered() {
-		return maxUnordered
-	}
-	return maxReads
 }
 
 // keepPages keeps, of all staged pages of a day, those of its rows.
@@ -113,19 +104,22 @@ func (r *dayReader) keepPages(day schema.Date, read *dayRead, staged int) error 
 // together weighs several reads as one. After the last read of a day that goes on, what came stands until the next run
 // though it is not proven: rows that move while they are paged never are. It must not take away much of the stored day,
 // nor add up rows that may have come twice.
-func (r *dayReader) together(ctx context.Context, day schema.Date, all *dayRead, isLast bool) (bool, error) {
+func (r *dayReader) together(
+	ctx context.Context, from pages, day schema.Date, all *dayRead, isLast bool,
+) (bool, error) {
 	if all == nil || all.rows == nil {
 		return false, nil
 	}
-	if all.reads > 1 {
-		err := r.decide(ctx, day, all, nil)
+	if len(all.reads) > 1 {
+		err := r.decide(ctx, from, day, all, nil)
 		if _, isUnproven := errors.AsType[*extract.UnprovenError](err); !isUnproven {
 			return err == nil, err
 		}
 	}
 	known := r.s.store.Account().Days[day]
 	_, most := all.lost(known)
-	if !isLast || all.isOver(day) || most || all.sums.Rows == 0 || len(idsIn(all.lacks)) > 0 ||
+	_, isOffline := from.(keptPages)
+	if !isLast || isOffline || all.isOver(day) || all.sums.Rows == 0 || most || len(idsIn(all.lacks)) > 0 ||
 		all.mayReplace(day, known) != nil {
 		return false, nil
 	}
@@ -152,17 +146,14 @@ func (read *dayRead) staged() int {
 }
 
 // decide combines the rows of one key, compares their sum with the service's own, and weighs the read.
-func (r *dayReader) decide(ctx context.Context, day schema.Date, read *dayRead, before []string) error {
-	if err := r.s.checkClock(r.s.Report); err != nil {
-		return err
-	}
-	read.at = schema.InstantOf(r.s.clock.conservative(r.s.clock.at(read.began)))
+func (r *dayReader) decide(ctx context.Context, from pages, day schema.Date, read *dayRead, before []string) error {
 	if read.rows != nil { // they are not the stored ones
 		if err := r.seal(day, read); err != nil {
 			return err
 		}
 	}
-	if err := r.totals.compare(ctx, day, read); err != nil {
+	read.likes, read.noSum, read.isSumOfStored = 0, "", false
+	if err := from.compare(ctx, day, read); err != nil {
 		return err
 	}
 	return read.weigh(day, r.s.store.Account().Days[day], before)
@@ -170,7 +161,7 @@ func (r *dayReader) decide(ctx context.Context, day schema.Date, read *dayRead, 
 
 // seal makes the day of the rows of a read.
 func (r *dayReader) seal(day schema.Date, read *dayRead) error {
-	if read.reads == 1 {
+	if len(read.reads) == 1 {
 		if read.combined = read.combination(); read.combined != history.Apart && read.seen.Repeats == "" {
 			read.seen.Repeats = "a row is there twice"
 		}
@@ -212,12 +203,13 @@ func (read *dayRead) mayReplace(day schema.Date, known *manifest.Day) error {
 
 // readDay reads all pages of a day once. They are staged after those of earlier reads.
 func (r *dayReader) readDay(
-	ctx context.Context, day schema.Date, work *lease, pagesBefore int, known *extract.Known,
+	ctx context.Context, from pages, day schema.Date, work *lease, before int, n int64,
 ) (*dayRead, error) {
-	read := &dayRead{reads: 1, began: r.s.clock.elapsed()}
-	read.at = schema.InstantOf(r.s.clock.at(read.began))
-	c := transform.SpendContext{Account: r.s.Account, RunID: r.s.RunID, Day: day, SeenAt: read.at, Service: r.s.Service}
-	for page, err := range r.s.Report.Spend(ctx, day, r.s.Plan.PageSize, known, &read.seen) {
+	read := &dayRead{}
+	pages := from.begin(ctx, day, n, read)
+	c := transform.SpendContext{Account: r.s.Account, RunID: r.s.RunID, Day: day, SeenAt: read.at,
+		Service: r.s.Service}
+	for page, err := range pages {
 		if err != nil {
 			return nil, err
 		}
@@ -230,47 +222,28 @@ func (r *dayReader) readDay(
 				return nil, err
 			}
 			read.rows = &schema.SpendRows{}
-			if pagesBefore == 0 {
+			if before == 0 {
 				read.rows = &work.workspace.rows
 				read.rows.Reset()
 			}
 			// A total is only a claim so far: it reserves a page or two, no more.
 			read.rows.Grow(int(min(page.Total, 1<<17)))
 		}
-		before := read.rows.Len()
-		became := transform.AppendSpend(read.rows, page, c, work.intern)
-		read.refused += int64(len(became.Refused))
-		read.unread += int64(len(became.Unread))
-		read.forms = joined(read.forms, became.UnreadForms)
-		for _, column := range page.Lacks {
-			isUnknown := column != "date" && column != "campaign_name" // which nothing is unknown without
-			if isUnknown && !slices.Contains(read.lacks, column) {
-				read.lacks = append(read.lacks, column)
-			}
-		}
-		read.noNames = read.noNames || slices.Contains(page.Lacks, "campaign_name")
-		read.noClick = read.noClick || became.UnreadClicks || slices.Contains(page.Lacks, "clicks")
+		added := read.rows.Len()
+		became := read.add(page, c, work.intern)
+		added = read.rows.Len() - added
 		work.oddIDs = append(work.oddIDs, became.OddIDs...)
-		if len(became.Refused) > 0 && read.first == nil {
-			read.first = &became.Refused[0].RowError
-		}
-		read.putAside(became.Refused, c)
-		read.putAside(became.Unread, c)
 		for _, text := range became.Texts {
 			r.s.Log.Info("a text of the report is not stored as it was sent; its numbers are",
 				"day", day.String(), "column", text.Column, "value", text.Value, "why", text.Reason)
 		}
-		added := read.rows.Len() - before
-		err := r.s.staged.PutRaw(day, pagesBefore+page.Number, page.Raw, int64(added), page.Fingerprint)
+		err := r.s.staged.PutRaw(day, before+page.Number, page.Raw, int64(added), page.Fingerprint)
 		if err != nil {
 			return nil, err
 		}
-		read.pages++
-		read.rounded += became.Rounded
-		read.unknown = append(read.unknown, page.Unknown...)
 		r.bar.Rows(added)
 	}
-	read.askedBeyond = schema.Some(read.seen.Beyond)
+	read.askedBeyond, read.reads = schema.Some(read.seen.Beyond), []int{read.pages}
 	return read, nil
 }
 
@@ -320,27 +293,12 @@ func (read *dayRead) incomplete() error {
 		phrase.Count(int(read.refused), "row"), read.first)
 }
 
-// known returns the stored replies of a day: as long as the service answers with the same bytes, nothing has changed,
-// and nothing needs to be decoded. From the second attempt on no replies count as known, nor do they if the columns
-// of the replies show whether the service still rejects some, nor if the last page did not show the end: rows that
-// the total does not count may have been added after it.
-func (r *dayReader) known(day schema.Date, attempt int64) *extract.Known {
-	k := r.s.store.Account().Days[day]
-	if attempt > 1 || k == nil || k.Refused > 0 || r.s.triesAll || k.Unread > 0 && len(k.UnreadForms) == 0 ||
-		!k.AskedBeyond.Valid || k.AskedBeyond.V {
-		return nil
-	}
-	return &extract.Known{
-		Fingerprints: r.s.store.Fingerprints(day),
-		Body:         func(page int) ([]byte, error) { return r.s.store.RawPage(day, page) },
-	}
-}
-
 // readSame is a read of a day whose replies are the stored ones, so that the rows are, too. Only the service's own
 // total is compared again.
 func (r *dayReader) readSame(read *dayRead, day schema.Date, pages int) *dayRead {
 	known := r.s.store.Account().Days[day]
-	read.sums, read.hash, read.rounded, read.pages = known.Sums, known.ContentHash, known.Rounded, pages
+	read.sums, read.hash, read.rounded = known.Sums, known.ContentHash, known.Rounded
+	read.pages, read.reads = pages, []int{pages}
 	read.count, read.counted, read.combined = known.RowsTotal, known.RowsTotalState, known.Combined
 	read.lacks, read.askedBeyond = known.Without, known.AskedBeyond
 	read.seen.Total, read.seen.Ended = -1, true

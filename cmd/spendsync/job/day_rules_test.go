@@ -213,7 +213,7 @@ func (d *dayTest) know(t *testing.T, script string, edit func(*manifest.Day)) {
 	d.report.reads = []string{script}
 	work := &lease{inFlight: d.inFlight}
 	defer work.release()
-	read, err := d.readDay(t.Context(), d.day, work, 0, nil)
+	read, err := d.readDay(t.Context(), d.served(), d.day, work, 0, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,13 +236,15 @@ func (d *dayTest) know(t *testing.T, script string, edit func(*manifest.Day)) {
 	}
 }
 
-// prove reads the day and returns one line: the stored rows, the number of reads, the totals that the service
+func (d *dayTest) served() servedPages { return servedPages{d.s, d.totals} }
+
+// proven reads the day and returns one line: the stored rows, the number of reads, the totals that the service
 // states, and the kept replies.
-func (d *dayTest) prove(t *testing.T) (line string, read *dayRead, err error) {
+func (d *dayTest) proven(t *testing.T) (line string, read *dayRead, err error) {
 	t.Helper()
 	var step schema.Step
 	work := &lease{inFlight: d.inFlight}
-	read, err = d.proveDay(t.Context(), d.day, work, &step)
+	read, err = d.prove(t.Context(), d.served(), d.day, work, &step)
 	line = "no"
 	if err == nil {
 		line = fmt.Sprintf("%d rows %s", read.sums.Rows, read.sums.Spend)
@@ -409,7 +411,7 @@ func TestProveDay(t *testing.T) {
 		if c.known != "" {
 			d.know(t, c.known, c.edit)
 		}
-		got, _, err := d.prove(t)
+		got, _, err := d.proven(t)
 		if got != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
@@ -425,7 +427,7 @@ func TestReadDay_NotesWhatCame(t *testing.T) {
 	d, end := newDayTest(t, emptyStore(t), report)
 	defer end()
 	work := &lease{inFlight: d.inFlight}
-	read, err := d.readDay(t.Context(), day, work, 0, nil)
+	read, err := d.readDay(t.Context(), d.served(), day, work, 0, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -461,7 +463,7 @@ func TestReadDay_NotesWhatCame(t *testing.T) {
 	for script, unknown := range map[string]bool{"a1 b2 c3 / d4": false, "a1? b2 c3 / d4": true, "a1 b2 c3 / d4?": true,
 		"a1 b2 c3 / d4 -clicks": true, "a1 b2 c3 -clicks / d4": true} {
 		report.reads, report.began = []string{script}, 0
-		read, err := d.readDay(t.Context(), day, work, 0, nil)
+		read, err := d.readDay(t.Context(), d.served(), day, work, 0, 2)
 		if err != nil || read.noClick != unknown || read.clicks().Valid == unknown && read.rows.Len() == 0 {
 			t.Errorf("%s: %v, %v", script, read.noClick, err)
 		}
@@ -474,15 +476,15 @@ func TestReadDay_NotesWhatCame(t *testing.T) {
 	// A second read has rows of its own, for the first may prove the day with it, and its replies come after the
 	// first's.
 	report.reads, report.began = []string{"a1 b2", "c3"}, 0
-	first, err := d.readDay(t.Context(), day, work, 0, nil)
+	first, err := d.readDay(t.Context(), d.served(), day, work, 0, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := d.readDay(t.Context(), day, work, first.pages, nil)
+	second, err := d.readDay(t.Context(), d.served(), day, work, first.pages, 2)
 	if err != nil || first.rows.Len() != 2 || second.rows.Len() != 1 {
 		t.Fatalf("%d and %d rows, %v", first.rows.Len(), second.rows.Len(), err)
 	}
-	if again, err := d.readDay(t.Context(), day, work, 0, nil); err != nil || again.rows.Len() != 1 ||
+	if again, err := d.readDay(t.Context(), d.served(), day, work, 0, 2); err != nil || again.rows.Len() != 1 ||
 		again.rows != first.rows {
 		t.Errorf("a third read has %d rows, %v", again.rows.Len(), err)
 	}
@@ -527,7 +529,7 @@ func TestReadDay_KnownReplies(t *testing.T) {
 		c.edit(&k)
 		d.s.triesAll = c.all
 		d.s.store.Account().Days = map[schema.Date]*manifest.Day{d.day: &k}
-		if got := d.known(d.day, c.attempt); (got != nil) != c.want {
+		if got := d.served().known(d.day, c.attempt); (got != nil) != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 		d.bar.rows = 0
@@ -540,7 +542,7 @@ func TestReadDay_KnownReplies(t *testing.T) {
 			t.Errorf("%s: %+v", name, read)
 		}
 	}
-	if d.known(d.day+1, 1) != nil {
+	if d.served().known(d.day+1, 1) != nil {
 		t.Error("replies of a day that is not stored are known")
 	}
 }
@@ -554,7 +556,7 @@ func TestWeigh_ByTheServicesClock(t *testing.T) {
 		report := &scriptedReport{day: schema.DateOf(worldNow) - 5, reads: []string{"a1 =1"}, sums: []string{"1 1"},
 			date: worldNow.Add(off)}
 		d, end := newDayTest(t, dir, report)
-		_, read, err := d.prove(t)
+		_, read, err := d.proven(t)
 		got := "error"
 		if err == nil {
 			got = read.at.Time().UTC().Truncate(time.Second).Format(time.RFC3339)

@@ -2,9 +2,12 @@ package job
 
 import (
 	"cmp"
+	"slices"
 
+	"spendsync/extract"
 	"spendsync/load/history"
 	"spendsync/schema"
+	"spendsync/transform"
 )
 
 // with returns the rows of a read and of those before it as one read, whose evidence is that of the last one: pages
@@ -25,10 +28,10 @@ func (read *dayRead) with(before *dayRead) *dayRead {
 		}
 	}
 	rows, err := history.Combine(all.rows, history.Newest)
-	if err != nil || int64(rows.Len()) == read.sums.Rows && before.reads == 1 {
+	if err != nil || int64(rows.Len()) == read.sums.Rows && len(before.reads) == 1 {
 		return read
 	}
-	all.rows, all.reads = rows, before.reads+1
+	all.rows, all.reads = rows, slices.Concat(before.reads, read.reads)
 	all.pages, all.bytes = before.pages+read.pages, before.bytes+read.bytes
 	all.refused, all.unread = max(before.refused, read.refused), max(before.unread, read.unread)
 	all.first = cmp.Or(before.first, read.first)
@@ -38,6 +41,14 @@ func (read *dayRead) with(before *dayRead) *dayRead {
 	all.noClick = before.noClick || read.noClick
 	all.forms = joined(before.forms, read.forms)
 	return &all
+}
+
+// parts returns the pages of each of several reads.
+func (read *dayRead) parts() []int {
+	if len(read.reads) == 1 {
+		return nil
+	}
+	return read.reads
 }
 
 // isUnordered reports whether rows came twice on pages whose stated total stayed the same: others did not come, and
@@ -61,4 +72,31 @@ func (read *dayRead) combination() history.Combination {
 		return history.Added
 	}
 	return history.Newest
+}
+
+// add adds the rows of a page.
+func (read *dayRead) add(
+	page extract.Page[extract.SpendLine], c transform.SpendContext, intern *transform.Interner,
+) transform.SpendPage {
+	became := transform.AppendSpend(read.rows, page, c, intern)
+	read.pages++
+	read.rounded += became.Rounded
+	read.refused += int64(len(became.Refused))
+	read.unread += int64(len(became.Unread))
+	read.forms = joined(read.forms, became.UnreadForms)
+	read.unknown = append(read.unknown, page.Unknown...)
+	for _, column := range page.Lacks {
+		isUnknown := column != "date" && column != "campaign_name" // which nothing is unknown without
+		if isUnknown && !slices.Contains(read.lacks, column) {
+			read.lacks = append(read.lacks, column)
+		}
+	}
+	read.noNames = read.noNames || slices.Contains(page.Lacks, "campaign_name")
+	read.noClick = read.noClick || became.UnreadClicks || slices.Contains(page.Lacks, "clicks")
+	if len(became.Refused) > 0 && read.first == nil {
+		read.first = &became.Refused[0].RowError
+	}
+	read.putAside(became.Refused, c)
+	read.putAside(became.Unread, c)
+	return became
 }

@@ -112,17 +112,9 @@ func (r *dayReader) copyDay(ctx context.Context, d PlannedDay) *copiedDay {
 	work := lease{inFlight: r.inFlight}
 	defer work.release()
 	defer r.bar.Step()
-	c.read, c.err = r.proveDay(ctx, d.Day, &work, &c.step)
+	c.read, c.err = r.prove(ctx, servedPages{r.s, r.totals}, d.Day, &work, &c.step)
 	if c.err == nil {
-		c.err = r.keepIDs(d.Day, c.read)
-	}
-	if c.err == nil {
-		c.put, c.err = r.s.staged.PutDay(ctx, load.DayRead{
-			Day: d.Day, ReadAt: c.read.at, Control: c.read.control, ControlTotal: c.read.total,
-			Rounded: c.read.rounded, Refused: c.read.refused, Unread: c.read.unread, UnreadForms: c.read.forms,
-			RowsTotal: c.read.count, RowsTotalState: c.read.counted, Combined: c.read.combined,
-			Without: idsIn(c.read.lacks), Kept: c.read.kept, AskedBeyond: c.read.askedBeyond,
-		}, c.read.day)
+		c.put, c.err = r.put(ctx, d.Day, c.read)
 	}
 	c.step.FinishedAt = schema.InstantOf(r.s.Now())
 	if c.err != nil {
@@ -157,6 +149,19 @@ func (r *dayReader) copyDay(ctx context.Context, d PlannedDay) *copiedDay {
 		c.read.day, c.read.rows = nil, nil // its workspace is another day's now
 	}
 	return c
+}
+
+// put stages a proven day.
+func (r *dayReader) put(ctx context.Context, day schema.Date, read *dayRead) (load.DayPut, error) {
+	if err := r.keepIDs(day, read); err != nil {
+		return load.DayPut{}, err
+	}
+	return r.s.staged.PutDay(ctx, load.DayRead{
+		Day: day, ReadAt: read.at, Control: read.control, ControlTotal: read.total,
+		Rounded: read.rounded, Refused: read.refused, Unread: read.unread, UnreadForms: read.forms,
+		RowsTotal: read.count, RowsTotalState: read.counted, Combined: read.combined,
+		Without: idsIn(read.lacks), Kept: read.kept, AskedBeyond: read.askedBeyond,
+	}, read.day)
 }
 
 // describe adds the outcome of the reads to the day's line in the ledger.

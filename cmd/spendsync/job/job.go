@@ -139,7 +139,7 @@ func (j Job) readAndPublish(
 	read := settings(len(proof.witnesses))
 	if err = r.withdrawEmpty(days, read.value()); err == nil {
 		r.sumUp(days)
-		err = r.takeWithheld(publishing, proof)
+		err = r.takeKept(publishing, proof)
 	}
 	if err != nil {
 		return r.failed(err), nil

@@ -16,7 +16,8 @@ import (
 	"spendsync/load/manifest"
 	"spendsync/load/quarantine"
 	"spendsync/schema"
-	"spendsync/transform"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // quarantine keeps the replies of a day that could not be proven, for a later version of spendsync may understand
@@ -108,7 +109,7 @@ func (k kept) take(ctx context.Context, days []quarantine.Day) (taken []takenDay
 				return nil, nil, err
 			}
 			day, err := k.stage(ctx, q)
-			if err == nil && isSilent && !runs[q.RunID] {
+			if err == nil && (isSilent || day.rows == 0) && !runs[q.RunID] {
 				err = errors.New("no other day of its run is proven to be the account's")
 			}
 			if errors.Is(err, durable.ErrStorage) {
@@ -141,51 +142,19 @@ func (k kept) stage(ctx context.Context, q quarantine.Day) (t takenDay, err erro
 	case len(q.Pages) == 0:
 		return t, errors.New("the service refused it: " + q.Reason)
 	}
-	c := transform.SpendContext{Account: k.Account, RunID: k.RunID, Day: q.Date, SeenAt: q.ReadAt, Service: k.Service}
-	rows, intern, rounded, unread, noClick := &schema.SpendRows{}, transform.NewInterner(), 0, 0, false
-	var lacks, forms []string
-	var seen extract.Evidence
-	for page, err := range extract.ProveSpend(k.Service, q.Date, q.PageSize, k.store.Quarantine().Replies(q), &seen) {
-		if err != nil {
-			return t, err
-		}
-		before := rows.Len()
-		became := transform.AppendSpend(rows, page, c, intern)
-		if len(became.Refused) > 0 {
-			return t, &became.Refused[0].RowError
-		}
-		lacks = append(lacks, page.Lacks...)
-		rounded += became.Rounded
-		unread, noClick = unread+len(became.Unread), noClick || became.UnreadClicks
-		forms = joined(forms, became.UnreadForms)
-		err := k.staged.PutRaw(q.Date, page.Number, page.Raw, int64(rows.Len()-before), page.Fingerprint)
-		if err != nil {
-			return t, err
-		}
-	}
-	if ids := campaignsOf(rows); len(ids) > 0 && k.witnesses.hasNone(ids) {
-		return t, fmt.Errorf("whose report it is is not proven: the account has none of its campaigns: %s",
-			someOf("campaign", ids))
-	}
-	if err := losesIDs(q.Date, lacks, known); err != nil {
-		return t, err
-	}
-	read := &dayRead{reads: 1, at: q.ReadAt, rows: rows, seen: seen, rounded: rounded, lacks: lacks,
-		unread: int64(unread), forms: forms, noClick: noClick, total: q.ControlTotal}
-	if err := (&dayReader{s: &session{Job: k.Job, store: k.store}}).seal(q.Date, read); err != nil {
-		return t, err
-	}
-	if read.control, err = controlOf(q, known, read); err == nil {
-		err = read.weigh(q.Date, known, nil)
-	}
+	r := &dayReader{s: &session{Job: k.Job, store: k.store, staged: k.staged}, bar: noBar{},
+		inFlight: semaphore.NewWeighted(maxRowsInFlight)}
+	work := lease{inFlight: r.inFlight}
+	defer work.release()
+	read, err := r.prove(ctx, keptPages{q, k.store, k.Job}, q.Date, &work, &schema.Step{})
 	if err != nil {
 		return t, err
 	}
-	put, err := k.staged.PutDay(ctx, load.DayRead{
-		Day: q.Date, ReadAt: q.ReadAt, Control: read.control, ControlTotal: q.ControlTotal, Rounded: rounded,
-		RowsTotal: read.count, RowsTotalState: read.counted, Combined: read.combined, Unread: int64(unread),
-		Without: idsIn(lacks), UnreadForms: forms,
-	}, read.day)
+	if ids := campaignsOf(read.day.Rows()); len(ids) > 0 && k.witnesses.hasNone(ids) {
+		return t, fmt.Errorf("whose report it is is not proven: the account has none of its campaigns: %s",
+			someOf("campaign", ids))
+	}
+	put, err := r.put(ctx, q.Date, read)
 	return takenDay{q, put, read.sums.Rows}, err
 }
 
@@ -217,24 +186,4 @@ func (m *offlineRun) replayQuarantine(ctx context.Context, first, last schema.Da
 	m.changed += len(taken)
 	m.unproven += len(left)
 	return err
-}
-
-// controlOf holds a day from quarantine to what a sync asks of one: it agrees with the
-// service's total of that time, or there is none and nothing proven is replaced.
-func controlOf(q quarantine.Day, known *manifest.Day, read *dayRead) (string, error) {
-	switch {
-	case !read.isOver(q.Date) && known != nil && known.WasOver(q.Date):
-		return "", errors.New("the day went on when it was read")
-	case !read.isOver(q.Date):
-		return schema.ControlOpen, nil
-	case q.ControlTotal.Spend.Valid:
-		total := extract.Total{Spend: q.ControlTotal.Spend.V, Clicks: q.ControlTotal.Clicks}
-		if !total.Agrees(read.sums.Spend, read.clicks(), read.rounded) {
-			return schema.ControlDiffers, nil
-		}
-		return schema.ControlMatched, nil
-	case known != nil && known.WasOver(q.Date) && known.Refused == 0:
-		return "", errors.New("a proven day is stored, and there was no total of the service's to confirm another")
-	}
-	return schema.ControlUnknown, nil
 }

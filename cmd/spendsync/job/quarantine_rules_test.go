@@ -58,17 +58,23 @@ func TestKept_Take(t *testing.T) {
 		edit   func(*manifest.Day)
 		ours   string // the account's campaign
 		silent bool   // a withheld day that names no campaign
+		alike  int    // other reads of the time that had the same rows
+		reads  []int  // pages of several reads
 		want   string // rows, and how they count
 		why    string
 	}{
-		"end and sum":             {script: "a1 b2~", total: total(3, 2), want: "2 none/matched  1 rounded"},
-		"end and count":           {script: "a1 b2 =2", want: "2 matched/unknown  0 rounded"},
-		"the end alone":           {script: "a1 b2", why: "too little says"},
-		"another sum":             {script: "a1 b2 =2", total: total(4, 2), why: "own sum is 4.00"},
-		"other clicks":            {script: "a1 b2 =2", total: total(3, 9), why: "own sum is 3.00"},
-		"clicks unread":           {script: "a1 b2? =2", total: total(3, 9), why: "some values cannot be read"},
-		"two pages":               {script: "a1 b2 c3 / d4", total: total(10, 4), want: "4 none/matched  0 rounded"},
-		"refused":                 {script: "a1 b2! =2", why: "total_spend null"},
+		"end and sum":   {script: "a1 b2~", total: total(3, 2), want: "2 none/matched  1 rounded"},
+		"end and count": {script: "a1 b2 =2", want: "2 matched/unknown  0 rounded"},
+		"the end alone": {script: "a1 b2", why: "too little says"},
+		"another sum":   {script: "a1 b2 =2", total: total(4, 2), why: "own sum is 4.00"},
+		"other clicks":  {script: "a1 b2 =2", total: total(3, 9), why: "own sum is 3.00"},
+		"clicks unread": {script: "a1 b2? =2", total: total(3, 9), why: "some values cannot be read"},
+		"two pages":     {script: "a1 b2 c3 / d4", total: total(10, 4), want: "4 none/matched  0 rounded"},
+		"refused":       {script: "a1 b2! =2", why: "total_spend null"},
+		"two reads": {script: "a1 b2 =3 / - / b2 c3 =3 / -", reads: []int{2, 2},
+			want: "3 matched/unknown newest 0 rounded"},
+		"clicks unread in two reads": {script: "a1 b2? =2", total: total(3, 9), alike: 1,
+			want: "2 matched/matched  0 rounded 1 unread [clicks.string]"},
 		"no JSON":                 {script: "a1 b2 c3 / 400 x", why: "page 2"},
 		"a refusal":               {why: "the service refused it: x"},
 		"the same row twice":      {script: "a1 a1 =1", want: "1 matched/unknown newest 0 rounded"},
@@ -80,7 +86,7 @@ func TestKept_Take(t *testing.T) {
 		"another account's": {script: "a1 =1", ours: "C9999999",
 			why: "the account has none of its campaigns: 1 campaign (C1000001)"},
 		"the account's": {script: "a1 =1", ours: "C1000001", want: "1 matched/unknown  0 rounded"},
-		"nothing":       {script: "=0", ours: "C9999999", want: "0 matched/unknown  0 rounded"},
+		"nothing":       {script: "=0", ours: "C9999999", why: "no other day of its run"},
 		"read later":    {script: "a1 b2 =2", known: "a1", edit: later, why: "what is stored was read later"},
 		"over an open day": {script: "a1 b2 =2", known: "a1", edit: func(k *manifest.Day) { k.LastReadAt-- },
 			want: "2 matched/unknown  0 rounded"},
@@ -93,7 +99,7 @@ func TestKept_Take(t *testing.T) {
 			d.know(t, c.known, c.edit)
 		}
 		q := quarantine.Day{Date: day, ReadAt: schema.InstantOf(worldNow) - 1, RunID: "run0", Reason: "x",
-			ControlTotal: c.total, Withheld: c.silent}
+			ControlTotal: c.total, Withheld: c.silent, Alike: c.alike, Reads: c.reads}
 		d.keptReplies(t, q, c.script)
 		days, err := d.s.store.Quarantine().Days()
 		if err != nil {

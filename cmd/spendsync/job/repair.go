@@ -205,9 +205,9 @@ func (m *offlineRun) replayDay(ctx context.Context, day schema.Date, known *mani
 		// Nobody knows any more when each row was first seen: not after this.
 		c.SeenAt = known.LastReadAt
 	}
-	rows, taken, err := rowsOf(c, m.store.RawPages(day))
-	if err == nil && taken.refused > 0 && known.Refused == 0 {
-		err = taken.first
+	read, err := rowsOf(c, m.store.RawPages(day))
+	if err == nil && read.refused > 0 && known.Refused == 0 {
+		err = read.first
 	}
 	stored, kept := m.store.StoredDay(day), known.Kept
 	if damaged {
@@ -215,20 +215,20 @@ func (m *offlineRun) replayDay(ctx context.Context, day schema.Date, known *mani
 	}
 	var sealed *history.Day
 	if err == nil {
-		sealed, err = known.Seal(rows, stored)
+		sealed, err = known.Seal(read.rows, stored)
 	}
 	if err != nil {
 		return fmt.Errorf("its replies: %w", err)
 	}
 	m.replayed++
-	if sealed.Hash() == known.ContentHash && known.Refused == taken.refused && known.Unread == taken.unread &&
+	if sealed.Hash() == known.ContentHash && known.Refused == read.refused && known.Unread == read.unread &&
 		!damaged {
 		return nil
 	}
 	m.changed++
 	_, err = m.staged.PutDay(ctx, load.DayRead{
-		Day: day, ReadAt: c.SeenAt, Rounded: taken.rounded, Refused: taken.refused,
-		Unread: taken.unread, UnreadForms: taken.forms, Combined: known.Combined, Without: known.Without, Kept: kept,
+		Day: day, ReadAt: c.SeenAt, Rounded: read.rounded, Refused: read.refused,
+		Unread: read.unread, UnreadForms: read.forms, Combined: known.Combined, Without: known.Without, Kept: kept,
 		Replayed: true, Damaged: damaged,
 	}, sealed)
 	return err
@@ -237,41 +237,26 @@ func (m *offlineRun) replayDay(ctx context.Context, day schema.Date, known *mani
 // RowsOfReplies returns a function that makes the rows of a day again from its stored replies.
 func RowsOfReplies(s *service.Service) func(string, schema.Date, iter.Seq2[[]byte, error]) (*schema.SpendRows, error) {
 	return func(account string, day schema.Date, pages iter.Seq2[[]byte, error]) (*schema.SpendRows, error) {
-		rows, _, err := rowsOf(transform.SpendContext{Account: account, Day: day, Service: s}, pages)
-		return rows, err
+		read, err := rowsOf(transform.SpendContext{Account: account, Day: day, Service: s}, pages)
+		if err != nil {
+			return nil, err
+		}
+		return read.rows, nil
 	}
 }
 
-// taken is the result of reading a day's replies, besides the rows.
-type taken struct {
-	rounded int
-	refused int64 // rows that cannot be stored
-	unread  int64 // rows that are stored without some of their measures
-	forms   []string
-	first   error // why the first of them cannot
-}
-
-func rowsOf(c transform.SpendContext, pages iter.Seq2[[]byte, error]) (rows *schema.SpendRows, t taken, err error) {
-	rows = &schema.SpendRows{}
-	intern := transform.NewInterner()
-	number := 0
+// rowsOf reads the replies of a day, whatever they prove.
+func rowsOf(c transform.SpendContext, pages iter.Seq2[[]byte, error]) (*dayRead, error) {
+	read, intern := &dayRead{rows: &schema.SpendRows{}}, transform.NewInterner()
 	for body, err := range pages {
 		if err != nil {
-			return nil, t, err
+			return nil, err
 		}
-		number++
 		page, err := extract.DecodeSpend(c.Service, body)
 		if err != nil {
-			return nil, t, fmt.Errorf("page %d: %w", number, err)
+			return nil, fmt.Errorf("page %d: %w", read.pages+1, err)
 		}
-		became := transform.AppendSpend(rows, page, c, intern)
-		if len(became.Refused) > 0 && t.first == nil {
-			t.first = &became.Refused[0].RowError
-		}
-		t.refused += int64(len(became.Refused))
-		t.unread += int64(len(became.Unread))
-		t.forms = joined(t.forms, became.UnreadForms)
-		t.rounded += became.Rounded
+		read.add(page, c, intern)
 	}
-	return rows, t, nil
+	return read, nil
 }

@@ -174,10 +174,10 @@ func TestRowsOf(t *testing.T) {
 			}
 		}
 		c := transform.SpendContext{Account: "acme", Day: aDay}
-		rows, got, err := rowsOf(c, pages)
+		got, err := rowsOf(c, pages)
 		text := fmt.Sprint(err)
 		if err == nil {
-			text = fmt.Sprintf("%d rows, %d rounded, %d refused, %d unread %v", rows.Len(), got.rounded,
+			text = fmt.Sprintf("%d rows, %d rounded, %d refused, %d unread %v", got.rows.Len(), got.rounded,
 				got.refused, got.unread, got.forms)
 			if got.first != nil {
 				text += ", " + got.first.Error()
@@ -188,7 +188,7 @@ func TestRowsOf(t *testing.T) {
 		}
 	}
 	broken := func(yield func([]byte, error) bool) { yield(nil, io.ErrUnexpectedEOF) }
-	if _, _, err := rowsOf(transform.SpendContext{Day: aDay}, broken); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, err := rowsOf(transform.SpendContext{Day: aDay}, broken); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("a page that cannot be read: %v", err)
 	}
 }

@@ -79,14 +79,15 @@ func TestWithhold(t *testing.T) {
 	}
 }
 
-// TestTakeWithheld: withheld days are taken once they can no longer be read.
-func TestTakeWithheld(t *testing.T) {
+// TestTakeKept: kept days are taken once they can no longer be read, those that were not withheld once a day.
+func TestTakeKept(t *testing.T) {
 	dir := settingsStore(t)
 	reach := schema.DateOf(worldNow) - schema.ReachDays
 	for name, c := range map[string]struct {
 		day     schema.Date
 		script  string
 		public  bool // it was not withheld
+		again   bool // the day has seen a run
 		later   bool // the stored day is newer
 		before  bool // this run stored the day
 		canWait bool
@@ -94,7 +95,8 @@ func TestTakeWithheld(t *testing.T) {
 	}{
 		"out of reach":              {day: reach - 1, script: "a1 =1", want: "1 1 0"},
 		"the first day of reach":    {day: reach, script: "a1 =1", want: "0 0 0"},
-		"not withheld":              {day: reach - 1, script: "a1 =1", public: true, want: "0 0 0"},
+		"not withheld":              {day: reach - 1, script: "a1 =1", public: true, want: "1 1 0"},
+		"not withheld, once a day":  {day: reach - 1, script: "a1 =1", public: true, again: true, want: "0 0 0"},
 		"stored by this run":        {day: reach - 1, script: "a1 =1", before: true, want: "0 1 0"},
 		"stored later":              {day: reach - 1, script: "a1 =1", later: true, want: "0 1 0"},
 		"not proven":                {day: reach - 1, script: "a1", want: "0 0 0"},
@@ -103,6 +105,9 @@ func TestTakeWithheld(t *testing.T) {
 		d, end := newDayTest(t, dir, &scriptedReport{day: c.day})
 		d.s.plan.Reach = reach
 		r := &run{s: d.s}
+		if c.again {
+			d.s.store.Account().Days = map[schema.Date]*manifest.Day{d.s.plan.Today: {}}
+		}
 		if c.before {
 			r.stored = []schema.Date{c.day}
 		}
@@ -111,7 +116,7 @@ func TestTakeWithheld(t *testing.T) {
 		}
 		d.keptReplies(t, quarantine.Day{Date: c.day, ReadAt: schema.InstantOf(worldNow.Add(-time.Hour)), RunID: "run0",
 			Reason: "x", Withheld: !c.public, Campaigns: []string{"C1000001"}}, c.script)
-		err := r.takeWithheld(t.Context(), &reportProof{witnesses: witnesses{"C1000001": true}, canWait: c.canWait})
+		err := r.takeKept(t.Context(), &reportProof{witnesses: witnesses{"C1000001": true}, canWait: c.canWait})
 		if got := fmt.Sprint(r.tally.taken, len(r.stored), len(r.waiting)); err != nil || got != c.want {
 			t.Errorf("%s: %s, %v", name, got, err)
 		}

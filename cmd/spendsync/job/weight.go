@@ -28,6 +28,7 @@ func (read *dayRead) weigh(day schema.Date, known *manifest.Day, before []string
 	twice, isAbove := read.twice(), read.count.V > read.came()
 	isEmpty := read.sums.Rows+read.refused == 0
 	few, most := read.lost(known)
+	read.likes += read.alike(known, before)
 	weight, against := 0, []string(nil)
 	for _, w := range []struct {
 		is     bool
@@ -37,7 +38,7 @@ func (read *dayRead) weigh(day schema.Date, known *manifest.Day, before []string
 		{seen.Ended, 1, ""},
 		{counted, 1, ""},
 		{summed, 1, ""},
-		{true, read.alike(known, before), ""},
+		{true, read.likes, ""},
 
 		{isEmpty && (differs || known != nil && known.Sums.Rows > 0 && !summed), -9,
 			"the answer is empty, and no sum of the service's confirms it"},
@@ -69,7 +70,7 @@ func (read *dayRead) weigh(day schema.Date, known *manifest.Day, before []string
 // twice returns what rows of one key in one read speak against it: one if they are added up, and two unless the stated
 // number or the service's own sum shows how they count.
 func (read *dayRead) twice() (weight int) {
-	if read.combined == history.Apart || read.reads > 1 {
+	if read.combined == history.Apart || len(read.reads) > 1 {
 		return 0
 	}
 	if read.combined == history.Added {

@@ -46,7 +46,8 @@ func (r *prover) keepReplies(cause error) error {
 func (r *prover) keepDay(d *copiedDay, cause error) error {
 	var err error
 	d.isWithheld, err = r.s.staged.Withhold(quarantine.Day{Date: d.Day, ReadAt: d.read.at, Reason: cause.Error(),
-		PageSize: r.s.Plan.PageSize, ControlTotal: d.read.total, Withheld: true, Campaigns: d.campaigns})
+		PageSize: r.s.Plan.PageSize, ControlTotal: d.read.total, Withheld: true, Campaigns: d.campaigns,
+		Alike: d.read.likes, Reads: d.read.parts()})
 	return err
 }
 
@@ -92,18 +93,21 @@ func (r *prover) refuseVanished() error {
 		exit.ErrOtherReport, phrase.Count(n, "finished day"), phrase.Days(vanished))
 }
 
-// takeWithheld stages the days that earlier runs withheld because their account was not proven, and that can no
-// longer be read. It removes replies that were read before the stored day.
-func (r *run) takeWithheld(ctx context.Context, p *reportProof) error {
+// takeKept stages the days whose replies earlier runs kept and that can no longer be read: those that were withheld, as
+// soon as their account is proven, and in the first run of each day those that did not prove their day, for this
+// version or the operator's lines may understand them. It removes replies that were read before the stored day.
+func (r *run) takeKept(ctx context.Context, p *reportProof) error {
 	days, err := r.s.store.Quarantine().Days()
 	if err != nil {
 		return err
 	}
+	known := r.s.store.Account().Days
 	days = slices.DeleteFunc(days, func(q quarantine.Day) bool {
-		if !q.Withheld || q.Date >= r.since() || slices.Contains(r.daySums.stored, q.Date) {
+		isNow := q.Withheld || known[r.s.plan.Today] == nil
+		if q.Date >= r.since() || slices.Contains(r.daySums.stored, q.Date) || !isNow {
 			return true
 		}
-		isOlder := isStoredLater(r.s.store.Account().Days[q.Date], q)
+		isOlder := isStoredLater(known[q.Date], q)
 		if isOlder {
 			r.daySums.stored = append(r.daySums.stored, q.Date)
 		}
