@@ -7,12 +7,14 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
+	"spendsync/schema/schematest"
 )
 
 // TestAccept_ADifferenceThatStays: a difference whose data is stored ends three runs, stands from the third on, and is
 // shown; by hand it stands at once, or ends runs again. It hides nothing else: not a day that fails beside it, nor the
 // same difference in another size.
 func TestAccept_ADifferenceThatStays(t *testing.T) {
+	schematest.Long(t) // package job has the rules
 	w := newWorld(t)
 	w.env["REREAD_AFTER"] = "0s"
 	totals := func(value string) {

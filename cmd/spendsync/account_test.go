@@ -9,11 +9,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"spendsync/cmd/internal/exit"
+	"spendsync/schema/schematest"
 )
 
 // TestAccount_ShowsEveryAccountOrTheOneAskedFor: with --account an answer is that of a warehouse without the other
 // accounts, whether a question, a view, a macro or SQL asks.
 func TestAccount_ShowsEveryAccountOrTheOneAskedFor(t *testing.T) {
+	schematest.Long(t)
 	w := newSyncedWorld(t)
 	w.env["ACCOUNT"] = "beta"
 	w.must("sync")

@@ -11,6 +11,7 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/load/manifest"
 	"spendsync/load/remote"
+	"spendsync/schema/schematest"
 )
 
 // TestBucket_InPlaceOfAVolume: with SPENDSYNC_BUCKET runs that each begin in an empty folder end as those of a store
@@ -55,6 +56,7 @@ func TestBucket_InPlaceOfAVolume(t *testing.T) {
 // TestBucket_ThatFails: a push that fails after a publication is exit 4, with the generation published, and a bucket
 // that cannot be read lets an empty volume begin nothing.
 func TestBucket_ThatFails(t *testing.T) {
+	schematest.Long(t) // package remote lets each request fail
 	w := makeWorld(t, small)
 	w.bucket = remote.Options{Pause: time.Millisecond}
 	s, url := newS3(t)

@@ -10,13 +10,14 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
+	"spendsync/schema/schematest"
 )
 
 // TestCalls_AreWhatTheServiceTakes sends the calls that query makes of its advice, which
 // sends nothing itself: the service takes each, the next sync sees the sources blocked,
 // and nothing of them is left to advise.
 func TestCalls_AreWhatTheServiceTakes(t *testing.T) {
-	skipShort(t)
+	schematest.Long(t) // package queries has the advice, adsim the calls
 	w := newWorld(t, func(c *adsim.Config) {
 		*c = adsim.Config{RowsPerDay: 2500, RateLimit: -1}
 	})

@@ -17,6 +17,7 @@ import (
 	"spendsync/load/duck"
 	"spendsync/queries"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // playedDemo plays a demo once for all tests and returns its folder and its output. The environment has the settings of
@@ -65,6 +66,7 @@ func openStore(t *testing.T, dir string) (*duck.Session, schema.Date) {
 
 // TestExamples_Answer runs every example that the store names.
 func TestExamples_Answer(t *testing.T) {
+	schematest.Long(t) // TestQuery asks one in four
 	session, _ := openStore(t, demoStore(t))
 	examples, err := session.Query(t.Context(), "SELECT question, sql, answer FROM mart.example")
 	if err != nil {

@@ -8,11 +8,13 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
+	"spendsync/schema/schematest"
 )
 
 // TestPull_ARestoredStoreGoesOnAsOneThatWasNeverLost: after the loss of the volume, 'pull --all' brings a store that
 // 'sync' continues, and what it then holds is what the other one does: numbers, restatements, history, replies.
 func TestPull_ARestoredStoreGoesOnAsOneThatWasNeverLost(t *testing.T) {
+	schematest.Long(t) // package remote compares what comes back
 	w := newSyncedWorld(t)
 	campaign := w.some("active")
 	bid := func(amount string) {

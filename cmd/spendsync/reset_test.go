@@ -9,6 +9,7 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
 	"spendsync/load"
+	"spendsync/schema/schematest"
 )
 
 // TestReset: the account's name alone moves it aside; another account in the store stays unchanged, and
@@ -71,6 +72,7 @@ func TestReset(t *testing.T) {
 
 // TestReset_LastAccount: what is left is a store in which nothing is published of any account.
 func TestReset_LastAccount(t *testing.T) {
+	schematest.Long(t)
 	w := newSyncedWorld(t)
 	w.must("reset-account", "--account", "acme", "--json")
 	w.must("verify")

@@ -126,6 +126,7 @@ func (b *inboxes) take() (all []string) {
 // TestNotices_OfRuns: what begins and ends is told once, by whichever run can reach the receiver; no
 // message, log or file shows a secret; a receiver that is away changes no exit code.
 func TestNotices_OfRuns(t *testing.T) {
+	schematest.Long(t) // package notice has what is told when
 	w := newWorld(t, small)
 	b := &inboxes{status: http.StatusOK}
 	server := httptest.NewServer(b)
