@@ -7,6 +7,7 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // Requests of the control totals, and of the pages of a day.
@@ -51,6 +52,7 @@ func TestControl_NoTotalIsNotATotalOfZero(t *testing.T) {
 // the service gives no total of that day, for whatever reason, with and without a total of
 // the range.
 func TestControl_NoTotalErasesNoDay(t *testing.T) {
+	schematest.Long(t)
 	for name, fault := range map[string]adsim.Fault{
 		"refused":         {Kind: adsim.Status, Status: 400},
 		"without columns": {Kind: adsim.Top, Column: "columns", Value: `["date"]`},

@@ -11,6 +11,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/load/manifest"
+	"spendsync/schema/schematest"
 )
 
 // editing changes the replies about single campaigns.
@@ -90,6 +91,7 @@ func TestBeyond_EveryChangeIsSeen(t *testing.T) {
 // TestBeyond_WhatFlickersIsNoChange: a key that is another one in every reply would bury all
 // changes. It is known by its name, or after a few reads by what it did.
 func TestBeyond_WhatFlickersIsNoChange(t *testing.T) {
+	schematest.Long(t)
 	for key, most := range map[string]string{"updated_at": "0", "nonce": "4"} {
 		t.Run(key, func(t *testing.T) {
 			w := newWorld(t)

@@ -214,6 +214,7 @@ func TestIdentity_Unnamed(t *testing.T) {
 // TestIdentity_FirstRequestsOfAnother: the first requests of a first load are answered by another account, and the
 // service names none: nothing of it is stored, and the next run is well.
 func TestIdentity_FirstRequestsOfAnother(t *testing.T) {
+	schematest.Long(t)
 	w := newWorld(t, twoAccounts)
 	w.answers(`/v1/me$`, 200, `{}`)
 	unnamed := w.transport
@@ -327,6 +328,7 @@ func TestIdentity_WithheldDaysLeaveTheReach(t *testing.T) {
 // TestIdentity_SwitchedWithinARun: the report, the key or both become another account's in the
 // middle of a run. What is the account's is published, and the next run is well.
 func TestIdentity_SwitchedWithinARun(t *testing.T) {
+	schematest.Long(t) // identity_rules_test.go has the rule, cmd/spendsync two accounts in one store
 	const firstDay, someDays, afterMe = 3, 35, 2
 	for name, c := range map[string]struct {
 		stored    bool
@@ -488,6 +490,7 @@ func (w *world) pinnedBy(key string) string {
 // the requests of one run, not one row or version of the other account is ever stored, and no day is lost whose replies
 // were kept. Once all is well again, so is the store.
 func TestIdentity_RandomLives(t *testing.T) {
+	schematest.Long(t)
 	lives, first := schematest.Times(1, 6, 400), 0
 	seeds := []int{128} // the report is the other account's, and for a read within the proof the key is, too
 	for seed := first; seed < first+lives; seed++ {

@@ -13,6 +13,7 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // lackingID is a report whose columns and rows lack an ID. On one day it shows other impressions.
@@ -63,6 +64,7 @@ func (l *lackingID) RoundTrip(req *http.Request) (*http.Response, error) {
 // TestReport_LacksAnID: days whose replies have no column for an ID are stored without it, and get the ID when the
 // column comes back, as restatements that add up to nothing. Finished days with IDs never lose them.
 func TestReport_LacksAnID(t *testing.T) {
+	schematest.Long(t)
 	for _, column := range []string{"source_id", "creative_id"} {
 		t.Run(column, func(t *testing.T) {
 			// Of a source per row only rows without spend have the same IDs when that of the creative is missing.

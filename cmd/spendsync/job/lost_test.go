@@ -9,12 +9,14 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // TestLost_IsReportedUntilARunHasEndedWithIt: whatever publishes in between and ends with
 // another code, the next sync still ends with the one that calls a person, and then no
 // other does.
 func TestLost_IsReportedUntilARunHasEndedWithIt(t *testing.T) {
+	schematest.Long(t)
 	for name, between := range map[string]func(w *world){
 		"nothing": func(*world) {},
 		"rebuild": func(w *world) {

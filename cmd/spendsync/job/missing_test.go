@@ -16,6 +16,7 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // rewriter changes replies of the advertiser API. Its path begins behind the prefix.
@@ -259,6 +260,7 @@ func TestMissing_WhatTheServiceNoLongerHasEnds(t *testing.T) {
 // TestMissing_SilenceOfOneKindEndsNothing: a request for the entity itself that fails in any way
 // but the service's own 404 is no evidence.
 func TestMissing_SilenceOfOneKindEndsNothing(t *testing.T) {
+	schematest.Long(t)
 	for name, reply := range map[string]struct {
 		status int
 		body   string
@@ -293,6 +295,7 @@ func TestMissing_SilenceOfOneKindEndsNothing(t *testing.T) {
 // TestMissing_WhatSpendsLives: a campaign that no list has and that answers 404 goes on for as long as it spends on
 // later days than the one it was last seen on, and one that has ended is back once it does.
 func TestMissing_WhatSpendsLives(t *testing.T) {
+	schematest.Long(t)
 	for name, after := range map[string]time.Duration{"next-day": 24 * time.Hour, "same-day": time.Hour,
 		"after-days-without-runs": 72 * time.Hour} {
 		t.Run(name, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // reportReply is a reply of the report that a test edits.
@@ -81,6 +82,7 @@ func setRow(row map[string]json.RawMessage, column string, value int) {
 // TestOpenDay_ThatMovesIsStored: an open day moves while it is paged, and no total and no sum of the service's
 // say how far a read came. What its best read has is stored, marked as open, and the run ends with 0.
 func TestOpenDay_ThatMovesIsStored(t *testing.T) {
+	schematest.Long(t)
 	var mu sync.Mutex // the cases run beside each other
 	growing := 0
 	grow := func(reply *reportReply) {

@@ -20,6 +20,7 @@ import (
 	"spendsync/load"
 	"spendsync/load/quarantine"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // renamed is the service of a world with replies in which a column has another name on some
@@ -167,6 +168,7 @@ func TestQuarantine_EndsWithTheNextProof(t *testing.T) {
 // TestQuarantine_HoldsToWhatASyncAsks: replies that a sync would not have believed are not
 // believed by replay either.
 func TestQuarantine_HoldsToWhatASyncAsks(t *testing.T) {
+	schematest.Long(t)
 	for name, edit := range map[string]func(q *quarantine.Day){
 		"another total": func(q *quarantine.Day) { q.ControlTotal.Spend.V++ },
 		"a page is missing": func(q *quarantine.Day) {

@@ -9,12 +9,14 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // TestUnproven_SettingsAreStored: settings have no other history than ours, so a run that
 // proves no day of the report stores what it has read of them, from the first run on. Its
 // exit code is the one of the report.
 func TestUnproven_SettingsAreStored(t *testing.T) {
+	schematest.Long(t)
 	// days is every request for rows of the report, and for its creatives.
 	const days = "include_creatives=true"
 	for name, c := range map[string]struct {

@@ -12,6 +12,7 @@ import (
 	"spendsync/load/duck"
 	"spendsync/load/loadtest"
 	"spendsync/queries"
+	"spendsync/schema/schematest"
 )
 
 // withViews is a world whose store answers questions by name.
@@ -70,6 +71,7 @@ func (w *quirkWorld) api(method, path, body string) (reply map[string]any) {
 // name from the second sync on are shown as they were, with the time of the first; what could be
 // read is not, and a third sync that reads all again takes the marks away.
 func TestCurrentViews_SayWhatIsOld(t *testing.T) {
+	schematest.Long(t)
 	w := withViews(t)
 	marks := []string{"campaign", "creative", "source_mode", "source_rule", "account"}
 	wantNone := func() {
@@ -112,6 +114,7 @@ func TestCurrentViews_SayWhatIsOld(t *testing.T) {
 // TestRunway_GoesByAutoFunding: the threshold and the amount are those of the service's reply,
 // and the card is due when the balance is down to the threshold.
 func TestRunway_GoesByAutoFunding(t *testing.T) {
+	schematest.Long(t)
 	w := withViews(t)
 	w.sync()
 	funding, _ := w.api("GET", "/v1/balance", "")["auto_funding"].(map[string]any)
