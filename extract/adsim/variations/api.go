@@ -22,17 +22,12 @@ var apiQuirks = []Quirk{
 	{Name: "status-other-words", Doc: "a campaign's status has a word that the description does not know: RUNNING",
 		change: in(ofCampaigns, "status",
 			words(replaced("active=RUNNING paused=STOPPED archived=ENDED rejected=REFUSED")))},
-	{Name: "list-sparse", Doc: "the list of campaigns has only their IDs and names",
-		change: in([]place{atCampaigns}, "status delivery_status default_bid daily_spend_limit created_at", drop)},
 	{Name: "keys-flicker", Doc: "campaigns, creatives and sources have a key that is another one in every reply",
 		change: each(ofAPI, func(x *exchange, _ int, e *node) {
 			e.Set("request_id", text(x.accounts[0].World.RequestID()))
 			e.Set("generated_at", text(x.now.UTC().Format(time.RFC3339Nano)+strconv.Itoa(x.times("flicker"))))
 		})},
 
-	{Name: "times-no-zone", Doc: "times have no zone: 2026-11-01T06:00:00", change: edit(ofAPI, withoutZone)},
-
-	// Source settings.
 	{Name: "sources-rules", Doc: `the sources are a list of rules: [{"source_id":"S1","action":"block"}]`,
 		change: edit(ofSources, func(e *node) {
 			rules := list()
@@ -50,10 +45,6 @@ var apiQuirks = []Quirk{
 		change: in(ofSources, "bid_overrides", put("null"))},
 	{Name: "bids-missing", Doc: "source settings have no key bid_overrides",
 		change: in(ofSources, "bid_overrides", drop)},
-	{Name: "mode-missing", Doc: "neither source settings nor campaigns say which mode they are in",
-		change: all(in(ofSources, "mode", drop), in(ofCampaigns, "source_targeting_mode", drop))},
-
-	// The three reads of the account; the description shows hardly any of their fields.
 	{Name: "me-unreadable", Doc: `the key's info says nothing: {"ok":true}`, change: whole(ofMe, `{"ok":true}`)},
 	{Name: "me-404", Doc: "the key's info is not there (404)",
 		override: refuseAPI(atMe, 404, "There is no such path.")},
@@ -81,19 +72,6 @@ var apiQuirks = []Quirk{
 	{Name: "list-cap", Doc: "lists give at most 4 entries a page, whatever was asked for, and no total",
 		ask:    capped,
 		change: ofLists(noTotals)},
-	{Name: "list-cursor", Doc: "lists give at most 4 entries a page, ignore the offset, and name a cursor for more",
-		ask: func(x *exchange) {
-			capped(x)
-			if x.place.isList() {
-				x.edit(func(q url.Values) { q.Del("offset") })
-			}
-		},
-		change: ofLists(func(_ *exchange, body *node, entries []*node, total int) {
-			body.Drop("total", "limit", "offset")
-			if len(entries) < total {
-				body.Set("next_cursor", text("eyJvIjo0fQ"))
-			}
-		})},
 	{Name: "list-total-more", Doc: "the total of a list counts one entry that is nowhere listed",
 		change: ofLists(func(_ *exchange, body *node, _ []*node, total int) {
 			body.Set("total", num(total+1))
@@ -150,15 +128,6 @@ var apiQuirks = []Quirk{
 		change: wrapped(func(_ *exchange, inner, around *node) *node {
 			return with("payload", with("rows", inner, "count", totalIn(around)))
 		}, under("payload"))},
-}
-
-// withoutZone writes the times of the advertiser API without a zone.
-func withoutZone(e *node) {
-	e.Walk(func(of *node, key string) {
-		if t, err := time.Parse(time.RFC3339Nano, of.Get(key).Text()); err == nil {
-			of.Set(key, text(t.UTC().Format("2006-01-02T15:04:05")))
-		}
-	})
 }
 
 // refuseAPI answers requests of a place with an error of the advertiser API.

@@ -35,7 +35,6 @@ var catalog = sync.OnceValue(func() (list []Quirk) {
 var nameQuirks = []Quirk{
 	{Name: "name-surrogate", Doc: "names of campaigns end in half an emoji, as JavaScript cuts them",
 		change: naming(tail(` \ud83d`))},
-	{Name: "name-nul", Doc: "names of campaigns contain NUL", change: naming(tail(`\u0000x`))},
 }
 
 // wireQuirks change all bodies alike, or how a reply is sent.

@@ -192,14 +192,6 @@ func replaced(pairs string) func(s string) string {
 	}
 }
 
-// like writes a value in another form: VALUE stands for the value, and TEXT for it without quotes.
-func like(shape string) form {
-	return value(func(v *node) *node {
-		raw := string(v.Append(nil))
-		return leaf(strings.NewReplacer("VALUE", raw, "TEXT", strings.Trim(raw, `"`)).Replace(shape))
-	})
-}
-
 // whole puts a JSON text in the place of an entire body.
 func whole(places []place, raw string) change {
 	return inPlaces(places, func(*exchange, *node) *node { return leaf(raw) })

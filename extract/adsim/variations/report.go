@@ -20,16 +20,8 @@ var reportQuirks = []Quirk{
 	// Sums of the report's own, which the description promises nowhere.
 	{Name: "totals-lack-source", Doc: "sums of the report leave out one source",
 		change: each(ofTotals, lackSource)},
-	{Name: "totals-per-campaign", Doc: "sums of the report come per campaign and day",
-		ask: func(x *exchange) {
-			if x.place == atTotals {
-				x.edit(func(q url.Values) { q.Set("columns", "campaign_id,"+q.Get("columns")) })
-			}
-		}},
 	{Name: "totals-none", Doc: "the report refuses questions without include_creatives (400)",
 		override: refuse(ofTotals, 400, "include_creatives must be true", always)},
-	{Name: "totals-empty", Doc: "the report without include_creatives has no rows",
-		change: body(ofTotals, noRows)},
 	{Name: "totals-fail", Doc: "the report without include_creatives is 500",
 		override: func(x *exchange) (wire.Reply, bool) {
 			if x.place != atTotals {
@@ -50,21 +42,15 @@ var reportQuirks = []Quirk{
 		}))},
 	{Name: "numbers-text", Doc: `all numbers of the report are exact texts: "12.34", "17"`,
 		change: in(ofReport, "total_spend clicks impressions conversions ctr cpc cpa", asText)},
-	{Name: "spend-dollar", Doc: `amounts of the report are texts for people: "$1,234.50"`,
-		change: in(ofReport, "total_spend", like(`"$TEXT"`))},
 	{Name: "conversions-fractional", Doc: "conversions are shared between clicks: 0.5",
 		change: in(ofReport, "conversions", value(func(v *node) *node {
 			return leaf(money.Amount(v.Number() * 500_000).String())
 		}))},
 	{Name: "credit-negative-clicks", Doc: "a row of each day is a credit: its spend and its clicks are negative",
 		change: each([]place{atDays, atTotals}, credits)},
-	{Name: "counts-null", Doc: "impressions and conversions are null",
-		change: in(ofDays, "impressions conversions", put("null"))},
 	{Name: "row-spend-null", Doc: "the spend of one row a page is null", change: onePaid("total_spend", put("null"))},
 
 	// The rest of a row, besides its numbers.
-	{Name: "name-missing", Doc: "the report has no column campaign_name",
-		change: dropColumn(ofDays, "campaign_name")},
 	{Name: "row-without-creative", Doc: "the first row with spend of a day has no creative: creative_id is null",
 		change: func(x *exchange, body *node) *node {
 			if x.number("page", 1) > 1 {
@@ -79,23 +65,12 @@ var reportQuirks = []Quirk{
 	{Name: "source-date-missing", Doc: "a creative without delivery has neither a key source_id nor a key date",
 		change: in(ofDays, "source_id", ifNull(func(row *node, _ string) { row.Drop("source_id", "date") }))},
 	{Name: "source-number", Doc: "source_id of the report is a number: 4711", change: in(ofDays, "source_id", asID)},
-	{Name: "ids-lowercase", Doc: "the report writes IDs of campaigns and creatives in lower case",
-		change: in(ofRows, "campaign_id creative_id", words(strings.ToLower))},
-	{Name: "rows-unsorted", Doc: "the rows of a page come in another order",
-		change: body(ofReport, func(body *node) { slices.Reverse(rowsOf(body)) })},
 	{Name: "other-account", Doc: "the report is that of another account than the API key's",
 		change: in(ofRows, "campaign_id creative_id", words(func(s string) string {
 			return "C88" + s[min(2, len(s)):]
 		}))},
 
 	// The list of columns and the form of the rows.
-	{Name: "columns-more", Doc: "the report has a column more than was asked for",
-		change: body(ofReport, func(body *node) {
-			body.Edit("columns", func(v *node) *node { return list(append(v.Values, text("currency"))...) })
-			for _, row := range rowsOf(body) {
-				row.Set("currency", text("USD"))
-			}
-		})},
 	{Name: "columns-lack-clicks", Doc: "the report leaves out the column clicks though it was asked for",
 		change: dropColumn(ofReport, "clicks")},
 	{Name: "rows-arrays", Doc: "the rows of the report are arrays in the order of the columns",
@@ -106,11 +81,6 @@ var reportQuirks = []Quirk{
 	// Days: how they are written, and which there are.
 	{Name: "date-datetime", Doc: "dates of the report are instants in UTC: 2026-11-20T00:00:00Z",
 		change: in(ofReport, "date", tail("T00:00:00Z"))},
-	{Name: "date-us", Doc: "dates of the report are written month first: 11/20/2026",
-		change: in(ofReport, "date", words(func(s string) string {
-			y, md, _ := strings.Cut(s, "-")
-			return strings.Replace(md, "-", "/", 1) + "/" + y
-		}))},
 	{Name: "day-empty", Doc: "the report has no rows for the fifth day before today, and no sum of it",
 		change: emptyDay(true)},
 	{Name: "day-rows-missing", Doc: "the report has no rows for the fifth day before today, but a sum of it",
@@ -124,13 +94,6 @@ var reportQuirks = []Quirk{
 			}
 			return body
 		})},
-	{Name: "range-one-day", Doc: "the report refuses a range of more than one day (400)",
-		override: refuse(ofReport, 400, "The range must not exceed 1 day", func(x *exchange) bool {
-			_, one := x.oneDay()
-			return !one
-		})},
-
-	// Pages of the report.
 	{Name: "pagination-none", Doc: "the report has no pagination", change: inBody("pagination", drop)},
 	{Name: "pagination-from-zero", Doc: "pagination counts pages from 0 though the request counts from 1",
 		change: pagination(func(g, _ *node) { g.Set("page", num(g.Get("page").Number()-1)) })},
@@ -146,8 +109,6 @@ var reportQuirks = []Quirk{
 		}},
 
 	// What a body of the report is wrapped in.
-	{Name: "report-bare", Doc: "the report is its rows alone: [..]",
-		change: inPlaces(ofReport, func(_ *exchange, body *node) *node { return list(rowsOf(body)...) })},
 	{Name: "report-error-200", Doc: `the report is an error with status 200: {"error":".."}`,
 		change: whole(ofReport, `{"error":"The report is being prepared. Try again later."}`)},
 
