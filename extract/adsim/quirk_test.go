@@ -113,7 +113,7 @@ func TestQuirks_EachChangesWhatItSays(t *testing.T) {
 			t.Errorf("%s changes nothing", q.Name)
 		}
 	}
-	if len(names) < 90 {
+	if len(names) < 80 {
 		t.Errorf("%d quirks", len(names))
 	}
 	if err := s.SetQuirks(); err != nil {

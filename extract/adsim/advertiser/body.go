@@ -15,64 +15,20 @@ import (
 // body is a JSON object, checked by its schema.
 type body map[string]any
 
-// parseBody parses a JSON object, refusing everything that readers understand differently: text
-// that is not UTF-8, a repeated key, anything after the object.
-func parseBody(raw []byte) (body, error) {
+// parseBody parses a JSON object; its numbers keep their text.
+func parseBody(raw []byte) (b body, err error) {
 	if !utf8.Valid(raw) {
 		return nil, errors.New("the body is not UTF-8")
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
-	v, err := parseValue(d)
-	if err != nil {
-		return nil, fmt.Errorf("the body is not valid JSON: %w", err)
+	if err := d.Decode(&b); err != nil {
+		return nil, fmt.Errorf("the body is not a JSON object: %w", err)
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows the JSON object")
+	if _, err := d.Token(); !errors.Is(err, io.EOF) || b == nil {
+		return nil, errors.New("expected one JSON object")
 	}
-	m, ok := v.(map[string]any)
-	if !ok {
-		return nil, errors.New("expected a JSON object")
-	}
-	return m, nil
-}
-
-func parseValue(d *json.Decoder) (any, error) {
-	tok, err := d.Token()
-	if err != nil {
-		return nil, err
-	}
-	switch tok {
-	case json.Delim('{'):
-		m := map[string]any{}
-		for d.More() {
-			key, err := d.Token()
-			if err != nil {
-				return nil, err
-			}
-			name := key.(string) // a decoder gives nothing else here
-			if _, twice := m[name]; twice {
-				return nil, fmt.Errorf("%q is given more than once", name)
-			}
-			if m[name], err = parseValue(d); err != nil {
-				return nil, err
-			}
-		}
-		_, err = d.Token()
-		return m, err
-	case json.Delim('['):
-		list := []any{}
-		for d.More() {
-			v, err := parseValue(d)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, v)
-		}
-		_, err = d.Token()
-		return list, err
-	}
-	return tok, nil
+	return b, nil
 }
 
 func (b body) has(name string) bool { _, has := b[name]; return has }

@@ -212,7 +212,7 @@ func (s *API) cloneCampaign(c *Call) wire.Reply {
 			with = e.cloned(cp)
 		}
 		for _, cr := range slices.Backward(with) {
-			copied, p := e.addCreative(made, ledger.ContentOf(e.St.CreativeNow(cr)), false)
+			copied, p := e.addCreative(made, e.St.CreativeNow(cr).Content, false)
 			if p != nil {
 				return p
 			}

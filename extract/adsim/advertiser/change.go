@@ -196,13 +196,14 @@ func (e edit) orderCreative(cr *market.Creative, set map[string]any) error {
 		return err
 	}
 	of := e.OfCreative(cr.ID)
-	takeContent(ledger.ContentOf(e.St.CreativeNow(cr)), b).Set(of)
+	ct := takeContent(e.St.CreativeNow(cr).Content, b)
+	of.Content = &ct
 	if b.has("status") {
 		status := b.text("status")
 		of.Status = &status
 	}
 	now := e.St.CreativeNow(cr)
-	if found := missing(ledger.ContentOf(now), ""); len(found) > 0 && now.Status != "draft" {
+	if found := missing(now.Content, ""); len(found) > 0 && now.Status != "draft" {
 		return fmt.Errorf("only a draft may lack %s", found[0].Field)
 	}
 	if b.has("rejection_reasons") {

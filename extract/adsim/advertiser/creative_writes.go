@@ -111,11 +111,11 @@ func (e edit) addCreative(cp *market.Campaign, ct ledger.Content, draft bool) (*
 	if err != nil {
 		return nil, conflict("Campaign %s: %v.", cp.ID, err)
 	}
-	ct.Set(of)
+	of.Content = &ct
 	status := "draft"
 	if !draft {
 		status = "pending_review"
-		e.Submit(cr, false)
+		e.Submit(cr)
 	}
 	of.Status = &status
 	return cr, nil
@@ -184,7 +184,7 @@ func (e edit) changeCreative(cr *market.Creative, b body) *problem {
 		return conflict("Creative %s is no draft: it is %s.", cr.ID, status)
 	}
 	of := e.OfCreative(cr.ID)
-	ct := takeContent(ledger.ContentOf(e.St.CreativeNow(cr)), b)
+	ct := takeContent(e.St.CreativeNow(cr).Content, b)
 	if status == "active" || status == "paused" {
 		if of.Pending != nil && !of.Pending.Rejected {
 			ct = takeContent(*of.Pending, b) // start from the pending version
@@ -194,21 +194,21 @@ func (e edit) changeCreative(cr *market.Creative, b body) *problem {
 		}
 		ct.Submitted, ct.Rejected = e.St.Now, false
 		of.Pending = &ct
-		e.Submit(cr, true)
+		e.Submit(cr)
 		return nil
 	}
 	lacks := missing(ct, "")
 	if status == "draft" && (!b.flag("submit_for_review") || len(lacks) > 0 && !b.has("submit_for_review")) {
-		ct.Set(of)
+		of.Content = &ct
 		return nil
 	}
 	if len(lacks) > 0 {
 		return invalidFields(lacks)
 	}
-	ct.Set(of)
+	of.Content = &ct
 	pending := "pending_review"
 	of.Status, of.RejectionReasons, of.RejectionComment = &pending, nil, nil
-	e.Submit(cr, false)
+	e.Submit(cr)
 	return nil
 }
 
@@ -255,7 +255,7 @@ func (s *API) cloneCreative(c *Call) wire.Reply {
 		if p := e.checkImages("", c.args); p != nil {
 			return p
 		}
-		ct, draft := takeContent(ledger.ContentOf(e.St.CreativeNow(cr)), c.args), c.args.flag("draft")
+		ct, draft := takeContent(e.St.CreativeNow(cr).Content, c.args), c.args.flag("draft")
 		found := checkTexts(nil, "", c.args)
 		if !draft {
 			found = append(found, missing(ct, "")...)

@@ -78,9 +78,7 @@ type version struct {
 
 func creativeOf(st *ledger.State, cr *market.Creative) creative {
 	now := st.CreativeNow(cr)
-	ct := ledger.ContentOf(now)
-	ct.Reasons, ct.Comment = now.Reasons, now.Comment
-	out := creative{ID: cr.ID, CampaignID: cr.Campaign.ID, content: contentOf(ct, now.Status),
+	out := creative{ID: cr.ID, CampaignID: cr.Campaign.ID, content: contentOf(now.Content, now.Status),
 		CreatedAt: clock.Instant(cr.CreatedAt)}
 	if v := st.Changes.Creative(cr.ID).Pending; v != nil {
 		status := "pending_review"

@@ -45,15 +45,13 @@ type CampaignChanges struct {
 }
 
 type CreativeChanges struct {
-	Hidden               Action
-	Base                 *market.Creative // of a created one
-	Title, Message, Link *string
-	ImageID, IconID      *string
-	Button1, Button2     *string
-	Status               *string
-	RejectionReasons     *[]string
-	RejectionComment     *string
-	Pending              *Content // a version of a running one that is in review, or was refused
+	Hidden           Action
+	Base             *market.Creative // of a created one
+	Content          *Content
+	Status           *string
+	RejectionReasons *[]string
+	RejectionComment *string
+	Pending          *Content // a version of a running one that is in review, or was refused
 }
 
 var (
@@ -193,27 +191,15 @@ func (ch *Changes) markOf(d clock.Day) uint64 {
 	return 0
 }
 
-// Content is the part of a creative that is reviewed.
+// Content is the part of a creative that is reviewed, and what the review had against it.
 type Content struct {
 	Title, Message, Link, ImageID, IconID, Button1, Button2 string
+	Reasons                                                 []string
+	Comment                                                 string
 
-	// Of a version of a creative that runs: when it was submitted, and what the
-	// review had against it.
+	// Of a version of a creative that runs.
 	Submitted time.Time
 	Rejected  bool
-	Reasons   []string
-	Comment   string
-}
-
-func ContentOf(now creativeNow) Content {
-	return Content{Title: now.Title, Message: now.Message, Link: now.Link, ImageID: now.ImageID, IconID: now.IconID,
-		Button1: now.Button1, Button2: now.Button2}
-}
-
-// Set puts the content in the place of what a creative has.
-func (ct Content) Set(of *CreativeChanges) {
-	of.Title, of.Message, of.Link = &ct.Title, &ct.Message, &ct.Link
-	of.ImageID, of.IconID, of.Button1, of.Button2 = &ct.ImageID, &ct.IconID, &ct.Button1, &ct.Button2
 }
 
 // Effect is something that happens to what a campaign brings, or one of its creatives,

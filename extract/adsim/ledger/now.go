@@ -213,27 +213,22 @@ func withChanges(list []int32, asked map[int32]bool) []int32 {
 	return out
 }
 
-// creativeNow is a creative at one instant.
-type creativeNow struct {
-	Title, Message, Link, ImageID, IconID string
-	Button1, Button2, Status              string
-	Reasons                               []string // of a rejected one
-	Comment                               string
+// CreativeNow is a creative at one instant.
+type CreativeNow struct {
+	Content
+	Status string
 }
 
-func (st *State) CreativeNow(cr *market.Creative) creativeNow {
-	asked := st.Changes.Creative(cr.ID)
-	now := creativeNow{
-		Title:   Or(asked.Title, cr.Title),
-		Message: Or(asked.Message, cr.Message),
-		Link:    Or(asked.Link, cr.Link),
-		ImageID: Or(asked.ImageID, cr.ImageID),
-		IconID:  Or(asked.IconID, cr.IconID),
-		Button1: Or(asked.Button1, cr.Button1),
-		Button2: Or(asked.Button2, cr.Button2),
-		Status:  st.CreativeStatus(cr),
-	}
-	if now.Status == "rejected" {
+// Generated is a creative without changes.
+func (st *State) Generated(cr *market.Creative) CreativeNow {
+	return CreativeNow{Content{Title: cr.Title, Message: cr.Message, Link: cr.Link, ImageID: cr.ImageID,
+		IconID: cr.IconID, Button1: cr.Button1, Button2: cr.Button2}, cr.Status(st.Today)}
+}
+
+func (st *State) CreativeNow(cr *market.Creative) CreativeNow {
+	asked, now := st.Changes.Creative(cr.ID), st.Generated(cr)
+	now.Content, now.Status = Or(asked.Content, now.Content), Or(asked.Status, now.Status)
+	if now.Reasons, now.Comment = nil, ""; now.Status == "rejected" {
 		now.Reasons = Or(asked.RejectionReasons, []string{"misleading_claim", "low_quality_image"})
 		now.Comment = Or(asked.RejectionComment, "Please don't promise \"guaranteed\" results;\nsee the "+
 			"policy, section 4.")

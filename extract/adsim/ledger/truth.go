@@ -29,16 +29,21 @@ type Sum struct {
 // printed.
 func (m Measures) Exact() string { return string(money.AppendFixed(nil, m.Spend)) }
 
+// NameOf is the name that the report shows of a row's campaign.
+func (st *State) NameOf(r *Row) string {
+	if st.Follows(r) {
+		return Or(st.Changes.Campaign(r.Campaign.ID).Name, r.Campaign.Name)
+	}
+	return r.Campaign.Name
+}
+
 func (st *State) Line(d clock.Day, r *Row) Line {
 	l := Line{
 		Date:         d.String(),
 		CampaignID:   r.Campaign.ID,
-		CampaignName: r.Campaign.Name,
+		CampaignName: st.NameOf(r),
 		CreativeID:   r.Creative.ID,
 		Measures:     r.Measures,
-	}
-	if st.Follows(r) {
-		l.CampaignName = Or(st.Changes.Campaign(r.Campaign.ID).Name, r.Campaign.Name)
 	}
 	if r.Source != NoSource {
 		l.SourceID = st.Account.Sources.IDs[r.Source]

@@ -9,34 +9,32 @@ import (
 
 	"spendsync/extract/adsim/chance"
 	"spendsync/extract/adsim/clock"
-	"spendsync/extract/adsim/tree"
 )
 
 // Campaign is one campaign for its entire life. Its days are Chicago days, and each takes effect at
 // the day's first instant: on its end day the campaign is over from the start.
 type Campaign struct {
-	ID, Name         string
-	IDJSON, NameJSON []byte
-	Key              uint64
-	CreatedAt        time.Time
-	Created          clock.Day // first day it exists on
-	Starts           clock.Day // first day it may deliver on
-	Over             clock.Day // from here on it is paused
-	Ends             bool      // over is its end_date
-	Archived         clock.Day
-	rejected         bool
-	Weight           uint64
-	baseBid          int64 // millionths
-	minBid           int64
-	TargetCPA        int64  // 0: none
-	ClickRate        uint64 // clicks an impression, in 65536ths
-	ConvertRate      uint64 // conversions a click, in 65536ths
-	Audience         Audience
-	Allowed          Universe // of an allow-list campaign
-	AllowList        bool
-	Overrides        uint64      // one source in this many has a bid of its own; 0: none
-	Creatives        []*Creative // by ID
-	Newest           []*Creative // the same, as the API lists them
+	ID, Name    string
+	Key         uint64
+	CreatedAt   time.Time
+	Created     clock.Day // first day it exists on
+	Starts      clock.Day // first day it may deliver on
+	Over        clock.Day // from here on it is paused
+	Ends        bool      // over is its end_date
+	Archived    clock.Day
+	rejected    bool
+	Weight      uint64
+	baseBid     int64 // millionths
+	minBid      int64
+	TargetCPA   int64  // 0: none
+	ClickRate   uint64 // clicks an impression, in 65536ths
+	ConvertRate uint64 // conversions a click, in 65536ths
+	Audience    Audience
+	Allowed     Universe // of an allow-list campaign
+	AllowList   bool
+	Overrides   uint64      // one source in this many has a bid of its own; 0: none
+	Creatives   []*Creative // by ID
+	Newest      []*Creative // the same, as the API lists them
 }
 
 // Audience is who a campaign is shown to; zero values are not set.
@@ -98,8 +96,6 @@ func (a *Account) buildCampaign(s *slot, life int) *Campaign {
 	if key%3 > 0 {
 		c.Overrides = uint64(max(64, len(a.Sources.IDs)/40))
 	}
-	c.IDJSON = tree.Marshal(c.ID)
-	c.NameJSON = tree.Marshal(c.Name)
 	n := chance.Between(chance.Hash(key, chance.AboutCreative), (a.perCampaign+1)/2, a.perCampaign+a.perCampaign/2)
 	for i := range max(1, n) {
 		c.Creatives = append(c.Creatives, a.buildCreative(c, i, s.period))

@@ -6,15 +6,12 @@ import (
 
 	"spendsync/extract/adsim/chance"
 	"spendsync/extract/adsim/clock"
-	"spendsync/extract/adsim/tree"
 )
 
 // Creative is one creative for its whole life.
 type Creative struct {
 	Campaign                              *Campaign
 	ID                                    string
-	IDJSON, TitleJSON, MessageJSON        []byte
-	ImageJSON, IconJSON                   []byte
 	Key                                   uint64
 	Title, Message, Link, ImageID, IconID string
 	Button1, Button2                      string
@@ -84,20 +81,7 @@ func (a *Account) buildCreative(c *Campaign, i, period int) *Creative {
 	if h>>41%4 == 0 {
 		cr.Button2 = "Not now, thanks ✕"
 	}
-	cr.IDJSON = tree.Marshal(cr.ID)
-	cr.TitleJSON = tree.Marshal(cr.Title)
-	cr.MessageJSON = tree.Marshal(cr.Message)
-	cr.IconJSON = ImageURL(cr.IconID)
-	cr.ImageJSON = ImageURL(cr.ImageID)
 	return cr
-}
-
-// ImageURL is the JSON of where an image lies, null without an image.
-func ImageURL(id string) []byte {
-	if id == "" {
-		return []byte("null")
-	}
-	return tree.Marshal("https://img.example/" + id + ".png")
 }
 
 // ExistsOn reports whether the report has the creative on a day, delivered or not.

@@ -12,7 +12,6 @@ import (
 // Zipf's law: a few bring most, thousands bring a little.
 type Sources struct {
 	IDs       []string
-	Quoted    []string // as JSON
 	Visitors  []uint32 // impressions relative to a plain website, in 256ths
 	Worth     []uint32 // conversions relative to a plain website, in 256ths
 	Live      Universe
@@ -30,7 +29,6 @@ type Universe struct {
 func newSources(seed uint64, n int) *Sources {
 	t := &Sources{
 		IDs:      make([]string, n),
-		Quoted:   make([]string, n),
 		Visitors: make([]uint32, n),
 		Worth:    make([]uint32, n),
 	}
@@ -43,8 +41,7 @@ func newSources(seed uint64, n int) *Sources {
 		t.IDs[i] = "S" + strconv.FormatUint(number, 10)
 	}
 	slices.Sort(t.IDs)
-	for i, id := range t.IDs {
-		t.Quoted[i] = `"` + id + `"`
+	for i := range t.IDs {
 		t.Worth[i] = 256
 	}
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"spendsync/extract/adsim/clock"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/market"
 	"spendsync/extract/adsim/money"
@@ -65,86 +64,68 @@ func (c column) ofCreatives() bool {
 // rowWriter writes rows as JSON objects of the columns asked for.
 type rowWriter struct {
 	columns []column
-	keys    [][]byte // `,"date":`
-	fixed   int      // number of leading columns that are the same for all rows of a creative and day
 	st      *ledger.State
-	sources *market.Sources
-	today   clock.Day
-
-	// What the leading columns of the row before looked like.
-	prefix         []byte
-	prefixDay      clock.Day
-	prefixCampaign *market.Campaign
-	prefixCreative *market.Creative
-	dates          map[clock.Day][]byte
-}
-
-func newRowWriter(columns []column, st *ledger.State) *rowWriter {
-	w := &rowWriter{columns: columns, st: st, sources: st.Account.Sources, today: st.Today,
-		dates: map[clock.Day][]byte{}}
-	for _, c := range columns {
-		w.keys = append(w.keys, []byte(`,"`+columnNames[c]+`":`))
-	}
-	for w.fixed < len(columns) && columns[w.fixed] <= colCreativeStatus {
-		w.fixed++
-	}
-	return w
+	quoted  map[string][]byte // texts as JSON
+	last    *market.Creative  // of the row before
+	shown   ledger.CreativeNow
 }
 
 // appendRow appends one row. The first comma becomes the brace.
 func (w *rowWriter) appendRow(dst []byte, r *ledger.Row) []byte {
 	start := len(dst)
-	if r.Day != w.prefixDay || r.Creative != w.prefixCreative || r.Campaign != w.prefixCampaign || w.prefix == nil {
-		w.prefix = w.prefix[:0]
-		for i, c := range w.columns[:w.fixed] {
-			w.prefix = w.appendColumn(append(w.prefix, w.keys[i]...), c, r)
+	if r.Creative != nil && r.Creative != w.last {
+		w.last, w.shown = r.Creative, w.st.Generated(r.Creative)
+		if w.st.Follows(r) {
+			w.shown = w.st.CreativeNow(r.Creative)
 		}
-		w.prefixDay, w.prefixCreative, w.prefixCampaign = r.Day, r.Creative, r.Campaign
 	}
-	dst = append(dst, w.prefix...)
-	for i := w.fixed; i < len(w.columns); i++ {
-		dst = w.appendColumn(append(dst, w.keys[i]...), w.columns[i], r)
+	for _, c := range w.columns {
+		dst = append(append(append(dst, `,"`...), columnNames[c]...), `":`...)
+		dst = w.appendColumn(dst, c, r)
 	}
 	dst[start] = '{'
 	return append(dst, '}')
 }
 
+// appendText appends a text; null for an empty one.
+func (w *rowWriter) appendText(dst []byte, s string) []byte {
+	if s == "" {
+		return append(dst, "null"...)
+	}
+	q := w.quoted[s]
+	if q == nil {
+		q = tree.Marshal(s)
+		w.quoted[s] = q
+	}
+	return append(dst, q...)
+}
+
 // appendColumn appends the value of one column.
 func (w *rowWriter) appendColumn(dst []byte, c column, r *ledger.Row) []byte {
-	if c != colCreativeID && c >= colCampaignName && c <= colCreativeStatus && w.st.Follows(r) {
-		return w.appendFollowed(dst, c, r)
-	}
 	switch c {
 	case colDate:
-		d := w.dates[r.Day]
-		if d == nil {
-			d = tree.Marshal(r.Day.String())
-			w.dates[r.Day] = d
-		}
-		return append(dst, d...)
+		return append(append(append(dst, '"'), r.Day.String()...), '"')
 	case colCampaignID:
-		return append(dst, r.Campaign.IDJSON...)
+		return w.appendText(dst, r.Campaign.ID)
 	case colCampaignName:
-		return append(dst, r.Campaign.NameJSON...)
+		return w.appendText(dst, w.st.NameOf(r))
 	case colCreativeID:
-		return append(dst, r.Creative.IDJSON...)
+		return w.appendText(dst, r.Creative.ID)
 	case colCreativeTitle:
-		return append(dst, r.Creative.TitleJSON...)
+		return w.appendText(dst, w.shown.Title)
 	case colCreativeMessage:
-		return append(dst, r.Creative.MessageJSON...)
+		return w.appendText(dst, w.shown.Message)
 	case colCreativeImageURL:
-		return append(dst, r.Creative.ImageJSON...)
+		return w.appendText(dst, imageURL(w.shown.ImageID))
 	case colCreativeIconURL:
-		return append(dst, r.Creative.IconJSON...)
+		return w.appendText(dst, imageURL(w.shown.IconID))
 	case colCreativeStatus:
-		dst = append(dst, '"')
-		dst = append(dst, r.Creative.Status(w.today)...)
-		return append(dst, '"')
+		return w.appendText(dst, w.shown.Status)
 	case colSourceID:
-		if r.Source != ledger.NoSource {
-			return append(dst, w.sources.Quoted[r.Source]...)
+		if r.Source == ledger.NoSource {
+			return append(dst, "null"...)
 		}
-		return append(dst, "null"...)
+		return w.appendText(dst, w.st.Account.Sources.IDs[r.Source])
 	case colTotalSpend:
 		return money.Append(dst, r.Spend)
 	case colClicks:
@@ -157,30 +138,16 @@ func (w *rowWriter) appendColumn(dst []byte, c column, r *ledger.Row) []byte {
 		return appendRatio(dst, float64(r.Clicks), float64(r.Impressions))
 	case colCPC:
 		return appendRatio(dst, float64(r.Spend)/1e6, float64(r.Clicks))
-	case colCPA:
-		return appendRatio(dst, float64(r.Spend)/1e6, float64(r.Conversions))
 	}
-	return append(dst, "null"...)
+	return appendRatio(dst, float64(r.Spend)/1e6, float64(r.Conversions))
 }
 
-// appendFollowed appends the current name, text or status of a campaign that was changed through
-// the API.
-func (w *rowWriter) appendFollowed(dst []byte, c column, r *ledger.Row) []byte {
-	if c == colCampaignName {
-		return append(dst, tree.Marshal(ledger.Or(w.st.Changes.Campaign(r.Campaign.ID).Name, r.Campaign.Name))...)
+// imageURL is where an image lies, "" without an image.
+func imageURL(id string) string {
+	if id == "" {
+		return ""
 	}
-	now := w.st.CreativeNow(r.Creative)
-	switch c {
-	case colCreativeTitle:
-		return append(dst, tree.Marshal(now.Title)...)
-	case colCreativeMessage:
-		return append(dst, tree.Marshal(now.Message)...)
-	case colCreativeImageURL:
-		return append(dst, market.ImageURL(now.ImageID)...)
-	case colCreativeIconURL:
-		return append(dst, market.ImageURL(now.IconID)...)
-	}
-	return append(dst, tree.Marshal(now.Status)...)
+	return "https://img.example/" + id + ".png"
 }
 
 // appendHurtRow appends a row that a fault has changed.

@@ -197,7 +197,7 @@ func (p *Account) render(st *ledger.State, rq *reportRequest, f *wire.Fault) []b
 		dst = append(append(append(dst, '"'), columnNames[c]...), '"')
 	}
 	dst = append(dst, `],"data":[`...)
-	w := newRowWriter(rq.columns, st)
+	w := &rowWriter{columns: rq.columns, st: st, quoted: map[string][]byte{}}
 	for i := range rows {
 		if i > 0 {
 			dst = append(dst, ',')

@@ -56,10 +56,7 @@ func (e *Editor) commit() {
 		}
 	}
 	for _, r := range e.submitted { // drop the creative's earlier submission
-		e.reviews = append(slices.DeleteFunc(e.reviews, func(o review) bool {
-			return o.creative == r.creative &&
-				o.version == r.version
-		}), r)
+		e.reviews = append(slices.DeleteFunc(e.reviews, func(o review) bool { return o.creative == r.creative }), r)
 	}
 	e.World.changes = e.Next
 }

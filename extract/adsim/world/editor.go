@@ -11,7 +11,6 @@ import (
 	"spendsync/extract/adsim/chance"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/market"
-	"spendsync/extract/adsim/tree"
 )
 
 // Editor merges a change into the earlier ones.
@@ -58,7 +57,6 @@ func (e *Editor) NewCampaign() (*market.Campaign, *ledger.CampaignChanges) {
 		Created:   market.Never, // by itself it blocks nothing
 		Archived:  market.Never,
 	}
-	cp.IDJSON = tree.Marshal(cp.ID)
 	cp.Weight = 20 + chance.Below(chance.Mix(cp.Key+3), 30)
 	cp.ClickRate = 200 + chance.Below(chance.Mix(cp.Key+4), 1500)
 	cp.ConvertRate = 650 + chance.Below(chance.Mix(cp.Key+5), 4600)
@@ -85,7 +83,6 @@ func (e *Editor) NewCreative(cp *market.Campaign) (*market.Creative, *ledger.Cre
 	cr := &market.Creative{
 		Campaign:  cp,
 		ID:        id,
-		IDJSON:    tree.Marshal(id),
 		Key:       key,
 		CreatedAt: e.St.Now.Truncate(time.Second),
 		Archived:  market.Never,

@@ -12,12 +12,10 @@ import (
 	"spendsync/extract/adsim/market"
 )
 
-// review is a creative that waits for a person to look at it.
+// review is a creative that waits for a person to look at it, or at its new version.
 type review struct {
-	creative  string
-	version   bool // of a creative that runs
-	submitted time.Time
-	due       time.Time // zero: only on command
+	creative string
+	due      time.Time // zero: only on command
 }
 
 // Verdict is the outcome of a review.
@@ -32,10 +30,10 @@ type Verdict struct {
 // usually within a day.
 const longestReview = 22 * time.Hour
 
-// Submit submits a creative for review. Its earlier submission is dropped.
-func (e *Editor) Submit(cr *market.Creative, version bool) {
+// Submit submits a creative, or its new version, for review. Its earlier submission is dropped.
+func (e *Editor) Submit(cr *market.Creative) {
 	now := e.St.Now
-	r := review{creative: cr.ID, version: version, submitted: now}
+	r := review{creative: cr.ID}
 	switch takes := e.Cfg.ReviewTakes; {
 	case takes > 0:
 		r.due = now.Add(takes)
@@ -81,89 +79,59 @@ func (s *World) settle(now time.Time) {
 			return
 		}
 		r := s.reviews[at]
-		s.decide(r, r.due, nil)
+		_ = s.decide(r.creative, r.due, nil) // a creative that is no longer under review stays unchanged
 	}
 }
 
-// decide ends a review. A creative that is no longer under review stays unchanged.
-func (s *World) decide(r review, at time.Time, told *Verdict) {
+// decide ends the review of a creative, or of its new version. Without a verdict the reviewer has no instructions.
+func (s *World) decide(id string, at time.Time, told *Verdict) error {
 	st := s.stateLocked(at)
 	e := s.editorOf(&st)
 	e.api = true
-	e.reviews = slices.DeleteFunc(slices.Clone(e.reviews), func(o review) bool {
-		return o.creative == r.creative &&
-			o.version == r.version
-	})
-	campaignID, _, _ := strings.Cut(r.creative, "-")
+	e.reviews = slices.DeleteFunc(slices.Clone(e.reviews), func(o review) bool { return o.creative == id })
+	campaignID, _, _ := strings.Cut(id, "-")
 	cp := st.Campaign(campaignID)
-	if cp == nil {
-		return
+	if cp == nil || st.Creative(cp, id) == nil {
+		return fmt.Errorf("review: no creative %q", id)
 	}
-	cr := st.Creative(cp, r.creative)
-	status := st.CreativeStatus(cr)
-	of := e.OfCreative(cr.ID)
-	ct := ledger.ContentOf(st.CreativeNow(cr))
-	if r.version {
-		if of.Pending == nil || of.Pending.Rejected || status == "archived" {
-			return
-		}
+	now := st.CreativeNow(st.Creative(cp, id))
+	of := e.OfCreative(id)
+	ct, version := now.Content, of.Pending != nil && !of.Pending.Rejected && now.Status != "archived"
+	switch {
+	case version:
 		ct = *of.Pending
-	} else if status != "pending_review" {
-		return
+	case now.Status != "pending_review":
+		return fmt.Errorf("review: creative %s does not wait for one", id)
 	}
 	v := judge(ct)
 	if told != nil {
 		v = *told
 	}
-	e.follow(of, r, ct, v)
-	e.commit()
-}
-
-// follow applies a verdict.
-func (e *Editor) follow(of *ledger.CreativeChanges, r review, ct ledger.Content, v Verdict) {
+	reasons, comment, status := append([]string{}, v.Reasons...), v.Comment, "active"
 	switch {
-	case r.version && v.Approve:
-		ct.Set(of)
-		of.Pending = nil
-	case r.version:
-		ct.Rejected, ct.Reasons, ct.Comment = true, slices.Clone(v.Reasons), v.Comment
+	case version && v.Approve:
+		of.Content, of.Pending = &ct, nil
+	case version:
+		ct.Rejected, ct.Reasons, ct.Comment = true, reasons, comment
 		of.Pending = &ct
 	case v.Approve:
-		status := "active"
 		of.Status, of.RejectionReasons, of.RejectionComment = &status, nil, nil
 	default:
-		status, reasons, comment := "rejected", append([]string{}, v.Reasons...), v.Comment
+		status = "rejected"
 		of.Status, of.RejectionReasons, of.RejectionComment = &status, &reasons, &comment
 	}
+	e.commit()
+	return nil
 }
 
-// Review ends the review of a creative, or of its waiting version, as a person
-// would.
+// Review ends the review of a creative, or of its waiting version, as a person would.
 func (s *World) Review(v Verdict) error {
+	if !v.Approve && len(v.Reasons) == 0 {
+		return errors.New("review: a rejection needs a reason")
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.Clock.Now()
 	s.settle(now)
-	st := s.stateLocked(now)
-	campaignID, _, _ := strings.Cut(v.Creative, "-")
-	var cr *market.Creative
-	if cp := st.Campaign(campaignID); cp != nil {
-		cr = st.Creative(cp, v.Creative)
-	}
-	if cr == nil {
-		return fmt.Errorf("review: no creative %q", v.Creative)
-	}
-	if !v.Approve && len(v.Reasons) == 0 {
-		return errors.New("review: a rejection needs a reason")
-	}
-	of := st.Changes.Creative(cr.ID)
-	switch {
-	case of.Pending != nil && !of.Pending.Rejected:
-		s.decide(review{creative: cr.ID, version: true}, now, &v)
-	case st.CreativeStatus(cr) == "pending_review":
-		s.decide(review{creative: cr.ID}, now, &v)
-	default:
-		return fmt.Errorf("review: creative %s does not wait for one", cr.ID)
-	}
-	return nil
+	return s.decide(v.Creative, now, &v)
 }
