@@ -9,9 +9,9 @@ import (
 	"spendsync/extract/adsim/memo"
 )
 
-// Caches is all that a service keeps. The bounds are about 60 MB each for rows.
+// Caches is all that a service keeps.
 type Caches struct {
-	days   memo.Cache[dayKey, *Day]
+	days   memo.Cache[dayKey, []Row]
 	groups memo.Cache[groupKey, []Row]
 	costs  memo.Cache[costKey, int64]
 	limits memo.Cache[*market.Campaign, int64]
@@ -19,47 +19,35 @@ type Caches struct {
 	usual func() uint64
 }
 
-// dayKey is what the rows of a day depend on.
+// stateKey is what rows depend on besides the question.
+type stateKey struct {
+	asOf          int64
+	today         clock.Day
+	version, mark uint64
+}
+
+// keyFor is the key of rows until a day.
+func (st *State) keyFor(d clock.Day) stateKey {
+	return stateKey{st.AsOf.Unix(), st.Today, st.Version, st.Changes.markOf(min(d, st.Today))}
+}
+
 type dayKey struct {
-	day      clock.Day
-	scope    Scope
-	asOf     int64
-	today    clock.Day
-	overlay  *Overlay
-	frozen   bool
-	frozenAt int64
-	mark     uint64
+	day clock.Day
+	stateKey
 }
 
-func (st *State) dayKey(d clock.Day, sc Scope) dayKey {
-	return dayKey{d, sc, st.AsOf.Unix(), st.Today, st.Overlays[d], st.Frozen, st.FrozenAt.Unix(), st.Changes.markOf(d)}
-}
-
-// groupKey is what the rows of a question depend on.
 type groupKey struct {
-	query   Query
-	asOf    int64
-	today   clock.Day
-	version uint64
-	mark    uint64
-}
-
-func (st *State) groupKey(q Query) groupKey {
-	return groupKey{q, st.AsOf.Unix(), st.Today, st.Version, st.Changes.markOf(min(q.To, st.Today))}
+	Query
+	stateKey
 }
 
 func NewCaches(a *market.Account) *Caches {
-	const rows = 1 << 20
 	one := func(int64) int64 { return 1 }
 	count := func(r []Row) int64 { return int64(len(r)) + 1 }
+	most := int64(max(1<<20, 40*a.RowsPerDay)) // some 70 MB, or a report of a large account
 	return &Caches{
-		days: memo.Cache[dayKey, *Day]{Most: 1 << 18, Weigh: func(sd *Day) int64 {
-			if sd.filled < 64 {
-				return int64(sd.total) + 1
-			}
-			return int64(len(sd.entries)) + 1
-		}},
-		groups: memo.Cache[groupKey, []Row]{Most: rows, Weigh: count},
+		days:   memo.Cache[dayKey, []Row]{Most: most, Weigh: count},
+		groups: memo.Cache[groupKey, []Row]{Most: most, Weigh: count},
 		costs:  memo.Cache[costKey, int64]{Most: 1 << 14, Weigh: one},
 		limits: memo.Cache[*market.Campaign, int64]{Most: 1 << 20, Weigh: one},
 		usual:  sync.OnceValue(func() uint64 { return traffic(a, clock.Civil(2026, time.October, 1)) }),

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"cmp"
+	"maps"
 	"math/bits"
 	"slices"
 	"time"
@@ -17,6 +18,9 @@ import (
 // audience, at the price of the bid of that time. If that is more than the day's limit, or than what is left of a
 // prepaid balance, each row gets its part of the amount.
 
+// byItselfOnly are the versions of a campaign that follows the seed alone.
+var byItselfOnly = []Version{{ByItself: true, Of: &NoCampaignChanges}}
+
 // versionsOf are the versions of a campaign that follows its settings on a day, nil for any other.
 func (st *State) versionsOf(c *market.Campaign, d clock.Day) []Version {
 	if st.Changes == nil {
@@ -27,57 +31,49 @@ func (st *State) versionsOf(c *market.Campaign, d clock.Day) []Version {
 		return versions
 	}
 	if st.prepaidOn(d) {
-		return []Version{{ByItself: true, Of: &NoCampaignChanges},
-			{At: d.Start(st.Account.Zone), Of: &NoCampaignChanges}}
+		return append(byItselfOnly[:1:1], Version{At: d.Start(st.Account.Zone), Of: &NoCampaignChanges})
 	}
 	return nil
 }
 
-// followEntries puts the entries of the campaigns that follow their settings in the place of those that they would
-// have by themselves. traffic is what all creatives draw by themselves.
-func (st *State) followEntries(sd *Day, all []Entry, traffic uint64) []Entry {
-	if st.Changes == nil {
-		return all
+// entriesOf computes the creatives of a day with their rows, by campaign and creative.
+func (st *State) entriesOf(d clock.Day) (list []Entry) {
+	sd := st.dayOf(d)
+	rows, traffic := byItself(st.Account, d)
+	add := func(c *market.Campaign, versions []Version) {
+		f := sd.follow(c, versions)
+		f.usual, f.traffic = rows, traffic
+		list = append(list, f.entries(versions)...)
 	}
-	campaigns := slices.Concat(st.Account.ExistingOn(sd.day), st.Changes.Made)
-	for id := range st.Changes.History { // one that is archived by itself may have been changed before
-		if c := st.Campaign(id); c != nil && !slices.Contains(campaigns, c) {
-			campaigns = append(campaigns, c)
+	existing := st.Account.ExistingOn(d)
+	for _, c := range existing {
+		versions := st.versionsOf(c, d)
+		if versions == nil {
+			versions = byItselfOnly
+		}
+		add(c, versions)
+	}
+	if st.Changes != nil {
+		more := st.Changes.Made
+		for _, id := range slices.Sorted(maps.Keys(st.Changes.History)) { // of an archived one, too
+			if c := st.Campaign(id); c != nil && !slices.Contains(existing, c) && !c.IsMade() {
+				more = append(slices.Clip(more), c)
+			}
+		}
+		for _, c := range more {
+			if versions := st.versionsOf(c, d); versions != nil {
+				add(c, versions)
+			}
 		}
 	}
-	var followed, rest []Entry
-	is := map[*market.Campaign]bool{}
-	for _, c := range campaigns {
-		if versions := st.versionsOf(c, sd.day); versions != nil {
-			is[c] = true
-			f := st.followDay(sd, c, versions, all, traffic)
-			followed = append(followed, f.entries()...)
-		}
+	if st.prepaidOn(d) {
+		stopAt(list, st.fundsFor(d))
 	}
-	if len(is) == 0 {
-		return all
-	}
-	if st.prepaidOn(sd.day) {
-		stopAt(followed, st.fundsFor(sd.day))
-	}
-	for _, e := range all {
-		if !is[e.Creative.Campaign] {
-			rest = append(rest, e)
-		}
-	}
-	for i := range followed {
-		e := &followed[i]
-		for j := range e.list {
-			sd.restate(&e.list[j])
-		}
-		e.rows = len(e.list)
-	}
-	rest = append(rest, followed...)
-	slices.SortStableFunc(rest, func(x, y Entry) int {
+	slices.SortStableFunc(list, func(x, y Entry) int {
 		return cmp.Or(cmp.Compare(x.Creative.Campaign.ID, y.Creative.Campaign.ID),
 			cmp.Compare(x.Creative.ID, y.Creative.ID))
 	})
-	return rest
+	return list
 }
 
 // stopAt leaves every row its part of an amount, if all together cost more: delivery stops at one time for all. The
@@ -115,14 +111,12 @@ func stopAt(entries []Entry, amount int64) (spent int64) {
 	return spent
 }
 
-// followDay is one such campaign on one day.
-type followDay struct {
-	*market.Account
-	st        *State
-	sd        *Day
+// follower is one campaign on one day.
+type follower struct {
+	*day
 	campaign  *market.Campaign
-	all       []Entry // of the day without changes
-	traffic   uint64
+	usual     map[*market.Creative]int // rows without changes
+	traffic   uint64                   // of all creatives without changes
 	stretches []stretch
 	universe  *market.Universe // of the last stretch
 	limit     int64            // the highest of the day; 0: none
@@ -138,11 +132,12 @@ type stretch struct {
 	delivers   bool
 }
 
-func (st *State) followDay(sd *Day, c *market.Campaign, versions []Version, all []Entry, traffic uint64) *followDay {
-	f := &followDay{Account: st.Account, st: st, sd: sd, campaign: c, all: all, traffic: traffic}
-	began, ends := sd.day.Start(f.Zone), (sd.day + 1).Start(f.Zone)
-	if st.AsOf.Before(ends) {
-		ends = st.AsOf
+func (sd *day) follow(c *market.Campaign, versions []Version) *follower {
+	f := &follower{day: sd, campaign: c}
+	zone := sd.Account.Zone
+	began, ends := sd.day.Start(zone), (sd.day + 1).Start(zone)
+	if sd.AsOf.Before(ends) {
+		ends = sd.AsOf
 	}
 	cuts := []time.Time{began}
 	for i := range versions {
@@ -168,8 +163,8 @@ func (st *State) followDay(sd *Day, c *market.Campaign, versions []Version, all 
 			}
 		}
 		audience := Or(v.Of.Audience, c.Audience)
-		s := stretch{Version: v, begin: clock.ArrivedShare(sd.day, from, f.Zone),
-			end: clock.ArrivedShare(sd.day, to, f.Zone), delivers: f.delivers(v, from),
+		s := stretch{Version: v, begin: clock.ArrivedShare(sd.day, from, zone),
+			end: clock.ArrivedShare(sd.day, to, zone), delivers: f.delivers(v, from),
 			bid: Or(v.Of.Bid, c.Bid(sd.day)), allowList: Or(v.Of.AllowList, c.AllowList),
 			reach: audience.Reach()}
 		f.stretches = append(f.stretches, s)
@@ -182,28 +177,28 @@ func (st *State) followDay(sd *Day, c *market.Campaign, versions []Version, all 
 }
 
 // limitOf is the daily limit of a version, 0 for none.
-func (f *followDay) limitOf(v *Version) int64 {
+func (f *follower) limitOf(v *Version) int64 {
 	if v.Of.Limit != nil {
 		return *v.Of.Limit
 	}
-	return f.st.DailyLimit(f.campaign)
+	return f.DailyLimit(f.campaign)
 }
 
 // universeOf is the sources that may be bought in a stretch.
-func (f *followDay) universeOf(s *stretch) *market.Universe {
+func (f *follower) universeOf(s *stretch) *market.Universe {
 	c := f.campaign
 	switch {
 	case s.ByItself || s.allowList == c.AllowList && len(s.Of.Allowed) == 0 && !c.IsMade():
-		return c.Universe(f.Sources)
+		return c.Universe(f.Account.Sources)
 	case !s.allowList:
-		return &f.Sources.Live
+		return &f.Account.Sources.Live
 	}
-	u := f.Sources.Live.Subset(func(src int32) bool { return f.allows(s.Version, src) })
+	u := f.Account.Sources.Live.Subset(func(src int32) bool { return f.allows(s.Version, src) })
 	return &u
 }
 
 // allows reports whether a source is on the allow list of a version.
-func (f *followDay) allows(v *Version, src int32) bool {
+func (f *follower) allows(v *Version, src int32) bool {
 	if on, asked := v.Of.Allowed[src]; asked {
 		return on
 	}
@@ -212,40 +207,40 @@ func (f *followDay) allows(v *Version, src int32) bool {
 }
 
 // span is from when to when a version may be delivered.
-func (f *followDay) span(v *Version) (start, end time.Time) {
+func (f *follower) span(v *Version) (start, end time.Time) {
 	c := f.campaign
-	start = Or(v.Of.Start, c.Starts.Start(f.Zone))
+	start = Or(v.Of.Start, c.Starts.Start(f.Account.Zone))
 	if c.Ends {
-		end = c.Over.Start(f.Zone)
+		end = c.Over.Start(f.Account.Zone)
 	}
 	return start, Or(v.Of.End, end)
 }
 
 // delivers reports whether the campaign may be shown at an instant. A pause takes a while to finish.
-func (f *followDay) delivers(v *Version, t time.Time) bool {
+func (f *follower) delivers(v *Version, t time.Time) bool {
 	if v.ByItself {
-		return !f.campaign.IsMade() && f.campaign.DeliversOn(f.sd.day)
+		return !f.campaign.IsMade() && f.campaign.DeliversOn(f.day.day)
 	}
 	start, end := f.span(v)
-	if t.Before(start) || !end.IsZero() && !t.Before(end) || f.st.Balance == "depleted" {
+	if t.Before(start) || !end.IsZero() && !t.Before(end) || f.Balance == "depleted" {
 		return false
 	}
-	return Or(v.Of.Status, f.campaign.Status(f.sd.day)) == "active" || t.Before(v.Of.PausedUntil)
+	return Or(v.Of.Status, f.campaign.Status(f.day.day)) == "active" || t.Before(v.Of.PausedUntil)
 }
 
 // runs reports whether a creative runs in a stretch. One that is hidden does not, as delivery_status has it too.
-func (f *followDay) runs(s *stretch, cr *market.Creative) bool {
+func (f *follower) runs(s *stretch, cr *market.Creative) bool {
 	if s.ByItself {
-		return cr.Number == 0 && cr.ExistsOn(f.sd.day) && cr.Status(f.sd.day) == "active"
+		return cr.Number == 0 && cr.ExistsOn(f.day.day) && cr.Status(f.day.day) == "active"
 	}
 	of := s.creative(cr.ID)
-	return of.Hidden != Hide && Or(of.Status, cr.Status(f.sd.day)) == "active"
+	return of.Hidden != Hide && Or(of.Status, cr.Status(f.day.day)) == "active"
 }
 
 // buys reports whether a source is bought in a stretch, and at what bid.
-func (f *followDay) buys(s *stretch, src int32) (bid int64, ok bool) {
+func (f *follower) buys(s *stretch, src int32) (bid int64, ok bool) {
 	c := f.campaign
-	byItself := c.Bid(f.sd.day)
+	byItself := c.Bid(f.day.day)
 	h := c.SourceHash(src)
 	own := c.Overrides > 0 && h%c.Overrides == 1
 	if own {
@@ -260,7 +255,7 @@ func (f *followDay) buys(s *stretch, src int32) (bid int64, ok bool) {
 	asked, is := s.Of.Bids[src]
 	switch {
 	case s.Of.Optimized[src]:
-		return max(market.LowestBid, s.bid*int64(50+min(f.Sources.Worth[src]*50/256, 100))/100), true
+		return max(market.LowestBid, s.bid*int64(50+min(f.Account.Sources.Worth[src]*50/256, 100))/100), true
 	case is && asked > 0:
 		return asked, true
 	case own && !is:
@@ -271,7 +266,7 @@ func (f *followDay) buys(s *stretch, src int32) (bid int64, ok bool) {
 
 // draw returns a source's traffic during a stretch, in 256ths of the traffic without changes, and the bid. Twice the
 // bid draws twice the traffic, from a sixteenth to four times; an audience draws by its share of the subscribers.
-func (f *followDay) draw(s *stretch, cr *market.Creative, src int32) (factor uint64, bid int64) {
+func (f *follower) draw(s *stretch, cr *market.Creative, src int32) (factor uint64, bid int64) {
 	if !s.delivers || !f.runs(s, cr) {
 		return 0, 0
 	}
@@ -294,24 +289,26 @@ func (f *followDay) draw(s *stretch, cr *market.Creative, src int32) (factor uin
 }
 
 // entries are the campaign's creatives with their rows, within the day's limit.
-func (f *followDay) entries() []Entry {
+func (f *follower) entries(versions []Version) []Entry {
 	var out []Entry
-	c, d := f.campaign, f.sd.day
-	for _, cr := range slices.Concat(c.Creatives, f.st.Changes.Campaign(c.ID).Made) {
-		if cr.Number == 0 && !cr.ExistsOn(d) || cr.Number > 0 && clock.DayOf(cr.CreatedAt, f.Zone) > d {
+	c, d := f.campaign, f.day.day
+	creatives, follows := c.Creatives, len(versions) > 1
+	if follows {
+		creatives = slices.Concat(creatives, f.Changes.Campaign(c.ID).Made)
+	}
+	for _, cr := range creatives {
+		if cr.Number == 0 && !cr.ExistsOn(d) || cr.Number > 0 && clock.DayOf(cr.CreatedAt, f.Account.Zone) > d {
 			continue
 		}
 		e := Entry{Creative: cr, key: chance.Hash(cr.Key, chance.AboutRows, uint64(d)), universe: f.universe}
 		e.ClickRate, e.ConvertRate = cr.Rates()
-		f.st.Changes.Plant(&e, d)
-		i := slices.IndexFunc(f.all, func(e Entry) bool { return e.Creative == cr })
-		if i >= 0 && f.universe == c.Universe(f.Sources) {
-			e.rows = f.all[i].rows
+		f.Changes.Plant(&e, d)
+		if f.universe == c.Universe(f.Account.Sources) {
+			e.rows = f.usual[cr]
 		}
-		if e.rows == 0 {
+		if e.rows == 0 && follows {
 			e.rows = f.usualRows(&e)
 		}
-		e.follows = true
 		f.fill(&e)
 		out = append(out, e)
 	}
@@ -322,24 +319,24 @@ func (f *followDay) entries() []Entry {
 }
 
 // usualRows is how many rows a creative has that has none by itself.
-func (f *followDay) usualRows(e *Entry) int {
+func (f *follower) usualRows(e *Entry) int {
 	runs := slices.ContainsFunc(f.stretches, func(s stretch) bool { return s.delivers && f.runs(&s, e.Creative) })
 	if len(e.universe.Src) == 0 || !runs {
 		return 0
 	}
 	weight := f.campaign.Weight * e.Creative.Weight * (80 + e.key%41)
-	hi, lo := bits.Mul64(rowsWanted(f.Account, f.sd.day), weight)
+	hi, lo := bits.Mul64(rowsWanted(f.Account, f.day.day), weight)
 	rows, _ := bits.Div64(hi, lo, max(f.traffic, weight))
 	return min(1+int(rows), e.most())
 }
 
-// fill computes the rows of an entry, as [Day.compute] does, of the stretches.
-func (f *followDay) fill(e *Entry) {
+// fill computes the rows of an entry: its j-th row is at one source, which follows from j.
+func (f *follower) fill(e *Entry) {
 	for j := range e.rows {
 		h := chance.Mix(e.key + uint64(j)*0x9e3779b97f4a7c15)
 		source := e.universe.Pick(j, e.rows, h)
 		h = chance.Mix(h)
-		impressions, clicks := f.sd.counts(e, source, h)
+		impressions, clicks := f.counts(e, source, h)
 		var share, more, clicked uint64
 		var spend, price int64
 		for i := range f.stretches {
@@ -358,11 +355,11 @@ func (f *followDay) fill(e *Entry) {
 		if share == 0 || !e.isThere(j, filledBy(uint32(min(share, 1<<16)))) {
 			continue
 		}
-		r := Row{Day: f.sd.day, Source: source, Campaign: f.campaign, Creative: e.Creative}
-		back := min(f.sd.credit(h, clicks), int64(clicked))
+		r := Row{Day: f.day.day, Source: source, Campaign: f.campaign, Creative: e.Creative}
+		back := min(f.credit(h, clicks), int64(clicked))
 		r.Impressions = int64(max(1, impressions*share>>16))
 		r.Clicks, r.Spend = int64(clicked)-back, max(0, spend-back*price)
-		r.Conversions = f.sd.conversions(e, source, h, clicks*(share+more)>>16, r.Clicks)
+		r.Conversions = f.conversions(e, source, h, clicks*(share+more)>>16, r.Clicks)
 		at, there := slices.BinarySearchFunc(e.list, source, func(r Row, s int32) int { return int(r.Source - s) })
 		if there {
 			e.list[at].Add(r.Measures)
@@ -376,15 +373,10 @@ func (f *followDay) fill(e *Entry) {
 // limitReached reports whether a campaign that follows its settings has spent its limit of today.
 func (st *State) limitReached(c *market.Campaign) bool {
 	at := *st
-	at.AsOf = st.Now
-	all, traffic := byItself(st.Account, st.Today)
+	at.AsOf, at.Frozen = st.Now, false
 	versions := st.versionsOf(c, st.Today)
-	f := at.followDay(at.bareDay(st.Today), c, versions, all, traffic)
+	f := at.dayOf(st.Today).follow(c, versions)
+	f.usual, f.traffic = byItself(st.Account, st.Today)
 	f.limit = f.limitOf(&versions[len(versions)-1])
-	return f.limit > 0 && stopAt(f.entries(), f.limit) >= f.limit
-}
-
-// bareDay is a day without its rows.
-func (st *State) bareDay(d clock.Day) *Day {
-	return &Day{day: d, sources: st.Account.Sources, began: d.Start(st.Account.Zone).Unix(), known: st.AsOf.Unix()}
+	return f.limit > 0 && stopAt(f.entries(versions), f.limit) >= f.limit
 }

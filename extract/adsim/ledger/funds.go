@@ -46,8 +46,7 @@ func (st *State) costOf(d clock.Day) int64 {
 func (st *State) costUntil(d clock.Day, until time.Time) (sum int64) {
 	at := *st
 	at.Now, at.AsOf = until, until
-	all, traffic := byItself(st.Account, d)
-	for _, e := range at.followEntries(at.bareDay(d), all, traffic) {
+	for _, e := range at.entriesOf(d) {
 		for _, spend := range e.gross {
 			sum += spend
 		}

@@ -14,43 +14,39 @@ type Query struct {
 	Campaign, Creative, Source               string
 }
 
-// Result is the rows of a query: days laid out, or rows added up.
+// Result is the rows of a query: those of its days, or rows added up.
 type Result struct {
-	days   []*Day
-	starts []int
-	rows   []Row
-	Total  int
+	parts [][]Row
+	Total int
 }
 
-// Result finds the rows of a query. The finest grain only locates the rows of each day; any other
-// grain adds them up.
+// Result finds the rows of a query. The finest grain is the rows of each day; any other adds them up.
 func (st *State) Result(q Query) *Result {
-	if q.ByDate && q.ByCreative && q.BySource && q.Source == "" {
-		res := &Result{}
+	res := &Result{}
+	if !q.ByDate || !q.ByCreative || !q.BySource || q.Source != "" {
+		res.parts = [][]Row{st.grouped(q)}
+	} else {
 		for d := q.From; d <= min(q.To, st.Today); d++ {
-			sc := q.scope()
-			sd := st.Kept.days.Get(st.dayKey(d, sc), func() *Day { return st.spendDay(d, sc) })
-			res.days = append(res.days, sd)
-			res.starts = append(res.starts, res.Total)
-			res.Total += sd.total
+			rows, sc := st.rowsOf(d), q.scope()
+			if sc != (Scope{}) {
+				rows = slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return !sc.holds(&r) })
+			}
+			res.parts = append(res.parts, rows)
 		}
-		return res
 	}
-	rows := st.grouped(q)
-	return &Result{rows: rows, Total: len(rows)}
+	for _, rows := range res.parts {
+		res.Total += len(rows)
+	}
+	return res
 }
 
 // AppendRows appends the rows from..to of the result.
 func (res *Result) AppendRows(dst []Row, from, to int) []Row {
-	from, to = min(max(from, 0), res.Total), min(max(to, 0), res.Total)
-	if res.days == nil {
-		return append(dst, res.rows[from:to]...)
-	}
-	for i, sd := range res.days {
-		lo, hi := max(from-res.starts[i], 0), min(to-res.starts[i], sd.total)
-		if lo < hi {
-			dst = sd.appendRows(dst, lo, hi)
+	for _, rows := range res.parts {
+		if from < len(rows) && to > 0 {
+			dst = append(dst, rows[max(0, from):min(to, len(rows))]...)
 		}
+		from, to = from-len(rows), to-len(rows)
 	}
 	return dst
 }
@@ -61,7 +57,7 @@ func (q *Query) scope() Scope { return Scope{q.Campaign, q.Creative, !q.Creative
 // grouped is the rows of a query added up, in the report's order, kept for the
 // next page.
 func (st *State) grouped(q Query) []Row {
-	return st.Kept.groups.Get(st.groupKey(q), func() []Row { return st.Group(q) })
+	return st.Kept.groups.Get(groupKey{q, st.keyFor(q.To)}, func() []Row { return st.Group(q) })
 }
 
 // Group adds up the rows of a query, in the report's order.

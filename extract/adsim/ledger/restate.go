@@ -64,12 +64,12 @@ func (sc *scale) holds(r *Row) bool {
 }
 
 // restate applies the restatements of a row, in the order of their requests.
-func (sd *Day) restate(r *Row) {
+func (o *Overlay) restate(r *Row) {
 	since := 0
-	if e, ok := sd.edits[RowKey{r.Creative.ID, r.Source}]; ok {
+	if e, ok := o.Edits[RowKey{r.Creative.ID, r.Source}]; ok {
 		r.Measures, since = e.Measures, e.seq
 	}
-	for _, sc := range sd.scales {
+	for _, sc := range o.Scales {
 		if sc.seq < since || !sc.holds(r) {
 			continue
 		}
@@ -153,32 +153,31 @@ func (st *State) named(d clock.Day, change Restatement) (Row, error) {
 	return Row{}, fmt.Errorf("no row with a source at place %d or after", change.Row)
 }
 
-// layEdits computes the rows of a day of which single ones were restated, and makes the changes to them.
-func (sd *Day) layEdits(sc Scope) {
-	sd.total = sd.starts[len(sd.entries)]
-	if len(sd.edits) == 0 {
-		return
-	}
-	rows := sd.appendBase(nil, 0, sd.total)
-	for key, e := range sd.edits {
-		if !sc.holds(e.creative) || e.kind != "insert" {
-			continue
+// lay makes the changes to the rows of a day.
+func (o *Overlay) lay(rows []Row, d clock.Day) []Row {
+	for key, e := range o.Edits {
+		if e.kind == "insert" {
+			rows = append(rows, Row{Day: d, Source: key.source, Campaign: e.creative.Campaign, Creative: e.creative})
 		}
-		r := Row{Day: sd.day, Source: key.source, Campaign: e.creative.Campaign, Creative: e.creative,
-			Measures: e.Measures}
-		sd.restate(&r)
-		rows = append(rows, r)
+	}
+	for i := range rows {
+		if rows[i].Source != NoSource {
+			o.restate(&rows[i])
+		}
+	}
+	if len(o.Edits) == 0 {
+		return rows
 	}
 	slices.SortFunc(rows, func(x, y Row) int { return compareRows(&x, &y) })
-	sd.rows = rows[:0]
+	out := rows[:0]
 	for i, r := range rows {
-		gone := sd.edits[RowKey{r.Creative.ID, r.Source}].kind == "delete" ||
+		gone := o.Edits[RowKey{r.Creative.ID, r.Source}].kind == "delete" ||
 			r.Source == NoSource && i+1 < len(rows) && rows[i+1].Creative == r.Creative // it is delivered now
 		if !gone {
-			sd.rows = append(sd.rows, r)
+			out = append(out, r)
 		}
 	}
-	sd.total = len(sd.rows)
+	return out
 }
 
 // compareRows is the report's order.

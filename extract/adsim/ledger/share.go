@@ -8,63 +8,37 @@ import (
 	"spendsync/extract/adsim/market"
 )
 
-// fillEntries lists the creatives of a day and shares the day's rows out.
-func (st *State) fillEntries(sd *Day, sc Scope) {
-	all, traffic := byItself(st.Account, sd.day)
-	all = st.followEntries(sd, all, traffic)
-	for _, e := range all {
-		if !sc.holds(e.Creative) {
-			continue
-		}
-		if e.seen = len(e.list); !e.follows {
-			st.Changes.Plant(&e, sd.day)
-			sd.lay(&e)
-		}
-		if e.seen > 0 || !sc.Delivered {
-			sd.entries = append(sd.entries, e)
-		}
-	}
-	sd.starts = make([]int, len(sd.entries)+1)
-	for i := range sd.entries {
-		sd.starts[i+1] = sd.starts[i] + max(1, sd.entries[i].seen)
-	}
-}
-
-// byItself returns the creatives of a day without changes, and their total draw of the traffic.
-func byItself(a *market.Account, d clock.Day) (all []Entry, traffic uint64) {
-	var weights []uint64
+// byItself returns the creatives of a day without changes and their rows, and their total draw of the traffic.
+func byItself(a *market.Account, d clock.Day) (rows map[*market.Creative]int, traffic uint64) {
+	var all []Entry
 	for _, c := range a.ExistingOn(d) {
-		all, weights = appendEntries(c, all, weights, a.Sources, d)
+		all = appendEntries(c, all, a.Sources, d)
 	}
-	for _, w := range weights {
-		traffic += w
+	shareRows(a, d, all)
+	rows = make(map[*market.Creative]int, len(all))
+	for _, e := range all {
+		traffic += e.weight
+		rows[e.Creative] = e.rows
 	}
-	shareRows(a, d, all, weights)
-	return all, traffic
+	return rows, traffic
 }
 
-// appendEntries appends the campaign's creatives on a day and how much of the
-// day's traffic each draws; 0: it does not deliver.
-func appendEntries(c *market.Campaign, all []Entry, weights []uint64, t *market.Sources,
-	d clock.Day) ([]Entry, []uint64) {
+// appendEntries appends the campaign's creatives on a day, with how much of the
+// day's traffic each draws.
+func appendEntries(c *market.Campaign, all []Entry, t *market.Sources, d clock.Day) []Entry {
 	delivers := c.DeliversOn(d)
 	for _, cr := range c.Creatives {
 		if !cr.ExistsOn(d) {
 			continue
 		}
-		e := Entry{Creative: cr}
-		w := uint64(0)
+		e := Entry{Creative: cr, key: chance.Hash(cr.Key, chance.AboutRows, uint64(d)), universe: c.Universe(t)}
+		e.ClickRate, e.ConvertRate = cr.Rates()
 		if delivers && cr.Status(d) == "active" {
-			e.universe = c.Universe(t)
-			e.key = chance.Hash(cr.Key, chance.AboutRows, uint64(d))
-			e.bid = c.Bid(d)
-			e.ClickRate, e.ConvertRate = cr.Rates()
-			w = c.Weight * cr.Weight * (80 + e.key%41)
+			e.weight = c.Weight * cr.Weight * (80 + e.key%41)
 		}
 		all = append(all, e)
-		weights = append(weights, w)
 	}
-	return all, weights
+	return all
 }
 
 // most is how many rows an entry can have: not every source has it on every day.
@@ -79,10 +53,11 @@ func rowsWanted(a *market.Account, d clock.Day) uint64 {
 // shareRows gives each delivering creative its number of rows by weight. One that
 // would have more rows than three quarters of its sources gets no more than that,
 // and the rest goes to the others.
-func shareRows(a *market.Account, d clock.Day, all []Entry, weights []uint64) {
+func shareRows(a *market.Account, d clock.Day, all []Entry) {
 	want := rowsWanted(a, d)
-	for _, w := range weights {
-		if w == 0 {
+	weights := make([]uint64, len(all))
+	for i, e := range all {
+		if weights[i] = e.weight; e.weight == 0 {
 			want -= min(want, 1) // its one row without a source
 		}
 	}
@@ -118,21 +93,6 @@ func shareRows(a *market.Account, d clock.Day, all []Entry, weights []uint64) {
 	}
 }
 
-// lay computes the rows of an open day, and counts those of any other.
-func (sd *Day) lay(e *Entry) {
-	if e.seen = e.rows; sd.filled == 64 {
-		return
-	}
-	for j := range e.rows {
-		if e.isThere(j, sd.filled) {
-			r := Row{Day: sd.day, Campaign: e.Creative.Campaign, Creative: e.Creative}
-			sd.compute(&r, e, j)
-			e.list = append(e.list, r)
-		}
-	}
-	e.seen = len(e.list)
-}
-
 // filledBy returns the number of a block's rows that exist when a share of the traffic has arrived,
 // 1-(1-share)^3 of them: most by noon, all by the evening.
 func filledBy(share uint32) int {
@@ -165,21 +125,19 @@ func (st *State) expectedSpend(c *market.Campaign, d clock.Day) int64 {
 	if all == 0 {
 		return 0
 	}
-	sd := &Day{day: d, sources: a.Sources, share: 1 << 16, filled: 64,
-		began: d.Start(a.Zone).Unix(), known: (d + 60).Start(a.Zone).Unix()}
-	entries, weights := appendEntries(c, nil, nil, a.Sources, d)
+	at := *st
+	at.AsOf, at.Frozen = (d + 60).Start(a.Zone), false
+	f := at.dayOf(d).follow(c, byItselfOnly)
 	var spend int64
-	for i := range entries {
-		e := &entries[i]
-		if weights[i] == 0 {
+	for _, e := range appendEntries(c, nil, a.Sources, d) {
+		if e.weight == 0 {
 			continue
 		}
-		hi, lo := bits.Mul64(rowsWanted(a, d), weights[i])
-		rows, _ := bits.Div64(hi, lo, max(all, weights[i]))
+		hi, lo := bits.Mul64(rowsWanted(a, d), e.weight)
+		rows, _ := bits.Div64(hi, lo, max(all, e.weight))
 		e.rows = min(1+int(rows), e.most())
-		for j := range e.rows {
-			r := Row{Day: d, Campaign: c, Creative: e.Creative}
-			sd.compute(&r, e, j)
+		f.fill(&e)
+		for _, r := range e.list {
 			spend += r.Spend
 		}
 	}
@@ -187,14 +145,11 @@ func (st *State) expectedSpend(c *market.Campaign, d clock.Day) int64 {
 }
 
 // traffic is what all creatives draw on a day.
-func traffic(a *market.Account, d clock.Day) uint64 {
-	var weights []uint64
+func traffic(a *market.Account, d clock.Day) (sum uint64) {
 	for _, c := range a.ExistingOn(d) {
-		_, weights = appendEntries(c, nil, weights, a.Sources, d)
-	}
-	sum := uint64(0)
-	for _, w := range weights {
-		sum += w
+		for _, e := range appendEntries(c, nil, a.Sources, d) {
+			sum += e.weight
+		}
 	}
 	return sum
 }

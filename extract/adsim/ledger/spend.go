@@ -1,8 +1,6 @@
 package ledger
 
 import (
-	"sort"
-
 	"spendsync/extract/adsim/chance"
 	"spendsync/extract/adsim/clock"
 	"spendsync/extract/adsim/market"
@@ -41,26 +39,21 @@ func (r *Row) Other() {
 
 const NoSource = int32(-1)
 
-// Day is the rows of one day as of one instant, in order. It holds a line a
-// creative, not a line a row: a row is computed from its place.
-//
-// While the day is going on, a part of its rows is there, and a part of their
-// numbers: these rows are computed once. The rows of a creative come in blocks of 64,
-// and each block fills at the same pace in an order of its own; a row that is there
-// stays.
-type Day struct {
-	day     clock.Day
-	sources *market.Sources
-	entries []Entry
-	starts  []int  // place of each entry's first row; one more for the end
-	share   uint32 // of the day's traffic that has arrived, in 65536ths
-	filled  int    // rows of a block of 64 that are there
-	began   int64  // Unix seconds
-	known   int64  // conversions and credits after this instant are not in yet
-	edits   map[RowKey]RowEdit
-	scales  []scale
-	rows    []Row // of a day with edits
-	total   int
+// day is a day as of the state's instant.
+type day struct {
+	*State
+	day   clock.Day
+	began int64 // Unix seconds
+	known int64 // conversions and credits after this instant are not in yet
+}
+
+func (st *State) dayOf(d clock.Day) *day {
+	zone := st.Account.Zone
+	sd := &day{State: st, day: d, began: d.Start(zone).Unix(), known: st.AsOf.Unix()}
+	if st.Frozen {
+		sd.known = min(sd.known, max(st.FrozenAt.Unix(), (d+1).Start(zone).Unix()))
+	}
+	return sd
 }
 
 // Entry is one creative on one day.
@@ -68,14 +61,12 @@ type Entry struct {
 	Creative    *market.Creative
 	universe    *market.Universe
 	key         uint64
-	rows        int // when the day is over
-	seen        int // there now; 0: not delivered, which is one row without a source
-	bid         int64
+	weight      uint64 // of the day's traffic; 0: it does not deliver by itself
+	rows        int    // when the day is over
 	ClickRate   uint64
 	ConvertRate uint64
-	follows     bool    // its campaign follows its settings
-	list        []Row   // its rows, of one that follows or of an open day; else each is computed when it is asked for
-	gross       []int64 // their cost before credits, of one that follows
+	list        []Row   // by source; none: not delivered, which is one row without a source
+	gross       []int64 // their cost before credits
 }
 
 // Scope narrows a day to a campaign, to a creative, and to delivered creatives.
@@ -84,43 +75,30 @@ type Scope struct {
 	Delivered          bool
 }
 
-// holds reports whether a creative is not narrowed away.
-func (sc *Scope) holds(cr *market.Creative) bool {
-	return (sc.campaign == "" || sc.campaign == cr.Campaign.ID) && (sc.creative == "" || sc.creative == cr.ID)
+// holds reports whether a row is not narrowed away.
+func (sc *Scope) holds(r *Row) bool {
+	return (sc.campaign == "" || sc.campaign == r.Campaign.ID) && (sc.creative == "" || sc.creative == r.Creative.ID) &&
+		(!sc.Delivered || r.Source != NoSource)
 }
 
-// spendDay prepares a day as of the state. Its cost does not depend on the rows.
-func (st *State) spendDay(d clock.Day, sc Scope) *Day {
-	sd := &Day{
-		day:     d,
-		sources: st.Account.Sources,
-		began:   d.Start(st.Account.Zone).Unix(),
-	}
-	end := (d + 1).Start(st.Account.Zone)
-	sd.share = clock.ArrivedShare(d, st.AsOf, st.Account.Zone)
-	sd.filled = filledBy(sd.share)
-	sd.known = st.AsOf.Unix()
-	if st.Frozen {
-		limit := st.FrozenAt
-		if end.After(limit) {
-			limit = end
+// rowsOf are the rows of a day, in the report's order.
+func (st *State) rowsOf(d clock.Day) []Row {
+	return st.Kept.days.Get(dayKey{d, st.keyFor(d)}, func() (rows []Row) {
+		over := st.Overlays[d]
+		if over == nil {
+			over = &Overlay{}
 		}
-		sd.known = min(sd.known, limit.Unix())
-	}
-	if d > st.Today {
-		return sd
-	}
-	over := st.Overlays[d]
-	if over != nil {
-		sd.edits, sd.scales = over.Edits, over.Scales
-	}
-	if over != nil && over.Emptied {
-		sd.starts = []int{0}
-	} else {
-		st.fillEntries(sd, sc)
-	}
-	sd.layEdits(sc)
-	return sd
+		if d > st.Today || over.Emptied {
+			return over.lay(nil, d)
+		}
+		for _, e := range st.entriesOf(d) {
+			rows = append(rows, e.list...)
+			if e.list == nil {
+				rows = append(rows, Row{Day: d, Source: NoSource, Campaign: e.Creative.Campaign, Creative: e.Creative})
+			}
+		}
+		return over.lay(rows, d)
+	})
 }
 
 // weekdays is the traffic by weekday from Sunday, in percent.
@@ -132,59 +110,15 @@ func (e *Entry) isThere(j, filled int) bool {
 	return (int(h>>8&63)+int(h&63|1)*(j%64))&63 < filled
 }
 
-// appendBase appends the computed rows from..to.
-func (sd *Day) appendBase(dst []Row, from, to int) []Row {
-	i := sort.SearchInts(sd.starts, from+1) - 1
-	for ; from < to; i++ {
-		e := &sd.entries[i]
-		first, last := from-sd.starts[i], min(to, sd.starts[i+1])-sd.starts[i]
-		from = sd.starts[i+1]
-		switch {
-		case e.seen == 0:
-			dst = append(dst, Row{Day: sd.day, Source: NoSource, Campaign: e.Creative.Campaign, Creative: e.Creative})
-		case e.list != nil:
-			dst = append(dst, e.list[first:last]...)
-		default:
-			for j := first; j < last; j++ {
-				dst = append(dst, Row{Day: sd.day, Campaign: e.Creative.Campaign, Creative: e.Creative})
-				sd.compute(&dst[len(dst)-1], e, j)
-			}
-		}
-	}
-	return dst
-}
-
-// compute fills in source and measures of the j-th row of an entry.
-func (sd *Day) compute(r *Row, e *Entry, j int) {
-	h := chance.Mix(e.key + uint64(j)*0x9e3779b97f4a7c15)
-	src := e.universe.Pick(j, e.rows, h)
-	r.Source = src
-	h = chance.Mix(h)
-
-	impressions, clicks := sd.counts(e, src, h)
-	shown, clicked := impressions, clicks
-	if sd.share < 1<<16 {
-		shown = max(1, impressions*uint64(sd.share)>>16)
-		clicked = min(shown, (clicks*uint64(sd.share)+h>>44&0xffff)>>16)
-	}
-	r.Impressions = int64(shown)
-	r.Clicks = int64(clicked) - min(int64(clicked), sd.credit(h, clicks))
-	r.Spend = r.Clicks * e.price(src)
-	r.Conversions = sd.conversions(e, src, h, clicks, r.Clicks)
-	if sd.edits != nil || sd.scales != nil {
-		sd.restate(r)
-	}
-}
-
 // counts returns the measures of a row at the end of the day.
-func (sd *Day) counts(e *Entry, src int32, h uint64) (impressions, clicks uint64) {
+func (sd *day) counts(e *Entry, src int32, h uint64) (impressions, clicks uint64) {
 	noise := (h & 1023) * (h >> 10 & 1023) >> 10 // 256 on average
-	impressions = 1 + 30*uint64(sd.sources.Visitors[src])*noise>>16
+	impressions = 1 + 30*uint64(sd.Account.Sources.Visitors[src])*noise>>16
 	return impressions, (impressions*e.ClickRate + h>>20&0xffff) >> 16
 }
 
 // credit is how many clicks are taken back by now.
-func (sd *Day) credit(h, clicks uint64) int64 {
+func (sd *day) credit(h, clicks uint64) int64 {
 	if h>>54 == 0 && clicks >= 2 && sd.known >= sd.began+86400*int64(2+h>>36&3) {
 		return int64(1 + clicks/4)
 	}
@@ -193,24 +127,12 @@ func (sd *Day) credit(h, clicks uint64) int64 {
 
 // conversions is how many have arrived, of the day's clicks and not more than were
 // clicked by now.
-func (sd *Day) conversions(e *Entry, src int32, h, clicks uint64, clicked int64) int64 {
-	if clicks == 0 || sd.sources.Worth[src] == 0 {
+func (sd *day) conversions(e *Entry, src int32, h, clicks uint64, clicked int64) int64 {
+	if clicks == 0 || sd.Account.Sources.Worth[src] == 0 {
 		return 0
 	}
-	full := (clicks*e.ConvertRate*uint64(sd.sources.Worth[src])>>8 + h>>38&0xffff) >> 16
+	full := (clicks*e.ConvertRate*uint64(sd.Account.Sources.Worth[src])>>8 + h>>38&0xffff) >> 16
 	return min(sd.converted(h, int64(min(full, clicks))), clicked)
-}
-
-// price is what a click costs on a source: mostly below the campaign's bid, and
-// steady for a campaign and source until the bid changes.
-func (e *Entry) price(src int32) int64 {
-	c := e.Creative.Campaign
-	h := c.SourceHash(src)
-	bid := e.bid
-	if c.Overrides > 0 && h%c.Overrides == 1 {
-		bid = c.OverrideBid(bid, h)
-	}
-	return priceOf(bid, h)
 }
 
 // priceOf is what a click costs at a bid, by the hash of campaign and source.
@@ -230,7 +152,7 @@ var delays = [16]int64{5, 15, 40, 90, 180, 360, 600, 900, 1300, 2000, 3000, 4500
 
 // converted is how many of a row's conversions have arrived. They come in up to
 // eight lots, each clicked some time of the day and some delay late.
-func (sd *Day) converted(h uint64, full int64) int64 {
+func (sd *day) converted(h uint64, full int64) int64 {
 	const last = 86400 + 27000*60*5/4
 	if full == 0 || sd.known >= sd.began+last {
 		return full
@@ -249,14 +171,6 @@ func (sd *Day) converted(h uint64, full int64) int64 {
 		}
 	}
 	return n
-}
-
-// appendRows appends the rows from..to of the day.
-func (sd *Day) appendRows(dst []Row, from, to int) []Row {
-	if sd.rows != nil {
-		return append(dst, sd.rows[from:to]...)
-	}
-	return sd.appendBase(dst, from, to)
 }
 
 // manySlots is from how many on the traffic of all campaigns together is steady.

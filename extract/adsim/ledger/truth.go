@@ -60,21 +60,14 @@ func (st *State) Sum(d clock.Day) Sum {
 	return sum
 }
 
-// Rows walks a day's rows; the row is only good until the next one.
+// Rows walks the rows of a day; they are not to be changed.
 func (st *State) Rows(d clock.Day, sc Scope) iter.Seq[*Row] {
+	rows := st.rowsOf(d)
 	return func(yield func(*Row) bool) {
-		sd := st.spendDay(d, sc)
-		var buf []Row
-		for from := 0; from < sd.total; from += chunk {
-			buf = sd.appendRows(buf[:0], from, min(from+chunk, sd.total))
-			for i := range buf {
-				if !yield(&buf[i]) {
-					return
-				}
+		for i := range rows {
+			if sc.holds(&rows[i]) && !yield(&rows[i]) {
+				return
 			}
 		}
 	}
 }
-
-// chunk is how many rows are computed at a time where a day is walked.
-const chunk = 1024
