@@ -19,7 +19,7 @@ import (
 	"spendsync/schema"
 )
 
-// A case is a folder testdata/queries/VIEW/CASE with
+// A case is a folder testdata/queries/NAME/CASE, of a view, a macro, a ready question or a part of them, with
 //
 //	case.txt      what it is about and how the answer was worked out by hand.
 //	              Lines of its own: "now: 2026-11-20T18:00:00Z" is what now() gives
@@ -159,8 +159,20 @@ func (c *testCase) question(t *testing.T, name string) string {
 			return "SELECT * FROM " + v.Schema + "." + name + parenthesize(c.macro)
 		}
 	}
-	t.Fatalf("there is no question, view or macro %s", name)
-	return ""
+	return c.at(partSQL(t, name))
+}
+
+// partSQL asks a step that several questions and views have, with the steps that it rests on.
+func partSQL(t *testing.T, name string) string {
+	sql := "WITH maturity AS (SELECT m.* FROM mart.day_maturity AS m),\n"
+	for _, part := range []string{"paced_day", name} {
+		b, err := os.ReadFile(filepath.Join("parts", part+".sql"))
+		if err != nil {
+			t.Fatalf("there is no question, view, macro or part %s", name)
+		}
+		sql += string(b)
+	}
+	return strings.TrimSuffix(sql, ",\n") + "\nSELECT * FROM " + name
 }
 
 func parenthesize(arguments string) string {

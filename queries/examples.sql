@@ -45,7 +45,7 @@ FROM main.spend AS s
 GROUP BY s.campaign_id ORDER BY cpc DESC;
 
 -- Which creatives have the best click rate?
--- Answer: one row per creative, clicks by impression; ask mart.creative_performance whether chance explains it.
+-- Answer: one row per creative, clicks by impression; ask creative_performance(from_date, to_date) whether chance explains it.
 SELECT s.campaign_id, s.creative_id, sum(s.impressions) AS impressions,
   sum(s.clicks) / nullif(sum(s.impressions), 0) AS ctr
 FROM main.spend AS s JOIN main.today AS t USING (account_id)

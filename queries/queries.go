@@ -1,6 +1,7 @@
 package queries
 
 import (
+	"cmp"
 	"embed"
 	"encoding/csv"
 	"fmt"
@@ -163,7 +164,7 @@ func exampleView() Query {
 		rows = append(rows, "("+strings.Join(texts, ", ")+")")
 	}
 	for _, a := range Asks() {
-		add(a.Question, a.Name, a.withDefaults(), "columns "+strings.Join(a.Shown, ", "), a.Trap)
+		add(a.Question, a.Name, a.With(nil), "columns "+strings.Join(a.Shown, ", "), a.Trap)
 	}
 	for _, e := range Examples() {
 		add(e.Question, "", e.SQL, e.Answer, "")
@@ -183,11 +184,12 @@ func exampleView() Query {
 	}
 }
 
-// withDefaults is the SQL of a ready question with the defaults of its parameters.
-func (q Query) withDefaults() string {
+// With returns the SQL of a ready question with values in the places of its parameters: those given, else the
+// defaults. An empty value is the default.
+func (q Query) With(given map[string]string) string {
 	values := map[string]string{}
 	for _, p := range q.Params {
-		values[p.Name] = p.Default
+		values[p.Name] = cmp.Or(given[p.Name], p.Default)
 	}
 	return withValues(q.WithConditions(nil), values)
 }
@@ -299,15 +301,15 @@ func read(dir, schema string) []Query {
 // partLine matches the line by which a file includes one of parts, by its name.
 var partLine = regexp.MustCompile(`(?m)^-- Part: ([a-z_]+)\n`)
 
-// withParts puts the parts into a file that names them.
+// withParts puts the parts into a file that names them. A part ends in a comma, as a step follows it, or the answer.
 func withParts(text string) string {
-	return partLine.ReplaceAllStringFunc(text, func(line string) string {
+	return strings.ReplaceAll(partLine.ReplaceAllStringFunc(text, func(line string) string {
 		b, err := files.ReadFile("parts/" + partLine.FindStringSubmatch(line)[1] + ".sql")
 		if err != nil {
 			panic(err)
 		}
 		return string(b)
-	})
+	}), "),\nSELECT", ")\nSELECT")
 }
 
 // pastLine matches the line by which a question includes views as they answered at past instants.

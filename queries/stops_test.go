@@ -130,13 +130,14 @@ func TestStops_NothingThatRanIsALeak(t *testing.T) {
 			w.fill(t, &testCase{now: last.Format(time.RFC3339), tables: []*fixture{
 				{"campaign_history", history}, {"spend_daily", spend}, {"ops.day_coverage", coverage},
 				{"ops.run", runs},
-			}}, "mart.spend_on_stopped, mart.campaign_day")
+			}}, "main.spend_on_stopped, mart.campaign_day")
 			assumed := w.checkStatuses(t, campaigns, looks)
 			if assumed == 0 && name != "hourly" {
 				t.Error("no day's end lies between two looks that differ")
 			}
 			found := map[string]bool{}
-			for _, r := range w.rows(t, "SELECT campaign_id, report_date, spend FROM mart.spend_on_stopped "+
+			for _, r := range w.rows(t, "SELECT campaign_id, report_date, spend FROM "+
+				"main.spend_on_stopped(DATE '2000-01-01', DATE '2999-12-31') "+
 				"WHERE is_leak") {
 				if ran[r[0]+r[1]] {
 					t.Errorf("%s on %s: $%s is called a leak, but it ran on that day", r[0], r[1], r[2])

@@ -45,7 +45,7 @@ func TestVerdicts_AreRightWithoutAnEffect(t *testing.T) {
 		{"creatives that tire", "SELECT count(*) FILTER (WHERE fatigue IN ('fatiguing', 'exhausted')), count(*) " +
 			"FILTER (WHERE fatigue <> 'too_little_data') FROM mart.creative_fatigue"},
 		{"creatives unlike their siblings", "SELECT count(*) FILTER (WHERE ctr_vs_siblings IN ('better', 'worse')), " +
-			"count(*) FROM mart.creative_performance"},
+			"count(*) FROM main.creative_performance(DATE '2000-01-01', DATE '2999-12-31')"},
 		{"campaigns that pay or lose", "SELECT count(*) FILTER (WHERE verdict IN ('pays', 'loses')), count(*) FROM " +
 			"mart.campaign_performance"},
 		{"breaks", "SELECT count(*), (SELECT count(*) FROM main.campaign) FROM mart.breaks"},
@@ -111,7 +111,7 @@ func plantedVerdicts(t *testing.T, w *warehouse, question string) {
 		{"tired creatives", "SELECT count(*) FILTER (WHERE creative_id LIKE '%-00'), count(*) FROM " +
 			"mart.creative_fatigue WHERE fatigue IN ('fatiguing', 'exhausted')"},
 		{"better creatives", "SELECT count(*) FILTER (WHERE creative_id LIKE '%-01'), count(*) FROM " +
-			"mart.creative_performance WHERE ctr_vs_siblings = 'better'"},
+			"main.creative_performance(DATE '2000-01-01', DATE '2999-12-31') WHERE ctr_vs_siblings = 'better'"},
 		{"sources that never convert", "SELECT count(*) FILTER (WHERE source_id = 's000'), count(*) FROM " +
 			"mart.source_block_candidates"},
 		{"sources that convert three times as often", "SELECT count(*) FILTER (WHERE source_id = 's001'), count(*) " +

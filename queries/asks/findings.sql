@@ -62,8 +62,8 @@ leaked AS (
     CASE s.kind WHEN 'campaign' THEN '' WHEN 'creative' THEN 'stopped creatives of ' ELSE 'stopped sources of ' END
       || '“' || coalesce(any_value(s.campaign_name), s.campaign_id) || '”' || CASE s.kind WHEN 'campaign' THEN ', which is stopped,' ELSE '' END
       || ' still cost $' || printf('%.2f', sum(s.spend)) || ' since ' || min(s.report_date) AS happened,
-    'ask the service why it bills them: spendsync query mart.spend_on_stopped' AS what_to_do
-  FROM mart.spend_on_stopped AS s
+    'ask the service why it bills them: spendsync query spend_on_stopped --param from_date=' || min(s.report_date) || ' --param to_date=' || max(s.report_date) AS what_to_do
+  FROM main.spend_on_stopped((SELECT min(t.last_whole_date) - 4 FROM main.today AS t), DATE '9999-12-31') AS s
   CROSS JOIN level AS l
   WHERE s.is_leak AND s.report_date > (SELECT max(c.report_date) - 4 FROM ops.day_coverage AS c WHERE c.account_id = s.account_id AND c.state IN ('complete', 'final'))
   GROUP BY s.account_id, s.kind, s.campaign_id

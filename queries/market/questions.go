@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -19,7 +20,7 @@ import (
 )
 
 // Questions are the policy of this project: what source_block_candidates names is blocked, what
-// source_retest_candidates names is let run again, by the SQL itself.
+// source_scale_candidates names as acquitted is let run again, by the SQL itself.
 type Questions struct {
 	db      *sql.DB
 	answers []queries.Query // the views that it rests on, each computed once a morning, in this order
@@ -31,8 +32,8 @@ type Questions struct {
 	Err       error
 }
 
-// asked are the views whose answers are followed.
-var asked = []string{"source_block_candidates", "source_retest_candidates"}
+// asked are the views whose answers are followed, with a condition on their verdict.
+var asked = map[string]string{"source_block_candidates": "IS NOT NULL", "source_scale_candidates": "= 'acquitted'"}
 
 // zero is the first Chicago day of every world.
 const zero = schema.Date(20600) // 2026-05-27
@@ -43,7 +44,7 @@ const account = "acme"
 // are computed every morning.
 func NewQuestions(ctx context.Context, named ...string) (*Questions, error) {
 	if named == nil {
-		named = asked
+		named = slices.Sorted(maps.Keys(asked))
 	}
 	db, err := sql.Open("duckdb", "?threads=1")
 	if err != nil {
@@ -125,8 +126,8 @@ func (q *Questions) Block(m *Morning) []bool {
 	ctx := context.Background()
 	q.Sync(ctx, m)
 	named := map[[2]int]bool{}
-	for _, view := range asked {
-		for _, k := range q.keys(ctx, "SELECT campaign_id, source_id FROM mart."+view) {
+	for view, verdict := range asked {
+		for _, k := range q.keys(ctx, "SELECT campaign_id, source_id FROM mart."+view+" WHERE verdict "+verdict) {
 			named[k] = view == "source_block_candidates"
 		}
 	}

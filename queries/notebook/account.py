@@ -21,7 +21,7 @@ def _():
 
 @app.cell
 def _(con, mo):
-    freshness = con.sql("SELECT account_id, as_of_at, last_whole_date, days_missing, days_lost, what_to_do FROM mart.freshness").pl()
+    freshness = con.sql("SELECT account_id, max(last_read_at) AS as_of_at, max(report_date) FILTER (WHERE state_now IN ('complete', 'final')) AS last_whole_date, count(*) FILTER (WHERE state_now IN ('missing', 'partial')) AS days_missing, count(*) FILTER (WHERE state_now IN ('lost', 'incomplete')) AS days_lost FROM mart.coverage GROUP BY account_id").pl()
     mo.vstack([mo.md("# How much is known"), freshness])
     return
 

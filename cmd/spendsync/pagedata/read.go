@@ -3,7 +3,6 @@ package pagedata
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"spendsync/cmd/internal/exit"
@@ -11,16 +10,20 @@ import (
 	"spendsync/load"
 	"spendsync/load/duck"
 	"spendsync/load/manifest"
-	"spendsync/schema"
+	"spendsync/queries"
 )
 
 // Kept are the views that several questions or views ask: they are answered once, each after those that it asks.
-var Kept = []duck.Kept{{View: "threshold"}, {View: "intraday_hourly"}, {View: "day_curve"}, {View: "day_maturity"},
+var Kept = []duck.Kept{{View: "threshold"}, {View: "intraday_hourly"}, {View: "day_maturity"},
 	{View: "campaign_day"}, {View: "campaign_performance"}, {View: "break_day"}, {View: "change_log"},
 	{View: "source_window"}, {View: "source_performance", Where: "spend > 0 OR clicks > 0"}, {View: "source_judgement"},
-	{View: "source_block_candidates"}, {View: "daily_pacing"}, {View: "campaign_limit"}, {View: "last_week"},
-	{View: "breaks"},
-	{View: "budget_runway"}}
+	{View: "source_block_candidates"}, {View: "daily_pacing"}, {View: "breaks"}, {View: "budget_runway"}}
+
+// asked are the ready questions whose answers the page shows, as tables of schema page, with as many rows as it needs.
+var (
+	asked = []string{"which_campaigns_pay", "last_week", "yesterday", "month", "campaigns_at_limit"}
+	rows  = map[string]string{"last_week": "100000", "campaigns_at_limit": "100000", "yesterday": "0"}
+)
 
 // Read reads all that a report shows, of one generation.
 func Read(ctx context.Context, dir, account string, o load.Options) (r page.Page, err error) {
@@ -80,12 +83,14 @@ func prepare(ctx context.Context, s *duck.Session, account string) error {
 	if err := s.Keep(ctx, account, Kept); err != nil {
 		return err
 	}
-	pays, err := s.Query(ctx, "SELECT e.sql FROM mart.example AS e WHERE e.name = 'which_campaigns_pay'")
-	if err != nil || len(pays.Rows) != 1 {
-		return errors.Join(err, fmt.Errorf("%d questions which_campaigns_pay in mart.example", len(pays.Rows)))
+	statements := []string{"CREATE SCHEMA page"}
+	for _, name := range asked {
+		q, err := queries.Find(name)
+		if err != nil {
+			return err
+		}
+		statements = append(statements, "CREATE TABLE page."+name+" AS "+q.With(map[string]string{"rows": rows[name]}))
 	}
-	statements := []string{"CREATE SCHEMA page",
-		"CREATE TABLE page.which_campaigns_pay AS FROM query(" + schema.QuoteText(pays.Rows[0][0].V) + ")"}
 	for _, made := range strings.SplitAfter(read("prepare"), ";\n") {
 		if strings.TrimSpace(made) != "" {
 			statements = append(statements, made)

@@ -6,6 +6,33 @@
 -- Column platform: Always push_ads.
 -- Column account_name: NULL: the warehouse keeps no name of an account.
 -- Column conversions_value: US dollars that the conversions earned by the operator's own payouts (mart.revenue): the service reports none. NULL: no payouts, or some conversion has none.
+WITH
+-- What did each campaign earn and cost on each day?
+-- Trap: revenue is of the operator's own payouts (mart.revenue), not the service's; conversions of young days still arrive, so their profit is too low. Days that are not covered have no rows.
+campaign_profit AS (
+  WITH earned AS (
+    SELECT r.account_id, r.report_date, r.campaign_id, CASE WHEN count(r.revenue) = count(*) THEN sum(r.revenue) END AS revenue
+    FROM {{ ref('spendsync__revenue') }} AS r
+    GROUP BY r.account_id, r.report_date, r.campaign_id
+  ),
+  measured AS (
+    SELECT
+      s.account_id, s.report_date, s.campaign_id, s.campaign_name, s.spend,
+      CASE WHEN s.rows_with_clicks = s.rows THEN s.clicks END AS clicks,
+      CASE WHEN s.rows_with_impressions = s.rows THEN s.impressions END AS impressions,
+      CASE WHEN s.rows_with_conversions = s.rows THEN s.conversions END AS conversions,
+      CASE WHEN s.rows_with_conversions = s.rows AND y.account_id IS NOT NULL THEN CASE WHEN e.account_id IS NULL THEN 0 ELSE e.revenue END END AS revenue
+    FROM {{ ref('spendsync__campaign_spend') }} AS s
+    LEFT JOIN (SELECT DISTINCT p.account_id FROM {{ ref('spendsync__payout') }} AS p) AS y ON y.account_id = s.account_id
+    LEFT JOIN earned AS e ON e.account_id = s.account_id AND e.report_date = s.report_date AND e.campaign_id = s.campaign_id
+  )
+  SELECT
+    m.account_id, m.report_date, m.campaign_id, coalesce(h.name, m.campaign_name) AS campaign_name,
+    m.spend, m.clicks, m.impressions, m.conversions, m.revenue::DECIMAL(18, 6) AS revenue, (m.revenue - m.spend)::DECIMAL(18, 6) AS profit,
+    (m.revenue - m.spend)::DOUBLE / nullif(m.spend, 0)::DOUBLE AS roi, m.revenue::DOUBLE / nullif(m.clicks, 0) AS epc
+  FROM measured AS m
+  LEFT JOIN {{ source('spendsync', 'campaign_history') }} AS h ON h.account_id = m.account_id AND h.campaign_id = m.campaign_id AND h.is_current
+)
 SELECT
   '' AS source_relation, s.report_date AS date_day, 'push_ads' AS platform, s.account_id, NULL::VARCHAR AS account_name,
   CASE WHEN count(s.clicks) = count(*) THEN sum(s.clicks)::BIGINT END AS clicks,
@@ -13,5 +40,5 @@ SELECT
   sum(s.spend)::DECIMAL(18, 6) AS spend,
   CASE WHEN count(s.conversions) = count(*) THEN sum(s.conversions)::BIGINT END AS conversions,
   CASE WHEN count(s.revenue) = count(*) THEN sum(s.revenue)::DOUBLE END AS conversions_value
-FROM {{ ref('spendsync__campaign_profit') }} AS s
+FROM campaign_profit AS s
 GROUP BY s.account_id, s.report_date

@@ -5,6 +5,8 @@
 -- Column platform: Always push_ads.
 -- Column account_name: NULL: the warehouse keeps no name of an account.
 -- Column conversions_value: US dollars that the conversions earned by the operator's own payouts (mart.revenue): the service reports none. NULL: no payouts, or some conversion has none.
+WITH
+-- Part: campaign_profit
 SELECT
   '' AS source_relation, s.report_date AS date_day, 'push_ads' AS platform, s.account_id, NULL::VARCHAR AS account_name,
   CASE WHEN count(s.clicks) = count(*) THEN sum(s.clicks)::BIGINT END AS clicks,
@@ -12,5 +14,5 @@ SELECT
   sum(s.spend)::DECIMAL(18, 6) AS spend,
   CASE WHEN count(s.conversions) = count(*) THEN sum(s.conversions)::BIGINT END AS conversions,
   CASE WHEN count(s.revenue) = count(*) THEN sum(s.revenue)::DOUBLE END AS conversions_value
-FROM mart.campaign_profit AS s
+FROM campaign_profit AS s
 GROUP BY s.account_id, s.report_date

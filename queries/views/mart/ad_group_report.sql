@@ -8,8 +8,10 @@
 -- Column ad_group_id: NULL: the service has no level between campaign and creative.
 -- Column ad_group_name: NULL: the service has no level between campaign and creative.
 -- Column campaign_name: Name of the campaign now; where it was never readable, the report's name on that day.
+WITH
+-- Part: campaign_profit
 SELECT
   '' AS source_relation, s.report_date AS date_day, 'push_ads' AS platform, s.account_id, NULL::VARCHAR AS account_name,
   s.campaign_id, s.campaign_name, NULL::VARCHAR AS ad_group_id, NULL::VARCHAR AS ad_group_name, s.clicks, s.impressions, s.spend, s.conversions,
   s.revenue::DOUBLE AS conversions_value
-FROM mart.campaign_profit AS s
+FROM campaign_profit AS s

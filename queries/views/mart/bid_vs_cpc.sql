@@ -12,13 +12,15 @@
 -- Column cpc_at_target_best_case: The same at the highest conversion rate that chance leaves likely (Byar's bound, bound_z). Only clicks that cost more than this are surely too dear. NULL: not known.
 -- Column campaign_cpa_to_target: The whole campaign's CPA over the window by its target: at 4 it is the campaign that misses, not a source. NULL: none set, no conversion, or not known.
 -- Column advice: service_bids: the campaign has a target CPA, so the service moves the bids; bid_less: best_bid is lower than bid_now by threshold bid_min_change or more; keep: it is not; too_little_data: fewer than scale_min_conversions, and not surely a loss; unknown: bids or conversions are not.
--- Column best_bid: US dollars per click to bid here to earn most, by what the source is expected to bring back (mart.source_judgement) and how clicks follow bids (mart.bid_elasticity), at most half as much again as now, 3 times the campaign's default bid and 25, at least half of now. In a campaign at its daily limit no higher than now, unless a dollar brings back so much more there than in the campaign (required_return of mart.source_judgement): a higher bid buys dearer clicks for the same money. Where nobody said what a conversion is worth: the bid at which a source that is worse than its campaign would be as good as it, NULL for the others. NULL: the service moves the bid, or too little is known.
+-- Column best_bid: US dollars per click to bid here to earn most, by what the source is expected to bring back (mart.source_judgement) and how clicks follow bids (read from its own changes of bids; until there are some, 1 is assumed), at most half as much again as now, 3 times the campaign's default bid and 25, at least half of now. In a campaign at its daily limit no higher than now, unless a dollar brings back so much more there than in the campaign (required_return of mart.source_judgement): a higher bid buys dearer clicks for the same money. Where nobody said what a conversion is worth: the bid at which a source that is worse than its campaign would be as good as it, NULL for the others. NULL: the service moves the bid, or too little is known.
 -- Column best_bid_gain: US dollars a day that best_bid is expected to earn beyond the bid of now; in a campaign at its daily limit with what its other sources make of the money. NULL: best_bid is, or nobody said what a conversion is worth.
 -- Column verdict: The same as advice.
 -- Column reason: Why, in a sentence. NULL: the verdict says all.
 -- Column at_stake: US dollars a day that best_bid is expected to earn beyond the bid of now, where it is to be lowered. NULL: it is not, or not known.
 -- Column action: What to bid. NULL: as now.
-WITH level AS (
+WITH
+-- Part: bid_elasticity
+level AS (
   SELECT
     max(t.value) FILTER (WHERE t.name = 'performance_days') AS days,
     max(t.value) FILTER (WHERE t.name = 'bound_z') AS bound_z,
@@ -171,7 +173,7 @@ judged AS (
     ON o.account_id = s.account_id AND o.campaign_id = s.campaign_id AND o.source_id = s.source_id
     AND o.rule = 'bid_override' AND o.is_current AND NOT o.is_deleted
   LEFT JOIN mart.source_judgement AS q ON q.account_id = s.account_id AND q.campaign_id = s.campaign_id AND q.source_id = s.source_id
-  LEFT JOIN mart.bid_elasticity AS e ON e.account_id = s.account_id
+  LEFT JOIN bid_elasticity AS e ON e.account_id = s.account_id
 ),
 advised AS (
   SELECT

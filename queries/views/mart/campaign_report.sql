@@ -6,8 +6,10 @@
 -- Column account_name: NULL: the warehouse keeps no name of an account.
 -- Column conversions_value: US dollars that the conversions earned by the operator's own payouts (mart.revenue): the service reports none. NULL: no payouts, or some conversion has none.
 -- Column campaign_name: Name of the campaign now; where it was never readable, the report's name on that day.
+WITH
+-- Part: campaign_profit
 SELECT
   '' AS source_relation, s.report_date AS date_day, 'push_ads' AS platform, s.account_id, NULL::VARCHAR AS account_name,
   s.campaign_id, s.campaign_name, s.clicks, s.impressions, s.spend, s.conversions,
   s.revenue::DOUBLE AS conversions_value
-FROM mart.campaign_profit AS s
+FROM campaign_profit AS s

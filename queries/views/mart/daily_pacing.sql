@@ -1,5 +1,5 @@
 -- How did each campaign's spend stand against its daily limit, and where will an unfinished day end?
--- Trap: a day is Chicago's; where the service starts limits over at another hour, a day may hold more than its limit. The limit is that at the end of the day, though another may have held before (settings_changed); an unfinished day is projected by the account's own curve of the day (mart.day_curve), which takes a week of hourly syncs; without it, or where its spread leaves the end open, the state is too_early.
+-- Trap: a day is Chicago's; where the service starts limits over at another hour, a day may hold more than its limit. The limit is that at the end of the day, though another may have held before (settings_changed); an unfinished day is projected by the account's own curve of the day, which takes a week of hourly syncs; without it, or where its spread leaves the end open, the state is too_early.
 -- Column report_date: Chicago day.
 -- Column campaign_name: Name at the end of the day; where it was never readable, the report's name on that day.
 -- Column status: Status at the end of the day. A deleted campaign keeps its last one.
@@ -23,6 +23,7 @@
 -- Column verdict: Of the newest day of a campaign that may deliver: no_money, no_creatives; held_back: it pays and its limit stops it; limited_and_loses, limited_and_unclear: at its limit, and not known to pay; has_room: it pays and spends less than it may; under, on_pace; broken_tracking; no_curve, unread: not known yet. NULL: nothing is to be said.
 WITH
 -- Part: paced_day
+-- Part: day_curve
 level AS (
   SELECT
     max(t.value) FILTER (WHERE t.name = 'pacing_under') AS under,
@@ -37,7 +38,7 @@ curve AS (
     d.account_id, d.hour + 1 AS clock_from, d.share, d.share_low, d.share_high,
     coalesce(d.next.share, 1) AS next_share, coalesce(d.next.share_low, 1) AS next_low, coalesce(d.next.share_high, 1) AS next_high
   FROM (
-    SELECT c.*, lead(c) OVER (PARTITION BY c.account_id ORDER BY c.hour) AS next FROM mart.day_curve AS c
+    SELECT c.*, lead(c) OVER (PARTITION BY c.account_id ORDER BY c.hour) AS next FROM day_curve AS c
   ) AS d
   WHERE d.is_enough AND (d.hour = 23 OR (d.next.hour = d.hour + 1 AND d.next.is_enough)) AND d.share > 0
 ),
@@ -127,7 +128,7 @@ SELECT
   CASE j.verdict
     WHEN 'no_money' THEN 'add money: nothing else makes it deliver'
     WHEN 'no_creatives' THEN 'look at its creatives: none of them can be shown'
-    WHEN 'no_curve' THEN 'nothing yet: how the account spends over a day is known after a week of hourly syncs (mart.day_curve)'
+    WHEN 'no_curve' THEN 'nothing yet: how the account spends over a day is known after a week of hourly syncs'
     WHEN 'broken_tracking' THEN 'see where its conversions went first: mart.breaks'
     WHEN 'limited_and_loses' THEN 'leave the limit: it pays more per conversion than its target'
     WHEN 'limited_and_unclear' THEN 'leave the limit until it is clear whether it pays'

@@ -1,6 +1,6 @@
 -- Which sources earn their money and can take more of it, and at which bid do they earn most?
--- Trap: a higher bid buys more expensive clicks, and not always more of them: best_bid rests on how clicks follow bids (mart.bid_elasticity), safe_cpc only says what you can pay at most. A source with a lucky month looks better than it is: mart.source_judgement allows for that. In a campaign that spends all of its daily limit a higher bid only moves money from the other sources: a dollar has to bring back what the campaign does (required_return of mart.source_judgement), and best_bid is the bid that earns most beyond that.
--- Column verdict: below_target: it surely brings back more than it costs; below_campaign: nobody said what a conversion is worth, and it is cheaper than its campaign.
+-- Trap: a higher bid buys more expensive clicks, and not always more of them: best_bid rests on how clicks follow bids (read from its own changes of bids; until there are some, 1 is assumed), safe_cpc only says what you can pay at most. A source with a lucky month looks better than it is: mart.source_judgement allows for that. In a campaign that spends all of its daily limit a higher bid only moves money from the other sources: a dollar has to bring back what the campaign does (required_return of mart.source_judgement), and best_bid is the bid that earns most beyond that.
+-- Column verdict: below_target: it surely brings back more than it costs; below_campaign: nobody said what a conversion is worth, and it is cheaper than its campaign; acquitted: it is blocked, and what is known now, by conversions that came after the block or from other campaigns, acquits it: its numbers of the window are NULL.
 -- Column safe_cpc: The most you can pay: US dollars per click at which even its low conversion rate (cvr_low) costs just what a conversion is worth (the campaign's own CPA where nobody said); never more than bid_cap. There nothing is earned.
 -- Column headroom: US dollars per click from its CPC up to safe_cpc.
 -- Column cvr_low: Conversions per click that it surely reaches: its CPC by the highest CPA that chance leaves likely (cpa_expected_high of mart.source_judgement).
@@ -13,14 +13,16 @@
 -- Column best_bid_gain: US dollars a day that best_bid is expected to earn beyond the bid of now. NULL: see best_bid.
 -- Column reason: Why, in a sentence.
 -- Column at_stake: US dollars a day that best_bid is expected to earn beyond the bid of now. NULL: see best_bid.
--- Column action: What to bid. NULL: the service moves the bid.
-WITH judged AS (
+-- Column action: What to bid, or unblock (take it off the block list) or allow (put it on the allow list). NULL: the service moves the bid.
+WITH
+-- Part: bid_elasticity
+judged AS (
   SELECT
     p.*, j.reason, j.worth, j.worth_origin, j.expected_return, j.required_return, j.spend_per_day, p.cpc / j.cpa_expected_high AS cvr_low,
     coalesce(p.bid_override, p.default_bid) AS bid_now, least(3 * p.default_bid::DOUBLE, 25) AS bid_cap, e.elasticity
   FROM mart.source_judgement AS j
   JOIN mart.source_performance AS p ON p.account_id = j.account_id AND p.campaign_id = j.campaign_id AND p.source_id = j.source_id
-  JOIN mart.bid_elasticity AS e ON e.account_id = j.account_id
+  JOIN bid_elasticity AS e ON e.account_id = j.account_id
   -- Of many small sources a few have a conversion by luck.
   WHERE j.judgement = 'earns' AND j.expected_return >= j.required_return AND p.clicks > 0 AND p.conversions >= (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'scale_min_conversions')
 ),
@@ -61,3 +63,19 @@ WHERE j.safe_cpc > j.cpc
   AND j.campaign_status = 'active'
   AND CASE WHEN j.source_mode = 'allow_list' THEN j.list_rule = 'allowed' ELSE j.list_rule IS DISTINCT FROM 'blocked' END
   AND NOT EXISTS (SELECT 1 AS one FROM stopped AS b WHERE b.account_id = j.account_id AND b.campaign_id = j.campaign_id)
+UNION ALL BY NAME
+-- Those of a campaign at its limit that earn less than the campaign are left out.
+SELECT
+  j.account_id, j.campaign_id, h.name AS campaign_name, j.source_id, 'acquitted' AS verdict,
+  CASE WHEN r.rule = 'blocked' THEN 'unblock' ELSE 'allow' END AS action,
+  j.window_from, j.window_to, j.worth, j.expected_return, j.reason
+FROM mart.source_judgement AS j
+JOIN main.campaign_history AS h ON h.account_id = j.account_id AND h.campaign_id = j.campaign_id AND h.is_current AND NOT h.is_deleted AND h.status = 'active'
+LEFT JOIN main.source_mode AS m ON m.account_id = j.account_id AND m.campaign_id = j.campaign_id
+LEFT JOIN main.source_rule AS r
+  ON r.account_id = j.account_id AND r.campaign_id = j.campaign_id AND r.source_id = j.source_id
+  AND r.rule = CASE WHEN coalesce(m.source_mode, h.source_mode) = 'allow_list' THEN 'allowed' ELSE 'blocked' END
+WHERE j.worth_origin <> 'campaign_cpa' AND j.expected_return > j.required_return
+  AND j.loss_probability < 1 - (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'block_probability')
+  AND CASE WHEN coalesce(m.source_mode, h.source_mode) = 'allow_list' THEN r.rule IS NULL ELSE r.rule = 'blocked' END
+  AND j.evidence_spend + j.evidence_spend_elsewhere >= j.worth * (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'block_min_worths')

@@ -3,7 +3,7 @@
 -- Column counted_spend: US dollars of the rows whose conversions are known, days on which conversions had stopped (mart.break_day) left out.
 -- Column counted_clicks: Clicks of the rows that tell them, in the same way. NULL: none does.
 -- Column counted_conversions: Conversions so far of the rows that tell them, in the same way. NULL: none does.
--- Column arrived_spend: US dollars of counted_spend, each day's by the share of its conversions that has arrived by its age (mart.window_share): the spend whose conversions are there. NULL: conversions are known of no row.
+-- Column arrived_spend: US dollars of counted_spend, each day's by the share of its conversions that has arrived by its age (mart.day_maturity): the spend whose conversions are there. NULL: conversions are known of no row.
 -- Column earlier_spend: US dollars of the 90 days before the window, as in source_evidence, such days left out. NULL: there are none.
 -- Column earlier_conversions: Conversions of the same rows, counted in the same way.
 -- Column spend_lately: US dollars of the last 8 days of the window, broken ones included.
@@ -15,9 +15,7 @@ break_day AS (
   WITH
 -- Part: break_day
 ),
-window_share AS (
 -- Part: window_share
-),
 span AS (
   SELECT DISTINCT w.account_id, w.window_from, w.window_to
   FROM mart.performance_window AS w

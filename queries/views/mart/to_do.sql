@@ -11,7 +11,9 @@
 -- Column at_stake: US dollars a day of expected profit or loss. NULL: not known.
 -- Column action: What to do.
 -- Column view_name: The view behind it.
-WITH found AS (
+WITH
+-- Part: campaign_limit
+found AS (
   SELECT b.account_id, 1 AS place_no, 'break' AS kind, b.campaign_id, b.campaign_name, NULL::VARCHAR AS place, 1 AS rows, b.verdict, b.reason, b.at_stake, b.action, 'mart.breaks' AS view_name
   FROM mart.breaks AS b
   UNION ALL
@@ -28,8 +30,8 @@ WITH found AS (
   FROM mart.source_block_candidates AS b
   GROUP BY b.account_id
   UNION ALL
-  SELECT l.account_id, 5, 'limit', l.campaign_id, l.campaign_name, NULL, 1, l.verdict, l.reason, l.at_stake, l.action, 'mart.campaign_limit'
-  FROM mart.campaign_limit AS l
+  SELECT l.account_id, 5, 'limit', l.campaign_id, l.campaign_name, NULL, 1, l.verdict, l.reason, l.at_stake, l.action, 'campaigns_at_limit'
+  FROM campaign_limit AS l
   WHERE l.verdict = 'held_back'
   UNION ALL
   SELECT

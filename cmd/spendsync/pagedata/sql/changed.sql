@@ -2,7 +2,7 @@
 -- Block say
 SELECT 'plain' AS tone, 'Spend of the week to ' || on_day(w.window_to) || ' is ' || moved(w.spend_a_day_change) || ' a day on the week before'
   || coalesce(', CPA ' || moved(w.cpa_change) || ' at equal age', '') || '. Below: what people changed and what broke in 14 days; reviews of creatives are left out.' AS text
-FROM mart.last_week AS w WHERE w.is_total
+FROM page.last_week AS w WHERE w.is_total
 -- Block table
 WITH since AS (SELECT max(c.report_date) - 14 AS day FROM ops.day_coverage AS c),
 event AS (
@@ -27,4 +27,4 @@ FROM event AS e CROSS JOIN since AS s WHERE e.day >= s.day ORDER BY e.verdict IS
 SELECT label(w.campaign_id) AS "Campaign|name", w.spend_before AS "Week before|money", w.spend AS "Last week|money", w.spend_a_day_change AS "Spend|change", w.cpa_change AS "CPA at equal age|change", w.verdict AS "Verdict|chip", w.reason AS "Why|text",
   coalesce((SELECT string_agg(DISTINCT replace(l.field, '_', ' ') || ' changed', ', ') FROM mart.change_log AS l WHERE l.campaign_id = w.campaign_id AND l.kind = 'campaign' AND l.change_type = 'changed'
     AND l.seen_at >= (SELECT k.starts_at FROM main.calendar AS k WHERE k.report_date = w.before_from)), 'no setting changed') AS "In these weeks|text", w.campaign_id AS key
-FROM mart.last_week AS w WHERE NOT w.is_total ORDER BY w.verdict IN ('broken_before', 'dearer', 'cheaper') DESC, abs(w.spend - w.spend_before) DESC LIMIT 4
+FROM page.last_week AS w WHERE NOT w.is_total ORDER BY w.verdict IN ('broken_before', 'dearer', 'cheaper') DESC, abs(w.spend - w.spend_before) DESC LIMIT 4

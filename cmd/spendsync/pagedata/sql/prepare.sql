@@ -22,10 +22,10 @@ WITH day AS (
     d.report_date, any_value(d.coverage_state) AS state, bool_or(d.is_covered) AS is_covered, sum(d.spend) AS spend,
     CASE WHEN count(d.conversions) = count(*) THEN sum(d.conversions) END AS conversions, any_value(m.conversions_share) AS share,
     CASE WHEN count(*) FILTER (WHERE d.spend > 0 AND d.target_cpa IS NULL) = 0 THEN sum(d.conversions * d.target_cpa) END AS allowed,
-    CASE WHEN EXISTS (FROM main.payout) AND count(p.revenue) = count(p.account_id) THEN coalesce(sum(p.revenue), 0) END AS revenue
+    CASE WHEN EXISTS (FROM main.payout) THEN CASE WHEN count(p.account_id) = 0 THEN 0 ELSE any_value(p.conversions_value) END END AS revenue
   FROM mart.campaign_day AS d
   LEFT JOIN mart.day_maturity AS m ON m.account_id = d.account_id AND m.report_date = d.report_date
-  LEFT JOIN mart.campaign_profit AS p ON p.account_id = d.account_id AND p.report_date = d.report_date AND p.campaign_id = d.campaign_id
+  LEFT JOIN mart.account_report AS p ON p.account_id = d.account_id AND p.date_day = d.report_date
   GROUP BY d.report_date
 ),
 week AS (

@@ -8,8 +8,9 @@ SELECT 'plain' AS tone, coalesce((SELECT CASE WHEN s.settled_age_days IS NULL TH
 WITH day AS (SELECT c.report_date FROM ops.day_coverage AS c WHERE c.state IN ('complete', 'final') ORDER BY c.report_date DESC LIMIT 14),
 age AS (SELECT a.low, a.high, CASE WHEN a.low = a.high THEN a.low::VARCHAR ELSE a.low || '–' || a.high END AS name FROM (VALUES (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (7, 7), (8, 14), (15, 21), (22, 32)) AS a(low, high)),
 seen AS (
-  SELECT r.report_date, a.low, sum(r.conversions_change) AS conversions, sum(r.spend_change) AS spend
-  FROM mart.restatements AS r JOIN age AS a ON r.age_days BETWEEN a.low AND a.high GROUP BY r.report_date, a.low
+  SELECT c.report_date, a.low, sum(coalesce(c.new_conversions, 0) - coalesce(c.old_conversions, 0)) AS conversions, sum(coalesce(c.new_spend, 0) - coalesce(c.old_spend, 0)) AS spend
+  FROM main.spend_change AS c JOIN main.calendar AS k ON k.starts_at <= c.seen_at AND c.seen_at < k.ends_at
+  JOIN age AS a ON k.report_date - c.report_date BETWEEN a.low AND a.high GROUP BY c.report_date, a.low
 ),
 looked AS (
   SELECT DISTINCT d.report_date, a.low FROM ops.step AS s JOIN day AS d ON d.report_date::VARCHAR = s.unit JOIN main.calendar AS k ON k.starts_at <= s.started_at AND s.started_at < k.ends_at

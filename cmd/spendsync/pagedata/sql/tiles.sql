@@ -4,7 +4,7 @@ WITH earned AS (
   SELECT
     w.*, w.spend_a_day_change AS spend_change, w.profit_expected IS NOT NULL AS is_paid,
     w.spend::DOUBLE + w.profit_expected AS revenue_expected, w.spend_before::DOUBLE + w.profit_before_expected AS revenue_expected_before
-  FROM mart.last_week AS w
+  FROM page.last_week AS w
   WHERE w.is_total
 ),
 spark AS (
@@ -19,7 +19,7 @@ spark AS (
 SELECT 1 AS place, 'Spend' AS label, w.spend AS value, 'money' AS unit, w.spend_change AS change, 'change' AS change_unit, NULL::BOOLEAN AS better,
   '7 days to ' || on_day(w.window_to) || CASE WHEN w.days_known < 7 THEN ', ' || w.days_known || ' of them known' ELSE '' END || coalesce('. Yesterday ' || usd(y.spend) || ', ' || moved(y.spend_change) || ' on its usual', '') AS note,
   s.spend AS spark
-FROM earned AS w CROSS JOIN spark AS s LEFT JOIN mart.yesterday AS y ON y.is_total AND y.report_date = w.window_to
+FROM earned AS w CROSS JOIN spark AS s LEFT JOIN page.yesterday AS y ON y.is_total AND y.report_date = w.window_to
 UNION ALL
 SELECT 2, CASE WHEN w.is_paid THEN 'Revenue' ELSE 'Conversions' END, CASE WHEN w.is_paid THEN w.revenue_expected ELSE w.conversions_adjusted END, CASE WHEN w.is_paid THEN 'money' ELSE 'count' END,
   CASE WHEN w.is_paid THEN w.revenue_expected / nullif(w.revenue_expected_before, 0) ELSE w.conversions_adjusted::DOUBLE / nullif(w.conversions_before_adjusted, 0) END - 1, 'change', true,
@@ -44,5 +44,5 @@ UNION ALL
 SELECT 6, 'Month', m.spend, 'money', m.spend_a_day_change, 'change', NULL,
   many(m.days_known, 'known day') || coalesce('; ' || usd(m.spend_at_end) || ' by its end', '') || coalesce(' (' || usd(m.spend_at_end_low) || ' to ' || usd(m.spend_at_end_high) || ')', '')
     || coalesce('. A day’s change, on ' || usd(m.spend_a_day_before), ''), NULL
-FROM mart.month AS m
+FROM page.month AS m
 ORDER BY place

@@ -1,5 +1,6 @@
--- What did each creative bring over the performance window, and is it better or worse than its campaign beyond chance?
--- Trap: creatives of a campaign ran on different days and sources, so the one with the better CTR or CPA may have had the better places: ctr_ratio compares at the same sources on the same days.
+-- What did each creative bring over a span of days, and is it better or worse than its campaign beyond chance?
+-- Trap: creatives of a campaign ran on different days and sources, so the one with the better CTR or CPA may have had the better places: ctr_ratio compares at the same sources on the same days. Days of the span that are not proven complete are left out.
+-- Parameters: from_date, to_date
 -- Column status: Status of the creative now: active, paused, pending_review, rejected, draft or archived; deleted: the service no longer lists it. NULL: unknown.
 -- Column ctr_ratio: Its CTR by that of the campaign's other creatives at the same sources on the same days (Mantel-Haenszel): 1.2 is a fifth better. NULL: it never ran beside another one, or nobody clicked.
 -- Column ctr_ratio_low: ctr_ratio if luck was with it (bound_z).
@@ -7,24 +8,28 @@
 -- Column ctr_mix_adjusted: Clicks per impression that it would have with the sources and days of the campaign as a whole: the campaign's CTR where creatives ran side by side, times ctr_ratio. NULL: see ctr_ratio.
 -- Column ctr_vs_siblings: better, worse: beyond threshold ctr_min_z; unclear: chance may explain it. NULL: see ctr_ratio.
 -- Column cpa_vs_campaign: better: even its worst-case CPA is below the campaign's; worse: even its best-case CPA is above; unclear: chance may explain the difference. NULL: conversions unknown, or the campaign has none.
-WITH measured AS (
+WITH known AS (
+  SELECT m.account_id, m.report_date, m.conversions_share, count(*) OVER (PARTITION BY m.account_id) AS days_known
+  FROM mart.day_maturity AS m
+  WHERE m.report_date BETWEEN from_date::DATE AND to_date::DATE
+),
+measured AS (
   SELECT
     s.account_id, s.campaign_id, s.creative_id,
-    any_value(w.window_from) AS window_from, any_value(w.window_to) AS window_to, any_value(w.days_known) AS days_known,
+    any_value(w.days_known) AS days_known,
     arg_max(s.campaign_name, s.report_date) AS reported_name,
     sum(s.spend)::DECIMAL(18, 6) AS spend,
     CASE WHEN count(s.clicks) = count(*) THEN sum(s.clicks)::BIGINT END AS clicks,
     CASE WHEN count(s.impressions) = count(*) THEN sum(s.impressions)::BIGINT END AS impressions,
     CASE WHEN count(s.conversions) = count(*) THEN sum(s.conversions)::BIGINT END AS conversions,
-    sum((1e6 * s.counted_spend::DOUBLE * coalesce(d.conversions_share, 1))::BIGINT)::DOUBLE / 1e6 AS arrived_spend,
+    sum((1e6 * s.counted_spend::DOUBLE * coalesce(w.conversions_share, 1))::BIGINT)::DOUBLE / 1e6 AS arrived_spend,
     sum(s.counted_spend) AS counted_spend, sum(s.counted_conversions) AS counted_conversions,
     -- The ratio, its variance (Greenland and Robins, 1985), and the CTR of its places.
     sum(s.own_clicks) / nullif(sum(s.other_clicks), 0) AS ctr_ratio,
     sqrt(sum(s.click_variance) / nullif(sum(s.own_clicks) * sum(s.other_clicks), 0)) AS deviation,
     sum(s.place_clicks)::DOUBLE / sum(s.place_impressions) AS place_ctr
   FROM mart.creative_spend AS s
-  JOIN mart.performance_window AS w ON w.account_id = s.account_id AND w.report_date = s.report_date
-  LEFT JOIN mart.day_maturity AS d ON d.account_id = s.account_id AND d.report_date = s.report_date
+  JOIN known AS w ON w.account_id = s.account_id AND w.report_date = s.report_date
   GROUP BY s.account_id, s.campaign_id, s.creative_id
 ),
 with_campaign AS (
@@ -38,7 +43,7 @@ with_campaign AS (
 earned AS (
   SELECT r.account_id, r.campaign_id, r.creative_id, CASE WHEN count(r.revenue) = count(*) THEN sum(r.revenue) END AS revenue
   FROM mart.revenue AS r
-  JOIN mart.performance_window AS w ON w.account_id = r.account_id AND w.report_date = r.report_date
+  JOIN known AS w ON w.account_id = r.account_id AND w.report_date = r.report_date
   GROUP BY r.account_id, r.campaign_id, r.creative_id
 ),
 paid AS (
@@ -61,7 +66,7 @@ bounded AS (
 SELECT
   b.account_id, b.campaign_id, coalesce(h.name, b.reported_name) AS campaign_name, b.creative_id, k.title, k.message, k.image_url,
   CASE WHEN k.is_deleted THEN 'deleted' ELSE k.status END AS status,
-  b.window_from, b.window_to, b.days_known, b.spend, b.clicks, b.impressions, b.conversions,
+  from_date::DATE AS window_from, to_date::DATE AS window_to, b.days_known, b.spend, b.clicks, b.impressions, b.conversions,
   b.spend::DOUBLE / nullif(b.clicks, 0) AS cpc,
   b.clicks::DOUBLE / nullif(b.impressions, 0) AS ctr,
   b.conversions::DOUBLE / nullif(b.clicks, 0) AS cvr,

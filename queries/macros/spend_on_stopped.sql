@@ -1,6 +1,7 @@
--- Which money went to something that had been stopped for the whole Chicago day?
+-- Which money went to something that had been stopped for the whole Chicago day, on the days of a span?
 -- Trap: clicks that were on their way when something stopped are billed later and are not a leak (is_leak says which are); a stop counts from when we saw it until it was last confirmed, so what was seen resumed may have been resumed right after the read before, and is left out; what was resumed and stopped again between two reads leaves no trace (is_assumed marks long gaps between reads). Every amount stands once, under the broadest stop: campaign, then creative, then source.
--- Column report_date: Chicago calendar day, of the last ones that are known at all (threshold performance_days).
+-- Parameters: from_date, to_date
+-- Column report_date: Chicago calendar day of the span, of those that are known at all.
 -- Column kind: What had been stopped: campaign, creative or source.
 -- Column reason: campaign: paused, archived, rejected, deleted, ended (past its end) or not_started; creative: paused, archived, rejected or deleted; source: blocked, or not_allowed where the campaign buys from an allow list.
 -- Column campaign_name: Name of the campaign now. NULL: never readable.
@@ -8,8 +9,8 @@
 -- Column source_id: Source that had been stopped. NULL: a campaign or a creative had been.
 -- Column stopped_since: Since when every read found it stopped, or the campaign's own end where that is later than when we first saw that setting.
 -- Column hours_stopped: Hours from then to the beginning of the day.
--- Column is_leak: Whether that is at least threshold stopped_grace_hours, so that no late click explains it, and the stop is not merely assumed.
--- Column is_assumed: Whether the settings were not read for longer than threshold stop_gap_hours around the day: it may have been resumed and stopped again meanwhile. What is archived cannot be.
+-- Column is_leak: Whether that is at least a day, so that no late click explains it, and the stop is not merely assumed.
+-- Column is_assumed: Whether the settings were not read for longer than 26 hours around the day: it may have been resumed and stopped again meanwhile. What is archived cannot be.
 -- Column spend: US dollars spent on the day in spite of the stop.
 -- Column coverage_state: How well the day is known: open, complete, final or partial, as in ops.day_coverage.
 WITH span AS (
@@ -19,9 +20,7 @@ WITH span AS (
     CASE WHEN c.state IN ('complete', 'final') THEN k.ends_at ELSE least(k.ends_at, coalesce(c.last_read_at, k.ends_at)) END AS ends_at
   FROM ops.day_coverage AS c
   JOIN main.calendar AS k ON k.account_id = c.account_id AND k.report_date = c.report_date
-  WHERE c.state IN ('open', 'complete', 'final', 'partial')
-  QUALIFY c.report_date > max(c.report_date) OVER (PARTITION BY c.account_id)
-    - (SELECT t.value::INTEGER FROM mart.threshold AS t WHERE t.name = 'performance_days')
+  WHERE c.state IN ('open', 'complete', 'final', 'partial') AND c.report_date BETWEEN from_date::DATE AND to_date::DATE
 ),
 campaign_flagged AS (
   SELECT
