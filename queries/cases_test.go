@@ -25,7 +25,7 @@ import (
 //	              Lines of its own: "now: 2026-11-20T18:00:00Z" is what now() gives
 //	              (else 2026-11-20T18:00:00Z, noon in Chicago); "param: NAME=VALUE" sets a
 //	              parameter of a ready question; "arguments: ..." are those of a macro;
-//	              "threshold: NAME=VALUE".
+//	              "threshold: NAME=VALUE" sets a threshold or a constant.
 //	TABLE.csv     rows of a table (ops.day_coverage.csv and the like for other
 //	              schemas). Columns that are left out get what most rows have: see
 //	              usual. An empty cell is NULL, "" in quotes is an empty text.
@@ -133,12 +133,21 @@ func readCase(t *testing.T, dir string) *testCase {
 	return c
 }
 
-// at puts the case's moment where a question asks for it.
+// constant matches a number that is no published threshold, with its name.
+var constant = regexp.MustCompile(`[0-9.]+::DOUBLE /\* ([a-z_]+) \*/`)
+
+// at puts the case's moment where a question asks for it, and the case's numbers in the places of constants.
 func (c *testCase) at(sql string) string {
 	now, err := time.Parse(time.RFC3339, c.now)
 	if err != nil {
 		panic(err)
 	}
+	sql = constant.ReplaceAllStringFunc(sql, func(text string) string {
+		if value, ok := c.thresholds[constant.FindStringSubmatch(text)[1]]; ok {
+			return value + "::DOUBLE"
+		}
+		return text
+	})
 	return strings.ReplaceAll(sql, "now()", fmt.Sprintf("to_timestamp(%d)", now.Unix())) // fits in a text, too
 }
 

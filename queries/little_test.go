@@ -17,13 +17,13 @@ var verdictColumns = map[string]struct {
 	quiet  []string
 }{
 	"campaign_performance": {"verdict", []string{"no_target", "unclear", "unknown", "NULL"}},
-	"bid_vs_cpc":           {"advice", []string{"too_little_data", "unknown", "keep", "service_bids"}},
-	"creative_fatigue":     {"fatigue", []string{"too_little_data", "steady"}},
+	"bid_vs_cpc":           {"verdict", []string{"too_little_data", "unknown", "keep", "service_bids"}},
+	"creative_fatigue":     {"verdict", []string{"too_little_data", "steady"}},
 	"change_impact":        {"verdict", []string{"unknown", "unclear"}},
 	"daily_pacing": {"pacing_state", []string{"too_early", "unknown", "no_limit", "under", "on_pace",
 		"stopped"}},
 	"source_block_candidates": {"verdict", nil},
-	"source_judgement":        {"judgement", []string{"earns", "unclear", "unknown"}}, // no advice yet
+	"source_judgement":        {"verdict", []string{"earns", "unclear", "unknown"}}, // no advice yet
 	"source_scale_candidates": {"verdict", nil},
 	"breaks":                  {"kind", nil},
 }

@@ -123,7 +123,7 @@ func holdPacing(t *testing.T, limits *time.Location, hours ...int) {
 	h := &hoursRead{first: schema.NewDate(2026, 10, 29), days: 16, limits: limits, service: adsim.New(adsim.Config{
 		Campaigns: 40, CreativesPerCampaign: 3, Sources: 200, RowsPerDay: 900, RateLimit: -1,
 		FreezeRestatements: true})}
-	w.fill(t, &testCase{now: "2026-11-13T23:59:00Z"}, "mart.daily_pacing mart.day_curve")
+	w.fill(t, &testCase{now: "2026-11-13T23:59:00Z"}, "mart.daily_pacing")
 	defer w.exec(t, "ROLLBACK")
 	h.write(t, w)
 	var judged, wrong, straightJudged, straightWrong, silent float64
@@ -133,7 +133,7 @@ func holdPacing(t *testing.T, limits *time.Location, hours ...int) {
 			at := d.Start().Add(time.Duration(hour)*time.Hour + 7*time.Minute)
 			h.stand(t, w, d, at)
 			for _, r := range w.rows(t, fmt.Sprintf(`SELECT campaign_id, pacing_state, spend / day_elapsed,
-				daily_spend_limit, pace_basis, coalesce(advice, ''), campaign_verdict FROM mart.daily_pacing WHERE
+				daily_spend_limit, pace_basis, coalesce(action, ''), campaign_verdict FROM mart.daily_pacing WHERE
 				report_date = DATE '%s' AND pacing_state IN ('under', 'on_pace', 'limited', 'too_early') AND
 				spend < 0.95 * daily_spend_limit`, d)) {
 				n := numbers(t, r[2:4])

@@ -33,6 +33,7 @@ type Query struct {
 	Shown      []string          // of a ready question: the columns that a terminal shows first, in that order
 	Alone      string            // of a ready question that begins with a total: what it means if no row follows
 	Days       string            // of a ready question: a condition over main.spend and main.today, which its days meet
+	Hidden     bool              // of a ready question: it is listed nowhere, and answers by its name
 	Calls      string            // ready question that makes the service's own calls of this one's answer, if any
 	Columns    map[string]string // the meaning of columns, if the file or the glossary has it
 	SQL        string
@@ -66,8 +67,21 @@ type Threshold struct {
 	Unit, Meaning string
 }
 
-// Asks are the ready questions, by name.
-func Asks() []Query { return read("asks", "") }
+// Asks are the ready questions, by name, without those that are listed nowhere.
+func Asks() []Query {
+	return slices.DeleteFunc(read("asks", ""), func(q Query) bool { return q.Hidden })
+}
+
+// merged are questions of earlier releases: the one that answers each now, and the defaults of its parameters.
+var merged = map[string]struct {
+	name     string
+	defaults map[string]string
+}{
+	"restated":       {"spend_by_day", map[string]string{"days": "33"}},
+	"tracker_days":   {"tracker", map[string]string{"by": "day", "days": "60", "rows": "60"}},
+	"tracker_gap":    {"tracker", nil},
+	"tracker_profit": {"tracker", nil},
+}
 
 // Views are the views and table macros that every warehouse has, each after
 // those that it asks. The values replace those of [Thresholds]; a name that is
@@ -97,10 +111,14 @@ func written() []Query {
 	return slices.Concat(read("views/main", "main"), read("views/mart", "mart"), read("macros", "main"))
 }
 
-// Find is the ready question of that name.
+// Find is the ready question of that name, which may be one of an earlier release.
 func Find(name string) (Query, error) {
-	for _, a := range Asks() {
-		if a.Name == name {
+	now, isMerged := merged[name]
+	for _, a := range read("asks", "") {
+		if a.Name == name || isMerged && a.Name == now.name {
+			for i, p := range a.Params {
+				a.Params[i].Default = cmp.Or(now.defaults[p.Name], p.Default)
+			}
 			return a, nil
 		}
 	}
@@ -228,9 +246,16 @@ func Examples() []Example {
 	return all
 }
 
-// withdrawn are thresholds that no answer depends on any more. A value for one is not an error: a sync
-// that stops for it would lose days.
-var withdrawn = []string{"block_spend_in_targets", "block_times_campaign", "block_z"}
+// withdrawn are thresholds that are constants of their SQL now, or that no answer depends on any more. A value for one
+// is not an error: a sync that stops for it would lose days.
+var withdrawn = []string{
+	"balance_warning", "bid_elasticity", "bid_min_change", "bids_stale_hours", "block_loss_of_campaign",
+	"block_min_worths", "block_probability_of_campaign", "block_spend_in_targets", "block_times_campaign",
+	"block_z", "break_days", "change_min_z", "concentration_share", "control_drift", "ctr_min_z", "curve_gap_hours",
+	"curve_min_days", "exhausted_decline", "fatigue_days", "fatigue_min_impressions", "fatigue_min_z",
+	"impact_days", "limited_days", "limited_share", "pacing_limited", "pacing_min_elapsed", "pacing_under",
+	"report_reach_days", "restated_share_max", "review_hours", "scale_max_share", "scale_min_conversions",
+	"settled_share", "silent_worths", "stop_gap_hours", "stopped_grace_hours", "turn_min_z"}
 
 var number = regexp.MustCompile(`^-?[0-9]{1,12}(\.[0-9]{1,6})?$`)
 
@@ -390,6 +415,8 @@ func parse(text string) Query {
 			if m[1] != "" && !q.ByDay {
 				q.Key = strings.Split(m[1], ", ")
 			}
+		} else if line == "Hidden." {
+			q.Hidden = true
 		} else if line == "Of whole days." {
 			q.WholeDays = true
 		} else if names, ok := strings.CutPrefix(line, "Parameters: "); ok {

@@ -42,8 +42,8 @@ func TestVerdicts_AreRightWithoutAnEffect(t *testing.T) {
 			"mart.source_block_candidates"},
 		{"sources to scale", "SELECT count(*), (SELECT count(*) FROM mart.source_performance) FROM " +
 			"mart.source_scale_candidates"},
-		{"creatives that tire", "SELECT count(*) FILTER (WHERE fatigue IN ('fatiguing', 'exhausted')), count(*) " +
-			"FILTER (WHERE fatigue <> 'too_little_data') FROM mart.creative_fatigue"},
+		{"creatives that tire", "SELECT count(*) FILTER (WHERE verdict IN ('fatiguing', 'exhausted')), count(*) " +
+			"FILTER (WHERE verdict <> 'too_little_data') FROM mart.creative_fatigue"},
 		{"creatives unlike their siblings", "SELECT count(*) FILTER (WHERE ctr_vs_siblings IN ('better', 'worse')), " +
 			"count(*) FROM main.creative_performance(DATE '2000-01-01', DATE '2999-12-31')"},
 		{"campaigns that pay or lose", "SELECT count(*) FILTER (WHERE verdict IN ('pays', 'loses')), count(*) FROM " +
@@ -109,7 +109,7 @@ func plantedVerdicts(t *testing.T, w *warehouse, question string) {
 	w.exec(t, "UPDATE main.campaign_history SET default_bid = 0.25")
 	for _, c := range []struct{ what, sql string }{
 		{"tired creatives", "SELECT count(*) FILTER (WHERE creative_id LIKE '%-00'), count(*) FROM " +
-			"mart.creative_fatigue WHERE fatigue IN ('fatiguing', 'exhausted')"},
+			"mart.creative_fatigue WHERE verdict IN ('fatiguing', 'exhausted')"},
 		{"better creatives", "SELECT count(*) FILTER (WHERE creative_id LIKE '%-01'), count(*) FROM " +
 			"main.creative_performance(DATE '2000-01-01', DATE '2999-12-31') WHERE ctr_vs_siblings = 'better'"},
 		{"sources that never convert", "SELECT count(*) FILTER (WHERE source_id = 's000'), count(*) FROM " +

@@ -32,4 +32,4 @@ var TrackerDaily = Define[TrackerDay]("tracker_daily", ByDay,
 	"Raw: its days begin at midnight of the tracker's time zone, so a day of it is a day of spend_daily only if the "+
 		"tracker reports in America/Chicago. What the operator's own tracker counted, as the export that "+
 		"SPENDSYNC_PAYOUTS names had it. A newer export replaces the days that it has; other days stay. Ask "+
-		"tracker_profit, tracker_gap and tracker_days (spendsync query), which add up several days.")
+		"spendsync query tracker, which adds up several days.")

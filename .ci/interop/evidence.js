@@ -17,8 +17,8 @@ const pages = {
   '/sources': query(`SELECT source_id, campaign_id, spend::DOUBLE AS spend, excess_spend::DOUBLE AS excess_spend FROM mart.source_block_candidates
       ORDER BY mart.source_block_candidates.excess_spend DESC NULLS LAST, campaign_id, source_id LIMIT 25`)
     .map(r => [r.source_id, r.campaign_id, dollars(r.spend), dollars(r.excess_spend)]),
-  '/money': query('SELECT account_id, balance::DOUBLE AS balance, balance_status, what_to_do FROM mart.budget_runway')
-    .map(r => [r.account_id, dollars(r.balance), r.balance_status, r.what_to_do]),
+  '/money': query('SELECT account_id, balance::DOUBLE AS balance, balance_status, action FROM mart.budget_runway')
+    .map(r => [r.account_id, dollars(r.balance), r.balance_status, r.action]),
 }
 
 const browser = await startBrowser()

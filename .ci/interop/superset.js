@@ -15,7 +15,7 @@ const charts = {
   campaigns: 'SELECT campaign_name, campaign_status, spend::DOUBLE AS spend, conversions, cpa, target_cpa::DOUBLE AS target_cpa, verdict FROM mart.campaign_performance',
   sources: `SELECT source_id, campaign_name, spend::DOUBLE AS spend, clicks, conversions, cpa, cpa_best_case, cpa_worst_case, list_rule
     FROM mart.source_performance ORDER BY mart.source_performance.spend DESC LIMIT 200`,
-  money: 'SELECT account_id, balance::DOUBLE AS balance, balance_status, mean_daily_spend, days_until_stop, what_to_do FROM mart.budget_runway',
+  money: 'SELECT account_id, balance::DOUBLE AS balance, balance_status, mean_daily_spend, days_until_stop, action FROM mart.budget_runway',
   coverage: 'SELECT report_date::VARCHAR AS report_date, state_now, rows, spend::DOUBLE AS spend, days_until_unreachable, what_to_do FROM mart.coverage',
 }
 

@@ -45,7 +45,7 @@ func TestTables_SearchesAWord(t *testing.T) {
 	out.Reset()
 	if code := run(t.Context(), []string{"tables", "fatigue"}, nil, &out, &out); code != exit.OK ||
 		!strings.HasPrefix(out.String(), "mart.creative_fatigue\n") ||
-		!strings.Contains(out.String(), "mart.creative_fatigue.fatigue\n") {
+		!strings.Contains(out.String(), "mart.creative_fatigue.verdict\n") {
 		t.Errorf("exit %d: %s", code, out.String())
 	}
 	out.Reset()

@@ -101,7 +101,7 @@ func (j *judge) judge(when string) {
 	j.stops()
 	j.days()
 	j.pacing()
-	advice := j.ask("SELECT what_to_do FROM mart.budget_runway WHERE account_id = 'card'")
+	advice := j.ask("SELECT coalesce(action, 'nothing') FROM mart.budget_runway WHERE account_id = 'card'")
 	if !strings.HasPrefix(advice, "nothing") {
 		j.t.Errorf("%s: the account whose card is charged by itself is told: %s", when, advice)
 	}
@@ -197,8 +197,8 @@ func (j *judge) sources() {
 func (j *judge) creatives() {
 	yesterday := date(j.card.Today()) - 1
 	tired := j.score("creatives that tire")
-	for _, r := range j.table("SELECT creative_id, fatigue FROM mart.creative_fatigue WHERE account_id = 'card' AND " +
-		"fatigue <> 'too_little_data'") {
+	for _, r := range j.table("SELECT creative_id, verdict FROM mart.creative_fatigue WHERE account_id = 'card' AND " +
+		"verdict <> 'too_little_data'") {
 		called := r[1] != "steady"
 		switch {
 		case !slices.Contains(j.tired, r[0]):
@@ -499,8 +499,7 @@ func (j *judge) runway() {
 	for i, f := range j.forecast {
 		days := max(0, ends[i].Start().Add(12*time.Hour).Sub(f.at).Hours()/24)
 		s.effect(math.Abs(f.days-days) <= max(1, days/2), f.at, f.days, days)
-		want := map[bool]string{true: "add money now", false: "nothing"}[f.days < 3]
-		if !strings.HasPrefix(f.toDo, want) {
+		if strings.HasPrefix(f.toDo, "add money now") != (f.days < 3) {
 			j.t.Errorf("%s: for %g days the money lasts, and it says: %s", f.at, f.days, f.toDo)
 		}
 	}

@@ -1,5 +1,6 @@
 -- Which calls would block the sources that should be blocked, ready to paste?
 -- Trap: nothing is sent. Every source of a call counts against the day's budget of source changes; the service takes 50 a call. Sources to disallow are taken off an allow list, and the service keeps its last one.
+-- Hidden.
 -- Calls: block_lists
 -- Parameter campaign: "", campaign whose sources are asked for, by its ID; empty: every campaign.
 -- Parameter rows: 200, sources to take in, the dearest first.

@@ -4,7 +4,7 @@
 -- Days: s.report_date > t.last_whole_date - 7 AND s.report_date <= t.last_whole_date
 -- Shown: verdict, campaign_name, days_limited, days_known, daily_spend_limit, spend, cpa, at_stake, action, campaign_id
 -- Column days_known: Whole days of the last ones (threshold recent_days) on which the campaign had a row.
--- Column days_limited: Of those, days on which it spent all of its limit (threshold pacing_limited).
+-- Column days_limited: Of those, days on which it spent all of its limit (95 %).
 -- Column daily_spend_limit: US dollars a day that it may spend, on the last of these days. NULL: no limit, or never readable.
 -- Column spend: US dollars in these days.
 -- Column utilization: Spend as a share of the limits, of the days that had one.

@@ -52,7 +52,7 @@ broken AS (
       WHEN 'ctr_collapsed' THEN 'clicks of “' || coalesce(b.campaign_name, b.campaign_id) || '” fell to ' || round(100 * b.observed / b.expected)::BIGINT || ' % of its usual since ' || b.since_date
       ELSE '“' || coalesce(b.campaign_name, b.campaign_id) || '” is active and does not deliver: ' || b.delivery_status
     END AS happened,
-    b.what_to_do
+    b.action
   FROM mart.breaks AS b
 ),
 leaked AS (

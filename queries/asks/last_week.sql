@@ -26,7 +26,7 @@
 -- Column cpa_before_adjusted: US dollars per conversion of the week before, with those still to come.
 -- Column cpa_change: Change of the CPA as a share: at equal age, else with those still to come (compared_by); days of a break that is over are left out. mart.campaign_performance has the same number by campaign.
 -- Column compared_by: equal_age, or adjusted: by the account's own curve. NULL: not comparable.
--- Column cpa_verdict: dearer, cheaper: cpa_change is beyond chance (threshold change_min_z); unclear; unknown: not comparable, or its conversions stopped.
+-- Column cpa_verdict: dearer, cheaper: cpa_change is beyond chance (2.2); unclear; unknown: not comparable, or its conversions stopped.
 -- Column verdict: broken_before: its conversions broke on days of the two weeks, and came back (mart.break_day); else cpa_verdict.
 -- Column reason: Why, in a sentence.
 -- Column revenue: US dollars that the last week's conversions so far earned by your own payouts. NULL: not known.
@@ -41,7 +41,7 @@
 WITH
 -- Part: campaign_profit
 level AS (
-  SELECT max(t.value) FILTER (WHERE t.name = 'recent_days')::INTEGER AS days, max(t.value) FILTER (WHERE t.name = 'change_min_z') AS change_z
+  SELECT max(t.value) FILTER (WHERE t.name = 'recent_days')::INTEGER AS days, (2.2::DOUBLE /* change_min_z */) AS change_z
   FROM mart.threshold AS t
 ),
 last AS (

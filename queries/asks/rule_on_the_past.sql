@@ -230,7 +230,7 @@ past_payout_history AS (
 ours AS (
   SELECT
     a.of_account AS account_id, a.decided_on, j.campaign_id, j.source_id,
-    j.judgement = 'loses' AND NOT EXISTS (
+    j.verdict = 'loses' AND NOT EXISTS (
       SELECT 1 AS one FROM past_break_day AS b
       WHERE b.account_id = j.account_id AND b.campaign_id = j.campaign_id AND NOT b.is_over AND b.kind = 'conversions_stopped') AS holds
   FROM past_source_judgement AS j

@@ -6,6 +6,6 @@ SELECT
   r.days_known, r.mean_daily_spend::DECIMAL(18,2) AS mean_daily_spend,
   r.days_until_stop::DECIMAL(18,1) AS days_until_stop, r.stops_at,
   r.campaigns_active, r.campaigns_without_limit, r.full_limits_spend, r.days_at_full_limits::DECIMAL(18,1) AS days_at_full_limits,
-  r.balance_last_seen_at, r.is_auto_funded, r.days_funded, r.expected_daily_spend::DECIMAL(18,2) AS expected_daily_spend, r.what_to_do
+  r.balance_last_seen_at, r.is_auto_funded, r.days_funded, r.expected_daily_spend::DECIMAL(18,2) AS expected_daily_spend
 FROM mart.budget_runway AS r
 ORDER BY r.days_until_stop NULLS LAST, r.account_id

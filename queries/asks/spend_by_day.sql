@@ -1,8 +1,20 @@
--- What did each of the last days cost, and what did it bring?
--- Trap: a day that is not covered is NULL, not 0; an open day is not over; conversions of young days still arrive.
+-- What did each of the last days cost, what did it bring, and by how much did the service restate it?
+-- Trap: a day that is not covered is NULL, not 0; an open day is not over; conversions of young days still arrive: most restatements are late conversions. last_seen_at is when a change was seen; it lies between that and the read before.
 -- Parameter days: 8, days to show, today included.
--- Shown: report_date, state, spend, conversions, cpa, clicks, cpc
-WITH day AS (
+-- Shown: report_date, state, spend, conversions, cpa, clicks, cpc, spend_change, conversions_change, times
+-- Column times: Reads that saw a change after the day was over. NULL: none did.
+-- Column last_seen_at: When the last change was seen.
+-- Column rows_inserted: Rows that appeared.
+-- Column rows_updated: Rows whose numbers changed.
+-- Column rows_deleted: Rows that vanished.
+-- Column spend_before: US dollars of the day as it was known until then. NULL: the day is not covered.
+-- Column spend_change: US dollars by which the day's spend changed.
+-- Column spend_change_share: That change as a share of spend_before: -0.1 is a tenth less. NULL: there was no spend.
+-- Column clicks_change: Clicks by which the day changed; a number that was not reported counts as 0.
+-- Column conversions_change: Conversions by which the day changed; a number that was not reported counts as 0.
+WITH
+-- Part: restatements
+day AS (
   SELECT c.account_id, c.report_date, c.state, c.state IN ('open', 'complete', 'final') AS is_covered
   FROM ops.day_coverage AS c
   QUALIFY row_number() OVER (PARTITION BY c.account_id ORDER BY c.report_date DESC) <= $days::INTEGER
@@ -14,14 +26,25 @@ summed AS (
     CASE WHEN sum(s.rows_with_conversions) = sum(s.rows) THEN sum(s.conversions) END AS conversions
   FROM mart.campaign_spend AS s
   GROUP BY s.account_id, s.report_date
-)
-SELECT
+),
+changed AS (
+  SELECT
+    r.account_id, r.report_date, count(*) AS times, max(r.seen_at) AS last_seen_at,
+    sum(r.rows_inserted) AS rows_inserted, sum(r.rows_updated) AS rows_updated, sum(r.rows_deleted) AS rows_deleted,
+    arg_min_null(r.spend_before, r.seen_at) AS spend_before, sum(r.spend_change) AS spend_change,
+    sum(r.clicks_change) AS clicks_change, sum(r.conversions_change) AS conversions_change
+  FROM restatements AS r
+  GROUP BY r.account_id, r.report_date
+)SELECT
   d.account_id, d.report_date, d.state,
   CASE WHEN s.account_id IS NOT NULL THEN s.spend WHEN d.is_covered THEN 0 END AS spend,
   CASE WHEN s.account_id IS NOT NULL THEN s.clicks WHEN d.is_covered THEN 0 END AS clicks,
   CASE WHEN s.account_id IS NOT NULL THEN s.conversions WHEN d.is_covered THEN 0 END AS conversions,
   (s.spend::DOUBLE / nullif(s.clicks, 0))::DECIMAL(18,3) AS cpc,
-  (s.spend::DOUBLE / nullif(s.conversions, 0))::DECIMAL(18,2) AS cpa
+  (s.spend::DOUBLE / nullif(s.conversions, 0))::DECIMAL(18,2) AS cpa,
+  c.times, c.last_seen_at, c.rows_inserted, c.rows_updated, c.rows_deleted, c.spend_before, c.spend_change,
+  (c.spend_change::DOUBLE / nullif(c.spend_before, 0)::DOUBLE)::DECIMAL(18,4) AS spend_change_share, c.clicks_change, c.conversions_change
 FROM day AS d
+LEFT JOIN changed AS c ON c.account_id = d.account_id AND c.report_date = d.report_date
 LEFT JOIN summed AS s ON s.account_id = d.account_id AND s.report_date = d.report_date
 ORDER BY d.account_id, d.report_date DESC

@@ -3,13 +3,13 @@
 -- Parameter rows: 20, creatives to show, those with most impressions to lose first.
 -- Shown: verdict, title, campaign_name, decline, ctr_recent, ctr_peak, impressions_recent, creative_id
 SELECT
-  f.account_id, f.campaign_id, f.campaign_name, f.creative_id, f.title, f.fatigue, f.age_days,
+  f.account_id, f.campaign_id, f.campaign_name, f.creative_id, f.title, f.age_days,
   f.impressions_recent, f.clicks_recent,
   f.ctr_recent::DECIMAL(18,5) AS ctr_recent, f.ctr_peak::DECIMAL(18,5) AS ctr_peak, f.peak_to,
   f.decline::DECIMAL(18,3) AS decline, f.z_score::DECIMAL(18,1) AS z_score,
   f.adjusted_decline::DECIMAL(18,3) AS adjusted_decline, f.adjusted_z::DECIMAL(18,1) AS adjusted_z, f.z_needed::DECIMAL(18,1) AS z_needed, f.compared_with,
   f.verdict, f.reason, f.at_stake::DECIMAL(18,2) AS at_stake, f.action
 FROM mart.creative_fatigue AS f
-WHERE f.fatigue IN ('exhausted', 'fatiguing', 'fell_with_campaign') AND coalesce(f.status, '') NOT IN ('archived', 'deleted', 'rejected')
-ORDER BY f.fatigue, f.impressions_recent DESC, f.account_id, f.creative_id
+WHERE f.verdict IN ('exhausted', 'fatiguing', 'fell_with_campaign') AND coalesce(f.status, '') NOT IN ('archived', 'deleted', 'rejected')
+ORDER BY f.verdict, f.impressions_recent DESC, f.account_id, f.creative_id
 LIMIT $rows::BIGINT

@@ -6,7 +6,7 @@
 -- Column ctr_ratio_low: ctr_ratio if luck was with it (bound_z).
 -- Column ctr_ratio_high: ctr_ratio if luck was against it.
 -- Column ctr_mix_adjusted: Clicks per impression that it would have with the sources and days of the campaign as a whole: the campaign's CTR where creatives ran side by side, times ctr_ratio. NULL: see ctr_ratio.
--- Column ctr_vs_siblings: better, worse: beyond threshold ctr_min_z; unclear: chance may explain it. NULL: see ctr_ratio.
+-- Column ctr_vs_siblings: better, worse: beyond 2.6; unclear: chance may explain it. NULL: see ctr_ratio.
 -- Column cpa_vs_campaign: better: even its worst-case CPA is below the campaign's; worse: even its best-case CPA is above; unclear: chance may explain the difference. NULL: conversions unknown, or the campaign has none.
 WITH known AS (
   SELECT m.account_id, m.report_date, m.conversions_share, count(*) OVER (PARTITION BY m.account_id) AS days_known
@@ -96,6 +96,7 @@ FROM bounded AS b
 LEFT JOIN main.creative_history AS k ON k.account_id = b.account_id AND k.creative_id = b.creative_id AND k.is_current
 LEFT JOIN main.campaign_history AS h ON h.account_id = b.account_id AND h.campaign_id = b.campaign_id AND h.is_current
 CROSS JOIN (
-  SELECT max(t.value) FILTER (WHERE t.name = 'bound_z') AS bound, max(t.value) FILTER (WHERE t.name = 'ctr_min_z') AS beyond
+  -- ctr_min_z: A creative's CTR differs from that of its siblings when it is this far from chance: 2.6 leaves 1 %, for many creatives are compared.
+  SELECT max(t.value) FILTER (WHERE t.name = 'bound_z') AS bound, (2.6::DOUBLE /* ctr_min_z */) AS beyond
   FROM mart.threshold AS t
 ) AS z

@@ -183,7 +183,8 @@ gap AS (
   -- Gaps between reads.
   SELECT s.account_id, s.before AS from_at, s.started_at AS to_at
   FROM sync AS s
-  WHERE epoch(s.started_at) - epoch(s.before) > 3600 * (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'stop_gap_hours')
+  -- stop_gap_hours: Where nobody looked at the settings for longer than this, what was stopped before and after may have run in between.
+  WHERE epoch(s.started_at) - epoch(s.before) > 3600 * (26::DOUBLE /* stop_gap_hours */)
 ),
 unwatched AS (
   SELECT DISTINCT d.account_id, d.report_date
@@ -211,7 +212,8 @@ SELECT
   s.account_id, s.report_date, s.kind, s.reason, s.campaign_id, n.name AS campaign_name, s.creative_id, s.source_id,
   s.since AS stopped_since,
   (epoch(s.starts_at) - epoch(s.since)) / 3600 AS hours_stopped,
-  epoch(s.starts_at) - epoch(s.since) >= 3600 * (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'stopped_grace_hours')
+  -- stopped_grace_hours: Clicks that were on their way may be billed this long after a stop.
+  epoch(s.starts_at) - epoch(s.since) >= 3600 * (24::DOUBLE /* stopped_grace_hours */)
     AND NOT s.is_assumed AS is_leak,
   s.spend, s.clicks, s.state AS coverage_state, s.is_assumed
 FROM summed AS s

@@ -171,7 +171,7 @@ func TestRuleOnThePast_DoesNotLookAhead(t *testing.T) {
 	}
 	defer q.Close()
 	const morning, asked = 45, 44
-	judged := `SELECT (campaign_id, source_id, judgement, round(loss_probability, 6), round(cpa_expected, 6))::VARCHAR
+	judged := `SELECT (campaign_id, source_id, verdict, round(loss_probability, 6), round(cpa_expected, 6))::VARCHAR
 		FROM `
 	var ours []string
 	w, _ := q.pastWorld(t, 3990, func(m *Morning) {

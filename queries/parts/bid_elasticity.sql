@@ -1,11 +1,10 @@
 -- How do the clicks of an account follow its bids?
--- Trap: it is read from the account's own changes of campaigns' default bids, where nothing else changed in the same version; until there are some it is threshold bid_elasticity, which is an assumption.
+-- Trap: it is read from the account's own changes of campaigns' default bids, where nothing else changed in the same version; until there are some it is 1, which is an assumption.
 bid_elasticity AS (
   WITH account AS (
-    SELECT c.account_id, any_value(t.value) AS usual
+    -- bid_elasticity: How the clicks of a source follow its bid before an account has changed bids of its own: 1 is a tenth more clicks for a bid a tenth higher.
+    SELECT c.account_id, 1::DOUBLE /* bid_elasticity */ AS usual
     FROM ops.day_coverage AS c
-    CROSS JOIN mart.threshold AS t
-    WHERE t.name = 'bid_elasticity'
     GROUP BY c.account_id
   ),
   change AS (

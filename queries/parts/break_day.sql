@@ -2,7 +2,8 @@
 -- breaks twice, takes them from here: the curve behind them costs more than all else.
 level AS (
   SELECT
-    max(t.value) FILTER (WHERE t.name = 'break_days')::INTEGER AS days, max(t.value) FILTER (WHERE t.name = 'break_min_z') AS min_z
+    -- break_days: Length of the time in which a break of conversions is looked for; it is held against as many days before.
+    (30::DOUBLE /* break_days */)::INTEGER AS days, max(t.value) FILTER (WHERE t.name = 'break_min_z') AS min_z
   FROM mart.threshold AS t
 ),
 known AS (

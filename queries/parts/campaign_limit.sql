@@ -27,7 +27,7 @@ campaign_limit AS (
       CASE
         WHEN s.limits IS NULL THEN 'no_limit'
         WHEN s.days_limited = 0 THEN 'free'
-        WHEN s.days_limited < (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'limited_days') THEN 'sometimes'
+        WHEN s.days_limited < (3::DOUBLE /* limited_days */) THEN 'sometimes'
         WHEN k.verdict = 'pays' THEN 'held_back'
         ELSE 'limited'
       END AS verdict

@@ -1,5 +1,5 @@
 -- Which share of a day's spend has an account usually spent by each hour?
--- Trap: it is the curve of the last four weeks, of campaigns that nothing held back: days that ended at their limit, were stopped or changed, and parts of days that were not read closely (mart.intraday_hourly) are left out. From fewer than curve_min_days days nothing follows.
+-- Trap: it is the curve of the last four weeks, of campaigns that nothing held back: days that ended at their limit, were stopped or changed, and parts of days that were not read closely (mart.intraday_hourly) are left out. From fewer than seven days nothing follows.
 day_curve AS (
   WITH
   whole AS (
@@ -7,7 +7,7 @@ day_curve AS (
     FROM paced_day AS d
     WHERE d.is_over AND d.coverage_state IN ('complete', 'final') AND d.spend > 0
       AND coalesce(d.status = 'active' AND NOT d.is_deleted, true) AND NOT d.settings_changed
-      AND coalesce(d.utilization < (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'pacing_limited'), true)
+      AND coalesce(d.utilization < (0.95::DOUBLE /* pacing_limited */), true)
   ),
   -- What was spent by the end of each hour, since midnight in Chicago and within the hour.
   hourly AS (
@@ -45,7 +45,8 @@ day_curve AS (
     s.account_id, s.hour, sum(s.spend_so_far) / nullif(sum(s.spend), 0) AS share,
     quantile_cont(s.share, 0.05) AS share_low, quantile_cont(s.share, 0.95) AS share_high,
     count(DISTINCT s.report_date) AS days, count(s.share) AS campaign_days,
-    count(DISTINCT s.report_date) >= (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'curve_min_days') AS is_enough
+    -- curve_min_days: From fewer days that were read by the hour no curve of the day is drawn, and nothing is said of how a day will end.
+    count(DISTINCT s.report_date) >= (7::DOUBLE /* curve_min_days */) AS is_enough
   FROM shared AS s
   GROUP BY s.account_id, s.hour
 ),

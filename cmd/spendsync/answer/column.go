@@ -97,7 +97,7 @@ var columnDocs = sync.OnceValue(func() map[string]string {
 func (c tableColumn) isNumber() bool { return c.form == formNumber || c.form == formFloat }
 
 // verdicts are the columns, besides verdict and *_verdict, that judge a row or advise what to do with it.
-var verdicts = []string{"action", "fatigue", "state", "what_to_do"}
+var verdicts = []string{"action", "state", "what_to_do"}
 
 // isVerdict reports whether the column judges its row.
 func (c tableColumn) isVerdict() bool {

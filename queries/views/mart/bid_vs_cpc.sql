@@ -4,17 +4,16 @@
 -- Column cpc_to_bid: cpc divided by mean_bid. 1: clicks cost what was bid. NULL: no clicks, no bid known, or bids not to be relied on (bid_state).
 -- Column bid_now: US dollars per click that are bid at this source now, as last readable.
 -- Column bid_origin: Whose bid bid_now is: source, set for this source; campaign, the campaign's default. NULL: no bid known.
--- Column bid_state: read: the bids per source were readable lately; stale: they were last read longer ago than threshold bids_stale_hours; unread: never, so a source may have a bid of its own that is not known here. With the last two the row's bids are to be shown gray.
+-- Column bid_state: read: the bids per source were readable lately; stale: they were last read longer ago than 36 hours; unread: never, so a source may have a bid of its own that is not known here. With the last two the row's bids are to be shown gray.
 -- Column bids_last_read_at: When the campaign's bids per source could last be read. NULL: never.
 -- Column is_optimized: Whether the campaign has a target CPA now, with which the service moves bids by itself. NULL: never readable.
 -- Column target_cpa: US dollars per conversion that the campaign aims at now. NULL: none set, or never readable.
 -- Column cpc_at_target: US dollars per click at which the conversion rate gives exactly target_cpa: cvr times target_cpa. A point estimate: of few conversions it says nothing. NULL: rate or target unknown.
 -- Column cpc_at_target_best_case: The same at the highest conversion rate that chance leaves likely (Byar's bound, bound_z). Only clicks that cost more than this are surely too dear. NULL: not known.
 -- Column campaign_cpa_to_target: The whole campaign's CPA over the window by its target: at 4 it is the campaign that misses, not a source. NULL: none set, no conversion, or not known.
--- Column advice: service_bids: the campaign has a target CPA, so the service moves the bids; bid_less: best_bid is lower than bid_now by threshold bid_min_change or more; keep: it is not; too_little_data: fewer than scale_min_conversions, and not surely a loss; unknown: bids or conversions are not.
 -- Column best_bid: US dollars per click to bid here to earn most, by what the source is expected to bring back (mart.source_judgement) and how clicks follow bids (read from its own changes of bids; until there are some, 1 is assumed), at most half as much again as now, 3 times the campaign's default bid and 25, at least half of now. In a campaign at its daily limit no higher than now, unless a dollar brings back so much more there than in the campaign (required_return of mart.source_judgement): a higher bid buys dearer clicks for the same money. Where nobody said what a conversion is worth: the bid at which a source that is worse than its campaign would be as good as it, NULL for the others. NULL: the service moves the bid, or too little is known.
 -- Column best_bid_gain: US dollars a day that best_bid is expected to earn beyond the bid of now; in a campaign at its daily limit with what its other sources make of the money. NULL: best_bid is, or nobody said what a conversion is worth.
--- Column verdict: The same as advice.
+-- Column verdict: service_bids: the campaign has a target CPA, so the service moves the bids; bid_less: best_bid is lower than bid_now by 10 % or more; keep: it is not; too_little_data: fewer than 3 conversions, and not surely a loss; unknown: bids or conversions are not.
 -- Column reason: Why, in a sentence. NULL: the verdict says all.
 -- Column at_stake: US dollars a day that best_bid is expected to earn beyond the bid of now, where it is to be lowered. NULL: it is not, or not known.
 -- Column action: What to bid. NULL: as now.
@@ -24,9 +23,12 @@ level AS (
   SELECT
     max(t.value) FILTER (WHERE t.name = 'performance_days') AS days,
     max(t.value) FILTER (WHERE t.name = 'bound_z') AS bound_z,
-    max(t.value) FILTER (WHERE t.name = 'bids_stale_hours') AS stale_hours,
-    max(t.value) FILTER (WHERE t.name = 'bid_min_change') AS min_change,
-    max(t.value) FILTER (WHERE t.name = 'scale_min_conversions') AS min_conversions
+    -- bids_stale_hours: Bids that were last read longer ago than this are not to be relied on.
+    (36::DOUBLE /* bids_stale_hours */) AS stale_hours,
+    -- bid_min_change: A bid that would move by less than this is left alone.
+    (0.1::DOUBLE /* bid_min_change */) AS min_change,
+    -- scale_min_conversions: A source with fewer conversions may have them by chance: of thousands of small sources a few have one.
+    (3::DOUBLE /* scale_min_conversions */) AS min_conversions
   FROM mart.threshold AS t
 ),
 whole AS (
@@ -146,9 +148,9 @@ judged AS (
   SELECT
     s.*,
     (s.conversions + 1) * pow(1 - 1 / (9.0 * (s.conversions + 1)) + l.bound_z / (3 * sqrt(s.conversions + 1)), 3) AS most_conversions, l.min_change, l.min_conversions,
-    q.worth_origin, q.expected_return, q.required_return, q.judgement, q.spend_per_day, e.elasticity, coalesce(o.bid, c.default_bid)::DOUBLE AS bid_now,
+    q.worth_origin, q.expected_return, q.required_return, q.verdict AS source_verdict, q.spend_per_day, e.elasticity, coalesce(o.bid, c.default_bid)::DOUBLE AS bid_now,
     CASE
-      WHEN q.worth_origin = 'campaign_cpa' THEN CASE WHEN q.judgement = 'loses' THEN greatest(0.5, q.expected_return) END
+      WHEN q.worth_origin = 'campaign_cpa' THEN CASE WHEN q.verdict = 'loses' THEN greatest(0.5, q.expected_return) END
       ELSE
         greatest(0.5, least(
           1.5, least(3 * c.default_bid::DOUBLE, 25) / nullif(coalesce(o.bid, c.default_bid), 0)::DOUBLE,
@@ -181,10 +183,10 @@ advised AS (
     CASE
       WHEN j.is_optimized THEN 'service_bids'
       WHEN j.is_optimized IS NULL OR j.bid_state <> 'read' OR j.conversions IS NULL OR j.clicks IS NULL OR j.campaign_cpa IS NULL THEN 'unknown'
-      WHEN (j.judgement = 'loses' OR j.conversions >= j.min_conversions) AND j.times <= 1 - j.min_change THEN 'bid_less'
+      WHEN (j.source_verdict = 'loses' OR j.conversions >= j.min_conversions) AND j.times <= 1 - j.min_change THEN 'bid_less'
       WHEN j.conversions < j.min_conversions THEN 'too_little_data'
       ELSE 'keep'
-    END AS advice
+    END AS verdict
   FROM judged AS j
 )
 SELECT
@@ -201,16 +203,15 @@ SELECT
   j.conversions::DOUBLE / nullif(j.clicks, 0) * j.target_cpa::DOUBLE AS cpc_at_target,
   j.most_conversions / nullif(j.clicks, 0) * j.target_cpa::DOUBLE AS cpc_at_target_best_case,
   j.campaign_cpa / nullif(j.target_cpa, 0)::DOUBLE AS campaign_cpa_to_target,
-  j.advice,
-  CASE WHEN j.advice IN ('bid_less', 'keep') THEN j.times * j.bid_now END AS best_bid,
-  CASE WHEN j.advice IN ('bid_less', 'keep') AND j.worth_origin <> 'campaign_cpa' THEN
+  CASE WHEN j.verdict IN ('bid_less', 'keep') THEN j.times * j.bid_now END AS best_bid,
+  CASE WHEN j.verdict IN ('bid_less', 'keep') AND j.worth_origin <> 'campaign_cpa' THEN
     j.spend_per_day * (pow(j.times, j.elasticity) * (j.expected_return - j.required_return * j.times) - (j.expected_return - j.required_return))
   END AS best_bid_gain,
-  j.advice AS verdict,
-  CASE WHEN j.advice IN ('bid_less', 'keep') THEN format('a dollar is expected to bring back ${:.2f}', j.expected_return) END AS reason,
-  CASE WHEN j.advice = 'bid_less' AND j.worth_origin <> 'campaign_cpa' THEN
+  j.verdict,
+  CASE WHEN j.verdict IN ('bid_less', 'keep') THEN format('a dollar is expected to bring back ${:.2f}', j.expected_return) END AS reason,
+  CASE WHEN j.verdict = 'bid_less' AND j.worth_origin <> 'campaign_cpa' THEN
     j.spend_per_day * (pow(j.times, j.elasticity) * (j.expected_return - j.required_return * j.times) - (j.expected_return - j.required_return))
   END AS at_stake,
-  CASE WHEN j.advice = 'bid_less' THEN format('bid ${:.3f} a click', j.times * j.bid_now) END AS action
+  CASE WHEN j.verdict = 'bid_less' THEN format('bid ${:.3f} a click', j.times * j.bid_now) END AS action
 FROM advised AS j
 JOIN span AS p ON p.account_id = j.account_id

@@ -1,5 +1,5 @@
 -- On which days did a campaign's conversions break, so that nothing is concluded from them?
--- Trap: a break is days in a row that brought 0.65 or less of the conversions that the campaign's clicks brought before, beyond chance and the days' own spread: tracking, the landing page or the offer may have broken. Dearer clicks are no break. The days of a break that is over stay here for 120 days (four times threshold break_days). Conversions still to come are allowed for, by the account's own curve (mart.day_maturity).
+-- Trap: a break is days in a row that brought 0.65 or less of the conversions that the campaign's clicks brought before, beyond chance and the days' own spread: tracking, the landing page or the offer may have broken. Dearer clicks are no break. The days of a break that is over stay here for 120 days (four times 30 days). Conversions still to come are allowed for, by the account's own curve (mart.day_maturity).
 -- Column kind: conversions_stopped: the break brought a fifth or less of what was expected; conversions_fell: up to 0.65.
 -- Column since_date: First Chicago day of the break.
 -- Column until_date: Last Chicago day of the break, as far as is known.

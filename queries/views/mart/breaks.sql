@@ -6,11 +6,10 @@
 -- Column expected: What the days before would have led to. NULL: delivery_stopped.
 -- Column z_score: How far that is from chance and the usual spread, in standard deviations. NULL: delivery_stopped.
 -- Column delivery_status: Why the campaign does not deliver, in the service's words. NULL: another kind of break.
--- Column what_to_do: What to look at first.
 -- Column verdict: The kind.
 -- Column reason: What happened, in a sentence, without the campaign's name.
 -- Column at_stake: US dollars a day that the conversions missed are worth. NULL: not known, or another kind of break.
--- Column action: What to do, as in what_to_do.
+-- Column action: What to look at first.
 WITH level AS (
   SELECT
     max(t.value) FILTER (WHERE t.name = 'break_min_z') AS min_z
@@ -93,7 +92,7 @@ found AS (
   UNION ALL SELECT c.*, format('clicks fell on {}: {} came where {} were to be expected', c.since_date::VARCHAR, c.observed::BIGINT, round(c.expected)::BIGINT), NULL, NULL FROM collapsed AS c
   UNION ALL SELECT u.account_id, u.campaign_id, 'delivery_stopped', u.since_date, NULL, NULL, NULL, 'it is active and does not deliver: ' || replace(u.delivery_status, '_', ' '), NULL, u.delivery_status FROM undelivered AS u
 )
-SELECT b.*, b.kind AS verdict, b.what_to_do AS action
+SELECT b.*, b.kind AS verdict
 FROM (
   SELECT
     f.account_id, f.campaign_id, h.name AS campaign_name, f.kind, f.since_date, f.observed, f.expected, f.z_score, f.delivery_status,
@@ -104,7 +103,7 @@ FROM (
       WHEN f.kind = 'ctr_collapsed' THEN 'see whether its creatives or sources changed (mart.change_log)'
       WHEN f.delivery_status = 'waiting_for_funds' THEN 'add money: nothing else helps it'
       ELSE 'look at its creatives: none of them can be shown'
-    END AS what_to_do, f.reason, f.at_stake
+    END AS action, f.reason, f.at_stake
   FROM found AS f
   LEFT JOIN main.campaign_history AS h ON h.account_id = f.account_id AND h.campaign_id = f.campaign_id AND h.is_current
   WHERE coalesce(h.status = 'active' AND NOT h.is_deleted, h.campaign_id IS NULL)

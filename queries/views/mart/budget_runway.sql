@@ -3,7 +3,7 @@
 -- Column balance: US dollars available when it was last seen to differ. NULL: not reported.
 -- Column balance_seen_at: When this balance was first seen; every read since has confirmed it.
 -- Column balance_stop: US dollars at which the service pauses the campaigns (threshold of that name).
--- Column is_below_warning: Whether the balance is below threshold balance_warning, where the service warns.
+-- Column is_below_warning: Whether the balance is below $99, where the service warns.
 -- Column window_from: First day of the recent days (threshold recent_days) that the pace is of.
 -- Column mean_daily_spend: US dollars a day of the whole account over the window's whole days that had funds. NULL: none is known.
 -- Column days_until_stop: Days from balance_last_seen_at until the stop balance at expected_daily_spend; 0: it is reached. NULL: never at this pace, not known, or the account tops itself up before.
@@ -23,7 +23,6 @@
 -- Column days_until_charge: Days from balance_last_seen_at until the balance is at the threshold at expected_daily_spend; 0: it is. NULL: never at this pace, or not known. A service may charge at other times, too.
 -- Column next_charge_at: When that will be. NULL: never, not known, or in more than ten years.
 -- Column days_per_charge: Days that one charge lasts at expected_daily_spend. NULL: for ever, or not known.
--- Column what_to_do: What to do.
 -- Column verdict: stopped: the balance is at the stop; stops_soon: within a week at this pace; low: below the warning, or within three weeks; lasts; funded: the service charges the card in time; unknown.
 -- Column reason: How long it lasts, in a sentence.
 -- Column at_stake: US dollars a day of expected profit of the active campaigns that would stop. NULL: the money lasts, or nobody said what a conversion is worth.
@@ -32,7 +31,8 @@ WITH level AS (
   SELECT
     max(t.value) FILTER (WHERE t.name = 'recent_days') AS days,
     max(t.value) FILTER (WHERE t.name = 'balance_stop')::DECIMAL(18,6) AS stop,
-    max(t.value) FILTER (WHERE t.name = 'balance_warning')::DECIMAL(18,6) AS warning
+    -- balance_warning: Below this balance the service warns.
+    (99::DOUBLE /* balance_warning */)::DECIMAL(18,6) AS warning
   FROM mart.threshold AS t
 ),
 funds AS (
@@ -205,7 +205,7 @@ stated AS (
       WHEN r.days_until_stop < (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'urgent_days') THEN 'add money now'
       WHEN r.balance < r.warning THEN 'add money: the service warns below this balance'
       ELSE 'nothing'
-    END AS what_to_do,
+    END AS told,
     r.charge_below AS auto_funding_threshold, r.charge AS auto_funding_amount, r.days_until_charge,
     CASE WHEN r.days_until_charge <= 3650 THEN to_timestamp(epoch(r.last_seen_at) + r.days_until_charge * 86400) END AS next_charge_at,
     r.charge::DOUBLE / nullif(r.expected_daily_spend, 0) AS days_per_charge
@@ -231,7 +231,7 @@ verdicts AS (
   FROM stated AS s
 )
 SELECT
-  v.*,
+  v.* EXCLUDE (told),
   CASE v.verdict
     WHEN 'unknown' THEN 'the balance could not be read'
     WHEN 'stopped' THEN format('the balance of ${:,.2f} is at the level where the service pauses the campaigns', v.balance::DOUBLE)
@@ -240,7 +240,7 @@ SELECT
   END AS reason,
   CASE WHEN v.verdict IN ('stopped', 'stops_soon', 'low') AND p.a_day > 0 THEN p.a_day END AS at_stake,
   CASE
-    WHEN NOT starts_with(v.what_to_do, 'nothing') THEN v.what_to_do
+    WHEN NOT starts_with(v.told, 'nothing') THEN v.told
     WHEN v.verdict IN ('stops_soon', 'low') AND v.days_until_stop IS NOT NULL THEN 'add money within ' || greatest(1, floor(v.days_until_stop))::BIGINT || CASE WHEN v.days_until_stop < 2 THEN ' day' ELSE ' days' END
   END AS action
 FROM verdicts AS v

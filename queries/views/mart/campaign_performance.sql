@@ -16,7 +16,7 @@
 -- Column conversions_before_at_age: Conversions of the days before as they were known when these were as old as the recent days are now. NULL: nobody read them at that age, or some row lacks the number.
 -- Column cpa_before_at_age: US dollars per conversion of the days before as known at that age.
 -- Column cpa_change: Change of the CPA from the days before to the recent ones, at equal age, as a share. NULL: not comparable.
--- Column change_verdict: cheaper, dearer: cpa_change is beyond chance (threshold change_min_z, the days' own spread included); unclear; unknown: not comparable, or its conversions stopped (mart.breaks); if they fell, this says so.
+-- Column change_verdict: cheaper, dearer: cpa_change is beyond chance (2.2, the days' own spread included); unclear; unknown: not comparable, or its conversions stopped (mart.breaks); if they fell, this says so.
 -- Column reason: Why, in a sentence, with what a conversion costs and is worth.
 -- Column at_stake: US dollars a day: the expected profit of a campaign that pays, or loss of one that loses, over the window. NULL: it is not active, or neither is sure.
 -- Column action: What to do about an active campaign. NULL: nothing.
@@ -29,7 +29,8 @@ break_day AS (
 ),
 lengths AS (
   SELECT max(t.value) FILTER (WHERE t.name = 'recent_days')::INTEGER AS recent, max(t.value) FILTER (WHERE t.name = 'bound_z') AS z,
-    max(t.value) FILTER (WHERE t.name = 'change_min_z') AS change_z, max(t.value) FILTER (WHERE t.name = 'campaign_min_z') AS campaign_z
+    -- change_min_z: A change of the CPA counts as one when it is this far from chance, of which the days' own spread is part.
+    (2.2::DOUBLE /* change_min_z */) AS change_z, max(t.value) FILTER (WHERE t.name = 'campaign_min_z') AS campaign_z
   FROM mart.threshold AS t
 ),
 known AS (

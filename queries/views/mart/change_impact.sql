@@ -7,14 +7,14 @@
 -- Column changed_columns: Settings that changed, sorted, comma-joined. A mere change of the name is left out.
 -- Column default_bid_before: US dollars per click before the change.
 -- Column default_bid_after: US dollars per click after the change.
--- Column days_before: Days proven complete among the days before (threshold impact_days).
+-- Column days_before: Days proven complete among the days before (7 days).
 -- Column spend_before: US dollars in those days. NULL: there is none.
 -- Column clicks_before: Clicks in those days. NULL: not known.
 -- Column conversions_before: Conversions in those days. NULL: not known.
 -- Column spend_per_day_before: US dollars a day. NULL: no such day.
 -- Column cpc_before: US dollars per click. NULL without clicks.
 -- Column cpa_before: US dollars per conversion. NULL without conversions.
--- Column days_after: Days proven complete among the days after (threshold impact_days).
+-- Column days_after: Days proven complete among the days after (7 days).
 -- Column spend_after: US dollars in those days. NULL: there is none.
 -- Column clicks_after: Clicks in those days. NULL: not known.
 -- Column conversions_after: Conversions in those days so far. NULL: not known.
@@ -35,8 +35,8 @@
 -- Column control_conversions_before: Their conversions in the days before.
 -- Column control_conversions_after: Their conversions in the days after.
 -- Column control_cpa_change: Change of their CPA over the same days, conversions still to come added: what would have happened anyway. NULL: no such campaign, or not known.
--- Column z_score: How far cpa_change, less control_cpa_change as far as that is known beyond chance (threshold control_drift), is from chance, in standard deviations that include the days' own spread. Below 0: cheaper. NULL: not comparable, or its conversions stopped (mart.breaks).
--- Column verdict: cheaper, dearer: z_score is beyond threshold change_min_z; unclear: chance may explain it; unknown: not comparable yet, or its conversions stopped. Without any effect it says cheaper or dearer in less than 5 % of cases.
+-- Column z_score: How far cpa_change, less control_cpa_change as far as that is known beyond chance (20 %), is from chance, in standard deviations that include the days' own spread. Below 0: cheaper. NULL: not comparable, or its conversions stopped (mart.breaks).
+-- Column verdict: cheaper, dearer: z_score is beyond 2.2; unclear: chance may explain it; unknown: not comparable yet, or its conversions stopped. Without any effect it says cheaper or dearer in less than 5 % of cases.
 -- Column days_not_final: Days among both that the service may still restate.
 -- Column other_changes: Other versions of this campaign's settings that began within the days compared or left out.
 -- Column reason: What the change did to the CPA, in a sentence. NULL: not comparable.
@@ -50,8 +50,9 @@ break_day AS (
 -- Part: break_day
 ),
 level AS (
-  SELECT max(t.value) FILTER (WHERE t.name = 'impact_days')::INTEGER AS days, max(t.value) FILTER (WHERE t.name = 'control_drift') AS drift
-  FROM mart.threshold AS t
+  -- impact_days: Days before and after a change of settings that are compared.
+  -- control_drift: How much the CPA of a whole account moves by itself from week to week: a control of other campaigns counts by as much as it is surer than this.
+  SELECT (7::DOUBLE /* impact_days */)::INTEGER AS days, (0.2::DOUBLE /* control_drift */) AS drift
 ),
 broken AS (
   SELECT DISTINCT b.account_id, b.campaign_id, b.kind FROM break_day AS b WHERE NOT b.is_over
@@ -271,8 +272,8 @@ stated AS (
     r.z_score,
     CASE
       WHEN r.z_score IS NULL THEN 'unknown'
-      WHEN r.z_score > (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'change_min_z') THEN 'dearer'
-      WHEN r.z_score < -(SELECT t.value FROM mart.threshold AS t WHERE t.name = 'change_min_z') THEN 'cheaper'
+      WHEN r.z_score > (2.2::DOUBLE /* change_min_z */) THEN 'dearer'
+      WHEN r.z_score < -(2.2::DOUBLE /* change_min_z */) THEN 'cheaper'
       ELSE 'unclear'
     END AS verdict
   FROM compared AS c

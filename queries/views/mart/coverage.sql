@@ -22,7 +22,8 @@ since AS (
 day AS (
   SELECT
     s.account_id, k.report_date, k.ends_at,
-    greatest(0, k.report_date - t.report_date + 1 + least(s.reach_days, (SELECT v.value::INTEGER FROM mart.threshold AS v WHERE v.name = 'report_reach_days'))) AS days_left
+    -- report_reach_days: The spend report reaches this many days back from today and no further.
+    greatest(0, k.report_date - t.report_date + 1 + least(s.reach_days, 32 /* report_reach_days */)) AS days_left
   FROM since AS s
   LEFT JOIN today AS t ON t.account_id = s.account_id
   JOIN main.calendar AS k

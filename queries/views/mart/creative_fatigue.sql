@@ -1,35 +1,38 @@
 -- Which creatives have lost their CTR and should be replaced?
 -- Trap: the peak is the best of many weeks, so part of every fall is chance (z_needed allows for it), and the CTR of a whole campaign falls with its sources and days: what counts is adjusted_decline, the fall beside the campaign's other creatives. Young creatives start on the most willing subscribers.
 -- Column status: Status of the creative now: active, paused, pending_review, rejected, draft or archived; deleted: the service no longer lists it. NULL: unknown.
--- Column first_shown_on: First Chicago day with impressions within fatigue_days; it may have been shown before.
+-- Column first_shown_on: First Chicago day with impressions within 90 days; it may have been shown before.
 -- Column age_days: Days from first_shown_on to recent_to, both included.
 -- Column recent_to: Last day of the recent window of recent_days: the last one that is proven complete.
 -- Column impressions_recent: Impressions in the recent window, of its days that are proven complete.
 -- Column clicks_recent: Clicks in the recent window, of its days that are proven complete.
 -- Column ctr_recent: Clicks per impression in the recent window. NULL without impressions.
--- Column peak_to: Day that ends the earlier stretch of recent_days with the highest CTR, of those with fatigue_min_impressions. NULL: there is none.
+-- Column peak_to: Day that ends the earlier stretch of recent_days with the highest CTR, of those with 10,000 impressions. NULL: there is none.
 -- Column impressions_peak: Impressions in the stretch that ends on peak_to. NULL: there is none.
 -- Column ctr_peak: Clicks per impression in the stretch that ends on peak_to. NULL: there is none.
 -- Column decline: Fall of the CTR from the peak to the recent window as a share of the peak; negative: it rose. NULL: nothing to compare.
 -- Column z_score: The same fall in standard deviations of chance (two proportions, pooled). NULL: nothing to compare.
--- Column fatigue: too_little_data: fewer impressions than fatigue_min_impressions in either window, or no earlier one; steady; fatiguing, exhausted: adjusted_decline is fatigue_decline, exhausted_decline or more, and adjusted_z is z_needed or more; fell_with_campaign: its CTR fell by as much, and no further than its siblings' did. Of creatives that never tired it names less than 5 %.
 -- Column windows: Earlier stretches among which the peak is the best: the more, the higher a peak by chance.
 -- Column adjusted_decline: Fall of the CTR from the peak to the recent window beside the campaign's other creatives at the same sources on the same days (Mantel-Haenszel), as a share. Where it had no others beside it, decline.
 -- Column adjusted_z: adjusted_decline in standard deviations of chance.
--- Column z_needed: What adjusted_z must reach: threshold fatigue_min_z, raised for the number of windows (the root of fatigue_min_z squared plus 2 ln windows).
+-- Column z_needed: What adjusted_z must reach: 2, raised for the number of windows (the root of 2 squared plus 2 ln windows).
 -- Column compared_with: siblings: the campaign's other creatives; itself: it had none beside it in both windows.
--- Column verdict: The same as fatigue.
+-- Column verdict: too_little_data: fewer than 10,000 impressions in either window, or no earlier one; steady; fatiguing, exhausted: adjusted_decline is threshold fatigue_decline, 40 % or more, and adjusted_z is z_needed or more; fell_with_campaign: its CTR fell by as much, and no further than its siblings' did. Of creatives that never tired it names less than 5 %.
 -- Column reason: How far its CTR fell, in a sentence. NULL: too little data.
 -- Column at_stake: US dollars a day that the clicks it no longer brings would earn, at what a click of its campaign earns. NULL: it is not tired, or its campaign's clicks are not known to earn.
 -- Column action: What to do. NULL: nothing.
 WITH lengths AS (
   SELECT
     max(t.value) FILTER (WHERE t.name = 'recent_days')::INTEGER AS recent,
-    max(t.value) FILTER (WHERE t.name = 'fatigue_days')::INTEGER AS total,
-    max(t.value) FILTER (WHERE t.name = 'fatigue_min_impressions') AS enough,
+    -- fatigue_days: Length of the time in which a creative's best CTR is looked for.
+    (90::DOUBLE /* fatigue_days */)::INTEGER AS total,
+    -- fatigue_min_impressions: Fewer impressions in a window say nothing about a creative's CTR.
+    (10000::DOUBLE /* fatigue_min_impressions */) AS enough,
     max(t.value) FILTER (WHERE t.name = 'fatigue_decline') AS fatiguing,
-    max(t.value) FILTER (WHERE t.name = 'exhausted_decline') AS exhausted,
-    max(t.value) FILTER (WHERE t.name = 'fatigue_min_z') AS min_z
+    -- exhausted_decline: A fall of the CTR below its peak by this share is exhaustion.
+    (0.4::DOUBLE /* exhausted_decline */) AS exhausted,
+    -- fatigue_min_z: A fall of the CTR counts when it is this far from chance.
+    (2::DOUBLE /* fatigue_min_z */) AS min_z
   FROM mart.threshold AS t
 ),
 spans AS (
@@ -169,27 +172,27 @@ stated AS (
       WHEN m.adjusted_decline >= m.fatiguing AND m.adjusted_z >= m.z_needed THEN 'fatiguing'
       WHEN m.compared_with = 'siblings' AND m.decline >= m.fatiguing AND m.z_score >= m.z_needed THEN 'fell_with_campaign'
       ELSE 'steady'
-    END AS fatigue,
+    END AS verdict,
     m.windows, m.adjusted_decline, m.adjusted_z, m.z_needed, m.compared_with, m.clicks_recent::DOUBLE / m.recent_days AS clicks_a_day
   FROM judged AS m
   LEFT JOIN main.creative_history AS k ON k.account_id = m.account_id AND k.creative_id = m.creative_id AND k.is_current
   LEFT JOIN main.campaign_history AS h ON h.account_id = m.account_id AND h.campaign_id = m.campaign_id AND h.is_current
 )
 SELECT
-  s.* EXCLUDE (clicks_a_day), s.fatigue AS verdict,
-  CASE s.fatigue
+  s.* EXCLUDE (clicks_a_day),
+  CASE s.verdict
     WHEN 'steady' THEN 'its CTR holds'
     WHEN 'fell_with_campaign' THEN format('its CTR is {:.0f} % below its peak, as that of its campaign', 100 * s.decline)
     WHEN 'too_little_data' THEN NULL
     ELSE format('its CTR is {:.0f} % below its peak', 100 * s.decline) || CASE s.compared_with WHEN 'siblings' THEN format(', and {:.0f} % beside the campaign''s other creatives', 100 * s.adjusted_decline) ELSE '' END
   END AS reason,
-  CASE WHEN s.fatigue IN ('exhausted', 'fatiguing') AND p.excess_spend < 0 THEN
+  CASE WHEN s.verdict IN ('exhausted', 'fatiguing') AND p.excess_spend < 0 THEN
     s.clicks_a_day * s.adjusted_decline / nullif(1 - s.adjusted_decline, 0) * -p.excess_spend::DOUBLE / nullif(p.clicks, 0)
   END AS at_stake,
   CASE
     WHEN coalesce(s.status, 'active') <> 'active' THEN NULL
-    WHEN s.fatigue IN ('exhausted', 'fatiguing') THEN 'replace it'
-    WHEN s.fatigue = 'fell_with_campaign' THEN 'look at the campaign''s sources, audience and offer: a new creative alone does not help'
+    WHEN s.verdict IN ('exhausted', 'fatiguing') THEN 'replace it'
+    WHEN s.verdict = 'fell_with_campaign' THEN 'look at the campaign''s sources, audience and offer: a new creative alone does not help'
   END AS action
 FROM stated AS s
 LEFT JOIN mart.campaign_performance AS p ON p.account_id = s.account_id AND p.campaign_id = s.campaign_id

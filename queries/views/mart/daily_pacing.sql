@@ -11,25 +11,28 @@
 -- Column day_elapsed: Share of the day, 0 to 1, that had passed when its numbers were last read; 1 when it was over. NULL: never read.
 -- Column spend: US dollars, as of as_of_at. NULL: the day is not covered.
 -- Column utilization: Spend divided by the limit; 1 is all of it. NULL: no limit or no spend known.
--- Column pace_basis: What the projection follows. day_over: the day's own spend; curve: the account's curve of the day; no_curve: it has none yet (threshold curve_min_days), so that nothing is projected; too_early: before pacing_min_elapsed. NULL: never read.
+-- Column pace_basis: What the projection follows. day_over: the day's own spend; curve: the account's curve of the day; no_curve: it has none yet (7 days), so that nothing is projected; too_early: before a quarter of the day has passed. NULL: never read.
 -- Column projected_spend: US dollars at the end of the day if it goes on as the account's days do, the limit left aside; on a day that was over when read, its spend. NULL: not covered, no curve, or too early to say (pace_basis).
 -- Column projected_low: The same if this is a day that spends early, as one of twenty does, and with luck in its clicks so far (bound_z): less is unlikely. NULL: no clicks, or unknown.
 -- Column projected_high: The same if this is a day that spends late, as one of twenty does, and without luck in its clicks: more is unlikely. NULL: no clicks, or unknown.
 -- Column projected_utilization: Projected spend divided by the limit. Above 1 the limit will hold the day back.
--- Column pacing_state: over: spent more than the limit; limited: held back by it, or will be (threshold pacing_limited); on_pace; under (threshold pacing_under); stopped: the day ended, or stands, with the campaign not active, below the limit; too_early: nothing projected, or its bounds (projected_low, projected_high) fall into different states; no_limit; unknown: the day is not covered or the limit was never readable.
+-- Column pacing_state: over: spent more than the limit; limited: held back by it, or will be (95 %); on_pace; under (75 %); stopped: the day ended, or stands, with the campaign not active, below the limit; too_early: nothing projected, or its bounds (projected_low, projected_high) fall into different states; no_limit; unknown: the day is not covered or the limit was never readable.
 -- Column delivery_status: Why the campaign delivered or did not at the end of the day, in the service's words. NULL: not known.
 -- Column campaign_verdict: Whether the campaign pays, as in mart.campaign_performance: a limit is worth raising only where it does. NULL: nothing spent in the window.
--- Column advice: What to do, on the last day that was read; NULL on others. Nothing that costs money is advised without the campaign's CPA, nor a bid to a campaign whose delivery_status does not say that it delivers.
+-- Column action: What to do, on the last day that was read; NULL on others. Nothing that costs money is advised without the campaign's CPA, nor a bid to a campaign whose delivery_status does not say that it delivers.
 -- Column verdict: Of the newest day of a campaign that may deliver: no_money, no_creatives; held_back: it pays and its limit stops it; limited_and_loses, limited_and_unclear: at its limit, and not known to pay; has_room: it pays and spends less than it may; under, on_pace; broken_tracking; no_curve, unread: not known yet. NULL: nothing is to be said.
 WITH
 -- Part: paced_day
 -- Part: day_curve
 level AS (
   SELECT
-    max(t.value) FILTER (WHERE t.name = 'pacing_under') AS under,
-    max(t.value) FILTER (WHERE t.name = 'pacing_limited') AS limited,
+    -- pacing_under: A day that ends below this share of its limit is under-pacing.
+    (0.75::DOUBLE /* pacing_under */) AS under,
+    -- pacing_limited: A day that ends at or above this share of its limit was held back by it.
+    (0.95::DOUBLE /* pacing_limited */) AS limited,
     max(t.value) FILTER (WHERE t.name = 'bound_z') AS bound_z,
-    max(t.value) FILTER (WHERE t.name = 'pacing_min_elapsed') AS min_elapsed
+    -- pacing_min_elapsed: Before this share of a day has passed, its spend says nothing about how it will end.
+    (0.25::DOUBLE /* pacing_min_elapsed */) AS min_elapsed
   FROM mart.threshold AS t
 ),
 -- By the end of an hour and of the next one: between them the share grows evenly.
@@ -137,5 +140,5 @@ SELECT
     WHEN 'has_room' THEN 'it pays and has room: a higher bid or a wider audience would use it'
     WHEN 'under' THEN 'nothing: it spends less than it may'
     WHEN 'on_pace' THEN 'nothing'
-  END AS advice
+  END AS action
 FROM judged AS j

@@ -7,7 +7,6 @@
 -- Column threshold: The largest value that passes.
 -- Column unit: What value counts.
 -- Column meaning: What the check counts, in words.
--- Column what_to_do: What to do where the check does not pass.
 -- Column verdict: passed, failed, or unknown: there is no value.
 -- Column reason: What the value counts, as in meaning.
 -- Column action: What to do. NULL: it did not fail.
@@ -25,9 +24,9 @@ WITH checks (check_name, severity, threshold, unit, meaning, what_to_do) AS (
     ('spend_has_clicks', 'warning', 0, 'US dollars', 'Spend of rows with 0 clicks, though bids are per click.', 'Ask the service; a credit or a correction may be under way.'),
     ('clicks_within_impressions', 'warning', 0, 'rows', 'Rows with more clicks than impressions.', 'Expect late impressions or invalid clicks; their CTR means nothing.'),
     ('conversions_within_clicks', 'warning', 0, 'rows', 'Rows with more conversions than clicks.', 'See whether a conversion is reported more than once a click.'),
-    ('campaigns_convert', 'warning', 0, 'campaigns', 'Campaigns with spend for silent_worths conversions (at their target CPA, else the account''s CPA) and none at all.', 'See whether their conversions reach the service, before blocking sources.'),
+    ('campaigns_convert', 'warning', 0, 'campaigns', 'Campaigns with spend for 3 conversions (at their target CPA, else the account''s CPA) and none at all.', 'See whether their conversions reach the service, before blocking sources.'),
     ('campaigns_unbroken', 'warning', 0, 'campaigns', 'Active campaigns whose conversions, spend, CTR or delivery broke lately.', 'See mart.breaks before following any advice about them.'),
-    ('restated_share', 'warning', NULL, 'share of spend', 'Spend that was restated after its day was over, up or down, as a share of all spend.', 'Wait longer before deciding on young days; see spendsync query restated.'),
+    ('restated_share', 'warning', NULL, 'share of spend', 'Spend that was restated after its day was over, up or down, as a share of all spend.', 'Wait longer before deciding on young days; see spendsync query spend_by_day.'),
     ('days_missing', 'error', 0, 'days', 'Days that were never proven and can still be read.', 'Run spendsync sync; spendsync status shows by when.'),
     ('days_lost', 'warning', 0, 'days', 'Days that were never proven and can no longer be read.', 'They cannot be read again; leave them out of averages.'),
     ('days_partial', 'warning', 0, 'days', 'Days that were last read before they were over.', 'Run spendsync sync; they hold less than the whole day.'),
@@ -81,7 +80,8 @@ by_account AS (
     sum(k.no_clicks) AS no_clicks, sum(k.no_impressions) AS no_impressions, sum(k.no_conversions) AS no_conversions,
     coalesce(sum(k.spend) FILTER (WHERE k.campaign_id = ''), 0) AS no_campaign,
     count(*) FILTER (WHERE k.conversions = 0 AND k.spend::DOUBLE
-      >= (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'silent_worths') * coalesce(h.target_cpa::DOUBLE, k.account_cpa)) AS unconverted
+      -- silent_worths: A campaign that spent so many target CPAs and has no conversion at all may have lost its tracking.
+      >= (3::DOUBLE /* silent_worths */) * coalesce(h.target_cpa::DOUBLE, k.account_cpa)) AS unconverted
   FROM by_campaign AS k
   LEFT JOIN main.campaign_history AS h ON h.account_id = k.account_id AND h.campaign_id = k.campaign_id AND h.is_current
   GROUP BY k.account_id
@@ -254,14 +254,15 @@ judged AS (
   FROM counted AS c
   CROSS JOIN (
     SELECT
-      max(t.value) FILTER (WHERE t.name = 'restated_share_max') AS restated_share_max,
+      -- restated_share_max: When more of the window's spend than this was restated after its day was over, recent days are not to be decided by.
+      (0.05::DOUBLE /* restated_share_max */) AS restated_share_max,
       max(t.value) FILTER (WHERE t.name = 'stale_hours') AS stale_hours,
-      max(t.value) FILTER (WHERE t.name = 'bids_stale_hours') AS bids_stale_hours
+      (36::DOUBLE /* bids_stale_hours */) AS bids_stale_hours
     FROM mart.threshold AS t
   ) AS x
 )
 SELECT
-  j.account_id, j.check_name, j.severity, j.value <= j.passes AS passed, j.value, j.passes AS threshold, j.unit, j.meaning, j.what_to_do,
+  j.account_id, j.check_name, j.severity, j.value <= j.passes AS passed, j.value, j.passes AS threshold, j.unit, j.meaning,
   CASE WHEN j.value <= j.passes THEN 'passed' WHEN j.value > j.passes THEN 'failed' ELSE 'unknown' END AS verdict,
   j.meaning AS reason, CASE WHEN j.value > j.passes THEN j.what_to_do END AS action
 FROM judged AS j

@@ -1,5 +1,5 @@
 -- What did each campaign spend in each hour of the last five weeks, and how does that compare with the same hour of the weeks before?
--- Trap: the report knows days only; hours come from reads of days that were going on, and what lies between two reads is spread evenly over the time between them. An hour whose ends were not read closely (threshold curve_gap_hours) is NULL, not 0, and what was restated after a day counts in its last hour.
+-- Trap: the report knows days only; hours come from reads of days that were going on, and what lies between two reads is spread evenly over the time between them. An hour whose ends were not read closely (2 hours) is NULL, not 0, and what was restated after a day counts in its last hour.
 -- Column report_date: Chicago calendar day; of the last 35 days those that were read while they were going on.
 -- Column hour: Hour on the clock in Chicago, 0 to 23. Where the clocks go back, hour 1 comes twice; where they go forward, hour 2 does not.
 -- Column hour_from: Instant at which the hour begins.
@@ -71,7 +71,8 @@ boundary AS (
     b.account_id, b.report_date, b.n, b.at, b.before.line_at AS line_before, coalesce(b.after, b.before).line_at AS line_after,
     CASE
       WHEN b.before.at = b.at THEN 0
-      WHEN epoch(b.after.at) - epoch(b.before.at) <= 3600 * (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'curve_gap_hours')
+      -- curve_gap_hours: Between two reads of a day that are further apart than this, nobody knows what an hour brought.
+      WHEN epoch(b.after.at) - epoch(b.before.at) <= 3600 * (2::DOUBLE /* curve_gap_hours */)
         THEN (epoch(b.at) - epoch(b.before.at)) / (epoch(b.after.at) - epoch(b.before.at))
     END AS share
   FROM bracketed AS b

@@ -7,7 +7,7 @@
 -- Column spend_share: Spend at this age as a share of the final spend; above 1 where spend is taken back later. NULL: no day has been followed from this age on, or from a later one.
 -- Column clicks_share: Clicks at this age as a share of the final clicks, in the same way.
 -- Column conversions_share: Conversions at this age as a share of the final conversions, in the same way.
--- Column is_settled: Whether all three are, from this age on, as near to the final ones as threshold settled_share says. NULL: not known, as at the oldest age that days were followed to.
+-- Column is_settled: Whether all three are, from this age on, as near to the final ones as 99 % says. NULL: not known, as at the oldest age that days were followed to.
 -- Column settled_age_days: The age from which days are settled, on every row of the account. NULL: not known yet.
 WITH step AS (
   -- Proven reads of days, of runs that were published.
@@ -132,12 +132,11 @@ near AS (
   SELECT
     s.*,
     CASE WHEN s.age < s.oldest THEN
-      abs(1 - s.spend_share) <= 1 - t.value + 1e-9 AND abs(1 - s.clicks_share) <= 1 - t.value + 1e-9
-      AND abs(1 - s.conversions_share) <= 1 - t.value + 1e-9
+      -- settled_share: A day counts as settled at the age from which its numbers hold this share of the final ones.
+      abs(1 - s.spend_share) <= 1 - 0.99::DOUBLE /* settled_share */ + 1e-9 AND abs(1 - s.clicks_share) <= 1 - 0.99::DOUBLE /* settled_share */ + 1e-9
+      AND abs(1 - s.conversions_share) <= 1 - 0.99::DOUBLE /* settled_share */ + 1e-9
     END AS is_near
   FROM share AS s
-  CROSS JOIN mart.threshold AS t
-  WHERE t.name = 'settled_share'
 ),
 settled AS (
   SELECT

@@ -1,7 +1,7 @@
 -- Which sources should be blocked, because going on is expected to lose money, and how much a day?
 -- Trap: of sources that are just on target some are named: blocking them costs next to nothing (market/README.md has the figures). Those whose conversions were not all reported, of a campaign whose conversions stopped as a whole (mart.breaks), and of a paused campaign, which cost nothing while it is, are left out. Where every source of a campaign is named, it is the campaign that loses.
--- Column verdict: By mart.source_judgement, where it says loses, but for crowds_out. no_conversions: none so far; too_costly: a conversion is expected to cost more than it is worth; worse_than_campaign: nobody said what a conversion is worth, and it is dearer than its campaign; crowds_out: it may earn, but its campaign spends all of its daily limit, and a dollar is expected to bring more at the campaign's other sources (required_return of mart.source_judgement): the worst of them, up to threshold limited_share of the campaign's spend at once. Before November 2026 it was a test of three targets of spend.
--- Column is_losing: Whether going on is expected to lose money (judgement loses of mart.source_judgement). False: crowds_out, which may earn, but takes the place of better sources.
+-- Column verdict: By mart.source_judgement, where it says loses, but for crowds_out. no_conversions: none so far; too_costly: a conversion is expected to cost more than it is worth; worse_than_campaign: nobody said what a conversion is worth, and it is dearer than its campaign; crowds_out: it may earn, but its campaign spends all of its daily limit, and a dollar is expected to bring more at the campaign's other sources (required_return of mart.source_judgement): the worst of them, up to 10 % of the campaign's spend at once. Before November 2026 it was a test of three targets of spend.
+-- Column is_losing: Whether going on is expected to lose money (verdict loses of mart.source_judgement). False: crowds_out, which may earn, but takes the place of better sources.
 -- Column action: block: put it on the block list; disallow: take it off the allow list.
 -- Column excess_spend: US dollars spent in the window beyond what its conversions, with those still to come, were worth at judged_cpa. NULL: it is not losing; its loss is what the others would have brought.
 -- Column expected_return: US dollars that a dollar spent there is expected to bring back.
@@ -15,7 +15,8 @@
 WITH
 -- Part: stopped
 level AS (
-  SELECT max(t.value) FILTER (WHERE t.name = 'block_loss') AS loss, max(t.value) FILTER (WHERE t.name = 'limited_share') AS limited_share
+  -- limited_share: Of a campaign at its daily limit no more of its spend than this is named to be moved to its better sources at once: whether there is more to buy there shows on the next days.
+  SELECT max(t.value) FILTER (WHERE t.name = 'block_loss') AS loss, (0.1::DOUBLE /* limited_share */) AS limited_share
   FROM mart.threshold AS t
 ),
 named AS (
@@ -36,11 +37,11 @@ named AS (
     j.expected_return, j.loss_probability, j.required_return,
     CASE WHEN j.is_losing THEN j.loss_per_day ELSE j.spend_per_day * (j.required_return - j.expected_return) END AS loss_per_day, j.spend_per_day, j.evidence_spend, j.evidence_conversions,
     j.evidence_spend_elsewhere, j.evidence_conversions_elsewhere, j.reason
-  FROM (SELECT j.*, j.judgement = 'loses' AS is_losing FROM mart.source_judgement AS j) AS j
+  FROM (SELECT j.*, j.verdict = 'loses' AS is_losing FROM mart.source_judgement AS j) AS j
   JOIN mart.source_performance AS p ON p.account_id = j.account_id AND p.campaign_id = j.campaign_id AND p.source_id = j.source_id
   CROSS JOIN level AS l
   WHERE p.spend > 0
-    AND (j.is_losing OR (j.required_return > 1 AND j.judgement <> 'unknown' AND j.expected_return < j.required_return * (1 - l.loss)))
+    AND (j.is_losing OR (j.required_return > 1 AND j.verdict <> 'unknown' AND j.expected_return < j.required_return * (1 - l.loss)))
     AND NOT EXISTS (SELECT 1 AS one FROM stopped AS b WHERE b.account_id = p.account_id AND b.campaign_id = p.campaign_id)
     AND coalesce(p.campaign_status, '') NOT IN ('archived', 'deleted', 'rejected', 'paused')
     AND CASE WHEN p.source_mode = 'allow_list' THEN p.list_rule = 'allowed' ELSE p.list_rule IS DISTINCT FROM 'blocked' END

@@ -11,22 +11,25 @@
 -- Column cpa_expected_high: Its true CPA lies below this with a probability of 95 %. NULL: there is no upper bound.
 -- Column expected_return: US dollars that a dollar spent there brings back: worth divided by cpa_expected. NULL: worth is not known.
 -- Column loss_probability: Probability, 0 to 1, that a dollar spent there brings back less than a dollar. NULL: worth is not known.
--- Column required_return: US dollars that a dollar has to bring back there: 1. In a campaign that spent all of its daily limit over the last whole days (threshold limited_days) what the campaign itself brings back, if that is more: a dollar that one source does not spend there goes to the others.
+-- Column required_return: US dollars that a dollar has to bring back there: 1. In a campaign that spent all of its daily limit over the last whole days (3 days) what the campaign itself brings back, if that is more: a dollar that one source does not spend there goes to the others.
 -- Column spend_per_day: US dollars a day that it spends: the mean of the last eight days, of those that are known.
 -- Column loss_per_day: US dollars that going on is expected to lose a day; below 0: to earn. NULL: worth is not known.
--- Column judgement: loses: it is expected to bring back less than a dollar by more than threshold block_loss, surer than threshold block_probability; earns: surely more than a dollar (threshold scale_probability, without a worth block_probability_of_campaign); unclear; unknown: some of its conversions are, or nobody knows what one is worth. With worth_origin campaign_cpa: loses means worse than its campaign, by block_loss_of_campaign and surer than block_probability_of_campaign.
--- Column verdict: The same as judgement.
+-- Column verdict: loses: it is expected to bring back less than a dollar by more than threshold block_loss, surer than threshold block_probability; earns: surely more than a dollar (threshold scale_probability, without a worth 0.98); unclear; unknown: some of its conversions are, or nobody knows what one is worth. With worth_origin campaign_cpa: loses means worse than its campaign, by a third and surer than 0.98.
 -- Column reason: What a dollar brings back there and how sure that is, in a sentence.
 -- Column at_stake: US dollars a day that it is expected to lose (verdict loses) or to earn (earns). NULL: neither is sure.
 -- Column action: block: it loses (mart.source_block_candidates leaves out what costs nothing now). NULL: nothing.
 WITH level AS (
   SELECT
     max(t.value) FILTER (WHERE t.name = 'block_loss') AS loss, max(t.value) FILTER (WHERE t.name = 'block_probability') AS probability,
-    max(t.value) FILTER (WHERE t.name = 'block_loss_of_campaign') AS campaign_loss,
-    max(t.value) FILTER (WHERE t.name = 'block_probability_of_campaign') AS campaign_probability,
-    max(t.value) FILTER (WHERE t.name = 'block_min_worths') AS min_worths, max(t.value) FILTER (WHERE t.name = 'scale_probability') AS scale_probability,
+    -- block_loss_of_campaign: Where nobody said what a conversion is worth: a source is to be blocked when it is expected to be worse than its campaign by more than this.
+    (0.33::DOUBLE /* block_loss_of_campaign */) AS campaign_loss,
+    -- block_probability_of_campaign: Where nobody said what a conversion is worth: a source is to be blocked when it is more probable than this that it is worse than its campaign.
+    (0.98::DOUBLE /* block_probability_of_campaign */) AS campaign_probability,
+    -- block_min_worths: Of a source that spent less than this in all campaigns together nothing is said.
+    (0.5::DOUBLE /* block_min_worths */) AS min_worths, max(t.value) FILTER (WHERE t.name = 'scale_probability') AS scale_probability,
     max(t.value) FILTER (WHERE t.name = 'bound_z') AS bound_z,
-    max(t.value) FILTER (WHERE t.name = 'limited_days')::INTEGER AS limited_days, max(t.value) FILTER (WHERE t.name = 'pacing_limited') AS limited
+    -- limited_days: A campaign is at its daily limit when it spent all of it (pacing_limited) over so many whole days, the last ones.
+    (3::DOUBLE /* limited_days */)::INTEGER AS limited_days, (0.95::DOUBLE /* pacing_limited */) AS limited
   FROM mart.threshold AS t
 ),
 span AS (
@@ -234,17 +237,17 @@ stated AS (
       WHEN j.source_spent >= j.min_worths * j.held_to AND j.expected_return < 1 - j.loss AND j.loss_probability > j.probability THEN 'loses'
       WHEN j.loss_probability < 1 - CASE WHEN j.held_to_origin = 'campaign_cpa' THEN j.probability ELSE j.scale_probability END THEN 'earns'
       ELSE 'unclear'
-    END AS judgement
+    END AS verdict
   FROM judged AS j
   JOIN span AS p ON p.account_id = j.account_id
   LEFT JOIN at_limit AS a ON a.account_id = j.account_id AND a.campaign_id = j.campaign_id
 )
 SELECT
-  s.*, s.judgement AS verdict,
-  CASE s.judgement
+  s.*,
+  CASE s.verdict
     WHEN 'unknown' THEN 'some of its conversions are not known, or nobody said what one is worth'
     ELSE format('a dollar is expected to bring back ${:.2f}, and less than a dollar with a probability of {:.0f} %', s.expected_return, 100 * s.loss_probability)
   END AS reason,
-  CASE WHEN s.judgement IN ('loses', 'earns') THEN abs(s.loss_per_day) END AS at_stake,
-  CASE WHEN s.judgement = 'loses' THEN 'block' END AS action
+  CASE WHEN s.verdict IN ('loses', 'earns') THEN abs(s.loss_per_day) END AS at_stake,
+  CASE WHEN s.verdict = 'loses' THEN 'block' END AS action
 FROM stated AS s

@@ -24,7 +24,7 @@ judged AS (
   JOIN mart.source_performance AS p ON p.account_id = j.account_id AND p.campaign_id = j.campaign_id AND p.source_id = j.source_id
   JOIN bid_elasticity AS e ON e.account_id = j.account_id
   -- Of many small sources a few have a conversion by luck.
-  WHERE j.judgement = 'earns' AND j.expected_return >= j.required_return AND p.clicks > 0 AND p.conversions >= (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'scale_min_conversions')
+  WHERE j.verdict = 'earns' AND j.expected_return >= j.required_return AND p.clicks > 0 AND p.conversions >= (3::DOUBLE /* scale_min_conversions */)
 ),
 -- Part: stopped
 bounded AS (
@@ -57,9 +57,10 @@ FROM moved AS j
 WHERE j.safe_cpc > j.cpc
   AND CASE
     WHEN j.times IS NULL THEN coalesce(j.safe_cpc > j.bid_now, true)
-    ELSE j.times >= 1 + (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'bid_min_change')
+    ELSE j.times >= 1 + (0.1::DOUBLE /* bid_min_change */)
   END
-  AND j.share_of_campaign <= (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'scale_max_share')
+  -- scale_max_share: A source with a larger share of its campaign's spend has little room to grow.
+  AND j.share_of_campaign <= (0.2::DOUBLE /* scale_max_share */)
   AND j.campaign_status = 'active'
   AND CASE WHEN j.source_mode = 'allow_list' THEN j.list_rule = 'allowed' ELSE j.list_rule IS DISTINCT FROM 'blocked' END
   AND NOT EXISTS (SELECT 1 AS one FROM stopped AS b WHERE b.account_id = j.account_id AND b.campaign_id = j.campaign_id)
@@ -78,4 +79,4 @@ LEFT JOIN main.source_rule AS r
 WHERE j.worth_origin <> 'campaign_cpa' AND j.expected_return > j.required_return
   AND j.loss_probability < 1 - (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'block_probability')
   AND CASE WHEN coalesce(m.source_mode, h.source_mode) = 'allow_list' THEN r.rule IS NULL ELSE r.rule = 'blocked' END
-  AND j.evidence_spend + j.evidence_spend_elsewhere >= j.worth * (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'block_min_worths')
+  AND j.evidence_spend + j.evidence_spend_elsewhere >= j.worth * (0.5::DOUBLE /* block_min_worths */)

@@ -9,5 +9,5 @@ SELECT r._run_id AS key, epoch_us(r.started_at) AS "Started, Chicago|time", r.co
   r.days_changed AS "changed|count", r.restatements AS "Restatements|count", r.requests AS "Requests|count", r.retries AS "Retries|count", r.message AS "Message|text"
 FROM ops.run AS r ORDER BY r._run_id DESC LIMIT 15
 -- Block table: Checks
-SELECT d.check_name AS key, replace(d.check_name, '_', ' ') AS "Check|name", CASE WHEN d.passed IS NULL THEN 'nothing to check' WHEN d.passed THEN 'passed' ELSE 'failed' END AS "Result|chip", d.severity AS "Grade|text", d.value AS "Found|number", d.threshold AS "Allowed|number", d.unit AS "of|text", d.what_to_do AS "What to do|text"
+SELECT d.check_name AS key, replace(d.check_name, '_', ' ') AS "Check|name", CASE WHEN d.passed IS NULL THEN 'nothing to check' WHEN d.passed THEN 'passed' ELSE 'failed' END AS "Result|chip", d.severity AS "Grade|text", d.value AS "Found|number", d.threshold AS "Allowed|number", d.unit AS "of|text", d.action AS "What to do|text"
 FROM mart.data_quality AS d WHERE d.unit <> 'hours' ORDER BY d.passed NULLS LAST, CASE d.severity WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, d.check_name

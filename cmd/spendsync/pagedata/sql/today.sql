@@ -15,7 +15,7 @@ SELECT h.hour, 'usual', 1, sum(h.usual_spend), 'dashed' FROM mart.intraday_hourl
 ORDER BY 3, 1
 -- Block table: Limits
 SELECT p.campaign_id AS key, label(p.campaign_id) AS "Campaign|name", on_day(p.report_date) AS "Day|day", p.spend AS "Spend|money", p.daily_spend_limit AS "Limit|money", p.utilization AS "Used|percent", p.day_elapsed AS "Of the day gone|percent",
-  p.projected_spend AS "Expected|money", p.verdict AS "Today|chip", p.advice AS "What to do today|text", l.verdict AS "In 7 days|chip", l.reason AS "Why|text", l.at_stake AS "At stake a day|money"
+  p.projected_spend AS "Expected|money", p.verdict AS "Today|chip", p.action AS "What to do today|text", l.verdict AS "In 7 days|chip", l.reason AS "Why|text", l.at_stake AS "At stake a day|money"
 FROM mart.daily_pacing AS p LEFT JOIN page.campaigns_at_limit AS l ON l.campaign_id = p.campaign_id
 WHERE p.spend > 0 AND p.daily_spend_limit > 0 AND p.report_date = (SELECT max(o.report_date) FROM mart.daily_pacing AS o WHERE o.spend > 0)
 ORDER BY l.days_limited DESC NULLS LAST, p.spend DESC, p.campaign_id LIMIT 15
