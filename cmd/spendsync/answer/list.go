@@ -115,6 +115,9 @@ var mostAsked = []string{"which_campaigns_pay", "yesterday", "last_week", "month
 	"sources_to_block", "sources_to_scale", "tired_creatives", "campaigns_at_limit", "settings_changed", "findings",
 	"spend_by_day", "coverage_gaps"}
 
+// meaningColumn is where the meaning of a question begins.
+const meaningColumn = 21
+
 // Short is the list for a person: the questions most asked, a line each.
 func (all Listing) Short(width int) string {
 	var b strings.Builder
@@ -122,26 +125,19 @@ func (all Listing) Short(width int) string {
 		i := slices.IndexFunc(all.Asks, func(q Listed) bool { return q.Name == name })
 		b.WriteString(phrase.Entry(name, all.Asks[i].Question, meaningColumn, width))
 	}
-	b.WriteString("\n" + wrap.Line(fmt.Sprintf("Ask one: 'spendsync query NAME'. --all lists %d more questions, %s "+
+	return b.String() + "\n" + wrap.Line(fmt.Sprintf("Ask one: 'spendsync query NAME'. --all lists %d more questions, %s "+
 		"and %s, with their parameters. Or ask in SQL: 'spendsync query -c SQL'; 'spendsync tables' lists the tables.",
 		len(all.Asks)-len(mostAsked), phrase.Count(len(all.Views), "view"), phrase.Count(len(all.Macros), "macro")),
-		width, "") + "\n")
-	return b.String()
+		width, "") + "\n"
 }
-
-// meaningColumn is where the meaning of a question begins.
-const meaningColumn = 21
 
 // Text is the whole list for a person: questions, views and macros, with their parameters.
 func (all Listing) Text(width int) string {
 	var b strings.Builder
-	for i, group := range []struct {
+	for _, group := range []struct {
 		title string
 		list  []Listed
 	}{{"Ready questions", all.Asks}, {"Views", all.Views}, {"Macros, which need their parameters", all.Macros}} {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
 		fmt.Fprintf(&b, "%s:\n\n", group.title)
 		for _, q := range group.list {
 			b.WriteString(phrase.Entry(q.Name, q.Question, meaningColumn, width))
@@ -153,8 +149,8 @@ func (all Listing) Text(width int) string {
 				b.WriteString(phrase.Entry("", line, meaningColumn, width))
 			}
 		}
+		b.WriteByte('\n')
 	}
-	b.WriteString("\n" + wrap.Line("Ask one: 'spendsync query NAME'. Or ask in SQL: 'spendsync query -c SQL'; "+
-		"'spendsync tables' lists the tables.", width, "") + "\n")
-	return b.String()
+	return b.String() + wrap.Line("Ask one: 'spendsync query NAME'. Or ask in SQL: 'spendsync query -c SQL'; "+
+		"'spendsync tables' lists the tables.", width, "") + "\n"
 }

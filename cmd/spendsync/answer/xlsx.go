@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,10 +44,7 @@ func (n Rendering) writeXLSX(ctx context.Context, out io.Writer) (err error) {
 	}
 	b := &workbook{file: excelize.NewFile(), columns: n.tableColumns()}
 	defer func() { err = errors.Join(err, b.file.Close()) }()
-	if err := b.addStyles(); err != nil {
-		return err
-	}
-	if err := b.file.SetSheetName("Sheet1", answerSheet); err != nil {
+	if err := errors.Join(b.addStyles(), b.file.SetSheetName("Sheet1", answerSheet)); err != nil {
 		return err
 	}
 	if _, err := b.file.NewSheet(aboutSheet); err != nil {
@@ -61,37 +59,31 @@ func (n Rendering) writeXLSX(ctx context.Context, out io.Writer) (err error) {
 	return b.file.Write(out)
 }
 
-// addStyles makes a style for each kind of value. Money is shown with two decimals, a share as a percentage; the
-// cell holds all digits.
+// sheetFormats are the number formats: of units, and of values that have none. Money is shown with two decimals, a
+// share as a percentage; the cell holds all digits.
+var (
+	sheetFormats = map[unit]string{unitMoney: "#,##0.00", unitPrice: "#,##0.00##", unitPercent: "0.0%", unitRate: "0.00%",
+		unitRatio: "#,##0.00##"}
+	formFormats = map[valueForm]string{formNumber: "#,##0", formTime: "yyyy-mm-dd", formInstant: "yyyy-mm-dd hh:mm:ss"}
+)
+
 func (b *workbook) addStyles() (err error) {
-	style := func(format string) int {
-		id, e := b.file.NewStyle(&excelize.Style{CustomNumFmt: &format})
+	style := func(s excelize.Style) int {
+		id, e := b.file.NewStyle(&s)
 		err = errors.Join(err, e)
 		return id
 	}
-	units := map[unit]int{unitMoney: style("#,##0.00"), unitPrice: style("#,##0.00##"), unitPercent: style("0.0%"),
-		unitRate: style("0.00%"), unitRatio: style("#,##0.00##")}
-	count := style("#,##0")
-	day, instant := style("yyyy-mm-dd"), style("yyyy-mm-dd hh:mm:ss")
 	for _, c := range b.columns {
-		id := units[c.unit]
-		switch {
-		case id > 0:
-		case c.form == formNumber:
-			id = count
-		case c.form == formTime:
-			id = day
-		case c.form == formInstant:
-			id = instant
+		id := 0
+		if format := cmp.Or(sheetFormats[c.unit], formFormats[c.form]); format != "" {
+			id = style(excelize.Style{CustomNumFmt: &format}) // the same style again has the same number
 		}
 		b.styles = append(b.styles, id)
 	}
-	var e error
-	b.head, e = b.file.NewStyle(&excelize.Style{Font: &excelize.Font{Bold: true},
-		Alignment: &excelize.Alignment{Vertical: "top", WrapText: true}})
-	err = errors.Join(err, e)
-	b.wrapped, e = b.file.NewStyle(&excelize.Style{Alignment: &excelize.Alignment{Vertical: "top", WrapText: true}})
-	return errors.Join(err, e)
+	wrapped := &excelize.Alignment{Vertical: "top", WrapText: true}
+	b.head, b.wrapped = style(excelize.Style{Font: &excelize.Font{Bold: true}, Alignment: wrapped}),
+		style(excelize.Style{Alignment: wrapped})
+	return err
 }
 
 func (b *workbook) writeAnswer(ctx context.Context, n Rendering) error {
@@ -99,21 +91,15 @@ func (b *workbook) writeAnswer(ctx context.Context, n Rendering) error {
 	if err != nil {
 		return err
 	}
-	if err := w.SetPanes(&excelize.Panes{Freeze: true, YSplit: 1, TopLeftCell: "A2",
-		ActivePane: "bottomLeft"}); err != nil {
-		return err
-	}
-	head := make([]any, len(b.columns))
+	errs := []error{w.SetPanes(&excelize.Panes{Freeze: true, YSplit: 1, TopLeftCell: "A2", ActivePane: "bottomLeft"})}
+	line, cells, names := 1, make([]any, len(b.columns)), map[string]bool{}
 	for i, c := range b.columns {
-		head[i] = excelize.Cell{StyleID: b.head, Value: c.name}
-		if err := w.SetColWidth(i+1, i+1, c.sheetWidth()); err != nil {
-			return err
-		}
+		cells[i], names[strings.ToLower(c.name)] = excelize.Cell{StyleID: b.head, Value: c.name}, true
+		errs = append(errs, w.SetColWidth(i+1, i+1, c.sheetWidth()))
 	}
-	if err := w.SetRow("A1", head); err != nil {
+	if err := errors.Join(append(errs, w.SetRow("A1", cells))...); err != nil {
 		return err
 	}
-	line, cells := 1, make([]any, len(b.columns))
 	for row, err := range n.Result.Rows(ctx) {
 		if err != nil {
 			return err
@@ -126,25 +112,13 @@ func (b *workbook) writeAnswer(ctx context.Context, n Rendering) error {
 			return err
 		}
 	}
-	if line > 1 && isUnique(b.columns) { // a table, for its filters
+	if line > 1 && len(names) == len(b.columns) { // a table, for its filters; its columns need different names
 		last, err := excelize.CoordinatesToCellName(len(b.columns), line)
-		if err != nil {
-			return err
-		}
-		if err := w.AddTable(&excelize.Table{Range: "A1:" + last, Name: answerSheet}); err != nil {
+		if err := errors.Join(err, w.AddTable(&excelize.Table{Range: "A1:" + last, Name: answerSheet})); err != nil {
 			return err
 		}
 	}
 	return w.Flush()
-}
-
-// isUnique reports whether no two columns have one name, whatever its case: a table needs that.
-func isUnique(columns []tableColumn) bool {
-	seen := map[string]bool{}
-	for _, c := range columns {
-		seen[strings.ToLower(c.name)] = true
-	}
-	return len(seen) == len(columns)
 }
 
 // sheetWidth is a column's width in characters: names are long, numbers are not.
@@ -239,59 +213,41 @@ func (b *workbook) writeAbout(n Rendering) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(w.SetColWidth(1, 1, 18), w.SetColWidth(2, 2, 100)); err != nil {
-		return err
-	}
-	line := 0
-	add := func(name, value string) error {
-		if value == "" {
-			return nil
-		}
-		line++
-		return w.SetRow("A"+strconv.Itoa(line), []any{excelize.Cell{StyleID: b.head, Value: name},
-			excelize.Cell{StyleID: b.wrapped, Value: b.text(value)}})
-	}
 	instant := func(at time.Time) string {
 		if at.IsZero() {
 			return ""
 		}
 		return at.UTC().Format("2006-01-02 15:04:05 UTC")
 	}
-	generation := ""
+	generation, changed := "", ""
 	if n.Origin.Generation > 0 {
 		generation = strconv.FormatInt(n.Origin.Generation, 10)
 	}
-	var notes []string
-	if b.exactTexts > 0 {
-		notes = append(notes, phrase.Count(b.exactTexts, "number")+" with more digits than a spreadsheet keeps "+
-			"stand as texts.")
+	if b.exactTexts+b.cutTexts > 0 {
+		changed = fmt.Sprintf("%s with more digits than a spreadsheet keeps as text; %s longer than a cell's %d "+
+			"characters, cut.", phrase.Count(b.exactTexts, "number"), phrase.Count(b.cutTexts, "text"),
+			excelize.TotalCellChars)
 	}
-	if b.cutTexts > 0 {
-		notes = append(notes, fmt.Sprintf("%s longer than a cell's %d characters end in …", phrase.Count(b.cutTexts,
-			"text"), excelize.TotalCellChars))
+	lines := [][2]string{{"Question", n.Question.Asks}, {"Mind", n.Question.Trap}}
+	for _, fact := range duck.FactLines(n.Result.Facts) {
+		lines = append(lines, [2]string{"State", fact})
 	}
-	var errs []error
-	for _, p := range [][2]string{{"Question", n.Question.Asks}, {"Mind", n.Question.Trap}} {
-		errs = append(errs, add(p[0], p[1]))
-	}
-	for _, line := range duck.FactLines(n.Result.Facts) {
-		errs = append(errs, add("State", line))
-	}
-	for _, p := range [][2]string{
-		{"Generation", generation},
+	lines = append(lines, [][2]string{{"Generation", generation},
 		{"Published at", instant(n.Origin.PublishedAt)}, {"Answered at", instant(n.Origin.AnsweredAt)},
-		{"Rows", strconv.FormatInt(n.Result.Count, 10)}, {"Store", n.Origin.Store},
-		{"Account", n.Question.Account},
+		{"Rows", strconv.FormatInt(n.Result.Count, 10)}, {"Store", n.Origin.Store}, {"Account", n.Question.Account},
 		{"Made by", "spendsync " + n.Origin.Version},
 		{"Values", "Money is in US dollars, days are Chicago's, instants are UTC, an empty cell is NULL: not known, " +
 			"which is not 0."},
-		{"Not as they are", strings.Join(notes, " ")}, {"SQL", n.Question.SQL},
-	} {
-		errs = append(errs, add(p[0], p[1]))
-	}
+		{"Not as they are", changed}, {"SQL", n.Question.SQL}}...)
 	for _, c := range b.columns {
-		if doc := columnDocs()[c.name]; doc != "" {
-			errs = append(errs, add("Column "+c.name, doc))
+		lines = append(lines, [2]string{"Column " + c.name, columnDocs()[c.name]})
+	}
+	errs, row := []error{w.SetColWidth(1, 1, 18), w.SetColWidth(2, 2, 100)}, 0
+	for _, l := range lines {
+		if l[1] != "" {
+			row++
+			errs = append(errs, w.SetRow("A"+strconv.Itoa(row), []any{excelize.Cell{StyleID: b.head, Value: l[0]},
+				excelize.Cell{StyleID: b.wrapped, Value: b.text(l[1])}}))
 		}
 	}
 	return errors.Join(append(errs, w.Flush())...)
