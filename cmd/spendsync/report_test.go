@@ -441,7 +441,7 @@ func TestReport_RefusesWhatItCannotDo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Exec("CREATE OR REPLACE VIEW mart.restatements AS SELECT 1 AS other"); err != nil {
+	if _, err := db.Exec("CREATE OR REPLACE VIEW mart.settlement AS SELECT 1 AS other"); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {

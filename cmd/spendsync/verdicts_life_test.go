@@ -263,7 +263,8 @@ func (f *fifty) syncCard() { f.sync("card", "") }
 // syncWire syncs the account that pays by wire, and notes what is said of its funds.
 func (f *fifty) syncWire() {
 	f.sync("wire", "2")
-	r := f.table("SELECT days_until_stop, coalesce(action, 'nothing') FROM mart.budget_runway WHERE account_id = 'wire'")[0]
+	r := f.table("SELECT days_until_stop, coalesce(action, 'nothing') FROM mart.budget_runway WHERE " +
+		"account_id = 'wire'")[0]
 	f.forecast = append(f.forecast, forecast{f.service.Now(), number(f.t, r[0]), f.wired, r[1]})
 }
 

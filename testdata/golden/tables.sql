@@ -443,7 +443,7 @@ CREATE TABLE "main"."tracker_daily" (
   "revenue" DECIMAL(18,6),
   "_run_id" VARCHAR NOT NULL
 );
-COMMENT ON TABLE "main"."tracker_daily" IS 'Raw: its days begin at midnight of the tracker''s time zone, so a day of it is a day of spend_daily only if the tracker reports in America/Chicago. What the operator''s own tracker counted, as the export that SPENDSYNC_PAYOUTS names had it. A newer export replaces the days that it has; other days stay. Ask tracker_profit, tracker_gap and tracker_days (spendsync query), which add up several days.';
+COMMENT ON TABLE "main"."tracker_daily" IS 'Raw: its days begin at midnight of the tracker''s time zone, so a day of it is a day of spend_daily only if the tracker reports in America/Chicago. What the operator''s own tracker counted, as the export that SPENDSYNC_PAYOUTS names had it. A newer export replaces the days that it has; other days stay. Ask spendsync query tracker, which adds up several days.';
 COMMENT ON COLUMN "main"."tracker_daily"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "main"."tracker_daily"."report_date" IS 'Day as the export has it: of the time zone that the tracker reports in, which may not be Chicago.';
 COMMENT ON COLUMN "main"."tracker_daily"."campaign_id" IS 'Campaign as the export names it; it may be none of this account.';
