@@ -147,7 +147,8 @@ func TestTable_WideLosesNothing(t *testing.T) {
 	if err := n.Write(t.Context(), &b, "table"); err != nil {
 		t.Fatal(err)
 	}
-	for value, times := range map[string]int{"── 3 ": 1, "campaign_name": 3, "a campaign with a long": 3, "$1,234.50\n": 1,
+	for value, times := range map[string]int{"── 3 ": 1, "campaign_name": 3, "a campaign with a long": 3,
+		"$1,234.50\n": 1,
 		"$7,407.00\n": 0, "$6.00\n": 1, "unclear\n": 1, "ctr ": 2, "A column that a record lacks is NULL": 1} {
 		if got := strings.Count(b.String(), value); got != times {
 			t.Errorf("%q is there %d times, want %d:\n%s", value, got, times, b.String())

@@ -93,8 +93,8 @@ func (n Rendering) writeEnd(w *bufio.Writer, g *grid, shown int64, left int) {
 		lines = append(lines, n.Question.Alone)
 	}
 	if more := n.Result.Count - shown; more > 0 {
-		lines = append(lines, fmt.Sprintf("%s of %d shown, %d more: --rows 0 shows all of them, --out FILE writes them.",
-			phrase.Count(int(shown), "row"), n.Result.Count, more))
+		lines = append(lines, fmt.Sprintf("%s of %d shown, %d more: --rows 0 shows all of them, --out FILE writes "+
+			"them.", phrase.Count(int(shown), "row"), n.Result.Count, more))
 	}
 	if n.Question.Trap != "" {
 		lines = append(lines, phrase.Count(int(n.Result.Count), "row")+". Mind: "+n.Question.Trap)

@@ -62,8 +62,8 @@ func (n Rendering) writeXLSX(ctx context.Context, out io.Writer) (err error) {
 // sheetFormats are the number formats: of units, and of values that have none. Money is shown with two decimals, a
 // share as a percentage; the cell holds all digits.
 var (
-	sheetFormats = map[unit]string{unitMoney: "#,##0.00", unitPrice: "#,##0.00##", unitPercent: "0.0%", unitRate: "0.00%",
-		unitRatio: "#,##0.00##"}
+	sheetFormats = map[unit]string{unitMoney: "#,##0.00", unitPrice: "#,##0.00##", unitPercent: "0.0%",
+		unitRate: "0.00%", unitRatio: "#,##0.00##"}
 	formFormats = map[valueForm]string{formNumber: "#,##0", formTime: "yyyy-mm-dd", formInstant: "yyyy-mm-dd hh:mm:ss"}
 )
 
