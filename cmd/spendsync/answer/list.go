@@ -126,7 +126,8 @@ func (all Listing) Short(width int) string {
 		b.WriteString(phrase.Entry(name, all.Asks[i].Question, meaningColumn, width))
 	}
 	return b.String() + "\n" + wrap.Line(fmt.Sprintf("Ask one: 'spendsync query NAME'. --all lists %d more questions, "+
-		"%s and %s, with their parameters. Or ask in SQL: 'spendsync query -c SQL'; 'spendsync tables' lists the tables.",
+		"%s and %s, with their parameters. Or ask in SQL: 'spendsync query -c SQL'; 'spendsync tables' lists the "+
+		"tables.",
 		len(all.Asks)-len(mostAsked), phrase.Count(len(all.Views), "view"), phrase.Count(len(all.Macros), "macro")),
 		width, "") + "\n"
 }
