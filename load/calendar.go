@@ -1,8 +1,10 @@
 package load
 
 import (
+	"errors"
 	"slices"
 
+	"spendsync/load/durable"
 	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
@@ -22,7 +24,10 @@ func (c *contribution) addCalendar() error {
 	var have []schema.CalendarDay
 	if info := c.file(path); info != nil {
 		var err error
-		if have, err = readPart(c.files, path, info, t); err != nil {
+		have, err = readPart(c.files, path, info, t)
+		if errors.Is(err, durable.ErrDamaged) {
+			s.opts.Log.Warn("the calendar is damaged and made again", "error", err)
+		} else if err != nil {
 			return err
 		}
 	}

@@ -21,7 +21,7 @@ type generationBuilder struct {
 	// everyAccount means that all accounts are loaded, and may change.
 	everyAccount bool
 
-	repair bool // everything that can be made again is made again
+	repair bool // what follows from the other files is made again
 
 	w           *duck.Warehouse // the DuckDB file while it is built
 	fromNothing bool            // it does not carry the base's forward
@@ -55,8 +55,7 @@ func (g *Staged) begin() (base *manifest.Manifest, head manifest.Head, err error
 		return nil, head, durable.Damaged(manifest.FileName, "restore the newest backup",
 			"this run began with generation %d, and an older one is published now", s.base.Generation)
 	}
-	// No number is given twice, even if its generation is lost.
-	head.Generation = max(head.Generation, s.newer.Generation) + 1
+	head.Generation++
 	head.SchemaVersion, head.PublishedAt = schema.Version, schema.InstantOf(s.opts.Now())
 	head.RunID, head.Version = g.runID, s.opts.Version
 	return base, head, nil
@@ -118,7 +117,6 @@ type Contents struct {
 	Ask     *manifest.Ask
 	Reach   int
 	Notes   []manifest.Note // of the account after this run; nil: they stay unchanged
-	// Repair makes again all that can be made again: damaged files are restored, the DuckDB
-	// file is built from nothing, and so is every mart.
+	// Repair makes again what follows from the other files: the DuckDB file, and every mart and copy.
 	Repair bool
 }

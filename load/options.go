@@ -19,9 +19,6 @@ type Options struct {
 	Version  string           // of the binary, for the manifest
 	Log      *slog.Logger     // nil: silent
 	Now      func() time.Time // for "today" only; nil: the clock
-	// AcceptLoss continues with a store that has lost or set-back parts. It rebuilds the rows of a day from its stored
-	// replies. If nil, such a store is refused.
-	AcceptLoss ReadRaw
 
 	// disk is the file system; zero: the operating system's.
 	disk durable.Disk

@@ -25,10 +25,6 @@ type Preview struct {
 	NewlyLost []schema.Date
 	// ViewErrors name the views and marts that could not be made. The stored data is complete without them.
 	ViewErrors []error
-	// Restored are damaged files that a repair brings back.
-	Restored []string
-	// Accepted lists the losses that [Options.AcceptLoss] accepted.
-	Accepted []string
 	// Restatements is how many lines spend_change gains.
 	Restatements int
 }
@@ -82,18 +78,11 @@ func (p *Prepared) prepare(ctx context.Context, g *Staged, c Contents) (err erro
 			return err
 		}
 	}
-	repaired := repair{g: g, files: n.files, base: base, next: base}
-	if c.Repair && base != nil {
-		repaired.next = base.Clone()
-		if err := repaired.restore(ctx); err != nil {
-			return err
-		}
-	}
-	change, err := g.contribute(repaired.next, n.files, c)
+	change, err := g.contribute(base, n.files, c)
 	if err != nil {
 		return err
 	}
-	n.next = manifest.Next(repaired.next, head, s.account, change)
+	n.next = manifest.Next(base, head, s.account, change)
 	n.acc = n.next.Accounts[s.account]
 	if n.updates, err = g.update(base, n.next, n.files); err != nil {
 		return err
@@ -110,7 +99,6 @@ func (p *Prepared) prepare(ctx context.Context, g *Staged, c Contents) (err erro
 	p.preview = Preview{
 		Generation: n.next.Generation, Coverage: n.acc.Coverage(s.account, p.now),
 		NewlyLost: n.acc.NewlyLost(s.account, p.now), Restatements: g.restatements(), ViewErrors: viewErrors,
-		Restored: repaired.restored, Accepted: repaired.losses(),
 	}
 	return nil
 }

@@ -66,9 +66,8 @@ func restatedLines(t testing.TB, dir string) (n int) {
 }
 
 // TestSetBack_AnyMixture mixes the parts of two generations in every way. What the later
-// one has is never lost without an error: either a command restores all of it, or it
-// refuses until the loss is accepted. By default those mixtures with at most one part of
-// the one or the other generation.
+// one has is never lost without an error: a command that would lose it refuses. By default
+// those mixtures with at most one part of the one or the other generation.
 func TestSetBack_AnyMixture(t *testing.T) {
 	schematest.Long(t)
 	t.Parallel()
@@ -117,48 +116,7 @@ func TestSetBack_AnyMixture(t *testing.T) {
 				t.Errorf("rebuild says that all is well, and %d of %d restatements are gone",
 					lines-restatedLines(t, dir), lines)
 			}
-			st.acceptLoss(t, later)
 		})
-	}
-}
-
-// acceptLoss rebuilds a mixed store and accepts the losses: the store is then intact, has the content of all its
-// parts, and runs continue.
-func (st *sceneStores) acceptLoss(t *testing.T, later []string) {
-	t.Helper()
-	dir := st.mixed(t, later...)
-	if _, err := st.rebuildAccepting(t, dir); err != nil {
-		t.Errorf("rebuild = %v", err)
-		return
-	}
-	for _, d := range st.verify(t, dir).Damages {
-		// Replies that give another day than the stored one are not the store's any more,
-		// and those of days in reach come again.
-		if !strings.HasPrefix(d.Path, "raw/") {
-			t.Errorf("after the rebuild: %v", d)
-		}
-	}
-	if slices.Contains(later, "parquet") && restatedLines(t, dir) != restatedLines(t, st.after) {
-		t.Errorf("%d lines of spend_change are left, want %d", restatedLines(t, dir), restatedLines(t, st.after))
-	}
-	m, err := manifest.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	newest := st.was.Generation
-	if slices.ContainsFunc(later, func(part string) bool { return part != "raw" && part != "parquet" }) {
-		newest = st.is.Generation
-	}
-	if m.Generation <= newest {
-		t.Errorf("generation %d is published, and %d was before", m.Generation, newest)
-	}
-	if err := sceneSecond().do(t.Context(), dir, sceneOptions(durable.Disk{FS: lazyFiles{}})); err != nil {
-		t.Errorf("the next run: %v", err)
-	}
-	for _, d := range st.verify(t, dir).Damages {
-		if d.Repair != manifest.MoveOut {
-			t.Errorf("after the next run: %v", d)
-		}
 	}
 }
 
@@ -188,7 +146,7 @@ func checkRepairs(t testing.TB, report *Verification, setBack bool) {
 	said := 0
 	for _, d := range report.Damages {
 		if d.Path == manifest.FileName && strings.Contains(d.What, "was set back from") &&
-			strings.Contains(d.Repair, "--accept-loss") {
+			strings.Contains(d.Repair, "pull --all") {
 			said++
 		} else if setBack && d.Repair != "see "+manifest.FileName {
 			t.Errorf("%s is to be repaired by %q, which may forget what is newer", d.Path, d.Repair)
@@ -206,11 +164,6 @@ func manifestOf(t testing.TB, dir string) string {
 		t.Fatal(err)
 	}
 	return string(b)
-}
-
-func (st *sceneStores) rebuildAccepting(t testing.TB, dir string) (Preview, error) {
-	t.Helper()
-	return rebuildWith(t, dir, func(o *Options) { o.AcceptLoss = st.rawOf })
 }
 
 // TestSetBack_ByABackupThatIsLaidOver restores an older backup without removing newer files: the older manifest does
@@ -234,11 +187,5 @@ func TestSetBack_ByABackupThatIsLaidOver(t *testing.T) {
 	_, err := Open(t.Context(), dir, "acme", sceneOptions(durable.Disk{FS: lazyFiles{}}))
 	if !errors.Is(err, durable.ErrDamaged) || !strings.Contains(fmt.Sprint(err), "was set back") {
 		t.Fatalf("Open = %v, want it refused", err)
-	}
-	if _, err := st.rebuildAccepting(t, dir); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := restatedLines(t, dir), restatedLines(t, st.after); got != want {
-		t.Errorf("%d lines of spend_change, want the %d that were still there", got, want)
 	}
 }

@@ -25,7 +25,6 @@ type Store struct {
 	opts    Options
 	lock    io.Closer          // the account's
 	base    *manifest.Manifest // the generation this run started from; nil: none yet
-	newer   manifest.NewerPart // files that the manifest does not list, if their loss is accepted
 }
 
 // Open takes the account's lock, or fails at once with [durable.ErrLocked] if another run of the account holds it. It
@@ -148,10 +147,9 @@ func (s *Store) lookAround(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if newer.Path != "" && s.opts.AcceptLoss == nil {
+	if newer.Path != "" {
 		return refusal(s.base.SetBack(newer))
 	}
-	s.newer = newer
 	return s.warnOfStrays(files)
 }
 

@@ -117,15 +117,14 @@ type verifier struct {
 	opts     Options
 	manifest *manifest.Manifest
 	raw      ReadRaw
-	intact   bool            // the DuckDB file has the bytes that were published
 	setBack  *durable.Damage // a part is newer than the manifest; nil: none is
 
 	mu     sync.Mutex
 	report Verification
 }
 
-// nameRepairs names for each damaged file what repairs it now: an intact DuckDB file gives back any Parquet
-// file, the replies a day, and the service a reply as long as its day is in reach.
+// nameRepairs names for each damaged file what repairs it now: the replies make a day again, the service a reply as
+// long as its day is in reach, and a backup what follows from nothing.
 func (v *verifier) nameRepairs() {
 	for _, d := range v.report.Damages {
 		if v.setBack != nil && d != v.setBack {
@@ -133,18 +132,12 @@ func (v *verifier) nameRepairs() {
 			continue
 		}
 		for name, a := range v.manifest.Accounts {
-			if a.Ledger[d.Path] > 0 && !v.intact {
-				d.Repair = durable.RepairRebuild + ", or " + manifest.RepairLost
-			}
 			info := a.Files[d.Path]
 			switch {
-			case info == nil || d.Repair == durable.RepairRebuild:
+			case info == nil:
 			case info.Kind == manifest.KindRaw && d.Repair != durable.RepairReplay:
 				d.Repair = v.repairReply(name, info.Day)
-			case info.Kind != manifest.KindParquet:
-			case v.intact:
-				d.Repair = durable.RepairRebuild
-			case info.Table != schema.SpendDaily.Name || len(a.RawPages(info.Day)) == 0:
+			case info.Table == schema.SpendDaily.Name && len(a.RawPages(info.Day)) == 0:
 				d.Repair = manifest.RepairLost
 			}
 		}
@@ -368,7 +361,6 @@ func (v *verifier) warehouse(ctx context.Context) error {
 		return v.found(durable.Damaged(duck.FileName, durable.RepairRebuild, "its bytes are not those that "+
 			"were published"))
 	}
-	v.intact = true
 	if wal, err := v.opts.disk.Exists(path + ".wal"); wal || err != nil {
 		if err != nil {
 			return err

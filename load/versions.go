@@ -26,9 +26,6 @@ type versioned struct {
 		history.Confirmations, error)
 	// check reads the published versions and holds them together.
 	check func(d durable.Disk, dir, path string, a *manifest.Account, info *manifest.File) error
-	// recall reads versions that the manifest does not know, counts them, and derives their confirmations from them
-	// alone.
-	recall func(d durable.Disk, dir, path string) (history.Confirmations, int64, error)
 }
 
 var versionedTables = []versioned{
@@ -119,14 +116,6 @@ func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], amend func(
 			return durable.Damaged(path, durable.RepairBackup, "%v", err)
 		}
 		return nil
-	}
-	f.recall = func(d durable.Disk, dir, path string) (history.Confirmations, int64, error) {
-		rows, err := parquet.Rows(d, filepath.Join(dir, path), t)
-		if err != nil {
-			return history.Confirmations{}, 0, err
-		}
-		m, err := history.Recall[R, P](t, rows)
-		return m, int64(len(rows)), err
 	}
 	return f
 }

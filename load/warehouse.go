@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 
 	"spendsync/load/duck"
 	"spendsync/load/durable"
@@ -61,7 +63,7 @@ func (n *generationBuilder) loadWarehouse(ctx context.Context) (viewErrors []err
 	}
 	loads, amends := n.loads, n.amends
 	if n.fromNothing {
-		if err := errors.Join(n.keepNewerDuckDB(ctx), s.opts.disk.RemoveIfThere(path), n.loadAll()); err != nil {
+		if err := errors.Join(n.refuseNewerDuckDB(ctx), s.opts.disk.RemoveIfThere(path), n.loadAll()); err != nil {
 			return nil, err
 		}
 		amends = nil
@@ -264,12 +266,11 @@ func (n *generationBuilder) carryForward(ctx context.Context, path string) (bool
 	return true, nil
 }
 
-// keepNewerDuckDB refuses to replace the DuckDB file of a later generation: it may be the only part of the store that
-// knows what was published since. If its loss is accepted, a copy is kept under another name.
-func (n *generationBuilder) keepNewerDuckDB(ctx context.Context) error {
+// refuseNewerDuckDB refuses to replace the DuckDB file of a later generation: it may be the only part of the store that
+// knows what was published since.
+func (n *generationBuilder) refuseNewerDuckDB(ctx context.Context) error {
 	s := n.g.store
-	path := filepath.Join(s.dir, duck.FileName)
-	sha, _, err := s.opts.disk.HashFile(path)
+	sha, _, err := s.opts.disk.HashFile(filepath.Join(s.dir, duck.FileName))
 	if n.base == nil || errors.Is(err, os.ErrNotExist) || err == nil && sha == n.base.Warehouse.SHA256 {
 		return nil
 	}
@@ -280,26 +281,18 @@ func (n *generationBuilder) keepNewerDuckDB(ctx context.Context) error {
 	if err != nil || newer.Path == "" {
 		return err
 	}
-	if s.opts.AcceptLoss == nil {
-		return refusal(n.base.SetBack(newer))
-	}
-	n.next.Generation = max(n.next.Generation, newer.Generation+1)
-	aside := fmt.Sprintf("%s.aside-%s", duck.FileName, n.g.runID)
-	if _, _, err := s.opts.disk.CopyFile(ctx, path, filepath.Join(s.dir, aside)); err != nil {
-		return err
-	}
-	s.opts.Log.Warn("warehouse.duckdb is of a later generation than the manifest; a copy is kept", "generation",
-		newer.Generation, "copy", aside)
-	return s.opts.disk.SyncFile(filepath.Join(s.dir, aside))
+	return refusal(n.base.SetBack(newer))
 }
 
 // allLoads fill an empty DuckDB file with every file of the generation. A file whose content has changed is refused:
-// DuckDB would read many damaged files without an error.
+// DuckDB would read many damaged files without an error. The error names every such file.
 func (n *generationBuilder) allLoads() ([]duck.ReplacePartition, error) {
 	files := map[string][]string{}
+	var damages []error
 	for _, name := range n.next.AccountNames() {
 		a := n.next.Accounts[name]
-		for path, f := range a.Files {
+		for _, path := range slices.Sorted(maps.Keys(a.Files)) {
+			f := a.Files[path]
 			if f.Kind != manifest.KindParquet {
 				continue
 			}
@@ -308,7 +301,9 @@ func (n *generationBuilder) allLoads() ([]duck.ReplacePartition, error) {
 			}
 			if h := versionedTable(f.Table); h != nil {
 				private, err := h.confirm(n.files, name, a)
-				if err != nil {
+				if errors.Is(err, durable.ErrDamaged) {
+					damages = append(damages, err)
+				} else if err != nil {
 					return nil, err
 				}
 				files[f.Table] = append(files[f.Table], private...)
@@ -317,11 +312,17 @@ func (n *generationBuilder) allLoads() ([]duck.ReplacePartition, error) {
 			full := filepath.Join(n.g.store.dir, path)
 			if n.files.isStaged(path) {
 				full = n.g.staged(path)
-			} else if d := manifest.CheckBytes(n.g.store.opts.disk, n.g.store.dir, path, f); d != nil {
-				return nil, d
+			} else if err := manifest.CheckBytes(n.g.store.opts.disk, n.g.store.dir, path, f); err != nil {
+				if !errors.Is(err, durable.ErrDamaged) {
+					return nil, err
+				}
+				damages = append(damages, err)
 			}
 			files[f.Table] = append(files[f.Table], full)
 		}
+	}
+	if len(damages) > 0 {
+		return nil, errors.Join(damages...)
 	}
 	var loads []duck.ReplacePartition
 	for _, t := range schema.Tables {

@@ -31,7 +31,7 @@ type CalendarDay struct {
 var Calendar = Define[CalendarDay]("calendar", ByAccount,
 	"Chicago days with their exact bounds, for every account, from the year of its first stored day to the end "+
 		"of next year.",
-	Dropped(DroppedColumn{11, "limit_starts_at", 11}, DroppedColumn{11, "limit_ends_at", 12}))
+	From(OtherTables), Dropped(DroppedColumn{11, "limit_starts_at", 11}, DroppedColumn{11, "limit_ends_at", 12}))
 
 // CalendarDays are the days of the years first to last for an account.
 func CalendarDays(account, run string, first, last int) []CalendarDay {

@@ -9,6 +9,7 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/check"
 	"spendsync/load/durable"
+	"spendsync/load/manifest"
 	"spendsync/schema/schematest"
 )
 
@@ -42,54 +43,65 @@ func TestDamage_IsFoundNamedAndRepaired(t *testing.T) {
 	day := (w.today() - 3).String()
 	for _, c := range []struct{ path, mend string }{
 		{"parquet/calendar/account=acme/data.parquet", "rebuild"},
-		{"parquet/campaign_history/account=acme/data.parquet", "rebuild"},
-		{"parquet/account_snapshot/account=acme/data.parquet", "rebuild"},
-		{"parquet/spend_daily/account=acme/day=" + day + "/data.parquet", "rebuild"},
-		{strings.TrimPrefix(ledger[0], w.dir+"/"), "rebuild"},
+		{"parquet/campaign_history/account=acme/data.parquet", ""},
+		{"parquet/account_snapshot/account=acme/data.parquet", ""},
+		{"parquet/spend_daily/account=acme/day=" + day + "/data.parquet", "replay"},
+		{strings.TrimPrefix(ledger[0], w.dir+"/"), ""},
 		{"warehouse.duckdb", "rebuild"},
 	} {
+		good, err := os.ReadFile(filepath.Join(w.dir, c.path))
+		if err != nil {
+			t.Fatal(err)
+		}
 		w.spoil(c.path, flipped)
 		code, out, last := w.run("verify")
 		if code != exit.Damaged || !strings.Contains(out, c.path) || !strings.Contains(last, c.path) ||
-			!strings.Contains(out, "[spendsync repair "+c.mend+"]") {
+			c.mend != "" && !strings.Contains(out, "[spendsync repair "+c.mend+"]") ||
+			c.mend == "" && !strings.Contains(out, "pull --all") {
 			t.Errorf("%s: verify: exit %d: %s%s", c.path, code, out, last)
 		}
-		w.must(c.mend)
+		if c.mend != "" {
+			w.must(c.mend)
+		} else {
+			if code, _, last := w.run("rebuild"); code != exit.Damaged || !strings.Contains(last, c.path) {
+				t.Errorf("%s: rebuild: exit %d: %s", c.path, code, last)
+			}
+			w.spoil(c.path, func([]byte) []byte { return good })
+		}
 		w.checkTruth()
 	}
 }
 
-// TestDamage_OfSeveralFiles has a damaged day, a damaged calendar and no DuckDB file:
-// each command mends what it can and names what it cannot.
+// TestDamage_OfSeveralFiles has a damaged day, damaged campaigns and no DuckDB file: each command names what it cannot
+// mend.
 func TestDamage_OfSeveralFiles(t *testing.T) {
 	schematest.Long(t)
 	w := newWorld(t).withoutMarts().synced()
-	calendar := "parquet/calendar/account=acme/data.parquet"
+	campaigns := "parquet/campaign_history/account=acme/data.parquet"
 	day := "parquet/spend_daily/account=acme/day=" + (w.today() - 3).String() + "/data.parquet"
-	good, err := os.ReadFile(filepath.Join(w.dir, calendar))
+	good, err := os.ReadFile(filepath.Join(w.dir, campaigns))
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.spoil(calendar, cut)
+	w.spoil(campaigns, cut)
 	w.spoil(day, cut)
 	w.spoil("warehouse.duckdb", cut)
 	code, out, _ := w.run("verify")
-	for path, mend := range map[string]string{calendar: "restore the whole data directory from one backup; if " +
-		"there is none, 'spendsync repair rebuild --accept-loss' continues without it", day: "spendsync repair replay",
+	for path, mend := range map[string]string{campaigns: manifest.RepairLost, day: "spendsync repair replay",
 		"warehouse.duckdb": "spendsync repair rebuild"} {
 		if code != exit.Damaged || !strings.Contains(out, path) || !strings.Contains(out, "["+mend+"]") {
 			t.Errorf("verify: exit %d, want %s and %s in\n%s", code, path, mend, out)
 		}
 	}
-	if code, _, last := w.run("rebuild"); code != exit.Damaged || !strings.Contains(last, calendar) ||
+	if code, _, last := w.run("rebuild"); code != exit.Damaged || !strings.Contains(last, campaigns) ||
 		!strings.Contains(last, day) {
 		t.Errorf("rebuild: exit %d: %s", code, last)
 	}
-	if code, _, last := w.run("replay"); code != exit.Damaged || !strings.Contains(last, calendar) ||
+	if code, _, last := w.run("replay"); code != exit.Damaged || !strings.Contains(last, campaigns) ||
 		strings.Contains(last, day) {
 		t.Errorf("replay: exit %d: %s", code, last)
 	}
-	w.spoil(calendar, func([]byte) []byte { return good })
+	w.spoil(campaigns, func([]byte) []byte { return good })
 	w.must("replay")
 	w.checkTruth()
 }
@@ -167,10 +179,9 @@ func (w *world) bringBack(backup string, parts ...string) {
 	}
 }
 
-// TestSetBack_IsRefusedUntilTheLossIsAccepted restores parts of an older backup: every
-// command that publishes refuses, verify advises nothing that would forget what is newer,
-// and after the loss is accepted all is well.
-func TestSetBack_IsRefusedUntilTheLossIsAccepted(t *testing.T) {
+// TestSetBack_IsRefused restores parts of an older backup: every command that publishes refuses, and verify advises
+// nothing that would forget what is newer.
+func TestSetBack_IsRefused(t *testing.T) {
 	world := newWorld(t).withoutMarts().synced()
 	backup := world.keep()
 	world.restate(world.today() - 5)
@@ -190,7 +201,7 @@ func TestSetBack_IsRefusedUntilTheLossIsAccepted(t *testing.T) {
 			before := w.hashes("parquet", "raw", "ledger")
 			code, out, last := w.run("verify")
 			if code != exit.Damaged || !strings.Contains(out+last, "was set back from ") ||
-				!strings.Contains(out, "rebuild --accept-loss") || strings.Contains(out, "[spendsync re") {
+				!strings.Contains(out, "pull --all") || strings.Contains(out, "[spendsync re") {
 				t.Errorf("verify: exit %d: %s%s", code, out, last)
 			}
 			// Only the size of the DuckDB file would show it, and check opens no such file.
@@ -202,16 +213,11 @@ func TestSetBack_IsRefusedUntilTheLossIsAccepted(t *testing.T) {
 				{"backfill", "--from", day, "--to", day}} {
 				code, _, last := w.run(command...)
 				if code != exit.Damaged || !strings.Contains(last, "was set back from ") ||
-					!strings.Contains(last, "rebuild --accept-loss") {
+					!strings.Contains(last, "pull --all") {
 					t.Errorf("%s: exit %d: %s", command, code, last)
 				}
 			}
 			w.wantUnchanged("the refused commands", before, w.hashes("parquet", "raw", "ledger"))
-			if code, _, last := w.run("rebuild", "--accept-loss"); code != exit.OK {
-				t.Fatalf("rebuild --accept-loss: exit %d: %s", code, last)
-			}
-			w.must("sync", "--full")
-			w.checkTruth()
 		})
 	}
 }

@@ -119,29 +119,21 @@ what none of them can repair comes back from a bucket by 'spendsync pull --all'.
 }
 
 func newRebuildCommand(a *app) *cobra.Command {
-	acceptLoss := false
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use: "rebuild", Short: "Build warehouse.duckdb again from the Parquet files",
-		Long: `Builds the DuckDB file from nothing but the Parquet files and the ledger. A damaged Parquet file or
-ledger is first restored from the old DuckDB file if that is intact: it is used only if it proves to be what was
-published. If something can't be restored, it is named and nothing is published.
+		Long: `Builds the DuckDB file, and the Parquet files that follow from others, from nothing but the other Parquet
+files and the ledger. If one of these is damaged, it is named and nothing is published: 'spendsync repair replay'
+makes a day again from its replies, and 'spendsync pull --all' brings the whole data directory back from the bucket.
 
 If parts of the store are older than others, for example after a backup that was restored in part, every command that
-publishes refuses to run. Restore one complete backup then. If there is none, --accept-loss continues with this store:
-every intact file is used, whatever no part of the store contains any more is named and forgotten for good, and the
-next sync reads the days in reach again. Copy the data directory first.`,
-		Example: "  spendsync repair rebuild\n  spendsync repair rebuild --accept-loss",
+publishes refuses to run. Bring back one complete backup then.`,
+		Example: "  spendsync repair rebuild",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return (&runner{a}).runRepair(cmd.Context(), func(j job.Job, ctx context.Context) (*job.Result, error) {
-				if acceptLoss {
-					j.Store.AcceptLoss = job.RowsOfReplies(j.Service)
-				}
 				return j.Rebuild(ctx)
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&acceptLoss, "accept-loss", false, "go on without what is lost for good")
-	return cmd
 }
 
 func newReplayCommand(a *app) *cobra.Command {

@@ -582,10 +582,6 @@ func TestReplay_RepairsADamagedDay(t *testing.T) {
 	if err := os.WriteFile(path, []byte("PAR1 no more"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	// Nor is there a DuckDB file to restore it from.
-	if err := os.Remove(filepath.Join(w.dir, "warehouse.duckdb")); err != nil {
-		t.Fatal(err)
-	}
 	if code, out, _ := w.run("verify"); code != exit.Damaged || !strings.Contains(out, "spendsync repair replay") {
 		t.Errorf("verify: exit %d: %s", code, out)
 	}

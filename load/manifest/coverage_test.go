@@ -224,7 +224,8 @@ func TestReadLedger_NoText(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := ReadLedger(durable.OS, dir, path)
-	if d, ok := errors.AsType[*durable.Damage](err); !ok || d.Path != path || !strings.Contains(d.Repair, "rebuild") {
+	if d, ok := errors.AsType[*durable.Damage](err); !ok || d.Path != path ||
+		!strings.Contains(d.Repair, "pull --all") {
 		t.Errorf("%v", err)
 	}
 }

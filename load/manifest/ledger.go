@@ -81,7 +81,7 @@ func DecodeLedger(path string, b []byte) (rows LedgerRows, err error) {
 		}
 		var l ledgerLine
 		if err := json.Unmarshal(line, &l); err != nil {
-			return rows, durable.Damaged(path, durable.RepairRebuild, "line %d is not readable: %v", n+1, err)
+			return rows, durable.Damaged(path, RepairLost, "line %d is not readable: %v", n+1, err)
 		}
 		switch {
 		case l.Run != nil:
@@ -107,8 +107,7 @@ func ReadLedger(d durable.Disk, dir, path string) ([]byte, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case errors.As(err, &odd):
-		// If the file is missing, a rebuild writes its published lines again.
-		odd.Path, odd.Repair = path, "move it out of the data directory, then run 'spendsync repair rebuild'"
+		odd.Path, odd.Repair = path, "move it out of the data directory, then "+RepairLost
 	}
 	return b, err
 }
@@ -118,13 +117,13 @@ func ReadLedger(d durable.Disk, dir, path string) ([]byte, error) {
 func CheckLedger(path string, b []byte, published int64, sha string) error {
 	switch {
 	case len(b) == 0 && published > 0:
-		return durable.Damaged(path, durable.RepairRebuild, "it is missing or empty, and had %d bytes when it "+
+		return durable.Damaged(path, RepairLost, "it is missing or empty, and had %d bytes when it "+
 			"was published", published)
 	case int64(len(b)) < published:
-		return durable.Damaged(path, durable.RepairRebuild, "it has %d bytes, and had %d when it was published", len(b),
+		return durable.Damaged(path, RepairLost, "it has %d bytes, and had %d when it was published", len(b),
 			published)
 	case sha != "" && HashLedger(b[:published]) != sha:
-		return durable.Damaged(path, durable.RepairRebuild, "its bytes are not those that were published")
+		return durable.Damaged(path, RepairLost, "its bytes are not those that were published")
 	}
 	return nil
 }

@@ -205,15 +205,12 @@ func (f *File) IsMart() bool {
 
 // Repair returns what repairs a damaged file: the replies contain the report and nothing else.
 func (f *File) Repair() string {
-	if f.Kind == KindReplies {
-		return RepairLost
-	}
 	if t := schema.Named(f.Table); t != nil && t.MadeFrom == schema.Replies {
 		return durable.RepairReplay
 	} else if t != nil && t.MadeFrom == schema.OtherTables {
 		return durable.RepairRebuild
 	}
-	return durable.RepairBackup
+	return RepairLost
 }
 
 // check refuses an account that names files outside of the store: the rest of the package relies on this.

@@ -63,13 +63,13 @@ func TestFile_Repair(t *testing.T) {
 		mart bool
 	}{
 		{File{Kind: KindReplies}, RepairLost, false},
-		{File{Kind: KindRaw}, durable.RepairBackup, false},
+		{File{Kind: KindRaw}, RepairLost, false},
 		{File{Kind: KindParquet, Table: "spend_daily"}, durable.RepairReplay, false},
-		{File{Kind: KindParquet, Table: "spend_change"}, durable.RepairBackup, false},
-		{File{Kind: KindParquet, Table: "campaign_history"}, durable.RepairBackup, false},
+		{File{Kind: KindParquet, Table: "spend_change"}, RepairLost, false},
+		{File{Kind: KindParquet, Table: "campaign_history"}, RepairLost, false},
 		{File{Kind: KindParquet, Table: "mart_campaign_day"}, durable.RepairRebuild, true},
 		{File{Kind: KindParquet, Table: "ops_run"}, durable.RepairRebuild, true},
-		{File{Kind: KindParquet, Table: "of a newer version"}, durable.RepairBackup, false},
+		{File{Kind: KindParquet, Table: "of a newer version"}, RepairLost, false},
 	} {
 		if got := c.file.Repair(); got != c.want || c.file.IsMart() != c.mart {
 			t.Errorf("%+v: %q, want %q; a mart %t", c.file, got, c.want, c.file.IsMart())
@@ -82,7 +82,7 @@ func TestTableAt(t *testing.T) {
 	day := schema.NewDate(2026, 3, 8)
 	for _, table := range schema.Documented() {
 		path := PartPath(table, "acme", day)
-		got, at := TableAt("acme", path)
+		got, at := tableAt("acme", path)
 		want, wantDay := table, day
 		if !table.HasFiles() || table.View != "" {
 			want = nil
@@ -93,10 +93,10 @@ func TestTableAt(t *testing.T) {
 		if got != want || at != wantDay {
 			t.Errorf("%s: %v, %s", path, got, at)
 		}
-		if named := TableNamed(table.Name); (named == table) != (want != nil) {
+		if named := tableNamed(table.Name); (named == table) != (want != nil) {
 			t.Errorf("table %s is %v", table.Name, named)
 		}
-		if other, _ := TableAt("other", path); other != nil {
+		if other, _ := tableAt("other", path); other != nil {
 			t.Errorf("%s is a file of another account", path)
 		}
 	}
@@ -104,7 +104,7 @@ func TestTableAt(t *testing.T) {
 		"parquet/spend_daily/account=acme/day=2026-03-08", "parquet/spend_daily/account=acme/day=2026-03-08/x",
 		"parquet/spend_daily/account=acme/day=2026-02-30/data.parquet", "parquet/none/account=acme/data.parquet",
 		"raw/spend_daily/account=acme/day=2026-03-08/data.parquet", "parquet/campaign_history/account=acme/other"} {
-		if table, _ := TableAt("acme", path); table != nil {
+		if table, _ := tableAt("acme", path); table != nil {
 			t.Errorf("%s is a file of %s", path, table.Name)
 		}
 	}

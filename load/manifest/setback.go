@@ -25,8 +25,8 @@ import (
 // later run could know of it.
 
 // RepairLost is the repair of damage that no part of the store can undo.
-const RepairLost = "restore the whole data directory from one backup; if there is none, 'spendsync repair rebuild " +
-	"--accept-loss' continues without it"
+const RepairLost = "bring the whole data directory back into an empty folder, with 'spendsync pull --all' from the " +
+	"bucket or from one backup"
 
 // NewerPart is a part of the store that is newer than the manifest.
 type NewerPart struct {
@@ -47,8 +47,7 @@ func (m *Manifest) SetBack(p NewerPart) *durable.Damage {
 	if p.At > 0 {
 		between = fmt.Sprintf("between %s and %s", m.PublishedAt, p.At)
 	}
-	return durable.Damaged(FileName, "restore the whole data directory from one backup, of "+of+"; if there is "+
-		"none, 'spendsync repair rebuild --accept-loss' continues with every intact file",
+	return durable.Damaged(FileName, RepairLost+", of "+of,
 		"the store was set back from %s to %d: %s is newer than the manifest (run %s). Restated numbers and versions "+
 			"of settings that were first seen %s, and that only the parts that were set back had, are lost for good "+
 			"unless a backup has them", to, m.Generation, p.Path, p.RunID, between)
@@ -62,20 +61,20 @@ func (m *Manifest) Newest(d durable.Disk, dir string, files map[string]int64) (N
 		return part, err
 	}
 	for _, path := range slices.Sorted(maps.Keys(files)) {
-		account, info := m.FileOf(path)
+		account, info := m.fileOf(path)
 		if info != nil && info.Bytes == files[path] {
 			continue
 		}
-		if part, err := m.NewerParquet(d, dir, account, path); err != nil || part.Path != "" {
+		if part, err := m.newerParquet(d, dir, account, path); err != nil || part.Path != "" {
 			return part, err
 		}
 	}
 	return NewerPart{}, nil
 }
 
-// FileOf returns the loaded account whose file belongs at a path, and the description of the file; nil if
+// fileOf returns the loaded account whose file belongs at a path, and the description of the file; nil if
 // the manifest does not name it. The account is empty if no loaded account has a file there.
-func (m *Manifest) FileOf(path string) (account string, info *File) {
+func (m *Manifest) fileOf(path string) (account string, info *File) {
 	_, after, _ := strings.Cut(path, "/account=")
 	name, _, _ := strings.Cut(after, "/")
 	if a := m.Accounts[name]; a != nil {
@@ -97,7 +96,7 @@ func newestInLedgers(d durable.Disk, dir string, files map[string]int64, m *Mani
 		}
 		covered := int64(0)
 		if m != nil {
-			if account, _ := m.FileOf(path); account != "" {
+			if account, _ := m.fileOf(path); account != "" {
 				covered = m.Accounts[account].Ledger[path]
 			}
 		}
@@ -108,7 +107,7 @@ func newestInLedgers(d durable.Disk, dir string, files map[string]int64, m *Mani
 		if err != nil {
 			return newest, err
 		}
-		for _, r := range PublishedRuns(b[min(covered, int64(len(b))):]) {
+		for _, r := range publishedRuns(b[min(covered, int64(len(b))):]) {
 			if r.Generation > max(published, newest.Generation) {
 				newest = NewerPart{path, r.Generation, r.RunID, r.FinishedAt}
 			}
@@ -144,8 +143,8 @@ func (m *Manifest) GrownLedgers(d durable.Disk, dir string) (accounts []string, 
 	return accounts, nil
 }
 
-// PublishedRuns returns the runs that published, skipping unreadable lines.
-func PublishedRuns(lines []byte) (runs []schema.Run) {
+// publishedRuns returns the runs that published, skipping unreadable lines.
+func publishedRuns(lines []byte) (runs []schema.Run) {
 	for line := range bytes.Lines(lines) {
 		var l ledgerLine
 		if json.Unmarshal(line, &l) == nil && l.Run != nil && l.Run.Published {
@@ -155,11 +154,11 @@ func PublishedRuns(lines []byte) (runs []schema.Run) {
 	return runs
 }
 
-// NewerParquet reports whether a Parquet file of the account has rows of a run that published after the
+// newerParquet reports whether a Parquet file of the account has rows of a run that published after the
 // manifest's generation, or that neither the manifest nor a ledger knows: a later generation wrote it then.
 // A file that is not a Parquet file of a table shows nothing.
-func (m *Manifest) NewerParquet(d durable.Disk, dir, account, path string) (NewerPart, error) {
-	t, _ := TableAt(account, path)
+func (m *Manifest) newerParquet(d durable.Disk, dir, account, path string) (NewerPart, error) {
+	t, _ := tableAt(account, path)
 	if t == nil {
 		return NewerPart{}, nil
 	}
@@ -175,7 +174,7 @@ func (m *Manifest) NewerParquet(d durable.Disk, dir, account, path string) (Newe
 		if err != nil {
 			return NewerPart{}, nil // it is damaged, or not ours
 		}
-		runs, accounts := Texts(rec, "_run_id"), Texts(rec, "account_id")
+		runs, accounts := texts(rec, "_run_id"), texts(rec, "account_id")
 		at := instants(rec)
 		for i := range int(rec.NumRows()) {
 			if accounts.Value(i) != account {
@@ -195,14 +194,14 @@ func (m *Manifest) NewerParquet(d durable.Disk, dir, account, path string) (Newe
 	return part, nil
 }
 
-// TableAt returns the table whose file of an account belongs at a path, and the day of its partition; nil if
+// tableAt returns the table whose file of an account belongs at a path, and the day of its partition; nil if
 // there is none, or only a mart.
-func TableAt(account, path string) (*schema.Table, schema.Date) {
+func tableAt(account, path string) (*schema.Table, schema.Date) {
 	parts := strings.Split(path, "/")
 	if len(parts) < 4 {
 		return nil, 0
 	}
-	t := TableNamed(parts[1])
+	t := tableNamed(parts[1])
 	if t == nil {
 		return nil, 0
 	}
@@ -270,8 +269,8 @@ func (m *Manifest) knownRuns(d durable.Disk, dir, account string) (map[string]bo
 	return known, nil
 }
 
-// Texts returns a text column of a record.
-func Texts(rec arrow.Record, column string) *array.String {
+// texts returns a text column of a record.
+func texts(rec arrow.Record, column string) *array.String {
 	return rec.Column(rec.Schema().FieldIndices(column)[0]).(*array.String)
 }
 

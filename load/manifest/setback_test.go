@@ -244,7 +244,7 @@ func TestNewerParquet(t *testing.T) {
 	o.add(t, novemberLedger, ledger(t, published(6, "R6"), published(6, "R6")))
 	o.by(t, "R6", "R5", "R6")
 	want := NewerPart{Path: o.day, RunID: "R6", At: 103}
-	if got, err := o.m.NewerParquet(durable.OS, o.dir, "acme", o.day); got != want || err != nil {
+	if got, err := o.m.newerParquet(durable.OS, o.dir, "acme", o.day); got != want || err != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
 	limits := PartPath(schema.AccountLimits.Table, "acme", 0)
@@ -257,10 +257,10 @@ func TestNewerParquet(t *testing.T) {
 		RunID: "R6", Frame: schema.Frame{ValidFrom: 11}}})
 	for path, at := range map[string]schema.Instant{limits: 7, calendar: 0, campaigns: 11} {
 		want := NewerPart{Path: path, RunID: "R6", At: at}
-		if got, err := o.m.NewerParquet(durable.OS, o.dir, "acme", path); got != want || err != nil {
+		if got, err := o.m.newerParquet(durable.OS, o.dir, "acme", path); got != want || err != nil {
 			t.Errorf("%+v, %v; want %+v", got, err, want)
 		}
-		if got, err := o.m.NewerParquet(durable.OS, o.dir, "other", path); got != (NewerPart{}) || err != nil {
+		if got, err := o.m.newerParquet(durable.OS, o.dir, "other", path); got != (NewerPart{}) || err != nil {
 			t.Errorf("of another account: %+v, %v", got, err)
 		}
 	}
@@ -272,7 +272,7 @@ func TestPublishedRuns(t *testing.T) {
 	lines = append(lines, `{"step": {}}
 {"run": {"_run_id": "R4", "published": true, "generation": "x"}}
 {`...)
-	runs := PublishedRuns(lines)
+	runs := publishedRuns(lines)
 	if len(runs) != 2 || runs[0].RunID != "R1" || runs[1].RunID != "R3" || runs[1].Generation != 3 {
 		t.Errorf("%+v", runs)
 	}

@@ -207,8 +207,7 @@ func damaged(err error, m *Message) bool {
 	m.Safe = "the damaged file is left as it is; nothing was changed"
 	switch {
 	case d.Path == "manifest.json" || strings.HasPrefix(d.Path, "manifest/"):
-		m.Do = "restore the data directory from a backup ('spendsync pull --all URL DIR'); without one, copy it and " +
-			"run 'spendsync repair rebuild --accept-loss'"
+		m.Do = "restore the data directory from a backup ('spendsync pull --all URL DIR')"
 	case strings.HasPrefix(d.Repair, "spendsync"):
 		m.Do = fmt.Sprintf("run '%s'", d.Repair)
 	case d.Repair != "":

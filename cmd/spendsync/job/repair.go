@@ -21,8 +21,7 @@ import (
 	"spendsync/transform"
 )
 
-// Rebuild builds the DuckDB file from the Parquet files and the ledger. Damaged files are restored from the old DuckDB
-// file if the result is proven equal to the published file.
+// Rebuild builds the DuckDB file from the Parquet files and the ledger, and what else follows from them.
 func (j Job) Rebuild(ctx context.Context) (*Result, error) {
 	return j.repair(ctx, "rebuild", func(*offlineRun) error { return nil })
 }
@@ -115,17 +114,6 @@ func (m *offlineRun) row(o load.Preview) schema.Run {
 		}
 		if m.unproven > 0 {
 			text += fmt.Sprintf(", %s in quarantine not proven by this version", phrase.Count(m.unproven, "day"))
-		}
-	}
-	if n := len(o.Restored); n > 0 {
-		text += fmt.Sprintf("; %s restored: %s", phrase.Count(n, "damaged file"),
-			strings.Join(o.Restored[:min(n, 5)], ", "))
-	}
-	if n := len(o.Accepted); n > 0 {
-		m.Log.Warn("the loss of what cannot be brought back was accepted", "what", o.Accepted)
-		text += "; loss accepted: " + strings.Join(o.Accepted[:min(n, 3)], "; ")
-		if n > 3 {
-			text += fmt.Sprintf("; and %d more", n-3)
 		}
 	}
 	code := exit.OK
