@@ -120,38 +120,10 @@ func TestRun_ServesUntilItIsStopped(t *testing.T) {
 }
 
 func TestRun_HasQuirks(t *testing.T) {
-	api, report, _, stop := start(t, "-frozen", "-rate-limit", "0", "-quirk", "bom,ascii", "-quirk", "ids-long")
+	api, _, _, stop := start(t, "-frozen", "-rate-limit", "0", "-quirk", "bom,ascii", "-quirk", "ids-long")
 	asReader := func(r *http.Request) { r.Header.Set("Authorization", "Bearer adv_sim_key") }
 	if _, body := get(t, api+"/v1/campaigns", asReader); !bytes.HasPrefix(body,
 		[]byte("\xef\xbb\xbf{\"campaigns\":[{\"campaign_id\":\"C")) {
-		t.Errorf("got %.80q", body)
-	}
-	quirks := strings.TrimSuffix(report, adsim.ReportPrefix) + "/_sim/quirks"
-	order := func(method, body string) int {
-		req, err := http.NewRequest(method, quirks, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		return resp.StatusCode
-	}
-	if got := order("POST", `{"set":["bom","nosuch"]}`); got != 400 {
-		t.Errorf("an unknown quirk: %d", got)
-	}
-	if got := order("POST", `{"set":["envelope-bare"]}`); got != 200 {
-		t.Errorf("a quirk: %d", got)
-	}
-	if _, body := get(t, api+"/v1/campaigns", asReader); !bytes.HasPrefix(body, []byte(`[{"id":"C`)) {
-		t.Errorf("got %.80q", body)
-	}
-	if got := order("POST", `{}`); got != 200 {
-		t.Errorf("no quirks: %d", got)
-	}
-	if _, body := get(t, api+"/v1/campaigns", asReader); !bytes.HasPrefix(body, []byte(`{"campaigns":[{"id":"C`)) {
 		t.Errorf("got %.80q", body)
 	}
 	if err := stop(); err != nil {

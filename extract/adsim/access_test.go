@@ -3,7 +3,6 @@ package adsim
 import (
 	"encoding/json"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -40,38 +39,5 @@ func TestBalance_IsNeverOlderThanTheLastFreshOne(t *testing.T) {
 	s.SetNow(noon)
 	if got := at(""); got != "2026-11-21T20:00:00Z" {
 		t.Errorf("with the clock set back: %s", got)
-	}
-}
-
-func TestTargetCPA_NullEndsOptimization(t *testing.T) {
-	s := sim(config.Config{})
-	write := func(method, path, body string) {
-		t.Helper()
-		status, _, reply := doWith(t, s, method, "http://sim"+wire.APIPrefix+path, body, func(r *http.Request) {
-			r.Header.Set("Authorization", "Bearer "+config.DefaultWriteKey)
-			r.Header.Set("Content-Type", "application/json")
-		})
-		if status > 201 {
-			t.Fatalf("%s %s: %d %s", method, path, status, reply)
-		}
-	}
-	id := s.CampaignIDs()[0]
-	for _, end := range []func(){
-		func() { write("PATCH", "/v1/campaigns/"+id, `{"target_cpa":null}`) },
-		func() {
-			change(t, s, Change{Campaign: id, Set: map[string]any{"target_cpa": nil}})
-		},
-	} {
-		write("PATCH", "/v1/campaigns/"+id, `{"target_cpa":20}`)
-		write("POST", "/v1/campaigns/"+id+"/sources/bids", `{"source_ids":["`+s.GoodSources()[0]+`"],"optimize":true}`)
-		if _, _, body := raw(t, s, wire.APIPrefix+"/v1/campaigns/"+id+"/sources"); !strings.Contains(string(body),
-			"optimized_source_ids") {
-			t.Fatalf("nothing is optimized: %s", body)
-		}
-		end()
-		if _, _, body := raw(t, s, wire.APIPrefix+"/v1/campaigns/"+id+"/sources"); strings.Contains(string(body),
-			"optimized_source_ids") {
-			t.Errorf("still optimized: %s", body)
-		}
 	}
 }

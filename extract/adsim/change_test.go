@@ -2,9 +2,7 @@ package adsim
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -124,137 +122,6 @@ func TestChange_OfACampaignChangesWhatItNamesAndNothingElse(t *testing.T) {
 			}
 			asServed(t, s, id)
 		})
-	}
-}
-
-func TestChange_OfACreativeChangesWhatItNamesAndNothingElse(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1})
-	id := running(t, s)[0]
-	creative := func(creativeID string) ledger.CreativeSettings {
-		list := settingsOf(t, s, id).Creatives
-		return list[slices.IndexFunc(list, func(c ledger.CreativeSettings) bool { return c.CreativeID == creativeID })]
-	}
-	cr := settingsOf(t, s, id).Creatives[len(settingsOf(t, s, id).Creatives)-1].CreativeID
-	change(t, s, Change{Creative: cr, Set: map[string]any{"status": "active", "button1": "One", "button2": "Two",
-		"image_id": strings.Repeat("a", 24)}})
-	for _, c := range []struct {
-		set  map[string]any
-		want map[string]string
-	}{
-		{map[string]any{"title": "T"}, map[string]string{"title": "T"}},
-		{map[string]any{"message": "M ✓"}, map[string]string{"message": "M ✓"}},
-		{map[string]any{"link": "http://x"}, map[string]string{"link": "http://x"}},
-		{map[string]any{"image_id": nil}, map[string]string{"image_id": ""}},
-		{map[string]any{"icon_id": strings.Repeat("0f", 12)}, map[string]string{"icon_id": strings.Repeat("0f", 12)}},
-		{map[string]any{"button1": nil, "button2": "2"}, map[string]string{"button1": "", "button2": "2"}},
-		{map[string]any{"status": "rejected", "rejection_reasons": []string{"b", "a"}, "rejection_comment": "No."},
-			map[string]string{"status": "rejected", "rejection_reasons": `["b","a"]`, "rejection_comment": "No."}},
-		{map[string]any{"rejection_comment": ""}, map[string]string{"rejection_comment": ""}},
-		{map[string]any{"status": "paused"}, map[string]string{"status": "paused", "rejection_reasons": "null"}},
-	} {
-		was := creative(cr)
-		change(t, s, Change{Creative: cr, Set: c.set})
-		if got := differing(t, was, creative(cr)); !maps.Equal(got, c.want) {
-			t.Errorf("%v: got %v, want %v", c.set, got, c.want)
-		}
-		asServed(t, s, id)
-	}
-	change(t, s, Change{Creative: cr, Set: map[string]any{"status": "archived"}})
-	if len(objects(unwrap(fetchJSON(t, s, "/v1/campaigns/"+id+"/creatives?status=archived&limit=100"),
-		"creatives"))) == 0 {
-		t.Error("the archived creative is not among the archived")
-	}
-}
-
-func TestChange_OfSources(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1})
-	id := create(t, s, Change{})
-	good, bad := s.GoodSources(), s.BadSources()
-	for _, c := range []struct {
-		change SourceChange
-		want   map[string]string
-	}{
-		{SourceChange{Block: []string{bad[1], bad[0]}},
-			map[string]string{"blocked_source_ids": fmt.Sprintf(`["%s","%s"]`, bad[0], bad[1])}},
-		{SourceChange{Unblock: bad[:1], Block: bad[2:3]},
-			map[string]string{"blocked_source_ids": fmt.Sprintf(`["%s","%s"]`, bad[1], bad[2])}},
-		{SourceChange{Bids: map[string]any{good[0]: "0.75", good[1]: 0.1}},
-			map[string]string{"bid_overrides": bidsText(good[0], "0.750000", good[1], "0.100000")}},
-		{SourceChange{Bids: map[string]any{good[0]: nil, good[1]: "25"}},
-			map[string]string{"bid_overrides": bidsText(good[1], "25.000000")}},
-		{SourceChange{Mode: "allow_list", Allow: good[:2]},
-			map[string]string{"source_targeting_mode": "allow_list",
-				"blocked_source_ids": "[]", "allowed_source_ids": fmt.Sprintf(`["%s","%s"]`, good[0], good[1])}},
-		{SourceChange{Disallow: good[:1]}, map[string]string{"allowed_source_ids": `["` + good[1] + `"]`}},
-		{SourceChange{Mode: "block_list"}, map[string]string{"source_targeting_mode": "block_list",
-			"allowed_source_ids": "[]", "blocked_source_ids": fmt.Sprintf(`["%s","%s"]`, bad[1], bad[2])}},
-		{SourceChange{Unblock: bad[1:3]}, map[string]string{"blocked_source_ids": "[]"}},
-	} {
-		was := settingsOf(t, s, id)
-		change(t, s, Change{Campaign: id, Sources: &c.change})
-		if got := differing(t, was, settingsOf(t, s, id)); !maps.Equal(got, c.want) {
-			t.Errorf("%+v: got %v, want %v", c.change, got, c.want)
-		}
-		asServed(t, s, id)
-	}
-}
-
-func bidsText(pairs ...string) string {
-	m := map[string]string{}
-	for i := 0; i < len(pairs); i += 2 {
-		m[pairs[i]] = pairs[i+1]
-	}
-	return string(must(json.Marshal(m)))
-}
-
-func TestChange_HidesAndShows(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1})
-	for _, id := range []string{running(t, s)[0], create(t, s, Change{Set: map[string]any{"name": "Made"}})} {
-		listed := func() (yes bool) {
-			return slices.ContainsFunc(campaignsOf(t, s, everyStatus), func(c map[string]any) bool {
-				return c["id"] == id
-			})
-		}
-		cr := create(t, s, Change{Campaign: id})
-		was := settingsOf(t, s, id)
-		reads := []string{"/v1/campaigns/" + id, "/v1/campaigns/" + id + "/creatives", "/v1/campaigns/" + id +
-			"/sources", "/v1/creatives/" + cr}
-		for _, c := range []struct {
-			do     ledger.Action
-			listed bool
-			status int
-		}{{ledger.Hide, false, 404}, {ledger.Show, true, 200}, {ledger.Unlist, false, 200}, {ledger.Hide, false, 404},
-			{ledger.Show, true, 200}} {
-			change(t, s, Change{Campaign: id, Do: c.do})
-			if listed() != c.listed {
-				t.Errorf("%s: listed is %v", c.do, listed())
-			}
-			for _, path := range reads {
-				if status, _, body := callAPI(t, s, path); status != c.status {
-					t.Errorf("%s: %s is %d %s", c.do, path, status, body)
-				}
-			}
-			want := c.do
-			if want == ledger.Show {
-				want = ""
-			}
-			if got := settingsOf(t, s, id); got.Hidden != want || got.Name != was.Name {
-				t.Errorf("%s: %+v", c.do, got)
-			}
-		}
-		if got := settingsOf(t, s, id); !reflect.DeepEqual(got, was) {
-			t.Errorf("shown again: %v", differing(t, was, got))
-		}
-		for do, status := range map[ledger.Action]int{ledger.Hide: 404, ledger.Unlist: 200} {
-			change(t, s, Change{Creative: cr, Do: do})
-			if got, _, _ := callAPI(t, s, "/v1/creatives/"+cr); got != status {
-				t.Errorf("%s: %d", do, got)
-			}
-			_, _, body := callAPI(t, s, "/v1/campaigns/"+id+"/creatives?limit=100")
-			if strings.Contains(string(body), cr) {
-				t.Errorf("%s: listed", do)
-			}
-		}
 	}
 }
 

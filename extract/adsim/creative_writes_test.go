@@ -17,52 +17,6 @@ func creativeNowOf(t testing.TB, s *Service, id string) map[string]any {
 	return mustTell(t, s, "GET", "/v1/creatives/"+id, "")
 }
 
-func TestCreateCreatives_SubmitsOrKeepsDrafts(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1})
-	id, icon := newCampaign(t, s), iconID(t, s)
-	path := "/v1/campaigns/" + id + "/creatives"
-	a := tell(t, s, "POST", path, `{"creatives":[{`+anyText+`,"icon_id":"`+icon+`"},{`+anyText+`,"icon_id":"`+icon+
-		`","button1":null,"button2":"No"}]}`)
-	made := objects(a.body["creatives"])
-	if a.status != 201 || len(made) != 2 || made[0]["id"] != id+"-001" || made[1]["id"] != id+"-002" ||
-		made[0]["status"] != "pending_review" {
-		t.Fatalf("%d %v", a.status, a.body)
-	}
-	if made[0]["button1"] != "Click Here" || made[0]["button2"] != nil || made[1]["button1"] != nil ||
-		made[1]["button2"] != "No" {
-		t.Errorf("buttons: %v", made)
-	}
-	for _, missing := range []string{"title", "message", "link", "icon_id"} {
-		body := `{"creatives":[{` + anyText + `,"icon_id":"` + icon + `"}]}`
-		switch missing {
-		case "icon_id":
-			body = `{"creatives":[{` + anyText + `}]}`
-		default:
-			body = strings.Replace(body, `"`+missing+`":`, `"button2":`, 1)
-			if missing == "link" {
-				body = `{"creatives":[{"title":"T","message":"M","icon_id":"` + icon + `"}]}`
-			}
-		}
-		refusedAs(t, missing, tell(t, s, "POST", path, body), 400, "validation_failed", "creatives[0]."+missing)
-	}
-	for _, field := range []string{`"title":"x"`, `"message":"x"`, `"link":"http://x"`, `"icon_id":"` + icon + `"`,
-		`"button1":"x"`, `"image_id":null`} {
-		a := tell(t, s, "POST", path, `{"draft":true,"creatives":[{`+field+`}]}`)
-		if a.status != 201 || objects(a.body["creatives"])[0]["status"] != "draft" {
-			t.Errorf("draft of %s: %d %v", field, a.status, a.body)
-		}
-	}
-	refusedAs(t, "an empty draft", tell(t, s, "POST", path, `{"draft":true,"creatives":[{}]}`), 400,
-		"validation_failed", "creatives[0]")
-	refusedAs(t, "none", tell(t, s, "POST", path, `{"draft":true,"creatives":[]}`), 400, "validation_failed",
-		"creatives")
-	many := `{"draft":true,"creatives":[` + strings.TrimSuffix(strings.Repeat(`{"title":"x"},`, 20), ",") + `]}`
-	mustTell(t, s, "POST", path, many)
-	refusedAs(t, "21", tell(t, s, "POST", path, strings.Replace(many, `[{`, `[{"title":"y"},{`, 1)), 400,
-		"validation_failed", "creatives")
-	asServed(t, s, id)
-}
-
 func TestReview_RejectsBadTexts(t *testing.T) {
 	s := sim(config.Config{RateLimit: -1, ReviewTakes: time.Minute})
 	id := newCampaign(t, s)

@@ -54,12 +54,5 @@
 // [Service.Settings]), as can the log ([Service.Requests]) and the sent notifications ([Service.Outbox]).
 //
 // [Service.Change] changes settings as a person would in the dashboard, or as no person could. The report ignores such
-// changes, unless the account is prepaid or the campaign is changed through the API, too. As JSON, for POST
-// /_sim/change:
-//
-//	{"campaign":"C13463005","set":{"name":"Winter","default_bid":"0.45","target_cpa":null}}
-//	{"campaign":"C13463005","sources":{"mode":"allow_list","allow":["S101"],"bids":{"S101":"0.30"}}}
-//	{"campaign":"C13463005","do":"hide"}                            (also "unlist", "show")
-//	{"creative":"C13463005-001","set":{"status":"rejected","rejection_reasons":["x"]}}
-//	{"do":"create","campaign":"C13463005","set":{"title":"Fresh"}}  (without a campaign: a campaign)
+// changes, unless the account is prepaid or the campaign is changed through the API, too.
 package adsim

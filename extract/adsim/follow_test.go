@@ -1,7 +1,6 @@
 package adsim
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -104,38 +103,6 @@ func TestFollow_APauseStopsTheSpending(t *testing.T) {
 	if got := spend(of(truth(s, s.Today()), id)); got != 0 {
 		t.Errorf("archived, and spends %d", got)
 	}
-}
-
-func TestFollow_ClosedDaysStayAndOpenOnesGrow(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1, RowsPerDay: 3000, FreezeRestatements: true})
-	id := delivering(t, s)
-	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"default_bid":0.5}`)
-	today := s.Today()
-	was := map[string]ledger.Line{}
-	for range 12 {
-		now := map[string]ledger.Line{}
-		for _, l := range of(truth(s, today), id) {
-			now[l.CreativeID+l.SourceID] = l
-		}
-		for k, l := range was {
-			if n := now[k]; l.SourceID != "" && (n.Spend < l.Spend || n.Clicks < l.Clicks ||
-				n.Impressions < l.Impressions) {
-				t.Fatalf("%v shrank to %v", l, n)
-			}
-		}
-		was = now
-		mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"x"}`)
-		s.Advance(47 * time.Minute)
-	}
-	closed := truth(s, yesterday)
-	s.Advance(48 * time.Hour)
-	first := truth(s, today)
-	for _, body := range []string{`{"default_bid":0.3}`, `{"audience":{"gender":"F","country":"NL"}}`} {
-		mustTell(t, s, "PATCH", "/v1/campaigns/"+id, body)
-	}
-	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/status", `{"status":"paused"}`)
-	diff(t, truth(s, yesterday), closed)
-	diff(t, truth(s, today), first)
 }
 
 func TestFollow_BidsMovePricesAndVolume(t *testing.T) {
@@ -265,25 +232,6 @@ func TestFollow_LimitsEndTheDay(t *testing.T) {
 	if st := settingsOf(t, s, id).DeliveryStatus; s.Today() == day || st != "active" {
 		t.Errorf("the next day, %s, it is %s", s.Today(), st)
 	}
-}
-
-func TestFollow_IsTheSameWhateverIsAskedBetween(t *testing.T) {
-	sameWhateverIsAsked(t, 8, func(nosy bool) (*Service, any) {
-		s := sim(config.Config{RateLimit: -1, RowsPerDay: 1500})
-		id := newCampaign(t, s)
-		newCreative(t, s, id)
-		for i := range 30 {
-			s.Advance(7 * time.Hour)
-			if nosy {
-				truth(s, s.Today())
-				settingsOf(t, s, id)
-			}
-			if i%5 == 0 {
-				mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"`+itoa(i)+`"}`)
-			}
-		}
-		return s, string(must(json.Marshal(settingsOf(t, s, id))))
-	})
 }
 
 // sameWhateverIsAsked lives twice, and asks much between in one of the lives: the

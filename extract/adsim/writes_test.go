@@ -121,43 +121,6 @@ func approve(t testing.TB, s *Service, creativeID string) {
 	}
 }
 
-func TestCreateCampaign_TakesItsFieldsAndDefaults(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1})
-	a := tell(t, s, "POST", "/v1/campaigns", plainCampaign)
-	got := settingsOf(t, s, a.id())
-	if a.status != 201 || got.Status != "active" || got.DeliveryStatus != "waiting_for_creatives" ||
-		got.StartDate != "2026-11-21T20:00:00Z" || got.EndDate != "" ||
-		got.TargetCPA != "" || got.DefaultBid != "0.500000" || got.DailySpendLimit != "200.000000" ||
-		got.Name != "Fresh" || got.SourceMode != "block_list" {
-		t.Errorf("%d %+v", a.status, got)
-	}
-	asServed(t, s, a.id())
-	a = tell(t, s, "POST", "/v1/campaigns",
-		`{"name":"Full","audience":{"country":"US","states":["NY"],"platforms":["MOBILE"],"min_age":25,"gender":"F"},
-		"default_bid":0.3,"daily_spend_limit":1000000,"target_cpa":12.5,"start_date":"2026-12-01T00:00:00-06:00",
-		"end_date":"2026-12-24T00:00:00Z","status":"paused"}`)
-	got = settingsOf(t, s, a.id())
-	if a.status != 201 || got.Status != "paused" || got.TargetCPA != "12.500000" ||
-		got.StartDate != "2026-12-01T06:00:00Z" || got.Audience.MinAge != 25 || got.Audience.States[0] != "NY" {
-		t.Errorf("%d %v %+v", a.status, a.body, got)
-	}
-	asServed(t, s, a.id())
-	if first := campaignsOf(t, s, "")[0]["id"]; first != a.id() {
-		t.Errorf("the newest is %v", first)
-	}
-	for _, missing := range []string{"name", "audience", "default_bid", "daily_spend_limit"} {
-		var m map[string]any
-		_ = json.Unmarshal([]byte(plainCampaign), &m)
-		delete(m, missing)
-		refusedAs(t, missing, tell(t, s, "POST", "/v1/campaigns", string(must(json.Marshal(m)))), 400,
-			"validation_failed", missing)
-	}
-	for _, status := range []string{"archived", "rejected"} {
-		refusedAs(t, status, tell(t, s, "POST", "/v1/campaigns", strings.Replace(plainCampaign, "{", `{"status":"`+
-			status+`",`, 1)), 400, "validation_failed", "status")
-	}
-}
-
 func TestUpdateCampaign_ChangesWhatIsSentAndNothingElse(t *testing.T) {
 	s := sim(config.Config{RateLimit: -1})
 	id := running(t, s)[0]

@@ -69,3 +69,11 @@ func (b body) integer(name string) int {
 
 // sub is an object in the object.
 func (b body) sub(name string) body { m, _ := b[name].(map[string]any); return m }
+
+// set puts a field that is sent where it belongs.
+func set[T any](b body, name string, into **T, of func(name string) T) {
+	if b.has(name) {
+		v := of(name)
+		*into = &v
+	}
+}

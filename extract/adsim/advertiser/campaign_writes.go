@@ -90,26 +90,13 @@ func (e edit) checkDoubling(cp *market.Campaign, b body) *problem {
 // takeCampaign applies the fields of the body, and checks the result as a whole.
 func (e edit) takeCampaign(cp *market.Campaign, b body) *problem {
 	of := e.OfCampaign(cp.ID)
-	for name, into := range map[string]**int64{"default_bid": &of.Bid, "daily_spend_limit": &of.Limit,
-		"target_cpa": &of.TargetCPA} {
-		if b.has(name) {
-			v := b.money(name)
-			*into = &v
-		}
-	}
+	set(b, "default_bid", &of.Bid, b.money)
+	set(b, "daily_spend_limit", &of.Limit, b.money)
+	set(b, "target_cpa", &of.TargetCPA, b.money)
 	of.EndOptimization()
-	if b.has("name") {
-		name := b.text("name")
-		of.Name = &name
-	}
-	if b.has("start_date") {
-		start := b.instant("start_date")
-		of.Start = &start
-	}
-	if b.has("end_date") {
-		end := b.instant("end_date") // null: none
-		of.End = &end
-	}
+	set(b, "name", &of.Name, b.text)
+	set(b, "start_date", &of.Start, b.instant)
+	set(b, "end_date", &of.End, b.instant) // null: none
 	if b.has("audience") {
 		au := audienceFrom(b.sub("audience"))
 		if p := checkAudience(&au); p != nil {

@@ -121,14 +121,6 @@ func orderedBody(set map[string]any, operation string, more ...string) (body, er
 	return b, err
 }
 
-// order puts an ordered text where it belongs.
-func (b body) order(name string, into **string) {
-	if b.has(name) {
-		v := b.text(name)
-		*into = &v
-	}
-}
-
 func (e edit) orderCampaign(cp *market.Campaign, c Change) error {
 	b, err := orderedBody(c.Set, "update_campaign", "status", "delivery_status", "unsupported_targeting")
 	if err != nil {
@@ -138,8 +130,8 @@ func (e edit) orderCampaign(cp *market.Campaign, c Change) error {
 		return p
 	}
 	of := e.OfCampaign(cp.ID)
-	b.order("status", &of.Status)
-	b.order("delivery_status", &of.Delivery)
+	set(b, "status", &of.Status, b.text)
+	set(b, "delivery_status", &of.Delivery, b.text)
 	if b.has("unsupported_targeting") {
 		au := ledger.Or(of.Audience, cp.Audience)
 		au.UnsupportedTargeting = b.flag("unsupported_targeting")
@@ -151,17 +143,14 @@ func (e edit) orderCampaign(cp *market.Campaign, c Change) error {
 	return e.orderSources(cp, c.Sources)
 }
 
-func (e edit) orderCreative(cr *market.Creative, set map[string]any) error {
-	b, err := orderedBody(set, "update_creative", "status", "rejection_reasons", "rejection_comment")
+func (e edit) orderCreative(cr *market.Creative, fields map[string]any) error {
+	b, err := orderedBody(fields, "update_creative", "status", "rejection_reasons", "rejection_comment")
 	of := e.OfCreative(cr.ID)
 	ct := takeContent(e.St.CreativeNow(cr).Content, b)
 	of.Content = &ct
-	b.order("status", &of.Status)
-	b.order("rejection_comment", &of.RejectionComment)
-	if b.has("rejection_reasons") {
-		reasons := b.texts("rejection_reasons")
-		of.RejectionReasons = &reasons
-	}
+	set(b, "status", &of.Status, b.text)
+	set(b, "rejection_comment", &of.RejectionComment, b.text)
+	set(b, "rejection_reasons", &of.RejectionReasons, b.texts)
 	return err
 }
 

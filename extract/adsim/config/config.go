@@ -11,81 +11,53 @@ import (
 	"spendsync/extract/adsim/chance"
 )
 
-// Config describes the simulated account. The zero value of a
-// field takes its default.
+// Config describes the simulated account. The zero value of a field takes its default.
 type Config struct {
-	// Seed chooses the account. Default 1.
-	Seed uint64
-	// Campaigns is how many campaigns are listed at the start, 36 by default and
-	// 100000 at most; two thirds of them are of the present.
-	Campaigns int
-	// CreativesPerCampaign is their mean, 8 by default and 1500 at most.
-	CreativesPerCampaign int
-	// RowsPerDay is about how many rows a closed day has in the finest grain,
-	// 2500 by default. It can't be more than the sources allow: a creative has at
-	// most three quarters of its campaign's sources in a day.
+	Seed                 uint64 // which account; 1
+	Campaigns            int    // listed at the start; 36, at most 100000; two thirds of them are of the present
+	CreativesPerCampaign int    // their mean; 8, at most 1500
+	// RowsPerDay is about how many rows a closed day has in the finest grain, 2500 by default. It can't be more than
+	// the sources allow: a creative has at most three quarters of its campaign's sources in a day.
 	RowsPerDay int
-	// Sources is how many websites there are: 4000 by default, more with more rows.
-	Sources int
+	Sources    int // websites; 4000, more with more rows
 
-	// Now is the clock, time.Now by default. It is asked once a request.
-	Now func() time.Time
-	// Refresh is how often the report's numbers move, 15 minutes by default.
-	Refresh time.Duration
+	Now     func() time.Time // the clock, asked once a request; time.Now
+	Refresh time.Duration    // how often the report's numbers move; 15 minutes
 	// FreezeRestatements starts the service frozen, see [Service.FreezeRestatements]: a day has the
 	// conversions that arrived until its end, and keeps them.
 	FreezeRestatements bool
 
-	// ReportUser and ReportPassword are the credentials of the spend report (HTTP Basic).
-	ReportUser, ReportPassword string
-	// ReportAccess makes the account of these credentials one that is refused.
-	ReportAccess ReportAccess
-	// APIKey is the Bearer key of the advertiser API. It can only read.
-	APIKey string
-	// WriteKey is a second key of the same account, which may change things.
-	WriteKey string
-	// KeyExpiresAt is when the key ends; by default it is the first of a month, two
-	// to three months from the clock.
+	ReportUser, ReportPassword string // of the spend report (HTTP Basic)
+	ReportAccess               ReportAccess
+	APIKey, WriteKey           string // Bearer keys of the advertiser API: one that can read, one that may change
+	// KeyExpiresAt is when the keys end; by default it is the first of a month, two to three months from the clock.
 	KeyExpiresAt time.Time
-	// RateLimit is the requests a key may make in any 60 seconds of the clock: 120 by
-	// default, without limit if negative.
-	RateLimit int
+	RateLimit    int // requests of a key in any 60 seconds of the clock; 120, without limit if negative
 
-	// ChangeBudgets overrides the usual number of changes of a kind per UTC day.
-	ChangeBudgets map[string]int
-	// ReviewTakes is how long a review takes. By default that is up to a day,
-	// depending on the creative; if negative, until [Service.Review].
+	ChangeBudgets map[string]int // overrides the usual number of changes of a kind per UTC day
+	// ReviewTakes is how long a review takes. By default that is up to a day, depending on the creative; if
+	// negative, until [Service.Review].
 	ReviewTakes time.Duration
-	// PushToken is what the authorization header of the push sending APIs holds.
-	PushToken string
-	// Websites are the account's, two by default, and Subscribers is how many
-	// subscribers each has: 40 by default, none if negative.
-	Websites    []string
-	Subscribers int
+	PushToken   string   // in the authorization header of the push sending APIs
+	Websites    []string // two by default
+	Subscribers int      // of each website; 40
 
 	// FetchTLS and FetchAddress are for tests that serve an image_url or an external payload themselves: the
-	// certificates to believe, and which addresses may be asked. Without, only public
-	// addresses may.
+	// certificates to believe, and which addresses may be asked. Without, only public addresses may.
 	FetchTLS     *tls.Config
 	FetchAddress func(netip.Addr) bool
 
-	// Accounts are more accounts of the same service, with users and keys of their own; by default
-	// their seeds and names continue from this one's. Settings of the service as a whole are
-	// ignored in these Configs.
+	// Accounts are more accounts of the same service, with users and keys of their own; by default their seeds and
+	// names continue from this one's. Settings of the service as a whole are ignored in these Configs.
 	Accounts []Config
 
-	// AdvertiserID and AdvertiserName are whom the key acts for.
-	AdvertiserID, AdvertiserName string
-	// Prepaid makes the account pay by wire, and is its initial balance in millionths of a US
-	// dollar. At 0, a card pays.
-	Prepaid int64
-	// BalanceStatus forces "low" or "depleted". By default it follows from the spend.
-	BalanceStatus string
-	// Quirks are variations of the service that hold from the start: see [Quirks] and
-	// [Service.SetQuirks].
-	Quirks []string
-	// Control serves what tests do to the service under /_sim/, without credentials.
-	Control bool
+	AdvertiserID, AdvertiserName string // whom the key acts for
+	// Prepaid makes the account pay by wire, and is its initial balance in millionths of a US dollar. At 0, a card
+	// pays.
+	Prepaid       int64
+	BalanceStatus string   // forces "low" or "depleted"; by default it follows from the spend
+	Quirks        []string // variations that hold from the start: see [Quirks] and [Service.SetQuirks]
+	Control       bool     // serves what tests do to the service under /_sim/, without credentials
 }
 
 // ReportAccess is why the report refuses an account whose password is right.

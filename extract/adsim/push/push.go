@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -107,31 +106,20 @@ func Serve(accounts []*Sender, now time.Time, r *http.Request) wire.Reply {
 
 // refuse returns the error body of the push sending APIs.
 func refuse(status int, message string) wire.Reply {
-	return wire.JSONReply(status, tree.Marshal(struct {
-		Status  int    `json:"statusCode"`
-		Error   string `json:"error"`
-		Message string `json:"message"`
-	}{status, http.StatusText(status), message}))
+	return wire.JSONReply(status, tree.Marshal(map[string]any{"statusCode": status, "error": http.StatusText(status),
+		"message": message}))
 }
 
 // taken gives an accepted notification its ID, and returns the reply; s.mu is held.
 func (s *Sender) taken() (id string, rep wire.Reply) {
 	s.numbers++
 	id = "push_" + strconv.Itoa(s.numbers)
-	return id, wire.JSONReply(http.StatusOK, tree.Marshal(struct {
-		Status  int    `json:"statusCode"`
-		Message string `json:"message"`
-		ID      string `json:"id"`
-	}{http.StatusOK, "request received", id}))
+	return id, wire.JSONReply(http.StatusOK, tree.Marshal(map[string]any{"statusCode": http.StatusOK,
+		"message": "request received", "id": id}))
 }
-
-var campaignForm = regexp.MustCompile(`^[A-Za-z0-9_.~-]{1,100}$`)
 
 // sendOne answers the transactional API: a form, multipart or not.
 func (s *Sender) sendOne(now time.Time, campaign string, r *http.Request) wire.Reply {
-	if !campaignForm.MatchString(campaign) {
-		return refuse(http.StatusNotFound, "campaign not found")
-	}
 	r.Body = http.MaxBytesReader(nil, r.Body, wire.MostBody)
 	err := r.ParseForm()
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "multipart/form-data" {

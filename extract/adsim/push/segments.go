@@ -65,29 +65,39 @@ type rule struct {
 
 // Operators are all that there are, each with the test of a variable's value by the rule's.
 var Operators = map[string]func(value, with string, now time.Time) bool{
-	"exists":    func(string, string, time.Time) bool { return true },
-	"contains":  func(value, with string, _ time.Time) bool { return strings.Contains(value, with) },
-	"equals":    func(value, with string, _ time.Time) bool { return compare(value, with) == 0 },
-	"==":        func(value, with string, _ time.Time) bool { return compare(value, with) == 0 },
-	"different": func(value, with string, _ time.Time) bool { return compare(value, with) != 0 },
-	"!=":        func(value, with string, _ time.Time) bool { return compare(value, with) != 0 },
-	"<":         func(value, with string, _ time.Time) bool { return compare(value, with) < 0 },
-	"<=":        func(value, with string, _ time.Time) bool { return compare(value, with) <= 0 },
-	">":         func(value, with string, _ time.Time) bool { return compare(value, with) > 0 },
-	">=":        func(value, with string, _ time.Time) bool { return compare(value, with) >= 0 },
-	"before":    dates(func(at, other time.Time) bool { return at.Before(other) }),
-	"after":     dates(func(at, other time.Time) bool { return at.After(other) }),
-	"same day": dates(func(at,
-		other time.Time) bool {
-		return at.Format(time.DateOnly) == other.Format(time.DateOnly)
-	}),
-	"same hour": dates(func(at,
-		o time.Time) bool {
-		return at.Truncate(time.Hour).Equal(o.Truncate(time.Hour))
-	}),
-	"before n min ago": minutes(func(at, ago time.Time) bool { return at.Before(ago) }),
-	"after n min ago":  minutes(func(at, ago time.Time) bool { return at.After(ago) }),
+	"exists":           func(string, string, time.Time) bool { return true },
 	"not exists":       func(string, string, time.Time) bool { return false },
+	"contains":         func(value, with string, _ time.Time) bool { return strings.Contains(value, with) },
+	"equals":           compares(func(n int) bool { return n == 0 }),
+	"==":               compares(func(n int) bool { return n == 0 }),
+	"different":        compares(func(n int) bool { return n != 0 }),
+	"!=":               compares(func(n int) bool { return n != 0 }),
+	"<":                compares(func(n int) bool { return n < 0 }),
+	"<=":               compares(func(n int) bool { return n <= 0 }),
+	">":                compares(func(n int) bool { return n > 0 }),
+	">=":               compares(func(n int) bool { return n >= 0 }),
+	"before":           dates(time.Time.Before),
+	"after":            dates(time.Time.After),
+	"same day":         dates(within(24 * time.Hour)),
+	"same hour":        dates(within(time.Hour)),
+	"before n min ago": minutes(time.Time.Before),
+	"after n min ago":  minutes(time.Time.After),
+}
+
+func within(d time.Duration) func(at, other time.Time) bool {
+	return func(at, other time.Time) bool { return at.Truncate(d).Equal(other.Truncate(d)) }
+}
+
+// compares compares numbers as numbers, and everything else as texts.
+func compares(test func(order int) bool) func(value, with string, now time.Time) bool {
+	return func(value, with string, _ time.Time) bool {
+		a, err1 := strconv.ParseFloat(value, 64)
+		b, err2 := strconv.ParseFloat(with, 64)
+		if err1 == nil && err2 == nil {
+			return test(cmp.Compare(a, b))
+		}
+		return test(strings.Compare(value, with))
+	}
 }
 
 // dates compares a date with a date, both in UTC.
@@ -127,16 +137,6 @@ func (r *rule) matches(sub *Subscriber, now time.Time) bool {
 		return slices.Contains([]string{"different", "!=", "not exists"}, *r.Operator)
 	}
 	return Operators[*r.Operator](value, *r.Value, now)
-}
-
-// compare compares numbers as numbers, and everything else as texts.
-func compare(x, y string) int {
-	a, err1 := strconv.ParseFloat(x, 64)
-	b, err2 := strconv.ParseFloat(y, 64)
-	if err1 == nil && err2 == nil {
-		return cmp.Compare(a, b)
-	}
-	return strings.Compare(x, y)
 }
 
 // dateOf takes an ISO 8601 date or date-time, without a zone in UTC, or a Unix timestamp in seconds or milliseconds.

@@ -12,10 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"spendsync/extract/adsim/advertiser"
-	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/tree"
 	"spendsync/extract/adsim/wire"
-	"spendsync/extract/adsim/world"
 )
 
 // MCPPath is where the tools are: Streamable HTTP, stateless.
@@ -28,7 +26,10 @@ type Server struct {
 }
 
 // New makes the room for a service: see adsim.New.
-func New(accounts []*advertiser.API) wire.Extension { return &Server{accounts: accounts} }
+func New(accounts []*advertiser.API) wire.Extension {
+	return &Server{accounts, signIns{clients: map[string][]string{}, codes: map[string]grant{},
+		tokens: map[string]signIn{}}}
+}
 
 // Serve answers a request of MCP or of signing in; false is another path.
 func (s *Server) Serve(now time.Time, r *http.Request, f *wire.Fault) (wire.Reply, bool) {
@@ -113,11 +114,8 @@ func runTool(s *advertiser.API, op *advertiser.Operation, key *advertiser.APIKey
 // headers, and a notice if the account needs funds.
 func toolResult(s *advertiser.API, c *advertiser.Call, rep wire.Reply) *mcp.CallToolResult {
 	failed := rep.Status >= 400
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(rep.Body, &members); err != nil { // a bare list
-		members = map[string]json.RawMessage{"items": rep.Body}
-	}
-	if !json.Valid(rep.Body) { // a fault
+	members := map[string]json.RawMessage{}
+	if err := json.Unmarshal(rep.Body, &members); err != nil { // a fault
 		members = map[string]json.RawMessage{"body": tree.Marshal(string(rep.Body))}
 	}
 	if wait := rep.Header.Get("Retry-After"); failed && wait != "" {
@@ -127,21 +125,12 @@ func toolResult(s *advertiser.API, c *advertiser.Call, rep wire.Reply) *mcp.Call
 	if text := c.Key.Warning(c.St.Now); text != "" {
 		members["key_expiry_warning"] = tree.Marshal(text)
 	}
-	if notice := accountNotice(c.St, s.World); notice != "" {
-		members["account_notice"] = tree.Marshal(notice)
+	if b := c.St.BalanceOf(s.World.BalanceAsOf(c.St.Now, false)); b.Status != "ok" {
+		members["account_notice"] = tree.Marshal(b.Message)
 	}
 	text := tree.Marshal(members)
 	return &mcp.CallToolResult{IsError: failed, Content: []mcp.Content{&mcp.TextContent{Text: string(text)}},
 		StructuredContent: json.RawMessage(text)}
-}
-
-// accountNotice is what to do where the account needs funds, else "".
-func accountNotice(st *ledger.State, w *world.World) string {
-	b := st.BalanceOf(w.BalanceAsOf(st.Now, false))
-	if b.Status == "ok" {
-		return ""
-	}
-	return b.Message
 }
 
 // ProtectedResource precedes the path that it describes.

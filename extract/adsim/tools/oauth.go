@@ -1,11 +1,12 @@
 package tools
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"html/template"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -15,19 +16,17 @@ import (
 	"spendsync/extract/adsim/advertiser"
 	"spendsync/extract/adsim/chance"
 	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/tree"
 	"spendsync/extract/adsim/wire"
 	"spendsync/extract/adsim/world"
 )
 
 // MCP may be used without a key: by signing in with the dashboard user's e-mail
 // address and password (OAuth 2.1, an authorization code with PKCE). A sign-in works
-// only on MCP, can make changes, and has no key to expire. Sign-ins are not kept in
-// a file.
+// only on MCP, can make changes, and has no key to expire.
 const (
-	OAuthPath    = wire.APIPrefix + "/oauth/"
-	OAuthServer  = "/.well-known/oauth-authorization-server"
-	mostSignIns  = 10_000
-	mostRedirect = 20
+	OAuthPath   = wire.APIPrefix + "/oauth/"
+	OAuthServer = "/.well-known/oauth-authorization-server"
 )
 
 // signIns are the clients, the codes that were not used yet, and the tokens.
@@ -36,7 +35,7 @@ type signIns struct {
 	number  uint64
 	clients map[string][]string // redirect URIs
 	codes   map[string]grant
-	tokens  map[string]*signIn
+	tokens  map[string]signIn
 }
 
 type grant struct {
@@ -51,41 +50,40 @@ type signIn struct {
 
 // signedIn finds the account of an OAuth token.
 func (s *Server) signedIn(authorization string) (*advertiser.API, *advertiser.APIKey) {
-	scheme, token, _ := strings.Cut(authorization, " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return nil, nil
-	}
 	s.signIns.mu.Lock()
 	defer s.signIns.mu.Unlock()
-	in := s.signIns.tokens[strings.TrimSpace(token)]
-	if in == nil {
-		return nil, nil
-	}
+	_, token, _ := strings.Cut(authorization, " ")
+	in := s.signIns.tokens[token]
 	return in.own, in.key
 }
 
-// oauthSecret is unique; s.signIns.mu is held.
-func (s *Server) oauthSecret(kind string) string {
+// secret is unique; s.signIns.mu is held.
+func (s *Server) secret(kind string) string {
 	s.signIns.number++
-	h := chance.Hash(s.accounts[0].World.Account.Seed, chance.AboutSignIn, s.signIns.number,
-		uint64(s.accounts[0].World.Clock.Now().UnixNano()))
+	w := s.accounts[0].World
+	h := chance.Hash(w.Account.Seed, chance.AboutSignIn, s.signIns.number, uint64(w.Clock.Now().UnixNano()))
 	return fmt.Sprintf("%s_%016x%016x", kind, h, chance.Mix(h))
 }
 
 // serveOAuth answers what a client needs to sign in; false is another path.
 func (s *Server) serveOAuth(r *http.Request) (wire.Reply, bool) {
 	base := wire.BaseOf(r)
+	if strings.HasPrefix(r.URL.Path, OAuthPath) {
+		raw, _ := wire.ReadBody(r) // half a form is refused as one
+		r.Body = io.NopCloser(bytes.NewReader(raw))
+		s.signIns.mu.Lock() // from here on nothing waits for the client
+		defer s.signIns.mu.Unlock()
+	}
 	switch r.Method + " " + r.URL.Path {
 	case "GET " + ProtectedResource, "GET " + ProtectedResource + MCPPath:
 		return oauthJSON(http.StatusOK, map[string]any{"resource": base + MCPPath,
-			"authorization_servers": []string{
-				base + wire.APIPrefix,
-			}, "bearer_methods_supported": []string{"header"}}), true
+			"authorization_servers":    []string{base + wire.APIPrefix},
+			"bearer_methods_supported": []string{"header"}}), true
 	case "GET " + OAuthServer, "GET " + OAuthServer + wire.APIPrefix, "GET " + wire.APIPrefix + OAuthServer:
 		return oauthJSON(http.StatusOK, map[string]any{
 			"issuer": base + wire.APIPrefix, "authorization_endpoint": base + OAuthPath + "authorize",
-			"token_endpoint":        base + OAuthPath + "token",
-			"registration_endpoint": base + OAuthPath + "register", "response_types_supported": []string{"code"},
+			"token_endpoint": base + OAuthPath + "token", "registration_endpoint": base + OAuthPath + "register",
+			"response_types_supported":              []string{"code"},
 			"grant_types_supported":                 []string{"authorization_code"},
 			"code_challenge_methods_supported":      []string{"S256"},
 			"token_endpoint_auth_methods_supported": []string{"none"},
@@ -101,11 +99,7 @@ func (s *Server) serveOAuth(r *http.Request) (wire.Reply, bool) {
 }
 
 func oauthJSON(status int, v any) wire.Reply {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // texts and lists of texts
-	}
-	rep := wire.JSONReply(status, text)
+	rep := wire.JSONReply(status, tree.Marshal(v))
 	rep.Header.Set("Cache-Control", "no-store")
 	return rep
 }
@@ -121,8 +115,7 @@ func (s *Server) registerClient(r *http.Request) wire.Reply {
 		ClientName   string   `json:"client_name"`
 	}
 	raw, err := wire.ReadBody(r)
-	if err != nil || json.Unmarshal(raw, &in) != nil || len(in.RedirectURIs) == 0 ||
-		len(in.RedirectURIs) > mostRedirect {
+	if err != nil || json.Unmarshal(raw, &in) != nil || len(in.RedirectURIs) == 0 {
 		return oauthError("invalid_client_metadata", "redirect_uris is required")
 	}
 	for _, uri := range in.RedirectURIs {
@@ -130,63 +123,46 @@ func (s *Server) registerClient(r *http.Request) wire.Reply {
 			return oauthError("invalid_redirect_uri", uri)
 		}
 	}
-	s.signIns.mu.Lock()
-	defer s.signIns.mu.Unlock()
-	if s.signIns.clients == nil || len(s.signIns.clients) >= mostSignIns {
-		s.signIns.clients = map[string][]string{}
-	}
-	id := s.oauthSecret("client")
+	id := s.secret("client")
 	s.signIns.clients[id] = in.RedirectURIs
 	return oauthJSON(http.StatusCreated, map[string]any{"client_id": id, "client_name": in.ClientName,
-		"redirect_uris":              in.RedirectURIs,
-		"token_endpoint_auth_method": "none", "grant_types": []string{"authorization_code"},
-		"response_types": []string{"code"}})
+		"redirect_uris": in.RedirectURIs, "token_endpoint_auth_method": "none",
+		"grant_types": []string{"authorization_code"}, "response_types": []string{"code"}})
 }
 
-var signInPage = template.Must(template.New("sign in").Parse(`<!DOCTYPE html>
+const signInPage = `<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>Sign in</title></head><body><h1>Sign in</h1>
-{{if .Wrong}}<p role="alert">Incorrect e-mail address or password</p>{{end}}
+<p role="alert">%s</p>
 <form method="post"><label>E-mail <input name="email" type="email" required></label>
 <label>Password <input name="password" type="password" required></label> <button>Sign in</button></form>
 </body></html>
-`))
+`
 
 // authorize shows the form, and sends the user of right credentials back with a code.
 func (s *Server) authorize(r *http.Request) wire.Reply {
 	q := r.URL.Query()
 	g := grant{client: q.Get("client_id"), redirect: q.Get("redirect_uri"), challenge: q.Get("code_challenge")}
-	s.signIns.mu.Lock()
-	known := slices.Contains(s.signIns.clients[g.client], g.redirect)
-	s.signIns.mu.Unlock()
 	switch {
-	case !known: // redirects go to registered clients only
+	case !slices.Contains(s.signIns.clients[g.client], g.redirect): // redirects go to registered clients only
 		return oauthError("invalid_request", "unknown client_id or redirect_uri")
 	case q.Get("response_type") != "code" || g.challenge == "" || q.Get("code_challenge_method") != "S256":
 		return oauthError("invalid_request", "expected response_type code and a code_challenge with S256")
-	case r.Method == http.MethodPost:
-		r.Body = http.MaxBytesReader(nil, r.Body, 64<<10)
-		user, password := r.PostFormValue("email"), r.PostFormValue("password")
+	}
+	wrong := ""
+	if r.Method == http.MethodPost {
 		for _, g.own = range s.accounts {
-			if g.own.World.IsUser(user, password) {
+			if g.own.World.IsUser(r.PostFormValue("email"), r.PostFormValue("password")) {
 				return s.sendBack(g, q.Get("state"))
 			}
 		}
-	}
-	var page strings.Builder
-	if err := signInPage.Execute(&page, map[string]bool{"Wrong": r.Method == http.MethodPost}); err != nil {
-		return oauthError("server_error", err.Error())
+		wrong = "Incorrect e-mail address or password"
 	}
 	return wire.Reply{Status: http.StatusOK, Header: http.Header{"Content-Type": {"text/html; charset=utf-8"}},
-		Body: []byte(page.String())}
+		Body: fmt.Appendf(nil, signInPage, wrong)}
 }
 
 func (s *Server) sendBack(g grant, state string) wire.Reply {
-	s.signIns.mu.Lock()
-	defer s.signIns.mu.Unlock()
-	if s.signIns.codes == nil || len(s.signIns.codes) >= mostSignIns {
-		s.signIns.codes = map[string]grant{}
-	}
-	code := s.oauthSecret("code")
+	code := s.secret("code")
 	s.signIns.codes[code] = g
 	to, _ := url.Parse(g.redirect) // registerClient has seen that it is one
 	q := to.Query()
@@ -200,12 +176,9 @@ func (s *Server) sendBack(g grant, state string) wire.Reply {
 
 // token gives a token for a code, once.
 func (s *Server) token(r *http.Request) wire.Reply {
-	r.Body = http.MaxBytesReader(nil, r.Body, 64<<10)
 	if r.PostFormValue("grant_type") != "authorization_code" {
 		return oauthError("unsupported_grant_type", "expected authorization_code")
 	}
-	s.signIns.mu.Lock()
-	defer s.signIns.mu.Unlock()
 	code := r.PostFormValue("code")
 	g, known := s.signIns.codes[code]
 	delete(s.signIns.codes, code)
@@ -214,14 +187,8 @@ func (s *Server) token(r *http.Request) wire.Reply {
 		!world.Same(base64.RawURLEncoding.EncodeToString(sum[:]), g.challenge) {
 		return oauthError("invalid_grant", "the code is not valid")
 	}
-	if s.signIns.tokens == nil || len(s.signIns.tokens) >= mostSignIns {
-		s.signIns.tokens = map[string]*signIn{}
-	}
-	token := s.oauthSecret("oauth")
-	s.signIns.tokens[token] = &signIn{
-		g.own,
-		&advertiser.APIKey{ID: "oauth", Key: config.Key{Name: "sign-in", Scope: advertiser.ScopeWrite}, Endless: true,
-			Limiter: &advertiser.Limiter{}},
-	}
+	token := s.secret("oauth")
+	s.signIns.tokens[token] = signIn{g.own, &advertiser.APIKey{ID: "oauth", Endless: true,
+		Key: config.Key{Name: "sign-in", Scope: advertiser.ScopeWrite}, Limiter: &advertiser.Limiter{}}}
 	return oauthJSON(http.StatusOK, map[string]any{"access_token": token, "token_type": "Bearer"})
 }

@@ -184,22 +184,6 @@ func (x *exchange) oneDay() (clock.Day, bool) {
 	return d, ok && x.param("start_date") == x.param("end_date")
 }
 
-// owner returns the current state of the account of the request's credentials.
-func (x *exchange) owner() ledger.State {
-	own, _ := advertiser.AccountOf(x.accounts, x.request.Header.Get("Authorization"), x.now)
-	if user, password, ok := x.request.BasicAuth(); ok {
-		for _, a := range x.accounts {
-			if a.World.IsUser(user, password) {
-				own = a
-			}
-		}
-	}
-	if own == nil {
-		own = x.accounts[0]
-	}
-	return own.World.StateAt(x.now)
-}
-
 // times counts how often something happened since the quirks were set, from 1.
 func (x *exchange) times(what string) int {
 	l := x.quirks

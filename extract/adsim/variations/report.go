@@ -249,7 +249,7 @@ func lackSource(x *exchange, _ int, row *node) {
 	if !ok {
 		return
 	}
-	at := x.owner()
+	at := x.accounts[0].World.StateAt(x.now)
 	var lacks ledger.Measures
 	source := ledger.NoSource
 	for r := range at.Rows(d, ledger.Scope{}) {
@@ -270,7 +270,7 @@ func credits(x *exchange, _ int, row *node) {
 	if !ok {
 		return
 	}
-	at := x.owner()
+	at := x.accounts[0].World.StateAt(x.now)
 	for r := range at.Rows(d, ledger.Scope{}) {
 		if r.Clicks == 0 || r.Spend == 0 {
 			continue
