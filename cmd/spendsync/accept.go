@@ -22,8 +22,8 @@ note stands from now on: 'spendsync status', the metric spendsync_standing_notes
 ends no run with exit 4. A note that three runs have seen stands by itself, unless it may mean that older values are
 wrong. Only differences whose data is stored have a note: a day that is missing or not proven, or anything else that
 is lost, ends each run as before.`,
-		Example: "  spendsync repair accept report.day-total.above-1pct\n" +
-			"  spendsync repair accept --withdraw report.day-total.above-1pct",
+		Example: "  spendsync repair accept report.day-total.above\n" +
+			"  spendsync repair accept --withdraw report.day-total.above",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return exit.Advise(exit.Usagef("%s takes one note, and %d are given", cmd.CommandPath(), len(args)),

@@ -11,8 +11,8 @@ import (
 )
 
 // TestAccept_ADifferenceThatStays: a difference whose data is stored ends three runs, stands from the third on, and is
-// shown; by hand it stands at once, or ends runs again. It hides nothing else: not a day that fails beside it, nor the
-// same difference in another size.
+// shown; by hand it stands at once, or ends runs again. It hides nothing else: not a day that fails beside it, nor a
+// difference in the other direction.
 func TestAccept_ADifferenceThatStays(t *testing.T) {
 	schematest.Long(t) // package job has the rules
 	w := newWorld(t)
@@ -29,7 +29,7 @@ func TestAccept_ADifferenceThatStays(t *testing.T) {
 			t.Errorf("exit %d, want %d and %q: %s", got, code, says, last)
 		}
 	}
-	const note = "report.day-total.above-more"
+	const note = "report.day-total.above"
 	totals("99999")
 	runs(exit.Partial, "the service's own total differs")
 	runs(exit.Partial, "the service's own total differs")
@@ -47,7 +47,7 @@ func TestAccept_ADifferenceThatStays(t *testing.T) {
 	if got := w.ask("SELECT value FROM mart.data_quality WHERE check_name = 'last_run_succeeded'"); got != "4.0" {
 		t.Errorf("to accept a note is no run that succeeded: %s", got)
 	}
-	if text := w.must("status"); !strings.Contains(text, note+", accepted: the service's own total of a day differs") {
+	if text := w.must("status"); !strings.Contains(text, note+", accepted: the service's own total differs") {
 		t.Errorf("status: %s", text)
 	}
 
@@ -57,7 +57,7 @@ func TestAccept_ADifferenceThatStays(t *testing.T) {
 	totals("0")
 	runs(exit.Partial, "the service's own total differs")
 	runs(exit.Partial, "the service's own total differs")
-	runs(exit.OK, "1 standing note (report.day-total.below-100pct)")
+	runs(exit.OK, "1 standing note (report.day-total.below)")
 	w.must("verify")
 
 	for _, args := range [][]string{{"accept"}, {"accept", "report.day-total"}, {"accept", "--withdraw", "x"}} {

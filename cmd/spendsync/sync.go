@@ -107,8 +107,8 @@ what none of them can repair comes back from a bucket by 'spendsync pull --all'.
 	reset := newResetCommand(a)
 	reset.Use, reset.Example = "reset", "  spendsync repair reset\n  spendsync repair reset --account acme"
 	accept := newAcceptCommand(a)
-	accept.Example = "  spendsync repair accept report.day-total.above-1pct\n" +
-		"  spendsync repair accept --withdraw report.day-total.above-1pct"
+	accept.Example = "  spendsync repair accept report.day-total.above\n" +
+		"  spendsync repair accept --withdraw report.day-total.above"
 	for _, c := range []*cobra.Command{newRebuildCommand(a), newReplayCommand(a), accept, reset} {
 		if c.Args == nil {
 			c.Args, c.ValidArgsFunction = noArguments, cobra.NoFileCompletions

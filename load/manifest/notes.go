@@ -13,7 +13,7 @@ import (
 type Note struct {
 	Name        string         `json:"name"`    // cause, place and form
 	Message     string         `json:"message"` // as of the last run that saw it
-	Runs        int64          `json:"runs"`    // that saw it; at least [RunsToStand] below a larger gap that stands
+	Runs        int64          `json:"runs"`    // that saw it
 	FirstSeenAt schema.Instant `json:"first_seen_at"`
 	LastSeenAt  schema.Instant `json:"last_seen_at"`
 	Decision    string         `json:"decision,omitempty"` // by hand, see [schema.Note]; empty: none
@@ -35,8 +35,7 @@ func (n Note) Stands() bool {
 // noteLasts is how long a note is kept that no run sees, and on which no operator has decided.
 const noteLasts = 7 * 24 * time.Hour
 
-// NotesAfter returns the notes after a run that has seen these, by name. A gap is no news where a larger one of the
-// same cause stands.
+// NotesAfter returns the notes after a run that has seen these, by name. A run that publishes twice counts once.
 func (a *Account) NotesAfter(seen map[string]Note, at schema.Instant, runID string) []Note {
 	notes := []Note{}
 	for _, n := range a.Notes {
@@ -48,38 +47,14 @@ func (a *Account) NotesAfter(seen map[string]Note, at schema.Instant, runID stri
 		n.Name, n.Runs, n.FirstSeenAt, n.LastSeenAt, n.RunID = name, 1, at, at, runID
 		if i := slices.IndexFunc(a.Notes, func(n Note) bool { return n.Name == name }); i >= 0 {
 			was := a.Notes[i]
-			n.Runs, n.FirstSeenAt, n.Decision = was.Runs+1, was.FirstSeenAt, was.Decision
+			n.Runs, n.FirstSeenAt, n.Decision = was.Runs, was.FirstSeenAt, was.Decision
+			if was.RunID != runID {
+				n.Runs++
+			}
 			n.Evidence = was.Evidence
-		}
-		if slices.ContainsFunc(a.Notes, func(n Note) bool { return n.Stands() && isLarger(n.Name, name) }) {
-			n.Runs = max(n.Runs, RunsToStand)
 		}
 		notes = append(notes, n)
 	}
 	slices.SortFunc(notes, func(x, y Note) int { return strings.Compare(x.Name, y.Name) })
 	return notes
-}
-
-// sizes end the name of a note about a gap, in ascending order: the last is everything above 100 %.
-var sizes = []string{"1pct", "10pct", "100pct", "more"}
-
-// Gap returns how far the service's number is from that of the rows, as the end of a note's name: its direction and the
-// order of magnitude.
-func Gap(rows, service int64) string {
-	side, off := "above", service-rows
-	if off < 0 {
-		side, off = "below", -off
-	}
-	size := 0
-	for percent := 1.; size < len(sizes)-1 && float64(off)*100 > float64(max(rows, -rows))*percent; percent *= 10 {
-		size++
-	}
-	return side + "-" + sizes[size]
-}
-
-// isLarger reports whether two notes are about the same gap, and that of x is larger.
-func isLarger(x, y string) bool {
-	i, j := strings.LastIndexByte(x, '-')+1, strings.LastIndexByte(y, '-')+1
-	of := slices.Index(sizes, y[j:])
-	return of >= 0 && x[:i] == y[:j] && slices.Index(sizes, x[i:]) > of
 }

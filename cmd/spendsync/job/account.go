@@ -66,9 +66,9 @@ func (n *settingsReader) noteThatIsNotThere(err error) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for i := range n.read.failures {
-		if f := &n.read.failures[i]; f.what == "account limits" {
-			f.notes = []string{fmt.Sprintf("account.limits.status-%d", e.Status)}
+	for i := range n.read.findings {
+		if f := &n.read.findings[i]; f.what == "account limits" {
+			f.severity, f.notes = differs, []string{fmt.Sprintf("account.limits.status-%d", e.Status)}
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"spendsync/extract"
 	"spendsync/load/history"
@@ -51,20 +52,33 @@ func (s *session) asked(lacks []string) *manifest.Ask {
 	return next
 }
 
-// sumUpAsked adds to the tally which columns the report does not give. A run that proves no day learns nothing
+// sumUpAsked adds to the findings which columns the report does not give. A run that proves no day learns nothing
 // about that.
 func (r *run) sumUpAsked() {
 	known := r.s.known().Ask
 	if r.ask = known; r.tally.proven+r.tally.partial > 0 {
-		r.ask = r.s.asked(r.tally.lacks)
+		r.ask = r.s.asked(r.lacks)
 	}
-	t := &r.tally
-	t.lacks = joined(t.lacks, r.ask.Unknown())
+	r.lacks = joined(r.lacks, r.ask.Unknown())
 	isIn := func(list []string) func(string) bool {
 		return func(column string) bool { return slices.Contains(list, column) }
 	}
-	t.newlyLacks = slices.DeleteFunc(slices.Clone(t.lacks), isIn(known.Unknown()))
-	t.givenAgain = slices.DeleteFunc(known.Unknown(), isIn(t.lacks))
+	newly := slices.DeleteFunc(slices.Clone(r.lacks), isIn(known.Unknown()))
+	again := slices.DeleteFunc(known.Unknown(), isIn(r.lacks))
+	switch lacks := strings.Join(r.lacks, ", "); {
+	case len(newly) > 0:
+		ids := ""
+		if len(idsIn(r.lacks)) > 0 {
+			ids = "; '' stands for the IDs; finished days that have them keep them"
+		}
+		r.tally.found(differs, nil, "the report gives no %s; stored as unknown (NULL), and asked for again once a "+
+			"day%s", lacks, ids)
+	case lacks != "":
+		r.tally.found(remark, nil, "the report still gives no %s", lacks)
+	}
+	if len(again) > 0 {
+		r.tally.found(remark, nil, "the report gives %s again", strings.Join(again, ", "))
+	}
 }
 
 // reachAfter returns [manifest.Account.Reach] after a run, by the days that the report answered or refused. A day that

@@ -74,7 +74,7 @@ func (n *settingsReader) noteOverdue() {
 		return
 	}
 	slices.Sort(n.read.overdue)
-	n.read.failures = append(n.read.failures, failure{what: "settings", err: fmt.Errorf(
+	n.read.findings = append(n.read.findings, finding{what: "settings", err: fmt.Errorf(
 		"%s not read for a day or longer, for example %s: the budget of %s does not reach all of them",
 		phrase.Count(len(n.read.overdue), "campaign"), n.read.overdue[0], n.budget.lasts)})
 }

@@ -8,7 +8,6 @@ import (
 	"iter"
 	"sync"
 
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/load/history"
@@ -151,28 +150,12 @@ func storedClicks(known *manifest.Day) schema.Null[int64] {
 	return known.Sums.Clicks
 }
 
-// form returns in which direction the service's total differs, and how far.
+// form returns in which direction the service's total differs.
 func (d difference) form() string {
 	if d.rows.Spend == d.total.Spend.V {
-		return "clicks-" + manifest.Gap(d.rows.Clicks.V, d.total.Clicks.V)
+		return "clicks-" + sideOf(d.rows.Clicks.V, d.total.Clicks.V)
 	}
-	return manifest.Gap(int64(d.rows.Spend), int64(d.total.Spend.V))
-}
-
-// differenceSentence names the days that are stored though the service's own sum differs; empty: none. matched is how
-// many of the stored days agree.
-func differenceSentence(matched int, differ []difference) string {
-	switch n := len(differ); {
-	case n == 0:
-		return ""
-	case matched == 0 && n > 1:
-		return fmt.Sprintf("the service's own total differs on every finished day, such as %s: "+
-			"it probably counts something else, such as fees or other sources; the rows are stored as they came",
-			differ[n-1])
-	default:
-		return fmt.Sprintf("the service's own total differs on %s, such as %s; the rows are stored as they came",
-			phrase.Count(n, "day"), differ[n-1])
-	}
+	return sideOf(int64(d.rows.Spend), int64(d.total.Spend.V))
 }
 
 // unavailable decides about a day whose pages were read while the service's sums cannot be. A stored day stays

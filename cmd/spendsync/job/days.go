@@ -44,7 +44,7 @@ type copiedDays struct {
 	planned  []PlannedDay
 	days     []*copiedDay // that were started, in the order in which they ended
 	totals   *controlTotals
-	untried  *failure // why the others were not started, unless a signal arrived
+	untried  *finding // why the others were not started, unless a signal arrived
 	stopped  bool     // by a signal
 	withheld error    // why the report is withheld; nil: it is not
 }
@@ -86,7 +86,7 @@ func (s *session) readDays(ctx context.Context) *copiedDays {
 	fatal := g.Wait()
 	c.stopped = ctx.Err() != nil
 	if n := len(c.planned) - len(c.days); n > 0 && fatal != nil {
-		c.untried = &failure{what: fmt.Sprintf("%s not tried", phrase.Count(n, "more day")), err: fatal, untried: true}
+		c.untried = &finding{what: fmt.Sprintf("%s not tried", phrase.Count(n, "more day")), err: fatal, untried: true}
 	}
 	return c
 }

@@ -6,11 +6,14 @@ import (
 
 	"spendsync/load/history"
 	"spendsync/schema"
+	"spendsync/transform"
 )
 
 // daySums are the totals over the days of a run: for its report, and for the ledger in addition to its own line.
 type daySums struct {
-	tally   tally
+	tally   outcome
+	lacks   []string          // columns that the report does not give
+	oddIDs  []transform.OddID // the first of each form that no run has seen
 	steps   []schema.Step
 	unknown []schema.UnknownField // in the report
 	refused []schema.RefusedRow
@@ -48,11 +51,11 @@ func (c *copiedDays) sum(account, runID string, known []schema.UnknownField) day
 			s.add(d, account, runID, known)
 		}
 	}
+	s.tally.foundOddIDs(s.oddIDs)
 	slices.SortFunc(s.differ, func(a, b difference) int { return cmp.Compare(a.day, b.day) })
-	s.tally.differs = differenceSentence(s.tally.matched, s.differ)
 	for _, d := range s.differ {
-		s.tally.seeDifference("report.day-total."+d.form(), "the service's own total of a day differs, as on "+
-			d.String()+"; the rows are stored as they came")
+		s.tally.onDay(differs, "the service's own total differs", d.String(), "; it may count something else, such as "+
+			"fees or other sources; the rows are stored as they came", "report.day-total."+d.form())
 	}
 	if c.totals != nil && c.totals.failed != nil {
 		s.tally.fail("control totals", c.totals.failed)
@@ -62,7 +65,7 @@ func (c *copiedDays) sum(account, runID string, known []schema.UnknownField) day
 		s.tally.fail("report", c.withheld)
 	}
 	if c.untried != nil {
-		s.tally.failures = append(s.tally.failures, *c.untried)
+		s.tally.findings = append(s.tally.findings, *c.untried)
 	}
 	return s
 }
@@ -91,17 +94,11 @@ func (s *daySums) addDiff(d history.Diff) {
 func (s *daySums) add(d *copiedDay, account, runID string, known []schema.UnknownField) {
 	read := d.read
 	s.stored = append(s.stored, d.Day)
-	if d.known == nil {
-		s.tally.added++
-	}
 	if d.put.Changed {
 		s.tally.changed++
 		s.spent[d.Day] = d.spent
 	}
-	switch read.control {
-	case schema.ControlMatched:
-		s.tally.matched++
-	case schema.ControlDiffers:
+	if read.control == schema.ControlDiffers {
 		s.differ = append(s.differ, difference{d.Day, read.sums, read.total})
 	}
 	if err := read.incomplete(); err != nil {
@@ -111,11 +108,11 @@ func (s *daySums) add(d *copiedDay, account, runID string, known []schema.Unknow
 		s.tally.proven++
 	}
 	if read.counted == schema.RowsDiffer && !read.at.Time().Before(d.Day.End()) {
-		s.tally.addMiscounted(d.Day, read)
+		s.tally.foundMiscounted(d.Day, read)
 	}
 	s.refused = append(s.refused, read.aside...)
-	s.tally.lacks = joined(s.tally.lacks, read.lacks)
-	s.tally.addUnread(d)
+	s.lacks = joined(s.lacks, read.lacks)
+	s.tally.foundUnread(d)
 	s.rows += read.sums.Rows
 	s.addDiff(d.put.Diff)
 	field := func(path, sample string) schema.UnknownField {
@@ -129,7 +126,7 @@ func (s *daySums) add(d *copiedDay, account, runID string, known []schema.Unknow
 		u := field(oddIDPath(odd), typeOf(odd.Value))
 		reported := func(k schema.UnknownField) bool { return k.Stream == u.Stream && k.Path == u.Path }
 		if !slices.ContainsFunc(known, reported) && !slices.ContainsFunc(s.unknown, reported) {
-			s.tally.oddIDs = append(s.tally.oddIDs, odd)
+			s.oddIDs = append(s.oddIDs, odd)
 			s.unknown = append(s.unknown, u)
 		}
 	}

@@ -15,7 +15,6 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract"
-	"spendsync/load"
 	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/load/manifest"
@@ -25,75 +24,6 @@ import (
 )
 
 const aDay = schema.Date(20_000)
-
-// TestMiscounted: a stated number of rows leaves no doubt only if it is below the rows and the service's own sum is
-// that of the rows.
-func TestMiscounted(t *testing.T) {
-	for _, c := range []struct {
-		stated   int64
-		control  string
-		doubtful int
-	}{
-		{9, schema.ControlMatched, 0}, {10, schema.ControlMatched, 0}, {11, schema.ControlMatched, 1},
-		{9, schema.ControlNone, 1}, {9, schema.ControlDiffers, 1}, {11, schema.ControlNone, 1},
-	} {
-		var got tally
-		read := &dayRead{sums: history.Sums{Rows: 10}, count: schema.Some(c.stated), control: c.control}
-		got.addMiscounted(aDay, read)
-		got.addMiscounted(aDay+1, read)
-		if got.doubtful != 2*c.doubtful || got.miscounted != 2 ||
-			got.miscount != fmt.Sprintf("2024-10-05: 10 rows came, and it states %d", c.stated) {
-			t.Errorf("%d and %s: %+v", c.stated, c.control, got)
-		}
-		want := exit.OK
-		if c.doubtful > 0 {
-			want = exit.Partial
-		}
-		if got.planned, got.proven = 2, 2; got.publishedCode(load.Preview{}) != want {
-			t.Errorf("%d and %s: exit %d", c.stated, c.control, got.publishedCode(load.Preview{}))
-		}
-	}
-}
-
-// TestTally_SaysWhatElseARunMet, each once, and what calls a person has exit 4.
-func TestTally_SaysWhatElseARunMet(t *testing.T) {
-	done := "published generation 7: 1 day of 1 planned proven, 0 changed"
-	for name, c := range map[string]struct {
-		tally tally
-		want  string
-		code  int
-	}{
-		"nothing else":       {tally{}, "", exit.OK},
-		"days from a folder": {tally{taken: 1}, ", 1 day proven from quarantine", exit.OK},
-		"another count": {tally{miscounted: 2, miscount: "x"},
-			"; the service's own number of rows (total_rows) differs " +
-				"on 2 days, such as x; the rows are stored as they came", exit.OK},
-		"a column less": {tally{lacks: []string{"clicks", "x"}, newlyLacks: []string{"clicks"}},
-			"; the report gives no " +
-				"clicks, x; stored as unknown (NULL), and asked for again once a day", exit.Partial},
-		"a column less, as before": {tally{lacks: []string{"clicks"}}, "; the report still gives no clicks", exit.OK},
-		"an ID less": {tally{lacks: []string{"source_id"}, newlyLacks: []string{"source_id"}},
-			"; the report gives no source_id; stored as unknown (NULL), and asked for again once a day; '' stands " +
-				"for the IDs; finished days that have them keep them", exit.Partial},
-		"measures that were known": {tally{unread: 2, unreadDays: 1, unreadAnew: []schema.Date{aDay}},
-			"; 2 rows on 1 day have measures that cannot be read; these are stored as unknown (NULL), the rest of " +
-				"each row as it came; see ops.refused_row; of 2024-10-04 known measures are unknown now", exit.Partial},
-		"a column again": {tally{givenAgain: []string{"clicks", "x"}},
-			"; the report gives clicks, x again", exit.OK},
-	} {
-		c.tally.planned, c.tally.proven = 1, 1
-		if got := c.tally.sentence(load.Preview{Generation: 7}, true, ""); got != done+c.want {
-			t.Errorf("%s: %q", name, got)
-		}
-		if got := c.tally.publishedCode(load.Preview{}); got != c.code {
-			t.Errorf("%s: exit %d", name, got)
-		}
-	}
-	// A day from quarantine is something to publish.
-	if (tally{planned: 1, taken: 1}).nothing() || !(tally{planned: 1}).nothing() {
-		t.Error("nothing")
-	}
-}
 
 // TestPlan_SaysWhatIsKnownOfADay: whether it was proven after it was over, and how long it can be read.
 func TestPlan_SaysWhatIsKnownOfADay(t *testing.T) {
@@ -450,7 +380,7 @@ func TestDaySums(t *testing.T) {
 	add(&copiedDay{})
 	last := add(&copiedDay{}) // the service refused both
 	c := &copiedDays{planned: make([]PlannedDay, 9), days: days, stopped: true, totals: &controlTotals{
-		failed: errors.New("no totals")}, untried: &failure{what: "1 more day", err: errors.New("x")}}
+		failed: errors.New("no totals")}, untried: &finding{what: "1 more day", err: errors.New("x")}}
 	withheld := add(&copiedDay{isWithheld: true})
 	c.withheld = errors.New("whose report")
 	withheld.err = c.withheld
@@ -458,14 +388,13 @@ func TestDaySums(t *testing.T) {
 	s := c.sum("acme", "run1", []schema.UnknownField{{Stream: "spend_report", Path: "data[].source_id: known"},
 		{Stream: "balance", Path: "data[].source_id: f"}})
 	got := s.tally
-	if got.planned != 9 || !got.stopped || got.added != 4 || got.changed != 1 || got.matched != 2 || got.proven != 4 ||
-		got.partial != 1 || got.unreachable != 2 || got.miscounted != 1 || got.doubtful != 1 || got.unread != 4 ||
-		got.unreadDays != 2 || fmt.Sprint(got.lacks) != "[a clicks]" || fmt.Sprint(got.oddIDs) != fmt.Sprint(
-		[]transform.OddID{odd}) {
+	if got.planned != 9 || !got.stopped || got.changed != 1 || got.proven != 4 || got.partial != 1 ||
+		got.unreachable != 2 || fmt.Sprint(s.lacks) != "[a clicks]" ||
+		fmt.Sprint(s.oddIDs) != fmt.Sprint([]transform.OddID{odd}) {
 		t.Errorf("%+v", got)
 	}
 	var failed []string
-	for _, f := range got.failures {
+	for _, f := range got.failures() {
 		failed = append(failed, f.what)
 	}
 	if want := "spend 2024-10-06, spend 2024-10-09, control totals, report, 1 more day"; strings.Join(failed,
@@ -492,7 +421,7 @@ func TestDaySums(t *testing.T) {
 		t.Errorf("taken: %+v", s.steps)
 	}
 	alone := (&copiedDays{withheld: c.withheld}).sum("acme", "run1", nil)
-	if alone.tally.planned != 1 || len(alone.tally.failures) != 1 || !alone.tally.nothing() {
+	if alone.tally.planned != 1 || len(alone.tally.findings) != 1 || !alone.tally.nothing() {
 		t.Errorf("a withheld report without a planned day: %+v", alone.tally)
 	}
 }

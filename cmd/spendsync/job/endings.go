@@ -3,6 +3,7 @@ package job
 import (
 	"cmp"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,6 +32,16 @@ var notInNames = regexp.MustCompile(`[^a-z0-9-]+`)
 // when is the part of a note's name that tells announcements apart. Which path is the first to show one is chance.
 func (a announced) when() string {
 	return strings.Trim(notInNames.ReplaceAllString(strings.ToLower(cmp.Or(a.Sunset, a.Deprecated)), "-"), "-")
+}
+
+// foundEndings adds what the service has announced, each time once.
+func (r *run) foundEndings() {
+	for _, e := range r.s.endings() {
+		name := endingNote + e.when()
+		if !slices.ContainsFunc(r.tally.findings, func(f finding) bool { return slices.Contains(f.notes, name) }) {
+			r.tally.found(differs, []string{name}, "%s", e)
+		}
+	}
 }
 
 // FirstEnd returns the first day on which a path of the service ends, by the notes of an account; false: none has one.

@@ -167,7 +167,7 @@ func (r *run) sumUp(days *copiedDays) {
 	r.sumUpAsked()
 	r.reach = reachAfter(r.s.known().Reach, days.days)
 	isKnown := len(r.s.known().Days) > 0
-	for i := range r.tally.failures {
-		r.tally.failures[i].err = OfWrongURL(r.tally.failures[i].err, r.s.Report, isKnown)
+	for i := range r.tally.findings {
+		r.tally.findings[i].err = OfWrongURL(r.tally.findings[i].err, r.s.Report, isKnown)
 	}
 }

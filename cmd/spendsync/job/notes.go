@@ -15,105 +15,80 @@ import (
 
 // A run ends with exit 4 if something differs from what the service states or promises. Some services differ at every
 // run, and nobody can change that: after three runs such a difference becomes a standing note, which is shown and ends
-// no run any more. Only a difference of which the data is stored has a note: the rows are proven by other evidence, or
-// a value that cannot be read is NULL and its reply is kept. Anything missing or unproven has none.
-//
-// The name of a note consists of cause, place and form, so another form of the same cause is new. See [manifest.Note].
+// no run any more. Anything missing or unproven has no note. See [manifest.Note].
 
-// seeDifference notes a difference whose data is stored. The first message under a name is kept.
-func (t *tally) seeDifference(name, message string) {
-	if t.differences == nil {
-		t.differences = map[string]manifest.Note{}
+// foundMiscounted adds a day that is stored though the service states another number of its rows. A smaller one leaves
+// no doubt if the service's own sum is that of the rows: it counts something else.
+func (t *outcome) foundMiscounted(day schema.Date, read *dayRead) {
+	s, notes := differs, []string{"report.row-count." + sideOf(read.sums.Rows, read.count.V)}
+	if read.control == schema.ControlMatched && read.count.V <= read.sums.Rows {
+		s, notes = remark, nil
 	}
-	if _, seen := t.differences[name]; !seen {
-		t.differences[name] = manifest.Note{Message: message}
-	}
+	such := fmt.Sprintf("%s: %s came, and it states %d", day, phrase.Count(int(read.sums.Rows), "row"), read.count.V)
+	t.onDay(s, "the service's own number of rows (total_rows) differs", such, "; the rows are stored as they came",
+		notes...)
 }
 
-// fractionNote is the note about conversions that are not whole numbers.
-const fractionNote = "report.fraction.conversions"
+// sideOf is the direction in which the service's number differs from that of the rows.
+func sideOf(rows, service int64) string {
+	if service < rows {
+		return "below"
+	}
+	return "above"
+}
 
-// addUnread notes the rows of a staged day that are stored without some of their measures. If the day was over and
-// had these measures before, they are lost: such a difference never becomes a standing note.
-func (t *tally) addUnread(d *copiedDay) {
-	read := d.read
-	if slices.Contains(read.forms, transform.Fractional) {
-		t.seeDifference(fractionNote, fmt.Sprintf("conversions have a fraction in some rows, as on %s: they are "+
-			"stored in conversions_fractional, conversions is unknown (NULL) there, and conversions_expected of "+
-			"spend has both", d.Day))
-	}
-	if read.unread == 0 {
-		return
-	}
-	t.unread += read.unread
-	t.unreadDays++
-	if d.known != nil && d.known.WasOver(d.Day) && read.unread > d.known.Unread {
-		t.unreadAnew = append(t.unreadAnew, d.Day)
-	}
-	share := "some-rows"
-	if 2*read.unread > read.sums.Rows {
-		share = "most-rows"
-	}
+// foundUnread adds the rows of a staged day that are stored without some of their measures. If the day was over and had
+// these measures before, they are lost: that has no note.
+func (t *outcome) foundUnread(d *copiedDay) {
+	read, forms := d.read, []string{}
 	for _, form := range read.forms {
 		if form == transform.Fractional {
+			t.onDay(differs, "conversions have a fraction in some rows", d.Day.String(), ": they are stored in "+
+				"conversions_fractional, conversions is unknown (NULL) there, and conversions_expected of spend has "+
+				"both",
+				"report.fraction.conversions")
 			continue
 		}
-		column, why, _ := strings.Cut(form, ".")
-		t.seeDifference("report.unread."+form+"."+share, fmt.Sprintf("the %s of %s cannot be read, as on %s (%s); "+
-			"stored as unknown (NULL), see ops.refused_row", column, strings.ReplaceAll(share, "-", " "), d.Day, why))
+		forms = append(forms, unreadNote+form)
+	}
+	if len(forms) > 0 {
+		such := fmt.Sprintf("%s: %s (%s)", d.Day, phrase.Count(int(read.unread), "row"),
+			strings.ReplaceAll(strings.Join(forms, ", "), unreadNote, ""))
+		t.onDay(differs, "measures cannot be read", such, "; these are stored as unknown (NULL), the rest of each row "+
+			"as it came; see ops.refused_row", forms...)
+	}
+	if d.known != nil && d.known.WasOver(d.Day) && read.unread > d.known.Unread {
+		t.onDay(differs, "known measures are unknown now", d.Day.String(), "")
 	}
 }
 
-// stand takes the standing notes out of what ends a run with exit 4.
-func (t *tally) stand(notes []string) {
-	t.standing = notes
-	t.failures = slices.DeleteFunc(t.failures, func(f failure) bool {
-		return len(f.notes) > 0 && !slices.ContainsFunc(f.notes, t.isLoud)
-	})
-}
+// unreadNote is the prefix of the names of notes about measures that cannot be read.
+const unreadNote = "report.unread."
 
-// isLoud reports whether a difference ends the run with exit 4.
-func (t *tally) isLoud(name string) bool { return !slices.Contains(t.standing, name) }
-
-// isLoudBelow reports whether a difference whose name has the prefix ends the run with exit 4.
-func (t *tally) isLoudBelow(prefix string) bool {
-	for name := range t.differences {
-		if strings.HasPrefix(name, prefix) && t.isLoud(name) {
-			return true
-		}
-	}
-	return false
-}
-
-// weighNotes counts this run among those that have seen its differences. A run that publishes twice counts once.
+// weighNotes counts this run among those that have seen the notes of its findings.
 func (r *run) weighNotes() {
-	for _, f := range r.tally.failures {
+	seen := map[string]manifest.Note{}
+	for _, f := range r.tally.findings {
 		for _, name := range f.notes {
-			r.tally.seeDifference(name, f.String())
-			n := r.tally.differences[name]
-			n.ByHand = n.ByHand || f.standsOld
-			r.tally.differences[name] = n
+			n, was := seen[name]
+			if !was {
+				n.Message, n.Evidence = f.String(), f.evidence
+			}
+			n.ByHand = n.ByHand || f.severity == staleValue
+			seen[name] = n
 		}
 	}
-	for _, e := range r.s.endings() {
-		r.tally.seeDifference(endingNote+e.when(), e.String())
-	}
-	if r.published == 0 {
-		r.notesBefore = r.s.known().Notes
-	}
-	before := manifest.Account{Notes: r.notesBefore}
-	r.notes = before.NotesAfter(r.tally.differences, schema.InstantOf(r.s.start), r.s.RunID)
-	var standing []string
+	r.notes = r.s.known().NotesAfter(seen, schema.InstantOf(r.s.start), r.s.RunID)
+	r.tally.standing = nil
 	for _, n := range r.notes {
-		if _, seen := r.tally.differences[n.Name]; seen && n.Stands() {
-			standing = append(standing, n.Name)
+		if _, is := seen[n.Name]; is && n.Stands() {
+			r.tally.standing = append(r.tally.standing, n.Name)
 		}
 	}
-	r.tally.stand(standing)
 }
 
 // noteSentence names the standing notes that the run has seen again.
-func (t *tally) noteSentence() string {
+func (t *outcome) noteSentence() string {
 	n := len(t.standing)
 	if n == 0 {
 		return ""
@@ -131,20 +106,24 @@ func noteName(parts ...string) string {
 	return strings.ReplaceAll(strings.Join(parts, "."), " ", "-")
 }
 
-// knows reports whether a value is stored in one of some columns of the settings of one kind, which would stand as the
-// last known one if the column cannot be read any more.
-func (n *settingsReader) knows(kind string, columns []string) (bool, error) {
+// severityOf returns how grave it is that columns of the settings of one kind are not understood: if a value is stored
+// in one, it stands as the last known one, and may be old.
+func (n *settingsReader) severityOf(kind string, columns []string) (severity, error) {
+	isKnown, err := true, error(nil) // the sources of a campaign: their rules stand
 	switch kind {
 	case "campaign":
-		return isStored(n.run.store, schema.CampaignHistory, columns)
+		isKnown, err = isStored(n.run.store, schema.CampaignHistory, columns)
 	case deliveryKind:
-		return isStored(n.run.store, schema.DeliveryHistory, columns)
+		isKnown, err = isStored(n.run.store, schema.DeliveryHistory, columns)
 	case "creative":
-		return isStored(n.run.store, schema.CreativeHistory, columns)
+		isKnown, err = isStored(n.run.store, schema.CreativeHistory, columns)
 	case "account": // each snapshot stands for itself
-		return false, nil
+		isKnown = false
 	}
-	return true, nil // the sources of a campaign: their rules stand
+	if isKnown {
+		return staleValue, err
+	}
+	return differs, err
 }
 
 func isStored[R any, P history.Versioned[R]](s *load.Store, t schema.TableOf[R], columns []string) (bool, error) {

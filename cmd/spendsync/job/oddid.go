@@ -27,14 +27,14 @@ func typeOf(value string) string {
 	return "number"
 }
 
-// oddIDSentence names the forms of IDs that this run saw first; nothing if there are none.
-func oddIDSentence(ids []transform.OddID) string {
+// foundOddIDs adds the forms of IDs that this run saw first.
+func (t *outcome) foundOddIDs(ids []transform.OddID) {
 	if len(ids) == 0 {
-		return ""
+		return
 	}
 	const shown = 3
 	var b strings.Builder
-	b.WriteString("; IDs of a new form, stored without the blanks around them and reported once:")
+	b.WriteString("IDs of a new form, stored without the blanks around them and reported once:")
 	for i, odd := range ids[:min(len(ids), shown)] {
 		if i > 0 {
 			b.WriteString(",")
@@ -44,5 +44,5 @@ func oddIDSentence(ids []transform.OddID) string {
 	if more := len(ids) - shown; more > 0 {
 		fmt.Fprintf(&b, ", and %d more", more)
 	}
-	return b.String()
+	t.found(differs, nil, "%s", b.String())
 }

@@ -1,10 +1,10 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -13,134 +13,138 @@ import (
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load"
-	"spendsync/load/manifest"
 	"spendsync/schema"
-	"spendsync/transform"
 )
 
 // RiskDays is how close to the end of the reach an unproven day calls a person.
 const RiskDays = 3
 
-// failure is one item that a run could not read.
-type failure struct {
-	what      string // "spend 2026-11-20", "control totals"
-	err       error
-	untried   bool     // it was not read because of the error of something else
-	notes     []string // of the differences that it is; empty: something is missing or not proven
-	columns   []string // of the settings, that cannot be read
-	standsOld bool     // earlier values stay, and may be old
+// finding is one thing that a run reports: what it is about, its cause, and how grave it is. The outcome of a run is
+// the list of its findings: the exit code is the gravest, the sentence their join.
+type finding struct {
+	what string // "spend 2026-11-20", "control totals"; empty: the cause names it
+	err  error
+	severity
+	// notes are the names under which it lasts, each of cause, place and form. After three runs, or by hand, a note
+	// stands: its finding is shown, and ends no run with exit 4 any more. Only findings whose data is stored have one.
+	notes    []string
+	evidence string // of its notes, see the manifest
+	untried  bool   // it was not read because of the error of something else
+	days     int    // that it is about, if it is about days
+	last     string // of these
+	then     string // what follows
 }
 
-// tally counts what a run has read, before anything is published.
-type tally struct {
-	partial                               int // days stored without some of their rows
-	planned, proven, changed, unreachable int
-	taken                                 int               // days that replies in quarantine have proven
-	added                                 int               // days that were not stored before
-	matched                               int               // days that agree with the service's own total
-	differs                               string            // which do not, and are stored; empty: none
-	miscounted                            int               // days for which the service states another number of rows
-	doubtful                              int               // of these, that may lack rows by it
-	miscount                              string            // the last of them
-	lacks, newlyLacks                     []string          // columns that the report does not give
-	givenAgain                            []string          // columns that it did not give before
-	unread                                int64             // rows that are stored without some of their measures
-	unreadDays                            int               // days that have some
-	oddIDs                                []transform.OddID // the first of each form that no run has seen
-	failures                              []failure
-	differences                           map[string]manifest.Note // differences whose data is stored, by name
-	unreadAnew                            []schema.Date            // days that were over and lose known measures
-	standing                              []string                 // differences that end no run with exit 4
-	stopped                               bool                     // by a signal
+// severity is how grave a finding is.
+type severity int
+
+const (
+	failed     severity = iota // something is missing or not proven
+	differs                    // the data is stored, and differs from what the service states or promises
+	staleValue                 // values that were known before stand, and may be old: a note stands only by hand
+	remark                     // it ends no run with exit 4
+)
+
+// outcome is what a run has read, before anything is published, and what it has found.
+type outcome struct {
+	planned, proven, partial, taken, changed, unreachable int // days
+
+	findings []finding
+	standing []string // notes
+	stopped  bool     // by a signal
 }
 
-// addMiscounted notes a day that is stored though the service states another number of its rows. A
-// smaller one leaves no doubt if the service's own sum is that of the rows: it counts something
-// else.
-func (t *tally) addMiscounted(day schema.Date, read *dayRead) {
-	t.miscounted++
-	t.miscount = fmt.Sprintf("%s: %s came, and it states %d", day, phrase.Count(int(read.sums.Rows), "row"),
-		read.count.V)
-	if read.control != schema.ControlMatched || read.count.V > read.sums.Rows {
-		t.doubtful++
-		t.seeDifference("report.row-count."+manifest.Gap(read.sums.Rows, read.count.V), "the service's own number "+
-			"of rows (total_rows) differs, as on "+t.miscount+"; the rows are stored as they came")
+// fail adds something that could not be read.
+func (t *outcome) fail(what string, err error) {
+	t.findings = append(t.findings, finding{what: what, err: err})
+}
+
+// found adds a finding without a name of its own.
+func (t *outcome) found(s severity, notes []string, format string, args ...any) {
+	t.findings = append(t.findings, finding{err: fmt.Errorf(format, args...), severity: s, notes: notes})
+}
+
+// onDay adds a finding about a day, or the day to the finding of the same kind.
+func (t *outcome) onDay(s severity, text, day, then string, notes ...string) {
+	i := slices.IndexFunc(t.findings, func(f finding) bool {
+		return f.days > 0 && f.severity == s && f.err.Error() == text && slices.Equal(f.notes, notes)
+	})
+	if i < 0 {
+		i = len(t.findings)
+		t.findings = append(t.findings, finding{err: errors.New(text), severity: s, notes: notes, then: then})
 	}
-}
-
-// fail notes something that could not be read.
-func (t *tally) fail(what string, err error) {
-	t.failures = append(t.failures, failure{what: what, err: err})
+	f := &t.findings[i]
+	f.days, f.last = f.days+1, day
 }
 
 // nothing reports whether there is nothing to publish: days were planned and none was read.
-func (t tally) nothing() bool {
+func (t *outcome) nothing() bool {
 	return t.planned > 0 && t.proven+t.partial+t.taken == 0 && t.unreachable == 0
 }
 
-// unpublishedCode decides the exit code of a run that publishes nothing, or nothing but
-// settings. What needs a person comes before what time heals.
-func (t tally) unpublishedCode() int {
+// loud are the findings that do not stand.
+func (t *outcome) loud() []finding {
+	return slices.DeleteFunc(slices.Clone(t.findings), func(f finding) bool {
+		stands := func(name string) bool { return slices.Contains(t.standing, name) }
+		return len(f.notes) > 0 && !slices.ContainsFunc(f.notes, func(name string) bool { return !stands(name) })
+	})
+}
+
+// The exit codes of findings, the gravest first. What needs a person comes before what time heals. A run that publishes
+// has exit 4 for what is not named there.
+var (
+	unpublishedCodes = []int{exit.Usage, exit.Auth, exit.Storage, exit.Damaged, exit.Unreachable, exit.Contract,
+		exit.Partial}
+	publishedCodes = []int{exit.Auth, exit.Damaged, exit.DayAtRisk}
+)
+
+// unpublishedCode decides the exit code of a run that publishes nothing, or nothing but settings.
+func (t *outcome) unpublishedCode() int {
 	if t.stopped {
 		return exit.Stopped
 	}
-	codes := map[int]bool{}
-	for _, f := range t.failures {
-		codes[exit.Of(f.err)] = true
-	}
-	for _, c := range []int{exit.Usage, exit.Auth, exit.Storage, exit.Damaged, exit.Unreachable, exit.Contract,
-		exit.Partial} {
-		if codes[c] {
-			return c
-		}
-	}
-	return exit.Unexpected
+	return cmp.Or(gravest(t.findings, unpublishedCodes), exit.Unexpected)
 }
 
-// publishedCode decides the exit code of a run that publishes, from what will be
-// known afterwards.
-func (t tally) publishedCode(o load.Preview) int {
-	if t.nothing() {
-		return t.unpublishedCode()
-	}
-	risk := AtRisk(o.Coverage)
-	codes := map[int]bool{}
-	for _, f := range t.failures {
-		codes[exit.Of(f.err)] = true
-	}
-	switch {
+// publishedCode decides the exit code of a run that publishes, from what will be known afterwards. reason is the exit
+// code of the error that keeps the settings back.
+func (t *outcome) publishedCode(o load.Preview, reason int) int {
+	findings := t.loud()
+	isLoud := slices.ContainsFunc(findings, func(f finding) bool { return f.severity != remark })
+	switch code := gravest(findings, publishedCodes); {
 	case t.stopped:
 		return exit.Stopped
-	case codes[exit.Auth]:
-		return exit.Auth
-	case codes[exit.Damaged]:
-		return exit.Damaged
-	case len(o.NewlyLost) > 0 || len(risk) > 0:
+	case slices.Contains([]int{exit.Storage, exit.Damaged, exit.Locked, exit.Auth}, reason):
+		return reason
+	case t.nothing():
+		return t.unpublishedCode()
+	case code != 0:
+		return code
+	case len(o.NewlyLost) > 0 || len(AtRisk(o.Coverage)) > 0:
 		return exit.DayAtRisk
-	case len(t.failures) > 0 || len(t.newlyLacks) > 0 || len(t.oddIDs) > 0 || len(t.unreadAnew) > 0,
-		t.isLoudBelow(""):
+	case isLoud:
 		return exit.Partial
 	}
 	return exit.OK
 }
 
+// gravest returns the first code of a list that a finding has; 0: none has.
+func gravest(findings []finding, codes []int) int {
+	for _, code := range codes {
+		if slices.ContainsFunc(findings, func(f finding) bool { return exit.Of(f.err) == code }) {
+			return code
+		}
+	}
+	return 0
+}
+
 // addViewErrors adds the views that a publication could not make, once each.
-func (t *tally) addViewErrors(errs []error) {
+func (t *outcome) addViewErrors(errs []error) {
 	for _, err := range errs {
-		if !slices.ContainsFunc(t.failures, func(f failure) bool { return f.err.Error() == err.Error() }) {
+		if !slices.ContainsFunc(t.findings, func(f finding) bool { return f.err.Error() == err.Error() }) {
 			t.fail("views", err)
 		}
 	}
-}
-
-// settingsCode decides the exit code of a run whose settings could not be
-// published at all, for the given reason, while its report was.
-func (t tally) settingsCode(o load.Preview, reason int) int {
-	switch reason {
-	case exit.Storage, exit.Damaged, exit.Locked, exit.Auth:
-		return reason
-	}
-	return t.publishedCode(o)
 }
 
 // AtRisk are the days that are not known in full and leave the reach soon.
@@ -158,9 +162,9 @@ func AtRisk(coverage []schema.DayCoverage) []schema.DayCoverage {
 	return days
 }
 
-// sentence describes the end of a run and names its failures. settings is the result of the settings, if the run got
+// sentence describes the end of a run and names its findings. settings is the result of the settings, if the run got
 // so far.
-func (t tally) sentence(o load.Preview, published bool, settings string) string {
+func (t *outcome) sentence(o load.Preview, published bool, settings string) string {
 	var b strings.Builder
 	if t.stopped {
 		b.WriteString("stopped by a signal: ")
@@ -189,48 +193,20 @@ func (t tally) sentence(o load.Preview, published bool, settings string) string 
 		fmt.Fprintf(&b, "; %s is not proven and can be read for %s more",
 			c.ReportDate, phrase.Count(int(c.DaysUntilUnreachable), "day"))
 	}
-	if t.isLoudBelow("report.day-total.") {
-		b.WriteString("; " + t.differs)
-	}
-	if t.miscounted > 0 && (t.doubtful == 0 || t.isLoudBelow("report.row-count.")) {
-		fmt.Fprintf(&b, "; the service's own number of rows (total_rows) differs on %s, such as %s; the rows are "+
-			"stored as they came", phrase.Count(t.miscounted, "day"), t.miscount)
-	}
-	switch lacks := strings.Join(t.lacks, ", "); {
-	case len(t.newlyLacks) > 0:
-		fmt.Fprintf(&b, "; the report gives no %s; stored as unknown (NULL), and asked for again once a day", lacks)
-		if len(idsIn(t.lacks)) > 0 {
-			b.WriteString("; '' stands for the IDs; finished days that have them keep them")
+	for _, f := range t.loud() {
+		if f.what == "" {
+			b.WriteString("; " + f.String())
 		}
-	case lacks != "":
-		fmt.Fprintf(&b, "; the report still gives no %s", lacks)
-	}
-	if len(t.givenAgain) > 0 {
-		fmt.Fprintf(&b, "; the report gives %s again", strings.Join(t.givenAgain, ", "))
-	}
-	if t.isLoudBelow("report.unread.") || len(t.unreadAnew) > 0 {
-		fmt.Fprintf(&b, "; %s on %s have measures that cannot be read; these are stored as unknown (NULL), the rest "+
-			"of each row as it came; see ops.refused_row",
-			phrase.Count(int(t.unread), "row"), phrase.Count(t.unreadDays, "day"))
-	}
-	for _, name := range slices.Sorted(maps.Keys(t.differences)) {
-		if (strings.HasPrefix(name, endingNote) || name == fractionNote) && t.isLoud(name) {
-			b.WriteString("; " + t.differences[name].Message)
-		}
-	}
-	b.WriteString(oddIDSentence(t.oddIDs))
-	if len(t.unreadAnew) > 0 {
-		fmt.Fprintf(&b, "; of %s known measures are unknown now", phrase.Days(t.unreadAnew))
 	}
 	b.WriteString(t.noteSentence())
 	b.WriteString(t.failureSentence())
 	return b.String()
 }
 
-// failureSentence names the failures, those for the same reason together.
-func (t tally) failureSentence() string {
+// failureSentence describes the findings that have a name, those for the same reason together.
+func (t *outcome) failureSentence() string {
 	type group struct {
-		first failure
+		first finding
 		more  int
 	}
 	var groups []group
@@ -248,15 +224,14 @@ func (t tally) failureSentence() string {
 	}
 	const shown = 2 // the others are in the log and in ops.step
 	var b strings.Builder
-	for i, g := range groups {
-		if i == shown {
-			fmt.Fprintf(&b, "; and %d more", len(groups)-i)
-			break
-		}
+	for _, g := range groups[:min(len(groups), shown)] {
 		fmt.Fprintf(&b, "; %s", g.first)
 		if g.more > 0 {
 			fmt.Fprintf(&b, " (and %d more for the same reason)", g.more)
 		}
+	}
+	if more := len(groups) - shown; more > 0 {
+		fmt.Fprintf(&b, "; and %d more", more)
 	}
 	return b.String() + untried
 }
@@ -272,19 +247,24 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// named are the failures to be reported: what a signal broke off, or another failure
-// such as refused credentials, is not one.
-func (t tally) named() []failure {
-	canceled := func(f failure) bool { return errors.Is(f.err, context.Canceled) }
-	rest := slices.DeleteFunc(slices.Clone(t.failures), canceled)
+// failures are the findings with a name.
+func (t *outcome) failures() []finding {
+	return slices.DeleteFunc(t.loud(), func(f finding) bool { return f.what == "" })
+}
+
+// named are the failures to be reported. What a signal or another failure, such as refused credentials, broke off is
+// none, unless there is no other.
+func (t *outcome) named() []finding {
+	all := t.failures()
+	rest := slices.DeleteFunc(slices.Clone(all), func(f finding) bool { return errors.Is(f.err, context.Canceled) })
 	if !t.stopped && len(rest) == 0 {
-		return t.failures
+		return all
 	}
 	return rest
 }
 
 // cause returns the failure that decided the exit code, or else the first one.
-func (t tally) cause(code int) error {
+func (t *outcome) cause(code int) error {
 	named := t.named()
 	for _, f := range named {
 		if exit.Of(f.err) == code {
@@ -297,12 +277,15 @@ func (t tally) cause(code int) error {
 	return nil
 }
 
-func (f failure) String() string {
+func (f finding) String() string {
 	text := phrase.OneLine(f.err.Error())
 	if errors.Is(f.err, extract.ErrContract) && strings.Contains(text, "page_size") {
 		text += " (SPENDSYNC_PAGE_SIZE sets it)"
 	}
-	if strings.HasPrefix(text, f.what) {
+	if f.days > 0 {
+		text += fmt.Sprintf(" on %s, such as %s%s", phrase.Count(f.days, "day"), f.last, f.then)
+	}
+	if f.what == "" || strings.HasPrefix(text, f.what) {
 		return text
 	}
 	return f.what + ": " + text
@@ -363,7 +346,7 @@ func (r *run) result(row schema.Run) *Result {
 	res := &Result{
 		Quarantined: quarantined,
 		Run:         row, Coverage: r.s.store.Account().Coverage(r.s.Account, r.s.Now()),
-		Failures: len(r.tally.failures), KeyExpires: r.s.keyExpires(), Cause: r.tally.cause(int(row.ExitCode)),
+		Failures: len(r.tally.failures()), KeyExpires: r.s.keyExpires(), Cause: r.tally.cause(int(row.ExitCode)),
 	}
 	if r.settings != nil {
 		res.UnreadFields = schema.Some(int64(r.settings.unread.fields()))

@@ -2,33 +2,167 @@ package job
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
+	"spendsync/cmd/internal/exit"
 	"spendsync/extract"
 	"spendsync/load"
+	"spendsync/load/durable"
+	"spendsync/schema"
 )
 
-// TestTally_NamesTheCause: days that were broken off because the credentials were
-// refused are not failures of their own.
-func TestTally_NamesTheCause(t *testing.T) {
-	var failed tally
-	failed.planned = 4
-	failed.fail("spend 2026-03-06", fmt.Errorf("spend 2026-03-06: %w", context.Canceled))
-	failed.fail("spend 2026-03-07", fmt.Errorf("403: %w", extract.ErrAuth))
-	failed.fail("spend 2026-03-08", fmt.Errorf("spend 2026-03-08: %w", context.Canceled))
-	text := failed.sentence(load.Preview{}, false, "")
-	if strings.Contains(text, "canceled") || strings.Contains(text, "more") || !strings.Contains(text, "403") {
-		t.Error(text)
+// coverageOf is a day that can be read for so many more days.
+func coverageOf(state string, left int64, readAtEnd schema.Instant) schema.DayCoverage {
+	c := schema.DayCoverage{ReportDate: 20000, State: state, DaysUntilUnreachable: left}
+	if readAtEnd != 0 {
+		c.LastReadAt = schema.Some(schema.InstantOf(c.ReportDate.End()) + readAtEnd)
+	}
+	return c
+}
+
+// TestAtRisk: a day calls a person if it is not proven and leaves the reach within three days. Refused rows of a day
+// that was read after its end do not: reading it again changes nothing.
+func TestAtRisk(t *testing.T) {
+	for name, c := range map[string]struct {
+		day  schema.DayCoverage
+		want bool
+	}{
+		"missing/3 days":           {coverageOf(schema.StateMissing, RiskDays, 0), true},
+		"missing/last day":         {coverageOf(schema.StateMissing, 1, 0), true},
+		"missing/4 days":           {coverageOf(schema.StateMissing, RiskDays+1, 0), false},
+		"lost":                     {coverageOf(schema.StateLost, 0, 0), false},
+		"missing/out of reach":     {coverageOf(schema.StateMissing, 0, 0), false},
+		"partial/before its end":   {coverageOf(schema.StatePartial, 2, -1), true},
+		"partial/at its end":       {coverageOf(schema.StatePartial, 2, 1), false},
+		"complete":                 {coverageOf(schema.StateComplete, 1, 1), false},
+		"open/read before its end": {coverageOf(schema.StateOpen, 1, -1), false},
+	} {
+		if got := AtRisk([]schema.DayCoverage{c.day}); (len(got) == 1) != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	exact := coverageOf(schema.StatePartial, 2, 0)
+	exact.LastReadAt = schema.Some(schema.InstantOf(exact.ReportDate.End()))
+	if got := AtRisk([]schema.DayCoverage{exact}); len(got) > 0 {
+		t.Error("a day that was read in the instant of its end is over")
 	}
 }
 
-// TestFailure_NamesTheVariable: what the service states of page_size is set by a variable.
-func TestFailure_NamesTheVariable(t *testing.T) {
-	f := failure{what: "spend 2026-03-08",
-		err: fmt.Errorf("400: page_size cannot exceed 5000: %w", extract.ErrContract)}
-	if !strings.Contains(f.String(), "SPENDSYNC_PAGE_SIZE") {
-		t.Error(f)
+// TestOutcome_Code: the exit code is that of the gravest finding. What needs a person comes before what heals.
+func TestOutcome_Code(t *testing.T) {
+	named := func(errs ...error) (all []finding) {
+		for _, err := range errs {
+			all = append(all, finding{what: "x", err: err})
+		}
+		return all
+	}
+	differ := finding{err: errors.New("x"), severity: differs, notes: []string{"a", "b"}}
+	auth, damaged, out, other := extract.ErrAuth, durable.ErrDamaged, extract.ErrUnavailable, errors.New("x")
+	risk := load.Preview{Coverage: []schema.DayCoverage{coverageOf(schema.StateMissing, 1, 0)}}
+	done, nothing := outcome{planned: 2, proven: 2}, outcome{planned: 1}
+	for name, c := range map[string]struct {
+		of       outcome
+		findings []finding
+		o        load.Preview
+		reason   int
+		want     int
+	}{
+		"all is well":           {of: done},
+		"nothing was planned":   {},
+		"only unreachable days": {of: outcome{planned: 1, unreachable: 1}},
+		"a remark":              {of: done, findings: []finding{{err: other, severity: remark}}},
+		"a failure":             {of: done, findings: named(out), want: exit.Partial},
+		"a difference":          {of: done, findings: []finding{differ}, want: exit.Partial},
+		"half of it stands": {of: outcome{planned: 1, proven: 1, standing: []string{"a"}}, findings: []finding{differ},
+			want: exit.Partial},
+		"it stands": {of: outcome{planned: 1, proven: 1, standing: []string{"b", "a"}},
+			findings: []finding{differ}},
+		"a day at risk":      {of: done, findings: named(out), o: risk, want: exit.DayAtRisk},
+		"a day is lost":      {of: done, o: load.Preview{NewlyLost: []schema.Date{1}}, want: exit.DayAtRisk},
+		"damage and risk":    {of: done, findings: named(damaged), o: risk, want: exit.Damaged},
+		"refused and damage": {of: done, findings: named(damaged, auth), o: risk, want: exit.Auth},
+		"no settings: disk":  {of: done, findings: named(auth), o: risk, reason: exit.Storage, want: exit.Storage},
+		"no settings":        {of: done, findings: named(out), reason: exit.Unreachable, want: exit.Partial},
+		"stopped": {of: outcome{planned: 2, proven: 1, stopped: true}, findings: named(auth), o: risk,
+			reason: exit.Storage, want: exit.Stopped},
+		"nothing, no cause":    {of: nothing, o: risk, want: exit.Unexpected},
+		"nothing, unreachable": {of: nothing, findings: named(other, extract.ErrContract, out), want: exit.Unreachable},
+		"nothing, contract":    {of: nothing, findings: named(extract.ErrContract, other), want: exit.Contract},
+		"nothing, storage":     {of: nothing, findings: named(damaged, durable.ErrStorage, out), want: exit.Storage},
+		"nothing, refused":     {of: nothing, findings: named(durable.ErrStorage, auth), want: exit.Auth},
+		"nothing, usage":       {of: nothing, findings: named(auth, exit.ErrUsage), want: exit.Usage},
+	} {
+		if c.of.findings = c.findings; c.of.publishedCode(c.o, c.reason) != c.want {
+			t.Errorf("%s: exit %d, want %d", name, c.of.publishedCode(c.o, c.reason), c.want)
+		}
+	}
+	c := outcome{findings: named(fmt.Errorf("a: %w", out), fmt.Errorf("b: %w", extract.ErrContract))}
+	for code, i := range map[int]int{exit.Unreachable: 0, exit.Contract: 1, exit.DayAtRisk: 0} {
+		if got := c.cause(code); got != c.findings[i].err {
+			t.Errorf("the cause of exit %d: %v", code, got)
+		}
+	}
+}
+
+// TestOutcome_Sentence: the line of a run is the join of its findings: days with the same one share it, failures for
+// one reason are one, and more than two reasons are counted.
+func TestOutcome_Sentence(t *testing.T) {
+	named := func(texts ...string) (all []finding) {
+		for _, text := range texts {
+			what, why, _ := strings.Cut(text, ": ")
+			all = append(all, finding{what: what, err: errors.New(why)})
+		}
+		return all
+	}
+	var days outcome
+	for _, day := range []string{"d1", "d2"} {
+		days.onDay(differs, "it differs", day, "; it is stored", "note")
+		days.onDay(differs, "it differs", day, "; it is stored", "other")
+	}
+	full := load.Preview{Generation: 7, Restatements: 2, NewlyLost: []schema.Date{19000},
+		Coverage: []schema.DayCoverage{coverageOf(schema.StateMissing, 1, 0)}}
+	const done = "published generation 7: 3 days of 3 planned proven, 0 changed"
+	broken := []finding{{what: "a", err: fmt.Errorf("a: %w", context.Canceled)}}
+	for name, c := range map[string]struct {
+		of       outcome
+		findings []finding
+		o        load.Preview
+		want     string
+	}{
+		"published": {of: outcome{planned: 3, proven: 3}, want: done},
+		"settings alone": {of: outcome{planned: 3}, want: "nothing of the report published: none of 3 planned days " +
+			"proven; generation 7 has the settings alone"},
+		"stopped": {of: outcome{planned: 3, proven: 3, stopped: true}, findings: broken, want: "stopped by a signal: " +
+			done},
+		"from quarantine": {of: outcome{planned: 3, proven: 3, taken: 1},
+			want: done + ", 1 day proven from quarantine"},
+		"lost and at risk": {of: outcome{planned: 3, proven: 3}, o: full, want: done + ", 2 restatements; lost for " +
+			"good: 2022-01-08; 2024-10-04 is not proven and can be read for 1 day more"},
+		"days that differ": {of: outcome{planned: 3, proven: 3, standing: []string{"other"}}, findings: days.findings,
+			want: done + "; it differs on 2 days, such as d2; it is stored; 1 standing note (other), see 'spendsync " +
+				"status'"},
+		"one reason": {of: outcome{planned: 3, proven: 3}, findings: named("a: x", "b: x"),
+			want: done + "; a: x (and 1 more for the same reason)"},
+		"four reasons": {of: outcome{planned: 3, proven: 3}, findings: named("a: x", "b: y", "c: z", "d: w"),
+			want: done + "; a: x; b: y; and 2 more"},
+		"not tried": {of: outcome{planned: 3, proven: 3}, findings: append(named("a: x"), finding{what: "b",
+			err: errors.New("x"), untried: true}), want: done + "; a: x; b"},
+		"broken off by another": {of: outcome{planned: 3, proven: 3}, findings: append(named("b: x"), broken...),
+			want: done + "; b: x"},
+		"broken off": {of: outcome{planned: 3, proven: 3}, findings: broken, want: done + "; a: context canceled"},
+		"the size of a page": {of: outcome{planned: 3, proven: 3}, findings: []finding{{what: "a",
+			err: fmt.Errorf("page_size is over 5000: %w", extract.ErrContract)}},
+			want: done + "; a: page_size is over 5000: " + extract.ErrContract.Error() + " (SPENDSYNC_PAGE_SIZE sets it)"},
+	} {
+		c.of.findings = c.findings
+		if c.o.Generation == 0 {
+			c.o.Generation = 7
+		}
+		if got := c.of.sentence(c.o, true, ""); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
 	}
 }

@@ -37,7 +37,7 @@ func (r *run) takeOwn(ctx, publishing context.Context, campaigns witnesses, row 
 	if r.s.Own == nil {
 		return row
 	}
-	failures := len(r.tally.failures)
+	failures := len(r.tally.findings)
 	err := r.s.staged.Discard()
 	if err == nil {
 		r.s.staged, err = r.s.store.Begin(r.s.RunID)
@@ -48,7 +48,7 @@ func (r *run) takeOwn(ctx, publishing context.Context, campaigns witnesses, row 
 	}
 	r.tally.stopped = r.tally.stopped || ctx.Err() != nil
 	if err == nil {
-		if !differs && len(r.tally.failures) == failures && !r.tally.stopped {
+		if !differs && len(r.tally.findings) == failures && !r.tally.stopped {
 			return row
 		}
 		next, failed := r.publishStaged(publishing)
@@ -159,7 +159,7 @@ func (r *run) takeFindings(own *payouts.Own) {
 		r.failOwn("payouts", errors.New(f))
 	}
 	for name, message := range own.Notes {
-		r.tally.failures = append(r.tally.failures, failure{what: "payouts", notes: []string{name},
+		r.tally.findings = append(r.tally.findings, finding{what: "payouts", severity: differs, notes: []string{name},
 			err: exit.Advise(errors.New(message), "look at the columns that are read; if they are right, 'spendsync "+
 				"repair accept %s'", name)})
 	}
@@ -257,14 +257,9 @@ func (r *run) mayShrink(own *payouts.Own, d payouts.Day, why string) bool {
 	err := fmt.Errorf("the tracker's day %s would lose %s%s: it is held, and the stored day stands until the "+
 		"export of "+
 		"another day has the same, or 'spendsync repair accept %s'", d.Day, why, edge, name)
-	r.tally.failures = append(r.tally.failures, failure{what: "payouts", notes: []string{name}, standsOld: true,
-		err: exit.Advise(err, "look whether the export is complete: all rows, and not cut; then do nothing, or "+
-			"accept what "+
-			"it has by the command that is named")})
-	r.tally.seeDifference(name, err.Error())
-	note := r.tally.differences[name]
-	note.Evidence = own.Hash
-	r.tally.differences[name] = note
+	r.tally.findings = append(r.tally.findings, finding{what: "payouts", severity: staleValue, notes: []string{name},
+		evidence: own.Hash, err: exit.Advise(err, "look whether the export is complete: all rows, and not cut; then "+
+			"do nothing, or accept what it has by the command that is named")})
 	return false
 }
 

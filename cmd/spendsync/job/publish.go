@@ -14,7 +14,7 @@ import (
 
 // storageFailed returns the first storage failure of the days, or nil.
 func (r *run) storageFailed() error {
-	for _, f := range r.tally.failures {
+	for _, f := range r.tally.findings {
 		if errors.Is(f.err, durable.ErrStorage) {
 			return f.err
 		}
@@ -28,7 +28,7 @@ func (r *run) nothingProven() error {
 		return nil
 	}
 	var errs []error
-	for _, f := range r.tally.failures {
+	for _, f := range r.tally.failures() {
 		errs = append(errs, f.err)
 	}
 	if len(errs) == 0 { // a signal came before the first day was started
@@ -44,13 +44,14 @@ func (r *run) publish(
 	ctx, publishing context.Context, read *settingsRead, proof *reportProof,
 ) (row schema.Run, err error) {
 	r.proofs = proof.proofs
-	r.logOddIDs(r.tally.oddIDs)
+	r.logOddIDs(r.oddIDs)
+	r.foundEndings()
 	unproven := r.nothingProven()
 	r.tally.stopped = r.tally.stopped || read != nil && ctx.Err() != nil
 	if read != nil {
 		err := cmp.Or(read.err, proof.listErr)
 		if proof.listErr != nil {
-			read.settings.failures = nil // of campaigns that may be another account's
+			read.settings.findings = nil // of campaigns that may be another account's
 		}
 		read.settings.reported = proof.witnesses.ours(read.settings.reported)
 		if err == nil {
@@ -79,8 +80,8 @@ func (r *run) publish(
 // is published.
 func (r *run) takeSettings(s *settings, err error) {
 	r.settings, r.settingsErr = s, err
-	r.tally.failures = append(r.tally.failures, s.failures...)
-	s.failures = nil // they are reported now
+	r.tally.findings = append(r.tally.findings, s.findings...)
+	s.findings = nil // they are reported now
 	if err != nil {
 		r.s.staged.DropSettings()
 		r.newVersions = 0
@@ -141,10 +142,7 @@ func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
 // publishedRow returns the run's line in the ledger as of its publication.
 func (r *run) publishedRow(o load.Preview) schema.Run {
 	r.tally.addViewErrors(o.ViewErrors)
-	code := r.tally.publishedCode(o)
-	if reason := exit.Of(r.settingsErr); reason != exit.OK && !r.tally.stopped {
-		code = r.tally.settingsCode(o, reason)
-	}
+	code := r.tally.publishedCode(o, exit.Of(r.settingsErr))
 	row := r.row(code, r.tally.sentence(o, true, r.settingsSentence())+r.quarantineSentence(), true)
 	row.Generation, row.Restatements = o.Generation, int64(o.Restatements)
 	return row

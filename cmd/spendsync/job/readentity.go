@@ -28,7 +28,7 @@ type settings struct {
 	unread      unreadCounter         // the fields that were not understood
 	lines       []schema.EntityRead   // for the ledger
 	undescribed []schema.UnknownField // keys that no column shows
-	failures    []failure
+	findings    []finding
 
 	skipped int      // settled campaigns that were not read
 	left    int      // listed campaigns that the budget did not reach

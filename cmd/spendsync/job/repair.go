@@ -44,7 +44,7 @@ type offlineRun struct {
 	filled                     int           // versions of settings whose JSON yields more now
 	unproven                   int           // days in quarantine whose replies do not prove them
 	released                   []schema.Date // days that the replies in quarantine have proven
-	failures                   []failure
+	findings                   []finding
 }
 
 // openStored opens the store of an account that something is published of.
@@ -96,7 +96,7 @@ func (j Job) repair(ctx context.Context, command string, work func(*offlineRun) 
 				"error", err)
 		}
 	}
-	return &Result{Run: row, Failures: len(m.failures)}, nil
+	return &Result{Run: row, Failures: len(m.findings)}, nil
 }
 
 // row is the repair's line in the ledger.
@@ -120,9 +120,9 @@ func (m *offlineRun) row(o load.Preview) schema.Run {
 	var errs []error
 	for _, err := range o.ViewErrors {
 		code = exit.Partial
-		text += "; " + failure{what: "views", err: err}.String()
+		text += "; " + finding{what: "views", err: err}.String()
 	}
-	for _, f := range m.failures {
+	for _, f := range m.findings {
 		errs = append(errs, f.err)
 		text += "; " + f.String()
 	}
@@ -137,7 +137,7 @@ func (m *offlineRun) row(o load.Preview) schema.Run {
 
 // note names a day that could not be made again.
 func (m *offlineRun) note(day schema.Date, err error) {
-	m.failures = append(m.failures, failure{what: "spend " + day.String(), err: err})
+	m.findings = append(m.findings, finding{what: "spend " + day.String(), err: err})
 	m.Log.Error("the day could not be made again", "day", day.String(), "error", err)
 }
 

@@ -209,7 +209,7 @@ func TestOfflineRun_Row(t *testing.T) {
 		replayed + ", 1 day proven from quarantine, 4 versions of settings filled in, " +
 			"2 days in quarantine not proven by this version": {run: offlineRun{command: "replay", replayed: 3,
 			changed: 2, skipped: 1, released: []schema.Date{1}, filled: 4, unproven: 2}},
-		rebuilt + "; a: no reply: ; b: x": {run: offlineRun{failures: []failure{
+		rebuilt + "; a: no reply: ; b: x": {run: offlineRun{findings: []finding{
 			{what: "a", err: fmt.Errorf("no reply: %w", extract.ErrContract)}, {what: "b", err: errors.New("x")}}},
 			code: exit.Contract},
 	} {
@@ -258,13 +258,13 @@ func TestOfflineRun_ReplaysARange(t *testing.T) {
 		d, end := newDayTest(t, dir, &scriptedReport{day: day})
 		m := &offlineRun{Job: d.s.Job, command: "replay", start: worldNow, store: d.s.store, staged: d.s.staged}
 		err := m.replay(t.Context(), c.first, c.last)
-		if err != nil || m.replayed != c.replayed || len(m.failures) != 0 {
-			t.Errorf("%s: %d replayed, %v, %v", name, m.replayed, m.failures, err)
+		if err != nil || m.replayed != c.replayed || len(m.findings) != 0 {
+			t.Errorf("%s: %d replayed, %v, %v", name, m.replayed, m.findings, err)
 		}
 		m.note(day, errors.New("x"))
-		if len(m.failures) != 1 || m.failures[0].what != "spend "+day.String() ||
+		if len(m.findings) != 1 || m.findings[0].what != "spend "+day.String() ||
 			!strings.Contains(d.log.String(), "could not be made again") {
-			t.Errorf("%s: %v, %s", name, m.failures, d.log.String())
+			t.Errorf("%s: %v, %s", name, m.findings, d.log.String())
 		}
 		end()
 	}

@@ -153,7 +153,7 @@ func (n *settingsReader) fail(kind, id, state string, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.read.lines = append(n.read.lines, n.line(kind, id, "", state, schema.Some(err.Error())))
-	n.read.failures = append(n.read.failures, failure{what: kind + " " + id, err: err})
+	n.read.findings = append(n.read.findings, finding{what: kind + " " + id, err: err})
 }
 
 // note records the fields of an entity that could not be read, whose last known values stay: a warning if the service

@@ -59,7 +59,7 @@ func (s *settings) saysSpent(alive []string) {
 	if len(alive) == 0 {
 		return
 	}
-	s.failures = append(s.failures, failure{what: "settings", err: fmt.Errorf(
+	s.findings = append(s.findings, finding{what: "settings", err: fmt.Errorf(
 		"the service answers 404 for %s, and its report shows later spend; its history stays open",
 		someOf("campaign or creative", alive))})
 }

@@ -125,7 +125,7 @@ func (t *Trial) addReport(j Job) {
 	if d.read != nil {
 		t.Day.Spend, t.Day.Control, t.Day.Campaigns = d.read.sums.Spend, d.read.control, d.campaigns
 	}
-	t.Lacks, t.Unknown = t.run.tally.lacks, t.run.unknown
+	t.Lacks, t.Unknown = t.run.lacks, t.run.unknown
 }
 
 // addKey adds whom the key acts on.

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -92,54 +93,47 @@ func (c *unreadCounter) add(kind, id string, columns []string, reading transform
 	}
 }
 
-// notUnderstood returns the run's sentences about it: at most one for each kind about values, one for each column
-// about words and one about missing fields.
-func (c *unreadCounter) notUnderstood() (failures []failure) {
+// notUnderstood returns the findings: at most one for each kind about values, one for each column about words and one
+// about missing fields. severityOf returns how grave it is that columns of a kind are not understood.
+func (c *unreadCounter) notUnderstood(severityOf func(kind string, columns []string) severity) (findings []finding) {
+	add := func(s severity, kind, form string, columns []string, format string, args ...any) {
+		f := finding{what: kind, err: fmt.Errorf(format+": %w", append(args, extract.ErrContract)...), severity: s}
+		for _, column := range columns {
+			f.notes = append(f.notes, noteName("settings", kind, column, form))
+		}
+		findings = append(findings, f)
+	}
 	for _, kind := range slices.Sorted(maps.Keys(c.kinds)) {
 		k := c.kinds[kind]
 		of := phrase.Count(k.entities, "read")
-		fail := func(form string, columns []string, count func(string) int, format string, args ...any) {
-			f := failure{what: kind, err: fmt.Errorf(format+": %w", append(args, extract.ErrContract)...)}
-			for _, column := range columns {
-				share := "some"
-				if 2*count(column) > k.entities {
-					share = "most"
-				}
-				f.notes = append(f.notes, noteName("settings", kind, column, form, share))
-				f.columns = append(f.columns, column)
-			}
-			failures = append(failures, f)
-		}
 		if columns := slices.Sorted(maps.Keys(k.refused)); len(columns) > 0 {
 			first := k.refused[columns[0]]
-			fail("not-understood", columns, func(column string) int { return k.refused[column].count },
-				"%s not understood in %d of %s, such as %v", strings.Join(columns, ", "), first.count, of,
-				first.first.Error())
+			add(severityOf(kind, columns), kind, "not-understood", columns, "%s not understood in %d of %s, such as %v",
+				strings.Join(columns, ", "), first.count, of, first.first.Error())
 		}
 		for _, column := range slices.Sorted(maps.Keys(k.unnamed)) {
 			if odd := k.unnamed[column]; 2*odd.count > k.entities {
-				fail("unknown-word", []string{column}, func(string) int { return odd.count },
+				add(differs, kind, "unknown-word", []string{column},
 					"most of %s have a value of %s that the description does not know, such as %v; it is stored, and "+
 						"what asks for the known ones leaves them out: update spendsync, or report it",
 					of, column, odd.first.Error())
-				failures[len(failures)-1].columns = nil // it is stored
 			}
 		}
 		if k.bare > 0 {
-			fail("", nil, nil, "nothing but the ID could be read of %d of %s; update spendsync, or report what the "+
-				"raw column holds", k.bare, of)
+			add(failed, kind, "", nil, "nothing but the ID could be read of %d of %s; update spendsync, or report "+
+				"what the raw column holds", k.bare, of)
 			continue
 		}
 		columns := slices.DeleteFunc(slices.Sorted(maps.Keys(k.missing)), func(column string) bool {
 			return 2*k.missing[column] <= k.entities
 		})
 		if len(columns) > 0 {
-			fail("missing", columns, func(column string) int { return k.missing[column] },
+			add(severityOf(kind, columns), kind, "missing", columns,
 				"%s missing from most of %s; the last known values stand, which may be old: "+
 					"update spendsync, or report the keys that the raw column holds", strings.Join(columns, ", "), of)
 		}
 	}
-	return failures
+	return findings
 }
 
 // fields is how many values of entities were not understood.
@@ -161,18 +155,21 @@ func (c *unreadCounter) sentence() string {
 	return someNamed(c.standing, "unread field") + someNamed(c.words, "unknown value")
 }
 
-// notUnderstood adds everything that was not understood to the failures.
+// notUnderstood adds everything that was not understood to the findings.
 func (n *settingsReader) notUnderstood() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, f := range n.read.unread.notUnderstood() {
+	var unknown error
+	findings := n.read.unread.notUnderstood(func(kind string, columns []string) severity {
+		s, err := n.severityOf(kind, columns)
+		unknown = cmp.Or(unknown, err)
+		return s
+	})
+	for _, f := range findings {
 		n.run.Log.Warn("a part of the settings is not understood", "kind", f.what, "error", f.err)
-		if len(f.columns) > 0 {
-			var err error
-			if f.standsOld, err = n.knows(f.what, f.columns); err != nil {
-				f.notes = nil
-			}
+		if unknown != nil { // it cannot be told what stands
+			f.severity, f.notes = failed, nil
 		}
-		n.read.failures = append(n.read.failures, f)
+		n.read.findings = append(n.read.findings, f)
 	}
 }

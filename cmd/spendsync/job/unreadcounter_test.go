@@ -58,7 +58,7 @@ func TestUnreadCounter_SaysWhatWasNotUnderstood(t *testing.T) {
 		for _, r := range tc.readings {
 			c.add("campaign", "C1", []string{"bid", "name", "status"}, r)
 		}
-		got := c.notUnderstood()
+		got := c.notUnderstood(func(string, []string) severity { return differs })
 		if len(got) != len(tc.want) {
 			t.Errorf("%s: %v, want %q", name, got, tc.want)
 			continue

@@ -82,11 +82,12 @@ func judgeUnset[R any, P history.Versioned[R]](
 	}
 	for _, column := range slices.Sorted(maps.Keys(unread)) {
 		if n := unread[column]; n > 1 && 2*n > len(seen) {
-			note := noteName("settings", u.entity, column, "missing", "most")
+			note := noteName("settings", u.entity, column, "missing")
 			err := fmt.Errorf("%s missing from %d of %s; the last known values stand, which may be old: update "+
 				"spendsync, or report the keys that the raw column holds: %w",
 				column, n, phrase.Count(len(seen), "read"), extract.ErrContract)
-			s.failures = append(s.failures, failure{what: u.entity, err: err, notes: []string{note}, standsOld: true})
+			f := finding{what: u.entity, err: err, severity: staleValue, notes: []string{note}}
+			s.findings = append(s.findings, f)
 		}
 	}
 }
