@@ -74,61 +74,92 @@ func Campaign(listed, detail extract.Entity, c SettingsContext) (row schema.Camp
 	if !c.Service.HasForm("campaign_id", r.id) {
 		r.unnamed("campaign_id", jsonText(r.id))
 	}
-	audience, known := r.within("audience")
-	audience.from = append(audience.from, nestedAudience(audience)...)
+	audience := r.audience(detail.Raw != nil)
+	audience.restrictions(&row)
+	row.SourceMode = read(r, required, r.sourceMode, "source_mode")
+	audience.unsupported(&row)
+	audience.unset()
+	row.Raw, row.RunID = r.raw, c.RunID
+	return row, r.Decoded, nil
+}
+
+// audience reads whom a campaign is for.
+type audience struct {
+	reader          // of its members
+	campaign reader // that it is a part of
+	known    bool   // the campaign has one
+	isNull   bool   // there is a null in its place
+	everyone bool   // it has none, and is for everyone
+}
+
+func (r reader) audience(isSingle bool) *audience {
+	a := &audience{campaign: r}
+	a.reader, a.known = r.within("audience")
+	a.from = append(a.from, nestedAudience(a.reader)...)
+	_, a.isNull = r.value(r.names("audience")...)
+	a.everyone = !a.known && isSingle && r.targetsEveryone()
+	return a
+}
+
+// restrictions reads the members that restrict an audience.
+func (a *audience) restrictions(row *schema.Campaign) {
 	restriction := optional
-	everyone := !known && detail.Raw != nil && r.targetsEveryone()
-	if !known {
+	if !a.known {
 		restriction = needed // and never found
 	}
-	row.Country = read(audience, restriction, r.codeOf("country", countries), "country")
-	row.States = read(audience, restriction, r.codesOf("states", states), "states")
-	row.Platforms = read(audience, restriction, r.codesOf("platforms", platforms), "platforms")
-	row.SubscribedMoreThan = read(audience, restriction, positive, "subscribed_more_than_minutes_ago")
-	row.SubscribedLessThan = read(audience, restriction, positive, "subscribed_less_than_minutes_ago")
-	row.MinAge = read(audience, restriction, positive, "min_age")
-	row.MaxAge = read(audience, restriction, positive, "max_age")
-	row.Gender = read(audience, restriction, r.codeOf("gender", genders), "gender")
-	row.SourceMode = read(r, required, r.sourceMode, "source_mode")
+	row.Country = read(a.reader, restriction, a.codeOf("country", countries), "country")
+	row.States = read(a.reader, restriction, a.codesOf("states", states), "states")
+	row.Platforms = read(a.reader, restriction, a.codesOf("platforms", platforms), "platforms")
+	row.SubscribedMoreThan = read(a.reader, restriction, positive, "subscribed_more_than_minutes_ago")
+	row.SubscribedLessThan = read(a.reader, restriction, positive, "subscribed_less_than_minutes_ago")
+	row.MinAge = read(a.reader, restriction, positive, "min_age")
+	row.MaxAge = read(a.reader, restriction, positive, "max_age")
+	row.Gender = read(a.reader, restriction, a.codeOf("gender", genders), "gender")
+}
 
-	beside := read(r, optional, yesNo, "unsupported_targeting")
-	inside := read(audience, optional, yesNo, "unsupported_targeting")
-	if known && r.readAll(audience.from[0]) {
+// unsupported reads whether the campaign has targeting that the API does not show: beside the audience or within it.
+func (a *audience) unsupported(row *schema.Campaign) {
+	const column = "unsupported_targeting"
+	beside := read(a.campaign, optional, yesNo, column)
+	inside := read(a.reader, optional, yesNo, column)
+	if a.known && a.readAll(a.from[0]) {
 		// By the description an audience that leaves a member out targets everyone in it. Beside a key that is not
 		// known a missing member may have another name.
-		omitted := slices.DeleteFunc(slices.Clone(r.Missing), func(column string) bool {
+		omitted := slices.DeleteFunc(slices.Clone(a.Missing), func(column string) bool {
 			return !slices.Contains(AudienceColumns, column)
 		})
-		r.forgetUnset(omitted...)
-		r.Null = append(r.Null, omitted...)
+		a.forgetUnset(omitted...)
+		a.Null = append(a.Null, omitted...)
 	}
 	switch {
-	case slices.Contains(r.Unread, "unsupported_targeting") && !beside.V && !inside.V:
+	case slices.Contains(a.Unread, column) && !beside.V && !inside.V:
 		// One of the two was refused, and the other is not true.
-	case known || beside.Valid || everyone:
+	case a.known || beside.Valid || a.everyone:
 		row.UnsupportedTargeting = schema.Some(beside.V || inside.V)
 	default:
-		r.miss("unsupported_targeting")
+		a.miss(column)
 	}
-	r.forgetUnset("unsupported_targeting")
-	if known && !beside.Valid && !inside.Valid {
-		r.Missing = append(r.Missing, "unsupported_targeting")
+	a.forgetUnset(column)
+	if a.known && !beside.Valid && !inside.Valid {
+		a.Missing = append(a.Missing, column)
 	}
-	row.Raw, row.RunID = r.raw, c.RunID
-	switch _, isNull := r.value(r.names("audience")...); {
-	case everyone:
-		r.Unread = slices.DeleteFunc(r.Unread, func(column string) bool {
+}
+
+// unset notes how an audience is left out as a whole.
+func (a *audience) unset() {
+	switch {
+	case a.everyone:
+		a.Unread = slices.DeleteFunc(a.Unread, func(column string) bool {
 			return slices.Contains(AudienceColumns, column)
 		})
-		if isNull {
-			r.Null = append(r.Null, WholeAudience)
+		if a.isNull {
+			a.Null = append(a.Null, WholeAudience)
 		} else {
-			r.Missing = append(r.Missing, WholeAudience)
+			a.Missing = append(a.Missing, WholeAudience)
 		}
-	case isNull && !known:
-		r.Withheld = append(r.Withheld, AudienceColumns...)
+	case a.isNull && !a.known:
+		a.Withheld = append(a.Withheld, AudienceColumns...)
 	}
-	return row, r.Decoded, nil
 }
 
 // readAll reports whether values were read from every key of an object.

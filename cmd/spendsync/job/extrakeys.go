@@ -50,12 +50,7 @@ func compareExtra[R any, P history.Versioned[R]](
 	t schema.TableOf[R], b *extraKeys[R], stored []R, seen []history.Seen[R], counted map[string]manifest.KeyChanges,
 ) (keys map[string]manifest.KeyChanges, found map[string]transform.ExtraKey) {
 	keyText := history.KeyTextOf(t)
-	was := map[string]*R{}
-	for i := range stored {
-		if P(&stored[i]).FramePtr().IsCurrent {
-			was[keyText(&stored[i])] = &stored[i]
-		}
-	}
+	was := currentOf[R, P](stored, keyText)
 	keys, found = maps.Clone(counted), map[string]transform.ExtraKey{}
 	if keys == nil {
 		keys = map[string]manifest.KeyChanges{}
@@ -67,46 +62,58 @@ func compareExtra[R any, P history.Versioned[R]](
 			continue
 		}
 		now := transform.ExtraKeysIn(b.raw(row).V, b.read)
-		var before map[string]transform.ExtraKey
-		if known := was[keyText(row)]; known != nil && b.raw(known).Valid {
-			before = transform.ExtraKeysIn(b.raw(known).V, b.read)
-		}
 		for path, v := range now {
 			if _, counts := counted[path]; !counts && len(counted) < maxExtra {
 				found[path] = v
 				seen[i].Extra = history.ExtraNew
 			}
 		}
-		if before == nil {
-			continue
-		}
-		for path := range counted {
-			is, there := now[path]
-			old, wasThere := before[path]
-			if !there && !wasThere {
-				continue
-			}
-			n := keys[path]
-			n.Compared++
-			if is.Hash != old.Hash {
-				n.Changed++
-				changed[i] = append(changed[i], path)
-			}
-			keys[path] = n
-		}
-	}
-	for i, paths := range changed {
-		if slices.ContainsFunc(paths, func(path string) bool { return !flickers(path, keys[path]) }) {
-			seen[i].Extra = history.ExtraChanged
+		if known := was[keyText(row)]; known != nil && b.raw(known).Valid {
+			changed[i] = countChanges(keys, counted, transform.ExtraKeysIn(b.raw(known).V, b.read), now)
 		}
 	}
 	for i := range seen {
 		// A reply with unread fields may be damaged: it neither fills nor changes extra fields.
 		if slices.ContainsFunc(seen[i].Unread, isTracked(t)) || b.odd != nil && b.odd(&seen[i].Row) {
 			seen[i].Extra = history.ExtraSame
+		} else if slices.ContainsFunc(changed[i], func(path string) bool { return !flickers(path, keys[path]) }) {
+			seen[i].Extra = history.ExtraChanged
 		}
 	}
 	return boundedKeys(keys, found), found
+}
+
+// currentOf returns the current versions among the rows of a history, by a key.
+func currentOf[R any, P history.Versioned[R]](rows []R, key func(*R) string) map[string]*R {
+	current := map[string]*R{}
+	for i := range rows {
+		if P(&rows[i]).FramePtr().IsCurrent {
+			current[key(&rows[i])] = &rows[i]
+		}
+	}
+	return current
+}
+
+// countChanges adds a comparison of two JSONs to the counts of those keys that are counted, and returns the paths that
+// differ.
+func countChanges(
+	keys, counted map[string]manifest.KeyChanges, before, now map[string]transform.ExtraKey,
+) (changed []string) {
+	for path := range counted {
+		is, there := now[path]
+		old, wasThere := before[path]
+		if !there && !wasThere {
+			continue
+		}
+		n := keys[path]
+		n.Compared++
+		if is.Hash != old.Hash {
+			n.Changed++
+			changed = append(changed, path)
+		}
+		keys[path] = n
+	}
+	return changed
 }
 
 // isTracked reports whether a column makes versions.

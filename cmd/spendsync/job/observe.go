@@ -161,13 +161,13 @@ func (s *settings) observeDelivery() history.Observation[schema.Delivery] {
 // observeCreatives adds the addresses of their images to the creatives that were read,
 // and stubs of those that only the report names.
 func (r *settingsStage) observeCreatives(s *settings) history.Observation[schema.Creative] {
+	o := history.Observation[schema.Creative]{Seen: s.creativeRows()}
 	reported := map[string]*transform.ReportCreative{}
 	for i := range s.reported {
 		reported[s.reported[i].CreativeID] = &s.reported[i]
 	}
-	seen := s.creativeRows()
-	for i := range seen {
-		c := &seen[i]
+	for i := range o.Seen {
+		c := &o.Seen[i]
 		if l := reported[c.Row.CreativeID]; l != nil {
 			// A report that has no address now takes none away.
 			c.Row.ImageURL, c.Row.IconURL = l.ImageURL, l.IconURL
@@ -176,25 +176,29 @@ func (r *settingsStage) observeCreatives(s *settings) history.Observation[schema
 			})
 		}
 	}
-	var stubs []schema.Creative
 	for _, l := range s.reported {
-		if l.CreativeID != "" && (s.creatives[l.CreativeID] == nil || s.creatives[l.CreativeID].creative == nil) {
-			stubs = append(stubs, schema.Creative{
+		if e := s.creatives[l.CreativeID]; l.CreativeID != "" && (e == nil || e.creative == nil) {
+			o.Stubs = append(o.Stubs, schema.Creative{
 				AccountID: r.Account, CreativeID: l.CreativeID, CampaignID: schema.Some(l.CampaignID),
 				ImageURL: l.ImageURL, IconURL: l.IconURL,
 			})
 		}
 	}
-	return history.Observation[schema.Creative]{
-		Seen: seen, Stubs: stubs,
-		Absence: func(c *schema.Creative) history.Absence {
-			id := c.CampaignID.V
-			campaign := s.campaigns[id]
-			isGone := campaign != nil && campaign.allCreatives &&
-				(c.IsDeleted || s.creatives[c.CreativeID].isNotThere())
-			isParentGone := r.ended[id] || s.unlisted(id, new(schema.Frame)) == history.Gone
-			return goneIf(c.CampaignID.Valid && (isGone || isParentGone))
-		},
+	o.Absence = func(c *schema.Creative) history.Absence { return goneIf(r.hasEnded(s, c)) }
+	return o
+}
+
+// hasEnded reports whether a creative that was not read has ended: its campaign has, or the complete list of its
+// campaign lacks it, and the service answers 404 or 410 for it or did so before.
+func (r *settingsStage) hasEnded(s *settings, c *schema.Creative) bool {
+	id := c.CampaignID.V
+	switch campaign := s.campaigns[id]; {
+	case !c.CampaignID.Valid:
+		return false
+	case r.ended[id], s.unlisted(id, new(schema.Frame)) == history.Gone:
+		return true
+	default:
+		return campaign != nil && campaign.allCreatives && (c.IsDeleted || s.creatives[c.CreativeID].isNotThere())
 	}
 }
 

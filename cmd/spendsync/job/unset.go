@@ -45,12 +45,7 @@ type unset[R any] struct {
 func judgeUnset[R any, P history.Versioned[R]](
 	r *settingsStage, s *settings, t schema.TableOf[R], u *unset[R], stored []R, seen []history.Seen[R],
 ) {
-	known := map[string]*R{}
-	for i := range stored {
-		if P(&stored[i]).FramePtr().IsCurrent {
-			known[u.id(&stored[i])] = &stored[i]
-		}
-	}
+	known := currentOf[R, P](stored, u.id)
 	hasOne := valuesIn(t, seen)
 	unread := map[string]int{} // by column
 	for i := range seen {
