@@ -155,7 +155,8 @@ func TestOutcome_Sentence(t *testing.T) {
 		"broken off": {of: outcome{planned: 3, proven: 3}, findings: broken, want: done + "; a: context canceled"},
 		"the size of a page": {of: outcome{planned: 3, proven: 3}, findings: []finding{{what: "a",
 			err: fmt.Errorf("page_size is over 5000: %w", extract.ErrContract)}},
-			want: done + "; a: page_size is over 5000: " + extract.ErrContract.Error() + " (SPENDSYNC_PAGE_SIZE sets it)"},
+			want: done + "; a: page_size is over 5000: " + extract.ErrContract.Error() +
+				" (SPENDSYNC_PAGE_SIZE sets it)"},
 	} {
 		c.of.findings = c.findings
 		if c.o.Generation == 0 {
