@@ -228,7 +228,8 @@ func TestReport_NumbersAgreeEverywhere(t *testing.T) {
 		book["all campaigns"]["spend"])
 	same("profit of the week", page["tiles"]["Profit"]["value"], view["profit_expected"])
 	same("revenue of the week", page["tiles"]["Revenue"]["value"], sum(view["spend"], view["profit_expected"]))
-	same("days of money", page["tiles"]["Money left"]["value"], runway["days_until_stop"])
+	same("days of money", page["tiles"]["Money left"]["value"], runway["days_until_stop"],
+		s.assistant("runway")[""]["days_until_stop"], s.workbook("runway")[0]["days_until_stop"])
 	same("spend of the month", page["tiles"]["Month"]["value"], month["spend"], s.ask("-c",
 		"SELECT sum(spend) AS spend FROM spend WHERE "+
 			"report_date >= (SELECT month_from FROM today) AND report_date <= (SELECT last_whole_date FROM "+
@@ -274,7 +275,11 @@ func TestReport_NumbersAgreeEverywhere(t *testing.T) {
 		same(id+" change of the CPA", row["CPA at equal age"], byCampaign[id]["cpa_change"])
 	}
 	candidates := byKey(s.ask("sources_to_block", "--param", "rows=1000"), "campaign_id", "source_id")
+	blocks := byKey(s.workbook("sources_to_block"), "campaign_id", "source_id")
 	for key, row := range page["a1-sources-2"] {
+		if book := blocks[key]; book != nil {
+			same(key+" spend in the workbook", row["Spend"], book["spend"])
+		}
 		same(key+" at stake", row["At stake a day"], candidates[key]["loss_per_day"])
 		same(key+" spend", row["Spend"], candidates[key]["spend"])
 	}
@@ -298,26 +303,76 @@ func TestReport_NumbersAgreeEverywhere(t *testing.T) {
 		}
 	}
 
-	// The days, the checks and the money.
-	for _, c := range []struct{ table, heading, sql string }{
-		{"a1-days-2", "Spend", "SELECT report_date AS key, spend AS v FROM ops.day_coverage"},
-		{"a1-spend-2", "CPA of 7 days", ""}, {"a1-money-2", "US dollars",
-			"SELECT 'balance' AS key, balance AS v FROM account UNION ALL " +
-				"SELECT 'expected', expected_daily_spend FROM mart.budget_runway"},
-		{"a1-sync-2", "Found", "SELECT check_name AS key, value AS v FROM mart.data_quality"},
-		{"a1-thresholds-0", "Value", "SELECT name AS key, value AS v FROM mart.threshold"},
+	// Every other section, by its table: what is asked, the columns that make the key, and the column of each heading.
+	for _, c := range []struct {
+		table    string
+		asked    []string
+		key      []string
+		headings map[string]string
+	}{
+		{"a1-spend-2", []string{"spend_by_day", "--param", "days=60"}, []string{"report_date"},
+			map[string]string{"Spend": "spend", "Conversions so far": "conversions"}},
+		{"a1-spend-2", []string{"-c", "SELECT report_date, sum(spend) AS spend, sum(conversions) AS conversions FROM " +
+			"spend WHERE is_complete GROUP BY ALL"}, []string{"report_date"},
+			map[string]string{"Spend": "spend", "Conversions so far": "conversions"}},
+		{"a1-sources-3", []string{"mart.source_performance"}, []string{"campaign_id", "source_id"},
+			map[string]string{"Spend": "spend", "CPA": "cpa", "Profit": "profit", "Measured by": "judged_cpa"}},
+		{"a1-today-2", []string{"-c", "SELECT DISTINCT ON (campaign_id) * FROM mart.daily_pacing WHERE spend > 0 " +
+			"ORDER BY campaign_id, report_date DESC"}, []string{"campaign_id"},
+			map[string]string{"Spend": "spend", "Limit": "daily_spend_limit", "Expected": "projected_spend"}},
+		{"a1-money-2", []string{"-c", "SELECT 'balance' AS key, balance AS v FROM account UNION ALL SELECT " +
+			"'expected', expected_daily_spend FROM mart.budget_runway"}, []string{"key"},
+			map[string]string{"US dollars": "v"}},
+		{"a1-bids-1", []string{"mart.bid_vs_cpc"}, []string{"campaign_id", "source_id"},
+			map[string]string{"Bid now": "bid_now", "CPC": "cpc", "Best bid": "best_bid", "Spend": "spend"}},
+		{"a1-restated-2", []string{"mart.settlement"}, []string{"age_days"},
+			map[string]string{"Conversions there": "conversions_share", "Spend there": "spend_share"}},
+		{"a1-days-2", []string{"mart.coverage"}, []string{"report_date"},
+			map[string]string{"Spend": "spend", "Rows": "rows"}},
+		{"a1-sync-1", []string{"-c", "FROM ops.run"}, []string{"_run_id"},
+			map[string]string{"Restatements": "restatements"}},
+		{"a1-sync-2", []string{"mart.data_quality"}, []string{"check_name"}, map[string]string{"Found": "value"}},
+		{"a1-thresholds-0", []string{"mart.threshold"}, []string{"name"}, map[string]string{"Value": "value"}},
 	} {
 		if len(page[c.table]) == 0 {
 			t.Errorf("the page has no table %s", c.table)
 		}
-		if c.sql == "" {
-			continue
-		}
-		for _, r := range s.ask("-c", c.sql) {
-			if row := page[c.table][r["key"]]; row != nil {
-				same(c.table+" "+r["key"], row[c.heading], r["v"])
+		found := 0
+		for key, r := range byKey(s.ask(c.asked...), c.key...) {
+			for heading, column := range c.headings {
+				if row := page[c.table][key]; row != nil {
+					found++
+					same(c.table+" "+key+" "+heading, row[heading], r[column])
+				}
 			}
 		}
+		if found == 0 && c.headings != nil {
+			t.Errorf("%v has no row of %s", c.asked, c.table)
+		}
+	}
+
+	// What is at stake in the three that come first, and the cards of creatives.
+	stakes := regexp.MustCompile(`<b class="stake">\$([0-9,.]+) a day</b>`).FindAllStringSubmatch(
+		html[strings.Index(html, "Do this first"):strings.Index(html, "What changed, and what came")], -1)
+	var wanted []string
+	for _, r := range s.ask("-c", "SELECT at_stake FROM (FROM mart.to_do ORDER BY place_no LIMIT 3) WHERE at_stake IS "+
+		"NOT NULL") {
+		wanted = append(wanted, r["at_stake"])
+	}
+	if len(stakes) != len(wanted) || len(stakes) == 0 {
+		t.Fatalf("%d amounts are at stake on the page, %d in mart.to_do", len(stakes), len(wanted))
+	}
+	for i, m := range stakes {
+		same("at stake", strings.ReplaceAll(m[1], ",", ""), wanted[i])
+	}
+	fatigue := byKey(s.ask("mart.creative_fatigue"), "creative_id")
+	card := regexp.MustCompile(`<li data-key="([^"]+)">.*<dt>CTR now</dt><dd><data value="([^"]+)">`)
+	cards := card.FindAllStringSubmatch(html, -1)
+	for _, m := range cards {
+		same("CTR of "+m[1], m[2], fatigue[m[1]]["ctr_recent"])
+	}
+	if len(cards) == 0 {
+		t.Error("the page has no card of a creative")
 	}
 
 	// What a notice has is in the words of the page's list.
@@ -332,8 +387,8 @@ func TestReport_NumbersAgreeEverywhere(t *testing.T) {
 			same("days in the finding", days, fmt.Sprintf("%.1f", n))
 		}
 	}
-	if compared < 40 {
-		t.Errorf("%d numbers were compared, want forty", compared)
+	if compared < 200 {
+		t.Errorf("%d numbers were compared, want 200", compared)
 	}
 	t.Logf("%d numbers agree", compared)
 }

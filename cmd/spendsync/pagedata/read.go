@@ -14,15 +14,16 @@ import (
 )
 
 // Kept are the views that several questions or views ask: they are answered once, each after those that it asks.
-var Kept = []duck.Kept{{View: "threshold"}, {View: "intraday_hourly"}, {View: "day_maturity"},
-	{View: "campaign_day"}, {View: "campaign_performance"}, {View: "break_day"}, {View: "change_log"},
+var Kept = []duck.Kept{{View: "threshold"}, {View: "intraday_hourly"}, {View: "day_maturity"}, {View: "campaign_day"},
+	{View: "break_day"}, {View: "change_log"}, {View: "breaks"}, {View: "campaign_performance"},
 	{View: "source_window"}, {View: "source_performance", Where: "spend > 0 OR clicks > 0"}, {View: "source_judgement"},
-	{View: "source_block_candidates"}, {View: "daily_pacing"}, {View: "breaks"}, {View: "budget_runway"}}
+	{View: "source_block_candidates"}, {View: "daily_pacing"}, {View: "budget_runway"}}
 
-// asked are the ready questions whose answers the page shows, as tables of schema page, with as many rows as it needs.
+// questions are the ready questions whose answers the page shows, as tables of schema page, with as many rows as it
+// needs.
 var (
-	asked = []string{"which_campaigns_pay", "last_week", "yesterday", "month", "campaigns_at_limit"}
-	rows  = map[string]string{"last_week": "100000", "campaigns_at_limit": "100000", "yesterday": "0"}
+	questions = []string{"which_campaigns_pay", "last_week", "yesterday", "month", "campaigns_at_limit"}
+	rows      = map[string]string{"last_week": "100000", "campaigns_at_limit": "100000", "yesterday": "0"}
 )
 
 // Read reads all that a report shows, of one generation.
@@ -84,7 +85,7 @@ func prepare(ctx context.Context, s *duck.Session, account string) error {
 		return err
 	}
 	statements := []string{"CREATE SCHEMA page"}
-	for _, name := range asked {
+	for _, name := range questions {
 		q, err := queries.Find(name)
 		if err != nil {
 			return err
