@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -30,40 +31,74 @@ func (g *Staged) StoredTracker(day schema.Date) (rows []schema.TrackerDay, err e
 	return rows, err
 }
 
-// PutTracker stages one day of a tracker's export in the place of the stored one, and reports whether they differ.
-// The rows are in key order. Those that are stored with the same numbers keep the run that brought them.
-func (g *Staged) PutTracker(day schema.Date, stored, rows []schema.TrackerDay) (changed bool, err error) {
+// TrackerFile is where the rows of a day come from.
+type TrackerFile struct {
+	Name   string // without its folder
+	ReadAt schema.Instant
+}
+
+// PutTracker stages one day of a tracker's export in the place of the stored one, with the lines of tracker_change for
+// their differences, and reports whether there are any. Both have their rows in key order. Rows stored with the
+// same numbers keep the run that brought them. The first file of a day brings no lines.
+func (g *Staged) PutTracker(day schema.Date, stored, rows []schema.TrackerDay, from TrackerFile) (bool, error) {
 	s, t := g.store, schema.TrackerDaily
-	path := manifest.PartPath(t.Table, s.account, day)
-	was := map[[2]string]*schema.TrackerDay{}
-	for i := range stored {
-		was[[2]string{stored[i].CampaignID, stored[i].SourceID}] = &stored[i]
+	var changes []schema.TrackerChange
+	differ := func(old, row *schema.TrackerDay, op string) {
+		changes = append(changes, trackerChange(cmp.Or(old, &schema.TrackerDay{}), cmp.Or(row, &schema.TrackerDay{}),
+			op, from))
 	}
-	changed = len(stored) != len(rows)
+	rest := stored
 	for i := range rows {
 		r := &rows[i]
 		r.AccountID, r.RunID = s.account, g.runID
-		if old := was[[2]string{r.CampaignID, r.SourceID}]; old != nil {
-			same := *r
-			if same.RunID = old.RunID; same == *old {
-				*r = same
-				continue
-			}
+		for len(rest) > 0 && compareTrackerKeys(&rest[0], r) < 0 {
+			differ(&rest[0], nil, schema.OpDelete)
+			rest = rest[1:]
 		}
-		changed = true
+		if len(rest) == 0 || compareTrackerKeys(&rest[0], r) > 0 {
+			differ(nil, r, schema.OpInsert)
+			continue
+		}
+		same := *r
+		if same.RunID = rest[0].RunID; same == rest[0] {
+			*r = same
+		} else {
+			differ(&rest[0], r, schema.OpUpdate)
+		}
+		rest = rest[1:]
 	}
-	if !changed {
+	for i := range rest {
+		differ(&rest[i], nil, schema.OpDelete)
+	}
+	if len(changes) == 0 {
 		return false, nil
 	}
-	info, err := g.putPart(path, t.Table, parquet.Record(t, rows))
+	info, err := g.putPart(manifest.PartPath(t.Table, s.account, day), t.Table, parquet.Record(t, rows))
 	if err != nil {
 		return false, fmt.Errorf("%s %s: %w", t.FullName(), day, err)
 	}
 	info.Day = day
+	if len(stored) > 0 {
+		g.PutTrackerChanges(changes)
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.tracker[day] = info
 	return true, nil
+}
+
+func compareTrackerKeys(a, b *schema.TrackerDay) int {
+	return cmp.Or(cmp.Compare(a.CampaignID, b.CampaignID), cmp.Compare(a.SourceID, b.SourceID))
+}
+
+// trackerChange is the difference between two rows of a key; one of them may be empty.
+func trackerChange(old, row *schema.TrackerDay, op string, from TrackerFile) schema.TrackerChange {
+	return schema.TrackerChange{ReportDate: max(old.ReportDate, row.ReportDate),
+		CampaignID: cmp.Or(row.CampaignID, old.CampaignID), SourceID: cmp.Or(row.SourceID, old.SourceID),
+		SeenAt: from.ReadAt, Op: op, File: from.Name,
+		OldClicks: old.Clicks, NewClicks: row.Clicks, OldConversions: old.Conversions, NewConversions: row.Conversions,
+		OldApproved: old.Approved, NewApproved: row.Approved, OldHeld: old.Held, NewHeld: row.Held,
+		OldRefused: old.Refused, NewRefused: row.Refused, OldRevenue: old.Revenue, NewRevenue: row.Revenue}
 }
 
 // addTracker adds the staged days of the tracker.

@@ -205,7 +205,7 @@ type UnknownField struct {
 type RefusedRow struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true" json:"account_id"`
-	// Where it was seen: spend_report, tracker or tracker_daily.
+	// Where it was seen: spend_report or tracker.
 	Stream string `col:"stream" id:"2" key:"true" json:"stream"`
 	// Chicago calendar day that was asked for; the first where it was a span. Of the operator's files: the row's day,
 	// or
@@ -290,8 +290,7 @@ var (
 		"they are, with their JSON; at most 1,000 of a day and run. A day of which rows were left out is "+
 		"partial until a read or a replay finds none; a row of which only clicks, impressions or conversions cannot "+
 		"be read is stored without them (NULL). Of stream tracker: lines of the operator's exports that were set "+
-		"aside. Of "+
-		"stream tracker_daily: stored rows of an export that one with less has replaced.")
+		"aside.")
 	Notes = Define[Note]("ops.note", InMemory, "Differences of which the data is stored: the service states another "+
 		"total or count than the rows have, or sends a value in a form that cannot be read, which is NULL and kept. "+
 		"One that stands ends no run with exit 4.")

@@ -217,8 +217,17 @@ func TestPayouts_ShrunkDaysAreHeld(t *testing.T) {
 	w.must("accept", note)
 	w.sync(time.Minute, exit.OK, "")
 	w.wantAnswer("6000.000000", "SELECT sum(revenue) FROM tracker_daily WHERE report_date = '2026-11-19'")
-	w.wantAnswer("2026-11-18|10.50\n2026-11-19|7105.00", "SELECT report_date, raw->>'revenue' FROM ops.refused_row "+
-		"WHERE stream = 'tracker_daily' ORDER BY ALL")
+	// What was replaced is kept, growth and losses alike.
+	w.wantAnswer("2026-11-18|5|NULL|10.500000|NULL|delete|tracker.csv\n"+
+		"2026-11-19|7|7|7105.000000|6000.000000|update|tracker.csv",
+		"SELECT report_date, old_clicks, new_clicks, old_revenue, new_revenue, op, file FROM tracker_change "+
+			"ORDER BY ALL")
+	w.write(head + "2026-11-20,{C},{S},3,2\n2026-11-20,{D},{S},4,5\n")
+	w.sync(time.Hour, exit.OK, "")
+	w.wantAnswer("1|3|update\nNULL|4|insert", "SELECT old_clicks, new_clicks, op FROM tracker_change "+
+		"WHERE report_date = '2026-11-20' ORDER BY ALL")
+	w.sync(time.Hour, exit.OK, "")
+	w.wantAnswer("4", "SELECT count(*) FROM tracker_change")
 	w.must("verify")
 }
 

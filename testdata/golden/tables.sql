@@ -728,9 +728,9 @@ CREATE TABLE "ops"."refused_row" (
   "seen_at" TIMESTAMP WITH TIME ZONE NOT NULL,
   "_run_id" VARCHAR NOT NULL
 );
-COMMENT ON TABLE "ops"."refused_row" IS 'Rows of the report that could not be stored as they are, with their JSON; at most 1,000 of a day and run. A day of which rows were left out is partial until a read or a replay finds none; a row of which only clicks, impressions or conversions cannot be read is stored without them (NULL). Of stream tracker: lines of the operator''s exports that were set aside. Of stream tracker_daily: stored rows of an export that one with less has replaced.';
+COMMENT ON TABLE "ops"."refused_row" IS 'Rows of the report that could not be stored as they are, with their JSON; at most 1,000 of a day and run. A day of which rows were left out is partial until a read or a replay finds none; a row of which only clicks, impressions or conversions cannot be read is stored without them (NULL). Of stream tracker: lines of the operator''s exports that were set aside.';
 COMMENT ON COLUMN "ops"."refused_row"."account_id" IS 'Short name of the account in this warehouse.';
-COMMENT ON COLUMN "ops"."refused_row"."stream" IS 'Where it was seen: spend_report, tracker or tracker_daily.';
+COMMENT ON COLUMN "ops"."refused_row"."stream" IS 'Where it was seen: spend_report or tracker.';
 COMMENT ON COLUMN "ops"."refused_row"."report_date" IS 'Chicago calendar day that was asked for; the first where it was a span. Of the operator''s files: the row''s day, or the day of reading where it has none.';
 COMMENT ON COLUMN "ops"."refused_row"."page" IS 'Page of the reply, or file, counted from 1.';
 COMMENT ON COLUMN "ops"."refused_row"."row_number" IS 'Row of the page, counted from 1.';

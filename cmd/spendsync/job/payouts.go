@@ -3,7 +3,6 @@ package job
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -120,7 +119,7 @@ func (r *run) readOwnFiles(ctx context.Context, campaigns witnesses) (*payouts.O
 // stageTracker stages the days of exports that differ from the stored ones, and returns how many do. Days that the
 // exports lack stay.
 func (r *run) stageTracker(ctx context.Context, own *payouts.Own) (changed int, err error) {
-	days := 0
+	days, readAt := 0, schema.InstantOf(r.s.Now())
 	defer r.takeFindings(own)
 	for d, err := range own.Days(ctx) {
 		if err != nil {
@@ -134,17 +133,12 @@ func (r *run) stageTracker(ctx context.Context, own *payouts.Own) (changed int, 
 		if why != "" && !r.mayShrink(own, d, why) {
 			continue
 		}
-		differs, err := r.s.staged.PutTracker(d.Day, stored, d.Rows)
+		differs, err := r.s.staged.PutTracker(d.Day, stored, d.Rows, load.TrackerFile{Name: d.Files, ReadAt: readAt})
 		if err != nil {
 			return changed, err
 		}
 		if days++; differs {
 			changed++
-		}
-		if why != "" {
-			if err := r.keepReplaced(stored, d.Rows, why); err != nil {
-				return changed, err
-			}
 		}
 	}
 	if changed > 0 {
@@ -201,38 +195,6 @@ func loss(stored, rows []schema.TrackerDay) string {
 		lost = append(lost, "the revenue of some rows")
 	}
 	return strings.Join(lost, " and ")
-}
-
-// keptOfADay is how many rows of a day that is replaced are kept, as of a day of the report.
-const keptOfADay = 1000
-
-// keepReplaced keeps the stored rows of a day that is replaced by one that has less: those that differ, in
-// ops.refused_row.
-func (r *run) keepReplaced(stored, rows []schema.TrackerDay, why string) error {
-	same := map[schema.TrackerDay]bool{}
-	for _, row := range rows {
-		row.AccountID, row.RunID = "", ""
-		same[row] = true
-	}
-	kept := 0
-	for i, row := range stored {
-		row.AccountID, row.RunID = "", ""
-		if same[row] || kept == keptOfADay {
-			continue
-		}
-		raw, err := json.Marshal(map[string]any{"campaign_id": row.CampaignID, "source_id": row.SourceID,
-			"clicks": row.Clicks, "conversions": row.Conversions, "approved": row.Approved, "held": row.Held,
-			"refused": row.Refused, "revenue": row.Revenue})
-		if err != nil {
-			return err
-		}
-		kept++
-		r.refused = append(r.refused, schema.RefusedRow{AccountID: r.s.Account, Stream: "tracker_daily",
-			ReportDate: row.ReportDate, Page: 1, RowNumber: int64(i + 1),
-			Reason: "replaced by an export that has less: " + why,
-			Raw:    string(raw), SeenAt: schema.InstantOf(r.s.start), RunID: r.s.RunID})
-	}
-	return nil
 }
 
 // mayShrink reports whether a stored day may be replaced by one that has less. If not, the day is held, and a note

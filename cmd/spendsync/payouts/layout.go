@@ -86,11 +86,12 @@ func (r *reader) marks(ctx context.Context, f *file, cells string) (mark string,
 	places := map[string]string{}
 	for row, err := range r.db.Rows(ctx, `
 		SELECT mark, min(n), arg_min(name, n), arg_min(cell, n), arg_min(point, n), arg_min(comma, n)
-		FROM (SELECT *, CASE WHEN point <> comma THEN 'both' WHEN comma IS NULL AND point IS NOT NULL THEN '.'
-				WHEN point IS NULL AND comma IS NOT NULL THEN ',' END AS mark
-			FROM (SELECT * REPLACE (CASE WHEN is_count THEN as_count(point) ELSE point END AS point,
-					CASE WHEN is_count THEN as_count(comma) ELSE comma END AS comma)
-				FROM (SELECT * REPLACE (exact(point) AS point, exact(pointed(comma, ',')) AS comma)
+		FROM (SELECT *, CASE WHEN point IS NOT NULL AND comma IS NOT NULL
+				THEN CASE WHEN exact(point) <> exact(comma) THEN 'both' END
+				WHEN point IS NOT NULL THEN '.' WHEN comma IS NOT NULL THEN ',' END AS mark
+			FROM (SELECT * REPLACE (CASE WHEN is_count AND as_count(point) IS NULL THEN NULL ELSE point END AS point,
+					CASE WHEN is_count AND as_count(comma) IS NULL THEN NULL ELSE comma END AS comma)
+				FROM (SELECT * REPLACE (plain(point) AS point, plain(pointed(comma, ',')) AS comma)
 					FROM (SELECT *, bare(cell) AS point, bare(cell) AS comma
 						FROM (`+cells+`) WHERE regexp_matches(cell, '[.,]') AND NOT regexp_matches(cell, '[eE]')))))
 		WHERE mark IS NOT NULL GROUP BY mark`) {
@@ -99,7 +100,12 @@ func (r *reader) marks(ctx context.Context, f *file, cells string) (mark string,
 		}
 		places[row[0]] = fmt.Sprintf("%s, column %s: %q", f.placeOf(row[1]), row[2], row[3])
 		if row[0] == "both" {
-			digits := func(s string) string { return strings.TrimSuffix(strings.TrimRight(s, "0"), ".") }
+			digits := func(s string) string {
+				if strings.Contains(s, ".") {
+					s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+				}
+				return s
+			}
 			ambiguous = fmt.Errorf("%s may be %s or %s", places["both"], digits(row[4]), digits(row[5]))
 		}
 	}
@@ -194,7 +200,7 @@ func (r *reader) readCells(ctx context.Context, f *file, columns []column) (from
 				schema.Quote(c.name+"_of"), f.id, schema.Quote(c.name))
 		case "count", "money":
 			value = fmt.Sprintf("SELECT *, bare(%s) AS %s FROM (%s)", schema.Quote(c.name), name, value)
-			for i, step := range []string{"pointed(%s, '" + f.decimal + "')", "exact(%s)", "as_" + c.kind + "(%s)"} {
+			for i, step := range []string{"pointed(%s, '" + f.decimal + "')", "plain(%s)", "as_" + c.kind + "(%s)"} {
 				steps[i] = append(steps[i], fmt.Sprintf(step+" AS %[1]s", name))
 			}
 		}

@@ -8,27 +8,34 @@ CREATE TEMP MACRO is_nothing(c) AS lower(c) IN ('', '-', '–', '—', 'n/a', 'n
 CREATE TEMP MACRO is_total(c) AS lower(trim(c, ' :')) IN ('total', 'totals', 'grand total', 'subtotal', 'sum', 'summary',
     'overall', 'gesamt', 'summe', 'итого', 'всего');
 
--- A number is read in four steps, each of the one before: bare, pointed, exact, and as a count or an amount.
+-- A number is read in four steps, each of the one before: bare, pointed, plain, and as a count or an amount. Most cells
+-- are plain digits already and need no more than that.
 -- The currency goes, and the sign comes first. Amounts in parentheses are negative, as in accounting.
-CREATE TEMP MACRO bare(c) AS regexp_replace(
+CREATE TEMP MACRO bare(c) AS CASE WHEN regexp_full_match(c, '\d+(\.\d+)?') THEN c ELSE regexp_replace(
     regexp_replace(translate(lower(trim(c)), '−’' || chr(160) || chr(8239), '-''  '), '^\((.*)\)$', '-\1'),
-    '^([+-]?) ?(?:us\$|usd|\$)? ?([+-]?) ?(.*?) ?(?:us\$|usd|\$)?$', '\1\2\3');
+    '^([+-]?) ?(?:us\$|usd|\$)? ?([+-]?) ?(.*?) ?(?:us\$|usd|\$)?$', '\1\2\3') END;
 
 -- The decimal mark becomes a point. An exponent is written by programs, which write a point.
 CREATE TEMP MACRO pointed(t, mark) AS CASE WHEN mark = ',' AND NOT contains(t, 'e') THEN translate(t, ',.', '.,') ELSE t END;
 
 -- Thousands may be grouped by a comma, a space or an apostrophe.
-CREATE TEMP MACRO exact(t) AS CASE
-    WHEN regexp_full_match(t, '[+-]?(\d+|\d{1,3}(,\d{3})+|\d{1,3}( \d{3})+|\d{1,3}(''\d{3})+)?(\.\d*)?') OR
-         regexp_full_match(t, '[+-]?(\d+\.?\d*|\.\d+)e[+-]?\d+')
-    THEN TRY_CAST(regexp_replace(t, '[, '']', '', 'g') AS DECIMAL(38, 18)) END;
+CREATE TEMP MACRO plain(t) AS CASE
+    WHEN regexp_full_match(t, '\d+(\.\d+)?') OR regexp_full_match(t, '[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?') THEN t
+    WHEN regexp_full_match(t, '[+-]?(\d{1,3}(,\d{3})+|\d{1,3}( \d{3})+|\d{1,3}(''\d{3})+)(\.\d*)?')
+    THEN regexp_replace(t, '[, '']', '', 'g') END;
 
-CREATE TEMP MACRO as_count(x) AS CASE WHEN x >= 0 AND x = floor(x) THEN TRY_CAST(x AS BIGINT) END;
+CREATE TEMP MACRO exact(t) AS TRY_CAST(t AS DECIMAL(38, 18));
+
+CREATE TEMP MACRO as_count(t) AS CASE WHEN regexp_full_match(t, '\d{1,18}') THEN t::BIGINT
+    WHEN exact(t) >= 0 AND exact(t) = floor(exact(t)) THEN TRY_CAST(exact(t) AS BIGINT) END;
 
 -- Amounts are rounded half to even to six decimals.
-CREATE TEMP MACRO as_money(x) AS TRY_CAST(
+CREATE TEMP MACRO half_even(x) AS
     CASE WHEN abs(x - x::DECIMAL(26, 6)) = 0.0000005 AND (x::DECIMAL(26, 6) * 1000000)::HUGEINT % 2 <> 0
-         THEN x::DECIMAL(26, 6) - sign(x) * 0.000001::DECIMAL(26, 6) ELSE x::DECIMAL(26, 6) END AS DECIMAL(18, 6));
+         THEN x::DECIMAL(26, 6) - sign(x) * 0.000001::DECIMAL(26, 6) ELSE x::DECIMAL(26, 6) END;
+
+CREATE TEMP MACRO as_money(t) AS CASE WHEN regexp_full_match(t, '\d{1,12}(\.\d{1,6})?') THEN t::DECIMAL(18, 6)
+    ELSE TRY_CAST(half_even(exact(t)) AS DECIMAL(18, 6)) END;
 
 -- A day may have the time at which it begins.
 CREATE TEMP MACRO time_of(c) AS regexp_extract(c, '^.*?(?:[T ](\d\d?:\d\d.*))?$', 1);

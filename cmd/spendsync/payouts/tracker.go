@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -183,8 +184,9 @@ func (r *reader) findCells(ctx context.Context, f *file, from string) error {
 
 // Day is one day of the exports.
 type Day struct {
-	Day  schema.Date
-	Rows []schema.TrackerDay // in key order
+	Day   schema.Date
+	Rows  []schema.TrackerDay // in key order
+	Files string              // names of the files that have them, without their folders
 }
 
 // Days streams the days of the exports in order, each complete. Days of which the files contradict each other are left
@@ -192,21 +194,29 @@ type Day struct {
 func (o *Own) Days(ctx context.Context) iter.Seq2[Day, error] {
 	return func(yield func(Day, error) bool) {
 		var days []schema.Date
-		for row, err := range o.r.db.Rows(ctx, "SELECT DISTINCT day - DATE '1970-01-01' FROM export ORDER BY 1") {
+		var sources []string
+		for row, err := range o.r.db.Rows(ctx, "SELECT day - DATE '1970-01-01', string_agg(DISTINCT file) FROM export "+
+			"GROUP BY day ORDER BY 1") {
 			if err != nil {
 				yield(Day{}, err)
 				return
 			}
 			n, _ := strconv.Atoi(row[0])
-			days = append(days, schema.Date(n))
+			var names []string
+			for id := range strings.SplitSeq(row[1], ",") {
+				i, _ := strconv.Atoi(id)
+				names = append(names, filepath.Base(o.r.files[i].path))
+			}
+			slices.Sort(names)
+			days, sources = append(days, schema.Date(n)), append(sources, strings.Join(names, ", "))
 		}
-		for _, day := range days {
+		for i, day := range days {
 			rows, unclear, err := o.r.day(ctx, day)
 			if err == nil && unclear != nil {
 				o.fail("%w", unclear)
 				continue
 			}
-			if !yield(Day{day, rows}, err) || err != nil {
+			if !yield(Day{day, rows, sources[i]}, err) || err != nil {
 				return
 			}
 		}
