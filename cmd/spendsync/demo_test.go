@@ -34,7 +34,7 @@ func TestDemo_ShowsTheWholeJob(t *testing.T) {
 		t.Fatal(text)
 	}
 	for _, want := range []string{
-		"27 syncs published 27 generations", "Which campaigns pay", "Rain jackets", "all campaigns", "loses",
+		"27 syncs published 28 generations", "Which campaigns pay", "Rain jackets", "all campaigns", "loses",
 		"duckdb -readonly ",
 	} {
 		if !strings.Contains(text, want) {

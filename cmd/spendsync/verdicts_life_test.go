@@ -276,7 +276,7 @@ func (f *fifty) sync(account, suffix string) {
 	if account != "card" {
 		delete(f.env, "PAYOUTS")
 	}
-	a := &app{stdout: io.Discard, stderr: io.Discard, environ: f.environ(), now: f.now}
+	a := &app{stdout: io.Discard, stderr: io.Discard, environ: f.environ(), now: f.now, limits: usual}
 	if err := a.setUp(f.t.Context()); err != nil {
 		f.t.Fatal(err)
 	}

@@ -268,11 +268,11 @@ SELECT * EXCLUDE (place, is_total)
 FROM (
   SELECT d.*, NULL::BOOLEAN AS is_total
   FROM by_day AS d
-  WHERE d.place <= $rows::BIGINT AND CASE $by::VARCHAR WHEN 'day' THEN true WHEN 'source' THEN false ELSE error('--param by is source or day') END
+  WHERE d.place <= $rows::BIGINT AND $by::VARCHAR = 'day'
   UNION ALL BY NAME
   SELECT s.*, c.* EXCLUDE (account_id, source_id, is_total)
   FROM by_source AS s
   LEFT JOIN clicks_lost AS c ON c.account_id = s.account_id AND c.source_id IS NOT DISTINCT FROM s.source_id AND c.is_total = s.is_total AND s.campaign_id IS NULL
-  WHERE $by::VARCHAR = 'source'
+  WHERE CASE $by::VARCHAR WHEN 'source' THEN true WHEN 'day' THEN false ELSE error('--param by=' || $by::VARCHAR || ': it is source or day') END
 ) AS a
 ORDER BY a.account_id, a.is_total DESC, a.place
