@@ -32,11 +32,17 @@
 //     if the day leaves the reach, a later run takes it from them (quarantine.go). A wrong clock,
 //     failing storage, or a key or report of another account ends the run here.
 //  5. settings (settings.go, settingswalk.go, settingsparts.go): in parallel with the days, from the
-//     start, campaigns, creatives, sources and the account are read into one value, as far as the
-//     budget reaches (budget.go). observe.go turns it into observations of each table.
+//     start, campaigns, creatives, sources and the account are read into one value (readentity.go),
+//     as far as the budget reaches (budget.go). A null says that a field is unset; a missing or blank
+//     one says so if another entity of the run has a value there (unset.go). An entity ends by its own
+//     404 or 410 in two runs in a row, and absence from a list only makes a run ask; what spends today,
+//     on a later day than it was last seen on, has not ended (missing.go, spent.go). A rule of a source
+//     ends when two readings of a run lack it (missingrules.go). observe.go turns all of it into
+//     observations of each table.
 //  6. publish (publish.go): everything proven of the report and the settings, as one
 //     generation. If one of the two fails, the other one is published alone.
-//  7. outcome (outcome.go): one exit code and one sentence for the whole run.
+//  7. outcome (outcome.go): the list of findings. The exit code is the gravest, the sentence their
+//     join, and a note (notes.go) what lasts: after three runs, or by hand, it ends none any more.
 //
 // [Job.Replay] and [Job.Rebuild] (repair.go) publish without asking the service.
 //
