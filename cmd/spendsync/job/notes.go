@@ -2,13 +2,9 @@ package job
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"spendsync/cmd/spendsync/phrase"
-	"spendsync/load"
-	"spendsync/load/history"
-	"spendsync/load/manifest"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -65,28 +61,6 @@ func (t *outcome) foundUnread(d *copiedDay) {
 // unreadNote is the prefix of the names of notes about measures that cannot be read.
 const unreadNote = "report.unread."
 
-// weighNotes counts this run among those that have seen the notes of its findings.
-func (r *run) weighNotes() {
-	seen := map[string]manifest.Note{}
-	for _, f := range r.tally.findings {
-		for _, name := range f.notes {
-			n, was := seen[name]
-			if !was {
-				n.Message, n.Evidence = f.String(), f.evidence
-			}
-			n.ByHand = n.ByHand || f.severity == staleValue
-			seen[name] = n
-		}
-	}
-	r.notes = r.s.known().NotesAfter(seen, schema.InstantOf(r.s.start), r.s.RunID)
-	r.tally.standing = nil
-	for _, n := range r.notes {
-		if _, is := seen[n.Name]; is && n.Stands() {
-			r.tally.standing = append(r.tally.standing, n.Name)
-		}
-	}
-}
-
 // noteSentence names the standing notes that the run has seen again.
 func (t *outcome) noteSentence() string {
 	n := len(t.standing)
@@ -104,40 +78,4 @@ func (t *outcome) noteSentence() string {
 // noteName makes a part of a note's name.
 func noteName(parts ...string) string {
 	return strings.ReplaceAll(strings.Join(parts, "."), " ", "-")
-}
-
-// severityOf returns how grave it is that columns of the settings of one kind are not understood: if a value is stored
-// in one, it stands as the last known one, and may be old.
-func (n *settingsReader) severityOf(kind string, columns []string) (severity, error) {
-	isKnown, err := true, error(nil) // the sources of a campaign: their rules stand
-	switch kind {
-	case "campaign":
-		isKnown, err = isStored(n.run.store, schema.CampaignHistory, columns)
-	case deliveryKind:
-		isKnown, err = isStored(n.run.store, schema.DeliveryHistory, columns)
-	case "creative":
-		isKnown, err = isStored(n.run.store, schema.CreativeHistory, columns)
-	case "account": // each snapshot stands for itself
-		isKnown = false
-	}
-	if isKnown {
-		return staleValue, err
-	}
-	return differs, err
-}
-
-func isStored[R any, P history.Versioned[R]](s *load.Store, t schema.TableOf[R], columns []string) (bool, error) {
-	h, err := load.StoredHistory[R, P](s, t)
-	if err != nil {
-		return false, err
-	}
-	fields := slices.DeleteFunc(t.Fields(), func(c schema.Column) bool { return !slices.Contains(columns, c.Name) })
-	for i := range h.Rows {
-		for _, c := range fields {
-			if P(&h.Rows[i]).FramePtr().IsCurrent && !t.ColumnEqual(&h.Rows[i], new(R), c) {
-				return true, nil
-			}
-		}
-	}
-	return false, nil
 }

@@ -9,6 +9,7 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/load"
 	"spendsync/load/durable"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -155,5 +156,27 @@ func (r *run) logAtRisk(o load.Preview) {
 	for _, c := range AtRisk(o.Coverage) {
 		r.s.Log.Error("a report day leaves the reach soon and is not proven",
 			"day", c.ReportDate.String(), "days_left", c.DaysUntilUnreachable, "state", c.State)
+	}
+}
+
+// weighNotes counts this run among those that have seen the notes of its findings.
+func (r *run) weighNotes() {
+	seen := map[string]manifest.Note{}
+	for _, f := range r.tally.findings {
+		for _, name := range f.notes {
+			n, was := seen[name]
+			if !was {
+				n.Message, n.Evidence = f.String(), f.evidence
+			}
+			n.ByHand = n.ByHand || f.severity == staleValue
+			seen[name] = n
+		}
+	}
+	r.notes = r.s.known().NotesAfter(seen, schema.InstantOf(r.s.start), r.s.RunID)
+	r.tally.standing = nil
+	for _, n := range r.notes {
+		if _, is := seen[n.Name]; is && n.Stands() {
+			r.tally.standing = append(r.tally.standing, n.Name)
+		}
 	}
 }

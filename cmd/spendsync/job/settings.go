@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
+	"spendsync/load"
+	"spendsync/load/history"
 	"spendsync/load/settingslog"
 	"spendsync/schema"
 	"spendsync/transform"
@@ -188,4 +191,59 @@ func (n *settingsReader) line(kind, id, field, state string, message schema.Null
 		AccountID: n.run.Account, EntityType: kind, EntityID: id, Field: field, ReadState: state,
 		Message: message, AttemptedAt: schema.InstantOf(n.run.Now()), RunID: n.run.RunID,
 	}
+}
+
+// notUnderstood adds everything that was not understood to the findings.
+func (n *settingsReader) notUnderstood() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var unknown error
+	findings := n.read.unread.notUnderstood(func(kind string, columns []string) severity {
+		s, err := n.severityOf(kind, columns)
+		unknown = cmp.Or(unknown, err)
+		return s
+	})
+	for _, f := range findings {
+		n.run.Log.Warn("a part of the settings is not understood", "kind", f.what, "error", f.err)
+		if unknown != nil { // it cannot be told what stands
+			f.severity, f.notes = failed, nil
+		}
+		n.read.findings = append(n.read.findings, f)
+	}
+}
+
+// severityOf returns how grave it is that columns of the settings of one kind are not understood: if a value is stored
+// in one, it stands as the last known one, and may be old.
+func (n *settingsReader) severityOf(kind string, columns []string) (severity, error) {
+	isKnown, err := true, error(nil) // the sources of a campaign: their rules stand
+	switch kind {
+	case "campaign":
+		isKnown, err = isStored(n.run.store, schema.CampaignHistory, columns)
+	case deliveryKind:
+		isKnown, err = isStored(n.run.store, schema.DeliveryHistory, columns)
+	case "creative":
+		isKnown, err = isStored(n.run.store, schema.CreativeHistory, columns)
+	case "account": // each snapshot stands for itself
+		isKnown = false
+	}
+	if isKnown {
+		return staleValue, err
+	}
+	return differs, err
+}
+
+func isStored[R any, P history.Versioned[R]](s *load.Store, t schema.TableOf[R], columns []string) (bool, error) {
+	h, err := load.StoredHistory[R, P](s, t)
+	if err != nil {
+		return false, err
+	}
+	fields := slices.DeleteFunc(t.Fields(), func(c schema.Column) bool { return !slices.Contains(columns, c.Name) })
+	for i := range h.Rows {
+		for _, c := range fields {
+			if P(&h.Rows[i]).FramePtr().IsCurrent && !t.ColumnEqual(&h.Rows[i], new(R), c) {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
 }

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -153,23 +152,4 @@ func (c *unreadCounter) fields() (n int) {
 // sentence names the fields whose last known values stand, and those with a value that the description lacks.
 func (c *unreadCounter) sentence() string {
 	return someNamed(c.standing, "unread field") + someNamed(c.words, "unknown value")
-}
-
-// notUnderstood adds everything that was not understood to the findings.
-func (n *settingsReader) notUnderstood() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	var unknown error
-	findings := n.read.unread.notUnderstood(func(kind string, columns []string) severity {
-		s, err := n.severityOf(kind, columns)
-		unknown = cmp.Or(unknown, err)
-		return s
-	})
-	for _, f := range findings {
-		n.run.Log.Warn("a part of the settings is not understood", "kind", f.what, "error", f.err)
-		if unknown != nil { // it cannot be told what stands
-			f.severity, f.notes = failed, nil
-		}
-		n.read.findings = append(n.read.findings, f)
-	}
 }
