@@ -22,14 +22,9 @@ func (c *contribution) addDays() {
 			*known = *was
 		}
 		c.Days[d] = known
-		known.ContentHash, known.Sums, known.Rounded = p.hash, p.sums, p.Rounded
-		known.Refused, known.Unread, known.UnreadForms = p.Refused, p.Unread, p.UnreadForms
-		known.Combined, known.Without, known.Kept = p.Combined, p.Without, p.Kept
-		if !p.Replayed {
-			known.LastReadAt, known.RunID = p.ReadAt, c.g.runID
-			known.Control, known.ControlTotal = p.Control, p.ControlTotal
-			known.RowsTotal, known.RowsTotalState = p.RowsTotal, p.RowsTotalState
-			known.AskedBeyond = p.AskedBeyond
+		known.ContentHash, known.Sums = p.hash, p.sums
+		if known.Meaning = p.Meaning; !p.Replayed {
+			known.LastReadAt, known.RunID, known.Facts = p.ReadAt, c.g.runID, p.Facts
 			known.Reads++
 		}
 		if day.part != nil {

@@ -9,6 +9,7 @@ import (
 	"spendsync/load"
 	"spendsync/load/duck"
 	"spendsync/load/history"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -50,8 +51,8 @@ func storeADay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := staged.PutDay(ctx, load.DayRead{Day: day, ReadAt: seen, Control: schema.ControlMatched},
-		sealed); err != nil {
+	if _, err := staged.PutDay(ctx, load.DayRead{Day: day, ReadAt: seen,
+		Facts: manifest.Facts{Control: schema.ControlMatched}}, sealed); err != nil {
 		return err
 	}
 	prepared, err := staged.Prepare(ctx, load.Contents{Since: day})

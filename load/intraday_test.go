@@ -53,8 +53,9 @@ func TestIntraday_KeepsEachReadOfAnOpenDay(t *testing.T) {
 			t.Fatal(err)
 		}
 		read := DayRead{
-			Day: open, ReadAt: schema.InstantOf(now), Control: schema.ControlDiffers,
-			ControlTotal: manifest.ControlTotal{Spend: schema.Some(schema.Money(100)), Clicks: schema.Some[int64](3)},
+			Day: open, ReadAt: schema.InstantOf(now), Facts: manifest.Facts{Control: schema.ControlDiffers,
+				ControlTotal: manifest.ControlTotal{Spend: schema.Some(schema.Money(100)),
+					Clicks: schema.Some[int64](3)}},
 		}
 		if _, err := g.PutDay(t.Context(), read, day); err != nil {
 			t.Fatal(err)

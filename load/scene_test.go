@@ -190,7 +190,7 @@ func (r sceneRun) stage(ctx context.Context, s *Store, g *Staged) error {
 		if err := g.PutRaw(d, 1, fmt.Appendf(nil, "reply %s", sealed.Hash()), sealed.Sums().Rows, ""); err != nil {
 			return err
 		}
-		p := DayRead{Day: d, ReadAt: seen, Control: schema.ControlMatched}
+		p := DayRead{Day: d, ReadAt: seen, Facts: manifest.Facts{Control: schema.ControlMatched}}
 		if d == r.refused {
 			p.Refused = 1
 		}

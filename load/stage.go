@@ -81,23 +81,9 @@ type stagedChanges struct {
 
 // DayRead is everything that a run learned about one day, except its rows.
 type DayRead struct {
-	Day     schema.Date
-	ReadAt  schema.Instant // when the proven read started
-	Control string         // control_total_state
-	// ControlTotal is the service's own total, as far as it gave one.
-	ControlTotal manifest.ControlTotal
-	// RowsTotal is the number of rows that the service states, if it does, and RowsTotalState whether as
-	// many came.
-	RowsTotal      schema.Null[int64]
-	RowsTotalState string
-	AskedBeyond    schema.Null[bool]   // see [manifest.Day]
-	Combined       history.Combination // of the rows of one key in the replies
-	Rounded        int                 // amounts that had more than six decimals
-	Refused        int64               // rows of the replies that could not be stored
-	Unread         int64               // rows that are stored without some of their measures
-	UnreadForms    []string            // see [manifest.Day]
-	Without        []string            // IDs that the columns of the replies lacked
-	Kept           []string            // see [manifest.Day]
+	Day    schema.Date
+	ReadAt schema.Instant // when the proven read started
+	manifest.Facts
 	// Replayed marks a day made again from its stored replies: nothing was asked
 	// of the service, so it counts as no read, and the replies stay.
 	Replayed bool
@@ -162,10 +148,10 @@ func (g *Staged) PutDay(ctx context.Context, p DayRead, rows *history.Day) (put 
 	}
 	switch {
 	case rows == nil: // the stored replies stay, and so does their meaning
-		proven.takeMeaning(known)
+		proven.Meaning = known.Meaning
 	case known != nil && known.ContentHash == proven.hash && !p.Damaged:
 		if len(p.Kept) > 0 { // the stored replies have more
-			proven.takeMeaning(known)
+			proven.Meaning = known.Meaning
 			err = g.DropRaw(p.Day)
 			break
 		}
@@ -186,20 +172,6 @@ func (g *Staged) PutDay(ctx context.Context, p DayRead, rows *history.Day) (put 
 	return put, ctx.Err()
 }
 
-// takeMeaning replaces what p records of its replies by what is stored of the stored ones.
-func (p *DayRead) takeMeaning(known *manifest.Day) {
-	p.Combined, p.AskedBeyond, p.Without, p.Kept = known.Combined, known.AskedBeyond, known.Without, known.Kept
-	p.Rounded, p.Refused = known.Rounded, known.Refused
-	p.Unread, p.UnreadForms = known.Unread, known.UnreadForms
-}
-
-// meansAs reports whether the replies of a read mean what the stored ones do.
-func (p *DayRead) meansAs(known *manifest.Day) bool {
-	return p.Combined == known.Combined && slices.Equal(p.Without, known.Without) &&
-		p.AskedBeyond == known.AskedBeyond && p.Rounded == known.Rounded && p.Refused == known.Refused &&
-		p.Unread == known.Unread && slices.Equal(p.UnreadForms, known.UnreadForms)
-}
-
 // keepDay leaves the rows of a stored day unchanged. The stored replies give the same rows; new ones take their place
 // only if there are none, if they are lost, damaged or were read by older rules, or if they mean something else: what
 // replies mean is stored with them.
@@ -207,7 +179,7 @@ func (g *Staged) keepDay(day *stagedDay, p DayRead, known *manifest.Day) error {
 	if p.Replayed || len(g.store.Account().RawPages(p.Day)) == 0 {
 		return nil
 	}
-	if g.store.Account().ByOlderRules(p.Day) || !p.meansAs(known) {
+	if g.store.Account().ByOlderRules(p.Day) || !p.Meaning.Equal(known.Meaning) {
 		day.renewRaw = true
 		return nil
 	}

@@ -78,7 +78,7 @@ func (r run) sync(days map[schema.Date][]schema.Spend) (*manifest.Manifest, erro
 		if err := g.PutRaw(d, 1, fmt.Appendf(nil, "reply %s", sealed.Hash()), sealed.Sums().Rows, ""); err != nil {
 			return nil, err
 		}
-		p := DayRead{Day: d, ReadAt: seen, Control: schema.ControlMatched}
+		p := DayRead{Day: d, ReadAt: seen, Facts: manifest.Facts{Control: schema.ControlMatched}}
 		if _, err := g.PutDay(ctx, p, sealed); err != nil {
 			return nil, err
 		}

@@ -12,6 +12,7 @@ import (
 
 	"spendsync/load"
 	"spendsync/load/history"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -115,7 +116,8 @@ func makeHistory(ctx context.Context, dir string, n, perDay int) error {
 		if err != nil {
 			return err
 		}
-		day := load.DayRead{Day: first + schema.Date(i), ReadAt: schema.InstantOf(at), Control: schema.ControlMatched}
+		day := load.DayRead{Day: first + schema.Date(i), ReadAt: schema.InstantOf(at),
+			Facts: manifest.Facts{Control: schema.ControlMatched}}
 		if _, err := staged.PutDay(ctx, day, sealed); err != nil {
 			return err
 		}

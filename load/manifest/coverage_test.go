@@ -194,10 +194,11 @@ func TestCoverage_HasTheNumbers(t *testing.T) {
 	now := time.Date(2026, 11, 24, 18, 0, 0, 0, time.UTC)
 	d := schema.DateOf(now) - 1
 	a := NewAccount(d)
-	a.Days[d] = &Day{FirstReadAt: 1, LastReadAt: schema.InstantOf(d.End()), Reads: 3, Control: schema.ControlMatched,
-		ControlTotal: ControlTotal{Spend: schema.Some[schema.Money](70), Clicks: schema.Some[int64](8)},
-		Sums:         history.Sums{Rows: 5, Spend: 70, Clicks: schema.Some[int64](8)}, ContentHash: "h", RunID: "R1",
-		RowsTotal: schema.Some[int64](6), RowsTotalState: schema.RowsDiffer}
+	a.Days[d] = &Day{FirstReadAt: 1, LastReadAt: schema.InstantOf(d.End()), Reads: 3,
+		Sums: history.Sums{Rows: 5, Spend: 70, Clicks: schema.Some[int64](8)}, ContentHash: "h", RunID: "R1",
+		Facts: Facts{Control: schema.ControlMatched,
+			ControlTotal: ControlTotal{Spend: schema.Some[schema.Money](70), Clicks: schema.Some[int64](8)},
+			RowsTotal:    schema.Some[int64](6), RowsTotalState: schema.RowsDiffer}}
 	want := schema.DayCoverage{AccountID: "acme", ReportDate: d, State: schema.StateComplete,
 		FirstReadAt: schema.Some[schema.Instant](1), LastReadAt: schema.Some(schema.InstantOf(d.End())), Reads: 3,
 		Rows: 5, Spend: schema.Some[schema.Money](70), Clicks: schema.Some[int64](8),

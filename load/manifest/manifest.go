@@ -143,22 +143,32 @@ type Day struct {
 	FirstReadAt schema.Instant `json:"first_read_at"` // when the first proven read began
 	LastReadAt  schema.Instant `json:"last_read_at"`  // when the last proven read started
 	Reads       int64          `json:"reads"`
-	Control     string         `json:"control_total_state"`
+	RunID       string         `json:"run_id"` // of the last proven read
+	Facts
+	ContentHash string       `json:"content_hash"`
+	Sums        history.Sums `json:"sums"`
+}
+
+// Facts are what is known of a read of a day, except its rows.
+type Facts struct {
+	Control string `json:"control_total_state"`
 	// ControlTotal is the service's own total of the day, as far as it gave one.
 	ControlTotal ControlTotal `json:"control_total,omitzero"`
 	// RowsTotal is the number of rows that the service states, and RowsTotalState whether as many
 	// came; empty: a version read the day that kept neither.
 	RowsTotal      schema.Null[int64] `json:"rows_total,omitzero"`
 	RowsTotalState string             `json:"rows_total_state,omitempty"`
+	Meaning
+}
+
+// Meaning is how the replies of a read became its rows. It is stored with the replies.
+type Meaning struct {
 	// AskedBeyond reports whether the last page of rows did not show the end, so that the page behind it was asked
 	// for; null: not known, as of a day that an older version read.
 	AskedBeyond schema.Null[bool] `json:"asked_beyond,omitzero"`
 	// Combined is how rows of one key in the replies became one row.
-	Combined    history.Combination `json:"combined,omitempty"`
-	ContentHash string              `json:"content_hash"`
-	Sums        history.Sums        `json:"sums"`
-	Rounded     int                 `json:"rounded,omitzero"` // amounts that had more than six decimals
-	RunID       string              `json:"run_id"`           // of the last proven read
+	Combined history.Combination `json:"combined,omitempty"`
+	Rounded  int                 `json:"rounded,omitzero"` // amounts that had more than six decimals
 	// Refused is how many rows of the replies could not be stored; the others are. Such
 	// a day is partial until all rows of the replies can be stored.
 	Refused int64 `json:"refused_rows,omitzero"`
@@ -172,6 +182,13 @@ type Day struct {
 	// UnreadForms are the measures that cannot be read, each with the form that it came in, and conversions.fraction
 	// if a row has a fraction of a conversion; empty, although there are unread ones: an older version read the day.
 	UnreadForms []string `json:"unread_forms,omitempty"`
+}
+
+// Equal reports whether two reads mean the same, whatever columns of earlier ones they keep.
+func (m Meaning) Equal(other Meaning) bool {
+	return m.Combined == other.Combined && m.AskedBeyond == other.AskedBeyond && m.Rounded == other.Rounded &&
+		m.Refused == other.Refused && m.Unread == other.Unread && slices.Equal(m.Without, other.Without) &&
+		slices.Equal(m.UnreadForms, other.UnreadForms)
 }
 
 // The kinds of File.

@@ -26,6 +26,7 @@ import (
 	"spendsync/load/duck"
 	"spendsync/load/history"
 	"spendsync/load/loadtest"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 	"spendsync/schema/schematest"
 )
@@ -92,8 +93,8 @@ func (s *store) tryPublish(ctx context.Context, cents []int64) (err error) {
 		if err := g.PutRaw(day, 1, fmt.Appendf(nil, `{"reply":%d}`, c), 1, ""); err != nil {
 			return err
 		}
-		if _, err := g.PutDay(ctx, load.DayRead{Day: day, ReadAt: seen, Control: schema.ControlMatched},
-			sealed); err != nil {
+		if _, err := g.PutDay(ctx, load.DayRead{Day: day, ReadAt: seen,
+			Facts: manifest.Facts{Control: schema.ControlMatched}}, sealed); err != nil {
 			return err
 		}
 	}

@@ -122,14 +122,14 @@ func (r *dayReader) keepIDs(day schema.Date, read *dayRead) error {
 	if read.day == nil || known == nil || known.ContentHash == read.hash || len(idsIn(read.lacks)) == 0 {
 		return nil
 	}
-	if known.Refused == 0 && read.refused == 0 && known.Sums.Spend == read.sums.Spend {
+	if known.Refused == 0 && read.Refused == 0 && known.Sums.Spend == read.sums.Spend {
 		hash, err := r.hashWithoutIDs(day, read)
 		if err != nil {
 			return err
 		}
 		if hash == read.hash { // the stored rows stand
 			read.day, read.sums, read.hash = nil, known.Sums, known.ContentHash
-			read.unread, read.forms = known.Unread, known.UnreadForms
+			read.Unread, read.UnreadForms = known.Unread, known.UnreadForms
 			return r.s.staged.DropRaw(day)
 		}
 	}

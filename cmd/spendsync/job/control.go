@@ -66,10 +66,10 @@ func (c *controlTotals) all(ctx context.Context) (extract.Totals, error) {
 // the stored day is gone.
 func (c *controlTotals) compare(ctx context.Context, day schema.Date, read *dayRead) error {
 	store := c.run.store
-	if read.refused > 0 { // it counts rows that are not stored
-		read.control = schema.ControlUnknown
+	if read.Refused > 0 { // it counts rows that are not stored
+		read.Control = schema.ControlUnknown
 		return nil
-	} else if read.control = schema.ControlOpen; !read.isOver(day) {
+	} else if read.Control = schema.ControlOpen; !read.isOver(day) {
 		return nil
 	}
 	totals, err := c.all(ctx)
@@ -77,7 +77,7 @@ func (c *controlTotals) compare(ctx context.Context, day schema.Date, read *dayR
 		return c.unavailable(ctx, day, read, err)
 	}
 	if !totals.Exists {
-		read.control, read.noSum = schema.ControlNone, totals.Why
+		read.Control, read.noSum = schema.ControlNone, totals.Why
 		return nil
 	}
 	_, most := read.lost(store.Account().Days[day])
@@ -91,12 +91,12 @@ func (c *controlTotals) compare(ctx context.Context, day schema.Date, read *dayR
 	case again.BeyondReach:
 		// The pages were read just before the day left the reach, and never can be again.
 		return c.unavailable(ctx, day, read, fmt.Errorf("%s: %w", again.Why, extract.ErrUnreachable))
-	case again.Empty && read.sums.Rows == 0 && read.control == schema.ControlMatched:
+	case again.Empty && read.sums.Rows == 0 && read.Control == schema.ControlMatched:
 		// A request for one day alone has no sum to show if the day has no rows; those of the range lack the day, too.
 	case !again.Exists: // which is no sum of 0
 		read.noSum = "asked for this day alone, it gives none: " + again.Why
-		if read.control == schema.ControlMatched {
-			read.control = schema.ControlNone
+		if read.Control == schema.ControlMatched {
+			read.Control = schema.ControlNone
 		}
 	default:
 		read.compare(store, day, again.ByDay[day], max(totals.Decimals, again.Decimals))
@@ -107,14 +107,14 @@ func (c *controlTotals) compare(ctx context.Context, day schema.Date, read *dayR
 // compare records the service's sum of a day, and reports whether it is that of the rows. If it may be rounded, it has
 // some decimals.
 func (read *dayRead) compare(store *load.Store, day schema.Date, t extract.Total, decimals int) bool {
-	read.control, read.isSumOfStored = schema.ControlMatched, false
-	read.total = manifest.ControlTotal{Spend: schema.Some(t.Spend), Clicks: t.Clicks}
-	if t.Agrees(read.sums.Spend, read.clicks(), read.rounded) || decimals != exact &&
+	read.Control, read.isSumOfStored = schema.ControlMatched, false
+	read.ControlTotal = manifest.ControlTotal{Spend: schema.Some(t.Spend), Clicks: t.Clicks}
+	if t.Agrees(read.sums.Spend, read.clicks(), read.Rounded) || decimals != exact &&
 		t.AgreesRounded(read.sums.Spend, read.clicks(), read.sums.Rows, read.decimals(store.StoredDay(day)), decimals) {
 		return true
 	}
 	known := store.Account().Days[day]
-	read.control = schema.ControlDiffers
+	read.Control = schema.ControlDiffers
 	read.isSumOfStored = known != nil && known.ContentHash != read.hash &&
 		t.Agrees(known.Sums.Spend, storedClicks(known), known.Rounded)
 	return false
@@ -169,6 +169,6 @@ func (c *controlTotals) unavailable(ctx context.Context, day schema.Date, read *
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.failed = cmp.Or(c.failed, err)
-	read.control = schema.ControlUnknown
+	read.Control = schema.ControlUnknown
 	return nil
 }

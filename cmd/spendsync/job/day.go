@@ -19,36 +19,26 @@ import (
 
 // dayRead is one read of a day, or several together.
 type dayRead struct {
+	manifest.Facts
 	reads         []int          // the pages of each
 	began         time.Duration  // since the run did
 	at            schema.Instant // the same as a time
 	rows          *schema.SpendRows
 	seen          extract.Evidence
-	combined      history.Combination // of rows of one key
-	day           *history.Day        // nil where the replies are those that are stored
+	day           *history.Day // nil where the replies are those that are stored
 	sums          history.Sums
 	hash          string
-	control       string
-	total         manifest.ControlTotal // the service's own, if the day was over
-	noSum         string                // why there is none
-	likes         int                   // other reads with the same rows
-	isSumOfStored bool                  // it is that of the stored rows, and these are others
-	count         schema.Null[int64]    // rows that the service states
-	counted       string                // whether as many came, see [schema.DayCoverage]
-	askedBeyond   schema.Null[bool]     // see [manifest.Day]; null: several reads prove the day together
+	noSum         string // why there is no sum of the service's
+	likes         int    // other reads with the same rows
+	isSumOfStored bool   // the service's sum is that of the stored rows, and these are others
 	pages         int
 	bytes         int64
-	rounded       int
 	unknown       []extract.UnknownKey
-	refused       int64               // rows that cannot be stored; the others are
-	first         error               // why the first of them is refused
-	unread        int64               // rows that are stored without some of their measures
-	forms         []string            // these measures, each with the form of its value
-	noClick       bool                // clicks are, or may be, among those measures
+	first         error               // why the first of the rows is refused that cannot be stored
+	noClick       bool                // clicks are, or may be, among the measures that cannot be read
 	lacks         []string            // columns that the report does not give, or not on all pages
 	noNames       bool                // campaign_name is one more of them, which nothing is unknown without
-	kept          []string            // of these columns, those of which the stored rows have values
-	aside         []schema.RefusedRow // rows of both kinds that are kept aside with their JSON
+	aside         []schema.RefusedRow // rows that are refused or unread in part, with their JSON
 }
 
 // prove reads a day until a read is proven, or all reads together are. If neither is, the day that is stored stands,
@@ -123,7 +113,7 @@ func (r *dayReader) together(
 		all.mayReplace(day, known) != nil {
 		return false, nil
 	}
-	all.counted = schema.RowsDiffer
+	all.RowsTotalState = schema.RowsDiffer
 	r.s.Log.Info("the day moves while it is read; what came is stored until the next run", "day", day.String(),
 		"rows", all.sums.Rows)
 	return true, nil
@@ -134,7 +124,7 @@ func (read *dayRead) isOver(day schema.Date) bool { return !read.at.Time().Befor
 
 // isEmpty reports whether no row came.
 func (read *dayRead) isEmpty() bool {
-	return read.rows != nil && int64(read.rows.Len())+read.refused == 0
+	return read.rows != nil && int64(read.rows.Len())+read.Refused == 0
 }
 
 // staged returns how many pages of a read are in the staging area; those that are stored are not.
@@ -152,7 +142,7 @@ func (r *dayReader) decide(ctx context.Context, from pages, day schema.Date, rea
 			return err
 		}
 	}
-	read.likes, read.noSum, read.isSumOfStored = 0, "", false
+	read.ControlTotal, read.likes, read.noSum, read.isSumOfStored = manifest.ControlTotal{}, 0, "", false
 	if err := from.compare(ctx, day, read); err != nil {
 		return err
 	}
@@ -162,13 +152,13 @@ func (r *dayReader) decide(ctx context.Context, from pages, day schema.Date, rea
 // seal makes the day of the rows of a read.
 func (r *dayReader) seal(day schema.Date, read *dayRead) error {
 	if len(read.reads) == 1 {
-		if read.combined = read.combination(); read.combined != history.Apart && read.seen.Repeats == "" {
+		if read.Combined = read.combination(); read.Combined != history.Apart && read.seen.Repeats == "" {
 			read.seen.Repeats = "a row is there twice"
 		}
 	}
-	rows, err := history.Combine(read.rows, read.combined)
+	rows, err := history.Combine(read.rows, read.Combined)
 	if err == nil {
-		rows, read.kept, err = history.Keep(rows, r.s.store.StoredDay(day), read.keeps())
+		rows, read.Kept, err = history.Keep(rows, r.s.store.StoredDay(day), read.keeps())
 	}
 	if err == nil {
 		read.day, err = history.NewDay(rows)
@@ -181,7 +171,7 @@ func (r *dayReader) seal(day schema.Date, read *dayRead) error {
 	case err != nil:
 		return &extract.UnprovenError{What: "spend " + day.String(), Reason: err.Error()}
 	}
-	read.sums, read.hash = read.day.Sums(), read.day.Hash()
+	read.sums, read.hash, read.Without = read.day.Sums(), read.day.Hash(), idsIn(read.lacks)
 	read.countRows()
 	return nil
 }
@@ -189,7 +179,7 @@ func (r *dayReader) seal(day schema.Date, read *dayRead) error {
 // mayReplace decides about a read with refused rows: its intact rows are stored, but never over a day that was proven
 // after it was over.
 func (read *dayRead) mayReplace(day schema.Date, known *manifest.Day) error {
-	switch n := int(read.refused); {
+	switch n := int(read.Refused); {
 	case n == 0:
 		return nil
 	case read.sums.Rows == 0:
@@ -243,7 +233,7 @@ func (r *dayReader) readDay(
 		}
 		r.bar.Rows(added)
 	}
-	read.askedBeyond, read.reads = schema.Some(read.seen.Beyond), []int{read.pages}
+	read.AskedBeyond, read.reads = schema.Some(read.seen.Beyond), []int{read.pages}
 	return read, nil
 }
 
@@ -286,24 +276,21 @@ func (read *dayRead) clicks() schema.Null[int64] {
 
 // incomplete returns an error that names the missing parts of a stored day; nil: none is missing.
 func (read *dayRead) incomplete() error {
-	if read.refused == 0 {
+	if read.Refused == 0 {
 		return nil
 	}
 	return fmt.Errorf("%s cannot be stored, see ops.refused_row; the others are; the first: %w",
-		phrase.Count(int(read.refused), "row"), read.first)
+		phrase.Count(int(read.Refused), "row"), read.first)
 }
 
 // readSame is a read of a day whose replies are the stored ones, so that the rows are, too. Only the service's own
 // total is compared again.
 func (r *dayReader) readSame(read *dayRead, day schema.Date, pages int) *dayRead {
 	known := r.s.store.Account().Days[day]
-	read.sums, read.hash, read.rounded = known.Sums, known.ContentHash, known.Rounded
-	read.pages, read.reads = pages, []int{pages}
-	read.count, read.counted, read.combined = known.RowsTotal, known.RowsTotalState, known.Combined
-	read.lacks, read.askedBeyond = known.Without, known.AskedBeyond
-	read.seen.Total, read.seen.Ended = -1, true
-	// Which measures could not be read is not stored.
-	read.unread, read.forms, read.noClick = known.Unread, known.UnreadForms, known.Unread > 0
+	read.Facts, read.sums, read.hash = known.Facts, known.Sums, known.ContentHash
+	read.pages, read.reads, read.lacks = pages, []int{pages}, known.Without
+	read.seen = extract.Evidence{Total: -1, Ended: true}
+	read.noClick = known.Unread > 0 // which measures could not be read is not stored
 	r.bar.Rows(int(known.Sums.Rows))
 	return read
 }

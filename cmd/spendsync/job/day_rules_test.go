@@ -224,9 +224,8 @@ func (d *dayTest) know(t *testing.T, script string, edit func(*manifest.Day)) {
 	read.sums = read.day.Sums()
 	read.countRows()
 	known := &manifest.Day{LastReadAt: schema.InstantOf(d.day.End()), Sums: read.day.Sums(),
-		ContentHash: read.day.Hash(), Control: schema.ControlNone, RowsTotal: read.count,
-		RowsTotalState: read.counted, Without: idsIn(read.lacks), Refused: read.refused, Unread: read.unread,
-		UnreadForms: read.forms}
+		ContentHash: read.day.Hash(), Facts: read.Facts}
+	known.Control, known.Without = schema.ControlNone, idsIn(read.lacks)
 	if edit != nil {
 		edit(known)
 	}
@@ -248,12 +247,12 @@ func (d *dayTest) proven(t *testing.T) (line string, read *dayRead, err error) {
 	line = "no"
 	if err == nil {
 		line = fmt.Sprintf("%d rows %s", read.sums.Rows, read.sums.Spend)
-		if read.refused+read.unread > 0 {
-			line += fmt.Sprintf(" (%d refused, %d unread)", read.refused, read.unread)
+		if read.Refused+read.Unread > 0 {
+			line += fmt.Sprintf(" (%d refused, %d unread)", read.Refused, read.Unread)
 		}
-		line += fmt.Sprintf(", %s/%s", read.counted, read.control)
-		if read.combined != history.Apart {
-			line += " " + string(read.combined)
+		line += fmt.Sprintf(", %s/%s", read.RowsTotalState, read.Control)
+		if read.Combined != history.Apart {
+			line += " " + string(read.Combined)
 		}
 	}
 	line += fmt.Sprintf(" after %d", step.Attempts)
@@ -443,8 +442,9 @@ func TestReadDay_NotesWhatCame(t *testing.T) {
 			t.Errorf("%+v", row)
 		}
 	}
-	got := fmt.Sprint(read.rows.Len(), read.refused, read.unread, read.rounded, read.pages, read.lacks, read.forms,
-		read.noClick, read.unknown, work.oddIDs, read.askedBeyond, d.bar.rows, read.bytes == int64(bytes),
+	got := fmt.Sprint(read.rows.Len(), read.Refused, read.Unread, read.Rounded, read.pages, read.lacks,
+		read.UnreadForms,
+		read.noClick, read.unknown, work.oddIDs, read.AskedBeyond, d.bar.rows, read.bytes == int64(bytes),
 		read.at.Time().Equal(worldNow))
 	want := "5 2 2 2 3 [impressions] [clicks.string] true [{data[].other number}] " +
 		"[{source_id other characters \"x;1\"}] {false true} 5 true true"
@@ -506,9 +506,9 @@ func TestReadDay_NotesWhatCame(t *testing.T) {
 func TestReadDay_KnownReplies(t *testing.T) {
 	d, end := newDayTest(t, emptyStore(t), &scriptedReport{day: schema.DateOf(worldNow) - 5})
 	defer end()
-	good := manifest.Day{AskedBeyond: schema.Some(false), Sums: history.Sums{Rows: 7, Spend: 9}, ContentHash: "h",
-		Rounded: 3, RowsTotal: schema.Some[int64](8), RowsTotalState: schema.RowsDiffer, Combined: history.Added,
-		Without: []string{"source_id"}}
+	good := manifest.Day{Sums: history.Sums{Rows: 7, Spend: 9}, ContentHash: "h", Facts: manifest.Facts{
+		RowsTotal: schema.Some[int64](8), RowsTotalState: schema.RowsDiffer, Meaning: manifest.Meaning{
+			AskedBeyond: schema.Some(false), Rounded: 3, Combined: history.Added, Without: []string{"source_id"}}}}
 	for name, c := range map[string]struct {
 		attempt int64
 		edit    func(*manifest.Day)
@@ -534,10 +534,11 @@ func TestReadDay_KnownReplies(t *testing.T) {
 		}
 		d.bar.rows = 0
 		read := d.readSame(&dayRead{}, d.day, 4)
-		if read.sums != k.Sums || read.hash != "h" || read.rounded != 3 || read.pages != 4 ||
-			read.count != k.RowsTotal || read.counted != k.RowsTotalState || read.combined != k.Combined ||
+		if read.sums != k.Sums || read.hash != "h" || read.Rounded != 3 || read.pages != 4 ||
+			read.RowsTotal != k.RowsTotal || read.RowsTotalState != k.RowsTotalState || read.Combined != k.Combined ||
 			len(read.lacks) != 1 ||
-			read.askedBeyond != k.AskedBeyond || read.unread != k.Unread || len(read.forms) != len(k.UnreadForms) ||
+			read.AskedBeyond != k.AskedBeyond || read.Unread != k.Unread ||
+			len(read.UnreadForms) != len(k.UnreadForms) ||
 			read.noClick != (k.Unread > 0) || d.bar.rows != 7 {
 			t.Errorf("%s: %+v", name, read)
 		}

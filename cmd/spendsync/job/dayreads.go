@@ -17,11 +17,11 @@ func (read *dayRead) with(before *dayRead) *dayRead {
 	if read == nil {
 		return before
 	}
-	if before == nil || before.rows == nil || read.rows == nil || read.combined == history.Added {
+	if before == nil || before.rows == nil || read.rows == nil || read.Combined == history.Added {
 		return read
 	}
 	all := *read
-	all.combined, all.rows = history.Newest, &schema.SpendRows{}
+	all.Combined, all.rows = history.Newest, &schema.SpendRows{}
 	for _, one := range []*dayRead{before, read} {
 		for _, row := range one.rows.All() {
 			all.rows.Append(row)
@@ -33,13 +33,13 @@ func (read *dayRead) with(before *dayRead) *dayRead {
 	}
 	all.rows, all.reads = rows, slices.Concat(before.reads, read.reads)
 	all.pages, all.bytes = before.pages+read.pages, before.bytes+read.bytes
-	all.refused, all.unread = max(before.refused, read.refused), max(before.unread, read.unread)
+	all.Refused, all.Unread = max(before.Refused, read.Refused), max(before.Unread, read.Unread)
 	all.first = cmp.Or(before.first, read.first)
 	if len(before.aside) > len(all.aside) {
 		all.aside = before.aside
 	}
 	all.noClick = before.noClick || read.noClick
-	all.forms = joined(before.forms, read.forms)
+	all.UnreadForms = joined(before.UnreadForms, read.UnreadForms)
 	return &all
 }
 
@@ -55,7 +55,7 @@ func (read *dayRead) parts() []int {
 // each further read brings some of them.
 func (read *dayRead) isUnordered() bool {
 	return read != nil && read.rows != nil && read.seen.Repeats != "" && read.seen.Moved == "" && read.pages > 1 &&
-		read.seen.Total > read.seen.Distinct && read.combined != history.Added
+		read.seen.Total > read.seen.Distinct && read.Combined != history.Added
 }
 
 // combination returns how the rows of one key are one row. Those that lack an ID that told them apart, or that have
@@ -68,7 +68,7 @@ func (read *dayRead) combination() history.Combination {
 		return history.Apart
 	case len(idsIn(read.lacks)) > 0, history.Renamed(read.rows):
 		return history.Added
-	case !alike && read.seen.Total == int64(read.rows.Len())+read.refused:
+	case !alike && read.seen.Total == int64(read.rows.Len())+read.Refused:
 		return history.Added
 	}
 	return history.Newest
@@ -80,10 +80,10 @@ func (read *dayRead) add(
 ) transform.SpendPage {
 	became := transform.AppendSpend(read.rows, page, c, intern)
 	read.pages++
-	read.rounded += became.Rounded
-	read.refused += int64(len(became.Refused))
-	read.unread += int64(len(became.Unread))
-	read.forms = joined(read.forms, became.UnreadForms)
+	read.Rounded += became.Rounded
+	read.Refused += int64(len(became.Refused))
+	read.Unread += int64(len(became.Unread))
+	read.UnreadForms = joined(read.UnreadForms, became.UnreadForms)
 	read.unknown = append(read.unknown, page.Unknown...)
 	for _, column := range page.Lacks {
 		isUnknown := column != "date" && column != "campaign_name" // which nothing is unknown without

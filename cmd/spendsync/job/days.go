@@ -156,12 +156,7 @@ func (r *dayReader) put(ctx context.Context, day schema.Date, read *dayRead) (lo
 	if err := r.keepIDs(day, read); err != nil {
 		return load.DayPut{}, err
 	}
-	return r.s.staged.PutDay(ctx, load.DayRead{
-		Day: day, ReadAt: read.at, Control: read.control, ControlTotal: read.total,
-		Rounded: read.rounded, Refused: read.refused, Unread: read.unread, UnreadForms: read.forms,
-		RowsTotal: read.count, RowsTotalState: read.counted, Combined: read.combined,
-		Without: idsIn(read.lacks), Kept: read.kept, AskedBeyond: read.askedBeyond,
-	}, read.day)
+	return r.s.staged.PutDay(ctx, load.DayRead{Day: day, ReadAt: read.at, Facts: read.Facts}, read.day)
 }
 
 // describe adds the outcome of the reads to the day's line in the ledger.
@@ -174,15 +169,15 @@ func (c *copiedDay) describe() {
 		c.step.Message = schema.Some(err.Error())
 	}
 	c.step.Pages, c.step.Rows = int64(c.read.pages), c.read.sums.Rows
-	c.step.Bytes, c.step.Rounded = c.read.bytes, int64(c.read.rounded)
+	c.step.Bytes, c.step.Rounded = c.read.bytes, int64(c.read.Rounded)
 }
 
 func (r *dayReader) logDay(c *copiedDay) {
-	if c.read.rounded > 0 {
+	if c.read.Rounded > 0 {
 		r.s.Log.Info("amounts with more than six decimals were rounded half to even", "day", c.step.Unit, "values",
-			c.read.rounded)
+			c.read.Rounded)
 	}
 	r.s.Log.Debug("day proven", "day", c.step.Unit, "outcome", c.step.Outcome, "rows", c.step.Rows,
 		"pages", c.step.Pages, "attempts", c.step.Attempts, "spend", c.read.sums.Spend.String(),
-		"control", c.read.control)
+		"control", c.read.Control)
 }

@@ -98,8 +98,8 @@ func (s *daySums) add(d *copiedDay, account, runID string, known []schema.Unknow
 		s.tally.changed++
 		s.spent[d.Day] = d.spent
 	}
-	if read.control == schema.ControlDiffers {
-		s.differ = append(s.differ, difference{d.Day, read.sums, read.total})
+	if read.Control == schema.ControlDiffers {
+		s.differ = append(s.differ, difference{d.Day, read.sums, read.ControlTotal})
 	}
 	if err := read.incomplete(); err != nil {
 		s.tally.partial++
@@ -107,7 +107,7 @@ func (s *daySums) add(d *copiedDay, account, runID string, known []schema.Unknow
 	} else {
 		s.tally.proven++
 	}
-	if read.counted == schema.RowsDiffer && !read.at.Time().Before(d.Day.End()) {
+	if read.RowsTotalState == schema.RowsDiffer && !read.at.Time().Before(d.Day.End()) {
 		s.tally.foundMiscounted(d.Day, read)
 	}
 	s.refused = append(s.refused, read.aside...)

@@ -343,7 +343,8 @@ func TestRun_NothingProven(t *testing.T) {
 // TestDaySums: what a run reports of its days, each by how it ended.
 func TestDaySums(t *testing.T) {
 	read := func(edit func(*dayRead)) *dayRead {
-		r := &dayRead{at: schema.InstantOf(aDay.End()), sums: history.Sums{Rows: 10}, control: schema.ControlMatched}
+		r := &dayRead{at: schema.InstantOf(aDay.End()), sums: history.Sums{Rows: 10},
+			Facts: manifest.Facts{Control: schema.ControlMatched}}
 		if edit != nil {
 			edit(r)
 		}
@@ -359,19 +360,20 @@ func TestDaySums(t *testing.T) {
 	odd := transform.OddID{Column: "source_id", Form: "f", Value: `"x"`}
 	plain := add(&copiedDay{isStaged: true, known: &manifest.Day{}, read: read(nil), spent: []string{"a"}})
 	first := add(&copiedDay{isStaged: true, read: read(func(r *dayRead) {
-		r.unread, r.lacks = 3, []string{"clicks"}
+		r.Unread, r.lacks = 3, []string{"clicks"}
 		r.unknown = []extract.UnknownKey{{Path: "data[].x", Type: "number"}}
 	}), spent: []string{"b"}, oddIDs: []transform.OddID{odd, odd, {Column: "source_id", Form: "known"}}})
 	first.put.Changed = true
 	first.put.Diff = history.Diff{Inserted: 3, Updated: 2, Deleted: 1}
 	part := add(&copiedDay{isStaged: true, read: read(func(r *dayRead) {
-		r.refused, r.first, r.control = 1, errors.New("row 1"), schema.ControlNone
-		r.unread, r.lacks, r.aside = 1, []string{"clicks", "a"}, []schema.RefusedRow{{}}
+		r.Refused, r.first, r.Control = 1, errors.New("row 1"), schema.ControlNone
+		r.Unread, r.lacks, r.aside = 1, []string{"clicks", "a"}, []schema.RefusedRow{{}}
 	})})
 	part.put.Diff = history.Diff{Inserted: 1, Updated: 1, Deleted: 1}
 	counted := func(at schema.Instant) *dayRead {
 		return read(func(r *dayRead) {
-			r.at, r.counted, r.count, r.control = at, schema.RowsDiffer, schema.Some[int64](11), schema.ControlNone
+			r.at, r.Control = at, schema.ControlNone
+			r.RowsTotalState, r.RowsTotal = schema.RowsDiffer, schema.Some[int64](11)
 		})
 	}
 	add(&copiedDay{isStaged: true, read: counted(schema.InstantOf((aDay + 3).End()))})

@@ -16,11 +16,12 @@ import (
 // foundMiscounted adds a day that is stored though the service states another number of its rows. A smaller one leaves
 // no doubt if the service's own sum is that of the rows: it counts something else.
 func (t *outcome) foundMiscounted(day schema.Date, read *dayRead) {
-	s, notes := differs, []string{"report.row-count." + sideOf(read.sums.Rows, read.count.V)}
-	if read.control == schema.ControlMatched && read.count.V <= read.sums.Rows {
+	s, notes := differs, []string{"report.row-count." + sideOf(read.sums.Rows, read.RowsTotal.V)}
+	if read.Control == schema.ControlMatched && read.RowsTotal.V <= read.sums.Rows {
 		s, notes = remark, nil
 	}
-	such := fmt.Sprintf("%s: %s came, and it states %d", day, phrase.Count(int(read.sums.Rows), "row"), read.count.V)
+	such := fmt.Sprintf("%s: %s came, and it states %d", day, phrase.Count(int(read.sums.Rows), "row"),
+		read.RowsTotal.V)
 	t.onDay(s, "the service's own number of rows (total_rows) differs", such, "; the rows are stored as they came",
 		notes...)
 }
@@ -37,7 +38,7 @@ func sideOf(rows, service int64) string {
 // these measures before, they are lost: that has no note.
 func (t *outcome) foundUnread(d *copiedDay) {
 	read, forms := d.read, []string{}
-	for _, form := range read.forms {
+	for _, form := range read.UnreadForms {
 		if form == transform.Fractional {
 			t.onDay(differs, "conversions have a fraction in some rows", d.Day.String(), ": they are stored in "+
 				"conversions_fractional, conversions is unknown (NULL) there, and conversions_expected of spend has "+
@@ -48,12 +49,12 @@ func (t *outcome) foundUnread(d *copiedDay) {
 		forms = append(forms, unreadNote+form)
 	}
 	if len(forms) > 0 {
-		such := fmt.Sprintf("%s: %s (%s)", d.Day, phrase.Count(int(read.unread), "row"),
+		such := fmt.Sprintf("%s: %s (%s)", d.Day, phrase.Count(int(read.Unread), "row"),
 			strings.ReplaceAll(strings.Join(forms, ", "), unreadNote, ""))
 		t.onDay(differs, "measures cannot be read", such, "; these are stored as unknown (NULL), the rest of each row "+
 			"as it came; see ops.refused_row", forms...)
 	}
-	if d.known != nil && d.known.WasOver(d.Day) && read.unread > d.known.Unread {
+	if d.known != nil && d.known.WasOver(d.Day) && read.Unread > d.known.Unread {
 		t.onDay(differs, "known measures are unknown now", d.Day.String(), "")
 	}
 }

@@ -96,9 +96,9 @@ func (p keptPages) compare(_ context.Context, day schema.Date, read *dayRead) er
 	read.likes = p.Alike
 	switch {
 	case !read.isOver(day):
-		read.control = schema.ControlOpen
-	case read.refused > 0 || !p.ControlTotal.Spend.Valid:
-		read.control = schema.ControlUnknown
+		read.Control = schema.ControlOpen
+	case read.Refused > 0 || !p.ControlTotal.Spend.Valid:
+		read.Control = schema.ControlUnknown
 	default:
 		t := extract.Total{Spend: p.ControlTotal.Spend.V, Clicks: p.ControlTotal.Clicks}
 		read.compare(p.store, day, t, exact)

@@ -194,7 +194,7 @@ func (m *offlineRun) replayDay(ctx context.Context, day schema.Date, known *mani
 		c.SeenAt = known.LastReadAt
 	}
 	read, err := rowsOf(c, m.store.RawPages(day))
-	if err == nil && read.refused > 0 && known.Refused == 0 {
+	if err == nil && read.Refused > 0 && known.Refused == 0 {
 		err = read.first
 	}
 	stored, kept := m.store.StoredDay(day), known.Kept
@@ -209,16 +209,16 @@ func (m *offlineRun) replayDay(ctx context.Context, day schema.Date, known *mani
 		return fmt.Errorf("its replies: %w", err)
 	}
 	m.replayed++
-	if sealed.Hash() == known.ContentHash && known.Refused == read.refused && known.Unread == read.unread &&
+	if sealed.Hash() == known.ContentHash && known.Refused == read.Refused && known.Unread == read.Unread &&
 		!damaged {
 		return nil
 	}
 	m.changed++
-	_, err = m.staged.PutDay(ctx, load.DayRead{
-		Day: day, ReadAt: c.SeenAt, Rounded: read.rounded, Refused: read.refused,
-		Unread: read.unread, UnreadForms: read.forms, Combined: known.Combined, Without: known.Without, Kept: kept,
-		Replayed: true, Damaged: damaged,
-	}, sealed)
+	means := known.Meaning
+	means.Rounded, means.Refused, means.Kept = read.Rounded, read.Refused, kept
+	means.Unread, means.UnreadForms = read.Unread, read.UnreadForms
+	_, err = m.staged.PutDay(ctx, load.DayRead{Day: day, ReadAt: c.SeenAt, Facts: manifest.Facts{Meaning: means},
+		Replayed: true, Damaged: damaged}, sealed)
 	return err
 }
 

@@ -177,8 +177,8 @@ func TestRowsOf(t *testing.T) {
 		got, err := rowsOf(c, pages)
 		text := fmt.Sprint(err)
 		if err == nil {
-			text = fmt.Sprintf("%d rows, %d rounded, %d refused, %d unread %v", got.rows.Len(), got.rounded,
-				got.refused, got.unread, got.forms)
+			text = fmt.Sprintf("%d rows, %d rounded, %d refused, %d unread %v", got.rows.Len(), got.Rounded,
+				got.Refused, got.Unread, got.UnreadForms)
 			if got.first != nil {
 				text += ", " + got.first.Error()
 			}

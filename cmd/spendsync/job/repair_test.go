@@ -7,6 +7,7 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/load"
 	"spendsync/load/history"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 	"spendsync/schema/schematest"
 )
@@ -37,7 +38,7 @@ func TestReplay_ARowWithoutAnOwnerChangesNoDay(t *testing.T) {
 		}
 		if err == nil {
 			_, err = staged.PutDay(t.Context(), load.DayRead{Day: day, ReadAt: schema.InstantOf(noon),
-				Control: schema.ControlNone}, sealed)
+				Facts: manifest.Facts{Control: schema.ControlNone}}, sealed)
 		}
 		if err != nil {
 			t.Fatal(err)

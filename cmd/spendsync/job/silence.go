@@ -64,7 +64,7 @@ func (c *copiedDays) emptyDays(known *manifest.Account, today schema.Date, s *se
 		case d.isEmptied:
 			e.emptied = append(e.emptied, d.Day)
 		case !d.isStaged:
-		case d.read.sums.Rows+d.read.refused == 0:
+		case d.read.sums.Rows+d.read.Refused == 0:
 			e.days, rows[d.Day] = append(e.days, d.Day), 0
 		default:
 			e.hasRows, rows[d.Day] = true, d.read.sums.Rows

@@ -123,7 +123,7 @@ func (t *Trial) addReport(j Job) {
 		t.Day.Err = errors.New(d.step.Message.V)
 	}
 	if d.read != nil {
-		t.Day.Spend, t.Day.Control, t.Day.Campaigns = d.read.sums.Spend, d.read.control, d.campaigns
+		t.Day.Spend, t.Day.Control, t.Day.Campaigns = d.read.sums.Spend, d.read.Control, d.campaigns
 	}
 	t.Lacks, t.Unknown = t.run.lacks, t.run.unknown
 }

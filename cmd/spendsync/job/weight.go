@@ -23,10 +23,10 @@ const enough = 2
 // make another one useless. An empty answer without proof, and a sum that is still that of the stored rows, outweigh
 // everything.
 func (read *dayRead) weigh(day schema.Date, known *manifest.Day, before []string) error {
-	counted, summed := read.counted == schema.RowsMatched, read.control == schema.ControlMatched
-	differs, seen := read.control == schema.ControlDiffers, read.seen
-	twice, isAbove := read.twice(), read.count.V > read.came()
-	isEmpty := read.sums.Rows+read.refused == 0
+	counted, summed := read.RowsTotalState == schema.RowsMatched, read.Control == schema.ControlMatched
+	differs, seen := read.Control == schema.ControlDiffers, read.seen
+	twice, isAbove := read.twice(), read.RowsTotal.V > read.came()
+	isEmpty := read.sums.Rows+read.Refused == 0
 	few, most := read.lost(known)
 	read.likes += read.alike(known, before)
 	weight, against := 0, []string(nil)
@@ -43,8 +43,8 @@ func (read *dayRead) weigh(day schema.Date, known *manifest.Day, before []string
 		{isEmpty && (differs || known != nil && known.Sums.Rows > 0 && !summed), -9,
 			"the answer is empty, and no sum of the service's confirms it"},
 		{read.isSumOfStored, -9, "the service's own sum is that of the stored rows"},
-		{read.counted == schema.RowsDiffer, -1, read.miscounted()},
-		{read.counted == schema.RowsDiffer && isAbove, -1, seen.Short},
+		{read.RowsTotalState == schema.RowsDiffer, -1, read.miscounted()},
+		{read.RowsTotalState == schema.RowsDiffer && isAbove, -1, seen.Short},
 		{seen.Moved != "", -2, seen.Moved},
 		{differs, -1, read.difference()},
 		{differs && seen.Full, -2, "only the stated total shows the end"},
@@ -70,14 +70,14 @@ func (read *dayRead) weigh(day schema.Date, known *manifest.Day, before []string
 // twice returns what rows of one key in one read speak against it: one if they are added up, and two unless the stated
 // number or the service's own sum shows how they count.
 func (read *dayRead) twice() (weight int) {
-	if read.combined == history.Apart || len(read.reads) > 1 {
+	if read.Combined == history.Apart || len(read.reads) > 1 {
 		return 0
 	}
-	if read.combined == history.Added {
+	if read.Combined == history.Added {
 		weight = 1
 	}
-	isShown := read.counted == schema.RowsMatched || read.control == schema.ControlMatched
-	if !isShown || read.control == schema.ControlDiffers {
+	isShown := read.RowsTotalState == schema.RowsMatched || read.Control == schema.ControlMatched
+	if !isShown || read.Control == schema.ControlDiffers {
 		weight += 2
 	}
 	return weight
@@ -88,7 +88,7 @@ func (read *dayRead) unproven(against []string) string {
 	if len(against) == 0 {
 		against = []string{phrase.Count(int(read.came()), "row") + " came, and too little says that they are all"}
 	}
-	if !read.count.Valid {
+	if !read.RowsTotal.Valid {
 		against = append(against, "the service states no total")
 	}
 	if read.noSum != "" {
@@ -96,29 +96,29 @@ func (read *dayRead) unproven(against []string) string {
 	}
 	if read.first != nil {
 		against = append(against, fmt.Sprintf("%s cannot be stored; the first: %v",
-			phrase.Count(int(read.refused), "row"), read.first))
+			phrase.Count(int(read.Refused), "row"), read.first))
 	}
 	return strings.Join(against, "; ")
 }
 
 // came returns how many rows came, as the service counts them: a row that came again is no other one.
 func (read *dayRead) came() int64 {
-	if read.combined == history.Newest || read.rows == nil {
-		return read.sums.Rows + read.refused
+	if read.Combined == history.Newest || read.rows == nil {
+		return read.sums.Rows + read.Refused
 	}
-	return int64(read.rows.Len()) + read.refused
+	return int64(read.rows.Len()) + read.Refused
 }
 
 // countRows compares the stated number of rows with those that came.
 func (read *dayRead) countRows() {
-	read.count = schema.Null[int64]{V: max(0, read.seen.Total), Valid: read.seen.Total >= 0}
+	read.RowsTotal = schema.Null[int64]{V: max(0, read.seen.Total), Valid: read.seen.Total >= 0}
 	switch {
-	case !read.count.Valid:
-		read.counted = schema.RowsNone
-	case read.count.V != read.came():
-		read.counted = schema.RowsDiffer
+	case !read.RowsTotal.Valid:
+		read.RowsTotalState = schema.RowsNone
+	case read.RowsTotal.V != read.came():
+		read.RowsTotalState = schema.RowsDiffer
 	default:
-		read.counted = schema.RowsMatched
+		read.RowsTotalState = schema.RowsMatched
 	}
 }
 
@@ -141,7 +141,7 @@ func (read *dayRead) lost(known *manifest.Day) (few, most bool) {
 	if known == nil || known.Sums.Rows == 0 {
 		return false, false
 	}
-	was, rows := known.Sums, read.sums.Rows+read.refused
+	was, rows := known.Sums, read.sums.Rows+read.Refused
 	if rows > 0 && len(idsIn(read.lacks)) > len(known.Without) {
 		rows = was.Rows
 	}
@@ -155,16 +155,16 @@ func (read *dayRead) isDamaged(known *manifest.Day) bool {
 	if known != nil {
 		was = known.Refused + known.Unread
 	}
-	return read.refused+read.unread > was
+	return read.Refused+read.Unread > was
 }
 
 func (read *dayRead) miscounted() string {
-	return fmt.Sprintf("%s came, and the stated total is %d", phrase.Count(int(read.came()), "row"), read.count.V)
+	return fmt.Sprintf("%s came, and the stated total is %d", phrase.Count(int(read.came()), "row"), read.RowsTotal.V)
 }
 
 func (read *dayRead) difference() string {
 	return fmt.Sprintf("the rows add up to %s US dollars and %d clicks, the service's own sum is %s and %d",
-		read.sums.Spend, read.sums.Clicks.V, read.total.Spend.V, read.total.Clicks.V)
+		read.sums.Spend, read.sums.Clicks.V, read.ControlTotal.Spend.V, read.ControlTotal.Clicks.V)
 }
 
 func (read *dayRead) lessThan(known *manifest.Day) string {

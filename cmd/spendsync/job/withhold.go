@@ -46,7 +46,7 @@ func (r *prover) keepReplies(cause error) error {
 func (r *prover) keepDay(d *copiedDay, cause error) error {
 	var err error
 	d.isWithheld, err = r.s.staged.Withhold(quarantine.Day{Date: d.Day, ReadAt: d.read.at, Reason: cause.Error(),
-		PageSize: r.s.Plan.PageSize, ControlTotal: d.read.total, Withheld: true, Campaigns: d.campaigns,
+		PageSize: r.s.Plan.PageSize, ControlTotal: d.read.ControlTotal, Withheld: true, Campaigns: d.campaigns,
 		Alike: d.read.likes, Reads: d.read.parts()})
 	return err
 }
