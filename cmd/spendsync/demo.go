@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -50,7 +51,8 @@ The syncs are the same as ever but for the address and the clock, and the last o
 belongs to the demo. If the demo is complete there, it only asks; --again begins afresh.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
 	}
-	cmd.Flags().StringVar(&d.dir, "dir", "", "the same as --data-dir; ./"+demoDir+" by default")
+	cmd.Flags().StringVar(&d.dir, "dir", "", "the name of --data-dir in earlier versions")
+	_ = cmd.Flags().MarkHidden("dir")
 	cmd.Flags().IntVar(&d.rows, "rows-per-day", d.rows, "about how many rows the simulated report has a day, from 1 "+
 		"to 1000000")
 	cmd.Flags().BoolVar(&d.again, "again", false, "remove the complete demo in the folder and begin afresh")
@@ -147,6 +149,14 @@ func (d *demoCommand) play(ctx context.Context, folder *demoFolder) (err error) 
 		return err
 	}
 	fmt.Fprintf(d.app.stdout, "The last one %s.\n\n", last.Run.Message.V)
+	dir, err := filepath.Abs(d.dir)
+	if err == nil {
+		err = config.WriteFile(filepath.Join(d.dir, config.FileName), [][2]string{{"DATA_DIR", dir},
+			{"ACCOUNT", demoAccount}})
+	}
+	if err != nil {
+		return durable.Storage(err)
+	}
 	return folder.finish()
 }
 
@@ -197,11 +207,16 @@ func quiet(j *job.Job) { j.Progress = nil }
 
 // printGoOn prints commands for looking further. They work as printed, in this folder.
 func (d *demoCommand) printGoOn() error {
-	of := []string{"--data-dir", d.dir, "--account", demoAccount}
-	line := func(args ...string) string { return d.app.typed(append(args, of...)...) }
-	_, err := fmt.Fprintf(d.app.stdout, "Go on:\n  %s\n  %s\n  %s\n  duckdb -readonly %s\n",
-		line("query", "sources_to_block"), line("status"), line("report"), shellQuote(filepath.Join(d.dir,
-			duck.FileName)))
+	text := "Go on:\n"
+	of := []string{"--config", filepath.Join(d.dir, config.FileName)}
+	if !strings.ContainsAny(program(), " /") { // it is found from each folder
+		text += "  cd " + shellQuote(d.dir) + "\n"
+		of = nil
+	}
+	for _, args := range [][]string{{"query", "sources_to_block"}, {"status"}, {"report"}} {
+		text += "  " + d.app.typed(append(args, of...)...) + "\n"
+	}
+	_, err := io.WriteString(d.app.stdout, text)
 	return err
 }
 

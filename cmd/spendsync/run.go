@@ -275,7 +275,10 @@ var interactive = []string{"query", "status", "plan", "report", "tables", "verif
 // logger writes text on a terminal and JSON elsewhere, unless the configuration sets the format.
 func (a *app) logger() *slog.Logger {
 	var level slog.Level
-	_ = level.UnmarshalText([]byte(a.cfg.LogLevel)) // checked with the configuration
+	_ = level.UnmarshalText([]byte(a.cfg.LogLevel)) // checked with the configuration; empty is info
+	if a.cfg.LogLevel == "" && output.IsTerminal(a.stderr) {
+		level = slog.LevelWarn // the bar shows the rest
+	}
 	o := &slog.HandlerOptions{Level: level}
 	if a.jsonLogs() {
 		return slog.New(slog.NewJSONHandler(a.screen, o))

@@ -16,8 +16,7 @@ import (
 	"spendsync/cmd/spendsync/phrase"
 )
 
-// screen writes logs and progress to one place: bars only on a terminal, and log lines
-// above them.
+// screen writes logs and progress to one place: bars only on a terminal, and the log lines of their time after them.
 type screen struct {
 	out      io.Writer
 	terminal bool
@@ -25,6 +24,7 @@ type screen struct {
 
 	mu   sync.Mutex
 	bars *mpb.Progress
+	held []byte // log lines
 }
 
 func newScreen(w io.Writer, environ []string) *screen {
@@ -35,7 +35,8 @@ func (s *screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.bars != nil {
-		return s.bars.Write(p)
+		s.held = append(s.held, p...)
+		return len(p), nil
 	}
 	return s.out.Write(p)
 }
@@ -94,6 +95,8 @@ func (p *progress) Done() {
 	p.screen.mu.Lock()
 	defer p.screen.mu.Unlock()
 	p.screen.bars = nil
+	_, _ = p.screen.out.Write(p.screen.held)
+	p.screen.held = nil
 }
 
 // thousands groups digits: 1,234,567.

@@ -222,18 +222,11 @@ func (c *statusCommand) print(w io.Writer, st *storeStatus) {
 		for _, n := range s.Notes {
 			fmt.Fprintf(w, "  note                 %s, %s: %s\n", n.Name, noteState(n), phrase.OneLine(n.Message))
 		}
-		settings := 0
 		for _, u := range s.Unknown {
-			if u.Stream != "spend_report" {
-				settings++ // the description does not list all fields of the settings
-				continue
+			if u.Stream == "spend_report" { // the description does not list all fields of the settings
+				fmt.Fprintf(w, "  unknown field        %s %s (%s), kept in the raw replies\n", u.Stream, u.Path,
+					u.SampleType)
 			}
-			fmt.Fprintf(w, "  unknown field        %s %s (%s), kept in the raw replies\n", u.Stream, u.Path,
-				u.SampleType)
-		}
-		if settings > 0 {
-			fmt.Fprintf(w, "  undescribed          %s of the settings, see ops.unknown_field\n",
-				phrase.Count(settings, "key"))
 		}
 	}
 }

@@ -97,6 +97,10 @@ func (p Place) Write(r Record, known *manifest.Manifest, begin func() error) err
 	return p.end(known)
 }
 
+// repairRecord is the repair of a damaged record: no backup has it, for a backup is of a generation that is published.
+const repairRecord = "restore the whole data directory from a backup; if there is none, copy it, move commit.json " +
+	"out of it and run '" + durable.RepairRebuild + " --accept-loss', which goes on with every intact file"
+
 // End ends the commit that commit.json records, if there is one. It may be interrupted and
 // repeated at any point. The store's lock is held.
 func (p Place) End() error {
@@ -216,18 +220,18 @@ func Read(d durable.Disk, dir string, known *manifest.Manifest) (*Record, error)
 	}
 	sealed, err := durable.CheckSeal(b)
 	if err != nil {
-		return nil, durable.Damaged(manifest.CommitName, durable.RepairBackup, "%v", err)
+		return nil, durable.Damaged(manifest.CommitName, repairRecord, "%v", err)
 	}
 	var r Record
 	if err := json.Unmarshal(b, &r); err != nil {
-		return nil, durable.Damaged(manifest.CommitName, durable.RepairBackup, "it is not readable: %v", err)
+		return nil, durable.Damaged(manifest.CommitName, repairRecord, "it is not readable: %v", err)
 	}
 	if r.Format > format {
 		return nil, fmt.Errorf("%s: format %d; this binary knows format %d: %w", manifest.CommitName, r.Format,
 			format, durable.ErrNewer)
 	}
 	if r.Format != format || !sealed {
-		return nil, durable.Damaged(manifest.CommitName, durable.RepairBackup, "it lacks its format or its checksum")
+		return nil, durable.Damaged(manifest.CommitName, repairRecord, "it lacks its format or its checksum")
 	}
 	if err := r.check(); err != nil {
 		return nil, err
@@ -240,7 +244,7 @@ func Read(d durable.Disk, dir string, known *manifest.Manifest) (*Record, error)
 	case err != nil:
 		return nil, err
 	case m.Generation != r.Base && m.Generation != r.Generation:
-		return nil, durable.Damaged(manifest.CommitName, durable.RepairBackup, "it leads from generation %d to %d, "+
+		return nil, durable.Damaged(manifest.CommitName, repairRecord, "it leads from generation %d to %d, "+
 			"and generation %d is published", r.Base, r.Generation, m.Generation)
 	}
 	return &r, nil
@@ -250,22 +254,22 @@ func Read(d durable.Disk, dir string, known *manifest.Manifest) (*Record, error)
 // it, or it is damaged.
 func (r *Record) check() error {
 	if len(r.Moves) == 0 || r.Moves[len(r.Moves)-1].To != manifest.FileName {
-		return durable.Damaged(manifest.CommitName, durable.RepairBackup, "it does not end with the manifest")
+		return durable.Damaged(manifest.CommitName, repairRecord, "it does not end with the manifest")
 	}
 	paths := append([]string{r.Staging}, r.Removes...)
 	for _, m := range r.Moves {
 		paths = append(paths, m.From, m.To)
 		if !strings.HasPrefix(m.From, r.Staging+"/") {
-			return durable.Damaged(manifest.CommitName, durable.RepairBackup, "%q is not in the staging area", m.From)
+			return durable.Damaged(manifest.CommitName, repairRecord, "%q is not in the staging area", m.From)
 		}
 	}
 	for _, p := range paths {
 		if manifest.LeadsOut(p) {
-			return durable.Damaged(manifest.CommitName, durable.RepairBackup, "%q leads out of the store", p)
+			return durable.Damaged(manifest.CommitName, repairRecord, "%q leads out of the store", p)
 		}
 	}
 	if !strings.HasPrefix(r.Staging, "staging/") {
-		return durable.Damaged(manifest.CommitName, durable.RepairBackup, "%q is not a staging area", r.Staging)
+		return durable.Damaged(manifest.CommitName, repairRecord, "%q is not a staging area", r.Staging)
 	}
 	return nil
 }

@@ -82,7 +82,8 @@ func (m *Manifest) Load(d durable.Disk, dir string, accounts ...string) error {
 		}
 		b, err := d.ReadFile(filepath.Join(dir, part.Path), part.Bytes)
 		if errors.Is(err, fs.ErrNotExist) {
-			return durable.Damaged(part.Path, durable.RepairBackup, "it is missing")
+			return durable.Damaged(part.Path, durable.RepairBackup, "manifest.json names it, and it is missing: the "+
+				"two are of different times, as after a backup that was restored in part")
 		} else if err != nil {
 			return durable.Storage(err)
 		}

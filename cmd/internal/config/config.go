@@ -66,7 +66,7 @@ type Config struct {
 	Notify       string `env:"NOTIFY" from:"all but settings"`
 
 	LogFormat string `env:"LOG_FORMAT" from:"text on a terminal, else json; commands for people: text"`
-	LogLevel  string `env:"LOG_LEVEL, default=info"`
+	LogLevel  string `env:"LOG_LEVEL" from:"info; on a terminal warn"`
 	AllowHTTP bool   `env:"ALLOW_HTTP, default=false"`
 
 	// secretFiles are the files of the secrets, by the secret's name.
@@ -171,8 +171,8 @@ func (c *Config) check() error {
 		"example 512MiB", c.DuckDBMemory)
 	refuse(!slices.Contains([]string{"", "text", "json"}, c.LogFormat), "LOG_FORMAT=%q is neither text nor json",
 		c.LogFormat)
-	refuse(!slices.Contains([]string{"debug", "info", "warn", "error"}, c.LogLevel), "LOG_LEVEL=%q is none of debug, "+
-		"info, warn, error", c.LogLevel)
+	refuse(!slices.Contains([]string{"", "debug", "info", "warn", "error"}, c.LogLevel), "LOG_LEVEL=%q is none of "+
+		"debug, info, warn, error", c.LogLevel)
 	refuse(!trackerFormat.MatchString(c.TrackerFormat), "TRACKER_FORMAT=%q is none of decimal=. decimal=, "+
 		"day=DD/MM/YYYY "+
 		"day=MM/DD/YYYY; two are separated by a space", c.TrackerFormat)

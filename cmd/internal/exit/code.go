@@ -41,7 +41,7 @@ var Codes = []Code{
 		"published data is unchanged",
 		"run it again; if it stays, report the message above"},
 	{Usage, "usage or configuration", "no",
-		"nothing was read or written",
+		"nothing was changed",
 		"correct what the message names; see 'spendsync help config'"},
 	{Auth, "credentials refused, or the key acts on another account", "no",
 		"what is published stands",

@@ -151,12 +151,13 @@ func (c *checker) fields(t *job.Trial) {
 		c.ok("fields read", "keys of %s with values that are stored: %s", phrase.Count(t.Campaigns, "campaign"),
 			strings.Join(read, ", "))
 	}
-	if n := len(t.Unread); n > 0 {
+	if n := len(t.Unread); n > 0 && c.code == exit.OK { // a request that failed is named above
 		c.warn("fields unread", newer, "%s, such as %s", phrase.Count(n, "part"), some(t.Unread, unreadText))
 	}
-	if n := len(t.Unknown); n > 0 {
+	if unknown := c.newFields(t.Unknown); len(unknown) > 0 {
 		c.warn("fields unknown", "nothing: they are kept in the raw columns; a newer version may have columns for them",
-			"%s that no column shows, such as %s", phrase.Count(n, "key"), some(t.Unknown, unknownText))
+			"%s that no sync has seen and no column shows, such as %s", phrase.Count(len(unknown), "key"),
+			some(unknown, unknownText))
 	}
 	path := func(name string) string { return c.Config.Service().Path(name, "") }
 	report, list := c.seen.Envelope("report", path("report")), c.seen.Envelope("api", path("campaigns"))
@@ -169,6 +170,21 @@ func (c *checker) fields(t *job.Trial) {
 		zone = "times without a zone are of " + z.String()
 	}
 	c.ok("forms", "days are of America/Chicago; %s; amounts are in %s", zone, c.Config.Service().Text("currency.code"))
+}
+
+// newFields returns those of the fields without a column that no sync has seen. Before the first sync there are none.
+func (c *checker) newFields(all []schema.UnknownField) (unseen []schema.UnknownField) {
+	if c.known == nil {
+		return nil
+	}
+	for _, u := range all {
+		if !slices.ContainsFunc(c.known.Unknown, func(k schema.UnknownField) bool {
+			return k.Stream == u.Stream && k.Path == u.Path
+		}) {
+			unseen = append(unseen, u)
+		}
+	}
+	return unseen
 }
 
 // some returns the first of a list as text.

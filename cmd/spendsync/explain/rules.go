@@ -204,7 +204,7 @@ func damaged(err error, m *Message) bool {
 	if !ok {
 		return false
 	}
-	m.Safe = "the damaged file is left as it is; nothing was changed"
+	m.Safe = "nothing was changed"
 	switch {
 	case d.Path == "manifest.json" || strings.HasPrefix(d.Path, "manifest/"):
 		m.Do = "restore the data directory from a backup ('spendsync pull --all URL DIR')"

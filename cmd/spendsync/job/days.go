@@ -133,7 +133,7 @@ func (r *dayReader) copyDay(ctx context.Context, d PlannedDay) *copiedDay {
 	case c.err != nil:
 		c.step.Outcome = "failed"
 		if ctx.Err() == nil {
-			r.s.Log.Error("the day is not proven; what was published of it stands",
+			r.s.Log.Warn("the day is not proven; what was published of it stands",
 				"day", c.step.Unit, "attempts", c.step.Attempts, "error", c.err)
 		}
 	default:

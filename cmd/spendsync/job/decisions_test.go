@@ -52,8 +52,8 @@ func TestCheckPinned(t *testing.T) {
 	}
 }
 
-// TestOfWrongURL: an error is one of the configuration only if it doubts the URL, the service has not answered, and
-// nothing was ever stored of the interface.
+// TestOfWrongURL: an error is one of the configuration only if it doubts the URL, and the service has not answered; of
+// the network's, only if nothing was ever stored of the interface.
 func TestOfWrongURL(t *testing.T) {
 	client := func(answers bool) *extract.Client {
 		c, err := extract.NewClient(extract.Options{BaseURL: "https://ads.test", Authorize: func(*http.Request) {},
@@ -79,8 +79,10 @@ func TestOfWrongURL(t *testing.T) {
 	}{
 		"never right":       {doubts, false, false, true},
 		"it has answered":   {doubts, true, false, false},
-		"it was right once": {doubts, false, true, false},
-		"another status":    {&extract.ReadError{Status: 500, Err: extract.ErrUnavailable}, false, false, false},
+		"it was right once": {doubts, false, true, true},
+		"no such host any more": {&extract.ReadError{Err: extract.ErrUnavailable,
+			Cause: &net.DNSError{IsNotFound: true}}, false, true, false},
+		"another status": {&extract.ReadError{Status: 500, Err: extract.ErrUnavailable}, false, false, false},
 		"no such host": {&extract.ReadError{Err: extract.ErrUnavailable, Cause: &net.DNSError{IsNotFound: true}}, false,
 			false, true},
 		"another error": {errors.New("x"), false, false, false},

@@ -176,12 +176,12 @@ func (r *session) sayUnnamed(p *keyProof, why error) {
 	}
 }
 
-// OfWrongURL returns the error of a client as one of the configuration if its base URL is wrong: it doubts the URL,
-// the service has answered nothing in this run, and nothing of the interface was ever stored (isKnown). Once something
-// was, the URL has worked, and the same error is the service's or the network's, which may pass.
+// OfWrongURL returns the error of a client as one of the configuration if its base URL is wrong: it doubts the URL, and
+// the service has answered nothing in this run. Once something of the interface was stored (isKnown), the host was
+// right, and a network that does not find it may find it later.
 func OfWrongURL(err error, client *extract.Client, isKnown bool) error {
 	e, ok := errors.AsType[*extract.ReadError](err)
-	if !ok || !e.DoubtsURL() || isKnown || client.Answered() {
+	if !ok || !e.DoubtsURL() || client.Answered() || isKnown && e.Status == 0 {
 		return err
 	}
 	return exit.As(err, exit.ErrUsage)

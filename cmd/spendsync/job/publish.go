@@ -151,10 +151,10 @@ func (r *run) publishedRow(o load.Preview) schema.Run {
 
 func (r *run) logAtRisk(o load.Preview) {
 	for _, d := range o.NewlyLost {
-		r.s.Log.Error("a report day is lost: it left the reach before it was proven", "day", d.String())
+		r.s.Log.Warn("a report day is lost: it left the reach before it was proven", "day", d.String())
 	}
 	for _, c := range AtRisk(o.Coverage) {
-		r.s.Log.Error("a report day leaves the reach soon and is not proven",
+		r.s.Log.Warn("a report day leaves the reach soon and is not proven",
 			"day", c.ReportDate.String(), "days_left", c.DaysUntilUnreachable, "state", c.State)
 	}
 }

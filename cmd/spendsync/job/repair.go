@@ -138,7 +138,7 @@ func (m *offlineRun) row(o load.Preview) schema.Run {
 // note names a day that could not be made again.
 func (m *offlineRun) note(day schema.Date, err error) {
 	m.findings = append(m.findings, finding{what: "spend " + day.String(), err: err})
-	m.Log.Error("the day could not be made again", "day", day.String(), "error", err)
+	m.Log.Warn("the day could not be made again", "day", day.String(), "error", err)
 }
 
 // replay makes the days of a range again.

@@ -120,7 +120,7 @@ func (r *run) withdrawEmpty(c *copiedDays, s *settings) error {
 	silent := slices.Sorted(slices.Values(slices.Concat(e.days, e.emptied)))
 	err := &exit.Outcome{Code: exit.Partial, Happens: fmt.Sprintf("the report is silent: it has no row of %s, and %s; "+
 		"silence proves nothing, so what is stored of these days stands", phrase.Days(silent), why)}
-	r.s.Log.Error("the report is silent", "days", len(silent), "why", why)
+	r.s.Log.Warn("the report is silent", "days", len(silent), "why", why)
 	for _, d := range c.days {
 		if !slices.Contains(silent, d.Day) {
 			continue
