@@ -18,7 +18,7 @@ func newAcceptCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "accept NOTE", Short: "Accept a difference that 'spendsync status' lists: it ends no run with exit 4",
 		Long: `Accepts a difference between the stored data and what the service states of it or promises to send. The
-note stands from now on: 'spendsync status', the metric spendsync_standing_notes and mart.data_quality show it, and it
+note stands from now on: 'spendsync status', ops.note and mart.data_quality show it, and it
 ends no run with exit 4. A note that three runs have seen stands by itself, unless it may mean that older values are
 wrong. Only differences whose data is stored have a note: a day that is missing or not proven, or anything else that
 is lost, ends each run as before.`,

@@ -19,14 +19,13 @@ func (a *app) beginWith(ctx context.Context, b *remote.Bucket) error {
 	if err != nil || !a.isEmpty(dir) {
 		return err
 	}
-	t := &transfer{command: "pull", bucket: b.Address(), dir: dir, start: a.now()}
-	before := b.Traffic()
+	t := &transfer{command: "pull", bucket: b.Address(), dir: dir}
 	done, err := b.Pull(ctx, remote.PullOptions{Dir: dir, All: true, Log: a.log, Store: a.loadOptions()})
 	if errors.Is(err, remote.ErrNothing) {
 		a.log.Info("the bucket is empty: the run begins a new store", "bucket", b.Address())
 		return nil
 	}
-	t.ended(done, bucketErr(err), b.Traffic().Minus(before))
+	t.err = bucketErr(err)
 	a.report(ctx, t)
 	if err == nil {
 		a.log.Info("the run goes on from the bucket", "bucket", b.Address(), "generation", done.Generation,

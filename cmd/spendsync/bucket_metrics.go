@@ -12,43 +12,26 @@ import (
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/files"
-	"spendsync/load/remote"
-	"spendsync/schema"
 )
 
 // transfer is one push or pull that has ended: what its metrics are made from.
 type transfer struct {
 	command, bucket string
 	dir             string // of the store or the copy, which holds no metrics
-	start, end      time.Time
+	end             time.Time
 	err             error
-	generation      int64 // that both sides have now; 0: not known
-	publishedAt     schema.Instant
-	traffic         remote.Traffic
 }
 
 // transferMetrics are what a push or pull reports to Prometheus, with the address of the bucket. COMMAND stands for
 // push or pull.
 var transferMetrics = []struct {
 	name, help string
-	value      func(*transfer) (v float64, known bool)
+	value      func(*transfer) float64
 }{
 	{"spendsync_COMMAND_timestamp_seconds", "When the last COMMAND ended.",
-		func(t *transfer) (float64, bool) { return seconds(t.end), true }},
-	{"spendsync_COMMAND_duration_seconds", "How long the last COMMAND took.",
-		func(t *transfer) (float64, bool) { return t.end.Sub(t.start).Seconds(), true }},
+		func(t *transfer) float64 { return seconds(t.end) }},
 	{"spendsync_COMMAND_exit_code", "Exit code of the last COMMAND.",
-		func(t *transfer) (float64, bool) { return float64(exit.Of(t.err)), true }},
-	{"spendsync_COMMAND_generation", "Generation that the last COMMAND brought, or found there already.",
-		func(t *transfer) (float64, bool) { return float64(t.generation), t.generation != 0 }},
-	{"spendsync_COMMAND_published_timestamp_seconds", "When that generation was published.",
-		func(t *transfer) (float64, bool) { return seconds(t.publishedAt.Time()), t.generation != 0 }},
-	{"spendsync_COMMAND_requests", "Requests of the last COMMAND to the storage.",
-		func(t *transfer) (float64, bool) { return float64(t.traffic.Requests), true }},
-	{"spendsync_COMMAND_sent_bytes", "Bytes that the last COMMAND sent to the storage.",
-		func(t *transfer) (float64, bool) { return float64(t.traffic.Sent), true }},
-	{"spendsync_COMMAND_received_bytes", "Bytes that the last COMMAND received from the storage.",
-		func(t *transfer) (float64, bool) { return float64(t.traffic.Received), true }},
+		func(t *transfer) float64 { return float64(exit.Of(t.err)) }},
 }
 
 // of is a text of [transferMetrics] for a command.
@@ -56,12 +39,10 @@ func of(command, text string) string { return strings.ReplaceAll(text, "COMMAND"
 
 func (t *transfer) gauges(labels prometheus.Labels) (all []prometheus.Collector) {
 	for _, m := range transferMetrics {
-		if v, known := m.value(t); known {
-			g := prometheus.NewGauge(prometheus.GaugeOpts{Name: of(t.command, m.name), Help: of(t.command, m.help),
-				ConstLabels: labels})
-			g.Set(v)
-			all = append(all, g)
-		}
+		g := prometheus.NewGauge(prometheus.GaugeOpts{Name: of(t.command, m.name), Help: of(t.command, m.help),
+			ConstLabels: labels})
+		g.Set(m.value(t))
+		all = append(all, g)
 	}
 	return all
 }

@@ -34,10 +34,6 @@ type metric struct {
 
 // metrics are all that a run reports to Prometheus, in base units.
 var metrics = []metric{
-	{"spendsync_build_info", "1, with the version of the binary that ran.", "version",
-		func(f *runFacts) map[string]float64 {
-			return map[string]float64{version(): 1}
-		}},
 	{"spendsync_last_run_timestamp_seconds", "When the last run of sync or backfill ended.", "",
 		func(f *runFacts) map[string]float64 {
 			return one(seconds(f.end))
@@ -52,10 +48,6 @@ var metrics = []metric{
 	{"spendsync_last_run_exit_code", "Exit code of the last run.", "", func(f *runFacts) map[string]float64 {
 		return one(float64(f.code))
 	}},
-	{"spendsync_last_run_published", "1 if the last run published a generation, else 0.", "",
-		func(f *runFacts) map[string]float64 {
-			return one(float64(len(onlyIf(f.run.Published, 1))))
-		}},
 	{"spendsync_last_run_failures", "Things that the last run could not read.", "",
 		func(f *runFacts) map[string]float64 {
 			return one(float64(f.failures))
@@ -72,10 +64,6 @@ var metrics = []metric{
 	{"spendsync_last_run_restated_rows", "Rows of finished days that the last run found different from before.", "",
 		func(f *runFacts) map[string]float64 {
 			return one(float64(f.run.Restatements))
-		}},
-	{"spendsync_last_run_settings_versions", "Versions of settings that the last run added.", "",
-		func(f *runFacts) map[string]float64 {
-			return one(float64(f.run.SettingsVersions))
 		}},
 	{"spendsync_last_run_requests", "HTTP requests that the last run sent, retries included.", "",
 		func(f *runFacts) map[string]float64 {
@@ -102,21 +90,6 @@ var metrics = []metric{
 		func(f *runFacts) map[string]float64 {
 			return onlyIf(f.unread.Valid, float64(f.unread.V))
 		}},
-	{"spendsync_standing_notes", "Differences of which the data is stored, and that end no run with exit 4: see " +
-		"'spendsync status'.", "", func(f *runFacts) map[string]float64 {
-		standing := 0.0
-		for _, n := range f.notes {
-			if n.Stands() {
-				standing++
-			}
-		}
-		return onlyIf(f.manifest != nil, standing)
-	}},
-	{"spendsync_service_ends_timestamp_seconds", "The first day on which the service lets one of its paths end, by " +
-		"its Sunset headers.", "", func(f *runFacts) map[string]float64 {
-		day, ok := job.FirstEnd(f.notes)
-		return onlyIf(ok, float64(day.Start().Unix()))
-	}},
 	{"spendsync_coverage", "Report days by what is known of them: open, complete, final, partial, missing, lost.",
 		"state", func(f *runFacts) map[string]float64 {
 			days := map[string]float64{}
@@ -138,14 +111,6 @@ var metrics = []metric{
 		}
 		return nil
 	}},
-	{"spendsync_published_timestamp_seconds", "When the published generation of the warehouse was made, by " +
-		"whichever account.", "", func(f *runFacts) map[string]float64 {
-		return f.ofManifest(func(m *manifest.Manifest) float64 { return seconds(m.PublishedAt.Time()) })
-	}},
-	{"spendsync_generation", "Number of the published generation of the warehouse.", "",
-		func(f *runFacts) map[string]float64 {
-			return f.ofManifest(func(m *manifest.Manifest) float64 { return float64(m.Generation) })
-		}},
 	{"spendsync_stored_rows", "Rows of spend_daily that are stored of the account.", "",
 		func(f *runFacts) map[string]float64 {
 			var rows int64

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -64,7 +65,6 @@ func TestMetrics_AreOfEveryRun(t *testing.T) {
 	end := w.today() + 33 // today is the oldest day that is not complete
 	for sample, want := range map[string]float64{
 		`spendsync_last_run_exit_code{account="acme"}`:                         0,
-		`spendsync_last_run_published{account="acme"}`:                         1,
 		`spendsync_last_run_requests{account="acme"}`:                          float64(run.Requests),
 		`spendsync_last_run_rows{account="acme"}`:                              float64(run.RowsRead),
 		`spendsync_last_run_read_bytes{account="acme"}`:                        float64(run.BytesRead),
@@ -73,7 +73,6 @@ func TestMetrics_AreOfEveryRun(t *testing.T) {
 		`spendsync_coverage{account="acme",state="open"}`:                      1,
 		`spendsync_coverage{account="acme",state="missing"}`:                   0,
 		`spendsync_stored_rows{account="acme"}`:                                float64(run.RowsRead),
-		`spendsync_generation{account="acme"}`:                                 1,
 		`spendsync_last_success_timestamp_seconds{account="acme"}`:             seconds(run.FinishedAt.Time()),
 		`spendsync_oldest_unproven_day_lost_timestamp_seconds{account="acme"}`: seconds(end.Start()),
 	} {
@@ -119,7 +118,7 @@ func TestMetrics_AreOfEveryRun(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, last)
 	}
 	if got = readMetrics(t, file); got[`spendsync_last_run_exit_code{account="acme"}`] != exit.Usage ||
-		got[`spendsync_generation{account="acme"}`] != 1 {
+		got[`spendsync_coverage{account="acme",state="complete"}`] != 32 {
 		t.Errorf("after a wrong variable: %v", got)
 	}
 	left, err := filepath.Glob(filepath.Dir(file) + "/*")
@@ -144,7 +143,7 @@ func TestMetrics_SuccessIsOfTheWholeRun(t *testing.T) {
 	if code, _, last := w.run("sync"); code != exit.Auth {
 		t.Fatalf("exit %d: %s", code, last)
 	}
-	if got := readMetrics(t, file); got[success] != first || got[`spendsync_last_run_published{account="acme"}`] != 1 {
+	if got := readMetrics(t, file); got[success] != first {
 		t.Errorf("after a refused key the last success moved from %f to %f", first, got[success])
 	}
 	if run, err := manifest.LastRun(w.dir, "acme"); err != nil || run.ExitCode != exit.Auth || !run.Published {
@@ -169,6 +168,23 @@ func TestMetrics_SuccessIsOfTheWholeRun(t *testing.T) {
 		t.Errorf("after a whole run the last success is %f, before it was %f", got[success], first)
 	}
 	w.must("verify")
+}
+
+// TestMetrics_AreUsed: an alert or a panel reads each metric.
+func TestMetrics_AreUsed(t *testing.T) {
+	text := ""
+	for _, name := range []string{"alerts.yaml", "dashboard.json"} {
+		b, err := os.ReadFile("deploy/monitoring/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += string(b)
+	}
+	for _, m := range metrics {
+		if !regexp.MustCompile(m.name + `\b`).MatchString(text) {
+			t.Errorf("nothing reads %s", m.name)
+		}
+	}
 }
 
 func TestMetrics_AreNamedByConvention(t *testing.T) {
@@ -274,12 +290,9 @@ func TestMetrics_OfPushAndPull(t *testing.T) {
 	for _, args := range [][]string{{"push", bucket}, {"pull", bucket, copied}} {
 		w.must(args...)
 		got := readMetrics(t, filepath.Join(dir, "spendsync-"+args[0]+".prom"))
-		for name, want := range map[string]float64{"exit_code": 0, "generation": float64(m.Generation),
-			"published_timestamp_seconds": seconds(m.PublishedAt.Time()), "requests": 0} {
-			sample := fmt.Sprintf("spendsync_%s_%s{bucket=%q}", args[0], name, bucket)
-			if v, ok := got[sample]; !ok || v != want {
-				t.Errorf("%s = %v (there: %t), want %v", sample, v, ok, want)
-			}
+		sample := fmt.Sprintf("spendsync_%s_exit_code{bucket=%q}", args[0], bucket)
+		if v, ok := got[sample]; !ok || v != 0 {
+			t.Errorf("%s = %v (there: %t)", sample, v, ok)
 		}
 		if n := len(got); n != len(transferMetrics) {
 			t.Errorf("%s has %d metrics, want %d", args[0], n, len(transferMetrics))
@@ -301,7 +314,8 @@ func TestMetrics_OfPushAndPull(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, last)
 	}
 	got := readMetrics(t, filepath.Join(dir, "spendsync-pull.prom"))
-	if v := got[fmt.Sprintf("spendsync_pull_exit_code{bucket=%q}", bucket)]; v != exit.Usage || len(got) != 6 {
+	if v := got[fmt.Sprintf("spendsync_pull_exit_code{bucket=%q}", bucket)]; v != exit.Usage ||
+		len(got) != len(transferMetrics) {
 		t.Errorf("after a failure: %v", got)
 	}
 	if after := readMetrics(t, w.env["METRICS_FILE"]); !maps.Equal(after, ofSync) {
@@ -312,7 +326,7 @@ func TestMetrics_OfPushAndPull(t *testing.T) {
 func TestMetrics_OfTheBucketAreNamedByConvention(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	for _, command := range []string{"push", "pull"} {
-		done := &transfer{command: command, start: worldNow, end: worldNow, generation: 1}
+		done := &transfer{command: command, end: worldNow}
 		reg.MustRegister(done.gauges(prometheus.Labels{"bucket": "s3://acme/store"})...)
 	}
 	problems, err := testutil.GatherAndLint(reg)

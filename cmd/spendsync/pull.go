@@ -97,9 +97,9 @@ func (c *pullCommand) pull(ctx context.Context, url, dir string) (err error) {
 	if c.watch {
 		return c.watchBucket(ctx, b, o)
 	}
-	t := &transfer{command: "pull", bucket: b.Address(), dir: dir, start: c.app.now()}
+	t := &transfer{command: "pull", bucket: b.Address(), dir: dir}
 	done, err := b.Pull(ctx, o)
-	t.ended(done, bucketErr(err), b.Traffic())
+	t.err = bucketErr(err)
 	c.app.report(ctx, t)
 	if err != nil {
 		return t.err
@@ -132,13 +132,10 @@ func (c *pullCommand) watchBucket(ctx context.Context, b *remote.Bucket, o remot
 			return nil
 		}
 	}
-	t := &transfer{command: "pull", bucket: b.Address(), dir: o.Dir, start: c.app.now()}
-	before := remote.Traffic{}
+	t := &transfer{command: "pull", bucket: b.Address(), dir: o.Dir}
 	return b.Watch(ctx, o, wait, func(done *remote.Pulled, err error) {
-		now := b.Traffic()
-		t.ended(done, bucketErr(err), now.Minus(before))
+		t.err = bucketErr(err)
 		c.app.report(ctx, t)
-		before, t.start = now, c.app.now()
 		switch {
 		case err != nil:
 			c.app.log.Error("pull: the folder stays as it is; trying again", "error", err)
@@ -148,14 +145,6 @@ func (c *pullCommand) watchBucket(ctx context.Context, b *remote.Bucket, o remot
 				"files", done.Files, "bytes", done.Received)
 		}
 	})
-}
-
-// ended notes how a pull ended. Without an error and without a result, nothing has changed.
-func (t *transfer) ended(done *remote.Pulled, err error, traffic remote.Traffic) {
-	t.err, t.traffic = err, traffic
-	if done != nil {
-		t.generation, t.publishedAt = done.Generation, done.PublishedAt
-	}
 }
 
 // timeOf parses an instant, or a day of Chicago, which means the end of that day.

@@ -105,9 +105,9 @@ func (a *app) push(ctx context.Context, b *remote.Bucket, o remote.PushOptions) 
 	if err := files.CheckTempDir(); err != nil {
 		return nil, err
 	}
-	t, before := &transfer{command: "push", bucket: b.Address(), dir: o.Dir, start: a.now()}, b.Traffic()
+	t := &transfer{command: "push", bucket: b.Address(), dir: o.Dir}
 	defer func() {
-		t.err, t.traffic = err, b.Traffic().Minus(before)
+		t.err = err
 		a.report(ctx, t)
 	}()
 	o.Log, o.Now, o.LockWait = a.log, a.now, a.cfg.LockWait
@@ -123,7 +123,6 @@ func (a *app) push(ctx context.Context, b *remote.Bucket, o remote.PushOptions) 
 	if done, err = b.Push(ctx, o); err != nil {
 		return nil, bucketErr(err)
 	}
-	t.generation, t.publishedAt = done.Generation, done.PublishedAt
 	return done, nil
 }
 

@@ -5,11 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"spendsync/extract"
-	"spendsync/load/manifest"
-	"spendsync/schema"
 )
 
 // endingNote is the prefix of the names of notes about announced endings.
@@ -42,21 +39,6 @@ func (r *run) foundEndings() {
 			r.tally.found(differs, []string{name}, "%s", e)
 		}
 	}
-}
-
-// FirstEnd returns the first day on which a path of the service ends, by the notes of an account; false: none has one.
-func FirstEnd(notes []manifest.Note) (first schema.Date, ok bool) {
-	for _, n := range notes {
-		_, end, isEnd := strings.Cut(n.Message, endsOn)
-		if !strings.HasPrefix(n.Name, endingNote) || !isEnd {
-			continue
-		}
-		day, err := schema.ParseDate(end[:min(len(end), len(time.DateOnly))])
-		if err == nil && (!ok || day < first) {
-			first, ok = day, true
-		}
-	}
-	return first, ok
 }
 
 const endsOn = "the service announces that a path ends on "

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"spendsync/cmd/internal/exit"
-	"spendsync/extract"
-	"spendsync/load/manifest"
 )
 
 // roundTripper is a transport that a function is.
@@ -46,28 +44,6 @@ func TestEndings_AreANote(t *testing.T) {
 		t.Errorf("notes: %s", got)
 	}
 	w.wantVerified()
-}
-
-// TestFirstEnd: the metric has the first of the days that are announced, and none of a text that is no day.
-func TestFirstEnd(t *testing.T) {
-	note := func(sunset string) manifest.Note {
-		a := announced{extract.Ending{Path: "/v1/me", Sunset: sunset, Deprecated: "2026-03-01"}}
-		return manifest.Note{Name: endingNote + a.when(), Message: a.String()}
-	}
-	other := manifest.Note{Name: "account.limits.status-404", Message: endsOn + "2026-01-01"}
-	for _, c := range []struct {
-		notes []manifest.Note
-		want  string
-	}{
-		{nil, ""},
-		{[]manifest.Note{other, note(""), note("soon")}, ""},
-		{[]manifest.Note{note("2027-06-30"), note("2026-12-31"), note("2027-01-01"), other}, "2026-12-31"},
-	} {
-		day, ok := FirstEnd(c.notes)
-		if ok != (c.want != "") || ok && day.String() != c.want {
-			t.Errorf("%v: %s, %t, want %q", c.notes, day, ok, c.want)
-		}
-	}
 }
 
 // TestLimits_ThatAreNotThereAreANote: nothing under the path of the limits is nothing that a run can mend.
