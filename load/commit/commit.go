@@ -98,8 +98,8 @@ func (p Place) Write(r Record, known *manifest.Manifest, begin func() error) err
 }
 
 // repairRecord is the repair of a damaged record: no backup has it, for a backup is of a generation that is published.
-const repairRecord = "restore the whole data directory from a backup; if there is none, copy it, move commit.json " +
-	"out of it and run '" + durable.RepairRebuild + " --accept-loss', which goes on with every intact file"
+const repairRecord = "restore the whole data directory from a backup ('spendsync pull --all URL DIR'); if there is " +
+	"none, copy it, move commit.json out of it and run 'spendsync verify', which names what to do of each file"
 
 // End ends the commit that commit.json records, if there is one. It may be interrupted and
 // repeated at any point. The store's lock is held.
