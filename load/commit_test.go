@@ -47,6 +47,7 @@ func (d closedFiles) Rename(from, to string) error {
 // TestPublish_RefusesFoldersThatNoRenameReaches has folders that are links, mounts or somebody else's, at any depth:
 // nothing is published, no commit is started, and no file is left but the refused reply, which is not the commit's.
 func TestPublish_RefusesFoldersThatNoRenameReaches(t *testing.T) {
+	schematest.Long(t)
 	t.Parallel()
 	st := scene(t)
 	refused := quarantine.FolderOf("acme") + "/day=2026-11-15.2/" // in the place of the first run's, which goes then

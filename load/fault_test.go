@@ -205,6 +205,7 @@ func TestFaults_AnyCallOfARun(t *testing.T) {
 // TestFaults_OfEachKindOfFile fails the first or the last call of each sort on each kind of file that a run writes, by
 // name: the enumeration above may pass some by. By default it is every second sort.
 func TestFaults_OfEachKindOfFile(t *testing.T) {
+	schematest.Long(t) // TestFaults_AnyCallOfACommit has each call
 	t.Parallel()
 	st := scene(t)
 	failEach(t, st, "a run, by kind", func(calls []string) (which []int) {

@@ -14,11 +14,13 @@ import (
 	"spendsync/load/durable"
 	"spendsync/load/loadtest"
 	"spendsync/load/manifest"
+	"spendsync/schema/schematest"
 )
 
 // TestStore_InAFolderOfAnyName: what means something to SQL, to a pattern of file names or
 // to a data source name is a letter like any other in the name of the data folder.
 func TestStore_InAFolderOfAnyName(t *testing.T) {
+	schematest.Long(t)
 	for _, name := range []string{"a*b", "a[b]", "it's", "50%", "a\\b"} {
 		t.Run(name, func(t *testing.T) {
 			r := newRun(t, filepath.Join(t.TempDir(), name))

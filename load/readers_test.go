@@ -127,6 +127,7 @@ func readParquetSet(dir string) (consistent bool, err error) {
 // TestReaders_ThroughManyPublishes lets processes open, scan and sum in a loop while generations are published: no
 // error, no mixed state.
 func TestReaders_ThroughManyPublishes(t *testing.T) {
+	schematest.Long(t)
 	t.Parallel()
 	publishes, readers := schematest.Times(4, 12, 200), 2
 	dir := filepath.Join(quickDir(t), "data")
