@@ -25,6 +25,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/assistant"
+	"spendsync/schema/schematest"
 )
 
 // pageCells are the values of a written report: the table (or "tiles"), the key of the row, and the heading. A number
@@ -169,6 +170,7 @@ func (s demoAsks) workbook(question string) (all []map[string]string) {
 // TestReport_NumbersAgreeEverywhere takes each number from every place where people meet it: the page, the ready
 // question, the view, the workbook, the finding that a notice has, and the assistant.
 func TestReport_NumbersAgreeEverywhere(t *testing.T) {
+	schematest.Long(t)
 	dir, _ := playedDemo()
 	s := demoAsks{t, []string{"SPENDSYNC_DATA_DIR=" + dir, "SPENDSYNC_ACCOUNT=demo"}}
 	html := s.run("report", "--out", "-")
