@@ -4,7 +4,7 @@
 //	views/main/   current settings
 //	views/mart/   one question each, the files named as the views
 //	macros/       questions about an instant or a span: table macros
-//	parts/        clauses that several files share: "-- Part: NAME" on a line of its own includes one
+//	parts/        steps that several files share: "-- Part: NAME" on a line of its own includes one
 //	asks/         ready questions for `spendsync query`, with parameters
 //	examples.sql    questions with SQL that answers them: with the ready ones, the view mart.example
 //	thresholds.csv  the numbers that answers depend on: the view mart.threshold
@@ -30,6 +30,7 @@
 //	                                         the settings that it reads)
 //	-- Days: CONDITION                      (of a ready question: its days, over s.report_date and main.today AS t;
 //	                                         the answer names those that are missing or lost)
+//	-- Hidden.                              (of a ready question: no list has it, its name answers)
 //	-- Calls: NAME                          (of a ready question: the one that turns its rows into calls)
 //
 // Every column of a view has a comment in the warehouse: the line in the view's file, else
@@ -42,7 +43,8 @@
 // of instants with intervals, because both depend on the reader's time zone (main.calendar has
 // the Chicago bounds; epoch() returns seconds); full names such as main.spend_daily, and no
 // macro in a view, because a reader may attach the file under another name; thresholds from
-// mart.threshold. A view that depends on the current time calls now().
+// mart.threshold, other numbers as constants with their name and reason: 7::DOUBLE /* impact_days */,
+// so that a case can set them. A view that depends on the current time calls now().
 //
 // Its test cases are in testdata/queries: tables in, answer out.
 package queries
