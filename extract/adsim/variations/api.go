@@ -45,26 +45,28 @@ var apiQuirks = []Quirk{
 		change: in(ofSources, "bid_overrides", put("null"))},
 	{Name: "bids-missing", Doc: "source settings have no key bid_overrides",
 		change: in(ofSources, "bid_overrides", drop)},
-	{Name: "me-unreadable", Doc: `the key's info says nothing: {"ok":true}`, change: whole(ofMe, `{"ok":true}`)},
+	{Name: "me-unreadable", Doc: `the key's info says nothing: {"ok":true}`, change: whole("me", `{"ok":true}`)},
 	{Name: "me-404", Doc: "the key's info is not there (404)",
-		override: refuseAPI(atMe, 404, "There is no such path.")},
+		override: refuseAPI("me", 404, "There is no such path.")},
 	{Name: "limits-map", Doc: `the limits are an object: {"limits":{"campaign_create":{"used":0,..}}}`,
-		change: in(ofLimits, "limits", value(func(v *node) *node { return byKey(v, "kind", "") }))},
+		change: in("limits", "limits", value(func(v *node) *node { return byKey(v, "kind", "") }))},
 	{Name: "limits-404", Doc: "the limits are not there (404)",
-		override: refuseAPI(atLimits, 404, "There is no such path.")},
+		override: refuseAPI("limits", 404, "There is no such path.")},
 	{Name: "balance-renamed", Doc: "available_balance is called credit_left",
-		change: in(ofBalance, "available_balance", renamed("credit_left"))},
+		change: in("balance", "available_balance", renamed("credit_left"))},
 	{Name: "auto-funding-off", Doc: "auto-funding is switched off: false",
-		change: in(ofBalance, "auto_funding", put("false"))},
+		change: in("balance", "auto_funding", put("false"))},
 	{Name: "balance-error-200", Doc: `the balance is an error with status 200: {"error":".."}`,
-		change: whole(ofBalance,
+		change: whole("balance",
 			`{"error":{"code":"upstream_error","message":"The billing backend does not answer."}}`)},
 
 	// The form of IDs.
 	{Name: "ids-long", Doc: "objects name their own ID campaign_id or creative_id",
 		change: ownIDs(func(e *node, long string) { e.Rename("id", long) })},
 	{Name: "ids-number", Doc: "IDs of campaigns and creatives are numbers: 13463005",
-		change: ownIDs(func(e *node, _ string) { e.Set("id", leaf(digitsOf(e.Get("id").Text()))) })},
+		change: ownIDs(func(e *node, _ string) {
+			e.Set("id", leaf(strings.TrimLeft(strings.NewReplacer("C", "", "-", "").Replace(e.Get("id").Text()), "0")))
+		})},
 
 	// How a list marks its end.
 	{Name: "list-no-totals", Doc: "lists have no total, limit and offset",
@@ -80,17 +82,17 @@ var apiQuirks = []Quirk{
 		ask: shifts(func(x *exchange) bool { return x.times("shift "+x.request.URL.Path) == 1 })},
 	{Name: "list-moves", Doc: "an entry goes from the front of a list whenever it is read", ask: shifts(always)},
 	{Name: "list-empty", Doc: "the list of campaigns is empty, though the report has some",
-		change: whole([]place{atCampaigns}, `{"campaigns":[],"total":0}`)},
+		change: whole("campaigns", `{"campaigns":[],"total":0}`)},
 	{Name: "list-map", Doc: `lists are objects by ID: {"campaigns":{"C13463005":{..}}}`,
 		change: func(x *exchange, body *node) *node {
-			if !x.place.isList() {
+			if !x.place.is(ofListed) {
 				return body
 			}
 			byID := with()
 			for _, e := range entities(body) {
 				byID.Set(ownID(e).Text(), e)
 			}
-			return with(x.place.resource(), byID)
+			return with(string(x.place), byID)
 		}},
 
 	// What a body of the API is wrapped in.
@@ -103,19 +105,19 @@ var apiQuirks = []Quirk{
 	{Name: "json-api", Doc: `bodies are JSON:API: {"data":{"type":"campaigns","id":"C1","attributes":{..}}}`,
 		change: wrapped(func(x *exchange, inner, around *node) *node {
 			for i, e := range inner.Values {
-				inner.Values[i] = jsonAPI(x.place.resource(), e)
+				inner.Values[i] = jsonAPI(string(x.place), e)
 			}
 			return with("data", inner, "meta", around)
 		}, func(x *exchange, inner, _ *node) *node {
-			return with("data", jsonAPI(x.place.resource(), inner))
+			return with("data", jsonAPI(string(x.place), inner))
 		})},
 
 	// Bodies that no list of the known ones names.
 	{Name: "me-bare-id", Doc: `the key's info is its account's ID alone: {"id":"A1"}`,
-		change: edit(ofMe, func(e *node) { *e = *with("id", e.Get("advertiser_id")) })},
+		change: edit("me", func(e *node) { *e = *with("id", e.Get("advertiser_id")) })},
 	{Name: "envelope-hal", Doc: `lists are HAL: {"_embedded":{"campaigns":[..]},"page":{"totalElements":6}}`,
 		change: wrapped(func(x *exchange, inner, around *node) *node {
-			return with("_embedded", with(x.place.resource(), inner), "page", with("totalElements", totalIn(around)))
+			return with("_embedded", with(string(x.place), inner), "page", with("totalElements", totalIn(around)))
 		}, bare)},
 	{Name: "envelope-spring", Doc: `lists are Spring's pages: {"content":[..],"totalElements":6,"last":true}`,
 		change: wrapped(func(x *exchange, inner, around *node) *node {
@@ -140,12 +142,6 @@ func refuseAPI(p place, status int, message string) func(x *exchange) (wire.Repl
 	}
 }
 
-var (
-	ofMe      = []place{atMe}
-	ofLimits  = []place{atLimits}
-	ofBalance = []place{atBalance}
-)
-
 // byKey turns a list of objects into an object. The members are named by key; they are the rest of each object or,
 // if member is set, that member of it.
 func byKey(objects *node, key, member string) *node {
@@ -165,7 +161,7 @@ func byKey(objects *node, key, member string) *node {
 func ownIDs(do func(e *node, long string)) change {
 	return each(ofBoth, func(x *exchange, _ int, e *node) {
 		if e.Get("id") != nil {
-			do(e, strings.TrimSuffix(x.place.resource(), "s")+"_id")
+			do(e, strings.TrimSuffix(string(x.place), "s")+"_id")
 		}
 	})
 }
@@ -175,7 +171,7 @@ const mostListed = 4
 
 // capped makes lists give fewer entries than asked for.
 func capped(x *exchange) {
-	if x.place.isList() && x.number("limit", 25) > mostListed {
+	if x.place.is(ofListed) && x.number("limit", 25) > mostListed {
 		x.edit(func(q url.Values) { q.Set("limit", strconv.Itoa(mostListed)) })
 	}
 }
@@ -183,7 +179,7 @@ func capped(x *exchange) {
 // shifts skips an entry before every page but the first.
 func shifts(when func(x *exchange) bool) func(x *exchange) {
 	return func(x *exchange) {
-		if capped(x); x.place.isList() && x.number("offset", 0) > 0 && when(x) {
+		if capped(x); x.place.is(ofListed) && x.number("offset", 0) > 0 && when(x) {
 			x.edit(func(q url.Values) { q.Set("offset", strconv.Itoa(x.number("offset", 0)+1)) })
 		}
 	}
@@ -193,7 +189,7 @@ func shifts(when func(x *exchange) bool) func(x *exchange) {
 // the number of entries in all, or -1 if the reply lacks it.
 func ofLists(change func(x *exchange, body *node, entries []*node, total int)) change {
 	return func(x *exchange, body *node) *node {
-		if x.place.isList() && body.Kind == '{' {
+		if x.place.is(ofListed) && body.Kind == '{' {
 			total := -1
 			if t := body.Get("total"); t != nil {
 				total = t.Number()
@@ -223,7 +219,7 @@ func ownID(e *node) *node {
 func wrapped(many, one func(x *exchange, inner, around *node) *node) change {
 	return func(x *exchange, body *node) *node {
 		switch {
-		case x.place.isList():
+		case x.place.is(ofListed):
 			around := with()
 			for _, key := range []string{"total", "limit", "offset"} {
 				if v := body.Get(key); v != nil {
@@ -231,7 +227,7 @@ func wrapped(many, one func(x *exchange, inner, around *node) *node) change {
 				}
 			}
 			return many(x, list(entities(body)...), around)
-		case x.place.onAPI() && len(entities(body)) > 0:
+		case x.place.is(ofAPI) && len(entities(body)) > 0:
 			return one(x, entities(body)[0], with())
 		}
 		return body

@@ -47,9 +47,9 @@ var wireQuirks = []Quirk{
 		override: func(x *exchange) (wire.Reply, bool) {
 			text := "Refused: " + x.request.Header.Get("Authorization")
 			switch x.place {
-			case atTotals:
+			case "totals":
 				return report.Error(http.StatusBadRequest, text), true
-			case atLimits:
+			case "limits":
 				return x.accounts[0].APIError(http.StatusNotFound, "not_found", text, nil), true
 			}
 			return wire.Reply{}, false
@@ -86,7 +86,7 @@ var wireQuirks = []Quirk{
 		wire: onBody(escapeUnicode)},
 	{Name: "keys-escaped", Doc: `keys of the report are written with escapes: "\u0064ate"`,
 		wire: func(x *exchange, rep *wire.Reply) {
-			if x.place.onReport() {
+			if x.place.is(ofReport) {
 				onBody(func(body []byte) []byte {
 					return bytes.ReplaceAll(body, []byte(`"date":`), []byte(`"\u0064ate":`))
 				})(x, rep)
@@ -205,7 +205,7 @@ func limited(status int, body string) func(x *exchange) (wire.Reply, bool) {
 
 // shuffled gives a page of the rows of a day in an order of its own. The service is asked for the whole day.
 func shuffled(x *exchange, body *node) *node {
-	if x.place != atDays || x.whole == nil {
+	if x.place != "days" || x.whole == nil {
 		return body
 	}
 	size, page := x.number("page_size", report.DefaultPageSize), x.number("page", 1)

@@ -1,7 +1,6 @@
 package variations
 
 import (
-	"slices"
 	"spendsync/extract/adsim/money"
 	"spendsync/extract/adsim/tree"
 	"strconv"
@@ -19,19 +18,6 @@ var (
 	num  = tree.Int
 	with = tree.Object
 	list = tree.List
-)
-
-// The places of the report, of campaigns, of creatives, and of the advertiser API.
-var (
-	ofDays      = []place{atDays}
-	ofTotals    = []place{atTotals}
-	ofRows      = []place{atDays, atTexts}
-	ofReport    = []place{atDays, atTotals, atTexts}
-	ofCampaigns = []place{atCampaigns, atCampaign}
-	ofCreatives = []place{atCreatives, atCreative}
-	ofBoth      = slices.Concat(ofCampaigns, ofCreatives)
-	ofSources   = []place{atSources}
-	ofAPI       = slices.Concat(ofBoth, ofSources, []place{atMe, atLimits, atBalance})
 )
 
 // entities returns the objects that a reply of the advertiser API is about, in any shape.
@@ -57,16 +43,16 @@ func rowsOf(body *node) []*node { return body.Get("data").Elements() }
 
 // objects are the rows or the entities of a reply.
 func (p place) objects(body *node) []*node {
-	if p.onAPI() {
+	if p.is(ofAPI) {
 		return entities(body)
 	}
 	return rowsOf(body)
 }
 
 // each changes the rows or the entities of the replies in some places.
-func each(places []place, do func(x *exchange, i int, of *node)) change {
+func each(places string, do func(x *exchange, i int, of *node)) change {
 	return func(x *exchange, body *node) *node {
-		if !slices.Contains(places, x.place) {
+		if !x.place.is(places) {
 			return body
 		}
 		for i, of := range x.place.objects(body) {
@@ -77,14 +63,14 @@ func each(places []place, do func(x *exchange, i int, of *node)) change {
 }
 
 // edit is each for a change that needs no more than the object.
-func edit(places []place, do func(of *node)) change {
+func edit(places string, do func(of *node)) change {
 	return each(places, func(_ *exchange, _ int, of *node) { do(of) })
 }
 
 // inPlaces changes the bodies in some places.
-func inPlaces(places []place, do func(x *exchange, body *node) *node) change {
+func inPlaces(places string, do func(x *exchange, body *node) *node) change {
 	return func(x *exchange, body *node) *node {
-		if slices.Contains(places, x.place) {
+		if x.place.is(places) {
 			return do(x, body)
 		}
 		return body
@@ -92,7 +78,7 @@ func inPlaces(places []place, do func(x *exchange, body *node) *node) change {
 }
 
 // body is inPlaces for a change that needs no more than the body.
-func body(places []place, do func(body *node)) change {
+func body(places string, do func(body *node)) change {
 	return inPlaces(places, func(_ *exchange, body *node) *node { do(body); return body })
 }
 
@@ -110,7 +96,7 @@ func all(changes ...change) change {
 type form func(of *node, key string)
 
 // in applies a form to the members that keys names, in the rows or entities of some places.
-func in(places []place, keys string, f form) change {
+func in(places string, keys string, f form) change {
 	names := strings.Fields(keys)
 	return edit(places, func(of *node) {
 		for _, key := range names {
@@ -193,7 +179,7 @@ func replaced(pairs string) func(s string) string {
 }
 
 // whole puts a JSON text in the place of an entire body.
-func whole(places []place, raw string) change {
+func whole(places string, raw string) change {
 	return inPlaces(places, func(*exchange, *node) *node { return leaf(raw) })
 }
 
@@ -223,20 +209,6 @@ func camel(key string) string {
 		}
 	}
 	return strings.Join(words, "")
-}
-
-// digitsOf returns the digits of an ID, without zeros in front.
-func digitsOf(id string) string {
-	digits := strings.Map(func(c rune) rune {
-		if c < '0' || c > '9' {
-			return -1
-		}
-		return c
-	}, id)
-	if digits = strings.TrimLeft(digits, "0"); digits == "" {
-		return "0"
-	}
-	return digits
 }
 
 func float(v *node) float64 { f, _ := strconv.ParseFloat(v.Raw, 64); return f }

@@ -83,33 +83,26 @@ func (l *Set) list() []Quirk {
 	return l.set
 }
 
-// place is the kind of a request.
-type place int
+// place is the kind of a request: of the report's rows of a day, its sums and its creatives without dates, or of the
+// advertiser API's lists, entities and reads of the account. "" is any other.
+type place string
 
+// The kinds, and words of several.
 const (
-	atOther     place = iota
-	atDays            // the report's rows of a day
-	atTotals          // the report without creatives: sums
-	atTexts           // the report's creatives, without dates
-	atCampaigns       // the list
-	atCampaign
-	atCreatives // the list
-	atCreative
-	atSources
-	atMe
-	atLimits
-	atBalance
+	ofDays      = "days"   // rows of a day
+	ofTotals    = "totals" // without creatives: sums
+	ofTexts     = "texts"  // creatives, without dates
+	ofReport    = ofDays + " " + ofTotals + " " + ofTexts
+	ofListed    = "campaigns creatives"
+	ofCampaigns = "campaigns campaign"
+	ofBoth      = ofCampaigns + " creatives creative"
+	ofSources   = "source_settings"
+	ofAPI       = ofBoth + " " + ofSources + " me limits balance"
 )
 
-// onReport and onAPI report the interface of a request.
-func (p place) onReport() bool { return p == atDays || p == atTotals || p == atTexts }
-func (p place) onAPI() bool    { return p >= atCampaigns }
-func (p place) isList() bool   { return p == atCampaigns || p == atCreatives }
-
-// resource is the name of what is requested of the advertiser API.
-func (p place) resource() string {
-	return []string{"campaigns", "campaign", "creatives", "creative", "source_settings", "me", "limits",
-		"balance"}[p-atCampaigns]
+// is reports whether the request is of one of some kinds.
+func (p place) is(kinds string) bool {
+	return p != "" && slices.Contains(strings.Fields(kinds), string(p))
 }
 
 // exchange is a request that quirks inspect and may change.
@@ -126,33 +119,26 @@ type exchange struct {
 
 // placeOf returns the kind of a request.
 func placeOf(r *http.Request) place {
-	if r.Method != http.MethodGet {
-		return atOther
-	}
-	if r.URL.Path == wire.ReportPrefix+"/ads/spend-report" {
-		q := r.URL.Query()
-		switch creatives := strings.ToLower(q.Get("include_creatives")); {
-		case creatives != "true" && creatives != "1":
-			return atTotals
-		case q.Get("columns") == "" || slices.Contains(strings.Split(q.Get("columns"), ","), "date"):
-			return atDays
-		}
-		return atTexts
-	}
-	path, ok := strings.CutPrefix(r.URL.Path, wire.APIPrefix+"/v1/")
-	if !ok {
-		return atOther
-	}
+	path, onAPI := strings.CutPrefix(r.URL.Path, wire.APIPrefix+"/v1/")
 	parts := strings.Split(path, "/")
-	switch len(parts) {
-	case 1:
-		return map[string]place{"me": atMe, "limits": atLimits, "balance": atBalance, "campaigns": atCampaigns}[path]
-	case 2:
-		return map[string]place{"campaigns": atCampaign, "creatives": atCreative}[parts[0]]
-	case 3:
-		return map[string]place{"creatives": atCreatives, "sources": atSources}[parts[2]]
+	switch q := r.URL.Query(); {
+	case r.Method != http.MethodGet:
+	case path == wire.ReportPrefix+"/ads/spend-report" && !slices.Contains([]string{"true", "1"},
+		strings.ToLower(q.Get("include_creatives"))):
+		return ofTotals
+	case path == wire.ReportPrefix+"/ads/spend-report":
+		if q.Get("columns") == "" || slices.Contains(strings.Split(q.Get("columns"), ","), "date") {
+			return ofDays
+		}
+		return ofTexts
+	case onAPI && len(parts) == 1 && place(path).is("me limits balance campaigns"):
+		return place(path)
+	case onAPI && len(parts) == 2:
+		return map[string]place{"campaigns": "campaign", "creatives": "creative"}[parts[0]]
+	case onAPI && len(parts) == 3:
+		return map[string]place{"creatives": "creatives", "sources": ofSources}[parts[2]]
 	}
-	return atOther
+	return ""
 }
 
 // edit changes the query that the service will see.
@@ -202,7 +188,7 @@ func (l *Set) Answer(accounts []*advertiser.API, st *ledger.State, r *http.Reque
 		return plain(r)
 	}
 	x := &exchange{quirks: l, accounts: accounts, now: st.Now, today: st.Today, request: r, place: placeOf(r)}
-	if x.place == atOther {
+	if x.place == "" {
 		return plain(r)
 	}
 	for _, q := range set {

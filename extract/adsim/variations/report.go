@@ -24,7 +24,7 @@ var reportQuirks = []Quirk{
 		override: refuse(ofTotals, 400, "include_creatives must be true", always)},
 	{Name: "totals-fail", Doc: "the report without include_creatives is 500",
 		override: func(x *exchange) (wire.Reply, bool) {
-			if x.place != atTotals {
+			if x.place != "totals" {
 				return wire.Reply{}, false
 			}
 			id := x.accounts[0].World.RequestID()
@@ -47,7 +47,7 @@ var reportQuirks = []Quirk{
 			return leaf(money.Amount(v.Number() * 500_000).String())
 		}))},
 	{Name: "credit-negative-clicks", Doc: "a row of each day is a credit: its spend and its clicks are negative",
-		change: each([]place{atDays, atTotals}, credits)},
+		change: each("days totals", credits)},
 	{Name: "row-spend-null", Doc: "the spend of one row a page is null", change: onePaid("total_spend", put("null"))},
 
 	// The rest of a row, besides its numbers.
@@ -66,7 +66,7 @@ var reportQuirks = []Quirk{
 		change: in(ofDays, "source_id", ifNull(func(row *node, _ string) { row.Drop("source_id", "date") }))},
 	{Name: "source-number", Doc: "source_id of the report is a number: 4711", change: in(ofDays, "source_id", asID)},
 	{Name: "other-account", Doc: "the report is that of another account than the API key's",
-		change: in(ofRows, "campaign_id creative_id", words(func(s string) string {
+		change: in("days texts", "campaign_id creative_id", words(func(s string) string {
 			return "C88" + s[min(2, len(s)):]
 		}))},
 
@@ -103,7 +103,7 @@ var reportQuirks = []Quirk{
 		change: pagination(func(g, data *node) { g.Set("total_rows", num(len(data.Values))) })},
 	{Name: "page-cap", Doc: "a page of the report has at most 20 rows, whatever was asked for, and says so",
 		ask: func(x *exchange) {
-			if x.place.onReport() && x.number("page_size", report.DefaultPageSize) > 20 {
+			if x.place.is(ofReport) && x.number("page_size", report.DefaultPageSize) > 20 {
 				x.edit(func(q url.Values) { q.Set("page_size", "20") })
 			}
 		}},
@@ -143,10 +143,10 @@ func fifth(x *exchange) bool { d, one := x.oneDay(); return one && d == x.today-
 func always(*exchange) bool { return true }
 
 // refuse answers requests in some places with an error of the report, if they meet a condition.
-func refuse(places []place, status int, message string,
+func refuse(places string, status int, message string,
 	when func(x *exchange) bool) func(x *exchange) (wire.Reply, bool) {
 	return func(x *exchange) (wire.Reply, bool) {
-		if !slices.Contains(places, x.place) || !when(x) {
+		if !x.place.is(places) || !when(x) {
 			return wire.Reply{}, false
 		}
 		return report.Error(status, message), true
@@ -174,10 +174,10 @@ func noRows(body *node) {
 func emptyDay(sums bool) change {
 	return func(x *exchange, body *node) *node {
 		_, one := x.oneDay()
-		if fifth(x) && (x.place == atDays || sums && x.place == atTotals) {
+		if fifth(x) && (x.place == "days" || sums && x.place == "totals") {
 			noRows(body)
 		}
-		if data := body.Get("data"); data != nil && x.place == atTotals && sums && !one {
+		if data := body.Get("data"); data != nil && x.place == "totals" && sums && !one {
 			was := len(data.Values)
 			data.Values = slices.DeleteFunc(data.Values, func(row *node) bool {
 				return row.Get("date").Text() == (x.today - 5).String()
@@ -191,7 +191,7 @@ func emptyDay(sums bool) change {
 }
 
 // dropColumn removes a column from the rows and from the list of columns.
-func dropColumn(places []place, name string) change {
+func dropColumn(places string, name string) change {
 	return body(places, func(body *node) {
 		columns, data := body.Get("columns"), body.Get("data")
 		if columns == nil || data == nil {
@@ -277,7 +277,7 @@ func credits(x *exchange, _ int, row *node) {
 		}
 		l := at.Line(d, r)
 		switch {
-		case x.place == atTotals:
+		case x.place == "totals":
 			row.Edit("total_spend", func(v *node) *node { return plusMillionths(v, -2*l.Spend) })
 			row.Edit("clicks", func(v *node) *node { return num(v.Number() - 2*int(l.Clicks)) })
 		case row.Get("campaign_id").Text() == l.CampaignID && row.Get("creative_id").Text() == l.CreativeID &&
