@@ -14,8 +14,8 @@ import (
 
 // From its first change through the API on, the spending of a campaign follows its settings; in a prepaid account that
 // of every campaign does. Each row that the campaign would have without changes gets the part of the day's traffic
-// during which the campaign and its creative ran and the source was bought, more of it for a higher bid or a wider
-// audience, at the price of the bid of that time. If that is more than the day's limit, or than what is left of a
+// during which the campaign and its creative ran and the source was bought, more of it for a higher bid, at the price
+// of the bid of that time. If that is more than the day's limit, or than what is left of a
 // prepaid balance, each row gets its part of the amount.
 
 // byItselfOnly are the versions of a campaign that follows the seed alone.
@@ -127,7 +127,6 @@ type stretch struct {
 	*Version
 	begin, end uint32 // the shares of the traffic that have arrived then
 	bid        int64
-	reach      uint64
 	allowList  bool
 	delivers   bool
 }
@@ -162,11 +161,9 @@ func (sd *day) follow(c *market.Campaign, versions []Version) *follower {
 				v = &versions[k]
 			}
 		}
-		audience := Or(v.Of.Audience, c.Audience)
 		s := stretch{Version: v, begin: clock.ArrivedShare(sd.day, from, zone),
 			end: clock.ArrivedShare(sd.day, to, zone), delivers: f.delivers(v, from),
-			bid: Or(v.Of.Bid, c.Bid(sd.day)), allowList: Or(v.Of.AllowList, c.AllowList),
-			reach: audience.Reach()}
+			bid: Or(v.Of.Bid, c.Bid(sd.day)), allowList: Or(v.Of.AllowList, c.AllowList)}
 		f.stretches = append(f.stretches, s)
 		if !v.ByItself && s.delivers {
 			f.limit = max(f.limit, f.limitOf(v))
@@ -265,7 +262,7 @@ func (f *follower) buys(s *stretch, src int32) (bid int64, ok bool) {
 }
 
 // draw returns a source's traffic during a stretch, in 256ths of the traffic without changes, and the bid. Twice the
-// bid draws twice the traffic, from a sixteenth to four times; an audience draws by its share of the subscribers.
+// bid draws twice the traffic, from a sixteenth to four times.
 func (f *follower) draw(s *stretch, cr *market.Creative, src int32) (factor uint64, bid int64) {
 	if !s.delivers || !f.runs(s, cr) {
 		return 0, 0
@@ -277,15 +274,11 @@ func (f *follower) draw(s *stretch, cr *market.Creative, src int32) (factor uint
 	case s.ByItself:
 		return 256, bid
 	}
-	usual, reach := int64(500_000), f.campaign.Audience.Reach()
-	if f.campaign.IsMade() {
-		reach = (&market.Audience{Country: "US"}).Reach()
-	} else {
+	usual := int64(500_000)
+	if !f.campaign.IsMade() {
 		usual, _ = f.buys(&stretch{Version: &Version{ByItself: true}}, src)
 	}
-	byBid := min(max(256*uint64(bid)/uint64(usual), 16), 1024)
-	byReach := min(max(256*s.reach/reach, 1), 1024)
-	return byBid * byReach >> 8, bid
+	return min(max(256*uint64(bid)/uint64(usual), 16), 1024), bid
 }
 
 // entries are the campaign's creatives with their rows, within the day's limit.

@@ -239,8 +239,3 @@ func (st *State) CreativeNow(cr *market.Creative) CreativeNow {
 func (st *State) CreativeStatus(cr *market.Creative) string {
 	return Or(st.Changes.Creative(cr.ID).Status, cr.Status(st.Today))
 }
-
-// DeliveryStatuses are the description's, and one for a campaign that delivers.
-var DeliveryStatuses = []string{"active", "waiting_for_funds", "waiting_for_creatives", "all_creatives_rejected",
-	"scheduled",
-	"daily_limit_reached", "paused", "archived", "rejected"}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"spendsync/extract/adsim/chance"
@@ -140,6 +139,9 @@ func buildAudience(h uint64) Audience {
 	return au
 }
 
+// LowestBid is the lowest bid of all, in millionths of a US dollar.
+const LowestBid = 100_000
+
 // MinBid is the lowest bid that the audience allows.
 func (a *Audience) MinBid() int64 {
 	if a.MinAge > 0 || a.MaxAge > 0 || a.Gender != "" || a.SubscribedLessThan > 0 && a.SubscribedLessThan <= 10080 {
@@ -230,8 +232,6 @@ func (c *Campaign) Creative(id string) *Creative {
 	return c.Creatives[i]
 }
 
-var CampaignStatuses = []string{"active", "paused", "archived", "rejected"}
-
 // IsMade reports whether the campaign was created through the API or by a change.
 func (c *Campaign) IsMade() bool { return c.Created == Never }
 
@@ -240,11 +240,8 @@ func (a *Account) Slow(src int32) bool {
 	return chance.Hash(a.Seed, chance.AboutLag, uint64(src))%slowSources == 0
 }
 
-// SourceLag is how long a change takes to reach a slow source; one source in slowSources is slow.
-const (
-	SourceLag   = 10 * time.Minute
-	slowSources = 6
-)
+// slowSources is how many sources there are for each slow one.
+const slowSources = 6
 
 // CreativeOn finds a creative that the report may show for a day.
 func (a *Account) CreativeOn(d clock.Day, id string) *Creative {
@@ -254,58 +251,4 @@ func (a *Account) CreativeOn(d clock.Day, id string) *Creative {
 		}
 	}
 	return nil
-}
-
-var (
-	AudienceCountries = []string{"US", "CA", "DE", "AU", "GB", "SG", "AE", "FR", "IT", "JP", "IL", "IE", "HK", "NL"}
-	UsStates          = strings.Fields("AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO " +
-		"MT NE NV NH NJ NM NY NC ND OH OK OR PA RI SC SD TN TX UT VT VA WA WV WI WY")
-	AudiencePlatforms = []string{"DESKTOP", "MOBILE", "TABLET", "OTHER"}
-)
-
-// What amounts may be, in millionths of a US dollar.
-const (
-	LowestBid = 100_000
-)
-
-// countryReach is how many of a thousand subscribers are in a country.
-var countryReach = map[string]uint64{"US": 560, "CA": 60, "DE": 60, "AU": 40, "GB": 80, "SG": 10, "AE": 10, "FR": 50,
-	"IT": 40, "JP": 50, "IL": 10, "IE": 10, "HK": 10, "NL": 10}
-
-var platformReach = map[string]uint64{"DESKTOP": 42, "MOBILE": 46, "TABLET": 9, "OTHER": 3}
-
-// Reach is how many of the subscribers an audience has, in 1048576ths, and 1 at least.
-func (a *Audience) Reach() uint64 {
-	r := uint64(1 << 20)
-	if a.Country != "" {
-		r = r * countryReach[a.Country] / 1000
-	}
-	if a.Country == "US" && len(a.States) > 0 {
-		r = r * uint64(len(a.States)) / 50
-	}
-	if len(a.Platforms) > 0 {
-		sum := uint64(0)
-		for _, p := range a.Platforms {
-			sum += platformReach[p]
-		}
-		r = r * sum / 100
-	}
-	const minutes = 5_256_000
-	if a.SubscribedMoreThan > 0 {
-		r = r * uint64(minutes-a.SubscribedMoreThan+minutes/50) / (minutes + minutes/50)
-	}
-	if a.SubscribedLessThan > 0 {
-		r = r * uint64(a.SubscribedLessThan+minutes/50) / (minutes + minutes/50)
-	}
-	if a.MinAge > 0 || a.MaxAge > 0 {
-		oldest := 120
-		if a.MaxAge > 0 {
-			oldest = a.MaxAge
-		}
-		r = r * uint64(max(1, oldest-max(a.MinAge, 13)+1)) / 108
-	}
-	if a.Gender != "" {
-		r /= 2
-	}
-	return max(1, r)
 }

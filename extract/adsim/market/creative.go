@@ -107,8 +107,6 @@ func (cr *Creative) Status(d clock.Day) string {
 	return "active"
 }
 
-var CreativeStatuses = []string{"active", "paused", "pending_review", "rejected", "draft", "archived"}
-
 // Rates are a creative's own: clicks an impression, and conversions a click at a plain
 // source, in 65536ths.
 func (cr *Creative) Rates() (click, convert uint64) {

@@ -68,15 +68,6 @@ func (l *Set) SetQuirks(names ...string) error {
 	return nil
 }
 
-// QuirksSet are the names of the quirks that hold, in the order in which they apply.
-func (l *Set) QuirksSet() []string {
-	var names []string
-	for _, q := range l.list() {
-		names = append(names, q.Name)
-	}
-	return names
-}
-
 func (l *Set) list() []Quirk {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -256,19 +256,6 @@ func (f *Fault) Replaces() bool {
 	return f.Is(Status) || f.Is(HTML) || f.Is(Empty) || f.Is(Null) || f.Is(Body)
 }
 
-// ChangesRows reports whether a page of the report is not the usual one.
-func (f *Fault) ChangesRows() bool {
-	if f == nil {
-		return false
-	}
-	switch f.Kind {
-	case Shift, Total, Truncate, Drop, Duplicate, WrongType, ExtraKey, RepeatKey, MissingKey, OtherDay,
-		NoPagination, Top:
-		return true
-	}
-	return false
-}
-
 // Window returns which rows are on the page, and the claimed total.
 func (f *Fault) Window(from, size, total int) (start, end, claimed int) {
 	switch {
