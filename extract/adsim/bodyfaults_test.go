@@ -2,7 +2,6 @@ package adsim
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 
@@ -69,72 +68,5 @@ func TestFault_ChangesOneKeyOfAnObject(t *testing.T) {
 			}
 			s.ClearFaults()
 		}
-	}
-}
-
-// idsOn lists the IDs on a page of a list, and what it says how many there are.
-func idsOn(t testing.TB, s *Service, path string) (ids []string, total float64) {
-	t.Helper()
-	v := fetchJSON(t, s, path)
-	for _, e := range objects(unwrap(v, "campaigns", "creatives")) {
-		ids = append(ids, str(e["id"]))
-	}
-	total, _ = asMap(v)["total"].(float64)
-	return ids, total
-}
-
-func TestFault_ListsThatLie(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1})
-	all, _ := idsOn(t, s, "/v1/campaigns"+everyStatus)
-	page := func(f wire.Fault) ([]string, float64) {
-		f.Path = "/v1/campaigns"
-		s.Fail(f)
-		defer s.ClearFaults()
-		return idsOn(t, s, "/v1/campaigns?status=active,paused,archived,rejected&limit=10&offset=10")
-	}
-	for _, c := range []struct {
-		name  string
-		fault wire.Fault
-		ids   []string
-		total float64
-	}{
-		{"total", wire.Fault{Kind: wire.Total, Delta: 7}, all[10:20], 43},
-		{"shift", wire.Fault{Kind: wire.Shift, Rows: 2, Delta: 2}, all[8:18], 38},
-		{"shift/skip", wire.Fault{Kind: wire.Shift, Rows: -1}, all[11:21], 36},
-		{"truncate", wire.Fault{Kind: wire.Truncate, Rows: 13}, all[10:13], 13},
-		{"truncate/empty", wire.Fault{Kind: wire.Truncate}, nil, 0},
-		{"drop", wire.Fault{Kind: wire.Drop, Row: 1, Rows: 2}, append(all[10:11:11], all[13:20]...), 36},
-		{"duplicate", wire.Fault{Kind: wire.Duplicate, Row: 3}, slices.Insert(slices.Clone(all[10:20]), 4, all[13]),
-			36},
-		{"endless", wire.Fault{Kind: wire.Endless}, all[:10], 30},
-		{"another page", wire.Fault{Kind: wire.Truncate, Page: 1}, all[10:20], 36},
-		{"this page", wire.Fault{Kind: wire.Truncate, Page: 2, Rows: 12}, all[10:12], 12},
-	} {
-		ids, total := page(c.fault)
-		if !slices.Equal(ids, c.ids) || total != c.total {
-			t.Errorf("%s: got %v of %v, want %v of %v", c.name, ids, total, c.ids, c.total)
-		}
-	}
-	s.Fail(wire.Fault{Kind: wire.Top, Column: "total", Value: `"many"`, Path: "/v1/campaigns"})
-	if got := bodyOf(t, s, "/v1/campaigns?limit=1"); !strings.Contains(got, `"total":"many","limit":1`) {
-		t.Errorf("got %s", got)
-	}
-	s.ClearFaults()
-	s.Fail(wire.Fault{Kind: wire.Top, Column: "warnings", Value: `[]`, Path: "/v1/campaigns"})
-	if got := bodyOf(t, s, "/v1/campaigns?limit=1"); !strings.HasSuffix(got, `,"offset":0,"warnings":[]}`) {
-		t.Errorf("got %s", got)
-	}
-	s.ClearFaults()
-	s.Fail(wire.Fault{Kind: wire.MissingKey, Column: "status", Row: 1})
-	for i, c := range campaignsOf(t, s, "?limit=3") {
-		if _, has := c["status"]; has == (i == 1) {
-			t.Errorf("entry %d: %v", i, c)
-		}
-	}
-	s.ClearFaults()
-	s.Fail(wire.Fault{Kind: wire.NoPagination})
-	if got := bodyOf(t, s, "/v1/campaigns?limit=1"); strings.Contains(got, `"total"`) ||
-		!strings.Contains(got, `"campaigns":[{`) {
-		t.Errorf("got %s", got)
 	}
 }

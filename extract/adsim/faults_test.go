@@ -3,13 +3,11 @@ package adsim
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -23,31 +21,6 @@ import (
 
 // pageOf asks for a page of ten rows of yesterday.
 func pageOf(page int) string { return finest(yesterday) + "&page_size=10&page=" + itoa(page) }
-
-// hurt asks for a page that meets a fault, and for the same page without it.
-func hurt(t *testing.T, f wire.Fault, page int) (got, want reportReply) {
-	t.Helper()
-	s := sim(config.Config{})
-	want = reportOf(t, s, pageOf(page))
-	f.Times = 1
-	s.Fail(f)
-	got = reportOf(t, s, pageOf(page))
-	if again := reportOf(t, s, pageOf(page)); !slices.EqualFunc(again.Data, want.Data, sameRow) {
-		t.Error("the fault came twice")
-	}
-	return got, want
-}
-
-func sameRow(x, y map[string]json.RawMessage) bool {
-	return bytes.Equal(must(json.Marshal(x)), must(json.Marshal(y)))
-}
-
-func rowsEqual(t *testing.T, got, want []map[string]json.RawMessage) {
-	t.Helper()
-	if !slices.EqualFunc(got, want, sameRow) {
-		t.Errorf("got %s\nwant %s", must(json.Marshal(got)), must(json.Marshal(want)))
-	}
-}
 
 func TestFault_StatusWithAndWithoutRetryAfter(t *testing.T) {
 	s := sim(config.Config{})
@@ -120,41 +93,6 @@ func TestFault_FitsByPathQueryDayPageAndAttempt(t *testing.T) {
 				t.Errorf("cleared: status %d", status)
 			}
 		})
-	}
-}
-
-func TestFault_TotalsThatLie(t *testing.T) {
-	got, want := hurt(t, wire.Fault{Kind: wire.Total, Delta: -1}, 2)
-	rowsEqual(t, got.Data, want.Data)
-	if got.Pagination["total_rows"] != want.Pagination["total_rows"]-1 {
-		t.Errorf("got %v, after %v", got.Pagination, want.Pagination)
-	}
-	got, want = hurt(t, wire.Fault{Kind: wire.Truncate, Rows: 14}, 2)
-	rowsEqual(t, got.Data, want.Data[:4])
-	if got.Pagination["total_rows"] != 14 || got.Pagination["total_pages"] != 2 {
-		t.Errorf("got %v", got.Pagination)
-	}
-	got, _ = hurt(t, wire.Fault{Kind: wire.Truncate}, 1)
-	if len(got.Data) != 0 || got.Pagination["total_rows"] != 0 {
-		t.Errorf("a day without rows has %d and %v", len(got.Data), got.Pagination)
-	}
-}
-
-func TestFault_RowsThatAreMissingOrTwice(t *testing.T) {
-	got, want := hurt(t, wire.Fault{Kind: wire.Drop, Row: 3, Rows: 2}, 2)
-	rowsEqual(t, got.Data, slices.Delete(slices.Clone(want.Data), 3, 5))
-	got, want = hurt(t, wire.Fault{Kind: wire.Duplicate, Row: 3}, 2)
-	rowsEqual(t, got.Data, slices.Insert(slices.Clone(want.Data), 4, want.Data[3]))
-	got, want = hurt(t, wire.Fault{Kind: wire.Duplicate, Row: 99, InPlace: true}, 2)
-	w := slices.Clone(want.Data)
-	w[8] = w[9]
-	rowsEqual(t, got.Data, w)
-	got, want = hurt(t, wire.Fault{Kind: wire.Duplicate, Row: 0, Other: true, InPlace: true}, 2)
-	a, b := lineOf(t, want.Data[0]), lineOf(t, got.Data[1])
-	a.Clicks++
-	a.Spend += 1000
-	if a != b {
-		t.Errorf("the copy is %+v, want %+v", b, a)
 	}
 }
 

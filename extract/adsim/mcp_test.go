@@ -188,49 +188,6 @@ func TestMCP_CallsEveryTool(t *testing.T) {
 	asServed(t, s, id)
 }
 
-func TestMCP_RefusesAsRESTDoes(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1})
-	id := newCampaign(t, s)
-	cs := session(t, s, config.DefaultWriteKey)
-	for _, c := range []struct{ name, args, code, field string }{
-		{"get_api_key_info", `{"x":1}`, "validation_failed", "x"},
-		{"create_campaign", strings.Replace(plainCampaign, "{", `{"colour":1,`, 1), "validation_failed", "colour"},
-		{"create_campaign", strings.Replace(plainCampaign, "{}", `{"city":1}`, 1), "validation_failed",
-			"audience.city"},
-		{"list_campaigns", `{"limit":101}`, "validation_failed", "limit"},
-		{"get_campaign", `{}`, "validation_failed", "campaign_id"},
-		{"get_campaign", `{"campaign_id":"C1234567"}`, "not_found", ""},
-		{"get_campaign", `{"campaign_id":"../me"}`, "validation_failed", "campaign_id"},
-		{"update_campaign", `{"campaign_id":"` + id + `"}`, "validation_failed", ""},
-		{"update_campaign", `{"campaign_id":"` + id + `","default_bid":1.1}`, "validation_failed", "default_bid"},
-		{"allow_sources", `{"campaign_id":"` + id + `","source_ids":["` + s.GoodSources()[0] + `"]}`, "conflict", ""},
-	} {
-		got, failed := callTool(t, cs, c.name, c.args)
-		a := answerOf{body: got}
-		if !failed || a.code() != c.code || a.field() != c.field ||
-			!strings.HasPrefix(str(asMap(got["error"])["request_id"]), "req_") {
-			t.Errorf("%s %s: %v %v", c.name, c.args, failed, got)
-		}
-	}
-	reader := session(t, s, config.DefaultKey)
-	if got, failed := callTool(t, reader, "create_campaign", plainCampaign); !failed ||
-		(answerOf{body: got}).code() != "forbidden" {
-		t.Errorf("a read key: %v", got)
-	}
-	status, h, body := doWith(t, s, "POST", "http://sim"+tools.MCPPath, `{}`, func(r *http.Request) {
-		r.Header.Set("Authorization", "Bearer nonsense")
-	})
-	if status != 401 || !strings.Contains(string(body), "unauthorized") || !strings.Contains(h.Get("Www-Authenticate"),
-		"resource_metadata") {
-		t.Errorf("without a key: %d %s %v", status, body, h)
-	}
-	if status, h, _ := do(t, s, "GET", "http://sim"+tools.MCPPath, func(r *http.Request) {
-		r.Header.Set("Authorization", "Bearer "+config.DefaultKey)
-	}); status != 405 || h.Get("Allow") != "POST" || h.Get("Mcp-Session-Id") != "" {
-		t.Errorf("it keeps sessions: %d %v", status, h)
-	}
-}
-
 func TestMCP_TellsWhatRESTTellsInHeaders(t *testing.T) {
 	s := sim(config.Config{RateLimit: 3, KeyExpiresAt: noon.Add(100 * time.Hour),
 		ChangeBudgets: map[string]int{world.CampaignCreate: 0}})
