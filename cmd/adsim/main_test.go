@@ -194,16 +194,3 @@ func TestParse_SaysWhatAnAccountMay(t *testing.T) {
 		t.Errorf("got %+v", c)
 	}
 }
-
-func TestReachable_NamesAnAddressForClients(t *testing.T) {
-	for addr, want := range map[string]string{"[::]:80": "127.0.0.1:80", "0.0.0.0:81": "127.0.0.1:81",
-		"127.0.0.1:82": "127.0.0.1:82"} {
-		tcp, err := net.ResolveTCPAddr("tcp", addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := reachable(tcp); got != want {
-			t.Errorf("%s: got %s, want %s", addr, got, want)
-		}
-	}
-}

@@ -2,10 +2,8 @@ package adsim
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"spendsync/extract/adsim/clock"
 	"spendsync/extract/adsim/config"
@@ -173,44 +171,6 @@ func TestAccount_BadAndGoodSources(t *testing.T) {
 	}
 	if len(spend) < 2000 || top < all.Spend/2 {
 		t.Errorf("%d sources, a tenth of which cost %d of %d", len(spend), top, all.Spend)
-	}
-}
-
-func TestAccount_HasAwkwardNamesAndAllStatuses(t *testing.T) {
-	s := sim(config.Config{})
-	st := s.Snapshot()
-	list := s.World.Account.Listing(st.Anchor, st.Today).List
-	if len(list) != 36 {
-		t.Errorf("%d campaigns, want 36", len(list))
-	}
-	names, statuses, creatives := "", map[string]int{}, 0
-	for _, c := range list {
-		names += c.Name + "\n"
-		if n := utf8.RuneCountInString(c.Name); n < 1 || n > 100 || strings.TrimSpace(c.Name) == "" {
-			t.Errorf("name of %d characters: %q", n, c.Name)
-		}
-		statuses[c.Status(st.Today)]++
-		for _, cr := range c.Creatives {
-			creatives++
-			if cr.Created <= st.Today {
-				statuses["creative "+cr.Status(st.Today)]++
-			}
-		}
-	}
-	for _, part := range []string{"=HYPERLINK", "🎉", "冬", "حملة", `"Quoted"`, "<script>", "90d  ",
-		strings.Repeat("Long tail, ", 9) + "."} {
-		if !strings.Contains(names, part) {
-			t.Errorf("no name with %q", part)
-		}
-	}
-	for _, status := range []string{"active", "paused", "archived", "rejected", "creative active", "creative paused",
-		"creative rejected", "creative draft", "creative archived"} {
-		if statuses[status] == 0 {
-			t.Errorf("nothing is %s: %v", status, statuses)
-		}
-	}
-	if creatives < 200 {
-		t.Errorf("%d creatives, want hundreds", creatives)
 	}
 }
 
