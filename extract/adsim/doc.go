@@ -40,9 +40,10 @@
 //
 // A campaign that was changed through the API spends by its settings from then on; in a prepaid account
 // (Config.Prepaid) every campaign does. Its traffic without changes is the supply: it gets the part of the day's
-// traffic during which it is active, within its dates, from each source while the source is bought, for each creative
-// while that is active. Twice the bid draws about twice the traffic at twice the price. The day's limit, and what is left of a prepaid balance, are of the day as a whole: if its rows
-// cost more, each gets its part of the amount. Days before a change keep their numbers.
+// traffic during which it is active, within its dates, from each source while the source is bought, for each
+// creative while that is active. Twice the bid draws about twice the traffic at twice the price. The day's limit,
+// and what is left of a prepaid balance, are of the day as a whole: if its rows cost more, each gets its part of the
+// amount. Days before a change keep their numbers.
 //
 // # What a test can do to it
 //
