@@ -70,8 +70,8 @@ func (c *contribution) addChangesOf(seen schema.Date, days []schema.Date) error 
 }
 
 // linesOf returns the lines of files, one file after the other, up to the first error.
-func linesOf(files []iter.Seq2[[]schema.SpendChange, error], unread *error) iter.Seq[schema.SpendChange] {
-	return func(yield func(schema.SpendChange) bool) {
+func linesOf[R any](files []iter.Seq2[[]R, error], unread *error) iter.Seq[R] {
+	return func(yield func(R) bool) {
 		for _, file := range files {
 			for batch, err := range file {
 				if err != nil {

@@ -36,8 +36,8 @@ type Staged struct {
 	tables  map[string]*stagedTable        // of the settings, by name
 	learned map[string]schema.Date         // campaigns whose past became known, with its first day
 	tracker map[schema.Date]*manifest.File // days of the operator's tracker that differ from the stored ones
-	// trackerChanges are the differences between these days and the stored ones.
-	trackerChanges []schema.TrackerChange
+	// trackerChanges are the days of seeing of the differences between these days and the stored ones, by private file.
+	trackerChanges []schema.Date
 	replies        *stagedReplies // of the settings; nil: there are none
 	pinned         string
 

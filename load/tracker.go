@@ -79,7 +79,9 @@ func (g *Staged) PutTracker(day schema.Date, stored, rows []schema.TrackerDay, f
 	}
 	info.Day = day
 	if len(stored) > 0 {
-		g.PutTrackerChanges(changes)
+		if err := g.PutTrackerChanges(changes); err != nil {
+			return false, fmt.Errorf("%s %s: %w", schema.TrackerChanges.FullName(), day, err)
+		}
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -2,45 +2,64 @@ package load
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
+	"spendsync/load/durable"
 	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
-// PutTrackerChanges stages differences between days of the tracker as stored and as a file of this run has them.
-func (g *Staged) PutTrackerChanges(lines []schema.TrackerChange) {
+// PutTrackerChanges stages differences between one day of the tracker as stored and as a file of this run has it. They
+// are in key order, and of one reading; days come in their order. A private file keeps them until the generation is
+// built: of a large file that differs in every row, they would not fit into memory.
+func (g *Staged) PutTrackerChanges(lines []schema.TrackerChange) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	for i := range lines {
+		lines[i].AccountID, lines[i].RunID = g.store.account, g.runID
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, l := range lines {
-		l.AccountID, l.RunID = g.store.account, g.runID
-		g.trackerChanges = append(g.trackerChanges, l)
-	}
+	_, err := g.putPrivate(trackerChangesPath(len(g.trackerChanges)), schema.TrackerChanges.Table,
+		parquet.Record(schema.TrackerChanges, lines))
+	g.trackerChanges = append(g.trackerChanges, schema.DateOf(lines[0].SeenAt.Time()))
+	return err
 }
+
+func trackerChangesPath(number int) string { return fmt.Sprintf("tracker_changes/%d", number) }
 
 // addTrackerChanges adds the differences to the files of the days of seeing. A line with the key of a stored one takes
 // its place.
 func (c *contribution) addTrackerChanges() error {
 	s, t := c.g.store, schema.TrackerChanges
-	bySeen := map[schema.Date][]schema.TrackerChange{}
-	for _, l := range c.g.trackerChanges {
-		seen := schema.DateOf(l.SeenAt.Time())
-		bySeen[seen] = append(bySeen[seen], l)
+	bySeen := map[schema.Date][]iter.Seq2[[]schema.TrackerChange, error]{}
+	for i, seen := range c.g.trackerChanges {
+		bySeen[seen] = append(bySeen[seen], parquet.Batches(s.opts.disk, c.g.staged(trackerChangesPath(i)), t))
 	}
 	for _, seen := range slices.Sorted(maps.Keys(bySeen)) {
 		path := manifest.PartPath(t.Table, s.account, seen)
-		var lines []schema.TrackerChange
+		into := path
+		var was []iter.Seq2[[]schema.TrackerChange, error]
 		if old := c.file(path); old != nil {
-			var err error
-			if lines, err = readPart(c.files, path, old, t); err != nil {
-				return err
+			dir, name := c.files.whereIs(path)
+			was = append(was, manifest.Batches(s.opts.disk, dir, name, old, t))
+			if c.files.isStaged(path) {
+				into = "again/" + path // it is being read
 			}
 		}
-		info, err := c.g.putPart(path, t.Table, parquet.Record(t, mergeTrackerChanges(lines, bySeen[seen])))
-		if err != nil {
+		var unread error
+		info, err := c.g.putPart(into, t.Table, parquet.RecordsOf(t, mergeTrackerChanges(linesOf(was, &unread),
+			linesOf(bySeen[seen], &unread))))
+		if err == nil && into != path {
+			err = durable.Storage(s.opts.disk.Rename(c.g.staged(into), c.g.staged(path)))
+		}
+		if err = errors.Join(unread, err); err != nil {
 			return fmt.Errorf("%s %s: %w", t.FullName(), seen, err)
 		}
 		info.Day = seen
@@ -49,12 +68,32 @@ func (c *contribution) addTrackerChanges() error {
 	return nil
 }
 
-// mergeTrackerChanges returns all lines in key order, of each key the last one.
-func mergeTrackerChanges(stored, lines []schema.TrackerChange) []schema.TrackerChange {
-	all := slices.Concat(lines, stored)
-	slices.Reverse(all[:len(lines)])
-	slices.SortStableFunc(all, compareTrackerChanges)
-	return slices.CompactFunc(all, func(a, b schema.TrackerChange) bool { return compareTrackerChanges(a, b) == 0 })
+// mergeTrackerChanges returns the lines of both in key order; of a key that both have, the new one.
+func mergeTrackerChanges(stored, lines iter.Seq[schema.TrackerChange]) iter.Seq[schema.TrackerChange] {
+	return func(yield func(schema.TrackerChange) bool) {
+		next, stop := iter.Pull(stored)
+		defer stop()
+		old, ok := next()
+		for l := range lines {
+			for ok && compareTrackerChanges(old, l) < 0 {
+				if !yield(old) {
+					return
+				}
+				old, ok = next()
+			}
+			if ok && compareTrackerChanges(old, l) == 0 {
+				old, ok = next()
+			}
+			if !yield(l) {
+				return
+			}
+		}
+		for ; ok; old, ok = next() {
+			if !yield(old) {
+				return
+			}
+		}
+	}
 }
 
 func compareTrackerChanges(a, b schema.TrackerChange) int {

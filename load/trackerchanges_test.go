@@ -24,7 +24,7 @@ func TestTrackerChanges_AreAddedOnce(t *testing.T) {
 		lines []schema.TrackerChange
 		want  string
 	}{
-		{at, []schema.TrackerChange{line("S2", at, 2), line("S1", at, 3)}, "S1 3 A, S2 2 A"},
+		{at, []schema.TrackerChange{line("S1", at, 3), line("S2", at, 2)}, "S1 3 A, S2 2 A"},
 		{at, nil, "S1 3 A, S2 2 A"},
 		{later, []schema.TrackerChange{line("S1", later, 4), line("S2", at, 5)}, "S1 3 A, S1 4 C, S2 5 C"},
 		{next, []schema.TrackerChange{line("S1", next, 6)}, "S1 3 A, S1 4 C, S1 6 D, S2 5 C"},
@@ -41,7 +41,11 @@ func TestTrackerChanges_AreAddedOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g.PutTrackerChanges(step.lines)
+		for _, l := range step.lines {
+			if err := g.PutTrackerChanges([]schema.TrackerChange{l}); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if _, err := scene.publish(t.Context(), g); err != nil {
 			t.Fatal(err)
 		}

@@ -9,19 +9,24 @@ import (
 	"spendsync/schema"
 )
 
-// ChangeRecords makes Arrow records of restatements, in their order. A record is valid only until the next iteration.
-// Without lines it makes none.
+// ChangeRecords is [RecordsOf] of restatements.
 func ChangeRecords(lines iter.Seq[schema.SpendChange]) iter.Seq[arrow.Record] {
+	return RecordsOf(schema.SpendChanges, lines)
+}
+
+// RecordsOf makes Arrow records of rows, in their order. A record is valid only until the next iteration. Without rows
+// it makes none.
+func RecordsOf[R any](t schema.TableOf[R], all iter.Seq[R]) iter.Seq[arrow.Record] {
 	return func(yield func(arrow.Record) bool) {
-		var rows []schema.SpendChange
+		var rows []R
 		give := func() bool {
-			rec := schema.SpendChanges.Record(memory.DefaultAllocator, rows)
+			rec := t.Record(memory.DefaultAllocator, rows)
 			defer rec.Release()
 			rows = rows[:0]
 			return yield(rec)
 		}
-		for l := range lines {
-			if rows = append(rows, l); len(rows) == RecordRows && !give() {
+		for r := range all {
+			if rows = append(rows, r); len(rows) == RecordRows && !give() {
 				return
 			}
 		}
