@@ -172,6 +172,7 @@ func (e edit) orderSources(cp *market.Campaign, c *SourceChange) error {
 			return fmt.Errorf("%s: %w", part.verb, p)
 		}
 	}
+	of = e.OfCampaign(cp.ID) // the lists have changed
 	for id, v := range c.Bids {
 		src, ok := e.Account.Sources.Index(id)
 		bid, amount := money.Parse(fmt.Sprint(v))
