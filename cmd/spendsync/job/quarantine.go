@@ -125,12 +125,17 @@ func (k kept) take(ctx context.Context, days []quarantine.Day) (taken []takenDay
 			taken, done[q.Date], runs[q.RunID] = append(taken, day), true, true
 		}
 	}
+	return taken, datesBut(days, done), nil
+}
+
+// datesBut returns the dates of kept days that are not done.
+func datesBut(days []quarantine.Day, done map[schema.Date]bool) (left []schema.Date) {
 	for _, q := range days {
 		if !done[q.Date] && !slices.Contains(left, q.Date) {
 			left = append(left, q.Date)
 		}
 	}
-	return taken, left, nil
+	return left
 }
 
 // stage stages a day whose replies in quarantine prove more than the stored day.
