@@ -42,5 +42,5 @@
 // The packages below: manifest (what is in a data directory, and whether it is intact), commit (a
 // generation takes its place, all or nothing), durable (files that survive a crash), history (versions
 // over time), parquet (the files of tables), duck (the DuckDB file), quarantine (replies of unproven
-// days), settingslog (replies of the settings).
+// days).
 package load

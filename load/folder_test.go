@@ -125,7 +125,7 @@ func TestStore_OddFilesHoldNothingUp(t *testing.T) {
 		"manifest": manifest.FileName, "account": "manifest/account=acme/*.json",
 		"ledger": "ledger/account=acme/*.jsonl",
 		"table":  "parquet/campaign_history/*/data.parquet", "day": "parquet/spend_daily/*/*/data.parquet",
-		"raw": "raw/spend_report/*/*/0001.json.zst", "replies": "raw/settings/*/*/*.zst",
+		"raw":        "raw/spend_report/*/*/0001.json.zst",
 		"quarantine": "quarantine/*/*/about.json", "commit record": manifest.CommitName,
 	} {
 		for how, put := range map[string]func(path string) error{

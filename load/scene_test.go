@@ -23,14 +23,13 @@ import (
 	"spendsync/load/history"
 	"spendsync/load/manifest"
 	"spendsync/load/quarantine"
-	"spendsync/load/settingslog"
 	"spendsync/schema"
 	"spendsync/schema/schematest"
 )
 
 // A scene is one publication in which everything that a store has changes, so
 // that a test can disturb it at any moment: a restated day, a new day of which a row was refused, a day with
-// few changed rows, the replies of all, versions of settings, limits, the flat marts, the ledger, quarantine.
+// few changed rows, their replies, versions of settings, limits, the flat marts, the ledger, quarantine.
 
 // quickDir is a folder of the test's own, in memory where there is such a place:
 // these tests make thousands of stores, and none of them needs a disk.
@@ -222,9 +221,7 @@ func (r sceneRun) stage(ctx context.Context, s *Store, g *Staged) error {
 	if n := len(limits); n == 0 || limits[n-1].Used != limit.Used {
 		limits = append(limits, limit)
 	}
-	kept := s.CollectReplies()
-	kept.Add(settingslog.Reply{At: seen, Kind: "limits", Reply: fmt.Sprintf(`{"used": %d}`, r.used)})
-	if err := errors.Join(PutTable(g, schema.AccountLimits, limits), g.PutReplies(kept, seen)); err != nil {
+	if err := PutTable(g, schema.AccountLimits, limits); err != nil {
 		return err
 	}
 	// What cannot be put into quarantine holds no run up.
@@ -303,18 +300,17 @@ var sceneRoot string
 
 // sceneKinds are the files that a run of the scene writes or replaces, by their published or staged names.
 var sceneKinds = map[string]*regexp.Regexp{
-	"manifest":            regexp.MustCompile(`manifest\.json`),
-	"an account's file":   regexp.MustCompile(`manifest[/~]account=acme`),
-	"commit record":       regexp.MustCompile(`commit\.json`),
-	"ledger":              regexp.MustCompile(`ledger[/~]account=acme`),
-	"partial day":         regexp.MustCompile(`spend_daily.*day=` + (day - 2).String()),
-	"keys of stale rows":  regexp.MustCompile(`stale~` + (day - 3).String()),
-	"restatements":        regexp.MustCompile(`spend_change`),
-	"reply":               regexp.MustCompile(`spend_report.*day=` + (day - 2).String()),
-	"replies of settings": regexp.MustCompile(`raw[/~]settings`),
-	"quarantined reply":   regexp.MustCompile(`quarantine/.*\.zst`),
-	"quarantined day":     regexp.MustCompile(`quarantine/.*about\.json`),
-	"DuckDB file":         regexp.MustCompile(`warehouse\.duckdb`),
+	"manifest":           regexp.MustCompile(`manifest\.json`),
+	"an account's file":  regexp.MustCompile(`manifest[/~]account=acme`),
+	"commit record":      regexp.MustCompile(`commit\.json`),
+	"ledger":             regexp.MustCompile(`ledger[/~]account=acme`),
+	"partial day":        regexp.MustCompile(`spend_daily.*day=` + (day - 2).String()),
+	"keys of stale rows": regexp.MustCompile(`stale~` + (day - 3).String()),
+	"restatements":       regexp.MustCompile(`spend_change`),
+	"reply":              regexp.MustCompile(`spend_report.*day=` + (day - 2).String()),
+	"quarantined reply":  regexp.MustCompile(`quarantine/.*\.zst`),
+	"quarantined day":    regexp.MustCompile(`quarantine/.*about\.json`),
+	"DuckDB file":        regexp.MustCompile(`warehouse\.duckdb`),
 }
 
 // kindOf returns the kind of a file of the scene; empty: another.

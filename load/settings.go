@@ -126,7 +126,7 @@ func (g *Staged) PinAccount(account string) { g.pinned = account }
 func (g *Staged) DropSettings() {
 	clear(g.tables)
 	clear(g.learned)
-	g.settled, g.extraKeys, g.replies = nil, nil, nil
+	g.settled, g.extraKeys = nil, nil
 }
 
 // PutExtraKeys stages how often the keys of a table's entities that no column shows changed, by their paths.

@@ -38,7 +38,6 @@ type Staged struct {
 	tracker map[schema.Date]*manifest.File // days of the operator's tracker that differ from the stored ones
 	// trackerChanges are the days of seeing of the differences between these days and the stored ones, by private file.
 	trackerChanges []schema.Date
-	replies        *stagedReplies // of the settings; nil: there are none
 	pinned         string
 
 	settled   *settledCampaigns                         // nil: they stay unchanged

@@ -14,12 +14,6 @@ import (
 	"spendsync/schema"
 )
 
-// stagedReplies are the files of replies of the settings on their way.
-type stagedReplies struct {
-	files map[string]*manifest.File
-	gone  []string
-}
-
 // PutRaw keeps one reply of a day that is being read, with its fingerprint. It is published only with its
 // day. If the stored reply is the same and undamaged, it stays.
 func (g *Staged) PutRaw(d schema.Date, page int, body []byte, rows int64, fingerprint string) error {

@@ -14,7 +14,6 @@ func (c *contribution) addSettings() {
 	if settled := c.g.settled; settled != nil {
 		c.Settled, c.SettledUnclear = append([]string{}, settled.ids...), settled.unclear
 	}
-	c.addReplies()
 	for name, st := range c.g.tables {
 		if st.confirmations != nil {
 			c.Confirmations[name] = *st.confirmations

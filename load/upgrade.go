@@ -13,7 +13,8 @@ import (
 )
 
 // upgradeFiles writes again every Parquet file of a table that has changed since the version of the base, of every
-// account: a folder has files of one schema, since readers of several files refuse others or drop columns.
+// account: a folder has files of one schema, since readers of several files refuse others or drop columns. It removes
+// the replies of the settings that version 10 kept.
 func (n *generationBuilder) upgradeFiles() error {
 	if n.base == nil || n.base.SchemaVersion == schema.Version {
 		return nil
@@ -21,6 +22,11 @@ func (n *generationBuilder) upgradeFiles() error {
 	for _, account := range n.accounts() {
 		files := n.next.Accounts[account].Files
 		for _, path := range slices.Sorted(maps.Keys(files)) {
+			if files[path].Kind == manifest.KindSettings { // each version has its JSON
+				delete(files, path)
+				n.files.removes = append(n.files.removes, path)
+				continue
+			}
 			t := schema.Named(files[path].Table)
 			if t == nil || t.FilesVersion() <= n.base.SchemaVersion {
 				continue

@@ -47,6 +47,12 @@ func TestUpgrade_WritesFilesAgain(t *testing.T) {
 	if file.SHA256 == was.Accounts[account].Files[path].SHA256 || is.SchemaVersion != schema.Version {
 		t.Errorf("the calendar stayed as it was, and the store is of version %d", is.SchemaVersion)
 	}
+	for path, f := range was.Accounts[account].Files {
+		_, err := os.Stat(filepath.Join(dir, path))
+		if f.Kind == manifest.KindSettings && (is.Accounts[account].Files[path] != nil || err == nil) {
+			t.Errorf("%s is still there", path)
+		}
+	}
 	for path, f := range is.Accounts[account].Files {
 		if table := schema.Named(f.Table); table != nil && table.FilesVersion() > was.SchemaVersion {
 			version, err := parquet.Version(durable.OS, filepath.Join(dir, path))

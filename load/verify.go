@@ -20,7 +20,6 @@ import (
 	"spendsync/load/history"
 	"spendsync/load/manifest"
 	"spendsync/load/parquet"
-	"spendsync/load/settingslog"
 	"spendsync/schema"
 )
 
@@ -228,8 +227,8 @@ func (v *verifier) file(account string, a *manifest.Account, path string, info *
 	switch info.Kind {
 	case manifest.KindRaw:
 		return nil // read with its day
-	case manifest.KindReplies:
-		return settingslog.Store{Disk: v.opts.disk, Dir: v.dir}.Check(path, info)
+	case manifest.KindSettings:
+		return nil
 	}
 	if info.Table == schema.SpendDaily.Name {
 		return v.day(account, a, path, info)

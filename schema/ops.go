@@ -261,12 +261,11 @@ type File struct {
 	AccountID string `col:"account_id" id:"1" key:"true"`
 	// Path below the data directory.
 	Path string `col:"path" id:"2" key:"true"`
-	// parquet: rows of a table; raw: a reply of the report as received, compressed with zstd; settings:
-	// replies of the settings, a line of JSON each, compressed with zstd, and the index of them.
+	// parquet: rows of a table; raw: a reply of the report as received, compressed with zstd.
 	Kind string `col:"kind" id:"3"`
 	// Table whose rows a Parquet file holds.
 	TableName Null[string] `col:"table_name" id:"4"`
-	// Rows in the file; for a reply, rows in the reply; for settings, lines.
+	// Rows in the file; for a reply, rows in the reply.
 	Rows int64 `col:"rows" id:"5"`
 	// Size of the file.
 	Bytes int64 `col:"bytes" id:"6"`

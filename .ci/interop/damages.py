@@ -126,7 +126,6 @@ def cases(store, older):
     yield "other sums", edited(lambda s, r, a: a["days"][day]["sums"].update(spend="1.000000"))
     yield "sums of other rows", edited(lambda s, r, a: a["days"][day]["sums"].update(rows=1))
     yield "other rows of a file", edited(lambda s, r, a: a["files"][tables["calendar"]].update(rows=1))
-    yield "other rows of replies", edited(lambda s, r, a: a["files"][kinds["settings"]].update(rows=1))
     yield "a day without a file", edited(lambda s, r, a: (a["files"].pop(spend), (s / spend).unlink()))
     yield "a file without a day", edited(lambda s, r, a: a["days"].pop(day))
     yield "a longer ledger", edited(lambda s, r, a: a["ledger"].update({ledger: 10**9}))

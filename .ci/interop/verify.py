@@ -96,9 +96,7 @@ class Store:
             return None
         try:
             if info["kind"] != "parquet":  # lines of JSON, or one reply
-                lines = pa.input_stream(str(self.dir / path), compression="zstd").read().count(b"\n")
-                if info["kind"] == "settings" and lines != info["rows"]:
-                    self.damage(path, f"it has {lines} lines, and had {info['rows']}")
+                pa.input_stream(str(self.dir / path), compression="zstd").read()
                 return None
             rows = pq.ParquetFile(self.dir / path).read()
         except (OSError, pa.ArrowException) as e:

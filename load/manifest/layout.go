@@ -38,16 +38,6 @@ func RawPath(account string, day schema.Date, page int) string {
 	return fmt.Sprintf("raw/spend_report/account=%s/day=%s/%04d.json.zst", account, day, page)
 }
 
-// RepliesPath is the path of the replies of the settings that were new on a day.
-func RepliesPath(account string, seen schema.Date) string {
-	return fmt.Sprintf("raw/settings/account=%s/seen=%s/replies.jsonl.zst", account, seen)
-}
-
-// RepliesIndexPath is the path of the index of the newest replies of the settings.
-func RepliesIndexPath(account string) string {
-	return fmt.Sprintf("raw/settings/account=%s/index.jsonl.zst", account)
-}
-
 // LedgerPath is the path of the account's ledger of a month (UTC).
 func LedgerPath(account string, at time.Time) string {
 	return fmt.Sprintf("ledger/account=%s/%s.jsonl", account, at.UTC().Format("2006-01"))

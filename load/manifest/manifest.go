@@ -195,7 +195,8 @@ func (m Meaning) Equal(other Meaning) bool {
 const (
 	KindParquet = "parquet"
 	KindRaw     = "raw"
-	KindReplies = "settings" // of the settings: lines of JSON, compressed
+	// KindSettings is of replies of the settings, which version 11 of the tables does not keep.
+	KindSettings = "settings"
 )
 
 // File is one published file.

@@ -62,7 +62,6 @@ func TestFile_Repair(t *testing.T) {
 		want string
 		mart bool
 	}{
-		{File{Kind: KindReplies}, RepairLost, false},
 		{File{Kind: KindRaw}, RepairLost, false},
 		{File{Kind: KindParquet, Table: "spend_daily"}, durable.RepairReplay, false},
 		{File{Kind: KindParquet, Table: "spend_change"}, RepairLost, false},

@@ -775,9 +775,9 @@ CREATE TABLE "ops"."file" (
 COMMENT ON TABLE "ops"."file" IS 'The published files behind this generation, as the manifest names them.';
 COMMENT ON COLUMN "ops"."file"."account_id" IS 'Account whose file it is.';
 COMMENT ON COLUMN "ops"."file"."path" IS 'Path below the data directory.';
-COMMENT ON COLUMN "ops"."file"."kind" IS 'parquet: rows of a table; raw: a reply of the report as received, compressed with zstd; settings: replies of the settings, a line of JSON each, compressed with zstd, and the index of them.';
+COMMENT ON COLUMN "ops"."file"."kind" IS 'parquet: rows of a table; raw: a reply of the report as received, compressed with zstd.';
 COMMENT ON COLUMN "ops"."file"."table_name" IS 'Table whose rows a Parquet file holds.';
-COMMENT ON COLUMN "ops"."file"."rows" IS 'Rows in the file; for a reply, rows in the reply; for settings, lines.';
+COMMENT ON COLUMN "ops"."file"."rows" IS 'Rows in the file; for a reply, rows in the reply.';
 COMMENT ON COLUMN "ops"."file"."bytes" IS 'Size of the file.';
 COMMENT ON COLUMN "ops"."file"."sha256" IS 'SHA-256 of the file, in hexadecimal.';
 COMMENT ON COLUMN "ops"."file"."_run_id" IS 'Run that wrote the file.';

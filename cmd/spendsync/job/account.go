@@ -7,7 +7,6 @@ import (
 
 	"spendsync/extract"
 	"spendsync/load"
-	"spendsync/load/settingslog"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -37,9 +36,6 @@ func (n *settingsReader) readAccount(ctx context.Context, key keyProof) *account
 		return nil
 	}
 	at := schema.InstantOf(n.run.Now())
-	for kind, e := range map[string]extract.Entity{"me": who.me, "limits": limits, "balance": balance} {
-		n.read.replies.Add(settingslog.Reply{At: at, Kind: kind, Reply: string(e.Raw)})
-	}
 	read := transform.Account(who.me, limits, balance, at, n.context())
 	a := &accountRead{limits: read.Limits}
 	n.mu.Lock()

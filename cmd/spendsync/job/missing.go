@@ -122,7 +122,6 @@ func (n *settingsReader) askForCampaigns(ctx context.Context, missing map[string
 				alive = append(alive, a.id)
 			}
 		case errors.Is(a.err, extract.ErrNotFound):
-			n.keepUnlisted(a)
 			entityOf(n.read.campaigns, a.id).notThere = schema.Some(missing[a.id].confirmed)
 		case ctx.Err() == nil:
 			n.fail("campaign", a.id, "failed", a.err)
@@ -130,17 +129,6 @@ func (n *settingsReader) askForCampaigns(ctx context.Context, missing map[string
 	}
 	n.saysMissing("campaigns", "campaign", alive, left)
 	return due
-}
-
-// keepUnlisted keeps the service's reply about a campaign that the listing lacks. The null of the listing keeps a
-// replay from mistaking an older entry of the listing for the current one.
-func (n *settingsReader) keepUnlisted(a found) {
-	n.keep(listedCampaign, a.id, []byte("null"))
-	if a.err != nil {
-		n.keep(extract.KindCampaign, a.id, []byte("null"))
-		return
-	}
-	n.keep(extract.KindCampaign, a.id, a.entity.Raw)
 }
 
 // saysMissing records entities that a listing lacks although the service still finds them, and those that were not
@@ -189,7 +177,6 @@ func (n *settingsReader) readUnlistedCreatives(ctx context.Context) {
 				alive = append(alive, a.id)
 			}
 		case errors.Is(a.err, extract.ErrNotFound):
-			n.keepCreative(extract.Entity{ID: a.id, Raw: []byte("null")}, missing[a.id].campaign)
 			entityOf(n.read.creatives, a.id).notThere = schema.Some(missing[a.id].confirmed)
 		case ctx.Err() == nil:
 			n.fail("creative", a.id, "failed", a.err)

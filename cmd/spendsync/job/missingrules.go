@@ -6,26 +6,25 @@ import (
 	"slices"
 	"strings"
 
-	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/schema"
 	"spendsync/transform"
 )
 
 // confirmRules reads the source settings again that lack stored rules: a rule ends when two readings in a row lack it.
-// What was read is kept from here on, unless the two differ.
+// If the two differ, the rules of both stand, and the next run reads them again.
 func (n *settingsReader) confirmRules(ctx context.Context) {
-	differ := n.differingSources()
-	lacking, err := n.lackingRules(differ)
+	sources := n.sourcesRead()
+	lacking, err := n.lackingRules(sources)
 	if err != nil {
 		n.fail("source settings", "rules", "failed", err)
-		for _, s := range differ {
+		for _, s := range sources {
 			s.kinds = nil
 		}
 		return
 	}
 	for _, campaign := range lacking {
-		s := differ[campaign]
+		s := sources[campaign]
 		e, err := n.run.API.Sources(ctx, campaign)
 		var again transform.SourceRead
 		if err == nil {
@@ -39,23 +38,19 @@ func (n *settingsReader) confirmRules(ctx context.Context) {
 		if second := rulesIn(again); !slices.Equal(s.rules, second) {
 			s.rules = unionOf(s.rules, second)
 			n.read.campaigns[campaign].isSettled = false
-			delete(differ, campaign)
 		}
-	}
-	for campaign, s := range differ {
-		n.keep(extract.KindSources, campaign, s.reply)
 	}
 }
 
-// differingSources returns the source settings that differ from the last kept replies, by campaign.
-func (n *settingsReader) differingSources() map[string]*readSources {
-	differ := map[string]*readSources{}
+// sourcesRead returns the source settings that this run has read, by campaign.
+func (n *settingsReader) sourcesRead() map[string]*readSources {
+	read := map[string]*readSources{}
 	for id, c := range n.read.campaigns {
-		if c.sources != nil && c.sources.reply != nil {
-			differ[id] = c.sources
+		if c.sources != nil {
+			read[id] = c.sources
 		}
 	}
-	return differ
+	return read
 }
 
 // unionOf returns the rules that either of two readings has, those of the second as it has them.

@@ -75,9 +75,6 @@ func (r *settingsStage) stage(s *settings, staged *load.Staged) error {
 	if err == nil && s.money != nil {
 		err = s.money.stage(r.store, staged)
 	}
-	if err == nil {
-		err = staged.PutReplies(s.replies, s.at)
-	}
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 
 	"spendsync/extract"
 	"spendsync/load/history"
-	"spendsync/load/settingslog"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -22,7 +21,6 @@ type settings struct {
 	creatives map[string]*readEntity
 	money     *accountRead               // nil: it could not be read
 	reported  []transform.ReportCreative // creatives that the report names
-	replies   *settingslog.Collector     // those that are new; nil: none are kept
 	readKeys  map[string]map[string]bool // by stream: keys that values were read from
 
 	unread      unreadCounter         // the fields that were not understood
@@ -59,12 +57,11 @@ type readSources struct {
 	rules []sourceRule
 	kinds map[string]bool // rules that could be read, by kind
 	isOdd bool            // they were not understood in full
-	reply []byte          // if it differs from the last kept one, until confirmRules has judged it
 }
 
-func newSettings(replies *settingslog.Collector) *settings {
+func newSettings() *settings {
 	return &settings{campaigns: map[string]*readEntity{}, creatives: map[string]*readEntity{},
-		readKeys: map[string]map[string]bool{}, replies: replies}
+		readKeys: map[string]map[string]bool{}}
 }
 
 // entityOf returns the value of an entity, which it adds.
@@ -153,7 +150,7 @@ func (s *settings) release() {
 	for _, e := range s.campaigns {
 		e.delivery, e.sources = nil, nil
 	}
-	s.creatives, s.reported, s.replies = nil, nil, nil
+	s.creatives, s.reported = nil, nil
 }
 
 // readAny reports whether the settings are worth a generation of their own. A run that was

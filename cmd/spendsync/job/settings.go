@@ -13,7 +13,6 @@ import (
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/load/history"
-	"spendsync/load/settingslog"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -55,7 +54,7 @@ type settingsReader struct {
 func newSettingsReader(r *session) *settingsReader {
 	return &settingsReader{
 		run: r, before: r.store.Account().SettledFor(r.Version), budget: r.newBudget(),
-		read: newSettings(r.store.CollectReplies()),
+		read: newSettings(),
 	}
 }
 
@@ -137,22 +136,13 @@ func (n *settingsReader) context() transform.SettingsContext {
 	return transform.SettingsContext{Account: n.run.Account, RunID: n.run.RunID, Service: n.run.Service}
 }
 
-// keep keeps the service's reply about an entity.
-func (n *settingsReader) keep(kind, id string, reply []byte) {
-	n.read.replies.Add(settingslog.Reply{At: schema.InstantOf(n.run.Now()), Kind: kind, ID: id, Reply: string(reply)})
-}
-
-// fail records something that could not be read. The received part of a reply is kept. A read that a signal or the
-// budget ended is not a failure: the next run reads it.
+// fail records something that could not be read. A read that a signal or the budget ended is not a failure: the next
+// run reads it.
 func (n *settingsReader) fail(kind, id, state string, err error) {
 	if errors.Is(err, context.Canceled) {
 		return
 	}
-	reply := extract.TakeReply(err)
-	if reply == nil && kind == extract.KindCampaign && !errors.Is(err, extract.ErrContract) {
-		reply = []byte("null") // so a replay does not mistake an older reply for the current one
-	}
-	n.keep(kind, id, reply)
+	extract.TakeReply(err) // the error may be held until the run ends
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.read.lines = append(n.read.lines, n.line(kind, id, "", state, schema.Some(err.Error())))

@@ -10,7 +10,6 @@ import (
 
 	"spendsync/extract"
 	"spendsync/load/history"
-	"spendsync/load/settingslog"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -19,7 +18,6 @@ import (
 // parts are independent: one that fails keeps no other back.
 func (n *settingsReader) readCampaign(ctx context.Context, listed extract.Entity) error {
 	detail, err := n.run.API.Campaign(ctx, listed.ID)
-	n.keep(extract.KindCampaign, listed.ID, detail.Raw)
 	if err != nil {
 		n.fail("campaign", listed.ID, "failed", err)
 	}
@@ -31,7 +29,6 @@ func (n *settingsReader) readCampaign(ctx context.Context, listed extract.Entity
 
 // readUnlisted reads a campaign that the listing lacks and that answers by itself.
 func (n *settingsReader) readUnlisted(ctx context.Context, a found) error {
-	n.keepUnlisted(a)
 	return n.readParts(ctx, extract.Entity{ID: a.id}, a.entity, nil)
 }
 
@@ -173,7 +170,6 @@ func (n *settingsReader) wholeCreative(ctx context.Context, e extract.Entity, ca
 
 // takeCreative stores a creative of a campaign, and reports whether some of it is unread.
 func (n *settingsReader) takeCreative(c readCreative, campaign string) (unread bool, err error) {
-	n.keepCreative(c.Entity, campaign)
 	n.mu.Lock()
 	e := entityOf(n.read.creatives, c.ID)
 	if c.err == nil && e.creative != nil {
@@ -196,12 +192,6 @@ func (n *settingsReader) takeCreative(c readCreative, campaign string) (unread b
 	return len(c.reading.Unread) > 0, c.err
 }
 
-// keepCreative keeps the service's reply about a creative.
-func (n *settingsReader) keepCreative(e extract.Entity, campaign string) {
-	n.read.replies.Add(settingslog.Reply{At: schema.InstantOf(n.run.Now()), Kind: extract.KindCreative, Of: campaign,
-		ID: e.ID, Reply: string(e.Raw)})
-}
-
 // readSources reads a campaign's source settings.
 func (n *settingsReader) readSources(ctx context.Context, campaign string) (read transform.SourceRead, err error) {
 	e, err := n.run.API.Sources(ctx, campaign)
@@ -209,7 +199,6 @@ func (n *settingsReader) readSources(ctx context.Context, campaign string) (read
 		read, err = transform.Sources(e, campaign, n.context())
 	}
 	if err != nil {
-		n.keep(extract.KindSources, campaign, e.Raw)
 		n.fail("source settings of", campaign, "failed", err)
 		return read, err
 	}
@@ -219,9 +208,6 @@ func (n *settingsReader) readSources(ctx context.Context, campaign string) (read
 		schema.RuleBlocked: read.BlockedRead, schema.RuleAllowed: read.AllowedRead,
 		schema.RuleBid: read.BidsRead, schema.RuleOptimized: read.OptimizedRead,
 	}}
-	if !n.read.replies.Has(extract.KindSources, campaign, e.Raw) {
-		sources.reply = e.Raw
-	}
 	unread := []string{"bids_last_read_at"}
 	if slices.Contains(read.Unread, "source_mode") {
 		unread = append(unread, "source_mode")

@@ -97,7 +97,6 @@ func (n *settingsReader) due() (due []dueCampaign) {
 	for _, e := range n.read.listing.Entities {
 		c := entityOf(n.read.campaigns, e.ID)
 		c.isListed = true
-		n.keep(listedCampaign, e.ID, e.Raw)
 		_, settled := slices.BinarySearch(n.before, e.ID)
 		if settled && !n.run.Full && transform.Archived(n.run.Service, e) {
 			n.read.skipped++
