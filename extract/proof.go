@@ -205,8 +205,6 @@ func (p *proof[T]) end(n int, rows int64, news bool, a *pageReply[T]) {
 		if p.seen.Ended = true; total > all {
 			p.seen.Short = fmt.Sprintf("page %d: %s", n, a.noRows("0 rows"))
 		}
-	case total == all && rows < p.size: // the last page, in whatever order its rows came
-		p.seen.Ended = true
 	case !news:
 		// The same page again: the service does not page. The answer is whole if the page
 		// had room for more. A first page longer than requested has a limit of the service's own,
