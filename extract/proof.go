@@ -130,8 +130,10 @@ func (p *proof[T]) add(n int, a *pageReply[T]) (isPart bool, err error) {
 		}
 	}
 	rows := int64(len(a.items))
-	// Rows without a key may be the same ones for ever.
-	news := n == 1 || p.keys.n > before || p.noKey > noKey && p.seen.Total > p.seen.Distinct
+	// Rows without a key may be the same ones for ever. Where rows come twice, a short page that completes the stated
+	// total is its last one, though its rows came before.
+	news := n == 1 || p.keys.n > before || p.noKey > noKey && p.seen.Total > p.seen.Distinct ||
+		p.seen.Repeats != "" && p.seen.Total == p.seen.Rows+rows && rows < p.size
 	p.end(n, rows, news, a)
 	if n > 1 && rows > 0 && !news {
 		return false, nil

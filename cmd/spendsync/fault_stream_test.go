@@ -166,7 +166,7 @@ func TestFault_ATotalThatDiffers(t *testing.T) { // A6
 	w.service.Fail(adsim.Fault{Kind: adsim.Truncate, Rows: 40, Query: "include_creatives=true", Day: day})
 	for range 2 {
 		if code, _, last := w.runLogged(read...); code == exit.OK ||
-			!strings.Contains(last, "the service's own total is") {
+			!strings.Contains(last, "the service's own sum is") {
 			t.Errorf("rows missing: exit %d: %s", code, last)
 		}
 	}

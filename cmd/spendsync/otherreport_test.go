@@ -88,7 +88,7 @@ func TestSync_DoubtsVanishedKeys(t *testing.T) {
 	})
 	was := w.ask("FROM spend_daily ORDER BY ALL")
 	if code, _, last := w.run("sync"); code != exit.Auth || !strings.Contains(last, "4 finished days") ||
-		!strings.Contains(last, "backfill") {
+		!strings.Contains(last, "sync --from") {
 		t.Errorf("sync: exit %d: %s", code, last)
 	}
 	if w.ask("FROM spend_daily ORDER BY ALL") != was {

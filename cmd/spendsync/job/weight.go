@@ -19,9 +19,9 @@ const enough = 2
 // One each speaks for it: its pages came to an end; as many rows came as the service states; they add up to the
 // service's own sum; every other read with the same rows, the stored one included. One each speaks against it: another
 // number or sum, a few rows less than are stored, rows of one key that are added up. Two each: a loss, which is rows
-// that are stated and did not come, more than half of the stored day, or values that could be read; and whatever could
-// make another one useless. An empty answer without proof, and a sum that is still that of the stored rows, outweigh
-// everything.
+// that did not come though every page states them, more than half of the stored day, or values that could be read; and
+// whatever could make another one useless. An empty answer without proof, and a sum that is still that of the stored
+// rows, outweigh everything.
 func (read *dayRead) weigh(day schema.Date, known *manifest.Day, before []string) error {
 	counted, summed := read.RowsTotalState == schema.RowsMatched, read.Control == schema.ControlMatched
 	differs, seen := read.Control == schema.ControlDiffers, read.seen
@@ -44,7 +44,7 @@ func (read *dayRead) weigh(day schema.Date, known *manifest.Day, before []string
 			"the answer is empty, and no sum of the service's confirms it"},
 		{read.isSumOfStored, -9, "the service's own sum is that of the stored rows"},
 		{read.RowsTotalState == schema.RowsDiffer, -1, read.miscounted()},
-		{read.RowsTotalState == schema.RowsDiffer && isAbove, -1, seen.Short},
+		{read.RowsTotalState == schema.RowsDiffer && isAbove && seen.Moved == "", -1, seen.Short},
 		{seen.Moved != "", -2, seen.Moved},
 		{differs, -1, read.difference()},
 		{differs && seen.Full, -2, "only the stated total shows the end"},
