@@ -91,7 +91,7 @@ var noWaits = change{"spendsync/extract", "limit.go",
 const benchNow = "BENCH_NOW"
 
 // otherClock starts the clock at benchNow.
-var otherClock = change{"spendsync/cmd/spendsync", "run.go", "now: time.Now}", `now: func() func() time.Time {
+var otherClock = change{"spendsync/cmd/spendsync", "run.go", "now: time.Now,", `now: func() func() time.Time {
 	began, at := time.Now(), time.Now()
 	for _, v := range environ {
 		if text, ok := strings.CutPrefix(v, "` + benchNow + `="); ok {
@@ -99,7 +99,7 @@ var otherClock = change{"spendsync/cmd/spendsync", "run.go", "now: time.Now}", `
 		}
 	}
 	return func() time.Time { return at.Add(time.Since(began)) }
-}()}`}
+}(),`}
 
 // overlay writes an -overlay for go build, with the changes, into a folder.
 func overlay(ctx context.Context, dir string, changes ...change) (path string, err error) {
