@@ -244,21 +244,6 @@ func TestSameDay_WantsTheOrder(t *testing.T) {
 	}
 }
 
-// putManifest replaces the manifest of a store.
-func putManifest(t testing.TB, dir string, m *manifest.Manifest) {
-	t.Helper()
-	e, err := m.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for path, b := range e.Parts {
-		if err := os.WriteFile(filepath.Join(dir, path), b, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	spoiled(t, filepath.Join(dir, manifest.FileName), e.Root)
-}
-
 // TestDamage_RebuildNamesWhatItCannotMend: no file of the store may change, and each damaged one is named with what
 // brings it back.
 func TestDamage_RebuildNamesWhatItCannotMend(t *testing.T) {

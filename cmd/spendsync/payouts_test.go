@@ -38,7 +38,8 @@ func TestPayouts_BecomeATableWithHistory(t *testing.T) {
 	sync(exit.OK, "")
 	w.wantAnswer("true", "SELECT round(sum(revenue) - 10.5 * sum(conversions), 6) = 0 AND "+
 		"sum(conversions) > 0 AND round(sum(profit) - sum(revenue) + sum(spend), 6) = 0 FROM (SELECT "+
-		"conversions_value AS revenue, conversions, spend, conversions_value - spend::DOUBLE AS profit FROM mart.campaign_report)")
+		"conversions_value AS revenue, conversions, spend, conversions_value - spend::DOUBLE AS profit "+
+		"FROM mart.campaign_report)")
 	for key, cells := range pageCells(t, w.report())["a1-campaigns-1"] {
 		if strings.HasSuffix(key, " campaigns") {
 			continue // the sums

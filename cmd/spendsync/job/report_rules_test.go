@@ -23,18 +23,6 @@ func closed() chan struct{} {
 	return done
 }
 
-// clientOf asks an API that a test states.
-func clientOf(t *testing.T, api paths) *extract.Client {
-	t.Helper()
-	client, err := extract.NewClient(extract.Options{BaseURL: "https://ads.test", Authorize: func(*http.Request) {},
-		RetryBudget: 1, Transport: api})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.Close)
-	return client
-}
-
 // TestWithhold: a day that is not proven leaves the run, and its replies stay, unless they are those that are stored.
 func TestWithhold(t *testing.T) {
 	d, end := newDayTest(t, emptyStore(t), &scriptedReport{day: schema.DateOf(worldNow) - 5, reads: []string{"a1 =1"},

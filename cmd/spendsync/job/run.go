@@ -23,9 +23,8 @@ type run struct {
 	newVersions int64           // of settings
 	preview     load.Preview    // of the last generation
 
-	published    int             // generations
-	restatements int             // of the days, in the published generations
-	notesBefore  []manifest.Note // of the account, before this run; nil until they are weighed
+	published    int // generations
+	restatements int // of the days, in the published generations
 }
 
 // row is the run's line in the ledger.
