@@ -43,9 +43,9 @@ LEFT JOIN (
   -- Whole numbers are added up, of hundred-billionths: the order of the rows must not matter.
   SELECT
     d.creative,
-    sum((1e11 * d.clicks * (p.impressions - d.impressions) / p.impressions)::BIGINT)::DOUBLE / 1e11 AS own_clicks,
-    sum((1e11 * (p.clicks - d.clicks) * d.impressions / p.impressions)::BIGINT)::DOUBLE / 1e11 AS other_clicks,
-    sum((1e11 * p.clicks * d.impressions * (p.impressions - d.impressions) / (p.impressions * p.impressions))::BIGINT)::DOUBLE / 1e11 AS click_variance,
+    sum((1e11 * d.clicks * (p.impressions - d.impressions) / p.impressions)::HUGEINT)::DOUBLE / 1e11 AS own_clicks,
+    sum((1e11 * (p.clicks - d.clicks) * d.impressions / p.impressions)::HUGEINT)::DOUBLE / 1e11 AS other_clicks,
+    sum((1e11 * p.clicks * d.impressions * (p.impressions - d.impressions) / (p.impressions * p.impressions))::HUGEINT)::DOUBLE / 1e11 AS click_variance,
     sum(p.clicks::BIGINT)::BIGINT AS place_clicks, sum(p.impressions::BIGINT)::BIGINT AS place_impressions
   FROM placed AS d
   -- Creatives are compared where they share a place.
