@@ -20,6 +20,7 @@ import (
 	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // TestUpgrade_WritesFilesAgain upgrades the kept store of version 10, which has a calendar with two more columns: a
@@ -164,7 +165,7 @@ func takeBack(t *testing.T, dir string, table *schema.Table, column string) {
 	recs := map[string]arrow.Record{}
 	for path, f := range files {
 		if f.Table == table.Name {
-			all, err := parquet.Concat(parquet.Records(durable.OS, filepath.Join(dir, path), table))
+			all, err := schematest.Concat(parquet.Records(durable.OS, filepath.Join(dir, path), table))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -40,7 +40,7 @@ func TestEveryColumn_SurvivesTheWholeWay(t *testing.T) {
 			if err := execAll(ctx, conn, statements); err != nil {
 				t.Fatal(err)
 			}
-			rec, err := parquet.Concat(tableRecords(ctx, conn, table, "SELECT "+table.SQLColumns()+" FROM "+
+			rec, err := schematest.Concat(tableRecords(ctx, conn, table, "SELECT "+table.SQLColumns()+" FROM "+
 				table.SQLName(), "true"))
 			if err != nil {
 				t.Fatal(err)
@@ -79,7 +79,7 @@ func writeRecord(t *testing.T, table *schema.Table, rec arrow.Record) string {
 
 func rowsOfFile(t *testing.T, table *schema.Table, path string) any {
 	t.Helper()
-	rec, err := parquet.Concat(parquet.Records(durable.OS, path, table))
+	rec, err := schematest.Concat(parquet.Records(durable.OS, path, table))
 	if err != nil {
 		t.Fatal(err)
 	}
