@@ -52,12 +52,12 @@ func TestDemo_ShowsTheWholeJob(t *testing.T) {
 		t.Fatalf("the demo does not say how to go on:\n%s", text)
 	}
 	if len(lines) == 4 && strings.TrimSpace(lines[0]) != "cd "+dir {
-		t.Errorf("the demo goes on with %q", lines[0])
+		t.Errorf("the demo continues with %q", lines[0])
 	}
 	for _, line := range lines[len(lines)-3:] {
 		command, ok := strings.CutPrefix(strings.TrimSpace(line), program()+" ")
 		if !ok {
-			t.Errorf("the demo goes on with %q", line)
+			t.Errorf("the demo continues with %q", line)
 		}
 		words := strings.Fields(command)
 		if len(lines) == 4 { // as in that folder

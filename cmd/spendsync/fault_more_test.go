@@ -102,7 +102,7 @@ func TestFault_TheWrongCertificate(t *testing.T) {
 
 // TestFault_RefusedInTheMiddle: after some requests the password is refused (A25).
 // Refused from the first request on, it is wrong; refused after it was accepted, it may pass. Of the days read until
-// then each is whole. With a new password in its file the same run goes on.
+// then each is whole. With a new password in its file the same run continues.
 func TestFault_RefusedInTheMiddle(t *testing.T) {
 	schematest.Long(t)
 	for name, tc := range map[string]struct {

@@ -42,7 +42,7 @@ type dayRead struct {
 }
 
 // prove reads a day until a read is proven, or all reads together are. If neither is, the day that is stored stands,
-// unless the day goes on.
+// unless the day is still open.
 func (r *dayReader) prove(
 	ctx context.Context, from pages, day schema.Date, work *lease, step *schema.Step,
 ) (*dayRead, error) {
@@ -91,7 +91,7 @@ func (r *dayReader) keepPages(day schema.Date, read *dayRead, staged int) error 
 		r.s.staged.DropPages(day, staged+1, math.MaxInt), r.s.staged.DropPages(day, 1, staged-read.pages+1))
 }
 
-// together weighs several reads as one. After the last read of a day that goes on, what came stands until the next run
+// together weighs several reads as one. After the last read of an open day, what came stands until the next run
 // though it is not proven: rows that move while they are paged never are. It must not take away much of the stored day,
 // nor add up rows that may have come twice.
 func (r *dayReader) together(
