@@ -196,8 +196,9 @@ func TestGuide_FitsAnAssistant(t *testing.T) {
 		w.must("query", "-c", statement)
 	}
 	for name := range strings.SplitSeq(queries.Guide, "`") {
-		if strings.HasPrefix(name, "mart.") {
-			w.must("query", name)
+		if view, ok := strings.CutPrefix(name, "mart."); ok { // package queries asks each of them
+			w.wantAnswer("1", "SELECT count(*) FROM duckdb_views() WHERE schema_name = 'mart' AND "+
+				"view_name = '"+view+"'")
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"spendsync/load/durable"
+	"spendsync/schema/schematest"
 )
 
 // TestStorages_ThatLackSomething: a proxy takes from a storage what some do not have. Push and pull work all the same,
@@ -69,7 +70,7 @@ func TestStorages_ThatLackSomething(t *testing.T) {
 			p, s := newS3(t), newStore(t)
 			p.fail(lack.fault)
 			var log bytes.Buffer
-			for i := range int64(12) {
+			for i := range int64(schematest.Times(6, 12, 12)) {
 				s.now = s.now.Add(20 * time.Hour)
 				s.publish(100+i, 200)
 				o := s.pushOptions()
