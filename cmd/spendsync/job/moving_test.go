@@ -233,6 +233,38 @@ func TestFinishedDay_OfAWrongTotal(t *testing.T) {
 	}
 }
 
+// TestFinishedDay_OfATotalThatLeavesRowsOut: a service that never counts some rows, and gives no sum of its own, takes
+// a row of a stored day back. Three reads without it are the day.
+func TestFinishedDay_OfATotalThatLeavesRowsOut(t *testing.T) {
+	w := newWorld(t)
+	day, takesBack := w.today()-4, false
+	w.transport = &editedReport{RoundTripper: noSums{w.service.Transport()}, edit: func(asked schema.Date,
+		_ url.Values, reply *reportReply, _ int) int {
+		reply.Pagination["total_rows"] -= 3
+		if takesBack && asked == day {
+			reply.Data = reply.Data[:len(reply.Data)-1]
+			reply.Pagination["total_rows"]--
+		}
+		return 0
+	}}
+	w.sync(exit.Partial, "total_rows")
+	count := func() (rows int) {
+		rows, err := strconv.Atoi(w.ask("SELECT count(*) FROM spend_daily WHERE report_date = '%s'", day))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rows
+	}
+	before := count()
+	w.rereadAll()
+	takesBack = true
+	w.sync(exit.Partial, "33 days of 33 planned proven")
+	if got := count(); got != before-1 {
+		t.Errorf("%d rows, want one less than %d", got, before)
+	}
+	w.wantVerified()
+}
+
 // countsNoZeros is a report that counts rows with spend only, and has the others behind them.
 type countsNoZeros struct {
 	http.RoundTripper

@@ -18,14 +18,16 @@ const enough = 2
 //
 // One each speaks for it: its pages came to an end; as many rows came as the service states; they add up to the
 // service's own sum; every other read with the same rows, the stored one included. One each speaks against it: another
-// number or sum, a few rows less than are stored, rows of one key that are added up. Two each: a loss, which is rows
-// that did not come though every page states them, more than half of the stored day, or values that could be read; and
-// whatever could make another one useless. An empty answer without proof, and a sum that is still that of the stored
-// rows, outweigh everything.
+// number or sum, a few rows less than are stored, rows of one key that are added up. (A number that leaves rows out,
+// such as those without spend, and did so in the stored day, says nothing.) Two each: a loss, which is rows that did
+// not come though every page states them, more than half of the stored day, or values that could be read; and whatever
+// could make another one useless. An empty answer without proof, and a sum that is still that of the stored rows,
+// outweigh everything.
 func (read *dayRead) weigh(day schema.Date, known *manifest.Day, before []string) error {
 	counted, summed := read.RowsTotalState == schema.RowsMatched, read.Control == schema.ControlMatched
 	differs, seen := read.Control == schema.ControlDiffers, read.seen
 	twice, isAbove := read.twice(), read.RowsTotal.V > read.came()
+	isMiscounted := read.RowsTotalState == schema.RowsDiffer && !read.isCountedAs(known)
 	isEmpty := read.sums.Rows+read.Refused == 0
 	few, most := read.lost(known)
 	read.likes += read.alike(known, before)
@@ -43,8 +45,8 @@ func (read *dayRead) weigh(day schema.Date, known *manifest.Day, before []string
 		{isEmpty && (differs || known != nil && known.Sums.Rows > 0 && !summed), -9,
 			"the answer is empty, and no sum of the service's confirms it"},
 		{read.isSumOfStored, -9, "the service's own sum is that of the stored rows"},
-		{read.RowsTotalState == schema.RowsDiffer, -1, read.miscounted()},
-		{read.RowsTotalState == schema.RowsDiffer && isAbove && seen.Moved == "", -1, seen.Short},
+		{isMiscounted, -1, read.miscounted()},
+		{isMiscounted && isAbove && seen.Moved == "", -1, seen.Short},
 		{seen.Moved != "", -2, seen.Moved},
 		{differs, -1, read.difference()},
 		{differs && seen.Full, -2, "only the stated total shows the end"},
@@ -156,6 +158,12 @@ func (read *dayRead) isDamaged(known *manifest.Day) bool {
 		was = known.Refused + known.Unread
 	}
 	return read.Refused+read.Unread > was
+}
+
+// isCountedAs reports whether the service states fewer rows than came, and did so in the stored day.
+func (read *dayRead) isCountedAs(known *manifest.Day) bool {
+	return known != nil && known.RowsTotal.Valid && known.RowsTotal.V < known.Sums.Rows &&
+		read.RowsTotal.V < read.came()
 }
 
 func (read *dayRead) miscounted() string {
