@@ -85,6 +85,8 @@ type proof[T any] struct {
 	seed    maphash.Seed
 	scratch []byte
 	hashes  []uint64
+	first   uint64 // the sum of the hashes of the first page's rows
+	last    uint64 // that of the page before
 }
 
 // newProof starts a walk. longest records the number of rows of a page without a stated size, and returns the highest
@@ -121,8 +123,9 @@ func (p *proof[T]) add(n int, a *pageReply[T]) (isPart bool, err error) {
 	}
 	// One after the other without anything between, so that the processor looks for the
 	// places of some at a time: each lies elsewhere in memory.
-	before, repeats, noKey := p.keys.n, "", p.noKey
+	before, repeats, noKey, sum := p.keys.n, "", p.noKey, uint64(0)
 	for i, hash := range p.hashes {
+		sum += hash
 		if hash == noHash {
 			p.noKey++
 		} else if !p.keys.add(hash) && repeats == "" {
@@ -130,10 +133,13 @@ func (p *proof[T]) add(n int, a *pageReply[T]) (isPart bool, err error) {
 		}
 	}
 	rows := int64(len(a.items))
-	// Rows without a key may be the same ones for ever. Where rows come twice, a short page that completes the stated
-	// total is its last one, though its rows came before.
-	news := n == 1 || p.keys.n > before || p.noKey > noKey && p.seen.Total > p.seen.Distinct ||
-		p.seen.Repeats != "" && p.seen.Total == p.seen.Rows+rows && rows < p.size
+	// While more rows are stated, a page repeats another one only if it has the rows of the page before it, or of the
+	// first: without an order, all of its rows may have come on different ones. Rows without a key may be any.
+	isSame := p.noKey == noKey && (sum == p.last || sum == p.first)
+	news := n == 1 || p.keys.n > before || p.seen.Total > p.seen.Rows && !isSame
+	if p.last = sum; n == 1 {
+		p.first = sum
+	}
 	p.end(n, rows, news, a)
 	if n > 1 && rows > 0 && !news {
 		return false, nil
