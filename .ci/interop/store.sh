@@ -65,12 +65,15 @@ make_store() {
   # shellcheck source=/dev/null
   . "$work/variables"
   export SPENDSYNC_DATA_DIR=$work/data SPENDSYNC_ACCOUNT=acme SPENDSYNC_REQUESTS_PER_MINUTE=120
-  export SPENDSYNC_METRICS_FILE=$work/metrics/spendsync.prom SPENDSYNC_PAYOUTS=$work/payouts.csv,$work/tracker.csv
+  export SPENDSYNC_METRICS_FILE=$work/metrics/spendsync.prom SPENDSYNC_PAYOUTS=$work/payouts.csv
   printf 'from,to,campaign,creative,source,payout\n2026-01-01,,,,,9.50\n' >"$work/payouts.csv"
-  printf 'day,campaign,source,clicks,approved,held,refused,revenue\n%s,C1,S1,90,2,1,1,19.00\n' "${then%T*}" >"$work/tracker.csv"
   mkdir "$work/metrics"
   cp -r .ci/interop "$work/interop"
   TEST_PROCESS=spendsync TEST_NOW=$then "$work/spendsync.test" sync 2>"$work/log" || failed_sync
+  { echo day,campaign,source,clicks,approved,held,refused,revenue
+    "$work/spendsync" query --raw -c "SELECT report_date, campaign_id, source_id, clicks, 2, 1, 1, 19 FROM spend_daily
+      WHERE clicks > 9 ORDER BY ALL LIMIT 1" | sed 1d; } >"$work/tracker.csv"
+  SPENDSYNC_PAYOUTS+=,$work/tracker.csv
   control clock "{\"now\":\"$(date -u +%FT%TZ)\",\"standing\":false}"
   "$work/spendsync" sync 2>"$work/log" && failed_sync || [ $? = 11 ] || failed_sync # days are lost, and named
   restate_and_sync 104
