@@ -48,9 +48,8 @@ const (
 // a hundred. Reading everything twice would cost a hundred in a hundred,
 // and prove less: an entry that is skipped twice looks like a deleted one.
 //
-// The service's own statement proves the end: a total that is reached and counts more
-// than its own page (see listTotals), or a statement that nothing follows. Without such
-// a statement a page may be short because the service makes smaller pages than
+// The service's own total proves the end, if it is reached and counts more than its own
+// page (see listTotals). Without a total a page may be short because the service makes smaller pages than
 // requested: the end is then a page without new entries, or one with fewer entries than
 // the longest page of this kind in this run.
 //
@@ -83,7 +82,7 @@ const (
 	shifted                        // a page does not join
 	short                          // fewer entries than the total
 	endless                        // no end within the offsets, or the same full page again
-	stuck                          // the same short page again, or nothing where more is promised
+	stuck                          // the same short page again
 	unrecognized                   // an entry is not recognized
 )
 
@@ -182,15 +181,11 @@ func (l *lister) walk(ctx context.Context, statuses []string) (passage, error) {
 		l.take(part, offset, &p)
 		n, news := part.shown, len(p.seen) > known
 		switch {
-		case part.more == stated(false), n < listLimit && p.total >= 0 && int64(len(p.seen)) >= p.total:
+		case n < listLimit && p.total >= 0 && int64(len(p.seen)) >= p.total:
 			return p.closed(), nil
-		case !news && part.more == stated(true):
-			p.end, p.why = stuck, fmt.Sprintf("the service says that more follows, and nothing does "+
-				"at offset %d", offset)
-			return p, nil
 		case !news && (n <= 1 || n < part.most || n < listLimit && p.total >= 0):
 			return p.closed(), nil
-		case news && n < part.most && p.total < 0 && part.more == unstated:
+		case news && n < part.most && p.total < 0:
 			return p.closed(), nil
 		case !news:
 			p.end, p.why = endless, fmt.Sprintf("at offset %d the same entries come again", offset)

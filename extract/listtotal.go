@@ -67,7 +67,7 @@ func (l *lister) doubtTotal(ctx context.Context, statuses []string, part listPar
 		total.set(countsPage)
 		p.total = -1
 		return nil
-	case part.total < 0, n <= 1, n == listLimit, part.shown < part.most, part.more != unstated:
+	case part.total < 0, n <= 1, n == listLimit, part.shown < part.most:
 		// There is no total, or it does not decide where the list ends.
 		return nil
 	}

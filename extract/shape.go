@@ -23,8 +23,7 @@
 //   - How many entries a list has in all may be stated under the keys of "total", beside the array, one level above
 //     it, or within an object of "beside" there, or else under the only key there that speaks of a total. What is not
 //     a whole number counts as none. A total is only ever held
-//     against what was read (see [Listing]). Whether more follows may be said there, too, under the keys of "more",
-//     or of "next", null where nothing does.
+//     against what was read (see [Listing]).
 //     The total of a bare array may be in the header X-Total-Count.
 //   - An entry of a list may be the ID alone. An unrecognized entry does not affect
 //     the others, but makes the list incomplete.
@@ -139,24 +138,10 @@ func (r resource) unwrap(v Value, wrappers int) (Entity, error) {
 // listPart is one page of a list.
 type listPart struct {
 	entries []Entity
-	shown   int      // entries on the page, those that were refused included
-	refused string   // the first entry that is not one, and why
-	total   int64    // of the whole list, as far as the page states it; else -1
-	more    tristate // whether more follows
-	most    int      // entries that a page of this kind had in this run
-}
-
-// tristate is yes, no or unstated.
-type tristate int
-
-const unstated tristate = 0
-
-// stated returns a stated yes or no.
-func stated(yes bool) tristate {
-	if yes {
-		return 1
-	}
-	return -1
+	shown   int    // entries on the page, those that were refused included
+	refused string // the first entry that is not one, and why
+	total   int64  // of the whole list, as far as the page states it; else -1
+	most    int    // entries that a page of this kind had in this run
 }
 
 // list takes the entries out of a reply. An entry that is not recognised costs no other; a list
@@ -171,7 +156,6 @@ func (r resource) list(body []byte) (part listPart, err error) {
 		return part, err
 	}
 	part.shown, part.total = len(values), toldTotal(r.service, around)
-	part.more = toldMore(r.service, around)
 	texts := 0 // entries whose IDs are texts
 	all := make([]Entity, len(values))
 	errs := make([]error, len(values))
@@ -306,7 +290,7 @@ func (r resource) listKeys() []string {
 	return append([]string{r.plural}, r.service.Names("lists")...)
 }
 
-// besideList are the objects in which a reply may state the length of its list and whether more follows.
+// besideList are the objects in which a reply may state the length of its list.
 func besideList(s *service.Service, around []map[string]Value) (places []map[string]Value) {
 	for _, fields := range around {
 		places = append(places, fields)
@@ -349,28 +333,6 @@ func toldTotal(s *service.Service, around []map[string]Value) int64 {
 		return others[0]
 	}
 	return -1
-}
-
-// toldMore reports whether the reply states that more follows: explicitly, or through a next link that is neither
-// null nor empty.
-func toldMore(s *service.Service, around []map[string]Value) (more tristate) {
-	for _, place := range besideList(s, around) {
-		for _, key := range s.Names("more") {
-			switch string(place[key]) {
-			case "true":
-				return stated(true)
-			case "false":
-				return stated(false)
-			}
-		}
-		for _, key := range s.Names("next") {
-			if v, ok := place[key]; ok {
-				text, isText := v.Text()
-				return stated(!v.Null() && (!isText || text != "") && string(v) != "false")
-			}
-		}
-	}
-	return unstated
 }
 
 // byID is the rule for entities with an ID under one of the keys of "ids".

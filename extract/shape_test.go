@@ -328,18 +328,6 @@ func TestResource_TakesEntriesUnderTheirIDs(t *testing.T) {
 	}
 }
 
-// TestToldMore: only what says so, in words or by what is next, says that more follows.
-func TestToldMore(t *testing.T) {
-	for text, want := range map[string]tristate{
-		`{}`: unstated, `{"has_more":true}`: stated(true), `{"has_more":false,"next":"/2"}`: stated(false),
-		`{"has_more":"yes"}`: unstated, `{"next":null}`: stated(false), `{"next":""}`: stated(false),
-		`{"next":"/2"}`: stated(true), `{"next":false}`: stated(false), `{"pagination":{"hasNext":true}}`: stated(true),
-	} {
-		fields, _ := Value(text).Fields()
-		check(t, text, toldMore(nil, []map[string]Value{fields}), want)
-	}
-}
-
 // TestIDOf_WithinObjects: an entity in the place of its ID has it one or two objects deeper.
 func TestIDOf_WithinObjects(t *testing.T) {
 	for value, want := range map[string]string{
