@@ -24,6 +24,7 @@ func (g *Staged) contribute(base *manifest.Manifest, files *filing, contents Con
 	c := &contribution{g: g, base: accountOf(base, g.store.account, contents.Since), files: files}
 	c.Change = manifest.Change{Since: contents.Since, Unknown: contents.Unknown,
 		Asked: contents.Asked, Ask: contents.Ask, Reach: contents.Reach, Notes: contents.Notes,
+		Own:   contents.Own,
 		Days:  map[schema.Date]*manifest.Day{},
 		Files: map[string]*manifest.File{}, Confirmations: map[string]history.Confirmations{}}
 	c.addDays()

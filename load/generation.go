@@ -116,7 +116,8 @@ type Contents struct {
 	Asked   bool                  // the run knows what the report answers: Ask and Reach replace the account's
 	Ask     *manifest.Ask
 	Reach   int
-	Notes   []manifest.Note // of the account after this run; nil: they stay unchanged
+	Notes   []manifest.Note    // of the account after this run; nil: they stay unchanged
+	Own     *manifest.OwnFiles // nil: it stays unchanged
 	// Repair makes again what follows from the other files: the DuckDB file, and every mart and copy.
 	Repair bool
 }

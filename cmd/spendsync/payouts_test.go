@@ -257,3 +257,50 @@ func TestPayouts_OtherIDsAreRefused(t *testing.T) {
 	w.sync(time.Minute, exit.OK, "")
 	w.wantAnswer("240.500000", "SELECT sum(revenue) FROM tracker_daily")
 }
+
+// TestPayouts_WhatStaysWrongIsPublishedOnce: a file that stays wrong ends every sync in 4, and costs no generation and
+// no refused line but the first. ops.run has the exit code of each run, and a mended file ends it.
+func TestPayouts_WhatStaysWrongIsPublishedOnce(t *testing.T) {
+	w := newExportWorld(t)
+	const head, good = "date,campaign,source,clicks,revenue\n", "2026-11-18,{C},{S},9,20\n2026-11-19,{C},{S},7,7105\n"
+	const state = "SELECT max(generation), (SELECT count(*) FROM ops.refused_row), arg_max(exit_code, started_at) " +
+		"FROM ops.run"
+	w.write(head + good)
+	w.sync(time.Minute, exit.OK, "")
+	w.wantAnswer("3|0|0", state)
+	w.write(head + good + "2026-11-32,{C},{S},1,1\nTotal,,,17,7126\n")
+	w.sync(time.Hour, exit.Partial, `"2026-11-32" is not a day`)
+	w.wantAnswer("5|2|4", state)
+	for i := range 5 {
+		w.sync(time.Hour, exit.Partial, `"2026-11-32" is not a day`)
+		w.wantAnswer([]string{"6|2|4", "7|2|4", "8|2|4", "9|2|4", "10|2|4"}[i], state)
+	}
+	w.must("verify")
+	w.write(head + good + "2026-11-33,{C},{S},1,1\nTotal,,,17,7126\n")
+	w.sync(time.Hour, exit.Partial, `"2026-11-33" is not a day`)
+	w.wantAnswer("12|4|4", state)
+
+	// A day that is held is no other: it stays held until the export of another day has the same.
+	w.write(head + "2026-11-18,{C},{S},9,20\n2026-11-19,{C},{S},7,71\n")
+	w.sync(time.Hour, exit.Partial, "2026-11-19 would lose 7034.00")
+	w.wantAnswer("14|4|4", state)
+	w.sync(24*time.Hour, exit.Partial, "2026-11-19 would lose 7034.00")
+	w.sync(24*time.Hour, exit.Partial, "2026-11-19 would lose 7034.00")
+	w.wantAnswer("16|4|4", state)
+	w.wantAnswer("3", "SELECT runs FROM ops.note WHERE note LIKE 'tracker.held.2026-11-19.%'")
+	w.write(head + good)
+	w.sync(time.Hour, exit.OK, "")
+	w.wantAnswer("18|4|0", state)
+	w.sync(time.Hour, exit.OK, "")
+	w.wantAnswer("19|4|0", state)
+	if err := os.Remove(w.path); err != nil {
+		t.Fatal(err)
+	}
+	w.sync(time.Hour, exit.Partial, "tracker.csv")
+	w.sync(time.Hour, exit.Partial, "tracker.csv")
+	w.wantAnswer("22|4|4", state)
+	delete(w.env, "PAYOUTS")
+	w.sync(time.Hour, exit.OK, "")
+	w.wantAnswer("23|4|0", state)
+	w.must("verify")
+}

@@ -86,6 +86,9 @@ type Account struct {
 	// Notes are the differences that runs have seen lately, by name.
 	Notes []Note `json:"notes,omitempty"`
 
+	// Own is what the last reading of the operator's own files found wrong.
+	Own OwnFiles `json:"own_files,omitzero"`
+
 	Unknown []schema.UnknownField `json:"unknown_fields,omitempty"`
 	// Confirmations has those of the tables of versions, which are not in their rows.
 	Confirmations map[string]history.Confirmations `json:"memory,omitempty"`

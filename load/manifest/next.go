@@ -23,7 +23,8 @@ type Change struct {
 	Asked          bool                             // Ask and Reach replace the account's
 	Ask            *Ask
 	Reach          int
-	Notes          []Note // nil: unchanged
+	Notes          []Note    // nil: unchanged
+	Own            *OwnFiles // nil: unchanged
 	ReportedLost   []schema.Date
 }
 
@@ -64,6 +65,9 @@ func Next(base *Manifest, head Head, account string, c Change) *Manifest {
 	}
 	if c.Notes != nil {
 		a.Notes = c.Notes
+	}
+	if c.Own != nil {
+		a.Own = *c.Own
 	}
 	maps.Copy(a.ExtraKeys, c.ExtraKeys)
 	for _, u := range c.Unknown {

@@ -58,3 +58,17 @@ func (a *Account) NotesAfter(seen map[string]Note, at schema.Instant, runID stri
 	slices.SortFunc(notes, func(x, y Note) int { return strings.Compare(x.Name, y.Name) })
 	return notes
 }
+
+// OwnFiles is what a reading of the operator's own files found wrong.
+type OwnFiles struct {
+	Found   []OwnFinding `json:"found,omitempty"`
+	Refused string       `json:"refused,omitempty"` // hash of the lines that were set aside
+}
+
+// OwnFinding is one thing that is wrong with the operator's own files. It has a note if its data is stored, or held.
+type OwnFinding struct {
+	Message  string `json:"message"`
+	Note     string `json:"note,omitempty"`
+	ByHand   bool   `json:"by_hand,omitempty"`  // as of the note
+	Evidence string `json:"evidence,omitempty"` // of the note
+}

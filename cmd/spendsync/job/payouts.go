@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,19 +17,51 @@ import (
 	"spendsync/load"
 	"spendsync/load/durable"
 	"spendsync/load/history"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
 // ReadOwn reads the operator's own files. campaigns are those of the account.
 type ReadOwn func(ctx context.Context, campaigns map[string]bool) (*payouts.Own, error)
 
+// ownFiles is what findings about the operator's own files are about.
+const ownFiles = "payouts"
+
 // ownBudget is how long a run may read the operator's own files.
 const ownBudget = 5 * time.Minute
 
-// takeOwn reads the operator's own files after the run has published the days and the settings, and publishes what
-// differs from the stored numbers as a second generation. A file that is slow, wrong, or too large for this machine
-// costs nothing of the report: a day cannot be read again later, and a file can. What is wrong with a file ends the run
-// with exit 4.
+// assumeOwn makes what the last reading of the operator's own files found a finding of this run: few files are mended
+// within the hour. So a file that stays wrong is reported by the generation of the days, and needs none of its own.
+func (r *run) assumeOwn() {
+	if r.s.Own == nil {
+		return
+	}
+	r.own = r.s.known().Own
+	for _, f := range r.own.Found {
+		r.addOwn(f)
+	}
+}
+
+// addOwn adds a finding about the operator's own files.
+func (r *run) addOwn(f manifest.OwnFinding) {
+	s, notes, do := failed, []string(nil), "correct the file that is named; the days of the report and the stored "+
+		"numbers are safe, and the next sync reads the file again"
+	switch {
+	case f.ByHand:
+		s, notes, do = staleValue, []string{f.Note}, "look whether the export is complete: all rows, and not cut; "+
+			"then do nothing, or accept what it has by the command that is named"
+	case f.Note != "":
+		s, notes, do = differs, []string{f.Note}, fmt.Sprintf("look at the columns that are read; if they are right, "+
+			"'spendsync repair accept %s'", f.Note)
+	}
+	r.tally.findings = append(r.tally.findings, finding{what: ownFiles, severity: s, notes: notes,
+		evidence: f.Evidence, err: exit.Advise(errors.New(f.Message), "%s", do)})
+}
+
+// takeOwn reads the operator's own files after the run has published the days and the settings. It publishes a second
+// generation if the numbers differ from the stored ones, or the findings from those of the last reading. A file that is
+// slow, wrong, or too large for this machine costs nothing of the report: a day cannot be read again later, and a file
+// can. What is wrong with a file ends the run with exit 4.
 //
 // A stored day of an export is not replaced by one that lacks some of its rows or has less revenue: the file may be
 // cut, or the export capped. It is replaced when a later file, of another day, has the same again, or when its note is
@@ -36,7 +70,9 @@ func (r *run) takeOwn(ctx, publishing context.Context, campaigns witnesses, row 
 	if r.s.Own == nil {
 		return row
 	}
-	failures := len(r.tally.findings)
+	assumed := r.own
+	r.own = manifest.OwnFiles{}
+	r.tally.findings = slices.DeleteFunc(r.tally.findings, func(f finding) bool { return f.what == ownFiles })
 	err := r.s.staged.Discard()
 	if err == nil {
 		r.s.staged, err = r.s.store.Begin(r.s.RunID)
@@ -46,8 +82,14 @@ func (r *run) takeOwn(ctx, publishing context.Context, campaigns witnesses, row 
 		differs, err = r.readOwn(ctx, campaigns)
 	}
 	r.tally.stopped = r.tally.stopped || ctx.Err() != nil
+	if r.tally.stopped {
+		r.own = assumed
+	}
+	if r.own.Refused == assumed.Refused {
+		r.refused = nil
+	}
 	if err == nil {
-		if !differs && len(r.tally.findings) == failures && !r.tally.stopped {
+		if !differs && reflect.DeepEqual(r.own, assumed) && !r.tally.stopped {
 			return row
 		}
 		next, failed := r.publishStaged(publishing)
@@ -86,15 +128,19 @@ func (r *run) readOwn(ctx context.Context, campaigns witnesses) (differs bool, e
 		return differs, err
 	}
 	if err != nil {
-		r.failOwn("payouts", fmt.Errorf("%w; the payouts and the tracker's days that are stored stand", err))
+		r.foundOwn(manifest.OwnFinding{Message: err.Error() + "; the payouts and the tracker's days that are stored " +
+			"stand"})
 	}
 	return differs, nil
 }
 
-func (r *run) failOwn(what string, err error) {
-	r.tally.fail(what, exit.Advise(err, "correct the file that is named; the days of the report and the stored "+
-		"numbers are safe, and the next sync reads the file again"))
-	r.s.Log.Warn("your own numbers were not taken in as they are; those that are stored stand", "error", err)
+// foundOwn adds what this run finds wrong with the operator's own files.
+func (r *run) foundOwn(f manifest.OwnFinding) {
+	r.own.Found = append(r.own.Found, f)
+	r.addOwn(f)
+	if f.Note == "" {
+		r.s.Log.Warn("your own numbers were not taken in as they are; those that are stored stand", "error", f.Message)
+	}
 }
 
 // readOwnFiles reads the files with all campaigns that are known to be the account's.
@@ -150,19 +196,22 @@ func (r *run) stageTracker(ctx context.Context, own *payouts.Own) (changed int, 
 // takeFindings takes over what the reading found.
 func (r *run) takeFindings(own *payouts.Own) {
 	for _, f := range own.Failures {
-		r.failOwn("payouts", errors.New(f))
+		r.foundOwn(manifest.OwnFinding{Message: f})
 	}
-	for name, message := range own.Notes {
-		r.tally.findings = append(r.tally.findings, finding{what: "payouts", severity: differs, notes: []string{name},
-			err: exit.Advise(errors.New(message), "look at the columns that are read; if they are right, 'spendsync "+
-				"repair accept %s'", name)})
+	for _, name := range slices.Sorted(maps.Keys(own.Notes)) {
+		r.foundOwn(manifest.OwnFinding{Message: own.Notes[name], Note: name})
 	}
 	for _, said := range own.Said {
 		r.s.Log.Info("your own files", "found", said)
 	}
+	h := sha256.New()
 	for _, row := range own.Refused {
+		fmt.Fprintf(h, "%d %d %q %q %q\n", row.Page, row.RowNumber, row.Reason, row.Field, row.Raw)
 		row.AccountID, row.RunID, row.SeenAt = r.s.Account, r.s.RunID, schema.InstantOf(r.s.start)
 		r.refused = append(r.refused, row)
+	}
+	if len(own.Refused) > 0 {
+		r.own.Refused = fmt.Sprintf("%x", h.Sum(nil)[:8])
 	}
 }
 
@@ -216,12 +265,9 @@ func (r *run) mayShrink(own *payouts.Own, d payouts.Day, why string) bool {
 	if d.Day == own.From || d.Day == own.To {
 		edge = ", at the edge of the export"
 	}
-	err := fmt.Errorf("the tracker's day %s would lose %s%s: it is held, and the stored day stands until the "+
-		"export of "+
-		"another day has the same, or 'spendsync repair accept %s'", d.Day, why, edge, name)
-	r.tally.findings = append(r.tally.findings, finding{what: "payouts", severity: staleValue, notes: []string{name},
-		evidence: own.Hash, err: exit.Advise(err, "look whether the export is complete: all rows, and not cut; then "+
-			"do nothing, or accept what it has by the command that is named")})
+	r.foundOwn(manifest.OwnFinding{Note: name, ByHand: true, Evidence: own.Hash, Message: fmt.Sprintf("the tracker's "+
+		"day %s would lose %s%s: it is held, and the stored day stands until the export of another day has the same, "+
+		"or 'spendsync repair accept %s'", d.Day, why, edge, name)})
 	return false
 }
 

@@ -64,6 +64,7 @@ func (r *run) publish(
 		r.settings = nil
 		return row, errors.Join(unproven, r.settingsErr)
 	}
+	r.assumeOwn()
 	row, err = r.publishStaged(publishing)
 	switch {
 	case err == nil || read == nil || r.settingsErr != nil || failsReportToo(err):
@@ -111,7 +112,7 @@ func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
 	// A signal ends the reading at once, and the publication only after the grace.
 	prepared, err := r.s.staged.Prepare(ctx, load.Contents{
 		Since: r.since(), Unknown: unknown, Asked: true, Ask: r.ask, Notes: r.notes,
-		Reach: r.reach,
+		Reach: r.reach, Own: &r.own,
 	})
 	if err != nil {
 		return row, err
