@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -89,6 +90,8 @@ func (c *pullCommand) pull(ctx context.Context, url, dir string) (err error) {
 		return exit.Usagef("--every %v is not positive", c.every)
 	case dir == "":
 		return exit.Usagef("which folder?")
+	case strings.Contains(dir, "://"):
+		return exit.Usagef("which folder? %s is an address; write it and a folder, in this order", dir)
 	}
 	b, err := c.app.openBucket(url)
 	if err != nil {

@@ -29,6 +29,7 @@ func TestPull_ARestoredStoreGoesOnAsOneThatWasNeverLost(t *testing.T) {
 	if err := os.RemoveAll(lost.dir); err != nil {
 		t.Fatal(err)
 	}
+	lost.wantEnd(exit.Usage, "which folder? "+bucket, "correct", "pull", "--all", bucket)
 	lost.must("pull", "--all", bucket, lost.dir)
 	w.restate(w.today() - 1) // the service goes on for both
 	bid("0.12")
