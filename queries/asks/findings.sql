@@ -34,9 +34,7 @@ silent AS (
 money AS (
   SELECT
     r.account_id, 'runway' AS kind, '' AS place, NULL::DATE AS since_date, r.days_until_stop < l.urgent_days AS begins,
-    CASE WHEN r.days_until_stop <= 0 THEN 'the balance is at the level where the service pauses the campaigns'
-      ELSE 'the money lasts ' || printf('%.1f', r.days_until_stop) || ' more days at the pace of now' END AS happened,
-    'add money before then: spendsync query runway' AS what_to_do
+    r.reason AS happened, coalesce(r.action, 'add money before then') || ': spendsync query runway' AS what_to_do
   FROM mart.budget_runway AS r
   CROSS JOIN level AS l
   WHERE r.days_until_stop < l.urgent_days + 1
@@ -44,15 +42,7 @@ money AS (
 broken AS (
   SELECT
     b.account_id, 'break' AS kind, b.kind || ' ' || b.campaign_id AS place, b.since_date, true AS begins,
-    CASE b.kind
-      WHEN 'conversions_stopped' THEN 'conversions of “' || coalesce(b.campaign_name, b.campaign_id) || '” stopped: ' || b.observed::BIGINT || ' since ' || b.since_date
-        || ', where ' || round(b.expected)::BIGINT || ' were to be expected'
-      WHEN 'spend_jumped' THEN '“' || coalesce(b.campaign_name, b.campaign_id) || '” spent ' || printf('%.1f', b.observed / b.expected) || ' times its usual on ' || b.since_date
-      WHEN 'spend_fell' THEN '“' || coalesce(b.campaign_name, b.campaign_id) || '” spent ' || round(100 * b.observed / b.expected)::BIGINT || ' % of its usual on ' || b.since_date
-      WHEN 'ctr_collapsed' THEN 'clicks of “' || coalesce(b.campaign_name, b.campaign_id) || '” fell to ' || round(100 * b.observed / b.expected)::BIGINT || ' % of its usual since ' || b.since_date
-      ELSE '“' || coalesce(b.campaign_name, b.campaign_id) || '” is active and does not deliver: ' || b.delivery_status
-    END AS happened,
-    b.action
+    '“' || coalesce(b.campaign_name, b.campaign_id) || '”: ' || b.reason AS happened, b.action
   FROM mart.breaks AS b
 ),
 leaked AS (
@@ -71,9 +61,8 @@ leaked AS (
 losing AS (
   SELECT
     p.account_id, 'loses' AS kind, p.campaign_id AS place, NULL::DATE AS since_date, p.verdict = 'loses' AS begins,
-    '“' || coalesce(p.campaign_name, p.campaign_id) || '” loses: a conversion costs ' || CASE WHEN p.cpa_expected IS NULL THEN 'more than it is worth'
-      ELSE '$' || printf('%.2f', p.cpa_expected) END || coalesce(', its target is $' || printf('%.2f', p.target_cpa), '') AS happened,
-    'lower its bids, block its worst sources, or pause it: spendsync query which_campaigns_pay' AS what_to_do
+    '“' || coalesce(p.campaign_name, p.campaign_id) || '”' || CASE p.verdict WHEN 'loses' THEN ' loses' ELSE '' END || ': ' || p.reason AS happened,
+    coalesce(p.action, 'wait until it is clear') || ': spendsync query which_campaigns_pay' AS what_to_do
   FROM mart.campaign_performance AS p
   WHERE p.campaign_status = 'active' AND (p.verdict = 'loses' OR (p.verdict IN ('unclear', 'broken_tracking', 'unknown') AND coalesce(p.excess_spend > 0, true)))
 ),

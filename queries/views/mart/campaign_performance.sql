@@ -186,8 +186,8 @@ SELECT
     WHEN 'unknown' THEN 'some of its conversions are not known'
     WHEN 'no_target' THEN 'nobody said what a conversion is worth'
     ELSE
-      CASE WHEN j.cpa_expected IS NULL THEN format('it spent ${:,.2f} without a conversion', j.spend::DOUBLE) ELSE format('a conversion costs ${:,.2f}', j.cpa_expected) END
-      || format(', and is worth ${:,.2f}', j.worth::DOUBLE) || CASE j.verdict WHEN 'unclear' THEN ': chance may explain the difference' ELSE '' END
+      CASE WHEN j.cpa_expected IS NULL THEN format('it spent ${:,.2f} without a conversion, which', j.spend::DOUBLE) ELSE format('a conversion costs ${:,.2f}, and', j.cpa_expected) END
+      || format(' is worth ${:,.2f}', j.worth::DOUBLE) || CASE j.verdict WHEN 'unclear' THEN ': chance may explain the difference' ELSE '' END
   END AS reason,
   CASE WHEN j.campaign_status = 'active' AND j.verdict IN ('pays', 'loses') THEN abs(j.excess_spend::DOUBLE) / nullif(j.days_known, 0) END AS at_stake,
   CASE WHEN j.campaign_status = 'active' THEN

@@ -1,7 +1,7 @@
 -- How long does the money last?
 -- Folded.
 -- Block say
-SELECT CASE r.verdict WHEN 'stopped' THEN 'act' WHEN 'stops_soon' THEN 'act' WHEN 'low' THEN 'watch' WHEN 'unknown' THEN 'unknown' ELSE 'fine' END AS tone, coalesce('The balance is ' || usd(r.balance) || '. ', '') || upper(r.reason[1]) || r.reason[2:] || '.' || coalesce(' ' || upper(r.action[1]) || r.action[2:] || '.', '') AS text, r.at_stake
+SELECT CASE r.verdict WHEN 'stopped' THEN 'act' WHEN 'stops_soon' THEN 'act' WHEN 'low' THEN 'watch' WHEN 'unknown' THEN 'unknown' ELSE 'fine' END AS tone, upper(r.reason[1]) || r.reason[2:] || '.' || coalesce(' ' || upper(r.action[1]) || r.action[2:] || '.', '') AS text, r.at_stake
 FROM mart.budget_runway AS r
 -- Block line: The balance to come
 WITH ahead AS (SELECT r.*, least(60, ceil(greatest(7, 1.1 * coalesce(r.days_until_stop, 7)))) AS days, (SELECT max(c.report_date) FROM ops.day_coverage AS c) AS today FROM mart.budget_runway AS r WHERE r.balance IS NOT NULL AND NOT coalesce(r.is_auto_funded, false)),

@@ -2,7 +2,7 @@
 CREATE MACRO usd(x) AS CASE WHEN x < 0 THEN '−$' ELSE '$' END
   || CASE WHEN abs(x) >= 1000 THEN format('{:,}', round(abs(x))::BIGINT) ELSE printf('%.2f', abs(x)) END;
 CREATE MACRO share(x) AS CASE WHEN x < 0 THEN '−' ELSE '' END
-  || CASE WHEN abs(x) < 0.0995 THEN printf('%.1f', 100 * abs(x)) ELSE format('{:,}', round(100 * abs(x))::BIGINT) END || ' %';
+  || CASE WHEN abs(x) < 0.0995 THEN printf('%.1f', 100 * abs(x)) ELSE format('{:,}', round(100 * abs(x))::BIGINT) END || chr(160) || '%';
 CREATE MACRO moved(x) AS CASE WHEN x >= 0 THEN '+' ELSE '' END || share(x);
 CREATE MACRO many(n, noun) AS format('{:,}', n::BIGINT) || ' ' || noun || CASE WHEN n = 1 THEN '' ELSE 's' END;
 CREATE MACRO on_day(d) AS strftime(d, '%a %-d %b');
