@@ -17,6 +17,7 @@ import (
 	"spendsync/load/durable"
 	files "spendsync/load/parquet"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // publish builds a DuckDB file with four rows of the report.
@@ -166,6 +167,7 @@ func TestAsk_RefusesWhatIsNoQuestion(t *testing.T) {
 // TestAsk_KnowsEveryFunctionOfTheEngine asks the engine for its functions with rows: what a new engine
 // brings is refused until somebody has judged it.
 func TestAsk_KnowsEveryFunctionOfTheEngine(t *testing.T) {
+	schematest.Long(t) // it changes with the engine's version alone
 	dir := t.TempDir()
 	publish(t, dir)
 	allowed := 0
