@@ -108,24 +108,11 @@ const replacement = "\uFFFD"
 // answerOf reads the reply, its rows by the given function.
 func answerOf[T any](d *decoder, form rowForm[T], rows func(*decoder) ([]T, error)) (a pageReply[T],
 	err error) {
-	if len(bytes.TrimSpace(d.body)) == 0 {
-		return a, &replyError{reason: "the reply is empty", notJSON: true}
-	}
-	switch kind := d.PeekKind(); kind {
-	case '{':
-	case 'n':
-		if _, err := d.ReadToken(); err != nil {
-			return a, err
-		}
-		return a, &replyError{reason: "the reply is null", notJSON: true}
-	default:
-		if _, err := d.ReadValue(); err != nil {
-			return a, err
-		}
-		return a, contractf("the reply is of type %s, not an object", kindName(kind))
+	if err := d.isObject(); err != nil {
+		return a, err
 	}
 	var keys []string
-	err = d.object(func(name []byte) (err error) {
+	err = d.object(func(name []byte) error {
 		key := string(name)
 		if slices.Contains(keys, key) {
 			return contractf("the key %s is there twice", quote(name, 60))
@@ -133,34 +120,11 @@ func answerOf[T any](d *decoder, form rowForm[T], rows func(*decoder) ([]T, erro
 		if len(keys) < maxColumns {
 			keys = append(keys, key)
 		}
-		isNamed := func(line string) bool { return slices.Contains(form.service.Names("report_reply."+line), key) }
-		switch {
-		case isNamed("columns"):
-			if d.PeekKind() == 'n' {
-				return d.SkipValue()
-			}
-			if a.columns != nil {
-				return contractf("%s are columns, and there were some before", quote(name, 60))
-			}
-			a.columns, err = d.columns()
-		case isNamed("rows"):
-			if a.items != nil {
-				return contractf("%s are rows, and there were some before", quote(name, 60))
-			}
-			if d.PeekKind() == 'n' {
-				a.nullData, a.items = true, []T{}
-				return d.SkipValue()
-			}
-			a.items, err = rows(d)
-		case isNamed("pagination"):
-			a.pagination, err = d.pagination(form.service)
-		case slices.Contains(form.service.Names("currency.keys"), key):
-			return d.currency(form.service, key)
-		default:
-			return d.skip("", name)
-		}
-		return err
+		return a.part(d, form, name, rows)
 	})
+	if err != nil {
+		return a, err
+	}
 	var row T
 	for i, name := range a.columns {
 		column, ok := form.service.Column(service.SnakeCase(name))
@@ -168,11 +132,9 @@ func answerOf[T any](d *decoder, form rowForm[T], rows func(*decoder) ([]T, erro
 			a.columns[i] = column
 		}
 	}
+	rest := bytes.TrimLeft(d.UnreadBuffer(), " \t\r\n")
 	switch {
-	case err != nil:
-		return a, err
-	case len(bytes.TrimLeft(d.UnreadBuffer(), " \t\r\n")) > 0:
-		rest := bytes.TrimLeft(d.UnreadBuffer(), " \t\r\n")
+	case len(rest) > 0:
 		return a, contractf("%s after the end of the reply: %s", count(int64(len(rest)), "byte"), quote(rest, 60))
 	case a.columns == nil && a.items != nil && len(a.items) == 0:
 		a.nullData, a.columns = true, []string{} // other parts of the reply must state that there are no rows
@@ -183,6 +145,60 @@ func answerOf[T any](d *decoder, form rowForm[T], rows func(*decoder) ([]T, erro
 	}
 	d.unnamedColumns(a.columns, func(name []byte) bool { return form.place(&row, string(name)) != nil })
 	return a, nil
+}
+
+// isObject returns an error unless the reply begins with an object.
+func (d *decoder) isObject() error {
+	if len(bytes.TrimSpace(d.body)) == 0 {
+		return &replyError{reason: "the reply is empty", notJSON: true}
+	}
+	switch kind := d.PeekKind(); kind {
+	case '{':
+		return nil
+	case 'n':
+		if _, err := d.ReadToken(); err != nil {
+			return err
+		}
+		return &replyError{reason: "the reply is null", notJSON: true}
+	default:
+		if _, err := d.ReadValue(); err != nil {
+			return err
+		}
+		return contractf("the reply is of type %s, not an object", kindName(kind))
+	}
+}
+
+// part reads the part of a reply under a key.
+func (a *pageReply[T]) part(
+	d *decoder, form rowForm[T], name []byte, rows func(*decoder) ([]T, error),
+) (err error) {
+	isNamed := func(line string) bool { return slices.Contains(form.service.Names(line), string(name)) }
+	switch {
+	case isNamed("report_reply.columns"):
+		if d.PeekKind() == 'n' {
+			return d.SkipValue()
+		}
+		if a.columns != nil {
+			return contractf("%s are columns, and there were some before", quote(name, 60))
+		}
+		a.columns, err = d.columns()
+	case isNamed("report_reply.rows"):
+		if a.items != nil {
+			return contractf("%s are rows, and there were some before", quote(name, 60))
+		}
+		if d.PeekKind() == 'n' {
+			a.nullData, a.items = true, []T{}
+			return d.SkipValue()
+		}
+		a.items, err = rows(d)
+	case isNamed("report_reply.pagination"):
+		a.pagination, err = d.pagination(form.service)
+	case isNamed("currency.keys"):
+		return d.currency(form.service, string(name))
+	default:
+		return d.skip("", name)
+	}
+	return err
 }
 
 // lacksPart reports that a reply lacks one of its parts, and the line that gives it another name.

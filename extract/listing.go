@@ -171,42 +171,52 @@ func (l *lister) walk(ctx context.Context, statuses []string) (passage, error) {
 		if err != nil {
 			return p, err
 		}
-		entries := part.entries
-		if last != "" && !slices.ContainsFunc(entries, func(e Entity) bool { return e.ID == last }) {
+		if last != "" && !slices.ContainsFunc(part.entries, func(e Entity) bool { return e.ID == last }) {
 			p.end, p.why = shifted, fmt.Sprintf("the list moved while it was read: at offset %d %s is not found again",
 				offset, last)
 			return p, nil
 		}
 		known := len(p.seen)
 		l.take(part, offset, &p)
-		n, news := part.shown, len(p.seen) > known
-		switch {
-		case n < listLimit && p.total >= 0 && int64(len(p.seen)) >= p.total:
-			return p.closed(), nil
-		case !news && (n <= 1 || n < part.most || n < listLimit && p.total >= 0):
-			return p.closed(), nil
-		case news && n < part.most && p.total < 0:
-			return p.closed(), nil
-		case !news:
-			p.end, p.why = endless, fmt.Sprintf("at offset %d the same entries come again", offset)
-			if n < listLimit {
-				p.end = stuck
-			}
-			return p, nil
-		case offset == maxOffset:
-			p.end, p.why = endless, fmt.Sprintf("there is more behind offset %d, the last that may be asked for",
-				maxOffset)
+		if p.hasEnded(part, offset, len(p.seen) > known) {
 			return p, nil
 		}
-		last = entries[len(entries)-1].ID
-		switch {
-		case n == 1: // the offset has to move on
-			last, offset = "", min(offset+1, maxOffset)
-		case part.refused != "": // perhaps the entry that the next page begins with
-			last, offset = "", min(offset+n-1, maxOffset)
-		default:
-			offset = min(offset+n-1, maxOffset)
+		offset, last = part.next(offset)
+	}
+}
+
+// hasEnded decides whether the walk ends at a page that begins at an offset, and how. news reports whether the page
+// brought entries that were not known.
+func (p *passage) hasEnded(part listPart, offset int, news bool) bool {
+	n := part.shown
+	isShort := n < part.most
+	switch {
+	case n < listLimit && p.total >= 0 && int64(len(p.seen)) >= p.total,
+		!news && (n <= 1 || isShort || n < listLimit && p.total >= 0),
+		news && isShort && p.total < 0:
+		p.close()
+	case !news:
+		p.end, p.why = endless, fmt.Sprintf("at offset %d the same entries come again", offset)
+		if n < listLimit {
+			p.end = stuck
 		}
+	case offset == maxOffset:
+		p.end, p.why = endless, fmt.Sprintf("there is more behind offset %d, the last that may be asked for", maxOffset)
+	default:
+		return false
+	}
+	return true
+}
+
+// next returns the offset of the page behind one, and the entry that it begins with; empty: it may begin with any.
+func (part listPart) next(offset int) (next int, last string) {
+	switch n := part.shown; {
+	case n == 1: // the offset has to move on
+		return min(offset+1, maxOffset), ""
+	case part.refused != "": // perhaps the entry that the next page begins with
+		return min(offset+n-1, maxOffset), ""
+	default:
+		return min(offset+n-1, maxOffset), part.entries[len(part.entries)-1].ID
 	}
 }
 
@@ -294,15 +304,14 @@ func (p *pageLengths) longest(kind string, n int) int {
 	return p.most[kind]
 }
 
-// closed is the walk at the end of the list.
-func (p passage) closed() passage {
+// close ends the walk at the end of the list.
+func (p *passage) close() {
 	switch {
 	case p.refused != "":
 		p.end, p.why = unrecognized, p.refused
 	case int64(len(p.seen)) < p.total:
 		p.end, p.why = short, p.lacks()
 	}
-	return p
 }
 
 func (p *passage) lacks() string {

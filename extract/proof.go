@@ -111,35 +111,11 @@ func (p *proof[T]) add(n int, a *pageReply[T]) (isPart bool, err error) {
 		// A total is only a claim so far: it reserves little.
 		p.keys = newHashSet(int(min(max(p.seen.Total, int64(len(a.items))), 1<<17)))
 	}
-	p.hashes = p.hashes[:0]
-	for i := range a.items {
-		if _, odd := slices.BinarySearch(a.notObjects, i+1); odd {
-			p.hashes = append(p.hashes, noHash)
-			continue
-		}
-		if err := p.hash(n, i, &a.items[i]); err != nil {
-			return false, err
-		}
-	}
-	// One after the other without anything between, so that the processor looks for the
-	// places of some at a time: each lies elsewhere in memory.
-	before, repeats, noKey, sum := p.keys.n, "", p.noKey, uint64(0)
-	for i, hash := range p.hashes {
-		sum += hash
-		if hash == noHash {
-			p.noKey++
-		} else if !p.keys.add(hash) && repeats == "" {
-			repeats = fmt.Sprintf("page %d: row %d is there twice: %s", n, i+1, p.keyText(&a.items[i]))
-		}
+	if err := p.hashAll(n, a); err != nil {
+		return false, err
 	}
 	rows := int64(len(a.items))
-	// While more rows are stated, a page repeats another one only if it has the rows of the page before it, or of the
-	// first: without an order, all of its rows may have come on different ones. Rows without a key may be any.
-	isSame := p.noKey == noKey && (sum == p.last || sum == p.first)
-	news := n == 1 || p.keys.n > before || p.seen.Total > p.seen.Rows && !isSame
-	if p.last = sum; n == 1 {
-		p.first = sum
-	}
+	repeats, news := p.count(n, a)
 	p.end(n, rows, news, a)
 	if n > 1 && rows > 0 && !news {
 		return false, nil
@@ -152,6 +128,43 @@ func (p *proof[T]) add(n int, a *pageReply[T]) (isPart bool, err error) {
 	}
 	p.seen.Distinct = int64(p.keys.n) + p.noKey
 	return true, nil
+}
+
+// hashAll records the hashes of the keys of a page.
+func (p *proof[T]) hashAll(n int, a *pageReply[T]) error {
+	p.hashes = p.hashes[:0]
+	for i := range a.items {
+		if _, odd := slices.BinarySearch(a.notObjects, i+1); odd {
+			p.hashes = append(p.hashes, noHash)
+			continue
+		}
+		if err := p.hash(n, i, &a.items[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// count adds the keys of a page to those before. It returns the first row whose key had come, and whether the page
+// brings news. While more rows are stated, only a page that has the rows of the page before it, or of the first, brings
+// none: without an order, all of its rows may have come on different pages, and rows without a key may be any.
+func (p *proof[T]) count(n int, a *pageReply[T]) (repeats string, news bool) {
+	before, noKey, sum := p.keys.n, p.noKey, uint64(0)
+	// One after the other without anything between, so that the processor looks for the places of some at a time: each
+	// lies elsewhere in memory.
+	for i, hash := range p.hashes {
+		sum += hash
+		if hash == noHash {
+			p.noKey++
+		} else if !p.keys.add(hash) && repeats == "" {
+			repeats = fmt.Sprintf("page %d: row %d is there twice: %s", n, i+1, p.keyText(&a.items[i]))
+		}
+	}
+	isSame := p.noKey == noKey && (sum == p.last || sum == p.first)
+	if p.last = sum; n == 1 {
+		p.first = sum
+	}
+	return repeats, n == 1 || p.keys.n > before || p.seen.Total > p.seen.Rows && !isSame
 }
 
 // hash records the hash of the key of row i, or returns why the row does not fit. A hash has 64 bits and a seed of
@@ -214,28 +227,38 @@ func (p *proof[T]) end(n int, rows int64, news bool, a *pageReply[T]) {
 			p.seen.Short = fmt.Sprintf("page %d: %s", n, a.noRows("0 rows"))
 		}
 	case !news:
-		// The same page again: the service does not page. The answer is whole if the page
-		// had room for more. A first page longer than requested has a limit of the service's own,
-		// if any: such limits are round numbers, and no answer exceeds them.
-		size := int64(p.q.size)
-		hasOwnRoom := p.seen.Rows > size && p.seen.Rows%roundLimit != 0 ||
-			p.longest != nil && p.seen.Rows < int64(p.longest(int(p.seen.Rows)))
-		p.seen.Ended = p.seen.Rows < size || n == 2 && hasOwnRoom
-		p.done = true
+		p.seen.Ended, p.done = p.hadRoom(n), true
 	case total > all: // more has to come
 	case total == all:
 		p.seen.Ended, p.seen.Full = isLast || rows < p.size, rows >= p.size
-	case g != nil && g.pageSize > 0:
-		p.seen.Ended = isLast && rows < p.size
-	case p.longest == nil:
-		p.seen.Ended = rows < p.size
 	default:
-		p.seen.Ended = rows < int64(p.longest(int(rows)))
+		p.seen.Ended = p.isShort(rows, g, isLast)
 	}
 	if rows > 0 && news {
 		p.seen.Beyond = !p.seen.Ended || p.seen.Full
 	}
 	p.done = p.done || p.seen.Ended && !p.seen.Full
+}
+
+// isShort reports whether a page of some rows shows the end by its length, because no total does.
+func (p *proof[T]) isShort(rows int64, g *pagination, isLast bool) bool {
+	switch {
+	case g != nil && g.pageSize > 0:
+		return isLast && rows < p.size
+	case p.longest == nil:
+		return rows < p.size
+	}
+	return rows < int64(p.longest(int(rows)))
+}
+
+// hadRoom reports whether the pages before page n, which is one of them again, are the whole answer: the service does
+// not page, and the page had room for more. A first page longer than requested has a limit of the service's own, if
+// any: such limits are round numbers, and no answer exceeds them.
+func (p *proof[T]) hadRoom(n int) bool {
+	size := int64(p.q.size)
+	hasOwnRoom := p.seen.Rows > size && p.seen.Rows%roundLimit != 0 ||
+		p.longest != nil && p.seen.Rows < int64(p.longest(int(p.seen.Rows)))
+	return p.seen.Rows < size || n == 2 && hasOwnRoom
 }
 
 // isBeyond reports whether all rows of the stated total are there, and the next page is asked for only because the last
