@@ -90,7 +90,7 @@ func (r *reader) open(ctx context.Context, path string, id int) (f *file, err er
 	if err != nil {
 		return f, err
 	}
-	text := strings.TrimLeft(strings.TrimPrefix(string(start), "\ufeff"), " \t\r\n")
+	text := strings.TrimLeft(string(start), " \t\r\n")
 	for _, o := range others {
 		if strings.HasPrefix(text, o.magic) {
 			return f, errors.New(o.what)
@@ -121,8 +121,10 @@ func (q *quoteCounter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// plain returns where the text of a file is, and how it begins. A text that is packed with gzip or is UTF-16 is written
-// as UTF-8.
+const byteOrderMark = "\ufeff"
+
+// plain returns where the text of a file is, and how it begins. A text that is packed with gzip, is UTF-16, or begins
+// with a byte order mark is written as plain UTF-8.
 func (r *reader) plain(path string, in io.Reader, id int, quotes *quoteCounter) (at string, start []byte, err error) {
 	const enough = 4096
 	text := bufio.NewReaderSize(in, enough)
@@ -144,14 +146,19 @@ func (r *reader) plain(path string, in io.Reader, id int, quotes *quoteCounter) 
 			order = unicode.BigEndian
 		}
 	}
-	if what == "" && !is16 {
+	isMarked := bytes.HasPrefix(start, []byte(byteOrderMark))
+	if what == "" && !is16 && !isMarked {
 		return path, start, nil
+	}
+	if isMarked {
+		_, _ = text.Discard(len(byteOrderMark))
 	}
 	from := io.Reader(text)
 	if is16 {
 		what = cmp.Or(what, "it is UTF-16 text, and damaged")
 		from = transform.NewReader(text, unicode.UTF16(order, unicode.UseBOM).NewDecoder())
 	}
+	what = cmp.Or(what, "it begins with a byte order mark")
 	at = filepath.Join(r.db.Dir, fmt.Sprintf("file%d", id))
 	out, err := os.Create(at)
 	if err != nil {
@@ -179,7 +186,7 @@ func (r *reader) openCSV(f *file, path, start string) error {
 	var delimiter string
 	var names []string
 	skip := 0
-	for line := range strings.Lines(strings.TrimPrefix(start, "\ufeff")) {
+	for line := range strings.Lines(start) {
 		for _, d := range ",;\t|" {
 			in := csv.NewReader(strings.NewReader(line))
 			in.Comma = d
@@ -272,6 +279,9 @@ func (r *reader) openJSON(ctx context.Context, f *file, path string) error {
 	if f.names, err = names(rows, "true"); err != nil {
 		return err
 	}
+	if slices.Equal(f.names, []string{"json"}) { // as the engine calls values that are no objects
+		return errors.New("it is JSON, and no object is in its list")
+	}
 	var columns []string
 	for _, name := range f.names {
 		c := schema.Quote(name)
@@ -302,7 +312,7 @@ func (r *reader) openWorkbook(f *file) error {
 	}
 	defer out.Close()
 	props, _ := book.GetWorkbookProps()
-	heading, empty, w := []string(nil), 0, csv.NewWriter(out)
+	heading, above, w := []string(nil), 0, csv.NewWriter(out)
 	for rows.Next() {
 		cells, err := rows.Columns()
 		if err != nil {
@@ -312,8 +322,8 @@ func (r *reader) openWorkbook(f *file) error {
 		case heading != nil:
 			r.writeDays(heading, cells, props.Date1904 != nil && *props.Date1904)
 			cells = append(cells, make([]string, max(0, len(heading)-len(cells)))...)[:len(heading)]
-		case strings.Join(cells, "") == "":
-			empty++
+		case filled(cells) < 2: // nothing, or a title
+			above++
 			continue
 		default:
 			heading = cells
@@ -326,7 +336,7 @@ func (r *reader) openWorkbook(f *file) error {
 		return w.Error()
 	}
 	if heading == nil {
-		return fmt.Errorf("it is a workbook, and its first sheet, %q, is empty", sheet)
+		return fmt.Errorf("it is a workbook, and its first sheet, %q, has no heading of two columns or more", sheet)
 	}
 	start := make([]byte, 4096)
 	n, err := out.ReadAt(start, 0)
@@ -334,8 +344,17 @@ func (r *reader) openWorkbook(f *file) error {
 		return err
 	}
 	err = r.openCSV(f, out.Name(), string(start[:n]))
-	f.first += empty
+	f.first += above
 	return err
+}
+
+func filled(cells []string) (n int) {
+	for _, c := range cells {
+		if c != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // writeDays writes the days in a row of a workbook, which are numbers in it, as days.

@@ -152,6 +152,75 @@ var samples = map[string]sample{
 	"other/euros": {content: head + "2026-11-25,C2000000004,S1004,1500,20,€240.30\n",
 		rows:   "2026-11-25|C2000000004|S1004|1500|20||||",
 		failed: `revenue: "€240.30" is not an amount in US dollars`},
+
+	// By the keys of the trackers' APIs, which name no campaign of the account: the variables have it.
+	"voluum/api": {content: `{"totalRows":1,"rows":[{"day":"2026-11-25","customVariable1":"S1004",` +
+		`"customVariable2":"C2000000004","visits":1500,"clicks":310,"conversions":20,"revenue":240.3}],` +
+		`"totals":{"visits":1500},"messages":[]}`, columns: "day=day,campaign=customVariable2," +
+		"source=customVariable1,clicks=visits,conversions=conversions,revenue=revenue", rows: aRow},
+	"voluum/api by its names": {content: `{"rows":[{"day":"2026-11-25","campaignId":"u-1","customVariable1":"S1004",` +
+		`"visits":1500}]}`, failed: "no column is known as the campaign and the source; the columns are"},
+	"redtrack/api": {content: `[{"date":"2026-11-25","sub1":"S1004","sub2":"C2000000004","clicks":1500,` +
+		`"lp_clicks":310,"conversions":20,"total_conversions":21,"revenue":240.29999999999998,"cost":12.5}]`,
+		columns: "day=date,campaign=sub2,source=sub1,clicks=clicks,conversions=conversions,revenue=revenue",
+		rows:    aRow},
+	"redtrack/hours": {content: "date,hour_of_day,campaign_id,source_id,clicks\n2026-11-25,0,C2000000004,S1004,9\n" +
+		"2026-11-25,1,C2000000004,S1004,4\n", failed: "line 2 and line 3 are both of 2026-11-25"},
+	"keitaro/sub ids": {content: "day,sub_id_1,sub_id_2,clicks,campaign_unique_clicks,conversions,sales,leads," +
+		"rejected,revenue,sale_revenue,cost\n2026-11-25,S1004,C2000000004,1500,1400,20,6,12,2,216.00,72.00,1\n",
+		columns: "day=day,campaign=sub_id_2,source=sub_id_1,clicks=clicks,approved=sales,held=leads," +
+			"refused=rejected,revenue=sale_revenue", rows: "2026-11-25|C2000000004|S1004|1500|20|6|12|2|72.00"},
+	"keitaro/datetime": {content: "datetime,sub_id_1,sub_id_2,clicks\n2026-11-25 13:04:11,S1004,C2000000004,1\n",
+		columns: "day=datetime,campaign=sub_id_2,source=sub_id_1,clicks=clicks",
+		failed:  `column datetime: "2026-11-25 13:04:11" is not a day but an hour of it`},
+	"binom/api": {content: `[{"date":"2026-11-25","t1":"S1004","t2":"C2000000004","clicks":"1500",` +
+		`"lp_clicks":"310","leads":"20","revenue":"240.3000","cost":"12.5000"}]`,
+		columns: "day=date,campaign=t2,source=t1,clicks=clicks,conversions=leads,revenue=revenue", rows: aRow},
+	"bemob/custom variables": {content: "Day,Custom Variable 1,Custom Variable 2,Impressions,Visits,Clicks," +
+		"Conversions,Revenue,Cost,ROI\n2026-11-25,S1004,C2000000004,0,1500,310,20,240.30,12.50,1822.40%\n",
+		columns: "day=Day,campaign=Custom Variable 2,source=Custom Variable 1,clicks=Visits," +
+			"conversions=Conversions,revenue=Revenue", rows: aRow},
+
+	"sheets/download": {content: strings.ReplaceAll(head, "\n", "\r\n") + `"Nov 25, 2026",C2000000004,S1004,` +
+		`"1,500",20,"$240.30"` + "\r\n" + `"Nov 24, 2026",,,,,` + "\r\n",
+		rows: "2026-11-24||||||||\n" + aRow},
+	"libreoffice/tabs": {content: strings.ReplaceAll(semi, ";", "\t") +
+		"25/11/2026\tC2000000004\tS1004\t1500\t20\t240,30\n", rows: aRow},
+	"numbers/quoted": {content: `"date";"campaign_id";"source_id";"clicks";"conversions";"revenue"` + "\n" +
+		`"25.11.2026";"C2000000004";"S1004";"1500";"20";"240,30"` + "\n", rows: aRow},
+	"workbook/title and totals": {content: "titled.xlsx", rows: aRow, said: "set aside: a row of totals (1)"},
+
+	"pandas/index": {content: "," + head + "0,2026-11-25,C2000000004,S1004,1500,20,240.3\n", rows: aRow},
+	"pandas/split": {content: `{"columns":["date","clicks"],"index":[0],"data":[["2026-11-25",1]]}`,
+		failed: "columns"},
+	"pandas/columns": {content: `{"date":{"0":"2026-11-25"},"clicks":{"0":1500}}`, failed: "date"},
+	"pandas/epochs": {content: `[{"date":1795564800000,"campaign_id":"C2000000004","source_id":"S1004",` +
+		`"clicks":1500}]`, failed: `column date: "1795564800000" is not a day`},
+	"pandas/latin-1": {content: head + "2026-11-25,C2000000004,S1004,1500,20,240.3\n2026-11-25,caf\xe9,S1,1,1,1\n",
+		rows: aRow, failed: "line 3: it is not UTF-8 text"},
+	"polars/csv": {content: head + "2026-11-25T00:00:00.000000,C2000000004,S1004,1500,20,240.3\n", rows: aRow},
+	"polars/ndjson": {content: packed(`{"date":"2026-11-25","campaign_id":"C2000000004","source_id":"S1004",` +
+		`"clicks":1500,"conversions":20,"revenue":240.3}` + "\n" + `{"date":"2026-11-24","campaign_id":null,` +
+		`"source_id":null,"clicks":1,"conversions":null,"revenue":null}` + "\n"),
+		rows: "2026-11-24|||1|||||\n" + aRow},
+	"pyarrow/csv": {content: `"date","campaign_id","source_id","clicks","conversions","revenue"` + "\n" +
+		`2026-11-25,"C2000000004","S1004",1500,20,240.3` + "\n", rows: aRow},
+	"r/write.csv": {content: `"","date","campaign_id","source_id","clicks","conversions","revenue"` + "\n" +
+		`"1",2026-11-25,"C2000000004","S1004",1500,NA,2.403e+02` + "\n",
+		rows: "2026-11-25|C2000000004|S1004|1500|||||240.30", said: `set aside: "NA" as conversions is unknown (1)`},
+	"mysql/outfile": {content: strings.ReplaceAll(head, ",", "\t") +
+		"2026-11-25\tC2000000004\tS1004\t1500\t\\N\t240.30\n",
+		rows: "2026-11-25|C2000000004|S1004|1500|||||240.30", said: `as conversions is unknown (1)`},
+	"duckdb/json": {content: `{"date":"2026-11-25","campaign_id":"C2000000004","source_id":"S1004","clicks":1500,` +
+		`"conversions":20,"revenue":240.300000}` + "\n", rows: aRow},
+	"duckdb/parquet of texts": {content: "texts.parquet", rows: aRow},
+
+	"other/json with a byte order mark": {content: "\ufeff" + `[{"date":"2026-11-25","campaign_id":"C2000000004",` +
+		`"source_id":"S1004","clicks":1500,"conversions":20,"revenue":240.3}]`, rows: aRow},
+	"other/empty list":  {content: "[]", failed: "JSON"},
+	"other/an error":    {content: `{"error":{"code":"UNAUTHORIZED","message":"log in"}}`, failed: "error"},
+	"other/cut json":    {content: `[{"date":"2026-11-25","campaign_id":"C2000000004","sour`, failed: "JSON"},
+	"other/cut parquet": {content: "PAR1\x15\x04\x15", failed: "Parquet is damaged"},
 }
 
 // TestRead_TakesPublicFormats reads every sample as a sync does, and compares what would be stored and what is said.
@@ -256,6 +325,18 @@ func makeBinary(t *testing.T) map[string][]byte {
 		t.Fatal(err)
 	}
 	made["book.xlsx"] = b.Bytes()
+	book = excelize.NewFile()
+	for i, row := range [][]any{{"Report of November"}, {}, {"date", "campaign_id", "source_id", "clicks",
+		"conversions", "revenue"}, {"2026-11-25", "C2000000004", "S1004", "1,500", 20, "$240.30"},
+		{"Total", "", "", 1500, 20, 240.3}} {
+		if err := book.SetSheetRow("Sheet1", fmt.Sprintf("A%d", i+1), &row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b, err = book.WriteToBuffer(); err != nil {
+		t.Fatal(err)
+	}
+	made["titled.xlsx"] = b.Bytes()
 	// pyarrow keeps decimals above 18 digits as FIXED_LEN_BYTE_ARRAY.
 	type fixed struct {
 		Day         int32    `parquet:"day,date"`
@@ -280,6 +361,7 @@ func makeBinary(t *testing.T) map[string][]byte {
 	defer db.Close()
 	for name, columns := range map[string]string{
 		"pandas.parquet": "TIMESTAMP_NS '2026-11-25 00:00:00' AS date, 240.3::DOUBLE AS revenue",
+		"texts.parquet":  "'2026-11-25' AS date, '240.30' AS revenue",
 		"float.parquet":  "TIMESTAMPTZ '2026-11-25 00:00:00+00' AS date, 0.1::DOUBLE + 0.2::DOUBLE AS revenue",
 	} {
 		path := filepath.Join(db.Dir, name)
