@@ -83,6 +83,7 @@ type Param struct {
 type Listing struct {
 	Asks   []Listed `json:"asks"`
 	Views  []Listed `json:"views"`
+	Tables []Listed `json:"tables"` // views whose rows each sync stores
 	Macros []Listed `json:"macros"`
 }
 
@@ -98,6 +99,10 @@ func List() Listing {
 	}
 	for _, v := range allViews() {
 		l := Listed{Name: v.Schema + "." + v.Name, Question: v.Question, Trap: v.Trap}
+		if v.Stored {
+			all.Tables = append(all.Tables, l)
+			continue
+		}
 		if v.Parameters == "" {
 			all.Views = append(all.Views, l)
 			continue
@@ -128,7 +133,8 @@ func (all Listing) Short(width int) string {
 	return b.String() + "\n" + wrap.Line(fmt.Sprintf("Ask one: 'spendsync query NAME'. --all lists %d more questions, "+
 		"%s and %s, with their parameters. Or ask in SQL: 'spendsync query -c SQL'; 'spendsync tables' lists the "+
 		"tables.",
-		len(all.Asks)-len(mostAsked), phrase.Count(len(all.Views), "view"), phrase.Count(len(all.Macros), "macro")),
+		len(all.Asks)-len(mostAsked), phrase.Count(len(all.Views)+len(all.Tables), "view"),
+		phrase.Count(len(all.Macros), "macro")),
 		width, "") + "\n"
 }
 
@@ -138,7 +144,8 @@ func (all Listing) Text(width int) string {
 	for _, group := range []struct {
 		title string
 		list  []Listed
-	}{{"Ready questions", all.Asks}, {"Views", all.Views}, {"Macros, which need their parameters", all.Macros}} {
+	}{{"Ready questions", all.Asks}, {"Views", all.Views}, {"Views that each sync stores", all.Tables},
+		{"Macros, which need their parameters", all.Macros}} {
 		fmt.Fprintf(&b, "%s:\n\n", group.title)
 		for _, q := range group.list {
 			b.WriteString(phrase.Entry(q.Name, q.Question, meaningColumn, width))

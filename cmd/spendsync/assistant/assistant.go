@@ -87,7 +87,8 @@ func listed() any {
 		}
 		return all
 	}
-	return map[string]any{"questions": asks, "views": names(all.Views), "macros": names(all.Macros)}
+	return map[string]any{"questions": asks, "views": names(slices.Concat(all.Views, all.Tables)),
+		"macros": names(all.Macros)}
 }
 
 // arguments are those of the tools that have some.
