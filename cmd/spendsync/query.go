@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -270,9 +271,9 @@ func (c *queryCommand) answerFormat() (string, error) {
 		}
 		format = "json"
 	}
-	if ending := filepath.Ext(c.out); format == "" && ending != "" && !slices.Contains(answer.Endings, ending) {
+	if ending := filepath.Ext(c.out); format == "" && ending != "" && answer.Endings[ending] == "" {
 		return "", exit.Advise(exit.Usagef("--out %s: the ending does not name a format", c.out),
-			"end the name with %s, or give --format", strings.Join(answer.Endings, ", "))
+			"end the name with %s, or give --format", strings.Join(slices.Sorted(maps.Keys(answer.Endings)), ", "))
 	}
 	if format == "" {
 		format = answer.FormatFor(c.out, output.IsTerminal(c.app.stdout))

@@ -2,9 +2,11 @@ package answer
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"io"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -104,21 +106,12 @@ func formOf(c duck.Column) valueForm {
 	return formText
 }
 
-func (n Rendering) forms() []valueForm {
-	forms := make([]valueForm, len(n.Result.Columns))
-	for i, c := range n.Result.Columns {
-		forms[i] = formOf(c)
+// heads are the columns' names, and the forms of their values.
+func (n Rendering) heads() (names []string, forms []valueForm) {
+	for _, c := range n.Result.Columns {
+		names, forms = append(names, c.Name), append(forms, formOf(c))
 	}
-	return forms
-}
-
-// names are the columns' names.
-func (n Rendering) names() []string {
-	names := make([]string, len(n.Result.Columns))
-	for i, c := range n.Result.Columns {
-		names[i] = c.Name
-	}
-	return names
+	return names, forms
 }
 
 // spell turns DuckDB's text of a value into ours: instants and times in RFC 3339, everything else
@@ -140,23 +133,15 @@ func spell(f valueForm, text string) string {
 	return text
 }
 
-// Endings are the endings of files that name a format.
-var Endings = []string{".csv", ".json", ".md", ".parquet", ".xlsx"}
+// Endings are the formats by the endings of their files.
+var Endings = map[string]string{".csv": "csv", ".json": "json", ".md": "markdown", ".parquet": "parquet",
+	".xlsx": "xlsx"}
 
 // FormatFor returns the default format: by the extension of the file, or by whether the output is a
 // terminal.
 func FormatFor(out string, terminal bool) string {
-	switch {
-	case out == "" && terminal:
+	if out == "" && terminal {
 		return "table"
-	case strings.HasSuffix(out, ".json"):
-		return "json"
-	case strings.HasSuffix(out, ".md"):
-		return "markdown"
-	case strings.HasSuffix(out, ".parquet"):
-		return "parquet"
-	case strings.HasSuffix(out, ".xlsx"):
-		return "xlsx"
 	}
-	return "csv"
+	return cmp.Or(Endings[filepath.Ext(out)], "csv")
 }

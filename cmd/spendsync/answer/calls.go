@@ -53,7 +53,7 @@ func (c call) number(column string) int {
 
 // calls reads the answer; there are few of them.
 func (n Rendering) calls(ctx context.Context) (all []call, err error) {
-	forms, names := n.forms(), n.names()
+	names, forms := n.heads()
 	for row, err := range n.Result.Rows(ctx) {
 		if err != nil {
 			return nil, err

@@ -14,9 +14,9 @@ import (
 
 // writeJSON writes an array of objects, one on a line. Numbers keep every digit.
 func (n Rendering) writeJSON(ctx context.Context, w *bufio.Writer) error {
-	forms := n.forms()
+	names, forms := n.heads()
 	var keys [][]byte
-	for i, name := range n.names() {
+	for i, name := range names {
 		key := jsonText(nil, name)
 		if i > 0 {
 			key = append([]byte(","), key...)

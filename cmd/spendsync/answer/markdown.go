@@ -12,9 +12,8 @@ import (
 
 // writeMarkdown writes a table of GitHub's Markdown.
 func (n Rendering) writeMarkdown(ctx context.Context, w *bufio.Writer) error {
-	forms := n.forms()
+	head, forms := n.heads()
 	var rule []string
-	head := n.names()
 	for i, f := range forms {
 		head[i] = markdownCell(head[i])
 		if rule = append(rule, "---"); f == formNumber || f == formFloat {

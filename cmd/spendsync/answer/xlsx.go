@@ -176,24 +176,10 @@ func exactFloat(text string) (float64, bool) {
 		return 0, false // a spreadsheet cannot hold NaN and infinity as numbers
 	}
 	exact, ok := new(big.Rat).SetString(text)
-	if !ok {
-		return 0, false
-	}
-	shown, ok := new(big.Rat).SetString(strconv.FormatFloat(f, 'g', 15, 64))
-	if !ok {
-		return 0, false
-	}
-	if exact.Cmp(shown) == 0 {
-		return f, true
-	}
-	// A ratio has no exact decimals to lose; an amount, a count or an ID has.
-	return f, strings.ContainsAny(text, "e") || isRatio(text)
-}
-
-// isRatio reports whether a number has more decimals than money: then it is a quotient.
-func isRatio(text string) bool {
+	shown, _ := new(big.Rat).SetString(strconv.FormatFloat(f, 'g', 15, 64)) // is finite
+	// A quotient has no exact decimals to lose, and has more of them than money; an amount, a count or an ID has.
 	_, decimals, _ := strings.Cut(text, ".")
-	return len(decimals) > 6
+	return f, ok && (exact.Cmp(shown) == 0 || strings.ContainsAny(text, "e") || len(decimals) > 6)
 }
 
 // sheetTime parses an instant in UTC or a day that a sheet can represent: a sheet's days start in
