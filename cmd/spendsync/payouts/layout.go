@@ -2,7 +2,6 @@ package payouts
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -247,45 +246,4 @@ func (r *reader) readRejects(ctx context.Context, f *file, reject func(n int, li
 		reject(n, strings.TrimSpace(strings.ToValidUTF8(row[1], "�")), why)
 	}
 	return nil
-}
-
-// readPayouts reads the columns from, to, campaign, creative, source and payout, in any order; only from and payout
-// must be there. Of a line, to may be empty, and it names a campaign or a creative, a source, or both, or nothing for
-// all conversions. The error names each bad line.
-func (r *reader) readPayouts(ctx context.Context, f *file) error {
-	var problems []string
-	if err := r.readRejects(ctx, f, func(n int, _, why string) {
-		problems = append(problems, fmt.Sprintf("line %d: %s", n, why))
-	}); err != nil {
-		return err
-	}
-	from, err := r.readCells(ctx, f, payoutColumns)
-	if err != nil {
-		return err
-	}
-	of := map[string]column{}
-	for _, c := range payoutColumns {
-		of[c.name] = c
-	}
-	for row, err := range r.db.Rows(ctx, fmt.Sprintf(`SELECT n, why FROM (SELECT c.n, unnest([
-			'from ' || %s,
-			CASE WHEN c."to" <> '' THEN 'to ' || %s END,
-			CASE WHEN to_of.day < from_of.day THEN format('to {} is before from {}', to_of.day, from_of.day) END,
-			CASE WHEN c.payout = '' THEN 'payout "" is not an amount in US dollars' ELSE 'payout ' || %s END,
-			CASE WHEN %[4]s NOT BETWEEN 0 AND 999999999999 THEN format('payout "{}" is below 0 or above 999999999999',
-				shown(c.payout)) END,
-			CASE WHEN c.campaign <> '' AND c.creative <> '' THEN format('campaign "{}" and creative "{}" are both '
-				'named: a creative is of one campaign, so name it alone', c.campaign, c.creative) END]) AS why
-		FROM %[5]s) WHERE why IS NOT NULL ORDER BY n, why`, f.wrong(of["from"]), f.wrong(of["to"]),
-		f.wrong(of["payout"]), f.readCell(of["payout"]), from)) {
-		if err != nil {
-			return err
-		}
-		problems = append(problems, f.placeOf(row[0])+": "+row[1])
-	}
-	if len(problems) > 0 {
-		return errors.New(list(problems))
-	}
-	return r.db.Exec(ctx, fmt.Sprintf(`INSERT INTO payout SELECT %d, c.n, from_of.day, to_of.day, c.campaign,
-		c.creative, c.source, %s FROM %s`, f.id, f.readCell(of["payout"]), from))
 }
