@@ -3,6 +3,7 @@ package payouts
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,7 +59,7 @@ func (r *reader) decideNumbers(ctx context.Context, f *file, columns []column) (
 		}
 	}
 	for i, name := range f.names {
-		if !slices.Contains(values(f.at), i) {
+		if !slices.Contains(slices.Collect(maps.Values(f.at)), i) {
 			others = append(others, fmt.Sprintf("{'name': %s, 'cell': %s, 'is_count': false}", schema.QuoteText(name),
 				schema.Quote(name)))
 		}
@@ -208,14 +209,6 @@ func (r *reader) readCells(ctx context.Context, f *file, columns []column) (from
 		value = "SELECT * REPLACE (" + strings.Join(s, ", ") + ") FROM (" + value + ")"
 	}
 	return from, r.db.Exec(ctx, fmt.Sprintf("CREATE TEMP VIEW value%d AS %s", f.id, value))
-}
-
-// values returns the values of a map.
-func values(m map[string]int) (all []int) {
-	for _, v := range m {
-		all = append(all, v)
-	}
-	return all
 }
 
 // readRejects walks the lines that the engine could not split.

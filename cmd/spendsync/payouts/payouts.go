@@ -260,11 +260,7 @@ func (r *reader) readFile(ctx context.Context, path string, id int) (f *file, er
 		return f, r.readPayouts(ctx, f)
 	}
 	if err := r.readRejects(ctx, f, func(n int, line, why string) {
-		r.setAside(f, "0", n, why, "", line)
-		if n > 0 {
-			why = fmt.Sprintf("line %d: %s; it is set aside: %.80q", n, why, line)
-		}
-		r.fail(f, why)
+		r.refuse(f, refusal{line: n, why: why, raw: line, then: "it is set aside"})
 	}); err != nil {
 		return f, err
 	}
@@ -320,22 +316,40 @@ func (r *reader) sumUp(ctx context.Context) error {
 	return errors.Join(r.takePayouts(ctx), r.compareCounts(ctx))
 }
 
-// setAside keeps a line or cell that is not used.
-func (r *reader) setAside(f *file, day string, line int, reason, field, raw string) {
-	if len(r.own.Refused) == maxRefused {
-		return
-	}
-	date, _ := strconv.Atoi(day)
-	r.own.Refused = append(r.own.Refused, schema.RefusedRow{Stream: "tracker", ReportDate: cmp.Or(schema.Date(date),
-		r.Today), Page: int64(f.id/attempts + 1), RowNumber: int64(line), Reason: reason, Field: field,
-		Raw: strings.Clone(raw)})
+// refusal is a line or cell that is not used.
+type refusal struct {
+	line       int    // 0: it is not known
+	day        string // of the line, in days since 1970; empty: it has none
+	field, raw string
+	why        string
+	then       string // what follows; empty: it is no error, and counted
 }
 
-// fail names a wrong cell or line of a file, the first of many.
-func (r *reader) fail(f *file, problem string) {
-	if r.failed[f.path]++; r.failed[f.path] <= maxShown {
-		r.own.fail("%s: %s", f.path, problem)
+// refuse keeps a line or cell that is not used, and names it, the first of many.
+func (r *reader) refuse(f *file, no refusal) {
+	if len(r.own.Refused) < maxRefused {
+		date, _ := strconv.Atoi(no.day)
+		r.own.Refused = append(r.own.Refused, schema.RefusedRow{Stream: "tracker", ReportDate: cmp.Or(
+			schema.Date(date), r.Today), Page: int64(f.id/attempts + 1), RowNumber: int64(no.line), Reason: no.why,
+			Field: no.field, Raw: strings.Clone(no.raw)})
 	}
+	if no.then == "" {
+		r.aside[no.why]++
+		return
+	}
+	if r.failed[f.path]++; r.failed[f.path] > maxShown {
+		return
+	}
+	place := ""
+	if no.line > 0 {
+		place = fmt.Sprintf("%s %d: ", f.unit, no.line)
+	}
+	if no.field != "" {
+		place += fmt.Sprintf("column %s: ", f.names[f.at[no.field]])
+	} else if no.raw != "" {
+		no.then += fmt.Sprintf(": %.80q", no.raw)
+	}
+	r.own.fail("%s: %s%s; %s", f.path, place, no.why, no.then)
 }
 
 func (o *Own) fail(format string, args ...any) {

@@ -86,14 +86,11 @@ func (r *reader) findRows(ctx context.Context, f *file, from string) error {
 		if err != nil {
 			return err
 		}
+		no := refusal{line: f.lineOf(row[0]), why: row[3], field: "day", raw: row[4], then: "the row is set aside"}
 		if row[2] == "true" {
-			r.setAside(f, row[1], f.lineOf(row[0]), "a row of totals", "", row[4])
-			r.aside["a row of totals"]++
-			continue
+			no = refusal{line: no.line, day: row[1], why: "a row of totals", raw: no.raw}
 		}
-		r.setAside(f, "0", f.lineOf(row[0]), row[3], "day", row[4])
-		r.fail(f, fmt.Sprintf("%s: column %s: %s; the row is set aside", f.placeOf(row[0]), f.names[f.at["day"]],
-			row[3]))
+		r.refuse(f, no)
 	}
 	return nil
 }
@@ -114,14 +111,12 @@ func (r *reader) findCells(ctx context.Context, f *file, from string) error {
 		if err != nil {
 			return err
 		}
-		raw := fmt.Sprintf("{%q:%q}", row[1], row[2])
+		no := refusal{line: f.lineOf(row[0]), day: row[5], field: row[1], why: row[3], then: "it is unknown",
+			raw: fmt.Sprintf("{%q:%q}", row[1], row[2])}
 		if row[4] == "true" {
-			r.aside[fmt.Sprintf("%q as %s is unknown", row[2], row[1])]++
-			r.setAside(f, row[5], f.lineOf(row[0]), "a word for nothing", row[1], raw)
-			continue
+			no.why, no.then = fmt.Sprintf("%q as %s is unknown", row[2], row[1]), ""
 		}
-		r.setAside(f, row[5], f.lineOf(row[0]), row[3], row[1], raw)
-		r.fail(f, fmt.Sprintf("%s: column %s: %s; it is unknown", f.placeOf(row[0]), f.names[f.at[row[1]]], row[3]))
+		r.refuse(f, no)
 	}
 	return nil
 }
