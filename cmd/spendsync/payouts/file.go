@@ -121,6 +121,20 @@ func (q *quoteCounter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// orderOf16 reports whether a text that begins like this is UTF-16, and its order of bytes if it has no mark.
+func orderOf16(start []byte) (order unicode.Endianness, is16 bool) {
+	switch {
+	case bytes.HasPrefix(start, []byte("\xff\xfe")), bytes.HasPrefix(start, []byte("\xfe\xff")):
+		return unicode.LittleEndian, true
+	case bytes.HasPrefix(start, []byte("PAR1")), bytes.HasPrefix(start, []byte("PK")),
+		bytes.Count(start, []byte{0}) <= len(start)/3:
+		return unicode.LittleEndian, false
+	case start[0] == 0:
+		return unicode.BigEndian, true
+	}
+	return unicode.LittleEndian, true
+}
+
 const byteOrderMark = "\ufeff"
 
 // plain returns where the text of a file is, and how it begins. A text that is packed with gzip, is UTF-16, or begins
@@ -138,14 +152,7 @@ func (r *reader) plain(path string, in io.Reader, id int, quotes *quoteCounter) 
 		what, text = "it is packed with gzip, and damaged", bufio.NewReaderSize(z, enough)
 		start, _ = text.Peek(enough)
 	}
-	order, is16 := unicode.LittleEndian, bytes.HasPrefix(start, []byte("\xff\xfe")) ||
-		bytes.HasPrefix(start, []byte("\xfe\xff"))
-	if !is16 && !bytes.HasPrefix(start, []byte("PAR1")) && !bytes.HasPrefix(start, []byte("PK")) {
-		is16 = bytes.Count(start, []byte{0}) > len(start)/3
-		if is16 && start[0] == 0 {
-			order = unicode.BigEndian
-		}
-	}
+	order, is16 := orderOf16(start)
 	isMarked := bytes.HasPrefix(start, []byte(byteOrderMark))
 	if what == "" && !is16 && !isMarked {
 		return path, start, nil
