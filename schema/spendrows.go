@@ -15,6 +15,9 @@ import (
 // The kind of a column decides whether each row has its own value (see [ownNumbers]). All
 // other columns, including ones added to the table later, are shared by neighbors.
 //
+// Plain rows make a first load of three million rows 12 % dearer and an hour of them 11 %, and
+// take 500 MiB at their peak in place of 310.
+//
 // The zero value is empty. It is not safe for concurrent use. The texts of a row stay
 // valid after the rows are changed or dropped; the text of its source keeps the texts of many
 // other sources in memory.
