@@ -11,7 +11,7 @@ CREATE TEMP MACRO is_total(c) AS lower(trim(c, ' :')) IN ('total', 'totals', 'gr
 -- A number is read in four steps, each of the one before: bare, pointed, plain, and as a count or an amount. Most cells
 -- are plain digits already and need no more than that.
 -- The currency goes, and the sign comes first. Amounts in parentheses are negative, as in accounting.
-CREATE TEMP MACRO bare(c) AS CASE WHEN regexp_full_match(c, '\d+(\.\d+)?') THEN c ELSE regexp_replace(
+CREATE TEMP MACRO bare(c) AS CASE WHEN regexp_full_match(c, '\d+(\.\d+)?(e0)?') THEN c ELSE regexp_replace(
     regexp_replace(translate(lower(trim(c)), '−’' || chr(160) || chr(8239), '-''  '), '^\((.*)\)$', '-\1'),
     '^([+-]?) ?(?:us\$|usd|\$)? ?([+-]?) ?(.*?) ?(?:us\$|usd|\$)?$', '\1\2\3') END;
 
@@ -20,7 +20,7 @@ CREATE TEMP MACRO pointed(t, mark) AS CASE WHEN mark = ',' AND NOT contains(t, '
 
 -- Thousands may be grouped by a comma, a space or an apostrophe.
 CREATE TEMP MACRO plain(t) AS CASE
-    WHEN regexp_full_match(t, '\d+(\.\d+)?') OR regexp_full_match(t, '[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?') THEN t
+    WHEN regexp_full_match(t, '\d+(\.\d+)?(e0)?') OR regexp_full_match(t, '[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?') THEN t
     WHEN regexp_full_match(t, '[+-]?(\d{1,3}(,\d{3})+|\d{1,3}( \d{3})+|\d{1,3}(''\d{3})+)(\.\d*)?')
     THEN regexp_replace(t, '[, '']', '', 'g') END;
 
@@ -34,7 +34,8 @@ CREATE TEMP MACRO half_even(x) AS
     CASE WHEN abs(x - x::DECIMAL(26, 6)) = 0.0000005 AND (x::DECIMAL(26, 6) * 1000000)::HUGEINT % 2 <> 0
          THEN x::DECIMAL(26, 6) - sign(x) * 0.000001::DECIMAL(26, 6) ELSE x::DECIMAL(26, 6) END;
 
-CREATE TEMP MACRO as_money(t) AS CASE WHEN regexp_full_match(t, '\d{1,12}(\.\d{1,6})?') THEN t::DECIMAL(18, 6)
+CREATE TEMP MACRO as_money(t) AS CASE WHEN regexp_full_match(t, '\d{1,12}(\.\d{1,6})?(e0)?')
+    THEN replace(t, 'e0', '')::DECIMAL(18, 6)
     ELSE TRY_CAST(half_even(exact(t)) AS DECIMAL(18, 6)) END;
 
 -- A day may have the time at which it begins.
