@@ -192,8 +192,8 @@ func baseURL(raw string, allowHTTP bool) (*url.URL, error) {
 	case u.RawQuery != "" || u.ForceQuery || strings.Contains(raw, "#"):
 		return nil, fmt.Errorf("the base URL of %s has a query or a fragment", u.Host)
 	case u.Scheme == "http" && !allowHTTP && !outbound.IsLoopback(u.Hostname()):
-		return nil, fmt.Errorf("plain http to %s would show the credentials to everyone on the way; use https or "+
-			"allow http", u.Host)
+		return nil, fmt.Errorf("plain http to %s would show the credentials to everyone on the way; use https, or "+
+			"set SPENDSYNC_ALLOW_HTTP=true", u.Host)
 	}
 	return u, nil
 }

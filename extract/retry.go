@@ -164,7 +164,7 @@ func (r *reading) retry(ctx context.Context, f *failure, sent time.Time) error {
 	case f.pause > left:
 		b.useUp()
 		return r.fail(ErrUnavailable, f, fmt.Sprintf("%s: the service asks to wait %v (retry-after %s), longer than "+
-			"the %v left of the retry budget", f.reason, f.pause, f.pauseText, left))
+			"the %v left of the retry budget", f.reason, f.pause, f.pauseText, left.Round(100*time.Millisecond)))
 	case left == 0:
 		return r.fail(f.kind, f, r.usedUp(f.reason))
 	}

@@ -2,6 +2,7 @@ package outbound
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -51,6 +52,7 @@ func New(o Options) *Transport {
 			}
 			return http.ProxyFromEnvironment(r)
 		},
+		OnProxyConnectResponse: refusedByProxy,
 		DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    10 * time.Second,
@@ -67,6 +69,37 @@ func New(o Options) *Transport {
 		t.TLSClientConfig.MinVersion = max(t.TLSClientConfig.MinVersion, tls.VersionTLS12)
 	}
 	return &Transport{base: t, options: o}
+}
+
+// ProxyRefusal is the answer of a proxy that makes no connection.
+type ProxyRefusal struct {
+	Status int
+	Page   []byte // the beginning of what it says; nil: nothing, or the proxy knows a password, which it could repeat
+}
+
+// Error has the status alone.
+func (e *ProxyRefusal) Error() string {
+	return fmt.Sprintf("the proxy answers %d %s", e.Status, http.StatusText(e.Status))
+}
+
+func refusedByProxy(_ context.Context, proxy *url.URL, _ *http.Request, answer *http.Response) error {
+	if answer.StatusCode == http.StatusOK {
+		return nil
+	}
+	refusal := &ProxyRefusal{Status: answer.StatusCode}
+	if proxy.User != nil {
+		return refusal
+	}
+	read := make(chan []byte, 1)
+	go func() { // until its end, or until the connection is closed
+		page, _ := io.ReadAll(io.LimitReader(answer.Body, 4<<10))
+		read <- page
+	}()
+	select {
+	case refusal.Page = <-read:
+	case <-time.After(time.Second):
+	}
+	return refusal
 }
 
 // trusted are the authorities of the system and of [Trust]; nil: those of the system.

@@ -55,8 +55,8 @@ func (c *Config) Heartbeat() (*url.URL, error) {
 // checkEncrypted refuses an address whose secret would be readable on the way.
 func (c *Config) checkEncrypted(name string, u *url.URL) error {
 	if u.Scheme == "http" && !c.AllowHTTP && !outbound.IsLoopback(u.Hostname()) {
-		return exit.Usagef("%s%s would be shown to everyone on the way to %s; use https or allow http", Prefix, name,
-			u.Host)
+		return exit.Usagef("%s%s would be shown to everyone on the way to %s; use https, or set %sALLOW_HTTP=true",
+			Prefix, name, u.Host, Prefix)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -10,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -17,6 +17,7 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
+	"spendsync/extract/outbound"
 	"spendsync/load/durable"
 )
 
@@ -85,10 +86,10 @@ func ofService(err error, m *Message) bool {
 		if e.Status == http.StatusOK {
 			m.Do += "; if it is not under maintenance, check that no proxy or login page answers at " + s.url
 		}
-	case e.Status == http.StatusForbidden && isPage(e.Refusal):
+	case e.Status == http.StatusForbidden && isPage(said(e)):
 		m.Happened = fmt.Sprintf("A proxy or gateway refused the way to the host of %s (403): %s", s.url,
-			pageText(e.Refusal))
-		m.Do = "ask who runs the proxy to let this machine reach that host, or take it around the proxy by NO_PROXY"
+			pageText(said(e)))
+		m.Do = askTheProxy
 	case e.Status == http.StatusUnauthorized:
 		m.Happened = fmt.Sprintf("The %s refused the %s (401): %s%s", s.name, s.secrets, s.variables, words(e))
 		m.Do = "correct it, then run 'spendsync check'"
@@ -128,23 +129,37 @@ func ofService(err error, m *Message) bool {
 	return true
 }
 
-// words are what the service itself wrote about a refusal.
+const askTheProxy = "ask who runs the proxy to let this machine reach that host, or take it around the proxy by " +
+	"NO_PROXY"
+
+// said is what the service, or what stands before it, wrote about a refusal.
+func said(e *extract.ReadError) string {
+	_, text, _ := strings.Cut(e.Reason, fmt.Sprintf("status %d: ", e.Status))
+	quoted, err := strconv.QuotedPrefix(text) // what was cut off ends in an ellipsis
+	if err != nil {
+		return text
+	}
+	text, _ = strconv.Unquote(quoted)
+	return text
+}
+
+// words are what is said, as a part of a sentence.
 func words(e *extract.ReadError) string {
-	if _, text, ok := strings.Cut(e.Reason, fmt.Sprintf("status %d: ", e.Status)); ok {
-		return "; it says " + phrase.Visible(text)
+	if text := said(e); text != "" {
+		return fmt.Sprintf("; it says %q", phrase.Visible(text))
 	}
 	return ""
 }
 
 // isPage reports whether a reply is a page for people: the service itself answers in JSON.
-func isPage(reply []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(reply), []byte("<")) }
+func isPage(reply string) bool { return strings.HasPrefix(strings.TrimSpace(reply), "<") }
 
 // markup is what a browser does not show of a page.
 var markup = regexp.MustCompile(`(?is)<(style|script)\b.*?</(style|script)>|<[^>]*>`)
 
 // pageText is the beginning of a page's text, in one line.
-func pageText(page []byte) string {
-	text := []rune(phrase.Visible(phrase.OneLine(html.UnescapeString(markup.ReplaceAllString(string(page), " ")))))
+func pageText(page string) string {
+	text := []rune(phrase.Visible(phrase.OneLine(html.UnescapeString(markup.ReplaceAllString(page, " ")))))
 	return string(text[:min(len(text), 160)])
 }
 
@@ -158,9 +173,14 @@ func network(cause error, what, reason string, s side, m *Message) bool {
 		m.Do = "correct HTTPS_PROXY, or name the host in NO_PROXY if no proxy is needed; then " + s.again
 		return true
 	}
-	if strings.Contains(cause.Error(), http.StatusText(http.StatusProxyAuthRequired)) {
-		m.Happened = fmt.Sprintf("The proxy on the way to %s wants a user and a password (407)", s.url)
-		m.Do = "write them into HTTPS_PROXY, as http://USER:PASSWORD@HOST:PORT; then " + s.again
+	if refusal, ok := errors.AsType[*outbound.ProxyRefusal](cause); ok {
+		m.Happened = fmt.Sprintf("The proxy on the way to %s refuses the connection (%d): %s", s.url, refusal.Status,
+			pageText(string(refusal.Page)))
+		m.Do = askTheProxy
+		if refusal.Status == http.StatusProxyAuthRequired {
+			m.Happened = fmt.Sprintf("The proxy on the way to %s wants a user and a password (407)", s.url)
+			m.Do = "write them into HTTPS_PROXY, as http://USER:PASSWORD@HOST:PORT; then " + s.again
+		}
 		return true
 	}
 	if dns, ok := errors.AsType[*net.DNSError](cause); ok {
@@ -265,25 +285,27 @@ func ofStorage(err error, m *Message) bool {
 		return true
 	}
 	for _, k := range []struct {
-		is         syscall.Errno
-		happened   string
-		do         string
-		configured bool
+		is       syscall.Errno
+		happened string
+		do       string
 	}{
-		{syscall.ENOSPC, "the volume is full", "make room on the volume, then run it again", false},
-		{syscall.EDQUOT, "the quota of the volume is used up", "raise the quota, then run it again", false},
+		{syscall.ENOSPC, "the volume is full", "make room on the volume, then run it again"},
+		{syscall.EDQUOT, "the quota of the volume is used up", "raise the quota, then run it again"},
 		{syscall.EROFS, "the volume is read-only", "mount it writable, or name another folder in " + config.Prefix +
-			"DATA_DIR", true},
+			"DATA_DIR"},
 		{syscall.EACCES, "this user may not use the folder", "give the user access to it, or name another folder in " +
-			config.Prefix + "DATA_DIR", true},
+			config.Prefix + "DATA_DIR"},
 		{syscall.EPERM, "this user may not use the folder", "give the user access to it, or name another folder in " +
-			config.Prefix + "DATA_DIR", true},
+			config.Prefix + "DATA_DIR"},
 		{syscall.ENOTDIR, config.Prefix + "DATA_DIR is or contains a file, not a folder", "name a folder in " +
-			config.Prefix + "DATA_DIR", true},
-		{syscall.EIO, "the volume has an I/O error", "repair or replace the volume, then run it again", false},
+			config.Prefix + "DATA_DIR"},
+		{syscall.EIO, "the volume has an I/O error", "repair or replace the volume, then run it again"},
 	} {
 		if words := engineText[k.is]; errors.Is(err, k.is) || words != "" && strings.Contains(text, words) {
 			m.Happened, m.Do = k.happened+": "+text, k.do
+			if k.is == syscall.ENOTDIR {
+				m.Safe = "nothing was changed"
+			}
 			return true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract"
+	"spendsync/extract/outbound"
 	"spendsync/load/durable"
 )
 
@@ -43,18 +45,21 @@ func TestError_NamesTheCauseBeforeAllElse(t *testing.T) {
 			"Nothing listens at SPENDSYNC_REPORT_URL", "check host and port", "maintainers"},
 		{read(0, down, &net.OpError{Op: "proxyconnect", Err: syscall.ECONNREFUSED}),
 			"The proxy on the way to SPENDSYNC_REPORT_URL does not answer", "correct HTTPS_PROXY", "check host"},
-		{read(0, down, errors.New("Proxy Authentication Required")),
+		{read(0, down, &outbound.ProxyRefusal{Status: 407}),
 			"The proxy on the way to SPENDSYNC_REPORT_URL wants",
 			"HTTPS_PROXY", "wait"},
-		{&extract.ReadError{Status: 403, Err: extract.ErrAuth, Interface: config.API, Reason: "status 403",
-			Refusal: []byte("<html><style>b{}</style><h1>Access denied</h1>\n<p>ZScaler &amp; Co</p></html>")},
+		{read(0, down, &outbound.ProxyRefusal{Status: 403, Page: []byte("<h1>Blocked</h1>")}),
+			"The proxy on the way to SPENDSYNC_REPORT_URL refuses the connection (403): Blocked", "NO_PROXY",
+			"wait"},
+		{&extract.ReadError{Status: 403, Err: extract.ErrAuth, Interface: config.API, Reason: "status 403: " +
+			strconv.Quote("<html><style>b{}</style><h1>Access denied</h1>\n<p>ZScaler &amp; Co</p></html>")},
 			"A proxy or gateway refused the way to the host of SPENDSYNC_ADVERTISER_URL (403): Access denied " +
 				"ZScaler & Co",
 			"NO_PROXY", "account"},
 		{&extract.ReadError{Status: 401, Err: extract.ErrAuth, Interface: config.API,
 			Reason: "status 401: API key has expired"},
-			"The advertiser API refused the key (401): SPENDSYNC_API_KEY; it says API key has expired", "correct it",
-			"wait"},
+			"The advertiser API refused the key (401): SPENDSYNC_API_KEY; it says \"API key has expired\"",
+			"correct it", "wait"},
 		{fmt.Errorf("IO Error: Cannot open file: Permission denied: %w", durable.ErrStorage),
 			"this user may not use the folder", "give the user access", "make room"},
 		{fmt.Errorf("duckdb: COMMIT: No space left on device: %w", durable.ErrStorage),
