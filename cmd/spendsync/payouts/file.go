@@ -260,34 +260,23 @@ func (r *reader) openParquet(ctx context.Context, f *file) error {
 	return nil
 }
 
-// openJSON reads a list of objects, objects one after the other, or one object with a list of objects, as the APIs of
-// trackers answer. Values stay JSON: the engine would guess their types.
+// openJSON reads the objects of a JSON text, see [writeObjects]. Values stay JSON: the engine would guess their types.
 func (r *reader) openJSON(ctx context.Context, f *file, path string) error {
-	read := "FROM read_json(" + schema.QuoteText(path) + ", maximum_depth=%d, sample_size=-1, " +
-		"maximum_object_size=16777216)"
-	rows := fmt.Sprintf("SELECT * "+read, 1)
-	names := func(of, where string) (names []string, err error) {
-		for row, err := range r.db.Rows(ctx, "SELECT column_name FROM (DESCRIBE "+of+") WHERE "+where+
-			" ORDER BY column_name <> 'rows'") {
-			if err != nil {
-				return nil, fmt.Errorf("it is JSON, and not a list of objects: %s", firstLine(err.Error()))
-			}
-			names = append(names, strings.Clone(row[0]))
-		}
-		return names, nil
-	}
-	lists, err := names(fmt.Sprintf("SELECT * "+read, 3), "column_type LIKE 'STRUCT(%)[]'")
-	if err != nil {
-		return err
-	}
-	if len(lists) > 0 {
-		rows = fmt.Sprintf("SELECT unnest("+schema.Quote(lists[0])+", max_depth := 2) "+read, 3)
-	}
-	if f.names, err = names(rows, "true"); err != nil {
-		return err
-	}
-	if slices.Equal(f.names, []string{"json"}) { // as the engine calls values that are no objects
+	at := filepath.Join(r.db.Dir, fmt.Sprintf("rows%d", f.id))
+	n, err := writeObjects(path, at)
+	switch {
+	case err != nil:
+		return fmt.Errorf("it is JSON, and not a list of objects: %w", err)
+	case n == 0:
 		return errors.New("it is JSON, and no object is in its list")
+	}
+	rows := "SELECT * FROM read_json(" + schema.QuoteText(at) + ", format='newline_delimited', maximum_depth=1, " +
+		"sample_size=-1, maximum_object_size=1048576)"
+	for row, err := range r.db.Rows(ctx, "SELECT column_name FROM (DESCRIBE "+rows+")") {
+		if err != nil {
+			return fmt.Errorf("it is JSON, and not a list of objects: %s", firstLine(err.Error()))
+		}
+		f.names = append(f.names, strings.Clone(row[0]))
 	}
 	var columns []string
 	for _, name := range f.names {
