@@ -58,6 +58,7 @@ var openers = map[string]string{
 	"cmd/spendsync/demo.go":                "files of the demo's own folder",
 	"cmd/spendsync-lake/demo.go":           "files of the demo's own folder",
 	"cmd/spendsync/payouts/file.go":        "new files in a temporary folder of its own",
+	"cmd/spendsync/payouts/objects.go":     "a new file in a temporary folder of its own",
 	"load/duck/ask.go":                     "the DuckDB file of a store",
 	"load/durable/clone_linux.go":          "files of a store",
 	"load/durable/disk.go":                 "files of a store",

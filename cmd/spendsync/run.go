@@ -202,6 +202,12 @@ func addExamples(root *cobra.Command) {
 		switch c.Name() {
 		case "help":
 			c.Example = "  spendsync help sync\n  spendsync help config"
+			c.Args = func(_ *cobra.Command, args []string) error {
+				if found, _, err := root.Find(args); err == nil && found != root {
+					return nil
+				}
+				return root.Args(root, args)
+			}
 		case "completion":
 			c.Example = "  source <(spendsync completion bash)"
 			for _, shell := range c.Commands() {

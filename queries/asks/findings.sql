@@ -68,14 +68,13 @@ losing AS (
 ),
 blocked AS (
   SELECT
-    b.account_id, 'block' AS kind, '' AS place, NULL::DATE AS since_date, sum(b.loss_per_day) >= any_value(l.block_loss) AS begins,
-    count(DISTINCT b.source_id) || CASE count(DISTINCT b.source_id) WHEN 1 THEN ' source loses $' ELSE ' sources lose $' END || printf('%.2f', sum(b.loss_per_day)) || ' a day' AS happened,
+    b.account_id, 'block' AS kind, '' AS place, NULL::DATE AS since_date, sum(b.at_stake) >= any_value(l.block_loss) AS begins,
+    any_value(b.sources) || CASE any_value(b.sources) WHEN 1 THEN ' source loses $' ELSE ' sources lose $' END || printf('%.2f', sum(b.at_stake ORDER BY b.at_stake)) || ' a day against what the money should bring' AS happened,
     'block those at the top of the list: spendsync query sources_to_block' AS what_to_do
   FROM mart.source_block_candidates AS b
   CROSS JOIN level AS l
-  WHERE b.is_losing
   GROUP BY b.account_id
-  HAVING sum(b.loss_per_day) >= 0.5 * any_value(l.block_loss)
+  HAVING sum(b.at_stake) >= 0.5 * any_value(l.block_loss)
 ),
 changed AS (
   SELECT

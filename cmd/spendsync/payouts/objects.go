@@ -9,6 +9,8 @@ import (
 	"os"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"spendsync/cmd/internal/files"
 )
 
 // objects writes the objects of a JSON text one a line, so that the engine need not hold the list that they are in.
@@ -22,7 +24,7 @@ type objects struct {
 // writeObjects finds the objects of a text: a list of them, one after the other, or those of a list that an object has,
 // as the APIs of trackers answer: the one that is named rows, else the first.
 func writeObjects(from, to string) (n int, err error) {
-	in, err := os.Open(from)
+	in, _, err := files.Open(from, MaxSize)
 	if err != nil {
 		return 0, err
 	}

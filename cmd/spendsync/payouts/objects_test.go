@@ -47,7 +47,8 @@ func TestRead_AListIsNotHeld(t *testing.T) {
 	const rows = 400_000
 	list.WriteByte('[')
 	for i := range rows {
-		fmt.Fprintf(&list, `{"date":"2026-11-25","campaign":"C%d","source":"S%d","conversions":1,"revenue":1.5},`, i%7, i)
+		fmt.Fprintf(&list, `{"date":"2026-11-25","campaign":"C%d","source":"S%d","conversions":1,"revenue":1.5},`,
+			i%7, i)
 	}
 	path := filepath.Join(t.TempDir(), "export.json")
 	if err := os.WriteFile(path, []byte(strings.TrimSuffix(list.String(), ",")+"]"), 0o600); err != nil {

@@ -26,7 +26,7 @@ found AS (
   UNION ALL
   SELECT
     b.account_id, 4, 'sources', NULL, NULL, format('{} {} in {} {}', any_value(b.sources), CASE any_value(b.sources) WHEN 1 THEN 'source' ELSE 'sources' END, any_value(b.campaigns), CASE any_value(b.campaigns) WHEN 1 THEN 'campaign' ELSE 'campaigns' END),
-    count(*), 'block', 'going on there is expected to lose money', sum(b.at_stake ORDER BY b.at_stake), 'block them, those that lose most first', 'mart.source_block_candidates'
+    count(*), 'block', 'a dollar brings back less there than it should', sum(b.at_stake ORDER BY b.at_stake), 'block them, those that lose most first', 'mart.source_block_candidates'
   FROM mart.source_block_candidates AS b
   GROUP BY b.account_id
   UNION ALL
