@@ -53,7 +53,7 @@ func TestFault_StatusWithAndWithoutRetryAfter(t *testing.T) {
 	}
 }
 
-func TestFault_FitsByPathQueryDayPageAndAttempt(t *testing.T) {
+func TestFault_FitsByPathQueryDayAndPage(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		fault wire.Fault
@@ -68,8 +68,6 @@ func TestFault_FitsByPathQueryDayPageAndAttempt(t *testing.T) {
 		{"page", wire.Fault{Page: 2}, []bool{false, true, false, false, false, true, false, false}},
 		{"page/from", wire.Fault{Page: 2, PageTo: -1}, []bool{false, true, true, false, false, true, true, false}},
 		{"page/to", wire.Fault{Page: 1, PageTo: 2}, []bool{true, true, false, true, true, true, false, true}},
-		{"attempt", wire.Fault{AttemptTo: 1}, []bool{true, true, true, true, false, false, false, false}},
-		{"attempt/from", wire.Fault{AttemptFrom: 2}, []bool{false, false, false, false, true, true, true, true}},
 		{"times", wire.Fault{Times: 2, Day: yesterday}, []bool{true, true, false, false, false, false, false, false}},
 		{"query", wire.Fault{Query: "page=3&include_creatives=true"}, []bool{false, false, true, false, false, false,
 			true, false}},
@@ -255,20 +253,21 @@ func TestTransport_ClosingTheBodyEndsTheHandler(t *testing.T) {
 
 func TestRequests_TellWhatWasAsked(t *testing.T) {
 	s := sim(config.Config{})
-	s.Fail(wire.Fault{Kind: wire.Status, Status: 503, AttemptTo: 1})
+	s.Fail(wire.Fault{Kind: wire.Status, Status: 503, Times: 1})
 	for range 2 {
 		ask(t, s, pageOf(1))
 	}
 	_, _, body := ask(t, s, pageOf(1))
+	s.Fail(wire.Fault{Kind: wire.Status, Status: 503, Path: "/v1/me"})
 	do(t, s, "GET", "http://sim/api/v1/me", nil)
 	var got []string
 	for _, r := range s.Requests() {
-		got = append(got, fmt.Sprintln(r.Time.Equal(noon), r.Method, r.Path, r.Query == pageOf(1), r.Attempt, r.Fault,
-			r.Status, r.Bytes == int64(len(body))))
+		got = append(got, fmt.Sprintln(r.Time.Equal(noon), r.Method, r.Path, r.Query == pageOf(1), r.Fault, r.Status,
+			r.Bytes == int64(len(body))))
 	}
-	want := []string{"true GET /report/ads/spend-report true 1 status 503 false",
-		"true GET /report/ads/spend-report true 2  200 true", "true GET /report/ads/spend-report true 3  200 true",
-		"true GET /api/v1/me false 1 status 503 false"}
+	want := []string{"true GET /report/ads/spend-report true status 503 false",
+		"true GET /report/ads/spend-report true  200 true", "true GET /report/ads/spend-report true  200 true",
+		"true GET /api/v1/me false status 503 false"}
 	for i := range want {
 		if fields := strings.Fields(got[i]); strings.Join(fields, " ") != strings.Join(strings.Fields(want[i]), " ") {
 			t.Errorf("got %s, want %s", got[i], want[i])
@@ -276,7 +275,7 @@ func TestRequests_TellWhatWasAsked(t *testing.T) {
 	}
 	s.ResetRequests()
 	ask(t, s, pageOf(1))
-	if got := s.Requests(); len(got) != 1 || got[0].Attempt != 1 {
+	if got := s.Requests(); len(got) != 1 {
 		t.Errorf("after the reset: %+v", got)
 	}
 }

@@ -97,20 +97,16 @@ var kinds = []Kind{
 //   - Day: requests of the report for this day alone.
 //   - Page and PageTo: pages Page to PageTo (0: Page alone, -1: and all after). A
 //     list of the advertiser API has them too: the first limit entries are page 1.
-//   - AttemptFrom and AttemptTo: a range of attempts, counted from 1, of the same path
-//     and query since the fault was set; To 0 means no upper end.
 //   - Times: the maximum number of matching requests; 0 means no maximum.
 type Fault struct {
 	Kind Kind `json:"kind"`
 
-	Path        string `json:"path"`
-	Query       string `json:"query"`
-	Day         string `json:"day"`
-	Page        int    `json:"page"`
-	PageTo      int    `json:"page_to"`
-	AttemptFrom int    `json:"attempt_from"`
-	AttemptTo   int    `json:"attempt_to"`
-	Times       int    `json:"times"`
+	Path   string `json:"path"`
+	Query  string `json:"query"`
+	Day    string `json:"day"`
+	Page   int    `json:"page"`
+	PageTo int    `json:"page_to"`
+	Times  int    `json:"times"`
 
 	Status     int    `json:"status"`
 	RetryAfter string `json:"retry_after"` // sent unchanged; "+30s" becomes the date in 30 seconds
@@ -138,9 +134,8 @@ type Faults struct {
 
 type setFault struct {
 	Fault
-	query    url.Values
-	met      int
-	attempts map[string]int
+	query url.Values
+	met   int
 }
 
 // Fail sets a fault. It panics on one that can never happen: an unknown kind, a
@@ -182,7 +177,7 @@ func (l *Faults) Set(f Fault) error {
 	}
 	l.Mu.Lock()
 	defer l.Mu.Unlock()
-	l.List = append(l.List, &setFault{Fault: f, query: query, attempts: map[string]int{}})
+	l.List = append(l.List, &setFault{Fault: f, query: query})
 	return nil
 }
 
@@ -196,13 +191,7 @@ func (l *Faults) Match(r *http.Request) *Fault {
 	}
 	q := r.URL.Query()
 	for _, f := range l.List {
-		if !f.fits(r.URL.Path, q) {
-			continue
-		}
-		what := r.URL.Path + "?" + r.URL.RawQuery
-		f.attempts[what]++
-		n := f.attempts[what]
-		if n < f.AttemptFrom || f.AttemptTo > 0 && n > f.AttemptTo || f.Times > 0 && f.met >= f.Times {
+		if !f.fits(r.URL.Path, q) || f.Times > 0 && f.met >= f.Times {
 			continue
 		}
 		f.met++

@@ -9,23 +9,21 @@ import (
 
 // Request is one line of the log. It holds no header, so no credentials.
 type Request struct {
-	Time    time.Time `json:"time"` // of the service's clock
-	Method  string    `json:"method"`
-	Path    string    `json:"path"`
-	Query   string    `json:"query"`   // as sent
-	Attempt int       `json:"attempt"` // counted from 1, per method, path and query
-	Fault   string    `json:"fault"`   // the kind of fault it met, if any
-	Status  int       `json:"status"`  // 0: not answered yet, or never
-	Bytes   int64     `json:"bytes"`   // of the part of the body that was to be sent
+	Time   time.Time `json:"time"` // of the service's clock
+	Method string    `json:"method"`
+	Path   string    `json:"path"`
+	Query  string    `json:"query"`  // as sent
+	Fault  string    `json:"fault"`  // the kind of fault it met, if any
+	Status int       `json:"status"` // 0: not answered yet, or never
+	Bytes  int64     `json:"bytes"`  // of the part of the body that was to be sent
 }
 
 // mostRequests is how many requests the log keeps; the oldest go first.
 const mostRequests = 100_000
 
 type Log struct {
-	mu       sync.Mutex
-	list     []*Request
-	attempts map[string]int
+	mu   sync.Mutex
+	list []*Request
 }
 
 func (l *Log) Begin(r *http.Request, now time.Time, f *Fault) *Request {
@@ -35,12 +33,6 @@ func (l *Log) Begin(r *http.Request, now time.Time, f *Fault) *Request {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.attempts == nil {
-		l.attempts = make(map[string]int)
-	}
-	what := rq.Method + " " + rq.Path + "?" + rq.Query
-	l.attempts[what]++
-	rq.Attempt = l.attempts[what]
 	if len(l.list) >= mostRequests {
 		l.list = slices.Delete(l.list, 0, mostRequests/10)
 	}
@@ -68,9 +60,9 @@ func (l *Log) Requests() []Request {
 	return out
 }
 
-// ResetRequests empties the log and restarts the count of attempts.
+// ResetRequests empties the log.
 func (l *Log) ResetRequests() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.list, l.attempts = nil, nil
+	l.list = nil
 }
