@@ -15,7 +15,7 @@ import (
 // it make versions, and revenue follows. A file with a bad line costs nothing of the sync: it
 // ends with 4, names the line, and the payouts that are stored stand.
 func TestPayouts_BecomeATableWithHistory(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, small)
 	path := filepath.Join(t.TempDir(), "payouts.csv")
 	write := func(text string) {
 		t.Helper()
@@ -107,10 +107,12 @@ type exportWorld struct {
 	campaign, other, source string
 }
 
-func newExportWorld(t *testing.T) *exportWorld {
+func newExportWorld(t *testing.T, withMarts bool) *exportWorld {
 	w := &exportWorld{world: newWorld(t, func(c *adsim.Config) { c.Campaigns, c.RowsPerDay = 4, 40 }),
-		path: filepath.Join(t.TempDir(),
-			"tracker.csv")}
+		path: filepath.Join(t.TempDir(), "tracker.csv")}
+	if !withMarts {
+		w.withoutMarts()
+	}
 	w.service.SetNow(time.Date(2026, 11, 26, 15, 0, 0, 0, time.UTC))
 	w.must("sync")
 	ids := strings.Split(w.ask("SELECT DISTINCT campaign_id FROM spend_daily ORDER BY 1"), "\n")
@@ -145,7 +147,7 @@ func (w *exportWorld) stored() string {
 // TestPayouts_ExportReplacesItsDays: a tracker's export beside the payouts becomes rows; a newer one replaces the days
 // that it has, and the same one changes nothing. A bad line is set aside and named.
 func TestPayouts_ExportReplacesItsDays(t *testing.T) {
-	w := newExportWorld(t)
+	w := newExportWorld(t, false)
 	payouts := filepath.Join(t.TempDir(), "payouts.csv")
 	if err := os.WriteFile(payouts, []byte("from,payout\n2026-01-01,10\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -182,7 +184,7 @@ func TestPayouts_ExportReplacesItsDays(t *testing.T) {
 // TestPayouts_ShrunkDaysAreHeld: the end of a file is not believed. A stored day that would lose rows or revenue stands
 // and ends the sync in 4; it is replaced when another day's export has the same, or by accept.
 func TestPayouts_ShrunkDaysAreHeld(t *testing.T) {
-	w := newExportWorld(t)
+	w := newExportWorld(t, false)
 	const head, day18 = "date,campaign,source,clicks,revenue\n", "2026-11-18,{C},{S},9,20\n2026-11-18,{D},{S},5,10.50\n"
 	w.write(head + day18 + "2026-11-19,{C},{S},7,7105.00\n")
 	w.sync(time.Minute, exit.OK, "")
@@ -235,7 +237,7 @@ func TestPayouts_ShrunkDaysAreHeld(t *testing.T) {
 // TestPayouts_OtherIDsAreRefused: of an export with the tracker's own IDs nothing is stored, and the message names the
 // column that fits.
 func TestPayouts_OtherIDsAreRefused(t *testing.T) {
-	w := newExportWorld(t)
+	w := newExportWorld(t, true)
 	before := w.ask("FROM mart.revenue")
 	text := "Day,Campaign ID,Custom variable 1,Custom variable 2,Visits,Revenue\n" +
 		"2026-11-18,0b6f1d2c-3d51-4d7e-9d3f-6b1f2a7c9e10,{S},{C},1500,240.5\n"
@@ -261,7 +263,7 @@ func TestPayouts_OtherIDsAreRefused(t *testing.T) {
 // TestPayouts_WhatStaysWrongIsPublishedOnce: a file that stays wrong ends every sync in 4, and costs no generation and
 // no refused line but the first. ops.run has the exit code of each run, and a mended file ends it.
 func TestPayouts_WhatStaysWrongIsPublishedOnce(t *testing.T) {
-	w := newExportWorld(t)
+	w := newExportWorld(t, false)
 	const head, good = "date,campaign,source,clicks,revenue\n", "2026-11-18,{C},{S},9,20\n2026-11-19,{C},{S},7,7105\n"
 	const state = "SELECT max(generation), (SELECT count(*) FROM ops.refused_row), arg_max(exit_code, started_at) " +
 		"FROM ops.run"
