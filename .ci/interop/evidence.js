@@ -18,7 +18,7 @@ const pages = {
       ORDER BY mart.source_block_candidates.excess_spend DESC NULLS LAST, campaign_id, source_id LIMIT 25`)
     .map(r => [r.source_id, r.campaign_id, dollars(r.spend), dollars(r.excess_spend)]),
   '/money': query('SELECT account_id, balance::DOUBLE AS balance, balance_status, action FROM mart.budget_runway')
-    .map(r => [r.account_id, dollars(r.balance), r.balance_status, r.action]),
+    .map(r => [r.account_id, dollars(r.balance), r.balance_status, r.action ?? '-']),
 }
 
 const browser = await startBrowser()
