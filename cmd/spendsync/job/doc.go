@@ -24,8 +24,9 @@
 //     itself. A read is the day if what speaks for it outweighs what speaks against it by two. For it: the pages
 //     ended; as many rows came as are stated; the service's own sum; another read with the same rows, the stored one
 //     included. Against it: another number or sum, a key twice, less than is stored, values that cannot be read. A day
-//     is read three times at most; if no read proves it alone, the union of their rows is weighed as one more.
-//     daysum.go adds the days up.
+//     is read three times at most; if no read proves it alone, the union of their rows is weighed as one more. Only
+//     pages that come without an order are read up to twelve times, for their union. A stated number of rows that left
+//     rows out of the stored day, too, speaks against no read. daysum.go adds the days up.
 //  4. proof (report.go). A day is the account's if one of its campaigns is stored, or is in the
 //     key's list, or in another day that is; the list is by the same rule. If nothing is stored, the
 //     key answers once more after the reading. Everything else is withheld: its replies are kept, and
