@@ -3,6 +3,7 @@ package explain
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"html"
@@ -200,8 +201,11 @@ func network(cause error, what, reason string, s side, m *Message) bool {
 	}
 	if bad, ok := errors.AsType[*tls.CertificateVerificationError](cause); ok {
 		m.Happened = fmt.Sprintf("The certificate behind %s is not trusted: %v", s.url, bad.Err)
-		m.Do = "correct the host in " + s.url + ", or let " + config.Prefix + "CA_FILE name a file with the " +
-			"certificate of your company's authority"
+		m.Do = "correct the host in " + s.url + ", then " + s.again
+		if _, unknown := errors.AsType[x509.UnknownAuthorityError](bad.Err); unknown {
+			m.Do = "let " + config.Prefix + "CA_FILE name a file with the certificate of your company's authority, " +
+				"then " + s.again
+		}
 		return true
 	}
 	var timeout net.Error

@@ -3,6 +3,7 @@ package explain
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -38,9 +39,12 @@ func TestError_NamesTheCauseBeforeAllElse(t *testing.T) {
 			"DNS does not answer for ads.example.com", "repair DNS", "correct the host"},
 		{read(0, down, tls.RecordHeaderError{Msg: "no TLS"}),
 			"SPENDSYNC_REPORT_URL begins with https, and its port does not speak TLS", "correct the port", "wait"},
-		{read(0, down, &tls.CertificateVerificationError{Err: errors.New("unknown authority")}),
-			"The certificate behind SPENDSYNC_REPORT_URL is not trusted: unknown authority", "SPENDSYNC_CA_FILE",
-			"wait"},
+		{read(0, down, &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}),
+			"The certificate behind SPENDSYNC_REPORT_URL is not trusted: x509: certificate signed by unknown authority",
+			"SPENDSYNC_CA_FILE", "correct the host"},
+		{read(0, down, &tls.CertificateVerificationError{Err: errors.New("not valid for that host")}),
+			"The certificate behind SPENDSYNC_REPORT_URL is not trusted: not valid for that host",
+			"correct the host in SPENDSYNC_REPORT_URL", "CA_FILE"},
 		{read(0, down, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}),
 			"Nothing listens at SPENDSYNC_REPORT_URL", "check host and port", "maintainers"},
 		{read(0, down, &net.OpError{Op: "proxyconnect", Err: syscall.ECONNREFUSED}),
