@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -327,24 +328,30 @@ func (w *modelWorld) open() int64 {
 	return s.Manifest().Generation
 }
 
-// rebuild builds the DuckDB file from nothing, in some cases after damage.
+// rebuild builds the DuckDB file from nothing, in some cases after damage. What does not follow from other tables is
+// refused by its name, and comes back from a backup.
 func (w *modelWorld) rebuild() {
 	if w.generation() == 0 {
 		return
 	}
-	what := "rebuild"
+	what, path, table, backup := "rebuild", "", "", []byte(nil)
 	if w.r.IntN(2) == 0 {
 		what = "damage and rebuild"
 		m, err := manifest.Read(w.dir)
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		for path, info := range m.Accounts["acme"].Files {
-			if info.Kind == manifest.KindParquet && info.Table != schema.CampaignHistory.Name {
-				spoiled(w.t, filepath.Join(w.dir, path), []byte("no more"))
+		files := m.Accounts["acme"].Files
+		for _, path = range slices.Sorted(maps.Keys(files)) {
+			if files[path].Kind == manifest.KindParquet && w.r.IntN(3) == 0 {
 				break
 			}
 		}
+		table = files[path].Table
+		if backup, err = os.ReadFile(filepath.Join(w.dir, path)); err != nil {
+			w.t.Fatal(err)
+		}
+		spoiled(w.t, filepath.Join(w.dir, path), []byte("no more"))
 	}
 	o := sceneOptions(durable.Disk{FS: lazyFiles{}})
 	w.runs++
@@ -364,10 +371,15 @@ func (w *modelWorld) rebuild() {
 		_, _, err = publish(context.Background(), g, c, r.record())
 		err = errors.Join(err, g.Discard())
 	}
-	if err != nil {
-		w.t.Errorf("%s: %v", what, err)
+	if d, ok := errors.AsType[*durable.Damage](err); ok && d.Path == path &&
+		(table == "" || schema.Named(table).MadeFrom != schema.OtherTables) {
+		what, err = "damage is refused", nil
+		spoiled(w.t, filepath.Join(w.dir, path), backup)
 	}
-	w.note("%s", what)
+	if err != nil {
+		w.t.Errorf("%s of %s: %v", what, path, err)
+	}
+	w.note("%s %s", what, path)
 	w.seen[what]++
 }
 

@@ -378,15 +378,18 @@ func TestReport_NumbersAgreeEverywhere(t *testing.T) {
 	}
 
 	// What a notice has is in the words of the page's list.
+	costs := regexp.MustCompile(`a conversion costs \$([0-9.]+)`)
+	lasts := regexp.MustCompile(`lasts ([0-9.]+) more day`)
 	for _, f := range s.ask("findings") {
 		if f["kind"] == "loses" {
-			cost := regexp.MustCompile(`\$[0-9.]+`).FindString(f["happened"])
-			same("CPA in the finding", strings.TrimPrefix(cost, "$"), performance[f["place"]]["cpa_expected"])
+			for _, cost := range costs.FindAllStringSubmatch(f["happened"], -1) {
+				same("CPA in the finding", cost[1], performance[f["place"]]["cpa_expected"])
+			}
 		}
 		if f["kind"] == "runway" {
-			days := regexp.MustCompile(`[0-9.]+`).FindString(f["happened"])
+			days := lasts.FindStringSubmatch(f["happened"])
 			n, _ := strconv.ParseFloat(runway["days_until_stop"], 64)
-			same("days in the finding", days, fmt.Sprintf("%.1f", n))
+			same("days in the finding", days[1], fmt.Sprintf("%.1f", n))
 		}
 	}
 	if compared < 200 {
