@@ -194,7 +194,7 @@ func TestXLSX_OpensInLibreOffice(t *testing.T) {
 	if err != nil || len(rows) != 4 {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
-	want := []string{"C1", "=1+1", "1234.56789", "3", "0.1", "2026-03-08", "2026-03-08 07:59:59", "TRUE",
+	want := []string{"C1", "=1+1", "1234.56789", "3", "10%", "2026-03-08", "2026-03-08 07:59:59", "TRUE",
 		"9007199254740993"}
 	if diff := cmp.Diff(want, rows[1]); diff != "" {
 		t.Error(diff)
