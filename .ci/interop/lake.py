@@ -46,7 +46,7 @@ class PyIceberg:
         return sorted(name[-1] for name in self.catalog.list_tables(NAMESPACE))
 
     def read(self, name, snapshot):
-        return self.catalog.load_table((NAMESPACE, name)).scan(snapshot_id=snapshot).to_arrow()
+        return self.catalog.load_table((NAMESPACE, name)).scan(snapshot_id=snapshot or None).to_arrow()
 
 
 class DuckDB:
