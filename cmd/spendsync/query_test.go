@@ -391,6 +391,7 @@ func queryAsAProcess(t *testing.T, w *world) {
 // queryIsKilled asks what needs more memory or time than it may have: the answering process is killed, and the command
 // says so.
 func queryIsKilled(t *testing.T, w *world) {
+	schematest.Long(t) // package bounded kills what exceeds its limits, too
 	for _, tc := range []struct{ sql, timeout, says string }{
 		{"SELECT list_transform(range(1e9::BIGINT), x -> list_transform(range(x), y -> y * 2))", "5m",
 			"MiB of memory"},
