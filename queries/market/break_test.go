@@ -19,9 +19,6 @@ func (q *Questions) broken(t *testing.T) []string {
 // cannot tell the loss from chance in time. The test also counts the campaigns of quiet worlds that breaks names.
 func TestBreaks_HalfOfTheConversions(t *testing.T) {
 	schematest.Long(t)
-	if testing.Short() {
-		t.Skip("plays for a minute in one goroutine")
-	}
 	q, err := NewQuestions(t.Context(), "breaks")
 	if err != nil {
 		t.Fatal(err)

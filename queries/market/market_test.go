@@ -107,9 +107,6 @@ func play(t *testing.T, k Kind, seeds []uint64) (scores []score, oracle float64)
 // TestAdvice_EarnsWhatCanBeEarned plays the questions against the rules of the trade.
 func TestAdvice_EarnsWhatCanBeEarned(t *testing.T) {
 	schematest.Long(t) // whole worlds for a month
-	if testing.Short() {
-		t.Skip("plays for a minute in one goroutine")
-	}
 	all, seeds := kinds(), []uint64{1}
 	if *worlds > 0 {
 		all, seeds = append(all, changedKinds()...), nil

@@ -56,9 +56,6 @@ func (q *Questions) pastWorld(t *testing.T, seed uint64, decide func(m *Morning)
 // sources, and the truth lies in its interval of 90 %.
 func TestRuleOnThePast_PredictsWhatItSaves(t *testing.T) {
 	schematest.Long(t)
-	if testing.Short() {
-		t.Skip("plays for a minute in one goroutine")
-	}
 	q, err := NewQuestions(t.Context())
 	if err != nil {
 		t.Fatal(err)

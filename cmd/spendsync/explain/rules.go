@@ -175,8 +175,10 @@ func network(cause error, what, reason string, s side, m *Message) bool {
 		return true
 	}
 	if refusal, ok := errors.AsType[*outbound.ProxyRefusal](cause); ok {
-		m.Happened = fmt.Sprintf("The proxy on the way to %s refuses the connection (%d): %s", s.url, refusal.Status,
-			pageText(string(refusal.Page)))
+		m.Happened = fmt.Sprintf("The proxy on the way to %s refuses the connection (%d)", s.url, refusal.Status)
+		if text := pageText(string(refusal.Page)); text != "" {
+			m.Happened += ": " + text
+		}
 		m.Do = askTheProxy
 		if refusal.Status == http.StatusProxyAuthRequired {
 			m.Happened = fmt.Sprintf("The proxy on the way to %s wants a user and a password (407)", s.url)

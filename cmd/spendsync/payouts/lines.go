@@ -93,7 +93,7 @@ func (r *reader) takePayouts(ctx context.Context) error {
 		wrong = "there is a heading and no line; a file without payouts ends none. To end one, give it a last day " +
 			"(to), or remove its line"
 	case len(rows) > maxPayouts:
-		wrong = fmt.Sprintf("more than %d lines: payouts have at most so many", maxPayouts)
+		wrong = fmt.Sprintf("more than %d lines, which is the limit for payouts", maxPayouts)
 	case len(twice) > 0:
 		wrong = list(twice)
 	default:

@@ -9,7 +9,7 @@ import (
 	"spendsync/schema"
 )
 
-// compare counts the rows and campaigns of an export that are the account's. Its error says that none is.
+// compare counts the rows and campaigns of an export that are the account's. It returns an error if none is.
 func (r *reader) compare(ctx context.Context, f *file) (rows int, err error) {
 	for _, kind := range []string{"campaign", "source"} {
 		var n [5]int // rows, rows that match, IDs, IDs that match, IDs of the account

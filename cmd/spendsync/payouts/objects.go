@@ -55,7 +55,7 @@ func writeObjects(from, to string) (n int, err error) {
 
 func (o *objects) write(v jsontext.Value) error {
 	if v.Kind() != '{' {
-		v = jsontext.Value("{}") // a row of which nothing is known
+		v = jsontext.Value("{}") // a row in which nothing is known
 	} else if err := v.Compact(); err != nil {
 		return err
 	}
