@@ -237,7 +237,7 @@ var bucketFailures = []struct {
 	{"no TLS", withoutTLS, exit.Unreachable, exit.Unreachable,
 		"AWS_ENDPOINT_URL begins with https, and its port does not speak TLS", "correct the port in AWS_ENDPOINT_URL"},
 	{"a certificate", unknownCertificate, exit.Unreachable, exit.Unreachable,
-		"The certificate behind AWS_ENDPOINT_URL is not trusted", "correct the host in AWS_ENDPOINT_URL"},
+		"The certificate behind AWS_ENDPOINT_URL is not trusted", "let SPENDSYNC_CA_FILE name a file"},
 	{"nothing listens", nothingListens, exit.Unreachable, exit.Unreachable,
 		"Nothing listens at AWS_ENDPOINT_URL (connection refused)", "check host and port in AWS_ENDPOINT_URL"},
 	{"silence", silent, exit.Unreachable, exit.Unreachable, "No reply from AWS_ENDPOINT_URL in time",
