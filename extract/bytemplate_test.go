@@ -174,22 +174,6 @@ func TestDecodeByTemplate_FitsThePagesOfTheService(t *testing.T) {
 	}
 }
 
-// cmd/bench has the strict decoder read pages that are written like this, so as to
-// measure both in one run.
-func TestTemplate_LeavesDataBehindASpaceToTheStrictDecoder(t *testing.T) {
-	body := benchmarkPage(3)
-	if _, err := decodeByTemplate(body, nil, spendForm(nil)); err != nil {
-		t.Fatalf("as the service writes it: %v", err)
-	}
-	apart := bytes.Replace(body, []byte(`"data":[`), []byte(`"data": [`), 1)
-	if _, err := decodeByTemplate(apart, nil, spendForm(nil)); !errors.Is(err, errUnfit) {
-		t.Errorf("got %v, want %v", err, errUnfit)
-	}
-	if a, err := decodeAnswer(apart, nil, spendForm(nil)); err != nil || len(a.items) != 3 {
-		t.Errorf("got %d rows, %v", len(a.items), err)
-	}
-}
-
 // BenchmarkDecodeSpend_Strictly is what the template is measured against.
 func BenchmarkDecodeSpend_Strictly(b *testing.B) {
 	body := benchmarkPage(10_000)

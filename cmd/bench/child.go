@@ -11,8 +11,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime/debug"
-	"slices"
 	"time"
 
 	"github.com/duckdb/duckdb-go/v2"
@@ -28,14 +26,8 @@ func runChild(name string, args []string) error {
 	switch name {
 	case "download":
 		return downloadPages(args[0], args[1], args[2])
-	case "decode":
-		return decodePages(args[0], asItIs)
-	case "decode-strictly":
-		return decodePages(args[0], spellApart)
 	case "duckdb":
 		return loadWithDuckDB(args[0], args[1])
-	case "history":
-		return runHistory(args[0], args[1], args[2])
 	}
 	return fmt.Errorf("no child %q", name)
 }
@@ -123,59 +115,6 @@ func downloadPages(report, authorization, dir string) error {
 	return eachPage(context.Background(), report, authorization, func(name string, p spendPage) error {
 		return os.WriteFile(filepath.Join(dir, name), p.Raw, 0o644)
 	})
-}
-
-// decodePages decodes the pages with spendsync's decoder, discards them, and prints the
-// MB decoded per core and second. It measures CPU time, without the reading of files.
-func decodePages(dir string, prepare func(page []byte) []byte) error {
-	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
-	if err != nil {
-		return err
-	}
-	// This heap holds only one page, unlike that of a sync. With the usual setting it
-	// would be collected at every other page, and the collections be measured.
-	debug.SetGCPercent(400)
-	var page bytes.Buffer
-	var size int
-	var took time.Duration
-	for _, name := range files {
-		page.Reset()
-		if err := readInto(&page, name); err != nil {
-			return err
-		}
-		body := prepare(page.Bytes())
-		began := cpuTime()
-		if _, err := extract.DecodeSpend(nil, body); err != nil {
-			return err
-		}
-		took += cpuTime() - began
-		size += len(body)
-	}
-	fmt.Printf("%.3f\n", float64(size)/1e6/max(took, time.Microsecond).Seconds())
-	return nil
-}
-
-func readInto(to *bytes.Buffer, name string) error {
-	f, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	_, err = to.ReadFrom(f)
-	return err
-}
-
-func asItIs(page []byte) []byte { return page }
-
-// spellApart rewrites a page to an equivalent one for which spendsync's decoder makes
-// no template, so that it reads it token by token with jsontext, in strict mode.
-func spellApart(page []byte) []byte {
-	const name = `"data":`
-	at := bytes.Index(page, []byte(name+"["))
-	if at < 0 {
-		return page
-	}
-	return slices.Insert(page, at+len(name), ' ')
 }
 
 // loadWithDuckDB comes as close to a first load as DuckDB alone can: its JSON reader, a

@@ -6,41 +6,42 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 )
 
-// sizedTable holds the measurements of a report of that many rows.
-type sizedTable struct {
-	rows  int
-	table *table
-}
+// The measured processes.
+const (
+	download     = "download of the pages"
+	duckdbAlone  = "DuckDB alone"
+	firstLoad    = "first load"
+	unchanged    = "all read again, unchanged"
+	restated     = "all read again, 1 % restated"
+	scattered    = "all read again, 1 % restated, scattered"
+	hour         = "all read again, an hour later"
+	nothingToDo  = "nothing to do"
+	rebuildAlone = "DuckDB file from Parquet (rebuild)"
+	replayAlone  = "rows from stored replies (replay)"
+	verifyAlone  = "all files verified (verify)"
+	allRestated  = "all read again, all restated"
+)
 
 // loads measures everything that concerns one size of the report, in turns.
-func (b *bench) loads(ctx context.Context, rows int) (measured sizedTable, err error) {
-	s, err := startService(ctx, b.bin, reportOf(rows, b.options))
+func (b *bench) loads(ctx context.Context, rows int) error {
+	s, err := b.startService(ctx, rows)
 	if err != nil {
-		return measured, err
+		return err
 	}
 	defer s.stop()
-	if !near(s.rows, rows) {
-		b.say("the report has %d rows where %d were asked for; more -creatives spread better", s.rows, rows)
-	}
-	measured = sizedTable{rows: s.rows, table: &table{}}
-	for turn := range b.options.runs {
-		b.say("%d rows: turn %d of %d", s.rows, turn+1, b.options.runs)
-		if err := b.loadTurn(ctx, s, measured.table); err != nil {
-			return measured, err
+	results := &table{}
+	for turn := range b.runs {
+		b.say("%d rows: turn %d of %d", s.rows, turn+1, b.runs)
+		if err := b.loadTurn(ctx, s, results); err != nil {
+			return err
 		}
 	}
-	measured.table.print(b.stdout, fmt.Sprintf("%d rows over %d days, %s campaigns, %d turns", s.rows, days,
-		b.options.shape, b.options.runs))
-	printResults(b.stdout, append(measured.table.results(), memory(measured)...))
-	return measured, nil
+	results.print(b.stdout, fmt.Sprintf("%d rows over %d days, %d campaigns, %d turns", s.rows, days, b.campaigns,
+		b.runs))
+	return nil
 }
-
-// near reports whether a is within 15 percent of b.
-func near(a, b int) bool { return 100*a >= 85*b && 100*a <= 115*b }
 
 // step is one measured process.
 type step struct {
@@ -48,19 +49,16 @@ type step struct {
 	before func(context.Context) error // not measured
 	cmd    *exec.Cmd
 	size   string // file or folder whose bytes are shown
-	rate   bool   // it prints the MB/s that it decoded
 }
 
 func (b *bench) loadTurn(ctx context.Context, s *service, results *table) error {
-	dir := b.options.dir
-	pages, store, alone := filepath.Join(dir, "pages"), filepath.Join(dir, "store"), filepath.Join(dir, "duckdb")
+	pages, store, alone := filepath.Join(b.dir, "pages"), filepath.Join(b.dir, "store"), filepath.Join(b.dir, "duckdb")
 	for _, dir := range []string{pages, store, alone} {
 		if err := os.RemoveAll(dir); err != nil {
 			return err
 		}
 	}
-	child := func(name string, args ...string) *exec.Cmd { return b.child(ctx, name, args...) }
-	spendsync := func(args ...string) *exec.Cmd { return s.spendsync(ctx, b.bin.forLoads(b.options), store, args...) }
+	spendsync := func(args ...string) *exec.Cmd { return s.spendsync(ctx, b.binary, store, args...) }
 	sync := func(env ...string) *exec.Cmd {
 		cmd := spendsync("sync")
 		cmd.Env = append(cmd.Env, env...)
@@ -68,10 +66,8 @@ func (b *bench) loadTurn(ctx context.Context, s *service, results *table) error 
 	}
 	again := "SPENDSYNC_REREAD_AFTER=0s"
 	for _, step := range []step{
-		{name: download, cmd: child("download", s.report, s.authorization, pages), size: pages},
-		{name: decodeOnly, cmd: child("decode", pages), rate: true},
-		{name: decodeStrict, cmd: child("decode-strictly", pages), rate: true},
-		{name: duckdbAlone, cmd: child("duckdb", pages, alone), size: filepath.Join(alone, "parquet")},
+		{name: download, cmd: b.child(ctx, "download", s.report, s.authorization, pages), size: pages},
+		{name: duckdbAlone, cmd: b.child(ctx, "duckdb", pages, alone), size: filepath.Join(alone, "parquet")},
 		{name: firstLoad, cmd: sync(), size: filepath.Join(store, "parquet", "spend_daily")},
 		{name: unchanged, cmd: sync(again)},
 		{name: restated, before: s.restateCreative, cmd: sync(again)},
@@ -88,23 +84,14 @@ func (b *bench) loadTurn(ctx context.Context, s *service, results *table) error 
 				return err
 			}
 		}
-		m, err := step.measure()
+		m, err := measure(step.cmd)
+		if err == nil && step.size != "" {
+			m.bytes, err = bytesBelow(step.size)
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)
 		}
 		results.add(step.name, m)
 	}
-	_, err := s.equalDays(ctx, b.bin.forLoads(b.options), store)
-	return err
-}
-
-func (s *step) measure() (m measurement, err error) {
-	m, output, err := measure(s.cmd)
-	if err == nil && s.size != "" {
-		m.bytes, err = bytesBelow(s.size)
-	}
-	if err == nil && s.rate {
-		m.rate, err = strconv.ParseFloat(strings.TrimSpace(output), 64)
-	}
-	return m, err
+	return s.equalDays(ctx, b.binary, store)
 }

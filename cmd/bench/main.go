@@ -1,25 +1,13 @@
-// Bench measures the complete product, end to end, and its alternatives, in one run
-// on one machine:
+// Bench measures the complete product, end to end, beside DuckDB alone, in one run on one machine:
 //
-//	go run ./cmd/bench -rows 100000,1000000 -campaigns 50,1000
+//	go run ./cmd/bench -rows 320000,3200000
 //
-// It builds spendsync and the simulated service, starts the service as a separate
-// process that serves every page once beforehand, and measures in turns, so that a
-// slow minute of the machine affects everything alike. README.md in this directory
-// lists the measurements and the figures.
+// It builds spendsync and the simulated service, starts the service as a separate process that serves every page once
+// beforehand, and measures in turns, so that a slow minute of the machine affects everything alike. -rows names the
+// sizes of the report; each is measured by itself.
 //
-// -rows names the sizes of the report. Each is measured by itself; if one size is
-// about ten times another, the cost of that growth is shown.
-//
-// With -history it measures a daily sync into a warehouse of that many rows. With
-// -campaigns it measures reading the settings of accounts of that many campaigns, 70 %
-// of them archived, and counts the requests to the advertiser API. The API's limit
-// would add minutes of waiting, so these runs use a spendsync that was built without
-// the waits and is otherwise the same; -waits keeps them.
-//
-// It prints medians of CPU seconds, wall seconds and peak memory of each process,
-// and the ratios that the project aims at. Compare ratios, not seconds: machines
-// differ and are noisy. "bench -h" lists the flags.
+// It prints medians of CPU seconds, wall seconds and peak memory of each process, and the ratios that the project aims
+// at. Compare ratios, not seconds: machines differ and are noisy. README.md in this directory has the figures.
 package main
 
 import (
@@ -31,11 +19,17 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 )
 
 // days is how many report days a first load reads: the reach with today.
 const days = 33
+
+// creatives is how many a campaign has.
+const creatives = 10
 
 func main() {
 	if child := os.Getenv(childVariable); child != "" {
@@ -53,17 +47,60 @@ func main() {
 	}
 }
 
-// run measures the parts that o names, one after the other, and prints each result at once.
+// options is the command line.
+type options struct {
+	rows            []int // of the report
+	campaigns, runs int
+	dir             string
+}
+
+// The smallest sizes that can be measured: below them the rows of creatives without spend, and paused campaigns,
+// dominate the size of the account.
+const (
+	leastRows      = 100 * days
+	leastCampaigns = 5
+)
+
+func parse(args []string, stderr io.Writer) (o options, err error) {
+	f := flag.NewFlagSet("bench", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	rows := f.String("rows", "1000000", "sizes of the report, in rows over all 33 days, about: 320000,3200000")
+	f.IntVar(&o.campaigns, "campaigns", 10, "campaigns of the account, of ten creatives each")
+	f.IntVar(&o.runs, "runs", 5, "turns; the medians of them are shown")
+	f.StringVar(&o.dir, "dir", "", "folder for what is measured (default: a temporary one, removed at the end)")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	for word := range strings.SplitSeq(*rows, ",") {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < leastRows {
+			return o, fmt.Errorf("-rows %s: whole numbers of at least %d, 100 a day", word, leastRows)
+		}
+		o.rows = append(o.rows, n)
+	}
+	switch {
+	case o.campaigns < leastCampaigns:
+		return o, fmt.Errorf("-campaigns %d: at least %d", o.campaigns, leastCampaigns)
+	case o.runs < 1:
+		return o, fmt.Errorf("-runs %d: at least 1", o.runs)
+	case f.NArg() > 0:
+		return o, fmt.Errorf("%s: nothing follows the flags", f.Arg(0))
+	}
+	return o, nil
+}
+
+// bench is one run of the command.
+type bench struct {
+	options
+	self, adsim, binary string    // this binary, the service, spendsync
+	stdout, stderr      io.Writer // the results; progress
+}
+
+// run measures each size and prints its results at once.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o, err := parse(args, stderr)
 	if err != nil {
 		return err
-	}
-	if o.lake {
-		if err := lake(ctx, stdout, stderr); err != nil || o.rows == nil && o.history == 0 && o.campaigns == nil &&
-			o.month == 0 {
-			return err
-		}
 	}
 	if o.dir == "" {
 		dir, err := os.MkdirTemp("", "spendsync-bench-")
@@ -74,65 +111,36 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		o.dir = dir
 	}
 	b := &bench{options: o, stdout: stdout, stderr: stderr}
-	if b.bin, err = build(ctx, o); err != nil {
+	if b.self, err = os.Executable(); err != nil {
 		return err
 	}
-	var loads []sizedTable
+	if b.adsim, err = b.build(ctx, "adsim"); err != nil {
+		return err
+	}
+	if b.binary, err = b.build(ctx, "spendsync"); err != nil {
+		return err
+	}
 	for _, rows := range o.rows {
-		measured, err := b.loads(ctx, rows)
-		if err != nil {
+		if err := b.loads(ctx, rows); err != nil {
 			return fmt.Errorf("%d rows: %w", rows, err)
 		}
-		loads = append(loads, measured)
-	}
-	printResults(stdout, growth(loads))
-	if o.history > 0 {
-		rows := usualRows
-		if len(o.rows) > 0 {
-			rows = o.rows[len(o.rows)-1]
-		}
-		if err := b.history(ctx, rows/days); err != nil {
-			return fmt.Errorf("history: %w", err)
-		}
-	}
-	if o.month > 0 {
-		if err := b.month(ctx, o.month); err != nil {
-			return fmt.Errorf("a month: %w", err)
-		}
-	}
-	for _, n := range o.campaigns {
-		if err := b.campaigns(ctx, n); err != nil {
-			return fmt.Errorf("%d campaigns: %w", n, err)
-		}
 	}
 	return nil
 }
 
-// lake runs the benchmark of load/lake: it fills tables with a history without files, which only
-// that package can do.
-func lake(ctx context.Context, stdout, stderr io.Writer) error {
-	for _, args := range [][]string{{"^Benchmark(Lake|Inbox)$", "-benchtime", "3x"},
-		{"^Benchmark(Upkeep|First)$", "-benchtime", "1x", "-timeout", "30m"}} {
-		cmd := exec.CommandContext(ctx, "go", append([]string{"test", "spendsync/load/lake", "-run", "^$", "-bench"},
-			args...)...)
-		cmd.Stdout, cmd.Stderr = stdout, stderr
-		if err := cmd.Run(); err != nil {
-			return err
-		}
+// build builds one of our commands, without symbols, as a release is built.
+func (b *bench) build(ctx context.Context, name string) (path string, err error) {
+	path = filepath.Join(b.dir, name)
+	cmd := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", path, "spendsync/cmd/"+name)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build %s: %w\n%s", name, err, out)
 	}
-	return nil
-}
-
-// bench is one run of the command.
-type bench struct {
-	options        options
-	bin            binaries
-	stdout, stderr io.Writer // the results; progress
+	return path, nil
 }
 
 // child is a command that runs this binary as one of the measured processes.
 func (b *bench) child(ctx context.Context, name string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, b.bin.self, args...)
+	cmd := exec.CommandContext(ctx, b.self, args...)
 	cmd.Env = append(os.Environ(), childVariable+"="+name)
 	return cmd
 }

@@ -20,21 +20,6 @@ import (
 	"spendsync/schema"
 )
 
-// account is the size of the simulated account.
-type account struct{ campaigns, creatives, rowsPerDay, sources int } // creatives of each campaign
-
-// reportOf is an account whose report has about that many rows. It has half as many
-// websites as rows per day: fewer cannot hold the rows, as a creative has at most one
-// row per website and day.
-func reportOf(rows int, o options) account {
-	perDay := rows / days
-	a := account{campaigns: o.creatives / 10, creatives: 10, rowsPerDay: perDay, sources: max(200, perDay/2)}
-	if o.shape == many {
-		a.campaigns, a.creatives = 1000, 6
-	}
-	return a
-}
-
 // service is the simulated service in a process of its own.
 type service struct {
 	cmd           *exec.Cmd
@@ -46,25 +31,15 @@ type service struct {
 	rows          int    // of the whole report
 }
 
-// startService starts adsim and requests every page once, so that what it keeps is there
-// before anything is measured.
-func startService(ctx context.Context, bin binaries, a account) (*service, error) {
-	s, err := startAt(ctx, bin, a)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.warm(ctx); err != nil {
-		s.stop()
-		return nil, err
-	}
-	return s, nil
-}
-
-// startAt starts adsim, whose clock stands, with some flags of its own.
-func startAt(ctx context.Context, bin binaries, a account, flags ...string) (*service, error) {
-	cmd := exec.CommandContext(ctx, bin.adsim, append(flags, "-addr", "127.0.0.1:0", "-frozen", "-rate-limit", "-1",
-		"-campaigns", strconv.Itoa(a.campaigns), "-creatives", strconv.Itoa(a.creatives),
-		"-rows-per-day", strconv.Itoa(a.rowsPerDay), "-sources", strconv.Itoa(a.sources))...)
+// startService starts adsim, whose clock stands, with a report of about so many rows, and requests every page once, so
+// that what it keeps is there before anything is measured.
+func (b *bench) startService(ctx context.Context, rows int) (*service, error) {
+	// Half as many websites as rows per day: fewer cannot hold the rows, as a creative has at most one row per website
+	// and day.
+	perDay := rows / days
+	cmd := exec.CommandContext(ctx, b.adsim, "-addr", "127.0.0.1:0", "-frozen", "-rate-limit", "-1",
+		"-campaigns", strconv.Itoa(b.campaigns), "-creatives", strconv.Itoa(creatives),
+		"-rows-per-day", strconv.Itoa(perDay), "-sources", strconv.Itoa(max(200, perDay/2)))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -94,6 +69,10 @@ func startAt(ctx context.Context, bin binaries, a account, flags ...string) (*se
 	s.control = strings.TrimSuffix(s.report, "/report") + "/_sim"
 	credentials := values["SPENDSYNC_REPORT_USER"] + ":" + values["SPENDSYNC_REPORT_PASSWORD"]
 	s.authorization = "Basic " + base64.StdEncoding.EncodeToString([]byte(credentials))
+	if err := s.warm(ctx); err != nil {
+		s.stop()
+		return nil, err
+	}
 	return s, nil
 }
 
@@ -234,8 +213,8 @@ func (s *service) order(ctx context.Context, method, path string, body any, line
 	return nil
 }
 
-// equalDays compares the days of a store with the service's rows and sums, and counts them.
-func (s *service) equalDays(ctx context.Context, binary, store string) (n int, err error) {
+// equalDays compares the days of a store with the service's rows and sums.
+func (s *service) equalDays(ctx context.Context, binary, store string) error {
 	type day struct {
 		Date   string      `json:"date"`
 		Rows   int         `json:"rows"`
@@ -243,35 +222,34 @@ func (s *service) equalDays(ctx context.Context, binary, store string) (n int, e
 		Clicks json.Number `json:"clicks"`
 	}
 	want := map[string]day{}
-	err = s.order(ctx, http.MethodGet, "/truth?sum=1", nil, func(line []byte) error {
+	err := s.order(ctx, http.MethodGet, "/truth?sum=1", nil, func(line []byte) error {
 		var d day
 		err := json.Unmarshal(line, &d)
 		want[d.Date] = d
 		return err
 	})
 	if err != nil {
-		return 0, err
+		return err
 	}
 	cmd := s.spendsync(ctx, binary, store, "query", "--format", "json", "-c",
 		"SELECT report_date::VARCHAR AS date, count(*) AS rows, sum(spend)::VARCHAR AS spend, "+
 			"sum(clicks)::BIGINT AS clicks FROM spend_daily GROUP BY report_date")
 	out, err := cmd.Output()
 	if err != nil {
-		return 0, err
+		return err
 	}
 	var got []day
 	if err := json.Unmarshal(out, &got); err != nil {
-		return 0, err
+		return err
 	}
 	for _, d := range got {
 		if w, reached := want[d.Date]; reached && w != d {
-			return n, fmt.Errorf("%s is %v, the service has %v", d.Date, d, w)
-		} else if reached {
-			n++
+			return fmt.Errorf("%s is %v, the service has %v", d.Date, d, w)
 		}
+		delete(want, d.Date)
 	}
-	if n != len(want) {
-		return n, fmt.Errorf("%d days are stored of %d that the service has", n, len(want))
+	if len(want) > 0 {
+		return fmt.Errorf("%d days that the service has are not stored", len(want))
 	}
-	return n, nil
+	return nil
 }

@@ -27,18 +27,14 @@ func (t *table) add(name string, m measurement) {
 }
 
 // median is the median of each figure separately.
-func (t *table) median(name string) (m measurement) {
+func (t *table) median(name string) measurement {
 	all := t.of[name]
-	if len(all) == 0 {
-		return m
+	return measurement{
+		cpu:   middle(all, func(m measurement) time.Duration { return m.cpu }),
+		wall:  middle(all, func(m measurement) time.Duration { return m.wall }),
+		rss:   middle(all, func(m measurement) int64 { return m.rss }),
+		bytes: middle(all, func(m measurement) int64 { return m.bytes }),
 	}
-	m.cpu = middle(all, func(m measurement) time.Duration { return m.cpu })
-	m.wall = middle(all, func(m measurement) time.Duration { return m.wall })
-	m.rss = middle(all, func(m measurement) int64 { return m.rss })
-	m.bytes = middle(all, func(m measurement) int64 { return m.bytes })
-	m.rate = middle(all, func(m measurement) float64 { return m.rate })
-	m.requests = middle(all, func(m measurement) int64 { return m.requests })
-	return m
 }
 
 // middle is the upper median: always one of the measured values.
@@ -51,59 +47,38 @@ func middle[N cmp.Ordered](all []measurement, figure func(measurement) N) N {
 	return values[len(values)/2]
 }
 
-// columns are the columns of the printed table; an unknown figure is empty.
-var columns = []struct {
-	name string
-	text func(m measurement) string
+// targets are the ratios of CPU seconds that the project aims at: at most that much of another row.
+var targets = []struct {
+	of, to string
+	atMost float64
 }{
-	{"CPU s", func(m measurement) string { return where(m.wall > 0, fmt.Sprintf("%.2f", m.cpu.Seconds())) }},
-	{"wall s", func(m measurement) string { return where(m.wall > 0, fmt.Sprintf("%.2f", m.wall.Seconds())) }},
-	{"peak MiB", func(m measurement) string { return where(m.rss > 0, strconv.FormatInt(m.rss>>20, 10)) }},
-	{"MB left", func(m measurement) string { return where(m.bytes > 0, fmt.Sprintf("%.1f", float64(m.bytes)/1e6)) }},
-	{"MB/s a core", func(m measurement) string { return where(m.rate > 0, fmt.Sprintf("%.0f", m.rate)) }},
-	{"API requests", func(m measurement) string { return where(m.requests > 0, strconv.FormatInt(m.requests, 10)) }},
+	{firstLoad, duckdbAlone, 0.8},
+	{unchanged, firstLoad, 0.25},
+	{restated, firstLoad, 0.6},
+	{scattered, firstLoad, 0.5},
+	{hour, firstLoad, 0.15},
 }
 
-func where(is bool, text string) string {
-	if is {
-		return text
-	}
-	return ""
-}
-
-// print writes the medians, one row each, without columns that are empty in all rows.
+// print writes the medians, one row each, and the ratios beside their aims.
 func (t *table) print(out io.Writer, title string) {
-	rows := make([][]string, len(t.names))
-	head := []string{""}
-	for i, name := range t.names {
-		rows[i] = []string{name}
-	}
-	for _, c := range columns {
-		texts, any := make([]string, len(t.names)), false
-		for i, name := range t.names {
-			texts[i] = c.text(t.median(name))
-			any = any || texts[i] != ""
-		}
-		if !any {
-			continue
-		}
-		head = append(head, c.name)
-		for i := range rows {
-			rows[i] = append(rows[i], texts[i])
-		}
-	}
 	fmt.Fprintf(out, "%s (medians)\n\n", title)
-	printCells(out, append([][]string{head}, rows...))
-}
-
-// printCells writes lines of cells, aligned in columns, and an empty line.
-func printCells(out io.Writer, lines [][]string) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, cells := range lines {
-		for _, cell := range cells {
-			fmt.Fprintf(w, "%s\t", cell)
+	fmt.Fprintln(w, "\tCPU s\twall s\tpeak MiB\tMB left")
+	for _, name := range t.names {
+		m, left := t.median(name), ""
+		if m.bytes > 0 {
+			left = strconv.FormatFloat(float64(m.bytes)/1e6, 'f', 1, 64)
 		}
-		fmt.Fprintln(w)
+		fmt.Fprintf(w, "%s\t%.2f\t%.2f\t%d\t%s\n", name, m.cpu.Seconds(), m.wall.Seconds(), m.rss>>20, left)
+	}
+	w.Flush()
+	fmt.Fprintln(out, "\nCPU against another row, and the aim")
+	for _, g := range targets {
+		ratio, missed := t.median(g.of).cpu.Seconds()/t.median(g.to).cpu.Seconds(), ""
+		if ratio > g.atMost {
+			missed = "missed"
+		}
+		fmt.Fprintf(w, "%s / %s\t%.2f\t<= %.2f\t%s\n", g.of, g.to, ratio, g.atMost, missed)
 	}
 	w.Flush()
 	fmt.Fprintln(out)

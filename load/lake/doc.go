@@ -44,7 +44,7 @@
 //
 // # What it costs
 //
-// Measured by BenchmarkLake ("go run ./cmd/bench -lake"), on two busy cores: a store of 200
+// Measured by BenchmarkLake ("go test ./load/lake -run - -bench . -benchtime 3x"), on two busy cores: a store of 200
 // accounts whose every account has one changed day of three rows, an hour, with the follower in a
 // process of its own. Beyond the 200 uploads an hour takes 19 requests to the catalog and 16 to
 // the storage, with 110 days of history and with 1,095 alike; an hour with nothing to do takes 2.
