@@ -297,6 +297,33 @@ func TestFalse_AnEmptyReportProvesNoDay(t *testing.T) {
 	}
 }
 
+// TestFalse_OneEmptyAnswerProvesNoDay: the first answer of one day is empty and states no row, beside whole answers of
+// the other days, and the service gives no sum of its own. An empty day takes two answers.
+func TestFalse_OneEmptyAnswerProvesNoDay(t *testing.T) {
+	w := newWorld(t, smallAccount).withoutMarts()
+	day := w.today() - 5
+	var wasAsked atomic.Bool
+	w.answers(&theReport{
+		refuse: func(_ int, q url.Values) (int, http.Header, string) {
+			if q.Get("include_creatives") == "true" {
+				return 0, nil, ""
+			}
+			return http.StatusBadRequest, nil, `{"error":"no sums"}`
+		},
+		rows: func(_ int, q url.Values, all reportRows) reportRows {
+			if isOf(day, q) && !wasAsked.Swap(true) {
+				return nil
+			}
+			return all
+		},
+	})
+	w.must("sync")
+	if got := w.ask(falseZeros); got != "0" {
+		t.Errorf("%s days are known to be empty", got)
+	}
+	w.checkTruth()
+}
+
 // TestFalse_AnAccountThatRestsIsNotAlarmed: days without rows are proven beside rows of other days, and later by days
 // that were proven to be empty.
 func TestFalse_AnAccountThatRestsIsNotAlarmed(t *testing.T) {

@@ -347,7 +347,7 @@ func TestProveDay(t *testing.T) {
 			err:  "1 rows and 1.00 US dollars are less than the 4 rows and 10.00 that are stored"},
 		"far fewer, others, twice": {known: "a1 b2 c3 / d4", reads: "a1 =1 ; b1 =1 ; b1 =1",
 			want: "no after 3: b1 =1", err: "are less than the 4 rows"},
-		"emptied":     {known: "a1", reads: "=0", sums: "0 0", want: "0 rows 0.00, matched/matched after 2: =0"},
+		"emptied":     {known: "a1", reads: "=0", sums: "0 0", want: "0 rows 0.00, matched/matched after 3: =0"},
 		"unread once": {reads: "a1 b2? =2 ; a1 b2 =2", want: "2 rows 3.00, matched/none after 2: a1 b2 =2"},
 		"unread twice": {reads: "a1 b2? =2",
 			want: "2 rows 3.00 (0 refused, 1 unread), matched/none after 3: a1 b2? =2"},

@@ -58,8 +58,8 @@
 //   - proof: more that speaks for a read than against it, by two.
 //   - control total: the service's own sum of a day, requested separately.
 //   - union: the rows of several reads of one day. Pages without an order prove it alone, with up to twelve reads.
-//   - silence: an empty day proves nothing unless rows of other days prove whose report it is, or the account rests;
-//     silence.go has the rule.
+//   - silence: an empty day takes two empty answers, or a sum of zero, and proves nothing unless rows of other days
+//     prove whose report it is, or the account rests; silence.go has the rule.
 //   - raw reply: an unmodified page, kept with the stored day.
 //   - restatement: a difference between two reads of a day that was over at the first.
 //   - coverage: the state of knowledge about a day:  open; complete (proven after

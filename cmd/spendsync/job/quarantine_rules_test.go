@@ -86,13 +86,14 @@ func TestKept_Take(t *testing.T) {
 		"another account's": {script: "a1 =1", ours: "C9999999",
 			why: "the account has none of its campaigns: 1 campaign (C1000001)"},
 		"the account's": {script: "a1 =1", ours: "C1000001", want: "1 matched/unknown  0 rounded"},
-		"nothing":       {script: "=0", ours: "C9999999", why: "no other day of its run"},
+		"nothing":       {script: "=0", alike: 1, ours: "C9999999", why: "no other day of its run"},
+		"nothing, once": {script: "=0", why: "0 rows came, and too little says"},
 		"read later":    {script: "a1 b2 =2", known: "a1", edit: later, why: "what is stored was read later"},
 		"over an open day": {script: "a1 b2 =2", known: "a1", edit: func(k *manifest.Day) { k.LastReadAt-- },
 			want: "2 matched/unknown  0 rounded"},
 		"it loses sources": {script: "a1 b2 =2 -source_id", known: "a1 b2", total: total(3, 2),
 			why: "which has it, stands"},
-		"silent": {script: "=0", silent: true, why: "no other day of its run"},
+		"silent": {script: "=0", alike: 1, silent: true, why: "no other day of its run"},
 	} {
 		d, end := newDayTest(t, dir, &scriptedReport{day: day})
 		if c.known != "" {
@@ -151,6 +152,9 @@ func TestKept_TakesTheNewest(t *testing.T) {
 	at := func(age, read int, run, script string, campaigns ...string) {
 		q := quarantine.Day{Date: schema.DateOf(worldNow) - schema.Date(age), RunID: run, Reason: "x", Withheld: true,
 			ReadAt: schema.InstantOf(worldNow) - schema.Instant(read), Campaigns: campaigns}
+		if script == "=0" {
+			q.Alike = 1
+		}
 		d.keptReplies(t, q, script)
 	}
 	at(5, 9, "run1", "a1 =1", "C1000001")
