@@ -40,7 +40,7 @@ func Fill(t testing.TB, in *laketest.World, s *laketest.Store) {
 // staged are the files of a store, as if they lay in the lake.
 func (w *world) staged(s *store, marks *Markers, tables map[string]*lakeTable) *Staged {
 	specs := marks.lake.specs
-	wanted := want(w, s.M, specs)
+	wanted := want(w, w.TempDir(), s.M, specs)
 	wanted.marks = marks
 	staged := &Staged{wanted: wanted}
 	for _, spec := range specs[:len(specs)-1] {

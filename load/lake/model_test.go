@@ -13,7 +13,7 @@ import (
 	"spendsync/schema"
 )
 
-// TestSlice_FollowsEverySequenceOfDays: days come, change, go and come back in 10,000 random
+// TestSlice_FollowsEverySequenceOfDays: days come, change, go and come back in 5,000 random
 // sequences; now and then a commit finds a file of somebody else. After each commit the model of
 // the lake must hold just what the store names, though only partitions whose hashes differ are
 // looked at.
@@ -23,10 +23,11 @@ func TestSlice_FollowsEverySequenceOfDays(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 2))
 	spec := specOf(schema.SpendDaily.Table)
 	first := day("2026-09-28")
-	sequences := 10_000
+	sequences := 5_000
 	if testing.Short() {
 		sequences = 1_000
 	}
+	dir := t.TempDir()
 	for range sequences {
 		m := manifest.New()
 		m.Generation = 1
@@ -40,7 +41,7 @@ func TestSlice_FollowsEverySequenceOfDays(t *testing.T) {
 			}
 			// The first month is closed, or open again where a clock was set back.
 			m.PublishedAt = schema.InstantOf(time.Date(2026, 11, 1+r.IntN(60), 0, 0, 0, 0, time.UTC))
-			w := want(t, m, []*tableSpec{spec})
+			w := want(t, dir, m, []*tableSpec{spec})
 			reach := scope{accounts: map[string]bool{}, partitions: map[partition]bool{}}
 			foreign := r.IntN(8) == 0
 			for account := range m.Accounts {

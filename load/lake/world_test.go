@@ -1,6 +1,9 @@
 package lake
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"spendsync/load/lake/laketest"
@@ -65,13 +68,26 @@ func (w *world) check(l *Lake, s *store) {
 	}
 }
 
-// want is what the lake shall have of a manifest.
-func want(t testing.TB, m *manifest.Manifest, specs []*tableSpec) *Wanted {
+// want is what the lake shall have of a manifest, which is written into a folder.
+func want(t testing.TB, dir string, m *manifest.Manifest, specs []*tableSpec) *Wanted {
 	t.Helper()
-	l, err := manifest.ListingOf(m)
+	plain := &manifest.Manifest{Head: m.Head, Parts: map[string]*manifest.Part{}, Accounts: m.Accounts}
+	e, err := plain.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
+	e.Parts[manifest.FileName] = e.Root
+	for path, b := range e.Parts {
+		path = filepath.Join(dir, path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, b, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := manifest.OpenListing(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
 	w, err := wantOf(l, specs, nil, nil)
 	if err != nil {
 		t.Fatal(err)

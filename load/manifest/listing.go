@@ -1,15 +1,12 @@
 package manifest
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/cespare/xxhash/v2"
@@ -25,7 +22,6 @@ import (
 type Listing struct {
 	Manifest *Manifest // without its accounts
 	Accounts []*Listed // sorted by name
-	root     []byte
 	close    []io.Closer
 }
 
@@ -83,7 +79,7 @@ func openListing(dir string, root []byte) (*Listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Listing{Manifest: m, root: root}
+	l := &Listing{Manifest: m}
 	for _, name := range m.AccountNames() {
 		f, err := durable.OS.Open(filepath.Join(dir, m.Parts[name].Path))
 		if err != nil {
@@ -95,79 +91,12 @@ func openListing(dir string, root []byte) (*Listing, error) {
 	return l, nil
 }
 
-// ListingOf returns the listing of a manifest with all its accounts.
-func ListingOf(m *Manifest) (*Listing, error) {
-	plain := &Manifest{Head: m.Head, Parts: map[string]*Part{}, Accounts: m.Accounts}
-	e, err := plain.Encode()
-	if err != nil {
-		return nil, err
-	}
-	l := &Listing{Manifest: plain, root: e.Root}
-	for _, name := range plain.AccountNames() {
-		p := plain.Parts[name]
-		l.Accounts = append(l.Accounts, &Listed{Name: name, Part: p, text: bytes.NewReader(e.Parts[p.Path])})
-	}
-	plain.Accounts = map[string]*Account{}
-	return l, nil
-}
-
-// bundleMark starts the text of a whole generation: the size of the root, the root, and the account files sorted by
-// name.
-const bundleMark = "spendsync manifest "
-
-// NewListing returns the listing of a text that [Listing.Text] gave. Closing it closes the text, if that can be
-// closed.
-func NewListing(text io.ReaderAt, size int64) (*Listing, error) {
-	all := bufio.NewReader(io.NewSectionReader(text, 0, size))
-	line, err := all.ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, durable.Storage(err)
-	}
-	number, _ := strings.CutPrefix(strings.TrimSuffix(line, "\n"), bundleMark)
-	at := int64(len(line))
-	n, _ := strconv.ParseInt(number, 10, 64)
-	if n < 1 || n > size-at {
-		return nil, damaged("it does not begin with its root")
-	}
-	root := make([]byte, n)
-	if _, err := io.ReadFull(all, root); err != nil {
-		return nil, durable.Storage(err)
-	}
-	at += n
-	m, err := Decode(root)
-	if err != nil {
-		return nil, err
-	}
-	l := &Listing{Manifest: m, root: root}
-	for _, name := range m.AccountNames() {
-		p := m.Parts[name]
-		l.Accounts = append(l.Accounts, &Listed{Name: name, Part: p, text: io.NewSectionReader(text, at, p.Bytes)})
-		at += p.Bytes
-	}
-	if at != size {
-		return nil, damaged("the text has %d bytes, and its root and its account files have %d", size, at)
-	}
-	if closer, isCloser := text.(io.Closer); isCloser {
-		l.close = append(l.close, closer)
-	}
-	return l, nil
-}
-
 // Close closes the files that the listing reads.
 func (l *Listing) Close() (err error) {
 	for _, c := range l.close {
 		err = errors.Join(err, c.Close())
 	}
 	return err
-}
-
-// Text returns the generation as one text, see [NewListing].
-func (l *Listing) Text() io.Reader {
-	parts := []io.Reader{strings.NewReader(fmt.Sprintf("%s%d\n", bundleMark, len(l.root))), bytes.NewReader(l.root)}
-	for _, a := range l.Accounts {
-		parts = append(parts, io.NewSectionReader(a.text, 0, a.Part.Bytes))
-	}
-	return io.MultiReader(parts...)
 }
 
 // Names returns the names of the accounts, sorted.

@@ -67,12 +67,24 @@ func write(t testing.TB, path string, b []byte) {
 	}
 }
 
-// TestListing_IsTheManifest: a listing has the content of the manifest, whether that lies in a data
-// directory or in one text.
+// listingOf is the listing of a manifest in a data directory.
+func listingOf(t testing.TB, m *Manifest) *Listing {
+	t.Helper()
+	dir := t.TempDir()
+	put(t, dir, &Manifest{Head: m.Head, Parts: map[string]*Part{}, Accounts: m.Accounts})
+	l, err := OpenListing(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// TestListing_IsTheManifest: a listing has the content of the manifest.
 func TestListing_IsTheManifest(t *testing.T) {
 	empty := New()
 	empty.Generation = 1
-	for name, m := range map[string]*Manifest{"large": large(), "empty": empty} {
+	for _, m := range []*Manifest{large(), empty} {
 		dir := t.TempDir()
 		put(t, dir, m)
 		want, err := Read(dir)
@@ -84,15 +96,6 @@ func TestListing_IsTheManifest(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer here.Close()
-		text, err := io.ReadAll(here.Text())
-		if err != nil {
-			t.Fatal(err)
-		}
-		bundled, err := NewListing(bytes.NewReader(text), int64(len(text)))
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		compareListing(t, bundled, want)
 		compareListing(t, here, want)
 	}
 }
@@ -145,10 +148,7 @@ func compareListing(t *testing.T, l *Listing, want *Manifest) {
 // stands beside them.
 func TestListing_HashesWhatAGroupSays(t *testing.T) {
 	hashes := func(m *Manifest) map[string]uint64 {
-		l, err := ListingOf(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := listingOf(t, m)
 		all := map[string]uint64{}
 		for _, a := range l.Accounts {
 			groups, err := a.Groups()
@@ -220,16 +220,6 @@ func TestManifest_RefusesAChangedByte(t *testing.T) {
 			t.Errorf("without %s: %v", part, err)
 		}
 	}
-	l, err := ListingOf(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	bundle, _ := io.ReadAll(l.Text())
-	for _, size := range []int{10, 500, len(bundle) / 2} {
-		if _, err := NewListing(bytes.NewReader(bundle), int64(size)); !errors.Is(err, durable.ErrDamaged) {
-			t.Errorf("cut to %d: %v", size, err)
-		}
-	}
 	newer := bytes.Replace(e.Root, []byte(fmt.Sprintf(`"schema_version": %d`, schema.Version)),
 		[]byte(`"schema_version": 99, "more": 1`), 1)
 	copy(durable.FindSeal(newer), durable.Unsealed)
@@ -295,96 +285,36 @@ func (f *failing) ReadAt(b []byte, at int64) (int, error) {
 
 // TestListing_DiskFails: an error of the disk is not damage.
 func TestListing_DiskFails(t *testing.T) {
-	whole, err := ListingOf(large())
+	l := listingOf(t, large())
+	text := &failing{Reader: bytes.NewReader(nil)}
+	a := l.Accounts[1]
+	content, err := io.ReadAll(io.NewSectionReader(a.text, 0, a.Part.Bytes))
 	if err != nil {
 		t.Fatal(err)
 	}
-	bundle, _ := io.ReadAll(whole.Text())
-	text := &failing{Reader: bytes.NewReader(bundle)}
-	l, err := NewListing(text, int64(len(bundle)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	groups, err := l.Accounts[1].Groups()
+	text.Reader, a.text = bytes.NewReader(content), text
+	groups, err := a.Groups()
 	if err != nil {
 		t.Fatal(err)
 	}
 	text.fails = true
-	_, err = l.Accounts[1].Files(groups[0])
-	_, _, ledgers := l.Accounts[1].Ledgers()
-	_, again := NewListing(text, int64(len(bundle)))
-	for _, err := range []error{err, ledgers, again} {
+	_, err = a.Files(groups[0])
+	_, _, ledgers := a.Ledgers()
+	for _, err := range []error{err, ledgers} {
 		if !errors.Is(err, durable.ErrStorage) || errors.Is(err, durable.ErrDamaged) {
 			t.Errorf("%v", err)
 		}
 	}
 }
 
-// closable is a text that counts how often it is closed.
-type closable struct {
-	*bytes.Reader
-	closed int
-	fails  error
-}
-
-func (c *closable) Close() error { c.closed++; return c.fails }
-
-// TestListing_Closes what it reads, once, and returns what that says.
+// TestListing_Closes what it reads.
 func TestListing_Closes(t *testing.T) {
-	whole, err := ListingOf(large())
-	if err != nil {
-		t.Fatal(err)
-	}
-	bundle, _ := io.ReadAll(whole.Text())
-	text := &closable{Reader: bytes.NewReader(bundle), fails: errors.New("it is open elsewhere")}
-	l, err := NewListing(text, int64(len(bundle)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text.closed > 0 {
-		t.Error("the text is closed while the listing reads it")
-	}
-	if err := l.Close(); !errors.Is(err, text.fails) || text.closed != 1 {
-		t.Errorf("closed %d times: %v", text.closed, err)
-	}
-	dir := t.TempDir()
-	put(t, dir, large())
-	if l, err = OpenListing(dir); err != nil {
-		t.Fatal(err)
-	}
+	l := listingOf(t, large())
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := l.Accounts[0].Groups(); !errors.Is(err, fs.ErrClosed) {
 		t.Errorf("an account file is open after that: %v", err)
-	}
-}
-
-// TestNewListing_Cut: a text that lacks a byte anywhere, or has one too many, is damage that names both sizes.
-func TestNewListing_Cut(t *testing.T) {
-	m := New()
-	m.Generation = 1
-	m.Of("acme").Pinned = "A1"
-	whole, err := ListingOf(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	bundle, _ := io.ReadAll(whole.Text())
-	n := len(bundle)
-	for size := range n {
-		if _, err := NewListing(bytes.NewReader(bundle), int64(size)); !errors.Is(err, durable.ErrDamaged) {
-			t.Errorf("cut to %d of %d: %v", size, n, err)
-		}
-	}
-	for _, size := range []int{n - 1, n + 1} {
-		_, err := NewListing(bytes.NewReader(append(bundle, 'x')), int64(size))
-		want := fmt.Sprintf("has %d bytes, and its root and its account files have %d", size, n)
-		if !errors.Is(err, durable.ErrDamaged) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
-	}
-	if _, err := NewListing(strings.NewReader(bundleMark+"-1\n{}"), 24); !errors.Is(err, durable.ErrDamaged) {
-		t.Errorf("a root of -1 bytes: %v", err)
 	}
 }
 
