@@ -1,6 +1,6 @@
 """Measures spendsync beside the tools that people would pick, on the same served pages.
 
-    python3 cmd/bench/peers/peers.py [--rows 300000] [--turns 3] [--only NAME...] [--faults]
+    python3 cmd/bench/peers/peers.py [--rows 300000] [--campaigns 10] [--turns 3] [--only NAME...] [--faults]
 
 It builds spendsync and the simulated service, installs each peer's packages into an
 environment of its own (XDG_CACHE_HOME/spendsync-peers), and lets every peer load the
@@ -62,10 +62,10 @@ def environment(name):
 class Service:
     """The simulated service, whose clock stands; pages are asked for once before they are measured."""
 
-    def __init__(self, work, rows):
+    def __init__(self, work, rows, campaigns=10):
         self.process = subprocess.Popen(
             [work + "/adsim", "-addr", "127.0.0.1:0", "-accounts", "2", "-frozen", "-freeze-restatements", "-rate-limit", "-1",
-             "-campaigns", "10", "-creatives", "10", "-rows-per-day", str(rows // DAYS), "-sources", str(max(200, rows // DAYS // 2))],
+             "-campaigns", str(campaigns), "-creatives", "10", "-rows-per-day", str(rows // DAYS), "-sources", str(max(200, rows // DAYS // 2))],
             stdout=subprocess.PIPE, text=True)
         self.variables = {}
         while len(self.variables) < 5:
@@ -193,13 +193,13 @@ def marked(name, out):
     return "".join(f"; {n} day marked: {mark}" for mark, n in days)
 
 
-def measure(peers, work, rows, turns):
+def measure(peers, work, options):
     """Each turn asks a service of its own: spendsync refuses one whose clock stands an hour behind."""
     loads = ("first load", "unchanged", "restated")
     figures = {name: {load: [] for load in loads} for name in peers}
     results = {}
-    for turn in range(turns):
-        with closing(Service(work, rows)) as service:
+    for turn in range(options.turns):
+        with closing(Service(work, options.rows, options.campaigns)) as service:
             for load in loads:
                 if load == "restated":
                     service.restate()
@@ -213,7 +213,7 @@ def measure(peers, work, rows, turns):
                     print(f"turn {turn + 1}, {name}, {load}: exit {status}, CPU {used[0]:.2f} s, {said(compared(truth, found))}", file=sys.stderr, flush=True)
         for name in peers:
             shutil.rmtree(f"{work}/{turn}-{name}", ignore_errors=True)
-    print(f"| {len(truth):,} rows, medians of {turns} | " + " | ".join(f"{load}: CPU s (wall s)" for load in loads) + " | peak MiB | rows | money |")
+    print(f"| {len(truth):,} rows, medians of {options.turns} | " + " | ".join(f"{load}: CPU s (wall s)" for load in loads) + " | peak MiB | rows | money |")
     print("|---|" + "---|" * (len(loads) + 3))
     for name in peers:
         cells = [[statistics.median(f[i] for f in figures[name][load]) for i in range(3)] for load in loads]
@@ -270,6 +270,7 @@ def suffer(peers, service, work):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=300_000)
+    parser.add_argument("--campaigns", type=int, default=10, help="of ten creatives each")
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--only", nargs="*", default=[], help="peers whose name begins so")
     parser.add_argument("--faults", action="store_true")
@@ -284,10 +285,10 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         subprocess.run(["go", "build", "-o", work, "./cmd/spendsync", "./cmd/adsim"], cwd=ROOT, check=True)
         if options.faults:
-            with closing(Service(work, options.rows)) as service:
+            with closing(Service(work, options.rows, options.campaigns)) as service:
                 suffer(peers, service, work)
         else:
-            measure(peers, work, options.rows, options.turns)
+            measure(peers, work, options)
 
 
 if __name__ == "__main__":
