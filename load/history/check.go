@@ -1,7 +1,6 @@
 package history
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,19 +13,16 @@ import (
 // join without overlap, and the newest alone is current and open. Each version describes its predecessor correctly,
 // and the confirmations name only existing keys. The error, an [ErrDamaged], names the first key that breaks a rule.
 func Check[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R]) error {
-	known := map[string]bool{}
-	_, err := checkedEntities[R, P](t, identityOf(t), h, known)
-	if err = cmp.Or(err, h.Confirmations.checkKeys(known)); err != nil {
+	if _, err := checkedEntities[R, P](t, identityOf(t), h, nil); err != nil {
 		return fmt.Errorf("%s: %w", t.FullName(), err)
 	}
 	return nil
 }
 
-// checkedEntities returns the entities of consistent versions, in order. It adds those of their keys that the
-// confirmations list to known.
+// checkedEntities returns the entities of a consistent history, in order. They lie in the room if that is large enough.
 func checkedEntities[R any, P Versioned[R]](t schema.TableOf[R], id identity[R], h Versions[R],
-	known map[string]bool) ([]*entity[R], error) {
-	entities, err := entitiesOf(id, h.Rows)
+	room []entity[R]) ([]entity[R], error) {
+	entities, err := entitiesOf(id, h.Rows, room)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", err, durable.ErrDamaged)
 	}
@@ -34,37 +30,47 @@ func checkedEntities[R any, P Versioned[R]](t schema.TableOf[R], id identity[R],
 	if len(h.Confirmations.Never) > 0 {
 		fields = t.Fields()
 	}
-	for _, th := range entities {
-		for _, key := range [...]string{th.text, groupOf(th.text)} {
-			if h.Confirmations.names(key) {
-				known[key] = true
+	lists := h.Confirmations.lists()
+	known := map[string]bool{} // the keys that are listed
+	for i := range entities {
+		th := &entities[i]
+		th.confirmed = h.Confirmations.ConfirmedAt
+		if lists {
+			key := id.text(th.current)
+			for _, key := range [...]string{key, groupOf(key)} {
+				if h.Confirmations.names(key) {
+					known[key] = true
+				}
 			}
+			th.confirmed = h.Confirmations.Confirmed(key)
+			th.missed, th.never = h.Confirmations.Missed[key], h.Confirmations.Never[key]
 		}
-		th.confirmed = h.Confirmations.Confirmed(th.text)
-		th.missed, th.never = h.Confirmations.Missed[th.text], h.Confirmations.Never[th.text]
 		if err := checkEntity[R, P](t, fields, th, h.Confirmations.ObservedAt); err != nil {
-			return nil, fmt.Errorf("%q: %w: %w", th.text, err, durable.ErrDamaged)
+			return nil, fmt.Errorf("%q: %w: %w", id.text(th.current), err, durable.ErrDamaged)
 		}
 	}
-	return entities, nil
+	return entities, h.Confirmations.checkKeys(known)
 }
 
 // entitiesOf cuts rows into entities; rows of one key lie together.
-func entitiesOf[R any](id identity[R], rows []R) ([]*entity[R], error) {
-	var entities []*entity[R]
-	for i, from := 1, 0; i <= len(rows); i++ {
-		if a, b := *id.account(&rows[0]), *id.account(&rows[i-1]); a != b {
-			return nil, fmt.Errorf("rows of account %q and of %q", a, b)
+func entitiesOf[R any](id identity[R], rows []R, room []entity[R]) ([]entity[R], error) {
+	entities := slices.Grow(room[:0], len(rows))
+	for i := range rows {
+		order := -1
+		if i > 0 {
+			if a, b := *id.account(&rows[i-1]), *id.account(&rows[i]); a != b {
+				return nil, fmt.Errorf("rows of account %q and of %q", a, b)
+			}
+			order = id.compare(&rows[i-1], &rows[i])
 		}
-		if i < len(rows) && id.sameEntity(&rows[from], &rows[i]) {
-			continue
+		if order > 0 {
+			return nil, fmt.Errorf("%q is stored after %q", id.text(&rows[i]), id.text(&rows[i-1]))
 		}
-		th := &entity[R]{key: id.parts(&rows[from]), stored: rows[from:i:i], current: &rows[i-1]}
-		th.text = keyText(th.key)
-		if n := len(entities); n > 0 && slices.Compare(entities[n-1].key, th.key) > 0 {
-			return nil, fmt.Errorf("%q is stored after %q", th.text, entities[n-1].text)
+		if order < 0 {
+			entities = append(entities, entity[R]{stored: rows[i:i]})
 		}
-		entities, from = append(entities, th), i
+		th := &entities[len(entities)-1]
+		th.stored, th.current = rows[i-len(th.stored):i+1:i+1], &rows[i]
 	}
 	return entities, nil
 }

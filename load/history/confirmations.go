@@ -1,9 +1,7 @@
 package history
 
 import (
-	"iter"
 	"maps"
-	"slices"
 
 	"spendsync/schema"
 )
@@ -71,56 +69,77 @@ func (m Confirmations) names(key string) bool {
 	return excepted || missed || never
 }
 
-// keys yields the keys that are listed by themselves, some more than once.
-func (m Confirmations) keys() iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for _, keys := range [...]iter.Seq[string]{maps.Keys(m.Exceptions), maps.Keys(m.Missed), maps.Keys(m.Never)} {
-			for key := range keys {
-				if !yield(key) {
-					return
-				}
-			}
+// lists reports whether some keys are listed by themselves.
+func (m Confirmations) lists() bool { return len(m.Exceptions)+len(m.Missed)+len(m.Never) > 0 }
+
+// byGroup cuts the confirmations into those of each group that is listed, or has listed entities.
+func (m Confirmations) byGroup() map[string]Confirmations {
+	groups := map[string]Confirmations{}
+	of := func(key string) Confirmations {
+		is, ok := groups[groupOf(key)]
+		if !ok {
+			is = newConfirmations(m.ObservedAt)
+			is.ConfirmedAt = m.ConfirmedAt
+			groups[groupOf(key)] = is
 		}
+		return is
 	}
+	for key, at := range m.Exceptions {
+		is := of(key)
+		if groupOf(key) != key {
+			is.Exceptions[key] = at
+			continue
+		}
+		is.ConfirmedAt = at
+		groups[key] = is
+	}
+	for key, n := range m.Missed {
+		of(key).Missed[key] = n
+	}
+	for key, columns := range m.Never {
+		of(key).Never[key] = columns
+	}
+	return groups
 }
 
 // confirmer collects the confirmations of entities, group by group.
 type confirmer[R any, P Versioned[R]] struct {
+	id    identity[R]
 	m     Confirmations            // nothing of it is confirmed by the rule
 	count map[schema.Instant]int64 // entities that were last confirmed then
 }
 
-func newConfirmer[R any, P Versioned[R]](at schema.Instant) confirmer[R, P] {
-	return confirmer[R, P]{count: map[schema.Instant]int64{}, m: Confirmations{ObservedAt: at,
-		Exceptions: map[string]schema.Instant{}, Missed: map[string]int{}, Never: map[string][]string{}}}
+func newConfirmer[R any, P Versioned[R]](id identity[R], at schema.Instant) confirmer[R, P] {
+	return confirmer[R, P]{id: id, count: map[schema.Instant]int64{}, m: newConfirmations(at)}
 }
 
-// addAt records n entities, a group or one, that were last confirmed at the same time.
-func (r *confirmer[R, P]) addAt(key string, n int64, at schema.Instant) {
-	r.m.Exceptions[key] = at
-	r.count[at] += n
+func newConfirmations(at schema.Instant) Confirmations {
+	return Confirmations{ObservedAt: at, Exceptions: map[string]schema.Instant{}, Missed: map[string]int{},
+		Never: map[string][]string{}}
 }
 
-// add records the entities of a group, or entities without a group.
+// add records entities in their order. A group that was confirmed as a whole has one key.
 func (r *confirmer[R, P]) add(entities []*entity[R]) {
-	first := entities[0]
-	group := groupOf(first.text)
-	if slices.ContainsFunc(entities, func(th *entity[R]) bool { return th.confirmed != first.confirmed }) {
-		group = ""
-	}
-	for _, th := range entities {
-		if group == "" {
-			r.addAt(th.text, 1, th.confirmed)
+	for from, to := 0, 0; from < len(entities); from = to {
+		first, shared := entities[from], true
+		for to = from + 1; to < len(entities) && r.id.inGroup(entities[to].current, first.current); to++ {
+			shared = shared && entities[to].confirmed == first.confirmed
 		}
-		if th.missed > 0 {
-			r.m.Missed[th.text] = th.missed
+		if shared && len(r.id.key) > 1 {
+			r.m.Exceptions[groupOf(r.id.text(first.current))] = first.confirmed
 		}
-		if P(th.current).FramePtr().ReadState == schema.ReadPartial {
-			r.m.Never[th.text] = th.never
+		for _, th := range entities[from:to] {
+			r.count[th.confirmed]++
+			if !shared || len(r.id.key) == 1 {
+				r.m.Exceptions[r.id.text(th.current)] = th.confirmed
+			}
+			if th.missed > 0 {
+				r.m.Missed[r.id.text(th.current)] = th.missed
+			}
+			if P(th.current).FramePtr().ReadState == schema.ReadPartial {
+				r.m.Never[r.id.text(th.current)] = th.never
+			}
 		}
-	}
-	if group != "" {
-		r.addAt(group, int64(len(entities)), first.confirmed)
 	}
 }
 
@@ -136,20 +155,9 @@ func (r *confirmer[R, P]) confirmations() Confirmations {
 	return r.m.trim()
 }
 
-func sortEntities[R any](entities []*entity[R]) {
-	slices.SortFunc(entities, func(a, b *entity[R]) int { return slices.Compare(a.key, b.key) })
-}
-
-// confirmationsOf returns the confirmations of entities, and puts them into their order.
-func confirmationsOf[R any, P Versioned[R]](entities []*entity[R], at schema.Instant) Confirmations {
-	sortEntities(entities)
-	r := newConfirmer[R, P](at)
-	for from, to := 0, 0; from < len(entities); from = to {
-		for to = from + 1; to < len(entities) && groupOf(entities[to].text) == groupOf(entities[from].text); {
-			to++
-		}
-		r.add(entities[from:to])
-	}
+func (a *advance[R, P]) confirmations(at schema.Instant) Confirmations {
+	r := newConfirmer[R, P](a.id, at)
+	r.add(a.entities)
 	return r.confirmations()
 }
 

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -13,9 +12,8 @@ import (
 // and confirms nothing.
 func Fill[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R], runID string,
 	read func(*R) (Seen[R], bool)) (next Versions[R], filled int, err error) {
-	known := map[string]bool{}
-	a, err := newAdvance[R, P](t, t.Tracked(), h, Observation[R]{At: h.Confirmations.ObservedAt, RunID: runID}, known)
-	if err = cmp.Or(err, h.Confirmations.checkKeys(known)); err != nil {
+	a := newAdvance[R, P](t, t.Tracked(), Observation[R]{At: h.Confirmations.ObservedAt, RunID: runID})
+	if err := a.begin(h); err != nil {
 		return h, 0, fmt.Errorf("%s: %w", t.FullName(), err)
 	}
 	for _, th := range a.entities {
@@ -29,16 +27,15 @@ func Fill[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R], runID strin
 		}
 		unread, err := a.unread(&s)
 		if err != nil {
-			return h, 0, fmt.Errorf("%s: %q: %w", t.FullName(), th.text, err)
+			return h, 0, fmt.Errorf("%s: %q: %w", t.FullName(), a.id.text(th.current), err)
 		}
 		for _, c := range t.Fields() {
 			if !slices.Contains(th.never, c.Name) {
 				unread = append(unread, c)
 			}
 		}
-		row := s.Row
-		a.carry(&row, th.current, unread)
-		r := a.compare(th, &row, unread)
+		row := a.carry(&s.Row, th.current, unread)
+		r := a.compare(th, row, unread)
 		if !r.filled {
 			continue
 		}
@@ -47,11 +44,11 @@ func Fill[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R], runID strin
 		if r.first && is.VersionNo == 1 {
 			is.ChangeType = schema.FirstRead
 		}
-		a.write(th, row, r.never, is)
+		a.write(th, *row, r.never, is)
 	}
 	if filled == 0 && !h.Altered {
 		return h, 0, nil
 	}
-	next = Versions[R]{Rows: a.rows(), Confirmations: confirmationsOf[R, P](a.entities, h.Confirmations.ObservedAt)}
+	next = Versions[R]{Rows: a.rows(), Confirmations: a.confirmations(h.Confirmations.ObservedAt)}
 	return next, filled, Check[R, P](t, next)
 }

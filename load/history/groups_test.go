@@ -16,8 +16,9 @@ import (
 
 type ruleVersions = Versions[schema.SourceRule]
 
-// byGroups is Advance by AdvanceGroups, of rows in batches of that size.
-func byGroups(h ruleVersions, o Observation[schema.SourceRule], batch int) (next ruleVersions, st Stats, err error) {
+// byGroups is Advance by AdvanceGroups, of rows in batches of that size, to which columns were added.
+func byGroups(h ruleVersions, o Observation[schema.SourceRule], batch int, added ...string) (next ruleVersions,
+	st Stats, err error) {
 	t := schema.SourceRuleHistory
 	var seen []SeenGroup[schema.SourceRule]
 	all := o.Seen
@@ -38,7 +39,7 @@ func byGroups(h ruleVersions, o Observation[schema.SourceRule], batch int) (next
 			clear(lent)
 		}
 	}
-	g := Groups[schema.SourceRule]{Stored: stored, Confirmations: h.Confirmations}
+	g := Groups[schema.SourceRule]{Stored: stored, Confirmations: h.Confirmations, Added: added}
 	next.Confirmations, st, err = AdvanceGroups(t, t.Tracked(), g, o, seen, func(rows []schema.SourceRule) error {
 		next.Rows = append(next.Rows, rows...)
 		return nil
@@ -91,6 +92,9 @@ func TestAdvanceGroups_IsAsAdvance(t *testing.T) {
 				is := s.Row.CampaignID + " " + s.Row.Rule
 				if _, decided := read[is]; !decided {
 					read[is] = d.IntN(6) > 0
+				}
+				if d.IntN(8) == 0 {
+					s = without(s, "bid")
 				}
 				if read[is] {
 					o.Seen = append(o.Seen, s)
@@ -155,191 +159,28 @@ func TestAdvanceGroups_RefusesWhatDoesNotHoldTogether(t *testing.T) {
 	}
 }
 
-// groupsOf returns the observed groups, in the given order.
-func groupsOf(seen []Seen[schema.SourceRule]) (groups []SeenGroup[schema.SourceRule]) {
-	for len(seen) > 0 {
-		name, n := seen[0].Row.CampaignID, 1
-		for n < len(seen) && seen[n].Row.CampaignID == name {
-			n++
-		}
-		of := seen[:n]
-		groups = append(groups, SeenGroup[schema.SourceRule]{Name: name,
-			Seen: func() []Seen[schema.SourceRule] { return of }})
-		seen = seen[n:]
-	}
-	return groups
-}
-
-// TestAdvanceGroups_PassesOverWhatIsUnchanged: an unchanged group, an unread group and a group that is still deleted
-// cost no work per rule, and their rows are unchanged.
-func TestAdvanceGroups_PassesOverWhatIsUnchanged(t *testing.T) {
-	const campaigns, sources = 50, 40
-	table := schema.SourceRuleHistory
-	var seen []Seen[schema.SourceRule]
-	for c := range campaigns {
-		for s := range sources {
-			seen = append(seen, bid(fmt.Sprintf("C%02d", c), fmt.Sprintf("s%02d", s), 1))
-		}
-	}
-	gone := listed[schema.SourceRule](2)
-	gone.Patience = 1
-	gone3 := listed[schema.SourceRule](3)
-	gone3.Patience = 1
-	for _, c := range []struct {
-		name   string
-		before []Observation[schema.SourceRule]
-		is     Observation[schema.SourceRule]
-		want   schema.Instant // confirmed
-	}{
-		{"seen", []Observation[schema.SourceRule]{listed(1, seen...)}, listed(3, seen...), hour(3)},
-		{"not asked for", []Observation[schema.SourceRule]{listed(1, seen...)}, broken[schema.SourceRule](3), hour(1)},
-		{"of a run that asks for nothing", []Observation[schema.SourceRule]{listed(1, seen...)},
-			Observation[schema.SourceRule]{At: hour(3), RunID: "run-3"}, hour(1)},
-		{"still gone", []Observation[schema.SourceRule]{listed(1, seen...), gone}, gone3, hour(3)},
-	} {
-		var h ruleVersions
-		for _, o := range c.before {
-			next, _, err := Advance(table, table.Tracked(), h, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			h = next
-		}
-		o, groups := c.is, groupsOf(c.is.Seen)
-		o.Seen = nil
-		stored := func(yield func([]schema.SourceRule, error) bool) { yield(h.Rows, nil) }
-		rows, changed := 0, false
-		advance := func() {
-			rows = 0
-			confirmed, st, err := AdvanceGroups(table, table.Tracked(),
-				Groups[schema.SourceRule]{Stored: stored, Confirmations: h.Confirmations}, o, groups,
-				func(some []schema.SourceRule) error {
-					changed = changed || !slices.Equal(some, h.Rows[rows:rows+len(some)])
-					rows += len(some)
-					return nil
-				})
-			if err != nil || st.Changed || confirmed.Confirmed("C07/s07/bid_override") != c.want ||
-				confirmed.SharedCount != campaigns*sources {
-				t.Fatalf("%s: %+v, %+v, %v", c.name, st, confirmed, err)
-			}
-		}
-		each := testing.AllocsPerRun(3, advance) / float64(campaigns*sources)
-		if changed || rows != len(h.Rows) {
-			t.Errorf("%s: %d rows of %d, changed %t", c.name, rows, len(h.Rows), changed)
-		}
-		if each > 0.5 {
-			t.Errorf("%s: %.1f allocations a rule", c.name, each)
-		}
-	}
-}
-
-// TestAdvanceGroups_ConfirmsAsAdvance: also entities of one group that differ in when they were
-// confirmed, in whether they could be read, and in their JSON beyond the columns.
-func TestAdvanceGroups_ConfirmsAsAdvance(t *testing.T) {
-	table := schema.SourceRuleHistory
-	unreadBid := func(s Seen[schema.SourceRule]) Seen[schema.SourceRule] { return without(s, "bid") }
-	changed := bid("C1", "b", 2)
-	changed.Extra = ExtraChanged
-	gone := func(source string) func(r *schema.SourceRule) Absence {
-		return func(r *schema.SourceRule) Absence {
-			if r.SourceID == source {
-				return Gone
-			}
-			return Unknown
-		}
-	}
-	for name, runs := range map[string][]Observation[schema.SourceRule]{
-		"unread and filled": {listed(1, unreadBid(bid("C1", "a", 1)), bid("C1", "b", 2)),
-			listed(2, unreadBid(bid("C1", "a", 1)), bid("C1", "b", 2)),
-			listed(3, bid("C1", "a", 1), bid("C1", "b", 2))},
-		"unread after it was read": {listed(1, bid("C1", "a", 1), bid("C1", "b", 2)),
-			listed(2, unreadBid(bid("C1", "a", 1)), unreadBid(bid("C1", "b", 2))),
-			listed(3, unreadBid(bid("C1", "a", 1)), bid("C1", "b", 2))},
-		"changed beyond the columns": {listed(1, bid("C1", "a", 1), bid("C1", "b", 2)),
-			listed(2, bid("C1", "a", 1), changed), listed(3, bid("C1", "a", 1), bid("C1", "b", 2))},
-		"changed": {listed(1, bid("C1", "a", 1), bid("C2", "a", 2)), listed(2, bid("C1", "a", 1), bid("C2", "a", 3))},
-		"one is seen, one was not asked for": {listed(1, bid("C1", "a", 1), bid("C1", "b", 2)),
-			broken(2, bid("C1", "b", 2)), broken(3, bid("C1", "a", 1))},
-		"one is still gone, one was not asked for": {listed(1, bid("C1", "a", 1), bid("C1", "b", 2)),
-			{At: hour(2), RunID: "run-2", Patience: 1, Absence: gone("a")},
-			{At: hour(3), RunID: "run-3", Patience: 1, Absence: gone("a")},
-			{At: hour(4), RunID: "run-4", Patience: 1, Absence: gone("b"),
-				Seen: []Seen[schema.SourceRule]{bid("C1", "a", 1)}}},
-	} {
-		var h ruleVersions
-		for _, o := range runs {
-			want, wantStats, err := Advance(table, table.Tracked(), h, o)
-			if err != nil {
-				t.Fatal(name, err)
-			}
-			got, st, err := byGroups(h, o, 2)
-			if err != nil || st != wantStats {
-				t.Errorf("%s, hour %s: %+v, %v; want %+v", name, hourText(o.At), st, err, wantStats)
-			}
-			if d := cmp.Diff(want, got); d != "" {
-				t.Errorf("%s, hour %s (-want +got):\n%s", name, hourText(o.At), d)
-			}
-			h = want
-		}
-	}
-}
-
-// TestAdvanceGroups_AddsAColumn and refreshes others: as Advance does after AddColumn.
+// TestAdvanceGroups_AddsAColumn: as Advance does after AddColumn.
 func TestAdvanceGroups_AddsAColumn(t *testing.T) {
-	table := schema.CreativeHistory
-	creative := func(id, image string) Seen[schema.Creative] {
-		return Seen[schema.Creative]{Row: schema.Creative{AccountID: "acme", CreativeID: id, Title: schema.Some("A"),
-			ImageURL: schema.Some(image)}}
-	}
-	refreshed := table.ColumnsThatAre(schema.Refreshed)
-	untitled := func(s Seen[schema.Creative]) Seen[schema.Creative] {
-		s.Row.Title = schema.Null[string]{}
-		return s
-	}
-	h, _, err := Advance(table, table.Tracked(), Versions[schema.Creative]{}, listed(1, untitled(creative("k1", "a")),
-		untitled(creative("k2", "a"))))
+	table := schema.SourceRuleHistory
+	h, _, err := byGroups(ruleVersions{}, listed(1, blocked("C1", "a"), blocked("C1", "b"), blocked("C2", "a")), 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, added := range [][]string{nil, {"title"}} {
-		for name, seen := range map[string][]Seen[schema.Creative]{
-			"both":            {creative("k1", "a"), creative("k2", "b")},
-			"an image":        {untitled(creative("k1", "a")), untitled(creative("k2", "b"))},
-			"neither":         nil,
-			"one without one": {without(creative("k1", "a"), "title")},
-		} {
-			o, read := broken(2, seen...), len(seen) == 2
-			o.Refreshed = refreshed
-			grown := h
-			for _, column := range added {
-				if grown, err = AddColumn(table, grown, column); err != nil || !grown.Altered {
-					t.Fatalf("altered %t, %v", grown.Altered, err)
-				}
-			}
-			want, wantStats, err := Advance(table, table.Tracked(), grown, o)
-			if err != nil || wantStats.Changed != (len(added) > 0 || read) ||
-				(wantStats.Filled == 2) != (len(added) > 0 && read) {
-				t.Errorf("%s, added %q: changed %t, %v", name, added, wantStats.Changed, err)
-			}
-			var groups []SeenGroup[schema.Creative]
-			for _, s := range seen {
-				groups = append(groups, SeenGroup[schema.Creative]{Name: s.Row.CreativeID,
-					Seen: func() []Seen[schema.Creative] { return []Seen[schema.Creative]{s} }})
-			}
-			o.Seen = nil
-			got := Versions[schema.Creative]{}
-			var st Stats
-			got.Confirmations, st, err = AdvanceGroups(table, table.Tracked(),
-				Groups[schema.Creative]{Confirmations: h.Confirmations,
-					Added:  added,
-					Stored: func(yield func([]schema.Creative, error) bool) { yield(h.Rows, nil) },
-				}, o, groups, func(rows []schema.Creative) error {
-					got.Rows = append(got.Rows, rows...)
-					return nil
-				})
-			if d := cmp.Diff(want, got); d != "" || st != wantStats || err != nil {
-				t.Errorf("%s, added %q: %+v, %v; want %+v (-want +got):\n%s", name, added, st, err, wantStats, d)
-			}
+	grown, err := AddColumn(table, h, "bid")
+	if err != nil || !grown.Altered {
+		t.Fatalf("altered %t, %v", grown.Altered, err)
+	}
+	for name, seen := range map[string][]Seen[schema.SourceRule]{
+		"one is read": {blocked("C1", "b"), bid("C2", "a", 1)}, "none is read": nil,
+	} {
+		o := broken(2, seen...)
+		want, wantStats, err := Advance(table, table.Tracked(), grown, o)
+		if err != nil || !wantStats.Changed {
+			t.Errorf("%s: %+v, %v", name, wantStats, err)
+		}
+		got, st, err := byGroups(h, o, 2, "bid")
+		if d := cmp.Diff(want, got); d != "" || st != wantStats || err != nil {
+			t.Errorf("%s: %+v, %v; want %+v (-want +got):\n%s", name, st, err, wantStats, d)
 		}
 	}
 }

@@ -18,54 +18,53 @@ import (
 // older than the last one, an entity seen twice, and a different observation at the instant of the last one.
 func Advance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column, h Versions[R],
 	o Observation[R]) (next Versions[R], st Stats, err error) {
-	known := map[string]bool{}
-	a, err := newAdvance[R, P](t, tracked, h, o, known)
-	if err == nil {
-		err = cmp.Or(h.Confirmations.checkKeys(known), a.observe())
-	}
-	if err != nil {
+	a := newAdvance[R, P](t, tracked, o)
+	if err := a.merge(h); err != nil {
 		return h, Stats{}, fmt.Errorf("%s: %w", t.FullName(), err)
 	}
-	a.stats.Changed = a.stats.Changed || h.Altered
-	next = Versions[R]{Rows: h.Rows, Confirmations: confirmationsOf[R, P](a.entities, o.At)}
+	next = Versions[R]{Rows: h.Rows, Confirmations: a.confirmations(o.At)}
 	if a.stats.Changed {
 		next.Rows = a.rows()
 	}
 	return next, a.stats, nil
 }
 
-// newAdvance prepares to merge an observation into versions. It adds the keys that they confirm to known.
-func newAdvance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column, h Versions[R],
-	o Observation[R], known map[string]bool) (*advance[R, P], error) {
-	if err := o.check(h.Confirmations); err != nil {
-		return nil, err
-	}
-	id := identityOf(t)
-	entities, err := checkedEntities[R, P](t, id, h, known)
-	if err != nil {
-		return nil, err
-	}
-	a := &advance[R, P]{
-		Observation: o, table: t, id: id,
-		replay:   o.At == h.Confirmations.ObservedAt,
-		entities: entities, byKey: make(map[string]*entity[R], len(entities)),
-	}
+func newAdvance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column, o Observation[R]) advance[R, P] {
+	a := advance[R, P]{Observation: o, table: t, id: identityOf(t)}
 	a.tracked = slices.SortedFunc(slices.Values(tracked), func(a, b schema.Column) int {
 		return cmp.Compare(a.Name, b.Name)
 	})
 	for _, c := range a.tracked {
 		a.names = append(a.names, c.Name)
 	}
-	for _, th := range entities {
-		a.byKey[th.text] = th
+	return a
+}
+
+// begin prepares to merge the observation into versions.
+func (a *advance[R, P]) begin(h Versions[R]) (err error) {
+	if err := a.check(h.Confirmations); err != nil {
+		return err
+	}
+	a.replay = a.At == h.Confirmations.ObservedAt
+	if a.stored, err = checkedEntities[R, P](a.table, a.id, h, a.stored); err != nil {
+		return err
+	}
+	a.entities = a.entities[:0]
+	for i := range a.stored {
+		th := &a.stored[i]
+		a.entities = append(a.entities, th)
 		if s := P(th.current).FramePtr().ReadState; s == schema.ReadStub || s == schema.ReadUnreadable {
 			th.never = a.names
 		}
 	}
-	return a, nil
+	return nil
 }
 
-func (a *advance[R, P]) observe() error {
+// merge merges the observation into versions, whose confirmations it does not change.
+func (a *advance[R, P]) merge(h Versions[R]) error {
+	if err := a.begin(h); err != nil {
+		return err
+	}
 	for i := range a.Seen {
 		if err := a.see(&a.Seen[i]); err != nil {
 			return err
@@ -77,18 +76,34 @@ func (a *advance[R, P]) observe() error {
 	for _, th := range a.entities {
 		a.miss(th)
 	}
+	if len(a.added) > 0 {
+		slices.SortFunc(a.entities, func(x, y *entity[R]) int { return a.id.compare(x.current, y.current) })
+	}
+	a.stats.Changed = a.stats.Changed || h.Altered
 	return nil
 }
 
 // entity is the entity of a row's key, made if it is new: then it has no version,
 // and nothing of it has ever been readable.
 func (a *advance[R, P]) entity(row *R) *entity[R] {
-	key := a.id.parts(row)
-	text := keyText(key)
-	th := a.byKey[text]
+	i, isStored := a.next, a.next < len(a.stored) && a.id.sameEntity(a.stored[a.next].current, row)
+	if !isStored { // not in their order
+		i, isStored = slices.BinarySearchFunc(a.stored, row, func(th entity[R], row *R) int {
+			return a.id.compare(th.current, row)
+		})
+	}
+	if isStored {
+		a.next = i + 1
+		return &a.stored[i]
+	}
+	key := a.id.text(row)
+	th := a.added[key]
 	if th == nil {
-		th = &entity[R]{key: key, text: text, never: a.names}
-		a.byKey[text] = th
+		th = &entity[R]{never: a.names}
+		if a.added == nil {
+			a.added = map[string]*entity[R]{}
+		}
+		a.added[key] = th
 		a.entities = append(a.entities, th)
 	}
 	return th
@@ -98,16 +113,15 @@ func (a *advance[R, P]) entity(row *R) *entity[R] {
 func (a *advance[R, P]) see(s *Seen[R]) error {
 	th := a.entity(&s.Row)
 	if th.seen {
-		return fmt.Errorf("%q: seen twice in one run", th.text)
+		return fmt.Errorf("%q: seen twice in one run", a.id.text(&s.Row))
 	}
 	th.seen, th.missed = true, 0
 	unread, err := a.unread(s)
 	if err != nil {
-		return fmt.Errorf("%q: %w", th.text, err)
+		return fmt.Errorf("%q: %w", a.id.text(&s.Row), err)
 	}
-	row := s.Row
-	a.carry(&row, th.current, unread)
-	r := a.compare(th, &row, unread)
+	row := a.carry(&s.Row, th.current, unread)
+	r := a.compare(th, row, unread)
 	if r.full {
 		a.stats.Confirmed++
 	} else {
@@ -121,22 +135,22 @@ func (a *advance[R, P]) see(s *Seen[R]) error {
 	switch {
 	case th.current == nil:
 		a.stats.FirstSeen++
-		a.first(th, row, r.never, schema.FirstSeen, a.state(r.never))
+		a.first(th, *row, r.never, schema.FirstSeen, a.state(r.never))
 	case a.replay && (deleted || len(r.changed) > 0):
-		return fmt.Errorf("%q: %s was observed before with other values", th.text, a.At)
+		return fmt.Errorf("%q: %s was observed before with other values", a.id.text(&s.Row), a.At)
 	case deleted:
 		a.stats.Restored++
 		if !r.confirms {
 			// Its absence was confirmed until now; the values carried over were last read before that.
 			confirmed = P(&th.stored[len(th.stored)-2]).FramePtr().LastConfirmedAt
 		}
-		a.open(th, row, r.never, schema.Restored, r.changed, confirmed)
+		a.open(th, *row, r.never, schema.Restored, r.changed, confirmed)
 	case len(r.changed) > 0:
 		a.stats.Versions++
-		a.open(th, row, r.never, schema.Changed, r.changed, confirmed)
+		a.open(th, *row, r.never, schema.Changed, r.changed, confirmed)
 	case s.Extra == ExtraChanged && !r.filled && !a.replay:
 		a.stats.Versions++
-		a.open(th, row, r.never, schema.ChangedBeyond, nil, confirmed)
+		a.open(th, *row, r.never, schema.ChangedBeyond, nil, confirmed)
 	default:
 		th.confirmed = confirmed
 		a.keep(th, row, r, s.Extra)
@@ -175,7 +189,7 @@ func (a *advance[R, P]) open(th *entity[R], row R, never []string, why string, c
 
 // keep leaves an entity at its version, which is written again only to complete
 // it, or for a newer value of a column that makes no version.
-func (a *advance[R, P]) keep(th *entity[R], row R, r reading, extra Extra) {
+func (a *advance[R, P]) keep(th *entity[R], row *R, r reading, extra Extra) {
 	refreshed := a.Refreshed
 	if extra == ExtraNew {
 		refreshed = append(slices.Clone(refreshed), a.table.ColumnsNamed("raw")...)
@@ -189,15 +203,14 @@ func (a *advance[R, P]) keep(th *entity[R], row R, r reading, extra Extra) {
 			// A later version keeps its own kind of change.
 			is.ChangeType = schema.FirstRead
 		}
-		a.write(th, row, r.never, is)
-	case a.anyDiffers(refreshed, &row, th.current):
+		a.write(th, *row, r.never, is)
+	case a.anyDiffers(refreshed, row, th.current):
 		a.stats.Refreshed++
-		newest := row
-		row = *th.current
+		refreshedRow := *th.current
 		for _, c := range refreshed {
-			a.table.CopyColumn(&row, &newest, c)
+			a.table.CopyColumn(&refreshedRow, row, c)
 		}
-		a.write(th, row, th.never, is)
+		a.write(th, refreshedRow, th.never, is)
 	}
 }
 
@@ -223,10 +236,8 @@ func (a *advance[R, P]) stub(key *R) {
 	if th.current != nil {
 		return
 	}
-	row := *key
-	a.carry(&row, nil, a.tracked)
 	a.stats.Stubs++
-	a.first(th, row, a.names, schema.Stub, schema.ReadStub)
+	a.first(th, *a.carry(key, nil, a.tracked), a.names, schema.Stub, schema.ReadStub)
 }
 
 // miss judges an entity that was not seen. A stub was in no listing before, so its absence proves nothing.
@@ -235,8 +246,8 @@ func (a *advance[R, P]) miss(th *entity[R]) {
 	if th.seen || is.ReadState == schema.ReadStub || a.Absence == nil {
 		return
 	}
-	row := *th.current
-	if a.Absence(&row) == Unknown {
+	a.asked = *th.current
+	if a.Absence(&a.asked) == Unknown {
 		return
 	}
 	switch {

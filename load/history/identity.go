@@ -13,8 +13,7 @@ import (
 // the key but for the account and the version, joined by slashes. A slash in a
 // part is ~1 and a tilde is ~0, as in a JSON pointer, so no two keys share a text.
 func KeyTextOf[R any](t schema.TableOf[R]) func(row *R) string {
-	id := identityOf(t)
-	return func(row *R) string { return keyText(id.parts(row)) }
+	return identityOf(t).text
 }
 
 // identity reads the key of a row as texts.
@@ -64,6 +63,12 @@ func (id identity[R]) parts(row *R) []string {
 	return parts
 }
 
+// text is the key of a row as one text.
+func (id identity[R]) text(row *R) string { return keyText(id.parts(row)) }
+
+// inGroup reports whether two rows are of one group: their keys have other parts, and share the first.
+func (id identity[R]) inGroup(a, b *R) bool { return len(id.key) > 1 && id.key[0](a) == id.key[0](b) }
+
 func (id identity[R]) sameEntity(a, b *R) bool { return id.compare(a, b) == 0 }
 
 // compare is the order of the entities of two rows.
@@ -89,6 +94,3 @@ func keyText(parts []string) string {
 // groupOf returns the key of the group of an entity: the first part of its key, and a slash. It is empty if the key
 // has no other part.
 func groupOf(keyText string) string { return keyText[:strings.IndexByte(keyText, '/')+1] }
-
-// groupKey is the key of the group of entities whose key has that first part.
-func groupKey(first string) string { return keyText([]string{first, ""}) }

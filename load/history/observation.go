@@ -117,7 +117,10 @@ type advance[R any, P Versioned[R]] struct {
 	id      identity[R]
 	replay  bool // the instant has been observed before
 
-	entities []*entity[R]
-	byKey    map[string]*entity[R]
+	stored   []entity[R]           // in order
+	entities []*entity[R]          // those that are stored, and the new ones
+	next     int                   // the stored entity behind the last one that was seen
+	added    map[string]*entity[R] // the new ones, by key
+	asked    R                     // the row that Absence is asked about
 	stats    Stats
 }

@@ -23,14 +23,19 @@ func (a *advance[R, P]) unread(s *Seen[R]) (unread columns, err error) {
 	return unread, nil
 }
 
-// carry gives unread columns their last known value, or NULL where there is none.
-func (a *advance[R, P]) carry(row, known *R, unread columns) {
+// carry returns a row in which unread columns have their last known value, or NULL where there is none.
+func (a *advance[R, P]) carry(row, known *R, unread columns) *R {
+	if len(unread) == 0 {
+		return row
+	}
+	carried := *row
 	if known == nil {
 		known = new(R)
 	}
 	for _, c := range unread {
-		a.table.CopyColumn(row, known, c)
+		a.table.CopyColumn(&carried, known, c)
 	}
+	return &carried
 }
 
 // reading is the result of comparing one read of an entity with its known values.

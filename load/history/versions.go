@@ -24,11 +24,9 @@ type Versions[R any] struct {
 
 // entity is one key with its versions and confirmations.
 type entity[R any] struct {
-	key     []string // the parts of the key, in the order of the columns
-	text    string   // the key as one text
-	stored  []R      // its versions before this run, oldest first; never written to
-	closed  []R      // versions that were current, the newest of the stored ones first, as newer ones close them
-	current *R       // the newest version now: the newest stored one, or a row of our own
+	stored  []R // its versions before this run, oldest first; never written to
+	closed  []R // versions that were current, the newest of the stored ones first, as newer ones close them
+	current *R  // the newest version now: the newest stored one, or a row of our own
 
 	confirmed schema.Instant // Confirmations.Confirmed
 	missed    int            // Confirmations.Missed
