@@ -32,13 +32,7 @@ func StoredHistory[R any, P history.Versioned[R]](s *Store, t schema.TableOf[R])
 	if err != nil || len(rows) == 0 {
 		return h, err
 	}
-	added, err := parquet.Added(s.opts.disk, filepath.Join(s.dir, manifest.PartPath(t.Table, s.account, 0)), t.Table)
-	for _, column := range added {
-		if h, err = history.AddColumn[R, P](t, h, column); err != nil {
-			return h, err
-		}
-	}
-	return h, err
+	return withNewColumns[R, P](s.opts.disk, filepath.Join(s.dir, manifest.PartPath(t.Table, s.account, 0)), t, h)
 }
 
 // StoredGroups reads an account's versions in batches, and their confirmations.

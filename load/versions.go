@@ -51,71 +51,76 @@ func versionedTable(name string) *versioned {
 }
 
 func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], amend func(*R, *manifest.Account)) versioned {
-	f := versioned{table: t.Table}
-	f.confirm = func(files *filing, account string, a *manifest.Account) ([]string, error) {
-		path := manifest.PartPath(t.Table, account, 0)
-		info := a.Files[path]
-		if info == nil {
-			return nil, nil
+	return versioned{
+		table: t.Table,
+		confirm: func(files *filing, account string, a *manifest.Account) ([]string, error) {
+			return confirmVersions[R, P](files, t, account, a, amend)
+		},
+		upgrade: func(d durable.Disk, path string, was history.Confirmations) (iter.Seq2[arrow.Record, error],
+			history.Confirmations, error) {
+			rows, err := parquet.Rows(d, path, t)
+			if err != nil {
+				return nil, was, err
+			}
+			h, err := withNewColumns[R, P](d, path, t, history.Versions[R]{Rows: rows, Confirmations: was})
+			is := func(yield func([]R, error) bool) { yield(h.Rows, nil) }
+			return parquet.RecordBatches(t, parquet.SameBatches(is)), h.Confirmations, err
+		},
+		check: func(d durable.Disk, dir, path string, a *manifest.Account, info *manifest.File) error {
+			rows, err := parquet.Rows(d, filepath.Join(dir, path), t)
+			if err := manifest.CountRows(path, info, int64(len(rows)), err); err != nil {
+				return err
+			}
+			h := history.Versions[R]{Rows: rows, Confirmations: a.Confirmations[t.Name]}
+			if err := history.Check[R, P](t, h); err != nil {
+				return durable.Damaged(path, durable.RepairBackup, "%v", err)
+			}
+			return nil
+		},
+	}
+}
+
+func confirmVersions[R any, P history.Versioned[R]](files *filing, t schema.TableOf[R], account string,
+	a *manifest.Account, amend func(*R, *manifest.Account)) ([]string, error) {
+	path := manifest.PartPath(t.Table, account, 0)
+	if a.Files[path] == nil {
+		return nil, nil
+	}
+	keyText, confirmations := history.KeyTextOf(t), a.Confirmations[t.Name]
+	confirm := func(r *R) {
+		if frame := P(r).FramePtr(); frame.IsCurrent {
+			frame.LastConfirmedAt = cmp.Or(confirmations.Confirmed(keyText(r)), frame.LastConfirmedAt)
 		}
-		full := filepath.Join(files.g.store.dir, path)
-		if files.isStaged(path) {
-			full = files.g.staged(path)
-		} else if err := manifest.CheckBytes(files.g.store.opts.disk, files.g.store.dir, path, info); err != nil {
-			return nil, err
+		if amend != nil {
+			amend(r, a)
 		}
-		keyText, confirmations := history.KeyTextOf(t), a.Confirmations[t.Name]
-		var unread error
-		confirmed := func(yield func([]R, error) bool) {
-			for rows, err := range parquet.Batches(files.g.store.opts.disk, full, t) {
-				for i := range rows {
-					if frame := P(&rows[i]).FramePtr(); frame.IsCurrent {
-						if at := confirmations.Confirmed(keyText(&rows[i])); at != 0 {
-							frame.LastConfirmedAt = at
-						}
-					}
-					if amend != nil {
-						amend(&rows[i], a)
-					}
-				}
-				if !yield(rows, err) {
-					return
-				}
+	}
+	dir, name := files.whereIs(path)
+	stored := manifest.Batches(files.g.store.opts.disk, dir, name, a.Files[path], t)
+	confirmed := func(yield func([]R, error) bool) {
+		for rows, err := range stored {
+			for i := range rows {
+				confirm(&rows[i])
+			}
+			if !yield(rows, err) {
+				return
 			}
 		}
-		private := "ops/" + t.Name + "/" + account
-		_, err := files.g.putPrivate(private, t.Table, parquet.UntilError(parquet.RecordBatches(t, confirmed), &unread))
-		if err = cmp.Or(err, unread); err != nil {
-			return nil, err
-		}
-		return []string{files.g.staged(private)}, nil
 	}
-	f.upgrade = func(d durable.Disk, path string, was history.Confirmations) (iter.Seq2[arrow.Record, error],
-		history.Confirmations, error) {
-		added, err := parquet.Added(d, path, t.Table)
-		if err != nil || len(added) == 0 {
-			return parquet.Records(d, path, t.Table), was, err
+	private := "ops/" + t.Name + "/" + account
+	var unread error
+	_, err := files.g.putPrivate(private, t.Table, parquet.UntilError(parquet.RecordBatches(t, confirmed), &unread))
+	return []string{files.g.staged(private)}, cmp.Or(err, unread)
+}
+
+// withNewColumns is the history after its table has gained the columns that its file lacks.
+func withNewColumns[R any, P history.Versioned[R]](d durable.Disk, path string, t schema.TableOf[R],
+	h history.Versions[R]) (history.Versions[R], error) {
+	added, err := parquet.Added(d, path, t.Table)
+	for _, column := range added {
+		if err == nil {
+			h, err = history.AddColumn[R, P](t, h, column)
 		}
-		rows, err := parquet.Rows(d, path, t)
-		h := history.Versions[R]{Rows: rows, Confirmations: was}
-		for _, column := range added {
-			if err == nil {
-				h, err = history.AddColumn[R, P](t, h, column)
-			}
-		}
-		is := func(yield func([]R, error) bool) { yield(h.Rows, nil) }
-		return parquet.RecordBatches(t, parquet.SameBatches(is)), h.Confirmations, err
 	}
-	f.check = func(d durable.Disk, dir, path string, a *manifest.Account, info *manifest.File) error {
-		rows, err := parquet.Rows(d, filepath.Join(dir, path), t)
-		if err := manifest.CountRows(path, info, int64(len(rows)), err); err != nil {
-			return err
-		}
-		versions := history.Versions[R]{Rows: rows, Confirmations: a.Confirmations[t.Name]}
-		if err := history.Check[R, P](t, versions); err != nil {
-			return durable.Damaged(path, durable.RepairBackup, "%v", err)
-		}
-		return nil
-	}
-	return f
+	return h, err
 }

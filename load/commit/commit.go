@@ -118,67 +118,78 @@ func (p Place) End() error {
 
 // end finishes the commit. known is the manifest that may still be published, or nil.
 func (p Place) end(known *manifest.Manifest) error {
-	dir, disk := p.Dir, p.Disk
-	r, err := Read(disk, dir, known)
+	r, err := Read(p.Disk, p.Dir, known)
 	if r == nil || err != nil {
 		return err
 	}
-	if err := asideForeignWAL(disk, dir, p.Log); err != nil {
+	if err := asideForeignWAL(p.Disk, p.Dir, p.Log); err != nil {
 		return err
 	}
+	for _, step := range []func(*Record) error{p.move, p.remove, p.forget} {
+		if err := step(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// move moves the files to their places, and makes their names durable.
+func (p Place) move(r *Record) error {
 	touched := map[string]bool{}
 	for i, m := range r.Moves {
 		if i == len(r.Moves)-1 {
 			// The manifest comes last: before it names the new files, their names
 			// must survive a power cut.
-			if err := disk.SyncNames(dir, touched); err != nil {
+			if err := p.Disk.SyncNames(p.Dir, touched); err != nil {
 				return err
 			}
 		}
 		if err := p.Crash("move " + m.To); err != nil {
 			return err
 		}
-		if err := moveFile(disk, dir, m); err != nil {
+		if err := moveFile(p.Disk, p.Dir, m); err != nil {
 			return err
 		}
-		touched[filepath.Dir(filepath.Join(dir, m.To))] = true
+		touched[filepath.Dir(filepath.Join(p.Dir, m.To))] = true
 	}
 	if err := p.Crash("manifest moved"); err != nil {
 		return err
 	}
-	if err := disk.SyncDir(dir); err != nil {
+	if err := p.Disk.SyncDir(p.Dir); err != nil || r.Base > 0 {
 		return err
 	}
-	if r.Base == 0 {
-		// The first generation: the data directory itself may be new.
-		if err := disk.SyncAbove(dir); err != nil {
-			return err
-		}
-	}
+	// The first generation: the data directory itself may be new.
+	return p.Disk.SyncAbove(p.Dir)
+}
+
+// remove removes the files that the published manifest does not name any more.
+func (p Place) remove(r *Record) error {
 	removed := map[string]bool{}
 	for _, path := range r.Removes {
-		full := filepath.Join(dir, path)
-		if err := disk.RemoveIfThere(full); err != nil {
+		full := filepath.Join(p.Dir, path)
+		if err := p.Disk.RemoveIfThere(full); err != nil {
 			return err
 		}
 		removed[filepath.Dir(full)] = true
 	}
-	if err := disk.SyncNames(dir, removed); err != nil {
-		return err
-	}
+	return p.Disk.SyncNames(p.Dir, removed)
+}
+
+// forget removes the record, and then the staging area.
+func (p Place) forget(r *Record) error {
 	if err := p.Crash("remove commit record"); err != nil {
 		return err
 	}
-	if err := disk.RemoveIfThere(filepath.Join(dir, manifest.CommitName)); err != nil {
+	if err := p.Disk.RemoveIfThere(filepath.Join(p.Dir, manifest.CommitName)); err != nil {
 		return err
 	}
-	if err := disk.SyncDir(dir); err != nil {
+	if err := p.Disk.SyncDir(p.Dir); err != nil {
 		return err
 	}
 	if err := p.Crash("remove staging"); err != nil {
 		return err
 	}
-	return disk.RemoveTree(filepath.Join(dir, r.Staging))
+	return p.Disk.RemoveTree(filepath.Join(p.Dir, r.Staging))
 }
 
 // moveFile moves one file to its place, unless it is there already. A place on another file system gets a copy: a

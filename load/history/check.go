@@ -136,34 +136,44 @@ func checkVersion(before, f *schema.Frame, no int64, newest bool) error {
 	return checkKind(before, f)
 }
 
-// checkKind checks that the kind of change fits the previous version.
+// What precedes a version.
+const (
+	nothing = iota
+	existing
+	deleted
+)
+
+// precedes is what precedes a version of each kind of change.
+var precedes = map[string]int{
+	schema.FirstSeen: nothing, schema.FirstRead: nothing, schema.Stub: nothing,
+	schema.Changed: existing, schema.ChangedBeyond: existing, schema.Deleted: existing,
+	schema.Restored: deleted,
+}
+
+// checkKind checks that the kind of change fits the previous version. A change names its columns; a restored entity
+// may have some.
 func checkKind(before, f *schema.Frame) error {
-	var ok bool
-	switch f.ChangeType {
-	case schema.FirstSeen, schema.FirstRead, schema.Stub:
-		ok = before == nil && !f.ChangedColumns.Valid
-	case schema.Changed:
-		ok = before != nil && !before.IsDeleted && f.ChangedColumns.V != ""
-	case schema.ChangedBeyond:
-		ok = before != nil && !before.IsDeleted && !f.ChangedColumns.Valid
-	case schema.Deleted:
-		ok = before != nil && !before.IsDeleted && !f.ChangedColumns.Valid
-	case schema.Restored:
-		ok = before != nil && before.IsDeleted
+	was, names := nothing, f.ChangedColumns.V != ""
+	if before != nil {
+		was = existing
+		if before.IsDeleted {
+			was = deleted
+		}
 	}
-	if !ok || f.IsDeleted != (f.ChangeType == schema.Deleted) {
+	kind, isKnown := precedes[f.ChangeType]
+	if !isKnown || kind != was || f.IsDeleted != (f.ChangeType == schema.Deleted) ||
+		f.ChangedColumns.Valid != names || was != deleted && names != (f.ChangeType == schema.Changed) {
 		return fmt.Errorf("change type %q, is_deleted %t, changed columns %q do not fit the previous version",
 			f.ChangeType, f.IsDeleted, f.ChangedColumns.V)
 	}
-	switch f.ReadState {
-	case schema.ReadOK, schema.ReadPartial, schema.ReadUnreadable:
-		return nil
-	case schema.ReadStub:
-		if f.ChangeType == schema.Stub {
-			return nil
-		}
+	states := []string{schema.ReadOK, schema.ReadPartial, schema.ReadUnreadable}
+	if f.ChangeType == schema.Stub {
+		states = append(states, schema.ReadStub)
 	}
-	return fmt.Errorf("read state %q of change type %q", f.ReadState, f.ChangeType)
+	if !slices.Contains(states, f.ReadState) {
+		return fmt.Errorf("read state %q of change type %q", f.ReadState, f.ChangeType)
+	}
+	return nil
 }
 
 // checkKeys refuses confirmations of entities that the rows do not have.
