@@ -36,7 +36,7 @@ func (c *contribution) addCalendar() error {
 		known[d.ReportDate] = d
 		first, last = min(first, d.ReportDate.Year()), max(last, d.ReportDate.Year())
 	}
-	want := schema.CalendarDays(s.account, c.g.runID, first, last)
+	want := schema.CalendarDays(s.account, c.g.area.runID, first, last)
 	for i, d := range want {
 		if k, ok := known[d.ReportDate]; ok {
 			want[i] = k
@@ -45,7 +45,7 @@ func (c *contribution) addCalendar() error {
 	if slices.Equal(want, have) {
 		return nil
 	}
-	info, err := c.g.putPart(path, t.Table, parquet.Record(t, want))
+	info, err := c.g.area.putPart(path, t.Table, parquet.Record(t, want))
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func (c *contribution) addChangesOf(seen schema.Date, days []schema.Date) error 
 		was, lines = append(was, manifest.Batches(s.opts.disk, dir, name, old, t)), old.Rows
 	}
 	for _, d := range days {
-		is = append(is, parquet.Batches(s.opts.disk, c.g.staged(changesPath(d)), t))
+		is = append(is, parquet.Batches(s.opts.disk, c.g.area.path(changesPath(d)), t))
 		lines += c.g.days[d].changes.rows
 	}
 	into := path
@@ -50,7 +50,7 @@ func (c *contribution) addChangesOf(seen schema.Date, days []schema.Date) error 
 		into = "again/" + path // it is being read
 	}
 	var unread error
-	info, err := c.g.putPart(into, t.Table, parquet.ChangeRecords(history.MergeChanges(linesOf(was, &unread),
+	info, err := c.g.area.putPart(into, t.Table, parquet.ChangeRecords(history.MergeChanges(linesOf(was, &unread),
 		linesOf(is, &unread))))
 	if err := errors.Join(unread, err); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (c *contribution) addChangesOf(seen schema.Date, days []schema.Date) error 
 			durable.ErrDamaged)
 	}
 	if into != path {
-		if err := s.opts.disk.Rename(c.g.staged(into), c.g.staged(path)); err != nil {
+		if err := s.opts.disk.Rename(c.g.area.path(into), c.g.area.path(path)); err != nil {
 			return durable.Storage(err)
 		}
 	}

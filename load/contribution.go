@@ -97,13 +97,13 @@ func (g *Staged) update(base, next *manifest.Manifest, files *filing) (updates, 
 		t := schema.Named(info.Table)
 		switch {
 		case t == schema.SpendChanges.Table || t == schema.SpendIntraday.Table: // lines are only ever added
-			u.loads = append(u.loads, duck.ReplacePartition{Table: t, Files: []string{g.staged(path)},
+			u.loads = append(u.loads, duck.ReplacePartition{Table: t, Files: []string{g.area.path(path)},
 				Where: duck.PartSQL(t, account, info.Day) + " AND " + g.ownRows(), Only: g.ownRows()})
 		case t == schema.TrackerChanges.Table:
-			u.loads = append(u.loads, duck.ReplacePartition{Table: t, Files: []string{g.staged(path)},
+			u.loads = append(u.loads, duck.ReplacePartition{Table: t, Files: []string{g.area.path(path)},
 				Where: duck.PartSQL(t, account, info.Day)})
 		case t == schema.Calendar.Table:
-			u.loads = append(u.loads, duck.ReplacePartition{Table: t, Files: []string{g.staged(path)},
+			u.loads = append(u.loads, duck.ReplacePartition{Table: t, Files: []string{g.area.path(path)},
 				Where: "account_id = " + schema.QuoteText(account)})
 		}
 	}

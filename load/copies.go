@@ -89,7 +89,7 @@ func (n *generationBuilder) copyRuns(ctx context.Context, part runsPart, runs []
 
 // putCopy writes one file. The published one stays if it has the same content.
 func putCopy[R any](n *generationBuilder, t schema.TableOf[R], account string, month schema.Date, rows []R) error {
-	info, err := n.g.putPart(manifest.PartPath(t.Table, account, month), t.Table, parquet.Record(t, rows))
+	info, err := n.g.area.putPart(manifest.PartPath(t.Table, account, month), t.Table, parquet.Record(t, rows))
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (c *contribution) addDays() {
 		c.Days[d] = known
 		known.ContentHash, known.Sums = p.hash, p.sums
 		if known.Meaning = p.Meaning; !p.Replayed {
-			known.LastReadAt, known.RunID, known.Facts = p.ReadAt, c.g.runID, p.Facts
+			known.LastReadAt, known.RunID, known.Facts = p.ReadAt, c.g.area.runID, p.Facts
 			known.Reads++
 		}
 		if day.part != nil {
@@ -51,7 +51,7 @@ func (u *updates) loadDays(g *Staged, base *manifest.Account) {
 	replaced, all := map[schema.Date]bool{}, duck.ReplacePartition{Table: spend}
 	some := duck.ReplacePartition{Table: spend, Only: g.ownRows()}
 	for _, d := range slices.Sorted(maps.Keys(g.days)) {
-		day, file := g.days[d], g.staged(manifest.PartPath(spend, account, d))
+		day, file := g.days[d], g.area.path(manifest.PartPath(spend, account, d))
 		if day.proven == nil || day.part == nil {
 			continue
 		}

@@ -122,7 +122,7 @@ func TestLoadDays_TakesOutWhatIsStale(t *testing.T) {
 			continue // follows from the rows, however they came
 		}
 		for _, q := range l.Statements(false) {
-			got = append(got, strings.NewReplacer(schema.SpendDaily.SQLColumns(), "*", g.dir, "", `"`, "",
+			got = append(got, strings.NewReplacer(schema.SpendDaily.SQLColumns(), "*", g.area.dir, "", `"`, "",
 				"parquet~spend_daily~account=acme~day=", "",
 				"~data.parquet"+commit.StagedSuffix, "").Replace(q))
 		}

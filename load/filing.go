@@ -29,7 +29,7 @@ func (f *filing) move(path string) {
 	if f.isStaged(path) {
 		return // written again
 	}
-	from, _ := filepath.Rel(f.g.store.dir, f.g.staged(path))
+	from, _ := filepath.Rel(f.g.store.dir, f.g.area.path(path))
 	f.moves = append(f.moves, commit.Move{From: from, To: path})
 }
 
@@ -41,7 +41,7 @@ func (f *filing) isStaged(path string) bool {
 // whereIs returns the folder and the name of a file of the generation.
 func (f *filing) whereIs(path string) (dir, name string) {
 	if f.isStaged(path) {
-		return f.g.dir, filepath.Base(f.g.staged(path))
+		return f.g.area.dir, filepath.Base(f.g.area.path(path))
 	}
 	return f.g.store.dir, path
 }

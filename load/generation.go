@@ -57,7 +57,7 @@ func (g *Staged) begin() (base *manifest.Manifest, head manifest.Head, err error
 	}
 	head.Generation++
 	head.SchemaVersion, head.PublishedAt = schema.Version, schema.InstantOf(s.opts.Now())
-	head.RunID, head.Version = g.runID, s.opts.Version
+	head.RunID, head.Version = g.area.runID, s.opts.Version
 	return base, head, nil
 }
 
@@ -106,7 +106,7 @@ func (n *generationBuilder) whoseRows() string {
 
 // ownRows is the condition for the rows that this run has written.
 func (g *Staged) ownRows() string {
-	return schema.Quote("_run_id") + " = " + schema.QuoteText(g.runID)
+	return schema.Quote("_run_id") + " = " + schema.QuoteText(g.area.runID)
 }
 
 // Contents is the content of a generation besides the staged files.

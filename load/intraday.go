@@ -32,7 +32,7 @@ func (c *contribution) addIntraday() error {
 			s.opts.Log.Warn("the clock went back: how an open day grew is not kept of this read", "day", d.String())
 			continue
 		}
-		info, err := c.g.putPart(path, t.Table, parquet.Record(t, append(lines, day.intraday...)))
+		info, err := c.g.area.putPart(path, t.Table, parquet.Record(t, append(lines, day.intraday...)))
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", t.FullName(), d, err)
 		}

@@ -61,7 +61,7 @@ func (n *generationBuilder) addMartParts(ctx context.Context, w *duck.Warehouse,
 	parts []schema.Date) error {
 	var files []duck.MartFile
 	for _, part := range parts {
-		files = append(files, duck.MartFile{Path: n.g.staged(manifest.PartPath(m.Table, account, part)),
+		files = append(files, duck.MartFile{Path: n.g.area.path(manifest.PartPath(m.Table, account, part)),
 			Where: duck.MartSQL(m, account, part, part)})
 	}
 	if err := w.WriteMart(ctx, m, duck.MartSQL(m, account, parts[0], parts[len(parts)-1]), files); err != nil {
@@ -89,13 +89,13 @@ func (n *generationBuilder) martParts(m schema.Mart, account string, first schem
 
 // addMart adds one part that DuckDB has written.
 func (n *generationBuilder) addMart(m schema.Mart, account string, part schema.Date, rows int64) error {
-	disk, staged := n.g.store.opts.disk, n.g.staged(manifest.PartPath(m.Table, account, part))
+	disk, staged := n.g.store.opts.disk, n.g.area.path(manifest.PartPath(m.Table, account, part))
 	sha, size, err := disk.HashFile(staged)
 	if err != nil {
 		return err
 	}
 	info := &manifest.File{Kind: manifest.KindParquet, Table: m.Name, Day: part, Rows: rows, Bytes: size, SHA256: sha,
-		RunID: n.g.runID}
+		RunID: n.g.area.runID}
 	if taken, err := n.takePart(m.Table, account, info, n.repair || n.newViews); err != nil || !taken {
 		return err
 	}
@@ -109,7 +109,7 @@ func (n *generationBuilder) takePart(t *schema.Table, account string, info *mani
 	path, acc := manifest.PartPath(t, account, info.Day), n.next.Accounts[account]
 	old := acc.Files[path]
 	if info.Rows == 0 && old == nil || old != nil && old.SHA256 == info.SHA256 && !all {
-		return false, n.g.store.opts.disk.RemoveIfThere(n.g.staged(path))
+		return false, n.g.store.opts.disk.RemoveIfThere(n.g.area.path(path))
 	}
 	n.files.enter(acc.Files, path, info, true)
 	return true, nil

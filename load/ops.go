@@ -181,9 +181,9 @@ func stageOps[R any](g *Staged, t schema.TableOf[R], rows []R, where string) (du
 		return l, nil
 	}
 	path := "ops/" + t.Name
-	if _, err := g.putPrivate(path, t.Table, parquet.Record(t, rows)); err != nil {
+	if _, err := g.area.putPrivate(path, t.Table, parquet.Record(t, rows)); err != nil {
 		return l, err
 	}
-	l.Files = []string{g.staged(path)}
+	l.Files = []string{g.area.path(path)}
 	return l, nil
 }

@@ -567,7 +567,7 @@ func TestPowerLoss_InQuarantine(t *testing.T) {
 	f := quarantine.Folder{Disk: durable.Disk{FS: d}, Dir: root, Account: "acme"}
 	for _, reason := range []string{"first", "second"} {
 		day := quarantine.Day{Date: 20000, Reason: reason}
-		reply, err := (&Staged{}).pack([]byte(reason))
+		reply, err := (&Area{}).pack([]byte(reason))
 		if err == nil {
 			packed := quarantine.Packed{Content: reply, Unpacked: int64(len(reason))}
 			err = f.Put(day, func(yield func(quarantine.Packed, error) bool) {

@@ -162,7 +162,7 @@ func (n *generationBuilder) addLedger(r RunRecord, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if _, _, err := n.g.store.opts.disk.WriteFile(n.g.staged(path), slices.Concat(old, lines)); err != nil {
+	if _, _, err := n.g.store.opts.disk.WriteFile(n.g.area.path(path), slices.Concat(old, lines)); err != nil {
 		return err
 	}
 	n.files.move(path)
@@ -178,11 +178,11 @@ func (n *generationBuilder) commit(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	staging, err := filepath.Rel(n.g.store.dir, n.g.dir)
+	staging, err := filepath.Rel(n.g.store.dir, n.g.area.dir)
 	if err != nil {
 		return err
 	}
-	r := commit.Record{RunID: n.g.runID, Generation: n.next.Generation, Staging: staging, Moves: n.files.moves,
+	r := commit.Record{RunID: n.g.area.runID, Generation: n.next.Generation, Staging: staging, Moves: n.files.moves,
 		Removes: n.files.removes}
 	if n.base != nil {
 		r.Base = n.base.Generation
@@ -201,7 +201,7 @@ func (n *generationBuilder) writeManifest() error {
 	files := maps.Clone(e.Parts)
 	files[manifest.FileName] = e.Root
 	for _, path := range append(slices.Sorted(maps.Keys(e.Parts)), manifest.FileName) {
-		if _, _, err := s.opts.disk.WriteFile(n.g.staged(path), files[path]); err != nil {
+		if _, _, err := s.opts.disk.WriteFile(n.g.area.path(path), files[path]); err != nil {
 			return err
 		}
 		n.files.move(path)

@@ -127,7 +127,7 @@ func (n *generationBuilder) moveAside(ctx context.Context, folder string) (files
 		} else if !info.Mode().IsRegular() {
 			return 0, durable.Damaged(from, manifest.MoveOut, "it is no file (%s)", info.Mode().Type())
 		}
-		if err := s.opts.disk.CopyInto(full, n.g.staged(to)); err != nil {
+		if err := s.opts.disk.CopyInto(full, n.g.area.path(to)); err != nil {
 			return 0, err
 		}
 		n.files.move(to)

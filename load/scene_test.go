@@ -135,7 +135,7 @@ func (r sceneRun) do(ctx context.Context, dir string, o Options) error {
 		_ = s.AppendRun(failed, nil) // the command only logs that
 	}
 	if errors.Is(err, errCrash) {
-		g.zstd.Close()
+		g.area.close()
 		return errors.Join(err, s.Close())
 	}
 	return errors.Join(err, g.Discard(), s.Close())

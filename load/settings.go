@@ -56,13 +56,13 @@ func PutTable[R any](g *Staged, t schema.TableOf[R], rows []R) error {
 // nil means none.
 func PutGroups[R any](g *Staged, t schema.TableOf[R], rows iter.Seq2[[]R, error], m *history.Confirmations) error {
 	path := manifest.PartPath(t.Table, g.store.account, 0)
-	info, err := g.putAnswer(path, t.Table, parquet.RecordBatches(t, parquet.SameBatches(rows)))
+	info, err := g.area.putAnswer(path, t.Table, parquet.RecordBatches(t, parquet.SameBatches(rows)))
 	if err != nil {
 		return fmt.Errorf("%s: %w", t.FullName(), err)
 	}
 	if old := g.store.Account().Files[path]; old != nil && old.SHA256 == info.SHA256 {
 		info = nil
-		if err := g.store.opts.disk.RemoveIfThere(g.staged(path)); err != nil {
+		if err := g.store.opts.disk.RemoveIfThere(g.area.path(path)); err != nil {
 			return err
 		}
 	}

@@ -1,22 +1,14 @@
 package load
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"strings"
 	"sync"
 
-	"github.com/apache/arrow/go/v17/arrow"
-	"github.com/klauspost/compress/zstd"
-
-	"spendsync/load/commit"
 	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/load/manifest"
@@ -28,8 +20,7 @@ import (
 // be called from several goroutines, for different days.
 type Staged struct {
 	store *Store
-	runID string
-	dir   string // staging/<account>.<run>
+	area  *Area
 
 	mu      sync.Mutex
 	days    map[schema.Date]*stagedDay
@@ -42,8 +33,6 @@ type Staged struct {
 
 	settled   *settledCampaigns                         // nil: they stay unchanged
 	extraKeys map[string]map[string]manifest.KeyChanges // by table; other tables stay unchanged
-	zstd      *zstd.Encoder
-	writing   chan struct{} // has room for as many files of the report as are written at the same time
 
 	// committing is set before the commit record may have reached its place: from
 	// then on the staged files may belong to the published generation, and only
@@ -99,21 +88,12 @@ type DayPut struct {
 
 // Begin opens a staging area of the run's own.
 func (s *Store) Begin(runID string) (*Staged, error) {
-	dir := filepath.Join(s.dir, "staging", s.account+"."+runID)
-	if err := s.opts.disk.Mkdir(dir); err != nil {
-		return nil, durable.Storage(err)
+	area, err := newArea(s.opts.disk, filepath.Join(s.dir, "staging", s.account+"."+runID), runID)
+	if err != nil {
+		return nil, err
 	}
-	return &Staged{
-		store: s, runID: runID, dir: dir, days: map[schema.Date]*stagedDay{}, tables: map[string]*stagedTable{},
-		learned: map[string]schema.Date{}, tracker: map[schema.Date]*manifest.File{},
-		writing: make(chan struct{}, runtime.GOMAXPROCS(0)),
-	}, nil
-}
-
-// staged returns where a published path is built. The staging area is one flat folder, so that one sync of
-// it makes all its names durable.
-func (g *Staged) staged(path string) string {
-	return filepath.Join(g.dir, strings.ReplaceAll(path, "/", "~")) + commit.StagedSuffix
+	return &Staged{store: s, area: area, days: map[schema.Date]*stagedDay{}, tables: map[string]*stagedTable{},
+		learned: map[string]schema.Date{}, tracker: map[schema.Date]*manifest.File{}}, nil
 }
 
 func (g *Staged) day(d schema.Date) *stagedDay {
@@ -159,7 +139,7 @@ func (g *Staged) PutDay(ctx context.Context, p DayRead, rows *history.Day) (put 
 		put.Changed = true
 		put.Diff, err = g.replaceDay(day, p, known, rows)
 		if !p.Replayed && p.ReadAt.Time().Before(p.Day.End()) {
-			day.intraday = schema.IntradayOf(rows.Rows(), p.ReadAt, g.runID)
+			day.intraday = schema.IntradayOf(rows.Rows(), p.ReadAt, g.area.runID)
 		}
 	}
 	if err != nil {
@@ -200,13 +180,13 @@ func (g *Staged) replaceDay(day *stagedDay, p DayRead, known *manifest.Day, rows
 		stored = func(func([]schema.Spend, error) bool) {}
 	}
 	merged, err := rows.Merge(stored, history.ReadTime{
-		At: p.ReadAt, RunID: g.runID, WasOver: known != nil && known.WasOver(p.Day) && !p.Damaged,
+		At: p.ReadAt, RunID: g.area.runID, WasOver: known != nil && known.WasOver(p.Day) && !p.Damaged,
 	})
 	if err != nil {
 		return merged.Diff, err
 	}
 	path := manifest.PartPath(schema.SpendDaily.Table, g.store.account, p.Day)
-	info, err := g.putFile(path, schema.SpendDaily.Table, func(out io.Writer) (int64, error) {
+	info, err := g.area.putFile(path, schema.SpendDaily.Table, func(out io.Writer) (int64, error) {
 		return parquet.WriteDay(out, rows.Rows())
 	})
 	if err != nil {
@@ -233,73 +213,18 @@ func (g *Staged) putStale(day *stagedDay, d schema.Date, stale []schema.Spend) e
 		return nil
 	}
 	path := "stale/" + d.String()
-	day.stale = g.staged(path)
-	_, err := g.putPrivate(path, schema.SpendDaily.Table, parquet.Record(schema.SpendDaily, stale))
+	day.stale = g.area.path(path)
+	_, err := g.area.putPrivate(path, schema.SpendDaily.Table, parquet.Record(schema.SpendDaily, stale))
 	return err
-}
-
-// putPart stages one Parquet file.
-func (g *Staged) putPart(path string, t *schema.Table, recs iter.Seq[arrow.Record]) (*manifest.File, error) {
-	return g.putFile(path, t, func(out io.Writer) (int64, error) { return parquet.Write(out, t, recs) })
-}
-
-// putFile stages a file to be published.
-func (g *Staged) putFile(path string, t *schema.Table, write func(io.Writer) (int64, error)) (*manifest.File, error) {
-	f, rows, err := g.create(path, t, write)
-	if err != nil {
-		return nil, err
-	}
-	sha, size, err := f.Finish()
-	if err != nil {
-		return nil, err
-	}
-	return &manifest.File{Kind: manifest.KindParquet, Table: t.Name, Rows: rows, Bytes: size, SHA256: sha,
-		RunID: g.runID}, nil
-}
-
-// putPrivate stages a Parquet file that only this run reads. It disappears with the staging area, mostly
-// before the disk has seen it.
-func (g *Staged) putPrivate(path string, t *schema.Table, recs iter.Seq[arrow.Record]) (rows int64, err error) {
-	f, rows, err := g.create(path, t, func(out io.Writer) (int64, error) { return parquet.Write(out, t, recs) })
-	if err != nil {
-		return 0, err
-	}
-	return rows, f.Close()
-}
-
-// create writes one Parquet file. That takes processors and memory, and waits for nothing:
-// more large ones at the same time than there are processors would only take more memory.
-func (g *Staged) create(path string, t *schema.Table, write func(io.Writer) (int64, error)) (f *durable.Writer,
-	rows int64, err error) {
-	if f, err = g.store.opts.disk.Create(g.staged(path)); err != nil {
-		return nil, 0, err
-	}
-	if t.Large {
-		g.writing <- struct{}{}
-		defer func() { <-g.writing }()
-	}
-	if rows, err = write(f); err != nil {
-		f.Abort()
-	}
-	return f, rows, err
-}
-
-// putAnswer stages a file of records that may end with an error.
-func (g *Staged) putAnswer(path string, t *schema.Table, recs iter.Seq2[arrow.Record, error]) (*manifest.File, error) {
-	var unread error
-	info, err := g.putPart(path, t, parquet.UntilError(recs, &unread))
-	return info, cmp.Or(err, unread)
 }
 
 // Discard removes the staging area, unless a commit has started: its files are then needed to finish it.
 func (g *Staged) Discard() error {
-	if g.zstd != nil {
-		g.zstd.Close()
-	}
+	g.area.close()
 	if g.committing {
 		return nil
 	}
-	return g.store.opts.disk.RemoveTree(g.dir)
+	return g.store.opts.disk.RemoveTree(g.area.dir)
 }
 
 // stagedTable is a settings table on its way.
@@ -315,7 +240,7 @@ func (g *Staged) putChanges(day *stagedDay, d schema.Date, changes *history.Chan
 	if changes.Len() == 0 {
 		return nil
 	}
-	rows, err := g.putPrivate(changesPath(d), schema.SpendChanges.Table, parquet.ChangeRecords(changes.All()))
+	rows, err := g.area.putPrivate(changesPath(d), schema.SpendChanges.Table, parquet.ChangeRecords(changes.All()))
 	if err == nil {
 		day.changes = &stagedChanges{seen: schema.DateOf(changes.At().Time()), rows: rows}
 	}

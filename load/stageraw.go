@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/klauspost/compress/zstd"
-
 	"spendsync/load/manifest"
 	"spendsync/load/quarantine"
 	"spendsync/schema"
@@ -26,15 +24,15 @@ func (g *Staged) PutRaw(d schema.Date, page int, body []byte, rows int64, finger
 		day.raw[path], day.unchanged[path] = known, true
 		return nil
 	}
-	packed, err := g.pack(body)
+	packed, err := g.area.pack(body)
 	if err != nil {
 		return err
 	}
-	sha, size, err := g.store.opts.disk.WriteFile(g.staged(path), packed)
+	sha, size, err := g.store.opts.disk.WriteFile(g.area.path(path), packed)
 	if err != nil {
 		return fmt.Errorf("raw reply %s page %d: %w", d, page, err)
 	}
-	day.raw[path] = &manifest.File{Kind: manifest.KindRaw, Day: d, Rows: rows, Bytes: size, SHA256: sha, RunID: g.runID,
+	day.raw[path] = &manifest.File{Kind: manifest.KindRaw, Day: d, Rows: rows, Bytes: size, SHA256: sha, RunID: g.area.runID,
 		Fingerprint: fingerprint, Unpacked: int64(len(body))}
 	return nil
 }
@@ -46,10 +44,10 @@ func (g *Staged) Quarantine(d quarantine.Day, refused []byte) (kept bool, err er
 	if !s.opts.KeepRaw || len(day.raw) == 0 && refused == nil && d.Refusal == nil {
 		return false, nil
 	}
-	d.RunID, d.Version = g.runID, s.opts.Version
+	d.RunID, d.Version = g.area.runID, s.opts.Version
 	return true, s.Quarantine().Put(d, func(yield func(quarantine.Packed, error) bool) {
 		for _, path := range slices.Sorted(maps.Keys(day.raw)) {
-			from := g.staged(path)
+			from := g.area.path(path)
 			if day.unchanged[path] {
 				from = filepath.Join(s.dir, path)
 			}
@@ -59,7 +57,7 @@ func (g *Staged) Quarantine(d quarantine.Day, refused []byte) (kept bool, err er
 			}
 		}
 		if refused != nil {
-			packed, err := g.pack(refused)
+			packed, err := g.area.pack(refused)
 			yield(quarantine.Packed{Content: packed, Unpacked: int64(len(refused))}, err)
 		}
 	})
@@ -85,23 +83,6 @@ func (g *Staged) Drop(d schema.Date) error {
 	return nil
 }
 
-// pack compresses a reply. The encoder takes memory, which a run that finds
-// nothing new never needs.
-func (g *Staged) pack(body []byte) ([]byte, error) {
-	g.mu.Lock() // the encoder serves one at a time
-	defer g.mu.Unlock()
-	if g.zstd == nil {
-		var err error
-		// Rows of JSON are so similar that more effort or a wider window saves no byte.
-		options := []zstd.EOption{zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
-			zstd.WithWindowSize(1 << 20)}
-		if g.zstd, err = zstd.NewWriter(nil, options...); err != nil {
-			return nil, err
-		}
-	}
-	return g.zstd.EncodeAll(body, nil), nil
-}
-
 // DropRaw forgets the replies of a day, whose reading starts again or whose
 // content is as stored.
 func (g *Staged) DropRaw(d schema.Date) error { return g.DropPages(d, 1, math.MaxInt) }
@@ -118,19 +99,19 @@ func (g *Staged) DropPages(d schema.Date, first, end int) error {
 				return err
 			}
 		} else if page >= end {
-			from, to := g.staged(path), manifest.RawPath(g.store.account, d, page-end+first)
+			from, to := g.area.path(path), manifest.RawPath(g.store.account, d, page-end+first)
 			if day.unchanged[path] {
 				from = filepath.Join(g.store.dir, path)
 			}
 			content, err := disk.ReadFile(from, day.raw[path].Bytes)
 			if err == nil {
-				_, _, err = disk.WriteFile(g.staged(to), content)
+				_, _, err = disk.WriteFile(g.area.path(to), content)
 			}
 			if err != nil {
 				return fmt.Errorf("raw reply %s page %d: %w", d, page, err)
 			}
 			file := *day.raw[path]
-			file.RunID = g.runID
+			file.RunID = g.area.runID
 			if err := g.dropPage(day, path); err != nil {
 				return err
 			}
@@ -143,5 +124,5 @@ func (g *Staged) DropPages(d schema.Date, first, end int) error {
 func (g *Staged) dropPage(day *stagedDay, path string) error {
 	delete(day.raw, path)
 	delete(day.unchanged, path)
-	return g.store.opts.disk.RemoveIfThere(g.staged(path))
+	return g.store.opts.disk.RemoveIfThere(g.area.path(path))
 }

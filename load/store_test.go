@@ -360,7 +360,7 @@ func TestPutRaw_KeepsWhatIsStored(t *testing.T) {
 		var rows []schema.Spend
 		for _, source := range []string{"S1", "S2", "S3"} {
 			row := schematest.SpendRow(day, source, spend)
-			row.RunID = g.runID
+			row.RunID = g.area.runID
 			rows = append(rows, row)
 		}
 		sealed, err := history.NewDay(schematest.Packed(rows))
@@ -376,7 +376,7 @@ func TestPutRaw_KeepsWhatIsStored(t *testing.T) {
 			t.Fatal(err)
 		}
 		m, _, err := publish(t.Context(), g, inReach(), RunRecord{Run: schema.Run{AccountID: r.account,
-			RunID: g.runID}})
+			RunID: g.area.runID}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -491,7 +491,7 @@ func (r run) putReplies(replies ...string) {
 			r.t.Fatal(err)
 		}
 	}
-	record := RunRecord{Run: schema.Run{AccountID: r.account, RunID: g.runID}}
+	record := RunRecord{Run: schema.Run{AccountID: r.account, RunID: g.area.runID}}
 	if _, _, err := publish(r.t.Context(), g, inReach(), record); err != nil {
 		r.t.Fatal(err)
 	}
@@ -518,7 +518,7 @@ func TestPublish_WithoutTheSettingsThatSpoilIt(t *testing.T) {
 	if err := r.stage(t.Context(), s, g); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(g.staged(manifest.PartPath(schema.AccountLimits.Table, "acme", 0)), []byte("spoilt"),
+	if err := os.WriteFile(g.area.path(manifest.PartPath(schema.AccountLimits.Table, "acme", 0)), []byte("spoilt"),
 		0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func (u *updates) loadTables(g *Staged, was, is *manifest.Account, known bool, f
 		case st.info == nil:
 			continue
 		default:
-			load.Files = []string{g.staged(path)}
+			load.Files = []string{g.area.path(path)}
 		}
 		u.loads = append(u.loads, load)
 	}

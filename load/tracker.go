@@ -50,7 +50,7 @@ func (g *Staged) PutTracker(day schema.Date, stored, rows []schema.TrackerDay, f
 	rest := stored
 	for i := range rows {
 		r := &rows[i]
-		r.AccountID, r.RunID = s.account, g.runID
+		r.AccountID, r.RunID = s.account, g.area.runID
 		for len(rest) > 0 && compareTrackerKeys(&rest[0], r) < 0 {
 			differ(&rest[0], nil, schema.OpDelete)
 			rest = rest[1:]
@@ -73,7 +73,7 @@ func (g *Staged) PutTracker(day schema.Date, stored, rows []schema.TrackerDay, f
 	if len(changes) == 0 {
 		return false, nil
 	}
-	info, err := g.putPart(manifest.PartPath(t.Table, s.account, day), t.Table, parquet.Record(t, rows))
+	info, err := g.area.putPart(manifest.PartPath(t.Table, s.account, day), t.Table, parquet.Record(t, rows))
 	if err != nil {
 		return false, fmt.Errorf("%s %s: %w", t.FullName(), day, err)
 	}
@@ -119,7 +119,7 @@ func (u *updates) loadTracker(g *Staged, base *manifest.Account) {
 	load, days := duck.ReplacePartition{Table: t}, map[schema.Date]bool{}
 	for _, d := range slices.Sorted(maps.Keys(g.tracker)) {
 		path := manifest.PartPath(t, account, d)
-		load.Files, days[d] = append(load.Files, g.staged(path)), true
+		load.Files, days[d] = append(load.Files, g.area.path(path)), true
 		if was := base.Files[path]; was != nil {
 			u.dead += was.Rows
 		}

@@ -22,11 +22,11 @@ func (g *Staged) PutTrackerChanges(lines []schema.TrackerChange) error {
 		return nil
 	}
 	for i := range lines {
-		lines[i].AccountID, lines[i].RunID = g.store.account, g.runID
+		lines[i].AccountID, lines[i].RunID = g.store.account, g.area.runID
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	_, err := g.putPrivate(trackerChangesPath(len(g.trackerChanges)), schema.TrackerChanges.Table,
+	_, err := g.area.putPrivate(trackerChangesPath(len(g.trackerChanges)), schema.TrackerChanges.Table,
 		parquet.Record(schema.TrackerChanges, lines))
 	g.trackerChanges = append(g.trackerChanges, schema.DateOf(lines[0].SeenAt.Time()))
 	return err
@@ -40,7 +40,7 @@ func (c *contribution) addTrackerChanges() error {
 	s, t := c.g.store, schema.TrackerChanges
 	bySeen := map[schema.Date][]iter.Seq2[[]schema.TrackerChange, error]{}
 	for i, seen := range c.g.trackerChanges {
-		bySeen[seen] = append(bySeen[seen], parquet.Batches(s.opts.disk, c.g.staged(trackerChangesPath(i)), t))
+		bySeen[seen] = append(bySeen[seen], parquet.Batches(s.opts.disk, c.g.area.path(trackerChangesPath(i)), t))
 	}
 	for _, seen := range slices.Sorted(maps.Keys(bySeen)) {
 		path := manifest.PartPath(t.Table, s.account, seen)
@@ -54,10 +54,10 @@ func (c *contribution) addTrackerChanges() error {
 			}
 		}
 		var unread error
-		info, err := c.g.putPart(into, t.Table, parquet.RecordsOf(t, mergeTrackerChanges(linesOf(was, &unread),
+		info, err := c.g.area.putPart(into, t.Table, parquet.RecordsOf(t, mergeTrackerChanges(linesOf(was, &unread),
 			linesOf(bySeen[seen], &unread))))
 		if err == nil && into != path {
-			err = durable.Storage(s.opts.disk.Rename(c.g.staged(into), c.g.staged(path)))
+			err = durable.Storage(s.opts.disk.Rename(c.g.area.path(into), c.g.area.path(path)))
 		}
 		if err = errors.Join(unread, err); err != nil {
 			return fmt.Errorf("%s %s: %w", t.FullName(), seen, err)

@@ -60,14 +60,14 @@ func (n *generationBuilder) upgradeFile(account, path string, t *schema.Table) e
 		}
 	}
 	into := "again/" + path // the staged file may be the one that is read
-	info, err := n.g.putAnswer(into, t, recs)
+	info, err := n.g.area.putAnswer(into, t, recs)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if info.Rows != was.Rows {
 		return fmt.Errorf("%s: %d rows were written of %d: %w", path, info.Rows, was.Rows, durable.ErrDamaged)
 	}
-	if err := disk.Rename(n.g.staged(into), n.g.staged(path)); err != nil {
+	if err := disk.Rename(n.g.area.path(into), n.g.area.path(path)); err != nil {
 		return durable.Storage(err)
 	}
 	info.Day = was.Day

@@ -109,8 +109,8 @@ func confirmVersions[R any, P history.Versioned[R]](files *filing, t schema.Tabl
 	}
 	private := "ops/" + t.Name + "/" + account
 	var unread error
-	_, err := files.g.putPrivate(private, t.Table, parquet.UntilError(parquet.RecordBatches(t, confirmed), &unread))
-	return []string{files.g.staged(private)}, cmp.Or(err, unread)
+	_, err := files.g.area.putPrivate(private, t.Table, parquet.UntilError(parquet.RecordBatches(t, confirmed), &unread))
+	return []string{files.g.area.path(private)}, cmp.Or(err, unread)
 }
 
 // withNewColumns is the history after its table has gained the columns that its file lacks.

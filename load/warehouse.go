@@ -31,7 +31,7 @@ func (n *generationBuilder) buildWarehouse(ctx context.Context) (viewErrors []er
 		case duck.IsOutOfMemory(err) && !n.fullMemory:
 			// A COMMIT that had too little memory may have left an engine that does nothing more.
 			n.fullMemory = true
-			if err := n.g.store.opts.disk.RemoveIfThere(n.g.staged(duck.FileName) + ".wal"); err != nil {
+			if err := n.g.store.opts.disk.RemoveIfThere(n.g.area.path(duck.FileName) + ".wal"); err != nil {
 				return nil, err
 			}
 			continue
@@ -53,7 +53,7 @@ func (n *generationBuilder) buildWarehouse(ctx context.Context) (viewErrors []er
 // loadWarehouse opens the DuckDB file with the rows and the views of the generation.
 func (n *generationBuilder) loadWarehouse(ctx context.Context) (viewErrors []error, err error) {
 	s := n.g.store
-	path := n.g.staged(duck.FileName)
+	path := n.g.area.path(duck.FileName)
 	if !n.fromNothing {
 		carried, err := n.carryForward(ctx, path)
 		if err != nil {
@@ -202,7 +202,7 @@ func (n *generationBuilder) finishWarehouse(ctx context.Context) error {
 	if err := n.dropWarehouse(); err != nil {
 		return err
 	}
-	path := n.g.staged(duck.FileName)
+	path := n.g.area.path(duck.FileName)
 	sha, size, err := s.opts.disk.HashFile(path)
 	if err != nil {
 		return err
@@ -312,7 +312,7 @@ func (n *generationBuilder) allLoads() ([]duck.ReplacePartition, error) {
 			}
 			full := filepath.Join(n.g.store.dir, path)
 			if n.files.isStaged(path) {
-				full = n.g.staged(path)
+				full = n.g.area.path(path)
 			} else if err := manifest.CheckBytes(n.g.store.opts.disk, n.g.store.dir, path, f); err != nil {
 				if !errors.Is(err, durable.ErrDamaged) {
 					return nil, err
