@@ -73,8 +73,7 @@ func (n *generationBuilder) firstAffected(ctx context.Context, w *duck.Warehouse
 // settingsChanged reports whether a settings table that a mart's view asks has other versions than before.
 func (n *generationBuilder) settingsChanged(m schema.Mart) bool {
 	return slices.ContainsFunc(m.Behind, func(table string) bool {
-		t := n.g.tables[table]
-		return t != nil && t.info != nil
+		return n.g.Settings.Files[manifest.PartPath(schema.Named(table), n.g.store.account, 0)] != nil
 	})
 }
 
@@ -84,11 +83,11 @@ func (n *generationBuilder) settingsKnownFrom(ctx context.Context, w *duck.Wareh
 	// Either instant may be the earlier one: a clock can be set back.
 	published := schema.DateOf(min(n.base.PublishedAt, n.next.PublishedAt).Time())
 	days = append(days, published-schema.ReachDays-1)
-	if len(n.g.learned) == 0 {
+	if len(n.g.Settings.learned) == 0 {
 		return days, nil
 	}
-	days = slices.AppendSeq(days, maps.Values(n.g.learned))
-	spent, err := w.FirstSpend(ctx, n.g.store.account, slices.Collect(maps.Keys(n.g.learned)))
+	days = slices.AppendSeq(days, maps.Values(n.g.Settings.learned))
+	spent, err := w.FirstSpend(ctx, n.g.store.account, slices.Collect(maps.Keys(n.g.Settings.learned)))
 	if err == nil && spent.Valid {
 		days = append(days, spent.V)
 	}

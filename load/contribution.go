@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"spendsync/load/duck"
-	"spendsync/load/history"
 	"spendsync/load/manifest"
 	"spendsync/schema"
 )
@@ -22,14 +21,17 @@ type contribution struct {
 // with those of the base.
 func (g *Staged) contribute(base *manifest.Manifest, files *filing, contents Contents) (manifest.Change, error) {
 	c := &contribution{g: g, base: accountOf(base, g.store.account, contents.Since), files: files}
-	c.Change = manifest.Change{Since: contents.Since, Unknown: contents.Unknown,
-		Asked: contents.Asked, Ask: contents.Ask, Reach: contents.Reach, Notes: contents.Notes,
-		Own:   contents.Own,
-		Days:  map[schema.Date]*manifest.Day{},
-		Files: map[string]*manifest.File{}, Confirmations: map[string]history.Confirmations{}}
+	c.Change = manifest.NewChange()
+	c.Since, c.Unknown, c.Notes, c.Own = contents.Since, contents.Unknown, contents.Notes, contents.Own
+	c.Asked, c.Ask, c.Reach, c.Pinned = contents.Asked, contents.Ask, contents.Reach, g.pinned
+	c.Settled, c.SettledUnclear, c.ExtraKeys = g.Settings.Settled, g.Settings.SettledUnclear, g.Settings.ExtraKeys
+	maps.Copy(c.Confirmations, g.Settings.Confirmations)
 	c.addDays()
-	c.addSettings()
-	c.addTracker()
+	for _, part := range []Part{g.Settings, g.tracker} {
+		for _, path := range slices.Sorted(maps.Keys(part.Files)) {
+			c.put(path, part.Files[path])
+		}
+	}
 	for _, add := range []func() error{c.addChanges, c.addIntraday, c.addTrackerChanges,
 		c.addCalendar, c.addReportedLost} {
 		if err := add(); err != nil {

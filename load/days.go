@@ -13,25 +13,14 @@ import (
 func (c *contribution) addDays() {
 	for _, d := range slices.Sorted(maps.Keys(c.g.days)) {
 		day := c.g.days[d]
-		p := day.proven
-		if p == nil {
+		if day.proven == nil {
 			continue
 		}
-		known := &manifest.Day{FirstReadAt: p.ReadAt}
-		if was := c.base.Days[d]; was != nil {
-			*known = *was
-		}
-		c.Days[d] = known
-		known.ContentHash, known.Sums = p.hash, p.sums
-		if known.Meaning = p.Meaning; !p.Replayed {
-			known.LastReadAt, known.RunID, known.Facts = p.ReadAt, c.g.area.runID, p.Facts
-			known.Reads++
-		}
+		c.Days[d] = day.proven
 		if day.part != nil {
 			c.put(manifest.PartPath(schema.SpendDaily.Table, c.g.store.account, d), day.part)
 		}
-		if (day.part != nil || day.renewRaw) && !p.Replayed {
-			// The old replies belong to the old content, or were damaged.
+		if day.replacesRaw { // the old replies belong to the old content, or were damaged
 			for _, old := range c.base.RawPages(d) {
 				if c.Files[old] = nil; day.raw[old] == nil {
 					c.files.removes = append(c.files.removes, old)

@@ -68,27 +68,29 @@ func PutGroups[R any](g *Staged, t schema.TableOf[R], rows iter.Seq2[[]R, error]
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.tables[t.Name] = &stagedTable{info: info, confirmations: m}
+	if delete(g.Settings.Files, path); info != nil {
+		g.Settings.Files[path] = info
+	}
+	if m != nil {
+		g.Settings.Confirmations[t.Name] = *m
+	}
 	return nil
 }
 
 // PutHistory stages an account's versions and their confirmations.
 func PutHistory[R any, P history.Versioned[R]](g *Staged, t schema.TableOf[R], h history.Versions[R]) error {
-	err := PutTable(g, t, h.Rows)
-	if err != nil {
+	rows := func(yield func([]R, error) bool) { yield(h.Rows, nil) }
+	err := PutGroups(g, t, rows, &h.Confirmations)
+	if err != nil || g.Settings.Files[manifest.PartPath(t.Table, g.store.account, 0)] == nil {
 		return err
-	}
-	staged, confirmed := g.tables[t.Name], h.Confirmations // which lives on, and the rows do not
-	if staged.confirmations = &confirmed; staged.info == nil {
-		return nil
 	}
 	old, err := StoredTable(g.store, t)
 	if err != nil {
 		return err
 	}
 	for id, day := range history.Learned[R, P](t, old, h.Rows) {
-		if known, ok := g.learned[id]; !ok || day < known {
-			g.learned[id] = day
+		if known, ok := g.Settings.learned[id]; !ok || day < known {
+			g.Settings.learned[id] = day
 		}
 	}
 	return nil
@@ -97,10 +99,12 @@ func PutHistory[R any, P history.Versioned[R]](g *Staged, t schema.TableOf[R], h
 // PutConfirmations stages the confirmations of unchanged versions: their file stays. If there is none yet, it stages
 // one without rows.
 func PutConfirmations[R any](g *Staged, t schema.TableOf[R], m history.Confirmations) error {
-	if g.store.Account().Files[manifest.PartPath(t.Table, g.store.account, 0)] == nil {
+	path := manifest.PartPath(t.Table, g.store.account, 0)
+	if g.store.Account().Files[path] == nil {
 		return PutGroups(g, t, func(func([]R, error) bool) {}, &m)
 	}
-	g.tables[t.Name] = &stagedTable{confirmations: &m}
+	delete(g.Settings.Files, path)
+	g.Settings.Confirmations[t.Name] = m
 	return nil
 }
 
@@ -108,26 +112,7 @@ func PutConfirmations[R any](g *Staged, t schema.TableOf[R], m history.Confirmat
 func (s *Store) BidsRead() history.Confirmations { return s.Account().Confirmations[bidsRead] }
 
 // PutBidsRead stages when each campaign's bids could last be read.
-func (g *Staged) PutBidsRead(m history.Confirmations) {
-	g.tables[bidsRead] = &stagedTable{confirmations: &m}
-}
+func (p *Part) PutBidsRead(m history.Confirmations) { p.Confirmations[bidsRead] = m }
 
 // PinAccount stages the account that the key acts on; empty: unchanged.
 func (g *Staged) PinAccount(account string) { g.pinned = account }
-
-// DropSettings forgets the staged settings, so that the report can be published without them. The account of
-// the key remains known.
-func (g *Staged) DropSettings() {
-	clear(g.tables)
-	clear(g.learned)
-	g.settled, g.extraKeys = nil, nil
-}
-
-// PutExtraKeys stages how often the keys of a table's entities that no column shows changed, by their paths.
-// The map must not be changed any more.
-func (g *Staged) PutExtraKeys(table string, keys map[string]manifest.KeyChanges) {
-	if g.extraKeys == nil {
-		g.extraKeys = map[string]map[string]manifest.KeyChanges{}
-	}
-	g.extraKeys[table] = keys
-}

@@ -71,7 +71,9 @@ func TestPutMemory_MovesConfirmationsOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		if step.spoil {
-			g.tables[table.Name].confirmations.SharedCount++
+			spoilt := g.Settings.Confirmations[table.Name]
+			spoilt.SharedCount++
+			g.Settings.Confirmations[table.Name] = spoilt
 		}
 		m, err := r.publish(t.Context(), g)
 		if err != nil {

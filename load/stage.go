@@ -22,17 +22,15 @@ type Staged struct {
 	store *Store
 	area  *Area
 
+	// Settings are the settings and the account; without them, the report is published alone.
+	Settings Part
+
 	mu      sync.Mutex
 	days    map[schema.Date]*stagedDay
-	tables  map[string]*stagedTable        // of the settings, by name
-	learned map[string]schema.Date         // campaigns whose past became known, with its first day
-	tracker map[schema.Date]*manifest.File // days of the operator's tracker that differ from the stored ones
+	tracker Part // the days of the operator's tracker that differ from the stored ones
 	// trackerChanges are the days of seeing of the differences between these days and the stored ones, by private file.
 	trackerChanges []schema.Date
 	pinned         string
-
-	settled   *settledCampaigns                         // nil: they stay unchanged
-	extraKeys map[string]map[string]manifest.KeyChanges // by table; other tables stay unchanged
 
 	// committing is set before the commit record may have reached its place: from
 	// then on the staged files may belong to the published generation, and only
@@ -40,10 +38,15 @@ type Staged struct {
 	committing bool
 }
 
-// settledCampaigns are the staged values of Account.Settled and Account.SettledUnclear.
-type settledCampaigns struct {
-	ids     []string
-	unclear map[string]string
+// Part is a part of what a run publishes. Its new files are in the staging area.
+type Part struct {
+	manifest.Change
+	learned map[string]schema.Date // campaigns whose past became known, with its first day
+}
+
+// NewPart returns a part that changes nothing.
+func NewPart() Part {
+	return Part{manifest.NewChange(), map[string]schema.Date{}}
 }
 
 // stagedDay is one day on its way: its raw pages come first, page by page, and the day itself once it is
@@ -52,10 +55,10 @@ type stagedDay struct {
 	raw           map[string]*manifest.File // by published path
 	unchanged     map[string]bool           // the raw files that stay published unchanged
 	part          *manifest.File            // the Parquet file; nil keeps the stored one
-	renewRaw      bool                      // the stored replies are lost or damaged: those that were read replace them
+	replacesRaw   bool                      // the stored replies go, or those that were read take their places
 	isSmallChange bool                      // few rows differ from the stored ones
 	stale         string                    // the private file with the keys of the stored rows to delete; empty: none
-	proven        *provenDay
+	proven        *manifest.Day             // as it will be published; nil: the day is not
 
 	changes  *stagedChanges    // nil: there are none
 	intraday []schema.Intraday // the spend of each campaign so far, if the day is not over and has grown
@@ -92,8 +95,8 @@ func (s *Store) Begin(runID string) (*Staged, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Staged{store: s, area: area, days: map[schema.Date]*stagedDay{}, tables: map[string]*stagedTable{},
-		learned: map[string]schema.Date{}, tracker: map[schema.Date]*manifest.File{}}, nil
+	return &Staged{store: s, area: area, days: map[schema.Date]*stagedDay{}, Settings: NewPart(), tracker: NewPart()},
+		nil
 }
 
 func (g *Staged) day(d schema.Date) *stagedDay {
@@ -105,30 +108,28 @@ func (g *Staged) day(d schema.Date) *stagedDay {
 	return g.days[d]
 }
 
-// provenDay is a day to be published.
-type provenDay struct {
-	DayRead
-	sums history.Sums
-	hash string
-}
-
 // PutDay stages all rows of a proven day, or only its coverage if its content is unchanged. rows is nil if the replies
 // are the stored ones. A day whose rows differ is merged with the stored one, whose stamps its rows keep.
 func (g *Staged) PutDay(ctx context.Context, p DayRead, rows *history.Day) (put DayPut, err error) {
 	day, known := g.day(p.Day), g.store.Account().Days[p.Day]
-	proven := &provenDay{DayRead: p}
-	switch {
-	case rows != nil:
-		proven.sums, proven.hash = rows.Sums(), rows.Hash()
-	case known == nil:
+	if rows == nil && known == nil {
 		return put, fmt.Errorf("spend %s: nothing is stored of it that could be as it was read", p.Day)
-	default:
-		proven.sums, proven.hash = known.Sums, known.ContentHash
+	}
+	proven := manifest.Day{FirstReadAt: p.ReadAt}
+	if known != nil {
+		proven = *known
+	}
+	if !p.Replayed {
+		proven.LastReadAt, proven.RunID, proven.Facts = p.ReadAt, g.area.runID, p.Facts
+		proven.Reads++
+	}
+	if proven.Meaning = p.Meaning; rows != nil {
+		proven.Sums, proven.ContentHash = rows.Sums(), rows.Hash()
 	}
 	switch {
 	case rows == nil: // the stored replies stay, and so does their meaning
 		proven.Meaning = known.Meaning
-	case known != nil && known.ContentHash == proven.hash && !p.Damaged:
+	case known != nil && known.ContentHash == proven.ContentHash && !p.Damaged:
 		if len(p.Kept) > 0 { // the stored replies have more
 			proven.Meaning = known.Meaning
 			err = g.DropRaw(p.Day)
@@ -136,7 +137,7 @@ func (g *Staged) PutDay(ctx context.Context, p DayRead, rows *history.Day) (put 
 		}
 		err = g.keepDay(day, p, known)
 	default:
-		put.Changed = true
+		put.Changed, day.replacesRaw = true, !p.Replayed
 		put.Diff, err = g.replaceDay(day, p, known, rows)
 		if !p.Replayed && p.ReadAt.Time().Before(p.Day.End()) {
 			day.intraday = schema.IntradayOf(rows.Rows(), p.ReadAt, g.area.runID)
@@ -147,7 +148,7 @@ func (g *Staged) PutDay(ctx context.Context, p DayRead, rows *history.Day) (put 
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	day.proven = proven
+	day.proven = &proven
 	return put, ctx.Err()
 }
 
@@ -159,14 +160,14 @@ func (g *Staged) keepDay(day *stagedDay, p DayRead, known *manifest.Day) error {
 		return nil
 	}
 	if g.store.Account().ByOlderRules(p.Day) || !p.Meaning.Equal(known.Meaning) {
-		day.renewRaw = true
+		day.replacesRaw = true
 		return nil
 	}
 	err := g.store.rawDamage(p.Day)
 	if errors.Is(err, durable.ErrDamaged) {
 		g.store.opts.Log.Warn("a stored reply is lost or damaged; the replies of its day are stored again",
 			"day", p.Day.String(), "error", err)
-		day.renewRaw = true
+		day.replacesRaw = true
 		return nil
 	}
 	return errors.Join(err, g.DropRaw(p.Day))
@@ -227,12 +228,6 @@ func (g *Staged) Discard() error {
 	return g.store.opts.disk.RemoveTree(g.area.dir)
 }
 
-// stagedTable is a settings table on its way.
-type stagedTable struct {
-	info          *manifest.File         // nil: the stored file stands
-	confirmations *history.Confirmations // nil: no confirmations
-}
-
 // putChanges stages the restatements of a day in a private file until all days are there: a run holds those
 // of the days that it is reading.
 func (g *Staged) putChanges(day *stagedDay, d schema.Date, changes *history.Changes) error {
@@ -262,6 +257,7 @@ func (g *Staged) restatements() int {
 
 // PutSettled stages which campaigns are archived and were read, and which of them were not fully understood,
 // with the version of spendsync that read them.
-func (g *Staged) PutSettled(campaigns []string, unclear map[string]string) {
-	g.settled = &settledCampaigns{slices.Compact(slices.Sorted(slices.Values(campaigns))), unclear}
+func (p *Part) PutSettled(campaigns []string, unclear map[string]string) {
+	sorted := append([]string{}, slices.Sorted(slices.Values(campaigns))...) // none is not unchanged
+	p.Settled, p.SettledUnclear = slices.Compact(sorted), unclear
 }

@@ -32,8 +32,8 @@ func (g *Staged) PutRaw(d schema.Date, page int, body []byte, rows int64, finger
 	if err != nil {
 		return fmt.Errorf("raw reply %s page %d: %w", d, page, err)
 	}
-	day.raw[path] = &manifest.File{Kind: manifest.KindRaw, Day: d, Rows: rows, Bytes: size, SHA256: sha, RunID: g.area.runID,
-		Fingerprint: fingerprint, Unpacked: int64(len(body))}
+	day.raw[path] = &manifest.File{Kind: manifest.KindRaw, Day: d, Rows: rows, Bytes: size, SHA256: sha,
+		RunID: g.area.runID, Fingerprint: fingerprint, Unpacked: int64(len(body))}
 	return nil
 }
 

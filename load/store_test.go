@@ -528,7 +528,7 @@ func TestPublish_WithoutTheSettingsThatSpoilIt(t *testing.T) {
 	if got := whole(t, dir); got != contentOf(t, st.was) {
 		t.Errorf("after the refusal the store has\n%s", got)
 	}
-	g.DropSettings()
+	g.Settings = NewPart()
 	m, err := r.publish(t.Context(), g)
 	if err != nil {
 		t.Fatal(err)

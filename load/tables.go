@@ -8,35 +8,19 @@ import (
 	"spendsync/schema"
 )
 
-// addSettings adds the staged settings.
-func (c *contribution) addSettings() {
-	c.Pinned, c.ExtraKeys = c.g.pinned, c.g.extraKeys
-	if settled := c.g.settled; settled != nil {
-		c.Settled, c.SettledUnclear = append([]string{}, settled.ids...), settled.unclear
-	}
-	for name, st := range c.g.tables {
-		if st.confirmations != nil {
-			c.Confirmations[name] = *st.confirmations
-		}
-		if t := schema.Named(name); t != nil && t.Schema == "main" && st.info != nil {
-			c.put(manifest.PartPath(t, c.g.store.account, 0), st.info)
-		}
-	}
-}
-
 // loadTables loads the staged settings. was and is are the account before and after.
 func (u *updates) loadTables(g *Staged, was, is *manifest.Account, known bool, files *filing) error {
 	account := g.store.account
 	for _, t := range schema.Tables {
-		st := g.tables[t.Name]
-		if st == nil || t.Schema != "main" {
-			continue
-		}
 		path := manifest.PartPath(t, account, 0)
+		info := g.Settings.Files[path]
 		load := duck.ReplacePartition{Table: t, Where: "account_id = " + schema.QuoteText(account)}
 		switch h := versionedTable(t.Name); {
 		case h != nil:
-			if known && st.info == nil {
+			if _, confirmed := g.Settings.Confirmations[t.Name]; !confirmed {
+				continue
+			}
+			if known && info == nil {
 				if amends, ok := confirmations(t, account, was, is); ok {
 					u.amends = append(u.amends, amends...)
 					continue
@@ -48,7 +32,7 @@ func (u *updates) loadTables(g *Staged, was, is *manifest.Account, known bool, f
 			}
 			load.Files = private
 			u.versions += is.Files[path].Rows
-		case st.info == nil:
+		case info == nil:
 			continue
 		default:
 			load.Files = []string{g.area.path(path)}

@@ -85,7 +85,7 @@ func (g *Staged) PutTracker(day schema.Date, stored, rows []schema.TrackerDay, f
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.tracker[day] = info
+	g.tracker.Files[manifest.PartPath(t.Table, s.account, day)] = info
 	return true, nil
 }
 
@@ -103,23 +103,15 @@ func trackerChange(old, row *schema.TrackerDay, op string, from TrackerFile) sch
 		OldRefused: old.Refused, NewRefused: row.Refused, OldRevenue: old.Revenue, NewRevenue: row.Revenue}
 }
 
-// addTracker adds the staged days of the tracker.
-func (c *contribution) addTracker() {
-	for _, d := range slices.Sorted(maps.Keys(c.g.tracker)) {
-		c.put(manifest.PartPath(schema.TrackerDaily.Table, c.g.store.account, d), c.g.tracker[d])
-	}
-}
-
 // loadTracker loads the staged days of the tracker. base is the account before.
 func (u *updates) loadTracker(g *Staged, base *manifest.Account) {
-	if len(g.tracker) == 0 {
+	if len(g.tracker.Files) == 0 {
 		return
 	}
 	account, t := g.store.account, schema.TrackerDaily.Table
 	load, days := duck.ReplacePartition{Table: t}, map[schema.Date]bool{}
-	for _, d := range slices.Sorted(maps.Keys(g.tracker)) {
-		path := manifest.PartPath(t, account, d)
-		load.Files, days[d] = append(load.Files, g.area.path(path)), true
+	for _, path := range slices.Sorted(maps.Keys(g.tracker.Files)) {
+		load.Files, days[g.tracker.Files[path].Day] = append(load.Files, g.area.path(path)), true
 		if was := base.Files[path]; was != nil {
 			u.dead += was.Rows
 		}

@@ -109,7 +109,8 @@ func confirmVersions[R any, P history.Versioned[R]](files *filing, t schema.Tabl
 	}
 	private := "ops/" + t.Name + "/" + account
 	var unread error
-	_, err := files.g.area.putPrivate(private, t.Table, parquet.UntilError(parquet.RecordBatches(t, confirmed), &unread))
+	recs := parquet.UntilError(parquet.RecordBatches(t, confirmed), &unread)
+	_, err := files.g.area.putPrivate(private, t.Table, recs)
 	return []string{files.g.area.path(private)}, cmp.Or(err, unread)
 }
 

@@ -28,6 +28,12 @@ type Change struct {
 	ReportedLost   []schema.Date
 }
 
+// NewChange returns a change of nothing.
+func NewChange() Change {
+	return Change{Days: map[schema.Date]*Day{}, Files: map[string]*File{},
+		Confirmations: map[string]history.Confirmations{}, ExtraKeys: map[string]map[string]KeyChanges{}}
+}
+
 // Next returns the manifest after base with a run's change of one account. It changes neither, and
 // reads no file. base may be nil.
 func Next(base *Manifest, head Head, account string, c Change) *Manifest {

@@ -78,8 +78,8 @@ func (r *settingsStage) stage(s *settings, staged *load.Staged) error {
 	if err != nil {
 		return err
 	}
-	staged.PutBidsRead(s.nextBidsRead(r.store.BidsRead(), modes.Rows))
-	staged.PutSettled(s.settledCampaigns(r.store.Account(), r.Version))
+	staged.Settings.PutBidsRead(s.nextBidsRead(r.store.BidsRead(), modes.Rows))
+	staged.Settings.PutSettled(s.settledCampaigns(r.store.Account(), r.Version))
 	s.release()
 	return nil
 }
@@ -310,7 +310,7 @@ func advance[R any, P history.Versioned[R]](
 		if by.unset != nil {
 			judgeUnset[R, P](r, s, t, by.unset, h.Rows, o.Seen)
 		}
-		staged.PutExtraKeys(t.Name, keys)
+		staged.Settings.ExtraKeys[t.Name] = keys
 		s.undescribed = append(s.undescribed, r.undescribed(b.stream, s.at, found)...)
 	}
 	o.Since, o.At, o.RunID = s.since, s.at, r.RunID

@@ -85,7 +85,7 @@ func (r *run) takeSettings(s *settings, err error) {
 	r.tally.findings = append(r.tally.findings, s.findings...)
 	s.findings = nil // they are reported now
 	if err != nil {
-		r.s.staged.DropSettings()
+		r.s.staged.Settings = load.NewPart()
 		r.newVersions = 0
 		r.tally.fail("settings", err)
 	}
