@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// DefaultSettingsBudget is how long a run may read settings.
-	DefaultSettingsBudget = 20 * time.Minute
+	// defaultSettingsBudget is how long a run may read settings.
+	defaultSettingsBudget = 20 * time.Minute
 	// lastDayBudget is the budget of a run in the last hours in which a day can be read: if
 	// that run dies, another one must still have the time to read the day.
 	lastDayBudget = time.Minute
@@ -33,7 +33,7 @@ type budget struct {
 
 func (r *session) newBudget() *budget {
 	lasts := r.SettingsBudget
-	lastChance := func(d PlannedDay) bool { return d.DaysLeft <= 1 && !d.Proven }
+	lastChance := func(d plannedDay) bool { return d.DaysLeft <= 1 && !d.Proven }
 	if r.plan.Today.End().Sub(r.Now()) <= lastHours && slices.ContainsFunc(r.plan.Read, lastChance) {
 		lasts = min(lasts, lastDayBudget)
 	}

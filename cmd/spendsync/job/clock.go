@@ -13,9 +13,9 @@ import (
 
 // How far this machine's clock and the service's may differ.
 const (
+	MaxClockOff  = time.Hour       // beyond it the run decides nothing
 	followFrom   = 2 * time.Minute // from here on the run follows the service's clock
 	clockWarning = 5 * time.Minute
-	maxClockOff  = time.Hour // beyond it the run decides nothing
 )
 
 // clock is the time of one run. It is this machine's, and the service's where the two
@@ -106,7 +106,7 @@ func (r *session) checkClock(service *extract.Client) error {
 		where = "behind"
 	}
 	ours := r.clock.machine()
-	if ahead.Abs() > maxClockOff {
+	if ahead.Abs() > MaxClockOff {
 		err := exit.Usagef("this machine's clock is %v %s the service's, %s against %s: days would count as %s",
 			ahead.Abs(), where, ours.UTC().Format(time.RFC3339), theirs.UTC().Format(time.RFC3339),
 			map[bool]string{true: "over that are not", false: "lost that can be read"}[ahead > 0])

@@ -54,12 +54,12 @@ func TestSession_CheckClock(t *testing.T) {
 		{clockWarning + time.Second, "", true},
 		{-clockWarning, "", false},
 		{-clockWarning - time.Second, "", true},
-		{maxClockOff, "", true},
-		{-maxClockOff, "", true},
-		{maxClockOff + 400*time.Millisecond, "", true}, // the Date has no fraction of a second
-		{maxClockOff + time.Second, "is 1h0m1s ahead of the service's, 2000-01-01T01:00:01Z against " +
+		{MaxClockOff, "", true},
+		{-MaxClockOff, "", true},
+		{MaxClockOff + 400*time.Millisecond, "", true}, // the Date has no fraction of a second
+		{MaxClockOff + time.Second, "is 1h0m1s ahead of the service's, 2000-01-01T01:00:01Z against " +
 			"2000-01-01T00:00:00Z: days would count as over that are not", true},
-		{-maxClockOff - time.Second, "is 1h0m1s behind the service's, 1999-12-31T22:59:59Z against " +
+		{-MaxClockOff - time.Second, "is 1h0m1s behind the service's, 1999-12-31T22:59:59Z against " +
 			"2000-01-01T00:00:00Z: days would count as lost that can be read", true},
 	} {
 		synctest.Test(t, func(t *testing.T) { // begins at 2000-01-01 00:00:00
@@ -78,7 +78,7 @@ func TestSession_CheckClock(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		r, _ := clocked(t, 2*maxClockOff, false)
+		r, _ := clocked(t, 2*MaxClockOff, false)
 		if err := r.checkClock(r.API); err != nil || r.clock.compared {
 			t.Errorf("a service without a clock: %v, compared %t", err, r.clock.compared)
 		}

@@ -63,7 +63,7 @@ func (f *fakeTotals) ofTotals(t *testing.T, s *session, first, last schema.Date)
 	t.Cleanup(s.Report.Close)
 	s.plan.Read = nil
 	for d := first; d <= last; d++ {
-		s.plan.Read = append(s.plan.Read, PlannedDay{Day: d})
+		s.plan.Read = append(s.plan.Read, plannedDay{Day: d})
 	}
 	return &controlTotals{run: s}
 }

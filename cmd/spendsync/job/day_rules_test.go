@@ -198,7 +198,7 @@ func newDayTest(t *testing.T, dir string, report *scriptedReport, edit ...func(*
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.plan.Today, s.plan.Read = schema.DateOf(worldNow), []PlannedDay{{Day: d.day}}
+	s.plan.Today, s.plan.Read = schema.DateOf(worldNow), []plannedDay{{Day: d.day}}
 	d.dayReader = &dayReader{s: s, totals: &controlTotals{run: s}, bar: &d.bar,
 		inFlight: semaphore.NewWeighted(maxRowsInFlight)}
 	return d, func() { s.end(); client.Close() }
@@ -609,7 +609,7 @@ func TestCopyDay(t *testing.T) {
 		}
 		steps := &stepsBar{}
 		d.dayReader.bar = steps
-		k := d.copyDay(t.Context(), PlannedDay{Day: day, Reason: "r"})
+		k := d.copyDay(t.Context(), plannedDay{Day: day, Reason: "r"})
 		if got := fmt.Sprint(k.step.Outcome, " ", k.step.Rows, k.step.Pages, k.step.Rounded, k.isKept, k.campaigns,
 			k.spent); got != c.want {
 			t.Errorf("%s: %q, %v", name, got, k.err)
@@ -684,7 +684,7 @@ func TestDayReader_Quarantine(t *testing.T) {
 		if c.stopped {
 			ctx = stopped
 		}
-		k := d.copyDay(ctx, PlannedDay{Day: d.day})
+		k := d.copyDay(ctx, plannedDay{Day: d.day})
 		got := fmt.Sprint(k.isKept)
 		days, err := d.s.store.Quarantine().Days()
 		if err != nil {

@@ -21,7 +21,7 @@ import (
 
 // copiedDay is how a run left one planned day.
 type copiedDay struct {
-	PlannedDay
+	plannedDay
 	step       schema.Step
 	err        error         // why the day is not staged; nil: it is, or it is unreachable
 	isStaged   bool          // its numbers are staged, all or in part
@@ -41,7 +41,7 @@ func (d *copiedDay) isUnreachable() bool { return !d.isStaged && d.err == nil }
 
 // copiedDays is how a run left the planned days.
 type copiedDays struct {
-	planned  []PlannedDay
+	planned  []plannedDay
 	days     []*copiedDay // that were started, in the order in which they ended
 	totals   *controlTotals
 	untried  *finding // why the others were not started, unless a signal arrived
@@ -104,8 +104,8 @@ const shortestReach = schema.ReachDays - maxOutOfReach
 const maxOutOfReach = 4
 
 // copyDay reads one day, proves it and stages it.
-func (r *dayReader) copyDay(ctx context.Context, d PlannedDay) *copiedDay {
-	c := &copiedDay{PlannedDay: d, known: r.s.store.Account().Days[d.Day], step: schema.Step{
+func (r *dayReader) copyDay(ctx context.Context, d plannedDay) *copiedDay {
+	c := &copiedDay{plannedDay: d, known: r.s.store.Account().Days[d.Day], step: schema.Step{
 		AccountID: r.s.Account, Stream: "spend_report", Unit: d.Day.String(), Reason: d.Reason,
 		StartedAt: schema.InstantOf(r.s.Now()), RunID: r.s.RunID,
 	}}

@@ -45,7 +45,7 @@ func TestPlan_SaysWhatIsKnownOfADay(t *testing.T) {
 func TestCheckPinned(t *testing.T) {
 	for c, want := range map[[2]string]bool{{"", "a"}: true, {"a", "a"}: true, {"a", "b"}: false, {"a", ""}: false,
 		{"", ""}: true} {
-		if err := CheckPinned("acme", c[0], c[1]); (err == nil) != want || err != nil &&
+		if err := checkPinned("acme", c[0], c[1]); (err == nil) != want || err != nil &&
 			!errors.Is(err, exit.ErrOtherAccount) {
 			t.Errorf("%q: %v", c, err)
 		}
@@ -213,7 +213,7 @@ func TestRefuseVanished(t *testing.T) {
 			r := &prover{s: &session{command: command}, days: &copiedDays{}}
 			for i, one := range c.days {
 				day := aDay + schema.Date(len(c.days)-i)
-				k := &copiedDay{PlannedDay: PlannedDay{Day: day}, isStaged: true, read: &dayRead{}}
+				k := &copiedDay{plannedDay: plannedDay{Day: day}, isStaged: true, read: &dayRead{}}
 				k.put.Changed, k.put.Diff.Deleted, k.read.sums.Rows = true, one.gone, one.rows
 				k.known = &manifest.Day{LastReadAt: schema.InstantOf(day.End()), Sums: history.Sums{Rows: one.stored}}
 				r.days.days = append(r.days.days, k)
@@ -383,7 +383,7 @@ func TestDaySums(t *testing.T) {
 	add(&copiedDay{err: errors.New("broken"), isKept: true})
 	add(&copiedDay{})
 	last := add(&copiedDay{}) // the service refused both
-	c := &copiedDays{planned: make([]PlannedDay, 9), days: days, stopped: true, totals: &controlTotals{
+	c := &copiedDays{planned: make([]plannedDay, 9), days: days, stopped: true, totals: &controlTotals{
 		failed: errors.New("no totals")}, untried: &finding{what: "1 more day", err: errors.New("x")}}
 	withheld := add(&copiedDay{isWithheld: true})
 	c.withheld = errors.New("whose report")

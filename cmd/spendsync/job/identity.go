@@ -151,7 +151,7 @@ func (r *session) readKey(me *keyAnswer, list *campaignList) keyProof {
 	switch {
 	case p.err != nil:
 	case me.err == nil:
-		p.err = CheckPinned(r.Account, r.known().Pinned, p.who.account)
+		p.err = checkPinned(r.Account, r.known().Pinned, p.who.account)
 	case errors.Is(me.err, extract.ErrAuth), errors.Is(me.err, exit.ErrUsage):
 		p.err = fmt.Errorf("whom the key acts for: %w", me.err)
 	case errors.Is(me.err, errUnnamed), errors.Is(me.err, extract.ErrContract):
@@ -195,9 +195,9 @@ func (r *session) beginKey(me *keyAnswer, list *campaignList) (wait func() keyPr
 	return func() keyProof { <-done; return p }
 }
 
-// CheckPinned checks the account that a key acts on: it must be the account of the first run's key, if there was one.
+// checkPinned checks the account that a key acts on: it must be the account of the first run's key, if there was one.
 // Otherwise the rows of two accounts would be mixed under one name.
-func CheckPinned(name, pinned, actual string) error {
+func checkPinned(name, pinned, actual string) error {
 	if pinned == "" || actual == pinned {
 		return nil
 	}
@@ -218,7 +218,7 @@ func (r *session) confirmKey(ctx context.Context, key keyProof) error {
 		if err != nil {
 			return fmt.Errorf("%w, asked a second time: %w", errUnnamed, err)
 		}
-		return CheckPinned(r.Account, key.who.account, account)
+		return checkPinned(r.Account, key.who.account, account)
 	}
 	if ids := key.listed(); len(ids) > 0 {
 		if _, err := r.API.Campaign(ctx, ids[0]); err != nil {

@@ -34,7 +34,7 @@ type Job struct {
 	Own ReadOwn
 
 	// SettingsBudget is how long a run may read settings, and with that how long proven
-	// numbers wait for them; 0 means [DefaultSettingsBudget].
+	// numbers wait for them; 0 means 20 minutes.
 	SettingsBudget time.Duration
 	// StopGrace is how long after a signal complete data may still be published.
 	StopGrace time.Duration
@@ -76,7 +76,7 @@ func (j Job) Sync(ctx context.Context) (*Result, error) {
 // Backfill reads the days of a range again, even if they are stored, and publishes them. The settings stay unchanged.
 func (j Job) Backfill(ctx context.Context, from, to schema.Date) (*Result, error) {
 	plan := func(known *manifest.Account, now time.Time) (Plan, error) {
-		return PlanRange(j.Account, now, known, from, to, j.Plan)
+		return planRange(j.Account, now, known, from, to, j.Plan)
 	}
 	// Refuse an impossible range before anything is opened or asked for.
 	if _, err := plan(&manifest.Account{}, j.Now()); err != nil {

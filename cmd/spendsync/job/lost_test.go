@@ -105,7 +105,7 @@ func TestReachAfter_IsWhatTheReportAnswered(t *testing.T) {
 	const today = schema.Date(20000)
 	noon := today.Start().Add(12 * time.Hour)
 	read := func(age schema.Date, answered bool, took time.Duration) *copiedDay {
-		return &copiedDay{PlannedDay: PlannedDay{Day: today - age}, isStaged: answered, step: schema.Step{
+		return &copiedDay{plannedDay: plannedDay{Day: today - age}, isStaged: answered, step: schema.Step{
 			StartedAt: schema.InstantOf(noon), FinishedAt: schema.InstantOf(noon.Add(took))}}
 	}
 	failed := read(30, false, 0)

@@ -92,7 +92,7 @@ func (r *settingsStage) followStored(s *settings) {
 		stored = max(stored, m.ObservedAt)
 	}
 	behind := stored.Time().Sub(s.at.Time())
-	if behind <= 0 || behind > maxClockOff {
+	if behind <= 0 || behind > MaxClockOff {
 		return // in order, or refused
 	}
 	r.Log.Warn("the stored settings are newer than the clock that this run follows; it counts as the later one",

@@ -19,8 +19,8 @@ type PlanOptions struct {
 	PageSize    int
 }
 
-// PlannedDay is one day to be read, with the reason.
-type PlannedDay struct {
+// plannedDay is one day to be read, with the reason.
+type plannedDay struct {
 	Day      schema.Date `json:"day"`
 	Reason   string      `json:"reason"`
 	Requests int         `json:"requests"`  // estimated from the rows of its last read
@@ -28,8 +28,8 @@ type PlannedDay struct {
 	Proven   bool        `json:"proven"`    // whether it was proven complete before, after it was over
 }
 
-// KeptDay is a day in reach that need not be read now.
-type KeptDay struct {
+// keptDay is a day in reach that need not be read now.
+type keptDay struct {
 	Day    schema.Date    `json:"day"`
 	ReadAt schema.Instant `json:"last_read_at"`
 }
@@ -39,8 +39,8 @@ type Plan struct {
 	Account  string        `json:"account"`
 	Today    schema.Date   `json:"today"`
 	Reach    schema.Date   `json:"reach_from"`
-	Read     []PlannedDay  `json:"read"`     // oldest first
-	Keep     []KeptDay     `json:"keep"`     // fresh enough
+	Read     []plannedDay  `json:"read"`     // oldest first
+	Keep     []keptDay     `json:"keep"`     // fresh enough
 	Gone     []schema.Date `json:"gone"`     // known not at all or in part, and out of reach
 	Requests int           `json:"requests"` // estimated, with the control total
 }
@@ -51,7 +51,7 @@ func PlanDays(account string, now time.Time, known *manifest.Account, o PlanOpti
 	today := schema.DateOf(now)
 	p := Plan{
 		Account: account, Today: today, Reach: today - schema.ReachDays,
-		Read: []PlannedDay{}, Keep: []KeptDay{}, Gone: []schema.Date{},
+		Read: []plannedDay{}, Keep: []keptDay{}, Gone: []schema.Date{},
 	}
 	for d := p.Reach; d <= today; d++ {
 		k := known.Days[d]
@@ -60,7 +60,7 @@ func PlanDays(account string, now time.Time, known *manifest.Account, o PlanOpti
 			reason = "stored without " + strings.Join(k.Without, " and ") + ", which the report gives again"
 		}
 		if reason == "" {
-			p.Keep = append(p.Keep, KeptDay{d, k.LastReadAt})
+			p.Keep = append(p.Keep, keptDay{d, k.LastReadAt})
 			continue
 		}
 		p.add(d, reason, known, o.PageSize)
@@ -73,8 +73,8 @@ func PlanDays(account string, now time.Time, known *manifest.Account, o PlanOpti
 	return p
 }
 
-// PlanRange is the plan of a backfill: every day asked for, whatever is known.
-func PlanRange(account string, now time.Time, known *manifest.Account, from, to schema.Date, o PlanOptions) (Plan,
+// planRange is the plan of a backfill: every day asked for, whatever is known.
+func planRange(account string, now time.Time, known *manifest.Account, from, to schema.Date, o PlanOptions) (Plan,
 	error) {
 	p := PlanDays(account, now, &manifest.Account{Days: map[schema.Date]*manifest.Day{}, Since: schema.DateOf(now)}, o)
 	switch {
@@ -101,7 +101,7 @@ func (p *Plan) add(d schema.Date, reason string, known *manifest.Account, pageSi
 	if len(p.Read) == 0 {
 		p.Requests++ // the control total, once a run
 	}
-	p.Read = append(p.Read, PlannedDay{
+	p.Read = append(p.Read, plannedDay{
 		Day: d, Reason: reason, Requests: n, DaysLeft: known.DaysUntilUnreachable(d, p.Today),
 		Proven: k != nil && k.WasOver(d),
 	})

@@ -56,7 +56,7 @@ func TestPlan_FirstRunReadsTheWholeReachOldestFirst(t *testing.T) {
 	if len(p.Read) != 33 || p.Read[0].Day != date("2026-10-20") || p.Read[32].Day != date("2026-11-21") {
 		t.Fatalf("%d days from %s", len(p.Read), p.Read[0].Day)
 	}
-	if !slices.IsSortedFunc(p.Read, func(a, b PlannedDay) int { return int(a.Day - b.Day) }) {
+	if !slices.IsSortedFunc(p.Read, func(a, b plannedDay) int { return int(a.Day - b.Day) }) {
 		t.Error("not oldest first")
 	}
 	if p.Requests != 34 {
@@ -195,14 +195,14 @@ func TestPlan_NamesWhatIsGone(t *testing.T) {
 func TestPlanRange_RefusesWhatCannotBeRead(t *testing.T) {
 	now := at("2026-11-21 12:00")
 	known := manifest.NewAccount(date("2026-10-20"))
-	p, err := PlanRange("acme", now, known, date("2026-10-20"), date("2026-11-21"), defaults)
+	p, err := planRange("acme", now, known, date("2026-10-20"), date("2026-11-21"), defaults)
 	if err != nil || len(p.Read) != 33 || p.Read[0].Reason != "asked for" {
 		t.Errorf("the whole reach: %d days, %v", len(p.Read), err)
 	}
 	for _, r := range [][2]string{
 		{"2026-10-19", "2026-10-25"}, {"2026-11-01", "2026-11-22"}, {"2026-11-05", "2026-11-04"},
 	} {
-		if _, err := PlanRange("acme", now, known, date(r[0]), date(r[1]), defaults); !errors.Is(err, exit.ErrUsage) {
+		if _, err := planRange("acme", now, known, date(r[0]), date(r[1]), defaults); !errors.Is(err, exit.ErrUsage) {
 			t.Errorf("%v: %v, want a usage error", r, err)
 		}
 	}
@@ -225,7 +225,7 @@ func TestPlan_KeepsWhatIsFresh(t *testing.T) {
 		}
 		if len(p.Keep) != want || len(p.Keep)+len(p.Read) != schema.ReachDays+1 {
 			t.Errorf("%s: %d days are kept, want %d:\n%s", name, len(p.Keep), want, show(p))
-		} else if want > 0 && p.Keep[0] != (KeptDay{ReachFrom(now), schema.InstantOf(now.Add(-c.ago))}) {
+		} else if want > 0 && p.Keep[0] != (keptDay{ReachFrom(now), schema.InstantOf(now.Add(-c.ago))}) {
 			t.Errorf("%s: %+v", name, p.Keep[0])
 		}
 	}
@@ -238,7 +238,7 @@ func TestPlanRange_OfOneDay(t *testing.T) {
 		known := manifest.NewAccount(1)
 		day := schema.DateOf(now) - 5
 		known.Days[day] = &manifest.Day{Sums: history.Sums{Rows: rows}}
-		p, err := PlanRange("acme", now, known, day, day, defaults)
+		p, err := planRange("acme", now, known, day, day, defaults)
 		if err != nil || len(p.Read) != 1 || p.Read[0].Requests != pages || p.Requests != pages+1 {
 			t.Errorf("%d rows: %+v, %v", rows, p.Read, err)
 		}

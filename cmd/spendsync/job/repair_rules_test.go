@@ -36,7 +36,7 @@ func storeOf(t *testing.T, day schema.Date, replies string) (dir string) {
 			sums: []string{"400 none"}})
 		defer end()
 		d.s.RunID = "run0b"
-		if k := d.copyDay(t.Context(), PlannedDay{Day: day}); !k.isStaged {
+		if k := d.copyDay(t.Context(), plannedDay{Day: day}); !k.isStaged {
 			t.Fatal(k.err)
 		}
 		d.commit(t)

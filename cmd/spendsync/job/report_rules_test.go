@@ -28,7 +28,7 @@ func TestWithhold(t *testing.T) {
 	d, end := newDayTest(t, emptyStore(t), &scriptedReport{day: schema.DateOf(worldNow) - 5, reads: []string{"a1 =1"},
 		sums: []string{"1 1"}})
 	defer end()
-	changed := d.copyDay(t.Context(), PlannedDay{Day: d.day})
+	changed := d.copyDay(t.Context(), plannedDay{Day: d.day})
 	same, other := *changed, *changed
 	same.Day, same.put.Changed, other.Day, other.isStaged = d.day-1, false, d.day-2, false
 	r := &prover{s: d.s, days: &copiedDays{days: []*copiedDay{changed, &same, &other}}}
@@ -51,7 +51,7 @@ func TestWithhold(t *testing.T) {
 		t.Errorf("%v, %v", err, changed)
 	}
 	kept("0 true [C1000001] another key;")
-	again := d.copyDay(t.Context(), PlannedDay{Day: d.day})
+	again := d.copyDay(t.Context(), plannedDay{Day: d.day})
 	if err := r.withhold(&reportProof{withheld: []*copiedDay{again, &same}, err: why}); err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func TestReadDays(t *testing.T) {
 		d, end := newDayTest(t, dir, &scriptedReport{day: today - 1, reads: []string{c.reads},
 			sums: []string{"400 none"}})
 		d.s.Concurrency = 1
-		d.s.plan.Read = []PlannedDay{{Day: today - 3}, {Day: today - 2}, {Day: today - 1}}
+		d.s.plan.Read = []plannedDay{{Day: today - 3}, {Day: today - 2}, {Day: today - 1}}
 		ctx := t.Context()
 		if c.stopped {
 			ctx = stopped

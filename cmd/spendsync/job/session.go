@@ -67,7 +67,7 @@ func (j Job) begin(ctx context.Context, command string) (*session, error) {
 		c.floor = m.PublishedAt.Time().Add(time.Microsecond)
 	}
 	r := &session{Job: j, command: command, clock: c, start: j.Now(), store: store}
-	r.SettingsBudget = cmp.Or(j.SettingsBudget, DefaultSettingsBudget)
+	r.SettingsBudget = cmp.Or(j.SettingsBudget, defaultSettingsBudget)
 	if r.staged, err = store.Begin(j.RunID); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}

@@ -16,7 +16,7 @@ import (
 // Trial is what a sync of one finished day, and of one campaign of each status, has understood of the service.
 type Trial struct {
 	*Result
-	Day TriedDay
+	Day triedDay
 
 	Account string // that the key acts on; empty: the service does not name it
 	Me      extract.Entity
@@ -36,8 +36,8 @@ type Trial struct {
 	days  *copiedDays
 }
 
-// TriedDay is what a trial has read of the report.
-type TriedDay struct {
+// triedDay is what a trial has read of the report.
+type triedDay struct {
 	schema.Step
 	Tried     bool
 	Stored    bool
@@ -58,9 +58,6 @@ func ReadKnown(dir, account string, stored *manifest.Account) (*Known, error) {
 	campaigns, err := readCampaigns(dir, account, stored)
 	return &Known{stored, campaigns}, err
 }
-
-// MaxClockOff is how far this machine's clock and the service's may differ; beyond it a run decides nothing.
-const MaxClockOff = maxClockOff
 
 // mostTried is how many campaigns a trial reads at most.
 const mostTried = 8
@@ -115,7 +112,7 @@ func (t *Trial) addReport(j Job) {
 		return
 	}
 	d := t.days.days[0]
-	t.Day = TriedDay{Step: d.step, Tried: true, Stored: d.isStaged && t.Run.Published}
+	t.Day = triedDay{Step: d.step, Tried: true, Stored: d.isStaged && t.Run.Published}
 	if t.days.withheld == nil || d.err != t.days.withheld {
 		t.Day.Err = OfWrongURL(d.err, j.Report, len(t.run.s.known().Days) > 0)
 	}
