@@ -3,8 +3,6 @@ package job
 import (
 	"bytes"
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,14 +16,12 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"spendsync/cmd/internal/exit"
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/load/history"
 	"spendsync/load/manifest"
 	"spendsync/load/quarantine"
 	"spendsync/schema"
-	"spendsync/transform"
 )
 
 // scriptedReport is a report whose every answer about one day the test states. A read is pages of rows, such as
@@ -418,303 +414,17 @@ func TestProveDay(t *testing.T) {
 	}
 }
 
-// TestReadDay_NotesWhatCame: a read counts what it stores and what it cannot, page by page.
-func TestReadDay_NotesWhatCame(t *testing.T) {
-	day := schema.DateOf(worldNow) - 5
-	report := &scriptedReport{day: day, reads: []string{
-		"a1? b2! c3~ +other / d4! e5* f6~ -impressions -campaign_name -date / g7? -impressions"}}
-	d, end := newDayTest(t, emptyStore(t), report)
-	defer end()
-	work := &lease{inFlight: d.inFlight}
-	read, err := d.readDay(t.Context(), d.served(), day, work, 0, 2)
+// commit publishes what is staged.
+func (d *dayTest) commit(t *testing.T) {
+	t.Helper()
+	prepared, err := d.s.staged.Prepare(t.Context(), load.Contents{Since: d.day})
+	if err == nil {
+		defer prepared.Close()
+		run := schema.Run{AccountID: "acme", RunID: d.s.RunID, Published: true, StartedAt: schema.InstantOf(worldNow),
+			Generation: prepared.Preview().Generation}
+		_, err = prepared.Commit(t.Context(), load.RunRecord{Run: run})
+	}
 	if err != nil {
 		t.Fatal(err)
-	}
-	bytes := 0
-	for body := range report.served {
-		bytes += len(body)
-	}
-	var aside []string
-	for _, row := range read.aside {
-		aside = append(aside, fmt.Sprintf("%d/%d %s %s", row.Page, row.RowNumber, row.Field, row.Reason))
-		if row.RunID != "run1" || row.SeenAt != read.at || row.ReportDate != day ||
-			!strings.Contains(row.Raw, `"S0000`) {
-			t.Errorf("%+v", row)
-		}
-	}
-	got := fmt.Sprint(read.rows.Len(), read.Refused, read.Unread, read.Rounded, read.pages, read.lacks,
-		read.UnreadForms,
-		read.noClick, read.unknown, work.oddIDs, read.AskedBeyond, d.bar.rows, read.bytes == int64(bytes),
-		read.at.Time().Equal(worldNow))
-	want := "5 2 2 2 3 [impressions] [clicks.string] true [{data[].other number}] " +
-		"[{source_id other characters \"x;1\"}] {false true} 5 true true"
-	if got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-	if got := strings.Join(aside, ", "); got != "1/2 total_spend missing, 1/1 clicks not a number, "+
-		"2/1 total_spend missing, 3/1 clicks not a number" {
-		t.Errorf("aside: %s", got)
-	}
-	if read.first == nil || !strings.Contains(read.first.Error(), "page 1 row 2") {
-		t.Errorf("first: %v", read.first)
-	}
-
-	// Clicks are unknown if those of a row or of a page are, and known otherwise.
-	for script, unknown := range map[string]bool{"a1 b2 c3 / d4": false, "a1? b2 c3 / d4": true, "a1 b2 c3 / d4?": true,
-		"a1 b2 c3 / d4 -clicks": true, "a1 b2 c3 -clicks / d4": true} {
-		report.reads, report.began = []string{script}, 0
-		read, err := d.readDay(t.Context(), d.served(), day, work, 0, 2)
-		if err != nil || read.noClick != unknown || read.clicks().Valid == unknown && read.rows.Len() == 0 {
-			t.Errorf("%s: %v, %v", script, read.noClick, err)
-		}
-		read.sums.Clicks = schema.Some[int64](4)
-		if got := read.clicks(); got.Valid == unknown {
-			t.Errorf("%s: %v clicks", script, got)
-		}
-	}
-
-	// A second read has rows of its own, for the first may prove the day with it, and its replies come after the
-	// first's.
-	report.reads, report.began = []string{"a1 b2", "c3"}, 0
-	first, err := d.readDay(t.Context(), d.served(), day, work, 0, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	second, err := d.readDay(t.Context(), d.served(), day, work, first.pages, 2)
-	if err != nil || first.rows.Len() != 2 || second.rows.Len() != 1 {
-		t.Fatalf("%d and %d rows, %v", first.rows.Len(), second.rows.Len(), err)
-	}
-	if again, err := d.readDay(t.Context(), d.served(), day, work, 0, 2); err != nil || again.rows.Len() != 1 ||
-		again.rows != first.rows {
-		t.Errorf("a third read has %d rows, %v", again.rows.Len(), err)
-	}
-
-	// Of each day no more than so many rows are kept aside.
-	rows := make([]transform.RefusedRow, 3)
-	for i := range rows {
-		rows[i].Err, rows[i].JSON = errors.New("x"), strings.Repeat("x", longestRaw+1)
-	}
-	many := &dayRead{aside: make([]schema.RefusedRow, mostAside-2)}
-	many.putAside(rows, transform.SpendContext{})
-	many.putAside(rows, transform.SpendContext{})
-	if len(many.aside) != mostAside || len(many.aside[mostAside-1].Raw) != longestRaw {
-		t.Errorf("%d rows", len(many.aside))
-	}
-}
-
-// TestReadDay_KnownReplies: replies that are the stored ones are known as such, unless more is to be learnt of them.
-func TestReadDay_KnownReplies(t *testing.T) {
-	d, end := newDayTest(t, emptyStore(t), &scriptedReport{day: schema.DateOf(worldNow) - 5})
-	defer end()
-	good := manifest.Day{Sums: history.Sums{Rows: 7, Spend: 9}, ContentHash: "h", Facts: manifest.Facts{
-		RowsTotal: schema.Some[int64](8), RowsTotalState: schema.RowsDiffer, Meaning: manifest.Meaning{
-			AskedBeyond: schema.Some(false), Rounded: 3, Combined: history.Added, Without: []string{"source_id"}}}}
-	for name, c := range map[string]struct {
-		attempt int64
-		edit    func(*manifest.Day)
-		all     bool
-		want    bool
-	}{
-		"as it is":                  {1, func(*manifest.Day) {}, false, true},
-		"a second read":             {2, func(*manifest.Day) {}, false, false},
-		"what was refused is tried": {1, func(*manifest.Day) {}, true, false},
-		"rows were refused":         {1, func(k *manifest.Day) { k.Refused = 1 }, false, false},
-		"unread, by an old version": {1, func(k *manifest.Day) { k.Unread = 1 }, false, false},
-		"unread": {1, func(k *manifest.Day) { k.Unread, k.UnreadForms = 1, []string{"clicks.string"} }, false,
-			true},
-		"the end was not shown": {1, func(k *manifest.Day) { k.AskedBeyond.V = true }, false, false},
-		"by an old version":     {1, func(k *manifest.Day) { k.AskedBeyond.Valid = false }, false, false},
-	} {
-		k := good
-		c.edit(&k)
-		d.s.triesAll = c.all
-		d.s.store.Account().Days = map[schema.Date]*manifest.Day{d.day: &k}
-		if got := d.served().known(d.day, c.attempt); (got != nil) != c.want {
-			t.Errorf("%s: %v", name, got)
-		}
-		d.bar.rows = 0
-		read := d.readSame(&dayRead{}, d.day, 4)
-		if read.sums != k.Sums || read.hash != "h" || read.Rounded != 3 || read.pages != 4 ||
-			read.RowsTotal != k.RowsTotal || read.RowsTotalState != k.RowsTotalState || read.Combined != k.Combined ||
-			len(read.lacks) != 1 ||
-			read.AskedBeyond != k.AskedBeyond || read.Unread != k.Unread ||
-			len(read.UnreadForms) != len(k.UnreadForms) ||
-			read.noClick != (k.Unread > 0) || d.bar.rows != 7 {
-			t.Errorf("%s: %+v", name, read)
-		}
-	}
-	if d.served().known(d.day+1, 1) != nil {
-		t.Error("replies of a day that is not stored are known")
-	}
-}
-
-// TestWeigh_ByTheServicesClock: a read is as old as the service's clock says, and one that began in the first moments
-// of a day counts to the day before. A clock that is wrong by an hour decides nothing.
-func TestWeigh_ByTheServicesClock(t *testing.T) {
-	dir := emptyStore(t)
-	for off, want := range map[time.Duration]string{0: "2026-03-13T17:00:00Z", -2 * time.Hour: "error",
-		-10 * time.Minute: "2026-03-13T16:50:00Z"} {
-		report := &scriptedReport{day: schema.DateOf(worldNow) - 5, reads: []string{"a1 =1"}, sums: []string{"1 1"},
-			date: worldNow.Add(off)}
-		d, end := newDayTest(t, dir, report)
-		_, read, err := d.proven(t)
-		got := "error"
-		if err == nil {
-			got = read.at.Time().UTC().Truncate(time.Second).Format(time.RFC3339)
-		} else if !errors.Is(err, exit.ErrUsage) {
-			t.Errorf("%v: %v", off, err)
-		}
-		if got != want {
-			t.Errorf("%v: read at %s, %v", off, got, err)
-		}
-		end()
-	}
-}
-
-// TestCopyDay: a day that is proven is staged with all that its read says of it; one that is not leaves its replies.
-func TestCopyDay(t *testing.T) {
-	dir := emptyStore(t)
-	for name, c := range map[string]struct {
-		known string
-		edit  func(*manifest.Day)
-		age   schema.Date
-		reads string
-		sums  string
-		want  string // outcome, rows, pages, rounded, whether its replies are kept, campaigns and spenders
-		says  string // its message
-	}{
-		"proven":        {reads: "a1~ b2", sums: "3 2", want: "stored 2 2 1 false [C1000001] [C1000001 C1000001-001]"},
-		"without spend": {reads: "a0 b0", sums: "0 2", want: "stored 2 2 0 false [C1000001] []"},
-		"as it was":     {known: "a1 b2", reads: "a1 b2", sums: "3 2", want: "unchanged 2 2 0 false [] []"},
-		"in part": {reads: "a1 b2! =2", want: "stored 1 1 0 false [C1000001] [C1000001 C1000001-001]",
-			says: "see ops.refused_row"},
-		"not proven":            {reads: "a1 =3", want: "failed 0 0 0 true [] []", says: "the stated total is 3"},
-		"it fails":              {reads: "503 out of order", want: "failed 0 0 0 false [] []", says: "out of order"},
-		"too old":               {age: schema.ReachDays, reads: tooFar, want: "unreachable 0 0 0 false [] []"},
-		"at the shortest reach": {age: shortestReach, reads: tooFar, want: "unreachable 0 0 0 false [] []"},
-		"too young for that": {age: shortestReach - 1, reads: tooFar, want: "failed 0 0 0 false [] []",
-			says: "32 days"},
-		"it loses its sources": {known: "a1 b2", reads: "a1 b2 -source_id", sums: "3 2",
-			want: "failed 0 0 0 true [] []", says: "which has it, stands"},
-		"it had no sources": {known: "a1 -source_id", reads: "a1 -source_id", sums: "1 1",
-			want: "unchanged 1 2 0 false [] []"},
-	} {
-		day := schema.DateOf(worldNow) - max(c.age, 5)
-		if c.sums == "" {
-			c.sums = "400 no such column"
-		}
-		d, end := newDayTest(t, dir, &scriptedReport{day: day, reads: []string{c.reads}, sums: []string{c.sums}})
-		if c.known != "" {
-			d.know(t, c.known, c.edit)
-		}
-		steps := &stepsBar{}
-		d.dayReader.bar = steps
-		k := d.copyDay(t.Context(), plannedDay{Day: day, Reason: "r"})
-		if got := fmt.Sprint(k.step.Outcome, " ", k.step.Rows, k.step.Pages, k.step.Rounded, k.isKept, k.campaigns,
-			k.spent); got != c.want {
-			t.Errorf("%s: %q, %v", name, got, k.err)
-		}
-		if isKnown := k.step.Message.Valid && !k.isUnreachable(); isKnown != (c.says != "") ||
-			!strings.Contains(k.step.Message.V, c.says) ||
-			k.isStaged != (k.step.Outcome == "stored" || k.step.Outcome == "unchanged") ||
-			k.isUnreachable() != (k.step.Outcome == "unreachable") || k.step.Bytes == 0 && k.isStaged ||
-			k.step.FinishedAt == 0 || steps.n != 1 {
-			t.Errorf("%s: %+v, %v", name, k.step, k.err)
-		}
-		if k.read != nil && (k.read.rows != nil || k.read.day != nil) {
-			t.Errorf("%s: its rows stay in memory", name)
-		}
-		said := strings.Contains(d.log.String(), "what was published of it stands")
-		if said != (k.step.Outcome == "failed") ||
-			strings.Contains(d.log.String(), "has left the reach") != k.isUnreachable() {
-			t.Errorf("%s: %s", name, d.log.String())
-		}
-		if free := d.inFlight.TryAcquire(maxRowsInFlight); !free {
-			t.Errorf("%s: its place is not given back", name)
-		}
-		end()
-	}
-}
-
-type stepsBar struct {
-	noBar
-	n int
-}
-
-func (b *stepsBar) Step() { b.n++ }
-
-// TestDayReader_Quarantine: what the service answered is kept if it does not prove the day, for a later version to
-// read; what it did not answer is not.
-func TestDayReader_Quarantine(t *testing.T) {
-	dir := emptyStore(t)
-	stopped, cancel := context.WithCancel(t.Context())
-	cancel()
-	for name, c := range map[string]struct {
-		reads   string
-		sums    string
-		known   bool // another day is stored
-		noRaw   bool
-		stopped bool
-		want    string // whether it is said that replies are kept; then those that are, and the sum
-	}{
-		"not proven":                      {reads: "a1 =3", want: "true 2 pages 0 "},
-		"not proven, and a sum":           {reads: "a1 =3", sums: "7 9", want: "true 2 pages 0 7.00/9"},
-		"no replies are kept":             {reads: "a1 =3", noRaw: true, want: "false"},
-		"stopped":                         {reads: "a1 =3", stopped: true, want: "false"},
-		"out of order":                    {reads: "503 out of order", want: "false"},
-		"refused":                         {reads: "400 odd words", known: true, want: "true 0 pages 400 "},
-		"refused on a later page":         {reads: "a1 b2 c3 =9 / 410 gone", known: true, want: "true 1 pages 0 "},
-		"not there":                       {reads: "404 odd words", known: true, want: "false"},
-		"not there, and no day is stored": {reads: "404 odd words", want: "false"},
-		"too far back":                    {reads: tooFar, known: true, want: "false"},
-	} {
-		if c.sums == "" {
-			c.sums = "400 no such column"
-		}
-		d, end := newDayTest(t, dir, &scriptedReport{day: schema.DateOf(worldNow) - 5, reads: []string{c.reads},
-			sums: []string{c.sums}})
-		if c.known {
-			d.s.store.Account().Days = map[schema.Date]*manifest.Day{d.day - 1: {}}
-		}
-		if c.noRaw {
-			end()
-			d, end = newDayTest(t, dir, d.report, func(j *Job) { j.Store.KeepRaw = false })
-		}
-		ctx := t.Context()
-		if c.stopped {
-			ctx = stopped
-		}
-		k := d.copyDay(ctx, plannedDay{Day: d.day})
-		got := fmt.Sprint(k.isKept)
-		days, err := d.s.store.Quarantine().Days()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, q := range days {
-			status := 0
-			if q.Refusal != nil {
-				status = q.Refusal.Status
-			}
-			got += fmt.Sprintf(" %d pages %d ", len(q.Pages), status)
-			if q.ControlTotal.Spend.Valid {
-				got += fmt.Sprintf("%s/%d", q.ControlTotal.Spend.V, q.ControlTotal.Clicks.V)
-			}
-			if q.Reason == "" || q.PageSize != 3 || q.ReadAt.Time().Truncate(time.Second) != worldNow || q.Withheld {
-				t.Errorf("%s: %+v", name, q)
-			}
-		}
-		if got != c.want {
-			t.Errorf("%s: %q, %v", name, got, k.err)
-		}
-		// It stays until the day is published.
-		r := &run{s: d.s}
-		r.stored = []schema.Date{d.day}
-		if left := r.tidyQuarantine(false); left != len(days) {
-			t.Errorf("%s: %d days are left", name, left)
-		}
-		if left := r.tidyQuarantine(true); left != 0 {
-			t.Errorf("%s: %d days are left of a day that is published", name, left)
-		}
-		end()
 	}
 }

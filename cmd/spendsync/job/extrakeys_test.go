@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"spendsync/cmd/internal/exit"
-	"spendsync/load/manifest"
 	"spendsync/schema/schematest"
 )
 
@@ -112,20 +111,5 @@ func TestBeyond_WhatFlickersIsNoChange(t *testing.T) {
 			}
 			w.wantVerified()
 		})
-	}
-}
-
-func TestFlickers(t *testing.T) {
-	for _, c := range []struct {
-		path              string
-		compared, changed int64
-		want              bool
-	}{
-		{"labels", 0, 0, false}, {"labels", 3, 3, false}, {"labels", 4, 4, true}, {"labels", 10, 5, false},
-		{"labels", 10, 6, true}, {"audience.updated_at", 0, 0, true}, {"updated_at.day", 9, 1, false},
-	} {
-		if got := flickers(c.path, manifest.KeyChanges{Compared: c.compared, Changed: c.changed}); got != c.want {
-			t.Errorf("%s, %d of %d: %t", c.path, c.changed, c.compared, got)
-		}
 	}
 }

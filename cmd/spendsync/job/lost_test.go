@@ -2,13 +2,11 @@ package job
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
-	"spendsync/schema"
 	"spendsync/schema/schematest"
 )
 
@@ -96,36 +94,5 @@ func (w *world) wantReach(days int64, res *Result) {
 	w.t.Helper()
 	if today := res.Coverage[len(res.Coverage)-1]; today.DaysUntilUnreachable != days+1 {
 		w.t.Errorf("today can be read for %d days, want %d", today.DaysUntilUnreachable, days+1)
-	}
-}
-
-// TestReachAfter_IsWhatTheReportAnswered: a refusal shortens the reach, an answer extends it, and a day that grew older
-// meanwhile shows nothing.
-func TestReachAfter_IsWhatTheReportAnswered(t *testing.T) {
-	const today = schema.Date(20000)
-	noon := today.Start().Add(12 * time.Hour)
-	read := func(age schema.Date, answered bool, took time.Duration) *copiedDay {
-		return &copiedDay{plannedDay: plannedDay{Day: today - age}, isStaged: answered, step: schema.Step{
-			StartedAt: schema.InstantOf(noon), FinishedAt: schema.InstantOf(noon.Add(took))}}
-	}
-	failed := read(30, false, 0)
-	failed.err = errors.New("500")
-	for name, c := range map[string]struct {
-		known, want int
-		days        []*copiedDay
-	}{
-		"nothing read":        {31, 31, nil},
-		"all answered":        {0, 0, []*copiedDay{read(32, true, 0), read(3, true, 0)}},
-		"the last refused":    {0, 31, []*copiedDay{read(32, false, 0), read(31, true, 0)}},
-		"two refused":         {0, 30, []*copiedDay{read(32, false, 0), read(31, false, 0)}},
-		"still refused":       {30, 30, []*copiedDay{read(32, false, 0), read(29, true, 0)}},
-		"answered again":      {30, 31, []*copiedDay{read(32, false, 0), read(31, true, 0)}},
-		"answered in full":    {30, 0, []*copiedDay{read(32, true, 0)}},
-		"refused at midnight": {0, 0, []*copiedDay{read(32, false, 13*time.Hour)}},
-		"failed":              {0, 0, []*copiedDay{failed}},
-	} {
-		if got := reachAfter(c.known, c.days); got != c.want {
-			t.Errorf("%s: %d, want %d", name, got, c.want)
-		}
 	}
 }

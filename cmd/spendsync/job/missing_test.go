@@ -15,7 +15,6 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
-	"spendsync/schema"
 	"spendsync/schema/schematest"
 )
 
@@ -432,23 +431,5 @@ func TestMissing_RulesEndAfterTwoReadings(t *testing.T) {
 			}
 			w.wantReplayed()
 		})
-	}
-}
-
-// TestSpendersOf names each campaign and creative with spend, whatever lies between.
-func TestSpendersOf(t *testing.T) {
-	rows := &schema.SpendRows{}
-	for _, r := range []schema.Spend{
-		{CampaignID: "C1", CreativeID: "C1-1", SourceID: "a"},
-		{CampaignID: "C1", CreativeID: "C1-2", SourceID: "a"},
-		{CampaignID: "C1", CreativeID: "C1-2", SourceID: "b", Spend: 1},
-		{CampaignID: "C1", CreativeID: "C1-3", SourceID: "b", Spend: 1},
-		{CampaignID: "C2", CreativeID: "C2-1", SourceID: "b"},
-		{CampaignID: "C3", CreativeID: "C3-1", SourceID: "b", Spend: 1},
-	} {
-		rows.Append(&r)
-	}
-	if got := strings.Join(spendersOf(rows), " "); got != "C1 C1-2 C1-3 C3 C3-1" {
-		t.Errorf("got %s", got)
 	}
 }

@@ -244,3 +244,19 @@ func TestPlanRange_OfOneDay(t *testing.T) {
 		}
 	}
 }
+
+// TestPlan_SaysWhatIsKnownOfADay: whether it was proven after it was over, and how long it can be read.
+func TestPlan_SaysWhatIsKnownOfADay(t *testing.T) {
+	now := at("2026-11-21 12:00")
+	today := schema.DateOf(now)
+	known := knownSince(ReachFrom(now), today, now.Add(-time.Hour))
+	delete(known.Days, today-1)
+	p := PlanDays("acme", now, known, PlanOptions{YoungDays: 3, RereadAfter: 20 * time.Hour, PageSize: 1000})
+	got := ""
+	for _, d := range p.Read {
+		got += fmt.Sprintf("%d %t %d, ", today-d.Day, d.Proven, d.DaysLeft)
+	}
+	if got != "2 true 31, 1 false 32, 0 false 33, " {
+		t.Errorf("read %s", got)
+	}
+}
