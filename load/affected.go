@@ -6,13 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"spendsync/load/duck"
 	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
 // everythingIsAffected reports whether every day of an account may have other rows in a view than before.
-func (n *generationBuilder) everythingIsAffected(account string) bool {
+func (n *warehouse) everythingIsAffected(account string) bool {
 	return n.repair || n.newViews || n.base == nil || n.base.Accounts[account] == nil
 }
 
@@ -20,7 +19,7 @@ func (n *generationBuilder) everythingIsAffected(account string) bool {
 // order. Stored views and marts follow from them by this one rule. A view of complete days (its file declares
 // "Stored" or "Of whole days") is affected only by days that are complete now or were then. sameStates means
 // that they differ only in rows.
-func (n *generationBuilder) affectedDays(account string, completeOnly bool) (days []schema.Date, sameStates bool) {
+func (n *warehouse) affectedDays(account string, completeOnly bool) (days []schema.Date, sameStates bool) {
 	was := dayStates(n.base.Accounts[account], account, n.base.PublishedAt.Time(), completeOnly)
 	is := dayStates(n.next.Accounts[account], account, n.g.store.opts.Now(), completeOnly)
 	sameStates = maps.Equal(was, is)
@@ -49,7 +48,7 @@ func dayStates(a *manifest.Account, account string, at time.Time, completeOnly b
 
 // firstAffected returns the first day whose rows in a mart may differ from the published ones. Rows of later days
 // may follow from it, as a campaign has rows from its first spend on. Not valid: the mart is current.
-func (n *generationBuilder) firstAffected(ctx context.Context, w *duck.Warehouse, m schema.Mart,
+func (n *derived) firstAffected(ctx context.Context, m schema.Mart,
 	account string) (first schema.Null[schema.Date], err error) {
 	a := n.next.Accounts[account]
 	since := slices.Min(append(slices.Collect(maps.Keys(a.Days)), a.Since))
@@ -58,7 +57,7 @@ func (n *generationBuilder) firstAffected(ctx context.Context, w *duck.Warehouse
 	}
 	days, _ := n.affectedDays(account, n.g.store.opts.DuckDB.OfWholeDays(m.View))
 	if account == n.g.store.account && n.settingsChanged(m) {
-		known, err := n.settingsKnownFrom(ctx, w)
+		known, err := n.settingsKnownFrom(ctx)
 		if err != nil {
 			return first, err
 		}
@@ -71,7 +70,7 @@ func (n *generationBuilder) firstAffected(ctx context.Context, w *duck.Warehouse
 }
 
 // settingsChanged reports whether a settings table that a mart's view asks has other versions than before.
-func (n *generationBuilder) settingsChanged(m schema.Mart) bool {
+func (n *derived) settingsChanged(m schema.Mart) bool {
 	return slices.ContainsFunc(m.Behind, func(table string) bool {
 		return n.g.Settings.Files[manifest.PartPath(schema.Named(table), n.g.store.account, 0)] != nil
 	})
@@ -79,7 +78,7 @@ func (n *generationBuilder) settingsChanged(m schema.Mart) bool {
 
 // settingsKnownFrom returns days among which is the first one that changed settings can speak of: within the
 // report's reach, or of a campaign whose past became known.
-func (n *generationBuilder) settingsKnownFrom(ctx context.Context, w *duck.Warehouse) (days []schema.Date, err error) {
+func (n *derived) settingsKnownFrom(ctx context.Context) (days []schema.Date, err error) {
 	// Either instant may be the earlier one: a clock can be set back.
 	published := schema.DateOf(min(n.base.PublishedAt, n.next.PublishedAt).Time())
 	days = append(days, published-schema.ReachDays-1)
@@ -87,7 +86,7 @@ func (n *generationBuilder) settingsKnownFrom(ctx context.Context, w *duck.Wareh
 		return days, nil
 	}
 	days = slices.AppendSeq(days, maps.Values(n.g.Settings.learned))
-	spent, err := w.FirstSpend(ctx, n.g.store.account, slices.Collect(maps.Keys(n.g.Settings.learned)))
+	spent, err := n.w.FirstSpend(ctx, n.g.store.account, slices.Collect(maps.Keys(n.g.Settings.learned)))
 	if err == nil && spent.Valid {
 		days = append(days, spent.V)
 	}

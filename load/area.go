@@ -97,6 +97,9 @@ func (a *Area) putAnswer(path string, t *schema.Table, recs iter.Seq2[arrow.Reco
 	return info, cmp.Or(err, unread)
 }
 
+// ownRows is the condition for the rows that this run has written.
+func (a *Area) ownRows() string { return schema.Quote("_run_id") + " = " + schema.QuoteText(a.runID) }
+
 // pack compresses a reply. The encoder takes memory, which a run that finds
 // nothing new never needs.
 func (a *Area) pack(body []byte) ([]byte, error) {

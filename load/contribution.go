@@ -19,11 +19,11 @@ type contribution struct {
 
 // contribute returns what the run changes of its account, and stages the files that join new rows
 // with those of the base.
-func (g *Staged) contribute(base *manifest.Manifest, files *filing, contents Contents) (manifest.Change, error) {
+func contribute(g *Staged, base *manifest.Manifest, files *filing, contents Contents) (manifest.Change, error) {
 	c := &contribution{g: g, base: accountOf(base, g.store.account, contents.Since), files: files}
 	c.Change = manifest.NewChange()
 	c.Since, c.Unknown, c.Notes, c.Own = contents.Since, contents.Unknown, contents.Notes, contents.Own
-	c.Asked, c.Ask, c.Reach, c.Pinned = contents.Asked, contents.Ask, contents.Reach, g.pinned
+	c.Asked, c.Ask, c.Reach, c.Pinned = contents.Asked, contents.Ask, contents.Reach, g.Pinned
 	c.Settled, c.SettledUnclear, c.ExtraKeys = g.Settings.Settled, g.Settings.SettledUnclear, g.Settings.ExtraKeys
 	maps.Copy(c.Confirmations, g.Settings.Confirmations)
 	c.addDays()
@@ -84,8 +84,8 @@ func (c *contribution) addReportedLost() error {
 	return nil
 }
 
-// update returns what brings the DuckDB file of the base to the next generation.
-func (g *Staged) update(base, next *manifest.Manifest, files *filing) (updates, error) {
+// updatesOf returns what brings the DuckDB file of the base to the next generation.
+func updatesOf(g *Staged, base, next *manifest.Manifest, files *filing) (updates, error) {
 	u := updates{changed: map[schema.Date]bool{}}
 	account := g.store.account
 	was, is := accountOf(base, account, 0), next.Accounts[account]
@@ -100,7 +100,7 @@ func (g *Staged) update(base, next *manifest.Manifest, files *filing) (updates, 
 		switch {
 		case t == schema.SpendChanges.Table || t == schema.SpendIntraday.Table: // lines are only ever added
 			u.loads = append(u.loads, duck.ReplacePartition{Table: t, Files: []string{g.area.path(path)},
-				Where: duck.PartSQL(t, account, info.Day) + " AND " + g.ownRows(), Only: g.ownRows()})
+				Where: duck.PartSQL(t, account, info.Day) + " AND " + g.area.ownRows(), Only: g.area.ownRows()})
 		case t == schema.TrackerChanges.Table:
 			u.loads = append(u.loads, duck.ReplacePartition{Table: t, Files: []string{g.area.path(path)},
 				Where: duck.PartSQL(t, account, info.Day)})

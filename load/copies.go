@@ -15,7 +15,7 @@ import (
 
 // addCopies writes the files of [schema.Copies] that differ: the days, whose states follow the day of
 // publishing, and the months of the runs that are new in this generation.
-func (n *generationBuilder) addCopies(ctx context.Context, runs []schema.Run) error {
+func (n *derived) addCopies(ctx context.Context, runs []schema.Run) error {
 	for _, account := range n.accounts() {
 		if err := n.copyCoverage(account); err != nil {
 			return err
@@ -34,7 +34,7 @@ func (n *generationBuilder) addCopies(ctx context.Context, runs []schema.Run) er
 	return nil
 }
 
-func (n *generationBuilder) copyCoverage(account string) error {
+func (n *derived) copyCoverage(account string) error {
 	months := func(m *manifest.Manifest) map[schema.Date][]schema.DayCoverage {
 		days := map[schema.Date][]schema.DayCoverage{}
 		for _, c := range m.Coverage(account) {
@@ -72,7 +72,7 @@ type runsPart struct {
 }
 
 // copyRuns adds runs to those of their month, or replaces them.
-func (n *generationBuilder) copyRuns(ctx context.Context, part runsPart, runs []schema.Run) error {
+func (n *derived) copyRuns(ctx context.Context, part runsPart, runs []schema.Run) error {
 	if !n.fromNothing {
 		where := fmt.Sprintf("account_id = %s AND started_at >= make_timestamptz(%d) AND "+
 			"started_at < make_timestamptz(%d)", schema.QuoteText(part.account),
@@ -88,7 +88,7 @@ func (n *generationBuilder) copyRuns(ctx context.Context, part runsPart, runs []
 }
 
 // putCopy writes one file. The published one stays if it has the same content.
-func putCopy[R any](n *generationBuilder, t schema.TableOf[R], account string, month schema.Date, rows []R) error {
+func putCopy[R any](n *derived, t schema.TableOf[R], account string, month schema.Date, rows []R) error {
 	info, err := n.g.area.putPart(manifest.PartPath(t.Table, account, month), t.Table, parquet.Record(t, rows))
 	if err != nil {
 		return err

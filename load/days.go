@@ -38,7 +38,7 @@ func (c *contribution) addDays() {
 func (u *updates) loadDays(g *Staged, base *manifest.Account) {
 	account, spend := g.store.account, schema.SpendDaily.Table
 	replaced, all := map[schema.Date]bool{}, duck.ReplacePartition{Table: spend}
-	some := duck.ReplacePartition{Table: spend, Only: g.ownRows()}
+	some := duck.ReplacePartition{Table: spend, Only: g.area.ownRows()}
 	for _, d := range slices.Sorted(maps.Keys(g.days)) {
 		day, file := g.days[d], g.area.path(manifest.PartPath(spend, account, d))
 		if day.proven == nil || day.part == nil {

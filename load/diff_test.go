@@ -110,7 +110,7 @@ func TestLoadDays_TakesOutWhatIsStale(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	base, _, err := g.begin()
+	base, _, err := g.store.begin("again")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,11 +6,10 @@
 //	store, err := load.Open(ctx, dir, account, options) // takes the account's lock, ends a dead run's commit
 //	staged, err := store.Begin(runID)                   // a staging area of the run's own
 //	staged.PutDay(ctx, read, rows)                      // once a day is proven; PutHistory and others for settings
-//	prepared, err := staged.Prepare(ctx, contents)      // builds the next generation, apart from the published one
-//	prepared.Preview()                                  // its coverage: it decides how the run ends
-//	m, err := prepared.Commit(ctx, record)              // publishes all or nothing
+//	staged.Publish(ctx, contents, recordOf)             // builds the next generation aside, asks for the run's record
+//	                                                    // of what it will show, and publishes all or nothing
 //
-// Preparing has four steps, each of which takes values and returns one: the base is the published
+// Building has four steps, each of which takes values and returns one: the base is the published
 // manifest, and after a repair the manifest with restored files. The run's contribution is a
 // [manifest.Change], for which files that grow are written again. [manifest.Next] makes the next manifest
 // from the two. Then the DuckDB file of the base is updated to it, and the marts are written from its views.

@@ -55,15 +55,10 @@ func storeADay(ctx context.Context) error {
 		Facts: manifest.Facts{Control: schema.ControlMatched}}, sealed); err != nil {
 		return err
 	}
-	prepared, err := staged.Prepare(ctx, load.Contents{Since: day})
-	if err != nil {
-		return err
-	}
-	defer prepared.Close()
-	manifest, err := prepared.Commit(ctx, load.RunRecord{Run: schema.Run{
-		AccountID: "acme", Command: "sync", StartedAt: seen, FinishedAt: seen,
-		Generation: prepared.Preview().Generation, Published: true, RunID: run,
-	}})
+	manifest, err := staged.Publish(ctx, load.Contents{Since: day}, func(is load.Preview) load.RunRecord {
+		return load.RunRecord{Run: schema.Run{AccountID: "acme", Command: "sync", StartedAt: seen, FinishedAt: seen,
+			Generation: is.Generation, Published: true, RunID: run}}
+	})
 	if err != nil {
 		return err
 	}

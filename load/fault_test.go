@@ -302,7 +302,7 @@ func (p *preparedCommit) commit(dir string, o Options) error {
 	o = o.filled()
 	s := &Store{dir: dir, account: "acme", opts: o}
 	g := &Staged{store: s, area: &Area{runID: "run2", dir: filepath.Join(dir, "staging", "acme.run2")}}
-	err := (&generationBuilder{g: g}).writeCommit(p.record)
+	err := (&generation{g: g}).writeCommit(p.record)
 	if !g.committing {
 		err = errors.Join(err, o.disk.RemoveTree(g.area.dir))
 	}

@@ -12,23 +12,26 @@ import (
 	"spendsync/schema"
 )
 
+// derived are the files that follow from the rows of the DuckDB file: the marts, and the copies for other readers.
+type derived struct{ *warehouse }
+
 // addMarts writes the marts that can have changed, for all accounts: the day of publishing decides which rows are
-// final. w is the new warehouse, with its views. The viewErrors name marts whose view failed: their files stay
+// final. The viewErrors name marts whose view failed: their files stay
 // unchanged.
-func (n *generationBuilder) addMarts(ctx context.Context, w *duck.Warehouse) (viewErrors []error, err error) {
+func (n *derived) addMarts(ctx context.Context) (viewErrors []error, err error) {
 	for _, account := range n.accounts() {
 		for _, m := range schema.Marts {
 			if !n.g.store.opts.DuckDB.HasView(m.View) {
 				continue
 			}
-			first, err := n.firstAffected(ctx, w, m, account)
+			first, err := n.firstAffected(ctx, m, account)
 			if err != nil {
 				return nil, err
 			}
 			if !first.Valid {
 				continue
 			}
-			err = n.addMartOf(ctx, w, m, account, first.V)
+			err = n.addMartOf(ctx, m, account, first.V)
 			if ctx.Err() != nil || errors.Is(err, durable.ErrStorage) {
 				return nil, err
 			}
@@ -46,10 +49,10 @@ func (n *generationBuilder) addMarts(ctx context.Context, w *duck.Warehouse) (vi
 const monthsAtOnce = 3
 
 // addMartOf writes the parts of an account's mart with days from the first affected one on.
-func (n *generationBuilder) addMartOf(ctx context.Context, w *duck.Warehouse, m schema.Mart, account string,
+func (n *derived) addMartOf(ctx context.Context, m schema.Mart, account string,
 	first schema.Date) error {
 	for some := range slices.Chunk(n.martParts(m, account, first), monthsAtOnce) {
-		if err := n.addMartParts(ctx, w, m, account, some); err != nil {
+		if err := n.addMartParts(ctx, m, account, some); err != nil {
 			return err
 		}
 	}
@@ -57,14 +60,14 @@ func (n *generationBuilder) addMartOf(ctx context.Context, w *duck.Warehouse, m 
 }
 
 // addMartParts asks once for parts that follow each other, and writes each.
-func (n *generationBuilder) addMartParts(ctx context.Context, w *duck.Warehouse, m schema.Mart, account string,
+func (n *derived) addMartParts(ctx context.Context, m schema.Mart, account string,
 	parts []schema.Date) error {
 	var files []duck.MartFile
 	for _, part := range parts {
 		files = append(files, duck.MartFile{Path: n.g.area.path(manifest.PartPath(m.Table, account, part)),
 			Where: duck.MartSQL(m, account, part, part)})
 	}
-	if err := w.WriteMart(ctx, m, duck.MartSQL(m, account, parts[0], parts[len(parts)-1]), files); err != nil {
+	if err := n.w.WriteMart(ctx, m, duck.MartSQL(m, account, parts[0], parts[len(parts)-1]), files); err != nil {
 		return err
 	}
 	for i, part := range parts {
@@ -76,7 +79,7 @@ func (n *generationBuilder) addMartParts(ctx context.Context, w *duck.Warehouse,
 }
 
 // martParts returns the months from a day on, or the one file of a mart that is not cut.
-func (n *generationBuilder) martParts(m schema.Mart, account string, first schema.Date) (months []schema.Date) {
+func (n *derived) martParts(m schema.Mart, account string, first schema.Date) (months []schema.Date) {
 	if m.Partition == schema.ByAccount {
 		return []schema.Date{0}
 	}
@@ -88,7 +91,7 @@ func (n *generationBuilder) martParts(m schema.Mart, account string, first schem
 }
 
 // addMart adds one part that DuckDB has written.
-func (n *generationBuilder) addMart(m schema.Mart, account string, part schema.Date, rows int64) error {
+func (n *derived) addMart(m schema.Mart, account string, part schema.Date, rows int64) error {
 	disk, staged := n.g.store.opts.disk, n.g.area.path(manifest.PartPath(m.Table, account, part))
 	sha, size, err := disk.HashFile(staged)
 	if err != nil {
@@ -104,7 +107,7 @@ func (n *generationBuilder) addMart(m schema.Mart, account string, part schema.D
 
 // takePart adds one staged part. The published file stays if its content is the same, unless all parts must be
 // rewritten: its file may be damaged.
-func (n *generationBuilder) takePart(t *schema.Table, account string, info *manifest.File, all bool) (taken bool,
+func (n *derived) takePart(t *schema.Table, account string, info *manifest.File, all bool) (taken bool,
 	err error) {
 	path, acc := manifest.PartPath(t, account, info.Day), n.next.Accounts[account]
 	old := acc.Files[path]

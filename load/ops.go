@@ -14,7 +14,7 @@ import (
 )
 
 // coverageLoad makes ops.day_coverage, which the views use.
-func (n *generationBuilder) coverageLoad() (duck.ReplacePartition, error) {
+func (n *warehouse) coverageLoad() (duck.ReplacePartition, error) {
 	var coverage []schema.DayCoverage
 	for _, name := range n.accounts() {
 		coverage = append(coverage, n.next.Coverage(name)...)
@@ -24,7 +24,7 @@ func (n *generationBuilder) coverageLoad() (duck.ReplacePartition, error) {
 
 // opsLoads makes the rest of schema ops from the manifest and the ledger. Changed files are replaced; runs,
 // steps and unreadable entities are appended, or all read again for a file that is built from nothing.
-func (n *generationBuilder) opsLoads(ctx context.Context) ([]duck.ReplacePartition, error) {
+func (n *warehouse) opsLoads(ctx context.Context) ([]duck.ReplacePartition, error) {
 	var unknown []schema.UnknownField
 	var notes []schema.Note
 	var ledger manifest.LedgerRows
@@ -39,7 +39,7 @@ func (n *generationBuilder) opsLoads(ctx context.Context) ([]duck.ReplacePartiti
 	}
 	// A run that publishes twice has two lines; the later one counts.
 	runs := lastOfEachRun(ledger.Runs)
-	if err := n.addCopies(ctx, runs); err != nil {
+	if err := (&derived{n}).addCopies(ctx, runs); err != nil {
 		return nil, err
 	}
 	var loads []duck.ReplacePartition
@@ -56,7 +56,7 @@ func (n *generationBuilder) opsLoads(ctx context.Context) ([]duck.ReplacePartiti
 }
 
 // filesLoad makes ops.file of the files that differ from those of the base.
-func (n *generationBuilder) filesLoad() (duck.ReplacePartition, error) {
+func (n *warehouse) filesLoad() (duck.ReplacePartition, error) {
 	var files []schema.File
 	var differ []string
 	for name, a := range n.next.Accounts {
@@ -84,7 +84,7 @@ func (n *generationBuilder) filesLoad() (duck.ReplacePartition, error) {
 
 // readLedgers collects the lines that the DuckDB file does not hold yet, and records in the manifest that it will. For
 // other accounts it reads only published lines: they publish the rest themselves.
-func (n *generationBuilder) readLedgers(account string, a *manifest.Account, into *manifest.LedgerRows) error {
+func (n *warehouse) readLedgers(account string, a *manifest.Account, into *manifest.LedgerRows) error {
 	s := n.g.store
 	own := account == s.account
 	paths := slices.Collect(maps.Keys(a.Ledger))

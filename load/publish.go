@@ -15,8 +15,8 @@ import (
 	"spendsync/schema"
 )
 
-// Preview is what a prepared generation will show once it is published: it decides how the run ends and what
-// its record contains.
+// Preview is what a generation will show once it is published: it decides how the run ends and what its record
+// contains.
 type Preview struct {
 	Generation int64
 	Coverage   []schema.DayCoverage // of this account, as of now
@@ -37,120 +37,74 @@ type RunRecord struct {
 	Refused  []schema.RefusedRow // rows of the report that could not be stored
 }
 
-// Prepared is a generation that is built and not published: it lacks the record of its run. No other run
-// publishes before it is committed or closed.
-type Prepared struct {
-	store   *Store
-	n       *generationBuilder
-	now     time.Time // the time that the preview shows
-	preview Preview
-	unlock  func() error // nil: it has ended
-}
-
-// Prepare builds the next generation from the staged files. The published one stays untouched. It returns
-// [durable.ErrLocked] if other accounts' runs hold the store for longer than the wait. The result must be committed or
-// closed.
-func (g *Staged) Prepare(ctx context.Context, c Contents) (*Prepared, error) {
-	unlock, err := g.store.lockStore(ctx)
-	if err != nil {
-		return nil, err
-	}
-	p := &Prepared{store: g.store, unlock: unlock}
-	if err := p.prepare(ctx, g, c); err != nil {
-		return nil, errors.Join(err, p.Close())
-	}
-	return p, nil
-}
-
-func (p *Prepared) prepare(ctx context.Context, g *Staged, c Contents) (err error) {
-	s := p.store
-	// A publisher that died may have left its commit to the next.
-	if err := s.place().End(); err != nil {
-		return err
-	}
-	base, head, err := g.begin()
-	if err != nil {
-		return err
-	}
-	n := &generationBuilder{g: g, base: base, files: &filing{g: g}, repair: c.Repair, fromNothing: c.Repair}
-	if n.everyAccount = g.needsEveryAccount(base, head, c.Repair); n.everyAccount {
-		if err := base.Load(s.opts.disk, s.dir, base.AccountNames()...); err != nil {
+// Publish builds the next generation from the staged files and publishes it, all or none. The published one stays
+// untouched until then. recordOf makes the record of the run, of what the generation will show. Publish returns
+// [durable.ErrLocked] if other accounts' runs hold the store for longer than the wait.
+//
+// After an error the old generation is still published, and the staged files may be published again; or, if the commit
+// had started, the new one will be published as soon as the store is opened again.
+func (g *Staged) Publish(ctx context.Context, c Contents, recordOf func(Preview) RunRecord) (_ *manifest.Manifest,
+	err error) {
+	err = g.store.whileLocked(ctx, func() (err error) {
+		n, err := g.next(c)
+		if err != nil {
 			return err
 		}
-	}
-	change, err := g.contribute(base, n.files, c)
+		w := &warehouse{generation: n, fromNothing: c.Repair}
+		defer func() { err = errors.Join(err, w.drop()) }()
+		if w.updates, err = updatesOf(g, n.base, n.next, n.files); err != nil {
+			return err
+		}
+		viewErrors, err := w.build(ctx)
+		if err != nil {
+			return err
+		}
+		now := g.store.opts.Now()
+		if err := n.addLedger(recordOf(n.preview(now, viewErrors)), now); err != nil {
+			return err
+		}
+		if err := w.finish(ctx); err != nil {
+			return err
+		}
+		return n.commit(ctx)
+	})
 	if err != nil {
-		return err
-	}
-	n.next = manifest.Next(base, head, s.account, change)
-	n.acc = n.next.Accounts[s.account]
-	if n.updates, err = g.update(base, n.next, n.files); err != nil {
-		return err
-	}
-	p.n = n
-	if err := n.upgradeFiles(); err != nil {
-		return err
-	}
-	viewErrors, err := n.buildWarehouse(ctx)
-	if err != nil {
-		return err
-	}
-	p.now = s.opts.Now()
-	p.preview = Preview{
-		Generation: n.next.Generation, Coverage: n.acc.Coverage(s.account, p.now),
-		NewlyLost: n.acc.NewlyLost(s.account, p.now), Restatements: g.restatements(), ViewErrors: viewErrors,
-	}
-	return nil
-}
-
-// Preview is what the generation will show.
-func (p *Prepared) Preview() Preview { return p.preview }
-
-// Commit adds the run's record and publishes the generation, all or none. After an error the old generation is still
-// published, or, if the commit had started, the new one will be as soon as the store is opened again. In both cases
-// the preparation has ended.
-func (p *Prepared) Commit(ctx context.Context, r RunRecord) (*manifest.Manifest, error) {
-	err := p.publish(ctx, r)
-	if err != nil && p.n.g.committing {
-		err = fmt.Errorf("its commit had begun, and the next start ends it: %w", err)
-	}
-	if err := errors.Join(err, p.Close()); err != nil {
 		return nil, err
 	}
-	p.store.base = p.n.next
-	return p.n.next, nil
+	return g.store.base, nil
 }
 
-func (p *Prepared) publish(ctx context.Context, r RunRecord) error {
-	if err := p.n.addLedger(r, p.now); err != nil {
-		return err
+// next begins the generation with what the run brings.
+func (g *Staged) next(c Contents) (*generation, error) {
+	base, head, err := g.store.begin(g.area.runID)
+	if err != nil {
+		return nil, err
 	}
-	if err := p.n.finishWarehouse(ctx); err != nil {
-		return err
+	n := &generation{g: g, base: base, files: &filing{g: g}, repair: c.Repair}
+	if n.everyAccount = g.store.needsEveryAccount(base, head, c.Repair); n.everyAccount {
+		if err := base.Load(g.store.opts.disk, g.store.dir, base.AccountNames()...); err != nil {
+			return nil, err
+		}
 	}
-	return p.n.commit(ctx)
+	change, err := contribute(g, base, n.files, c)
+	if err != nil {
+		return nil, err
+	}
+	n.next = manifest.Next(base, head, g.store.account, change)
+	return n, n.upgradeFiles()
 }
 
-// Close ends the preparation. Staged files remain, and may be prepared again; a committed generation is
-// published. Closing again does nothing.
-func (p *Prepared) Close() (err error) {
-	if p.unlock == nil {
-		return nil
-	}
-	if p.n != nil {
-		err = p.n.dropWarehouse()
-	}
-	if unlockErr := p.unlock(); unlockErr != nil {
-		// What is published is published; the lock dies with the process.
-		p.store.opts.Log.Warn("the store's lock could not be released", "error", unlockErr)
-	}
-	p.unlock = nil
-	return err
+// preview is what the generation will show at an instant.
+func (n *generation) preview(now time.Time, viewErrors []error) Preview {
+	account := n.g.store.account
+	a := n.next.Accounts[account]
+	return Preview{Generation: n.next.Generation, Coverage: a.Coverage(account, now),
+		NewlyLost: a.NewlyLost(account, now), Restatements: n.g.restatements(), ViewErrors: viewErrors}
 }
 
 // addLedger writes the record of the run. The generation brings a longer ledger file, so the ledger never
 // mentions an unpublished generation.
-func (n *generationBuilder) addLedger(r RunRecord, now time.Time) error {
+func (n *generation) addLedger(r RunRecord, now time.Time) error {
 	s := n.g.store
 	lines, err := manifest.EncodeLedger(manifest.LedgerRows{Runs: []schema.Run{r.Run}, Steps: r.Steps,
 		Entities: r.Entities, Refused: r.Refused})
@@ -170,7 +124,7 @@ func (n *generationBuilder) addLedger(r RunRecord, now time.Time) error {
 }
 
 // commit makes the generation durable and published.
-func (n *generationBuilder) commit(ctx context.Context) error {
+func (n *generation) commit(ctx context.Context) error {
 	if err := n.writeManifest(); err != nil {
 		return err
 	}
@@ -187,12 +141,19 @@ func (n *generationBuilder) commit(ctx context.Context) error {
 	if n.base != nil {
 		r.Base = n.base.Generation
 	}
-	return n.writeCommit(r)
+	if err := n.writeCommit(r); err != nil {
+		if n.g.committing {
+			err = fmt.Errorf("its commit had begun, and the next start ends it: %w", err)
+		}
+		return err
+	}
+	n.g.store.base = n.next
+	return nil
 }
 
 // writeManifest stages the manifest: the account files that differ, and last the root that names
 // them. The account files that it no longer names go after the commit.
-func (n *generationBuilder) writeManifest() error {
+func (n *generation) writeManifest() error {
 	s := n.g.store
 	e, err := n.next.Encode()
 	if err != nil {
@@ -212,7 +173,7 @@ func (n *generationBuilder) writeManifest() error {
 }
 
 // writeCommit publishes the staged files, all or none.
-func (n *generationBuilder) writeCommit(r commit.Record) error {
+func (n *generation) writeCommit(r commit.Record) error {
 	s := n.g.store
 	return s.place().Write(r, s.base, func() error {
 		if err := n.fence(r); err != nil {
@@ -225,7 +186,7 @@ func (n *generationBuilder) writeCommit(r commit.Record) error {
 
 // fence checks at the last moment that the base is still the published generation. While the lock is held it
 // is; on a volume that does not honor locks, two runs may have come this far.
-func (n *generationBuilder) fence(r commit.Record) error {
+func (n *generation) fence(r commit.Record) error {
 	s := n.g.store
 	other, err := s.opts.disk.Exists(filepath.Join(s.dir, manifest.CommitName))
 	if err != nil {

@@ -35,14 +35,15 @@ func (s *Store) Reset(ctx context.Context, runID string) (r Reset, err error) {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, g.Discard()) }()
-	unlock, err := s.lockStore(ctx)
-	if err != nil {
-		return r, err
-	}
-	defer func() { err = errors.Join(err, unlock()) }()
-	if err := s.place().End(); err != nil {
-		return r, err
-	}
+	err = s.whileLocked(ctx, func() (err error) {
+		r, err = g.reset(ctx)
+		return err
+	})
+	return r, err
+}
+
+func (g *Staged) reset(ctx context.Context) (r Reset, err error) {
+	s := g.store
 	n, err := g.without()
 	if err != nil {
 		return r, err
@@ -57,34 +58,30 @@ func (s *Store) Reset(ctx context.Context, runID string) (r Reset, err error) {
 	if r.Files, err = n.moveAside(ctx, r.Aside); err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, n.dropWarehouse()) }()
-	viewErrors, err := n.buildWarehouse(ctx)
+	w := &warehouse{generation: n, fromNothing: true}
+	defer func() { err = errors.Join(err, w.drop()) }()
+	viewErrors, err := w.build(ctx)
 	if err != nil {
 		return r, err
 	}
 	for _, err := range viewErrors {
 		s.opts.Log.Warn("a view could not be made; the next run tries again", "error", err)
 	}
-	if err := n.finishWarehouse(ctx); err != nil {
+	if err := w.finish(ctx); err != nil {
 		return r, err
 	}
 	gone := slices.Clone(n.files.removes)
 	if err := n.commit(ctx); err != nil {
-		if g.committing {
-			err = fmt.Errorf("its commit had begun, and the next start ends it: %w", err)
-		}
 		return r, err
 	}
-	s.base = n.next
 	s.removeEmptyFolders(gone)
 	return r, nil
 }
 
-// without returns the generation after the published one that lacks the account. Its DuckDB
-// file is built from nothing.
-func (g *Staged) without() (*generationBuilder, error) {
+// without returns the generation after the published one that lacks the account.
+func (g *Staged) without() (*generation, error) {
 	s := g.store
-	base, head, err := g.begin()
+	base, head, err := s.begin(g.area.runID)
 	if err != nil {
 		return nil, err
 	}
@@ -94,8 +91,7 @@ func (g *Staged) without() (*generationBuilder, error) {
 	if err := base.Load(s.opts.disk, s.dir, base.AccountNames()...); err != nil {
 		return nil, err
 	}
-	n := &generationBuilder{g: g, base: base, next: base.Clone(), files: &filing{g: g}, fromNothing: true,
-		everyAccount: true}
+	n := &generation{g: g, base: base, next: base.Clone(), files: &filing{g: g}, everyAccount: true}
 	head.Warehouse, head.Views = base.Warehouse, base.Views
 	n.next.Head = head
 	n.next.Drop(s.account)
@@ -104,7 +100,7 @@ func (g *Staged) without() (*generationBuilder, error) {
 
 // moveAside lets a copy of every file of the account take its place below a folder, and the
 // file itself go. The published generation stays whole until the next one has been published.
-func (n *generationBuilder) moveAside(ctx context.Context, folder string) (files int, err error) {
+func (n *generation) moveAside(ctx context.Context, folder string) (files int, err error) {
 	s := n.g.store
 	found, err := manifest.FilesIn(s.opts.disk, s.dir, s.account)
 	if err != nil {

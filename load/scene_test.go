@@ -163,16 +163,14 @@ func (r sceneRun) publish(ctx context.Context, g *Staged) (*manifest.Manifest, e
 	return m, err
 }
 
-// publish prepares the staged files and commits them with the record of a run.
-func publish(ctx context.Context, g *Staged, c Contents, record RunRecord) (*manifest.Manifest, Preview, error) {
-	p, err := g.Prepare(ctx, c)
-	if err != nil {
-		return nil, Preview{}, err
-	}
-	defer p.Close()
-	record.Run.Generation = p.Preview().Generation
-	m, err := p.Commit(ctx, record)
-	return m, p.Preview(), err
+// publish publishes the staged files with the record of a run.
+func publish(ctx context.Context, g *Staged, c Contents, record RunRecord) (m *manifest.Manifest, is Preview,
+	err error) {
+	m, err = g.Publish(ctx, c, func(shows Preview) RunRecord {
+		is, record.Run.Generation = shows, shows.Generation
+		return record
+	})
+	return m, is, err
 }
 
 func (r sceneRun) stage(ctx context.Context, s *Store, g *Staged) error {

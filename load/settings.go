@@ -113,6 +113,3 @@ func (s *Store) BidsRead() history.Confirmations { return s.Account().Confirmati
 
 // PutBidsRead stages when each campaign's bids could last be read.
 func (p *Part) PutBidsRead(m history.Confirmations) { p.Confirmations[bidsRead] = m }
-
-// PinAccount stages the account that the key acts on; empty: unchanged.
-func (g *Staged) PinAccount(account string) { g.pinned = account }

@@ -24,13 +24,13 @@ type Staged struct {
 
 	// Settings are the settings and the account; without them, the report is published alone.
 	Settings Part
+	Pinned   string // the account that the key acts on; empty: unchanged
 
 	mu      sync.Mutex
 	days    map[schema.Date]*stagedDay
 	tracker Part // the days of the operator's tracker that differ from the stored ones
 	// trackerChanges are the days of seeing of the differences between these days and the stored ones, by private file.
 	trackerChanges []schema.Date
-	pinned         string
 
 	// committing is set before the commit record may have reached its place: from
 	// then on the staged files may belong to the published generation, and only

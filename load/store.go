@@ -92,12 +92,7 @@ func (s *Store) recover(ctx context.Context) error {
 	if committing {
 		// Another account's run may be committing right now; then we wait for its lock, and its record no longer
 		// exists when we get it.
-		unlock, err := s.lockStore(ctx)
-		if err != nil {
-			return err
-		}
-		err = s.place().End()
-		if err = errors.Join(err, unlock()); err != nil {
+		if err := s.whileLocked(ctx, func() error { return nil }); err != nil {
 			return err
 		}
 	}
@@ -157,21 +152,15 @@ func (s *Store) place() commit.Place { return s.opts.place(s.dir) }
 
 // lookAgain repeats the comparison while no other run publishes.
 func (s *Store) lookAgain(ctx context.Context) (newer manifest.NewerPart, files map[string]int64, err error) {
-	unlock, err := s.lockStore(ctx)
-	if err != nil {
-		return newer, nil, err
-	}
-	defer func() { err = errors.Join(err, unlock()) }()
-	if err = s.place().End(); err != nil {
-		return newer, nil, err
-	}
-	if s.base, err = s.published(s.base); err != nil {
-		return newer, nil, err
-	}
-	if files, err = s.files(); err != nil {
-		return newer, nil, err
-	}
-	newer, err = s.newest(ctx, files)
+	err = s.whileLocked(ctx, func() (err error) {
+		if s.base, err = s.published(s.base); err != nil {
+			return err
+		}
+		if files, err = s.files(); err == nil {
+			newer, err = s.newest(ctx, files)
+		}
+		return err
+	})
 	return newer, files, err
 }
 
@@ -188,9 +177,21 @@ func (s *Store) newest(ctx context.Context, files map[string]int64) (manifest.Ne
 	return newerDuckDB(ctx, s.base, s.dir, s.opts.DuckDB)
 }
 
-// lockStore waits for the lock that covers building the DuckDB file and the commit. All accounts share it.
-func (s *Store) lockStore(ctx context.Context) (unlock func() error, err error) {
-	return lockStore(s.opts.disk, ctx, s.dir, s.opts.LockWait)
+// whileLocked waits for the lock that covers building the DuckDB file and the commit, which all accounts share. It ends
+// the commit of a publisher that died, and does the work.
+func (s *Store) whileLocked(ctx context.Context, work func() error) error {
+	unlock, err := lockStore(s.opts.disk, ctx, s.dir, s.opts.LockWait)
+	if err != nil {
+		return err
+	}
+	if err = s.place().End(); err == nil {
+		err = work()
+	}
+	if unlockErr := unlock(); unlockErr != nil {
+		// What is published is published; the lock dies with the process.
+		s.opts.Log.Warn("the store's lock could not be released", "error", unlockErr)
+	}
+	return err
 }
 
 // dropDeadStaging removes what earlier runs of this account left. None of them is alive: this run holds the

@@ -651,8 +651,8 @@ func TestPublish_RefusesAnOlderBase(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, manifest.FileName), old, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Prepare(t.Context(), Contents{}); !errors.Is(err, durable.ErrDamaged) {
-		t.Errorf("Prepare = %v, want ErrDamaged", err)
+	if _, _, err := publish(t.Context(), g, Contents{}, RunRecord{}); !errors.Is(err, durable.ErrDamaged) {
+		t.Errorf("Publish = %v, want ErrDamaged", err)
 	}
 }
 
@@ -838,26 +838,28 @@ func TestPrepared_IsPublishedByCommitAlone(t *testing.T) {
 	if err := r.stage(t.Context(), s, g); err != nil {
 		t.Fatal(err)
 	}
-	p, err := g.Prepare(t.Context(), r.contents())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := p.Preview(); got.Generation != st.is.Generation || len(got.ViewErrors) > 0 {
-		t.Errorf("the preview is %+v", got)
-	}
-	if _, err := s.lockStore(t.Context()); !errors.Is(err, durable.ErrLocked) {
-		t.Errorf("another publisher got the store: %v", err)
-	}
-	if err := errors.Join(p.Close(), p.Close()); err != nil {
-		t.Fatal(err)
+	stopped, stop := context.WithCancel(t.Context())
+	_, err = g.Publish(stopped, r.contents(), func(is Preview) RunRecord {
+		if is.Generation != st.is.Generation || len(is.ViewErrors) > 0 {
+			t.Errorf("the preview is %+v", is)
+		}
+		err := s.whileLocked(t.Context(), func() error { return nil })
+		if !errors.Is(err, durable.ErrLocked) {
+			t.Errorf("another publisher got the store: %v", err)
+		}
+		stop()
+		return r.record()
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("stopped before its commit: %v", err)
 	}
 	if got := whole(t, dir); got != contentOf(t, st.was) {
-		t.Errorf("what was only prepared shows in the store:\n%s", got)
+		t.Errorf("what was not committed shows in the store:\n%s", got)
 	}
 	if _, err := r.publish(t.Context(), g); err != nil {
 		t.Fatal(err)
 	}
 	if got := whole(t, dir); got != contentOf(t, st.is) {
-		t.Errorf("prepared again and committed, the store has\n%s\nwant\n%s", got, contentOf(t, st.is))
+		t.Errorf("published again, the store has\n%s\nwant\n%s", got, contentOf(t, st.is))
 	}
 }

@@ -15,8 +15,8 @@ import (
 )
 
 // StoredTracker returns the stored rows of a day of the tracker's exports, in key order. A damaged day has none.
-func (g *Staged) StoredTracker(day schema.Date) (rows []schema.TrackerDay, err error) {
-	s, t := g.store, schema.TrackerDaily
+func (s *Store) StoredTracker(day schema.Date) (rows []schema.TrackerDay, err error) {
+	t := schema.TrackerDaily
 	path := manifest.PartPath(t.Table, s.account, day)
 	info := s.Account().Files[path]
 	if info == nil {

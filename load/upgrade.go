@@ -15,7 +15,7 @@ import (
 // upgradeFiles writes again every Parquet file of a table that has changed since the version of the base, of every
 // account: a folder has files of one schema, since readers of several files refuse others or drop columns. It removes
 // the replies of the settings that version 10 kept.
-func (n *generationBuilder) upgradeFiles() error {
+func (n *generation) upgradeFiles() error {
 	if n.base == nil || n.base.SchemaVersion == schema.Version {
 		return nil
 	}
@@ -40,7 +40,7 @@ func (n *generationBuilder) upgradeFiles() error {
 }
 
 // upgradeFile writes one file again, unless this run has written it.
-func (n *generationBuilder) upgradeFile(account, path string, t *schema.Table) error {
+func (n *generation) upgradeFile(account, path string, t *schema.Table) error {
 	disk, a := n.g.store.opts.disk, n.next.Accounts[account]
 	dir, name := n.files.whereIs(path)
 	full, was := filepath.Join(dir, name), a.Files[path]

@@ -16,11 +16,33 @@ import (
 	"spendsync/schema"
 )
 
-// buildWarehouse builds the DuckDB file of the generation, except the run's rows in schema ops, and the marts from its
+// warehouse is the DuckDB file of a generation in the making.
+type warehouse struct {
+	*generation
+	updates // if the base's file is carried forward
+
+	w           *duck.Warehouse // while the file is built
+	fromNothing bool            // it does not carry the base's forward
+	fullMemory  bool            // DuckDB takes all the memory that it may have at once
+	newViews    bool            // whether the views differ from the base's
+	restoreGC   func()          // nil: the garbage collector works as it always does
+}
+
+// updates are what the DuckDB file of the base needs to become that of the generation.
+type updates struct {
+	loads        []duck.ReplacePartition // of the tables of main
+	amends       []duck.Amend
+	changed      map[schema.Date]bool
+	dead         int64 // rows of the file that others replace
+	replacedRows int64 // rows of the days that are replaced
+	versions     int64 // rows of the tables of versions that are loaded whole
+}
+
+// build builds the DuckDB file of the generation, except the run's rows in schema ops, and the marts from its
 // views. It carries the published file forward if that is intact, and otherwise builds one from nothing.
-func (n *generationBuilder) buildWarehouse(ctx context.Context) (viewErrors []error, err error) {
+func (n *warehouse) build(ctx context.Context) (viewErrors []error, err error) {
 	for {
-		viewErrors, err = n.loadWarehouse(ctx)
+		viewErrors, err = n.open(ctx)
 		switch {
 		case errors.Is(err, duck.ErrOtherRows) && !n.fromNothing:
 			n.g.store.opts.Log.Warn("warehouse.duckdb has not the rows that were published; it is built again from "+
@@ -40,7 +62,7 @@ func (n *generationBuilder) buildWarehouse(ctx context.Context) (viewErrors []er
 		}
 		break
 	}
-	more, err := n.addMarts(ctx, n.w)
+	more, err := (&derived{n}).addMarts(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -50,8 +72,8 @@ func (n *generationBuilder) buildWarehouse(ctx context.Context) (viewErrors []er
 	return viewErrors, nil
 }
 
-// loadWarehouse opens the DuckDB file with the rows and the views of the generation.
-func (n *generationBuilder) loadWarehouse(ctx context.Context) (viewErrors []error, err error) {
+// open opens the DuckDB file with the rows and the views of the generation.
+func (n *warehouse) open(ctx context.Context) (viewErrors []error, err error) {
 	s := n.g.store
 	path := n.g.area.path(duck.FileName)
 	if !n.fromNothing {
@@ -101,7 +123,7 @@ func (n *generationBuilder) loadWarehouse(ctx context.Context) (viewErrors []err
 // storeViews answers the stored views, of each account whose answer may have changed: they
 // follow from the days that are known whole, and from the thresholds. The viewErrors are of
 // those that could not answer.
-func (n *generationBuilder) storeViews(ctx context.Context) (viewErrors []error, err error) {
+func (n *warehouse) storeViews(ctx context.Context) (viewErrors []error, err error) {
 	for _, account := range n.accounts() {
 		spans, delta := n.affectedSpans(account), n.changedRows(account)
 		for _, v := range n.g.store.opts.DuckDB.Views {
@@ -122,7 +144,7 @@ func (n *generationBuilder) storeViews(ctx context.Context) (viewErrors []error,
 }
 
 // affectedSpans returns the days of an account whose rows in stored views may differ from those before.
-func (n *generationBuilder) affectedSpans(account string) []manifest.DaySpan {
+func (n *warehouse) affectedSpans(account string) []manifest.DaySpan {
 	a := n.next.Accounts[account]
 	if n.fromNothing || n.everythingIsAffected(account) {
 		return a.Spans(a.DayList())
@@ -133,7 +155,7 @@ func (n *generationBuilder) affectedSpans(account string) []manifest.DaySpan {
 
 // changedRows returns the rows that changed in an account's whole days, if they are few and all that changed; else
 // nil.
-func (n *generationBuilder) changedRows(account string) *duck.Delta {
+func (n *warehouse) changedRows(account string) *duck.Delta {
 	if n.fromNothing || n.everythingIsAffected(account) || account != n.g.store.account {
 		return nil
 	}
@@ -151,12 +173,12 @@ func (n *generationBuilder) changedRows(account string) *duck.Delta {
 			delta.Deleted = append(delta.Deleted, day.stale)
 		}
 	}
-	delta.Inserted = duck.DaysSQL(account, "report_date", days) + " AND " + n.g.ownRows()
+	delta.Inserted = duck.DaysSQL(account, "report_date", days) + " AND " + n.g.area.ownRows()
 	return delta
 }
 
 // engine is what DuckDB may use to build the file.
-func (n *generationBuilder) engine() duck.Options {
+func (n *warehouse) engine() duck.Options {
 	o := n.g.store.opts.DuckDB
 	if n.fullMemory {
 		o.FirstMemory = ""
@@ -178,9 +200,9 @@ func (n *generationBuilder) engine() duck.Options {
 	return o
 }
 
-// finishWarehouse adds schema ops to the DuckDB file, closes it, verifies it, and adds it to
+// finish adds schema ops to the DuckDB file, closes it, verifies it, and adds it to
 // the manifest.
-func (n *generationBuilder) finishWarehouse(ctx context.Context) error {
+func (n *warehouse) finish(ctx context.Context) error {
 	s := n.g.store
 	ops, err := n.opsLoads(ctx)
 	if err != nil {
@@ -199,7 +221,7 @@ func (n *generationBuilder) finishWarehouse(ctx context.Context) error {
 	if err := check.file(ctx, n.w); err != nil {
 		return fmt.Errorf("the new warehouse.duckdb is not published: %w", err)
 	}
-	if err := n.dropWarehouse(); err != nil {
+	if err := n.drop(); err != nil {
 		return err
 	}
 	path := n.g.area.path(duck.FileName)
@@ -219,8 +241,8 @@ func (n *generationBuilder) finishWarehouse(ctx context.Context) error {
 	return nil
 }
 
-// dropWarehouse ends the engine that builds the DuckDB file, if there is one.
-func (n *generationBuilder) dropWarehouse() (err error) {
+// drop ends the engine that builds the DuckDB file, if there is one.
+func (n *warehouse) drop() (err error) {
 	if n.w != nil {
 		err = n.w.Stop(nil)
 		n.w = nil
@@ -240,11 +262,11 @@ const smallRows = 100_000
 const fewRows = 500_000
 
 // isSmall reports whether the generation has so few rows.
-func (n *generationBuilder) isSmall() bool { return n.next.Rows() < smallRows }
+func (n *warehouse) isSmall() bool { return n.next.Rows() < smallRows }
 
 // carryForward copies the published DuckDB file into the staging area. It reports false if the file is missing,
 // changed since it was published, of an older schema, or has grown too much.
-func (n *generationBuilder) carryForward(ctx context.Context, path string) (bool, error) {
+func (n *warehouse) carryForward(ctx context.Context, path string) (bool, error) {
 	s := n.g.store
 	if n.base == nil {
 		return false, nil
@@ -269,7 +291,7 @@ func (n *generationBuilder) carryForward(ctx context.Context, path string) (bool
 
 // refuseNewerDuckDB refuses to replace the DuckDB file of a later generation: it may be the only part of the store that
 // knows what was published since.
-func (n *generationBuilder) refuseNewerDuckDB(ctx context.Context) error {
+func (n *warehouse) refuseNewerDuckDB(ctx context.Context) error {
 	s := n.g.store
 	sha, _, err := s.opts.disk.HashFile(filepath.Join(s.dir, duck.FileName))
 	if n.base == nil || errors.Is(err, os.ErrNotExist) || err == nil && sha == n.base.Warehouse.SHA256 {
@@ -287,7 +309,7 @@ func (n *generationBuilder) refuseNewerDuckDB(ctx context.Context) error {
 
 // allLoads fill an empty DuckDB file with every file of the generation. A file whose content has changed is refused:
 // DuckDB would read many damaged files without an error. The error names every such file.
-func (n *generationBuilder) allLoads() ([]duck.ReplacePartition, error) {
+func (n *warehouse) allLoads() ([]duck.ReplacePartition, error) {
 	files := map[string][]string{}
 	var damages []error
 	for _, name := range n.next.AccountNames() {

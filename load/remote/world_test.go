@@ -80,7 +80,7 @@ func (s *store) tryPublish(ctx context.Context, cents []int64) (err error) {
 		return err
 	}
 	defer g.Discard()
-	g.PinAccount(s.pinned)
+	g.Pinned = s.pinned
 	for i, c := range cents {
 		day := schema.DateOf(s.now) - 1 - schema.Date(i)
 		rows := &schema.SpendRows{}
@@ -98,13 +98,11 @@ func (s *store) tryPublish(ctx context.Context, cents []int64) (err error) {
 			return err
 		}
 	}
-	p, err := g.Prepare(ctx, load.Contents{Since: schema.DateOf(s.now) - 30})
-	if err != nil {
-		return err
-	}
-	defer p.Close()
-	_, err = p.Commit(ctx, load.RunRecord{Run: schema.Run{AccountID: "acme", Command: "sync", StartedAt: seen,
-		FinishedAt: seen, Generation: p.Preview().Generation, Published: true, RunID: run}})
+	since := schema.DateOf(s.now) - 30
+	_, err = g.Publish(ctx, load.Contents{Since: since}, func(is load.Preview) load.RunRecord {
+		return load.RunRecord{Run: schema.Run{AccountID: "acme", Command: "sync", StartedAt: seen, FinishedAt: seen,
+			Generation: is.Generation, Published: true, RunID: run}}
+	})
 	return err
 }
 

@@ -39,15 +39,14 @@ func (j Job) Accept(
 		return nil, err
 	}
 	defer staged.Discard()
-	prepared, err := staged.Prepare(ctx, load.Contents{Since: ReachFrom(start), Notes: notes})
+	var row schema.Run
+	contents := load.Contents{Since: ReachFrom(start), Notes: notes}
+	_, err = staged.Publish(ctx, contents, func(o load.Preview) load.RunRecord {
+		row = endOf(j, "accept", start, exit.OK, fmt.Sprintf("published generation %d: %s", o.Generation, text))
+		row.Published, row.Generation = true, o.Generation
+		return load.RunRecord{Run: row}
+	})
 	if err != nil {
-		return nil, err
-	}
-	defer prepared.Close()
-	o := prepared.Preview()
-	row := endOf(j, "accept", start, exit.OK, fmt.Sprintf("published generation %d: %s", o.Generation, text))
-	row.Published, row.Generation = true, o.Generation
-	if _, err := prepared.Commit(ctx, load.RunRecord{Run: row}); err != nil {
 		return nil, err
 	}
 	return &Result{Run: row}, nil

@@ -417,13 +417,10 @@ func TestProveDay(t *testing.T) {
 // commit publishes what is staged.
 func (d *dayTest) commit(t *testing.T) {
 	t.Helper()
-	prepared, err := d.s.staged.Prepare(t.Context(), load.Contents{Since: d.day})
-	if err == nil {
-		defer prepared.Close()
-		run := schema.Run{AccountID: "acme", RunID: d.s.RunID, Published: true, StartedAt: schema.InstantOf(worldNow),
-			Generation: prepared.Preview().Generation}
-		_, err = prepared.Commit(t.Context(), load.RunRecord{Run: run})
-	}
+	_, err := d.s.staged.Publish(t.Context(), load.Contents{Since: d.day}, func(is load.Preview) load.RunRecord {
+		return load.RunRecord{Run: schema.Run{AccountID: "acme", RunID: d.s.RunID, Published: true,
+			StartedAt: schema.InstantOf(worldNow), Generation: is.Generation}}
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -171,7 +171,7 @@ func (r *run) stageTracker(ctx context.Context, own *payouts.Own) (changed int, 
 		if err != nil {
 			return changed, err
 		}
-		stored, err := r.s.staged.StoredTracker(d.Day)
+		stored, err := r.s.store.StoredTracker(d.Day)
 		if err != nil {
 			return changed, err
 		}

@@ -110,28 +110,15 @@ func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
 	}
 	r.weighNotes()
 	// A signal ends the reading at once, and the publication only after the grace.
-	prepared, err := r.s.staged.Prepare(ctx, load.Contents{
+	_, err = r.s.staged.Publish(ctx, load.Contents{
 		Since: r.since(), Unknown: unknown, Asked: true, Ask: r.ask, Notes: r.notes,
 		Reach: r.reach, Own: &r.own,
+	}, func(is load.Preview) load.RunRecord {
+		record := r.recordOf(is)
+		row = record.Run
+		return record
 	})
 	if err != nil {
-		return row, err
-	}
-	defer prepared.Close()
-	r.preview = prepared.Preview()
-	r.preview.Restatements += r.restatements
-	r.preview.NewlyLost = slices.DeleteFunc(slices.Clone(r.preview.NewlyLost), func(d schema.Date) bool {
-		return slices.Contains(r.waiting, d)
-	})
-	row = r.publishedRow(r.preview)
-	record := load.RunRecord{Run: row, Refused: r.refused}
-	if r.published == 0 {
-		record.Steps = r.steps
-		if r.settings != nil && r.settingsErr == nil {
-			record.Entities = r.settings.lines
-		}
-	}
-	if _, err = prepared.Commit(ctx, record); err != nil {
 		return row, err
 	}
 	if r.published++; r.published == 1 {
@@ -139,6 +126,23 @@ func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
 	}
 	r.refused, r.restatements = nil, r.preview.Restatements
 	return row, nil
+}
+
+// recordOf is the record of the run, of a generation that shows this.
+func (r *run) recordOf(is load.Preview) load.RunRecord {
+	r.preview = is
+	r.preview.Restatements += r.restatements
+	r.preview.NewlyLost = slices.DeleteFunc(slices.Clone(is.NewlyLost), func(d schema.Date) bool {
+		return slices.Contains(r.waiting, d)
+	})
+	record := load.RunRecord{Run: r.publishedRow(r.preview), Refused: r.refused}
+	if r.published == 0 {
+		record.Steps = r.steps
+		if r.settings != nil && r.settingsErr == nil {
+			record.Entities = r.settings.lines
+		}
+	}
+	return record
 }
 
 // publishedRow returns the run's line in the ledger as of its publication.

@@ -81,13 +81,13 @@ func (j Job) repair(ctx context.Context, command string, work func(*offlineRun) 
 	if err := work(m); err != nil {
 		return nil, err
 	}
-	prepared, err := m.staged.Prepare(ctx, load.Contents{Since: ReachFrom(m.start), Repair: true})
+	var row schema.Run
+	_, err = m.staged.Publish(ctx, load.Contents{Since: ReachFrom(m.start), Repair: true},
+		func(o load.Preview) load.RunRecord {
+			row = m.row(o)
+			return load.RunRecord{Run: row}
+		})
 	if err != nil {
-		return nil, err
-	}
-	defer prepared.Close()
-	row := m.row(prepared.Preview())
-	if _, err := prepared.Commit(ctx, load.RunRecord{Run: row}); err != nil {
 		return nil, err
 	}
 	for _, day := range m.released {

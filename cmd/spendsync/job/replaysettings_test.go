@@ -42,13 +42,11 @@ func (w *quirkWorld) rewrite(do func(*load.Store, *load.Staged)) {
 		w.t.Fatal(err)
 	}
 	do(store, staged)
-	prepared, err := staged.Prepare(w.t.Context(), load.Contents{})
+	_, err = staged.Publish(w.t.Context(), load.Contents{}, func(is load.Preview) load.RunRecord {
+		return load.RunRecord{Run: schema.Run{AccountID: "acme", Command: "sync", Published: true, RunID: j.RunID,
+			StartedAt: schema.InstantOf(w.service.Now()), Generation: is.Generation}}
+	})
 	if err != nil {
-		w.t.Fatal(err)
-	}
-	run := schema.Run{AccountID: "acme", Command: "sync", Published: true, RunID: j.RunID,
-		StartedAt: schema.InstantOf(w.service.Now()), Generation: prepared.Preview().Generation}
-	if _, err := prepared.Commit(w.t.Context(), load.RunRecord{Run: run}); err != nil {
 		w.t.Fatal(err)
 	}
 }

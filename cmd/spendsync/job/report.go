@@ -214,7 +214,7 @@ func (r *prover) addProofs(p *reportProof, days, left []reply, again error) {
 	listed := r.key.listed()
 	isKey := r.key.problem() == nil && p.listErr == nil && again == nil
 	if name := r.key.who.account; isKey && name != "" {
-		r.s.staged.PinAccount(name)
+		r.s.staged.Pinned = name
 		p.proofs = append(p.proofs, "/v1/me names account "+name)
 	}
 	byKey := slices.IndexFunc(listed, func(id string) bool { _, is := r.key.stored[id]; return is })
