@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -322,6 +323,57 @@ func TestFalse_OneEmptyAnswerProvesNoDay(t *testing.T) {
 		t.Errorf("%s days are known to be empty", got)
 	}
 	w.checkTruth()
+}
+
+// TestFalse_ARowThatMovesIsNoPart: rows of today move between two pages while it is read, so that one comes twice and
+// another one not at all, as many as stated; and a renamed campaign has a row of each name. A row that came again counts
+// once, and rows of different names add up.
+func TestFalse_ARowThatMovesIsNoPart(t *testing.T) {
+	w := newWorld(t, smallAccount).withoutMarts()
+	w.env["PAGE_SIZE"] = "5"
+	reads, truth := 0, map[string]string{}
+	var mu sync.Mutex
+	w.answers(&theReport{rows: func(_ int, q url.Values, all reportRows) reportRows {
+		if !isOf(w.today(), q) {
+			return all
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		var rows reportRows
+		for _, text := range all {
+			var row map[string]any
+			if err := json.Unmarshal(text, &row); err != nil {
+				t.Error(err)
+			}
+			spend := row["total_spend"].(float64)
+			if rows = append(rows, text); len(rows) == 1 {
+				row["total_spend"], row["campaign_name"] = 1, "Another name"
+				other, _ := json.Marshal(row)
+				rows, spend = append(rows, other), spend+1
+			}
+			truth[fmt.Sprint(row["creative_id"], " ", row["source_id"])] = fmt.Sprintf("%.6f", spend)
+		}
+		if q.Get("page") == "1" {
+			reads++
+		}
+		rows = slices.Concat(rows[:2], rows[2+reads:], rows[2:2+reads]) // of each read others
+		if q.Get("page") == "2" {
+			rows[5] = rows[4]
+		}
+		return rows
+	}})
+	w.must("sync")
+	found := 0
+	for line := range strings.Lines(w.ask("SELECT string_agg(creative_id || ' ' || source_id || '=' || spend, chr(10)) " +
+		"FROM spend_daily WHERE report_date = DATE '" + w.today().String() + "' AND spend > 0")) {
+		key, spend, _ := strings.Cut(strings.TrimSpace(line), "=")
+		if found++; truth[key] != spend {
+			t.Errorf("%s is stored as %s, and is %s", key, spend, truth[key])
+		}
+	}
+	if reads < 3 || found < len(truth)/2 {
+		t.Errorf("%d reads, %d rows of %d", reads, found, len(truth))
+	}
 }
 
 // TestFalse_AnAccountThatRestsIsNotAlarmed: days without rows are proven beside rows of other days, and later by days

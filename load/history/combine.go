@@ -2,6 +2,8 @@ package history
 
 import (
 	"fmt"
+	"iter"
+	"slices"
 
 	"spendsync/schema"
 )
@@ -14,6 +16,7 @@ type Combination string
 const (
 	Apart  Combination = ""       // every key comes once
 	Newest Combination = "newest" // the row that came last stands, for it is the same one
+	Named  Combination = "named"  // of each name the row that came last; those of all names are added up, under the last
 	Added  Combination = "added"  // the numbers are added up, under the last name
 )
 
@@ -36,21 +39,42 @@ func Repeats(rows *schema.SpendRows) (repeats, alike bool) {
 	return repeats, alike
 }
 
-// Renamed reports whether all rows of one key have different names next to each other. The rows are sorted.
-func Renamed(rows *schema.SpendRows) bool {
-	var a, b schema.Spend
-	found := false
-	for i := 1; i < rows.Len(); i++ {
-		if rows.Compare(i-1, i) != 0 {
-			continue
+// Names returns how many rows there are of which either the key or the name differs, and whether rows of one key have
+// different names. The rows are sorted.
+func Names(rows *schema.SpendRows) (n int, differ bool) {
+	for of := range keys(rows) {
+		for i := range of {
+			if !slices.ContainsFunc(of[:i], isNamed(&of[i])) {
+				n++
+			}
 		}
-		rows.Row(i-1, &a)
-		rows.Row(i, &b)
-		if found = true; a.CampaignName == b.CampaignName {
-			return false
+		differ = differ || slices.ContainsFunc(of, func(r schema.Spend) bool { return r.CampaignName != of[0].CampaignName })
+	}
+	return n, differ
+}
+
+func isNamed(r *schema.Spend) func(schema.Spend) bool {
+	return func(other schema.Spend) bool { return r.CampaignName == other.CampaignName }
+}
+
+// keys yields the rows of each key, in the order in which they came. The rows are sorted.
+func keys(rows *schema.SpendRows) iter.Seq[[]schema.Spend] {
+	return func(yield func([]schema.Spend) bool) {
+		var of []schema.Spend
+		for i := range rows.Len() {
+			if i > 0 && rows.Compare(i-1, i) != 0 {
+				if !yield(of) {
+					return
+				}
+				of = of[:0]
+			}
+			of = append(of, schema.Spend{})
+			rows.Row(i, &of[len(of)-1])
+		}
+		if len(of) > 0 {
+			yield(of)
 		}
 	}
-	return found
 }
 
 // Combine returns the rows with every key once. The rows that were handed over are sorted.
@@ -60,25 +84,17 @@ func Combine(rows *schema.SpendRows, how Combination) (*schema.SpendRows, error)
 	}
 	out := &schema.SpendRows{}
 	out.Grow(rows.Len())
-	var row, next schema.Spend
-	for i := range rows.Len() {
-		rows.Row(i, &next)
-		if i == 0 || rows.Compare(i-1, i) != 0 {
-			if i > 0 {
-				out.Append(&row)
+	for of := range keys(rows) {
+		row := of[len(of)-1]
+		for i, more := range of[:len(of)-1] {
+			if how == Newest || how == Named && slices.ContainsFunc(of[i+1:], isNamed(&more)) {
+				continue
 			}
-			row = next
-			continue
-		}
-		if how == Added {
-			if err := addNumbers(&next, &row); err != nil {
+			if err := addNumbers(&row, &more); err != nil {
 				return nil, fmt.Errorf("campaign %q creative %q source %q: %w", row.CampaignID, row.CreativeID,
 					row.SourceID, err)
 			}
 		}
-		row = next
-	}
-	if rows.Len() > 0 {
 		out.Append(&row)
 	}
 	return out, nil

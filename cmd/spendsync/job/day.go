@@ -28,6 +28,7 @@ type dayRead struct {
 	day           *history.Day // nil where the replies are those that are stored
 	sums          history.Sums
 	hash          string
+	named         int64  // rows of which the key or the name differs
 	noSum         string // why there is no sum of the service's
 	likes         int    // other reads with the same rows
 	isSumOfStored bool   // the service's sum is that of the stored rows, and these are others
@@ -110,6 +111,7 @@ func (r *dayReader) together(
 	_, most := all.lost(known)
 	_, isOffline := from.(keptPages)
 	if !isLast || isOffline || all.isOver(day) || all.sums.Rows == 0 || most || len(idsIn(all.lacks)) > 0 ||
+		all.Combined == history.Added || // what counts rows one by one may count one that moved
 		all.mayReplace(day, known) != nil {
 		return false, nil
 	}

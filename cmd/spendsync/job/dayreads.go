@@ -17,7 +17,7 @@ func (read *dayRead) with(before *dayRead) *dayRead {
 	if read == nil {
 		return before
 	}
-	if before == nil || before.rows == nil || read.rows == nil || read.Combined == history.Added {
+	if before == nil || before.rows == nil || read.rows == nil || read.addsUp() {
 		return read
 	}
 	all := *read
@@ -55,7 +55,12 @@ func (read *dayRead) parts() []int {
 // each further read brings some of them.
 func (read *dayRead) isUnordered() bool {
 	return read != nil && read.rows != nil && read.seen.Repeats != "" && read.seen.Moved == "" && read.pages > 1 &&
-		read.seen.Total > read.seen.Distinct && read.Combined != history.Added
+		read.seen.Total > read.seen.Distinct && !read.addsUp()
+}
+
+// addsUp reports whether rows of one key are parts of one row.
+func (read *dayRead) addsUp() bool {
+	return read.Combined == history.Added || read.Combined == history.Named
 }
 
 // combination returns how the rows of one key are one row. Those that lack an ID that told them apart, or that have
@@ -63,11 +68,16 @@ func (read *dayRead) isUnordered() bool {
 // row, as it came last.
 func (read *dayRead) combination() history.Combination {
 	repeats, alike := history.Repeats(read.rows)
-	switch {
-	case !repeats:
+	if !repeats {
 		return history.Apart
-	case len(idsIn(read.lacks)) > 0, history.Renamed(read.rows):
+	}
+	named, differ := history.Names(read.rows)
+	read.named = int64(named)
+	switch {
+	case len(idsIn(read.lacks)) > 0:
 		return history.Added
+	case differ:
+		return history.Named
 	case !alike && read.seen.Total == int64(read.rows.Len())+read.Refused:
 		return history.Added
 	}

@@ -75,7 +75,7 @@ func (read *dayRead) twice() (weight int) {
 	if read.Combined == history.Apart || len(read.reads) > 1 {
 		return 0
 	}
-	if read.Combined == history.Added {
+	if read.addsUp() {
 		weight = 1
 	}
 	isShown := read.RowsTotalState == schema.RowsMatched || read.Control == schema.ControlMatched
@@ -105,8 +105,11 @@ func (read *dayRead) unproven(against []string) string {
 
 // came returns how many rows came, as the service counts them: a row that came again is no other one.
 func (read *dayRead) came() int64 {
-	if read.Combined == history.Newest || read.rows == nil {
+	switch {
+	case read.Combined == history.Newest || read.rows == nil:
 		return read.sums.Rows + read.Refused
+	case read.Combined == history.Named:
+		return read.named + read.Refused
 	}
 	return int64(read.rows.Len()) + read.Refused
 }
