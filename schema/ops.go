@@ -130,8 +130,8 @@ type DayCoverage struct {
 	ControlClicks Null[int64] `col:"control_clicks" id:"15" json:"control_clicks"`
 	// Rows of the day by the service's own count (total_rows), to be compared with rows. NULL: it gave none.
 	RowsTotal Null[int64] `col:"rows_total" id:"16" json:"rows_total"`
-	// matched: as many rows came as the service states; differs: they did not, see rows_total, and other
-	// evidence proves the day; none: the service states no usable count. NULL: not read since this column came.
+	// matched: as many rows, or rows with spend, came as the service states; differs: they did not, see rows_total, and
+	// other evidence proves the day; none: the service states no usable count. NULL: not read since this column came.
 	RowsTotalState Null[string] `col:"rows_total_state" id:"17" json:"rows_total_state"`
 	// Run of the last proven read.
 	RunID Null[string] `col:"_run_id" id:"13" json:"_run_id"`

@@ -326,8 +326,8 @@ func TestFalse_OneEmptyAnswerProvesNoDay(t *testing.T) {
 }
 
 // TestFalse_ARowThatMovesIsNoPart: rows of today move between two pages while it is read, so that one comes twice and
-// another one not at all, as many as stated; and a renamed campaign has a row of each name. A row that came again counts
-// once, and rows of different names add up.
+// another one not at all, as many as stated; and a renamed campaign has a row of each name. A row that came again
+// counts once, and rows of different names add up.
 func TestFalse_ARowThatMovesIsNoPart(t *testing.T) {
 	w := newWorld(t, smallAccount).withoutMarts()
 	w.env["PAGE_SIZE"] = "5"
@@ -364,8 +364,9 @@ func TestFalse_ARowThatMovesIsNoPart(t *testing.T) {
 	}})
 	w.must("sync")
 	found := 0
-	for line := range strings.Lines(w.ask("SELECT string_agg(creative_id || ' ' || source_id || '=' || spend, chr(10)) " +
-		"FROM spend_daily WHERE report_date = DATE '" + w.today().String() + "' AND spend > 0")) {
+	rows := w.ask("SELECT string_agg(creative_id || ' ' || source_id || '=' || spend, chr(10)) FROM spend_daily " +
+		"WHERE report_date = DATE '" + w.today().String() + "' AND spend > 0")
+	for line := range strings.Lines(rows) {
 		key, spend, _ := strings.Cut(strings.TrimSpace(line), "=")
 		if found++; truth[key] != spend {
 			t.Errorf("%s is stored as %s, and is %s", key, spend, truth[key])

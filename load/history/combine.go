@@ -16,7 +16,7 @@ type Combination string
 const (
 	Apart  Combination = ""       // every key comes once
 	Newest Combination = "newest" // the row that came last stands, for it is the same one
-	Named  Combination = "named"  // of each name the row that came last; those of all names are added up, under the last
+	Named  Combination = "named"  // of each name the last row stands; these are added up, under the last name
 	Added  Combination = "added"  // the numbers are added up, under the last name
 )
 
@@ -39,18 +39,35 @@ func Repeats(rows *schema.SpendRows) (repeats, alike bool) {
 	return repeats, alike
 }
 
-// Names returns how many rows there are of which either the key or the name differs, and whether rows of one key have
-// different names. The rows are sorted.
-func Names(rows *schema.SpendRows) (n int, differ bool) {
+// Renamed reports whether rows of one key have different names. The rows are sorted.
+func Renamed(rows *schema.SpendRows) bool {
+	for of := range keys(rows) {
+		if slices.ContainsFunc(of, func(r schema.Spend) bool { return r.CampaignName != of[0].CampaignName }) {
+			return true
+		}
+	}
+	return false
+}
+
+// Count returns how many rows there are that are combined so, and how many of them have spend. The rows are sorted.
+func Count(rows *schema.SpendRows, how Combination) (n, spending int64) {
 	for of := range keys(rows) {
 		for i := range of {
-			if !slices.ContainsFunc(of[:i], isNamed(&of[i])) {
+			if how.stands(of, i) {
 				n++
+				if of[i].Spend > 0 {
+					spending++
+				}
 			}
 		}
-		differ = differ || slices.ContainsFunc(of, func(r schema.Spend) bool { return r.CampaignName != of[0].CampaignName })
 	}
-	return n, differ
+	return n, spending
+}
+
+// stands reports whether no later row of the same key stands for row i.
+func (c Combination) stands(of []schema.Spend, i int) bool {
+	later := of[i+1:]
+	return c == Added || c == Apart || len(later) == 0 || c == Named && !slices.ContainsFunc(later, isNamed(&of[i]))
 }
 
 func isNamed(r *schema.Spend) func(schema.Spend) bool {
@@ -87,7 +104,7 @@ func Combine(rows *schema.SpendRows, how Combination) (*schema.SpendRows, error)
 	for of := range keys(rows) {
 		row := of[len(of)-1]
 		for i, more := range of[:len(of)-1] {
-			if how == Newest || how == Named && slices.ContainsFunc(of[i+1:], isNamed(&more)) {
+			if !how.stands(of, i) {
 				continue
 			}
 			if err := addNumbers(&row, &more); err != nil {

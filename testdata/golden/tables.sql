@@ -587,7 +587,7 @@ COMMENT ON COLUMN "ops"."day_coverage"."days_until_unreachable" IS 'Days left in
 COMMENT ON COLUMN "ops"."day_coverage"."control_spend" IS 'US dollars of the day by the service''s own total, to be compared with spend. NULL: it gave none.';
 COMMENT ON COLUMN "ops"."day_coverage"."control_clicks" IS 'Clicks of the day by the service''s own total, to be compared with clicks. NULL: it gave none.';
 COMMENT ON COLUMN "ops"."day_coverage"."rows_total" IS 'Rows of the day by the service''s own count (total_rows), to be compared with rows. NULL: it gave none.';
-COMMENT ON COLUMN "ops"."day_coverage"."rows_total_state" IS 'matched: as many rows came as the service states; differs: they did not, see rows_total, and other evidence proves the day; none: the service states no usable count. NULL: not read since this column came.';
+COMMENT ON COLUMN "ops"."day_coverage"."rows_total_state" IS 'matched: as many rows, or rows with spend, came as the service states; differs: they did not, see rows_total, and other evidence proves the day; none: the service states no usable count. NULL: not read since this column came.';
 COMMENT ON COLUMN "ops"."day_coverage"."_run_id" IS 'Run of the last proven read.';
 
 CREATE TABLE "ops"."run" (

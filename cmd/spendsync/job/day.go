@@ -28,7 +28,7 @@ type dayRead struct {
 	day           *history.Day // nil where the replies are those that are stored
 	sums          history.Sums
 	hash          string
-	named         int64  // rows of which the key or the name differs
+	count         int64  // of its rows, as the service counts them
 	noSum         string // why there is no sum of the service's
 	likes         int    // other reads with the same rows
 	isSumOfStored bool   // the service's sum is that of the stored rows, and these are others

@@ -68,15 +68,12 @@ func (read *dayRead) addsUp() bool {
 // row, as it came last.
 func (read *dayRead) combination() history.Combination {
 	repeats, alike := history.Repeats(read.rows)
-	if !repeats {
-		return history.Apart
-	}
-	named, differ := history.Names(read.rows)
-	read.named = int64(named)
 	switch {
+	case !repeats:
+		return history.Apart
 	case len(idsIn(read.lacks)) > 0:
 		return history.Added
-	case differ:
+	case history.Renamed(read.rows):
 		return history.Named
 	case !alike && read.seen.Total == int64(read.rows.Len())+read.Refused:
 		return history.Added

@@ -16,18 +16,17 @@ const enough = 2
 
 // weigh decides whether a read is the day: if what speaks for it outweighs what speaks against it by two.
 //
-// One each speaks for it: its pages came to an end; as many rows came as the service states, unless that is none; they
-// add up to the service's own sum; every other read with the same rows, the stored one included. One each speaks
-// against it: another number or sum, a few rows less than are stored, rows of one key that are added up. (A number that
-// leaves rows out, such as those without spend, and did so in the stored day, says nothing.) Two each: a loss, which is
-// rows that did not come though every page states them, more than half of the stored day, or values that could be read;
-// and whatever could make another one useless. An empty answer without proof, and a sum that is still that of the
-// stored rows, outweigh everything.
+// One each speaks for it: its pages came to an end; as many rows, or rows with spend, came as the service states,
+// unless that is none; they add up to the service's own sum; every other read with the same rows, the stored one
+// included. One each speaks against it: another number or sum, a few rows less than are stored, rows of one key that
+// are added up. Two each: a loss, which is rows that did not come though every page states them, more than half of the
+// stored day, or values that could be read; and whatever could make another one useless. An empty answer without
+// proof, and a sum that is still that of the stored rows, outweigh everything.
 func (read *dayRead) weigh(day schema.Date, known *manifest.Day, before []string) error {
 	counted, summed := read.RowsTotalState == schema.RowsMatched, read.Control == schema.ControlMatched
 	differs, seen := read.Control == schema.ControlDiffers, read.seen
 	twice, isAbove := read.twice(), read.RowsTotal.V > read.came()
-	isMiscounted := read.RowsTotalState == schema.RowsDiffer && !read.isCountedAs(known)
+	isMiscounted := read.RowsTotalState == schema.RowsDiffer
 	isEmpty := read.sums.Rows+read.Refused == 0
 	few, most := read.lost(known)
 	read.likes += read.alike(known, before)
@@ -105,25 +104,27 @@ func (read *dayRead) unproven(against []string) string {
 
 // came returns how many rows came, as the service counts them: a row that came again is no other one.
 func (read *dayRead) came() int64 {
-	switch {
-	case read.Combined == history.Newest || read.rows == nil:
+	if read.rows == nil {
 		return read.sums.Rows + read.Refused
-	case read.Combined == history.Named:
-		return read.named + read.Refused
 	}
-	return int64(read.rows.Len()) + read.Refused
+	return read.count + read.Refused
 }
 
-// countRows compares the stated number of rows with those that came.
+// countRows compares the stated number of rows with those that came. Some services state that of the rows with spend.
 func (read *dayRead) countRows() {
 	read.RowsTotal = schema.Null[int64]{V: max(0, read.seen.Total), Valid: read.seen.Total >= 0}
+	read.count = int64(read.rows.Len())
+	if read.Combined != history.Apart {
+		read.count, _ = history.Count(read.rows, read.Combined)
+	}
+	read.RowsTotalState = schema.RowsMatched
 	switch {
 	case !read.RowsTotal.Valid:
 		read.RowsTotalState = schema.RowsNone
 	case read.RowsTotal.V != read.came():
-		read.RowsTotalState = schema.RowsDiffer
-	default:
-		read.RowsTotalState = schema.RowsMatched
+		if _, spending := history.Count(read.rows, read.Combined); read.RowsTotal.V != spending+read.Refused {
+			read.RowsTotalState = schema.RowsDiffer
+		}
 	}
 }
 
@@ -161,12 +162,6 @@ func (read *dayRead) isDamaged(known *manifest.Day) bool {
 		was = known.Refused + known.Unread
 	}
 	return read.Refused+read.Unread > was
-}
-
-// isCountedAs reports whether the service states fewer rows than came, and did so in the stored day.
-func (read *dayRead) isCountedAs(known *manifest.Day) bool {
-	return known != nil && known.RowsTotal.Valid && known.RowsTotal.V < known.Sums.Rows &&
-		read.RowsTotal.V < read.came()
 }
 
 func (read *dayRead) miscounted() string {
