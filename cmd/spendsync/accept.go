@@ -13,7 +13,7 @@ import (
 	"spendsync/load/manifest"
 )
 
-func newAcceptCommand(a *app) *cobra.Command {
+func newAcceptCommand(a *call) *cobra.Command {
 	withdraw := false
 	cmd := &cobra.Command{
 		Use: "accept NOTE", Short: "Accept a difference that 'spendsync status' lists: it ends no run with exit 4",

@@ -33,8 +33,8 @@ const questionFolder = "_SPENDSYNC_QUESTION"
 const questionMemory, beyondEngine = 1 << 30, 1 << 30
 
 // storeOfQuestion returns the folder of the store, if this is the process of a question.
-func (a *app) storeOfQuestion() (dir string, ok bool) {
-	for _, line := range a.environ {
+func (c *call) storeOfQuestion() (dir string, ok bool) {
+	for _, line := range c.environ {
 		if value, found := strings.CutPrefix(line, questionFolder+"="); found {
 			return value, true
 		}
@@ -43,28 +43,28 @@ func (a *app) storeOfQuestion() (dir string, ok bool) {
 }
 
 // asksApart reports whether questions are answered by other processes: not by those themselves, nor in a test.
-func (a *app) asksApart() bool {
-	_, ok := a.storeOfQuestion()
-	return !ok && a.exit != nil
+func (c *call) asksApart() bool {
+	_, ok := c.storeOfQuestion()
+	return !ok && c.apart
 }
 
 // questionOptions are DuckDB's for a question that somebody wrote.
-func (a *app) questionOptions() duck.Options {
-	o := a.loadOptions().DuckDB
-	if memory, ok := bytesOf(o.Memory); a.cfg.DuckDBMemory == "" && (!ok || memory > questionMemory) {
+func (c *call) questionOptions() duck.Options {
+	o := c.loadOptions().DuckDB
+	if memory, ok := bytesOf(o.Memory); c.cfg.DuckDBMemory == "" && (!ok || memory > questionMemory) {
 		o.Memory = fmt.Sprintf("%dMiB", questionMemory>>20)
 	}
 	return o
 }
 
 // runApart runs this program once more, for a question that may take so long.
-func (a *app) runApart(ctx context.Context, dir string, args []string, stdin io.Reader, stdout, stderr io.Writer,
+func (c *call) runApart(ctx context.Context, dir string, args []string, stdin io.Reader, stdout, stderr io.Writer,
 	atMost time.Duration) error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	memory, _ := bytesOf(a.questionOptions().Memory)
+	memory, _ := bytesOf(c.questionOptions().Memory)
 	cmd := exec.Command(program, args...)
 	cmd.Env = append(os.Environ(), questionFolder+"="+dir)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
@@ -88,7 +88,7 @@ func (c *queryCommand) queryApart(ctx context.Context, stdin io.Reader) error {
 	if c.sql != "-" {
 		stdin = nil
 	}
-	err := c.app.runApart(ctx, c.app.cfg.DataDir, os.Args[1:], stdin, c.app.stdout, c.app.stderr, c.timeout)
+	err := c.runApart(ctx, c.cfg.DataDir, os.Args[1:], stdin, c.stdout, c.stderr, c.timeout)
 	var exceeded *bounded.Error
 	var end *exec.ExitError
 	switch {
@@ -102,7 +102,7 @@ func (c *queryCommand) queryApart(ctx context.Context, stdin io.Reader) error {
 }
 
 // askApart answers the questions of an assistant, one after another, each in a process of its own.
-func (a *app) askApart() func(context.Context, string, assistant.Request) (string, error) {
+func (c *call) askApart() func(context.Context, string, assistant.Request) (string, error) {
 	var one sync.Mutex
 	return func(ctx context.Context, dir string, r assistant.Request) (string, error) {
 		one.Lock()
@@ -112,7 +112,7 @@ func (a *app) askApart() func(context.Context, string, assistant.Request) (strin
 			return "", err
 		}
 		var out, said bytes.Buffer
-		err = a.runApart(ctx, dir, append(os.Args[1:], "--answer"), bytes.NewReader(in), &out, &said, assistant.MaxTime)
+		err = c.runApart(ctx, dir, append(os.Args[1:], "--answer"), bytes.NewReader(in), &out, &said, assistant.MaxTime)
 		if err != nil {
 			return "", errors.Join(err, errors.New(said.String()))
 		}

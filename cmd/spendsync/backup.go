@@ -3,14 +3,10 @@ package main
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"os"
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/spendsync/explain"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
 	"spendsync/load/remote"
@@ -25,7 +21,7 @@ const (
 // verifyFrom pulls the whole store of a bucket into a folder below TMPDIR, verifies it there as 'verify'
 // does, and removes it. A backup that passes is reported to Prometheus.
 func (c *verifyCommand) verifyFrom(ctx context.Context, from string) (err error) {
-	b, err := c.app.openBucket(from)
+	b, err := c.openBucket(from)
 	if err != nil {
 		return err
 	}
@@ -34,7 +30,7 @@ func (c *verifyCommand) verifyFrom(ctx context.Context, from string) (err error)
 		return durable.Storage(err)
 	}
 	defer func() { err = errors.Join(err, durable.OS.RemoveTree(dir)) }()
-	o := remote.PullOptions{Dir: dir, All: true, Log: c.app.log, Store: c.app.loadOptions()}
+	o := remote.PullOptions{Dir: dir, All: true, Log: c.log, Store: c.loadOptions()}
 	if _, err := b.Pull(ctx, o); err != nil {
 		return bucketErr(err)
 	}
@@ -50,20 +46,20 @@ func (c *verifyCommand) verifyFrom(ctx context.Context, from string) (err error)
 		return err
 	}
 	c.compareAge(m)
-	if err := c.app.noteBackup(); err != nil {
-		c.app.log.Warn("the verified backup could not be noted beside the store", "error", err)
+	if err := c.noteBackup(); err != nil {
+		c.log.Warn("the verified backup could not be noted beside the store", "error", err)
 	}
 	if err := c.sendBackup(ctx, m); err != nil {
-		c.app.log.Warn("the verified backup could not be reported", "error", err)
+		c.log.Warn("the verified backup could not be reported", "error", err)
 	}
 	return nil
 }
 
 // compareAge warns if the backup is older than the store on this machine.
 func (c *verifyCommand) compareAge(backup *manifest.Manifest) {
-	store, err := manifest.ReadRoot(durable.OS, c.app.cfg.DataDir, nil)
+	store, err := manifest.ReadRoot(durable.OS, c.cfg.DataDir, nil)
 	if err == nil && store.Generation > backup.Generation {
-		c.app.log.Warn("the backup is intact and older than the store: run 'spendsync push'", "backup",
+		c.log.Warn("the backup is intact and older than the store: run 'spendsync push'", "backup",
 			backup.Generation, "of", backup.PublishedAt.String(), "store", store.Generation, "published",
 			store.PublishedAt.String())
 	}
@@ -76,7 +72,7 @@ func (c *verifyCommand) sendBackup(ctx context.Context, m *manifest.Manifest) er
 		g.Set(seconds(m.PublishedAt.Time()))
 		return g
 	}
-	gateway, err := c.app.cfg.Gateway()
+	gateway, err := c.cfg.Gateway()
 	errs := []error{err}
 	var all []prometheus.Collector
 	for _, name := range m.AccountNames() {
@@ -85,13 +81,6 @@ func (c *verifyCommand) sendBackup(ctx context.Context, m *manifest.Manifest) er
 			errs = append(errs, pushMetrics(ctx, gateway, "account", name, gauge(nil)))
 		}
 	}
-	errs = append(errs, c.app.writeMetricsOf("verify", c.app.cfg.DataDir, all))
+	errs = append(errs, c.writeMetricsOf("verify", c.cfg.DataDir, all))
 	return errors.Join(errs...)
-}
-
-// endIncomplete ends a command that did what matters and could not do the rest.
-func (a *app) endIncomplete(happened string) error {
-	happened = phrase.OneLine(happened)
-	a.lastLines(slog.LevelWarn, explain.Sentence(happened, exit.Partial), exit.Partial)
-	return &exit.Outcome{Code: exit.Partial, Happens: happened}
 }

@@ -1,65 +1,132 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"fmt"
+	"os"
 
+	"github.com/spf13/cobra"
+
+	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/spendsync/job"
-	"spendsync/cmd/spendsync/phrase"
+	"spendsync/cmd/internal/files"
+	"spendsync/cmd/spendsync/page"
+	"spendsync/cmd/spendsync/pagedata"
+	"spendsync/extract"
+	"spendsync/load/durable"
+	"spendsync/load/manifest"
 	"spendsync/load/remote"
-	"spendsync/schema"
 )
 
-// beginWith brings an empty data directory to the bucket's generation, so that a run goes on where the last one ended
-// on another volume. A bucket to which nothing has been pushed is the beginning of a store.
-func (a *app) beginWith(ctx context.Context, b *remote.Bucket) error {
-	dir, err := a.cfg.StoreDir()
-	if err != nil || !a.isEmpty(dir) {
-		return err
+// openBucket opens the address that the caller gave, or the configuration has.
+func (c *call) openBucket(url string) (*remote.Bucket, error) {
+	if url == "" {
+		return nil, exit.Usagef("which bucket? Give its URL, such as s3://bucket/prefix, or set %sBUCKET",
+			config.Prefix)
 	}
-	t := &transfer{command: "pull", bucket: b.Address(), dir: dir}
-	done, err := b.Pull(ctx, remote.PullOptions{Dir: dir, All: true, Log: a.log, Store: a.loadOptions()})
-	if errors.Is(err, remote.ErrNothing) {
-		a.log.Info("the bucket is empty: the run begins a new store", "bucket", b.Address())
+	if err := files.CheckNamed(files.OfTheSDKs(os.Getenv), ""); err != nil {
+		return nil, err
+	}
+	certificates, err := files.CABundle(os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	o := c.bucket
+	o.AllowHTTP, o.CABundle = c.cfg.AllowHTTP, certificates
+	b, err := remote.Open(url, o)
+	return b, bucketErr(err)
+}
+
+// bucketErr gives an error of a bucket its exit code.
+func bucketErr(err error) error {
+	for _, k := range []struct{ is, means error }{
+		{remote.ErrAddress, exit.ErrUsage}, {remote.ErrNoGeneration, exit.ErrUsage},
+		{remote.ErrNothing, exit.ErrUsage}, {remote.ErrLacking, exit.ErrUsage},
+		{remote.ErrOlder, durable.ErrNewer}, {remote.ErrOtherHistory, durable.ErrDamaged},
+		{remote.ErrDenied, extract.ErrAuth}, {remote.ErrUnavailable, extract.ErrUnavailable},
+	} {
+		if errors.Is(err, k.is) {
+			return exit.As(err, k.means)
+		}
+	}
+	return err
+}
+
+// addFrom adds the flag by which a command that only reads asks a bucket.
+func addFrom(cmd *cobra.Command, from *string) {
+	cmd.Flags().StringVar(from, "from", "", "URL of a bucket that 'spendsync push' writes: its newest generation is "+
+		"pulled into the user's cache folder and answers (default: "+config.Prefix+"BUCKET, if the data directory "+
+		"holds no store)")
+}
+
+// bucketOf returns the bucket that a command reads: the one that --from names or, if the data directory holds no store,
+// the configured one. Empty: the store on this machine.
+func (c *call) bucketOf(from string) string {
+	if from != "" || c.cfg.Bucket == "" || !c.isEmpty(c.cfg.DataDir) {
+		return from
+	}
+	return c.cfg.Bucket
+}
+
+// isEmpty reports whether a folder holds no store, or is not there.
+func (c *call) isEmpty(dir string) bool {
+	_, err := manifest.ReadRoot(durable.OS, dir, nil)
+	return errors.Is(err, durable.ErrEmpty)
+}
+
+// readFrom makes the store of this command a copy in the user's cache folder of the bucket's generation, if a bucket is
+// what it reads.
+func (c *call) readFrom(ctx context.Context, from string) error {
+	return c.pullFrom(ctx, c.bucketOf(from))
+}
+
+// pullFrom makes a copy of the bucket's generation the store of this command; without a bucket it does nothing.
+func (c *call) pullFrom(ctx context.Context, url string) error {
+	if url == "" {
 		return nil
 	}
-	t.err = bucketErr(err)
-	a.report(ctx, t)
-	if err == nil {
-		a.log.Info("the run goes on from the bucket", "bucket", b.Address(), "generation", done.Generation,
-			"published_at", done.PublishedAt.String(), "files", done.Files, "bytes", done.Received)
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return exit.Usagef("--from: there is no cache folder: %v; set XDG_CACHE_HOME", err)
 	}
-	return t.err
+	b, err := c.openBucket(url)
+	if err != nil {
+		return err
+	}
+	dir := b.Location(cache)
+	if _, err := b.Pull(ctx, remote.PullOptions{Dir: dir, Log: c.log, Store: c.loadOptions()}); err != nil {
+		return bucketErr(err)
+	}
+	c.cfg.DataDir = dir
+	return nil
 }
 
-// pushResult brings what a run has published to the bucket. If that fails, the run has published all the same: it ends
-// with exit 4, and the next one pushes both.
-func (a *app) pushResult(ctx context.Context, b *remote.Bucket, result *job.Result) {
-	if ctx.Err() != nil { // a signal has ended the run: the generation may still arrive within the grace
-		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(a.limits.grace, pushGrace))
-		defer cancel()
-		ctx = within
+// push brings the store's generation to a bucket, and reports that to Prometheus.
+func (c *call) push(ctx context.Context, b *remote.Bucket, o remote.PushOptions) (done *remote.Pushed, err error) {
+	if o.Dir, err = c.cfg.StoreDir(); err != nil {
+		return nil, err
 	}
-	done, err := a.push(ctx, b, remote.PushOptions{})
-	switch {
-	case err != nil:
-		incomplete(result, err, fmt.Sprintf("generation %d is published and not in the bucket: %s",
-			result.Run.Generation, phrase.OneLine(err.Error())))
-	case done.PageErr != nil:
-		incomplete(result, done.PageErr, pageMissing(done))
-	default:
-		a.log.Info("pushed", "bucket", b.Address(), "generation", done.Generation, "objects", done.Uploaded, "bytes",
-			done.Sent)
+	if err := files.CheckTempDir(); err != nil {
+		return nil, err
 	}
-}
-
-// incomplete adds to the end of a run that published.
-func incomplete(result *job.Result, cause error, happened string) {
-	if result.Run.ExitCode == exit.OK {
-		result.Run.ExitCode, result.Run.Outcome = exit.Partial, exit.About(exit.Partial).Means
-		result.Cause = cause
+	t := &transfer{command: "push", bucket: b.Address(), dir: o.Dir}
+	defer func() {
+		t.err = err
+		c.reportTransfer(ctx, t)
+	}()
+	o.Log, o.Now, o.LockWait = c.log, c.now, c.cfg.LockWait
+	o.Page = func(ctx context.Context) ([]byte, error) {
+		r, err := pagedata.Read(ctx, o.Dir, "", c.loadOptions())
+		if err != nil {
+			return nil, err
+		}
+		var b bytes.Buffer
+		err = page.Write(&b, r)
+		return b.Bytes(), err
 	}
-	result.Run.Message = schema.Some(result.Run.Message.V + "; " + happened)
+	if done, err = b.Push(ctx, o); err != nil {
+		return nil, bucketErr(err)
+	}
+	return done, nil
 }

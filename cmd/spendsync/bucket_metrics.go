@@ -49,8 +49,8 @@ func (t *transfer) gauges(labels prometheus.Labels) (all []prometheus.Collector)
 
 // metricsFileOf returns the file of a command of the bucket: next to the file of sync, which it would otherwise
 // replace. spendsync.prom becomes spendsync-push.prom.
-func (a *app) metricsFileOf(command string) string {
-	file := a.cfg.MetricsFile
+func (c *call) metricsFileOf(command string) string {
+	file := c.cfg.MetricsFile
 	if file == "" {
 		return ""
 	}
@@ -59,8 +59,8 @@ func (a *app) metricsFileOf(command string) string {
 }
 
 // writeMetricsOf replaces the metrics file of a command of the bucket, if one is configured.
-func (a *app) writeMetricsOf(command, dir string, all []prometheus.Collector) error {
-	file := a.metricsFileOf(command)
+func (c *call) writeMetricsOf(command, dir string, all []prometheus.Collector) error {
+	file := c.metricsFileOf(command)
 	if file == "" {
 		return nil
 	}
@@ -76,24 +76,24 @@ func (a *app) writeMetricsOf(command, dir string, all []prometheus.Collector) er
 	return prometheus.WriteToTextfile(file, reg)
 }
 
-// report writes and sends the metrics of a push or pull. What goes wrong is a warning.
-func (a *app) report(ctx context.Context, t *transfer) {
-	t.end = a.now()
-	err := a.writeMetricsOf(t.command, t.dir, t.gauges(prometheus.Labels{"bucket": t.bucket}))
+// reportTransfer writes and sends the metrics of a push or pull. What goes wrong is a warning.
+func (c *call) reportTransfer(ctx context.Context, t *transfer) {
+	t.end = c.now()
+	err := c.writeMetricsOf(t.command, t.dir, t.gauges(prometheus.Labels{"bucket": t.bucket}))
 	if err != nil {
-		a.log.Warn("the metrics could not be written", "file", a.metricsFileOf(t.command), "error", err)
+		c.log.Warn("the metrics could not be written", "file", c.metricsFileOf(t.command), "error", err)
 	}
-	gateway, err := a.cfg.Gateway()
+	gateway, err := c.cfg.Gateway()
 	if err == nil && gateway == nil {
 		return
 	}
-	ctx, cancel := a.lastCall(ctx)
+	ctx, cancel := c.lastCall(ctx)
 	defer cancel()
 	if err == nil {
 		err = pushMetrics(ctx, gateway, "bucket", t.bucket, t.gauges(nil)...)
 	}
 	if err != nil {
-		a.log.Warn("the metrics could not be pushed", "error", err)
+		c.log.Warn("the metrics could not be pushed", "error", err)
 	}
 }
 

@@ -16,13 +16,11 @@ import (
 )
 
 // checkCommand is "check".
-type checkCommand struct {
-	app *app
-}
+type checkCommand struct{ *call }
 
-func newCheckCommand(a *app) *cobra.Command {
-	c := &checkCommand{app: a}
-	cmd := &cobra.Command{
+func newCheckCommand(a *call) *cobra.Command {
+	c := &checkCommand{a}
+	return &cobra.Command{
 		Use: "check", Short: "Check that a sync can work here: variables, credentials, clock, volume",
 		Long: `Checks all that a sync needs, and says of each thing whether it is ok, and if not, what to do. It is a
 sync of one finished day and of one campaign of each status into a temporary folder, which is removed, and it reports
@@ -34,20 +32,16 @@ Exit 0: a sync ends with 0, too; 2: the configuration or this machine; 3: creden
 stores the report and lacks something else; 5: the service cannot be reached; 6: it answers outside its contract. Of
 several the first line decides.`,
 		Example: "  spendsync check\n  spendsync check --json | jq -r '.checks[] | select(.state != \"ok\") | .do'",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.run(cmd.Context())
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
-	return cmd
 }
 
 // run makes the checks and prints them.
 func (c *checkCommand) run(ctx context.Context) error {
-	a := c.app
-	err := a.setUp(ctx)
-	o := check.Options{Config: a.cfg, ConfigErr: err, Client: a.clientOptions(), Now: a.now}
+	err := c.setUp(ctx)
+	o := check.Options{Config: c.cfg, ConfigErr: err, Client: c.clientOptions(), Now: c.now}
 	if err == nil {
-		o.Job, _ = (&runner{a}).newJob() // the check of the store reports a wrong folder
+		o.Job, _ = (&runner{c.call}).newJob() // the check of the store reports a wrong folder
 	}
 	answer := check.Run(ctx, o)
 	if err := ctx.Err(); err != nil {
@@ -58,12 +52,12 @@ func (c *checkCommand) run(ctx context.Context) error {
 
 // endCheck prints the answer, and ends with the code of the first line that failed.
 func (c *checkCommand) endCheck(answer check.Findings) error {
-	if c.app.json {
-		if err := output.JSON(c.app.stdout, answer); err != nil {
+	if c.json {
+		if err := output.JSON(c.stdout, answer); err != nil {
 			return err
 		}
 	} else {
-		printChecks(c.app.stdout, answer.Checks)
+		printChecks(c.stdout, answer.Checks)
 	}
 	n := map[string]int{}
 	for _, l := range answer.Checks {
@@ -71,13 +65,8 @@ func (c *checkCommand) endCheck(answer check.Findings) error {
 	}
 	happened := fmt.Sprintf("%d checks: %d ok, %s, %d failed", len(answer.Checks), n[check.OK],
 		phrase.Count(n[check.Warning], "warning"), n[check.Failed])
-	switch {
-	case answer.ExitCode != exit.OK:
-	case c.app.jsonLogs():
-		c.app.log.Info(happened, "exit_code", exit.OK)
-		return nil
-	default:
-		fmt.Fprintln(c.app.stderr, "spendsync:", happened)
+	if answer.ExitCode == exit.OK {
+		fmt.Fprintln(c.stderr, "spendsync:", happened)
 		return nil
 	}
 	m := explain.Sentence(happened, answer.ExitCode)
@@ -88,7 +77,7 @@ func (c *checkCommand) endCheck(answer check.Findings) error {
 			break
 		}
 	}
-	c.app.lastLines(slog.LevelError, m, answer.ExitCode)
+	c.lastLines(slog.LevelError, m, answer.ExitCode)
 	return &exit.Outcome{Code: answer.ExitCode, Happens: happened}
 }
 

@@ -233,7 +233,7 @@ func TestCheck_SeesAClockThatIsWrong(t *testing.T) {
 		if err := a.setUp(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		j, err := (&runner{a}).newJob()
+		j, err := (&runner{&a.call}).newJob()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,15 +16,15 @@ import (
 
 // cronjobCommand is "cronjob".
 type cronjobCommand struct {
-	environ  []string // the variables, with those of the configuration file
+	*call
 	settings deploy.Settings
 	caFile   string
-	accounts string
+	several  string // file of accounts
 	example  bool
 }
 
-func newCronjobCommand(a *app) *cobra.Command {
-	c := &cronjobCommand{}
+func newCronjobCommand(a *call) *cobra.Command {
+	c := &cronjobCommand{call: a}
 	cmd := &cobra.Command{
 		Use: "cronjob", Short: "Print the Kubernetes manifests of an hourly sync",
 		Long: `Prints a ServiceAccount, a ConfigMap, a PersistentVolumeClaim, a NetworkPolicy and a CronJob, with the
@@ -51,15 +51,10 @@ Nothing is asked of the cluster.`,
   spendsync cronjob --accounts accounts.csv --image registry.example.com/spendsync:1.0.0 > accounts.yaml
   spendsync cronjob --example`,
 		RunE: func(*cobra.Command, []string) error {
-			var err error
-			if c.environ, err = config.WithFile(a.environ, a.configFile); err != nil {
-				return err
-			}
 			text, err := c.manifests()
-			if err != nil {
-				return err
+			if err == nil {
+				_, err = c.stdout.Write(text)
 			}
-			_, err = a.stdout.Write(text)
 			return err
 		},
 	}
@@ -83,7 +78,7 @@ Nothing is asked of the cluster.`,
 	flags.StringVar(&f.PullSecret, "image-pull-secret", "", "name of the Secret with which the image is pulled")
 	flags.StringVar(&f.AccessMode, "access-mode", "", "of the volume: ReadWriteOnce where the storage has no "+
 		"ReadWriteOncePod")
-	flags.StringVar(&c.accounts, "accounts", "", "CSV file with several accounts: account, advertiser_url, "+
+	flags.StringVar(&c.several, "accounts", "", "CSV file with several accounts: account, advertiser_url, "+
 		"report_url, report_user, secret")
 	flags.BoolVar(&c.example, "example", false, "print the example URLs and a development image as well")
 	return cmd
@@ -94,11 +89,14 @@ const maxAccountsFile = 1 << 20
 
 // manifests are those of one account, or of the accounts of the file.
 func (c *cronjobCommand) manifests() ([]byte, error) {
-	f := c.settings
-	env := config.FromEnviron(c.environ)
+	environ, err := config.WithFile(c.environ, c.configFile)
+	if err != nil {
+		return nil, err
+	}
+	f, env := c.settings, config.FromEnviron(environ)
 	f.AdvertiserURL = cmp.Or(f.AdvertiserURL, env["ADVERTISER_URL"])
 	f.ReportURL, f.ReportUser = cmp.Or(f.ReportURL, env["REPORT_URL"]), cmp.Or(f.ReportUser, env["REPORT_USER"])
-	if c.accounts == "" {
+	if c.several == "" {
 		f.Account = cmp.Or(f.Account, env["ACCOUNT"])
 	}
 	if file := cmp.Or(c.caFile, env["CA_FILE"]); file != "" {
@@ -116,16 +114,16 @@ func (c *cronjobCommand) manifests() ([]byte, error) {
 		return nil, exit.Usagef("%s", err)
 	}
 	all := []deploy.Settings{f}
-	if c.accounts != "" {
+	if c.several != "" {
 		if f.Account != "" || f.Schedule != "" || f.Secret != "" {
 			return nil, exit.Usagef("--accounts has an account, a schedule and a secret for each line: leave out " +
 				"--account, --schedule and --secret")
 		}
-		text, err := files.Read(c.accounts, maxAccountsFile)
+		text, err := files.Read(c.several, maxAccountsFile)
 		if err != nil {
 			return nil, exit.Usagef("--accounts: %s", err)
 		}
-		if all, err = deploy.ReadAccounts(c.accounts, text, f); err != nil {
+		if all, err = deploy.ReadAccounts(c.several, text, f); err != nil {
 			return nil, exit.Usagef("--accounts: %s", err)
 		}
 	}
@@ -136,14 +134,14 @@ func (c *cronjobCommand) manifests() ([]byte, error) {
 		}
 		if len(left) > 0 && !c.example {
 			of := ""
-			if c.accounts != "" {
+			if c.several != "" {
 				of = "account " + one.Account + ": "
 			}
 			return nil, exit.Advise(exit.Usagef("%s%s would be the example's, where no service and no image is", of,
 				strings.Join(left, ", ")), "give your own values, or --example to print the examples")
 		}
 	}
-	if c.accounts != "" {
+	if c.several != "" {
 		return deploy.OfAccounts(all)
 	}
 	text, err := deploy.Manifests(f)

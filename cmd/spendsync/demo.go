@@ -32,14 +32,14 @@ import (
 
 // demoCommand is "demo".
 type demoCommand struct {
-	app   *app
+	*call
 	dir   string
 	rows  int // a day
 	again bool
 }
 
-func newDemoCommand(a *app) *cobra.Command {
-	d := &demoCommand{app: a, rows: 800}
+func newDemoCommand(a *call) *cobra.Command {
+	d := &demoCommand{call: a, rows: 800}
 	cmd := &cobra.Command{
 		Use: "demo", Short: "Show the whole job on a simulated account; needs nothing",
 		Example: "  spendsync demo\n  spendsync demo --data-dir /tmp/demo --rows-per-day 20000",
@@ -72,17 +72,16 @@ func (d *demoCommand) run(ctx context.Context) error {
 		return err
 	}
 	defer folder.close()
-	d.app.apart = true
-	d.app.environ = append(withoutOurs(d.app.environ), demoVariables("http://127.0.0.1", d.dir, "")...)
+	d.environ = append(withoutOurs(d.environ), demoVariables("http://127.0.0.1", d.dir, "")...)
 	if folder.complete() && !d.again {
-		if err := d.app.setUp(ctx); err != nil {
+		if err := d.configure(ctx, false); err != nil {
 			return err
 		}
 		again := []string{"demo", "--again"}
 		if d.dir != demoDir {
 			again = append(again, "--data-dir", d.dir)
 		}
-		fmt.Fprintf(d.app.stdout, "The demo is already in %s ('%s' begins afresh).\n\n", d.dir, d.app.typed(again...))
+		fmt.Fprintf(d.stdout, "The demo is already in %s ('%s' begins afresh).\n\n", d.dir, typed(again...))
 	} else if err := d.play(ctx, folder); err != nil {
 		return err
 	}
@@ -95,16 +94,15 @@ func (d *demoCommand) run(ctx context.Context) error {
 // place takes the folder from either flag. The variables of the caller name neither the folder nor the account of
 // the demo.
 func (d *demoCommand) place() error {
-	a := d.app
-	if d.dir != "" && a.dataDir != "" && d.dir != a.dataDir {
-		return exit.Advise(exit.Usagef("--dir %s and --data-dir %s name two folders", d.dir, a.dataDir),
+	if d.dir != "" && d.dataDir != "" && d.dir != d.dataDir {
+		return exit.Advise(exit.Usagef("--dir %s and --data-dir %s name two folders", d.dir, d.dataDir),
 			"give --data-dir alone")
 	}
-	if a.account != "" && a.account != demoAccount {
-		return exit.Advise(exit.Usagef("--account %s: the account of the demo is %q", a.account, demoAccount),
+	if d.account != "" && d.account != demoAccount {
+		return exit.Advise(exit.Usagef("--account %s: the account of the demo is %q", d.account, demoAccount),
 			"leave --account out")
 	}
-	d.dir = cmp.Or(d.dir, a.dataDir, demoDir)
+	d.dir = cmp.Or(d.dir, d.dataDir, demoDir)
 	return nil
 }
 
@@ -119,8 +117,8 @@ func (d *demoCommand) play(ctx context.Context, folder *demoFolder) (err error) 
 	if err := folder.clear(); err != nil {
 		return err
 	}
-	today := d.app.now()
-	fmt.Fprintln(d.app.stdout, "A simulated shop, three weeks of its life, into "+d.dir+":")
+	today := d.now()
+	fmt.Fprintln(d.stdout, "A simulated shop, three weeks of its life, into "+d.dir+":")
 	s, err := shop.New(d.rows, today)
 	if err != nil {
 		return err
@@ -143,12 +141,12 @@ func (d *demoCommand) play(ctx context.Context, folder *demoFolder) (err error) 
 	if err := os.WriteFile(payouts, []byte(s.Payouts()), 0o600); err != nil {
 		return durable.Storage(err)
 	}
-	d.app.environ = append(withoutOurs(d.app.environ), demoVariables(url, d.dir, payouts)...)
+	d.environ = append(withoutOurs(d.environ), demoVariables(url, d.dir, payouts)...)
 	last, err := d.syncs(ctx, s)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(d.app.stdout, "The last one %s.\n\n", last.Run.Message.V)
+	fmt.Fprintf(d.stdout, "The last one %s.\n\n", last.Run.Message.V)
 	dir, err := filepath.Abs(d.dir)
 	if err == nil {
 		err = config.WriteFile(filepath.Join(d.dir, config.FileName), [][2]string{{"DATA_DIR", dir},
@@ -163,26 +161,26 @@ func (d *demoCommand) play(ctx context.Context, folder *demoFolder) (err error) 
 // syncs syncs the account at every instant of the story, and returns the last run. Only the last makes the views and
 // marts, a quarter of each sync: the earlier generations are never queried.
 func (d *demoCommand) syncs(ctx context.Context, s *shop.Shop) (last *job.Result, err error) {
-	times, real := s.Times(), d.app.now
-	defer func() { d.app.now, d.app.only = real, nil }()
-	d.app.only = func([]queries.Query) []queries.Query { return nil }
-	screen := newScreen(d.app.stderr, d.app.environ)
+	times, real := s.Times(), d.now
+	defer func() { d.now, d.only = real, nil }()
+	d.only = func([]queries.Query) []queries.Query { return nil }
+	screen := newScreen(d.stderr, d.environ)
 	bar := screen.progress("syncs", len(times))
 	defer bar.Done()
-	r := &runner{d.app}
+	r := &runner{d.call}
 	restated := 0
 	for i, t := range times {
 		if !screen.terminal && i%10 == 0 {
-			fmt.Fprintf(d.app.stdout, "  %s: sync %d of %d\n", t.Format("Monday, 2 January"), i+1, len(times))
+			fmt.Fprintf(d.stdout, "  %s: sync %d of %d\n", t.Format("Monday, 2 January"), i+1, len(times))
 		}
 		if err := s.MoveTo(t); err != nil {
 			return nil, err
 		}
-		d.app.now = func() time.Time { return t }
+		d.now = func() time.Time { return t }
 		if i == len(times)-1 {
-			d.app.only = nil
+			d.only = nil
 		}
-		if err = d.app.setUp(ctx); err != nil {
+		if err = d.configure(ctx, false); err != nil {
 			return nil, err
 		}
 		if last, err = r.serviceJob(ctx, job.Job.Sync, quiet); err != nil {
@@ -190,14 +188,14 @@ func (d *demoCommand) syncs(ctx context.Context, s *shop.Shop) (last *job.Result
 		}
 		if code := int(last.Run.ExitCode); code != exit.OK && code != exit.DayAtRisk {
 			bar.Done()
-			d.app.lastLines(0, explain.Run(last), code)
+			d.lastLines(0, explain.Run(last), code)
 			return nil, &exit.Outcome{Code: code, Happens: last.Run.Message.V}
 		}
 		restated += int(last.Run.Restatements)
 		bar.Step()
 	}
 	bar.Done()
-	fmt.Fprintf(d.app.stdout, "%d syncs published %d generations; the service restated %s rows meanwhile.\n",
+	fmt.Fprintf(d.stdout, "%d syncs published %d generations; the service restated %s rows meanwhile.\n",
 		len(times), last.Run.Generation, thousands(int64(restated)))
 	return last, nil
 }
@@ -214,9 +212,9 @@ func (d *demoCommand) printGoOn() error {
 		of = nil
 	}
 	for _, args := range [][]string{{"query", "sources_to_block"}, {"status"}, {"report"}} {
-		text += "  " + d.app.typed(append(args, of...)...) + "\n"
+		text += "  " + typed(append(args, of...)...) + "\n"
 	}
-	_, err := io.WriteString(d.app.stdout, text)
+	_, err := io.WriteString(d.stdout, text)
 	return err
 }
 
@@ -334,21 +332,21 @@ func (d *demoCommand) printAsk(ctx context.Context, name string, params ...strin
 	if err != nil {
 		return err
 	}
-	result, err := duck.Ask(ctx, d.dir, q.Query, d.app.loadOptions().DuckDB)
+	result, err := duck.Ask(ctx, d.dir, q.Query, d.loadOptions().DuckDB)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, result.Close()) }()
 	n := answer.Rendering{Result: result, Question: q, Width: demoWidth,
-		Color: output.ShowsColor(d.app.stdout, d.app.environ)}
+		Color: output.ShowsColor(d.stdout, d.environ)}
 	n.Question.Trap = "" // the page and query say how an answer is misread; here it would fill the screen
-	if output.IsTerminal(d.app.stdout) {
-		n.Width = output.TerminalWidth(d.app.stdout)
+	if output.IsTerminal(d.stdout) {
+		n.Width = output.TerminalWidth(d.stdout)
 	}
-	if err := n.Write(ctx, d.app.stdout, "table"); err != nil {
+	if err := n.Write(ctx, d.stdout, "table"); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(d.app.stdout)
+	_, err = fmt.Fprintln(d.stdout)
 	return err
 }
 

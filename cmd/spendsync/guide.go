@@ -20,9 +20,9 @@ const guideName = "GUIDE.md"
 
 // newGuideTopic is "help guide": one page for analysts and AI assistants, which is also the instructions of
 // 'spendsync mcp'.
-func newGuideTopic(a *app) *cobra.Command {
+func newGuideTopic(t *terminal) *cobra.Command {
 	show := func() error {
-		_, err := io.WriteString(a.stdout, queries.Guide)
+		_, err := io.WriteString(t.stdout, queries.Guide)
 		return output.QuietPipe(err)
 	}
 	cmd := &cobra.Command{
@@ -37,7 +37,7 @@ func newGuideTopic(a *app) *cobra.Command {
 
 // placeGuide writes the guide next to a store, or updates the existing one. A file with another title is not ours,
 // and stays. Numbers never depend on it: failures here are only logged.
-func (a *app) placeGuide(dir string) {
+func (c *call) placeGuide(dir string) {
 	path := filepath.Join(dir, guideName)
 	old, err := files.Read(path, 1<<20)
 	title, _, _ := strings.Cut(queries.Guide, "\n")
@@ -51,6 +51,6 @@ func (a *app) placeGuide(dir string) {
 		})
 	}
 	if err != nil {
-		a.log.Warn("the guide could not be written beside the store", "file", path, "error", err)
+		c.log.Warn("the guide could not be written beside the store", "file", path, "error", err)
 	}
 }

@@ -30,13 +30,13 @@ const (
 
 // initCommand is "init".
 type initCommand struct {
+	*call
 	in     io.Reader
-	out    io.Writer // for questions
 	lines  *bufio.Reader
 	values map[string]string // by variable; those of the files that an earlier init wrote
 }
 
-func newInitCommand(a *app) *cobra.Command {
+func newInitCommand(a *call) *cobra.Command {
 	return &cobra.Command{
 		Use: "init", Short: "Ask for the values of an account, write the configuration, and check it",
 		Example: "  spendsync init",
@@ -46,36 +46,40 @@ into the working folder, readable by their owner alone, and ends with 'spendsync
 that fails. Where it has written these files before, Enter keeps an answer; it replaces no other file, and no other line
 of spendsync.env.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c := &initCommand{in: cmd.InOrStdin(), out: a.stderr, lines: bufio.NewReader(cmd.InOrStdin())}
-			if err := c.readOwn(); err != nil {
-				return err
-			}
-			environ := a.environ
-			for again := false; ; again = true {
-				changed, err := c.ask(cmd.Context())
-				if err != nil {
-					return err
-				}
-				if again && !changed {
-					return exit.Advise(exit.Usagef("no answer was changed"),
-						"run 'spendsync init' again with right ones")
-				}
-				if err := c.write(); err != nil {
-					return err
-				}
-				fmt.Fprintf(a.stdout, "\nWritten: %s, %s, %s. Checking:\n\n", config.FileName, keyFile, passwordFile)
-				a.environ = environ // without the last answers
-				err = (&checkCommand{app: a}).run(cmd.Context())
-				if err == nil {
-					fmt.Fprintf(a.stdout, "\nNext: %s\n", a.typed("sync"))
-					return nil
-				}
-				if !c.onTerminal() || cmd.Context().Err() != nil {
-					return err
-				}
-				fmt.Fprintf(c.out, "\nCorrect what is wrong; Enter keeps an answer.\n\n")
-			}
+			c := &initCommand{call: a, in: cmd.InOrStdin(), lines: bufio.NewReader(cmd.InOrStdin())}
+			return c.run(cmd.Context())
 		},
+	}
+}
+
+// run asks, writes and checks, on a terminal until the check passes.
+func (c *initCommand) run(ctx context.Context) error {
+	if err := c.readOwn(); err != nil {
+		return err
+	}
+	environ := c.environ
+	for again := false; ; again = true {
+		changed, err := c.ask(ctx)
+		if err != nil {
+			return err
+		}
+		if again && !changed {
+			return exit.Advise(exit.Usagef("no answer was changed"), "run 'spendsync init' again with right ones")
+		}
+		if err := c.write(); err != nil {
+			return err
+		}
+		fmt.Fprintf(c.stdout, "\nWritten: %s, %s, %s. Checking:\n\n", config.FileName, keyFile, passwordFile)
+		c.environ = environ // without the last answers
+		err = (&checkCommand{c.call}).run(ctx)
+		if err == nil {
+			fmt.Fprintf(c.stdout, "\nNext: %s\n", typed("sync"))
+			return nil
+		}
+		if !c.onTerminal() || ctx.Err() != nil {
+			return err
+		}
+		fmt.Fprintf(c.stderr, "\nCorrect what is wrong; Enter keeps an answer.\n\n")
 	}
 }
 
@@ -171,7 +175,7 @@ func (c *initCommand) answer(ctx context.Context, q question) (string, error) {
 		offer = " [" + kept + "]"
 	}
 	for {
-		fmt.Fprintf(c.out, "%s%s: ", q.text, offer)
+		fmt.Fprintf(c.stderr, "%s%s: ", q.text, offer)
 		text, err := c.read(ctx, q.secret)
 		if err != nil && (kept == "" || c.onTerminal() || ctx.Err() != nil) {
 			return "", err
@@ -185,7 +189,7 @@ func (c *initCommand) answer(ctx context.Context, q question) (string, error) {
 			return "", exit.Advise(exit.Usagef("%s: %s", q.text, wrong),
 				"answer each question with a line of stdin, or run it on a terminal")
 		}
-		fmt.Fprintf(c.out, "  %s\n", wrong)
+		fmt.Fprintf(c.stderr, "  %s\n", wrong)
 	}
 }
 
@@ -210,7 +214,7 @@ func (c *initCommand) read(ctx context.Context, secret bool) (string, error) {
 	go func() {
 		if hide {
 			b, err := term.ReadPassword(int(f.Fd()))
-			fmt.Fprintln(c.out)
+			fmt.Fprintln(c.stderr)
 			got <- answer{string(b), err}
 			return
 		}
@@ -229,7 +233,7 @@ func (c *initCommand) read(ctx context.Context, secret bool) (string, error) {
 	case <-ctx.Done():
 		if before != nil {
 			_ = term.Restore(int(f.Fd()), before)
-			fmt.Fprintln(c.out)
+			fmt.Fprintln(c.stderr)
 		}
 		return "", ctx.Err()
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -9,36 +10,39 @@ import (
 	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/explain"
 	"spendsync/cmd/spendsync/job"
+	"spendsync/cmd/spendsync/phrase"
+	"spendsync/load/remote"
+	"spendsync/schema"
 )
 
 // startJob is one of the methods of a job that run it.
 type startJob func(job.Job, context.Context) (*job.Result, error)
 
 // runner runs jobs, and reports how they end.
-type runner struct{ app *app }
+type runner struct{ *call }
 
 // newJob wires a job to the variables and to the terminal. It asks nothing of the
 // service.
 func (r *runner) newJob() (job.Job, error) {
-	cfg := r.app.cfg
+	cfg := r.cfg
 	dir, err := cfg.StoreDir()
 	if err != nil {
 		return job.Job{}, err
 	}
-	own, err := r.app.ownFiles(dir)
+	own, err := r.ownFiles(dir)
 	return job.Job{
-		RunID: r.app.runID, Account: cfg.Account, DataDir: dir, Version: version(), Store: r.app.loadOptions(),
-		Plan: r.app.planOptions(), Concurrency: r.app.limits.concurrency, RequestsPerMinute: cfg.RequestsPerMinute,
-		Service: cfg.Service(), Own: own, StopGrace: r.app.limits.grace,
-		Now: r.app.now, Log: r.app.log, Progress: r.app.screen.progress,
+		RunID: r.runID, Account: cfg.Account, DataDir: dir, Version: version(), Store: r.loadOptions(),
+		Plan: r.planOptions(), Concurrency: r.limits.concurrency, RequestsPerMinute: cfg.RequestsPerMinute,
+		Service: cfg.Service(), Own: own, StopGrace: r.limits.grace,
+		Now: r.now, Log: r.log, Progress: r.screen.progress,
 	}, err
 }
 
 // runJob runs a job that reads from the service, and reports its end: to Prometheus
 // however it ends, in JSON, and as the last line.
 func (r *runner) runJob(ctx context.Context, start startJob) error {
-	facts := &runFacts{start: r.app.now()}
-	err := r.app.setUp(ctx)
+	facts := &runFacts{start: r.now()}
+	err := r.setUpRun(ctx)
 	told := r.newTold()
 	var result *job.Result
 	if err == nil {
@@ -60,16 +64,16 @@ func (r *runner) runJob(ctx context.Context, start startJob) error {
 		return err
 	}
 	told.end(ctx, facts.code, result)
-	return endJob(r.app, result, summary(result, r.app.now())...)
+	return r.endJob(result, summary(result, r.now())...)
 }
 
 // printResult prints the result for a program. If it cannot be printed, the run's work stands: the
 // error reports both.
 func (r *runner) printResult(result *job.Result) error {
-	if !r.app.json {
+	if !r.json {
 		return nil
 	}
-	err := output.JSON(r.app.stdout, result.Run)
+	err := output.JSON(r.stdout, result.Run)
 	if err == nil || result.Run.ExitCode != exit.OK { // the run's own end matters more
 		return nil
 	}
@@ -79,19 +83,19 @@ func (r *runner) printResult(result *job.Result) error {
 // readAndPublish runs the job. If the store has a bucket, an empty volume begins with what that has, and what was
 // published is pushed.
 func (r *runner) readAndPublish(ctx context.Context, start startJob) (*job.Result, error) {
-	if r.app.cfg.Bucket == "" {
+	if r.cfg.Bucket == "" {
 		return r.serviceJob(ctx, start)
 	}
-	b, err := r.app.openBucket(r.app.cfg.Bucket)
+	b, err := r.openBucket(r.cfg.Bucket)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.app.beginWith(ctx, b); err != nil {
+	if err := r.beginWith(ctx, b); err != nil {
 		return nil, err
 	}
 	result, err := r.serviceJob(ctx, start)
 	if err == nil && result.Run.Published {
-		r.app.pushResult(ctx, b, result)
+		r.pushResult(ctx, b, result)
 	}
 	return result, err
 }
@@ -103,11 +107,11 @@ func (r *runner) serviceJob(ctx context.Context, start startJob, edit ...func(*j
 	if err != nil {
 		return nil, err
 	}
-	if j.Report, err = r.app.cfg.ReportClient(r.app.clientOptions()); err != nil {
+	if j.Report, err = r.cfg.ReportClient(r.clientOptions()); err != nil {
 		return nil, err
 	}
 	defer j.Report.Close()
-	if j.API, err = r.app.cfg.AdvertiserClient(r.app.clientOptions()); err != nil {
+	if j.API, err = r.cfg.AdvertiserClient(r.clientOptions()); err != nil {
 		return nil, err
 	}
 	defer j.API.Close()
@@ -115,14 +119,14 @@ func (r *runner) serviceJob(ctx context.Context, start startJob, edit ...func(*j
 		e(&j)
 	}
 	if result, err = start(j, ctx); err == nil && result.Run.Generation > 0 {
-		r.app.placeGuide(j.DataDir)
+		r.placeGuide(j.DataDir)
 	}
 	return result, err
 }
 
 // runRepair runs a job that asks nothing of the service, and reports its end.
 func (r *runner) runRepair(ctx context.Context, start startJob) error {
-	if err := r.app.setUp(ctx); err != nil {
+	if err := r.setUpRun(ctx); err != nil {
 		return err
 	}
 	j, err := r.newJob()
@@ -136,11 +140,11 @@ func (r *runner) runRepair(ctx context.Context, start startJob) error {
 	if err := r.printResult(result); err != nil {
 		return err
 	}
-	return endJob(r.app, result, "generation", result.Run.Generation)
+	return r.endJob(result, "generation", result.Run.Generation)
 }
 
 // endJob logs the one summary line, last of all, and returns the job's end.
-func endJob(a *app, result *job.Result, attrs ...any) error {
+func (r *runner) endJob(result *job.Result, attrs ...any) error {
 	row := result.Run
 	level := slog.LevelError
 	switch row.ExitCode {
@@ -149,9 +153,61 @@ func endJob(a *app, result *job.Result, attrs ...any) error {
 	case exit.Partial, exit.Stopped:
 		level = slog.LevelWarn
 	}
-	a.lastLines(level, explain.Run(result), int(row.ExitCode), attrs...)
+	r.lastLines(level, explain.Run(result), int(row.ExitCode), attrs...)
 	if row.ExitCode == exit.OK {
 		return nil
 	}
 	return &exit.Outcome{Code: int(row.ExitCode), Happens: row.Message.V}
+}
+
+// beginWith brings an empty data directory to the bucket's generation, so that a run goes on where the last one ended
+// on another volume. A bucket to which nothing has been pushed is the beginning of a store.
+func (r *runner) beginWith(ctx context.Context, b *remote.Bucket) error {
+	dir, err := r.cfg.StoreDir()
+	if err != nil || !r.isEmpty(dir) {
+		return err
+	}
+	t := &transfer{command: "pull", bucket: b.Address(), dir: dir}
+	done, err := b.Pull(ctx, remote.PullOptions{Dir: dir, All: true, Log: r.log, Store: r.loadOptions()})
+	if errors.Is(err, remote.ErrNothing) {
+		r.log.Info("the bucket is empty: the run begins a new store", "bucket", b.Address())
+		return nil
+	}
+	t.err = bucketErr(err)
+	r.reportTransfer(ctx, t)
+	if err == nil {
+		r.log.Info("the run goes on from the bucket", "bucket", b.Address(), "generation", done.Generation,
+			"published_at", done.PublishedAt.String(), "files", done.Files, "bytes", done.Received)
+	}
+	return t.err
+}
+
+// pushResult brings what a run has published to the bucket. If that fails, the run has published all the same: it ends
+// with exit 4, and the next one pushes both.
+func (r *runner) pushResult(ctx context.Context, b *remote.Bucket, result *job.Result) {
+	if ctx.Err() != nil { // a signal has ended the run: the generation may still arrive within the grace
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(r.limits.grace, pushGrace))
+		defer cancel()
+		ctx = within
+	}
+	done, err := r.push(ctx, b, remote.PushOptions{})
+	switch {
+	case err != nil:
+		incomplete(result, err, fmt.Sprintf("generation %d is published and not in the bucket: %s",
+			result.Run.Generation, phrase.OneLine(err.Error())))
+	case done.PageErr != nil:
+		incomplete(result, done.PageErr, pageMissing(done))
+	default:
+		r.log.Info("pushed", "bucket", b.Address(), "generation", done.Generation, "objects", done.Uploaded, "bytes",
+			done.Sent)
+	}
+}
+
+// incomplete adds to the end of a run that published.
+func incomplete(result *job.Result, cause error, happened string) {
+	if result.Run.ExitCode == exit.OK {
+		result.Run.ExitCode, result.Run.Outcome = exit.Partial, exit.About(exit.Partial).Means
+		result.Cause = cause
+	}
+	result.Run.Message = schema.Some(result.Run.Message.V + "; " + happened)
 }

@@ -27,6 +27,6 @@ func runMain(a *app) {
 	crash.ExitsWithCode("spendsync")
 	files.LimitUmask()
 	output.IgnoreBrokenPipe() // a run continues if the reader of its log stops
-	a.exit = os.Exit
+	a.exit, a.apart = os.Exit, true
 	os.Exit(a.run(ctx, os.Args[1:]))
 }

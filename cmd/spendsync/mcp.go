@@ -16,9 +16,15 @@ import (
 	"spendsync/schema"
 )
 
-func newMCPCommand(a *app) *cobra.Command {
-	var from string
-	var answersOne bool
+// mcpCommand is "mcp".
+type mcpCommand struct {
+	*call
+	from       string
+	answersOne bool // the request on stdin, as a process of its own
+}
+
+func newMCPCommand(a *call) *cobra.Command {
+	c := &mcpCommand{call: a}
 	cmd := &cobra.Command{
 		Use: "mcp", Short: "Serve the warehouse to an AI assistant (Model Context Protocol on stdin and stdout)",
 		Long: `Serves the published warehouse to an AI assistant over the Model Context Protocol on stdin, stdout, until
@@ -29,37 +35,38 @@ and nothing else; with --account, that account's rows only. With --from it serve
 any laptop that may read it.`,
 		Example: "  spendsync mcp\n  spendsync mcp --data-dir /srv/spend\n" +
 			"  spendsync mcp --from s3://acme-spend/store",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.setUp(cmd.Context()); err != nil {
-				return err
-			}
-			if err := files.CheckTempDir(); err != nil {
-				return err
-			}
-			store := &servedStore{app: a, from: a.bucketOf(from)}
-			if dir, ok := a.storeOfQuestion(); ok {
-				a.cfg.DataDir, store.from = dir, ""
-			}
-			w := assistant.Warehouse{Store: store.open, Account: a.account, Options: a.questionOptions(),
-				Describe: describeAll}
-			if answersOne {
-				return answerOne(cmd.Context(), w, cmd.InOrStdin(), a.stdout)
-			}
-			if a.asksApart() {
-				w.Apart = a.askApart()
-			}
-			if err := store.try(cmd.Context(), w.Options); err != nil {
-				return err // before an assistant is told that there are tools
-			}
-			server := assistant.NewServer(w, version())
-			return server.Run(cmd.Context(), &mcp.IOTransport{Reader: io.NopCloser(cmd.InOrStdin()),
-				Writer: nopWriteCloser{a.stdout}})
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context(), cmd.InOrStdin()) },
 	}
-	addFrom(cmd, &from)
-	cmd.Flags().BoolVar(&answersOne, "answer", false, "answer the one request on stdin")
+	addFrom(cmd, &c.from)
+	cmd.Flags().BoolVar(&c.answersOne, "answer", false, "answer the one request on stdin")
 	_ = cmd.Flags().MarkHidden("answer") // fails only without the flag
 	return cmd
+}
+
+func (c *mcpCommand) run(ctx context.Context, stdin io.Reader) error {
+	if err := c.setUp(ctx); err != nil {
+		return err
+	}
+	if err := files.CheckTempDir(); err != nil {
+		return err
+	}
+	store := &servedStore{call: c.call, from: c.bucketOf(c.from)}
+	if dir, ok := c.storeOfQuestion(); ok {
+		c.cfg.DataDir, store.from = dir, ""
+	}
+	w := assistant.Warehouse{Store: store.open, Account: c.account, Options: c.questionOptions(),
+		Describe: describeAll}
+	if c.answersOne {
+		return answerOne(ctx, w, stdin, c.stdout)
+	}
+	if c.asksApart() {
+		w.Apart = c.askApart()
+	}
+	if err := store.try(ctx, w.Options); err != nil {
+		return err // before an assistant is told that there are tools
+	}
+	return assistant.NewServer(w, version()).Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(stdin),
+		Writer: nopWriteCloser{c.stdout}})
 }
 
 type nopWriteCloser struct{ io.Writer }
@@ -68,7 +75,7 @@ func (nopWriteCloser) Close() error { return nil }
 
 // servedStore is the store of a command that continues to answer while new generations are published.
 type servedStore struct {
-	app  *app
+	*call
 	from string
 
 	mu       sync.Mutex
@@ -82,16 +89,16 @@ const pullEvery = time.Minute
 func (s *servedStore) open(ctx context.Context) (dir string, o answer.Origin, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now := s.app.now(); s.from != "" && now.Sub(s.pulledAt) >= pullEvery {
-		if err := s.app.pullFrom(ctx, s.from); err != nil {
+	if now := s.now(); s.from != "" && now.Sub(s.pulledAt) >= pullEvery {
+		if err := s.pullFrom(ctx, s.from); err != nil {
 			return "", o, err
 		}
 		s.pulledAt = now
 	}
-	if dir, err = s.app.cfg.StoreDir(); err != nil {
+	if dir, err = s.cfg.StoreDir(); err != nil {
 		return "", o, err
 	}
-	if o, err = originOf(s.app, dir); err != nil {
+	if o, err = s.originOf(dir); err != nil {
 		return "", o, warehouseErr(err, dir)
 	}
 	return dir, o, nil
@@ -103,7 +110,7 @@ func (s *servedStore) try(ctx context.Context, o duck.Options) error {
 	if err != nil {
 		return err
 	}
-	result, err := duck.Ask(ctx, dir, duck.Query{SQL: "SELECT 1", Account: s.app.account}, o)
+	result, err := duck.Ask(ctx, dir, duck.Query{SQL: "SELECT 1", Account: s.account}, o)
 	if err != nil {
 		return warehouseErr(err, dir)
 	}

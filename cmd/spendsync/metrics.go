@@ -251,16 +251,16 @@ var breakKinds = []string{"conversions_stopped", "conversions_fell", "spend_jump
 // readBreaks counts the campaigns that something broke at, by kind. A warehouse that is not
 // there yet, or that a release made which had no such view, has none to count.
 func (r *runner) readBreaks(ctx context.Context, to *config.Config, m *manifest.Manifest) (map[string]float64, error) {
-	if m == nil || r.app.cfg == nil || ctx.Err() != nil {
+	if m == nil || r.cfg == nil || ctx.Err() != nil {
 		return nil, nil
 	}
-	dir, err := r.app.cfg.StoreDir()
+	dir, err := r.cfg.StoreDir()
 	if err != nil {
 		return nil, err
 	}
 	question := "SELECT b.kind, count(*) FROM mart.breaks AS b WHERE b.account_id = " + schema.QuoteText(to.Account) +
 		" GROUP BY ALL"
-	result, err := duck.Ask(ctx, dir, duck.Query{SQL: question}, r.app.loadOptions().DuckDB)
+	result, err := duck.Ask(ctx, dir, duck.Query{SQL: question}, r.loadOptions().DuckDB)
 	var unknown *duck.QueryError
 	if errors.As(err, &unknown) {
 		return nil, nil

@@ -19,10 +19,10 @@ import (
 // reporting returns the configuration by which a run reports how it ended. It is known even if the run's own is wrong:
 // a run that fails for a wrong variable must be seen, too.
 func (r *runner) reporting() *config.Config {
-	if r.app.cfg != nil {
-		return r.app.cfg
+	if r.cfg != nil {
+		return r.cfg
 	}
-	return config.OfNotices(r.app.environ)
+	return config.OfNotices(r.environ)
 }
 
 // sendMetrics writes and pushes the metrics of a run that has ended. What goes
@@ -36,7 +36,7 @@ func (r *runner) sendMetrics(ctx context.Context, f *runFacts) {
 	if to.MetricsFile == "" && gateway == nil {
 		return
 	}
-	f.end = r.app.now()
+	f.end = r.now()
 	if err := f.readStore(to.DataDir, to.Account); err != nil {
 		log.Warn("the metrics lack what the store holds", "error", err)
 	}
@@ -53,7 +53,7 @@ func (r *runner) sendMetrics(ctx context.Context, f *runFacts) {
 		}
 	}
 	if gateway != nil {
-		ctx, cancel := r.app.lastCall(ctx)
+		ctx, cancel := r.lastCall(ctx)
 		defer cancel()
 		if err := pushMetrics(ctx, gateway, "account", to.Account, f); err != nil {
 			log.Warn("the metrics could not be pushed", "error", err)

@@ -167,7 +167,7 @@ func TestStatus_ShowsWhatProvedTheAccount(t *testing.T) {
 // TestVerify_SaysWhichAccountIsUnproven: it is a warning, not a damage.
 func TestVerify_SaysWhichAccountIsUnproven(t *testing.T) {
 	var out bytes.Buffer
-	c := &verifyCommand{app: &app{stdout: &out}}
+	c := &verifyCommand{call: &call{terminal: terminal{stdout: &out}}}
 	err := c.tellVerified(&load.Verification{Generation: 3,
 		Unproven: []duck.Unproven{{Account: "acme", Days: 1, Campaigns: 2, Example: "C7"}}})
 	if err != nil || !strings.Contains(out.String(), "unproven  account acme: ") ||

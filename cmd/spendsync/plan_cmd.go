@@ -18,33 +18,32 @@ import (
 )
 
 // newPlanCommand is the name of 'sync --dry-run' in earlier versions.
-func newPlanCommand(a *app) *cobra.Command {
+func newPlanCommand(c *call) *cobra.Command {
 	return &cobra.Command{
 		Use: "plan", Short: "The same as 'sync --dry-run'",
 		Example: "  spendsync sync --dry-run\n  spendsync sync --dry-run --json | jq .requests",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.showPlan(cmd.Context()) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.showPlan(cmd.Context()) },
 	}
 }
 
 // showPlan prints the plan of a sync that would begin now, and asks the service nothing.
-func (a *app) showPlan(ctx context.Context) error {
-	a.command = "plan" // its stderr is for a person
-	if err := a.setUp(ctx); err != nil {
+func (c *call) showPlan(ctx context.Context) error {
+	if err := c.setUp(ctx); err != nil {
 		return err
 	}
-	accounts, err := a.knownAccounts()
+	accounts, err := c.knownAccounts()
 	if err != nil {
 		return err
 	}
 	for i, account := range accounts {
-		p := job.PlanDays(account.name, a.now(), account.known, a.planOptions())
-		if a.json {
-			err = output.JSON(a.stdout, p)
+		p := job.PlanDays(account.name, c.now(), account.known, c.planOptions())
+		if c.json {
+			err = output.JSON(c.stdout, p)
 		} else {
 			if i > 0 {
-				fmt.Fprintln(a.stdout)
+				fmt.Fprintln(c.stdout)
 			}
-			err = printPlan(a.stdout, p)
+			err = printPlan(c.stdout, p)
 		}
 		if err != nil {
 			return err
@@ -61,12 +60,12 @@ type knownAccount struct {
 
 // knownAccounts returns the configured account with its published state; without the variable, all
 // accounts of the store. If nothing is published, the account is empty.
-func (a *app) knownAccounts() ([]knownAccount, error) {
-	dir, err := a.cfg.StoreDir()
+func (c *call) knownAccounts() ([]knownAccount, error) {
+	dir, err := c.cfg.StoreDir()
 	if err != nil {
 		return nil, err
 	}
-	nothing := []knownAccount{{a.cfg.Account, manifest.NewAccount(job.ReachFrom(a.now()))}}
+	nothing := []knownAccount{{c.cfg.Account, manifest.NewAccount(job.ReachFrom(c.now()))}}
 	m, err := manifest.Read(dir)
 	if errors.Is(err, durable.ErrEmpty) {
 		return nothing, nil
@@ -74,8 +73,8 @@ func (a *app) knownAccounts() ([]knownAccount, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := []string{a.cfg.Account}
-	if all := m.AccountNames(); len(all) > 0 && !a.cfg.AccountIsSet() {
+	names := []string{c.cfg.Account}
+	if all := m.AccountNames(); len(all) > 0 && !c.cfg.AccountIsSet() {
 		names = all
 	}
 	var accounts []knownAccount
@@ -88,9 +87,9 @@ func (a *app) knownAccounts() ([]knownAccount, error) {
 	return accounts, nil
 }
 
-// knownAccount returns the only account that [app.knownAccounts] finds.
-func (a *app) knownAccount() (string, *manifest.Account, error) {
-	accounts, err := a.knownAccounts()
+// knownAccount returns the only account that [call.knownAccounts] finds.
+func (c *call) knownAccount() (string, *manifest.Account, error) {
+	accounts, err := c.knownAccounts()
 	if err != nil {
 		return "", nil, err
 	}

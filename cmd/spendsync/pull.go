@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -15,15 +13,13 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/phrase"
-	"spendsync/load/durable"
-	"spendsync/load/manifest"
 	"spendsync/load/remote"
 	"spendsync/schema"
 )
 
 // pullCommand is "pull".
 type pullCommand struct {
-	app *app
+	*call
 
 	all, parquet, watch bool
 	generation          int64
@@ -31,8 +27,8 @@ type pullCommand struct {
 	every               time.Duration
 }
 
-func newPullCommand(a *app) *cobra.Command {
-	c := &pullCommand{app: a, every: 30 * time.Second}
+func newPullCommand(a *call) *cobra.Command {
+	c := &pullCommand{call: a, every: 30 * time.Second}
 	cmd := &cobra.Command{
 		Use: "pull [URL] DIR", Short: "Bring a folder to the bucket's generation: for readers, or a lost store again",
 		Long: `Brings a folder to the newest generation that 'spendsync push' brought to a bucket: the DuckDB file and
@@ -52,13 +48,7 @@ older generation that is still readable.`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.setUp(cmd.Context()); err != nil {
-				return err
-			}
-			args = slices.Concat([]string{a.cfg.Bucket}, args)
-			return c.pull(cmd.Context(), args[len(args)-2], args[len(args)-1])
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&c.all, "all", false, "a whole store, with replies and ledgers")
@@ -71,9 +61,14 @@ older generation that is still readable.`,
 	return cmd
 }
 
-func (c *pullCommand) pull(ctx context.Context, url, dir string) (err error) {
-	o := remote.PullOptions{Dir: dir, All: c.all, Parquet: c.parquet, Generation: c.generation, Log: c.app.log,
-		Store: c.app.loadOptions()}
+func (c *pullCommand) run(ctx context.Context, args []string) (err error) {
+	if err := c.setUpRun(ctx); err != nil {
+		return err
+	}
+	args = slices.Concat([]string{c.cfg.Bucket}, args)
+	url, dir := args[len(args)-2], args[len(args)-1]
+	o := remote.PullOptions{Dir: dir, All: c.all, Parquet: c.parquet, Generation: c.generation, Log: c.log,
+		Store: c.loadOptions()}
 	if o.At, err = timeOf(c.at); err != nil {
 		return err
 	}
@@ -93,7 +88,7 @@ func (c *pullCommand) pull(ctx context.Context, url, dir string) (err error) {
 	case strings.Contains(dir, "://"):
 		return exit.Usagef("which folder? %s is an address; write it and a folder, in this order", dir)
 	}
-	b, err := c.app.openBucket(url)
+	b, err := c.openBucket(url)
 	if err != nil {
 		return err
 	}
@@ -103,15 +98,15 @@ func (c *pullCommand) pull(ctx context.Context, url, dir string) (err error) {
 	t := &transfer{command: "pull", bucket: b.Address(), dir: dir}
 	done, err := b.Pull(ctx, o)
 	t.err = bucketErr(err)
-	c.app.report(ctx, t)
+	c.reportTransfer(ctx, t)
 	if err != nil {
 		return t.err
 	}
-	c.app.placeGuide(dir)
-	if c.app.json {
-		return output.JSON(c.app.stdout, done)
+	c.placeGuide(dir)
+	if c.json {
+		return output.JSON(c.stdout, done)
 	}
-	_, err = fmt.Fprintln(c.app.stdout, pulledText(dir, done))
+	_, err = fmt.Fprintln(c.stdout, pulledText(dir, done))
 	return err
 }
 
@@ -138,13 +133,13 @@ func (c *pullCommand) watchBucket(ctx context.Context, b *remote.Bucket, o remot
 	t := &transfer{command: "pull", bucket: b.Address(), dir: o.Dir}
 	return b.Watch(ctx, o, wait, func(done *remote.Pulled, err error) {
 		t.err = bucketErr(err)
-		c.app.report(ctx, t)
+		c.reportTransfer(ctx, t)
 		switch {
 		case err != nil:
-			c.app.log.Error("pull: the folder stays as it is; trying again", "error", err)
+			c.log.Error("pull: the folder stays as it is; trying again", "error", err)
 		case done != nil && done.New:
-			c.app.placeGuide(o.Dir)
-			c.app.log.Info("pulled", "generation", done.Generation, "published_at", done.PublishedAt.String(),
+			c.placeGuide(o.Dir)
+			c.log.Info("pulled", "generation", done.Generation, "published_at", done.PublishedAt.String(),
 				"files", done.Files, "bytes", done.Received)
 		}
 	})
@@ -164,48 +159,4 @@ func timeOf(text string) (time.Time, error) {
 			text)
 	}
 	return t, nil
-}
-
-// addFrom adds the flag by which a command that only reads asks a bucket.
-func addFrom(cmd *cobra.Command, from *string) {
-	cmd.Flags().StringVar(from, "from", "", "URL of a bucket that 'spendsync push' writes: its newest generation is "+
-		"pulled into the user's cache folder and answers (default: "+config.Prefix+"BUCKET, if the data directory "+
-		"holds no store)")
-}
-
-// bucketOf returns the bucket that a command reads: the one that --from names or, if the data directory holds no store,
-// the configured one. Empty: the store on this machine.
-func (a *app) bucketOf(from string) string {
-	if from != "" || a.cfg.Bucket == "" || !a.isEmpty(a.cfg.DataDir) {
-		return from
-	}
-	return a.cfg.Bucket
-}
-
-// isEmpty reports whether a folder holds no store, or is not there.
-func (a *app) isEmpty(dir string) bool {
-	_, err := manifest.ReadRoot(durable.OS, dir, nil)
-	return errors.Is(err, durable.ErrEmpty)
-}
-
-// pullFrom brings the copy in the user's cache folder to the bucket's generation, and makes it the store
-// of this command.
-func (a *app) pullFrom(ctx context.Context, url string) error {
-	if url == "" {
-		return nil
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return exit.Usagef("--from: there is no cache folder: %v; set XDG_CACHE_HOME", err)
-	}
-	b, err := a.openBucket(url)
-	if err != nil {
-		return err
-	}
-	dir := b.Location(cache)
-	if _, err := b.Pull(ctx, remote.PullOptions{Dir: dir, Log: a.log, Store: a.loadOptions()}); err != nil {
-		return bucketErr(err)
-	}
-	a.cfg.DataDir = dir
-	return nil
 }

@@ -1,36 +1,28 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/files"
 	"spendsync/cmd/internal/output"
-	"spendsync/cmd/spendsync/page"
-	"spendsync/cmd/spendsync/pagedata"
 	"spendsync/cmd/spendsync/phrase"
-	"spendsync/extract"
-	"spendsync/load/durable"
 	"spendsync/load/remote"
 )
 
 // pushCommand is "push".
 type pushCommand struct {
-	app *app
+	*call
 
 	acceptLoss, full bool
 }
 
-func newPushCommand(a *app) *cobra.Command {
-	c := &pushCommand{app: a}
+func newPushCommand(a *call) *cobra.Command {
+	c := &pushCommand{call: a}
 	cmd := &cobra.Command{
 		Use: "push [URL]", Short: "Bring the published generation to a bucket or a folder, for readers and as a backup",
 		Long: `Uploads what the bucket lacks of the published generation, and its pointer current.json last. Readers
@@ -58,12 +50,7 @@ history in the bucket, is refused (exit 8). Two pushes at once do no harm if the
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.setUp(cmd.Context()); err != nil {
-				return err
-			}
-			return c.push(cmd.Context(), slices.Concat(args, []string{a.cfg.Bucket})[0])
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	cmd.Flags().BoolVar(&c.acceptLoss, "accept-loss", false, "replace a newer generation or another history: what "+
 		"only the bucket has becomes unreadable after a week")
@@ -72,58 +59,32 @@ history in the bucket, is refused (exit 8). Two pushes at once do no harm if the
 	return cmd
 }
 
-func (c *pushCommand) push(ctx context.Context, url string) error {
-	b, err := c.app.openBucket(url)
+func (c *pushCommand) run(ctx context.Context, args []string) error {
+	if err := c.setUpRun(ctx); err != nil {
+		return err
+	}
+	b, err := c.openBucket(slices.Concat(args, []string{c.cfg.Bucket})[0])
 	if err != nil {
 		return err
 	}
-	done, err := c.app.push(ctx, b, remote.PushOptions{AcceptLoss: c.acceptLoss, Full: c.full})
+	done, err := c.push(ctx, b, remote.PushOptions{AcceptLoss: c.acceptLoss, Full: c.full})
 	if err != nil {
 		return err
 	}
-	if c.app.json {
-		err = output.JSON(c.app.stdout, done)
+	if c.json {
+		err = output.JSON(c.stdout, done)
 	} else {
-		_, err = fmt.Fprintln(c.app.stdout, pushedText(b.Address(), done))
+		_, err = fmt.Fprintln(c.stdout, pushedText(b.Address(), done))
 		err = output.QuietPipe(err)
 	}
 	if done.PageErr != nil && err == nil {
-		return c.app.endIncomplete(pageMissing(done))
+		return c.endIncomplete(pageMissing(done))
 	}
 	return err
 }
 
 func pageMissing(done *remote.Pushed) string {
 	return fmt.Sprintf("generation %d is pushed without its report page: %v", done.Generation, done.PageErr)
-}
-
-// push brings the store's generation to a bucket, and reports that to Prometheus.
-func (a *app) push(ctx context.Context, b *remote.Bucket, o remote.PushOptions) (done *remote.Pushed, err error) {
-	if o.Dir, err = a.cfg.StoreDir(); err != nil {
-		return nil, err
-	}
-	if err := files.CheckTempDir(); err != nil {
-		return nil, err
-	}
-	t := &transfer{command: "push", bucket: b.Address(), dir: o.Dir}
-	defer func() {
-		t.err = err
-		a.report(ctx, t)
-	}()
-	o.Log, o.Now, o.LockWait = a.log, a.now, a.cfg.LockWait
-	o.Page = func(ctx context.Context) ([]byte, error) {
-		r, err := pagedata.Read(ctx, o.Dir, "", a.loadOptions())
-		if err != nil {
-			return nil, err
-		}
-		var b bytes.Buffer
-		err = page.Write(&b, r)
-		return b.Bytes(), err
-	}
-	if done, err = b.Push(ctx, o); err != nil {
-		return nil, bucketErr(err)
-	}
-	return done, nil
 }
 
 func pushedText(address string, done *remote.Pushed) string {
@@ -140,38 +101,4 @@ func pushedText(address string, done *remote.Pushed) string {
 		text += fmt.Sprintf(", %d removed", done.Removed)
 	}
 	return text + fmt.Sprintf("; %s readable", phrase.Count(done.Readable, "generation"))
-}
-
-// openBucket opens the address that the caller gave, or the configuration has.
-func (a *app) openBucket(url string) (*remote.Bucket, error) {
-	if url == "" {
-		return nil, exit.Usagef("which bucket? Give its URL, such as s3://bucket/prefix, or set %sBUCKET",
-			config.Prefix)
-	}
-	if err := files.CheckNamed(files.OfTheSDKs(os.Getenv), ""); err != nil {
-		return nil, err
-	}
-	certificates, err := files.CABundle(os.Getenv)
-	if err != nil {
-		return nil, err
-	}
-	o := a.bucket
-	o.AllowHTTP, o.CABundle = a.cfg.AllowHTTP, certificates
-	b, err := remote.Open(url, o)
-	return b, bucketErr(err)
-}
-
-// bucketErr gives an error of a bucket its exit code.
-func bucketErr(err error) error {
-	for _, k := range []struct{ is, means error }{
-		{remote.ErrAddress, exit.ErrUsage}, {remote.ErrNoGeneration, exit.ErrUsage},
-		{remote.ErrNothing, exit.ErrUsage}, {remote.ErrLacking, exit.ErrUsage},
-		{remote.ErrOlder, durable.ErrNewer}, {remote.ErrOtherHistory, durable.ErrDamaged},
-		{remote.ErrDenied, extract.ErrAuth}, {remote.ErrUnavailable, extract.ErrUnavailable},
-	} {
-		if errors.Is(err, k.is) {
-			return exit.As(err, k.means)
-		}
-	}
-	return err
 }

@@ -26,7 +26,7 @@ import (
 
 // queryCommand is "query".
 type queryCommand struct {
-	app *app
+	*call
 
 	sql     string
 	params  []string
@@ -44,8 +44,8 @@ type queryCommand struct {
 // first ones out of sight.
 const maxTableRows = 1000
 
-func newQueryCommand(a *app) *cobra.Command {
-	c := &queryCommand{app: a}
+func newQueryCommand(a *call) *cobra.Command {
+	c := &queryCommand{call: a}
 	cmd := &cobra.Command{
 		Use: "query [NAME | -c SQL]", Short: "Ask the warehouse: a ready question, a view, or SQL of your own",
 		Long: `Asks the published warehouse. Without a name it lists the questions most asked; --all
@@ -86,32 +86,7 @@ With --account every question, view and SQL finds the rows of that account only,
 			return answer.Names(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.setUp(cmd.Context()); err != nil {
-				return err
-			}
-			hasSQL := cmd.Flags().Changed("command")
-			switch {
-			case len(args) == 0 && !hasSQL:
-				if c.about() {
-					return exit.Usagef("which question? Give a name or -c SQL; 'spendsync query' lists the names")
-				}
-				return output.QuietPipe(c.listQuestions())
-			case len(args) > 1 || (len(args) == 1 && hasSQL):
-				return exit.Usagef("one NAME or -c SQL, not %q; SQL needs -c and quotes", strings.Join(args, " "))
-			}
-			q, err := c.question(args, cmd.InOrStdin())
-			if err != nil {
-				return err
-			}
-			if dir, ok := a.storeOfQuestion(); ok {
-				a.cfg.DataDir = dir
-			} else if err := a.pullFrom(cmd.Context(), a.bucketOf(c.from)); err != nil {
-				return err
-			}
-			if q.Written && a.asksApart() {
-				return c.queryApart(cmd.Context(), strings.NewReader(q.SQL))
-			}
-			return c.query(cmd.Context(), q)
+			return c.run(cmd.Context(), args, cmd.Flags().Changed("command"), cmd.InOrStdin())
 		},
 	}
 	addFrom(cmd, &c.from)
@@ -132,6 +107,34 @@ With --account every question, view and SQL finds the rows of that account only,
 	flags.DurationVar(&c.timeout, "timeout", 10*time.Minute, "the longest that SQL of your own may take")
 	flags.BoolVar(&c.raw, "raw", false, "CSV without apostrophes before formulas")
 	return cmd
+}
+
+func (c *queryCommand) run(ctx context.Context, args []string, hasSQL bool, stdin io.Reader) error {
+	if err := c.setUp(ctx); err != nil {
+		return err
+	}
+	switch {
+	case len(args) == 0 && !hasSQL:
+		if c.about() {
+			return exit.Usagef("which question? Give a name or -c SQL; 'spendsync query' lists the names")
+		}
+		return c.listQuestions()
+	case len(args) > 1 || (len(args) == 1 && hasSQL):
+		return exit.Usagef("one NAME or -c SQL, not %q; SQL needs -c and quotes", strings.Join(args, " "))
+	}
+	q, err := c.question(args, stdin)
+	if err != nil {
+		return err
+	}
+	if dir, ok := c.storeOfQuestion(); ok {
+		c.cfg.DataDir = dir
+	} else if err := c.readFrom(ctx, c.from); err != nil {
+		return err
+	}
+	if q.Written && c.asksApart() {
+		return c.queryApart(ctx, strings.NewReader(q.SQL))
+	}
+	return c.query(ctx, q)
 }
 
 // about reports whether a flag of an answer was given.
@@ -159,7 +162,7 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question) error {
 	if err != nil {
 		return err
 	}
-	dir, err := c.app.cfg.StoreDir()
+	dir, err := c.cfg.StoreDir()
 	if err != nil {
 		return err
 	}
@@ -170,32 +173,32 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question) error {
 		return err
 	}
 	q.Once = format == "parquet" || format == "csv"
-	q.Account = c.app.account
+	q.Account = c.account
 	q.Facts = true
-	options := c.app.loadOptions().DuckDB
+	options := c.loadOptions().DuckDB
 	if q.Written {
-		options = c.app.questionOptions()
+		options = c.questionOptions()
 	}
 	result, err := duck.Ask(ctx, dir, q.Query, options)
 	if err != nil {
 		return c.queryErr(err, dir, q.Asks != "" && !q.Written)
 	}
-	origin, _ := originOf(c.app, dir) // without a manifest the answer still is the warehouse's
-	n := answer.Rendering{Result: result, Question: q, Terminal: c.out == "" && output.IsTerminal(c.app.stdout),
-		Raw: c.raw, Wide: c.wide, Color: output.ShowsColor(c.app.stdout, c.app.environ), MaxRows: max(0, c.rows),
+	origin, _ := c.originOf(dir) // without a manifest the answer still is the warehouse's
+	n := answer.Rendering{Result: result, Question: q, Terminal: c.out == "" && output.IsTerminal(c.stdout),
+		Raw: c.raw, Wide: c.wide, Color: output.ShowsColor(c.stdout, c.environ), MaxRows: max(0, c.rows),
 		Origin: origin}
 	if n.Terminal {
-		if n.Width = output.TerminalWidth(c.app.stdout); c.rows < 0 {
+		if n.Width = output.TerminalWidth(c.stdout); c.rows < 0 {
 			n.MaxRows = maxTableRows
 		}
 	}
 	switch {
 	case format == "table" && n.Terminal:
-		err = output.QuietPipe(output.Paged(c.app.stdout, c.app.environ, func(w io.Writer) error {
+		err = output.QuietPipe(output.Paged(c.stdout, c.environ, func(w io.Writer) error {
 			return n.Write(ctx, w, format)
 		}))
 	case c.out == "":
-		err = output.QuietPipe(n.Write(ctx, c.app.stdout, format))
+		err = output.QuietPipe(n.Write(ctx, c.stdout, format))
 	default:
 		err = output.QuietPipe(files.WriteFile(c.out, func(w io.Writer) error { return n.Write(ctx, w, format) }))
 	}
@@ -212,11 +215,7 @@ const companion = ".notes.txt"
 func (c *queryCommand) writeFacts(facts []string) error {
 	if c.out == "" {
 		for _, line := range facts {
-			if c.app.jsonLogs() {
-				c.app.log.Info(line)
-			} else {
-				fmt.Fprintln(c.app.stderr, phrase.Visible(line))
-			}
+			fmt.Fprintln(c.stderr, phrase.Visible(line))
 		}
 		return nil
 	}
@@ -232,8 +231,8 @@ func (c *queryCommand) writeFacts(facts []string) error {
 
 // originOf returns the source of an answer, for a file that outlives the terminal. During a publication the answer may
 // be of the generation before.
-func originOf(a *app, dir string) (answer.Origin, error) {
-	o := answer.Origin{Store: dir, AnsweredAt: a.now(), Version: version()}
+func (c *call) originOf(dir string) (answer.Origin, error) {
+	o := answer.Origin{Store: dir, AnsweredAt: c.now(), Version: version()}
 	m, err := manifest.ReadRoot(durable.OS, dir, nil)
 	if err == nil {
 		o.Generation, o.PublishedAt = m.Generation, m.PublishedAt.Time()
@@ -247,8 +246,8 @@ func (c *queryCommand) queryErr(err error, dir string, named bool) error {
 	var q *duck.QueryError
 	switch {
 	case errors.As(err, &q):
-		if q.Excerpt != "" && !c.app.jsonLogs() {
-			fmt.Fprintln(c.app.stderr, phrase.VisibleLines(q.Excerpt))
+		if q.Excerpt != "" {
+			fmt.Fprintln(c.stderr, phrase.VisibleLines(q.Excerpt))
 		}
 		// The engine's solutions to a lack of memory are settings of its own.
 		message, _, _ := strings.Cut(phrase.OneLine(q.Message), " Possible solutions:")
@@ -265,7 +264,7 @@ func (c *queryCommand) queryErr(err error, dir string, named bool) error {
 // answerFormat is the format that the caller chose, or the one that fits.
 func (c *queryCommand) answerFormat() (string, error) {
 	format := c.format
-	if c.app.json {
+	if c.json {
 		if format != "" && format != "json" {
 			return "", exit.Usagef("--json and --format %s: which one counts?", format)
 		}
@@ -276,13 +275,13 @@ func (c *queryCommand) answerFormat() (string, error) {
 			"end the name with %s, or give --format", strings.Join(slices.Sorted(maps.Keys(answer.Endings)), ", "))
 	}
 	if format == "" {
-		format = answer.FormatFor(c.out, output.IsTerminal(c.app.stdout))
+		format = answer.FormatFor(c.out, output.IsTerminal(c.stdout))
 	}
 	if !slices.Contains(answer.Formats, format) {
 		return "", exit.Usagef("--format %s%s; there are %s", format,
 			nearest.DidYouMean(format, answer.Formats), strings.Join(answer.Formats, ", "))
 	}
-	if slices.Contains(answer.Binary, format) && c.out == "" && output.IsTerminal(c.app.stdout) {
+	if slices.Contains(answer.Binary, format) && c.out == "" && output.IsTerminal(c.stdout) {
 		return "", exit.Usagef("--format %s is not for a terminal: give --out FILE", format)
 	}
 	if c.rows >= 0 && format != "table" {
@@ -300,15 +299,12 @@ func (c *queryCommand) answerFormat() (string, error) {
 
 // listQuestions prints the named questions.
 func (c *queryCommand) listQuestions() error {
-	if c.app.json {
-		return output.JSON(c.app.stdout, answer.List())
+	if c.json {
+		return output.QuietPipe(output.JSON(c.stdout, answer.List()))
 	}
 	list := answer.List().Short
 	if c.all {
 		list = answer.List().Text
 	}
-	return output.Paged(c.app.stdout, c.app.environ, func(w io.Writer) error {
-		_, err := io.WriteString(w, list(output.TextWidth(c.app.stdout)))
-		return err
-	})
+	return c.page(list(output.TextWidth(c.stdout)))
 }

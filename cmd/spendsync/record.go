@@ -16,7 +16,11 @@ import (
 	"spendsync/schema"
 )
 
-func newRecordCommand(a *app) *cobra.Command {
+// recordCommand is "record".
+type recordCommand struct{ *call }
+
+func newRecordCommand(a *call) *cobra.Command {
+	c := &recordCommand{a}
 	return &cobra.Command{
 		Use: "record FILE", Short: "Record the shapes of the service's replies, without any value",
 		Long: `Sends the requests of 'spendsync check' to the service, and two that it refuses, and writes the shapes of
@@ -31,7 +35,7 @@ form. Look at the file before you send it. Nothing is stored anywhere else.`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return a.record(cmd.Context(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
 	}
 }
 
@@ -42,24 +46,24 @@ type recorded struct {
 	Sync    string `json:"sync"` // how a sync of these replies ends
 }
 
-// record writes the shapes of the service's replies.
-func (a *app) record(ctx context.Context, name string) error {
-	if err := a.setUp(ctx); err != nil {
+// run writes the shapes of the service's replies.
+func (c *recordCommand) run(ctx context.Context, name string) error {
+	if err := c.setUp(ctx); err != nil {
 		return err
 	}
-	dir, err := a.cfg.StoreDir()
+	dir, err := c.cfg.StoreDir()
 	if err != nil {
 		return err
 	}
 	if err := files.CheckFile("FILE", name, dir); err != nil {
 		return err
 	}
-	j, err := (&runner{a}).newJob()
+	j, err := (&runner{c.call}).newJob()
 	if err != nil {
 		return err
 	}
 	r := record.New()
-	if j.Report, j.API, err = r.Clients(a.cfg, a.clientOptions()); err != nil {
+	if j.Report, j.API, err = r.Clients(c.cfg, c.clientOptions()); err != nil {
 		return err
 	}
 	defer j.Report.Close()
@@ -70,7 +74,7 @@ func (a *app) record(ctx context.Context, name string) error {
 	}
 	// Two requests that a service refuses, for the form of its errors.
 	_, _ = j.API.Campaign(ctx, "C0000000")
-	old := schema.DateOf(a.now()) - 2*schema.ReachDays
+	old := schema.DateOf(c.now()) - 2*schema.ReachDays
 	_, _ = j.Report.ControlTotals(ctx, old, old)
 	if err := ctx.Err(); err != nil {
 		return err
@@ -80,11 +84,11 @@ func (a *app) record(ctx context.Context, name string) error {
 		return err
 	}
 	said := recorded{File: name, Replies: r.Len(), Sync: fmt.Sprintf("exit code %d", t.Run.ExitCode)}
-	if a.json {
-		return output.JSON(a.stdout, said)
+	if c.json {
+		return output.JSON(c.stdout, said)
 	}
-	fmt.Fprintf(a.stdout, "%s: the shapes of %s of the service; a sync of these ends with %s\n", name,
+	fmt.Fprintf(c.stdout, "%s: the shapes of %s of the service; a sync of these ends with %s\n", name,
 		phrase.Count(said.Replies, "reply"), said.Sync)
-	fmt.Fprintln(a.stdout, "It holds no value. Look at it before you send it.")
+	fmt.Fprintln(c.stdout, "It holds no value. Look at it before you send it.")
 	return nil
 }

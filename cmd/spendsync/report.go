@@ -18,15 +18,15 @@ import (
 
 // reportCommand is "report".
 type reportCommand struct {
-	app *app
+	*call
 
 	out     string
 	from    string
 	summary bool
 }
 
-func newReportCommand(a *app) *cobra.Command {
-	c := &reportCommand{app: a, out: "spendsync-report.html"}
+func newReportCommand(a *call) *cobra.Command {
+	c := &reportCommand{call: a, out: "spendsync-report.html"}
 	cmd := &cobra.Command{
 		Use: "report", Short: "Write one HTML file to look at: spend, sources, creatives, bids, money left, gaps",
 		Long: `Writes what the warehouse knows as one HTML file with a sentence for each question that says what to do.
@@ -40,15 +40,7 @@ other.`,
   spendsync report --account acme --out acme.html
   spendsync report --summary --out summary.html
   spendsync report --out - | mail -a "Content-Type: text/html" -s "Ad spend" team@example.com`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.setUp(cmd.Context()); err != nil {
-				return err
-			}
-			if err := a.pullFrom(cmd.Context(), a.bucketOf(c.from)); err != nil {
-				return err
-			}
-			return c.report(cmd.Context())
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
 	addFrom(cmd, &c.from)
 	cmd.Flags().StringVar(&c.out, "out", c.out, "file to write; it appears when it is whole; - is stdout")
@@ -57,8 +49,14 @@ other.`,
 	return cmd
 }
 
-func (c *reportCommand) report(ctx context.Context) error {
-	dir, err := c.app.cfg.StoreDir()
+func (c *reportCommand) run(ctx context.Context) error {
+	if err := c.setUp(ctx); err != nil {
+		return err
+	}
+	if err := c.readFrom(ctx, c.from); err != nil {
+		return err
+	}
+	dir, err := c.cfg.StoreDir()
 	if err != nil {
 		return err
 	}
@@ -66,7 +64,7 @@ func (c *reportCommand) report(ctx context.Context) error {
 	switch {
 	case c.out == "":
 		return exit.Usagef("--out: a file, or - for stdout")
-	case toStdout && c.app.json:
+	case toStdout && c.json:
 		return exit.Usagef("--json and --out -: which one is to be on stdout?")
 	case !toStdout:
 		if err := files.CheckFile("--out", c.out, dir); err != nil {
@@ -76,7 +74,7 @@ func (c *reportCommand) report(ctx context.Context) error {
 	if err := files.CheckTempDir(); err != nil {
 		return err
 	}
-	r, err := pagedata.Read(ctx, dir, c.app.account, c.app.loadOptions())
+	r, err := pagedata.Read(ctx, dir, c.account, c.loadOptions())
 	if err != nil {
 		return warehouseErr(err, dir)
 	}
@@ -85,7 +83,7 @@ func (c *reportCommand) report(ctx context.Context) error {
 		write = page.WriteSummary
 	}
 	if toStdout {
-		return output.QuietPipe(write(c.app.stdout, r))
+		return output.QuietPipe(write(c.stdout, r))
 	}
 	var written counted
 	if err := files.WriteFile(c.out, func(w io.Writer) error {
@@ -124,10 +122,10 @@ func (c *reportCommand) reportWritten(out string, size int64, r page.Page) error
 	for _, acc := range r.Accounts {
 		parts = append(parts, part{acc.Name, acc.AsOf(), acc.LastWholeDay()})
 	}
-	if c.app.json {
-		return output.JSON(c.app.stdout, map[string]any{"file": full, "bytes": size, "accounts": parts})
+	if c.json {
+		return output.JSON(c.stdout, map[string]any{"file": full, "bytes": size, "accounts": parts})
 	}
-	_, err = fmt.Fprintf(c.app.stdout, "%s: %s KB, %s\n", full, thousands(size/1000), accountsText(r))
+	_, err = fmt.Fprintf(c.stdout, "%s: %s KB, %s\n", full, thousands(size/1000), accountsText(r))
 	return err
 }
 

@@ -20,11 +20,14 @@ import (
 	"spendsync/load"
 )
 
-// resetCommand is "reset-account".
-type resetCommand struct{ app *app }
+// resetCommand is "repair reset".
+type resetCommand struct {
+	*call
+	named string // by --account
+}
 
-func newResetCommand(a *app) *cobra.Command {
-	named := ""
+func newResetCommand(a *call) *cobra.Command {
+	c := &resetCommand{call: a}
 	cmd := &cobra.Command{
 		Use: "reset-account", Short: "Move all stored data of the account aside; delete nothing",
 		Long: `Moves all stored data of the account into the folder aside of the data directory, and publishes a
@@ -33,36 +36,40 @@ begins afresh and reads the days that the report still reaches: older days are t
 accounts stay unchanged. It asks for the account's name, and nothing else confirms.`,
 		Example: "  spendsync repair reset\n  spendsync repair reset --account acme",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx := cmd.Context()
-			if err := a.setUp(ctx); err != nil {
-				return err
-			}
-			account, known, err := a.knownAccount()
-			if err != nil {
-				return err
-			}
-			if !cmd.Flags().Changed("account") {
-				in, ok := cmd.InOrStdin().(*os.File)
-				if !ok || !output.IsTerminal(in) {
-					return exit.Usagef("nobody can be asked here for the account's name: give it with --account %s; "+
-						"nothing is changed", account)
-				}
-				fmt.Fprintf(a.stderr, "Account %s has %s in %s. All of it will be moved aside.\n"+
-					"Type the account's name: ", account, phrase.Count(len(known.Days), "day"), a.cfg.DataDir)
-				if named, err = readName(ctx, in); err != nil {
-					return err
-				}
-			}
-			if named != account {
-				return exit.Usagef("the account is %s (%sACCOUNT), and the name given is %q: nothing is changed",
-					account, config.Prefix, named)
-			}
-			return (&resetCommand{a}).reset(ctx, account)
+			return c.run(cmd.Context(), cmd.InOrStdin(), cmd.Flags().Changed("account"))
 		},
 	}
-	cmd.Flags().StringVar(&named, "account", "", "the account's name, for scripts: it must be that of "+config.Prefix+
-		"ACCOUNT")
+	cmd.Flags().StringVar(&c.named, "account", "", "the account's name, for scripts: it must be that of "+
+		config.Prefix+"ACCOUNT")
 	return cmd
+}
+
+// run moves the account aside if its name is given, or typed on a terminal.
+func (c *resetCommand) run(ctx context.Context, stdin io.Reader, given bool) error {
+	if err := c.setUpRun(ctx); err != nil {
+		return err
+	}
+	account, known, err := c.knownAccount()
+	if err != nil {
+		return err
+	}
+	if !given {
+		in, ok := stdin.(*os.File)
+		if !ok || !output.IsTerminal(in) {
+			return exit.Usagef("nobody can be asked here for the account's name: give it with --account %s; "+
+				"nothing is changed", account)
+		}
+		fmt.Fprintf(c.stderr, "Account %s has %s in %s. All of it will be moved aside.\n"+
+			"Type the account's name: ", account, phrase.Count(len(known.Days), "day"), c.cfg.DataDir)
+		if c.named, err = readName(ctx, in); err != nil {
+			return err
+		}
+	}
+	if c.named != account {
+		return exit.Usagef("the account is %s (%sACCOUNT), and the name given is %q: nothing is changed",
+			account, config.Prefix, c.named)
+	}
+	return c.reset(ctx, account)
 }
 
 // readName reads a line, and waits for it no longer than until a signal comes.
@@ -81,28 +88,28 @@ func readName(ctx context.Context, in io.Reader) (string, error) {
 }
 
 func (c *resetCommand) reset(ctx context.Context, account string) (err error) {
-	dir, err := c.app.cfg.StoreDir()
+	dir, err := c.cfg.StoreDir()
 	if err != nil {
 		return err
 	}
-	store, err := load.Open(ctx, dir, account, c.app.loadOptions())
+	store, err := load.Open(ctx, dir, account, c.loadOptions())
 	if err != nil {
 		return err
 	}
-	done, err := store.Reset(ctx, c.app.runID)
+	done, err := store.Reset(ctx, c.runID)
 	if closeErr := store.Close(); err == nil && closeErr != nil {
-		c.app.log.Warn("the account's lock could not be released", "error", closeErr)
+		c.log.Warn("the account's lock could not be released", "error", closeErr)
 	}
 	if err != nil {
 		return err
 	}
-	if c.app.json {
-		if err := output.JSON(c.app.stdout, done); err != nil {
+	if c.json {
+		if err := output.JSON(c.stdout, done); err != nil {
 			return err
 		}
 	}
 	happened := fmt.Sprintf("published generation %d without account %s: %s moved to %s; the next sync of it begins "+
 		"afresh", done.Generation, account, phrase.Count(done.Files, "file"), filepath.Join(dir, done.Aside))
-	c.app.lastLines(slog.LevelInfo, explain.Sentence(happened, exit.OK), exit.OK)
+	c.lastLines(slog.LevelInfo, explain.Sentence(happened, exit.OK), exit.OK)
 	return nil
 }

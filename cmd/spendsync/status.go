@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -59,13 +60,13 @@ type storeStatus struct {
 
 // statusCommand is "status".
 type statusCommand struct {
-	app   *app
+	*call
 	weeks int
 	from  string
 }
 
-func newStatusCommand(a *app) *cobra.Command {
-	c := &statusCommand{app: a, weeks: 7}
+func newStatusCommand(a *call) *cobra.Command {
+	c := &statusCommand{call: a, weeks: 7}
 	cmd := &cobra.Command{
 		Use: "status", Short: "Show coverage as a calendar, freshness, and days at risk",
 		Example: "  spendsync status\n  spendsync status --weeks 0\n" +
@@ -73,37 +74,39 @@ func newStatusCommand(a *app) *cobra.Command {
 			"  spendsync status --json | jq '.accounts[].days_at_risk'",
 		Long: `Shows what is published, from the manifest and the ledger alone. It takes no lock and asks the service
 nothing.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if c.weeks < 0 {
-				return exit.Advise(exit.Usagef("--weeks %d: must be a whole number from 0", c.weeks),
-					"give how many weeks to show; 0 shows all")
-			}
-			if err := a.setUp(cmd.Context()); err != nil {
-				return err
-			}
-			if err := a.pullFrom(cmd.Context(), a.bucketOf(c.from)); err != nil {
-				return err
-			}
-			st, err := c.status()
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return output.JSON(a.stdout, st)
-			}
-			var text strings.Builder
-			c.print(&text, st)
-			_, err = io.WriteString(a.stdout, wrapped(text.String(), output.TextWidth(a.stdout)))
-			return err
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
 	addFrom(cmd, &c.from)
 	cmd.Flags().IntVar(&c.weeks, "weeks", c.weeks, "weeks of the calendar to show; 0 shows all")
 	return cmd
 }
 
+func (c *statusCommand) run(ctx context.Context) error {
+	if c.weeks < 0 {
+		return exit.Advise(exit.Usagef("--weeks %d: must be a whole number from 0", c.weeks),
+			"give how many weeks to show; 0 shows all")
+	}
+	if err := c.setUp(ctx); err != nil {
+		return err
+	}
+	if err := c.readFrom(ctx, c.from); err != nil {
+		return err
+	}
+	st, err := c.status()
+	if err != nil {
+		return err
+	}
+	if c.json {
+		return output.JSON(c.stdout, st)
+	}
+	var text strings.Builder
+	c.print(&text, st)
+	_, err = io.WriteString(c.stdout, wrapped(text.String(), output.TextWidth(c.stdout)))
+	return err
+}
+
 func (c *statusCommand) status() (*storeStatus, error) {
-	dir, err := c.app.cfg.StoreDir()
+	dir, err := c.cfg.StoreDir()
 	if err != nil {
 		return nil, err
 	}
@@ -120,15 +123,15 @@ func (c *statusCommand) status() (*storeStatus, error) {
 		return nil, err
 	}
 	st := &storeStatus{DataDir: dir, Generation: m.Generation, PublishedAt: m.PublishedAt, Unfinished: unfinished}
-	if only := c.app.account; only != "" && m.Accounts[only] == nil {
+	if only := c.account; only != "" && m.Accounts[only] == nil {
 		return nil, warehouseErr(&duck.AccountError{Account: only, Has: m.AccountNames()}, dir)
 	}
 	for _, name := range m.AccountNames() {
-		if c.app.account != "" && name != c.app.account {
+		if c.account != "" && name != c.account {
 			continue
 		}
 		known := m.Accounts[name]
-		s := accountStatus{Account: name, States: map[string]int{}, Coverage: known.Coverage(name, c.app.now()),
+		s := accountStatus{Account: name, States: map[string]int{}, Coverage: known.Coverage(name, c.now()),
 			Unknown: known.Unknown, Pinned: known.Pinned, Ask: known.Ask, Notes: known.Notes}
 		for i, c := range s.Coverage {
 			s.States[c.State]++
@@ -171,13 +174,13 @@ var dayMarks = []struct {
 }
 
 func (c *statusCommand) print(w io.Writer, st *storeStatus) {
-	color := output.ShowsColor(c.app.stdout, c.app.environ)
+	color := output.ShowsColor(c.stdout, c.environ)
 	fmt.Fprintf(w, "%s, generation %d, published %s ago\n", st.DataDir, st.Generation,
-		phrase.Age(c.app.now().Sub(st.PublishedAt.Time())))
+		phrase.Age(c.now().Sub(st.PublishedAt.Time())))
 	if u := st.Unfinished; u != nil {
 		fmt.Fprintf(w, "\nUNFINISHED COMMIT  generation %d, begun %s ago: %s not in their places yet, so some files "+
 			"may be newer than the manifest. An active run will finish it; otherwise run 'spendsync sync', which "+
-			"finishes it or names the obstacle\n", u.Generation, phrase.Age(c.app.now().Sub(u.Since.Time())),
+			"finishes it or names the obstacle\n", u.Generation, phrase.Age(c.now().Sub(u.Since.Time())),
 			phrase.Count(len(u.Left), "file"))
 	}
 	for _, s := range st.Accounts {
@@ -192,11 +195,11 @@ func (c *statusCommand) print(w io.Writer, st *storeStatus) {
 		fmt.Fprintln(w)
 		if s.FreshestDay != nil {
 			fmt.Fprintf(w, "  newest complete day  %s, read %s ago\n", s.FreshestDay.ReportDate,
-				phrase.Age(c.app.now().Sub(s.FreshestDay.LastReadAt.V.Time())))
+				phrase.Age(c.now().Sub(s.FreshestDay.LastReadAt.V.Time())))
 		}
 		if s.LastRun != nil {
 			fmt.Fprintf(w, "  last run             %s ago, exit %d: %s\n",
-				phrase.Age(c.app.now().Sub(s.LastRun.FinishedAt.Time())), s.LastRun.ExitCode, s.LastRun.Message.V)
+				phrase.Age(c.now().Sub(s.LastRun.FinishedAt.Time())), s.LastRun.ExitCode, s.LastRun.Message.V)
 			if by := s.LastRun.IdentityProof; by.Valid {
 				fmt.Fprintf(w, "  proven by            %s\n", by.V)
 			}

@@ -41,7 +41,7 @@ func (a *app) endAfterSignal(ctx context.Context) {
 
 // lastCall returns the context of a run's last calls, such as its metrics and notices: they may take a few seconds,
 // and after a signal even less.
-func (a *app) lastCall(ctx context.Context) (context.Context, context.CancelFunc) {
+func (c *call) lastCall(ctx context.Context) (context.Context, context.CancelFunc) {
 	patience := 5 * time.Second
 	if ctx.Err() != nil {
 		patience = lastMoment / 3

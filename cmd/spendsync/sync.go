@@ -12,7 +12,7 @@ import (
 	"spendsync/schema"
 )
 
-func newSyncCommand(a *app) *cobra.Command {
+func newSyncCommand(c *call) *cobra.Command {
 	full, dryRun, from, to := false, false, "", ""
 	cmd := &cobra.Command{
 		Use: "sync", Short: "Read what is new or may have changed, prove it, publish it",
@@ -26,11 +26,11 @@ you like: it reads young days every time and the others once in ` + config.Prefi
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case dryRun:
-				return a.showPlan(cmd.Context())
+				return c.showPlan(cmd.Context())
 			case from != "" || to != "":
-				return (&runner{a}).backfill(cmd.Context(), from, to)
+				return (&runner{c}).backfill(cmd.Context(), from, to)
 			}
-			return (&runner{a}).runJob(cmd.Context(), func(j job.Job, ctx context.Context) (*job.Result, error) {
+			return (&runner{c}).runJob(cmd.Context(), func(j job.Job, ctx context.Context) (*job.Result, error) {
 				j.Full = full
 				return j.Sync(ctx)
 			})
@@ -48,7 +48,7 @@ you like: it reads young days every time and the others once in ` + config.Prefi
 // backfill reads the days of a range again. Both are Chicago days, YYYY-MM-DD; an empty last day is today.
 func (r *runner) backfill(ctx context.Context, from, to string) error {
 	return r.runJob(ctx, func(j job.Job, ctx context.Context) (*job.Result, error) {
-		first, last, err := daysBetween(from, to, schema.DateOf(r.app.now()))
+		first, last, err := daysBetween(from, to, schema.DateOf(r.now()))
 		if err != nil { // who watches the runs hears of this one, too
 			return nil, err
 		}
@@ -74,13 +74,13 @@ func daysBetween(from, to string, today schema.Date) (first, last schema.Date, e
 }
 
 // newBackfillCommand is the name of 'sync --from --to' in earlier versions.
-func newBackfillCommand(a *app) *cobra.Command {
+func newBackfillCommand(c *call) *cobra.Command {
 	var from, to string
 	cmd := &cobra.Command{
 		Use: "backfill --from DAY --to DAY", Short: "The same as 'sync --from DAY --to DAY'",
 		Example: "  spendsync sync --from 2026-11-01 --to 2026-11-10",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return (&runner{a}).backfill(cmd.Context(), from, to)
+			return (&runner{c}).backfill(cmd.Context(), from, to)
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "first Chicago day, YYYY-MM-DD")
@@ -89,7 +89,7 @@ func newBackfillCommand(a *app) *cobra.Command {
 }
 
 // newRepairCommand has the commands that publish without reading the service.
-func newRepairCommand(a *app) *cobra.Command {
+func newRepairCommand(c *call) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "repair", Short: "Build again, replay stored replies, accept a note, move an account aside",
 		Long: `Repairs a store without reading the service. 'spendsync verify' names the command for each damaged file;
@@ -104,21 +104,21 @@ what none of them can repair comes back from a bucket by 'spendsync pull --all'.
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	reset := newResetCommand(a)
+	reset := newResetCommand(c)
 	reset.Use, reset.Example = "reset", "  spendsync repair reset\n  spendsync repair reset --account acme"
-	accept := newAcceptCommand(a)
+	accept := newAcceptCommand(c)
 	accept.Example = "  spendsync repair accept report.day-total.above\n" +
 		"  spendsync repair accept --withdraw report.day-total.above"
-	for _, c := range []*cobra.Command{newRebuildCommand(a), newReplayCommand(a), accept, reset} {
-		if c.Args == nil {
-			c.Args, c.ValidArgsFunction = noArguments, cobra.NoFileCompletions
+	for _, sub := range []*cobra.Command{newRebuildCommand(c), newReplayCommand(c), accept, reset} {
+		if sub.Args == nil {
+			sub.Args, sub.ValidArgsFunction = noArguments, cobra.NoFileCompletions
 		}
-		cmd.AddCommand(c)
+		cmd.AddCommand(sub)
 	}
 	return cmd
 }
 
-func newRebuildCommand(a *app) *cobra.Command {
+func newRebuildCommand(c *call) *cobra.Command {
 	return &cobra.Command{
 		Use: "rebuild", Short: "Build warehouse.duckdb again from the Parquet files",
 		Long: `Builds the DuckDB file, and the Parquet files that follow from others, from nothing but the other Parquet
@@ -129,14 +129,14 @@ If parts of the store are older than others, for example after a backup that was
 publishes refuses to run. Bring back one complete backup then.`,
 		Example: "  spendsync repair rebuild",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return (&runner{a}).runRepair(cmd.Context(), func(j job.Job, ctx context.Context) (*job.Result, error) {
+			return (&runner{c}).runRepair(cmd.Context(), func(j job.Job, ctx context.Context) (*job.Result, error) {
 				return j.Rebuild(ctx)
 			})
 		},
 	}
 }
 
-func newReplayCommand(a *app) *cobra.Command {
+func newReplayCommand(c *call) *cobra.Command {
 	var from, to string
 	cmd := &cobra.Command{
 		Use: "replay", Short: "Make days again from their stored replies",
@@ -146,7 +146,7 @@ also reads the replies of days that an earlier version could not prove, which ar
 service nothing.`,
 		Example: "  spendsync repair replay\n  spendsync repair replay --from 2026-11-01 --to 2026-11-10",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return (&runner{a}).runRepair(cmd.Context(), func(j job.Job, ctx context.Context) (*job.Result, error) {
+			return (&runner{c}).runRepair(cmd.Context(), func(j job.Job, ctx context.Context) (*job.Result, error) {
 				first, last := schema.Date(-1<<31), schema.Date(1<<31-1)
 				var err error
 				if from != "" {

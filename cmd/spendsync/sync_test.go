@@ -224,8 +224,8 @@ func ending(stderr string) string {
 func (w *world) execute(ctx context.Context, args []string) (code int, stdout, stderr string) {
 	w.passed.Add(1000)
 	var out, errOut bytes.Buffer
-	a := &app{stdout: &out, stderr: &errOut, environ: w.environ(), now: w.now, transport: w.transport,
-		bucket: w.bucket, only: w.only, limits: w.limits}
+	a := newApp(w.environ(), &out, &errOut)
+	a.now, a.transport, a.bucket, a.only, a.limits = w.now, w.transport, w.bucket, w.only, w.limits
 	code = a.run(ctx, args)
 	return code, out.String(), errOut.String()
 }

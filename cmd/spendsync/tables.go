@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,12 +21,12 @@ import (
 
 // tablesCommand is "tables".
 type tablesCommand struct {
-	app *app
+	*terminal
 	all bool
 }
 
-func newTablesCommand(a *app) *cobra.Command {
-	c := &tablesCommand{app: a}
+func newTablesCommand(t *terminal) *cobra.Command {
+	c := &tablesCommand{terminal: t}
 	cmd := &cobra.Command{
 		Use: "tables [TABLE | VIEW | WORD]", Short: "List the tables; describe one with its columns; search by a word",
 		Long: `Lists tables and views by subject. With names it describes those with their columns; with a word that is
@@ -47,13 +46,10 @@ No store is needed: the views are those that this version publishes.`,
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return output.JSON(a.stdout, answer)
+			if c.json {
+				return output.JSON(c.stdout, answer)
 			}
-			return output.QuietPipe(output.Paged(a.stdout, a.environ, func(w io.Writer) error {
-				_, err := io.WriteString(w, text)
-				return err
-			}))
+			return c.page(text)
 		},
 	}
 	cmd.Flags().BoolVar(&c.all, "all", false, "without a name: describe every table with its columns")
@@ -62,7 +58,7 @@ No store is needed: the views are those that this version publishes.`,
 
 // tables returns the answer for programs and the text for people.
 func (c *tablesCommand) tables(ctx context.Context, args []string) (answer any, text string, err error) {
-	width := output.TextWidth(c.app.stdout)
+	width := output.TextWidth(c.stdout)
 	if len(args) == 0 {
 		docs := schema.Dictionary(schema.Documented())
 		if !c.all {

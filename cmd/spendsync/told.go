@@ -45,7 +45,7 @@ func (r *runner) newTold() *told {
 		t.log.Warn("no heartbeat is sent", "error", err)
 	}
 	if to != nil {
-		t.beat = notice.NewHeartbeat(to, r.app.runID)
+		t.beat = notice.NewHeartbeat(to, r.runID)
 	}
 	receivers, err := cfg.Receivers()
 	if err == nil {
@@ -72,7 +72,7 @@ func (t *told) end(ctx context.Context, code int, result *job.Result) {
 	if t.teller != nil {
 		run = t.run(ctx, code, result)
 	}
-	ctx, cancel := t.runner.app.lastCall(ctx)
+	ctx, cancel := t.runner.lastCall(ctx)
 	defer cancel()
 	g := errgroup.Group{}
 	g.Go(func() error {
@@ -96,7 +96,7 @@ func (t *told) end(ctx context.Context, code int, result *job.Result) {
 
 // run is what this run knows: its own end, and what the published generation shows.
 func (t *told) run(ctx context.Context, code int, result *job.Result) notice.Run {
-	run := notice.Run{At: t.runner.app.now().UTC()}
+	run := notice.Run{At: t.runner.now().UTC()}
 	published, known := t.published(ctx, &run.Generation)
 	all := append(published, ofRun(code, result, run.At)...)
 	backup, err := t.backup(run.At)
@@ -128,12 +128,12 @@ func (t *told) run(ctx context.Context, code int, result *job.Result) notice.Run
 // addSheet adds the sheet of A4 if today is the day of the week that NOTIFY names.
 func (t *told) addSheet(ctx context.Context, run *notice.Run) {
 	today := schema.DateOf(run.At).String()
-	wanted := t.runner.app.cfg.SheetDay()
+	wanted := t.runner.cfg.SheetDay()
 	if wanted == "" || run.At.In(schema.Chicago()).Format("Mon") != wanted || !t.teller.SheetDue(today) {
 		return
 	}
 	var b bytes.Buffer
-	r, err := pagedata.Read(ctx, t.teller.Dir, t.teller.Account, t.runner.app.loadOptions())
+	r, err := pagedata.Read(ctx, t.teller.Dir, t.teller.Account, t.runner.loadOptions())
 	if err == nil {
 		err = page.WriteSummary(&b, r)
 	}
@@ -174,7 +174,7 @@ func ofRun(code int, result *job.Result, now time.Time) (all []notice.Finding) {
 
 // published asks the published generation for its findings, and reports whether it answered.
 func (t *told) published(ctx context.Context, generation *int64) (all []notice.Finding, known bool) {
-	cfg := t.runner.app.cfg
+	cfg := t.runner.cfg
 	if cfg == nil || ctx.Err() != nil {
 		return nil, false
 	}
@@ -194,7 +194,7 @@ func (t *told) published(ctx context.Context, generation *int64) (all []notice.F
 }
 
 func (t *told) ask(ctx context.Context) (all []notice.Finding, err error) {
-	o := t.runner.app.loadOptions()
+	o := t.runner.loadOptions()
 	s, err := duck.OpenSession(ctx, t.teller.Dir, o.DuckDB)
 	if err != nil {
 		return nil, err
@@ -236,18 +236,18 @@ func (t *told) backup(now time.Time) (all []notice.Finding, err error) {
 }
 
 // noteBackup records in the store next to this command, if there is one, that a backup was verified.
-func (a *app) noteBackup() error {
-	dir, err := a.cfg.StoreDir()
+func (c *call) noteBackup() error {
+	dir, err := c.cfg.StoreDir()
 	if err != nil || !durable.Exists(filepath.Join(dir, "manifest.json")) {
 		return err
 	}
-	return notice.NoteBackup(durable.OS, dir, a.now())
+	return notice.NoteBackup(durable.OS, dir, c.now())
 }
 
 // logOrDefault is the run's log, or a simple one before the configuration is known.
 func (r *runner) logOrDefault() *slog.Logger {
-	if r.app.log != nil {
-		return r.app.log
+	if r.log != nil {
+		return r.log
 	}
-	return slog.New(slog.NewJSONHandler(r.app.stderr, nil))
+	return slog.New(slog.NewJSONHandler(r.stderr, nil))
 }

@@ -9,7 +9,7 @@ import (
 
 // typed returns a command line for a person to type, beginning with what started this process: the
 // program's name, or "go run", which deletes its program at the end.
-func (a *app) typed(args ...string) string {
+func typed(args ...string) string {
 	words := []string{program()}
 	for _, arg := range args {
 		words = append(words, shellQuote(arg))

@@ -276,11 +276,12 @@ func (f *fifty) sync(account, suffix string) {
 	if account != "card" {
 		delete(f.env, "PAYOUTS")
 	}
-	a := &app{stdout: io.Discard, stderr: io.Discard, environ: f.environ(), now: f.now, limits: usual}
+	a := newApp(f.environ(), io.Discard, io.Discard)
+	a.now = f.now
 	if err := a.setUp(f.t.Context()); err != nil {
 		f.t.Fatal(err)
 	}
-	j, err := (&runner{a}).newJob()
+	j, err := (&runner{&a.call}).newJob()
 	if err != nil {
 		f.t.Fatal(err)
 	}

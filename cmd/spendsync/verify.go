@@ -19,30 +19,18 @@ import (
 
 // verifyCommand is "verify".
 type verifyCommand struct {
-	app  *app
+	*call
 	from string
 }
 
-func newVerifyCommand(a *app) *cobra.Command {
-	c := &verifyCommand{app: a}
+func newVerifyCommand(a *call) *cobra.Command {
+	c := &verifyCommand{call: a}
 	cmd := &cobra.Command{
 		Use: "verify", Short: "Check every stored byte, row and sum: replies, Parquet, DuckDB",
 		Example: "  spendsync verify\n  spendsync verify --json | jq .damages",
 		Long: `Checks every published file against the manifest, every day against its sums, its hash and its stored
 replies, and the DuckDB file against the Parquet files, row by row. Exit 8 names what is damaged and what repairs it.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.setUp(cmd.Context()); err != nil {
-				return err
-			}
-			if from := a.bucketOf(c.from); from != "" {
-				return c.verifyFrom(cmd.Context(), from)
-			}
-			dir, err := a.cfg.StoreDir()
-			if err != nil {
-				return err
-			}
-			return c.verify(cmd.Context(), dir)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
 	cmd.Flags().StringVar(&c.from, "from", "", "URL of a bucket that 'spendsync push' writes: its whole store is "+
 		"pulled into a folder below TMPDIR, verified there, and removed; the files that readers glob are compared, "+
@@ -50,9 +38,23 @@ replies, and the DuckDB file against the Parquet files, row by row. Exit 8 names
 	return cmd
 }
 
+func (c *verifyCommand) run(ctx context.Context) error {
+	if err := c.setUp(ctx); err != nil {
+		return err
+	}
+	if from := c.bucketOf(c.from); from != "" {
+		return c.verifyFrom(ctx, from)
+	}
+	dir, err := c.cfg.StoreDir()
+	if err != nil {
+		return err
+	}
+	return c.verify(ctx, dir)
+}
+
 // verify checks a store; found is other damage of it.
 func (c *verifyCommand) verify(ctx context.Context, dir string, found ...*durable.Damage) error {
-	report, err := load.Verify(ctx, dir, c.app.loadOptions(), job.RowsOfReplies(c.app.cfg.Service()))
+	report, err := load.Verify(ctx, dir, c.loadOptions(), job.RowsOfReplies(c.cfg.Service()))
 	var damage *durable.Damage
 	if errors.As(err, &damage) { // of the manifest or the commit record: nothing else can be checked
 		report, err = &load.Verification{Damages: []*durable.Damage{damage}}, nil
@@ -65,23 +67,23 @@ func (c *verifyCommand) verify(ctx context.Context, dir string, found ...*durabl
 }
 
 func (c *verifyCommand) tellVerified(r *load.Verification) error {
-	if c.app.json {
-		if err := output.JSON(c.app.stdout, r); err != nil {
+	if c.json {
+		if err := output.JSON(c.stdout, r); err != nil {
 			return err
 		}
 	}
-	if r.Unlocked && !c.app.json {
-		fmt.Fprintf(c.app.stdout, "user %d may not take the store's lock: no run was held up meanwhile; generation %d "+
+	if r.Unlocked && !c.json {
+		fmt.Fprintf(c.stdout, "user %d may not take the store's lock: no run was held up meanwhile; generation %d "+
 			"was published before and after, and no commit went on then\n", os.Getuid(), r.Generation)
 	}
 	var errs []error
 	for _, d := range r.Damages {
-		if !c.app.json {
-			fmt.Fprintf(c.app.stdout, "damaged  %s: %s", d.Path, d.What)
+		if !c.json {
+			fmt.Fprintf(c.stdout, "damaged  %s: %s", d.Path, d.What)
 			if d.Repair != "" {
-				fmt.Fprintf(c.app.stdout, "  [%s]", d.Repair)
+				fmt.Fprintf(c.stdout, "  [%s]", d.Repair)
 			}
-			fmt.Fprintln(c.app.stdout)
+			fmt.Fprintln(c.stdout)
 		}
 		errs = append(errs, d)
 	}
@@ -92,11 +94,11 @@ func (c *verifyCommand) tellVerified(r *load.Verification) error {
 		return fmt.Errorf("generation %d: %s damaged, the first is %w", r.Generation, phrase.Count(len(errs), "file"),
 			errs[0])
 	}
-	if !c.app.json {
+	if !c.json {
 		for _, u := range r.Unproven {
-			fmt.Fprintln(c.app.stdout, unprovenLine(u))
+			fmt.Fprintln(c.stdout, unprovenLine(u))
 		}
-		fmt.Fprintf(c.app.stdout, "generation %d is as it was published: %s, %s rows, %s, %s of replies, "+
+		fmt.Fprintf(c.stdout, "generation %d is as it was published: %s, %s rows, %s, %s of replies, "+
 			"warehouse.duckdb\n",
 			r.Generation, phrase.Count(r.Files, "file"), thousands(r.Rows), phrase.Count(r.Days, "day"),
 			phrase.Count(r.RawPages, "page"))

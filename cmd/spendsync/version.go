@@ -14,15 +14,15 @@ func version() string { return output.Version(buildVersion) }
 // buildVersion is set with -ldflags "-X main.buildVersion=...".
 var buildVersion string
 
-func newVersionCommand(a *app) *cobra.Command {
+func newVersionCommand(t *terminal) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Example: "  spendsync version --json",
 		Long: "Prints the version. The modules that the binary is made of are in it: 'go version -m FILE' lists them.",
 		RunE: func(*cobra.Command, []string) error {
-			if a.json {
-				return output.JSON(a.stdout, map[string]any{"version": version(), "schema_version": schema.Version})
+			if t.json {
+				return output.JSON(t.stdout, map[string]any{"version": version(), "schema_version": schema.Version})
 			}
-			_, err := fmt.Fprintf(a.stdout, "spendsync %s (schema %d)\n", version(), schema.Version)
+			_, err := fmt.Fprintf(t.stdout, "spendsync %s (schema %d)\n", version(), schema.Version)
 			return err
 		},
 	}

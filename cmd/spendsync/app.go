@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"spendsync/cmd/internal/config"
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/nearest"
+	"spendsync/cmd/internal/output"
+	"spendsync/cmd/spendsync/explain"
+	"spendsync/cmd/spendsync/phrase"
+)
+
+// app is the whole program: one call of it, and the way out. main adds signals and nothing else.
+type app struct {
+	call
+	exit func(code int) // os.Exit in main; nil in tests
+}
+
+func newApp(environ []string, stdout, stderr io.Writer) *app {
+	return &app{call: call{terminal: terminal{stdout: stdout, stderr: stderr, environ: environ}, now: time.Now,
+		limits: usual}}
+}
+
+// run runs one command and returns the exit code.
+func (a *app) run(ctx context.Context, args []string) int {
+	a.grace.Store(int64(a.limits.grace))
+	a.endAfterSignal(ctx)
+	root := a.commands()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	return a.end(err)
+}
+
+// end reports the outcome and returns the exit code. The last line on stderr states the result, which data is safe,
+// and the next step.
+func (a *app) end(err error) int {
+	if err == nil || output.IsClosedPipe(err) {
+		return exit.OK
+	}
+	code := exit.Of(err)
+	_, reported := err.(*exit.Outcome)
+	if code == exit.Stopped && !reported {
+		err = errors.New("stopped by a signal: " + phrase.Interrupted(err))
+	}
+	if !reported {
+		a.lastLines(slog.LevelError, explain.Error(err, code), code)
+	}
+	return code
+}
+
+// commands is the tree of commands.
+func (a *app) commands() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "spendsync",
+		Short: "Copies a push advertising account's spend report into Parquet and DuckDB, provably complete",
+		Long: "spendsync copies a push advertising account's spend report into Parquet and DuckDB, provably " +
+			"complete. The report reaches 32 days back; what is not copied in time is gone for good.\n\n" +
+			"'spendsync help config' describes the variables and exit codes, 'spendsync help guide' how to ask the " +
+			"warehouse.",
+		SilenceErrors: true, SilenceUsage: true,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return exit.Advise(exit.Usagef("there is no command %q%s", args[0],
+					nearest.DidYouMean(args[0], commandNames(cmd))), "choose one that 'spendsync help' lists")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return exit.Advise(exit.Usagef("%s: %v", cmd.CommandPath(), err), "see '%s --help'", cmd.CommandPath())
+	})
+	flags := root.PersistentFlags()
+	flags.BoolVar(&a.json, "json", false, "answer in JSON on stdout")
+	flags.StringVar(&a.account, "account", "", "account in the warehouse, in place of "+config.Prefix+"ACCOUNT; "+
+		"status, query, report and mcp then show only this one")
+	flags.StringVar(&a.dataDir, "data-dir", "", "folder of the store, in place of "+config.Prefix+"DATA_DIR")
+	flags.StringVar(&a.configFile, "config", "", "file with variables (default: "+config.FileName+" in the working "+
+		"folder, if there is one)")
+	c, t := &a.call, &a.terminal
+	for _, g := range []struct {
+		id, title string
+		commands  []*cobra.Command
+	}{
+		{"start", "Start here:", []*cobra.Command{newDemoCommand(c), newInitCommand(c), newCheckCommand(c)}},
+		{"daily", "Every day:", []*cobra.Command{newSyncCommand(c), newStatusCommand(c), newQueryCommand(c),
+			newReportCommand(c), newTablesCommand(t), newMCPCommand(c)}},
+		{"keep", "Keep it:", []*cobra.Command{newPushCommand(c), newPullCommand(c), newVerifyCommand(c),
+			newRepairCommand(c), newCronjobCommand(c), newVersionCommand(t)}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, command := range g.commands {
+			command.GroupID = g.id
+			root.AddCommand(command)
+		}
+	}
+	for _, command := range []*cobra.Command{newConfigTopic(t), newGuideTopic(t), newRecordCommand(c),
+		newPlanCommand(c), newBackfillCommand(c), newRebuildCommand(c), newReplayCommand(c), newAcceptCommand(c),
+		newResetCommand(c)} {
+		command.Hidden = true // topics of help, what maintainers ask for, and names of earlier versions
+		root.AddCommand(command)
+	}
+	root.SetHelpCommandGroupID("keep")
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.Version = version()
+	root.SetVersionTemplate("spendsync {{.Version}}\n")
+	for _, c := range root.Commands() {
+		if c.Args == nil {
+			c.Args, c.ValidArgsFunction = noArguments, cobra.NoFileCompletions
+		}
+	}
+	root.SetOut(a.stdout) // before the library makes commands that write there
+	root.SetErr(a.stderr)
+	output.WrapHelp(root, a.stdout)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	addExamples(root)
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { a.command = cmd.Name() }
+	return root
+}
+
+// commandNames are the names of a command's commands.
+func commandNames(cmd *cobra.Command) (names []string) {
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	return names
+}
+
+// addExamples gives examples to the commands that come from the library.
+func addExamples(root *cobra.Command) {
+	root.Example = "  spendsync demo\n  spendsync check\n  spendsync sync\n  spendsync query last_week"
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Example = "  spendsync help sync\n  spendsync help config"
+			c.Args = func(_ *cobra.Command, args []string) error {
+				if found, _, err := root.Find(args); err == nil && found != root {
+					return nil
+				}
+				return root.Args(root, args)
+			}
+		case "completion":
+			c.Example = "  source <(spendsync completion bash)"
+			for _, shell := range c.Commands() {
+				shell.Example = "  spendsync completion " + shell.Name()
+			}
+		}
+	}
+}
+
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return exit.Advise(exit.Usagef("%s takes no argument %q", cmd.CommandPath(), args[0]), "see '%s --help'",
+			cmd.CommandPath())
+	}
+	return nil
+}

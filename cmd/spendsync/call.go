@@ -1,0 +1,147 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"spendsync/cmd/internal/config"
+	"spendsync/cmd/internal/output"
+	"spendsync/cmd/spendsync/job"
+	"spendsync/load"
+	"spendsync/load/duck"
+	"spendsync/load/remote"
+	"spendsync/queries"
+)
+
+// call is one call of the program: what it was started with and, from [call.setUp] on, its configuration.
+type call struct {
+	terminal
+	now       func() time.Time
+	transport http.RoundTripper // to both interfaces; nil: the network
+	bucket    remote.Options    // of tests; zero: the usual pauses
+	limits    runLimits
+	grace     atomic.Int64 // how long after a signal the command may go on
+	apart     bool         // questions that somebody wrote are answered by processes of their own
+
+	only func([]queries.Query) []queries.Query // chooses the views that warehouses have; nil: all
+
+	account, dataDir string // --account and --data-dir; empty: not given
+	configFile       string // --config; empty: the one in the working folder
+	command          string // the name of the command
+
+	cfg    *config.Config
+	log    *slog.Logger
+	screen *screen
+	runID  string // of the current run; on every line of its log
+}
+
+// runLimits are what a run may take. Tests have others.
+type runLimits struct {
+	concurrency, threads int           // days of the report at a time; DuckDB's threads, 0: one a processor
+	grace                time.Duration // how long after a signal complete data may still be published
+}
+
+var usual = runLimits{concurrency: 4, grace: 8 * time.Second}
+
+// setUp reads the variables for a command that a person runs, whose stderr is text everywhere.
+func (c *call) setUp(ctx context.Context) error { return c.begin(ctx, false) }
+
+// setUpRun reads the variables for a command that a schedule runs: its stderr is text on a terminal and JSON elsewhere,
+// unless the configuration sets the format.
+func (c *call) setUpRun(ctx context.Context) error { return c.begin(ctx, true) }
+
+// begin puts the variables together: the file, the environment above it, and above both the flags.
+func (c *call) begin(ctx context.Context, scheduled bool) (err error) {
+	if c.environ, err = config.WithFile(c.environ, c.configFile); err != nil {
+		return err
+	}
+	for name, value := range map[string]string{"ACCOUNT": c.account, "DATA_DIR": c.dataDir} {
+		if value != "" {
+			c.environ = append(c.environ, config.Prefix+name+"="+value)
+		}
+	}
+	return c.configure(ctx, scheduled)
+}
+
+// configure reads the configuration from the environment, and starts the log.
+func (c *call) configure(ctx context.Context, scheduled bool) (err error) {
+	if c.cfg, err = config.Read(ctx, c.environ); err != nil {
+		return err
+	}
+	config.HoldHeap()
+	c.screen = newScreen(c.stderr, c.environ)
+	c.runID = ulid.Make().String()
+	c.startLog(scheduled && (c.cfg.LogFormat == "json" || c.cfg.LogFormat == "" && !output.IsTerminal(c.stderr)))
+	for _, name := range c.cfg.Unknown() {
+		attrs := []any{"variable", config.Prefix + name}
+		if now := config.Removed(name); now != "" {
+			c.log.Warn("this variable was removed and has no effect", append(attrs, "now", now)...)
+			continue
+		}
+		if meant := config.Meant(name); meant != "" {
+			attrs = append(attrs, "did_you_mean", meant)
+		}
+		c.log.Warn("this variable is not one of ours and has no effect", attrs...)
+	}
+	if c.cfg.Bucket != "" {
+		c.grace.Store(int64(max(c.limits.grace, pushGrace)))
+	}
+	return nil
+}
+
+// startLog starts the log, as text or in JSON.
+func (c *call) startLog(asJSON bool) {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(c.cfg.LogLevel)) // checked with the configuration; empty is info
+	if c.cfg.LogLevel == "" && output.IsTerminal(c.stderr) {
+		level = slog.LevelWarn // the bar shows the rest
+	}
+	o := &slog.HandlerOptions{Level: level}
+	if !asJSON {
+		c.log, c.jsonLog = slog.New(slog.NewTextHandler(c.screen, o)), nil
+		return
+	}
+	c.log = slog.New(slog.NewJSONHandler(c.screen, o)).With("run", c.runID, "command", c.command, "account",
+		c.cfg.Account)
+	c.jsonLog = c.log
+}
+
+// clientOptions returns the options of the service's clients that the configuration lacks.
+func (c *call) clientOptions() config.ClientOptions {
+	return config.ClientOptions{UserAgent: "spendsync/" + version(), Log: c.log, Transport: c.transport}
+}
+
+// loadOptions are the settings of the store.
+func (c *call) loadOptions() load.Options {
+	memory, first, threads := c.cfg.Resources()
+	threads = cmp.Or(c.limits.threads, threads)
+	return load.Options{
+		LockWait: c.cfg.LockWait, KeepRaw: true, Version: version(), Log: c.log,
+		Now: c.now,
+		DuckDB: duck.Options{
+			Memory: memory, FirstMemory: first, Threads: threads, Views: c.views(),
+		},
+	}
+}
+
+// views are the questions that every warehouse answers by name.
+func (c *call) views() []duck.View {
+	asked, err := queries.Views(c.cfg.Thresholds)
+	if err != nil {
+		panic(err) // the configuration was checked
+	}
+	if c.only != nil {
+		asked = c.only(asked)
+	}
+	return viewsOf(asked)
+}
+
+func (c *call) planOptions() job.PlanOptions {
+	return job.PlanOptions{YoungDays: c.cfg.YoungDays, RereadAfter: c.cfg.RereadAfter, PageSize: c.cfg.PageSize}
+}

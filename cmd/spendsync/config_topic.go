@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"spendsync/cmd/internal/config"
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/output"
+	"spendsync/cmd/internal/wrap"
+)
+
+// newConfigTopic is "help config": every variable, and the exit codes.
+func newConfigTopic(t *terminal) *cobra.Command {
+	return &cobra.Command{
+		Use: "config", Short: "The variables and the exit codes", Long: configHelp(),
+		Example: "  spendsync help config",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprint(t.stdout, wrap.Help(configHelp(), output.HelpWidth(t.stdout)))
+			return err
+		},
+	}
+}
+
+func configHelp() string {
+	var b strings.Builder
+	b.WriteString("Variables (an empty one counts as unset). They are read from a file first, " + config.FileName +
+		" in the working folder or the one that --config names, with a line NAME=value each; the environment wins " +
+		"over the file, and --account and --data-dir win over both. A secret may be in a file, which NAME_FILE " +
+		"names:\n\n")
+	for _, v := range config.Variables() {
+		or := ""
+		if v.IsSecret {
+			or = " or " + config.Prefix + v.Name + "_FILE"
+		}
+		fmt.Fprintf(&b, "  %s%s%s\n      %s", config.Prefix, v.Name, or, v.Doc)
+		if v.Default != "" {
+			fmt.Fprintf(&b, " (%s)", defaultText(v.Default))
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString("\nMetrics (" + config.Prefix + "METRICS_FILE, " + config.Prefix + "PUSHGATEWAY_URL):\n\n" +
+		metricsHelp())
+	b.WriteString("\nMetrics of push, pull and verify --from, whose file lies beside that of sync: FILE-push.prom, " +
+		"FILE-pull.prom and FILE-verify.prom for FILE.prom:\n\n" + transferHelp())
+	b.WriteString("\nExit codes:\n\n" + exit.Table())
+	return b.String()
+}
+
+func defaultText(fallback string) string {
+	if strings.HasPrefix(fallback, "required") {
+		return fallback
+	}
+	return "default: " + fallback
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/output"
+	"spendsync/cmd/spendsync/explain"
+	"spendsync/cmd/spendsync/phrase"
+)
+
+// terminal is where a command answers, and how: to a person or to a program.
+type terminal struct {
+	stdout, stderr io.Writer
+	environ        []string     // our variables among them
+	json           bool         // --json: the answer
+	jsonLog        *slog.Logger // of the end of the command; nil: it is text
+}
+
+// page writes a text for a person, in a pager if it is higher than the screen.
+func (t *terminal) page(text string) error {
+	return output.QuietPipe(output.Paged(t.stdout, t.environ, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	}))
+}
+
+// endIncomplete ends a command that did what matters and could not do the rest.
+func (t *terminal) endIncomplete(happened string) error {
+	happened = phrase.OneLine(happened)
+	t.lastLines(slog.LevelWarn, explain.Sentence(happened, exit.Partial), exit.Partial)
+	return &exit.Outcome{Code: exit.Partial, Happens: happened}
+}
+
+// lastLines print the end of a command: a JSON object in JSON logs, otherwise three lines for a person,
+// wrapped at words on a terminal.
+func (t *terminal) lastLines(level slog.Level, m explain.Message, code int, attrs ...any) {
+	if t.jsonLog != nil {
+		if m.Detail != "" {
+			attrs = append(attrs, "detail", m.Detail)
+		}
+		attrs = append(attrs, "exit_code", code, "means", exit.About(code).Means, "safe", m.Safe, "do", m.Do)
+		t.jsonLog.Log(context.Background(), level, m.Happened, attrs...)
+		return
+	}
+	width := 0
+	if output.IsTerminal(t.stderr) {
+		width = output.TerminalWidth(t.stderr)
+	}
+	fmt.Fprint(t.stderr, m.Text(code, width))
+}
