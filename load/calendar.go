@@ -22,9 +22,9 @@ func (c *contribution) addCalendar() error {
 	last := schema.DateOf(s.opts.Now()).Year() + 1
 	path := manifest.PartPath(t.Table, s.account, 0)
 	var have []schema.CalendarDay
-	if info := c.file(path); info != nil {
+	if info := c.base.Files[path]; info != nil {
 		var err error
-		have, err = readPart(c.files, path, info, t)
+		have, err = manifest.Rows(s.opts.disk, s.dir, path, info, t)
 		if errors.Is(err, durable.ErrDamaged) {
 			s.opts.Log.Warn("the calendar is damaged and made again", "error", err)
 		} else if err != nil {

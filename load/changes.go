@@ -37,20 +37,15 @@ func (c *contribution) addChangesOf(seen schema.Date, days []schema.Date) error 
 	path := manifest.PartPath(t.Table, s.account, seen)
 	var was, is []iter.Seq2[[]schema.SpendChange, error]
 	lines := int64(0)
-	if old := c.file(path); old != nil {
-		dir, name := c.files.whereIs(path)
-		was, lines = append(was, manifest.Batches(s.opts.disk, dir, name, old, t)), old.Rows
+	if old := c.base.Files[path]; old != nil {
+		was, lines = append(was, manifest.Batches(s.opts.disk, s.dir, path, old, t)), old.Rows
 	}
 	for _, d := range days {
 		is = append(is, parquet.Batches(s.opts.disk, c.g.area.path(changesPath(d)), t))
 		lines += c.g.days[d].changes.rows
 	}
-	into := path
-	if c.files.isStaged(path) {
-		into = "again/" + path // it is being read
-	}
 	var unread error
-	info, err := c.g.area.putPart(into, t.Table, parquet.ChangeRecords(history.MergeChanges(linesOf(was, &unread),
+	info, err := c.g.area.putPart(path, t.Table, parquet.ChangeRecords(history.MergeChanges(linesOf(was, &unread),
 		linesOf(is, &unread))))
 	if err := errors.Join(unread, err); err != nil {
 		return err
@@ -58,11 +53,6 @@ func (c *contribution) addChangesOf(seen schema.Date, days []schema.Date) error 
 	if info.Rows != lines {
 		return fmt.Errorf("restatements seen on %s: %d lines were written of %d: %w", seen, info.Rows, lines,
 			durable.ErrDamaged)
-	}
-	if into != path {
-		if err := s.opts.disk.Rename(c.g.area.path(into), c.g.area.path(path)); err != nil {
-			return durable.Storage(err)
-		}
 	}
 	info.Day = seen
 	c.put(path, info)

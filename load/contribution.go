@@ -21,9 +21,9 @@ type contribution struct {
 // with those of the base.
 func contribute(g *Staged, base *manifest.Manifest, files *filing, contents Contents) (manifest.Change, error) {
 	c := &contribution{g: g, base: accountOf(base, g.store.account, contents.Since), files: files}
-	c.Change = manifest.NewChange()
-	c.Since, c.Unknown, c.Notes, c.Own = contents.Since, contents.Unknown, contents.Notes, contents.Own
-	c.Asked, c.Ask, c.Reach, c.Pinned = contents.Asked, contents.Ask, contents.Reach, g.Pinned
+	is := manifest.NewChange()
+	c.Change, c.Pinned = contents.Change, g.Pinned
+	c.Days, c.Files, c.Confirmations = is.Days, is.Files, is.Confirmations
 	c.Settled, c.SettledUnclear, c.ExtraKeys = g.Settings.Settled, g.Settings.SettledUnclear, g.Settings.ExtraKeys
 	maps.Copy(c.Confirmations, g.Settings.Confirmations)
 	c.addDays()
@@ -52,14 +52,6 @@ func accountOf(m *manifest.Manifest, name string, since schema.Date) *manifest.A
 // put adds a staged file.
 func (c *contribution) put(path string, info *manifest.File) {
 	c.files.enter(c.Files, path, info, true)
-}
-
-// file returns the file of the account at a path, the run's own first; nil: there is none.
-func (c *contribution) file(path string) *manifest.File {
-	if f, ok := c.Files[path]; ok {
-		return f
-	}
-	return c.base.Files[path]
 }
 
 // addReportedLost adds the lost days that runs have reported since the generation.

@@ -183,7 +183,7 @@ func rebuild(t testing.TB, dir string) (Preview, error) {
 	}
 	record := r.record()
 	record.Steps = nil
-	_, preview, err := publish(context.Background(), g, Contents{Since: r.contents().Since, Repair: true}, record)
+	_, preview, err := publish(context.Background(), g, Contents{r.contents().Change, true}, record)
 	return preview, errors.Join(err, g.Discard())
 }
 

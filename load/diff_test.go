@@ -5,12 +5,9 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	"spendsync/load/commit"
-	"spendsync/load/history"
 	"spendsync/schema"
 	"spendsync/schema/schematest"
 )
@@ -65,81 +62,5 @@ func TestPublish_LoadsWhatDiffers(t *testing.T) {
 			}
 		}
 		sync()
-	}
-}
-
-// TestLoadDays_TakesOutWhatIsStale stages days with few new rows, one with many, one that differs completely, and an
-// empty one whose stored rows cannot be read: for the first only the differing rows are loaded, for the others all
-// rows.
-func TestLoadDays_TakesOutWhatIsStale(t *testing.T) {
-	r := newRun(t, t.TempDir())
-	r.mustSync(map[schema.Date][]schema.Spend{
-		day: schematest.SpendOfSources(day, 40), day - 1: schematest.SpendOfSources(day-1, 40),
-		day - 2: schematest.SpendOfSources(day-2, 40), day - 3: schematest.SpendOfSources(day-3, 40),
-		day - 4: schematest.SpendOfSources(day-4, 40),
-	})
-	s, err := Open(t.Context(), r.dir, r.account, r.opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	g, err := s.Begin("again")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer g.Discard()
-	for d, n := range map[schema.Date]int{day: 2, day - 1: 20, day - 2: 0, day - 3: 0, day - 4: 0} {
-		rows := schematest.SpendOfSources(d, 41) // one is new
-		if d == day-4 {
-			rows = nil
-		}
-		for i := range n {
-			rows[i].Spend++
-		}
-		for i := range rows {
-			rows[i].RunID = "again"
-			if d == day-3 && i > 10 {
-				rows[i].SourceID += "x"
-			}
-		}
-		sealed, err := history.NewDay(schematest.Packed(rows))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := g.PutDay(t.Context(), DayRead{Day: d, Damaged: d == day-4}, sealed); err != nil {
-			t.Fatal(err)
-		}
-	}
-	base, _, err := g.store.begin("again")
-	if err != nil {
-		t.Fatal(err)
-	}
-	u := updates{changed: map[schema.Date]bool{}}
-	u.loadDays(g, base.Accounts["acme"])
-	var got []string
-	for _, l := range u.loads {
-		if l.Query != "" {
-			continue // follows from the rows, however they came
-		}
-		for _, q := range l.Statements(false) {
-			got = append(got, strings.NewReplacer(schema.SpendDaily.SQLColumns(), "*", g.area.dir, "", `"`, "",
-				"parquet~spend_daily~account=acme~day=", "",
-				"~data.parquet"+commit.StagedSuffix, "").Replace(q))
-		}
-	}
-	want := []string{
-		"DELETE FROM main.spend_daily WHERE account_id = 'acme' AND report_date IN (DATE '2026-11-16', DATE " +
-			"'2026-11-17', DATE '2026-11-19')",
-		"INSERT INTO main.spend_daily SELECT * FROM read_parquet(['/2026-11-16', '/2026-11-17', '/2026-11-19'], " +
-			"hive_partitioning = false)",
-		"DELETE FROM main.spend_daily AS t USING read_parquet(['/stale~2026-11-20" + commit.StagedSuffix +
-			"'], hive_partitioning = false) AS stale WHERE " +
-			"t.account_id = stale.account_id AND t.report_date = stale.report_date AND t.campaign_id = " +
-			"stale.campaign_id AND t.creative_id = stale.creative_id AND t.source_id = stale.source_id",
-		"INSERT INTO main.spend_daily SELECT * FROM read_parquet(['/2026-11-18', '/2026-11-20'], hive_partitioning = " +
-			"false) WHERE _run_id = 'again'",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("statements =\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

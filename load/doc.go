@@ -10,9 +10,9 @@
 //	                                                    // of what it will show, and publishes all or nothing
 //
 // Building has four steps, each of which takes values and returns one: the base is the published
-// manifest, and after a repair the manifest with restored files. The run's contribution is a
-// [manifest.Change], for which files that grow are written again. [manifest.Next] makes the next manifest
-// from the two. Then the DuckDB file of the base is updated to it, and the marts are written from its views.
+// manifest. The run's contribution is a [manifest.Change], for which files that grow are written again.
+// [manifest.Next] makes the next manifest from the two. Then the DuckDB file of the base is updated to it,
+// and the marts are written from its views.
 //
 // What the package promises:
 //
@@ -25,8 +25,7 @@
 //   - After any kill or fault, the next [Open] finishes a commit and removes all other files. There is
 //     no third state.
 //   - The DuckDB file is made from the Parquet files alone, so it can be deleted at any time: a repair
-//     ([Contents]) makes it again. The reverse also works: a damaged Parquet file is restored from
-//     it if the bytes prove equal.
+//     ([Contents]) makes it again.
 //   - Every published byte is covered by a SHA-256: those of files in the manifest, those of the manifest
 //     and the commit record in themselves.
 //   - History never shrinks, and a day is replaced as a whole or not at all.

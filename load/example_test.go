@@ -55,7 +55,8 @@ func storeADay(ctx context.Context) error {
 		Facts: manifest.Facts{Control: schema.ControlMatched}}, sealed); err != nil {
 		return err
 	}
-	manifest, err := staged.Publish(ctx, load.Contents{Since: day}, func(is load.Preview) load.RunRecord {
+	contents := load.Contents{Change: manifest.Change{Since: day}}
+	manifest, err := staged.Publish(ctx, contents, func(is load.Preview) load.RunRecord {
 		return load.RunRecord{Run: schema.Run{AccountID: "acme", Command: "sync", StartedAt: seen, FinishedAt: seen,
 			Generation: is.Generation, Published: true, RunID: run}}
 	})

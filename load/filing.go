@@ -6,7 +6,6 @@ import (
 
 	"spendsync/load/commit"
 	"spendsync/load/manifest"
-	"spendsync/schema"
 )
 
 // filing collects the staged files that a generation adds, and the published files that it removes.
@@ -44,12 +43,6 @@ func (f *filing) whereIs(path string) (dir, name string) {
 		return f.g.area.dir, filepath.Base(f.g.area.path(path))
 	}
 	return f.g.store.dir, path
-}
-
-// readPart reads a file of the generation.
-func readPart[R any](f *filing, path string, info *manifest.File, t schema.TableOf[R]) ([]R, error) {
-	dir, name := f.whereIs(path)
-	return manifest.Rows(f.g.store.opts.disk, dir, name, info, t)
 }
 
 // readLedger reads a ledger file of the generation.

@@ -82,15 +82,9 @@ func (n *generation) whoseRows() string {
 	return "account_id = " + schema.QuoteText(n.g.store.account)
 }
 
-// Contents is the content of a generation besides the staged files.
+// Contents is the content of a generation besides the parts that are staged.
 type Contents struct {
-	Since   schema.Date           // first day that could be asked for, for an account's first generation
-	Unknown []schema.UnknownField // met by this run; known fields stay unchanged
-	Asked   bool                  // the run knows what the report answers: Ask and Reach replace the account's
-	Ask     *manifest.Ask
-	Reach   int
-	Notes   []manifest.Note    // of the account after this run; nil: they stay unchanged
-	Own     *manifest.OwnFiles // nil: it stays unchanged
+	manifest.Change
 	// Repair makes again what follows from the other files: the DuckDB file, and every mart and copy.
 	Repair bool
 }

@@ -21,9 +21,9 @@ func (c *contribution) addIntraday() error {
 		}
 		path := manifest.PartPath(t.Table, s.account, d)
 		var lines []schema.Intraday
-		if old := c.file(path); old != nil {
+		if old := c.base.Files[path]; old != nil {
 			var err error
-			if lines, err = readPart(c.files, path, old, t); err != nil {
+			if lines, err = manifest.Rows(s.opts.disk, s.dir, path, old, t); err != nil {
 				return err
 			}
 		}

@@ -49,30 +49,21 @@ func (n *derived) addMarts(ctx context.Context) (viewErrors []error, err error) 
 const monthsAtOnce = 3
 
 // addMartOf writes the parts of an account's mart with days from the first affected one on.
-func (n *derived) addMartOf(ctx context.Context, m schema.Mart, account string,
-	first schema.Date) error {
-	for some := range slices.Chunk(n.martParts(m, account, first), monthsAtOnce) {
-		if err := n.addMartParts(ctx, m, account, some); err != nil {
+func (n *derived) addMartOf(ctx context.Context, m schema.Mart, account string, first schema.Date) error {
+	for parts := range slices.Chunk(n.martParts(m, account, first), monthsAtOnce) {
+		var files []duck.MartFile
+		for _, part := range parts {
+			files = append(files, duck.MartFile{Path: n.g.area.path(manifest.PartPath(m.Table, account, part)),
+				Where: duck.MartSQL(m, account, part, part)})
+		}
+		where := duck.MartSQL(m, account, parts[0], parts[len(parts)-1])
+		if err := n.w.WriteMart(ctx, m, where, files); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// addMartParts asks once for parts that follow each other, and writes each.
-func (n *derived) addMartParts(ctx context.Context, m schema.Mart, account string,
-	parts []schema.Date) error {
-	var files []duck.MartFile
-	for _, part := range parts {
-		files = append(files, duck.MartFile{Path: n.g.area.path(manifest.PartPath(m.Table, account, part)),
-			Where: duck.MartSQL(m, account, part, part)})
-	}
-	if err := n.w.WriteMart(ctx, m, duck.MartSQL(m, account, parts[0], parts[len(parts)-1]), files); err != nil {
-		return err
-	}
-	for i, part := range parts {
-		if err := n.addMart(m, account, part, files[i].Rows); err != nil {
-			return err
+		for i, part := range parts {
+			if err := n.addMart(m, account, part, files[i].Rows); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -142,7 +142,7 @@ func (r sceneRun) do(ctx context.Context, dir string, o Options) error {
 }
 
 func (r sceneRun) contents() Contents {
-	return Contents{Since: schema.DateOf(r.at) - schema.ReachDays}
+	return Contents{Change: manifest.Change{Since: schema.DateOf(r.at) - schema.ReachDays}}
 }
 
 // record is what the run says of itself; its generation is filled in.

@@ -93,9 +93,14 @@ func (g *Staged) DropPages(d schema.Date, first, end int) error {
 		return nil
 	}
 	day, disk, page := g.day(d), g.store.opts.disk, 0
+	drop := func(path string) error {
+		delete(day.raw, path)
+		delete(day.unchanged, path)
+		return disk.RemoveIfThere(g.area.path(path))
+	}
 	for _, path := range slices.Sorted(maps.Keys(day.raw)) {
 		if page++; page >= first && page < end {
-			if err := g.dropPage(day, path); err != nil {
+			if err := drop(path); err != nil {
 				return err
 			}
 		} else if page >= end {
@@ -112,17 +117,11 @@ func (g *Staged) DropPages(d schema.Date, first, end int) error {
 			}
 			file := *day.raw[path]
 			file.RunID = g.area.runID
-			if err := g.dropPage(day, path); err != nil {
+			if err := drop(path); err != nil {
 				return err
 			}
 			day.raw[to] = &file
 		}
 	}
 	return nil
-}
-
-func (g *Staged) dropPage(day *stagedDay, path string) error {
-	delete(day.raw, path)
-	delete(day.unchanged, path)
-	return g.store.opts.disk.RemoveIfThere(g.area.path(path))
 }

@@ -46,7 +46,9 @@ func newRun(t *testing.T, dir string) run {
 
 // inReach is an account whose first generation could ask for the days of the reach: without a
 // first day, one would have the coverage of all days since 1970.
-func inReach() Contents { return Contents{Since: day - schema.ReachDays} }
+func inReach() Contents {
+	return Contents{Change: manifest.Change{Since: day - schema.ReachDays}}
+}
 
 var runs int
 
@@ -83,7 +85,8 @@ func (r run) sync(days map[schema.Date][]schema.Spend) (*manifest.Manifest, erro
 			return nil, err
 		}
 	}
-	m, preview, err := publish(ctx, g, Contents{Since: schema.DateOf(r.at) - schema.ReachDays}, RunRecord{
+	contents := Contents{Change: manifest.Change{Since: schema.DateOf(r.at) - schema.ReachDays}}
+	m, preview, err := publish(ctx, g, contents, RunRecord{
 		Run: schema.Run{AccountID: r.account, Command: "sync", StartedAt: seen, FinishedAt: seen, Published: true,
 			RunID: id},
 		Steps: []schema.Step{{AccountID: r.account, Stream: "spend_report", Unit: "x", StartedAt: seen,

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 
-	"spendsync/load/durable"
 	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
@@ -44,21 +43,13 @@ func (c *contribution) addTrackerChanges() error {
 	}
 	for _, seen := range slices.Sorted(maps.Keys(bySeen)) {
 		path := manifest.PartPath(t.Table, s.account, seen)
-		into := path
 		var was []iter.Seq2[[]schema.TrackerChange, error]
-		if old := c.file(path); old != nil {
-			dir, name := c.files.whereIs(path)
-			was = append(was, manifest.Batches(s.opts.disk, dir, name, old, t))
-			if c.files.isStaged(path) {
-				into = "again/" + path // it is being read
-			}
+		if old := c.base.Files[path]; old != nil {
+			was = append(was, manifest.Batches(s.opts.disk, s.dir, path, old, t))
 		}
 		var unread error
-		info, err := c.g.area.putPart(into, t.Table, parquet.RecordsOf(t, mergeTrackerChanges(linesOf(was, &unread),
+		info, err := c.g.area.putPart(path, t.Table, parquet.RecordsOf(t, mergeTrackerChanges(linesOf(was, &unread),
 			linesOf(bySeen[seen], &unread))))
-		if err == nil && into != path {
-			err = durable.Storage(s.opts.disk.Rename(c.g.area.path(into), c.g.area.path(path)))
-		}
 		if err = errors.Join(unread, err); err != nil {
 			return fmt.Errorf("%s %s: %w", t.FullName(), seen, err)
 		}

@@ -28,7 +28,7 @@ func (n *generation) upgradeFiles() error {
 				continue
 			}
 			t := schema.Named(files[path].Table)
-			if t == nil || t.FilesVersion() <= n.base.SchemaVersion {
+			if t == nil || t.FilesVersion() <= n.base.SchemaVersion || n.files.isStaged(path) {
 				continue
 			}
 			if err := n.upgradeFile(account, path, t); err != nil {
@@ -39,19 +39,13 @@ func (n *generation) upgradeFiles() error {
 	return nil
 }
 
-// upgradeFile writes one file again, unless this run has written it.
+// upgradeFile writes a published file again.
 func (n *generation) upgradeFile(account, path string, t *schema.Table) error {
 	disk, a := n.g.store.opts.disk, n.next.Accounts[account]
-	dir, name := n.files.whereIs(path)
-	full, was := filepath.Join(dir, name), a.Files[path]
-	version, err := parquet.Version(disk, full)
-	if version == t.FilesVersion() || err != nil {
+	full, was := filepath.Join(n.g.store.dir, path), a.Files[path]
+	err := manifest.CheckBytes(disk, n.g.store.dir, path, was)
+	if err != nil {
 		return err
-	}
-	if !n.files.isStaged(path) {
-		if err := manifest.CheckBytes(disk, dir, path, was); err != nil {
-			return err
-		}
 	}
 	recs := parquet.Records(disk, full, t)
 	if h := versionedTable(t.Name); h != nil {
@@ -59,16 +53,12 @@ func (n *generation) upgradeFile(account, path string, t *schema.Table) error {
 			return err
 		}
 	}
-	into := "again/" + path // the staged file may be the one that is read
-	info, err := n.g.area.putAnswer(into, t, recs)
+	info, err := n.g.area.putAnswer(path, t, recs)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if info.Rows != was.Rows {
 		return fmt.Errorf("%s: %d rows were written of %d: %w", path, info.Rows, was.Rows, durable.ErrDamaged)
-	}
-	if err := disk.Rename(n.g.area.path(into), n.g.area.path(path)); err != nil {
-		return durable.Storage(err)
 	}
 	info.Day = was.Day
 	n.files.enter(a.Files, path, info, true)

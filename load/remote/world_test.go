@@ -98,8 +98,8 @@ func (s *store) tryPublish(ctx context.Context, cents []int64) (err error) {
 			return err
 		}
 	}
-	since := schema.DateOf(s.now) - 30
-	_, err = g.Publish(ctx, load.Contents{Since: since}, func(is load.Preview) load.RunRecord {
+	contents := load.Contents{Change: manifest.Change{Since: schema.DateOf(s.now) - 30}}
+	_, err = g.Publish(ctx, contents, func(is load.Preview) load.RunRecord {
 		return load.RunRecord{Run: schema.Run{AccountID: "acme", Command: "sync", StartedAt: seen, FinishedAt: seen,
 			Generation: is.Generation, Published: true, RunID: run}}
 	})

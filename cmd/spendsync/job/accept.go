@@ -40,7 +40,7 @@ func (j Job) Accept(
 	}
 	defer staged.Discard()
 	var row schema.Run
-	contents := load.Contents{Since: ReachFrom(start), Notes: notes}
+	contents := load.Contents{Change: manifest.Change{Since: ReachFrom(start), Notes: notes}}
 	_, err = staged.Publish(ctx, contents, func(o load.Preview) load.RunRecord {
 		row = endOf(j, "accept", start, exit.OK, fmt.Sprintf("published generation %d: %s", o.Generation, text))
 		row.Published, row.Generation = true, o.Generation

@@ -417,7 +417,8 @@ func TestProveDay(t *testing.T) {
 // commit publishes what is staged.
 func (d *dayTest) commit(t *testing.T) {
 	t.Helper()
-	_, err := d.s.staged.Publish(t.Context(), load.Contents{Since: d.day}, func(is load.Preview) load.RunRecord {
+	contents := load.Contents{Change: manifest.Change{Since: d.day}}
+	_, err := d.s.staged.Publish(t.Context(), contents, func(is load.Preview) load.RunRecord {
 		return load.RunRecord{Run: schema.Run{AccountID: "acme", RunID: d.s.RunID, Published: true,
 			StartedAt: schema.InstantOf(worldNow), Generation: is.Generation}}
 	})

@@ -110,10 +110,10 @@ func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
 	}
 	r.weighNotes()
 	// A signal ends the reading at once, and the publication only after the grace.
-	_, err = r.s.staged.Publish(ctx, load.Contents{
+	_, err = r.s.staged.Publish(ctx, load.Contents{Change: manifest.Change{
 		Since: r.since(), Unknown: unknown, Asked: true, Ask: r.ask, Notes: r.notes,
 		Reach: r.reach, Own: &r.own,
-	}, func(is load.Preview) load.RunRecord {
+	}}, func(is load.Preview) load.RunRecord {
 		record := r.recordOf(is)
 		row = record.Run
 		return record

@@ -82,7 +82,7 @@ func (j Job) repair(ctx context.Context, command string, work func(*offlineRun) 
 		return nil, err
 	}
 	var row schema.Run
-	_, err = m.staged.Publish(ctx, load.Contents{Since: ReachFrom(m.start), Repair: true},
+	_, err = m.staged.Publish(ctx, load.Contents{Change: manifest.Change{Since: ReachFrom(m.start)}, Repair: true},
 		func(o load.Preview) load.RunRecord {
 			row = m.row(o)
 			return load.RunRecord{Run: row}
