@@ -19,7 +19,7 @@ func TestAccount_IsTakenOutOfItsEnvelope(t *testing.T) {
 		"me/bare":           {me, `{ "advertiser_id": 17 }`, `{"advertiser_id":17}`},
 		"me/data":           {me, `{"data":{"advertiser_id":17},"ok":true}`, `{"advertiser_id":17}`},
 		"me/name":           {me, `{"me":{"advertiser_id":17},"account_notice":"x"}`, `{"advertiser_id":17}`},
-		"me/data/name":      {me, `{"data":{"key_info":{"advertiser_id":17}}}`, `{"advertiser_id":17}`},
+		"me/data/name":      {me, `{"data":{"me":{"advertiser_id":17}}}`, `{"advertiser_id":17}`},
 		"me/name-with-more": {me, `{"me":{"id":1},"advertiser_id":17}`, `{"me":{"id":1},"advertiser_id":17}`},
 		"me/key-repeated": {me, `{"advertiser_id":17,"key":"adv_open-sesame","x":"Bearer adv_open-sesame"}`,
 			`{"advertiser_id":17,"key":"[redacted]","x":"Bearer [redacted]"}`},

@@ -24,7 +24,7 @@ const (
 // pagination. It is strict if a mistake would change numbers: invalid JSON, an object
 // with a key twice, bytes after the end, and a part that is missing or of another type
 // are all refused with their place. In a row, a key with two values costs itself: it is a list of both, which no
-// column takes. Texts are never a reason to refuse: invalid UTF-8
+// column takes. A bare word such as NaN costs its value. Texts are never a reason to refuse: invalid UTF-8
 // and half a character become U+FFFD. The caller refuses rows that are not objects.
 // Unknown keys are recorded.
 //
@@ -85,8 +85,18 @@ func (o *keyOrder) column(at int, name []byte, find func([]byte) string) string 
 	return known.column
 }
 
-// decodeStrictly is decodeAnswer, token by token.
+// decodeStrictly is decodeAnswer without templates.
 func decodeStrictly[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], error) {
+	a, err := decodeTokens(body, room, form)
+	if e, ok := errors.AsType[*replyError](err); ok && e.notJSON {
+		if words, err := decodeTokens(listWords(body), room, form); err == nil {
+			return words, nil
+		}
+	}
+	return a, err
+}
+
+func decodeTokens[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], error) {
 	if !utf8.Valid(body) {
 		body = bytes.ToValidUTF8(body, []byte(replacement))
 	}

@@ -166,7 +166,7 @@ func replayKnownPages[T any](c *Client, q paged[T], p *proof[T], first pendingPa
 			Fingerprint: known.Fingerprints[n-1]}}
 		body, err := known.Body(n)
 		if err == nil {
-			page.answer, err = q.decodeKept(body, items)
+			page.answer, err = q.decode(body, items)
 		}
 		if err != nil {
 			yield(Page[T]{}, &UnprovenError{What: q.what, Page: n, Reason: fmt.Sprintf(
@@ -239,7 +239,7 @@ func prove[T any](q paged[T], bodies iter.Seq2[[]byte, error], seen *Evidence) i
 			page := pendingPage[T]{Page: Page[T]{Number: n + 1, Raw: body, Fingerprint: Fingerprint(q.service, body),
 				Bytes: int64(len(body))}}
 			if err == nil {
-				page.answer, err = q.decodeKept(body, nil)
+				page.answer, err = q.decode(body, nil)
 			}
 			if err != nil {
 				yield(Page[T]{}, fmt.Errorf("%s: %w", pageName(q.what, n+1), err))
@@ -261,28 +261,16 @@ func readPage[T any](
 		q.service.Text("report_query.page_size"): {strconv.Itoa(q.size)},
 	}
 	maps.Copy(query, q.query)
-	unlike, once := "", false // the latest reply with bare words, by its fingerprint; it was the only one
-	asked := question{
+	r, err := c.read(ctx, question{
 		what: pageName(q.what, n), path: q.path, query: query, room: to.body, once: isBeyond,
 		accept: func(body []byte) (err error) {
 			page.Fingerprint = Fingerprint(q.service, body)
 			if page.Unchanged = known.is(n, page.Fingerprint); !page.Unchanged {
 				page.answer, err = q.decode(body, to.items)
 			}
-			if isNotJSON(err) {
-				if page.Fingerprint == unlike {
-					page.answer, err = q.decodeKept(body, to.items)
-				} else if _, other := q.decodeKept(body, nil); other == nil {
-					unlike, once = page.Fingerprint, unlike == ""
-				}
-			}
 			return err
 		},
-	}
-	r, err := c.read(ctx, asked)
-	if err != nil && once && errors.Is(err, ErrContract) {
-		r, err = c.read(ctx, asked) // the budget had no time for a second reply
-	}
+	})
 	if err != nil {
 		return pendingPage[T]{}, err
 	}

@@ -376,9 +376,6 @@ func IDOf(s *service.Service, v Value) (id string, ok bool) {
 	if fields, isObject := v.Object(); isObject {
 		for _, key := range s.Names("ids.within") {
 			if inner, there := fields[key]; there {
-				if deeper, isObject := inner.Object(); isObject { // {"_id": {"$oid": "..."}}
-					inner = deeper["$oid"]
-				}
 				v = inner
 				break
 			}

@@ -91,7 +91,7 @@ func TestResource_RefusesAListThatItCannotRecognise(t *testing.T) {
 		"entry/text":      {`["Spring"]`, "entry 1: no campaign: a value of type string, not an object"},
 		"entry/null":      {`[null]`, "entry 1: no campaign: a value of type null"},
 		"entry/no-id": {`[{"name":"x","cid":"C1000001"}]`, `entry 1: no campaign: looked for it bare and under ` +
-			`campaign, data, item, result, node; the keys are "cid", "name"`},
+			`campaign, data, result; the keys are "cid", "name"`},
 		"entry/fraction": {`[{"id":1000001.5}]`, "entry 1: id 1000001.5 is no campaign ID"},
 		"entry/blank":    {`[{"id":" "}]`, `id " " is no campaign ID`},
 		"entry/slash":    {`[{"id":"../me"}]`, `id "../me" is no campaign ID`},
@@ -157,7 +157,7 @@ func TestCampaign_IsTakenOutOfItsEnvelope(t *testing.T) {
 		"other-campaign":    {`{"id":"C1000002"}`, "", "the reply is about campaign C1000002"},
 		"array":             {`[{"id":"C1000001"}]`, "", "no campaign: a value of type array, not an object"},
 		"unknown":           {`{"answer":{"id":"C1000001"}}`, "", `the keys are "answer"`},
-		"wrapped-too-often": {`{"data":{"item":{"campaign":{"id":"C1000001"}}}}`, "", `the keys are "campaign"`},
+		"wrapped-too-often": {`{"data":{"result":{"campaign":{"id":"C1000001"}}}}`, "", `the keys are "campaign"`},
 		"no-id-inside":      {`{"data":{"name":"x"}}`, "", `the keys are "name"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -189,11 +189,10 @@ func TestSources_AreToldByTheirKeys(t *testing.T) {
 		"bids-alone":     {`{"bid_overrides":null}`, ""},
 		"name":           {`{"source_settings":{"campaign_id":"C1000001","mode":"x"}}`, ""},
 		"sources":        {`{"sources":{"blocked":[],"bid_overrides":[]},"campaign_id":"C1000001"}`, ""},
-		"data/settings":  {`{"data":{"settings":{"allowed_sources":[]}}}`, ""},
 		"other-campaign": {`{"campaign_id":"C1000002","mode":"x"}`, `the reply is about campaign C1000002`},
 		"nothing":        {`{"campaign_id":"C1000001","websites":[]}`, `the keys are "campaign_id", "websites"`},
 		"empty": {`{}`, "no source settings: looked for it bare and under source_settings, sources, " +
-			"settings, source_targeting, targeting, data, result; the keys are none"},
+			"data, result; the keys are none"},
 		"array":           {`[]`, "a value of type array, not an object"},
 		"sources/nothing": {`{"sources":{"x":1}}`, `the keys are "x"`},
 		"an ID alone":     {`"C1000001"`, "not an object"}, // only a list may have IDs alone
@@ -275,18 +274,15 @@ func FuzzList(f *testing.F) {
 // TestResource_TakesIDsOfOtherForms: the known form tells an entity from its envelope and vetoes nothing.
 func TestResource_TakesIDsOfOtherForms(t *testing.T) {
 	for body, want := range map[string]string{
-		`[{"id":"c1000001"},{"id":"C100000"}]`:                                    "c1000001 C100000",
-		`[{"id":1000001},{"id":1000002}]`:                                         "1000001 1000002",
-		`[{"_id":"65f1a2b3c4d5e6f7a8b9c0d1"}]`:                                    "65f1a2b3c4d5e6f7a8b9c0d1",
-		`[{"_id":{"$oid":"65f1a2b3c4d5e6f7a8b9c0d1"}}]`:                           "65f1a2b3c4d5e6f7a8b9c0d1",
-		`[{"_id":"65f1a2b3c4d5e6f7a8b9c0d1","campaign_id":"C1000001"}]`:           "C1000001",
-		`[{"_id":"65f1a2b3c4d5e6f7a8b9c0d1","campaign_id":"x7"}]`:                 "x7",
-		`{"docs":[{"id":"C1000001 "}],"totalDocs":1}`:                             "C1000001",
-		`{"id":"req-1","rows":[{"id":"req-2","campaign":{"id":"a-1"}}]}`:          "a-1",
-		`[{"campaign":{"id":"a-1","node":{"id":"n"}}}]`:                           "n",
-		`[{"campaign_id":"a-1","data":{"id":"n"}}]`:                               "a-1",
-		`["65f1a2b3c4d5e6f7a8b9c0d1"]`:                                            "65f1a2b3c4d5e6f7a8b9c0d1",
-		`{"edges":[{"cursor":"x","node":{"id":"gid-1"}}],"pageInfo":{"total":1}}`: "gid-1",
+		`[{"id":"c1000001"},{"id":"C100000"}]`:                           "c1000001 C100000",
+		`[{"id":1000001},{"id":1000002}]`:                                "1000001 1000002",
+		`[{"_id":"65f1a2b3c4d5e6f7a8b9c0d1"}]`:                           "65f1a2b3c4d5e6f7a8b9c0d1",
+		`[{"_id":"65f1a2b3c4d5e6f7a8b9c0d1","campaign_id":"C1000001"}]`:  "C1000001",
+		`[{"_id":"65f1a2b3c4d5e6f7a8b9c0d1","campaign_id":"x7"}]`:        "x7",
+		`{"docs":[{"id":"C1000001 "}],"totalDocs":1}`:                    "C1000001",
+		`{"id":"req-1","rows":[{"id":"req-2","campaign":{"id":"a-1"}}]}`: "a-1",
+		`[{"campaign_id":"a-1","data":{"id":"n"}}]`:                      "a-1",
+		`["65f1a2b3c4d5e6f7a8b9c0d1"]`:                                   "65f1a2b3c4d5e6f7a8b9c0d1",
 	} {
 		part, err := campaignResource(nil).list([]byte(body))
 		var ids []string
@@ -331,7 +327,7 @@ func TestResource_TakesEntriesUnderTheirIDs(t *testing.T) {
 // TestIDOf_WithinObjects: an entity in the place of its ID has it one or two objects deeper.
 func TestIDOf_WithinObjects(t *testing.T) {
 	for value, want := range map[string]string{
-		`"x1"`: "x1", `7`: "7", `{"id":"x1"}`: "x1", `{"_id":{"$oid":"x1"}}`: "x1", `{"_id":{"oid":"x1"}}`: "",
+		`"x1"`: "x1", `7`: "7", `{"id":"x1"}`: "x1", `{"_id":{"oid":"x1"}}`: "",
 		`{"name":"x1"}`: "", `null`: "", `true`: "", `" x1 "`: "x1", `"x/1"`: "",
 	} {
 		if id, ok := IDOf(nil, Value(value)); ok != (want != "") || ok && id != want {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"spendsync/extract/service"
 	"spendsync/schema"
 )
@@ -197,10 +199,11 @@ func noDay(v Value) string {
 // none.
 func RowsJSON(s *service.Service, body []byte, numbers []int) map[int]string {
 	found := map[int]string{}
-	if fixed, ok := listWords(body); ok {
-		body = fixed
+	body = bytes.ToValidUTF8(body, []byte(replacement))
+	if !jsontext.Value(body).IsValid(lenientTexts, anyNames) {
+		body = listWords(body)
 	}
-	d, row := newRowsDecoder(bytes.ToValidUTF8(body, []byte(replacement))), 0
+	d, row := newRowsDecoder(body), 0
 	if d.PeekKind() != '{' {
 		return found
 	}
@@ -223,9 +226,7 @@ func RowsJSON(s *service.Service, body []byte, numbers []int) map[int]string {
 // reply, or page 1 of 1 if it has none; nothing is proven. An unreadable reply is refused with [ErrContract] and its
 // place. The page belongs to the caller as long as the body does.
 func DecodeSpend(s *service.Service, body []byte) (Page[SpendLine], error) {
-	a, err := withWords(body, nil, func(body []byte, room []SpendLine) (pageReply[SpendLine], error) {
-		return decodeSpend(s, body, room)
-	})
+	a, err := decodeSpend(s, body, nil)
 	if err != nil {
 		return Page[SpendLine]{}, err
 	}

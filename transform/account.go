@@ -198,12 +198,6 @@ func (a *accountReader) limits(e extract.Entity) (lims []schema.AccountLimit) {
 	around := a.inside("limits", e.Fields)
 	lists := around.names("lists")
 	if v, ok := around.value(lists...); ok {
-		if wrapped, ok := v.Fields(); ok {
-			if inner, ok := a.inside("limits", wrapped).value(lists...); ok && inner[0] != '"' &&
-				len(wrapped[lists[0]]) > 0 {
-				v = inner // in an envelope of the same name
-			}
-		}
 		if inner, ok := v.Object(); ok {
 			around.from = []map[string]extract.Value{inner, e.Fields}
 			if lims = a.limitMap(around, inner); len(lims) == 0 && len(inner) > 0 {
@@ -214,7 +208,7 @@ func (a *accountReader) limits(e extract.Entity) (lims []schema.AccountLimit) {
 		} else {
 			a.refuse("kind", v, ErrForm)
 		}
-	} else if lims = a.limitMap(around, byKind(e.Fields)); len(lims) == 0 {
+	} else if lims = a.limitMap(around, e.Fields); len(lims) == 0 {
 		a.refuse("kind", nil, unknownKeys(e.Fields))
 	}
 	slices.SortFunc(lims, func(x, y schema.AccountLimit) int { return cmp.Compare(x.LimitKind, y.LimitKind) })
@@ -240,19 +234,6 @@ func (a *accountReader) limitMap(around reader, byKind map[string]extract.Value)
 		}
 	}
 	return lims
-}
-
-// byKind groups members such as campaign_create_used and campaign_create_limit by their prefix, if both exist.
-func byKind(fields map[string]extract.Value) map[string]extract.Value {
-	kinds := maps.Clone(fields)
-	for key, used := range fields {
-		kind, ok := strings.CutSuffix(key, "_used")
-		if most, both := fields[kind+"_limit"]; ok && both {
-			kinds[kind] = slices.Concat(extract.Value(`{"used":`), used, extract.Value(`,"limit":`), most,
-				extract.Value("}"))
-		}
-	}
-	return kinds
 }
 
 func (a *accountReader) limitList(around reader, list []extract.Value) (lims []schema.AccountLimit) {

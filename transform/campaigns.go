@@ -1,8 +1,8 @@
 package transform
 
 import (
-	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"spendsync/extract"
@@ -27,8 +27,8 @@ import (
 //	a field of a present audience    NULL: not restricted Missing; not restricted if the audience is empty
 //	unsupported_targeting            as missing           Missing, false; unread without an audience
 //
-// Without an audience the campaign is for everyone if it was read by itself, its other fields could be read, and
-// nothing else of it holds a column of the audience; else all of it is unread.
+// Without an audience the campaign is for everyone if it was read by itself and its other fields could be read; else
+// all of it is unread.
 //
 // An empty text or list, and a limit, a target or a default bid of 0, is no value: it is unread where null
 // is, and Blank elsewhere.
@@ -72,7 +72,7 @@ func Campaign(listed, detail extract.Entity, c SettingsContext) (row schema.Camp
 		r.forgetUnset("default_bid", "daily_spend_limit", "target_cpa")
 	}
 	if !c.Service.HasForm("campaign_id", r.id) {
-		r.unnamed("campaign_id", jsonText(r.id))
+		r.unnamed("campaign_id", extract.Value(strconv.Quote(r.id)))
 	}
 	audience := r.audience(detail.Raw != nil)
 	audience.restrictions(&row)
@@ -95,7 +95,6 @@ type audience struct {
 func (r reader) audience(isSingle bool) *audience {
 	a := &audience{campaign: r}
 	a.reader, a.known = r.within("audience")
-	a.from = append(a.from, nestedAudience(a.reader)...)
 	_, a.isNull = r.value(r.names("audience")...)
 	a.everyone = !a.known && isSingle && r.targetsEveryone()
 	return a
@@ -175,8 +174,8 @@ func (d *Decoded) readAll(fields map[string]extract.Value) bool {
 // WholeAudience stands among the columns that are not set for an audience that is left out or null as a whole.
 const WholeAudience = "audience"
 
-// targetsEveryone reports whether a campaign has no audience: it is left out or null, no other part of the campaign
-// holds a column of it, and what every campaign has could be read.
+// targetsEveryone reports whether a campaign has no audience: it is left out or null, and what every campaign has could
+// be read.
 func (r reader) targetsEveryone() bool {
 	if v, _ := r.value(r.names("audience")...); !v.Null() {
 		return false
@@ -186,10 +185,7 @@ func (r reader) targetsEveryone() bool {
 			return false
 		}
 	}
-	moved := reader{entityContext: r.entityContext, section: "audience", from: r.from}
-	return len(nestedAudience(moved)) == 0 && !slices.ContainsFunc(AudienceColumns, func(column string) bool {
-		return column != "unsupported_targeting" && moved.has(moved.names(column))
-	})
+	return true
 }
 
 // The codes of the description.
@@ -205,23 +201,6 @@ var (
 var AudienceColumns = []string{
 	"country", "states", "platforms", "subscribed_more_than_minutes_ago", "subscribed_less_than_minutes_ago",
 	"min_age", "max_age", "gender", "unsupported_targeting",
-}
-
-// nestedAudience are the objects within an audience that hold a column of it, such as
-// {"geo": {"country": "US"}}.
-func nestedAudience(audience reader) (parts []map[string]extract.Value) {
-	for _, fields := range audience.from {
-		for _, key := range slices.Sorted(maps.Keys(fields)) {
-			inner, _ := fields[key].Fields()
-			holds := func(column string) bool {
-				return slices.ContainsFunc(audience.names(column), func(key string) bool { return inner[key] != nil })
-			}
-			if slices.ContainsFunc(AudienceColumns, holds) {
-				parts = append(parts, inner)
-			}
-		}
-	}
-	return parts
 }
 
 // Delivery makes a row of a campaign's delivery status, in lower case. If it is missing or null in both replies, it

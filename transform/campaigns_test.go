@@ -230,9 +230,7 @@ func TestCampaign_TakesValuesInTheirOneForm(t *testing.T) {
 		"start/text-seconds": {"start_date", `"1772344800"`, func(row) {}, ""},
 		"start/fraction": {"start_date", `1772344800.25`,
 			func(r row) { r.StartAt = instant(t, "2026-03-01T06:00:00.25Z") }, ""},
-		"start/blank-zone": {"start_date", `"2026-03-01 00:00:00 -0600"`, func(row) {}, ""},
-		"start/utc":        {"start_date", `"2026-03-01 06:00:00 UTC"`, func(row) {}, ""},
-		"start/http":       {"start_date", `"Sun, 01 Mar 2026 06:00:00 GMT"`, func(row) {}, ""},
+		"start/utc": {"start_date", `"2026-03-01 06:00:00 UTC"`, func(row) {}, ""},
 		"start/empty": {"start_date", `""`, func(r row) { r.StartAt = schema.Null[schema.Instant]{} },
 			"start_at"},
 		"end/no-time": {"end_date", `"0001-01-01T00:00:00Z"`, func(row) {}, ""},
@@ -242,10 +240,7 @@ func TestCampaign_TakesValuesInTheirOneForm(t *testing.T) {
 			func(r row) { r.StartAt = instant(t, "2000-01-01T00:00:00Z") }, ""},
 		"bid/amount-alone":  {"default_bid", `{"amount":0.45}`, func(row) {}, ""},
 		"bid/currency-null": {"default_bid", `{"amount":0.45,"currency":null}`, func(row) {}, ""},
-		"start/wrapped":     {"start_date", `{"$date":"2026-03-01T06:00:00Z"}`, func(row) {}, ""},
-		"status/labelled": {"status", `{"code":"paused","label":"Paused"}`,
-			func(r row) { r.Status = schema.Some("paused") }, ""},
-		"end/empty": {"end_date", `""`, func(row) {}, ""},
+		"end/empty":         {"end_date", `""`, func(row) {}, ""},
 		"cpa/set": {"target_cpa", `12.5`,
 			func(r row) { r.TargetCPA = schema.Some[schema.Money](12_500_000) }, ""},
 		"cpa/null": {"target_cpa", `null`, func(row) {}, ""},
@@ -272,9 +267,6 @@ func TestCampaign_TakesAudiencesInTheirOneForm(t *testing.T) {
 	type row = *schema.Campaign
 	audience := func(r row) { r.Country = schema.Null[string]{} } // of the sample
 	takesForms(t, map[string]form{
-		"audience/nested": {"audience", `{"geo":{"country":"CA"},"device":{"platforms":["MOBILE"]}}`,
-			func(r row) { r.Country, r.Platforms = schema.Some("CA"), schema.Some("MOBILE") }, ""},
-		"audience/country-list": {"audience", `{"country":["CA"]}`, func(r row) { r.Country = schema.Some("CA") }, ""},
 		"audience/states-text": {"audience", `{"states":"tx, CA"}`,
 			func(r row) { audience(r); r.States = schema.Some("CA,TX") }, ""},
 		"audience/age-text": {"audience", `{"min_age":"25"}`,
@@ -330,8 +322,6 @@ func TestCampaign_WithoutAnAudience(t *testing.T) {
 		"without a name":        {"name", ``, false, false},
 		"without a bid":         {"default_bid", `null`, false, false},
 		"a bid that is none":    {"default_bid", `"n/a"`, false, false},
-		"under another key":     {"targeting", `{"country":"US"}`, false, false},
-		"beside the campaign":   {"country", `"US"`, false, false},
 		"restricted otherwise":  {"unsupported_targeting", `true`, false, true},
 		"an end, without a day": {"end_date", `null`, false, true},
 	} {
@@ -400,7 +390,6 @@ func TestCampaign_RefusesValuesWithTheirPlace(t *testing.T) {
 		"limit/huge":                  {"daily_spend_limit", `1e400`, "daily_spend_limit", schema.ErrRange},
 		"cpa/text":                    {"target_cpa", `"off"`, "target_cpa", schema.ErrNotNumber},
 		"start/no-zone":               {"start_date", `"2026-03-08T00:00:00"`, "start_at", ErrNoZone},
-		"start/no-zone-blank":         {"start_date", `"2026-03-08 00:00"`, "start_at", ErrNoZone},
 		"start/between":               {"start_date", `17729280000`, "start_at", ErrNotTime},
 		"start/past-last-second":      {"start_date", `4102444800`, "start_at", ErrNotTime},
 		"start/past-last-millisecond": {"start_date", `4102444800000`, "start_at", ErrNotTime},
@@ -424,7 +413,6 @@ func TestCampaign_RefusesValuesWithTheirPlace(t *testing.T) {
 			"subscribed_less_than_minutes_ago", ErrNegative},
 		"audience/exclusions": {"audience", `{"unsupported_targeting":"yes"}`, "unsupported_targeting", ErrNotFlag},
 		"mode/lists":          {"source_mode", `["block_list","allow_list"]`, "source_mode", ErrNotText},
-		"status/two-words":    {"status", `{"code":"a","label":"Active"}`, "status", ErrNotText},
 		"delivery/number":     {"delivery_status", `1`, "delivery_status", ErrNotText},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package transform
 
 import (
 	"errors"
+	"strconv"
 
 	"spendsync/extract"
 	"spendsync/schema"
@@ -18,10 +19,7 @@ import (
 //	image_id, button1, button2         NULL     Blank    Missing: optional
 //	rejection_reasons and _comment     NULL     Blank    Missing: only rejected creatives have them
 //
-// The status is in lower case with underscores; texts are as they were sent. A button may be
-// an object with its text, and both may be a list under buttons, and an image one with its id. The
-// reasons of a rejection are
-// sorted, each once, and comma-joined; they may be texts, objects with a code, reason, name,
+// The status is in lower case with underscores; texts are as they were sent. The reasons of a rejection are sorted, each once, and comma-joined; they may be texts, objects with a code, reason, name,
 // message or text, or one of these alone. Any other value is refused, its column is unread,
 // and the rest stands. A campaign_id that is there has to be the campaign's: that of another
 // one is the error.
@@ -36,9 +34,8 @@ func Creative(e extract.Entity, campaignID string, c SettingsContext) (row schem
 				Value: shown(v), Err: ErrOther}
 		}
 	}
-	r.from = append(r.from, buttonList(r))
 	if !c.Service.HasForm("creative_id", r.id) {
-		r.unnamed("creative_id", jsonText(r.id))
+		r.unnamed("creative_id", extract.Value(strconv.Quote(r.id)))
 	}
 	status := read(r, required, r.statusOf("status",
 		"active", "paused", "pending_review", "rejected", "draft", "archived"), "status")
@@ -53,11 +50,11 @@ func Creative(e extract.Entity, campaignID string, c SettingsContext) (row schem
 		Link:             read(r, content, r.linkOf("link"), "link"),
 		ImageID:          read(r, optional, r.imageIDOf("image_id"), "image_id"),
 		IconID:           read(r, content, r.imageIDOf("icon_id"), "icon_id"),
-		Button1:          read(r, optional, r.label, "button1"),
-		Button2:          read(r, optional, r.label, "button2"),
+		Button1:          read(r, optional, r.filled, "button1"),
+		Button2:          read(r, optional, r.filled, "button2"),
 		Status:           status,
 		RejectionReasons: read(r, optional, r.reasons, "rejection_reasons"),
-		RejectionComment: read(r, optional, r.label, "rejection_comment"),
+		RejectionComment: read(r, optional, r.filled, "rejection_comment"),
 		Raw:              r.raw, RunID: c.RunID,
 	}
 	if status.Valid && status.V != "rejected" {
@@ -66,19 +63,6 @@ func Creative(e extract.Entity, campaignID string, c SettingsContext) (row schem
 	}
 	r.pendingVersion(&row)
 	return row, r.Decoded, nil
-}
-
-// buttonList are the buttons of a creative that has them as a list.
-func buttonList(r reader) map[string]extract.Value {
-	v, _ := r.value(r.names("buttons")...)
-	buttons, _ := v.Array()
-	fields := map[string]extract.Value{}
-	for i, name := range []string{"button1", "button2"} {
-		if i < len(buttons) {
-			fields[r.names(name)[0]] = buttons[i]
-		}
-	}
-	return fields
 }
 
 // reasons are texts for people, which may hold commas: the raw JSON has them apart.

@@ -67,23 +67,11 @@ func TestCreative_KnowsWhatAMissingKeyMeans(t *testing.T) {
 		"button/set": {with(t, sampleCreative, "button1", `"Click Here"`), func(c *schema.Creative) {
 			c.Button1 = text("Click Here")
 		}, ""},
-		"button/object": {with(t, sampleCreative, "button1", `{"text":"Go","url":"x"}`), func(c *schema.Creative) {
-			c.Button1 = text("Go")
-		}, ""},
-		"image/object": {with(t, sampleCreative, "image_id", `{"id":"x","url":"y"}`), func(c *schema.Creative) {
-			c.ImageID = text("x")
-		}, ""},
 		"reasons/an-object": {with(t, sampleCreative, "rejection_reasons", `{"code":"a"}`), func(c *schema.Creative) {
 			c.RejectionReasons = text("a")
 		}, ""},
-		"comment/object": {with(t, sampleCreative, "rejection_comment", `{"text":"a"}`), func(c *schema.Creative) {
-			c.RejectionComment = text("a")
-		}, ""},
 		"status/spelled": {with(t, sampleCreative, "status", `"Pending Review"`), func(c *schema.Creative) {
 			c.Status = text("pending_review")
-		}, ""},
-		"button/list": {with(t, sampleCreative, "buttons", `["Go",{"text":"Stay"}]`), func(c *schema.Creative) {
-			c.Button1, c.Button2 = text("Go"), text("Stay")
 		}, ""},
 		"button/null": {with(t, sampleCreative, "button2", `null`), func(*schema.Creative) {}, ""},
 		"reasons/sorted": {with(t, sampleCreative, "rejection_reasons", `["b","a","b"]`), func(c *schema.Creative) {
@@ -124,8 +112,6 @@ func TestCreative_RefusesValuesWithTheirPlace(t *testing.T) {
 	}{
 		"title/true":       {"title", `true`, ErrNotText},
 		"link/object":      {"link", `{}`, ErrNotText},
-		"button/object":    {"button1", `{"text":"a","label":"b"}`, ErrForm},
-		"image/object":     {"image_id", `{"url":"x"}`, ErrForm},
 		"status/list":      {"status", `["active","paused"]`, ErrNotText},
 		"reasons/list":     {"rejection_reasons", `[[1]]`, ErrNotList},
 		"reasons/null":     {"rejection_reasons", `[null]`, ErrNotList},

@@ -18,8 +18,8 @@ func (r reader) pendingVersion(row *schema.Creative) {
 	row.PendingLink = read(p, optional, p.linkOf("pending_link"), "pending_link", "link")
 	row.PendingImageID = read(p, optional, p.imageIDOf("pending_image_id"), "pending_image_id", "image_id")
 	row.PendingIconID = read(p, optional, p.imageIDOf("pending_icon_id"), "pending_icon_id", "icon_id")
-	row.PendingButton1 = read(p, optional, p.label, "pending_button1", "button1")
-	row.PendingButton2 = read(p, optional, p.label, "pending_button2", "button2")
+	row.PendingButton1 = read(p, optional, p.filled, "pending_button1", "button1")
+	row.PendingButton2 = read(p, optional, p.filled, "pending_button2", "button2")
 	row.PendingReasons = read(p, optional, p.reasons, "pending_rejection_reasons", "rejection_reasons")
-	row.PendingComment = read(p, optional, p.label, "pending_rejection_comment", "rejection_comment")
+	row.PendingComment = read(p, optional, p.filled, "pending_rejection_comment", "rejection_comment")
 }

@@ -12,8 +12,8 @@ import (
 // TestCreative_HasTheVersionInReview beside the one that runs.
 func TestCreative_HasTheVersionInReview(t *testing.T) {
 	body := with(t, sampleCreative, "pending_version", `{"title":"new","message":"words","link":"https://y",
-		"image_id":"aaaaaaaaaaaaaaaaaaaaaaaa","icon":"bbbbbbbbbbbbbbbbbbbbbbbb","button1":"Go",
-		"button2":{"text":"Stay"},
+		"image_id":"aaaaaaaaaaaaaaaaaaaaaaaa","icon_id":"bbbbbbbbbbbbbbbbbbbbbbbb","button1":"Go",
+		"button2":"Stay",
 		"status":"rejected","rejection_reasons":["z","y"],"rejection_comment":"no"}`)
 	row, reading, err := Creative(entity(t, "C1000001-001", body), "C1000001", settings)
 	if err != nil || len(reading.Unread) > 0 {
@@ -40,7 +40,6 @@ func TestAccount_ReadsAutoFunding(t *testing.T) {
 	for _, balance := range []string{
 		`{"balance":5,"auto_funding":{"enabled":true,"threshold":100,"amount":500}}`,
 		`{"balance":5,"auto_funding_enabled":true,"auto_funding_threshold":100,"auto_funding_amount":500}`,
-		`{"balance":5,"auto_recharge":true,"auto_recharge_min_balance":100,"auto_recharge_amount":500}`,
 	} {
 		snap := Account(entity(t, "", `{"advertiser_id":"A17"}`), extract.Entity{}, entity(t, "", balance), seenAt,
 			settings).Snapshot

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"spendsync/extract"
@@ -41,9 +42,8 @@ const (
 //     another text is kept as it is. Null and missing are unread.
 //   - The lists, blocked and allowed; or one_list, which is that of the mode unless its entries say themselves under
 //     kind which they are.
-//     A list may lie in an object, as the only list of it. One that is null or missing was
-//     not read, except that of the mode that the campaign does not have, where its own
-//     was read: the description knows no blocked sources of an allow-list campaign,
+//     One that is null or missing was not read, except that of the mode that the campaign does not have, where its
+//     own was read: the description knows no blocked sources of an allow-list campaign,
 //     and no allowed ones of a block-list campaign, so there are none in force.
 //   - An entry of a list: the ID, or an object with it, which may be the source in the place of its ID. An ID that
 //     consists of digits may be a number.
@@ -245,27 +245,11 @@ func (s *sourceReader) list(rule string, keys []string) bool {
 		return false
 	}
 	entries, ok := v.Array()
-	if fields, object := v.Fields(); object {
-		entries, ok = onlyList(fields)
-	}
 	if !ok {
 		s.refuse(rule, v, ErrForm)
 		return false
 	}
 	return s.add(rule, entries)
-}
-
-// onlyList is the list in an object that has no other.
-func onlyList(fields map[string]extract.Value) (entries []extract.Value, ok bool) {
-	for _, v := range fields {
-		if list, isList := v.Array(); isList {
-			if ok {
-				return nil, false
-			}
-			entries, ok = list, true
-		}
-	}
-	return entries, ok
 }
 
 // add makes rules of entries, and reports whether all of them are known. An unknown entry does not affect the others.
@@ -308,7 +292,7 @@ func (s *sourceReader) sourceID(id string) (string, error) {
 		return "", fmt.Errorf("%.60q is not the ID of a source: %w", id, ErrForm)
 	}
 	if !extract.IsToken(id) {
-		s.unnamed("source_id", jsonText(id))
+		s.unnamed("source_id", extract.Value(strconv.Quote(id)))
 	}
 	return id, nil
 }

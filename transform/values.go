@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"spendsync/extract"
 	"spendsync/schema"
 )
@@ -26,11 +24,6 @@ func (c *entityContext) filled(v extract.Value) (string, error) {
 
 // word is a text from a small set of words. A number or a boolean in its place has no known meaning.
 func (c *entityContext) word(v extract.Value) (string, error) {
-	if fields, ok := v.Fields(); ok {
-		v = sameWord(fields)
-	} else if only, ok := v.Array(); ok && len(only) == 1 {
-		v = only[0]
-	}
 	s, ok := v.Text()
 	if !ok {
 		return "", ErrNotText
@@ -39,24 +32,6 @@ func (c *entityContext) word(v extract.Value) (string, error) {
 		return "", errBlank
 	}
 	return c.intern.text(v)
-}
-
-// sameWord returns the text of an object with a code and its label, if all its texts are equal except for case:
-// {"code": "active", "label": "Active"}.
-func sameWord(fields map[string]extract.Value) (word extract.Value) {
-	said := ""
-	for _, key := range []string{"code", "value", "key", "name", "label"} {
-		v, there := fields[key]
-		text, ok := v.Text()
-		switch {
-		case !there:
-		case !ok, word != nil && !strings.EqualFold(text, said):
-			return nil
-		case word == nil:
-			word, said = v, text
-		}
-	}
-	return word
 }
 
 // lower is a word in lower case, for which the description has no list.
@@ -163,34 +138,11 @@ func unlessNone(list []string) (string, error) {
 	return "", errBlank
 }
 
-// jsonText is a text as JSON.
-func jsonText(s string) extract.Value {
-	quoted, _ := jsontext.AppendQuote(nil, s)
-	return quoted
-}
-
-// labelKeys are where an object has the text that it stands for.
-var labelKeys = []string{"text", "label", "title", "caption", "name", "message", "comment", "value"}
-
-// label accepts a string, or an object with exactly one string: a button may be an object with
-// more members.
-func (c *entityContext) label(v extract.Value) (string, error) {
-	fields, ok := v.Fields()
-	if !ok {
-		return c.filled(v)
-	}
-	return c.oneOf(fields, labelKeys)
-}
-
-// imageIDOf reads an ID, or an object that contains it. An ID whose form the description lacks is
+// imageIDOf reads the ID of an image. One whose form the description lacks is
 // stored as well, and counted as an unnamed value.
 func (c *entityContext) imageIDOf(column string) func(extract.Value) (string, error) {
 	return func(v extract.Value) (id string, err error) {
-		if fields, ok := v.Fields(); ok {
-			id, err = c.oneOf(fields, []string{"id", "image_id", "icon_id"})
-		} else {
-			id, err = c.filled(v)
-		}
+		id, err = c.filled(v)
 		if err == nil && (len(id) != 24 || strings.Trim(id, "0123456789abcdef") != "") {
 			c.unnamed(column, v)
 		}
@@ -210,31 +162,9 @@ func (c *entityContext) linkOf(column string) func(extract.Value) (string, error
 	}
 }
 
-// oneOf is the only text among some members of an object.
-func (c *entityContext) oneOf(fields map[string]extract.Value, keys []string) (string, error) {
-	var found extract.Value
-	for _, key := range keys {
-		if v := fields[key]; !v.Null() {
-			if found != nil {
-				return "", unknownKeys(fields)
-			}
-			found = v
-		}
-	}
-	if found == nil {
-		return "", unknownKeys(fields)
-	}
-	return c.filled(found)
-}
-
 // instant is a time with its zone, the beginning of a day in Chicago, or a number of
 // seconds or milliseconds since 1970.
 func (c *entityContext) instant(v extract.Value) (at schema.Instant, err error) {
-	if fields, ok := v.Fields(); ok && len(fields) == 1 {
-		for _, only := range fields { // such as {"$date": "2026-03-08T00:00:00Z"}
-			v = only
-		}
-	}
 	if digits, ok := v.Number(); ok {
 		return epoch(digits)
 	}
