@@ -128,16 +128,10 @@ func (c *Client) KeyNotice() (expiresAt time.Time, warning string, ok bool) {
 	return c.notice.expires, c.notice.warning, c.notice.known
 }
 
-// parseExpiry reads the forms of ISO 8601 that services use. A time without a zone is UTC; a day alone means its first
-// instant.
+// parseExpiry reads a time of ISO 8601. One without a zone is UTC; a day alone means its first instant.
 func parseExpiry(text string) (time.Time, bool) {
-	text = strings.ToUpper(strings.TrimSpace(text))
-	for _, layout := range []string{
-		time.RFC3339, "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02T15:04",
-		"2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 Z07:00", "2006-01-02 15:04:05", time.DateOnly,
-		"20060102T150405Z0700", "20060102T150405",
-	} {
-		if t, err := time.Parse(layout, text); err == nil {
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", time.DateOnly} {
+		if t, err := time.Parse(layout, strings.ToUpper(strings.TrimSpace(text))); err == nil {
 			return t.UTC(), true
 		}
 	}

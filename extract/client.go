@@ -84,7 +84,6 @@ type Client struct {
 	breaker   *breaker
 	keys      credentials
 	pages     pageLengths
-	totals    listTotals
 	ask       asking
 	notice    keyNotice
 	ending    endNotice
@@ -93,8 +92,9 @@ type Client struct {
 
 	lastFailure atomic.Pointer[failure] // that may pass
 
-	isAnswered atomic.Bool // by a reply that was accepted
-	isUntried  atomic.Bool // the base URL has never worked, as far as is known
+	totalsCount atomic.Bool // totals of lists count more than their pages
+	isAnswered  atomic.Bool // by a reply that was accepted
+	isUntried   atomic.Bool // the base URL has never worked, as far as is known
 
 	requests, retries, bytes, throttled, repeated atomic.Int64
 }

@@ -15,8 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"spendsync/extract/redact"
 	"spendsync/extract/service"
 )
@@ -281,30 +279,13 @@ func requestID(hidden redact.Secrets, h http.Header, body []byte) string {
 
 // lookUp is the text under a path of keys in a JSON object, or nothing.
 func lookUp(body []byte, path ...string) string {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(body))
-	for _, want := range path {
-		if dec.PeekKind() != '{' {
-			return ""
-		}
-		_, _ = dec.ReadToken()
-		for {
-			name, err := dec.ReadToken()
-			if err != nil || name.Kind() != '"' {
-				return ""
-			}
-			if name.String() == want {
-				break
-			}
-			if dec.SkipValue() != nil {
-				return ""
-			}
-		}
+	v := Value(bytes.TrimSpace(body))
+	for _, key := range path {
+		members, _ := v.Object() // also those of a body that is cut behind them
+		v = members[key]
 	}
-	text, err := dec.ReadToken()
-	if err != nil || text.Kind() != '"' {
-		return ""
-	}
-	return text.String()
+	text, _ := v.Text()
+	return text
 }
 
 // quote makes a text of the service printable: on one line, escaped, and no longer than about n bytes. Escaping makes

@@ -49,7 +49,7 @@ const (
 // and prove less: an entry that is skipped twice looks like a deleted one.
 //
 // The service's own total proves the end, if it is reached and counts more than its own
-// page (see listTotals). Without a total a page may be short because the service makes smaller pages than
+// page. Without a total a page may be short because the service makes smaller pages than
 // requested: the end is then a page without new entries, or one with fewer entries than
 // the longest page of this kind in this run.
 //
@@ -99,40 +99,28 @@ func (l *lister) list(ctx context.Context) (Listing, error) {
 }
 
 // byStatus reads the list a status at a time, and adds the entries that a walk over all of them saw. It compares the
-// sum with the total of the whole list, if the service states one, and reads once more if entries are missing.
+// sum with the total of the whole list, if the service states one.
 func (l *lister) byStatus(ctx context.Context, all passage) (passage, error) {
-	for reading := 0; ; reading++ {
-		whys := []string{}
-		for _, status := range l.statuses {
-			p, err := l.untilStable(ctx, []string{status})
-			if err != nil {
-				return p, err
-			}
-			all.add(p.entities)
-			if p.end != complete {
-				whys = append(whys, status+": "+p.why)
-			}
+	whys := []string{}
+	for _, status := range l.statuses {
+		p, err := l.untilStable(ctx, []string{status})
+		if err != nil {
+			return p, err
 		}
-		if all.total >= 0 {
-			// The total of now, not that of the walk that failed.
-			first, err := l.page(ctx, l.statuses, 0, listLimit, &all)
-			if err != nil {
-				return all, err
-			}
-			all.add(first.entries)
-		}
-		switch {
-		case len(whys) > 0:
-			all.end, all.why = endless, strings.Join(whys, "; ")
-			return all, nil
-		case int64(len(all.seen)) >= all.total:
-			all.end, all.why = complete, ""
-			return all, nil
-		case reading == maxShort:
-			all.end, all.why = short, all.lacks()
-			return all, nil
+		all.add(p.entities)
+		if p.end != complete {
+			whys = append(whys, status+": "+p.why)
 		}
 	}
+	switch {
+	case len(whys) > 0:
+		all.why = strings.Join(whys, "; ")
+	case int64(len(all.seen)) < all.total:
+		all.end, all.why = short, all.lacks()
+	default:
+		all.end, all.why = complete, ""
+	}
+	return all, nil
 }
 
 // untilStable repeats the walk until one ends well or the attempts are used up. After a bad end it returns the
@@ -164,10 +152,7 @@ func (l *lister) walk(ctx context.Context, statuses []string) (passage, error) {
 	p := passage{seen: map[string]bool{}, total: -1}
 	last := "" // the entry that the next page begins with
 	for offset := 0; ; {
-		part, err := l.page(ctx, statuses, offset, listLimit, &p)
-		if err == nil && offset == 0 {
-			err = l.doubtTotal(ctx, statuses, part, &p)
-		}
+		part, err := l.page(ctx, statuses, offset, &p)
 		if err != nil {
 			return p, err
 		}
@@ -177,7 +162,7 @@ func (l *lister) walk(ctx context.Context, statuses []string) (passage, error) {
 			return p, nil
 		}
 		known := len(p.seen)
-		l.take(part, offset, &p)
+		p.take(part, offset)
 		if p.hasEnded(part, offset, len(p.seen) > known) {
 			return p, nil
 		}
@@ -220,15 +205,16 @@ func (part listPart) next(offset int) (next int, last string) {
 	}
 }
 
-// page reads one page of the list, of at most limit entries, and notes the total that it
-// gives, if that counts.
-func (l *lister) page(
-	ctx context.Context, statuses []string, offset, limit int, p *passage,
-) (part listPart, err error) {
+// page reads one page of the list, and notes the total that it gives, if that counts.
+func (l *lister) page(ctx context.Context, statuses []string, offset int, p *passage) (part listPart, err error) {
 	header := int64(-1)
-	query := l.query(statuses, offset, limit)
+	s := l.of.service
+	query := url.Values{
+		s.Text("paging.status"): {strings.Join(statuses, ",")}, s.Text("paging.limit"): {strconv.Itoa(listLimit)},
+		s.Text("paging.offset"): {strconv.Itoa(offset)},
+	}
 	r, err := l.c.read(ctx, question{
-		what: fmt.Sprintf("%s from %d", l.what, offset), path: l.path, query: query, once: limit < listLimit,
+		what: fmt.Sprintf("%s from %d", l.what, offset), path: l.path, query: query,
 		headers: func(h http.Header) { header = totalHeader(h) },
 		accept: func(body []byte) (err error) {
 			part, err = l.of.list(body)
@@ -242,39 +228,36 @@ func (l *lister) page(
 	if part.total < 0 {
 		part.total = header
 	}
-	if offset == 0 {
-		l.noteTotal(part.total, int64(len(p.seen)), p)
-	}
 	if part.refused != "" && p.refused == "" {
 		p.refused = fmt.Sprintf("at offset %d %s", offset, part.refused)
 	}
 	// Entries that were refused count: they show how long a page is.
 	part.most = l.c.pages.longest(l.of.plural, part.shown)
-	return part, nil
-}
-
-// query are the parameters of a question for entries of the list from an offset.
-func (l *lister) query(statuses []string, offset, limit int) url.Values {
-	s := l.of.service
-	return url.Values{
-		s.Text("paging.status"): {strings.Join(statuses, ",")}, s.Text("paging.limit"): {strconv.Itoa(limit)},
-		s.Text("paging.offset"): {strconv.Itoa(offset)},
+	if offset == 0 {
+		l.noteTotal(part, p)
 	}
+	return part, nil
 }
 
 // take adds the entries of a page. The total of a later page counts only if it promises more: it may be 0 there, or
 // the number of entries so far, and ends no list by itself.
-func (l *lister) take(part listPart, offset int, p *passage) {
+func (p *passage) take(part listPart, offset int) {
 	p.add(part.entries)
-	if offset > 0 {
-		l.noteTotal(part.total, int64(len(p.seen))+1, p)
+	if offset > 0 && part.total > int64(len(p.seen)) {
+		p.total = part.total
 	}
 }
 
-// noteTotal notes a total that counts the list: a smaller one than least counts something else.
-func (l *lister) noteTotal(total, least int64, p *passage) {
-	if total >= least && !l.c.totals.of(l.of.plural).is(countsPage) {
-		p.total = total
+// noteTotal notes the total of a list's first page, if it counts the list. One that is the number of entries on a full
+// page may count the page alone, until a list of this run has a total above its page.
+func (l *lister) noteTotal(part listPart, p *passage) {
+	n := int64(part.shown)
+	if part.total > n {
+		l.c.totalsCount.Store(true)
+	}
+	isFull := n > 1 && n < listLimit && part.shown >= part.most
+	if part.total > n || part.total == n && (!isFull || l.c.totalsCount.Load()) {
+		p.total = part.total
 	}
 }
 

@@ -1,11 +1,9 @@
 package extract
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strconv"
 	"testing"
 
@@ -117,34 +115,6 @@ func TestCampaigns_WithATotalThatIsNone(t *testing.T) {
 	check(t, "an empty list is complete", l.Complete, true)
 }
 
-// TestCampaigns_WhoseTotalCannotBeAskedAbout: a service that refuses to give one entry alone has a total that is not
-// relied on; refused credentials and the end of the run end the listing.
-func TestCampaigns_WhoseTotalCannotBeAskedAbout(t *testing.T) {
-	for status, want := range map[int]error{200: nil, 400: nil, 401: nil, 403: nil, 0: context.Canceled} {
-		s := &catalogue{ids: numbered(140), atMost: 70, totals: true, shown: status != 200}
-		ctx, cancel := context.WithCancel(t.Context())
-		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-			if r.URL.Query().Get("limit") == "1" && status != 200 {
-				if status == 0 {
-					cancel()
-					return nil, ctx.Err()
-				}
-				return answerWith(status, `{"error":{"code":"x"}}`)
-			}
-			return s.RoundTrip(r)
-		}))
-		l, err := c.Campaigns(ctx)
-		cancel()
-		if want != nil {
-			wantError(t, err, want)
-			continue
-		}
-		check(t, "error", err, nil)
-		check(t, "complete", l.Complete, true)
-		check(t, "entries", len(l.Entities), 140)
-	}
-}
-
 // TestCampaigns_OfAServiceThatIgnoresTheOffset: the same short page is asked for no status by status, and a list of
 // one entry is whole.
 func TestCampaigns_OfAServiceThatIgnoresTheOffset(t *testing.T) {
@@ -154,23 +124,4 @@ func TestCampaigns_OfAServiceThatIgnoresTheOffset(t *testing.T) {
 	check(t, "requests", len(s.asked), 2)
 	s = &catalogue{ids: numbered(1), atMost: 1, stuck: true}
 	check(t, "complete", s.list(t).Complete, true)
-}
-
-// TestCampaigns_CreatedWhileAListIsReadByStatus: the last request, for the total of now, shows what is new.
-func TestCampaigns_CreatedWhileAListIsReadByStatus(t *testing.T) {
-	s := &catalogue{ids: numbered(10_150), totals: true, status: func(id string) string {
-		return []string{"active", "paused"}[id[len(id)-1]%2]
-	}}
-	beginnings := 0
-	s.before = func(int) {
-		if s.asked[len(s.asked)-1] == everyStatus+" 0" {
-			if beginnings++; beginnings == 2 {
-				s.ids = append([]string{"C9999999"}, s.ids...)
-			}
-		}
-	}
-	l := s.list(t)
-	check(t, "complete", l.Complete, true)
-	check(t, "readings of the whole list's beginning", beginnings, 2)
-	check(t, "the new one", slices.Contains(idsOf(l), "C9999999"), true)
 }

@@ -309,40 +309,6 @@ func TestCampaigns_SplitsALongListByStatus(t *testing.T) {
 	})
 }
 
-// One that changes its status behind our back is missed by both lists.
-func TestCampaigns_HoldsTheSplitListAgainstTheTotalOfTheWhole(t *testing.T) {
-	for _, ever := range []bool{false, true} {
-		s := &catalogue{ids: numbered(10_200), totals: true}
-		hidden, reading := s.ids[10_150], 0 // beyond what the whole list shows
-		status := ""
-		s.before = func(int) {
-			now, _, _ := strings.Cut(s.asked[len(s.asked)-1], " ")
-			if now == "active" && status != "active" {
-				reading++
-			}
-			status = now
-		}
-		s.status = func(id string) string {
-			n, _ := strconv.Atoi(id[1:])
-			own := []string{"active", "paused", "archived"}[n%3]
-			if id == hidden && (ever || reading == 1) && status != everyStatus {
-				// Read as active it is paused, and the other way round.
-				own = map[string]string{"active": "paused"}[status]
-				if own == "" {
-					own = "active"
-				}
-			}
-			return own
-		}
-		l := s.list(t)
-		check(t, "complete", l.Complete, !ever)
-		check(t, "readings", reading, 2)
-		if ever {
-			check(t, "why", l.Why, "10199 of the 10200 that the service tells of")
-		}
-	}
-}
-
 func TestCampaigns_SeesThatTheSamePageComesAgain(t *testing.T) {
 	s := &catalogue{ids: numbered(150), stuck: true}
 	l := s.list(t)
@@ -532,34 +498,6 @@ func TestCampaigns_IsNotEndedByATotalOfThePage(t *testing.T) {
 				t.Errorf("pages of %d, %d campaigns: %d requests, and no total takes %d", atMost, n, l.Requests, most)
 			}
 		}
-	}
-}
-
-// What the totals of a kind of list count is asked once a run, however many lists there are.
-func TestCreatives_AskOnceWhatTheirTotalsCount(t *testing.T) {
-	for _, shown := range []bool{true, false} {
-		asked := 0
-		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-			asked++
-			campaign := strings.Split(r.URL.Path, "/")[3]
-			offset, _ := strconv.Atoi(r.URL.Query().Get("offset"))
-			limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
-			list, total := []string{}, 6
-			for i := offset; i < min(offset+min(limit, 4), total); i++ {
-				list = append(list, fmt.Sprintf(`"%s-%03d"`, campaign, 900-i))
-			}
-			if shown {
-				total = len(list)
-			}
-			return answerWith(200, fmt.Sprintf(`{"creatives":[%s],"total":%d}`, strings.Join(list, ","), total))
-		}))
-		for i := range 20 {
-			l, err := c.Creatives(t.Context(), fmt.Sprintf("C10000%02d", i))
-			if err != nil || !l.Complete || len(l.Entities) != 6 {
-				t.Errorf("%+v, %v", l, err)
-			}
-		}
-		check(t, fmt.Sprintf("requests, totals of the page %t", shown), asked, map[bool]int{true: 41, false: 40}[shown])
 	}
 }
 

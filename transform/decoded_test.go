@@ -1,7 +1,6 @@
 package transform
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -203,36 +202,5 @@ func TestErrors_ShowAValueOfSixtyBytes(t *testing.T) {
 	}
 	if got := (&RowError{Err: ErrMissing}).Reason(); got != "missing" {
 		t.Errorf("reason %q", got)
-	}
-}
-
-func TestInterner_NamesOddTexts(t *testing.T) {
-	for name, tc := range map[string]struct {
-		text, want string
-		why        error
-	}{
-		"plain":     {"a", "a", nil},
-		"nul-first": {"\x00a", `\u0000a`, errEscaped},
-		"longest":   {strings.Repeat("n", 10_000), strings.Repeat("n", 10_000), nil},
-		"longer":    {strings.Repeat("n", 10_001), strings.Repeat("n", 10_001), errLong},
-	} {
-		t.Run(name, func(t *testing.T) {
-			intern := NewInterner()
-			got, err := intern.text(text(tc.text))
-			if got != tc.want || err != nil {
-				t.Errorf("text %.40q, error %v, want %.40q", got, err, tc.want)
-			}
-			named := intern.takeChanged("name")
-			want := []ChangedText{}
-			if tc.why != nil {
-				want = append(want, ChangedText{Column: "name", Value: shown(text(tc.text)), Reason: tc.why.Error()})
-			}
-			if !slices.Equal(named, want) {
-				t.Errorf("named %v, want %v", named, want)
-			}
-		})
-	}
-	if _, err := NewInterner().text(extract.Value("true")); !errors.Is(err, ErrNotText) {
-		t.Errorf("error %v", err)
 	}
 }

@@ -1,7 +1,6 @@
 package transform
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -35,13 +34,10 @@ func usualSources(s *service.Service) bool {
 
 // The forms of IDs that are odd.
 const (
-	formBlanks  = "blanks around it"
-	formNoID    = "a word for none"
-	formSigns   = "no letter or digit"
-	formDigits  = "digits alone"
-	formToken   = "letters, digits, hyphens and underscores"
-	formAnyText = "other characters"
-	formLong    = "longer than 40 characters"
+	formBlanks = "blanks around it"
+	formNoID   = "a word for none"
+	formNumber = "a number"
+	formOther  = "another form"
 )
 
 // wordsForNone are what programs write where a value is missing. None is an ID that the
@@ -51,26 +47,16 @@ var wordsForNone = []string{
 	"not set", "not_set",
 }
 
-var token = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
-
 // form returns the odd form of an ID without blanks around it, or nothing for a usual one.
 func (c *idColumn) form(s *service.Service, id string) string {
-	isNotDigit := func(r rune) bool { return r < '0' || r > '9' }
+	isSign := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 	switch {
-	case slices.Contains(wordsForNone, strings.ToLower(id)):
+	case slices.Contains(wordsForNone, strings.ToLower(id)), strings.TrimFunc(id, isSign) == "":
 		return formNoID
-	case strings.IndexFunc(id, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) < 0:
-		return formSigns
 	case s.HasForm(c.name, id):
 		return ""
-	case len(id) > 40:
-		return formLong
-	case strings.IndexFunc(id, isNotDigit) < 0:
-		return formDigits
-	case token.MatchString(id):
-		return formToken
 	}
-	return formAnyText
+	return formOther
 }
 
 // idForms collects the first ID of each odd form.
@@ -136,7 +122,7 @@ func (n *Interner) sourceID(v extract.Value) (string, error) {
 	if len(as) == len(v) {
 		return n.idIn(sourceIDs, v)
 	}
-	n.forms.add(sourceIDs, formDigits, v)
+	n.forms.add(sourceIDs, formNumber, v)
 	return n.id(as)
 }
 

@@ -572,21 +572,18 @@ func TestSpend_TakesACreditWithItsCounts(t *testing.T) {
 func TestSpend_NamesIDsOfOddForms(t *testing.T) {
 	for column, forms := range map[string]map[string]string{
 		"campaign_id": {
-			`"C1000001"`: "", `"C1234567890"`: "", `"C12345678901"`: formToken, `"C123456"`: formToken,
-			`"c1000001"`: formToken,
-			`"1000009"`:  formDigits, `"n/a"`: formNoID, `"NULL"`: formNoID, `"-"`: formSigns, `"??"`: formSigns,
-			`"C1000001;x"`: formAnyText, `" C1000001"`: formBlanks, `"C1000001-001"`: formToken,
+			`"C1000001"`: "", `"C1234567890"`: "", `"C12345678901"`: formOther, `"n/a"`: formNoID,
+			`"NULL"`: formNoID, `"-"`: formNoID, `" C1000001"`: formBlanks, `"C1000001-001"`: formOther,
 		},
 		"creative_id": {
-			`"C1000001-001"`: "", `"C1000001-123456"`: "", `"C1000001-01"`: formToken, `"C1000001"`: formToken,
-			`"C1000001-001\n"`: formBlanks, `"unknown"`: formNoID, `"Ç1"`: formAnyText,
+			`"C1000001-001"`: "", `"C1000001-123456"`: "", `"C1000001-01"`: formOther, `"C1000001"`: formOther,
+			`"C1000001-001\n"`: formBlanks, `"unknown"`: formNoID, `"Ç1"`: formOther,
 		},
 		"source_id": {
-			`"S17"`: "", `"S"`: "", `"17"`: "", `4711`: formDigits, `"site_a-B"`: "", `"deleted_src-1"`: "",
+			`"S17"`: "", `"S"`: "", `"17"`: "", `4711`: formNumber, `"site_a-B"`: "", `"deleted_src-1"`: "",
 			`"s17"`: "", `"S17-2"`: "", `"17S"`: "", `"S1` + strings.Repeat("1", 38) + `"`: "",
-			`"` + strings.Repeat("s", 40) + `"`: "", `"` + strings.Repeat("1", 41) + `"`: formLong,
-			`"` + strings.Repeat("s", 41) + `"`: formLong, `"-"`: formSigns, `"__"`: formSigns, `"n/a"`: formNoID,
-			`"None"`: formNoID, `"S17 "`: formBlanks, `"S.17"`: formAnyText, `"\u0053\u002017"`: formAnyText,
+			`"` + strings.Repeat("s", 41) + `"`: formOther, `"__"`: formNoID, `"None"`: formNoID, `"S17 "`: formBlanks,
+			`"\u0053\u002017"`: formOther,
 		},
 	} {
 		for value, form := range forms {
@@ -635,7 +632,6 @@ func TestSpend_NamesTheTextsThatItChanged(t *testing.T) {
 		`campaign_name "a\u0000b": NUL, stored as \u0000`,
 		`campaign_name 7: a number, its digits are stored`,
 		`campaign_name {}: not a text, an empty one is stored`,
-		`campaign_name "nnnnnnnnnnn: longer than 10,000 bytes, stored whole`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" || len(became.Refused) > 0 {
 		t.Errorf("refused %v, texts (-want +got)\n%s", became.Refused, diff)

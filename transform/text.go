@@ -10,19 +10,14 @@ import (
 )
 
 // maxID bounds an id, in bytes: the description allows 40 characters, and this keeps a
-// mistake from filling the store. A text has no bound but that of the reply; one longer
-// than longText is stored whole, and named.
-const (
-	maxID    = 200
-	longText = 10_000
-)
+// mistake from filling the store. A text has no bound but that of the reply.
+const maxID = 200
 
 // The reasons that a text is stored otherwise than it was sent, or named although it is
 // not. None of them refuses anything.
 var (
 	errReplaced = errors.New("half a character or bytes that are not UTF-8, stored as U+FFFD")
 	errEscaped  = errors.New(`NUL, stored as \u0000`)
-	errLong     = errors.New("longer than 10,000 bytes, stored whole")
 	errNoText   = errors.New("a number, its digits are stored")
 	errLost     = errors.New("not a text, an empty one is stored")
 )
@@ -100,9 +95,6 @@ func (n *Interner) text(v extract.Value) (string, error) {
 	if strings.IndexByte(s, 0) >= 0 {
 		s = strings.ReplaceAll(s, "\x00", `\u0000`)
 		n.note(v, errEscaped)
-	}
-	if len(s) > longText {
-		n.note(v, errLong)
 	}
 	n.texts[string(v)] = s
 	return s, nil

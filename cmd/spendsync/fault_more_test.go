@@ -210,7 +210,7 @@ func TestFault_HostileTexts(t *testing.T) {
 	w.env["PAGE_SIZE"] = "10000"
 	code, _, last := w.runLogged("backfill", "--from", day.String(), "--to", day.String())
 	if code != exit.Partial || !strings.Contains(last, "1 day of 1 planned proven") ||
-		!strings.Contains(last, `source_id "../../../../etc/cron.d/x0" (other characters)`) {
+		!strings.Contains(last, `source_id "../../../../etc/cron.d/x0" (another form)`) {
 		t.Fatalf("exit %d: %s", code, last)
 	}
 	code, _, last = w.runLogged("backfill", "--from", day.String(), "--to", day.String())

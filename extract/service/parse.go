@@ -2,6 +2,7 @@ package service
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -107,23 +108,8 @@ func appendLines(lines *[]laidLine, first map[string]int, prefix string, of *yam
 
 // kind is the type of a value in words.
 func kind(v *yaml.Node) string {
-	switch {
-	case v.Kind == yaml.SequenceNode:
-		return "a list"
-	case v.Kind == yaml.MappingNode:
-		return "an object"
-	case v.Kind == yaml.AliasNode:
-		return "a reference"
-	}
-	switch v.Tag {
-	case "!!int", "!!float":
-		return "a number"
-	case "!!bool":
-		return "a boolean (put it in quotes if it is a name)"
-	case "!!null":
-		return "a null"
-	case "!!timestamp":
-		return "a time (put it in quotes if it is a name)"
-	}
-	return v.Tag
+	words := map[string]string{"!!int": "a number", "!!float": "a number", "!!null": "a null", "!!seq": "a list",
+		"!!map": "an object", "!!bool": "a boolean (put it in quotes if it is a name)",
+		"!!timestamp": "a time (put it in quotes if it is a name)"}
+	return cmp.Or(words[v.Tag], "a reference")
 }

@@ -150,62 +150,67 @@ func (s *Service) Zone() *time.Location { return s.orDefault().zone }
 // Mark tells replies that are read by an operator's lines from those read by the embedded ones, for which it is empty.
 func (s *Service) Mark() string { return s.orDefault().mark }
 
-// finish derives tables for frequent lookups, and checks the values.
+// rules are what texts have to be, by the key or the section of their line. Each returns what makes a text unusable;
+// empty: nothing.
+var rules = map[string]func(name, text string) string{
+	"paths": oddPath, "times.forms": oddLayout, "times.zoneless": oddLayout, "times.days": oddLayout,
+	"forms": func(_, text string) string {
+		_, err := regexp.Compile(text)
+		return unless(err == nil, "%q is not a regular expression", text)
+	},
+	"times.zone": func(_, text string) string {
+		_, err := time.LoadLocation(text)
+		return unless(err == nil && text != "Local", "%q is not the name of a zone such as America/Chicago", text)
+	},
+	notAsked: func(_, text string) string {
+		return unless(slices.Contains(optional, text), "%q is none of "+strings.Join(optional, ", "), text)
+	},
+}
+
+func oddLayout(_, text string) string {
+	_, err := time.Parse(text, time.Date(2026, 11, 24, 14, 5, 6, 0, time.UTC).Format(text))
+	return unless(err == nil && strings.Contains(text, "2006"), "%q is not a layout such as "+time.RFC3339, text)
+}
+
+func unless(ok bool, format, text string) string {
+	if ok {
+		return ""
+	}
+	return fmt.Sprintf(format, text)
+}
+
+// finish checks the lines, and derives tables for frequent lookups.
 func (s *Service) finish() *Error {
 	s.columns, s.forms = map[string]string{}, map[string]*regexp.Regexp{}
+	for _, name := range s.lines["currency.keys"].written {
+		s.columns[SnakeCase(name)] = "currency"
+	}
 	of := map[string]string{} // key of the file by name of a column
 	for _, key := range slices.Sorted(maps.Keys(s.lines)) {
 		l := s.lines[key]
 		l.names = nil
+		section, name, _ := strings.Cut(key, ".")
 		for _, text := range l.written {
-			l.names = append(l.names, SnakeCase(text))
+			for _, rule := range []string{key, section} {
+				if odd := rules[rule]; odd != nil && odd(name, text) != "" {
+					return &Error{Key: key, Reason: odd(name, text)}
+				}
+			}
+			snake := SnakeCase(text)
+			l.names = append(l.names, snake)
+			switch {
+			case section == "forms":
+				s.forms[name] = regexp.MustCompile(text)
+			case section == "report" && of[snake] != "":
+				return &Error{Key: key, Reason: fmt.Sprintf("%s is a name of %s, too", snake, of[snake])}
+			case section == "report":
+				of[snake], s.columns[snake] = key, name
+			}
 		}
 		s.lines[key] = l
-		section, name, _ := strings.Cut(key, ".")
-		switch section {
-		case "report":
-			for _, n := range l.names {
-				if of[n] != "" {
-					return &Error{Key: key, Reason: fmt.Sprintf("%s is a name of %s, too", n, of[n])}
-				}
-				of[n], s.columns[n] = key, name
-			}
-		case "forms":
-			form, err := regexp.Compile(l.written[0])
-			if err != nil {
-				return &Error{Key: key, Reason: fmt.Sprintf("%q is not a regular expression", l.written[0])}
-			}
-			s.forms[name] = form
-		case "paths":
-			if reason := oddPath(name, l.written[0]); reason != "" {
-				return &Error{Key: key, Reason: reason}
-			}
-		}
-	}
-	for _, name := range s.lines["currency.keys"].names {
-		if of[name] == "" {
-			s.columns[name] = "currency"
-		}
-	}
-	for _, name := range s.lines[notAsked].names {
-		if !slices.Contains(optional, name) {
-			return &Error{Key: notAsked, Reason: fmt.Sprintf("%q is none of %s", name, strings.Join(optional, ", "))}
-		}
-	}
-	for _, key := range []string{"times.forms", "times.zoneless", "times.days"} {
-		for _, form := range s.lines[key].written {
-			if _, err := time.Parse(form, time.Date(2026, 11, 24, 14, 5, 6, 0, time.UTC).Format(form)); err != nil ||
-				!strings.Contains(form, "2006") {
-				return &Error{Key: key, Reason: fmt.Sprintf("%q is not a layout such as %s", form, time.RFC3339)}
-			}
-		}
 	}
 	if zone := s.lines["times.zone"].written[0]; zone != "" {
-		var err error
-		if s.zone, err = time.LoadLocation(zone); err != nil || zone == "Local" {
-			return &Error{Key: "times.zone", Reason: fmt.Sprintf("%q is not the name of a zone such as "+
-				"America/Chicago", zone)}
-		}
+		s.zone, _ = time.LoadLocation(zone)
 	}
 	return nil
 }
