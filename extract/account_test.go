@@ -55,16 +55,6 @@ func TestAccount_IsTakenOutOfItsEnvelope(t *testing.T) {
 	}
 }
 
-func TestBalance_IsNotAskedForFresh(t *testing.T) {
-	c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-		check(t, "asked", r.URL.RequestURI(), "/v1/balance")
-		return answerWith(200, `{"balance":5}`)
-	}))
-	if _, err := c.Balance(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestKeyNotice_UnderstandsTheForms(t *testing.T) {
 	const at, warn = "Service-Api-Key-Expires-At", "Service-Api-Key-Expiry-Warning"
 	noon := time.Date(2026, time.March, 8, 12, 0, 0, 0, time.UTC)
@@ -98,31 +88,6 @@ func TestKeyNotice_UnderstandsTheForms(t *testing.T) {
 			check(t, "warning", warning, tc.warning)
 			check(t, "ok", ok, tc.ok)
 		})
-	}
-}
-
-// A key that was renewed is no longer warned of; a reply without a word on it
-// changes nothing.
-func TestKeyNotice_IsThatOfTheNewestReply(t *testing.T) {
-	replies := [][]string{
-		{"Service-Api-Key-Expires-At", "2026-03-08T12:00:00Z", "Service-Api-Key-Expiry-Warning", "soon"},
-		nil,
-		{"Service-Api-Key-Expires-At", "2027-03-08T12:00:00Z"},
-		{"Service-Api-Key-Expires-At", "soon"}, // no time: the latest that could be read stands
-	}
-	n := 0
-	c := newTestClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
-		n++
-		return answerWith(200, "{}", replies[n-1]...)
-	}))
-	for i, want := range []string{"2026 soon", "2026 soon", "2027 ", "2027 "} {
-		if _, err := c.Balance(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		expires, warning, _ := c.KeyNotice()
-		if got := expires.Format("2006") + " " + warning; got != want {
-			t.Errorf("after reply %d: %q, want %q", i+1, got, want)
-		}
 	}
 }
 

@@ -1,11 +1,9 @@
 package extract
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"spendsync/extract/adsim"
@@ -126,123 +124,6 @@ func TestControlTotals_AreTheSumsOfTheSimulatedService(t *testing.T) {
 			}
 			if total.Agrees(schema.Money(sum.Spend)+2, schema.Some(sum.Clicks), 0) {
 				t.Errorf("%v: total %+v agrees with a sum that is off", day, total)
-			}
-		}
-	}
-}
-
-// Every fault on the first, a middle and the last page, met once and for ever:
-// what ends without an error is the truth, and what cannot be mended is
-// called by its name.
-func TestSpend_MeetsEveryFault(t *testing.T) {
-	var unproven *UnprovenError
-	whole := errors.New("none") // the walk brings the truth
-	for name, tc := range map[string]struct {
-		fault adsim.Fault
-		once  any // nil: the walk brings the truth although the fault is met once
-		ever  any
-		first any // on the first page; nil: as on others
-	}{
-		"status/500":      {adsim.Fault{Kind: adsim.Status, Status: 500}, nil, ErrUnavailable, nil},
-		"status/503-wait": {adsim.Fault{Kind: adsim.Status, Status: 503, RetryAfter: "20"}, nil, ErrUnavailable, nil},
-		"status/429-date": {adsim.Fault{Kind: adsim.Status, Status: 429, RetryAfter: "+30s"}, nil, ErrUnavailable, nil},
-		"status/429-past": {adsim.Fault{Kind: adsim.Status, Status: 429, RetryAfter: "-1"}, nil, ErrUnavailable, nil},
-		"status/408":      {adsim.Fault{Kind: adsim.Status, Status: 408}, nil, ErrUnavailable, nil},
-		"status/401":      {adsim.Fault{Kind: adsim.Status, Status: 401}, nil, ErrUnavailable, ErrAuth},
-		"status/403":      {adsim.Fault{Kind: adsim.Status, Status: 403}, nil, ErrUnavailable, ErrAuth},
-		"status/404":      {adsim.Fault{Kind: adsim.Status, Status: 404}, unproven, unproven, ErrContract},
-		"status/302": {adsim.Fault{Kind: adsim.Status, Status: 302, Location: "https://evil.test/"}, ErrContract,
-			ErrContract, nil},
-		"html":             {adsim.Fault{Kind: adsim.HTML}, nil, ErrUnavailable, nil},
-		"html/502":         {adsim.Fault{Kind: adsim.HTML, Status: 502}, nil, ErrUnavailable, nil},
-		"empty":            {adsim.Fault{Kind: adsim.Empty}, nil, ErrUnavailable, nil},
-		"null":             {adsim.Fault{Kind: adsim.Null}, nil, ErrContract, nil},
-		"body/object":      {adsim.Fault{Kind: adsim.Body, Value: "{}"}, ErrContract, ErrContract, nil},
-		"cut/half":         {adsim.Fault{Kind: adsim.Cut}, nil, ErrUnavailable, nil},
-		"cut/none":         {adsim.Fault{Kind: adsim.Cut, After: -1}, nil, ErrUnavailable, nil},
-		"cut/chunked":      {adsim.Fault{Kind: adsim.Cut, Chunked: true}, nil, ErrUnavailable, nil},
-		"reset/at-once":    {adsim.Fault{Kind: adsim.Reset}, nil, ErrUnavailable, nil},
-		"reset/mid-body":   {adsim.Fault{Kind: adsim.Reset, After: 500}, nil, ErrUnavailable, nil},
-		"stall":            {adsim.Fault{Kind: adsim.Stall, After: 500}, nil, ErrUnavailable, nil},
-		"hang":             {adsim.Fault{Kind: adsim.Hang}, nil, ErrUnavailable, nil},
-		"trailing":         {adsim.Fault{Kind: adsim.Trailing}, ErrContract, ErrContract, nil},
-		"total":            {adsim.Fault{Kind: adsim.Total, Delta: -1}, unproven, unproven, nil},
-		"drop":             {adsim.Fault{Kind: adsim.Drop, Row: 3}, unproven, unproven, nil},
-		"duplicate":        {adsim.Fault{Kind: adsim.Duplicate, Row: 3}, unproven, unproven, nil},
-		"duplicate/placed": {adsim.Fault{Kind: adsim.Duplicate, Row: 3, InPlace: true}, unproven, unproven, nil},
-		"duplicate/other": {adsim.Fault{Kind: adsim.Duplicate, Row: 20, InPlace: true, Other: true}, unproven,
-			unproven, nil},
-		"repeated-key":  {adsim.Fault{Kind: adsim.RepeatKey, Row: 3, Column: "ctr", Value: "1"}, nil, nil, nil},
-		"other-day":     {adsim.Fault{Kind: adsim.OtherDay, Row: 3}, unproven, unproven, nil},
-		"no-pagination": {adsim.Fault{Kind: adsim.NoPagination}, unproven, unproven, whole},
-		"extra-key":     {adsim.Fault{Kind: adsim.ExtraKey, Row: 3}, nil, nil, nil},
-		"top/extra":     {adsim.Fault{Kind: adsim.Top, Column: "notice", Value: "1"}, nil, nil, nil},
-		"top/data":      {adsim.Fault{Kind: adsim.Top, Column: "data", Value: "null"}, nil, unproven, ErrContract},
-		"top/columns": {adsim.Fault{Kind: adsim.Top, Column: "columns", Value: `["date"]`}, ErrContract,
-			ErrContract, nil},
-		// Its keys say which page it is.
-		"top/page": {adsim.Fault{Kind: adsim.Top, Column: "page", Value: "77"}, nil, nil, nil},
-		// 9 is not the total
-		"top/total-text": {adsim.Fault{Kind: adsim.Top, Column: "total_rows", Value: `"9"`}, unproven, unproven, nil},
-		"top/total-word": {adsim.Fault{Kind: adsim.Top, Column: "total_rows", Value: `"nine"`}, unproven, unproven,
-			whole},
-	} {
-		for page := 1; page <= 3; page++ {
-			for times, want := range map[int]any{1: tc.once, 0: tc.ever} {
-				if times == 0 && page != 2 {
-					continue // for ever on one page is enough
-				}
-				if page == 1 && tc.first != nil {
-					if want = tc.first; want == whole {
-						want = nil
-					}
-				}
-				t.Run(fmt.Sprintf("%s/page-%d/times-%d", name, page, times), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						s := newAdsim(adsim.Config{Campaigns: 9, RowsPerDay: 150, Sources: 200})
-						f := tc.fault
-						f.Page, f.Times = page, times
-						s.Fail(f)
-						if n := len(truth(s, testDay)); n <= 120 || n > 180 {
-							t.Fatalf("%d rows do not make three pages", n)
-						}
-						pages, err := walk(t, adsimClient(t, s).Spend(t.Context(), testDay, 60, nil, nil))
-						switch want := want.(type) {
-						case nil:
-							if err != nil {
-								t.Fatal(err)
-							}
-							compareRows(t, walked(t, pages), truth(s, testDay))
-						case *UnprovenError:
-							e, ok := errors.AsType[*UnprovenError](err)
-							if !ok {
-								t.Fatalf("error %v, want an UnprovenError", err)
-							}
-							check(t, "what", e.What, "spend 2026-03-08")
-						case error:
-							wantError(t, err, want, fmt.Sprintf("spend 2026-03-08 page %d: ", page))
-						}
-					})
-				})
-			}
-		}
-	}
-}
-
-// Rows that moved while the pages were read are never mistaken for the day.
-func TestSpend_NoticesShiftedRows(t *testing.T) {
-	for page := 2; page <= 3; page++ {
-		for _, rows := range []int{-2, -1, 1, 2} {
-			for _, delta := range []int{0, rows} {
-				s := newAdsim(adsim.Config{})
-				s.Fail(adsim.Fault{Kind: adsim.Shift, Page: page, PageTo: -1, Rows: rows, Delta: delta})
-				pages, err := walk(t, adsimClient(t, s).Spend(t.Context(), testDay, 300, nil, nil))
-				if err == nil {
-					compareRows(t, walked(t, pages), truth(s, testDay))
-					t.Logf("page %d, %d rows, total %+d: no harm done", page, rows, delta)
-				} else if _, ok := errors.AsType[*UnprovenError](err); !ok {
-					t.Errorf("page %d, %d rows, total %+d: %v", page, rows, delta, err)
-				}
 			}
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,15 +53,6 @@ func TestClient_ReadsGzip(t *testing.T) {
 	check(t, "bytes", c.Stats().Bytes, int64(len(body)))
 }
 
-func TestClient_AcceptsABodyAsLargeAsTheCap(t *testing.T) {
-	body := pageOf(lines(1), placed(1, 3, 1, 1))
-	for extra, want := range map[int64]bool{0: true, -1: false} {
-		c := newTestClient(t, scripted(body), func(o *Options) { o.MaxBody = int64(len(body)) + extra })
-		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
-		check(t, "accepted", err == nil, want)
-	}
-}
-
 // A reply cut at any byte (of a later page: at every seventh), in any of the
 // ways a transport shows it, is asked for again and never mistaken for a whole one.
 func TestClient_NeverTakesAPrefix(t *testing.T) {
@@ -102,26 +92,6 @@ func TestClient_NeverTakesAPrefix(t *testing.T) {
 			}
 		}
 	})
-}
-
-// A body that is cut on a real connection.
-func TestClient_RetriesACutConnection(t *testing.T) {
-	body := pageOf(lines(1), placed(1, 3, 1, 1))
-	var tries atomic.Int64
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-		if tries.Add(1) == 1 {
-			_, _ = io.WriteString(w, body[:20])
-			panic(http.ErrAbortHandler)
-		}
-		_, _ = io.WriteString(w, body)
-	}))
-	defer service.Close()
-	c := newTestClient(t, nil, func(o *Options) { o.BaseURL, o.Transport = service.URL, nil })
-	if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil)); err != nil {
-		t.Fatal(err)
-	}
-	check(t, "requests", tries.Load(), 2)
 }
 
 // A request that gets no headers, no body or one byte at a time ends with its
@@ -176,22 +146,4 @@ func (d dribble) Read(p []byte) (int, error) {
 	time.Sleep(d.every)
 	p[0] = ' '
 	return 1, nil
-}
-
-// The body is whole JSON, and yet not all that was announced.
-func TestClient_RetriesABodyShorterThanAnnounced(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &report{rows: lines(1)}
-		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-			resp, err := s.RoundTrip(r)
-			if s.tries[1] == 1 {
-				resp.ContentLength++
-			}
-			return resp, err
-		}))
-		if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil)); err != nil {
-			t.Fatal(err)
-		}
-		check(t, "requests", c.Stats().Requests, 2)
-	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -61,62 +60,6 @@ func TestOutage_EndsInBoundedTime(t *testing.T) {
 			})
 		})
 	}
-}
-
-// One day fails for ever, in pages of any size; the others, read one after the other, do not suffer.
-func TestOutage_IsNotOneBadDay(t *testing.T) {
-	for _, pageSize := range []int{3, MaxPageSize} {
-		synctest.Test(t, func(t *testing.T) {
-			bad := testDay
-			c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-				if r.URL.Query().Get("start_date") == bad.String() {
-					return answerWith(500, "")
-				}
-				size, err := strconv.Atoi(r.URL.Query().Get("page_size"))
-				if err != nil {
-					t.Error(err)
-				}
-				return answerWith(200, pageOf(nil, placed(1, size, 0, 0)))
-			}))
-			for i := range 5 {
-				day := testDay + schema.Date(i)
-				_, err := walk(t, c.Spend(t.Context(), day, pageSize, nil, nil))
-				if day == bad {
-					wantError(t, err, ErrUnavailable)
-				} else if err != nil {
-					t.Errorf("%v: %v", day, err)
-				}
-			}
-		})
-	}
-}
-
-// The same with others succeeding meanwhile: the bad day has its own budget.
-func TestOutage_IsNotOneBadDayAmongGoodOnes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-			if r.URL.Query().Get("start_date") == testDay.String() {
-				return answerWith(500, "broken day")
-			}
-			return answerWith(200, pageOf(nil, placed(1, 3, 0, 0)))
-		}))
-		ctx, cancel := context.WithCancel(t.Context())
-		var wg sync.WaitGroup
-		wg.Go(func() {
-			for ctx.Err() == nil {
-				if _, err := walk(t, c.Spend(ctx, testDay+1, 3, nil, nil)); err != nil && ctx.Err() == nil {
-					t.Error(err)
-				}
-				time.Sleep(time.Minute)
-			}
-		})
-		start := time.Now()
-		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
-		check(t, "took", time.Since(start), 10*time.Minute)
-		cancel()
-		wg.Wait()
-		wantError(t, err, ErrUnavailable, `status 500: "broken day"`, "the retry budget of 10m0s is used up")
-	})
 }
 
 // A service that answers some questions and never others costs one budget, whether they

@@ -3,7 +3,6 @@ package extract
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -69,20 +68,6 @@ func TestNewClient_RefusesNonsense(t *testing.T) {
 	}
 }
 
-func TestClient_SignsEachRequest(t *testing.T) {
-	s := &report{rows: lines(1)}
-	c := newTestClient(t, s, func(o *Options) { o.UserAgent = "spendsync/1.2" })
-	if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil)); err != nil {
-		t.Fatal(err)
-	}
-	user, password, _ := s.asked[0].BasicAuth()
-	check(t, "user", user, "ann")
-	check(t, "password", password, "open-sesame")
-	check(t, "user agent", s.asked[0].Header.Get("User-Agent"), "spendsync/1.2")
-	check(t, "accept", s.asked[0].Header.Get("Accept"), "application/json")
-	check(t, "method", s.asked[0].Method, "GET")
-}
-
 func TestClient_NeverFollowsARedirect(t *testing.T) {
 	var reached atomic.Int64
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
@@ -107,30 +92,6 @@ func TestClient_NeverFollowsARedirect(t *testing.T) {
 		service.Close()
 	}
 	check(t, "requests that reached the other host", reached.Load(), 0)
-}
-
-func TestClient_NamesAnOddRedirect(t *testing.T) {
-	for _, location := range []string{"", "://", "\x7f%zz"} {
-		c := newTestClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
-			return answerWith(302, "", "Location", location)
-		}))
-		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
-		wantError(t, err, ErrContract, "leads to nowhere")
-	}
-}
-
-func TestClient_GivesUpOnACertificateAtOnce(t *testing.T) {
-	service := httptest.NewTLSServer(http.NotFoundHandler())
-	service.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
-	defer service.Close()
-	plain := httptest.NewServer(http.NotFoundHandler())
-	defer plain.Close()
-	for _, url := range []string{service.URL, strings.Replace(plain.URL, "http:", "https:", 1)} {
-		c := newTestClient(t, nil, func(o *Options) { o.BaseURL, o.Transport = url, nil })
-		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
-		wantError(t, err, ErrUnavailable, "spend 2026-03-08 page 1: tls: ")
-		check(t, "requests", c.Stats().Requests, 1)
-	}
 }
 
 func TestClient_NeverShowsCredentials(t *testing.T) {
@@ -286,57 +247,5 @@ func TestClient_EndsWithItsContext(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// Our own timeout is the service's failure, not the caller's.
-func TestClient_TellsItsTimeoutFromTheContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-			<-r.Context().Done()
-			return nil, r.Context().Err()
-		}))
-		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
-		wantError(t, err, ErrUnavailable, "no complete reply within ")
-		check(t, "deadline exceeded", errors.Is(err, context.DeadlineExceeded), false)
-
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
-		start := time.Now()
-		c = newTestClient(t, c.transport)
-		_, err = walk(t, c.Spend(ctx, testDay, 3, nil, nil))
-		wantError(t, err, context.DeadlineExceeded)
-		check(t, "took", time.Since(start), 10*time.Second)
-	})
-}
-
-type idleTransport struct {
-	roundTrip
-	closed *int
-}
-
-func (t idleTransport) CloseIdleConnections() { *t.closed++ }
-
-func TestClient_ClosesItsIdleConnections(t *testing.T) {
-	closed := 0
-	newTestClient(t, idleTransport{saying("{}"), &closed}).Close()
-	check(t, "times that idle connections were closed", closed, 1)
-	newTestClient(t, saying("{}")).Close() // that transport keeps none
-}
-
-func TestClient_CountsTheBytesOfErrors(t *testing.T) {
-	c := newTestClient(t, roundTrip(status(404, "no such thing")))
-	_, err := c.Me(t.Context())
-	wantError(t, err, ErrContract, "no such thing")
-	check(t, "bytes", c.Stats().Bytes, int64(len("no such thing")))
-}
-
-func TestClient_SaysHowAConnectionEnded(t *testing.T) {
-	for want, err := range map[string]error{
-		"the connection was closed before the reply": io.EOF, "the reply was cut off": io.ErrUnexpectedEOF,
-	} {
-		c := newTestClient(t, roundTrip(broken(err)), func(o *Options) { o.RetryBudget = 1 })
-		_, err := c.Me(t.Context())
-		wantError(t, err, ErrUnavailable, "key info: ", want)
 	}
 }

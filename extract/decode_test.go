@@ -154,73 +154,11 @@ func TestDecodeSpend_AllocatesNothingPerRow(t *testing.T) {
 	}
 }
 
-func TestValue_TellsAbsentFromNull(t *testing.T) {
-	body := pageOf([]string{`{"clicks":null,"date":"a\"\u00e9"}`}, placed(1, 3, 1, 1))
-	p, err := DecodeSpend(nil, []byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := p.Items[0]
-	check(t, "absent", l.Conversions == nil, true)
-	check(t, "null", string(l.Clicks), "null")
-	check(t, "both are Null", l.Conversions.Null() && l.Clicks.Null(), true)
-	check(t, "text", string(l.Date.appendText(nil)), `a"é`)
-	check(t, "values are slices of the body with no room to append", cap(l.Date) == len(l.Date), true)
-	check(t, "page holds the body", strings.Contains(string(p.Raw), string(l.Date)), true)
-}
-
 // countTo are the numbers from 1.
 func countTo(n int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for i := 1; i <= n && yield(i); i++ {
 		}
-	}
-}
-
-// What a text holds keeps no number back; an id that holds it tells nothing apart.
-func TestSpend_TextsNeverStopNumbers(t *testing.T) {
-	for name, text := range map[string]string{
-		"half-an-emoji": `Sale \ud83d`, "second-half": `\ude00 Sale`, "not-utf8": "Spr\xff\xfe", "nul": `a\u0000b`,
-		"long": strings.Repeat("x", 1<<20),
-	} {
-		t.Run(name, func(t *testing.T) {
-			body := pageOf([]string{line(1), strings.Replace(line(2), "Spring", text, 1), line(3)}, placed(1, 3, 3, 1))
-			got, err := walk(t, newTestClient(t, scripted(body)).Spend(t.Context(), testDay, 3, nil, nil))
-			if err != nil {
-				t.Fatal(err)
-			}
-			check(t, "sources", sources(got), "S1 S2 S3")
-			check(t, "raw is as received", string(got[0].Raw), body)
-			check(t, "name is UTF-8", utf8.Valid(got[0].Items[1].CampaignName), true)
-		})
-	}
-}
-
-// Rows that cannot be taken in stay in their place, for their reader to refuse: the page
-// adds up with them.
-func TestSpend_OneRowDoesNotCostADay(t *testing.T) {
-	row := func(old, new string) string { return strings.Replace(line(2), old, new, 1) }
-	for name, odd := range map[string]string{
-		"array": `["2026-03-08"]`, "null": `null`, "date-number": row(`"2026-03-08"`, `20260308`),
-		"date-words": row(`2026-03-08`, `8 March`),
-		"id-number":  row(`"S2"`, `2.0`), "id-half": row(`"S2"`, `"S\ud83d"`), "id-not-utf8": row(`S2`, "S\xff"),
-	} {
-		t.Run(name, func(t *testing.T) {
-			// Twice the same: nothing tells whether it is the same row.
-			body := pageOf([]string{line(1), odd, odd}, placed(1, 3, 3, 1))
-			if strings.HasPrefix(name, "date") {
-				body = pageOf([]string{line(1), odd, line(3)}, placed(1, 3, 3, 1))
-			}
-			got, err := walk(t, newTestClient(t, scripted(body)).Spend(t.Context(), testDay, 3, nil, nil))
-			if err != nil {
-				t.Fatal(err)
-			}
-			check(t, "rows", len(got[0].Items), 3)
-			check(t, "not objects", len(got[0].NotObjects) > 0, name == "array" || name == "null")
-			json := RowsJSON(nil, got[0].Raw, []int{2})
-			check(t, "its JSON", json[2], strings.ToValidUTF8(odd, replacement))
-			check(t, "rows that were not asked for", len(json), 1)
-		})
 	}
 }
 
@@ -276,20 +214,5 @@ func TestDayOf_TakesTheFormsOfTheServiceFile(t *testing.T) {
 		day, ok := DayOf(s, text)
 		check(t, text, ok, want)
 		check(t, text+" is the day", !ok || day == testDay, true)
-	}
-}
-
-func TestValue_Number(t *testing.T) {
-	for text, want := range map[string]string{
-		`12.34`: "12.34", `"12.34"`: "12.34", `"17"`: "17", `"-3"`: "-3", `"1e3"`: "1e3", `-1`: "-1",
-		`"12,34"`: "", `"1,234.5"`: "", `"$5"`: "", `"05"`: "", `" 5"`: "", `""`: "", `"NaN"`: "", `"5%"`: "",
-		`"\u0035"`: "", `"."`: "", `null`: "", `true`: "", `{}`: "", ``: "",
-		`"` + strings.Repeat("1", 300) + `"`: "",
-	} {
-		digits, ok := Value(text).Number()
-		check(t, text, ok, want != "")
-		if ok {
-			check(t, text, string(digits), want)
-		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -99,76 +98,6 @@ func TestClient_TakesStatusesOfWholeAnswers(t *testing.T) {
 		}
 		_, err = walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 		check(t, http.StatusText(status), err == nil, want)
-	}
-}
-
-// TestClient_TakesWhatIsAsLongAsItsCap, packed or not.
-func TestClient_TakesWhatIsAsLongAsItsCap(t *testing.T) {
-	page := pageOf(lines(2), placed(1, 3, 2, 1))
-	for _, body := range []string{page, zipped(page)} {
-		for more, want := range map[int64]bool{0: true, -1: false} {
-			c := newTestClient(t, saying(body), func(o *Options) { o.MaxBody = int64(len(page)) + more })
-			_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
-			check(t, "accepted", err == nil, want)
-		}
-	}
-}
-
-// TestClient_ReservesNoMoreThanItsCap for a reply that claims to be longer.
-func TestClient_ReservesNoMoreThanItsCap(t *testing.T) {
-	c := newTestClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
-		resp, err := answerWith(200, "{}")
-		resp.ContentLength = 1 << 62
-		return resp, err
-	}), func(o *Options) { o.RetryBudget = 1 })
-	_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
-	wantError(t, err, ErrUnavailable, "spend 2026-03-08 page 1")
-}
-
-// TestDecodeSpend_NamesUnknownColumnsAsTheyCame; only known ones get the description's name.
-func TestDecodeSpend_NamesUnknownColumnsAsTheyCame(t *testing.T) {
-	columns := strings.NewReplacer(`"clicks"`, `"Clicks"`, `"date",`, `"date","brandNew",`).Replace(columnsJSON)
-	p, err := DecodeSpend(nil, []byte(`{"columns":`+columns+`,"data":[`+line(1)+`]}`))
-	if err != nil || len(p.Unknown) != 1 || p.Unknown[0] != (UnknownKey{Path: "data[].brandNew", Type: "column"}) {
-		t.Errorf("unknown %v, error %v", p.Unknown, err)
-	}
-}
-
-func TestDecodeSpend_CountsThePagesThatAReplyLeavesOut(t *testing.T) {
-	for pagination, want := range map[string]int{
-		`{"page":1,"page_size":3,"total_rows":7}`:          3,
-		`{"page":1,"page_size":3,"total_rows":6}`:          2,
-		`{"page":1,"page_size":3,"total_rows":0}`:          1,
-		`{"page":1,"page_size":0,"total_rows":0}`:          1,  // nothing follows from it
-		`{"page":0,"Page":1,"page_size":3,"total_rows":7}`: -1, // which one is the page
-	} {
-		p, err := DecodeSpend(nil, []byte(pageOf(lines(1), `"pagination":`+pagination)))
-		pages := p.Pages
-		if err != nil {
-			pages = -1
-		}
-		check(t, pagination, pages, want)
-	}
-}
-
-func TestValue_UnescapesTheNamesOfMembers(t *testing.T) {
-	fields, ok := Value(`{"\u0061b":1,"c\u0064":2,"e":3}`).Object()
-	check(t, "members", fmt.Sprintf("%s %t", fields, ok), "map[ab:1 cd:2 e:3] true")
-}
-
-func TestDecodeSpend_RecordsUnknownKeysInTheirOrder(t *testing.T) {
-	longest := strings.Repeat("k", 100)
-	for _, colon := range []string{":", " :"} { // by template and strictly
-		p, err := DecodeSpend(nil, []byte(`{"z":1,"`+longest+`":2,"columns":`+columnsJSON+`,"data"`+colon+`[`+
-			line(1)+`],"a":3,"`+longest+`x":4}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for _, k := range p.Unknown {
-			got = append(got, k.Path)
-		}
-		check(t, "unknown", strings.Join(got, " "), "z "+longest+" a "+longest+"...")
 	}
 }
 

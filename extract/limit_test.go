@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"context"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -94,74 +93,4 @@ func TestLimiter_HoldsInEveryWindow(t *testing.T) {
 func isContract(err error) bool {
 	e, ok := err.(*ReadError)
 	return ok && e.Err == ErrContract // three replies in a row that were no JSON
-}
-
-func TestLimiter_LetsABurstThroughAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newTestClient(t, &report{}, func(o *Options) { o.PerMinute = 100 })
-		start := time.Now()
-		for i := range 101 {
-			if i == 100 {
-				check(t, "100 requests took", time.Since(start), 0)
-			}
-			if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		check(t, "101 requests took", time.Since(start), limitWindow)
-		check(t, "waiting for the limit is not throttling", c.Stats().Throttled, 0)
-	})
-}
-
-func TestLimiter_ServesInOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(1)
-		var order []int
-		var wg sync.WaitGroup
-		for i := range 5 {
-			wg.Go(func() {
-				if err := l.acquire(t.Context()); err != nil {
-					t.Error(err)
-				}
-				order = append(order, i)
-				l.release(true)
-			})
-			synctest.Wait()
-		}
-		wg.Wait()
-		check(t, "in order", slices.IsSorted(order), true)
-	})
-}
-
-// Who leaves the queue takes no place with him, and neither does a request that
-// was not sent after all.
-func TestLimiter_LosesNoPlaces(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(1)
-		if err := l.acquire(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		var wg sync.WaitGroup
-		for range 3 {
-			wg.Go(func() {
-				if err := l.acquire(ctx); err == nil {
-					t.Error("entered past the limit")
-				}
-			})
-		}
-		synctest.Wait()
-		cancel()
-		wg.Wait()
-		start := time.Now()
-		wg.Go(func() {
-			if err := l.acquire(t.Context()); err != nil {
-				t.Error(err)
-			}
-		})
-		synctest.Wait()
-		l.release(false)
-		wg.Wait()
-		check(t, "waited", time.Since(start), 0)
-	})
 }

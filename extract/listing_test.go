@@ -3,7 +3,6 @@ package extract
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strconv"
@@ -110,26 +109,6 @@ func idsOf(l Listing) []string {
 
 const everyStatus = "active,paused,archived,rejected"
 
-func TestCampaigns_ListsAllOfThem(t *testing.T) {
-	// A page that is not full may be one that the service keeps small, and a total that
-	// equals it may count nothing else.
-	for n, requests := range map[int]int{0: 1, 1: 1, 7: 2, 99: 2, 100: 2, 101: 2, 198: 2, 199: 3, 200: 3, 1003: 11} {
-		for _, totals := range []bool{true, false} {
-			if !totals && n == 1 {
-				requests = 2
-			}
-			s := &catalogue{ids: numbered(n), totals: totals}
-			l := s.list(t)
-			check(t, fmt.Sprint(n, " complete"), l.Complete, true)
-			check(t, fmt.Sprint(n, " requests"), l.Requests, requests)
-			if !slices.Equal(idsOf(l), s.ids) {
-				t.Errorf("%d campaigns: %d listed", n, len(l.Entities))
-			}
-			check(t, "asked", s.asked[0], everyStatus+" 0")
-		}
-	}
-}
-
 // A service may keep its pages smaller than was asked: without a total a page that is not
 // full is no end.
 func TestCampaigns_ProvesItsEndWithoutATotal(t *testing.T) {
@@ -152,44 +131,6 @@ func TestCampaigns_ProvesItsEndWithoutATotal(t *testing.T) {
 	}
 }
 
-func TestCampaigns_IsNotMovedByWhatIsCreated(t *testing.T) {
-	for _, totals := range []bool{true, false} {
-		s := &catalogue{ids: numbered(250), totals: totals}
-		old := slices.Clone(s.ids)
-		s.before = func(request int) {
-			if request <= 3 {
-				s.ids = slices.Insert(s.ids, 0, fmt.Sprintf("C9000%03d", request))
-			}
-		}
-		l := s.list(t)
-		check(t, "complete", l.Complete, true)
-		for _, id := range old {
-			if !slices.Contains(idsOf(l), id) {
-				t.Errorf("%s is missing", id)
-			}
-		}
-		// The total shows that something is missing, and the second reading brings it.
-		check(t, "the created ones", len(l.Entities), map[bool]int{true: 253, false: 251}[totals])
-	}
-}
-
-// Something that goes makes the rest move up: without care one that stays is
-// skipped between two pages.
-func TestCampaigns_ReadsAgainWhatMovedUp(t *testing.T) {
-	s := &catalogue{ids: numbered(250)}
-	s.before = func(request int) {
-		if request == 2 {
-			s.remove(s.ids[40])
-		}
-	}
-	l := s.list(t)
-	check(t, "complete", l.Complete, true)
-	check(t, "asked", strings.ReplaceAll(strings.Join(s.asked, ";"), everyStatus+" ", ""), "0;99;0;99;198")
-	if !slices.Equal(idsOf(l), s.ids) {
-		t.Errorf("%d of %d listed", len(l.Entities), len(s.ids))
-	}
-}
-
 func TestCampaigns_GivesUpOnAListThatNeverRests(t *testing.T) {
 	s := &catalogue{ids: numbered(250)}
 	s.before = func(int) { s.remove(s.ids[0]) }
@@ -201,49 +142,6 @@ func TestCampaigns_GivesUpOnAListThatNeverRests(t *testing.T) {
 	}
 	if len(l.Entities) < 99 {
 		t.Errorf("%d entities: what was seen is not handed out", len(l.Entities))
-	}
-}
-
-// However the list moves: a listing that calls itself complete has every campaign
-// that was there all the time.
-func TestCampaigns_NeverMissesOneThatStays(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 1))
-	complete := 0
-	for range 150 {
-		s := &catalogue{ids: numbered(90 + rnd.IntN(300)), totals: rnd.IntN(2) == 0}
-		stays := slices.Clone(s.ids)
-		made, calm := 0, rnd.IntN(12)
-		s.before = func(request int) {
-			for request > 1 && request < 2+calm && rnd.IntN(2) == 0 {
-				if rnd.IntN(3) > 0 {
-					made++
-					s.ids = slices.Insert(s.ids, 0, fmt.Sprintf("C9%06d", made))
-					continue
-				}
-				gone := s.ids[rnd.IntN(len(s.ids))]
-				s.remove(gone)
-				stays = slices.DeleteFunc(stays, func(id string) bool { return id == gone })
-			}
-		}
-		l := s.list(t)
-		if !l.Complete {
-			continue
-		}
-		complete++
-		ids := map[string]bool{}
-		for _, id := range idsOf(l) {
-			ids[id] = true
-		}
-		for _, id := range stays {
-			if !ids[id] {
-				t.Fatalf("%s is missing from a complete listing of %d, asked %v", id, len(ids), s.asked)
-			}
-		}
-	}
-	if complete < 50 {
-		t.Errorf("%d of 150 listings were complete: too few to prove anything", complete)
 	}
 }
 
@@ -315,62 +213,6 @@ func TestCampaigns_SeesThatTheSamePageComesAgain(t *testing.T) {
 	check(t, "complete", l.Complete, false)
 	check(t, "why", l.Why, "active: at offset 99 the same entries come again")
 	check(t, "campaigns", len(l.Entities), 100)
-}
-
-func TestCampaigns_EndsWithAnErrorThatEndsTheWalk(t *testing.T) {
-	for name, tc := range map[string]struct {
-		status int
-		body   string
-		want   error
-		says   string
-	}{
-		"refused": {405, `{"error":{"code":"x","message":"no"}}`, ErrContract, "campaigns from 99: status 405"},
-		"no-such": {404, `{"error":{"code":"not_found","message":"no"}}`, ErrContract,
-			"campaigns from 99: status 404"},
-		"odd-entry":  {200, `[{"id":"C1/2"}]`, ErrContract, `campaigns from 99: entry 1: id "C1/2" is no campaign ID`},
-		"odd-object": {200, `{"hits":[]}`, ErrContract, `the keys are "hits"`},
-	} {
-		s := &catalogue{ids: numbered(150)}
-		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-			if r.URL.Query().Get("offset") == "99" {
-				return answerWith(tc.status, tc.body)
-			}
-			return s.RoundTrip(r)
-		}))
-		l, err := c.Campaigns(t.Context())
-		wantError(t, err, tc.want, tc.says)
-		if errors.Is(err, ErrNotFound) {
-			t.Errorf("%s: error %v: a list cannot be missing", name, err)
-		}
-		if l.Entities != nil || l.Complete || l.Requests != 0 {
-			t.Errorf("%s: listing %+v beside an error", name, l)
-		}
-	}
-}
-
-func TestCreatives_BelongToTheirCampaign(t *testing.T) {
-	var asked *http.Request
-	serve := func(status int, body string) *Client {
-		return newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-			asked = r
-			return answerWith(status, body)
-		}))
-	}
-	l, err := serve(200, `{"creatives":[{"id":"C1000001-002","campaign_id":"C1000001"},`+
-		`{"creative_id":"C1000001-001"}],"has_more":false}`).Creatives(t.Context(), "C1000001")
-	if err != nil {
-		t.Fatal(err)
-	}
-	check(t, "ids", strings.Join(idsOf(l), " "), "C1000001-002 C1000001-001")
-	check(t, "path", asked.URL.Path, "/v1/campaigns/C1000001/creatives")
-	check(t, "statuses", asked.URL.Query().Get("status"), "active,paused,pending_review,rejected,draft,archived")
-
-	odd := serve(200, `[{"id":"C1000001-001"},{"id":"CR-17"},{"id":"C1000002-001"}]`)
-	l, err = odd.Creatives(t.Context(), "C1000001")
-	if err != nil {
-		t.Fatal(err)
-	}
-	check(t, "ids of another form", strings.Join(idsOf(l), " "), "C1000001-001 CR-17 C1000002-001")
 }
 
 func TestClient_SaysWhatIsNotThere(t *testing.T) {

@@ -42,36 +42,6 @@ func TestSpend_WalksAllPages(t *testing.T) {
 	check(t, "parameters", len(q), 6)
 }
 
-func TestSpend_AsksForTheLargestPageByDefault(t *testing.T) {
-	s := &report{rows: lines(1)}
-	_, err := walk(t, newTestClient(t, s).Spend(t.Context(), testDay, 0, nil, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	check(t, "page_size", s.asked[0].URL.Query().Get("page_size"), "10000")
-}
-
-func TestReportCreatives_AskForTheLargestPageByDefault(t *testing.T) {
-	for size, want := range map[int]string{0: "10000", -1: "10000", 7: "7"} {
-		s := &report{}
-		_, _ = walk(t, newTestClient(t, s).ReportCreatives(t.Context(), testDay, testDay, size))
-		check(t, "page size", s.asked[0].URL.Query().Get("page_size"), want)
-	}
-}
-
-// Every number of rows around the page borders is walked whole.
-func TestSpend_CountsPagesAtTheBorders(t *testing.T) {
-	for rows := range 14 {
-		got, err := walk(t, newTestClient(t, &report{rows: lines(rows)}).Spend(t.Context(), testDay, 4, nil, nil))
-		if err != nil {
-			t.Fatalf("%d rows: %v", rows, err)
-		}
-		pages := rows/4 + 1 // behind a full last page is another one, which is empty
-		check(t, fmt.Sprintf("%d rows: pages", rows), len(got), pages)
-		check(t, fmt.Sprintf("%d rows: ids", rows), len(strings.Fields(sources(got))), rows)
-	}
-}
-
 // A page that comes without rows once hides nothing: with a total that leaves rows out, only the page behind a full
 // one shows that there are more.
 func TestSpend_AnEmptyPageComesTwice(t *testing.T) {
@@ -247,12 +217,6 @@ func TestSpend_RefusesPagesThatDoNotAddUp(t *testing.T) {
 	}
 }
 
-func TestSpend_SaysWherePagesStoppedAddingUp(t *testing.T) {
-	s := scripted(pageOf(lines(3), placed(1, 3, 8, 3)), pageOf(lines(6)[3:], placed(2, 3, 7, 3)))
-	_, err := walk(t, newTestClient(t, s).Spend(t.Context(), testDay, 3, nil, nil))
-	check(t, "error", err.Error(), "spend 2026-03-08: page 2: total changed from 8 to 7")
-}
-
 // A row appears or vanishes at every place while the pages are read. Whatever
 // the walk calls proven is the table as it was at some moment.
 func TestSpend_ProvesOnlySnapshots(t *testing.T) {
@@ -391,21 +355,6 @@ func TestSpend_RefusesMoreRowsThanAPageMayHave(t *testing.T) {
 	wantError(t, err, ErrContract, "more than 100000 rows in one reply")
 }
 
-func TestSpend_RecordsUnknownKeys(t *testing.T) {
-	body := strings.Replace(pageOf([]string{
-		strings.Replace(line(1), `"clicks"`, `"brand_new":"x","clicks"`, 1),
-		strings.Replace(line(2), `"clicks"`, `"brand_new":7,"q\u0075ality":[1],"clicks"`, 1),
-	}, `"pagination":{"page":1,"page_size":3,"total_rows":2,"total_pages":1,"next":null},"notice":{"a":1}`),
-		`"conversions"]`, `"conversions","ctr","brand_new"]`, 1)
-	got, err := walk(t, newTestClient(t, scripted(body)).Spend(t.Context(), testDay, 3, nil, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	check(t, "unknown", fmt.Sprint(got[0].Unknown),
-		"[{data[].brand_new string} {data[].quality array} {pagination.next null} {notice object} {data[].ctr column}]")
-	check(t, "rows", len(got[0].Items), 2)
-}
-
 func TestSpend_BoundsUnknownKeys(t *testing.T) {
 	var b strings.Builder
 	for i := range 500 {
@@ -418,34 +367,6 @@ func TestSpend_BoundsUnknownKeys(t *testing.T) {
 	}
 	check(t, "unknown", len(got[0].Unknown), maxUnknown)
 	check(t, "short", len(got[0].Unknown[0].Path) < 120, true)
-}
-
-func TestSpend_StopsWhenToldTo(t *testing.T) {
-	s := &report{rows: lines(9)}
-	for range newTestClient(t, s).Spend(t.Context(), testDay, 3, nil, nil) {
-		break
-	}
-	check(t, "requests", len(s.asked), 1)
-}
-
-func TestDecodeSpend_ReadsStoredReplies(t *testing.T) {
-	body := []byte(pageOf(lines(3), placed(2, 3, 8, 3)))
-	p, err := DecodeSpend(nil, body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	check(t, "place", fmt.Sprint(p.Number, p.Pages, p.Total, len(p.Items)), "2 3 8 3")
-	check(t, "raw", string(p.Raw), string(body))
-	if p, err = DecodeSpend(nil, []byte(pageOf(lines(2), ""))); err != nil {
-		t.Fatal(err)
-	}
-	check(t, "place without pagination", fmt.Sprint(p.Number, p.Pages, p.Total, len(p.Items)), "1 1 2 2")
-	_, err = DecodeSpend(nil, []byte(`{"columns":[],"data":[3]}`))
-	wantError(t, err, ErrContract, "the columns lack campaign_id")
-	if p, err = DecodeSpend(nil, []byte(pageOf([]string{line(1), "3"}, ""))); err != nil {
-		t.Fatal(err)
-	}
-	check(t, "rows that are not objects", fmt.Sprint(len(p.Items), p.NotObjects), "2 [2]")
 }
 
 // TestSpend_KnownReplies: replies that are all the known ones give one page that
@@ -541,26 +462,6 @@ func TestSpend_KnownReplies(t *testing.T) {
 				t.Errorf("pages\n%s\nwant\n%s", text(got), text(want))
 			}
 		})
-	}
-}
-
-// TestPages_LeaveRowsWithoutOwnerToTheReader: rows with spend whose IDs went missing are not
-// one row twice, but rows that the reader refuses one by one.
-func TestPages_LeaveRowsWithoutOwnerToTheReader(t *testing.T) {
-	for name, sources := range map[string][2]string{
-		"null":            {`null`, `null`},
-		"empty":           {`""`, `""`},
-		"blank":           {`" "`, `"\u00a0"`},
-		"null-and-empty":  {`null`, `""`},
-		"among-the-owned": {`"S1"`, `null`},
-	} {
-		first := strings.Replace(line(1), `"S1"`, sources[0], 1)
-		second := strings.Replace(line(1), `"S1"`, sources[1], 1)
-		c := newTestClient(t, roundTrip(status(200, pageOf([]string{first, second}, placed(1, 3, 2, 1)))))
-		pages, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
-		if err != nil || len(pages) != 1 || len(pages[0].Items) != 2 {
-			t.Errorf("%s: %d pages, error %v", name, len(pages), err)
-		}
 	}
 }
 

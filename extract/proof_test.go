@@ -46,16 +46,3 @@ func TestProof_OfARefusedPage(t *testing.T) {
 		}
 	}
 }
-
-// TestTakeRefusal: the body of a refusal is handed over once, with its status; other errors have none.
-func TestTakeRefusal(t *testing.T) {
-	err := error(&ReadError{What: "page 1", Status: 400, Refusal: []byte("no clicks"), Err: ErrContract})
-	for _, want := range []string{"no clicks", ""} {
-		if status, body := TakeRefusal(err); status != 400 || string(body) != want {
-			t.Errorf("status %d, %q; want %q", status, body, want)
-		}
-	}
-	if status, body := TakeRefusal(errors.New("the disk is full")); status != 0 || body != nil {
-		t.Errorf("status %d, %q of an error that is no reply", status, body)
-	}
-}

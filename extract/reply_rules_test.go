@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"bytes"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"spendsync/extract/redact"
 )
@@ -46,30 +44,6 @@ func TestReadError_DoubtsTheURL(t *testing.T) {
 	}
 }
 
-// TestEndings_AreCollectedFromReplies: each announcement once, twenty at most, and without credentials.
-func TestEndings_AreCollectedFromReplies(t *testing.T) {
-	c := newTestClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
-		return answerWith(200, `{"account_id":"a"}`, "Deprecation", "since open-sesame", "Sunset", "ask open-sesame")
-	}))
-	if _, err := c.Me(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	ends := c.Endings()
-	if len(ends) != 1 || ends[0].Path != "/v1/me" || !strings.HasPrefix(ends[0].Deprecated, "since ") ||
-		strings.Contains(fmt.Sprint(ends), "open-sesame") {
-		t.Errorf("%q", ends)
-	}
-	var n endNotice
-	n.note("/a", http.Header{"Deprecation": {"true"}, "Sunset": {"soon"}})
-	n.note("/b", http.Header{"Deprecation": {"true"}, "Sunset": {"later"}})
-	n.note("/c", http.Header{"Deprecation": {"yes"}, "Sunset": {"soon"}})
-	check(t, "different announcements", len(n.ends), 3)
-	for i := range 30 {
-		n.note("/d", http.Header{"Sunset": {fmt.Sprintf("in %d days", i)}})
-	}
-	check(t, "announcements", len(n.ends), 20)
-}
-
 // TestClient_HoldsABodyToItsLength, where the transport knows one.
 func TestClient_HoldsABodyToItsLength(t *testing.T) {
 	body := pageOf(lines(2), placed(1, 3, 2, 1))
@@ -82,19 +56,6 @@ func TestClient_HoldsABodyToItsLength(t *testing.T) {
 		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
 		check(t, fmt.Sprintf("a length of %d is right", length), err == nil, want)
 	}
-}
-
-// TestClient_AsksAgainAfterAnErrorWithAGoodStatus, and says what the reply said.
-func TestClient_AsksAgainAfterAnErrorWithAGoodStatus(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := 0
-		c := newTestClient(t, roundTrip(countAnswers(&n, `{"error":{"message":"busy"}}`, pageOf(lines(2), ""))))
-		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
-		check(t, "error", err, nil)
-		c = newTestClient(t, saying(`{"error":{"message":"odd"}}`))
-		_, err = walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
-		wantError(t, err, ErrContract, `; the reply says "odd"`)
-	})
 }
 
 // TestClient_DescribesARefusedReply: by its encoding and its beginning if it is no JSON, and by neither if it has none.
@@ -159,39 +120,6 @@ func TestFailures_ShowNoCredentials(t *testing.T) {
 	check(t, "a reply without them is not judged again", f.reason, "columns is x")
 }
 
-// TestLookUp: a text is found under its path alone.
-func TestLookUp(t *testing.T) {
-	path := []string{"error", "message"}
-	for body, want := range map[string]string{
-		`{"error":{"message":"m"}}`:                            "m",
-		`{"x":{"message":"no"},"error":{"a":1,"message":"m"}}`: "m",
-		`{"error":{"message":7}}`:                              "",
-		`{"error":{},"a":"message","b":"no"}`:                  "",
-		`{"error":"message","b":"no"}`:                         "",
-		`{"error":{"message"`:                                  "",
-		`["error","message"]`:                                  "",
-		``:                                                     "",
-	} {
-		check(t, body, lookUp([]byte(body), path...), want)
-	}
-}
-
-// TestQuote and printable keep about n bytes of a text, and say that they cut it.
-func TestQuote(t *testing.T) {
-	for _, tc := range []struct {
-		text string
-		n    int
-		want string
-	}{
-		{"abcd", 4, `"abcd"`}, {"abcde", 4, `"abcd"...`}, {"", 4, `""`}, {"\n\nab", 4, `"\n\nab"`},
-		{"\x00abc", 4, `"\x00a"...`}, {strings.Repeat("\x00", 40), 40, `"` + strings.Repeat(`\x00`, 10) + `"...`},
-	} {
-		check(t, fmt.Sprintf("%q", tc.text), quote([]byte(tc.text), tc.n), tc.want)
-	}
-	check(t, "all of it", printable("abc\n", 4), `abc\n`)
-	check(t, "a part of it", printable("abc\n", 3), "abc...")
-}
-
 // TestDecodeSpend_OfCurrencies: amounts of another currency are refused, whatever else is said of one passes.
 func TestDecodeSpend_OfCurrencies(t *testing.T) {
 	for value, want := range map[string]bool{`"EUR"`: false, `"USD"`: true, `" usd "`: true, `""`: true, `null`: true,
@@ -223,50 +151,4 @@ func TestDecodeSpend_RecordsWhatIsNoPagination(t *testing.T) {
 		`"total_pages":0}`)))
 	check(t, "error", err, nil)
 	check(t, "stated pages stand", p.Pages, 1)
-}
-
-// TestServiceTime_GoesOnFromTheLatestClock: of several replies the one with the latest clock counts, with its age.
-func TestServiceTime_GoesOnFromTheLatestClock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newTestClient(t, saying("{}"))
-		if _, ok := c.ServiceTime(); ok {
-			t.Error("a time without any reply")
-		}
-		note := func(ahead time.Duration, age string) {
-			h := http.Header{"Date": {time.Now().Add(ahead).UTC().Format(http.TimeFormat)}}
-			h.Set("Age", age)
-			c.clock.note(h, time.Now())
-		}
-		want := func(ahead time.Duration) {
-			t.Helper()
-			now, ok := c.ServiceTime()
-			check(t, "it is known", ok, true)
-			check(t, "ahead", time.Until(now).Round(time.Second), ahead)
-		}
-		note(time.Minute, "")
-		want(time.Minute)
-		time.Sleep(time.Hour)
-		want(time.Minute)
-		note(-time.Hour, "") // from a cache
-		want(time.Minute)
-		note(0, "90")
-		want(90 * time.Second)
-		note(2*time.Minute, "old")
-		want(2 * time.Minute)
-		c.clock.note(http.Header{"Date": {"today"}}, time.Now())
-		want(2 * time.Minute)
-	})
-}
-
-// TestClient_MakesARedactorForEachCredentials: after another key is read, that one is removed, too.
-func TestClient_MakesARedactorForEachCredentials(t *testing.T) {
-	c := newTestClient(t, saying("{}"))
-	for _, key := range []string{"first-secret", "second-secret", "first-secret"} {
-		req, _ := http.NewRequest(http.MethodGet, "https://report.test/", nil)
-		req.Header.Set("Authorization", "Bearer "+key)
-		body, repeats := c.redactorFor(req).Reply([]byte(`{"a":"` + key + `"}`))
-		if !repeats || bytes.Contains(body, []byte(key)) {
-			t.Errorf("%s: %s", key, body)
-		}
-	}
 }

@@ -2,7 +2,6 @@ package extract
 
 import (
 	"context"
-	"errors"
 	"net"
 	"net/http"
 	"sync/atomic"
@@ -10,76 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 )
-
-// TestNewBackOff_DrawsFromTheWholeRange: waits are spread, so that clients which failed together do not come back
-// together, and they grow.
-func TestNewBackOff_DrawsFromTheWholeRange(t *testing.T) {
-	for attempt, most := 1, firstWait; attempt <= 10; attempt, most = attempt+1, min(2*most, longestWait) {
-		low, high := most, most*0
-		for range 200 {
-			b := newBackOff()
-			for range attempt - 1 {
-				b.NextBackOff()
-			}
-			wait := b.NextBackOff()
-			low, high = min(low, wait), max(high, wait)
-		}
-		if low < 0 || low > most/4 || high > most+1 || high < most*3/4 {
-			t.Errorf("wait %d is drawn from %v to %v, want 0 to %v", attempt, low, high, most)
-		}
-	}
-}
-
-// TestReadError_OfAReadThatSentNothing: a read that gives up because the service is down has the status of the
-// failure that its reason quotes, and one that failed itself has its own.
-func TestReadError_OfAReadThatSentNothing(t *testing.T) {
-	c := newTestClient(t, roundTrip(status(500, "")))
-	statusOf := func(f *failure) int {
-		r := &reading{c: c, q: question{what: "x"}}
-		e, ok := errors.AsType[*ReadError](r.fail(ErrUnavailable, f, "down"))
-		if !ok {
-			t.Fatal("another error")
-		}
-		return e.Status
-	}
-	check(t, "before any failure", statusOf(nil), 0)
-	c.lastFailure.Store(&failure{status: 502})
-	check(t, "after another's failure", statusOf(nil), 502)
-	check(t, "of its own failure", statusOf(&failure{status: 503}), 503)
-}
-
-// TestTotalHeader: only a count is a total.
-func TestTotalHeader(t *testing.T) {
-	for text, want := range map[string]int64{"": -1, "0": 0, "7": 7, "-1": -1, "-7": -1, "x": -1, "7 ": -1} {
-		if got := totalHeader(http.Header{"X-Total-Count": {text}}); got != want {
-			t.Errorf("%q: %d, want %d", text, got, want)
-		}
-	}
-}
-
-// TestClient_IsAnsweredByAnAcceptedReply: a client says that the service has answered once a reply was accepted, and
-// not before.
-func TestClient_IsAnsweredByAnAcceptedReply(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		replies := []func(*http.Request) (*http.Response, error){
-			status(404, `{"error":{"code":"not_found"}}`), status(200, `{"id":"C1000001"}`),
-		}
-		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-			next := replies[0]
-			replies = replies[1:]
-			return next(r)
-		}))
-		check(t, "before any request", c.Answered(), false)
-		if _, err := c.Campaign(t.Context(), "C1000001"); err == nil {
-			t.Error("a 404 is no error")
-		}
-		check(t, "after a 404", c.Answered(), false)
-		if _, err := c.Campaign(t.Context(), "C1000001"); err != nil {
-			t.Error(err)
-		}
-		check(t, "after a reply", c.Answered(), true)
-	})
-}
 
 // TestBudget_LeavesOutTheQueue: the time that a read waits for our own limit is no failure of the service.
 func TestBudget_LeavesOutTheQueue(t *testing.T) {

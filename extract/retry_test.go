@@ -158,28 +158,6 @@ func TestRetry_EndsWithItsBudget(t *testing.T) {
 	})
 }
 
-func TestRetry_DrawsWaitsFromTheWholeRange(t *testing.T) {
-	var low, high int
-	for range 400 {
-		b := newBackOff()
-		for i, bound := range []time.Duration{500, 1000, 2000, 4000, 8000, 16000, 30000, 30000} {
-			d := b.NextBackOff()
-			if d < 0 || d > bound*time.Millisecond+1 {
-				t.Fatalf("wait %d is %v, more than %v", i+1, d, bound*time.Millisecond)
-			}
-			if d < bound*time.Millisecond/4 {
-				low++
-			}
-			if d > bound*time.Millisecond*3/4 {
-				high++
-			}
-		}
-	}
-	if low < 600 || high < 600 { // 800 each of 3200
-		t.Errorf("%d waits in the lowest quarter, %d in the highest, of 3200", low, high)
-	}
-}
-
 func TestRetryAfter_IsRead(t *testing.T) {
 	now := time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC)
 	for text, want := range map[string]time.Duration{
@@ -214,41 +192,6 @@ func FuzzRetryAfter(f *testing.F) {
 			t.Errorf("retryAfter(%q, %q) = %v", text, date, d)
 		}
 	})
-}
-
-func FuzzStatus(f *testing.F) {
-	f.Add(400, "start_date cannot be more than 32 days before today")
-	f.Add(500, `{"error":{"message":"x","request_id":"abcd"}}`)
-	f.Fuzz(func(t *testing.T, code int, body string) {
-		if code < 100 || code > 999 || code == 200 {
-			return
-		}
-		c := newTestClient(t, roundTrip(status(code, body)))
-		req, _ := http.NewRequest("GET", "https://report.test", nil)
-		resp, _ := answerWith(code, body)
-		f := c.statusFailure(req, resp)
-		if f.kind == nil || f.reason == "" || len(f.reason) > 2000 || strings.ContainsAny(f.reason, "\n\r\x00\x1b") {
-			t.Errorf("status %d %q: %+v", code, body, f)
-		}
-	})
-}
-
-func TestRetryAfter_IsAFloor(t *testing.T) {
-	for name, header := range map[string]string{"seconds": "40", "date": "Sat, 01 Jan 2000 00:00:40 GMT"} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { // begins at 2000-01-01 00:00:00
-				start := time.Now()
-				c := newTestClient(t, failing(1, status(429, "", "Retry-After", header)))
-				if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil)); err != nil {
-					t.Fatal(err)
-				}
-				if took := time.Since(start); took < 40*time.Second || took > 40*time.Second+500*time.Millisecond+2 {
-					t.Errorf("waited %v, want 40s and up to 500ms", took)
-				}
-				check(t, "throttled", c.Stats().Throttled, 40*time.Second)
-			})
-		})
-	}
 }
 
 func TestRetryAfter_HoldsBackEveryRequest(t *testing.T) {

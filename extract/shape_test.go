@@ -3,12 +3,9 @@ package extract
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
-
-	"spendsync/extract/service"
 )
 
 // saying is a service with one answer.
@@ -118,30 +115,6 @@ func TestResource_RefusesAListThatItCannotRecognise(t *testing.T) {
 	}
 }
 
-// What is not JSON may be a proxy's page, and is asked for again.
-func TestDocument_KnowsWhatIsNoAnswer(t *testing.T) {
-	for name, body := range map[string]string{
-		"empty": "", "blank": " \n", "null": "null", "html": "<html>", "cut": `[{"id":"C1000001"`,
-		"cut/text": `[{"id":"C1`,
-	} {
-		_, err := document([]byte(body))
-		if e, ok := errors.AsType[*replyError](err); !ok || !e.notJSON {
-			t.Errorf("%s: error %v, want one that may pass", name, err)
-		}
-	}
-}
-
-func TestKeys_AreFewAndPrintable(t *testing.T) {
-	fields := map[string]Value{"\x1b" + strings.Repeat("é", 100): nil}
-	for i := range 30 {
-		fields[fmt.Sprintf("k%02d", i)] = nil
-	}
-	got := Keys(fields)
-	if len(got) > 400 || !strings.HasSuffix(got, ` and 11 more`) || strings.Contains(got, "\x1b") {
-		t.Errorf("Keys = %s", got)
-	}
-}
-
 func TestCampaign_IsTakenOutOfItsEnvelope(t *testing.T) {
 	for name, tc := range map[string]struct{ body, raw, want string }{
 		"bare":           {`{"id":"C1000001","name":"x"}`, "", ""},
@@ -209,31 +182,6 @@ func TestSources_AreToldByTheirKeys(t *testing.T) {
 			}
 			check(t, "id", e.ID, id)
 		})
-	}
-}
-
-func TestIDs_HaveTheirForm(t *testing.T) {
-	form := func(column string) func(string) bool {
-		return func(id string) bool { return service.Default().HasForm(column, id) }
-	}
-	for _, tc := range []struct {
-		valid   func(string) bool
-		yes, no string
-	}{
-		{form("campaign_id"), "C1234567 C1234567890", "C123456 C12345678901 1234567 c1234567 C1234567- C123456x " +
-			"CC123456 C١٢٣٤٥٦٧"},
-		{form("creative_id"), "C1234567-123 C1234567-123456", "C1234567-12 C1234567-1234567 C1234567 -123 " +
-			"C1234567-123-456 C1234567-12x"},
-		{IsToken, "S1 a _ - " + strings.Repeat("s", 40), strings.Repeat("s", 41) + " S/1 S.1 é S\n"},
-		{IsID, "S.1 é 65f1a2b3c4d5e6f7a8b9c0d1 " + strings.Repeat("s", 200), strings.Repeat("s", 201) +
-			" S/1 S\\1 S?1 S#1 S%1 . .. \u0001x S\n half\uFFFD"},
-	} {
-		for _, id := range strings.Split(tc.yes, " ") {
-			check(t, id, tc.valid(id), true)
-		}
-		for _, id := range append(strings.Split(tc.no, " "), "") {
-			check(t, id, tc.valid(id), false)
-		}
 	}
 }
 

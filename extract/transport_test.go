@@ -12,10 +12,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"spendsync/extract/outbound"
@@ -127,81 +125,4 @@ func (a *authority) trusting(timeout time.Duration) http.RoundTripper {
 	roots := x509.NewCertPool()
 	roots.AddCert(a.cert)
 	return outbound.New(outbound.Options{HeaderTimeout: timeout, TLS: &tls.Config{RootCAs: roots}})
-}
-
-// A server that goes away between two requests, over HTTP/2, costs a try and no more.
-func TestClient_SurvivesAServerThatGoesAway(t *testing.T) {
-	a := newAuthority(t)
-	var asked atomic.Int64
-	s := &report{rows: lines(5)}
-	service := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if asked.Add(1) == 2 {
-			w.Header().Set("Connection", "close") // over HTTP/2 this is a GOAWAY
-		}
-		resp, err := s.RoundTrip(r)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		if asked.Load() == 3 {
-			panic(http.ErrAbortHandler) // a reset of the stream
-		}
-		buf := make([]byte, resp.ContentLength)
-		_, _ = resp.Body.Read(buf)
-		_, _ = w.Write(buf)
-	}))
-	service.TLS = &tls.Config{Certificates: []tls.Certificate{a.issue(nil)}}
-	service.EnableHTTP2 = true
-	service.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
-	service.StartTLS()
-	defer service.Close()
-	transport := a.trusting(5 * time.Second)
-	c := newTestClient(t, transport, func(o *Options) { o.BaseURL = service.URL })
-	defer c.Close()
-	pages, err := walk(t, c.Spend(t.Context(), testDay, 2, nil, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	check(t, "sources", sources(pages), "S1 S2 S3 S4 S5")
-}
-
-// storm refuses with 429 whatever goes beyond its own, lower limit, in one of the
-// forms of Retry-After.
-func TestRetryAfter_AStormPasses(t *testing.T) {
-	for _, header := range []string{"", "5", "0", "-7", "Sat, 01 Jan 2000 00:00:00 GMT", "nonsense"} {
-		synctest.Test(t, func(t *testing.T) {
-			var mu sync.Mutex
-			var taken, sent []time.Time
-			c := newTestClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
-				mu.Lock()
-				defer mu.Unlock()
-				now := time.Now()
-				sent = append(sent, now)
-				for len(taken) > 0 && now.Sub(taken[0]) >= time.Minute {
-					taken = taken[1:]
-				}
-				if len(taken) >= 40 {
-					return answerWith(429, "", "Retry-After", header)
-				}
-				taken = append(taken, now)
-				return answerWith(200, `{}`)
-			}), func(o *Options) { o.PerMinute = 120 })
-			var wg sync.WaitGroup
-			for range 4 {
-				wg.Go(func() {
-					for range 60 {
-						if _, err := c.Limits(t.Context()); err != nil {
-							t.Error(err)
-						}
-					}
-				})
-			}
-			wg.Wait()
-			for i := 120; i < len(sent); i++ {
-				if sent[i].Sub(sent[i-120]) < time.Minute {
-					t.Fatalf("requests %d to %d lie within %v", i-120, i, sent[i].Sub(sent[i-120]))
-				}
-			}
-		})
-	}
 }

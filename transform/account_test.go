@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"spendsync/extract"
 	"spendsync/schema"
 )
 
@@ -250,28 +249,5 @@ func TestAccount_RefusesWhatItDoesNotKnow(t *testing.T) {
 				t.Errorf("account %q, limits %v, unread %v, snapshot %+v", ref, lims, unread, snap)
 			}
 		})
-	}
-}
-
-// A reply that failed leaves its columns unread; whom the key acts for has to be
-// known.
-func TestAccount_BearsRepliesThatFailed(t *testing.T) {
-	all := Account(entity(t, "", sampleMe), extract.Entity{}, extract.Entity{}, seenAt, settings)
-	snap, lims, ref, unread, err := all.Snapshot, all.Limits, all.Ref, append(all.Unread, all.Key.Unread...),
-		firstOf(all.Key.Err(), &all.Decoded)
-	if err != nil || ref != "A17" || lims != nil {
-		t.Fatalf("account %q, limits %v, error %v", ref, lims, err)
-	}
-	if got, want := strings.Join(unread, " "), "balance payment_mode average_daily_spend days_left "+
-		"balance_status message"; got != want {
-		t.Errorf("unread %s, want %s", got, want)
-	}
-	if got, want := snap.Raw.V, `{"me":`+sampleMe+`,"limits":null,"balance":null}`; got != want {
-		t.Errorf("raw %s, want %s", got, want)
-	}
-	all = Account(extract.Entity{}, entity(t, "", sampleLimits), entity(t, "", sampleBalance), seenAt, settings)
-	wantFieldError(t, all.Key.Err(), ErrForm, "account_snapshot", "", "account")
-	if all.Snapshot.Balance.V != 5*schema.Dollar || len(all.Limits) != 1 {
-		t.Errorf("without the reply about the key: %+v", all)
 	}
 }

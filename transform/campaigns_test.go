@@ -457,51 +457,6 @@ func wantFieldError(t *testing.T, err, want error, table, id, column string) {
 	}
 }
 
-func TestCampaign_SaysWhatItRefused(t *testing.T) {
-	e := entity(t, "C1000001", with(t, sampleCampaign, "default_bid", `"0.45\u001b"`))
-	_, _, err := readCampaign(e, e, settings)
-	if got, want := err.Error(), `campaign_history C1000001: default_bid "0.45\u001b": not a number`; got != want {
-		t.Errorf("error %q, want %q", got, want)
-	}
-}
-
-// The single read came later; what it does not name stands as it was listed.
-func TestCampaign_PrefersTheSingleRead(t *testing.T) {
-	listed := entity(t, "C1000001", `{"id":"C1000001","name":"old","status":"active","default_bid":0.5,`+
-		`"target_cpa":5,"audience":{"country":"CA"}}`)
-	detail := entity(t, "C1000001", `{"id":"C1000001","name":"new","target_cpa":null,"audience":{}}`)
-	row, unread, err := readCampaign(listed, detail, settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if row.Name.V != "new" || row.TargetCPA.Valid || row.Country.Valid {
-		t.Errorf("row %+v is not that of the single read", row)
-	}
-	if row.Status.V != "active" || row.DefaultBid.V != 500_000 || row.Raw.V != string(detail.Raw) {
-		t.Errorf("row %+v lacks what was listed", row)
-	}
-	if got := strings.Join(unread, " "); got != "daily_spend_limit start_at source_mode" {
-		t.Errorf("unread %s", got)
-	}
-}
-
-// A list may leave out what is set: only the single read tells that nothing is.
-func TestCampaign_ListedAloneLeavesOptionalFieldsUnread(t *testing.T) {
-	listed := entity(t, "C1000001", sampleCampaign)
-	want := sampleCampaignRow()
-	want.Raw = schema.Some(sampleCampaign)
-	row, unread, err := readCampaign(listed, extract.Entity{}, settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, row); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-	if got := strings.Join(unread, " "); got != "target_cpa end_at" {
-		t.Errorf("unread %s", got)
-	}
-}
-
 func TestCampaign_RefusesTwoCampaignsAsOne(t *testing.T) {
 	a, b := entity(t, "C1000001", `{}`), entity(t, "C1000002", `{}`)
 	_, _, err := readCampaign(a, b, settings)

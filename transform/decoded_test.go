@@ -168,39 +168,3 @@ func TestCreative_SaysHowAFieldIsNotSet(t *testing.T) {
 		})
 	}
 }
-
-func TestDecoded_SaysWhyAColumnIsUnread(t *testing.T) {
-	e := entity(t, "C1000001", with(t, with(t, sampleCampaign, "default_bid", `"x"`), "name", `[]`))
-	_, r, err := Campaign(e, e, settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for column, want := range map[string]schema.Null[string]{
-		"default_bid": schema.Some(`campaign_history C1000001: default_bid "x": not a number`),
-		"name":        schema.Some(`campaign_history C1000001: name []: not a text`),
-		"status":      {},
-	} {
-		if got := r.Message(column); got != want {
-			t.Errorf("%s: %v, want %v", column, got, want)
-		}
-	}
-}
-
-func TestErrors_ShowAValueOfSixtyBytes(t *testing.T) {
-	for size, want := range map[int]string{
-		60: `"` + strings.Repeat("x", 58) + `"`,
-		61: `"` + strings.Repeat("x", 56) + "...",
-	} {
-		v := extract.Value(`"` + strings.Repeat("x", size-2) + `"`)
-		e := refused("clicks", v, schema.ErrNotNumber)
-		if e.Value != want {
-			t.Errorf("%d bytes: %s, want %s", size, e.Value, want)
-		}
-		if got, want := e.Reason(), want+": not a number"; got != want {
-			t.Errorf("reason %q, want %q", got, want)
-		}
-	}
-	if got := (&RowError{Err: ErrMissing}).Reason(); got != "missing" {
-		t.Errorf("reason %q", got)
-	}
-}

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
-	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -400,59 +399,6 @@ func TestSpend_AnEmptyRowIsAZero(t *testing.T) {
 	}
 }
 
-// TestSpend_DamagedMeasuresCostThemselves: a measure that cannot be is unknown and named with
-// the row's JSON; what the row cost, and its other measures, count.
-func TestSpend_DamagedMeasuresCostThemselves(t *testing.T) {
-	columns := map[string]func(*schema.Spend) *schema.Null[int64]{
-		"clicks":      func(r *schema.Spend) *schema.Null[int64] { return &r.Clicks },
-		"impressions": func(r *schema.Spend) *schema.Null[int64] { return &r.Impressions },
-		"conversions": func(r *schema.Spend) *schema.Null[int64] { return &r.Conversions },
-	}
-	for column, of := range columns {
-		for value, why := range map[string]error{
-			"": ErrMissing, "1.5": schema.ErrFraction, "1e-400": schema.ErrFraction, `"1.5"`: schema.ErrFraction,
-			"-1": ErrNegative, `"-1"`: ErrNegative, `"many"`: schema.ErrNotNumber, `"n/a"`: schema.ErrNotNumber,
-			`"1,234"`: schema.ErrNotNumber, `" "`: schema.ErrNotNumber, "true": schema.ErrNotNumber,
-			"false": schema.ErrNotNumber, "{}": schema.ErrNotNumber, "[7]": schema.ErrNotNumber,
-			"1e400": schema.ErrRange, "9223372036854775808": schema.ErrRange, "100000000000000001": schema.ErrRange,
-		} {
-			if column == "conversions" && strings.Contains(value, "1.5") {
-				continue // it has a column
-			}
-			t.Run(column+"/"+value, func(t *testing.T) {
-				l, want := sample(), sampleRow()
-				if set(&l, column, extract.Value(value)); value == "" {
-					set(&l, column, nil)
-				}
-				*of(&want) = schema.Null[int64]{}
-				p := page(sample(), l)
-				p.Raw = []byte(`{"data":[{},{"the":"row"}]}`)
-				became := AppendSpend(&schema.SpendRows{}, p, run, NewInterner())
-				if len(became.Refused) > 0 || len(became.Unread) != 1 {
-					t.Fatalf("refused %v, unread %+v", became.Refused, became.Unread)
-				}
-				e := became.Unread[0]
-				if e.Row != 2 || e.Page != 3 || e.Column != column || e.JSON != `{"the":"row"}` ||
-					!errors.Is(e.Err, why) {
-					t.Errorf("unread %+v, want %v", e, why)
-				}
-				form := map[error]string{ErrMissing: "absent", ErrNegative: "negative", schema.ErrRange: "huge",
-					schema.ErrFraction: "fraction", schema.ErrNotNumber: extract.Value(value).Type()}[why]
-				if !slices.Equal(became.UnreadForms, []string{column + "." + form}) {
-					t.Errorf("forms %v, want %s", became.UnreadForms, form)
-				}
-				if became.UnreadClicks != (column == "clicks") {
-					t.Errorf("clicks are unread: %t", became.UnreadClicks)
-				}
-				rows, _, err := spendOf(p, run, NewInterner())
-				if diff := cmp.Diff([]schema.Spend{sampleRow(), want}, rows); err != nil || diff != "" {
-					t.Errorf("error %v (-want +got)\n%s", err, diff)
-				}
-			})
-		}
-	}
-}
-
 // TestSpend_FractionsOfConversionsHaveAColumn: they are no damage, but named by their form.
 func TestSpend_FractionsOfConversionsHaveAColumn(t *testing.T) {
 	for value, want := range map[string]schema.Money{
@@ -481,23 +427,6 @@ func TestSpend_FractionsOfConversionsHaveAColumn(t *testing.T) {
 	}
 }
 
-// TestSpend_AColumnThatThePageLacks: what a row has all the same counts, and no row takes over that of the one before.
-func TestSpend_AColumnThatThePageLacks(t *testing.T) {
-	with, without := sample(), sample()
-	without.Clicks, without.Conversions = nil, nil
-	p := page(with, without)
-	p.Lacks = []string{"clicks", "conversions"}
-	want := sampleRow()
-	want.Clicks, want.Conversions = schema.Null[int64]{}, schema.Null[int64]{}
-	rows, _, err := spendOf(p, run, NewInterner())
-	if diff := cmp.Diff([]schema.Spend{sampleRow(), want}, rows); err != nil || diff != "" {
-		t.Errorf("error %v (-want +got)\n%s", err, diff)
-	}
-	if became := AppendSpend(&schema.SpendRows{}, p, run, NewInterner()); len(became.Unread) != 0 {
-		t.Errorf("unread %+v", became.Unread)
-	}
-}
-
 // TestSpend_ACreditOfHalfAConversion: without spend it takes back a conversion that was counted before.
 func TestSpend_ACreditOfHalfAConversion(t *testing.T) {
 	for spend, kept := range map[string]bool{"0": true, "-1": true, "0.000001": false} {
@@ -508,40 +437,6 @@ func TestSpend_ACreditOfHalfAConversion(t *testing.T) {
 		if err != nil || len(rows) != 1 || rows[0].ConversionsFractional.Valid != kept {
 			t.Errorf("spend %s: %+v, error %v", spend, rows, err)
 		}
-	}
-}
-
-// TestSpend_NamesAllDamagedMeasuresOfARow: one row is kept aside once.
-func TestSpend_NamesAllDamagedMeasuresOfARow(t *testing.T) {
-	l := sample()
-	l.Clicks, l.Conversions = extract.Value("-2"), extract.Value("1e-9")
-	became := AppendSpend(&schema.SpendRows{}, page(l), run, NewInterner())
-	if len(became.Unread) != 1 || !became.UnreadClicks {
-		t.Fatalf("unread %+v", became.Unread)
-	}
-	e := became.Unread[0]
-	if e.Column != "clicks, conversions" || e.Err.Error() != "negative; conversions 1e-9: not a whole number" {
-		t.Errorf("%s: %v", e.Column, e.Err)
-	}
-	l = sample()
-	l.Impressions = extract.Value("0.5")
-	if became = AppendSpend(&schema.SpendRows{}, page(l), run, NewInterner()); became.UnreadClicks {
-		t.Error("impressions are taken for clicks")
-	}
-}
-
-func TestSpend_SaysWhatItRefused(t *testing.T) {
-	l := sample()
-	l.TotalSpend = extract.Value(`"1,25"`)
-	_, _, err := spendOf(page(l), run, NewInterner())
-	if got, want := err.Error(), `spend_daily page 3 row 1: total_spend "1,25": not a number`; got != want {
-		t.Errorf("error %q, want %q", got, want)
-	}
-	l = sample()
-	l.SourceID = nil
-	_, _, err = spendOf(page(l), run, NewInterner())
-	if got, want := err.Error(), "spend_daily page 3 row 1: source_id: missing, and the row has spend"; got != want {
-		t.Errorf("error %q, want %q", got, want)
 	}
 }
 
@@ -641,34 +536,6 @@ func TestSpend_NamesTheTextsThatItChanged(t *testing.T) {
 	}
 }
 
-func TestSpend_MakesNoRowsOfNone(t *testing.T) {
-	rows, rounded, err := spendOf(page(), run, NewInterner())
-	if len(rows) != 0 || rounded != 0 || err != nil {
-		t.Errorf("Spend = %v, %d, %v", rows, rounded, err)
-	}
-}
-
-// Rows of several pages share their texts, and outlive the pages.
-func TestSpend_SharesTexts(t *testing.T) {
-	intern := NewInterner()
-	var rows []schema.Spend
-	for range 2 {
-		body := []byte(`"Spring"`)
-		l := sample()
-		l.CampaignName = body
-		r, _, err := spendOf(page(l), run, intern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rows = append(rows, r...)
-		copy(body, `"Autumn"`)
-	}
-	if rows[0].CampaignName != "Spring" ||
-		unsafe.StringData(rows[0].CampaignName) != unsafe.StringData(rows[1].CampaignName) {
-		t.Errorf("names %q and %q are not one", rows[0].CampaignName, rows[1].CampaignName)
-	}
-}
-
 // An id and a name of the same bytes keep their own rules.
 func TestInterner_KeepsIDsAndTextsApart(t *testing.T) {
 	intern := NewInterner()
@@ -678,31 +545,5 @@ func TestInterner_KeepsIDsAndTextsApart(t *testing.T) {
 	}
 	if _, err := intern.id(v); !errors.Is(err, ErrControl) {
 		t.Errorf("error %v, want %v", err, ErrControl)
-	}
-}
-
-// TestSpend_RefusesEachBadRowOfSeveral and does not count what was rounded in them.
-func TestSpend_RefusesEachBadRowOfSeveral(t *testing.T) {
-	odd, owner := sample(), sample()
-	odd.CampaignID = extract.Value(`"C1\n2"`)
-	owner.TotalSpend, owner.SourceID = extract.Value("0.0000025"), nil
-	rounded := sample()
-	rounded.TotalSpend = extract.Value("12.300000000000001")
-	p := page(odd, odd, extract.SpendLine{}, owner, rounded)
-	p.NotObjects = []int{3}
-	p.Raw = []byte(`{"data":[{"n":1},{"n":2},3,{"n":4},{"n":5}]}`)
-	became := AppendSpend(&schema.SpendRows{}, p, run, NewInterner())
-	var got []string
-	for _, r := range became.Refused {
-		got = append(got, fmt.Sprint(r.Error(), " of ", r.JSON))
-	}
-	want := []string{
-		`spend_daily page 3 row 1: campaign_id "C1\n2": control character of {"n":1}`,
-		`spend_daily page 3 row 2: campaign_id "C1\n2": control character of {"n":2}`,
-		`spend_daily page 3 row 3: not an object of 3`,
-		`spend_daily page 3 row 4: source_id: missing, and the row has spend of {"n":4}`,
-	}
-	if diff := cmp.Diff(want, got); diff != "" || became.Rounded != 1 {
-		t.Errorf("%d rounded, refused (-want +got)\n%s", became.Rounded, diff)
 	}
 }
