@@ -17,9 +17,6 @@ const (
 	maxPages = 100_000
 )
 
-// roundLimit divides every limit that a service may plausibly set on its replies.
-const roundLimit = 50
-
 // Evidence is what the pages of one read show of its completeness. None of it is believed
 // alone: a service's total may count something else, an end may be a cut, and rows that move
 // between two pages come twice or not at all.
@@ -227,7 +224,8 @@ func (p *proof[T]) end(n int, rows int64, news bool, a *pageReply[T]) {
 			p.seen.Short = fmt.Sprintf("page %d: %s", n, a.noRows("0 rows"))
 		}
 	case !news:
-		p.seen.Ended, p.done = p.hadRoom(n), true
+		// Without paging a page that had room for more is the whole answer.
+		p.seen.Ended, p.done = p.seen.Rows < int64(p.q.size), true
 	case total > all: // more has to come
 	case total == all:
 		p.seen.Ended, p.seen.Full = isLast || rows < p.size, rows >= p.size
@@ -249,16 +247,6 @@ func (p *proof[T]) isShort(rows int64, g *pagination, isLast bool) bool {
 		return rows < p.size
 	}
 	return rows < int64(p.longest(int(rows)))
-}
-
-// hadRoom reports whether the pages before page n, which is one of them again, are the whole answer: the service does
-// not page, and the page had room for more. A first page longer than requested has a limit of the service's own, if
-// any: such limits are round numbers, and no answer exceeds them.
-func (p *proof[T]) hadRoom(n int) bool {
-	size := int64(p.q.size)
-	hasOwnRoom := p.seen.Rows > size && p.seen.Rows%roundLimit != 0 ||
-		p.longest != nil && p.seen.Rows < int64(p.longest(int(p.seen.Rows)))
-	return p.seen.Rows < size || n == 2 && hasOwnRoom
 }
 
 // isBeyond reports whether all rows of the stated total are there, and the next page is asked for only because the last

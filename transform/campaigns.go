@@ -43,7 +43,7 @@ import (
 // NULL; a start or end that is a day is the beginning of that day in Chicago. Other texts are as they were sent.
 //
 // What is unambiguous in another type than the description's is read: a number, a flag or
-// a time as text, a time as seconds or milliseconds since 1970. An empty text where a number,
+// a time as text. An empty text where a number,
 // a time or a word belongs counts as missing. Any other value is refused, and so is a bid
 // that is negative or does not fit DECIMAL(12,6): its column is unread, the rest is as if it
 // were missing. The error is that of two replies about two campaigns, or of none.

@@ -116,7 +116,7 @@ func TestCreative_RefusesValuesWithTheirPlace(t *testing.T) {
 		"reasons/list":     {"rejection_reasons", `[[1]]`, ErrNotList},
 		"reasons/null":     {"rejection_reasons", `[null]`, ErrNotList},
 		"reasons/unknown":  {"rejection_reasons", `[{"why\u001b":1}]`, ErrForm},
-		"reasons/true":     {"rejection_reasons", `true`, ErrNotText},
+		"reasons/true":     {"rejection_reasons", `true`, ErrNotList},
 		"campaign_id/else": {"campaign_id", `"C1000002"`, ErrOther},
 	} {
 		t.Run(name, func(t *testing.T) {

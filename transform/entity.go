@@ -24,8 +24,7 @@ var (
 	// ErrUnnamed reports that a value is not in the description's list for its column, or does not have its form. It
 	// is stored.
 	ErrUnnamed = errors.New("not a word that the description names")
-	// ErrNotTime reports that a value is not a time: neither RFC 3339 nor a day nor seconds or milliseconds since
-	// 1970.
+	// ErrNotTime reports that a value is not a time.
 	ErrNotTime = errors.New("neither an RFC 3339 time nor a day")
 	// ErrNoZone reports that a time has no zone: the service has two, that of the report and that of the budgets, and
 	// choosing one would be a guess.

@@ -89,21 +89,15 @@ func (c *entityContext) unnamed(column string, v extract.Value) {
 		&FieldError{Table: c.table, ID: c.id, Column: column, Value: shown(v), Err: ErrUnnamed})
 }
 
-// codesOf is a list of codes, or a text that has them with commas in between.
+// codesOf is a list of codes.
 func (c *entityContext) codesOf(column string, codes []string) func(extract.Value) (string, error) {
 	return func(v extract.Value) (string, error) {
 		var list []string
 		elements, ok := v.Array()
-		if !ok {
-			text, ok := v.Text()
-			if !ok {
-				return "", ErrNotList
-			}
-			for code := range strings.SplitSeq(text, ",") {
-				if strings.TrimSpace(code) != "" {
-					list = append(list, code)
-				}
-			}
+		if isBlank(v) {
+			return "", errBlank
+		} else if !ok {
+			return "", ErrNotList
 		}
 		for _, e := range elements {
 			s, err := c.word(e)
@@ -162,12 +156,8 @@ func (c *entityContext) linkOf(column string) func(extract.Value) (string, error
 	}
 }
 
-// instant is a time with its zone, the beginning of a day in Chicago, or a number of
-// seconds or milliseconds since 1970.
+// instant is a time with its zone, or the beginning of a day in Chicago.
 func (c *entityContext) instant(v extract.Value) (at schema.Instant, err error) {
-	if digits, ok := v.Number(); ok {
-		return epoch(digits)
-	}
 	s, ok := v.Text()
 	switch s = strings.TrimSpace(s); {
 	case !ok:
@@ -200,26 +190,6 @@ func (c *entityContext) instant(v extract.Value) (at schema.Instant, err error) 
 		}
 	}
 	return 0, ErrNotTime
-}
-
-// The seconds since 1970 of the years 2000 and 2100. As milliseconds they would be in 1970, and the milliseconds of
-// these years, as seconds, beyond the year 30000: the range of a number tells its unit.
-const (
-	epochFrom = 946_684_800
-	epochTo   = 4_102_444_800
-)
-
-// epoch is a number of seconds or milliseconds since 1970.
-func epoch(digits extract.Value) (schema.Instant, error) {
-	if n, err := schema.ParseCount(digits); err == nil && n >= epochFrom*1000 && n < epochTo*1000 {
-		return schema.Instant(n * 1000), nil
-	}
-	// Money has six decimals, as an instant has microseconds.
-	n, rounded, err := schema.ParseMoney(digits)
-	if err != nil || rounded || n < epochFrom*schema.Dollar || n >= epochTo*schema.Dollar {
-		return 0, ErrNotTime
-	}
-	return schema.Instant(n), nil
 }
 
 // maxBid is the largest amount that DECIMAL(12,6) holds.
@@ -260,24 +230,8 @@ func (c *entityContext) amount(v extract.Value) (schema.Money, error) {
 	return m, err
 }
 
-// money is an amount of either sign, such as a balance: a number, a text that is one, or an
-// object with the amount and, if any, the currency that is stored.
+// money is an amount of either sign, such as a balance: a number, or a text that is one.
 func (c *entityContext) money(v extract.Value) (schema.Money, error) {
-	if fields, ok := v.Fields(); ok {
-		if len(fields["amount"]) == 0 {
-			return 0, unknownKeys(fields)
-		}
-		for _, key := range c.service.Names("currency.keys") {
-			stated := fields[key]
-			if _, isText := stated.Text(); !stated.Null() && !isText {
-				return 0, unknownKeys(fields)
-			}
-			if extract.OtherCurrency(c.service, stated) != "" {
-				return 0, ErrCurrency
-			}
-		}
-		v = fields["amount"]
-	}
 	digits, ok := v.Number()
 	if !ok {
 		if isBlank(v) {

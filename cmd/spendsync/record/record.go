@@ -6,7 +6,6 @@ package record
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,7 +36,7 @@ type Recorder struct {
 	kinds map[string]*kind
 	order []string
 	count int
-	hide  []string // credentials, which a service may repeat as a key
+	hide  map[string]bool // credentials, which a service may repeat as a key
 }
 
 // kind is the replies to requests that differ in nothing but their values.
@@ -55,7 +54,7 @@ type values struct {
 }
 
 // New returns an empty recorder.
-func New() *Recorder { return &Recorder{kinds: map[string]*kind{}} }
+func New() *Recorder { return &Recorder{kinds: map[string]*kind{}, hide: map[string]bool{}} }
 
 // Clients returns clients of both interfaces whose replies are looked at.
 func (r *Recorder) Clients(c *config.Config, o config.ClientOptions) (report, api *extract.Client, err error) {
@@ -127,25 +126,15 @@ func (t through) RoundTrip(req *http.Request) (*http.Response, error) {
 	}{io.MultiReader(bytes.NewReader(body), resp.Body), resp.Body} // an error of reading comes again
 	_, password, _ := req.BasicAuth()
 	_, key, _ := strings.Cut(req.Header.Get("Authorization"), " ")
-	t.r.hidden(password, key)
+	t.r.mu.Lock()
+	defer t.r.mu.Unlock()
+	t.r.hide[password], t.r.hide[key] = true, true
 	t.r.take(t.of, strings.TrimPrefix(strings.TrimPrefix(req.URL.Path, t.prefix), "/"), req.URL.Query(), resp, body)
 	return resp, nil
 }
 
-// hidden notes credentials that a service may repeat as a key.
-func (r *Recorder) hidden(secrets ...string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, s := range secrets {
-		if s != "" && !slices.Contains(r.hide, s) {
-			r.hide = append(r.hide, s)
-		}
-	}
-}
-
+// take adds a reply. The caller holds the lock.
 func (r *Recorder) take(of, path string, query url.Values, resp *http.Response, body []byte) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	var parts, names []string
 	for part := range strings.SplitSeq(path, "/") {
 		parts = append(parts, r.name(part))
@@ -164,11 +153,6 @@ func (r *Recorder) take(of, path string, query url.Values, resp *http.Response, 
 	for _, header := range slices.Sorted(maps.Keys(resp.Header)) {
 		k.add(r.name("header "+header), form(resp.Header.Get(header)), len(resp.Header.Get(header)))
 	}
-	if strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
-		if z, err := gzip.NewReader(bytes.NewReader(body)); err == nil {
-			body, _ = io.ReadAll(io.LimitReader(z, mostBytes))
-		}
-	}
 	k.body(r, body)
 }
 
@@ -180,38 +164,30 @@ func (k *kind) body(r *Recorder, body []byte) {
 	}
 	d := json.NewDecoder(bytes.NewReader(plain))
 	d.UseNumber()
-	if err := k.value(r, d, ""); err != nil {
+	var v any
+	if err := d.Decode(&v); err != nil {
 		k.add("(no JSON)", "text", len(body))
-	} else if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return
+	}
+	k.value(r, v, "")
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		k.add("(more behind the JSON)", "text", len(body))
 	}
 }
 
 // value adds one value and what is in it.
-func (k *kind) value(r *Recorder, d *json.Decoder, path string) error {
-	token, err := d.Token()
-	if err != nil {
-		return err
-	}
-	switch v := token.(type) {
-	case json.Delim:
-		n, isList := 0, v == '['
-		for ; d.More(); n++ {
-			at := path + "[]"
-			if !isList {
-				key, err := d.Token()
-				if err != nil {
-					return err
-				}
-				at = strings.TrimPrefix(path+"."+r.name(fmt.Sprint(key)), ".")
-			}
-			if err := k.value(r, d, at); err != nil {
-				return err
-			}
+func (k *kind) value(r *Recorder, v any, path string) {
+	switch v := v.(type) {
+	case map[string]any:
+		k.add(path, "object", len(v))
+		for key, inner := range v {
+			k.value(r, inner, strings.TrimPrefix(path+"."+r.name(key), "."))
 		}
-		k.add(path, map[bool]string{true: "list", false: "object"}[isList], n)
-		_, err = d.Token()
-		return err
+	case []any:
+		k.add(path, "list", len(v))
+		for _, inner := range v {
+			k.value(r, inner, path+"[]")
+		}
 	case string:
 		k.add(path, "text "+form(v), utf8.RuneCountInString(v))
 	case json.Number:
@@ -221,7 +197,6 @@ func (k *kind) value(r *Recorder, d *json.Decoder, path string) error {
 	default:
 		k.add(path, "null", 0)
 	}
-	return nil
 }
 
 // add notes a value.
@@ -242,7 +217,10 @@ var plainName = regexp.MustCompile(`^([a-z_]+([A-Z][a-z]*)*|v[0-9]|openapi\.json
 
 // name is a key, a header or a part of a path, or its form if it could be a value.
 func (r *Recorder) name(text string) string {
-	secret := slices.ContainsFunc(r.hide, func(s string) bool { return strings.Contains(text, s) })
+	secret := false
+	for s := range r.hide {
+		secret = secret || s != "" && strings.Contains(text, s)
+	}
 	if len(text) <= mostForm && plainName.MatchString(text) && !secret {
 		return text
 	}
