@@ -77,7 +77,7 @@ func (a Ask) columns(s *service.Service) []string {
 // size returns the page size to request in place of a larger one.
 func (a Ask) size(asked int) int {
 	if asked <= 0 {
-		asked = MaxPageSize
+		asked = maxPageSize
 	}
 	if a.PageSize > 0 {
 		asked = min(asked, a.PageSize)

@@ -76,7 +76,7 @@ func (l *CreativeLine) place(column string) *Value {
 }
 
 // ReportCreatives walks the creatives that the spend report knows of from one day
-// to another, both included, in pages of pageSize rows (0: [MaxPageSize]): their
+// to another, both included, in pages of pageSize rows (0: [maxPageSize]): their
 // texts, and the addresses of their images, which nothing else states. Its client is
 // that of the report. The walk is proven by its end alone, with one row for each campaign and
 // creative: a stated total may leave out creatives without spend, and these rows carry no numbers.
@@ -125,7 +125,7 @@ func (c *Client) walkCreatives(ctx context.Context, from, to schema.Date, size i
 	if seen.Ended {
 		seen.Total, seen.Moved = -1, ""
 	}
-	if err := seen.Whole(q.what); err != nil {
+	if err := seen.whole(q.what); err != nil {
 		yield(Page[CreativeLine]{}, err)
 	}
 	return false

@@ -178,9 +178,9 @@ func TestSpend_LearnsHowLongAPageIs(t *testing.T) {
 // TestEvidence_SaysWhichPageWasEmpty beside the rows that are missing.
 func TestEvidence_SaysWhichPageWasEmpty(t *testing.T) {
 	e := Evidence{Rows: 6, Total: 8, Short: "page 3: 0 rows"}
-	check(t, "error", e.Whole("spend").Error(), "spend: 6 rows came, and the stated total is 8; page 3: 0 rows")
+	check(t, "error", e.whole("spend").Error(), "spend: 6 rows came, and the stated total is 8; page 3: 0 rows")
 	e.Short = ""
-	check(t, "error", e.Whole("spend").Error(), "spend: 6 rows came, and the stated total is 8")
+	check(t, "error", e.whole("spend").Error(), "spend: 6 rows came, and the stated total is 8")
 }
 
 // TestSpend_NothingIsNothingOnlyIfSaid: a first page without rows and columns says in which way.

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"net/url"
 	"strconv"
-	"time"
 
 	"spendsync/extract/service"
 	"spendsync/schema"
@@ -19,11 +18,10 @@ import (
 // Page is one page of a walk. Its Items and its Raw are lent: they are good until the next page is
 // asked for, which is read into the same memory. Copy what has to live longer, down to each [Value].
 type Page[T any] struct {
-	Number, Pages int    // this page, from 1, and how many there are as far as is known
-	Total         int64  // rows on all pages, as far as is known
-	Items         []T    // values are slices of Raw, or of a rebuilt reply
-	Raw           []byte // the reply's body as received, decompressed
-	ReceivedAt    time.Time
+	Number, Pages int          // this page, from 1, and how many there are as far as is known
+	Total         int64        // rows on all pages, as far as is known
+	Items         []T          // values are slices of Raw, or of a rebuilt reply
+	Raw           []byte       // the reply's body as received, decompressed
 	Unknown       []UnknownKey // keys that the description does not name, each once
 	NotObjects    []int        // rows that are not JSON objects, from 1; their items are empty
 	Lacks         []string     // columns that were asked for and are not among those of the page, or were not
@@ -102,8 +100,8 @@ type pagination struct{ page, pageSize, totalRows, totalPages int64 }
 // its completeness. Nothing follows an error. As long as the replies are the known ones,
 // nothing is decoded: they show what they did before, and seen is left alone.
 //
-// Without seen the walk is its own judge: it ends with an [*UnprovenError] unless the pages are
-// [Evidence.Whole].
+// Without seen the walk is its own judge: it ends with an [*UnprovenError] unless the pages prove to be
+// complete.
 func pages[T any](ctx context.Context, c *Client, q paged[T], known *Known, seen *Evidence) iter.Seq2[Page[T], error] {
 	return func(yield func(Page[T], error) bool) {
 		p := newProof(q, func(rows int) int { return c.pages.longest(fmt.Sprintf("%s by %d", q.path, q.size), rows) })
@@ -148,7 +146,7 @@ func (p *proof[T]) judge(seen *Evidence, yield func(Page[T], error) bool) {
 		*seen = p.seen
 		return
 	}
-	if err := p.seen.Whole(p.q.what); err != nil {
+	if err := p.seen.whole(p.q.what); err != nil {
 		yield(Page[T]{}, err)
 	}
 }
@@ -162,8 +160,7 @@ func replayKnownPages[T any](c *Client, q paged[T], p *proof[T], first pendingPa
 	}
 	var items []T // the rows of the first differing page are in the walk's room
 	for n := 1; n < first.Number; n++ {
-		page := pendingPage[T]{Page: Page[T]{Number: n, ReceivedAt: first.ReceivedAt,
-			Fingerprint: known.Fingerprints[n-1]}}
+		page := pendingPage[T]{Page: Page[T]{Number: n, Fingerprint: known.Fingerprints[n-1]}}
 		body, err := known.Body(n)
 		if err == nil {
 			page.answer, err = q.decode(body, items)
@@ -274,7 +271,7 @@ func readPage[T any](
 	if err != nil {
 		return pendingPage[T]{}, err
 	}
-	page.Number, page.Raw, page.ReceivedAt, page.Requests, page.Bytes = n, r.body, r.at, r.requests, int64(len(r.body))
+	page.Number, page.Raw, page.Requests, page.Bytes = n, r.body, r.requests, int64(len(r.body))
 	to.body = r.body
 	if page.Unchanged {
 		page.Pages = len(known.Fingerprints)

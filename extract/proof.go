@@ -43,9 +43,9 @@ type Evidence struct {
 	Repeats string
 }
 
-// Whole returns an error unless the pages add up by themselves: they came to an end, every
+// whole returns an error unless the pages add up by themselves: they came to an end, every
 // key came once, and the stated total, if there is one, is the number of rows.
-func (e Evidence) Whole(what string) error {
+func (e Evidence) whole(what string) error {
 	why := ""
 	switch {
 	case e.Repeats != "":

@@ -30,7 +30,6 @@ const (
 // reply is an accepted body, with the effort to get it.
 type reply struct {
 	body     []byte
-	at       time.Time
 	requests int
 }
 
@@ -58,7 +57,7 @@ func (c *Client) read(ctx context.Context, q question) (reply, error) {
 			c.keys.accepted(keys)
 			c.breaker.answered(r.attempts > 1)
 			c.log.Debug("read", "what", q.what, "attempt", r.attempts, "bytes", len(body), "elapsed", took)
-			return reply{body: body, at: time.Now(), requests: r.attempts}, nil
+			return reply{body: body, requests: r.attempts}, nil
 		}
 		if ctx.Err() != nil {
 			return reply{}, r.ctxError(ctx)

@@ -17,8 +17,8 @@ import (
 	"spendsync/schema"
 )
 
-// MaxPageSize is the largest page that the report gives.
-const MaxPageSize = 10_000
+// maxPageSize is the largest page that the report gives.
+const maxPageSize = 10_000
 
 // spendColumns are asked for by name: clicks never come by default, and the
 // texts of the creatives on every row would multiply the bytes.
@@ -76,12 +76,12 @@ func (l *SpendLine) hasSpend() bool {
 }
 
 // Spend walks the report of one Chicago day, in pages of pageSize rows (0:
-// [MaxPageSize]), until a page shows that nothing follows. Range over it once: another range asks
+// [maxPageSize]), until a page shows that nothing follows. Range over it once: another range asks
 // the service again.
 //
 // What the pages show of their completeness is in seen after a walk without an error; the caller
-// weighs it. Without seen the last error is an [*UnprovenError] unless the pages are
-// [Evidence.Whole]. So it is where a row is of another day. Nothing follows an error. A day
+// weighs it. Without seen the last error is an [*UnprovenError] unless the pages prove to be
+// complete. So it is where a row is of another day. Nothing follows an error. A day
 // whose replies are all the known ones comes as one page that says so, and leaves seen as it was; known
 // may be nil.
 //

@@ -19,10 +19,10 @@ import (
 //	image_id, button1, button2         NULL     Blank    Missing: optional
 //	rejection_reasons and _comment     NULL     Blank    Missing: only rejected creatives have them
 //
-// The status is in lower case with underscores; texts are as they were sent. The reasons of a rejection are sorted, each once,
-// and comma-joined; they may be texts, objects with a code, reason, name, message or text, or one of these alone. Any other value is refused, its column is unread,
-// and the rest stands. A campaign_id that is there has to be the campaign's: that of another
-// one is the error.
+// The status is in lower case with underscores; texts are as they were sent. The reasons of a
+// rejection are sorted, each once, and comma-joined; they may be texts, objects with a code, reason, name, message or
+// text, or one of these alone. Any other value is refused, its column is unread, and the rest stands. A campaign_id
+// that is there has to be the campaign's: that of another one is the error.
 func Creative(e extract.Entity, campaignID string, c SettingsContext) (row schema.Creative, _ Decoded, err error) {
 	r, err := newReader(c.Service, "creative", schema.CreativeHistory.Name, "creative_id", e)
 	if err != nil {

@@ -82,16 +82,16 @@ func (s Secrets) Hide(text string) string {
 	return s.redactor.hide(text, false)
 }
 
-// ShownBytes is how much of a reply is looked at for what an error shows of it.
-const ShownBytes = 16 << 10
+// shownBytes is how much of a reply is looked at for what an error shows of it.
+const shownBytes = 16 << 10
 
 // Beginning is the beginning of a reply without the secrets, also not a part of
 // one that is cut where the beginning ends.
 func (s Secrets) Beginning(body []byte) []byte {
-	if len(body) <= ShownBytes {
+	if len(body) <= shownBytes {
 		return []byte(s.Hide(string(body)))
 	}
-	text := s.Hide(string(body[:ShownBytes]))
+	text := s.Hide(string(body[:shownBytes]))
 	longest := 0
 	if len(s.forms) > 0 {
 		longest = len(s.forms[0])
