@@ -25,10 +25,11 @@ var (
 	// is stored.
 	ErrUnnamed = errors.New("not a word that the description names")
 	// ErrNotTime reports that a value is not a time.
-	ErrNotTime = errors.New("neither an RFC 3339 time nor a day")
+	ErrNotTime = errors.New("neither an RFC 3339 time nor a day; its form, in Go's layout, is a line times.forms of " +
+		"SPENDSYNC_SERVICE_FILE")
 	// ErrNoZone reports that a time has no zone: the service has two, that of the report and that of the budgets, and
 	// choosing one would be a guess.
-	ErrNoZone = errors.New("a time without a zone")
+	ErrNoZone = errors.New("a time without a zone; the line times.zone of SPENDSYNC_SERVICE_FILE names it")
 	// ErrNotFlag reports that a value is neither true nor false.
 	ErrNotFlag = errors.New("neither true nor false")
 	// ErrForm reports that a value has an unknown form.

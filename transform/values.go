@@ -161,7 +161,7 @@ func (c *entityContext) instant(v extract.Value) (at schema.Instant, err error) 
 	s, ok := v.Text()
 	switch s = strings.TrimSpace(s); {
 	case !ok:
-		return 0, ErrNotText
+		return 0, ErrNotTime
 	case s == "":
 		return 0, errBlank
 	}
