@@ -11,31 +11,25 @@ import (
 	"spendsync/transform"
 )
 
-// accountRead is the account's money and budgets as this run saw them.
-type accountRead struct {
-	snapshot *schema.AccountSnapshot // nil: the balance could not be read
-	limits   []schema.AccountLimit
-}
-
 // readAccount reads the balance and the change budgets. Each stands for itself: one that
 // cannot be read, or not be understood, keeps the other not back. Neither has an ID that tells
 // whose it is, so the key must act on its account after both, too.
 func (n *settingsReader) readAccount(ctx context.Context, key keyProof) *accountRead {
 	who := key.who
-	limits, limitsErr := n.run.API.Limits(ctx)
+	limits, limitsErr := n.s.API.Limits(ctx)
 	if limitsErr != nil {
 		n.fail("account", "limits", "failed", limitsErr)
 		n.noteThatIsNotThere(limitsErr)
 	}
-	balance, balanceErr := n.run.API.Balance(ctx)
+	balance, balanceErr := n.s.API.Balance(ctx)
 	if balanceErr != nil {
 		n.fail("account", "balance", "failed", balanceErr)
 	}
-	if err := n.run.confirmKey(ctx, key); err != nil {
+	if err := n.s.confirmKey(ctx, key); err != nil {
 		n.fail("account", "balance", "failed", err)
 		return nil
 	}
-	at := schema.InstantOf(n.run.Now())
+	at := schema.InstantOf(n.s.Now())
 	read := transform.Account(who.me, limits, balance, at, n.context())
 	a := &accountRead{limits: read.Limits}
 	n.mu.Lock()
@@ -44,7 +38,7 @@ func (n *settingsReader) readAccount(ctx context.Context, key keyProof) *account
 	n.addKeys("account", read.Decoded)
 	for stream, e := range map[string]extract.Entity{"me": who.me, "limits": limits, "balance": balance} {
 		found := transform.ExtraKeysIn(string(e.Raw), n.read.readKeys["account"])
-		n.read.undescribed = append(n.read.undescribed, n.run.undescribed(stream, at, found)...)
+		n.read.undescribed = append(n.read.undescribed, n.s.undescribed(stream, at, found)...)
 	}
 	if balanceErr == nil {
 		a.snapshot = &read.Snapshot

@@ -2,12 +2,10 @@ package job
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
 	"spendsync/extract"
-	"spendsync/load/history"
 	"spendsync/load/manifest"
 	"spendsync/schema"
 )
@@ -101,79 +99,4 @@ func reachAfter(known int, days []*copiedDay) int {
 		return 0
 	}
 	return reach
-}
-
-func isID(column string) bool { return len(idsIn([]string{column})) > 0 }
-
-// idsIn returns the IDs among columns that a report may lack.
-func idsIn(lacks []string) (ids []string) {
-	for _, column := range []string{"creative_id", "source_id"} {
-		if slices.Contains(lacks, column) {
-			ids = append(ids, column)
-		}
-	}
-	return ids
-}
-
-// keepIDs keeps the stored rows of a day if a read differs from them only by lacking an ID that they have. A day that
-// is over and has its IDs stays in any case, and the error reports it.
-func (r *dayReader) keepIDs(day schema.Date, read *dayRead) error {
-	known := r.s.store.Account().Days[day]
-	if read.day == nil || known == nil || known.ContentHash == read.hash || len(idsIn(read.lacks)) == 0 {
-		return nil
-	}
-	if known.Refused == 0 && read.Refused == 0 && known.Sums.Spend == read.sums.Spend {
-		hash, err := r.hashWithoutIDs(day, read)
-		if err != nil {
-			return err
-		}
-		if hash == read.hash { // the stored rows stand
-			read.day, read.sums, read.hash = nil, known.Sums, known.ContentHash
-			read.Unread, read.UnreadForms = known.Unread, known.UnreadForms
-			return r.s.staged.DropRaw(day)
-		}
-	}
-	return losesIDs(day, read.lacks, known)
-}
-
-// losesIDs returns an error if rows of a report that lacks columns would replace those of a day that is over and has
-// these IDs.
-func losesIDs(day schema.Date, lacks []string, known *manifest.Day) error {
-	if known == nil || !known.WasOver(day) {
-		return nil
-	}
-	for _, column := range idsIn(lacks) {
-		if !slices.Contains(known.Without, column) {
-			return fmt.Errorf("the report gives no %s, and the stored day, which has it, stands: %w", column,
-				extract.ErrContract)
-		}
-	}
-	return nil
-}
-
-// hashWithoutIDs returns the hash that the stored rows of a day have without the columns that a read lacks.
-func (r *dayReader) hashWithoutIDs(day schema.Date, read *dayRead) (string, error) {
-	table, rest := schema.SpendDaily, &schema.SpendRows{}
-	columns, none := table.ColumnsNamed(read.keeps()...), new(schema.Spend)
-	for rows, err := range r.s.store.StoredDay(day) {
-		if err != nil {
-			return "", err
-		}
-		for i := range rows {
-			row := rows[i]
-			for _, column := range columns {
-				table.CopyColumn(&row, none, column)
-			}
-			rest.Append(&row)
-		}
-	}
-	rest, err := history.Combine(rest, history.Added)
-	if err != nil {
-		return "", err
-	}
-	stored, err := history.NewDay(rest)
-	if err != nil {
-		return "", err
-	}
-	return stored.Hash(), nil
 }

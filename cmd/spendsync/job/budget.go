@@ -2,18 +2,12 @@ package job
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync/atomic"
 	"time"
-
-	"spendsync/cmd/spendsync/phrase"
-	"spendsync/schema"
 )
 
 const (
-	// defaultSettingsBudget is how long a run may read settings.
-	defaultSettingsBudget = 20 * time.Minute
 	// lastDayBudget is the budget of a run in the last hours in which a day can be read: if
 	// that run dies, another one must still have the time to read the day.
 	lastDayBudget = time.Minute
@@ -48,33 +42,4 @@ func (b *budget) bound(ctx context.Context) (context.Context, context.CancelFunc
 	ctx, cancel := context.WithCancel(ctx)
 	timer := time.AfterFunc(b.lasts, func() { b.over.Store(true); cancel() })
 	return ctx, func() { timer.Stop(); cancel() }
-}
-
-// leave leaves a campaign to the next run if the budget is used up. Other reasons why it was
-// not read are noted where they happened.
-func (n *settingsReader) leave(c dueCampaign) {
-	if !n.budget.spent() {
-		return
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.read.left++
-	since, first := c.confirmed.Time(), n.run.store.Account().Since
-	if c.confirmed == 0 { // it cannot have been read before the account's first run
-		since = (first + schema.ReachDays).Start()
-	}
-	if first != 0 && n.run.Now().Sub(since) >= overdueAfter {
-		n.read.overdue = append(n.read.overdue, c.ID)
-	}
-}
-
-// noteOverdue notes campaigns that were not read for a day or longer.
-func (n *settingsReader) noteOverdue() {
-	if len(n.read.overdue) == 0 {
-		return
-	}
-	slices.Sort(n.read.overdue)
-	n.read.findings = append(n.read.findings, finding{what: "settings", err: fmt.Errorf(
-		"%s not read for a day or longer, for example %s: the budget of %s does not reach all of them",
-		phrase.Count(len(n.read.overdue), "campaign"), n.read.overdue[0], n.budget.lasts)})
 }

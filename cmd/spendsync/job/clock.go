@@ -1,13 +1,9 @@
 package job
 
 import (
-	"context"
-	"log/slog"
 	"sync"
 	"time"
 
-	"spendsync/cmd/internal/exit"
-	"spendsync/extract"
 	"spendsync/schema"
 )
 
@@ -91,55 +87,4 @@ func (c *clock) conservative(t time.Time) time.Time {
 		return today.Start().Add(-time.Microsecond)
 	}
 	return t
-}
-
-// checkClock compares the run's clock with that of one interface, as soon as it has answered, and ends a run whose
-// clock is so wrong that it would treat an unfinished day as complete or a readable day as lost.
-func (r *session) checkClock(service *extract.Client) error {
-	theirs, ok := service.ServiceTime()
-	if !ok {
-		return nil
-	}
-	ahead := r.clock.compare(theirs).Round(time.Second)
-	where := "ahead of"
-	if ahead < 0 {
-		where = "behind"
-	}
-	ours := r.clock.machine()
-	if ahead.Abs() > MaxClockOff {
-		err := exit.Usagef("this machine's clock is %v %s the service's, %s against %s: days would count as %s",
-			ahead.Abs(), where, ours.UTC().Format(time.RFC3339), theirs.UTC().Format(time.RFC3339),
-			map[bool]string{true: "over that are not", false: "lost that can be read"}[ahead > 0])
-		return exit.Advise(err, "set this machine's clock, for example by NTP, then run it again")
-	}
-	return nil
-}
-
-// warnOfClock warns once of clocks that differ.
-func (r *session) warnOfClock() {
-	r.clock.mu.Lock()
-	ahead := r.clock.ahead.Round(time.Second)
-	r.clock.mu.Unlock()
-	if ahead.Abs() > clockWarning {
-		r.Log.Warn("this machine's clock and the service's differ; the run follows the service's",
-			slog.String("ahead", ahead.String()))
-	}
-}
-
-// clockWait is how long a run waits for the API's clock. Without an answer, the report's first answer decides.
-const clockWait = 5 * time.Second
-
-// askClock compares the clocks before anything is decided.
-func (r *session) askClock(ctx context.Context, me *keyAnswer) error {
-	if ctx.Err() != nil {
-		return nil
-	}
-	select {
-	case <-me.done: // whose key it is, is judged when the days are read
-	case <-time.After(clockWait):
-	case <-ctx.Done():
-	}
-	err := r.checkClock(r.API)
-	r.start = r.clock.at(0)
-	return err
 }

@@ -9,7 +9,6 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
 	"spendsync/schema"
-	"spendsync/schema/schematest"
 )
 
 // apart makes this machine's clock differ from the service's.
@@ -21,7 +20,6 @@ func (w *world) apart(by time.Duration) {
 // it is over by the service's clock, whichever way this machine's is wrong. The rows that
 // come after that are no restatements, and no day is lost.
 func TestClock_TheServiceDecidesWhichDayIsOpen(t *testing.T) {
-	schematest.Long(t) // clock_rules_test.go has the rule
 	midnight := schema.NewDate(2026, 3, 13).End()
 	for name, c := range map[string]struct {
 		at, ahead time.Duration // of midnight by the service's clock; of this machine's

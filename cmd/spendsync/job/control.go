@@ -17,7 +17,7 @@ import (
 
 // controlTotals are the service's own sums per day, asked for once a run.
 type controlTotals struct {
-	run *session
+	s *session
 
 	once   sync.Once
 	totals extract.Totals
@@ -42,7 +42,7 @@ func (d difference) String() string {
 // all asks for the totals of the planned days, the first time that it is called.
 func (c *controlTotals) all(ctx context.Context) (extract.Totals, error) {
 	c.once.Do(func() {
-		r := c.run
+		r := c.s
 		from, to := r.plan.Read[0].Day, r.plan.Read[len(r.plan.Read)-1].Day
 		c.totals, c.err = r.Report.ControlTotals(ctx, from, to)
 		for tries := 0; c.err == nil && !c.totals.Exists && from < to && tries < maxOutOfReach; tries++ {
@@ -65,7 +65,7 @@ func (c *controlTotals) all(ctx context.Context) (extract.Totals, error) {
 // asked for once more if the sums differ, because it may have been restated between the two requests, and if much of
 // the stored day is gone.
 func (c *controlTotals) compare(ctx context.Context, day schema.Date, read *dayRead) error {
-	store := c.run.store
+	store := c.s.store
 	if read.Refused > 0 { // it counts rows that are not stored
 		read.Control = schema.ControlUnknown
 		return nil
@@ -84,13 +84,10 @@ func (c *controlTotals) compare(ctx context.Context, day schema.Date, read *dayR
 	if read.compare(store, day, totals.ByDay[day], totals.Decimals) && !most {
 		return nil
 	}
-	again, err := c.run.Report.ControlTotals(ctx, day, day)
+	again, err := c.s.Report.ControlTotals(ctx, day, day)
 	switch {
 	case err != nil:
 		return fmt.Errorf("the control total: %w", err)
-	case again.BeyondReach:
-		// The pages were read just before the day left the reach, and never can be again.
-		return c.unavailable(ctx, day, read, fmt.Errorf("%s: %w", again.Why, extract.ErrUnreachable))
 	case again.Empty && read.sums.Rows == 0 && read.Control == schema.ControlMatched:
 		// A request for one day alone has no sum to show if the day has no rows; those of the range lack the day, too.
 	case !again.Exists: // which is no sum of 0
@@ -161,7 +158,7 @@ func (d difference) form() string {
 // unavailable decides about a day whose pages were read while the service's sums cannot be. A stored day stays
 // unchanged; a day that is not stored is stored without a sum, and the run reports it.
 func (c *controlTotals) unavailable(ctx context.Context, day schema.Date, read *dayRead, err error) error {
-	r := c.run
+	r := c.s
 	err = fmt.Errorf("the control total: %w", err)
 	if ctx.Err() != nil || errors.Is(err, extract.ErrAuth) || r.store.Account().Days[day] != nil {
 		return err
@@ -171,4 +168,12 @@ func (c *controlTotals) unavailable(ctx context.Context, day schema.Date, read *
 	c.failed = cmp.Or(c.failed, err)
 	read.Control = schema.ControlUnknown
 	return nil
+}
+
+// sideOf is the direction in which the service's number differs from that of the rows.
+func sideOf(rows, service int64) string {
+	if service < rows {
+		return "below"
+	}
+	return "above"
 }

@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
-	"spendsync/cmd/spendsync/phrase"
+	"golang.org/x/sync/semaphore"
+
 	"spendsync/extract"
+	"spendsync/load"
 	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/load/manifest"
@@ -17,35 +18,10 @@ import (
 	"spendsync/transform"
 )
 
-// dayRead is one read of a day, or several together.
-type dayRead struct {
-	manifest.Facts
-	reads         []int          // the pages of each
-	began         time.Duration  // since the run did
-	at            schema.Instant // the same as a time
-	rows          *schema.SpendRows
-	seen          extract.Evidence
-	day           *history.Day // nil where the replies are those that are stored
-	sums          history.Sums
-	hash          string
-	count         int64  // of its rows, as the service counts them
-	noSum         string // why there is no sum of the service's
-	likes         int    // other reads with the same rows
-	isSumOfStored bool   // the service's sum is that of the stored rows, and these are others
-	pages         int
-	bytes         int64
-	unknown       []extract.UnknownKey
-	first         error               // why the first of the rows is refused that cannot be stored
-	noClick       bool                // clicks are, or may be, among the measures that cannot be read
-	lacks         []string            // columns that the report does not give, or not on all pages
-	noNames       bool                // campaign_name is one more of them, which nothing is unknown without
-	aside         []schema.RefusedRow // rows that are refused or unread in part, with their JSON
-}
-
 // prove reads a day until a read is proven, or all reads together are. If neither is, the day that is stored stands,
 // unless the day is still open.
 func (r *dayReader) prove(
-	ctx context.Context, from pages, day schema.Date, work *lease, step *schema.Step,
+	ctx context.Context, from dayPages, day schema.Date, work *lease, step *schema.Step,
 ) (*dayRead, error) {
 	known := r.s.store.Account().Days[day]
 	var all *dayRead // the reads together
@@ -96,7 +72,7 @@ func (r *dayReader) keepPages(day schema.Date, read *dayRead, staged int) error 
 // though it is not proven: rows that move while they are paged never are. It must not take away much of the stored day,
 // nor add up rows that may have come twice.
 func (r *dayReader) together(
-	ctx context.Context, from pages, day schema.Date, all *dayRead, isLast bool,
+	ctx context.Context, from dayPages, day schema.Date, all *dayRead, isLast bool,
 ) (bool, error) {
 	if all == nil || all.rows == nil {
 		return false, nil
@@ -121,24 +97,8 @@ func (r *dayReader) together(
 	return true, nil
 }
 
-// isOver reports whether a day was over when it was read.
-func (read *dayRead) isOver(day schema.Date) bool { return !read.at.Time().Before(day.End()) }
-
-// isEmpty reports whether no row came.
-func (read *dayRead) isEmpty() bool {
-	return read.rows != nil && int64(read.rows.Len())+read.Refused == 0
-}
-
-// staged returns how many pages of a read are in the staging area; those that are stored are not.
-func (read *dayRead) staged() int {
-	if read == nil || read.rows == nil {
-		return 0
-	}
-	return read.pages
-}
-
 // decide combines the rows of one key, compares their sum with the service's own, and weighs the read.
-func (r *dayReader) decide(ctx context.Context, from pages, day schema.Date, read *dayRead, before []string) error {
+func (r *dayReader) decide(ctx context.Context, from dayPages, day schema.Date, read *dayRead, before []string) error {
 	if read.rows != nil { // they are not the stored ones
 		if err := r.seal(day, read); err != nil {
 			return err
@@ -160,7 +120,7 @@ func (r *dayReader) seal(day schema.Date, read *dayRead) error {
 	}
 	rows, err := history.Combine(read.rows, read.Combined)
 	if err == nil {
-		rows, read.Kept, err = history.Keep(rows, r.s.store.StoredDay(day), read.keeps())
+		rows, read.Kept, err = history.Keep(rows, r.s.store.StoredDay(day), read.lacks)
 	}
 	if err == nil {
 		read.day, err = history.NewDay(rows)
@@ -178,24 +138,9 @@ func (r *dayReader) seal(day schema.Date, read *dayRead) error {
 	return nil
 }
 
-// mayReplace decides about a read with refused rows: its intact rows are stored, but never over a day that was proven
-// after it was over.
-func (read *dayRead) mayReplace(day schema.Date, known *manifest.Day) error {
-	switch n := int(read.Refused); {
-	case n == 0:
-		return nil
-	case read.sums.Rows == 0:
-		return read.first
-	case known != nil && known.Refused == 0 && known.WasOver(day):
-		return fmt.Errorf("%s cannot be stored, and the day that is proven stands; the first: %w",
-			phrase.Count(n, "row"), read.first)
-	}
-	return nil
-}
-
 // readDay reads all pages of a day once. They are staged after those of earlier reads.
 func (r *dayReader) readDay(
-	ctx context.Context, from pages, day schema.Date, work *lease, before int, n int64,
+	ctx context.Context, from dayPages, day schema.Date, work *lease, before int, n int64,
 ) (*dayRead, error) {
 	read := &dayRead{}
 	pages := from.begin(ctx, day, n, read)
@@ -239,52 +184,6 @@ func (r *dayReader) readDay(
 	return read, nil
 }
 
-// keeps returns the columns of which the stored values stay.
-func (read *dayRead) keeps() []string {
-	if read.noNames {
-		return append(slices.Clone(read.lacks), "campaign_name")
-	}
-	return read.lacks
-}
-
-// joined returns the texts of both lists, sorted, each once.
-func joined(a, b []string) []string {
-	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
-}
-
-// longestRaw is how many bytes of a refused row are kept with its reason, and mostAside how many rows of a day; the
-// day's replies have them all.
-const longestRaw, mostAside = 2000, 1000
-
-// putAside keeps rows of a page that cannot be stored unchanged.
-func (read *dayRead) putAside(rows []transform.RefusedRow, c transform.SpendContext) {
-	for i := range rows[:min(len(rows), mostAside-len(read.aside))] {
-		row := &rows[i]
-		read.aside = append(read.aside, schema.RefusedRow{
-			AccountID: c.Account, Stream: "spend_report", ReportDate: c.Day,
-			Page: int64(row.Page), RowNumber: int64(row.Row), Reason: row.Err.Error(), Field: row.Column,
-			Raw: row.JSON[:min(len(row.JSON), longestRaw)], SeenAt: c.SeenAt, RunID: c.RunID,
-		})
-	}
-}
-
-// clicks returns the sum of the rows' clicks; unknown if those of a row could not be read.
-func (read *dayRead) clicks() schema.Null[int64] {
-	if read.noClick {
-		return schema.Null[int64]{}
-	}
-	return read.sums.Clicks
-}
-
-// incomplete returns an error that names the missing parts of a stored day; nil: none is missing.
-func (read *dayRead) incomplete() error {
-	if read.Refused == 0 {
-		return nil
-	}
-	return fmt.Errorf("%s cannot be stored, see ops.refused_row; the others are; the first: %w",
-		phrase.Count(int(read.Refused), "row"), read.first)
-}
-
 // readSame is a read of a day whose replies are the stored ones, so that the rows are, too. Only the service's own
 // total is compared again.
 func (r *dayReader) readSame(read *dayRead, day schema.Date, pages int) *dayRead {
@@ -295,4 +194,83 @@ func (r *dayReader) readSame(read *dayRead, day schema.Date, pages int) *dayRead
 	read.noClick = known.Unread > 0 // which measures could not be read is not stored
 	r.bar.Rows(int(known.Sums.Rows))
 	return read
+}
+
+// keepIDs keeps the stored rows of a day if a read differs from them only by lacking an ID that they have. A day that
+// is over and has its IDs stays in any case, and the error reports it.
+func (r *dayReader) keepIDs(day schema.Date, read *dayRead) error {
+	known := r.s.store.Account().Days[day]
+	if read.day == nil || known == nil || known.ContentHash == read.hash || len(idsIn(read.lacks)) == 0 {
+		return nil
+	}
+	if known.Refused == 0 && read.Refused == 0 && known.Sums.Spend == read.sums.Spend {
+		hash, err := r.hashWithoutIDs(day, read)
+		if err != nil {
+			return err
+		}
+		if hash == read.hash { // the stored rows stand
+			read.day, read.sums, read.hash = nil, known.Sums, known.ContentHash
+			read.Unread, read.UnreadForms = known.Unread, known.UnreadForms
+			return r.s.staged.DropRaw(day)
+		}
+	}
+	return losesIDs(day, read.lacks, known)
+}
+
+// losesIDs returns an error if rows of a report that lacks columns would replace those of a day that is over and has
+// these IDs.
+func losesIDs(day schema.Date, lacks []string, known *manifest.Day) error {
+	if known == nil || !known.WasOver(day) {
+		return nil
+	}
+	for _, column := range idsIn(lacks) {
+		if !slices.Contains(known.Without, column) {
+			return fmt.Errorf("the report gives no %s, and the stored day, which has it, stands: %w", column,
+				extract.ErrContract)
+		}
+	}
+	return nil
+}
+
+// hashWithoutIDs returns the hash that the stored rows of a day have without the columns that a read lacks.
+func (r *dayReader) hashWithoutIDs(day schema.Date, read *dayRead) (string, error) {
+	table, rest := schema.SpendDaily, &schema.SpendRows{}
+	columns, none := table.ColumnsNamed(read.lacks...), new(schema.Spend)
+	for rows, err := range r.s.store.StoredDay(day) {
+		if err != nil {
+			return "", err
+		}
+		for i := range rows {
+			row := rows[i]
+			for _, column := range columns {
+				table.CopyColumn(&row, none, column)
+			}
+			rest.Append(&row)
+		}
+	}
+	rest, err := history.Combine(rest, history.Added)
+	if err != nil {
+		return "", err
+	}
+	stored, err := history.NewDay(rest)
+	if err != nil {
+		return "", err
+	}
+	return stored.Hash(), nil
+}
+
+// dayReader reads the planned days.
+type dayReader struct {
+	s        *session
+	totals   *controlTotals
+	bar      Bar
+	inFlight *semaphore.Weighted // rows that days hold
+}
+
+// put stages a proven day.
+func (r *dayReader) put(ctx context.Context, day schema.Date, read *dayRead) (load.DayPut, error) {
+	if err := r.keepIDs(day, read); err != nil {
+		return load.DayPut{}, err
+	}
+	return r.s.staged.PutDay(ctx, load.DayRead{Day: day, ReadAt: read.at, Facts: read.Facts}, read.day)
 }

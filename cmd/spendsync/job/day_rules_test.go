@@ -195,7 +195,7 @@ func newDayTest(t *testing.T, dir string, report *scriptedReport, edit ...func(*
 		t.Fatal(err)
 	}
 	s.plan.Today, s.plan.Read = schema.DateOf(worldNow), []plannedDay{{Day: d.day}}
-	d.dayReader = &dayReader{s: s, totals: &controlTotals{run: s}, bar: &d.bar,
+	d.dayReader = &dayReader{s: s, totals: &controlTotals{s: s}, bar: &d.bar,
 		inFlight: semaphore.NewWeighted(maxRowsInFlight)}
 	return d, func() { s.end(); client.Close() }
 }

@@ -49,19 +49,11 @@ type copiedDays struct {
 	withheld error    // why the report is withheld; nil: it is not
 }
 
-// dayReader reads the planned days.
-type dayReader struct {
-	s        *session
-	totals   *controlTotals
-	bar      Bar
-	inFlight *semaphore.Weighted // rows that days hold
-}
-
 // readDays reads the planned days, several at a time, oldest first. A day that fails keeps no
 // other one back, unless reading on is pointless.
 func (s *session) readDays(ctx context.Context) *copiedDays {
 	s.Log.Info("run started", "days", len(s.plan.Read), "requests", s.plan.Requests, "data_dir", s.DataDir)
-	r := &dayReader{s: s, totals: &controlTotals{run: s}, bar: s.progress("days", len(s.plan.Read)),
+	r := &dayReader{s: s, totals: &controlTotals{s: s}, bar: s.progress("days", len(s.plan.Read)),
 		inFlight: semaphore.NewWeighted(maxRowsInFlight)}
 	defer r.bar.Done()
 	c := &copiedDays{planned: s.plan.Read, totals: r.totals}
@@ -95,13 +87,6 @@ func (s *session) readDays(ctx context.Context) *copiedDays {
 func isFatal(err error) bool {
 	return errors.Is(err, extract.ErrAuth) || errors.Is(err, durable.ErrStorage) || errors.Is(err, exit.ErrUsage)
 }
-
-// shortestReach is how many days back every service is expected to answer: a refusal of a younger day, whatever its
-// text, is a failure.
-const shortestReach = schema.ReachDays - maxOutOfReach
-
-// maxOutOfReach is how many of the planned days may prove to be out of reach.
-const maxOutOfReach = 4
 
 // copyDay reads one day, proves it and stages it.
 func (r *dayReader) copyDay(ctx context.Context, d plannedDay) *copiedDay {
@@ -149,14 +134,6 @@ func (r *dayReader) copyDay(ctx context.Context, d plannedDay) *copiedDay {
 		c.read.day, c.read.rows = nil, nil // its workspace is another day's now
 	}
 	return c
-}
-
-// put stages a proven day.
-func (r *dayReader) put(ctx context.Context, day schema.Date, read *dayRead) (load.DayPut, error) {
-	if err := r.keepIDs(day, read); err != nil {
-		return load.DayPut{}, err
-	}
-	return r.s.staged.PutDay(ctx, load.DayRead{Day: day, ReadAt: read.at, Facts: read.Facts}, read.day)
 }
 
 // describe adds the outcome of the reads to the day's line in the ledger.

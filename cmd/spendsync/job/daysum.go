@@ -2,8 +2,11 @@ package job
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
+	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/history"
 	"spendsync/schema"
 	"spendsync/transform"
@@ -130,4 +133,80 @@ func (s *daySums) add(d *copiedDay, account, runID string, known []schema.Unknow
 			s.unknown = append(s.unknown, u)
 		}
 	}
+}
+
+// A run ends with exit 4 if something differs from what the service states or promises. Some services differ at every
+// run, and nobody can change that: after three runs such a difference becomes a standing note, which is shown and ends
+// no run any more. Anything missing or unproven has no note. See [manifest.Note].
+
+// foundMiscounted adds a day that is stored though the service states another number of its rows. A smaller one leaves
+// no doubt if the service's own sum is that of the rows: it counts something else.
+func (t *outcome) foundMiscounted(day schema.Date, read *dayRead) {
+	s, notes := differs, []string{"report.row-count." + sideOf(read.sums.Rows, read.RowsTotal.V)}
+	if read.Control == schema.ControlMatched && read.RowsTotal.V <= read.sums.Rows {
+		s, notes = remark, nil
+	}
+	such := fmt.Sprintf("%s: %s came, and it states %d", day, phrase.Count(int(read.sums.Rows), "row"),
+		read.RowsTotal.V)
+	t.onDay(s, "the service's own number of rows (total_rows) differs", such, "; the rows are stored as they came",
+		notes...)
+}
+
+// foundUnread adds the rows of a staged day that are stored without some of their measures. If the day was over and had
+// these measures before, they are lost: that has no note.
+func (t *outcome) foundUnread(d *copiedDay) {
+	read, forms := d.read, []string{}
+	for _, form := range read.UnreadForms {
+		if form == transform.Fractional {
+			t.onDay(differs, "conversions have a fraction in some rows", d.Day.String(), ": they are stored in "+
+				"conversions_fractional, conversions is unknown (NULL) there, and conversions_expected of spend has "+
+				"both",
+				"report.fraction.conversions")
+			continue
+		}
+		forms = append(forms, unreadNote+form)
+	}
+	if len(forms) > 0 {
+		such := fmt.Sprintf("%s: %s (%s)", d.Day, phrase.Count(int(read.Unread), "row"),
+			strings.ReplaceAll(strings.Join(forms, ", "), unreadNote, ""))
+		t.onDay(differs, "measures cannot be read", such, "; these are stored as unknown (NULL), the rest of each row "+
+			"as it came; see ops.refused_row", forms...)
+	}
+	if d.known != nil && d.known.WasOver(d.Day) && read.Unread > d.known.Unread {
+		t.onDay(differs, "known measures are unknown now", d.Day.String(), "")
+	}
+}
+
+// unreadNote is the prefix of the names of notes about measures that cannot be read.
+const unreadNote = "report.unread."
+
+// oddIDPath is where ops.unknown_field remembers that IDs of an odd form were reported.
+func oddIDPath(odd transform.OddID) string { return "data[]." + odd.Column + ": " + odd.Form }
+
+// typeOf returns the JSON type of an ID.
+func typeOf(value string) string {
+	if strings.HasPrefix(value, `"`) {
+		return "string"
+	}
+	return "number"
+}
+
+// foundOddIDs adds the forms of IDs that this run saw first.
+func (t *outcome) foundOddIDs(ids []transform.OddID) {
+	if len(ids) == 0 {
+		return
+	}
+	const shown = 3
+	var b strings.Builder
+	b.WriteString("IDs of a new form, stored without the blanks around them and reported once:")
+	for i, odd := range ids[:min(len(ids), shown)] {
+		if i > 0 {
+			b.WriteString(",")
+		}
+		fmt.Fprintf(&b, " %s %s (%s)", odd.Column, odd.Value, odd.Form)
+	}
+	if more := len(ids) - shown; more > 0 {
+		fmt.Fprintf(&b, ", and %d more", more)
+	}
+	t.found(differs, nil, "%s", b.String())
 }

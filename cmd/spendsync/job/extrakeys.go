@@ -11,20 +11,22 @@ import (
 	"spendsync/transform"
 )
 
-// extraKeys is where the JSON of a table's entities may hold what no column shows.
-type extraKeys[R any] struct {
-	stream string // in ops.unknown_field
-	raw    func(*R) schema.Null[string]
-	read   map[string]bool   // keys that values were read from, of all entities of the run
-	skip   func(row *R) bool // entities whose JSON is not that of a whole reply; nil: none
-	odd    func(row *R) bool // entities whose JSON has more unread fields than the columns; nil: none
+// settingsTable is how the rows of a table of settings are read.
+type settingsTable[R any] struct {
+	kind string                       // of its entities, in ops.entity_read and in ops.unknown_field
+	raw  func(*R) schema.Null[string] // the JSON; nil: the rows have none of their own
+	id   func(*R) string              // that the report has of an entity; nil: it has none
+	read map[string]*readEntity       // by that ID
+	skip func(row *R) bool            // entities whose JSON is not that of a whole reply; nil: none
+	odd  func(row *R) bool            // entities whose JSON has more unread fields than the columns; nil: none
+	// amend changes columns that make no version, in current rows, and reports whether it did; nil: no such columns.
+	amend func([]R) bool
 }
 
 // Limits for counting keys that no column shows.
 const (
-	maxExtra       = 200    // of a table
-	enoughCompared = 4      // before a key may count as one that flickers
-	oftenCompared  = 10_000 // from here on older comparisons weigh half
+	maxExtra       = 200 // of a table
+	enoughCompared = 4   // before a key may count as one that flickers
 )
 
 // flickering are the names of keys that describe when or for whom a reply was made, or that count ongoing events:
@@ -43,11 +45,13 @@ func flickers(path string, n manifest.KeyChanges) bool {
 	return slices.Contains(flickering, name) || n.Compared >= enoughCompared && 2*n.Changed > n.Compared
 }
 
-// compareExtra compares the fields beyond the columns in the entities' JSON with those of the current versions. It
-// returns how often each key changed, and the keys that were never seen before. It records the result of each entity
-// in seen. A key that is new to the whole table is not a change.
+// compareExtra compares the fields beyond the columns in the entities' JSON with those of the current versions. read
+// are the keys that values were read from, of all entities of the run. It returns how often each key changed, and the
+// keys that were never seen before. It records the result of each entity in seen. A key that is new to the whole table
+// is not a change.
 func compareExtra[R any, P history.Versioned[R]](
-	t schema.TableOf[R], b *extraKeys[R], stored []R, seen []history.Seen[R], counted map[string]manifest.KeyChanges,
+	t schema.TableOf[R], b settingsTable[R], read map[string]bool, stored []R, seen []history.Seen[R],
+	counted map[string]manifest.KeyChanges,
 ) (keys map[string]manifest.KeyChanges, found map[string]transform.ExtraKey) {
 	keyText := history.KeyTextOf(t)
 	was := currentOf[R, P](stored, keyText)
@@ -61,7 +65,7 @@ func compareExtra[R any, P history.Versioned[R]](
 		if slices.Contains(seen[i].Unread, "raw") || b.skip != nil && b.skip(row) {
 			continue
 		}
-		now := transform.ExtraKeysIn(b.raw(row).V, b.read)
+		now := transform.ExtraKeysIn(b.raw(row).V, read)
 		for path, v := range now {
 			if _, counts := counted[path]; !counts && len(counted) < maxExtra {
 				found[path] = v
@@ -69,7 +73,7 @@ func compareExtra[R any, P history.Versioned[R]](
 			}
 		}
 		if known := was[keyText(row)]; known != nil && b.raw(known).Valid {
-			changed[i] = countChanges(keys, counted, transform.ExtraKeysIn(b.raw(known).V, b.read), now)
+			changed[i] = countChanges(keys, counted, transform.ExtraKeysIn(b.raw(known).V, read), now)
 		}
 	}
 	for i := range seen {
@@ -122,16 +126,10 @@ func isTracked[R any](t schema.TableOf[R]) func(column string) bool {
 	return func(column string) bool { return slices.Contains(tracked, column) }
 }
 
-// boundedKeys are the counts with those of the keys that were just found, as many as there
-// is room for.
+// boundedKeys are the counts with those of the keys that were just found, as many as there is room for.
 func boundedKeys(
 	keys map[string]manifest.KeyChanges, found map[string]transform.ExtraKey,
 ) map[string]manifest.KeyChanges {
-	for path, n := range keys {
-		if n.Compared > oftenCompared {
-			keys[path] = manifest.KeyChanges{Compared: n.Compared / 2, Changed: n.Changed / 2}
-		}
-	}
 	for _, path := range slices.Sorted(maps.Keys(found)) {
 		if len(keys) >= maxExtra {
 			break

@@ -64,9 +64,6 @@ func (r *session) listCampaigns(ctx context.Context) *campaignList {
 	return l
 }
 
-// storedCampaigns are the account's campaigns in the store, by ID, and whether the advertiser API has described them.
-type storedCampaigns map[string]bool
-
 // readCampaigns returns the campaigns that are stored of an account in a folder: those of its settings or, while it
 // has none, those of its latest day with rows.
 func readCampaigns(dir, name string, account *manifest.Account) (storedCampaigns, error) {
@@ -228,37 +225,48 @@ func (r *session) confirmKey(ctx context.Context, key keyProof) error {
 	return nil
 }
 
-// KeyNotice is how long before its end a key is warned of, as the service does.
-const KeyNotice = 14 * 24 * time.Hour
+// clockWait is how long a run waits for the API's clock. Without an answer, the report's first answer decides.
+const clockWait = 5 * time.Second
 
-// keyExpires returns when the API key expires, if the service states it. It warns if that is soon: without the key
-// the settings stop, and the numbers would not show it.
-func (r *session) keyExpires() (expires schema.Null[schema.Instant]) {
-	at, warning, ok := r.API.KeyNotice()
-	if !ok {
-		return expires
+// askClock compares the clocks before anything is decided.
+func (r *session) askClock(ctx context.Context, me *keyAnswer) error {
+	if ctx.Err() != nil {
+		return nil
 	}
-	if !at.IsZero() {
-		expires = schema.Some(schema.InstantOf(at))
+	select {
+	case <-me.done: // whose key it is, is judged when the days are read
+	case <-time.After(clockWait):
+	case <-ctx.Done():
 	}
-	if warning != "" || (!at.IsZero() && at.Sub(r.Now()) < KeyNotice) {
-		r.Log.Warn("the API key expires soon; renew it on the dashboard's API access page, the key itself "+
-			"stays the same",
-			"expires_at", expires.V.String(), "service_says", warning)
-	}
-	return expires
+	err := r.checkClock(r.API)
+	r.start = r.clock.at(0)
+	return err
 }
 
-// warnOfTheService warns of ends that the service announces, and of credentials in its replies. These are removed
-// before anything is stored, but other readers of the replies see them.
-func (r *session) warnOfTheService() {
-	for _, e := range r.endings() {
-		r.Log.Warn("the service announces that a path ends; look for a newer version of spendsync", "path", e.Path,
-			"deprecated", e.Deprecated, "sunset", e.Sunset)
+// ReadKnown reads what the store in a folder has of an account, without a lock. stored is the account in its manifest.
+func ReadKnown(dir, account string, stored *manifest.Account) (*Known, error) {
+	campaigns, err := readCampaigns(dir, account, stored)
+	return &Known{stored, campaigns}, err
+}
+
+// storedCampaigns returns the campaigns that are stored of the account.
+func (s *session) storedCampaigns() (storedCampaigns, error) {
+	if s.trial != nil && s.trial.Account != nil {
+		return s.trial.stored, nil
 	}
-	if n := r.Report.Stats().Repeated + r.API.Stats().Repeated; n > 0 {
-		r.Log.Warn("the service repeats the credentials in its replies; nothing of them is stored, but its logs may "+
-			"hold them, too: report it to the service, and then renew the password and the key",
-			"replies", n)
+	return readCampaigns(s.DataDir, s.Account, s.store.Account())
+}
+
+// witnesses are campaigns that are proven to be the account's. Campaign IDs are the service's
+// own, and one reply is of one account: if one of its campaigns is a witness, all of them are.
+type witnesses map[string]bool
+
+func (w witnesses) hasNone(campaigns []string) bool {
+	return !slices.ContainsFunc(campaigns, func(id string) bool { return w[id] })
+}
+
+func (w witnesses) add(campaigns []string) {
+	for _, id := range campaigns {
+		w[id] = true
 	}
 }

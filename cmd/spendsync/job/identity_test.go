@@ -328,7 +328,6 @@ func TestIdentity_WithheldDaysLeaveTheReach(t *testing.T) {
 // TestIdentity_SwitchedWithinARun: the report, the key or both become another account's in the
 // middle of a run. What is the account's is published, and the next run is well.
 func TestIdentity_SwitchedWithinARun(t *testing.T) {
-	schematest.Long(t) // identity_rules_test.go has the rule, cmd/spendsync two accounts in one store
 	const firstDay, someDays, afterMe = 3, 35, 2
 	for name, c := range map[string]struct {
 		stored    bool

@@ -1,10 +1,15 @@
 package job
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/spendsync/payouts"
 	"spendsync/extract"
 	"spendsync/extract/service"
 	"spendsync/load"
@@ -43,7 +48,7 @@ type Job struct {
 	Log      *slog.Logger
 	Progress func(what string, n int) Bar // nil disables progress
 
-	trial *Trial // limits the run to a part, and receives the result; nil: the run reads everything
+	trial *Known // limits the run to a part, beside what syncs have stored; nil: the run reads everything
 }
 
 // Bar shows how far one phase is. Its methods may be called from several goroutines.
@@ -65,109 +70,140 @@ type Result struct {
 	Cause          error // the failure that decided the exit code; nil if none did
 }
 
-// Sync reads and publishes the planned days and the settings. The error means that the run did not start; every other
-// outcome is in the result.
-func (j Job) Sync(ctx context.Context) (*Result, error) {
-	return j.readAndPublish(ctx, "sync", true, func(known *manifest.Account, now time.Time) (Plan, error) {
-		return PlanDays(j.Account, now, known, j.Plan), nil
+// defaultSettingsBudget is how long a run may read settings.
+const defaultSettingsBudget = 20 * time.Minute
+
+// session is what the phases of a run share.
+type session struct {
+	Job
+	command string
+	start   time.Time
+	store   *load.Store
+	staged  *load.Staged
+	plan    Plan
+	// triesAll: the run requests the complete report again, although the service rejected a part of it before.
+	triesAll bool
+	clock    *clock         // Now of the job
+	asking   sync.WaitGroup // for the reads that run at the same time as the days, and end with the run
+}
+
+// progress starts to show a phase.
+func (r *session) progress(what string, n int) Bar {
+	if r.Progress == nil {
+		return noBar{}
+	}
+	return r.Progress(what, n)
+}
+
+// noBar shows nothing.
+type noBar struct{}
+
+func (noBar) Step() {}
+
+func (noBar) Rows(int) {}
+
+func (noBar) Done() {}
+
+// outlasting returns a context that ends a grace period after ctx. A signal stops all reads at once. During the grace
+// period, completed reads may still be proven to belong to the account, and be published. After it, publication is
+// cancelled: its files are in the staging area, where no reader sees them. A commit that has started is never
+// cancelled.
+func outlasting(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-time.After(grace):
+			cancel()
+		case <-longer.Done():
+		}
 	})
+	return longer, func() { stop(); cancel() }
 }
 
-// Backfill reads the days of a range again, even if they are stored, and publishes them. The settings stay unchanged.
-func (j Job) Backfill(ctx context.Context, from, to schema.Date) (*Result, error) {
-	plan := func(known *manifest.Account, now time.Time) (Plan, error) {
-		return planRange(j.Account, now, known, from, to, j.Plan)
-	}
-	// Refuse an impossible range before anything is opened or asked for.
-	if _, err := plan(&manifest.Account{}, j.Now()); err != nil {
-		return nil, err
-	}
-	return j.readAndPublish(ctx, "backfill", false, plan)
-}
-
-// makePlan makes a plan from an account's coverage at an instant.
-type makePlan func(known *manifest.Account, now time.Time) (Plan, error)
-
-// readAndPublish is the story of a run: each phase returns what the next one takes.
-func (j Job) readAndPublish(
-	ctx context.Context, command string, withSettings bool, plan makePlan,
-) (*Result, error) {
-	s, err := j.begin(ctx, command)
+// begin opens the store and a staging area.
+func (j Job) begin(ctx context.Context, command string) (*session, error) {
+	c := newClock(j.Now)
+	j.Now, j.Store.Now = c.Now, c.Now
+	store, err := load.Open(ctx, j.DataDir, j.Account, j.Store)
 	if err != nil {
 		return nil, err
 	}
-	defer s.end()
-	ctx, cancel := context.WithCancel(ctx)
-	defer func() { cancel(); s.asking.Wait() }() // no goroutine of the run outlives it
-	publishing, release := outlasting(ctx, j.StopGrace)
-	defer release()
-	proving, endProof := outlasting(ctx, j.StopGrace/2) // the rest of the grace is the publication's
-	defer endProof()
-	r := &run{s: s}
-
-	me := s.askIdentity(proving)
-	if err := s.askClock(ctx, me); err != nil { // before anything is decided
-		return r.failed(err), nil
+	if m := store.Manifest(); m != nil {
+		c.floor = m.PublishedAt.Time().Add(time.Microsecond)
 	}
-	if s.plan, err = plan(s.store.Account(), s.Now()); err != nil {
-		return nil, err
+	r := &session{Job: j, command: command, clock: c, start: j.Now(), store: store}
+	r.SettingsBudget = cmp.Or(j.SettingsBudget, defaultSettingsBudget)
+	if r.staged, err = store.Begin(j.RunID); err != nil {
+		return nil, errors.Join(err, store.Close())
 	}
-	s.doubtURLs()
-	s.askForLess()
-	list := s.listCampaigns(proving)
-	key := s.beginKey(me, list)
-	settings := waitForSettings(noSettings)
-	if withSettings {
-		settings = s.beginSettings(ctx, key)
-	}
-	days := s.readDays(ctx)
-	if j.trial != nil {
-		j.trial.run, j.trial.key, j.trial.days = r, key, days
-	}
-	r.sumUp(days)
-	if err := r.refuse(); err != nil {
-		return r.failed(err), nil
-	}
-	if days.stopped && r.tally.nothing() {
-		endProof() // nothing waits for it
-	}
-	proof, err := (&prover{s, key(), days}).prove(proving)
-	r.sumUp(days)
-	if err != nil {
-		return r.failed(err), nil
-	}
-	read := settings(len(proof.witnesses))
-	if err = r.withdrawEmpty(days, read.value()); err == nil {
-		r.sumUp(days)
-		err = r.takeKept(publishing, proof)
-	}
-	if err != nil {
-		return r.failed(err), nil
-	}
-	row, err := r.publish(ctx, publishing, read, proof)
-	if err != nil {
-		return r.failed(err), nil
-	}
-	return r.result(r.takeOwn(ctx, publishing, proof.witnesses, row)), nil
+	return r, nil
 }
 
-// refuse ends a run before anything is published: its clock is wrong, or its storage has
-// failed.
-func (r *run) refuse() error {
-	if err := r.s.checkClock(r.s.Report); err != nil {
-		return err
+// end removes the staging area and releases the account's lock.
+func (r *session) end() {
+	if err := errors.Join(r.staged.Discard(), r.store.Close()); err != nil {
+		r.Log.Warn("the run could not clean up after itself; the next one will", "error", err)
 	}
-	r.s.warnOfClock()
-	return r.storageFailed()
 }
 
-// sumUp adds up the days for what the run reports.
-func (r *run) sumUp(days *copiedDays) {
-	r.daySums = days.sum(r.s.Account, r.s.RunID, r.s.known().Unknown)
-	r.sumUpAsked()
-	r.reach = reachAfter(r.s.known().Reach, days.days)
-	isKnown := len(r.s.known().Days) > 0
-	for i := range r.tally.findings {
-		r.tally.findings[i].err = OfWrongURL(r.tally.findings[i].err, r.s.Report, isKnown)
+// Known is the stored state of an account, with which a run compares its reads.
+type Known struct {
+	*manifest.Account
+	stored storedCampaigns
+}
+
+// known returns the stored state of the account: from the store or, in a trial, from the store of the syncs.
+func (s *session) known() *manifest.Account {
+	if s.trial != nil && s.trial.Account != nil {
+		return s.trial.Account
+	}
+	return s.store.Account()
+}
+
+// storedCampaigns are the account's campaigns in the store, by ID, and whether the advertiser API has described them.
+type storedCampaigns map[string]bool
+
+// ReadOwn reads the operator's own files. campaigns are those of the account.
+type ReadOwn func(ctx context.Context, campaigns map[string]bool) (*payouts.Own, error)
+
+// endOf is what the line of every run in the ledger has.
+func endOf(j Job, command string, start time.Time, code int, text string) schema.Run {
+	return schema.Run{
+		AccountID: j.Account, Command: command, RunID: j.RunID, Version: j.Version,
+		StartedAt: schema.InstantOf(start), FinishedAt: schema.InstantOf(j.Now()),
+		ExitCode: int64(code), Outcome: exit.About(code).Means, Message: schema.Some(text),
+	}
+}
+
+// checkClock compares the run's clock with that of one interface, as soon as it has answered, and ends a run whose
+// clock is so wrong that it would treat an unfinished day as complete or a readable day as lost.
+func (r *session) checkClock(service *extract.Client) error {
+	theirs, ok := service.ServiceTime()
+	if !ok {
+		return nil
+	}
+	ahead := r.clock.compare(theirs).Round(time.Second)
+	where := "ahead of"
+	if ahead < 0 {
+		where = "behind"
+	}
+	ours := r.clock.machine()
+	if ahead.Abs() > MaxClockOff {
+		err := exit.Usagef("this machine's clock is %v %s the service's, %s against %s: days would count as %s",
+			ahead.Abs(), where, ours.UTC().Format(time.RFC3339), theirs.UTC().Format(time.RFC3339),
+			map[bool]string{true: "over that are not", false: "lost that can be read"}[ahead > 0])
+		return exit.Advise(err, "set this machine's clock, for example by NTP, then run it again")
+	}
+	return nil
+}
+
+// warnOfClock warns once of clocks that differ.
+func (r *session) warnOfClock() {
+	r.clock.mu.Lock()
+	ahead := r.clock.ahead.Round(time.Second)
+	r.clock.mu.Unlock()
+	if ahead.Abs() > clockWarning {
+		r.Log.Warn("this machine's clock and the service's differ; the run follows the service's",
+			slog.String("ahead", ahead.String()))
 	}
 }

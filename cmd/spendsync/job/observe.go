@@ -3,8 +3,10 @@ package job
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"spendsync/load"
 	"spendsync/load/history"
@@ -38,38 +40,25 @@ func (r *settingsStage) stage(s *settings, staged *load.Staged) error {
 	if err = r.livesByReport(s); err != nil {
 		return err
 	}
-	describe := func(rows []schema.Creative) bool { return describeStubs(rows, s.reported) }
 	err = errors.Join(
-		advance(r, s, staged, schema.CampaignHistory, s.observeCampaigns(r.Account), tableChecks[schema.Campaign]{
+		advance(r, s, staged, schema.CampaignHistory, s.observeCampaigns(r.Account), settingsTable[schema.Campaign]{
+			kind: "campaign", read: s.campaigns, id: func(c *schema.Campaign) string { return c.CampaignID },
 			amend: func(rows []schema.Campaign) bool { return r.parentsEnded(s, rows) },
-			extra: &extraKeys[schema.Campaign]{
-				stream: "campaign", raw: func(c *schema.Campaign) schema.Null[string] { return c.Raw },
-				skip: func(c *schema.Campaign) bool { return !isSingle(s.campaigns, c.CampaignID) },
-			},
-			id: func(c *schema.Campaign) string { return c.CampaignID },
-			unset: &unset[schema.Campaign]{
-				entity: "campaign", read: s.campaigns, id: func(c *schema.Campaign) string { return c.CampaignID },
-			},
+			raw:   func(c *schema.Campaign) schema.Null[string] { return c.Raw },
+			skip:  func(c *schema.Campaign) bool { return !isSingle(s.campaigns, c.CampaignID) },
 		}),
-		advance(r, s, staged, schema.DeliveryHistory, s.observeDelivery(), tableChecks[schema.Delivery]{}),
-		advance(r, s, staged, schema.CreativeHistory, r.observeCreatives(s), tableChecks[schema.Creative]{
-			amend: describe,
-			extra: &extraKeys[schema.Creative]{
-				stream: "creative", raw: func(c *schema.Creative) schema.Null[string] { return c.Raw },
-				// A single read may contain more than the list; that is not a change.
-				skip: func(c *schema.Creative) bool { return isSingle(s.creatives, c.CreativeID) },
-			},
-			id: func(c *schema.Creative) string { return c.CreativeID },
-			unset: &unset[schema.Creative]{
-				entity: "creative", read: s.creatives, id: func(c *schema.Creative) string { return c.CreativeID },
-			},
+		advance(r, s, staged, schema.DeliveryHistory, s.observeDelivery(), settingsTable[schema.Delivery]{}),
+		advance(r, s, staged, schema.CreativeHistory, r.observeCreatives(s), settingsTable[schema.Creative]{
+			kind: "creative", read: s.creatives, id: func(c *schema.Creative) string { return c.CreativeID },
+			amend: func(rows []schema.Creative) bool { return describeStubs(rows, s.reported) },
+			raw:   func(c *schema.Creative) schema.Null[string] { return c.Raw },
+			// A single read may contain more than the list; that is not a change.
+			skip: func(c *schema.Creative) bool { return isSingle(s.creatives, c.CreativeID) },
 		}),
 		r.advanceRules(s, staged),
-		advance(r, s, staged, schema.SourceModeHistory, s.observeModes(), tableChecks[schema.SourceMode]{
-			extra: &extraKeys[schema.SourceMode]{
-				stream: "source settings", raw: func(m *schema.SourceMode) schema.Null[string] { return m.Raw },
-				odd: func(m *schema.SourceMode) bool { return s.campaigns[m.CampaignID].sources.isOdd },
-			},
+		advance(r, s, staged, schema.SourceModeHistory, s.observeModes(), settingsTable[schema.SourceMode]{
+			kind: "source settings", raw: func(m *schema.SourceMode) schema.Null[string] { return m.Raw },
+			odd: func(m *schema.SourceMode) bool { return s.campaigns[m.CampaignID].sources.isOdd },
 		}),
 	)
 	if err == nil && s.money != nil {
@@ -244,21 +233,6 @@ func (r *settingsStage) advanceRules(s *settings, staged *load.Staged) error {
 	return err
 }
 
-// sourceRule is a rule of a campaign, in a fifth of the memory that its row takes.
-type sourceRule struct {
-	source, rule string
-	bid          schema.Null[schema.Money]
-}
-
-// rulesIn returns the rules of one read.
-func rulesIn(read transform.SourceRead) []sourceRule {
-	rules := make([]sourceRule, len(read.Rules))
-	for i, r := range read.Rules {
-		rules[i] = sourceRule{source: r.SourceID, rule: r.Rule, bid: r.Bid}
-	}
-	return rules
-}
-
 // rowsOfRules returns the observed rules of a campaign, in the order of their history.
 func (s *settings) rowsOfRules(account, campaign string) []history.Seen[schema.SourceRule] {
 	rules := s.campaigns[campaign].sources.rules
@@ -280,22 +254,11 @@ func (s *settings) observeModes() history.Observation[schema.SourceMode] {
 	}
 }
 
-// tableChecks has the checks for columns that make no version.
-type tableChecks[R any] struct {
-	// amend changes columns that make no version, in current rows, and reports whether it did; nil: no such columns.
-	amend func([]R) bool
-	extra *extraKeys[R] // nil: the rows have no JSON of their own
-	// id is the ID that the report has of an entity; nil: it has none.
-	id func(*R) string
-	// unset is how replies leave fields out; nil: not needed.
-	unset *unset[R]
-}
-
 // advance adds an observation to one table's history, as the table declares it, and stages
 // the result.
 func advance[R any, P history.Versioned[R]](
 	r *settingsStage, s *settings, staged *load.Staged, t schema.TableOf[R], o history.Observation[R],
-	by tableChecks[R],
+	by settingsTable[R],
 ) error {
 	h, err := load.StoredHistory[R, P](r.store, t)
 	if err != nil {
@@ -304,14 +267,15 @@ func advance[R any, P history.Versioned[R]](
 	if by.id != nil {
 		o.Seen = append(o.Seen, returned[R, P](r, t, s, by.id, h.Rows, o.Seen)...)
 	}
-	if b := by.extra; b != nil {
-		b.read, o.Seen = s.readKeys[b.stream], slices.Clone(o.Seen)
-		keys, found := compareExtra[R, P](t, b, h.Rows, o.Seen, r.store.Account().ExtraKeys[t.Name])
-		if by.unset != nil {
-			judgeUnset[R, P](r, s, t, by.unset, h.Rows, o.Seen)
+	if by.raw != nil {
+		o.Seen = slices.Clone(o.Seen)
+		counted := r.store.Account().ExtraKeys[t.Name]
+		keys, found := compareExtra[R, P](t, by, s.readKeys[by.kind], h.Rows, o.Seen, counted)
+		if by.id != nil {
+			judgeUnset[R, P](r.session, s, t, by, h.Rows, o.Seen)
 		}
 		staged.Settings.ExtraKeys[t.Name] = keys
-		s.undescribed = append(s.undescribed, r.undescribed(b.stream, s.at, found)...)
+		s.undescribed = append(s.undescribed, r.undescribed(by.kind, s.at, found)...)
 	}
 	o.Since, o.At, o.RunID = s.since, s.at, r.RunID
 	o.Patience, o.Refreshed = t.Patience, t.ColumnsThatAre(schema.Refreshed)
@@ -416,4 +380,68 @@ func (s *settings) settledCampaigns(known *manifest.Account, version string) (id
 		}
 	}
 	return ids, unclear
+}
+
+// livesByReport revokes the end of entities that spend today, on a later day than the one they were last seen on.
+func (r *settingsStage) livesByReport(s *settings) error {
+	if !s.lacksSome() {
+		return nil
+	}
+	if r.spent == nil {
+		for rows, err := range r.store.StoredDay(r.plan.Today) {
+			if err != nil {
+				return err
+			}
+			for i := range rows {
+				if rows[i].Spend > 0 {
+					r.spent = append(r.spent, strings.Clone(rows[i].CampaignID), strings.Clone(rows[i].CreativeID))
+				}
+			}
+		}
+	}
+	var alive []string
+	for id, e := range s.entities() {
+		if e.notThere.Valid && slices.Contains(r.spent, id) && schema.DateOf(e.notThere.V.Time()) < r.plan.Today {
+			e.notThere.Valid = false
+			alive = append(alive, id)
+		}
+	}
+	s.saysSpent(alive)
+	return nil
+}
+
+// saysSpent notes what the listing lacks and the service answers 404 for, while the report
+// shows spend of it.
+func (s *settings) saysSpent(alive []string) {
+	if len(alive) == 0 {
+		return
+	}
+	s.findings = append(s.findings, finding{what: "settings", err: fmt.Errorf(
+		"the service answers 404 for %s, and its report shows later spend; its history stays open",
+		someOf("campaign or creative", alive))})
+}
+
+// returned returns the ended entities of a table that spend today, on a day after their end: they are back, although
+// nothing of them can be read.
+func returned[R any, P history.Versioned[R]](
+	r *settingsStage, t schema.TableOf[R], s *settings, id func(*R) string, rows []R, seen []history.Seen[R],
+) (back []history.Seen[R]) {
+	spends, read := map[string]bool{}, map[string]bool{}
+	for _, id := range r.spent {
+		spends[id] = true
+	}
+	for i := range seen {
+		read[id(&seen[i].Row)] = true
+	}
+	var alive []string
+	for i := range rows {
+		f := P(&rows[i]).FramePtr()
+		if f.IsCurrent && f.IsDeleted && !read[id(&rows[i])] && spends[id(&rows[i])] &&
+			schema.DateOf(f.ValidFrom.Time()) < r.plan.Today {
+			back = append(back, history.Seen[R]{Row: rows[i], Unread: t.FieldNames()})
+			alive = append(alive, id(&rows[i]))
+		}
+	}
+	s.saysSpent(alive)
+	return back
 }

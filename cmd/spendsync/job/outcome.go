@@ -289,3 +289,30 @@ func (f finding) String() string {
 	}
 	return f.what + ": " + text
 }
+
+// noteSentence names the standing notes that the run has seen again.
+func (t *outcome) noteSentence() string {
+	if len(t.standing) == 0 {
+		return ""
+	}
+	return "; " + someOf("standing note", t.standing) + ", see 'spendsync status'"
+}
+
+// noteName makes a part of a note's name.
+func noteName(parts ...string) string {
+	return strings.ReplaceAll(strings.Join(parts, "."), " ", "-")
+}
+
+// someOf names the first of some IDs, and how many different ones there are.
+func someOf(what string, ids []string) string {
+	const shown = 3
+	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
+	if len(ids) == 0 {
+		return phrase.Count(0, what)
+	}
+	text := strings.Join(ids[:min(len(ids), shown)], ", ")
+	if more := len(ids) - shown; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("%s (%s)", phrase.Count(len(ids), what), text)
+}

@@ -10,8 +10,8 @@ import (
 	"spendsync/schema"
 )
 
-// pages are the reads of a day.
-type pages interface {
+// dayPages are the reads of a day.
+type dayPages interface {
 	// reads returns how many there are at most.
 	reads(read *dayRead) int64
 	// begin begins the n-th read, and yields its pages.

@@ -21,42 +21,8 @@ import (
 	"spendsync/schema"
 )
 
-// ReadOwn reads the operator's own files. campaigns are those of the account.
-type ReadOwn func(ctx context.Context, campaigns map[string]bool) (*payouts.Own, error)
-
-// ownFiles is what findings about the operator's own files are about.
-const ownFiles = "payouts"
-
 // ownBudget is how long a run may read the operator's own files.
 const ownBudget = 5 * time.Minute
-
-// assumeOwn makes what the last reading of the operator's own files found a finding of this run: few files are mended
-// within the hour. So a file that stays wrong is reported by the generation of the days, and needs none of its own.
-func (r *run) assumeOwn() {
-	if r.s.Own == nil {
-		return
-	}
-	r.own = r.s.known().Own
-	for _, f := range r.own.Found {
-		r.addOwn(f)
-	}
-}
-
-// addOwn adds a finding about the operator's own files.
-func (r *run) addOwn(f manifest.OwnFinding) {
-	s, notes, do := failed, []string(nil), "correct the file that is named; the days of the report and the stored "+
-		"numbers are safe, and the next sync reads the file again"
-	switch {
-	case f.ByHand:
-		s, notes, do = staleValue, []string{f.Note}, "look whether the export is complete: all rows, and not cut; "+
-			"then do nothing, or accept what it has by the command that is named"
-	case f.Note != "":
-		s, notes, do = differs, []string{f.Note}, fmt.Sprintf("look at the columns that are read; if they are right, "+
-			"'spendsync repair accept %s'", f.Note)
-	}
-	r.tally.findings = append(r.tally.findings, finding{what: ownFiles, severity: s, notes: notes,
-		evidence: f.Evidence, err: exit.Advise(errors.New(f.Message), "%s", do)})
-}
 
 // takeOwn reads the operator's own files after the run has published the days and the settings. It publishes a second
 // generation if the numbers differ from the stored ones, or the findings from those of the last reading. A file that is

@@ -139,3 +139,10 @@ func lacksWhatIsGiven(k *manifest.Day, ask *manifest.Ask) bool {
 
 // ReachFrom is the first day that the report can be asked for at an instant.
 func ReachFrom(now time.Time) schema.Date { return schema.DateOf(now) - schema.ReachDays }
+
+// shortestReach is how many days back every service is expected to answer: a refusal of a younger day, whatever its
+// text, is a failure.
+const shortestReach = schema.ReachDays - maxOutOfReach
+
+// maxOutOfReach is how many of the planned days may prove to be out of reach.
+const maxOutOfReach = 4

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"spendsync/cmd/internal/exit"
@@ -11,6 +12,7 @@ import (
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
 	"spendsync/schema"
+	"spendsync/transform"
 )
 
 // storageFailed returns the first storage failure of the days, or nil.
@@ -184,4 +186,44 @@ func (r *run) weighNotes() {
 			r.tally.standing = append(r.tally.standing, n.Name)
 		}
 	}
+}
+
+// logOddIDs reports the first ID of each form that the description does not give. The
+// manifest remembers the forms among the unknown fields, so each is reported by one run.
+func (r *run) logOddIDs(ids []transform.OddID) {
+	for _, odd := range ids {
+		r.s.Log.Warn("the report has an ID of a form that the description does not give; it is stored as it is",
+			"column", odd.Column, "value", odd.Value, "form", odd.Form)
+	}
+}
+
+// ownFiles is what findings about the operator's own files are about.
+const ownFiles = "payouts"
+
+// assumeOwn makes what the last reading of the operator's own files found a finding of this run: few files are mended
+// within the hour. So a file that stays wrong is reported by the generation of the days, and needs none of its own.
+func (r *run) assumeOwn() {
+	if r.s.Own == nil {
+		return
+	}
+	r.own = r.s.known().Own
+	for _, f := range r.own.Found {
+		r.addOwn(f)
+	}
+}
+
+// addOwn adds a finding about the operator's own files.
+func (r *run) addOwn(f manifest.OwnFinding) {
+	s, notes, do := failed, []string(nil), "correct the file that is named; the days of the report and the stored "+
+		"numbers are safe, and the next sync reads the file again"
+	switch {
+	case f.ByHand:
+		s, notes, do = staleValue, []string{f.Note}, "look whether the export is complete: all rows, and not cut; "+
+			"then do nothing, or accept what it has by the command that is named"
+	case f.Note != "":
+		s, notes, do = differs, []string{f.Note}, fmt.Sprintf("look at the columns that are read; if they are right, "+
+			"'spendsync repair accept %s'", f.Note)
+	}
+	r.tally.findings = append(r.tally.findings, finding{what: ownFiles, severity: s, notes: notes,
+		evidence: f.Evidence, err: exit.Advise(errors.New(f.Message), "%s", do)})
 }

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/load/durable"
@@ -47,36 +45,6 @@ func (r *dayReader) quarantine(ctx context.Context, day schema.Date, began schem
 		return false
 	}
 	return kept && (len(reply) > 0 || !q.IsNothing())
-}
-
-// tidyQuarantine removes the days that are published now, and those that are too old or too large in total. It returns
-// how many days are in quarantine.
-func (r *run) tidyQuarantine(published bool) (left int) {
-	var errs []error
-	if published {
-		for _, day := range r.stored {
-			errs = append(errs, r.s.store.Quarantine().Remove(day))
-		}
-	}
-	left, err := r.s.store.Quarantine().Prune(r.s.Now())
-	if err = errors.Join(append(errs, err)...); err != nil {
-		r.s.Log.Warn("the quarantine could not be tidied; the next run tries again", "error", err)
-	}
-	return left
-}
-
-// quarantineSentence names the folder of the replies of unproven days, and the way out; it is empty if there are none.
-func (r *run) quarantineSentence() string {
-	text := ""
-	if r.withheld > 0 {
-		text = fmt.Sprintf("; the replies of %s are kept in %s until their account is proven",
-			phrase.Count(r.withheld, "day"), quarantine.FolderOf(r.s.Account))
-	}
-	if r.quarantined == 0 {
-		return text
-	}
-	return text + fmt.Sprintf("; the replies are kept in %s: report the message with one of them to the maintainers "+
-		"of spendsync; after an update 'spendsync repair replay' reads them again", quarantine.FolderOf(r.s.Account))
 }
 
 // kept reads the replies in quarantine again.
@@ -166,29 +134,4 @@ func (k kept) stage(ctx context.Context, q quarantine.Day) (t takenDay, err erro
 // isStoredLater reports whether the stored day was read after its replies in quarantine.
 func isStoredLater(known *manifest.Day, q quarantine.Day) bool {
 	return known != nil && !known.LastReadAt.Time().Before(q.ReadAt.Time())
-}
-
-// replayQuarantine stages the days of a range that the replies in quarantine prove by now.
-func (m *offlineRun) replayQuarantine(ctx context.Context, first, last schema.Date) error {
-	days, err := m.store.Quarantine().Days()
-	if err != nil {
-		return err
-	}
-	days = slices.DeleteFunc(days, func(q quarantine.Day) bool { return q.Date < first || q.Date > last })
-	if len(days) == 0 {
-		return nil
-	}
-	stored, err := readCampaigns(m.DataDir, m.Account, m.store.Account())
-	if err != nil {
-		return err
-	}
-	ours := witnesses{}
-	ours.add(slices.Collect(maps.Keys(stored)))
-	taken, left, err := kept{m.Job, m.store, m.staged, ours}.take(ctx, days)
-	for _, t := range taken {
-		m.released = append(m.released, t.Date)
-	}
-	m.changed += len(taken)
-	m.unproven += len(left)
-	return err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/load/manifest"
+	"spendsync/load/quarantine"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -247,4 +249,83 @@ func rowsOf(c transform.SpendContext, pages iter.Seq2[[]byte, error]) (*dayRead,
 		read.add(page, c, intern)
 	}
 	return read, nil
+}
+
+// replayQuarantine stages the days of a range that the replies in quarantine prove by now.
+func (m *offlineRun) replayQuarantine(ctx context.Context, first, last schema.Date) error {
+	days, err := m.store.Quarantine().Days()
+	if err != nil {
+		return err
+	}
+	days = slices.DeleteFunc(days, func(q quarantine.Day) bool { return q.Date < first || q.Date > last })
+	if len(days) == 0 {
+		return nil
+	}
+	stored, err := readCampaigns(m.DataDir, m.Account, m.store.Account())
+	if err != nil {
+		return err
+	}
+	ours := witnesses{}
+	ours.add(slices.Collect(maps.Keys(stored)))
+	taken, left, err := kept{m.Job, m.store, m.staged, ours}.take(ctx, days)
+	for _, t := range taken {
+		m.released = append(m.released, t.Date)
+	}
+	m.changed += len(taken)
+	m.unproven += len(left)
+	return err
+}
+
+// replaySettings fills columns of the settings that no earlier version could read from the JSON that each version
+// keeps. A value that is known stays.
+func (m *offlineRun) replaySettings() error {
+	c := transform.SettingsContext{Account: m.Account, RunID: m.RunID, Service: m.Service}
+	return errors.Join(
+		fillSettings(m, schema.CampaignHistory, func(v *schema.Campaign) (schema.Campaign, transform.Decoded, error) {
+			// Nobody knows whether it is the JSON of the single read, which leaves out nothing.
+			return transform.Campaign(m.reread(extract.KindCampaign, v.CampaignID, v.Raw), extract.Entity{}, c)
+		}),
+		fillSettings(m, schema.CreativeHistory, func(v *schema.Creative) (schema.Creative, transform.Decoded, error) {
+			return transform.Creative(m.reread(extract.KindCreative, v.CreativeID, v.Raw), v.CampaignID.V, c)
+		}, imageURLs...),
+		fillSettings(m, schema.SourceModeHistory, func(v *schema.SourceMode) (schema.SourceMode, transform.Decoded,
+			error) {
+			read, err := transform.Sources(m.reread(extract.KindSources, v.CampaignID, v.Raw), v.CampaignID, c)
+			read.Unread = slices.DeleteFunc(read.Unread, func(column string) bool { return column != "source_mode" })
+			return read.Mode, read.Decoded, err
+		}, "bids_last_read_at"))
+}
+
+// reread returns the entity in the JSON of a version; the zero Entity if it is not understood.
+func (m *offlineRun) reread(kind, id string, raw schema.Null[string]) extract.Entity {
+	e, _ := extract.ParseEntity(m.Service, kind, id, []byte(raw.V))
+	return e
+}
+
+// fillSettings fills the versions of a table, but for some columns, which the JSON does not have. A key that is missing
+// or damaged says nothing: the run that read it has decided whether it was unset.
+func fillSettings[R any, P history.Versioned[R]](m *offlineRun, t schema.TableOf[R],
+	read func(*R) (R, transform.Decoded, error), but ...string) error {
+	h, err := load.StoredHistory[R, P](m.store, t)
+	if err != nil {
+		return err
+	}
+	raw := t.ColumnsNamed("raw")[0]
+	next, filled, err := history.Fill[R, P](t, h, m.RunID, func(v *R) (s history.Seen[R], ok bool) {
+		if t.ColumnEqual(v, new(R), raw) {
+			return s, false
+		}
+		row, decoded, err := read(v)
+		unread := slices.Concat(decoded.Unread, decoded.Missing, decoded.Blank, but)
+		for _, text := range decoded.Texts {
+			unread = append(unread, text.Column)
+		}
+		slices.Sort(unread)
+		return history.Seen[R]{Row: row, Unread: slices.Compact(unread)}, err == nil
+	})
+	if err != nil || filled == 0 {
+		return err
+	}
+	m.filled += filled
+	return load.PutHistory[R, P](m.staged, t, next)
 }

@@ -7,25 +7,14 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
+	"spendsync/load/quarantine"
 	"spendsync/schema"
+	"spendsync/transform"
 )
-
-// campaignsOf returns the campaigns of rows in key order. A row without a campaign is not evidence of an account.
-func campaignsOf(rows *schema.SpendRows) (ids []string) {
-	last := ""
-	for _, row := range rows.All() {
-		if row.CampaignID != last {
-			last = row.CampaignID
-			ids = append(ids, strings.Clone(last))
-		}
-	}
-	return ids
-}
 
 // prover proves whose numbers a run has read.
 type prover struct {
@@ -34,22 +23,18 @@ type prover struct {
 	days *copiedDays
 }
 
-// reply is the campaigns of one reply: of a day's, or of the key's list of campaigns.
-type reply struct {
+// namedReply is the campaigns of one reply: of a day's, or of the key's list of campaigns.
+type namedReply struct {
 	day       *copiedDay // nil: the list
 	campaigns []string
 }
 
-// witnesses are campaigns that are proven to be the account's. Campaign IDs are the service's
-// own, and one reply is of one account: if one of its campaigns is a witness, all of them are.
-type witnesses map[string]bool
-
 // accept adds the campaigns of every reply that has a witness, and returns the other replies.
-func (w witnesses) accept(replies []reply) (left []reply) {
+func (w witnesses) accept(replies []namedReply) (left []namedReply) {
 	left = slices.Clone(replies)
 	for before := -1; before != len(left); {
 		before = len(left)
-		left = slices.DeleteFunc(left, func(r reply) bool {
+		left = slices.DeleteFunc(left, func(r namedReply) bool {
 			if w.hasNone(r.campaigns) {
 				return false
 			}
@@ -58,16 +43,6 @@ func (w witnesses) accept(replies []reply) (left []reply) {
 		})
 	}
 	return left
-}
-
-func (w witnesses) hasNone(campaigns []string) bool {
-	return !slices.ContainsFunc(campaigns, func(id string) bool { return w[id] })
-}
-
-func (w witnesses) add(campaigns []string) {
-	for _, id := range campaigns {
-		w[id] = true
-	}
 }
 
 // reportProof is whose the report and the key's list of campaigns are that a run has read.
@@ -109,7 +84,7 @@ func (r *prover) prove(ctx context.Context) (*reportProof, error) {
 	}
 	left := days
 	if len(listed) > 0 {
-		left = append([]reply{{campaigns: listed}}, days...)
+		left = append([]namedReply{{campaigns: listed}}, days...)
 	}
 	left = p.witnesses.accept(left)
 	if len(left) > 0 && left[0].day == nil {
@@ -132,17 +107,17 @@ func (r *prover) prove(ctx context.Context) (*reportProof, error) {
 // replies returns the campaigns of the changed days, and the changed days that name none, whose account is that of the
 // others. A day that comes as it is stored changes nothing, whoever's it is, and one that keeps a stored row is added
 // to what is stored.
-func (r *prover) replies(stored witnesses) (days, silent []reply) {
+func (r *prover) replies(stored witnesses) (days, silent []namedReply) {
 	for _, d := range r.days.days {
 		switch {
 		case !d.isStaged || !d.put.Changed:
 		case len(d.campaigns) > 0:
-			days = append(days, reply{d, d.campaigns})
+			days = append(days, namedReply{d, d.campaigns})
 			if d.known != nil && d.put.Diff.Deleted < d.known.Sums.Rows {
 				stored.add(d.campaigns)
 			}
 		default:
-			silent = append(silent, reply{day: d})
+			silent = append(silent, namedReply{day: d})
 		}
 	}
 	return days, silent
@@ -180,7 +155,7 @@ func (r *prover) askAgain(ctx context.Context, listed []string) (both []string, 
 }
 
 // judge withholds the changed days that are left and prove nothing. It returns an error if they are another account's.
-func (r *prover) judge(p *reportProof, days, left, silent []reply, again error) error {
+func (r *prover) judge(p *reportProof, days, left, silent []namedReply, again error) error {
 	problem := cmp.Or(again, r.key.problem(), p.listErr)
 	p.canWait = problem != nil
 	if len(left) == 0 {
@@ -210,7 +185,7 @@ func (r *prover) judge(p *reportProof, days, left, silent []reply, again error) 
 }
 
 // addProofs names what proves the account, and pins its name if the key's list proves it, too.
-func (r *prover) addProofs(p *reportProof, days, left []reply, again error) {
+func (r *prover) addProofs(p *reportProof, days, left []namedReply, again error) {
 	listed := r.key.listed()
 	isKey := r.key.problem() == nil && p.listErr == nil && again == nil
 	if name := r.key.who.account; isKey && name != "" {
@@ -235,7 +210,7 @@ func (r *prover) logForeign(what string, ids []string) {
 }
 
 // campaignsIn returns the campaigns of some replies, in order.
-func campaignsIn(replies []reply) []string {
+func campaignsIn(replies []namedReply) []string {
 	all := witnesses{}
 	for _, r := range replies {
 		all.add(r.campaigns)
@@ -245,16 +220,110 @@ func campaignsIn(replies []reply) []string {
 
 func (p *reportProof) known() []string { return slices.Collect(maps.Keys(p.witnesses)) }
 
-// someOf names the first of some IDs, and how many different ones there are.
-func someOf(what string, ids []string) string {
-	const shown = 3
-	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
-	if len(ids) == 0 {
-		return phrase.Count(0, what)
+// withhold takes the days that are not proven out of the run, and keeps their replies.
+func (r *prover) withhold(p *reportProof) error {
+	for _, d := range p.withheld {
+		if err := r.keepDay(d, p.err); err != nil {
+			return err
+		}
+		d.isStaged, d.err = false, p.err
+		d.step.Outcome, d.step.Message = "failed", schema.Some(p.err.Error())
 	}
-	text := strings.Join(ids[:min(len(ids), shown)], ", ")
-	if len(ids) > shown {
-		text += ", ..."
+	r.days.withheld = p.err
+	return nil
+}
+
+// keepReplies keeps the replies of all days of a run that publishes nothing.
+func (r *prover) keepReplies(cause error) error {
+	for _, d := range r.days.days {
+		if !d.isStaged {
+			continue
+		}
+		if err := r.keepDay(d, cause); err != nil {
+			return err
+		}
 	}
-	return fmt.Sprintf("%s (%s)", phrase.Count(len(ids), what), text)
+	return nil
+}
+
+// keepDay keeps the replies of a day whose account is not proven.
+func (r *prover) keepDay(d *copiedDay, cause error) error {
+	var err error
+	d.isWithheld, err = r.s.staged.Withhold(quarantine.Day{Date: d.Day, ReadAt: d.read.at, Reason: cause.Error(),
+		PageSize: r.s.Plan.PageSize, ControlTotal: d.read.ControlTotal, Withheld: true, Campaigns: d.campaigns,
+		Alike: d.read.likes, Reads: d.read.parts()})
+	return err
+}
+
+// ours returns the creatives that the report names of the account's campaigns.
+func (w witnesses) ours(lines []transform.ReportCreative) []transform.ReportCreative {
+	all := len(lines)
+	lines = slices.DeleteFunc(lines, func(l transform.ReportCreative) bool {
+		return l.CampaignID != "" && !w[l.CampaignID]
+	})
+	if len(lines) < all { // those without a campaign may be another account's, too
+		lines = slices.DeleteFunc(lines, func(l transform.ReportCreative) bool { return l.CampaignID == "" })
+	}
+	return lines
+}
+
+// nearlyAll is the share of a day's stored keys that must be gone for them to have
+// vanished, and manyDays how many such days make a suspicion.
+var nearlyAll = struct{ share, of int64 }{9, 10}
+
+const manyDays = 3
+
+// refuseVanished ends a run if several finished days have lost nearly all stored keys.
+func (r *prover) refuseVanished() error {
+	finished, vanished := 0, []schema.Date{}
+	for _, d := range r.days.days {
+		if !d.isStaged || !d.put.Changed || d.known == nil || d.known.Sums.Rows == 0 || !d.known.WasOver(d.Day) ||
+			!slices.Equal(d.known.Without, idsIn(d.read.lacks)) { // an ID that came back is in each key
+			continue
+		}
+		finished++
+		if d.read.sums.Rows > 0 && d.put.Diff.Deleted*nearlyAll.of >= d.known.Sums.Rows*nearlyAll.share {
+			vanished = append(vanished, d.Day)
+		}
+	}
+	n := len(vanished)
+	if r.s.command == "backfill" || n < manyDays || 2*n < finished {
+		return nil
+	}
+	slices.Sort(vanished)
+	return fmt.Errorf("%w, it seems: nearly all rows that are stored of %s (%s) are gone from it at once, "+
+		"and others are in their place; if the service really changed them, 'spendsync sync --from --to' takes them "+
+		"in; if the stored ones are another account's, 'spendsync repair reset' moves them aside",
+		exit.ErrOtherReport, phrase.Count(n, "finished day"), phrase.Days(vanished))
+}
+
+// takeKept stages the days whose replies earlier runs kept and that can no longer be read: those that were withheld, as
+// soon as their account is proven, and in the first run of each day those that did not prove their day, for this
+// version or the operator's lines may understand them. It removes replies that were read before the stored day.
+func (r *run) takeKept(ctx context.Context, p *reportProof) error {
+	days, err := r.s.store.Quarantine().Days()
+	if err != nil {
+		return err
+	}
+	known := r.s.store.Account().Days
+	days = slices.DeleteFunc(days, func(q quarantine.Day) bool {
+		isNow := q.Withheld || known[r.s.plan.Today] == nil
+		if q.Date >= r.since() || slices.Contains(r.daySums.stored, q.Date) || !isNow {
+			return true
+		}
+		isOlder := isStoredLater(known[q.Date], q)
+		if isOlder {
+			r.daySums.stored = append(r.daySums.stored, q.Date)
+		}
+		return isOlder
+	})
+	if len(days) == 0 {
+		return nil
+	}
+	taken, left, err := kept{r.s.Job, r.s.store, r.s.staged, p.witnesses}.take(ctx, days)
+	r.daySums.addTaken(taken, r.s.Account, r.s.RunID, schema.InstantOf(r.s.Now()))
+	if p.canWait {
+		r.waiting = left
+	}
+	return err
 }

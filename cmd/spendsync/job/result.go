@@ -1,12 +1,13 @@
 package job
 
 import (
+	"errors"
 	"fmt"
-	"time"
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
+	"spendsync/load/quarantine"
 	"spendsync/schema"
 )
 
@@ -76,11 +77,32 @@ func (r *run) result(row schema.Run) *Result {
 	return res
 }
 
-// endOf is what the line of every run in the ledger has.
-func endOf(j Job, command string, start time.Time, code int, text string) schema.Run {
-	return schema.Run{
-		AccountID: j.Account, Command: command, RunID: j.RunID, Version: j.Version,
-		StartedAt: schema.InstantOf(start), FinishedAt: schema.InstantOf(j.Now()),
-		ExitCode: int64(code), Outcome: exit.About(code).Means, Message: schema.Some(text),
+// tidyQuarantine removes the days that are published now, and those that are too old or too large in total. It returns
+// how many days are in quarantine.
+func (r *run) tidyQuarantine(published bool) (left int) {
+	var errs []error
+	if published {
+		for _, day := range r.stored {
+			errs = append(errs, r.s.store.Quarantine().Remove(day))
+		}
 	}
+	left, err := r.s.store.Quarantine().Prune(r.s.Now())
+	if err = errors.Join(append(errs, err)...); err != nil {
+		r.s.Log.Warn("the quarantine could not be tidied; the next run tries again", "error", err)
+	}
+	return left
+}
+
+// quarantineSentence names the folder of the replies of unproven days, and the way out; it is empty if there are none.
+func (r *run) quarantineSentence() string {
+	text := ""
+	if r.withheld > 0 {
+		text = fmt.Sprintf("; the replies of %s are kept in %s until their account is proven",
+			phrase.Count(r.withheld, "day"), quarantine.FolderOf(r.s.Account))
+	}
+	if r.quarantined == 0 {
+		return text
+	}
+	return text + fmt.Sprintf("; the replies are kept in %s: report the message with one of them to the maintainers "+
+		"of spendsync; after an update 'spendsync repair replay' reads them again", quarantine.FolderOf(r.s.Account))
 }

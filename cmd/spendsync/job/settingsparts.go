@@ -17,7 +17,7 @@ import (
 // readCampaign reads one listed campaign: its settings, its creatives, its sources. The
 // parts are independent: one that fails keeps no other back.
 func (n *settingsReader) readCampaign(ctx context.Context, listed extract.Entity) error {
-	detail, err := n.run.API.Campaign(ctx, listed.ID)
+	detail, err := n.s.API.Campaign(ctx, listed.ID)
 	if err != nil {
 		n.fail("campaign", listed.ID, "failed", err)
 	}
@@ -86,7 +86,7 @@ func (n *settingsReader) takeCampaign(
 // readCreatives lists a campaign's creatives. They are understood where every
 // field was.
 func (n *settingsReader) readCreatives(ctx context.Context, campaign string) (understood bool, err error) {
-	listing, err := n.run.API.Creatives(ctx, campaign)
+	listing, err := n.s.API.Creatives(ctx, campaign)
 	if err != nil {
 		n.fail("creatives of", campaign, "failed", err)
 		return false, err
@@ -158,7 +158,7 @@ func (n *settingsReader) wholeCreative(ctx context.Context, e extract.Entity, ca
 	if missing == 0 || n.budget.spent() || inVain.Load() >= mostInVain {
 		return listed
 	}
-	entity, err := n.run.API.Creative(ctx, e.ID)
+	entity, err := n.s.API.Creative(ctx, e.ID)
 	if err != nil {
 		n.fail("creative", e.ID, "failed", err)
 	} else if alone := n.readCreative(entity, campaign); alone.lacks() < missing {
@@ -179,7 +179,7 @@ func (n *settingsReader) takeCreative(c readCreative, campaign string) (unread b
 	if c.err != nil {
 		n.fail("creative", c.ID, "failed", c.err)
 		// It is there, though unreadable: it must not count as absent.
-		c.row = schema.Creative{AccountID: n.run.Account, CreativeID: c.ID}
+		c.row = schema.Creative{AccountID: n.s.Account, CreativeID: c.ID}
 		c.reading.Unread = schema.CreativeHistory.FieldNames()
 	}
 	n.mu.Lock()
@@ -194,7 +194,7 @@ func (n *settingsReader) takeCreative(c readCreative, campaign string) (unread b
 
 // readSources reads a campaign's source settings.
 func (n *settingsReader) readSources(ctx context.Context, campaign string) (read transform.SourceRead, err error) {
-	e, err := n.run.API.Sources(ctx, campaign)
+	e, err := n.s.API.Sources(ctx, campaign)
 	if err == nil {
 		read, err = transform.Sources(e, campaign, n.context())
 	}
@@ -232,17 +232,17 @@ var imageURLs = schema.Names(schema.CreativeHistory.ColumnsThatAre(schema.Refres
 // the addresses of their images, and for those that only the report knows. Like a day, a list that moves while it is
 // paged is read again. A report that is known to give no creative_id has no such list.
 func (n *settingsReader) readReportCreatives(ctx context.Context) {
-	if slices.Contains(n.run.store.Account().Ask.Unknown(), "creative_id") {
+	if slices.Contains(n.s.store.Account().Ask.Unknown(), "creative_id") {
 		return
 	}
-	from, reads := n.run.plan.Reach, 1
+	from, reads := n.s.plan.Reach, 1
 	for {
 		err := n.readReportCreativesSince(ctx, from)
 		_, isUnproven := errors.AsType[*extract.UnprovenError](err)
 		switch {
 		case err == nil:
 			return
-		case errors.Is(err, extract.ErrUnreachable) && from < n.run.plan.Reach+maxOutOfReach:
+		case errors.Is(err, extract.ErrUnreachable) && from < n.s.plan.Reach+maxOutOfReach:
 			// The first day is no longer within reach: time has passed since the plan was made, or the reach is
 			// shorter than the service states.
 			from++
@@ -258,11 +258,11 @@ func (n *settingsReader) readReportCreatives(ctx context.Context) {
 
 func (n *settingsReader) readReportCreativesSince(ctx context.Context, from schema.Date) error {
 	n.read.reported = nil
-	for page, err := range n.run.Report.ReportCreatives(ctx, from, n.run.plan.Today, n.run.Plan.PageSize) {
+	for page, err := range n.s.Report.ReportCreatives(ctx, from, n.s.plan.Today, n.s.Plan.PageSize) {
 		if err != nil {
 			return err
 		}
-		lines, left := transform.ReportCreatives(n.run.Service, page)
+		lines, left := transform.ReportCreatives(n.s.Service, page)
 		if len(left) > 0 {
 			n.fail("listing", "creatives of the report", "incomplete", &left[0].RowError)
 		}

@@ -10,7 +10,6 @@ import (
 	"spendsync/extract"
 	"spendsync/load/manifest"
 	"spendsync/schema"
-	"spendsync/transform"
 )
 
 // Trial is what a sync of one finished day, and of one campaign of each status, has understood of the service.
@@ -47,34 +46,21 @@ type triedDay struct {
 	Campaigns []string // in its rows
 }
 
-// Known is the stored state of an account, with which a run compares its reads.
-type Known struct {
-	*manifest.Account
-	stored storedCampaigns
-}
-
-// ReadKnown reads what the store in a folder has of an account, without a lock. stored is the account in its manifest.
-func ReadKnown(dir, account string, stored *manifest.Account) (*Known, error) {
-	campaigns, err := readCampaigns(dir, account, stored)
-	return &Known{stored, campaigns}, err
-}
-
-// mostTried is how many campaigns a trial reads at most.
-const mostTried = 8
-
 // Try syncs one finished day and one campaign of each status into the job's store, which must be empty, and returns
 // what was understood. It begins with what syncs have stored, as they do; nil: nothing is. The error means that the
 // run did not start.
 func (j Job) Try(ctx context.Context, known *Known) (*Trial, error) {
 	t := &Trial{known: known}
-	j.trial, j.Own = t, nil
+	if j.trial, j.Own = known, nil; known == nil {
+		j.trial = &Known{}
+	}
 	var err error
 	t.Result, err = j.readAndPublish(ctx, "check", true, func(_ *manifest.Account, now time.Time) (Plan, error) {
 		// Days before the reach of a plan count neither as missing nor as lost.
 		p := Plan{Account: j.Account, Today: schema.DateOf(now), Reach: schema.DateOf(now) - 1}
 		p.add(p.Reach, "tried", &manifest.Account{}, j.Plan.PageSize)
 		return p, nil
-	})
+	}, func(r *run, key func() keyProof, days *copiedDays) { t.run, t.key, t.days = r, key, days })
 	if err != nil {
 		return nil, err
 	}
@@ -152,22 +138,6 @@ func (t *Trial) addSettings() {
 	}
 }
 
-// known returns the stored state of the account: from the store or, in a trial, from the store of the syncs.
-func (s *session) known() *manifest.Account {
-	if s.trial != nil && s.trial.known != nil {
-		return s.trial.known.Account
-	}
-	return s.store.Account()
-}
-
-// storedCampaigns returns the campaigns that are stored of the account.
-func (s *session) storedCampaigns() (storedCampaigns, error) {
-	if s.trial != nil && s.trial.known != nil {
-		return s.trial.known.stored, nil
-	}
-	return readCampaigns(s.DataDir, s.Account, s.store.Account())
-}
-
 // Lists reports whether the key's list has a campaign.
 func (t *Trial) Lists(campaign string) bool {
 	return slices.ContainsFunc(t.Listing.Entities, func(e extract.Entity) bool { return e.ID == campaign })
@@ -177,19 +147,4 @@ func (t *Trial) Lists(campaign string) bool {
 func (t *Trial) Problems() string {
 	_, problems, _ := strings.Cut(t.run.tally.sentence(t.run.preview, true, ""), "; ")
 	return problems
-}
-
-// ofEachStatus returns the first campaign of each status; without a trial, all of them.
-func (n *settingsReader) ofEachStatus(due []dueCampaign) []dueCampaign {
-	if n.run.trial == nil {
-		return due
-	}
-	seen := map[string]bool{}
-	due = slices.DeleteFunc(due, func(c dueCampaign) bool {
-		status := transform.ListedStatus(n.run.Service, c.Entity)
-		was := seen[status]
-		seen[status] = true
-		return was
-	})
-	return due[:min(len(due), mostTried)]
 }

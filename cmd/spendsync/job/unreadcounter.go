@@ -150,6 +150,12 @@ func (c *unreadCounter) fields() (n int) {
 }
 
 // sentence names the fields whose last known values stand, and those with a value that the description lacks.
-func (c *unreadCounter) sentence() string {
-	return someNamed(c.standing, "unread field") + someNamed(c.words, "unknown value")
+func (c *unreadCounter) sentence() (text string) {
+	if len(c.standing) > 0 {
+		text = ", " + someOf("unread field", c.standing)
+	}
+	if len(c.words) > 0 {
+		text += ", " + someOf("unknown value", c.words)
+	}
+	return text
 }

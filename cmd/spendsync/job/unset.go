@@ -4,46 +4,20 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load/history"
 	"spendsync/schema"
-	"spendsync/transform"
 )
 
 // A null says that a field is unset. A missing key or a blank value says so if another entity of this run has a value
 // there; if none has, the key was renamed or lost: the field is unread, the known value stands and is named. What was
 // never known is unset either way.
 
-// leftOut lists the fields that a reply about an entity lacks, or has in a damaged form.
-type leftOut struct {
-	unset   []string // missing or blank
-	damaged []string // texts that are stored otherwise than they were sent
-}
-
-func leftOutOf(reading transform.Decoded) leftOut {
-	l := leftOut{unset: slices.Concat(reading.Missing, reading.Blank)}
-	if slices.Contains(l.unset, transform.WholeAudience) {
-		l.unset = append(l.unset, transform.AudienceColumns...)
-	}
-	for _, text := range reading.Texts {
-		l.damaged = append(l.damaged, text.Column)
-	}
-	return l
-}
-
-// unset is where a table's entities are named.
-type unset[R any] struct {
-	entity string                 // in ops.entity_read
-	read   map[string]*readEntity // by ID
-	id     func(*R) string        // of a row
-}
-
 // judgeUnset notes the fields with a known value that came without one and are unread, and names them in seen.
 func judgeUnset[R any, P history.Versioned[R]](
-	r *settingsStage, s *settings, t schema.TableOf[R], u *unset[R], stored []R, seen []history.Seen[R],
+	r *session, s *settings, t schema.TableOf[R], u settingsTable[R], stored []R, seen []history.Seen[R],
 ) {
 	known := currentOf[R, P](stored, u.id)
 	hasOne := valuesIn(t, seen)
@@ -63,25 +37,25 @@ func judgeUnset[R any, P history.Versioned[R]](
 			case slices.Contains(e.left.damaged, c.Name):
 				why = "a damaged text; the known one stands"
 			case slices.Contains(e.left.unset, c.Name) && !hasOne(c):
-				why = "missing or blank, and no other " + u.entity + " of this run has one"
+				why = "missing or blank, and no other " + u.kind + " of this run has one"
 			}
 			if why == "" {
 				continue
 			}
 			seen[i].Unread = append(slices.Clone(seen[i].Unread), c.Name)
 			seen[i].Extra = history.ExtraSame
-			s.noteUnread(r, u.entity, id, c.Name, why)
+			s.noteUnread(r, u.kind, id, c.Name, why)
 			unread[c.Name]++
 			e.isUnclear = true
 		}
 	}
 	for _, column := range slices.Sorted(maps.Keys(unread)) {
 		if n := unread[column]; n > 1 && 2*n > len(seen) {
-			note := noteName("settings", u.entity, column, "missing")
+			note := noteName("settings", u.kind, column, "missing")
 			err := fmt.Errorf("%s missing from %d of %s; the last known values stand, which may be old: update "+
 				"spendsync, or report the keys that the raw column holds: %w",
 				column, n, phrase.Count(len(seen), "read"), extract.ErrContract)
-			f := finding{what: u.entity, err: err, severity: staleValue, notes: []string{note}}
+			f := finding{what: u.kind, err: err, severity: staleValue, notes: []string{note}}
 			s.findings = append(s.findings, f)
 		}
 	}
@@ -103,7 +77,7 @@ func valuesIn[R any](t schema.TableOf[R], seen []history.Seen[R]) func(schema.Co
 }
 
 // noteUnread notes a field that is unread for a reason that the whole run has shown.
-func (s *settings) noteUnread(r *settingsStage, kind, id, column, why string) {
+func (s *settings) noteUnread(r *session, kind, id, column, why string) {
 	s.lines = append(s.lines, schema.EntityRead{
 		AccountID: r.Account, EntityType: kind, EntityID: id, Field: column, ReadState: "unreadable",
 		Message: schema.Some(why), AttemptedAt: s.at, RunID: r.RunID,
@@ -111,17 +85,4 @@ func (s *settings) noteUnread(r *settingsStage, kind, id, column, why string) {
 	s.unread.standing = append(s.unread.standing, kind+" "+id+" "+column)
 	s.unread.judged++
 	r.Log.Warn("a field is unread; the known value stands", "kind", kind, "id", id, "field", column, "why", why)
-}
-
-func someNamed(names []string, what string) string {
-	if len(names) == 0 {
-		return ""
-	}
-	const shown = 3
-	names = slices.Sorted(slices.Values(names))
-	text := strings.Join(names[:min(len(names), shown)], ", ")
-	if len(names) > shown {
-		text += fmt.Sprintf(" and %d more", len(names)-shown)
-	}
-	return fmt.Sprintf(", %s (%s)", phrase.Count(len(names), what), text)
 }

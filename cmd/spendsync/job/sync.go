@@ -1,0 +1,117 @@
+package job
+
+import (
+	"context"
+	"time"
+
+	"spendsync/load/manifest"
+	"spendsync/schema"
+)
+
+// Sync reads and publishes the planned days and the settings. The error means that the run did not start; every other
+// outcome is in the result.
+func (j Job) Sync(ctx context.Context) (*Result, error) {
+	plan := func(known *manifest.Account, now time.Time) (Plan, error) {
+		return PlanDays(j.Account, now, known, j.Plan), nil
+	}
+	return j.readAndPublish(ctx, "sync", true, plan, func(*run, func() keyProof, *copiedDays) {})
+}
+
+// Backfill reads the days of a range again, even if they are stored, and publishes them. The settings stay unchanged.
+func (j Job) Backfill(ctx context.Context, from, to schema.Date) (*Result, error) {
+	plan := func(known *manifest.Account, now time.Time) (Plan, error) {
+		return planRange(j.Account, now, known, from, to, j.Plan)
+	}
+	// Refuse an impossible range before anything is opened or asked for.
+	if _, err := plan(&manifest.Account{}, j.Now()); err != nil {
+		return nil, err
+	}
+	return j.readAndPublish(ctx, "backfill", false, plan, func(*run, func() keyProof, *copiedDays) {})
+}
+
+// makePlan makes a plan from an account's coverage at an instant.
+type makePlan func(known *manifest.Account, now time.Time) (Plan, error)
+
+// readAndPublish is the story of a run: each phase returns what the next one takes. read receives the days once they
+// are read.
+func (j Job) readAndPublish(
+	ctx context.Context, command string, withSettings bool, plan makePlan,
+	read func(*run, func() keyProof, *copiedDays),
+) (*Result, error) {
+	s, err := j.begin(ctx, command)
+	if err != nil {
+		return nil, err
+	}
+	defer s.end()
+	ctx, cancel := context.WithCancel(ctx)
+	defer func() { cancel(); s.asking.Wait() }() // no goroutine of the run outlives it
+	publishing, release := outlasting(ctx, j.StopGrace)
+	defer release()
+	proving, endProof := outlasting(ctx, j.StopGrace/2) // the rest of the grace is the publication's
+	defer endProof()
+	r := &run{s: s}
+
+	me := s.askIdentity(proving)
+	if err := s.askClock(ctx, me); err != nil { // before anything is decided
+		return r.failed(err), nil
+	}
+	if s.plan, err = plan(s.store.Account(), s.Now()); err != nil {
+		return nil, err
+	}
+	s.doubtURLs()
+	s.askForLess()
+	list := s.listCampaigns(proving)
+	key := s.beginKey(me, list)
+	settings := waitForSettings(noSettings)
+	if withSettings {
+		settings = s.beginSettings(ctx, key)
+	}
+	days := s.readDays(ctx)
+	read(r, key, days)
+	r.sumUp(days)
+	if err := r.refuse(); err != nil {
+		return r.failed(err), nil
+	}
+	if days.stopped && r.tally.nothing() {
+		endProof() // nothing waits for it
+	}
+	proof, err := (&prover{s, key(), days}).prove(proving)
+	r.sumUp(days)
+	if err != nil {
+		return r.failed(err), nil
+	}
+	found := settings(len(proof.witnesses))
+	if err = r.withdrawEmpty(days, found.value()); err == nil {
+		r.sumUp(days)
+		err = r.takeKept(publishing, proof)
+	}
+	if err != nil {
+		return r.failed(err), nil
+	}
+	row, err := r.publish(ctx, publishing, found, proof)
+	if err != nil {
+		return r.failed(err), nil
+	}
+	return r.result(r.takeOwn(ctx, publishing, proof.witnesses, row)), nil
+}
+
+// refuse ends a run before anything is published: its clock is wrong, or its storage has
+// failed.
+func (r *run) refuse() error {
+	if err := r.s.checkClock(r.s.Report); err != nil {
+		return err
+	}
+	r.s.warnOfClock()
+	return r.storageFailed()
+}
+
+// sumUp adds up the days for what the run reports.
+func (r *run) sumUp(days *copiedDays) {
+	r.daySums = days.sum(r.s.Account, r.s.RunID, r.s.known().Unknown)
+	r.sumUpAsked()
+	r.reach = reachAfter(r.s.known().Reach, days.days)
+	isKnown := len(r.s.known().Days) > 0
+	for i := range r.tally.findings {
+		r.tally.findings[i].err = OfWrongURL(r.tally.findings[i].err, r.s.Report, isKnown)
+	}
+}
