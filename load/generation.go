@@ -12,6 +12,7 @@ import (
 type generation struct {
 	g     *Staged
 	base  *manifest.Manifest // its base; nil: nothing is published yet
+	head  manifest.Head
 	next  *manifest.Manifest
 	files *filing
 
@@ -19,31 +20,31 @@ type generation struct {
 	repair       bool // what follows from the other files is made again
 }
 
-// begin returns the published generation, which may be newer than at the start of this run because another account
-// published, and the head of the next one.
-func (s *Store) begin(runID string) (base *manifest.Manifest, head manifest.Head, err error) {
-	base, err = s.published(s.base)
+// newGeneration begins the generation after the published one, which may be newer than at the start of this run because
+// another account published. It changes other accounts than that of its run for a new day, a new schema or new views.
+func newGeneration(g *Staged, everyAccount bool) (*generation, error) {
+	s := g.store
+	base, err := s.published(s.base)
 	if err != nil && !errors.Is(err, durable.ErrEmpty) {
-		return nil, head, err
+		return nil, err
 	}
+	n := &generation{g: g, base: base, files: &filing{g: g}, head: manifest.Head{Generation: 1,
+		SchemaVersion: schema.Version, PublishedAt: schema.InstantOf(s.opts.Now()), RunID: g.area.runID,
+		Version: s.opts.Version}}
 	if base != nil {
-		head.Generation = base.Generation
+		n.head.Generation = base.Generation + 1
+		n.everyAccount = everyAccount || base.SchemaVersion != schema.Version ||
+			schema.DateOf(base.PublishedAt.Time()) != schema.DateOf(n.head.PublishedAt.Time()) ||
+			base.Views != s.opts.DuckDB.ViewsDefinition()
 	}
-	if s.base != nil && head.Generation < s.base.Generation {
-		return nil, head, durable.Damaged(manifest.FileName, "restore the newest backup",
+	if s.base != nil && n.head.Generation <= s.base.Generation {
+		return nil, durable.Damaged(manifest.FileName, "restore the newest backup",
 			"this run began with generation %d, and an older one is published now", s.base.Generation)
 	}
-	head.Generation++
-	head.SchemaVersion, head.PublishedAt = schema.Version, schema.InstantOf(s.opts.Now())
-	head.RunID, head.Version = runID, s.opts.Version
-	return base, head, nil
-}
-
-// needsEveryAccount reports whether a generation changes other accounts than that of its run.
-func (s *Store) needsEveryAccount(base *manifest.Manifest, head manifest.Head, repair bool) bool {
-	return base != nil && (repair || base.SchemaVersion != head.SchemaVersion ||
-		schema.DateOf(base.PublishedAt.Time()) != schema.DateOf(head.PublishedAt.Time()) ||
-		base.Views != s.opts.DuckDB.ViewsDefinition())
+	if n.everyAccount {
+		return n, base.Load(s.opts.disk, s.dir, base.AccountNames()...)
+	}
+	return n, nil
 }
 
 // loadAll loads every account. A generation changes other accounts only for a new day, a new schema or new views, or

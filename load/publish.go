@@ -76,21 +76,16 @@ func (g *Staged) Publish(ctx context.Context, c Contents, recordOf func(Preview)
 
 // next begins the generation with what the run brings.
 func (g *Staged) next(c Contents) (*generation, error) {
-	base, head, err := g.store.begin(g.area.runID)
+	n, err := newGeneration(g, c.Repair)
 	if err != nil {
 		return nil, err
 	}
-	n := &generation{g: g, base: base, files: &filing{g: g}, repair: c.Repair}
-	if n.everyAccount = g.store.needsEveryAccount(base, head, c.Repair); n.everyAccount {
-		if err := base.Load(g.store.opts.disk, g.store.dir, base.AccountNames()...); err != nil {
-			return nil, err
-		}
-	}
-	change, err := contribute(g, base, n.files, c)
+	n.repair = c.Repair
+	change, err := contribute(g, n.base, n.files, c)
 	if err != nil {
 		return nil, err
 	}
-	n.next = manifest.Next(base, head, g.store.account, change)
+	n.next = manifest.Next(n.base, n.head, g.store.account, change)
 	return n, n.upgradeFiles()
 }
 

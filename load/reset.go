@@ -81,19 +81,16 @@ func (g *Staged) reset(ctx context.Context) (r Reset, err error) {
 // without returns the generation after the published one that lacks the account.
 func (g *Staged) without() (*generation, error) {
 	s := g.store
-	base, head, err := s.begin(g.area.runID)
+	n, err := newGeneration(g, true)
 	if err != nil {
 		return nil, err
 	}
-	if base == nil || !slices.Contains(base.AccountNames(), s.account) {
+	if n.base == nil || !slices.Contains(n.base.AccountNames(), s.account) {
 		return nil, fmt.Errorf("%s has no account %s: %w", s.dir, s.account, durable.ErrEmpty)
 	}
-	if err := base.Load(s.opts.disk, s.dir, base.AccountNames()...); err != nil {
-		return nil, err
-	}
-	n := &generation{g: g, base: base, next: base.Clone(), files: &filing{g: g}, everyAccount: true}
-	head.Warehouse, head.Views = base.Warehouse, base.Views
-	n.next.Head = head
+	n.next = n.base.Clone()
+	n.head.Warehouse, n.head.Views = n.base.Warehouse, n.base.Views
+	n.next.Head = n.head
 	n.next.Drop(s.account)
 	return n, nil
 }

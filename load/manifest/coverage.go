@@ -62,9 +62,9 @@ type DaySpan struct{ First, Last schema.Date }
 const spanRows = 500_000
 
 // Spans joins days into spans.
-func (a *Account) Spans(days ...[]schema.Date) (spans []DaySpan) {
+func (a *Account) Spans(days []schema.Date) (spans []DaySpan) {
 	var rows int64
-	for _, d := range slices.Sorted(slices.Values(slices.Concat(days...))) {
+	for _, d := range slices.Sorted(slices.Values(days)) {
 		var its int64
 		if k := a.Days[d]; k != nil {
 			its = k.Sums.Rows
