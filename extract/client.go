@@ -185,7 +185,10 @@ func baseURL(raw string, allowHTTP bool) (*url.URL, error) {
 	}
 	switch {
 	case u.Scheme != "https" && u.Scheme != "http", u.Hostname() == "":
-		return nil, errors.New("the base URL is not of the form https://host/path")
+		if strings.ContainsAny(raw, "@?#") { // it may hold a password
+			return nil, errors.New("the base URL is not of the form https://host/path")
+		}
+		return nil, fmt.Errorf("the base URL is not of the form https://host/path: %.100q", raw)
 	case u.User != nil:
 		return nil, fmt.Errorf("the base URL of %s holds a user name or password; they have settings "+
 			"of their own", u.Host)

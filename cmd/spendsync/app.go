@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -75,7 +76,12 @@ func (a *app) commands() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return exit.Advise(exit.Usagef("%s: %v", cmd.CommandPath(), err), "see '%s --help'", cmd.CommandPath())
+		wrong := exit.Usagef("%s: %v", cmd.CommandPath(), err)
+		if name, ok := strings.CutPrefix(err.Error(), "unknown flag: --"); ok && cmd.Name() == "query" {
+			return exit.Advise(wrong, "a parameter of a question is written --param %s=VALUE; else see '%s --help'",
+				name, cmd.CommandPath())
+		}
+		return exit.Advise(wrong, "see '%s --help'", cmd.CommandPath())
 	})
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "answer in JSON on stdout")

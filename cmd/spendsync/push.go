@@ -46,7 +46,8 @@ history in the bucket, is refused (exit 8). Two pushes at once do no harm if the
   spendsync push file:///mnt/backup/spend`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return exit.Usagef("one URL, such as s3://bucket/prefix; see '%s --help'", cmd.CommandPath())
+				return exit.Advise(exit.Usagef("push takes one URL, and %d are given", len(args)),
+					"write it as in 'spendsync push s3://bucket/prefix'")
 			}
 			return nil
 		},

@@ -1,6 +1,9 @@
 package config
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"slices"
@@ -139,7 +142,11 @@ func readSecret(name string, value Secret, file string) (Secret, error) {
 	if file != "" {
 		b, err := files.Read(file, files.MaxSecret)
 		if err != nil {
-			return "", exit.Usagef("%s%s_FILE: %v", Prefix, name, err)
+			if way, ok := errors.AsType[*fs.PathError](err); ok {
+				err = fmt.Errorf("%s cannot be read: %w", way.Path, way.Err)
+			}
+			return "", exit.Advise(exit.Usagef("%s%s_FILE: %v", Prefix, name, err),
+				"name a file that exists and that you may read")
 		}
 		if why := notText(b); why != "" {
 			return "", exit.Usagef("%s%s_FILE: %s: %s", Prefix, name, file, why)

@@ -81,6 +81,11 @@ func ofService(err error, m *Message) bool {
 		return true
 	}
 	switch {
+	case e.Status == http.StatusOK && isPage(beginning(e)):
+		m.Happened = fmt.Sprintf("A page for people answers at %s in place of the %s: %s", s.url, s.name,
+			pageText(beginning(e)))
+		m.Do = "check that no proxy, gateway or login page answers there; if the service is under maintenance, run it " +
+			"again later"
 	case errors.Is(e, extract.ErrUnavailable):
 		m.Happened = fmt.Sprintf("The %s keeps failing: %s: %s", s.name, e.What, e.Reason)
 		m.Do = "wait for the service and run it again; days stay readable for 32 days (see 'spendsync status')"
@@ -135,7 +140,15 @@ const askTheProxy = "ask who runs the proxy to let this machine reach that host,
 
 // said is what the service, or what stands before it, wrote about a refusal.
 func said(e *extract.ReadError) string {
-	_, text, _ := strings.Cut(e.Reason, fmt.Sprintf("status %d: ", e.Status))
+	return quotedAfter(e.Reason, fmt.Sprintf("status %d: ", e.Status))
+}
+
+// beginning is that of a reply which could not be read.
+func beginning(e *extract.ReadError) string { return quotedAfter(e.Reason, "the reply begins ") }
+
+// quotedAfter is the text that a reason quotes after these words.
+func quotedAfter(reason, words string) string {
+	_, text, _ := strings.Cut(reason, words)
 	quoted, err := strconv.QuotedPrefix(text) // what was cut off ends in an ellipsis
 	if err != nil {
 		return text

@@ -79,7 +79,7 @@ func planRange(account string, now time.Time, known *manifest.Account, from, to 
 	p := PlanDays(account, now, &manifest.Account{Days: map[schema.Date]*manifest.Day{}, Since: schema.DateOf(now)}, o)
 	switch {
 	case from > to:
-		return p, exit.Usagef("--from %s is after --to %s", from, to)
+		return p, exit.Advise(exit.Usagef("--from %s is after --to %s", from, to), "give the earlier day to --from")
 	case from < p.Reach:
 		return p, exit.Usagef("--from %s: the report reaches back to %s only; days before it can never be read again",
 			from, p.Reach)
