@@ -7,15 +7,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"spendsync/cmd/spendsync/metrics"
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
 	"spendsync/load/remote"
-)
-
-// backupMetric is what a verified backup reports, for each account of the store.
-const (
-	backupMetric     = "spendsync_backup_verified_timestamp_seconds"
-	backupMetricHelp = "When the generation was published that 'verify --from' last found intact in the bucket."
 )
 
 // verifyFrom pulls the whole store of a bucket into a folder below TMPDIR, verifies it there as 'verify'
@@ -68,9 +63,7 @@ func (c *verifyCommand) compareAge(backup *manifest.Manifest) {
 // sendBackup writes and pushes when the verified generation was published.
 func (c *verifyCommand) sendBackup(ctx context.Context, m *manifest.Manifest) error {
 	gauge := func(labels prometheus.Labels) prometheus.Collector {
-		g := prometheus.NewGauge(prometheus.GaugeOpts{Name: backupMetric, Help: backupMetricHelp, ConstLabels: labels})
-		g.Set(seconds(m.PublishedAt.Time()))
-		return g
+		return metrics.OfBackup(m.PublishedAt.Time(), labels)
 	}
 	gateway, err := c.cfg.Gateway()
 	errs := []error{err}
@@ -78,9 +71,11 @@ func (c *verifyCommand) sendBackup(ctx context.Context, m *manifest.Manifest) er
 	for _, name := range m.AccountNames() {
 		all = append(all, gauge(prometheus.Labels{"account": name}))
 		if gateway != nil {
-			errs = append(errs, pushMetrics(ctx, gateway, "account", name, gauge(nil)))
+			errs = append(errs, metrics.Push(ctx, gateway, "account", name, gauge(nil)))
 		}
 	}
-	errs = append(errs, c.writeMetricsOf("verify", c.cfg.DataDir, all))
+	if file := c.metricsFileOf("verify"); file != "" {
+		errs = append(errs, metrics.Write(file, c.cfg.DataDir, all...))
+	}
 	return errors.Join(errs...)
 }

@@ -11,6 +11,7 @@ import (
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/files"
+	"spendsync/cmd/spendsync/metrics"
 	"spendsync/cmd/spendsync/page"
 	"spendsync/cmd/spendsync/pagedata"
 	"spendsync/extract"
@@ -110,9 +111,9 @@ func (c *call) push(ctx context.Context, b *remote.Bucket, o remote.PushOptions)
 	if err := files.CheckTempDir(); err != nil {
 		return nil, err
 	}
-	t := &transfer{command: "push", bucket: b.Address(), dir: o.Dir}
+	t := &metrics.Transfer{Command: "push", Bucket: b.Address(), Dir: o.Dir}
 	defer func() {
-		t.err = err
+		t.Err = err
 		c.reportTransfer(ctx, t)
 	}()
 	o.Log, o.Now, o.LockWait = c.log, c.now, c.cfg.LockWait

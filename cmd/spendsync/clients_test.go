@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"spendsync/cmd/internal/config"
+	"spendsync/cmd/spendsync/metrics"
 	"spendsync/cmd/spendsync/notice"
 	"spendsync/load/remote"
 	"spendsync/schema"
@@ -63,7 +64,7 @@ func TestClients_KeepTheirSecrets(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return pushMetrics(t.Context(), u, "account", "acme", &runFacts{end: time.Now()})
+			return metrics.Push(t.Context(), u, "account", "acme", &metrics.Facts{End: time.Now()})
 		},
 		"heartbeat": func(t *testing.T, to string) error {
 			c, err := config.Read(t.Context(), []string{"SPENDSYNC_HEARTBEAT_URL=" + to + "/canary"})

@@ -10,6 +10,7 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/output"
 	"spendsync/cmd/internal/wrap"
+	"spendsync/cmd/spendsync/metrics"
 )
 
 // newConfigTopic is "help config": every variable, and the exit codes.
@@ -42,9 +43,9 @@ func configHelp() string {
 		b.WriteByte('\n')
 	}
 	b.WriteString("\nMetrics (" + config.Prefix + "METRICS_FILE, " + config.Prefix + "PUSHGATEWAY_URL):\n\n" +
-		metricsHelp())
+		metrics.Help())
 	b.WriteString("\nMetrics of push, pull and verify --from, whose file lies beside that of sync: FILE-push.prom, " +
-		"FILE-pull.prom and FILE-verify.prom for FILE.prom:\n\n" + transferHelp())
+		"FILE-pull.prom and FILE-verify.prom for FILE.prom:\n\n" + metrics.TransferHelp())
 	b.WriteString("\nExit codes:\n\n" + exit.Table())
 	return b.String()
 }

@@ -28,6 +28,7 @@ import (
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/check"
+	"spendsync/cmd/spendsync/metrics"
 )
 
 // manifests are decoded Kubernetes objects, by kind.
@@ -703,21 +704,21 @@ func checkQuery(t *testing.T, from, query string) {
 			checkInLakeManual(t, from, s.Name)
 			return nil
 		}
-		for _, m := range transferMetrics {
-			if s.Name == of("push", m.name) || s.Name == of("pull", m.name) {
+		for _, m := range metrics.Transfers {
+			if s.Name == metrics.Of("push", m.Name) || s.Name == metrics.Of("pull", m.Name) {
 				return nil
 			}
 		}
-		if s.Name == backupMetric {
+		if s.Name == metrics.Backup {
 			return nil
 		}
-		i := slices.IndexFunc(metrics, func(m metric) bool { return m.name == s.Name })
+		i := slices.IndexFunc(metrics.All, func(m metrics.Metric) bool { return m.Name == s.Name })
 		if i < 0 {
 			t.Errorf("%s: there is no metric %s", from, s.Name)
 			return nil
 		}
 		for _, l := range s.LabelMatchers {
-			if !slices.Contains([]string{"__name__", "account", metrics[i].label}, l.Name) {
+			if !slices.Contains([]string{"__name__", "account", metrics.All[i].Label}, l.Name) {
 				t.Errorf("%s: %s has no label %s", from, s.Name, l.Name)
 			}
 		}
@@ -798,8 +799,8 @@ func TestDeploy_DashboardNamesWhatThereIs(t *testing.T) {
 		}
 		for _, target := range p.Targets {
 			checkQuery(t, fmt.Sprintf("panel %q", p.Title), target.Expr)
-			for _, m := range metrics {
-				shown[m.name] = shown[m.name] || strings.Contains(target.Expr, m.name+"{")
+			for _, m := range metrics.All {
+				shown[m.Name] = shown[m.Name] || strings.Contains(target.Expr, m.Name+"{")
 			}
 		}
 	}

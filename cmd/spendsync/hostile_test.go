@@ -18,6 +18,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"spendsync/cmd/internal/config"
+	"spendsync/cmd/spendsync/metrics"
 	"spendsync/schema"
 )
 
@@ -120,7 +121,7 @@ func TestClients_HostileReplies(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return pushMetrics(t.Context(), u, "account", "acme", &runFacts{end: time.Now()})
+			return metrics.Push(t.Context(), u, "account", "acme", &metrics.Facts{End: time.Now()})
 		}},
 	} {
 		for name, reply := range hostileReplies(t) {

@@ -10,6 +10,7 @@ import (
 	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/explain"
 	"spendsync/cmd/spendsync/job"
+	"spendsync/cmd/spendsync/metrics"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/remote"
 	"spendsync/schema"
@@ -41,7 +42,7 @@ func (r *runner) newJob() (job.Job, error) {
 // runJob runs a job that reads from the service, and reports its end: to Prometheus
 // however it ends, in JSON, and as the last line.
 func (r *runner) runJob(ctx context.Context, start startJob) error {
-	facts := &runFacts{start: r.now()}
+	facts := &metrics.Facts{Start: r.now()}
 	err := r.setUpRun(ctx)
 	told := r.newTold()
 	var result *job.Result
@@ -50,20 +51,20 @@ func (r *runner) runJob(ctx context.Context, start startJob) error {
 		result, err = r.readAndPublish(ctx, start)
 	}
 	if err != nil {
-		facts.code = exit.Of(err)
+		facts.Code = exit.Of(err)
 		r.sendMetrics(ctx, facts)
-		told.end(ctx, facts.code, nil)
+		told.end(ctx, facts.Code, nil)
 		return err
 	}
-	facts.code, facts.failures = int(result.Run.ExitCode), result.Failures
-	facts.run, facts.expires = result.Run, result.KeyExpires
-	facts.ended, facts.quarantined, facts.unread = true, result.Quarantined, result.UnreadFields
+	facts.Code, facts.Failures = int(result.Run.ExitCode), result.Failures
+	facts.Run, facts.Expires = result.Run, result.KeyExpires
+	facts.Ended, facts.Quarantined, facts.Unread = true, result.Quarantined, result.UnreadFields
 	r.sendMetrics(ctx, facts)
 	if err := r.printResult(result); err != nil {
 		told.end(ctx, exit.Of(err), result)
 		return err
 	}
-	told.end(ctx, facts.code, result)
+	told.end(ctx, facts.Code, result)
 	return r.endJob(result, summary(result, r.now())...)
 }
 
@@ -167,19 +168,19 @@ func (r *runner) beginWith(ctx context.Context, b *remote.Bucket) error {
 	if err != nil || !r.isEmpty(dir) {
 		return err
 	}
-	t := &transfer{command: "pull", bucket: b.Address(), dir: dir}
+	t := &metrics.Transfer{Command: "pull", Bucket: b.Address(), Dir: dir}
 	done, err := b.Pull(ctx, remote.PullOptions{Dir: dir, All: true, Log: r.log, Store: r.loadOptions()})
 	if errors.Is(err, remote.ErrNothing) {
 		r.log.Info("the bucket is empty: the run begins a new store", "bucket", b.Address())
 		return nil
 	}
-	t.err = bucketErr(err)
+	t.Err = bucketErr(err)
 	r.reportTransfer(ctx, t)
 	if err == nil {
 		r.log.Info("the run goes on from the bucket", "bucket", b.Address(), "generation", done.Generation,
 			"published_at", done.PublishedAt.String(), "files", done.Files, "bytes", done.Received)
 	}
-	return t.err
+	return t.Err
 }
 
 // pushResult brings what a run has published to the bucket. If that fails, the run has published all the same: it ends

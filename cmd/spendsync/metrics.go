@@ -2,308 +2,89 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"spendsync/cmd/internal/config"
-	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/spendsync/job"
-	"spendsync/load/duck"
-	"spendsync/load/durable"
-	"spendsync/load/manifest"
-	"spendsync/load/parquet"
-	"spendsync/schema"
+	"spendsync/cmd/spendsync/metrics"
 )
 
-// metric is one gauge of the last run. All are gauges: a run is a process of its
-// own, and a count that starts at zero with each is not a counter.
-type metric struct {
-	name, help string
-	label      string // in addition to the account; empty: none
-	// values returns the values by label value, which is empty for a metric without a label. An
-	// empty map means unknown.
-	values func(f *runFacts) map[string]float64
-}
-
-// metrics are all that a run reports to Prometheus, in base units.
-var metrics = []metric{
-	{"spendsync_last_run_timestamp_seconds", "When the last run of sync or backfill ended.", "",
-		func(f *runFacts) map[string]float64 {
-			return one(seconds(f.end))
-		}},
-	{"spendsync_last_success_timestamp_seconds", "When the last run ended that published everything planned (exit 0).",
-		"", func(f *runFacts) map[string]float64 {
-			return onlyIf(f.success != 0, seconds(f.success.Time()))
-		}},
-	{"spendsync_last_run_duration_seconds", "How long the last run took.", "", func(f *runFacts) map[string]float64 {
-		return one(f.end.Sub(f.start).Seconds())
-	}},
-	{"spendsync_last_run_exit_code", "Exit code of the last run.", "", func(f *runFacts) map[string]float64 {
-		return one(float64(f.code))
-	}},
-	{"spendsync_last_run_failures", "Things that the last run could not read.", "",
-		func(f *runFacts) map[string]float64 {
-			return one(float64(f.failures))
-		}},
-	{"spendsync_last_run_steps", "Report days that the last run planned, proved complete, and found changed.",
-		"outcome", func(f *runFacts) map[string]float64 {
-			return map[string]float64{"planned": float64(f.run.DaysPlanned), "proven": float64(f.run.DaysProven),
-				"changed": float64(f.run.DaysChanged)}
-		}},
-	{"spendsync_last_run_rows", "Rows of the report that the last run proved.", "",
-		func(f *runFacts) map[string]float64 {
-			return one(float64(f.run.RowsRead))
-		}},
-	{"spendsync_last_run_restated_rows", "Rows of finished days that the last run found different from before.", "",
-		func(f *runFacts) map[string]float64 {
-			return one(float64(f.run.Restatements))
-		}},
-	{"spendsync_last_run_requests", "HTTP requests that the last run sent, retries included.", "",
-		func(f *runFacts) map[string]float64 {
-			return one(float64(f.run.Requests))
-		}},
-	{"spendsync_last_run_retries", "HTTP requests of the last run that repeated one.", "",
-		func(f *runFacts) map[string]float64 {
-			return one(float64(f.run.Retries))
-		}},
-	{"spendsync_last_run_throttled_seconds", "Time that requests of the last run waited because the service asked " +
-		"for it, added up.", "", func(f *runFacts) map[string]float64 {
-		return one(float64(f.run.ThrottledMs) / 1000)
-	}},
-	{"spendsync_last_run_read_bytes", "Bytes of the replies to the last run, decompressed.", "",
-		func(f *runFacts) map[string]float64 {
-			return one(float64(f.run.BytesRead))
-		}},
-	{"spendsync_quarantined_days", "Report days that could not be proven and whose replies are kept for 'spendsync " +
-		"replay'.", "", func(f *runFacts) map[string]float64 {
-		return onlyIf(f.ended, float64(f.quarantined))
-	}},
-	{"spendsync_settings_fields_not_understood", "Values of campaigns, creatives and sources that the last run could " +
-		"not read, though the service did not say that it could not: the last known ones stand.", "",
-		func(f *runFacts) map[string]float64 {
-			return onlyIf(f.unread.Valid, float64(f.unread.V))
-		}},
-	{"spendsync_coverage", "Report days by what is known of them: open, complete, final, partial, missing, lost.",
-		"state", func(f *runFacts) map[string]float64 {
-			days := map[string]float64{}
-			for _, m := range dayMarks {
-				days[m.state] = 0
-			}
-			for _, c := range f.coverage {
-				days[c.State]++
-			}
-			return onlyMap(f.coverage != nil, days)
-		}},
-	{"spendsync_oldest_unproven_day_lost_timestamp_seconds", "When the oldest day that is not proven complete leaves " +
-		"the reach of the report and is lost; today counts as not proven.", "", func(f *runFacts) map[string]float64 {
-		for _, c := range f.coverage {
-			if c.DaysUntilUnreachable > 0 && slices.Contains([]string{schema.StateMissing, schema.StatePartial,
-				schema.StateOpen}, c.State) {
-				return one(seconds((schema.DateOf(f.end) + schema.Date(c.DaysUntilUnreachable) - 1).End()))
-			}
+// sendMetrics writes and pushes the metrics of a run that has ended. What goes
+// wrong is a warning: the run's own end does not depend on who watches it.
+func (r *runner) sendMetrics(ctx context.Context, f *metrics.Facts) {
+	to, log := r.reporting(), r.logOrDefault()
+	gateway, err := to.Gateway()
+	if err != nil {
+		log.Warn("the metrics could not be pushed", "error", err)
+	}
+	if to.MetricsFile == "" && gateway == nil {
+		return
+	}
+	f.End = r.now()
+	if err := f.ReadStore(to.DataDir, to.Account); err != nil {
+		log.Warn("the metrics lack what the store holds", "error", err)
+	}
+	if f.Manifest != nil && r.cfg != nil && ctx.Err() == nil {
+		if f.Breaks, err = metrics.Breaks(ctx, to.DataDir, to.Account, r.loadOptions().DuckDB); err != nil {
+			log.Warn("the metrics lack what broke", "error", err)
 		}
-		return nil
-	}},
-	{"spendsync_stored_rows", "Rows of spend_daily that are stored of the account.", "",
-		func(f *runFacts) map[string]float64 {
-			var rows int64
-			for _, c := range f.coverage {
-				rows += c.Rows
-			}
-			return onlyIf(f.coverage != nil, float64(rows))
-		}},
-	{"spendsync_warehouse_bytes", "Size of warehouse.duckdb, which all accounts share.", "",
-		func(f *runFacts) map[string]float64 {
-			return f.ofManifest(func(m *manifest.Manifest) float64 { return float64(m.Warehouse.Bytes) })
-		}},
-	{"spendsync_balance_dollars", "US dollars that the advertiser account has left, as last seen.", "",
-		func(f *runFacts) map[string]float64 {
-			return onlyIf(f.money.Balance.Valid, dollars(f.money.Balance.V))
-		}},
-	{"spendsync_balance_runway_seconds", "How long the balance lasts at the pace of the last 7 days, as the service " +
-		"last said.", "", func(f *runFacts) map[string]float64 {
-		return onlyIf(f.money.DaysLeft.Valid, dollars(f.money.DaysLeft.V)*24*60*60)
-	}},
-	{"spendsync_breaks", "Campaigns that something broke at lately, by kind, as in the view mart.breaks.", "kind",
-		func(f *runFacts) map[string]float64 { return f.breaks }},
-	{"spendsync_api_key_expiry_timestamp_seconds", "When the API key expires.", "",
-		func(f *runFacts) map[string]float64 {
-			return onlyIf(f.expires.Valid, seconds(f.expires.V.Time()))
-		}},
-}
-
-func one(v float64) map[string]float64 { return map[string]float64{"": v} }
-
-func onlyIf(known bool, v float64) map[string]float64 { return onlyMap(known, one(v)) }
-
-func onlyMap(known bool, m map[string]float64) map[string]float64 {
-	if !known {
-		return nil
 	}
-	return m
-}
-
-func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
-
-// dollars is for a gauge alone, which is a float whatever it shows.
-func dollars(m schema.Money) float64 { return float64(m) / float64(schema.Dollar) }
-
-// runFacts is what the metrics of a run are made from.
-type runFacts struct {
-	start, end time.Time
-	code       int
-	failures   int
-	run        schema.Run // what the run did; little of it where it ended early
-	expires    schema.Null[schema.Instant]
-
-	ended       bool               // the job came to a result
-	quarantined int                // days in quarantine then
-	unread      schema.Null[int64] // fields of the settings that were not understood
-
-	// Of the store, as far as it can be read.
-	manifest *manifest.Manifest
-	coverage []schema.DayCoverage
-	notes    []manifest.Note
-	success  schema.Instant
-	money    schema.AccountSnapshot
-	breaks   map[string]float64 // by kind; nil: not known
-}
-
-func (f *runFacts) ofManifest(v func(*manifest.Manifest) float64) map[string]float64 {
-	if f.manifest == nil {
-		return nil
+	if to.MetricsFile != "" {
+		err := metrics.Write(to.MetricsFile, to.DataDir, prometheus.WrapCollectorWith(
+			prometheus.Labels{"account": to.Account}, f))
+		if err != nil {
+			log.Warn("the metrics could not be written", "file", to.MetricsFile, "error", err)
+		}
 	}
-	return one(v(f.manifest))
-}
-
-// Describe makes the facts a collector of Prometheus.
-func (f *runFacts) Describe(ch chan<- *prometheus.Desc) {
-	for _, m := range metrics {
-		ch <- m.desc()
-	}
-}
-
-// Collect reports the known values.
-func (f *runFacts) Collect(ch chan<- prometheus.Metric) {
-	for _, m := range metrics {
-		for label, v := range m.values(f) {
-			var labels []string
-			if m.label != "" {
-				labels = []string{label}
-			}
-			ch <- prometheus.MustNewConstMetric(m.desc(), prometheus.GaugeValue, v, labels...)
+	if gateway != nil {
+		ctx, cancel := r.lastCall(ctx)
+		defer cancel()
+		if err := metrics.Push(ctx, gateway, "account", to.Account, f); err != nil {
+			log.Warn("the metrics could not be pushed", "error", err)
 		}
 	}
 }
 
-func (m metric) desc() *prometheus.Desc {
-	var labels []string
-	if m.label != "" {
-		labels = []string{m.label}
+// reporting returns the configuration by which a run reports how it ended. It is known even if the run's own is wrong:
+// a run that fails for a wrong variable must be seen, too.
+func (r *runner) reporting() *config.Config {
+	if r.cfg != nil {
+		return r.cfg
 	}
-	return prometheus.NewDesc(m.name, m.help, labels, nil)
+	return config.OfNotices(r.environ)
 }
 
-// readStore adds what the store knows. It takes no lock.
-func (f *runFacts) readStore(dir, account string) error {
-	dir, err := filepath.Abs(dir)
-	if err != nil || !schema.AccountName.MatchString(account) {
-		return err
+// metricsFileOf returns the file of a command of the bucket: next to the file of sync, which it would otherwise
+// replace. spendsync.prom becomes spendsync-push.prom. It is empty if no file is configured.
+func (c *call) metricsFileOf(command string) string {
+	file := c.cfg.MetricsFile
+	if file == "" {
+		return ""
 	}
-	m, err := manifest.ReadAccounts(durable.OS, dir, nil, account)
-	if errors.Is(err, durable.ErrEmpty) {
-		// Nothing is known yet: the whole reach is at stake.
-		f.coverage = manifest.NewAccount(job.ReachFrom(f.end)).Coverage(account, f.end)
-		return nil
+	ending := filepath.Ext(file)
+	return strings.TrimSuffix(file, ending) + "-" + command + ending
+}
+
+// reportTransfer writes and sends the metrics of a push or pull. What goes wrong is a warning.
+func (c *call) reportTransfer(ctx context.Context, t *metrics.Transfer) {
+	t.End = c.now()
+	if file := c.metricsFileOf(t.Command); file != "" {
+		if err := metrics.Write(file, t.Dir, t.Gauges(prometheus.Labels{"bucket": t.Bucket})...); err != nil {
+			c.log.Warn("the metrics could not be written", "file", file, "error", err)
+		}
+	}
+	gateway, err := c.cfg.Gateway()
+	if err == nil && gateway == nil {
+		return
+	}
+	ctx, cancel := c.lastCall(ctx)
+	defer cancel()
+	if err == nil {
+		err = metrics.Push(ctx, gateway, "bucket", t.Bucket, t.Gauges(nil)...)
 	}
 	if err != nil {
-		return err
+		c.log.Warn("the metrics could not be pushed", "error", err)
 	}
-	f.manifest = m
-	known := m.Accounts[account]
-	if known == nil {
-		known = manifest.NewAccount(job.ReachFrom(f.end))
-	}
-	f.coverage, f.notes = known.Coverage(account, f.end), known.Notes
-	run, err := manifest.LastRunThat(dir, account, func(r *schema.Run) bool {
-		return r.ExitCode == exit.OK &&
-			r.Command == "sync"
-	})
-	if run != nil {
-		f.success = run.FinishedAt
-	}
-	money, moneyErr := lastMoney(dir, account, known)
-	f.money = money
-	return errors.Join(err, moneyErr)
-}
-
-// breakKinds are those of the view mart.breaks.
-var breakKinds = []string{"conversions_stopped", "conversions_fell", "spend_jumped", "spend_fell",
-	"ctr_collapsed", "delivery_stopped"}
-
-// readBreaks counts the campaigns that something broke at, by kind. A warehouse that is not
-// there yet, or that a release made which had no such view, has none to count.
-func (r *runner) readBreaks(ctx context.Context, to *config.Config, m *manifest.Manifest) (map[string]float64, error) {
-	if m == nil || r.cfg == nil || ctx.Err() != nil {
-		return nil, nil
-	}
-	dir, err := r.cfg.StoreDir()
-	if err != nil {
-		return nil, err
-	}
-	question := "SELECT b.kind, count(*) FROM mart.breaks AS b WHERE b.account_id = " + schema.QuoteText(to.Account) +
-		" GROUP BY ALL"
-	result, err := duck.Ask(ctx, dir, duck.Query{SQL: question}, r.loadOptions().DuckDB)
-	var unknown *duck.QueryError
-	if errors.As(err, &unknown) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	counts := map[string]float64{}
-	for _, kind := range breakKinds {
-		counts[kind] = 0
-	}
-	for row, rowErr := range result.Rows(ctx) {
-		if rowErr != nil {
-			return nil, errors.Join(rowErr, result.Close())
-		}
-		n, _ := strconv.ParseFloat(row[1].V, 64)
-		counts[row[0].V] = n
-	}
-	return counts, result.Close()
-}
-
-// lastMoney returns the last stored snapshot of the account's money.
-func lastMoney(dir, account string, known *manifest.Account) (last schema.AccountSnapshot, err error) {
-	path := "parquet/" + schema.AccountSnapshots.Name + "/account=" + account + "/data.parquet"
-	if known.Files[path] == nil {
-		return last, nil
-	}
-	rows, err := parquet.ReadRows(filepath.Join(dir, path), schema.AccountSnapshots)
-	if err != nil || len(rows) == 0 {
-		return last, err
-	}
-	return rows[len(rows)-1], nil
-}
-
-// metricsHelp lists the metrics, for people.
-func metricsHelp() string {
-	var b strings.Builder
-	for _, m := range metrics {
-		labels := "account"
-		if m.label != "" {
-			labels += ", " + m.label
-		}
-		fmt.Fprintf(&b, "  %s{%s}\n      %s\n", m.name, labels, m.help)
-	}
-	return b.String()
 }

@@ -20,6 +20,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/job"
+	"spendsync/cmd/spendsync/metrics"
 	"spendsync/extract/adsim"
 	"spendsync/load/manifest"
 	"spendsync/schema"
@@ -73,14 +74,14 @@ func TestMetrics_AreOfEveryRun(t *testing.T) {
 		`spendsync_coverage{account="acme",state="open"}`:                      1,
 		`spendsync_coverage{account="acme",state="missing"}`:                   0,
 		`spendsync_stored_rows{account="acme"}`:                                float64(run.RowsRead),
-		`spendsync_last_success_timestamp_seconds{account="acme"}`:             seconds(run.FinishedAt.Time()),
-		`spendsync_oldest_unproven_day_lost_timestamp_seconds{account="acme"}`: seconds(end.Start()),
+		`spendsync_last_success_timestamp_seconds{account="acme"}`:             metrics.Seconds(run.FinishedAt.Time()),
+		`spendsync_oldest_unproven_day_lost_timestamp_seconds{account="acme"}`: metrics.Seconds(end.Start()),
 	} {
 		if v, ok := got[sample]; !ok || v != want {
 			t.Errorf("%s = %v (there: %t), want %v", sample, v, ok, want)
 		}
 	}
-	for _, kind := range breakKinds {
+	for _, kind := range metrics.BreakKinds {
 		var broke float64
 		fmt.Sscan(w.ask("SELECT count(*) FROM mart.breaks WHERE kind = '"+kind+"'"), &broke)
 		if v, ok := got[`spendsync_breaks{account="acme",kind="`+kind+`"}`]; !ok || v != broke {
@@ -180,24 +181,24 @@ func TestMetrics_AreUsed(t *testing.T) {
 		}
 		text += string(b)
 	}
-	for _, m := range metrics {
-		if !regexp.MustCompile(m.name + `\b`).MatchString(text) {
-			t.Errorf("nothing reads %s", m.name)
+	for _, m := range metrics.All {
+		if !regexp.MustCompile(m.Name + `\b`).MatchString(text) {
+			t.Errorf("nothing reads %s", m.Name)
 		}
 	}
 }
 
 func TestMetrics_AreNamedByConvention(t *testing.T) {
 	now := worldNow
-	f := &runFacts{
-		start: now, end: now, success: 1, expires: schema.Some(schema.InstantOf(now)), manifest: &manifest.Manifest{},
-		coverage: manifest.NewAccount(job.ReachFrom(now)).Coverage("acme", now),
-		money:    schema.AccountSnapshot{Balance: schema.Some(schema.Money(1)), DaysLeft: schema.Some(schema.Money(1))},
+	f := &metrics.Facts{
+		Start: now, End: now, Success: 1, Expires: schema.Some(schema.InstantOf(now)), Manifest: &manifest.Manifest{},
+		Coverage: manifest.NewAccount(job.ReachFrom(now)).Coverage("acme", now),
+		Money:    schema.AccountSnapshot{Balance: schema.Some(schema.Money(1)), DaysLeft: schema.Some(schema.Money(1))},
 	}
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(f)
-	if n, err := testutil.GatherAndCount(reg); err != nil || n < len(metrics) {
-		t.Errorf("%d samples of %d metrics, %v", n, len(metrics), err)
+	if n, err := testutil.GatherAndCount(reg); err != nil || n < len(metrics.All) {
+		t.Errorf("%d samples of %d metrics, %v", n, len(metrics.All), err)
 	}
 	problems, err := testutil.GatherAndLint(reg)
 	if err != nil {
@@ -247,7 +248,7 @@ func TestMetrics_ArePushed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = pushMetrics(t.Context(), u, "account", "acme", &runFacts{})
+	err = metrics.Push(t.Context(), u, "account", "acme", &metrics.Facts{})
 	if err == nil || !strings.Contains(err.Error(), "out of order") || strings.Contains(err.Error(), "s3cr3t") {
 		t.Errorf("a gateway that answers 500: %v", err)
 	}
@@ -294,8 +295,8 @@ func TestMetrics_OfPushAndPull(t *testing.T) {
 		if v, ok := got[sample]; !ok || v != 0 {
 			t.Errorf("%s = %v (there: %t)", sample, v, ok)
 		}
-		if n := len(got); n != len(transferMetrics) {
-			t.Errorf("%s has %d metrics, want %d", args[0], n, len(transferMetrics))
+		if n := len(got); n != len(metrics.Transfers) {
+			t.Errorf("%s has %d metrics, want %d", args[0], n, len(metrics.Transfers))
 		}
 		if !strings.HasPrefix(g.path, "/metrics/job/spendsync/bucket@base64/") ||
 			!strings.Contains(g.body, "spendsync_"+args[0]+"_exit_code 0\n") {
@@ -303,8 +304,9 @@ func TestMetrics_OfPushAndPull(t *testing.T) {
 		}
 	}
 	w.must("verify", "--from", bucket)
-	sample := backupMetric + `{account="acme"}`
-	if v := readMetrics(t, filepath.Join(dir, "spendsync-verify.prom"))[sample]; v != seconds(m.PublishedAt.Time()) {
+	sample := metrics.Backup + `{account="acme"}`
+	v := readMetrics(t, filepath.Join(dir, "spendsync-verify.prom"))[sample]
+	if v != metrics.Seconds(m.PublishedAt.Time()) {
 		t.Errorf("%s = %v", sample, v)
 	}
 	if err := os.RemoveAll(strings.TrimPrefix(bucket, "file://")); err != nil {
@@ -315,7 +317,7 @@ func TestMetrics_OfPushAndPull(t *testing.T) {
 	}
 	got := readMetrics(t, filepath.Join(dir, "spendsync-pull.prom"))
 	if v := got[fmt.Sprintf("spendsync_pull_exit_code{bucket=%q}", bucket)]; v != exit.Usage ||
-		len(got) != len(transferMetrics) {
+		len(got) != len(metrics.Transfers) {
 		t.Errorf("after a failure: %v", got)
 	}
 	if after := readMetrics(t, w.env["METRICS_FILE"]); !maps.Equal(after, ofSync) {
@@ -326,8 +328,8 @@ func TestMetrics_OfPushAndPull(t *testing.T) {
 func TestMetrics_OfTheBucketAreNamedByConvention(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	for _, command := range []string{"push", "pull"} {
-		done := &transfer{command: command, end: worldNow}
-		reg.MustRegister(done.gauges(prometheus.Labels{"bucket": "s3://acme/store"})...)
+		done := &metrics.Transfer{Command: command, End: worldNow}
+		reg.MustRegister(done.Gauges(prometheus.Labels{"bucket": "s3://acme/store"})...)
 	}
 	problems, err := testutil.GatherAndLint(reg)
 	if err != nil || len(problems) > 0 {

@@ -12,6 +12,7 @@ import (
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/output"
+	"spendsync/cmd/spendsync/metrics"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/remote"
 	"spendsync/schema"
@@ -97,12 +98,12 @@ func (c *pullCommand) run(ctx context.Context, args []string) (err error) {
 	if c.watch {
 		return c.watchBucket(ctx, b, o)
 	}
-	t := &transfer{command: "pull", bucket: b.Address(), dir: dir}
+	t := &metrics.Transfer{Command: "pull", Bucket: b.Address(), Dir: dir}
 	done, err := b.Pull(ctx, o)
-	t.err = bucketErr(err)
+	t.Err = bucketErr(err)
 	c.reportTransfer(ctx, t)
 	if err != nil {
-		return t.err
+		return t.Err
 	}
 	c.placeGuide(dir)
 	if c.json {
@@ -132,9 +133,9 @@ func (c *pullCommand) watchBucket(ctx context.Context, b *remote.Bucket, o remot
 			return nil
 		}
 	}
-	t := &transfer{command: "pull", bucket: b.Address(), dir: o.Dir}
+	t := &metrics.Transfer{Command: "pull", Bucket: b.Address(), Dir: o.Dir}
 	return b.Watch(ctx, o, wait, func(done *remote.Pulled, err error) {
-		t.err = bucketErr(err)
+		t.Err = bucketErr(err)
 		c.reportTransfer(ctx, t)
 		switch {
 		case err != nil:

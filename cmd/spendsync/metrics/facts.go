@@ -1,0 +1,305 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/spendsync/job"
+	"spendsync/load/duck"
+	"spendsync/load/durable"
+	"spendsync/load/manifest"
+	"spendsync/load/parquet"
+	"spendsync/schema"
+)
+
+// Metric is one gauge of the last run. All are gauges: a run is a process of its
+// own, and a count that starts at zero with each is not a counter.
+type Metric struct {
+	Name, Help string
+	Label      string // in addition to the account; empty: none
+	// values returns the values by label value, which is empty for a metric without a label. An
+	// empty map means unknown.
+	values func(f *Facts) map[string]float64
+}
+
+// All are the metrics that a run reports to Prometheus, in base units.
+var All = []Metric{
+	{"spendsync_last_run_timestamp_seconds", "When the last run of sync or backfill ended.", "",
+		func(f *Facts) map[string]float64 {
+			return one(Seconds(f.End))
+		}},
+	{"spendsync_last_success_timestamp_seconds", "When the last run ended that published everything planned (exit 0).",
+		"", func(f *Facts) map[string]float64 {
+			return onlyIf(f.Success != 0, Seconds(f.Success.Time()))
+		}},
+	{"spendsync_last_run_duration_seconds", "How long the last run took.", "", func(f *Facts) map[string]float64 {
+		return one(f.End.Sub(f.Start).Seconds())
+	}},
+	{"spendsync_last_run_exit_code", "Exit code of the last run.", "", func(f *Facts) map[string]float64 {
+		return one(float64(f.Code))
+	}},
+	{"spendsync_last_run_failures", "Things that the last run could not read.", "",
+		func(f *Facts) map[string]float64 {
+			return one(float64(f.Failures))
+		}},
+	{"spendsync_last_run_steps", "Report days that the last run planned, proved complete, and found changed.",
+		"outcome", func(f *Facts) map[string]float64 {
+			return map[string]float64{"planned": float64(f.Run.DaysPlanned), "proven": float64(f.Run.DaysProven),
+				"changed": float64(f.Run.DaysChanged)}
+		}},
+	{"spendsync_last_run_rows", "Rows of the report that the last run proved.", "",
+		func(f *Facts) map[string]float64 {
+			return one(float64(f.Run.RowsRead))
+		}},
+	{"spendsync_last_run_restated_rows", "Rows of finished days that the last run found different from before.", "",
+		func(f *Facts) map[string]float64 {
+			return one(float64(f.Run.Restatements))
+		}},
+	{"spendsync_last_run_requests", "HTTP requests that the last run sent, retries included.", "",
+		func(f *Facts) map[string]float64 {
+			return one(float64(f.Run.Requests))
+		}},
+	{"spendsync_last_run_retries", "HTTP requests of the last run that repeated one.", "",
+		func(f *Facts) map[string]float64 {
+			return one(float64(f.Run.Retries))
+		}},
+	{"spendsync_last_run_throttled_seconds", "Time that requests of the last run waited because the service asked " +
+		"for it, added up.", "", func(f *Facts) map[string]float64 {
+		return one(float64(f.Run.ThrottledMs) / 1000)
+	}},
+	{"spendsync_last_run_read_bytes", "Bytes of the replies to the last run, decompressed.", "",
+		func(f *Facts) map[string]float64 {
+			return one(float64(f.Run.BytesRead))
+		}},
+	{"spendsync_quarantined_days", "Report days that could not be proven and whose replies are kept for 'spendsync " +
+		"replay'.", "", func(f *Facts) map[string]float64 {
+		return onlyIf(f.Ended, float64(f.Quarantined))
+	}},
+	{"spendsync_settings_fields_not_understood", "Values of campaigns, creatives and sources that the last run could " +
+		"not read, though the service did not say that it could not: the last known ones stand.", "",
+		func(f *Facts) map[string]float64 {
+			return onlyIf(f.Unread.Valid, float64(f.Unread.V))
+		}},
+	{"spendsync_coverage", "Report days by what is known of them: open, complete, final, partial, missing, lost.",
+		"state", func(f *Facts) map[string]float64 {
+			days := map[string]float64{}
+			for _, state := range []string{schema.StateOpen, schema.StateComplete, schema.StateFinal,
+				schema.StatePartial, schema.StateMissing, schema.StateLost} {
+				days[state] = 0
+			}
+			for _, c := range f.Coverage {
+				days[c.State]++
+			}
+			return onlyMap(f.Coverage != nil, days)
+		}},
+	{"spendsync_oldest_unproven_day_lost_timestamp_seconds", "When the oldest day that is not proven complete leaves " +
+		"the reach of the report and is lost; today counts as not proven.", "", func(f *Facts) map[string]float64 {
+		for _, c := range f.Coverage {
+			if c.DaysUntilUnreachable > 0 && slices.Contains([]string{schema.StateMissing, schema.StatePartial,
+				schema.StateOpen}, c.State) {
+				return one(Seconds((schema.DateOf(f.End) + schema.Date(c.DaysUntilUnreachable) - 1).End()))
+			}
+		}
+		return nil
+	}},
+	{"spendsync_stored_rows", "Rows of spend_daily that are stored of the account.", "",
+		func(f *Facts) map[string]float64 {
+			var rows int64
+			for _, c := range f.Coverage {
+				rows += c.Rows
+			}
+			return onlyIf(f.Coverage != nil, float64(rows))
+		}},
+	{"spendsync_warehouse_bytes", "Size of warehouse.duckdb, which all accounts share.", "",
+		func(f *Facts) map[string]float64 {
+			return f.ofManifest(func(m *manifest.Manifest) float64 { return float64(m.Warehouse.Bytes) })
+		}},
+	{"spendsync_balance_dollars", "US dollars that the advertiser account has left, as last seen.", "",
+		func(f *Facts) map[string]float64 {
+			return onlyIf(f.Money.Balance.Valid, dollars(f.Money.Balance.V))
+		}},
+	{"spendsync_balance_runway_seconds", "How long the balance lasts at the pace of the last 7 days, as the service " +
+		"last said.", "", func(f *Facts) map[string]float64 {
+		return onlyIf(f.Money.DaysLeft.Valid, dollars(f.Money.DaysLeft.V)*24*60*60)
+	}},
+	{"spendsync_breaks", "Campaigns that something broke at lately, by kind, as in the view mart.breaks.", "kind",
+		func(f *Facts) map[string]float64 { return f.Breaks }},
+	{"spendsync_api_key_expiry_timestamp_seconds", "When the API key expires.", "",
+		func(f *Facts) map[string]float64 {
+			return onlyIf(f.Expires.Valid, Seconds(f.Expires.V.Time()))
+		}},
+}
+
+func one(v float64) map[string]float64 { return map[string]float64{"": v} }
+
+func onlyIf(known bool, v float64) map[string]float64 { return onlyMap(known, one(v)) }
+
+func onlyMap(known bool, m map[string]float64) map[string]float64 {
+	if !known {
+		return nil
+	}
+	return m
+}
+
+// Seconds is an instant as Prometheus takes it.
+func Seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
+
+// dollars is for a gauge alone, which is a float whatever it shows.
+func dollars(m schema.Money) float64 { return float64(m) / float64(schema.Dollar) }
+
+// Facts are what the metrics of a run are made from.
+type Facts struct {
+	Start, End  time.Time
+	Code        int
+	Failures    int
+	Run         schema.Run // what the run did; little of it where it ended early
+	Expires     schema.Null[schema.Instant]
+	Ended       bool               // the job came to a result
+	Quarantined int                // days in quarantine then
+	Unread      schema.Null[int64] // fields of the settings that were not understood
+
+	// Of the store, as far as it can be read.
+	Manifest *manifest.Manifest
+	Coverage []schema.DayCoverage
+	Success  schema.Instant
+	Money    schema.AccountSnapshot
+	Breaks   map[string]float64 // by kind; nil: not known
+}
+
+func (f *Facts) ofManifest(v func(*manifest.Manifest) float64) map[string]float64 {
+	if f.Manifest == nil {
+		return nil
+	}
+	return one(v(f.Manifest))
+}
+
+// Describe makes the facts a collector of Prometheus.
+func (f *Facts) Describe(ch chan<- *prometheus.Desc) {
+	for _, m := range All {
+		ch <- m.desc()
+	}
+}
+
+// Collect reports the known values.
+func (f *Facts) Collect(ch chan<- prometheus.Metric) {
+	for _, m := range All {
+		for label, v := range m.values(f) {
+			var labels []string
+			if m.Label != "" {
+				labels = []string{label}
+			}
+			ch <- prometheus.MustNewConstMetric(m.desc(), prometheus.GaugeValue, v, labels...)
+		}
+	}
+}
+
+func (m Metric) desc() *prometheus.Desc {
+	var labels []string
+	if m.Label != "" {
+		labels = []string{m.Label}
+	}
+	return prometheus.NewDesc(m.Name, m.Help, labels, nil)
+}
+
+// ReadStore adds what the store knows. It takes no lock.
+func (f *Facts) ReadStore(dir, account string) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil || !schema.AccountName.MatchString(account) {
+		return err
+	}
+	m, err := manifest.ReadAccounts(durable.OS, dir, nil, account)
+	if errors.Is(err, durable.ErrEmpty) {
+		// Nothing is known yet: the whole reach is at stake.
+		f.Coverage = manifest.NewAccount(job.ReachFrom(f.End)).Coverage(account, f.End)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f.Manifest = m
+	known := m.Accounts[account]
+	if known == nil {
+		known = manifest.NewAccount(job.ReachFrom(f.End))
+	}
+	f.Coverage = known.Coverage(account, f.End)
+	run, err := manifest.LastRunThat(dir, account, func(r *schema.Run) bool {
+		return r.ExitCode == exit.OK &&
+			r.Command == "sync"
+	})
+	if run != nil {
+		f.Success = run.FinishedAt
+	}
+	money, moneyErr := lastMoney(dir, account, known)
+	f.Money = money
+	return errors.Join(err, moneyErr)
+}
+
+// BreakKinds are those of the view mart.breaks.
+var BreakKinds = []string{"conversions_stopped", "conversions_fell", "spend_jumped", "spend_fell",
+	"ctr_collapsed", "delivery_stopped"}
+
+// Breaks counts the campaigns that something broke at, by kind. A warehouse that is not there yet, or that a release
+// made which had no such view, has none to count.
+func Breaks(ctx context.Context, dir, account string, o duck.Options) (map[string]float64, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	question := "SELECT b.kind, count(*) FROM mart.breaks AS b WHERE b.account_id = " + schema.QuoteText(account) +
+		" GROUP BY ALL"
+	result, err := duck.Ask(ctx, dir, duck.Query{SQL: question}, o)
+	var unknown *duck.QueryError
+	if errors.As(err, &unknown) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	counts := map[string]float64{}
+	for _, kind := range BreakKinds {
+		counts[kind] = 0
+	}
+	for row, rowErr := range result.Rows(ctx) {
+		if rowErr != nil {
+			return nil, errors.Join(rowErr, result.Close())
+		}
+		n, _ := strconv.ParseFloat(row[1].V, 64)
+		counts[row[0].V] = n
+	}
+	return counts, result.Close()
+}
+
+// lastMoney returns the last stored snapshot of the account's money.
+func lastMoney(dir, account string, known *manifest.Account) (last schema.AccountSnapshot, err error) {
+	path := "parquet/" + schema.AccountSnapshots.Name + "/account=" + account + "/data.parquet"
+	if known.Files[path] == nil {
+		return last, nil
+	}
+	rows, err := parquet.ReadRows(filepath.Join(dir, path), schema.AccountSnapshots)
+	if err != nil || len(rows) == 0 {
+		return last, err
+	}
+	return rows[len(rows)-1], nil
+}
+
+// Help lists the metrics, for people.
+func Help() string {
+	var b strings.Builder
+	for _, m := range All {
+		labels := "account"
+		if m.Label != "" {
+			labels += ", " + m.Label
+		}
+		fmt.Fprintf(&b, "  %s{%s}\n      %s\n", m.Name, labels, m.Help)
+	}
+	return b.String()
+}
