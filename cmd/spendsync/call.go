@@ -12,6 +12,7 @@ import (
 
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/output"
+	"spendsync/cmd/spendsync/dictionary"
 	"spendsync/cmd/spendsync/job"
 	"spendsync/load"
 	"spendsync/load/duck"
@@ -139,7 +140,7 @@ func (c *call) views() []duck.View {
 	if c.only != nil {
 		asked = c.only(asked)
 	}
-	return viewsOf(asked)
+	return dictionary.ViewsOf(asked)
 }
 
 func (c *call) planOptions() job.PlanOptions {

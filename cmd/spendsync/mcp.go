@@ -12,8 +12,8 @@ import (
 	"spendsync/cmd/internal/files"
 	"spendsync/cmd/spendsync/answer"
 	"spendsync/cmd/spendsync/assistant"
+	"spendsync/cmd/spendsync/dictionary"
 	"spendsync/load/duck"
-	"spendsync/schema"
 )
 
 // mcpCommand is "mcp".
@@ -55,7 +55,7 @@ func (c *mcpCommand) run(ctx context.Context, stdin io.Reader) error {
 		c.cfg.DataDir, store.from = dir, ""
 	}
 	w := assistant.Warehouse{Store: store.open, Account: c.account, Options: c.questionOptions(),
-		Describe: describeAll}
+		Describe: dictionary.DescribeAll}
 	if c.answersOne {
 		return answerOne(ctx, w, stdin, c.stdout)
 	}
@@ -115,19 +115,4 @@ func (s *servedStore) try(ctx context.Context, o duck.Options) error {
 		return warehouseErr(err, dir)
 	}
 	return result.Close()
-}
-
-// describeAll describes the named tables and views, or all of them without their columns.
-func describeAll(ctx context.Context, names []string) ([]schema.TableDoc, error) {
-	if len(names) > 0 {
-		return documented(ctx, names)
-	}
-	all := schema.Dictionary(schema.Documented())
-	for i := range all {
-		all[i].Columns = nil
-	}
-	for _, v := range viewsOf(defaultViews()) {
-		all = append(all, viewDoc(v, nil))
-	}
-	return all, nil
 }

@@ -45,9 +45,9 @@ older generation that is still readable.`,
   spendsync pull --at 2026-11-23 s3://acme-spend/store ./yesterday`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 && len(args) != 2 {
-				return exit.Advise(exit.Usagef("pull needs the URL of a bucket and a folder, and %d arguments are given",
-					len(args)), "write it as in 'spendsync pull s3://bucket/prefix ./folder'; with %sBUCKET set the folder "+
-					"suffices", config.Prefix)
+				return exit.Advise(exit.Usagef("pull needs the URL of a bucket and a folder, and %d arguments are "+
+					"given", len(args)), "write it as in 'spendsync pull s3://bucket/prefix ./folder'; with %sBUCKET "+
+					"set the folder suffices", config.Prefix)
 			}
 			return nil
 		},

@@ -12,6 +12,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/output"
+	"spendsync/cmd/internal/wrap"
 	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
@@ -101,7 +102,7 @@ func (c *statusCommand) run(ctx context.Context) error {
 	}
 	var text strings.Builder
 	c.print(&text, st)
-	_, err = io.WriteString(c.stdout, wrapped(text.String(), output.TextWidth(c.stdout)))
+	_, err = io.WriteString(c.stdout, wrap.Text(text.String(), output.TextWidth(c.stdout)))
 	return err
 }
 

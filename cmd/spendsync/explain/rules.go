@@ -84,8 +84,8 @@ func ofService(err error, m *Message) bool {
 	case e.Status == http.StatusOK && isPage(beginning(e)):
 		m.Happened = fmt.Sprintf("A page for people answers at %s in place of the %s: %s", s.url, s.name,
 			pageText(beginning(e)))
-		m.Do = "check that no proxy, gateway or login page answers there; if the service is under maintenance, run it " +
-			"again later"
+		m.Do = "check that no proxy, gateway or login page answers there; if the service is under maintenance, run " +
+			"it again later"
 	case errors.Is(e, extract.ErrUnavailable):
 		m.Happened = fmt.Sprintf("The %s keeps failing: %s: %s", s.name, e.What, e.Reason)
 		m.Do = "wait for the service and run it again; days stay readable for 32 days (see 'spendsync status')"

@@ -1,7 +1,6 @@
-package main
+package dictionary
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -57,8 +56,8 @@ func tableDocs() map[string]string {
 	return docs
 }
 
-// tableList lists tables and views in their groups, a line each. Those of no group come last.
-func tableList(width int) string {
+// List lists tables and views in their groups, a line each. Those of no group come last.
+func List(width int) string {
 	docs, rest := tableDocs(), tableDocs()
 	for _, g := range tableGroups {
 		for _, name := range g.names {
@@ -89,54 +88,4 @@ func firstSentence(text string) string {
 		return text[:end[0]+1]
 	}
 	return text
-}
-
-// found is a table, view or column that a search found.
-type found struct {
-	Table  string `json:"table"`
-	Column string `json:"column,omitempty"` // empty: the table itself
-	Type   string `json:"type,omitempty"`
-	Doc    string `json:"doc"`
-}
-
-// search finds a word, in any case, in the names and descriptions of tables, views and columns. Names come
-// before descriptions.
-func search(word string, docs []schema.TableDoc) (hits []found) {
-	word = strings.ToLower(word)
-	has := func(text string) bool { return strings.Contains(strings.ToLower(text), word) }
-	for _, t := range docs {
-		if has(t.Name) || has(t.Doc) {
-			hits = append(hits, found{Table: t.Name, Doc: t.Doc})
-		}
-		for _, c := range t.Columns {
-			if has(c.Name) || has(c.Doc) {
-				hits = append(hits, found{t.Name, c.Name, c.Type, c.Doc})
-			}
-		}
-	}
-	rank := func(f found) int {
-		switch {
-		case f.Column == "" && has(f.Table):
-			return 0
-		case f.Column != "" && has(f.Column):
-			return 1
-		}
-		return 2
-	}
-	slices.SortStableFunc(hits, func(a, b found) int { return cmp.Compare(rank(a), rank(b)) })
-	return hits
-}
-
-// searchText lists for a person what a search found.
-func searchText(word string, hits []found, width int) string {
-	var b strings.Builder
-	for _, f := range hits {
-		name := f.Table
-		if f.Column != "" {
-			name += "." + f.Column
-		}
-		fmt.Fprintf(&b, "%s\n%s\n", name, wrap.Line("    "+f.Doc, width, "    "))
-	}
-	fmt.Fprintf(&b, "\n%s with %q.\n", phrase.Count(len(hits), "place"), phrase.Visible(word))
-	return b.String()
 }
