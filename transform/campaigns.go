@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,6 +96,7 @@ type audience struct {
 func (r reader) audience(isSingle bool) *audience {
 	a := &audience{campaign: r}
 	a.reader, a.known = r.within("audience")
+	a.from = append(a.from, nestedAudience(a.reader)...)
 	_, a.isNull = r.value(r.names("audience")...)
 	a.everyone = !a.known && isSingle && r.targetsEveryone()
 	return a
@@ -174,8 +176,8 @@ func (d *Decoded) readAll(fields map[string]extract.Value) bool {
 // WholeAudience stands among the columns that are not set for an audience that is left out or null as a whole.
 const WholeAudience = "audience"
 
-// targetsEveryone reports whether a campaign has no audience: it is left out or null, and what every campaign has could
-// be read.
+// targetsEveryone reports whether a campaign has no audience: it is left out or null, no other part of the campaign
+// holds a column of it, and what every campaign has could be read.
 func (r reader) targetsEveryone() bool {
 	if v, _ := r.value(r.names("audience")...); !v.Null() {
 		return false
@@ -185,7 +187,27 @@ func (r reader) targetsEveryone() bool {
 			return false
 		}
 	}
-	return true
+	moved := reader{entityContext: r.entityContext, section: "audience", from: r.from}
+	return len(nestedAudience(moved)) == 0 && !slices.ContainsFunc(AudienceColumns, func(column string) bool {
+		return column != "unsupported_targeting" && moved.has(moved.names(column))
+	})
+}
+
+// nestedAudience are the objects within an audience that hold a column of it, such as
+// {"geo": {"country": "US"}}.
+func nestedAudience(audience reader) (parts []map[string]extract.Value) {
+	for _, fields := range audience.from {
+		for _, key := range slices.Sorted(maps.Keys(fields)) {
+			inner, _ := fields[key].Fields()
+			holds := func(column string) bool {
+				return slices.ContainsFunc(audience.names(column), func(key string) bool { return inner[key] != nil })
+			}
+			if slices.ContainsFunc(AudienceColumns, holds) {
+				parts = append(parts, inner)
+			}
+		}
+	}
+	return parts
 }
 
 // The codes of the description.

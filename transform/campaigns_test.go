@@ -308,6 +308,8 @@ func TestCampaign_WithoutAnAudience(t *testing.T) {
 		"without a name":        {"name", ``, false, false},
 		"without a bid":         {"default_bid", `null`, false, false},
 		"a bid that is none":    {"default_bid", `"n/a"`, false, false},
+		"under another key":     {"targeting", `{"country":"US"}`, false, false},
+		"beside the campaign":   {"country", `"US"`, false, false},
 		"restricted otherwise":  {"unsupported_targeting", `true`, false, true},
 		"an end, without a day": {"end_date", `null`, false, true},
 	} {
