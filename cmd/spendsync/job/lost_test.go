@@ -7,6 +7,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
+	"spendsync/schema"
 	"spendsync/schema/schematest"
 )
 
@@ -63,7 +64,8 @@ func (cancelBar) Done()    {}
 
 // TestLost_ByAServiceThatReachesLess: a service that refuses the first day of the reach rings no alarm as long as that
 // day is stored, and none is lost: one that is not stored rings before it is lost, which is a day earlier than
-// described, and once more when it is. A service that answers for the day again has its whole reach.
+// described, and once more when it is. A service that answers for the day again has its whole reach. The days that it
+// still answers for are held to its own sums, though it refuses the range that begins with the others.
 func TestLost_ByAServiceThatReachesLess(t *testing.T) {
 	w := newWorld(t)
 	w.rereadAll()
@@ -72,6 +74,11 @@ func TestLost_ByAServiceThatReachesLess(t *testing.T) {
 	}
 	for range 3 {
 		w.sync(exit.OK)
+		for day, k := range w.account().Days {
+			if k.WasOver(day) && k.Control != schema.ControlMatched {
+				t.Errorf("%s is not held to the service's sum: %s", day, k.Control)
+			}
+		}
 		w.service.Advance(24 * time.Hour)
 	}
 	missed := w.today()
