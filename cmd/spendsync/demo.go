@@ -13,12 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gofrs/flock"
 	"github.com/spf13/cobra"
 
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/files"
 	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/answer"
 	"spendsync/cmd/spendsync/explain"
@@ -67,13 +65,13 @@ func (d *demoCommand) run(ctx context.Context) error {
 	if err := d.place(); err != nil {
 		return err
 	}
-	folder, err := openDemoFolder(d.dir)
+	folder, err := shop.OpenFolder(d.dir)
 	if err != nil {
 		return err
 	}
-	defer folder.close()
+	defer folder.Close()
 	d.environ = append(withoutOurs(d.environ), demoVariables("http://127.0.0.1", d.dir, "")...)
-	if folder.complete() && !d.again {
+	if folder.IsComplete() && !d.again {
 		if err := d.configure(ctx, false); err != nil {
 			return err
 		}
@@ -113,8 +111,8 @@ const (
 )
 
 // play builds the store of the demo from nothing.
-func (d *demoCommand) play(ctx context.Context, folder *demoFolder) (err error) {
-	if err := folder.clear(); err != nil {
+func (d *demoCommand) play(ctx context.Context, folder *shop.Folder) (err error) {
+	if err := folder.Clear(); err != nil {
 		return err
 	}
 	today := d.now()
@@ -155,7 +153,7 @@ func (d *demoCommand) play(ctx context.Context, folder *demoFolder) (err error) 
 	if err != nil {
 		return durable.Storage(err)
 	}
-	return folder.finish()
+	return folder.Finish()
 }
 
 // syncs syncs the account at every instant of the story, and returns the last run. Only the last makes the views and
@@ -216,74 +214,6 @@ func (d *demoCommand) printGoOn() error {
 	}
 	_, err := io.WriteString(d.stdout, text)
 	return err
-}
-
-// demoFolder is a folder that belongs to the demo by a marker, which is locked while a demo runs.
-type demoFolder struct {
-	dir    string
-	marker *flock.Flock
-}
-
-// markerName is the marker's name; its text is "complete" when the demo is.
-const markerName = ".spendsync-demo"
-
-// openDemoFolder opens a new or empty folder, or one that already belongs to the demo.
-func openDemoFolder(dir string) (*demoFolder, error) {
-	path := filepath.Join(dir, markerName)
-	entries, err := os.ReadDir(dir)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return nil, durable.Storage(err)
-		}
-	case err != nil:
-		return nil, durable.Storage(err)
-	case len(entries) > 0 && !durable.Exists(path):
-		return nil, exit.Advise(exit.Usagef("--data-dir %s: the folder is not empty, and not the demo's", dir),
-			"name another folder with --data-dir; nothing in this one was touched")
-	}
-	f := &demoFolder{dir, flock.New(path)}
-	locked, err := f.marker.TryLock()
-	if err != nil {
-		return nil, durable.Storage(err)
-	}
-	if !locked {
-		return nil, fmt.Errorf("another demo runs in %s: %w", dir, durable.ErrLocked)
-	}
-	return f, nil
-}
-
-func (f *demoFolder) close() { _ = f.marker.Close() }
-
-// complete reports whether an earlier demo ended here.
-func (f *demoFolder) complete() bool {
-	text, err := files.Read(filepath.Join(f.dir, markerName), files.MaxSecret)
-	return err == nil && strings.HasPrefix(string(text), "complete")
-}
-
-// clear removes everything but the marker, which marks the demo as incomplete from then on.
-func (f *demoFolder) clear() error {
-	if err := os.WriteFile(filepath.Join(f.dir, markerName), []byte("begun\n"), 0o644); err != nil {
-		return durable.Storage(err)
-	}
-	entries, err := os.ReadDir(f.dir)
-	if err != nil {
-		return durable.Storage(err)
-	}
-	for _, e := range entries {
-		if e.Name() == markerName {
-			continue
-		}
-		if err := os.RemoveAll(filepath.Join(f.dir, e.Name())); err != nil {
-			return durable.Storage(err)
-		}
-	}
-	return nil
-}
-
-// finish marks the demo as complete.
-func (f *demoFolder) finish() error {
-	return durable.Storage(os.WriteFile(filepath.Join(f.dir, markerName), []byte("complete\n"), 0o644))
 }
 
 // demoVariables configure a sync of the simulated account at url into dir.

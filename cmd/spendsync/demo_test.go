@@ -14,6 +14,7 @@ import (
 
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/spendsync/shop"
 	"spendsync/load/manifest"
 	"spendsync/schema"
 	"spendsync/schema/schematest"
@@ -205,7 +206,7 @@ func TestDemo_OwnsItsFolder(t *testing.T) {
 	if code, text := demo(ctx, "--dir", dir); code != exit.Stopped {
 		t.Fatalf("a demo that was stopped: exit %d: %s", code, text)
 	}
-	locked, err := openDemoFolder(dir)
+	locked, err := shop.OpenFolder(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,10 +216,10 @@ func TestDemo_OwnsItsFolder(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "manifest.json"), []byte("half"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if locked.complete() {
+	if locked.IsComplete() {
 		t.Error("a demo that was stopped is complete")
 	}
-	locked.close()
+	locked.Close()
 	// It begins again; TestDemo_KilledInEachStep lets it come to its end.
 	ctx, cancel = context.WithCancel(t.Context())
 	go func() {

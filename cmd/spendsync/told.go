@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -98,7 +97,7 @@ func (t *told) end(ctx context.Context, code int, result *job.Result) {
 func (t *told) run(ctx context.Context, code int, result *job.Result) notice.Run {
 	run := notice.Run{At: t.runner.now().UTC()}
 	published, known := t.published(ctx, &run.Generation)
-	all := append(published, ofRun(code, result, run.At)...)
+	all := append(published, notice.OfRun(code, result, run.At)...)
 	backup, err := t.backup(run.At)
 	if err != nil {
 		t.log.Warn("the last verified backup is not known", "error", err)
@@ -143,33 +142,6 @@ func (t *told) addSheet(ctx context.Context, run *notice.Run) {
 		return
 	}
 	run.Sheet, run.SheetDay = b.Bytes(), today
-}
-
-// keyWarning is how long before an API key expires somebody should hear of it.
-const keyWarning = 7 * 24 * time.Hour
-
-// ofRun are the findings of a run's own end.
-func ofRun(code int, result *job.Result, now time.Time) (all []notice.Finding) {
-	const see = "see the end of the run's log, and 'spendsync status'"
-	switch code {
-	case exit.OK, exit.Stopped, exit.DayAtRisk: // the days have findings of their own
-	case exit.Auth:
-		all = append(all, notice.Finding{Kind: "account", Place: "credentials", Begins: true,
-			Happened: "the service refuses the user, the password or the API key, or they act on another account",
-			Do:       "check them with 'spendsync check': days are lost from the 33rd on"})
-	default:
-		all = append(all, notice.Finding{Kind: "failed", Place: strconv.Itoa(code), Begins: true,
-			Happened: fmt.Sprintf("runs end with exit %d: %s", code, exit.About(code).Means), Do: see})
-	}
-	if result == nil || !result.KeyExpires.Valid {
-		return all
-	}
-	if left := result.KeyExpires.V.Time().Sub(now); left < keyWarning {
-		all = append(all, notice.Finding{Kind: "account", Place: "key", Begins: true,
-			Happened: "the API key expires at " + result.KeyExpires.V.Time().UTC().Format("2006-01-02 15:04 UTC"),
-			Do:       "make a new one and put it in place of the old"})
-	}
-	return all
 }
 
 // published asks the published generation for its findings, and reports whether it answered.

@@ -1,0 +1,84 @@
+package shop
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/gofrs/flock"
+
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/files"
+	"spendsync/load/durable"
+)
+
+// Folder is one that belongs to the demo by a marker, which is locked while a demo runs.
+type Folder struct {
+	dir    string
+	marker *flock.Flock
+}
+
+// markerName is the marker's name; its text is "complete" when the demo is.
+const markerName = ".spendsync-demo"
+
+// OpenFolder opens a new or empty folder, or one that already belongs to the demo.
+func OpenFolder(dir string) (*Folder, error) {
+	path := filepath.Join(dir, markerName)
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, durable.Storage(err)
+		}
+	case err != nil:
+		return nil, durable.Storage(err)
+	case len(entries) > 0 && !durable.Exists(path):
+		return nil, exit.Advise(exit.Usagef("--data-dir %s: the folder is not empty, and not the demo's", dir),
+			"name another folder with --data-dir; nothing in this one was touched")
+	}
+	f := &Folder{dir, flock.New(path)}
+	locked, err := f.marker.TryLock()
+	if err != nil {
+		return nil, durable.Storage(err)
+	}
+	if !locked {
+		return nil, fmt.Errorf("another demo runs in %s: %w", dir, durable.ErrLocked)
+	}
+	return f, nil
+}
+
+// Close gives the folder to another demo.
+func (f *Folder) Close() { _ = f.marker.Close() }
+
+// IsComplete reports whether an earlier demo ended here.
+func (f *Folder) IsComplete() bool {
+	text, err := files.Read(filepath.Join(f.dir, markerName), files.MaxSecret)
+	return err == nil && strings.HasPrefix(string(text), "complete")
+}
+
+// Clear removes everything but the marker, which marks the demo as incomplete from then on.
+func (f *Folder) Clear() error {
+	if err := os.WriteFile(filepath.Join(f.dir, markerName), []byte("begun\n"), 0o644); err != nil {
+		return durable.Storage(err)
+	}
+	entries, err := os.ReadDir(f.dir)
+	if err != nil {
+		return durable.Storage(err)
+	}
+	for _, e := range entries {
+		if e.Name() == markerName {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(f.dir, e.Name())); err != nil {
+			return durable.Storage(err)
+		}
+	}
+	return nil
+}
+
+// Finish marks the demo as complete.
+func (f *Folder) Finish() error {
+	return durable.Storage(os.WriteFile(filepath.Join(f.dir, markerName), []byte("complete\n"), 0o644))
+}
