@@ -14,6 +14,7 @@ import (
 	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/dictionary"
 	"spendsync/cmd/spendsync/job"
+	"spendsync/cmd/spendsync/screen"
 	"spendsync/load"
 	"spendsync/load/duck"
 	"spendsync/load/remote"
@@ -38,7 +39,7 @@ type call struct {
 
 	cfg    *config.Config
 	log    *slog.Logger
-	screen *screen
+	screen *screen.Screen
 	runID  string // of the current run; on every line of its log
 }
 
@@ -76,7 +77,7 @@ func (c *call) configure(ctx context.Context, scheduled bool) (err error) {
 		return err
 	}
 	config.HoldHeap()
-	c.screen = newScreen(c.stderr, c.environ)
+	c.screen = screen.New(c.stderr)
 	c.runID = ulid.Make().String()
 	c.startLog(scheduled && (c.cfg.LogFormat == "json" || c.cfg.LogFormat == "" && !output.IsTerminal(c.stderr)))
 	for _, name := range c.cfg.Unknown() {

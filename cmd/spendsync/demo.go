@@ -21,6 +21,8 @@ import (
 	"spendsync/cmd/spendsync/answer"
 	"spendsync/cmd/spendsync/explain"
 	"spendsync/cmd/spendsync/job"
+	"spendsync/cmd/spendsync/phrase"
+	"spendsync/cmd/spendsync/screen"
 	"spendsync/cmd/spendsync/shop"
 	"spendsync/extract/adsim"
 	"spendsync/load/duck"
@@ -162,13 +164,13 @@ func (d *demoCommand) syncs(ctx context.Context, s *shop.Shop) (last *job.Result
 	times, real := s.Times(), d.now
 	defer func() { d.now, d.only = real, nil }()
 	d.only = func([]queries.Query) []queries.Query { return nil }
-	screen := newScreen(d.stderr, d.environ)
-	bar := screen.progress("syncs", len(times))
+	shown := screen.New(d.stderr)
+	bar := shown.Progress("syncs", len(times))
 	defer bar.Done()
 	r := &runner{d.call}
 	restated := 0
 	for i, t := range times {
-		if !screen.terminal && i%10 == 0 {
+		if !shown.Terminal && i%10 == 0 {
 			fmt.Fprintf(d.stdout, "  %s: sync %d of %d\n", t.Format("Monday, 2 January"), i+1, len(times))
 		}
 		if err := s.MoveTo(t); err != nil {
@@ -194,7 +196,7 @@ func (d *demoCommand) syncs(ctx context.Context, s *shop.Shop) (last *job.Result
 	}
 	bar.Done()
 	fmt.Fprintf(d.stdout, "%d syncs published %d generations; the service restated %s rows meanwhile.\n",
-		len(times), last.Run.Generation, thousands(int64(restated)))
+		len(times), last.Run.Generation, phrase.Grouped(int64(restated)))
 	return last, nil
 }
 

@@ -35,7 +35,7 @@ func (r *runner) newJob() (job.Job, error) {
 		RunID: r.runID, Account: cfg.Account, DataDir: dir, Version: version(), Store: r.loadOptions(),
 		Plan: r.planOptions(), Concurrency: r.limits.concurrency, RequestsPerMinute: cfg.RequestsPerMinute,
 		Service: cfg.Service(), Own: own, StopGrace: r.limits.grace,
-		Now: r.now, Log: r.log, Progress: r.screen.progress,
+		Now: r.now, Log: r.log, Progress: r.screen.Progress,
 	}, err
 }
 

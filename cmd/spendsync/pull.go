@@ -118,7 +118,8 @@ func pulledText(dir string, done *remote.Pulled) string {
 	if !done.New {
 		return text + " already"
 	}
-	return text + fmt.Sprintf(": %s fetched, %s KB", phrase.Count(done.Files, "file"), thousands(done.Received/1000))
+	return text + fmt.Sprintf(": %s fetched, %s KB", phrase.Count(done.Files, "file"),
+		phrase.Grouped(done.Received/1000))
 }
 
 // watchBucket follows the bucket. What goes wrong once is logged, and tried again.

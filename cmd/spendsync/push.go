@@ -91,7 +91,8 @@ func pageMissing(done *remote.Pushed) string {
 func pushedText(address string, done *remote.Pushed) string {
 	text := fmt.Sprintf("%s has generation %d of %s", address, done.Generation, done.PublishedAt)
 	if done.New {
-		text += fmt.Sprintf(": %s uploaded, %s KB", phrase.Count(done.Uploaded, "object"), thousands(done.Sent/1000))
+		text += fmt.Sprintf(": %s uploaded, %s KB", phrase.Count(done.Uploaded, "object"),
+			phrase.Grouped(done.Sent/1000))
 	} else {
 		text += " already"
 	}

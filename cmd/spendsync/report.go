@@ -14,6 +14,7 @@ import (
 	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/page"
 	"spendsync/cmd/spendsync/pagedata"
+	"spendsync/cmd/spendsync/phrase"
 )
 
 // reportCommand is "report".
@@ -125,7 +126,7 @@ func (c *reportCommand) reportWritten(out string, size int64, r page.Page) error
 	if c.json {
 		return output.JSON(c.stdout, map[string]any{"file": full, "bytes": size, "accounts": parts})
 	}
-	_, err = fmt.Fprintf(c.stdout, "%s: %s KB, %s\n", full, thousands(size/1000), accountsText(r))
+	_, err = fmt.Fprintf(c.stdout, "%s: %s KB, %s\n", full, phrase.Grouped(size/1000), accountsText(r))
 	return err
 }
 

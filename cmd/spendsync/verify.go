@@ -100,7 +100,7 @@ func (c *verifyCommand) tellVerified(r *load.Verification) error {
 		}
 		fmt.Fprintf(c.stdout, "generation %d is as it was published: %s, %s rows, %s, %s of replies, "+
 			"warehouse.duckdb\n",
-			r.Generation, phrase.Count(r.Files, "file"), thousands(r.Rows), phrase.Count(r.Days, "day"),
+			r.Generation, phrase.Count(r.Files, "file"), phrase.Grouped(r.Rows), phrase.Count(r.Days, "day"),
 			phrase.Count(r.RawPages, "page"))
 	}
 	return nil

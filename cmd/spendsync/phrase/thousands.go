@@ -1,6 +1,12 @@
 package phrase
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
+
+// Grouped is a whole number with its digits in groups: 1,234,567.
+func Grouped(n int64) string { return Thousands(strconv.FormatInt(n, 10)) }
 
 // Thousands groups the digits before the point of a decimal number: 1,234,567.5. It leaves numbers with an
 // exponent and other values unchanged.

@@ -1,9 +1,9 @@
-package main
+// Package screen shows on a terminal how far a run is.
+package screen
 
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,22 +16,22 @@ import (
 	"spendsync/cmd/spendsync/phrase"
 )
 
-// screen writes logs and progress to one place: bars only on a terminal, and the log lines of their time after them.
-type screen struct {
+// Screen writes logs and progress to one place: bars only on a terminal, and the log lines of their time after them.
+type Screen struct {
 	out      io.Writer
-	terminal bool
-	color    bool
+	Terminal bool
 
 	mu   sync.Mutex
 	bars *mpb.Progress
 	held []byte // log lines
 }
 
-func newScreen(w io.Writer, environ []string) *screen {
-	return &screen{out: w, terminal: output.IsTerminal(w), color: output.ShowsColor(w, environ)}
+// New is a screen that writes there.
+func New(w io.Writer) *Screen {
+	return &Screen{out: w, Terminal: output.IsTerminal(w)}
 }
 
-func (s *screen) Write(p []byte) (int, error) {
+func (s *Screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.bars != nil {
@@ -43,17 +43,17 @@ func (s *screen) Write(p []byte) (int, error) {
 
 // progress shows how far the reading is: days, rows, rows a second, time left.
 type progress struct {
-	screen *screen
+	screen *Screen
 	bar    *mpb.Bar
 	bars   *mpb.Progress
 	n      atomic.Int64
 	start  time.Time
 }
 
-// progress starts a bar for n entities of a kind; without a terminal it shows nothing.
-func (s *screen) progress(kind string, n int) job.Bar {
+// Progress starts a bar for n entities of a kind; without a terminal it shows nothing.
+func (s *Screen) Progress(kind string, n int) job.Bar {
 	p := &progress{screen: s, start: time.Now()}
-	if !s.terminal || n == 0 {
+	if !s.Terminal || n == 0 {
 		return p
 	}
 	p.bars = mpb.New(mpb.WithOutput(s.out), mpb.WithWidth(40), mpb.WithRefreshRate(120*time.Millisecond))
@@ -65,7 +65,7 @@ func (s *screen) progress(kind string, n int) job.Bar {
 				return ""
 			}
 			rate := float64(rows) / max(time.Since(p.start).Seconds(), 0.001)
-			return fmt.Sprintf("%s rows, %s/s ", thousands(rows), thousands(int64(rate)))
+			return fmt.Sprintf("%s rows, %s/s ", phrase.Grouped(rows), phrase.Grouped(int64(rate)))
 		}), decor.AverageETA(decor.ET_STYLE_GO, decor.WC{}), decor.Name(" left")),
 		mpb.BarRemoveOnComplete(),
 	)
@@ -98,6 +98,3 @@ func (p *progress) Done() {
 	_, _ = p.screen.out.Write(p.screen.held)
 	p.screen.held = nil
 }
-
-// thousands groups digits: 1,234,567.
-func thousands(n int64) string { return phrase.Thousands(strconv.FormatInt(n, 10)) }
