@@ -343,6 +343,11 @@ func TestProveDay(t *testing.T) {
 			err:  "1 rows and 1.00 US dollars are less than the 4 rows and 10.00 that are stored"},
 		"far fewer, others, twice": {known: "a1 b2 c3 / d4", reads: "a1 =1 ; b1 =1 ; b1 =1",
 			want: "no after 3: b1 =1", err: "are less than the 4 rows"},
+		"a row without spend is lost": {known: "a1 b0 c0", reads: "a1 b0 =1 ; a1 b0 c0 =1", sums: "1 2 ; 1 3",
+			want: "3 rows 1.00, matched/matched after 2: a1 b0 c0 =1 / -"},
+		"rows with spend are counted": {reads: "a1 b0 =1",
+			want: "2 rows 1.00, matched/none after 2: a1 b0 =1"},
+
 		"emptied":     {known: "a1", reads: "=0", sums: "0 0", want: "0 rows 0.00, matched/matched after 3: =0"},
 		"unread once": {reads: "a1 b2? =2 ; a1 b2 =2", want: "2 rows 3.00, matched/none after 2: a1 b2 =2"},
 		"unread twice": {reads: "a1 b2? =2",
