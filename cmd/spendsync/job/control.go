@@ -88,6 +88,9 @@ func (c *controlTotals) compare(ctx context.Context, day schema.Date, read *dayR
 	switch {
 	case err != nil:
 		return fmt.Errorf("the control total: %w", err)
+	case again.BeyondReach:
+		// The pages were read just before the day left the reach, and never can be again.
+		return c.unavailable(ctx, day, read, fmt.Errorf("%s: %w", again.Why, extract.ErrUnreachable))
 	case again.Empty && read.sums.Rows == 0 && read.Control == schema.ControlMatched:
 		// A request for one day alone has no sum to show if the day has no rows; those of the range lack the day, too.
 	case !again.Exists: // which is no sum of 0
