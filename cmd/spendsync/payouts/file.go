@@ -99,10 +99,10 @@ func (r *reader) open(ctx context.Context, path string, id int) (f *file, err er
 	switch {
 	case strings.HasPrefix(text, "PAR1"):
 		f.first, f.unit = 1, "row"
-		return f, r.openParquet(ctx, f)
+		return f, r.openParquet(ctx, f, path)
 	case strings.HasPrefix(text, "PK\x03\x04"):
 		f.unit = "row"
-		return f, r.openWorkbook(f)
+		return f, r.openWorkbook(f, path)
 	case strings.HasPrefix(text, "{") || strings.HasPrefix(text, "["):
 		f.first, f.unit = 1, "row"
 		return f, r.openJSON(ctx, f, path)
@@ -241,8 +241,8 @@ func isNumbered(before []string, name string) bool {
 }
 
 // openParquet reads values of every type as texts. Fractions are marked as exact.
-func (r *reader) openParquet(ctx context.Context, f *file) error {
-	from := "read_parquet(" + schema.QuoteText(f.path) + ", hive_partitioning=false)"
+func (r *reader) openParquet(ctx context.Context, f *file, path string) error {
+	from := "read_parquet(" + schema.QuoteText(path) + ", hive_partitioning=false)"
 	var columns []string
 	for row, err := range r.db.Rows(ctx, "SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM "+from+")") {
 		if err != nil {
@@ -289,8 +289,8 @@ func (r *reader) openJSON(ctx context.Context, f *file, path string) error {
 }
 
 // openWorkbook writes the first sheet of a workbook as CSV, for the engine.
-func (r *reader) openWorkbook(f *file) error {
-	book, err := excelize.OpenFile(f.path, excelize.Options{RawCellValue: true, UnzipSizeLimit: 512 << 20,
+func (r *reader) openWorkbook(f *file, path string) error {
+	book, err := excelize.OpenFile(path, excelize.Options{RawCellValue: true, UnzipSizeLimit: 512 << 20,
 		UnzipXMLSizeLimit: 8 << 20, TmpDir: r.db.Dir})
 	if err != nil {
 		return fmt.Errorf("it is a packed file (zip), and no workbook: %w", err)

@@ -94,6 +94,7 @@ var samples = map[string]sample{
 	"utf-16 big-endian": {content: utf16Of(semi+"2026-11-25;C2000000004;S1004;1500;20;240.30\n", true), rows: aRow},
 	"gzip":              {content: packed(head + "2026-11-25,C2000000004,S1004,1500,20,240.30\n"), rows: aRow},
 	"workbook":          {content: "book.xlsx", rows: aRow},
+	"workbook/packed":   {content: "book.xlsx.gz", rows: aRow},
 	"sheets/accounting": {content: head + "2026-11-25,C2000000002,S1012,29,0,(12.50)\n2026-11-25,C2000000004," +
 		"S1004,1500.0,20,240.30\n",
 		rows: "2026-11-25|C2000000002|S1012|29|0||||-12.50\n" + aRow},
@@ -103,6 +104,7 @@ var samples = map[string]sample{
 	"pandas/csv": {content: head + "2026-11-25 00:00:00,C2000000004,S1004,1500.0,20.0,240.30000000000001\n",
 		rows: aRow},
 	"pandas/datetime": {content: "pandas.parquet", rows: aRow},
+	"pandas/packed":   {content: "pandas.parquet.gz", rows: aRow},
 	"pandas/records": {content: `[{"date":"2026-11-25T00:00:00.000","campaign_id":"C2000000004",` +
 		`"source_id":"S1004","clicks":1500.0,"conversions":20,"revenue":240.3}]`, rows: aRow},
 	"pandas/lines": {content: `{"date":"2026-11-25","campaign_id":"C2000000004","source_id":"S1004",` +
@@ -141,6 +143,8 @@ var samples = map[string]sample{
 	"other/cut late gzip": {content: packed(head + strings.Repeat("2026-11-25,C2000000004,S1004,1500,20,240.30\n",
 		9))[:90],
 		failed: "it is packed with gzip, and damaged"},
+	"other/packed, and no text": {content: packed(head + "2026-11-25,C2000000004,S1004,1500,20,240.30\n" +
+		"2026-11-25,C2000000004,\xff\xfe\xff,1500,20,240.30\n"), rows: aRow, failed: "line 3"},
 	"other/cut in a line": {content: head + "2026-11-25,C2000000004,S1004,1500,20,240.30\n2026-11-25,C20000",
 		rows:   aRow,
 		failed: "line 3: it has fewer values than the 6 columns"},
@@ -217,10 +221,11 @@ var samples = map[string]sample{
 
 	"other/json with a byte order mark": {content: "\ufeff" + `[{"date":"2026-11-25","campaign_id":"C2000000004",` +
 		`"source_id":"S1004","clicks":1500,"conversions":20,"revenue":240.3}]`, rows: aRow},
-	"other/empty list":  {content: "[]", failed: "JSON"},
-	"other/an error":    {content: `{"error":{"code":"UNAUTHORIZED","message":"log in"}}`, failed: "error"},
-	"other/cut json":    {content: `[{"date":"2026-11-25","campaign_id":"C2000000004","sour`, failed: "JSON"},
-	"other/cut parquet": {content: "PAR1\x15\x04\x15", failed: "Parquet is damaged"},
+	"other/empty list":          {content: "[]", failed: "JSON"},
+	"other/an error":            {content: `{"error":{"code":"UNAUTHORIZED","message":"log in"}}`, failed: "error"},
+	"other/cut json":            {content: `[{"date":"2026-11-25","campaign_id":"C2000000004","sour`, failed: "JSON"},
+	"other/cut parquet":         {content: "PAR1\x15\x04\x15", failed: "Parquet is damaged"},
+	"other/packed, cut parquet": {content: packed("PAR1\x15\x04\x15"), failed: "Parquet is damaged"},
 }
 
 // TestRead_TakesPublicFormats reads every sample as a sync does, and compares what would be stored and what is said.
@@ -263,6 +268,9 @@ func TestRead_TakesPublicFormats(t *testing.T) {
 			}
 			if !strings.Contains(got.said(), s.said) {
 				t.Errorf("said: %s\nwant: %s", got.said(), s.said)
+			}
+			if strings.Contains(failures, "spendsync-files-") {
+				t.Errorf("failures name a temporary folder, another one at each reading: %s", failures)
 			}
 		})
 	}
@@ -373,6 +381,9 @@ func makeBinary(t *testing.T) map[string][]byte {
 		if made[name], err = os.ReadFile(path); err != nil {
 			t.Fatal(err)
 		}
+	}
+	for _, name := range []string{"book.xlsx", "pandas.parquet"} {
+		made[name+".gz"] = []byte(packed(string(made[name])))
 	}
 	return made
 }

@@ -205,7 +205,8 @@ func (r *reader) readSteady(ctx context.Context, number int, path string) (err e
 		return ctx.Err()
 	}
 	if err != nil {
-		r.own.fail("%s: %w", path, err)
+		// The folder has another name at each reading, and a finding that differs makes a generation.
+		r.own.fail("%s: %s", path, strings.ReplaceAll(err.Error(), r.db.Dir+string(filepath.Separator), ""))
 		r.isBroken = r.isBroken || f == nil || !f.isExport // it may be a file of payouts
 		if f != nil {
 			return r.drop(ctx, f.id)
