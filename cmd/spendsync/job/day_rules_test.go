@@ -345,6 +345,8 @@ func TestProveDay(t *testing.T) {
 			want: "no after 3: b1 =1", err: "are less than the 4 rows"},
 		"a row without spend is lost": {known: "a1 b0 c0", reads: "a1 b0 =1 ; a1 b0 c0 =1", sums: "1 2 ; 1 3",
 			want: "3 rows 1.00, matched/matched after 2: a1 b0 c0 =1 / -"},
+		"rows with spend are counted, and most of it is gone": {known: "a1 b9 c0", reads: "a1 c0 =1",
+			want: "2 rows 1.00, matched/none after 3: a1 c0 =1"},
 		"rows with spend are counted": {reads: "a1 b0 =1",
 			want: "2 rows 1.00, matched/none after 2: a1 b0 =1"},
 

@@ -19,12 +19,11 @@ const enough = 2
 // One each speaks for it: its pages came to an end; as many rows came as the service states, unless that is none;
 // they add up to the service's own sum; every other read with the same rows, the stored one included. One each speaks
 // against it: another number or sum, a few rows less than are stored, rows of one key that are added up. (A number
-// that is that of the rows with spend alone says nothing.) Two each: a loss, which is rows that did not come though
-// every page states them, more than half of the stored day, or values that could be read; and whatever could make
-// another one useless. An empty answer without proof, and a sum that is still that of the stored rows, outweigh
-// everything.
+// that is that of the rows with spend speaks only beside another read with the same rows.) Two each: a loss, which is
+// rows that did not come though every page states them, more than half of the stored day, or values that could be
+// read; and whatever could make another one useless. An empty answer without proof, and a sum that is still that of
+// the stored rows, outweigh everything.
 func (read *dayRead) weigh(day schema.Date, known *manifest.Day, before []string) error {
-	counted := read.RowsTotalState == schema.RowsMatched && read.RowsTotal.V == read.came()
 	summed := read.Control == schema.ControlMatched
 	differs, seen := read.Control == schema.ControlDiffers, read.seen
 	twice, isAbove := read.twice(), read.RowsTotal.V > read.came()
@@ -32,6 +31,7 @@ func (read *dayRead) weigh(day schema.Date, known *manifest.Day, before []string
 	isEmpty := read.sums.Rows+read.Refused == 0
 	few, most := read.lost(known)
 	read.likes += read.alike(known, before)
+	counted := read.RowsTotalState == schema.RowsMatched && (read.RowsTotal.V == read.came() || read.likes > 0)
 	weight, against := 0, []string(nil)
 	for _, w := range []struct {
 		is     bool
