@@ -78,7 +78,7 @@ func TestParse_RefusesWhatCannotBeMeasured(t *testing.T) {
 	}
 }
 
-// TestREADME_CommandsParse parses what the README calls, too long as it is to be run by a test.
+// TestREADME_CommandsParse parses the calls of the README, which take too long to run in a test.
 func TestREADME_CommandsParse(t *testing.T) {
 	text, err := os.ReadFile("README.md")
 	if err != nil {

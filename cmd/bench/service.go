@@ -31,8 +31,8 @@ type service struct {
 	rows          int    // of the whole report
 }
 
-// startService starts adsim, whose clock stands, with a report of about so many rows, and requests every page once, so
-// that what it keeps is there before anything is measured.
+// startService starts adsim with a stopped clock and a report of about that many rows, and requests every page once, so
+// that its caches are filled before anything is measured.
 func (b *bench) startService(ctx context.Context, rows int) (*service, error) {
 	// Half as many websites as rows per day: fewer cannot hold the rows, as a creative has at most one row per website
 	// and day.

@@ -115,18 +115,18 @@ func (read *dayRead) came() int64 {
 // countRows compares the stated number of rows with those that came. Some services state that of the rows with spend.
 func (read *dayRead) countRows() {
 	read.RowsTotal = schema.Null[int64]{V: max(0, read.seen.Total), Valid: read.seen.Total >= 0}
+	spending := int64(0)
 	read.count = int64(read.rows.Len())
-	if read.Combined != history.Apart {
-		read.count, _ = history.Count(read.rows, read.Combined)
+	if read.Combined != history.Apart || read.RowsTotal.Valid && read.RowsTotal.V != read.came() {
+		read.count, spending = history.Count(read.rows, read.Combined)
 	}
-	read.RowsTotalState = schema.RowsMatched
 	switch {
 	case !read.RowsTotal.Valid:
 		read.RowsTotalState = schema.RowsNone
-	case read.RowsTotal.V != read.came():
-		if _, spending := history.Count(read.rows, read.Combined); read.RowsTotal.V != spending+read.Refused {
-			read.RowsTotalState = schema.RowsDiffer
-		}
+	case read.RowsTotal.V == read.came(), read.RowsTotal.V == spending+read.Refused:
+		read.RowsTotalState = schema.RowsMatched
+	default:
+		read.RowsTotalState = schema.RowsDiffer
 	}
 }
 
