@@ -1,13 +1,10 @@
 package load
 
 import (
-	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"spendsync/load/duck"
 	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
@@ -15,7 +12,7 @@ import (
 
 // addCopies writes the files of [schema.Copies] that differ: the days, whose states follow the day of
 // publishing, and the months of the runs that are new in this generation.
-func (n *derived) addCopies(ctx context.Context, runs []schema.Run) error {
+func (n *derived) addCopies(runs []schema.Run) error {
 	for _, account := range n.accounts() {
 		if err := n.copyCoverage(account); err != nil {
 			return err
@@ -27,7 +24,7 @@ func (n *derived) addCopies(ctx context.Context, runs []schema.Run) error {
 		byPart[part] = append(byPart[part], r)
 	}
 	for part, runs := range byPart {
-		if err := n.copyRuns(ctx, part, runs); err != nil {
+		if err := n.copyRuns(part, runs); err != nil {
 			return err
 		}
 	}
@@ -72,12 +69,11 @@ type runsPart struct {
 }
 
 // copyRuns adds runs to those of their month, or replaces them.
-func (n *derived) copyRuns(ctx context.Context, part runsPart, runs []schema.Run) error {
-	if !n.fromNothing {
-		where := fmt.Sprintf("account_id = %s AND started_at >= make_timestamptz(%d) AND "+
-			"started_at < make_timestamptz(%d)", schema.QuoteText(part.account),
-			schema.InstantOf(part.month.Start()), schema.InstantOf((part.month + 31).Month().Start()))
-		stored, err := opsRows(ctx, n.w, schema.Runs, where)
+func (n *derived) copyRuns(part runsPart, runs []schema.Run) error {
+	path := manifest.PartPath(schema.RunFiles.Table, part.account, part.month)
+	if info := n.next.Accounts[part.account].Files[path]; info != nil && !n.fromNothing {
+		dir, name := n.files.whereIs(path)
+		stored, err := manifest.Rows(n.g.store.opts.disk, dir, name, info, schema.RunFiles)
 		if err != nil {
 			return err
 		}
@@ -111,17 +107,4 @@ func lastOfEachRun(runs []schema.Run) []schema.Run {
 		}
 	}
 	return kept
-}
-
-func opsRows[R any](ctx context.Context, w *duck.Warehouse, t schema.TableOf[R], where string) (all []R, err error) {
-	recs := w.TableRecords(ctx, t.Table, where)
-	for rec, err := range recs {
-		if err != nil {
-			return nil, err
-		}
-		if all, err = t.AppendRows(all, rec); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
 }

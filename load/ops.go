@@ -1,7 +1,6 @@
 package load
 
 import (
-	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -24,7 +23,7 @@ func (n *warehouse) coverageLoad() (duck.ReplacePartition, error) {
 
 // opsLoads makes the rest of schema ops from the manifest and the ledger. Changed files are replaced; runs,
 // steps and unreadable entities are appended, or all read again for a file that is built from nothing.
-func (n *warehouse) opsLoads(ctx context.Context) ([]duck.ReplacePartition, error) {
+func (n *warehouse) opsLoads() ([]duck.ReplacePartition, error) {
 	var unknown []schema.UnknownField
 	var notes []schema.Note
 	var ledger manifest.LedgerRows
@@ -39,7 +38,7 @@ func (n *warehouse) opsLoads(ctx context.Context) ([]duck.ReplacePartition, erro
 	}
 	// A run that publishes twice has two lines; the later one counts.
 	runs := lastOfEachRun(ledger.Runs)
-	if err := (&derived{n}).addCopies(ctx, runs); err != nil {
+	if err := (&derived{n}).addCopies(runs); err != nil {
 		return nil, err
 	}
 	var loads []duck.ReplacePartition

@@ -204,7 +204,7 @@ func (n *warehouse) engine() duck.Options {
 // the manifest.
 func (n *warehouse) finish(ctx context.Context) error {
 	s := n.g.store
-	ops, err := n.opsLoads(ctx)
+	ops, err := n.opsLoads()
 	if err != nil {
 		return err
 	}
