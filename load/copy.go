@@ -125,12 +125,13 @@ func (c *Copy) readBase(ctx context.Context) (err error) {
 // lockAccounts keeps every run of the store away.
 func (c *Copy) lockAccounts() error {
 	for _, name := range c.base.AccountNames() {
-		l, err := c.opts.disk.Lock(filepath.Join(c.dir, "locks", "account="+name+".lock"))
+		path := filepath.Join(c.dir, "locks", "account="+name+".lock")
+		l, err := c.opts.disk.Lock(path)
 		if err != nil {
 			return durable.Storage(err)
 		}
 		if l == nil {
-			return fmt.Errorf("account %s in %s: %w", name, c.dir, durable.ErrLocked)
+			return fmt.Errorf("account %s in %s: %w", name, c.dir, c.opts.disk.LockedBy(path))
 		}
 		c.locks = append(c.locks, l)
 	}

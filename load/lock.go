@@ -39,7 +39,7 @@ func waitForLock(d durable.Disk, ctx context.Context, dir, name string, wait tim
 		}
 		left := time.Until(end)
 		if left <= 0 {
-			return nil, fmt.Errorf("%s in %s was not free for %v: %w", name, dir, wait, durable.ErrLocked)
+			return nil, fmt.Errorf("%s in %s was not free for %v: %w", name, dir, wait, d.LockedBy(path))
 		}
 		select {
 		case <-ctx.Done():

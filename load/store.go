@@ -51,11 +51,12 @@ func Open(ctx context.Context, dir, account string, o Options) (*Store, error) {
 			return nil, err
 		}
 	}
-	if s.lock, err = disk.Lock(filepath.Join(dir, "locks", "account="+account+".lock")); err != nil {
+	lock := filepath.Join(dir, "locks", "account="+account+".lock")
+	if s.lock, err = disk.Lock(lock); err != nil {
 		return nil, durable.Storage(err)
 	}
 	if s.lock == nil {
-		return nil, fmt.Errorf("account %s in %s: %w", account, dir, durable.ErrLocked)
+		return nil, fmt.Errorf("account %s in %s: %w", account, dir, disk.LockedBy(lock))
 	}
 	// A started commit must finish first.
 	if err = s.recover(ctx); err == nil {

@@ -197,7 +197,7 @@ func TestCheck_NamesWhatIsWrong(t *testing.T) {
 				w.t.Fatal(err)
 			}
 			w.t.Cleanup(func() { lock.Close() })
-		}, "lock", check.Warning, "the lock of account acme is held by"},
+		}, "lock", check.Warning, "account acme: another run holds the lock"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, func(cfg *adsim.Config) {

@@ -289,14 +289,22 @@ func TestSync_SecondRunExits9(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	code, _, last := w.run("sync")
-	if code != exit.Locked || !strings.Contains(last, "lock") {
-		t.Errorf("exit %d: %s", code, last)
+	host, _ := os.Hostname()
+	holder := fmt.Sprintf("another run holds the lock: process %d on %s since ", first.Process.Pid, host)
+	if code != exit.Locked || !strings.Contains(last, holder) {
+		t.Errorf("exit %d: %s, want %q", code, last, holder)
+	}
+	if _, lines, _ := w.check(); !strings.Contains(lines["lock"].Found, holder) {
+		t.Errorf("check: %+v, want %q", lines["lock"], holder)
 	}
 	first.Process.Kill()
 	first.Wait()
-	// A lock dies with its process.
+	// A lock dies with its process, and what the file says of a dead one is nobody's.
 	w.must("sync")
 	w.checkTruth()
+	if line, err := os.ReadFile(filepath.Join(w.dir, "locks", "account=acme.lock")); err != nil || len(line) > 0 {
+		t.Errorf("a lock that is free says %q, %v", line, err)
+	}
 }
 
 // TestSync_AnswerThatCannotBeWritten: what was published is not called unchanged.

@@ -5,10 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
-
-	"github.com/gofrs/flock"
 )
 
 // FS has every call by which the store touches a file. All of them pass through one FS, so that a
@@ -68,24 +65,6 @@ func (System) Lstat(path string) (fs.FileInfo, error) { return os.Lstat(path) }
 
 // Chmod is [FS.Chmod].
 func (System) Chmod(path string, mode fs.FileMode) error { return os.Chmod(path, mode) }
-
-// Lock is [FS.Lock].
-func (System) Lock(path string) (io.Closer, error) {
-	// Opening a pipe would wait for its other end; a link would make or lock a file elsewhere.
-	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "lock", Path: path, Err: errors.New("it is not a regular file; remove it")}
-	}
-	folder := filepath.Dir(path)
-	if info, err := os.Lstat(folder); err == nil && !info.IsDir() {
-		return nil, &fs.PathError{Op: "lock", Path: folder, Err: errors.New("it is not a folder; remove it")}
-	}
-	l := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK))
-	locked, err := l.TryLock()
-	if err != nil || !locked {
-		return nil, err
-	}
-	return l, nil
-}
 
 // Disk is a file system with the operations that the store builds on it.
 type Disk struct{ FS }

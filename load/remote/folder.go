@@ -208,8 +208,9 @@ func (f *folder) lock(ctx context.Context, wait time.Duration) (unlock func() er
 	if err := disk.MakeDirs(f.dir); err != nil {
 		return nil, f.failed(ctx, "", err)
 	}
+	path := filepath.Join(f.dir, lockName)
 	for end := time.Now().Add(wait); ; {
-		l, err := disk.Lock(filepath.Join(f.dir, lockName))
+		l, err := disk.Lock(path)
 		if err != nil {
 			return nil, durable.Storage(err)
 		}
@@ -220,7 +221,7 @@ func (f *folder) lock(ctx context.Context, wait time.Duration) (unlock func() er
 			return l.Close, nil
 		}
 		if time.Now().After(end) {
-			return nil, fmt.Errorf("another push to %s is active: %w", f.address, durable.ErrLocked)
+			return nil, fmt.Errorf("another push to %s is active: %w", f.address, disk.LockedBy(path))
 		}
 		select {
 		case <-ctx.Done():

@@ -168,31 +168,24 @@ func (c *checker) locks(dir string) {
 		{"account=" + c.Config.Account + ".lock", "account " + c.Config.Account}, {"store.lock", "the store"},
 	} {
 		path := filepath.Join(dir, "locks", l.file)
-		if held, owner := lockHeld(path); held {
-			c.warn(name, "wait for it; a lock dies with its process", "another run is active: the lock of %s is held "+
-				"by %s",
-				l.whose, owner)
+		if isLocked(path) {
+			c.warn(name, "wait for it; a lock dies with its process", "%s: %v", l.whose, durable.OS.LockedBy(path))
 			return
 		}
 	}
 	c.ok(name, "no run of %s is active", c.Config.Account)
 }
 
-// lockHeld reports whether a lock is held, and by which process. The system reports its own
-// processes without taking the lock; processes in other containers are found by trying the lock for
-// an instant.
-func lockHeld(path string) (held bool, owner string) {
+// isLocked reports whether a lock is held, by trying it for an instant.
+func isLocked(path string) bool {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return false, ""
+		return false
 	}
 	defer f.Close()
-	if owner := lockOwner(f); owner != "" {
-		return true, owner
-	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB); err != nil {
-		return true, "a process in another container"
+		return true
 	}
 	_ = unix.Flock(int(f.Fd()), unix.LOCK_UN) // closing does it, too
-	return false, ""
+	return false
 }

@@ -1,11 +1,8 @@
 package check
 
 import (
-	"bufio"
-	"fmt"
 	"os"
 	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -31,36 +28,4 @@ func remoteFileSystem(path string) string {
 		return "CephFS"
 	}
 	return ""
-}
-
-// lockOwner is the process that holds a lock of a file, by /proc/locks. It sees
-// those of this container.
-func lockOwner(f *os.File) string {
-	var st unix.Stat_t
-	if unix.Fstat(int(f.Fd()), &st) != nil {
-		return ""
-	}
-	locks, err := os.Open("/proc/locks")
-	if err != nil {
-		return ""
-	}
-	defer locks.Close()
-	want := fmt.Sprintf("%02x:%02x:%d", unix.Major(st.Dev), unix.Minor(st.Dev), st.Ino)
-	for in := bufio.NewScanner(locks); in.Scan(); {
-		// 12: FLOCK  ADVISORY  WRITE 4242 fe:01:131 0 EOF
-		if field := strings.Fields(in.Text()); len(field) > 5 && field[1] == "FLOCK" && field[5] == want {
-			return processText(field[4])
-		}
-	}
-	return ""
-}
-
-// processText is a process by its number and its command.
-func processText(pid string) string {
-	b, err := os.ReadFile("/proc/" + pid + "/cmdline")
-	if err != nil {
-		return "process " + pid
-	}
-	return fmt.Sprintf("process %s (%s)", pid, strings.Join(strings.Fields(strings.ReplaceAll(string(b), "\x00", " ")),
-		" "))
 }

@@ -9,7 +9,5 @@ import (
 
 func uidText() string { return strconv.Itoa(os.Geteuid()) }
 
-// remoteFileSystem and lockOwner know Linux alone.
+// remoteFileSystem knows Linux alone.
 func remoteFileSystem(string) string { return "" }
-
-func lockOwner(*os.File) string { return "" }

@@ -1,0 +1,74 @@
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// Lock is [FS.Lock]. While the lock is held its file contains a line for [Disk.LockedBy]. No other code reads the line,
+// and failures to write it are ignored.
+func (System) Lock(path string) (io.Closer, error) {
+	// Opening a pipe would wait for its other end; a link would make or lock a file elsewhere.
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "lock", Path: path, Err: errors.New("it is not a regular file; remove it")}
+	}
+	folder := filepath.Dir(path)
+	if info, err := os.Lstat(folder); err == nil && !info.IsDir() {
+		return nil, &fs.PathError{Op: "lock", Path: folder, Err: errors.New("it is not a folder; remove it")}
+	}
+	l := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK))
+	locked, err := l.TryLock()
+	if err != nil || !locked {
+		return nil, err
+	}
+	host, _ := os.Hostname()
+	writeHolder(path, fmt.Sprintf("process %d on %s since %s\n", os.Getpid(), host,
+		time.Now().UTC().Format(time.RFC3339)))
+	return held{l}, nil
+}
+
+// held is a lock that this process holds.
+type held struct{ *flock.Flock }
+
+func (h held) Close() error {
+	if h.Locked() { // closed again, it is another run's
+		writeHolder(h.Path(), "")
+	}
+	return h.Flock.Close()
+}
+
+// writeHolder replaces the content of a lock file that this process has locked.
+func writeHolder(path, text string) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return // for example, a lock file of another user
+	}
+	_, _ = f.WriteString(text)
+	_ = f.Close()
+}
+
+var holderForm = regexp.MustCompile(`^process \d+ on [\w.-]+ since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\n$`)
+
+// holderDelay is the time that a new holder has to replace the line of a killed one.
+const holderDelay = 10 * time.Millisecond
+
+// LockedBy returns an [ErrLocked] for a lock that is held, with the holder's process, host and start if its file
+// contains them.
+func (d Disk) LockedBy(path string) error {
+	time.Sleep(holderDelay)
+	line, err := d.ReadFile(path, 1<<10)
+	if err != nil || !holderForm.Match(line) {
+		return ErrLocked
+	}
+	return fmt.Errorf("%w: %s", ErrLocked, strings.TrimSpace(string(line)))
+}
