@@ -3,6 +3,7 @@ package extract
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 	"unicode/utf8"
 
@@ -26,7 +27,7 @@ const (
 // are all refused with their place. In a row, a key with two values costs itself: it is a list of both, which no
 // column takes. A bare word such as NaN costs its value. Texts are never a reason to refuse: invalid UTF-8
 // and half a character become U+FFFD. The caller refuses rows that are not objects.
-// Unknown keys are recorded.
+// Unknown keys are recorded, and one that states an error refuses the reply.
 //
 // The parts may have the names of report_reply in service.yaml, and names may be in camel case or have hyphens:
 // totalSpend is total_spend.
@@ -146,6 +147,8 @@ func answerOf[T any](d *decoder, form rowForm[T], rows func(*decoder) ([]T, erro
 	switch {
 	case len(rest) > 0:
 		return a, contractf("%s after the end of the reply: %s", count(int64(len(rest)), "byte"), quote(rest, 60))
+	case d.failure != "" && a.items != nil:
+		return a, &replyError{reason: d.failure, isError: true}
 	case a.columns == nil && a.items != nil && len(a.items) == 0:
 		a.nullData, a.columns = true, []string{} // other parts of the reply must state that there are no rows
 	case a.columns == nil:
@@ -206,9 +209,34 @@ func (a *pageReply[T]) part(
 	case isNamed("currency.keys"):
 		return d.currency(form.service, string(name))
 	default:
-		return d.skip("", name)
+		return d.unnamedPart(name)
 	}
 	return err
+}
+
+// unnamedPart passes over a part that the description does not name, and records it. A reply that states an error is
+// refused whatever rows are beside it: they may be some of them.
+func (d *decoder) unnamedPart(name []byte) error {
+	if !d.known[string(name)] {
+		d.record("", name, kindName(d.PeekKind()))
+	}
+	v, err := d.ReadValue()
+	if err == nil && statesFailure(service.SnakeCase(string(name)), Value(v)) {
+		d.failure = fmt.Sprintf("the reply states %s %s, so that its rows may not be all", name, printable(Value(v), 200))
+	}
+	return err
+}
+
+// statesFailure reports whether a key beside the rows says that the service failed. Null, false, 0 and what is empty
+// are no error.
+func statesFailure(key string, v Value) bool {
+	switch key {
+	case "error", "errors":
+		return !isEmpty(v) && !slices.Contains([]string{"false", "0", `""`}, string(v))
+	case "success", "ok":
+		return string(v) == "false"
+	}
+	return false
 }
 
 // lacksPart reports that a reply lacks one of its parts, and the line that gives it another name.

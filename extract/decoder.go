@@ -22,6 +22,7 @@ type decoder struct {
 	unknown    []UnknownKey
 	known      map[string]bool // paths in unknown
 	notObjects []int           // rows, from 1
+	failure    string          // that the reply states; empty: none
 }
 
 // newRowsDecoder reads a reply of the report that is UTF-8. A key may be there twice.

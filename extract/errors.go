@@ -118,8 +118,9 @@ func TakeRefusal(err error) (status int, body []byte) {
 type replyError struct {
 	reason string
 	// notJSON: not a JSON document at all, as a proxy's error page or a cut body
-	// is. That may pass; a wrong shape does not.
+	// is. That may pass, and so may an error that the service states; a wrong shape does not.
 	notJSON bool
+	isError bool // it states an error
 }
 
 func (e *replyError) Error() string { return e.reason + ": " + ErrContract.Error() }

@@ -167,13 +167,13 @@ func (c *Client) replyFailure(req *http.Request, resp *http.Response, body []byt
 	switch {
 	case f.wait(hidden, resp.Header), !beginsJSON(body), isLimit([]byte(said)), statesLimit(body):
 		f.pass() // a limit with a good status, or the page of something before the service
-	case ok && (e.notJSON || said != ""):
+	case ok && (e.notJSON || e.isError || said != ""):
 		f.retry = retryBriefly // cut, or an error with a good status
 	}
 	switch {
 	case ok && !e.notJSON:
 		f.reply = bytes.Clone(body)
-		if said != "" {
+		if said != "" && !e.isError {
 			f.reason += "; the reply says " + quote([]byte(hidden.Hide(said)), 300)
 		}
 	case ok:

@@ -205,7 +205,7 @@ func TestClient_HandsOnNoSecret(t *testing.T) {
 	for i := range rows {
 		rows[i] = strings.TrimSuffix(rows[i], "}") + `,"debug":"` + inJSON(canary) + `"}`
 	}
-	page := `{"` + inJSON(canary) + `":1,"error":{"message":"no"},` +
+	page := `{"` + inJSON(canary) + `":1,"notice":{"message":"no"},` +
 		strings.TrimPrefix(pageOf(rows, placed(1, 3, 3, 1)), "{")
 	c, _ := canaryClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
 		if strings.HasSuffix(r.URL.Path, "ads/spend-report") {

@@ -41,6 +41,10 @@ type theReport struct {
 	refuse func(n int, q url.Values) (status int, header http.Header, body string)
 	// rows returns what a request shows of all rows of its answer.
 	rows func(n int, q url.Values, all reportRows) reportRows
+	// hasNoPlace leaves out which page it is, of how many rows in all.
+	hasNoPlace bool
+	// beside returns what an answer has beside its rows.
+	beside func(q url.Values) string
 	// average is the account's average daily spend in place of the simulated one; empty: it stays.
 	average string
 
@@ -105,9 +109,15 @@ func (w *world) answers(r *theReport) *theReport {
 		page, _ := strconv.Atoi(q.Get("page"))
 		size, _ := strconv.Atoi(q.Get("page_size"))
 		shown := all[min((page-1)*size, len(all)):min(page*size, len(all))]
-		out, err := json.Marshal(map[string]any{"columns": answer.Columns, "data": append(reportRows{}, shown...),
-			"pagination": map[string]int{"page": page, "page_size": size, "total_rows": len(all),
-				"total_pages": (len(all) + size - 1) / size}})
+		parts := map[string]any{"columns": answer.Columns, "data": append(reportRows{}, shown...)}
+		if !r.hasNoPlace {
+			parts["pagination"] = map[string]int{"page": page, "page_size": size, "total_rows": len(all),
+				"total_pages": (len(all) + size - 1) / size}
+		}
+		out, err := json.Marshal(parts)
+		if r.beside != nil && r.beside(q) != "" {
+			out = fmt.Appendf(nil, "{%s,%s", r.beside(q), out[1:])
+		}
 		return reply(req, http.StatusOK, http.Header{"Date": resp.Header["Date"]}, string(out)), err
 	})
 	return r
@@ -428,5 +438,51 @@ func TestFalse_PagesWithoutAnOrder(t *testing.T) {
 				t.Errorf("%s false restatements", got)
 			}
 		})
+	}
+}
+
+// TestFalse_RowsBesideAnErrorAreNotAll: a 200 states an error beside half of a day's rows, or beside none, and a number
+// of rows that is theirs; the service gives no sum of its own. What says that nothing failed costs nothing.
+func TestFalse_RowsBesideAnErrorAreNotAll(t *testing.T) {
+	errs := []string{`"error":"shard 3 of 5 failed"`, `"errors":[{"message":"shard 3 of 5 failed"}]`, `"success":false`}
+	none := []string{`"error":null`, `"errors":[]`, `"success":true`, `"error":""`, `"error":false`}
+	if !schematest.All() {
+		errs, none = errs[1:2], none[1:2]
+	}
+	for _, says := range append(errs, none...) {
+		w := newWorldInLine(t)
+		w.env["RETRY_BUDGET"] = "50ms"
+		day := w.today() - 5
+		isError := slices.Contains(errs, says)
+		w.answers(&theReport{
+			refuse: func(_ int, q url.Values) (int, http.Header, string) {
+				if q.Get("include_creatives") == "true" {
+					return 0, nil, ""
+				}
+				return http.StatusBadRequest, nil, `{"error":"no sums"}`
+			},
+			rows: func(_ int, q url.Values, all reportRows) reportRows {
+				if isError && isOf(day, q) {
+					return all[:len(all)/2]
+				}
+				return all
+			},
+			beside: func(q url.Values) string {
+				if isOf(day, q) {
+					return says
+				}
+				return ""
+			},
+		})
+		if code, _, last := w.run("sync"); isError && (code == exit.OK || !strings.Contains(last, "the reply states")) ||
+			!isError && code != exit.OK {
+			t.Errorf("%s: exit %d: %s", says, code, last)
+		}
+		w.transport = nil
+		w.must("sync")
+		w.checkTruth()
+		if got := w.ask("SELECT count(*) FROM spend_change"); got != "0" {
+			t.Errorf("%s: %s false restatements", says, got)
+		}
 	}
 }
