@@ -486,3 +486,60 @@ func TestFalse_RowsBesideAnErrorAreNotAll(t *testing.T) {
 		}
 	}
 }
+
+// TestFalse_ANameIsARowOfItsOwn: a renamed campaign has a row of each name on the only page of each day, and the
+// service states neither a number of rows nor a sum. The names show that they are parts.
+func TestFalse_ANameIsARowOfItsOwn(t *testing.T) {
+	w := newWorld(t, smallAccount).withoutMarts()
+	w.env["REREAD_AFTER"] = "0s"
+	split := 0
+	var mu sync.Mutex
+	w.answers(&theReport{
+		hasNoPlace: true,
+		refuse: func(_ int, q url.Values) (int, http.Header, string) {
+			if q.Get("include_creatives") == "true" {
+				return 0, nil, ""
+			}
+			return http.StatusBadRequest, nil, `{"error":"no sums"}`
+		},
+		rows: func(_ int, q url.Values, all reportRows) (rows reportRows) {
+			for _, text := range all {
+				var row map[string]any
+				d := json.NewDecoder(strings.NewReader(string(text)))
+				d.UseNumber()
+				if err := d.Decode(&row); err != nil {
+					t.Error(err)
+				}
+				spend, whole := schema.Money(0), fmt.Sprint(row["total_spend"])
+				if isDay(q) {
+					spend, _, _ = schema.ParseMoney([]byte(whole))
+				}
+				if spend > schema.Dollar {
+					part := maps.Clone(row)
+					part["campaign_name"], part["total_spend"] = "Its name before", 1
+					part["clicks"], part["impressions"], part["conversions"] = 0, 0, 0
+					row["total_spend"] = json.Number((spend - schema.Dollar).String())
+					other, _ := json.Marshal(part)
+					text, _ = json.Marshal(row)
+					rows = append(rows, other)
+					mu.Lock()
+					split++
+					mu.Unlock()
+				}
+				rows = append(rows, text)
+			}
+			return rows
+		},
+	})
+	for range 3 {
+		w.must("sync")
+		w.checkTruth()
+		w.service.Advance(time.Hour)
+	}
+	if split == 0 {
+		t.Error("no row has two names: the case shows nothing")
+	}
+	if got := w.ask("SELECT count(*) FROM spend_change WHERE op <> 'update'"); got != "0" {
+		t.Errorf("%s false restatements", got)
+	}
+}

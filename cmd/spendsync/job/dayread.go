@@ -31,6 +31,7 @@ type dayRead struct {
 	likes         int    // other reads with the same rows
 	isSumOfStored bool   // the service's sum is that of the stored rows, and these are others
 	pages         int
+	filled        int // pages with rows
 	bytes         int64
 	unknown       []extract.UnknownKey
 	first         error               // why the first of the rows is refused that cannot be stored
@@ -182,6 +183,9 @@ func (read *dayRead) add(
 ) transform.SpendPage {
 	became := transform.AppendSpend(read.rows, page, c, intern)
 	read.pages++
+	if len(page.Items) > 0 {
+		read.filled++
+	}
 	read.Rounded += became.Rounded
 	read.Refused += int64(len(became.Refused))
 	read.Unread += int64(len(became.Unread))

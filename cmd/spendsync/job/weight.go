@@ -71,7 +71,7 @@ func (read *dayRead) weigh(day schema.Date, known *manifest.Day, before []string
 }
 
 // twice returns what rows of one key in one read speak against it: one if they are added up, and two unless the stated
-// number or the service's own sum shows how they count.
+// number or the service's own sum shows how they count, or their names do: on one page no row has moved.
 func (read *dayRead) twice() (weight int) {
 	if read.Combined == history.Apart || len(read.reads) > 1 {
 		return 0
@@ -79,7 +79,8 @@ func (read *dayRead) twice() (weight int) {
 	if read.addsUp() {
 		weight = 1
 	}
-	isShown := read.RowsTotalState == schema.RowsMatched || read.Control == schema.ControlMatched
+	isNamed := read.Combined == history.Named && read.filled == 1 && read.count == int64(read.rows.Len())
+	isShown := isNamed || read.RowsTotalState == schema.RowsMatched || read.Control == schema.ControlMatched
 	if !isShown || read.Control == schema.ControlDiffers {
 		weight += 2
 	}
