@@ -222,7 +222,8 @@ func (d *decoder) unnamedPart(name []byte) error {
 	}
 	v, err := d.ReadValue()
 	if err == nil && statesFailure(service.SnakeCase(string(name)), Value(v)) {
-		d.failure = fmt.Sprintf("the reply states %s %s, so that its rows may not be all", name, printable(Value(v), 200))
+		d.failure = fmt.Sprintf("the reply states %s %s, so that its rows may not be all", name,
+			printable(Value(v), 200))
 	}
 	return err
 }

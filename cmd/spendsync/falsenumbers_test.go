@@ -474,8 +474,8 @@ func TestFalse_RowsBesideAnErrorAreNotAll(t *testing.T) {
 				return ""
 			},
 		})
-		if code, _, last := w.run("sync"); isError && (code == exit.OK || !strings.Contains(last, "the reply states")) ||
-			!isError && code != exit.OK {
+		code, _, last := w.run("sync")
+		if isError != (code != exit.OK) || isError != strings.Contains(last, "the reply states") {
 			t.Errorf("%s: exit %d: %s", says, code, last)
 		}
 		w.transport = nil
