@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"spendsync/cmd/internal/exit"
+	"spendsync/extract/adsim"
 	"spendsync/schema"
 	"spendsync/schema/schematest"
 )
@@ -79,13 +80,12 @@ func TestFault_MidnightAtAnyRequest(t *testing.T) {
 				skipShort(t)
 			}
 			t.Parallel()
-			w := inProcess(t, from)
+			w := inProcess(t, from, func(c *adsim.Config) { c.FreezeRestatements = tc.first != oldest })
 			w.limits.concurrency, w.env["PAGE_SIZE"] = 1, "10"
 			w.service.SetNow(midnight.Add(-100 * time.Millisecond))
 			if !tc.stored {
 				w.service.SetNow(muchLater.Add(-100 * time.Millisecond))
 			}
-			w.service.FreezeRestatements(true)
 			var struck atomic.Bool
 			w.transport = onTheWay(func(r *http.Request) (*http.Response, error) {
 				if tc.is(r) && !struck.Swap(true) {

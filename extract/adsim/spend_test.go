@@ -117,16 +117,6 @@ func TestSpend_FrozenDaysStay(t *testing.T) {
 	before := truth(s, yesterday)
 	s.Advance(20 * 24 * time.Hour)
 	diff(t, truth(s, yesterday), before)
-
-	s = sim(config.Config{})
-	s.FreezeRestatements(true)
-	before = truth(s, yesterday)
-	s.Advance(20 * 24 * time.Hour)
-	diff(t, truth(s, yesterday), before)
-	s.FreezeRestatements(false)
-	if got, was := total(truth(s, yesterday)), total(before); got.Conversions <= was.Conversions {
-		t.Errorf("after the thaw %+v, want more than %+v", got, was)
-	}
 }
 
 func TestAccount_BadAndGoodSources(t *testing.T) {

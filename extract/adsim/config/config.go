@@ -23,8 +23,8 @@ type Config struct {
 
 	Now     func() time.Time // the clock, asked once a request; time.Now
 	Refresh time.Duration    // how often the report's numbers move; 15 minutes
-	// FreezeRestatements starts the service frozen, see [Service.FreezeRestatements]: a day has the
-	// conversions that arrived until its end, and keeps them.
+	// FreezeRestatements stops the changes of closed days over time: a day has the conversions and credits that
+	// arrived until its end, and keeps them.
 	FreezeRestatements bool
 
 	ReportUser, ReportPassword string // of the spend report (HTTP Basic)

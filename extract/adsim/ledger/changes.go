@@ -114,7 +114,6 @@ type State struct {
 	Anchor   clock.Day
 	Version  uint64 // of the restatements
 	Frozen   bool
-	FrozenAt time.Time
 	Overlays map[clock.Day]*Overlay
 	Changes  *Changes       // of the settings
 	Balance  string         // as configured

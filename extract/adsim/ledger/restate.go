@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"spendsync/extract/adsim/clock"
-	"spendsync/extract/adsim/market"
 )
 
 // Restatement changes the rows of a day. Kind is one of
@@ -30,113 +29,88 @@ type Restatement struct {
 	Measures   *Measures `json:"measures"`
 }
 
-type RowKey struct {
-	creative string
-	source   int32
-}
-
-// Overlay is the set of restatements of one day. Once it is in a state it is immutable.
+// Overlay is the restatements of one day, in their order. Once it is in a state it is immutable.
 type Overlay struct {
-	Seq     int
-	Emptied bool
-	Edits   map[RowKey]RowEdit
-	Scales  []scale
+	number int // of the last restatement
+	steps  []func(rows []Row) []Row
 }
 
-type RowEdit struct {
-	seq      int
-	kind     string // change, delete, insert
-	creative *market.Creative
-	Measures
-}
-
-type scale struct {
-	seq      int
-	percent  int64
-	creative string // empty: any
-	oneIn    int32  // 0: any source
-}
-
-// holds reports whether a row is one of those that change.
-func (sc *scale) holds(r *Row) bool {
-	return (sc.creative == "" || sc.creative == r.Creative.ID) &&
-		(sc.oneIn == 0 || r.Source != NoSource && r.Source%sc.oneIn == int32(sc.seq)%sc.oneIn)
-}
-
-// restate applies the restatements of a row, in the order of their requests.
-func (o *Overlay) restate(r *Row) {
-	since := 0
-	if e, ok := o.Edits[RowKey{r.Creative.ID, r.Source}]; ok {
-		r.Measures, since = e.Measures, e.seq
+// Restate returns the overlay of a day with one more restatement, nil for none, and the row that is meant: for a
+// delete as it was.
+func (st *State) Restate(d clock.Day, change Restatement) (*Overlay, Row, error) {
+	next := &Overlay{number: 1}
+	if old := st.Overlays[d]; old != nil {
+		next = &Overlay{old.number + 1, slices.Clip(old.steps)}
 	}
-	for _, sc := range o.Scales {
-		if sc.seq < since || !sc.holds(r) {
-			continue
+	var r Row
+	var err error
+	var step func(rows []Row) []Row
+	switch change.Kind {
+	case "restore":
+		return nil, r, nil
+	case "empty":
+		next.steps, step = nil, func([]Row) []Row { return nil }
+	case "multiply":
+		step, err = multiply(change, int32(next.number))
+	case "change", "delete", "insert":
+		if r, err = st.named(d, change); err == nil {
+			r, step = edit(r, change)
 		}
-		r.Spend = r.Spend * sc.percent / 100
-		r.Clicks = r.Clicks * sc.percent / 100
-		r.Impressions = r.Impressions * sc.percent / 100
-		r.Conversions = r.Conversions * sc.percent / 100
+	default:
+		err = fmt.Errorf("unknown kind %q", change.Kind)
 	}
+	next.steps = append(next.steps, step)
+	return next, r, err
 }
 
-func (o *Overlay) Multiply(change Restatement) error {
+// multiply scales the rows that are meant; number chooses the sources of OneIn.
+func multiply(change Restatement, number int32) (func(rows []Row) []Row, error) {
 	if change.Percent < 0 || change.OneIn < 0 {
-		return fmt.Errorf("percent %d or one_in %d is negative", change.Percent, change.OneIn)
+		return nil, fmt.Errorf("percent %d or one_in %d is negative", change.Percent, change.OneIn)
 	}
-	o.Scales = append(o.Scales, scale{o.Seq, change.Percent, change.CreativeID, change.OneIn})
-	return nil
+	return func(rows []Row) []Row {
+		for i := range rows {
+			r := &rows[i]
+			if r.Source == NoSource || change.CreativeID != "" && change.CreativeID != r.Creative.ID ||
+				change.OneIn > 0 && r.Source%change.OneIn != number%change.OneIn {
+				continue
+			}
+			r.Spend = r.Spend * change.Percent / 100
+			r.Clicks = r.Clicks * change.Percent / 100
+			r.Impressions = r.Impressions * change.Percent / 100
+			r.Conversions = r.Conversions * change.Percent / 100
+		}
+		return rows
+	}, nil
 }
 
-// EditRow finds the row that is meant and notes what becomes of it.
-func (o *Overlay) EditRow(st *State, d clock.Day, change Restatement) (Row, error) {
-	r, err := st.named(d, change)
-	if err != nil {
-		return Row{}, err
-	}
-	key := RowKey{r.Creative.ID, r.Source}
-	old, edited := o.Edits[key]
-	e := RowEdit{seq: o.Seq, kind: change.Kind, creative: r.Creative, Measures: r.Measures}
+// edit changes, deletes or inserts one row, and returns it.
+func edit(r Row, change Restatement) (Row, func(rows []Row) []Row) {
+	is := func(o Row) bool { return o.Creative == r.Creative && o.Source == r.Source }
 	switch change.Kind {
 	case "delete":
-		if edited && old.kind == "insert" {
-			delete(o.Edits, key)
-			return r, nil
-		}
-	case "change":
-		e.Clicks++
-		e.Conversions++
-		e.Spend += 100_000
-		if change.Measures != nil {
-			e.Measures = *change.Measures
-		}
-		if edited && old.kind == "insert" {
-			e.kind = "insert"
-		}
+		return r, func(rows []Row) []Row { return slices.DeleteFunc(rows, is) }
 	case "insert":
-		e.Measures = Measures{Spend: 1_230_000, Clicks: 3, Impressions: 100, Conversions: 1}
-		if change.Measures != nil {
-			e.Measures = *change.Measures
-		}
-		if edited && old.kind == "delete" {
-			e.kind = "change"
-		}
+		r.Measures = Measures{Spend: 1_230_000, Clicks: 3, Impressions: 100, Conversions: 1}
+	default:
+		r.Add(Measures{Spend: 100_000, Clicks: 1, Conversions: 1})
 	}
-	o.Edits[key] = e
-	if e.kind != "delete" {
-		r.Measures = e.Measures
+	if change.Measures != nil {
+		r.Measures = *change.Measures
 	}
-	return r, nil
+	return r, func(rows []Row) []Row {
+		if i := slices.IndexFunc(rows, is); i >= 0 {
+			rows[i].Measures = r.Measures
+		} else if change.Kind == "insert" {
+			rows = append(rows, r)
+		}
+		return rows
+	}
 }
 
 // named finds the row that a restatement means; for an insert, the one to be.
 func (st *State) named(d clock.Day, change Restatement) (Row, error) {
-	var rows []Row
-	taken := map[RowKey]bool{}
-	for r := range st.Rows(d, Scope{}) {
-		rows = append(rows, *r)
-		taken[RowKey{r.Creative.ID, r.Source}] = true
-	}
+	rows := st.rowsOf(d)
 	for _, r := range rows[min(max(0, change.Row), len(rows)):] {
 		switch {
 		case r.Source == NoSource:
@@ -145,7 +119,7 @@ func (st *State) named(d clock.Day, change Restatement) (Row, error) {
 			return r, nil
 		}
 		for _, src := range st.Account.Sources.Live.Src {
-			if !taken[RowKey{r.Creative.ID, src}] {
+			if !slices.ContainsFunc(rows, func(o Row) bool { return o.Creative == r.Creative && o.Source == src }) {
 				return Row{Day: d, Source: src, Campaign: r.Campaign, Creative: r.Creative}, nil
 			}
 		}
@@ -154,26 +128,18 @@ func (st *State) named(d clock.Day, change Restatement) (Row, error) {
 }
 
 // lay makes the changes to the rows of a day.
-func (o *Overlay) lay(rows []Row, d clock.Day) []Row {
-	for key, e := range o.Edits {
-		if e.kind == "insert" {
-			rows = append(rows, Row{Day: d, Source: key.source, Campaign: e.creative.Campaign, Creative: e.creative})
-		}
-	}
-	for i := range rows {
-		if rows[i].Source != NoSource {
-			o.restate(&rows[i])
-		}
-	}
-	if len(o.Edits) == 0 {
+func (o *Overlay) lay(rows []Row) []Row {
+	if o == nil {
 		return rows
+	}
+	for _, step := range o.steps {
+		rows = step(rows)
 	}
 	slices.SortFunc(rows, func(x, y Row) int { return compareRows(&x, &y) })
 	out := rows[:0]
 	for i, r := range rows {
-		gone := o.Edits[RowKey{r.Creative.ID, r.Source}].kind == "delete" ||
-			r.Source == NoSource && i+1 < len(rows) && rows[i+1].Creative == r.Creative // it is delivered now
-		if !gone {
+		// A creative with a row at a source has none without one.
+		if r.Source != NoSource || i+1 == len(rows) || rows[i+1].Creative != r.Creative {
 			out = append(out, r)
 		}
 	}

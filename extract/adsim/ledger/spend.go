@@ -51,7 +51,7 @@ func (st *State) dayOf(d clock.Day) *day {
 	zone := st.Account.Zone
 	sd := &day{State: st, day: d, began: d.Start(zone).Unix(), known: st.AsOf.Unix()}
 	if st.Frozen {
-		sd.known = min(sd.known, max(st.FrozenAt.Unix(), (d+1).Start(zone).Unix()))
+		sd.known = min(sd.known, (d + 1).Start(zone).Unix())
 	}
 	return sd
 }
@@ -84,12 +84,8 @@ func (sc *Scope) holds(r *Row) bool {
 // rowsOf are the rows of a day, in the report's order.
 func (st *State) rowsOf(d clock.Day) []Row {
 	return st.Kept.days.Get(dayKey{d, st.keyFor(d)}, func() (rows []Row) {
-		over := st.Overlays[d]
-		if over == nil {
-			over = &Overlay{}
-		}
-		if d > st.Today || over.Emptied {
-			return over.lay(nil, d)
+		if d > st.Today {
+			return nil
 		}
 		for _, e := range st.entriesOf(d) {
 			rows = append(rows, e.list...)
@@ -97,7 +93,7 @@ func (st *State) rowsOf(d clock.Day) []Row {
 				rows = append(rows, Row{Day: d, Source: NoSource, Campaign: e.Creative.Campaign, Creative: e.Creative})
 			}
 		}
-		return over.lay(rows, d)
+		return st.Overlays[d].lay(rows)
 	})
 }
 

@@ -22,54 +22,18 @@ func (s *World) Restate(date string, change ledger.Restatement) (ledger.Line, er
 	defer s.mu.Unlock()
 	st.Overlays, st.Version = s.overlays, s.version
 
-	next := &ledger.Overlay{Edits: map[ledger.RowKey]ledger.RowEdit{}}
-	if old := s.overlays[d]; old != nil {
-		next = &ledger.Overlay{Seq: old.Seq, Emptied: old.Emptied, Edits: maps.Clone(old.Edits),
-			Scales: slices.Clone(old.Scales)}
-	}
-	next.Seq++
-	var touched ledger.Row
-	var err error
-	switch change.Kind {
-	case "empty":
-		next = &ledger.Overlay{Seq: next.Seq, Emptied: true, Edits: map[ledger.RowKey]ledger.RowEdit{}}
-	case "restore":
-		next = nil
-	case "multiply":
-		err = next.Multiply(change)
-	case "change", "delete", "insert":
-		touched, err = next.EditRow(&st, d, change)
-	default:
-		err = fmt.Errorf("unknown kind %q", change.Kind)
-	}
+	next, touched, err := st.Restate(d, change)
 	if err != nil {
 		return ledger.Line{}, fmt.Errorf("restate %s: %w", date, err)
 	}
 	overlays := maps.Clone(s.overlays)
-	if overlays == nil {
-		overlays = map[clock.Day]*ledger.Overlay{}
-	}
 	overlays[d] = next
-	if next == nil {
-		delete(overlays, d)
-	}
 	s.overlays = overlays
 	s.version++
 	if touched.Creative == nil {
 		return ledger.Line{}, nil
 	}
 	return st.Line(d, &touched), nil
-}
-
-// FreezeRestatements stops or resumes the changes of closed days over time: conversions and credits
-// that have not arrived stay out. The open day continues, and is then frozen in its state at its
-// end.
-func (s *World) FreezeRestatements(on bool) {
-	now := s.Clock.Now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.frozen, s.frozenAt = on, now
-	s.version++
 }
 
 // Plant lets an effect happen from its first day on. Several on one day multiply.

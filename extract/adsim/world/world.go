@@ -31,8 +31,6 @@ type World struct {
 	version  uint64
 	overlays map[clock.Day]*ledger.Overlay
 	changes  *ledger.Changes
-	frozen   bool
-	frozenAt time.Time
 	budgets  budgets
 	// balanceRead is the time of the last request for a fresh balance.
 	balanceRead time.Time
@@ -50,7 +48,7 @@ func New(cfg config.Config, index int, c *clock.Clock) *World {
 	a := market.NewAccount(cfg, index, zone)
 	return &World{
 		Cfg: cfg, index: index, firstMade: firstMade + index*1_000_000, Zone: zone, Clock: c, Account: a,
-		kept: ledger.NewCaches(a), frozen: cfg.FreezeRestatements,
+		kept: ledger.NewCaches(a), overlays: map[clock.Day]*ledger.Overlay{},
 		images: map[string]*Image{},
 	}
 }
@@ -92,6 +90,6 @@ func (s *World) stateLocked(now time.Time) ledger.State {
 	return ledger.State{
 		Account: s.Account, Kept: s.kept, Cfg: &s.Cfg,
 		Now: now, AsOf: asOf, Today: today, Balance: s.Cfg.BalanceStatus, Anchor: s.anchor, Used: s.budgets.at(now),
-		Version: s.version, Frozen: s.frozen, FrozenAt: s.frozenAt, Overlays: s.overlays, Changes: s.changes,
+		Version: s.version, Frozen: s.Cfg.FreezeRestatements, Overlays: s.overlays, Changes: s.changes,
 	}
 }
