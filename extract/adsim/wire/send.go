@@ -110,22 +110,17 @@ func flush(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).Flush()
 }
 
-// resetter is a writer without a socket that can pretend to reset one.
-type resetter interface{ reset() }
-
-// reset ends the connection with a TCP reset where there is a socket. It does
-// not return: what follows a reset is never sent.
+// reset ends the connection with a TCP reset. It does not return: what follows a reset is never sent.
 func reset(w http.ResponseWriter) {
-	if rs, ok := w.(resetter); ok {
-		rs.reset()
-		panic(http.ErrAbortHandler)
-	}
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0)
+	switch c := conn.(type) {
+	case *net.TCPConn:
+		_ = c.SetLinger(0)
+	case pipe:
+		c.reset()
 	}
 	_ = conn.Close()
 	panic(http.ErrAbortHandler)
