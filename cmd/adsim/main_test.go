@@ -167,7 +167,6 @@ func TestControl_IsForLoopbackUnlessAskedFor(t *testing.T) {
 
 func TestParse_RefusesWhatItDoesNotKnow(t *testing.T) {
 	for _, args := range [][]string{{"-nosuch"}, {"-now", "yesterday"}, {"-quirk", "bom,nosuch"},
-		{"-report-access", "closed"},
 		{"serve"}, {"-rows-per-day", "many"}, {"-accounts", "0"}} {
 		var stderr bytes.Buffer
 		if _, err := parse(args, &stderr); !errors.Is(err, errUsage) || stderr.Len() == 0 {
@@ -186,11 +185,11 @@ func TestParse_RefusesWhatItDoesNotKnow(t *testing.T) {
 }
 
 func TestParse_SaysWhatAnAccountMay(t *testing.T) {
-	o, err := parse([]string{"-accounts", "2", "-report-access", "unconfirmed", "-prepaid", "500"}, io.Discard)
+	o, err := parse([]string{"-accounts", "2", "-prepaid", "500"}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := o.config; c.ReportAccess != adsim.ReportUnconfirmed || c.Prepaid != 500_000_000 || len(c.Accounts) != 1 {
+	if c := o.config; c.Prepaid != 500_000_000 || len(c.Accounts) != 1 {
 		t.Errorf("got %+v", c)
 	}
 }

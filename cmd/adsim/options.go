@@ -36,11 +36,6 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		"accounts; the second has the user analyst2@example.com, the key adv_sim_key2 and so on")
 	o.accountFlags(f)
 	limit := f.Int("rate-limit", 120, "API requests a minute; 0 is without limit")
-	f.Func("report-access", "whether the report answers: granted, or 403 as unconfirmed or no-advertiser",
-		func(v string) (err error) {
-			c.ReportAccess, err = adsim.ParseReportAccess(v)
-			return err
-		})
 	f.Func("quirk", "a variation of the service, or several, joined by commas; may be given again; they are "+
 		"listed below", func(v string) error {
 		names := strings.Split(v, ",")

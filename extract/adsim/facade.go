@@ -23,7 +23,6 @@ type (
 	Measures         = ledger.Measures
 	Notification     = push.Notification
 	Quirk            = variations.Quirk
-	ReportAccess     = config.ReportAccess
 	Request          = wire.Request
 	Restatement      = ledger.Restatement
 	Settings         = ledger.Settings
@@ -34,16 +33,14 @@ type (
 
 // Paths and credentials, and what a Config may ask for.
 const (
-	PushPrefix         = wire.PushPrefix
-	APIPrefix          = wire.APIPrefix
-	DefaultKey         = config.DefaultKey
-	DefaultPassword    = config.DefaultPassword
-	DefaultPushToken   = config.DefaultPushToken
-	DefaultUser        = config.DefaultUser
-	DefaultWriteKey    = config.DefaultWriteKey
-	ReportNoAdvertiser = config.ReportNoAdvertiser
-	ReportPrefix       = wire.ReportPrefix
-	ReportUnconfirmed  = config.ReportUnconfirmed
+	PushPrefix       = wire.PushPrefix
+	APIPrefix        = wire.APIPrefix
+	DefaultKey       = config.DefaultKey
+	DefaultPassword  = config.DefaultPassword
+	DefaultPushToken = config.DefaultPushToken
+	DefaultUser      = config.DefaultUser
+	DefaultWriteKey  = config.DefaultWriteKey
+	ReportPrefix     = wire.ReportPrefix
 )
 
 // The actions of a [Change].
@@ -88,6 +85,3 @@ func Quirks() []Quirk { return variations.Quirks() }
 
 // CheckQuirks returns an error if one of the names is not the name of a quirk.
 func CheckQuirks(names ...string) error { return variations.CheckQuirks(names...) }
-
-// ParseReportAccess parses granted, unconfirmed or no-advertiser.
-func ParseReportAccess(name string) (ReportAccess, error) { return config.ParseReportAccess(name) }

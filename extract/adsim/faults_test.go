@@ -28,6 +28,7 @@ func TestFault_StatusWithAndWithoutRetryAfter(t *testing.T) {
 	s.Fail(wire.Fault{Kind: wire.Status, Status: 429, RetryAfter: "7", Times: 1})
 	s.Fail(wire.Fault{Kind: wire.Status, Status: 429, RetryAfter: "+90s", Times: 1})
 	s.Fail(wire.Fault{Kind: wire.Status, Status: 500, Times: 1})
+	s.Fail(wire.Fault{Kind: wire.Status, Status: 403, Times: 1})
 	s.Fail(wire.Fault{Kind: wire.Status, Status: 302, Location: "http://other.example/", Times: 1})
 	for _, c := range []struct {
 		status            int
@@ -37,6 +38,7 @@ func TestFault_StatusWithAndWithoutRetryAfter(t *testing.T) {
 		{429, `{"error":"Too Many Requests"}`, "7", ""},
 		{429, `{"error":"Too Many Requests"}`, "Sat, 21 Nov 2026 20:01:30 GMT", ""},
 		{500, `{"error":"Internal server error (request ID: req_`, "", ""},
+		{403, `{"error":"User account not confirmed. Please check your email."}`, "", ""},
 		{302, `{"error":"Found"}`, "", "http://other.example/"},
 		{200, `{"columns":`, "", ""},
 	} {

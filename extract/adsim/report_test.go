@@ -97,28 +97,22 @@ func TestReport_WantsTheRightCredentials(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		access config.ReportAccess
 		edit   func(*http.Request)
 		status int
 		text   string
 	}{
-		{"none", config.ReportGranted, nil, 401, "Authentication required. Use Basic Auth or Bearer the service."},
-		{"bearer", config.ReportGranted, func(r *http.Request) {
+		{"none", nil, 401, "Authentication required. Use Basic Auth or Bearer the service."},
+		{"bearer", func(r *http.Request) {
 			r.Header.Set("Authorization",
 				"Bearer "+config.DefaultKey)
 		}, 401,
 			"Authentication required. Use Basic Auth or Bearer the service."},
-		{"wrong password", config.ReportGranted, basic(config.DefaultUser, "x"), 401, "Incorrect username or password"},
-		{"wrong user", config.ReportGranted, basic("x", config.DefaultPassword), 401, "Incorrect username or password"},
-		{"unconfirmed", config.ReportUnconfirmed, basic(config.DefaultUser, config.DefaultPassword), 403,
-			"User account not confirmed. " +
-				"Please check your email."},
-		{"no advertiser", config.ReportNoAdvertiser, basic(config.DefaultUser, config.DefaultPassword), 403,
-			"User does not have an advertiser_id assigned. Contact the service."},
-		{"right", config.ReportGranted, basic(config.DefaultUser, config.DefaultPassword), 200, ""},
+		{"wrong password", basic(config.DefaultUser, "x"), 401, "Incorrect username or password"},
+		{"wrong user", basic("x", config.DefaultPassword), 401, "Incorrect username or password"},
+		{"right", basic(config.DefaultUser, config.DefaultPassword), 200, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			status, _, body := do(t, sim(config.Config{ReportAccess: c.access}), "GET", target, c.edit)
+			status, _, body := do(t, sim(config.Config{}), "GET", target, c.edit)
 			if status != c.status || !bytes.Contains(body, []byte(c.text)) {
 				t.Errorf("got %d %s, want %d %s", status, head(body), c.status, c.text)
 			}

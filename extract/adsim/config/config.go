@@ -2,9 +2,7 @@ package config
 
 import (
 	"crypto/tls"
-	"fmt"
 	"net/netip"
-	"slices"
 	"strconv"
 	"time"
 
@@ -28,7 +26,6 @@ type Config struct {
 	FreezeRestatements bool
 
 	ReportUser, ReportPassword string // of the spend report (HTTP Basic)
-	ReportAccess               ReportAccess
 	APIKey, WriteKey           string // Bearer keys of the advertiser API: one that can read, one that may change
 	// KeyExpiresAt is when the keys end; by default it is the first of a month, two to three months from the clock.
 	KeyExpiresAt time.Time
@@ -60,9 +57,6 @@ type Config struct {
 	Control       bool     // serves what tests do to the service under /_sim/, without credentials
 }
 
-// ReportAccess is why the report refuses an account whose password is right.
-type ReportAccess int
-
 // The credentials of a Config that names none.
 const (
 	DefaultUser     = "analyst@example.com"
@@ -71,12 +65,6 @@ const (
 	DefaultWriteKey = "adv_sim_write_key"
 	// DefaultPushToken is the value of the authorization header of the push sending APIs.
 	DefaultPushToken = "push_sim_token"
-)
-
-const (
-	ReportGranted      ReportAccess = iota
-	ReportUnconfirmed               // 403 User account not confirmed
-	ReportNoAdvertiser              // 403 no advertiser_id assigned
 )
 
 // Next is the Config of the i-th more account.
@@ -126,18 +114,6 @@ func setDefault[T comparable](field *T, v T) {
 	if *field == zero {
 		*field = v
 	}
-}
-
-// ReportAccesses are the names of the values of ReportAccess, in their order.
-var ReportAccesses = []string{"granted", "unconfirmed", "no-advertiser"}
-
-// ParseReportAccess takes granted, unconfirmed or no-advertiser.
-func ParseReportAccess(name string) (ReportAccess, error) {
-	i := slices.Index(ReportAccesses, name)
-	if i < 0 {
-		return 0, fmt.Errorf("report access: %q is none of granted, unconfirmed, no-advertiser", name)
-	}
-	return ReportAccess(i), nil
 }
 
 // Key is a key of the advertiser API.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"spendsync/extract/adsim/clock"
-	"spendsync/extract/adsim/config"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/tree"
 	"spendsync/extract/adsim/wire"
@@ -24,15 +23,14 @@ const (
 
 // The texts of the description's error table.
 const (
-	textMissing      = "Missing required parameters: start_date, end_date"
-	textDateFormat   = "Invalid date format (expected YYYY-MM-DD)"
-	textDateOrder    = "start_date must be <= end_date"
-	TextTooFar       = "start_date cannot be more than 32 days before today"
-	textNoAuth       = "Authentication required. Use Basic Auth or Bearer the service."
-	TextWrongAuth    = "Incorrect username or password"
-	TextUnconfirmed  = "User account not confirmed. Please check your email."
-	textNoAdvertiser = "User does not have an advertiser_id assigned. Contact the service."
-	TextInternal     = "Internal server error"
+	textMissing     = "Missing required parameters: start_date, end_date"
+	textDateFormat  = "Invalid date format (expected YYYY-MM-DD)"
+	textDateOrder   = "start_date must be <= end_date"
+	TextTooFar      = "start_date cannot be more than 32 days before today"
+	textNoAuth      = "Authentication required. Use Basic Auth or Bearer the service."
+	TextWrongAuth   = "Incorrect username or password"
+	TextUnconfirmed = "User account not confirmed. Please check your email."
+	TextInternal    = "Internal server error"
 )
 
 // reportRequest is a question with its columns and its page.
@@ -76,12 +74,6 @@ func Serve(accounts []*Account, now time.Time, r *http.Request, f *wire.Fault) w
 
 // report answers the user of this account.
 func (p *Account) report(st *ledger.State, r *http.Request, f *wire.Fault) wire.Reply {
-	switch p.world.Cfg.ReportAccess {
-	case config.ReportUnconfirmed:
-		return Error(http.StatusForbidden, TextUnconfirmed)
-	case config.ReportNoAdvertiser:
-		return Error(http.StatusForbidden, textNoAdvertiser)
-	}
 	rq, text := parseReport(r.URL.Query(), st.Today)
 	if text != "" {
 		return Error(http.StatusBadRequest, text)
