@@ -29,9 +29,6 @@ import (
 //	POST   restate  a [Restatement] with "day"
 //	POST   review   a [Verdict]: {"creative":"C...-001","approve":false,"reasons":["x"],"comment":"..."}
 //	POST   funds    {"amount":"250.00"}: see [Service.AddFunds]
-//	POST   change   a [Change]
-//	GET    settings those of all campaigns, newest first
-//	GET    requests the log; DELETE empties it
 //	GET    truth    the rows of the reach, or of ?day=YYYY-MM-DD; with &sum=1 a line for each day
 //	GET    outbox   what was sent, a [Notification] a line
 const controlPrefix = "/_sim/"
@@ -113,25 +110,6 @@ func (s *Service) order(name string, q url.Values, body []byte, line func(any)) 
 			amount, _ := money.Parse(fmt.Sprint(of.Amount)) // 0 is refused
 			err = s.AddFunds(amount)
 		}
-	case "POST change":
-		var c Change
-		if in(&c) {
-			err = s.Change(c)
-		}
-	case "GET settings":
-		for _, id := range s.CampaignIDs() {
-			settings, err := s.Settings(id)
-			if err != nil {
-				return err
-			}
-			line(settings)
-		}
-	case "GET requests":
-		for _, r := range s.Requests() {
-			line(r)
-		}
-	case "DELETE requests":
-		s.ResetRequests()
 	case "GET truth":
 		err = s.tellTruth(q, line)
 	case "GET outbox":

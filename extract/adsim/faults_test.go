@@ -275,11 +275,6 @@ func TestRequests_TellWhatWasAsked(t *testing.T) {
 			t.Errorf("got %s, want %s", got[i], want[i])
 		}
 	}
-	s.ResetRequests()
-	ask(t, s, pageOf(1))
-	if got := s.Requests(); len(got) != 1 {
-		t.Errorf("after the reset: %+v", got)
-	}
 }
 
 func TestService_MayBeUsedByManyAtOnce(t *testing.T) {

@@ -38,17 +38,22 @@ func (st *State) NameOf(r *Row) string {
 }
 
 func (st *State) Line(d clock.Day, r *Row) Line {
-	l := Line{
+	return Line{
 		Date:         d.String(),
 		CampaignID:   r.Campaign.ID,
 		CampaignName: st.NameOf(r),
 		CreativeID:   r.Creative.ID,
+		SourceID:     st.SourceOf(r),
 		Measures:     r.Measures,
 	}
-	if r.Source != NoSource {
-		l.SourceID = st.Account.Sources.IDs[r.Source]
+}
+
+// SourceOf is the ID of a row's source, "" without one.
+func (st *State) SourceOf(r *Row) string {
+	if r.Source == NoSource {
+		return ""
 	}
-	return l
+	return st.Account.Sources.IDs[r.Source]
 }
 
 func (st *State) Sum(d clock.Day) Sum {

@@ -12,58 +12,65 @@ import (
 	"spendsync/extract/adsim/wire"
 )
 
-// column is a column of the report.
-type column uint8
+// column is a column of the report. It has a text, null for an empty one, or appends a number.
+type column struct {
+	name        string
+	ofCreatives bool // only with include_creatives
+	text        func(w *rowWriter, r *ledger.Row) string
+	number      func(dst []byte, r *ledger.Row) []byte
+}
 
-const (
-	colDate column = iota
-	colCampaignID
-	colCampaignName
-	colCreativeID
-	colCreativeTitle
-	colCreativeMessage
-	colCreativeImageURL
-	colCreativeIconURL
-	colCreativeStatus
-	colSourceID
-	colTotalSpend
-	colClicks
-	colImpressions
-	colConversions
-	colCTR
-	colCPC
-	colCPA
-)
-
-var columnNames = [...]string{
-	"date", "campaign_id", "campaign_name", "creative_id", "creative_title", "creative_message",
-	"creative_image_url", "creative_icon_url", "creative_status", "source_id", "total_spend",
-	"clicks", "impressions", "conversions", "ctr", "cpc", "cpa",
+var columns = []column{
+	{name: "date", text: func(_ *rowWriter, r *ledger.Row) string { return r.Day.String() }},
+	{name: "campaign_id", text: func(_ *rowWriter, r *ledger.Row) string { return r.Campaign.ID }},
+	{name: "campaign_name", text: func(w *rowWriter, r *ledger.Row) string { return w.st.NameOf(r) }},
+	{name: "creative_id", text: func(_ *rowWriter, r *ledger.Row) string { return r.Creative.ID }},
+	ofShown("creative_title", func(cr *ledger.CreativeNow) string { return cr.Title }),
+	ofShown("creative_message", func(cr *ledger.CreativeNow) string { return cr.Message }),
+	ofShown("creative_image_url", func(cr *ledger.CreativeNow) string { return imageURL(cr.ImageID) }),
+	ofShown("creative_icon_url", func(cr *ledger.CreativeNow) string { return imageURL(cr.IconID) }),
+	ofShown("creative_status", func(cr *ledger.CreativeNow) string { return cr.Status }),
+	{name: "source_id", text: func(w *rowWriter, r *ledger.Row) string { return w.st.SourceOf(r) }},
+	{name: "total_spend", number: func(dst []byte, r *ledger.Row) []byte { return money.Append(dst, r.Spend) }},
+	count("clicks", false, func(r *ledger.Row) int64 { return r.Clicks }),
+	count("impressions", true, func(r *ledger.Row) int64 { return r.Impressions }),
+	count("conversions", true, func(r *ledger.Row) int64 { return r.Conversions }),
+	ratio("ctr", func(r *ledger.Row) (float64, int64) { return float64(r.Clicks), r.Impressions }),
+	ratio("cpc", func(r *ledger.Row) (float64, int64) { return float64(r.Spend) / 1e6, r.Clicks }),
+	ratio("cpa", func(r *ledger.Row) (float64, int64) { return float64(r.Spend) / 1e6, r.Conversions }),
 }
 
 // The default columns of the two modes, in the description's order.
-var (
-	plainColumns    = []column{colDate, colCampaignID, colCampaignName, colCreativeID, colSourceID, colTotalSpend}
-	creativeColumns = []column{
-		colDate, colCampaignID, colCampaignName, colCreativeID, colCreativeTitle, colCreativeMessage,
-		colCreativeImageURL, colCreativeIconURL, colCreativeStatus, colSourceID, colTotalSpend,
-		colImpressions, colConversions, colCTR, colCPC, colCPA,
-	}
+const (
+	plainColumns    = "date,campaign_id,campaign_name,creative_id,source_id,total_spend"
+	creativeColumns = "date,campaign_id,campaign_name,creative_id,creative_title,creative_message,creative_image_url," +
+		"creative_icon_url,creative_status,source_id,total_spend,impressions,conversions,ctr,cpc,cpa"
 )
 
-// ofCreatives reports whether the column is only there with include_creatives.
-func (c column) ofCreatives() bool {
-	switch c {
-	case colCreativeTitle, colCreativeMessage, colCreativeImageURL, colCreativeIconURL, colCreativeStatus,
-		colImpressions, colConversions, colCTR, colCPC, colCPA:
-		return true
-	}
-	return false
+func ofShown(name string, of func(cr *ledger.CreativeNow) string) column {
+	return column{name: name, ofCreatives: true, text: func(w *rowWriter, _ *ledger.Row) string { return of(&w.shown) }}
+}
+
+func count(name string, ofCreatives bool, of func(r *ledger.Row) int64) column {
+	return column{name: name, ofCreatives: ofCreatives, number: func(dst []byte, r *ledger.Row) []byte {
+		return strconv.AppendInt(dst, of(r), 10)
+	}}
+}
+
+// ratio is computed in floats, and null if it is one of nothing.
+func ratio(name string, of func(r *ledger.Row) (float64, int64)) column {
+	return column{name: name, ofCreatives: true, number: func(dst []byte, r *ledger.Row) []byte {
+		a, b := of(r)
+		if b == 0 {
+			return append(dst, "null"...)
+		}
+		return strconv.AppendFloat(dst, a/float64(b), 'g', -1, 64)
+	}}
 }
 
 // rowWriter writes rows as JSON objects of the columns asked for.
 type rowWriter struct {
-	columns []column
+	columns []*column
 	st      *ledger.State
 	quoted  map[string][]byte // texts as JSON
 	last    *market.Creative  // of the row before
@@ -80,8 +87,12 @@ func (w *rowWriter) appendRow(dst []byte, r *ledger.Row) []byte {
 		}
 	}
 	for _, c := range w.columns {
-		dst = append(append(append(dst, `,"`...), columnNames[c]...), `":`...)
-		dst = w.appendColumn(dst, c, r)
+		dst = append(append(append(dst, `,"`...), c.name...), `":`...)
+		if c.number != nil {
+			dst = c.number(dst, r)
+		} else {
+			dst = w.appendText(dst, c.text(w, r))
+		}
 	}
 	dst[start] = '{'
 	return append(dst, '}')
@@ -100,48 +111,6 @@ func (w *rowWriter) appendText(dst []byte, s string) []byte {
 	return append(dst, q...)
 }
 
-// appendColumn appends the value of one column.
-func (w *rowWriter) appendColumn(dst []byte, c column, r *ledger.Row) []byte {
-	switch c {
-	case colDate:
-		return append(append(append(dst, '"'), r.Day.String()...), '"')
-	case colCampaignID:
-		return w.appendText(dst, r.Campaign.ID)
-	case colCampaignName:
-		return w.appendText(dst, w.st.NameOf(r))
-	case colCreativeID:
-		return w.appendText(dst, r.Creative.ID)
-	case colCreativeTitle:
-		return w.appendText(dst, w.shown.Title)
-	case colCreativeMessage:
-		return w.appendText(dst, w.shown.Message)
-	case colCreativeImageURL:
-		return w.appendText(dst, imageURL(w.shown.ImageID))
-	case colCreativeIconURL:
-		return w.appendText(dst, imageURL(w.shown.IconID))
-	case colCreativeStatus:
-		return w.appendText(dst, w.shown.Status)
-	case colSourceID:
-		if r.Source == ledger.NoSource {
-			return append(dst, "null"...)
-		}
-		return w.appendText(dst, w.st.Account.Sources.IDs[r.Source])
-	case colTotalSpend:
-		return money.Append(dst, r.Spend)
-	case colClicks:
-		return strconv.AppendInt(dst, r.Clicks, 10)
-	case colImpressions:
-		return strconv.AppendInt(dst, r.Impressions, 10)
-	case colConversions:
-		return strconv.AppendInt(dst, r.Conversions, 10)
-	case colCTR:
-		return appendRatio(dst, float64(r.Clicks), float64(r.Impressions))
-	case colCPC:
-		return appendRatio(dst, float64(r.Spend)/1e6, float64(r.Clicks))
-	}
-	return appendRatio(dst, float64(r.Spend)/1e6, float64(r.Conversions))
-}
-
 // imageURL is where an image lies, "" without an image.
 func imageURL(id string) string {
 	if id == "" {
@@ -158,12 +127,4 @@ func (w *rowWriter) appendHurtRow(dst []byte, r *ledger.Row, f *wire.Fault) []by
 		in.Value = string(tree.Marshal(cmp.Or(f.Value, (r.Day - 1).String())))
 	}
 	return in.Entry(json.RawMessage(w.appendRow(nil, r)), true).Append(dst)
-}
-
-// appendRatio appends a/b computed in floats, or null if b is 0.
-func appendRatio(dst []byte, a, b float64) []byte {
-	if b == 0 {
-		return append(dst, "null"...)
-	}
-	return strconv.AppendFloat(dst, a/b, 'g', -1, 64)
 }

@@ -36,7 +36,7 @@ const (
 // reportRequest is a question with its columns and its page.
 type reportRequest struct {
 	ledger.Query
-	columns    []column
+	columns    []*column
 	Page, size int
 }
 
@@ -132,14 +132,14 @@ func parseReport(q url.Values, today clock.Day) (*reportRequest, string) {
 	rq.Campaign, rq.Creative, rq.Source = q.Get("campaign_id"), q.Get("creative_id"), q.Get("source_id")
 	rq.ByCampaign, rq.ByCreative = rq.Creatives, rq.Creatives
 	for _, c := range rq.columns {
-		switch c {
-		case colDate:
+		switch c.name {
+		case "date":
 			rq.ByDate = true
-		case colCampaignID, colCampaignName:
+		case "campaign_id", "campaign_name":
 			rq.ByCampaign = true
-		case colCreativeID:
+		case "creative_id":
 			rq.ByCreative = true
-		case colSourceID:
+		case "source_id":
 			rq.BySource = true
 		}
 	}
@@ -148,28 +148,27 @@ func parseReport(q url.Values, today clock.Day) (*reportRequest, string) {
 	return rq, ""
 }
 
-func parseColumns(v string, creatives bool) ([]column, string) {
-	if v == "" {
-		if creatives {
-			return creativeColumns, ""
-		}
-		return plainColumns, ""
+func parseColumns(v string, creatives bool) (list []*column, text string) {
+	switch {
+	case v == "" && creatives:
+		v = creativeColumns
+	case v == "":
+		v = plainColumns
 	}
-	var columns []column
 	for name := range strings.SplitSeq(v, ",") {
 		name = strings.TrimSpace(name)
-		i := slices.Index(columnNames[:], name)
+		i := slices.IndexFunc(columns, func(c column) bool { return c.name == name })
 		switch {
 		case i < 0:
 			return nil, "Unknown column: " + name
-		case slices.Contains(columns, column(i)):
+		case slices.Contains(list, &columns[i]):
 			return nil, "Duplicate column: " + name
-		case column(i).ofCreatives() && !creatives:
+		case columns[i].ofCreatives && !creatives:
 			return nil, "Column needs include_creatives=true: " + name
 		}
-		columns = append(columns, column(i))
+		list = append(list, &columns[i])
 	}
-	return columns, ""
+	return list, ""
 }
 
 // render writes the body of a page. A fault may change the set of rows on the page, single rows,
@@ -186,7 +185,7 @@ func (p *Account) render(st *ledger.State, rq *reportRequest, f *wire.Fault) []b
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(append(append(dst, '"'), columnNames[c]...), '"')
+		dst = append(append(append(dst, '"'), c.name...), '"')
 	}
 	dst = append(dst, `],"data":[`...)
 	w := &rowWriter{columns: rq.columns, st: st, quoted: map[string][]byte{}}

@@ -59,10 +59,3 @@ func (l *Log) Requests() []Request {
 	}
 	return out
 }
-
-// ResetRequests empties the log.
-func (l *Log) ResetRequests() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.list = nil
-}
