@@ -58,7 +58,6 @@ const (
 	Drop         = wire.Drop
 	Duplicate    = wire.Duplicate
 	Empty        = wire.Empty
-	Endless      = wire.Endless
 	ExtraKey     = wire.ExtraKey
 	HTML         = wire.HTML
 	Hang         = wire.Hang

@@ -68,8 +68,6 @@ func TestFault_FitsByPathQueryDayAndPage(t *testing.T) {
 		{"path/other", wire.Fault{Path: "/v1/*"}, []bool{false, false, false, false, false, false, false, false}},
 		{"day", wire.Fault{Day: yesterday}, []bool{true, true, true, false, true, true, true, false}},
 		{"page", wire.Fault{Page: 2}, []bool{false, true, false, false, false, true, false, false}},
-		{"page/from", wire.Fault{Page: 2, PageTo: -1}, []bool{false, true, true, false, false, true, true, false}},
-		{"page/to", wire.Fault{Page: 1, PageTo: 2}, []bool{true, true, false, true, true, true, false, true}},
 		{"times", wire.Fault{Times: 2, Day: yesterday}, []bool{true, true, false, false, false, false, false, false}},
 		{"query", wire.Fault{Query: "page=3&include_creatives=true"}, []bool{false, false, true, false, false, false,
 			true, false}},

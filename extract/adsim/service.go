@@ -140,9 +140,10 @@ func (s *Service) answer(st *ledger.State, r *http.Request, f *wire.Fault) wire.
 	}
 	switch path := r.URL.Path; {
 	case path == wire.ReportPrefix+"/ads/spend-report":
-		return report.Serve(each(s.accounts, func(s *Service) *report.Account { return s.report }), st.Now, r, f)
+		all := each(s.accounts, func(s *Service) *report.Account { return s.report })
+		return f.Hurt(report.Serve(all, st.Now, r, f))
 	case strings.HasPrefix(path, wire.APIPrefix+"/"):
-		return advertiser.Serve(apis(s.accounts), st.Now, r, f)
+		return f.Hurt(advertiser.Serve(apis(s.accounts), st.Now, r, f))
 	case strings.HasPrefix(path, wire.PushPrefix+"/"):
 		return push.Serve(each(s.accounts, func(s *Service) *push.Sender { return s.Sender }), st.Now, r)
 	}

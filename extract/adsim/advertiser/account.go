@@ -12,7 +12,7 @@ import (
 
 // me answers GET /v1/me: whom the key acts for, and whether it can make changes.
 func (s *API) me(c *Call) wire.Reply {
-	return one(c, "", struct {
+	return one("", struct {
 		AdvertiserID   string  `json:"advertiser_id"`
 		AdvertiserName string  `json:"advertiser_name"`
 		KeyName        string  `json:"key_name"`
@@ -38,7 +38,7 @@ func (s *API) limits(c *Call) wire.Reply {
 	for _, kind := range world.ChangeKinds {
 		list = append(list, budget{kind, c.St.Used[kind], s.World.BudgetOf(kind), resets})
 	}
-	return one(c, "", map[string][]budget{"limits": list})
+	return one("", map[string][]budget{"limits": list})
 }
 
 type autoFunding struct {
@@ -74,5 +74,5 @@ func (s *API) balance(c *Call) wire.Reply {
 		days := float64(b.Left*10/b.Average) / 10
 		rep.DaysLeft = &days
 	}
-	return one(c, "", rep)
+	return one("", rep)
 }

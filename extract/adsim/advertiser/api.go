@@ -125,11 +125,6 @@ func (s *API) admit(c *Call) *problem {
 	return c.wrong
 }
 
-// window is the part of a list that is asked for.
-func (c *Call) window() wire.Window {
-	return wire.Window{Limit: c.args.integer("limit"), Offset: c.args.integer("offset")}
-}
-
 // pauses reports whether the call pauses a campaign or a creative: that is never
 // limited, and works while nothing else does.
 func (c *Call) pauses() bool {

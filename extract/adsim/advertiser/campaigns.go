@@ -14,7 +14,7 @@ import (
 // listCampaigns answers GET /v1/campaigns: the identity of campaigns, not their
 // settings.
 func (s *API) listCampaigns(c *Call) wire.Reply {
-	wanted, search, w := c.args.texts("status"), c.args.text("search"), c.window()
+	wanted, search := c.args.texts("status"), c.args.text("search")
 	var list []*market.Campaign
 	for _, cp := range c.St.Campaigns() {
 		asked := c.St.Changes.Campaign(cp.ID)
@@ -25,8 +25,8 @@ func (s *API) listCampaigns(c *Call) wire.Reply {
 			list = append(list, cp)
 		}
 	}
-	return many(c, "campaigns", w, len(list), func(i int) any {
-		return headOf(c, list[i], c.St.CampaignNow(list[i]))
+	return many(c, "campaigns", len(list), func(i int) any {
+		return headOf(list[i], c.St.CampaignNow(list[i]))
 	})
 }
 
@@ -62,13 +62,9 @@ type campaignHead struct {
 	CreatedAt string        `json:"created_at"`
 }
 
-func headOf(c *Call, cp *market.Campaign, now ledger.CampaignNow) campaignHead {
-	head := campaignHead{cp.ID, now.Name, now.Status, now.Delivery, money.Amount(now.Bid),
+func headOf(cp *market.Campaign, now ledger.CampaignNow) campaignHead {
+	return campaignHead{cp.ID, now.Name, now.Status, now.Delivery, money.Amount(now.Bid),
 		orNull(money.Amount(now.Limit)), clock.Instant(cp.CreatedAt)}
-	if c.Fault.Is(wire.Unreadable) {
-		head.Delivery = ""
-	}
-	return head
 }
 
 // oneCampaign answers with one campaign and its settings. copied are the creatives of a clone; other replies have
@@ -76,7 +72,7 @@ func headOf(c *Call, cp *market.Campaign, now ledger.CampaignNow) campaignHead {
 func (s *API) oneCampaign(c *Call, cp *market.Campaign, copied []string) wire.Reply {
 	now := c.St.CampaignNow(cp)
 	src := ledger.SourcesNow{AllowList: ledger.Or(c.St.Changes.Campaign(cp.ID).AllowList, cp.AllowList)}
-	return one(c, "campaign", struct {
+	return one("campaign", struct {
 		campaignHead
 		TargetCPA *money.Amount   `json:"target_cpa"`
 		StartDate string          `json:"start_date"`
@@ -84,6 +80,6 @@ func (s *API) oneCampaign(c *Call, cp *market.Campaign, copied []string) wire.Re
 		Mode      string          `json:"source_targeting_mode"`
 		Audience  market.Audience `json:"audience"`
 		Copied    []string        `json:"cloned_creative_ids,omitzero"`
-	}{headOf(c, cp, now), orNull(money.Amount(now.TargetCPA)), clock.Instant(now.Start),
+	}{headOf(cp, now), orNull(money.Amount(now.TargetCPA)), clock.Instant(now.Start),
 		orNull(clock.Instant(now.End)), src.Mode(), now.Audience, copied})
 }

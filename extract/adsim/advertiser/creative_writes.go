@@ -156,7 +156,7 @@ func (s *API) createCreatives(c *Call) wire.Reply {
 			made = append(made, creativeOf(e.St, cr))
 		}
 		return nil
-	}, func() wire.Reply { return created(one(c, "", map[string][]creative{"creatives": made})) })
+	}, func() wire.Reply { return created(one("", map[string][]creative{"creatives": made})) })
 }
 
 // updateCreative answers PATCH /v1/creatives/{creative_id}.
@@ -265,5 +265,5 @@ func (s *API) cloneCreative(c *Call) wire.Reply {
 		}
 		made, p = e.addCreative(cp, ct, draft)
 		return p
-	}, func() wire.Reply { return created(one(c, "creative", creativeOf(c.St, made))) })
+	}, func() wire.Reply { return created(one("creative", creativeOf(c.St, made))) })
 }

@@ -16,14 +16,14 @@ func (s *API) listCreatives(c *Call) wire.Reply {
 	if cp == nil {
 		return s.notFound("campaign")
 	}
-	wanted, w := c.args.texts("status"), c.window()
+	wanted := c.args.texts("status")
 	var list []*market.Creative
 	for _, cr := range c.St.Creatives(cp) {
 		if c.St.Changes.Creative(cr.ID).Hidden == "" && slices.Contains(wanted, c.St.CreativeStatus(cr)) {
 			list = append(list, cr)
 		}
 	}
-	return many(c, "creatives", w, len(list), func(i int) any { return creativeOf(c.St, list[i]) })
+	return many(c, "creatives", len(list), func(i int) any { return creativeOf(c.St, list[i]) })
 }
 
 // getCreative answers GET /v1/creatives/{creative_id}.
@@ -32,7 +32,7 @@ func (s *API) getCreative(c *Call) wire.Reply {
 	campaignID, _, _ := strings.Cut(id, "-")
 	if cp := s.findCampaign(c, campaignID); cp != nil {
 		if cr := c.St.Creative(cp, id); cr != nil && c.St.Changes.Creative(id).Hidden != ledger.Hide {
-			return one(c, "creative", creativeOf(c.St, cr))
+			return one("creative", creativeOf(c.St, cr))
 		}
 	}
 	return s.notFound("creative")

@@ -24,7 +24,7 @@ func (s *API) uploadImage(c *Call) wire.Reply {
 		return s.Refuse(p)
 	}
 	return s.write(c, func(e edit) *problem { e.AddImage(up); return nil },
-		func() wire.Reply { return created(one(c, "image", up)) })
+		func() wire.Reply { return created(one("image", up)) })
 }
 
 // imageOf reads the image of a body, or returns the problem with it.

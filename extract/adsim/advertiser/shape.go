@@ -9,33 +9,23 @@ import (
 
 // one answers with an object, under the name of its resource. Objects of no resource (the key, the limits, the
 // balance) have no name.
-func one(c *Call, singular string, v any) wire.Reply {
-	body := c.Fault.Entry(v, c.Fault.ChangesMembers())
+func one(singular string, v any) wire.Reply {
 	if singular != "" {
-		body = tree.Object(singular, body)
+		v = map[string]any{singular: v}
 	}
-	return answer(c, body)
+	return wire.JSONReply(http.StatusOK, tree.Marshal(v))
 }
 
-// many answers with a part of a list of n.
-func many(c *Call, plural string, w wire.Window, n int, entry func(i int) any) wire.Reply {
-	places, total := c.Fault.Entries(w, n)
+// many answers with a part of a list of n, which a fault may begin elsewhere.
+func many(c *Call, plural string, n int, entry func(i int) any) wire.Reply {
+	limit, offset := c.args.integer("limit"), c.args.integer("offset")
 	list := tree.List()
-	for k, i := range places {
-		list.Values = append(list.Values, c.Fault.Entry(entry(i), c.Fault.HitsRow(k)))
+	from := c.Fault.From(offset)
+	for i := from; i < min(from+limit, n); i++ {
+		list.Values = append(list.Values, tree.Leaf(string(tree.Marshal(entry(i)))))
 	}
-	body := tree.Object(plural, list)
-	if !c.Fault.Is(wire.NoPagination) {
-		body.Set("total", tree.Int(total))
-		body.Set("limit", tree.Int(w.Limit))
-		body.Set("offset", tree.Int(w.Offset))
-	}
-	return answer(c, body)
-}
-
-func answer(c *Call, body *tree.Node) wire.Reply {
-	c.Fault.HurtTop(body)
-	return wire.JSONReply(http.StatusOK, body.Append(nil))
+	return wire.JSONReply(http.StatusOK, tree.Object(plural, list, "total", tree.Int(n), "limit", tree.Int(limit),
+		"offset", tree.Int(offset)).Append(nil))
 }
 
 // orNull returns nil for the zero value, which encodes as null.

@@ -19,21 +19,18 @@ func (s *API) getSources(c *Call) wire.Reply {
 		return s.notFound("campaign")
 	}
 	now, t := c.St.SourcesNow(cp), s.World.Account.Sources
-	out := sourceSettings{cp.ID, now.Mode(), t.Names(now.Allowed), t.Names(now.Blocked), nil, nil}
-	if c.Fault.Is(wire.Unreadable) {
-		return one(c, "source_settings", out)
-	}
-	out.Bids = make([]sourceBid, len(now.Bids))
+	out := sourceSettings{cp.ID, now.Mode(), t.Names(now.Allowed), t.Names(now.Blocked),
+		make([]sourceBid, len(now.Bids)), nil}
 	for i, b := range now.Bids {
 		out.Bids[i] = sourceBid{t.IDs[b.Source], money.Amount(b.Bid)}
 	}
 	if of := c.St.Changes.Campaign(cp.ID).Optimized; len(of) > 0 {
 		out.Optimized = t.Names(slices.Sorted(maps.Keys(of)))
 	}
-	return one(c, "source_settings", out)
+	return one("source_settings", out)
 }
 
-// sourceSettings is the body of a read of sources. Bids that could not be read are null.
+// sourceSettings is the body of a read of sources.
 type sourceSettings struct {
 	CampaignID string      `json:"campaign_id"`
 	Mode       string      `json:"mode"`
@@ -108,7 +105,7 @@ func (s *API) writeSources(c *Call, do func(e edit, cp *market.Campaign, list []
 		if r.DryRun {
 			r.Late = nil
 		}
-		return one(c, "source_change", r)
+		return one("source_change", r)
 	})
 }
 

@@ -31,12 +31,6 @@ type Row struct {
 	Measures
 }
 
-// Other makes a copy of a row differ from it.
-func (r *Row) Other() {
-	r.Spend += 1000
-	r.Clicks++
-}
-
 const NoSource = int32(-1)
 
 // day is a day as of the state's instant.

@@ -1,15 +1,12 @@
 package report
 
 import (
-	"cmp"
-	"encoding/json"
 	"strconv"
 
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/market"
 	"spendsync/extract/adsim/money"
 	"spendsync/extract/adsim/tree"
-	"spendsync/extract/adsim/wire"
 )
 
 // column is a column of the report. It has a text, null for an empty one, or appends a number.
@@ -117,14 +114,4 @@ func imageURL(id string) string {
 		return ""
 	}
 	return "https://img.example/" + id + ".png"
-}
-
-// appendHurtRow appends a row that a fault has changed.
-func (w *rowWriter) appendHurtRow(dst []byte, r *ledger.Row, f *wire.Fault) []byte {
-	in := *f
-	if in.Kind == wire.OtherDay {
-		in.Kind, in.Column = wire.WrongType, "date"
-		in.Value = string(tree.Marshal(cmp.Or(f.Value, (r.Day - 1).String())))
-	}
-	return in.Entry(json.RawMessage(w.appendRow(nil, r)), true).Append(dst)
 }

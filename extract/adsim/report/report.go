@@ -171,13 +171,12 @@ func parseColumns(v string, creatives bool) (list []*column, text string) {
 	return list, ""
 }
 
-// render writes the body of a page. A fault may change the set of rows on the page, single rows,
-// and the parts around them.
+// render writes the body of a page, which a fault may begin elsewhere.
 func (p *Account) render(st *ledger.State, rq *reportRequest, f *wire.Fault) []byte {
 	an := st.Result(rq.Query)
-	from, to, total := f.Window(min(rq.Page-1, an.Total/rq.size+1)*rq.size, rq.size, an.Total)
+	from := f.From(min(rq.Page-1, an.Total/rq.size+1) * rq.size)
 	buf := p.rows.Get().(*[]ledger.Row)
-	rows := wire.HurtRows(f, an.AppendRows((*buf)[:0], from, to), (*ledger.Row).Other)
+	rows := an.AppendRows((*buf)[:0], from, from+rq.size)
 
 	dst := make([]byte, 0, 512+len(rows)*(40+24*len(rq.columns)))
 	dst = append(dst, `{"columns":[`...)
@@ -193,29 +192,10 @@ func (p *Account) render(st *ledger.State, rq *reportRequest, f *wire.Fault) []b
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		if f.HitsRow(i) {
-			dst = w.appendHurtRow(dst, &rows[i], f)
-		} else {
-			dst = w.appendRow(dst, &rows[i])
-		}
+		dst = w.appendRow(dst, &rows[i])
 	}
 	*buf = rows[:0]
 	p.rows.Put(buf)
-	dst = append(dst, ']')
-	if !f.Is(wire.NoPagination) {
-		dst = fmt.Appendf(dst, `,"pagination":{"page":%d,"page_size":%d,"total_rows":%d,"total_pages":%d}`, rq.Page,
-			rq.size,
-			total, (total+rq.size-1)/rq.size)
-	}
-	dst = append(dst, '}')
-	if f.Is(wire.Top) {
-		body := tree.Parse(dst)
-		of := body
-		if pages := body.Get("pagination"); pages.Get(f.Column) != nil {
-			of = pages
-		}
-		f.HurtTop(of)
-		return body.Append(nil)
-	}
-	return dst
+	return fmt.Appendf(dst, `],"pagination":{"page":%d,"page_size":%d,"total_rows":%d,"total_pages":%d}}`, rq.Page,
+		rq.size, an.Total, (an.Total+rq.size-1)/rq.size)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"spendsync/extract/adsim/clock"
+	"spendsync/extract/adsim/money"
 	"spendsync/extract/adsim/tree"
 )
 
@@ -39,11 +40,9 @@ const (
 	Trailing Kind = "trailing" // Value (a second object if empty) behind the body
 )
 
-// Kinds that change the rows or numbers of a page of the report. All but OtherDay
-// do the same to the advertiser API: there, rows are the entries of a list,
-// total_rows is total, and a key belongs to the entry that Row names or, if the reply
-// is a single object, to that object; "audience.country" is a key in a key.
-// NoPagination leaves total, limit and offset out. Further copies equal the first one.
+// Kinds that change the rows or numbers of a page of the report, or the same in the advertiser API: there, rows are
+// the entries of a list, total_rows is total, and a key belongs to the entry that Row names or, if the reply is a
+// single object, to that object; "audience.country" is a key in a key.
 const (
 	// Rows (0: 1) rows came before this page: the last ones come again; negative: some are skipped
 	Shift    Kind = "shift"
@@ -58,18 +57,11 @@ const (
 	MissingKey   Kind = "missingkey"   // Row lacks the key Column
 	OtherDay     Kind = "otherday"     // Row has the date Value (empty: the day before)
 	NoPagination Kind = "nopagination" // the reply is of the time before April 2026
-	// Column beside or above the rows is the JSON text Value: columns, data, pagination,
+	// Column beside or above the rows, or of the pagination, is the JSON text Value; any other name is a key more
 	Top Kind = "top"
-	// page, page_size, total_rows, total_pages (of the API: any key of the body); any other name is a key more
+	// The API leaves out what it could not read: delivery_status is missing, bid_overrides is null
+	Unreadable Kind = "unreadable"
 )
-
-// Endless is the kind of a list of the advertiser API that never ends: every page
-// is full, of the first entries again and again, and total claims more.
-const Endless Kind = "endless"
-
-// Unreadable is the kind that leaves out of an advertiser API reply what the
-// service could not read: delivery_status is missing, bid_overrides is null.
-const Unreadable Kind = "unreadable"
 
 // Unavailable is the kind that answers 503 unavailable on the advertiser API, with
 // RetryAfter seconds (30): pausing still works. Upstream is 502 upstream_error on a
@@ -82,8 +74,8 @@ const (
 // kinds lists them all.
 var kinds = []Kind{
 	Status, HTML, Empty, Null, Body, Cut, Reset, Stall, Hang, Slow, Trailing, Shift, Total, Truncate, Drop,
-	Duplicate, WrongType, ExtraKey, RepeatKey, MissingKey, OtherDay, NoPagination, Top, Endless, Unreadable,
-	Unavailable, Upstream,
+	Duplicate, WrongType, ExtraKey, RepeatKey, MissingKey, OtherDay, NoPagination, Top, Unreadable, Unavailable,
+	Upstream,
 }
 
 // Fault is an error of the service, and the conditions under which it occurs. A request
@@ -95,18 +87,16 @@ var kinds = []Kind{
 //   - Query: parameters that the request must have, in the form k=v&k2=v2. An empty
 //     value means that the parameter must be absent.
 //   - Day: requests of the report for this day alone.
-//   - Page and PageTo: pages Page to PageTo (0: Page alone, -1: and all after). A
-//     list of the advertiser API has them too: the first limit entries are page 1.
+//   - Page: this page of the report.
 //   - Times: the maximum number of matching requests; 0 means no maximum.
 type Fault struct {
 	Kind Kind `json:"kind"`
 
-	Path   string `json:"path"`
-	Query  string `json:"query"`
-	Day    string `json:"day"`
-	Page   int    `json:"page"`
-	PageTo int    `json:"page_to"`
-	Times  int    `json:"times"`
+	Path  string `json:"path"`
+	Query string `json:"query"`
+	Day   string `json:"day"`
+	Page  int    `json:"page"`
+	Times int    `json:"times"`
 
 	Status     int    `json:"status"`
 	RetryAfter string `json:"retry_after"` // sent unchanged; "+30s" becomes the date in 30 seconds
@@ -218,22 +208,7 @@ func (f *setFault) fits(p string, q url.Values) bool {
 	if f.Day != "" && (q.Get("start_date") != f.Day || q.Get("end_date") != f.Day) {
 		return false
 	}
-	if f.Page == 0 {
-		return true
-	}
-	page, ok := pageAsked(p, q)
-	return ok && page >= f.Page && (page <= max(f.Page, f.PageTo) || f.PageTo < 0)
-}
-
-// pageAsked is the page that a request asks for.
-func pageAsked(p string, q url.Values) (page int, ok bool) {
-	if !strings.HasPrefix(p, APIPrefix+"/") {
-		page, text := ParsePositive(q, "page", 1, 1<<40)
-		return page, text == ""
-	}
-	limit, _ := strconv.Atoi(cmp.Or(q.Get("limit"), "25"))
-	offset, _ := strconv.Atoi(q.Get("offset"))
-	return offset/max(1, limit) + 1, true
+	return f.Page == 0 || strconv.Itoa(f.Page) == cmp.Or(q.Get("page"), "1")
 }
 
 // The methods below may be called on nil, the fault of a request without one.
@@ -245,145 +220,136 @@ func (f *Fault) Replaces() bool {
 	return f.Is(Status) || f.Is(HTML) || f.Is(Empty) || f.Is(Null) || f.Is(Body)
 }
 
-// Window returns which rows are on the page, and the claimed total.
-func (f *Fault) Window(from, size, total int) (start, end, claimed int) {
-	switch {
-	case f.Is(Truncate):
-		total = min(total, max(0, f.Rows))
-		return min(from, total), min(from+size, total), total
-	case f.Is(Shift):
-		from = max(0, from-orOne(f.Rows))
-		return from, from + size, max(0, total+f.Delta)
-	case f.Is(Total):
-		return from, from + size, max(0, total+orOne(f.Delta))
+func orOne(n int) int { return cmp.Or(n, 1) }
+
+// From returns the first row of a page, given the first one without the fault.
+func (f *Fault) From(from int) int {
+	if f.Is(Shift) {
+		return max(0, from-orOne(f.Rows))
 	}
-	return from, from + size, total
+	return from
 }
 
-func orOne(n int) int {
-	if n == 0 {
-		return 1
+// Hurt changes the body of a successful reply of the report or of the advertiser API.
+func (f *Fault) Hurt(rep Reply) Reply {
+	if f == nil || rep.Status >= 300 {
+		return rep
 	}
-	return n
+	body := tree.Parse(rep.Body)
+	if body == nil || body.Kind != '{' {
+		return rep
+	}
+	pages, total := body.Get("pagination"), "total_rows"
+	if pages == nil {
+		pages, total = body, "total"
+	}
+	setTotal := func(n int) {
+		pages.Edit(total, func(*tree.Node) *tree.Node { return tree.Int(n) })
+		pages.Edit("total_pages", func(*tree.Node) *tree.Node {
+			size := pages.Get("page_size").Number()
+			return tree.Int((n + size - 1) / size)
+		})
+	}
+	claimed, list := pages.Get(total).Number(), listIn(body)
+	switch f.Kind {
+	case Shift:
+		setTotal(max(0, claimed+f.Delta))
+	case Total:
+		setTotal(max(0, claimed+orOne(f.Delta)))
+	case Truncate:
+		before := pages.Get("offset").Number() + (pages.Get("page").Number()-1)*pages.Get("page_size").Number()
+		list.Values = list.Values[:min(max(0, f.Rows-before), len(list.Values))]
+		setTotal(min(claimed, max(0, f.Rows)))
+	case NoPagination:
+		body.Drop("pagination", "total", "limit", "offset")
+	case Top:
+		if pages.Get(f.Column) == nil {
+			pages = body
+		}
+		pages.Set(f.Column, tree.Leaf(f.Value))
+	case Drop, Duplicate:
+		list.Values = f.hurtRows(list.Values)
+	default:
+		for i, row := range list.Values {
+			if f.Row < 0 || i == min(f.Row, len(list.Values)-1) || f.Kind == Unreadable {
+				f.hurtRow(row)
+			}
+		}
+	}
+	rep.Body = body.Append(nil)
+	return rep
 }
 
-// HurtRows takes rows off the page or puts copies on it; other makes a copy differ.
-func HurtRows[T any](f *Fault, rows []T, other func(*T)) []T {
-	if f == nil || len(rows) == 0 {
+// listIn returns the rows of a body; of one that has none, the object in it.
+func listIn(body *tree.Node) *tree.Node {
+	for _, key := range []string{"data", "campaigns", "creatives"} {
+		if list := body.Get(key); list != nil && list.Kind == '[' {
+			return list
+		}
+	}
+	if len(body.Keys) == 1 && body.Values[0].Kind == '{' {
+		return tree.List(body.Values[0])
+	}
+	return tree.List(body)
+}
+
+// hurtRows takes rows off the page or puts copies on it.
+func (f *Fault) hurtRows(rows []*tree.Node) []*tree.Node {
+	if len(rows) == 0 {
 		return rows
 	}
-	f.Row = min(f.Row, len(rows)-1)
-	at, n := max(0, f.Row), orOne(f.Rows)
-	switch f.Kind {
-	case Drop:
+	at, n := max(0, min(f.Row, len(rows)-1)), orOne(f.Rows)
+	if f.Kind == Drop {
 		return slices.Delete(rows, at, min(len(rows), at+n))
-	case Duplicate:
-		copied := rows[at]
-		if f.Other {
-			other(&copied)
-		}
-		if !f.InPlace {
-			return slices.Insert(rows, at+1, slices.Repeat([]T{copied}, n)...)
-		}
-		for k := range n {
-			if i := at + 1 + k; i < len(rows) {
-				rows[i] = copied
-			} else if i = at - 1 - k; i >= 0 {
-				rows[i] = copied
-			}
+	}
+	copied := rows[at]
+	if f.Other {
+		copied = &tree.Node{Kind: '{', Keys: copied.Keys, Values: slices.Clone(copied.Values)}
+		copied.Edit("total_spend", func(v *tree.Node) *tree.Node {
+			spend, _ := money.Parse(v.Raw)
+			return tree.Leaf(money.Amount(spend + 1000).String())
+		})
+		copied.Edit("clicks", func(v *tree.Node) *tree.Node { return tree.Int(v.Number() + 1) })
+	}
+	if !f.InPlace {
+		return slices.Insert(rows, at+1, slices.Repeat([]*tree.Node{copied}, n)...)
+	}
+	for k := range n {
+		if i := at + 1 + k; i < len(rows) {
+			rows[i] = copied
+		} else if i = at - 1 - k; i >= 0 {
+			rows[i] = copied
 		}
 	}
 	return rows
 }
 
-// ChangesMembers reports whether an object is written otherwise than it should be.
-func (f *Fault) ChangesMembers() bool {
-	if f == nil {
-		return false
+// hurtRow changes a member of an object; with a dot in the column it is a member of a member.
+func (f *Fault) hurtRow(n *tree.Node) {
+	column, value := f.Column, f.Value
+	for outer, inner, nested := strings.Cut(column, "."); nested; outer, inner, nested = strings.Cut(column, ".") {
+		n, column = n.Get(outer), inner
 	}
-	switch f.Kind {
-	case WrongType, ExtraKey, RepeatKey, MissingKey, OtherDay:
-		return true
-	}
-	return false
-}
-
-// HitsRow reports whether this row is.
-func (f *Fault) HitsRow(i int) bool {
-	return f.ChangesMembers() && (f.Row < 0 || i == f.Row)
-}
-
-// Wrong is the value of another type.
-func (f *Fault) Wrong() string {
-	if f.Value == "" {
-		return `"12.50"`
-	}
-	return f.Value
-}
-
-// extra returns the name and the JSON of a key that the fault adds.
-func (f *Fault) extra(name string) (key, value string) {
-	return cmp.Or(name, "unknown_key"), cmp.Or(f.Value, `{"since":"2026-11-01","list":[1,"two",null]}`)
-}
-
-// Entries is which entries of a list of n are on the page, and how many it claims
-// there are.
-func (f *Fault) Entries(w Window, n int) (places []int, claimed int) {
-	if f.Is(Endless) {
-		for k := 0; k < w.Limit && n > 0; k++ {
-			places = append(places, k%n)
-		}
-		return places, w.Offset + 2*w.Limit
-	}
-	from, to, claimed := f.Window(w.Offset, w.Limit, n)
-	for i := from; i < min(to, n); i++ {
-		places = append(places, i)
-	}
-	return HurtRows(f, places, func(*int) {}), claimed
-}
-
-// Entry returns an object of the advertiser API, with its member Column changed if the fault hits it.
-func (f *Fault) Entry(v any, hit bool) *tree.Node {
-	if !hit {
-		return tree.Leaf(string(tree.Marshal(v)))
-	}
-	n := tree.Parse(tree.Marshal(v))
-	f.hurt(n, f.Column)
-	return n
-}
-
-// hurt changes a member of an object; with a dot in the column it is a member of a member.
-func (f *Fault) hurt(n *tree.Node, column string) {
-	if outer, inner, nested := strings.Cut(column, "."); nested {
-		if of := n.Get(outer); of != nil && of.Kind == '{' {
-			f.hurt(of, inner)
-		}
+	if n == nil || n.Kind != '{' {
 		return
 	}
-	name, value := f.extra(column)
 	i := slices.Index(n.Keys, column)
 	switch {
+	case f.Kind == Unreadable:
+		n.Drop("delivery_status", "optimized_source_ids")
+		n.Edit("bid_overrides", func(*tree.Node) *tree.Node { return tree.Leaf("null") })
+	case f.Kind == OtherDay:
+		day, _ := clock.ParseDay(n.Get("date").Text())
+		n.Edit("date", func(*tree.Node) *tree.Node { return tree.Text(cmp.Or(value, (day - 1).String())) })
 	case f.Kind == ExtraKey:
-		n.Keys, n.Values = append(n.Keys, name), append(n.Values, tree.Leaf(value))
+		n.Keys = append(n.Keys, cmp.Or(column, "unknown_key"))
+		n.Values = append(n.Values, tree.Leaf(cmp.Or(value, `{"since":"2026-11-01","list":[1,"two",null]}`)))
 	case i < 0:
 	case f.Kind == MissingKey:
 		n.Drop(column)
 	case f.Kind == WrongType:
-		n.Values[i] = tree.Leaf(f.Wrong())
+		n.Values[i] = tree.Leaf(cmp.Or(value, `"12.50"`))
 	case f.Kind == RepeatKey:
-		n.Keys, n.Values = slices.Insert(n.Keys, i+1, name), slices.Insert(n.Values, i+1, tree.Leaf(value))
+		n.Keys, n.Values = slices.Insert(n.Keys, i+1, column), slices.Insert(n.Values, i+1, tree.Leaf(value))
 	}
-}
-
-// HurtTop changes the part Column of a body outside the entries, or adds it.
-func (f *Fault) HurtTop(n *tree.Node) {
-	if !f.Is(Top) || n.Kind != '{' {
-		return
-	}
-	in := *f
-	in.Kind = ExtraKey
-	if n.Get(f.Column) != nil {
-		in.Kind = WrongType
-	}
-	in.hurt(n, f.Column)
 }

@@ -69,9 +69,6 @@ const (
 	PushPrefix   = "/push"
 )
 
-// Window is the part of a list that was asked for.
-type Window struct{ Limit, Offset int }
-
 // Extension is a room that only some services have.
 type Extension interface {
 	// Serve answers a request, or returns false for a path that is not its own.
