@@ -56,7 +56,6 @@ func (u *updates) loadDays(g *Staged, base *manifest.Account) {
 		if was := base.Days[d]; was != nil {
 			u.dead += was.Sums.Rows
 		}
-		u.replacedRows += day.part.Rows
 	}
 	if len(replaced) > 0 {
 		all.Where = duck.DaysSQL(account, "report_date", replaced)
