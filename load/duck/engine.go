@@ -52,13 +52,6 @@ func openEngine(ctx context.Context, o Options, dir, tempDir string) (*sql.Conn,
 		"SET TimeZone = 'UTC'",
 		"SET allowed_directories = [" + schema.QuoteText(dir) + "]",
 	}
-	if len(o.reads) > 0 {
-		paths := make([]string, len(o.reads))
-		for i, path := range o.reads {
-			paths[i] = schema.QuoteText(path)
-		}
-		settings = append(settings, "SET allowed_paths = ["+strings.Join(paths, ", ")+"]")
-	}
 	if o.Memory != "" {
 		settings = append(settings, "SET memory_limit = "+schema.QuoteText(o.Memory))
 	}

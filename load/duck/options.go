@@ -22,10 +22,9 @@ type Options struct {
 	Dir         string       // all that DuckDB may reach while it builds or checks
 	TempDir     string       // the folder for data that exceeds memory; empty: next to the file
 
-	keepOrder bool     // answers keep the order they were asked in
-	attach    string   // a file to open read-only before the engine is locked
-	reads     []string // files that the engine reads, too
-	unlocked  bool     // the engine may get more memory or threads later
+	keepOrder bool   // answers keep the order they were asked in
+	attach    string // a file to open read-only before the engine is locked
+	unlocked  bool   // the engine may get more memory or threads later
 }
 
 // View is one view to be made in the DuckDB file, or a table macro if it has

@@ -11,8 +11,7 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// Scratch is an engine of its own that reads some named files. It keeps temporary tables within its memory limit, and
-// beyond that in a folder of its own.
+// Scratch is an engine with a folder of its own, in which it reads files, and keeps what exceeds its memory limit.
 type Scratch struct {
 	Dir string // exists, and is removed by Close; the engine reads the files in it
 
@@ -20,9 +19,9 @@ type Scratch struct {
 	stop func() error
 }
 
-// OpenScratch starts an engine that reads these files, the DuckDB file named attach, as w, and nothing else. attach may
-// be empty. It must be closed.
-func OpenScratch(ctx context.Context, o Options, files []string, attach string) (s *Scratch, err error) {
+// OpenScratch starts an engine that reads files in its folder, the DuckDB file named attach, as w, and nothing else.
+// attach may be empty. It must be closed.
+func OpenScratch(ctx context.Context, o Options, attach string) (s *Scratch, err error) {
 	s = &Scratch{Dir: filepath.Join(o.TempDir, "spendsync-files-"+ulid.Make().String())}
 	if o.TempDir == "" {
 		s.Dir = filepath.Join(os.TempDir(), filepath.Base(s.Dir))
@@ -30,7 +29,7 @@ func OpenScratch(ctx context.Context, o Options, files []string, attach string) 
 	if err := os.Mkdir(s.Dir, 0o700); err != nil {
 		return nil, err
 	}
-	o.keepOrder, o.reads, o.attach = true, files, attach
+	o.keepOrder, o.attach = true, attach
 	if s.conn, s.stop, err = openEngine(ctx, o, s.Dir, s.Dir); err != nil {
 		return nil, errors.Join(openErr(err), os.RemoveAll(s.Dir))
 	}

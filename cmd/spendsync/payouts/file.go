@@ -14,9 +14,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/xuri/excelize/v2"
 	"golang.org/x/text/encoding/unicode"
@@ -71,46 +71,58 @@ var others = []struct{ magic, what string }{
 	{"<", "it is a web page or XML, perhaps of a login that has expired; export CSV, a workbook, JSON or Parquet"},
 }
 
-// open learns what a file is. id is unique in the reading.
-func (r *reader) open(ctx context.Context, path string, id int) (f *file, err error) {
-	in, size, err := files.Open(path, MaxSize)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	hash, quotes := sha256.New(), quoteCounter(0)
-	if _, err := io.Copy(io.MultiWriter(hash, &quotes), in); err != nil {
-		return nil, err
-	}
-	f = &file{path: path, id: id, hash: hex.EncodeToString(hash.Sum(nil)[:4]), first: 2, unit: "line"}
-	if size == 0 {
-		return f, errors.New("it is empty: not even a heading is in it")
-	}
-	path, start, err := r.plain(path, io.NewSectionReader(in, 0, size), id, &quotes)
-	if err != nil {
-		return f, err
+// attempts is how often a file is copied that changes meanwhile.
+const attempts = 3
+
+// open copies a file, which nothing changes from here on, and learns what it is.
+func (r *reader) open(ctx context.Context, f *file) error {
+	path := filepath.Join(r.db.Dir, fmt.Sprintf("file%d", f.id))
+	var start []byte
+	for attempt := 1; ; attempt++ {
+		before, err := os.Stat(f.path)
+		if err != nil {
+			return err
+		}
+		start, err = f.copyTo(path)
+		after, failed := os.Stat(f.path)
+		if failed == nil && before.Size() == after.Size() && before.ModTime().Equal(after.ModTime()) {
+			if err != nil {
+				return err
+			}
+			break
+		}
+		if attempt == attempts {
+			return fmt.Errorf("it changed while it was read, %d times; write it under another name and rename it",
+				attempts)
+		}
+		time.Sleep(time.Second)
 	}
 	text := strings.TrimLeft(string(start), " \t\r\n")
 	for _, o := range others {
 		if strings.HasPrefix(text, o.magic) {
-			return f, errors.New(o.what)
+			return errors.New(o.what)
 		}
 	}
 	switch {
+	case len(start) == 0:
+		return errors.New("it is empty: not even a heading is in it")
 	case strings.HasPrefix(text, "PAR1"):
 		f.first, f.unit = 1, "row"
-		return f, r.openParquet(ctx, f, path)
+		return r.openParquet(ctx, f, path)
 	case strings.HasPrefix(text, "PK\x03\x04"):
 		f.unit = "row"
-		return f, r.openWorkbook(f, path)
-	case strings.HasPrefix(text, "{") || strings.HasPrefix(text, "["):
+		f.isCut = false // its bytes are no text
+		return r.openWorkbook(f, path)
+	case strings.HasPrefix(text, "["):
 		f.first, f.unit = 1, "row"
-		return f, r.openJSON(ctx, f, path)
+		return r.openJSON(ctx, f, path, "array")
+	case strings.HasPrefix(text, "{"):
+		f.first, f.unit = 1, "row"
+		return r.openJSON(ctx, f, path, "unstructured")
 	case bytes.IndexByte(start, 0) >= 0:
-		return f, errors.New("it is neither text, a workbook, JSON nor Parquet: it holds NUL bytes")
+		return errors.New("it is neither text, a workbook, JSON nor Parquet: it holds NUL bytes")
 	}
-	f.isCut = quotes%2 == 1
-	return f, r.openCSV(f, path, string(start))
+	return r.openCSV(f, path, string(start))
 }
 
 // quoteCounter counts the quotes of a text.
@@ -121,68 +133,43 @@ func (q *quoteCounter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// orderOf16 reports whether a text that begins like this is UTF-16, and its order of bytes if it has no mark.
-func orderOf16(start []byte) (order unicode.Endianness, is16 bool) {
-	switch {
-	case bytes.HasPrefix(start, []byte("\xff\xfe")), bytes.HasPrefix(start, []byte("\xfe\xff")):
-		return unicode.LittleEndian, true
-	case bytes.HasPrefix(start, []byte("PAR1")), bytes.HasPrefix(start, []byte("PK")),
-		bytes.Count(start, []byte{0}) <= len(start)/3:
-		return unicode.LittleEndian, false
-	case start[0] == 0:
-		return unicode.BigEndian, true
-	}
-	return unicode.LittleEndian, true
-}
-
-const byteOrderMark = "\ufeff"
-
-// plain returns where the text of a file is, and how it begins. A text that is packed with gzip, is UTF-16, or begins
-// with a byte order mark is written as plain UTF-8.
-func (r *reader) plain(path string, in io.Reader, id int, quotes *quoteCounter) (at string, start []byte, err error) {
-	const enough = 4096
-	text := bufio.NewReaderSize(in, enough)
-	start, _ = text.Peek(enough) // a short file has less
-	what := ""
-	if bytes.HasPrefix(start, []byte("\x1f\x8b")) {
-		z, err := gzip.NewReader(text)
-		if err != nil {
-			return "", nil, fmt.Errorf("it is packed with gzip, and damaged: %w", err)
-		}
-		what, text = "it is packed with gzip, and damaged", bufio.NewReaderSize(z, enough)
-		start, _ = text.Peek(enough)
-	}
-	order, is16 := orderOf16(start)
-	isMarked := bytes.HasPrefix(start, []byte(byteOrderMark))
-	if what == "" && !is16 && !isMarked {
-		return path, start, nil
-	}
-	if isMarked {
-		_, _ = text.Discard(len(byteOrderMark))
-	}
-	from := io.Reader(text)
-	if is16 {
-		what = cmp.Or(what, "it is UTF-16 text, and damaged")
-		from = transform.NewReader(text, unicode.UTF16(order, unicode.UseBOM).NewDecoder())
-	}
-	what = cmp.Or(what, "it begins with a byte order mark")
-	at = filepath.Join(r.db.Dir, fmt.Sprintf("file%d", id))
-	out, err := os.Create(at)
+// copyTo copies a file, and returns how the copy begins. The copy is unpacked, without a byte order mark, and UTF-8 if
+// the mark says that the text is UTF-16.
+func (f *file) copyTo(path string) (start []byte, err error) {
+	in, _, err := files.Open(f.path, MaxSize)
 	if err != nil {
-		return "", nil, err
+		return nil, err
+	}
+	defer in.Close()
+	out, err := os.Create(path)
+	if err != nil {
+		return nil, err
 	}
 	defer out.Close()
-	*quotes = 0
-	n, err := io.Copy(io.MultiWriter(out, quotes), io.LimitReader(from, MaxSize))
-	if err == nil && n == MaxSize {
-		err = fmt.Errorf("more than %d bytes are in it", MaxSize)
+	hash, quotes, packed := sha256.New(), quoteCounter(0), ""
+	bytesOf := bufio.NewReader(io.TeeReader(in, hash))
+	from := io.Reader(bytesOf)
+	if magic, _ := bytesOf.Peek(2); string(magic) == "\x1f\x8b" {
+		packed = "it is packed with gzip, and damaged: "
+		if from, err = gzip.NewReader(bytesOf); err != nil {
+			return nil, fmt.Errorf("%s%w", packed, err)
+		}
 	}
-	if err != nil {
-		return "", nil, fmt.Errorf("%s: %w", what, err)
+	from = transform.NewReader(from, unicode.BOMOverride(transform.Nop))
+	n, err := io.Copy(io.MultiWriter(out, &quotes), io.LimitReader(from, MaxSize))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s%w", packed, err)
+	case n == MaxSize:
+		return nil, fmt.Errorf("more than %d bytes are in it", MaxSize)
 	}
-	start = make([]byte, min(n, enough))
+	if _, err := io.Copy(io.Discard, bytesOf); err != nil { // the hash is of all bytes
+		return nil, err
+	}
+	f.hash, f.isCut = hex.EncodeToString(hash.Sum(nil)[:4]), quotes%2 == 1
+	start = make([]byte, min(n, 4096))
 	_, err = out.ReadAt(start, 0)
-	return at, start, err
+	return start, err
 }
 
 // openCSV lets the engine split lines as the heading is split: the first line with two columns or more, by the
@@ -210,13 +197,8 @@ func (r *reader) openCSV(f *file, path, start string) error {
 	}
 	columns := make([]string, len(names))
 	for i, name := range names {
-		if name = strings.TrimSpace(name); name == "" {
-			name = fmt.Sprintf("column%d", i+1)
-		}
-		if slices.ContainsFunc(names[:i], func(n string) bool { return strings.EqualFold(n, name) }) {
-			name += fmt.Sprintf("_%d", i)
-		}
-		names[i], columns[i] = name, schema.QuoteText(name)+": 'VARCHAR'"
+		names[i] = cmp.Or(strings.TrimSpace(name), fmt.Sprintf("column%d", i+1))
+		columns[i] = schema.QuoteText(names[i]) + ": 'VARCHAR'"
 	}
 	f.names, f.first = names, skip+1
 	f.from = fmt.Sprintf(`SELECT * FROM read_csv(%s, auto_detect=false, header=false, skip=%d, delim=%s,
@@ -229,15 +211,6 @@ func (r *reader) openCSV(f *file, path, start string) error {
 func firstLine(text string) string {
 	text, _, _ = strings.Cut(text, "\n")
 	return strings.TrimSpace(text)
-}
-
-// isNumbered reports whether a name was numbered because another column has it, too.
-func isNumbered(before []string, name string) bool {
-	i := strings.LastIndexByte(name, '_')
-	if _, err := strconv.Atoi(name[i+1:]); err != nil || i < 0 {
-		return false
-	}
-	return slices.ContainsFunc(before, func(n string) bool { return strings.EqualFold(n, name[:i]) })
 }
 
 // openParquet reads values of every type as texts. Fractions are marked as exact.
@@ -260,31 +233,21 @@ func (r *reader) openParquet(ctx context.Context, f *file, path string) error {
 	return nil
 }
 
-// openJSON reads the objects of a JSON text, see [writeObjects]. Values stay JSON: the engine would guess their types.
-func (r *reader) openJSON(ctx context.Context, f *file, path string) error {
-	at := filepath.Join(r.db.Dir, fmt.Sprintf("rows%d", f.id))
-	n, err := writeObjects(path, at)
-	switch {
-	case err != nil:
-		return fmt.Errorf("it is JSON, and not a list of objects: %w", err)
-	case n == 0:
-		return errors.New("it is JSON, and no object is in its list")
-	}
-	rows := "SELECT * FROM read_json(" + schema.QuoteText(at) + ", format='newline_delimited', maximum_depth=1, " +
-		"sample_size=-1, maximum_object_size=1048576)"
-	for row, err := range r.db.Rows(ctx, "SELECT column_name FROM (DESCRIBE "+rows+")") {
+// openJSON reads the objects of a JSON text. Fractions are marked as exact.
+func (r *reader) openJSON(ctx context.Context, f *file, path, form string) error {
+	of := "_of(" + schema.QuoteText(path) + ", '" + form + "')"
+	var columns []string
+	for row, err := range r.db.Rows(ctx, "FROM names"+of) {
 		if err != nil {
-			return fmt.Errorf("it is JSON, and not a list of objects: %s", firstLine(err.Error()))
+			return fmt.Errorf("its JSON is damaged: %s", firstLine(err.Error()))
 		}
 		f.names = append(f.names, strings.Clone(row[0]))
+		columns = append(columns, "of_json(object, "+schema.QuoteText(row[1])+") AS "+schema.Quote(row[0]))
 	}
-	var columns []string
-	for _, name := range f.names {
-		c := schema.Quote(name)
-		columns = append(columns, fmt.Sprintf("CASE WHEN json_type(%[1]s) = 'DOUBLE' THEN marked(%[1]s->>'$') "+
-			"ELSE %[1]s->>'$' END AS %[1]s", c))
+	if columns == nil {
+		return errors.New("it is JSON, and no list of objects is in it")
 	}
-	f.from = "SELECT " + strings.Join(columns, ", ") + " FROM (" + rows + ")"
+	f.from = "SELECT " + strings.Join(columns, ", ") + " FROM objects" + of
 	return nil
 }
 
@@ -307,7 +270,9 @@ func (r *reader) openWorkbook(f *file, path string) error {
 		return err
 	}
 	defer out.Close()
-	props, _ := book.GetWorkbookProps()
+	if props, _ := book.GetWorkbookProps(); props.Date1904 != nil && *props.Date1904 {
+		return errors.New("it is a workbook that counts its days from 1904; save it as CSV")
+	}
 	heading, above, w := []string(nil), 0, csv.NewWriter(out)
 	for rows.Next() {
 		cells, err := rows.Columns()
@@ -316,7 +281,6 @@ func (r *reader) openWorkbook(f *file, path string) error {
 		}
 		switch {
 		case heading != nil:
-			r.writeDays(heading, cells, props.Date1904 != nil && *props.Date1904)
 			cells = append(cells, make([]string, max(0, len(heading)-len(cells)))...)[:len(heading)]
 		case filled(cells) < 2: // nothing, or a title
 			above++
@@ -351,22 +315,4 @@ func filled(cells []string) (n int) {
 		}
 	}
 	return n
-}
-
-// writeDays writes the days in a row of a workbook, which are numbers in it, as days.
-func (r *reader) writeDays(heading, cells []string, is1904 bool) {
-	for i := range min(len(heading), len(cells)) {
-		name := plain(heading[i])
-		if ofTrackers[name] != "day" && ofPayouts[name] != "from" && ofPayouts[name] != "to" &&
-			!strings.EqualFold(heading[i], r.Columns["day"]) {
-			continue
-		}
-		serial, err := strconv.ParseFloat(cells[i], 64)
-		if err != nil || serial < 30000 || serial > 80000 { // 1982 to 2119
-			continue
-		}
-		if t, err := excelize.ExcelDateToTime(serial, is1904); err == nil {
-			cells[i] = t.Format("2006-01-02 15:04:05")
-		}
-	}
 }

@@ -221,6 +221,12 @@ var samples = map[string]sample{
 
 	"other/json with a byte order mark": {content: "\ufeff" + `[{"date":"2026-11-25","campaign_id":"C2000000004",` +
 		`"source_id":"S1004","clicks":1500,"conversions":20,"revenue":240.3}]`, rows: aRow},
+	"other/json, a list of another name": {content: `{"status":"ok","columns":["date"],"data":[{"date":"2026-11-25",` +
+		`"campaign_id":"C2000000004","source_id":"S1004","clicks":1500,"conversions":20,"revenue":240.3},null],` +
+		`"page":{"next":null}}`, rows: aRow},
+	"other/json, rows behind another list": {content: `{"columns":[{"x":1}],"rows":[{"date":"2026-11-25",` +
+		`"campaign_id":"C2000000004","source_id":"S1004","clicks":1500,"conversions":20,"revenue":240.3}]}`,
+		rows: aRow},
 	"other/empty list":          {content: "[]", failed: "JSON"},
 	"other/an error":            {content: `{"error":{"code":"UNAUTHORIZED","message":"log in"}}`, failed: "error"},
 	"other/cut json":            {content: `[{"date":"2026-11-25","campaign_id":"C2000000004","sour`, failed: "JSON"},
@@ -362,7 +368,7 @@ func makeBinary(t *testing.T) map[string][]byte {
 		t.Fatal(err)
 	}
 	made["decimal.parquet"] = out.Bytes()
-	db, err := duck.OpenScratch(t.Context(), duck.Options{TempDir: t.TempDir()}, nil, "")
+	db, err := duck.OpenScratch(t.Context(), duck.Options{TempDir: t.TempDir()}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,36 +10,6 @@ import (
 	"spendsync/schema/schematest"
 )
 
-func TestWriteObjects(t *testing.T) {
-	for text, want := range map[string]string{
-		`[{"a": 1},` + "\n" + `{"b": [2]}]`:                             `{"a":1} {"b":[2]}`,
-		`{"a":1}` + "\n" + `{"a":2}`:                                    `{"a":1} {"a":2}`,
-		`[{"a":1}, null, 7]`:                                            `{"a":1} {} {}`,
-		`{"columns":[{"x":1},{"x":2}],"rows":[{"a":1}],"total":{}}`:     `{"a":1}`,
-		`{"rows":[{"a":1}],"columns":[{"x":1}],"ids":[1]}`:              `{"a":1}`,
-		`{"tags":["x"],"n":1.50,"of":{"y":[]}}`:                         `{"n":1.50,"of":{"y":[]}}`,
-		`{"status":"ok","data":[{"a":1},{"a":2}],"page":{"next":null}}`: `{"a":1} {"a":2}`,
-		`[1, 2]`: ``, `[]`: ``, `{"rows":[]}`: `{}`, `7`: ``,
-		`[{"a":1},{"a":`: `unexpected EOF`, `{"rows":[{"a":1}`: `unexpected EOF`, `[{"a":NaN}]`: `invalid`,
-	} {
-		from, to := filepath.Join(t.TempDir(), "from"), filepath.Join(t.TempDir(), "to")
-		if err := os.WriteFile(from, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		n, err := writeObjects(from, to)
-		if err != nil {
-			if want == "" || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %v, want %s", text, err, want)
-			}
-			continue
-		}
-		got, err := os.ReadFile(to)
-		if lines := strings.Fields(string(got)); err != nil || n != len(lines) || strings.Join(lines, " ") != want {
-			t.Errorf("%s: %d objects: %s, want %s", text, n, got, want)
-		}
-	}
-}
-
 // TestRead_AListIsNotHeld: the engine's memory does not grow with the list that the rows are in.
 func TestRead_AListIsNotHeld(t *testing.T) {
 	schematest.Long(t)

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"spendsync/load/duck"
 	"spendsync/schema"
@@ -109,7 +108,7 @@ func Read(ctx context.Context, o Options) (own *Own, err error) {
 	own.r = r
 	paths := r.expand()
 	if r.db, err = duck.OpenScratch(ctx, duck.Options{Memory: cmp.Or(o.Memory, DefaultMemory), Threads: 1,
-		TempDir: o.TempDir}, paths, o.Warehouse); err != nil {
+		TempDir: o.TempDir}, o.Warehouse); err != nil {
 		return nil, err
 	}
 	err = r.db.Exec(ctx, readSQL)
@@ -118,7 +117,7 @@ func Read(ctx context.Context, o Options) (own *Own, err error) {
 	}
 	for i, path := range paths {
 		if err == nil {
-			err = r.readSteady(ctx, i, path)
+			err = r.readOne(ctx, i, path)
 		}
 	}
 	if err == nil {
@@ -173,100 +172,59 @@ func (r *reader) expand() (paths []string) {
 	return paths
 }
 
-// attempts is how often a file is read that changes meanwhile.
-const attempts = 3
-
-// readSteady reads a file, again if it changes meanwhile. What is wrong with the file is in the result.
-func (r *reader) readSteady(ctx context.Context, number int, path string) (err error) {
-	var f *file
-	for attempt := range attempts {
-		before, statErr := os.Stat(path)
-		if statErr != nil {
-			f, err = nil, statErr
-			break
-		}
-		id, saved := number*attempts+attempt, *r.own
-		f, err = r.readFile(ctx, path, id)
-		after, statErr := os.Stat(path)
-		if statErr == nil && before.Size() == after.Size() && before.ModTime().Equal(after.ModTime()) {
-			break
-		}
-		*r.own, err = saved, fmt.Errorf("it changed while it was read, %d times; write it under another name and "+
-			"rename it", attempts)
-		if err := r.drop(ctx, id); err != nil {
-			return err
-		}
-		delete(r.failed, path)
-		if attempt < attempts-1 {
-			time.Sleep(time.Second)
-		}
-	}
-	if ctx.Err() != nil {
+// readOne reads a file. What is wrong with the file is in the result.
+func (r *reader) readOne(ctx context.Context, id int, path string) error {
+	f := &file{path: path, id: id, first: 2, unit: "line"}
+	err := r.readFile(ctx, f)
+	if err == nil || ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err != nil {
-		// The folder has another name at each reading, and a finding that differs makes a generation.
-		r.own.fail("%s: %s", path, strings.ReplaceAll(err.Error(), r.db.Dir+string(filepath.Separator), ""))
-		r.isBroken = r.isBroken || f == nil || !f.isExport // it may be a file of payouts
-		if f != nil {
-			return r.drop(ctx, f.id)
-		}
-	}
-	return nil
-}
-
-// drop forgets the rows of a file.
-func (r *reader) drop(ctx context.Context, id int) error {
+	// The folder has another name at each reading, and a finding that differs makes a generation.
+	r.own.fail("%s: %s", path, strings.ReplaceAll(err.Error(), r.db.Dir+string(filepath.Separator), ""))
+	r.isBroken = r.isBroken || !f.isExport // it may be a file of payouts
 	delete(r.files, id)
-	return r.db.Exec(ctx, fmt.Sprintf("DELETE FROM export WHERE file = %d", id),
-		fmt.Sprintf("DELETE FROM payout WHERE file = %d", id))
+	return r.db.Exec(ctx, fmt.Sprintf("DELETE FROM export WHERE file = %d", id))
 }
 
 // readFile reads a file, and decides by its heading what it is.
-func (r *reader) readFile(ctx context.Context, path string, id int) (f *file, err error) {
-	if f, err = r.open(ctx, path, id); err != nil {
-		return f, err
+func (r *reader) readFile(ctx context.Context, f *file) (err error) {
+	if err := r.open(ctx, f); err != nil {
+		return err
 	}
 	for i, name := range f.names {
-		if isNumbered(f.names[:i], name) {
-			return f, fmt.Errorf("the column %q is there twice", name[:strings.LastIndexByte(name, '_')])
+		if slices.ContainsFunc(f.names[:i], func(n string) bool { return strings.EqualFold(n, name) }) {
+			return fmt.Errorf("the column %q is there twice", name)
 		}
 	}
-	f.isExport = isExport(f.names, r.Columns)
-	columns := payoutColumns
-	var unread []string
-	if f.isExport {
-		columns = exportColumns
-		f.at, unread, err = placesOf(f.names, r.Columns)
-	} else {
-		f.at, err = payoutPlaces(f.names)
-	}
-	if err != nil && !f.isExport {
-		return f, err
-	}
 	if err := r.db.Exec(ctx, fmt.Sprintf(`CREATE TEMP TABLE raw%d AS SELECT row_number() OVER () AS "#", *
-		FROM (%s)`, id, f.from)); err != nil {
-		return f, errors.New(firstLine(err.Error()))
+		FROM (%s)`, f.id, f.from)); err != nil {
+		return errors.New(firstLine(err.Error()))
 	}
-	if err != nil {
-		return f, r.withHint(ctx, f, "campaign", err)
+	columns, unread := payoutColumns, []string(nil)
+	if f.isExport = isExport(f.names, r.Columns); f.isExport {
+		columns = exportColumns
+		if f.at, unread, err = placesOf(f.names, r.Columns); err != nil {
+			return r.withHint(ctx, f, "campaign", err)
+		}
+	} else if f.at, err = payoutPlaces(f.names); err != nil {
+		return err
 	}
-	r.files[id] = f
+	r.files[f.id] = f
 	for _, step := range []func(context.Context, *file, []column) error{r.stage, r.decideNumbers, r.decideDays} {
 		if err := step(ctx, f, columns); err != nil {
-			return f, err
+			return err
 		}
 	}
 	if !f.isExport {
-		return f, r.readPayouts(ctx, f)
+		return r.readPayouts(ctx, f)
 	}
 	if err := r.readRejects(ctx, f, func(n int, line, why string) {
 		r.refuse(f, refusal{line: n, why: why, raw: line, then: "it is set aside"})
 	}); err != nil {
-		return f, err
+		return err
 	}
 	r.sayHeld(f, unread)
-	return f, r.readExport(ctx, f)
+	return r.readExport(ctx, f)
 }
 
 // sayHeld says whether the revenue that is read includes conversions on hold, as Keitaro's does.
@@ -331,7 +289,7 @@ func (r *reader) refuse(f *file, no refusal) {
 	if len(r.own.Refused) < maxRefused {
 		date, _ := strconv.Atoi(no.day)
 		r.own.Refused = append(r.own.Refused, schema.RefusedRow{Stream: "tracker", ReportDate: cmp.Or(
-			schema.Date(date), r.Today), Page: int64(f.id/attempts + 1), RowNumber: int64(no.line), Reason: no.why,
+			schema.Date(date), r.Today), Page: int64(f.id + 1), RowNumber: int64(no.line), Reason: no.why,
 			Field: no.field, Raw: strings.Clone(no.raw)})
 	}
 	if no.then == "" {

@@ -3,6 +3,27 @@
 
 CREATE TEMP MACRO marked(t) AS CASE WHEN contains(t, '.') AND NOT contains(t, 'e') THEN t || 'e0' ELSE t END;
 
+-- The objects of a JSON text: a list of them, one after the other, or those of a list that an object has, as the APIs of
+-- trackers answer: the one that is named rows, else the first. A list in the text is not held in memory, an object is.
+CREATE TEMP MACRO pointer_to(key) AS '/' || replace(replace(key, '~', '~0'), '/', '~1');
+
+CREATE TEMP MACRO list_in(j) AS CASE WHEN contains(j, '[')
+    THEN list_filter(['/rows'] || list_transform(json_keys(j), lambda k: pointer_to(k)),
+        lambda p: json_type(j, p) = 'ARRAY' AND json_type(j, p || '/0') = 'OBJECT')[1] END;
+
+CREATE TEMP MACRO objects_of(path, form) AS TABLE
+SELECT unnest(CASE WHEN list_in(json) IS NULL THEN [json] ELSE from_json(json->list_in(json), '["JSON"]') END) AS object
+FROM read_json_objects(path, format=form);
+
+CREATE TEMP MACRO names_of(path, form) AS TABLE
+SELECT name, pointer_to(name) AS pointer
+FROM (SELECT unnest(keys) AS name, generate_subscripts(keys, 1) AS place
+    FROM (SELECT DISTINCT json_keys(object) AS keys FROM objects_of(path, form)))
+GROUP BY name ORDER BY min(place), name;
+
+CREATE TEMP MACRO of_json(object, pointer) AS CASE WHEN json_type(object, pointer) = 'DOUBLE'
+    THEN marked(object->>pointer) ELSE object->>pointer END;
+
 CREATE TEMP MACRO is_nothing(c) AS lower(c) IN ('', '-', '–', '—', 'n/a', 'na', '#n/a', 'null', 'none', 'nan', 'nil', '\n');
 
 CREATE TEMP MACRO is_total(c) AS lower(trim(c, ' :')) IN ('total', 'totals', 'grand total', 'subtotal', 'sum', 'summary',
@@ -48,8 +69,10 @@ CREATE TEMP MACRO parse_day(c, formats) AS CASE
     WHEN year(try_strptime(regexp_extract(c, '^(.*?)(?:[T ]\d\d?:\d\d.*)?$', 1), formats)) BETWEEN 1990 AND 2199
     THEN try_strptime(regexp_extract(c, '^(.*?)(?:[T ]\d\d?:\d\d.*)?$', 1), formats)::DATE END;
 
-CREATE TEMP MACRO plain_day(c) AS parse_day(c, ['%Y-%m-%d', '%Y/%m/%d', '%Y.%m.%d', '%Y%m%d', '%d %b %Y', '%d-%b-%Y',
-    '%b %d, %Y', '%B %d, %Y', '%d %B %Y', '%d %b, %Y', '%a, %d %b %Y', '%A, %B %d, %Y']);
+-- A workbook counts days from 1899-12-30.
+CREATE TEMP MACRO plain_day(c) AS CASE WHEN regexp_full_match(c, '[3-7]\d{4}') THEN DATE '1899-12-30' + c::INTEGER
+    ELSE parse_day(c, ['%Y-%m-%d', '%Y/%m/%d', '%Y.%m.%d', '%Y%m%d', '%d %b %Y', '%d-%b-%Y',
+    '%b %d, %Y', '%B %d, %Y', '%d %B %Y', '%d %b, %Y', '%a, %d %b %Y', '%A, %B %d, %Y']) END;
 
 CREATE TEMP MACRO day_first(c) AS parse_day(c, ['%d/%m/%Y', '%d-%m-%Y', '%d.%m.%Y']);
 
