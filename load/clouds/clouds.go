@@ -33,9 +33,6 @@ var (
 	ErrAddress = errors.New("not an address that requests may be sent to")
 )
 
-// WriteBuffer is the memory of one object that is being written: a larger one takes several requests.
-const WriteBuffer = 4 << 20
-
 // Options hold credentials, and how to reach the storage.
 type Options struct {
 	GoogleEndpoint string // of Google's storage, where it is not the public one

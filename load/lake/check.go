@@ -2,11 +2,13 @@ package lake
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/apache/iceberg-go"
+	iceio "github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
 	"github.com/google/uuid"
 
@@ -137,15 +139,11 @@ func (l *Lake) discard(ctx context.Context, t *lakeTable, found *Checked) {
 		found.leave("table "+t.name, err)
 		return
 	}
-	var objects []string
-	for _, folder := range []string{"/data/", "/metadata/"} {
-		for object, err := range t.list(ctx, folder) {
-			if err != nil {
-				found.leave("objects of table "+t.name, err)
-				return
-			}
-			objects = append(objects, object.Key)
+	files, err := t.tbl.FS(l.storage(ctx))
+	for _, folder := range []string{"/data", "/metadata"} {
+		if all, ok := files.(iceio.RemoveAllIO); ok {
+			err = errors.Join(err, all.RemoveAll(t.tbl.Location()+folder))
 		}
 	}
-	found.leave("objects of table "+t.name, t.remove(ctx, objects))
+	found.leave("objects of table "+t.name, err)
 }

@@ -64,7 +64,7 @@ func init() {
 			if at.User != nil {
 				authority = at.User.Username() + "@" + at.Host
 			}
-			return cloudFiles{blobfs.New(ctx, b, blobfs.DefaultObjectLocationExtractor(authority, scheme)), ctx}, nil
+			return blobfs.New(ctx, b, blobfs.DefaultObjectLocationExtractor(authority, scheme)), nil
 		})
 	}
 }
@@ -88,41 +88,35 @@ func openAzure(ctx context.Context, c *clouds.Clouds, at *url.URL, props map[str
 	return c.AzureAt(ctx, host, at.User.Username(), props[iceio.ADLSSasTokenPrefix+host])
 }
 
-// cloudFiles are the objects of a bucket.
-type cloudFiles struct {
-	*blobfs.FileIO
-	ctx context.Context
+// blobs is what the library writes the objects of a bucket with.
+type blobs interface {
+	NewWriter(ctx context.Context, path string, overwrite bool, o *blob.WriterOptions) (*blobfs.Writer, error)
 }
 
-// Create begins an object.
-func (f cloudFiles) Create(name string) (iceio.FileWriter, error) {
-	ctx, cancel := context.WithCancel(f.ctx)
-	w, err := f.NewWriter(ctx, name, true, &blob.WriterOptions{BufferSize: clouds.WriteBuffer, MaxConcurrency: 1,
-		ContentType: "application/octet-stream"})
+// writeBuffer is the memory of one object that is being written: a larger one takes several requests. It is the least
+// that S3 takes.
+const writeBuffer = 5 << 20
+
+// put writes an object. What can't be read to its end becomes none.
+func put(ctx context.Context, to iceio.WriteFileIO, object string, from io.Reader) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	var w iceio.FileWriter
+	var err error
+	if b, ok := to.(blobs); ok {
+		w, err = b.NewWriter(ctx, object, true, &blob.WriterOptions{BufferSize: writeBuffer, MaxConcurrency: 1,
+			ContentType: "application/octet-stream"})
+	} else {
+		w, err = to.Create(object)
+	}
 	if err != nil {
+		return err
+	}
+	if _, err = w.ReadFrom(from); err != nil {
 		cancel()
-		return nil, err
 	}
-	return cloudWriter{w, cancel}, nil
-}
-
-// cloudWriter writes an object. What can't be read to its end becomes none.
-type cloudWriter struct {
-	*blobfs.Writer
-	cancel context.CancelFunc
-}
-
-// ReadFrom writes all that a reader has.
-func (w cloudWriter) ReadFrom(r io.Reader) (int64, error) {
-	n, err := w.Writer.ReadFrom(r)
-	if err != nil {
-		w.cancel()
-	}
-	return n, err
-}
-
-// Close finishes the object.
-func (w cloudWriter) Close() error {
-	defer w.cancel()
-	return w.Writer.Close()
+	return errors.Join(err, w.Close())
 }

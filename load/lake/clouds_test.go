@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	iceio "github.com/apache/iceberg-go/io"
+	"github.com/apache/iceberg-go/io/gocloud/blobfs"
 )
 
 // azureLake is a warehouse in Azure.
@@ -61,7 +62,7 @@ func secureSender(t *testing.T, to string) (certificates []byte) {
 }
 
 // openCloud opens the bucket at an address with a storage that answers every request the same.
-func openCloud(t *testing.T, address string, storage http.HandlerFunc, props map[string]string) (cloudFiles, error) {
+func openCloud(t *testing.T, address string, storage http.HandlerFunc, props map[string]string) (*blobfs.FileIO, error) {
 	s := httptest.NewServer(storage)
 	t.Cleanup(s.Close)
 	t.Setenv("GCE_METADATA_HOST", metadataServer(t))
@@ -74,9 +75,9 @@ func openCloud(t *testing.T, address string, storage http.HandlerFunc, props map
 	}
 	files, err := iceio.LoadFS(context.WithValue(t.Context(), cloudsKey{}, clouds), props, address)
 	if err != nil {
-		return cloudFiles{}, err
+		return nil, err
 	}
-	return files.(cloudFiles), nil
+	return files.(*blobfs.FileIO), nil
 }
 
 // TestClouds_WhatIsForbiddenIsThere: a storage that lets us read or delete nothing is not taken for one without the

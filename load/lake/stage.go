@@ -13,7 +13,7 @@ import (
 	"spendsync/load/durable"
 )
 
-// uploads is how many files are on their way at a time. Each takes up to 25 MiB of memory.
+// uploads is how many files are on their way at a time. Each takes up to 5 MiB of memory.
 const uploads = 4
 
 // Staged is what a commit will do: every file that is wanted lies in the lake, and no table names the new ones yet.
