@@ -85,7 +85,7 @@ func (l *Lake) rehearse(ctx context.Context, found *Checked) error {
 		return err
 	}
 	row := Marker{AccountID: "check", Version: l.opts.Version}
-	c, err := t.mark(ctx, &Markers{}, map[string]Marker{row.AccountID: row})
+	c, err := t.mark(ctx, &markers{}, map[string]Marker{row.AccountID: row})
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (l *Lake) readBack(ctx context.Context, s *tableSpec, row Marker) error {
 	if err != nil {
 		return err
 	}
-	marks, err := readMarkers(ctx, t.fs, t.tbl.CurrentSnapshot(), nil)
+	marks, err := readMarkers(t.fs, t.tbl.CurrentSnapshot(), nil)
 	if err == nil && marks.rows[row.AccountID] != row {
 		err = fmt.Errorf("%w: the row that was committed to table %s is not there", ErrForeign, s.name)
 	}

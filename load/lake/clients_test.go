@@ -301,7 +301,7 @@ func TestMarkers_ReadNoMoreThanRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	marker := loaded[MarkerTable]
-	m, err := readMarkers(t.Context(), marker.fs, marker.tbl.CurrentSnapshot(), nil)
+	m, err := readMarkers(marker.fs, marker.tbl.CurrentSnapshot(), nil)
 	if err != nil || len(m.files) == 0 {
 		t.Fatalf("%+v, %v", m, err)
 	}
@@ -318,7 +318,7 @@ func TestMarkers_ReadNoMoreThanRecorded(t *testing.T) {
 		if err := put(t.Context(), marker.fs, object, c.content); err != nil {
 			t.Fatal(err)
 		}
-		_, err := readMarkers(t.Context(), marker.fs, marker.tbl.CurrentSnapshot(), nil)
+		_, err := readMarkers(marker.fs, marker.tbl.CurrentSnapshot(), nil)
 		if !errors.Is(err, ErrForeign) || !strings.Contains(fmt.Sprint(err), object) ||
 			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)

@@ -62,7 +62,8 @@ func secureSender(t *testing.T, to string) (certificates []byte) {
 }
 
 // openCloud opens the bucket at an address with a storage that answers every request the same.
-func openCloud(t *testing.T, address string, storage http.HandlerFunc, props map[string]string) (*blobfs.FileIO, error) {
+func openCloud(t *testing.T, address string, storage http.HandlerFunc, props map[string]string) (*blobfs.FileIO,
+	error) {
 	s := httptest.NewServer(storage)
 	t.Cleanup(s.Close)
 	t.Setenv("GCE_METADATA_HOST", metadataServer(t))

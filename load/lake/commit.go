@@ -33,26 +33,17 @@ type change struct {
 	regroup  bool                  // the same files in other manifests
 }
 
-// plan returns the change that makes a scope of the table equal to the wanted files.
-func (t *lakeTable) plan(ctx context.Context, s scope, partitions map[partition][]file) (*change, []file, error) {
-	c := &change{t: t, live: &live{}, columns: t.missing}
+// plan returns the change that makes a scope of the table equal to the wanted files, and takes from these what is
+// there.
+func (t *lakeTable) plan(ctx context.Context, s scope, wanted map[string]file) (c *change, err error) {
+	c = &change{t: t, live: &live{}, columns: t.missing}
 	if current := t.tbl.CurrentSnapshot(); current != nil {
 		c.snapshot = current.SnapshotID
 	}
-	if s.isEmpty() {
-		return c, nil, nil
+	if !s.isEmpty() {
+		c.live, err = readLive(ctx, t, s, wanted)
 	}
-	manifests, err := t.manifests()
-	if err != nil {
-		return nil, nil, err
-	}
-	spec := t.tbl.Spec()
-	l, err := readLive(ctx, t.fs, spec.ID(), manifests, s, partitions, true)
-	if err != nil {
-		return nil, nil, err
-	}
-	c.live = l
-	return c, l.missing(s, partitions), nil
+	return c, err
 }
 
 // write writes the manifests of a change, and gives what the catalog has to do. A change of

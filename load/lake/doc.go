@@ -44,25 +44,25 @@
 //
 // # What it costs
 //
-// Measured by BenchmarkLake ("go test ./load/lake -run - -bench . -benchtime 3x"), on two busy cores: a store of 200
-// accounts whose every account has one changed day of three rows, an hour, with the follower in a
-// process of its own. Beyond the 200 uploads an hour takes 19 requests to the catalog and 16 to
+// Measured by the benchmarks of commit fbd06630 ("go test ./load/lake -run - -bench . -benchtime 3x" there), on two
+// busy cores: a store of 200 accounts whose every account has one changed day of three rows, an hour, with the
+// follower in a process of its own. Beyond the 200 uploads an hour takes 19 requests to the catalog and 16 to
 // the storage, with 110 days of history and with 1,095 alike; an hour with nothing to do takes 2.
 //
 //	days of history    files      CPU s    nothing to do    peak MiB
 //	110                22,000     0.50     0.09             185
 //	1,095              219,000    2.2      0.09             209
 //
-// The store names its files in one file for each account, whose hash lake_generation keeps: an hour reads the
-// files of the changed accounts, here all of them.
+// The store names its files in one file for each account. An hour reads all of them, and decodes what they say of the
+// partitions that changed.
 //
-// BenchmarkUpkeep and BenchmarkFirst, for the same stores, CPU s and peak MiB:
+// The same stores, CPU s and peak MiB:
 //
 //	days of history    verify        verify --deep    first follow
 //	110                0.3   130     4     193        10     228
 //	1,095              2.2   117    12    179        146    249
 //
-// A first follow holds its added files in memory until the commit: 17,000, since a closed month is one file.
+// A first follow holds what it has added in memory until the commit: 17,000 files, since a closed month is one.
 //
 // On paper, for 1,000 accounts in stores of 50 (20 followers), hourly, three years of days: 1.1 million
 // files of spend_daily; at about 320 bytes an entry, 350 MB in 1,100 manifests. An hour of one store

@@ -251,10 +251,14 @@ func (w *world) compact(account string, days ...string) {
 			w.Fatal(err)
 		}
 		for _, e := range entries {
-			d := daysOf(keyOf(e.DataFile().FilePath()))
-			if partitionOfFile(e.DataFile()).account == account && strings.Contains(fmt.Sprint(days), d[0].String()) {
+			of, err := t.daysOf(e.DataFile())
+			if err != nil {
+				w.Fatal(err)
+			}
+			d := slices.Sorted(maps.Keys(of))[0]
+			if partitionOfFile(e.DataFile()).account == account && slices.Contains(days, d.String()) {
 				c.live.removed = append(c.live.removed, e)
-				rows = append(rows, schema.Spend{AccountID: account, ReportDate: d[0], CampaignID: "C"})
+				rows = append(rows, schema.Spend{AccountID: account, ReportDate: d, CampaignID: "C"})
 			} else {
 				c.live.kept = append(c.live.kept, e)
 			}

@@ -60,107 +60,15 @@ func (f *Followed) IsNothing() bool { return len(f.Tables) == 0 }
 // the lake is current, it does nothing. Whatever happens on the way, the lake is in its old state
 // or its new one, and running again ends in the new one.
 func (l *Lake) Follow(ctx context.Context, o FollowOptions) (*Followed, error) {
-	return l.Try(ctx, o, func(t *Try) error {
-		m, err := manifest.OpenListing(o.Dir)
-		if err != nil {
-			return err
-		}
-		defer m.Close()
-		marker, made, err := t.lake.marker(ctx)
-		if err != nil {
-			return err
-		}
-		if t.asked == nil && t.isCurrent(marker, m) {
-			return nil
-		}
-		marks, err := t.read(ctx, marker, made, m.Names())
-		if err != nil {
-			return err
-		}
-		want, err := marks.Want(m)
-		if err != nil {
-			return err
-		}
-		same, err := t.Compare(want)
-		if err != nil {
-			return err
-		}
-		if same && t.WasDone(marks) {
-			return nil
-		}
-		if same && !t.isLookDue(want) {
-			return nil
-		}
-		tables, err := t.tables(ctx, marks)
-		if err != nil {
-			return err
-		}
-		if same {
-			if touched, err := t.isTouched(tables, want); err != nil || !touched {
-				return err
-			}
-		}
-		staged, err := t.stage(ctx, want, tables)
-		if err != nil {
-			return err
-		}
-		return t.Commit(ctx, staged)
-	})
-}
-
-// Try is one try of a commit: what the lake has is read, what stores want of it is staged, and all of that is
-// committed.
-type Try struct {
-	*tries
-	Done *Followed
-}
-
-// tries is what the tries of one commit share.
-type tries struct {
-	lake    *Lake
-	opts    FollowOptions
-	token   string
-	mu      sync.Mutex
-	sent    map[string]iceberg.DataFile // by table and key: what tries before have uploaded
-	merging sync.Mutex
-	asked   *asked // the last commit that was sent
-}
-
-// asked is a commit that was sent: if its answer was lost, the lake's rows tell that it was done.
-type asked struct {
-	rows map[string]Marker
-	done *Followed
-}
-
-// WasDone reports whether the commit of a try before was done, and only its answer lost: then Done is of that try.
-func (t *Try) WasDone(marks *Markers) bool {
-	if t.asked == nil {
-		return false
-	}
-	for account, row := range t.asked.rows {
-		if marks.rows[account] != row { // the instant, too: another follower's commit may have left the same snapshots
-			return false
-		}
-	}
-	t.asked.done.Tries = t.Done.Tries
-	t.Done = t.asked.done
-	return true
-}
-
-// Step ends a test's commit in the middle.
-func (t *Try) Step(name string) error { return t.lake.step(name) }
-
-// Try tries a commit until it is done or can't be. What a try has uploaded need not be uploaded by the next.
-func (l *Lake) Try(ctx context.Context, o FollowOptions, once func(*Try) error) (*Followed, error) {
 	l.requests.Store(0)
-	all := &tries{lake: l, opts: o, token: strings.ReplaceAll(uuid.NewString(), "-", "")[:8],
+	f := &follower{lake: l, opts: o, token: strings.ReplaceAll(uuid.NewString(), "-", "")[:8],
 		sent: map[string]iceberg.DataFile{}}
 	for try := 1; ; try++ {
-		t := &Try{all, &Followed{Tables: map[string]int{}, Tries: try}}
-		err := once(t)
+		f.done = &Followed{Tables: map[string]int{}, Tries: try}
+		err := f.follow(ctx)
 		if err == nil {
-			t.Done.Requests = l.requests.Load()
-			return t.Done, nil
+			f.done.Requests = l.requests.Load()
+			return f.done, nil
 		}
 		// The answer to a commit may be lost: then the next try finds it done, or does it. The
 		// catalog takes only one of both.
@@ -178,68 +86,137 @@ func (l *Lake) Try(ctx context.Context, o FollowOptions, once func(*Try) error) 
 	}
 }
 
-// Compare refuses a lake that is ahead of the store, and reports whether the lake already has the
+// follower brings the lake to one generation, in as many tries as it takes. What a try has uploaded need not be
+// uploaded by the next.
+type follower struct {
+	lake    *Lake
+	opts    FollowOptions
+	done    *Followed // by this try
+	token   string
+	mu      sync.Mutex
+	sent    map[string]iceberg.DataFile // by table and key: what tries before have uploaded
+	merging sync.Mutex
+	asked   *asked // the last commit that was sent
+}
+
+// asked is a commit that was sent: if its answer was lost, the lake's rows tell that it was done.
+type asked struct {
+	rows map[string]Marker
+	done *Followed
+}
+
+// follow is one try: what the lake has is read, what the store wants of it is uploaded, and all of that is committed.
+func (f *follower) follow(ctx context.Context) error {
+	m, err := manifest.OpenListing(f.opts.Dir)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	marker, err := f.lake.marker(ctx)
+	if err != nil {
+		return err
+	}
+	if f.asked == nil && f.isCurrent(marker, m) {
+		return nil
+	}
+	had, err := readMarkers(marker.fs, marker.tbl.CurrentSnapshot(), m.Names())
+	if err != nil {
+		return err
+	}
+	w, err := wantOf(m, f.lake.dataSpecs())
+	if err != nil {
+		return err
+	}
+	same, err := f.compare(w, had)
+	if err != nil || same && (f.wasDone(had) || !f.isLookDue(had)) {
+		return err
+	}
+	tables, err := f.lake.each(ctx, f.lake.dataSpecs(), f.lake.loadOrCreate)
+	if err != nil {
+		return err
+	}
+	f.done.Looked, f.done.Foreign = true, f.lake.foreignColumns(tables)
+	reach, touched, err := f.scopes(tables, w, had)
+	if err != nil || same && !touched {
+		return err
+	}
+	changes, err := f.stage(ctx, w, tables, reach)
+	if err != nil {
+		return err
+	}
+	return f.commit(ctx, w, marker, had, changes)
+}
+
+// wasDone reports whether the commit of a try before was done, and only its answer lost: then done is of that try.
+func (f *follower) wasDone(had *markers) bool {
+	if f.asked == nil {
+		return false
+	}
+	for account, row := range f.asked.rows {
+		if had.rows[account] != row { // the instant, too: another follower's commit may have left the same snapshots
+			return false
+		}
+	}
+	f.asked.done.Tries = f.done.Tries
+	f.done = f.asked.done
+	return true
+}
+
+// compare refuses a lake that is ahead of the store, and reports whether the lake already has the
 // wanted generation.
-func (t *Try) Compare(w *Wanted) (same bool, err error) {
+func (f *follower) compare(w *wanted, had *markers) (same bool, err error) {
+	of := w.listing.Manifest
 	same = true
-	store := &ledgers{dir: t.opts.Dir}
-	t.Done.Accounts, t.Done.Generation = len(w.accounts), w.listing.Manifest.Generation
+	store := &ledgers{dir: f.opts.Dir}
+	f.done.Accounts, f.done.Generation = len(w.accounts), of.Generation
 	for account := range w.accounts {
-		of := w.listing.Manifest
-		row, ok := w.marks.rows[account]
+		row, ok := had.rows[account]
 		if ok {
 			if err := store.checkAhead(of, row); err != nil {
 				return false, err
 			}
 		}
-		t.Done.Behind = max(t.Done.Behind, of.Generation-row.Generation)
-		same = same && ok && w.marks.isOf(account, w)
+		f.done.Behind = max(f.done.Behind, of.Generation-row.Generation)
+		same = same && row.Generation == of.Generation && row.RunID == of.RunID && row.SchemaVersion == schema.Version
+		for _, s := range f.lake.dataSpecs() {
+			same = same && len(w.differing(account, s.name, had.states[account])) == 0
+		}
 	}
 	return same, nil
 }
 
 // isCurrent reports whether the last to write to lake_generation was this binary, for just this generation of the
 // store, and every table was looked at within a day. Then its rows need not be read.
-func (t *Try) isCurrent(marker *lakeTable, m *manifest.Listing) bool {
+func (f *follower) isCurrent(marker *lakeTable, m *manifest.Listing) bool {
 	last := marker.tbl.CurrentSnapshot()
-	if last == nil || last.Summary == nil || t.isOld(time.UnixMilli(last.TimestampMs)) {
+	if last == nil || last.Summary == nil || f.isOld(time.UnixMilli(last.TimestampMs)) {
 		return false
 	}
-	for name, value := range notesOf(t.lake.opts.Version, m) {
+	for name, value := range notesOf(f.lake.opts.Version, m) {
 		if last.Summary.Properties[name] != value {
 			return false
 		}
 	}
-	t.Done.Accounts, t.Done.Generation = len(m.Accounts), m.Manifest.Generation
+	f.done.Accounts, f.done.Generation = len(m.Accounts), m.Manifest.Generation
 	return true
 }
 
 // isLookDue reports whether the last look at every table is a day or more away.
-func (t *Try) isLookDue(w *Wanted) bool {
+func (f *follower) isLookDue(had *markers) bool {
 	var last time.Time
-	for account := range w.accounts {
-		if at := schema.Instant(w.marks.rows[account].CommittedAt).Time(); at.After(last) {
+	for account := range had.states {
+		if at := schema.Instant(had.rows[account].CommittedAt).Time(); at.After(last) {
 			last = at
 		}
 	}
-	return t.isOld(last)
+	return f.isOld(last)
 }
 
 // isOld reports whether a commit, and the caller's last look, are a day or more away; in the future, if a clock was
 // wrong.
-func (t *Try) isOld(commit time.Time) bool {
-	if t.opts.Looked.After(commit) {
-		commit = t.opts.Looked
+func (f *follower) isOld(commit time.Time) bool {
+	if f.opts.Looked.After(commit) {
+		commit = f.opts.Looked
 	}
-	return t.lake.opts.Now().Sub(commit).Abs() >= lookAfter
-}
-
-// isTouched reports whether a table is not as the last commit left it.
-func (t *Try) isTouched(tables map[string]*lakeTable, w *Wanted) (bool, error) {
-	for _, s := range t.lake.dataSpecs() {
-		if r, err := t.scope(tables[s.name], w); err != nil || !r.isEmpty() {
-			return true, err
-		}
-	}
-	return false, nil
+	return f.lake.opts.Now().Sub(commit).Abs() >= lookAfter
 }

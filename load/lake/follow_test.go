@@ -8,7 +8,6 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"spendsync/load/lake/resttest"
-	"spendsync/load/manifest"
 	"spendsync/schema/schematest"
 )
 
@@ -117,44 +116,6 @@ func TestFollow_StandsLostAnswersAndConflicts(t *testing.T) {
 				t.Errorf("%d snapshots, want 2", got)
 			}
 		})
-	}
-}
-
-// TestFollow_KeepsOnlyWhatDiffers: of a manifest only the files of partitions that the lake does not
-// have so are held in memory.
-func TestFollow_KeepsOnlyWhatDiffers(t *testing.T) {
-	schematest.Long(t)
-	w := newWorld(t)
-	s := sample(t)
-	w.follow(s)
-	s.Spend("acme", "2026-11-02", 4, 8)
-	s.Publish()
-	l := w.open()
-	m, err := manifest.OpenListing(s.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
-	var got *Wanted
-	if _, err := l.Try(t.Context(), FollowOptions{}, func(try *Try) error {
-		marks, err := readAll(t.Context(), try, m.Names())
-		if err == nil {
-			got, err = marks.Want(m)
-		}
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	kept := map[partition]int{}
-	for _, partitions := range got.files {
-		for c, files := range partitions {
-			kept[c] += len(files)
-		}
-	}
-	november := partition{"acme", monthOf(day("2026-11-02"))}
-	row, err := got.next("acme", nil, nil, 0, "")
-	if err != nil || len(kept) != 1 || kept[november] != 2 || row.Files != 6 || row.Rows != 18 || row.Days != 5 {
-		t.Errorf("%v, %+v, %v", kept, row, err)
 	}
 }
 

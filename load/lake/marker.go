@@ -72,40 +72,20 @@ func markerSpec() *tableSpec {
 	return s
 }
 
-// Markers are the rows of lake_generation about our accounts, and the files that hold them. Such a
+// markers are the rows of lake_generation about our accounts, and the files that hold them. Such a
 // file may also hold rows of other accounts.
-type Markers struct {
-	lake  *Lake
-	table *lakeTable
-	made  bool              // the table was not there before
-	rows  map[string]Marker // by account, other accounts of the same files included
-	files []iceberg.ManifestEntry
-	rest  []iceberg.ManifestEntry
-	texts map[string]*decodedMarker // by account
+type markers struct {
+	rows   map[string]Marker // by account, other accounts of the same files included
+	states map[string]state  // of our accounts
+	files  []iceberg.ManifestEntry
+	rest   []iceberg.ManifestEntry
 }
 
-// decodedMarker are the JSON texts of a row.
-type decodedMarker struct {
+// state are the JSON texts of a row.
+type state struct {
 	snapshots map[string]int64
 	uuids     map[string]string
-	hashes    map[string]map[string]string
-	err       error
-}
-
-// decoded reads the texts of an account's row, once; without a row they are empty.
-func (m *Markers) decoded(account string) *decodedMarker {
-	d := m.texts[account]
-	if d == nil {
-		d = &decodedMarker{}
-		if row, ok := m.rows[account]; ok {
-			d.snapshots, d.uuids, d.hashes, d.err = row.decode()
-		}
-		if m.texts == nil {
-			m.texts = map[string]*decodedMarker{}
-		}
-		m.texts[account] = d
-	}
-	return d
+	hashes    map[string]map[string]string // by table and month, see [partitionState]
 }
 
 // Limits of a file of lake_generation: a row of ten years takes some 100 KB, and compresses to a tenth.
@@ -116,9 +96,8 @@ const (
 )
 
 // readMarkers reads the rows of accounts in a snapshot of lake_generation; nil accounts: all.
-func readMarkers(ctx context.Context, fs iceio.IO, snapshot *table.Snapshot, accounts []string) (*Markers,
-	error) {
-	m := &Markers{rows: map[string]Marker{}}
+func readMarkers(fs iceio.IO, snapshot *table.Snapshot, accounts []string) (*markers, error) {
+	m := &markers{rows: map[string]Marker{}, states: map[string]state{}}
 	if snapshot == nil {
 		return m, nil
 	}
@@ -147,6 +126,13 @@ func readMarkers(ctx context.Context, fs iceio.IO, snapshot *table.Snapshot, acc
 					return nil, fmt.Errorf("%w: %s has two rows of account %s", ErrForeign, MarkerTable, r.AccountID)
 				}
 				m.rows[r.AccountID] = r
+			}
+		}
+	}
+	for _, account := range accounts {
+		if row, ok := m.rows[account]; ok {
+			if m.states[account], err = row.decode(); err != nil {
+				return nil, err
 			}
 		}
 	}
@@ -222,23 +208,28 @@ func encodeRows(byAccount map[string]Marker) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// next is the row of an account once the wanted is there.
-func (w *Wanted) next(account string, snapshots map[string]int64, uuids map[string]string, now schema.Instant,
-	version string) (Marker, error) {
+// next is the row of an account once the wanted is there. What it had of a partition that does not differ stays.
+func (w *wanted) next(account string, had state, has state, now schema.Instant, version string) (Marker, error) {
 	from := w.listing.Manifest
 	m := Marker{AccountID: account, Generation: from.Generation, RunID: from.RunID,
 		PublishedAt: int64(from.PublishedAt), CommittedAt: int64(now), Days: w.accounts[account].Part.Days,
 		SchemaVersion: schema.Version, Version: version}
-	for _, months := range w.slices(account) {
-		for _, text := range months {
-			p, _ := partitionStateOf(text)
-			m.Rows, m.Files = m.Rows+p.rows, m.Files+p.files
+	has.hashes = map[string]map[string]string{}
+	for table, parts := range w.parts[account] {
+		has.hashes[table] = map[string]string{}
+		for month, p := range parts {
+			is := p.state
+			if before := partitionStateOf(had.hashes[table][monthName(month)]); before.hash == is.hash {
+				is = before
+			}
+			has.hashes[table][monthName(month)] = is.String()
+			m.Rows, m.Files = m.Rows+is.rows, m.Files+is.files
 		}
 	}
 	for _, part := range []struct {
 		to   *string
 		from any
-	}{{&m.Snapshots, snapshots}, {&m.TableUUIDs, uuids}, {&m.Slices, w.slices(account)}} {
+	}{{&m.Snapshots, has.snapshots}, {&m.TableUUIDs, has.uuids}, {&m.Slices, has.hashes}} {
 		b, err := json.Marshal(part.from)
 		if err != nil {
 			return m, err
@@ -249,14 +240,13 @@ func (w *Wanted) next(account string, snapshots map[string]int64, uuids map[stri
 }
 
 // decode reads the JSON texts of a row.
-func (m Marker) decode() (snapshots map[string]int64, uuids map[string]string, hashes map[string]map[string]string,
-	err error) {
-	err = errors.Join(json.Unmarshal([]byte(m.Snapshots), &snapshots), json.Unmarshal([]byte(m.TableUUIDs), &uuids),
-		json.Unmarshal([]byte(m.Slices), &hashes))
+func (m Marker) decode() (s state, err error) {
+	err = errors.Join(json.Unmarshal([]byte(m.Snapshots), &s.snapshots), json.Unmarshal([]byte(m.TableUUIDs), &s.uuids),
+		json.Unmarshal([]byte(m.Slices), &s.hashes))
 	if err != nil {
 		err = fmt.Errorf("%w: %s, account %s: %v", ErrForeign, MarkerTable, m.AccountID, err)
 	}
-	return snapshots, uuids, hashes, err
+	return s, err
 }
 
 // checkAhead refuses where the lake has what the store has never had: a store that was set back
@@ -319,46 +309,12 @@ func (l *ledgers) knows(run string) (bool, error) {
 }
 
 // marker loads lake_generation, and makes it where it is not there.
-func (l *Lake) marker(ctx context.Context) (marker *lakeTable, made bool, err error) {
-	spec := l.markerSpec()
-	marker, err = l.load(ctx, spec)
-	if err == nil && marker == nil {
+func (l *Lake) marker(ctx context.Context) (*lakeTable, error) {
+	t, err := l.load(ctx, l.markerSpec())
+	if err == nil && t == nil {
 		if _, err = l.ensureNamespace(ctx); err == nil {
-			made = true
-			marker, err = l.create(ctx, spec)
+			t, err = l.create(ctx, l.markerSpec())
 		}
 	}
-	return marker, made, err
-}
-
-// read reads the rows of accounts in lake_generation as it was loaded.
-func (t *Try) read(ctx context.Context, marker *lakeTable, made bool, accounts []string) (*Markers, error) {
-	marks, err := readMarkers(ctx, marker.fs, marker.tbl.CurrentSnapshot(), accounts)
-	if err != nil {
-		return nil, err
-	}
-	marks.lake, marks.table, marks.made = t.lake, marker, made
-	return marks, nil
-}
-
-// Row is the row of an account; without one its generation is 0.
-func (m *Markers) Row(account string) Marker { return m.rows[account] }
-
-// Want is what is wanted of the published generation of a store, whose listing stays open until the commit.
-func (m *Markers) Want(l *manifest.Listing) (*Wanted, error) {
-	w := newWanted(m.lake.specs, m)
-	return w, w.fill(l)
-}
-
-// differs reports whether a partition's hash differs from the marker.
-func (m *Markers) differs(table string, c partition, hash string) bool {
-	p, ok := partitionStateOf(m.decoded(c.account).hashes[table][c.monthName()])
-	return !ok || p.hash != hash
-}
-
-// isOf reports whether the lake has exactly the wanted files of an account.
-func (m *Markers) isOf(account string, w *Wanted) bool {
-	row := m.rows[account]
-	return row.Generation == w.listing.Manifest.Generation && row.RunID == w.listing.Manifest.RunID &&
-		row.SchemaVersion == schema.Version && maps.EqualFunc(m.decoded(account).hashes, w.slices(account), maps.Equal)
+	return t, err
 }

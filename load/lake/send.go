@@ -23,60 +23,59 @@ import (
 	"spendsync/schema"
 )
 
-// Commit writes the manifests and commits all tables at once, lake_generation with them.
-func (t *Try) Commit(ctx context.Context, s *Staged) error {
-	w, now := s.wanted, t.lake.opts.Now()
-	notes := notesOf(t.lake.opts.Version, w.listing)
+// commit writes the manifests and commits all tables at once, lake_generation with them.
+func (f *follower) commit(ctx context.Context, w *wanted, marker *lakeTable, had *markers, changes []*change) error {
+	now, version := f.lake.opts.Now(), f.lake.opts.Version
+	notes := notesOf(version, w.listing)
 	for account := range w.accounts {
-		if w.marks.rows[account].Version == t.lake.opts.Version {
+		if had.rows[account].Version == version {
 			continue
 		}
 		var err error // the account is new, or what a binary of another version has committed
-		if t.Done.NoView, err = t.lake.makeView(ctx); err != nil {
+		if f.done.NoView, err = f.lake.makeView(ctx); err != nil {
 			return err
 		}
 		break
 	}
 	var commits []table.TableCommit
-	snapshots, uuids := map[string]int64{}, map[string]string{}
+	is := state{snapshots: map[string]int64{}, uuids: map[string]string{}}
 	add := func(c *change) error {
 		commit, err := c.write(ctx, now.UnixMilli(), notes)
 		if err == nil && len(commit.Updates) > 0 {
 			commits = append(commits, commit)
-			t.Done.Tables[c.t.name] = len(c.added) + len(c.live.removed)
+			f.done.Tables[c.t.name] = len(c.added) + len(c.live.removed)
 		}
-		snapshots[c.t.name], uuids[c.t.name] = c.snapshot, c.t.uuid().String()
+		is.snapshots[c.t.name], is.uuids[c.t.name] = c.snapshot, c.t.uuid().String()
 		return err
 	}
-	for _, c := range s.changes {
+	for _, c := range changes {
 		if err := add(c); err != nil {
 			return err
 		}
 	}
-	rows := maps.Clone(w.marks.rows)
+	rows := maps.Clone(had.rows)
 	for account := range w.accounts {
-		row, err := w.next(account, snapshots, uuids, schema.InstantOf(now), t.lake.opts.Version)
-		if err != nil {
+		var err error
+		if rows[account], err = w.next(account, had.states[account], is, schema.InstantOf(now), version); err != nil {
 			return err
 		}
-		rows[account] = row
 	}
 	// Of the table whose rows were read: the commit holds only if they still stand.
-	c, err := w.marks.table.mark(ctx, w.marks, rows)
+	c, err := marker.mark(ctx, had, rows)
 	if err != nil {
 		return err
 	}
 	if err := add(c); err != nil {
 		return err
 	}
-	if err := t.lake.step("commit"); err != nil {
+	if err := f.lake.step("commit"); err != nil {
 		return err
 	}
-	t.asked = &asked{rows: rows, done: t.Done}
-	if err := t.lake.send(ctx, commits); err != nil {
+	f.asked = &asked{rows: rows, done: f.done}
+	if err := f.lake.send(ctx, commits); err != nil {
 		return remote("commit", err)
 	}
-	return t.lake.step("committed")
+	return f.lake.step("committed")
 }
 
 // generationNote is the snapshot property that marks a snapshot written by spendsync.
@@ -85,15 +84,16 @@ const generationNote = "spendsync.generation"
 // notesOf are the properties of the snapshots: the generation with a hash of what it has.
 func notesOf(version string, l *manifest.Listing) iceberg.Properties {
 	m, hash := l.Manifest, sha256.New()
+	fmt.Fprintln(hash, schema.Version, mergedMark)
 	for _, a := range l.Accounts {
-		fmt.Fprintln(hash, schema.Version, a.Name, fileMarkOf(a, m))
+		fmt.Fprintln(hash, a.Name, a.Part.SHA256)
 	}
 	return iceberg.Properties{generationNote: strconv.FormatInt(m.Generation, 10), "spendsync.run_id": m.RunID,
 		"spendsync.version": version, "spendsync.files": hex.EncodeToString(hash.Sum(nil)[:8])}
 }
 
 // mark is the change of lake_generation that replaces the rows.
-func (t *lakeTable) mark(ctx context.Context, had *Markers, rows map[string]Marker) (*change, error) {
+func (t *lakeTable) mark(ctx context.Context, had *markers, rows map[string]Marker) (*change, error) {
 	b, err := encodeRows(rows)
 	if err != nil {
 		return nil, err

@@ -1,14 +1,16 @@
 package lake
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
-	"maps"
-	"slices"
+	"io"
 
 	"github.com/apache/iceberg-go"
 	iceio "github.com/apache/iceberg-go/io"
+	"github.com/parquet-go/parquet-go"
 
 	"spendsync/load/manifest"
 	"spendsync/schema"
@@ -81,8 +83,7 @@ type live struct {
 	untouched []iceberg.ManifestFile // not read, or read and as they should be
 	kept      []iceberg.ManifestEntry
 	removed   []iceberg.ManifestEntry
-	have      map[string]bool // keys of the remaining files of the scope
-	deletes   int             // manifests of deletes, which somebody else wrote
+	deletes   int // manifests of deletes, which somebody else wrote
 }
 
 // entriesOf are the live files that a manifest names.
@@ -97,20 +98,16 @@ func entriesOf(m iceberg.ManifestFile, fs iceio.IO) ([]iceberg.ManifestEntry, er
 	return entries, nil
 }
 
-// readLive reads the manifests of a snapshot that may name files of the scope, and marks the files
-// to remove: unwanted keys, keys that are not ours, and duplicates. adding means that files will be
-// added, so small manifests are rewritten with them.
-func readLive(ctx context.Context, fs iceio.IO, spec int, manifests []iceberg.ManifestFile, s scope,
-	partitions map[partition][]file, adding bool) (*live, error) {
-	l := &live{have: map[string]bool{}}
-	keys := map[string]bool{}
-	for c, files := range partitions {
-		if s.holds(c) {
-			for _, f := range files {
-				keys[f.key()] = true
-			}
-		}
+// readLive reads the manifests of a snapshot that may name files of the scope, marks the files to remove (of other
+// keys than the wanted ones, or there twice), and takes from the wanted files those that are there. Small
+// manifests are read, too, to be written again with what comes.
+func readLive(ctx context.Context, t *lakeTable, s scope, wanted map[string]file) (*live, error) {
+	l := &live{}
+	manifests, err := t.manifests()
+	if err != nil {
+		return nil, err
 	}
+	spec := t.tbl.Spec()
 	for _, m := range manifests {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -119,98 +116,117 @@ func readLive(ctx context.Context, fs iceio.IO, spec int, manifests []iceberg.Ma
 			l.deletes++
 			continue
 		}
-		if int(m.PartitionSpecID()) != spec {
+		if int(m.PartitionSpecID()) != spec.ID() {
 			return nil, fmt.Errorf("%w: manifest %s is of another partition spec", ErrForeign, m.FilePath())
 		}
 		count := m.AddedDataFiles() + m.ExistingDataFiles()
-		if count == 0 {
-			continue // it lists only what an earlier commit removed
-		}
-		small := adding && count < smallManifest
-		if !s.touches(m) && !small {
+		switch {
+		case count == 0: // it lists only what an earlier commit removed
+			continue
+		case count >= smallManifest && !s.touches(m):
 			l.untouched = append(l.untouched, m)
 			continue
 		}
-		entries, err := entriesOf(m, fs)
+		entries, err := entriesOf(m, t.fs)
 		if err != nil {
 			return nil, remote("manifest", err)
 		}
-		if !l.sort(entries, s, keys) && !small {
+		if kept := l.sort(entries, s, wanted); len(kept) == len(entries) && count >= smallManifest {
 			l.untouched = append(l.untouched, m)
 		} else {
-			l.kept = append(l.kept, l.unchanged(entries)...)
+			l.kept = append(l.kept, kept...)
 		}
 	}
 	return l, nil
 }
 
-// sort marks the entries of a manifest to remove, and reports whether there are any.
-func (l *live) sort(entries []iceberg.ManifestEntry, s scope, keys map[string]bool) (any bool) {
-	for i, e := range entries {
-		if !s.holds(partitionOfFile(e.DataFile())) {
-			continue
-		}
+// sort marks the entries of a manifest to remove, and returns the others.
+func (l *live) sort(entries []iceberg.ManifestEntry, s scope, wanted map[string]file) (kept []iceberg.ManifestEntry) {
+	for _, e := range entries {
 		key := keyOf(e.DataFile().FilePath())
-		if keys[key] && !l.have[key] {
-			l.have[key] = true
+		if _, ok := wanted[key]; !ok && s.holds(partitionOfFile(e.DataFile())) {
+			l.removed = append(l.removed, e)
 			continue
 		}
-		l.removed = append(l.removed, e)
-		entries[i] = nil
-		any = true
+		delete(wanted, key)
+		kept = append(kept, e)
 	}
-	return any
-}
-
-func (l *live) unchanged(entries []iceberg.ManifestEntry) []iceberg.ManifestEntry {
-	return slices.DeleteFunc(entries, func(e iceberg.ManifestEntry) bool { return e == nil })
-}
-
-// missing are the wanted files of the scope that the lake does not have, in the order of
-// partitions.
-func (l *live) missing(s scope, partitions map[partition][]file) []file {
-	var add []file
-	for _, c := range slices.SortedFunc(maps.Keys(partitions), comparePartitions) {
-		for _, f := range partitions[c] {
-			if s.holds(c) && !l.have[f.key()] {
-				add = append(add, f)
-			}
-		}
-	}
-	return add
+	return kept
 }
 
 // checkShrink refuses to take from the lake what the store does not have: a day of the report,
 // or rows of a table that nothing can be made from again.
-func checkShrink(t *tableSpec, accounts map[string]*manifest.Listed, l *live, add []file) error {
-	if t.table == nil || t.table.View != "" || t.table.MadeFrom == schema.OtherTables {
+func checkShrink(t *lakeTable, accounts map[string]*manifest.Listed, l *live, add []file) error {
+	of := t.spec.table
+	if of.View != "" || of.MadeFrom == schema.OtherTables {
 		return nil
 	}
 	rows := map[string]int64{}
 	for _, e := range l.removed {
-		c := partitionOfFile(e.DataFile())
-		rows[c.account] -= e.DataFile().Count()
-		for _, day := range daysOf(keyOf(e.DataFile().FilePath())) {
-			a := accounts[c.account]
-			if t.table.MadeFrom != schema.Replies || a == nil {
-				continue
+		account := partitionOfFile(e.DataFile()).account
+		rows[account] -= e.DataFile().Count()
+		if of.MadeFrom != schema.Replies {
+			continue
+		}
+		days, err := t.daysOf(e.DataFile())
+		for day := range days {
+			has, hasErr := accounts[account].HasDay(day)
+			if err = errors.Join(err, hasErr); err == nil && !has {
+				err = fmt.Errorf("table %s, account %s, day %s: %w; if the day shall go: --allow-shrink", t.name,
+					account, day, ErrShrink)
 			}
-			if has, err := a.HasDay(day); err != nil {
-				return err
-			} else if !has {
-				return fmt.Errorf("table %s, account %s, day %s: %w; if the day shall go: --allow-shrink", t.name,
-					c.account, day, ErrShrink)
-			}
+		}
+		if err != nil {
+			return err
 		}
 	}
 	for _, f := range add {
-		rows[f.account] += f.info.Rows
+		rows[f.in.account] += f.info.Rows
 	}
 	for account, n := range rows {
-		if n < 0 && t.table.MadeFrom == schema.Nothing {
+		if n < 0 && of.MadeFrom == schema.Nothing {
 			return fmt.Errorf("table %s, account %s: %d rows more than the store: %w; if they shall go: "+
 				"--allow-shrink", t.name, account, -n, ErrShrink)
 		}
 	}
 	return nil
+}
+
+// daysOf are the days of the rows in a file of the lake: its bounds, if it is of one day, else what is in it. A file of
+// another program that is no Parquet file has none.
+func (t *lakeTable) daysOf(d iceberg.DataFile) (map[schema.Date]bool, error) {
+	type row struct {
+		Day int32 `parquet:"report_date,date"`
+	}
+	days := map[schema.Date]bool{}
+	column, _ := t.spec.schema.FindFieldByName("report_date")
+	lo, hi := d.LowerBoundValues()[column.ID], d.UpperBoundValues()[column.ID]
+	if len(lo) == 4 && bytes.Equal(lo, hi) {
+		days[schema.Date(int32(binary.LittleEndian.Uint32(lo)))] = true
+		return days, nil
+	}
+	f, err := t.fs.Open(d.FilePath())
+	if isNotThere(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, remote(t.name, err)
+	}
+	defer f.Close()
+	content, err := parquet.OpenFile(f, d.FileSizeBytes())
+	if err != nil {
+		return nil, nil
+	}
+	rows := parquet.NewGenericReader[row](content)
+	defer rows.Close()
+	for some := make([]row, 1000); ; {
+		n, err := rows.Read(some)
+		for _, r := range some[:n] {
+			days[schema.Date(r.Day)] = true
+		}
+		if errors.Is(err, io.EOF) {
+			return days, nil
+		} else if err != nil {
+			return nil, remote(t.name, err)
+		}
+	}
 }

@@ -3,9 +3,8 @@ package lake
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/apache/iceberg-go"
 	"golang.org/x/sync/errgroup"
@@ -16,172 +15,133 @@ import (
 // uploads is how many files are on their way at a time. Each takes up to 5 MiB of memory.
 const uploads = 4
 
-// Staged is what a commit will do: every file that is wanted lies in the lake, and no table names the new ones yet.
-type Staged struct {
-	wanted  *Wanted
-	changes []*change // of all tables but lake_generation
-}
-
-// tables loads every table beside lake_generation, and makes those that are not there. If lake_generation has just been
-// made, none is thought to be: to make one that is loads it.
-func (t *Try) tables(ctx context.Context, marks *Markers) (map[string]*lakeTable, error) {
-	get := t.lake.loadOrCreate
-	if marks.made {
-		get = t.lake.create
-	}
-	tables, err := t.lake.each(ctx, t.lake.dataSpecs(), get)
-	if err != nil {
-		return nil, err
-	}
-	tables[MarkerTable] = marks.table
-	t.Done.Looked, t.Done.Foreign = true, t.lake.foreignColumns(tables)
-	return tables, nil
-}
-
-// Stage uploads the wanted files that the lake lacks.
-func (t *Try) Stage(ctx context.Context, w *Wanted) (*Staged, error) {
-	tables, err := t.tables(ctx, w.marks)
-	if err != nil {
-		return nil, err
-	}
-	return t.stage(ctx, w, tables)
-}
-
-// stage plans every table and uploads the files that it lacks. The wanted files are read once more for tables that
-// another program has written to: more than the partitions that differ from the marker must be compared.
-func (t *Try) stage(ctx context.Context, w *Wanted, tables map[string]*lakeTable) (*Staged, error) {
-	reach, whole := map[string]scope{}, false
-	for _, s := range t.lake.dataSpecs() {
-		r, err := t.scope(tables[s.name], w)
+// stage plans the commit of every table, and uploads the files that it lacks: no table names them yet.
+func (f *follower) stage(ctx context.Context, w *wanted, tables map[string]*lakeTable, reach map[string]scope) (
+	changes []*change, err error) {
+	for _, s := range f.lake.dataSpecs() {
+		t := tables[s.name]
+		wanted, err := w.files(s, reach[s.name])
 		if err != nil {
 			return nil, err
 		}
-		reach[s.name] = r
-		for account := range r.accounts {
-			_, known := w.marks.rows[account]
-			whole = whole || known
-		}
-	}
-	files := w.files
-	if whole {
-		again, err := w.again(t.lake.specs, func(table string, c partition, _ string) bool {
-			return reach[table].holds(c)
-		})
+		c, err := t.plan(ctx, reach[s.name], wanted)
 		if err != nil {
 			return nil, err
 		}
-		files = again.files
-	}
-	staged := &Staged{wanted: w}
-	for _, s := range t.lake.dataSpecs() {
-		of := tables[s.name]
-		c, add, err := of.plan(ctx, reach[s.name], files[s.name])
-		if err != nil {
-			return nil, err
+		var add []file
+		for _, key := range slices.Sorted(maps.Keys(wanted)) {
+			add = append(add, wanted[key])
 		}
-		if !t.opts.AllowShrink {
-			if err := checkShrink(s, w.accounts, c.live, add); err != nil {
+		if !f.opts.AllowShrink {
+			if err := checkShrink(t, w.accounts, c.live, add); err != nil {
 				return nil, err
 			}
 		}
-		if c.added, err = t.upload(ctx, of, add); err != nil {
+		if c.added, err = f.upload(ctx, t, add); err != nil {
 			return nil, err
 		}
-		t.Done.Added += len(c.added)
-		t.Done.Removed += len(c.live.removed)
-		staged.changes = append(staged.changes, c)
+		f.done.Added += len(c.added)
+		f.done.Removed += len(c.live.removed)
+		changes = append(changes, c)
 	}
-	return staged, nil
+	return changes, nil
 }
 
-// scope returns the partitions of a table that may differ: those that changed since the marker was
-// written. If the marker does not know an account, or somebody else has written to the table since,
-// the scope is the entire account.
-func (t *Try) scope(of *lakeTable, w *Wanted) (scope, error) {
+// scopes are those of all tables; touched reports whether one is not as the last commit left it.
+func (f *follower) scopes(tables map[string]*lakeTable, w *wanted, had *markers) (all map[string]scope, touched bool,
+	err error) {
+	all = map[string]scope{}
+	for name, t := range tables {
+		if all[name], err = f.scope(t, w, had); err != nil {
+			return nil, false, err
+		}
+		touched = touched || !all[name].isEmpty()
+	}
+	return all, touched, nil
+}
+
+// scope returns the partitions of a table that may differ: those that changed since the last commit. If lake_generation
+// does not know an account, or somebody else has written to the table since, the scope is the entire account.
+func (f *follower) scope(of *lakeTable, w *wanted, had *markers) (scope, error) {
 	s := scope{accounts: map[string]bool{}, partitions: map[partition]bool{}}
 	ours := map[int64]bool{}
 	for account := range w.accounts {
-		if _, known := w.marks.rows[account]; !known {
-			s.accounts[account] = true
-			continue
-		}
-		row := w.marks.decoded(account)
-		if row.err != nil {
-			return s, row.err
-		}
+		row, known := had.states[account]
 		since := row.snapshots[of.name]
 		if _, asked := ours[since]; !asked {
 			ours[since] = since == 0 || of.byUs(since)
 		}
-		if id, ok := row.uuids[of.name]; ok && id != of.uuid().String() && of.tbl.CurrentSnapshot() != nil {
+		id, has := row.uuids[of.name]
+		same := id == of.uuid().String()
+		switch {
+		case has && !same && of.tbl.CurrentSnapshot() != nil:
 			return s, fmt.Errorf("%w: table %s is another one (%s) than that of the last commit (%s); to fill all "+
 				"tables again, drop %s", ErrForeign, of.name, of.uuid(), id, MarkerTable)
-		} else if !ok || id != of.uuid().String() || !ours[since] {
-			if !ours[since] && !slices.Contains(t.Done.Changed, of.name) {
-				t.Done.Changed = append(t.Done.Changed, of.name)
+		case known && same && ours[since]:
+			for _, month := range w.differing(account, of.name, row) {
+				s.partitions[partition{account, month}] = true
 			}
-			s.accounts[account] = true
 			continue
+		case !ours[since] && !slices.Contains(f.done.Changed, of.name):
+			f.done.Changed = append(f.done.Changed, of.name)
 		}
-		had, has := row.hashes[of.name], w.slices(account)[of.name]
-		for _, names := range []map[string]string{had, has} {
-			for month := range names {
-				if had[month] != has[month] {
-					s.partitions[partitionNamed(account, month)] = true
-				}
-			}
-		}
+		s.accounts[account] = true
 	}
 	return s, nil
 }
 
-// partitionNamed is the partition that lake_generation names so.
-func partitionNamed(account, month string) partition {
-	c := partition{account, noMonth}
-	if year, number, ok := strings.Cut(month, "-"); ok {
-		y, _ := strconv.Atoi(year)
-		m, _ := strconv.Atoi(number)
-		c.month = (y-1970)*12 + m - 1
+// differing are the months of an account in a table that are not as in the last commit.
+func (w *wanted) differing(account, table string, had state) (months []int) {
+	parts, before := w.parts[account][table], had.hashes[table]
+	for month, p := range parts {
+		if partitionStateOf(before[monthName(month)]).hash != p.state.hash {
+			months = append(months, month)
+		}
 	}
-	return c
+	for name := range before {
+		if parts[monthNamed(name)] == nil {
+			months = append(months, monthNamed(name))
+		}
+	}
+	return months
 }
 
 // upload brings files into the lake, a few at a time; those of a try before are there.
-func (t *Try) upload(ctx context.Context, to *lakeTable, files []file) ([]iceberg.DataFile, error) {
+func (f *follower) upload(ctx context.Context, to *lakeTable, files []file) ([]iceberg.DataFile, error) {
 	sent := make([]iceberg.DataFile, len(files))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(uploads)
 	for i, one := range files {
 		id := to.name + "/" + one.key()
-		t.mu.Lock()
-		before := t.sent[id]
-		t.mu.Unlock()
-		t.Done.Rows += one.info.Rows
-		t.Done.Bytes += one.info.Bytes
+		f.mu.Lock()
+		before := f.sent[id]
+		f.mu.Unlock()
+		f.done.Rows += one.info.Rows
+		f.done.Bytes += one.info.Bytes
 		if before != nil {
 			sent[i] = before
 			continue
 		}
 		g.Go(func() error {
-			if err := t.lake.step("upload"); err != nil {
+			if err := f.lake.step("upload"); err != nil {
 				return err
 			}
 			if one.days != nil { // a group of its rows is held in memory
-				t.merging.Lock()
-				defer t.merging.Unlock()
+				f.merging.Lock()
+				defer f.merging.Unlock()
 			}
-			d, err := to.upload(ctx, t.opts.Dir, one, t.token)
+			d, err := to.upload(ctx, f.opts.Dir, one, f.token)
 			if err != nil {
 				return err
 			}
-			if d.Count() != one.info.Rows || partitionOfFile(d) != to.spec.partitionOf(one) {
+			if d.Count() != one.info.Rows || partitionOfFile(d) != one.in {
 				return fmt.Errorf("%s: %w: it holds %d rows of %v, the manifest says %d of %v", one.path,
-					durable.ErrDamaged, d.Count(), partitionOfFile(d), one.info.Rows, to.spec.partitionOf(one))
+					durable.ErrDamaged, d.Count(), partitionOfFile(d), one.info.Rows, one.in)
 			}
 			sent[i] = d
-			t.mu.Lock()
-			t.sent[id] = d
-			t.mu.Unlock()
+			f.mu.Lock()
+			f.sent[id] = d
+			f.mu.Unlock()
 			return nil
 		})
 	}

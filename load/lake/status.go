@@ -29,9 +29,9 @@ func (l *Lake) status(ctx context.Context, dir string, m *manifest.Listing) (*St
 	if err != nil {
 		return nil, err
 	}
-	marks := &Markers{}
+	marks := &markers{}
 	if marker != nil {
-		if marks, err = readMarkers(ctx, marker.fs, marker.tbl.CurrentSnapshot(), m.Names()); err != nil {
+		if marks, err = readMarkers(marker.fs, marker.tbl.CurrentSnapshot(), m.Names()); err != nil {
 			return nil, err
 		}
 	}

@@ -62,7 +62,7 @@ func (t *lakeTable) uploadMonth(ctx context.Context, dir string, f file, token s
 	defer month.Close()
 	hash := sha256.New()
 	days := f.copies(dir, filepath.Join(folder, "day.parquet"))
-	if err := manifest.Merge(io.MultiWriter(month, hash), f.table, days); err != nil {
+	if err := manifest.Merge(io.MultiWriter(month, hash), t.spec.table, days); err != nil {
 		return nil, err
 	}
 	size, err := month.Seek(0, io.SeekEnd)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -54,42 +55,43 @@ func (l *Lake) Verify(ctx context.Context, dir string, deep bool) (*Verified, er
 	if len(v.Findings) > 0 { // comparing different generations proves nothing
 		return v, fmt.Errorf("%w: %d accounts are behind", ErrDiffers, len(v.Findings))
 	}
-	tables, err := l.tables(ctx)
-	if err != nil {
+	if err := l.verify(ctx, v, m, deep); err != nil {
 		return nil, err
-	}
-	held := map[string][]iceberg.ManifestFile{}
-	v.Foreign = l.foreignColumns(tables)
-	for _, s := range l.dataSpecs() {
-		if tables[s.name] == nil {
-			v.find("table %s is not there", s.name)
-			delete(tables, s.name)
-		} else if held[s.name], err = v.manifests(tables[s.name]); err != nil {
-			return nil, err
-		}
-	}
-	months, err := v.months(m, tables, held)
-	if err != nil {
-		return nil, err
-	}
-	for _, month := range months {
-		w, err := wantOf(m, l.specs, nil, inMonth(month))
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range l.dataSpecs() {
-			if s.months != (month != noMonth) || tables[s.name] == nil {
-				continue
-			}
-			if err := v.table(ctx, tables[s.name], held[s.name], w, month, deep); err != nil {
-				return nil, err
-			}
-		}
 	}
 	if len(v.Findings) > 0 {
 		return v, fmt.Errorf("%w: %d findings", ErrDiffers, len(v.Findings))
 	}
 	return v, nil
+}
+
+// verify compares month by month: the files of one are in memory at a time.
+func (l *Lake) verify(ctx context.Context, v *Verified, m *manifest.Listing, deep bool) error {
+	tables, err := l.tables(ctx)
+	if err != nil {
+		return err
+	}
+	v.Foreign = l.foreignColumns(tables)
+	w, err := wantOf(m, l.dataSpecs())
+	if err != nil {
+		return err
+	}
+	for _, s := range l.dataSpecs() {
+		t := tables[s.name]
+		if t == nil {
+			v.find("table %s is not there", s.name)
+			continue
+		}
+		held, err := v.manifests(t)
+		if err != nil {
+			return err
+		}
+		for _, month := range v.months(t, w, held) {
+			if err := v.month(ctx, t, held, w, month, deep); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (v *Verified) find(format string, args ...any) {
@@ -109,35 +111,43 @@ func (v *Verified) manifests(t *lakeTable) (files []iceberg.ManifestFile, err er
 	return files, err
 }
 
-// months are those of a store, and those that manifests of the lake span.
-func (v *Verified) months(l *manifest.Listing, tables map[string]*lakeTable,
-	held map[string][]iceberg.ManifestFile) ([]int, error) {
-	months, err := monthsOf(l)
-	for name, manifests := range held {
-		for _, m := range manifests {
-			first, last := monthBounds(m)
-			if tables[name].spec.months && last-first > 12_000 {
-				v.find("table %s: %s does not say which months it spans", name, m.FilePath())
-				continue
-			}
-			for month := first; tables[name].spec.months && month <= last; month++ {
-				if !slices.Contains(months, month) {
-					months = append(months, month)
-				}
-			}
+// months are those that a table has in the store, and those that its manifests span.
+func (v *Verified) months(t *lakeTable, w *wanted, held []iceberg.ManifestFile) []int {
+	if !t.spec.months {
+		return []int{noMonth}
+	}
+	months := map[int]bool{}
+	for _, tables := range w.parts {
+		for month := range tables[t.name] {
+			months[month] = true
 		}
 	}
-	slices.Sort(months)
-	return months, err
+	for _, m := range held {
+		first, last := monthBounds(m)
+		if last-first > 12_000 {
+			v.find("table %s: %s does not say which months it spans", t.name, m.FilePath())
+			continue
+		}
+		for month := first; month <= last; month++ {
+			months[month] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(months))
 }
 
-// table compares what one table has of a month.
-func (v *Verified) table(ctx context.Context, t *lakeTable, manifests []iceberg.ManifestFile, w *Wanted, month int,
+// month compares what a table has of a month.
+func (v *Verified) month(ctx context.Context, t *lakeTable, held []iceberg.ManifestFile, w *wanted, month int,
 	deep bool) error {
-	all := w.scopeOf(month)
-	wanted := w.byKey(t.name)
+	all := scope{partitions: map[partition]bool{}}
+	for account := range w.accounts {
+		all.partitions[partition{account, month}] = true
+	}
+	wanted, err := w.files(t.spec, all)
+	if err != nil {
+		return err
+	}
 	var read []liveObject
-	for _, m := range manifests {
+	for _, m := range held {
 		if !all.touches(m) {
 			continue
 		}
@@ -156,16 +166,8 @@ func (v *Verified) table(ctx context.Context, t *lakeTable, manifests []iceberg.
 				continue
 			}
 			delete(wanted, f.key())
-			v.Files++
-			v.Rows += d.Count()
-			if f.days != nil {
-				f.info.Bytes = d.FileSizeBytes()
-			}
-			if d.Count() != f.info.Rows || d.FileSizeBytes() != f.info.Bytes {
-				v.find("table %s: %s has %d rows and %d bytes, the store %d and %d", t.name, d.FilePath(), d.Count(),
-					d.FileSizeBytes(), f.info.Rows, f.info.Bytes)
-			}
-			read = append(read, liveObject{d.FilePath(), f})
+			v.compare(t, d, f)
+			read = append(read, liveObject{d.FilePath(), d.FileSizeBytes(), f})
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(wanted)) {
@@ -177,10 +179,21 @@ func (v *Verified) table(ctx context.Context, t *lakeTable, manifests []iceberg.
 	return v.hash(ctx, t, read)
 }
 
+// compare compares an object with the file of the store. The size of a closed month's file is nowhere in the store.
+func (v *Verified) compare(t *lakeTable, d iceberg.DataFile, f file) {
+	v.Files++
+	v.Rows += d.Count()
+	if d.Count() != f.info.Rows || f.days == nil && d.FileSizeBytes() != f.info.Bytes {
+		v.find("table %s: %s has %d rows and %d bytes, the store %d and %d", t.name, d.FilePath(), d.Count(),
+			d.FileSizeBytes(), f.info.Rows, f.info.Bytes)
+	}
+}
+
 // liveObject is an object of the lake and the file of the store that it should be.
 type liveObject struct {
-	path string
-	is   file
+	path  string
+	bytes int64
+	is    file
 }
 
 // hash reads objects, a few at a time, and compares every byte by its hash.
@@ -201,12 +214,12 @@ func (v *Verified) hash(ctx context.Context, t *lakeTable, objects []liveObject)
 		return err
 	}
 	for i, o := range objects {
-		v.Bytes += o.is.info.Bytes
-		want := o.is.info.SHA256
-		if o.is.days != nil {
-			want = contentOf(o.path) // its name contains the hash of its bytes
+		v.Bytes += o.bytes
+		isIt := sums[i] == o.is.info.SHA256
+		if o.is.days != nil { // a closed month's is in the name of its object
+			isIt = strings.Contains(path.Base(o.path), sums[i][:12])
 		}
-		if len(want) < 12 || !strings.HasPrefix(sums[i], want) {
+		if !isIt {
 			v.find("table %s: %s is not the bytes of %s: %s", t.name, o.path, o.is.path, sums[i])
 		}
 	}
@@ -227,19 +240,4 @@ func (t *lakeTable) hash(object string) (string, error) {
 		return "", remote(object, err)
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// monthsOf returns the months of a listing, and that of files without a day.
-func monthsOf(l *manifest.Listing) ([]int, error) {
-	all := map[int]bool{noMonth: true}
-	for _, a := range l.Accounts {
-		groups, err := a.Groups()
-		if err != nil {
-			return nil, err
-		}
-		for _, g := range groups {
-			all[g.Month] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(all)), nil
 }

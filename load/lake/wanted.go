@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -21,12 +20,11 @@ import (
 
 // file is one Parquet file that the lake shall have: of the store, or all days of a closed month.
 type file struct {
-	table   *schema.Table
-	account string
-	path    string      // below the data directory; of a month: what to call it
-	day     schema.Date // if the table is cut by day or month
-	info    *manifest.File
-	days    []file // of a closed month: the files that it is made of, in their order
+	in   partition
+	path string // below the data directory; of a month: what to call it
+	name string // of the day or month, in the object's name
+	info *manifest.File
+	days []file // of a closed month: the files that it is made of, in their order
 }
 
 // closedAfter is how many days after its end a month is closed. The service's report reaches 32
@@ -41,81 +39,20 @@ type partition struct {
 
 const noMonth = manifest.NoMonth
 
-// key is what a file is: two files of one key hold the same bytes. It is the part of an
-// object's name that can be known from the manifest alone.
+// key is the file's name in the lake without a token: two files of one key hold the same rows.
 func (f file) key() string {
-	day := "all"
-	if f.days != nil {
-		day = partition{month: monthOf(f.day)}.monthName() + fmt.Sprintf("m%08x", f.daysWithRows())
-	} else if f.table.Partition != schema.ByAccount {
-		day = f.day.String()
-	}
-	return f.account + "/" + day + "-" + f.info.SHA256[:12]
-}
-
-// daysWithRows has a bit for each day of a closed month that has rows, the lowest for its first.
-func (f file) daysWithRows() (bits uint32) {
-	for _, d := range f.days {
-		bits |= 1 << (d.day - f.day)
-	}
-	return bits
+	return fmt.Sprintf("account=%s/%s-%s-%s", f.in.account, f.name, f.info.RunID, f.info.SHA256[:12])
 }
 
 // object is the name of the file's object below the table's folder. token makes it unique: a
 // name is never used twice, so that no snapshot that expires can take with it a file that a
 // later one brings back.
-func (f file) object(token string) string {
-	account, rest, _ := strings.Cut(f.key(), "/")
-	at := strings.LastIndexByte(rest, '-')
-	return fmt.Sprintf("data/account=%s/%s-%s%s-%s.parquet", account, rest[:at], f.info.RunID, rest[at:], token)
-}
+func (f file) object(token string) string { return "data/" + f.key() + "-" + token + ".parquet" }
 
-// keyOf is the key of an object by its name; empty: it is none of ours.
+// keyOf is the key of the file that an object was made of; of an object of another program it is the key of none.
 func keyOf(object string) string {
-	account, ok := strings.CutPrefix(path.Base(path.Dir(object)), "account=")
-	name, parquet := strings.CutSuffix(path.Base(object), ".parquet")
-	parts := strings.Split(name, "-") // day has two dashes, "all" none; run, hash and token have none
-	n := len(parts)
-	if !ok || !parquet || n < 4 {
-		return ""
-	}
-	return account + "/" + strings.Join(parts[:n-3], "-") + "-" + parts[n-2]
-}
-
-// contentOf are the first digits of the hash of a closed month's object, by its name.
-func contentOf(object string) string {
-	name := strings.TrimSuffix(path.Base(object), ".parquet")
-	token := name[strings.LastIndexByte(name, '-')+1:]
-	return token[:min(len(token), 12)]
-}
-
-// daysOf are the days whose rows an object holds, by the key in its name; none: it is of no day.
-func daysOf(key string) (days []schema.Date) {
-	_, name, _ := strings.Cut(key, "/")
-	name = name[:max(0, strings.LastIndexByte(name, '-'))]
-	if d, err := schema.ParseDate(name); err == nil {
-		return []schema.Date{d}
-	}
-	month, text, _ := strings.Cut(name, "m")
-	first, err := schema.ParseDate(month + "-01")
-	bits, bitsErr := strconv.ParseUint(text, 16, 32)
-	if err != nil || bitsErr != nil {
-		return nil
-	}
-	for i := range schema.Date(32) {
-		if bits>>i&1 == 1 {
-			days = append(days, first+i)
-		}
-	}
-	return days
-}
-
-// partitionOf returns the partition of a file.
-func (s *tableSpec) partitionOf(f file) partition {
-	if !s.months {
-		return partition{f.account, noMonth}
-	}
-	return partition{f.account, monthOf(f.day)}
+	folder, name := path.Split(object)
+	return path.Base(folder) + "/" + name[:max(0, strings.LastIndexByte(name, '-'))]
 }
 
 // monthOf is the month of a day as Iceberg counts months: from January 1970.
@@ -124,214 +61,36 @@ func monthOf(day schema.Date) int {
 	return (t.Year()-1970)*12 + int(t.Month()) - 1
 }
 
-// monthStart is the first day of a month.
-func monthStart(month int) schema.Date {
-	return schema.Date(time.Date(1970, time.Month(month+1), 1, 0, 0, 0, 0, time.UTC).Unix() / 86400)
-}
-
-// monthName is how lake_generation names a partition of an account.
-func (c partition) monthName() string {
-	if c.month == noMonth {
+// monthName is how lake_generation names a month.
+func monthName(month int) string {
+	if month == noMonth {
 		return "all"
 	}
-	year, month := 1970+c.month/12, c.month%12+1
-	return fmt.Sprintf("%04d-%02d", year, month)
+	return time.Date(1970, time.Month(month+1), 1, 0, 0, 0, 0, time.UTC).Format("2006-01")
 }
 
-// Wanted is what the lake shall have of a store: the files of its published generation.
-type Wanted struct {
+// monthNamed is the month that lake_generation names so.
+func monthNamed(name string) int {
+	t, err := time.Parse("2006-01", name)
+	if err != nil {
+		return noMonth
+	}
+	return (t.Year()-1970)*12 + int(t.Month()) - 1
+}
+
+// wanted is what the lake shall have of a store: the files of its published generation. They are decoded where a commit
+// looks at them.
+type wanted struct {
 	listing  *manifest.Listing
 	accounts map[string]*manifest.Listed
-	files    map[string]map[partition][]file         // by table, of the partitions to compare
-	hashes   map[string]map[string]map[string]string // by account, table and month, see partition
-	specs    map[string]*tableSpec                   // by the folder of their files
-	marks    *Markers                                // for partitions that are not compared
+	parts    map[string]map[string]map[int]*part // by account, table and month
 }
 
-// closes reports whether a partition is a month that was closed when the generation was published,
-// so that its days are one file.
-func (w *Wanted) closes(s *tableSpec, c partition) bool {
-	return s.table.Partition == schema.ByDay && isClosed(c.month, w.listing.Manifest)
-}
-
-func isClosed(month int, m *manifest.Manifest) bool {
-	return month != noMonth &&
-		m.PublishedAt.Time().After(time.Date(1970, time.Month(month+2), closedAfter, 0, 0, 0, 0, time.UTC))
-}
-
-// filter reports whether to compare the files of a partition, given the hash of its wanted files.
-type filter func(table string, c partition, hash string) bool
-
-// newWanted is what the lake shall have of no account yet.
-func newWanted(all []*tableSpec, marks *Markers) *Wanted {
-	w := &Wanted{accounts: map[string]*manifest.Listed{},
-		files: map[string]map[partition][]file{}, hashes: map[string]map[string]map[string]string{},
-		specs: map[string]*tableSpec{}, marks: marks}
-	for _, s := range all {
-		w.files[s.name] = map[partition][]file{}
-		if s.table != nil {
-			w.specs["parquet/"+s.name] = s
-		}
-	}
-	return w
-}
-
-// wantOf derives the lake's wanted files from a listing, decoding only the partitions that keep
-// selects; a nil keep selects all.
-func wantOf(l *manifest.Listing, all []*tableSpec, marks *Markers, keep filter) (*Wanted, error) {
-	w := newWanted(all, marks)
-	return w, w.read(l, keep)
-}
-
-func (w *Wanted) read(l *manifest.Listing, keep filter) error {
-	w.listing = l
-	for _, a := range l.Accounts {
-		if err := w.add(a, keep); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// fill takes of a store's files those of the partitions that differ from the last commit. It does not open the file of
-// an account that is the file of the last commit.
-func (w *Wanted) fill(l *manifest.Listing) error {
-	w.listing = l
-	for _, a := range l.Accounts {
-		if had := w.marks.decoded(a.Name).hashes; had[fileMark]["all"] == fileMarkOf(a, l.Manifest) {
-			w.accounts[a.Name], w.hashes[a.Name] = a, had
-		} else if err := w.add(a, w.marks.differs); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// again reads the files of the store once more, those of the partitions that keep selects.
-func (w *Wanted) again(all []*tableSpec, keep filter) (*Wanted, error) {
-	more := newWanted(all, w.marks)
-	return more, more.read(w.listing, keep)
-}
-
-// fileMark is the key, next to the tables, under which lake_generation keeps the account file of a
-// commit.
-const fileMark = "manifest"
-
-// fileMarkOf is the hash of the account file of a generation, and the newest closed month: from both follow the
-// hashes of all partitions.
-func fileMarkOf(a *manifest.Listed, m *manifest.Manifest) string {
-	closed := monthOf(schema.DateOf(m.PublishedAt.Time()))
-	for !isClosed(closed, m) {
-		closed--
-	}
-	return partitionState{fmt.Sprintf("%s-%d", a.Part.SHA256[:16], closed), 0, 0}.String()
-}
-
-// hasRows reports whether the table contains rows of the file. Files without rows are left out: the
-// coverage already records them.
-func (s *tableSpec) hasRows(info *manifest.File) bool {
-	return info.Kind == manifest.KindParquet && info.Table == s.table.FullName() && info.Rows > 0 &&
-		len(info.SHA256) >= 12
-}
-
-// partitionOfGroup is the table and the partition of a group of files; no table: it is in none.
-func (w *Wanted) partitionOfGroup(a *manifest.Listed, g *manifest.Group) (*tableSpec, partition, error) {
-	s, c := w.specs[g.Folder], partition{a.Name, noMonth}
-	if s != nil && s.months {
-		c.month = g.Month
-	}
-	if g.Folder != "" {
-		return s, c, nil
-	}
-	files, err := a.Files(g)
-	for path, info := range files {
-		if info.Kind == manifest.KindParquet {
-			err = fmt.Errorf("%q of account %s: %w: it does not lie where spendsync puts it", path, a.Name,
-				durable.ErrDamaged)
-		}
-	}
-	return nil, c, err
-}
-
-// add adds what an account has.
-func (w *Wanted) add(a *manifest.Listed, keep filter) error {
-	w.accounts[a.Name] = a
-	tables := map[*tableSpec]map[partition][]*manifest.Group{}
-	all, err := a.Groups()
-	if err != nil {
-		return err
-	}
-	for _, g := range all {
-		s, c, err := w.partitionOfGroup(a, g)
-		if err != nil {
-			return err
-		}
-		if s != nil {
-			if tables[s] == nil {
-				tables[s] = map[partition][]*manifest.Group{}
-			}
-			tables[s][c] = append(tables[s][c], g)
-		}
-	}
-	w.hashes[a.Name] = map[string]map[string]string{fileMark: {"all": fileMarkOf(a, w.listing.Manifest)}}
-	for s, partitions := range tables {
-		names := map[string]string{}
-		w.hashes[a.Name][s.name] = names
-		for c, groups := range partitions {
-			hash, month := hashOfGroups(groups), c.monthName()
-			if w.closes(s, c) {
-				hash = mergedMark + hash
-			}
-			if keep != nil && !keep(s.name, c, hash) {
-				if names[month] = hash; w.marks != nil {
-					names[month] = w.marks.decoded(a.Name).hashes[s.name][month]
-				}
-				continue
-			}
-			files, err := w.decode(a, s, c, groups)
-			if err != nil {
-				return err
-			}
-			names[month] = partitionState{hash, rowsOf(files), int64(len(files))}.String()
-			if len(files) > 0 {
-				w.files[s.name][c] = files
-			}
-		}
-	}
-	return nil
-}
-
-// decode returns the files of a partition, sorted.
-func (w *Wanted) decode(a *manifest.Listed, s *tableSpec, c partition, groups []*manifest.Group) ([]file, error) {
-	infos, err := a.Files(groups...)
-	if err != nil {
-		return nil, err
-	}
-	var files []file
-	for path, info := range infos {
-		f := file{table: s.table, account: c.account, path: path, day: info.Day, info: info}
-		if !s.hasRows(info) {
-			continue
-		}
-		if s.partitionOf(f) != c {
-			return nil, fmt.Errorf("%q: %w: it is of %s by the manifest", path, durable.ErrDamaged, info.Day)
-		}
-		files = append(files, f)
-	}
-	slices.SortFunc(files, func(a, b file) int {
-		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.info.SHA256, b.info.SHA256))
-	})
-	if len(files) > 0 && w.closes(s, c) {
-		files = []file{merged(c, files)}
-	}
-	return files, nil
-}
-
-func rowsOf(files []file) (n int64) {
-	for _, f := range files {
-		n += f.info.Rows
-	}
-	return n
+// part is what the lake shall have of a partition.
+type part struct {
+	groups   []*manifest.Group
+	isMerged bool // its days are one file
+	state    partitionState
 }
 
 // partitionState is one entry of lake_generation: a hash of the wanted files of a partition, and their
@@ -343,16 +102,87 @@ type partitionState struct {
 
 func (p partitionState) String() string { return fmt.Sprintf("%s.%d.%d", p.hash, p.rows, p.files) }
 
-// partitionStateOf parses an entry of lake_generation; it rejects an entry of a version that recorded
-// the hash alone.
-func partitionStateOf(text string) (p partitionState, ok bool) {
-	parts := strings.Split(text, ".")
-	if len(parts) != 3 {
-		return p, false
+// partitionStateOf reads an entry of lake_generation; of another form it has the hash of no partition.
+func partitionStateOf(text string) (p partitionState) {
+	hash, numbers, _ := strings.Cut(text, ".")
+	if _, err := fmt.Sscanf(numbers, "%d.%d", &p.rows, &p.files); err == nil {
+		p.hash = hash
 	}
-	rows, err := strconv.ParseInt(parts[1], 10, 64)
-	files, filesErr := strconv.ParseInt(parts[2], 10, 64)
-	return partitionState{parts[0], rows, files}, err == nil && filesErr == nil
+	return p
+}
+
+// mergedMark is the hash prefix of a partition whose days are one file.
+const mergedMark = "M"
+
+func isClosed(month int, m *manifest.Manifest) bool {
+	return month != noMonth &&
+		m.PublishedAt.Time().After(time.Date(1970, time.Month(month+2), closedAfter, 0, 0, 0, 0, time.UTC))
+}
+
+// wantOf derives the lake's wanted files from a listing.
+func wantOf(l *manifest.Listing, all []*tableSpec) (*wanted, error) {
+	w := &wanted{listing: l, accounts: map[string]*manifest.Listed{}, parts: map[string]map[string]map[int]*part{}}
+	folders := map[string]*tableSpec{}
+	for _, s := range all {
+		folders["parquet/"+s.name] = s
+	}
+	for _, a := range l.Accounts {
+		w.accounts[a.Name], w.parts[a.Name] = a, map[string]map[int]*part{}
+		groups, err := a.Groups()
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range groups {
+			s := folders[g.Folder]
+			if s == nil {
+				if err := refuseParquet(a, g); err != nil {
+					return nil, err
+				}
+				continue
+			}
+			w.parts[a.Name][s.name] = withGroup(w.parts[a.Name][s.name], s, g)
+		}
+		for name, parts := range w.parts[a.Name] {
+			for month, p := range parts {
+				t := folders["parquet/"+name].table
+				if p.state.hash = hashOfGroups(p.groups); t.Partition == schema.ByDay && isClosed(month, l.Manifest) {
+					p.isMerged, p.state.hash = true, mergedMark+p.state.hash
+				}
+			}
+		}
+	}
+	return w, nil
+}
+
+// withGroup adds a group of files to its part of a table.
+func withGroup(parts map[int]*part, s *tableSpec, g *manifest.Group) map[int]*part {
+	month := noMonth
+	if s.months {
+		month = g.Month
+	}
+	if parts == nil {
+		parts = map[int]*part{}
+	}
+	if parts[month] == nil {
+		parts[month] = &part{}
+	}
+	parts[month].groups = append(parts[month].groups, g)
+	return parts
+}
+
+// refuseParquet refuses a Parquet file where spendsync puts none. A group of another folder holds none of ours.
+func refuseParquet(a *manifest.Listed, g *manifest.Group) error {
+	if g.Folder != "" {
+		return nil
+	}
+	files, err := a.Files(g)
+	for path, info := range files {
+		if info.Kind == manifest.KindParquet {
+			err = fmt.Errorf("%q of account %s: %w: it does not lie where spendsync puts it", path, a.Name,
+				durable.ErrDamaged)
+		}
+	}
+	return err
 }
 
 // hashOfGroups hashes a partition's groups of a manifest.
@@ -368,62 +198,71 @@ func hashOfGroups(groups []*manifest.Group) string {
 	return fmt.Sprintf("%016x", sum)
 }
 
-// mergedMark is the hash prefix of a partition whose days are one file.
-const mergedMark = "m"
+// files are the wanted files of a table in a scope, by their keys.
+func (w *wanted) files(s *tableSpec, reach scope) (map[string]file, error) {
+	all := map[string]file{}
+	for account, tables := range w.parts {
+		for month, p := range tables[s.name] {
+			if !reach.holds(partition{account, month}) {
+				continue
+			}
+			files, err := w.decode(s, partition{account, month}, p)
+			if err != nil {
+				return nil, err
+			}
+			p.state.rows, p.state.files = 0, int64(len(files))
+			for _, f := range files {
+				p.state.rows += f.info.Rows
+				all[f.key()] = f
+			}
+		}
+	}
+	return all, nil
+}
 
-// merged is the file of a closed month, made of its days.
-func merged(c partition, days []file) file {
-	f := days[0]
-	f.day = monthStart(c.month)
-	f.path = f.table.Name + " of account " + c.account + ", " + c.monthName()
-	f.info = &manifest.File{Kind: manifest.KindParquet, Table: f.info.Table, Day: f.day}
+// decode returns the files of a partition. Files without rows are left out: the coverage already records them.
+func (w *wanted) decode(s *tableSpec, c partition, p *part) (files []file, err error) {
+	infos, err := w.accounts[c.account].Files(p.groups...)
+	if err != nil {
+		return nil, err
+	}
+	for path, info := range infos {
+		if info.Kind != manifest.KindParquet || info.Table != s.table.FullName() || info.Rows == 0 ||
+			len(info.SHA256) < 12 {
+			continue
+		}
+		if s.months && monthOf(info.Day) != c.month {
+			return nil, fmt.Errorf("%q: %w: it is of %s by the manifest", path, durable.ErrDamaged, info.Day)
+		}
+		f := file{in: c, path: path, name: "all", info: info}
+		if s.table.Partition != schema.ByAccount {
+			f.name = info.Day.String()
+		}
+		files = append(files, f)
+	}
+	slices.SortFunc(files, func(a, b file) int {
+		return cmp.Or(cmp.Compare(a.info.Day, b.info.Day), cmp.Compare(a.info.SHA256, b.info.SHA256))
+	})
+	if len(files) > 0 && p.isMerged {
+		files = []file{merged(s, c, files)}
+	}
+	return files, nil
+}
+
+// merged is the file of a closed month, made of its days. Its hash is one of theirs.
+func merged(s *tableSpec, c partition, days []file) file {
+	f := file{in: c, path: s.name + " of account " + c.account + ", " + monthName(c.month), name: monthName(c.month),
+		info: &manifest.File{}, days: days}
+	h := sha256.New()
 	for _, d := range days {
 		f.info.Rows += d.info.Rows
 		f.info.Bytes += d.info.Bytes
 		f.info.RunID = max(f.info.RunID, d.info.RunID)
+		fmt.Fprintf(h, "%s %d", d.info.SHA256, d.info.Day)
 	}
-	f.info.SHA256, f.days = hashOf(days), days
+	f.info.SHA256 = hex.EncodeToString(h.Sum(nil))
 	return f
 }
-
-// inMonth looks at the partitions of a month.
-func inMonth(month int) filter {
-	return func(_ string, c partition, _ string) bool { return c.month == month }
-}
-
-// scopeOf are the partitions of a month, of all accounts.
-func (w *Wanted) scopeOf(month int) scope {
-	s := scope{partitions: map[partition]bool{}}
-	for account := range w.accounts {
-		s.partitions[partition{account, month}] = true
-	}
-	return s
-}
-
-// byKey returns the files of a table by their keys.
-func (w *Wanted) byKey(table string) map[string]file {
-	all := map[string]file{}
-	for _, files := range w.files[table] {
-		for _, f := range files {
-			all[f.key()] = f
-		}
-	}
-	return all
-}
-
-// hashOf is a short hash of the files of a month.
-func hashOf(files []file) string {
-	h := sha256.New()
-	var line []byte
-	for _, f := range files {
-		line = append(append(line[:0], f.info.SHA256...), ' ')
-		h.Write(strconv.AppendInt(line, int64(f.day), 10))
-	}
-	return hex.EncodeToString(h.Sum(nil)[:6])
-}
-
-// slices are the hashes of an account's partitions, by table and month.
-func (w *Wanted) slices(account string) map[string]map[string]string { return w.hashes[account] }
 
 // comparePartitions orders partitions by month, then account: what changes in one hour lies together, so
 // that a commit reads few manifests however long the history is.

@@ -149,8 +149,7 @@ func (f File) Bytes() []byte {
 
 // IsMonth reports whether the file holds the days of a closed month.
 func (f File) IsMonth() bool {
-	month, _, _ := strings.Cut(filepath.Base(f.FilePath()), "m")
-	return len(month) == len("2026-09")
+	return strings.Count(filepath.Base(f.FilePath()), "-") == 4 // that of a day has 5, that of an account 3
 }
 
 // Live are the data files of all tables, those of lake_generation left out.
