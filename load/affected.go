@@ -21,10 +21,10 @@ func (n *warehouse) everythingIsAffected(account string) bool {
 // that they differ only in rows.
 func (n *warehouse) affectedDays(account string, completeOnly bool) (days []schema.Date, sameStates bool) {
 	was := dayStates(n.base.Accounts[account], account, n.base.PublishedAt.Time(), completeOnly)
-	is := dayStates(n.next.Accounts[account], account, n.g.store.opts.Now(), completeOnly)
+	is := dayStates(n.next.Accounts[account], account, n.store.opts.Now(), completeOnly)
 	sameStates = maps.Equal(was, is)
 	for d, state := range is {
-		if state != was[d] || account == n.g.store.account && n.changed[d] {
+		if state != was[d] || account == n.store.account && n.changed[d] {
 			days = append(days, d)
 		}
 		delete(was, d)
@@ -55,8 +55,8 @@ func (n *derived) firstAffected(ctx context.Context, m schema.Mart,
 	if n.everythingIsAffected(account) {
 		return schema.Some(since), nil
 	}
-	days, _ := n.affectedDays(account, n.g.store.opts.DuckDB.OfWholeDays(m.View))
-	if account == n.g.store.account && n.settingsChanged(m) {
+	days, _ := n.affectedDays(account, n.store.opts.DuckDB.OfWholeDays(m.View))
+	if account == n.store.account && n.settingsChanged(m) {
 		known, err := n.settingsKnownFrom(ctx)
 		if err != nil {
 			return first, err
@@ -72,7 +72,7 @@ func (n *derived) firstAffected(ctx context.Context, m schema.Mart,
 // settingsChanged reports whether a settings table that a mart's view asks has other versions than before.
 func (n *derived) settingsChanged(m schema.Mart) bool {
 	return slices.ContainsFunc(m.Behind, func(table string) bool {
-		return n.g.Settings.Files[manifest.PartPath(schema.Named(table), n.g.store.account, 0)] != nil
+		return n.files.isStaged(manifest.PartPath(schema.Named(table), n.store.account, 0))
 	})
 }
 
@@ -82,11 +82,11 @@ func (n *derived) settingsKnownFrom(ctx context.Context) (days []schema.Date, er
 	// Either instant may be the earlier one: a clock can be set back.
 	published := schema.DateOf(min(n.base.PublishedAt, n.next.PublishedAt).Time())
 	days = append(days, published-schema.ReachDays-1)
-	if len(n.g.Settings.learned) == 0 {
+	if len(n.learned) == 0 {
 		return days, nil
 	}
-	days = slices.AppendSeq(days, maps.Values(n.g.Settings.learned))
-	spent, err := n.w.FirstSpend(ctx, n.g.store.account, slices.Collect(maps.Keys(n.g.Settings.learned)))
+	days = slices.AppendSeq(days, maps.Values(n.learned))
+	spent, err := n.w.FirstSpend(ctx, n.store.account, slices.Collect(maps.Keys(n.learned)))
 	if err == nil && spent.Valid {
 		days = append(days, spent.V)
 	}

@@ -27,15 +27,21 @@ type Area struct {
 	runID   string
 	writing chan struct{} // has room for as many files of the report as are written at the same time
 
+	// committing is set before the commit record may have reached its place: from then on the files may belong to the
+	// published generation, and only rolling forward may touch them.
+	committing bool
+
 	mu   sync.Mutex // of the encoder, which serves one at a time
 	zstd *zstd.Encoder
 }
 
-func newArea(disk durable.Disk, dir, runID string) (*Area, error) {
-	if err := disk.Mkdir(dir); err != nil {
+// Begin opens an area of the run's own.
+func (s *Store) Begin(runID string) (*Area, error) {
+	dir := filepath.Join(s.dir, "staging", s.account+"."+runID)
+	if err := s.opts.disk.Mkdir(dir); err != nil {
 		return nil, durable.Storage(err)
 	}
-	return &Area{disk: disk, dir: dir, runID: runID, writing: make(chan struct{}, runtime.GOMAXPROCS(0))}, nil
+	return &Area{disk: s.opts.disk, dir: dir, runID: runID, writing: make(chan struct{}, runtime.GOMAXPROCS(0))}, nil
 }
 
 // path returns where a published path is built. The staging area is one flat folder, so that one sync of
@@ -115,6 +121,15 @@ func (a *Area) pack(body []byte) ([]byte, error) {
 		}
 	}
 	return a.zstd.EncodeAll(body, nil), nil
+}
+
+// Discard removes the folder, unless a commit has started: its files are then needed to finish it.
+func (a *Area) Discard() error {
+	a.close()
+	if a.committing {
+		return nil
+	}
+	return a.disk.RemoveTree(a.dir)
 }
 
 // close gives the memory of the encoder back. The files stay.

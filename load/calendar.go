@@ -11,18 +11,16 @@ import (
 )
 
 // addCalendar adds calendar years for newly stored days.
-func (c *contribution) addCalendar() error {
-	s, t := c.g.store, schema.Calendar
-	first := c.base.Since.Year()
-	for _, days := range []map[schema.Date]*manifest.Day{c.base.Days, c.Days} {
-		for d := range days {
-			first = min(first, d.Year())
-		}
+func (n *generation) addCalendar() error {
+	s, t, account := n.store, schema.Calendar, n.next.Accounts[n.store.account]
+	first := account.Since.Year()
+	for d := range account.Days {
+		first = min(first, d.Year())
 	}
 	last := schema.DateOf(s.opts.Now()).Year() + 1
 	path := manifest.PartPath(t.Table, s.account, 0)
 	var have []schema.CalendarDay
-	if info := c.base.Files[path]; info != nil {
+	if info := account.Files[path]; info != nil {
 		var err error
 		have, err = manifest.Rows(s.opts.disk, s.dir, path, info, t)
 		if errors.Is(err, durable.ErrDamaged) {
@@ -36,7 +34,7 @@ func (c *contribution) addCalendar() error {
 		known[d.ReportDate] = d
 		first, last = min(first, d.ReportDate.Year()), max(last, d.ReportDate.Year())
 	}
-	want := schema.CalendarDays(s.account, c.g.area.runID, first, last)
+	want := schema.CalendarDays(s.account, n.area.runID, first, last)
 	for i, d := range want {
 		if k, ok := known[d.ReportDate]; ok {
 			want[i] = k
@@ -45,10 +43,10 @@ func (c *contribution) addCalendar() error {
 	if slices.Equal(want, have) {
 		return nil
 	}
-	info, err := c.g.area.putPart(path, t.Table, parquet.Record(t, want))
+	info, err := n.area.putPart(path, t.Table, parquet.Record(t, want))
 	if err != nil {
 		return err
 	}
-	c.put(path, info)
+	n.files.enter(account.Files, path, info, true)
 	return nil
 }

@@ -73,7 +73,7 @@ func (n *derived) copyRuns(part runsPart, runs []schema.Run) error {
 	path := manifest.PartPath(schema.RunFiles.Table, part.account, part.month)
 	if info := n.next.Accounts[part.account].Files[path]; info != nil && !n.fromNothing {
 		dir, name := n.files.whereIs(path)
-		stored, err := manifest.Rows(n.g.store.opts.disk, dir, name, info, schema.RunFiles)
+		stored, err := manifest.Rows(n.store.opts.disk, dir, name, info, schema.RunFiles)
 		if err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func (n *derived) copyRuns(part runsPart, runs []schema.Run) error {
 
 // putCopy writes one file. The published one stays if it has the same content.
 func putCopy[R any](n *derived, t schema.TableOf[R], account string, month schema.Date, rows []R) error {
-	info, err := n.g.area.putPart(manifest.PartPath(t.Table, account, month), t.Table, parquet.Record(t, rows))
+	info, err := n.area.putPart(manifest.PartPath(t.Table, account, month), t.Table, parquet.Record(t, rows))
 	if err != nil {
 		return err
 	}

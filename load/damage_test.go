@@ -177,13 +177,15 @@ func rebuild(t testing.TB, dir string) (Preview, error) {
 		return Preview{}, err
 	}
 	defer s.Close()
-	g, err := s.Begin("rebuild")
+	g, err := begin(s, "rebuild")
 	if err != nil {
 		return Preview{}, err
 	}
 	record := r.record()
 	record.Steps = nil
-	_, preview, err := publish(context.Background(), g, Contents{r.contents().Change, true}, record)
+	publication := g.publication(r.at)
+	publication.Repair = true
+	_, preview, err := publish(context.Background(), g, publication, record)
 	return preview, errors.Join(err, g.Discard())
 }
 

@@ -37,11 +37,11 @@ func storeADay(ctx context.Context) error {
 		return err
 	}
 	defer store.Close()
-	staged, err := store.Begin(run)
+	area, err := store.Begin(run)
 	if err != nil {
 		return err
 	}
-	defer staged.Discard()
+	defer area.Discard()
 	rows := &schema.SpendRows{}
 	rows.Append(&schema.Spend{
 		AccountID: "acme", ReportDate: day, CampaignID: "C1", SourceID: "S1", Spend: 12_340_000,
@@ -51,15 +51,17 @@ func storeADay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := staged.PutDay(ctx, load.DayRead{Day: day, ReadAt: seen,
-		Facts: manifest.Facts{Control: schema.ControlMatched}}, sealed); err != nil {
+	proven := load.DayRead{ReadAt: seen, Facts: manifest.Facts{Control: schema.ControlMatched}}
+	staged, err := store.Replies(area, day).Stage(ctx, proven, sealed)
+	if err != nil {
 		return err
 	}
-	contents := load.Contents{Change: manifest.Change{Since: day}}
-	manifest, err := staged.Publish(ctx, contents, func(is load.Preview) load.RunRecord {
-		return load.RunRecord{Run: schema.Run{AccountID: "acme", Command: "sync", StartedAt: seen, FinishedAt: seen,
-			Generation: is.Generation, Published: true, RunID: run}}
-	})
+	account := load.Part{Change: manifest.Change{Since: day}}
+	manifest, err := store.Publish(ctx, load.Publication{Area: area, Parts: []load.Part{staged.Part, account},
+		Record: func(is load.Preview) load.RunRecord {
+			return load.RunRecord{Run: schema.Run{AccountID: "acme", Command: "sync", StartedAt: seen, FinishedAt: seen,
+				Generation: is.Generation, Published: true, RunID: run}}
+		}})
 	if err != nil {
 		return err
 	}

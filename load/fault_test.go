@@ -301,10 +301,10 @@ func (p *preparedCommit) copy(t testing.TB) (string, *manifest.Manifest) {
 func (p *preparedCommit) commit(dir string, o Options) error {
 	o = o.filled()
 	s := &Store{dir: dir, account: "acme", opts: o}
-	g := &Staged{store: s, area: &Area{runID: "run2", dir: filepath.Join(dir, "staging", "acme.run2")}}
-	err := (&generation{g: g}).writeCommit(p.record)
-	if !g.committing {
-		err = errors.Join(err, o.disk.RemoveTree(g.area.dir))
+	a := &Area{runID: "run2", dir: filepath.Join(dir, "staging", "acme.run2")}
+	err := (&generation{store: s, area: a}).writeCommit(p.record)
+	if !a.committing {
+		err = errors.Join(err, o.disk.RemoveTree(a.dir))
 	}
 	return err
 }

@@ -10,7 +10,8 @@ import (
 
 // filing collects the staged files that a generation adds, and the published files that it removes.
 type filing struct {
-	g       *Staged
+	store   *Store
+	area    *Area
 	moves   []commit.Move
 	removes []string
 }
@@ -28,7 +29,7 @@ func (f *filing) move(path string) {
 	if f.isStaged(path) {
 		return // written again
 	}
-	from, _ := filepath.Rel(f.g.store.dir, f.g.area.path(path))
+	from, _ := filepath.Rel(f.store.dir, f.area.path(path))
 	f.moves = append(f.moves, commit.Move{From: from, To: path})
 }
 
@@ -40,13 +41,13 @@ func (f *filing) isStaged(path string) bool {
 // whereIs returns the folder and the name of a file of the generation.
 func (f *filing) whereIs(path string) (dir, name string) {
 	if f.isStaged(path) {
-		return f.g.area.dir, filepath.Base(f.g.area.path(path))
+		return f.area.dir, filepath.Base(f.area.path(path))
 	}
-	return f.g.store.dir, path
+	return f.store.dir, path
 }
 
 // readLedger reads a ledger file of the generation.
 func (f *filing) readLedger(path string) ([]byte, error) {
 	dir, name := f.whereIs(path)
-	return manifest.ReadLedger(f.g.store.opts.disk, dir, name)
+	return manifest.ReadLedger(f.store.opts.disk, dir, name)
 }

@@ -2,15 +2,19 @@ package load
 
 import (
 	"errors"
+	"maps"
+	"slices"
 
 	"spendsync/load/durable"
+	"spendsync/load/history"
 	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
 // generation is a generation in the making.
 type generation struct {
-	g     *Staged
+	store *Store
+	area  *Area
 	base  *manifest.Manifest // its base; nil: nothing is published yet
 	head  manifest.Head
 	next  *manifest.Manifest
@@ -18,19 +22,25 @@ type generation struct {
 
 	everyAccount bool // all accounts are loaded, and may change
 	repair       bool // what follows from the other files is made again
+
+	stale     map[schema.Date]string           // [Part.stale]
+	learned   map[string]schema.Date           // [Part.learned]
+	confirmed map[string]history.Confirmations // by this run
+	lines     []lines
+	replaced  map[string]bool // files of lines, of which a new one has taken the place of a stored one
 }
 
 // newGeneration begins the generation after the published one, which may be newer than at the start of this run because
 // another account published. It changes other accounts than that of its run for a new day, a new schema or new views.
-func newGeneration(g *Staged, everyAccount bool) (*generation, error) {
-	s := g.store
+func newGeneration(s *Store, a *Area, everyAccount bool) (*generation, error) {
 	base, err := s.published(s.base)
 	if err != nil && !errors.Is(err, durable.ErrEmpty) {
 		return nil, err
 	}
-	n := &generation{g: g, base: base, files: &filing{g: g}, head: manifest.Head{Generation: 1,
-		SchemaVersion: schema.Version, PublishedAt: schema.InstantOf(s.opts.Now()), RunID: g.area.runID,
-		Version: s.opts.Version}}
+	n := &generation{store: s, area: a, base: base, files: &filing{store: s, area: a}, head: manifest.Head{
+		Generation: 1, SchemaVersion: schema.Version, PublishedAt: schema.InstantOf(s.opts.Now()), RunID: a.runID,
+		Version: s.opts.Version}, stale: map[schema.Date]string{}, learned: map[string]schema.Date{},
+		confirmed: map[string]history.Confirmations{}, replaced: map[string]bool{}}
 	if base != nil {
 		n.head.Generation = base.Generation + 1
 		n.everyAccount = everyAccount || base.SchemaVersion != schema.Version ||
@@ -54,7 +64,7 @@ func (n *generation) loadAll() error {
 	if n.base == nil {
 		return nil
 	}
-	s := n.g.store
+	s := n.store
 	for _, name := range n.next.AccountNames() {
 		if n.next.Accounts[name] != nil {
 			continue
@@ -72,7 +82,7 @@ func (n *generation) accounts() []string {
 	if n.everyAccount {
 		return n.next.LoadedNames()
 	}
-	return []string{n.g.store.account}
+	return []string{n.store.account}
 }
 
 // whoseRows is the condition for rows of these accounts.
@@ -80,12 +90,53 @@ func (n *generation) whoseRows() string {
 	if n.everyAccount {
 		return "true"
 	}
-	return "account_id = " + schema.QuoteText(n.g.store.account)
+	return "account_id = " + schema.QuoteText(n.store.account)
 }
 
-// Contents is the content of a generation besides the parts that are staged.
-type Contents struct {
-	manifest.Change
-	// Repair makes again what follows from the other files: the DuckDB file, and every mart and copy.
-	Repair bool
+// ownRows is the condition for the rows that this run has written.
+func (n *generation) ownRows() string {
+	return schema.Quote("_run_id") + " = " + schema.QuoteText(n.area.runID)
+}
+
+// accountOf returns an account of a manifest, or a new one.
+func accountOf(m *manifest.Manifest, name string, since schema.Date) *manifest.Account {
+	if m != nil && m.Accounts[name] != nil {
+		return m.Accounts[name]
+	}
+	return manifest.NewAccount(since)
+}
+
+// restatements returns how many lines spend_change gains.
+func (n *generation) restatements() (count int) {
+	for _, l := range n.lines {
+		if l.table == schema.SpendChanges.Table {
+			count += int(l.rows)
+		}
+	}
+	return count
+}
+
+// addReportedLost adds the lost days that runs have reported since the generation.
+func (n *generation) addReportedLost() error {
+	account := n.next.Accounts[n.store.account]
+	paths, err := ownLedgers(n.files, slices.Collect(maps.Keys(account.Ledger)))
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		b, err := n.files.readLedger(path)
+		if err != nil {
+			return err
+		}
+		rows, err := manifest.DecodeLedger(path, b[min(int64(len(b)), account.Ledger[path]):])
+		if err != nil {
+			return err
+		}
+		for _, lost := range rows.Lost {
+			account.ReportedLost = append(account.ReportedLost, lost.Days...)
+		}
+	}
+	slices.Sort(account.ReportedLost)
+	account.ReportedLost = slices.Compact(account.ReportedLost)
+	return nil
 }

@@ -35,7 +35,7 @@ func TestIntraday_KeepsEachReadOfAnOpenDay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := s.Begin(run)
+		g, err := begin(s, run)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,11 +53,11 @@ func TestIntraday_KeepsEachReadOfAnOpenDay(t *testing.T) {
 			t.Fatal(err)
 		}
 		read := DayRead{
-			Day: open, ReadAt: schema.InstantOf(now), Facts: manifest.Facts{Control: schema.ControlDiffers,
+			ReadAt: schema.InstantOf(now), Facts: manifest.Facts{Control: schema.ControlDiffers,
 				ControlTotal: manifest.ControlTotal{Spend: schema.Some(schema.Money(100)),
 					Clicks: schema.Some[int64](3)}},
 		}
-		if _, err := g.PutDay(t.Context(), read, day); err != nil {
+		if err := g.putDay(t.Context(), open, read, day); err != nil {
 			t.Fatal(err)
 		}
 		scene := sceneFirst()
@@ -68,7 +68,7 @@ func TestIntraday_KeepsEachReadOfAnOpenDay(t *testing.T) {
 			Raw:    `{}`,
 			SeenAt: schema.InstantOf(now), RunID: run,
 		}}
-		if _, _, err := publish(t.Context(), g, scene.contents(), record); err != nil {
+		if _, _, err := publish(t.Context(), g, g.publication(now), record); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Close(); err != nil {

@@ -21,7 +21,7 @@ type derived struct{ *warehouse }
 func (n *derived) addMarts(ctx context.Context) (viewErrors []error, err error) {
 	for _, account := range n.accounts() {
 		for _, m := range schema.Marts {
-			if !n.g.store.opts.DuckDB.HasView(m.View) {
+			if !n.store.opts.DuckDB.HasView(m.View) {
 				continue
 			}
 			first, err := n.firstAffected(ctx, m, account)
@@ -53,7 +53,7 @@ func (n *derived) addMartOf(ctx context.Context, m schema.Mart, account string, 
 	for parts := range slices.Chunk(n.martParts(m, account, first), monthsAtOnce) {
 		var files []duck.MartFile
 		for _, part := range parts {
-			files = append(files, duck.MartFile{Path: n.g.area.path(manifest.PartPath(m.Table, account, part)),
+			files = append(files, duck.MartFile{Path: n.area.path(manifest.PartPath(m.Table, account, part)),
 				Where: duck.MartSQL(m, account, part, part)})
 		}
 		where := duck.MartSQL(m, account, parts[0], parts[len(parts)-1])
@@ -74,7 +74,7 @@ func (n *derived) martParts(m schema.Mart, account string, first schema.Date) (m
 	if m.Partition == schema.ByAccount {
 		return []schema.Date{0}
 	}
-	last := n.next.Accounts[account].LastDay(m.Name, schema.DateOf(n.g.store.opts.Now()))
+	last := n.next.Accounts[account].LastDay(m.Name, schema.DateOf(n.store.opts.Now()))
 	for month := first.Month(); month <= last; month = (month + 31).Month() {
 		months = append(months, month)
 	}
@@ -83,13 +83,13 @@ func (n *derived) martParts(m schema.Mart, account string, first schema.Date) (m
 
 // addMart adds one part that DuckDB has written.
 func (n *derived) addMart(m schema.Mart, account string, part schema.Date, rows int64) error {
-	disk, staged := n.g.store.opts.disk, n.g.area.path(manifest.PartPath(m.Table, account, part))
+	disk, staged := n.store.opts.disk, n.area.path(manifest.PartPath(m.Table, account, part))
 	sha, size, err := disk.HashFile(staged)
 	if err != nil {
 		return err
 	}
 	info := &manifest.File{Kind: manifest.KindParquet, Table: m.Name, Day: part, Rows: rows, Bytes: size, SHA256: sha,
-		RunID: n.g.area.runID}
+		RunID: n.area.runID}
 	if taken, err := n.takePart(m.Table, account, info, n.repair || n.newViews); err != nil || !taken {
 		return err
 	}
@@ -103,7 +103,7 @@ func (n *derived) takePart(t *schema.Table, account string, info *manifest.File,
 	path, acc := manifest.PartPath(t, account, info.Day), n.next.Accounts[account]
 	old := acc.Files[path]
 	if info.Rows == 0 && old == nil || old != nil && old.SHA256 == info.SHA256 && !all {
-		return false, n.g.store.opts.disk.RemoveIfThere(n.g.area.path(path))
+		return false, n.store.opts.disk.RemoveIfThere(n.area.path(path))
 	}
 	n.files.enter(acc.Files, path, info, true)
 	return true, nil

@@ -198,7 +198,7 @@ func TestMarts_FollowWhatBecameKnownOfThePast(t *testing.T) {
 	defer s.Close()
 	at := schema.InstantOf(r.at)
 	for _, name := range []string{"Known at last", "Filled"} {
-		g, err := s.Begin("late" + name[:5])
+		g, err := begin(s, "late"+name[:5])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -206,11 +206,11 @@ func TestMarts_FollowWhatBecameKnownOfThePast(t *testing.T) {
 			VersionNo: 1, ValidFrom: at, ValidTo: schema.Forever, IsCurrent: true, LastConfirmedAt: at,
 			ChangeType: schema.FirstSeen, ReadState: schema.ReadOK,
 		}, Name: schema.Some(name), RunID: "late"}
-		if err := PutHistory[schema.Campaign, *schema.Campaign](g, schema.CampaignHistory,
+		if err := PutHistory[schema.Campaign, *schema.Campaign](s, g.Area, &g.settings, schema.CampaignHistory,
 			history.Versions[schema.Campaign]{Rows: []schema.Campaign{row}}); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := publish(t.Context(), g, inReach(), RunRecord{Run: schema.Run{AccountID: "acme",
+		if _, _, err := publish(t.Context(), g, g.publication(now), RunRecord{Run: schema.Run{AccountID: "acme",
 			Command: "sync", StartedAt: at, FinishedAt: at, RunID: "late" + name[:5]}}); err != nil {
 			t.Fatal(err)
 		}
@@ -264,11 +264,11 @@ func TestMarts_DamageIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	g, err := s.Begin("rebuild1")
+	g, err := begin(s, "rebuild1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	repair := inReach()
+	repair := g.publication(now)
 	repair.Repair = true
 	if _, _, err := publish(t.Context(), g, repair, RunRecord{Run: schema.Run{AccountID: "acme",
 		RunID: "rebuild1"}}); err != nil {

@@ -364,10 +364,10 @@ func (w *modelWorld) rebuild() {
 	}
 	defer s.Close()
 	id := fmt.Sprintf("run%03d", w.runs)
-	g, err := s.Begin(id)
+	g, err := begin(s, id)
 	if err == nil {
 		r := sceneRun{id: id, at: w.at}
-		c := r.contents()
+		c := g.publication(r.at)
 		c.Repair = true
 		_, _, err = publish(context.Background(), g, c, r.record())
 		err = errors.Join(err, g.Discard())

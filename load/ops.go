@@ -18,7 +18,7 @@ func (n *warehouse) coverageLoad() (duck.ReplacePartition, error) {
 	for _, name := range n.accounts() {
 		coverage = append(coverage, n.next.Coverage(name)...)
 	}
-	return stageOps(n.g, schema.Coverage, coverage, n.whoseRows())
+	return stageOps(n.area, schema.Coverage, coverage, n.whoseRows())
 }
 
 // opsLoads makes the rest of schema ops from the manifest and the ledger. Changed files are replaced; runs,
@@ -30,7 +30,7 @@ func (n *warehouse) opsLoads() ([]duck.ReplacePartition, error) {
 	for _, name := range n.accounts() {
 		a := n.next.Accounts[name]
 		unknown, notes = append(unknown, a.Unknown...), append(notes, noteRows(name, a.Notes)...)
-		if n.fromNothing || name == n.g.store.account {
+		if n.fromNothing || name == n.store.account {
 			if err := n.readLedgers(name, a, &ledger); err != nil {
 				return nil, err
 			}
@@ -45,12 +45,12 @@ func (n *warehouse) opsLoads() ([]duck.ReplacePartition, error) {
 	var errs []error
 	add := func(l duck.ReplacePartition, err error) { loads, errs = append(loads, l), append(errs, err) }
 	add(n.filesLoad())
-	add(stageOps(n.g, schema.UnknownFields, unknown, n.whoseRows()))
-	add(stageOps(n.g, schema.Notes, notes, n.whoseRows()))
-	add(stageOps(n.g, schema.Runs, runs, runsSQL(runs)))
-	add(stageOps(n.g, schema.Steps, ledger.Steps, ""))
-	add(stageOps(n.g, schema.EntityReads, ledger.Entities, ""))
-	add(stageOps(n.g, schema.RefusedRows, ledger.Refused, ""))
+	add(stageOps(n.area, schema.UnknownFields, unknown, n.whoseRows()))
+	add(stageOps(n.area, schema.Notes, notes, n.whoseRows()))
+	add(stageOps(n.area, schema.Runs, runs, runsSQL(runs)))
+	add(stageOps(n.area, schema.Steps, ledger.Steps, ""))
+	add(stageOps(n.area, schema.EntityReads, ledger.Entities, ""))
+	add(stageOps(n.area, schema.RefusedRows, ledger.Refused, ""))
 	return loads, errors.Join(errs...)
 }
 
@@ -78,13 +78,13 @@ func (n *warehouse) filesLoad() (duck.ReplacePartition, error) {
 	if len(differ) > 0 {
 		where = "path IN (" + strings.Join(differ, ", ") + ")"
 	}
-	return stageOps(n.g, schema.Files, files, where)
+	return stageOps(n.area, schema.Files, files, where)
 }
 
 // readLedgers collects the lines that the DuckDB file does not hold yet, and records in the manifest that it will. For
 // other accounts it reads only published lines: they publish the rest themselves.
 func (n *warehouse) readLedgers(account string, a *manifest.Account, into *manifest.LedgerRows) error {
-	s := n.g.store
+	s := n.store
 	own := account == s.account
 	paths := slices.Collect(maps.Keys(a.Ledger))
 	if own {
@@ -125,7 +125,7 @@ func (n *warehouse) readLedgers(account string, a *manifest.Account, into *manif
 
 // ownLedgers adds the ledger files that failed runs have started since, and the staged one of this run.
 func ownLedgers(files *filing, paths []string) ([]string, error) {
-	s := files.g.store
+	s := files.store
 	found, err := manifest.LedgerFiles(s.opts.disk, s.dir, s.account)
 	if err != nil {
 		return nil, err
@@ -174,15 +174,15 @@ func fileRow(account, path string, f *manifest.File) schema.File {
 }
 
 // stageOps writes rows of schema ops as a private Parquet file, the one way into DuckDB.
-func stageOps[R any](g *Staged, t schema.TableOf[R], rows []R, where string) (duck.ReplacePartition, error) {
+func stageOps[R any](a *Area, t schema.TableOf[R], rows []R, where string) (duck.ReplacePartition, error) {
 	l := duck.ReplacePartition{Table: t.Table, Where: where}
 	if len(rows) == 0 {
 		return l, nil
 	}
 	path := "ops/" + t.Name
-	if _, err := g.area.putPrivate(path, t.Table, parquet.Record(t, rows)); err != nil {
+	if _, err := a.putPrivate(path, t.Table, parquet.Record(t, rows)); err != nil {
 		return l, err
 	}
-	l.Files = []string{g.area.path(path)}
+	l.Files = []string{a.path(path)}
 	return l, nil
 }

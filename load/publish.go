@@ -37,30 +37,38 @@ type RunRecord struct {
 	Refused  []schema.RefusedRow // rows of the report that could not be stored
 }
 
-// Publish builds the next generation from the staged files and publishes it, all or none. The published one stays
-// untouched until then. recordOf makes the record of the run, of what the generation will show. Publish returns
-// [durable.ErrLocked] if other accounts' runs hold the store for longer than the wait.
+// Publication is what a run publishes: the parts whose files are in its area.
+type Publication struct {
+	Area  *Area
+	Parts []Part
+	// Repair makes again what follows from the other files: the DuckDB file, and every mart and copy.
+	Repair bool
+	// Record makes the record of the run, of what the generation will show.
+	Record func(Preview) RunRecord
+}
+
+// Publish builds the next generation from the parts and publishes it, all or none. The published one stays untouched
+// until then. Publish returns [durable.ErrLocked] if other accounts' runs hold the store for longer than the wait.
 //
-// After an error the old generation is still published, and the staged files may be published again; or, if the commit
-// had started, the new one will be published as soon as the store is opened again.
-func (g *Staged) Publish(ctx context.Context, c Contents, recordOf func(Preview) RunRecord) (_ *manifest.Manifest,
-	err error) {
-	err = g.store.whileLocked(ctx, func() (err error) {
-		n, err := g.next(c)
+// After an error the old generation is still published, and the parts may be published again; or, if the commit had
+// started, the new one will be published as soon as the store is opened again.
+func (s *Store) Publish(ctx context.Context, p Publication) (_ *manifest.Manifest, err error) {
+	err = s.whileLocked(ctx, func() (err error) {
+		n, err := s.next(p)
 		if err != nil {
 			return err
 		}
-		w := &warehouse{generation: n, fromNothing: c.Repair}
+		w := &warehouse{generation: n, fromNothing: p.Repair}
 		defer func() { err = errors.Join(err, w.drop()) }()
-		if w.updates, err = updatesOf(g, n.base, n.next, n.files); err != nil {
+		if w.updates, err = n.updates(); err != nil {
 			return err
 		}
 		viewErrors, err := w.build(ctx)
 		if err != nil {
 			return err
 		}
-		now := g.store.opts.Now()
-		if err := n.addLedger(recordOf(n.preview(now, viewErrors)), now); err != nil {
+		now := s.opts.Now()
+		if err := n.addLedger(p.Record(n.preview(now, viewErrors)), now); err != nil {
 			return err
 		}
 		if err := w.finish(ctx); err != nil {
@@ -71,36 +79,37 @@ func (g *Staged) Publish(ctx context.Context, c Contents, recordOf func(Preview)
 	if err != nil {
 		return nil, err
 	}
-	return g.store.base, nil
+	return s.base, nil
 }
 
 // next begins the generation with what the run brings.
-func (g *Staged) next(c Contents) (*generation, error) {
-	n, err := newGeneration(g, c.Repair)
+func (s *Store) next(p Publication) (*generation, error) {
+	n, err := newGeneration(s, p.Area, p.Repair)
 	if err != nil {
 		return nil, err
 	}
-	n.repair = c.Repair
-	change, err := contribute(g, n.base, n.files, c)
-	if err != nil {
-		return nil, err
+	n.repair = p.Repair
+	n.take(p.Parts)
+	var changes []manifest.Change
+	for _, part := range p.Parts {
+		changes = append(changes, part.Change)
 	}
-	n.next = manifest.Next(n.base, n.head, g.store.account, change)
-	return n, n.upgradeFiles()
+	n.next = manifest.Next(n.base, n.head, s.account, changes...)
+	return n, errors.Join(n.addLines(), n.addCalendar(), n.addReportedLost(), n.upgradeFiles())
 }
 
 // preview is what the generation will show at an instant.
 func (n *generation) preview(now time.Time, viewErrors []error) Preview {
-	account := n.g.store.account
+	account := n.store.account
 	a := n.next.Accounts[account]
 	return Preview{Generation: n.next.Generation, Coverage: a.Coverage(account, now),
-		NewlyLost: a.NewlyLost(account, now), Restatements: n.g.restatements(), ViewErrors: viewErrors}
+		NewlyLost: a.NewlyLost(account, now), Restatements: n.restatements(), ViewErrors: viewErrors}
 }
 
 // addLedger writes the record of the run. The generation brings a longer ledger file, so the ledger never
 // mentions an unpublished generation.
 func (n *generation) addLedger(r RunRecord, now time.Time) error {
-	s := n.g.store
+	s := n.store
 	lines, err := manifest.EncodeLedger(manifest.LedgerRows{Runs: []schema.Run{r.Run}, Steps: r.Steps,
 		Entities: r.Entities, Refused: r.Refused})
 	if err != nil {
@@ -111,7 +120,7 @@ func (n *generation) addLedger(r RunRecord, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if _, _, err := n.g.store.opts.disk.WriteFile(n.g.area.path(path), slices.Concat(old, lines)); err != nil {
+	if _, _, err := n.store.opts.disk.WriteFile(n.area.path(path), slices.Concat(old, lines)); err != nil {
 		return err
 	}
 	n.files.move(path)
@@ -127,29 +136,29 @@ func (n *generation) commit(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	staging, err := filepath.Rel(n.g.store.dir, n.g.area.dir)
+	staging, err := filepath.Rel(n.store.dir, n.area.dir)
 	if err != nil {
 		return err
 	}
-	r := commit.Record{RunID: n.g.area.runID, Generation: n.next.Generation, Staging: staging, Moves: n.files.moves,
+	r := commit.Record{RunID: n.area.runID, Generation: n.next.Generation, Staging: staging, Moves: n.files.moves,
 		Removes: n.files.removes}
 	if n.base != nil {
 		r.Base = n.base.Generation
 	}
 	if err := n.writeCommit(r); err != nil {
-		if n.g.committing {
+		if n.area.committing {
 			err = fmt.Errorf("its commit had begun, and the next start ends it: %w", err)
 		}
 		return err
 	}
-	n.g.store.base = n.next
+	n.store.base = n.next
 	return nil
 }
 
 // writeManifest stages the manifest: the account files that differ, and last the root that names
 // them. The account files that it no longer names go after the commit.
 func (n *generation) writeManifest() error {
-	s := n.g.store
+	s := n.store
 	e, err := n.next.Encode()
 	if err != nil {
 		return err
@@ -157,7 +166,7 @@ func (n *generation) writeManifest() error {
 	files := maps.Clone(e.Parts)
 	files[manifest.FileName] = e.Root
 	for _, path := range append(slices.Sorted(maps.Keys(e.Parts)), manifest.FileName) {
-		if _, _, err := s.opts.disk.WriteFile(n.g.area.path(path), files[path]); err != nil {
+		if _, _, err := s.opts.disk.WriteFile(n.area.path(path), files[path]); err != nil {
 			return err
 		}
 		n.files.move(path)
@@ -169,12 +178,12 @@ func (n *generation) writeManifest() error {
 
 // writeCommit publishes the staged files, all or none.
 func (n *generation) writeCommit(r commit.Record) error {
-	s := n.g.store
+	s := n.store
 	return s.place().Write(r, s.base, func() error {
 		if err := n.fence(r); err != nil {
 			return err
 		}
-		n.g.committing = true
+		n.area.committing = true
 		return nil
 	})
 }
@@ -182,7 +191,7 @@ func (n *generation) writeCommit(r commit.Record) error {
 // fence checks at the last moment that the base is still the published generation. While the lock is held it
 // is; on a volume that does not honor locks, two runs may have come this far.
 func (n *generation) fence(r commit.Record) error {
-	s := n.g.store
+	s := n.store
 	other, err := s.opts.disk.Exists(filepath.Join(s.dir, manifest.CommitName))
 	if err != nil {
 		return err

@@ -30,21 +30,20 @@ const asideFolder = "aside"
 // ledger, and its quarantine. Nothing is deleted, and nothing of other accounts changes. It publishes as a run does,
 // so that whenever it dies, the store has either everything of the account or nothing.
 func (s *Store) Reset(ctx context.Context, runID string) (r Reset, err error) {
-	g, err := s.Begin(runID)
+	a, err := s.Begin(runID)
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, g.Discard()) }()
+	defer func() { err = errors.Join(err, a.Discard()) }()
 	err = s.whileLocked(ctx, func() (err error) {
-		r, err = g.reset(ctx)
+		r, err = reset(ctx, s, a)
 		return err
 	})
 	return r, err
 }
 
-func (g *Staged) reset(ctx context.Context) (r Reset, err error) {
-	s := g.store
-	n, err := g.without()
+func reset(ctx context.Context, s *Store, a *Area) (r Reset, err error) {
+	n, err := without(s, a)
 	if err != nil {
 		return r, err
 	}
@@ -74,14 +73,13 @@ func (g *Staged) reset(ctx context.Context) (r Reset, err error) {
 	if err := n.commit(ctx); err != nil {
 		return r, err
 	}
-	s.removeEmptyFolders(gone)
+	removeEmptyFolders(s, gone)
 	return r, nil
 }
 
 // without returns the generation after the published one that lacks the account.
-func (g *Staged) without() (*generation, error) {
-	s := g.store
-	n, err := newGeneration(g, true)
+func without(s *Store, a *Area) (*generation, error) {
+	n, err := newGeneration(s, a, true)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +96,7 @@ func (g *Staged) without() (*generation, error) {
 // moveAside lets a copy of every file of the account take its place below a folder, and the
 // file itself go. The published generation stays whole until the next one has been published.
 func (n *generation) moveAside(ctx context.Context, folder string) (files int, err error) {
-	s := n.g.store
+	s := n.store
 	found, err := manifest.FilesIn(s.opts.disk, s.dir, s.account)
 	if err != nil {
 		return 0, err
@@ -120,7 +118,7 @@ func (n *generation) moveAside(ctx context.Context, folder string) (files int, e
 		} else if !info.Mode().IsRegular() {
 			return 0, durable.Damaged(from, manifest.MoveOut, "it is no file (%s)", info.Mode().Type())
 		}
-		if err := s.opts.disk.CopyInto(full, n.g.area.path(to)); err != nil {
+		if err := s.opts.disk.CopyInto(full, n.area.path(to)); err != nil {
 			return 0, err
 		}
 		n.files.move(to)
@@ -132,7 +130,7 @@ func (n *generation) moveAside(ctx context.Context, folder string) (files int, e
 
 // removeEmptyFolders removes the folders of the account in which files were. One that stays
 // harms nothing.
-func (s *Store) removeEmptyFolders(gone []string) {
+func removeEmptyFolders(s *Store, gone []string) {
 	for _, p := range gone {
 		for dir := path.Dir(p); strings.Contains(dir, "/account="); dir = path.Dir(dir) {
 			if s.opts.disk.Remove(filepath.Join(s.dir, dir)) != nil {

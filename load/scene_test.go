@@ -122,7 +122,7 @@ func (r sceneRun) do(ctx context.Context, dir string, o Options) error {
 	if err != nil {
 		return err
 	}
-	g, err := s.Begin(r.id)
+	g, err := begin(s, r.id)
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
@@ -135,14 +135,39 @@ func (r sceneRun) do(ctx context.Context, dir string, o Options) error {
 		_ = s.AppendRun(failed, nil) // the command only logs that
 	}
 	if errors.Is(err, errCrash) {
-		g.area.close()
+		g.close()
 		return errors.Join(err, s.Close())
 	}
 	return errors.Join(err, g.Discard(), s.Close())
 }
 
-func (r sceneRun) contents() Contents {
-	return Contents{Change: manifest.Change{Since: schema.DateOf(r.at) - schema.ReachDays}}
+// staging is what a run has staged.
+type staging struct {
+	*Area
+	store    *Store
+	settings Part
+	days     []Part
+}
+
+func begin(s *Store, id string) (*staging, error) {
+	a, err := s.Begin(id)
+	return &staging{Area: a, store: s, settings: NewPart()}, err
+}
+
+// putDay stages a day with one reply.
+func (g *staging) putDay(ctx context.Context, d schema.Date, p DayRead, rows *history.Day) error {
+	replies := g.store.Replies(g.Area, d)
+	err := replies.Put(1, fmt.Appendf(nil, "reply %s", rows.Hash()), rows.Sums().Rows, "")
+	if err != nil {
+		return err
+	}
+	return g.stage(ctx, replies, p, rows)
+}
+
+func (g *staging) stage(ctx context.Context, replies *Replies, p DayRead, rows *history.Day) error {
+	day, err := replies.Stage(ctx, p, rows)
+	g.days = append(g.days, day.Part)
+	return err
 }
 
 // record is what the run says of itself; its generation is filled in.
@@ -158,22 +183,29 @@ func (r sceneRun) record() RunRecord {
 	}
 }
 
-func (r sceneRun) publish(ctx context.Context, g *Staged) (*manifest.Manifest, error) {
-	m, _, err := publish(ctx, g, r.contents(), r.record())
+func (r sceneRun) publish(ctx context.Context, g *staging) (*manifest.Manifest, error) {
+	m, _, err := publish(ctx, g, g.publication(r.at), r.record())
 	return m, err
 }
 
-// publish publishes the staged files with the record of a run.
-func publish(ctx context.Context, g *Staged, c Contents, record RunRecord) (m *manifest.Manifest, is Preview,
+// publication is everything that is staged, of a run at an instant.
+func (g *staging) publication(at time.Time) Publication {
+	reach := Part{Change: manifest.Change{Since: schema.DateOf(at) - schema.ReachDays}}
+	return Publication{Area: g.Area, Parts: append(slices.Clone(g.days), g.settings, reach)}
+}
+
+// publish publishes what is staged with the record of a run.
+func publish(ctx context.Context, g *staging, p Publication, record RunRecord) (m *manifest.Manifest, is Preview,
 	err error) {
-	m, err = g.Publish(ctx, c, func(shows Preview) RunRecord {
+	p.Record = func(shows Preview) RunRecord {
 		is, record.Run.Generation = shows, shows.Generation
 		return record
-	})
+	}
+	m, err = g.store.Publish(ctx, p)
 	return m, is, err
 }
 
-func (r sceneRun) stage(ctx context.Context, s *Store, g *Staged) error {
+func (r sceneRun) stage(ctx context.Context, s *Store, g *staging) error {
 	seen := schema.InstantOf(r.at)
 	for _, d := range slices.Sorted(maps.Keys(r.days)) {
 		rows := slices.Clone(r.days[d])
@@ -184,14 +216,11 @@ func (r sceneRun) stage(ctx context.Context, s *Store, g *Staged) error {
 		if err != nil {
 			return err
 		}
-		if err := g.PutRaw(d, 1, fmt.Appendf(nil, "reply %s", sealed.Hash()), sealed.Sums().Rows, ""); err != nil {
-			return err
-		}
-		p := DayRead{Day: d, ReadAt: seen, Facts: manifest.Facts{Control: schema.ControlMatched}}
+		p := DayRead{ReadAt: seen, Facts: manifest.Facts{Control: schema.ControlMatched}}
 		if d == r.refused {
 			p.Refused = 1
 		}
-		if _, err := g.PutDay(ctx, p, sealed); err != nil {
+		if err := g.putDay(ctx, d, p, sealed); err != nil {
 			return err
 		}
 	}
@@ -207,7 +236,7 @@ func (r sceneRun) stage(ctx context.Context, s *Store, g *Staged) error {
 		}); err != nil {
 		return err
 	}
-	if err := PutHistory(g, schema.CampaignHistory, h); err != nil {
+	if err := PutHistory(s, g.Area, &g.settings, schema.CampaignHistory, h); err != nil {
 		return err
 	}
 	limit := schema.AccountLimit{AccountID: "acme", SeenAt: seen, LimitKind: "changes", Used: schema.Some(r.used),
@@ -219,15 +248,16 @@ func (r sceneRun) stage(ctx context.Context, s *Store, g *Staged) error {
 	if n := len(limits); n == 0 || limits[n-1].Used != limit.Used {
 		limits = append(limits, limit)
 	}
-	if err := PutTable(g, schema.AccountLimits, limits); err != nil {
+	if err := PutTable(s, g.Area, &g.settings, schema.AccountLimits, limits); err != nil {
 		return err
 	}
 	// What cannot be put into quarantine holds no run up.
-	unproven := quarantine.Day{Date: day - 5, ReadAt: seen, Reason: "a column is missing"}
-	if r.days[unproven.Date] != nil {
+	unproven := s.Replies(g.Area, day-5)
+	if r.days[unproven.day] != nil {
 		return nil // no run proves a day and refuses it
 	}
-	if _, err := g.Quarantine(unproven, []byte("refused "+r.id)); err != nil && !errors.Is(err, durable.ErrStorage) {
+	_, err = unproven.Quarantine(quarantine.Day{ReadAt: seen, Reason: "a column is missing"}, []byte("refused "+r.id))
+	if err != nil && !errors.Is(err, durable.ErrStorage) {
 		return err
 	}
 	return nil

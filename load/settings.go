@@ -11,9 +11,9 @@ import (
 	"spendsync/schema"
 )
 
-// bidsRead records when each campaign's bids per source could last be
+// BidsRead is the name of the confirmations that record when each campaign's bids per source could last be
 // read, by campaign. It is not a table: it fills one column of source_mode_history.
-const bidsRead = "source_bids"
+const BidsRead = "source_bids"
 
 // StoredTable reads an account's rows of a table that has one file per account.
 func StoredTable[R any](s *Store, t schema.TableOf[R]) ([]R, error) {
@@ -48,49 +48,46 @@ func StoredGroups[R any](s *Store, t schema.TableOf[R]) (h history.Groups[R], er
 
 // PutTable stages all rows of an account's table. Equal rows give an equal file, and then the stored one
 // stays.
-func PutTable[R any](g *Staged, t schema.TableOf[R], rows []R) error {
-	return PutGroups(g, t, func(yield func([]R, error) bool) { yield(rows, nil) }, nil)
+func PutTable[R any](s *Store, a *Area, to *Part, t schema.TableOf[R], rows []R) error {
+	return PutGroups(s, a, to, t, func(yield func([]R, error) bool) { yield(rows, nil) }, nil)
 }
 
 // PutGroups is PutTable for versions that come in batches. Their confirmations may be known only after the last batch;
 // nil means none.
-func PutGroups[R any](g *Staged, t schema.TableOf[R], rows iter.Seq2[[]R, error], m *history.Confirmations) error {
-	path := manifest.PartPath(t.Table, g.store.account, 0)
-	info, err := g.area.putAnswer(path, t.Table, parquet.RecordBatches(t, parquet.SameBatches(rows)))
+func PutGroups[R any](s *Store, a *Area, to *Part, t schema.TableOf[R], rows iter.Seq2[[]R, error],
+	m *history.Confirmations) error {
+	path := manifest.PartPath(t.Table, s.account, 0)
+	info, err := a.putAnswer(path, t.Table, parquet.RecordBatches(t, parquet.SameBatches(rows)))
 	if err != nil {
 		return fmt.Errorf("%s: %w", t.FullName(), err)
 	}
-	if old := g.store.Account().Files[path]; old != nil && old.SHA256 == info.SHA256 {
-		info = nil
-		if err := g.store.opts.disk.RemoveIfThere(g.area.path(path)); err != nil {
-			return err
-		}
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if delete(g.Settings.Files, path); info != nil {
-		g.Settings.Files[path] = info
+	if old := s.Account().Files[path]; old != nil && old.SHA256 == info.SHA256 {
+		delete(to.Files, path)
+		err = s.opts.disk.RemoveIfThere(a.path(path))
+	} else {
+		to.Files[path] = info
 	}
 	if m != nil {
-		g.Settings.Confirmations[t.Name] = *m
+		to.Confirmations[t.Name] = *m
 	}
-	return nil
+	return err
 }
 
 // PutHistory stages an account's versions and their confirmations.
-func PutHistory[R any, P history.Versioned[R]](g *Staged, t schema.TableOf[R], h history.Versions[R]) error {
+func PutHistory[R any, P history.Versioned[R]](s *Store, a *Area, to *Part, t schema.TableOf[R],
+	h history.Versions[R]) error {
 	rows := func(yield func([]R, error) bool) { yield(h.Rows, nil) }
-	err := PutGroups(g, t, rows, &h.Confirmations)
-	if err != nil || g.Settings.Files[manifest.PartPath(t.Table, g.store.account, 0)] == nil {
+	err := PutGroups(s, a, to, t, rows, &h.Confirmations)
+	if err != nil || to.Files[manifest.PartPath(t.Table, s.account, 0)] == nil {
 		return err
 	}
-	old, err := StoredTable(g.store, t)
+	old, err := StoredTable(s, t)
 	if err != nil {
 		return err
 	}
 	for id, day := range history.Learned[R, P](t, old, h.Rows) {
-		if known, ok := g.Settings.learned[id]; !ok || day < known {
-			g.Settings.learned[id] = day
+		if known, ok := to.learned[id]; !ok || day < known {
+			to.learned[id] = day
 		}
 	}
 	return nil
@@ -98,18 +95,12 @@ func PutHistory[R any, P history.Versioned[R]](g *Staged, t schema.TableOf[R], h
 
 // PutConfirmations stages the confirmations of unchanged versions: their file stays. If there is none yet, it stages
 // one without rows.
-func PutConfirmations[R any](g *Staged, t schema.TableOf[R], m history.Confirmations) error {
-	path := manifest.PartPath(t.Table, g.store.account, 0)
-	if g.store.Account().Files[path] == nil {
-		return PutGroups(g, t, func(func([]R, error) bool) {}, &m)
+func PutConfirmations[R any](s *Store, a *Area, to *Part, t schema.TableOf[R], m history.Confirmations) error {
+	path := manifest.PartPath(t.Table, s.account, 0)
+	if s.Account().Files[path] == nil {
+		return PutGroups(s, a, to, t, func(func([]R, error) bool) {}, &m)
 	}
-	delete(g.Settings.Files, path)
-	g.Settings.Confirmations[t.Name] = m
+	delete(to.Files, path)
+	to.Confirmations[t.Name] = m
 	return nil
 }
-
-// BidsRead returns when each campaign's bids per source could last be read.
-func (s *Store) BidsRead() history.Confirmations { return s.Account().Confirmations[bidsRead] }
-
-// PutBidsRead stages when each campaign's bids could last be read.
-func (p *Part) PutBidsRead(m history.Confirmations) { p.Confirmations[bidsRead] = m }

@@ -46,7 +46,7 @@ func TestPutMemory_MovesConfirmationsOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := s.Begin(r.id)
+		g, err := begin(s, r.id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,17 +63,17 @@ func TestPutMemory_MovesConfirmationsOnly(t *testing.T) {
 		if err != nil || st.Changed != (i == 0) {
 			t.Fatalf("step %d: changed %t, %v", i, st.Changed, err)
 		}
-		put := func() error { return PutConfirmations(g, table, next.Confirmations) }
+		put := func() error { return PutConfirmations(s, g.Area, &g.settings, table, next.Confirmations) }
 		if st.Changed {
-			put = func() error { return PutHistory(g, table, next) }
+			put = func() error { return PutHistory(s, g.Area, &g.settings, table, next) }
 		}
 		if err := put(); err != nil {
 			t.Fatal(err)
 		}
 		if step.spoil {
-			spoilt := g.Settings.Confirmations[table.Name]
+			spoilt := g.settings.Confirmations[table.Name]
 			spoilt.SharedCount++
-			g.Settings.Confirmations[table.Name] = spoilt
+			g.settings.Confirmations[table.Name] = spoilt
 		}
 		m, err := r.publish(t.Context(), g)
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"path/filepath"
 	"strings"
 
@@ -212,20 +211,6 @@ func (s *Store) dropDeadStaging() error {
 		}
 	}
 	return nil
-}
-
-// StoredDay reads the published rows of a day, in key order, some thousand at a time. A slice is valid only
-// until the next iteration; a row that is kept keeps the texts of its batch in memory. A damaged file is
-// refused before any of its rows; nothing follows an error.
-func (s *Store) StoredDay(day schema.Date) iter.Seq2[[]schema.Spend, error] {
-	return func(yield func([]schema.Spend, error) bool) {
-		path := manifest.PartPath(schema.SpendDaily.Table, s.account, day)
-		info := s.Account().Files[path]
-		if info == nil {
-			return
-		}
-		manifest.Batches(s.opts.disk, s.dir, path, info, schema.SpendDaily)(yield)
-	}
 }
 
 // FindSetBack reports, without a lock, whether a store was set back to the generation of its manifest, by

@@ -46,10 +46,6 @@ func newRun(t *testing.T, dir string) run {
 
 // inReach is an account whose first generation could ask for the days of the reach: without a
 // first day, one would have the coverage of all days since 1970.
-func inReach() Contents {
-	return Contents{Change: manifest.Change{Since: day - schema.ReachDays}}
-}
-
 var runs int
 
 // sync stores the given days as a run would: compare, merge, stage, publish.
@@ -64,7 +60,7 @@ func (r run) sync(days map[schema.Date][]schema.Spend) (*manifest.Manifest, erro
 	defer s.Close()
 	runs++
 	id := fmt.Sprintf("run%06d", runs)
-	g, err := s.Begin(id)
+	g, err := begin(s, id)
 	if err != nil {
 		return nil, err
 	}
@@ -77,16 +73,12 @@ func (r run) sync(days map[schema.Date][]schema.Spend) (*manifest.Manifest, erro
 		if err != nil {
 			return nil, err
 		}
-		if err := g.PutRaw(d, 1, fmt.Appendf(nil, "reply %s", sealed.Hash()), sealed.Sums().Rows, ""); err != nil {
-			return nil, err
-		}
-		p := DayRead{Day: d, ReadAt: seen, Facts: manifest.Facts{Control: schema.ControlMatched}}
-		if _, err := g.PutDay(ctx, p, sealed); err != nil {
+		p := DayRead{ReadAt: seen, Facts: manifest.Facts{Control: schema.ControlMatched}}
+		if err := g.putDay(ctx, d, p, sealed); err != nil {
 			return nil, err
 		}
 	}
-	contents := Contents{Change: manifest.Change{Since: schema.DateOf(r.at) - schema.ReachDays}}
-	m, preview, err := publish(ctx, g, contents, RunRecord{
+	m, preview, err := publish(ctx, g, g.publication(r.at), RunRecord{
 		Run: schema.Run{AccountID: r.account, Command: "sync", StartedAt: seen, FinishedAt: seen, Published: true,
 			RunID: id},
 		Steps: []schema.Step{{AccountID: r.account, Stream: "spend_report", Unit: "x", StartedAt: seen,
@@ -343,9 +335,9 @@ func TestPublish_LostDaysUntilTheyAreReported(t *testing.T) {
 	}
 }
 
-// TestPutRaw_KeepsWhatIsStored reads a day again. Of its three replies one differs, one is damaged on disk, and one is
+// TestReplies_KeepWhatIsStored reads a day again. Of its three replies one differs, one is damaged on disk, and one is
 // the same.
-func TestPutRaw_KeepsWhatIsStored(t *testing.T) {
+func TestReplies_KeepWhatIsStored(t *testing.T) {
 	r := newRun(t, t.TempDir())
 	read := func(spend schema.Money, replies ...string) *manifest.Account {
 		t.Helper()
@@ -355,7 +347,7 @@ func TestPutRaw_KeepsWhatIsStored(t *testing.T) {
 		}
 		defer s.Close()
 		runs++
-		g, err := s.Begin(fmt.Sprintf("run%06d", runs))
+		g, err := begin(s, fmt.Sprintf("run%06d", runs))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -363,23 +355,24 @@ func TestPutRaw_KeepsWhatIsStored(t *testing.T) {
 		var rows []schema.Spend
 		for _, source := range []string{"S1", "S2", "S3"} {
 			row := schematest.SpendRow(day, source, spend)
-			row.RunID = g.area.runID
+			row.RunID = g.runID
 			rows = append(rows, row)
 		}
 		sealed, err := history.NewDay(schematest.Packed(rows))
 		if err != nil {
 			t.Fatal(err)
 		}
+		stored := s.Replies(g.Area, day)
 		for i, body := range replies {
-			if err := g.PutRaw(day, i+1, []byte(body), 1, "1:"+body); err != nil {
+			if err := stored.Put(i+1, []byte(body), 1, "1:"+body); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := g.PutDay(t.Context(), DayRead{Day: day}, sealed); err != nil {
+		if err := g.stage(t.Context(), stored, DayRead{}, sealed); err != nil {
 			t.Fatal(err)
 		}
-		m, _, err := publish(t.Context(), g, inReach(), RunRecord{Run: schema.Run{AccountID: r.account,
-			RunID: g.area.runID}})
+		m, _, err := publish(t.Context(), g, g.publication(now), RunRecord{Run: schema.Run{AccountID: r.account,
+			RunID: g.runID}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -404,9 +397,9 @@ func TestPutRaw_KeepsWhatIsStored(t *testing.T) {
 	}
 }
 
-// TestPutDay_StoresLostRepliesAgain has stored replies lost, damaged or swapped: a read
+// TestStage_StoresLostRepliesAgain has stored replies lost, damaged or swapped: a read
 // that brings the same bytes stores them again, and one that brings others replaces all.
-func TestPutDay_StoresLostRepliesAgain(t *testing.T) {
+func TestStage_StoresLostRepliesAgain(t *testing.T) {
 	kept := newRun(t, filepath.Join(quickDir(t), "kept"))
 	kept.putReplies("one", "two")
 	path := func(d schema.Date, page int) string { return manifest.RawPath("acme", d, page) }
@@ -464,7 +457,7 @@ func (r run) putReplies(replies ...string) {
 	}
 	defer s.Close()
 	runs++
-	g, err := s.Begin(fmt.Sprintf("run%06d", runs))
+	g, err := begin(s, fmt.Sprintf("run%06d", runs))
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -479,23 +472,24 @@ func (r run) putReplies(replies ...string) {
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		if slices.Equal(s.Fingerprints(d), prints) {
+		stored := s.Replies(g.Area, d)
+		if slices.Equal(stored.Fingerprints(), prints) {
 			sealed = nil
 		}
 		for i := range prints {
 			if sealed == nil {
 				break
 			}
-			if err := g.PutRaw(d, i+1, []byte(prints[i]), int64(len(rows)/len(replies)), prints[i]); err != nil {
+			if err := stored.Put(i+1, []byte(prints[i]), int64(len(rows)/len(replies)), prints[i]); err != nil {
 				r.t.Fatal(err)
 			}
 		}
-		if _, err := g.PutDay(r.t.Context(), DayRead{Day: d, ReadAt: schema.InstantOf(now)}, sealed); err != nil {
+		if err := g.stage(r.t.Context(), stored, DayRead{ReadAt: schema.InstantOf(now)}, sealed); err != nil {
 			r.t.Fatal(err)
 		}
 	}
-	record := RunRecord{Run: schema.Run{AccountID: r.account, RunID: g.area.runID}}
-	if _, _, err := publish(r.t.Context(), g, inReach(), record); err != nil {
+	record := RunRecord{Run: schema.Run{AccountID: r.account, RunID: g.runID}}
+	if _, _, err := publish(r.t.Context(), g, g.publication(now), record); err != nil {
 		r.t.Fatal(err)
 	}
 }
@@ -513,7 +507,7 @@ func TestPublish_WithoutTheSettingsThatSpoilIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	g, err := s.Begin(r.id)
+	g, err := begin(s, r.id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -521,7 +515,7 @@ func TestPublish_WithoutTheSettingsThatSpoilIt(t *testing.T) {
 	if err := r.stage(t.Context(), s, g); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(g.area.path(manifest.PartPath(schema.AccountLimits.Table, "acme", 0)), []byte("spoilt"),
+	if err := os.WriteFile(g.path(manifest.PartPath(schema.AccountLimits.Table, "acme", 0)), []byte("spoilt"),
 		0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -531,7 +525,7 @@ func TestPublish_WithoutTheSettingsThatSpoilIt(t *testing.T) {
 	if got := whole(t, dir); got != contentOf(t, st.was) {
 		t.Errorf("after the refusal the store has\n%s", got)
 	}
-	g.Settings = NewPart()
+	g.settings = NewPart()
 	m, err := r.publish(t.Context(), g)
 	if err != nil {
 		t.Fatal(err)
@@ -646,7 +640,7 @@ func TestPublish_RefusesAnOlderBase(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	g, err := s.Begin("late")
+	g, err := begin(s, "late")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -654,7 +648,7 @@ func TestPublish_RefusesAnOlderBase(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, manifest.FileName), old, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := publish(t.Context(), g, Contents{}, RunRecord{}); !errors.Is(err, durable.ErrDamaged) {
+	if _, _, err := publish(t.Context(), g, Publication{Area: g.Area}, RunRecord{}); !errors.Is(err, durable.ErrDamaged) {
 		t.Errorf("Publish = %v, want ErrDamaged", err)
 	}
 }
@@ -833,7 +827,7 @@ func TestPrepared_IsPublishedByCommitAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	g, err := s.Begin(r.id)
+	g, err := begin(s, r.id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -842,7 +836,8 @@ func TestPrepared_IsPublishedByCommitAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	stopped, stop := context.WithCancel(t.Context())
-	_, err = g.Publish(stopped, r.contents(), func(is Preview) RunRecord {
+	publication := g.publication(r.at)
+	publication.Record = func(is Preview) RunRecord {
 		if is.Generation != st.is.Generation || len(is.ViewErrors) > 0 {
 			t.Errorf("the preview is %+v", is)
 		}
@@ -852,7 +847,8 @@ func TestPrepared_IsPublishedByCommitAlone(t *testing.T) {
 		}
 		stop()
 		return r.record()
-	})
+	}
+	_, err = s.Publish(stopped, publication)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("stopped before its commit: %v", err)
 	}

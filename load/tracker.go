@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
-	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
 	"spendsync/load/parquet"
@@ -15,7 +13,7 @@ import (
 )
 
 // StoredTracker returns the stored rows of a day of the tracker's exports, in key order. A damaged day has none.
-func (s *Store) StoredTracker(day schema.Date) (rows []schema.TrackerDay, err error) {
+func StoredTracker(s *Store, day schema.Date) (rows []schema.TrackerDay, err error) {
 	t := schema.TrackerDaily
 	path := manifest.PartPath(t.Table, s.account, day)
 	info := s.Account().Files[path]
@@ -40,17 +38,19 @@ type TrackerFile struct {
 // PutTracker stages one day of a tracker's export in the place of the stored one, with the lines of tracker_change for
 // their differences, and reports whether there are any. Both have their rows in key order. Rows stored with the
 // same numbers keep the run that brought them. The first file of a day brings no lines.
-func (g *Staged) PutTracker(day schema.Date, stored, rows []schema.TrackerDay, from TrackerFile) (bool, error) {
-	s, t := g.store, schema.TrackerDaily
+func PutTracker(s *Store, a *Area, to *Part, day schema.Date, stored, rows []schema.TrackerDay,
+	from TrackerFile) (bool, error) {
+	t := schema.TrackerDaily
 	var changes []schema.TrackerChange
 	differ := func(old, row *schema.TrackerDay, op string) {
-		changes = append(changes, trackerChange(cmp.Or(old, &schema.TrackerDay{}), cmp.Or(row, &schema.TrackerDay{}),
-			op, from))
+		line := trackerChange(cmp.Or(old, &schema.TrackerDay{}), cmp.Or(row, &schema.TrackerDay{}), op, from)
+		line.AccountID, line.RunID = s.account, a.runID
+		changes = append(changes, line)
 	}
 	rest := stored
 	for i := range rows {
 		r := &rows[i]
-		r.AccountID, r.RunID = s.account, g.area.runID
+		r.AccountID, r.RunID = s.account, a.runID
 		for len(rest) > 0 && compareTrackerKeys(&rest[0], r) < 0 {
 			differ(&rest[0], nil, schema.OpDelete)
 			rest = rest[1:]
@@ -73,20 +73,15 @@ func (g *Staged) PutTracker(day schema.Date, stored, rows []schema.TrackerDay, f
 	if len(changes) == 0 {
 		return false, nil
 	}
-	info, err := g.area.putPart(manifest.PartPath(t.Table, s.account, day), t.Table, parquet.Record(t, rows))
+	info, err := a.putPart(manifest.PartPath(t.Table, s.account, day), t.Table, parquet.Record(t, rows))
 	if err != nil {
 		return false, fmt.Errorf("%s %s: %w", t.FullName(), day, err)
 	}
-	info.Day = day
-	if len(stored) > 0 {
-		if err := g.PutTrackerChanges(changes); err != nil {
-			return false, fmt.Errorf("%s %s: %w", schema.TrackerChanges.FullName(), day, err)
-		}
+	info.Day, to.Files[manifest.PartPath(t.Table, s.account, day)] = day, info
+	if len(stored) == 0 {
+		return true, nil
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.tracker.Files[manifest.PartPath(t.Table, s.account, day)] = info
-	return true, nil
+	return true, putLines(a, to, schema.TrackerChanges, schema.DateOf(from.ReadAt.Time()), day, slices.Values(changes))
 }
 
 func compareTrackerKeys(a, b *schema.TrackerDay) int {
@@ -101,21 +96,4 @@ func trackerChange(old, row *schema.TrackerDay, op string, from TrackerFile) sch
 		OldClicks: old.Clicks, NewClicks: row.Clicks, OldConversions: old.Conversions, NewConversions: row.Conversions,
 		OldApproved: old.Approved, NewApproved: row.Approved, OldHeld: old.Held, NewHeld: row.Held,
 		OldRefused: old.Refused, NewRefused: row.Refused, OldRevenue: old.Revenue, NewRevenue: row.Revenue}
-}
-
-// loadTracker loads the staged days of the tracker. base is the account before.
-func (u *updates) loadTracker(g *Staged, base *manifest.Account) {
-	if len(g.tracker.Files) == 0 {
-		return
-	}
-	account, t := g.store.account, schema.TrackerDaily.Table
-	load, days := duck.ReplacePartition{Table: t}, map[schema.Date]bool{}
-	for _, path := range slices.Sorted(maps.Keys(g.tracker.Files)) {
-		load.Files, days[g.tracker.Files[path].Day] = append(load.Files, g.area.path(path)), true
-		if was := base.Files[path]; was != nil {
-			u.dead += was.Rows
-		}
-	}
-	load.Where = duck.DaysSQL(account, "report_date", days)
-	u.loads = append(u.loads, load)
 }

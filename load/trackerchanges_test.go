@@ -1,6 +1,7 @@
 package load
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -37,14 +38,17 @@ func TestTrackerChanges_AreAddedOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := s.Begin(scene.id)
+		g, err := begin(s, scene.id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, l := range step.lines {
-			if err := g.PutTrackerChanges([]schema.TrackerChange{l}); err != nil {
-				t.Fatal(err)
-			}
+		for i := range step.lines {
+			step.lines[i].AccountID, step.lines[i].RunID = "acme", scene.id
+		}
+		err = putLines(g.Area, &g.settings, schema.TrackerChanges, schema.DateOf(step.now), day-3,
+			slices.Values(step.lines))
+		if err != nil {
+			t.Fatal(err)
 		}
 		if _, err := scene.publish(t.Context(), g); err != nil {
 			t.Fatal(err)

@@ -41,9 +41,9 @@ func (n *generation) upgradeFiles() error {
 
 // upgradeFile writes a published file again.
 func (n *generation) upgradeFile(account, path string, t *schema.Table) error {
-	disk, a := n.g.store.opts.disk, n.next.Accounts[account]
-	full, was := filepath.Join(n.g.store.dir, path), a.Files[path]
-	err := manifest.CheckBytes(disk, n.g.store.dir, path, was)
+	disk, a := n.store.opts.disk, n.next.Accounts[account]
+	full, was := filepath.Join(n.store.dir, path), a.Files[path]
+	err := manifest.CheckBytes(disk, n.store.dir, path, was)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (n *generation) upgradeFile(account, path string, t *schema.Table) error {
 			return err
 		}
 	}
-	info, err := n.g.area.putAnswer(path, t, recs)
+	info, err := n.area.putAnswer(path, t, recs)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}

@@ -109,7 +109,7 @@ func TestUpgrade_AddsAColumn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			g, err := s.Begin(second.id)
+			g, err := begin(s, second.id)
 			if err != nil {
 				t.Fatal(err)
 			}

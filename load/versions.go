@@ -35,7 +35,7 @@ var versionedTables = []versioned{
 	versionedOf(schema.SourceRuleHistory, nil),
 	versionedOf(schema.PayoutHistory, nil),
 	versionedOf(schema.SourceModeHistory, func(r *schema.SourceMode, a *manifest.Account) {
-		if at := a.Confirmations[bidsRead].Confirmed(r.CampaignID); at != 0 && r.IsCurrent {
+		if at := a.Confirmations[BidsRead].Confirmed(r.CampaignID); at != 0 && r.IsCurrent {
 			r.BidsLastReadAt = schema.Some(at)
 		}
 	}),
@@ -96,7 +96,7 @@ func confirmVersions[R any, P history.Versioned[R]](files *filing, t schema.Tabl
 		}
 	}
 	dir, name := files.whereIs(path)
-	stored := manifest.Batches(files.g.store.opts.disk, dir, name, a.Files[path], t)
+	stored := manifest.Batches(files.store.opts.disk, dir, name, a.Files[path], t)
 	confirmed := func(yield func([]R, error) bool) {
 		for rows, err := range stored {
 			for i := range rows {
@@ -110,8 +110,8 @@ func confirmVersions[R any, P history.Versioned[R]](files *filing, t schema.Tabl
 	private := "ops/" + t.Name + "/" + account
 	var unread error
 	recs := parquet.UntilError(parquet.RecordBatches(t, confirmed), &unread)
-	_, err := files.g.area.putPrivate(private, t.Table, recs)
-	return []string{files.g.area.path(private)}, cmp.Or(err, unread)
+	_, err := files.area.putPrivate(private, t.Table, recs)
+	return []string{files.area.path(private)}, cmp.Or(err, unread)
 }
 
 // withNewColumns is the history after its table has gained the columns that its file lacks.

@@ -28,15 +28,6 @@ type warehouse struct {
 	restoreGC   func()          // nil: the garbage collector works as it always does
 }
 
-// updates are what the DuckDB file of the base needs to become that of the generation.
-type updates struct {
-	loads    []duck.ReplacePartition // of the tables of main
-	amends   []duck.Amend
-	changed  map[schema.Date]bool
-	dead     int64 // rows of the file that others replace
-	versions int64 // rows of the tables of versions that are loaded whole
-}
-
 // build builds the DuckDB file of the generation, except the run's rows in schema ops, and the marts from its
 // views. It carries the published file forward if that is intact, and otherwise builds one from nothing.
 func (n *warehouse) build(ctx context.Context) (viewErrors []error, err error) {
@@ -44,7 +35,7 @@ func (n *warehouse) build(ctx context.Context) (viewErrors []error, err error) {
 		viewErrors, err = n.open(ctx)
 		switch {
 		case errors.Is(err, duck.ErrOtherRows) && !n.fromNothing:
-			n.g.store.opts.Log.Warn("warehouse.duckdb has not the rows that were published; it is built again from "+
+			n.store.opts.Log.Warn("warehouse.duckdb has not the rows that were published; it is built again from "+
 				"Parquet",
 				"error", err)
 			n.fromNothing = true
@@ -52,7 +43,7 @@ func (n *warehouse) build(ctx context.Context) (viewErrors []error, err error) {
 		case duck.IsOutOfMemory(err) && !n.fullMemory:
 			// A COMMIT that had too little memory may have left an engine that does nothing more.
 			n.fullMemory = true
-			if err := n.g.store.opts.disk.RemoveIfThere(n.g.area.path(duck.FileName) + ".wal"); err != nil {
+			if err := n.store.opts.disk.RemoveIfThere(n.area.path(duck.FileName) + ".wal"); err != nil {
 				return nil, err
 			}
 			continue
@@ -73,8 +64,8 @@ func (n *warehouse) build(ctx context.Context) (viewErrors []error, err error) {
 
 // open opens the DuckDB file with the rows and the views of the generation.
 func (n *warehouse) open(ctx context.Context) (viewErrors []error, err error) {
-	s := n.g.store
-	path := n.g.area.path(duck.FileName)
+	s := n.store
+	path := n.area.path(duck.FileName)
 	if !n.fromNothing {
 		carried, err := n.carryForward(ctx, path)
 		if err != nil {
@@ -125,7 +116,7 @@ func (n *warehouse) open(ctx context.Context) (viewErrors []error, err error) {
 func (n *warehouse) storeViews(ctx context.Context) (viewErrors []error, err error) {
 	for _, account := range n.accounts() {
 		spans, delta := n.affectedSpans(account), n.changedRows(account)
-		for _, v := range n.g.store.opts.DuckDB.Views {
+		for _, v := range n.store.opts.DuckDB.Views {
 			if !v.Stored || len(spans) == 0 {
 				continue
 			}
@@ -155,7 +146,7 @@ func (n *warehouse) affectedSpans(account string) []manifest.DaySpan {
 // changedRows returns the rows that changed in an account's whole days, if they are few and all that changed; else
 // nil.
 func (n *warehouse) changedRows(account string) *duck.Delta {
-	if n.fromNothing || n.everythingIsAffected(account) || account != n.g.store.account {
+	if n.fromNothing || n.everythingIsAffected(account) || account != n.store.account {
 		return nil
 	}
 	affected, sameStates := n.affectedDays(account, true)
@@ -164,21 +155,21 @@ func (n *warehouse) changedRows(account string) *duck.Delta {
 	}
 	days, delta := map[schema.Date]bool{}, &duck.Delta{}
 	for _, d := range affected {
-		day := n.g.days[d]
-		if days[d] = true; !day.isSmallChange {
+		stale, isSmall := n.stale[d]
+		if days[d] = true; !isSmall {
 			return nil
 		}
-		if day.stale != "" {
-			delta.Deleted = append(delta.Deleted, day.stale)
+		if stale != "" {
+			delta.Deleted = append(delta.Deleted, stale)
 		}
 	}
-	delta.Inserted = duck.DaysSQL(account, "report_date", days) + " AND " + n.g.area.ownRows()
+	delta.Inserted = duck.DaysSQL(account, "report_date", days) + " AND " + n.ownRows()
 	return delta
 }
 
 // engine is what DuckDB may use to build the file.
 func (n *warehouse) engine() duck.Options {
-	o := n.g.store.opts.DuckDB
+	o := n.store.opts.DuckDB
 	if n.fullMemory {
 		o.FirstMemory = ""
 	}
@@ -202,7 +193,7 @@ func (n *warehouse) engine() duck.Options {
 // finish adds schema ops to the DuckDB file, closes it, verifies it, and adds it to
 // the manifest.
 func (n *warehouse) finish(ctx context.Context) error {
-	s := n.g.store
+	s := n.store
 	ops, err := n.opsLoads()
 	if err != nil {
 		return err
@@ -223,7 +214,7 @@ func (n *warehouse) finish(ctx context.Context) error {
 	if err := n.drop(); err != nil {
 		return err
 	}
-	path := n.g.area.path(duck.FileName)
+	path := n.area.path(duck.FileName)
 	sha, size, err := s.opts.disk.HashFile(path)
 	if err != nil {
 		return err
@@ -262,7 +253,7 @@ func (n *warehouse) isSmall() bool { return n.next.Rows() < smallRows }
 // carryForward copies the published DuckDB file into the staging area. It reports false if the file is missing,
 // changed since it was published, of an older schema, or has grown too much.
 func (n *warehouse) carryForward(ctx context.Context, path string) (bool, error) {
-	s := n.g.store
+	s := n.store
 	if n.base == nil {
 		return false, nil
 	}
@@ -287,7 +278,7 @@ func (n *warehouse) carryForward(ctx context.Context, path string) (bool, error)
 // refuseNewerDuckDB refuses to replace the DuckDB file of a later generation: it may be the only part of the store that
 // knows what was published since.
 func (n *warehouse) refuseNewerDuckDB(ctx context.Context) error {
-	s := n.g.store
+	s := n.store
 	sha, _, err := s.opts.disk.HashFile(filepath.Join(s.dir, duck.FileName))
 	if n.base == nil || errors.Is(err, os.ErrNotExist) || err == nil && sha == n.base.Warehouse.SHA256 {
 		return nil
@@ -327,10 +318,10 @@ func (n *warehouse) allLoads() ([]duck.ReplacePartition, error) {
 				files[f.Table] = append(files[f.Table], private...)
 				continue
 			}
-			full := filepath.Join(n.g.store.dir, path)
+			full := filepath.Join(n.store.dir, path)
 			if n.files.isStaged(path) {
-				full = n.g.area.path(path)
-			} else if err := manifest.CheckBytes(n.g.store.opts.disk, n.g.store.dir, path, f); err != nil {
+				full = n.area.path(path)
+			} else if err := manifest.CheckBytes(n.store.opts.disk, n.store.dir, path, f); err != nil {
 				if !errors.Is(err, durable.ErrDamaged) {
 					return nil, err
 				}

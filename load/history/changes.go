@@ -89,37 +89,14 @@ func (c *Changes) All() iter.Seq[schema.SpendChange] {
 	}
 }
 
-// MergeChanges makes one sorted sequence of two.
-func MergeChanges(a, b iter.Seq[schema.SpendChange]) iter.Seq[schema.SpendChange] {
-	return func(yield func(schema.SpendChange) bool) {
-		next, stop := iter.Pull(b)
-		defer stop()
-		second, ok := next()
-		for first := range a {
-			for ; ok && CompareChanges(second, first) < 0; second, ok = next() {
-				if !yield(second) {
-					return
-				}
-			}
-			if !yield(first) {
-				return
-			}
-		}
-		for ; ok; second, ok = next() {
-			if !yield(second) {
-				return
-			}
-		}
-	}
-}
-
+// CompareChanges compares the keys of restatements, which are in this order.
 func CompareChanges(a, b schema.SpendChange) int {
 	if a.ReportDate != b.ReportDate {
 		return int(a.ReportDate - b.ReportDate)
 	}
 	ka := schema.Spend{CampaignID: a.CampaignID, CreativeID: a.CreativeID, SourceID: a.SourceID}
 	kb := schema.Spend{CampaignID: b.CampaignID, CreativeID: b.CreativeID, SourceID: b.SourceID}
-	return cmp.Or(CompareKeys(&ka, &kb), cmp.Compare(a.SeenAt, b.SeenAt))
+	return cmp.Or(CompareKeys(&ka, &kb), cmp.Compare(a.SeenAt, b.SeenAt), cmp.Compare(a.RunID, b.RunID))
 }
 
 // ReadTime returns when and by which run a day was read, and reports whether the stored day had been read after it was

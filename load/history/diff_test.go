@@ -3,8 +3,6 @@ package history
 import (
 	"errors"
 	"fmt"
-	"iter"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -265,40 +263,6 @@ func TestDay_TakesCountsBack(t *testing.T) {
 		sums, err := sumDay(schematest.Packed(rows))
 		if !errors.Is(err, c.err) || err == nil && sums.Clicks.V != c.sum {
 			t.Errorf("%v add up to %v, %v, want %v, %v", c.clicks, sums.Clicks, err, c.sum, c.err)
-		}
-	}
-}
-
-// TestMergeChanges merges sequences of all lengths, and stops in between.
-func TestMergeChanges(t *testing.T) {
-	random := rand.New(rand.NewPCG(3, 9))
-	some := func() (lines []schema.SpendChange) {
-		for range random.IntN(6) {
-			lines = append(lines, schema.SpendChange{ReportDate: schema.Date(random.IntN(3)),
-				SourceID: fmt.Sprint(random.IntN(3)), SeenAt: schema.Instant(random.Int64N(3))})
-		}
-		slices.SortFunc(lines, CompareChanges)
-		return lines
-	}
-	for range 500 {
-		a, b := some(), some()
-		want := slices.Concat(a, b)
-		slices.SortStableFunc(want, CompareChanges)
-		if got := slices.Collect(MergeChanges(slices.Values(a), slices.Values(b))); !slices.Equal(got, want) {
-			t.Fatalf("%v and %v give %v", a, b, got)
-		}
-		first := func(n int) iter.Seq[schema.SpendChange] {
-			return func(yield func(schema.SpendChange) bool) {
-				for l := range MergeChanges(slices.Values(a), slices.Values(b)) {
-					if n--; n < 0 || !yield(l) {
-						return
-					}
-				}
-			}
-		}
-		n := random.IntN(len(want) + 1)
-		if got := slices.Collect(first(n)); !slices.Equal(got, want[:n]) {
-			t.Fatalf("the first %d of %v and %v are %v", n, a, b, got)
 		}
 	}
 }

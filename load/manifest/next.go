@@ -25,7 +25,6 @@ type Change struct {
 	Reach          int
 	Notes          []Note    // nil: unchanged
 	Own            *OwnFiles // nil: unchanged
-	ReportedLost   []schema.Date
 }
 
 // NewChange returns a change of nothing.
@@ -34,9 +33,9 @@ func NewChange() Change {
 		Confirmations: map[string]history.Confirmations{}, ExtraKeys: map[string]map[string]KeyChanges{}}
 }
 
-// Next returns the manifest after base with a run's change of one account. It changes neither, and
-// reads no file. base may be nil.
-func Next(base *Manifest, head Head, account string, c Change) *Manifest {
+// Next returns the manifest after base with a run's changes of one account, each after the other. It changes none of
+// them, and reads no file. base may be nil.
+func Next(base *Manifest, head Head, account string, changes ...Change) *Manifest {
 	next := New()
 	if base != nil {
 		next = base.Clone()
@@ -45,9 +44,19 @@ func Next(base *Manifest, head Head, account string, c Change) *Manifest {
 	next.Head = head
 	isNew := next.Accounts[account] == nil
 	a := next.Of(account)
-	if isNew {
-		a.Since = c.Since
+	for _, c := range changes {
+		if isNew && c.Since != 0 {
+			a.Since = c.Since
+		}
 	}
+	for _, c := range changes {
+		a.apply(c)
+	}
+	return next
+}
+
+// apply makes a change.
+func (a *Account) apply(c Change) {
 	maps.Copy(a.Days, c.Days)
 	for day := range c.Days { // replies that were kept for long may prove a day before the first
 		a.Since = min(a.Since, day)
@@ -83,10 +92,4 @@ func Next(base *Manifest, head Head, account string, c Change) *Manifest {
 			a.Unknown = append(a.Unknown, u)
 		}
 	}
-	for _, d := range c.ReportedLost {
-		if !slices.Contains(a.ReportedLost, d) {
-			a.ReportedLost = append(a.ReportedLost, d)
-		}
-	}
-	return next
 }

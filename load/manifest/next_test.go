@@ -27,7 +27,6 @@ func TestNext_IsPure(t *testing.T) {
 			Confirmations: map[string]history.Confirmations{"t": {ObservedAt: 5}},
 			ExtraKeys:     map[string]map[string]KeyChanges{"b": {"k": {Compared: 1}}},
 			Unknown:       []schema.UnknownField{{Stream: "s", Path: "p"}, {Stream: "s", Path: "p", RunID: "later"}},
-			ReportedLost:  []schema.Date{7, 7},
 			Asked:         true, Ask: &Ask{PageSize: 500}, Reach: 30, Notes: []Note{{Name: "n"}},
 		}
 	}
@@ -42,7 +41,7 @@ func TestNext_IsPure(t *testing.T) {
 		is.Files[kept] != was.Files[kept] || is.Days[20001].RunID != "R8" || is.Days[20002].RunID != "R1" ||
 		is.Since != was.Since || is.Pinned != "A1" || len(is.Settled) != 1 || is.Confirmations["t"].ObservedAt != 5 ||
 		is.ExtraKeys["b"]["k"].Compared != 1 || len(is.Unknown) != 1 || is.Unknown[0].RunID != "" ||
-		len(is.ReportedLost) != 1 || is.Ask.PageSize != 500 || is.Reach != 30 || len(is.Notes) != 1 {
+		is.Ask.PageSize != 500 || is.Reach != 30 || len(is.Notes) != 1 {
 		t.Errorf("%+v", is)
 	}
 	if !reflect.DeepEqual(next.Accounts["account-4"], base.Accounts["account-4"]) {

@@ -34,8 +34,8 @@ func (f *File) mostUnpacked() int64 {
 	return maxUnpacked
 }
 
-// NewUnpacker returns a decoder for stored replies.
-func NewUnpacker() (*zstd.Decoder, error) {
+// newUnpacker returns a decoder for stored replies.
+func newUnpacker() (*zstd.Decoder, error) {
 	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 }
 
@@ -43,7 +43,7 @@ func NewUnpacker() (*zstd.Decoder, error) {
 // next iteration. Nothing follows an error.
 func RawPages(disk durable.Disk, dir string, a *Account, paths []string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		dec, err := NewUnpacker()
+		dec, err := newUnpacker()
 		if err != nil {
 			yield(nil, err)
 			return
@@ -51,16 +51,16 @@ func RawPages(disk durable.Disk, dir string, a *Account, paths []string) iter.Se
 		defer dec.Close()
 		var page []byte
 		for _, path := range paths {
-			if page, err = RawPage(disk, dir, path, a.Files[path], dec, page[:0]); !yield(page, err) || err != nil {
+			if page, err = rawPage(disk, dir, path, a.Files[path], dec, page[:0]); !yield(page, err) || err != nil {
 				return
 			}
 		}
 	}
 }
 
-// RawPage unpacks a stored reply after checking its bytes. room is reused for the result. No reply unpacks to
+// rawPage unpacks a stored reply after checking its bytes. room is reused for the result. No reply unpacks to
 // more than its manifest allows: 200 KB of zstd can hold 6 GB.
-func RawPage(disk durable.Disk, dir, path string, info *File, dec *zstd.Decoder, room []byte) ([]byte, error) {
+func rawPage(disk durable.Disk, dir, path string, info *File, dec *zstd.Decoder, room []byte) ([]byte, error) {
 	if err := CheckBytes(disk, dir, path, info); err != nil {
 		return nil, err
 	}

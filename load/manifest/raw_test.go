@@ -96,14 +96,14 @@ func TestRawPage_UnpacksNoMoreThanRecorded(t *testing.T) {
 			if c.other {
 				c.info.SHA256 = HashLedger(page)
 			}
-			dec, err := NewUnpacker()
+			dec, err := newUnpacker()
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer dec.Close()
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			got, err := RawPage(durable.OS, dir, "x", &c.info, dec, nil)
+			got, err := rawPage(durable.OS, dir, "x", &c.info, dec, nil)
 			runtime.ReadMemStats(&after)
 			switch {
 			case c.size > 0 && (err != nil || int64(len(got)) != c.size):

@@ -9,11 +9,6 @@ import (
 	"spendsync/schema"
 )
 
-// ChangeRecords is [RecordsOf] of restatements.
-func ChangeRecords(lines iter.Seq[schema.SpendChange]) iter.Seq[arrow.Record] {
-	return RecordsOf(schema.SpendChanges, lines)
-}
-
 // RecordsOf makes Arrow records of rows, in their order. A record is valid only until the next iteration. Without rows
 // it makes none.
 func RecordsOf[R any](t schema.TableOf[R], all iter.Seq[R]) iter.Seq[arrow.Record] {

@@ -75,12 +75,12 @@ func (s *store) tryPublish(ctx context.Context, cents []int64) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	g, err := st.Begin(run)
+	area, err := st.Begin(run)
 	if err != nil {
 		return err
 	}
-	defer g.Discard()
-	g.Pinned = s.pinned
+	defer area.Discard()
+	parts := []load.Part{{Change: manifest.Change{Since: schema.DateOf(s.now) - 30, Pinned: s.pinned}}}
 	for i, c := range cents {
 		day := schema.DateOf(s.now) - 1 - schema.Date(i)
 		rows := &schema.SpendRows{}
@@ -90,19 +90,21 @@ func (s *store) tryPublish(ctx context.Context, cents []int64) (err error) {
 		if err != nil {
 			return err
 		}
-		if err := g.PutRaw(day, 1, fmt.Appendf(nil, `{"reply":%d}`, c), 1, ""); err != nil {
+		replies := st.Replies(area, day)
+		if err := replies.Put(1, fmt.Appendf(nil, `{"reply":%d}`, c), 1, ""); err != nil {
 			return err
 		}
-		if _, err := g.PutDay(ctx, load.DayRead{Day: day, ReadAt: seen,
-			Facts: manifest.Facts{Control: schema.ControlMatched}}, sealed); err != nil {
+		staged, err := replies.Stage(ctx, load.DayRead{ReadAt: seen,
+			Facts: manifest.Facts{Control: schema.ControlMatched}}, sealed)
+		if err != nil {
 			return err
 		}
+		parts = append(parts, staged.Part)
 	}
-	contents := load.Contents{Change: manifest.Change{Since: schema.DateOf(s.now) - 30}}
-	_, err = g.Publish(ctx, contents, func(is load.Preview) load.RunRecord {
+	_, err = st.Publish(ctx, load.Publication{Area: area, Parts: parts, Record: func(is load.Preview) load.RunRecord {
 		return load.RunRecord{Run: schema.Run{AccountID: "acme", Command: "sync", StartedAt: seen, FinishedAt: seen,
 			Generation: is.Generation, Published: true, RunID: run}}
-	})
+	}})
 	return err
 }
 

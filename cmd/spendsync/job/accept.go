@@ -34,18 +34,19 @@ func (j Job) Accept(
 		text = fmt.Sprintf("withdrew %s: it ends runs with exit %d again", name, exit.Partial)
 		notes[i].Decision = schema.NoteWithdrawn
 	}
-	staged, err := store.Begin(j.RunID)
+	area, err := store.Begin(j.RunID)
 	if err != nil {
 		return nil, err
 	}
-	defer staged.Discard()
+	defer area.Discard()
 	var row schema.Run
-	contents := load.Contents{Change: manifest.Change{Since: ReachFrom(start), Notes: notes}}
-	_, err = staged.Publish(ctx, contents, func(o load.Preview) load.RunRecord {
-		row = endOf(j, "accept", start, exit.OK, fmt.Sprintf("published generation %d: %s", o.Generation, text))
-		row.Published, row.Generation = true, o.Generation
-		return load.RunRecord{Run: row}
-	})
+	part := load.Part{Change: manifest.Change{Since: ReachFrom(start), Notes: notes}}
+	_, err = store.Publish(ctx, load.Publication{Area: area, Parts: []load.Part{part},
+		Record: func(o load.Preview) load.RunRecord {
+			row = endOf(j, "accept", start, exit.OK, fmt.Sprintf("published generation %d: %s", o.Generation, text))
+			row.Published, row.Generation = true, o.Generation
+			return load.RunRecord{Run: row}
+		}})
 	if err != nil {
 		return nil, err
 	}

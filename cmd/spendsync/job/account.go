@@ -79,7 +79,7 @@ func sameBudget(x, y schema.AccountLimit) bool {
 }
 
 // stage adds what differs from the newest stored rows.
-func (a *accountRead) stage(store *load.Store, staged *load.Staged) error {
+func (a *accountRead) stage(store *load.Store, area *load.Area, to *load.Part) error {
 	snapshots, err := load.StoredTable(store, schema.AccountSnapshots)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (a *accountRead) stage(store *load.Store, staged *load.Staged) error {
 		}
 		snapshots = append(snapshots, *a.snapshot)
 	}
-	if err := load.PutTable(staged, schema.AccountSnapshots, snapshots); err != nil {
+	if err := load.PutTable(store, area, to, schema.AccountSnapshots, snapshots); err != nil {
 		return err
 	}
 	limits, err := load.StoredTable(store, schema.AccountLimits)
@@ -110,5 +110,5 @@ func (a *accountRead) stage(store *load.Store, staged *load.Staged) error {
 			limits = append(limits, l)
 		}
 	}
-	return load.PutTable(staged, schema.AccountLimits, limits)
+	return load.PutTable(store, area, to, schema.AccountLimits, limits)
 }

@@ -36,7 +36,7 @@ func (r *dayReader) prove(
 		}
 		unproven, isUnproven := errors.AsType[*extract.UnprovenError](err)
 		if err == nil {
-			return read, r.keepPages(day, read, staged+read.staged())
+			return read, r.keepPages(day, read, work.replies, staged+read.staged())
 		} else if !isUnproven {
 			return nil, err
 		}
@@ -46,11 +46,11 @@ func (r *dayReader) prove(
 		switch {
 		case failed != nil:
 		case stands:
-			return all, r.keepPages(day, all, staged+read.staged())
+			return all, r.keepPages(day, all, work.replies, staged+read.staged())
 		case isLast: // its replies are kept
-			return nil, errors.Join(err, r.s.staged.DropPages(day, 1, staged+1))
+			return nil, errors.Join(err, work.replies.DropPages(1, staged+1))
 		case read == nil: // it broke off
-			failed = r.s.staged.DropPages(day, staged+1, math.MaxInt)
+			failed = work.replies.DropPages(staged+1, math.MaxInt)
 		default:
 			staged, hashes = staged+read.staged(), append(hashes, read.hash)
 		}
@@ -63,9 +63,9 @@ func (r *dayReader) prove(
 }
 
 // keepPages keeps, of all staged pages of a day, those of its rows.
-func (r *dayReader) keepPages(day schema.Date, read *dayRead, staged int) error {
+func (r *dayReader) keepPages(day schema.Date, read *dayRead, replies *load.Replies, staged int) error {
 	return errors.Join(read.mayReplace(day, r.s.store.Account().Days[day]),
-		r.s.staged.DropPages(day, staged+1, math.MaxInt), r.s.staged.DropPages(day, 1, staged-read.pages+1))
+		replies.DropPages(staged+1, math.MaxInt), replies.DropPages(1, staged-read.pages+1))
 }
 
 // together weighs several reads as one. After the last read of an open day, what came stands until the next run
@@ -174,7 +174,7 @@ func (r *dayReader) readDay(
 			r.s.Log.Info("a text of the report is not stored as it was sent; its numbers are",
 				"day", day.String(), "column", text.Column, "value", text.Value, "why", text.Reason)
 		}
-		err := r.s.staged.PutRaw(day, before+page.Number, page.Raw, int64(added), page.Fingerprint)
+		err := work.replies.Put(before+page.Number, page.Raw, int64(added), page.Fingerprint)
 		if err != nil {
 			return nil, err
 		}
@@ -198,7 +198,7 @@ func (r *dayReader) readSame(read *dayRead, day schema.Date, pages int) *dayRead
 
 // keepIDs keeps the stored rows of a day if a read differs from them only by lacking an ID that they have. A day that
 // is over and has its IDs stays in any case, and the error reports it.
-func (r *dayReader) keepIDs(day schema.Date, read *dayRead) error {
+func (r *dayReader) keepIDs(day schema.Date, read *dayRead, replies *load.Replies) error {
 	known := r.s.store.Account().Days[day]
 	if read.day == nil || known == nil || known.ContentHash == read.hash || len(idsIn(read.lacks)) == 0 {
 		return nil
@@ -211,7 +211,7 @@ func (r *dayReader) keepIDs(day schema.Date, read *dayRead) error {
 		if hash == read.hash { // the stored rows stand
 			read.day, read.sums, read.hash = nil, known.Sums, known.ContentHash
 			read.Unread, read.UnreadForms = known.Unread, known.UnreadForms
-			return r.s.staged.DropRaw(day)
+			return replies.Drop()
 		}
 	}
 	return losesIDs(day, read.lacks, known)
@@ -268,9 +268,11 @@ type dayReader struct {
 }
 
 // put stages a proven day.
-func (r *dayReader) put(ctx context.Context, day schema.Date, read *dayRead) (load.DayPut, error) {
-	if err := r.keepIDs(day, read); err != nil {
-		return load.DayPut{}, err
+func (r *dayReader) put(
+	ctx context.Context, day schema.Date, read *dayRead, replies *load.Replies,
+) (load.StagedDay, error) {
+	if err := r.keepIDs(day, read, replies); err != nil {
+		return load.StagedDay{}, err
 	}
-	return r.s.staged.PutDay(ctx, load.DayRead{Day: day, ReadAt: read.at, Facts: read.Facts}, read.day)
+	return replies.Stage(ctx, load.DayRead{ReadAt: read.at, Facts: read.Facts}, read.day)
 }

@@ -207,7 +207,7 @@ func (d *dayTest) know(t *testing.T, script string, edit func(*manifest.Day)) {
 	now := d.report.reads
 	defer func() { d.report.reads, d.report.began = now, 0; d.log.Reset(); d.bar.rows = 0 }()
 	d.report.reads = []string{script}
-	work := &lease{inFlight: d.inFlight}
+	work := &lease{inFlight: d.inFlight, replies: d.s.store.Replies(d.s.area, d.day)}
 	defer work.release()
 	read, err := d.readDay(t.Context(), d.served(), d.day, work, 0, 2)
 	if err != nil {
@@ -226,7 +226,7 @@ func (d *dayTest) know(t *testing.T, script string, edit func(*manifest.Day)) {
 		edit(known)
 	}
 	d.s.store.Account().Days = map[schema.Date]*manifest.Day{d.day: known}
-	if err := d.s.staged.Drop(d.day); err != nil {
+	if err := work.replies.Drop(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -238,7 +238,7 @@ func (d *dayTest) served() servedPages { return servedPages{d.s, d.totals} }
 func (d *dayTest) proven(t *testing.T) (line string, read *dayRead, err error) {
 	t.Helper()
 	var step schema.Step
-	work := &lease{inFlight: d.inFlight}
+	work := &lease{inFlight: d.inFlight, replies: d.s.store.Replies(d.s.area, d.day)}
 	read, err = d.prove(t.Context(), d.served(), d.day, work, &step)
 	line = "no"
 	if err == nil {
@@ -252,7 +252,7 @@ func (d *dayTest) proven(t *testing.T) (line string, read *dayRead, err error) {
 		}
 	}
 	line += fmt.Sprintf(" after %d", step.Attempts)
-	if _, err := d.s.staged.Withhold(quarantine.Day{Date: d.day, ReadAt: schema.InstantOf(worldNow)}); err != nil {
+	if _, err := work.replies.Quarantine(quarantine.Day{ReadAt: schema.InstantOf(worldNow)}, nil); err != nil {
 		t.Fatal(err)
 	}
 	kept, failed := d.s.store.Quarantine().Days()
@@ -424,11 +424,12 @@ func TestProveDay(t *testing.T) {
 // commit publishes what is staged.
 func (d *dayTest) commit(t *testing.T) {
 	t.Helper()
-	contents := load.Contents{Change: manifest.Change{Since: d.day}}
-	_, err := d.s.staged.Publish(t.Context(), contents, func(is load.Preview) load.RunRecord {
-		return load.RunRecord{Run: schema.Run{AccountID: "acme", RunID: d.s.RunID, Published: true,
-			StartedAt: schema.InstantOf(worldNow), Generation: is.Generation}}
-	})
+	parts := []load.Part{{Change: manifest.Change{Since: d.day}}}
+	_, err := d.s.store.Publish(t.Context(), load.Publication{Area: d.s.area, Parts: parts,
+		Record: func(is load.Preview) load.RunRecord {
+			return load.RunRecord{Run: schema.Run{AccountID: "acme", RunID: d.s.RunID, Published: true,
+				StartedAt: schema.InstantOf(worldNow), Generation: is.Generation}}
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}

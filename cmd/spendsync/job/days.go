@@ -31,7 +31,8 @@ type copiedDay struct {
 	read       *dayRead      // without the rows
 	known      *manifest.Day // the stored day; nil: there is none
 	oddIDs     []transform.OddID
-	put        load.DayPut
+	put        load.StagedDay
+	replies    *load.Replies
 	campaigns  []string // in its rows, if they have changed
 	spent      []string // campaigns and creatives with spend, if its rows have changed
 }
@@ -90,22 +91,23 @@ func isFatal(err error) bool {
 
 // copyDay reads one day, proves it and stages it.
 func (r *dayReader) copyDay(ctx context.Context, d plannedDay) *copiedDay {
-	c := &copiedDay{plannedDay: d, known: r.s.store.Account().Days[d.Day], step: schema.Step{
+	replies := r.s.store.Replies(r.s.area, d.Day)
+	c := &copiedDay{plannedDay: d, replies: replies, known: r.s.store.Account().Days[d.Day], step: schema.Step{
 		AccountID: r.s.Account, Stream: "spend_report", Unit: d.Day.String(), Reason: d.Reason,
 		StartedAt: schema.InstantOf(r.s.Now()), RunID: r.s.RunID,
 	}}
-	work := lease{inFlight: r.inFlight}
+	work := lease{inFlight: r.inFlight, replies: replies}
 	defer work.release()
 	defer r.bar.Step()
 	c.read, c.err = r.prove(ctx, servedPages{r.s, r.totals}, d.Day, &work, &c.step)
 	if c.err == nil {
-		c.put, c.err = r.put(ctx, d.Day, c.read)
+		c.put, c.err = r.put(ctx, d.Day, c.read, replies)
 	}
 	c.step.FinishedAt = schema.InstantOf(r.s.Now())
 	if c.err != nil {
 		c.isEmptied = work.isEmptied
-		c.isKept = r.quarantine(ctx, d.Day, c.step.StartedAt, c.err)
-		c.err = errors.Join(c.err, r.s.staged.DropRaw(d.Day))
+		c.isKept = r.quarantine(ctx, replies, d.Day, c.step.StartedAt, c.err)
+		c.err = errors.Join(c.err, replies.Drop())
 		c.step.Message = schema.Some(c.err.Error())
 	}
 	switch {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"spendsync/cmd/spendsync/phrase"
+	"spendsync/load"
 	"spendsync/load/history"
 	"spendsync/schema"
 	"spendsync/transform"
@@ -22,6 +23,7 @@ type daySums struct {
 	refused []schema.RefusedRow
 	spent   map[schema.Date][]string // campaigns and creatives with spend, by days that changed
 	stored  []schema.Date            // that are staged, all or in part
+	parts   []load.Part              // what they bring
 	differ  []difference             // of those whose sum is not the service's own
 	// unreachable is the latest day that the service refused as too far in the past; 0: none.
 	unreachable schema.Date
@@ -78,6 +80,7 @@ func (s *daySums) addTaken(taken []takenDay, account, runID string, at schema.In
 	for _, t := range taken {
 		s.tally.taken++
 		s.stored = append(s.stored, t.Date)
+		s.parts = append(s.parts, t.Part)
 		s.addDiff(t.Diff)
 		s.steps = append(s.steps, schema.Step{
 			AccountID: account, Stream: "spend_report", Unit: t.Date.String(),
@@ -96,7 +99,7 @@ func (s *daySums) addDiff(d history.Diff) {
 // add adds a staged day.
 func (s *daySums) add(d *copiedDay, account, runID string, known []schema.UnknownField) {
 	read := d.read
-	s.stored = append(s.stored, d.Day)
+	s.stored, s.parts = append(s.stored, d.Day), append(s.parts, d.put.Part)
 	if d.put.Changed {
 		s.tally.changed++
 		s.spent[d.Day] = d.spent

@@ -79,7 +79,8 @@ type session struct {
 	command string
 	start   time.Time
 	store   *load.Store
-	staged  *load.Staged
+	area    *load.Area
+	pinned  string // the advertiser account that the key is proven to act on; empty: unchanged
 	plan    Plan
 	// triesAll: the run requests the complete report again, although the service rejected a part of it before.
 	triesAll bool
@@ -133,7 +134,7 @@ func (j Job) begin(ctx context.Context, command string) (*session, error) {
 	}
 	r := &session{Job: j, command: command, clock: c, start: j.Now(), store: store}
 	r.SettingsBudget = cmp.Or(j.SettingsBudget, defaultSettingsBudget)
-	if r.staged, err = store.Begin(j.RunID); err != nil {
+	if r.area, err = store.Begin(j.RunID); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
 	return r, nil
@@ -141,7 +142,7 @@ func (j Job) begin(ctx context.Context, command string) (*session, error) {
 
 // end removes the staging area and releases the account's lock.
 func (r *session) end() {
-	if err := errors.Join(r.staged.Discard(), r.store.Close()); err != nil {
+	if err := errors.Join(r.area.Discard(), r.store.Close()); err != nil {
 		r.Log.Warn("the run could not clean up after itself; the next one will", "error", err)
 	}
 }

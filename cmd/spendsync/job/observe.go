@@ -21,17 +21,18 @@ type settingsStage struct {
 	spent    []string        // campaigns and creatives that spend today; nil: as stored
 	ended    map[string]bool // campaigns whose creatives and rules end with them; set by parentsEnded
 	versions int64           // that are new
+	part     load.Part
 }
 
 // stageSettings turns the replies into observations, advances each table's history by them, and stages the result.
 // spent are the campaigns and creatives that spend today; nil: the stored rows of today have them.
-func (r *session) stageSettings(s *settings, spent []string) (newVersions int64, err error) {
-	stage := &settingsStage{session: r, spent: spent}
-	err = stage.stage(s, r.staged)
-	return stage.versions, err
+func (r *session) stageSettings(s *settings, spent []string) (part load.Part, newVersions int64, err error) {
+	stage := &settingsStage{session: r, spent: spent, part: load.NewPart()}
+	err = stage.stage(s)
+	return stage.part, stage.versions, err
 }
 
-func (r *settingsStage) stage(s *settings, staged *load.Staged) error {
+func (r *settingsStage) stage(s *settings) error {
 	r.followStored(s)
 	modes, err := load.StoredHistory(r.store, schema.SourceModeHistory)
 	if err != nil {
@@ -41,34 +42,34 @@ func (r *settingsStage) stage(s *settings, staged *load.Staged) error {
 		return err
 	}
 	err = errors.Join(
-		advance(r, s, staged, schema.CampaignHistory, s.observeCampaigns(r.Account), settingsTable[schema.Campaign]{
+		advance(r, s, schema.CampaignHistory, s.observeCampaigns(r.Account), settingsTable[schema.Campaign]{
 			kind: "campaign", read: s.campaigns, id: func(c *schema.Campaign) string { return c.CampaignID },
 			amend: func(rows []schema.Campaign) bool { return r.parentsEnded(s, rows) },
 			raw:   func(c *schema.Campaign) schema.Null[string] { return c.Raw },
 			skip:  func(c *schema.Campaign) bool { return !isSingle(s.campaigns, c.CampaignID) },
 		}),
-		advance(r, s, staged, schema.DeliveryHistory, s.observeDelivery(), settingsTable[schema.Delivery]{}),
-		advance(r, s, staged, schema.CreativeHistory, r.observeCreatives(s), settingsTable[schema.Creative]{
+		advance(r, s, schema.DeliveryHistory, s.observeDelivery(), settingsTable[schema.Delivery]{}),
+		advance(r, s, schema.CreativeHistory, r.observeCreatives(s), settingsTable[schema.Creative]{
 			kind: "creative", read: s.creatives, id: func(c *schema.Creative) string { return c.CreativeID },
 			amend: func(rows []schema.Creative) bool { return describeStubs(rows, s.reported) },
 			raw:   func(c *schema.Creative) schema.Null[string] { return c.Raw },
 			// A single read may contain more than the list; that is not a change.
 			skip: func(c *schema.Creative) bool { return isSingle(s.creatives, c.CreativeID) },
 		}),
-		r.advanceRules(s, staged),
-		advance(r, s, staged, schema.SourceModeHistory, s.observeModes(), settingsTable[schema.SourceMode]{
+		r.advanceRules(s),
+		advance(r, s, schema.SourceModeHistory, s.observeModes(), settingsTable[schema.SourceMode]{
 			kind: "source settings", raw: func(m *schema.SourceMode) schema.Null[string] { return m.Raw },
 			odd: func(m *schema.SourceMode) bool { return s.campaigns[m.CampaignID].sources.isOdd },
 		}),
 	)
 	if err == nil && s.money != nil {
-		err = s.money.stage(r.store, staged)
+		err = s.money.stage(r.store, r.area, &r.part)
 	}
 	if err != nil {
 		return err
 	}
-	staged.Settings.PutBidsRead(s.nextBidsRead(r.store.BidsRead(), modes.Rows))
-	staged.Settings.PutSettled(s.settledCampaigns(r.store.Account(), r.Version))
+	r.part.Confirmations[load.BidsRead] = s.nextBidsRead(r.store.Account().Confirmations[load.BidsRead], modes.Rows)
+	r.part.PutSettled(s.settledCampaigns(r.store.Account(), r.Version))
 	s.release()
 	return nil
 }
@@ -190,7 +191,7 @@ func (r *settingsStage) hasEnded(s *settings, c *schema.Creative) bool {
 
 // advanceRules adds the rules of sources to their history, campaign by campaign: there may be
 // hundreds of thousands. Whether something has changed is found first.
-func (r *settingsStage) advanceRules(s *settings, staged *load.Staged) error {
+func (r *settingsStage) advanceRules(s *settings) error {
 	t := schema.SourceRuleHistory
 	h, err := load.StoredGroups(r.store, t)
 	if err != nil {
@@ -212,9 +213,9 @@ func (r *settingsStage) advanceRules(s *settings, staged *load.Staged) error {
 	}
 	memory, st, err := history.AdvanceGroups(t, t.Tracked(), h, o, seen, nil)
 	if err == nil && !st.Changed {
-		err = load.PutConfirmations(staged, t, memory)
+		err = load.PutConfirmations(r.store, r.area, &r.part, t, memory)
 	} else if err == nil {
-		err = load.PutGroups(staged, t, func(yield func([]schema.SourceRule, error) bool) {
+		err = load.PutGroups(r.store, r.area, &r.part, t, func(yield func([]schema.SourceRule, error) bool) {
 			stopped := errors.New("nothing more is asked for")
 			memory, st, err = history.AdvanceGroups(t, t.Tracked(), h, o, seen, func(rows []schema.SourceRule) error {
 				if !yield(rows, nil) {
@@ -257,7 +258,7 @@ func (s *settings) observeModes() history.Observation[schema.SourceMode] {
 // advance adds an observation to one table's history, as the table declares it, and stages
 // the result.
 func advance[R any, P history.Versioned[R]](
-	r *settingsStage, s *settings, staged *load.Staged, t schema.TableOf[R], o history.Observation[R],
+	r *settingsStage, s *settings, t schema.TableOf[R], o history.Observation[R],
 	by settingsTable[R],
 ) error {
 	h, err := load.StoredHistory[R, P](r.store, t)
@@ -274,7 +275,7 @@ func advance[R any, P history.Versioned[R]](
 		if by.id != nil {
 			judgeUnset[R, P](r.session, s, t, by, h.Rows, o.Seen)
 		}
-		staged.Settings.ExtraKeys[t.Name] = keys
+		r.part.ExtraKeys[t.Name] = keys
 		s.undescribed = append(s.undescribed, r.undescribed(by.kind, s.at, found)...)
 	}
 	o.Since, o.At, o.RunID = s.since, s.at, r.RunID
@@ -288,9 +289,9 @@ func advance[R any, P history.Versioned[R]](
 		st.Changed = by.amend(next.Rows) || st.Changed
 	}
 	if !st.Changed {
-		return load.PutConfirmations(staged, t, next.Confirmations)
+		return load.PutConfirmations(r.store, r.area, &r.part, t, next.Confirmations)
 	}
-	return load.PutHistory[R, P](staged, t, next)
+	return load.PutHistory[R, P](r.store, r.area, &r.part, t, next)
 }
 
 func (r *settingsStage) noteAdvance(t *schema.Table, st history.Stats) {

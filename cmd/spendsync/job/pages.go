@@ -56,10 +56,8 @@ func (p servedPages) known(day schema.Date, n int64) *extract.Known {
 		!k.AskedBeyond.Valid || k.AskedBeyond.V {
 		return nil
 	}
-	return &extract.Known{
-		Fingerprints: store.Fingerprints(day),
-		Body:         func(page int) ([]byte, error) { return store.RawPage(day, page) },
-	}
+	stored := store.Replies(p.s.area, day)
+	return &extract.Known{Fingerprints: stored.Fingerprints(), Body: stored.Page}
 }
 
 func (p servedPages) compare(ctx context.Context, day schema.Date, read *dayRead) error {

@@ -39,10 +39,11 @@ func (r *run) takeOwn(ctx, publishing context.Context, campaigns witnesses, row 
 	assumed := r.own
 	r.own = manifest.OwnFiles{}
 	r.tally.findings = slices.DeleteFunc(r.tally.findings, func(f finding) bool { return f.what == ownFiles })
-	err := r.s.staged.Discard()
+	err := r.s.area.Discard()
 	if err == nil {
-		r.s.staged, err = r.s.store.Begin(r.s.RunID)
+		r.s.area, err = r.s.store.Begin(r.s.RunID)
 	}
+	r.settingsPart, r.parts = load.Part{}, []load.Part{load.NewPart()}
 	differs := false
 	if err == nil {
 		differs, err = r.readOwn(ctx, campaigns)
@@ -137,7 +138,7 @@ func (r *run) stageTracker(ctx context.Context, own *payouts.Own) (changed int, 
 		if err != nil {
 			return changed, err
 		}
-		stored, err := r.s.store.StoredTracker(d.Day)
+		stored, err := load.StoredTracker(r.s.store, d.Day)
 		if err != nil {
 			return changed, err
 		}
@@ -145,7 +146,8 @@ func (r *run) stageTracker(ctx context.Context, own *payouts.Own) (changed int, 
 		if why != "" && !r.mayShrink(own, d, why) {
 			continue
 		}
-		differs, err := r.s.staged.PutTracker(d.Day, stored, d.Rows, load.TrackerFile{Name: d.Files, ReadAt: readAt})
+		differs, err := load.PutTracker(r.s.store, r.s.area, &r.parts[0], d.Day, stored, d.Rows,
+			load.TrackerFile{Name: d.Files, ReadAt: readAt})
 		if err != nil {
 			return changed, err
 		}
@@ -274,7 +276,7 @@ func (r *run) stagePayouts(payouts []schema.Payout) (differs bool, err error) {
 		r.s.Log.Info("the payouts changed", "lines", len(payouts), "changed", n)
 	}
 	if !st.Changed {
-		return false, load.PutConfirmations(r.s.staged, schema.PayoutHistory, next.Confirmations)
+		return false, load.PutConfirmations(r.s.store, r.s.area, &r.parts[0], schema.PayoutHistory, next.Confirmations)
 	}
-	return true, load.PutHistory(r.s.staged, schema.PayoutHistory, next)
+	return true, load.PutHistory(r.s.store, r.s.area, &r.parts[0], schema.PayoutHistory, next)
 }

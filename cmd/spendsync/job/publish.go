@@ -58,7 +58,7 @@ func (r *run) publish(
 		}
 		read.settings.reported = proof.witnesses.ours(read.settings.reported)
 		if err == nil {
-			r.newVersions, err = r.s.stageSettings(read.settings, r.spent[r.s.plan.Today])
+			r.settingsPart, r.newVersions, err = r.s.stageSettings(read.settings, r.spent[r.s.plan.Today])
 		}
 		r.takeSettings(read.settings, err)
 	}
@@ -87,7 +87,7 @@ func (r *run) takeSettings(s *settings, err error) {
 	r.tally.findings = append(r.tally.findings, s.findings...)
 	s.findings = nil // they are reported now
 	if err != nil {
-		r.s.staged.Settings = load.NewPart()
+		r.settingsPart = load.Part{}
 		r.newVersions = 0
 		r.tally.fail("settings", err)
 	}
@@ -112,13 +112,15 @@ func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
 	}
 	r.weighNotes()
 	// A signal ends the reading at once, and the publication only after the grace.
-	_, err = r.s.staged.Publish(ctx, load.Contents{Change: manifest.Change{
-		Since: r.since(), Unknown: unknown, Asked: true, Ask: r.ask, Notes: r.notes,
-		Reach: r.reach, Own: &r.own,
-	}}, func(is load.Preview) load.RunRecord {
-		record := r.recordOf(is)
-		row = record.Run
-		return record
+	known := load.Part{Change: manifest.Change{Since: r.since(), Unknown: unknown, Asked: true, Ask: r.ask, Notes: r.notes,
+		Reach: r.reach, Own: &r.own, Pinned: r.s.pinned}}
+	_, err = r.s.store.Publish(ctx, load.Publication{
+		Area: r.s.area, Parts: append(slices.Clone(r.parts), r.settingsPart, known),
+		Record: func(is load.Preview) load.RunRecord {
+			record := r.recordOf(is)
+			row = record.Run
+			return record
+		},
 	})
 	if err != nil {
 		return row, err

@@ -20,7 +20,9 @@ import (
 
 // quarantine keeps the replies of a day that could not be proven, for a later version of spendsync may understand
 // them. It reports whether there are such replies: if the service gave no answer, there are none.
-func (r *dayReader) quarantine(ctx context.Context, day schema.Date, began schema.Instant, cause error) bool {
+func (r *dayReader) quarantine(
+	ctx context.Context, replies *load.Replies, day schema.Date, began schema.Instant, cause error,
+) bool {
 	reply := extract.TakeReply(cause)
 	status, refusal := extract.TakeRefusal(cause)
 	isKnown := len(r.s.known().Days) > 0
@@ -29,7 +31,7 @@ func (r *dayReader) quarantine(ctx context.Context, day schema.Date, began schem
 		return false
 	}
 	q := quarantine.Day{
-		Date: day, ReadAt: schema.InstantOf(r.s.clock.conservative(began.Time())), Reason: cause.Error(),
+		ReadAt: schema.InstantOf(r.s.clock.conservative(began.Time())), Reason: cause.Error(),
 		PageSize: r.s.Plan.PageSize,
 	}
 	if refusal != nil {
@@ -39,7 +41,7 @@ func (r *dayReader) quarantine(ctx context.Context, day schema.Date, began schem
 		total := totals.ByDay[day]
 		q.ControlTotal = manifest.ControlTotal{Spend: schema.Some(total.Spend), Clicks: total.Clicks}
 	}
-	kept, err := r.s.staged.Quarantine(q, reply)
+	kept, err := replies.Quarantine(q, reply)
 	if err != nil {
 		r.s.Log.Warn("the replies of a day that is not proven could not be kept", "day", day.String(), "error", err)
 		return false
@@ -51,14 +53,14 @@ func (r *dayReader) quarantine(ctx context.Context, day schema.Date, began schem
 type kept struct {
 	Job
 	store     *load.Store
-	staged    *load.Staged
+	area      *load.Area
 	witnesses witnesses // the account's campaigns
 }
 
 // takenDay is a day that the replies in quarantine have proven.
 type takenDay struct {
 	quarantine.Day
-	load.DayPut
+	load.StagedDay
 	rows int64
 }
 
@@ -85,9 +87,6 @@ func (k kept) take(ctx context.Context, days []quarantine.Day) (taken []takenDay
 			}
 			if err != nil {
 				k.Log.Warn("the replies in quarantine do not prove the day", "day", q.Date.String(), "error", err)
-				if err := k.staged.Drop(q.Date); err != nil {
-					return nil, nil, err
-				}
 				continue
 			}
 			taken, done[q.Date], runs[q.RunID] = append(taken, day), true, true
@@ -115,9 +114,9 @@ func (k kept) stage(ctx context.Context, q quarantine.Day) (t takenDay, err erro
 	case len(q.Pages) == 0:
 		return t, errors.New("the service refused it: " + q.Reason)
 	}
-	r := &dayReader{s: &session{Job: k.Job, store: k.store, staged: k.staged}, bar: noBar{},
+	r := &dayReader{s: &session{Job: k.Job, store: k.store, area: k.area}, bar: noBar{},
 		inFlight: semaphore.NewWeighted(maxRowsInFlight)}
-	work := lease{inFlight: r.inFlight}
+	work := lease{inFlight: r.inFlight, replies: k.store.Replies(k.area, q.Date)}
 	defer work.release()
 	read, err := r.prove(ctx, keptPages{q, k.store, k.Job}, q.Date, &work, &schema.Step{})
 	if err != nil {
@@ -127,7 +126,7 @@ func (k kept) stage(ctx context.Context, q quarantine.Day) (t takenDay, err erro
 		return t, fmt.Errorf("whose report it is is not proven: the account has none of its campaigns: %s",
 			someOf("campaign", ids))
 	}
-	put, err := r.put(ctx, q.Date, read)
+	put, err := r.put(ctx, q.Date, read, work.replies)
 	return takenDay{q, put, read.sums.Rows}, err
 }
 

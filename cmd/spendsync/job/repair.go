@@ -40,7 +40,9 @@ type offlineRun struct {
 	command string
 	start   time.Time
 	store   *load.Store
-	staged  *load.Staged
+	area    *load.Area
+	part    load.Part // of the settings
+	days    []load.Part
 
 	replayed, changed, skipped int
 	filled                     int           // versions of settings whose JSON yields more now
@@ -75,20 +77,21 @@ func (j Job) repair(ctx context.Context, command string, work func(*offlineRun) 
 		return nil, err
 	}
 	defer store.Close()
-	m := &offlineRun{Job: j, command: command, start: j.Now(), store: store}
-	if m.staged, err = store.Begin(j.RunID); err != nil {
+	m := &offlineRun{Job: j, command: command, start: j.Now(), store: store, part: load.NewPart()}
+	if m.area, err = store.Begin(j.RunID); err != nil {
 		return nil, err
 	}
-	defer m.staged.Discard()
+	defer m.area.Discard()
 	if err := work(m); err != nil {
 		return nil, err
 	}
 	var row schema.Run
-	_, err = m.staged.Publish(ctx, load.Contents{Change: manifest.Change{Since: ReachFrom(m.start)}, Repair: true},
-		func(o load.Preview) load.RunRecord {
+	m.part.Since = ReachFrom(m.start)
+	_, err = store.Publish(ctx, load.Publication{Area: m.area, Parts: append(m.days, m.part), Repair: true,
+		Record: func(o load.Preview) load.RunRecord {
 			row = m.row(o)
 			return load.RunRecord{Run: row}
-		})
+		}})
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +198,8 @@ func (m *offlineRun) replayDay(ctx context.Context, day schema.Date, known *mani
 		// Nobody knows any more when each row was first seen: not after this.
 		c.SeenAt = known.LastReadAt
 	}
-	read, err := rowsOf(c, m.store.RawPages(day))
+	replies := m.store.Replies(m.area, day)
+	read, err := rowsOf(c, replies.Pages())
 	if err == nil && read.Refused > 0 && known.Refused == 0 {
 		err = read.first
 	}
@@ -219,8 +223,11 @@ func (m *offlineRun) replayDay(ctx context.Context, day schema.Date, known *mani
 	means := known.Meaning
 	means.Rounded, means.Refused, means.Kept = read.Rounded, read.Refused, kept
 	means.Unread, means.UnreadForms = read.Unread, read.UnreadForms
-	_, err = m.staged.PutDay(ctx, load.DayRead{Day: day, ReadAt: c.SeenAt, Facts: manifest.Facts{Meaning: means},
+	staged, err := replies.Stage(ctx, load.DayRead{ReadAt: c.SeenAt, Facts: manifest.Facts{Meaning: means},
 		Replayed: true, Damaged: damaged}, sealed)
+	if err == nil {
+		m.days = append(m.days, staged.Part)
+	}
 	return err
 }
 
@@ -267,9 +274,9 @@ func (m *offlineRun) replayQuarantine(ctx context.Context, first, last schema.Da
 	}
 	ours := witnesses{}
 	ours.add(slices.Collect(maps.Keys(stored)))
-	taken, left, err := kept{m.Job, m.store, m.staged, ours}.take(ctx, days)
+	taken, left, err := kept{m.Job, m.store, m.area, ours}.take(ctx, days)
 	for _, t := range taken {
-		m.released = append(m.released, t.Date)
+		m.released, m.days = append(m.released, t.Date), append(m.days, t.Part)
 	}
 	m.changed += len(taken)
 	m.unproven += len(left)
@@ -327,5 +334,5 @@ func fillSettings[R any, P history.Versioned[R]](m *offlineRun, t schema.TableOf
 		return err
 	}
 	m.filled += filled
-	return load.PutHistory[R, P](m.staged, t, next)
+	return load.PutHistory[R, P](m.store, m.area, &m.part, t, next)
 }

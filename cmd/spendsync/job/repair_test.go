@@ -30,15 +30,18 @@ func TestReplay_ARowWithoutAnOwnerChangesNoDay(t *testing.T) {
 	}
 	w := newQuirkWorld(t)
 	w.sync()
-	w.rewrite(func(store *load.Store, staged *load.Staged) {
+	w.rewrite(func(store *load.Store, area *load.Area, part *load.Part) {
 		rows := []schema.Spend{row("", "", "S2", 1_334_500_000), row("C1", "C1-001", "S1", 2_000_000)}
+		replies := store.Replies(area, day)
 		sealed, err := history.NewDay(schematest.Packed(rows))
 		if err == nil {
-			err = staged.PutRaw(day, 1, []byte(reply), 2, schema.ReplyRules+":x")
+			err = replies.Put(1, []byte(reply), 2, schema.ReplyRules+":x")
 		}
 		if err == nil {
-			_, err = staged.PutDay(t.Context(), load.DayRead{Day: day, ReadAt: schema.InstantOf(noon),
+			var staged load.StagedDay
+			staged, err = replies.Stage(t.Context(), load.DayRead{ReadAt: schema.InstantOf(noon),
 				Facts: manifest.Facts{Control: schema.ControlNone}}, sealed)
+			*part = staged.Part
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -15,13 +15,13 @@ import (
 // forget puts back a table's history as it was, as a version of this program leaves it that
 // did not understand what has come since.
 func forget[R any, P history.Versioned[R]](
-	w *quirkWorld, s *load.Store, g *load.Staged, table schema.TableOf[R], was history.Versions[R],
+	w *quirkWorld, s *load.Store, a *load.Area, to *load.Part, table schema.TableOf[R], was history.Versions[R],
 ) {
 	w.t.Helper()
 	now, err := load.StoredHistory[R, P](s, table)
 	was.Confirmations.ObservedAt = now.Confirmations.ObservedAt
 	if err == nil {
-		err = load.PutHistory[R, P](g, table, was)
+		err = load.PutHistory[R, P](s, a, to, table, was)
 	}
 	if err != nil {
 		w.t.Fatal(err)
@@ -29,7 +29,7 @@ func forget[R any, P history.Versioned[R]](
 }
 
 // rewrite publishes tables otherwise.
-func (w *quirkWorld) rewrite(do func(*load.Store, *load.Staged)) {
+func (w *quirkWorld) rewrite(do func(*load.Store, *load.Area, *load.Part)) {
 	w.t.Helper()
 	j := w.job()
 	store, err := load.Open(w.t.Context(), w.dir, "acme", j.Store)
@@ -37,15 +37,17 @@ func (w *quirkWorld) rewrite(do func(*load.Store, *load.Staged)) {
 		w.t.Fatal(err)
 	}
 	defer store.Close()
-	staged, err := store.Begin(j.RunID)
+	area, err := store.Begin(j.RunID)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	do(store, staged)
-	_, err = staged.Publish(w.t.Context(), load.Contents{}, func(is load.Preview) load.RunRecord {
-		return load.RunRecord{Run: schema.Run{AccountID: "acme", Command: "sync", Published: true, RunID: j.RunID,
-			StartedAt: schema.InstantOf(w.service.Now()), Generation: is.Generation}}
-	})
+	part := load.NewPart()
+	do(store, area, &part)
+	_, err = store.Publish(w.t.Context(), load.Publication{Area: area, Parts: []load.Part{part},
+		Record: func(is load.Preview) load.RunRecord {
+			return load.RunRecord{Run: schema.Run{AccountID: "acme", Command: "sync", Published: true, RunID: j.RunID,
+				StartedAt: schema.InstantOf(w.service.Now()), Generation: is.Generation}}
+		}})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -71,7 +73,7 @@ func TestReplay_FillsSettings(t *testing.T) {
 	w.sync()
 	want := rowsOf(w, schema.CampaignHistory, "account=acme")
 	w.service.SetNow(noon.Add(time.Hour))
-	w.rewrite(func(s *load.Store, g *load.Staged) {
+	w.rewrite(func(s *load.Store, a *load.Area, part *load.Part) {
 		h, err := load.StoredHistory(s, schema.CampaignHistory)
 		if err != nil {
 			t.Fatal(err)
@@ -79,7 +81,7 @@ func TestReplay_FillsSettings(t *testing.T) {
 		h.Rows[0].DefaultBid, h.Rows[0].ReadState = schema.Null[schema.Money]{}, schema.ReadPartial
 		h.Rows[1].Name = schema.Some("As it was known")
 		h.Confirmations.Never = map[string][]string{h.Rows[0].CampaignID: {"default_bid"}}
-		forget(w, s, g, schema.CampaignHistory, h)
+		forget(w, s, a, part, schema.CampaignHistory, h)
 	})
 	want[1].Name = schema.Some("As it was known")
 	w.replaySays("1 version of settings")

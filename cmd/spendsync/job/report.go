@@ -189,7 +189,7 @@ func (r *prover) addProofs(p *reportProof, days, left []namedReply, again error)
 	listed := r.key.listed()
 	isKey := r.key.problem() == nil && p.listErr == nil && again == nil
 	if name := r.key.who.account; isKey && name != "" {
-		r.s.staged.Pinned = name
+		r.s.pinned = name
 		p.proofs = append(p.proofs, "/v1/me names account "+name)
 	}
 	byKey := slices.IndexFunc(listed, func(id string) bool { _, is := r.key.stored[id]; return is })
@@ -249,9 +249,9 @@ func (r *prover) keepReplies(cause error) error {
 // keepDay keeps the replies of a day whose account is not proven.
 func (r *prover) keepDay(d *copiedDay, cause error) error {
 	var err error
-	d.isWithheld, err = r.s.staged.Withhold(quarantine.Day{Date: d.Day, ReadAt: d.read.at, Reason: cause.Error(),
+	d.isWithheld, err = d.replies.Quarantine(quarantine.Day{ReadAt: d.read.at, Reason: cause.Error(),
 		PageSize: r.s.Plan.PageSize, ControlTotal: d.read.ControlTotal, Withheld: true, Campaigns: d.campaigns,
-		Alike: d.read.likes, Reads: d.read.parts()})
+		Alike: d.read.likes, Reads: d.read.parts()}, nil)
 	return err
 }
 
@@ -320,7 +320,7 @@ func (r *run) takeKept(ctx context.Context, p *reportProof) error {
 	if len(days) == 0 {
 		return nil
 	}
-	taken, left, err := kept{r.s.Job, r.s.store, r.s.staged, p.witnesses}.take(ctx, days)
+	taken, left, err := kept{r.s.Job, r.s.store, r.s.area, p.witnesses}.take(ctx, days)
 	r.daySums.addTaken(taken, r.s.Account, r.s.RunID, schema.InstantOf(r.s.Now()))
 	if p.canWait {
 		r.waiting = left

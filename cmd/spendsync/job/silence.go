@@ -111,11 +111,11 @@ var notDelivering = []string{"waiting_for_funds", "waiting_for_creatives", "all_
 	"paused", "archived", "rejected"}
 
 // withdrawEmpty takes empty days that nothing proves out of the run.
-func (r *run) withdrawEmpty(c *copiedDays, s *settings) error {
+func (r *run) withdrawEmpty(c *copiedDays, s *settings) {
 	e := c.emptyDays(r.s.store.Account(), r.s.plan.Today, s)
 	why := e.silence()
 	if why == "" {
-		return nil
+		return
 	}
 	silent := slices.Sorted(slices.Values(slices.Concat(e.days, e.emptied)))
 	err := &exit.Outcome{Code: exit.Partial, Happens: fmt.Sprintf("the report is silent: it has no row of %s, and %s; "+
@@ -125,11 +125,7 @@ func (r *run) withdrawEmpty(c *copiedDays, s *settings) error {
 		if !slices.Contains(silent, d.Day) {
 			continue
 		}
-		if err := r.s.staged.Drop(d.Day); err != nil {
-			return err
-		}
 		d.isStaged, d.isKept, d.err = false, false, err
 		d.step.Outcome, d.step.Message = "failed", schema.Some(err.Error())
 	}
-	return nil
 }

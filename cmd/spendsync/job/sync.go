@@ -81,11 +81,9 @@ func (j Job) readAndPublish(
 		return r.failed(err), nil
 	}
 	found := settings(len(proof.witnesses))
-	if err = r.withdrawEmpty(days, found.value()); err == nil {
-		r.sumUp(days)
-		err = r.takeKept(publishing, proof)
-	}
-	if err != nil {
+	r.withdrawEmpty(days, found.value())
+	r.sumUp(days)
+	if err := r.takeKept(publishing, proof); err != nil {
 		return r.failed(err), nil
 	}
 	row, err := r.publish(ctx, publishing, found, proof)

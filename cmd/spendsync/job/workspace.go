@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"spendsync/load"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -24,8 +25,9 @@ type workspace struct {
 type lease struct {
 	inFlight *semaphore.Weighted
 	*workspace
-	rows   int64             // acquired
-	oddIDs []transform.OddID // of all reads: the interner names each form once
+	replies *load.Replies     // of the day
+	rows    int64             // acquired
+	oddIDs  []transform.OddID // of all reads: the interner names each form once
 	// isEmptied: a read had none of the stored rows, nor others.
 	isEmptied bool
 }

@@ -1,0 +1,172 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+
+	"spendsync/load/durable"
+	"spendsync/load/history"
+	"spendsync/load/manifest"
+	"spendsync/load/parquet"
+	"spendsync/schema"
+)
+
+// DayRead is everything that a run learned about one day, except its rows.
+type DayRead struct {
+	ReadAt schema.Instant // when the proven read started
+	manifest.Facts
+	// Replayed marks a day made again from its stored replies: nothing was asked
+	// of the service, so it counts as no read, and the replies stay.
+	Replayed bool
+	// Damaged reports that the stored rows cannot be read: the new ones replace them all, and none counts as a
+	// restatement.
+	Damaged bool
+}
+
+// StagedDay is a proven day, as it will be published.
+type StagedDay struct {
+	Part
+	Changed bool // its content differs from the stored file
+	Diff    history.Diff
+}
+
+// Stage stages all rows of the proven day, or only its coverage if its content is unchanged. rows is nil if the replies
+// are the stored ones. A day whose rows differ is merged with the stored one, whose stamps its rows keep.
+func (r *Replies) Stage(ctx context.Context, p DayRead, rows *history.Day) (d StagedDay, err error) {
+	d.Part = NewPart()
+	account := r.store.Account()
+	known := account.Days[r.day]
+	if rows == nil && known == nil {
+		return d, fmt.Errorf("spend %s: nothing is stored of it that could be as it was read", r.day)
+	}
+	proven := manifest.Day{FirstReadAt: p.ReadAt}
+	if known != nil {
+		proven = *known
+	}
+	if !p.Replayed {
+		proven.LastReadAt, proven.RunID, proven.Facts = p.ReadAt, r.area.runID, p.Facts
+		proven.Reads++
+	}
+	if proven.Meaning = p.Meaning; rows != nil {
+		proven.Sums, proven.ContentHash = rows.Sums(), rows.Hash()
+	}
+	isNew := false // the stored replies go, or those that were read take their places
+	switch {
+	case rows == nil: // the stored replies stay, and so does their meaning
+		proven.Meaning = known.Meaning
+	case known == nil || known.ContentHash != proven.ContentHash || p.Damaged:
+		d.Changed, isNew = true, !p.Replayed
+		d.Diff, err = r.stageRows(&d.Part, p, known, rows)
+	case len(p.Kept) > 0: // the stored replies have more
+		proven.Meaning, err = known.Meaning, r.Drop()
+	default:
+		isNew, err = r.takePlace(p, known)
+	}
+	if err != nil {
+		return d, err
+	}
+	for _, path := range account.RawPages(r.day) {
+		if isNew && !r.same[path] { // it belongs to the old content, or was damaged
+			d.Files[path] = nil
+		}
+	}
+	for path, file := range r.read {
+		if !r.same[path] {
+			d.Files[path] = file
+		}
+	}
+	d.Days[r.day] = &proven
+	return d, ctx.Err()
+}
+
+// takePlace reports whether replies of the stored rows take the places of the stored replies: only if there are none, if
+// they are lost, damaged or were read by older rules, or if they mean something else: what replies mean is stored with
+// them.
+func (r *Replies) takePlace(p DayRead, known *manifest.Day) (bool, error) {
+	if account := r.store.Account(); p.Replayed || len(account.RawPages(r.day)) == 0 {
+		return false, nil
+	} else if account.ByOlderRules(r.day) || !p.Meaning.Equal(known.Meaning) {
+		return true, nil
+	}
+	err := r.damage()
+	if errors.Is(err, durable.ErrDamaged) {
+		r.store.opts.Log.Warn("a stored reply is lost or damaged; the replies of its day are stored again",
+			"day", r.day.String(), "error", err)
+		return true, nil
+	}
+	return false, errors.Join(err, r.Drop())
+}
+
+// stageRows stages the rows of a day that differ from the stored ones, with the differences. A run holds
+// the rows of the days that it is reading, not of those that it has read.
+func (r *Replies) stageRows(to *Part, p DayRead, known *manifest.Day, rows *history.Day) (history.Diff, error) {
+	stored, area := r.store.StoredDay(r.day), r.area
+	if p.Damaged {
+		stored = func(func([]schema.Spend, error) bool) {}
+	}
+	merged, err := rows.Merge(stored, history.ReadTime{
+		At: p.ReadAt, RunID: area.runID, WasOver: known != nil && known.WasOver(r.day) && !p.Damaged,
+	})
+	if err != nil {
+		return merged.Diff, err
+	}
+	path := manifest.PartPath(schema.SpendDaily.Table, r.store.account, r.day)
+	info, err := area.putFile(path, schema.SpendDaily.Table, func(out io.Writer) (int64, error) {
+		return parquet.WriteDay(out, rows.Rows())
+	})
+	if err == nil && info.Rows != rows.Sums().Rows {
+		err = fmt.Errorf("%d rows were written of %d: %w", info.Rows, rows.Sums().Rows, durable.ErrDamaged)
+	}
+	if err != nil {
+		return merged.Diff, fmt.Errorf("spend %s: %w", r.day, err)
+	}
+	info.Day, to.Files[path] = r.day, info
+	if err := r.stageStale(to, merged.Stale); err != nil {
+		return merged.Diff, fmt.Errorf("spend %s: %w", r.day, err)
+	}
+	if merged.Changes.Len() > 0 {
+		seen := schema.DateOf(merged.Changes.At().Time())
+		if err := putLines(area, to, schema.SpendChanges, seen, r.day, merged.Changes.All()); err != nil {
+			return merged.Diff, err
+		}
+	}
+	if p.Replayed || !p.ReadAt.Time().Before(r.day.End()) {
+		return merged.Diff, nil
+	}
+	grown := slices.Values(schema.IntradayOf(rows.Rows(), p.ReadAt, area.runID))
+	return merged.Diff, putLines(area, to, schema.SpendIntraday, r.day, r.day, grown)
+}
+
+// stageStale records in a private file which stored rows to delete; the new rows of this run replace them. stale is nil
+// if all stored rows are deleted.
+func (r *Replies) stageStale(to *Part, stale []schema.Spend) error {
+	if stale == nil {
+		return nil
+	}
+	to.stale[r.day] = ""
+	if len(stale) == 0 {
+		return nil
+	}
+	path := "stale/" + r.day.String()
+	to.stale[r.day] = r.area.path(path)
+	_, err := r.area.putPrivate(path, schema.SpendDaily.Table, parquet.Record(schema.SpendDaily, stale))
+	return err
+}
+
+// StoredDay reads the published rows of a day, in key order, some thousand at a time. A slice is valid only
+// until the next iteration; a row that is kept keeps the texts of its batch in memory. A damaged file is
+// refused before any of its rows; nothing follows an error.
+func (s *Store) StoredDay(day schema.Date) iter.Seq2[[]schema.Spend, error] {
+	return func(yield func([]schema.Spend, error) bool) {
+		path := manifest.PartPath(schema.SpendDaily.Table, s.account, day)
+		info := s.Account().Files[path]
+		if info == nil {
+			return
+		}
+		manifest.Batches(s.opts.disk, s.dir, path, info, schema.SpendDaily)(yield)
+	}
+}
