@@ -83,9 +83,8 @@ func (r *Replies) Stage(ctx context.Context, p DayRead, rows *history.Day) (d St
 	return d, ctx.Err()
 }
 
-// takePlace reports whether replies of the stored rows take the places of the stored replies: only if there are none, if
-// they are lost, damaged or were read by older rules, or if they mean something else: what replies mean is stored with
-// them.
+// takePlace reports whether replies of the stored rows take the places of the stored replies: only if these are lost,
+// damaged or were read by older rules, or if they mean something else: what replies mean is stored with them.
 func (r *Replies) takePlace(p DayRead, known *manifest.Day) (bool, error) {
 	if account := r.store.Account(); p.Replayed || len(account.RawPages(r.day)) == 0 {
 		return false, nil

@@ -15,8 +15,8 @@ import (
 )
 
 // lines are new lines of a table whose files only grow, in key order, in a private file: of a report that is restated
-// whole, they would not fit into memory. When they are published, they join the lines of their file; a line with the key
-// of a stored one takes its place.
+// whole, they would not fit into memory. When they are published, they join the lines of their file; a line with the
+// key of a stored one takes its place.
 type lines struct {
 	table *schema.Table
 	day   schema.Date // of the file that they join

@@ -648,7 +648,8 @@ func TestPublish_RefusesAnOlderBase(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, manifest.FileName), old, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := publish(t.Context(), g, Publication{Area: g.Area}, RunRecord{}); !errors.Is(err, durable.ErrDamaged) {
+	_, _, err = publish(t.Context(), g, Publication{Area: g.Area}, RunRecord{})
+	if !errors.Is(err, durable.ErrDamaged) {
 		t.Errorf("Publish = %v, want ErrDamaged", err)
 	}
 }

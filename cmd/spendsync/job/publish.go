@@ -112,8 +112,8 @@ func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
 	}
 	r.weighNotes()
 	// A signal ends the reading at once, and the publication only after the grace.
-	known := load.Part{Change: manifest.Change{Since: r.since(), Unknown: unknown, Asked: true, Ask: r.ask, Notes: r.notes,
-		Reach: r.reach, Own: &r.own, Pinned: r.s.pinned}}
+	known := load.Part{Change: manifest.Change{Since: r.since(), Unknown: unknown, Asked: true, Ask: r.ask,
+		Notes: r.notes, Reach: r.reach, Own: &r.own, Pinned: r.s.pinned}}
 	_, err = r.s.store.Publish(ctx, load.Publication{
 		Area: r.s.area, Parts: append(slices.Clone(r.parts), r.settingsPart, known),
 		Record: func(is load.Preview) load.RunRecord {
