@@ -196,19 +196,14 @@ func (r *Result) answer(ctx context.Context, q Query) error {
 			return duckErr("count the answer", err)
 		}
 	}
-	rows, err := r.conn.QueryContext(ctx, "SELECT column_name, column_type FROM (DESCRIBE temp.answer)")
-	if err != nil {
+	var c Column
+	if err := scanRows(ctx, r.conn, "SELECT column_name, column_type FROM (DESCRIBE temp.answer)", func() error {
+		r.Columns = append(r.Columns, c)
+		return nil
+	}, &c.Name, &c.Type); err != nil {
 		return duckErr("describe the answer", err)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var c Column
-		if err := rows.Scan(&c.Name, &c.Type); err != nil {
-			return err
-		}
-		r.Columns = append(r.Columns, c)
-	}
-	return rows.Err()
+	return nil
 }
 
 // excerpt is the end of an error of DuckDB's: a line of the SQL and a mark below.

@@ -3,7 +3,6 @@ package duck
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -32,22 +31,14 @@ func (w *Warehouse) Counts(ctx context.Context, t *schema.Table, accounts []stri
 		its = " WHERE account_id = " + account
 	}
 	counts := map[AccountDay]int64{}
-	rows, err := w.conn.QueryContext(ctx, fmt.Sprintf("SELECT %s, %s, count(*) FROM %s GROUP BY ALL", account, day,
-		t.SQLName()))
-	if err != nil {
-		return nil, uncounted(err)
-	}
-	counted := int64(0)
-	for rows.Next() {
-		var k AccountDay
-		var n int64
-		if err := rows.Scan(&k.Account, &k.Day, &n); err != nil {
-			return nil, errors.Join(uncounted(err), rows.Close())
-		}
+	var k AccountDay
+	var n, counted int64
+	q := fmt.Sprintf("SELECT %s, %s, count(*) FROM %s GROUP BY ALL", account, day, t.SQLName())
+	if err := scanRows(ctx, w.conn, q, func() error {
 		counts[k] = n
 		counted += n
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil
+	}, &k.Account, &k.Day, &n); err != nil {
 		return nil, uncounted(err)
 	}
 	if its == "" {
@@ -71,30 +62,19 @@ func (w *Warehouse) Sums(ctx context.Context, t *schema.Table, account, rows,
 	q := fmt.Sprintf(`SELECT %s, (report_date - DATE '1970-01-01')::BIGINT, %s, sum(spend)::VARCHAR,
 		sum(clicks)::BIGINT, sum(impressions)::BIGINT, sum(conversions)::BIGINT
 		FROM %s WHERE %s GROUP BY ALL`, account, rows, t.SQLName(), where)
-	unsummed := func(err error) error { return unread(err, "%s cannot be summed", t.FullName()) }
-	found, err := w.conn.QueryContext(ctx, q)
-	if err != nil {
-		return nil, unsummed(err)
-	}
-	defer found.Close()
 	sums := map[AccountDay]history.Sums{}
-	for found.Next() {
-		var k AccountDay
-		var got history.Sums
-		var spend string
-		var clicks, impressions, conversions sql.Null[int64]
-		if err := found.Scan(&k.Account, &k.Day, &got.Rows, &spend, &clicks, &impressions, &conversions); err != nil {
-			return nil, unsummed(err)
-		}
-		if err := got.Spend.UnmarshalText([]byte(spend)); err != nil {
-			return nil, unsummed(err)
-		}
+	var k AccountDay
+	var got history.Sums
+	var spend string
+	var clicks, impressions, conversions sql.Null[int64]
+	if err := scanRows(ctx, w.conn, q, func() error {
 		got.Clicks, got.Impressions, got.Conversions = schema.Null[int64](clicks), schema.Null[int64](impressions),
 			schema.Null[int64](conversions)
+		err := got.Spend.UnmarshalText([]byte(spend))
 		sums[k] = got
-	}
-	if err := found.Err(); err != nil {
-		return nil, unsummed(err)
+		return err
+	}, &k.Account, &k.Day, &got.Rows, &spend, &clicks, &impressions, &conversions); err != nil {
+		return nil, unread(err, "%s cannot be summed", t.FullName())
 	}
 	return sums, nil
 }
@@ -153,19 +133,11 @@ func (w *Warehouse) Unproven(ctx context.Context) (found []Unproven, err error) 
 		FROM reported ANTI JOIN proven ON proven.account_id = reported.account_id AND node = day
 		GROUP BY account_id ORDER BY account_id`, report.SQLName(), proven, schema.CampaignHistory.SQLName(),
 		schema.QuoteText(schema.ReadStub))
-	rows, err := w.conn.QueryContext(ctx, q)
-	if err != nil {
-		return nil, duckErr(q, err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var u Unproven
-		if err := rows.Scan(&u.Account, &u.Days, &u.Campaigns, &u.Example); err != nil {
-			return nil, duckErr(q, err)
-		}
+	var u Unproven
+	if err := scanRows(ctx, w.conn, q, func() error {
 		found = append(found, u)
-	}
-	if err := rows.Err(); err != nil {
+		return nil
+	}, &u.Account, &u.Days, &u.Campaigns, &u.Example); err != nil {
 		return nil, duckErr(q, err)
 	}
 	return found, nil

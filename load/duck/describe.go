@@ -33,19 +33,14 @@ func ColumnsOfViews(ctx context.Context, o Options) (columns map[string][]Column
 	const q = "SELECT c.schema_name || '.' || c.table_name, c.column_name, c.data_type FROM duckdb_columns() AS c " +
 		"JOIN duckdb_views() AS v ON v.database_name = c.database_name AND v.schema_name = c.schema_name AND " +
 		"v.view_name = c.table_name WHERE c.database_name = 'w' AND NOT v.internal ORDER BY 1, c.column_index"
-	rows, err := w.conn.QueryContext(ctx, q)
-	if err != nil {
+	columns = map[string][]Column{}
+	var view string
+	var c Column
+	if err := scanRows(ctx, w.conn, q, func() error {
+		columns[view] = append(columns[view], c)
+		return nil
+	}, &view, &c.Name, &c.Type); err != nil {
 		return nil, duckErr(q, err)
 	}
-	defer rows.Close()
-	columns = map[string][]Column{}
-	for rows.Next() {
-		var view string
-		var c Column
-		if err := rows.Scan(&view, &c.Name, &c.Type); err != nil {
-			return nil, err
-		}
-		columns[view] = append(columns[view], c)
-	}
-	return columns, rows.Err()
+	return columns, nil
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"regexp"
 	"strings"
@@ -88,6 +89,62 @@ func execAll(ctx context.Context, conn *sql.Conn, statements []string) error {
 		}
 	}
 	return nil
+}
+
+// scanRows scans each row of a query into the cells, and then calls take.
+func scanRows(ctx context.Context, conn *sql.Conn, q string, take func() error, cells ...any) error {
+	rows, err := conn.QueryContext(ctx, q)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := rows.Scan(cells...); err != nil {
+			return err
+		}
+		if err := take(); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// texts yields the names of a query's columns, and then its rows as texts, each valid until the next one. Nothing
+// follows an error.
+func texts(ctx context.Context, conn *sql.Conn, query string) iter.Seq2[[]schema.Null[string], error] {
+	return func(yield func([]schema.Null[string], error) bool) {
+		rows, err := conn.QueryContext(ctx, "SELECT COLUMNS(*)::VARCHAR FROM (\n"+query+"\n)")
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer rows.Close()
+		names, err := rows.Columns()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		row, values, cells := make([]schema.Null[string], len(names)), make([]sql.Null[string], len(names)),
+			make([]any, len(names))
+		for i := range cells {
+			row[i], cells[i] = schema.Some(names[i]), &values[i]
+		}
+		for yield(row, nil) {
+			if !rows.Next() {
+				if err := rows.Err(); err != nil {
+					yield(nil, err)
+				}
+				return
+			}
+			if err := rows.Scan(cells...); err != nil {
+				yield(nil, err)
+				return
+			}
+			for i, v := range values {
+				row[i] = schema.Null[string](v)
+			}
+		}
+	}
 }
 
 func duckErr(statement string, err error) error {

@@ -2,7 +2,6 @@ package duck
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,19 +23,15 @@ type parsed struct {
 	Statements []any  `json:"statements"`
 }
 
-// parse has the engine parse SQL. An error in the SQL is part of the result.
-func (r *Result) parse(ctx context.Context, what, sql string) (parsed, error) {
-	return parse(ctx, r.conn, what, sql)
-}
-
-func parse(ctx context.Context, conn *sql.Conn, what, text string) (p parsed, err error) {
+// parse has the engine parse a query. An error in the SQL is part of the result.
+func (r *Result) parse(ctx context.Context, query string) (p parsed, err error) {
 	var tree string
-	if err := conn.QueryRowContext(ctx, "SELECT json_serialize_sql($1::VARCHAR)::VARCHAR", text).
+	if err := r.conn.QueryRowContext(ctx, "SELECT json_serialize_sql($1::VARCHAR)::VARCHAR", query).
 		Scan(&tree); err != nil {
-		return p, stopped(ctx, fmt.Errorf("duckdb: parse the %s: %w", what, err))
+		return p, stopped(ctx, fmt.Errorf("duckdb: parse the query: %w", err))
 	}
 	if err := json.Unmarshal([]byte(tree), &p); err != nil {
-		return p, fmt.Errorf("duckdb: the %s as parsed: %w", what, err)
+		return p, fmt.Errorf("duckdb: the query as parsed: %w", err)
 	}
 	return p, nil
 }
@@ -49,7 +44,7 @@ func (p parsed) mayBeOne() bool {
 // check reads the query without answering it: it must be one SELECT, and call
 // nothing that reaches beyond the warehouse.
 func (r *Result) check(ctx context.Context, q Query) error {
-	parsed, err := r.parse(ctx, "query", q.SQL)
+	parsed, err := r.parse(ctx, q.SQL)
 	if err != nil {
 		return err
 	}
@@ -115,21 +110,15 @@ func outside(node any, macros map[string]bool) string {
 
 // macros are the names of the warehouse's own functions with rows: views with parameters.
 func (r *Result) macros(ctx context.Context) (map[string]bool, error) {
-	rows, err := r.conn.QueryContext(ctx, "SELECT DISTINCT lower(f.function_name) FROM duckdb_functions() AS f "+
-		"WHERE f.database_name = 'w' AND f.function_type = 'table_macro'")
-	if err != nil {
+	names, name := map[string]bool{}, ""
+	if err := scanRows(ctx, r.conn, "SELECT DISTINCT lower(f.function_name) FROM duckdb_functions() AS f "+
+		"WHERE f.database_name = 'w' AND f.function_type = 'table_macro'", func() error {
+		names[name] = true
+		return nil
+	}, &name); err != nil {
 		return nil, stopped(ctx, duckErr("list the macros", err))
 	}
-	defer rows.Close()
-	names := map[string]bool{}
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, err
-		}
-		names[name] = true
-	}
-	return names, rows.Err()
+	return names, nil
 }
 
 // prepare has the engine check the unmodified query.

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/oklog/ulid/v2"
 )
@@ -53,36 +54,19 @@ func (s *Scratch) Exec(ctx context.Context, statements ...string) error {
 // an error.
 func (s *Scratch) Rows(ctx context.Context, query string) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
-		rows, err := s.conn.QueryContext(ctx, "SELECT COLUMNS(*)::VARCHAR FROM (\n"+query+"\n)")
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		defer rows.Close()
-		names, err := rows.Columns()
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		texts, values, cells := make([]string, len(names)), make([]sql.NullString, len(names)),
-			make([]any, len(names))
-		for i := range cells {
-			cells[i] = &values[i]
-		}
-		for rows.Next() {
-			if err := rows.Scan(cells...); err != nil {
+		var row []string // nil: the names come first
+		for values, err := range texts(ctx, s.conn, query) {
+			if err != nil {
 				yield(nil, err)
 				return
 			}
-			for i := range values {
-				texts[i] = values[i].String
+			for i := range row {
+				row[i] = values[i].V
 			}
-			if !yield(texts, nil) {
+			if row != nil && !yield(row, nil) {
 				return
 			}
-		}
-		if err := rows.Err(); err != nil {
-			yield(nil, err)
+			row = slices.Grow(row, len(values))[:len(values)]
 		}
 	}
 }

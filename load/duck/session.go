@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/oklog/ulid/v2"
 
 	"spendsync/load/durable"
-	"spendsync/schema"
 )
 
 // Session runs queries on the published DuckDB file. All results are from the generation that was published when the
@@ -47,30 +47,15 @@ func (s *Session) Close() error {
 
 // Query returns the whole result of a query in memory.
 func (s *Session) Query(ctx context.Context, query string) (a TextTable, err error) {
-	rows, err := s.conn.QueryContext(ctx, "SELECT COLUMNS(*)::VARCHAR FROM (\n"+query+"\n)")
-	if err != nil {
-		return a, stopped(ctx, duckErr(query, err))
-	}
-	defer rows.Close()
-	if a.Columns, err = rows.Columns(); err != nil {
-		return a, err
-	}
-	for rows.Next() {
-		row := make([]schema.Null[string], len(a.Columns))
-		cells := make([]any, len(row))
-		texts := make([]*string, len(row))
-		for i := range cells {
-			cells[i] = &texts[i]
+	for row, err := range texts(ctx, s.conn, query) {
+		if err != nil {
+			return a, stopped(ctx, duckErr(query, err))
 		}
-		if err := rows.Scan(cells...); err != nil {
-			return a, err
-		}
-		for i, t := range texts {
-			if t != nil {
-				row[i] = schema.Some(*t)
-			}
-		}
-		a.Rows = append(a.Rows, row)
+		a.Rows = append(a.Rows, slices.Clone(row))
 	}
-	return a, stopped(ctx, rows.Err())
+	for _, name := range a.Rows[0] {
+		a.Columns = append(a.Columns, name.V)
+	}
+	a.Rows = a.Rows[1:]
+	return a, nil
 }

@@ -155,19 +155,14 @@ func dropsOf(ctx context.Context, conn *sql.Conn) (statements []string, err erro
 		duckdb_functions() WHERE database_name = 'w' AND function_type = 'table_macro' AND NOT internal
 		UNION ALL SELECT 'DROP TABLE ' || format('"{}"."{}"', schema_name, table_name) FROM duckdb_tables() WHERE
 		database_name = 'w' AND schema_name = 'mart' AND table_name NOT IN (` + strings.Join(tables, ", ") + ")"
-	rows, err := conn.QueryContext(ctx, q)
-	if err != nil {
+	var s string
+	if err := scanRows(ctx, conn, q, func() error {
+		statements = append(statements, s)
+		return nil
+	}, &s); err != nil {
 		return nil, duckErr(q, err)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var s string
-		if err := rows.Scan(&s); err != nil {
-			return nil, err
-		}
-		statements = append(statements, s)
-	}
-	return statements, rows.Err()
+	return statements, nil
 }
 
 // columnComments returns the comments on the views' columns, view by view. Columns without a comment are left out.
@@ -178,17 +173,9 @@ func columnComments(ctx context.Context, conn *sql.Conn, views []View) (statemen
 	}
 	const q = "SELECT c.schema_name, c.table_name, c.column_name FROM duckdb_columns() AS c WHERE c.database_name = " +
 		"'w' AND NOT c.internal ORDER BY 1, 2"
-	rows, err := conn.QueryContext(ctx, q)
-	if err != nil {
-		return nil, duckErr(q, err)
-	}
-	defer rows.Close()
 	var last [2]string
-	for rows.Next() {
-		var in, view, column string
-		if err := rows.Scan(&in, &view, &column); err != nil {
-			return nil, err
-		}
+	var in, view, column string
+	if err := scanRows(ctx, conn, q, func() error {
 		if name := [2]string{in, view}; name != last {
 			statements, last = append(statements, nil), name
 		}
@@ -197,6 +184,9 @@ func columnComments(ctx context.Context, conn *sql.Conn, views []View) (statemen
 			*of = append(*of, fmt.Sprintf("COMMENT ON COLUMN %s.%s.%s IS %s", schema.Quote(in), schema.Quote(view),
 				schema.Quote(column), schema.QuoteText(doc)))
 		}
+		return nil
+	}, &in, &view, &column); err != nil {
+		return nil, duckErr(q, err)
 	}
-	return statements, rows.Err()
+	return statements, nil
 }
