@@ -27,10 +27,7 @@ func (c warehouseCheck) file(ctx context.Context, w *duck.Warehouse) error {
 	if err := w.Attach(ctx); err != nil {
 		return err
 	}
-	if err := c.content(ctx, w); err != nil {
-		return err
-	}
-	return w.Detach(ctx)
+	return c.content(ctx, w)
 }
 
 // content compares the file with the manifest: every day by its count and by the sums

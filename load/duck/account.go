@@ -38,6 +38,20 @@ func (s *Session) Accounts(ctx context.Context, only string) (names []string, er
 	return []string{only}, nil
 }
 
+// chooseOf is choose of an account that the file must have. A file of a single account stays as it is.
+func (s *Session) chooseOf(ctx context.Context, account string) error {
+	all, err := s.Accounts(ctx, "")
+	switch {
+	case err != nil:
+		return err
+	case !slices.Contains(all, account):
+		return &AccountError{account, all}
+	case len(all) == 1:
+		return nil
+	}
+	return s.choose(ctx, account)
+}
+
 // choose hides the rows of other accounts from all later queries, until it is called for another one: they find a copy
 // of the file in the engine's own memory, with all views and macros, in which each table is a view of the account's
 // rows.

@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/duckdb/duckdb-go/v2"
-	"github.com/oklog/ulid/v2"
 
 	"spendsync/load/durable"
 	"spendsync/schema"
@@ -66,10 +65,8 @@ type Result struct {
 	Count   int64   // rows; not known of a query that is answered once
 	Facts   []Facts // an account each, if the query asked for them
 
-	conn    *sql.Conn
-	stop    func() error
-	tempDir string
-	isView  bool // the answer is computed when it is read
+	s      *Session
+	isView bool // the answer is computed when it is read
 }
 
 // QueryError is an error in the query itself, in the engine's words.
@@ -84,55 +81,27 @@ func (e *QueryError) Error() string { return e.Message }
 // is locked, and the query reaches nothing else: no other file, no network, no extension. An
 // error in the query itself is a [*QueryError]. The result must be closed.
 func Ask(ctx context.Context, dir string, q Query, o Options) (r *Result, err error) {
-	dir, err = filepath.Abs(dir)
+	s, err := OpenSession(ctx, dir, o)
 	if err != nil {
-		return nil, durable.Storage(err)
+		return nil, err
 	}
-	path := filepath.Join(dir, FileName)
-	if !durable.Exists(path) {
-		return nil, fmt.Errorf("%s: %w", dir, durable.ErrEmpty)
+	r = &Result{s: s}
+	if q.Account != "" {
+		err = s.chooseOf(ctx, q.Account)
 	}
-	// The engine makes the folder when it needs it, if ever.
-	r = &Result{tempDir: filepath.Join(os.TempDir(), "spendsync-query-"+ulid.Make().String())}
-	o.keepOrder, o.attach = true, path
-	if r.conn, r.stop, err = openEngine(ctx, o, r.tempDir, r.tempDir); err != nil {
-		return nil, openErr(err)
+	if err == nil {
+		err = r.check(ctx, q)
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, r.Close())
-			r = nil
-		}
-	}()
-	if err := r.choose(ctx, q.Account); err != nil {
-		return r, err
+	if err == nil {
+		err = r.answer(ctx, q)
 	}
-	if err := r.check(ctx, q); err != nil {
-		return r, err
-	}
-	if err := r.answer(ctx, q); err != nil {
-		return r, err
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	if q.Facts {
 		r.Facts = r.facts(ctx, q.Days)
 	}
 	return r, nil
-}
-
-// choose hides the rows of other accounts. A file of a single account stays as it is.
-func (r *Result) choose(ctx context.Context, account string) error {
-	if account == "" {
-		return nil
-	}
-	s := &Session{conn: r.conn}
-	all, err := s.Accounts(ctx, "")
-	if err == nil {
-		_, err = s.Accounts(ctx, account)
-	}
-	if err != nil || len(all) == 1 {
-		return err
-	}
-	return s.choose(ctx, account)
 }
 
 // openErr explains why the published file does not open.
@@ -147,9 +116,7 @@ func openErr(err error) error {
 }
 
 // Close releases the resources of the result.
-func (r *Result) Close() error {
-	return errors.Join(r.stop(), removeScratch(r.tempDir))
-}
+func (r *Result) Close() error { return r.s.Close() }
 
 // removeScratch removes an engine's folder, which exists only if a result outgrew the memory. If
 // the folder does not exist, nothing is tried: a read-only root refuses to remove even a missing
@@ -188,16 +155,16 @@ func (r *Result) answer(ctx context.Context, q Query) error {
 	if q.Once && args == nil {
 		kind, r.isView = "VIEW", true
 	}
-	if _, err := r.conn.ExecContext(ctx, "CREATE TEMP "+kind+" answer AS FROM "+from, args...); err != nil {
+	if _, err := r.s.conn.ExecContext(ctx, "CREATE TEMP "+kind+" answer AS FROM "+from, args...); err != nil {
 		return stopped(ctx, queryErr(err, false))
 	}
 	if kind == "TABLE" {
-		if err := r.conn.QueryRowContext(ctx, "SELECT count(*) FROM temp.answer").Scan(&r.Count); err != nil {
+		if err := r.s.conn.QueryRowContext(ctx, "SELECT count(*) FROM temp.answer").Scan(&r.Count); err != nil {
 			return duckErr("count the answer", err)
 		}
 	}
 	var c Column
-	if err := scanRows(ctx, r.conn, "SELECT column_name, column_type FROM (DESCRIBE temp.answer)", func() error {
+	if err := scanRows(ctx, r.s.conn, "SELECT column_name, column_type FROM (DESCRIBE temp.answer)", func() error {
 		r.Columns = append(r.Columns, c)
 		return nil
 	}, &c.Name, &c.Type); err != nil {
@@ -260,7 +227,7 @@ func (r *Result) page(ctx context.Context, from int64) (page [][]schema.Null[str
 	q := fmt.Sprintf("SELECT %s FROM temp.answer WHERE rowid >= %d AND rowid < %d ORDER BY rowid",
 		strings.Join(texts, ", "), from, from+rowsPerPage)
 	// The driver's own rows: database/sql would double the time.
-	err = r.conn.Raw(func(c any) error {
+	err = r.s.conn.Raw(func(c any) error {
 		rows, err := c.(driver.QueryerContext).QueryContext(ctx, q, nil)
 		if err != nil {
 			return err
@@ -321,12 +288,12 @@ func (r *Result) WriteLines(ctx context.Context, w io.Writer, head, line string)
 // copyOut lets the engine write columns of the answer, into its own folder only; from there
 // we carry it on, after a head.
 func (r *Result) copyOut(ctx context.Context, w io.Writer, head, columns, options string) error {
-	if err := os.MkdirAll(r.tempDir, 0o700); err != nil {
+	if err := os.MkdirAll(r.s.tempDir, 0o700); err != nil {
 		return fmt.Errorf("%w: %w", durable.ErrTempDir, durable.Storage(err))
 	}
-	path := filepath.Join(r.tempDir, "answer.written")
+	path := filepath.Join(r.s.tempDir, "answer.written")
 	q := fmt.Sprintf("COPY (SELECT %s FROM temp.answer) TO %s (%s)", columns, schema.QuoteText(path), options)
-	if _, err := r.conn.ExecContext(ctx, q); err != nil {
+	if _, err := r.s.conn.ExecContext(ctx, q); err != nil {
 		return stopped(ctx, queryErr(err, false))
 	}
 	f, err := os.Open(path)
@@ -340,7 +307,7 @@ func (r *Result) copyOut(ctx context.Context, w io.Writer, head, columns, option
 
 // Text is the value of an SQL expression on nothing, as text.
 func (r *Result) Text(ctx context.Context, expression string) (text string, err error) {
-	err = r.conn.QueryRowContext(ctx, "SELECT "+expression).Scan(&text)
+	err = r.s.conn.QueryRowContext(ctx, "SELECT "+expression).Scan(&text)
 	return text, stopped(ctx, err)
 }
 

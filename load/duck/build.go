@@ -2,6 +2,7 @@ package duck
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
@@ -26,7 +27,16 @@ func Build(
 		return nil, nil, err
 	}
 	w.empty = empty
-	err = w.fill(ctx, loads, amends)
+	err = w.amend(ctx, amends)
+	// Rows that follow from others come in a transaction of their own: from rows that a transaction has yet to commit
+	// they take more memory.
+	for _, follow := range []bool{false, true} {
+		if err == nil {
+			err = w.Load(ctx, slices.DeleteFunc(slices.Clone(loads), func(l ReplacePartition) bool {
+				return (l.Query != "") != follow
+			}))
+		}
+	}
 	if err == nil && views != nil {
 		viewErrors, err = replaceViews(ctx, w.conn, views)
 	}
@@ -67,30 +77,6 @@ func makeBlank(ctx context.Context, path string, views []View, o Options) (viewE
 
 // maxBlank bounds the size of a file without rows: it is 1 MB with all our views.
 const maxBlank = 64 << 20
-
-func (w *Warehouse) fill(ctx context.Context, loads []ReplacePartition, amends []Amend) error {
-	if err := w.amend(ctx, amends); err != nil {
-		return err
-	}
-	return w.loadAll(ctx, loads)
-}
-
-// loadAll inserts rows from files, and then, in a transaction of its own, those that follow from them: from rows
-// that a transaction has yet to commit they take more memory.
-func (w *Warehouse) loadAll(ctx context.Context, loads []ReplacePartition) error {
-	var files, queries []ReplacePartition
-	for _, l := range loads {
-		if l.Query != "" {
-			queries = append(queries, l)
-		} else {
-			files = append(files, l)
-		}
-	}
-	if err := w.Load(ctx, files); err != nil || len(queries) == 0 {
-		return err
-	}
-	return w.Load(ctx, queries)
-}
 
 // Load replaces partitions in one transaction.
 func (w *Warehouse) Load(ctx context.Context, loads []ReplacePartition) error {

@@ -73,8 +73,7 @@ const youngShare = 0.02
 // facts returns the facts of the answer. days is a condition over main.spend AS s and main.today AS t; if it is
 // empty, the asked days are those of the answer, or else all. A file without the tables has no facts.
 func (r *Result) facts(ctx context.Context, days string) (all []Facts) {
-	s := &Session{conn: r.conn}
-	read, err := s.Query(ctx, "SELECT t.account_id, epoch_us(t.as_of_at), t.today FROM main.today AS t ORDER BY ALL")
+	read, err := r.s.Query(ctx, "SELECT t.account_id, epoch_us(t.as_of_at), t.today FROM main.today AS t ORDER BY ALL")
 	if err != nil {
 		return nil
 	}
@@ -90,8 +89,8 @@ func (r *Result) facts(ctx context.Context, days string) (all []Facts) {
 		}
 		return &all[i]
 	}
-	asked := r.askedDays(ctx, s, days)
-	gaps, err := s.Query(ctx, "SELECT a.account_id, a.state = 'lost', a.report_date - DATE '1970-01-01' FROM ("+asked+
+	asked := r.askedDays(ctx, days)
+	gaps, err := r.s.Query(ctx, "SELECT a.account_id, a.state = 'lost', a.report_date - DATE '1970-01-01' FROM ("+asked+
 		") AS a WHERE a.state IN ('missing', 'partial', 'lost') ORDER BY ALL")
 	if err != nil {
 		return all
@@ -116,13 +115,13 @@ func (r *Result) facts(ctx context.Context, days string) (all []Facts) {
 		i += n
 	}
 	if slices.ContainsFunc(r.Columns, func(c Column) bool { return ofConversions.MatchString(c.Name) }) {
-		r.young(ctx, s, asked, of)
+		r.young(ctx, asked, of)
 	}
 	return all
 }
 
 // askedDays returns SQL for the days that the answer is about: account_id, report_date and state.
-func (r *Result) askedDays(ctx context.Context, s *Session, days string) string {
+func (r *Result) askedDays(ctx context.Context, days string) string {
 	const covered = "SELECT s.account_id, s.report_date, s.state FROM ops.day_coverage AS s"
 	if days != "" {
 		return covered + " JOIN main.today AS t ON t.account_id = s.account_id WHERE " + days
@@ -132,7 +131,7 @@ func (r *Result) askedDays(ctx context.Context, s *Session, days string) string 
 		if r.isView || !has(pair[0]) || !has(pair[1]) {
 			continue
 		}
-		span, err := s.Query(ctx, fmt.Sprintf("SELECT min(%s), max(%s) FROM temp.answer", pair[0], pair[1]))
+		span, err := r.s.Query(ctx, fmt.Sprintf("SELECT min(%s), max(%s) FROM temp.answer", pair[0], pair[1]))
 		if err == nil && span.Rows[0][0].Valid && span.Rows[0][1].Valid {
 			return fmt.Sprintf("%s WHERE s.report_date BETWEEN %s AND %s", covered, schema.QuoteText(span.Rows[0][0].V),
 				schema.QuoteText(span.Rows[0][1].V))
@@ -142,13 +141,13 @@ func (r *Result) askedDays(ctx context.Context, s *Session, days string) string 
 }
 
 // young adds how many of the days are young, and the share of their conversions that is still to come.
-func (r *Result) young(ctx context.Context, s *Session, asked string, of func(string) *Facts) {
+func (r *Result) young(ctx context.Context, asked string, of func(string) *Facts) {
 	// Final days have all: the curve is computed only if there are others.
-	if open, err := s.Query(ctx, "SELECT 1 FROM ("+asked+") AS a WHERE a.state = 'complete' LIMIT 1"); err != nil ||
+	if open, err := r.s.Query(ctx, "SELECT 1 FROM ("+asked+") AS a WHERE a.state = 'complete' LIMIT 1"); err != nil ||
 		len(open.Rows) == 0 {
 		return
 	}
-	young, err := s.Query(ctx, fmt.Sprintf(`WITH day AS (
+	young, err := r.s.Query(ctx, fmt.Sprintf(`WITH day AS (
   SELECT c.account_id, c.report_date, sum(c.conversions) AS conversions, sum(c.spend)::DOUBLE AS spend
   FROM mart.campaign_spend AS c
   GROUP BY c.account_id, c.report_date

@@ -26,7 +26,7 @@ type parsed struct {
 // parse has the engine parse a query. An error in the SQL is part of the result.
 func (r *Result) parse(ctx context.Context, query string) (p parsed, err error) {
 	var tree string
-	if err := r.conn.QueryRowContext(ctx, "SELECT json_serialize_sql($1::VARCHAR)::VARCHAR", query).
+	if err := r.s.conn.QueryRowContext(ctx, "SELECT json_serialize_sql($1::VARCHAR)::VARCHAR", query).
 		Scan(&tree); err != nil {
 		return p, stopped(ctx, fmt.Errorf("duckdb: parse the query: %w", err))
 	}
@@ -111,7 +111,7 @@ func outside(node any, macros map[string]bool) string {
 // macros are the names of the warehouse's own functions with rows: views with parameters.
 func (r *Result) macros(ctx context.Context) (map[string]bool, error) {
 	names, name := map[string]bool{}, ""
-	if err := scanRows(ctx, r.conn, "SELECT DISTINCT lower(f.function_name) FROM duckdb_functions() AS f "+
+	if err := scanRows(ctx, r.s.conn, "SELECT DISTINCT lower(f.function_name) FROM duckdb_functions() AS f "+
 		"WHERE f.database_name = 'w' AND f.function_type = 'table_macro'", func() error {
 		names[name] = true
 		return nil
@@ -123,7 +123,7 @@ func (r *Result) macros(ctx context.Context) (map[string]bool, error) {
 
 // prepare has the engine check the unmodified query.
 func (r *Result) prepare(q Query) error {
-	return r.conn.Raw(func(c any) error {
+	return r.s.conn.Raw(func(c any) error {
 		// Prepare, unlike PrepareContext, refuses several statements, and runs none.
 		s, err := c.(*duckdb.Conn).Prepare(q.SQL)
 		if err != nil {

@@ -84,12 +84,12 @@ func (w *Warehouse) copyMart(ctx context.Context, m schema.Mart, query string, f
 	if f.Rows, err = result.RowsAffected(); err != nil {
 		return err
 	}
-	return w.refuseNulls(ctx, m, f.Path)
+	return refuseNulls(ctx, w.conn, m, f.Path)
 }
 
 // refuseNulls refuses a file with a NULL where the table has none: DuckDB declares every
 // column optional.
-func (w *Warehouse) refuseNulls(ctx context.Context, m schema.Mart, path string) error {
+func refuseNulls(ctx context.Context, conn *sql.Conn, m schema.Mart, path string) error {
 	var required []string
 	for _, c := range m.Columns {
 		if !c.Nullable {
@@ -99,7 +99,7 @@ func (w *Warehouse) refuseNulls(ctx context.Context, m schema.Mart, path string)
 	q := fmt.Sprintf("SELECT path_in_schema FROM parquet_metadata(%s) WHERE stats_null_count > 0 AND "+
 		"path_in_schema IN (%s) LIMIT 1", schema.QuoteText(path), strings.Join(required, ", "))
 	var column string
-	switch err := w.conn.QueryRowContext(ctx, q).Scan(&column); {
+	switch err := conn.QueryRowContext(ctx, q).Scan(&column); {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil
 	case err != nil:

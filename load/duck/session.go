@@ -32,6 +32,7 @@ func OpenSession(ctx context.Context, dir string, o Options) (*Session, error) {
 	if !durable.Exists(path) {
 		return nil, fmt.Errorf("%s: %w", dir, durable.ErrEmpty)
 	}
+	// The engine makes the folder when it needs it, if ever.
 	s := &Session{tempDir: filepath.Join(os.TempDir(), "spendsync-session-"+ulid.Make().String())}
 	o.keepOrder, o.attach = true, path
 	if s.conn, s.stop, err = openEngine(ctx, o, s.tempDir, s.tempDir); err != nil {
@@ -58,4 +59,10 @@ func (s *Session) Query(ctx context.Context, query string) (a TextTable, err err
 	}
 	a.Rows = a.Rows[1:]
 	return a, nil
+}
+
+// Define runs statements of our own, such as CREATE TABLE and CREATE MACRO, for later queries. What they create stands
+// in the engine's memory beside the views that [Session.Keep] computed, until Keep is called again.
+func (s *Session) Define(ctx context.Context, statements ...string) error {
+	return execAll(ctx, s.conn, statements)
 }

@@ -134,11 +134,6 @@ func (w *Warehouse) Attach(ctx context.Context) error {
 	return nil
 }
 
-// Detach closes the file: none of its blocks stays in memory.
-func (w *Warehouse) Detach(ctx context.Context) error {
-	return w.Exec(ctx, "USE memory", "DETACH w")
-}
-
 // Exec runs statements in order and stops at the first error.
 func (w *Warehouse) Exec(ctx context.Context, statements ...string) error {
 	return execAll(ctx, w.conn, statements)
