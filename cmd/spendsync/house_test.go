@@ -57,7 +57,6 @@ var openers = map[string]string{
 	"cmd/spendsync/demo.go":                "a new file in a temporary folder of its own",
 	"cmd/spendsync-lake/demo.go":           "files of the demo's own folder",
 	"cmd/spendsync/payouts/file.go":        "new files in a temporary folder of its own",
-	"cmd/spendsync/payouts/objects.go":     "a new file in a temporary folder of its own",
 	"cmd/spendsync/shop/folder.go":         "the marker of the demo's own folder",
 	"load/duck/ask.go":                     "the DuckDB file of a store",
 	"load/durable/clone_linux.go":          "files of a store",

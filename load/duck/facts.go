@@ -67,9 +67,6 @@ func FactLines(all []Facts) (lines []string) {
 // ofConversions matches columns that count conversions as told so far, or follow from them.
 var ofConversions = regexp.MustCompile(`(^|_)(conversions|cpa|roi)($|_)`)
 
-// youngShare is the least share of conversions still to come that makes a day young.
-const youngShare = 0.02
-
 // facts returns the facts of the answer. days is a condition over main.spend AS s and main.today AS t; if it is
 // empty, the asked days are those of the answer, or else all. A file without the tables has no facts.
 func (r *Result) facts(ctx context.Context, days string) (all []Facts) {
@@ -158,8 +155,8 @@ SELECT
 FROM mart.day_maturity AS m
 JOIN (%s) AS a ON a.account_id = m.account_id AND a.report_date = m.report_date
 JOIN day AS d ON d.account_id = m.account_id AND d.report_date = m.report_date
-WHERE m.conversions_share > 0 AND m.conversions_share <= %g
-GROUP BY m.account_id`, asked, 1-youngShare))
+WHERE m.conversions_share > 0 AND m.is_young
+GROUP BY m.account_id`, asked))
 	if err != nil {
 		return
 	}

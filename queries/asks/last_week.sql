@@ -28,7 +28,7 @@
 -- Column compared_by: equal_age, or adjusted: by the account's own curve. NULL: not comparable.
 -- Column cpa_verdict: dearer, cheaper: cpa_change is beyond chance (2.2); unclear; unknown: not comparable, or its conversions stopped.
 -- Column verdict: broken_before: its conversions broke on days of the two weeks, and came back (mart.break_day); else cpa_verdict.
--- Column reason: Why, in a sentence.
+-- Column reason: Why, in a sentence; and that its daily limit holds it back, if it pays (campaigns_at_limit).
 -- Column revenue: US dollars that the last week's conversions so far earned by your own payouts. NULL: not known.
 -- Column profit_before: US dollars of the week before: revenue less spend.
 -- Column roi_before: Profit by spend of the week before.
@@ -178,6 +178,7 @@ stated AS (
   LEFT JOIN stopped AS b ON b.account_id = s.account_id AND b.campaign_id = s.campaign_id
   WHERE s.is_total OR s.spend > 0 OR s.spend_before > 0
 ),
+-- Part: campaign_limit
 last_week AS (
   SELECT
     s.*, CASE WHEN o.campaign_id IS NOT NULL THEN 'broken_before' ELSE s.cpa_verdict END AS verdict,
@@ -185,8 +186,9 @@ last_week AS (
       WHEN o.campaign_id IS NOT NULL THEN o.reason
       WHEN s.cpa_verdict = 'unknown' THEN 'the two weeks cannot be compared'
       ELSE format('its CPA {} by {:.1f} %', CASE WHEN s.cpa_change > 0 THEN 'rose' ELSE 'fell' END, 100 * abs(s.cpa_change::DOUBLE)) || CASE s.cpa_verdict WHEN 'unclear' THEN ', which chance may explain' ELSE '' END
-    END AS reason
+    END || coalesce('; ' || l.reason, '') AS reason
   FROM stated AS s
+  LEFT JOIN campaign_limit AS l ON l.account_id = s.account_id AND l.campaign_id = s.campaign_id AND l.verdict = 'held_back'
   LEFT JOIN broke AS o ON o.account_id = s.account_id AND o.campaign_id = s.campaign_id
 )
 SELECT

@@ -1,7 +1,7 @@
 -- Do clicks cost what is bid?
 -- Folded.
 -- Block say
-SELECT CASE WHEN count(*) FILTER (WHERE b.verdict = 'bid_less') > 0 THEN 'act' WHEN count(*) = 0 THEN 'unknown' ELSE 'fine' END AS tone,
+SELECT tone(b.verdict = 'bid_less', false) AS tone,
   CASE WHEN count(*) = 0 THEN 'No source had a click in the known days, so no bid can be compared with what a click cost.'
     WHEN count(*) FILTER (WHERE b.verdict = 'bid_less') = 0 THEN 'No bid is to be lowered' ELSE 'Lower the bid at ' || many(count(*) FILTER (WHERE b.verdict = 'bid_less'), 'source') || ', which cost ' || usd(sum(b.spend) FILTER (WHERE b.verdict = 'bid_less')) END
     || CASE WHEN count(*) > 0 THEN '; of ' || many(count(*), 'pair') || ' of campaign and source the service moves the bids of ' || format('{:,}', count(*) FILTER (WHERE b.verdict = 'service_bids')) || ' itself.' ELSE '' END AS text, sum(b.at_stake ORDER BY b.at_stake) AS at_stake

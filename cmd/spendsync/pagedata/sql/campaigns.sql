@@ -1,9 +1,8 @@
 -- Which campaigns pay?
 -- Block say
-SELECT CASE WHEN count(*) FILTER (WHERE p.verdict = 'loses') > 0 THEN 'act' WHEN count(*) FILTER (WHERE p.verdict IN ('unclear', 'broken_tracking')) > 0 THEN 'watch' WHEN count(*) FILTER (WHERE p.verdict = 'pays') = 0 THEN 'unknown' ELSE 'fine' END AS tone,
+SELECT CASE WHEN bool_and(p.verdict IN ('no_target', 'unknown')) THEN 'unknown' ELSE tone(p.verdict = 'loses', p.verdict IN ('unclear', 'broken_tracking')) END AS tone,
   CASE WHEN count(*) = 0 THEN 'No campaign spent anything in the known days, so there is nothing to judge.'
-    ELSE (SELECT string_agg(v.verdict || ': ' || v.n, ', ' ORDER BY v.n DESC, v.verdict) FROM (SELECT count(*) AS n, replace(o.verdict, '_', ' ') AS verdict FROM mart.campaign_performance AS o WHERE o.spend > 0 GROUP BY 2) AS v)
-    || ', of ' || many(any_value(p.days_known), 'known day') || ' to ' || on_day(any_value(p.window_to)) || '. CPA and verdict count the conversions to come in; profit is that of conversions so far.' END AS text
+    ELSE tally(p.verdict) || ', of ' || many(any_value(p.days_known), 'known day') || ' to ' || on_day(any_value(p.window_to)) || '. CPA and verdict count the conversions to come in; profit is that of conversions so far.' END AS text
 FROM mart.campaign_performance AS p WHERE p.spend > 0
 -- Block table
 SELECT coalesce(w.campaign_id, w.campaign_name) AS key, CASE WHEN w.campaign_id IS NULL THEN w.campaign_name ELSE label(w.campaign_id) END AS "Campaign|name", w.verdict AS "Verdict|chip", w.spend AS "Spend|money", w.conversions AS "Conv.|count",

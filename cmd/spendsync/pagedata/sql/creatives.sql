@@ -1,10 +1,9 @@
 -- Which creatives are worn out?
 -- Folded.
 -- Block say
-SELECT CASE WHEN count(*) FILTER (WHERE f.verdict IN ('exhausted', 'fatiguing')) > 0 THEN 'act' WHEN count(*) FILTER (WHERE f.verdict = 'fell_with_campaign') > 0 THEN 'watch' WHEN count(*) = 0 THEN 'unknown' ELSE 'fine' END AS tone,
+SELECT tone(f.verdict IN ('exhausted', 'fatiguing'), f.verdict = 'fell_with_campaign') AS tone,
   CASE WHEN count(*) = 0 THEN 'No creative that is active has enough impressions, now and earlier, to compare its CTR with its peak.'
-    ELSE coalesce((SELECT string_agg(v.n || ' ' || v.state, ', ' ORDER BY v.n DESC, v.state) FROM (SELECT count(*) AS n, replace(o.verdict, '_', ' ') AS state FROM mart.creative_fatigue AS o
-      WHERE o.verdict <> 'too_little_data' AND coalesce(o.status, 'active') = 'active' GROUP BY 2) AS v), '') || '. A fall counts beside the campaign’s other creatives.' END AS text
+    ELSE tally(f.verdict) || '. A fall counts beside the campaign’s other creatives.' END AS text
 FROM mart.creative_fatigue AS f WHERE f.verdict <> 'too_little_data' AND coalesce(f.status, 'active') = 'active'
 -- Block cards
 WITH shown AS (

@@ -1,8 +1,8 @@
 -- Is every day there?
 -- Folded.
 -- Block say
-SELECT CASE WHEN count(*) FILTER (WHERE c.state_now IN ('missing', 'partial')) > 0 THEN 'act' WHEN count(*) FILTER (WHERE c.state_now IN ('lost', 'incomplete')) > 0 THEN 'watch' WHEN count(*) = 0 THEN 'unknown' ELSE 'fine' END AS tone,
-  CASE WHEN count(*) = 0 THEN 'No day of the report has been planned yet: run spendsync sync.' ELSE (SELECT string_agg(v.n || ' ' || v.state, ', ' ORDER BY v.n DESC, v.state) FROM (SELECT count(*) AS n, o.state_now AS state FROM mart.coverage AS o GROUP BY 2) AS v)
+SELECT tone(c.state_now IN ('missing', 'partial'), c.state_now IN ('lost', 'incomplete')) AS tone,
+  CASE WHEN count(*) = 0 THEN 'No day of the report has been planned yet: run spendsync sync.' ELSE tally(c.state_now)
     || coalesce('. Run spendsync sync: the first missing day leaves the report in ' || many(min(c.days_until_unreachable) FILTER (WHERE c.state_now IN ('missing', 'partial')), 'day'), '') || '. Averages and windows count whole days alone.' END AS text
 FROM mart.coverage AS c
 -- Block heat: ● final, ◐ complete so far or open, ✗ missing, lost or partial

@@ -5,6 +5,11 @@ CREATE MACRO share(x) AS CASE WHEN x < 0 THEN '−' ELSE '' END
   || CASE WHEN abs(x) < 0.0995 THEN printf('%.1f', 100 * abs(x)) ELSE format('{:,}', round(100 * abs(x))::BIGINT) END || chr(160) || '%';
 CREATE MACRO moved(x) AS CASE WHEN x >= 0 THEN '+' ELSE '' END || share(x);
 CREATE MACRO many(n, noun) AS format('{:,}', n::BIGINT) || ' ' || noun || CASE WHEN n = 1 THEN '' ELSE 's' END;
+-- How many there are of each verdict, most first. words: one of each thing; NULL is not counted.
+CREATE MACRO tally(words) AS array_to_string(list_transform(list_sort(list_transform(map_entries(histogram(words)),
+  lambda e: {'n': -e.value::BIGINT, 'word': replace(e.key, '_', ' ')})), lambda e: -e.n || ' ' || e.word), ', ');
+-- What a section is about: to be acted on, to be watched, unknown without a row, or fine.
+CREATE MACRO tone(acts, watches) AS CASE WHEN bool_or(acts) THEN 'act' WHEN bool_or(watches) THEN 'watch' WHEN count(*) = 0 THEN 'unknown' ELSE 'fine' END;
 CREATE MACRO on_day(d) AS strftime(d, '%a %-d %b');
 CREATE MACRO plain_value(v) AS regexp_replace(v, '([.][0-9][0-9])0+$', '\1');
 
@@ -20,7 +25,7 @@ CREATE TABLE page.day AS
 WITH day AS (
   SELECT
     d.report_date, any_value(d.coverage_state) AS state, bool_or(d.is_covered) AS is_covered, sum(d.spend) AS spend,
-    CASE WHEN count(d.conversions) = count(*) THEN sum(d.conversions) END AS conversions, any_value(m.conversions_share) AS share,
+    CASE WHEN count(d.conversions) = count(*) THEN sum(d.conversions) END AS conversions, any_value(m.conversions_share) AS share, any_value(m.is_young) AS is_young,
     CASE WHEN count(*) FILTER (WHERE d.spend > 0 AND d.target_cpa IS NULL) = 0 THEN sum(d.conversions * d.target_cpa) END AS allowed,
     CASE WHEN EXISTS (FROM main.payout) THEN CASE WHEN count(p.account_id) = 0 THEN 0 ELSE any_value(p.conversions_value) END END AS revenue
   FROM mart.campaign_day AS d
@@ -34,12 +39,12 @@ week AS (
     sum(d.spend) OVER w AS week_spend, sum(d.spend::DOUBLE * coalesce(d.share, 1)) OVER w AS week_arrived, sum(d.conversions) OVER w AS week_conversions,
     CASE WHEN count(d.allowed) OVER w = 7 THEN sum(d.allowed) OVER w END AS week_allowed,
     CASE WHEN count(d.revenue) OVER w = 7 THEN sum(d.revenue) OVER w END AS week_revenue,
-    count(*) FILTER (WHERE d.state = 'complete' AND d.share IS NULL) OVER w AS unsure
+    bool_or(coalesce(d.is_young, d.state = 'complete')) OVER w AS is_young_week
   FROM day AS d
   WINDOW w AS (ORDER BY d.report_date - DATE '2000-01-01' RANGE BETWEEN 6 PRECEDING AND CURRENT ROW)
 )
 SELECT
-  w.report_date, w.state, w.is_covered, w.spend, w.conversions, w.share, w.revenue, w.unsure > 0 OR w.week_arrived < 0.9 * w.week_spend AS is_young,
+  w.report_date, w.state, w.is_covered, w.spend, w.conversions, w.share, w.revenue, w.is_young_week AS is_young,
   CASE WHEN w.is_known THEN w.week_arrived / nullif(w.week_conversions, 0) END AS cpa,
   CASE WHEN w.is_known THEN w.week_allowed::DOUBLE / nullif(w.week_conversions, 0) END AS allowed_cpa,
   CASE WHEN w.is_known THEN w.week_spend::DOUBLE * w.week_revenue / nullif(w.week_arrived, 0) / 7 END AS revenue_a_day,

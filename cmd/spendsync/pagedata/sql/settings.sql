@@ -1,9 +1,8 @@
 -- What changed in the settings?
 -- Folded.
 -- Block say
-SELECT 'plain' AS tone, coalesce((SELECT string_agg(v.n || ' ' || v.what, ', ' ORDER BY v.n DESC, v.what) FROM (
-    SELECT count(*) AS n, CASE WHEN c.is_review THEN 'steps of reviews' WHEN c.change_type = 'first_seen' THEN 'first seen' ELSE replace(c.kind, '_', ' ') || ' settings' END AS what FROM mart.change_log AS c
-    WHERE c.kind <> 'delivery' AND c.seen_at >= (SELECT k.starts_at FROM main.calendar AS k WHERE k.report_date = (SELECT max(o.report_date) - 29 FROM ops.day_coverage AS o)) GROUP BY 2) AS v), 'Nothing') || ' in 30 days.'
+SELECT 'plain' AS tone, coalesce((SELECT tally(CASE WHEN c.is_review THEN 'steps of reviews' WHEN c.change_type = 'first_seen' THEN 'first seen' ELSE c.kind || ' settings' END) FROM mart.change_log AS c
+    WHERE c.kind <> 'delivery' AND c.seen_at >= (SELECT k.starts_at FROM main.calendar AS k WHERE k.report_date = (SELECT max(o.report_date) - 29 FROM ops.day_coverage AS o))), 'Nothing') || ' in 30 days.'
   || CASE WHEN (SELECT count(*) FROM mart.unconfirmed_settings) > 0 THEN ' The last sync could not confirm ' || many((SELECT count(*) FROM mart.unconfirmed_settings), 'setting') || ': spendsync query mart.unconfirmed_settings.' ELSE '' END AS text
 -- Block lanes: Green: active, yellow: paused, gray: over; paler: before the settings were first seen. ▲ bid, ■ limit, ● anything else
 WITH since AS (SELECT max(c.report_date) - 29 AS first, max(c.report_date) + 1 AS last FROM ops.day_coverage AS c),

@@ -1,7 +1,7 @@
 -- Does the sync do well?
 -- Folded.
 -- Block say
-SELECT CASE WHEN count(*) FILTER (WHERE NOT d.passed AND d.severity = 'error') > 0 THEN 'act' WHEN count(*) FILTER (WHERE NOT d.passed) > 0 THEN 'watch' ELSE 'fine' END AS tone,
+SELECT tone(NOT d.passed AND d.severity = 'error', NOT d.passed) AS tone,
   CASE WHEN count(*) FILTER (WHERE NOT d.passed) = 0 THEN 'Every check of the data passed (' || count(*) FILTER (WHERE d.passed) || ').' ELSE count(*) FILTER (WHERE NOT d.passed) || ' of ' || count(*) || ' checks found something: ' || string_agg(replace(d.check_name, '_', ' '), ', ' ORDER BY d.severity, d.check_name) FILTER (WHERE NOT d.passed) || '.' END AS text
 FROM mart.data_quality AS d WHERE d.unit <> 'hours'
 -- Block table: Runs
