@@ -98,6 +98,28 @@ func (m *market) write(t *testing.T, w *warehouse) {
 	(&fixture{"campaign_history", campaigns}).insert(t, w)
 }
 
+// factor is a number of its own for each of a market's parts, around 1.
+func factor(seed uint64, spread float64, parts ...int) float64 {
+	key := seed
+	for _, p := range parts {
+		key = key*1_000_003 + uint64(p) + 1
+	}
+	return math.Exp(spread * rand.New(rand.NewPCG(key, 5)).NormFloat64())
+}
+
+// restless is a market in which everything moves but no creative tires and no source is
+// better or worse at converting: sources differ in CTR and grow and shrink, and the CTR of
+// whole campaigns goes up and down.
+func restless(seed uint64) *market {
+	m := &market{seed: seed, campaigns: 8, creatives: 6, sources: 10, days: 60, impressions: 260, ctr: 0.02, cvr: 0.05,
+		cpc: 0.2, targetCPA: 4, dayNoise: 0.2, rateNoise: 0.1}
+	m.effect = func(c, _, s, d int) (float64, float64, float64) {
+		return math.Exp(0.6 * math.Sin(float64(d)/9+float64(s+c))),
+			factor(seed, 0.4, c, s) * (1 + 0.3*math.Sin(float64(d)/6+float64(c))), 1
+	}
+	return m
+}
+
 // simulate makes the views that a question needs and fills them with the market.
 func (w *warehouse) simulate(t *testing.T, m *market, question string) {
 	t.Helper()

@@ -3,8 +3,6 @@ package payouts
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -51,75 +49,64 @@ func (r *reader) decideNumbers(ctx context.Context, f *file, columns []column) (
 	if f.decimal = r.Format.Decimal; f.decimal != "" {
 		return nil
 	}
-	var read, others []string
+	kinds := map[int]string{} // by place in the file
 	for _, c := range columns {
-		if i, ok := f.at[c.name]; ok && (c.kind == "count" || c.kind == "money") {
-			read = append(read, fmt.Sprintf("{'name': %s, 'cell': %s, 'is_count': %t}", schema.QuoteText(f.names[i]),
-				schema.Quote(c.name), c.kind == "count"))
+		if i, ok := f.at[c.name]; ok {
+			kinds[i] = c.kind
 		}
 	}
+	cells := map[bool][]string{} // by whether they are read
 	for i, name := range f.names {
-		if !slices.Contains(slices.Collect(maps.Values(f.at)), i) {
-			others = append(others, fmt.Sprintf("{'name': %s, 'cell': %s, 'is_count': false}", schema.QuoteText(name),
-				schema.Quote(name)))
+		if kind := kinds[i]; kind == "" || kind == "count" || kind == "money" {
+			cells[kind != ""] = append(cells[kind != ""], fmt.Sprintf("{'name': %s, 'cell': %s, 'is_count': %t}",
+				schema.QuoteText(name), schema.Quote(name), kind == "count"))
 		}
 	}
-	mark, ambiguous, err := r.marks(ctx, f, fmt.Sprintf("SELECT n, unnest([%s], max_depth := 2) FROM cell%d",
-		strings.Join(read, ", "), f.id))
-	if f.decimal = mark; err != nil || mark != "" || ambiguous == nil {
+	var ambiguous error
+	if f.decimal, ambiguous, err = r.mark(ctx, f, cells[true]); err != nil || f.decimal != "" || ambiguous == nil {
 		return err
 	}
-	if len(others) > 0 {
-		f.decimal, _, err = r.marks(ctx, f, fmt.Sprintf(`SELECT "#" AS n, unnest([%s], max_depth := 2) FROM raw%d`,
-			strings.Join(others, ", "), f.id))
-	}
-	if err != nil || f.decimal == "" {
-		f.decimal = ""
+	if f.decimal, _, err = r.mark(ctx, f, cells[false]); err != nil || f.decimal == "" {
 		return fmt.Errorf("%w, and no other number of the file decides; set %s=decimal=. or decimal=,", ambiguous,
 			FormatVariable)
 	}
 	return nil
 }
 
-// marks returns the decimal mark that some cells have, and a cell that has two readings, as an error.
-func (r *reader) marks(ctx context.Context, f *file, cells string) (mark string, ambiguous, err error) {
-	places := map[string]string{}
-	for row, err := range r.db.Rows(ctx, `
-		SELECT mark, min(n), arg_min(name, n), arg_min(cell, n), arg_min(point, n), arg_min(comma, n)
-		FROM (SELECT *, CASE WHEN point IS NOT NULL AND comma IS NOT NULL
-				THEN CASE WHEN exact(point) <> exact(comma) THEN 'both' END
-				WHEN point IS NOT NULL THEN '.' WHEN comma IS NOT NULL THEN ',' END AS mark
-			FROM (SELECT * REPLACE (CASE WHEN is_count AND as_count(point) IS NULL THEN NULL ELSE point END AS point,
-					CASE WHEN is_count AND as_count(comma) IS NULL THEN NULL ELSE comma END AS comma)
-				FROM (SELECT * REPLACE (plain(point) AS point, plain(pointed(comma, ',')) AS comma)
-					FROM (SELECT *, bare(cell) AS point, bare(cell) AS comma
-						FROM (`+cells+`) WHERE regexp_matches(cell, '[.,]') AND NOT regexp_matches(cell, '[eE]')))))
-		WHERE mark IS NOT NULL GROUP BY mark`) {
+// mark returns the decimal mark that some cells have, and a cell that has two readings, as an error.
+func (r *reader) mark(ctx context.Context, f *file, cells []string) (mark string, ambiguous, err error) {
+	if cells == nil {
+		return "", nil, nil
+	}
+	seen := map[string]string{} // where a mark is
+	for row, err := range r.db.Rows(ctx, fmt.Sprintf(`SELECT mark, n, first.name, first.cell, digits(first.point),
+			digits(first.comma)
+		FROM (SELECT mark, min(n) AS n,
+				arg_min({'name': name, 'cell': cell, 'point': point, 'comma': comma}, n) AS first
+			FROM (SELECT *, mark_of(point, comma) AS mark
+				FROM (SELECT * REPLACE (of_kind(point, is_count) AS point, of_kind(comma, is_count) AS comma)
+					FROM (SELECT *, plain(bare) AS point, plain(pointed(bare, ',')) AS comma
+						FROM (SELECT *, bare(cell) AS bare FROM (SELECT "#" AS n, unnest([%s], max_depth := 2)
+							FROM raw%d) WHERE regexp_matches(cell, '[.,]') AND NOT regexp_matches(cell, '[eE]')))))
+			WHERE mark IS NOT NULL GROUP BY mark)`, strings.Join(cells, ", "), f.id)) {
 		if err != nil {
 			return "", nil, err
 		}
-		places[row[0]] = fmt.Sprintf("%s, column %s: %q", f.placeOf(row[1]), row[2], row[3])
+		seen[row[0]] = fmt.Sprintf("%s, column %s: %q", f.placeOf(row[1]), row[2], row[3])
 		if row[0] == "both" {
-			digits := func(s string) string {
-				if strings.Contains(s, ".") {
-					s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
-				}
-				return s
-			}
-			ambiguous = fmt.Errorf("%s may be %s or %s", places["both"], digits(row[4]), digits(row[5]))
+			ambiguous = fmt.Errorf("%s may be %s or %s", seen["both"], row[4], row[5])
 		}
 	}
-	point, comma := places["."], places[","]
-	switch {
+	switch point, comma := seen["."], seen[","]; {
 	case point != "" && comma != "":
-		return "", ambiguous, fmt.Errorf("its numbers have two forms: %s has a decimal point, %s a decimal comma; set "+
-			"%s=decimal=. or decimal=,", point, comma, FormatVariable)
+		err = fmt.Errorf("its numbers have two forms: %s has a decimal point, %s a decimal comma; set %s=decimal=. or "+
+			"decimal=,", point, comma, FormatVariable)
 	case point != "":
 		mark = "."
 	case comma != "":
 		mark = ","
 	}
-	return mark, ambiguous, nil
+	return mark, ambiguous, err
 }
 
 // decideDays reads the days of a file. The days decide the order of day and month unless it is given.

@@ -59,6 +59,15 @@ CREATE TEMP MACRO as_money(t) AS CASE WHEN regexp_full_match(t, '\d{1,12}(\.\d{1
     THEN replace(t, 'e0', '')::DECIMAL(18, 6)
     ELSE TRY_CAST(half_even(exact(t)) AS DECIMAL(18, 6)) END;
 
+-- Which decimal mark does a number tell? Both: it has two readings, and they differ.
+CREATE TEMP MACRO of_kind(t, is_count) AS CASE WHEN NOT is_count OR as_count(t) IS NOT NULL THEN t END;
+
+CREATE TEMP MACRO mark_of(point, comma) AS CASE
+    WHEN point IS NOT NULL AND comma IS NOT NULL THEN CASE WHEN exact(point) <> exact(comma) THEN 'both' END
+    WHEN point IS NOT NULL THEN '.' WHEN comma IS NOT NULL THEN ',' END;
+
+CREATE TEMP MACRO digits(t) AS regexp_replace(exact(t)::VARCHAR, '\.?0+$', '');
+
 -- A day may have the time at which it begins.
 CREATE TEMP MACRO time_of(c) AS regexp_extract(c, '^.*?(?:[T ](\d\d?:\d\d.*))?$', 1);
 
