@@ -1,7 +1,6 @@
 package load
 
 import (
-	"cmp"
 	"io"
 	"iter"
 	"path/filepath"
@@ -94,13 +93,6 @@ func (a *Area) create(path string, t *schema.Table, write func(io.Writer) (int64
 		f.Abort()
 	}
 	return f, rows, err
-}
-
-// putAnswer stages a file of records that may end with an error.
-func (a *Area) putAnswer(path string, t *schema.Table, recs iter.Seq2[arrow.Record, error]) (*manifest.File, error) {
-	var unread error
-	info, err := a.putPart(path, t, parquet.UntilError(recs, &unread))
-	return info, cmp.Or(err, unread)
 }
 
 // ownRows is the condition for the rows that this run has written.

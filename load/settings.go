@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"path/filepath"
@@ -57,8 +58,9 @@ func PutTable[R any](s *Store, a *Area, to *Part, t schema.TableOf[R], rows []R)
 func PutGroups[R any](s *Store, a *Area, to *Part, t schema.TableOf[R], rows iter.Seq2[[]R, error],
 	m *history.Confirmations) error {
 	path := manifest.PartPath(t.Table, s.account, 0)
-	info, err := a.putAnswer(path, t.Table, parquet.RecordBatches(t, parquet.SameBatches(rows)))
-	if err != nil {
+	var unread error
+	info, err := a.putPart(path, t.Table, parquet.RecordsOf(t, linesOf([]iter.Seq2[[]R, error]{rows}, &unread)))
+	if err = cmp.Or(err, unread); err != nil {
 		return fmt.Errorf("%s: %w", t.FullName(), err)
 	}
 	if old := s.Account().Files[path]; old != nil && old.SHA256 == info.SHA256 {

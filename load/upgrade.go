@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -47,14 +48,15 @@ func (n *generation) upgradeFile(account, path string, t *schema.Table) error {
 	if err != nil {
 		return err
 	}
-	recs := parquet.Records(disk, full, t)
+	var unread error
+	recs := parquet.UntilError(parquet.Records(disk, full, t), &unread)
 	if h := versionedTable(t.Name); h != nil {
 		if recs, a.Confirmations[t.Name], err = h.upgrade(disk, full, a.Confirmations[t.Name]); err != nil {
 			return err
 		}
 	}
-	info, err := n.area.putAnswer(path, t, recs)
-	if err != nil {
+	info, err := n.area.putPart(path, t, recs)
+	if err = cmp.Or(err, unread); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if info.Rows != was.Rows {

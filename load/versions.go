@@ -22,7 +22,7 @@ type versioned struct {
 	// the same for as long as nothing changes.
 	confirm func(files *filing, account string, a *manifest.Account) ([]string, error)
 	// upgrade returns the account's versions and confirmations as of this version of the tables.
-	upgrade func(d durable.Disk, path string, was history.Confirmations) (iter.Seq2[arrow.Record, error],
+	upgrade func(d durable.Disk, path string, was history.Confirmations) (iter.Seq[arrow.Record],
 		history.Confirmations, error)
 	// check reads the published versions and holds them together.
 	check func(d durable.Disk, dir, path string, a *manifest.Account, info *manifest.File) error
@@ -56,15 +56,14 @@ func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], amend func(
 		confirm: func(files *filing, account string, a *manifest.Account) ([]string, error) {
 			return confirmVersions[R, P](files, t, account, a, amend)
 		},
-		upgrade: func(d durable.Disk, path string, was history.Confirmations) (iter.Seq2[arrow.Record, error],
+		upgrade: func(d durable.Disk, path string, was history.Confirmations) (iter.Seq[arrow.Record],
 			history.Confirmations, error) {
 			rows, err := parquet.Rows(d, path, t)
 			if err != nil {
 				return nil, was, err
 			}
 			h, err := withNewColumns[R, P](d, path, t, history.Versions[R]{Rows: rows, Confirmations: was})
-			is := func(yield func([]R, error) bool) { yield(h.Rows, nil) }
-			return parquet.RecordBatches(t, parquet.SameBatches(is)), h.Confirmations, err
+			return parquet.Record(t, h.Rows), h.Confirmations, err
 		},
 		check: func(d durable.Disk, dir, path string, a *manifest.Account, info *manifest.File) error {
 			rows, err := parquet.Rows(d, filepath.Join(dir, path), t)
@@ -97,20 +96,16 @@ func confirmVersions[R any, P history.Versioned[R]](files *filing, t schema.Tabl
 	}
 	dir, name := files.whereIs(path)
 	stored := manifest.Batches(files.store.opts.disk, dir, name, a.Files[path], t)
-	confirmed := func(yield func([]R, error) bool) {
-		for rows, err := range stored {
-			for i := range rows {
-				confirm(&rows[i])
-			}
-			if !yield(rows, err) {
+	var unread error
+	confirmed := func(yield func(R) bool) {
+		for r := range linesOf([]iter.Seq2[[]R, error]{stored}, &unread) {
+			if confirm(&r); !yield(r) {
 				return
 			}
 		}
 	}
 	private := "ops/" + t.Name + "/" + account
-	var unread error
-	recs := parquet.UntilError(parquet.RecordBatches(t, confirmed), &unread)
-	_, err := files.area.putPrivate(private, t.Table, recs)
+	_, err := files.area.putPrivate(private, t.Table, parquet.RecordsOf(t, confirmed))
 	return []string{files.area.path(private)}, cmp.Or(err, unread)
 }
 

@@ -42,15 +42,6 @@ func (m Confirmations) Confirmed(key string) schema.Instant {
 	return m.ConfirmedAt
 }
 
-// Latest returns when any key was last confirmed; 0: none ever was.
-func (m Confirmations) Latest() schema.Instant {
-	latest := m.ConfirmedAt
-	for _, at := range m.Exceptions {
-		latest = max(latest, at)
-	}
-	return latest
-}
-
 // MovesOnly reports whether only the shared confirmation time changed.
 func (m Confirmations) MovesOnly(was Confirmations) bool {
 	for _, at := range was.Exceptions {

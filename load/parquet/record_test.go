@@ -9,7 +9,7 @@ import (
 
 func TestRecord_CutsALargeTable(t *testing.T) {
 	for n, want := range map[int][]int64{
-		0: {0}, 1: {1}, RecordRows: {RecordRows}, 2*RecordRows + 3: {RecordRows, RecordRows, 3},
+		0: nil, 1: {1}, RecordRows: {RecordRows}, 2*RecordRows + 3: {RecordRows, RecordRows, 3},
 	} {
 		var got []int64
 		rows := make([]schema.SourceRule, n)
