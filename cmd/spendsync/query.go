@@ -51,14 +51,15 @@ func newQueryCommand(a *call) *cobra.Command {
 		Long: `Asks the published warehouse. Without a name it lists the questions most asked; --all
 lists every question, view and macro.
 
-On a terminal the answer is a table that fits, in $PAGER (less) if it is higher than the screen. The verdict comes
-first, then the money. Dollars have two decimals, columns that are equal in all rows stand above the table, columns
-that do not fit are left out (--wide shows them), and at most 1,000 rows are shown. Elsewhere it is CSV with every
-digit. An .xlsx file is a workbook with typed cells, and a sheet that says what was asked, of which generation. The
-DuckDB file is opened read-only, nothing else is reached, and one statement that reads is answered at a time.
-Answers in CSV and Parquet pass through $TMPDIR whole, and so does any other that is larger than the memory limit:
-it needs the room. CSV puts an apostrophe before texts that a spreadsheet would run as a formula; --raw leaves them
-as they are. In CSV an empty cell is NULL and "" an empty text. Instants are UTC, days are Chicago's.
+On a terminal the answer is a table that fits, in $PAGER (less) if it is higher than the screen. A ready question
+names the columns that come first. Dollars have two decimals, an account that is the same in all rows is left out,
+and so are columns that do not fit (--wide shows them), but never the verdict; at most 1,000 rows are shown.
+Elsewhere it is CSV with every digit. An .xlsx file is a workbook with typed cells, and a sheet that says what was
+asked, of which generation. The DuckDB file is opened read-only, nothing else is reached, and one statement that reads
+is answered at a time. Answers in CSV and Parquet pass through $TMPDIR whole, and so does any other that is larger
+than the memory limit: it needs the room. CSV puts an apostrophe before texts that a spreadsheet would run as a
+formula; --raw leaves them as they are. In CSV an empty cell is NULL and "" an empty text. Instants are UTC, days are
+Chicago's.
 
 Under every answer stands as of when it is, which day is open, which of the days asked for are missing or lost and, if
 it has conversions, a CPA or an ROI, how many days are young and what share of their conversions is still to come. Of

@@ -109,12 +109,6 @@ func (c tableColumn) isProse() bool {
 	return c.form == formText && slices.Contains([]string{"what_to_do", "message", "meaning", "question"}, c.name)
 }
 
-// isAbout reports whether the column names the subject of its row.
-func (c tableColumn) isAbout() bool {
-	return c.form == formText && (strings.HasSuffix(c.name, "_id") || strings.HasSuffix(c.name, "_name")) ||
-		c.form == formTime && (c.name == "report_date" || c.name == "month")
-}
-
 // hasThousands reports whether the digits of a column's numbers are grouped: a year or a number of a version
 // counts nothing.
 func (c tableColumn) hasThousands() bool {

@@ -50,40 +50,29 @@ func (g *grid) lay(rows [][]cell, q Question, all bool) (left int) {
 	g.widths, total = g.measure(g.shown, rows, least)
 	g.records = g.width > 0 && total > g.width
 	for i, c := range g.columns { // an account that is the same in all rows is not missed
-		if !slices.Contains(g.shown, i) && (c.name != "account_id" || !q.Reorders) {
+		if !slices.Contains(g.shown, i) && (c.name != "account_id" || q.Asks == "") {
 			left++
 		}
 	}
 	return left
 }
 
-// inOrder returns the columns in the order in which a terminal shows them: the question's own first, or else
-// the verdict, what the row is about, and the money. SQL of the user's own keeps the order that it was written in.
+// inOrder returns the columns in the order in which a terminal shows them: those that the question names, and then the
+// others as they are.
 func (g *grid) inOrder(q Question) []int {
 	order := make([]int, len(g.columns))
 	for i := range order {
 		order[i] = i
 	}
-	if !q.Reorders || g.width == 0 {
-		return order
-	}
-	rank := func(i int) int {
-		c := g.columns[i]
-		switch at := slices.Index(q.Shown, c.name); {
-		case at >= 0:
-			return at
-		case len(q.Shown) > 0:
+	if g.width > 0 {
+		rank := func(i int) int {
+			if at := slices.Index(q.Shown, g.columns[i].name); at >= 0 {
+				return at
+			}
 			return len(q.Shown)
-		case c.isVerdict():
-			return 0
-		case c.isAbout():
-			return 1
-		case c.unit != unitNone:
-			return 2
 		}
-		return 3
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rank(a), rank(b)) })
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rank(a), rank(b)) })
 	return order
 }
 
@@ -95,9 +84,9 @@ func (g *grid) wanted(rows [][]cell, q Question) (wanted []int) {
 		differs := slices.ContainsFunc(rows, func(r []cell) bool { return r[i] != rows[0][i] })
 		filled := len(rows) == 0 || slices.ContainsFunc(rows, func(r []cell) bool { return !r[i].isNull })
 		switch {
-		case name == "account_id" && q.Reorders && differs:
+		case name == "account_id" && q.Asks != "" && differs:
 			wanted = append([]int{i}, wanted...)
-		case name == "account_id" && q.Reorders && len(g.columns) > 1: // as everywhere
+		case name == "account_id" && q.Asks != "" && len(g.columns) > 1: // as everywhere
 		case len(q.Shown) == 0, slices.Contains(q.Shown, name) && filled:
 			wanted = append(wanted, i)
 		}

@@ -23,7 +23,6 @@ type Question struct {
 	Written    bool              // the SQL, or a condition in it, is of somebody's own
 	Alone      string            // what it means if the total, which is the first row, is the only one
 	Shown      []string          // columns that a terminal shows first
-	Reorders   bool              // a terminal puts the verdict first, then what a row is about, then the money
 	Columns    map[string]string // what columns mean, if that differs from the dictionary
 }
 
@@ -51,8 +50,8 @@ func Find(name string, params []string) (q Question, err error) {
 	if err != nil {
 		return q, err
 	}
-	q.Asks, q.Trap, q.Shown, q.Reorders, q.Columns = found.Question, found.Trap, found.Shown, true, found.Columns
-	q.Alone = found.Alone
+	q.Asks, q.Trap, q.Alone = found.Question, found.Trap, found.Alone
+	q.Shown, q.Columns = found.Shown, found.Columns
 	needed := found.Params
 	for param := range strings.SplitSeq(found.Parameters, ",") {
 		if param = strings.TrimSpace(param); param != "" {
