@@ -150,20 +150,10 @@ func (d Disk) CopyInto(from, to string) error {
 	if err != nil {
 		return Storage(err)
 	}
-	src, err := d.Open(from)
-	if err != nil {
-		return Storage(err)
-	}
-	defer src.Close()
-	dst, err := d.Create(to + copySuffix)
-	if err != nil {
+	if _, _, err := d.CopyFile(context.Background(), from, to+copySuffix); err != nil {
 		return err
 	}
-	if _, err := io.CopyBuffer(struct{ io.Writer }{dst}, struct{ io.Reader }{src}, make([]byte, 1<<20)); err != nil {
-		dst.Abort()
-		return Storage(err)
-	}
-	if _, _, err := dst.Finish(); err != nil {
+	if err := d.SyncFile(to + copySuffix); err != nil {
 		return err
 	}
 	if err := d.Chmod(to+copySuffix, info.Mode().Perm()); err != nil {

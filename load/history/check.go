@@ -3,6 +3,8 @@ package history
 import (
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 
 	"spendsync/load/durable"
@@ -178,19 +180,12 @@ func checkKind(before, f *schema.Frame) error {
 
 // checkKeys refuses confirmations of entities that the rows do not have.
 func (m Confirmations) checkKeys(known map[string]bool) error {
-	for key := range m.Exceptions {
-		if !known[key] {
-			return fmt.Errorf("%q: the manifest lists a confirmation, but there is no row: %w", key, durable.ErrDamaged)
-		}
-	}
-	for key := range m.Missed {
-		if !known[key] {
-			return fmt.Errorf("%q: the manifest lists absences, but there is no row: %w", key, durable.ErrDamaged)
-		}
-	}
-	for key := range m.Never {
-		if !known[key] {
-			return fmt.Errorf("%q: the manifest lists unread columns, but there is no row: %w", key, durable.ErrDamaged)
+	for what, keys := range map[string]iter.Seq[string]{"a confirmation": maps.Keys(m.Exceptions),
+		"absences": maps.Keys(m.Missed), "unread columns": maps.Keys(m.Never)} {
+		for key := range keys {
+			if !known[key] {
+				return fmt.Errorf("%q: the manifest lists %s, but there is no row: %w", key, what, durable.ErrDamaged)
+			}
 		}
 	}
 	return nil

@@ -22,8 +22,11 @@ type Day struct {
 // will be stored. A key that occurs twice is refused, and so are amounts that no sum
 // can hold, with [schema.ErrRange]. The rows belong to the day from here on.
 func NewDay(rows *schema.SpendRows) (*Day, error) {
-	if err := sortDay(rows); err != nil {
-		return nil, err
+	if !rows.Ascend() {
+		rows.Sort()
+		if err := distinct(rows); err != nil {
+			return nil, err
+		}
 	}
 	return seal(rows)
 }
@@ -52,16 +55,6 @@ func (d *Day) Sums() Sums { return d.sums }
 
 // Hash is the SHA-256 of the service's values in the rows: equal hashes mean an unchanged day.
 func (d *Day) Hash() string { return d.hash }
-
-// sortDay puts the rows of one day into key order and refuses a key that occurs
-// twice: the last line of the proof, on the values as they will be stored.
-func sortDay(rows *schema.SpendRows) error {
-	if rows.Ascend() {
-		return nil
-	}
-	rows.Sort()
-	return distinct(rows)
-}
 
 // distinct refuses neighbours of the same key.
 func distinct(rows *schema.SpendRows) error {

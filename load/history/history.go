@@ -86,7 +86,7 @@ func (a *advance[R, P]) merge(h Versions[R]) error {
 // entity is the entity of a row's key, made if it is new: then it has no version,
 // and nothing of it has ever been readable.
 func (a *advance[R, P]) entity(row *R) *entity[R] {
-	i, isStored := a.next, a.next < len(a.stored) && a.id.sameEntity(a.stored[a.next].current, row)
+	i, isStored := a.next, a.next < len(a.stored) && a.id.compare(a.stored[a.next].current, row) == 0
 	if !isStored { // not in their order
 		i, isStored = slices.BinarySearchFunc(a.stored, row, func(th entity[R], row *R) int {
 			return a.id.compare(th.current, row)
@@ -204,7 +204,7 @@ func (a *advance[R, P]) keep(th *entity[R], row *R, r reading, extra Extra) {
 			is.ChangeType = schema.FirstRead
 		}
 		a.write(th, *row, r.never, is)
-	case a.anyDiffers(refreshed, row, th.current):
+	case slices.ContainsFunc(refreshed, func(c schema.Column) bool { return !a.table.ColumnEqual(row, th.current, c) }):
 		a.stats.Refreshed++
 		refreshedRow := *th.current
 		for _, c := range refreshed {
@@ -212,13 +212,6 @@ func (a *advance[R, P]) keep(th *entity[R], row *R, r reading, extra Extra) {
 		}
 		a.write(th, refreshedRow, th.never, is)
 	}
-}
-
-// anyDiffers reports whether any of some columns differs from the known value.
-func (a *advance[R, P]) anyDiffers(columns []schema.Column, row, known *R) bool {
-	return slices.ContainsFunc(columns, func(c schema.Column) bool {
-		return !a.table.ColumnEqual(row, known, c)
-	})
 }
 
 // write makes the row the entity's current version.

@@ -69,8 +69,6 @@ func (id identity[R]) text(row *R) string { return keyText(id.parts(row)) }
 // inGroup reports whether two rows are of one group: their keys have other parts, and share the first.
 func (id identity[R]) inGroup(a, b *R) bool { return len(id.key) > 1 && id.key[0](a) == id.key[0](b) }
 
-func (id identity[R]) sameEntity(a, b *R) bool { return id.compare(a, b) == 0 }
-
 // compare is the order of the entities of two rows.
 func (id identity[R]) compare(a, b *R) int {
 	for _, part := range id.key {
