@@ -257,11 +257,24 @@ func (r *Result) page(ctx context.Context, from int64) (page [][]schema.Null[str
 // way of a float, and wide ones digit by digit.
 var decimals = regexp.MustCompile(`DECIMAL\(\d+,(\d+)\)`)
 
-// TextSQL is the SQL for the value of the column as text.
+// TextSQL is the SQL for the value of the column as text, as every format has it: instants and times as in RFC 3339,
+// and a digit before each point.
 func (c Column) TextSQL() string {
 	name := schema.Quote(c.Name)
 	if !c.Nested() {
-		return name + "::VARCHAR"
+		text := "(" + name + "::VARCHAR)"
+		var width, scale int
+		switch _, err := fmt.Sscanf(c.Type, "DECIMAL(%d,%d)", &width, &scale); {
+		case err == nil && width == scale: // it has no digit before its point
+			return "replace(if(" + text + "[1] = '.', '0', '') || " + text + ", '-.', '-0.')"
+		case c.Type == "TIMESTAMP WITH TIME ZONE":
+			utc := "left(" + text + ", -3)"
+			return fmt.Sprintf("CASE WHEN NOT suffix(%s, '+00') THEN %[1]s WHEN contains(%[1]s, '(') THEN "+
+				"regexp_replace(%[2]s, ' ', 'T') || 'Z' ELSE replace(%[2]s, ' ', 'T') || 'Z' END", text, utc)
+		case strings.HasPrefix(c.Type, "TIME"), c.Type == "DATE":
+			return "regexp_replace(" + text + ", ' ', 'T')"
+		}
+		return text
 	}
 	if decimals.MatchString(c.Type) && !strings.Contains(c.Type, "ENUM(") {
 		name += "::" + decimals.ReplaceAllString(c.Type, "DECIMAL(38,$1)")

@@ -235,7 +235,7 @@ func TestAsk_KeepsTypesAndDigits(t *testing.T) {
 		{"MAP {'k': 9007199254740993}", "MAP(VARCHAR, BIGINT)", `{"k":9007199254740993}`},
 		{"0.1::DOUBLE", "DOUBLE", "0.1"}, {"''", "VARCHAR", ""}, {"NULL::VARCHAR", "VARCHAR", "NULL"},
 		{"true", "BOOLEAN", "true"},
-		{"TIMESTAMPTZ '2026-03-08 01:59:59.5-06'", "TIMESTAMP WITH TIME ZONE", "2026-03-08 07:59:59.5+00"},
+		{"TIMESTAMPTZ '2026-03-08 01:59:59.5-06'", "TIMESTAMP WITH TIME ZONE", "2026-03-08T07:59:59.5Z"},
 		{"DATE '2026-03-08'", "DATE", "2026-03-08"}, {`'\x00'::BLOB`, "BLOB", `\x00`},
 		{"'é😀' || chr(10)", "VARCHAR", "é😀\n"},
 	} {

@@ -114,25 +114,6 @@ func (n Rendering) heads() (names []string, forms []valueForm) {
 	return names, forms
 }
 
-// spell turns DuckDB's text of a value into ours: instants and times in RFC 3339, everything else
-// unchanged.
-func spell(f valueForm, text string) string {
-	switch f {
-	case formNumber:
-		// DECIMAL(2,2) has no digit before its point.
-		if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "-.") {
-			return strings.Replace(text, ".", "0.", 1)
-		}
-	case formInstant:
-		if day, ok := strings.CutSuffix(text, "+00"); ok {
-			return strings.Replace(day, " ", "T", 1) + "Z"
-		}
-	case formTime:
-		return strings.Replace(text, " ", "T", 1)
-	}
-	return text
-}
-
 // Endings are the formats by the endings of their files.
 var Endings = map[string]string{".csv": "csv", ".json": "json", ".md": "markdown", ".parquet": "parquet",
 	".xlsx": "xlsx"}

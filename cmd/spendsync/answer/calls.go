@@ -53,15 +53,13 @@ func (c call) number(column string) int {
 
 // calls reads the answer; there are few of them.
 func (n Rendering) calls(ctx context.Context) (all []call, err error) {
-	names, forms := n.heads()
 	for row, err := range n.Result.Rows(ctx) {
 		if err != nil {
 			return nil, err
 		}
 		c := call{}
 		for i, v := range row {
-			v.V = spell(forms[i], v.V)
-			c[names[i]] = v
+			c[n.Result.Columns[i].Name] = v
 		}
 		all = append(all, c)
 	}

@@ -151,10 +151,9 @@ func (c tableColumn) mayCut() bool {
 // fraction is of a second: too fine to read.
 var fraction = regexp.MustCompile(`\.[0-9]+Z$`)
 
-// text returns the displayed text of DuckDB's value. Only a person's number is rounded, has a dollar sign and
+// text returns the displayed text of a value. Only a person's number is rounded, has a dollar sign and
 // its thousands grouped; even then a number other than 0 does not look like 0.
 func (c tableColumn) text(value string, forPerson bool) string {
-	value = spell(c.form, value)
 	switch {
 	case c.form == formInstant:
 		return fraction.ReplaceAllString(value, "Z")

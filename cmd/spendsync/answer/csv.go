@@ -59,18 +59,6 @@ func (n Rendering) csvCell(c duck.Column) string {
 		return n.csvText(text)
 	case formNested:
 		return quoted(text)
-	case formNumber:
-		var width, scale int
-		if _, err := fmt.Sscanf(c.Type, "DECIMAL(%d,%d)", &width, &scale); err == nil && width == scale {
-			// It has no digit before its point.
-			return "replace(if(" + text + "[1] = '.', '0', '') || " + text + ", '-.', '-0.')"
-		}
-	case formInstant:
-		utc := "left(" + text + ", -3)"
-		return fmt.Sprintf("CASE WHEN NOT suffix(%s, '+00') THEN %[1]s WHEN contains(%[1]s, '(') THEN "+
-			"regexp_replace(%[2]s, ' ', 'T') || 'Z' ELSE replace(%[2]s, ' ', 'T') || 'Z' END", text, utc)
-	case formTime:
-		return "regexp_replace(" + text + ", ' ', 'T')"
 	}
 	return text
 }

@@ -50,15 +50,14 @@ func jsonValue(b []byte, f valueForm, v schema.Null[string]) []byte {
 	if !v.Valid {
 		return append(b, "null"...)
 	}
-	text := spell(f, v.V)
 	switch f {
 	case formNumber, formFloat, formBool, formNested:
 		// NaN and infinity are no JSON: they are texts.
-		if jsontext.Value(text).IsValid() {
-			return append(b, escapeUnseen(text)...)
+		if jsontext.Value(v.V).IsValid() {
+			return append(b, escapeUnseen(v.V)...)
 		}
 	}
-	return jsonText(b, text)
+	return jsonText(b, v.V)
 }
 
 // jsonText appends a text as JSON has it. What a terminal would obey and JSON

@@ -28,7 +28,7 @@ func (n Rendering) writeMarkdown(ctx context.Context, w *bufio.Writer) error {
 		cells := make([]string, len(row))
 		for i, v := range row {
 			if v.Valid {
-				cells[i] = markdownCell(spell(forms[i], v.V))
+				cells[i] = markdownCell(v.V)
 			}
 		}
 		if _, err := fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | ")); err != nil {

@@ -150,11 +150,11 @@ func (b *workbook) cell(column int, v schema.Null[string]) any {
 	case formBool:
 		return text == "true"
 	case formTime, formInstant:
-		if at, ok := sheetTime(spell(form, text)); ok {
+		if at, ok := sheetTime(text); ok {
 			return excelize.Cell{StyleID: b.styles[column], Value: at}
 		}
 	}
-	return b.text(spell(form, text))
+	return b.text(text)
 }
 
 // text is a text as a cell holds it: at most 32,767 UTF-16 units, and none of the
