@@ -2,8 +2,6 @@ package variations
 
 import (
 	"net/url"
-	"spendsync/extract/adsim/advertiser"
-	"spendsync/extract/adsim/wire"
 	"strconv"
 	"strings"
 	"time"
@@ -16,12 +14,15 @@ var apiQuirks = []Quirk{
 		change: in(ofCampaigns, "default_bid", renamed("max_cpc"))},
 	{Name: "limit-missing", Doc: "a campaign has no daily_spend_limit",
 		change: in(ofCampaigns, "daily_spend_limit", drop)},
-	{Name: "limit-null", Doc: "daily_spend_limit is null", change: in(ofCampaigns, "daily_spend_limit", nulled)},
+	{Name: "limit-null", Doc: "daily_spend_limit is null",
+		change: in(ofCampaigns, "daily_spend_limit", value(func(*node) *node { return leaf("null") }))},
 	{Name: "camel-keys", Doc: "keys of the advertiser API are in camel case: defaultBid",
-		change: edit(ofAPI, func(e *node) { e.Walk(func(of *node, key string) { of.Rename(key, camel(key)) }) })},
+		change: edit(ofAPI, camelKeys)},
 	{Name: "status-other-words", Doc: "a campaign's status has a word that the description does not know: RUNNING",
-		change: in(ofCampaigns, "status",
-			words(replaced("active=RUNNING paused=STOPPED archived=ENDED rejected=REFUSED")))},
+		change: in(ofCampaigns, "status", words(func(s string) string {
+			return map[string]string{"active": "RUNNING", "paused": "STOPPED", "archived": "ENDED",
+				"rejected": "REFUSED"}[s]
+		}))},
 	{Name: "keys-flicker", Doc: "campaigns, creatives and sources have a key that is another one in every reply",
 		change: each(ofAPI, func(x *exchange, _ int, e *node) {
 			e.Set("request_id", text(x.accounts[0].World.RequestID()))
@@ -47,11 +48,11 @@ var apiQuirks = []Quirk{
 		change: in(ofSources, "bid_overrides", drop)},
 	{Name: "me-unreadable", Doc: `the key's info says nothing: {"ok":true}`, change: whole("me", `{"ok":true}`)},
 	{Name: "me-404", Doc: "the key's info is not there (404)",
-		override: refuseAPI("me", 404, "There is no such path.")},
+		override: refuse("me", 404, "There is no such path.", always)},
 	{Name: "limits-map", Doc: `the limits are an object: {"limits":{"campaign_create":{"used":0,..}}}`,
 		change: in("limits", "limits", value(func(v *node) *node { return byKey(v, "kind", "") }))},
 	{Name: "limits-404", Doc: "the limits are not there (404)",
-		override: refuseAPI("limits", 404, "There is no such path.")},
+		override: refuse("limits", 404, "There is no such path.", always)},
 	{Name: "balance-renamed", Doc: "available_balance is called credit_left",
 		change: in("balance", "available_balance", renamed("credit_left"))},
 	{Name: "auto-funding-off", Doc: "auto-funding is switched off: false",
@@ -70,13 +71,13 @@ var apiQuirks = []Quirk{
 
 	// How a list marks its end.
 	{Name: "list-no-totals", Doc: "lists have no total, limit and offset",
-		change: ofLists(noTotals)},
+		change: body(ofListed, noTotals)},
 	{Name: "list-cap", Doc: "lists give at most 4 entries a page, whatever was asked for, and no total",
 		ask:    capped,
-		change: ofLists(noTotals)},
+		change: body(ofListed, noTotals)},
 	{Name: "list-total-more", Doc: "the total of a list counts one entry that is nowhere listed",
-		change: ofLists(func(_ *exchange, body *node, _ []*node, total int) {
-			body.Set("total", num(total+1))
+		change: body(ofListed, func(body *node) {
+			body.Edit("total", func(v *node) *node { return num(v.Number() + 1) })
 		})},
 	{Name: "list-shifts", Doc: "an entry goes from the front of a list while it is read for the first time",
 		ask: shifts(func(x *exchange) bool { return x.times("shift "+x.request.URL.Path) == 1 })},
@@ -84,16 +85,13 @@ var apiQuirks = []Quirk{
 	{Name: "list-empty", Doc: "the list of campaigns is empty, though the report has some",
 		change: whole("campaigns", `{"campaigns":[],"total":0}`)},
 	{Name: "list-map", Doc: `lists are objects by ID: {"campaigns":{"C13463005":{..}}}`,
-		change: func(x *exchange, body *node) *node {
-			if !x.place.is(ofListed) {
-				return body
-			}
+		change: inPlaces(ofListed, func(x *exchange, body *node) *node {
 			byID := with()
 			for _, e := range entities(body) {
 				byID.Set(ownID(e).Text(), e)
 			}
 			return with(string(x.place), byID)
-		}},
+		})},
 
 	// What a body of the API is wrapped in.
 	{Name: "envelope-bare", Doc: "bodies have no envelope: [..], {..}",
@@ -130,16 +128,6 @@ var apiQuirks = []Quirk{
 		change: wrapped(func(_ *exchange, inner, around *node) *node {
 			return with("payload", with("rows", inner, "count", totalIn(around)))
 		}, under("payload"))},
-}
-
-// refuseAPI answers requests of a place with an error of the advertiser API.
-func refuseAPI(p place, status int, message string) func(x *exchange) (wire.Reply, bool) {
-	return func(x *exchange) (wire.Reply, bool) {
-		if x.place != p {
-			return wire.Reply{}, false
-		}
-		return x.accounts[0].APIError(status, advertiser.CodeOf(status), message, nil), true
-	}
 }
 
 // byKey turns a list of objects into an object. The members are named by key; they are the rest of each object or,
@@ -185,24 +173,7 @@ func shifts(when func(x *exchange) bool) func(x *exchange) {
 	}
 }
 
-// ofLists makes a change of replies that are lists. entries are the entries on the page, total is
-// the number of entries in all, or -1 if the reply lacks it.
-func ofLists(change func(x *exchange, body *node, entries []*node, total int)) change {
-	return func(x *exchange, body *node) *node {
-		if x.place.is(ofListed) && body.Kind == '{' {
-			total := -1
-			if t := body.Get("total"); t != nil {
-				total = t.Number()
-			}
-			change(x, body, entities(body), total)
-		}
-		return body
-	}
-}
-
-func noTotals(_ *exchange, body *node, _ []*node, _ int) {
-	body.Drop("total", "limit", "offset")
-}
+func noTotals(body *node) { body.Drop("total", "limit", "offset") }
 
 // ownID is the ID of an entity of a list, under either of its names.
 func ownID(e *node) *node {

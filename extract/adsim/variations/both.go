@@ -34,7 +34,7 @@ var catalog = sync.OnceValue(func() (list []Quirk) {
 // nameQuirks are texts only: a client must not refuse the numbers because of them.
 var nameQuirks = []Quirk{
 	{Name: "name-surrogate", Doc: "names of campaigns end in half an emoji, as JavaScript cuts them",
-		change: naming(tail(` \ud83d`))},
+		change: all(in(ofDays, "campaign_name", tail(` \ud83d`)), in(ofCampaigns, "name", tail(` \ud83d`)))},
 }
 
 // wireQuirks change all bodies alike, or how a reply is sent.

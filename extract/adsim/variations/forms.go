@@ -1,6 +1,7 @@
 package variations
 
 import (
+	"math"
 	"spendsync/extract/adsim/money"
 	"spendsync/extract/adsim/tree"
 	"strconv"
@@ -143,61 +144,24 @@ func tail(raw string) form {
 func drop(of *node, key string) { of.Drop(key) }
 
 // asID writes an ID without its letter, as a number.
-var asID = value(lessPrefix)
-
-// lessPrefix is an ID without its letter, as a number.
-func lessPrefix(v *node) *node {
-	if s := v.Text(); len(s) > 1 {
+var asID = value(func(v *node) *node {
+	if s := v.Text(); s != "" {
 		return leaf(s[1:])
 	}
 	return v
-}
+})
 
 // asText writes numbers as texts.
-var asText = value(quoted)
-
-func quoted(v *node) *node {
-	if v.Kind == 0 && v.Raw != "" && strings.IndexByte("-0123456789", v.Raw[0]) >= 0 {
-		return text(v.Raw)
+var asText = value(func(v *node) *node {
+	if v.Text() != "" {
+		return v
 	}
-	return v
-}
-
-// nulled makes a member null; put("null") adds missing members, too.
-var nulled = value(func(*node) *node { return leaf("null") })
-
-// replaced are words in the place of others: "FROM=TO ...".
-func replaced(pairs string) func(s string) string {
-	return func(s string) string {
-		for pair := range strings.FieldsSeq(pairs) {
-			if from, to, _ := strings.Cut(pair, "="); from == s {
-				return to
-			}
-		}
-		return ""
-	}
-}
+	return text(v.Raw)
+})
 
 // whole puts a JSON text in the place of an entire body.
 func whole(places string, raw string) change {
 	return inPlaces(places, func(*exchange, *node) *node { return leaf(raw) })
-}
-
-// inBody applies a form to members of a body of the report.
-func inBody(keys string, f form) change {
-	return body(ofReport, func(body *node) {
-		for key := range strings.FieldsSeq(keys) {
-			f(body, key)
-		}
-	})
-}
-
-// replaceAll changes the elements of a list, or the members of an object, and returns it.
-func replaceAll(of *node, to func(v *node) *node) *node {
-	for i, v := range of.Values {
-		of.Values[i] = to(v)
-	}
-	return of
 }
 
 // camel returns a key in camel case.
@@ -211,9 +175,13 @@ func camel(key string) string {
 	return strings.Join(words, "")
 }
 
+func camelKeys(of *node) {
+	of.Walk(func(of *node, key string) { of.Rename(key, camel(key)) })
+}
+
 func float(v *node) float64 { f, _ := strconv.ParseFloat(v.Raw, 64); return f }
 
 // plusMillionths adds to an amount that the simulator wrote exactly.
 func plusMillionths(v *node, add int64) *node {
-	return leaf(string(money.Append(nil, rounded(float(v)*1e6)+add)))
+	return leaf(string(money.Append(nil, int64(math.Round(float(v)*1e6))+add)))
 }

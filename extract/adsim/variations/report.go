@@ -2,12 +2,12 @@ package variations
 
 import (
 	"fmt"
-	"math"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
+	"spendsync/extract/adsim/advertiser"
 	"spendsync/extract/adsim/clock"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/money"
@@ -23,17 +23,11 @@ var reportQuirks = []Quirk{
 	{Name: "totals-none", Doc: "the report refuses questions without include_creatives (400)",
 		override: refuse(ofTotals, 400, "include_creatives must be true", always)},
 	{Name: "totals-fail", Doc: "the report without include_creatives is 500",
-		override: func(x *exchange) (wire.Reply, bool) {
-			if x.place != "totals" {
-				return wire.Reply{}, false
-			}
-			id := x.accounts[0].World.RequestID()
-			return report.Error(500, report.TextInternal+" (request ID: "+id+")"), true
-		}},
+		override: refuse(ofTotals, 500, report.TextInternal, always)},
 
 	// How the report writes numbers.
 	{Name: "spend-cents", Doc: "the spend of a row is rounded to cents, sums are exact",
-		change: in(ofDays, "total_spend", fixed(2))},
+		change: in(ofDays, "total_spend", value(func(v *node) *node { return leaf(fmt.Sprintf("%.2f", float(v))) }))},
 	{Name: "spend-float", Doc: "amounts have the noise of floats behind the sixth digit: 12.300000000000002",
 		change: in(ofReport, "total_spend", noisy)},
 	{Name: "spend-exponent", Doc: "amounts are written with an exponent: 1.23e+01",
@@ -76,7 +70,14 @@ var reportQuirks = []Quirk{
 	{Name: "rows-arrays", Doc: "the rows of the report are arrays in the order of the columns",
 		change: edit(ofReport, func(row *node) { row.Kind, row.Keys = '[', nil })},
 	{Name: "report-camel", Doc: "columns and keys of the report are in camel case: totalSpend",
-		change: all(columns(func(c *node) *node { return text(camel(c.Text())) }), edit(ofReport, camelKeys))},
+		change: body(ofReport, func(body *node) {
+			for _, c := range body.Get("columns").Elements() {
+				*c = *text(camel(c.Text()))
+			}
+			for _, row := range rowsOf(body) {
+				camelKeys(row)
+			}
+		})},
 
 	// Days: how they are written, and which there are.
 	{Name: "date-datetime", Doc: "dates of the report are instants in UTC: 2026-11-20T00:00:00Z",
@@ -86,7 +87,10 @@ var reportQuirks = []Quirk{
 	{Name: "day-rows-missing", Doc: "the report has no rows for the fifth day before today, but a sum of it",
 		change: emptyDay(false)},
 	{Name: "reach-31", Doc: "the report refuses the day 32 days before today (400)",
-		override: reachOf(31)},
+		override: refuse(ofReport, 400, "start_date cannot be more than 31 days before today", func(x *exchange) bool {
+			d, ok := clock.ParseDay(x.param("start_date"))
+			return ok && d < x.today-31
+		})},
 	{Name: "today-none", Doc: "the report has no rows for today",
 		change: inPlaces(ofReport, func(x *exchange, body *node) *node {
 			if d, ok := x.oneDay(); ok && d == x.today {
@@ -94,7 +98,8 @@ var reportQuirks = []Quirk{
 			}
 			return body
 		})},
-	{Name: "pagination-none", Doc: "the report has no pagination", change: inBody("pagination", drop)},
+	{Name: "pagination-none", Doc: "the report has no pagination",
+		change: body(ofReport, func(body *node) { body.Drop("pagination") })},
 	{Name: "pagination-from-zero", Doc: "pagination counts pages from 0 though the request counts from 1",
 		change: pagination(func(g, _ *node) { g.Set("page", num(g.Get("page").Number()-1)) })},
 	{Name: "pagination-size-shown", Doc: "page_size is how many rows the page has",
@@ -119,22 +124,6 @@ var reportQuirks = []Quirk{
 		change: shuffled},
 }
 
-// naming applies a form to the name of every campaign, in the report and in the settings.
-func naming(f form) change { return all(in(ofDays, "campaign_name", f), in(ofCampaigns, "name", f)) }
-
-// columns replaces the elements of the list of columns.
-func columns(to func(c *node) *node) change {
-	return body(ofReport, func(body *node) {
-		body.Edit("columns", func(v *node) *node { return replaceAll(v, to) })
-	})
-}
-
-func camelKeys(of *node) {
-	for i, key := range of.Keys {
-		of.Keys[i] = camel(key)
-	}
-}
-
 // fifth reports whether the request is for the day on which some quirks have no rows: the fifth
 // before today.
 func fifth(x *exchange) bool { d, one := x.oneDay(); return one && d == x.today-5 }
@@ -142,24 +131,18 @@ func fifth(x *exchange) bool { d, one := x.oneDay(); return one && d == x.today-
 // always is a condition of refuse.
 func always(*exchange) bool { return true }
 
-// refuse answers requests in some places with an error of the report, if they meet a condition.
+// refuse answers requests in some places with an error, if they meet a condition.
 func refuse(places string, status int, message string,
 	when func(x *exchange) bool) func(x *exchange) (wire.Reply, bool) {
 	return func(x *exchange) (wire.Reply, bool) {
 		if !x.place.is(places) || !when(x) {
 			return wire.Reply{}, false
 		}
+		if x.place.is(ofAPI) {
+			return x.accounts[0].APIError(status, advertiser.CodeOf(status), message, nil), true
+		}
 		return report.Error(status, message), true
 	}
-}
-
-// reachOf refuses requests that start more than days days before today.
-func reachOf(days int) func(x *exchange) (wire.Reply, bool) {
-	return refuse(ofReport, 400, strings.Replace(report.TextTooFar, "32", strconv.Itoa(days), 1),
-		func(x *exchange) bool {
-			d, ok := clock.ParseDay(x.param("start_date"))
-			return ok && d < x.today-clock.Day(days)
-		})
 }
 
 // noRows takes all rows out of a reply of the report.
@@ -227,11 +210,6 @@ func onePaid(keys string, f form) change {
 	})
 }
 
-// fixed rounds an amount to a number of decimals.
-func fixed(digits int) form {
-	return value(func(v *node) *node { return leaf(strconv.FormatFloat(float(v), 'f', digits, 64)) })
-}
-
 // noisy writes an amount as a sum of floats.
 var noisy = value(func(v *node) *node {
 	f := float(v)
@@ -240,8 +218,6 @@ var noisy = value(func(v *node) *node {
 	}
 	return leaf(strconv.FormatFloat(f*(1+0x1p-52), 'g', 17, 64))
 })
-
-func rounded(f float64) int64 { return int64(math.Round(f)) }
 
 // lackSource takes the spend and the clicks of the day's first source out of a sum.
 func lackSource(x *exchange, _ int, row *node) {
