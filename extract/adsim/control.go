@@ -154,23 +154,11 @@ func (s *Service) setClock(in clockOrder) (err error) {
 	return err
 }
 
-// truthLine is a line of the truth. Spend is text, so that no reader rounds it.
+// truthLine is a line of the truth, or the sum of Rows lines. Spend is text, so that no reader rounds it.
 type truthLine struct {
-	Date         string `json:"date"`
-	Rows         int64  `json:"rows,omitempty"`
-	CampaignID   string `json:"campaign_id,omitempty"`
-	CampaignName string `json:"campaign_name,omitempty"`
-	CreativeID   string `json:"creative_id,omitempty"`
-	SourceID     string `json:"source_id"`
-	Spend        string `json:"spend"`
-	Clicks       int64  `json:"clicks"`
-	Impressions  int64  `json:"impressions"`
-	Conversions  int64  `json:"conversions"`
-}
-
-func truthOf(l ledger.Line, rows int64) truthLine {
-	return truthLine{l.Date, rows, l.CampaignID, l.CampaignName, l.CreativeID, l.SourceID, l.Exact(), l.Clicks,
-		l.Impressions, l.Conversions}
+	ledger.Line
+	Rows  int64  `json:"rows,omitempty"`
+	Spend string `json:"spend"`
 }
 
 func (s *Service) tellTruth(q url.Values, line func(any)) error {
@@ -186,11 +174,11 @@ func (s *Service) tellTruth(q url.Values, line func(any)) error {
 	for d := from; d <= to; d++ {
 		if q.Get("sum") != "" {
 			total := st.Sum(d)
-			line(truthOf(ledger.Line{Date: d.String(), Measures: total.Measures}, total.Rows))
+			line(truthLine{ledger.Line{Date: d.String(), Measures: total.Measures}, total.Rows, total.Exact()})
 			continue
 		}
 		for r := range st.Rows(d, ledger.Scope{}) {
-			line(truthOf(st.Line(d, r), 0))
+			line(truthLine{st.Line(d, r), 0, r.Exact()})
 		}
 	}
 	return nil

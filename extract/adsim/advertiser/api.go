@@ -1,6 +1,7 @@
 package advertiser
 
 import (
+	"cmp"
 	"math"
 	"net/http"
 	"slices"
@@ -147,26 +148,13 @@ func (s *API) APIError(status int, code, message string, details []detail) wire.
 func (s *API) notFound(what string) wire.Reply { return s.Refuse(noSuch(what)) }
 
 // CodeOf is the code that goes with a status.
-func CodeOf(status int) string {
-	switch status {
-	case http.StatusBadRequest:
-		return "validation_failed"
-	case http.StatusUnauthorized:
-		return "unauthorized"
-	case http.StatusForbidden:
-		return "forbidden"
-	case http.StatusNotFound, http.StatusMethodNotAllowed:
-		return "not_found"
-	case http.StatusConflict:
-		return "conflict"
-	case http.StatusTooManyRequests:
-		return "rate_limited"
-	case http.StatusBadGateway:
-		return "upstream_error"
-	case http.StatusServiceUnavailable:
-		return "unavailable"
-	}
-	return "internal_error"
+func CodeOf(status int) string { return cmp.Or(codes[status], "internal_error") }
+
+var codes = map[int]string{
+	http.StatusBadRequest: "validation_failed", http.StatusUnauthorized: "unauthorized",
+	http.StatusForbidden: "forbidden", http.StatusNotFound: "not_found", http.StatusMethodNotAllowed: "not_found",
+	http.StatusConflict: "conflict", http.StatusTooManyRequests: "rate_limited",
+	http.StatusBadGateway: "upstream_error", http.StatusServiceUnavailable: "unavailable",
 }
 
 // Limiter is a window of 60 seconds that slides with the service's clock.

@@ -15,10 +15,7 @@ import (
 
 // campaignOf is the campaign of the path, for a write.
 func (e edit) campaignOf(id string) (*market.Campaign, *problem) {
-	if e.Next.Campaign(id).Hidden == ledger.Hide {
-		return nil, noSuch("campaign")
-	}
-	if cp := e.St.Campaign(id); cp != nil {
+	if cp := shown(e.St, id); cp != nil {
 		return cp, nil
 	}
 	return nil, noSuch("campaign")

@@ -34,17 +34,17 @@ func holds(s, part string) bool {
 	return strings.Contains(strings.ToLower(s), strings.ToLower(part))
 }
 
-// findCampaign finds a campaign that a read of its own finds.
-func (s *API) findCampaign(c *Call, id string) *market.Campaign {
-	if c.St.Changes.Campaign(id).Hidden == ledger.Hide {
+// shown finds a campaign that is not hidden.
+func shown(st *ledger.State, id string) *market.Campaign {
+	if st.Changes.Campaign(id).Hidden == ledger.Hide {
 		return nil
 	}
-	return c.St.Campaign(id)
+	return st.Campaign(id)
 }
 
 // getCampaign answers GET /v1/campaigns/{campaign_id}.
 func (s *API) getCampaign(c *Call) wire.Reply {
-	cp := s.findCampaign(c, c.id)
+	cp := shown(c.St, c.id)
 	if cp == nil {
 		return s.notFound("campaign")
 	}

@@ -12,7 +12,7 @@ import (
 
 // listCreatives answers GET /v1/campaigns/{campaign_id}/creatives.
 func (s *API) listCreatives(c *Call) wire.Reply {
-	cp := s.findCampaign(c, c.id)
+	cp := shown(c.St, c.id)
 	if cp == nil {
 		return s.notFound("campaign")
 	}
@@ -30,7 +30,7 @@ func (s *API) listCreatives(c *Call) wire.Reply {
 func (s *API) getCreative(c *Call) wire.Reply {
 	id := c.id
 	campaignID, _, _ := strings.Cut(id, "-")
-	if cp := s.findCampaign(c, campaignID); cp != nil {
+	if cp := shown(c.St, campaignID); cp != nil {
 		if cr := c.St.Creative(cp, id); cr != nil && c.St.Changes.Creative(id).Hidden != ledger.Hide {
 			return one("creative", creativeOf(c.St, cr))
 		}

@@ -11,7 +11,6 @@ import (
 
 	"spendsync/extract/adsim/chance"
 	"spendsync/extract/adsim/clock"
-	"spendsync/extract/adsim/config"
 	"spendsync/extract/adsim/tree"
 	"spendsync/extract/adsim/wire"
 	"spendsync/extract/adsim/world"
@@ -20,17 +19,13 @@ import (
 // ScopeWrite is the scope of a key that may make changes; the other one is read.
 const ScopeWrite = "write"
 
-// APIKey is a key in use. Its fields are guarded by its account's mutex where they
-// change; a call holds a copy.
+// APIKey is a key of the advertiser API. It does not change.
 type APIKey struct {
-	ID string
-	config.Key
-	Endless bool // an OAuth sign-in: it has no key that could expire
-	Limiter *Limiter
-}
-
-func newKey(n int, k config.Key) *APIKey {
-	return &APIKey{ID: "key_" + strconv.Itoa(n), Key: k, Limiter: &Limiter{}}
+	ID, Secret, Name string
+	Scope            string    // read or write
+	ExpiresAt        time.Time // zero: the first of a month, two to three months from the clock
+	Endless          bool      // an OAuth sign-in: it has no key that could expire
+	Limiter          Limiter
 }
 
 // Ends is when the key ends: never where the time is zero.
@@ -78,8 +73,8 @@ type Keys struct {
 func NewKeys(w *world.World) *Keys {
 	cfg := &w.Cfg
 	return &Keys{List: []*APIKey{
-		newKey(1, config.Key{Secret: cfg.APIKey, Name: "reporting", Scope: "read", ExpiresAt: cfg.KeyExpiresAt}),
-		newKey(2, config.Key{Secret: cfg.WriteKey, Name: "management", Scope: ScopeWrite, ExpiresAt: cfg.KeyExpiresAt}),
+		{ID: "key_1", Secret: cfg.APIKey, Name: "reporting", Scope: "read", ExpiresAt: cfg.KeyExpiresAt},
+		{ID: "key_2", Secret: cfg.WriteKey, Name: "management", Scope: ScopeWrite, ExpiresAt: cfg.KeyExpiresAt},
 	}}
 }
 
@@ -98,14 +93,13 @@ func AccountOf(accounts []*API, authorization string, now time.Time) (*API, *API
 	return nil, nil
 }
 
-// findKey is a copy of the key with this secret.
+// findKey is the key with this secret.
 func (r *Keys) findKey(secret string) *APIKey {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, k := range r.List {
 		if world.Same(secret, k.Secret) {
-			found := *k
-			return &found
+			return k
 		}
 	}
 	return nil
@@ -136,8 +130,8 @@ func createKey(accounts []*API, now time.Time, r *http.Request) wire.Reply {
 	s.keys.mu.Lock()
 	defer s.keys.mu.Unlock()
 	n := len(s.keys.List) + 1
-	k := newKey(n, config.Key{Name: b.text("name"), Scope: b.text("scope"),
-		Secret: "adv_" + chance.Hex24(chance.Hash(s.World.Account.Seed, chance.AboutSignIn, uint64(n)))})
+	k := &APIKey{ID: "key_" + strconv.Itoa(n), Name: b.text("name"), Scope: b.text("scope"),
+		Secret: "adv_" + chance.Hex24(chance.Hash(s.World.Account.Seed, chance.AboutSignIn, uint64(n)))}
 	s.keys.List = append(s.keys.List, k)
 	return wire.JSONReply(http.StatusCreated, tree.Marshal(map[string]string{"id": k.ID, "name": k.Name,
 		"scope": k.Scope, "api_key": k.Secret, "expires_at": clock.Instant(k.Ends(now))}))

@@ -14,7 +14,7 @@ import (
 
 // getSources answers GET /v1/campaigns/{campaign_id}/sources.
 func (s *API) getSources(c *Call) wire.Reply {
-	cp := s.findCampaign(c, c.id)
+	cp := shown(c.St, c.id)
 	if cp == nil {
 		return s.notFound("campaign")
 	}

@@ -35,9 +35,7 @@ type Config struct {
 	// ReviewTakes is how long a review takes. By default that is up to a day, depending on the creative; if
 	// negative, until [Service.Review].
 	ReviewTakes time.Duration
-	PushToken   string   // in the authorization header of the push sending APIs
-	Websites    []string // two by default
-	Subscribers int      // of each website; 40
+	PushToken   string // in the authorization header of the push sending APIs
 
 	// FetchTLS and FetchAddress are for tests that serve an image_url or an external payload themselves: the
 	// certificates to believe, and which addresses may be asked. Without, only public addresses may.
@@ -96,10 +94,6 @@ func (cfg *Config) SetDefaults() {
 	setDefault(&cfg.APIKey, DefaultKey)
 	setDefault(&cfg.WriteKey, DefaultWriteKey)
 	setDefault(&cfg.PushToken, DefaultPushToken)
-	setDefault(&cfg.Subscribers, 40)
-	if cfg.Websites == nil {
-		cfg.Websites = []string{"https://news.example", "https://deals.example"}
-	}
 	setDefault(&cfg.RateLimit, 120)
 	setDefault(&cfg.AdvertiserID, "A"+strconv.FormatUint(100000+chance.Below(chance.Mix(cfg.Seed), 900000), 10))
 	setDefault(&cfg.AdvertiserName, "Acme Performance \"North\" GmbH & Söhne")
@@ -114,14 +108,4 @@ func setDefault[T comparable](field *T, v T) {
 	if *field == zero {
 		*field = v
 	}
-}
-
-// Key is a key of the advertiser API.
-type Key struct {
-	Secret string
-	Name   string
-	Scope  string // read or write
-	// ExpiresAt is when it ends; by default it is the first of a month, two to three
-	// months from the clock.
-	ExpiresAt time.Time
 }

@@ -11,11 +11,11 @@ import (
 // day holds. SourceID is empty for a creative that was not delivered. Spend is in
 // millionths of a US dollar.
 type Line struct {
-	Date         string
-	CampaignID   string
-	CampaignName string
-	CreativeID   string
-	SourceID     string
+	Date         string `json:"date"`
+	CampaignID   string `json:"campaign_id,omitempty"`
+	CampaignName string `json:"campaign_name,omitempty"`
+	CreativeID   string `json:"creative_id,omitempty"`
+	SourceID     string `json:"source_id"`
 	Measures
 }
 

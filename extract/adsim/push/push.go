@@ -39,7 +39,7 @@ type Sender struct {
 }
 
 func NewSender(w *world.World, files *fetch.Fetcher) *Sender {
-	return &Sender{world: w, files: files, subscribers: seededSubscribers(&w.Cfg, w.Account.Seed)}
+	return &Sender{world: w, files: files, subscribers: seededSubscribers(w.Account.Seed)}
 }
 
 // Notification is one that was sent to one subscriber.
@@ -196,7 +196,7 @@ func (s *Sender) sendMany(now time.Time, r *http.Request) wire.Reply {
 	switch {
 	case err != nil:
 		return refuse(http.StatusBadRequest, "Invalid request payload input: "+err.Error())
-	case !slices.Contains(s.world.Cfg.Websites, b.Website):
+	case !slices.Contains(websites, b.Website):
 		return refuse(http.StatusUnauthorized, "invalid token")
 	}
 	s.mu.Lock()

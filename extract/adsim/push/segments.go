@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"spendsync/extract/adsim/chance"
-	"spendsync/extract/adsim/config"
 )
 
 // Subscriber gets the notifications of a website.
@@ -25,11 +24,14 @@ type Subscriber struct {
 // lastSubscribed is a time after all subscriptions of the seed.
 var lastSubscribed = time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC)
 
+// websites are those of each account.
+var websites = []string{"https://news.example", "https://deals.example"}
+
 // seededSubscribers are those of an account.
-func seededSubscribers(cfg *config.Config, seed uint64) (list []Subscriber) {
+func seededSubscribers(seed uint64) (list []Subscriber) {
 	cities := []string{"New York", "Chicago", "Austin", "Denver", "Miami"}
-	for w, website := range cfg.Websites {
-		for i := range cfg.Subscribers {
+	for w, website := range websites {
+		for i := range 40 {
 			h := chance.Hash(seed, chance.AboutSubscriber, uint64(w), uint64(i))
 			ago := func(h uint64, days uint64) time.Time {
 				return lastSubscribed.Add(-time.Duration(chance.Below(chance.Mix(h), days*24*60)) * time.Minute)

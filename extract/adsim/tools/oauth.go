@@ -15,7 +15,6 @@ import (
 
 	"spendsync/extract/adsim/advertiser"
 	"spendsync/extract/adsim/chance"
-	"spendsync/extract/adsim/config"
 	"spendsync/extract/adsim/tree"
 	"spendsync/extract/adsim/wire"
 	"spendsync/extract/adsim/world"
@@ -188,7 +187,7 @@ func (s *Server) token(r *http.Request) wire.Reply {
 		return oauthError("invalid_grant", "the code is not valid")
 	}
 	token := s.secret("oauth")
-	s.signIns.tokens[token] = signIn{g.own, &advertiser.APIKey{ID: "oauth", Endless: true,
-		Key: config.Key{Name: "sign-in", Scope: advertiser.ScopeWrite}, Limiter: &advertiser.Limiter{}}}
+	s.signIns.tokens[token] = signIn{g.own, &advertiser.APIKey{ID: "oauth", Name: "sign-in",
+		Scope: advertiser.ScopeWrite, Endless: true}}
 	return oauthJSON(http.StatusOK, map[string]any{"access_token": token, "token_type": "Bearer"})
 }
