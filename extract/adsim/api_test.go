@@ -199,19 +199,5 @@ func TestAPI_BalanceFollowsTheSpend(t *testing.T) {
 	}
 }
 
-func TestAPI_LeavesOutWhatItCouldNotRead(t *testing.T) {
-	s := sim(config.Config{})
-	id := campaignsOf(t, s, "")[0]["id"].(string)
-	s.Fail(wire.Fault{Kind: wire.Unreadable})
-	one := unwrap(fetchJSON(t, s, "/v1/campaigns/"+id), "campaign").(map[string]any)
-	if _, has := one["delivery_status"]; has {
-		t.Errorf("got %v", one)
-	}
-	m := unwrap(fetchJSON(t, s, "/v1/campaigns/"+id+"/sources"), "source_settings").(map[string]any)
-	if v, has := m["bid_overrides"]; !has || v != nil {
-		t.Errorf("got %v", m)
-	}
-}
-
 func list(v any) []any           { l, _ := v.([]any); return l }
 func asMap(v any) map[string]any { m, _ := v.(map[string]any); return m }

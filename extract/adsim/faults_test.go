@@ -218,39 +218,6 @@ func TestFault_OnTheWire(t *testing.T) {
 	}
 }
 
-func TestTransport_SaysWhatTheSocketSays(t *testing.T) {
-	s := sim(config.Config{})
-	var bodies [][]byte
-	for _, client := range wireClients(t, s) {
-		_, body, err := fetchAll(t.Context(), client)
-		if err != nil {
-			t.Fatal(err)
-		}
-		bodies = append(bodies, body)
-	}
-	if !bytes.Equal(bodies[0], bodies[1]) {
-		t.Error("the replies differ")
-	}
-}
-
-func TestTransport_ClosingTheBodyEndsTheHandler(t *testing.T) {
-	s := sim(config.Config{})
-	for range 3 {
-		req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://sim/report/ads/spend-report?"+pageOf(1), nil)
-		req.SetBasicAuth(config.DefaultUser, config.DefaultPassword)
-		resp, err := s.Transport().RoundTrip(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := resp.Body.Close(); err != nil {
-			t.Error(err)
-		}
-		if _, err := resp.Body.Read(make([]byte, 1)); err == nil {
-			t.Error("a closed body is read")
-		}
-	}
-}
-
 func TestRequests_TellWhatWasAsked(t *testing.T) {
 	s := sim(config.Config{})
 	s.Fail(wire.Fault{Kind: wire.Status, Status: 503, Times: 1})

@@ -1,8 +1,6 @@
 package adsim
 
 import (
-	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -160,23 +158,5 @@ func TestQuirks_SumsFollowTheRows(t *testing.T) {
 	if rows, total = sums("totals-lack-source"); rows.Spend != truth.Spend || total.Spend >= truth.Spend ||
 		total.Spend <= 0 {
 		t.Errorf("a sum without a source is %+v, of %+v", total, rows)
-	}
-}
-
-func TestQuirks_AreTakenByNameAlone(t *testing.T) {
-	s := quirkSim()
-	if err := s.SetQuirks("bom", "nosuch"); err == nil || !strings.Contains(err.Error(), "nosuch") {
-		t.Errorf("%v", err)
-	}
-	if err := s.SetQuirks("gzip", "bom"); err != nil {
-		t.Error(err)
-	}
-	_, header, body := raw(t, s, wire.APIPrefix+"/v1/me")
-	r, err := gzip.NewReader(bytes.NewReader(body))
-	if err != nil || header.Get("Content-Encoding") != "gzip" {
-		t.Fatalf("%v, %v", header, err)
-	}
-	if body, err = io.ReadAll(r); err != nil || !bytes.HasPrefix(body, []byte("\xef\xbb\xbf{")) {
-		t.Errorf("%q, %v", body, err)
 	}
 }

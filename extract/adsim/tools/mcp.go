@@ -1,11 +1,11 @@
 package tools
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"time"
 
@@ -54,32 +54,12 @@ func (s *Server) serveMCP(now time.Time, r *http.Request, f *wire.Fault) wire.Re
 	server := toolServer(own, key, f)
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server },
 		&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, Logger: slog.New(slog.DiscardHandler)})
-	w := &kept{header: http.Header{}}
+	w := httptest.NewRecorder() // so that the reply can meet a fault like any other
 	handler.ServeHTTP(w, r)
-	rep := wire.Reply{Status: w.status, Header: w.header, Body: w.body.Bytes()}
-	if rep.Status == 0 {
-		rep.Status = http.StatusOK
-	}
+	rep := wire.Reply{Status: w.Code, Header: w.Header(), Body: w.Body.Bytes()}
 	key.Tell(rep.Header, now)
 	return rep
 }
-
-// kept is a ResponseWriter that keeps the reply, so that it can meet a fault like
-// any other.
-type kept struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (w *kept) Header() http.Header { return w.header }
-func (w *kept) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status = status
-	}
-}
-func (w *kept) Write(p []byte) (int, error) { w.WriteHeader(http.StatusOK); return w.body.Write(p) }
-func (w *kept) Flush()                      {}
 
 // toolServer has every operation as a tool.
 func toolServer(s *advertiser.API, key *advertiser.APIKey, f *wire.Fault) *mcp.Server {
