@@ -15,26 +15,6 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// TestEveryColumn_SurvivesArrow takes rows of every table into an Arrow record and back.
-func TestEveryColumn_SurvivesArrow(t *testing.T) {
-	for _, table := range schema.Documented() {
-		t.Run(table.FullName(), func(t *testing.T) {
-			mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
-			defer mem.AssertSize(t, 0)
-			want := schematest.Rows(table)
-			rec, err := table.RecordOf(mem, want)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer rec.Release()
-			got, err := table.RowsOf(rec)
-			if d := cmp.Diff(want, got); err != nil || d != "" {
-				t.Errorf("%v (-want +got):\n%s", err, d)
-			}
-		})
-	}
-}
-
 // TestEveryColumn_OfOpsSurvivesJSON: the ledger and the manifest keep rows of these tables
 // as JSON.
 func TestEveryColumn_OfOpsSurvivesJSON(t *testing.T) {

@@ -13,7 +13,6 @@ import (
 type erasedRows interface {
 	rowType() reflect.Type
 	record(mem memory.Allocator, rows any) (arrow.Record, error)
-	rowsOf(rec arrow.Record) (any, error)
 }
 
 func (t TableOf[R]) rowType() reflect.Type { return reflect.TypeFor[R]() }
@@ -26,8 +25,6 @@ func (t TableOf[R]) record(mem memory.Allocator, rows any) (arrow.Record, error)
 	return t.Record(mem, typed), nil
 }
 
-func (t TableOf[R]) rowsOf(rec arrow.Record) (any, error) { return t.AppendRows(nil, rec) }
-
 // RowType is the struct of the table's rows.
 func (t *Table) RowType() reflect.Type { return t.rows.rowType() }
 
@@ -35,6 +32,3 @@ func (t *Table) RowType() reflect.Type { return t.rows.rowType() }
 func (t *Table) RecordOf(mem memory.Allocator, rows any) (arrow.Record, error) {
 	return t.rows.record(mem, rows)
 }
-
-// RowsOf is [TableOf.AppendRows]: a slice of the table's row struct, whichever it is.
-func (t *Table) RowsOf(rec arrow.Record) (any, error) { return t.rows.rowsOf(rec) }

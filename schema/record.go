@@ -3,7 +3,6 @@ package schema
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"unsafe"
 
@@ -88,48 +87,6 @@ func appendColumn[T comparable, R any](c Column, rows []R, null func(), put func
 			put(n.V)
 		} else {
 			null()
-		}
-	}
-}
-
-// AppendRows appends to dst the record as rows of the table: the way back. Texts
-// share the record's memory, so the rows must not outlive it unless its allocator
-// is garbage collected, as [memory.DefaultAllocator] is.
-func (t TableOf[R]) AppendRows(dst []R, rec arrow.Record) ([]R, error) {
-	if !rec.Schema().Equal(t.Arrow) {
-		return dst, fmt.Errorf("the record is not of table %s: %s", t.FullName(), rec.Schema())
-	}
-	all := slices.Grow(dst, int(rec.NumRows()))[:len(dst)+int(rec.NumRows())]
-	rows := all[len(dst):]
-	clear(rows) // a NULL leaves its field unchanged
-	for i, c := range t.Columns {
-		switch a := rec.Column(i).(type) {
-		case *array.String:
-			fillColumn(a, c, rows, a.Value)
-		case *array.Int64:
-			fillColumn(a, c, rows, a.Value)
-		case *array.Decimal128:
-			fillColumn(a, c, rows, func(i int) Money { return Money(a.Value(i).LowBits()) })
-		case *array.Date32:
-			fillColumn(a, c, rows, func(i int) Date { return Date(a.Value(i)) })
-		case *array.Timestamp:
-			fillColumn(a, c, rows, func(i int) Instant { return Instant(a.Value(i)) })
-		case *array.Boolean:
-			fillColumn(a, c, rows, a.Value)
-		default:
-			return dst, fmt.Errorf("table %s column %s: no rows from %s", t.FullName(), c.Name, a.DataType())
-		}
-	}
-	return all, nil
-}
-
-func fillColumn[T comparable, R any](a arrow.Array, c Column, rows []R, at func(int) T) {
-	for i := range rows {
-		field := unsafe.Add(unsafe.Pointer(&rows[i]), c.offset)
-		if !c.Nullable {
-			*(*T)(field) = at(i)
-		} else if a.IsValid(i) {
-			*(*Null[T])(field) = Some(at(i))
 		}
 	}
 }
