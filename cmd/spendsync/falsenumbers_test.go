@@ -543,3 +543,39 @@ func TestFalse_ANameIsARowOfItsOwn(t *testing.T) {
 		t.Errorf("%s false restatements", got)
 	}
 }
+
+// TestFalse_TheAccountsOwnAverageContradictsEmptyDays: a service without sums has rows of today, and none of the days
+// before it, or of those of a week, while the account's average daily spend says otherwise.
+func TestFalse_TheAccountsOwnAverageContradictsEmptyDays(t *testing.T) {
+	for _, from := range []int{32, 8} {
+		w := newWorldInLine(t)
+		w.answers(&theReport{
+			refuse: func(_ int, q url.Values) (int, http.Header, string) {
+				if q.Get("include_creatives") == "true" {
+					return 0, nil, ""
+				}
+				return http.StatusBadRequest, nil, `{"error":"no sums"}`
+			},
+			rows: func(_ int, q url.Values, all reportRows) reportRows {
+				day := q.Get("start_date")
+				if isDay(q) && day >= (w.today()-schema.Date(from)).String() && day < w.today().String() {
+					return nil
+				}
+				return all
+			},
+		})
+		for range 2 {
+			code, _, last := w.run("sync")
+			if code == exit.OK || !strings.Contains(last, "the report is silent") {
+				t.Errorf("the %d days before today: exit %d: %s", from, code, last)
+			}
+			if got := w.ask(falseZeros); got != "0" {
+				t.Errorf("the %d days before today: %s days are known to be empty", from, got)
+			}
+			w.service.Advance(time.Hour)
+		}
+		w.transport = nil
+		w.must("sync")
+		w.checkTruth()
+	}
+}

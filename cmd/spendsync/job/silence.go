@@ -6,6 +6,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/phrase"
+	"spendsync/load/history"
 	"spendsync/load/manifest"
 	"spendsync/schema"
 )
@@ -13,14 +14,15 @@ import (
 // emptyDays are the days of which a run read no row, and what it and the store know beside them. An empty day is proof
 // only if rows of the account's campaigns on other days prove the same report, or if the account rests: the days before
 // are empty, too, or nothing was ever stored and nothing delivers. It is none beside a known day that came empty
-// without proof, nor beside the account's own average spend.
+// without proof, nor if the days since a week ago have less than half of the spend that the account's own average makes
+// of a week.
 type emptyDays struct {
 	days     []schema.Date
-	emptied  []schema.Date // days whose stored rows are missing from an answer that does not prove this
-	hasRows  bool          // the run read rows on other days
-	isStored bool          // rows are stored
-	rested   bool          // the latest stored days before today are empty
-	isWeek   bool          // no day since a week ago has spend, by this run or by the store
+	emptied  []schema.Date             // days whose stored rows are missing from an answer that does not prove this
+	hasRows  bool                      // the run read rows on other days
+	isStored bool                      // rows are stored
+	rested   bool                      // the latest stored days before today are empty
+	week     schema.Null[schema.Money] // spend of the days since a week ago, by this run or by the store
 	average  schema.Null[schema.Money]
 	delivers []string // campaigns
 	isListed bool     // all campaigns were read
@@ -33,8 +35,9 @@ func (e emptyDays) silence() string {
 		return "rows are stored of " + phrase.Days(e.emptied)
 	case len(e.days) == 0:
 		return ""
-	case e.isWeek && e.average.V > 0:
-		return fmt.Sprintf("the account's own average daily spend is %s US dollars", e.average.V)
+	case e.week.Valid && e.week.V < e.average.V/2*7:
+		return fmt.Sprintf("the rows since a week ago have %s US dollars, while the account's own average daily spend "+
+			"is %s", e.week.V, e.average.V)
 	case e.hasRows, e.rested, !e.isStored && (e.average == schema.Some(schema.Money(0)) || e.isListed &&
 		len(e.delivers) == 0):
 		return ""
@@ -50,14 +53,14 @@ const sinceAWeek, restDays = 8, 2
 
 // emptyDays gathers what a run knows about its empty days.
 func (c *copiedDays) emptyDays(known *manifest.Account, today schema.Date, s *settings) (e emptyDays) {
-	rows := map[schema.Date]int64{} // by day, as stored and then as read
+	sums := map[schema.Date]history.Sums{} // as stored and then as read
 	for day, k := range known.Days {
-		rows[day] = k.Sums.Rows
+		sums[day] = k.Sums
 		e.isStored = e.isStored || k.Sums.Rows > 0
 	}
 	past := slices.DeleteFunc(known.DayList(), func(day schema.Date) bool { return day >= today })
 	if n := len(past); n >= restDays {
-		e.rested = !slices.ContainsFunc(past[n-restDays:], func(day schema.Date) bool { return rows[day] > 0 })
+		e.rested = !slices.ContainsFunc(past[n-restDays:], func(day schema.Date) bool { return sums[day].Rows > 0 })
 	}
 	for _, d := range c.days {
 		switch {
@@ -65,15 +68,15 @@ func (c *copiedDays) emptyDays(known *manifest.Account, today schema.Date, s *se
 			e.emptied = append(e.emptied, d.Day)
 		case !d.isStaged:
 		case d.read.sums.Rows+d.read.Refused == 0:
-			e.days, rows[d.Day] = append(e.days, d.Day), 0
+			e.days, sums[d.Day] = append(e.days, d.Day), history.Sums{}
 		default:
-			e.hasRows, rows[d.Day] = true, d.read.sums.Rows
+			e.hasRows, sums[d.Day] = true, d.read.sums
 		}
 	}
-	e.isWeek = true
+	e.week.Valid = true
 	for day := today - sinceAWeek; day <= today; day++ {
-		n, isKnown := rows[day]
-		e.isWeek = e.isWeek && isKnown && n == 0
+		of, isKnown := sums[day]
+		e.week = schema.Null[schema.Money]{V: e.week.V + of.Spend, Valid: e.week.Valid && isKnown}
 	}
 	slices.Sort(e.days)
 	slices.Sort(e.emptied)
