@@ -43,7 +43,7 @@ func (n Rendering) tableColumns() []tableColumn {
 		if !ok {
 			doc = columnDocs()[c.Name]
 		}
-		all[i] = tableColumn{name: visibleName(c.Name), form: formOf(c), unit: unitOf(c, doc)}
+		all[i] = tableColumn{name: phrase.Visible(c.Name), form: formOf(c), unit: unitOf(c, doc)}
 	}
 	return all
 }

@@ -12,7 +12,6 @@ import (
 
 	"spendsync/cmd/internal/output"
 	"spendsync/cmd/internal/wrap"
-	"spendsync/cmd/spendsync/phrase"
 )
 
 // grid fits rows into a width. Headings are broken at their underscores, names cut in the middle, sentences broken at
@@ -33,8 +32,6 @@ const gap, minText, minName = 2, 10, 20
 
 // widthOf is how many places a text takes on a terminal.
 func widthOf(s string) int { return text.StringWidthWithoutEscSequences(s) }
-
-func visibleName(name string) string { return phrase.Visible(name) }
 
 // lay chooses the columns and their widths by the first rows, and returns how many columns are left out.
 func (g *grid) lay(rows [][]cell, q Question, all bool) (left int) {
