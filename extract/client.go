@@ -178,10 +178,13 @@ func orDefault[T comparable](v, otherwise T) T {
 }
 
 func baseURL(raw string, allowHTTP bool) (*url.URL, error) {
+	if strings.TrimSpace(raw) != raw {
+		return nil, errors.New("the base URL begins or ends with a space or a line break")
+	}
 	u, err := url.Parse(raw)
 	if err != nil {
 		// Not the cause: it quotes the URL, and with it a password.
-		return nil, errors.New("the base URL cannot be parsed")
+		return nil, errors.New("the base URL cannot be parsed; its form is https://host/path")
 	}
 	switch {
 	case u.Scheme != "https" && u.Scheme != "http", u.Hostname() == "":

@@ -125,6 +125,9 @@ func ReadSecret(name string, value Secret, file string) (Secret, error) {
 	if n := len(value); name == "API_KEY" && n > 1 && (value[0] == '"' || value[0] == '\'') && value[0] == value[n-1] {
 		return "", exit.Usagef("%s%s is in quotes; write the key without them", Prefix, name)
 	}
+	if name == "API_KEY" && strings.HasPrefix(strings.ToLower(string(value)), "bearer ") {
+		return "", exit.Usagef("%s%s begins with \"Bearer\"; write the key without it", Prefix, name)
+	}
 	if strings.HasPrefix(string(value), "\ufeff") {
 		return "", exit.Usagef("%s%s begins with a byte order mark; write it without one", Prefix, name)
 	}
