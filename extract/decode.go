@@ -236,6 +236,8 @@ func statesFailure(key string, v Value) bool {
 		return !isEmpty(v) && !slices.Contains([]string{"false", "0", `""`}, string(v))
 	case "success", "ok":
 		return string(v) == "false"
+	case "status": // of JSend
+		return string(v) == `"error"` || string(v) == `"fail"`
 	}
 	return false
 }

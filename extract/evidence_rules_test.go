@@ -117,14 +117,16 @@ func TestSpend_GathersEvidence(t *testing.T) {
 		check(t, "error", err, nil)
 		check(t, "a full page of three is no end: requests", len(s.asked), 4)
 	})
-	t.Run("a page behind the last is refused", func(t *testing.T) {
-		var seen Evidence
-		n := 0
-		c := newTestClient(t, roundTrip(countAnswers(&n, pageOf(rows(1, 3), ""))))
-		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, &seen))
-		check(t, "error", err, nil)
-		check(t, "evidence", seen, Evidence{Rows: 3, Distinct: 3, Total: -1, Ended: true, Beyond: true})
-	})
+	for size, isEnd := range map[int]bool{3: false, 4: true} {
+		t.Run(fmt.Sprintf("a page behind one of three rows is refused, asked for by %d", size), func(t *testing.T) {
+			var seen Evidence
+			n := 0
+			c := newTestClient(t, roundTrip(countAnswers(&n, pageOf(rows(1, 3), ""))))
+			_, err := walk(t, c.Spend(t.Context(), testDay, size, nil, &seen))
+			check(t, "error", err, nil)
+			check(t, "evidence", seen, Evidence{Rows: 3, Distinct: 3, Total: -1, Ended: isEnd, Beyond: true})
+		})
+	}
 	for name, c := range map[string]struct {
 		status   int
 		requests int

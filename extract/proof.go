@@ -76,6 +76,7 @@ type proof[T any] struct {
 	seen    Evidence
 	done    bool  // no further page is asked for
 	size    int64 // rows of a full page, as far as is known
+	rows    int64 // of the page before
 	longest func(rows int) int
 	keys    hashSet
 	noKey   int64
@@ -120,6 +121,7 @@ func (p *proof[T]) add(n int, a *pageReply[T]) (isPart bool, err error) {
 	if repeats != "" && p.seen.Repeats == "" {
 		p.seen.Repeats = repeats
 	}
+	p.rows = rows
 	if p.seen.Rows += rows; p.seen.Rows > maxRows || n >= maxPages {
 		return false, p.contract(n, "no end after %d rows on %d pages", p.seen.Rows, n)
 	}
@@ -272,7 +274,8 @@ func (p *proof[T]) refused(n int, err error) bool {
 	case isRefusal && p.seen.Total > p.seen.Distinct && !p.isBeyond():
 		p.seen.Moved = fmt.Sprintf("page %d: %s", n, e.Reason)
 	case isRefusal:
-		p.seen.Ended, p.seen.Full = true, false
+		// Without a total, a refusal behind a page that is as full as was asked for may be a limit of the service's.
+		p.seen.Ended, p.seen.Full = p.seen.Total >= 0 || p.rows < int64(p.q.size), false
 	}
 	p.done = true
 	return true

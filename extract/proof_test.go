@@ -7,7 +7,8 @@ import (
 )
 
 // TestProof_OfARefusedPage: a page that the service refuses ends the answer if all rows are there by what was said of
-// them, shows that the answer moved if rows are missing, and else is what it is: an error.
+// them, shows that the answer moved if rows are missing, ends the walk and shows no end if nothing was said, and else
+// is what it is: an error.
 func TestProof_OfARefusedPage(t *testing.T) {
 	refusal := func(status int) error {
 		return &ReadError{What: "page 3", Reason: "no such page", Status: status, Err: ErrContract}
@@ -19,7 +20,7 @@ func TestProof_OfARefusedPage(t *testing.T) {
 		ends, isMoved  bool
 		isEnded, asked bool // afterwards: the end is shown, and a page behind it is still to be seen
 	}{
-		"no total": {seen: Evidence{Rows: 20, Distinct: 20, Total: -1}, err: refusal(404), ends: true, isEnded: true},
+		"no total": {seen: Evidence{Rows: 20, Distinct: 20, Total: -1}, err: refusal(404), ends: true},
 		"all of the total": {seen: Evidence{Rows: 20, Distinct: 20, Total: 20}, err: refusal(400), ends: true,
 			isEnded: true},
 		"rows are missing": {seen: Evidence{Rows: 20, Distinct: 20, Total: 21}, err: refusal(404), ends: true,

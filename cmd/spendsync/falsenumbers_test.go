@@ -444,7 +444,8 @@ func TestFalse_PagesWithoutAnOrder(t *testing.T) {
 // TestFalse_RowsBesideAnErrorAreNotAll: a 200 states an error beside half of a day's rows, or beside none, and a number
 // of rows that is theirs; the service gives no sum of its own. What says that nothing failed costs nothing.
 func TestFalse_RowsBesideAnErrorAreNotAll(t *testing.T) {
-	errs := []string{`"error":"shard 3 of 5 failed"`, `"errors":[{"message":"shard 3 of 5 failed"}]`, `"success":false`}
+	errs := []string{`"error":"shard 3 of 5 failed"`, `"errors":[{"message":"shard 3 of 5 failed"}]`, `"success":false`,
+		`"status":"error"`}
 	none := []string{`"error":null`, `"errors":[]`, `"success":true`, `"error":""`, `"error":false`}
 	if !schematest.All() {
 		errs, none = errs[1:2], none[1:2]
@@ -578,4 +579,28 @@ func TestFalse_TheAccountsOwnAverageContradictsEmptyDays(t *testing.T) {
 		w.must("sync")
 		w.checkTruth()
 	}
+}
+
+// TestFalse_ARefusedPageIsNoEnd: a service without totals and sums refuses the second page of each day behind a full
+// one, for it cuts its answers there.
+func TestFalse_ARefusedPageIsNoEnd(t *testing.T) {
+	w := newWorldInLine(t)
+	w.env["PAGE_SIZE"] = "5"
+	w.answers(&theReport{
+		hasNoPlace: true,
+		refuse: func(_ int, q url.Values) (int, http.Header, string) {
+			if q.Get("include_creatives") == "true" && q.Get("page") == "1" {
+				return 0, nil, ""
+			}
+			return http.StatusUnprocessableEntity, nil, `{"error":"no further"}`
+		},
+		rows: func(_ int, _ url.Values, all reportRows) reportRows { return all },
+	})
+	code, _, last := w.run("sync")
+	if code == exit.OK || !strings.Contains(last, "no page is short or empty") {
+		t.Errorf("exit %d: %s", code, last)
+	}
+	w.transport = nil
+	w.must("sync")
+	w.checkTruth()
 }
