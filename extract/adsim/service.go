@@ -30,7 +30,6 @@ type Service struct {
 	*wire.Log
 
 	accounts []*Service // of the service
-	report   *report.Account
 	api      *advertiser.API
 	more     []wire.Extension
 	files    *fetch.Fetcher
@@ -76,7 +75,6 @@ func (s *Service) open(cfg config.Config, index int, c *clock.Clock) {
 	s.Clock = c
 	s.Keys = advertiser.NewKeys(s.World)
 	s.Sender = push.NewSender(s.World, s.files)
-	s.report = report.New(s.World)
 	s.api = advertiser.NewAPI(s.World, s.Keys, s.files)
 }
 
@@ -140,8 +138,8 @@ func (s *Service) answer(st *ledger.State, r *http.Request, f *wire.Fault) wire.
 	}
 	switch path := r.URL.Path; {
 	case path == wire.ReportPrefix+"/ads/spend-report":
-		all := each(s.accounts, func(s *Service) *report.Account { return s.report })
-		return f.Hurt(report.Serve(all, st.Now, r, f))
+		worlds := each(s.accounts, func(s *Service) *world.World { return s.World })
+		return f.Hurt(report.Serve(worlds, st.Now, r, f))
 	case strings.HasPrefix(path, wire.APIPrefix+"/"):
 		return f.Hurt(advertiser.Serve(apis(s.accounts), st.Now, r, f))
 	case strings.HasPrefix(path, wire.PushPrefix+"/"):

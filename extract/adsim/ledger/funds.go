@@ -78,7 +78,7 @@ func (st *State) BalanceOf(asOf time.Time) balanceNow {
 	week := Query{ByDate: true}
 	week.From, week.To = at.Today-7, at.Today
 	spent := map[clock.Day]int64{}
-	for _, r := range at.grouped(week) {
+	for _, r := range at.grouped(week, at.Group) {
 		spent[r.Day] = r.Spend
 	}
 	b := balanceNow{At: at.Now, Status: "ok"}

@@ -14,50 +14,31 @@ type Query struct {
 	Campaign, Creative, Source               string
 }
 
-// Result is the rows of a query: those of its days, or rows added up.
-type Result struct {
-	parts [][]Row
-	Total int
-}
-
-// Result finds the rows of a query. The finest grain is the rows of each day; any other adds them up.
-func (st *State) Result(q Query) *Result {
-	res := &Result{}
-	if !q.ByDate || !q.ByCreative || !q.BySource || q.Source != "" {
-		res.parts = [][]Row{st.grouped(q)}
-	} else {
+// Result finds the rows of a query, which are not to be changed. The finest grain is the rows of each day; any other
+// adds them up. What is not simply the rows of a day is kept for the next page.
+func (st *State) Result(q Query) []Row {
+	finest := q.ByDate && q.ByCreative && q.BySource && q.Source == ""
+	switch {
+	case !finest:
+		return st.grouped(q, st.Group)
+	case q.From == q.To && q.scope() == Scope{}:
+		return st.rowsOf(q.From)
+	}
+	return st.grouped(q, func(q Query) (out []Row) {
 		for d := q.From; d <= min(q.To, st.Today); d++ {
-			rows, sc := st.rowsOf(d), q.scope()
-			if sc != (Scope{}) {
-				rows = slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return !sc.holds(&r) })
+			for r := range st.Rows(d, q.scope()) {
+				out = append(out, *r)
 			}
-			res.parts = append(res.parts, rows)
 		}
-	}
-	for _, rows := range res.parts {
-		res.Total += len(rows)
-	}
-	return res
-}
-
-// AppendRows appends the rows from..to of the result.
-func (res *Result) AppendRows(dst []Row, from, to int) []Row {
-	for _, rows := range res.parts {
-		if from < len(rows) && to > 0 {
-			dst = append(dst, rows[max(0, from):min(to, len(rows))]...)
-		}
-		from, to = from-len(rows), to-len(rows)
-	}
-	return dst
+		return out
+	})
 }
 
 // scope is what a question asks of each day.
 func (q *Query) scope() Scope { return Scope{q.Campaign, q.Creative, !q.Creatives} }
 
-// grouped is the rows of a query added up, in the report's order, kept for the
-// next page.
-func (st *State) grouped(q Query) []Row {
-	return st.Kept.groups.Get(groupKey{q, st.keyFor(q.To)}, func() []Row { return st.Group(q) })
+func (st *State) grouped(q Query, by func(q Query) []Row) []Row {
+	return st.Kept.groups.Get(groupKey{q, st.keyFor(q.To)}, func() []Row { return by(q) })
 }
 
 // Group adds up the rows of a query, in the report's order.

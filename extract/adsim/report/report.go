@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"spendsync/extract/adsim/clock"
@@ -40,20 +39,8 @@ type reportRequest struct {
 	Page, size int
 }
 
-// Account answers the spend report for one account.
-type Account struct {
-	world *world.World
-	rows  sync.Pool
-}
-
-func New(w *world.World) *Account {
-	p := &Account{world: w}
-	p.rows.New = func() any { return new([]ledger.Row) }
-	return p
-}
-
 // Serve answers GET {report_url}/ads/spend-report for the accounts of a service.
-func Serve(accounts []*Account, now time.Time, r *http.Request, f *wire.Fault) wire.Reply {
+func Serve(accounts []*world.World, now time.Time, r *http.Request, f *wire.Fault) wire.Reply {
 	if r.Method != http.MethodGet {
 		rep := Error(http.StatusMethodNotAllowed, "Method not allowed")
 		rep.Header.Set("Allow", http.MethodGet)
@@ -64,21 +51,16 @@ func Serve(accounts []*Account, now time.Time, r *http.Request, f *wire.Fault) w
 		return reportUnauthorized(textNoAuth)
 	}
 	for _, own := range accounts {
-		if own.world.IsUser(user, password) {
-			st := own.world.StateAt(now)
-			return own.report(&st, r, f)
+		if own.IsUser(user, password) {
+			rq, text := parseReport(r.URL.Query(), clock.DayOf(now, own.Zone))
+			if text != "" {
+				return Error(http.StatusBadRequest, text)
+			}
+			st := own.StateAt(now)
+			return wire.JSONReply(http.StatusOK, render(&st, rq, f))
 		}
 	}
 	return reportUnauthorized(TextWrongAuth)
-}
-
-// report answers the user of this account.
-func (p *Account) report(st *ledger.State, r *http.Request, f *wire.Fault) wire.Reply {
-	rq, text := parseReport(r.URL.Query(), st.Today)
-	if text != "" {
-		return Error(http.StatusBadRequest, text)
-	}
-	return wire.JSONReply(http.StatusOK, p.render(st, rq, f))
 }
 
 // Error returns the error body of the report.
@@ -172,11 +154,10 @@ func parseColumns(v string, creatives bool) (list []*column, text string) {
 }
 
 // render writes the body of a page, which a fault may begin elsewhere.
-func (p *Account) render(st *ledger.State, rq *reportRequest, f *wire.Fault) []byte {
-	an := st.Result(rq.Query)
-	from := f.From(min(rq.Page-1, an.Total/rq.size+1) * rq.size)
-	buf := p.rows.Get().(*[]ledger.Row)
-	rows := an.AppendRows((*buf)[:0], from, from+rq.size)
+func render(st *ledger.State, rq *reportRequest, f *wire.Fault) []byte {
+	all := st.Result(rq.Query)
+	from := f.From(min(rq.Page-1, len(all)/rq.size+1) * rq.size)
+	rows := all[min(from, len(all)):min(from+rq.size, len(all))]
 
 	dst := make([]byte, 0, 512+len(rows)*(40+24*len(rq.columns)))
 	dst = append(dst, `{"columns":[`...)
@@ -194,8 +175,6 @@ func (p *Account) render(st *ledger.State, rq *reportRequest, f *wire.Fault) []b
 		}
 		dst = w.appendRow(dst, &rows[i])
 	}
-	*buf = rows[:0]
-	p.rows.Put(buf)
 	return fmt.Appendf(dst, `],"pagination":{"page":%d,"page_size":%d,"total_rows":%d,"total_pages":%d}}`, rq.Page,
-		rq.size, an.Total, (an.Total+rq.size-1)/rq.size)
+		rq.size, len(all), (len(all)+rq.size-1)/rq.size)
 }
