@@ -141,7 +141,7 @@ func (sd *day) follow(c *market.Campaign, versions []Version) *follower {
 	cuts := []time.Time{began}
 	for i := range versions {
 		v := &versions[i]
-		start, end := f.span(v)
+		start, end := f.spanOf(f.campaign, v.Of)
 		for _, t := range []time.Time{v.At, v.Of.PausedUntil, start, end} {
 			if t.After(began) && t.Before(ends) {
 				cuts = append(cuts, t)
@@ -166,19 +166,11 @@ func (sd *day) follow(c *market.Campaign, versions []Version) *follower {
 			bid: Or(v.Of.Bid, c.Bid(sd.day)), allowList: Or(v.Of.AllowList, c.AllowList)}
 		f.stretches = append(f.stretches, s)
 		if !v.ByItself && s.delivers {
-			f.limit = max(f.limit, f.limitOf(v))
+			f.limit = max(f.limit, f.limitOf(c, v.Of))
 		}
 		f.universe = f.universeOf(&s)
 	}
 	return f
-}
-
-// limitOf is the daily limit of a version, 0 for none.
-func (f *follower) limitOf(v *Version) int64 {
-	if v.Of.Limit != nil {
-		return *v.Of.Limit
-	}
-	return f.DailyLimit(f.campaign)
 }
 
 // universeOf is the sources that may be bought in a stretch.
@@ -203,22 +195,12 @@ func (f *follower) allows(v *Version, src int32) bool {
 	return f.campaign.AllowList && there
 }
 
-// span is from when to when a version may be delivered.
-func (f *follower) span(v *Version) (start, end time.Time) {
-	c := f.campaign
-	start = Or(v.Of.Start, c.Starts.Start(f.Account.Zone))
-	if c.Ends {
-		end = c.Over.Start(f.Account.Zone)
-	}
-	return start, Or(v.Of.End, end)
-}
-
 // delivers reports whether the campaign may be shown at an instant. A pause takes a while to finish.
 func (f *follower) delivers(v *Version, t time.Time) bool {
 	if v.ByItself {
 		return !f.campaign.IsMade() && f.campaign.DeliversOn(f.day.day)
 	}
-	start, end := f.span(v)
+	start, end := f.spanOf(f.campaign, v.Of)
 	if t.Before(start) || !end.IsZero() && !t.Before(end) || f.Balance == "depleted" {
 		return false
 	}
@@ -370,6 +352,6 @@ func (st *State) limitReached(c *market.Campaign) bool {
 	versions := st.versionsOf(c, st.Today)
 	f := at.dayOf(st.Today).follow(c, versions)
 	f.usual, f.traffic = byItself(st.Account, st.Today)
-	f.limit = f.limitOf(&versions[len(versions)-1])
+	f.limit = f.limitOf(c, versions[len(versions)-1].Of)
 	return f.limit > 0 && stopAt(f.entries(versions), f.limit) >= f.limit
 }

@@ -74,23 +74,30 @@ func (st *State) CampaignNow(c *market.Campaign) CampaignNow {
 		Status:    Or(asked.Status, c.Status(st.Today)),
 		Bid:       Or(asked.Bid, c.Bid(st.Today)),
 		TargetCPA: Or(asked.TargetCPA, c.TargetCPA),
-		Start:     Or(asked.Start, c.Starts.Start(st.Account.Zone)),
+		Limit:     st.limitOf(c, asked),
 		Audience:  Or(asked.Audience, c.Audience),
 	}
-	if asked.Limit != nil {
-		now.Limit = *asked.Limit
-	} else {
-		now.Limit = st.DailyLimit(c)
-	}
-	if asked.End != nil {
-		now.End = *asked.End
-	} else if c.Ends {
-		now.End = c.Over.Start(st.Account.Zone)
-	}
+	now.Start, now.End = st.spanOf(c, asked)
 	if now.Delivery = Or(asked.Delivery, ""); now.Delivery == "" {
 		now.Delivery = st.deliveryStatus(c, &now)
 	}
 	return now
+}
+
+// limitOf is the daily limit of a campaign under some changes, 0 for none.
+func (st *State) limitOf(c *market.Campaign, of *CampaignChanges) int64 {
+	if of.Limit != nil {
+		return *of.Limit
+	}
+	return st.DailyLimit(c)
+}
+
+// spanOf is from when to when a campaign may be delivered under some changes; no end is zero.
+func (st *State) spanOf(c *market.Campaign, of *CampaignChanges) (start, end time.Time) {
+	if c.Ends {
+		end = c.Over.Start(st.Account.Zone)
+	}
+	return Or(of.Start, c.Starts.Start(st.Account.Zone)), Or(of.End, end)
 }
 
 // deliveryStatus returns the campaign's delivery status at this moment.
