@@ -233,7 +233,7 @@ def faults(service, day, by_day):
         "a 500, once": dict(kind="status", status=500, times=1),
         "half a body, once": dict(kind="cut", times=1),
         "a page of another account": dict(kind="body", value=stranger),
-        "a total that is too small": dict(kind="total", page=1, page_to=-1, delta=-1000 if by_day else -service.rows // 2),
+        "a total that is too small": dict(kind="total", page=0, delta=-1000 if by_day else -service.rows // 2),
     }
 
 
