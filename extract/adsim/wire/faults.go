@@ -236,7 +236,7 @@ func (f *Fault) Hurt(rep Reply) Reply {
 		return rep
 	}
 	body := tree.Parse(rep.Body)
-	if body == nil || body.Kind != '{' {
+	if body == nil {
 		return rep
 	}
 	pages, total := body.Get("pagination"), "total_rows"
