@@ -66,13 +66,7 @@ func (a *app) commands() *cobra.Command {
 			"'spendsync help config' describes the variables and exit codes, 'spendsync help guide' how to ask the " +
 			"warehouse.",
 		SilenceErrors: true, SilenceUsage: true,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return exit.Advise(exit.Usagef("there is no command %q%s", args[0],
-					nearest.DidYouMean(args[0], commandNames(cmd))), "choose one that 'spendsync help' lists")
-			}
-			return nil
-		},
+		Args: commandOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
@@ -132,12 +126,18 @@ func (a *app) commands() *cobra.Command {
 	return root
 }
 
-// commandNames are the names of a command's commands.
-func commandNames(cmd *cobra.Command) (names []string) {
+// commandOnly refuses a word where a command is expected: cobra runs the commands that exist.
+func commandOnly(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())
 	}
-	return names
+	_, below, _ := strings.Cut(cmd.CommandPath(), " ") // empty for the program itself
+	return exit.Advise(exit.Usagef("there is no command %q%s", strings.TrimSpace(below+" "+args[0]),
+		nearest.DidYouMean(args[0], names)), "choose one that '%s' lists", strings.TrimSpace("spendsync help "+below))
 }
 
 // addExamples gives examples to the commands that come from the library.

@@ -7,7 +7,6 @@ import (
 
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/nearest"
 	"spendsync/cmd/spendsync/job"
 	"spendsync/schema"
 )
@@ -62,15 +61,23 @@ func daysBetween(from, to string, today schema.Date) (first, last schema.Date, e
 		return 0, 0, exit.Advise(exit.Usagef("--to %s has no --from", to), "give the first day, such as --from %s",
 			today-7)
 	}
-	if first, err = schema.ParseDate(from); err != nil {
-		return 0, 0, exit.Advise(exit.Usagef("--from: %v", err), "write it as YYYY-MM-DD, such as %s", today-7)
+	if first, err = dayOf("--from", from, 0, today-7); err != nil {
+		return 0, 0, err
 	}
-	if last = today; to != "" {
-		if last, err = schema.ParseDate(to); err != nil {
-			return 0, 0, exit.Advise(exit.Usagef("--to: %v", err), "write it as YYYY-MM-DD, such as %s", today)
-		}
+	last, err = dayOf("--to", to, today, today)
+	return first, last, err
+}
+
+// dayOf reads the day of a flag; without one it is usual.
+func dayOf(flag, text string, usual, example schema.Date) (schema.Date, error) {
+	if text == "" {
+		return usual, nil
 	}
-	return first, last, nil
+	d, err := schema.ParseDate(text)
+	if err != nil {
+		return 0, exit.Advise(exit.Usagef("%s: %v", flag, err), "write it as YYYY-MM-DD, such as %s", example)
+	}
+	return d, nil
 }
 
 // newBackfillCommand is the name of 'sync --from --to' in earlier versions.
@@ -95,21 +102,12 @@ func newRepairCommand(c *call) *cobra.Command {
 		Long: `Repairs a store without reading the service. 'spendsync verify' names the command for each damaged file;
 what none of them can repair comes back from a bucket by 'spendsync pull --all'.`,
 		Example: "  spendsync repair rebuild\n  spendsync repair replay\n  spendsync repair accept NOTE",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return exit.Advise(exit.Usagef("repair has no %q%s", args[0],
-					nearest.DidYouMean(args[0], commandNames(cmd))), "choose one that 'spendsync help repair' lists")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args:    commandOnly,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	reset := newResetCommand(c)
 	reset.Use, reset.Example = "reset", "  spendsync repair reset\n  spendsync repair reset --account acme"
-	accept := newAcceptCommand(c)
-	accept.Example = "  spendsync repair accept report.day-total.above\n" +
-		"  spendsync repair accept --withdraw report.day-total.above"
-	for _, sub := range []*cobra.Command{newRebuildCommand(c), newReplayCommand(c), accept, reset} {
+	for _, sub := range []*cobra.Command{newRebuildCommand(c), newReplayCommand(c), newAcceptCommand(c), reset} {
 		if sub.Args == nil {
 			sub.Args, sub.ValidArgsFunction = noArguments, cobra.NoFileCompletions
 		}
@@ -147,17 +145,13 @@ service nothing.`,
 		Example: "  spendsync repair replay\n  spendsync repair replay --from 2026-11-01 --to 2026-11-10",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return (&runner{c}).runRepair(cmd.Context(), func(j job.Job, ctx context.Context) (*job.Result, error) {
-				first, last := schema.Date(-1<<31), schema.Date(1<<31-1)
-				var err error
-				if from != "" {
-					if first, err = schema.ParseDate(from); err != nil {
-						return nil, exit.Usagef("--from: %v", err)
-					}
+				first, err := dayOf("--from", from, -1<<31, schema.DateOf(c.now())-7)
+				if err != nil {
+					return nil, err
 				}
-				if to != "" {
-					if last, err = schema.ParseDate(to); err != nil {
-						return nil, exit.Usagef("--to: %v", err)
-					}
+				last, err := dayOf("--to", to, 1<<31-1, schema.DateOf(c.now()))
+				if err != nil {
+					return nil, err
 				}
 				return j.Replay(ctx, first, last)
 			})
