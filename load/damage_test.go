@@ -177,7 +177,7 @@ func rebuild(t testing.TB, dir string) (Preview, error) {
 		return Preview{}, err
 	}
 	defer s.Close()
-	g, err := begin(s, "rebuild")
+	g, err := stagingOf(s, "rebuild")
 	if err != nil {
 		return Preview{}, err
 	}

@@ -43,17 +43,7 @@ func (r *Replies) Stage(ctx context.Context, p DayRead, rows *history.Day) (d St
 	if rows == nil && known == nil {
 		return d, fmt.Errorf("spend %s: nothing is stored of it that could be as it was read", r.day)
 	}
-	proven := manifest.Day{FirstReadAt: p.ReadAt}
-	if known != nil {
-		proven = *known
-	}
-	if !p.Replayed {
-		proven.LastReadAt, proven.RunID, proven.Facts = p.ReadAt, r.area.runID, p.Facts
-		proven.Reads++
-	}
-	if proven.Meaning = p.Meaning; rows != nil {
-		proven.Sums, proven.ContentHash = rows.Sums(), rows.Hash()
-	}
+	proven := p.proves(known, rows, r.area.runID)
 	isNew := false // the stored replies go, or those that were read take their places
 	switch {
 	case rows == nil: // the stored replies stay, and so does their meaning
@@ -81,6 +71,22 @@ func (r *Replies) Stage(ctx context.Context, p DayRead, rows *history.Day) (d St
 	}
 	d.Days[r.day] = &proven
 	return d, ctx.Err()
+}
+
+// proves returns the day as the read proves it.
+func (p *DayRead) proves(known *manifest.Day, rows *history.Day, runID string) manifest.Day {
+	proven := manifest.Day{FirstReadAt: p.ReadAt}
+	if known != nil {
+		proven = *known
+	}
+	if !p.Replayed {
+		proven.LastReadAt, proven.RunID, proven.Facts = p.ReadAt, runID, p.Facts
+		proven.Reads++
+	}
+	if proven.Meaning = p.Meaning; rows != nil {
+		proven.Sums, proven.ContentHash = rows.Sums(), rows.Hash()
+	}
+	return proven
 }
 
 // takePlace reports whether replies of the stored rows take the places of the stored replies: only if these are lost,

@@ -35,7 +35,7 @@ func TestIntraday_KeepsEachReadOfAnOpenDay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := begin(s, run)
+		g, err := stagingOf(s, run)
 		if err != nil {
 			t.Fatal(err)
 		}

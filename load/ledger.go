@@ -29,7 +29,7 @@ func (s *Store) AppendRun(run schema.Run, steps []schema.Step) error {
 	if err == nil && m.RunID == run.RunID && m.Generation > run.Generation {
 		return nil
 	}
-	return s.appendLedger(run.RunID, run.FinishedAt.Time(), lines)
+	return appendLedger(s, run.RunID, run.FinishedAt.Time(), lines)
 }
 
 // RecordLost records that a run ends now with the exit code that reports lost days. A run that stops, fails
@@ -43,11 +43,11 @@ func (s *Store) RecordLost(run schema.Run, days []schema.Date) error {
 	if err != nil {
 		return err
 	}
-	return s.appendLedger(run.RunID, run.FinishedAt.Time(), lines)
+	return appendLedger(s, run.RunID, run.FinishedAt.Time(), lines)
 }
 
 // appendLedger adds lines to the ledger of a month. It replaces the file by a longer one.
-func (s *Store) appendLedger(runID string, at time.Time, lines []byte) error {
+func appendLedger(s *Store, runID string, at time.Time, lines []byte) error {
 	path := manifest.LedgerPath(s.account, at)
 	old, err := manifest.ReadLedger(s.opts.disk, s.dir, path)
 	if err != nil {

@@ -198,7 +198,7 @@ func TestMarts_FollowWhatBecameKnownOfThePast(t *testing.T) {
 	defer s.Close()
 	at := schema.InstantOf(r.at)
 	for _, name := range []string{"Known at last", "Filled"} {
-		g, err := begin(s, "late"+name[:5])
+		g, err := stagingOf(s, "late"+name[:5])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,7 +264,7 @@ func TestMarts_DamageIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	g, err := begin(s, "rebuild1")
+	g, err := stagingOf(s, "rebuild1")
 	if err != nil {
 		t.Fatal(err)
 	}

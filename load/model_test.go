@@ -364,7 +364,7 @@ func (w *modelWorld) rebuild() {
 	}
 	defer s.Close()
 	id := fmt.Sprintf("run%03d", w.runs)
-	g, err := begin(s, id)
+	g, err := stagingOf(s, id)
 	if err == nil {
 		r := sceneRun{id: id, at: w.at}
 		c := g.publication(r.at)

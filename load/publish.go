@@ -54,7 +54,7 @@ type Publication struct {
 // started, the new one will be published as soon as the store is opened again.
 func (s *Store) Publish(ctx context.Context, p Publication) (_ *manifest.Manifest, err error) {
 	err = s.whileLocked(ctx, func() (err error) {
-		n, err := s.next(p)
+		n, err := begin(s, p)
 		if err != nil {
 			return err
 		}
@@ -82,8 +82,8 @@ func (s *Store) Publish(ctx context.Context, p Publication) (_ *manifest.Manifes
 	return s.base, nil
 }
 
-// next begins the generation with what the run brings.
-func (s *Store) next(p Publication) (*generation, error) {
+// begin begins the generation with what the run brings.
+func begin(s *Store, p Publication) (*generation, error) {
 	n, err := newGeneration(s, p.Area, p.Repair)
 	if err != nil {
 		return nil, err

@@ -122,7 +122,7 @@ func (r sceneRun) do(ctx context.Context, dir string, o Options) error {
 	if err != nil {
 		return err
 	}
-	g, err := begin(s, r.id)
+	g, err := stagingOf(s, r.id)
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
@@ -149,7 +149,7 @@ type staging struct {
 	days     []Part
 }
 
-func begin(s *Store, id string) (*staging, error) {
+func stagingOf(s *Store, id string) (*staging, error) {
 	a, err := s.Begin(id)
 	return &staging{Area: a, store: s, settings: NewPart()}, err
 }

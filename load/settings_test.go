@@ -46,7 +46,7 @@ func TestPutMemory_MovesConfirmationsOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := begin(s, r.id)
+		g, err := stagingOf(s, r.id)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -96,7 +96,7 @@ func (s *Store) recover(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.dropDeadStaging(); err != nil {
+	if err := dropDeadStaging(s); err != nil {
 		return err
 	}
 	if s.base, err = s.published(nil); errors.Is(err, durable.ErrEmpty) {
@@ -114,30 +114,18 @@ func (s *Store) published(known *manifest.Manifest) (*manifest.Manifest, error) 
 	return manifest.ReadAccounts(s.opts.disk, s.dir, known, s.account)
 }
 
-// files returns the published files of this account, with their sizes, and the ledgers of other
-// accounts that have grown since the generation: those accounts are loaded.
-func (s *Store) files() (map[string]int64, error) {
-	grown, err := s.base.GrownLedgers(s.opts.disk, s.dir)
-	if err == nil {
-		err = s.base.Load(s.opts.disk, s.dir, grown...)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return manifest.FilesIn(s.opts.disk, s.dir, append(grown, s.account)...)
-}
-
 // lookAround compares the published folders with the manifest, by names and sizes: it refuses a store that
 // was set back, and warns of files that do not belong there.
 func (s *Store) lookAround(ctx context.Context) error {
-	files, err := s.files()
-	if err != nil {
-		return err
-	}
-	newer, err := s.newest(ctx, files)
+	newer, files, err := s.newest(ctx)
 	if err == nil && newer.Path != "" {
 		// Another account's run may be committing right now; then its files are the newer ones.
-		newer, files, err = s.lookAgain(ctx)
+		err = s.whileLocked(ctx, func() (err error) {
+			if s.base, err = s.published(s.base); err == nil {
+				newer, files, err = s.newest(ctx)
+			}
+			return err
+		})
 	}
 	if err != nil {
 		return err
@@ -150,31 +138,28 @@ func (s *Store) lookAround(ctx context.Context) error {
 
 func (s *Store) place() commit.Place { return s.opts.place(s.dir) }
 
-// lookAgain repeats the comparison while no other run publishes.
-func (s *Store) lookAgain(ctx context.Context) (newer manifest.NewerPart, files map[string]int64, err error) {
-	err = s.whileLocked(ctx, func() (err error) {
-		if s.base, err = s.published(s.base); err != nil {
-			return err
-		}
-		if files, err = s.files(); err == nil {
-			newer, err = s.newest(ctx, files)
-		}
-		return err
-	})
-	return newer, files, err
-}
-
-// newest returns a part that is newer than the manifest; its path is empty if there is none.
-func (s *Store) newest(ctx context.Context, files map[string]int64) (manifest.NewerPart, error) {
-	newer, err := s.base.Newest(s.opts.disk, s.dir, files)
+// newest returns a part that is newer than the manifest; its path is empty if there is none. The files are those of
+// this account, with their sizes, and of the accounts whose ledgers have grown since the generation.
+func (s *Store) newest(ctx context.Context) (newer manifest.NewerPart, files map[string]int64, err error) {
+	grown, err := s.base.GrownLedgers(s.opts.disk, s.dir)
+	if err == nil {
+		err = s.base.Load(s.opts.disk, s.dir, grown...)
+	}
+	if err == nil {
+		files, err = manifest.FilesIn(s.opts.disk, s.dir, append(grown, s.account)...)
+	}
+	if err == nil {
+		newer, err = s.base.Newest(s.opts.disk, s.dir, files)
+	}
 	if err != nil || newer.Path != "" {
-		return newer, err
+		return newer, files, err
 	}
 	info, err := s.opts.disk.Lstat(filepath.Join(s.dir, duck.FileName))
 	if err != nil || info.Size() == s.base.Warehouse.Bytes {
-		return newer, nil // a file that is missing is built again
+		return newer, files, nil // a file that is missing is built again
 	}
-	return newerDuckDB(ctx, s.base, s.dir, s.opts.DuckDB)
+	newer, err = newerDuckDB(ctx, s.base, s.dir, s.opts.DuckDB)
+	return newer, files, err
 }
 
 // whileLocked waits for the lock that covers building the DuckDB file and the commit, which all accounts share. It ends
@@ -196,7 +181,7 @@ func (s *Store) whileLocked(ctx context.Context, work func() error) error {
 
 // dropDeadStaging removes what earlier runs of this account left. None of them is alive: this run holds the
 // account's lock.
-func (s *Store) dropDeadStaging() error {
+func dropDeadStaging(s *Store) error {
 	root := filepath.Join(s.dir, "staging")
 	entries, err := s.opts.disk.ReadDir(root)
 	if err != nil {

@@ -60,7 +60,7 @@ func (r run) sync(days map[schema.Date][]schema.Spend) (*manifest.Manifest, erro
 	defer s.Close()
 	runs++
 	id := fmt.Sprintf("run%06d", runs)
-	g, err := begin(s, id)
+	g, err := stagingOf(s, id)
 	if err != nil {
 		return nil, err
 	}
@@ -347,7 +347,7 @@ func TestReplies_KeepWhatIsStored(t *testing.T) {
 		}
 		defer s.Close()
 		runs++
-		g, err := begin(s, fmt.Sprintf("run%06d", runs))
+		g, err := stagingOf(s, fmt.Sprintf("run%06d", runs))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -457,7 +457,7 @@ func (r run) putReplies(replies ...string) {
 	}
 	defer s.Close()
 	runs++
-	g, err := begin(s, fmt.Sprintf("run%06d", runs))
+	g, err := stagingOf(s, fmt.Sprintf("run%06d", runs))
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -507,7 +507,7 @@ func TestPublish_WithoutTheSettingsThatSpoilIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	g, err := begin(s, r.id)
+	g, err := stagingOf(s, r.id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -640,7 +640,7 @@ func TestPublish_RefusesAnOlderBase(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	g, err := begin(s, "late")
+	g, err := stagingOf(s, "late")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -828,7 +828,7 @@ func TestPrepared_IsPublishedByCommitAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	g, err := begin(s, r.id)
+	g, err := stagingOf(s, r.id)
 	if err != nil {
 		t.Fatal(err)
 	}

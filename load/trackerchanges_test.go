@@ -38,7 +38,7 @@ func TestTrackerChanges_AreAddedOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := begin(s, scene.id)
+		g, err := stagingOf(s, scene.id)
 		if err != nil {
 			t.Fatal(err)
 		}

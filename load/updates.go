@@ -34,11 +34,7 @@ func (n *generation) updates() (updates, error) {
 		}
 		switch stale, isSmall := n.stale[info.Day]; {
 		case isGrowing(t):
-			load := duck.ReplacePartition{Table: t, Files: []string{file}, Where: duck.PartSQL(t, account, info.Day)}
-			if !n.replaced[path] {
-				load.Where, load.Only = load.Where+" AND "+n.ownRows(), n.ownRows()
-			}
-			u.loads = append(u.loads, load)
+			u.loads = append(u.loads, n.linesLoad(path, t, info.Day))
 		case t == some.Table && isSmall:
 			u.changed[info.Day], some.Files = true, append(some.Files, file)
 			if stale != "" {
@@ -70,6 +66,16 @@ func (n *generation) updates() (updates, error) {
 		u.loads = append(u.loads, duck.CampaignSums(duck.DaysSQL(account, "report_date", u.changed)))
 	}
 	return u, u.addTables(n, was, is)
+}
+
+// linesLoad loads the new lines of a file, or all if one of them has taken the place of a stored one.
+func (n *generation) linesLoad(path string, t *schema.Table, day schema.Date) duck.ReplacePartition {
+	load := duck.ReplacePartition{Table: t, Files: []string{n.area.path(path)},
+		Where: duck.PartSQL(t, n.store.account, day)}
+	if !n.replaced[path] {
+		load.Where, load.Only = load.Where+" AND "+n.ownRows(), n.ownRows()
+	}
+	return load
 }
 
 // addTables adds the tables of one file that are new, and of the versions those that the run has confirmed.

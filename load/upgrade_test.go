@@ -109,7 +109,7 @@ func TestUpgrade_AddsAColumn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			g, err := begin(s, second.id)
+			g, err := stagingOf(s, second.id)
 			if err != nil {
 				t.Fatal(err)
 			}

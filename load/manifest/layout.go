@@ -45,11 +45,3 @@ func LedgerPath(account string, at time.Time) string {
 
 // LeadsOut reports whether a path in a record is outside of the store.
 func LeadsOut(path string) bool { return !filepath.IsLocal(path) || path == "." }
-
-// tableNamed returns the table of that name if it has files in the store and is not a mart, else nil.
-func tableNamed(name string) *schema.Table {
-	if t := schema.Named(name); t != nil && t.HasFiles() && t.View == "" {
-		return t
-	}
-	return nil
-}

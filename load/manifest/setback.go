@@ -11,18 +11,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/apache/arrow/go/v17/arrow"
-	"github.com/apache/arrow/go/v17/arrow/array"
-
 	"spendsync/load/durable"
-	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
-// Every part of a store knows its generation: the manifest by its number, the ledger and ops.run by the runs that
-// published, and a Parquet file by the runs in its rows. This reveals a backup with parts from different times. If
-// some part is newer than the manifest, the store was set back: publishing on top would forget the newer part, and no
-// later run could know of it.
+// A ledger, warehouse.duckdb and the file of an account know of generations. If one of them knows of a later generation
+// than that of the manifest, the store was set back, or an older backup was laid over it: publishing on top would
+// forget what was stored since, and no later run could know of it.
 
 // RepairLost is the repair of damage that no part of the store can undo.
 const RepairLost = "bring the whole data directory back into an empty folder, with 'spendsync pull --all' from the " +
@@ -32,7 +27,7 @@ const RepairLost = "bring the whole data directory back into an empty folder, wi
 type NewerPart struct {
 	Path       string         // the file that shows it
 	Generation int64          // 0: it is not known, only that it is later
-	RunID      string         // that published it
+	RunID      string         // that published it; empty: it is not known
 	At         schema.Instant // when; 0: not known
 }
 
@@ -47,40 +42,62 @@ func (m *Manifest) SetBack(p NewerPart) *durable.Damage {
 	if p.At > 0 {
 		between = fmt.Sprintf("between %s and %s", m.PublishedAt, p.At)
 	}
+	by := p.Path
+	if p.RunID != "" {
+		by += ", of run " + p.RunID + ","
+	}
 	return durable.Damaged(FileName, RepairLost+", of "+of,
-		"the store was set back from %s to %d: %s is newer than the manifest (run %s). Restated numbers and versions "+
+		"the store was set back from %s to %d: %s is newer than the manifest. Restated numbers and versions "+
 			"of settings that were first seen %s, and that only the parts that were set back had, are lost for good "+
-			"unless a backup has them", to, m.Generation, p.Path, p.RunID, between)
+			"unless a backup has them", to, m.Generation, by, between)
 }
 
-// Newest returns a part that is newer than the manifest, judging by the names and sizes of files; its path
-// is empty if there is none. It reads only files that differ from the manifest.
+// Newest returns a part that is newer than the manifest; its path is empty if there is none. It reads the ledgers that
+// differ from the manifest, and the files of accounts that it does not name.
 func (m *Manifest) Newest(d durable.Disk, dir string, files map[string]int64) (NewerPart, error) {
 	part, err := newestInLedgers(d, dir, files, m)
 	if err != nil || part.Path != "" {
 		return part, err
 	}
 	for _, path := range slices.Sorted(maps.Keys(files)) {
-		account, info := m.fileOf(path)
-		if info != nil && info.Bytes == files[path] {
-			continue
-		}
-		if part, err := m.newerParquet(d, dir, account, path); err != nil || part.Path != "" {
-			return part, err
+		if name := accountAt(path); strings.HasPrefix(path, "manifest/") && m.Parts[name] != nil &&
+			m.Parts[name].Path != path {
+			if part, err := m.newerAccount(d, dir, name, path, files[path]); part.Path != "" || err != nil {
+				return part, err
+			}
 		}
 	}
 	return NewerPart{}, nil
 }
 
-// fileOf returns the loaded account whose file belongs at a path, and the description of the file; nil if
-// the manifest does not name it. The account is empty if no loaded account has a file there.
-func (m *Manifest) fileOf(path string) (account string, info *File) {
+// accountAt returns the account whose file belongs at a path.
+func accountAt(path string) string {
 	_, after, _ := strings.Cut(path, "/account=")
 	name, _, _ := strings.Cut(after, "/")
-	if a := m.Accounts[name]; a != nil {
-		return name, a.Files[path]
+	return name
+}
+
+// newerAccount returns the file of an account at a path if it has more of its ledger than the manifest.
+func (m *Manifest) newerAccount(d durable.Disk, dir, name, path string, size int64) (part NewerPart, err error) {
+	if err := m.Load(d, dir, name); err != nil {
+		return part, err
 	}
-	return "", nil
+	b, err := d.ReadFile(filepath.Join(dir, path), size)
+	if err != nil {
+		return part, durable.Storage(err)
+	}
+	var other struct {
+		Ledger map[string]int64 `json:"ledger"`
+	}
+	if json.Unmarshal(b, &other) != nil {
+		return part, nil // it is damaged, or not ours
+	}
+	for file, n := range other.Ledger {
+		if n > m.Accounts[name].Ledger[file] {
+			part.Path = path
+		}
+	}
+	return part, nil
 }
 
 // newestInLedgers returns the newest generation above that of the manifest that the ledgers record as
@@ -96,8 +113,8 @@ func newestInLedgers(d durable.Disk, dir string, files map[string]int64, m *Mani
 		}
 		covered := int64(0)
 		if m != nil {
-			if account, _ := m.fileOf(path); account != "" {
-				covered = m.Accounts[account].Ledger[path]
+			if a := m.Accounts[accountAt(path)]; a != nil {
+				covered = a.Ledger[path]
 			}
 		}
 		if size == covered {
@@ -152,134 +169,4 @@ func publishedRuns(lines []byte) (runs []schema.Run) {
 		}
 	}
 	return runs
-}
-
-// newerParquet reports whether a Parquet file of the account has rows of a run that published after the
-// manifest's generation, or that neither the manifest nor a ledger knows: a later generation wrote it then.
-// A file that is not a Parquet file of a table shows nothing.
-func (m *Manifest) newerParquet(d durable.Disk, dir, account, path string) (NewerPart, error) {
-	t, _ := tableAt(account, path)
-	if t == nil {
-		return NewerPart{}, nil
-	}
-	known, err := m.knownRuns(d, dir, account)
-	if known == nil || err != nil {
-		return NewerPart{}, err
-	}
-	part := NewerPart{}
-	for rec, err := range parquet.Records(d, filepath.Join(dir, path), t) {
-		if errors.Is(err, durable.ErrStorage) {
-			return NewerPart{}, err
-		}
-		if err != nil {
-			return NewerPart{}, nil // it is damaged, or not ours
-		}
-		runs, accounts := texts(rec, "_run_id"), texts(rec, "account_id")
-		at := instants(rec)
-		for i := range int(rec.NumRows()) {
-			if accounts.Value(i) != account {
-				return NewerPart{}, nil
-			}
-			if known[runs.Value(i)] {
-				continue
-			}
-			if part.Path == "" {
-				part = NewerPart{Path: path, RunID: strings.Clone(runs.Value(i))}
-			}
-			if at != nil {
-				part.At = max(part.At, schema.Instant(at.Value(i)))
-			}
-		}
-	}
-	return part, nil
-}
-
-// tableAt returns the table whose file of an account belongs at a path, and the day of its partition; nil if
-// there is none, or only a mart.
-func tableAt(account, path string) (*schema.Table, schema.Date) {
-	parts := strings.Split(path, "/")
-	if len(parts) < 4 {
-		return nil, 0
-	}
-	t := tableNamed(parts[1])
-	if t == nil {
-		return nil, 0
-	}
-	day := schema.Date(0)
-	if t.Partition != schema.ByAccount {
-		_, text, _ := strings.Cut(parts[3], "=")
-		var err error
-		if day, err = schema.ParseDate(text); err != nil {
-			return nil, 0
-		}
-	}
-	if PartPath(t, account, day) != path {
-		return nil, 0
-	}
-	return t, day
-}
-
-// knownRuns returns the runs of an account that published no later generation than the manifest's, as far as
-// the manifest and the ledgers know. It is nil if a ledger is damaged, as the lost lines may have had the
-// run.
-func (m *Manifest) knownRuns(d durable.Disk, dir, account string) (map[string]bool, error) {
-	a := m.Accounts[account]
-	if a == nil {
-		return nil, nil
-	}
-	known := map[string]bool{m.RunID: true}
-	for _, f := range a.Files {
-		known[f.RunID] = true
-	}
-	for _, day := range a.Days {
-		known[day.RunID] = true
-	}
-	paths, err := LedgerFiles(d, dir, account)
-	if err != nil {
-		return nil, err
-	}
-	for path := range a.Ledger {
-		if !slices.Contains(paths, path) {
-			paths = append(paths, path)
-		}
-	}
-	var later []string
-	for _, path := range paths {
-		b, err := ReadLedger(d, dir, path)
-		if err != nil {
-			return nil, err
-		}
-		if CheckLedger(path, b, a.Ledger[path], a.LedgerSHA256[path]) != nil {
-			return nil, nil
-		}
-		rows, err := DecodeLedger(path, b)
-		if err != nil {
-			return nil, nil
-		}
-		for _, r := range rows.Runs {
-			known[r.RunID] = true
-			if r.Published && r.Generation > m.Generation {
-				later = append(later, r.RunID)
-			}
-		}
-	}
-	for _, id := range later {
-		delete(known, id)
-	}
-	return known, nil
-}
-
-// texts returns a text column of a record.
-func texts(rec arrow.Record, column string) *array.String {
-	return rec.Column(rec.Schema().FieldIndices(column)[0]).(*array.String)
-}
-
-// instants returns when the rows of a table were seen or changed; nil if the table has no such column.
-func instants(rec arrow.Record) *array.Timestamp {
-	for _, name := range []string{"seen_at", "_changed_at", "valid_from"} {
-		if i := rec.Schema().FieldIndices(name); len(i) > 0 {
-			return rec.Column(i[0]).(*array.Timestamp)
-		}
-	}
-	return nil
 }
