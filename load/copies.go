@@ -1,10 +1,12 @@
 package load
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
 
+	"spendsync/load/durable"
 	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
@@ -74,6 +76,10 @@ func (n *derived) copyRuns(part runsPart, runs []schema.Run) error {
 	if info := n.next.Accounts[part.account].Files[path]; info != nil && !n.fromNothing {
 		dir, name := n.files.whereIs(path)
 		stored, err := manifest.Rows(n.store.opts.disk, dir, name, info, schema.RunFiles)
+		if errors.Is(err, durable.ErrDamaged) {
+			n.store.opts.Log.Warn("a file of runs is damaged and made again from the ledger", "error", err)
+			stored, err = n.runsOf(part)
+		}
 		if err != nil {
 			return err
 		}
@@ -81,6 +87,26 @@ func (n *derived) copyRuns(part runsPart, runs []schema.Run) error {
 	}
 	slices.SortFunc(runs, func(a, b schema.Run) int { return strings.Compare(a.RunID, b.RunID) })
 	return putCopy(n, schema.RunFiles, part.account, part.month, runs)
+}
+
+// runsOf reads the runs of a month from the ledgers.
+func (n *derived) runsOf(part runsPart) (runs []schema.Run, err error) {
+	for _, path := range slices.Sorted(maps.Keys(n.next.Accounts[part.account].Ledger)) {
+		b, err := n.files.readLedger(path)
+		if err != nil {
+			return nil, err
+		}
+		rows, err := manifest.DecodeLedger(path, b)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows.Runs {
+			if schema.DateOf(r.StartedAt.Time()).Month() == part.month {
+				runs = append(runs, r)
+			}
+		}
+	}
+	return runs, nil
 }
 
 // putCopy writes one file. The published one stays if it has the same content.

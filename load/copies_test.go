@@ -80,6 +80,16 @@ func TestCopies_TellZeroFromUnknown(t *testing.T) {
 		t.Error("days of which nothing changed were written again")
 	}
 
+	// A damaged file of runs has them again with the next run, for they follow from the ledger.
+	read("ops_run/account=acme/month=2027-01-01", &runs)
+	spoiled(t, filepath.Join(r.dir, "parquet/ops_run/account=acme/month=2027-01-01/data.parquet"), []byte("x"))
+	r.mustSync(nil)
+	checkStore(t, r.dir)
+	before := runs
+	if read("ops_run/account=acme/month=2027-01-01", &runs); len(runs) != len(before)+1 {
+		t.Errorf("%d runs after a damage, %d before", len(runs), len(before))
+	}
+
 	// What is known of a file is replaced, not added to.
 	if got := query(t, r.dir, "SELECT count(*) - count(DISTINCT path), count(*) FILTER (WHERE table_name = 'ops_run') "+
 		"FROM ops.file"); got != "0|2" {
