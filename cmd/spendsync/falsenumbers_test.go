@@ -41,6 +41,8 @@ type theReport struct {
 	refuse func(n int, q url.Values) (status int, header http.Header, body string)
 	// rows returns what a request shows of all rows of its answer.
 	rows func(n int, q url.Values, all reportRows) reportRows
+	// total is the stated number of rows; nil: that of all.
+	total func(q url.Values, rows int) int
 	// hasNoPlace leaves out which page it is, of how many rows in all.
 	hasNoPlace bool
 	// beside returns what an answer has beside its rows.
@@ -110,9 +112,12 @@ func (w *world) answers(r *theReport) *theReport {
 		size, _ := strconv.Atoi(q.Get("page_size"))
 		shown := all[min((page-1)*size, len(all)):min(page*size, len(all))]
 		parts := map[string]any{"columns": answer.Columns, "data": append(reportRows{}, shown...)}
-		if !r.hasNoPlace {
-			parts["pagination"] = map[string]int{"page": page, "page_size": size, "total_rows": len(all),
-				"total_pages": (len(all) + size - 1) / size}
+		if total := len(all); !r.hasNoPlace {
+			if r.total != nil {
+				total = r.total(q, total)
+			}
+			parts["pagination"] = map[string]int{"page": page, "page_size": size, "total_rows": total,
+				"total_pages": (total + size - 1) / size}
 		}
 		out, err := json.Marshal(parts)
 		if r.beside != nil && r.beside(q) != "" {
@@ -599,6 +604,43 @@ func TestFalse_ARefusedPageIsNoEnd(t *testing.T) {
 	code, _, last := w.run("sync")
 	if code == exit.OK || !strings.Contains(last, "no page is short or empty") {
 		t.Errorf("exit %d: %s", code, last)
+	}
+	w.transport = nil
+	w.must("sync")
+	w.checkTruth()
+}
+
+// TestFalse_AnOutageBehindTheStatedRowsIsNoEnd: the stated number of rows leaves some out, those before fill a page,
+// and the request for the page behind it fails once. The service gives no sum of its own.
+func TestFalse_AnOutageBehindTheStatedRowsIsNoEnd(t *testing.T) {
+	w := newWorldInLine(t)
+	w.env["PAGE_SIZE"] = "5"
+	day := w.today() - 5
+	var failed atomic.Bool
+	w.answers(&theReport{
+		refuse: func(_ int, q url.Values) (int, http.Header, string) {
+			switch {
+			case q.Get("include_creatives") != "true":
+				return http.StatusBadRequest, nil, `{"error":"no sums"}`
+			case isOf(day, q) && q.Get("page") == "2" && !failed.Swap(true):
+				return http.StatusInternalServerError, nil, `{"error":"Internal server error"}`
+			}
+			return 0, nil, ""
+		},
+		rows: func(_ int, _ url.Values, all reportRows) reportRows { return all },
+		total: func(q url.Values, rows int) int {
+			if isOf(day, q) {
+				return 5
+			}
+			return rows
+		},
+	})
+	w.run("sync")
+	if !failed.Load() {
+		t.Error("no page failed: the case shows nothing")
+	}
+	if got := w.ask("SELECT count(*) FROM spend_daily WHERE report_date = DATE '" + day.String() + "'"); got == "5" {
+		t.Error("the day is stored without the rows behind the stated ones")
 	}
 	w.transport = nil
 	w.must("sync")

@@ -16,13 +16,13 @@ const enough = 2
 
 // weigh decides whether a read is the day: if what speaks for it outweighs what speaks against it by two.
 //
-// One each speaks for it: its pages came to an end; as many rows came as the service states, unless that is none;
-// they add up to the service's own sum; every other read with the same rows, the stored one included. One each speaks
-// against it: another number or sum, a few rows less than are stored, rows of one key that are added up. (A number
-// that is that of the rows with spend speaks only beside another read with the same rows.) Two each: a loss, which is
-// rows that did not come though every page states them, more than half of the stored day, or values that could be
-// read; and whatever could make another one useless. An empty answer without proof, and a sum that is still that of
-// the stored rows, outweigh everything.
+// One each speaks for it: its pages came to an end, which more than the stated number shows; as many rows came as the
+// service states, unless that is none; they add up to the service's own sum; every other read with the same rows, the
+// stored one included. One each speaks against it: another number or sum, a few rows less than are stored, rows of one
+// key that are added up. (A number that is that of the rows with spend speaks only beside another read with the same
+// rows.) Two each: a loss, which is rows that did not come though every page states them, more than half of the stored
+// day, or values that could be read; and whatever could make another one useless. An empty answer without proof, and a
+// sum that is still that of the stored rows, outweigh everything.
 func (read *dayRead) weigh(day schema.Date, known *manifest.Day, before []string) error {
 	summed := read.Control == schema.ControlMatched
 	differs, seen := read.Control == schema.ControlDiffers, read.seen
@@ -38,7 +38,7 @@ func (read *dayRead) weigh(day schema.Date, known *manifest.Day, before []string
 		weight int
 		what   string
 	}{
-		{seen.Ended, 1, ""},
+		{seen.Ended && !seen.Full, 1, ""},
 		{counted && !isEmpty, 1, ""},
 		{summed, 1, ""},
 		{true, read.likes, ""},
