@@ -176,11 +176,7 @@ func (c *Copy) StagedManifest() (*manifest.Manifest, []SnapshotFile, error) {
 			return nil, nil, err
 		}
 	}
-	s, err := newSnapshot(staging, all, text)
-	if err != nil {
-		return nil, nil, err
-	}
-	return m, s.Files, nil
+	return m, newSnapshot(staging, all, text).Files, nil
 }
 
 // Has reports whether a file is in its place, by its hash.

@@ -4,15 +4,18 @@
 // A run publishes a generation in these steps:
 //
 //	store, err := load.Open(ctx, dir, account, options) // takes the account's lock, ends a dead run's commit
-//	staged, err := store.Begin(runID)                   // a staging area of the run's own
-//	staged.PutDay(ctx, read, rows)                      // once a day is proven; PutHistory and others for settings
-//	staged.Publish(ctx, contents, recordOf)             // builds the next generation aside, asks for the run's record
+//	area, err := store.Begin(runID)                     // a folder for the new files of the run
+//	replies := store.Replies(area, day)                 // Put keeps each reply as it is read
+//	staged, err := replies.Stage(ctx, read, rows)       // once the day is proven: its part. PutHistory and others
+//	                                                    // add settings to a part of their own
+//	store.Publish(ctx, load.Publication{area, parts})   // builds the next generation aside, asks for the run's record
 //	                                                    // of what it will show, and publishes all or nothing
 //
-// Building has four steps, each of which takes values and returns one: the base is the published
-// manifest. The run's contribution is a [manifest.Change], for which files that grow are written again.
-// [manifest.Next] makes the next manifest from the two. Then the DuckDB file of the base is updated to it,
-// and the marts are written from its views.
+// A [Part] is a value: days, files and confirmations. What must not be published is a part that is not handed on.
+//
+// Building has four steps: the base is the published manifest. [manifest.Next] makes the next manifest from it and
+// the changes of the parts. Lines of files that grow join those that are stored. Then the DuckDB file of the base is
+// updated to the manifest, and the marts are written from its views.
 //
 // What the package promises:
 //
@@ -25,7 +28,7 @@
 //   - After any kill or fault, the next [Open] finishes a commit and removes all other files. There is
 //     no third state.
 //   - The DuckDB file is made from the Parquet files alone, so it can be deleted at any time: a repair
-//     ([Contents]) makes it again.
+//     ([Publication]) makes it again.
 //   - Every published byte is covered by a SHA-256: those of files in the manifest, those of the manifest
 //     and the commit record in themselves.
 //   - History never shrinks, and a day is replaced as a whole or not at all.

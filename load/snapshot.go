@@ -55,7 +55,7 @@ func ReadSnapshot(dir string) (*Snapshot, error) {
 			return nil, err
 		}
 		if err = m.Load(durable.OS, dir, m.AccountNames()...); err == nil {
-			return newSnapshot(dir, m, text)
+			return newSnapshot(dir, m, text), nil
 		}
 		// A commit may have removed an account's file since.
 		if bytes.Equal(text, before) {
@@ -65,7 +65,7 @@ func ReadSnapshot(dir string) (*Snapshot, error) {
 	}
 }
 
-func newSnapshot(dir string, m *manifest.Manifest, text []byte) (*Snapshot, error) {
+func newSnapshot(dir string, m *manifest.Manifest, text []byte) *Snapshot {
 	s := &Snapshot{Manifest: m, dir: dir}
 	for _, name := range m.AccountNames() {
 		a := m.Accounts[name]
@@ -73,12 +73,7 @@ func newSnapshot(dir string, m *manifest.Manifest, text []byte) (*Snapshot, erro
 			s.Files = append(s.Files, SnapshotFile{Path: path, Bytes: f.Bytes, SHA256: f.SHA256})
 		}
 		for path, size := range a.Ledger {
-			sha := a.LedgerSHA256[path]
-			if sha == "" && size > 0 {
-				return nil, durable.Damaged(path, "", "a store of the first format has no hash of its ledger; "+
-					"the next 'spendsync sync' adds it")
-			}
-			s.Files = append(s.Files, SnapshotFile{Path: path, Bytes: size, SHA256: sha})
+			s.Files = append(s.Files, SnapshotFile{Path: path, Bytes: size, SHA256: a.LedgerSHA256[path]})
 		}
 	}
 	for _, part := range m.Parts {
@@ -89,7 +84,7 @@ func newSnapshot(dir string, m *manifest.Manifest, text []byte) (*Snapshot, erro
 	sum := sha256.Sum256(text)
 	s.Files = append(s.Files, SnapshotFile{Path: manifest.FileName, Bytes: int64(len(text)),
 		SHA256: hex.EncodeToString(sum[:]), text: text})
-	return s, nil
+	return s
 }
 
 // Root is the file that is replaced last: its hash identifies the generation.

@@ -130,7 +130,6 @@ func TestLedger(t *testing.T) {
 		}{
 			"as it is":   {b, n, HashLedger(b), ""},
 			"more":       {slices.Concat(b, b), n, HashLedger(b), ""},
-			"format 1":   {b, n, "", ""},
 			"nothing":    {nil, 0, HashLedger(nil), ""},
 			"missing":    {nil, n, HashLedger(b), "missing"},
 			"cut":        {b[:n-1], n, HashLedger(b), "bytes, and had"},

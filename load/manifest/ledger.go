@@ -112,8 +112,7 @@ func ReadLedger(d durable.Disk, dir, path string) ([]byte, error) {
 	return b, err
 }
 
-// CheckLedger compares the published part of a ledger file with its hash. In a store of the first format
-// only its length is known, and sha is empty.
+// CheckLedger compares the published part of a ledger file with its hash. sha is empty if nothing is published.
 func CheckLedger(path string, b []byte, published int64, sha string) error {
 	switch {
 	case len(b) == 0 && published > 0:
@@ -122,7 +121,7 @@ func CheckLedger(path string, b []byte, published int64, sha string) error {
 	case int64(len(b)) < published:
 		return durable.Damaged(path, RepairLost, "it has %d bytes, and had %d when it was published", len(b),
 			published)
-	case sha != "" && HashLedger(b[:published]) != sha:
+	case published > 0 && HashLedger(b[:published]) != sha:
 		return durable.Damaged(path, RepairLost, "its bytes are not those that were published")
 	}
 	return nil
