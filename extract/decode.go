@@ -136,6 +136,7 @@ func answerOf[T any](d *decoder, form rowForm[T], rows func(*decoder) ([]T, erro
 	if err != nil {
 		return a, err
 	}
+	a.more = d.more
 	var row T
 	for i, name := range a.columns {
 		column, ok := form.service.Column(service.SnakeCase(name))
@@ -214,28 +215,33 @@ func (a *pageReply[T]) part(
 	return err
 }
 
-// unnamedPart passes over a part that the description does not name, and records it. A reply that states an error is
-// refused whatever rows are beside it: they may be some of them.
+// unnamedPart passes over a part that the description does not name, and records it. A reply that states an error, or
+// that it is not whole, is refused whatever rows are beside it: they may be some of them. One that states that more
+// follows does not end the answer.
 func (d *decoder) unnamedPart(name []byte) error {
 	if !d.known[string(name)] {
 		d.record("", name, kindName(d.PeekKind()))
 	}
 	v, err := d.ReadValue()
-	if err == nil && statesFailure(service.SnakeCase(string(name)), Value(v)) {
+	key := service.SnakeCase(string(name))
+	d.more = d.more || key == "has_more" && string(v) == "true"
+	if err == nil && statesFailure(key, Value(v)) {
 		d.failure = fmt.Sprintf("the reply states %s %s, so that its rows may not be all", name,
 			printable(Value(v), 200))
 	}
 	return err
 }
 
-// statesFailure reports whether a key beside the rows says that the service failed. Null, false, 0 and what is empty
-// are no error.
+// statesFailure reports whether a key beside the rows says that the service failed, or left rows out. Null, false, 0
+// and what is empty are no error.
 func statesFailure(key string, v Value) bool {
 	switch key {
 	case "error", "errors":
 		return !isEmpty(v) && !slices.Contains([]string{"false", "0", `""`}, string(v))
-	case "success", "ok":
+	case "success", "ok", "complete", "is_complete":
 		return string(v) == "false"
+	case "truncated", "is_truncated", "partial", "is_partial", "incomplete":
+		return string(v) == "true"
 	case "status": // of JSend
 		return string(v) == `"error"` || string(v) == `"fail"`
 	}

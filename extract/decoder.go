@@ -23,6 +23,7 @@ type decoder struct {
 	known      map[string]bool // paths in unknown
 	notObjects []int           // rows, from 1
 	failure    string          // that the reply states; empty: none
+	more       bool            // the reply states that more follows
 }
 
 // newRowsDecoder reads a reply of the report that is UTF-8. A key may be there twice.

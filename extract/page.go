@@ -85,6 +85,7 @@ type pageReply[T any] struct {
 	notObjects []int    // rows, from 1
 	lacking    []string // optional columns that it has not
 	nullData   bool     // null in place of the rows, or none and no columns either
+	more       bool     // it states that more follows
 }
 
 // room is the memory that a walk reads each of its pages into.

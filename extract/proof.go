@@ -228,7 +228,7 @@ func (p *proof[T]) end(n int, rows int64, news bool, a *pageReply[T]) {
 	case !news:
 		// Without paging a page that had room for more is the whole answer.
 		p.seen.Ended, p.done = p.seen.Rows < int64(p.q.size), true
-	case total > all: // more has to come
+	case total > all, a.more: // more has to come
 	case total == all:
 		p.seen.Ended, p.seen.Full = isLast || rows < p.size, rows >= p.size
 	default:

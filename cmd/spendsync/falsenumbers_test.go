@@ -450,8 +450,9 @@ func TestFalse_PagesWithoutAnOrder(t *testing.T) {
 // of rows that is theirs; the service gives no sum of its own. What says that nothing failed costs nothing.
 func TestFalse_RowsBesideAnErrorAreNotAll(t *testing.T) {
 	errs := []string{`"error":"shard 3 of 5 failed"`, `"errors":[{"message":"shard 3 of 5 failed"}]`, `"success":false`,
-		`"status":"error"`}
-	none := []string{`"error":null`, `"errors":[]`, `"success":true`, `"error":""`, `"error":false`}
+		`"status":"error"`, `"truncated":true`, `"isPartial":true`, `"complete":false`}
+	none := []string{`"error":null`, `"errors":[]`, `"success":true`, `"error":""`, `"error":false`,
+		`"truncated":false`, `"complete":true`}
 	if !schematest.All() {
 		errs, none = errs[1:2], none[1:2]
 	}
@@ -491,6 +492,39 @@ func TestFalse_RowsBesideAnErrorAreNotAll(t *testing.T) {
 			t.Errorf("%s: %s false restatements", says, got)
 		}
 	}
+}
+
+// TestFalse_AShortPageThatStatesMoreIsNoEnd: the first page of a day has half of the rows and states that more follows,
+// which the second page has. Nothing else shows how many there are.
+func TestFalse_AShortPageThatStatesMoreIsNoEnd(t *testing.T) {
+	w := newWorldInLine(t)
+	day := w.today() - 5
+	w.answers(&theReport{
+		hasNoPlace: true,
+		refuse: func(_ int, q url.Values) (int, http.Header, string) {
+			if q.Get("include_creatives") == "true" {
+				return 0, nil, ""
+			}
+			return http.StatusBadRequest, nil, `{"error":"no sums"}`
+		},
+		rows: func(_ int, q url.Values, all reportRows) reportRows {
+			switch half := len(all) / 2; {
+			case !isOf(day, q):
+				return all
+			case q.Get("page") == "1":
+				return all[:half]
+			case q.Get("page") == "2":
+				size, _ := strconv.Atoi(q.Get("page_size"))
+				return append(make(reportRows, size), all[half:]...) // the first page had room for so many
+			}
+			return nil
+		},
+		beside: func(q url.Values) string {
+			return fmt.Sprintf(`"hasMore":%t`, isOf(day, q) && q.Get("page") == "1")
+		},
+	})
+	w.must("sync")
+	w.checkTruth()
 }
 
 // TestFalse_ANameIsARowOfItsOwn: a renamed campaign has a row of each name on the only page of each day, and the
