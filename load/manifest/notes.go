@@ -17,7 +17,7 @@ type Note struct {
 	FirstSeenAt schema.Instant `json:"first_seen_at"`
 	LastSeenAt  schema.Instant `json:"last_seen_at"`
 	Decision    string         `json:"decision,omitempty"` // by hand, see [schema.Note]; empty: none
-	// ByHand: values that were known before stand, and may be old: the note stands only if it is accepted.
+	// ByHand: stored values may be old, or rows may be missing: the note stands only if it is accepted.
 	ByHand bool   `json:"by_hand,omitempty"`
 	RunID  string `json:"run_id"` // that last saw it
 	// Evidence identifies the file that first showed it, if it is a difference of the operator's own files.

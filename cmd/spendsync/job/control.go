@@ -158,6 +158,11 @@ func (d difference) form() string {
 	return sideOf(int64(d.rows.Spend), int64(d.total.Spend.V))
 }
 
+// isFarAbove reports whether the rows have less than three quarters of the total: no tax or fee explains that.
+func (d difference) isFarAbove() bool {
+	return d.total.Spend.V > 0 && d.rows.Spend < d.total.Spend.V/4*3
+}
+
 // unavailable decides about a day whose pages were read while the service's sums cannot be. A stored day stays
 // unchanged; a day that is not stored is stored without a sum, and the run reports it.
 func (c *controlTotals) unavailable(ctx context.Context, day schema.Date, read *dayRead, err error) error {

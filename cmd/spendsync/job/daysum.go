@@ -59,8 +59,12 @@ func (c *copiedDays) sum(account, runID string, known []schema.UnknownField) day
 	s.tally.foundOddIDs(s.oddIDs)
 	slices.SortFunc(s.differ, func(a, b difference) int { return cmp.Compare(a.day, b.day) })
 	for _, d := range s.differ {
-		s.tally.onDay(differs, "the service's own total differs", d.String(), "; it may count something else, such as "+
-			"fees or other sources; the rows are stored as they came", "report.day-total."+d.form())
+		sev, then := differs, "; it may count something else, such as fees or other sources"
+		if d.isFarAbove() {
+			sev, then = doubtful, "; it is so far above the rows that some may be missing"
+		}
+		s.tally.onDay(sev, "the service's own total differs", d.String(), then+"; the rows are stored as they came",
+			"report.day-total."+d.form())
 	}
 	if c.totals != nil && c.totals.failed != nil {
 		s.tally.fail("control totals", c.totals.failed)

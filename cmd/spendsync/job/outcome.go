@@ -38,10 +38,10 @@ type finding struct {
 type severity int
 
 const (
-	failed     severity = iota // something is missing or not proven
-	differs                    // the data is stored, and differs from what the service states or promises
-	staleValue                 // values that were known before stand, and may be old: a note stands only by hand
-	remark                     // it ends no run with exit 4
+	failed   severity = iota // something is missing or not proven
+	differs                  // the data is stored, and differs from what the service states or promises
+	doubtful                 // stored values may be old, or rows may be missing: a note stands only by hand
+	remark                   // it ends no run with exit 4
 )
 
 // outcome is what a run has read, before anything is published, and what it has found.

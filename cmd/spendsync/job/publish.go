@@ -177,7 +177,7 @@ func (r *run) weighNotes() {
 			if !was {
 				n.Message, n.Evidence = f.String(), f.evidence
 			}
-			n.ByHand = n.ByHand || f.severity == staleValue
+			n.ByHand = n.ByHand || f.severity == doubtful
 			seen[name] = n
 		}
 	}
@@ -220,7 +220,7 @@ func (r *run) addOwn(f manifest.OwnFinding) {
 		"numbers are safe, and the next sync reads the file again"
 	switch {
 	case f.ByHand:
-		s, notes, do = staleValue, []string{f.Note}, "look whether the export is complete: all rows, and not cut; "+
+		s, notes, do = doubtful, []string{f.Note}, "look whether the export is complete: all rows, and not cut; "+
 			"then do nothing, or accept what it has by the command that is named"
 	case f.Note != "":
 		s, notes, do = differs, []string{f.Note}, fmt.Sprintf("look at the columns that are read; if they are right, "+

@@ -282,7 +282,7 @@ func (n *settingsReader) severityOf(kind string, columns []string) severity {
 		isKnown = false
 	}
 	if isKnown {
-		return staleValue
+		return doubtful
 	}
 	return differs
 }

@@ -55,7 +55,7 @@ func judgeUnset[R any, P history.Versioned[R]](
 			err := fmt.Errorf("%s missing from %d of %s; the last known values stand, which may be old: update "+
 				"spendsync, or report the keys that the raw column holds: %w",
 				column, n, phrase.Count(len(seen), "read"), extract.ErrContract)
-			f := finding{what: u.kind, err: err, severity: staleValue, notes: []string{note}}
+			f := finding{what: u.kind, err: err, severity: doubtful, notes: []string{note}}
 			s.findings = append(s.findings, f)
 		}
 	}
