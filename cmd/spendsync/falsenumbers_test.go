@@ -645,18 +645,23 @@ func TestFalse_ARefusedPageIsNoEnd(t *testing.T) {
 }
 
 // TestFalse_AnOutageBehindTheStatedRowsIsNoEnd: the stated number of rows leaves some out, those before fill a page,
-// and the request for the page behind it fails once. The service gives no sum of its own.
+// and the request for the page behind it fails, once or in every read. The service gives no sum of its own.
 func TestFalse_AnOutageBehindTheStatedRowsIsNoEnd(t *testing.T) {
+	t.Run("once", func(t *testing.T) { testOutageBehind(t, 1) })
+	t.Run("always", func(t *testing.T) { testOutageBehind(t, 1000) })
+}
+
+func testOutageBehind(t *testing.T, times int64) {
 	w := newWorldInLine(t)
 	w.env["PAGE_SIZE"] = "5"
 	day := w.today() - 5
-	var failed atomic.Bool
+	var failed atomic.Int64
 	w.answers(&theReport{
 		refuse: func(_ int, q url.Values) (int, http.Header, string) {
 			switch {
 			case q.Get("include_creatives") != "true":
 				return http.StatusBadRequest, nil, `{"error":"no sums"}`
-			case isOf(day, q) && q.Get("page") == "2" && !failed.Swap(true):
+			case isOf(day, q) && q.Get("page") == "2" && failed.Add(1) <= times:
 				return http.StatusInternalServerError, nil, `{"error":"Internal server error"}`
 			}
 			return 0, nil, ""
@@ -670,7 +675,7 @@ func TestFalse_AnOutageBehindTheStatedRowsIsNoEnd(t *testing.T) {
 		},
 	})
 	w.run("sync")
-	if !failed.Load() {
+	if failed.Load() == 0 {
 		t.Error("no page failed: the case shows nothing")
 	}
 	if got := w.ask("SELECT count(*) FROM spend_daily WHERE report_date = DATE '" + day.String() + "'"); got == "5" {

@@ -18,11 +18,12 @@ const enough = 2
 //
 // One each speaks for it: its pages came to an end, which more than the stated number shows; as many rows came as the
 // service states, unless that is none; they add up to the service's own sum; every other read with the same rows, the
-// stored one included. One each speaks against it: another number or sum, a few rows less than are stored, rows of one
-// key that are added up. (A number that is that of the rows with spend speaks only beside another read with the same
-// rows.) Two each: a loss, which is rows that did not come though every page states them, more than half of the stored
-// day, or values that could be read; and whatever could make another one useless. An empty answer without proof, and a
-// sum that is still that of the stored rows, outweigh everything.
+// stored one included, unless no more than the stated number shows the end: all stop there. One each speaks against it:
+// another number or sum, a few rows less than are stored, rows of one key that are added up. (A number that is that of
+// the rows with spend speaks only beside another read with the same rows.) Two each: a loss, which is rows that did not
+// come though every page states them, more than half of the stored day, or values that could be read; and whatever
+// could make another one useless. An empty answer without proof, and a sum that is still that of the stored rows,
+// outweigh everything.
 func (read *dayRead) weigh(day schema.Date, known *manifest.Day, before []string) error {
 	summed := read.Control == schema.ControlMatched
 	differs, seen := read.Control == schema.ControlDiffers, read.seen
@@ -41,7 +42,7 @@ func (read *dayRead) weigh(day schema.Date, known *manifest.Day, before []string
 		{seen.Ended && !seen.Full, 1, ""},
 		{counted && !isEmpty, 1, ""},
 		{summed, 1, ""},
-		{true, read.likes, ""},
+		{!seen.Full, read.likes, ""},
 
 		{isEmpty && (differs || known != nil && known.Sums.Rows > 0 && !summed), -9,
 			"the answer is empty, and no sum of the service's confirms it"},
