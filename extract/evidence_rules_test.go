@@ -134,7 +134,7 @@ func TestSpend_GathersEvidence(t *testing.T) {
 	}{
 		"is refused":         {400, 2, Evidence{Rows: 3, Distinct: 3, Total: 3, Ended: true, Beyond: true}},
 		"is not there":       {404, 2, Evidence{Rows: 3, Distinct: 3, Total: 3, Ended: true, Beyond: true}},
-		"is the last again":  {200, 2, Evidence{Rows: 3, Distinct: 3, Total: 3, Ended: true, Beyond: true, Full: true}},
+		"is the last again":  {200, 2, Evidence{Rows: 3, Distinct: 3, Total: 3, Ended: true, Beyond: true}},
 		"breaks the service": {500, 2, Evidence{Rows: 3, Distinct: 3, Total: 3, Ended: true, Beyond: true, Full: true}},
 	} {
 		t.Run("the page behind a full one "+name, func(t *testing.T) {

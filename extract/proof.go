@@ -35,7 +35,7 @@ type Evidence struct {
 	// of a stated total have been read.
 	Ended bool
 	// Full: the last page was full, so that only the stated total shows the end; the page after it was requested as
-	// well, and had no rows.
+	// well, and could not be read.
 	Full bool
 	// Beyond: the page after the last one with rows was requested, because that one did not show the end.
 	Beyond bool
@@ -216,7 +216,7 @@ func (p *proof[T]) end(n int, rows int64, news bool, a *pageReply[T]) {
 	all, g := p.seen.Rows+rows, a.pagination
 	isLast := g != nil && g.totalPages <= int64(n)
 	if p.isBeyond() && rows > 0 && !news {
-		p.done = true // after the last page the service repeats that page, or the first
+		p.seen.Full, p.done = false, true // after the last page the service repeats that page, or the first
 		return
 	}
 	p.seen.Full = false
