@@ -95,9 +95,6 @@ func (a *Area) create(path string, t *schema.Table, write func(io.Writer) (int64
 	return f, rows, err
 }
 
-// ownRows is the condition for the rows that this run has written.
-func (a *Area) ownRows() string { return schema.Quote("_run_id") + " = " + schema.QuoteText(a.runID) }
-
 // pack compresses a reply. The encoder takes memory, which a run that finds
 // nothing new never needs.
 func (a *Area) pack(body []byte) ([]byte, error) {
