@@ -27,8 +27,8 @@ type SeenGroup[R any] struct {
 }
 
 // AdvanceGroups is [Advance] for a table that may have hundreds of thousands of entities: it holds the versions of one
-// group at a time. By Advance an hour of 217,000 rules peaks at 390 MiB in place of 259, and takes as much CPU time.
-// seen is sorted by name; o.Seen and o.Stubs must be empty.
+// group at a time. By Advance an hour of 217,000 rules peaks at 381 MiB in place of 251, and takes 1.34 CPU s in place
+// of 1.25. seen is sorted by name; o.Seen and o.Stubs must be empty.
 //
 // put receives all versions of each group. If put is nil, AdvanceGroups stops at the first change, and then only
 // [Stats.Changed] is valid.

@@ -81,7 +81,7 @@ func (r *reader) open(ctx context.Context, f *file) error {
 	for attempt := 1; ; attempt++ {
 		before, err := os.Stat(f.path)
 		if err != nil {
-			return err
+			return fmt.Errorf("SPENDSYNC_PAYOUTS names it, and it cannot be read: %w", errors.Unwrap(err))
 		}
 		start, err = f.copyTo(path)
 		after, failed := os.Stat(f.path)
