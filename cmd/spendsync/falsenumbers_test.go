@@ -53,6 +53,14 @@ type theReport struct {
 	asked atomic.Int64
 }
 
+// noSums refuses the requests for sums: those for rows ask for creatives.
+func noSums(_ int, q url.Values) (status int, header http.Header, body string) {
+	if q.Get("include_creatives") == "true" {
+		return 0, nil, ""
+	}
+	return http.StatusBadRequest, nil, `{"error":"no sums"}`
+}
+
 // isDay reports whether a request asks for the rows of one day.
 func isDay(q url.Values) bool { return strings.Contains(q.Get("columns"), "source_id") }
 
@@ -320,12 +328,7 @@ func TestFalse_OneEmptyAnswerProvesNoDay(t *testing.T) {
 	day := w.today() - 5
 	var wasAsked atomic.Bool
 	w.answers(&theReport{
-		refuse: func(_ int, q url.Values) (int, http.Header, string) {
-			if q.Get("include_creatives") == "true" {
-				return 0, nil, ""
-			}
-			return http.StatusBadRequest, nil, `{"error":"no sums"}`
-		},
+		refuse: noSums,
 		rows: func(_ int, q url.Values, all reportRows) reportRows {
 			if isOf(day, q) && !wasAsked.Swap(true) {
 				return nil
@@ -447,7 +450,7 @@ func TestFalse_PagesWithoutAnOrder(t *testing.T) {
 }
 
 // TestFalse_RowsBesideAnErrorAreNotAll: a 200 states an error beside half of a day's rows, or beside none, and a number
-// of rows that is theirs; the service gives no sum of its own. What says that nothing failed costs nothing.
+// of rows that is theirs; the service gives no sum of its own. A reply that states that nothing failed is accepted.
 func TestFalse_RowsBesideAnErrorAreNotAll(t *testing.T) {
 	errs := []string{`"error":"shard 3 of 5 failed"`, `"errors":[{"message":"shard 3 of 5 failed"}]`, `"success":false`,
 		`"status":"error"`, `"truncated":true`, `"isPartial":true`, `"complete":false`}
@@ -462,12 +465,7 @@ func TestFalse_RowsBesideAnErrorAreNotAll(t *testing.T) {
 		day := w.today() - 5
 		isError := slices.Contains(errs, says)
 		w.answers(&theReport{
-			refuse: func(_ int, q url.Values) (int, http.Header, string) {
-				if q.Get("include_creatives") == "true" {
-					return 0, nil, ""
-				}
-				return http.StatusBadRequest, nil, `{"error":"no sums"}`
-			},
+			refuse: noSums,
 			rows: func(_ int, q url.Values, all reportRows) reportRows {
 				if isError && isOf(day, q) {
 					return all[:len(all)/2]
@@ -501,12 +499,7 @@ func TestFalse_AShortPageThatStatesMoreIsNoEnd(t *testing.T) {
 	day := w.today() - 5
 	w.answers(&theReport{
 		hasNoPlace: true,
-		refuse: func(_ int, q url.Values) (int, http.Header, string) {
-			if q.Get("include_creatives") == "true" {
-				return 0, nil, ""
-			}
-			return http.StatusBadRequest, nil, `{"error":"no sums"}`
-		},
+		refuse:     noSums,
 		rows: func(_ int, q url.Values, all reportRows) reportRows {
 			switch half := len(all) / 2; {
 			case !isOf(day, q):
@@ -515,7 +508,7 @@ func TestFalse_AShortPageThatStatesMoreIsNoEnd(t *testing.T) {
 				return all[:half]
 			case q.Get("page") == "2":
 				size, _ := strconv.Atoi(q.Get("page_size"))
-				return append(make(reportRows, size), all[half:]...) // the first page had room for so many
+				return append(make(reportRows, size), all[half:]...) // page 1 took this many places
 			}
 			return nil
 		},
@@ -536,12 +529,7 @@ func TestFalse_ANameIsARowOfItsOwn(t *testing.T) {
 	var mu sync.Mutex
 	w.answers(&theReport{
 		hasNoPlace: true,
-		refuse: func(_ int, q url.Values) (int, http.Header, string) {
-			if q.Get("include_creatives") == "true" {
-				return 0, nil, ""
-			}
-			return http.StatusBadRequest, nil, `{"error":"no sums"}`
-		},
+		refuse:     noSums,
 		rows: func(_ int, q url.Values, all reportRows) (rows reportRows) {
 			for _, text := range all {
 				var row map[string]any
@@ -590,12 +578,7 @@ func TestFalse_TheAccountsOwnAverageContradictsEmptyDays(t *testing.T) {
 	for _, from := range []int{32, 8} {
 		w := newWorldInLine(t)
 		w.answers(&theReport{
-			refuse: func(_ int, q url.Values) (int, http.Header, string) {
-				if q.Get("include_creatives") == "true" {
-					return 0, nil, ""
-				}
-				return http.StatusBadRequest, nil, `{"error":"no sums"}`
-			},
+			refuse: noSums,
 			rows: func(_ int, q url.Values, all reportRows) reportRows {
 				day := q.Get("start_date")
 				if isDay(q) && day >= (w.today()-schema.Date(from)).String() && day < w.today().String() {
@@ -657,14 +640,11 @@ func testOutageBehind(t *testing.T, times int64) {
 	day := w.today() - 5
 	var failed atomic.Int64
 	w.answers(&theReport{
-		refuse: func(_ int, q url.Values) (int, http.Header, string) {
-			switch {
-			case q.Get("include_creatives") != "true":
-				return http.StatusBadRequest, nil, `{"error":"no sums"}`
-			case isOf(day, q) && q.Get("page") == "2" && failed.Add(1) <= times:
+		refuse: func(n int, q url.Values) (int, http.Header, string) {
+			if isOf(day, q) && q.Get("page") == "2" && failed.Add(1) <= times {
 				return http.StatusInternalServerError, nil, `{"error":"Internal server error"}`
 			}
-			return 0, nil, ""
+			return noSums(n, q)
 		},
 		rows: func(_ int, _ url.Values, all reportRows) reportRows { return all },
 		total: func(q url.Values, rows int) int {
