@@ -29,6 +29,13 @@ func (p *Part) PutSettled(campaigns []string, unclear map[string]string) {
 	p.Settled, p.SettledUnclear = slices.Compact(sorted), unclear
 }
 
+// learn records the first day of a campaign whose past became known.
+func learn(learned map[string]schema.Date, id string, day schema.Date) {
+	if known, is := learned[id]; !is || day < known {
+		learned[id] = day
+	}
+}
+
 // take takes over what the parts bring besides the changes of the manifest, and lets their files take their places.
 func (n *generation) take(parts []Part) {
 	for _, p := range parts {
@@ -36,9 +43,7 @@ func (n *generation) take(parts []Part) {
 		maps.Copy(n.confirmed, p.Confirmations)
 		n.lines = append(n.lines, p.lines...)
 		for id, day := range p.learned {
-			if known, is := n.learned[id]; !is || day < known {
-				n.learned[id] = day
-			}
+			learn(n.learned, id, day)
 		}
 		for _, path := range slices.Sorted(maps.Keys(p.Files)) {
 			if p.Files[path] == nil {

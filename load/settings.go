@@ -88,9 +88,7 @@ func PutHistory[R any, P history.Versioned[R]](s *Store, a *Area, to *Part, t sc
 		return err
 	}
 	for id, day := range history.Learned[R, P](t, old, h.Rows) {
-		if known, ok := to.learned[id]; !ok || day < known {
-			to.learned[id] = day
-		}
+		learn(to.learned, id, day)
 	}
 	return nil
 }

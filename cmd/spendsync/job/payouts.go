@@ -43,7 +43,7 @@ func (r *run) takeOwn(ctx, publishing context.Context, campaigns witnesses, row 
 	if err == nil {
 		r.s.area, err = r.s.store.Begin(r.s.RunID)
 	}
-	r.settingsPart, r.parts = load.Part{}, []load.Part{load.NewPart()}
+	r.parts, r.settingsPart, r.ownPart = nil, load.Part{}, load.NewPart()
 	differs := false
 	if err == nil {
 		differs, err = r.readOwn(ctx, campaigns)
@@ -146,7 +146,7 @@ func (r *run) stageTracker(ctx context.Context, own *payouts.Own) (changed int, 
 		if why != "" && !r.mayShrink(own, d, why) {
 			continue
 		}
-		differs, err := load.PutTracker(r.s.store, r.s.area, &r.parts[0], d.Day, stored, d.Rows,
+		differs, err := load.PutTracker(r.s.store, r.s.area, &r.ownPart, d.Day, stored, d.Rows,
 			load.TrackerFile{Name: d.Files, ReadAt: readAt})
 		if err != nil {
 			return changed, err
@@ -276,7 +276,7 @@ func (r *run) stagePayouts(payouts []schema.Payout) (differs bool, err error) {
 		r.s.Log.Info("the payouts changed", "lines", len(payouts), "changed", n)
 	}
 	if !st.Changed {
-		return false, load.PutConfirmations(r.s.store, r.s.area, &r.parts[0], schema.PayoutHistory, next.Confirmations)
+		return false, load.PutConfirmations(r.s.store, r.s.area, &r.ownPart, schema.PayoutHistory, next.Confirmations)
 	}
-	return true, load.PutHistory(r.s.store, r.s.area, &r.parts[0], schema.PayoutHistory, next)
+	return true, load.PutHistory(r.s.store, r.s.area, &r.ownPart, schema.PayoutHistory, next)
 }

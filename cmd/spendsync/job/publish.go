@@ -115,7 +115,7 @@ func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
 	known := load.Part{Change: manifest.Change{Since: r.since(), Unknown: unknown, Asked: true, Ask: r.ask,
 		Notes: r.notes, Reach: r.reach, Own: &r.own, Pinned: r.s.pinned}}
 	_, err = r.s.store.Publish(ctx, load.Publication{
-		Area: r.s.area, Parts: append(slices.Clone(r.parts), r.settingsPart, known),
+		Area: r.s.area, Parts: append(slices.Clone(r.parts), r.settingsPart, r.ownPart, known),
 		Record: func(is load.Preview) load.RunRecord {
 			record := r.recordOf(is)
 			row = record.Run

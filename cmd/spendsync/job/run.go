@@ -20,6 +20,7 @@ type run struct {
 	proofs       []string          // evidence of the identity of the account
 	waiting      []schema.Date     // out of reach, with replies in quarantine that may be the account's
 	settings     *settings         // nil until they are read
+	ownPart      load.Part         // of the operator's own files
 	settingsPart load.Part         // of the settings that are published
 	settingsErr  error             // why no settings are published; nil: they are, or none were asked for
 	newVersions  int64             // of settings
