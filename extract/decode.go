@@ -215,9 +215,8 @@ func (a *pageReply[T]) part(
 	return err
 }
 
-// unnamedPart passes over a part that the description does not name, and records it. A reply that states an error, or
-// that it is not whole, is refused whatever rows are beside it: they may be some of them. One that states that more
-// follows does not end the answer.
+// unnamedPart records a part that the description does not name. A reply that states an error, or that it is not whole,
+// is refused with all its rows: others may be missing. A page that states that more follows does not end the answer.
 func (d *decoder) unnamedPart(name []byte) error {
 	if !d.known[string(name)] {
 		d.record("", name, kindName(d.PeekKind()))
@@ -232,8 +231,8 @@ func (d *decoder) unnamedPart(name []byte) error {
 	return err
 }
 
-// statesFailure reports whether a key beside the rows says that the service failed, or left rows out. Null, false, 0
-// and what is empty are no error.
+// statesFailure reports whether a key beside the rows states that the service failed, or left rows out. Null, false, 0
+// and empty values state no error.
 func statesFailure(key string, v Value) bool {
 	switch key {
 	case "error", "errors":

@@ -299,7 +299,7 @@ func TestSync_SecondRunExits9(t *testing.T) {
 	}
 	first.Process.Kill()
 	first.Wait()
-	// A lock dies with its process, and what the file says of a dead one is nobody's.
+	// A lock dies with its process; the line of a dead process is not a holder's.
 	w.must("sync")
 	w.checkTruth()
 	if line, err := os.ReadFile(filepath.Join(w.dir, "locks", "account=acme.lock")); err != nil || len(line) > 0 {

@@ -133,8 +133,8 @@ func (q *quoteCounter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// copyTo copies a file, and returns how the copy begins. The copy is unpacked, without a byte order mark, and UTF-8 if
-// the mark says that the text is UTF-16.
+// copyTo copies a file, and returns how the copy begins. The copy is unpacked and has no byte order mark. Text
+// whose mark is that of UTF-16 becomes UTF-8.
 func (f *file) copyTo(path string) (start []byte, err error) {
 	in, _, err := files.Open(f.path, MaxSize)
 	if err != nil {

@@ -59,7 +59,7 @@ CREATE TEMP MACRO as_money(t) AS CASE WHEN regexp_full_match(t, '\d{1,12}(\.\d{1
     THEN replace(t, 'e0', '')::DECIMAL(18, 6)
     ELSE TRY_CAST(half_even(exact(t)) AS DECIMAL(18, 6)) END;
 
--- Which decimal mark does a number tell? Both: it has two readings, and they differ.
+-- The decimal mark that a number shows; both: it has two readings, and they differ.
 CREATE TEMP MACRO of_kind(t, is_count) AS CASE WHEN NOT is_count OR as_count(t) IS NOT NULL THEN t END;
 
 CREATE TEMP MACRO mark_of(point, comma) AS CASE

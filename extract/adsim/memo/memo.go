@@ -3,7 +3,7 @@ package memo
 import "sync"
 
 // Cache keeps computed results, keyed by everything that they depend on. It is bounded: when it is full, it begins
-// anew. Entries are never invalidated, because another state has another key.
+// anew. Entries stay valid: a different state has a different key.
 type Cache[K comparable, V any] struct {
 	Most  int64
 	Weigh func(V) int64
