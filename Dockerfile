@@ -8,10 +8,13 @@ FROM $BASE AS build
 ARG GOPROXY
 WORKDIR /src
 COPY go.mod go.sum ./
-RUN go mod download && go mod verify
+COPY cmd/spendsync-lake/go.mod cmd/spendsync-lake/go.sum cmd/spendsync-lake/
+# Both modules. BuildKit keeps what is downloaded and compiled for the next build.
+RUN --mount=type=cache,target=/go/pkg/mod go mod download && cd cmd/spendsync-lake && go mod download
 COPY . .
 ARG VERSION=devel
-RUN cmd/spendsync/deploy/image.sh "$VERSION" /out
+RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
+    cmd/spendsync/deploy/image.sh "$VERSION" /out
 
 # The binary, the libraries that it needs, CA certificates and a user: no shell, no
 # package manager. It runs with a read-only root and writes to /data only; a query that

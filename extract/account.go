@@ -3,13 +3,9 @@ package extract
 import (
 	"context"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"spendsync/extract/redact"
-	"spendsync/extract/service"
 )
 
 // Me reads the account that the API key acts for, and the key's scope.
@@ -28,56 +24,6 @@ func (c *Client) Balance(ctx context.Context) (Entity, error) {
 	return c.entity(ctx, "balance", "", "balance", c.service.Path("balance", ""))
 }
 
-// aboutAccount unwraps a reply about the account: from data, or from one of its own names if nothing else next to it
-// could belong to the account.
-func aboutAccount(s *service.Service, doc Value, what string, names ...string) (Entity, error) {
-	for range maxWrappers {
-		fields, _ := doc.Fields()
-		var inner Value
-		for _, key := range s.Names("wrappers.account") {
-			if inner.Null() {
-				inner = fields[key]
-			}
-		}
-		for _, name := range names {
-			if alone(fields, name) {
-				inner = fields[name]
-			}
-		}
-		if inner.Null() || inner[0] != '{' && inner[0] != '[' {
-			break
-		}
-		doc = inner
-	}
-	if _, ok := doc.Array(); ok && what == "limits" {
-		return Entity{Raw: doc, Fields: map[string]Value{s.Names("limits.lists")[0]: doc}}, nil
-	}
-	fields, ok := doc.Fields()
-	switch {
-	case !ok:
-		return Entity{}, contractf("no %s: a value of type %s, not an object", what, kindOf(doc))
-	case isError(fields):
-		return Entity{}, contractf("no %s: the reply is an error", what)
-	}
-	return Entity{Raw: doc, Fields: withAttributes(s, fields)}, nil
-}
-
-// alone reports whether a member is an object and the only one but for what the
-// service may add to any reply.
-func alone(fields map[string]Value, name string) bool {
-	if _, ok := fields[name].Object(); !ok {
-		return false
-	}
-	for other := range fields {
-		switch other {
-		case name, "account_notice", "key_expiry_warning", "request_id", "meta", "success":
-		default:
-			return false
-		}
-	}
-	return true
-}
-
 // keyNotice is the latest information in a reply about the end of the key.
 type keyNotice struct {
 	mu      sync.Mutex
@@ -91,7 +37,7 @@ const maxWarning = 300
 
 // note reads the headers of a reply. They are recognized by how their names end, for the
 // beginning is the service's own name.
-func (n *keyNotice) note(h http.Header, hidden func() redact.Secrets) {
+func (n *keyNotice) note(h http.Header) {
 	expires, warning := "", ""
 	for name, values := range h {
 		switch name = strings.ToLower(name); {
@@ -104,9 +50,6 @@ func (n *keyNotice) note(h http.Header, hidden func() redact.Secrets) {
 	}
 	if expires == "" && warning == "" {
 		return
-	}
-	if warning != "" {
-		warning = hidden().Hide(warning)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -136,20 +79,4 @@ func parseExpiry(text string) (time.Time, bool) {
 		}
 	}
 	return time.Time{}, false
-}
-
-// isError reports whether an object contains an error and nothing else.
-func isError(fields map[string]Value) bool {
-	if stated, ok := fields["error"].Object(); ok && stated["code"] != nil && stated["message"] != nil {
-		return true // in the description's own form
-	}
-	if fields["error"].Null() && (fields["code"].Null() || fields["message"].Null()) {
-		return false
-	}
-	for key := range fields {
-		if !slices.Contains(errorKeys, key) {
-			return false
-		}
-	}
-	return true
 }

@@ -1,12 +1,14 @@
 package extract
 
 import (
+	"bytes"
 	"compress/gzip"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,7 +31,7 @@ func TestClient_CapsDecodedBytes(t *testing.T) {
 	}))
 	defer service.Close()
 	c := newTestClient(t, nil, func(o *Options) { o.BaseURL, o.Transport, o.MaxBody = service.URL, nil, 1<<20 })
-	_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
+	_, err := walk(t, dayOf(t.Context(), c, testDay, 3))
 	wantError(t, err, ErrContract, "larger than the cap of 1048576 bytes")
 	check(t, "requests", c.Stats().Requests, 1)
 	check(t, "bytes read", c.Stats().Bytes, 1<<20+1)
@@ -45,7 +47,7 @@ func TestClient_ReadsGzip(t *testing.T) {
 	}))
 	defer service.Close()
 	c := newTestClient(t, nil, func(o *Options) { o.BaseURL, o.Transport = service.URL, nil })
-	got, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
+	got, err := walk(t, dayOf(t.Context(), c, testDay, 3))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +82,7 @@ func TestClient_NeverTakesAPrefix(t *testing.T) {
 						}
 						return resp, nil
 					}))
-					got, err := walk(t, c.Spend(t.Context(), testDay, 2, nil, nil))
+					got, err := walk(t, dayOf(t.Context(), c, testDay, 2))
 					if err != nil {
 						t.Fatalf("%s: page %d cut at byte %d: %v", way, page, at, err)
 					}
@@ -126,7 +128,7 @@ func TestClient_TimesARequestWithItsBody(t *testing.T) {
 					return resp, err
 				}), func(o *Options) { o.Timeout = 20 * time.Second })
 				start := time.Now()
-				got, err := walk(t, c.Spend(t.Context(), testDay, 2, nil, nil))
+				got, err := walk(t, dayOf(t.Context(), c, testDay, 2))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -146,4 +148,43 @@ func (d dribble) Read(p []byte) (int, error) {
 	time.Sleep(d.every)
 	p[0] = ' '
 	return 1, nil
+}
+
+// boundless gives blanks in pieces, for ever.
+type boundless struct{ every time.Duration }
+
+func (e boundless) Read(p []byte) (int, error) {
+	time.Sleep(e.every)
+	n := min(len(p), 1<<20)
+	copy(p[:n], bytes.Repeat([]byte(" "), n))
+	return n, nil
+}
+
+// Replies without end, however many come at once, take no more than the budget together, and each is refused by its
+// size: one that found no memory beside others is asked for again alone. Short replies beside them are answered.
+func TestClient_BoundsAllRepliesTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestClient(t, nil)
+		c.transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+			resp, err := answerWith(200, `{"a":1}`)
+			if !strings.HasSuffix(r.URL.Path, "limits") {
+				resp.Body, resp.ContentLength = io.NopCloser(boundless{time.Millisecond}), -1
+			}
+			return resp, err
+		})
+		var group sync.WaitGroup
+		for i := range 9 {
+			group.Go(func() {
+				if i%3 == 0 {
+					_, err := c.Limits(t.Context())
+					check(t, "a short reply", err, nil)
+					return
+				}
+				_, err := c.Balance(t.Context())
+				wantError(t, err, ErrContract, "larger than the cap")
+			})
+		}
+		group.Wait()
+		check(t, "all is free again", c.inFlight.free.TryAcquire(maxInFlight), true)
+	})
 }

@@ -53,7 +53,7 @@ func (b *breaker) useUp() {
 	b.spent = max(b.spent, b.budget)
 }
 
-// left returns how much longer a question may wait. One that was not sent yet may wait longer.
+// left returns how much longer a request may wait. A request that was never sent may wait longer.
 func (b *breaker) left(wasSent bool) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -36,7 +36,7 @@ func TestOutage_EndsInBoundedTime(t *testing.T) {
 				for range 4 {
 					wg.Go(func() {
 						for i := range days {
-							_, err := walk(t, c.Spend(t.Context(), testDay+schema.Date(i), 3, nil, nil))
+							_, err := walk(t, dayOf(t.Context(), c, testDay+schema.Date(i), 3))
 							wantError(t, err, ErrUnavailable)
 							mu.Lock()
 							last = err
@@ -107,7 +107,7 @@ func TestOutage_CostsOneBudgetWherePartial(t *testing.T) {
 					for range readers {
 						wg.Go(func() {
 							for day := range asked {
-								_, err := walk(t, c.Spend(t.Context(), day, 3, nil, nil))
+								_, err := walk(t, dayOf(t.Context(), c, day, 3))
 								if isBad(day.String()) {
 									bad.Add(1)
 									wantError(t, err, ErrUnavailable)

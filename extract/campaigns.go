@@ -6,18 +6,17 @@ import (
 	"spendsync/extract/service"
 )
 
-func campaignResource(s *service.Service) resource {
-	return resource{
-		service: s, name: "campaign", plural: "campaigns", wrappers: s.Names("wrappers.campaign"),
-		is: byID(s, "campaign"),
-	}
+// campaignResource is the one of that ID; empty: any.
+func campaignResource(s *service.Service, id string) resource {
+	return resource{service: s, name: "campaign", plural: "campaigns", line: "ids.campaign",
+		id: byID(s, "campaign", id)}
 }
 
 // Campaigns lists all campaigns, whatever their status. A listing whose completeness cannot be proven has the reason
 // in it; an error means that the walk ended early.
 func (c *Client) Campaigns(ctx context.Context) (Listing, error) {
 	// By default the service hides archived and rejected campaigns.
-	l := lister{c: c, of: campaignResource(c.service), what: "campaigns", path: c.service.Path("campaigns", ""),
+	l := lister{c: c, of: campaignResource(c.service, ""), what: "campaigns", path: c.service.Path("campaigns", ""),
 		statuses: c.service.Texts("statuses.campaign")}
 	return l.list(ctx)
 }
@@ -27,6 +26,5 @@ func (c *Client) Campaign(ctx context.Context, id string) (Entity, error) {
 	if !IsID(id) {
 		return Entity{}, refuse("campaign", id)
 	}
-	e, err := c.entity(ctx, KindCampaign, id, "campaign "+id, c.service.Path("campaign", id))
-	return e, notFound(err)
+	return c.entity(ctx, KindCampaign, id, "campaign "+id, c.service.Path("campaign", id))
 }

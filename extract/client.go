@@ -1,8 +1,6 @@
 package extract
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +22,6 @@ import (
 const (
 	defaultTimeout     = 60 * time.Second
 	defaultRetryBudget = 10 * time.Minute
-	defaultMaxBody     = 64 << 20
 	defaultUserAgent   = "spendsync"
 
 	maxErrorBody = 64 << 10
@@ -53,8 +50,8 @@ type Options struct {
 	RetryBudget time.Duration // 0: ten minutes
 	// PerMinute is how many requests any 60 seconds may hold, retries included.
 	PerMinute int // 0: no limit
-	// MaxBody bounds a reply in decompressed bytes.
-	MaxBody   int64 // 0: 64 MiB
+	// MaxBody bounds a reply in decompressed bytes. All replies that are being read have 64 MiB together.
+	MaxBody   int64 // 0: 30 MiB
 	AllowHTTP bool
 	UserAgent string
 	Service   *service.Service // what the API is assumed to be like; nil: the embedded assumptions
@@ -81,20 +78,17 @@ type Client struct {
 	service   *service.Service
 	log       *slog.Logger
 	limit     *limiter
+	inFlight  *inFlight
 	breaker   *breaker
 	keys      credentials
-	pages     pageLengths
-	ask       asking
 	notice    keyNotice
-	ending    endNotice
 	clock     serviceClock
-	redactor  atomic.Pointer[redact.Redactor] // of the latest credentials
+	secrets   atomic.Pointer[redact.Secrets] // of the latest credentials
 
 	lastFailure atomic.Pointer[failure] // that may pass
 
-	totalsCount atomic.Bool // totals of lists count more than their pages
-	isAnswered  atomic.Bool // by a reply that was accepted
-	isUntried   atomic.Bool // the base URL has never worked, as far as is known
+	isAnswered atomic.Bool // by a reply that was accepted
+	isUntried  atomic.Bool // the base URL has never worked, as far as is known
 
 	requests, retries, bytes, throttled, repeated atomic.Int64
 }
@@ -131,6 +125,7 @@ func NewClient(o Options) (*Client, error) {
 		service:   o.Service,
 		log:       o.Log,
 		limit:     newLimiter(o.PerMinute),
+		inFlight:  newInFlight(),
 		keys:      credentials{authorize: o.Authorize, reload: o.Reload},
 	}
 	c.timeout.Store(int64(orDefault(o.Timeout, defaultTimeout)))
@@ -235,13 +230,6 @@ func (k *credentials) sign(r *http.Request) int {
 	return k.version
 }
 
-// secrets returns the secrets of the current credentials.
-func (k *credentials) secrets() redact.Secrets {
-	r := &http.Request{Header: http.Header{}}
-	k.sign(r)
-	return redact.SecretsOf(r)
-}
-
 // renew reports whether there are other credentials than those refused. When
 // several requests are refused at once, the first reads them again for all.
 func (k *credentials) renew(refused int) bool {
@@ -267,13 +255,15 @@ type question struct {
 	headers func(http.Header)
 	// room is overwritten by the body, as far as it fits. What accept and its errors
 	// keep of the body is their own.
-	room []byte
-	once bool // it is sent once: the reply is useful but not required
+	room  []byte
+	once  bool // it is sent once: the reply is useful but not required
+	about subject
 }
 
 // send sends one request and reads its whole reply within a timeout. keys is the version of
 // the credentials that it carried.
-func (c *Client) send(ctx context.Context, q question, timeout time.Duration) (body []byte, keys int, f *failure) {
+func (c *Client) send(ctx context.Context, q question, timeout time.Duration, m *memory) (body []byte, keys int,
+	f *failure) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	u := c.base.JoinPath(q.path)
@@ -285,113 +275,84 @@ func (c *Client) send(ctx context.Context, q question, timeout time.Duration) (b
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", c.userAgent)
 	keys = c.keys.sign(req)
-	if body, f = c.exchange(req, q, timeout); f != nil {
-		f.hide(redact.SecretsOf(req))
+	if body, f = c.exchange(req, q, timeout, m); f != nil {
+		f.hide(c.secretsOf(req))
 	}
 	return body, keys, f
 }
 
 // exchange sends a request and takes its reply in, without what the reply repeats of the
 // credentials. The failure may show that.
-func (c *Client) exchange(req *http.Request, q question, timeout time.Duration) (body []byte, f *failure) {
+func (c *Client) exchange(req *http.Request, q question, timeout time.Duration, m *memory) (body []byte, f *failure) {
 	c.requests.Add(1)
 	resp, err := c.transport.RoundTrip(req)
 	if err != nil {
 		return nil, c.transportFailure(req, err, timeout)
 	}
 	defer resp.Body.Close()
-	c.notice.note(resp.Header, func() redact.Secrets { return redact.SecretsOf(req) })
-	c.ending.note(req.URL.Path, resp.Header)
-	c.clock.note(resp.Header, time.Now())
-	if !hasWholeBody(resp.StatusCode) {
-		return nil, c.statusFailure(req, resp)
+	hidden := c.secretsOf(req)
+	r := received{status: resp.StatusCode, header: hidden.Header(resp.Header), at: time.Now()}
+	c.notice.note(r.header)
+	c.clock.note(r.header, r.at)
+	if !hasWholeBody(r.status) {
+		// An error while reading does not matter: the status is enough.
+		r.body, _ = io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+		c.bytes.Add(int64(len(r.body)))
+		r.body = []byte(hidden.Hide(string(r.body)))
+		return nil, judge(q.about, q.query, r).failure(q.about, r)
 	}
 	if q.headers != nil {
-		q.headers(resp.Header)
+		q.headers(r.header)
 	}
-	body, err = c.readBody(resp, q.room)
+	r.body, err = c.readBody(req.Context(), resp, q.room, m)
 	switch {
 	case errors.Is(err, errTooLarge):
 		return nil, &failure{
-			kind: ErrContract, status: resp.StatusCode, requestID: requestID(redact.SecretsOf(req), resp.Header, nil),
+			kind: ErrContract, status: r.status, requestID: requestID(r.header, nil),
 			reason: fmt.Sprintf("the reply is larger than the cap of %d bytes", c.maxBody),
 		}
+	case errors.Is(err, errCrowded):
+		return nil, &failure{isCrowded: true}
 	case err != nil:
 		f := c.transportFailure(req, err, timeout)
-		f.status, f.requestID = resp.StatusCode, requestID(redact.SecretsOf(req), resp.Header, nil)
+		f.status, f.requestID = r.status, requestID(r.header, nil)
 		return nil, f
 	}
-	body, repeats := c.redactorFor(req).Reply(body)
-	if repeats {
+	var repeats bool
+	if r.body, repeats = hidden.Reply(r.body); repeats {
 		c.repeated.Add(1)
 	}
-	if statesLimit(body) {
-		return nil, c.replyFailure(req, resp, body, q.accept, contractf("the reply is an error"))
+	if j := judge(q.about, q.query, r); j.verdict != accepted {
+		r.body = []byte(hidden.Hide(string(r.body))) // a failure quotes parts of it
+		return nil, j.failure(q.about, r)
 	}
-	if err := q.accept(body); err != nil {
-		return nil, c.replyFailure(req, resp, body, q.accept, err)
+	err = q.accept(r.body)
+	if err == nil {
+		return r.body, nil
 	}
-	return body, nil
-}
-
-// hasWholeBody reports whether a reply with this status is the complete answer: 202 is not ready yet, 204 and 205 have
-// no body, and 206 is a part.
-func hasWholeBody(status int) bool {
-	return status == http.StatusOK || status == http.StatusCreated || status == http.StatusNonAuthoritativeInfo
-}
-
-// redactorFor is the redactor for a request's credentials.
-func (c *Client) redactorFor(req *http.Request) *redact.Redactor {
-	d := c.redactor.Load()
-	if !d.IsFor(req) {
-		d = redact.New(req)
-		c.redactor.Store(d)
-	}
-	return d
-}
-
-var (
-	errTooLarge = errors.New("too large")
-	errCut      = errors.New("the body is shorter than its content-length")
-)
-
-// readBody is the whole decompressed body, in room if it fits. The cap holds for
-// decompressed bytes, so a small bomb stays small.
-func (c *Client) readBody(resp *http.Response, room []byte) ([]byte, error) {
-	if n := resp.ContentLength; n > 0 && n <= c.maxBody && int64(cap(room)) < n+bytes.MinRead {
-		// The next page may be a little longer.
-		room = make([]byte, 0, n+n/16+bytes.MinRead)
-	}
-	b := bytes.NewBuffer(room[:0])
-	_, err := b.ReadFrom(io.LimitReader(resp.Body, c.maxBody+1))
-	c.bytes.Add(int64(b.Len()))
-	switch {
-	case int64(b.Len()) > c.maxBody:
-		return nil, errTooLarge
-	case err != nil:
-		return nil, err
-	case resp.ContentLength >= 0 && !resp.Uncompressed && int64(b.Len()) != resp.ContentLength:
-		// net/http sees this on real connections; other transports may not.
-		return nil, errCut
-	}
-	return c.plain(b.Bytes())
-}
-
-// plain returns a body without the wrappers that some services put around any JSON: gzip that was not requested, with
-// or without a header for it, and a byte order mark (RFC 8259, section 8.1).
-func (c *Client) plain(body []byte) ([]byte, error) {
-	if bytes.HasPrefix(body, []byte{0x1f, 0x8b}) {
-		z, err := gzip.NewReader(bytes.NewReader(body))
-		if err != nil {
-			return nil, err
-		}
-		body, err = io.ReadAll(io.LimitReader(z, c.maxBody+1))
-		switch {
-		case int64(len(body)) > c.maxBody:
-			return nil, errTooLarge
-		case err != nil:
-			return nil, err
+	if clean := hidden.Hide(string(r.body)); clean != string(r.body) {
+		// The error quotes the reply, and may have cut it within a secret.
+		r.body = []byte(clean)
+		if err = q.accept(r.body); err == nil {
+			err = contractf("the reply repeats the credentials")
 		}
 	}
-	return bytes.TrimPrefix(body, []byte("\uFEFF")), nil
+	return nil, unread(r, err)
+}
+
+// secretsOf returns the secrets of a request's credentials.
+func (c *Client) secretsOf(req *http.Request) *redact.Secrets {
+	s := c.secrets.Load()
+	if !s.IsOf(req) {
+		s = redact.Of(req)
+		c.secrets.Store(s)
+	}
+	return s
+}
+
+// hide removes the current credentials from a text.
+func (c *Client) hide(text string) string {
+	r := &http.Request{Header: http.Header{}}
+	c.keys.sign(r)
+	return c.secretsOf(r).Hide(text)
 }

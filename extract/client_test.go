@@ -5,10 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
-	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -52,48 +49,6 @@ func TestNewClient_RefusesUnsafeAddresses(t *testing.T) {
 	}
 }
 
-func TestNewClient_RefusesNonsense(t *testing.T) {
-	sign := func(*http.Request) {}
-	for name, o := range map[string]Options{
-		"no-credentials":   {},
-		"negative/timeout": {Authorize: sign, Timeout: -1},
-		"negative/budget":  {Authorize: sign, RetryBudget: -1},
-		"negative/limit":   {Authorize: sign, PerMinute: -1},
-		"negative/body":    {Authorize: sign, MaxBody: -1},
-	} {
-		o.BaseURL = "https://report.test"
-		if _, err := NewClient(o); err == nil {
-			t.Errorf("%s: no error", name)
-		}
-	}
-}
-
-func TestClient_NeverFollowsARedirect(t *testing.T) {
-	var reached atomic.Int64
-	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
-	defer other.Close()
-	for _, status := range []int{300, 301, 302, 303, 307, 308} {
-		asked := 0
-		service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			asked++
-			http.Redirect(w, r, strings.Replace(other.URL, "http://", "http://x:hidden@", 1)+"/elsewhere?token=hidden",
-				status)
-		}))
-		c := newTestClient(t, nil, func(o *Options) { o.BaseURL, o.Transport = service.URL, nil })
-		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
-		wantError(t, err, ErrContract, "spend 2026-03-08 page 1", "status "+strconv.Itoa(status),
-			strings.TrimPrefix(other.URL, "http://"))
-		for _, secret := range []string{"hidden", "elsewhere", "open-sesame"} {
-			if strings.Contains(err.Error(), secret) {
-				t.Errorf("error %q shows %q", err, secret)
-			}
-		}
-		check(t, "requests", asked, 1)
-		service.Close()
-	}
-	check(t, "requests that reached the other host", reached.Load(), 0)
-}
-
 func TestClient_NeverShowsCredentials(t *testing.T) {
 	const password = `p"ä%s/+word`
 	var log strings.Builder
@@ -122,7 +77,7 @@ func TestClient_NeverShowsCredentials(t *testing.T) {
 					o.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 					o.RetryBudget = time.Minute
 				})
-				_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
+				_, err := walk(t, dayOf(t.Context(), c, testDay, 3))
 				if err == nil {
 					t.Fatal("no error")
 				}
@@ -160,7 +115,7 @@ func TestClient_ReadsCredentialsAgainOnce(t *testing.T) {
 			}), func(o *Options) {
 				o.Reload = func() bool { reloads++; return tc.changed }
 			})
-			_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
+			_, err := walk(t, dayOf(t.Context(), c, testDay, 3))
 			if tc.want != nil {
 				wantError(t, err, tc.want, "status 401", `"Incorrect username or password"`)
 			} else if err != nil {
@@ -190,7 +145,7 @@ func TestClient_ReadsCredentialsAgainForAll(t *testing.T) {
 		failed := make(chan error, 4)
 		for range 4 {
 			go func() {
-				_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
+				_, err := walk(t, dayOf(t.Context(), c, testDay, 3))
 				failed <- err
 			}()
 		}
@@ -229,7 +184,7 @@ func TestClient_EndsWithItsContext(t *testing.T) {
 				failed := make(chan error, 2)
 				for range 2 {
 					go func() {
-						_, err := walk(t, c.Spend(ctx, testDay, 3, nil, nil))
+						_, err := walk(t, dayOf(ctx, c, testDay, 3))
 						failed <- err
 					}()
 				}

@@ -3,8 +3,6 @@ package extract
 import (
 	"errors"
 	"fmt"
-	"net/http"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -47,7 +45,8 @@ func TestReportCreatives_HasARowForEachCreative(t *testing.T) {
 }
 
 func TestReportCreatives_IsProven(t *testing.T) {
-	const columns = `["campaign_id","creative_id","creative_title","creative_message","creative_image_url",` +
+	const columns = `["campaign_id","creative_id","campaign_name","creative_title",` +
+		`"creative_message","creative_image_url",` +
 		`"creative_icon_url","creative_status"]`
 	row := func(campaign, creative int) string {
 		return fmt.Sprintf(`{"campaign_id":"C%07d","creative_id":"C%[1]d-%03d","creative_title":"x",`+
@@ -62,11 +61,13 @@ func TestReportCreatives_IsProven(t *testing.T) {
 		body string
 		want error
 	}{
-		"whole":       {reply(columns, placed(1, 5, 2, 1), row(1, 1), row(1, 2)), nil},
-		"same-number": {reply(columns, placed(1, 5, 2, 1), row(1, 1), row(2, 1)), nil},
-		"twice":       {reply(columns, placed(1, 5, 2, 1), row(1, 1), row(1, 1)), unproven},
-		"few-counted": {reply(columns, placed(1, 5, 1, 1), row(1, 1), row(1, 2)), nil},
-		"columns":     {reply(`["campaign_id","creative_id"]`, placed(1, 5, 1, 1), row(1, 1)), ErrContract},
+		"whole":                     {reply(columns, placed(1, 5, 2, 1), row(1, 1), row(1, 2)), nil},
+		"same-number":               {reply(columns, placed(1, 5, 2, 1), row(1, 1), row(2, 1)), nil},
+		"two names":                 {reply(columns, placed(1, 5, 2, 1), row(1, 1), row(1, 1)), nil},
+		"a total that does not fit": {reply(columns, placed(1, 5, 2, 0), row(1, 1), row(1, 2)), unproven},
+		"few-counted":               {reply(columns, placed(1, 5, 1, 1), row(1, 1), row(1, 2)), nil},
+		"columns": {reply(`["campaign_id","creative_id"]`, placed(1, 5, 1, 1), row(1, 1)),
+			ErrContract},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := walk(t, newTestClient(t, saying(tc.body)).ReportCreatives(t.Context(), testDay-1, testDay, 5))
@@ -81,40 +82,8 @@ func TestReportCreatives_IsProven(t *testing.T) {
 				}
 			default:
 				wantError(t, err, tc.want, "creatives of the report 2026-03-07 to 2026-03-08 page 1: the columns "+
-					"lack creative_title")
+					"lack campaign_name")
 			}
 		})
-	}
-}
-
-// TestReportCreatives_KeepToThePageSizeThatIsAllowed: a size that was refused, for days or here, holds for both.
-func TestReportCreatives_KeepToThePageSizeThatIsAllowed(t *testing.T) {
-	for _, dayFirst := range []bool{false, true} {
-		var sizes []string
-		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-			size, _ := strconv.Atoi(r.URL.Query().Get("page_size"))
-			sizes = append(sizes, strconv.Itoa(size))
-			if size > 5000 {
-				return answerWith(400, `{"error":"page_size cannot exceed 5000"}`)
-			}
-			if strings.Contains(r.URL.Query().Get("columns"), "total_spend") {
-				return answerWith(200, pageOf(lines(2), placed(1, size, 2, 1)))
-			}
-			return answerWith(200, `{"columns":["`+strings.Join(creativeColumns, `","`)+`"],"data":[]}`)
-		}))
-		if dayFirst {
-			if _, err := walk(t, c.Spend(t.Context(), testDay, 0, nil, nil)); err != nil {
-				t.Error(err)
-			}
-		}
-		if _, err := walk(t, c.ReportCreatives(t.Context(), testDay, testDay, 0)); err != nil {
-			t.Error(err)
-		}
-		want := "10000 5000"
-		if dayFirst {
-			want += " 5000"
-		}
-		check(t, "page sizes", strings.Join(sizes, " "), want)
-		check(t, "the size that is known", c.Asked().PageSize, 5000)
 	}
 }

@@ -29,38 +29,28 @@ const (
 // and half a character become U+FFFD. The caller refuses rows that are not objects.
 // Unknown keys are recorded, and one that states an error refuses the reply.
 //
-// The parts may have the names of report_reply in service.yaml, and names may be in camel case or have hyphens:
-// totalSpend is total_spend.
+// The parts have the names of report_reply in service.yaml.
 //
 // The rows are put into room as far as it goes, over whatever it holds.
 func decodeAnswer[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], error) {
-	if a, err := decodeByTemplate(body, room, form); err == nil {
-		return a, nil
+	a, err := decodeTokens(body, room, form)
+	if e, ok := errors.AsType[*replyError](err); ok && e.notJSON {
+		if words, err := decodeTokens(listWords(body), room, form); err == nil {
+			return words, nil
+		}
 	}
-	return decodeStrictly(body, room, form)
+	return a, err
 }
 
-// rowForm is the spelling of a row of the report, and the places of its values.
+// rowForm maps the names of a reply's columns to the fields of a row.
 type rowForm[T any] struct {
 	service *service.Service
 	place   func(row *T, column string) *Value // nil for a column that the row does not have
 }
 
-// field returns where in the row the value of a key goes; nil for an unknown key. The key may have any of the
-// spellings of [service.SnakeCase].
-func (f rowForm[T]) field(row *T, name []byte) *Value {
-	if column := f.column(name); column != "" {
-		return f.place(row, column)
-	}
-	return nil
-}
-
 // column returns the column that a key stands for; empty for an unknown key.
 func (f rowForm[T]) column(name []byte) string {
-	column, ok := f.service.Column(string(name))
-	if !ok {
-		column, _ = f.service.Column(service.SnakeCase(string(name)))
-	}
+	column, _ := f.service.Column(string(name))
 	return column
 }
 
@@ -84,17 +74,6 @@ func (o *keyOrder) column(at int, name []byte, find func([]byte) string) string 
 		known.name, known.column = append(known.name[:0], name...), find(name)
 	}
 	return known.column
-}
-
-// decodeStrictly is decodeAnswer without templates.
-func decodeStrictly[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], error) {
-	a, err := decodeTokens(body, room, form)
-	if e, ok := errors.AsType[*replyError](err); ok && e.notJSON {
-		if words, err := decodeTokens(listWords(body), room, form); err == nil {
-			return words, nil
-		}
-	}
-	return a, err
 }
 
 func decodeTokens[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], error) {
@@ -139,7 +118,7 @@ func answerOf[T any](d *decoder, form rowForm[T], rows func(*decoder) ([]T, erro
 	a.more = d.more
 	var row T
 	for i, name := range a.columns {
-		column, ok := form.service.Column(service.SnakeCase(name))
+		column, ok := form.service.Column(name)
 		if ok && form.place(&row, column) != nil && !slices.Contains(a.columns, column) {
 			a.columns[i] = column
 		}
@@ -150,8 +129,6 @@ func answerOf[T any](d *decoder, form rowForm[T], rows func(*decoder) ([]T, erro
 		return a, contractf("%s after the end of the reply: %s", count(int64(len(rest)), "byte"), quote(rest, 60))
 	case d.failure != "" && a.items != nil:
 		return a, &replyError{reason: d.failure, isError: true}
-	case a.columns == nil && a.items != nil && len(a.items) == 0:
-		a.nullData, a.columns = true, []string{} // other parts of the reply must state that there are no rows
 	case a.columns == nil:
 		return a, lacksPart("columns", "columns", keys)
 	case a.items == nil:
@@ -200,51 +177,35 @@ func (a *pageReply[T]) part(
 		if a.items != nil {
 			return contractf("%s are rows, and there were some before", quote(name, 60))
 		}
-		if d.PeekKind() == 'n' {
-			a.nullData, a.items = true, []T{}
-			return d.SkipValue()
-		}
 		a.items, err = rows(d)
 	case isNamed("report_reply.pagination"):
 		a.pagination, err = d.pagination(form.service)
 	case isNamed("currency.keys"):
 		return d.currency(form.service, string(name))
 	default:
-		return d.unnamedPart(name)
+		return d.unnamedPart(form.service, name)
 	}
 	return err
 }
 
 // unnamedPart records a part that the description does not name. A reply that states an error, or that it is not whole,
 // is refused with all its rows: others may be missing. A page that states that more follows does not end the answer.
-func (d *decoder) unnamedPart(name []byte) error {
+func (d *decoder) unnamedPart(s *service.Service, name []byte) error {
 	if !d.known[string(name)] {
 		d.record("", name, kindName(d.PeekKind()))
 	}
 	v, err := d.ReadValue()
-	key := service.SnakeCase(string(name))
-	d.more = d.more || key == "has_more" && string(v) == "true"
-	if err == nil && statesFailure(key, Value(v)) {
+	if err != nil {
+		return err
+	}
+	key, isTrue := string(name), string(v) == "true"
+	d.more = d.more || key == "has_more" && isTrue
+	if (key == "error" || key == "errors") && statesError(Value(v)) ||
+		slices.Contains(s.Names("report_reply.incomplete"), key) && isTrue {
 		d.failure = fmt.Sprintf("the reply states %s %s, so that its rows may not be all", name,
 			printable(Value(v), 200))
 	}
-	return err
-}
-
-// statesFailure reports whether a key beside the rows states that the service failed, or left rows out. Null, false, 0
-// and empty values state no error.
-func statesFailure(key string, v Value) bool {
-	switch key {
-	case "error", "errors":
-		return !isEmpty(v) && !slices.Contains([]string{"false", "0", `""`}, string(v))
-	case "success", "ok", "complete", "is_complete":
-		return string(v) == "false"
-	case "truncated", "is_truncated", "partial", "is_partial", "incomplete":
-		return string(v) == "true"
-	case "status": // of JSend
-		return string(v) == `"error"` || string(v) == `"fail"`
-	}
-	return false
+	return nil
 }
 
 // lacksPart reports that a reply lacks one of its parts, and the line that gives it another name.

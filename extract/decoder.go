@@ -122,7 +122,7 @@ func (d *decoder) pagination(s *service.Service) (*pagination, error) {
 			at  *int64
 		}{{"page", &p.page}, {"page_size", &p.pageSize}, {"total_rows", &p.totalRows},
 			{"total_pages", &p.totalPages}} {
-			if slices.Contains(s.Names("report_reply."+number.key), service.SnakeCase(string(name))) {
+			if slices.Contains(s.Names("report_reply."+number.key), string(name)) {
 				at = number.at
 			}
 		}

@@ -30,14 +30,13 @@ type ReadError struct {
 	Status    int    // of the last reply; 0 where none came
 	RequestID string // as the service gave it; often empty
 	Attempts  int    // requests sent for this read
-	Err       error  // ErrAuth, ErrUnavailable, ErrContract or ErrUnreachable
+	Err       error  // ErrAuth, ErrUnavailable, ErrContract, ErrUnreachable or ErrNotFound
 	Reply     []byte // the JSON that was refused; nil if there was none
 	Refusal   []byte // the body of a reply with a status of 400 to 499, without credentials; nil: none came
 	Interface string // [Options.Name] of the client
 	Cause     error  // of the network, without a reply; it may quote the URL, so show Reason instead
 
-	notThere bool    // the service's own error states that there is no such entity
-	client   *Client // of the read; nil: no request was sent
+	client *Client // of the read; nil: no request was sent
 }
 
 // OthersAnswered reports whether the service has answered other requests of the client, so that its base URL is right.
@@ -79,18 +78,12 @@ func (e *ReadError) DoubtsURL() bool {
 // service paged wrongly. The walk may be repeated.
 type UnprovenError struct {
 	What   string // what was walked, such as "spend 2026-03-08"
-	Page   int    // the page on which it showed; 0: none alone
 	Reason string // such as "total changed from 812 to 811"
 	Reply  []byte // the page on which it showed; nil where it showed on none
 }
 
 // Error is the reason with its place.
-func (e *UnprovenError) Error() string {
-	if e.Page == 0 {
-		return e.What + ": " + e.Reason
-	}
-	return fmt.Sprintf("%s page %d: %s", e.What, e.Page, e.Reason)
-}
+func (e *UnprovenError) Error() string { return e.What + ": " + e.Reason }
 
 // TakeReply is the reply that an error of a read or a walk holds, which is let go: errors
 // live as long as the run.

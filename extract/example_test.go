@@ -31,8 +31,9 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	var seen extract.Evidence
 	rows, pages := 0, 0
-	for page, err := range client.Spend(context.Background(), day, 40, nil, nil) {
+	for page, err := range client.Spend(context.Background(), extract.SpendQuestion{Day: day, PageSize: 40}, &seen) {
 		if err != nil {
 			log.Fatal(err) // what was read so far is not proven
 		}

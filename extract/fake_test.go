@@ -3,6 +3,7 @@ package extract
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -62,9 +63,6 @@ func line(i int) string {
 		`"creative_id":"C1000001-%03d",`+
 		`"source_id":"S%d","total_spend":1.25,"clicks":5,"impressions":100,"conversions":1}`, i, i)
 }
-
-// idle is row i of a day without spend.
-func idle(i int) string { return strings.Replace(line(i), "1.25", "0.00", 1) }
 
 func lines(n int) []string {
 	out := make([]string, n)
@@ -214,3 +212,24 @@ func (b stalledBody) Read(p []byte) (int, error) {
 }
 
 func (b stalledBody) Close() error { return nil }
+
+// dayOf walks the report of a day. Pages that do not add up, or a key that comes twice, end it with an
+// [*UnprovenError].
+func dayOf(ctx context.Context, c *Client, day schema.Date, size int) iter.Seq2[Page[SpendLine], error] {
+	return func(yield func(Page[SpendLine], error) bool) {
+		var seen Evidence
+		keys, rows := map[string]bool{}, int64(0)
+		for page, err := range c.Spend(ctx, SpendQuestion{Day: day, PageSize: size}, &seen) {
+			if !yield(page, err) || err != nil {
+				return
+			}
+			for _, l := range page.Items {
+				rows++
+				keys[fmt.Sprintf("%s %s %s", l.CampaignID, l.CreativeID, l.SourceID)] = true
+			}
+		}
+		if seen.Against != "" || int64(len(keys)) != rows || seen.Full || seen.Total >= 0 && seen.Total != rows {
+			yield(Page[SpendLine]{}, &UnprovenError{What: "spend " + day.String(), Reason: fmt.Sprintf("%+v", seen)})
+		}
+	}
+}

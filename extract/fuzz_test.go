@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -32,7 +31,7 @@ func FuzzPages(f *testing.F) {
 				}
 				return answerWith(200, string(body))
 			}), func(o *Options) { o.RetryBudget = time.Second })
-			pages, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
+			pages, err := walk(t, dayOf(t.Context(), c, testDay, 3))
 			if err != nil {
 				_, unproven := errors.AsType[*UnprovenError](err)
 				isKnown := unproven || errors.Is(err, ErrContract) || errors.Is(err, ErrUnavailable)
@@ -41,35 +40,18 @@ func FuzzPages(f *testing.F) {
 				}
 				return
 			}
-			keys, total := map[string]bool{}, int64(0)
+			total := int64(0)
 			for i, p := range pages {
-				if p.Number != i+1 || p.Pages != len(pages) || !bytes.Equal(p.Raw, bodies[[]string{"1", "2"}[i]]) {
-					t.Errorf("page %d of %d among %d", p.Number, p.Pages, len(pages))
+				if p.Number != i+1 || !bytes.Equal(p.Raw, bodies[[]string{"1", "2"}[i]]) {
+					t.Errorf("page %d of %d", p.Number, len(pages))
 				}
 				alone, err := DecodeSpend(nil, bytes.Clone(p.Raw))
 				if err != nil || fmt.Sprintf("%q", alone.Items) != fmt.Sprintf("%q", p.Items) {
 					t.Errorf("page %d has %q, its reply %q, %v", p.Number, p.Items, alone.Items, err)
 				}
-				for _, l := range p.Items {
-					ids := []string{string(l.CampaignID.appendText(nil)), string(l.CreativeID.appendText(nil)),
-						string(l.SourceID.appendText(nil))}
-					for i := range ids {
-						ids[i] = strings.TrimSpace(ids[i])
-					}
-					key, ownerless := strings.Join(ids, "\xff"), slices.Contains(ids, "") && l.hasSpend()
-					_, err := appendKey(nil, l.CampaignID, l.CreativeID, l.SourceID)
-					if keys[key] && err == nil && !ownerless {
-						t.Errorf("%q is there twice", key)
-					}
-					keys[key] = keys[key] || !ownerless
-					text, isText := l.Date.Text()
-					if day, ok := DayOf(nil, text); isText && ok && day != testDay {
-						t.Errorf("a row of %q", text)
-					}
-				}
 				total += int64(len(p.Items))
 			}
-			if len(pages) > 0 && total != pages[0].Total {
+			if len(pages) > 0 && pages[0].Total >= 0 && total != pages[0].Total {
 				t.Errorf("%d rows, the total is %d", total, pages[0].Total)
 			}
 		})
@@ -162,11 +144,11 @@ func FuzzErrorBody(f *testing.F) {
 		synctest.Test(t, func(t *testing.T) {
 			c := newTestClient(t, roundTrip(status(int(code), body, "X-Request-Id", id, "Retry-After", wait, "Location",
 				body)), func(o *Options) { o.RetryBudget = time.Second })
-			_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
+			_, err := walk(t, dayOf(t.Context(), c, testDay, 3))
 			kind := ErrContract
 			switch {
 			case strings.TrimSpace(wait) != "", code == 408, code == 425, code == 429, code >= 500,
-				code >= 400 && isLimit([]byte(body)):
+				code >= 400 && isLimit(body):
 				kind = ErrUnavailable
 			case code == 401, code == 403:
 				kind = ErrAuth

@@ -68,7 +68,7 @@ func TestLimiter_HoldsInEveryWindow(t *testing.T) {
 		for range 30 {
 			wg.Go(func() {
 				for range 10 {
-					if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil)); err != nil && !isContract(err) {
+					if _, err := walk(t, dayOf(t.Context(), c, testDay, 3)); err != nil && !isContract(err) {
 						t.Error(err)
 					}
 				}

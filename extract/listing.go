@@ -4,17 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 )
 
-// ErrNotFound means that the account has nothing under the requested ID, or that its key may
-// not see it: a 404 or 410 whose body is an error of the service itself. A 404 of a proxy is
-// [ErrContract].
+// ErrNotFound means that the account has nothing under the requested ID, or that its key may not see it: the body is an
+// error in the service's own form, with the code not_found. A 404 of any other form is [ErrContract].
 var ErrNotFound = errors.New("not found")
 
 // Listing is what a walk over a list brought, each ID once, newest first.
@@ -32,8 +29,7 @@ const (
 	listLimit = 100
 	maxOffset = 10_000
 
-	maxRestarts = 3 // for a list that moves
-	maxShort    = 1 // readings again, for a list that is shorter than its total
+	maxRestarts = 3 // for a list that moves, or has an entry that is not recognized
 )
 
 // lister reads one list to its end, and proves that nothing was left out.
@@ -48,10 +44,8 @@ const (
 // a hundred. Reading everything twice would cost a hundred in a hundred,
 // and prove less: an entry that is skipped twice looks like a deleted one.
 //
-// The service's own total proves the end, if it is reached and counts more than its own
-// page. Without a total a page may be short because the service makes smaller pages than
-// requested: the end is then a page without new entries, or one with fewer entries than
-// the longest page of this kind in this run.
+// A list ends with a page that brings nothing new, or that is not full and has the last of as many entries as the
+// total that the reply states.
 //
 // It cannot see an entry that changes its place in the order, or its status while
 // a list beyond the reach of offsets is read status by status. For the latter the
@@ -59,6 +53,7 @@ const (
 type lister struct {
 	c        *Client
 	of       resource
+	about    subject
 	what     string // "campaigns", for errors
 	path     string
 	statuses []string
@@ -69,7 +64,7 @@ type lister struct {
 type passage struct {
 	entities []Entity
 	seen     map[string]bool
-	total    int64  // as last stated; -1: never
+	total    int64  // as last stated; -1: not
 	refused  string // the first entry that is not one, and why
 	end      walkResult
 	why      string
@@ -80,9 +75,8 @@ type walkResult int
 const (
 	complete     walkResult = iota // every page joins the one before, and the end is proven
 	shifted                        // a page does not join
-	short                          // fewer entries than the total
-	endless                        // no end within the offsets, or the same full page again
-	stuck                          // the same short page again
+	endless                        // no end within the offsets
+	stuck                          // the same page again
 	unrecognized                   // an entry is not recognized
 )
 
@@ -116,7 +110,7 @@ func (l *lister) byStatus(ctx context.Context, all passage) (passage, error) {
 	case len(whys) > 0:
 		all.why = strings.Join(whys, "; ")
 	case int64(len(all.seen)) < all.total:
-		all.end, all.why = short, all.lacks()
+		all.why = fmt.Sprintf("%d of the %d that the service tells of", len(all.seen), all.total)
 	default:
 		all.end, all.why = complete, ""
 	}
@@ -126,21 +120,15 @@ func (l *lister) byStatus(ctx context.Context, all passage) (passage, error) {
 // untilStable repeats the walk until one ends well or the attempts are used up. After a bad end it returns the
 // entries that all walks saw.
 func (l *lister) untilStable(ctx context.Context, statuses []string) (passage, error) {
-	restarts, shorts := 0, 0
 	var before passage
-	for {
+	for restarts := 0; ; restarts++ {
 		p, err := l.walk(ctx, statuses)
 		if err != nil || p.end == complete {
 			return p, err
 		}
 		p.add(before.entities)
 		before = p
-		switch {
-		case p.end == shifted && restarts < maxRestarts:
-			restarts++
-		case (p.end == short || p.end == unrecognized) && shorts < maxShort:
-			shorts++
-		default:
+		if p.end != shifted && p.end != unrecognized || restarts == maxRestarts {
 			return p, nil
 		}
 		l.c.log.Info("read the list again", "what", l.what, "statuses", strings.Join(statuses, ","), "reason", p.why)
@@ -162,7 +150,7 @@ func (l *lister) walk(ctx context.Context, statuses []string) (passage, error) {
 			return p, nil
 		}
 		known := len(p.seen)
-		p.take(part, offset)
+		p.add(part.entries)
 		if p.hasEnded(part, offset, len(p.seen) > known) {
 			return p, nil
 		}
@@ -174,17 +162,15 @@ func (l *lister) walk(ctx context.Context, statuses []string) (passage, error) {
 // brought entries that were not known.
 func (p *passage) hasEnded(part listPart, offset int, news bool) bool {
 	n := part.shown
-	isShort := n < part.most
 	switch {
-	case n < listLimit && p.total >= 0 && int64(len(p.seen)) >= p.total,
-		!news && (n <= 1 || isShort || n < listLimit && p.total >= 0),
-		news && isShort && p.total < 0:
-		p.close()
-	case !news:
-		p.end, p.why = endless, fmt.Sprintf("at offset %d the same entries come again", offset)
-		if n < listLimit {
-			p.end = stuck
+	case n < listLimit && part.total >= 0 && int64(len(p.seen)) >= part.total, !news && n <= 1:
+		if p.refused != "" {
+			p.end, p.why = unrecognized, p.refused
 		}
+	case !news && p.refused != "":
+		p.end, p.why = unrecognized, p.refused
+	case !news:
+		p.end, p.why = stuck, fmt.Sprintf("at offset %d the same entries come again", offset)
 	case offset == maxOffset:
 		p.end, p.why = endless, fmt.Sprintf("there is more behind offset %d, the last that may be asked for", maxOffset)
 	default:
@@ -205,17 +191,15 @@ func (part listPart) next(offset int) (next int, last string) {
 	}
 }
 
-// page reads one page of the list, and notes the total that it gives, if that counts.
+// page reads one page of the list.
 func (l *lister) page(ctx context.Context, statuses []string, offset int, p *passage) (part listPart, err error) {
-	header := int64(-1)
 	s := l.of.service
 	query := url.Values{
 		s.Text("paging.status"): {strings.Join(statuses, ",")}, s.Text("paging.limit"): {strconv.Itoa(listLimit)},
 		s.Text("paging.offset"): {strconv.Itoa(offset)},
 	}
 	r, err := l.c.read(ctx, question{
-		what: fmt.Sprintf("%s from %d", l.what, offset), path: l.path, query: query,
-		headers: func(h http.Header) { header = totalHeader(h) },
+		what: fmt.Sprintf("%s from %d", l.what, offset), path: l.path, query: query, about: l.about,
 		accept: func(body []byte) (err error) {
 			part, err = l.of.list(body)
 			return err
@@ -225,80 +209,11 @@ func (l *lister) page(ctx context.Context, statuses []string, offset int, p *pas
 	if err != nil {
 		return listPart{}, err
 	}
-	if part.total < 0 {
-		part.total = header
-	}
 	if part.refused != "" && p.refused == "" {
 		p.refused = fmt.Sprintf("at offset %d %s", offset, part.refused)
 	}
-	// Entries that were refused count: they show how long a page is.
-	part.most = l.c.pages.longest(l.of.plural, part.shown)
-	if offset == 0 {
-		l.noteTotal(part, p)
-	}
+	p.total = part.total
 	return part, nil
-}
-
-// take adds the entries of a page. The total of a later page counts only if it promises more: it may be 0 there, or
-// the number of entries so far, and ends no list by itself.
-func (p *passage) take(part listPart, offset int) {
-	p.add(part.entries)
-	if offset > 0 && part.total > int64(len(p.seen)) {
-		p.total = part.total
-	}
-}
-
-// noteTotal notes the total of a list's first page, if it counts the list. One that is the number of entries on a full
-// page may count the page alone, until a list of this run has a total above its page.
-func (l *lister) noteTotal(part listPart, p *passage) {
-	n := int64(part.shown)
-	if part.total > n {
-		l.c.totalsCount.Store(true)
-	}
-	isFull := n > 1 && n < listLimit && part.shown >= part.most
-	if part.total > n || part.total == n && (!isFull || l.c.totalsCount.Load()) {
-		p.total = part.total
-	}
-}
-
-// totalHeader is the total of a list in a header of its reply, or -1.
-func totalHeader(h http.Header) int64 {
-	n, err := strconv.ParseInt(h.Get("X-Total-Count"), 10, 64)
-	if err != nil || n < 0 {
-		return -1
-	}
-	return n
-}
-
-// pageLengths is the most entries that one page of each kind of list had so far.
-type pageLengths struct {
-	mu   sync.Mutex
-	most map[string]int
-}
-
-// longest records a page of n entries, and returns the longest page of its kind.
-func (p *pageLengths) longest(kind string, n int) int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.most == nil {
-		p.most = map[string]int{}
-	}
-	p.most[kind] = max(p.most[kind], n)
-	return p.most[kind]
-}
-
-// close ends the walk at the end of the list.
-func (p *passage) close() {
-	switch {
-	case p.refused != "":
-		p.end, p.why = unrecognized, p.refused
-	case int64(len(p.seen)) < p.total:
-		p.end, p.why = short, p.lacks()
-	}
-}
-
-func (p *passage) lacks() string {
-	return fmt.Sprintf("%d of the %d that the service tells of", len(p.seen), p.total)
 }
 
 // add adds the entries that are not known yet.
@@ -311,19 +226,14 @@ func (p *passage) add(entries []Entity) {
 	}
 }
 
-// notFound turns the service's own 404 or 410 into [ErrNotFound], for requests that name an
-// entity. For other requests a 404 is about the address.
-func notFound(err error) error {
-	if e, ok := errors.AsType[*ReadError](err); ok && e.notThere {
-		e.Err = ErrNotFound
-	}
-	return err
-}
-
 // entity asks for one entity of a kind.
 func (c *Client) entity(ctx context.Context, kind, id, what, path string) (e Entity, err error) {
-	_, err = c.read(ctx, question{what: what, path: path, accept: func(body []byte) (err error) {
-		e, err = ParseEntity(c.service, kind, id, body)
+	about := ofAccount
+	if id != "" {
+		about = ofEntity
+	}
+	_, err = c.read(ctx, question{what: what, path: path, about: about, accept: func(body []byte) (err error) {
+		e, err = parseEntity(c.service, kind, id, body)
 		return err
 	}})
 	return e, err

@@ -5,39 +5,46 @@ import "spendsync/extract/service"
 // The kinds of what belongs to a campaign; me, limits and balance are the account's.
 const KindCampaign, KindCreative, KindSources = "campaign", "creative", "source settings"
 
-// ParseEntity takes a thing out of a reply, whether it came just now or was kept. The ID is that
+// parseEntity takes a thing out of a reply. The ID is that
 // of the thing, or of the campaign whose source settings they are; the account's have none.
-func ParseEntity(s *service.Service, kind, id string, reply []byte) (e Entity, err error) {
+func parseEntity(s *service.Service, kind, id string, reply []byte) (e Entity, err error) {
 	doc, err := document(reply)
 	if err != nil {
 		return Entity{}, err
 	}
 	switch kind {
 	case KindCampaign:
-		e, err = campaignResource(s).one(doc)
+		return asked(kind, id, doc, campaignResource(s, id), campaignResource(s, ""))
 	case KindCreative:
-		e, err = creativeResource(s).one(doc)
+		return asked(kind, id, doc, creativeResource(s, id), creativeResource(s, ""))
 	case KindSources:
 		e, err = sourcesResource(s, id).one(doc)
 		for _, key := range s.Names("sources.campaign_id") {
-			if about, ok := IDOf(s, e.Fields[key]); ok {
-				e.ID = about
-				break
+			if of, ok := IDOf(e.Fields[key]); err == nil && ok && of != id {
+				return Entity{}, contractf("the reply is about campaign %s", printable(of, 60))
 			}
 		}
-	case "me":
-		return aboutAccount(s, doc, "key info", s.Names("me.wrappers")...)
+		return e, err
 	case "limits":
-		return aboutAccount(s, doc, "limits")
-	default:
-		return aboutAccount(s, doc, "balance", s.Names("balance.wrappers")...)
-	}
-	if err == nil && e.ID != id {
-		about := "campaign"
-		if kind == KindCreative {
-			about = "creative"
+		if _, ok := doc.Array(); ok {
+			return Entity{Raw: doc, Fields: map[string]Value{s.Names("limits.lists")[0]: doc}}, nil
 		}
-		return Entity{}, contractf("the reply is about %s %s", about, printable(e.ID, 60))
 	}
-	return e, err
+	fields, ok := doc.Object()
+	if !ok {
+		return Entity{}, contractf("no %s: a value of type %s, not an object", kind, kindOf(doc))
+	}
+	return Entity{Raw: doc, Fields: fields}, nil
+}
+
+// asked returns the entity that was asked for, or an error that names another one in its place.
+func asked(kind, id string, doc Value, wanted, any resource) (Entity, error) {
+	e, err := wanted.one(doc)
+	if err == nil {
+		return e, nil
+	}
+	if other, odd := any.one(doc); odd == nil && other.ID != id {
+		return Entity{}, contractf("the reply is about %s %s", kind, printable(other.ID, 60))
+	}
+	return Entity{}, err
 }

@@ -26,7 +26,7 @@ func TestParseEntity(t *testing.T) {
 		"sources/nothing of these": {KindSources, "C1000001", `{"ok": true}`, "source settings"},
 		"not JSON":                 {KindCampaign, "C1000001", `<html>`, "JSON"},
 	} {
-		e, err := ParseEntity(nil, c.kind, c.id, []byte(c.reply))
+		e, err := parseEntity(nil, c.kind, c.id, []byte(c.reply))
 		if c.want == "" && (err != nil || e.ID != c.id || len(e.Raw) == 0) || c.want != "" && (err == nil ||
 			!strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %q, %v; want %q", name, e.ID, err, c.want)

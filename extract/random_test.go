@@ -19,8 +19,8 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// runs is how many random runs a test makes: a quarter of so many by default.
-func runs(many int) int { return schematest.Times(max(1, many/4), many, 100*many) }
+// runs is how many random runs a test makes: a tenth of so many by default.
+func runs(many int) int { return schematest.Times(max(1, many/10), many, 100*many) }
 
 // chaos is a service on whose way to the client anything may happen, and whose
 // account may change before any request.
@@ -135,7 +135,7 @@ func proven(t *testing.T, ctx context.Context, c *Client, day schema.Date, total
 			return nil, err
 		}
 	}
-	pages, err := walk(t, c.Spend(ctx, day, 25, nil, nil))
+	pages, err := walk(t, dayOf(ctx, c, day, 25))
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,8 @@ type reply struct {
 // read asks a question until it is answered, refused for good, or the client's patience is used up, see [breaker]. Its
 // errors are *ReadError, or the context's error with the question's name.
 func (c *Client) read(ctx context.Context, q question) (reply, error) {
-	r := reading{c: c, q: q, wait: newBackOff()}
+	r := reading{c: c, q: q, wait: newBackOff(), memory: memory{of: c.inFlight}}
+	defer r.memory.release()
 	for {
 		if err := r.acquire(ctx); err != nil {
 			return reply{}, err
@@ -46,7 +47,8 @@ func (c *Client) read(ctx context.Context, q question) (reply, error) {
 			c.retries.Add(1)
 		}
 		timeout := max(time.Duration(c.timeout.Load()), min(r.longer, c.breaker.left(true)))
-		body, keys, f := c.send(ctx, q, timeout)
+		body, keys, f := c.send(ctx, q, timeout, &r.memory)
+		r.memory.release()
 		c.limit.release(true)
 		if f == nil {
 			took := time.Since(sent)
@@ -61,6 +63,12 @@ func (c *Client) read(ctx context.Context, q question) (reply, error) {
 		}
 		if ctx.Err() != nil {
 			return reply{}, r.ctxError(ctx)
+		}
+		if f.isCrowded {
+			if r.memory.takeAll(ctx) != nil {
+				return reply{}, r.ctxError(ctx)
+			}
+			continue
 		}
 		if f.status == http.StatusUnauthorized && !r.renewed && c.keys.renew(keys) {
 			r.renewed = true
@@ -80,12 +88,13 @@ func (c *Client) read(ctx context.Context, q question) (reply, error) {
 
 // reading is the state of one read.
 type reading struct {
-	c          *Client
-	q          question
-	wait       *backoff.ExponentialBackOff
-	attempts   int
-	badReplies int  // replies that were no JSON
-	renewed    bool // the credentials were read again
+	c        *Client
+	q        question
+	wait     *backoff.ExponentialBackOff
+	attempts int
+	failures [retryInBudget + 1]int // by how often they may be sent again
+	renewed  bool                   // the credentials were read again
+	memory   memory                 // of the reply that is being read
 
 	longer time.Duration // for the next request, after one that had no complete reply in time
 }
@@ -143,10 +152,8 @@ func (r *reading) waitForPause(ctx context.Context) error {
 
 // retry waits, and returns without an error when the failed request, sent at an instant, should be sent again.
 func (r *reading) retry(ctx context.Context, f *failure, sent time.Time) error {
-	if f.retry == retryBriefly {
-		r.badReplies++
-	}
-	if f.retry == retryNever || r.badReplies > fewRetries {
+	r.failures[f.retry]++
+	if f.retry == retryNever || r.failures[retryOnce] > 1 || r.failures[retryBriefly] > fewRetries {
 		return r.fail(f.kind, f, f.reason)
 	}
 	b := r.c.breaker
@@ -211,7 +218,7 @@ func (r *reading) fail(kind error, f *failure, reason string) error {
 	}
 	if f != nil {
 		e.Cause = f.cause
-		e.Status, e.RequestID, e.notThere = f.status, f.requestID, f.notThere
+		e.Status, e.RequestID = f.status, f.requestID
 		e.Reply, e.Refusal = f.reply, f.refusal
 	}
 	return e

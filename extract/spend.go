@@ -2,11 +2,11 @@ package extract
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -19,13 +19,6 @@ import (
 
 // maxPageSize is the largest page that the report gives.
 const maxPageSize = 10_000
-
-// spendColumns are asked for by name: clicks never come by default, and the
-// texts of the creatives on every row would multiply the bytes.
-var spendColumns = []string{
-	"date", "campaign_id", "campaign_name", "creative_id", "source_id",
-	"total_spend", "clicks", "impressions", "conversions",
-}
 
 // SpendLine is one row of the report, with unmodified values. It lives as long as its page.
 type SpendLine struct {
@@ -65,113 +58,47 @@ func (l *SpendLine) place(column string) *Value {
 	return nil
 }
 
-// hasSpend reports whether the spend of the row is a number and not zero.
-func (l *SpendLine) hasSpend() bool {
-	digits, ok := l.TotalSpend.Number()
-	if !ok {
-		return false
-	}
-	spend, _, err := schema.ParseMoney(digits)
-	return err != nil || spend != 0
+// SpendQuestion is what is asked for of a day's report.
+type SpendQuestion struct {
+	Day      schema.Date
+	PageSize int // rows a page; 0: [maxPageSize]
+	// Campaign and Creative limit the answer to one of them; empty: they do not.
+	Campaign, Creative string
 }
 
-// Spend walks the report of one Chicago day, in pages of pageSize rows (0:
-// [maxPageSize]), until a page shows that nothing follows. Range over it once: another range asks
-// the service again.
-//
-// What the pages show of their completeness is in seen after a walk without an error; the caller
-// weighs it. Without seen the last error is an [*UnprovenError] unless the pages prove to be
-// complete. So it is where a row is of another day. Nothing follows an error. A day
-// whose replies are all the known ones comes as one page that says so, and leaves seen as it was; known
-// may be nil.
-//
-// A page is valid until the next one is requested, see [Page].
-func (c *Client) Spend(ctx context.Context, day schema.Date, pageSize int, known *Known,
-	seen *Evidence) iter.Seq2[Page[SpendLine], error] {
-	return func(yield func(Page[SpendLine], error) bool) {
-		var refused refusals
-		for again := true; again; {
-			ask, isFirst := c.ask.current(), true
-			again = false
-			q := spendPages(c.service, day, ask.size(pageSize), ask.columns(c.service))
-			for page, err := range pages(ctx, c, q, known, seen) {
-				switch {
-				case isFirst && err == nil:
-					c.ask.answered(ask)
-				case isFirst && (c.ask.refused(c.service, err, ask, pageSize) || refused.pass(ctx, c, q.what, err)):
-					again = true
-				case isFirst:
-					err = unnamed(err)
-				}
-				if isFirst = false; again || !yield(page, err) {
-					break
-				}
-			}
-		}
-	}
+// Spend walks the report of one Chicago day, or of one campaign or creative of it, to the last page that it states.
+// Range over it once: another range asks the service again. What the pages state of their completeness is in seen after
+// a walk; the caller weighs it. A reply that lacks one of its parts, or a column that was asked for, is [ErrContract].
+// Nothing follows an error. A page is valid until the next one is requested, see [Page].
+func (c *Client) Spend(ctx context.Context, q SpendQuestion, seen *Evidence) iter.Seq2[Page[SpendLine], error] {
+	return pages(ctx, c, spendPages(c.service, q), seen)
 }
 
-// ProveSpend walks replies of the report of one day that were kept, in the order of their
-// pages, as [Client.Spend] does.
-func ProveSpend(s *service.Service, day schema.Date, pageSize int, bodies iter.Seq2[[]byte, error],
+// ProveSpend walks replies of the report that were kept, in the order of their pages, as [Client.Spend] does.
+func ProveSpend(s *service.Service, q SpendQuestion, bodies iter.Seq2[[]byte, error],
 	seen *Evidence) iter.Seq2[Page[SpendLine], error] {
-	return prove(spendPages(s, day, Ask{}.size(pageSize), spendColumns), bodies, seen)
+	return prove(spendPages(s, q), bodies, seen)
 }
 
 // spendPages is the question for a day.
-func spendPages(s *service.Service, day schema.Date, pageSize int, columns []string) paged[SpendLine] {
-	asked := []byte(day.String())
-	return paged[SpendLine]{
-		what: "spend " + day.String(), path: s.Path("report", ""), query: reportQuery(s, day, day, columns, true),
-		size: pageSize, service: s,
+func spendPages(s *service.Service, q SpendQuestion) paged[SpendLine] {
+	what, query := "spend "+q.Day.String(), reportQuery(s, q.Day, q.Day, s.ReportColumns(), true)
+	for name, id := range map[string]string{"campaign_id": q.Campaign, "creative_id": q.Creative} {
+		if id != "" {
+			what += " of " + id
+			query.Set(s.Text("report_query."+name), id)
+		}
+	}
+	return paged[SpendLine]{what: what, path: s.Path("report", ""), query: query, service: s,
+		size:   cmp.Or(max(0, q.PageSize), maxPageSize),
 		decode: func(body []byte, room []SpendLine) (pageReply[SpendLine], error) { return decodeSpend(s, body, room) },
-		key: func(dst []byte, l *SpendLine) ([]byte, error) {
-			// Creatives without spend come without a date; in a window of one day
-			// theirs is known.
-			if !l.Date.Null() && l.Date[0] == '"' {
-				if dst = l.Date.appendText(dst); string(dst) != string(asked) {
-					if other, ok := DayOf(s, string(dst)); ok && other != day {
-						return dst, fmt.Errorf("date %s, not the day asked for", quote(dst, 60))
-					}
-				}
-			}
-			if (l.CampaignID.blank() || l.CreativeID.blank() || l.SourceID.blank()) && l.hasSpend() {
-				return dst, errNoKey
-			}
-			return appendKey(dst[:0], l.CampaignID, l.CreativeID, l.SourceID.ID())
-		},
 	}
 }
 
-// appendKey appends a key of IDs, each without the blanks around it, or is [errNoKey]: an ID
-// that is not a text has no spelling of its own, and two IDs that contain half a character
-// may or may not be the same one.
-func appendKey(dst []byte, ids ...Value) ([]byte, error) {
-	for _, id := range ids {
-		if !id.Null() && id[0] != '"' {
-			return dst, errNoKey
-		}
-		begin := len(dst)
-		dst = id.appendText(dst)
-		dst = append(append(dst[:begin], bytes.TrimSpace(dst[begin:])...), keyEnd)
-	}
-	if bytes.Contains(dst, []byte(replacement)) {
-		return dst, errNoKey
-	}
-	return dst, nil
-}
-
-// midnight is the time that services append to a day that they store as a time.
-var midnight = regexp.MustCompile(`^[T ]00:00(:00(\.0+)?)?( ?(Z|UTC|[+-]00:?00|-0[56]:?00))?$`)
-
-// DayOf returns the day in a text of the report: 2026-03-08, or the same with midnight appended, in no zone, in UTC or
-// in Chicago, or a form of the line times.days. The report has no times, so midnight stands for the day.
+// DayOf returns the day in a text of the report: 2026-03-08, or a form of the line times.days.
 func DayOf(s *service.Service, text string) (day schema.Date, ok bool) {
-	const form = len(time.DateOnly)
-	if len(text) == form || len(text) > form && midnight.MatchString(text[form:]) {
-		if day, err := schema.ParseDate(text[:form]); err == nil {
-			return day, true
-		}
+	if day, err := schema.ParseDate(text); err == nil {
+		return day, true
 	}
 	for _, form := range s.Texts("times.days") {
 		t, err := time.Parse(form, text)
@@ -222,20 +149,16 @@ func RowsJSON(s *service.Service, body []byte, numbers []int) map[int]string {
 	return found
 }
 
-// DecodeSpend reads one stored reply of the report as [Client.Spend] does. The page's place and total are those of the
-// reply, or page 1 of 1 if it has none; nothing is proven. An unreadable reply is refused with [ErrContract] and its
-// place. The page belongs to the caller as long as the body does.
+// DecodeSpend reads one stored reply of the report as [Client.Spend] does; nothing is proven. An unreadable reply is
+// refused with [ErrContract] and its place. The page belongs to the caller as long as the body does.
 func DecodeSpend(s *service.Service, body []byte) (Page[SpendLine], error) {
 	a, err := decodeSpend(s, body, nil)
 	if err != nil {
 		return Page[SpendLine]{}, err
 	}
-	p := Page[SpendLine]{
-		Number: 1, Pages: 1, Total: int64(len(a.items)), Items: a.items, Raw: body, Unknown: a.unknown,
-		NotObjects: a.notObjects, Lacks: a.lacking,
-	}
-	if g := a.pagination; g != nil {
-		p.Number, p.Pages, p.Total = int(max(0, g.page)), int(max(1, g.totalPages)), max(p.Total, g.totalRows)
+	p := asPage(1, &a, s, body)
+	if a.pagination != nil {
+		p.Number = int(max(0, a.pagination.page))
 	}
 	return p, nil
 }
@@ -245,27 +168,18 @@ func decodeSpend(s *service.Service, body []byte, room []SpendLine) (pageReply[S
 	if err != nil {
 		return a, err
 	}
-	if len(a.items) > 0 || len(a.columns) > 0 {
-		a.lacking = slices.DeleteFunc(without(spendColumns, a.columns), func(name string) bool {
-			return slices.Contains(indispensable, name) || slices.Contains(necessary, name) && hasAny(a.items, name)
-		})
-	}
-	return a, a.lacks(indispensable)
+	return a, a.lacks(s.ReportColumns())
 }
 
-// hasAny reports whether a row has a value in a column.
-func hasAny(rows []SpendLine, column string) bool {
-	return slices.ContainsFunc(rows, func(l SpendLine) bool { return !l.place(column).blank() })
-}
-
-// lacks is an error where columns are not there that were asked for. An answer without rows
-// may be without columns.
+// lacks is an error where columns are not there that were asked for.
 func (a *pageReply[T]) lacks(wanted []string) error {
 	lacking := without(wanted, a.columns)
-	if len(lacking) == 0 || len(a.columns) == 0 && len(a.items) == 0 {
+	if len(lacking) == 0 {
 		return nil
 	}
-	return contractf("the columns lack %s", strings.Join(lacking, ", "))
+	return contractf("the columns lack %s; a column that the service does not have is left out by the line "+
+		"report.columns of SPENDSYNC_SERVICE_FILE, and one that it calls otherwise has a line report.%s",
+		strings.Join(lacking, ", "), lacking[0])
 }
 
 // without returns the elements that a list lacks.

@@ -71,7 +71,7 @@ func TestControlTotals_DoNotExist(t *testing.T) {
 		"columns/lacking": {strings.Replace(totalsPage(day), `"date",`, ``, 1), "the columns lack date"},
 		"spend/null":      {totalsPage(totalRow(`"2026-03-08"`, "null", "2")), "row 1 has no total_spend"},
 		"rows/more": {strings.Replace(totalsPage(day), `"total_rows":1`, `"total_rows":2`, 1),
-			"1 row came, and the stated total is 2"},
+			"1 row came, and total_rows is 2"},
 		"rows/none": {totalsPage(), "the answer is empty"},
 	} {
 		got, err := totalsOfBody(t, tc.body)

@@ -40,25 +40,10 @@ type Total struct {
 // answer has one row per date; any other answer has the reason why there are none. A date outside of the requested
 // range and an invalid number are [ErrContract].
 func (c *Client) ControlTotals(ctx context.Context, from, to schema.Date) (Totals, error) {
-	for refused := (refusals{}); ; {
-		t, err := c.controlTotals(ctx, from, to)
-		if refused.pass(ctx, c, "control totals", err) {
-			continue
-		}
-		read, ok := errors.AsType[*ReadError](err)
-		if ok && read.Status == http.StatusBadRequest && read.Err != ErrUnavailable {
-			return Totals{Why: read.Reason, BeyondReach: errors.Is(err, ErrUnreachable)}, nil
-		}
-		return t, err
-	}
-}
-
-func (c *Client) controlTotals(ctx context.Context, from, to schema.Date) (Totals, error) {
 	t := Totals{Exists: true, ByDay: map[schema.Date]Total{}}
-	what := fmt.Sprintf("control totals %s to %s", from, to)
 	q := paged[SpendLine]{
-		what: what, path: c.service.Path("report", ""), size: totalPageSize, service: c.service,
-		query: reportQuery(c.service, from, to, totalColumns, false),
+		what: fmt.Sprintf("control totals %s to %s", from, to), path: c.service.Path("report", ""), size: totalPageSize,
+		service: c.service, query: reportQuery(c.service, from, to, totalColumns, false),
 		decode: func(body []byte, room []SpendLine) (pageReply[SpendLine], error) {
 			a, err := decodeAnswer(body, room, spendForm(c.service))
 			if lacks := a.lacks([]string{"date", "total_spend"}); err == nil && lacks != nil {
@@ -66,34 +51,45 @@ func (c *Client) controlTotals(ctx context.Context, from, to schema.Date) (Total
 			}
 			return a, err
 		},
-		key: func(dst []byte, l *SpendLine) ([]byte, error) { return appendKey(dst, l.Date) },
 	}
-	for page, err := range pages(ctx, c, q, nil, nil) {
+	var seen Evidence
+	for page, err := range pages(ctx, c, q, &seen) {
 		if err == nil && t.Why == "" {
 			if err = t.add(c.service, page, from, to); err != nil {
-				err = c.hideIn(&ReadError{What: pageName(what, page.Number), Reason: reason(err),
+				err = c.hideIn(&ReadError{What: pageName(q.what, page.Number), Reason: reason(err),
 					Status: http.StatusOK, Attempts: 1, Err: ErrContract})
 			}
 		}
-		var unproven *UnprovenError
+		read, ok := errors.AsType[*ReadError](err)
 		switch {
-		case errors.As(err, &unproven):
-			return Totals{Why: unproven.Reason}, nil
+		case ok && read.Status == http.StatusBadRequest && read.Err != ErrUnavailable:
+			return Totals{Why: read.Reason, BeyondReach: errors.Is(err, ErrUnreachable)}, nil
 		case err != nil:
 			return Totals{}, err
 		case t.Why != "":
 			return Totals{Why: t.Why}, nil
 		}
 	}
-	if len(t.ByDay) == 0 {
-		return Totals{Why: "the answer is empty", Empty: true}, nil
-	}
-	for day := from; day <= to; day++ {
-		if _, ok := t.ByDay[day]; !ok {
-			t.ByDay[day] = Total{Clicks: schema.Some[int64](0)}
+	t.end(c.service, &seen, from, to)
+	return t, nil
+}
+
+// end ends an answer: the days without a row have a sum of 0, unless it is empty or its pages speak against it.
+func (t *Totals) end(s *service.Service, seen *Evidence, from, to schema.Date) {
+	switch {
+	case seen.Against != "":
+		*t = Totals{Why: seen.Against}
+	case seen.Total >= 0 && seen.Total != seen.Rows && s.CountsRows():
+		*t = Totals{Why: fmt.Sprintf("%s came, and total_rows is %d", count(seen.Rows, "row"), seen.Total)}
+	case len(t.ByDay) == 0:
+		*t = Totals{Why: "the answer is empty", Empty: true}
+	default:
+		for day := from; day <= to; day++ {
+			if _, ok := t.ByDay[day]; !ok {
+				t.ByDay[day] = Total{Clicks: schema.Some[int64](0)}
+			}
 		}
 	}
-	return t, nil
 }
 
 // add adds a page of an answer with one row per date, or returns why it is another kind of answer.

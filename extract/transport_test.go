@@ -107,7 +107,7 @@ func TestClient_TrustsOnlyTheService(t *testing.T) {
 					time.Millisecond
 			})
 			defer c.Close()
-			_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil, nil))
+			_, err := walk(t, dayOf(t.Context(), c, testDay, 3))
 			if tc.want == "" {
 				if err != nil || asked.Load() != 1 {
 					t.Errorf("%d requests, error %v", asked.Load(), err)

@@ -10,9 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"spendsync/extract/service"
-	"spendsync/extract/template"
 )
 
 // Value is a JSON value as received, quotes and escapes included. It is nil
@@ -24,18 +21,6 @@ type Value []byte
 
 // Null reports whether the value is absent or null.
 func (v Value) Null() bool { return len(v) == 0 || string(v) == "null" }
-
-// blank reports whether the value is absent, null or a text of nothing but blanks.
-func (v Value) blank() bool {
-	switch {
-	case v.Null():
-		return true
-	case v[0] != '"' || len(v) > 2 && v[1] > ' ' && v[1] < utf8.RuneSelf && v[1] != '\\':
-		return false
-	}
-	text, _ := v.Text()
-	return strings.TrimSpace(text) == ""
-}
 
 // appendText appends the decoded text, so that two spellings of one text are equal, and any other value unmodified.
 func (v Value) appendText(dst []byte) []byte {
@@ -67,7 +52,7 @@ func (v Value) Text() (string, bool) {
 
 // ID is the value as an ID: a whole number becomes the text of its digits, for 4711 and "4711" are one ID.
 func (v Value) ID() Value {
-	if len(v) > 0 && v[0] != '"' && template.DigitsEnd(v, 0) == len(v) {
+	if len(v) > 0 && v[0] != '"' && len(bytes.Trim(v, "0123456789")) == 0 {
 		return slices.Concat(Value(`"`), v, Value(`"`))
 	}
 	return v
@@ -84,13 +69,17 @@ const maxQuotedNumber = 100
 func (v Value) Number() (digits Value, ok bool) {
 	digits = v
 	if len(v) > 2 && v[0] == '"' && len(v) <= maxQuotedNumber {
-		if digits = v[1 : len(v)-1]; digits[0] != '-' && (digits[0] < '0' || digits[0] > '9') ||
-			template.NumberEnd(digits, 0) != len(digits) {
+		if digits = v[1 : len(v)-1]; !isNumber(digits) {
 			return nil, false
 		}
 		return digits, true
 	}
-	return digits, len(v) > 0 && (v[0] == '-' || v[0] >= '0' && v[0] <= '9')
+	return digits, v.isNumber()
+}
+
+// isNumber reports whether a text is a JSON number and nothing else (RFC 8259, section 6).
+func isNumber(text []byte) bool {
+	return Value(text).isNumber() && text[len(text)-1] > ' ' && jsontext.Value(text).IsValid()
 }
 
 // Object is the members of a JSON object, or false for any other value.
@@ -109,41 +98,16 @@ func (v Value) Object() (fields map[string]Value, ok bool) {
 	return fields, err == nil
 }
 
-// Fields is the members of a JSON object under the names that the service's description
-// has for them: defaultBid, DefaultBid and default-bid are default_bid, unless the object has
-// that key, too, or two that would become it. It is false for any other value. It is not for
-// objects whose keys are data, such as a map of ids.
-func (v Value) Fields() (fields map[string]Value, ok bool) {
-	members, ok := v.Object()
-	if !ok {
-		return nil, false
-	}
-	return described(members), true
-}
+// Fields is [Value.Object].
+func (v Value) Fields() (fields map[string]Value, ok bool) { return v.Object() }
 
-// described renames the members of an object.
-func described(members map[string]Value) map[string]Value {
-	var times map[string]int
-	for key := range members {
-		if name := service.SnakeCase(key); name != key {
-			if times == nil {
-				times = map[string]int{}
-			}
-			times[name]++
-		}
+// at returns the value under a path of keys with dots between them; nil: there is none.
+func (v Value) at(path string) Value {
+	for key := range strings.SplitSeq(path, ".") {
+		fields, _ := v.Object()
+		v = fields[key]
 	}
-	if times == nil {
-		return members
-	}
-	fields := make(map[string]Value, len(members))
-	for key, value := range members {
-		name := service.SnakeCase(key)
-		if _, taken := members[name]; taken || times[name] > 1 {
-			name = key
-		}
-		fields[name] = value
-	}
-	return fields
+	return v
 }
 
 // Array is the elements of a JSON array, or false for any other value.

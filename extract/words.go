@@ -3,8 +3,6 @@ package extract
 import (
 	"fmt"
 	"regexp"
-
-	"spendsync/extract/template"
 )
 
 // jsonToken finds texts, and the words, numbers and literals between them.
@@ -16,7 +14,7 @@ func listWords(body []byte) []byte {
 	return jsonToken.ReplaceAllFunc(body, func(token []byte) []byte {
 		switch text := string(token); {
 		case text[0] == '"', text == "null", text == "true", text == "false",
-			template.NumberEnd(token, 0) == len(token):
+			isNumber(token):
 			return token
 		}
 		return fmt.Appendf(nil, `["%s"]`, token)

@@ -87,28 +87,6 @@ func plainChanges(was, is []schema.Spend, at schema.Instant, run string) (lines 
 	return lines
 }
 
-// TestChanges_HoldOldAndNew compares the restatements of many days with those that the
-// plainest way finds.
-func TestChanges_HoldOldAndNew(t *testing.T) {
-	random := rand.New(rand.NewPCG(7, 22))
-	for turn := range 200 {
-		was := schematest.SpendOfSources(day, random.IntN(60))
-		is := restated(random, was)
-		sealed, err := history.NewDay(schematest.Packed(is))
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := sealed.Merge(schematest.Batches(was, 7), history.ReadTime{At: 30, RunID: "new", WasOver: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, want := slices.Collect(m.Changes.All()), plainChanges(was, is, 30, "new")
-		if !slices.Equal(got, want) || m.Changes.Len() != len(want) {
-			t.Fatalf("turn %d: the restatements are\n%v\nwant\n%v", turn, got, want)
-		}
-	}
-}
-
 // TestPublish_KeepsEveryRestatement lets a service restate most of two days again and
 // again, in more rows than are passed on at a time: the file of each day of seeing has
 // every line once, sorted, and is given back whole where it is damaged.

@@ -14,7 +14,7 @@ import (
 
 // addCopies writes the files of [schema.Copies] that differ: the days, whose states follow the day of
 // publishing, and the months of the runs that are new in this generation.
-func (n *derived) addCopies(runs []schema.Run) error {
+func (n *warehouse) addCopies(runs []schema.Run) error {
 	for _, account := range n.accounts() {
 		if err := n.copyCoverage(account); err != nil {
 			return err
@@ -33,7 +33,7 @@ func (n *derived) addCopies(runs []schema.Run) error {
 	return nil
 }
 
-func (n *derived) copyCoverage(account string) error {
+func (n *warehouse) copyCoverage(account string) error {
 	months := func(m *manifest.Manifest) map[schema.Date][]schema.DayCoverage {
 		days := map[schema.Date][]schema.DayCoverage{}
 		for _, c := range m.Coverage(account) {
@@ -71,7 +71,7 @@ type runsPart struct {
 }
 
 // copyRuns adds runs to those of their month, or replaces them.
-func (n *derived) copyRuns(part runsPart, runs []schema.Run) error {
+func (n *warehouse) copyRuns(part runsPart, runs []schema.Run) error {
 	path := manifest.PartPath(schema.RunFiles.Table, part.account, part.month)
 	if info := n.next.Accounts[part.account].Files[path]; info != nil && !n.fromNothing {
 		dir, name := n.files.whereIs(path)
@@ -90,13 +90,10 @@ func (n *derived) copyRuns(part runsPart, runs []schema.Run) error {
 }
 
 // runsOf reads the runs of a month from the ledgers.
-func (n *derived) runsOf(part runsPart) (runs []schema.Run, err error) {
+func (n *warehouse) runsOf(part runsPart) (runs []schema.Run, err error) {
 	for _, path := range slices.Sorted(maps.Keys(n.next.Accounts[part.account].Ledger)) {
-		b, err := n.files.readLedger(path)
-		if err != nil {
-			return nil, err
-		}
-		rows, err := manifest.DecodeLedger(path, b)
+		dir, name := n.files.whereIs(path)
+		rows, _, err := manifest.ReadLedger(n.store.opts.disk, dir, name, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -110,7 +107,7 @@ func (n *derived) runsOf(part runsPart) (runs []schema.Run, err error) {
 }
 
 // putCopy writes one file. The published one stays if it has the same content.
-func putCopy[R any](n *derived, t schema.TableOf[R], account string, month schema.Date, rows []R) error {
+func putCopy[R any](n *warehouse, t schema.TableOf[R], account string, month schema.Date, rows []R) error {
 	info, err := n.area.putPart(manifest.PartPath(t.Table, account, month), t.Table, parquet.Record(t, rows))
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -267,7 +268,7 @@ func (c *Copy) Commit(ctx context.Context, m *manifest.Manifest, wanted []Snapsh
 		if !there {
 			continue
 		}
-		if f.Path == duck.FileName {
+		if path.Base(f.Path) == duck.FileName {
 			if err := c.opts.disk.Chmod(staged, 0o444); err != nil {
 				return durable.Storage(err)
 			}

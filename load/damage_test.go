@@ -49,7 +49,8 @@ func spoiled(t testing.TB, path string, b []byte) {
 // rawOf rebuilds a day's rows from the replies of a scene. These contain only the day, so the stored rows stand for
 // the service's rows.
 func rawOf(after string) ReadRaw {
-	return func(account string, d schema.Date, pages iter.Seq2[[]byte, error]) (*schema.SpendRows, error) {
+	return func(account string, d schema.Date, _ []schema.Piece, pages iter.Seq2[[]byte, error]) (*schema.SpendRows,
+		error) {
 		said, err := textsOf(pages)
 		if err != nil {
 			return nil, err
@@ -225,27 +226,6 @@ func TestDamage_RebuildMends(t *testing.T) {
 	}
 }
 
-// TestSameDay_WantsTheOrder: the rows of a day in another order, or twice, are not the day.
-func TestSameDay_WantsTheOrder(t *testing.T) {
-	rows := schematest.SpendOfSources(day, 5)
-	sealed, err := history.NewDay(schematest.Packed(rows))
-	if err != nil {
-		t.Fatal(err)
-	}
-	known := &manifest.Day{Sums: sealed.Sums(), ContentHash: sealed.Hash()}
-	if err := sameDay(schematest.Packed(rows), known); err != nil {
-		t.Errorf("the day: %v", err)
-	}
-	rows[1], rows[2] = rows[2], rows[1]
-	if err := sameDay(schematest.Packed(rows), known); err == nil {
-		t.Error("two rows in each other's place are not seen")
-	}
-	rows[1] = rows[2]
-	if err := sameDay(schematest.Packed(rows), known); err == nil || !strings.Contains(err.Error(), "two rows") {
-		t.Errorf("a key twice: %v", err)
-	}
-}
-
 // TestDamage_RebuildNamesWhatItCannotMend: no file of the store may change, and each damaged one is named with what
 // brings it back.
 func TestDamage_RebuildNamesWhatItCannotMend(t *testing.T) {
@@ -283,59 +263,5 @@ func TestDamage_RebuildNamesWhatItCannotMend(t *testing.T) {
 				t.Errorf("%s: %s is repaired by %q, want %q", name, d.Path, d.Repair, damaged[d.Path])
 			}
 		}
-	}
-}
-
-// TestDamage_ACommitRecord refuses a record that was changed or that belongs to another generation, and names it.
-func TestDamage_ACommitRecord(t *testing.T) {
-	t.Parallel()
-	st := scene(t)
-	p := prepareCommit(t, st)
-	crashed := func() string {
-		dir, _ := p.copy(t)
-		if err := p.commit(dir, Options{crash: func(step string) error {
-			if strings.HasPrefix(step, "move ") {
-				return errCrash
-			}
-			return nil
-		}}); !errors.Is(err, errCrash) {
-			t.Fatal(err)
-		}
-		return dir
-	}
-	dir := crashed()
-	path := filepath.Join(dir, manifest.CommitName)
-	good, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	refused := func(what string) {
-		t.Helper()
-		_, err := Open(t.Context(), dir, "acme", sceneOptions(durable.Disk{FS: lazyFiles{}}))
-		if err == nil || !strings.Contains(err.Error(), manifest.CommitName) || !errors.Is(err, durable.ErrDamaged) &&
-			!errors.Is(err, durable.ErrNewer) {
-			t.Errorf("%s: Open = %v, want the record refused", what, err)
-		}
-	}
-	for at := 0; at < len(good); at += damageStride(len(good), 60) {
-		bad := append([]byte(nil), good...)
-		bad[at] ^= 1 << (at % 8)
-		spoiled(t, path, bad)
-		refused(fmt.Sprintf("bit flipped at %d", at))
-		spoiled(t, path, good[:at])
-		refused(fmt.Sprintf("cut to %d", at))
-	}
-	// Somebody puts back an older manifest, or a newer one.
-	spoiled(t, path, good)
-	editManifest(t, dir, `"generation": 1,`, `"generation": 7,`)
-	refused("generation 7 is published")
-	editManifest(t, dir, `"generation": 7,`, `"generation": 1,`)
-	s, err := Open(t.Context(), dir, "acme", sceneOptions(durable.Disk{FS: lazyFiles{}}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Close()
-	if got := whole(t, dir); got != st.want {
-		t.Errorf("rolled forward to\n%s", got)
 	}
 }

@@ -19,6 +19,9 @@ import (
 type DayRead struct {
 	ReadAt schema.Instant // when the proven read started
 	manifest.Facts
+	// Names returns those of campaigns, as far as they are known; other rows keep the stored one. It is called if the
+	// file is written; nil: none is known.
+	Names func() map[string]string
 	// Replayed marks a day made again from its stored replies: nothing was asked
 	// of the service, so it counts as no read, and the replies stay.
 	Replayed bool
@@ -51,8 +54,6 @@ func (r *Replies) Stage(ctx context.Context, p DayRead, rows *history.Day) (d St
 	case known == nil || known.ContentHash != proven.ContentHash || p.Damaged:
 		d.Changed, isNew = true, !p.Replayed
 		d.Diff, err = r.stageRows(&d.Part, p, known, rows)
-	case len(p.Kept) > 0: // the stored replies have more
-		proven.Meaning, err = known.Meaning, r.Drop()
 	default:
 		isNew, err = r.takePlace(p, known)
 	}
@@ -119,6 +120,10 @@ func (r *Replies) stageRows(to *Part, p DayRead, known *manifest.Day, rows *hist
 	if err != nil {
 		return merged.Diff, err
 	}
+	rows.Rows().Name(merged.Names)
+	if p.Names != nil {
+		rows.Rows().Name(p.Names())
+	}
 	path := manifest.PartPath(schema.SpendDaily.Table, r.store.account, r.day)
 	info, err := area.putFile(path, schema.SpendDaily.Table, func(out io.Writer) (int64, error) {
 		return parquet.WriteDay(out, rows.Rows())
@@ -130,9 +135,6 @@ func (r *Replies) stageRows(to *Part, p DayRead, known *manifest.Day, rows *hist
 		return merged.Diff, fmt.Errorf("spend %s: %w", r.day, err)
 	}
 	info.Day, to.Files[path] = r.day, info
-	if err := r.stageStale(to, merged.Stale); err != nil {
-		return merged.Diff, fmt.Errorf("spend %s: %w", r.day, err)
-	}
 	if merged.Changes.Len() > 0 {
 		seen := schema.DateOf(merged.Changes.At().Time())
 		if err := putLines(area, to, schema.SpendChanges, seen, r.day, merged.Changes.All()); err != nil {
@@ -144,22 +146,6 @@ func (r *Replies) stageRows(to *Part, p DayRead, known *manifest.Day, rows *hist
 	}
 	grown := slices.Values(schema.IntradayOf(rows.Rows(), p.ReadAt, area.runID))
 	return merged.Diff, putLines(area, to, schema.SpendIntraday, r.day, r.day, grown)
-}
-
-// stageStale records in a private file which stored rows to delete; the new rows of this run replace them. stale is nil
-// if all stored rows are deleted.
-func (r *Replies) stageStale(to *Part, stale []schema.Spend) error {
-	if stale == nil {
-		return nil
-	}
-	to.stale[r.day] = ""
-	if len(stale) == 0 {
-		return nil
-	}
-	path := "stale/" + r.day.String()
-	to.stale[r.day] = r.area.path(path)
-	_, err := r.area.putPrivate(path, schema.SpendDaily.Table, parquet.Record(schema.SpendDaily, stale))
-	return err
 }
 
 // StoredDay reads the published rows of a day, in key order, some thousand at a time. A slice is valid only

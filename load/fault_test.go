@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -202,55 +200,6 @@ func TestFaults_AnyCallOfARun(t *testing.T) {
 		func(dir string, o Options) error { return sceneSecond().do(t.Context(), dir, o) })
 }
 
-// TestFaults_OfEachKindOfFile fails the first or the last call of each sort on each kind of file that a run writes, by
-// name: the enumeration above may pass some by. By default it is every second sort.
-func TestFaults_OfEachKindOfFile(t *testing.T) {
-	schematest.Long(t) // TestFaults_AnyCallOfACommit has each call
-	t.Parallel()
-	st := scene(t)
-	failEach(t, st, "a run, by kind", func(calls []string) (which []int) {
-		first, last, kinds := map[string]int{}, map[string]int{}, map[string]bool{}
-		for i, call := range calls {
-			what, path, _ := strings.Cut(call, " ")
-			kind := kindOf(path)
-			if kind == "" || slices.Contains([]string{"fstat", "stat", "read", "readat"}, what) {
-				continue
-			}
-			kinds[kind] = true
-			if first[what+kind] == 0 {
-				first[what+kind] = i + 1
-			}
-			last[what+kind] = i + 1
-		}
-		for kind := range sceneKinds {
-			if !kinds[kind] {
-				t.Errorf("no call on the %s", kind)
-			}
-		}
-		for i, call := range slices.Sorted(maps.Keys(first)) { // the first or the last of each, by turns
-			if !schematest.All() && i%4 > 1 {
-				continue
-			}
-			if i%2 == 0 {
-				which = append(which, first[call])
-			}
-			if i%2 == 1 {
-				which = append(which, last[call])
-			}
-		}
-		slices.Sort(which)
-		which = slices.Compact(which)
-		if testing.Short() {
-			which = which[:len(which)/2]
-		}
-		return which
-	}, func(t testing.TB) (string, *manifest.Manifest) {
-		dir := filepath.Join(quickDir(t), "data")
-		copyStore(t, st.before, dir)
-		return dir, nil
-	}, func(dir string, o Options) error { return sceneSecond().do(t.Context(), dir, o) })
-}
-
 // preparedCommit is a store in which a run is about to commit, and one in which
 // its record is in its place.
 type preparedCommit struct {
@@ -353,32 +302,6 @@ func TestFaults_AnyCallOfARecovery(t *testing.T) {
 	}
 }
 
-// TestFaults_AnyCallOfTheNextRun fails every call of the run that finds a commit
-// half way: it ends it and then publishes its own.
-func TestFaults_AnyCallOfTheNextRun(t *testing.T) {
-	schematest.Long(t)
-	t.Parallel()
-	st := scene(t)
-	p := prepareCommit(t, st)
-	enumerate(t, st, "the next run", 61, func(t testing.TB) (string, *manifest.Manifest) {
-		dir, _ := p.copy(t)
-		o := Options{crash: func(step string) error {
-			if strings.HasPrefix(step, "move parquet/spend_daily") {
-				return errCrash
-			}
-			return nil
-		}}
-		if err := p.commit(dir, o); !errors.Is(err, errCrash) {
-			t.Fatalf("commit = %v, want the crash", err)
-		}
-		return dir, nil
-	}, func(dir string, o Options) error {
-		again := sceneSecond()
-		again.id = "run3"
-		return again.do(t.Context(), dir, o)
-	})
-}
-
 // TestFaults_VerifyTellsTheDiskFromDamage fails every call of a verification: what
 // could not be read is the disk's trouble, never a damage.
 func TestFaults_VerifyTellsTheDiskFromDamage(t *testing.T) {
@@ -386,7 +309,7 @@ func TestFaults_VerifyTellsTheDiskFromDamage(t *testing.T) {
 	st := scene(t)
 	verify := func(d *loadtest.Faults) (*Verification, error) {
 		return Verify(t.Context(), st.after, sceneOptions(durable.Disk{FS: d}), func(account string, d schema.Date,
-			pages iter.Seq2[[]byte, error]) (*schema.SpendRows, error) {
+			_ []schema.Piece, pages iter.Seq2[[]byte, error]) (*schema.SpendRows, error) {
 			if _, err := textsOf(pages); err != nil {
 				return nil, err
 			}

@@ -45,9 +45,3 @@ func (f *filing) whereIs(path string) (dir, name string) {
 	}
 	return f.store.dir, path
 }
-
-// readLedger reads a ledger file of the generation.
-func (f *filing) readLedger(path string) ([]byte, error) {
-	dir, name := f.whereIs(path)
-	return manifest.ReadLedger(f.store.opts.disk, dir, name)
-}

@@ -2,11 +2,8 @@ package load
 
 import (
 	"errors"
-	"maps"
-	"slices"
 
 	"spendsync/load/durable"
-	"spendsync/load/history"
 	"spendsync/load/manifest"
 	"spendsync/schema"
 )
@@ -23,11 +20,10 @@ type generation struct {
 	everyAccount bool // all accounts are loaded, and may change
 	repair       bool // what follows from the other files is made again
 
-	stale     map[schema.Date]string           // [Part.stale]
-	learned   map[string]schema.Date           // [Part.learned]
-	confirmed map[string]history.Confirmations // by this run
-	lines     []lines
-	replaced  map[string]bool // files of lines, of which a new one has taken the place of a stored one
+	groups   map[string][]string // [Part.groups]
+	lines    []lines
+	replaced map[string]bool     // files of lines, of which a new one has taken the place of a stored one
+	news     manifest.LedgerRows // lines of the account's ledgers that the base's DuckDB file does not have
 }
 
 // newGeneration begins the generation after the published one, which may be newer than at the start of this run because
@@ -39,8 +35,8 @@ func newGeneration(s *Store, a *Area, everyAccount bool) (*generation, error) {
 	}
 	n := &generation{store: s, area: a, base: base, files: &filing{store: s, area: a}, head: manifest.Head{
 		Generation: 1, SchemaVersion: schema.Version, PublishedAt: schema.InstantOf(s.opts.Now()), RunID: a.runID,
-		Version: s.opts.Version}, stale: map[schema.Date]string{}, learned: map[string]schema.Date{},
-		confirmed: map[string]history.Confirmations{}, replaced: map[string]bool{}}
+		Version: s.opts.Version},
+		groups: map[string][]string{}, replaced: map[string]bool{}}
 	if base != nil {
 		n.head.Generation = base.Generation + 1
 		n.everyAccount = everyAccount || base.SchemaVersion != schema.Version ||
@@ -114,29 +110,4 @@ func (n *generation) restatements() (count int) {
 		}
 	}
 	return count
-}
-
-// addReportedLost adds the lost days that runs have reported since the generation.
-func (n *generation) addReportedLost() error {
-	account := n.next.Accounts[n.store.account]
-	paths, err := ownLedgers(n.files, slices.Collect(maps.Keys(account.Ledger)))
-	if err != nil {
-		return err
-	}
-	for _, path := range paths {
-		b, err := n.files.readLedger(path)
-		if err != nil {
-			return err
-		}
-		rows, err := manifest.DecodeLedger(path, b[min(int64(len(b)), account.Ledger[path]):])
-		if err != nil {
-			return err
-		}
-		for _, lost := range rows.Lost {
-			account.ReportedLost = append(account.ReportedLost, lost.Days...)
-		}
-	}
-	slices.Sort(account.ReportedLost)
-	account.ReportedLost = slices.Compact(account.ReportedLost)
-	return nil
 }

@@ -63,12 +63,12 @@ func TestIntraday_KeepsEachReadOfAnOpenDay(t *testing.T) {
 		scene := sceneFirst()
 		scene.id, scene.at = run, now
 		record := scene.record()
-		record.Refused = []schema.RefusedRow{{
-			AccountID: "acme", Stream: "spend_report", ReportDate: open, Page: 1, RowNumber: int64(i), Reason: "r",
-			Raw:    `{}`,
-			SeenAt: schema.InstantOf(now), RunID: run,
-		}}
-		if _, _, err := publish(t.Context(), g, g.publication(now), record); err != nil {
+		p := g.publication(now)
+		p.Parts = append(p.Parts, Part{Change: manifest.Change{Refused: &manifest.Found[schema.RefusedRow]{
+			Rows: []schema.RefusedRow{{AccountID: "acme", Stream: "spend_report", ReportDate: open, Page: 1,
+				RowNumber: int64(i / 2), Reason: "r", Raw: `{}`}},
+			Looked: func(*schema.RefusedRow) bool { return true }}}})
+		if _, _, err := publish(t.Context(), g, p, record); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Close(); err != nil {
@@ -87,8 +87,8 @@ func TestIntraday_KeepsEachReadOfAnOpenDay(t *testing.T) {
 		"report_date = DATE '2026-11-20'"); got != "differs|0.000100|3" {
 		t.Errorf("the coverage of the day is %s", got)
 	}
-	if got := query(t, dir, "SELECT string_agg(row_number || _run_id, '' ORDER BY row_number) FROM "+
-		"ops.refused_row"); got != "0A1B2C3D4E" {
+	if got := query(t, dir, "SELECT concat_ws(' ', row_number, runs, _run_id, last_seen_at > first_seen_at) FROM "+
+		"ops.refused_row"); got != "2 1 E false" {
 		t.Errorf("refused rows: %s", got)
 	}
 	if got := strings.Count(query(t, dir, "SELECT string_agg(path, ' ') FROM ops.file"), "spend_intraday"); got != 1 {

@@ -2,6 +2,7 @@ package load
 
 import (
 	"errors"
+	"maps"
 	"path/filepath"
 	"slices"
 	"time"
@@ -49,12 +50,8 @@ func (s *Store) RecordLost(run schema.Run, days []schema.Date) error {
 // appendLedger adds lines to the ledger of a month. It replaces the file by a longer one.
 func appendLedger(s *Store, runID string, at time.Time, lines []byte) error {
 	path := manifest.LedgerPath(s.account, at)
-	old, err := manifest.ReadLedger(s.opts.disk, s.dir, path)
-	if err != nil {
-		return err
-	}
 	draft := filepath.Join(s.dir, "staging", s.account+"."+runID+".ledger"+commit.StagedSuffix)
-	if _, _, err := s.opts.disk.WriteFile(draft, slices.Concat(old, lines)); err != nil {
+	if _, _, err := manifest.ExtendLedger(s.opts.disk, s.dir, path, draft, lines); err != nil {
 		return err
 	}
 	to := filepath.Join(s.dir, path)
@@ -65,4 +62,138 @@ func appendLedger(s *Store, runID string, at time.Time, lines []byte) error {
 		return errors.Join(durable.Storage(err), s.opts.disk.RemoveIfThere(draft))
 	}
 	return s.opts.disk.SyncNames(s.dir, map[string]bool{filepath.Dir(to): true})
+}
+
+// readLedgers reads what failed runs have added to the account's ledgers since the base was published, and adds the
+// lost days that they reported. It reads no file that has not grown: the hash of a closed month stands in the manifest.
+// The ledgers of version 11 of the tables are written again without lasting facts.
+func (n *generation) readLedgers() error {
+	account, disk, dir := n.next.Accounts[n.store.account], n.store.opts.disk, n.store.dir
+	paths, err := manifest.LedgerFiles(disk, dir, n.store.account)
+	if err != nil {
+		return err
+	}
+	for _, path := range slices.Sorted(maps.Keys(account.Ledger)) {
+		if !slices.Contains(paths, path) {
+			return manifest.CheckLedgerSize(path, 0, account.Ledger[path])
+		}
+	}
+	var refused []schema.RefusedRow
+	for _, path := range paths {
+		was := account.Ledger[path]
+		rows, size, err := manifest.ReadLedger(disk, dir, path, was)
+		if err == nil {
+			err = manifest.CheckLedgerSize(path, size, was)
+		}
+		if err == nil && (size > was || !account.EventsOnly) {
+			err = manifest.CheckLedger(disk, dir, path, was, account.LedgerSHA256[path])
+		}
+		if err != nil {
+			return err
+		}
+		n.news.Add(rows)
+		switch {
+		case !account.EventsOnly:
+			found, err := n.rewriteLedger(account, path)
+			if err != nil {
+				return err
+			}
+			refused = append(refused, found...)
+		case size > was:
+			sha, size, err := disk.HashFile(filepath.Join(dir, path))
+			if err != nil {
+				return err
+			}
+			account.Ledger[path], account.LedgerSHA256[path] = size, sha
+		}
+	}
+	if !account.EventsOnly {
+		account.EventsOnly = true
+		account.KeepRefused(refused)
+	}
+	for _, lost := range n.news.Lost {
+		account.ReportedLost = append(account.ReportedLost, lost.Days...)
+	}
+	slices.Sort(account.ReportedLost)
+	account.ReportedLost = slices.Compact(account.ReportedLost)
+	return nil
+}
+
+// rewriteLedger stages a ledger file without lasting facts, and returns the refused rows of the days that lack some.
+func (n *generation) rewriteLedger(account *manifest.Account, path string) (refused []schema.RefusedRow, err error) {
+	disk := n.store.opts.disk
+	byDay, err := manifest.EventsOf(disk, n.store.dir, path, n.area.path(path))
+	if err != nil {
+		return nil, err
+	}
+	sha, size, err := disk.HashFile(n.area.path(path))
+	if err != nil {
+		return nil, err
+	}
+	n.files.move(path)
+	account.Ledger[path], account.LedgerSHA256[path] = size, sha
+	for day, rows := range byDay {
+		if d := account.Days[day]; d != nil && d.Refused+d.Unread > 0 {
+			for i := range rows {
+				rows[i].FirstSeenAt = d.LastReadAt
+			}
+			refused = append(refused, rows...)
+		}
+	}
+	return refused, nil
+}
+
+// addLedger writes the record of the run. The generation brings a longer ledger file, so the ledger never
+// mentions an unpublished generation.
+func (n *generation) addLedger(r RunRecord, now time.Time) error {
+	rows := manifest.LedgerRows{Runs: []schema.Run{r.Run}, Steps: r.Steps}
+	lines, err := manifest.EncodeLedger(rows)
+	if err != nil {
+		return err
+	}
+	s, account := n.store, n.next.Accounts[n.store.account]
+	path := manifest.LedgerPath(s.account, now)
+	dir, name := n.files.whereIs(path)
+	if err := manifest.CheckLedger(s.opts.disk, dir, name, account.Ledger[path],
+		account.LedgerSHA256[path]); err != nil {
+		return err
+	}
+	to := n.area.path(path)
+	if n.files.isStaged(path) {
+		to += ".longer" // written again
+	}
+	sha, size, err := manifest.ExtendLedger(s.opts.disk, dir, name, to, lines)
+	if err != nil {
+		return err
+	}
+	if n.files.isStaged(path) {
+		if err := s.opts.disk.Rename(to, n.area.path(path)); err != nil {
+			return durable.Storage(err)
+		}
+	}
+	n.files.move(path)
+	account.Ledger[path], account.LedgerSHA256[path] = size, sha
+	n.news.Add(rows)
+	return nil
+}
+
+// wholeLedgers returns the lines of the ledgers of all accounts. It reads only the published lines of other accounts:
+// they publish the rest themselves.
+func (n *generation) wholeLedgers() (all manifest.LedgerRows, err error) {
+	for _, name := range n.accounts() {
+		a := n.next.Accounts[name]
+		for _, path := range slices.Sorted(maps.Keys(a.Ledger)) {
+			dir, name := n.files.whereIs(path)
+			if err := manifest.CheckLedger(n.store.opts.disk, dir, name, a.Ledger[path],
+				a.LedgerSHA256[path]); err != nil {
+				return all, err
+			}
+			rows, err := manifest.ReadPublished(n.store.opts.disk, dir, name, a.Ledger[path])
+			if err != nil {
+				return all, err
+			}
+			all.Add(rows)
+		}
+	}
+	return all, nil
 }

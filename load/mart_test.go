@@ -37,7 +37,8 @@ func flatView(m schema.Mart, from string, given map[string]string) duck.View {
 		}
 		list = append(list, e+" AS "+c.Name)
 	}
-	return duck.View{Schema: "mart", Name: m.View, SQL: "SELECT " + strings.Join(list, ", ") + " FROM " + from}
+	return duck.View{Schema: "mart", Name: m.View, SQL: "SELECT " + strings.Join(list, ", ") + " FROM " + from,
+		IsTable: true, Reads: []string{"main.spend_daily", "main.campaign_history"}}
 }
 
 // martViews are small stand-ins for the questions, which load does not know.
@@ -116,56 +117,6 @@ func TestMarts_AreTheViewsByMonth(t *testing.T) {
 	}
 }
 
-// TestMarts_OfWholeDaysStandWhereNoneHasChanged has a view that is declared to use complete days only. It shows when
-// it is queried, because it really uses every row.
-func TestMarts_OfWholeDaysStandWhereNoneHasChanged(t *testing.T) {
-	r := newRun(t, t.TempDir())
-	days := twoDays()
-	open := day + 10
-	sources := func(views []duck.View) string {
-		r.opts.DuckDB.Views = views
-		r.at = r.at.Add(time.Minute)
-		if _, err := r.sync(days); err != nil {
-			t.Fatal(err)
-		}
-		rows := sourceRows(t, r.dir)
-		sum := schema.Money(0)
-		for _, s := range rows {
-			sum += s.Spend
-		}
-		return sum.String()
-	}
-	views := martViews()
-	views[1].WholeDays = true
-	sources(views)
-	r.at = open.Start().Add(time.Hour)
-	for _, step := range []struct {
-		name, want string
-		do         func()
-	}{
-		{"first", "7.340001", func() {}},
-		{"the open day grows", "7.340001", func() {
-			days[open] = []schema.Spend{schematest.SpendRow(open, "S1", 1_000_000)}
-		}},
-		{"a whole day is restated", "9.340001", func() { days[day-1][0].Spend += 1_000_000 }},
-		{"the open day grows again", "9.340001", func() { days[open][0].Spend = 2_000_000 }},
-		{"it is over, and has no other rows", "10.340001", func() { r.at = (open + 1).Start().Add(time.Hour) }},
-		{"the next day", "10.340001", func() {
-			days[open+1] = []schema.Spend{schematest.SpendRow(open+1, "S1", 1_000_000)}
-		}},
-		{"the view is another", "22.680002", func() {
-			views = martViews()
-			views[1].WholeDays = true
-			views[1].SQL = strings.Replace(views[1].SQL, "sum(s.spend) AS", "2 * sum(s.spend) AS", 1)
-		}},
-	} {
-		step.do()
-		if got := sources(views); got != step.want {
-			t.Errorf("%s: the mart has a spend of %s, want %s", step.name, got, step.want)
-		}
-	}
-}
-
 // TestMarts_FollowAClockThatWasSetBack has a day restated by a run whose clock is weeks behind the runs before it: the
 // marts have the stored values of that day.
 func TestMarts_FollowAClockThatWasSetBack(t *testing.T) {
@@ -187,7 +138,6 @@ func TestMarts_FollowAClockThatWasSetBack(t *testing.T) {
 func TestMarts_FollowWhatBecameKnownOfThePast(t *testing.T) {
 	r := newRun(t, t.TempDir())
 	r.opts.DuckDB.Views = martViews()
-	r.opts.DuckDB.Views[1].WholeDays = true
 	r.mustSync(twoDays())
 	r.at = now.AddDate(0, 4, 0)
 	r.mustSync(nil)
@@ -220,24 +170,6 @@ func TestMarts_FollowWhatBecameKnownOfThePast(t *testing.T) {
 		if got := sourceRows(t, r.dir); got[0].CampaignName.V != name {
 			t.Errorf("the campaign's name beside its sources = %+v, want %s", got[0].CampaignName, name)
 		}
-	}
-}
-
-func TestMarts_OfAnotherViewAreWrittenAgain(t *testing.T) {
-	r := newRun(t, t.TempDir())
-	r.opts.DuckDB.Views = append(martViews(), duck.View{Schema: "mart", Name: "gone", SQL: "SELECT 1 AS one"},
-		duck.View{Schema: "main", Name: "gone_too", SQL: "SELECT a AS one", Parameters: "a"})
-	r.mustSync(twoDays())
-	r.at = now.AddDate(0, 4, 0)
-	r.opts.DuckDB.Views = martViews()
-	r.opts.DuckDB.Views[0].SQL = strings.Replace(r.opts.DuckDB.Views[0].SQL, "h.name AS", "'renamed' AS", 1)
-	r.mustSync(nil)
-	if got := martRows(t, r.dir, martDay); got[0].CampaignName.V != "renamed" {
-		t.Errorf("the mart of the new view = %+v", got[0])
-	}
-	if got := query(t, r.dir, "SELECT count(*) FROM duckdb_functions() WHERE function_name = 'gone_too'") +
-		query(t, r.dir, "SELECT count(*) FROM duckdb_views() WHERE view_name = 'gone'"); got != "00" {
-		t.Errorf("%s views of the release before", got)
 	}
 }
 

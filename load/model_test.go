@@ -91,7 +91,6 @@ func (w *modelWarehouse) take(at time.Time, run string, days map[int]map[modelKe
 	for d, read := range days {
 		stored, known := w.days[d]
 		wasOver := known && !w.read[d].Before(overAt(d))
-		wasOver = wasOver && len(stored) > 0 // rows of a day that was believed to be empty restate nothing
 		next := map[modelKey]modelRow{}
 		note := func(k modelKey, op string, was, now string) {
 			if wasOver {

@@ -1,9 +1,8 @@
 package load
 
 import (
+	"cmp"
 	"errors"
-	"maps"
-	"slices"
 	"strings"
 
 	"spendsync/load/duck"
@@ -21,24 +20,29 @@ func (n *warehouse) coverageLoad() (duck.ReplacePartition, error) {
 	return stageOps(n.area, schema.Coverage, coverage, n.whoseRows())
 }
 
-// opsLoads makes the rest of schema ops from the manifest and the ledger. Changed files are replaced; runs,
-// steps and unreadable entities are appended, or all read again for a file that is built from nothing.
+// opsLoads makes the rest of schema ops from the manifest and the ledger. Lasting facts and changed files are
+// replaced;
+// runs and steps are appended, or all read again for a file that is built from nothing.
 func (n *warehouse) opsLoads() ([]duck.ReplacePartition, error) {
 	var unknown []schema.UnknownField
+	var unread []schema.EntityRead
+	var refused []schema.RefusedRow
 	var notes []schema.Note
-	var ledger manifest.LedgerRows
 	for _, name := range n.accounts() {
 		a := n.next.Accounts[name]
 		unknown, notes = append(unknown, a.Unknown...), append(notes, noteRows(name, a.Notes)...)
-		if n.fromNothing || name == n.store.account {
-			if err := n.readLedgers(name, a, &ledger); err != nil {
-				return nil, err
-			}
+		unread, refused = append(unread, a.UnreadRows(name)...), append(refused, a.RefusedRows(name)...)
+	}
+	ledger := n.news
+	if n.fromNothing {
+		var err error
+		if ledger, err = n.wholeLedgers(); err != nil {
+			return nil, err
 		}
 	}
 	// A run that publishes twice has two lines; the later one counts.
 	runs := lastOfEachRun(ledger.Runs)
-	if err := (&derived{n}).addCopies(runs); err != nil {
+	if err := n.addCopies(runs); err != nil {
 		return nil, err
 	}
 	var loads []duck.ReplacePartition
@@ -47,11 +51,26 @@ func (n *warehouse) opsLoads() ([]duck.ReplacePartition, error) {
 	add(n.filesLoad())
 	add(stageOps(n.area, schema.UnknownFields, unknown, n.whoseRows()))
 	add(stageOps(n.area, schema.Notes, notes, n.whoseRows()))
-	add(stageOps(n.area, schema.Runs, runs, runsSQL(runs)))
-	add(stageOps(n.area, schema.Steps, ledger.Steps, ""))
-	add(stageOps(n.area, schema.EntityReads, ledger.Entities, ""))
-	add(stageOps(n.area, schema.RefusedRows, ledger.Refused, ""))
+	add(stageOps(n.area, schema.EntityReads, unread, n.whoseRows()))
+	add(stageOps(n.area, schema.RefusedRows, refused, n.whoseRows()))
+	whole := ""
+	if n.fromNothing {
+		whole = "true" // in the place of those of [warehouse.ledgerLoads]
+	}
+	add(stageOps(n.area, schema.Runs, runs, cmp.Or(whole, runsSQL(runs))))
+	add(stageOps(n.area, schema.Steps, ledger.Steps, whole))
 	return loads, errors.Join(errs...)
+}
+
+// ledgerLoads makes the runs and steps that are published: models read them before this run's own are known.
+func (n *warehouse) ledgerLoads() ([]duck.ReplacePartition, error) {
+	published, err := n.wholeLedgers()
+	if err != nil {
+		return nil, err
+	}
+	runs, err := stageOps(n.area, schema.Runs, lastOfEachRun(published.Runs), "")
+	steps, err2 := stageOps(n.area, schema.Steps, published.Steps, "")
+	return []duck.ReplacePartition{runs, steps}, errors.Join(err, err2)
 }
 
 // filesLoad makes ops.file of the files that differ from those of the base.
@@ -64,12 +83,15 @@ func (n *warehouse) filesLoad() (duck.ReplacePartition, error) {
 			was = n.base.Accounts[name].Files
 		}
 		for path, f := range a.Files {
+			if f.Kind == manifest.KindDuckDB { // it has these rows itself
+				continue
+			}
 			if was[path] == nil || *was[path] != *f {
 				files, differ = append(files, fileRow(name, path, f)), append(differ, schema.QuoteText(path))
 			}
 		}
-		for path := range was {
-			if a.Files[path] == nil {
+		for path, f := range was {
+			if a.Files[path] == nil && f.Kind != manifest.KindDuckDB {
 				differ = append(differ, schema.QuoteText(path))
 			}
 		}
@@ -79,68 +101,6 @@ func (n *warehouse) filesLoad() (duck.ReplacePartition, error) {
 		where = "path IN (" + strings.Join(differ, ", ") + ")"
 	}
 	return stageOps(n.area, schema.Files, files, where)
-}
-
-// readLedgers collects the lines that the DuckDB file does not hold yet, and records in the manifest that it will. For
-// other accounts it reads only published lines: they publish the rest themselves.
-func (n *warehouse) readLedgers(account string, a *manifest.Account, into *manifest.LedgerRows) error {
-	s := n.store
-	own := account == s.account
-	paths := slices.Collect(maps.Keys(a.Ledger))
-	if own {
-		var err error
-		if paths, err = ownLedgers(n.files, paths); err != nil {
-			return err
-		}
-	}
-	slices.Sort(paths)
-	for _, path := range paths {
-		b, err := n.files.readLedger(path)
-		if err != nil {
-			return err
-		}
-		from, end := a.Ledger[path], int64(len(b))
-		if err := manifest.CheckLedger(path, b, from, a.LedgerSHA256[path]); err != nil {
-			return err
-		}
-		if own {
-			a.Ledger[path], a.LedgerSHA256[path] = end, manifest.HashLedger(b)
-		} else {
-			end = from
-		}
-		if n.fromNothing {
-			from = 0
-		}
-		rows, err := manifest.DecodeLedger(path, b[from:end])
-		if err != nil {
-			return err
-		}
-		into.Runs = append(into.Runs, rows.Runs...)
-		into.Steps = append(into.Steps, rows.Steps...)
-		into.Entities = append(into.Entities, rows.Entities...)
-		into.Refused = append(into.Refused, rows.Refused...)
-	}
-	return nil
-}
-
-// ownLedgers adds the ledger files that failed runs have started since, and the staged one of this run.
-func ownLedgers(files *filing, paths []string) ([]string, error) {
-	s := files.store
-	found, err := manifest.LedgerFiles(s.opts.disk, s.dir, s.account)
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range files.moves {
-		if strings.HasPrefix(m.To, "ledger/account="+s.account+"/") {
-			found = append(found, m.To)
-		}
-	}
-	for _, f := range found {
-		if !slices.Contains(paths, f) {
-			paths = append(paths, f)
-		}
-	}
-	return paths, nil
 }
 
 // runsSQL is the condition for runs, by their identity.
@@ -157,9 +117,14 @@ func runsSQL(runs []schema.Run) string {
 
 func noteRows(account string, notes []manifest.Note) (rows []schema.Note) {
 	for _, n := range notes {
-		rows = append(rows, schema.Note{AccountID: account, Name: n.Name, IsStanding: n.Stands(),
-			Decision: schema.Null[string]{V: n.Decision, Valid: n.Decision != ""}, Runs: n.Runs,
-			FirstSeenAt: n.FirstSeenAt, LastSeenAt: n.LastSeenAt, Message: n.Message, RunID: n.RunID})
+		row := schema.Note{AccountID: account, Name: n.Name, IsStanding: n.Stands(), Runs: n.Runs,
+			SizePercent: schema.Null[int64]{V: n.Size, Valid: n.Size > 0},
+			FirstSeenAt: n.FirstSeenAt, LastSeenAt: n.LastSeenAt, Message: n.Message, RunID: n.RunID}
+		if n.Accepted != nil {
+			row.Decision, row.AcceptedAt = schema.Some(schema.NoteAccepted), schema.Some(n.Accepted.At)
+			row.AcceptedPercent = schema.Some(n.Accepted.Size)
+		}
+		rows = append(rows, row)
 	}
 	return rows
 }

@@ -52,5 +52,7 @@ func (o Options) place(dir string) commit.Place {
 
 // ReadRaw makes a day's rows again from its stored replies. The store does not
 // know the service, so the caller brings this.
-// The pages come one by one, each lent, and an error of reading them is to be handed back.
-type ReadRaw func(account string, day schema.Date, pages iter.Seq2[[]byte, error]) (*schema.SpendRows, error)
+// The pages come one by one, each lent, and an error of reading them is to be handed back. pieces are what they
+// answered, see [manifest.Meaning].
+type ReadRaw func(account string, day schema.Date, pieces []schema.Piece, pages iter.Seq2[[]byte, error]) (
+	*schema.SpendRows, error)

@@ -23,6 +23,8 @@ type Preview struct {
 	// NewlyLost are days that can never be known in full, and that no run has
 	// reported before this one.
 	NewlyLost []schema.Date
+	// Notes are the differences of this account, accepted or not.
+	Notes []manifest.Note
 	// ViewErrors name the views and marts that could not be made. The stored data is complete without them.
 	ViewErrors []error
 	// Restatements is how many lines spend_change gains.
@@ -31,10 +33,8 @@ type Preview struct {
 
 // RunRecord is the record of a run in the ledger and in schema ops.
 type RunRecord struct {
-	Run      schema.Run
-	Steps    []schema.Step
-	Entities []schema.EntityRead
-	Refused  []schema.RefusedRow // rows of the report that could not be stored
+	Run   schema.Run
+	Steps []schema.Step
 }
 
 // Publication is what a run publishes: the parts whose files are in its area.
@@ -95,7 +95,7 @@ func begin(s *Store, p Publication) (*generation, error) {
 		changes = append(changes, part.Change)
 	}
 	n.next = manifest.Next(n.base, n.head, s.account, changes...)
-	return n, errors.Join(n.addLines(), n.addCalendar(), n.addReportedLost(), n.upgradeFiles())
+	return n, errors.Join(n.addLines(), n.addCalendar(), n.readLedgers(), n.upgradeFiles())
 }
 
 // preview is what the generation will show at an instant.
@@ -103,28 +103,7 @@ func (n *generation) preview(now time.Time, viewErrors []error) Preview {
 	account := n.store.account
 	a := n.next.Accounts[account]
 	return Preview{Generation: n.next.Generation, Coverage: a.Coverage(account, now),
-		NewlyLost: a.NewlyLost(account, now), Restatements: n.restatements(), ViewErrors: viewErrors}
-}
-
-// addLedger writes the record of the run. The generation brings a longer ledger file, so the ledger never
-// mentions an unpublished generation.
-func (n *generation) addLedger(r RunRecord, now time.Time) error {
-	s := n.store
-	lines, err := manifest.EncodeLedger(manifest.LedgerRows{Runs: []schema.Run{r.Run}, Steps: r.Steps,
-		Entities: r.Entities, Refused: r.Refused})
-	if err != nil {
-		return err
-	}
-	path := manifest.LedgerPath(s.account, now)
-	old, err := n.files.readLedger(path)
-	if err != nil {
-		return err
-	}
-	if _, _, err := n.store.opts.disk.WriteFile(n.area.path(path), slices.Concat(old, lines)); err != nil {
-		return err
-	}
-	n.files.move(path)
-	return nil
+		NewlyLost: a.NewlyLost(account, now), Notes: a.Notes, Restatements: n.restatements(), ViewErrors: viewErrors}
 }
 
 // commit makes the generation durable and published.

@@ -28,25 +28,6 @@ func (s *Store) Replies(a *Area, day schema.Date) *Replies {
 	return &Replies{store: s, area: a, day: day, read: map[string]*manifest.File{}, same: map[string]bool{}}
 }
 
-// Fingerprints returns the identities of the stored replies, in order. It returns none if one is unknown, if they are
-// not all of the day, or if a reply on the disk differs from the published one: the service has to give it again then.
-func (r *Replies) Fingerprints() []string {
-	a := r.store.Account()
-	var all []string
-	var rows int64
-	for _, path := range a.RawPages(r.day) {
-		f := a.Files[path]
-		if f.Fingerprint == "" || manifest.CheckBytes(r.store.opts.disk, r.store.dir, path, f) != nil {
-			return nil
-		}
-		all, rows = append(all, f.Fingerprint), rows+f.Rows
-	}
-	if known := a.Days[r.day]; known == nil || known.Sums.Rows != rows {
-		return nil
-	}
-	return all
-}
-
 // damage returns the first damage of the stored replies; nil if they are intact.
 func (r *Replies) damage() error {
 	a := r.store.Account()
@@ -56,18 +37,6 @@ func (r *Replies) damage() error {
 		}
 	}
 	return nil
-}
-
-// Page returns one stored reply, unpacked. Pages are counted from 1.
-func (r *Replies) Page(page int) ([]byte, error) {
-	paths := r.store.Account().RawPages(r.day)
-	if page < 1 || page > len(paths) {
-		return nil, fmt.Errorf("there is no stored page %d of %s", page, r.day)
-	}
-	for body, err := range manifest.RawPages(r.store.opts.disk, r.store.dir, r.store.Account(), paths[page-1:page]) {
-		return body, err
-	}
-	return nil, nil
 }
 
 // Pages returns the stored replies, unpacked one by one, each valid only until the next iteration. Nothing follows an
@@ -110,6 +79,9 @@ func (r *Replies) place(path string) string {
 	}
 	return r.area.path(path)
 }
+
+// Count returns how many replies were read.
+func (r *Replies) Count() int { return len(r.read) }
 
 // Drop forgets all replies that were read: the reading starts again, or the content of the day is as stored.
 func (r *Replies) Drop() error { return r.DropPages(1, math.MaxInt) }

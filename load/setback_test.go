@@ -125,10 +125,11 @@ func TestSetBack_AnyMixture(t *testing.T) {
 }
 
 // rawOf makes a day again from the replies of either generation.
-func (st *sceneStores) rawOf(account string, d schema.Date, pages iter.Seq2[[]byte, error]) (*schema.SpendRows, error) {
-	rows, err := rawOf(st.after)(account, d, pages)
+func (st *sceneStores) rawOf(account string, d schema.Date, _ []schema.Piece, pages iter.Seq2[[]byte,
+	error]) (*schema.SpendRows, error) {
+	rows, err := rawOf(st.after)(account, d, nil, pages)
 	if err != nil {
-		rows, err = rawOf(st.before)(account, d, pages)
+		rows, err = rawOf(st.before)(account, d, nil, pages)
 	}
 	return rows, err
 }

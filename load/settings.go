@@ -12,10 +12,6 @@ import (
 	"spendsync/schema"
 )
 
-// BidsRead is the name of the confirmations that record when each campaign's bids per source could last be
-// read, by campaign. It is not a table: it fills one column of source_mode_history.
-const BidsRead = "source_bids"
-
 // StoredTable reads an account's rows of a table that has one file per account.
 func StoredTable[R any](s *Store, t schema.TableOf[R]) ([]R, error) {
 	path := manifest.PartPath(t.Table, s.account, 0)
@@ -26,19 +22,19 @@ func StoredTable[R any](s *Store, t schema.TableOf[R]) ([]R, error) {
 	return manifest.Rows(s.opts.disk, s.dir, path, info, t)
 }
 
-// StoredHistory reads an account's versions and their confirmations.
+// StoredHistory reads an account's versions and their memory.
 func StoredHistory[R any, P history.Versioned[R]](s *Store, t schema.TableOf[R]) (history.Versions[R], error) {
 	rows, err := StoredTable(s, t)
-	h := history.Versions[R]{Rows: rows, Confirmations: s.Account().Confirmations[t.Name]}
+	h := history.Versions[R]{Rows: rows, Memory: s.Account().Memory[t.Name]}
 	if err != nil || len(rows) == 0 {
 		return h, err
 	}
 	return withNewColumns[R, P](s.opts.disk, filepath.Join(s.dir, manifest.PartPath(t.Table, s.account, 0)), t, h)
 }
 
-// StoredGroups reads an account's versions in batches, and their confirmations.
+// StoredGroups reads an account's versions in batches, and their memory.
 func StoredGroups[R any](s *Store, t schema.TableOf[R]) (h history.Groups[R], err error) {
-	h.Confirmations = s.Account().Confirmations[t.Name]
+	h.Memory = s.Account().Memory[t.Name]
 	path := manifest.PartPath(t.Table, s.account, 0)
 	if info := s.Account().Files[path]; info != nil {
 		h.Stored = manifest.Batches(s.opts.disk, s.dir, path, info, t)
@@ -53,10 +49,10 @@ func PutTable[R any](s *Store, a *Area, to *Part, t schema.TableOf[R], rows []R)
 	return PutGroups(s, a, to, t, func(yield func([]R, error) bool) { yield(rows, nil) }, nil)
 }
 
-// PutGroups is PutTable for versions that come in batches. Their confirmations may be known only after the last batch;
-// nil means none.
+// PutGroups is PutTable for versions that come in batches. Their memory may be known only after the last batch; nil
+// means none.
 func PutGroups[R any](s *Store, a *Area, to *Part, t schema.TableOf[R], rows iter.Seq2[[]R, error],
-	m *history.Confirmations) error {
+	m *history.Memory) error {
 	path := manifest.PartPath(t.Table, s.account, 0)
 	var unread error
 	info, err := a.putPart(path, t.Table, parquet.RecordsOf(t, linesOf([]iter.Seq2[[]R, error]{rows}, &unread)))
@@ -70,37 +66,35 @@ func PutGroups[R any](s *Store, a *Area, to *Part, t schema.TableOf[R], rows ite
 		to.Files[path] = info
 	}
 	if m != nil {
-		to.Confirmations[t.Name] = *m
+		to.Memory[t.Name] = *m
 	}
 	return err
 }
 
-// PutHistory stages an account's versions and their confirmations.
+// PutHistory stages an account's versions and their memory.
 func PutHistory[R any, P history.Versioned[R]](s *Store, a *Area, to *Part, t schema.TableOf[R],
 	h history.Versions[R]) error {
 	rows := func(yield func([]R, error) bool) { yield(h.Rows, nil) }
-	err := PutGroups(s, a, to, t, rows, &h.Confirmations)
-	if err != nil || to.Files[manifest.PartPath(t.Table, s.account, 0)] == nil {
-		return err
-	}
-	old, err := StoredTable(s, t)
-	if err != nil {
-		return err
-	}
-	for id, day := range history.Learned[R, P](t, old, h.Rows) {
-		learn(to.learned, id, day)
-	}
-	return nil
+	return PutGroups(s, a, to, t, rows, &h.Memory)
 }
 
-// PutConfirmations stages the confirmations of unchanged versions: their file stays. If there is none yet, it stages
-// one without rows.
-func PutConfirmations[R any](s *Store, a *Area, to *Part, t schema.TableOf[R], m history.Confirmations) error {
+// PutMemory stages the memory of unchanged versions: their file stays. If there is none yet, it stages one without
+// rows.
+func PutMemory[R any](s *Store, a *Area, to *Part, t schema.TableOf[R], m history.Memory) error {
 	path := manifest.PartPath(t.Table, s.account, 0)
 	if s.Account().Files[path] == nil {
 		return PutGroups(s, a, to, t, func(func([]R, error) bool) {}, &m)
 	}
 	delete(to.Files, path)
-	to.Confirmations[t.Name] = m
+	to.Memory[t.Name] = m
 	return nil
+}
+
+// StoredReadings returns when each part of the account's settings was last read.
+func StoredReadings(s *Store) (history.Readings, error) {
+	if a := s.Account(); s.base != nil && s.base.SchemaVersion < schema.Readings.Since {
+		return readingsOfMemory(s.opts.disk, s.dir, s.account, a)
+	}
+	rows, err := StoredTable(s, schema.Readings)
+	return history.ReadingsOf(rows), err
 }

@@ -1,10 +1,7 @@
 package load
 
 import (
-	"bytes"
 	"fmt"
-	"log/slog"
-	"strings"
 	"testing"
 
 	"spendsync/load/durable"
@@ -13,30 +10,15 @@ import (
 	"spendsync/schema"
 )
 
-// TestPutMemory_MovesConfirmationsOnly requires that DuckDB follows the last confirmations of versions, that their
-// file does not, and that a DuckDB file with unexpected rows is built again.
-func TestPutMemory_MovesConfirmationsOnly(t *testing.T) {
+// TestReadings_AreAnotherFile: DuckDB follows the last readings, and the file of versions stays.
+func TestReadings_AreAnotherFile(t *testing.T) {
 	dir := quickDir(t)
-	var log bytes.Buffer
 	o := sceneOptions(durable.Disk{FS: lazyFiles{}})
-	o.Log = slog.New(slog.NewTextHandler(&log, nil))
 	table := schema.CampaignHistory
 	file := ""
-	for i, step := range []struct {
-		seen  string // campaigns
-		spoil bool   // more rows are expected than there are
-		want  string // when each was last confirmed
-		built bool   // the DuckDB file is built again
-	}{
-		{seen: "ABC", want: "A0 B0 C0"},
-		{seen: "ABC", want: "A1 B1 C1"},
-		{seen: "AB", want: "A2 B2 C1"}, // another exception
-		{seen: "AB", want: "A3 B3 C1"},
-		{seen: "AB", want: "A4 B4 C1", spoil: true, built: true},
-		{seen: "ABC", want: "A5 B5 C5"},
-		{seen: "ABC", want: "A6 B6 C6"},
+	for i, step := range []struct{ seen, want string }{
+		{"ABC", "A0 B0 C0"}, {"ABC", "A1 B1 C1"}, {"AB", "A2 B2 C1"}, {"ABC", "A3 B3 C3"},
 	} {
-		log.Reset()
 		r := sceneFirst()
 		r.id, r.days = fmt.Sprintf("run%d", i), nil
 		start := r.at
@@ -54,26 +36,31 @@ func TestPutMemory_MovesConfirmationsOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		was, err := StoredReadings(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		is := was.Wholes()
 		var seen []history.Seen[schema.Campaign]
 		for _, id := range step.seen {
 			seen = append(seen, sceneCampaign(string(id), "name", schema.Dollar))
 		}
 		next, st, err := history.Advance[schema.Campaign](table, table.Tracked(), h,
-			history.Observation[schema.Campaign]{At: schema.InstantOf(r.at), RunID: r.id, Seen: seen})
+			history.Observation[schema.Campaign]{At: schema.InstantOf(r.at), RunID: r.id, Seen: seen,
+				Confirmed: func(c *schema.Campaign) schema.Instant { return was.Confirmed(c.Place()) },
+				Keep:      func(c *schema.Campaign, at schema.Instant) { is.Keep(c.Place(), at) }})
 		if err != nil || st.Changed != (i == 0) {
 			t.Fatalf("step %d: changed %t, %v", i, st.Changed, err)
 		}
-		put := func() error { return PutConfirmations(s, g.Area, &g.settings, table, next.Confirmations) }
+		put := func() error { return PutMemory(s, g.Area, &g.settings, table, next.Memory) }
 		if st.Changed {
 			put = func() error { return PutHistory(s, g.Area, &g.settings, table, next) }
 		}
 		if err := put(); err != nil {
 			t.Fatal(err)
 		}
-		if step.spoil {
-			spoilt := g.settings.Confirmations[table.Name]
-			spoilt.SharedCount++
-			g.settings.Confirmations[table.Name] = spoilt
+		if err := PutTable(s, g.Area, &g.settings, schema.Readings, is.Rows("acme", r.id)); err != nil {
+			t.Fatal(err)
 		}
 		m, err := r.publish(t.Context(), g)
 		if err != nil {
@@ -83,10 +70,9 @@ func TestPutMemory_MovesConfirmationsOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := query(t, dir, fmt.Sprintf(`SELECT string_agg(campaign_id || date_diff('day', TIMESTAMPTZ '%s',
-			last_confirmed_at), ' ' ORDER BY campaign_id) FROM campaign_history`,
-			schema.InstantOf(start)))
+			read_at), ' ' ORDER BY campaign_id) FROM reading`, schema.InstantOf(start)))
 		if got != step.want {
-			t.Errorf("step %d: confirmed %s, want %s", i, got, step.want)
+			t.Errorf("step %d: read %s, want %s", i, got, step.want)
 		}
 		info := m.Accounts["acme"].Files[manifest.PartPath(table.Table, "acme", 0)]
 		if file == "" {
@@ -94,13 +80,6 @@ func TestPutMemory_MovesConfirmationsOnly(t *testing.T) {
 		}
 		if file != info.SHA256 {
 			t.Errorf("step %d: the file is another one", i)
-		}
-		if built := strings.Contains(log.String(), "built again from Parquet"); built != step.built {
-			t.Errorf("step %d: built again %t, want %t: %s", i, built, step.built, log.String())
-		}
-		if got, want := query(t, dir, "SELECT count(*), count(*) FILTER (WHERE sha256 = '"+info.SHA256+
-			"') FROM ops.file"), fmt.Sprintf("%d|1", len(m.Accounts["acme"].Files)); got != want {
-			t.Errorf("step %d: ops.file has %s, want %s", i, got, want)
 		}
 		checkStore(t, dir)
 	}

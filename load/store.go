@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"spendsync/load/commit"
@@ -45,7 +47,16 @@ func Open(ctx context.Context, dir, account string, o Options) (*Store, error) {
 	if err := refuseCopy(disk, dir); err != nil {
 		return nil, err
 	}
-	for _, d := range []string{"", "locks", "staging"} {
+	for _, d := range append([]string{"", "locks", "staging"}, manifest.Folders...) {
+		info, err := disk.Lstat(filepath.Join(dir, d))
+		if d != "" && err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return nil, fmt.Errorf("%s is a link: all folders of a store lie on its own volume; put the folder itself "+
+				"there, or set SPENDSYNC_DATA_DIR to a link to the whole: %w", filepath.Join(dir, d),
+				durable.ErrStorage)
+		}
+		if slices.Contains(manifest.Folders, d) {
+			continue // the first file makes it
+		}
 		if err := disk.MakeDirs(filepath.Join(dir, d)); err != nil {
 			return nil, err
 		}

@@ -1,9 +1,9 @@
 package load
 
 import (
-	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"spendsync/load/duck"
 	"spendsync/load/manifest"
@@ -13,38 +13,30 @@ import (
 // updates are what the DuckDB file of the base needs to become that of the generation.
 type updates struct {
 	loads    []duck.ReplacePartition // of the tables of main
-	amends   []duck.Amend
 	changed  map[schema.Date]bool
 	dead     int64 // rows of the file that others replace
 	versions int64 // rows of the tables of versions that are loaded whole
 }
 
-// updates returns what brings the DuckDB file of the base to the generation: of a day with few changed rows only those,
-// of any other the whole day.
+// updates returns what brings the DuckDB file of the base to the generation.
 func (n *generation) updates() (updates, error) {
 	u, account := updates{changed: map[schema.Date]bool{}}, n.store.account
 	was, is := accountOf(n.base, account, 0), n.next.Accounts[account]
-	some := duck.ReplacePartition{Table: schema.SpendDaily.Table, Only: n.ownRows()}
 	whole, days := map[*schema.Table]*duck.ReplacePartition{}, map[*schema.Table]map[schema.Date]bool{}
 	for _, path := range slices.Sorted(maps.Keys(is.Files)) {
-		info, file := is.Files[path], n.area.path(path)
+		info := is.Files[path]
 		t := schema.Named(info.Table)
 		if t == nil || !n.files.isStaged(path) {
 			continue
 		}
-		switch stale, isSmall := n.stale[info.Day]; {
+		switch {
 		case isGrowing(t):
 			u.loads = append(u.loads, n.linesLoad(path, t, info.Day))
-		case t == some.Table && isSmall:
-			u.changed[info.Day], some.Files = true, append(some.Files, file)
-			if stale != "" {
-				some.Stale = append(some.Stale, stale)
-			}
 		case t == schema.SpendDaily.Table, t == schema.TrackerDaily.Table:
 			if whole[t] == nil {
 				whole[t], days[t] = &duck.ReplacePartition{Table: t}, map[schema.Date]bool{}
 			}
-			whole[t].Files, days[t][info.Day] = append(whole[t].Files, file), true
+			whole[t].Files, days[t][info.Day] = append(whole[t].Files, n.area.path(path)), true
 			if t == schema.SpendDaily.Table {
 				u.changed[info.Day] = true
 			}
@@ -59,13 +51,11 @@ func (n *generation) updates() (updates, error) {
 			u.loads = append(u.loads, *load)
 		}
 	}
-	if len(some.Files) > 0 {
-		u.loads = append(u.loads, some)
-	}
 	if len(u.changed) > 0 {
 		u.loads = append(u.loads, duck.CampaignSums(duck.DaysSQL(account, "report_date", u.changed)))
 	}
-	return u, u.addTables(n, was, is)
+	u.addTables(n, is)
+	return u, nil
 }
 
 // linesLoad loads the new lines of a file, or all if one of them has taken the place of a stored one.
@@ -78,52 +68,31 @@ func (n *generation) linesLoad(path string, t *schema.Table, day schema.Date) du
 	return load
 }
 
-// addTables adds the tables of one file that are new, and of the versions those that the run has confirmed.
-func (u *updates) addTables(n *generation, was, is *manifest.Account) error {
+// addTables adds the tables of one file that are new. Of a table of versions of which few groups differ, it replaces
+// those alone.
+func (u *updates) addTables(n *generation, is *manifest.Account) {
 	account := n.store.account
-	isKnown := n.base != nil && n.base.Accounts[account] != nil
 	for _, t := range schema.Tables {
 		path := manifest.PartPath(t, account, 0)
-		isNew := n.files.isStaged(path)
-		load := duck.ReplacePartition{Table: t, Where: "account_id = " + schema.QuoteText(account)}
-		if h := versionedTable(t.Name); h != nil {
-			if _, confirmed := n.confirmed[t.Name]; !confirmed {
-				continue
-			}
-			if isKnown && !isNew {
-				if amends, ok := confirmations(t, account, was, is); ok {
-					u.amends = append(u.amends, amends...)
-					continue
-				}
-			}
-			var err error
-			if load.Files, err = h.confirm(n.files, account, is); err != nil {
-				return err
-			}
-			u.versions += is.Files[path].Rows
-		} else if isNew {
-			load.Files = []string{n.area.path(path)}
-		} else {
+		if !t.HasFiles() || t.Partition != schema.ByAccount || !n.files.isStaged(path) {
 			continue
+		}
+		load := duck.ReplacePartition{Table: t, Where: "account_id = " + schema.QuoteText(account),
+			Files: []string{n.area.path(path)}}
+		if groups := n.groups[t.Name]; len(groups) > 0 {
+			load.Only = "campaign_id IN (" + strings.Join(quoted(groups), ", ") + ")"
+			load.Where += " AND " + load.Only
+		}
+		if t.Versioned {
+			u.versions += is.Files[path].Rows
 		}
 		u.loads = append(u.loads, load)
 	}
-	return nil
 }
 
-// confirmations move instants on if the versions in DuckDB differ from the new ones by nothing but the
-// instants that most versions share: when they, or the bids, were last read.
-func confirmations(t *schema.Table, account string, was, is *manifest.Account) (amends []duck.Amend, ok bool) {
-	current := "account_id = " + schema.QuoteText(account) + " AND is_current AND "
-	for _, c := range t.ColumnsThatAre(schema.Volatile) {
-		table := map[string]string{"last_confirmed_at": t.Name, "bids_last_read_at": BidsRead}[c.Name]
-		was, now := was.Confirmations[table], is.Confirmations[table]
-		if !now.MovesOnly(was) {
-			return nil, false
-		}
-		instant := c.Name + " = make_timestamptz(%d)"
-		amends = append(amends, duck.Amend{Table: t, Set: fmt.Sprintf(instant, now.ConfirmedAt),
-			Where: current + fmt.Sprintf(instant, was.ConfirmedAt), Rows: now.SharedCount})
+func quoted(texts []string) (all []string) {
+	for _, text := range texts {
+		all = append(all, schema.QuoteText(text))
 	}
-	return amends, true
+	return all
 }

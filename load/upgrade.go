@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"spendsync/load/durable"
+	"spendsync/load/history"
 	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
@@ -21,6 +22,9 @@ func (n *generation) upgradeFiles() error {
 		return nil
 	}
 	for _, account := range n.accounts() {
+		if err := n.upgradeHashes(account); err != nil {
+			return err
+		}
 		files := n.next.Accounts[account].Files
 		for _, path := range slices.Sorted(maps.Keys(files)) {
 			if files[path].Kind == manifest.KindSettings { // each version has its JSON
@@ -36,8 +40,98 @@ func (n *generation) upgradeFiles() error {
 				return err
 			}
 		}
+		if err := n.upgradeConfirmations(account); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// labelsSince is the version of the tables since which the names of campaigns are no part of a day's content.
+const labelsSince = 12
+
+// upgradeHashes makes the hashes of the stored days' content again, which the names of campaigns were part of.
+func (n *generation) upgradeHashes(account string) error {
+	if n.base.SchemaVersion >= labelsSince {
+		return nil
+	}
+	a, disk := n.next.Accounts[account], n.store.opts.disk
+	for _, date := range a.DayList() {
+		path := manifest.PartPath(schema.SpendDaily.Table, account, date)
+		if a.Files[path] == nil || n.files.isStaged(path) {
+			continue
+		}
+		if err := manifest.CheckBytes(disk, n.store.dir, path, a.Files[path]); err != nil {
+			return err
+		}
+		rows, err := manifest.ReadDay(disk, filepath.Join(n.store.dir, path), account, date)
+		if err != nil {
+			return err
+		}
+		day, err := history.OrderedDay(rows)
+		if err != nil {
+			return durable.Damaged(path, durable.RepairReplay, "%v", err)
+		}
+		a.Days[date].ContentHash = day.Hash()
+	}
+	return nil
+}
+
+// sourceBids is the name under which version 11 of the tables remembers when each campaign's bids were last read.
+const sourceBids = "source_bids"
+
+// upgradeConfirmations makes the readings of an account from the memories of version 11 of the tables, which had the
+// instants of all entities. A run that has staged its own readings has made them from the same memories.
+func (n *generation) upgradeConfirmations(account string) error {
+	a, path := n.next.Accounts[account], manifest.PartPath(schema.Readings.Table, account, 0)
+	if len(a.Memory) == 0 {
+		return nil
+	}
+	was := n.base.Accounts[account].Memory
+	if !n.files.isStaged(path) {
+		readings, err := readingsOfMemory(n.store.opts.disk, n.store.dir, account, n.base.Accounts[account])
+		if err != nil {
+			return err
+		}
+		rows := readings.Rows(account, n.area.runID)
+		info, err := n.area.putPart(path, schema.Readings.Table, parquet.Record(schema.Readings, rows))
+		if err != nil {
+			return err
+		}
+		n.files.enter(a.Files, path, info, true)
+	}
+	for table := range was {
+		a.Memory[table] = a.Memory[table].Forget()
+	}
+	delete(a.Memory, sourceBids)
+	return nil
+}
+
+// readingsOfMemory returns the readings of an account of version 11 of the tables.
+func readingsOfMemory(d durable.Disk, dir, account string, a *manifest.Account) (history.Readings, error) {
+	readings := history.Readings{}
+	for campaign, at := range a.Memory[sourceBids].Exceptions {
+		readings[schema.Place{CampaignID: campaign, Part: schema.RuleBid}] = at
+	}
+	for i := range versionedTables {
+		h := &versionedTables[i]
+		path := manifest.PartPath(h.table, account, 0)
+		if a.Files[path] == nil {
+			continue
+		}
+		if err := h.confirmed(d, filepath.Join(dir, path), a.Memory[h.table.Name], readings); err != nil {
+			return nil, err
+		}
+	}
+	bids := a.Memory[sourceBids]
+	for p := range readings.Wholes() {
+		whole := schema.Place{CampaignID: p.CampaignID, Part: schema.RuleBid}
+		if _, known := readings[whole]; p.Part == schema.PartMode && !known && bids.ConfirmedAt != 0 {
+			readings[whole] = bids.ConfirmedAt
+		}
+	}
+	maps.DeleteFunc(readings, func(_ schema.Place, at schema.Instant) bool { return at == 0 })
+	return readings, nil
 }
 
 // upgradeFile writes a published file again.
@@ -51,7 +145,7 @@ func (n *generation) upgradeFile(account, path string, t *schema.Table) error {
 	var unread error
 	recs := parquet.UntilError(parquet.Records(disk, full, t), &unread)
 	if h := versionedTable(t.Name); h != nil {
-		if recs, a.Confirmations[t.Name], err = h.upgrade(disk, full, a.Confirmations[t.Name]); err != nil {
+		if recs, a.Memory[t.Name], err = h.upgrade(disk, full, a.Memory[t.Name]); err != nil {
 			return err
 		}
 	}

@@ -203,15 +203,10 @@ func (v *verifier) files(ctx context.Context) error {
 // ledger checks the published part of a ledger file, and that the rest, which failed runs have added since,
 // can be read.
 func (v *verifier) ledger(a *manifest.Account, path string, size int64) error {
-	b, err := manifest.ReadLedger(v.opts.disk, v.dir, path)
-	if err != nil {
+	if err := manifest.CheckLedger(v.opts.disk, v.dir, path, size, a.LedgerSHA256[path]); err != nil {
 		return err
 	}
-	if err := manifest.CheckLedger(path, b, size, a.LedgerSHA256[path]); err != nil {
-		return err
-	}
-	_, err = manifest.DecodeLedger(path, b)
-	return err
+	return manifest.ReadableLedger(v.opts.disk, v.dir, path)
 }
 
 func (v *verifier) file(account string, a *manifest.Account, path string, info *manifest.File) error {
@@ -227,7 +222,7 @@ func (v *verifier) file(account string, a *manifest.Account, path string, info *
 	switch info.Kind {
 	case manifest.KindRaw:
 		return nil // read with its day
-	case manifest.KindSettings:
+	case manifest.KindSettings, manifest.KindDuckDB:
 		return nil
 	}
 	if info.Table == schema.SpendDaily.Name {
@@ -261,11 +256,12 @@ func (v *verifier) day(account string, a *manifest.Account, path string, info *m
 	if known == nil {
 		return durable.Damaged(path, "", "the manifest does not know its day")
 	}
+	isHashed := v.manifest.SchemaVersion >= labelsSince
 	rows, err := manifest.ReadDay(v.opts.disk, filepath.Join(v.dir, path), account, info.Day)
 	if err := manifest.CountRows(path, info, int64(rows.Len()), err); err != nil {
 		return err
 	}
-	if err := sameDay(rows, known); err != nil {
+	if err := sameDay(rows, known, isHashed); err != nil {
 		return durable.Damaged(path, durable.RepairReplay, "%v", err)
 	}
 	pages := a.RawPages(info.Day)
@@ -273,7 +269,7 @@ func (v *verifier) day(account string, a *manifest.Account, path string, info *m
 		return nil
 	}
 	var unread error
-	fromRaw, err := v.raw(account, info.Day, func(yield func([]byte, error) bool) {
+	fromRaw, err := v.raw(account, info.Day, known.Pieces, func(yield func([]byte, error) bool) {
 		for body, err := range manifest.RawPages(v.opts.disk, v.dir, a, pages) {
 			if unread = err; !yield(body, err) {
 				return
@@ -288,10 +284,10 @@ func (v *verifier) day(account string, a *manifest.Account, path string, info *m
 	v.mu.Unlock()
 	var day *history.Day
 	if err == nil {
-		day, err = known.Seal(fromRaw, manifest.RowsOf(rows))
+		day, err = history.NewDay(fromRaw)
 	}
 	if err == nil {
-		err = known.Holds(day)
+		err = known.Holds(day, isHashed)
 	}
 	if err != nil && a.ByOlderRules(info.Day) {
 		return nil // they gave the stored day by the rules of their time
@@ -304,12 +300,12 @@ func (v *verifier) day(account string, a *manifest.Account, path string, info *m
 }
 
 // sameDay compares rows with the proven day. Rows out of key order differ.
-func sameDay(rows *schema.SpendRows, known *manifest.Day) error {
+func sameDay(rows *schema.SpendRows, known *manifest.Day, isHashed bool) error {
 	day, err := history.OrderedDay(rows)
 	if err != nil {
 		return err
 	}
-	return known.Holds(day)
+	return known.Holds(day, isHashed)
 }
 
 // lookAround looks for unpublished files that a glob would match, and for parts that are newer than the

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"cmp"
 	"iter"
 	"path/filepath"
 
@@ -17,28 +16,21 @@ import (
 // versioned is a table of versions, whatever its rows are.
 type versioned struct {
 	table *schema.Table
-	// confirm writes the account's versions as a private file for DuckDB, with the
-	// newest confirmations, which the published file does not follow: so it stays
-	// the same for as long as nothing changes.
-	confirm func(files *filing, account string, a *manifest.Account) ([]string, error)
-	// upgrade returns the account's versions and confirmations as of this version of the tables.
-	upgrade func(d durable.Disk, path string, was history.Confirmations) (iter.Seq[arrow.Record],
-		history.Confirmations, error)
+	// upgrade returns the account's versions and their memory as of this version of the tables.
+	upgrade func(d durable.Disk, path string, was history.Memory) (iter.Seq[arrow.Record], history.Memory, error)
+	// confirmed adds when each current version was last confirmed, by a memory of version 11 of the tables.
+	confirmed func(d durable.Disk, path string, was history.Memory, into history.Readings) error
 	// check reads the published versions and holds them together.
 	check func(d durable.Disk, dir, path string, a *manifest.Account, info *manifest.File) error
 }
 
 var versionedTables = []versioned{
-	versionedOf(schema.CampaignHistory, nil),
-	versionedOf(schema.DeliveryHistory, nil),
-	versionedOf(schema.CreativeHistory, nil),
-	versionedOf(schema.SourceRuleHistory, nil),
+	versionedOf(schema.CampaignHistory, (*schema.Campaign).Place),
+	versionedOf(schema.DeliveryHistory, (*schema.Delivery).Place),
+	versionedOf(schema.CreativeHistory, (*schema.Creative).Place),
+	versionedOf(schema.SourceRuleHistory, (*schema.SourceRule).Place),
 	versionedOf(schema.PayoutHistory, nil),
-	versionedOf(schema.SourceModeHistory, func(r *schema.SourceMode, a *manifest.Account) {
-		if at := a.Confirmations[BidsRead].Confirmed(r.CampaignID); at != 0 && r.IsCurrent {
-			r.BidsLastReadAt = schema.Some(at)
-		}
-	}),
+	versionedOf(schema.SourceModeHistory, (*schema.SourceMode).Place),
 }
 
 func versionedTable(name string) *versioned {
@@ -50,63 +42,52 @@ func versionedTable(name string) *versioned {
 	return nil
 }
 
-func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], amend func(*R, *manifest.Account)) versioned {
+func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], place func(*R) schema.Place) versioned {
 	return versioned{
 		table: t.Table,
-		confirm: func(files *filing, account string, a *manifest.Account) ([]string, error) {
-			return confirmVersions[R, P](files, t, account, a, amend)
-		},
-		upgrade: func(d durable.Disk, path string, was history.Confirmations) (iter.Seq[arrow.Record],
-			history.Confirmations, error) {
+		upgrade: func(d durable.Disk, path string, was history.Memory) (iter.Seq[arrow.Record], history.Memory, error) {
 			rows, err := parquet.Rows(d, path, t)
 			if err != nil {
 				return nil, was, err
 			}
-			h, err := withNewColumns[R, P](d, path, t, history.Versions[R]{Rows: rows, Confirmations: was})
-			return parquet.Record(t, h.Rows), h.Confirmations, err
+			h, err := withNewColumns[R, P](d, path, t, history.Versions[R]{Rows: rows, Memory: was})
+			return parquet.Record(t, h.Rows), h.Memory, err
+		},
+		confirmed: func(d durable.Disk, path string, was history.Memory, into history.Readings) error {
+			if place == nil {
+				return nil
+			}
+			text := history.KeyTextOf(t)
+			for rows, err := range parquet.Batches(d, path, t) {
+				if err != nil {
+					return err
+				}
+				for i := range rows {
+					f, at := P(&rows[i]).FramePtr(), place(&rows[i])
+					if !f.IsCurrent {
+						continue
+					}
+					confirmed := max(was.Confirmed(text(&rows[i])), f.LastConfirmedAt)
+					if _, known := into[at.Whole()]; !known {
+						into[at.Whole()] = confirmed
+					}
+					into.Keep(at, confirmed)
+				}
+			}
+			return nil
 		},
 		check: func(d durable.Disk, dir, path string, a *manifest.Account, info *manifest.File) error {
 			rows, err := parquet.Rows(d, filepath.Join(dir, path), t)
 			if err := manifest.CountRows(path, info, int64(len(rows)), err); err != nil {
 				return err
 			}
-			h := history.Versions[R]{Rows: rows, Confirmations: a.Confirmations[t.Name]}
+			h := history.Versions[R]{Rows: rows, Memory: a.Memory[t.Name]}
 			if err := history.Check[R, P](t, h); err != nil {
 				return durable.Damaged(path, durable.RepairBackup, "%v", err)
 			}
 			return nil
 		},
 	}
-}
-
-func confirmVersions[R any, P history.Versioned[R]](files *filing, t schema.TableOf[R], account string,
-	a *manifest.Account, amend func(*R, *manifest.Account)) ([]string, error) {
-	path := manifest.PartPath(t.Table, account, 0)
-	if a.Files[path] == nil {
-		return nil, nil
-	}
-	keyText, confirmations := history.KeyTextOf(t), a.Confirmations[t.Name]
-	confirm := func(r *R) {
-		if frame := P(r).FramePtr(); frame.IsCurrent {
-			frame.LastConfirmedAt = cmp.Or(confirmations.Confirmed(keyText(r)), frame.LastConfirmedAt)
-		}
-		if amend != nil {
-			amend(r, a)
-		}
-	}
-	dir, name := files.whereIs(path)
-	stored := manifest.Batches(files.store.opts.disk, dir, name, a.Files[path], t)
-	var unread error
-	confirmed := func(yield func(R) bool) {
-		for r := range linesOf([]iter.Seq2[[]R, error]{stored}, &unread) {
-			if confirm(&r); !yield(r) {
-				return
-			}
-		}
-	}
-	private := "ops/" + t.Name + "/" + account
-	_, err := files.area.putPrivate(private, t.Table, parquet.RecordsOf(t, confirmed))
-	return []string{files.area.path(private)}, cmp.Or(err, unread)
 }
 
 // withNewColumns is the history after its table has gained the columns that its file lacks.

@@ -28,18 +28,12 @@ type warehouse struct {
 	restoreGC   func()          // nil: the garbage collector works as it always does
 }
 
-// build builds the DuckDB file of the generation, except the run's rows in schema ops, and the marts from its
-// views. It carries the published file forward if that is intact, and otherwise builds one from nothing.
+// build builds the DuckDB file of the generation, except the run's rows in schema ops, and makes its models. It carries
+// the published file forward if that is intact, and otherwise builds one from nothing.
 func (n *warehouse) build(ctx context.Context) (viewErrors []error, err error) {
 	for {
-		viewErrors, err = n.open(ctx)
+		err := n.open(ctx)
 		switch {
-		case errors.Is(err, duck.ErrOtherRows) && !n.fromNothing:
-			n.store.opts.Log.Warn("warehouse.duckdb has not the rows that were published; it is built again from "+
-				"Parquet",
-				"error", err)
-			n.fromNothing = true
-			continue
 		case duck.IsOutOfMemory(err) && !n.fullMemory:
 			// A COMMIT that had too little memory may have left an engine that does nothing more.
 			n.fullMemory = true
@@ -52,119 +46,48 @@ func (n *warehouse) build(ctx context.Context) (viewErrors []error, err error) {
 		}
 		break
 	}
-	more, err := (&derived{n}).addMarts(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if viewErrors = append(viewErrors, more...); len(viewErrors) > 0 {
-		n.next.Views = "" // the next run tries again
-	}
-	return viewErrors, nil
+	return n.makeModels(ctx)
 }
 
-// open opens the DuckDB file with the rows and the views of the generation.
-func (n *warehouse) open(ctx context.Context) (viewErrors []error, err error) {
+// open opens the DuckDB file with the rows of the generation.
+func (n *warehouse) open(ctx context.Context) error {
 	s := n.store
 	path := n.area.path(duck.FileName)
 	if !n.fromNothing {
 		carried, err := n.carryForward(ctx, path)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		n.fromNothing = !carried
 	}
-	loads, amends := n.loads, n.amends
+	loads := n.loads
 	if n.fromNothing {
 		if err := errors.Join(n.refuseNewerDuckDB(ctx), s.opts.disk.RemoveIfThere(path), n.loadAll()); err != nil {
-			return nil, err
+			return err
 		}
-		amends = nil
+		var err error
 		if loads, err = n.allLoads(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := s.opts.crash("build warehouse"); err != nil {
-		return nil, err
+		return err
 	}
 	coverage, err := n.coverageLoad()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	definition := s.opts.DuckDB.ViewsDefinition()
-	n.newViews = n.base == nil || n.base.Views != definition
-	n.next.Views = definition
-	views := s.opts.DuckDB.Views
-	if !n.fromNothing && !n.newViews {
-		views = nil // the file has them
-	}
-	n.w, viewErrors, err = duck.Build(ctx, path, n.fromNothing, append(loads, coverage), amends, views,
-		n.engine())
-	if err != nil {
-		return nil, err
-	}
-	more, err := n.storeViews(ctx)
-	if err != nil {
-		err, n.w = n.w.Stop(err), nil
-		return nil, err
-	}
-	return append(viewErrors, more...), nil
-}
-
-// storeViews answers the stored views, of each account whose answer may have changed: they
-// follow from the days that are known whole, and from the thresholds. The viewErrors are of
-// those that could not answer.
-func (n *warehouse) storeViews(ctx context.Context) (viewErrors []error, err error) {
-	for _, account := range n.accounts() {
-		spans, delta := n.affectedSpans(account), n.changedRows(account)
-		for _, v := range n.store.opts.DuckDB.Views {
-			if !v.Stored || len(spans) == 0 {
-				continue
-			}
-			err := n.w.Store(ctx, v, account, spans, delta)
-			if ctx.Err() != nil || errors.Is(err, durable.ErrStorage) || duck.IsOutOfMemory(err) {
-				return nil, err
-			}
-			if err != nil {
-				viewErrors = append(viewErrors, fmt.Errorf("mart.%s of account %s is as it was before: %w", v.Name,
-					account, err))
-			}
+	n.newViews = n.base == nil || n.base.Views != s.opts.DuckDB.ViewsDefinition()
+	loads = append(loads, coverage)
+	if n.fromNothing {
+		ledger, err := n.ledgerLoads()
+		if err != nil {
+			return err
 		}
+		loads = append(loads, ledger...)
 	}
-	return viewErrors, nil
-}
-
-// affectedSpans returns the days of an account whose rows in stored views may differ from those before.
-func (n *warehouse) affectedSpans(account string) []manifest.DaySpan {
-	a := n.next.Accounts[account]
-	if n.fromNothing || n.everythingIsAffected(account) {
-		return a.Spans(a.DayList())
-	}
-	days, _ := n.affectedDays(account, true)
-	return a.Spans(days)
-}
-
-// changedRows returns the rows that changed in an account's whole days, if they are few and all that changed; else
-// nil.
-func (n *warehouse) changedRows(account string) *duck.Delta {
-	if n.fromNothing || n.everythingIsAffected(account) || account != n.store.account {
-		return nil
-	}
-	affected, sameStates := n.affectedDays(account, true)
-	if !sameStates || len(affected) == 0 {
-		return nil
-	}
-	days, delta := map[schema.Date]bool{}, &duck.Delta{}
-	for _, d := range affected {
-		stale, isSmall := n.stale[d]
-		if days[d] = true; !isSmall {
-			return nil
-		}
-		if stale != "" {
-			delta.Deleted = append(delta.Deleted, stale)
-		}
-	}
-	delta.Inserted = duck.DaysSQL(account, "report_date", days) + " AND " + n.ownRows()
-	return delta
+	n.w, err = duck.Build(ctx, path, n.fromNothing, loads, n.engine())
+	return err
 }
 
 // engine is what DuckDB may use to build the file.
@@ -210,6 +133,9 @@ func (n *warehouse) finish(ctx context.Context) error {
 	}
 	if err := check.file(ctx, n.w); err != nil {
 		return fmt.Errorf("the new warehouse.duckdb is not published: %w", err)
+	}
+	if err := n.addAccountFiles(ctx); err != nil {
+		return err
 	}
 	if err := n.drop(); err != nil {
 		return err
@@ -307,16 +233,6 @@ func (n *warehouse) allLoads() ([]duck.ReplacePartition, error) {
 			}
 			if f.IsMart() {
 				continue // made from the views
-			}
-			if h := versionedTable(f.Table); h != nil {
-				private, err := h.confirm(n.files, name, a)
-				if errors.Is(err, durable.ErrDamaged) {
-					damages = append(damages, err)
-				} else if err != nil {
-					return nil, err
-				}
-				files[f.Table] = append(files[f.Table], private...)
-				continue
 			}
 			full := filepath.Join(n.store.dir, path)
 			if n.files.isStaged(path) {

@@ -56,8 +56,8 @@ func newBuilt(t *testing.T) *built {
 	mart := manifest.PartPath(schema.CampaignDays.Table, "acme", 20000)
 	b.m.Of("acme").Files[mart] = &manifest.File{Kind: manifest.KindParquet, Table: schema.CampaignDays.Name, Rows: 5}
 	b.m.Of("acme").Files["raw/x"] = &manifest.File{Kind: manifest.KindRaw, Rows: 5}
-	w, _, err := duck.Build(t.Context(), filepath.Join(b.dir, duck.FileName), true, []duck.ReplacePartition{
-		{Table: schema.SpendDaily.Table, Files: files}, duck.CampaignSums("true")}, nil, nil, b.opts)
+	w, err := duck.Build(t.Context(), filepath.Join(b.dir, duck.FileName), true, []duck.ReplacePartition{
+		{Table: schema.SpendDaily.Table, Files: files}, duck.CampaignSums("true")}, b.opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,12 +144,12 @@ func TestWarehouseCheck(t *testing.T) {
 			m.Parts["acme"] = &manifest.Part{} // as a published account has
 			delete(m.Accounts["acme"].Days, 20001)
 		}, nil, false, "acme has 2 rows, and the day is not proven"},
-		"other sums of campaigns": {"UPDATE mart.campaign_spend SET clicks = clicks + 1", all, nil, false,
-			"mart.campaign_spend adds up to"},
-		"sums of campaigns/of an account that is not loaded": {"UPDATE mart.campaign_spend SET report_date = " +
+		"other sums of campaigns": {"UPDATE int.campaign_spend SET clicks = clicks + 1", all, nil, false,
+			"int.campaign_spend adds up to"},
+		"sums of campaigns/of an account that is not loaded": {"UPDATE int.campaign_spend SET report_date = " +
 			"report_date + 9 WHERE account_id = 'beta'", unloaded, nil, false, ""},
-		"sums of campaigns/of no account": {"UPDATE mart.campaign_spend SET account_id = 'x' WHERE account_id = 'beta'",
-			unloaded, nil, false, "mart.campaign_spend has rows on 2024-10-04 of account x"},
+		"sums of campaigns/of no account": {"UPDATE int.campaign_spend SET account_id = 'x' WHERE account_id = 'beta'",
+			unloaded, nil, false, "int.campaign_spend has rows on 2024-10-04 of account x"},
 	} {
 		m := b.m.Clone()
 		c.m(m)
@@ -168,17 +168,19 @@ func wantDamage(t *testing.T, name string, err error, says string) {
 	}
 }
 
-// TestCompareRows: the tables, the sums of campaigns and the stored views have the rows that they are made from, also
+// TestCompareRows: the tables, the sums of campaigns and the models have the rows that they are made from, also
 // where counts and sums agree.
 func TestCompareRows(t *testing.T) {
 	b := newBuilt(t)
 	// There is no such file.
 	delete(b.m.Accounts["acme"].Files, manifest.PartPath(schema.CampaignDays.Table, "acme", 20000))
 	const query = "SELECT account_id, report_date, sum(spend) AS spend FROM main.spend_daily GROUP BY ALL"
-	whole := duck.View{Schema: "mart", Name: "days", SQL: query, Stored: true}
-	byDay, plain := whole, whole
-	byDay.ByDay, plain.Stored = true, false
-	const stored = "CREATE TABLE mart.days AS " + query
+	whole := duck.View{Schema: "mart", Name: "days", SQL: query, IsTable: true, Reads: []string{"main.spend_daily"}}
+	plain := whole
+	plain.IsTable = false
+	const stored = "CREATE TABLE mart.days AS " + query +
+		"; INSERT INTO int.made SELECT 'mart.days', account_id, '', '', " +
+		"sum(hash(t)::HUGEINT)::VARCHAR || ' ' || count(*) FROM mart.days AS t GROUP BY ALL"
 	const other = "; UPDATE mart.days SET spend = spend + 1 WHERE account_id = 'beta'"
 	for name, c := range map[string]struct {
 		sql     string
@@ -186,16 +188,15 @@ func TestCompareRows(t *testing.T) {
 		version int
 		says    string
 	}{
-		"as built":          {"SELECT 1", nil, schema.Version, ""},
-		"views":             {stored, []duck.View{whole, byDay, plain}, schema.Version, ""},
-		"a view/whole":      {stored + other, []duck.View{whole}, schema.Version, `mart."days"`},
-		"a view/by day":     {stored + other, []duck.View{byDay}, schema.Version, `mart."days"`},
-		"a view/not stored": {stored + other, []duck.View{plain}, schema.Version, ""},
-		"a view/of no account": {stored + "; INSERT INTO mart.days VALUES ('x', DATE '2024-01-01', 1)",
-			[]duck.View{whole}, schema.Version, `mart."days"`},
+		"as built":     {"SELECT 1", nil, schema.Version, ""},
+		"models":       {stored, []duck.View{whole, plain}, schema.Version, ""},
+		"a model/rows": {stored + other, []duck.View{whole}, schema.Version, `mart.days`},
+		"a model/view": {stored + other, []duck.View{plain}, schema.Version, ""},
+		"a model/of no account": {stored + "; INSERT INTO mart.days VALUES ('x', DATE '2024-01-01', 1)",
+			[]duck.View{whole}, schema.Version, `mart.days`},
 		"spend": {"UPDATE spend_daily SET source_id = 'x' WHERE account_id = 'beta'", nil, schema.Version,
 			"spend_daily holds other rows than its Parquet files"},
-		"campaigns": {"UPDATE mart.campaign_spend SET campaign_id = 'x' WHERE account_id = 'beta'", nil,
+		"campaigns": {"UPDATE int.campaign_spend SET campaign_id = 'x' WHERE account_id = 'beta'", nil,
 			schema.CampaignSpends.Since, "than spend_daily adds up to"},
 	} {
 		m := b.m.Clone()

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/csv"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -43,7 +44,8 @@ var usual = map[string]string{
 	"control_total_state": schema.ControlMatched,
 	"finished_at":         "2026-11-20 17:00:00+00", "started_at": "2026-11-20 16:59:00+00",
 	"_first_seen_at": "2026-11-20 17:00:00+00", "_changed_at": "2026-11-20 17:00:00+00",
-	"seen_at": "2026-11-20 17:00:00+00",
+	"seen_at": "2026-11-20 17:00:00+00", "first_seen_at": "2026-11-20 17:00:00+00",
+	"last_seen_at": "2026-11-20 17:00:00+00",
 }
 
 const noon = "2026-11-20T18:00:00Z"
@@ -168,21 +170,25 @@ func (c *testCase) question(t *testing.T, name string) string {
 			return "SELECT * FROM " + v.Schema + "." + name + parenthesize(c.macro)
 		}
 	}
-	return c.at(partSQL(t, name))
+	// The models of the dbt package for other platforms' packages: what dbt puts into them is the name of a table.
+	b, err := os.ReadFile(filepath.Join("dbt", "models", "spendsync__"+name+".sql"))
+	if err != nil {
+		t.Fatalf("there is no question, model or macro %s", name)
+	}
+	return c.at(dbtName.ReplaceAllStringFunc(string(b), func(text string) string {
+		of := dbtName.FindStringSubmatch(text)
+		switch of[2] {
+		case "spendsync__revenue":
+			return "mart.revenue"
+		case "spendsync__campaign_spend", "spendsync__campaign_profit":
+			return "int." + strings.TrimPrefix(of[2], "spendsync__")
+		}
+		return "main." + strings.TrimPrefix(of[2], "spendsync__")
+	}))
 }
 
-// partSQL asks a step that several questions and views have, with the steps that it rests on.
-func partSQL(t *testing.T, name string) string {
-	sql := "WITH maturity AS (SELECT m.* FROM mart.day_maturity AS m),\n"
-	for _, part := range []string{"paced_day", name} {
-		b, err := os.ReadFile(filepath.Join("parts", part+".sql"))
-		if err != nil {
-			t.Fatalf("there is no question, view, macro or part %s", name)
-		}
-		sql += string(b)
-	}
-	return strings.TrimSuffix(sql, ",\n") + "\nSELECT * FROM " + name
-}
+// dbtName matches how a model of dbt names another one or a source.
+var dbtName = regexp.MustCompile(`\{\{ (ref|source)\((?:'spendsync', )?'([a-z_]+)'\) \}\}`)
 
 func parenthesize(arguments string) string {
 	if arguments == "" {
@@ -215,7 +221,6 @@ func (c *testCase) arguments(name string) []any {
 // transaction, which is undone.
 type warehouse struct {
 	*sql.DB
-	views map[string]string // by name, the statement that made it
 }
 
 func newWarehouse(t *testing.T) *warehouse {
@@ -224,10 +229,10 @@ func newWarehouse(t *testing.T) *warehouse {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &warehouse{sql.OpenDB(connector), map[string]string{}}
+	w := &warehouse{sql.OpenDB(connector)}
 	w.SetMaxOpenConns(1)
 	t.Cleanup(func() { w.Close(); connector.Close() })
-	w.exec(t, "CREATE SCHEMA ops; CREATE SCHEMA mart")
+	w.exec(t, "CREATE SCHEMA ops; CREATE SCHEMA int; CREATE SCHEMA mart")
 	for _, table := range schema.Tables {
 		w.exec(t, strings.Join(table.CreateSQL(), ";\n"))
 	}
@@ -241,13 +246,28 @@ func newWarehouse(t *testing.T) *warehouse {
 	return w
 }
 
-// fill begins a transaction with the case's rows and the views at its moment.
-//
-// Of the views only those are made that the question needs and no case before has made; all
-// take their time.
+// fill begins a transaction with the case's rows and the models that the question needs at its moment; all of them if
+// the question is empty.
 func (w *warehouse) fill(t *testing.T, c *testCase, question string) {
 	t.Helper()
-	views, err := queries.Views(c.thresholds)
+	w.exec(t, "BEGIN")
+	if c.calendar {
+		w.exec(t, "DELETE FROM main.calendar")
+	}
+	for _, table := range c.tables {
+		table.insert(t, w)
+	}
+	w.make(t, c, question)
+}
+
+// make makes the models that a question needs, in their order, of the rows of now; all of them if it is empty.
+func (w *warehouse) make(t *testing.T, c *testCase, question string) {
+	t.Helper()
+	known := maps.Clone(c.thresholds) // the others are constants: see at
+	maps.DeleteFunc(known, func(name, _ string) bool {
+		return !slices.ContainsFunc(queries.Thresholds(), func(t queries.Threshold) bool { return t.Name == name })
+	})
+	views, err := queries.Views(known)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,38 +277,32 @@ func (w *warehouse) fill(t *testing.T, c *testCase, question string) {
 	}
 	for _, v := range slices.Backward(views) { // each stands after those that it asks
 		if needed[v.Schema+"."+v.Name] {
-			for _, name := range reference.FindAllString(v.SQL, -1) {
+			for _, name := range v.Reads() {
 				needed[name] = true
 			}
 		}
 	}
+	w.exec(t, "DELETE FROM int.campaign_spend")
+	w.exec(t, "INSERT INTO int.campaign_spend "+schema.CampaignSpendSQL("true"))
 	for _, v := range views {
-		if question != "" && !needed[v.Schema+"."+v.Name] {
+		if question != "" && !needed[v.Schema+"."+v.Name] && !v.IsValue {
 			continue
 		}
 		kind, body := "VIEW", "AS "
-		if v.Parameters != "" {
+		switch {
+		case v.IsValue:
+			kind, body = "MACRO", "("+v.Parameters+") AS "
+		case v.Parameters != "":
 			kind, body = "MACRO", "("+v.Parameters+") AS TABLE "
+		case v.IsTable:
+			kind = "TABLE"
 		}
-		create := fmt.Sprintf("CREATE OR REPLACE %s %s.%s %s%s", kind, v.Schema, v.Name, body, c.at(v.SQL))
-		name := kind + " " + v.Schema + "." + v.Name
-		if w.views[name] != create {
-			w.exec(t, create)
-			w.views[name] = create
-		}
+		w.exec(t, fmt.Sprintf("CREATE OR REPLACE %s %s.%s %s%s", kind, v.Schema, v.Name, body, c.at(v.SQL)))
 	}
-	w.exec(t, "BEGIN")
-	if c.calendar {
-		w.exec(t, "DELETE FROM main.calendar")
-	}
-	for _, table := range c.tables {
-		table.insert(t, w)
-	}
-	w.exec(t, "INSERT INTO mart.campaign_spend "+schema.CampaignSpendSQL("true"))
 }
 
 // reference is how a question names a table or view.
-var reference = regexp.MustCompile(`\b(main|mart)\.[a-z_0-9]+`)
+var reference = regexp.MustCompile(`\b(main|int|mart)\.[a-z_0-9]+`)
 
 func (w *warehouse) exec(t *testing.T, statement string) {
 	t.Helper()
@@ -467,7 +481,7 @@ func (w *warehouse) everyColumnIsCompared(t *testing.T, compared map[string]map[
 		t.Fatal(err)
 	}
 	for _, v := range views {
-		if v.Schema != "mart" || v.Name == "threshold" || v.Name == "example" {
+		if v.Schema != "mart" {
 			continue
 		}
 		for _, column := range w.columnsOf(t, v.Schema+"."+v.Name) {

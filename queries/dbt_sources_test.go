@@ -160,7 +160,7 @@ func documentedViews(t *testing.T) (all []documentedView) {
 		}
 	}
 	for _, v := range views {
-		if v.Parameters != "" {
+		if v.Parameters != "" || v.Schema == "int" { // working tables are nobody's contract
 			continue
 		}
 		d := documentedView{Query: v}
@@ -201,12 +201,11 @@ const havePayouts = `env_var('DBT_SPENDSYNC_READ', 'warehouse') != 'parquet' ` +
 	`or env_var('DBT_SPENDSYNC_PAYOUTS', '') != ''`
 
 // tableOf is how a view names a table or a view of the warehouse.
-var tableOf = regexp.MustCompile(`\b(main|mart|ops)\.([a-z_]+)\b`)
+var tableOf = regexp.MustCompile(`\b(main|int|mart|ops)\.([a-z_]+)\b`)
 
-// dbtModels are the views that are models of the package, and a table of sums that the Parquet
-// files alone don't have.
-var dbtModels = []string{"mart.account_report", "mart.campaign_report", "mart.ad_group_report", "mart.ad_report",
-	"mart.url_report", "mart.campaign_spend", "mart.revenue", "main.payout"}
+// dbtModels are the models of the warehouse that the package makes of the Parquet files alone; its reports stand on
+// them.
+var dbtModels = []string{"int.campaign_spend", "int.campaign_profit", "mart.revenue", "main.payout"}
 
 // TestDbt_ModelsAreTheViews holds the package's models to the warehouse's views: their SQL,
 // over sources and models.
@@ -215,10 +214,10 @@ func TestDbt_ModelsAreTheViews(t *testing.T) {
 		var view string
 		if name == schema.CampaignSpends.FullName() {
 			view = schema.CampaignSpendSQL("true") + "\n"
-		} else if b, err := os.ReadFile("views/" + strings.Replace(name, ".", "/", 1) + ".sql"); err != nil {
+		} else if b, err := os.ReadFile(strings.Replace(name, ".", "/", 1) + ".sql"); err != nil {
 			t.Fatal(err)
 		} else {
-			view = includeParts(t, string(b))
+			view = string(b)
 		}
 		lines := strings.SplitAfter(view, "\n")
 		for i, line := range lines {
@@ -244,19 +243,6 @@ func TestDbt_ModelsAreTheViews(t *testing.T) {
 		_, bare, _ := strings.Cut(name, ".")
 		golden(t, "dbt/models/spendsync__"+bare+".sql", []byte("-- "+generated+"\n"+sql))
 	}
-}
-
-// partLine is how a view's file includes a step that others have, too.
-var partLine = regexp.MustCompile(`(?m)^-- Part: ([a-z_]+)\n`)
-
-func includeParts(t *testing.T, view string) string {
-	return strings.ReplaceAll(partLine.ReplaceAllStringFunc(view, func(line string) string {
-		b, err := os.ReadFile("parts/" + partLine.FindStringSubmatch(line)[1] + ".sql")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(b)
-	}), "),\nSELECT", ")\nSELECT")
 }
 
 // dbtNameOf is how a model names what its view asks: a model or a source of the package.

@@ -30,12 +30,13 @@ func TestReports_UnionWithThoseOfDbtAdReporting(t *testing.T) {
 			"utm_source utm_medium utm_campaign utm_content utm_term ",
 	} {
 		columns := strings.Fields(first + between + measures)
-		if got := w.columnsOf(t, "mart."+view); !slices.Equal(got, columns) {
+		sql := "(" + (&testCase{now: noon}).question(t, view) + ")"
+		if got := w.columnsOf(t, sql); !slices.Equal(got, columns) {
 			t.Errorf("%s has the columns %v, the package's model %v", view, got, columns)
 			continue
 		}
 		other := strings.Repeat("NULL, ", len(columns)-1) + "NULL"
-		union := "SELECT * FROM mart." + view + " UNION ALL SELECT * FROM (VALUES (" + other + ")) AS v(" +
+		union := "SELECT * FROM " + sql + " UNION ALL SELECT * FROM (VALUES (" + other + ")) AS v(" +
 			strings.Join(columns, ", ") + ")"
 		got := w.rows(t, "SELECT sum(clicks), sum(impressions), sum(spend), sum(conversions) FROM ("+union+")")
 		if strings.Join(got[0], " ") != strings.Join(want[0], " ") {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"spendsync/queries"
-	"spendsync/schema"
 )
 
 // lagged is a number of accounts whose conversions arrive for days, each read once every
@@ -138,8 +137,6 @@ func (l *lagged) write(t *testing.T, w *warehouse) {
 			default_bid, _run_id)
 		SELECT v.*, CASE WHEN v.b = 1 THEN 'first_seen' ELSE 'changed' END, false, 'ok', 'Name', 'active', v.b, 'r'
 		FROM (VALUES %s) AS v(a, c, b, f, t, i, x, l, k)`, campaigns)
-	w.exec(t, "DELETE FROM mart.campaign_spend")
-	w.exec(t, "INSERT INTO mart.campaign_spend "+schema.CampaignSpendSQL("true"))
 }
 
 // TestComparisons_AtEqualAge holds what is said of the last week, and of a change of
@@ -152,9 +149,10 @@ func TestComparisons_AtEqualAge(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.exec(t, "ROLLBACK")
-	w.fill(t, &testCase{now: noon}, ask.SQL+" mart.change_impact mart.campaign_performance")
+	w.exec(t, "BEGIN")
 	(&lagged{seed: 1, accounts: 22, campaigns: 4, days: 42, conversions: 25, account: "same"}).write(t, w)
 	(&lagged{seed: 2, accounts: 6, campaigns: 4, days: 42, conversions: 25, account: "dear", dearer: 0.8}).write(t, w)
+	w.make(t, followed, ask.SQL+" mart.change_impact mart.campaign_performance")
 
 	t.Run("campaigns", w.campaignsAtEqualAge)
 	week := strings.NewReplacer("$days", "7", "$rows", "100").Replace(ask.SQL)

@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"spendsync/queries"
-	"spendsync/schema"
-	"spendsync/schema/schematest"
 )
 
 // verdictColumns are those of views that advise, and what they may say where too little is
@@ -37,35 +35,6 @@ func TestViews_SayNothingOfLittle(t *testing.T) {
 	w.simulate(t, &market{}, "")
 	defer w.exec(t, "ROLLBACK")
 	t.Run("an empty store", w.sayNothing)
-	if !schematest.All() {
-		return // planning everything once more takes the time
-	}
-	for _, account := range []struct {
-		name  string
-		days  int
-		spoil string
-	}{
-		{"an open day alone", 1, "UPDATE ops.day_coverage SET state = 'open', " +
-			"last_read_at = TIMESTAMPTZ '2026-11-19 06:30:00+00' WHERE account_id = 'acme'"},
-		{"a gap in the middle", 8, "DELETE FROM main.spend_daily WHERE account_id = 'acme' AND report_date BETWEEN " +
-			"DATE '2026-11-14' AND DATE '2026-11-16'; UPDATE ops.day_coverage SET state = 'lost' WHERE account_id = " +
-			"'acme' AND report_date BETWEEN DATE '2026-11-14' AND DATE '2026-11-16'"},
-		{"no spend", 8, "UPDATE main.spend_daily SET spend = 0, clicks = 0, conversions = 0 WHERE account_id = 'acme'"},
-		{"no settings", 8, "DELETE FROM main.campaign_history WHERE account_id = 'acme'"},
-	} {
-		m := market{seed: 6, campaigns: 3, creatives: 2, sources: 3, days: account.days, impressions: 200, ctr: 0.02,
-			cvr: 0.05, cpc: 0.2}
-		m.write(t, w)
-		w.exec(t, account.spoil)
-		name := schema.QuoteText(account.name)
-		w.exec(t, "INSERT INTO main.calendar SELECT * REPLACE ("+name+" AS account_id) FROM main.calendar WHERE "+
-			"account_id = 'acme'")
-		for _, table := range []string{"main.spend_daily", "ops.day_coverage", "main.campaign_history"} {
-			w.exec(t, "UPDATE "+table+" SET account_id = "+name+" WHERE account_id = 'acme'")
-		}
-	}
-	w.exec(t, "INSERT INTO mart.campaign_spend "+schema.CampaignSpendSQL("true"))
-	t.Run("little of each account", w.sayNothing)
 }
 
 // sayNothing asks everything there is to ask.

@@ -103,8 +103,7 @@ func (h *hoursRead) stand(t *testing.T, w *warehouse, d schema.Date, at time.Tim
 		seen_at AS _first_seen_at, seen_at AS _changed_at, 'r1' AS _run_id FROM main.spend_intraday
 		WHERE report_date = `+day+" AND seen_at = "+now)
 	w.exec(t, "UPDATE ops.day_coverage SET state = 'open', last_read_at = "+now+" WHERE report_date = "+day)
-	w.exec(t, "DELETE FROM mart.campaign_spend")
-	w.exec(t, "INSERT INTO mart.campaign_spend "+schema.CampaignSpendSQL("true"))
+	w.make(t, &testCase{now: "2026-11-13T23:59:00Z"}, "mart.daily_pacing")
 }
 
 // TestPacing_HoldsToTheDiary asks on several days, from the morning to the evening, how each
@@ -123,7 +122,7 @@ func holdPacing(t *testing.T, limits *time.Location, hours ...int) {
 	h := &hoursRead{first: schema.NewDate(2026, 10, 29), days: 16, limits: limits, service: adsim.New(adsim.Config{
 		Campaigns: 40, CreativesPerCampaign: 3, Sources: 200, RowsPerDay: 900, RateLimit: -1,
 		FreezeRestatements: true})}
-	w.fill(t, &testCase{now: "2026-11-13T23:59:00Z"}, "mart.daily_pacing")
+	w.exec(t, "BEGIN")
 	defer w.exec(t, "ROLLBACK")
 	h.write(t, w)
 	var judged, wrong, straightJudged, straightWrong, silent float64

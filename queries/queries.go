@@ -15,26 +15,23 @@ import (
 	"sync"
 )
 
-//go:embed asks/*.sql views/*/*.sql macros/*.sql parts/*.sql examples.sql thresholds.csv columns.csv
+//go:embed asks/*.sql main/*.sql int/*.sql mart/*.sql macros/*.sql functions.sql examples.sql thresholds.csv columns.csv
 var files embed.FS
 
 // Query is one question in SQL.
 type Query struct {
-	Schema     string // of a view; "main" for macros
+	Schema     string // of a model; "main" for macros
 	Name       string // the file's name
 	Question   string
 	Trap       string            // how the answer is easily misread
 	Parameters string            // of a macro, comma-joined
+	IsValue    bool              // of a macro: it is a function with one value, not a table
+	IsTable    bool              // of a model: its rows are made at publication
+	ByMonth    bool              // of a table: the rows of a month follow from the days of that month
 	Params     []Param           // of a ready question
-	Stored     bool              // of a view: its rows are kept in the DuckDB file
-	ByDay      bool              // of a stored view: the rows of a day follow from that day's alone
-	Key        []string          // of a stored view: the rows of a key follow from those that have the same
-	WholeDays  bool              // of a view: days that are not known whole have no part in its answer
 	Shown      []string          // of a ready question: the columns that a terminal shows first, in that order
 	Alone      string            // of a ready question that begins with a total: what it means if no row follows
 	Days       string            // of a ready question: a condition over main.spend and main.today, which its days meet
-	Hidden     bool              // of a ready question: it is listed nowhere, and answers by its name
-	Calls      string            // ready question that makes the service's own calls of this one's answer, if any
 	Columns    map[string]string // the meaning of columns, if the file or the glossary has it
 	SQL        string
 }
@@ -67,27 +64,13 @@ type Threshold struct {
 	Unit, Meaning string
 }
 
-// Asks are the ready questions, by name, without those that are listed nowhere.
-func Asks() []Query {
-	return slices.DeleteFunc(read("asks", ""), func(q Query) bool { return q.Hidden })
-}
+// Asks are the ready questions, by name.
+func Asks() []Query { return read("asks", "") }
 
-// merged are questions of earlier releases: the one that answers each now, and the defaults of its parameters.
-var merged = map[string]struct {
-	name     string
-	defaults map[string]string
-}{
-	"restated":       {"spend_by_day", map[string]string{"days": "33"}},
-	"tracker_days":   {"tracker", map[string]string{"by": "day", "days": "60", "rows": "60"}},
-	"tracker_gap":    {"tracker", nil},
-	"tracker_profit": {"tracker", nil},
-}
-
-// Views are the views and table macros that every warehouse has, each after
-// those that it asks. The values replace those of [Thresholds]; a name that is
-// not among them, or a value that is not a number, is an error.
+// Views are the models and macros that every warehouse has, each after those that it reads. The values replace those
+// of [Thresholds]; a name that is not among them, or a value that is not a number, is an error.
 func Views(values map[string]string) ([]Query, error) {
-	t, err := thresholdView(values)
+	t, err := thresholds(values)
 	if err != nil {
 		return nil, err
 	}
@@ -96,29 +79,65 @@ func Views(values map[string]string) ([]Query, error) {
 	return all, nil
 }
 
-// ordered returns all views and macros, with the default thresholds: their values do not affect the
-// order.
+// ordered returns all models and macros, with the default thresholds: their values do not affect the order.
 var ordered = sync.OnceValue(func() []Query {
-	t, err := thresholdView(nil)
+	t, err := thresholds(nil)
 	if err != nil {
 		panic(err) // it has no value to refuse
 	}
-	return append(inOrder(append(written(), t)), exampleView())
+	all := inOrder(append(written(), t))
+	moving := map[string]bool{}
+	for i, q := range all {
+		name := q.Schema + "." + q.Name
+		if moves.MatchString(q.SQL) || slices.ContainsFunc(q.Reads(), func(n string) bool { return moving[n] }) {
+			moving[name] = true
+		}
+		all[i].IsTable = q.Schema != "main" && !moving[name]
+		all[i].ByMonth = slices.Contains(byMonth, name)
+	}
+	return slices.Concat(Functions(), all, []Query{examples()})
 })
 
-// written are the views and macros that have a file, as it has them.
+// moves matches what makes a model move by itself: the clock, and what the publishing run says of its own reading.
+// Such
+// a model, and one that reads it, is a view; the others are tables.
+var moves = regexp.MustCompile(`\bnow\(\)|\bops\.(entity_read|note|refused_row|unknown_field|file)\b`)
+
+// byMonth are the tables over all of history that are made month by month.
+var byMonth = []string{"mart.revenue", "int.creative_spend"}
+
+// written are the models and macros that have a file, as it has them.
 func written() []Query {
-	return slices.Concat(read("views/main", "main"), read("views/mart", "mart"), read("macros", "main"))
+	return slices.Concat(read("main", "main"), read("int", "int"), read("mart", "mart"), read("macros", "main"))
 }
 
-// Find is the ready question of that name, which may be one of an earlier release.
+// Reads returns the tables and models that the SQL names.
+func (q Query) Reads() []string {
+	names := reference.FindAllString(q.SQL, -1)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// function matches a macro of functions.sql, below its meaning.
+var function = regexp.MustCompile(`(?m)^-- (.+)\nCREATE MACRO ([a-z_]+)\(([a-z, ]+)\) AS ([^;]+);$`)
+
+// Functions are the macros with one value that models and questions call: each is NULL outside its domain, where
+// DuckDB's own function would end the whole query.
+func Functions() (all []Query) {
+	b, err := files.ReadFile("functions.sql")
+	if err != nil {
+		panic(err)
+	}
+	for _, m := range function.FindAllStringSubmatch(string(b), -1) {
+		all = append(all, Query{Schema: "main", Name: m[2], Question: m[1], Parameters: m[3], SQL: m[4], IsValue: true})
+	}
+	return all
+}
+
+// Find is the ready question of that name.
 func Find(name string) (Query, error) {
-	now, isMerged := merged[name]
-	for _, a := range read("asks", "") {
-		if a.Name == name || isMerged && a.Name == now.name {
-			for i, p := range a.Params {
-				a.Params[i].Default = cmp.Or(now.defaults[p.Name], p.Default)
-			}
+	for _, a := range Asks() {
+		if a.Name == name {
 			return a, nil
 		}
 	}
@@ -134,8 +153,8 @@ func Thresholds() []Threshold {
 	return all
 }
 
-// thresholdView is the view mart.threshold.
-func thresholdView(values map[string]string) (Query, error) {
+// thresholds is the model int.threshold.
+func thresholds(values map[string]string) (Query, error) {
 	known := map[string]bool{}
 	var rows []string
 	for _, t := range Thresholds() {
@@ -150,13 +169,13 @@ func thresholdView(values map[string]string) (Query, error) {
 		rows = append(rows, fmt.Sprintf("(%s, %s, %s, %s)", quote(t.Name), v, quote(t.Unit), quote(t.Meaning)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if !known[name] && !slices.Contains(withdrawn, name) {
+		if !known[name] {
 			return Query{}, fmt.Errorf("there is no threshold %q; there are %s", name,
 				strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 		}
 	}
 	return Query{
-		Schema: "mart", Name: "threshold",
+		Schema: "int", Name: "threshold",
 		Question: "Which thresholds do the answers in mart depend on?",
 		Trap:     "they are those of the publishing run; another run may be configured differently.",
 		Columns: map[string]string{
@@ -168,9 +187,9 @@ func thresholdView(values map[string]string) (Query, error) {
 	}, nil
 }
 
-// exampleView is the view mart.example: the ready questions, with their parameters' defaults, and those of
-// examples.sql. It comes last, as its texts name views that it does not read.
-func exampleView() Query {
+// examples is the model int.example: the ready questions, with their parameters' defaults, and those of examples.sql.
+// It comes last, as its texts name models that it does not read.
+func examples() Query {
 	var rows []string
 	add := func(texts ...string) {
 		for i, text := range texts {
@@ -188,7 +207,7 @@ func exampleView() Query {
 		add(e.Question, "", e.SQL, e.Answer, "")
 	}
 	return Query{
-		Schema: "mart", Name: "example",
+		Schema: "int", Name: "example",
 		Question: "Which SQL answers which question?",
 		Trap:     "days and parameters are those of the text; change them.",
 		Columns: map[string]string{
@@ -246,32 +265,18 @@ func Examples() []Example {
 	return all
 }
 
-// withdrawn are thresholds that are constants of their SQL now, or that no answer depends on any more. A value for one
-// is not an error: a sync that stops for it would lose days.
-var withdrawn = []string{
-	"balance_warning", "bid_elasticity", "bid_min_change", "bids_stale_hours", "block_loss_of_campaign",
-	"block_min_worths", "block_probability_of_campaign", "block_spend_in_targets", "block_times_campaign",
-	"block_z", "break_days", "change_min_z", "concentration_share", "control_drift", "ctr_min_z", "curve_gap_hours",
-	"curve_min_days", "exhausted_decline", "fatigue_days", "fatigue_min_impressions", "fatigue_min_z",
-	"impact_days", "limited_days", "limited_share", "pacing_limited", "pacing_min_elapsed", "pacing_under",
-	"report_reach_days", "restated_share_max", "review_hours", "scale_max_share", "scale_min_conversions",
-	"settled_share", "silent_worths", "stop_gap_hours", "stopped_grace_hours", "turn_min_z"}
-
 var number = regexp.MustCompile(`^-?[0-9]{1,12}(\.[0-9]{1,6})?$`)
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// reference matches the name of one of our views in a file. It starts with letters, because a
-// search for letters is far faster than one for a word boundary.
-var reference = regexp.MustCompile(`ma(?:in|rt)\.[a-z_0-9]+`)
+// reference matches the name of a table or model in SQL.
+var reference = regexp.MustCompile(`\b(?:main|int|mart|ops)\.[a-z_0-9]+`)
 
 // inOrder sorts views by schema and name, but each view after the views that it reads.
 func inOrder(all []Query) []Query {
 	byName := map[string]*Query{}
 	for i, q := range all {
-		if q.Parameters == "" {
-			byName[q.Schema+"."+q.Name] = &all[i]
-		}
+		byName[q.Schema+"."+q.Name] = &all[i]
 	}
 	var ordered []Query
 	done := map[*Query]bool{}
@@ -281,7 +286,7 @@ func inOrder(all []Query) []Query {
 			return
 		}
 		done[q] = true
-		for _, m := range reference.FindAllString(q.SQL, -1) {
+		for _, m := range q.Reads() {
 			if other := byName[m]; other != nil {
 				visit(other)
 			}
@@ -303,7 +308,7 @@ func read(dir, schema string) []Query {
 	}
 	glossary := map[string]string{}
 	for _, r := range readCSV("columns.csv") {
-		glossary[r[0]] = r[1]
+		glossary[r[0]] = r[2]
 	}
 	var all []Query
 	for _, e := range entries {
@@ -311,10 +316,10 @@ func read(dir, schema string) []Query {
 		if err != nil {
 			panic(err)
 		}
-		q := parse(withPast(withParts(string(b))))
+		q := parse(string(b))
 		q.Schema, q.Name = schema, strings.TrimSuffix(e.Name(), ".sql")
 		for name, doc := range glossary {
-			if q.Columns[name] == "" {
+			if q.Columns[name] == "" && doc != "" {
 				q.Columns[name] = doc
 			}
 		}
@@ -323,57 +328,17 @@ func read(dir, schema string) []Query {
 	return all
 }
 
-// partLine matches the line by which a file includes one of parts, by its name.
-var partLine = regexp.MustCompile(`(?m)^-- Part: ([a-z_]+)\n`)
-
-// withParts puts the parts into a file that names them. A part ends in a comma, as a step follows it, or the answer.
-func withParts(text string) string {
-	return strings.ReplaceAll(partLine.ReplaceAllStringFunc(text, func(line string) string {
-		b, err := files.ReadFile("parts/" + partLine.FindStringSubmatch(line)[1] + ".sql")
-		if err != nil {
-			panic(err)
-		}
-		return string(b)
-	}), "),\nSELECT", ")\nSELECT")
-}
-
-// pastLine matches the line by which a question includes views as they answered at past instants.
-var pastLine = regexp.MustCompile(`(?m)^-- Past: ([a-z_, ]+)\n`)
-
-// withPast puts views, and those that they ask, as steps named past_VIEW into a file that names them. They read the
-// steps past_TABLE before them, with the rows that were known then, in the place of every table: the text of the
-// views is the same for the past as for today.
-func withPast(text string) string {
-	return pastLine.ReplaceAllStringFunc(text, func(line string) string {
-		wanted := map[string]bool{}
-		for name := range strings.SplitSeq(pastLine.FindStringSubmatch(line)[1], ", ") {
-			wanted["mart."+name] = true
-		}
-		var steps []string
-		views := inOrder(written())
-		for _, v := range slices.Backward(views) {
-			if !wanted[v.Schema+"."+v.Name] {
-				continue
-			}
-			sql := storedName.ReplaceAllStringFunc(v.SQL, func(name string) string {
-				if name == "mart.threshold" {
-					return name
-				}
-				wanted[name] = true
-				_, table, _ := strings.Cut(name, ".")
-				return "past_" + table
-			})
-			steps = append(steps, "past_"+v.Name+" AS MATERIALIZED (\n"+sql+"\n),\n")
-		}
-		slices.Reverse(steps)
-		return strings.Join(steps, "")
-	})
-}
-
-// storedName matches the name of a table or a view in SQL.
-var storedName = regexp.MustCompile(`\b(?:main|mart|ops)\.[a-z_0-9]+`)
-
 // readCSV reads an embedded table without its heading.
+// Units returns what the numbers of columns count, by the columns' names: money (US dollars), price (US dollars a
+// click), percent (a share or a change) or rate (clicks per impression, conversions per click). Other names have none.
+var Units = sync.OnceValue(func() map[string]string {
+	units := map[string]string{}
+	for _, r := range readCSV("columns.csv") {
+		units[r[0]] = r[1]
+	}
+	return units
+})
+
 func readCSV(name string) [][]string {
 	b, err := files.ReadFile(name)
 	if err != nil {
@@ -388,7 +353,6 @@ func readCSV(name string) [][]string {
 
 // The comment lines at the top of a file that are neither question nor trap.
 var (
-	storedLine = regexp.MustCompile(`^Stored(?: by ([a-z_, ]+))?\.$`)
 	columnLine = regexp.MustCompile(`^Column ([a-z_0-9]+): (.+)$`)
 	paramLine  = regexp.MustCompile(`^Parameter ([a-z_0-9]+): ("[^"]*"|[^,]*), (.+)$`)
 )
@@ -402,23 +366,12 @@ func parse(text string) Query {
 		line, text = strings.TrimSpace(strings.TrimPrefix(line, "--")), rest
 		if trap, ok := strings.CutPrefix(line, "Trap: "); ok {
 			q.Trap = trap
-		} else if name, ok := strings.CutPrefix(line, "Calls: "); ok {
-			q.Calls = name
 		} else if meaning, ok := strings.CutPrefix(line, "Alone: "); ok {
 			q.Alone = meaning
 		} else if days, ok := strings.CutPrefix(line, "Days: "); ok {
 			q.Days = days
 		} else if names, ok := strings.CutPrefix(line, "Shown: "); ok {
 			q.Shown = strings.Split(names, ", ")
-		} else if m := storedLine.FindStringSubmatch(line); m != nil {
-			q.Stored, q.WholeDays, q.ByDay = true, true, m[1] == "day"
-			if m[1] != "" && !q.ByDay {
-				q.Key = strings.Split(m[1], ", ")
-			}
-		} else if line == "Hidden." {
-			q.Hidden = true
-		} else if line == "Of whole days." {
-			q.WholeDays = true
 		} else if names, ok := strings.CutPrefix(line, "Parameters: "); ok {
 			q.Parameters = names
 		} else if m := columnLine.FindStringSubmatch(line); m != nil {

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/duckdb/duckdb-go/v2"
-
-	"spendsync/schema"
 )
 
 // market is a simulated account whose truth is known: every row is drawn by chance
@@ -120,13 +118,15 @@ func restless(seed uint64) *market {
 	return m
 }
 
-// simulate makes the views that a question needs and fills them with the market.
+// followed is a moment at which the days count as followed for long enough, though no reads of them are simulated.
+var followed = &testCase{now: noon, thresholds: map[string]string{"curve_needed": "0"}}
+
+// simulate begins a transaction with the market, and makes the models that a question needs.
 func (w *warehouse) simulate(t *testing.T, m *market, question string) {
 	t.Helper()
-	w.fill(t, &testCase{now: noon}, question)
+	w.exec(t, "BEGIN")
 	m.write(t, w)
-	w.exec(t, "DELETE FROM mart.campaign_spend")
-	w.exec(t, "INSERT INTO mart.campaign_spend "+schema.CampaignSpendSQL("true"))
+	w.make(t, followed, question)
 }
 
 // load appends rows to a table of its own, called loaded, from which a statement takes them.

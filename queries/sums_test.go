@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"spendsync/queries"
-	"spendsync/schema"
 )
 
 // TestWhichCampaignsPay_AddsUp plants a campaign of net credits and one without spend whose conversions are
@@ -22,15 +21,14 @@ func TestWhichCampaignsPay_AddsUp(t *testing.T) {
 	defer w.exec(t, "ROLLBACK")
 	w.exec(t, "UPDATE main.spend_daily SET spend = -0.25 * spend WHERE campaign_id = 'c02'")
 	w.exec(t, "UPDATE main.spend_daily SET spend = 0, conversions = NULL WHERE campaign_id = 'c05'")
-	w.exec(t, "DELETE FROM mart.campaign_spend")
-	w.exec(t, "INSERT INTO mart.campaign_spend "+schema.CampaignSpendSQL("true"))
+	w.make(t, followed, q.SQL)
 	for _, shown := range []int{30, 8, 7, 3, 1, 0} {
 		got := w.rows(t, "WITH a AS ("+strings.ReplaceAll(q.SQL, "$rows", fmt.Sprint(shown))+`),
 			one AS (SELECT * FROM a WHERE campaign_name = 'all campaigns'),
 			parts AS (SELECT sum(spend) AS spend, sum(excess_spend) AS excess_spend FROM a
 				WHERE campaign_name <> 'all campaigns'),
 			told AS (SELECT sum(s.spend) AS spend FROM main.spend_daily AS s
-				JOIN mart.performance_window USING (report_date))
+				JOIN int.performance_window USING (report_date))
 			SELECT (SELECT count(*) FROM a), o.spend = p.spend, o.excess_spend = p.excess_spend, o.spend = t.spend,
 				o.conversions IS NULL FROM one AS o, parts AS p, told AS t`)
 		rows := min(shown, 8) + 1

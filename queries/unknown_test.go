@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"spendsync/queries"
-	"spendsync/schema"
 )
 
 // measured are the columns of counts and of their ratios.
@@ -27,8 +26,7 @@ func TestViews_NeverMakeASmallerNumberOfAnUnknownOne(t *testing.T) {
 		w.exec(t, "UPDATE main.spend_daily SET "+column+" = NULL WHERE campaign_id = 'c01' AND source_id = 's001' "+
 			"AND report_date IN (DATE '2026-11-05', DATE '2026-11-18')")
 	}
-	w.exec(t, "DELETE FROM mart.campaign_spend")
-	w.exec(t, "INSERT INTO mart.campaign_spend "+schema.CampaignSpendSQL("true"))
+	w.make(t, followed, "")
 	unknown := 0
 	for cell, is := range w.measures(t) {
 		switch was, known := before[cell]; {

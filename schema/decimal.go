@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"bytes"
 	"errors"
 	"strconv"
 )
@@ -15,41 +16,46 @@ type decimalNumber struct {
 
 // parse reads a text of at most maxNumberText bytes and reports whether it is a JSON number.
 func (d *decimalNumber) parse(text []byte) bool {
-	i := 0
-	if i < len(text) && text[i] == '-' {
-		d.negative, i = true, i+1
-	}
-	whole := i
-	for ; i < len(text) && isDigit(text[i]); i++ {
-		if d.n > 0 || text[i] != '0' {
-			d.digits[d.n] = text[i]
-			d.n, d.point = d.n+1, d.point+1
-		}
-	}
-	if i == whole || (i-whole > 1 && text[whole] == '0') {
+	text, d.negative = bytes.CutPrefix(text, []byte("-"))
+	whole := text[:digitsIn(text)]
+	if len(whole) == 0 || len(whole) > 1 && whole[0] == '0' {
 		return false
 	}
-	if i < len(text) && text[i] == '.' {
-		i++
-		fraction := i
-		for ; i < len(text) && isDigit(text[i]); i++ {
-			if d.n > 0 || text[i] != '0' {
-				d.digits[d.n] = text[i]
-				d.n++
-			} else {
-				d.point--
-			}
-		}
-		if i == fraction {
+	d.add(whole)
+	d.point = d.n
+	if text = text[len(whole):]; len(text) > 0 && text[0] == '.' {
+		fraction := text[1 : 1+digitsIn(text[1:])]
+		if len(fraction) == 0 {
 			return false
 		}
+		was := d.n
+		if d.add(fraction); was == 0 {
+			d.point = d.n - len(fraction)
+		}
+		text = text[1+len(fraction):]
 	}
-	if i == len(text) {
+	if len(text) == 0 {
 		return true
 	}
-	e, ok := parseExponent(text[i:])
+	e, ok := parseExponent(text)
 	d.point += e
 	return ok
+}
+
+// add adds digits, but for zeros in front of all others.
+func (d *decimalNumber) add(digits []byte) {
+	if d.n == 0 {
+		digits = bytes.TrimLeft(digits, "0")
+	}
+	d.n += copy(d.digits[d.n:], digits)
+}
+
+// digitsIn is how many digits a text begins with.
+func digitsIn(text []byte) (n int) {
+	for n < len(text) && isDigit(text[n]) {
+		n++
+	}
+	return n
 }
 
 // parseExponent reads what follows the digits of a JSON number, e-12, to the end of the

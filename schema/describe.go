@@ -15,7 +15,7 @@ import (
 // description of its column, in the dictionary, in Parquet and in DuckDB.
 //
 //go:embed account.go calendar.go campaigns.go creatives.go history.go intraday.go mart.go ops.go payouts.go
-//go:embed sources.go spend.go tracker.go trackerchange.go
+//go:embed reading.go sources.go spend.go tracker.go trackerchange.go
 var sources embed.FS
 
 // descriptions are the comments above the fields of the row structs, by struct and field,

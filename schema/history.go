@@ -25,8 +25,8 @@ type Frame struct {
 	// NULL: nothing was known before.
 	ChangedAfter Null[Instant] `col:"changed_after" id:"106" history:"no"`
 	// All that this version says was read at or after this; of a deleted entity: when it was last found
-	// missing. In Parquet: as of the last change of the file.
-	LastConfirmedAt Instant `col:"last_confirmed_at" id:"107" history:"volatile"`
+	// missing. Of a current version: as of the last change of its row; the views have the last reading's.
+	LastConfirmedAt Instant `col:"last_confirmed_at" id:"107" history:"no"`
 	// first_seen; first_read: known before, now readable; changed; undescribed: its JSON changed in what no
 	// column shows, see raw; deleted; restored; stub: known from the report alone.
 	ChangeType string `col:"change_type" id:"108" history:"no"`

@@ -8,9 +8,6 @@ import "slices"
 type Mart struct {
 	*Table
 	View string // in schema mart
-	// Behind are the settings tables that the view asks, directly or through other views: new versions in one of them
-	// may change the mart.
-	Behind []string
 }
 
 // CampaignDay is a campaign on one day.
@@ -136,15 +133,14 @@ type Source30d struct {
 
 // Source30ds are the sources over the performance window.
 var Source30ds = Define[Source30d]("mart_source_30d", ByAccount,
-	"A source of a campaign over the last 30 days that are known whole (the window of mart.threshold). The same rows "+
+	"A source of a campaign over the last 30 days that are known whole (the window of int.threshold). The same rows "+
 		"as the view mart.source_performance, ratios rounded.",
 	AnswerOf("source_performance"))
 
 // Marts are the answers that are written as Parquet too.
 var Marts = []Mart{
-	{CampaignDays.Table, "campaign_day", []string{"campaign_history", "campaign_delivery_history"}},
-	{Source30ds.Table, "source_performance", []string{"campaign_history", "creative_history", "payout_history",
-		"source_mode_history", "source_rule_history"}},
+	{CampaignDays.Table, "campaign_day"},
+	{Source30ds.Table, "source_performance"},
 }
 
 // Documented are all tables with their marts and copies, as the dictionary shows them.

@@ -73,8 +73,8 @@ type Step struct {
 	FinishedAt Instant `col:"finished_at" id:"5" json:"finished_at"`
 	// Why it was read.
 	Reason string `col:"reason" id:"6" json:"reason"`
-	// stored: new or different; unchanged: the same as stored; failed: not read or not proven;
-	// unreachable: the day has left the reach.
+	// stored: new or different; unchanged: the same as stored; failed: not read or not proven; silent: an empty answer
+	// that proves nothing; unreachable: the day has left the reach.
 	Outcome string `col:"outcome" id:"7" json:"outcome"`
 	// Times the whole unit was read.
 	Attempts int64 `col:"attempts" id:"8" json:"attempts"`
@@ -99,9 +99,8 @@ type DayCoverage struct {
 	// Chicago calendar day.
 	ReportDate Date `col:"report_date" id:"2" key:"true" json:"report_date"`
 	// open: stored, the day is not over; complete: stored after it was over, may be restated; final:
-	// complete and beyond the reach of the report; partial: stored, but last read before it was over, or
-	// without rows that cannot be stored; missing: not proven yet, still readable; lost: never proven
-	// and no longer readable.
+	// complete and beyond the reach of the report; partial: stored, but not in full, see partial_why; missing: not
+	// proven yet, still readable; lost: never proven and no longer readable.
 	State string `col:"state" id:"3" json:"state"`
 	// When the first proven read began. NULL: none yet.
 	FirstReadAt Null[Instant] `col:"first_read_at" id:"4" json:"first_read_at"`
@@ -133,6 +132,12 @@ type DayCoverage struct {
 	// matched: as many rows, or rows with spend, came as the service states; differs: they did not, see rows_total, and
 	// other evidence proves the day; none: the service states no usable count. NULL: not read since this column came.
 	RowsTotalState Null[string] `col:"rows_total_state" id:"17" json:"rows_total_state"`
+	// doubtful: the day is stored, and something speaks against it, such as the service's own sum; it is read again by
+	// every run until it fits or a person accepts it. accepted: a person has, by 'spendsync repair accept'. NULL:
+	// nothing speaks against it.
+	Doubt Null[string] `col:"doubt" id:"18" json:"doubt" since:"12"`
+	// Why a partial day is partial, or a doubtful one doubtful. NULL: it is neither.
+	PartialWhy Null[string] `col:"partial_why" id:"19" json:"partial_why" since:"12"`
 	// Run of the last proven read.
 	RunID Null[string] `col:"_run_id" id:"13" json:"_run_id"`
 }
@@ -142,6 +147,12 @@ const (
 	RowsMatched = "matched"
 	RowsDiffer  = "differs"
 	RowsNone    = "none"
+)
+
+// The values of DayCoverage.Doubt.
+const (
+	Doubtful = "doubtful"
+	Accepted = "accepted"
 )
 
 // The values of DayCoverage.State.
@@ -164,7 +175,23 @@ const (
 	ControlUnread  = "unread"
 )
 
-// EntityRead is one entity that could not be read, and why.
+// Sighting records since when, how often and by which run a lasting fact was seen. Such a fact is one row, however
+// often it is seen.
+type Sighting struct {
+	// When a run first saw it.
+	FirstSeenAt Instant `col:"first_seen_at" id:"101" json:"first_seen_at"`
+	// When a run last saw it.
+	LastSeenAt Instant `col:"last_seen_at" id:"102" json:"last_seen_at"`
+	// Runs that saw it.
+	Runs int64 `col:"runs" id:"103" json:"runs"`
+	// Run that last saw it.
+	RunID string `col:"_run_id" id:"104" json:"_run_id"`
+}
+
+// SightingPtr returns the sighting of a row that embeds one.
+func (s *Sighting) SightingPtr() *Sighting { return s }
+
+// EntityRead is one entity that cannot be read now, in whole or in part, and why.
 type EntityRead struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true" json:"account_id"`
@@ -174,15 +201,14 @@ type EntityRead struct {
 	EntityID string `col:"entity_id" id:"3" key:"true" json:"entity_id"`
 	// The field that could not be read; empty text: all of it.
 	Field string `col:"field" id:"4" key:"true" json:"field"`
-	// unreadable: the service could not say; failed: the request failed; incomplete: a listing did not
-	// end.
+	// unreadable: the reply has no value that can be read; missing: the reply lacks the key; failed: the request
+	// failed; not_found: the service answers 404, and the report shows spend of today; contradicted: of a later day
+	// than the first 404; incomplete: a listing did not end; more: entities beyond the first 1,000, which are only
+	// counted.
 	ReadState string `col:"read_state" id:"5" json:"read_state"`
 	// Why.
 	Message Null[string] `col:"message" id:"6" json:"message"`
-	// When it was tried.
-	AttemptedAt Instant `col:"attempted_at" id:"7" json:"attempted_at"`
-	// Run that tried.
-	RunID string `col:"_run_id" id:"8" key:"true" json:"_run_id"`
+	Sighting
 }
 
 // UnknownField is a key in a reply that the service's description does not name.
@@ -195,10 +221,7 @@ type UnknownField struct {
 	Path string `col:"path" id:"3" key:"true" json:"path"`
 	// JSON type of the first value seen.
 	SampleType string `col:"sample_type" id:"4" json:"sample_type"`
-	// When it was first seen.
-	FirstSeenAt Instant `col:"first_seen_at" id:"5" json:"first_seen_at"`
-	// Run that first saw it.
-	RunID string `col:"_run_id" id:"6" json:"_run_id"`
+	Sighting
 }
 
 // RefusedRow is a row of a reply that could not be stored unchanged.
@@ -221,10 +244,7 @@ type RefusedRow struct {
 	Field string `col:"field" id:"7" json:"field"`
 	// The row's own JSON, cut where it is very long.
 	Raw string `col:"raw" id:"8" json:"raw"`
-	// When it was read.
-	SeenAt Instant `col:"seen_at" id:"9" json:"seen_at"`
-	// Run that read it.
-	RunID string `col:"_run_id" id:"10" key:"true" json:"_run_id"`
+	Sighting
 }
 
 // Note is a difference between the stored data and what the service states of it or promises to send.
@@ -233,27 +253,30 @@ type Note struct {
 	AccountID string `col:"account_id" id:"1" key:"true"`
 	// Name of the note, as spendsync repair accept takes it.
 	Name string `col:"note" id:"2" key:"true"`
-	// Whether the note ends no run with exit 4: accepted by hand, or seen in three runs and not withdrawn.
+	// Whether the note ends no run with exit 4: a person has accepted it, and it has not grown since.
 	IsStanding bool `col:"is_standing" id:"3"`
-	// What was said by hand: accepted or withdrawn. NULL: nothing.
+	// accepted: a person has accepted it. NULL: nobody has.
 	Decision Null[string] `col:"decision" id:"4"`
 	// Runs that saw the difference.
 	Runs int64 `col:"runs" id:"5"`
 	// When a run first saw it.
 	FirstSeenAt Instant `col:"first_seen_at" id:"6"`
-	// When a run last saw it. A week later the note is forgotten, unless something was said by hand.
+	// When a run last saw it. One that nobody has accepted is forgotten once it is gone, at the latest after a week.
 	LastSeenAt Instant `col:"last_seen_at" id:"7"`
 	// What differs, as the last run that saw it found it.
 	Message string `col:"message" id:"8"`
+	// Size of the largest difference in percent, rounded up: of the sum, or of the rows of a day. NULL: it has none.
+	SizePercent Null[int64] `col:"size_percent" id:"10" since:"12"`
+	// Size up to which it is accepted. NULL: it is not.
+	AcceptedPercent Null[int64] `col:"accepted_percent" id:"11" since:"12"`
+	// When it was accepted. NULL: it is not.
+	AcceptedAt Null[Instant] `col:"accepted_at" id:"12" since:"12"`
 	// Run that last saw it.
 	RunID string `col:"_run_id" id:"9"`
 }
 
-// The values of Note.Decision.
-const (
-	NoteAccepted  = "accepted"
-	NoteWithdrawn = "withdrawn"
-)
+// NoteAccepted is the value of Note.Decision.
+const NoteAccepted = "accepted"
 
 // File is one published file.
 type File struct {
@@ -281,18 +304,20 @@ var (
 	Steps    = Define[Step]("ops.step", InMemory, "Every unit of work of every run, with what went wrong.")
 	Coverage = Define[DayCoverage]("ops.day_coverage", InMemory, "How well each Chicago day is known. A day "+
 		"that is open, complete or final is covered: there a missing row of spend_daily means zero.")
-	EntityReads   = Define[EntityRead]("ops.entity_read", InMemory, "Settings that could not be read, and why.")
+	EntityReads = Define[EntityRead]("ops.entity_read", InMemory, "Settings that cannot be read now, and why: a line "+
+		"stays until a run reads the value. The last known value stands meanwhile.")
 	UnknownFields = Define[UnknownField]("ops.unknown_field", InMemory, "Keys in the service's replies that its "+
-		"description does not name: of the report, and of the settings, where a later change of one makes a version. "+
+		"description does not name: of the report, and of the settings. "+
 		"And the forms of IDs in the report that it does not give.")
 	RefusedRows = Define[RefusedRow]("ops.refused_row", InMemory, "Rows of the report that could not be stored as "+
-		"they are, with their JSON; at most 1,000 of a day and run. A day of which rows were left out is "+
+		"they are, as of the last read of their day, with their JSON; at most 1,000 of an account, the oldest first, "+
+		"and then a line with their number. A day of which rows were left out is "+
 		"partial until a read or a replay finds none; a row of which only clicks, impressions or conversions cannot "+
 		"be read is stored without them (NULL). Of stream tracker: lines of the operator's exports that were set "+
 		"aside.")
 	Notes = Define[Note]("ops.note", InMemory, "Differences of which the data is stored: the service states another "+
 		"total or count than the rows have, or sends a value in a form that cannot be read, which is NULL and kept. "+
-		"One that stands ends no run with exit 4.")
+		"Each ends every run with exit 4 until it is gone or a person accepts it up to its size.")
 	Files = Define[File]("ops.file", InMemory, "The published files behind this generation, as the "+
 		"manifest names them.")
 )
@@ -323,7 +348,7 @@ var (
 var Tables = []*Table{
 	SpendDaily.Table, SpendChanges.Table, SpendIntraday.Table,
 	CampaignHistory.Table, DeliveryHistory.Table, CreativeHistory.Table, SourceRuleHistory.Table,
-	SourceModeHistory.Table,
+	SourceModeHistory.Table, Readings.Table,
 	AccountSnapshots.Table, AccountLimits.Table, PayoutHistory.Table, TrackerDaily.Table, TrackerChanges.Table,
 	Calendar.Table,
 	CampaignSpends.Table,

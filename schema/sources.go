@@ -42,9 +42,9 @@ type SourceMode struct {
 	Frame
 	// block_list: buys everywhere except blocked sources; allow_list: only from allowed ones.
 	SourceMode Null[string] `col:"source_mode" id:"3"`
-	// When the bids per source could last be read. NULL: never. In Parquet: as of the last change of
-	// the file.
-	BidsLastReadAt Null[Instant] `col:"bids_last_read_at" id:"4" history:"volatile"`
+	// When the bids per source could last be read, as of version 11 of the tables. The views have the last
+	// reading's.
+	BidsLastReadAt Null[Instant] `col:"bids_last_read_at" id:"4" history:"no"`
 	// The source settings' own JSON when this version was first read, or last gained a key.
 	Raw Null[string] `col:"raw" id:"5" history:"no"`
 	// Run that last changed the row.

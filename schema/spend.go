@@ -15,7 +15,7 @@ type Spend struct {
 	CreativeID string `col:"creative_id" id:"4" key:"true" compress:"dictionary"`
 	// Traffic source paid. Empty text where the report names none, as for creatives without spend.
 	SourceID string `col:"source_id" id:"5" key:"true" encoding:"delta" compress:"fsst"`
-	// Name of the campaign as the report gave it when the row was last changed.
+	// Name of the campaign when the day's file was last written. Empty text: none was known.
 	CampaignName string `col:"campaign_name" id:"6" compress:"dictionary"`
 	// US dollars, exact.
 	Spend Money `col:"spend" id:"7" compress:"bitpacking"`
@@ -24,11 +24,8 @@ type Spend struct {
 	// Times shown. NULL: the report gave none; 0: there were none.
 	Impressions Null[int64] `col:"impressions" id:"9" encoding:"plain" compress:"bitpacking"`
 	// Conversions counted so far; they keep arriving for days. NULL: the report gave none, or not a whole
-	// number (conversions_fractional); 0: none yet.
+	// number; 0: none yet.
 	Conversions Null[int64] `col:"conversions" id:"10" compress:"bitpacking"`
-	// Conversions so far where the report gives a fraction, as shared ones are; conversions is NULL there, so
-	// that all are sum(coalesce(conversions, conversions_fractional)). NULL: a whole number, or none.
-	ConversionsFractional Null[Money] `col:"conversions_fractional" id:"14" compress:"bitpacking"`
 	// When the row was first read.
 	FirstSeenAt Instant `col:"_first_seen_at" id:"11" compress:"rle"`
 	// When a value of the row was last read as different.
@@ -43,13 +40,13 @@ var SpendDaily = Define[Spend]("spend_daily", ByDay,
 	"Raw: main.spend has the days that were over, with names, settings and the conversions still to come. Spend per "+
 		"Chicago day, campaign, creative and source, as the service last reported it, the open day included. "+
 		"On a day covered by ops.day_coverage a missing row means zero; on any other day it means unknown.",
-	From(Replies), Large())
+	From(Replies), Large(), Dropped(DroppedColumn{12, "conversions_fractional", 14}))
 
 // ReplyRules is the version of the rules by which replies of the report become rows of
 // [SpendDaily]. Raise it whenever a reply may decode to different rows: then the replies of days
 // within reach of the report are decoded again, and a reply stored under older rules need not
 // decode to the stored rows.
-const ReplyRules = "3"
+const ReplyRules = "4"
 
 // CampaignSpend is what one campaign spent on one Chicago day: sums of [Spend].
 type CampaignSpend struct {
@@ -81,11 +78,11 @@ type CampaignSpend struct {
 
 // CampaignSpends holds spend_daily without creatives and sources, some hundred times fewer rows:
 // queries over all history read it instead.
-var CampaignSpends = Define[CampaignSpend]("mart.campaign_spend", Summed,
+var CampaignSpends = Define[CampaignSpend]("int.campaign_spend", Summed,
 	"Spend per Chicago day and campaign: the sums of spend_daily, kept beside it so that questions about long spans "+
 		"are answered at once. "+
 		"mart.campaign_day has the days without spend and the settings, too.",
-	SumsOf(CampaignSpendSQL))
+	SumsOf(CampaignSpendSQL), Since(12))
 
 // CampaignSpendSQL returns the query on spend_daily for the rows of [CampaignSpends] that meet a
 // condition.
@@ -132,10 +129,6 @@ type SpendChange struct {
 	OldConversions Null[int64] `col:"old_conversions" id:"14"`
 	// Conversions after.
 	NewConversions Null[int64] `col:"new_conversions" id:"15"`
-	// Conversions before, if they were not a whole number.
-	OldConversionsFractional Null[Money] `col:"old_conversions_fractional" id:"17"`
-	// Conversions after, if they are not a whole number.
-	NewConversionsFractional Null[Money] `col:"new_conversions_fractional" id:"18"`
 	// Run that saw the change.
 	RunID string `col:"_run_id" id:"16"`
 }
@@ -151,4 +144,6 @@ const (
 var SpendChanges = Define[SpendChange]("spend_change", BySeen,
 	"History: what changed, not what was spent. Every difference between a finished day as stored and "+
 		"as read again: old and new numbers, and when they were seen. "+
-		"The first read of a day and the growth of a day that was not over write no line.")
+		"The first read of a day and the growth of a day that was not over write no line; rows of a day "+
+		"that was known to be empty do.",
+	Dropped(DroppedColumn{12, "old_conversions_fractional", 17}, DroppedColumn{12, "new_conversions_fractional", 18}))

@@ -7,10 +7,11 @@ import (
 	"unsafe"
 )
 
-// reportedColumns are the columns of spend_daily that the service reports: all but the account and
-// the day, which spendsync asked for, and spendsync's own notes on a row.
+// reportedColumns are the columns of spend_daily that the service reports of a row: all but the account and
+// the day, which spendsync asked for, the name of the campaign, which is a label, and spendsync's own notes on a row.
 var reportedColumns = slices.DeleteFunc(slices.Clone(SpendDaily.Columns), func(c Column) bool {
-	return c.Name == "account_id" || c.Name == "report_date" || strings.HasPrefix(c.Name, "_")
+	return c.Name == "account_id" || c.Name == "report_date" || c.Name == "campaign_name" || strings.HasPrefix(c.Name,
+		"_")
 })
 
 // AppendReported appends a row's reported values to b, so that two rows append the same bytes only
@@ -20,12 +21,6 @@ func AppendReported(b []byte, r *Spend) []byte {
 	for i := range reportedColumns {
 		c := &reportedColumns[i]
 		field := unsafe.Add(unsafe.Pointer(r), c.offset)
-		if c.Name == "conversions_fractional" { // in the place of conversions: rows without a fraction keep their bytes
-			if n := (*Null[int64])(field); n.Valid {
-				b = binary.AppendVarint(append(b[:len(b)-1], 2), n.V)
-			}
-			continue
-		}
 		switch c.Kind {
 		case Text:
 			if v, ok := valueAt[string](c, field, &b); ok {

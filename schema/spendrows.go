@@ -24,7 +24,7 @@ import (
 type SpendRows struct {
 	rows    []packedSpend
 	numbers []int64  // of each row in turn: its ownNumbers
-	heads   []Spend  // the values that consecutive rows share: a row without its own columns
+	heads   []Spend  // values that consecutive rows share, in a row whose other columns are empty
 	sources [][]byte // each text prefixed by its length
 }
 
@@ -73,6 +73,15 @@ func (s *SpendRows) Cut(n int) {
 		clear(s.heads)
 		s.heads = s.heads[:0]
 		s.sources = nil // texts already handed out point into it
+	}
+}
+
+// Name gives the rows the names of their campaigns, as far as they are known.
+func (s *SpendRows) Name(names map[string]string) {
+	for i := range s.heads {
+		if name := names[s.heads[i].CampaignID]; name != "" {
+			s.heads[i].CampaignName = name
+		}
 	}
 }
 

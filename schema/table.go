@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -16,7 +17,7 @@ var AccountName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
 
 // Version is the version of all tables together. A store written by a newer version is refused, not
 // guessed at.
-const Version = 11
+const Version = 12
 
 // Oldest is the oldest version of the tables that this release reads and upgrades. Earlier ones were never released;
 // [OldestCommit] and those before it can read them.
@@ -72,7 +73,7 @@ func (t *Table) HasFiles() bool { return t.Partition != InMemory && t.Partition 
 // Table is the one definition of a table. It is read off a row struct by
 // [Define] and never changed.
 type Table struct {
-	Schema    string // "main", "ops" or "mart"
+	Schema    string // "main", "ops" or "int"
 	Name      string // without the schema
 	Doc       string // the meaning of one row, for comments and dictionary
 	Partition Partition
@@ -141,8 +142,8 @@ var columnName = regexp.MustCompile(`^_?[a-z][a-z0-9_]{0,62}$`)
 // zstd compresses many different numbers better than their dictionary indexes, whose bits
 // straddle bytes. compress:"fsst" or compress:"dictionary" names DuckDB's compression of a
 // text, compress:"bitpacking" or compress:"rle" that of any other column, which saves DuckDB
-// from trying all others on every new row. history:"no", history:"refreshed" and
-// history:"volatile" set the role of a column in a table of versions, see [InHistory].
+// from trying all others on every new row. history:"no" and history:"refreshed" set the role of a column in a table of
+// versions, see [InHistory].
 // since:"3" is the version of the tables that added the column, if not the table's own. The
 // fields of an embedded struct take its place. Define panics on a struct that is not a table,
 // as [regexp.MustCompile] does, so that the first test shows it.
@@ -205,11 +206,25 @@ func offsetOf(row reflect.Type, f reflect.StructField) (offset uintptr) {
 	return offset
 }
 
+// numberIn reads a number of a field's tag, if there is one.
+func numberIn(f reflect.StructField, tag string, to *int, least, most int) error {
+	text, ok := f.Tag.Lookup(tag)
+	if !ok {
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least || n > most {
+		return fmt.Errorf("%s %q", tag, text)
+	}
+	*to = n
+	return nil
+}
+
 // columnOf is the column of a field of a row struct.
 func columnOf(row reflect.Type, f reflect.StructField) (Column, error) {
 	c := Column{
 		Name: f.Tag.Get("col"), Doc: describe(row, f), Key: f.Tag.Get("key") == "true",
-		Precision: 18, offset: offsetOf(row, f), index: f.Index,
+		offset: offsetOf(row, f), index: f.Index,
 	}
 	if !columnName.MatchString(c.Name) {
 		return c, fmt.Errorf("col %q is not a column name", c.Name)
@@ -221,18 +236,13 @@ func columnOf(row reflect.Type, f reflect.StructField) (Column, error) {
 	if c.FieldID, err = strconv.Atoi(f.Tag.Get("id")); err != nil || c.FieldID < 1 {
 		return c, fmt.Errorf("column %s has no field id", c.Name)
 	}
-	if p, ok := f.Tag.Lookup("precision"); ok {
-		n, err := strconv.Atoi(p)
-		if err != nil || n < 7 || n > 18 {
-			return c, fmt.Errorf("column %s: precision %q", c.Name, p)
-		}
-		c.Precision = int32(n)
+	precision := 18
+	c.Since = Oldest
+	if err := cmp.Or(numberIn(f, "precision", &precision, 7, 18),
+		numberIn(f, "since", &c.Since, Oldest+1, Version)); err != nil {
+		return c, fmt.Errorf("column %s: %w", c.Name, err)
 	}
-	if c.Since = Oldest; f.Tag.Get("since") != "" {
-		if c.Since, err = strconv.Atoi(f.Tag.Get("since")); err != nil || c.Since <= Oldest || c.Since > Version {
-			return c, fmt.Errorf("column %s: since %q", c.Name, f.Tag.Get("since"))
-		}
-	}
+	c.Precision = int32(precision)
 	if c.History, err = inHistory(f.Tag.Get("history"), c); err != nil {
 		return c, err
 	}
@@ -240,19 +250,28 @@ func columnOf(row reflect.Type, f reflect.StructField) (Column, error) {
 	if err == nil && c.Since > Oldest && !c.Nullable {
 		return c, fmt.Errorf("column %s came later, so it may be NULL in rows from before", c.Name)
 	}
-	switch c.encoding = f.Tag.Get("encoding"); {
+	c.encoding, c.compress = f.Tag.Get("encoding"), f.Tag.Get("compress")
+	if err == nil {
+		err = c.checkStorage()
+	}
+	return c, err
+}
+
+// checkStorage refuses an encoding of Parquet or a compression of DuckDB that the kind of the column does not have.
+func (c *Column) checkStorage() error {
+	switch {
 	case c.encoding == "", c.encoding == "delta" && c.Kind == Text, c.encoding == "plain" && c.Kind == Count:
 	default:
-		return c, fmt.Errorf("column %s: encoding %q", c.Name, c.encoding)
+		return fmt.Errorf("column %s: encoding %q", c.Name, c.encoding)
 	}
-	switch c.compress = f.Tag.Get("compress"); {
+	switch {
 	case c.compress == "":
 	case c.Kind == Text && (c.compress == "dictionary" || c.compress == "fsst"):
 	case c.Kind != Text && (c.compress == "bitpacking" || c.compress == "rle"):
 	default:
-		return c, fmt.Errorf("column %s: compress %q", c.Name, c.compress)
+		return fmt.Errorf("column %s: compress %q", c.Name, c.compress)
 	}
-	return c, err
+	return nil
 }
 
 func (c Column) arrowField() arrow.Field {

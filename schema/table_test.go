@@ -49,7 +49,7 @@ func TestTables_Golden(t *testing.T) {
 func TestTables_KeepTheContract(t *testing.T) {
 	for _, table := range Tables {
 		names := table.ColumnNames()
-		if names[0] != "account_id" || table.Schema != "mart" && names[len(names)-1] != "_run_id" {
+		if names[0] != "account_id" || table.Schema != "int" && names[len(names)-1] != "_run_id" {
 			t.Errorf("%s begins with %s and ends with %s", table.FullName(), names[0], names[len(names)-1])
 		}
 		for _, c := range table.Columns {

@@ -6,7 +6,7 @@ type TrackerDay struct {
 	AccountID string `col:"account_id" id:"1" key:"true"`
 	// Day as the export has it: of the time zone that the tracker reports in, which may not be Chicago.
 	ReportDate Date `col:"report_date" id:"2" key:"true"`
-	// Campaign as the export names it; it may be none of this account.
+	// Campaign of the account, as the export names it.
 	CampaignID string `col:"campaign_id" id:"3" key:"true"`
 	// Source as the export names it. Empty: the tracker was not passed one.
 	SourceID string `col:"source_id" id:"4" key:"true"`

@@ -69,10 +69,6 @@ const (
 	Untracked
 	// Refreshed is Untracked, but a newer value is written into the current version.
 	Refreshed
-	// Volatile is Untracked, and changes with every run: DuckDB has the value of the last run,
-	// Parquet that of the last change of the file. With a newer value, the file would never stay
-	// the same.
-	Volatile
 )
 
 func inHistory(tag string, c Column) (InHistory, error) {
@@ -86,8 +82,6 @@ func inHistory(tag string, c Column) (InHistory, error) {
 		return Untracked, nil
 	case "refreshed":
 		return Refreshed, nil
-	case "volatile":
-		return Volatile, nil
 	}
 	return 0, fmt.Errorf("column %s: history %q", c.Name, tag)
 }

@@ -30,9 +30,9 @@ var errTwice = errors.New("there twice")
 //   - Whether the key can make changes: true or false under can_write; the reverse under read_only; texts under
 //     scope of which one speaks of write or all of read.
 //   - The balance and the facts about it lie in the reply or within an object of balance.parts. It may be negative.
-//   - The limits: a list under limits.lists, or a map there or of the whole reply. A limit has its kind under
-//     limits.kind, or that is its key in the map. Its end may be that of the whole reply. Where used is
-//     missing and what is left is there, it is the difference.
+//   - The limits: a list under limits.lists, which may lie in an object there, or a map there or of the whole reply. A
+//     limit has its kind under limits.kind, or that is its key in the map. Its end may be that of the whole reply.
+//     Where used is missing and what is left is there, it is the difference.
 //
 // What null and a missing key mean:
 //
@@ -124,7 +124,7 @@ func (a *accountReader) account(me extract.Entity) string {
 				a.Read = append(a.Read, key)
 			}
 			if inner, ok := v.Fields(); ok {
-				v, _ = a.inside("me", inner).value(slices.Concat(ids, a.service.Names("ids.within"))...)
+				v, _ = a.inside("me", inner).value(slices.Concat(ids, []string{"id"})...)
 			}
 			if v.Null() {
 				continue
@@ -196,20 +196,21 @@ func (a *accountReader) balance(e extract.Entity) schema.AccountSnapshot {
 // limits are the budgets, in the order of their kinds.
 func (a *accountReader) limits(e extract.Entity) (lims []schema.AccountLimit) {
 	around := a.inside("limits", e.Fields)
-	lists := around.names("lists")
-	if v, ok := around.value(lists...); ok {
-		if inner, ok := v.Object(); ok {
-			around.from = []map[string]extract.Value{inner, e.Fields}
-			if lims = a.limitMap(around, inner); len(lims) == 0 && len(inner) > 0 {
-				a.refuse("kind", nil, unknownKeys(inner))
-			}
-		} else if list, ok := v.Array(); ok {
-			lims = a.limitList(around, list)
-		} else {
-			a.refuse("kind", v, ErrForm)
+	lists, of := around.names("lists"), e.Fields
+	v, isNamed := around.value(lists...)
+	if inner, ok := v.Object(); ok { // the map, or what the list lies in
+		of, around.from = inner, []map[string]extract.Value{inner, e.Fields}
+		within, _ := a.inside("limits", inner).value(lists...)
+		if _, isNamed = within.Array(); isNamed {
+			v = within
 		}
-	} else if lims = a.limitMap(around, e.Fields); len(lims) == 0 {
-		a.refuse("kind", nil, unknownKeys(e.Fields))
+	}
+	if list, ok := v.Array(); ok {
+		lims = a.limitList(around, list)
+	} else if isNamed {
+		a.refuse("kind", v, ErrForm)
+	} else if lims = a.limitMap(around, of); len(lims) == 0 && (len(of) > 0 || v == nil) {
+		a.refuse("kind", nil, unknownKeys(of))
 	}
 	slices.SortFunc(lims, func(x, y schema.AccountLimit) int { return cmp.Compare(x.LimitKind, y.LimitKind) })
 	return a.withoutTwins(lims)

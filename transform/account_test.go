@@ -144,6 +144,8 @@ func TestAccount_ReadsLimitsAsAListOrAMap(t *testing.T) {
 			`"used":0,"limit":9}]}`, "a 0/9 never, b 1/50 2026-03-09"},
 		"list/one-end": {`{"resets_at":"2026-03-09T00:00:00Z","daily_limits":[{"type":"a","used":2,"allowed":9}]}`,
 			"a 2/9 2026-03-09"},
+		"list/in-an-envelope": {`{"data":{"limits":[{"kind":"a","used":2,"limit":9}],` +
+			`"resets_at":"2026-03-09T00:00:00Z"}}`, "a 2/9 2026-03-09"},
 		"list/none": {`{"limits":[]}`, ""},
 		"map": {`{"limits":{"b":{"used":1,"max":2},"a":{"used":3,"limit":4,` +
 			`"reset_at":"2026-03-09T00:00:00Z"}}}`, "a 3/4 2026-03-09, b 1/2 never"},

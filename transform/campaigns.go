@@ -1,7 +1,6 @@
 package transform
 
 import (
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,17 +18,14 @@ import (
 //
 //	field                            null                 missing from both
 //	name, status, default_bid        unread               unread: every campaign has one
-//	daily_spend_limit                NULL: no limit       unread
+//	daily_spend_limit                Null                 unread
 //	start_date                       unread               unread: it has a default
 //	source mode                      unread               unread: the description promises it
-//	target_cpa                       NULL: off            Missing; unread without the single read
-//	end_date                         NULL: never          Missing; unread without the single read
-//	audience                         everyone, see below  everyone, see below
-//	a field of a present audience    NULL: not restricted Missing; not restricted if the audience is empty
-//	unsupported_targeting            as missing           Missing, false; unread without an audience
-//
-// Without an audience the campaign is for everyone if it was read by itself and its other fields could be read; else
-// all of it is unread.
+//	target_cpa                       Null: off            Missing; unread without the single read
+//	end_date                         Null: never          Missing; unread without the single read
+//	audience                         unread               unread
+//	a member of a readable audience  Null: not restricted Omitted; Missing beside a key that is not known
+//	unsupported_targeting            as missing           false; unread without an audience
 //
 // An empty text or list, and a limit, a target or a default bid of 0, is no value: it is unread where null
 // is, and Blank elsewhere.
@@ -75,11 +71,10 @@ func Campaign(listed, detail extract.Entity, c SettingsContext) (row schema.Camp
 	if !c.Service.HasForm("campaign_id", r.id) {
 		r.unnamed("campaign_id", extract.Value(strconv.Quote(r.id)))
 	}
-	audience := r.audience(detail.Raw != nil)
+	audience := r.audience()
 	audience.restrictions(&row)
 	row.SourceMode = read(r, required, r.sourceMode, "source_mode")
 	audience.unsupported(&row)
-	audience.unset()
 	row.Raw, row.RunID = r.raw, c.RunID
 	return row, r.Decoded, nil
 }
@@ -88,21 +83,17 @@ func Campaign(listed, detail extract.Entity, c SettingsContext) (row schema.Camp
 type audience struct {
 	reader          // of its members
 	campaign reader // that it is a part of
-	known    bool   // the campaign has one
-	isNull   bool   // there is a null in its place
-	everyone bool   // it has none, and is for everyone
+	known    bool   // it is there and could be read
 }
 
-func (r reader) audience(isSingle bool) *audience {
+func (r reader) audience() *audience {
 	a := &audience{campaign: r}
 	a.reader, a.known = r.within("audience")
-	a.from = append(a.from, nestedAudience(a.reader)...)
-	_, a.isNull = r.value(r.names("audience")...)
-	a.everyone = !a.known && isSingle && r.targetsEveryone()
 	return a
 }
 
-// restrictions reads the members that restrict an audience.
+// restrictions reads the members that restrict an audience. By the description an audience that leaves a member out
+// targets everyone in it. Beside a key that is not known a missing member may have another name.
 func (a *audience) restrictions(row *schema.Campaign) {
 	restriction := optional
 	if !a.known {
@@ -123,42 +114,23 @@ func (a *audience) unsupported(row *schema.Campaign) {
 	const column = "unsupported_targeting"
 	beside := read(a.campaign, optional, yesNo, column)
 	inside := read(a.reader, optional, yesNo, column)
+	a.forgetUnset(column)
 	if a.known && a.readAll(a.from[0]) {
-		// By the description an audience that leaves a member out targets everyone in it. Beside a key that is not
-		// known a missing member may have another name.
 		omitted := slices.DeleteFunc(slices.Clone(a.Missing), func(column string) bool {
 			return !slices.Contains(AudienceColumns, column)
 		})
 		a.forgetUnset(omitted...)
-		a.Null = append(a.Null, omitted...)
+		a.Omitted = append(a.Omitted, omitted...)
 	}
 	switch {
 	case slices.Contains(a.Unread, column) && !beside.V && !inside.V:
 		// One of the two was refused, and the other is not true.
-	case a.known || beside.Valid || a.everyone:
+	case a.known || beside.Valid:
 		row.UnsupportedTargeting = schema.Some(beside.V || inside.V)
 	default:
 		a.miss(column)
 	}
-	a.forgetUnset(column)
-	if a.known && !beside.Valid && !inside.Valid {
-		a.Missing = append(a.Missing, column)
-	}
-}
-
-// unset notes how an audience is left out as a whole.
-func (a *audience) unset() {
-	switch {
-	case a.everyone:
-		a.Unread = slices.DeleteFunc(a.Unread, func(column string) bool {
-			return slices.Contains(AudienceColumns, column)
-		})
-		if a.isNull {
-			a.Null = append(a.Null, WholeAudience)
-		} else {
-			a.Missing = append(a.Missing, WholeAudience)
-		}
-	case a.isNull && !a.known:
+	if v, ok := a.campaign.value(a.campaign.names("audience")...); !a.known && ok && v.Null() {
 		a.Withheld = append(a.Withheld, AudienceColumns...)
 	}
 }
@@ -171,43 +143,6 @@ func (d *Decoded) readAll(fields map[string]extract.Value) bool {
 		}
 	}
 	return true
-}
-
-// WholeAudience stands among the columns that are not set for an audience that is left out or null as a whole.
-const WholeAudience = "audience"
-
-// targetsEveryone reports whether a campaign has no audience: it is left out or null, no other part of the campaign
-// holds a column of it, and what every campaign has could be read.
-func (r reader) targetsEveryone() bool {
-	if v, _ := r.value(r.names("audience")...); !v.Null() {
-		return false
-	}
-	for _, column := range []string{"name", "status", "default_bid", "daily_spend_limit", "start_at"} {
-		if slices.Contains(r.Unread, column) {
-			return false
-		}
-	}
-	moved := reader{entityContext: r.entityContext, section: "audience", from: r.from}
-	return len(nestedAudience(moved)) == 0 && !slices.ContainsFunc(AudienceColumns, func(column string) bool {
-		return column != "unsupported_targeting" && moved.has(moved.names(column))
-	})
-}
-
-// nestedAudience are the objects within an audience that hold a column of it, such as
-// {"geo": {"country": "US"}}.
-func nestedAudience(audience reader) (parts []map[string]extract.Value) {
-	for _, fields := range audience.from {
-		for _, key := range slices.Sorted(maps.Keys(fields)) {
-			inner, _ := fields[key].Fields()
-			holds := func(column string) bool {
-				return slices.ContainsFunc(audience.names(column), func(key string) bool { return inner[key] != nil })
-			}
-			if slices.ContainsFunc(AudienceColumns, holds) {
-				parts = append(parts, inner)
-			}
-		}
-	}
-	return parts
 }
 
 // The codes of the description.

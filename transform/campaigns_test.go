@@ -257,10 +257,6 @@ func TestCampaign_TakesAudiencesInTheirOneForm(t *testing.T) {
 	takesForms(t, map[string]form{
 		"audience/age-text": {"audience", `{"min_age":"25"}`,
 			func(r row) { audience(r); r.MinAge = schema.Some[int64](25) }, ""},
-		"audience/camel-case": {"audience", `{"minAge":25,"subscribedLessThanMinutesAgo":7}`, func(r row) {
-			audience(r)
-			r.MinAge, r.SubscribedLessThan = schema.Some[int64](25), schema.Some[int64](7)
-		}, ""},
 		"exclusions/text": {"unsupported_targeting", `"True"`, func(r row) { r.UnsupportedTargeting.V = true },
 			""},
 		"exclusions/one":    {"unsupported_targeting", `1`, func(r row) { r.UnsupportedTargeting.V = true }, ""},
@@ -286,8 +282,6 @@ func TestCampaign_TakesAudiencesInTheirOneForm(t *testing.T) {
 		"audience/exclusions": {"audience", `{"unsupported_targeting":true}`,
 			func(r row) { audience(r); r.UnsupportedTargeting.V = true }, ""},
 		"audience/more-keys": {"audience", `{"excluded":{"x":1},"country":"US"}`, func(row) {}, ""},
-		"audience/null":      {"audience", `null`, audience, ""},
-		"audience/missing":   {"audience", ``, audience, ""},
 		"exclusions/beside": {"unsupported_targeting", `true`, func(r row) { r.UnsupportedTargeting.V = true },
 			""},
 		"exclusions/beside-false": {"unsupported_targeting", `false`, func(row) {}, ""},
@@ -295,42 +289,19 @@ func TestCampaign_TakesAudiencesInTheirOneForm(t *testing.T) {
 	})
 }
 
-// TestCampaign_WithoutAnAudience: it is for everyone only if the rest of it is whole, and nothing else of it holds a
-// column of the audience.
+// TestCampaign_WithoutAnAudience: no campaign is without an audience, so a missing one is unread, and a null says that
+// the service could not read it.
 func TestCampaign_WithoutAnAudience(t *testing.T) {
-	for name, c := range map[string]struct {
-		key, value string
-		listed     bool // it was not read by itself
-		everyone   bool
-	}{
-		"whole":                 {"x", `{"y":1}`, false, true},
-		"of the list alone":     {"x", `1`, true, false},
-		"without a name":        {"name", ``, false, false},
-		"without a bid":         {"default_bid", `null`, false, false},
-		"a bid that is none":    {"default_bid", `"n/a"`, false, false},
-		"under another key":     {"targeting", `{"country":"US"}`, false, false},
-		"beside the campaign":   {"country", `"US"`, false, false},
-		"restricted otherwise":  {"unsupported_targeting", `true`, false, true},
-		"an end, without a day": {"end_date", `null`, false, true},
-	} {
-		for _, form := range []string{``, `null`} {
-			body := with(t, with(t, sampleCampaign, "audience", form), c.key, c.value)
-			e := entity(t, "C1000001", body)
-			listed, detail := extract.Entity{}, e
-			if c.listed {
-				listed, detail = e, extract.Entity{}
-			}
-			row, reading, err := Campaign(listed, detail, SettingsContext{Account: "acme", RunID: "01KRUN"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			isUnread := slices.Contains(reading.Unread, "country")
-			isNamed := slices.Contains(append(reading.Missing, reading.Null...), WholeAudience)
-			if isWithheld := slices.Contains(reading.Withheld, "country"); isWithheld != (isUnread && form != "") {
-				t.Errorf("%s, audience %q: withheld %v", name, form, reading.Withheld)
-			}
-			if isUnread == c.everyone || isNamed != c.everyone || row.Country.Valid {
-				t.Errorf("%s, audience %q: unread %t, named %t: %v", name, form, isUnread, isNamed, reading.Unread)
+	for _, form := range []string{``, `null`} {
+		e := entity(t, "C1000001", with(t, sampleCampaign, "audience", form))
+		row, reading, err := Campaign(extract.Entity{}, e, SettingsContext{Account: "acme", RunID: "01KRUN"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, column := range AudienceColumns[:8] {
+			if !slices.Contains(reading.Unread, column) || row.Country.Valid ||
+				slices.Contains(reading.Withheld, column) != (form != "") {
+				t.Errorf("audience %q: unread %v, withheld %v", form, reading.Unread, reading.Withheld)
 			}
 		}
 	}

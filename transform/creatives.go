@@ -29,7 +29,7 @@ func Creative(e extract.Entity, campaignID string, c SettingsContext) (row schem
 		return schema.Creative{}, Decoded{}, err
 	}
 	if v, ok := r.value(r.names("campaign_id")...); ok && !v.Null() {
-		if of, isID := extract.IDOf(c.Service, v); !isID || of != campaignID {
+		if of, isID := extract.IDOf(v); !isID || of != campaignID {
 			return schema.Creative{}, Decoded{}, &FieldError{Table: r.table, ID: r.id, Column: "campaign_id",
 				Value: shown(v), Err: ErrOther}
 		}

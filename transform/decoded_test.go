@@ -13,7 +13,8 @@ import (
 // not set or not read, its name, and for a value that is named the value.
 func outcome(r Decoded) (list []string) {
 	for what, columns := range map[string][]string{
-		"null": r.Null, "missing": r.Missing, "blank": r.Blank, "unread": r.Unread, "withheld": r.Withheld,
+		"null": r.Null, "missing": r.Missing, "blank": r.Blank, "omitted": r.Omitted, "unread": r.Unread,
+		"withheld": r.Withheld,
 	} {
 		for _, column := range columns {
 			list = append(list, what+" "+column)
@@ -49,9 +50,9 @@ func changed(from, to []string) string {
 
 func TestCampaign_SaysHowAFieldIsNotSet(t *testing.T) {
 	const restricted = `"country":"US"`
-	sample := []string{"missing end_at", "null gender", "null max_age", "null min_age", "null platforms",
-		"null states", "null subscribed_less_than_minutes_ago", "null subscribed_more_than_minutes_ago",
-		"missing target_cpa", "missing unsupported_targeting"}
+	sample := []string{"missing end_at", "omitted gender", "omitted max_age", "omitted min_age", "omitted platforms",
+		"omitted states", "omitted subscribed_less_than_minutes_ago", "omitted subscribed_more_than_minutes_ago",
+		"missing target_cpa"}
 	for name, tc := range map[string]struct{ key, value, want string }{
 		"sample":       {"x", `1`, ""},
 		"name/null":    {"name", `null`, "+unread name"},
@@ -67,24 +68,21 @@ func TestCampaign_SaysHowAFieldIsNotSet(t *testing.T) {
 		"mode/new":     {"source_mode", `"Smart"`, `+unnamed source_mode "Smart"`},
 		"mode/odd":     {"source_mode", `"?"`, `+refused source_mode "?", +unread source_mode`},
 		"country/new":  {"audience", `{"country":"BR"}`, `+unnamed country "BR"`},
-		"country/none": {"audience", `{"states":[]}`, "+blank states, +null country, -null states"},
+		"country/none": {"audience", `{"states":[]}`, "+null states, +omitted country, -omitted states"},
 		"country/null": {"audience", `{"country":null}`, "+null country"},
 		"states/new": {"audience", `{` + restricted + `,"states":["TX","ZZ"]}`,
-			`+unnamed states ["TX","ZZ"], -null states`},
-		"states/none": {"audience", `{` + restricted + `,"states":[]}`, "+blank states, -null states"},
-		"age/zero":    {"audience", `{` + restricted + `,"min_age":0}`, "+blank min_age, -null min_age"},
-		"age/empty":   {"audience", `{` + restricted + `,"min_age":""}`, "+blank min_age, -null min_age"},
-		"audience/null": {"audience", `null`, "+null audience, -null gender, -null max_age, -null min_age, " +
-			"-null platforms, -null states, -null subscribed_less_than_minutes_ago, " +
-			"-null subscribed_more_than_minutes_ago, -missing unsupported_targeting"},
+			`+unnamed states ["TX","ZZ"], -omitted states`},
+		"states/none": {"audience", `{` + restricted + `,"states":[]}`, "+null states, -omitted states"},
+		"age/zero":    {"audience", `{` + restricted + `,"min_age":0}`, "+blank min_age, -omitted min_age"},
+		"age/empty":   {"audience", `{` + restricted + `,"min_age":""}`, "+blank min_age, -omitted min_age"},
 		"audience/unknown key": {"audience", `{` + restricted + `,"sex":"M"}`, "+missing gender, +missing max_age, " +
 			"+missing min_age, +missing platforms, +missing states, +missing subscribed_less_than_minutes_ago, " +
-			"+missing subscribed_more_than_minutes_ago, -null gender, -null max_age, -null min_age, -null platforms, " +
-			"-null states, -null subscribed_less_than_minutes_ago, -null subscribed_more_than_minutes_ago"},
-		"exclusions/beside": {"unsupported_targeting", `false`, "-missing unsupported_targeting"},
-		"exclusions/null":   {"unsupported_targeting", `null`, ""},
-		"exclusions/within": {"audience", `{` + restricted + `,"unsupported_targeting":false}`,
-			"-missing unsupported_targeting"},
+			"+missing subscribed_more_than_minutes_ago, -omitted gender, -omitted max_age, -omitted min_age, " +
+			"-omitted platforms, " +
+			"-omitted states, -omitted subscribed_less_than_minutes_ago, -omitted subscribed_more_than_minutes_ago"},
+		"exclusions/beside":      {"unsupported_targeting", `false`, ""},
+		"exclusions/null":        {"unsupported_targeting", `null`, ""},
+		"exclusions/within":      {"audience", `{` + restricted + `,"unsupported_targeting":false}`, ""},
 		"exclusions/within-null": {"audience", `{` + restricted + `,"unsupported_targeting":null}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -112,13 +110,13 @@ func TestCampaign_KnowsExclusionsOnlyIfAllPlacesAreUnderstood(t *testing.T) {
 		want             schema.Null[bool]
 		missing          bool
 	}{
-		"within-missing":   {`"some"`, `{}`, schema.Null[bool]{}, true},
+		"within-missing":   {`"some"`, `{}`, schema.Null[bool]{}, false},
 		"within-false":     {`"some"`, `{"unsupported_targeting":false}`, schema.Null[bool]{}, false},
 		"within-true":      {`"some"`, `{"unsupported_targeting":true}`, schema.Some(true), false},
 		"within-odd":       {`true`, `{"unsupported_targeting":"some"}`, schema.Some(true), false},
 		"no-audience":      {`false`, `null`, schema.Some(false), false},
 		"no-audience-true": {`true`, `null`, schema.Some(true), false},
-		"nowhere":          {``, `null`, schema.Some(false), false}, // everyone
+		"nowhere":          {``, `null`, schema.Null[bool]{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			body := with(t, with(t, sampleCampaign, "audience", tc.audience), "unsupported_targeting", tc.beside)

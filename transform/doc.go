@@ -10,5 +10,10 @@
 // spreadsheet or a web page is the task of its writer. Only half a character and NUL are changed, and named
 // ([ChangedText]).
 //
+// [DayRows] are the rows of one read of a day, made in one place for sync, quarantine, replay and verify: its pages,
+// the rows that can be stored, those that cannot, and the values that cannot be read. A row of another day, or in
+// another currency, refuses the read. Names of campaigns are labels: they come with the report's creatives
+// ([ReportCreatives]), and are part of no key and no content.
+//
 // Its functions are pure. It knows no HTTP, no disk and no clock.
 package transform

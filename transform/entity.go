@@ -82,10 +82,10 @@ type Decoded struct {
 	Unnamed []*FieldError
 	// Texts are stored otherwise than they were sent.
 	Texts []ChangedText
-	// Null, Missing and Blank are the columns that are not set, by the form in the reply: a null, a missing key, or an
-	// empty text, list or amount. The row has NULL for each. The caller judges whether the service uses this form for
-	// unset fields: a key may also be missing because it was renamed or lost.
-	Null, Missing, Blank []string
+	// Null, Missing, Blank and Omitted are the columns that are not set, by the form in the reply: a null, a missing
+	// key, an empty text, list or amount, or a member that a readable audience leaves out. The row has NULL for each.
+	// The caller judges which of them unset a known value: see [Unsettable].
+	Null, Missing, Blank, Omitted []string
 	// Read are the keys that values were read from, by their names in the description; a
 	// key may be there more than once. See [ExtraKeysIn].
 	Read []string
@@ -108,6 +108,11 @@ func (r *Decoded) Message(column string) schema.Null[string] {
 	}
 	return schema.Null[string]{}
 }
+
+// Unsettable are the columns that the description lets be unset. In any other column a known value stands if a reply
+// has none.
+var Unsettable = append([]string{"target_cpa", "end_at", "image_id", "button1", "button2", "rejection_reasons",
+	"rejection_comment"}, AudienceColumns...)
 
 // absence is the meaning of a missing key.
 type absence int
@@ -186,6 +191,9 @@ func readKeys[T comparable](
 		switch {
 		case err == nil:
 			return schema.Some(t)
+		case absent == optional && errors.Is(err, errBlank) && isEmptyList(v): // no member is a value, too
+			r.Null = append(r.Null, column)
+			return schema.Null[T]{}
 		case !errors.Is(err, errBlank):
 			r.refuse(column, v, err)
 			r.miss(column)
@@ -198,6 +206,11 @@ func readKeys[T comparable](
 		r.miss(column)
 	}
 	return schema.Null[T]{}
+}
+
+func isEmptyList(v extract.Value) bool {
+	list, ok := v.Array()
+	return ok && len(list) == 0
 }
 
 // names are the keys of a line in the reader's section.

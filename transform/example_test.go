@@ -28,7 +28,8 @@ func Example() {
 	c := transform.SpendContext{Account: "acme", RunID: "run1", Day: day}
 	var rows schema.SpendRows
 	var refused []transform.RefusedRow
-	for page, err := range extract.ProveSpend(nil, day, 1000, bodies, nil) {
+	for page, err := range extract.ProveSpend(nil, extract.SpendQuestion{Day: day, PageSize: 1000}, bodies,
+		new(extract.Evidence)) {
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -36,12 +37,12 @@ func Example() {
 		refused = slices.Concat(refused, read.Refused)
 	}
 	for _, row := range rows.All() {
-		fmt.Println(row.ReportDate, row.CampaignName, row.SourceID, row.Spend, row.Clicks.V)
+		fmt.Println(row.ReportDate, row.CampaignID, row.SourceID, row.Spend, row.Clicks.V)
 	}
 	for _, r := range refused {
 		fmt.Println("refused:", r.RowError.Error())
 	}
 	// Output:
-	// 2026-11-20 Winter S101 12.345678 17
+	// 2026-11-20 C13463005 S101 12.345678 17
 	// refused: spend_daily page 1 row 2: total_spend "about 3": not a number
 }

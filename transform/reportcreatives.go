@@ -13,6 +13,7 @@ import (
 // does not list, all that there is to know.
 type ReportCreative struct {
 	CampaignID, CreativeID string // each empty where the report names none
+	CampaignName           string // empty: none
 	Title, Message, Status schema.Null[string]
 	ImageURL, IconURL      schema.Null[string]
 }
@@ -46,7 +47,7 @@ func ReportCreatives(s *service.Service, p extract.Page[extract.CreativeLine]) (
 			continue
 		}
 		lines = append(lines, ReportCreative{
-			CampaignID: campaign, CreativeID: creative,
+			CampaignID: campaign, CreativeID: creative, CampaignName: filled(intern, from.CampaignName).V,
 			Title: filled(intern, from.Title), Message: filled(intern, from.Message),
 			Status:   filled(intern, from.Status),
 			ImageURL: filled(intern, from.ImageURL), IconURL: filled(intern, from.IconURL),

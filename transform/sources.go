@@ -35,7 +35,7 @@ const (
 )
 
 // Sources makes rows of a campaign's source settings. The keys are those of the section sources of service.yaml. The
-// parts may lie in the object itself, in an object under one of the keys of parts, or in one within that:
+// parts may lie in the object itself, or in an object under one of the keys of parts:
 //
 //   - The mode: block_list, blocklist and block are one, and so are
 //     allow_list, allowlist and allow, with hyphens or blanks too and in any case;
@@ -62,22 +62,14 @@ func Sources(e extract.Entity, campaignID string, c SettingsContext) (SourceRead
 		return SourceRead{}, err
 	}
 	if v, _ := r.value(r.names("campaign_id")...); !v.Null() {
-		if of, isID := extract.IDOf(c.Service, v); !isID || of != campaignID {
+		if of, isID := extract.IDOf(v); !isID || of != campaignID {
 			return SourceRead{}, &FieldError{Table: r.table, ID: r.id, Column: "campaign_id", Value: shown(v),
 				Err: ErrOther}
 		}
 	}
-	parts := r.names("parts")
-	for _, key := range parts {
-		inner, ok := e.Fields[key].Fields()
-		if !ok {
-			continue
-		}
-		r.from = append(r.from, inner)
-		for _, key := range parts {
-			if innermost, ok := inner[key].Fields(); ok {
-				r.from = append(r.from, innermost)
-			}
+	for _, key := range r.names("parts") {
+		if inner, ok := e.Fields[key].Fields(); ok {
+			r.from = append(r.from, inner)
 		}
 	}
 	if !slices.ContainsFunc([]string{"mode", "blocked", "allowed", "one_list", "bid_overrides"},
@@ -271,7 +263,7 @@ func (s *sourceReader) add(rule string, entries []extract.Value) (complete bool)
 	return complete
 }
 
-// source is the ID that an entry names.
+// source returns the source ID of an entry.
 func (s *sourceReader) source(entry extract.Value) (string, error) {
 	v := entry
 	if fields, ok := entry.Fields(); ok {
@@ -279,7 +271,7 @@ func (s *sourceReader) source(entry extract.Value) (string, error) {
 			return "", unknownKeys(fields)
 		}
 	}
-	id, ok := extract.IDOf(s.service, v)
+	id, ok := extract.IDOf(v)
 	if _, isText := v.Text(); !ok && !isText && !v.Null() {
 		return "", ErrNotText
 	}

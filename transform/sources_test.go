@@ -85,8 +85,6 @@ func TestSources_TakesEveryForm(t *testing.T) {
 		"one-list/allow":    {`{"mode":"allow","source_ids":[{"id":"S1"}]}`, "allow_list allowed: S1 blocked:"},
 		"one-list/named-counts": {`{"mode":"allow","allowed":["S2"],"sources":["S1"]}`,
 			"allow_list allowed: S2 blocked:"},
-		"nested/camel-case": {`{"sourceMode":"blockList","blockedSourceIds":["S1"],"bidOverrides":{"aB":1}}`,
-			"block_list allowed: bid_override: aB=1.00 blocked: S1"},
 		"nested/each-its-kind": {`{"sources":[{"id":"S1","status":"blocked"},{"id":"S2","status":"Allowed"}]}`,
 			"unread allowed: S2 blocked: S1"},
 		"one-list/none": {`{"mode":"block","sources":[]}`, "block_list allowed: blocked:"},

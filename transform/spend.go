@@ -27,12 +27,12 @@ type SpendPage struct {
 	// Unread are rows that are stored without some of their measures, in their order. Each
 	// names the columns, separated by commas.
 	Unread []RefusedRow
-	// UnreadForms are those measures, each with the form of its value ("clicks.string"), and [Fractional] if a row
-	// has a fraction of a conversion; sorted.
+	// UnreadForms are those measures, each with the form of its value ("clicks.string"); sorted.
 	UnreadForms  []string
-	UnreadClicks bool          // clicks are among those measures
-	Texts        []ChangedText // names that are stored otherwise than they were sent, each once for the Interner
-	OddIDs       []OddID       // the first of each odd form, each once for the Interner
+	UnreadClicks bool // clicks are among those measures
+	// Stray is the first row of another day, or in another currency than the one that is stored; nil: there is none. It
+	// refuses the read.
+	Stray *RowError
 }
 
 // RefusedRow is a row of the report with a value that cannot be stored: a number or an ID
@@ -47,56 +47,53 @@ type RefusedRow struct {
 //
 // The stored values, by column:
 //
-//	date           absent, null, blank, or the day asked for, with midnight behind it or without
+//	date           the day asked for; absent, null and blank in a creative without spend. Another day refuses the read
 //	campaign_id, creative_id, source_id
-//	               an ID without the blanks around it, of any form. Absent, null and blank are ''
-//	               in a row without spend, as creatives that were not delivered have no source. A
-//	               row with spend has an owner: without one it is refused, unless no row of the page can have
-//	               this ID, because its columns lack it. A source's ID may be a whole number, its digits.
-//	campaign_name  any text, see [Interner]; a value that is not a text is '': it never stops a row
-//	total_spend    a number, or a text that is one; negative for a credit. Absent, null and an empty text are 0
-//	               in a row that has no source and counts nothing: a creative that was not delivered. In another
-//	               currency than the one that is stored it refuses the row
+//	            an ID without the blanks around it, of any form; a whole number is its digits. Absent, null and blank
+//	            are '' in a row without spend, as creatives that were not delivered have no source. A row with spend
+//	            has an owner: without one it is refused
+//	total_spend    a number, or a text that is one; negative for a credit. Absent and null are 0 in a row that has no
+//	            source and counts nothing: a creative that was not delivered. Otherwise they refuse the row
 //	clicks, impressions, conversions
-//	               a whole number, or a text that is one. Null and an empty text are NULL. Absent is NULL, too,
-//	               if nothing was spent. Below zero only if the spend is not above it: a credit
-//	               takes back what was counted. All are NULL if the page lacks the column. Any other value
-//	               costs itself, and not its row: it is NULL, and the row is among the unread ones
-//	conversions_fractional
-//	               conversions that are a number with a fraction, rounded to six decimals; conversions is NULL then
+//	            a whole number, or a text that is one; negative for a credit. Null is NULL, and absent is, too: in a
+//	            row with spend it is among the unread ones, and 0 in a creative that was not delivered. All are NULL
+//	            if the column is not asked for. Any other value, a fraction included, costs itself, and not its row:
+//	            it is NULL, and the row is among the unread ones
 //
-// Anything else refuses the row, and no other.
+// Anything else refuses the row, and no other. campaign_name stays empty: it is a label, see [NameCampaigns].
 func AppendSpend(dst *schema.SpendRows, p extract.Page[extract.SpendLine], c SpendContext, intern *Interner) SpendPage {
 	dst.Grow(len(p.Items))
-	r := spendReader{c: c, day: c.Day.String(), intern: intern, usualSources: usualSources(c.Service), lacks: p.Lacks}
-	intern.forms.service = c.Service
+	r := spendReader{c: c, day: c.Day.String(), intern: intern, asked: c.Service.ReportColumns()}
 	var out SpendPage
 	var row schema.Spend
-	aside := func(to *[]RefusedRow, i int, e *RowError) {
+	place := func(e *RowError, i int) *RowError {
 		e.Table, e.Page, e.Row = schema.SpendDaily.Name, p.Number, i+1
-		*to = append(*to, RefusedRow{RowError: *e})
+		return e
 	}
 	for i := range p.Items {
 		if _, odd := slices.BinarySearch(p.NotObjects, i+1); odd {
-			aside(&out.Refused, i, &RowError{Err: ErrNotObject})
+			out.Refused = append(out.Refused, RefusedRow{RowError: *place(&RowError{Err: ErrNotObject}, i)})
 			continue
+		}
+		l := &p.Items[i]
+		if e := r.stray(l); e != nil && out.Stray == nil {
+			out.Stray = place(e, i)
 		}
 		rounded := r.rounded
-		if e := r.row(&row, &p.Items[i]); e != nil {
+		if e := r.row(&row, l); e != nil {
 			r.rounded = rounded
-			aside(&out.Refused, i, e)
+			out.Refused = append(out.Refused, RefusedRow{RowError: *place(e, i)})
 			continue
 		}
-		if e := r.measures(&row, &p.Items[i], p.Lacks); e != nil {
+		if e := r.measures(&row, l); e != nil {
 			out.UnreadClicks = out.UnreadClicks || strings.HasPrefix(e.Column, "clicks")
-			aside(&out.Unread, i, e)
+			out.Unread = append(out.Unread, RefusedRow{RowError: *place(e, i)})
 		}
 		dst.Append(&row)
 	}
 	addJSON(c.Service, out.Refused, p.Raw)
 	addJSON(c.Service, out.Unread, p.Raw)
-	out.UnreadForms = slices.Sorted(maps.Keys(r.unreadForms))
-	out.Rounded, out.Texts, out.OddIDs = r.rounded, intern.takeChanged("campaign_name"), intern.forms.take()
+	out.UnreadForms, out.Rounded = slices.Sorted(maps.Keys(r.unreadForms)), r.rounded
 	return out
 }
 
@@ -119,14 +116,12 @@ type spendReader struct {
 	c       SpendContext
 	day     string
 	intern  *Interner
+	asked   []string // columns
 	rounded int
 	// unreadForms are the measures that could not be read, each with the form of its value.
 	unreadForms map[string]bool
-	// usualSources reports that IDs of sources have the form of the description, which plainID knows.
-	usualSources bool
-	lacks        []string // columns that the page does not have
 	// In most rows these columns equal those of the row before.
-	date, campaign, creative, name lastValue
+	date, campaign, creative lastValue
 }
 
 // lastValue is the text that was received last, and its decoded value.
@@ -147,8 +142,22 @@ func (l *lastValue) get(read func(extract.Value) (string, error), v extract.Valu
 	return s, err
 }
 
-// row fills a row but for its measures, or returns the value that refuses it. The source may
-// share the memory of the page.
+// stray returns why a row refuses its read; nil: it does not.
+func (r *spendReader) stray(l *extract.SpendLine) *RowError {
+	if len(l.Currency) > 0 && extract.OtherCurrency(r.c.Service, l.Currency) != "" {
+		return refused("currency", l.Currency, ErrCurrency)
+	}
+	text, err := r.date.get(r.intern.id, l.Date)
+	if err != nil || text == r.day || text == "" {
+		return nil
+	}
+	if other, ok := extract.DayOf(r.c.Service, text); ok && other != r.c.Day {
+		return refused("date", l.Date, ErrOtherDay)
+	}
+	return nil
+}
+
+// row fills a row but for its measures, or returns the value that refuses it.
 func (r *spendReader) row(to *schema.Spend, l *extract.SpendLine) *RowError {
 	*to = schema.Spend{
 		AccountID: r.c.Account, ReportDate: r.c.Day,
@@ -157,47 +166,38 @@ func (r *spendReader) row(to *schema.Spend, l *extract.SpendLine) *RowError {
 	if e := r.keyOf(to, l); e != nil {
 		return e
 	}
-	to.CampaignName, _ = r.name.get(r.intern.anyText, l.CampaignName)
 	var err error
-	if to.Spend, err = r.money(l.TotalSpend); err != nil && !(errors.Is(err, ErrMissing) && r.isZero(to, l)) {
+	if to.Spend, err = r.money(l.TotalSpend); err != nil && !(errors.Is(err, ErrMissing) && r.isUndelivered(to, l)) {
 		return refused("total_spend", l.TotalSpend, err)
 	}
-	if len(l.Currency) > 0 && extract.OtherCurrency(r.c.Service, l.Currency) != "" {
-		return refused("currency", l.Currency, ErrCurrency)
+	if to.Spend == 0 {
+		return nil
 	}
-	if to.Spend != 0 {
-		return r.ownerless(to, l)
-	}
-	return nil
-}
-
-// isZero reports whether a row without a spend is one of a creative that was not delivered: it names the creative, has
-// no source, and counts nothing.
-func (r *spendReader) isZero(row *schema.Spend, l *extract.SpendLine) bool {
-	for _, v := range [...]extract.Value{l.Clicks, l.Impressions, l.Conversions} {
-		if n, err := count(v, true); err != nil || n.V != 0 {
-			return false
-		}
-	}
-	return row.CampaignID != "" && row.CreativeID != "" && row.SourceID == "" && !slices.Contains(r.lacks, "source_id")
-}
-
-// ownerless returns the first ID that a row lacks although its page has the column; nil: it has all.
-func (r *spendReader) ownerless(row *schema.Spend, l *extract.SpendLine) *RowError {
 	switch {
-	case row.CampaignID == "":
+	case to.CampaignID == "":
 		return refused("campaign_id", l.CampaignID, ErrNoOwner)
-	case row.CreativeID == "" && !slices.Contains(r.lacks, "creative_id"):
+	case to.CreativeID == "":
 		return refused("creative_id", l.CreativeID, ErrNoOwner)
-	case row.SourceID == "" && !slices.Contains(r.lacks, "source_id"):
+	case to.SourceID == "":
 		return refused("source_id", l.SourceID, ErrNoOwner)
 	}
 	return nil
 }
 
+// isUndelivered reports whether a row is of a creative that was not delivered: it names the creative, has no source,
+// and counts nothing.
+func (r *spendReader) isUndelivered(row *schema.Spend, l *extract.SpendLine) bool {
+	for _, v := range [...]extract.Value{l.Clicks, l.Impressions, l.Conversions} {
+		if n, err := count(v); err != nil || n.V != 0 {
+			return false
+		}
+	}
+	return row.CampaignID != "" && row.CreativeID != "" && row.SourceID == ""
+}
+
 // measures fills the counts of a row. It returns which of them cannot be read and are NULL;
 // nil: none.
-func (r *spendReader) measures(to *schema.Spend, l *extract.SpendLine, lacks []string) (unread *RowError) {
+func (r *spendReader) measures(to *schema.Spend, l *extract.SpendLine) (unread *RowError) {
 	for _, m := range [...]struct {
 		column string
 		from   extract.Value
@@ -206,49 +206,28 @@ func (r *spendReader) measures(to *schema.Spend, l *extract.SpendLine, lacks []s
 		{"clicks", l.Clicks, &to.Clicks}, {"impressions", l.Impressions, &to.Impressions},
 		{"conversions", l.Conversions, &to.Conversions},
 	} {
-		if len(m.from) == 0 && slices.Contains(lacks, m.column) { // the whole report has none
-			*m.to = schema.Null[int64]{}
+		n, err := count(m.from)
+		switch {
+		case !slices.Contains(r.asked, m.column):
+			n, err = schema.Null[int64]{}, nil
+		case len(m.from) == 0 && to.Spend != 0:
+			err = ErrMissing
+		case m.from.Null() && to.Spend == 0 && to.SourceID == "" && r.isUndelivered(to, l):
+			n = schema.Some[int64](0)
+		}
+		*m.to = n
+		if err == nil {
 			continue
 		}
-		n, err := spendCount(m.from, to.Spend)
-		*m.to = n
-		if m.column == "conversions" && errors.Is(err, schema.ErrFraction) {
-			if to.ConversionsFractional, err = fractional(m.from, to.Spend); err == nil {
-				r.addUnreadForm(m.column, m.from, schema.ErrFraction)
-				continue
-			}
-		}
-		if err != nil {
-			r.addUnreadForm(m.column, m.from, err)
-		}
-		switch {
-		case err == nil:
-		case unread == nil:
+		r.addUnreadForm(m.column, m.from, err)
+		if unread == nil {
 			unread = refused(m.column, m.from, err)
-		default:
-			unread.Column += ", " + m.column
-			unread.Err = fmt.Errorf("%w; %s %s: %w", unread.Err, m.column, shown(m.from), plain(err))
+			continue
 		}
+		unread.Column += ", " + m.column
+		unread.Err = fmt.Errorf("%w; %s %s: %w", unread.Err, m.column, shown(m.from), plain(err))
 	}
 	return unread
-}
-
-// Fractional is the form of conversions that are stored in conversions_fractional.
-const Fractional = "conversions.fraction"
-
-// fractional is a number of conversions that is not whole.
-func fractional(v extract.Value, spend schema.Money) (schema.Null[schema.Money], error) {
-	digits, _ := v.Number()
-	n, _, err := schema.ParseMoney(digits)
-	switch {
-	case err != nil:
-		return schema.Null[schema.Money]{}, err
-	case n < 0 && spend > 0:
-		return schema.Null[schema.Money]{}, ErrNegative
-	case n%schema.Dollar == 0: // six decimals do not show the fraction
-		return schema.Null[schema.Money]{}, schema.ErrFraction
-	}
-	return schema.Some(n), nil
 }
 
 // addUnreadForm records why a measure cannot be read, by the form of its value.
@@ -257,8 +236,6 @@ func (r *spendReader) addUnreadForm(column string, v extract.Value, err error) {
 	switch {
 	case errors.Is(err, ErrMissing):
 		form = "absent"
-	case errors.Is(err, ErrNegative):
-		form = "negative"
 	case errors.Is(err, schema.ErrRange):
 		form = "huge"
 	case errors.Is(err, schema.ErrFraction):
@@ -275,26 +252,20 @@ func (r *spendReader) keyOf(to *schema.Spend, l *extract.SpendLine) *RowError {
 	if day, err := r.date.get(r.intern.id, l.Date); err != nil {
 		return refused("date", l.Date, err)
 	} else if day != r.day && day != "" {
-		if other, ok := extract.DayOf(r.c.Service, day); !ok {
+		if _, ok := extract.DayOf(r.c.Service, day); !ok {
 			return refused("date", l.Date, ErrNotDay)
-		} else if other != r.c.Day {
-			return refused("date", l.Date, ErrOtherDay)
 		}
 	}
 	var err error
-	if to.CampaignID, err = r.campaign.get(r.intern.campaignID, l.CampaignID); err != nil {
+	if to.CampaignID, err = r.campaign.get(r.intern.id, l.CampaignID); err != nil {
 		return refused("campaign_id", l.CampaignID, err)
 	}
-	if to.CreativeID, err = r.creative.get(r.intern.creativeID, l.CreativeID); err != nil {
+	if to.CreativeID, err = r.creative.get(r.intern.id, l.CreativeID); err != nil {
 		return refused("creative_id", l.CreativeID, err)
 	}
-	id, plain := plainID(l.SourceID)
-	if !plain || !r.usualSources {
-		if id, err = r.intern.sourceID(l.SourceID); err != nil {
-			return refused("source_id", l.SourceID, err)
-		}
+	if to.SourceID, err = r.intern.id(l.SourceID); err != nil {
+		return refused("source_id", l.SourceID, err)
 	}
-	to.SourceID = id
 	return nil
 }
 
@@ -303,7 +274,7 @@ func refused(column string, v extract.Value, err error) *RowError {
 }
 
 func (r *spendReader) money(v extract.Value) (schema.Money, error) {
-	if v.Null() || string(v) == `""` {
+	if v.Null() {
 		return 0, ErrMissing
 	}
 	digits, ok := v.Number()
@@ -321,37 +292,19 @@ func (r *spendReader) money(v extract.Value) (schema.Money, error) {
 // a damaged value costs itself: the sum of its day does not overflow.
 const maxCount = 100_000_000_000_000_000
 
-// spendCount is a count of a row of the report; NULL with an error. The spend decides whether it may be absent or
-// negative, see [AppendSpend].
-func spendCount(v extract.Value, spend schema.Money) (schema.Null[int64], error) {
-	n, err := count(v, spend == 0)
-	switch {
-	case err != nil:
-		return schema.Null[int64]{}, err
-	case n.V < 0 && spend > 0:
-		return schema.Null[int64]{}, ErrNegative
-	case n.V > maxCount || n.V < -maxCount:
-		return schema.Null[int64]{}, schema.ErrRange
-	}
-	return n, nil
-}
-
-// count is a whole number of either sign. NULL means absent, if it may be.
-func count(v extract.Value, mayBeAbsent bool) (schema.Null[int64], error) {
-	switch {
-	case len(v) == 0 && !mayBeAbsent:
-		return schema.Null[int64]{}, ErrMissing
-	case v.Null():
+// count is a whole number of either sign. Absent and null are NULL.
+func count(v extract.Value) (schema.Null[int64], error) {
+	if v.Null() {
 		return schema.Null[int64]{}, nil
 	}
 	digits, ok := v.Number()
-	switch {
-	case string(v) == `""`: // as null
-		return schema.Null[int64]{}, nil
-	case !ok:
+	if !ok {
 		return schema.Null[int64]{}, schema.ErrNotNumber
 	}
 	n, err := schema.ParseCount(digits)
+	if err == nil && (n > maxCount || n < -maxCount) {
+		err = schema.ErrRange
+	}
 	if err != nil {
 		return schema.Null[int64]{}, err
 	}

@@ -19,7 +19,6 @@ var (
 	errReplaced = errors.New("half a character or bytes that are not UTF-8, stored as U+FFFD")
 	errEscaped  = errors.New(`NUL, stored as \u0000`)
 	errNoText   = errors.New("a number, its digits are stored")
-	errLost     = errors.New("not a text, an empty one is stored")
 )
 
 // ChangedText is a text that is stored otherwise than it was sent, or that is odd enough
@@ -38,7 +37,6 @@ type ChangedText struct {
 type Interner struct {
 	ids, texts map[string]string // from the JSON as received
 	changed    []ChangedText     // texts learned since takeChanged, without their column
-	forms      idForms
 }
 
 // NewInterner is an empty Interner.
@@ -47,9 +45,10 @@ func NewInterner() *Interner {
 }
 
 // id returns an ID without the blanks around it: any text without control characters and
-// without U+FFFD, which stands where something is lost. Absent and null are the empty ID.
+// without U+FFFD, which stands where something is lost, or the digits of a whole number. Absent and null are the empty
+// ID.
 func (n *Interner) id(v extract.Value) (string, error) {
-	if v.Null() {
+	if v = v.ID(); v.Null() {
 		return "", nil
 	}
 	if s, ok := n.ids[string(v)]; ok {
@@ -97,17 +96,6 @@ func (n *Interner) text(v extract.Value) (string, error) {
 		n.note(v, errEscaped)
 	}
 	n.texts[string(v)] = s
-	return s, nil
-}
-
-// anyText is text for values that only describe a row: if the value is not a text, it returns the empty one, so that
-// the row is kept.
-func (n *Interner) anyText(v extract.Value) (string, error) {
-	s, err := n.text(v)
-	if err != nil {
-		n.texts[string(v)] = ""
-		n.note(v, errLost)
-	}
 	return s, nil
 }
 

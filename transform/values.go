@@ -253,8 +253,11 @@ func wholeNumber(v extract.Value) (int64, error) {
 	if isBlank(v) {
 		return 0, errBlank
 	}
-	n, err := count(v, false)
-	if err == nil && n.V < 0 {
+	n, err := count(v)
+	switch {
+	case err == nil && !n.Valid:
+		return 0, ErrMissing
+	case err == nil && n.V < 0:
 		return 0, ErrNegative
 	}
 	return n.V, err

@@ -50,7 +50,7 @@ async def ask(session):
     assert tools == TOOLS, tools
     listed = json.loads(text_of(await session.call_tool("questions", {})))
     names = [q["name"] for q in listed["questions"]]
-    assert len(names) == 17 and listed["views"] and listed["macros"], listed.keys()
+    assert len(names) == 14 and listed["views"] and listed["macros"], listed.keys()
     for name in names:
         result = await session.call_tool("ask", {"name": name, "rows": 3})
         answer = json.loads(text_of(result))

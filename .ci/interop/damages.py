@@ -187,7 +187,7 @@ def main(binary, data_dir, stores):
                 wrong.append(f"{packed.name}: verify.py names {found}")
         older, good, bad = pathlib.Path(data_dir), work / "good", work / "bad"
         shutil.copytree(older, good)
-        subprocess.run([binary, "rebuild"], env=dict(os.environ, SPENDSYNC_DATA_DIR=str(good), SPENDSYNC_ACCOUNT="demo"),
+        subprocess.run([binary, "repair", "rebuild"], env=dict(os.environ, SPENDSYNC_DATA_DIR=str(good), SPENDSYNC_ACCOUNT="demo"),
                        capture_output=True, check=True)
         for name, harm in [("nothing", lambda s: None), *cases(good, older)]:
             shutil.copytree(good, bad, copy_function=os.link)

@@ -1,5 +1,5 @@
-"""Holds what dbt made to the warehouse: each of its reports to the view of that name, row by row, and the metrics of
-its semantic model, by day and campaign, to the warehouse's own sums.
+"""Holds what dbt made to the warehouse: each of its reports to the numbers of each day, and the metrics of its semantic
+model, by day and campaign, to the warehouse's own sums.
 
     dbt.py SPENDSYNC DBT_DUCKDB DATA_DIR METRICS_CSV
 """
@@ -12,16 +12,11 @@ import sys
 
 import duckdb
 
-FIRST = "date_day::VARCHAR AS date_day, "
-LAST = "clicks, impressions, spend::VARCHAR AS spend, conversions, round(conversions_value, 6) AS conversions_value FROM {} ORDER BY ALL"
-REPORTS = {
-    "account_report": "account_id, ",
-    "campaign_report": "campaign_id, campaign_name, ",
-    "ad_group_report": "campaign_id, campaign_name, ad_group_id, ad_group_name, ",
-    "ad_report": "campaign_id, campaign_name, ad_id, ad_name, ",
-    "url_report": "campaign_id, campaign_name, base_url, url_host, url_path, utm_source, utm_medium, utm_campaign, utm_content, utm_term, ",
-}
-
+REPORTS = ["account_report", "campaign_report", "ad_group_report", "ad_report", "url_report"]
+# The numbers of a day; one of which a row is not known is not known.
+DAYS = "SELECT {day}::VARCHAR AS day, sum(spend)::DECIMAL(38, 6)::VARCHAR AS spend" + "".join(
+    f", CASE WHEN count({column}) = count(*) THEN sum({column})::BIGINT END AS {column}" for column in ["clicks", "impressions", "conversions"]
+) + ", round(CASE WHEN count({value}) = count(*) THEN sum({value}) END::DOUBLE, 4) AS value FROM {table} GROUP BY ALL ORDER BY ALL"
 SUMS = ["spend", "clicks", "impressions", "conversions", "conversions_expected"]
 RATIOS = {
     "cpc": ("spend", "clicks"),
@@ -49,7 +44,8 @@ def compare_metrics(binary, data_dir, path):
         raise SystemExit(f"the metrics have {len(got)} days of campaigns, the warehouse {len(want)}: {sorted(got.keys() ^ want.keys())[:3]}")
     for key, row in want.items():
         for ratio, (over, under) in RATIOS.items():
-            row[ratio] = float(row[over]) / float(row[under]) if row[under] else None
+            known = row[under] and row[over] is not None  # conversions to come may not be known yet
+            row[ratio] = float(row[over]) / float(row[under]) if known else None
         for name in SUMS + list(RATIOS):
             number = float(got[key][name]) if got[key][name] else None
             if (number is None) != (row[name] is None) or number is not None and not math.isclose(number, float(row[name]), rel_tol=1e-9, abs_tol=1e-9):
@@ -61,17 +57,19 @@ def main(binary, made, data_dir, metrics):
     compare_metrics(binary, data_dir, metrics)
     con = duckdb.connect(made, read_only=True)
     total = 0
-    for report, dimensions in REPORTS.items():
-        question = "SELECT " + FIRST + dimensions + LAST
-        want = [tuple(r.values()) for r in ask(binary, data_dir, question.format("mart." + report))]
-        got = con.sql(question.format("spendsync__" + report)).fetchall()
-        if not want or got != want:
-            raise SystemExit(f"dbt's {report} has {len(got)} rows, the warehouse's {len(want)}: {[r for r in got if r not in set(want)][:3]}")
+    want = [tuple(r.values()) for r in ask(binary, data_dir, DAYS.format(day="report_date", value="revenue", table="main.spend"))]
+    for report in REPORTS:
+        got = con.sql(DAYS.format(day="date_day", value="conversions_value", table="spendsync__" + report)).fetchall()
+        if got and got[-1][0] > want[-1][0]:
+            got.pop()  # the open day, which main.spend lacks
+        if got != want:
+            raise SystemExit(f"dbt's {report} has {len(got)} days, the warehouse {len(want)}: {[r for r in got if r not in set(want)][:3]}")
+        rows = con.sql(f"SELECT count(*) FROM spendsync__{report}").fetchall()[0][0]
         platforms = con.sql(f"SELECT platform, count(*) FROM spendsync__{report}_union GROUP BY platform ORDER BY platform").fetchall()
-        if platforms != [("facebook_ads", 1), ("google_ads", 1), ("push_ads", len(want))]:
+        if platforms != [("facebook_ads", 1), ("google_ads", 1), ("push_ads", rows)]:
             raise SystemExit(f"the union of {report} has the platforms {platforms}")
-        total += len(want)
-    print(f"dbt's {len(REPORTS)} reports are those of mart, {total:,} rows, and union with those of two other platforms")
+        total += rows
+    print(f"dbt's {len(REPORTS)} reports have the warehouse's numbers of each day, {total:,} rows, and union with those of two other platforms")
 
 
 main(*sys.argv[1:])

@@ -4,8 +4,6 @@
     lake.py --compact                  has Spark merge the files of spend_daily
     lake.py WAREHOUSE.DUCKDB [PINS]    compares every table, now or as of those snapshots
 
-Where LAKE_VIEWS is set, Spark and Trino read the view, too.
-
 DuckDB's Iceberg extension, pyiceberg and Spark each read every table; columns, types and
 rows must be those of the DuckDB file: nothing on one side alone, each row as often.
 """
@@ -16,22 +14,18 @@ import time
 
 import duckdb
 
-from published import FOLLOWED, NAMED
+from published import NAMED
 
 NAMESPACE = os.environ["SPENDSYNC_LAKE_NAMESPACE"]
 CATALOG = os.environ["SPENDSYNC_LAKE_CATALOG"]
 WAREHOUSE = os.environ["SPENDSYNC_LAKE_WAREHOUSE"]
 STORAGE = os.environ["SPENDSYNC_LAKE_S3_ENDPOINT"]
-IO = dict(p.split("=", 1) for p in os.environ.get("LAKE_IO", "").split())  # of storage that is no S3, which Spark alone reads here
 KEY, SECRET, REGION = (os.environ[n] for n in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"))
 
 CREDENTIAL = os.environ.get("SPENDSYNC_LAKE_CREDENTIAL", "")  # of OAuth2; empty: the catalog asks for none
 TOKENS = CATALOG + "/v1/oauth/tokens"
 
 MARKER = "lake_generation"
-VIEW = "spend"  # in the dialects of Spark and Trino
-VIEW_ROWS = ("(SELECT s.*, d.conversions_fractional FROM w.main.spend AS s JOIN w.main.spend_daily AS d "
-             "USING (account_id, report_date, campaign_id, creative_id, source_id))")
 
 
 class PyIceberg:
@@ -79,9 +73,6 @@ class Spark:
         from pyspark.sql import SparkSession
         jars = os.environ["LAKE_JARS"]
         runtime = [os.path.join(jars, f) for f in os.listdir(jars) if f.startswith(("iceberg-spark-runtime", "iceberg-aws-bundle"))]
-        if IO:  # the runtime has Iceberg's own part of them
-            clouds = os.environ["LAKE_CLOUD_JARS"]
-            runtime += [os.path.join(clouds, f) for f in os.listdir(clouds) if not f.startswith("iceberg-") or "bundle" in f]
         settings = {
             "spark.jars": ",".join(runtime), "spark.ui.enabled": "false", "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1", "spark.sql.session.timeZone": "UTC", "spark.log.level": "ERROR",
@@ -89,7 +80,7 @@ class Spark:
             "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog", "spark.sql.catalog.lake.type": "rest",
             "spark.sql.catalog.lake.uri": CATALOG, "spark.sql.catalog.lake.warehouse": WAREHOUSE,
         }
-        storage = IO or {"io-impl": "org.apache.iceberg.aws.s3.S3FileIO", "s3.endpoint": STORAGE, "s3.path-style-access": "true"}
+        storage = {"io-impl": "org.apache.iceberg.aws.s3.S3FileIO", "s3.endpoint": STORAGE, "s3.path-style-access": "true"}
         settings |= {"spark.sql.catalog.lake." + name: value for name, value in storage.items()}
         if CREDENTIAL:
             settings |= {"spark.sql.catalog.lake.credential": CREDENTIAL, "spark.sql.catalog.lake.oauth2-server-uri": TOKENS}
@@ -129,8 +120,6 @@ def spelled(kind):
 
 
 READERS = {f"DuckDB {duckdb.__version__}": DuckDB, "pyiceberg": PyIceberg, "Spark": Spark}
-if IO:
-    READERS = {"Spark": Spark}
 if os.environ.get("LAKE_TRINO"):
     READERS["Trino"] = Trino
 
@@ -146,14 +135,14 @@ def pins(catalog):
 def different(con, name, got):
     """How the rows of a reader differ from the DuckDB file's; con has that attached as w."""
     con.register("got", got)
-    table = VIEW_ROWS if name == VIEW else "w." + NAMED.get(name, "main." + name)
+    table = "w." + NAMED.get(name, "main." + name)
     want = {c: t for c, t, *_ in con.execute(f"DESCRIBE FROM {table}").fetchall()}
     have = {c: t for c, t, *_ in con.execute("DESCRIBE got").fetchall()}
-    if name.startswith("mart_") or name == VIEW:  # some of the columns of a view, with the types of files
+    if name.startswith("mart_"):  # some of the columns of a view, with the types of files
         want = {c: have[c] for c in have if c in want}
     if want != have:
         return f"columns {have}, not {want}"
-    columns = ", ".join(f'CAST("{c}" AS {t}) AS "{c}"' for c, t in want.items() if c not in FOLLOWED)
+    columns = ", ".join(f'CAST("{c}" AS {t}) AS "{c}"' for c, t in want.items())
     counts = [con.execute(f"SELECT count(*) FROM (SELECT {columns} FROM {a} EXCEPT ALL SELECT {columns} FROM {b})").fetchone()[0]
               for a, b in (("got", table), (table, "got"))]
     return f"{counts[0]} rows that the DuckDB file lacks, {counts[1]} that it alone has" if any(counts) else ""
@@ -170,13 +159,12 @@ def main(warehouse, pinned=None):
     wrong = []
     for reader, make in READERS.items():
         began, engine, rows = time.monotonic(), make(), 0
-        views = [VIEW] if reader in ("Spark", "Trino") and not pinned and os.environ.get("LAKE_VIEWS") else []
-        for name in names + views:
+        for name in names:
             got = engine.read(name, snapshots.get(name))
             rows += got.num_rows
             if difference := different(con, name, got):
                 wrong.append(f"{name}: {reader} reads {difference}")
-        print(f"{reader:12} reads {len(names)} tables and {len(views)} views, {rows:,} rows ({time.monotonic() - began:.1f} s)", flush=True)
+        print(f"{reader:12} reads {len(names)} tables, {rows:,} rows ({time.monotonic() - began:.1f} s)", flush=True)
     if wrong:
         raise SystemExit("\n".join(wrong))
 

@@ -1,6 +1,7 @@
 """Answers sixty natural questions with the SQL that anyone would write, and with SQL that knows the traps of the raw
-tables, for readers in UTC, Chicago and Tokyo, where it is the same day. Nine in ten are right by the layout of the store
-alone; the others go around it.
+tables, for readers in UTC, Chicago and Tokyo, where it is the same day. By the layout of the store alone at most six are
+wrong: those that go around it, and days without spend where days are lost. Where nobody knows the right answer, as the
+conversions to come of days that were read once, none can be given.
 
     obvious.py DATA_DIR...
 """
@@ -13,8 +14,8 @@ import duckdb
 WITH = """
 WITH t AS (SELECT (now() AT TIME ZONE 'America/Chicago')::DATE AS today),
 last AS (SELECT account_id, max(report_date) AS day FROM ops.day_coverage, t WHERE report_date < today AND state IN ('complete', 'final') GROUP BY ALL),
-s AS (SELECT d.*, m.conversions_share, coalesce(d.conversions_fractional::DOUBLE, d.conversions) / coalesce(m.conversions_share, 1) AS expected
-  FROM spend_daily AS d CROSS JOIN t LEFT JOIN mart.day_maturity AS m USING (account_id, report_date) WHERE d.report_date < t.today),
+s AS (SELECT d.*, m.conversions_share, d.conversions / m.conversions_share AS expected
+  FROM spend_daily AS d CROSS JOIN t LEFT JOIN int.day_maturity AS m USING (account_id, report_date) WHERE d.report_date < t.today),
 c AS (SELECT * FROM campaign_history WHERE is_current AND NOT is_deleted),
 k AS (SELECT * FROM creative_history WHERE is_current AND NOT is_deleted),
 r AS (SELECT * FROM source_rule_history WHERE is_current AND NOT is_deleted)
@@ -98,7 +99,7 @@ def main(*stores):
     wrong = []
     for data_dir in stores:
         con = duckdb.connect(f"{data_dir}/warehouse.duckdb", read_only=True)
-        right, zones, days = 0, ["UTC", "America/Chicago", "Asia/Tokyo"], {}
+        right, unknown, zones, days = 0, 0, ["UTC", "America/Chicago", "Asia/Tokyo"], {}
         for zone in zones:
             con.execute(f"SET TimeZone = '{zone}'")
             days[zone] = con.execute("SELECT current_date").fetchone()
@@ -106,6 +107,9 @@ def main(*stores):
         for name, obvious, want in QUESTIONS:
             con.execute("SET TimeZone = 'UTC'")
             want = rows_of(con, WITH + want)
+            if want == [("None",)]:
+                unknown += 1
+                continue
             differing = []
             for zone in zones:
                 con.execute(f"SET TimeZone = '{zone}'")
@@ -117,11 +121,11 @@ def main(*stores):
             con.execute("SET TimeZone = 'UTC'")
             print(f"  {name}: another number ({', '.join(differing)}): {rows_of(con, obvious)[:2]} for {want[:2]}")
         con.close()
-        print(f"{data_dir}: {len(QUESTIONS)} obvious statements, {right} right in {', '.join(zones)}")
-        if right < 0.9 * len(QUESTIONS):
+        print(f"{data_dir}: {len(QUESTIONS)} obvious statements, {right} right in {', '.join(zones)}, {unknown} of what nobody knows")
+        if len(QUESTIONS) - right - unknown > 6:
             wrong.append(data_dir)
     if wrong:
-        raise SystemExit(f"fewer than nine in ten obvious statements are right in {', '.join(wrong)}")
+        raise SystemExit(f"more than six obvious statements are wrong in {', '.join(wrong)}")
 
 
 main(*sys.argv[1:])

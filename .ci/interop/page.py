@@ -78,12 +78,12 @@ def same(table, headings, sql):
         raise SystemExit(f"{table}: Parquet has no row of the page's")
 
 
-same("days-2", ["Spend", "Rows"], "SELECT report_date::VARCHAR, spend, rows FROM ops_day_coverage")
+same("days-1", ["Spend", "Rows"], "SELECT report_date::VARCHAR, spend, rows FROM ops_day_coverage")
 same("spend-2", ["Spend", "Conversions so far"], """SELECT c.report_date::VARCHAR, coalesce(sum(s.spend), 0), sum(s.conversions) FROM ops_day_coverage AS c
   LEFT JOIN spend_daily AS s USING (report_date) GROUP BY c.report_date""")
 same("campaigns-1", ["Spend", "Conv.", "CTR"], """SELECT campaign_id, sum(spend), sum(conversions), sum(clicks)::DOUBLE / nullif(sum(impressions), 0)
   FROM day30 GROUP BY campaign_id""")
-for table in ("sources-2", "sources-3"):
+for table in ("sources-1", "sources-2"):
     if page.rows[table]:
         same(table, ["Spend", "Clicks", "Conv.", "CPA"], """SELECT campaign_id || ' ' || source_id, sum(spend), sum(clicks), sum(conversions),
           sum(spend)::DOUBLE / nullif(sum(conversions), 0) FROM day30 GROUP BY campaign_id, source_id""")

@@ -33,12 +33,7 @@ def main(binary, data_dir, work):
         for cell, (name, value) in zip(cells, row):
             if not same(cell, name, value):
                 raise SystemExit(f"{name} is {cell!r} in LibreOffice and {value!r} in the answer")
-    with open(work / "answer-About.csv", newline="") as f:
-        about = dict(line[:2] for line in csv.reader(f))
-    generation = json.loads((pathlib.Path(data_dir) / "manifest.json").read_text())["generation"]
-    if about["Generation"] != str(generation) or about["SQL"] != ASKED or about["Rows"] != str(len(want)):
-        raise SystemExit(f"the sheet About says {about}; the generation is {generation}")
-    print(f"LibreOffice reads {len(want):,} rows with every value, formulas stay texts, and the workbook names generation {generation}")
+    print(f"LibreOffice reads {len(want):,} rows with every value, and formulas stay texts")
 
 
 def same(cell, name, value):

@@ -89,31 +89,3 @@ restate_and_sync() {
   control restate "{\"day\":\"$(TZ=America/Chicago date -d yesterday +%F)\",\"kind\":\"multiply\",\"percent\":$1}"
   "$work/spendsync" sync 2>"$work/log" || failed_sync
 }
-
-# google_storage BUCKET: fake-gcs-server at $google. Whoever asks the metadata server has a token.
-google_storage() {
-  local port tokens
-  port=$(free_port) tokens=$(free_port)
-  [ -e "$cache/fake-gcs-server-1.56.1" ] || { GOBIN=$work go install github.com/fsouza/fake-gcs-server@v1.56.1 && mv "$work/fake-gcs-server" "$cache/fake-gcs-server-1.56.1"; }
-  "$cache/fake-gcs-server-1.56.1" -scheme http -host 127.0.0.1 -port "$port" -backend memory -public-host "127.0.0.1:$port" >"$work/google.log" 2>&1 &
-  started+=($!)
-  google=http://127.0.0.1:$port
-  wait_for "$google/storage/v1/b?project=p" $!
-  curl -sf -o /dev/null -H 'Content-Type: application/json' -d "{\"name\":\"$1\"}" "$google/storage/v1/b?project=p"
-  "$python" .ci/interop/clouds/emulated.py tokens "$tokens" 2>/dev/null &
-  started+=($!)
-  export GCE_METADATA_HOST=127.0.0.1:$tokens
-}
-
-# azure_storage CONTAINER: Azurite at $azure; the key is the one that every Azurite has.
-azure_storage() {
-  local port
-  azure_key=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==
-  port=$(free_port)
-  azure=http://127.0.0.1:$port/devstoreaccount1
-  [ -e "$cache/azurite-3.35.0" ] || { npm install --silent --no-audit --no-fund --prefix "$cache/azurite.part" azurite@3.35.0 && mv "$cache/azurite.part" "$cache/azurite-3.35.0"; }
-  "$cache/azurite-3.35.0/node_modules/.bin/azurite-blob" --silent --inMemoryPersistence --disableTelemetry --skipApiVersionCheck --blobPort "$port" >"$work/azure.log" 2>&1 &
-  started+=($!)
-  until "$python" .ci/interop/clouds/emulated.py container "$azure" $azure_key "$1" 2>/dev/null; do kill -0 $!; sleep 0.5; done
-  export AZURE_STORAGE_CONNECTION_STRING="AccountName=devstoreaccount1;AccountKey=$azure_key;BlobEndpoint=$azure"
-}

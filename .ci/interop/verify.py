@@ -17,7 +17,7 @@ FOLDERS = ("parquet", "raw", "ledger", "manifest")
 LEDGER = re.compile(r"ledger/account=([a-z0-9][a-z0-9_-]{0,39})/\d{4}-\d\d\.jsonl")
 REPORTED = ["campaign_id", "creative_id", "source_id", "campaign_name", "spend", "clicks", "impressions", "conversions"]
 FOREVER = datetime.datetime(9999, 12, 31, tzinfo=datetime.timezone.utc)
-FOLLOWED = {"last_confirmed_at", "bids_last_read_at"}  # the DuckDB file knows them better than the Parquet files
+FOLLOWED = {"last_confirmed_at", "bids_last_read_at"}  # before version 12 of the tables only the DuckDB file followed them
 IN_DUCKDB = {"ops_day_coverage": "ops.day_coverage", "ops_run": "ops.run"}
 
 
@@ -95,6 +95,8 @@ class Store:
         if not self.is_intact(path, info):
             return None
         try:
+            if info["kind"] == "duckdb":
+                return None
             if info["kind"] != "parquet":  # lines of JSON, or one reply
                 pa.input_stream(str(self.dir / path), compression="zstd").read()
                 return None
@@ -116,18 +118,14 @@ class Store:
             return self.damage(path, "it has rows of another account or day")
         keys, digest, signed = set(), hashlib.sha256(), lambda n: uvarint(2 * n if n >= 0 else -2 * n - 1)
         reported = [rows[c].to_pylist() for c in REPORTED]
-        fractional = "conversions_fractional" in rows.column_names
-        fractions = iter(rows["conversions_fractional"].to_pylist() if fractional else [None] * rows.num_rows)
+        hashed = 3 if self.root["schema_version"] >= 12 else 4  # the campaign's name is a label since then
         for *texts, spend, clicks, impressions, conversions in zip(*reported):
             keys.add(tuple(texts[:3]))
-            for raw in (text.encode() for text in texts):
+            for raw in (text.encode() for text in texts[:hashed]):
                 digest.update(uvarint(len(raw)) + raw)
             digest.update(signed(int(spend.scaleb(6))))
-            for n in (clicks, impressions):
+            for n in (clicks, impressions, conversions):
                 digest.update(b"\0" if n is None else b"\1" + signed(n))
-            fraction = next(fractions)
-            digest.update(b"\1" + signed(conversions) if conversions is not None else
-                          b"\0" if fraction is None else b"\2" + signed(int(fraction.scaleb(6))))
         if len(keys) != rows.num_rows:
             return self.damage(path, "a key occurs twice")
         sums = {"rows": rows.num_rows}
@@ -226,7 +224,8 @@ class Store:
             for table, paths in files.items():
                 name = IN_DUCKDB.get(table, table)
                 parquet = f"read_parquet({paths!r}, union_by_name = true, hive_partitioning = false)"
-                columns = {r[0] for r in db.execute(f"DESCRIBE FROM {parquet}").fetchall()} - FOLLOWED
+                columns = {r[0] for r in db.execute(f"DESCRIBE FROM {parquet}").fetchall()}
+                columns -= FOLLOWED if self.root["schema_version"] < 12 else set()
                 columns &= {r[0] for r in db.execute(f"DESCRIBE {name}").fetchall()}
                 chosen = ", ".join(f'"{c}"' for c in sorted(columns))
                 one, other = f"SELECT {chosen} FROM {name}", f"SELECT {chosen} FROM {parquet}"

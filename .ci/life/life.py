@@ -105,6 +105,15 @@ class Life:
         for d in self.differences[before:][:8]:
             print(f"run {number} at {began:%F %T}, exit {p.returncode}: {d}", flush=True)
 
+    def declared(self):
+        """The operator's lines for what the service does otherwise than its description."""
+        lines = []
+        if self.habits["clicks"] != "given":
+            lines.append("report.columns: [date, campaign_id, creative_id, source_id, total_spend, impressions, conversions]")
+        if self.habits["total"] != "exact":
+            lines.append("report.total_rows: with_spend")
+        return "\n".join(lines)
+
     def spendsync(self, *command):
         env = {k: v for k, v in os.environ.items() if not k.startswith("SPENDSYNC_")}
         base = f"http://127.0.0.1:{self.service.port}"
@@ -116,6 +125,11 @@ class Life:
                 "SPENDSYNC_PAGE_SIZE": str(self.page_size), "SPENDSYNC_REQUESTS_PER_MINUTE": "120",
                 "SPENDSYNC_RETRY_BUDGET": "10m" if calm else "2s",
                 "SPENDSYNC_LOG_FORMAT": "text", "SPENDSYNC_LOG_LEVEL": "warn"}
+        if lines := self.declared():
+            os.makedirs(self.dir, exist_ok=True)
+            with open(self.dir + "/service.yaml", "w") as file:
+                file.write(lines)
+            env["SPENDSYNC_SERVICE_FILE"] = self.dir + "/service.yaml"
         return subprocess.run([self.args.spendsync, *command], env=env, text=True, capture_output=True)
 
     # What it stored against what is true.
@@ -254,7 +268,7 @@ class Life:
         # A field whose key is missing, and that no other entity has, may be unset or renamed: the known value stands, and
         # the run names it.
         self.unread = {tuple(r) for r in db.execute(
-            "SELECT entity_type, entity_id, field FROM ops.entity_read WHERE read_state = 'unreadable' "
+            "SELECT entity_type, entity_id, field FROM ops.entity_read WHERE read_state IN ('unreadable', 'missing') "
             "AND _run_id = (SELECT max(_run_id) FROM ops.run)").fetchall()}
         for table, key in KEYS.items():
             columns = list(next(iter(snapshots[0][table].values())))
@@ -302,7 +316,9 @@ class Life:
                 if self.gone[table, i] <= 2:
                     continue
             if isinstance(got, dict) and isinstance(possible[-1], dict):
-                other = [k for k in got if got[k] != possible[-1][k]]
+                # It may have changed during the run: what differs from any of its states must be named.
+                others = [[k for k in got if got[k] != p[k]] for p in possible if isinstance(p, dict)]
+                other = min(others, key=lambda o: sum((table, i, k) not in self.unread for k in o))
                 if all((table, i, k) in self.unread for k in other):
                     self.counts["named as unread"] += len(other)
                     continue
@@ -347,10 +363,13 @@ class Life:
                     self.differ(f"{key} is {now.get(key)}, and last became {value}", 0)
 
     def report(self):
+        before = len(self.differences)
         self.history()
         p = self.spendsync("verify")
         if p.returncode:
             self.differ("verify: " + p.stderr, 0)
+        for d in self.differences[before:][:8]:
+            print("at the end: " + d)
         self.service.stop()
         n = self.counts["runs"]
         print(f"seed {self.args.seed}, {self.args.days} days from {self.start:%F}, page size {self.page_size}")

@@ -120,7 +120,7 @@ func TestRun_ServesUntilItIsStopped(t *testing.T) {
 }
 
 func TestRun_HasQuirks(t *testing.T) {
-	api, _, _, stop := start(t, "-frozen", "-rate-limit", "0", "-quirk", "bom,ascii", "-quirk", "ids-long")
+	api, _, _, stop := start(t, "-frozen", "-rate-limit", "0", "-quirk", "bom,clock-none", "-quirk", "ids-long")
 	asReader := func(r *http.Request) { r.Header.Set("Authorization", "Bearer adv_sim_key") }
 	if _, body := get(t, api+"/v1/campaigns", asReader); !bytes.HasPrefix(body,
 		[]byte("\xef\xbb\xbf{\"campaigns\":[{\"campaign_id\":\"C")) {

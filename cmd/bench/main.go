@@ -1,13 +1,16 @@
-// Bench measures the complete product, end to end, beside DuckDB alone, in one run on one machine:
+// Bench measures the complete product, end to end, beside what people would use in its place, in one run on one
+// machine:
 //
 //	go run ./cmd/bench -rows 320000,3200000
 //
 // It builds spendsync and the simulated service, starts the service as a separate process that serves every page once
 // beforehand, and measures in turns, so that a slow minute of the machine affects everything alike. -rows names the
-// sizes of the report; each is measured by itself.
+// sizes of the report; each is measured by itself. With -python it also measures the peers: a script, dlt, and the
+// best that was written by hand.
 //
-// It prints medians of CPU seconds, wall seconds and peak memory of each process, and the ratios that the project aims
-// at. Compare ratios, not seconds: machines differ and are noisy. README.md in this directory has the figures.
+// It prints one table: the median CPU seconds, wall seconds and peak memory of each process, and the ratio of its CPU
+// seconds to those of a first load. Compare ratios, not seconds: machines differ and are noisy. README.md in this
+// directory has the figures.
 package main
 
 import (
@@ -32,13 +35,6 @@ const days = 33
 const creatives = 10
 
 func main() {
-	if child := os.Getenv(childVariable); child != "" {
-		if err := runChild(child, os.Args[1:]); err != nil {
-			fmt.Fprintln(os.Stderr, "bench:", err)
-			os.Exit(1)
-		}
-		return
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
@@ -49,9 +45,9 @@ func main() {
 
 // options is the command line.
 type options struct {
-	rows            []int // of the report
-	campaigns, runs int
-	dir             string
+	rows             []int // of the report
+	campaigns, turns int
+	dir, python      string
 }
 
 // The smallest sizes that can be measured: below them the rows of creatives without spend, and paused campaigns,
@@ -64,10 +60,11 @@ const (
 func parse(args []string, stderr io.Writer) (o options, err error) {
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	rows := f.String("rows", "1000000", "sizes of the report, in rows over all 33 days, about: 320000,3200000")
-	f.IntVar(&o.campaigns, "campaigns", 10, "campaigns of the account, of ten creatives each")
-	f.IntVar(&o.runs, "runs", 5, "turns; the medians of them are shown")
+	rows := f.String("rows", "640000", "sizes of the report, in rows over all 33 days, about: 320000,3200000")
+	f.IntVar(&o.campaigns, "campaigns", 100, "campaigns of the account, of ten creatives each")
+	f.IntVar(&o.turns, "turns", 3, "turns; the medians of them are shown")
 	f.StringVar(&o.dir, "dir", "", "folder for what is measured (default: a temporary one, removed at the end)")
+	f.StringVar(&o.python, "python", "", "a Python with cmd/bench/peers/requirements.txt: measure the peers, too")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -81,19 +78,12 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	switch {
 	case o.campaigns < leastCampaigns:
 		return o, fmt.Errorf("-campaigns %d: at least %d", o.campaigns, leastCampaigns)
-	case o.runs < 1:
-		return o, fmt.Errorf("-runs %d: at least 1", o.runs)
+	case o.turns < 1:
+		return o, fmt.Errorf("-turns %d: at least 1", o.turns)
 	case f.NArg() > 0:
 		return o, fmt.Errorf("%s: nothing follows the flags", f.Arg(0))
 	}
 	return o, nil
-}
-
-// bench is one run of the command.
-type bench struct {
-	options
-	self, adsim, binary string    // this binary, the service, spendsync
-	stdout, stderr      io.Writer // the results; progress
 }
 
 // run measures each size and prints its results at once.
@@ -110,39 +100,124 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		defer os.RemoveAll(dir)
 		o.dir = dir
 	}
-	b := &bench{options: o, stdout: stdout, stderr: stderr}
-	if b.self, err = os.Executable(); err != nil {
-		return err
-	}
-	if b.adsim, err = b.build(ctx, "adsim"); err != nil {
-		return err
-	}
-	if b.binary, err = b.build(ctx, "spendsync"); err != nil {
-		return err
+	for _, name := range []string{"adsim", "spendsync"} { // without symbols, as a release is built
+		cmd := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", filepath.Join(o.dir, name),
+			"spendsync/cmd/"+name)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("go build %s: %w\n%s", name, err, out)
+		}
 	}
 	for _, rows := range o.rows {
-		if err := b.loads(ctx, rows); err != nil {
+		results, s, err := o.measure(ctx, rows, stderr)
+		if err != nil {
 			return fmt.Errorf("%d rows: %w", rows, err)
 		}
+		results.print(stdout, fmt.Sprintf("%d rows over %d days, %d campaigns, medians of %d turns", s.rows, days,
+			o.campaigns, o.turns))
 	}
 	return nil
 }
 
-// build builds one of our commands, without symbols, as a release is built.
-func (b *bench) build(ctx context.Context, name string) (path string, err error) {
-	path = filepath.Join(b.dir, name)
-	cmd := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", path, "spendsync/cmd/"+name)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build %s: %w\n%s", name, err, out)
+// The measured processes of spendsync. A peer has a first load, and reads again what is unchanged and what is restated.
+const (
+	firstLoad   = "first load"
+	unchanged   = "all read again, unchanged"
+	scattered   = "all read again, 1 % restated, scattered"
+	hour        = "all read again, an hour later"
+	allRestated = "all read again, all restated"
+	nothingToDo = "nothing to do"
+	rebuild     = "DuckDB file from Parquet (repair rebuild)"
+	replay      = "rows from stored replies (repair replay)"
+	verify      = "all files verified (verify)"
+)
+
+// peers are the scripts in the folder peers.
+var peers = []struct{ name, script string }{
+	{"script", "script.py"}, {"dlt", "with_dlt.py"}, {"by hand", "by_hand.py"}}
+
+// step is one measured process.
+type step struct {
+	name   string
+	before func(context.Context) error // not measured; nil: nothing
+	cmd    *exec.Cmd
+}
+
+// measure measures everything that concerns one size of the report, in turns.
+func (o options) measure(ctx context.Context, rows int, progress io.Writer) (*table, *service, error) {
+	s, err := o.startService(ctx, rows)
+	if err != nil {
+		return nil, nil, err
 	}
-	return path, nil
+	defer s.stop()
+	results := &table{of: map[string][]measurement{}}
+	for turn := range o.turns {
+		fmt.Fprintf(progress, "%d rows: turn %d of %d\n", s.rows, turn+1, o.turns)
+		steps, err := o.steps(ctx, s)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, step := range steps {
+			if step.before != nil {
+				if err := step.before(ctx); err != nil {
+					return nil, nil, err
+				}
+			}
+			m, err := measure(step.cmd)
+			if err != nil {
+				return nil, nil, fmt.Errorf("%s: %w", step.name, err)
+			}
+			results.add(step.name, m)
+		}
+		if err := s.equalDays(ctx, o.dir); err != nil {
+			return nil, nil, err
+		}
+	}
+	return results, s, nil
 }
 
-// child is a command that runs this binary as one of the measured processes.
-func (b *bench) child(ctx context.Context, name string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, b.self, args...)
-	cmd.Env = append(os.Environ(), childVariable+"="+name)
-	return cmd
+// steps are the processes of a turn, each in empty folders. Those that read the same pages follow each other.
+func (o options) steps(ctx context.Context, s *service) (all []step, err error) {
+	if err := os.RemoveAll(filepath.Join(o.dir, "store")); err != nil {
+		return nil, err
+	}
+	spendsync := func(args ...string) *exec.Cmd { return s.spendsync(ctx, o.dir, args...) }
+	sync := func(env string) *exec.Cmd {
+		cmd := spendsync("sync")
+		cmd.Env = append(cmd.Env, env)
+		return cmd
+	}
+	ofPeers := func(what string) (steps []step, err error) {
+		for _, p := range peers {
+			out := filepath.Join(o.dir, p.script)
+			if what == firstLoad {
+				err = errors.Join(err, os.RemoveAll(out), os.MkdirAll(out, 0o755))
+			}
+			cmd := exec.CommandContext(ctx, o.python, filepath.Join("cmd", "bench", "peers", p.script))
+			cmd.Env = append(s.peerEnv(), "OUT="+out, "HOME="+o.dir)
+			steps = append(steps, step{name: p.name + ": " + what, cmd: cmd})
+		}
+		return steps, err
+	}
+	again := "SPENDSYNC_REREAD_AFTER=0s"
+	for _, one := range []step{
+		{name: firstLoad, cmd: sync(again)},
+		{name: unchanged, cmd: sync(again)},
+		{name: scattered, before: s.restateScattered, cmd: sync(again)},
+		{name: hour, before: s.anHourLater, cmd: sync(again)},
+		{name: nothingToDo, cmd: sync("SPENDSYNC_YOUNG_DAYS=0")},
+		{name: rebuild, cmd: spendsync("repair", "rebuild")},
+		{name: replay, cmd: spendsync("repair", "replay")},
+		{name: verify, cmd: spendsync("verify")},
+		{name: allRestated, before: s.restateAll, cmd: sync(again)},
+	} {
+		all = append(all, one)
+		if o.python != "" && (one.name == firstLoad || one.name == unchanged || one.name == scattered) {
+			steps, err := ofPeers(one.name)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, steps...)
+		}
+	}
+	return all, nil
 }
-
-func (b *bench) say(format string, args ...any) { fmt.Fprintf(b.stderr, format+"\n", args...) }

@@ -3,9 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"io/fs"
 	"os/exec"
-	"path/filepath"
 	"syscall"
 	"time"
 )
@@ -14,7 +12,6 @@ import (
 type measurement struct {
 	cpu, wall time.Duration
 	rss       int64 // bytes, at its peak
-	bytes     int64 // that it left
 }
 
 // measure runs a process to its end.
@@ -31,18 +28,4 @@ func measure(cmd *exec.Cmd) (m measurement, err error) {
 		m.rss = usage.Maxrss * maxrssUnit
 	}
 	return m, nil
-}
-
-func bytesBelow(dir string) (total int64, err error) {
-	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		info, err := e.Info()
-		if err == nil {
-			total += info.Size()
-		}
-		return err
-	})
-	return total, err
 }

@@ -4,41 +4,42 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
-	"spendsync/extract"
 	"spendsync/schema"
 )
 
 // service is the simulated service in a process of its own.
 type service struct {
-	cmd           *exec.Cmd
-	env           []string // the variables that point spendsync at it
-	report        string
-	authorization string
-	control       string
-	creative      string // restated, by one per cent more each time; about one row in a hundred is its
-	rows          int    // of the whole report
+	cmd             *exec.Cmd
+	env             []string // the variables that point spendsync at it
+	report, control string
+	user, password  string
+	first, today    schema.Date
+	rows            int // of the whole report
 }
 
 // startService starts adsim with a stopped clock and a report of about that many rows, and requests every page once, so
 // that its caches are filled before anything is measured.
-func (b *bench) startService(ctx context.Context, rows int) (*service, error) {
+func (o options) startService(ctx context.Context, rows int) (*service, error) {
 	// Half as many websites as rows per day: fewer cannot hold the rows, as a creative has at most one row per website
 	// and day.
 	perDay := rows / days
-	cmd := exec.CommandContext(ctx, b.adsim, "-addr", "127.0.0.1:0", "-frozen", "-rate-limit", "-1",
-		"-campaigns", strconv.Itoa(b.campaigns), "-creatives", strconv.Itoa(creatives),
+	cmd := exec.CommandContext(ctx, filepath.Join(o.dir, "adsim"), "-addr", "127.0.0.1:0", "-frozen", "-rate-limit",
+		"-1",
+		"-campaigns", strconv.Itoa(o.campaigns), "-creatives", strconv.Itoa(creatives),
 		"-rows-per-day", strconv.Itoa(perDay), "-sources", strconv.Itoa(max(200, perDay/2)))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -48,7 +49,8 @@ func (b *bench) startService(ctx context.Context, rows int) (*service, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	s := &service{cmd: cmd}
+	s := &service{cmd: cmd, today: schema.DateOf(time.Now())}
+	s.first = s.today - schema.ReachDays
 	lines := bufio.NewScanner(out)
 	values := map[string]string{}
 	for len(s.env) < 5 && lines.Scan() {
@@ -67,8 +69,7 @@ func (b *bench) startService(ctx context.Context, rows int) (*service, error) {
 	go io.Copy(io.Discard, out)
 	s.report = values["SPENDSYNC_REPORT_URL"]
 	s.control = strings.TrimSuffix(s.report, "/report") + "/_sim"
-	credentials := values["SPENDSYNC_REPORT_USER"] + ":" + values["SPENDSYNC_REPORT_PASSWORD"]
-	s.authorization = "Basic " + base64.StdEncoding.EncodeToString([]byte(credentials))
+	s.user, s.password = values["SPENDSYNC_REPORT_USER"], values["SPENDSYNC_REPORT_PASSWORD"]
 	if err := s.warm(ctx); err != nil {
 		s.stop()
 		return nil, err
@@ -78,10 +79,11 @@ func (b *bench) startService(ctx context.Context, rows int) (*service, error) {
 
 // spendsync is a run of the binary on this service, with as many requests a minute
 // as can be set.
-func (s *service) spendsync(ctx context.Context, binary, store string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, binary, args...)
+func (s *service) spendsync(ctx context.Context, dir string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, filepath.Join(dir, "spendsync"), args...)
 	cmd.Env = append(append(os.Environ(), s.env...),
-		"SPENDSYNC_DATA_DIR="+store, "SPENDSYNC_LOG_LEVEL=error", "SPENDSYNC_REQUESTS_PER_MINUTE=120")
+		"SPENDSYNC_DATA_DIR="+filepath.Join(dir, "store"), "SPENDSYNC_LOG_LEVEL=error",
+		"SPENDSYNC_REQUESTS_PER_MINUTE=120")
 	return cmd
 }
 
@@ -90,43 +92,60 @@ func (s *service) stop() {
 	_ = s.cmd.Wait()
 }
 
-// warm asks for all pages once and picks the creative to restate: that whose rows with
-// spend are closest to one per cent of all.
+// reportColumns are those that spendsync requests.
+const reportColumns = "date,campaign_id,creative_id,source_id,total_spend,clicks,impressions,conversions"
+
+// warm asks for everything once that spendsync and the peers ask for, so that the service adds up its totals now.
 func (s *service) warm(ctx context.Context) error {
-	spent := map[string]int{}
-	err := eachPage(ctx, s.report, s.authorization, func(_ string, page extract.Page[extract.SpendLine]) error {
-		s.rows += len(page.Items)
-		for _, l := range page.Items {
-			if spend, _, err := schema.ParseMoney(l.TotalSpend); err == nil && spend > 0 {
-				spent[strings.Trim(string(l.CreativeID), `"`)]++
+	asked := url.Values{"include_creatives": {"true"}, "page_size": {"10000"}, "columns": {reportColumns}}
+	s.rows = 0
+	for d := s.first; d <= s.today; d++ {
+		n, err := s.pages(ctx, d, d, asked)
+		if s.rows += n; err != nil {
+			return err
+		}
+	}
+	_, err := s.pages(ctx, s.first, s.today, asked)
+	for _, columns := range []string{"date,total_spend,clicks",
+		"campaign_id,campaign_name,creative_id,creative_title," +
+			"creative_message,creative_image_url,creative_icon_url,creative_status"} {
+		asked.Set("columns", columns)
+		_, pageErr := s.pages(ctx, s.first, s.today, asked)
+		err = errors.Join(err, pageErr)
+	}
+	return err
+}
+
+// pages asks for every page of some days, and returns the stated number of rows.
+func (s *service) pages(ctx context.Context, first, last schema.Date, asked url.Values) (rows int, err error) {
+	asked.Set("start_date", first.String())
+	asked.Set("end_date", last.String())
+	for n, of := 1, 1; n <= of; n++ {
+		asked.Set("page", strconv.Itoa(n))
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.report+"/ads/spend-report?"+asked.Encode(), nil)
+		if err != nil {
+			return 0, err
+		}
+		req.SetBasicAuth(s.user, s.password)
+		var page struct {
+			Pagination struct {
+				Rows  int `json:"total_rows"`
+				Pages int `json:"total_pages"`
 			}
 		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	for creative, rows := range spent {
-		if s.creative == "" || s.isCloser(creative, rows, spent[s.creative]) {
-			s.creative = creative
+		if err := send(req, func(body []byte) error { return json.Unmarshal(body, &page) }); err != nil {
+			return 0, err
 		}
+		rows, of = page.Pagination.Rows, page.Pagination.Pages
 	}
-	return addUp(ctx, s.report, s.authorization)
+	return rows, nil
 }
 
-// isCloser reports whether n rows are closer to one per cent of all rows than were. If both are
-// equally close, the first by name wins.
-func (s *service) isCloser(creative string, rows, were int) bool {
-	off := func(rows int) int { return max(100*rows-s.rows, s.rows-100*rows) }
-	return off(rows) < off(were) || off(rows) == off(were) && creative < s.creative
-}
-
-// restateCreative changes one creative's numbers on every day that is over.
-func (s *service) restateCreative(ctx context.Context) error {
-	if s.creative == "" {
-		return fmt.Errorf("no creative has spent anything")
-	}
-	return s.restate(ctx, schema.ReachDays, restatement{Percent: 101, Creative: s.creative})
+// peerEnv is what the scripts of peers read: where the report is, whose, and of which days.
+func (s *service) peerEnv() []string {
+	return append(os.Environ(), "DO_NOT_TRACK=1", "RUNTIME__DLTHUB_TELEMETRY=false", "REPORT="+s.report,
+		"REPORT_USER="+s.user, "REPORT_PASSWORD="+s.password, "FROM="+s.first.String(), "TO="+s.today.String(),
+		"COLUMNS="+reportColumns)
 }
 
 // restateAll changes the numbers of all rows that have spent something.
@@ -142,8 +161,7 @@ func (s *service) restateScattered(ctx context.Context) error {
 // anHourLater applies the changes of an hour: late conversions of one source in 500 on ten days,
 // and a twentieth more on the open day.
 func (s *service) anHourLater(ctx context.Context) error {
-	today := schema.DateOf(time.Now())
-	grown := restatement{Day: today.String(), Kind: "multiply", Percent: 105}
+	grown := restatement{Day: s.today.String(), Kind: "multiply", Percent: 105}
 	if err := s.order(ctx, http.MethodPost, "/restate", grown, nil); err != nil {
 		return err
 	}
@@ -152,37 +170,25 @@ func (s *service) anHourLater(ctx context.Context) error {
 
 // restatement is what the service is told to change.
 type restatement struct {
-	Day      string `json:"day"`
-	Kind     string `json:"kind"`
-	Percent  int64  `json:"percent"`
-	Creative string `json:"creative_id,omitempty"`
-	OneIn    int    `json:"one_in,omitempty"`
+	Day     string `json:"day"`
+	Kind    string `json:"kind"`
+	Percent int64  `json:"percent"`
+	OneIn   int    `json:"one_in,omitempty"`
 }
 
 // restate changes the days before today.
 func (s *service) restate(ctx context.Context, days int, which restatement) error {
-	today := schema.DateOf(time.Now())
-	for d := today - schema.Date(days); d < today; d++ {
+	for d := s.today - schema.Date(days); d < s.today; d++ {
 		which.Day, which.Kind = d.String(), "multiply"
 		if err := s.order(ctx, http.MethodPost, "/restate", which, nil); err != nil {
 			return fmt.Errorf("restating %s: %w", d, err)
 		}
 	}
-	return s.prepare(ctx)
+	return s.warm(ctx)
 }
 
-// prepare lets the service add up its totals now, not within a measurement.
-func (s *service) prepare(ctx context.Context) error {
-	none := func(string, extract.Page[extract.SpendLine]) error { return nil }
-	if err := eachPage(ctx, s.report, s.authorization, none); err != nil {
-		return err
-	}
-	return addUp(ctx, s.report, s.authorization)
-}
-
-// order gives the service an order under its control and hands on the lines of the
-// answer.
-func (s *service) order(ctx context.Context, method, path string, body any, line func([]byte) error) error {
+// order gives the service an order under its control, and hands its answer on.
+func (s *service) order(ctx context.Context, method, path string, body any, answer func([]byte) error) error {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err
@@ -191,30 +197,28 @@ func (s *service) order(ctx context.Context, method, path string, body any, line
 	if err != nil {
 		return err
 	}
+	return send(req, answer)
+}
+
+// send sends a request and hands the body of its reply on.
+func send(req *http.Request, body func([]byte) error) error {
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
-	answer, err := io.ReadAll(resp.Body)
-	switch {
-	case err != nil:
-		return err
-	case resp.StatusCode >= 300:
-		return fmt.Errorf("%s %s: %s %s", method, path, resp.Status, answer)
-	case line == nil:
-		return nil
+	text, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode >= 300 {
+		err = fmt.Errorf("%s %s: %s %.200s", req.Method, req.URL.Path, resp.Status, text)
 	}
-	for l := range bytes.Lines(answer) {
-		if err := line(l); err != nil {
-			return fmt.Errorf("%s %s: %w", method, path, err)
-		}
+	if err == nil && body != nil {
+		err = body(text)
 	}
-	return nil
+	return err
 }
 
 // equalDays compares the days of a store with the service's rows and sums.
-func (s *service) equalDays(ctx context.Context, binary, store string) error {
+func (s *service) equalDays(ctx context.Context, dir string) error {
 	type day struct {
 		Date   string      `json:"date"`
 		Rows   int         `json:"rows"`
@@ -222,16 +226,18 @@ func (s *service) equalDays(ctx context.Context, binary, store string) error {
 		Clicks json.Number `json:"clicks"`
 	}
 	want := map[string]day{}
-	err := s.order(ctx, http.MethodGet, "/truth?sum=1", nil, func(line []byte) error {
-		var d day
-		err := json.Unmarshal(line, &d)
-		want[d.Date] = d
+	err := s.order(ctx, http.MethodGet, "/truth?sum=1", nil, func(answer []byte) (err error) {
+		for line := range bytes.Lines(answer) {
+			var d day
+			err = errors.Join(err, json.Unmarshal(line, &d))
+			want[d.Date] = d
+		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	cmd := s.spendsync(ctx, binary, store, "query", "--format", "json", "-c",
+	cmd := s.spendsync(ctx, dir, "query", "--format", "json", "-c",
 		"SELECT report_date::VARCHAR AS date, count(*) AS rows, sum(spend)::VARCHAR AS spend, "+
 			"sum(clicks)::BIGINT AS clicks FROM spend_daily GROUP BY report_date")
 	out, err := cmd.Output()

@@ -13,7 +13,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/output"
-	"spendsync/load/lake"
+	"spendsync/cmd/spendsync-lake/lake"
 	"spendsync/schema"
 )
 
@@ -66,7 +66,7 @@ func adviceOf(err error, about exit.Code) string {
 	}
 	if errors.Is(err, lake.ErrRejected) {
 		return "The catalog will refuse the same request again: its text above says why. If it says that it does not " +
-			"know or support something, this catalog can't hold these tables; see 'spendsync-lake check'."
+			"know or support something, this catalog can't hold these tables."
 	}
 	switch about.Code {
 	case exit.Unreachable:
@@ -98,7 +98,7 @@ func (a *app) root() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "answer in JSON on stdout")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.Usagef("%v", err) })
-	root.AddCommand(a.followCommand(), a.statusCommand(), a.checkCommand(), a.verifyCommand(), a.maintainCommand(),
+	root.AddCommand(a.followCommand(), a.statusCommand(), a.verifyCommand(), a.maintainCommand(),
 		a.demoCommand(), a.versionCommand())
 	return root
 }
@@ -142,10 +142,7 @@ func (a *app) followCommand() *cobra.Command {
 				return exit.Usagef("--every %s is not positive", every)
 			}
 			for {
-				looked, err := a.follow(cmd.Context(), o)
-				if looked {
-					o.Looked = a.now()
-				}
+				err := a.follow(cmd.Context(), o)
 				if !watch {
 					return err
 				}
@@ -174,56 +171,43 @@ func (a *app) followCommand() *cobra.Command {
 	return cmd
 }
 
-// follow follows the store once, and reports whether it looked at every table.
-func (a *app) follow(ctx context.Context, o lake.FollowOptions) (looked bool, err error) {
+// follow follows the store once.
+func (a *app) follow(ctx context.Context, o lake.FollowOptions) (err error) {
 	s, err := readSettings(ctx, a.environ)
 	if err != nil {
-		return false, err
+		return err
 	}
 	o.Dir = s.DataDir
 	var done *lake.Followed
 	defer func() { err = errors.Join(err, a.writeMetrics(s, done, err)) }()
 	l, err := a.open(ctx, s)
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer l.Close()
 	if done, err = l.Follow(ctx, o); err != nil {
-		return false, err
+		return err
 	}
 	if a.json {
-		return done.Looked, a.encode(done, nil)
+		return a.encode(done, nil)
 	}
 	a.showFollowed(done)
-	return done.Looked, nil
+	return nil
 }
 
 // showFollowed prints what a follower did.
 func (a *app) showFollowed(done *lake.Followed) {
 	switch {
 	case done.IsNothing():
-		fmt.Fprintf(a.stdout, "the lake has generation %d already (%d accounts, %d requests)\n", done.Generation,
-			done.Accounts, done.Requests)
+		fmt.Fprintf(a.stdout, "the lake has generation %d already (%d accounts)\n", done.Generation, done.Accounts)
 	default:
 		fmt.Fprintf(a.stdout, "committed generation %d of %d accounts: %d files added (%d rows, %d bytes), %d "+
-			"removed, in %d tables (%s); try %d, %d requests to the catalog\n",
-			done.Generation, done.Accounts, done.Added, done.Rows, done.Bytes, done.Removed, len(done.Tables),
-			strings.Join(slices.Sorted(maps.Keys(done.Tables)), ", "), done.Tries, done.Requests)
+			"removed, in %d tables (%s)\n", done.Generation, done.Accounts, done.Added, done.Rows, done.Bytes,
+			done.Removed, len(done.Tables), strings.Join(slices.Sorted(maps.Keys(done.Tables)), ", "))
 	}
 	if len(done.Changed) > 0 {
 		fmt.Fprintf(a.stdout, "another program had written to %s: the days that it changed are the store's again\n",
 			strings.Join(done.Changed, ", "))
-	}
-	if done.NoView != "" {
-		fmt.Fprintf(a.stdout, "without the view %s, the tables are what they are: %s\n", lake.SpendView, done.NoView)
-	}
-	a.showForeign(done.Foreign)
-}
-
-// showForeign names columns that are not ours.
-func (a *app) showForeign(columns []string) {
-	if len(columns) > 0 {
-		fmt.Fprintf(a.stdout, "columns that somebody has added, NULL in our rows: %s\n", strings.Join(columns, ", "))
 	}
 }
 
@@ -253,45 +237,5 @@ func (a *app) statusCommand() *cobra.Command {
 				return nil
 			})
 		},
-	}
-}
-
-func (a *app) checkCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "check", Short: "Test the variables, the catalog and the object storage", Args: cobra.NoArgs,
-		Long: "Tests the variables and the store, and does once what follow does: in the same namespace it makes two " +
-			"tables of its own, commits a row, reads it and removes both. No other table is changed.",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withLake(cmd.Context(), func(l *lake.Lake, s *settings) error {
-				found, err := l.Check(cmd.Context(), s.DataDir)
-				if err != nil {
-					return err
-				}
-				if a.json {
-					return a.encode(found, nil)
-				}
-				showChecked(a, found)
-				return nil
-			})
-		},
-	}
-}
-
-// showChecked prints what a check found.
-func showChecked(a *app, found *lake.Checked) {
-	how := "in one transaction"
-	if !found.Transactions {
-		how = "one by one, lake_generation last: this catalog has no transactions over many tables"
-	}
-	fmt.Fprintf(a.stdout, "store: generation %d, %d accounts\ncatalog and object storage: two tables made, a row "+
-		"committed, read and removed; tables are committed %s\n", found.Generation, found.Accounts, how)
-	if found.Tables == 0 {
-		fmt.Fprintln(a.stdout, "tables: none yet; 'spendsync-lake follow' makes them")
-	} else {
-		fmt.Fprintf(a.stdout, "tables: %d, as spendsync made them\n", found.Tables)
-	}
-	a.showForeign(found.Foreign)
-	for _, what := range found.Left {
-		fmt.Fprintf(a.stdout, "left behind, for it could not be removed: %s\n", what)
 	}
 }

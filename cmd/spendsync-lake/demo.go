@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/spendsync-lake/lake"
+	"spendsync/cmd/spendsync-lake/lake/resttest"
 	"spendsync/load/durable"
-	"spendsync/load/lake"
-	"spendsync/load/lake/resttest"
 	"spendsync/load/manifest"
 )
 
@@ -66,7 +66,7 @@ func (a *app) demoStore(ctx context.Context, dir string) error {
 	if err != nil {
 		return exit.Usagef("spendsync is neither beside spendsync-lake nor in the PATH: go install ./cmd/spendsync")
 	}
-	cmd := exec.CommandContext(ctx, binary, "demo", "--dir", dir)
+	cmd := exec.CommandContext(ctx, binary, "demo", "--data-dir", dir)
 	cmd.Stdout, cmd.Stderr = a.stdout, a.stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	if err := cmd.Run(); err != nil {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"spendsync/load/lake/laketest"
+	"spendsync/cmd/spendsync-lake/lake/laketest"
 	"spendsync/load/loadtest"
 	"spendsync/schema"
 	"spendsync/schema/schematest"

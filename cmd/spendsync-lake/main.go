@@ -18,7 +18,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"spendsync/cmd/internal/config"
-	"spendsync/cmd/internal/crash"
 	"spendsync/cmd/internal/files"
 	"spendsync/cmd/internal/output"
 	"spendsync/schema"
@@ -27,23 +26,11 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	context.AfterFunc(ctx, stop)
-	crash.ExitsWithCode("spendsync-lake")
+	debug.SetTraceback("crash") // a crash ends by SIGABRT (134): Go's own exit code 2 means wrong usage here
 	files.LimitUmask()
 	config.HoldHeap()
-	holdMemory()
 	a := &app{environ: os.Environ(), stdout: os.Stdout, stderr: os.Stderr, now: time.Now}
 	os.Exit(a.run(ctx, os.Args[1:]))
-}
-
-// heapLimit is the size of Go's heap above which it is collected earlier than at three times the memory in use: a
-// first follow of 200 accounts with three years of days then stays below 256 MiB.
-const heapLimit = 170 << 20
-
-// holdMemory sets that limit unless GOMEMLIMIT is set or the cgroup allows less.
-func holdMemory() {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(min(debug.SetMemoryLimit(-1), heapLimit))
-	}
 }
 
 // app is the application over its surroundings.

@@ -4,21 +4,17 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
-	"runtime/debug"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
-	"spendsync/cmd/internal/files"
-	"spendsync/load/lake/laketest"
-	"spendsync/load/lake/resttest"
+	"spendsync/cmd/spendsync-lake/lake/laketest"
+	"spendsync/cmd/spendsync-lake/lake/resttest"
 	"spendsync/load/manifest"
 )
 
@@ -72,14 +68,12 @@ func TestCommands_FollowAStore(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"check"}, 0, "none yet"},
 		{[]string{"status"}, 0, "account acme: not in the lake\nthe store is at generation 2, the lake 2 behind"},
 		{[]string{"verify"}, 8, "the lake has generation 0, the store 2"},
 		{[]string{"follow"}, 0, "committed generation 2 of 1 accounts"},
 		{[]string{"follow"}, 0, "the lake has generation 2 already"},
 		{[]string{"status", "--json"}, 0, `"Behind":0`},
 		{[]string{"verify", "--deep"}, 0, "the lake holds generation 2"},
-		{[]string{"check"}, 0, "committed, read and removed"},
 		{[]string{"maintain"}, 0, "0 orphans deleted"},
 		{[]string{"maintain", "--orphan-age", "1h"}, 2, "a day or more"},
 		{[]string{"maintain", "--snapshot-age", "1m"}, 2, "an hour or more"},
@@ -176,7 +170,7 @@ func TestSecrets_AreNeverShown(t *testing.T) {
 		"SPENDSYNC_LAKE_CREDENTIAL=id:canary-password"} {
 		environ := append(lakeOf(t, echo), store, secret, "AWS_ACCESS_KEY_ID=canary-access",
 			"AWS_SECRET_ACCESS_KEY=canary-secret")
-		for _, args := range [][]string{{"follow"}, {"status"}, {"check"}, {"verify"}, {"maintain"}} {
+		for _, args := range [][]string{{"follow"}, {"status"}, {"verify"}, {"maintain"}} {
 			code, out := command(t, environ, args...)
 			// Of an answer to client credentials the client shows nothing at all.
 			if code != 3 || strings.Contains(secret, "TOKEN") != strings.Contains(out, "[redacted]") {
@@ -239,65 +233,4 @@ func variables() (names []string) {
 		}
 	}
 	return names
-}
-
-// TestMemory_IsHeld: without a cgroup and without GOMEMLIMIT the heap has a limit; what is lower stays.
-func TestMemory_IsHeld(t *testing.T) {
-	was := debug.SetMemoryLimit(math.MaxInt64)
-	defer debug.SetMemoryLimit(was)
-	holdMemory()
-	if got := debug.SetMemoryLimit(100 << 20); got != heapLimit {
-		t.Errorf("%d bytes, want %d", got, heapLimit)
-	}
-	holdMemory()
-	if got := debug.SetMemoryLimit(-1); got != 100<<20 {
-		t.Errorf("%d bytes, want 100 MiB", got)
-	}
-}
-
-// TestSettings_CheckEveryFileThatAVariableNames: ours by their tags, and those that the libraries of clouds open.
-func TestSettings_CheckEveryFileThatAVariableNames(t *testing.T) {
-	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Skipf("no named pipes here: %v", err)
-	}
-	store := emptyStore(t, 2)
-	before, err := os.ReadFile(filepath.Join(store, manifest.FileName))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, f := range files.OfTheSDKs(func(name string) string { return name }) {
-		names = append(names, f.Name)
-	}
-	for f := range reflect.TypeFor[settings]().Fields() {
-		name, _, _ := strings.Cut(f.Tag.Get("env"), ",")
-		if _, ok := f.Tag.Lookup("file"); ok != strings.HasSuffix(name, "_FILE") {
-			t.Errorf("%s: its tag speaks of a file: %t", name, ok)
-		} else if ok {
-			names = append(names, "SPENDSYNC_"+name)
-		}
-	}
-	if len(names) < 8 {
-		t.Fatalf("only %v name files", names)
-	}
-	environ := append(lakeOf(t, nil), "SPENDSYNC_DATA_DIR="+store)
-	for _, name := range names {
-		for _, path := range []string{pipe, "/dev/zero", t.TempDir()} {
-			code, out := command(t, append(environ, name+"="+path), "follow")
-			if code != 2 || !strings.Contains(out, name) {
-				t.Errorf("%s=%s: exit code %d: %s", name, path, code, out)
-			}
-		}
-	}
-	for _, path := range []string{filepath.Join(store, manifest.FileName), filepath.Join(store, "x", "y.prom")} {
-		code, out := command(t, append(environ, "SPENDSYNC_LAKE_METRICS_FILE="+path), "follow")
-		if code != 2 || !strings.Contains(out, "SPENDSYNC_LAKE_METRICS_FILE") {
-			t.Errorf("METRICS_FILE=%s: exit code %d: %s", path, code, out)
-		}
-	}
-	after, err := os.ReadFile(filepath.Join(store, manifest.FileName))
-	if err != nil || string(after) != string(before) {
-		t.Errorf("the manifest has changed: %v", err)
-	}
 }

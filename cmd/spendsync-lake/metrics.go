@@ -8,7 +8,8 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/files"
-	"spendsync/load/lake"
+	"spendsync/cmd/spendsync-lake/lake"
+	"spendsync/load/durable"
 	"spendsync/load/manifest"
 )
 
@@ -23,7 +24,7 @@ func (g gauges) set(name, help string, v float64) {
 
 // write writes the file for Prometheus' textfile collector.
 func (g gauges) write(s *settings) error {
-	if err := files.CheckReplaceable("SPENDSYNC_LAKE_METRICS_FILE", s.MetricsFile, s.DataDir); err != nil {
+	if err := files.CheckMetrics("SPENDSYNC_LAKE_METRICS_FILE", s.MetricsFile, s.DataDir); err != nil {
 		return err
 	}
 	if err := prometheus.WriteToTextfile(s.MetricsFile, g); err != nil {
@@ -47,10 +48,9 @@ func (a *app) writeMetrics(s *settings, done *lake.Followed, err error) error {
 		g.set("foreign_changes", "Tables that another program had written to and the last follow made ours again.",
 			float64(len(done.Changed)))
 	}
-	if m, manifestErr := manifest.OpenListing(s.DataDir); known && manifestErr == nil {
-		m.Close()
+	if m, manifestErr := manifest.ReadRoot(durable.OS, s.DataDir, nil); known && manifestErr == nil {
 		g.set("generations_behind", "Generations of the store that the lake does not have.",
-			float64(m.Manifest.Generation)-generation)
+			float64(m.Generation)-generation)
 	}
 	if known {
 		g.set("generation", "Generation of the store that the lake has.", generation)

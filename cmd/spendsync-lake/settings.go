@@ -10,28 +10,26 @@ import (
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/files"
-	"spendsync/load/clouds"
-	"spendsync/load/lake"
+	"spendsync/cmd/spendsync-lake/lake"
 )
 
 // settings are the variables, with the prefix SPENDSYNC_. The AWS SDK reads variables of its own, such as AWS_REGION
-// and AWS_WEB_IDENTITY_TOKEN_FILE; those of Google and Azure are in [settings.lake].
+// and AWS_WEB_IDENTITY_TOKEN_FILE.
 type settings struct {
 	DataDir        string        `env:"DATA_DIR, default=data"`
 	Catalog        string        `env:"LAKE_CATALOG"`
 	Warehouse      string        `env:"LAKE_WAREHOUSE"`
 	Namespace      string        `env:"LAKE_NAMESPACE, default=spendsync"`
 	Credential     config.Secret `env:"LAKE_CREDENTIAL"`
-	CredentialFile string        `env:"LAKE_CREDENTIAL_FILE" file:"1048576"`
+	CredentialFile string        `env:"LAKE_CREDENTIAL_FILE"`
 	Token          config.Secret `env:"LAKE_TOKEN"`
-	TokenFile      string        `env:"LAKE_TOKEN_FILE" file:"1048576"`
+	TokenFile      string        `env:"LAKE_TOKEN_FILE"`
 	OAuthURL       string        `env:"LAKE_OAUTH_URL"`
 	Scope          string        `env:"LAKE_SCOPE"`
 	SigV4          string        `env:"LAKE_SIGV4"`
 	S3Endpoint     string        `env:"LAKE_S3_ENDPOINT"`
-	GCSEndpoint    string        `env:"LAKE_GCS_ENDPOINT"`
 	SnapshotAge    time.Duration `env:"LAKE_SNAPSHOT_AGE, default=168h"`
-	MetricsFile    string        `env:"LAKE_METRICS_FILE" file:"write"`
+	MetricsFile    string        `env:"LAKE_METRICS_FILE"`
 	AllowHTTP      bool          `env:"ALLOW_HTTP, default=false"`
 
 	environ map[string]string
@@ -49,11 +47,12 @@ func readSettings(ctx context.Context, environ []string) (*settings, error) {
 		Lookuper: envconfig.MapLookuper(env)}); err != nil {
 		return nil, exit.Usagef("%s: %v", config.Prefix+"LAKE_*", err)
 	}
-	named := append(files.NamedIn(config.Prefix, s), files.OfTheSDKs(s.variable)...)
-	err := files.CheckNamed(named, s.DataDir)
-	if err != nil {
-		return nil, err
+	if s.MetricsFile != "" {
+		if err := files.CheckMetrics("SPENDSYNC_LAKE_METRICS_FILE", s.MetricsFile, s.DataDir); err != nil {
+			return nil, err
+		}
 	}
+	var err error
 	if s.Credential, err = secret("LAKE_CREDENTIAL", s.Credential, s.CredentialFile); err != nil {
 		return nil, err
 	}
@@ -63,10 +62,6 @@ func readSettings(ctx context.Context, environ []string) (*settings, error) {
 	if s.Credential != "" && s.Token != "" {
 		return nil, exit.Usagef("both SPENDSYNC_LAKE_CREDENTIAL and SPENDSYNC_LAKE_TOKEN are set; which one counts?")
 	}
-	if mode := s.environ["SPENDSYNC_LAKE_MODE"]; mode != "" && mode != "direct" {
-		return nil, exit.Usagef("SPENDSYNC_LAKE_MODE=%s is no longer one: each store follows by itself; remove the "+
-			"variable", mode)
-	}
 	switch s.SigV4 {
 	case "", "glue", "s3tables":
 	default:
@@ -74,9 +69,6 @@ func readSettings(ctx context.Context, environ []string) (*settings, error) {
 	}
 	return s, nil
 }
-
-// azureTokenFile is the variable that names the file with the token of Azure's workload identity.
-const azureTokenFile = "AZURE_FEDERATED_TOKEN_FILE"
 
 func (s *settings) variable(name string) string { return s.environ[name] }
 
@@ -103,16 +95,9 @@ func (s *settings) lake() (lake.Options, error) {
 	if err != nil {
 		return lake.Options{}, err
 	}
-	googleKey, err := files.GoogleKey(s.variable)
-	if err != nil {
-		return lake.Options{}, err
-	}
 	return lake.Options{Catalog: s.Catalog, Warehouse: s.Warehouse, Namespace: s.Namespace,
 		Credential: string(s.Credential), Token: string(s.Token), OAuthURL: s.OAuthURL, Scope: s.Scope, SigV4: s.SigV4,
-		Region: region, S3Endpoint: s.S3Endpoint, GCSEndpoint: s.GCSEndpoint, GoogleKey: googleKey,
-		AzureConnection: s.environ["AZURE_STORAGE_CONNECTION_STRING"], AzureTenant: s.environ["AZURE_TENANT_ID"],
-		AzureClient: s.environ["AZURE_CLIENT_ID"], AzureSecret: s.environ["AZURE_CLIENT_SECRET"],
-		AzureTokenFile: s.environ[azureTokenFile], CABundle: bundle, AllowHTTP: s.AllowHTTP, Version: version()}, nil
+		Region: region, S3Endpoint: s.S3Endpoint, CABundle: bundle, AllowHTTP: s.AllowHTTP, Version: version()}, nil
 }
 
 // redactor takes out of a text every secret that the variables hold. What a catalog answers is
@@ -129,17 +114,12 @@ func (s *settings) redactor() *strings.Replacer {
 		add(password)
 	}
 	add(string(s.Token))
-	for _, name := range []string{"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_CLIENT_SECRET"} {
+	for _, name := range []string{"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"} {
 		add(s.environ[name])
 	}
-	for _, secret := range clouds.Secrets(s.environ["AZURE_STORAGE_CONNECTION_STRING"], "") {
-		add(secret)
-	}
-	for _, name := range []string{"AWS_WEB_IDENTITY_TOKEN_FILE", azureTokenFile} {
-		if file := s.environ[name]; file != "" {
-			if b, err := files.Read(file, files.MaxSecret); err == nil {
-				add(strings.TrimSpace(string(b)))
-			}
+	if file := s.environ["AWS_WEB_IDENTITY_TOKEN_FILE"]; file != "" {
+		if b, err := files.Read(file, files.MaxSecret); err == nil {
+			add(strings.TrimSpace(string(b)))
 		}
 	}
 	return strings.NewReplacer(pairs...)

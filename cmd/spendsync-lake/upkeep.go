@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"spendsync/cmd/internal/exit"
-	"spendsync/load/lake"
+	"spendsync/cmd/spendsync-lake/lake"
 )
 
 func (a *app) verifyCommand() *cobra.Command {
@@ -30,7 +30,6 @@ func (a *app) verifyCommand() *cobra.Command {
 				for _, f := range v.Findings {
 					fmt.Fprintln(a.stdout, f)
 				}
-				a.showForeign(v.Foreign)
 				if err == nil {
 					fmt.Fprintf(a.stdout, "the lake holds generation %d: %d files and %d rows as in the store, "+
 						"%d bytes compared\n", v.Generation, v.Files, v.Rows, v.Bytes)
@@ -53,13 +52,11 @@ func (a *app) encode(v any, err error) error {
 func (a *app) maintainCommand() *cobra.Command {
 	var o lake.MaintainOptions
 	cmd := &cobra.Command{
-		Use: "maintain", Short: "Expire snapshots, delete orphans, group manifests", Args: cobra.NoArgs,
-		Long: "Expires snapshots with the files that only they name, deletes objects that nothing names, and groups " +
-			"manifests " +
-			"again that others have scattered. " +
-			"Run it once a day, in one place; followers may go on meanwhile. Who " +
-			"reads an " +
-			"older generation must be done before its snapshots expire.",
+		Use: "maintain", Short: "Merge manifests, expire snapshots and delete orphans", Args: cobra.NoArgs,
+		Long: "Merges manifests, expires snapshots with the files that only they name, and deletes objects that " +
+			"nothing names. Run it " +
+			"once a day, in one place; followers may go on meanwhile. Reads of an older generation must end before " +
+			"its snapshots expire.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := readSettings(cmd.Context(), a.environ)
 			if err != nil {
@@ -84,9 +81,8 @@ func (a *app) maintainCommand() *cobra.Command {
 			if a.json {
 				return a.encode(done, nil)
 			}
-			fmt.Fprintf(a.stdout, "%d tables: %d snapshots expired, %d orphans deleted (%d bytes), manifests of %d "+
-				"tables grouped\n",
-				done.Tables, done.Expired, done.Orphans, done.Bytes, done.Regroups)
+			fmt.Fprintf(a.stdout, "%d tables: %d snapshots expired, %d orphans deleted (%d bytes)\n",
+				done.Tables, done.Expired, done.Orphans, done.Bytes)
 			return nil
 		},
 	}

@@ -10,65 +10,71 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/nearest"
 	"spendsync/cmd/spendsync/job"
+	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/manifest"
 )
 
 func newAcceptCommand(a *call) *cobra.Command {
-	withdraw := false
+	undo := false
 	cmd := &cobra.Command{
-		Use: "accept NOTE", Short: "Accept a difference that 'spendsync status' lists: it ends no run with exit 4",
-		Long: `Accepts a difference between the stored data and what the service states of it or promises to send. The
-note stands from now on: 'spendsync status', ops.note and mart.data_quality show it, and it
-ends no run with exit 4. A note that three runs have seen stands by itself, unless it may mean that older values are
-wrong. Only differences whose data is stored have a note: a day that is missing or not proven, or anything else that
-is lost, ends each run as before.`,
+		Use: "accept FORM|DATE", Short: "Accept a difference, or a day as it is stored: it ends no run with exit 4",
+		Long: `Accepts a difference that 'spendsync status' lists, up to its present size, or a day that is partial or
+doubtful, by its date, as it is stored. It ends no run with exit 4 from now on; a larger difference is a new
+one, and so is
+another content of the day. 'spendsync status', ops.note and mart.data_quality show it. A day that is missing has
+nothing to accept.`,
 		Example: "  spendsync repair accept report.day-total.above\n" +
-			"  spendsync repair accept --withdraw report.day-total.above",
+			"  spendsync repair accept 2026-03-08\n" +
+			"  spendsync repair accept --undo report.day-total.above",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return exit.Advise(exit.Usagef("%s takes one note, and %d are given", cmd.CommandPath(), len(args)),
-					"name a note that 'spendsync status' lists")
+				return exit.Advise(exit.Usagef("%s takes one form or date, and %d are given", cmd.CommandPath(),
+					len(args)),
+					"name one that 'spendsync status' lists")
 			}
 			return nil
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return (&runner{a}).runRepair(cmd.Context(), func(j job.Job, ctx context.Context) (*job.Result, error) {
-				return j.Accept(ctx, args[0], withdraw, func(known []manifest.Note) error {
-					return unknownNote(args[0], known)
+				return j.Accept(ctx, args[0], undo, func(known []string) error {
+					return nothingToAccept(args[0], undo, known)
 				})
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&withdraw, "withdraw", false, "withdraw the note: it ends runs with exit 4 again")
+	cmd.Flags().BoolVar(&undo, "undo", false, "take an acceptance back: it ends runs with exit 4 again")
 	return cmd
 }
 
-// unknownNote is the error for a note that the account does not have.
-func unknownNote(name string, known []manifest.Note) error {
-	var names []string
-	for _, n := range known {
-		names = append(names, n.Name)
+// nothingToAccept is the error for a name under which the account has nothing to accept, or to take back.
+func nothingToAccept(name string, undo bool, names []string) error {
+	what := "accept"
+	if undo {
+		what = "take back"
 	}
 	if len(names) == 0 {
-		return exit.Advise(exit.Usagef("there is no note %q: the account has none", name),
+		return exit.Advise(exit.Usagef("there is no %q to %s: the account has nothing", name, what),
 			"see 'spendsync status' after the next run")
 	}
-	return exit.Advise(exit.Usagef("there is no note %q%s", name, nearest.DidYouMean(name, names)),
+	return exit.Advise(exit.Usagef("there is no %q to %s%s", name, what, nearest.DidYouMean(name, names)),
 		"name one of: %s", strings.Join(names, ", "))
 }
 
-// noteState returns in a word or two whether a note stands, and why.
-func noteState(n manifest.Note) string {
-	switch {
-	case n.Decision != "" && n.Stands():
-		return "accepted"
-	case n.Decision != "":
-		return "withdrawn"
-	case n.Stands():
-		return "standing"
-	case n.ByHand:
-		return "to be accepted by hand"
+// noteState returns in some words whether a difference is accepted, and since when.
+func noteState(n manifest.Note, c *call) string {
+	if n.Accepted == nil {
+		if n.Size == 0 {
+			return "not accepted"
+		}
+		return fmt.Sprintf("%d %%, not accepted", n.Size)
 	}
-	return fmt.Sprintf("seen in %d of %d runs", n.Runs, manifest.RunsToStand)
+	text := fmt.Sprintf("accepted %s ago", phrase.Age(c.now().Sub(n.Accepted.At.Time())))
+	if n.Accepted.Size > 0 {
+		text += fmt.Sprintf(" up to %d %%", n.Accepted.Size)
+	}
+	if !n.Stands() {
+		text += fmt.Sprintf(", and it is %d %% now", n.Size)
+	}
+	return text
 }

@@ -19,10 +19,7 @@ import (
 )
 
 // app is the whole program: one call of it, and the way out. main adds signals and nothing else.
-type app struct {
-	call
-	exit func(code int) // os.Exit in main; nil in tests
-}
+type app struct{ call }
 
 func newApp(environ []string, stdout, stderr io.Writer) *app {
 	return &app{call: call{terminal: terminal{stdout: stdout, stderr: stderr, environ: environ}, now: time.Now,
@@ -50,6 +47,9 @@ func (a *app) end(err error) int {
 	if code == exit.Stopped && !reported {
 		err = errors.New("stopped by a signal: " + phrase.Interrupted(err))
 	}
+	if code == exit.Usage && a.cfg != nil && a.cfg.LogFormat == "" { // it is for whoever wrote the command
+		a.jsonLog = nil
+	}
 	if !reported {
 		a.lastLines(slog.LevelError, explain.Error(err, code), code)
 	}
@@ -70,6 +70,9 @@ func (a *app) commands() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if cmd == root && cmd.Flags().NArg() > 0 { // a word that is no command, and its flags
+			return commandOnly(cmd, cmd.Flags().Args())
+		}
 		wrong := exit.Usagef("%s: %v", cmd.CommandPath(), err)
 		if name, ok := strings.CutPrefix(err.Error(), "unknown flag: --"); ok && cmd.Name() == "query" {
 			return exit.Advise(wrong, "a parameter of a question is written --param %s=VALUE; else see '%s --help'",
@@ -101,10 +104,8 @@ func (a *app) commands() *cobra.Command {
 			root.AddCommand(command)
 		}
 	}
-	for _, command := range []*cobra.Command{newConfigTopic(t), newGuideTopic(t), newRecordCommand(c),
-		newPlanCommand(c), newBackfillCommand(c), newRebuildCommand(c), newReplayCommand(c), newAcceptCommand(c),
-		newResetCommand(c)} {
-		command.Hidden = true // topics of help, what maintainers ask for, and names of earlier versions
+	for _, command := range []*cobra.Command{newConfigTopic(t), newGuideTopic(t)} {
+		command.Hidden = true // topics of help
 		root.AddCommand(command)
 	}
 	root.SetHelpCommandGroupID("keep")

@@ -3,11 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
+	"path/filepath"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"spendsync/cmd/spendsync/metrics"
+	"spendsync/cmd/spendsync/notice"
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
 	"spendsync/load/remote"
@@ -20,20 +21,17 @@ func (c *verifyCommand) verifyFrom(ctx context.Context, from string) (err error)
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "spendsync-verify-")
+	scratch, err := durable.MakeScratch("")
 	if err != nil {
-		return durable.Storage(err)
+		return err
 	}
-	defer func() { err = errors.Join(err, durable.OS.RemoveTree(dir)) }()
+	defer func() { err = errors.Join(err, scratch.Remove()) }()
+	dir := filepath.Join(scratch.Dir, "store")
 	o := remote.PullOptions{Dir: dir, All: true, Log: c.log, Store: c.loadOptions()}
 	if _, err := b.Pull(ctx, o); err != nil {
 		return bucketErr(err)
 	}
-	shown, err := b.CheckShown(ctx)
-	if err != nil {
-		return bucketErr(err)
-	}
-	if err := c.verify(ctx, dir, shown...); err != nil {
+	if err := c.verify(ctx, dir); err != nil {
 		return err
 	}
 	m, err := manifest.Read(dir)
@@ -41,8 +39,10 @@ func (c *verifyCommand) verifyFrom(ctx context.Context, from string) (err error)
 		return err
 	}
 	c.compareAge(m)
-	if err := c.noteBackup(); err != nil {
-		c.log.Warn("the verified backup could not be noted beside the store", "error", err)
+	if store, err := c.cfg.StoreDir(); err == nil && !c.isEmpty(store) {
+		if err := notice.Write(durable.OS, store, notice.Verified, c.now().UTC()); err != nil {
+			c.log.Warn("the verified backup could not be noted beside the store", "error", err)
+		}
 	}
 	if err := c.sendBackup(ctx, m); err != nil {
 		c.log.Warn("the verified backup could not be reported", "error", err)
@@ -74,7 +74,7 @@ func (c *verifyCommand) sendBackup(ctx context.Context, m *manifest.Manifest) er
 			errs = append(errs, metrics.Push(ctx, gateway, "account", name, gauge(nil)))
 		}
 	}
-	if file := c.metricsFileOf("verify"); file != "" {
+	if file := c.verifyMetricsFile(); file != "" {
 		errs = append(errs, metrics.Write(file, c.cfg.DataDir, all...))
 	}
 	return errors.Join(errs...)

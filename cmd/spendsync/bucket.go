@@ -5,13 +5,14 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/files"
-	"spendsync/cmd/spendsync/metrics"
+	"spendsync/cmd/spendsync/notice"
 	"spendsync/cmd/spendsync/page"
 	"spendsync/cmd/spendsync/pagedata"
 	"spendsync/extract"
@@ -26,8 +27,9 @@ func (c *call) openBucket(url string) (*remote.Bucket, error) {
 		return nil, exit.Usagef("which bucket? Give its URL, such as s3://bucket/prefix, or set %sBUCKET",
 			config.Prefix)
 	}
-	if err := files.CheckNamed(files.OfTheSDKs(os.Getenv), ""); err != nil {
-		return nil, err
+	if !strings.Contains(url, "://") {
+		return nil, exit.Advise(exit.Usagef("%s is not the address of a bucket", url), "write s3://BUCKET/PREFIX, or "+
+			"file:///FOLDER for a folder")
 	}
 	certificates, err := files.CABundle(os.Getenv)
 	if err != nil {
@@ -43,7 +45,7 @@ func (c *call) openBucket(url string) (*remote.Bucket, error) {
 func bucketErr(err error) error {
 	for _, k := range []struct{ is, means error }{
 		{remote.ErrAddress, exit.ErrUsage}, {remote.ErrNoGeneration, exit.ErrUsage},
-		{remote.ErrNothing, exit.ErrUsage}, {remote.ErrLacking, exit.ErrUsage},
+		{remote.ErrNothing, exit.ErrUsage}, {remote.ErrLacking, exit.ErrUsage}, {remote.ErrVanished, exit.ErrPartial},
 		{remote.ErrOlder, durable.ErrNewer}, {remote.ErrOtherHistory, durable.ErrDamaged},
 		{remote.ErrDenied, extract.ErrAuth}, {remote.ErrUnavailable, extract.ErrUnavailable},
 	} {
@@ -103,20 +105,17 @@ func (c *call) pullFrom(ctx context.Context, url string) error {
 	return nil
 }
 
-// push brings the store's generation to a bucket, and reports that to Prometheus.
-func (c *call) push(ctx context.Context, b *remote.Bucket, o remote.PushOptions) (done *remote.Pushed, err error) {
+// push brings the store's generation to a bucket. If an earlier push has ended there and nothing is left, it begins the
+// bucket only again, when the caller says so.
+func (c *call) push(ctx context.Context, b *remote.Bucket, o remote.PushOptions, again bool) (
+	done *remote.Pushed, err error) {
 	if o.Dir, err = c.cfg.StoreDir(); err != nil {
 		return nil, err
 	}
 	if err := files.CheckTempDir(); err != nil {
 		return nil, err
 	}
-	t := &metrics.Transfer{Command: "push", Bucket: b.Address(), Dir: o.Dir}
-	defer func() {
-		t.Err = err
-		c.reportTransfer(ctx, t)
-	}()
-	o.Log, o.Now, o.LockWait = c.log, c.now, c.cfg.LockWait
+	o.Log, o.LockWait = c.log, c.cfg.LockWait
 	o.Page = func(ctx context.Context) ([]byte, error) {
 		r, err := pagedata.Read(ctx, o.Dir, "", c.loadOptions())
 		if err != nil {
@@ -126,8 +125,23 @@ func (c *call) push(ctx context.Context, b *remote.Bucket, o remote.PushOptions)
 		err = page.Write(&b, r)
 		return b.Bytes(), err
 	}
+	// A bucket to which a push has ended, and that is empty all the same, is lost, or a share that is not mounted.
+	pushed := map[string]int64{}
+	if err := notice.Read(durable.OS, o.Dir, notice.Pushed, &pushed); err != nil {
+		return nil, err
+	}
+	last, began := pushed[b.Address()]
+	o.Begun = began && !again
 	if done, err = b.Push(ctx, o); err != nil {
 		return nil, bucketErr(err)
+	}
+	if last == done.Generation {
+		return done, nil
+	}
+	pushed[b.Address()] = done.Generation
+	if err := notice.Write(durable.OS, o.Dir, notice.Pushed, pushed); err != nil {
+		c.log.Warn("the push could not be noted beside the store: if the bucket vanishes, the next one begins it anew",
+			"error", err)
 	}
 	return done, nil
 }

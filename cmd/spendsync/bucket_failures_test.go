@@ -17,7 +17,6 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
 	"spendsync/cmd/internal/exit"
-	"spendsync/extract/adsim"
 	"spendsync/load/remote"
 	"spendsync/schema/schematest"
 )
@@ -90,44 +89,6 @@ func answers(method string, status int, code string) func(*testing.T, *s3) strin
 	return func(_ *testing.T, s *s3) string { s.answer(method, status, code); return "" }
 }
 
-// halfABody breaks off each Parquet file.
-func halfABody(_ *testing.T, s *s3) string {
-	s.reply(func(w http.ResponseWriter, r *http.Request) bool {
-		if r.Method != http.MethodGet || !strings.Contains(r.URL.Path, "/warehouse/") {
-			return false
-		}
-		w.Header().Set("Content-Length", "100000")
-		fmt.Fprint(w, "half")
-		return true
-	})
-	return ""
-}
-
-// oldList lists nothing, as a storage that is only consistent in the end.
-func oldList(_ *testing.T, s *s3) string {
-	s.reply(func(w http.ResponseWriter, r *http.Request) bool {
-		if r.Method != http.MethodGet || r.URL.Query().Get("list-type") == "" {
-			return false
-		}
-		fmt.Fprint(w, `<ListBucketResult><Name>spend</Name><IsTruncated>false</IsTruncated></ListBucketResult>`)
-		return true
-	})
-	return ""
-}
-
-// changing refuses every pointer: another push was first.
-func changing(_ *testing.T, s *s3) string {
-	s.reply(func(w http.ResponseWriter, r *http.Request) bool {
-		is := r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "/current.json")
-		if is {
-			w.WriteHeader(http.StatusPreconditionFailed)
-			fmt.Fprint(w, "<Error><Code>PreconditionFailed</Code><Message>it differs</Message></Error>")
-		}
-		return is
-	})
-	return ""
-}
-
 // loginPage answers as a proxy does that wants a login.
 func loginPage(_ *testing.T, s *s3) string {
 	s.reply(func(w http.ResponseWriter, _ *http.Request) bool {
@@ -173,9 +134,10 @@ func nothingListens(t *testing.T, s *s3) string {
 	return ""
 }
 
-func noCredentials(t *testing.T, _ *s3) string {
+func noCredentials(t *testing.T, s *s3) string {
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
+	s.answer("", 403, "AccessDenied")
 	return ""
 }
 
@@ -199,13 +161,12 @@ var bucketFailures = []struct {
 }{
 	{"403", answers("", 403, "AccessDenied"), exit.Auth, exit.Auth,
 		"The storage of s3://spend/store refuses access to current.json (403 AccessDenied)", "check the credentials"},
-	{"403 without a word", answers("", 403, ""), exit.Auth, exit.Auth, "(403 AccessDenied)", "check the credentials"},
 	{"read only", answers("PUT", 403, "AccessDenied"), exit.Auth, exit.OK,
 		"The storage of s3://spend/store refuses access to ", "'push' reads, writes, lists and deletes"},
-	{"a wrong key", answers("", 403, "SignatureDoesNotMatch"), exit.Auth, exit.Auth, "(403 SignatureDoesNotMatch)",
-		"check the credentials"},
-	{"an old token", answers("", 400, "ExpiredToken"), exit.Auth, exit.Auth, "(400 ExpiredToken)",
-		"check the credentials"},
+	{"an archive", answers("GET", 403, "InvalidObjectState"), exit.Storage, exit.Storage,
+		"into an archive (403 InvalidObjectState)", "end the lifecycle rule"},
+	{"a lock", answers("PUT", 400, "ObjectLocked"), exit.Auth, exit.OK,
+		"A lock or a retention of s3://spend/store keeps ", "without object lock"},
 	{"no credentials", noCredentials, exit.Auth, exit.Auth, "There are no credentials for s3://spend/store",
 		"set AWS_ACCESS_KEY_ID"},
 	{"no bucket", at("s3://nowhere/store"), exit.Usage, exit.Usage,
@@ -214,25 +175,13 @@ var bucketFailures = []struct {
 		"correct the address, or run 'spendsync push' first"},
 	{"500", answers("", 500, "InternalError"), exit.Unreachable, exit.Unreachable,
 		"The storage of s3://spend/store keeps failing (500 InternalError): current.json", "wait for the storage"},
-	{"503", answers("", 503, "SlowDown"), exit.Unreachable, exit.Unreachable, "keeps failing (503 SlowDown)",
-		"wait for the storage"},
-	{"half a body", halfABody, -1, exit.Unreachable, "breaks off in the middle of warehouse/",
-		"check the network and the proxy"},
-	{"412", changing, exit.Locked, exit.OK, "Another push keeps changing current.json of s3://spend/store (412 ",
-		"wait until the other push ends"},
 	{"full", answers("PUT", 507, ""), exit.Storage, exit.OK,
 		"The storage of s3://spend/store is full, or the quota of the bucket is used up (507 Insufficient Storage)",
 		"make room or raise the quota"},
-	{"full by MinIO", answers("PUT", 507, "XMinioStorageFull"), exit.Storage, exit.OK, "is full", "make room"},
-	{"quota", answers("PUT", 403, "QuotaExceeded"), exit.Storage, exit.OK, "(403 QuotaExceeded)", "raise the quota"},
 	{"a clock that is off", answers("", 403, "RequestTimeTooSkewed"), exit.Auth, exit.Auth,
 		"refuses the time of the request (RequestTimeTooSkewed)", "set the clock that is wrong"},
 	{"a redirect", answers("", 301, "PermanentRedirect"), exit.Usage, exit.Usage,
 		"The region or the endpoint is not that of s3://spend/store (301 PermanentRedirect)", "correct AWS_REGION"},
-	{"a bare redirect", answers("", 307, ""), exit.Usage, exit.Usage,
-		"The region or the endpoint is not that of s3://spend/store (307 Temporary Redirect)", "correct AWS_REGION"},
-	{"a wrong region", answers("", 400, "AuthorizationHeaderMalformed"), exit.Usage, exit.Usage,
-		"The region or the endpoint is not that of s3://spend/store", "correct AWS_REGION, or AWS_ENDPOINT_URL"},
 	{"DNS", endpoint("https://nowhere.invalid"), exit.Unreachable, exit.Unreachable, "nowhere.invalid", "run it again"},
 	{"no TLS", withoutTLS, exit.Unreachable, exit.Unreachable,
 		"AWS_ENDPOINT_URL begins with https, and its port does not speak TLS", "correct the port in AWS_ENDPOINT_URL"},
@@ -249,19 +198,19 @@ var bucketFailures = []struct {
 	{"an address of something else", at("ftp://spend/store"), exit.Usage, exit.Usage,
 		"gs://BUCKET/PREFIX or file:///FOLDER, not ftp://spend/store", "correct"},
 	{"a file for a folder", notAFolder, exit.Storage, exit.Storage, "a file, not a folder", "name a folder"},
-	{"an old list", oldList, exit.OK, exit.OK, "", ""},
 }
 
 // TestBucket_EachFailureNamesItsCauseFirst: the first line names the cause, the last one what to do, and none shows the
 // secret. The bucket keeps its generation, and in the end the next push and pull succeed.
 func TestBucket_EachFailureNamesItsCauseFirst(t *testing.T) {
 	schematest.Long(t)
-	w := makeWorld(t, small)
+	w := makeWorld(t, small).withMarts()
 	w.bucket = remote.Options{Pause: time.Millisecond, Patience: 200 * time.Millisecond}
 	w.must("sync")
 	s, url := newS3(t)
 	w.must("push", url)
-	w.change(adsim.Change{Campaign: w.some("active"), Set: map[string]any{"default_bid": "0.11"}, Force: true})
+	w.restate(w.today() - 1)
+	w.env["REREAD_AFTER"] = "1ms"
 	w.must("sync")
 	for _, f := range bucketFailures {
 		t.Run(f.name, func(t *testing.T) {

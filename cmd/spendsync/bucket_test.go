@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,15 +10,13 @@ import (
 	"time"
 
 	"spendsync/cmd/internal/exit"
-	"spendsync/load/manifest"
 	"spendsync/load/remote"
-	"spendsync/schema/schematest"
 )
 
 // TestBucket_InPlaceOfAVolume: with SPENDSYNC_BUCKET runs that each begin in an empty folder end as those of a store
 // that stayed. What reads finds the bucket where there is no store.
 func TestBucket_InPlaceOfAVolume(t *testing.T) {
-	w := makeWorld(t, small)
+	w := makeWorld(t, small).withMarts()
 	w.bucket = remote.Options{Pause: time.Millisecond}
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	_, url := newS3(t)
@@ -53,29 +52,31 @@ func TestBucket_InPlaceOfAVolume(t *testing.T) {
 	reader.must("verify")
 }
 
-// TestBucket_ThatFails: a push that fails after a publication is exit 4, with the generation published, and a bucket
-// that cannot be read lets an empty volume begin nothing.
-func TestBucket_ThatFails(t *testing.T) {
-	schematest.Long(t) // package remote lets each request fail
-	w := makeWorld(t, small)
-	w.bucket = remote.Options{Pause: time.Millisecond}
-	s, url := newS3(t)
-	w.env["BUCKET"] = url
-	s.answer("", 403, "AccessDenied")
-	w.wantEnd(exit.Auth, "refuses access to current.json", "check the credentials", "sync")
-	if _, err := manifest.Read(w.dir); err == nil {
-		t.Error("a new store was begun beside the bucket's")
-	}
-	s.answer("PUT", 403, "AccessDenied")
-	code, _, last := w.run("sync")
-	m, err := manifest.Read(w.dir)
-	if code != exit.Partial || err != nil || m.Generation != 1 || !strings.Contains(last, "refuses access") {
-		t.Errorf("exit %d, %v: %s", code, err, last)
-	}
-	s.replies.Store(nil)
+// TestBucket_ThatVanished: where pushes have ended and nothing is left, as on a share that is not mounted, nothing is
+// begun: each run ends in 4 and says so, until the share is back or a person begins it anew.
+func TestBucket_ThatVanished(t *testing.T) {
+	w := makeWorld(t, small).withMarts()
+	share := filepath.Join(t.TempDir(), "share")
+	w.env["BUCKET"] = "file://" + share + "/store"
 	w.must("sync")
-	w.must("verify", "--from", url)
-	w.wantEnd(exit.Usage, "it is s3://BUCKET/PREFIX", "correct", "push", "ftp://x/y")
-	w.env["BUCKET"] = "nothing"
-	w.wantEnd(exit.Usage, "it is s3://BUCKET/PREFIX", "correct", "sync")
+	if err := os.Rename(share, share+".away"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		code, _, last := w.run("sync")
+		if code != exit.Partial || !strings.Contains(last, "what was pushed there is gone") {
+			t.Errorf("exit %d: %s", code, last)
+		}
+		w.wantEnd(exit.Partial, "what was pushed there is gone", "mount the share", "push")
+	}
+	if _, err := os.Stat(share); err == nil {
+		t.Error("the bare folder was written to")
+	}
+	w.must("push", "--again")
+	w.must("verify", "--from", w.env["BUCKET"])
+	if err := errors.Join(os.RemoveAll(share), os.Rename(share+".away", share)); err != nil {
+		t.Fatal(err)
+	}
+	w.must("sync") // goes on from what came back
+	w.must("verify", "--from", w.env["BUCKET"])
 }

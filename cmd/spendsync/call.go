@@ -29,7 +29,7 @@ type call struct {
 	bucket    remote.Options    // of tests; zero: the usual pauses
 	limits    runLimits
 	grace     atomic.Int64 // how long after a signal the command may go on
-	apart     bool         // questions that somebody wrote are answered by processes of their own
+	exit      func(int)    // os.Exit in main; nil in tests
 
 	only func([]queries.Query) []queries.Query // chooses the views that warehouses have; nil: all
 
@@ -82,10 +82,6 @@ func (c *call) configure(ctx context.Context, scheduled bool) (err error) {
 	c.startLog(scheduled && (c.cfg.LogFormat == "json" || c.cfg.LogFormat == "" && !output.IsTerminal(c.stderr)))
 	for _, name := range c.cfg.Unknown() {
 		attrs := []any{"variable", config.Prefix + name}
-		if now := config.Removed(name); now != "" {
-			c.log.Warn("this variable was removed and has no effect", append(attrs, "now", now)...)
-			continue
-		}
 		if meant := config.Meant(name); meant != "" {
 			attrs = append(attrs, "did_you_mean", meant)
 		}
@@ -106,10 +102,13 @@ func (c *call) startLog(asJSON bool) {
 	}
 	o := &slog.HandlerOptions{Level: level}
 	if !asJSON {
-		c.log, c.jsonLog = slog.New(slog.NewTextHandler(c.screen, o)), nil
+		w := newWarnings(slog.NewTextHandler(c.screen, o))
+		c.log, c.jsonLog, c.warned = slog.New(w), nil, w.seen
 		return
 	}
-	c.log = slog.New(slog.NewJSONHandler(c.screen, o)).With("run", c.runID, "command", c.command, "account",
+	w := newWarnings(slog.NewJSONHandler(c.screen, o))
+	c.warned = w.seen
+	c.log = slog.New(w).With("run", c.runID, "command", c.command, "account",
 		c.cfg.Account)
 	c.jsonLog = c.log
 }

@@ -20,10 +20,12 @@ func TestCalls_AreWhatTheServiceTakes(t *testing.T) {
 	schematest.Long(t) // package queries has the advice, adsim the calls
 	w := newWorld(t, func(c *adsim.Config) {
 		*c = adsim.Config{RowsPerDay: 2500, RateLimit: -1}
-	})
+	}).withMarts()
 	w.env["REQUESTS_PER_MINUTE"] = "120"
 	w.must("sync")
-	ids := w.must("query", "sources_to_block", "--format", "ids")
+	w.service.Advance(24 * time.Hour) // it takes days that were read twice to know how many conversions are to come
+	w.must("sync")
+	ids := w.must("query", "sources_to_block", "--param", "rows=10000", "--format", "ids")
 	var pasted []string
 	for line := range strings.Lines(ids) {
 		if list, isComment := strings.TrimSpace(line), strings.HasPrefix(line, "#"); !isComment {
@@ -34,7 +36,8 @@ func TestCalls_AreWhatTheServiceTakes(t *testing.T) {
 		t.Errorf("the budget is not said first: %s", first)
 	}
 	sent := 0
-	for line := range strings.Lines(w.must("query", "sources_to_block", "--format", "request")) {
+	all := w.must("query", "sources_to_block", "--param", "rows=10000", "--format", "request")
+	for line := range strings.Lines(all) {
 		var c struct {
 			Method, Path string
 			Body         struct {
@@ -51,7 +54,8 @@ func TestCalls_AreWhatTheServiceTakes(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Header.Set("Content-Type", "application/json")
-		res, err := withKey{w.service.Transport()}.RoundTrip(r)
+		r.Header.Set("Authorization", "Bearer "+adsim.DefaultWriteKey)
+		res, err := w.service.Transport().RoundTrip(r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +74,8 @@ func TestCalls_AreWhatTheServiceTakes(t *testing.T) {
 	}
 	w.service.Advance(time.Hour) // the same day, of which the advice is
 	w.must("sync")
-	if got := w.must("query", "sources_to_block", "--format", "ids"); got != "# no source is to be blocked\n" {
+	if got := w.must("query", "sources_to_block", "--param", "rows=10000", "--format",
+		"ids"); got != "# no source is to be blocked\n" {
 		t.Errorf("after all were sent there are still\n%s", got)
 	}
 	if code, _, last := w.run("query", "last_week", "--format", "request"); code != exit.Usage ||

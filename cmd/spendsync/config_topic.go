@@ -44,8 +44,9 @@ func configHelp() string {
 	}
 	b.WriteString("\nMetrics (" + config.Prefix + "METRICS_FILE, " + config.Prefix + "PUSHGATEWAY_URL):\n\n" +
 		metrics.Help())
-	b.WriteString("\nMetrics of push, pull and verify --from, whose file lies beside that of sync: FILE-push.prom, " +
-		"FILE-pull.prom and FILE-verify.prom for FILE.prom:\n\n" + metrics.TransferHelp())
+	b.WriteString("\nMetric of verify --from, whose file lies beside that of sync (FILE-verify.prom for " +
+		"FILE.prom):\n\n" +
+		metrics.BackupHelp())
 	b.WriteString("\nExit codes:\n\n" + exit.Table())
 	return b.String()
 }

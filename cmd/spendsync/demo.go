@@ -51,8 +51,6 @@ The syncs are the same as ever but for the address and the clock, and the last o
 belongs to the demo. If the demo is complete there, it only asks; --again begins afresh.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
 	}
-	cmd.Flags().StringVar(&d.dir, "dir", "", "the name of --data-dir in earlier versions")
-	_ = cmd.Flags().MarkHidden("dir")
 	cmd.Flags().IntVar(&d.rows, "rows-per-day", d.rows, "about how many rows the simulated report has a day, from 1 "+
 		"to 1000000")
 	cmd.Flags().BoolVar(&d.again, "again", false, "remove the complete demo in the folder and begin afresh")
@@ -91,18 +89,14 @@ func (d *demoCommand) run(ctx context.Context) error {
 	return d.printGoOn()
 }
 
-// place takes the folder from either flag. The variables of the caller name neither the folder nor the account of
-// the demo.
+// place takes the folder from the flag. The variables of the caller name neither the folder nor the account of the
+// demo.
 func (d *demoCommand) place() error {
-	if d.dir != "" && d.dataDir != "" && d.dir != d.dataDir {
-		return exit.Advise(exit.Usagef("--dir %s and --data-dir %s name two folders", d.dir, d.dataDir),
-			"give --data-dir alone")
-	}
 	if d.account != "" && d.account != demoAccount {
 		return exit.Advise(exit.Usagef("--account %s: the account of the demo is %q", d.account, demoAccount),
 			"leave --account out")
 	}
-	d.dir = cmp.Or(d.dir, d.dataDir, demoDir)
+	d.dir = cmp.Or(d.dataDir, demoDir)
 	return nil
 }
 
@@ -203,14 +197,10 @@ func (d *demoCommand) syncs(ctx context.Context, s *shop.Shop) (last *job.Result
 // quiet leaves a job without progress of its own.
 func quiet(j *job.Job) { j.Progress = nil }
 
-// printGoOn prints commands for looking further. They work as printed, in this folder.
+// printGoOn prints commands for looking further. They work as printed, in the folder where the demo was started.
 func (d *demoCommand) printGoOn() error {
 	text := "Go on:\n"
 	of := []string{"--config", filepath.Join(d.dir, config.FileName)}
-	if !strings.ContainsAny(program(), " /") { // it is found from each folder
-		text += "  cd " + shellQuote(d.dir) + "\n"
-		of = nil
-	}
 	for _, args := range [][]string{{"query", "sources_to_block"}, {"status"}, {"report"}} {
 		text += "  " + typed(append(args, of...)...) + "\n"
 	}

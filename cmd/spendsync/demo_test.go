@@ -16,7 +16,6 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/shop"
 	"spendsync/load/manifest"
-	"spendsync/schema"
 	"spendsync/schema/schematest"
 )
 
@@ -49,48 +48,38 @@ func TestDemo_ShowsTheWholeJob(t *testing.T) {
 	// The commands that it ends with run as they are printed.
 	_, end, _ := strings.Cut(text, "Go on:\n")
 	lines := strings.Split(strings.TrimSpace(end), "\n")
-	if len(lines) != 3 && len(lines) != 4 {
+	if len(lines) != 3 {
 		t.Fatalf("the demo does not say how to go on:\n%s", text)
 	}
-	if len(lines) == 4 && strings.TrimSpace(lines[0]) != "cd "+dir {
-		t.Errorf("the demo continues with %q", lines[0])
-	}
-	for _, line := range lines[len(lines)-3:] {
+	for _, line := range lines {
 		command, ok := strings.CutPrefix(strings.TrimSpace(line), program()+" ")
 		if !ok {
 			t.Errorf("the demo continues with %q", line)
 		}
 		words := strings.Fields(command)
-		if len(lines) == 4 { // as in that folder
-			words = append(words, "--config", filepath.Join(dir, config.FileName))
-		}
 		if code, text := demo(nil, append(words, outOf(t, words[0])...)...); code != exit.OK {
 			t.Errorf("%s: exit %d: %s", line, code, text)
 		}
 	}
 	// Again it asks the demo that is there; a demo that was cut off is begun afresh.
-	if code, text := demo(nil, "demo", "--dir", dir); code != exit.OK ||
+	if code, text := demo(nil, "demo", "--data-dir", dir); code != exit.OK ||
 		!strings.Contains(text, "already in "+dir) || !strings.Contains(text, "--again --data-dir "+dir) ||
 		!strings.Contains(text, "Rain jackets") {
 		t.Errorf("again: exit %d: %s", code, text)
 	}
-	// Commands that only look take the only account that there is.
-	if code, text := demo([]string{"SPENDSYNC_DATA_DIR=" + dir}, "plan"); code != exit.OK ||
-		!strings.HasPrefix(text, "Account demo, ") {
-		t.Errorf("plan without an account: exit %d: %s", code, text)
-	}
 	env := []string{"SPENDSYNC_DATA_DIR=" + dir, "SPENDSYNC_ACCOUNT=demo"}
-	for i, command := range []string{"status", "plan", "verify", "tables", "version", "rebuild", "replay"} {
+	for i, command := range []string{"status", "sync --dry-run", "verify", "tables", "version", "repair rebuild",
+		"repair replay"} {
 		if i > 2 && !schematest.All() {
 			break
 		}
-		if code, text := demo(env, command); code != exit.OK {
+		if code, text := demo(env, strings.Fields(command)...); code != exit.OK {
 			t.Errorf("%s: exit %d: %s", command, code, text)
 		}
-		if command == "rebuild" || command == "replay" {
+		if strings.HasPrefix(command, "repair") {
 			continue
 		}
-		code, text := demo(env, command, "--json")
+		code, text := demo(env, append(strings.Fields(command), "--json")...)
 		if code != exit.OK || !json.Valid([]byte(text)) {
 			t.Errorf("%s --json: exit %d: %s", command, code, text)
 		}
@@ -109,51 +98,6 @@ func TestHelp_NamesVariablesAndExitCodes(t *testing.T) {
 	}
 	if !strings.Contains(out.String(), "143") {
 		t.Error("help config does not list the exit codes")
-	}
-}
-
-func TestTables_OfOneTable(t *testing.T) {
-	var out bytes.Buffer
-	if code := run(t.Context(), []string{"tables", "ops.run", "--json"}, nil, &out, &out); code != exit.OK {
-		t.Fatalf("exit %d: %s", code, out.String())
-	}
-	var docs []schema.TableDoc
-	if err := json.Unmarshal(out.Bytes(), &docs); err != nil || len(docs) != 1 || docs[0].Name != "ops.run" {
-		t.Errorf("tables = %v, %v", docs, err)
-	}
-}
-
-func TestTables_DescribesViews(t *testing.T) {
-	var out bytes.Buffer
-	if code := run(t.Context(), []string{"tables", "settlement", "mart.campaign_performance", "--json"}, nil, &out,
-		&out); code != exit.OK {
-		t.Fatalf("exit %d: %s", code, out.String())
-	}
-	var docs []schema.TableDoc
-	if err := json.Unmarshal(out.Bytes(), &docs); err != nil || len(docs) != 2 || docs[0].Name != "mart.settlement" ||
-		docs[1].Kind != schema.KindView || len(docs[1].Columns) < 20 {
-		t.Fatalf("tables = %+v, %v", docs, err)
-	}
-	for _, d := range docs {
-		for _, c := range d.Columns {
-			if c.Doc == "" || c.Type == "" {
-				t.Errorf("%s.%s: type %q, %q", d.Name, c.Name, c.Type, c.Doc)
-			}
-		}
-	}
-	out.Reset()
-	if code := run(t.Context(), []string{"tables", "settlment"}, nil, &out, &out); code != exit.Usage ||
-		!strings.Contains(out.String(), "did you mean mart.settlement?") {
-		t.Errorf("exit %d: %s", code, out.String())
-	}
-}
-
-func TestStatus_OfNothing(t *testing.T) {
-	var out bytes.Buffer
-	env := []string{"SPENDSYNC_DATA_DIR=" + t.TempDir()}
-	if code := run(t.Context(), []string{"status"}, env, &out, &out); code != exit.Usage ||
-		!strings.Contains(out.String(), "nothing is stored yet") {
-		t.Errorf("exit %d: %s", code, out.String())
 	}
 }
 
@@ -178,13 +122,8 @@ func TestDemo_OwnsItsFolder(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(other, "mine.txt"), []byte("mine"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, text := demo(t.Context(), "--dir", other); code != exit.Usage ||
-		!strings.Contains(text, "not the demo's") {
-		t.Errorf("exit %d: %s", code, text)
-	}
 	for want, args := range map[string][]string{
 		"not the demo's":             {"--data-dir", other},
-		"name two folders":           {"--data-dir", other, "--dir", other + "/b"},
 		"the account of the demo is": {"--data-dir", other, "--account", "acme"},
 	} {
 		if code, text := demo(t.Context(), args...); code != exit.Usage || !strings.Contains(text, want) {
@@ -195,7 +134,7 @@ func TestDemo_OwnsItsFolder(t *testing.T) {
 		t.Errorf("the folder has %d entries", len(entries))
 	}
 	for _, rows := range []string{"-1", "0", "1000001"} {
-		if code, text := demo(t.Context(), "--dir", other, "--rows-per-day", rows); code != exit.Usage ||
+		if code, text := demo(t.Context(), "--data-dir", other, "--rows-per-day", rows); code != exit.Usage ||
 			!strings.Contains(text, "from 1 to 1000000") {
 			t.Errorf("%s rows: exit %d: %s", rows, code, text)
 		}
@@ -203,14 +142,14 @@ func TestDemo_OwnsItsFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "demo")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if code, text := demo(ctx, "--dir", dir); code != exit.Stopped {
+	if code, text := demo(ctx, "--data-dir", dir); code != exit.Stopped {
 		t.Fatalf("a demo that was stopped: exit %d: %s", code, text)
 	}
 	locked, err := shop.OpenFolder(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code, text := demo(t.Context(), "--dir", dir); code != exit.Locked {
+	if code, text := demo(t.Context(), "--data-dir", dir); code != exit.Locked {
 		t.Errorf("a second demo: exit %d: %s", code, text)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "manifest.json"), []byte("half"), 0o644); err != nil {
@@ -252,7 +191,7 @@ func TestDemo_KilledInEachStep(t *testing.T) {
 		{"27 syncs published", os.Kill}, {"", nil},
 	} {
 		var seen, errOut bytes.Buffer
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "demo", "--rows-per-day", "30", "--dir", dir)
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "demo", "--rows-per-day", "30", "--data-dir", dir)
 		cmd.Env, cmd.Stderr = append(os.Environ(), "TEST_PROCESS=spendsync"), &errOut
 		out, err := cmd.StdoutPipe()
 		if err != nil {
@@ -282,7 +221,7 @@ func TestDemo_KilledInEachStep(t *testing.T) {
 	}
 	for range 2 { // it is there now
 		var out bytes.Buffer
-		if code := run(t.Context(), []string{"demo", "--dir", dir}, nil, &out, &out); code != exit.OK ||
+		if code := run(t.Context(), []string{"demo", "--data-dir", dir}, nil, &out, &out); code != exit.OK ||
 			!strings.Contains(out.String(), "already in "+dir) {
 			t.Errorf("again: exit %d: %s", code, out.String())
 		}
@@ -293,7 +232,8 @@ func TestDemo_KilledInEachStep(t *testing.T) {
 func TestOutput_ClosedPipeIsNoFailure(t *testing.T) {
 	dir := demoStore(t)
 	for _, args := range [][]string{
-		{"demo"}, {"status"}, {"status", "--json"}, {"plan"}, {"plan", "--json"}, {"verify", "--json"}, {"tables"},
+		{"demo"}, {"status"}, {"status", "--json"}, {"sync", "--dry-run"},
+		{"sync", "--dry-run", "--json"}, {"verify", "--json"}, {"tables"},
 		{"query"}, {"query", "last_week"}, {"report", "--out", "-"}, {"help", "config"}, {"version", "--json"},
 	} {
 		r, w, err := os.Pipe()

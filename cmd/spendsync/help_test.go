@@ -102,7 +102,7 @@ func TestCompletion_OfEveryShell(t *testing.T) {
 	for typed, want := range map[string][]string{
 		"ver":                 {"verify\t", "version\t"},
 		"query last":          {"last_week"},
-		"query --format mark": {"markdown"},
+		"query --format parq": {"parquet"},
 		"tables ops.st":       {"ops.step"},
 		"help stat":           {"status\t"},
 		"sync --fr":           {"--from\t"},

@@ -49,22 +49,20 @@ func TestHouse_LinesAreShort(t *testing.T) {
 
 // openers are the files that open files by themselves: no variable, flag or argument names what they open.
 var openers = map[string]string{
-	"cmd/internal/files/read.go":           "what a variable names, for reading",
-	"cmd/internal/files/write.go":          "what a variable names, for writing",
-	"cmd/spendsync/bounded/watch_linux.go": "the system's account of a process that this one started",
-	"cmd/spendsync/check/rename.go":        "a new file in a folder of the store",
-	"cmd/spendsync/check/volume.go":        "the lock files of a store",
-	"cmd/spendsync/demo.go":                "a new file in a temporary folder of its own",
-	"cmd/spendsync-lake/demo.go":           "files of the demo's own folder",
-	"cmd/spendsync/payouts/file.go":        "new files in a temporary folder of its own",
-	"cmd/spendsync/shop/folder.go":         "the marker of the demo's own folder",
-	"load/duck/ask.go":                     "the DuckDB file of a store",
-	"load/durable/clone_linux.go":          "files of a store",
-	"load/durable/disk.go":                 "files of a store",
-	"load/durable/lock.go":                 "a lock file of a store",
-	"load/lake/upload.go":                  "files of a store and of its staging area",
-	"load/loadtest/faults.go":              "files of a test's store",
-	"load/remote/lineage.go":               "a ledger of a store",
+	"cmd/internal/files/read.go":        "what a variable names, for reading",
+	"cmd/internal/files/write.go":       "what a variable names, for writing",
+	"cmd/spendsync/check/probe.go":      "a new file in the folder of the store",
+	"cmd/spendsync/demo.go":             "a new file in a temporary folder of its own",
+	"cmd/spendsync-lake/demo.go":        "files of the demo's own folder",
+	"cmd/spendsync/payouts/judge.go":    "new files in a temporary folder of its own",
+	"cmd/spendsync/payouts/table.go":    "new files in a temporary folder of its own",
+	"cmd/spendsync/shop/folder.go":      "the marker of the demo's own folder",
+	"load/duck/ask.go":                  "the DuckDB file of a store",
+	"load/durable/clone_linux.go":       "files of a store",
+	"load/durable/disk.go":              "files of a store",
+	"load/durable/lock.go":              "a lock file of a store",
+	"cmd/spendsync-lake/lake/upload.go": "files of a store and of its staging area",
+	"load/loadtest/faults.go":           "files of a test's store",
 }
 
 // TestHouse_FilesAreOpenedInOnePlace: cmd/internal/files opens every file that a variable, a flag or an argument

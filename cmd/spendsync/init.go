@@ -141,7 +141,7 @@ func (c *initCommand) ask(ctx context.Context) (changed bool, err error) {
 	return changed, nil
 }
 
-// write writes the files: each is complete or as it was.
+// write writes the files. After an error each file is either complete or unchanged.
 func (c *initCommand) write() error {
 	var lines [][2]string
 	for _, q := range questions {

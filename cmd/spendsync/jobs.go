@@ -30,13 +30,12 @@ func (r *runner) newJob() (job.Job, error) {
 	if err != nil {
 		return job.Job{}, err
 	}
-	own, err := r.ownFiles(dir)
 	return job.Job{
 		RunID: r.runID, Account: cfg.Account, DataDir: dir, Version: version(), Store: r.loadOptions(),
 		Plan: r.planOptions(), Concurrency: r.limits.concurrency, RequestsPerMinute: cfg.RequestsPerMinute,
-		Service: cfg.Service(), Own: own, StopGrace: r.limits.grace,
+		Service: cfg.Service(), Own: r.ownFiles(dir), StopGrace: r.limits.grace,
 		Now: r.now, Log: r.log, Progress: r.screen.Progress,
-	}, err
+	}, nil
 }
 
 // runJob runs a job that reads from the service, and reports its end: to Prometheus
@@ -65,7 +64,7 @@ func (r *runner) runJob(ctx context.Context, start startJob) error {
 		return err
 	}
 	told.end(ctx, facts.Code, result)
-	return r.endJob(result, summary(result, r.now())...)
+	return r.endJob(result, summary(result, r.now().Sub(facts.Start))...)
 }
 
 // printResult prints the result for a program. If it cannot be printed, the run's work stands: the
@@ -119,10 +118,14 @@ func (r *runner) serviceJob(ctx context.Context, start startJob, edit ...func(*j
 	for _, e := range edit {
 		e(&j)
 	}
-	if result, err = start(j, ctx); err == nil && result.Run.Generation > 0 {
+	if result, err = start(j, ctx); err != nil {
+		return nil, err
+	}
+	r.takeOwn(ctx, j, result)
+	if result.Run.Generation > 0 {
 		r.placeGuide(j.DataDir)
 	}
-	return result, err
+	return result, nil
 }
 
 // runRepair runs a job that asks nothing of the service, and reports its end.
@@ -147,18 +150,22 @@ func (r *runner) runRepair(ctx context.Context, start startJob) error {
 // endJob logs the one summary line, last of all, and returns the job's end.
 func (r *runner) endJob(result *job.Result, attrs ...any) error {
 	row := result.Run
-	level := slog.LevelError
-	switch row.ExitCode {
-	case exit.OK:
-		level = slog.LevelInfo
-	case exit.Partial, exit.Stopped:
-		level = slog.LevelWarn
-	}
-	r.lastLines(level, explain.Run(result), int(row.ExitCode), attrs...)
+	r.lastLines(levelOf(int(row.ExitCode)), explain.Run(result), int(row.ExitCode), attrs...)
 	if row.ExitCode == exit.OK {
 		return nil
 	}
 	return &exit.Outcome{Code: int(row.ExitCode), Happens: row.Message.V}
+}
+
+// levelOf returns the level of a run's summary line.
+func levelOf(code int) slog.Level {
+	switch code {
+	case exit.OK:
+		return slog.LevelInfo
+	case exit.Partial, exit.Stopped:
+		return slog.LevelWarn
+	}
+	return slog.LevelError
 }
 
 // beginWith brings an empty data directory to the bucket's generation, so that a run goes on where the last one ended
@@ -168,19 +175,16 @@ func (r *runner) beginWith(ctx context.Context, b *remote.Bucket) error {
 	if err != nil || !r.isEmpty(dir) {
 		return err
 	}
-	t := &metrics.Transfer{Command: "pull", Bucket: b.Address(), Dir: dir}
 	done, err := b.Pull(ctx, remote.PullOptions{Dir: dir, All: true, Log: r.log, Store: r.loadOptions()})
 	if errors.Is(err, remote.ErrNothing) {
 		r.log.Info("the bucket is empty: the run begins a new store", "bucket", b.Address())
 		return nil
 	}
-	t.Err = bucketErr(err)
-	r.reportTransfer(ctx, t)
 	if err == nil {
 		r.log.Info("the run goes on from the bucket", "bucket", b.Address(), "generation", done.Generation,
 			"published_at", done.PublishedAt.String(), "files", done.Files, "bytes", done.Received)
 	}
-	return t.Err
+	return bucketErr(err)
 }
 
 // pushResult brings what a run has published to the bucket. If that fails, the run has published all the same: it ends
@@ -191,7 +195,7 @@ func (r *runner) pushResult(ctx context.Context, b *remote.Bucket, result *job.R
 		defer cancel()
 		ctx = within
 	}
-	done, err := r.push(ctx, b, remote.PushOptions{})
+	done, err := r.push(ctx, b, remote.PushOptions{}, false)
 	switch {
 	case err != nil:
 		incomplete(result, err, fmt.Sprintf("generation %d is published and not in the bucket: %s",

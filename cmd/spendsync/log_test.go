@@ -45,7 +45,7 @@ func logLines(t *testing.T, text string) (lines []map[string]any, lastKeys strin
 }
 
 func TestLog_IsOneObjectALine(t *testing.T) {
-	w := newWorld(t, small).withoutMarts()
+	w := newWorld(t, small)
 	w.env["LOG_FORMAT"], w.env["LOG_LEVEL"] = "json", "debug"
 	w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 503, Times: 1})
 	code, text := w.stderr("sync")
@@ -98,23 +98,5 @@ func TestLog_IsOneObjectALine(t *testing.T) {
 	if want := strings.Fields("time level msg run command account exit_code means safe do"); len(lines) != 1 ||
 		!slices.Equal(strings.Fields(keys), want) {
 		t.Errorf("%d lines, keys %s", len(lines), keys)
-	}
-}
-
-// TestLog_AFirstRunThatPublishesNothing: what could be asked for is missing, and nothing
-// before that is lost.
-func TestLog_AFirstRunThatPublishesNothing(t *testing.T) {
-	w := newWorld(t, small).withoutMarts()
-	w.env["LOG_FORMAT"], w.env["REPORT_PASSWORD"] = "json", "wrong"
-	code, text := w.stderr("sync")
-	lines, _ := logLines(t, text)
-	if code != exit.Auth || len(lines) == 0 {
-		t.Fatalf("exit %d: %s", code, text)
-	}
-	last := lines[len(lines)-1]
-	for key, want := range map[string]float64{"days_lost": 0, "days_missing": 33, "days_complete": 0} {
-		if last[key] != want {
-			t.Errorf("%s = %v, want %v", key, last[key], want)
-		}
 	}
 }

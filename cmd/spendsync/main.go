@@ -9,9 +9,9 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
-	"spendsync/cmd/internal/crash"
 	"spendsync/cmd/internal/files"
 	"spendsync/cmd/internal/output"
 )
@@ -24,9 +24,10 @@ func runMain(a *app) {
 	// has its usual effect at once; nothing published is harmed.
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	context.AfterFunc(ctx, stop)
-	crash.ExitsWithCode("spendsync")
+	// A crash ends by SIGABRT (134): Go's own exit code 2 means wrong usage here, and is not retried.
+	debug.SetTraceback("crash")
 	files.LimitUmask()
 	output.IgnoreBrokenPipe() // a run continues if the reader of its log stops
-	a.exit, a.apart = os.Exit, true
+	a.exit = os.Exit
 	os.Exit(a.run(ctx, os.Args[1:]))
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"spendsync/cmd/internal/files"
-	"spendsync/cmd/spendsync/answer"
 	"spendsync/cmd/spendsync/assistant"
 	"spendsync/cmd/spendsync/dictionary"
 	"spendsync/load/duck"
+	"spendsync/load/durable"
+	"spendsync/load/manifest"
 )
 
 // mcpCommand is "mcp".
 type mcpCommand struct {
 	*call
-	from       string
-	answersOne bool // the request on stdin, as a process of its own
+	from string
 }
 
 func newMCPCommand(a *call) *cobra.Command {
@@ -29,17 +29,14 @@ func newMCPCommand(a *call) *cobra.Command {
 		Use: "mcp", Short: "Serve the warehouse to an AI assistant (Model Context Protocol on stdin and stdout)",
 		Long: `Serves the published warehouse to an AI assistant over the Model Context Protocol on stdin, stdout, until
 stdin ends. It only reads. The assistant gets the guide and five tools: questions, ask, describe, sql, coverage. An
-answer has at most 1,000 rows and 64 KiB, takes at most a minute and 2 GiB of memory in a process of its own, and states
-its generation; SQL reaches the warehouse
-and nothing else; with --account, that account's rows only. With --from it serves the newest generation of a bucket, on
-any laptop that may read it.`,
+answer has at most 1,000 rows and 64 KiB, takes at most a minute and 2 GiB of memory, and states its generation; SQL
+reaches the warehouse and nothing else; with --account, that account's rows only. With --from it serves the newest
+generation of a bucket, on any laptop that may read it.`,
 		Example: "  spendsync mcp\n  spendsync mcp --data-dir /srv/spend\n" +
 			"  spendsync mcp --from s3://acme-spend/store",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context(), cmd.InOrStdin()) },
 	}
 	addFrom(cmd, &c.from)
-	cmd.Flags().BoolVar(&c.answersOne, "answer", false, "answer the one request on stdin")
-	_ = cmd.Flags().MarkHidden("answer") // fails only without the flag
 	return cmd
 }
 
@@ -51,17 +48,8 @@ func (c *mcpCommand) run(ctx context.Context, stdin io.Reader) error {
 		return err
 	}
 	store := &servedStore{call: c.call, from: c.bucketOf(c.from)}
-	if dir, ok := c.storeOfQuestion(); ok {
-		c.cfg.DataDir, store.from = dir, ""
-	}
 	w := assistant.Warehouse{Store: store.open, Account: c.account, Options: c.questionOptions(),
-		Describe: dictionary.DescribeAll}
-	if c.answersOne {
-		return answerOne(ctx, w, stdin, c.stdout)
-	}
-	if c.asksApart() {
-		w.Apart = c.askApart()
-	}
+		Within: c.within, Describe: dictionary.DescribeAll}
 	if err := store.try(ctx, w.Options); err != nil {
 		return err // before an assistant is told that there are tools
 	}
@@ -86,22 +74,22 @@ type servedStore struct {
 const pullEvery = time.Minute
 
 // open returns the folder and its generation. An answer that starts during a publication may be of the next one.
-func (s *servedStore) open(ctx context.Context) (dir string, o answer.Origin, err error) {
+func (s *servedStore) open(ctx context.Context) (dir string, m *manifest.Manifest, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now := s.now(); s.from != "" && now.Sub(s.pulledAt) >= pullEvery {
 		if err := s.pullFrom(ctx, s.from); err != nil {
-			return "", o, err
+			return "", nil, err
 		}
 		s.pulledAt = now
 	}
 	if dir, err = s.cfg.StoreDir(); err != nil {
-		return "", o, err
+		return "", nil, err
 	}
-	if o, err = s.originOf(dir); err != nil {
-		return "", o, warehouseErr(err, dir)
+	if m, err = manifest.ReadRoot(durable.OS, dir, nil); err != nil {
+		return "", nil, warehouseErr(err, dir)
 	}
-	return dir, o, nil
+	return dir, m, nil
 }
 
 // try returns the error that every answer would be.

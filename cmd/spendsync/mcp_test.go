@@ -43,7 +43,7 @@ func (s *assistantSession) answer(tool string, arguments any) (a assistant.Answe
 
 // TestMCP_AnswersAnAssistant starts the command as an assistant does, with a client that was not written here.
 func TestMCP_AnswersAnAssistant(t *testing.T) {
-	w := newSyncedWorld(t)
+	w := newWorld(t).withMarts().synced()
 	client := mcp.NewClient(&mcp.Implementation{Name: "assistant", Version: "1"}, nil)
 	session, err := client.Connect(t.Context(), &mcp.CommandTransport{
 		Command: w.start(context.WithoutCancel(t.Context()), "mcp")}, nil)
@@ -108,6 +108,18 @@ func (s *assistantSession) wantTheTruth(w *world) {
 		"conversions_expected") {
 		s.Errorf("spend is described as %s", text)
 	}
+	for what, arguments := range map[string]map[string]any{
+		"a number for a text": {"name": "spend_by_day", "parameters": map[string]any{"days": 2}},
+		"a text for a number": {"name": "spend_by_day", "rows": "2"},
+		"null for nothing":    {"name": "spend_by_day", "parameters": nil, "rows": 2},
+	} {
+		if a := s.answer("ask", arguments); len(a.Rows) != 2 {
+			s.Errorf("%s: %d rows", what, len(a.Rows))
+		}
+	}
+	if text, refused := s.call("describe", map[string]any{"names": "spend"}); refused {
+		s.Errorf("a name for a list: %s", text)
+	}
 	if text, _ := s.call("questions", nil); !strings.Contains(text, `"last_week"`) || len(text) > 8<<10 {
 		s.Errorf("questions are %s", text)
 	}
@@ -138,15 +150,9 @@ func (s *assistantSession) wantRefusals(w *world) {
 		"FROM '" + w.dir + "/manifest.json'":            "file system operations are disabled",
 		"FROM read_text('" + w.dir + "/manifest.json')": "read_text cannot be called in a query",
 		"ATTACH '" + outside + "'":                      "not one statement that reads",
-		"COPY (FROM spend) TO '" + outside + "'":        "not one statement that reads",
-		"INSTALL httpfs":                                "not one statement that reads",
-		"SET threads = 64":                              "not one statement that reads",
-		"DROP TABLE spend_daily":                        "not one statement that reads",
 		"SELECT 1; SELECT 2":                            "not one statement that reads",
-		"SELECT getenv('HOME')":                         "getenv",
-		"SELECT list_transform(range(1e9::BIGINT), x -> list_transform(range(x), y -> y * 2))": "needs more than",
+		"SELECT list_transform(range(1e9::BIGINT), x -> list_transform(range(x), y -> y * 2))": "it needs more memory",
 		"SELECT nothing FROM spend": "nothing",
-		"SELECT 1 /* " + strings.Repeat("x", 100) + " */ FROM query('FROM spend')": "query cannot be called in a query",
 	} {
 		if text, refused := s.call("sql", map[string]any{"sql": sql}); !refused || !strings.Contains(text, says) {
 			s.Errorf("%s: refused %v, says %q, want %q", sql, refused, text, says)
@@ -186,7 +192,7 @@ func TestGuide_FitsAnAssistant(t *testing.T) {
 	if len(queries.Guide) > 4096 {
 		t.Errorf("the guide has %d bytes", len(queries.Guide))
 	}
-	w := newSyncedWorld(t)
+	w := newWorld(t).withMarts().synced()
 	if got := w.must("guide"); got != queries.Guide {
 		t.Errorf("guide prints %q", got)
 	}
@@ -197,8 +203,8 @@ func TestGuide_FitsAnAssistant(t *testing.T) {
 	}
 	for name := range strings.SplitSeq(queries.Guide, "`") {
 		if view, ok := strings.CutPrefix(name, "mart."); ok { // package queries asks each of them
-			w.wantAnswer("1", "SELECT count(*) FROM duckdb_views() WHERE schema_name = 'mart' AND "+
-				"view_name = '"+view+"'")
+			w.wantAnswer("1", "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'mart' AND "+
+				"table_name = '"+view+"'")
 		}
 	}
 }

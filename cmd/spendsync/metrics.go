@@ -56,35 +56,13 @@ func (r *runner) reporting() *config.Config {
 	return config.OfNotices(r.environ)
 }
 
-// metricsFileOf returns the file of a command of the bucket: next to the file of sync, which it would otherwise
-// replace. spendsync.prom becomes spendsync-push.prom. It is empty if no file is configured.
-func (c *call) metricsFileOf(command string) string {
+// verifyMetricsFile returns the file of verify --from, next to the file of sync, which it would otherwise replace:
+// spendsync.prom becomes spendsync-verify.prom. It is empty if no file is configured.
+func (c *call) verifyMetricsFile() string {
 	file := c.cfg.MetricsFile
 	if file == "" {
 		return ""
 	}
 	ending := filepath.Ext(file)
-	return strings.TrimSuffix(file, ending) + "-" + command + ending
-}
-
-// reportTransfer writes and sends the metrics of a push or pull. What goes wrong is a warning.
-func (c *call) reportTransfer(ctx context.Context, t *metrics.Transfer) {
-	t.End = c.now()
-	if file := c.metricsFileOf(t.Command); file != "" {
-		if err := metrics.Write(file, t.Dir, t.Gauges(prometheus.Labels{"bucket": t.Bucket})...); err != nil {
-			c.log.Warn("the metrics could not be written", "file", file, "error", err)
-		}
-	}
-	gateway, err := c.cfg.Gateway()
-	if err == nil && gateway == nil {
-		return
-	}
-	ctx, cancel := c.lastCall(ctx)
-	defer cancel()
-	if err == nil {
-		err = metrics.Push(ctx, gateway, "bucket", t.Bucket, t.Gauges(nil)...)
-	}
-	if err != nil {
-		c.log.Warn("the metrics could not be pushed", "error", err)
-	}
+	return strings.TrimSuffix(file, ending) + "-verify" + ending
 }

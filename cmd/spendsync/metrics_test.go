@@ -13,17 +13,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/metrics"
 	"spendsync/extract/adsim"
 	"spendsync/load/manifest"
-	"spendsync/schema"
 	"spendsync/schema/schematest"
 )
 
@@ -57,7 +53,7 @@ func readMetrics(t *testing.T, path string) map[string]float64 {
 func small(c *adsim.Config) { c.Campaigns, c.CreativesPerCampaign, c.RowsPerDay = 2, 2, 10 }
 
 func TestMetrics_AreOfEveryRun(t *testing.T) {
-	w := newWorld(t, func(c *adsim.Config) { c.BalanceStatus = "low" })
+	w := newWorld(t, func(c *adsim.Config) { c.BalanceStatus = "low" }).withMarts()
 	file := filepath.Join(t.TempDir(), "spendsync.prom")
 	w.env["METRICS_FILE"] = file
 
@@ -113,6 +109,16 @@ func TestMetrics_AreOfEveryRun(t *testing.T) {
 		t.Errorf("after a run that failed: %v", got)
 	}
 
+	// One that publishes, and lacks the creatives, is no success either.
+	w.service.ClearFaults()
+	w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 400, Path: "/v1/campaigns/*/creatives"})
+	if code, _, last := w.run("sync"); code != exit.Partial {
+		t.Fatalf("exit %d: %s", code, last)
+	}
+	if got = readMetrics(t, file); got[`spendsync_last_success_timestamp_seconds{account="acme"}`] != success {
+		t.Errorf("after creatives that cannot be read: %v", got)
+	}
+
 	// Not even the configuration is right.
 	w.env["PAGE_SIZE"] = "many"
 	if code, _, last := w.run("sync"); code != exit.Usage {
@@ -126,49 +132,6 @@ func TestMetrics_AreOfEveryRun(t *testing.T) {
 	if err != nil || len(left) != 1 {
 		t.Errorf("beside the metrics: %v, %v", left, err)
 	}
-}
-
-// TestMetrics_SuccessIsOfTheWholeRun lets only the settings fail, after the report is
-// published: with the key refused nothing of them is published any more, with one
-// campaign unreadable the rest is. Neither is a success, here or in the ledger.
-func TestMetrics_SuccessIsOfTheWholeRun(t *testing.T) {
-	w := newWorld(t, small).withoutMarts()
-	file := filepath.Join(t.TempDir(), "spendsync.prom")
-	w.env["METRICS_FILE"] = file
-	w.must("sync")
-	const success = `spendsync_last_success_timestamp_seconds{account="acme"}`
-	first := readMetrics(t, file)[success]
-
-	key := w.env["API_KEY"]
-	w.env["API_KEY"] = "pushads_wrong"
-	if code, _, last := w.run("sync"); code != exit.Auth {
-		t.Fatalf("exit %d: %s", code, last)
-	}
-	if got := readMetrics(t, file); got[success] != first {
-		t.Errorf("after a refused key the last success moved from %f to %f", first, got[success])
-	}
-	if run, err := manifest.LastRun(w.dir, "acme"); err != nil || run.ExitCode != exit.Auth || !run.Published {
-		t.Errorf("the ledger says %+v, %v", run, err)
-	}
-
-	w.env["API_KEY"] = key
-	w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 400, Path: "/v1/campaigns/*/creatives"})
-	if code, _, last := w.run("sync"); code != exit.Partial {
-		t.Fatalf("exit %d: %s", code, last)
-	}
-	if got := readMetrics(t, file); got[success] != first {
-		t.Errorf("after creatives that cannot be read the last success moved from %f to %f", first, got[success])
-	}
-	if got := w.ask("SELECT string_agg(exit_code, ' ' ORDER BY started_at) FROM ops.run"); got != "0 3 4" {
-		t.Errorf("ops.run has the exit codes %s", got)
-	}
-
-	w.service.ClearFaults()
-	w.must("sync")
-	if got := readMetrics(t, file); got[success] <= first {
-		t.Errorf("after a whole run the last success is %f, before it was %f", got[success], first)
-	}
-	w.must("verify")
 }
 
 // TestMetrics_AreUsed: an alert or a panel reads each metric.
@@ -185,27 +148,6 @@ func TestMetrics_AreUsed(t *testing.T) {
 		if !regexp.MustCompile(m.Name + `\b`).MatchString(text) {
 			t.Errorf("nothing reads %s", m.Name)
 		}
-	}
-}
-
-func TestMetrics_AreNamedByConvention(t *testing.T) {
-	now := worldNow
-	f := &metrics.Facts{
-		Start: now, End: now, Success: 1, Expires: schema.Some(schema.InstantOf(now)), Manifest: &manifest.Manifest{},
-		Coverage: manifest.NewAccount(job.ReachFrom(now)).Coverage("acme", now),
-		Money:    schema.AccountSnapshot{Balance: schema.Some(schema.Money(1)), DaysLeft: schema.Some(schema.Money(1))},
-	}
-	reg := prometheus.NewRegistry()
-	reg.MustRegister(f)
-	if n, err := testutil.GatherAndCount(reg); err != nil || n < len(metrics.All) {
-		t.Errorf("%d samples of %d metrics, %v", n, len(metrics.All), err)
-	}
-	problems, err := testutil.GatherAndLint(reg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range problems {
-		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
 }
 
@@ -226,7 +168,7 @@ func (g *gateway) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 
 func TestMetrics_ArePushed(t *testing.T) {
 	schematest.Long(t)
-	w := newWorld(t, small).withoutMarts()
+	w := newWorld(t, small)
 	g := &gateway{status: http.StatusOK}
 	server := httptest.NewServer(g)
 	defer server.Close()
@@ -270,11 +212,10 @@ func TestMetrics_ArePushed(t *testing.T) {
 	}
 }
 
-// TestMetrics_OfPushAndPull: each command has a file of its own beside that of sync, which stays unchanged, and a
-// group of its own at the gateway. A failure keeps its exit code.
-func TestMetrics_OfPushAndPull(t *testing.T) {
+// TestMetrics_OfAVerifiedBackup: verify --from has a file of its own beside that of sync, which stays unchanged.
+func TestMetrics_OfAVerifiedBackup(t *testing.T) {
 	schematest.Long(t)
-	w := newSyncedWorld(t)
+	w := newWorld(t).withMarts().synced()
 	dir := t.TempDir()
 	w.env["METRICS_FILE"] = filepath.Join(dir, "spendsync.prom")
 	g := &gateway{status: http.StatusOK}
@@ -283,56 +224,19 @@ func TestMetrics_OfPushAndPull(t *testing.T) {
 	w.must("sync")
 	ofSync := readMetrics(t, w.env["METRICS_FILE"])
 	w.env["PUSHGATEWAY_URL"] = server.URL
-	bucket, copied := "file://"+filepath.Join(t.TempDir(), "bucket"), filepath.Join(t.TempDir(), "copy")
+	bucket := "file://" + filepath.Join(t.TempDir(), "bucket")
 	m, err := manifest.Read(w.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"push", bucket}, {"pull", bucket, copied}} {
-		w.must(args...)
-		got := readMetrics(t, filepath.Join(dir, "spendsync-"+args[0]+".prom"))
-		sample := fmt.Sprintf("spendsync_%s_exit_code{bucket=%q}", args[0], bucket)
-		if v, ok := got[sample]; !ok || v != 0 {
-			t.Errorf("%s = %v (there: %t)", sample, v, ok)
-		}
-		if n := len(got); n != len(metrics.Transfers) {
-			t.Errorf("%s has %d metrics, want %d", args[0], n, len(metrics.Transfers))
-		}
-		if !strings.HasPrefix(g.path, "/metrics/job/spendsync/bucket@base64/") ||
-			!strings.Contains(g.body, "spendsync_"+args[0]+"_exit_code 0\n") {
-			t.Errorf("%s: pushed to %s: %s", args[0], g.path, g.body)
-		}
-	}
+	w.must("push", bucket)
 	w.must("verify", "--from", bucket)
 	sample := metrics.Backup + `{account="acme"}`
 	v := readMetrics(t, filepath.Join(dir, "spendsync-verify.prom"))[sample]
 	if v != metrics.Seconds(m.PublishedAt.Time()) {
 		t.Errorf("%s = %v", sample, v)
 	}
-	if err := os.RemoveAll(strings.TrimPrefix(bucket, "file://")); err != nil {
-		t.Fatal(err)
-	}
-	if code, _, last := w.run("pull", bucket, copied); code != exit.Usage {
-		t.Fatalf("exit %d: %s", code, last)
-	}
-	got := readMetrics(t, filepath.Join(dir, "spendsync-pull.prom"))
-	if v := got[fmt.Sprintf("spendsync_pull_exit_code{bucket=%q}", bucket)]; v != exit.Usage ||
-		len(got) != len(metrics.Transfers) {
-		t.Errorf("after a failure: %v", got)
-	}
 	if after := readMetrics(t, w.env["METRICS_FILE"]); !maps.Equal(after, ofSync) {
 		t.Error("the metrics of sync have changed")
-	}
-}
-
-func TestMetrics_OfTheBucketAreNamedByConvention(t *testing.T) {
-	reg := prometheus.NewRegistry()
-	for _, command := range []string{"push", "pull"} {
-		done := &metrics.Transfer{Command: command, End: worldNow}
-		reg.MustRegister(done.Gauges(prometheus.Labels{"bucket": "s3://acme/store"})...)
-	}
-	problems, err := testutil.GatherAndLint(reg)
-	if err != nil || len(problems) > 0 {
-		t.Error(problems, err)
 	}
 }

@@ -84,7 +84,7 @@ func (w *world) company() (caFile, proxy string, connected *atomic.Int64) {
 // TestSync_ThroughACompanysNetwork: all requests go through the proxy of HTTPS_PROXY, and a service whose certificate
 // is of the company's own authority is trusted by SPENDSYNC_CA_FILE; without it the message names that variable.
 func TestSync_ThroughACompanysNetwork(t *testing.T) {
-	w := newWorld(t, small).withoutMarts()
+	w := newWorld(t, small)
 	caFile, proxy, connected := w.company()
 	sync := func() (code int, text string) {
 		cmd := w.start(t.Context(), "sync")

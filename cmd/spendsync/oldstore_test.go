@@ -53,7 +53,7 @@ func TestOldStores_AreKept(t *testing.T) {
 	if !*updateStores {
 		t.Fatalf("%s is missing: run this test with -update-stores", path)
 	}
-	w := newWorld(t, oldAccount)
+	w := newWorld(t, oldAccount).withMarts()
 	w.service.SetNow(oldNow)
 	w.must("sync")
 	// A restatement, so that there is one.
@@ -152,7 +152,7 @@ func TestOldStores_OpenMigrateAndVerify(t *testing.T) {
 	}
 	for _, path := range stores {
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			w := newWorld(t, oldAccount)
+			w := newWorld(t, oldAccount).withMarts()
 			unpackStore(t, path, w.dir)
 			was, err := manifest.Read(w.dir)
 			if err != nil {
@@ -177,7 +177,7 @@ func TestOldStores_OpenMigrateAndVerify(t *testing.T) {
 			if code, _, last := w.run("sync"); code != exit.Partial && code != exit.OK && code != exit.Unreachable {
 				t.Errorf("sync: exit %d: %s", code, last)
 			}
-			w.must("rebuild")
+			w.must("repair", "rebuild")
 			w.must("verify")
 			is, err := manifest.Read(w.dir)
 			if err != nil {
@@ -234,8 +234,9 @@ func TestOldStores_OfOtherVersionsAreRefused(t *testing.T) {
 			durable.Seal(b)
 			return b
 		})
-		for _, command := range []string{"sync", "verify", "rebuild", "replay", "status"} {
-			if code, _, last := w.run(command); code != exit.Newer || !strings.Contains(last, edit[2]) {
+		for _, command := range []string{"sync", "verify", "repair rebuild", "repair replay", "status"} {
+			code, _, last := w.run(strings.Fields(command)...)
+			if code != exit.Newer || !strings.Contains(last, edit[2]) {
 				t.Errorf("%s of a store with %s: exit %d: %s", command, edit[1], code, last)
 			}
 		}

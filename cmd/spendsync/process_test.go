@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -19,17 +18,14 @@ import (
 	"spendsync/load/loadtest"
 	"spendsync/load/manifest"
 	"spendsync/schema"
-	"spendsync/schema/schematest"
 )
 
-// TestMain lets the test binary be spendsync itself, or a reader, in a process of
-// its own: for what only another process can show.
+// TestMain lets the test binary be spendsync itself, in a process of its own: for what only another process can
+// show.
 func TestMain(m *testing.M) {
 	switch os.Getenv("TEST_PROCESS") {
 	case "spendsync":
 		mainAt(os.Getenv("TEST_NOW"))
-	case "reader":
-		read(os.Args[1])
 	default:
 		code := loadtest.InMemory(m)
 		for _, dir := range removeAtExit {
@@ -67,61 +63,6 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) 
 }
 
 const readerQuestion = "SELECT count(*), sum(spend), sum(clicks), max(_run_id) FROM spend_daily"
-
-// read opens the warehouse once and answers every line on stdin with a scan.
-func read(path string) {
-	db := openDuckDB(path)
-	defer db.Close()
-	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
-		var n, clicks int64
-		var spend any
-		var run string
-		if err := db.QueryRow("SELECT count(*), sum(spend)::VARCHAR, sum(clicks)::BIGINT, max(_run_id) FROM "+
-			"spend_daily").Scan(&n, &spend, &clicks, &run); err != nil {
-			fmt.Println("error:", err)
-			continue
-		}
-		fmt.Println(n, spend, clicks, run)
-	}
-}
-
-// reader is another process that holds the warehouse open, read-only.
-type reader struct {
-	t   *testing.T
-	in  io.Writer
-	out *bufio.Reader
-}
-
-func openReader(t *testing.T, dir string) *reader {
-	t.Helper()
-	cmd := exec.Command(os.Args[0], dir+"/warehouse.duckdb")
-	cmd.Env = append(os.Environ(), "TEST_PROCESS=reader")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { in.Close(); cmd.Wait() })
-	return &reader{t, in, bufio.NewReader(out)}
-}
-
-// scan reads the whole table in the other process.
-func (r *reader) scan() string {
-	r.t.Helper()
-	fmt.Fprintln(r.in)
-	line, err := r.out.ReadString('\n')
-	if err != nil || strings.HasPrefix(line, "error") {
-		r.t.Fatalf("the reader: %s %v", line, err)
-	}
-	return line
-}
 
 // start runs a command of spendsync in a process of its own.
 func (w *world) start(ctx context.Context, args ...string) *exec.Cmd {
@@ -161,45 +102,6 @@ func (k *killed) note(w *world, before int64, died bool) {
 	default:
 		k.starting++
 	}
-}
-
-// TestSync_KilledAtRandom kills runs -9 at random moments, several times, while the
-// service restates days between; one clean run must end in the state of a store
-// that was never disturbed.
-func TestSync_KilledAtRandom(t *testing.T) {
-	kills, seed := schematest.Times(3, 40, 1000), schematest.Seed(t)
-	r := rand.New(rand.NewPCG(seed, 1))
-	// The run is short, so that there can be many: few rows, and mostly a backfill of
-	// few days without the settings.
-	w := newWorld(t, func(c *adsim.Config) {
-		c.Campaigns, c.CreativesPerCampaign, c.Sources, c.RowsPerDay = 4, 3,
-			30, 40
-	}).withoutMarts()
-	w.env["REREAD_AFTER"] = "0s"
-	w.must("sync")
-	few := []string{"backfill", "--from", (w.today() - 3).String(), "--to", (w.today() - 1).String()}
-	begin := time.Now()
-	if out, err := w.start(t.Context(), few...).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	whole := time.Since(begin)
-	count := &killed{}
-	for i := range kills {
-		day := w.today() - 1 - schema.Date(r.IntN(3))
-		w.restate(day)
-		args := few
-		if i%20 == 7 {
-			args = []string{"sync"}
-		}
-		w.killOne(r, i, whole, count, w.start(t.Context(), args...))
-	}
-	t.Log(count)
-	if died := kills - count.finished; died == 0 || kills >= 100 && (count.staging+count.committing)*3 < died {
-		t.Error("too few runs were killed between the first staged file and the last rename")
-	}
-	w.must("sync")
-	w.checkTruth()
-	w.checkNothingStaged()
 }
 
 // numberFrom is the number in an environment variable, or what is usual.
@@ -277,7 +179,7 @@ func (w *world) await(p *os.Process, pattern string) {
 
 // TestSync_SecondRunExits9 runs two at once.
 func TestSync_SecondRunExits9(t *testing.T) {
-	w := newWorld(t).withoutMarts()
+	w := newWorld(t)
 	w.service.Fail(adsim.Fault{Kind: adsim.Stall, Times: 1})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -294,8 +196,8 @@ func TestSync_SecondRunExits9(t *testing.T) {
 	if code != exit.Locked || !strings.Contains(last, holder) {
 		t.Errorf("exit %d: %s, want %q", code, last, holder)
 	}
-	if _, lines, _ := w.check(); !strings.Contains(lines["lock"].Found, holder) {
-		t.Errorf("check: %+v, want %q", lines["lock"], holder)
+	if _, lines, _ := w.check(); !strings.Contains(lines["data directory"].Found, holder) {
+		t.Errorf("check: %+v, want %q", lines["data directory"], holder)
 	}
 	first.Process.Kill()
 	first.Wait()
@@ -309,7 +211,7 @@ func TestSync_SecondRunExits9(t *testing.T) {
 
 // TestSync_AnswerThatCannotBeWritten: what was published is not called unchanged.
 func TestSync_AnswerThatCannotBeWritten(t *testing.T) {
-	w := newWorld(t, small).withoutMarts()
+	w := newWorld(t, small)
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Skipf("no device that is always full here: %v", err)

@@ -12,7 +12,6 @@ import (
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/output"
-	"spendsync/cmd/spendsync/metrics"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/remote"
 	"spendsync/schema"
@@ -75,6 +74,30 @@ func (c *pullCommand) run(ctx context.Context, args []string) (err error) {
 	if o.At, err = timeOf(c.at); err != nil {
 		return err
 	}
+	if err := c.wrongUsage(dir); err != nil {
+		return err
+	}
+	b, err := c.openBucket(url)
+	if err != nil {
+		return err
+	}
+	if c.watch {
+		return c.watchBucket(ctx, b, o)
+	}
+	done, err := b.Pull(ctx, o)
+	if err != nil {
+		return bucketErr(err)
+	}
+	c.placeGuide(dir)
+	if c.json {
+		return output.JSON(c.stdout, done)
+	}
+	_, err = fmt.Fprintln(c.stdout, pulledText(dir, done))
+	return err
+}
+
+// wrongUsage returns what is wrong with the folder or with flags together.
+func (c *pullCommand) wrongUsage(dir string) error {
 	switch {
 	case c.generation < 0:
 		return exit.Usagef("--generation %d: generations are counted from 1", c.generation)
@@ -91,26 +114,7 @@ func (c *pullCommand) run(ctx context.Context, args []string) (err error) {
 	case strings.Contains(dir, "://"):
 		return exit.Usagef("which folder? %s is an address; write it and a folder, in this order", dir)
 	}
-	b, err := c.openBucket(url)
-	if err != nil {
-		return err
-	}
-	if c.watch {
-		return c.watchBucket(ctx, b, o)
-	}
-	t := &metrics.Transfer{Command: "pull", Bucket: b.Address(), Dir: dir}
-	done, err := b.Pull(ctx, o)
-	t.Err = bucketErr(err)
-	c.reportTransfer(ctx, t)
-	if err != nil {
-		return t.Err
-	}
-	c.placeGuide(dir)
-	if c.json {
-		return output.JSON(c.stdout, done)
-	}
-	_, err = fmt.Fprintln(c.stdout, pulledText(dir, done))
-	return err
+	return nil
 }
 
 func pulledText(dir string, done *remote.Pulled) string {
@@ -134,10 +138,7 @@ func (c *pullCommand) watchBucket(ctx context.Context, b *remote.Bucket, o remot
 			return nil
 		}
 	}
-	t := &metrics.Transfer{Command: "pull", Bucket: b.Address(), Dir: o.Dir}
 	return b.Watch(ctx, o, wait, func(done *remote.Pulled, err error) {
-		t.Err = bucketErr(err)
-		c.reportTransfer(ctx, t)
 		switch {
 		case err != nil:
 			c.log.Error("pull: the folder stays as it is; trying again", "error", err)

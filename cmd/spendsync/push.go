@@ -18,7 +18,7 @@ import (
 type pushCommand struct {
 	*call
 
-	acceptLoss, full bool
+	acceptLoss, full, again bool
 }
 
 func newPushCommand(a *call) *cobra.Command {
@@ -27,8 +27,9 @@ func newPushCommand(a *call) *cobra.Command {
 		Use: "push [URL]", Short: "Bring the published generation to a bucket or a folder, for readers and as a backup",
 		Long: `Uploads what the bucket lacks of the published generation, and its pointer current.json last. Readers
 open the DuckDB file that the pointer names, or the Parquet files; 'spendsync pull' gives the store back. The
-generations of the last 24 hours, and one a day of the last 7 days, stay readable. The store is only read, and no lock
-is taken. Once a day the Parquet files that readers glob are compared with the generation, and mended.
+generations of the last 24 hours, and one a day of the last 7 days, stay readable. No lock is taken, and nothing of a
+generation is written. Where a push has ended before and nothing is left, nothing is begun (exit 4): the share may not
+be mounted.
 
 URL is one of these; without it ` + config.Prefix + `BUCKET counts, which a 'sync' that published pushes to by itself:
   s3://BUCKET/PREFIX   Amazon's storage, or another one that speaks S3: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY,
@@ -37,6 +38,8 @@ URL is one of these; without it ` + config.Prefix + `BUCKET counts, which a 'syn
   gs://BUCKET/PREFIX   Google's storage by its S3 endpoint: the HMAC key of a service account in AWS_ACCESS_KEY_ID and
                        AWS_SECRET_ACCESS_KEY. It knows no conditional writes: let one push run at a time.
   file:///FOLDER       a disk or a share, or a container of Azure that is mounted
+A bucket whose policy demands encryption: s3://BUCKET/PREFIX?sse=AES256, or ?sse=aws:kms, with &sse_key=ID for a key of
+one's own.
 
 An older store never replaces a newer one (exit 10). A store of another account, or one that does not continue the
 history in the bucket, is refused (exit 8). Two pushes at once do no harm if the storage knows conditional writes.`,
@@ -57,6 +60,7 @@ history in the bucket, is refused (exit 8). Two pushes at once do no harm if the
 		"only the bucket has becomes unreadable after a week")
 	cmd.Flags().BoolVar(&c.full, "full", false, "upload every file, also those that the bucket should have: repairs "+
 		"objects that 'pull' finds damaged, and Parquet files that readers glob")
+	cmd.Flags().BoolVar(&c.again, "again", false, "begin a bucket anew that is empty although a push to it has ended")
 	return cmd
 }
 
@@ -68,7 +72,7 @@ func (c *pushCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	done, err := c.push(ctx, b, remote.PushOptions{AcceptLoss: c.acceptLoss, Full: c.full})
+	done, err := c.push(ctx, b, remote.PushOptions{AcceptLoss: c.acceptLoss, Full: c.full}, c.again)
 	if err != nil {
 		return err
 	}
@@ -95,9 +99,6 @@ func pushedText(address string, done *remote.Pushed) string {
 			phrase.Grouped(done.Sent/1000))
 	} else {
 		text += " already"
-	}
-	if done.Mended > 0 {
-		text += fmt.Sprintf(", %d mended", done.Mended)
 	}
 	if done.Removed > 0 {
 		text += fmt.Sprintf(", %d removed", done.Removed)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,8 +21,6 @@ import (
 	"spendsync/cmd/spendsync/answer"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/duck"
-	"spendsync/load/durable"
-	"spendsync/load/manifest"
 )
 
 // queryCommand is "query".
@@ -42,33 +41,33 @@ type queryCommand struct {
 
 // maxTableRows is the default number of rows that a terminal shows: more rows would only scroll the
 // first ones out of sight.
-const maxTableRows = 1000
+const maxTableRows = 100
 
 func newQueryCommand(a *call) *cobra.Command {
 	c := &queryCommand{call: a}
 	cmd := &cobra.Command{
 		Use: "query [NAME | -c SQL]", Short: "Ask the warehouse: a ready question, a view, or SQL of your own",
-		Long: `Asks the published warehouse. Without a name it lists the questions most asked; --all
-lists every question, view and macro.
+		Long: `Asks the published warehouse. Without a name it lists the ready questions; --all lists
+every question, view and macro.
 
-On a terminal the answer is a table that fits, in $PAGER (less) if it is higher than the screen. A ready question
-names the columns that come first. Dollars have two decimals, an account that is the same in all rows is left out,
-and so are columns that do not fit (--wide shows them), but never the verdict; at most 1,000 rows are shown.
-Elsewhere it is CSV with every digit. An .xlsx file is a workbook with typed cells, and a sheet that says what was
-asked, of which generation. The DuckDB file is opened read-only, nothing else is reached, and one statement that reads
-is answered at a time. Answers in CSV and Parquet pass through $TMPDIR whole, and so does any other that is larger
-than the memory limit: it needs the room. CSV puts an apostrophe before texts that a spreadsheet would run as a
-formula; --raw leaves them as they are. In CSV an empty cell is NULL and "" an empty text. Instants are UTC, days are
-Chicago's.
+On a terminal the answer is a table that fits. A ready question names the columns that come first. Dollars have two
+decimals, an account that is the same in all rows is left out, and so are columns that do not fit (--wide shows
+them, in lines as long as they get), but never the verdict; at most 100 rows are shown (--rows).
+Elsewhere it is CSV with every digit. An .xlsx file is a workbook with typed cells. The DuckDB file is opened read-only,
+nothing else is reached, and one statement that reads is answered at a time. Answers in CSV and Parquet pass through
+$TMPDIR whole, and so does any other that is larger than the memory limit: it needs the room, 1 GiB at most beside the
+answer. CSV puts an apostrophe before texts that a spreadsheet would run as a formula; --raw leaves them as they are. In
+CSV an empty cell is NULL and "" an empty text. Instants are UTC, days are Chicago's.
 
 Under every answer stands as of when it is, which day is open, which of the days asked for are missing or lost and, if
 it has conversions, a CPA or an ROI, how many days are young and what share of their conversions is still to come. Of
-CSV, JSON and Parquet this goes to stderr or, with --out FILE, to FILE.notes.txt.
+the other formats this goes to stderr or, with --out FILE, to FILE.notes.txt.
 
-SQL of your own, and a condition of your own, is answered by a process of its own, which is killed when it needs more
-than 2 GiB of memory (1 GiB beyond SPENDSYNC_DUCKDB_MEMORY, if that is set) or takes longer than --timeout: exit 2.
+SQL of your own, and a condition of your own, may take 2 GiB of memory (1 GiB beyond SPENDSYNC_DUCKDB_MEMORY, if that
+is set) and the time of --timeout: beyond that it ends with exit 2.
 
-With --account every question, view and SQL finds the rows of that account only, as if the warehouse had no other.
+With --account every question, view and SQL is answered from a DuckDB file that has the rows of that account only: a
+store of several accounts publishes one for each.
 
 --format ids and --format request make the answer of sources_to_block ready to paste: the IDs by campaign in lists of
 50, the most that the service takes at once, or the calls with their bodies, an object a line. Nothing is sent.`,
@@ -95,7 +94,7 @@ With --account every question, view and SQL finds the rows of that account only,
 	flags.StringVarP(&c.sql, "command", "c", "", "SQL to answer; - reads it from stdin")
 	flags.StringArrayVar(&c.params, "param", nil, "name=value: sets a parameter of the question; may be given "+
 		"several times")
-	flags.StringVar(&c.format, "format", "", "table, csv, json, markdown, parquet or xlsx (default: table on a "+
+	flags.StringVar(&c.format, "format", "", "table, csv, json, parquet or xlsx (default: table on a "+
 		"terminal, else by the ending of --out, else csv); of sources_to_block also ids or request: its block lists, "+
 		"ready to paste")
 	// fails only without the flag
@@ -127,13 +126,8 @@ func (c *queryCommand) run(ctx context.Context, args []string, hasSQL bool, stdi
 	if err != nil {
 		return err
 	}
-	if dir, ok := c.storeOfQuestion(); ok {
-		c.cfg.DataDir = dir
-	} else if err := c.readFrom(ctx, c.from); err != nil {
+	if err := c.readFrom(ctx, c.from); err != nil {
 		return err
-	}
-	if q.Written && c.asksApart() {
-		return c.queryApart(ctx, strings.NewReader(q.SQL))
 	}
 	return c.query(ctx, q)
 }
@@ -167,10 +161,7 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question) error {
 	if err != nil {
 		return err
 	}
-	if err := files.CheckFile("--out", c.out, dir); err != nil {
-		return err
-	}
-	if err := files.CheckTempDir(); err != nil {
+	if err := cmp.Or(files.CheckFile("--out", c.out, dir), files.CheckTempDir()); err != nil {
 		return err
 	}
 	q.Once = format == "parquet" || format == "csv"
@@ -179,31 +170,21 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question) error {
 	options := c.loadOptions().DuckDB
 	if q.Written {
 		options = c.questionOptions()
+		within, cancel := c.within(ctx, c.timeout)
+		defer cancel()
+		ctx = within
 	}
 	result, err := duck.Ask(ctx, dir, q.Query, options)
 	if err != nil {
 		return c.queryErr(err, dir, q.Asks != "" && !q.Written)
 	}
-	origin, _ := c.originOf(dir) // without a manifest the answer still is the warehouse's
-	n := answer.Rendering{Result: result, Question: q, Terminal: c.out == "" && output.IsTerminal(c.stdout),
-		Raw: c.raw, Wide: c.wide, Color: output.ShowsColor(c.stdout, c.environ), MaxRows: max(0, c.rows),
-		Origin: origin}
-	if n.Terminal {
-		if n.Width = output.TerminalWidth(c.stdout); c.rows < 0 {
-			n.MaxRows = maxTableRows
-		}
+	n := c.rendering(result, q)
+	if c.out == "" {
+		err = n.Write(ctx, c.stdout, format)
+	} else {
+		err = files.WriteFile(c.out, func(w io.Writer) error { return n.Write(ctx, w, format) })
 	}
-	switch {
-	case format == "table" && n.Terminal:
-		err = output.QuietPipe(output.Paged(c.stdout, c.environ, func(w io.Writer) error {
-			return n.Write(ctx, w, format)
-		}))
-	case c.out == "":
-		err = output.QuietPipe(n.Write(ctx, c.stdout, format))
-	default:
-		err = output.QuietPipe(files.WriteFile(c.out, func(w io.Writer) error { return n.Write(ctx, w, format) }))
-	}
-	if err == nil && !answer.ShowsFacts(format) {
+	if err = output.QuietPipe(err); err == nil && format != "table" {
 		err = c.writeFacts(duck.FactLines(result.Facts))
 	}
 	return errors.Join(c.queryErr(err, dir, q.Asks != "" && !q.Written), result.Close())
@@ -230,36 +211,48 @@ func (c *queryCommand) writeFacts(facts []string) error {
 	})
 }
 
-// originOf returns the source of an answer, for a file that outlives the terminal. During a publication the answer may
-// be of the generation before.
-func (c *call) originOf(dir string) (answer.Origin, error) {
-	o := answer.Origin{Store: dir, AnsweredAt: c.now(), Version: version()}
-	m, err := manifest.ReadRoot(durable.OS, dir, nil)
-	if err == nil {
-		o.Generation, o.PublishedAt = m.Generation, m.PublishedAt.Time()
-	}
-	return o, err
-}
-
 // queryErr turns an error in the question into a usage error, with the place in the SQL above the
 // last line.
 func (c *queryCommand) queryErr(err error, dir string, named bool) error {
 	var q *duck.QueryError
+	var other *duck.OtherVersionError
 	switch {
-	case errors.As(err, &q):
-		if q.Excerpt != "" {
-			fmt.Fprintln(c.stderr, phrase.VisibleLines(q.Excerpt))
-		}
-		// The engine's solutions to a lack of memory are settings of its own.
-		message, _, _ := strings.Cut(phrase.OneLine(q.Message), " Possible solutions:")
-		if named && (strings.HasPrefix(message, "Catalog Error") || strings.HasPrefix(message, "Binder Error")) {
-			message += " The warehouse was made by another version: " +
-				"'spendsync repair rebuild' gives it this one's views"
-		}
-		return exit.Advise(exit.Usagef("%s", phrase.Visible(message)),
-			"correct the SQL; 'spendsync tables' names the tables, 'spendsync tables TABLE' their columns")
+	case errors.Is(err, context.DeadlineExceeded):
+		return exit.Advise(exit.Usagef("the question was stopped: it takes longer than %v", c.timeout),
+			"ask for fewer days or rows; --timeout allows more")
+	case errors.As(err, &other):
+		return exit.Advise(exit.Usagef("%v", other), "%s", other.Advice())
+	case !errors.As(err, &q):
+		return warehouseErr(err, dir)
 	}
-	return warehouseErr(err, dir)
+	if q.Excerpt != "" {
+		fmt.Fprintln(c.stderr, phrase.VisibleLines(q.Excerpt))
+	}
+	message := phrase.Visible(phrase.OneLine(q.Message))
+	about, isParam := strings.CutPrefix(message, "Invalid Input Error: --param ")
+	switch {
+	case q.NeedsMore:
+		return exit.Advise(exit.Usagef("the question was stopped: %s", message),
+			"ask for fewer days or rows; SPENDSYNC_DUCKDB_MEMORY allows more in memory")
+	case isParam:
+		return exit.Usagef("--param %s", about)
+	case named: // it is a question of ours that failed, and nobody's SQL
+		return fmt.Errorf("the ready question cannot be answered: %s", message)
+	}
+	return exit.Advise(exit.Usagef("%s", message),
+		"correct the SQL; 'spendsync tables' names the tables, 'spendsync tables TABLE' their columns")
+}
+
+// rendering is the answer as its output wants it.
+func (c *queryCommand) rendering(result *duck.Result, q answer.Question) answer.Rendering {
+	n := answer.Rendering{Result: result, Question: q, Terminal: c.out == "" && output.IsTerminal(c.stdout),
+		Raw: c.raw, Wide: c.wide, Color: output.ShowsColor(c.stdout, c.environ), MaxRows: max(0, c.rows)}
+	if n.Terminal {
+		if n.Width = output.TerminalWidth(c.stdout); c.rows < 0 {
+			n.MaxRows = maxTableRows
+		}
+	}
+	return n
 }
 
 // answerFormat is the format that the caller chose, or the one that fits.
@@ -282,20 +275,23 @@ func (c *queryCommand) answerFormat() (string, error) {
 		return "", exit.Usagef("--format %s%s; there are %s", format,
 			nearest.DidYouMean(format, answer.Formats), strings.Join(answer.Formats, ", "))
 	}
-	if slices.Contains(answer.Binary, format) && c.out == "" && output.IsTerminal(c.stdout) {
-		return "", exit.Usagef("--format %s is not for a terminal: give --out FILE", format)
-	}
-	if c.rows >= 0 && format != "table" {
-		return "", exit.Usagef("--rows is about tables for a person; --format %s has every row: write LIMIT into the "+
+	return format, c.fits(format)
+}
+
+// fits returns an error if a format does not go with the output or with a flag.
+func (c *queryCommand) fits(format string) error {
+	switch {
+	case slices.Contains(answer.Binary, format) && c.out == "" && output.IsTerminal(c.stdout):
+		return exit.Usagef("--format %s is not for a terminal: give --out FILE", format)
+	case c.rows >= 0 && format != "table":
+		return exit.Usagef("--rows is about tables for a person; --format %s has every row: write LIMIT into the "+
 			"SQL, or give the question its --param rows", format)
+	case c.wide && format != "table":
+		return exit.Usagef("--wide is about tables for a person; --format %s has every column", format)
+	case c.raw && format != "csv":
+		return exit.Usagef("--raw is about csv; --format %s leaves formulas as they are", format)
 	}
-	if c.wide && format != "table" {
-		return "", exit.Usagef("--wide is about tables for a person; --format %s has every column", format)
-	}
-	if c.raw && format != "csv" {
-		return "", exit.Usagef("--raw is about csv; --format %s leaves formulas as they are", format)
-	}
-	return format, nil
+	return nil
 }
 
 // listQuestions prints the named questions.
@@ -303,9 +299,5 @@ func (c *queryCommand) listQuestions() error {
 	if c.json {
 		return output.QuietPipe(output.JSON(c.stdout, answer.List()))
 	}
-	list := answer.List().Short
-	if c.all {
-		list = answer.List().Text
-	}
-	return c.page(list(output.TextWidth(c.stdout)))
+	return c.print(answer.List().Text(output.TextWidth(c.stdout), c.all))
 }

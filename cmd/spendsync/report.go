@@ -26,8 +26,11 @@ type reportCommand struct {
 	summary bool
 }
 
+// pageName and summaryName are the files that are written unless --out names another one.
+const pageName, summaryName = "spendsync-report.html", "spendsync-summary.html"
+
 func newReportCommand(a *call) *cobra.Command {
-	c := &reportCommand{call: a, out: "spendsync-report.html"}
+	c := &reportCommand{call: a, out: pageName}
 	cmd := &cobra.Command{
 		Use: "report", Short: "Write one HTML file to look at: spend, sources, creatives, bids, money left, gaps",
 		Long: `Writes what the warehouse knows as one HTML file with a sentence for each question that says what to do.
@@ -39,12 +42,18 @@ DuckDB file is opened read-only and nothing is asked of the service. Without --a
 other.`,
 		Example: `  spendsync report
   spendsync report --account acme --out acme.html
-  spendsync report --summary --out summary.html
+  spendsync report --summary
   spendsync report --out - | mail -a "Content-Type: text/html" -s "Ad spend" team@example.com`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if c.summary && !cmd.Flags().Changed("out") {
+				c.out = summaryName
+			}
+			return c.run(cmd.Context())
+		},
 	}
 	addFrom(cmd, &c.from)
-	cmd.Flags().StringVar(&c.out, "out", c.out, "file to write; it appears when it is whole; - is stdout")
+	cmd.Flags().StringVar(&c.out, "out", c.out, "file to write; it appears when it is whole; - is stdout; "+
+		"of --summary "+summaryName)
 	cmd.Flags().BoolVar(&c.summary, "summary", false, "write one sheet of A4 for each account: tiles, tasks, spend, "+
 		"campaigns")
 	return cmd

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"spendsync/cmd/internal/exit"
+	"spendsync/extract/adsim"
 )
 
 // renamedService is a transport to a service with other names and paths than the simulated one behind it.
@@ -35,7 +36,7 @@ func renamedService(r *http.Request) (*http.Response, error) {
 // TestServiceFile_ReadsARenamedService: a renamed column, field, list, parameter and path are lines of a file. With
 // them the store has the truth, and a replay by the same lines changes nothing.
 func TestServiceFile_ReadsARenamedService(t *testing.T) {
-	w := newWorld(t).withoutMarts()
+	w := newWorld(t)
 	w.transport = roundTripper(renamedService)
 	if code, _, last := w.run("sync"); code == exit.OK {
 		t.Errorf("without the file: exit %d: %s", code, last)
@@ -53,15 +54,16 @@ func TestServiceFile_ReadsARenamedService(t *testing.T) {
 			"campaign.default_bid?") {
 		t.Errorf("an unknown key: exit %d: %s", code, last)
 	}
-	write("report.total_spend: spend_usd\ncampaign.default_bid: [default_bid, bid_cpc]\nlists: [docs, hits]\n" +
-		"paging: {limit: take, offset: skip}\npaths:\n  campaigns: v2/campaigns\n  campaign: v2/campaigns/{id}\n")
+	write("report.total_spend: spend_usd\ncampaign.default_bid: [default_bid, bid_cpc]\n" +
+		"lists: {campaigns: hits, creatives: hits}\npaging: {limit: take, offset: skip}\n" +
+		"paths:\n  campaigns: v2/campaigns\n  campaign: v2/campaigns/{id}\n")
 	w.must("sync", "--full") // archived campaigns, too: their lists were found without the file, and their bids not
 	w.checkTruth()
 	if got := w.ask("SELECT count(*) > 0 AND count(*) = count(default_bid) FROM campaign_history"); got != "true" {
 		t.Errorf("all campaigns have a bid: %s", got)
 	}
 	was := w.ask("FROM spend_daily ORDER BY ALL")
-	w.must("replay")
+	w.must("repair", "replay")
 	if got := w.ask("FROM spend_daily ORDER BY ALL"); got != was {
 		t.Error("a replay by the same lines changed the rows")
 	}
@@ -88,10 +90,10 @@ func renaming(names ...[2]string) roundTripper {
 func TestServiceFile_TheManualsExample(t *testing.T) {
 	_, text, _ := strings.Cut(manual(t, "cmd/spendsync/deploy/README.md"), "SPENDSYNC_SERVICE_FILE")
 	block := fenced.FindStringSubmatch(text)
-	if block == nil || !strings.Contains(block[2], "bid_cpc") || !strings.Contains(block[2], "docs") {
+	if block == nil || !strings.Contains(block[2], "bid_cpc") || !strings.Contains(block[2], "lists.campaigns: docs") {
 		t.Fatalf("the manual's example is %q", block)
 	}
-	w := newWorld(t, small).withoutMarts()
+	w := newWorld(t, small, func(c *adsim.Config) { c.Quirks = []string{"total-with-spend"} })
 	w.transport = renaming([2]string{"default_bid", "bid_cpc"}, [2]string{"campaigns", "docs"})
 	w.env["SERVICE_FILE"] = filepath.Join(t.TempDir(), "service.yaml")
 	if err := os.WriteFile(w.env["SERVICE_FILE"], []byte(block[2]), 0o644); err != nil {
@@ -103,24 +105,21 @@ func TestServiceFile_TheManualsExample(t *testing.T) {
 	}
 }
 
-// TestServiceFile_ReplayReadsWhatWasKept: days that no sync could read for want of a name are read from their kept
-// replies once a file has it. Nothing is asked of the service.
-func TestServiceFile_ReplayReadsWhatWasKept(t *testing.T) {
-	w := newWorld(t, small).withoutMarts()
-	w.transport = renaming([2]string{"total_spend", "cost_usd"})
-	if code, _, last := w.run("sync"); code != exit.Contract || !strings.Contains(last, "kept in quarantine/") {
-		t.Fatalf("without the file: exit %d: %s", code, last)
+// TestServiceFile_CheckPrintsItsLines: what check prints for keys that it does not recognize is right as it stands.
+func TestServiceFile_CheckPrintsItsLines(t *testing.T) {
+	w := newWorld(t)
+	w.transport = renaming([2]string{"default_bid", "bid_default_usd"}, [2]string{"daily_spend_limit", "spend_cap"})
+	_, lines, last := w.check()
+	paste := strings.Join(lines["fields unread"].Paste, "\n")
+	if !strings.Contains(paste, "campaign.default_bid: bid_default_usd") ||
+		!strings.Contains(paste, "campaign.daily_spend_limit: spend_cap") {
+		t.Fatalf("%+v\n%s", lines["fields unread"], last)
 	}
-	w.transport = roundTripper(func(*http.Request) (*http.Response, error) {
-		t.Error("replay asks the service")
-		return nil, io.ErrUnexpectedEOF
-	})
 	w.env["SERVICE_FILE"] = filepath.Join(t.TempDir(), "service.yaml")
-	if err := os.WriteFile(w.env["SERVICE_FILE"], []byte("report.total_spend: cost_usd\n"), 0o644); err != nil {
+	if err := os.WriteFile(w.env["SERVICE_FILE"], []byte(paste+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, last := w.run("replay"); code != exit.OK || !strings.Contains(last, "33 days proven from quarantine") {
-		t.Errorf("with the file: exit %d: %s", code, last)
+	if code, lines, last := w.check(); code != exit.OK || len(lines["fields unread"].Paste) > 0 {
+		t.Errorf("with the lines: exit %d: %s %+v", code, last, lines["fields unread"])
 	}
-	w.checkTruth()
 }

@@ -23,7 +23,7 @@ func TestSync_KilledThroughDays(t *testing.T) {
 	w := newWorld(t, func(c *adsim.Config) {
 		c.Campaigns, c.CreativesPerCampaign, c.Sources, c.RowsPerDay = 4, 3,
 			30, 40
-	}).withoutMarts()
+	})
 	// The service never fails here, but a busy machine may let it wait for long.
 	w.env["HTTP_TIMEOUT"], w.env["RETRY_BUDGET"], w.env["LOCK_WAIT"] = "60s", "10m", "60s"
 	sync := func() *exec.Cmd { return w.start(t.Context(), "sync") }

@@ -25,16 +25,14 @@ import (
 
 // accountStatus is one account's part of the answer.
 type accountStatus struct {
-	Account     string               `json:"account"`
-	LastRun     *schema.Run          `json:"last_run"`
-	Pinned      string               `json:"pinned_account"` // empty: the service names none
-	FreshestDay *schema.DayCoverage  `json:"newest_complete_day"`
-	States      map[string]int       `json:"states"`
-	AtRisk      []schema.Date        `json:"days_at_risk"`
-	Lost        []schema.Date        `json:"days_lost"`
-	Coverage    []schema.DayCoverage `json:"coverage"`
-	// Ask is how much is asked for of the report since the service refused more; null: everything.
-	Ask         *manifest.Ask         `json:"report_ask"`
+	Account     string                `json:"account"`
+	LastRun     *schema.Run           `json:"last_run"`
+	Pinned      string                `json:"pinned_account"` // empty: the service names none
+	FreshestDay *schema.DayCoverage   `json:"newest_complete_day"`
+	States      map[string]int        `json:"states"`
+	AtRisk      []schema.Date         `json:"days_at_risk"`
+	Lost        []schema.Date         `json:"days_lost"`
+	Coverage    []schema.DayCoverage  `json:"coverage"`
 	Notes       []manifest.Note       `json:"notes"`
 	Unknown     []schema.UnknownField `json:"unknown_fields"`
 	Quarantined []quarantinedDay      `json:"days_in_quarantine"`
@@ -131,34 +129,42 @@ func (c *statusCommand) status() (*storeStatus, error) {
 		if c.account != "" && name != c.account {
 			continue
 		}
-		known := m.Accounts[name]
-		s := accountStatus{Account: name, States: map[string]int{}, Coverage: known.Coverage(name, c.now()),
-			Unknown: known.Unknown, Pinned: known.Pinned, Ask: known.Ask, Notes: known.Notes}
-		for i, c := range s.Coverage {
-			s.States[c.State]++
-			if c.State == schema.StateComplete || c.State == schema.StateFinal {
-				s.FreshestDay = &s.Coverage[i]
-			}
-			if c.DaysUntilUnreachable == 0 && (c.State == schema.StateLost || c.State == schema.StatePartial) {
-				s.Lost = append(s.Lost, c.ReportDate)
-			}
-		}
-		for _, c := range job.AtRisk(s.Coverage) {
-			s.AtRisk = append(s.AtRisk, c.ReportDate)
-		}
-		if s.LastRun, err = manifest.LastRun(dir, name); err != nil {
-			return nil, err
-		}
-		kept, err := load.Quarantined(dir, name)
+		s, err := c.ofAccount(dir, name, m.Accounts[name])
 		if err != nil {
 			return nil, err
-		}
-		for _, d := range kept {
-			s.Quarantined = append(s.Quarantined, quarantinedDay{d.Date, d.ReadAt, d.Version, d.Reason, d.IsNothing()})
 		}
 		st.Accounts = append(st.Accounts, s)
 	}
 	return st, nil
+}
+
+// ofAccount is the state of one account.
+func (c *statusCommand) ofAccount(dir, name string, known *manifest.Account) (s accountStatus, err error) {
+	s = accountStatus{Account: name, States: map[string]int{}, Coverage: known.Coverage(name, c.now()),
+		Unknown: known.Unknown, Pinned: known.Pinned, Notes: known.Notes}
+	for i, c := range s.Coverage {
+		s.States[c.State]++
+		if c.State == schema.StateComplete || c.State == schema.StateFinal {
+			s.FreshestDay = &s.Coverage[i]
+		}
+		if c.DaysUntilUnreachable == 0 && (c.State == schema.StateLost || c.State == schema.StatePartial) {
+			s.Lost = append(s.Lost, c.ReportDate)
+		}
+	}
+	for _, c := range job.AtRisk(s.Coverage) {
+		s.AtRisk = append(s.AtRisk, c.ReportDate)
+	}
+	if s.LastRun, err = manifest.LastRun(dir, name); err != nil {
+		return s, err
+	}
+	kept, err := load.Quarantined(dir, name)
+	if err != nil {
+		return s, err
+	}
+	for _, d := range kept {
+		s.Quarantined = append(s.Quarantined, quarantinedDay{d.Date, d.ReadAt, d.Version, d.Reason, d.IsNothing()})
+	}
+	return s, nil
 }
 
 // dayMarks are how a state looks: a sign that needs no color, and a color.
@@ -208,13 +214,6 @@ func (c *statusCommand) print(w io.Writer, st *storeStatus) {
 		if s.Pinned != "" {
 			fmt.Fprintf(w, "  advertiser account   %s\n", s.Pinned)
 		}
-		if lacks := s.Ask.Unknown(); len(lacks) > 0 {
-			fmt.Fprintf(w, "  not in the report    %s: unknown (NULL), and asked for again once a day\n",
-				strings.Join(lacks, ", "))
-		}
-		if s.Ask != nil && s.Ask.PageSize > 0 {
-			fmt.Fprintf(w, "  page of the report   %d rows: the service refuses larger ones\n", s.Ask.PageSize)
-		}
 		if len(s.AtRisk) > 0 {
 			fmt.Fprintf(w, "  AT RISK              %s: unproven, and leaving the reach within %d days\n",
 				phrase.Days(s.AtRisk), job.RiskDays)
@@ -224,7 +223,8 @@ func (c *statusCommand) print(w io.Writer, st *storeStatus) {
 		}
 		printQuarantine(w, s.Quarantined)
 		for _, n := range s.Notes {
-			fmt.Fprintf(w, "  note                 %s, %s: %s\n", n.Name, noteState(n), phrase.OneLine(n.Message))
+			fmt.Fprintf(w, "  note                 %s, %s: %s\n", n.Name, noteState(n, c.call),
+				phrase.OneLine(n.Message))
 		}
 		for _, u := range s.Unknown {
 			if u.Stream == "spend_report" { // the description does not list all fields of the settings

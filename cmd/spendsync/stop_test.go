@@ -3,14 +3,11 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -156,7 +153,7 @@ func TestSync_StoppedAtEachStep(t *testing.T) {
 	schematest.Long(t)
 	for name, c := range stopCases {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, few).withoutMarts()
+			w := newWorld(t, few)
 			for k, v := range c.env {
 				w.env[k] = v
 			}
@@ -215,128 +212,6 @@ func (w *world) awaitFault(*os.Process) {
 		}
 	}
 	w.t.Error("no fault has struck")
-}
-
-// TestSync_StoppedAtRandom sends a SIGTERM at random moments of a sync.
-func TestSync_StoppedBeforeTheFirstDay(t *testing.T) {
-	w := newWorld(t, small).withoutMarts()
-	proven := 0
-	for n := 1; proven == 0; n++ { // it looks at the clock a few times before it reads
-		ctx, stop := context.WithCancel(t.Context())
-		looks := 0
-		var mu sync.Mutex
-		w.now = func() time.Time {
-			mu.Lock()
-			defer mu.Unlock()
-			if looks++; looks == n {
-				stop()
-			}
-			return worldNow
-		}
-		code, _, last := w.runCtx(ctx, "sync")
-		stop()
-		if code != exit.Stopped || !strings.Contains(last, "stopped by a signal") {
-			t.Fatalf("stopped at look %d: exit %d: %s", n, code, last)
-		}
-		run, err := manifest.LastRun(w.dir, "acme")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if run != nil {
-			if proven = int(run.DaysProven); run.ExitCode != exit.Stopped {
-				t.Fatalf("stopped at look %d: the ledger says %+v", n, run)
-			}
-		}
-	}
-}
-
-func TestSync_StoppedAtRandom(t *testing.T) {
-	schematest.Long(t)
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 1))
-	w := newWorld(t, few).withoutMarts()
-	w.env["PAGE_SIZE"], w.env["REREAD_AFTER"] = "5", "0s"
-	if out, err := w.start(t.Context(), "sync").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	whole := len(w.service.Requests())
-	codes := map[int]int{}
-	for range 4 {
-		// Somewhere between the first request and the last fifth of them.
-		after := len(w.service.Requests()) + 1 + r.IntN(whole*4/5)
-		code, last := w.stopAt(func(*os.Process) {
-			for deadline := time.Now().Add(hang); len(w.service.Requests()) < after && time.Now().Before(deadline); {
-				time.Sleep(time.Millisecond)
-			}
-		}, "sync")
-		codes[code]++
-		if code != exit.Stopped && code != exit.OK {
-			t.Errorf("exit %d: %s", code, last)
-		}
-	}
-	t.Logf("exit codes: %v", codes)
-	if codes[exit.Stopped] == 0 {
-		t.Error("no run was stopped")
-	}
-	w.must("sync")
-	w.checkTruth()
-}
-
-// TestSync_StoppedWhileHungUp holds commands up where nothing can be interrupted, at
-// an output that no process reads: the process ends all the same.
-func TestSync_StoppedWhileHungUp(t *testing.T) {
-	schematest.Long(t)
-	w := newWorld(t).withoutMarts()
-	w.limits.grace = 10 * time.Millisecond
-	for _, args := range [][]string{{"sync"}, {"sync", "--json"}, {"tables"}} {
-		code, after := -1, 300*time.Millisecond
-		for ; code == -1; after *= 2 { // the signal came before the command had begun
-			code = w.stopHungUp(after, args)
-		}
-		if code != exit.Stopped {
-			t.Errorf("%v: exit %d", args, code)
-		}
-	}
-}
-
-// stopHungUp sends a SIGTERM to a command that nobody listens to, and returns its exit code.
-func (w *world) stopHungUp(after time.Duration, args []string) int {
-	w.t.Helper()
-	r, full, err := os.Pipe()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer r.Close()
-	defer full.Close()
-	fill(w.t, full)
-	ctx, stop := context.WithTimeout(w.t.Context(), hang/2)
-	defer stop()
-	cmd := w.start(ctx, args...)
-	cmd.Stdout, cmd.Stderr = full, full
-	if err := cmd.Start(); err != nil {
-		w.t.Fatal(err)
-	}
-	time.Sleep(after)
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		w.t.Fatal(err)
-	}
-	cmd.Wait()
-	if ctx.Err() != nil {
-		w.t.Fatalf("%v: it goes on", args)
-	}
-	return cmd.ProcessState.ExitCode()
-}
-
-// fill fills a pipe.
-func fill(t *testing.T, pipe *os.File) {
-	t.Helper()
-	if err := pipe.SetWriteDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
-		t.Fatal(err)
-	}
-	for err := error(nil); err == nil; {
-		_, err = pipe.Write(make([]byte, 512))
-	}
 }
 
 // few makes an account with few rows.

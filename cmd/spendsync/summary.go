@@ -8,8 +8,9 @@ import (
 )
 
 // summary returns the attributes of the last line of a run's log: the facts that people look up
-// afterwards, under stable keys. Run, command and account are on every line.
-func summary(r *job.Result, now time.Time) []any {
+// afterwards, under stable keys. Run, command and account are on every line. started_at is by the service's clock, and
+// took by this machine's alone.
+func summary(r *job.Result, took time.Duration) []any {
 	row := r.Run
 	states, newest := map[string]int{}, ""
 	for _, c := range r.Coverage {
@@ -20,7 +21,7 @@ func summary(r *job.Result, now time.Time) []any {
 	}
 	return []any{
 		"started_at", row.StartedAt.String(),
-		"elapsed_ms", now.Sub(row.StartedAt.Time()).Milliseconds(), "version", row.Version,
+		"elapsed_ms", took.Milliseconds(), "version", row.Version,
 		"published", row.Published, "generation", row.Generation, "warehouse_bytes", r.WarehouseBytes,
 		"days_planned", row.DaysPlanned, "days_proven", row.DaysProven, "days_changed", row.DaysChanged,
 		"days_complete", states[schema.StateComplete] + states[schema.StateFinal],

@@ -80,21 +80,6 @@ func dayOf(flag, text string, usual, example schema.Date) (schema.Date, error) {
 	return d, nil
 }
 
-// newBackfillCommand is the name of 'sync --from --to' in earlier versions.
-func newBackfillCommand(c *call) *cobra.Command {
-	var from, to string
-	cmd := &cobra.Command{
-		Use: "backfill --from DAY --to DAY", Short: "The same as 'sync --from DAY --to DAY'",
-		Example: "  spendsync sync --from 2026-11-01 --to 2026-11-10",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return (&runner{c}).backfill(cmd.Context(), from, to)
-		},
-	}
-	cmd.Flags().StringVar(&from, "from", "", "first Chicago day, YYYY-MM-DD")
-	cmd.Flags().StringVar(&to, "to", "", "last Chicago day, YYYY-MM-DD")
-	return cmd
-}
-
 // newRepairCommand has the commands that publish without reading the service.
 func newRepairCommand(c *call) *cobra.Command {
 	cmd := &cobra.Command{
@@ -105,9 +90,8 @@ what none of them can repair comes back from a bucket by 'spendsync pull --all'.
 		Args:    commandOnly,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	reset := newResetCommand(c)
-	reset.Use, reset.Example = "reset", "  spendsync repair reset\n  spendsync repair reset --account acme"
-	for _, sub := range []*cobra.Command{newRebuildCommand(c), newReplayCommand(c), newAcceptCommand(c), reset} {
+	for _, sub := range []*cobra.Command{newRebuildCommand(c), newReplayCommand(c), newAcceptCommand(c),
+		newResetCommand(c)} {
 		if sub.Args == nil {
 			sub.Args, sub.ValidArgsFunction = noArguments, cobra.NoFileCompletions
 		}

@@ -30,7 +30,6 @@ import (
 	"spendsync/load/remote"
 	"spendsync/queries"
 	"spendsync/schema"
-	"spendsync/schema/schematest"
 )
 
 // world is a simulated service with a store beside it, driven by run as a user
@@ -48,10 +47,10 @@ type world struct {
 	now       func() time.Time  // this machine's clock
 	passed    *atomic.Int64     // milliseconds that it is ahead of the service's
 
-	shaped bool // the service has another form, in which a fault may have another reason
-
 	only   func([]queries.Query) []queries.Query // the views that its warehouse has; nil: all
 	limits runLimits
+
+	unnamed bool // whether its store has read no name of a campaign
 
 	session *duck.Session // that answered last; nil: none has
 	asked   os.FileInfo   // the DuckDB file that it has open
@@ -71,12 +70,10 @@ func newWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	return makeWorld(t, edit...)
 }
 
-// withoutMarts is for a test of what does not depend on marts: the warehouse of a new world has the views of schema
-// main alone, which halves the work of a command. With SPENDSYNC_TEST=all it has all.
-func (w *world) withoutMarts() *world {
-	if !schematest.All() {
-		w.only = mainViews
-	}
+// withMarts is for a test of what marts hold: the warehouse of a new world has the views of schema main alone, which
+// halves the work of a command.
+func (w *world) withMarts() *world {
+	w.only = nil
 	return w
 }
 
@@ -100,7 +97,7 @@ func makeWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 		e(&cfg)
 	}
 	w := &world{t: t, cfg: cfg, service: adsim.New(cfg, tools.New), dir: filepath.Join(t.TempDir(), "data"),
-		passed: new(atomic.Int64), limits: testLimits}
+		passed: new(atomic.Int64), limits: testLimits, only: mainViews}
 	w.service.SetNow(worldNow)
 	w.now = func() time.Time { return w.service.Now().Add(time.Duration(w.passed.Add(1)) * time.Millisecond) }
 	w.server = httptest.NewServer(w.service)
@@ -115,17 +112,11 @@ func makeWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	return w
 }
 
-// firstSyncs are the folders of stores after the first sync of an account, which all
-// [newSyncedWorld] of the same account copy.
+// firstSyncs are the folders of stores after the first sync of an account, which the
+// worlds of the same account copy.
 var firstSyncs struct {
 	sync.Mutex
 	done map[string]string
-}
-
-// newSyncedWorld is a [newWorld] whose first sync has succeeded.
-func newSyncedWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
-	t.Helper()
-	return newWorld(t, edit...).synced()
 }
 
 // synced gives a new world the first sync of its account.
@@ -173,14 +164,20 @@ func (w *world) copied(t *testing.T) *world {
 // removeAtExit are folders that outlive the tests which made them.
 var removeAtExit []string
 
-// skipShort leaves out what takes long and shows the race detector nothing that
-// other tests do not.
-func skipShort(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("left out with -short")
-	}
+// twoAccounts is a world whose service has a second account.
+func twoAccounts(t *testing.T) *world {
+	return newWorld(t, func(c *adsim.Config) {
+		c.Accounts = []adsim.Config{{Seed: 2, Campaigns: 6, CreativesPerCampaign: 3, Sources: 60, RowsPerDay: 60,
+			RateLimit: -1}}
+	})
 }
+
+const secondUser = "analyst2@example.com"
+
+// roundTripper is a transport that is a function.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func (w *world) environ() []string {
 	var env []string
@@ -313,6 +310,9 @@ func (w *world) checkTruth() {
 		for l := range w.service.Truth(d.String()) {
 			spend := schema.Money(l.Spend)
 			key := fmt.Sprintf("%s|%s|%s|%s", d, l.CampaignID, l.CreativeID, l.SourceID)
+			if w.unnamed {
+				l.CampaignName = ""
+			}
 			want[key] = fmt.Sprintf("%s|%s|%d.%06d|%d|%d|%d", key, l.CampaignName, spend/schema.Dollar,
 				spend%schema.Dollar, l.Clicks, l.Impressions, l.Conversions)
 		}
@@ -369,11 +369,13 @@ func (w *world) hashes(under ...string) map[string]string {
 }
 
 // proven are the hashes of what follows from the replies alone, not from the ledger of the
-// runs: the Parquet files but those of the runs, and the replies of the report.
+// runs: the Parquet files but those of the runs and the readings, and the replies of the report.
 func (w *world) proven() map[string]string {
 	w.t.Helper()
 	out := w.hashes("parquet", "raw/spend_report")
-	maps.DeleteFunc(out, func(path, _ string) bool { return strings.Contains(path, "parquet/ops_") })
+	maps.DeleteFunc(out, func(path, _ string) bool {
+		return strings.Contains(path, "parquet/ops_") || strings.Contains(path, "parquet/reading/")
+	})
 	return out
 }
 
@@ -388,11 +390,11 @@ func (w *world) summary(stdout string) schema.Run {
 
 func TestSync_CopiesTheWholeReach(t *testing.T) {
 	for name, edit := range map[string]func(*adsim.Config){
-		"plain":              func(*adsim.Config) {},
-		"floats and escapes": func(c *adsim.Config) { c.Quirks = []string{"spend-float", "ascii"} },
+		"plain":  func(*adsim.Config) {},
+		"floats": func(c *adsim.Config) { c.Quirks = []string{"spend-float"} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, edit).withoutMarts()
+			w := newWorld(t, edit)
 			w.env["PAGE_SIZE"] = "25"
 			r := w.summary(w.must("sync", "--json"))
 			if r.DaysProven != 33 || r.DaysChanged != 33 || !r.Published || r.Generation != 1 || r.CampaignsRead < 6 {
@@ -411,7 +413,7 @@ func TestSync_CopiesTheWholeReach(t *testing.T) {
 }
 
 func TestSync_TwiceChangesOnlyTheLedger(t *testing.T) {
-	w := newWorld(t).withoutMarts().synced()
+	w := newWorld(t).synced()
 	w.must("sync") // by this world's clock: the balance is another every ten minutes
 	before, data := w.proven(), w.ask("FROM spend_daily ORDER BY ALL")
 	w.env["REREAD_AFTER"] = "0s" // read all of it again
@@ -442,7 +444,7 @@ func TestSync_TwiceChangesOnlyTheLedger(t *testing.T) {
 
 // The guide lies beside the store and is brought up to date; a file of somebody else under its name stays.
 func TestSync_PlacesTheGuide(t *testing.T) {
-	w := newWorld(t).withoutMarts().synced()
+	w := newWorld(t).synced()
 	path := filepath.Join(w.dir, guideName)
 	title, _, _ := strings.Cut(queries.Guide, "\n")
 	for _, c := range []struct{ is, want string }{
@@ -468,132 +470,8 @@ func TestSync_PlacesTheGuide(t *testing.T) {
 	w.must("verify")
 }
 
-func TestSync_ExplainsEveryRestatement(t *testing.T) {
-	w := newWorld(t).withoutMarts().synced()
-	day := w.today() - 5
-	before := w.ask(fmt.Sprintf("SELECT sum(spend), sum(clicks), count(*) FROM spend_daily WHERE report_date = '%s'",
-		day))
-	gone, err := w.service.Restate(day.String(), adsim.Restatement{Kind: "delete", Row: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.service.Restate(day.String(), adsim.Restatement{Kind: "change", Row: 1}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.service.Restate((day - 1).String(), adsim.Restatement{Kind: "insert", Row: 2}); err != nil {
-		t.Fatal(err)
-	}
-	w.env["REREAD_AFTER"] = "0s"
-	r := w.summary(w.must("sync", "--json"))
-	if r.DaysChanged != 2 || r.Restatements != 3 || r.RowsInserted != 1 || r.RowsUpdated != 1 || r.RowsDeleted != 1 {
-		t.Errorf("sync: %+v", r)
-	}
-	w.checkTruth()
-	if got, want := w.ask("SELECT source_id FROM spend_change WHERE op = 'delete'"), gone.SourceID; got != want {
-		t.Errorf("deleted source = %s, want %s", got, want)
-	}
-	// What was, plus what spend_change says, is what is.
-	if got := w.ask(fmt.Sprintf(`WITH c AS (SELECT coalesce(sum(new_spend), 0) - coalesce(sum(old_spend), 0) AS spend,
-			coalesce(sum(new_clicks), 0) - coalesce(sum(old_clicks), 0) AS clicks,
-			count(*) FILTER (WHERE op = 'insert') - count(*) FILTER (WHERE op = 'delete') AS rows
-		FROM spend_change WHERE report_date = '%[1]s')
-		SELECT sum(s.spend) - any_value(c.spend), sum(s.clicks) - any_value(c.clicks), count(*) - any_value(c.rows)
-		FROM spend_daily s, c WHERE report_date = '%[1]s'`, day)); got != before {
-		t.Errorf("the new day less its changes = %s, was %s", got, before)
-	}
-}
-
-func TestSync_ConfirmsAnEmptyAnswer(t *testing.T) {
-	w := newWorld(t).withoutMarts().synced()
-	day := w.today() - 4
-	w.env["REREAD_AFTER"] = "0s"
-	// Without a control total only the suspicion stands between a broken answer
-	// and the stored day.
-	noTotals := adsim.Fault{Kind: adsim.Status, Status: 400, Query: "columns=date,total_spend,clicks"}
-	w.service.Fail(noTotals)
-	// Once empty, then as before: nothing is lost.
-	w.service.Fail(adsim.Fault{Kind: adsim.Truncate, Query: "include_creatives=true", Day: day.String(), Times: 1})
-	w.must("sync")
-	w.checkTruth()
-	if got := w.ask("SELECT count(*) FROM spend_change"); got != "0" {
-		t.Errorf("spend_change has %s lines", got)
-	}
-	w.service.ClearFaults()
-	// Really emptied: believed when it is said twice.
-	if _, err := w.service.Restate(day.String(), adsim.Restatement{Kind: "empty"}); err != nil {
-		t.Fatal(err)
-	}
-	w.must("sync")
-	w.checkTruth()
-	if got := w.ask(fmt.Sprintf("SELECT count(*) > 0 AND bool_and(op = 'delete') FROM spend_change WHERE "+
-		"report_date = '%s'", day)); got != "true" {
-		t.Errorf("the vanished rows are all in spend_change as delete: %s", got)
-	}
-}
-
-func TestSync_AReaderNeitherBlocksNorBreaks(t *testing.T) {
-	schematest.Long(t)
-	w := newWorld(t).withoutMarts().synced()
-	r := openReader(t, w.dir)
-	before := r.scan()
-	if _, err := w.service.Restate((w.today() - 1).String(), adsim.Restatement{Kind: "multiply",
-		Percent: 200}); err != nil {
-		t.Fatal(err)
-	}
-	w.must("sync")
-	if after := r.scan(); after != before {
-		t.Errorf("the open reader saw %s, then %s", before, after)
-	}
-	if again := openReader(t, w.dir).scan(); again == before {
-		t.Error("a new reader sees the old generation")
-	}
-}
-
-func TestSync_StoppedBySignal(t *testing.T) {
-	w := newWorld(t).withoutMarts()
-	w.limits.concurrency = 1
-	ctx, cancel := context.WithCancel(t.Context())
-	// The tenth day stalls; then the signal comes.
-	stalled := (w.today() - 23).String()
-	w.service.Fail(adsim.Fault{Kind: adsim.Stall, Day: stalled})
-	go func() {
-		reached := func(r adsim.Request) bool { return strings.Contains(r.Query, "start_date="+stalled) }
-		for !slices.ContainsFunc(w.service.Requests(), reached) && ctx.Err() == nil {
-			time.Sleep(time.Millisecond)
-		}
-		cancel()
-	}()
-	code, _, last := w.runCtx(ctx, "sync")
-	if code != exit.Stopped || !strings.Contains(last, "published generation 1") {
-		t.Errorf("exit %d: %s", code, last)
-	}
-	if got := w.ask("SELECT state, count(*) FROM ops.day_coverage GROUP BY 1 ORDER BY 1"); got != "complete|9\n"+
-		"missing|24" {
-		t.Errorf("coverage = %s", got)
-	}
-	w.service.ClearFaults()
-	w.must("sync")
-	w.checkTruth()
-}
-
-func TestReplay_RepairsADamagedDay(t *testing.T) {
-	w := newWorld(t).withoutMarts().synced()
-	path := filepath.Join(w.dir, "parquet/spend_daily/account=acme", "day="+(w.today()-3).String(), "data.parquet")
-	if err := os.WriteFile(path, []byte("PAR1 no more"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if code, out, _ := w.run("verify"); code != exit.Damaged || !strings.Contains(out, "spendsync repair replay") {
-		t.Errorf("verify: exit %d: %s", code, out)
-	}
-	if code, _, last := w.run("rebuild"); code != exit.Damaged {
-		t.Errorf("rebuild from a damaged file: exit %d: %s", code, last)
-	}
-	w.must("replay")
-	w.checkTruth()
-}
-
 func TestRebuild_GivesTheSameContent(t *testing.T) {
-	w := newWorld(t).withoutMarts().synced()
+	w := newWorld(t).synced()
 	all := func() string {
 		return w.ask("FROM spend_daily ORDER BY ALL") + w.ask("FROM calendar ORDER BY ALL") +
 			w.ask("SELECT * EXCLUDE days_until_unreachable FROM ops.day_coverage ORDER BY ALL") +
@@ -603,9 +481,47 @@ func TestRebuild_GivesTheSameContent(t *testing.T) {
 	if err := os.Remove(filepath.Join(w.dir, "warehouse.duckdb")); err != nil {
 		t.Fatal(err)
 	}
-	w.must("rebuild")
+	w.must("repair", "rebuild")
 	if all() != before {
 		t.Error("the rebuilt warehouse has other content")
+	}
+	w.checkTruth()
+}
+
+// TestSync_PasswordRotatedInMidRun: the service takes another password from some request on, and the file that names
+// it has that one by then. The run reads it again, and ends as if nothing had been.
+func TestSync_PasswordRotatedInMidRun(t *testing.T) {
+	w := newWorld(t, small)
+	file := filepath.Join(t.TempDir(), "password")
+	write := func(password string) error { return os.WriteFile(file, []byte(password+"\n"), 0o600) }
+	if err := write("the old one"); err != nil {
+		t.Fatal(err)
+	}
+	delete(w.env, "REPORT_PASSWORD")
+	w.env["REPORT_PASSWORD_FILE"] = file
+	var asked atomic.Int64
+	w.transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+		user, password, isReport := r.BasicAuth()
+		if !isReport {
+			return http.DefaultTransport.RoundTrip(r)
+		}
+		right := "the old one"
+		if n := asked.Add(1); n > 12 {
+			right = "the new one"
+			if n == 13 {
+				if err := write(right); err != nil {
+					return nil, err
+				}
+			}
+		}
+		r = r.Clone(r.Context())
+		if r.SetBasicAuth(user, "wrong"); password == right {
+			r.SetBasicAuth(user, adsim.DefaultPassword)
+		}
+		return http.DefaultTransport.RoundTrip(r)
+	})
+	if code, _, last := w.run("sync"); code != exit.OK {
+		t.Errorf("exit %d: %s", code, last)
 	}
 	w.checkTruth()
 }

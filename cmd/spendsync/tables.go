@@ -21,15 +21,14 @@ type tablesCommand struct {
 func newTablesCommand(t *terminal) *cobra.Command {
 	c := &tablesCommand{terminal: t}
 	cmd := &cobra.Command{
-		Use: "tables [TABLE | VIEW | WORD]", Short: "List the tables; describe one with its columns; search by a word",
-		Long: `Lists tables and views by subject. With names it describes those with their columns; with a word that is
-no name it searches the names and descriptions of tables, views and columns. --all and --json describe
-every table.
+		Use: "tables [TABLE | VIEW]", Short: "List the tables; describe one with its columns",
+		Long: `Lists tables and views by subject. With names it describes those with their columns; --all and --json
+describe every table.
 No store is needed: the views are those that this version publishes.`,
 		Example: `  spendsync tables
   spendsync tables spend_daily
   spendsync tables mart.campaign_performance
-  spendsync tables restated`,
+  spendsync tables --all | grep -i restated`,
 		Args: cobra.ArbitraryArgs,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return dictionary.Names(), cobra.ShellCompDirectiveNoFileComp
@@ -42,7 +41,7 @@ No store is needed: the views are those that this version publishes.`,
 			if c.json {
 				return output.JSON(c.stdout, answer)
 			}
-			return c.page(text)
+			return c.print(text)
 		},
 	}
 	cmd.Flags().BoolVar(&c.all, "all", false, "without a name: describe every table with its columns")
@@ -63,14 +62,5 @@ func (c *tablesCommand) tables(ctx context.Context, args []string) (answer any, 
 		return nil, "", exit.Usagef("--all is about every table: give it, or a name, not both")
 	}
 	docs, err := dictionary.Describe(ctx, args)
-	if err != nil && len(args) == 1 {
-		all, errAll := dictionary.Describe(ctx, dictionary.Names())
-		if errAll != nil {
-			return nil, "", errAll
-		}
-		if hits := dictionary.Search(args[0], all); len(hits) > 0 {
-			return hits, dictionary.SearchText(args[0], hits, width), nil
-		}
-	}
 	return docs, wrap.Text(schema.DictionaryText(docs), width), err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"time"
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/output"
@@ -15,17 +16,16 @@ import (
 // terminal is where a command answers, and how: to a person or to a program.
 type terminal struct {
 	stdout, stderr io.Writer
-	environ        []string     // our variables among them
-	json           bool         // --json: the answer
-	jsonLog        *slog.Logger // of the end of the command; nil: it is text
+	environ        []string      // our variables among them
+	json           bool          // --json: the answer
+	jsonLog        *slog.Logger  // of the end of the command; nil: it is text
+	warned         *seenWarnings // nil: no log is open
 }
 
-// page writes a text for a person, in a pager if it is higher than the screen.
-func (t *terminal) page(text string) error {
-	return output.QuietPipe(output.Paged(t.stdout, t.environ, func(w io.Writer) error {
-		_, err := io.WriteString(w, text)
-		return err
-	}))
+// print writes a text for a person.
+func (t *terminal) print(text string) error {
+	_, err := io.WriteString(t.stdout, text)
+	return output.QuietPipe(err)
 }
 
 // endIncomplete ends a command that did what matters and could not do the rest.
@@ -38,6 +38,9 @@ func (t *terminal) endIncomplete(happened string) error {
 // lastLines print the end of a command: a JSON object in JSON logs, otherwise three lines for a person,
 // wrapped at words on a terminal.
 func (t *terminal) lastLines(level slog.Level, m explain.Message, code int, attrs ...any) {
+	if t.warned != nil {
+		t.warned.tell(time.Now())
+	}
 	if t.jsonLog != nil {
 		if m.Detail != "" {
 			attrs = append(attrs, "detail", m.Detail)

@@ -52,7 +52,7 @@ func onTerminal(t *testing.T, cmd *exec.Cmd, width int, variables ...string) str
 	ptmx, tty := openTerminal(t, width)
 	defer ptmx.Close()
 	cmd.Stdout, cmd.Stderr = tty, tty
-	cmd.Env = append(append(cmd.Env, "TERM=xterm", "NO_COLOR=", "LESS=FRX"), variables...)
+	cmd.Env = append(append(cmd.Env, "TERM=xterm", "NO_COLOR="), variables...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -68,13 +68,12 @@ func onTerminal(t *testing.T, cmd *exec.Cmd, width int, variables ...string) str
 // TestTerminal_AnswersFit asks on terminals of three widths: no line is longer than the terminal, the verdict comes
 // first, and colors depend on the variables alone.
 func TestTerminal_AnswersFit(t *testing.T) {
-	w := newSyncedWorld(t)
+	w := newWorld(t).withMarts().synced()
 	escapes := regexp.MustCompile("\x1b\\[[0-9;]*m")
 	for _, width := range []int{80, 100, 160} {
 		for _, args := range []string{"query which_campaigns_pay", "query last_week", "query runway",
-			"query --all", "query", "query mart.source_judgement", "query coverage_gaps", "tables", "tables creative",
-			"tables spend_daily",
-			"query which_campaigns_pay --wide", "status"} {
+			"query --all", "query", "query int.source_judgement", "query coverage_gaps", "tables", "tables creative",
+			"tables spend_daily", "status"} {
 			if width > 80 && !strings.HasPrefix(args, "query which") && !(width == 160 && schematest.All()) {
 				continue // nothing between is laid out differently
 			}
@@ -111,7 +110,7 @@ func TestTerminal_AnswersFit(t *testing.T) {
 // answers by Enter. A second init begins with what the first one wrote, keeps other lines, and its files make the
 // manifests of cronjob and an answer of query.
 func TestInit_AsksUntilItIsRight(t *testing.T) {
-	w := newWorld(t, small).withoutMarts()
+	w := newWorld(t, small)
 	dir := t.TempDir()
 	advertiser, report := w.env["ADVERTISER_URL"], w.env["REPORT_URL"]
 	w.env = map[string]string{}
@@ -170,15 +169,15 @@ func TestInit_AsksUntilItIsRight(t *testing.T) {
 	env := filepath.Join(dir, config.FileName)
 	f, err := os.OpenFile(env, os.O_APPEND|os.O_WRONLY, 0)
 	if err == nil {
-		_, err = f.WriteString("SPENDSYNC_YOUNG_DAYS=4 # ours\n")
+		_, err = f.WriteString("# ours\nSPENDSYNC_YOUNG_DAYS=4\n")
 	}
 	if err := errors.Join(err, f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	dialog(exit.OK, "", "", "", "", "", "globex", "")
 	b, err := os.ReadFile(env)
-	if err != nil || !strings.Contains(string(b), "SPENDSYNC_YOUNG_DAYS=4 # ours\n") ||
-		!strings.Contains(string(b), `SPENDSYNC_ACCOUNT="globex"`) || strings.Count(string(b), "ACCOUNT") != 1 {
+	if err != nil || !strings.Contains(string(b), "# ours\nSPENDSYNC_YOUNG_DAYS=4\n") ||
+		!strings.Contains(string(b), "SPENDSYNC_ACCOUNT=globex\n") || strings.Count(string(b), "ACCOUNT") != 1 {
 		t.Errorf("%v: %s", err, b)
 	}
 	if err := os.WriteFile(env, []byte("SPENDSYNC_ACCOUNT=mine\n"), 0o600); err != nil {

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -14,13 +12,10 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/notice"
-	"spendsync/cmd/spendsync/page"
-	"spendsync/cmd/spendsync/pagedata"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
-	"spendsync/queries"
 	"spendsync/schema"
 )
 
@@ -107,9 +102,6 @@ func (t *told) run(ctx context.Context, code int, result *job.Result) notice.Run
 			run.Findings = append(run.Findings, f)
 		}
 	}
-	if known {
-		t.addSheet(ctx, &run)
-	}
 	run.Knows = func(group string) bool {
 		switch group {
 		case "failed":
@@ -122,26 +114,6 @@ func (t *told) run(ctx context.Context, code int, result *job.Result) notice.Run
 		return known
 	}
 	return run
-}
-
-// addSheet adds the sheet of A4 if today is the day of the week that NOTIFY names.
-func (t *told) addSheet(ctx context.Context, run *notice.Run) {
-	today := schema.DateOf(run.At).String()
-	wanted := t.runner.cfg.SheetDay()
-	if wanted == "" || run.At.In(schema.Chicago()).Format("Mon") != wanted || !t.teller.SheetDue(today) {
-		return
-	}
-	var b bytes.Buffer
-	r, err := pagedata.Read(ctx, t.teller.Dir, t.teller.Account, t.runner.loadOptions())
-	if err == nil {
-		err = page.WriteSummary(&b, r)
-	}
-	if err != nil {
-		t.log.Warn("the weekly sheet could not be drawn; the next run of today tries again", "error",
-			phrase.OneLine(err.Error()))
-		return
-	}
-	run.Sheet, run.SheetDay = b.Bytes(), today
 }
 
 // published asks the published generation for its findings, and reports whether it answered.
@@ -172,17 +144,8 @@ func (t *told) ask(ctx context.Context) (all []notice.Finding, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	// The findings ask these several times.
-	if err := s.Keep(ctx, t.teller.Account, []duck.Kept{{View: "threshold"}, {View: "day_maturity"},
-		{View: "break_day"}, {View: "breaks"}, {View: "source_window"}}); err != nil {
-		return nil, err
-	}
-	q, err := queries.Find("findings")
-	if err != nil {
-		return nil, err
-	}
-	answer, err := s.Query(ctx, "SELECT f.kind, f.place, f.since_date, f.begins, f.happened, f.what_to_do FROM ("+
-		q.SQL+") AS f WHERE f.account_id = "+schema.QuoteText(t.teller.Account))
+	answer, err := s.Query(ctx, "SELECT f.kind, f.place, f.since_date, f.begins, f.happened, f.what_to_do FROM "+
+		"int.findings AS f WHERE f.account_id = "+schema.QuoteText(t.teller.Account)+" ORDER BY ALL")
 	if err != nil {
 		return nil, err
 	}
@@ -198,22 +161,14 @@ const maxUnverified = 8 * 24 * time.Hour
 
 // backup is a finding if a backup was verified once, and none since for long.
 func (t *told) backup(now time.Time) (all []notice.Finding, err error) {
-	at, err := notice.BackupVerified(durable.OS, t.teller.Dir)
+	var at time.Time
+	err = notice.Read(durable.OS, t.teller.Dir, notice.Verified, &at)
 	if err != nil || at.IsZero() || now.Sub(at) < maxUnverified {
 		return nil, err
 	}
 	return []notice.Finding{{Kind: "backup", Begins: true,
 		Happened: fmt.Sprintf("no backup was verified for %d days", int(now.Sub(at).Hours()/24)),
 		Do:       "see why 'spendsync verify --from' fails or is no longer run"}}, nil
-}
-
-// noteBackup records in the store next to this command, if there is one, that a backup was verified.
-func (c *call) noteBackup() error {
-	dir, err := c.cfg.StoreDir()
-	if err != nil || !durable.Exists(filepath.Join(dir, "manifest.json")) {
-		return err
-	}
-	return notice.NoteBackup(durable.OS, dir, c.now())
 }
 
 // logOrDefault is the run's log, or a simple one before the configuration is known.

@@ -47,7 +47,7 @@ func (b *beats) take() []string {
 // end; commands that are no run report nothing. A receiver that fails changes no exit code, and its
 // address shows nowhere.
 func TestHeartbeat_OfRuns(t *testing.T) {
-	w := newWorld(t, small).withoutMarts()
+	w := newWorld(t, small)
 	b := &beats{status: http.StatusOK}
 	server := httptest.NewServer(b)
 	t.Cleanup(server.Close)
@@ -64,7 +64,7 @@ func TestHeartbeat_OfRuns(t *testing.T) {
 	}{
 		{nil, []string{"sync"}, exit.OK, []string{"/cAn4ry/start", "/cAn4ry"}},
 		{nil, []string{"status"}, exit.OK, nil},
-		{nil, []string{"backfill", "--from", "x"}, exit.Usage, []string{"/cAn4ry/start", "/cAn4ry/2"}},
+		{nil, []string{"sync", "--from", "x"}, exit.Usage, []string{"/cAn4ry/start", "/cAn4ry/2"}},
 		{func() { w.env["API_KEY"] = "wrong-key" }, []string{"sync"}, exit.Auth,
 			[]string{"/cAn4ry/start", "/cAn4ry/3"}},
 		{func() { w.env["YOUNG_DAYS"] = "many" }, []string{"sync"}, exit.Usage, []string{"/cAn4ry/2"}},
@@ -127,7 +127,7 @@ func (b *inboxes) take() (all []string) {
 // message, log or file shows a secret; a receiver that is away changes no exit code.
 func TestNotices_OfRuns(t *testing.T) {
 	schematest.Long(t) // package notice has what is told when
-	w := newWorld(t, small)
+	w := newWorld(t, small).withMarts()
 	b := &inboxes{status: http.StatusOK}
 	server := httptest.NewServer(b)
 	t.Cleanup(server.Close)
@@ -190,7 +190,9 @@ func TestNotices_OfRuns(t *testing.T) {
 func TestNotices_OfQuietDays(t *testing.T) {
 	schematest.Long(t)
 	days := schematest.Times(1, 2, 50)
-	w := newWorld(t, func(c *adsim.Config) { c.Campaigns, c.CreativesPerCampaign, c.RowsPerDay = 8, 3, 200 })
+	w := newWorld(t, func(c *adsim.Config) {
+		c.Campaigns, c.CreativesPerCampaign, c.RowsPerDay = 8, 3, 200
+	}).withMarts()
 	b := &inboxes{status: http.StatusOK}
 	server := httptest.NewServer(b)
 	t.Cleanup(server.Close)

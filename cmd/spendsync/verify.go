@@ -52,8 +52,8 @@ func (c *verifyCommand) run(ctx context.Context) error {
 	return c.verify(ctx, dir)
 }
 
-// verify checks a store; found is other damage of it.
-func (c *verifyCommand) verify(ctx context.Context, dir string, found ...*durable.Damage) error {
+// verify checks a store.
+func (c *verifyCommand) verify(ctx context.Context, dir string) error {
 	report, err := load.Verify(ctx, dir, c.loadOptions(), job.RowsOfReplies(c.cfg.Service()))
 	var damage *durable.Damage
 	if errors.As(err, &damage) { // of the manifest or the commit record: nothing else can be checked
@@ -62,7 +62,6 @@ func (c *verifyCommand) verify(ctx context.Context, dir string, found ...*durabl
 	if err != nil {
 		return err
 	}
-	report.Damages = append(report.Damages, found...)
 	return c.tellVerified(report)
 }
 

@@ -2,10 +2,7 @@ package adsim
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,105 +31,6 @@ func fetchJSON(t testing.TB, s *Service, path string) any {
 		t.Fatalf("%s: %v in %s", path, err, head(body))
 	}
 	return v
-}
-
-// unwrap finds the list or object in an envelope.
-func unwrap(v any, keys ...string) any {
-	m, ok := v.(map[string]any)
-	for _, k := range keys {
-		if inner, has := m[k]; ok && has {
-			return inner
-		}
-	}
-	return v
-}
-
-func objects(v any) []map[string]any {
-	var out []map[string]any
-	for _, e := range v.([]any) {
-		out = append(out, e.(map[string]any))
-	}
-	return out
-}
-
-func campaignsOf(t testing.TB, s *Service, query string) []map[string]any {
-	t.Helper()
-	return objects(unwrap(fetchJSON(t, s, "/v1/campaigns"+query), "campaigns"))
-}
-
-const everyStatus = "?status=active,paused,archived,rejected&limit=100"
-
-func TestAPI_ListsCampaignsNewestFirst(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1})
-	all := campaignsOf(t, s, everyStatus)
-	if len(all) != 36 {
-		t.Errorf("%d campaigns, want 36", len(all))
-	}
-	if !slices.IsSortedFunc(all, func(x, y map[string]any) int {
-		return strings.Compare(y["created_at"].(string), x["created_at"].(string))
-	}) {
-		t.Error("not newest first")
-	}
-	id := regexp.MustCompile(`^C\d{7,10}$`)
-	creativeID := regexp.MustCompile(`^C\d{7,10}-\d{3,6}$`)
-	byStatus := map[string]int{}
-	for _, c := range all {
-		byStatus[c["status"].(string)]++
-		if !id.MatchString(c["id"].(string)) {
-			t.Errorf("ID %v", c["id"])
-		}
-		if bid := c["default_bid"].(float64); bid < 0.10 || bid > 25 {
-			t.Errorf("default_bid %v", bid)
-		}
-		if limit := c["daily_spend_limit"].(float64); limit < 100 || limit > 1_000_000 {
-			t.Errorf("daily_spend_limit %v", limit)
-		}
-		one := unwrap(fetchJSON(t, s, "/v1/campaigns/"+c["id"].(string)), "campaign").(map[string]any)
-		for k, v := range c {
-			if one[k] != v {
-				t.Errorf("%v: %s is %v, and %v in the list", c["id"], k, one[k], v)
-			}
-		}
-		for _, cr := range objects(unwrap(fetchJSON(t, s, "/v1/campaigns/"+c["id"].(string)+"/creatives?limit=100"),
-			"creatives")) {
-			if cr["status"] == "archived" || !creativeID.MatchString(cr["id"].(string)) ||
-				cr["campaign_id"] != c["id"] {
-				t.Errorf("creative %v", cr)
-			}
-			if _, has := cr["rejection_reasons"]; has != (cr["status"] == "rejected") {
-				t.Errorf("creative %v", cr)
-			}
-			same := unwrap(fetchJSON(t, s, "/v1/creatives/"+cr["id"].(string)), "creative").(map[string]any)
-			if same["message"] != cr["message"] {
-				t.Errorf("creative %v, alone %v", cr, same)
-			}
-		}
-	}
-	if got, want := len(campaignsOf(t, s, "?limit=100")), byStatus["active"]+byStatus["paused"]; got != want {
-		t.Errorf("by default %d campaigns, want the %d active and paused", got, want)
-	}
-	if got := len(campaignsOf(t, s, "")); got != min(25, byStatus["active"]+byStatus["paused"]) {
-		t.Errorf("by default %d campaigns on a page", got)
-	}
-	if got := campaignsOf(t, s, "?status=rejected"); len(got) != byStatus["rejected"] || len(got) == 0 {
-		t.Errorf("%d rejected campaigns, want %d", len(got), byStatus["rejected"])
-	}
-	var paged []any
-	for offset := 0; offset < 40; offset += 7 {
-		for _, c := range campaignsOf(t, s, fmt.Sprintf("?status=active,paused,archived,rejected&limit=7&offset=%d",
-			offset)) {
-			paged = append(paged, c["id"])
-		}
-	}
-	if len(paged) != 36 || paged[0] != all[0]["id"] || paged[35] != all[35]["id"] {
-		t.Errorf("pages hold %d campaigns", len(paged))
-	}
-	if got := campaignsOf(t, s, everyStatus+"&search=lONG+tail"); len(got) == 0 || len(got) == 36 {
-		t.Errorf("search by name finds %d", len(got))
-	}
-	if got := campaignsOf(t, s, everyStatus+"&search="+all[7]["id"].(string)); len(got) != 1 {
-		t.Errorf("search by ID finds %d", len(got))
-	}
 }
 
 func TestAPI_Allows120RequestsInAnyMinute(t *testing.T) {

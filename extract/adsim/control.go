@@ -26,11 +26,12 @@ import (
 //	POST   clock    {"now":"2026-11-21T20:00:00Z"} or {"advance":"24h"}; "standing" stops it or lets it run
 //	POST   fault    a [Fault], with "for" as "2s"; DELETE takes all faults away
 //	POST   quirks   {"set":["numbers-text","bom"]}: these hold from now on, see [Service.SetQuirks]
-//	POST   restate  a [Restatement] with "day"
+//	POST   restate  a [Restatement] with "day"; the answer is the row, if it is about one
 //	POST   review   a [Verdict]: {"creative":"C...-001","approve":false,"reasons":["x"],"comment":"..."}
 //	POST   funds    {"amount":"250.00"}: see [Service.AddFunds]
 //	GET    truth    the rows of the reach, or of ?day=YYYY-MM-DD; with &sum=1 a line for each day
 //	GET    outbox   what was sent, a [Notification] a line
+//	GET    subscribers  those of the account's websites, a line each
 const controlPrefix = "/_sim/"
 
 func (s *Service) serveControl(w http.ResponseWriter, r *http.Request) {
@@ -43,8 +44,14 @@ func (s *Service) serveControl(w http.ResponseWriter, r *http.Request) {
 	if err == nil && (i < 0 || i >= len(s.accounts)) {
 		err = fmt.Errorf("no account %d", i)
 	}
-	if err == nil {
-		err = s.accounts[i].order(r.Method+" "+r.URL.Path[len(controlPrefix):], r.URL.Query(), body, line)
+	name := r.Method + " " + r.URL.Path[len(controlPrefix):]
+	carryOut, known := orders[name]
+	switch {
+	case err != nil:
+	case !known:
+		err = fmt.Errorf("no order %s", name)
+	default:
+		err = carryOut(controlCall{s.accounts[i], r.URL.Query(), body, line})
 	}
 	if err != nil {
 		w.WriteHeader(http.StatusBadRequest)
@@ -52,74 +59,87 @@ func (s *Service) serveControl(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// order carries out an order and answers with lines.
-func (s *Service) order(name string, q url.Values, body []byte, line func(any)) (err error) {
-	// in decodes the body. Unknown fields are refused: a mistyped fault would never happen.
-	in := func(v any) bool {
-		d := json.NewDecoder(bytes.NewReader(body))
-		d.DisallowUnknownFields()
-		d.UseNumber() // an amount goes through no float
-		err = d.Decode(v)
-		return err == nil
-	}
-	switch name {
-	case "GET clock":
-		line(s.clockNow())
-	case "POST clock":
-		var c clockOrder
-		if in(&c) {
-			err = s.setClock(c)
-		}
-		if err == nil {
-			line(s.clockNow())
-		}
-	case "POST fault":
+// controlCall is one order to a service.
+type controlCall struct {
+	*Service
+	query url.Values
+	body  []byte
+	line  func(any) // answers with a line
+}
+
+// in decodes the body. Unknown fields are refused: a mistyped fault would never happen.
+func (o controlCall) in(v any) error {
+	d := json.NewDecoder(bytes.NewReader(o.body))
+	d.DisallowUnknownFields()
+	d.UseNumber() // an amount goes through no float
+	return d.Decode(v)
+}
+
+// orders are all orders, by method and name.
+var orders = map[string]func(o controlCall) error{
+	"GET clock":  func(o controlCall) error { o.line(o.clockNow()); return nil },
+	"POST clock": controlCall.setClock,
+	"POST fault": func(o controlCall) error {
 		var f struct {
 			wire.Fault
 			For string
 		}
-		if in(&f) && f.For != "" {
+		err := o.in(&f)
+		if err == nil && f.For != "" {
 			f.Fault.For, err = time.ParseDuration(f.For)
 		}
 		if err == nil {
-			err = s.Faults.Set(f.Fault)
+			err = o.Faults.Set(f.Fault)
 		}
-	case "DELETE fault":
-		s.ClearFaults()
-	case "POST quirks":
+		return err
+	},
+	"DELETE fault": func(o controlCall) error { o.ClearFaults(); return nil },
+	"POST quirks": func(o controlCall) error {
 		var of struct{ Set []string }
-		if in(&of) {
-			err = s.SetQuirks(of.Set...)
+		if err := o.in(&of); err != nil {
+			return err
 		}
-	case "POST restate":
+		return o.SetQuirks(of.Set...)
+	},
+	"POST restate": func(o controlCall) error {
 		var of struct {
 			Day string
 			ledger.Restatement
 		}
-		if in(&of) {
-			_, err = s.Restate(of.Day, of.Restatement)
+		if err := o.in(&of); err != nil {
+			return err
 		}
-	case "POST review":
+		row, err := o.Restate(of.Day, of.Restatement)
+		if row.Date != "" {
+			o.line(truthLine{row, 0, row.Exact()})
+		}
+		return err
+	},
+	"POST review": func(o controlCall) error {
 		var v Verdict
-		if in(&v) {
-			err = s.Review(v)
+		if err := o.in(&v); err != nil {
+			return err
 		}
-	case "POST funds":
+		return o.Review(v)
+	},
+	"POST funds": func(o controlCall) error {
 		var of struct{ Amount any }
-		if in(&of) {
-			amount, _ := money.Parse(fmt.Sprint(of.Amount)) // 0 is refused
-			err = s.AddFunds(amount)
+		if err := o.in(&of); err != nil {
+			return err
 		}
-	case "GET truth":
-		err = s.tellTruth(q, line)
-	case "GET outbox":
-		for _, n := range s.Outbox() {
-			line(n)
-		}
-	default:
-		err = fmt.Errorf("no order %s", name)
+		amount, _ := money.Parse(fmt.Sprint(of.Amount)) // 0 is refused
+		return o.AddFunds(amount)
+	},
+	"GET truth":       controlCall.tellTruth,
+	"GET outbox":      func(o controlCall) error { return eachLine(o.Outbox(), o.line) },
+	"GET subscribers": func(o controlCall) error { return eachLine(o.Subscribers(), o.line) },
+}
+
+func eachLine[T any](all []T, line func(any)) error {
+	for _, v := range all {
+		line(v)
 	}
-	return err
+	return nil
 }
 
 func (s *Service) clockNow() any {
@@ -136,8 +156,14 @@ type clockOrder struct {
 	Standing *bool
 }
 
-func (s *Service) setClock(in clockOrder) (err error) {
-	to, by := s.Now(), time.Duration(0)
+// setClock sets the clock, and answers with it.
+func (o controlCall) setClock() error {
+	var in clockOrder
+	if err := o.in(&in); err != nil {
+		return err
+	}
+	s, by, err := o.Service, time.Duration(0), error(nil)
+	to := s.Now()
 	if !in.Now.IsZero() {
 		to = in.Now
 	}
@@ -146,12 +172,14 @@ func (s *Service) setClock(in clockOrder) (err error) {
 	}
 	switch {
 	case err != nil:
+		return err
 	case in.Standing == nil && s.Stands() || in.Standing != nil && *in.Standing:
 		s.SetNow(to.Add(by))
 	default:
 		s.RunFrom(to.Add(by))
 	}
-	return err
+	o.line(s.clockNow())
+	return nil
 }
 
 // truthLine is a line of the truth, or the sum of Rows lines. Spend is text, so that no reader rounds it.
@@ -161,8 +189,8 @@ type truthLine struct {
 	Spend string `json:"spend"`
 }
 
-func (s *Service) tellTruth(q url.Values, line func(any)) error {
-	st := s.Snapshot()
+func (o controlCall) tellTruth() error {
+	st, q, line := o.Snapshot(), o.query, o.line
 	from, to := st.Today-clock.Reach, st.Today
 	if date := q.Get("day"); date != "" {
 		d, ok := clock.ParseDay(date)

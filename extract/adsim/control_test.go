@@ -57,6 +57,7 @@ func TestControl_TakesItsOrders(t *testing.T) {
 		{"POST", "quirks", `{"set":["nosuch"]}`, 400, 1},
 		{"POST", "quirks", `{}`, 200, 0},
 		{"POST", "restate", `{"day":"2026-11-20","kind":"multiply","percent":150}`, 200, 0},
+		{"POST", "restate", `{"day":"2026-11-20","kind":"change"}`, 200, 1},
 		{"POST", "restate", `{"day":"2026-11-20","kind":"shrink"}`, 400, 1},
 		{"POST", "review", `{"creative":"` + creative + `","approve":true}`, 200, 0},
 		{"POST", "review", `{"creative":"` + creative + `","approve":true}`, 400, 1},
@@ -68,6 +69,7 @@ func TestControl_TakesItsOrders(t *testing.T) {
 		{"GET", "truth?sum=1", "", 200, 33},
 		{"GET", "truth?day=yesterday", "", 400, 1},
 		{"GET", "outbox", "", 200, 0},
+		{"GET", "subscribers", "", 200, -1},
 		{"GET", "nosuch", "", 400, 1},
 	} {
 		status, lines := order(t, s, c.method, c.path, c.body)

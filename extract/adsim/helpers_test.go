@@ -203,3 +203,40 @@ func must(b []byte, err error) []byte {
 }
 
 func head(b []byte) string { return string(b[:min(len(b), 300)]) }
+
+func spend(all []ledger.Line) int64 { return total(all).Spend }
+
+func str(v any) string { s, _ := v.(string); return s }
+
+func strs(v any) []string {
+	var out []string
+	for _, e := range list(v) {
+		out = append(out, str(e))
+	}
+	return out
+}
+
+func settingsOf(t testing.TB, s *Service, id string) ledger.Settings {
+	t.Helper()
+	out, err := s.Settings(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func change(t testing.TB, s *Service, c Change) {
+	t.Helper()
+	if err := s.Change(c); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func create(t testing.TB, s *Service, c Change) string {
+	t.Helper()
+	id, err := s.Create(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}

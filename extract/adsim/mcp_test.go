@@ -185,7 +185,6 @@ func TestMCP_CallsEveryTool(t *testing.T) {
 			t.Errorf("%s was not called", op.Name)
 		}
 	}
-	asServed(t, s, id)
 }
 
 func TestMCP_TellsWhatRESTTellsInHeaders(t *testing.T) {

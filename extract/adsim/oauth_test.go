@@ -11,7 +11,6 @@ import (
 
 	"spendsync/extract/adsim/config"
 	"spendsync/extract/adsim/tools"
-	"spendsync/extract/adsim/wire"
 )
 
 // signInAs signs in as a client of MCP does and gives the token.
@@ -87,34 +86,5 @@ func TestOAuth_SignsInOnMCPOnly(t *testing.T) {
 	}
 	if signInAs(t, s, config.DefaultUser, "x") != "" {
 		t.Error("a wrong password signs in")
-	}
-}
-
-func TestOAuth_DescribesItself(t *testing.T) {
-	s := sim(config.Config{})
-	for path, want := range map[string]string{tools.ProtectedResource +
-		tools.MCPPath: `"resource":"http://sim/api/mcp"`,
-		tools.OAuthServer + wire.APIPrefix: `"S256"`,
-		tools.OAuthServer:                  `"token_endpoint":"http://sim/api/oauth/token"`} {
-		if status, _, body := do(t, s, "GET", "http://sim"+path, nil); status != 200 ||
-			!strings.Contains(string(body), want) {
-			t.Errorf("%s: %d %s", path, status, body)
-		}
-	}
-	for _, path := range []string{tools.OAuthPath + "authorize?client_id=x&redirect_uri=https://evil.example",
-		tools.OAuthPath +
-			"authorize"} {
-		if status, _, _ := do(t, s, "GET", "http://sim"+path, nil); status != 400 {
-			t.Errorf("%s: %d", path, status)
-		}
-	}
-	for _, body := range []string{`{}`, `{"redirect_uris":["javascript:x"]}`, `x`} {
-		if status, _, _ := doWith(t, s, "POST", "http://sim"+tools.OAuthPath+"register", body, nil); status != 400 {
-			t.Errorf("%s: %d", body, status)
-		}
-	}
-	if status, _, _ := doWith(t, s, "POST", "http://sim"+tools.OAuthPath+"token", "grant_type=password",
-		func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") }); status != 400 {
-		t.Errorf("got %d", status)
 	}
 }

@@ -88,7 +88,16 @@ func TestTransactional_SendsToOneSubscriber(t *testing.T) {
 		pushRefused(t, missing, send(fields("psid", sub.PSID, missing, "")), 400, "required")
 	}
 	pushRefused(t, "nobody", send(fields()), 400, "psid or csid")
-	pushRefused(t, "no link", send(fields("psid", sub.PSID, "link", "x")), 400, "URL")
+	if a := send(fields("psid", sub.PSID, "link", "shop/1")); a.status != 200 {
+		t.Errorf("a link that is any text: %d %v", a.status, a.body)
+	}
+	pushRefused(t, "no icon", send(fields("psid", sub.PSID, "icon", "x")), 400, "URL")
+	for _, campaign := range []string{"", "a/b"} {
+		to := "/api/push/v2/transactional/" + campaign
+		pushRefused(t, "campaign", pushTo(t, s, config.DefaultPushToken, to, "", ""), 404, "Not Found")
+	}
+	pushRefused(t, "Bearer", pushTo(t, s, "Bearer "+config.DefaultPushToken, path, "application/json", `{}`), 401,
+		"invalid token")
 	pushRefused(t, "unknown", send(fields("psid", "nobody")), 404, "subscriber")
 	pushRefused(t, "torn", pushTo(t, s, config.DefaultPushToken, path, "multipart/form-data; boundary=x", `--x`), 400,
 		"form")

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"spendsync/extract/adsim/config"
-	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/variations"
 	"spendsync/extract/adsim/wire"
 )
@@ -24,6 +24,8 @@ func questions(campaigns []string) []string {
 		report + days + "&include_creatives=true&page_size=6000&columns=" + allDay,
 		report + oneDay(yesterday) + "&include_creatives=true&page_size=25&columns=" + allDay,
 		report + oneDay("2026-11-21") + "&include_creatives=true&columns=" + allDay,
+		report + oneDay("2026-11-21") + "&include_creatives=true&page_size=10&page=2&columns=" + allDay,
+		report + oneDay(yesterday) + "&include_creatives=true&columns=" + allDay + "&campaign_id=" + campaigns[0],
 		report + days + "&columns=date,total_spend,clicks",
 		report + reach + "&columns=date,total_spend,clicks",
 		report + reach + "&include_creatives=true&columns=campaign_id,creative_id,creative_title,creative_message",
@@ -60,12 +62,22 @@ func raw(t *testing.T, s *Service, target string) (status int, header http.Heade
 	return resp.StatusCode, resp.Header, body
 }
 
+var creativeID = regexp.MustCompile(`C[0-9]+-[0-9]+`)
+
 // everything is all that is sent in answer to the questions. Campaigns are many enough
 // for several pages of a list, and one has an audience, creatives and sources to change.
 func everything(t *testing.T, s *Service, campaigns []string) []string {
 	t.Helper()
 	var all []string
-	for _, q := range questions(campaigns) {
+	asked := questions(campaigns)
+	for _, id := range campaigns { // and one creative alone
+		_, _, body := raw(t, s, wire.APIPrefix+"/v1/campaigns/"+id+"/creatives?limit=1")
+		if m := creativeID.FindString(string(body)); m != "" {
+			asked = append(asked, wire.APIPrefix+"/v1/creatives/"+m)
+			break
+		}
+	}
+	for _, q := range asked {
 		status, header, body := raw(t, s, q)
 		header.Del("Set-Cookie")
 		all = append(all, fmt.Sprintf("%s\n%d %v\n%s", q, status, header, body))
@@ -99,19 +111,22 @@ func TestQuirks_EachChangesWhatItSays(t *testing.T) {
 			}
 			onReport := strings.HasPrefix(got, wire.ReportPrefix)
 			changed[onReport] = true
-			if onReport && !q.Report || !onReport && !q.API {
+			if onReport && !q.Report || !onReport && !q.API && q.Name != "today-restated" { // which moves the balance
 				t.Errorf("%s changes %.100s", q.Name, got)
 			}
 			body := []byte(got[strings.Index(got, "]\n")+2:])
-			if !json.Valid(body) && !slices.Contains([]string{"bom", "gzip"}, q.Name) {
+			if !json.Valid(body) && !slices.Contains([]string{"bom"}, q.Name) {
 				t.Errorf("%s: not JSON: %.300s", q.Name, got)
 			}
 		}
 		if len(changed) == 0 {
 			t.Errorf("%s changes nothing", q.Name)
 		}
+		if _, err := s.Restate("2026-11-21", Restatement{Kind: "restore"}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if len(names) < 80 {
+	if len(names) < 35 {
 		t.Errorf("%d quirks", len(names))
 	}
 	if err := s.SetQuirks(); err != nil {
@@ -119,44 +134,5 @@ func TestQuirks_EachChangesWhatItSays(t *testing.T) {
 	}
 	if got := everything(t, s, all); !slices.Equal(got, plain) {
 		t.Error("without quirks the replies are not as before")
-	}
-}
-
-func TestQuirks_SumsFollowTheRows(t *testing.T) {
-	s := quirkSim()
-	truth, err := s.TruthSum(yesterday)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sums := func(quirk string) (rows, total ledger.Measures) {
-		if err := s.SetQuirks(quirk); err != nil {
-			t.Fatal(err)
-		}
-		var list reportReply
-		_, _, body := raw(t, s, wire.ReportPrefix+"/ads/spend-report?"+finest(yesterday))
-		if err := json.Unmarshal(body, &list); err != nil {
-			t.Fatal(err)
-		}
-		for _, r := range list.Data {
-			rows.Spend += millionths(t, string(r["total_spend"]))
-			rows.Clicks += millionths(t, string(r["clicks"])) / 1e6
-		}
-		_, _, body = raw(t, s,
-			wire.ReportPrefix+"/ads/spend-report?"+oneDay(yesterday)+"&columns=date,total_spend,clicks")
-		list = reportReply{}
-		if err := json.Unmarshal(body, &list); err != nil || len(list.Data) != 1 {
-			t.Fatalf("%s, %v", body, err)
-		}
-		return rows, ledger.Measures{Spend: millionths(t, string(list.Data[0]["total_spend"])),
-			Clicks: millionths(t, string(list.Data[0]["clicks"])) / 1e6}
-	}
-	rows, total := sums("credit-negative-clicks")
-	if rows.Spend != total.Spend || rows.Clicks != total.Clicks || rows.Spend >= truth.Spend ||
-		rows.Clicks >= truth.Clicks {
-		t.Errorf("with a credit the rows are %+v, the sum is %+v, without it is %+v", rows, total, truth)
-	}
-	if rows, total = sums("totals-lack-source"); rows.Spend != truth.Spend || total.Spend >= truth.Spend ||
-		total.Spend <= 0 {
-		t.Errorf("a sum without a source is %+v, of %+v", total, rows)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
@@ -13,36 +12,6 @@ import (
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/wire"
 )
-
-func TestReport_PagesAddUpToTruth(t *testing.T) {
-	s := sim(config.Config{})
-	for _, date := range []string{s.Today(), yesterday, "2026-11-01", "2026-10-20"} {
-		want := truth(s, date)
-		if len(want) < 200 {
-			t.Fatalf("%s: only %d lines", date, len(want))
-		}
-		for _, size := range []string{"7", "100", "10000"} {
-			got := lines(t, allPages(t, s, finest(date)+"&page_size="+size))
-			diff(t, got, want)
-		}
-		if !slices.IsSortedFunc(want, func(x, y ledger.Line) int {
-			return strings.Compare(x.CampaignID+"\x00"+x.CreativeID+"\x00"+x.SourceID, y.CampaignID+"\x00"+y.CreativeID+
-				"\x00"+y.SourceID)
-		}) {
-			t.Errorf("%s: lines are not in order", date)
-		}
-		keys := map[string]bool{}
-		for _, l := range want {
-			keys[l.CreativeID+" "+l.SourceID] = true
-			if (l.Spend > 0) != (l.Clicks > 0) || l.Conversions > l.Clicks || l.Clicks > l.Impressions {
-				t.Errorf("unbelievable line %+v", l)
-			}
-		}
-		if len(keys) != len(want) {
-			t.Errorf("%s: %d keys in %d lines", date, len(keys), len(want))
-		}
-	}
-}
 
 func TestReport_RefusesWithTheTextsOfTheDescription(t *testing.T) {
 	s := sim(config.Config{})
@@ -109,6 +78,10 @@ func TestReport_WantsTheRightCredentials(t *testing.T) {
 			"Authentication required. Use Basic Auth or Bearer the service."},
 		{"wrong password", basic(config.DefaultUser, "x"), 401, "Incorrect username or password"},
 		{"wrong user", basic("x", config.DefaultPassword), 401, "Incorrect username or password"},
+		{"unconfirmed", basic(config.UnconfirmedUser, config.DefaultPassword), 403,
+			"User account not confirmed. Please check your email."},
+		{"unassigned", basic(config.UnassignedUser, config.DefaultPassword), 403,
+			"User does not have an advertiser_id assigned. Contact the service."},
 		{"right", basic(config.DefaultUser, config.DefaultPassword), 200, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -136,131 +109,6 @@ func TestReport_DefaultColumns(t *testing.T) {
 	for _, row := range r.Data {
 		if len(row) != 16 {
 			t.Fatalf("a row has %d keys, want 16: %v", len(row), row)
-		}
-	}
-}
-
-func TestReport_SumsAgreeInEveryGrouping(t *testing.T) {
-	s := sim(config.Config{})
-	days := []string{"2026-11-18", "2026-11-19", yesterday, s.Today()}
-	var want ledger.Sum
-	for _, date := range days {
-		sum, err := s.TruthSum(date)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want.Add(sum.Measures)
-	}
-	for _, c := range []struct {
-		columns   string
-		creatives bool
-		key       []string
-	}{
-		{"date", false, []string{"date"}},
-		{"", false, nil},
-		{"campaign_id", false, []string{"campaign_id"}},
-		{"campaign_name,date", false, []string{"date", "campaign_name"}},
-		{"creative_id", false, []string{"creative_id"}},
-		{"source_id", false, []string{"source_id"}},
-		{"source_id,date", false, []string{"date", "source_id"}},
-		{"campaign_id,source_id", false, []string{"campaign_id", "source_id"}},
-		{"creative_id,source_id", false, []string{"creative_id", "source_id"}},
-		{"date,creative_id,source_id", false, []string{"date", "creative_id", "source_id"}},
-		{"", true, nil},
-		{"date", true, nil},
-		{"creative_id,creative_title", true, []string{"creative_id"}},
-		{"creative_id,source_id", true, []string{"creative_id", "source_id"}},
-		{"date,creative_id", true, []string{"date", "creative_id"}},
-		{"date,source_id,creative_id", true, []string{"date", "creative_id", "source_id"}},
-	} {
-		t.Run(fmt.Sprintf("%s/%v", c.columns, c.creatives), func(t *testing.T) {
-			columns := strings.TrimPrefix(c.columns+",total_spend,clicks", ",")
-			if c.creatives {
-				columns += ",impressions,conversions"
-			}
-			rows := allPages(t, s,
-				fmt.Sprintf("start_date=%s&end_date=%s&page_size=777&include_creatives=%v&columns=%s", days[0], days[3],
-					c.creatives, columns))
-			var got ledger.Sum
-			keys := map[string]bool{}
-			for _, row := range rows {
-				got.Spend += millionths(t, string(row["total_spend"]))
-				got.Clicks += number(t, row["clicks"])
-				if c.creatives {
-					got.Impressions += number(t, row["impressions"])
-					got.Conversions += number(t, row["conversions"])
-				}
-				key := ""
-				for _, k := range c.key {
-					key += text(t, row[k]) + " "
-				}
-				// Names are not unique; a row of a name is a campaign's.
-				if keys[key] && c.key != nil && !strings.Contains(c.columns, "campaign_name") {
-					t.Errorf("two rows of %s", key)
-				}
-				keys[key] = true
-			}
-			want := want
-			if !c.creatives {
-				want.Impressions, want.Conversions = 0, 0
-			}
-			if got.Measures != want.Measures {
-				t.Errorf("got %+v, want %+v", got.Measures, want.Measures)
-			}
-			switch {
-			case c.columns == "date" && !c.creatives && len(rows) != 4:
-				t.Errorf("%d rows, want one for each of 4 days", len(rows))
-			case c.columns == "" && !c.creatives && len(rows) != 1:
-				t.Errorf("%d rows, want 1", len(rows))
-			}
-		})
-	}
-}
-
-func TestReport_IncludesCreativesWithoutSpend(t *testing.T) {
-	s := sim(config.Config{})
-	bare := 0
-	for _, l := range truth(s, yesterday) {
-		if l.SourceID == "" {
-			bare++
-			if l.Measures != (ledger.Measures{}) {
-				t.Errorf("a row without a source has numbers: %+v", l)
-			}
-		}
-	}
-	if bare < 10 {
-		t.Errorf("only %d creatives without spend", bare)
-	}
-	for _, c := range []struct {
-		quirk             []string
-		hasDate, hasSouce bool
-		source            string
-	}{
-		{nil, true, true, "null"},
-		{[]string{"source-empty"}, true, true, `""`},
-		{[]string{"source-missing"}, true, false, ""},
-		{[]string{"source-date-missing"}, false, false, ""},
-	} {
-		s := sim(config.Config{Quirks: c.quirk})
-		n := 0
-		for _, row := range allPages(t, s, finest(yesterday)) {
-			if text(t, row["source_id"]) != "" {
-				continue
-			}
-			n++
-			_, date := row["date"]
-			source, has := row["source_id"]
-			if date != c.hasDate || has != c.hasSouce || string(source) != c.source {
-				t.Errorf("%s: got %v", c.quirk, row)
-			}
-		}
-		if n != bare {
-			t.Errorf("%s: %d rows without a source, want %d", c.quirk, n, bare)
-		}
-	}
-	for _, row := range allPages(t, s, oneDay(yesterday)) {
-		if text(t, row["source_id"]) == "" {
-			t.Errorf("without include_creatives there is %v", row)
 		}
 	}
 }

@@ -119,51 +119,6 @@ func TestSpend_FrozenDaysStay(t *testing.T) {
 	diff(t, truth(s, yesterday), before)
 }
 
-func TestAccount_BadAndGoodSources(t *testing.T) {
-	s := sim(config.Config{RowsPerDay: 2500})
-	s.Advance(40 * 24 * time.Hour)
-	by := map[string]*ledger.Measures{}
-	var all ledger.Measures
-	for d := range 33 {
-		date := clock.DayOf(noon, s.World.Zone) - clock.Day(d)
-		for l := range s.Truth(date.String()) {
-			if by[l.SourceID] == nil {
-				by[l.SourceID] = &ledger.Measures{}
-			}
-			by[l.SourceID].Add(l.Measures)
-			all.Add(l.Measures)
-		}
-	}
-	rate := float64(all.Conversions) / float64(all.Clicks)
-	for _, id := range s.BadSources() {
-		if m := by[id]; m == nil || m.Spend < 10_000_000 || m.Conversions != 0 {
-			t.Errorf("bad source %s: %+v", id, m)
-		}
-	}
-	for _, id := range s.GoodSources() {
-		if m := by[id]; m == nil || float64(m.Conversions) < 1.5*rate*float64(m.Clicks) {
-			t.Errorf("good source %s: %+v, in all %+v", id, m, all)
-		}
-	}
-	if len(s.BadSources()) < 5 || len(s.GoodSources()) < 5 {
-		t.Errorf("bad %v, good %v", s.BadSources(), s.GoodSources())
-	}
-
-	// A few sources bring most.
-	var spend []int64
-	for _, m := range by {
-		spend = append(spend, m.Spend)
-	}
-	slices.Sort(spend)
-	top := int64(0)
-	for _, v := range spend[len(spend)*9/10:] {
-		top += v
-	}
-	if len(spend) < 2000 || top < all.Spend/2 {
-		t.Errorf("%d sources, a tenth of which cost %d of %d", len(spend), top, all.Spend)
-	}
-}
-
 func TestAccount_CampaignsComeAndNeverVanish(t *testing.T) {
 	s := sim(config.Config{})
 	st := s.Snapshot()

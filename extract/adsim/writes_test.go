@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"spendsync/extract/adsim/config"
 	"spendsync/extract/adsim/wire"
 	"spendsync/extract/adsim/world"
 )
@@ -40,8 +39,6 @@ func (a answerOf) one() map[string]any {
 	}
 	return a.body
 }
-
-func (a answerOf) id() string { return str(either(a.one(), "id", "campaign_id")) }
 
 // callWith calls the API with a key.
 func callWith(t testing.TB, s *Service, key, method, path, sent string) answerOf {
@@ -118,52 +115,5 @@ func approve(t testing.TB, s *Service, creativeID string) {
 	t.Helper()
 	if err := s.Review(world.Verdict{Creative: creativeID, Approve: true}); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func TestUpdateCampaign_ChangesWhatIsSentAndNothingElse(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1})
-	id := running(t, s)[0]
-	change(t, s, Change{Campaign: id, Set: map[string]any{"unsupported_targeting": true, "default_bid": 1,
-		"target_cpa": 10, "end_date": "2027-01-01T00:00:00Z"}})
-	was := settingsOf(t, s, id)
-	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"Winter"}`)
-	if got := differing(t, was, settingsOf(t, s, id)); len(got) != 1 || got["name"] != "Winter" {
-		t.Errorf("got %v", got)
-	}
-	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"end_date":null,"target_cpa":null}`)
-	if got := settingsOf(t, s, id); got.EndDate != "" || got.TargetCPA != "" || !got.Audience.UnsupportedTargeting {
-		t.Errorf("got %+v", got)
-	}
-	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"audience":{"country":"DE"}}`)
-	if got := settingsOf(t, s, id).Audience; got.Country != "DE" || got.UnsupportedTargeting || got.Platforms != nil ||
-		got.MinAge != 0 {
-		t.Errorf("the audience is not replaced: %+v", got)
-	}
-	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"audience":{}}`)
-	if got := settingsOf(t, s, id).Audience; got.Country != "" {
-		t.Errorf("an empty audience is %+v", got)
-	}
-	refusedAs(t, "nothing", tell(t, s, "PATCH", "/v1/campaigns/"+id, `{}`), 400, "validation_failed", "")
-	refusedAs(t, "status", tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"status":"paused"}`), 400, "validation_failed",
-		"status")
-	refusedAs(t, "end before start", tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"end_date":"2000-01-01T00:00:00Z"}`),
-		400, "validation_failed", "end_date")
-}
-
-func TestPause_TakesSecondsToFinish(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1})
-	id := newCampaign(t, s)
-	set := func(status string) answerOf {
-		return tell(t, s, "POST", "/v1/campaigns/"+id+"/status", `{"status":"`+status+`"}`)
-	}
-	set("paused")
-	refusedAs(t, "at once", set("active"), 409, "conflict", "")
-	s.Advance(cfgPause - 1)
-	set("paused") // again: the first pause goes on, no new one begins
-	refusedAs(t, "a moment early", set("active"), 409, "conflict", "")
-	s.Advance(1)
-	if a := set("active"); a.status != 200 {
-		t.Errorf("after it: %d %v", a.status, a.body)
 	}
 }

@@ -11,39 +11,98 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Secrets are texts that must not appear in reports, in each of the forms in which a service may repeat them. Hiding a
-// part of other text along with them does no harm here, so shorter secrets are searched for than in stored data, see
-// [Redactor].
+// redacted stands for a secret.
+const redacted = "[redacted]"
+
+// Secrets are the credentials of a request, in each of the forms in which a service may repeat them: plain, escaped,
+// percent-encoded and in base64, alone or as part of more. It cannot see a secret that is cut, reversed or encrypted.
 type Secrets struct {
-	forms    []string // the longest first
-	redactor *Redactor
+	header string         // the Authorization
+	stored *regexp.Regexp // what is replaced in a reply that is stored
+	shown  *regexp.Regexp // what is replaced in a text for people
+	// parts are in every text that has something of stored, once its escapes are decoded.
+	parts [][]byte
 }
 
-// shortestShown is the length from which a secret is told from other text in a report.
-const shortestShown = 4
+// The lengths from which a secret is told from other text: in a reply, which must not be altered without need, and in a
+// text for people, where a part of other text may be hidden along with it.
+const minStored, minShown = 6, 4
 
-// SecretsOf returns the secrets of a request's credentials: the token and, for HTTP Basic, the encoded password. The
-// user alone is not a secret.
-func SecretsOf(req *http.Request) Secrets {
-	scheme, token, _ := strings.Cut(req.Header.Get("Authorization"), " ")
-	plain := []string{token}
+// Of returns the secrets of a request's credentials: the token and, for HTTP Basic, the password, alone and with the
+// user, who is no secret.
+func Of(req *http.Request) *Secrets {
+	s := &Secrets{header: req.Header.Get("Authorization")}
+	scheme, token, _ := strings.Cut(s.header, " ")
+	stored, shown, inBase64 := []string{token}, []string{token}, []string{token}
 	if strings.EqualFold(scheme, "Basic") {
 		both, _ := base64.StdEncoding.DecodeString(token)
 		_, password, _ := strings.Cut(string(both), ":")
-		plain = append(plain, strings.TrimRight(token, "="), string(both), password)
-	}
-	s := Secrets{redactor: New(req)}
-	for _, p := range plain {
-		if len(p) >= shortestShown {
-			s.forms = append(s.forms, spellings(p)...)
+		stored = append(stored, strings.TrimRight(token, "="), urlBase64.Replace(token), string(both))
+		shown, inBase64 = append(shown, password), append(inBase64, password)
+		switch {
+		case len(password) < minStored:
+			inBase64[1] = string(both)
+		case !maybeData(password):
+			stored = append(stored, password)
 		}
 	}
-	slices.SortFunc(s.forms, longestFirst)
-	s.forms = slices.Compact(s.forms)
+	stored = slices.DeleteFunc(stored, func(secret string) bool { return len(secret) < minStored })
+	shown = slices.DeleteFunc(slices.Concat(stored, shown), func(secret string) bool { return len(secret) < minShown })
+	var coded []string
+	for _, secret := range inBase64 {
+		coded = append(coded, alignments(secret)...)
+	}
+	s.stored, s.shown = anyOf(stored, coded), anyOf(shown, coded)
+	for _, secret := range stored {
+		s.addParts(unaltered(secret)...)
+	}
+	s.addParts(coded...)
 	return s
+}
+
+// IsOf reports whether the secrets are those of a request.
+func (s *Secrets) IsOf(req *http.Request) bool {
+	return s != nil && s.header == req.Header.Get("Authorization")
+}
+
+// addParts adds the ends of texts: the beginning of a key is the same for all keys.
+func (s *Secrets) addParts(texts ...string) {
+	const longest = 16
+	for _, text := range texts {
+		s.parts = append(s.parts, []byte(text[max(0, len(text)-longest):]))
+	}
+}
+
+// letters is a secret that may be a part of a word: it is one where it stands by itself.
+var letters = regexp.MustCompile(`^[A-Za-z]+$`)
+
+// anyOf finds each form of some secrets, the longest first, and the base64 that contains one of some parts.
+func anyOf(secrets, coded []string) *regexp.Regexp {
+	var forms []string
+	for _, secret := range secrets {
+		forms = append(forms, spellings(secret)...)
+	}
+	slices.SortFunc(forms, longestFirst)
+	forms = slices.Compact(forms)
+	for i, form := range forms {
+		forms[i] = regexp.QuoteMeta(form)
+		if letters.MatchString(form) {
+			forms[i] = `\b` + form + `\b`
+		}
+	}
+	for _, part := range coded {
+		forms = append(forms, `[A-Za-z0-9+/=_-]*`+regexp.QuoteMeta(part)+`[A-Za-z0-9+/=_-]*`)
+	}
+	if len(forms) == 0 {
+		return regexp.MustCompile(`[^\s\S]`) // nothing
+	}
+	return regexp.MustCompile(strings.Join(forms, "|"))
 }
 
 func longestFirst(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }
@@ -56,14 +115,21 @@ func spellings(text string) (forms []string) {
 		inner(fmt.Sprintf("%+q", text))} {
 		forms = append(forms, form, asJSON(form), inner(fmt.Sprintf("%q", form)), strings.ReplaceAll(form, "/", `\/`))
 	}
-	slices.SortFunc(forms, longestFirst)
-	return slices.Compact(forms)
+	return forms
 }
 
-var percentEncoded = regexp.MustCompile("%[0-9A-F]{2}")
+var percentEncoded = regexp.MustCompile("%[0-9A-Fa-f]{2}")
 
 // lowerHex is a percent-encoded text with its digits in lower case, as some languages have them.
 func lowerHex(text string) string { return percentEncoded.ReplaceAllStringFunc(text, strings.ToLower) }
+
+// percentDecoded decodes the percent-encoded parts of a text, and leaves the rest.
+func percentDecoded(text string) string {
+	return percentEncoded.ReplaceAllStringFunc(text, func(code string) string {
+		b, _ := strconv.ParseUint(code[1:], 16, 8)
+		return string([]byte{byte(b)})
+	})
+}
 
 // inner is a quoted text without its quotes.
 func inner(quoted string) string { return quoted[1 : len(quoted)-1] }
@@ -74,27 +140,152 @@ func asJSON(s string) string {
 	return inner(string(b))
 }
 
-// Hide removes the secrets from a text.
-func (s Secrets) Hide(text string) string {
-	for _, form := range s.forms {
-		text = strings.ReplaceAll(text, form, redacted)
+// unaltered is the longest part of a secret that no encoding for URLs, HTML or JSON alters; its spellings where that is
+// short.
+func unaltered(secret string) (parts []string) {
+	longest := slices.MaxFunc(plainRun.FindAllString(secret+" x", -1), func(a, b string) int { return len(a) - len(b) })
+	if len(longest) < minStored {
+		return spellings(secret)
 	}
-	return s.redactor.hide(text, false)
+	return []string{longest}
 }
 
-// shownBytes is how much of a reply is looked at for what an error shows of it.
-const shownBytes = 16 << 10
+var plainRun = regexp.MustCompile(`[A-Za-z0-9_.~-]+`)
 
-// Beginning is the beginning of a reply without the secrets, also not a part of
-// one that is cut where the beginning ends.
-func (s Secrets) Beginning(body []byte) []byte {
-	if len(body) <= shownBytes {
-		return []byte(s.Hide(string(body)))
+var (
+	numberLike = regexp.MustCompile(`^[0-9.,:+\- ]+$`)
+	idLike     = regexp.MustCompile(`^[CS][0-9]+(-[0-9]+)?$`)
+)
+
+// maybeData reports whether a password may also occur as data: a number or a day, an ID, or a word of the service's
+// interface. It is removed from a stored reply only together with the user, or encoded, for an ID must not be altered;
+// this is the limit of the promise.
+func maybeData(password string) bool {
+	return numberLike.MatchString(password) || idLike.MatchString(password) ||
+		slices.Contains(interfaceWords, strings.ToLower(strings.ReplaceAll(password, "_", "")))
+}
+
+// interfaceWords are the keys and the values of the service's interface that are as long as
+// a secret, in lower case without underscores.
+var interfaceWords = strings.Fields(`
+	accountid accountnotice active advertiser advertiserid allowed allowlist apikey archived attributes audience
+	audiences autofunding available averagedailyspend balance bidoverrides blocked blocklist budget button1 button2
+	campaign campaignid campaignname campaigns clicks columns content conversions country creative creativeiconurl
+	creativeid creativeimageurl creatives creativemessage creativestatus creativetitle currency dailylimitreached
+	dailyspendlimit defaultbid deliverystatus depleted desktop details enddate endat error errors expiresat gender
+	hasmore iconid imageid impressions items keyexpirywarning keyinfo limit limits maxage message minage minutes
+	mobile nextcursor nextoffset nextpage notenforcedsourceids offset optimized optimizedsourceids pagesize
+	pageinfo pagination paused paymentmode pending pendingreview platforms prepaid rejected rejectioncomment
+	rejectionreasons remaining requestid resetsat result results review scheduled settings sourceid sourceids
+	sourcemode sources sourcesettings spend startdate startat states status subscribedlessthanminutesago
+	subscribedmorethanminutesago success tablet targetcpa title totalcount totalitems totalpages totalresults
+	totalrows totalspend unavailable unsupportedtargeting version waitingforcreatives waitingforfunds
+	allcreativesrejected website websites wire write
+`)
+
+var urlBase64 = strings.NewReplacer("+", "-", "/", "_", "=", "")
+
+// alignments are the parts of a secret's base64 that do not depend on the surrounding bytes, in both alphabets: one for
+// each offset in the groups of three bytes.
+func alignments(secret string) (parts []string) {
+	const shortest = 7
+	for before := range 3 {
+		code := base64.RawStdEncoding.EncodeToString([]byte("\x00\x00\x00"[:before] + secret))
+		first, last := (8*before+5)/6, 8*(before+len(secret))/6
+		if part := code[min(first, last):last]; len(part) >= shortest {
+			parts = append(parts, part, urlBase64.Replace(part))
+		}
 	}
-	text := s.Hide(string(body[:shownBytes]))
-	longest := 0
-	if len(s.forms) > 0 {
-		longest = len(s.forms[0])
+	slices.Sort(parts)
+	return slices.Compact(parts)
+}
+
+// Reply returns a reply without the credentials, and reports whether it had any. It looks into the texts and keys of
+// the JSON only: a number is never altered. A reply without credentials is returned unmodified, and costs less than
+// reading it once.
+func (s *Secrets) Reply(body []byte) (clean []byte, found bool) {
+	isNear := s.in(body)
+	if !isNear && bytes.IndexByte(body, '\\') < 0 {
+		return body, false
 	}
-	return bytes.ToValidUTF8([]byte(text[:max(0, len(text)-longest)]), nil)
+	done, marks := 0, map[string]int{}
+	var plain []byte
+	for begin, end := nextText(body, 0, isNear); begin < len(body); begin, end = nextText(body, end, isNear) {
+		plain, _ = jsontext.AppendUnquote(plain[:0], body[begin:end]) // with U+FFFD for invalid text
+		if !s.in(plain) && !(isNear && bytes.ContainsAny(plain, "%&")) {
+			continue
+		}
+		isKey := bytes.HasPrefix(bytes.TrimLeft(body[end:], " \t\r\n"), []byte{':'})
+		without := hide(s.stored, string(plain), func(secret string) string {
+			if !isKey {
+				return redacted
+			}
+			if marks[secret] == 0 { // the keys of an object must stay different
+				marks[secret] = len(marks) + 1
+			}
+			return fmt.Sprintf("[redacted %d]", marks[secret])
+		})
+		if without != string(plain) {
+			quoted, _ := jsontext.AppendQuote(nil, without) // it is UTF-8
+			clean = append(append(clean, body[done:begin]...), quoted...)
+			done = end
+		}
+	}
+	if done == 0 {
+		return body, false
+	}
+	return append(clean, body[done:]...), true
+}
+
+// in reports whether a text has one of the parts, so that it has to be looked through.
+func (s *Secrets) in(text []byte) bool {
+	return slices.ContainsFunc(s.parts, func(p []byte) bool { return bytes.Contains(text, p) })
+}
+
+// nextText returns where the next JSON string begins and ends, with its quotes, or the next one with an escape; a
+// truncated one ends with the reply.
+func nextText(body []byte, from int, any bool) (begin, end int) {
+	at := bytes.IndexByte(body[from:], '"')
+	if !any && at >= 0 {
+		escape := max(0, bytes.IndexByte(body[from:], '\\'))
+		at = bytes.LastIndexByte(body[from:from+escape], '"')
+	}
+	if at < 0 {
+		return len(body), len(body)
+	}
+	begin = from + at
+	for end = begin + 1; end < len(body); end++ {
+		switch body[end] {
+		case '\\':
+			end++
+		case '"':
+			return begin, end + 1
+		}
+	}
+	return begin, len(body)
+}
+
+// hide replaces secrets in a text; all of it if it has one once its percent signs and its HTML are decoded.
+func hide(secrets *regexp.Regexp, text string, mark func(secret string) string) string {
+	text = secrets.ReplaceAllStringFunc(text, mark)
+	if strings.ContainsAny(text, "%&") && secrets.MatchString(html.UnescapeString(percentDecoded(text))) {
+		return mark(text)
+	}
+	return text
+}
+
+// Hide removes the secrets from a text for people.
+func (s *Secrets) Hide(text string) string {
+	return hide(s.shown, text, func(string) string { return redacted })
+}
+
+// Header returns a copy of the headers of a reply without the secrets.
+func (s *Secrets) Header(h http.Header) http.Header {
+	clean := make(http.Header, len(h))
+	for name, values := range h {
+		for _, v := range values {
+			clean[name] = append(clean[name], s.Hide(v))
+		}
+	}
+	return clean
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"spendsync/schema"
 )
 
 //go:embed service.yaml
@@ -30,7 +32,6 @@ type Service struct {
 // line is one line of the file.
 type line struct {
 	written []string // as the file has them
-	names   []string // the same in snake case
 	list    bool     // several names are allowed
 }
 
@@ -52,14 +53,23 @@ var embeddedService = sync.OnceValue(func() *Service {
 // isText reports whether a line of the embedded file has one value that is not the name of a key in a reply.
 func isText(key string) bool {
 	section, _, _ := strings.Cut(key, ".")
-	return key != notAsked && (slices.Contains([]string{"paths", "paging", "forms", "report_query"}, section) ||
-		key == "currency.code" || key == "times.zone")
+	return slices.Contains([]string{"paths", "paging", "forms", "report_query"}, section) ||
+		key == "currency.code" || key == "times.zone" || key == accountID || key == totalRows
 }
 
-// notAsked is the line of the columns that are not asked for, and optional those that it may have.
-const notAsked = "report_query.without"
+// accountID is the line with the account of the key. It is no name of a key in a reply.
+const accountID = "account.id"
 
-var optional = []string{"campaign_name", "clicks", "impressions", "conversions"}
+// reportColumns is the line of the columns that the report of a day is asked for, and totalRows that of what its
+// total_rows counts. Both replace the embedded line.
+const reportColumns, totalRows = "report.columns", "report.total_rows"
+
+// The values of totalRows.
+const (
+	countsRows    = "rows"       // every row
+	countsSpend   = "with_spend" // the rows with spend
+	countsNothing = "none"       // something else
+)
 
 // Default returns the embedded Service.
 func Default() *Service { return embeddedService() }
@@ -99,7 +109,7 @@ func (s *Service) With(text []byte) (*Service, error) {
 		}
 		at[name] = l.number
 		values := l.values
-		if known.list && !only {
+		if known.list && !only && name != reportColumns {
 			values = slices.Concat(values, slices.DeleteFunc(slices.Clone(known.written), func(text string) bool {
 				return slices.Contains(values, text)
 			}))
@@ -117,9 +127,8 @@ func (s *Service) With(text []byte) (*Service, error) {
 // Keys returns the keys that a file may have.
 func (s *Service) Keys() []string { return slices.Sorted(maps.Keys(s.orDefault().lines)) }
 
-// Names returns the names of a line in the order in which they are tried, in snake case. It panics if there is no
-// such line.
-func (s *Service) Names(key string) []string { return s.orDefault().line(key).names }
+// Names returns the names of a line in the order in which they are tried. It panics if there is no such line.
+func (s *Service) Names(key string) []string { return s.orDefault().line(key).written }
 
 // Text returns the only or the first text of a line, as the file has it. It panics if there is no such line.
 func (s *Service) Text(key string) string { return s.orDefault().line(key).written[0] }
@@ -140,6 +149,15 @@ func (s *Service) Column(name string) (column string, ok bool) {
 	column, ok = s.orDefault().columns[name]
 	return column, ok
 }
+
+// ReportColumns returns the columns that the report of a day is asked for, by our names.
+func (s *Service) ReportColumns() []string { return s.Texts(reportColumns) }
+
+// CountsRows reports whether the total_rows of the report is the number of its rows.
+func (s *Service) CountsRows() bool { return s.Text(totalRows) == countsRows }
+
+// CountsRowsWithSpend reports whether it is the number of the rows with spend.
+func (s *Service) CountsRowsWithSpend() bool { return s.Text(totalRows) == countsSpend }
 
 // HasForm reports whether an ID has the form that is known for a column, such as campaign_id.
 func (s *Service) HasForm(column, id string) bool { return s.orDefault().forms[column].MatchString(id) }
@@ -162,8 +180,13 @@ var rules = map[string]func(name, text string) string{
 		_, err := time.LoadLocation(text)
 		return unless(err == nil && text != "Local", "%q is not the name of a zone such as America/Chicago", text)
 	},
-	notAsked: func(_, text string) string {
-		return unless(slices.Contains(optional, text), "%q is none of "+strings.Join(optional, ", "), text)
+	reportColumns: func(_, text string) string {
+		return unless(schema.ReportColumnNamed(text) != nil, "%q is no column of a day's rows: "+
+			strings.Join(schema.ReportNames(schema.IsOfRow), ", "), text)
+	},
+	totalRows: func(_, text string) string {
+		return unless(slices.Contains([]string{countsRows, countsSpend, countsNothing}, text), "%q is none of "+
+			strings.Join([]string{countsRows, countsSpend, countsNothing}, ", "), text)
 	},
 }
 
@@ -183,12 +206,16 @@ func unless(ok bool, format, text string) string {
 func (s *Service) finish() *Error {
 	s.columns, s.forms = map[string]string{}, map[string]*regexp.Regexp{}
 	for _, name := range s.lines["currency.keys"].written {
-		s.columns[SnakeCase(name)] = "currency"
+		s.columns[name] = "currency"
 	}
 	of := map[string]string{} // key of the file by name of a column
+	for _, name := range schema.ReportNames(schema.MayNotLack) {
+		if !slices.Contains(s.lines[reportColumns].written, name) {
+			return &Error{Key: reportColumns, Reason: "it lacks " + name + ", without which no row can be stored"}
+		}
+	}
 	for _, key := range slices.Sorted(maps.Keys(s.lines)) {
 		l := s.lines[key]
-		l.names = nil
 		section, name, _ := strings.Cut(key, ".")
 		for _, text := range l.written {
 			for _, rule := range []string{key, section} {
@@ -196,18 +223,16 @@ func (s *Service) finish() *Error {
 					return &Error{Key: key, Reason: odd(name, text)}
 				}
 			}
-			snake := SnakeCase(text)
-			l.names = append(l.names, snake)
 			switch {
 			case section == "forms":
 				s.forms[name] = regexp.MustCompile(text)
-			case section == "report" && of[snake] != "":
-				return &Error{Key: key, Reason: fmt.Sprintf("%s is a name of %s, too", snake, of[snake])}
+			case key == reportColumns || key == totalRows:
+			case section == "report" && of[text] != "":
+				return &Error{Key: key, Reason: fmt.Sprintf("%s is a name of %s, too", text, of[text])}
 			case section == "report":
-				of[snake], s.columns[snake] = key, name
+				of[text], s.columns[text] = key, name
 			}
 		}
-		s.lines[key] = l
 	}
 	if zone := s.lines["times.zone"].written[0]; zone != "" {
 		s.zone, _ = time.LoadLocation(zone)
@@ -236,7 +261,7 @@ func oddPath(name, path string) string {
 func (s *Service) difference(from *Service) string {
 	var differ []string
 	for key, l := range s.lines {
-		if !slices.Equal(l.written, from.lines[key].written) {
+		if key != accountID && !slices.Equal(l.written, from.lines[key].written) {
 			differ = append(differ, fmt.Sprintf("%s: %q", key, l.written))
 		}
 	}

@@ -10,24 +10,26 @@ import (
 // TestWith_RefusesALineWithItsNumber: nothing of a file is guessed.
 func TestWith_RefusesALineWithItsNumber(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
-		"unknown key":      {"lists: [docs]\ncampaign.default_bids: bid\n", "line 2: campaign.default_bids: there is"},
-		"unknown section":  {"campaigns:\n  name: title\n", "line 2: campaigns.name: there is no such key"},
-		"section as text":  {"campaign: x\n", "line 1: campaign: there is no such key"},
-		"number":           {"report:\n  clicks: 7\n", "line 2: report.clicks: a number where a text belongs"},
-		"boolean":          {"lists: [docs, yes, true]\n", "line 1: lists: a boolean"},
-		"null":             {"lists:\n", "line 1: lists: a null where a text belongs"},
-		"object":           {"lists: [{a: b}]\n", "line 1: lists: an object where a text belongs"},
-		"empty list":       {"lists: []\n", "line 1: lists: an empty list"},
-		"empty name":       {"lists: ['']\n", "line 1: lists: an empty name"},
-		"list for a text":  {"\npaths.report: [a, b]\n", "line 2: paths.report: a list, where one text belongs"},
-		"twice":            {"lists: docs\nlists: rows\n", "line 2: lists: it is in line 1, too"},
-		"twice, once only": {"lists: docs\nlists.only: rows\n", "line 2: lists.only: it is in line 1, too"},
+		"unknown key": {"sources.kind: [docs]\ncampaign.default_bids: bid\n",
+			"line 2: campaign.default_bids: there is"},
+		"unknown section": {"campaigns:\n  name: title\n", "line 2: campaigns.name: there is no such key"},
+		"section as text": {"campaign: x\n", "line 1: campaign: there is no such key"},
+		"number":          {"report:\n  clicks: 7\n", "line 2: report.clicks: a number where a text belongs"},
+		"boolean":         {"sources.kind: [docs, yes, true]\n", "line 1: sources.kind: a boolean"},
+		"null":            {"sources.kind:\n", "line 1: sources.kind: a null where a text belongs"},
+		"object":          {"sources.kind: [{a: b}]\n", "line 1: sources.kind: an object where a text belongs"},
+		"empty list":      {"sources.kind: []\n", "line 1: sources.kind: an empty list"},
+		"empty name":      {"sources.kind: ['']\n", "line 1: sources.kind: an empty name"},
+		"list for a text": {"\npaths.report: [a, b]\n", "line 2: paths.report: a list, where one text belongs"},
+		"twice":           {"sources.kind: docs\nsources.kind: rows\n", "line 2: sources.kind: it is in line 1, too"},
+		"twice, once only": {"sources.kind: docs\nsources.kind.only: rows\n",
+			"line 2: sources.kind.only: it is in line 1, too"},
 		"only of nothing":  {"campaigns.only: x\n", "line 1: campaigns.only: there is no such key"},
 		"twice nested":     {"campaign.name: a\ncampaign:\n  name: b\n", "line 3: campaign.name: it is in line 1, too"},
-		"not YAML":         {"lists: [docs\nmore: x\n", "not YAML"},
+		"not YAML":         {"sources.kind: [docs\nmore: x\n", "not YAML"},
 		"tab":              {"campaign:\n\tname: x\n", "line 2: not YAML"},
 		"a list":           {"- docs\n", "line 1: lines of the form"},
-		"two documents":    {"lists: docs\n---\nlists: rows\n", "a second document"},
+		"two documents":    {"sources.kind: docs\n---\nsources.kind: rows\n", "a second document"},
 		"zone":             {"times.zone: Chicago\n", `line 1: times.zone: "Chicago" is not the name of a zone`},
 		"layout":           {"times.forms: [YYYY-MM-DD]\n", "line 1: times.forms: \"YYYY-MM-DD\" is not a layout"},
 		"form":             {"forms.campaign_id: '['\n", "line 1: forms.campaign_id: \"[\" is not a regular"},
@@ -50,19 +52,20 @@ func TestWith_RefusesALineWithItsNumber(t *testing.T) {
 // the mark tells which.
 func TestWith_LaysLinesOver(t *testing.T) {
 	s, err := Default().With([]byte("# ours\ncampaign:\n  default_bid: [default_bid, bidCpc]\n" +
-		"report.total_spend.only: spendUSD\nreport.clicks: taps\nlists: {only: docs}\ntimes.zone: America/Chicago\n" +
+		"report.total_spend.only: spendUSD\nreport.clicks: taps\n" +
+		"sources: {kind: {only: docs}}\ntimes.zone: America/Chicago\n" +
 		"paths: {campaign: 'v2/c/{id}'}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(s.Names("campaign.default_bid"), " "); got != "default_bid bid_cpc" {
+	if got := strings.Join(s.Names("campaign.default_bid"), " "); got != "default_bid bidCpc" {
 		t.Errorf("campaign.default_bid: %s", got)
 	}
 	if s.Text("report.total_spend") != "spendUSD" {
 		t.Errorf("the column is asked for as %s", s.Text("report.total_spend"))
 	}
-	if column, ok := s.Column("spend_usd"); column != "total_spend" || !ok {
-		t.Errorf("spend_usd is the column %q", column)
+	if column, ok := s.Column("spendUSD"); column != "total_spend" || !ok {
+		t.Errorf("spendUSD is the column %q", column)
 	}
 	if _, ok := s.Column("total_spend"); ok {
 		t.Error("total_spend is still a name of the column")
@@ -70,8 +73,8 @@ func TestWith_LaysLinesOver(t *testing.T) {
 	if column, _ := s.Column("clicks"); s.Text("report.clicks") != "taps" || column != "clicks" {
 		t.Errorf("clicks are asked for as %s, and are the column %q", s.Text("report.clicks"), column)
 	}
-	if got := strings.Join(s.Names("lists"), " "); got != "docs" {
-		t.Errorf("lists: %s", got)
+	if got := strings.Join(s.Names("sources.kind"), " "); got != "docs" {
+		t.Errorf("sources.kind: %s", got)
 	}
 	if s.Zone() == nil || s.Zone().String() != "America/Chicago" || Default().Zone() != nil {
 		t.Errorf("zone %v, built in %v", s.Zone(), Default().Zone())
@@ -82,7 +85,7 @@ func TestWith_LaysLinesOver(t *testing.T) {
 	if got := s.Path("creative", "C1"); got != "v1/creatives/C1" {
 		t.Errorf("path %s", got)
 	}
-	same, err := Default().With([]byte("lists: [data, items]"))
+	same, err := Default().With([]byte("limits.used: [used, count]"))
 	if err != nil || same.Mark() != "" || s.Mark() == "" || Default().Mark() != "" {
 		t.Errorf("marks %q %q %q, %v", same.Mark(), s.Mark(), Default().Mark(), err)
 	}
@@ -96,7 +99,7 @@ func TestWith_LaysLinesOver(t *testing.T) {
 func TestDefault_IsComplete(t *testing.T) {
 	s := Default()
 	for _, key := range s.Keys() {
-		if len(s.Names(key)) == 0 && key != notAsked {
+		if len(s.Names(key)) == 0 {
 			t.Errorf("%s is empty", key)
 		}
 	}

@@ -96,154 +96,6 @@ func published(t testing.TB, dir string, want map[string]string) bool {
 	return maps.Equal(loadtest.Files(t, dir), want)
 }
 
-// TestWrite_AnyCallFails: whatever call fails, and however, the next run finds one of the two generations, all of it,
-// and the new one if the commit reported success.
-func TestWrite_AnyCallFails(t *testing.T) {
-	for _, foreign := range []bool{false, true} {
-		for k, reached := 1, true; reached; k++ {
-			errno := []syscall.Errno{syscall.EIO, syscall.ENOSPC}[k%2]
-			for n, effect := range []bool{false, true} {
-				dir, r := store(t)
-				if foreign {
-					put(t, dir, "warehouse.duckdb.wal", "w")
-				}
-				d := &loadtest.Faults{At: k, After: effect, Always: k%4 == n, Errno: errno}
-				begun := false
-				err := place(dir, d).Write(r, nil, func() error { begun = true; return nil })
-				reached = len(d.Calls()) >= k
-				where := fmt.Sprintf("call %d fails with %s, with effect %t, for good %t (%v)", k, errno, effect,
-					d.Always, err)
-				if err != nil && (!errors.Is(err, durable.ErrStorage) || errors.Is(err, durable.ErrDamaged)) {
-					t.Errorf("%s: not a storage error", where)
-				}
-				if _, there := loadtest.Files(t, dir)[manifest.CommitName]; there && !begun {
-					t.Errorf("%s: begun without a word", where)
-				}
-				left := loadtest.Files(t, dir)
-				if err == nil && (left[manifest.CommitName] != "" || left["staging/acme.run2/4"] != "") {
-					t.Errorf("%s: ended, and something is left", where)
-				}
-				if err := place(dir, durable.System{}).End(); err != nil {
-					t.Errorf("%s: the next run: %v", where, err)
-				}
-				is := loadtest.Files(t, dir)[manifest.FileName]
-				for path := range loadtest.Files(t, dir) {
-					aside := strings.HasPrefix(path, "warehouse.duckdb.wal.aside-")
-					old := path == "warehouse.duckdb.wal" && is == root(t, 1) // which nothing will replace
-					if aside || old || strings.Contains(path, manifest.OwnPrefix) {
-						if err := os.Remove(filepath.Join(dir, path)); err != nil {
-							t.Fatal(err)
-						}
-					}
-				}
-				switch {
-				case is == root(t, 1) && err != nil && published(t, dir, before(t)):
-				case is == root(t, 2) && begun && published(t, dir, after(t)):
-					if foreign && loadtest.Files(t, dir)["warehouse.duckdb.wal"] != "" {
-						t.Errorf("%s: the log would be replayed", where)
-					}
-				default:
-					t.Errorf("%s: %v", where, slices.Sorted(maps.Keys(loadtest.Files(t, dir))))
-				}
-			}
-		}
-	}
-}
-
-// TestWrite_DiesAtAnyStep: the next run finishes the started commit, even if it dies itself.
-func TestWrite_DiesAtAnyStep(t *testing.T) {
-	died := errors.New("died")
-	for step, reached := 1, true; reached; step++ {
-		dir, r := store(t)
-		p := place(dir, durable.System{})
-		steps := 0
-		p.Crash = func(string) error {
-			if steps++; steps >= step {
-				return died
-			}
-			return nil
-		}
-		begun := false
-		err := p.Write(r, nil, func() error { begun = true; return nil })
-		if reached = err != nil; reached && !errors.Is(err, died) {
-			t.Fatal(err)
-		}
-		for again := 1; again < 6; again++ { // runs that end it and die, each a step later
-			steps = step - again
-			if err := p.End(); err != nil && !errors.Is(err, died) {
-				t.Fatal(err)
-			}
-		}
-		if err := place(dir, durable.System{}).End(); err != nil {
-			t.Fatal(err)
-		}
-		want := before(t)
-		if begun {
-			want = after(t)
-		}
-		if !published(t, dir, want) {
-			t.Errorf("step %d: %v", step, loadtest.Files(t, dir))
-		}
-	}
-}
-
-// TestWrite_IsDurableInOrder: no name that a later step relies on can be lost with the power when
-// that step is made.
-func TestWrite_IsDurableInOrder(t *testing.T) {
-	dir, r := store(t)
-	unsynced := map[string]bool{} // names that were made, moved or removed, by their paths
-	d := &loadtest.Faults{Made: func(call string) {
-		switch what, path, _ := strings.Cut(call, " "); what {
-		case "mkdir", "rename", "remove":
-			unsynced[path] = true
-		case "sync":
-			maps.DeleteFunc(unsynced, func(name string, _ bool) bool { return filepath.Dir(name) == path })
-		}
-	}}
-	record, root := filepath.Join(dir, manifest.CommitName), filepath.Join(dir, manifest.FileName)
-	staging, above := filepath.Join(dir, r.Staging), map[string]bool{}
-	d.Before = func(call string) error {
-		if dir, isSync := strings.CutPrefix(call, "sync "); isSync {
-			above[dir] = true
-		}
-		if call == "remove "+staging && unsynced[record] {
-			t.Error("the staging area is removed before the record is surely gone")
-		}
-		if call == "rename "+root || call == "remove "+record {
-			for path := range unsynced {
-				if !strings.Contains(path, manifest.OwnPrefix) && !strings.HasPrefix(path, staging) {
-					t.Errorf("%s, while %s is not durable", call, path)
-				}
-			}
-		}
-		return nil
-	}
-	if err := place(dir, d).Write(r, nil, nothing); err != nil {
-		t.Fatal(err)
-	}
-	if above[filepath.Dir(dir)] {
-		t.Error("the folder above is synced, though the store was there before")
-	}
-	if _, err := os.Stat(staging); err == nil || unsynced[record] {
-		t.Errorf("the staging area is left: %t; the record may come back: %t", err == nil, unsynced[record])
-	}
-	if !maps.Equal(loadtest.Files(t, dir), after(t)) {
-		t.Errorf("%v", loadtest.Files(t, dir))
-	}
-	dir, r = store(t)
-	d = &loadtest.Faults{Before: func(call string) error {
-		above[call] = true
-		return nil
-	}}
-	if err := os.Remove(filepath.Join(dir, manifest.FileName)); err != nil {
-		t.Fatal(err)
-	}
-	r.Base, r.Generation = 0, 1
-	if err := place(dir, d).Write(r, nil, nothing); err != nil || !above["sync "+filepath.Dir(dir)] {
-		t.Errorf("of the first generation the folder's own name is not durable: %v", err)
-	}
-}
-
 // TestWrite_BeginsNothing if it is told so, or if a folder takes no file of the staging area.
 func TestWrite_BeginsNothing(t *testing.T) {
 	dir, r := store(t)
@@ -330,25 +182,6 @@ func TestTryFolders(t *testing.T) {
 	}
 }
 
-// TestEnd_WithoutARecord does nothing, even if there is no store, or the record disappears meanwhile.
-func TestEnd_WithoutARecord(t *testing.T) {
-	if err := place(filepath.Join(t.TempDir(), "none"), durable.System{}).End(); err != nil {
-		t.Errorf("no store: %v", err)
-	}
-	dir, _ := store(t)
-	put(t, dir, manifest.CommitName, "{}")
-	record := filepath.Join(dir, manifest.CommitName)
-	d := &loadtest.Faults{Before: func(call string) error {
-		if call == "sync "+dir {
-			os.Remove(record)
-		}
-		return nil
-	}}
-	if err := place(dir, d).End(); err != nil || !published(t, dir, before(t)) {
-		t.Errorf("gone meanwhile: %v, %v", err, loadtest.Files(t, dir))
-	}
-}
-
 // TestEnd_MovesAForeignLogAside and warns of it; without one it warns of nothing.
 func TestEnd_MovesAForeignLogAside(t *testing.T) {
 	for _, c := range []struct {
@@ -380,25 +213,6 @@ func TestEnd_MovesAForeignLogAside(t *testing.T) {
 		if strings.Contains(log.String(), "write-ahead log") != c.there {
 			t.Errorf("%s: log %q", c.name, log.String())
 		}
-	}
-}
-
-// TestEnd_OnAnotherFileSystem copies the files that a rename cannot move, once the commit has started.
-func TestEnd_OnAnotherFileSystem(t *testing.T) {
-	dir, r := store(t)
-	begun := false
-	d := &loadtest.Faults{Before: func(call string) error {
-		if begun && call == "rename "+filepath.Join(dir, r.Moves[0].To) {
-			begun = false
-			return &os.LinkError{Op: "rename", Old: "a", New: "b", Err: syscall.EXDEV}
-		}
-		return nil
-	}}
-	if err := place(dir, d).Write(r, nil, func() error { begun = true; return nil }); err != nil {
-		t.Fatal(err)
-	}
-	if !published(t, dir, after(t)) {
-		t.Errorf("%v", loadtest.Files(t, dir))
 	}
 }
 

@@ -1,12 +1,15 @@
 package duck
 
 import (
-	"cmp"
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -38,61 +41,120 @@ func (s *Session) Accounts(ctx context.Context, only string) (names []string, er
 	return []string{only}, nil
 }
 
-// chooseOf is choose of an account that the file must have. A file of a single account stays as it is.
-func (s *Session) chooseOf(ctx context.Context, account string) error {
-	all, err := s.Accounts(ctx, "")
-	switch {
-	case err != nil:
-		return err
-	case !slices.Contains(all, account):
-		return &AccountError{account, all}
-	case len(all) == 1:
-		return nil
+// AccountFile returns the path, below a data directory, of the DuckDB file that has the rows of one account alone. A
+// store of several accounts has one for each, and answers a question for one account from it: beside the rows of
+// others, no view hides them.
+func AccountFile(account string) string { return "warehouse/account=" + account + "/" + FileName }
+
+// openAccount opens the file that answers questions for one account: its own, or the file of a store that has no
+// other
+// account.
+func openAccount(ctx context.Context, dir, account string, o Options) (*Session, error) {
+	if schema.AccountName.MatchString(account) && durable.Exists(filepath.Join(dir, AccountFile(account))) {
+		return openSession(ctx, dir, AccountFile(account), o)
 	}
-	return s.choose(ctx, account)
+	s, err := OpenSession(ctx, dir, o)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.Accounts(ctx, account)
+	if err == nil && len(all) == 1 {
+		if all, err = s.Accounts(ctx, ""); err == nil && len(all) > 1 {
+			err = durable.Damaged(AccountFile(account), durable.RepairRebuild, "it is missing")
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
 }
 
-// choose hides the rows of other accounts from all later queries, until it is called for another one: they find a copy
-// of the file in the engine's own memory, with all views and macros, in which each table is a view of the account's
-// rows.
+// WriteAccount makes a DuckDB file at path with every table, view and macro of this file, and the rows of one account
+// alone. It compares the finished file with this one.
+func (w *Warehouse) WriteAccount(ctx context.Context, path, account string) error {
+	tables, err := accountTables(ctx, w.conn, "w")
+	if err != nil {
+		return err
+	}
+	// A row of int.made without an account tells of the whole file.
+	its := " WHERE account_id IN ('', " + schema.QuoteText(account) + ")"
+	attach := fmt.Sprintf("ATTACH %s AS one", schema.QuoteText(path))
+	write := []string{fmt.Sprintf("%s (BLOCK_SIZE %d, STORAGE_VERSION 'v1.2.0')", attach, blockSize),
+		"COPY FROM DATABASE w TO one (SCHEMA)"}
+	var same []string
+	for _, t := range tables {
+		where := ""
+		if t.byAccount {
+			where = its
+		}
+		write = append(write, fmt.Sprintf("INSERT INTO one.%[1]s FROM w.%[1]s%s", t.name, where))
+		same = append(same, fmt.Sprintf("(SELECT count(*) FROM one.%[1]s) = (SELECT count(*) FROM w.%[1]s%[2]s) AND "+
+			"(SELECT count(*) FROM one.%[1]s) = (SELECT count(*) FROM one.%[1]s%[2]s)", t.name, where))
+	}
+	// Counted in an engine that has no block of the file.
+	write = append(write, "CHECKPOINT one", "DETACH one", attach+" (READ_ONLY)")
+	return w.WithMemory(ctx, func() error {
+		if err := w.Exec(ctx, "DETACH DATABASE IF EXISTS one"); err != nil {
+			return err
+		}
+		if err := errors.Join(w.disk.RemoveIfThere(path), w.disk.RemoveIfThere(path+".wal")); err != nil {
+			return err
+		}
+		if err := w.Exec(ctx, write...); err != nil {
+			return err
+		}
+		var is bool
+		q := "SELECT " + strings.Join(same, " AND ")
+		if err := w.conn.QueryRowContext(ctx, q).Scan(&is); err != nil {
+			return duckErr(q, err)
+		}
+		if !is {
+			return durable.Damaged(AccountFile(account), durable.RepairRebuild, "it holds other rows than the "+
+				"account's in %s", FileName)
+		}
+		return w.Exec(ctx, "DETACH one")
+	})
+}
+
+// accountTable is a table of the warehouse; byAccount tells whether it has rows of several accounts.
+type accountTable struct {
+	name      string // quoted, with its schema
+	byAccount bool
+}
+
+func accountTables(ctx context.Context, conn *sql.Conn, database string) (all []accountTable, err error) {
+	q := "SELECT format('\"{}\".\"{}\"', c.schema_name, c.table_name), bool_or(c.column_name = 'account_id') " +
+		"FROM duckdb_columns() AS c JOIN duckdb_tables() AS t USING (database_name, schema_name, table_name) " +
+		"WHERE c.database_name = " + schema.QuoteText(database) + " GROUP BY ALL ORDER BY ALL"
+	var t accountTable
+	if err := scanRows(ctx, conn, q, func() error {
+		all = append(all, t)
+		return nil
+	}, &t.name, &t.byAccount); err != nil {
+		return nil, duckErr(q, err)
+	}
+	return all, nil
+}
+
+// choose lets our own queries find the rows of one account, until it is called for another one: in a copy of the file
+// in the engine's own memory, with all views and macros, each table is a view of the account's rows. It is no wall.
 func (s *Session) choose(ctx context.Context, account string) error {
-	tables, err := s.Query(ctx, "SELECT format('\"{}\".\"{}\"', c.schema_name, c.table_name), "+
-		"bool_or(c.column_name = 'account_id') FROM duckdb_columns() AS c JOIN duckdb_tables() AS t "+
-		"USING (database_name, schema_name, table_name) WHERE c.database_name = 'w' GROUP BY ALL")
+	tables, err := accountTables(ctx, s.conn, "w")
 	if err != nil {
 		return err
 	}
 	// The copy has the views as they were parsed: the SQL that DuckDB spells of a view is not always SQL.
 	statements := []string{"USE w", "DETACH DATABASE IF EXISTS one", "ATTACH ':memory:' AS one",
 		"COPY FROM DATABASE w TO one (SCHEMA)"}
-	for _, r := range tables.Rows {
-		view := fmt.Sprintf("CREATE VIEW one.%[1]s AS FROM w.%[1]s", r[0].V)
-		if r[1].V == "true" {
+	for _, t := range tables {
+		view := fmt.Sprintf("CREATE VIEW one.%[1]s AS FROM w.%[1]s", t.name)
+		if t.byAccount {
 			view += " WHERE account_id = " + schema.QuoteText(account)
 		}
-		statements = append(statements, "DROP TABLE one."+r[0].V, view)
+		statements = append(statements, "DROP TABLE one."+t.name, view)
 	}
 	return execAll(ctx, s.conn, append(statements, "USE one"))
 }
 
-// Kept is a view of schema mart to compute once. It stands after the views that it uses.
-type Kept struct {
-	View  string
-	Where string // the rows that later queries need; empty: all
-}
-
-// Keep hides the rows of other accounts, and computes views of schema mart once: their rows stay in memory for all
-// later queries, until Keep is called for another account.
-func (s *Session) Keep(ctx context.Context, account string, views []Kept) error {
-	if err := s.choose(ctx, account); err != nil {
-		return err
-	}
-	statements := []string{"CREATE SCHEMA one.kept"}
-	for _, v := range views {
-		name := schema.Quote(v.View)
-		statements = append(statements, "CREATE TABLE one.kept."+name+" AS FROM one.mart."+name+
-			" WHERE "+cmp.Or(v.Where, "true"),
-			"CREATE OR REPLACE VIEW one.mart."+name+" AS FROM one.kept."+name)
-	}
-	return execAll(ctx, s.conn, statements)
-}
+// Choose hides the rows of other accounts from all later queries, until it is called for another one.
+func (s *Session) Choose(ctx context.Context, account string) error { return s.choose(ctx, account) }

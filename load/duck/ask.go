@@ -31,16 +31,21 @@ type Query struct {
 	// Params are the values of $name in the SQL, given as text: the SQL casts
 	// them, as in $days::INTEGER. With none, the SQL has no parameters.
 	Params map[string]string
-	// Once streams the result straight to [Result.WriteParquet] or [Result.WriteLines] without
+	// Once streams the result straight to [Result.WriteParquet] or [Result.WriteCSV] without
 	// storing it first. It has no effect on SQL with parameters.
 	Once bool
 	// Facts adds to the answer what it is to be read with.
 	Facts bool
-	// Days is a condition over main.spend AS s and main.today AS t, which the days of the answer meet. If it is empty,
-	// they are those that the answer names, or else all.
+	// Days is a condition over main.spend AS s and main.today AS t, which the days of the answer meet. If it is
+	// empty, they are those that the answer names, or else all.
 	Days string
-	// Account hides the rows of other accounts; empty: none.
+	// Account is the only account whose rows there are: see [AccountFile]. Empty: all accounts.
 	Account string
+	// RowsParam is the one of Params that limits the rows; empty: none does.
+	RowsParam string
+	// Ready is set for a question of this program's own, which needs the models of this program: see
+	// [Session.CheckModels].
+	Ready bool
 	// MaxRows ends the answer after so many rows, 0: never. The engine stops early where it can.
 	MaxRows int64
 }
@@ -63,7 +68,8 @@ func (c Column) Nested() bool {
 type Result struct {
 	Columns []Column
 	Count   int64   // rows; not known of a query that is answered once
-	Facts   []Facts // an account each, if the query asked for them
+	Total   int64   // rows that there would be without the limit of RowsParam
+	Facts   []Facts // one per account, if the query asked for them
 
 	s      *Session
 	isView bool // the answer is computed when it is read
@@ -73,6 +79,8 @@ type Result struct {
 type QueryError struct {
 	Message string
 	Excerpt string // the place in the query, two lines with a mark; may be empty
+	// NeedsMore reports that the query needs more memory, or room on disk, than it may have.
+	NeedsMore bool
 }
 
 func (e *QueryError) Error() string { return e.Message }
@@ -81,13 +89,19 @@ func (e *QueryError) Error() string { return e.Message }
 // is locked, and the query reaches nothing else: no other file, no network, no extension. An
 // error in the query itself is a [*QueryError]. The result must be closed.
 func Ask(ctx context.Context, dir string, q Query, o Options) (r *Result, err error) {
-	s, err := OpenSession(ctx, dir, o)
+	open := OpenSession
+	if q.Account != "" {
+		open = func(ctx context.Context, dir string, o Options) (*Session, error) {
+			return openAccount(ctx, dir, q.Account, o)
+		}
+	}
+	s, err := open(ctx, dir, o)
 	if err != nil {
 		return nil, err
 	}
 	r = &Result{s: s}
-	if q.Account != "" {
-		err = s.chooseOf(ctx, q.Account)
+	if q.Ready {
+		err = s.CheckModels(ctx, o)
 	}
 	if err == nil {
 		err = r.check(ctx, q)
@@ -117,16 +131,6 @@ func openErr(err error) error {
 
 // Close releases the resources of the result.
 func (r *Result) Close() error { return r.s.Close() }
-
-// removeScratch removes an engine's folder, which exists only if a result outgrew the memory. If
-// the folder does not exist, nothing is tried: a read-only root refuses to remove even a missing
-// name.
-func removeScratch(dir string) error {
-	if !durable.Exists(dir) {
-		return nil
-	}
-	return durable.Storage(os.RemoveAll(dir))
-}
 
 // stopped returns an error that states the reason if the query was stopped, and err if not.
 func stopped(ctx context.Context, err error) error {
@@ -162,6 +166,9 @@ func (r *Result) answer(ctx context.Context, q Query) error {
 		if err := r.s.conn.QueryRowContext(ctx, "SELECT count(*) FROM temp.answer").Scan(&r.Count); err != nil {
 			return duckErr("count the answer", err)
 		}
+		if err := r.countAll(ctx, q); err != nil {
+			return err
+		}
 	}
 	var c Column
 	if err := scanRows(ctx, r.s.conn, "SELECT column_name, column_type FROM (DESCRIBE temp.answer)", func() error {
@@ -169,6 +176,28 @@ func (r *Result) answer(ctx context.Context, q Query) error {
 		return nil
 	}, &c.Name, &c.Type); err != nil {
 		return duckErr("describe the answer", err)
+	}
+	return nil
+}
+
+// noLimit is a number of rows that no answer has.
+const noLimit = "2147483647"
+
+// countAll counts the rows that the limit of the question may have left out.
+func (r *Result) countAll(ctx context.Context, q Query) error {
+	r.Total = r.Count
+	if q.RowsParam == "" || q.Params[q.RowsParam] != fmt.Sprint(r.Count) {
+		return nil
+	}
+	args := []any{sql.Named(q.RowsParam, noLimit)}
+	for name, value := range q.Params {
+		if name != q.RowsParam {
+			args = append(args, sql.Named(name, value))
+		}
+	}
+	err := r.s.conn.QueryRowContext(ctx, "SELECT count(*) FROM (\n"+q.SQL+"\n)", args...).Scan(&r.Total)
+	if err != nil {
+		return stopped(ctx, duckErr("count the rows without a limit", err))
 	}
 	return nil
 }
@@ -186,6 +215,12 @@ func queryErr(err error, asAsked bool) error {
 		return fmt.Errorf("duckdb: %w: %w", err, durable.ErrStorage)
 	}
 	q := &QueryError{Message: excerpt.ReplaceAllString(de.Msg, "")}
+	if q.NeedsMore = de.Type == duckdb.ErrorTypeOutOfMemory; q.NeedsMore {
+		// The engine's solutions to that are settings of its own.
+		q.Message, _, _ = strings.Cut(q.Message, "Possible solutions:")
+		q.Message = "it needs more memory than it may have, or more than " + MaxSpill + " of temporary files: " +
+			q.Message
+	}
 	// Later the excerpt would be of the statement that the query was put in.
 	if asAsked {
 		q.Excerpt = strings.TrimPrefix(excerpt.FindString(de.Msg), "\n\n")
@@ -289,23 +324,23 @@ func (r *Result) WriteParquet(ctx context.Context, w io.Writer) error {
 	for i, c := range r.Columns {
 		columns[i] = c.parquetSQL() + " AS " + schema.Quote(c.Name)
 	}
-	return r.copyOut(ctx, w, "", strings.Join(columns, ", "), "FORMAT parquet, COMPRESSION zstd")
+	return r.copyOut(ctx, w, "SELECT "+strings.Join(columns, ", ")+" FROM temp.answer",
+		"FORMAT parquet, COMPRESSION zstd")
 }
 
-// WriteLines writes a head and the line that SQL makes of each row, each ended by a line
-// feed.
-func (r *Result) WriteLines(ctx context.Context, w io.Writer, head, line string) error {
-	return r.copyOut(ctx, w, head, line, "FORMAT csv, HEADER false, QUOTE '', ESCAPE '', DELIMITER ''")
+// WriteCSV writes a line of headings, and a line of cells for each row. Both are SQL for texts.
+func (r *Result) WriteCSV(ctx context.Context, w io.Writer, headings, cells []string) error {
+	return r.copyOut(ctx, w, "SELECT "+strings.Join(headings, ", ")+" UNION ALL SELECT "+strings.Join(cells, ", ")+
+		" FROM temp.answer", "FORMAT csv, HEADER false")
 }
 
-// copyOut lets the engine write columns of the answer, into its own folder only; from there
-// we carry it on, after a head.
-func (r *Result) copyOut(ctx context.Context, w io.Writer, head, columns, options string) error {
-	if err := os.MkdirAll(r.s.tempDir, 0o700); err != nil {
-		return fmt.Errorf("%w: %w", durable.ErrTempDir, durable.Storage(err))
+// copyOut lets the engine write rows of the answer, into its own folder only; from there we carry it on.
+func (r *Result) copyOut(ctx context.Context, w io.Writer, rows, options string) error {
+	if r.s.scratch == nil {
+		return fmt.Errorf("%s: %w: %w", os.TempDir(), durable.ErrTempDir, durable.ErrStorage)
 	}
 	path := filepath.Join(r.s.tempDir, "answer.written")
-	q := fmt.Sprintf("COPY (SELECT %s FROM temp.answer) TO %s (%s)", columns, schema.QuoteText(path), options)
+	q := fmt.Sprintf("COPY (%s) TO %s (%s)", rows, schema.QuoteText(path), options)
 	if _, err := r.s.conn.ExecContext(ctx, q); err != nil {
 		return stopped(ctx, queryErr(err, false))
 	}
@@ -314,14 +349,8 @@ func (r *Result) copyOut(ctx context.Context, w io.Writer, head, columns, option
 		return durable.Storage(err)
 	}
 	defer f.Close()
-	_, err = io.Copy(w, io.MultiReader(strings.NewReader(head), f))
+	_, err = io.Copy(w, f)
 	return err
-}
-
-// Text is the value of an SQL expression on nothing, as text.
-func (r *Result) Text(ctx context.Context, expression string) (text string, err error) {
-	err = r.s.conn.QueryRowContext(ctx, "SELECT "+expression).Scan(&text)
-	return text, stopped(ctx, err)
 }
 
 // parquetSQL is the column as Parquet holds it without loss. DuckDB would write

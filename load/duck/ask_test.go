@@ -39,7 +39,7 @@ func publish(t *testing.T, dir string) {
 	}
 	loads := []ReplacePartition{ReplacePartition{Table: schema.SpendDaily.Table, Files: []string{parts}}}
 	o := Options{Threads: 1, Memory: "256MiB", Dir: dir, Disk: durable.OS}
-	w, _, err := Build(t.Context(), filepath.Join(dir, FileName), true, loads, nil, nil, o)
+	w, err := Build(t.Context(), filepath.Join(dir, FileName), true, loads, o)
 	if err != nil {
 		t.Fatal(err)
 	}

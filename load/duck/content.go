@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"strings"
 
 	"spendsync/load/history"
 	"spendsync/schema"
@@ -114,10 +113,11 @@ type Unproven struct {
 }
 
 // Unproven returns the accounts that have unproven days of the report: the first
-// run that stored rows kept no proof, and no campaign of such a day has a version that is more than a stub, nor shares
+// run that stored rows kept no proof, and no campaign of such a day has a version that is more than a stub, nor
+// shares
 // a day with one that has. The first run counts because a later one may be proven by no more than the stored days.
 func (w *Warehouse) Unproven(ctx context.Context) (found []Unproven, err error) {
-	report := schema.CampaignSpends.Table
+	report := schema.SpendDaily.Table
 	proven := "AND account_id NOT IN (SELECT account_id FROM " + schema.Runs.SQLName() + ` WHERE published AND
 		rows_inserted > 0 GROUP BY account_id HAVING arg_min(identity_proof IS NOT NULL, generation))`
 	q := fmt.Sprintf(`WITH RECURSIVE reported AS (
@@ -141,24 +141,6 @@ func (w *Warehouse) Unproven(ctx context.Context) (found []Unproven, err error) 
 		return nil, duckErr(q, err)
 	}
 	return found, nil
-}
-
-// FirstSpend is the first day on which campaigns of an account have rows; absent where
-// they have none.
-func (w *Warehouse) FirstSpend(ctx context.Context, account string, campaigns []string) (day schema.Null[schema.Date],
-	err error) {
-	var ids []string
-	for _, id := range campaigns {
-		ids = append(ids, schema.QuoteText(id))
-	}
-	q := fmt.Sprintf("SELECT (min(report_date) - DATE '1970-01-01')::BIGINT FROM mart.campaign_spend WHERE "+
-		"account_id = %s AND campaign_id IN (%s)",
-		schema.QuoteText(account), strings.Join(ids, ", "))
-	var first sql.Null[int64]
-	if err := w.conn.QueryRowContext(ctx, q).Scan(&first); err != nil {
-		return day, duckErr(q, err)
-	}
-	return schema.Null[schema.Date]{V: schema.Date(first.V), Valid: first.Valid}, nil
 }
 
 // NewestRun returns the run that published the newest generation in the file at path. The file need

@@ -22,12 +22,9 @@ func ColumnsOfViews(ctx context.Context, o Options) (columns map[string][]Column
 		return nil, err
 	}
 	for _, v := range o.Views {
-		v.Stored = false // its columns are those of a view
-		if v.Parameters == "" {
-			// The first two make the schema and the view; what follows is its comment.
-			if err := execAll(ctx, w.conn, v.createSQL()[:2]); err != nil {
-				return nil, err
-			}
+		v.IsTable, v.ByMonth = false, false                             // its columns are those of a view
+		if err := execAll(ctx, w.conn, v.createSQL()[:1]); err != nil { // without its comment
+			return nil, err
 		}
 	}
 	const q = "SELECT c.schema_name || '.' || c.table_name, c.column_name, c.data_type FROM duckdb_columns() AS c " +

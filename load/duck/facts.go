@@ -23,6 +23,8 @@ type Facts struct {
 	Lost    []string `json:"lost_days,omitempty"`
 	Young   int      `json:"young_days,omitempty"`          // days whose conversions still arrive
 	ToCome  float64  `json:"conversions_to_come,omitempty"` // the share of theirs that is still to come
+	// Unknown counts the days of which nobody knows yet how many conversions are still to come.
+	Unknown int `json:"days_not_known_yet,omitempty"`
 }
 
 // String returns the facts as a paragraph.
@@ -48,6 +50,14 @@ func (f Facts) String() string {
 			days = fmt.Sprintf("1 day is young: %.0f %% of its", 100*f.ToCome)
 		}
 		text += " " + days + " conversions are still to come."
+	}
+	if f.Unknown > 0 {
+		days := fmt.Sprintf("%d days", f.Unknown)
+		if f.Unknown == 1 {
+			days = "1 day"
+		}
+		text += " How many conversions of " + days + " are still to come is not known yet: it takes days that were " +
+			"read more than once."
 	}
 	return text
 }
@@ -137,7 +147,8 @@ func (r *Result) askedDays(ctx context.Context, days string) string {
 	return covered
 }
 
-// young adds how many of the days are young, and the share of their conversions that is still to come.
+// young adds how many of the days are young, the share of their conversions that is still to come, and of how many it
+// is not known yet.
 func (r *Result) young(ctx context.Context, asked string, of func(string) *Facts) {
 	// Final days have all: the curve is computed only if there are others.
 	if open, err := r.s.Query(ctx, "SELECT 1 FROM ("+asked+") AS a WHERE a.state = 'complete' LIMIT 1"); err != nil ||
@@ -146,16 +157,19 @@ func (r *Result) young(ctx context.Context, asked string, of func(string) *Facts
 	}
 	young, err := r.s.Query(ctx, fmt.Sprintf(`WITH day AS (
   SELECT c.account_id, c.report_date, sum(c.conversions) AS conversions, sum(c.spend)::DOUBLE AS spend
-  FROM mart.campaign_spend AS c
+  FROM int.campaign_spend AS c
   GROUP BY c.account_id, c.report_date
 )
 SELECT
-  m.account_id, count(*),
-  coalesce(1 - sum(d.conversions) / nullif(sum(d.conversions / m.conversions_share), 0), 1 - avg(m.conversions_share))
-FROM mart.day_maturity AS m
+  m.account_id, count(*) FILTER (WHERE m.is_young),
+  coalesce(1 - sum(d.conversions) FILTER (WHERE m.is_young)
+    / nullif(sum(d.conversions / m.conversions_share) FILTER (WHERE m.is_young), 0),
+    1 - avg(m.conversions_share) FILTER (WHERE m.is_young), 0),
+  count(*) FILTER (WHERE m.conversions_share IS NULL)
+FROM int.day_maturity AS m
 JOIN (%s) AS a ON a.account_id = m.account_id AND a.report_date = m.report_date
 JOIN day AS d ON d.account_id = m.account_id AND d.report_date = m.report_date
-WHERE m.conversions_share > 0 AND m.is_young
+WHERE (m.conversions_share > 0 AND m.is_young) OR m.conversions_share IS NULL
 GROUP BY m.account_id`, asked))
 	if err != nil {
 		return
@@ -164,6 +178,7 @@ GROUP BY m.account_id`, asked))
 		f := of(row[0].V)
 		fmt.Sscan(row[1].V, &f.Young)
 		fmt.Sscan(row[2].V, &f.ToCome)
+		fmt.Sscan(row[3].V, &f.Unknown)
 		f.ToCome = math.Round(1000*f.ToCome) / 1000
 	}
 }

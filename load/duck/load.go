@@ -1,9 +1,6 @@
 package duck
 
 import (
-	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,11 +10,10 @@ import (
 )
 
 // ReplacePartition deletes rows of one table and inserts others in their place: a whole day, an account's part of
-// a table, or only the changed rows of a day. Nothing else puts rows into the file.
+// a table, or the new lines of one that only grows. Nothing else puts rows into the file.
 type ReplacePartition struct {
 	Table *schema.Table
 	Where string   // condition on the rows to delete; empty: none
-	Stale []string // Parquet files with the keys of more rows to delete, absolute paths
 	Files []string // Parquet files with the rows to insert, absolute paths
 	Only  string   // condition on the rows of the files; empty: all of them
 	Query string   // rows to insert that follow from tables loaded before
@@ -28,16 +24,6 @@ func (r ReplacePartition) Statements(empty bool) (statements []string) {
 	name := r.Table.SQLName()
 	if r.Where != "" && !empty {
 		statements = append(statements, "DELETE FROM "+name+" WHERE "+r.Where)
-	}
-	if len(r.Stale) > 0 && !empty {
-		// Nothing but the keys: with any other condition DuckDB assumes that the table is the smaller side and builds
-		// its hash table from it.
-		var same []string
-		for _, key := range r.Table.KeyNames() {
-			same = append(same, fmt.Sprintf("t.%[1]s = stale.%[1]s", schema.Quote(key)))
-		}
-		statements = append(statements, fmt.Sprintf("DELETE FROM %s AS t USING %s AS stale WHERE %s", name,
-			FilesSQL(r.Stale), strings.Join(same, " AND ")))
 	}
 	if len(r.Files) > 0 {
 		only := ""
@@ -56,48 +42,6 @@ func (r ReplacePartition) Statements(empty bool) (statements []string) {
 // CampaignSums replaces the sums of campaigns for the rows of spend_daily that meet a condition.
 func CampaignSums(where string) ReplacePartition {
 	return ReplacePartition{Table: schema.CampaignSpends.Table, Where: where, Query: schema.CampaignSpendSQL(where)}
-}
-
-// Amend sets values in rows that stay. Only the instants that most settings share need it: with their tables
-// replaced instead, an hour of 1,000 campaigns takes a fifth more CPU, and one without news two thirds.
-type Amend struct {
-	Table *schema.Table
-	Set   string
-	Where string
-	Rows  int64 // how many rows meet the condition
-}
-
-// ErrOtherRows means that a DuckDB file with the published bytes lacks the published rows.
-var ErrOtherRows = errors.New("it has other rows than it must have")
-
-// amend sets values in one transaction.
-func (w *Warehouse) amend(ctx context.Context, amends []Amend) error {
-	if len(amends) == 0 {
-		return nil
-	}
-	return w.WithMemory(ctx, func() error {
-		return together(ctx, w.conn, func() error {
-			for _, a := range amends {
-				if err := a.do(ctx, w.conn); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	})
-}
-
-func (a Amend) do(ctx context.Context, conn *sql.Conn) error {
-	q := "UPDATE " + a.Table.SQLName() + " SET " + a.Set + " WHERE " + a.Where
-	result, err := conn.ExecContext(ctx, q)
-	if err != nil {
-		return duckErr(q, err)
-	}
-	if changed, err := result.RowsAffected(); err != nil || changed != a.Rows {
-		return errors.Join(fmt.Errorf("%s: %d rows would change of %d: %w", a.Table.FullName(), changed, a.Rows,
-			ErrOtherRows), err)
-	}
-	return nil
 }
 
 // FilesSQL reads Parquet files of one table. It names them outright: the values are in the

@@ -38,25 +38,16 @@ type MartFile struct {
 	Rows  int64
 }
 
-// WriteMart queries the view of a mart once, for a condition that covers the conditions of all
-// files, and writes the files. The files are not synced. DuckDB writes the rows that it computed:
-// sorted by the key, with the table's field ids, and with the same bytes for the same rows.
-func (w *Warehouse) WriteMart(ctx context.Context, m schema.Mart, where string, files []MartFile) error {
+// WriteMart copies rows of a mart's table to Parquet files. The files are not synced: sorted by the key, with the
+// table's field ids, and with the same bytes for the same rows.
+func (w *Warehouse) WriteMart(ctx context.Context, m schema.Mart, files []MartFile) error {
 	view := fmt.Sprintf("SELECT %s FROM mart.%s", MartColumns(m), schema.Quote(m.View))
-	return w.WithMemory(ctx, func() error {
-		if len(files) == 1 {
-			return w.copyMart(ctx, m, view, &files[0])
-		}
-		if err := w.Exec(ctx, "CREATE OR REPLACE TEMP TABLE answer AS "+view+" WHERE "+where); err != nil {
+	for i := range files {
+		if err := w.WithMemory(ctx, func() error { return w.copyMart(ctx, m, view, &files[i]) }); err != nil {
 			return err
 		}
-		for i := range files {
-			if err := w.copyMart(ctx, m, "FROM temp.answer", &files[i]); err != nil {
-				return err
-			}
-		}
-		return w.Exec(ctx, "DROP TABLE temp.answer")
-	})
+	}
+	return nil
 }
 
 // martGroup is how many rows of a mart are in a row group. The writer holds one in memory:

@@ -53,7 +53,7 @@ func TestWriteMart_GivesTheSameBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 		files := []MartFile{{Path: filepath.Join(dir, "mart.staged"), Where: "true"}}
-		if err := w.WriteMart(t.Context(), mart, "true", files); err != nil {
+		if err := w.WriteMart(t.Context(), mart, files); err != nil {
 			t.Fatal(err)
 		}
 		b, err := os.ReadFile(files[0].Path)

@@ -17,39 +17,28 @@ type Options struct {
 	// is too little, or at once if FirstMemory is empty.
 	FirstMemory string
 	Threads     int          // 0: one per processor
-	Views       []View       // of the file
+	Views       []View       // the models and macros of the file, each after those that it reads
 	Disk        durable.Disk // of a file that is built; reading needs none
 	Dir         string       // all that DuckDB may reach while it builds or checks
 	TempDir     string       // the folder for data that exceeds memory; empty: next to the file
 
 	keepOrder bool   // answers keep the order they were asked in
 	attach    string // a file to open read-only before the engine is locked
+	maxSpill  string // bounds what exceeds memory, as Memory; empty: the disk does
 	unlocked  bool   // the engine may get more memory or threads later
+	writes    bool   // the engine writes a file or checks one
 }
 
-// View is one view to be made in the DuckDB file, or a table macro if it has
-// parameters.
+// View is one model to be made in the DuckDB file, a table or a view, or a macro if it has parameters.
 type View struct {
 	Schema, Name, SQL string
 	Doc               string            // the comment on a view
 	Columns           map[string]string // comments on columns; a view need not have all of them
 	Parameters        string            // of a macro, comma-joined
-	Stored            bool              // its rows are in a table of its name, which [Warehouse.Store] fills
-	ByDay             bool              // of a stored one: the rows of a day follow from that day's in main.spend_daily
-	// Key is of a stored one: the rows of a key of these columns follow from those of main.spend_daily
-	// that have it, and from which days are known whole.
-	Key       []string
-	WholeDays bool // days that are not known whole have no part in its rows
-}
-
-// HasView reports whether the options contain a view of schema mart.
-func (o Options) HasView(name string) bool {
-	return slices.ContainsFunc(o.Views, func(v View) bool { return v.Schema == "mart" && v.Name == name })
-}
-
-// OfWholeDays reports whether a view of schema mart ignores days that are not complete.
-func (o Options) OfWholeDays(name string) bool {
-	return slices.ContainsFunc(o.Views, func(v View) bool { return v.WholeDays && v.Schema+"."+v.Name == "mart."+name })
+	IsValue           bool              // of a macro: a function with one value, not a table
+	IsTable           bool              // its rows are made at publication; else it is a view or a macro
+	ByMonth           bool              // of a table: the rows of a month follow from the days of that month
+	Reads             []string          // the tables and models that the SQL names
 }
 
 // ViewsDefinition returns a hash of the definitions of all views. It differs between

@@ -5,40 +5,37 @@ import (
 	"database/sql"
 	"errors"
 	"iter"
-	"os"
-	"path/filepath"
 	"slices"
 
-	"github.com/oklog/ulid/v2"
+	"spendsync/load/durable"
 )
 
 // Scratch is an engine with a folder of its own, in which it reads files, and keeps what exceeds its memory limit.
 type Scratch struct {
 	Dir string // exists, and is removed by Close; the engine reads the files in it
 
-	conn *sql.Conn
-	stop func() error
+	conn   *sql.Conn
+	stop   func() error
+	folder *durable.Scratch
 }
 
 // OpenScratch starts an engine that reads files in its folder, the DuckDB file named attach, as w, and nothing else.
 // attach may be empty. It must be closed.
 func OpenScratch(ctx context.Context, o Options, attach string) (s *Scratch, err error) {
-	s = &Scratch{Dir: filepath.Join(o.TempDir, "spendsync-files-"+ulid.Make().String())}
-	if o.TempDir == "" {
-		s.Dir = filepath.Join(os.TempDir(), filepath.Base(s.Dir))
-	}
-	if err := os.Mkdir(s.Dir, 0o700); err != nil {
+	folder, err := durable.MakeScratch(o.TempDir)
+	if err != nil {
 		return nil, err
 	}
+	s = &Scratch{Dir: folder.Dir, folder: folder}
 	o.keepOrder, o.attach = true, attach
 	if s.conn, s.stop, err = openEngine(ctx, o, s.Dir, s.Dir); err != nil {
-		return nil, errors.Join(openErr(err), os.RemoveAll(s.Dir))
+		return nil, errors.Join(openErr(err), folder.Remove())
 	}
 	return s, nil
 }
 
 // Close ends the engine and removes its folder.
-func (s *Scratch) Close() error { return errors.Join(s.stop(), os.RemoveAll(s.Dir)) }
+func (s *Scratch) Close() error { return errors.Join(s.stop(), s.folder.Remove()) }
 
 // Exec runs statements in order and stops at the first error.
 func (s *Scratch) Exec(ctx context.Context, statements ...string) error {

@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/oklog/ulid/v2"
-
 	"spendsync/load/durable"
 )
 
@@ -20,30 +18,46 @@ type Session struct {
 	conn    *sql.Conn
 	stop    func() error
 	tempDir string
+	scratch *durable.Scratch // nil: there is no room for temporary files, which few queries need
 }
+
+// MaxSpill bounds what a session puts into its folder beyond the memory limit.
+const MaxSpill = "1GiB"
 
 // OpenSession opens the published DuckDB file read-only. The session must be closed.
 func OpenSession(ctx context.Context, dir string, o Options) (*Session, error) {
+	return openSession(ctx, dir, FileName, o)
+}
+
+// openSession opens a DuckDB file below the data directory.
+func openSession(ctx context.Context, dir, name string, o Options) (*Session, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, durable.Storage(err)
 	}
-	path := filepath.Join(dir, FileName)
+	path := filepath.Join(dir, name)
 	if !durable.Exists(path) {
 		return nil, fmt.Errorf("%s: %w", dir, durable.ErrEmpty)
 	}
-	// The engine makes the folder when it needs it, if ever.
-	s := &Session{tempDir: filepath.Join(os.TempDir(), "spendsync-session-"+ulid.Make().String())}
-	o.keepOrder, o.attach = true, path
+	s := &Session{tempDir: filepath.Join(os.TempDir(), "spendsync-without")}
+	if s.scratch, err = durable.MakeScratch(""); err == nil {
+		s.tempDir = s.scratch.Dir
+	}
+	o.keepOrder, o.attach, o.maxSpill = true, path, MaxSpill
 	if s.conn, s.stop, err = openEngine(ctx, o, s.tempDir, s.tempDir); err != nil {
-		return nil, openErr(err)
+		s.stop = func() error { return nil }
+		return nil, errors.Join(openErr(err), s.Close())
 	}
 	return s, nil
 }
 
 // Close ends the session.
 func (s *Session) Close() error {
-	return errors.Join(s.stop(), removeScratch(s.tempDir))
+	err := s.stop()
+	if s.scratch != nil {
+		err = errors.Join(err, s.scratch.Remove())
+	}
+	return err
 }
 
 // Query returns the whole result of a query in memory.
@@ -61,7 +75,8 @@ func (s *Session) Query(ctx context.Context, query string) (a TextTable, err err
 	return a, nil
 }
 
-// Define runs statements of our own, such as CREATE TABLE and CREATE MACRO, for later queries. What they create stands
+// Define runs statements of our own, such as CREATE TABLE and CREATE MACRO, for later queries. What they create
+// stands
 // in the engine's memory beside the views that [Session.Keep] computed, until Keep is called again.
 func (s *Session) Define(ctx context.Context, statements ...string) error {
 	return execAll(ctx, s.conn, statements)

@@ -8,7 +8,7 @@ import (
 
 // makeTables makes the tables of an empty file.
 func (w *Warehouse) makeTables(ctx context.Context) error {
-	statements := []string{"CREATE SCHEMA ops", "CREATE SCHEMA mart"}
+	statements := []string{"CREATE SCHEMA ops", "CREATE SCHEMA int", "CREATE SCHEMA mart", madeTable}
 	for _, t := range schema.Tables {
 		statements = append(statements, t.CreateSQL()...)
 	}

@@ -65,6 +65,9 @@ func CheckDir(dir string) error {
 // the dictionaries of texts no longer pay, and it is three times as large.
 const blockSize = 64 << 10
 
+// withoutLog attaches a file without a write-ahead log. The file is built aside: if the process dies, nobody reads it.
+const withoutLog = "RECOVERY_MODE no_wal_writes"
+
 // create makes the file at path, with every table. Before version 1.2 of DuckDB's storage, the
 // statistics of a column took 3 KB, which each opening read and each publication copied: a
 // fifth of a file of 300,000 rows.
@@ -73,8 +76,8 @@ func create(ctx context.Context, path string, o Options) (*Warehouse, error) {
 	if err != nil {
 		return nil, err
 	}
-	attach := fmt.Sprintf("ATTACH %s AS w (BLOCK_SIZE %d, STORAGE_VERSION 'v1.2.0')", schema.QuoteText(path),
-		blockSize)
+	attach := fmt.Sprintf("ATTACH %s AS w (BLOCK_SIZE %d, STORAGE_VERSION 'v1.2.0', %s)",
+		schema.QuoteText(path), blockSize, withoutLog)
 	err = w.Exec(ctx, attach, "USE w")
 	if err == nil {
 		err = w.makeTables(ctx)
@@ -92,7 +95,8 @@ func Open(ctx context.Context, path string, o Options) (*Warehouse, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := w.Exec(ctx, "ATTACH "+schema.QuoteText(path)+" AS w", "USE w"); err != nil {
+	attach := fmt.Sprintf("ATTACH %s AS w (%s)", schema.QuoteText(path), withoutLog)
+	if err := w.Exec(ctx, attach, "USE w"); err != nil {
 		return nil, w.Stop(err)
 	}
 	return w, nil
@@ -118,7 +122,7 @@ func start(ctx context.Context, path string, o Options) (*Warehouse, error) {
 	if full == "" || o.FirstMemory == "" { // a limit that DuckDB chose cannot be restored
 		full, o.FirstMemory = "", full
 	}
-	o.Memory, o.unlocked = o.FirstMemory, o.unlocked || full != ""
+	o.Memory, o.unlocked, o.writes = o.FirstMemory, o.unlocked || full != "", true
 	conn, end, err := openEngine(ctx, o, o.Dir, cmp.Or(o.TempDir, path+".tmp"))
 	if err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ func TestBuild_KeepsStatisticsShort(t *testing.T) {
 	o := Options{Threads: 1, Dir: t.TempDir(), Disk: durable.OS}
 	path := filepath.Join(o.Dir, FileName)
 	for _, empty := range []bool{true, false} { // a file that is carried forward stays so
-		w, _, err := Build(t.Context(), path, empty, nil, nil, nil, o)
+		w, err := Build(t.Context(), path, empty, nil, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,27 +142,6 @@ func TestWarehouse_TakesMoreMemoryWhereItMust(t *testing.T) {
 		}
 		if err := w.Stop(nil); err != nil {
 			t.Fatal(err)
-		}
-	}
-}
-
-// TestDaysSQL: days that follow each other are a span, and no other day is among them.
-func TestDaysSQL(t *testing.T) {
-	for _, c := range []struct {
-		days []schema.Date
-		want string
-	}{
-		{[]schema.Date{day}, "BETWEEN DATE '2026-11-20' AND DATE '2026-11-20'"},
-		{[]schema.Date{day, day - 1, day + 1}, "BETWEEN DATE '2026-11-19' AND DATE '2026-11-21'"},
-		{[]schema.Date{day + 1, day - 1}, "IN (DATE '2026-11-19', DATE '2026-11-21')"},
-	} {
-		days := map[schema.Date]bool{}
-		for _, d := range c.days {
-			days[d] = true
-		}
-		if got, want := DaysSQL("o'hara", "report_date", days), `account_id = 'o''hara' AND "report_date" `+
-			c.want; got != want {
-			t.Errorf("DaysSQL = %s, want %s", got, want)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func (System) Lock(path string) (io.Closer, error) {
 type held struct{ *flock.Flock }
 
 func (h held) Close() error {
-	if h.Locked() { // closed again, it is another run's
+	if h.Locked() { // another run holds it
 		writeHolder(h.Path(), "")
 	}
 	return h.Flock.Close()

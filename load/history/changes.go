@@ -35,7 +35,7 @@ func (c *Changes) Len() int {
 // At is when they were seen.
 func (c *Changes) At() schema.Instant { return c.by.At }
 
-// inserted notes the row as read of that place: there was none.
+// inserted records an insertion: the row as read at that index was not stored.
 func (c *Changes) inserted(row int) {
 	c.list = append(c.list, dayChange{is: uint32(row), was: noRow})
 }

@@ -3,8 +3,6 @@ package history
 import (
 	"errors"
 	"fmt"
-	"iter"
-	"maps"
 	"slices"
 
 	"spendsync/load/durable"
@@ -13,7 +11,7 @@ import (
 
 // Check verifies that a history holds together. Every key's versions are numbered from 1 without a gap, their times
 // join without overlap, and the newest alone is current and open. Each version describes its predecessor correctly,
-// and the confirmations name only existing keys. The error, an [ErrDamaged], names the first key that breaks a rule.
+// and the memory names only existing keys. The error, an [ErrDamaged], names the first key that breaks a rule.
 func Check[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R]) error {
 	if _, err := checkedEntities[R, P](t, identityOf(t), h, nil); err != nil {
 		return fmt.Errorf("%s: %w", t.FullName(), err)
@@ -29,29 +27,23 @@ func checkedEntities[R any, P Versioned[R]](t schema.TableOf[R], id identity[R],
 		return nil, fmt.Errorf("%w: %w", err, durable.ErrDamaged)
 	}
 	var fields columns
-	if len(h.Confirmations.Never) > 0 {
+	if len(h.Memory.Never) > 0 {
 		fields = t.Fields()
 	}
-	lists := h.Confirmations.lists()
 	known := map[string]bool{} // the keys that are listed
 	for i := range entities {
 		th := &entities[i]
-		th.confirmed = h.Confirmations.ConfirmedAt
-		if lists {
+		th.confirmed = P(th.current).FramePtr().LastConfirmedAt
+		if len(h.Memory.Missed)+len(h.Memory.Never) > 0 {
 			key := id.text(th.current)
-			for _, key := range [...]string{key, groupOf(key)} {
-				if h.Confirmations.names(key) {
-					known[key] = true
-				}
-			}
-			th.confirmed = h.Confirmations.Confirmed(key)
-			th.missed, th.never = h.Confirmations.Missed[key], h.Confirmations.Never[key]
+			known[key] = true
+			th.missed, th.never = h.Memory.Missed[key], h.Memory.Never[key]
 		}
-		if err := checkEntity[R, P](t, fields, th, h.Confirmations.ObservedAt); err != nil {
+		if err := checkEntity[R, P](t, fields, th, h.Memory.ObservedAt); err != nil {
 			return nil, fmt.Errorf("%q: %w: %w", id.text(th.current), err, durable.ErrDamaged)
 		}
 	}
-	return entities, h.Confirmations.checkKeys(known)
+	return entities, h.Memory.checkKeys(known)
 }
 
 // entitiesOf cuts rows into entities; rows of one key lie together.
@@ -99,14 +91,13 @@ func checkEntity[R any, P Versioned[R]](t schema.TableOf[R], fields columns, th 
 	return checkRemembered(th, before, observed)
 }
 
-// checkRemembered checks an entity's confirmations against its current version's frame.
+// checkRemembered checks an entity's part of the memory against its current version's frame.
 func checkRemembered[R any](th *entity[R], f *schema.Frame, observed schema.Instant) error {
 	switch {
 	case f.ValidFrom > observed:
 		return fmt.Errorf("it was seen at %s, after the last observation at %s", f.ValidFrom, observed)
-	case th.confirmed < f.LastConfirmedAt || th.confirmed > observed:
-		return fmt.Errorf("its recorded confirmation is %s, that of its row %s, and the last observation %s",
-			th.confirmed, f.LastConfirmedAt, observed)
+	case f.LastConfirmedAt > observed:
+		return fmt.Errorf("it was confirmed at %s, after the last observation at %s", f.LastConfirmedAt, observed)
 	case (f.ReadState == schema.ReadPartial) != (len(th.never) > 0):
 		return fmt.Errorf("its read state is %s, with %d columns that have never been read", f.ReadState, len(th.never))
 	case th.missed < 0 || (th.missed > 0 && (f.IsDeleted || f.ReadState == schema.ReadStub)):
@@ -174,19 +165,6 @@ func checkKind(before, f *schema.Frame) error {
 	}
 	if !slices.Contains(states, f.ReadState) {
 		return fmt.Errorf("read state %q of change type %q", f.ReadState, f.ChangeType)
-	}
-	return nil
-}
-
-// checkKeys refuses confirmations of entities that the rows do not have.
-func (m Confirmations) checkKeys(known map[string]bool) error {
-	for what, keys := range map[string]iter.Seq[string]{"a confirmation": maps.Keys(m.Exceptions),
-		"absences": maps.Keys(m.Missed), "unread columns": maps.Keys(m.Never)} {
-		for key := range keys {
-			if !known[key] {
-				return fmt.Errorf("%q: the manifest lists %s, but there is no row: %w", key, what, durable.ErrDamaged)
-			}
-		}
 	}
 	return nil
 }

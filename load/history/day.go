@@ -56,6 +56,26 @@ func (d *Day) Sums() Sums { return d.sums }
 // Hash is the SHA-256 of the service's values in the rows: equal hashes mean an unchanged day.
 func (d *Day) Hash() string { return d.hash }
 
+// KeyHash is the SHA-256 of the keys of the rows and their spend: two reads with the same one have the same rows,
+// whatever else has moved.
+func (d *Day) KeyHash() string {
+	h := sha256.New()
+	for _, r := range d.rows.All() {
+		fmt.Fprintf(h, "%q %q %q %d\n", r.CampaignID, r.CreativeID, r.SourceID, r.Spend)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Spending returns how many rows have spend.
+func Spending(rows *schema.SpendRows) (n int64) {
+	for _, r := range rows.All() {
+		if r.Spend != 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // distinct refuses neighbours of the same key.
 func distinct(rows *schema.SpendRows) error {
 	for i := 1; i < rows.Len(); i++ {

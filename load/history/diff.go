@@ -16,21 +16,16 @@ type Merged struct {
 	// a number that becomes known restates nothing.
 	Changes *Changes
 	Diff    Diff
-	// Stale have the keys of the stored rows that are no longer right: that are updated
-	// or gone. It is nil where they are many, or there was nothing stored.
-	Stale []schema.Spend
+	// Names are those of the stored rows' campaigns.
+	Names map[string]string
 }
-
-// fewStale is how large a part of a day's rows may be stale for them to be called
-// few: to delete and insert that many rows costs less than to replace all of them.
-const fewStale = 8
 
 // Merge compares the day as read with the day as stored, whose rows come in key order. The rows as read are updated to
 // the rows to store: an unchanged row keeps its stamps and the run that wrote it, and a changed one keeps the time it
 // was first seen. After an error the rows must not be used.
 func (d *Day) Merge(stored iter.Seq2[[]schema.Spend, error], by ReadTime) (Merged, error) {
 	read := d.rows
-	m := merger{Merged: Merged{Stale: []schema.Spend{}}, read: read, stamps: read.Restamp()}
+	m := merger{Merged: Merged{Names: map[string]string{}}, read: read, stamps: read.Restamp()}
 	if by.WasOver {
 		m.Changes = &Changes{by: by, read: read, was: &schema.SpendRows{}}
 	}
@@ -43,8 +38,7 @@ func (d *Day) Merge(stored iter.Seq2[[]schema.Spend, error], by ReadTime) (Merge
 			m.take(&batch[i])
 		}
 	}
-	if m.met == 0 {
-		// There is nothing that a row could keep, and none restates anything: the day was believed to be empty.
+	if m.met == 0 && !by.WasOver { // there is nothing that a row could keep
 		return Merged{Diff: Diff{Inserted: int64(read.Len())}}, nil
 	}
 	for m.next < read.Len() {
@@ -63,6 +57,8 @@ type merger struct {
 	is     schema.Spend // that row
 	met    int          // rows as stored
 	run    string       // the run of the last unchanged row
+
+	campaign string // of the row as stored before
 }
 
 // turn advances to a row as read.
@@ -75,6 +71,10 @@ func (m *merger) turn(i int) {
 // take processes the next stored row. The row is valid only during the call.
 func (m *merger) take(was *schema.Spend) {
 	m.met++
+	if m.campaign != was.CampaignID || m.met == 1 {
+		m.campaign = strings.Clone(was.CampaignID)
+		m.Names[m.campaign] = strings.Clone(was.CampaignName)
+	}
 	for m.next < m.read.Len() && CompareKeys(was, &m.is) > 0 {
 		m.inserted()
 	}
@@ -85,7 +85,6 @@ func (m *merger) take(was *schema.Spend) {
 		if m.Changes != nil {
 			m.Changes.deleted(&gone)
 		}
-		m.stale(&gone)
 		return
 	}
 	stamp := schema.SpendStamp{FirstSeenAt: was.FirstSeenAt, ChangedAt: m.is.ChangedAt, RunID: m.is.RunID}
@@ -100,7 +99,6 @@ func (m *merger) take(was *schema.Spend) {
 		stamp.ChangedAt, stamp.RunID = was.ChangedAt, m.run
 	} else {
 		m.Diff.Updated++
-		m.stale(&m.is)
 	}
 	m.stamps.Next(m.next, stamp)
 	m.turn(m.next + 1)
@@ -115,13 +113,4 @@ func (m *merger) inserted() {
 	m.stamps.Next(m.next, schema.SpendStamp{FirstSeenAt: m.is.FirstSeenAt, ChangedAt: m.is.ChangedAt,
 		RunID: m.is.RunID})
 	m.turn(m.next + 1)
-}
-
-func (m *merger) stale(r *schema.Spend) {
-	if m.Stale == nil {
-		return
-	}
-	if m.Stale = append(m.Stale, *r); len(m.Stale)*fewStale > m.read.Len() {
-		m.Stale = nil
-	}
 }

@@ -14,7 +14,7 @@ import (
 // Repeating the observation changes nothing.
 //
 // tracked are the columns whose changes make a version. The given history is not modified; if nothing changed, the
-// same rows are returned and only the confirmations advance. Advance refuses an inconsistent history, an observation
+// same rows are returned and only the memory advances. Advance refuses an inconsistent history, an observation
 // older than the last one, an entity seen twice, and a different observation at the instant of the last one.
 func Advance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column, h Versions[R],
 	o Observation[R]) (next Versions[R], st Stats, err error) {
@@ -22,7 +22,8 @@ func Advance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column
 	if err := a.merge(h); err != nil {
 		return h, Stats{}, fmt.Errorf("%s: %w", t.FullName(), err)
 	}
-	next = Versions[R]{Rows: h.Rows, Confirmations: a.confirmations(o.At)}
+	next = Versions[R]{Rows: h.Rows, Memory: Memory{ObservedAt: o.At}}
+	a.remember(&next.Memory)
 	if a.stats.Changed {
 		next.Rows = a.rows()
 	}
@@ -42,10 +43,10 @@ func newAdvance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Col
 
 // begin prepares to merge the observation into versions.
 func (a *advance[R, P]) begin(h Versions[R]) (err error) {
-	if err := a.check(h.Confirmations); err != nil {
+	if err := a.check(h.Memory); err != nil {
 		return err
 	}
-	a.replay = a.At == h.Confirmations.ObservedAt
+	a.replay = a.At == h.Memory.ObservedAt
 	if a.stored, err = checkedEntities[R, P](a.table, a.id, h, a.stored); err != nil {
 		return err
 	}
@@ -56,11 +57,14 @@ func (a *advance[R, P]) begin(h Versions[R]) (err error) {
 		if s := P(th.current).FramePtr().ReadState; s == schema.ReadStub || s == schema.ReadUnreadable {
 			th.never = a.names
 		}
+		if a.Confirmed != nil {
+			th.confirmed = max(th.confirmed, a.Confirmed(th.current))
+		}
 	}
 	return nil
 }
 
-// merge merges the observation into versions, whose confirmations it does not change.
+// merge merges the observation into versions.
 func (a *advance[R, P]) merge(h Versions[R]) error {
 	if err := a.begin(h); err != nil {
 		return err
@@ -148,12 +152,9 @@ func (a *advance[R, P]) see(s *Seen[R]) error {
 	case len(r.changed) > 0:
 		a.stats.Versions++
 		a.open(th, *row, r.never, schema.Changed, r.changed, confirmed)
-	case s.Extra == ExtraChanged && !r.filled && !a.replay:
-		a.stats.Versions++
-		a.open(th, *row, r.never, schema.ChangedBeyond, nil, confirmed)
 	default:
 		th.confirmed = confirmed
-		a.keep(th, row, r, s.Extra)
+		a.keep(th, row, r, s.FillsRaw)
 	}
 	return nil
 }
@@ -189,9 +190,9 @@ func (a *advance[R, P]) open(th *entity[R], row R, never []string, why string, c
 
 // keep leaves an entity at its version, which is written again only to complete
 // it, or for a newer value of a column that makes no version.
-func (a *advance[R, P]) keep(th *entity[R], row *R, r reading, extra Extra) {
+func (a *advance[R, P]) keep(th *entity[R], row *R, r reading, fillsRaw bool) {
 	refreshed := a.Refreshed
-	if extra == ExtraNew {
+	if fillsRaw {
 		refreshed = append(slices.Clone(refreshed), a.table.ColumnsNamed("raw")...)
 	}
 	is := *P(th.current).FramePtr()

@@ -9,7 +9,7 @@ import (
 	"spendsync/schema"
 )
 
-// KeyTextOf gives the key texts of a table's rows, as in [Confirmations]: the parts of
+// KeyTextOf gives the key texts of a table's rows, as in [Memory]: the parts of
 // the key but for the account and the version, joined by slashes. A slash in a
 // part is ~1 and a tilde is ~0, as in a JSON pointer, so no two keys share a text.
 func KeyTextOf[R any](t schema.TableOf[R]) func(row *R) string {

@@ -15,22 +15,10 @@ type Seen[R any] struct {
 	// Unread names the columns that could not be read: they take the last known
 	// value before anything is compared, whatever Row has there.
 	Unread []string
-	// Extra is what happened to the extra fields of its JSON, in the column raw.
-	Extra Extra
+	// FillsRaw lets the current version take the JSON of this reading, in the column raw: it has gained a key. That is
+	// no change.
+	FillsRaw bool
 }
-
-// Extra is what happened to the extra fields of an entity: those of its JSON that no column shows.
-type Extra int
-
-const (
-	// ExtraSame: no extra field changed, or none was compared.
-	ExtraSame Extra = iota
-	// ExtraNew: values came that were never seen before. The current version gets the
-	// JSON: that is a fill, not a change.
-	ExtraNew
-	// ExtraChanged: a value changed. That makes a version.
-	ExtraChanged
-)
 
 // Absence is the reason why a run did not see a stored entity.
 type Absence int
@@ -57,6 +45,11 @@ type Observation[R any] struct {
 	// Absence judges a stored entity that was not seen. A deleted entity that is Gone is confirmed as deleted, so its
 	// return is later. Nil means Unknown for all.
 	Absence func(row *R) Absence
+	// Confirmed returns when the current version of a stored entity was last confirmed, if that is later than its row
+	// records; nil: it is not.
+	Confirmed func(row *R) schema.Instant
+	// Keep receives the current version of each entity, and when it was last confirmed; nil: nothing is kept.
+	Keep func(row *R, at schema.Instant)
 	// Patience is how many complete absences in a row make an entity deleted.
 	Patience int
 }
@@ -64,7 +57,7 @@ type Observation[R any] struct {
 // since returns the instant from which the values count as confirmed.
 func (o *Observation[R]) since() schema.Instant { return cmp.Or(o.Since, o.At) }
 
-func (o *Observation[R]) check(m Confirmations) error {
+func (o *Observation[R]) check(m Memory) error {
 	switch {
 	case o.since() > o.At:
 		return fmt.Errorf("the reading began at %s, after its end at %s", o.Since, o.At)

@@ -14,22 +14,22 @@ type Versioned[R any] interface {
 	FramePtr() *schema.Frame
 }
 
-// Versions is a table's versions with their confirmations.
+// Versions is a table's versions with their memory.
 type Versions[R any] struct {
-	Rows          []R // sorted by key, then version
-	Confirmations Confirmations
+	Rows   []R // sorted by key, then version
+	Memory Memory
 	// Altered reports whether the rows differ from those of their file, which must then be written.
 	Altered bool
 }
 
-// entity is one key with its versions and confirmations.
+// entity is one key with its versions and its part of the memory.
 type entity[R any] struct {
 	stored  []R // its versions before this run, oldest first; never written to
 	closed  []R // versions that were current, the newest of the stored ones first, as newer ones close them
 	current *R  // the newest version now: the newest stored one, or a row of our own
 
-	confirmed schema.Instant // Confirmations.Confirmed
-	missed    int            // Confirmations.Missed
+	confirmed schema.Instant // when its current version was last confirmed
+	missed    int            // Memory.Missed
 	never     []string       // tracked columns that have never been readable, sorted
 	seen      bool           // in this run
 }
@@ -41,7 +41,7 @@ func AddColumn[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R], column
 	if !slices.ContainsFunc(t.Tracked(), func(c schema.Column) bool { return c.Name == column }) {
 		return h, fmt.Errorf("%s has no column %q that can be tracked", t.FullName(), column)
 	}
-	keyText, never := KeyTextOf(t), maps.Clone(h.Confirmations.Never)
+	keyText, never := KeyTextOf(t), maps.Clone(h.Memory.Never)
 	if never == nil {
 		never = map[string][]string{}
 	}
@@ -56,8 +56,10 @@ func AddColumn[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R], column
 		f.ReadState = schema.ReadPartial
 		never[key] = slices.Sorted(slices.Values(append([]string{column}, never[key]...)))
 	}
-	h.Confirmations.Never = never
-	h.Confirmations, h.Altered = h.Confirmations.trim(), true
+	h.Memory.Never, h.Altered = never, true
+	if len(never) == 0 {
+		h.Memory.Never = nil
+	}
 	return h, nil
 }
 

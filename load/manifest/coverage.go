@@ -3,7 +3,6 @@ package manifest
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -32,6 +31,9 @@ func (a *Account) Coverage(account string, now time.Time) []schema.DayCoverage {
 			c.ControlTotalState, c.ContentHash, c.RunID = k.Control, schema.Some(k.ContentHash), schema.Some(k.RunID)
 		}
 		c.State = k.state(d, today, c.DaysUntilUnreachable > 0)
+		if k != nil {
+			a.addDoubt(&c, k, today)
+		}
 		days = append(days, c)
 	}
 	return days
@@ -103,16 +105,36 @@ func (k *Day) state(d, today schema.Date, reachable bool) string {
 		return schema.StateMissing
 	case k == nil:
 		return schema.StateLost
-	case k.Refused > 0:
+	case k.partialWhy(d, today) != "":
 		return schema.StatePartial
 	case k.WasOver(d) && reachable:
 		return schema.StateComplete
 	case k.WasOver(d):
 		return schema.StateFinal
-	case d == today:
-		return schema.StateOpen
 	}
-	return schema.StatePartial
+	return schema.StateOpen
+}
+
+// addDoubt adds what speaks against a stored day, and whether a person has accepted it: the day by its date, or each
+// form up to its size.
+func (a *Account) addDoubt(c *schema.DayCoverage, k *Day, today schema.Date) {
+	why, doubts := k.partialWhy(c.ReportDate, today), k.Doubts()
+	isAccepted := why == ""
+	for _, d := range doubts {
+		if isAccepted = isAccepted && a.Accepts(d.Form, d.Size); why == "" {
+			why = d.Text
+		}
+	}
+	if why == "" {
+		return
+	}
+	c.PartialWhy = schema.Some(why)
+	switch {
+	case isAccepted || a.acceptsDay(c.ReportDate, k):
+		c.Doubt = schema.Some(schema.Accepted)
+	case c.State != schema.StatePartial:
+		c.Doubt = schema.Some(schema.Doubtful)
+	}
 }
 
 // WasOver reports whether the day had ended when its last proven read started. Only such a read has all numbers of the
@@ -133,24 +155,12 @@ func (a *Account) NewlyLost(account string, now time.Time) []schema.Date {
 	return lost
 }
 
-// Seal makes the day of the rows of its stored replies, and of the stored rows as far as it kept their values.
-func (known *Day) Seal(rows *schema.SpendRows, stored iter.Seq2[[]schema.Spend, error]) (*history.Day, error) {
-	rows, err := history.Combine(rows, known.Combined)
-	if err == nil {
-		rows, _, err = history.Keep(rows, stored, known.Kept)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return history.NewDay(rows)
-}
-
-// Holds returns an error if the rows of a day differ from the proven ones.
-func (known *Day) Holds(day *history.Day) error {
+// Holds returns an error if the rows of a day differ from the proven ones. isHashed: its hash is of this version.
+func (known *Day) Holds(day *history.Day, isHashed bool) error {
 	if sums := day.Sums(); sums != known.Sums {
 		return fmt.Errorf("the rows add up to %+v, and did to %+v", sums, known.Sums)
 	}
-	if day.Hash() != known.ContentHash {
+	if isHashed && day.Hash() != known.ContentHash {
 		return errors.New("the content is not what was proven")
 	}
 	return nil

@@ -1,15 +1,11 @@
 package manifest
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"iter"
 	"path/filepath"
-
-	"github.com/apache/arrow/go/v17/arrow"
 
 	"spendsync/load/durable"
 	"spendsync/load/parquet"
@@ -36,26 +32,6 @@ func Rows[R any](disk durable.Disk, dir, path string, info *File, t schema.Table
 	return parquet.Rows(disk, filepath.Join(dir, path), t)
 }
 
-// Merge writes the rows of a table's Parquet files into one file, in the order of the files.
-func Merge(out io.Writer, t *schema.Table, files iter.Seq2[string, error]) error {
-	recs := func(yield func(arrow.Record, error) bool) {
-		for path, err := range files {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for rec, err := range parquet.Records(durable.OS, path, t) {
-				if !yield(rec, err) {
-					return
-				}
-			}
-		}
-	}
-	var unread error
-	_, err := parquet.Write(out, t, parquet.UntilError(recs, &unread))
-	return cmp.Or(err, unread)
-}
-
 // CheckBytes compares the bytes of a file with the published ones.
 func CheckBytes(d durable.Disk, dir, path string, info *File) error {
 	repair := info.Repair()
@@ -78,7 +54,7 @@ func CheckBytes(d durable.Disk, dir, path string, info *File) error {
 // CountRows compares the number of rows of a file with the published one. err is the error of reading them.
 func CountRows(path string, info *File, rows int64, err error) error {
 	if errors.Is(err, durable.ErrStorage) {
-		return err // it could not be read: that is not damage
+		return err // an unreadable file is not a damaged one
 	}
 	if err != nil {
 		return durable.Damaged(path, info.Repair(), "%v", err)

@@ -3,13 +3,10 @@ package manifest
 import (
 	"bytes"
 	"errors"
-	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/klauspost/compress/zstd"
 
 	"spendsync/load/durable"
 	"spendsync/load/parquet"
@@ -97,76 +94,6 @@ func TestFile_IsReadAsPublished(t *testing.T) {
 	}
 }
 
-// TestCountRows: rows that cannot be read are damage unless the disk is at fault, and so is another number of them.
-func TestCountRows(t *testing.T) {
-	info := &File{Kind: KindParquet, Table: "spend_daily", Rows: 3}
-	unreadable := errors.New("page 2 is cut")
-	for name, c := range map[string]struct {
-		rows int64
-		err  error
-		want string
-	}{
-		"as published": {3, nil, ""}, "more": {4, nil, "it has 4 rows, and had 3"}, "fewer": {2, nil, "it has 2 rows"},
-		"unreadable": {3, unreadable, "page 2 is cut"},
-	} {
-		err := CountRows("p", info, c.rows, c.err)
-		if (err == nil) != (c.want == "") || err != nil && (!errors.Is(err, durable.ErrDamaged) ||
-			!strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if err := CountRows("p", info, 0, durable.ErrStorage); !errors.Is(err, durable.ErrStorage) ||
-		errors.Is(err, durable.ErrDamaged) {
-		t.Errorf("the disk fails: %v", err)
-	}
-}
-
-// TestMerge writes the rows of files in the order of the files. What cannot be read is an error, not fewer rows.
-func TestMerge(t *testing.T) {
-	dir := t.TempDir()
-	var paths []string
-	var want []schema.Spend
-	for day := range schema.Date(3) {
-		rows := schematest.SpendOfSources(20002-day, 3)
-		path := PartPath(schema.SpendDaily.Table, "acme", 20002-day)
-		putTable(t, dir, path, schema.SpendDaily, rows)
-		paths, want = append(paths, filepath.Join(dir, path)), append(want, rows...)
-	}
-	files := func(then error) iter.Seq2[string, error] {
-		return func(yield func(string, error) bool) {
-			for _, p := range paths {
-				if !yield(p, nil) {
-					return
-				}
-			}
-			if then != nil {
-				yield("", then)
-			}
-		}
-	}
-	merged := filepath.Join(dir, "merged")
-	merge := func(files iter.Seq2[string, error]) error {
-		var b bytes.Buffer
-		err := Merge(&b, schema.SpendDaily.Table, files)
-		write(t, merged, b.Bytes())
-		return err
-	}
-	if err := merge(files(nil)); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := parquet.ReadRows(merged, schema.SpendDaily); err != nil || !slices.Equal(got, want) {
-		t.Errorf("%d rows, %v; want %d", len(got), err, len(want))
-	}
-	lost := errors.New("the next file is lost")
-	if err := merge(files(lost)); !errors.Is(err, lost) {
-		t.Errorf("no next file: %v", err)
-	}
-	write(t, paths[1], []byte("no Parquet file"))
-	if err := merge(files(nil)); err == nil {
-		t.Error("a file that is none is left out")
-	}
-}
-
 // TestReadDay: the file of a day with a row of another account or day is not that day's, and the row is named.
 func TestReadDay(t *testing.T) {
 	dir := t.TempDir()
@@ -190,44 +117,5 @@ func TestReadDay(t *testing.T) {
 	write(t, filepath.Join(dir, "x"), []byte("no Parquet file"))
 	if _, err := ReadDay(durable.OS, filepath.Join(dir, "x"), "acme", 20000); !errors.Is(err, durable.ErrDamaged) {
 		t.Errorf("no Parquet file: %v", err)
-	}
-}
-
-// TestRawPages_InOrder: replies come unpacked in the order that was asked for, and nothing comes after an error.
-func TestRawPages_InOrder(t *testing.T) {
-	dir, a := t.TempDir(), NewAccount(1)
-	z, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	texts := []string{"one", "two, which is longer", "three"}
-	var paths []string
-	for i, text := range texts {
-		path := RawPath("acme", 20000, i+1)
-		b := z.EncodeAll([]byte(text), nil)
-		write(t, filepath.Join(dir, path), b)
-		a.Files[path] = &File{Kind: KindRaw, Bytes: int64(len(b)), SHA256: HashLedger(b), Unpacked: int64(len(text))}
-		paths = append(paths, path)
-	}
-	read := func(d durable.Disk) (got []string, err error) {
-		for page, fails := range RawPages(d, dir, a, paths) {
-			if err != nil {
-				t.Error("a page after an error")
-			}
-			if err = fails; err == nil {
-				got = append(got, string(page))
-			}
-		}
-		return got, err
-	}
-	if got, err := read(durable.OS); err != nil || !slices.Equal(got, texts) {
-		t.Errorf("%q, %v", got, err)
-	}
-	if got, err := read(failingAt(dir, paths[1])); !errors.Is(err, durable.ErrStorage) || len(got) != 1 {
-		t.Errorf("%q, %v", got, err)
-	}
-	write(t, filepath.Join(dir, paths[1]), []byte("x"))
-	if got, err := read(durable.OS); !errors.Is(err, durable.ErrDamaged) || len(got) != 1 {
-		t.Errorf("%q, %v", got, err)
 	}
 }

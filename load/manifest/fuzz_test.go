@@ -52,23 +52,5 @@ func FuzzAccount(f *testing.F) {
 		again := New()
 		again.Generation, again.Accounts["acme"] = 1, a
 		put(t, t.TempDir(), again)
-		l, err := OpenListing(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		groups, err := l.Accounts[0].Groups()
-		if err != nil {
-			t.Fatalf("loaded, and not listed: %v", err)
-		}
-		files, err := l.Accounts[0].Files(groups...)
-		if err != nil || len(files) != len(a.Files) {
-			t.Errorf("%d files are listed of %d: %v", len(files), len(a.Files), err)
-		}
-		for day := range a.Days {
-			if has, err := l.Accounts[0].HasDay(day); err != nil || !has {
-				t.Errorf("day %s is not listed: %v", day, err)
-			}
-		}
 	})
 }

@@ -1,12 +1,15 @@
 package manifest
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
+	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,14 +18,17 @@ import (
 	"spendsync/schema"
 )
 
-// ledgerLine is one line of a ledger file: one of the fields is set.
+// ledgerLine is one line of a ledger file: one of the fields is set. Version 11 of the tables also wrote lines of
+// lasting facts, which the manifest holds now.
 type ledgerLine struct {
 	Run     *schema.Run        `json:"run,omitempty"`
 	Step    *schema.Step       `json:"step,omitempty"`
-	Entity  *schema.EntityRead `json:"entity_read,omitempty"`
-	Refused *schema.RefusedRow `json:"refused_row,omitempty"`
 	Lost    *ReportedLost      `json:"reported_lost,omitempty"`
+	Refused *schema.RefusedRow `json:"refused_row,omitempty"`
 }
+
+// isEvent reports whether the line is one that a ledger holds.
+func (l *ledgerLine) isEvent() bool { return l.Run != nil || l.Step != nil || l.Lost != nil }
 
 // ReportedLost reports whether a run ended with the exit code for lost days.
 type ReportedLost struct {
@@ -32,11 +38,27 @@ type ReportedLost struct {
 
 // LedgerRows are ledger lines, sorted into their tables.
 type LedgerRows struct {
-	Runs     []schema.Run
-	Steps    []schema.Step
-	Entities []schema.EntityRead
-	Refused  []schema.RefusedRow
-	Lost     []ReportedLost
+	Runs  []schema.Run
+	Steps []schema.Step
+	Lost  []ReportedLost
+}
+
+// add adds a line.
+func (rows *LedgerRows) add(l *ledgerLine) {
+	switch {
+	case l.Run != nil:
+		rows.Runs = append(rows.Runs, *l.Run)
+	case l.Step != nil:
+		rows.Steps = append(rows.Steps, *l.Step)
+	case l.Lost != nil:
+		rows.Lost = append(rows.Lost, *l.Lost)
+	}
+}
+
+// Add adds the rows of other lines.
+func (rows *LedgerRows) Add(other LedgerRows) {
+	rows.Runs, rows.Steps = append(rows.Runs, other.Runs...), append(rows.Steps, other.Steps...)
+	rows.Lost = append(rows.Lost, other.Lost...)
 }
 
 // EncodeLedger writes the rows as lines. The run follows its steps, as its end does.
@@ -44,87 +66,239 @@ func EncodeLedger(rows LedgerRows) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
+	var lines []ledgerLine
 	for i := range rows.Steps {
-		if err := e.Encode(ledgerLine{Step: &rows.Steps[i]}); err != nil {
-			return nil, err
-		}
-	}
-	for i := range rows.Entities {
-		if err := e.Encode(ledgerLine{Entity: &rows.Entities[i]}); err != nil {
-			return nil, err
-		}
-	}
-	for i := range rows.Refused {
-		if err := e.Encode(ledgerLine{Refused: &rows.Refused[i]}); err != nil {
-			return nil, err
-		}
+		lines = append(lines, ledgerLine{Step: &rows.Steps[i]})
 	}
 	for i := range rows.Runs {
-		if err := e.Encode(ledgerLine{Run: &rows.Runs[i]}); err != nil {
-			return nil, err
-		}
+		lines = append(lines, ledgerLine{Run: &rows.Runs[i]})
 	}
 	for i := range rows.Lost {
-		if err := e.Encode(ledgerLine{Lost: &rows.Lost[i]}); err != nil {
+		lines = append(lines, ledgerLine{Lost: &rows.Lost[i]})
+	}
+	for i := range lines {
+		if err := e.Encode(lines[i]); err != nil {
 			return nil, err
 		}
 	}
 	return b.Bytes(), nil
 }
 
-// DecodeLedger reads lines. It ignores unknown fields, so that an older binary can read the lines of a newer
-// one.
-func DecodeLedger(path string, b []byte) (rows LedgerRows, err error) {
-	for n, line := range bytes.Split(b, []byte("\n")) {
-		if len(line) == 0 {
+// linesOf yields the lines of a ledger, one at a time: the text is valid until the next iteration. It ignores unknown
+// fields, so that an older binary can read the lines of a newer one.
+func linesOf(path string, r io.Reader) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		lines := bufio.NewReaderSize(r, 1<<16)
+		var long []byte
+		for {
+			line, err := lines.ReadSlice('\n')
+			if errors.Is(err, bufio.ErrBufferFull) {
+				if long = append(long, line...); len(long) > durable.MaxText {
+					yield(nil, durable.Damaged(path, RepairLost, "it has a line of more than %d bytes",
+						durable.MaxText))
+					return
+				}
+				continue
+			}
+			if len(long) > 0 {
+				line, long = append(long, line...), long[:0]
+			}
+			if len(line) > 0 && !yield(line, nil) {
+				return
+			}
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				yield(nil, durable.Storage(err))
+				return
+			}
+		}
+	}
+}
+
+// eachLine decodes the lines of a ledger, one at a time.
+func eachLine(path string, r io.Reader, each func([]byte, *ledgerLine) error) error {
+	n := 0
+	for line, err := range linesOf(path, r) {
+		if err != nil {
+			return err
+		}
+		n++
+		var l ledgerLine
+		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		var l ledgerLine
 		if err := json.Unmarshal(line, &l); err != nil {
-			return rows, durable.Damaged(path, RepairLost, "line %d is not readable: %v", n+1, err)
+			return durable.Damaged(path, RepairLost, "line %d is not readable: %v", n, err)
 		}
-		switch {
-		case l.Run != nil:
-			rows.Runs = append(rows.Runs, *l.Run)
-		case l.Step != nil:
-			rows.Steps = append(rows.Steps, *l.Step)
-		case l.Entity != nil:
-			rows.Entities = append(rows.Entities, *l.Entity)
-		case l.Refused != nil:
-			rows.Refused = append(rows.Refused, *l.Refused)
-		case l.Lost != nil:
-			rows.Lost = append(rows.Lost, *l.Lost)
+		if err := each(line, &l); err != nil {
+			return err
 		}
 	}
-	return rows, nil
+	return nil
 }
 
-// ReadLedger reads a ledger file. A missing file is empty.
-func ReadLedger(d durable.Disk, dir, path string) ([]byte, error) {
-	b, err := d.ReadFile(filepath.Join(dir, path), durable.MaxText)
-	var odd *durable.Damage
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case errors.As(err, &odd):
-		odd.Path, odd.Repair = path, "move it out of the data directory, then "+RepairLost
+// DecodeLedger reads lines.
+func DecodeLedger(path string, r io.Reader) (rows LedgerRows, err error) {
+	err = eachLine(path, r, func(_ []byte, l *ledgerLine) error { rows.add(l); return nil })
+	return rows, err
+}
+
+// ReadLedger reads the lines of a ledger file behind its first bytes, and returns its size. A missing file is empty. No
+// more than a line is in memory besides the rows: a file may be larger than the memory.
+func ReadLedger(d durable.Disk, dir, path string, from int64) (rows LedgerRows, size int64, err error) {
+	f, size, err := openLedger(d, dir, path)
+	if err != nil || f == nil {
+		return rows, size, err
 	}
-	return b, err
+	defer f.Close()
+	if size <= from {
+		return rows, size, nil
+	}
+	rows, err = DecodeLedger(path, io.NewSectionReader(f, from, size-from))
+	return rows, size, err
 }
 
-// CheckLedger compares the published part of a ledger file with its hash. sha is empty if nothing is published.
-func CheckLedger(path string, b []byte, published int64, sha string) error {
-	switch {
-	case len(b) == 0 && published > 0:
-		return durable.Damaged(path, RepairLost, "it is missing or empty, and had %d bytes when it "+
-			"was published", published)
-	case int64(len(b)) < published:
-		return durable.Damaged(path, RepairLost, "it has %d bytes, and had %d when it was published", len(b),
-			published)
-	case published > 0 && HashLedger(b[:published]) != sha:
+// ReadableLedger returns the error of the first line of a ledger file that cannot be read.
+func ReadableLedger(d durable.Disk, dir, path string) error {
+	f, size, err := openLedger(d, dir, path)
+	if err != nil || f == nil {
+		return err
+	}
+	defer f.Close()
+	return eachLine(path, io.NewSectionReader(f, 0, size), func([]byte, *ledgerLine) error { return nil })
+}
+
+// ReadPublished reads the published lines of a ledger file.
+func ReadPublished(d durable.Disk, dir, path string, published int64) (rows LedgerRows, err error) {
+	f, _, err := openLedger(d, dir, path)
+	if err != nil || f == nil {
+		return rows, err
+	}
+	defer f.Close()
+	return DecodeLedger(path, io.NewSectionReader(f, 0, published))
+}
+
+// openLedger opens a ledger file and returns its size. If the file is missing or empty, it returns no file.
+func openLedger(d durable.Disk, dir, path string) (f durable.File, size int64, err error) {
+	f, err = d.Open(filepath.Join(dir, path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, durable.Storage(err)
+	}
+	if size, err = durable.RegularSize(f, path); err != nil || size == 0 {
+		if odd, ok := errors.AsType[*durable.Damage](err); ok {
+			odd.Path, odd.Repair = path, "move it out of the data directory, then "+RepairLost
+		}
+		return nil, 0, errors.Join(durable.Storage(err), f.Close())
+	}
+	return f, size, nil
+}
+
+// CheckLedger compares the published part of a ledger file with its hash.
+func CheckLedger(d durable.Disk, dir, path string, published int64, sha string) error {
+	f, size, err := openLedger(d, dir, path)
+	if err != nil {
+		return err
+	}
+	if f != nil {
+		defer f.Close()
+	}
+	if err := CheckLedgerSize(path, size, published); err != nil || f == nil {
+		return err
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, io.NewSectionReader(f, 0, published)); err != nil {
+		return durable.Storage(err)
+	}
+	if published > 0 && hex.EncodeToString(h.Sum(nil)) != sha {
 		return durable.Damaged(path, RepairLost, "its bytes are not those that were published")
 	}
 	return nil
+}
+
+// CheckLedgerSize refuses a ledger file that is shorter than its published part.
+func CheckLedgerSize(path string, size, published int64) error {
+	switch {
+	case size == 0 && published > 0:
+		return durable.Damaged(path, RepairLost, "it is missing or empty, and had %d bytes when it "+
+			"was published", published)
+	case size < published:
+		return durable.Damaged(path, RepairLost, "it has %d bytes, and had %d when it was published", size, published)
+	}
+	return nil
+}
+
+// ExtendLedger writes a ledger file with more lines to another file, durably, and returns its hash and size.
+func ExtendLedger(d durable.Disk, dir, path, to string, lines []byte) (sha string, size int64, err error) {
+	f, _, err := openLedger(d, dir, path)
+	if err != nil {
+		return "", 0, err
+	}
+	if f != nil {
+		defer f.Close()
+	}
+	w, err := d.Create(to)
+	if err != nil {
+		return "", 0, err
+	}
+	if f != nil {
+		_, err = io.Copy(w, f)
+	}
+	if err == nil {
+		_, err = w.Write(lines)
+	}
+	if err != nil {
+		w.Abort()
+		return "", 0, durable.Storage(err)
+	}
+	return w.Finish()
+}
+
+// EventsOf writes the events of a ledger file of version 11 of the tables to another file, durably, and returns the
+// refused rows of each day as of the last run that recorded some.
+func EventsOf(d durable.Disk, dir, path, to string) (refused map[schema.Date][]schema.RefusedRow, err error) {
+	f, _, err := openLedger(d, dir, path)
+	if err != nil || f == nil {
+		return nil, err
+	}
+	defer f.Close()
+	w, err := d.Create(to)
+	if err != nil {
+		return nil, err
+	}
+	if refused, err = copyEvents(path, f, w); err != nil {
+		w.Abort()
+		return nil, err
+	}
+	_, _, err = w.Finish()
+	return refused, err
+}
+
+func copyEvents(path string, f io.Reader, to io.Writer) (refused map[schema.Date][]schema.RefusedRow, err error) {
+	refused = map[schema.Date][]schema.RefusedRow{}
+	out := bufio.NewWriterSize(to, 1<<16)
+	err = eachLine(path, f, func(line []byte, l *ledgerLine) error {
+		if l.isEvent() {
+			if _, err := out.Write(line); err != nil {
+				return err
+			}
+		}
+		if r := l.Refused; r != nil {
+			day := refused[r.ReportDate]
+			if len(day) > 0 && day[0].RunID != r.RunID {
+				day = day[:0]
+			}
+			if len(day) < maxFacts {
+				refused[r.ReportDate] = append(day, *r)
+			}
+		}
+		return nil
+	})
+	return refused, errors.Join(err, out.Flush())
 }
 
 // HashLedger returns the SHA-256 of some bytes in hex.
@@ -163,11 +337,7 @@ func LastRunThat(dir, account string, isSo func(*schema.Run) bool) (*schema.Run,
 	}
 	seen := map[string]bool{}
 	for _, rel := range slices.Backward(files) {
-		b, err := ReadLedger(durable.OS, dir, rel)
-		if err != nil {
-			return nil, err
-		}
-		rows, err := DecodeLedger(rel, b)
+		rows, _, err := ReadLedger(durable.OS, dir, rel, 0)
 		if err != nil {
 			return nil, err
 		}

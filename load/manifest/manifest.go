@@ -76,8 +76,11 @@ type Account struct {
 	Ledger       map[string]int64  `json:"ledger"`
 	LedgerSHA256 map[string]string `json:"ledger_sha256,omitempty"`
 
-	// Ask is the part of the report to request, since the service refused more; nil: everything.
-	Ask *Ask `json:"report_ask,omitempty"`
+	// Waiting are the keys and the spend ([history.Day.KeyHash]) of the last proven reads that have less than half of
+	// what is stored of their days: a second one alike takes its place.
+	Waiting map[schema.Date]string `json:"waiting_reads,omitempty"`
+	// Ask is what version 11 of the tables asked for of the report. It is read and dropped.
+	Ask any `json:"report_ask,omitzero"`
 
 	// Reach is how many days before today the report was last answered for, if it refuses what the description
 	// allows; 0: it does not.
@@ -89,9 +92,18 @@ type Account struct {
 	// Own is what the last reading of the operator's own files found wrong.
 	Own OwnFiles `json:"own_files,omitzero"`
 
-	Unknown []schema.UnknownField `json:"unknown_fields,omitempty"`
-	// Confirmations has those of the tables of versions, which are not in their rows.
-	Confirmations map[string]history.Confirmations `json:"memory,omitempty"`
+	// Unread, Refused and Unknown are the lasting facts: settings that cannot be read now, rows that could not be
+	// stored unchanged as of the last read of their day, and keys that the description does not name. MoreFacts counts,
+	// by table, those that are not listed.
+	Unread    []schema.EntityRead   `json:"unread_settings,omitempty"`
+	Refused   []schema.RefusedRow   `json:"refused_rows,omitempty"`
+	Unknown   []schema.UnknownField `json:"unknown_fields,omitempty"`
+	MoreFacts map[string]int64      `json:"more_facts,omitempty"`
+	// EventsOnly reports that the ledger files hold runs and steps alone. Those of version 11 of the tables also hold
+	// the lasting facts, again for each run.
+	EventsOnly bool `json:"ledger_events_only,omitempty"`
+	// Memory has what the rows of the tables of versions do not show, by table.
+	Memory map[string]history.Memory `json:"memory,omitempty"`
 	// Pinned is the advertiser account that the API key acted on in the first run.
 	Pinned string `json:"pinned_account,omitempty"`
 	// Settled are the campaigns that are archived, which is for ever, and have
@@ -100,12 +112,9 @@ type Account struct {
 	// SettledTables is the version of the tables of settings that they were read for: a later one has columns that
 	// were never read for them.
 	SettledTables int `json:"settled_tables,omitzero"`
-	// SettledUnclear are those of Settled with something that was not understood, each with the version of spendsync
-	// that read it: another version reads them again.
-	SettledUnclear map[string]string `json:"settled_unclear,omitempty"`
-	// ExtraKeys counts, by table and path, the comparisons of settings keys without a column with the stored ones, and
-	// the differences.
-	ExtraKeys map[string]map[string]KeyChanges `json:"undescribed_keys,omitempty"`
+	// UndescribedKeys and SettledUnclear are of earlier versions of the tables, and are not kept.
+	UndescribedKeys map[string]any `json:"undescribed_keys,omitempty"`
+	SettledUnclear  map[string]any `json:"settled_unclear,omitempty"`
 	// ReportedLost are the lost days that a run has ended with the exit code for. Until
 	// then every run reports them.
 	ReportedLost []schema.Date `json:"mourned_days,omitempty"`
@@ -115,30 +124,6 @@ type Account struct {
 type ControlTotal struct {
 	Spend  schema.Null[schema.Money] `json:"spend"`
 	Clicks schema.Null[int64]        `json:"clicks"`
-}
-
-// Ask is how much is asked for of the report.
-type Ask struct {
-	Without  []string       `json:"without,omitempty"`   // columns that the service refuses by name
-	Absent   []string       `json:"absent,omitempty"`    // columns that are asked for, and that its replies lack
-	PageSize int            `json:"page_size,omitempty"` // the most rows of a page; 0: any number
-	TriedAt  schema.Instant `json:"tried_at"`            // when everything was last asked for
-}
-
-// Unknown are the columns of a with values that are unknown because they are not asked for.
-func (a *Ask) Unknown() (columns []string) {
-	if a == nil {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Concat(a.Without, a.Absent), func(column string) bool {
-		return column == "date" || column == "campaign_name" // which nothing is unknown without
-	})
-}
-
-// KeyChanges is how often the value of a key was compared, and how often it differed.
-type KeyChanges struct {
-	Compared int64 `json:"compared"`
-	Changed  int64 `json:"changed"`
 }
 
 // Day describes a proven day.
@@ -166,38 +151,41 @@ type Facts struct {
 
 // Meaning is how the replies of a read became its rows. It is stored with the replies.
 type Meaning struct {
-	// AskedBeyond reports whether the last page of rows did not show the end, so that the page behind it was asked
-	// for; null: not known, as of a day that an older version read.
-	AskedBeyond schema.Null[bool] `json:"asked_beyond,omitzero"`
-	// Combined is how rows of one key in the replies became one row.
-	Combined history.Combination `json:"combined,omitempty"`
-	Rounded  int                 `json:"rounded,omitzero"` // amounts that had more than six decimals
+	Rounded int `json:"rounded,omitzero"` // amounts that had more than six decimals
 	// Refused is how many rows of the replies could not be stored; the others are. Such
 	// a day is partial until all rows of the replies can be stored.
 	Refused int64 `json:"refused_rows,omitzero"`
-	// Without are the IDs, source_id or creative_id, that the columns of the replies lacked: '' stands for them.
-	Without []string `json:"without,omitempty"`
-	// Kept are columns that the replies lack, with values of an earlier read.
-	Kept []string `json:"kept,omitempty"`
 	// Unread is how many rows are stored without some of their measures, which cannot be read.
 	// Its name is from when only conversions could lack.
 	Unread int64 `json:"unread_conversions,omitzero"`
-	// UnreadForms are the measures that cannot be read, each with the form that it came in, and conversions.fraction
-	// if a row has a fraction of a conversion; empty, although there are unread ones: an older version read the day.
+	// UnreadForms are the measures that cannot be read, each with the form that it came in.
 	UnreadForms []string `json:"unread_forms,omitempty"`
+	// Pieces are what the replies answered, if the day was read campaign by campaign.
+	Pieces []schema.Piece `json:"pieces,omitempty"`
+
+	retired
 }
 
-// Equal reports whether two reads mean the same, whatever columns of earlier ones they keep.
+// retired are members of a day that version 11 of the tables had. They are read and dropped.
+type retired struct {
+	AskedBeyond any `json:"asked_beyond,omitzero"`
+	Combined    any `json:"combined,omitzero"`
+	Without     any `json:"without,omitzero"`
+	Kept        any `json:"kept,omitzero"`
+}
+
+// Equal reports whether two reads mean the same.
 func (m Meaning) Equal(other Meaning) bool {
-	return m.Combined == other.Combined && m.AskedBeyond == other.AskedBeyond && m.Rounded == other.Rounded &&
-		m.Refused == other.Refused && m.Unread == other.Unread && slices.Equal(m.Without, other.Without) &&
-		slices.Equal(m.UnreadForms, other.UnreadForms)
+	return m.Rounded == other.Rounded && m.Refused == other.Refused && m.Unread == other.Unread &&
+		slices.Equal(m.UnreadForms, other.UnreadForms) && slices.Equal(m.Pieces, other.Pieces)
 }
 
 // The kinds of File.
 const (
 	KindParquet = "parquet"
 	KindRaw     = "raw"
+	// KindDuckDB is of the DuckDB file of one account, in a store that has several.
+	KindDuckDB = "duckdb"
 	// KindSettings is of replies of the settings, which version 11 of the tables does not keep.
 	KindSettings = "settings"
 )
@@ -226,9 +214,10 @@ func (f *File) IsMart() bool {
 
 // Repair returns what repairs a damaged file: the replies contain the report and nothing else.
 func (f *File) Repair() string {
-	if t := schema.Named(f.Table); t != nil && t.MadeFrom == schema.Replies {
+	switch t := schema.Named(f.Table); {
+	case t != nil && t.MadeFrom == schema.Replies:
 		return durable.RepairReplay
-	} else if t != nil && t.MadeFrom == schema.OtherTables {
+	case f.Kind == KindDuckDB, t != nil && t.MadeFrom == schema.OtherTables:
 		return durable.RepairRebuild
 	}
 	return RepairLost
@@ -266,14 +255,23 @@ func New() *Manifest {
 
 // fill makes the maps that the text of an account leaves out.
 func (a *Account) fill() {
+	a.Ask = nil
+	for _, day := range a.Days {
+		if day != nil {
+			day.retired = retired{}
+		}
+	}
+	for i := range a.Notes {
+		a.Notes[i].ByHand = nil
+	}
 	if a.Days == nil {
 		a.Days = map[schema.Date]*Day{}
 	}
 	if a.Files == nil {
 		a.Files = map[string]*File{}
 	}
-	if a.Confirmations == nil {
-		a.Confirmations = map[string]history.Confirmations{}
+	if a.Memory == nil {
+		a.Memory = map[string]history.Memory{}
 	}
 	if a.Ledger == nil {
 		a.Ledger = map[string]int64{}
@@ -281,8 +279,17 @@ func (a *Account) fill() {
 	if a.LedgerSHA256 == nil {
 		a.LedgerSHA256 = map[string]string{}
 	}
-	if a.ExtraKeys == nil {
-		a.ExtraKeys = map[string]map[string]KeyChanges{}
+	if a.Waiting == nil {
+		a.Waiting = map[schema.Date]string{}
+	}
+	a.UndescribedKeys, a.SettledUnclear = nil, nil
+	if a.MoreFacts == nil {
+		a.MoreFacts = map[string]int64{}
+	}
+	for i := range a.Unknown { // of version 11 of the tables
+		if u := &a.Unknown[i]; u.Runs == 0 {
+			u.LastSeenAt, u.Runs = u.FirstSeenAt, 1
+		}
 	}
 }
 
@@ -297,7 +304,7 @@ func (m *Manifest) Of(name string) *Account {
 }
 
 // Clone returns a copy to build the next generation on: changes to the copy leave the original
-// unchanged. Files and confirmations are never changed, only replaced.
+// unchanged. Files and memories are never changed, only replaced.
 func (m *Manifest) Clone() *Manifest {
 	next := &Manifest{Head: m.Head, Parts: maps.Clone(m.Parts), Accounts: map[string]*Account{}}
 	for name, a := range m.Accounts {
@@ -316,12 +323,12 @@ func (a *Account) clone() *Account {
 		copied := *day
 		c.Days[d] = &copied
 	}
-	c.Files, c.Ledger, c.LedgerSHA256, c.Confirmations = maps.Clone(a.Files), maps.Clone(a.Ledger),
-		maps.Clone(a.LedgerSHA256), maps.Clone(a.Confirmations)
-	c.SettledUnclear, c.ExtraKeys = maps.Clone(a.SettledUnclear), maps.Clone(a.ExtraKeys)
+	c.Files, c.Ledger, c.LedgerSHA256, c.Memory = maps.Clone(a.Files), maps.Clone(a.Ledger),
+		maps.Clone(a.LedgerSHA256), maps.Clone(a.Memory)
 	c.Unknown, c.Settled, c.ReportedLost = slices.Clone(a.Unknown), slices.Clone(a.Settled),
 		slices.Clone(a.ReportedLost)
-	c.Notes = slices.Clone(a.Notes)
+	c.Notes, c.Waiting = slices.Clone(a.Notes), maps.Clone(a.Waiting)
+	c.Unread, c.Refused, c.MoreFacts = slices.Clone(a.Unread), slices.Clone(a.Refused), maps.Clone(a.MoreFacts)
 	return &c
 }
 

@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"maps"
-	"slices"
 
 	"spendsync/load/history"
 	"spendsync/schema"
@@ -10,27 +9,29 @@ import (
 
 // Change is what a run changes of its account.
 type Change struct {
-	Since         schema.Date // first day that could be asked for, of an account that is new
-	Days          map[schema.Date]*Day
-	Files         map[string]*File // by path; nil removes a file
-	Confirmations map[string]history.Confirmations
-	Pinned        string // empty: unchanged
-	// Settled and SettledUnclear are nil if they are unchanged.
-	Settled        []string
-	SettledUnclear map[string]string
-	ExtraKeys      map[string]map[string]KeyChanges // by table
-	Unknown        []schema.UnknownField            // known ones stay unchanged
-	Asked          bool                             // Ask and Reach replace the account's
-	Ask            *Ask
-	Reach          int
-	Notes          []Note    // nil: unchanged
-	Own            *OwnFiles // nil: unchanged
+	Since   schema.Date // first day that could be asked for, of an account that is new
+	Days    map[schema.Date]*Day
+	Files   map[string]*File // by path; nil removes a file
+	Memory  map[string]history.Memory
+	Pinned  string                    // empty: unchanged
+	Settled []string                  // nil: unchanged
+	Unknown []schema.UnknownField     // their sightings are set by [Next]
+	Unread  *Found[schema.EntityRead] // nil: unchanged
+	Refused *Found[schema.RefusedRow] // nil: unchanged
+	Asked   bool                      // Reach replaces the account's
+	Waiting map[schema.Date]string    // by day; an empty one goes
+	Reach   int
+	// Seen are the differences that a run has seen, by the names of their notes, beside those of the days; nil: it has
+	// not looked.
+	Seen  map[string]Note
+	Notes []Note    // nil: unchanged
+	Own   *OwnFiles // nil: unchanged
 }
 
 // NewChange returns a change of nothing.
 func NewChange() Change {
 	return Change{Days: map[schema.Date]*Day{}, Files: map[string]*File{},
-		Confirmations: map[string]history.Confirmations{}, ExtraKeys: map[string]map[string]KeyChanges{}}
+		Memory: map[string]history.Memory{}}
 }
 
 // Next returns the manifest after base with a run's changes of one account, each after the other. It changes none of
@@ -49,9 +50,15 @@ func Next(base *Manifest, head Head, account string, changes ...Change) *Manifes
 			a.Since = c.Since
 		}
 	}
+	var seen map[string]Note
 	for _, c := range changes {
 		a.apply(c)
+		a.applyFacts(c, head)
+		if c.Seen != nil {
+			seen = c.Seen
+		}
 	}
+	a.Notes = a.see(seen, head.PublishedAt, head.RunID)
 	return next
 }
 
@@ -68,28 +75,25 @@ func (a *Account) apply(c Change) {
 			a.Files[path] = f
 		}
 	}
-	maps.Copy(a.Confirmations, c.Confirmations)
+	maps.Copy(a.Memory, c.Memory)
 	if c.Pinned != "" {
 		a.Pinned = c.Pinned
 	}
 	if c.Settled != nil {
-		a.Settled, a.SettledUnclear, a.SettledTables = c.Settled, c.SettledUnclear, settingsTables()
+		a.Settled, a.SettledTables = c.Settled, settingsTables()
 	}
 	if c.Asked {
-		a.Ask, a.Reach = c.Ask, c.Reach
+		a.Reach = c.Reach
+	}
+	for day, waiting := range c.Waiting {
+		if a.Waiting[day] = waiting; waiting == "" {
+			delete(a.Waiting, day)
+		}
 	}
 	if c.Notes != nil {
 		a.Notes = c.Notes
 	}
 	if c.Own != nil {
 		a.Own = *c.Own
-	}
-	maps.Copy(a.ExtraKeys, c.ExtraKeys)
-	for _, u := range c.Unknown {
-		if !slices.ContainsFunc(a.Unknown, func(k schema.UnknownField) bool {
-			return k.Stream == u.Stream && k.Path == u.Path
-		}) {
-			a.Unknown = append(a.Unknown, u)
-		}
 	}
 }

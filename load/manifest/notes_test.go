@@ -1,86 +1,101 @@
 package manifest
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"spendsync/schema"
 )
 
-func TestAsk_Unknown(t *testing.T) {
-	var none *Ask
-	if got := none.Unknown(); got != nil {
-		t.Errorf("everything is asked for: %q are unknown", got)
-	}
-	a := &Ask{Without: []string{"date", "clicks", "campaign_name", "conversions"}}
-	if got := a.Unknown(); !slices.Equal(got, []string{"clicks", "conversions"}) || len(a.Without) != 4 {
-		t.Errorf("unknown are %q; not asked for %q", got, a.Without)
-	}
-}
-
 func TestNote_Stands(t *testing.T) {
 	for _, c := range []struct {
-		decision string
-		byHand   bool
-		runs     int64
+		size     int64
+		accepted *Acceptance
 		want     bool
 	}{
-		{"", false, RunsToStand - 1, false},
-		{"", false, RunsToStand, true},
-		{"", false, RunsToStand + 1, true},
-		{"", true, RunsToStand + 1, false},
-		{schema.NoteAccepted, false, 1, true},
-		{schema.NoteAccepted, true, 1, true},
-		{schema.NoteWithdrawn, false, RunsToStand, false},
+		{5, nil, false}, {0, nil, false}, {5, &Acceptance{Size: 5}, true}, {4, &Acceptance{Size: 5}, true},
+		{6, &Acceptance{Size: 5}, false}, {0, &Acceptance{}, true},
 	} {
-		n := Note{Decision: c.decision, ByHand: c.byHand, Runs: c.runs}
+		n := Note{Size: c.size, Accepted: c.accepted}
 		if n.Stands() != c.want {
 			t.Errorf("%+v: stands is %t", n, n.Stands())
 		}
 	}
 }
 
-// TestNotesAfter: a note counts the runs that saw it and keeps its first time and its decision. Without being seen it
-// lasts for a week, or for as long as a decision on it.
-func TestNotesAfter(t *testing.T) {
+// TestAccount_See: a note counts the runs that saw it, and keeps its first time and what is accepted of it. Without
+// being seen it lasts for a week, or until it is taken back; the form of a day that fits again is gone at once, as is
+// one of the operator's own files that the last reading of them lacks.
+func TestAccount_See(t *testing.T) {
 	at := schema.InstantOf(schema.NewDate(2026, 3, 9).Start())
 	ago := func(d time.Duration) schema.Instant { return schema.InstantOf(at.Time().Add(-d)) }
+	yes := &Acceptance{At: 3, Size: 7}
 	a := &Account{Notes: []Note{
-		{Name: "decided", Decision: schema.NoteWithdrawn, Runs: 1, LastSeenAt: ago(100 * noteLasts), RunID: "R1"},
+		{Name: "accepted", Accepted: yes, Size: 5, Runs: 1, LastSeenAt: ago(100 * noteLasts), RunID: "R1"},
 		{Name: "lately", Runs: 2, LastSeenAt: ago(noteLasts - time.Microsecond), RunID: "R1"},
 		{Name: "long ago", Runs: 9, LastSeenAt: ago(noteLasts), RunID: "R1"},
-		{Name: "seen", Message: "old", Decision: schema.NoteAccepted, Runs: 4, FirstSeenAt: 7, LastSeenAt: ago(1),
-			RunID: "R1"},
+		{Name: "of version 11", Decision: schema.NoteAccepted, Runs: 9, LastSeenAt: ago(1), RunID: "R1"},
+		{Name: "report.day-total.above", Size: 5, Runs: 4, LastSeenAt: ago(1), RunID: "R1"},
+		{Name: "seen", Message: "old", Accepted: yes, Runs: 4, FirstSeenAt: 7, LastSeenAt: ago(1), RunID: "R1"},
+		{Name: "tracker.set-aside", Runs: 2, LastSeenAt: ago(1), RunID: "R1"},
 	}}
 	before := slices.Clone(a.Notes)
-	seen := map[string]Note{"seen": {Message: "now", ByHand: true}}
-	want := []Note{a.Notes[0], a.Notes[1]}
-	for i := range 9 {
-		name := fmt.Sprint("new ", i)
-		seen[name] = Note{Message: name}
-		want = append(want, Note{Name: name, Message: name, Runs: 1, FirstSeenAt: at, LastSeenAt: at, RunID: "R2"})
-	}
-	want = append(want, Note{Name: "seen", Message: "now", ByHand: true, Decision: schema.NoteAccepted, Runs: 5,
-		FirstSeenAt: 7, LastSeenAt: at, RunID: "R2"})
-	if got := a.NotesAfter(seen, at, "R2"); !reflect.DeepEqual(got, want) {
+	got := a.see(map[string]Note{"seen": {Message: "now"}, "of version 11": {Size: 9}, "new": {}}, at, "R2")
+	accepted := a.Notes[0]
+	accepted.Size = 0
+	want := []Note{accepted, a.Notes[1],
+		{Name: "new", Runs: 1, FirstSeenAt: at, LastSeenAt: at, RunID: "R2"},
+		{Name: "of version 11", Size: 9, Accepted: &Acceptance{At: ago(1), Size: 9}, Runs: 10, LastSeenAt: at,
+			RunID: "R2"},
+		{Name: "seen", Message: "now", Accepted: yes, Runs: 5, FirstSeenAt: 7, LastSeenAt: at, RunID: "R2"}}
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("the notes are\n%+v, want\n%+v", got, want)
 	}
 	if !reflect.DeepEqual(a.Notes, before) {
 		t.Errorf("the notes before are %+v now", a.Notes)
 	}
-	a.Notes = before[:1] // the first one, seen again
-	got := a.NotesAfter(map[string]Note{"decided": {}}, at, "R2")
-	if len(got) != 1 || got[0].Runs != 2 || got[0].Decision != schema.NoteWithdrawn {
-		t.Errorf("%+v", got)
-	}
 	a.Notes = got // published twice by this run
-	if got := a.NotesAfter(map[string]Note{"decided": {}}, at, "R2"); len(got) != 1 || got[0].Runs != 2 {
-		t.Errorf("%+v", got)
+	if again := a.see(map[string]Note{"seen": {Message: "now"}}, at, "R2"); again[4].Runs != 5 {
+		t.Errorf("%+v", again[4])
 	}
-	if got := new(Account).NotesAfter(nil, at, "R2"); got == nil || len(got) != 0 {
-		t.Errorf("no notes: %#v, which would leave the former ones", got)
+}
+
+// TestDay_Doubts: what speaks against a day, its form and its size.
+func TestDay_Doubts(t *testing.T) {
+	const day = schema.Date(20000)
+	sum := func(rows, total schema.Money) Day {
+		k := Day{LastReadAt: schema.InstantOf(day.End())}
+		k.Sums.Rows, k.Sums.Spend = 10, rows*schema.Dollar
+		k.Control, k.ControlTotal.Spend = schema.ControlDiffers, schema.Some(total*schema.Dollar)
+		return k
+	}
+	unread := Day{LastReadAt: schema.InstantOf(day.End())}
+	unread.Sums.Rows, unread.Unread, unread.UnreadForms = 200, 3, []string{"clicks.string", "conversions.absent"}
+	refused := unread
+	refused.Refused = 2
+	for name, c := range map[string]struct {
+		of      Day
+		form    string
+		size    int64
+		partial string
+	}{
+		"above":     {of: sum(100, 110), form: "report.day-total.above", size: 10},
+		"below":     {of: sum(100, 90), form: "report.day-total.below", size: 10},
+		"far above": {of: sum(70, 100), partial: "the rows have 70 % of the service's own sum of 100"},
+		"unread":    {of: unread, form: "report.unread.clicks.string", size: 2},
+		"refused": {of: refused, form: "report.unread.clicks.string", size: 2,
+			partial: "2 of its rows cannot be stored"},
+	} {
+		doubts := c.of.Doubts()
+		if c.form == "" && len(doubts) > 0 || c.form != "" && (len(doubts) != 1 || doubts[0].Form != c.form ||
+			doubts[0].Size != c.size) {
+			t.Errorf("%s: %+v", name, doubts)
+		}
+		if why := c.of.partialWhy(day, day+9); !strings.HasPrefix(why, c.partial) || (why == "") != (c.partial == "") {
+			t.Errorf("%s: partial because %q", name, why)
+		}
 	}
 }

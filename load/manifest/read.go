@@ -125,7 +125,7 @@ func leftOfStore(d durable.Disk, dir string) (string, error) {
 	if there, err := d.Exists(filepath.Join(dir, WarehouseName)); there || err != nil {
 		return WarehouseName, err
 	}
-	for _, name := range []string{"parquet", "raw", "manifest"} {
+	for _, name := range []string{"parquet", "raw", "manifest", "warehouse"} {
 		entries, err := d.ReadDir(filepath.Join(dir, name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return name, err

@@ -1,10 +1,10 @@
 package manifest
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"path/filepath"
@@ -120,11 +120,11 @@ func newestInLedgers(d durable.Disk, dir string, files map[string]int64, m *Mani
 		if size == covered {
 			continue
 		}
-		b, err := ReadLedger(d, dir, path)
+		runs, err := publishedRuns(d, dir, path, covered)
 		if err != nil {
 			return newest, err
 		}
-		for _, r := range publishedRuns(b[min(covered, int64(len(b))):]) {
+		for _, r := range runs {
 			if r.Generation > max(published, newest.Generation) {
 				newest = NewerPart{path, r.Generation, r.RunID, r.FinishedAt}
 			}
@@ -160,13 +160,24 @@ func (m *Manifest) GrownLedgers(d durable.Disk, dir string) (accounts []string, 
 	return accounts, nil
 }
 
-// publishedRuns returns the runs that published, skipping unreadable lines.
-func publishedRuns(lines []byte) (runs []schema.Run) {
-	for line := range bytes.Lines(lines) {
+// publishedRuns returns the runs behind the first bytes of a ledger file that published, skipping unreadable lines.
+func publishedRuns(d durable.Disk, dir, path string, from int64) (runs []schema.Run, err error) {
+	f, size, err := openLedger(d, dir, path)
+	if err != nil || f == nil {
+		return nil, err
+	}
+	defer f.Close()
+	if size <= from {
+		return nil, nil
+	}
+	for line, err := range linesOf(path, io.NewSectionReader(f, from, size-from)) {
+		if err != nil {
+			return nil, err
+		}
 		var l ledgerLine
 		if json.Unmarshal(line, &l) == nil && l.Run != nil && l.Run.Published {
 			runs = append(runs, *l.Run)
 		}
 	}
-	return runs
+	return runs, nil
 }

@@ -1,22 +1,14 @@
 package manifest
 
-import (
-	"slices"
+import "spendsync/schema"
 
-	"spendsync/schema"
-)
-
-// SettledFor returns the campaigns of an account that a version of spendsync need not read again: archived
-// ones that were read. Campaigns that another version did not fully understand are read again, and so are
-// all if the tables have gained columns since.
-func (a *Account) SettledFor(version string) []string {
+// SettledCampaigns returns the campaigns of an account that need not be read again: archived ones that were read,
+// unless the tables have gained columns since.
+func (a *Account) SettledCampaigns() []string {
 	if a.SettledTables < settingsTables() {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(a.Settled), func(id string) bool {
-		by, unclear := a.SettledUnclear[id]
-		return unclear && by != version
-	})
+	return a.Settled
 }
 
 // settingsTables returns the version in which a table of versions last gained a column.

@@ -12,7 +12,7 @@ import (
 )
 
 // Folders are the folders below the data directory that hold published files.
-var Folders = []string{"parquet", "raw", "ledger", "manifest"}
+var Folders = []string{"parquet", "raw", "ledger", "manifest", "warehouse"}
 
 // OwnPrefix is the prefix of the empty files that test whether a rename works. No reader mistakes them for files of
 // the store, and one that a killed process has left is harmless.

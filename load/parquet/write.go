@@ -127,7 +127,7 @@ func writeColumn(w *parquet.ColumnWriter, a arrow.Array, index int, nullable boo
 			return err
 		}
 		if nullable {
-			// Only a column that may be empty is asked how deep its values lie.
+			// Only a nullable column has definition levels.
 			for i := range values {
 				values[i] = values[i].Level(0, 1, index)
 			}

@@ -51,15 +51,15 @@ type Day struct {
 	// ControlTotal is the service's own total, as far as it gave one.
 	ControlTotal manifest.ControlTotal `json:"control_total"`
 	Pages        []Reply               `json:"pages"`
-	// Refusal is the reply that refused the read, which is not a page; nil: none did.
+	// Refusal is the error reply that ended the read; nil: the read ended with a page.
 	Refusal *Refusal `json:"refusal,omitempty"`
 	// Withheld reports that the replies prove the day, and that only their account was not proven.
 	Withheld  bool     `json:"withheld,omitzero"`
 	Campaigns []string `json:"campaigns,omitempty"` // of a withheld day
 	// Alike is how many other reads had the same rows.
 	Alike int `json:"alike,omitzero"`
-	// Reads has the number of pages of each read, if several reads prove the day together.
-	Reads []int `json:"reads,omitempty"`
+	// Pieces are what the pages answered, if the day was read campaign by campaign.
+	Pieces []schema.Piece `json:"pieces,omitempty"`
 
 	folder string // its name
 }

@@ -91,11 +91,6 @@ type Traffic struct {
 	Received int64 `json:"bytes_received"`
 }
 
-// Minus returns the traffic since an earlier one.
-func (t Traffic) Minus(before Traffic) Traffic {
-	return Traffic{t.Requests - before.Requests, t.Sent - before.Sent, t.Received - before.Received}
-}
-
 // stall is how long a storage may send nothing in the middle of an object.
 const stall = time.Minute
 
@@ -124,9 +119,6 @@ func Open(address string, o Options) (*Bucket, error) {
 		b.storage, err = openS3(u, shown, prefix, o, b.traffic)
 	case u.Scheme == "file" && u.Host == "" && filepath.IsAbs(u.Path) && u.RawQuery == "":
 		b.storage = &folder{filepath.Clean(u.Path), shown}
-	case u.Scheme == "azblob":
-		err = fmt.Errorf("%w: azblob:// is no longer one; mount the container, for example with the CSI driver of "+
-			"Azure Blob Storage, and use file:///FOLDER", ErrAddress)
 	default:
 		err = fmt.Errorf("%w: it is %s, not %s", ErrAddress, Forms, shown)
 	}

@@ -21,14 +21,15 @@
 //   - The generations that the pointer named in the last day, and one for each day of the last week, stay
 //     complete.
 //   - A push that dies at any moment leaves the former pointer or the new one. The next push finishes its
-//     work: uploaded objects are used, or removed a day later.
-//   - Every file is compared with its SHA-256 on its way there and on its way back; the files below parquet/,
-//     which no pull reads, once a day by a push and by CheckShown.
+//     work and uses its objects; what no readable generation names is removed by the first push of a day.
+//   - Every file is compared with its SHA-256 on its way there and on its way back. The files below parquet/ are
+//     copies for readers, which no pull reads.
 //   - What a killed push or pull has left is synced before it is relied on.
 //   - Pull writes only what the manifest names, and takes no copy for readers back to an older generation
 //     that was not asked for.
 //   - An older store never replaces a newer one, and a store that does not continue the history in the
-//     bucket replaces nothing, unless the loss is accepted.
+//     bucket replaces nothing, unless the loss is accepted. A push to where an earlier one has ended and nothing is
+//     left begins nothing: the share may not be mounted.
 //
 // What it never does: it writes nothing to the store that it pushes, it holds no lock of it, and no
 // secret is part of an object or an error.

@@ -1,13 +1,18 @@
 package remote
 
 import (
+	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
+
+	"github.com/minio/minio-go/v7"
 
 	"spendsync/extract/outbound"
 	"spendsync/load/durable"
@@ -20,6 +25,10 @@ var (
 	ErrDenied = errors.New("the storage refuses the credentials")
 	// ErrUnavailable reports that the storage cannot be reached or keeps failing.
 	ErrUnavailable = errors.New("the storage cannot be reached or keeps failing")
+	// ErrArchived reports that the storage has moved an object into an archive, from which it must be restored.
+	ErrArchived = fmt.Errorf("the storage has archived it: %w", durable.ErrStorage)
+	// ErrProtected reports that a lock or a retention of the bucket keeps an object as it is.
+	ErrProtected = fmt.Errorf("the storage keeps it as it is: %w", ErrDenied)
 	// ErrLacking reports that the storage does not know a request that push and pull need.
 	ErrLacking = errors.New("the storage lacks it")
 	// ErrFull reports that the storage has no room, or the quota of the bucket is used up.
@@ -34,11 +43,13 @@ var (
 	// ErrNothing reports that no push has ended at an address.
 	ErrNothing = errors.New("nothing has been pushed there")
 
-	errNotFound      = errors.New("it is not there")
-	errSame          = errors.New("it has not changed")
-	errChanged       = errors.New("another push has changed it")
-	errUnguarded     = errors.New("the storage knows no conditional writes")
-	errNoCredentials = errors.New("there are no credentials")
+	// ErrVanished reports that pushes to an address have ended, and that nothing is there.
+	ErrVanished = errors.New("what was pushed there is gone")
+
+	errNotFound  = errors.New("it is not there")
+	errSame      = errors.New("it has not changed")
+	errChanged   = errors.New("another push has changed it")
+	errUnguarded = errors.New("the storage knows no conditional writes")
 )
 
 // Error is what the storage answered, or what happened on the way to it.
@@ -51,13 +62,14 @@ type Error struct {
 	Code     string // of S3, such as AccessDenied; may be empty
 	Reason   string // what was answered, in the storage's words
 	Cause    error  // of a connection that failed
+	Writing  bool   // an object was to be written
 
 	kind error
 }
 
 func (e *Error) Error() string {
 	switch e.kind {
-	case ErrUnavailable, ErrDenied, ErrFull, ErrLacking, durable.ErrStorage:
+	case ErrUnavailable, ErrDenied, ErrFull, ErrLacking, ErrArchived, ErrProtected, durable.ErrStorage:
 		return fmt.Sprintf("%s: %s: %s", e.Object, e.Reason, e.kind)
 	}
 	return strings.TrimPrefix(e.Object+": "+e.Reason, ": ")
@@ -77,6 +89,7 @@ var codes = map[string]error{
 	"SecondLevelDomainForbidden": ErrAddress,
 	"ExpiredToken":               ErrDenied, "InvalidToken": ErrDenied, "TokenRefreshRequired": ErrDenied,
 	"InvalidAccessKeyId": ErrDenied, "SignatureDoesNotMatch": ErrDenied, "RequestTimeTooSkewed": ErrDenied,
+	"InvalidObjectState": ErrArchived, "ObjectLocked": ErrProtected,
 	"QuotaExceeded": ErrFull, "XMinioStorageFull": ErrFull, "XMinioAdminBucketQuotaExceeded": ErrFull,
 	"NoSuchKey": errNotFound, "NotFound": errNotFound, "PreconditionFailed": errChanged, "NotImplemented": ErrLacking,
 	"XAmzContentSHA256Mismatch": ErrUnavailable, "BadDigest": ErrUnavailable, // spoiled on the way
@@ -97,10 +110,10 @@ func (e *Error) means(err error) error {
 	switch {
 	case errors.Is(err, outbound.ErrRefused):
 		return ErrAddress
-	case errors.Is(err, errNoCredentials):
-		return ErrDenied
 	case known:
 		return code
+	case namesLock.MatchString(e.Reason):
+		return ErrProtected
 	case byStatus:
 		return status
 	case e.Status >= 300 && e.Status < 400:
@@ -110,6 +123,10 @@ func (e *Error) means(err error) error {
 	}
 	return ErrUnavailable
 }
+
+// namesLock matches the reasons for which an AccessDenied of Amazon, or an InvalidRequest of another server, is no lack
+// of rights.
+var namesLock = regexp.MustCompile(`(?i)object lock|WORM|retention|legal hold`)
 
 var namesCondition = regexp.MustCompile(`(?i)if-(none-)?match|condition`)
 
@@ -136,4 +153,61 @@ func redacted(text string) string {
 		}
 	}
 	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// isUntrusted reports whether the server has a certificate that is not trusted, now or later.
+func isUntrusted(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return false
+	}
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](e.Cause)
+	return untrusted
+}
+
+// writing returns an error as one of a write. It is a copy: the cause for which other writes were stopped is theirs,
+// too.
+func writing(err error) error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		marked := *e
+		marked.Writing = true
+		return &marked
+	}
+	return err
+}
+
+// failed classifies an error of the storage, and names the object.
+func (s *s3) failed(ctx context.Context, name string, err error) error {
+	if its, ok := errors.AsType[local](err); ok {
+		return its.error
+	}
+	if err == nil || isLocal(err) || isNamed(err) {
+		return err
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", name, context.Cause(ctx))
+	}
+	cause := unwrapped(err)
+	e := &Error{Address: s.address, Object: name, Endpoint: s.endpoint, Cause: cause, kind: ErrUnavailable,
+		Reason: redacted(strings.Join(strings.Fields(cause.Error()), " "))}
+	if is, ok := errors.AsType[minio.ErrorResponse](err); ok {
+		e.Status, e.Code = is.StatusCode, is.Code
+		if strings.HasPrefix(e.Code, strconv.Itoa(e.Status)) { // the status itself: no reply of S3
+			e.Code = ""
+		}
+		if is.Message == is.Code {
+			is.Message = "it gives no reason"
+		}
+		e.Reason = redacted(strings.TrimSpace(e.Code + " " + strings.Join(strings.Fields(is.Message), " ")))
+	}
+	if e.kind = e.means(err); e.kind == ErrDenied && s.isNobody() {
+		e.Status, e.Code = 0, ""
+	}
+	return e
+}
+
+// isNobody reports whether there are no credentials, so that requests are sent without.
+func (s *s3) isNobody() bool {
+	is, err := s.identity.GetWithContext(s.client.CredContext())
+	return err == nil && is.AccessKeyID == ""
 }

@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
-	"slices"
+	"path"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -15,20 +17,9 @@ import (
 	"spendsync/schema"
 )
 
-// sweepEvery is how often the bucket is searched for objects that nothing names, and sweepAge how old
-// these must be: a younger one may belong to a push that has not written its pointer yet. checkEvery is how often the
-// files that readers glob are compared with the generation.
-const (
-	sweepEvery = 24 * time.Hour
-	sweepAge   = 24 * time.Hour
-	checkEvery = 24 * time.Hour
-)
-
-// isDue reports whether work that was last done at a time is due again.
-func isDue(last schema.Instant, every time.Duration, now time.Time) bool {
-	age := now.Sub(last.Time())
-	return age >= every || age < 0
-}
+// abandonedAfter is how old a DuckDB file, a list or a page of a later generation must be that the pointer does not
+// name before it is removed. A younger one may belong to a push that has not written its pointer yet.
+const abandonedAfter = 24 * time.Hour
 
 // readPushed reads how far the last push got; without one that ended it is empty.
 func (b *Bucket) readPushed(ctx context.Context) (*pushed, error) {
@@ -46,36 +37,18 @@ func (b *Bucket) readPushed(ctx context.Context) (*pushed, error) {
 }
 
 // finish makes the changes that follow the pointer: the Parquet files at their store's names, index.html, and the
-// removal of generations that are no longer readable. Each step may be repeated; pushed.json records the end.
+// removal, once a day, of what is no longer readable. Each step may be repeated; pushed.json records the end.
 func (p *push) finish(ctx context.Context, is *seen, state *pushed) error {
-	now := p.Now()
-	checked, check := state.CheckedAt, false
-	switch {
-	case checked == 0:
-		checked = schema.InstantOf(now)
-	case isDue(checked, checkEvery, now):
-		checked, check = schema.InstantOf(now), true
-	}
-	is, l, err := p.mirror(ctx, is, state, check)
+	is, err := p.mirror(ctx, is, state)
 	if err != nil {
 		return err
 	}
-	if state.Pointer != nil {
-		if err := p.retire(ctx, is.Pointer, state.Pointer); err != nil {
+	if p.Full || state.Pointer == nil || dayOf(state.Pointer) != dayOf(is.Pointer) {
+		if err := p.sweep(ctx, is); err != nil {
 			return err
 		}
 	}
-	swept := state.SweptAt
-	switch {
-	case swept == 0:
-		swept = schema.InstantOf(now)
-	case isDue(swept, sweepEvery, now):
-		if err := p.sweep(ctx, is, l); err != nil {
-			return err
-		}
-		swept = schema.InstantOf(now)
-	}
-	text, err := json.Marshal(pushed{is.Pointer, swept, checked})
+	text, err := json.Marshal(pushed{is.Pointer})
 	if err != nil {
 		return err
 	}
@@ -85,35 +58,35 @@ func (p *push) finish(ctx context.Context, is *seen, state *pushed) error {
 // mirror brings the Parquet files at their store's names, and index.html, to the pointer's generation. If
 // another push has written a pointer meanwhile, what this one wrote may be older than what that one
 // did: it is written again.
-func (p *push) mirror(ctx context.Context, is *seen, state *pushed, check bool) (*seen, *list, error) {
-	shown, err := p.shownBefore(ctx, state, check)
+func (p *push) mirror(ctx context.Context, is *seen, state *pushed) (*seen, error) {
+	shown, err := p.shownBefore(ctx, state)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for {
 		l, err := p.readListOnce(ctx, is.Entry)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		wanted := parquetOf(l)
 		if err := p.show(ctx, wanted, shown); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if is.Report != nil {
 			if err := p.copy(ctx, indexName, is.Report.Name); err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 		}
 		now, err := p.readPointer(ctx, "")
 		switch {
 		case err != nil:
-			return nil, nil, err
+			return nil, err
 		case p.done.New && (now == nil || bytes.Equal(now.text, p.base)):
-			return nil, nil, p.lost(pointerName)
+			return nil, p.lost(pointerName)
 		case now == nil:
-			return is, l, nil
+			return is, nil
 		case now.Files == is.Files:
-			return now, l, nil
+			return now, nil
 		}
 		p.Log.Info("another push has written a pointer meanwhile", "generation", now.Generation)
 		forget(shown, wanted)
@@ -121,40 +94,26 @@ func (p *push) mirror(ctx context.Context, is *seen, state *pushed, check bool) 
 	}
 }
 
-// shownBefore returns the files that globbing readers see before this push shows others, with their content if that is
-// known: by the list of the generation that the last push has shown or, if check is set, by their bytes.
-func (p *push) shownBefore(ctx context.Context, state *pushed, check bool) (shown map[string]File, err error) {
-	shown = map[string]File{}
+// shownBefore returns the files that globbing readers see before this push shows others: those of the generation that
+// the last push has shown. If that is unknown, or everything is pushed again, their content is unknown.
+func (p *push) shownBefore(ctx context.Context, state *pushed) (map[string]File, error) {
 	if state.Pointer != nil && !p.Full {
-		if check {
-			err = p.checkAndTell(ctx, state.Pointer.Entry, shown)
-		} else if l, listErr := p.readListOnce(ctx, state.Pointer.Entry); listErr == nil {
-			shown = parquetOf(l)
-		} else {
-			err = listErr
+		l, err := p.readListOnce(ctx, state.Pointer.Entry)
+		if err == nil {
+			return maps.Clone(parquetOf(l)), nil
 		}
-		if err == nil || !errors.Is(err, errNotFound) && !errors.Is(err, durable.ErrDamaged) {
-			return shown, err
+		if !errors.Is(err, errNotFound) && !errors.Is(err, durable.ErrDamaged) {
+			return nil, err
 		}
 	}
+	shown := map[string]File{}
 	for object, err := range p.list(ctx, parquetFolder) {
 		if err != nil {
 			return nil, err
 		}
-		shown[object.name] = File{} // of unknown content
+		shown[object.name] = File{}
 	}
 	return shown, nil
-}
-
-// checkAndTell compares the files that globbing readers see with a generation, and warns of those that differ.
-func (p *push) checkAndTell(ctx context.Context, e Entry, shown map[string]File) error {
-	faults, err := p.check(ctx, e, func(f File) { shown[f.Path] = f })
-	for _, fault := range faults {
-		p.Log.Warn("a file that readers glob is not the generation's; it is mended", "object", fault.Path, "reason",
-			fault.What)
-	}
-	p.done.Mended = len(faults)
-	return err
 }
 
 // forget drops what is known of the content of files: what this push has just written or removed is not what another
@@ -205,63 +164,49 @@ func parquetOf(l *list) map[string]File {
 	return files
 }
 
-// retire removes what generations had to themselves that are no longer readable.
-func (p *push) retire(ctx context.Context, is, was *Pointer) error {
-	named := namedBy(is)
-	gone := map[string]bool{}
-	for _, e := range was.Generations {
-		for _, name := range e.names() {
-			if !named[name] {
-				gone[name] = true
-			}
-		}
-	}
-	return p.removeAll(ctx, slices.Sorted(maps.Keys(gone)))
-}
+func dayOf(is *Pointer) schema.Date { return schema.DateOf(is.PublishedAt.Time()) }
 
-// namedBy are the objects that a pointer names.
-func namedBy(is *Pointer) map[string]bool {
+// sweep removes the objects that no readable generation names: those of retired ones, and those of pushes that died or
+// lost against another. A push from the present pointer may be under way: what it writes stays.
+func (p *push) sweep(ctx context.Context, is *seen) error {
 	named := map[string]bool{}
 	for _, e := range is.Generations {
+		l, err := p.readList(ctx, e) // not kept: there are some thirty
+		if errors.Is(err, durable.ErrDamaged) || errors.Is(err, errNotFound) {
+			return nil // its objects cannot be told apart, and stay
+		} else if err != nil {
+			return err
+		}
+		for _, f := range l.Files {
+			named[f.Object] = true
+		}
 		for _, name := range e.names() {
 			named[name] = true
 		}
 	}
-	return named
-}
-
-// sweep removes objects that no readable generation names: those of retired generations, and what an
-// interrupted push has left. Their age is measured by the storage's own clock.
-func (p *push) sweep(ctx context.Context, is *seen, l *list) error {
-	named := namedBy(is.Pointer)
-	for name := range parquetOf(l) {
-		named[name] = true
-	}
-	for _, e := range is.Generations {
-		files, err := p.readListOnce(ctx, e)
-		if errors.Is(err, durable.ErrDamaged) || errors.Is(err, errNotFound) {
-			p.Log.Warn("nothing is swept: the objects of a generation are not known", "error", err)
-			return nil
-		} else if err != nil {
-			return err
-		}
-		for _, f := range files.Files {
-			named[f.Object] = true
-		}
-	}
 	var gone []string
-	for _, folder := range []string{objectFolder, restoreFolder, warehouseFolder, generationFolder, reportFolder,
-		parquetFolder} {
-		for object, err := range p.list(ctx, folder) {
+	for _, folder := range []string{objectFolder, restoreFolder, warehouseFolder, generationFolder, reportFolder} {
+		for o, err := range p.list(ctx, folder) {
 			if err != nil {
 				return err
 			}
-			if !named[object.name] && is.at.Sub(object.at) > sweepAge {
-				gone = append(gone, object.name)
+			if !named[o.name] && !mayBeUsed(o, folder, is) {
+				gone = append(gone, o.name)
 			}
 		}
 	}
 	return p.removeAll(ctx, gone)
+}
+
+// mayBeUsed reports whether a push from a pointer may use an object. Its objects by hash are in a folder that is called
+// by the pointer; its DuckDB file, list and page by its generation.
+func mayBeUsed(o object, folder string, from *seen) bool {
+	if folder == objectFolder || folder == restoreFolder {
+		return strings.HasPrefix(o.name, folder+from.base()+"/")
+	}
+	var generation int64
+	_, _ = fmt.Sscan(path.Base(o.name), &generation) // of an object of another program: 0
+	return generation >= from.Generation && from.at.Sub(o.at) < abandonedAfter
 }
 
 func (p *push) removeAll(ctx context.Context, names []string) error {

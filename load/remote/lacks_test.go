@@ -2,8 +2,6 @@ package remote
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -66,6 +65,9 @@ func TestStorages_ThatLackSomething(t *testing.T) {
 			return false
 		}},
 	} {
+		if !schematest.Drawn(name, 3) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			p, s := newS3(t), newStore(t)
 			p.fail(lack.fault)
@@ -170,57 +172,6 @@ func TestStorages_ThatLoseWrites(t *testing.T) {
 	}
 }
 
-// TestPush_MendsWhatReadersGlob: once a day also a push with nothing new compares the Parquet files at their store's
-// names, and CheckShown names what it would mend.
-func TestPush_MendsWhatReadersGlob(t *testing.T) {
-	eachPlace(t, func(t *testing.T, p *place) {
-		s := newStore(t)
-		s.publish(100, 200, 300)
-		p.mustPush(s)
-		var names []string
-		for name := range s.published() {
-			if isParquet(name) {
-				names = append(names, name)
-			}
-		}
-		slices.Sort(names)
-		good := p.objects()
-		flipped := []byte(good[names[0]])
-		flipped[len(flipped)/2] ^= 1
-		second := strings.Replace(names[0], "data.parquet", "second.parquet", 1)
-		p.put(names[0], string(flipped))
-		p.put(names[1], good[names[1]]+"x")
-		p.put(second, good[names[0]])
-		if err := p.open().remove(t.Context(), []string{names[2]}); err != nil {
-			t.Fatal(err)
-		}
-		faults, err := p.open().CheckShown(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		var named []string
-		for _, f := range faults {
-			named = append(named, strings.TrimPrefix(f.Path, p.open().Address()+"/"))
-		}
-		slices.Sort(named)
-		want := []string{names[0], names[1], names[2], second}
-		if slices.Sort(want); !slices.Equal(named, want) {
-			t.Errorf("named are %q, want %q", named, want)
-		}
-		if done := p.mustPush(s); done.Mended > 0 {
-			t.Errorf("%+v on the same day", done)
-		}
-		s.now = s.now.Add(25 * time.Hour)
-		if done := p.mustPush(s); done.New || done.Mended != 4 {
-			t.Errorf("%+v", done)
-		}
-		p.checkGlob(s.published())
-		if faults, err := p.open().CheckShown(t.Context()); err != nil || len(faults) > 0 {
-			t.Errorf("%v, %v", faults, err)
-		}
-	})
-}
-
 // TestPull_NeverGoesBack: a reader's copy follows a bucket to an older generation only where it is named, and of a list
 // that names more than the manifest nothing is written.
 func TestPull_NeverGoesBack(t *testing.T) {
@@ -245,42 +196,33 @@ func TestPull_NeverGoesBack(t *testing.T) {
 	}
 }
 
-// TestS3_SendsLargeObjectsInParts: one that cannot be read to its end becomes no object.
-func TestS3_SendsLargeObjectsInParts(t *testing.T) {
-	p := newS3(t)
-	b, text := p.open(), bytes.Repeat([]byte("0123456789abcde\n"), onePiece/16+1)
-	c := textOf("application/octet-stream", text)
-	parts := 0
-	p.fail(func(w http.ResponseWriter, r *http.Request) bool {
-		if r.Method == http.MethodPut && r.URL.Query().Has("partNumber") {
-			parts++
-			if parts == 2 { // and is sent again
-				w.WriteHeader(http.StatusInternalServerError)
-				return true
+// TestS3_EncryptsAsTheAddressSays: each write to a bucket whose policy demands encryption asks for it.
+func TestS3_EncryptsAsTheAddressSays(t *testing.T) {
+	for query, want := range map[string]string{"?sse=AES256": "AES256 ", "?sse=aws:kms&sse_key=k1": "aws:kms k1",
+		"": " "} {
+		p, s := newS3(t), newStore(t)
+		s.publish(100)
+		p.url += query
+		var writes atomic.Int64
+		p.fail(func(_ http.ResponseWriter, r *http.Request) bool {
+			if r.Method != http.MethodPut {
+				return false
 			}
+			writes.Add(1)
+			if got := r.Header.Get("X-Amz-Server-Side-Encryption") + " " +
+				r.Header.Get("X-Amz-Server-Side-Encryption-Aws-Kms-Key-Id"); got != want {
+				t.Errorf("%s: %s %s asks for %q, want %q", query, r.Method, r.URL.Path, got, want)
+			}
+			return false
+		})
+		p.mustPush(s)
+		if writes.Load() < 5 {
+			t.Errorf("%d writes", writes.Load())
 		}
-		return false
-	})
-	if err := b.put(t.Context(), "objects/large", c); err != nil || parts != onePiece/partSize+2 {
-		t.Fatalf("%v, %d parts", err, parts)
 	}
-	sum, size := sha256.New(), int64(0)
-	if err := b.get(t.Context(), "objects/large", func(r io.Reader) (err error) {
-		size, err = io.Copy(sum, r)
-		return err
-	}); err != nil || size != c.bytes || hex.EncodeToString(sum.Sum(nil)) != c.sha256 {
-		t.Errorf("%d bytes, want %d; %v", size, c.bytes, err)
-	}
-	cut := errors.New("the disk fails")
-	c.open = func() (io.ReadCloser, error) {
-		return io.NopCloser(io.MultiReader(bytes.NewReader(text[:partSize+1]), readerFunc(func([]byte) (int, error) {
-			return 0, cut
-		}))), nil
-	}
-	if err := b.put(t.Context(), "objects/cut", c); !errors.Is(err, cut) {
-		t.Errorf("%v", err)
-	}
-	if names := p.names(); !slices.Equal(names, []string{"objects/large"}) {
-		t.Errorf("there are %q", names)
+	for _, query := range []string{"?sse=rot13", "?sse_key=k1", "?sse=AES256&sse_key=k1"} {
+		if _, err := Open("s3://spend/store"+query, Options{}); !errors.Is(err, ErrAddress) {
+			t.Errorf("%s: %v, want ErrAddress", query, err)
+		}
 	}
 }

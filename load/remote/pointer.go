@@ -65,18 +65,8 @@ type Pointer struct {
 	Entry
 	RunID   string `json:"run_id"`
 	Version string `json:"version"`
-	// Accounts are what the next generation must continue.
-	Accounts map[string]Account `json:"accounts"`
 	// Generations are all that can be read, the newest first.
 	Generations []Entry `json:"generations"`
-}
-
-// Account is how far the history of an account goes.
-type Account struct {
-	Pinned string            `json:"pinned_account,omitempty"`
-	Days   int               `json:"days"`
-	Rows   map[string]int64  `json:"history_rows"`
-	Ledger map[string]Object `json:"ledger"` // by path: the published part
 }
 
 // File is a file of a generation, and the object that holds its bytes.
@@ -100,9 +90,7 @@ type list struct {
 
 // pushed is pushed.json: the pointer after which everything was done.
 type pushed struct {
-	Pointer   *Pointer       `json:"pointer"`
-	SweptAt   schema.Instant `json:"swept_at"`
-	CheckedAt schema.Instant `json:"checked_at"` // when the files that readers glob were last compared
+	Pointer *Pointer `json:"pointer"`
 }
 
 // seen is the pointer in the form that was read.
@@ -112,6 +100,9 @@ type seen struct {
 	tag  string
 	at   time.Time // when it was written, by the storage's clock
 }
+
+// base is the folder of the objects that pushes from this pointer write.
+func (s *seen) base() string { return fmt.Sprintf("%d-%.8s", s.Generation, hashOf(s.text)) }
 
 // readPointer reads the pointer; nil if there is none. With the tag of one that was read before, one
 // that has not changed is errSame.

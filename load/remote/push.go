@@ -32,11 +32,11 @@ type PushOptions struct {
 	Dir        string // of the store; it is only read
 	AcceptLoss bool   // replace a newer generation or another history
 	Full       bool   // upload every file, also those that the bucket should have
+	Begun      bool   // a push of this store to this bucket has ended before: an empty one is [ErrVanished]
 	// Page returns the report page of the store's generation. nil: no page is pushed.
 	Page     func(ctx context.Context) (page []byte, err error)
 	LockWait time.Duration // how long to wait for another push to a folder
 	Log      *slog.Logger
-	Now      func() time.Time // nil: the clock
 	// Pause waits before the store is read again while it publishes; nil: a fifth of a second.
 	Pause func(context.Context) error
 }
@@ -47,7 +47,6 @@ type Pushed struct {
 	PublishedAt schema.Instant `json:"published_at"`
 	Uploaded    int            `json:"objects_uploaded"`
 	Removed     int            `json:"objects_removed"`
-	Mended      int            `json:"objects_mended"` // of those that readers glob
 	Readable    int            `json:"generations_readable"`
 	New         bool           `json:"new"` // the bucket did not have the generation
 	Traffic
@@ -60,11 +59,13 @@ func (b *Bucket) Push(ctx context.Context, o PushOptions) (done *Pushed, err err
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	if o.Pause == nil {
 		o.Pause = pause
+	}
+	if o.Begun { // before the lock, which makes the folder
+		if is, err := b.readPointer(ctx, ""); err == nil && is == nil {
+			return nil, fmt.Errorf("%s: %w", b.address, ErrVanished)
+		}
 	}
 	unlock, err := b.lock(ctx, o.LockWait)
 	if err != nil {
@@ -116,8 +117,10 @@ type push struct {
 	done Pushed
 
 	mu      sync.Mutex
-	base    []byte   // the pointer that this push replaces
-	written []string // objects that must be durable before the pointer
+	base    []byte            // the pointer that this push replaces
+	written []string          // objects that must be durable before the pointer
+	there   map[string]object // what pushes from the same pointer have left, and what belongs to single generations
+	uses    map[string]bool   // the objects of the generation
 }
 
 // kept is what the attempts of one push have in common: the lists whose content is known, and the report page.
@@ -146,9 +149,8 @@ func (p *push) run(ctx context.Context) (*Pushed, error) {
 	}
 	m := p.snap.Manifest
 	p.done.Generation, p.done.PublishedAt = m.Generation, m.PublishedAt
-	now := accountsOf(m)
 	same := was != nil && was.Manifest == p.snap.Root().SHA256
-	if err := p.mayReplace(now, was); err != nil {
+	if err := p.mayReplace(was); err != nil {
 		return nil, err
 	}
 	state, err := p.readPushed(ctx)
@@ -157,13 +159,13 @@ func (p *push) run(ctx context.Context) (*Pushed, error) {
 	}
 	ended := same && !p.Full && state.Pointer != nil && state.Pointer.Files == was.Files
 	if !same || p.Full {
-		if was, err = p.publish(ctx, now, was); err != nil {
+		if was, err = p.publish(ctx, was); err != nil {
 			return nil, err
 		}
 	} else if !ended {
 		p.Log.Info("ending what an interrupted push has begun")
 	}
-	if !ended || isDue(state.CheckedAt, checkEvery, p.Now()) {
+	if !ended {
 		if err := p.finish(ctx, was, state); err != nil {
 			return nil, err
 		}
@@ -183,31 +185,21 @@ func (p *push) before(ctx context.Context) (*seen, error) {
 }
 
 // mayReplace refuses to replace a newer generation, or another history.
-func (p *push) mayReplace(now map[string]Account, is *seen) error {
+func (p *push) mayReplace(is *seen) error {
 	m := p.snap.Manifest
 	if is == nil || is.Manifest == p.snap.Root().SHA256 || p.AcceptLoss {
 		return nil
 	}
 	was := is.Pointer
-	if err := sharesAccount(now, was); err != nil {
-		return err
-	}
 	if m.Generation < was.Generation {
 		return fmt.Errorf("the bucket has generation %d of %s, and this store %d of %s: %w", was.Generation,
 			was.PublishedAt, m.Generation, m.PublishedAt, ErrOlder)
 	}
-	if err := continues(p.Dir, now, was); err != nil {
-		return err
-	}
-	if m.Generation == was.Generation {
-		return fmt.Errorf("generation %d of the bucket is another one than this store's: %w", m.Generation,
-			ErrOtherHistory)
-	}
-	return nil
+	return p.continues(was)
 }
 
 // publish uploads what the bucket lacks, and writes the pointer.
-func (p *push) publish(ctx context.Context, now map[string]Account, was *seen) (*seen, error) {
+func (p *push) publish(ctx context.Context, was *seen) (*seen, error) {
 	files, err := p.upload(ctx, was)
 	if err != nil {
 		return nil, err
@@ -234,7 +226,7 @@ func (p *push) publish(ctx context.Context, now map[string]Account, was *seen) (
 		return nil, err
 	}
 	next := &Pointer{Format: pointerFormat, SchemaVersion: m.SchemaVersion, Entry: e, RunID: m.RunID,
-		Version: m.Version, Accounts: now, Generations: []Entry{e}}
+		Version: m.Version, Generations: []Entry{e}}
 	tag := ""
 	if was != nil {
 		for _, old := range was.Generations {
@@ -299,7 +291,7 @@ func (p *push) afterRefusal(ctx context.Context, text []byte, err error) (*seen,
 func (p *push) upload(ctx context.Context, was *seen) ([]File, error) {
 	base, have := "first", map[string]string{}
 	if was != nil {
-		base = fmt.Sprintf("%d-%.8s", was.Generation, hashOf(was.text))
+		base = was.base()
 		if !p.Full {
 			l, err := p.readListOnce(ctx, was.Entry)
 			if err != nil {
@@ -310,17 +302,23 @@ func (p *push) upload(ctx context.Context, was *seen) ([]File, error) {
 			}
 		}
 	}
-	there := map[string]int64{}
+	p.there, p.uses = map[string]object{}, map[string]bool{}
 	if !p.Full {
-		for _, folder := range []string{objectFolder + base + "/", restoreFolder + base + "/", warehouseFolder} {
+		for _, folder := range []string{objectFolder + base + "/", restoreFolder + base + "/", warehouseFolder,
+			generationFolder, reportFolder} {
 			for object, err := range p.list(ctx, folder) {
 				if err != nil {
 					return nil, err
 				}
-				there[object.name] = object.bytes
+				p.there[object.name] = object
 			}
 		}
 	}
+	return p.putFiles(ctx, base, have)
+}
+
+// putFiles uploads the files that the bucket lacks. have are objects of files that it has, by their folder and hash.
+func (p *push) putFiles(ctx context.Context, base string, have map[string]string) ([]File, error) {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(transfers)
 	files := make([]File, 0, len(p.snap.Files))
@@ -337,14 +335,14 @@ func (p *push) upload(ctx context.Context, was *seen) ([]File, error) {
 			object = fmt.Sprintf("%s%d-%.12s.duckdb", warehouseFolder, p.snap.Manifest.Generation, f.SHA256)
 		}
 		files = append(files, File{f.Path, object, f.Bytes, f.SHA256})
-		if ok {
+		known := ok || p.uses[object] // another file may have the same bytes
+		if p.uses[object] = true; known {
 			continue
 		}
-		if size, isThere := there[object]; isThere && size == f.Bytes {
+		if is, isThere := p.there[object]; isThere && is.bytes == f.Bytes {
 			p.toSync(object) // the push that wrote it died before it did
 			continue
 		}
-		there[object] = f.Bytes // another file may have the same bytes
 		g.Go(func() error { return p.putFile(ctx, object, f) })
 	}
 	return files, g.Wait()

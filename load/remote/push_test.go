@@ -222,7 +222,7 @@ func TestPush_RefusesToGoBack(t *testing.T) {
 			"the same number":        {fork, ErrOtherHistory},
 			"a fork that went on":    {further, ErrOtherHistory},
 			"of another advertiser":  {stranger, ErrOtherHistory},
-			"of another, and young":  {young, ErrOtherHistory},
+			"of another, and young":  {young, ErrOlder},
 			"a store of no manifest": {s.at(t.TempDir()), durable.ErrEmpty},
 		} {
 			if _, err := p.push(test.s); !errors.Is(err, test.want) {
@@ -383,31 +383,75 @@ func TestRetain(t *testing.T) {
 	}
 }
 
-// TestPush_SweepsWhatNothingNames: what an interrupted push has left is removed a day later, and what is
-// younger stays. Nothing of the owner's is touched.
-func TestPush_SweepsWhatNothingNames(t *testing.T) {
-	p, s := newFolder(t), newStore(t)
-	s.publish(100)
-	p.mustPush(s)
-	old := time.Now().Add(-50 * time.Hour)
-	for name, age := range map[string]time.Time{"objects/x/old": old, "objects/x/young": time.Now(),
-		"restore/y/old": old, "warehouse/9-x.duckdb": old, "parquet/spend_daily/account=z/data.parquet": old,
-		"mine.txt": old} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(p.dir, name)), 0o755); err != nil {
-			t.Fatal(err)
+// TestPush_RemovesWhatNothingNames: what interrupted pushes left goes with the first push of the next day, a DuckDB
+// file of a later generation a day after it was written. So does what retired generations had to themselves. Nothing of
+// the owner's is touched.
+func TestPush_RemovesWhatNothingNames(t *testing.T) {
+	eachPlace(t, func(t *testing.T, p *place) {
+		s := newStore(t)
+		s.publish(100, 200)
+		p.mustPush(s)
+		p.put("mine.txt", "x")
+		for i := range 14 { // of two days, so that some retire
+			s.now = s.now.Add(3 * time.Hour)
+			s.publish(int64(101+i), 200)
+			if i%3 == 0 { // its objects are there, and another generation comes
+				o := s.pushOptions()
+				ctx, cancel := context.WithCancel(t.Context())
+				o.Page = func(context.Context) ([]byte, error) { cancel(); return nil, ctx.Err() }
+				if _, err := p.open().Push(ctx, o); !errors.Is(err, context.Canceled) {
+					t.Fatal(err)
+				}
+				s.publish(int64(501+i), 200)
+			}
+			p.mustPush(s)
 		}
-		p.put(name, "x")
-		if err := os.Chtimes(filepath.Join(p.dir, name), age, age); err != nil {
-			t.Fatal(err)
+		s.now = s.now.Add(24 * time.Hour) // the first push of a day sweeps
+		s.publish(99)
+		p.mustPush(s)
+		if left, want := p.unnamed(), []string{"mine.txt"}; !slices.Equal(left, want) {
+			t.Errorf("left are %v, want %v", left, want)
 		}
-	}
-	s.now = s.now.Add(30 * time.Hour)
-	s.publish(101)
-	p.mustPush(s)
-	if left, want := p.unnamed(), []string{"mine.txt", "objects/x/young"}; !slices.Equal(left, want) {
-		t.Errorf("left are %v, want %v", left, want)
-	}
-	p.check(s.published())
+		p.check(s.published())
+		if p.dir == "" {
+			return // the age of an object is the storage's
+		}
+		for name, age := range map[string]time.Duration{"old": 50 * time.Hour, "young": 0} {
+			name = "warehouse/99-" + name + ".duckdb"
+			at := time.Now().Add(-age)
+			p.put(name, "x")
+			if err := os.Chtimes(filepath.Join(p.dir, name), at, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.now = s.now.Add(24 * time.Hour)
+		s.publish(1)
+		p.mustPush(s)
+		names := p.unnamed()
+		if slices.Contains(names, "warehouse/99-old.duckdb") || !slices.Contains(names, "warehouse/99-young.duckdb") {
+			t.Errorf("left are %v", names)
+		}
+	})
+}
+
+// TestPush_BeginsNothingWhereAllIsGone: a folder that is bare although a push has ended there is not begun anew.
+func TestPush_BeginsNothingWhereAllIsGone(t *testing.T) {
+	eachPlace(t, func(t *testing.T, p *place) {
+		s := newStore(t)
+		s.publish(100)
+		o := s.pushOptions()
+		o.Begun = true
+		if _, err := p.open().Push(t.Context(), o); !errors.Is(err, ErrVanished) {
+			t.Errorf("%v, want ErrVanished", err)
+		}
+		if names := p.names(); len(names) > 0 {
+			t.Errorf("it has begun %v", names)
+		}
+		p.mustPush(s)
+		if _, err := p.open().Push(t.Context(), o); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestPush_WithoutPage: a page that cannot be made holds nothing up, and is told.

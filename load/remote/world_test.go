@@ -69,7 +69,7 @@ var firsts loadtest.Stores
 
 func (s *store) tryPublish(ctx context.Context, cents []int64) (err error) {
 	seen := schema.InstantOf(s.now)
-	run := fmt.Sprintf("run%d", s.now.Unix())
+	run := fmt.Sprintf("run%d%s", s.now.Unix(), s.pinned) // another store's differ
 	st, err := load.Open(ctx, s.dir, "acme", storeOptions(s.now))
 	if err != nil {
 		return err
@@ -259,7 +259,7 @@ func page(context.Context) ([]byte, error) {
 }
 
 func (s *store) pushOptions() PushOptions {
-	return PushOptions{Dir: s.dir, Page: page, LockWait: time.Minute, Now: func() time.Time { return s.now },
+	return PushOptions{Dir: s.dir, Page: page, LockWait: time.Minute,
 		Pause: func(ctx context.Context) error { return ctx.Err() }}
 }
 
@@ -373,14 +373,14 @@ func (p *place) unnamed() (names []string) {
 	if err != nil {
 		p.Fatal(err)
 	}
-	named := namedBy(is.Pointer)
-	for _, name := range []string{pointerName, pushedName, indexName, lockName} {
-		named[name] = true
-	}
+	named := map[string]bool{pointerName: true, pushedName: true, indexName: true, lockName: true}
 	for i, e := range is.Generations {
 		l, err := b.readList(context.Background(), e)
 		if err != nil {
 			p.Fatal(err)
+		}
+		for _, name := range e.names() {
+			named[name] = true
 		}
 		for _, f := range l.Files {
 			named[f.Object] = true

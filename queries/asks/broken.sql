@@ -8,7 +8,7 @@ FROM mart.breaks AS b
 UNION ALL
 SELECT DISTINCT
   d.account_id, d.verdict, d.kind, d.campaign_id, h.name, d.since_date, d.until_date, d.observed::DECIMAL(18,2), d.expected::DECIMAL(18,2), NULL, d.reason, d.at_stake::DECIMAL(18,2), NULL
-FROM mart.break_day AS d
+FROM int.break_day AS d
 JOIN main.today AS t ON t.account_id = d.account_id AND d.until_date >= t.last_whole_date - 30
 LEFT JOIN main.campaign_history AS h ON h.account_id = d.account_id AND h.campaign_id = d.campaign_id AND h.is_current
 WHERE d.is_over

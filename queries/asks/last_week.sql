@@ -1,14 +1,13 @@
 -- How did the last week compare with the week before, in total and by campaign?
--- Trap: a week is the last 7 days that are proven complete; compare the daily averages if the two weeks differ in known days. Conversions of young days still arrive, so cpa is not to be held against cpa_before: cpa_change compares at equal age. Profit is by your own payouts, NULL where they are not known, and of young days too low.
+-- Trap: a week is the last 7 days that are proven complete; compare the daily averages if the two weeks differ in known days. Conversions of young days still arrive, so cpa is not to be held against cpa_before: cpa_change compares at equal age. Profit is by your own payouts, NULL where they are not known: profit_expected has the conversions still to come, NULL where nobody knows them yet; profit_so_far has not, and of young days it is too low.
 -- Parameter rows: 20, campaigns to show, those whose spend changed most first.
 -- Alone: No campaign is listed: none had spend in the two weeks, or rows is 0.
 -- Days: s.report_date > t.last_whole_date - 14 AND s.report_date <= t.last_whole_date
--- Shown: verdict, campaign_name, spend, spend_before, conversions, cpa, cpa_change, profit, profit_before, campaign_id
+-- Shown: verdict, campaign_name, spend, spend_before, profit_expected, profit_before_expected, cpa_adjusted, cpa_change, conversions_adjusted, campaign_id
 -- Column spend_a_day: US dollars a day of the last week.
 -- Column spend_a_day_before: US dollars a day of the week before.
 -- Column cpa_adjusted: US dollars per conversion, with those still to come.
 -- Column campaign_id: Campaign ID; NULL: all campaigns together.
--- Column is_total: Whether the row is of all campaigns together.
 -- Column campaign_name: Name of the campaign, or all campaigns.
 -- Column days_known: Days of the last week that are proven complete.
 -- Column days_known_before: Days of the week before that are proven complete.
@@ -27,37 +26,34 @@
 -- Column cpa_change: Change of the CPA as a share: at equal age, else with those still to come (compared_by); days of a break that is over are left out. mart.campaign_performance has the same number by campaign.
 -- Column compared_by: equal_age, or adjusted: by the account's own curve. NULL: not comparable.
 -- Column cpa_verdict: dearer, cheaper: cpa_change is beyond chance (2.2); unclear; unknown: not comparable, or its conversions stopped.
--- Column verdict: broken_before: its conversions broke on days of the two weeks, and came back (mart.break_day); else cpa_verdict.
+-- Column verdict: broken_before: its conversions broke on days of the two weeks, and came back (int.break_day); else cpa_verdict.
 -- Column reason: Why, in a sentence; and that its daily limit holds it back, if it pays (campaigns_at_limit).
 -- Column revenue: US dollars that the last week's conversions so far earned by your own payouts. NULL: not known.
--- Column profit_before: US dollars of the week before: revenue less spend.
--- Column roi_before: Profit by spend of the week before.
+-- Column profit_before_so_far: US dollars of the week before: revenue less spend.
+-- Column roi_expected: profit_expected by spend. NULL: it is not known, or nothing was spent.
+-- Column roi_before_expected: The same of the week before.
 -- Column profit_expected: Profit with the conversions still to come, in US dollars.
 -- Column profit_before_expected: The same of the week before, in US dollars.
 -- Column window_from: First day of the last week.
 -- Column window_to: Last day of the last week: the last one that is proven complete.
 -- Column before_from: First day of the week before.
 -- Column before_to: Last day of the week before.
-WITH
--- Part: campaign_profit
-level AS (
+WITH level AS (
   SELECT max(t.value) FILTER (WHERE t.name = 'recent_days')::INTEGER AS days, (2.2::DOUBLE /* change_min_z */) AS change_z
-  FROM mart.threshold AS t
+  FROM int.threshold AS t
 ),
 last AS (
   SELECT c.account_id, max(c.report_date) AS report_date
-  FROM ops.day_coverage AS c
-  WHERE c.state IN ('complete', 'final')
+  FROM int.whole_day AS c
   GROUP BY c.account_id
 ),
 known AS (
   SELECT
     m.account_id, m.report_date, l.report_date AS last_date, v.days AS apart,
     m.report_date > l.report_date - v.days AS is_last, m.report_date <= l.report_date - v.days AS is_before,
-    m.last_read_at, m.conversions_share, k.ends_at
-  FROM mart.day_maturity AS m
+    m.conversions_share
+  FROM int.day_maturity AS m
   JOIN last AS l ON l.account_id = m.account_id
-  JOIN main.calendar AS k ON k.account_id = m.account_id AND k.report_date = m.report_date
   CROSS JOIN level AS v
   WHERE m.report_date > l.report_date - 2 * v.days
 ),
@@ -68,19 +64,18 @@ week AS (
   FROM known AS k
   GROUP BY k.account_id
 ),
--- Part: equal_age
--- Part: stopped
 day AS (
   SELECT
     d.account_id, d.campaign_id, d.report_date, d.campaign_name, k.is_last, d.spend, d.conversions,
     d.conversions / nullif(k.conversions_share, 0) AS adjusted,
     d.spend - coalesce(l.spend, 0) AS aged_spend, d.conversions - coalesce(l.conversions, 0) AS aged_conversions, b.account_id IS NULL AS is_compared,
-    y.account_id IS NOT NULL AS is_paid, CASE WHEN d.conversions = 0 THEN 0 ELSE p.revenue END AS revenue
+    y.account_id IS NOT NULL AS is_paid, CASE WHEN d.conversions = 0 THEN 0 ELSE p.revenue END AS revenue,
+    CASE WHEN d.conversions = 0 THEN 0 ELSE p.revenue END::DOUBLE / nullif(k.conversions_share, 0) AS revenue_expected
   FROM mart.campaign_day AS d
   JOIN known AS k ON k.account_id = d.account_id AND k.report_date = d.report_date
-  LEFT JOIN later AS l ON l.account_id = d.account_id AND l.campaign_id = d.campaign_id AND l.report_date = d.report_date
-  LEFT JOIN mart.break_day AS b ON b.account_id = d.account_id AND b.campaign_id = d.campaign_id AND b.report_date = d.report_date AND b.is_over
-  LEFT JOIN campaign_profit AS p ON p.account_id = d.account_id AND p.campaign_id = d.campaign_id AND p.report_date = d.report_date
+  LEFT JOIN int.later_change AS l ON l.account_id = d.account_id AND l.campaign_id = d.campaign_id AND l.report_date = d.report_date
+  LEFT JOIN int.break_day AS b ON b.account_id = d.account_id AND b.campaign_id = d.campaign_id AND b.report_date = d.report_date AND b.is_over
+  LEFT JOIN int.campaign_profit AS p ON p.account_id = d.account_id AND p.campaign_id = d.campaign_id AND p.report_date = d.report_date
   LEFT JOIN (SELECT DISTINCT o.account_id FROM main.payout AS o) AS y ON y.account_id = d.account_id
 ),
 summed AS (
@@ -101,7 +96,9 @@ summed AS (
     CASE WHEN count(*) FILTER (WHERE d.is_last AND d.adjusted IS NULL) = 0 THEN coalesce(sum(d.adjusted) FILTER (WHERE d.is_last), 0) END AS adjusted,
     CASE WHEN count(*) FILTER (WHERE NOT d.is_last AND d.adjusted IS NULL) = 0 THEN coalesce(sum(d.adjusted) FILTER (WHERE NOT d.is_last), 0) END AS adjusted_before,
     CASE WHEN bool_and(d.is_paid) AND count(*) FILTER (WHERE d.is_last AND d.revenue IS NULL) = 0 THEN coalesce(sum(d.revenue) FILTER (WHERE d.is_last), 0) END AS revenue,
-    CASE WHEN bool_and(d.is_paid) AND count(*) FILTER (WHERE NOT d.is_last AND d.revenue IS NULL) = 0 THEN coalesce(sum(d.revenue) FILTER (WHERE NOT d.is_last), 0) END AS revenue_before
+    CASE WHEN bool_and(d.is_paid) AND count(*) FILTER (WHERE NOT d.is_last AND d.revenue IS NULL) = 0 THEN coalesce(sum(d.revenue) FILTER (WHERE NOT d.is_last), 0) END AS revenue_before,
+    CASE WHEN bool_and(d.is_paid) AND count(*) FILTER (WHERE d.is_last AND d.revenue_expected IS NULL) = 0 THEN coalesce(sum(d.revenue_expected) FILTER (WHERE d.is_last), 0) END AS revenue_expected,
+    CASE WHEN bool_and(d.is_paid) AND count(*) FILTER (WHERE NOT d.is_last AND d.revenue_expected IS NULL) = 0 THEN coalesce(sum(d.revenue_expected) FILTER (WHERE NOT d.is_last), 0) END AS revenue_expected_before
   FROM day AS d
   GROUP BY GROUPING SETS ((d.account_id), (d.account_id, d.campaign_id))
 ),
@@ -112,7 +109,7 @@ compared AS (
     CASE WHEN a.is_known THEN s.aged_spend END AS spend_before_at_age
   FROM summed AS s
   JOIN week AS w ON w.account_id = s.account_id
-  LEFT JOIN aged AS a ON a.account_id = s.account_id
+  LEFT JOIN (SELECT y.account_id, bool_and(y.is_read) AS is_known FROM int.young_before AS y GROUP BY y.account_id) AS a ON a.account_id = s.account_id
 ),
 sided AS (
   SELECT
@@ -122,11 +119,23 @@ sided AS (
   WHERE d.is_compared
   GROUP BY GROUPING SETS ((d.account_id, d.report_date, d.is_last), (d.account_id, d.campaign_id, d.report_date, d.is_last))
 ),
--- Part: spread
+-- How much more the days of a side (is_recent) of sided differ from each other than counts of
+-- chance would.
+spread AS (
+  SELECT e.account_id, e.campaign_id, greatest(1, sum(pow(e.conversions - e.expected, 2) / nullif(e.expected, 0)) / nullif(count(*) - 2, 0)) AS dispersion
+  FROM (
+    SELECT
+      d.account_id, d.campaign_id, d.conversions,
+      d.spend::DOUBLE * sum(d.conversions) OVER of_side / nullif(sum(d.spend) OVER of_side, 0)::DOUBLE AS expected
+    FROM sided AS d
+    WINDOW of_side AS (PARTITION BY d.account_id, d.campaign_id, d.is_recent)
+  ) AS e
+  GROUP BY e.account_id, e.campaign_id
+),
 -- A break that is over, in one of the two weeks.
 broke AS (
   SELECT d.account_id, d.campaign_id, any_value(d.reason) AS reason
-  FROM mart.break_day AS d
+  FROM int.break_day AS d
   JOIN known AS k ON k.account_id = d.account_id AND k.report_date = d.report_date
   WHERE d.is_over
   GROUP BY d.account_id, d.campaign_id
@@ -163,22 +172,21 @@ stated AS (
     s.cpa_change::DECIMAL(18,3) AS cpa_change, s.compared_by,
     CASE
       WHEN s.cpa_change IS NULL OR b.campaign_id IS NOT NULL THEN 'unknown'
-      WHEN ln(1 + s.cpa_change) / sqrt(s.variance) > v.change_z THEN 'dearer'
-      WHEN ln(1 + s.cpa_change) / sqrt(s.variance) < -v.change_z THEN 'cheaper'
+      WHEN safe_ln(1 + s.cpa_change) / safe_sqrt(s.variance) > v.change_z THEN 'dearer'
+      WHEN safe_ln(1 + s.cpa_change) / safe_sqrt(s.variance) < -v.change_z THEN 'cheaper'
       ELSE 'unclear'
     END AS cpa_verdict,
-    s.revenue::DECIMAL(18,6) AS revenue, (s.revenue - s.spend)::DECIMAL(18,6) AS profit, (s.revenue_before - s.spend_before)::DECIMAL(18,6) AS profit_before,
-    ((s.revenue - s.spend)::DOUBLE / nullif(s.spend, 0)::DOUBLE)::DECIMAL(18,3) AS roi, ((s.revenue_before - s.spend_before)::DOUBLE / nullif(s.spend_before, 0)::DOUBLE)::DECIMAL(18,3) AS roi_before,
-    (s.revenue::DOUBLE * s.adjusted / nullif(s.conversions, 0) - s.spend::DOUBLE)::DECIMAL(18,2) AS profit_expected, (s.revenue_before::DOUBLE * s.adjusted_before / nullif(s.conversions_before, 0) - s.spend_before::DOUBLE)::DECIMAL(18,2) AS profit_before_expected,
+    s.revenue::DECIMAL(18,6) AS revenue, (s.revenue - s.spend)::DECIMAL(18,6) AS profit_so_far, (s.revenue_before - s.spend_before)::DECIMAL(18,6) AS profit_before_so_far,
+    ratio(s.revenue_expected - s.spend::DOUBLE, s.spend)::DECIMAL(18,3) AS roi_expected, ratio(s.revenue_expected_before - s.spend_before::DOUBLE, s.spend_before)::DECIMAL(18,3) AS roi_before_expected,
+    (s.revenue_expected - s.spend::DOUBLE)::DECIMAL(18,2) AS profit_expected, (s.revenue_expected_before - s.spend_before::DOUBLE)::DECIMAL(18,2) AS profit_before_expected,
     (s.spend::DOUBLE / nullif(s.days_known, 0) / nullif(s.spend_before::DOUBLE / nullif(s.days_known_before, 0), 0) - 1)::DECIMAL(18,3) AS spend_a_day_change,
     s.window_to - v.days + 1 AS window_from, s.window_to,
     s.window_to - 2 * v.days + 1 AS before_from, s.window_to - v.days AS before_to
   FROM judged AS s
   CROSS JOIN level AS v
-  LEFT JOIN stopped AS b ON b.account_id = s.account_id AND b.campaign_id = s.campaign_id
+  LEFT JOIN int.stopped AS b ON b.account_id = s.account_id AND b.campaign_id = s.campaign_id
   WHERE s.is_total OR s.spend > 0 OR s.spend_before > 0
 ),
--- Part: campaign_limit
 last_week AS (
   SELECT
     s.*, CASE WHEN o.campaign_id IS NOT NULL THEN 'broken_before' ELSE s.cpa_verdict END AS verdict,
@@ -188,13 +196,13 @@ last_week AS (
       ELSE format('its CPA {} by {:.1f} %', CASE WHEN s.cpa_change > 0 THEN 'rose' ELSE 'fell' END, 100 * abs(s.cpa_change::DOUBLE)) || CASE s.cpa_verdict WHEN 'unclear' THEN ', which chance may explain' ELSE '' END
     END || coalesce('; ' || l.reason, '') AS reason
   FROM stated AS s
-  LEFT JOIN campaign_limit AS l ON l.account_id = s.account_id AND l.campaign_id = s.campaign_id AND l.verdict = 'held_back'
+  LEFT JOIN int.campaign_limit AS l ON l.account_id = s.account_id AND l.campaign_id = s.campaign_id AND l.verdict = 'held_back'
   LEFT JOIN broke AS o ON o.account_id = s.account_id AND o.campaign_id = s.campaign_id
 )
 SELECT
   w.account_id, w.verdict, w.campaign_id, w.campaign_name, w.days_known, w.days_known_before, w.spend, w.spend_before, w.spend_a_day, w.spend_a_day_before,
-  w.conversions, w.conversions_before, w.cpa, w.cpa_before, w.conversions_before_at_age, w.cpa_before_at_age, w.conversions_adjusted, w.conversions_before_adjusted,
-  w.cpa_adjusted, w.cpa_before_adjusted, w.cpa_change, w.compared_by, w.cpa_verdict, w.revenue, w.profit, w.profit_before, w.roi, w.roi_before, w.profit_expected, w.profit_before_expected, w.spend_a_day_change, w.is_total, w.reason,
+  w.profit_expected, w.profit_before_expected, w.roi_expected, w.roi_before_expected, w.conversions_adjusted, w.conversions_before_adjusted, w.cpa_adjusted, w.cpa_before_adjusted, w.cpa_change, w.compared_by, w.cpa_verdict,
+  w.conversions, w.conversions_before, w.cpa, w.cpa_before, w.conversions_before_at_age, w.cpa_before_at_age, w.revenue, w.profit_so_far, w.profit_before_so_far, w.spend_a_day_change, w.is_total, w.reason,
   w.window_from, w.window_to, w.before_from, w.before_to
 FROM last_week AS w
 QUALIFY w.is_total OR row_number() OVER (PARTITION BY w.account_id, w.is_total ORDER BY abs(w.spend - w.spend_before) DESC, w.campaign_id) <= $rows::INTEGER

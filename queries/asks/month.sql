@@ -20,7 +20,7 @@
 -- Column conversions_before_expected: Conversions of the month before, with those still to come.
 WITH last AS (
   SELECT m.account_id, max(m.report_date) AS report_date
-  FROM mart.day_maturity AS m
+  FROM int.day_maturity AS m
   GROUP BY m.account_id
 ),
 day AS (
@@ -29,13 +29,13 @@ day AS (
     sum(d.spend) AS spend, CASE WHEN count(d.conversions) = count(*) THEN sum(d.conversions) END AS conversions, any_value(m.conversions_share) AS conversions_share
   FROM mart.campaign_day AS d
   JOIN last AS l ON l.account_id = d.account_id
-  JOIN mart.day_maturity AS m ON m.account_id = d.account_id AND m.report_date = d.report_date
+  JOIN int.day_maturity AS m ON m.account_id = d.account_id AND m.report_date = d.report_date
   GROUP BY d.account_id, l.report_date, d.report_date
 ),
 -- The pace and the one before it are those of the two halves of the last 28 days, or of as many as there are.
 placed AS (
   SELECT
-    h.*, (1e6 * h.spend::DOUBLE * coalesce(h.conversions_share, 1))::BIGINT AS arrived, h.report_date >= h.month AS is_now,
+    h.*, (1e6 * h.spend::DOUBLE * h.conversions_share)::BIGINT AS arrived, h.report_date >= h.month AS is_now,
     h.report_date >= (h.month - INTERVAL 1 MONTH)::DATE AND h.report_date < h.month AND day(h.report_date) <= day(h.last_date) AS is_before,
     h.report_date > h.last_date - h.half AS is_pace, h.report_date BETWEEN h.last_date - h.span + 1 AND h.last_date - h.half AS is_pace_before
   FROM (SELECT d.*, ((d.span + 1) // 2)::INTEGER AS half FROM (
@@ -51,7 +51,8 @@ summed AS (
     sum(p.spend) FILTER (WHERE p.is_now) AS spend, sum(p.spend) FILTER (WHERE p.is_before) AS spend_before,
     CASE WHEN count(*) FILTER (WHERE p.is_now AND p.conversions IS NULL) = 0 THEN sum(p.conversions) FILTER (WHERE p.is_now) END AS conversions,
     CASE WHEN count(*) FILTER (WHERE p.is_before AND p.conversions IS NULL) = 0 THEN sum(p.conversions) FILTER (WHERE p.is_before) END AS conversions_before,
-    sum(p.arrived) FILTER (WHERE p.is_now) / 1e6 AS arrived, sum(p.arrived) FILTER (WHERE p.is_before) / 1e6 AS arrived_before,
+    CASE WHEN count(*) FILTER (WHERE p.is_now AND p.arrived IS NULL) = 0 THEN sum(p.arrived) FILTER (WHERE p.is_now) / 1e6 END AS arrived,
+    CASE WHEN count(*) FILTER (WHERE p.is_before AND p.arrived IS NULL) = 0 THEN sum(p.arrived) FILTER (WHERE p.is_before) / 1e6 END AS arrived_before,
     any_value(p.span)::DOUBLE AS span, any_value(p.half)::DOUBLE AS half,
     sum(p.spend) FILTER (WHERE p.is_pace)::DOUBLE / nullif(count(*) FILTER (WHERE p.is_pace), 0) AS pace, (count(*) FILTER (WHERE p.is_pace))::DOUBLE AS days_of_pace,
     sum(p.spend) FILTER (WHERE p.is_pace_before)::DOUBLE / nullif(count(*) FILTER (WHERE p.is_pace_before), 0) AS pace_before, (count(*) FILTER (WHERE p.is_pace_before))::DOUBLE AS days_before,
@@ -74,7 +75,7 @@ ended AS (
     v.*, v.spend::DOUBLE + v.days_left * greatest(0, v.pace + v.move * v.onward) AS spend_end,
     -- The days to come vary, and so do the paces that they are told by; in an incomplete week it depends on which days are
     -- left. Half of the move may be lacking, or come again. 1.71 is Student's 1.645 for some 24 days.
-    1.71 * sqrt(coalesce(v.spread_of_weekday, v.variance) * (v.days_left + v.days_left * v.days_left * (pow(1 + v.onward, 2) / v.days_of_pace + coalesce(pow(v.onward, 2) / nullif(v.days_before, 0), 0)))
+    1.71 * safe_sqrt(coalesce(v.spread_of_weekday, v.variance) * (v.days_left + v.days_left * v.days_left * (pow(1 + v.onward, 2) / v.days_of_pace + coalesce(pow(v.onward, 2) / nullif(v.days_before, 0), 0)))
       + greatest(0, v.variance - coalesce(v.spread_of_weekday, v.variance)) * (v.days_left % 7) * (7 - v.days_left % 7) / 6
       + pow(v.days_left * v.move * (v.days_left + v.half) / v.span / 2, 2)) AS chance
   FROM varied AS v

@@ -12,10 +12,8 @@
 -- Column spend_change_share: That change as a share of spend_before: -0.1 is a tenth less. NULL: there was no spend.
 -- Column clicks_change: Clicks by which the day changed; a number that was not reported counts as 0.
 -- Column conversions_change: Conversions by which the day changed; a number that was not reported counts as 0.
-WITH
--- Part: restatements
-day AS (
-  SELECT c.account_id, c.report_date, c.state, c.state IN ('open', 'complete', 'final') AS is_covered
+WITH day AS (
+  SELECT c.account_id, c.report_date, c.state, c.spend AS stored_spend, c.state IN ('open', 'complete', 'final') AS is_covered
   FROM ops.day_coverage AS c
   QUALIFY row_number() OVER (PARTITION BY c.account_id ORDER BY c.report_date DESC) <= $days::INTEGER
 ),
@@ -24,26 +22,29 @@ summed AS (
     s.account_id, s.report_date, sum(s.spend) AS spend,
     CASE WHEN sum(s.rows_with_clicks) = sum(s.rows) THEN sum(s.clicks) END AS clicks,
     CASE WHEN sum(s.rows_with_conversions) = sum(s.rows) THEN sum(s.conversions) END AS conversions
-  FROM mart.campaign_spend AS s
+  FROM int.campaign_spend AS s
   GROUP BY s.account_id, s.report_date
 ),
 changed AS (
   SELECT
-    r.account_id, r.report_date, count(*) AS times, max(r.seen_at) AS last_seen_at,
-    sum(r.rows_inserted) AS rows_inserted, sum(r.rows_updated) AS rows_updated, sum(r.rows_deleted) AS rows_deleted,
-    arg_min_null(r.spend_before, r.seen_at) AS spend_before, sum(r.spend_change) AS spend_change,
-    sum(r.clicks_change) AS clicks_change, sum(r.conversions_change) AS conversions_change
-  FROM restatements AS r
-  GROUP BY r.account_id, r.report_date
-)SELECT
+    s.account_id, s.report_date, count(DISTINCT s.seen_at) AS times, max(s.seen_at) AS last_seen_at,
+    count(*) FILTER (WHERE s.op = 'insert') AS rows_inserted, count(*) FILTER (WHERE s.op = 'update') AS rows_updated,
+    count(*) FILTER (WHERE s.op = 'delete') AS rows_deleted,
+    sum(coalesce(s.new_spend, 0) - coalesce(s.old_spend, 0))::DECIMAL(18,6) AS spend_change,
+    sum(coalesce(s.new_clicks, 0) - coalesce(s.old_clicks, 0))::BIGINT AS clicks_change,
+    sum(coalesce(s.new_conversions, 0) - coalesce(s.old_conversions, 0))::BIGINT AS conversions_change
+  FROM main.spend_change AS s
+  GROUP BY s.account_id, s.report_date
+)
+SELECT
   d.account_id, d.report_date, d.state,
   CASE WHEN s.account_id IS NOT NULL THEN s.spend WHEN d.is_covered THEN 0 END AS spend,
   CASE WHEN s.account_id IS NOT NULL THEN s.clicks WHEN d.is_covered THEN 0 END AS clicks,
   CASE WHEN s.account_id IS NOT NULL THEN s.conversions WHEN d.is_covered THEN 0 END AS conversions,
   (s.spend::DOUBLE / nullif(s.clicks, 0))::DECIMAL(18,3) AS cpc,
   (s.spend::DOUBLE / nullif(s.conversions, 0))::DECIMAL(18,2) AS cpa,
-  c.times, c.last_seen_at, c.rows_inserted, c.rows_updated, c.rows_deleted, c.spend_before, c.spend_change,
-  (c.spend_change::DOUBLE / nullif(c.spend_before, 0)::DOUBLE)::DECIMAL(18,4) AS spend_change_share, c.clicks_change, c.conversions_change
+  c.times, c.last_seen_at, c.rows_inserted, c.rows_updated, c.rows_deleted, (d.stored_spend - c.spend_change)::DECIMAL(18,6) AS spend_before, c.spend_change,
+  (c.spend_change::DOUBLE / nullif(d.stored_spend - c.spend_change, 0)::DOUBLE)::DECIMAL(18,4) AS spend_change_share, c.clicks_change, c.conversions_change
 FROM day AS d
 LEFT JOIN changed AS c ON c.account_id = d.account_id AND c.report_date = d.report_date
 LEFT JOIN summed AS s ON s.account_id = d.account_id AND s.report_date = d.report_date

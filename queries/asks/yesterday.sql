@@ -1,5 +1,5 @@
 -- How was the last whole day, against the seven days before it?
--- Trap: it is the last day that is proven complete, which need not be yesterday (report_date). Of its conversions few have arrived: conversions_expected and cpa_expected allow for those to come, by the account's own curve (mart.day_maturity). The usual is the mean of those of the seven days before that are proven complete.
+-- Trap: it is the last day that is proven complete, which need not be yesterday (report_date). Of its conversions few have arrived: conversions_expected and cpa_expected allow for those to come, by the account's own curve; they are NULL, not known yet, until there is one: from the second day of syncs on. The usual is the mean of those of the seven days before that are proven complete.
 -- Parameter rows: 20, campaigns to show, those that spent most first.
 -- Alone: No campaign is listed: none had spend on that day or the days before, or rows is 0.
 -- Days: s.report_date >= t.last_whole_date - 7 AND s.report_date <= t.last_whole_date
@@ -9,22 +9,21 @@
 -- Column cpa_usual: US dollars per conversion of the days before.
 -- Column report_date: The last day that is proven complete.
 -- Column campaign_id: Campaign ID; NULL: all campaigns together.
--- Column is_total: Whether the row is of all campaigns together.
 -- Column campaign_name: Name of the campaign, or all campaigns.
 -- Column conversions_share: Share of the day's conversions that has arrived by now. NULL: not known.
 -- Column days_before: Days of the seven before that are proven complete.
 WITH last AS (
   SELECT m.account_id, max(m.report_date) AS report_date
-  FROM mart.day_maturity AS m
+  FROM int.day_maturity AS m
   GROUP BY m.account_id
 ),
 day AS (
   SELECT
     d.account_id, d.campaign_id, d.campaign_name, l.report_date, d.report_date = l.report_date AS is_last, m.report_date AS known_date, d.spend, d.clicks, d.conversions,
-    (1e6 * d.spend::DOUBLE * coalesce(m.conversions_share, 1))::BIGINT AS arrived, m.conversions_share
+    (1e6 * d.spend::DOUBLE * m.conversions_share)::BIGINT AS arrived, m.conversions_share
   FROM mart.campaign_day AS d
   JOIN last AS l ON l.account_id = d.account_id AND d.report_date BETWEEN l.report_date - 7 AND l.report_date
-  JOIN mart.day_maturity AS m ON m.account_id = d.account_id AND m.report_date = d.report_date
+  JOIN int.day_maturity AS m ON m.account_id = d.account_id AND m.report_date = d.report_date
 ),
 known AS (
   SELECT d.account_id, count(DISTINCT d.known_date) FILTER (WHERE NOT d.is_last) AS days_before
@@ -39,7 +38,8 @@ summed AS (
     CASE WHEN count(*) FILTER (WHERE d.is_last AND d.clicks IS NULL) = 0 THEN sum(d.clicks) FILTER (WHERE d.is_last) END AS clicks,
     CASE WHEN count(*) FILTER (WHERE d.is_last AND d.conversions IS NULL) = 0 THEN sum(d.conversions) FILTER (WHERE d.is_last) END AS conversions,
     CASE WHEN count(*) FILTER (WHERE NOT d.is_last AND d.conversions IS NULL) = 0 THEN sum(d.conversions) FILTER (WHERE NOT d.is_last) END AS conversions_before,
-    sum(d.arrived) FILTER (WHERE d.is_last) / 1e6 AS arrived, sum(d.arrived) FILTER (WHERE NOT d.is_last) / 1e6 AS arrived_before
+    CASE WHEN count(*) FILTER (WHERE d.is_last AND d.arrived IS NULL AND d.spend <> 0) = 0 THEN sum(d.arrived) FILTER (WHERE d.is_last) / 1e6 END AS arrived,
+    CASE WHEN count(*) FILTER (WHERE NOT d.is_last AND d.arrived IS NULL AND d.spend <> 0) = 0 THEN sum(d.arrived) FILTER (WHERE NOT d.is_last) / 1e6 END AS arrived_before
   FROM day AS d
   GROUP BY GROUPING SETS ((d.account_id), (d.account_id, d.campaign_id))
 ),
@@ -49,7 +49,7 @@ yesterday AS (
     s.spend, (s.spend_before::DOUBLE / nullif(k.days_before, 0))::DECIMAL(18,2) AS spend_usual,
     (s.spend::DOUBLE * k.days_before / nullif(s.spend_before, 0)::DOUBLE - 1)::DECIMAL(18,3) AS spend_change,
     s.clicks, s.conversions,
-    CASE WHEN s.conversions = 0 THEN 0 ELSE s.conversions * s.spend::DOUBLE / nullif(s.arrived, 0) END::DECIMAL(18,1) AS conversions_expected, s.conversions_share::DECIMAL(18,3) AS conversions_share,
+    CASE WHEN s.conversions = 0 AND s.conversions_share IS NOT NULL THEN 0 ELSE s.conversions * s.spend::DOUBLE / nullif(s.arrived, 0) END::DECIMAL(18,1) AS conversions_expected, s.conversions_share::DECIMAL(18,3) AS conversions_share,
     (s.spend::DOUBLE / nullif(s.conversions, 0))::DECIMAL(18,2) AS cpa, (s.arrived / nullif(s.conversions, 0))::DECIMAL(18,2) AS cpa_expected,
     (s.arrived_before / nullif(s.conversions_before, 0))::DECIMAL(18,2) AS cpa_usual, k.days_before
   FROM summed AS s

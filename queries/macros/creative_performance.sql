@@ -10,7 +10,7 @@
 -- Column cpa_vs_campaign: better: even its worst-case CPA is below the campaign's; worse: even its best-case CPA is above; unclear: chance may explain the difference. NULL: conversions unknown, or the campaign has none.
 WITH known AS (
   SELECT m.account_id, m.report_date, m.conversions_share, count(*) OVER (PARTITION BY m.account_id) AS days_known
-  FROM mart.day_maturity AS m
+  FROM int.day_maturity AS m
   WHERE m.report_date BETWEEN from_date::DATE AND to_date::DATE
 ),
 measured AS (
@@ -22,13 +22,13 @@ measured AS (
     CASE WHEN count(s.clicks) = count(*) THEN sum(s.clicks)::BIGINT END AS clicks,
     CASE WHEN count(s.impressions) = count(*) THEN sum(s.impressions)::BIGINT END AS impressions,
     CASE WHEN count(s.conversions) = count(*) THEN sum(s.conversions)::BIGINT END AS conversions,
-    sum((1e6 * s.counted_spend::DOUBLE * coalesce(w.conversions_share, 1))::BIGINT)::DOUBLE / 1e6 AS arrived_spend,
+    CASE WHEN count(w.conversions_share) = count(*) THEN sum((1e6 * s.counted_spend::DOUBLE * w.conversions_share)::BIGINT)::DOUBLE / 1e6 END AS arrived_spend,
     sum(s.counted_spend) AS counted_spend, sum(s.counted_conversions) AS counted_conversions,
     -- The ratio, its variance (Greenland and Robins, 1985), and the CTR of its places.
     sum(s.own_clicks) / nullif(sum(s.other_clicks), 0) AS ctr_ratio,
-    sqrt(sum(s.click_variance) / nullif(sum(s.own_clicks) * sum(s.other_clicks), 0)) AS deviation,
+    safe_sqrt(sum(s.click_variance) / nullif(sum(s.own_clicks) * sum(s.other_clicks), 0)) AS deviation,
     sum(s.place_clicks)::DOUBLE / sum(s.place_impressions) AS place_ctr
-  FROM mart.creative_spend AS s
+  FROM int.creative_spend AS s
   JOIN known AS w ON w.account_id = s.account_id AND w.report_date = s.report_date
   GROUP BY s.account_id, s.campaign_id, s.creative_id
 ),
@@ -54,17 +54,15 @@ paid AS (
 bounded AS (
   SELECT
     c.*, CASE WHEN c.conversions IS NOT NULL AND y.account_id IS NOT NULL THEN CASE WHEN e.account_id IS NULL THEN 0 ELSE e.revenue END END::DECIMAL(18, 6) AS revenue,
-    nullif(c.spend, 0)::DOUBLE / ((c.conversions + 1) * pow(1 - 1 / (9.0 * (c.conversions + 1)) + z.value / (3 * sqrt(c.conversions + 1)), 3)) AS cpa_best_case,
-    CASE WHEN c.conversions > 0 THEN
-      nullif(c.spend, 0)::DOUBLE / nullif(c.conversions * pow(greatest(0, 1 - 1 / (9.0 * c.conversions) - z.value / (3 * sqrt(c.conversions))), 3), 0)
-    END AS cpa_worst_case
+    ratio(nullif(c.spend, 0), count_most(c.conversions, z.value)) AS cpa_best_case,
+    ratio(nullif(c.spend, 0), count_fewest(c.conversions, z.value)) AS cpa_worst_case
   FROM with_campaign AS c
   LEFT JOIN paid AS y ON y.account_id = c.account_id
   LEFT JOIN earned AS e ON e.account_id = c.account_id AND e.campaign_id = c.campaign_id AND e.creative_id = c.creative_id
-  CROSS JOIN (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'bound_z') AS z
+  CROSS JOIN (SELECT t.value FROM int.threshold AS t WHERE t.name = 'bound_z') AS z
 )
 SELECT
-  b.account_id, b.campaign_id, coalesce(h.name, b.reported_name) AS campaign_name, b.creative_id, k.title, k.message, k.image_url,
+  b.account_id, b.campaign_id, coalesce(h.name, b.reported_name) AS campaign_name, b.creative_id, k.title AS creative_title, k.message, k.image_url,
   CASE WHEN k.is_deleted THEN 'deleted' ELSE k.status END AS status,
   from_date::DATE AS window_from, to_date::DATE AS window_to, b.days_known, b.spend, b.clicks, b.impressions, b.conversions,
   b.spend::DOUBLE / nullif(b.clicks, 0) AS cpc,
@@ -85,12 +83,12 @@ SELECT
   b.place_ctr * b.ctr_ratio AS ctr_mix_adjusted,
   CASE
     WHEN b.ctr_ratio IS NULL OR b.deviation IS NULL THEN NULL
-    WHEN ln(b.ctr_ratio) > z.beyond * b.deviation THEN 'better'
-    WHEN ln(b.ctr_ratio) < -z.beyond * b.deviation THEN 'worse'
+    WHEN safe_ln(b.ctr_ratio) > z.beyond * b.deviation THEN 'better'
+    WHEN safe_ln(b.ctr_ratio) < -z.beyond * b.deviation THEN 'worse'
     ELSE 'unclear'
   END AS ctr_vs_siblings,
-  b.revenue, (b.revenue - b.spend)::DECIMAL(18, 6) AS profit, (b.revenue - b.spend)::DOUBLE / nullif(b.spend, 0)::DOUBLE AS roi, b.revenue::DOUBLE / nullif(b.clicks, 0) AS epc,
-  CASE WHEN b.conversions = 0 THEN 0 ELSE b.conversions * b.counted_spend::DOUBLE / nullif(b.arrived_spend, 0) END AS conversions_expected,
+  b.revenue, (b.revenue - b.spend)::DECIMAL(18, 6) AS profit_so_far, ratio(b.revenue - b.spend, b.spend) AS roi_so_far, ratio(b.revenue, b.clicks) AS epc,
+  CASE WHEN b.conversions = 0 AND b.arrived_spend IS NOT NULL THEN 0 ELSE b.conversions * b.counted_spend::DOUBLE / nullif(b.arrived_spend, 0) END AS conversions_expected,
   CASE WHEN b.conversions > 0 THEN b.spend::DOUBLE * b.arrived_spend / nullif(b.conversions * b.counted_spend::DOUBLE, 0) END AS cpa_expected
 FROM bounded AS b
 LEFT JOIN main.creative_history AS k ON k.account_id = b.account_id AND k.creative_id = b.creative_id AND k.is_current
@@ -98,5 +96,5 @@ LEFT JOIN main.campaign_history AS h ON h.account_id = b.account_id AND h.campai
 CROSS JOIN (
   -- ctr_min_z: A creative's CTR differs from that of its siblings when it is this far from chance: 2.6 leaves 1 %, for many creatives are compared.
   SELECT max(t.value) FILTER (WHERE t.name = 'bound_z') AS bound, (2.6::DOUBLE /* ctr_min_z */) AS beyond
-  FROM mart.threshold AS t
+  FROM int.threshold AS t
 ) AS z

@@ -30,7 +30,7 @@ campaign_flagged AS (
     lead(CASE WHEN h.is_deleted THEN 'deleted' WHEN h.status IN ('paused', 'archived', 'rejected') THEN h.status END) OVER versions AS next_reason,
     sum(CASE WHEN h.is_deleted OR coalesce(h.status IN ('paused', 'archived', 'rejected'), false) THEN 0 ELSE 1 END)
       OVER (PARTITION BY h.account_id, h.campaign_id ORDER BY h.version_no) AS lives
-  FROM main.campaign_history AS h
+  FROM main.campaign_versions AS h
   WINDOW versions AS (PARTITION BY h.account_id, h.campaign_id ORDER BY h.version_no)
 ),
 campaign_known AS (
@@ -65,7 +65,7 @@ creative_flagged AS (
     lead(CASE WHEN h.is_deleted THEN 'deleted' WHEN h.status IN ('paused', 'archived', 'rejected') THEN h.status END) OVER versions AS next_reason,
     sum(CASE WHEN h.is_deleted OR coalesce(h.status IN ('paused', 'archived', 'rejected'), false) THEN 0 ELSE 1 END)
       OVER (PARTITION BY h.account_id, h.creative_id ORDER BY h.version_no) AS lives
-  FROM main.creative_history AS h
+  FROM main.creative_versions AS h
   WINDOW versions AS (PARTITION BY h.account_id, h.creative_id ORDER BY h.version_no)
 ),
 creative_stop AS (
@@ -83,7 +83,7 @@ mode AS (
   SELECT
     m.account_id, m.campaign_id, m.source_mode, m.is_deleted, m.valid_from,
     least(m.valid_to, coalesce(lead(m.changed_after) OVER versions, m.last_confirmed_at)) AS valid_to
-  FROM main.source_mode_history AS m
+  FROM main.source_mode_versions AS m
   WINDOW versions AS (PARTITION BY m.account_id, m.campaign_id ORDER BY m.version_no)
   QUALIFY NOT m.is_deleted
 ),
@@ -91,7 +91,7 @@ rule_known AS (
   SELECT
     r.account_id, r.campaign_id, r.source_id, r.rule, r.is_deleted, r.valid_from, r.valid_to, r.changed_after,
     least(r.valid_to, coalesce(lead(r.changed_after) OVER versions, r.last_confirmed_at)) AS confirmed_until
-  FROM main.source_rule_history AS r
+  FROM main.source_rule_versions AS r
   WHERE r.rule IN ('blocked', 'allowed')
   WINDOW versions AS (PARTITION BY r.account_id, r.campaign_id, r.source_id, r.rule ORDER BY r.version_no)
 ),

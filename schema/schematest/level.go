@@ -1,15 +1,16 @@
 package schematest
 
 import (
+	"hash/crc32"
 	"math/rand/v2"
 	"os"
 	"strconv"
 	"testing"
 )
 
-// How much is tried is set by one variable, SPENDSYNC_TEST. Empty, as in 'go test ./...': each case once, as cheaply as
-// it can be. "all", as in .ci/run: also the second proofs, through whole worlds. "long", as in .ci/long: hours of
-// random runs and every variation.
+// How much is tried is set by one variable, SPENDSYNC_TEST. Empty, as in 'go test ./...': each test once, as cheaply as
+// it can be, with some of the cases of the dear ones. "all", as in .ci/run: each case, and the second proofs through
+// whole worlds. "long", as in .ci/long: hours of random runs and every variation.
 var level = os.Getenv("SPENDSYNC_TEST")
 
 // All reports whether everything is to be tried.
@@ -22,6 +23,9 @@ func Long(t testing.TB) {
 		t.Skip("SPENDSYNC_TEST=all runs it, as .ci/run does")
 	}
 }
+
+// Drawn reports whether a case of a table is tried: each with [All], and otherwise one in so many, by its name.
+func Drawn(name string, in uint32) bool { return All() || crc32.ChecksumIEEE([]byte(name))%in == 0 }
 
 // Times is the number of random runs: few, many with [All], or most with SPENDSYNC_TEST=long.
 func Times(few, many, most int) int {

@@ -9,7 +9,6 @@ CREATE TABLE "main"."spend_daily" (
   "clicks" BIGINT USING COMPRESSION bitpacking,
   "impressions" BIGINT USING COMPRESSION bitpacking,
   "conversions" BIGINT USING COMPRESSION bitpacking,
-  "conversions_fractional" DECIMAL(18,6) USING COMPRESSION bitpacking,
   "_first_seen_at" TIMESTAMP WITH TIME ZONE NOT NULL USING COMPRESSION rle,
   "_changed_at" TIMESTAMP WITH TIME ZONE NOT NULL USING COMPRESSION rle,
   "_run_id" VARCHAR NOT NULL USING COMPRESSION dictionary
@@ -20,12 +19,11 @@ COMMENT ON COLUMN "main"."spend_daily"."report_date" IS 'Chicago calendar day of
 COMMENT ON COLUMN "main"."spend_daily"."campaign_id" IS 'Campaign that paid.';
 COMMENT ON COLUMN "main"."spend_daily"."creative_id" IS 'Creative shown. Empty text where the report names none.';
 COMMENT ON COLUMN "main"."spend_daily"."source_id" IS 'Traffic source paid. Empty text where the report names none, as for creatives without spend.';
-COMMENT ON COLUMN "main"."spend_daily"."campaign_name" IS 'Name of the campaign as the report gave it when the row was last changed.';
+COMMENT ON COLUMN "main"."spend_daily"."campaign_name" IS 'Name of the campaign when the day''s file was last written. Empty text: none was known.';
 COMMENT ON COLUMN "main"."spend_daily"."spend" IS 'US dollars, exact.';
 COMMENT ON COLUMN "main"."spend_daily"."clicks" IS 'Click events. NULL: the report gave none; 0: there were none.';
 COMMENT ON COLUMN "main"."spend_daily"."impressions" IS 'Times shown. NULL: the report gave none; 0: there were none.';
-COMMENT ON COLUMN "main"."spend_daily"."conversions" IS 'Conversions counted so far; they keep arriving for days. NULL: the report gave none, or not a whole number (conversions_fractional); 0: none yet.';
-COMMENT ON COLUMN "main"."spend_daily"."conversions_fractional" IS 'Conversions so far where the report gives a fraction, as shared ones are; conversions is NULL there, so that all are sum(coalesce(conversions, conversions_fractional)). NULL: a whole number, or none.';
+COMMENT ON COLUMN "main"."spend_daily"."conversions" IS 'Conversions counted so far; they keep arriving for days. NULL: the report gave none, or not a whole number; 0: none yet.';
 COMMENT ON COLUMN "main"."spend_daily"."_first_seen_at" IS 'When the row was first read.';
 COMMENT ON COLUMN "main"."spend_daily"."_changed_at" IS 'When a value of the row was last read as different.';
 COMMENT ON COLUMN "main"."spend_daily"."_run_id" IS 'Run that last changed the row.';
@@ -46,11 +44,9 @@ CREATE TABLE "main"."spend_change" (
   "new_impressions" BIGINT,
   "old_conversions" BIGINT,
   "new_conversions" BIGINT,
-  "old_conversions_fractional" DECIMAL(18,6),
-  "new_conversions_fractional" DECIMAL(18,6),
   "_run_id" VARCHAR NOT NULL
 );
-COMMENT ON TABLE "main"."spend_change" IS 'History: what changed, not what was spent. Every difference between a finished day as stored and as read again: old and new numbers, and when they were seen. The first read of a day and the growth of a day that was not over write no line.';
+COMMENT ON TABLE "main"."spend_change" IS 'History: what changed, not what was spent. Every difference between a finished day as stored and as read again: old and new numbers, and when they were seen. The first read of a day and the growth of a day that was not over write no line; rows of a day that was known to be empty do.';
 COMMENT ON COLUMN "main"."spend_change"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "main"."spend_change"."report_date" IS 'Chicago calendar day whose numbers changed.';
 COMMENT ON COLUMN "main"."spend_change"."campaign_id" IS 'Campaign of the row.';
@@ -66,8 +62,6 @@ COMMENT ON COLUMN "main"."spend_change"."old_impressions" IS 'Impressions before
 COMMENT ON COLUMN "main"."spend_change"."new_impressions" IS 'Impressions after.';
 COMMENT ON COLUMN "main"."spend_change"."old_conversions" IS 'Conversions before.';
 COMMENT ON COLUMN "main"."spend_change"."new_conversions" IS 'Conversions after.';
-COMMENT ON COLUMN "main"."spend_change"."old_conversions_fractional" IS 'Conversions before, if they were not a whole number.';
-COMMENT ON COLUMN "main"."spend_change"."new_conversions_fractional" IS 'Conversions after, if they are not a whole number.';
 COMMENT ON COLUMN "main"."spend_change"."_run_id" IS 'Run that saw the change.';
 
 CREATE TABLE "main"."spend_intraday" (
@@ -134,7 +128,7 @@ COMMENT ON COLUMN "main"."campaign_history"."valid_to" IS 'When the next version
 COMMENT ON COLUMN "main"."campaign_history"."is_current" IS 'Whether this is the newest version.';
 COMMENT ON COLUMN "main"."campaign_history"."is_deleted" IS 'Whether this version says that the entity is gone: two complete listings in a row lack it and the service answers 404 for its ID; a source rule ends with one reply that lacks it.';
 COMMENT ON COLUMN "main"."campaign_history"."changed_after" IS 'When the version before was last confirmed: the change lies after this and not after valid_from. NULL: nothing was known before.';
-COMMENT ON COLUMN "main"."campaign_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted entity: when it was last found missing. In Parquet: as of the last change of the file.';
+COMMENT ON COLUMN "main"."campaign_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted entity: when it was last found missing. Of a current version: as of the last change of its row; the views have the last reading''s.';
 COMMENT ON COLUMN "main"."campaign_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; undescribed: its JSON changed in what no column shows, see raw; deleted; restored; stub: known from the report alone.';
 COMMENT ON COLUMN "main"."campaign_history"."changed_columns" IS 'Columns that differ from the version before, sorted, comma-joined.';
 COMMENT ON COLUMN "main"."campaign_history"."read_state" IS 'ok; partial: some fields have never been readable; unreadable: none has; stub: never read.';
@@ -183,7 +177,7 @@ COMMENT ON COLUMN "main"."campaign_delivery_history"."valid_to" IS 'When the nex
 COMMENT ON COLUMN "main"."campaign_delivery_history"."is_current" IS 'Whether this is the newest version.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."is_deleted" IS 'Whether this version says that the entity is gone: two complete listings in a row lack it and the service answers 404 for its ID; a source rule ends with one reply that lacks it.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."changed_after" IS 'When the version before was last confirmed: the change lies after this and not after valid_from. NULL: nothing was known before.';
-COMMENT ON COLUMN "main"."campaign_delivery_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted entity: when it was last found missing. In Parquet: as of the last change of the file.';
+COMMENT ON COLUMN "main"."campaign_delivery_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted entity: when it was last found missing. Of a current version: as of the last change of its row; the views have the last reading''s.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; undescribed: its JSON changed in what no column shows, see raw; deleted; restored; stub: known from the report alone.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."changed_columns" IS 'Columns that differ from the version before, sorted, comma-joined.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."read_state" IS 'ok; partial: some fields have never been readable; unreadable: none has; stub: never read.';
@@ -238,7 +232,7 @@ COMMENT ON COLUMN "main"."creative_history"."valid_to" IS 'When the next version
 COMMENT ON COLUMN "main"."creative_history"."is_current" IS 'Whether this is the newest version.';
 COMMENT ON COLUMN "main"."creative_history"."is_deleted" IS 'Whether this version says that the entity is gone: two complete listings in a row lack it and the service answers 404 for its ID; a source rule ends with one reply that lacks it.';
 COMMENT ON COLUMN "main"."creative_history"."changed_after" IS 'When the version before was last confirmed: the change lies after this and not after valid_from. NULL: nothing was known before.';
-COMMENT ON COLUMN "main"."creative_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted entity: when it was last found missing. In Parquet: as of the last change of the file.';
+COMMENT ON COLUMN "main"."creative_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted entity: when it was last found missing. Of a current version: as of the last change of its row; the views have the last reading''s.';
 COMMENT ON COLUMN "main"."creative_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; undescribed: its JSON changed in what no column shows, see raw; deleted; restored; stub: known from the report alone.';
 COMMENT ON COLUMN "main"."creative_history"."changed_columns" IS 'Columns that differ from the version before, sorted, comma-joined.';
 COMMENT ON COLUMN "main"."creative_history"."read_state" IS 'ok; partial: some fields have never been readable; unreadable: none has; stub: never read.';
@@ -297,7 +291,7 @@ COMMENT ON COLUMN "main"."source_rule_history"."valid_to" IS 'When the next vers
 COMMENT ON COLUMN "main"."source_rule_history"."is_current" IS 'Whether this is the newest version.';
 COMMENT ON COLUMN "main"."source_rule_history"."is_deleted" IS 'Whether this version says that the entity is gone: two complete listings in a row lack it and the service answers 404 for its ID; a source rule ends with one reply that lacks it.';
 COMMENT ON COLUMN "main"."source_rule_history"."changed_after" IS 'When the version before was last confirmed: the change lies after this and not after valid_from. NULL: nothing was known before.';
-COMMENT ON COLUMN "main"."source_rule_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted entity: when it was last found missing. In Parquet: as of the last change of the file.';
+COMMENT ON COLUMN "main"."source_rule_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted entity: when it was last found missing. Of a current version: as of the last change of its row; the views have the last reading''s.';
 COMMENT ON COLUMN "main"."source_rule_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; undescribed: its JSON changed in what no column shows, see raw; deleted; restored; stub: known from the report alone.';
 COMMENT ON COLUMN "main"."source_rule_history"."changed_columns" IS 'Columns that differ from the version before, sorted, comma-joined.';
 COMMENT ON COLUMN "main"."source_rule_history"."read_state" IS 'ok; partial: some fields have never been readable; unreadable: none has; stub: never read.';
@@ -331,14 +325,30 @@ COMMENT ON COLUMN "main"."source_mode_history"."valid_to" IS 'When the next vers
 COMMENT ON COLUMN "main"."source_mode_history"."is_current" IS 'Whether this is the newest version.';
 COMMENT ON COLUMN "main"."source_mode_history"."is_deleted" IS 'Whether this version says that the entity is gone: two complete listings in a row lack it and the service answers 404 for its ID; a source rule ends with one reply that lacks it.';
 COMMENT ON COLUMN "main"."source_mode_history"."changed_after" IS 'When the version before was last confirmed: the change lies after this and not after valid_from. NULL: nothing was known before.';
-COMMENT ON COLUMN "main"."source_mode_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted entity: when it was last found missing. In Parquet: as of the last change of the file.';
+COMMENT ON COLUMN "main"."source_mode_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted entity: when it was last found missing. Of a current version: as of the last change of its row; the views have the last reading''s.';
 COMMENT ON COLUMN "main"."source_mode_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; undescribed: its JSON changed in what no column shows, see raw; deleted; restored; stub: known from the report alone.';
 COMMENT ON COLUMN "main"."source_mode_history"."changed_columns" IS 'Columns that differ from the version before, sorted, comma-joined.';
 COMMENT ON COLUMN "main"."source_mode_history"."read_state" IS 'ok; partial: some fields have never been readable; unreadable: none has; stub: never read.';
 COMMENT ON COLUMN "main"."source_mode_history"."source_mode" IS 'block_list: buys everywhere except blocked sources; allow_list: only from allowed ones.';
-COMMENT ON COLUMN "main"."source_mode_history"."bids_last_read_at" IS 'When the bids per source could last be read. NULL: never. In Parquet: as of the last change of the file.';
+COMMENT ON COLUMN "main"."source_mode_history"."bids_last_read_at" IS 'When the bids per source could last be read, as of version 11 of the tables. The views have the last reading''s.';
 COMMENT ON COLUMN "main"."source_mode_history"."raw" IS 'The source settings'' own JSON when this version was first read, or last gained a key.';
 COMMENT ON COLUMN "main"."source_mode_history"."_run_id" IS 'Run that last changed the row.';
+
+CREATE TABLE "main"."reading" (
+  "account_id" VARCHAR NOT NULL,
+  "campaign_id" VARCHAR NOT NULL,
+  "part" VARCHAR NOT NULL,
+  "entity_id" VARCHAR NOT NULL,
+  "read_at" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "_run_id" VARCHAR NOT NULL
+);
+COMMENT ON TABLE "main"."reading" IS 'When each part of each campaign''s settings was last read in full: last_confirmed_at of the views of now and of the views of versions follows from it. It differs after every run, and nothing else does.';
+COMMENT ON COLUMN "main"."reading"."account_id" IS 'Short name of the account in this warehouse.';
+COMMENT ON COLUMN "main"."reading"."campaign_id" IS 'Campaign that was read.';
+COMMENT ON COLUMN "main"."reading"."part" IS 'What was read: campaign, delivery, creative (the list of them), source_mode, blocked, allowed, bid_override or optimized.';
+COMMENT ON COLUMN "main"."reading"."entity_id" IS 'Empty text: all of the part. Otherwise the creative or source that was last confirmed at another time than the rest of its part.';
+COMMENT ON COLUMN "main"."reading"."read_at" IS 'When that reading began: all that is shown was read at or after this.';
+COMMENT ON COLUMN "main"."reading"."_run_id" IS 'Run that read it.';
 
 CREATE TABLE "main"."account_snapshot" (
   "account_id" VARCHAR NOT NULL,
@@ -422,7 +432,7 @@ COMMENT ON COLUMN "main"."payout_history"."valid_to" IS 'When the next version w
 COMMENT ON COLUMN "main"."payout_history"."is_current" IS 'Whether this is the newest version.';
 COMMENT ON COLUMN "main"."payout_history"."is_deleted" IS 'Whether this version says that the entity is gone: two complete listings in a row lack it and the service answers 404 for its ID; a source rule ends with one reply that lacks it.';
 COMMENT ON COLUMN "main"."payout_history"."changed_after" IS 'When the version before was last confirmed: the change lies after this and not after valid_from. NULL: nothing was known before.';
-COMMENT ON COLUMN "main"."payout_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted entity: when it was last found missing. In Parquet: as of the last change of the file.';
+COMMENT ON COLUMN "main"."payout_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted entity: when it was last found missing. Of a current version: as of the last change of its row; the views have the last reading''s.';
 COMMENT ON COLUMN "main"."payout_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; undescribed: its JSON changed in what no column shows, see raw; deleted; restored; stub: known from the report alone.';
 COMMENT ON COLUMN "main"."payout_history"."changed_columns" IS 'Columns that differ from the version before, sorted, comma-joined.';
 COMMENT ON COLUMN "main"."payout_history"."read_state" IS 'ok; partial: some fields have never been readable; unreadable: none has; stub: never read.';
@@ -446,7 +456,7 @@ CREATE TABLE "main"."tracker_daily" (
 COMMENT ON TABLE "main"."tracker_daily" IS 'Raw: its days begin at midnight of the tracker''s time zone, so a day of it is a day of spend_daily only if the tracker reports in America/Chicago. What the operator''s own tracker counted, as the export that SPENDSYNC_PAYOUTS names had it. A newer export replaces the days that it has; other days stay. Ask spendsync query tracker, which adds up several days.';
 COMMENT ON COLUMN "main"."tracker_daily"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "main"."tracker_daily"."report_date" IS 'Day as the export has it: of the time zone that the tracker reports in, which may not be Chicago.';
-COMMENT ON COLUMN "main"."tracker_daily"."campaign_id" IS 'Campaign as the export names it; it may be none of this account.';
+COMMENT ON COLUMN "main"."tracker_daily"."campaign_id" IS 'Campaign of the account, as the export names it.';
 COMMENT ON COLUMN "main"."tracker_daily"."source_id" IS 'Source as the export names it. Empty: the tracker was not passed one.';
 COMMENT ON COLUMN "main"."tracker_daily"."clicks" IS 'Clicks that arrived at the tracker. NULL: the export has none.';
 COMMENT ON COLUMN "main"."tracker_daily"."conversions" IS 'Conversions of every state. NULL: the export gives neither them nor each state.';
@@ -524,7 +534,7 @@ COMMENT ON COLUMN "main"."calendar"."ends_at" IS 'First instant after the day.';
 COMMENT ON COLUMN "main"."calendar"."hours" IS 'Length of the day: 24, or 23 and 25 when the clocks change.';
 COMMENT ON COLUMN "main"."calendar"."_run_id" IS 'Run that added the day.';
 
-CREATE TABLE "mart"."campaign_spend" (
+CREATE TABLE "int"."campaign_spend" (
   "account_id" VARCHAR NOT NULL,
   "report_date" DATE NOT NULL,
   "campaign_id" VARCHAR NOT NULL,
@@ -538,19 +548,19 @@ CREATE TABLE "mart"."campaign_spend" (
   "rows_with_impressions" BIGINT NOT NULL,
   "rows_with_conversions" BIGINT NOT NULL
 );
-COMMENT ON TABLE "mart"."campaign_spend" IS 'Spend per Chicago day and campaign: the sums of spend_daily, kept beside it so that questions about long spans are answered at once. mart.campaign_day has the days without spend and the settings, too.';
-COMMENT ON COLUMN "mart"."campaign_spend"."account_id" IS 'Short name of the account in this warehouse.';
-COMMENT ON COLUMN "mart"."campaign_spend"."report_date" IS 'Chicago calendar day of the spend.';
-COMMENT ON COLUMN "mart"."campaign_spend"."campaign_id" IS 'Campaign that paid.';
-COMMENT ON COLUMN "mart"."campaign_spend"."campaign_name" IS 'Name of the campaign as the report gave it; the last by the alphabet where it gave several.';
-COMMENT ON COLUMN "mart"."campaign_spend"."rows" IS 'Rows of spend_daily that are summed.';
-COMMENT ON COLUMN "mart"."campaign_spend"."spend" IS 'US dollars, exact.';
-COMMENT ON COLUMN "mart"."campaign_spend"."clicks" IS 'Clicks of the rows whose clicks are known. NULL: those of no row are.';
-COMMENT ON COLUMN "mart"."campaign_spend"."impressions" IS 'Impressions of the rows whose impressions are known. NULL: those of no row are.';
-COMMENT ON COLUMN "mart"."campaign_spend"."conversions" IS 'Conversions of the rows whose conversions are known. NULL: those of no row are.';
-COMMENT ON COLUMN "mart"."campaign_spend"."rows_with_clicks" IS 'Rows whose clicks are known: if fewer than rows, the sum is too small.';
-COMMENT ON COLUMN "mart"."campaign_spend"."rows_with_impressions" IS 'Rows whose impressions are known: if fewer than rows, the sum is too small.';
-COMMENT ON COLUMN "mart"."campaign_spend"."rows_with_conversions" IS 'Rows whose conversions are known: if fewer than rows, the sum is too small.';
+COMMENT ON TABLE "int"."campaign_spend" IS 'Spend per Chicago day and campaign: the sums of spend_daily, kept beside it so that questions about long spans are answered at once. mart.campaign_day has the days without spend and the settings, too.';
+COMMENT ON COLUMN "int"."campaign_spend"."account_id" IS 'Short name of the account in this warehouse.';
+COMMENT ON COLUMN "int"."campaign_spend"."report_date" IS 'Chicago calendar day of the spend.';
+COMMENT ON COLUMN "int"."campaign_spend"."campaign_id" IS 'Campaign that paid.';
+COMMENT ON COLUMN "int"."campaign_spend"."campaign_name" IS 'Name of the campaign as the report gave it; the last by the alphabet where it gave several.';
+COMMENT ON COLUMN "int"."campaign_spend"."rows" IS 'Rows of spend_daily that are summed.';
+COMMENT ON COLUMN "int"."campaign_spend"."spend" IS 'US dollars, exact.';
+COMMENT ON COLUMN "int"."campaign_spend"."clicks" IS 'Clicks of the rows whose clicks are known. NULL: those of no row are.';
+COMMENT ON COLUMN "int"."campaign_spend"."impressions" IS 'Impressions of the rows whose impressions are known. NULL: those of no row are.';
+COMMENT ON COLUMN "int"."campaign_spend"."conversions" IS 'Conversions of the rows whose conversions are known. NULL: those of no row are.';
+COMMENT ON COLUMN "int"."campaign_spend"."rows_with_clicks" IS 'Rows whose clicks are known: if fewer than rows, the sum is too small.';
+COMMENT ON COLUMN "int"."campaign_spend"."rows_with_impressions" IS 'Rows whose impressions are known: if fewer than rows, the sum is too small.';
+COMMENT ON COLUMN "int"."campaign_spend"."rows_with_conversions" IS 'Rows whose conversions are known: if fewer than rows, the sum is too small.';
 
 CREATE TABLE "ops"."day_coverage" (
   "account_id" VARCHAR NOT NULL,
@@ -569,12 +579,14 @@ CREATE TABLE "ops"."day_coverage" (
   "control_clicks" BIGINT,
   "rows_total" BIGINT,
   "rows_total_state" VARCHAR,
+  "doubt" VARCHAR,
+  "partial_why" VARCHAR,
   "_run_id" VARCHAR
 );
 COMMENT ON TABLE "ops"."day_coverage" IS 'How well each Chicago day is known. A day that is open, complete or final is covered: there a missing row of spend_daily means zero.';
 COMMENT ON COLUMN "ops"."day_coverage"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "ops"."day_coverage"."report_date" IS 'Chicago calendar day.';
-COMMENT ON COLUMN "ops"."day_coverage"."state" IS 'open: stored, the day is not over; complete: stored after it was over, may be restated; final: complete and beyond the reach of the report; partial: stored, but last read before it was over, or without rows that cannot be stored; missing: not proven yet, still readable; lost: never proven and no longer readable.';
+COMMENT ON COLUMN "ops"."day_coverage"."state" IS 'open: stored, the day is not over; complete: stored after it was over, may be restated; final: complete and beyond the reach of the report; partial: stored, but not in full, see partial_why; missing: not proven yet, still readable; lost: never proven and no longer readable.';
 COMMENT ON COLUMN "ops"."day_coverage"."first_read_at" IS 'When the first proven read began. NULL: none yet.';
 COMMENT ON COLUMN "ops"."day_coverage"."last_read_at" IS 'When the last proven read began. NULL: none yet.';
 COMMENT ON COLUMN "ops"."day_coverage"."reads" IS 'Proven reads.';
@@ -588,6 +600,8 @@ COMMENT ON COLUMN "ops"."day_coverage"."control_spend" IS 'US dollars of the day
 COMMENT ON COLUMN "ops"."day_coverage"."control_clicks" IS 'Clicks of the day by the service''s own total, to be compared with clicks. NULL: it gave none.';
 COMMENT ON COLUMN "ops"."day_coverage"."rows_total" IS 'Rows of the day by the service''s own count (total_rows), to be compared with rows. NULL: it gave none.';
 COMMENT ON COLUMN "ops"."day_coverage"."rows_total_state" IS 'matched: as many rows, or rows with spend, came as the service states; differs: they did not, see rows_total, and other evidence proves the day; none: the service states no usable count. NULL: not read since this column came.';
+COMMENT ON COLUMN "ops"."day_coverage"."doubt" IS 'doubtful: the day is stored, and something speaks against it, such as the service''s own sum; it is read again by every run until it fits or a person accepts it. accepted: a person has, by ''spendsync repair accept''. NULL: nothing speaks against it.';
+COMMENT ON COLUMN "ops"."day_coverage"."partial_why" IS 'Why a partial day is partial, or a doubtful one doubtful. NULL: it is neither.';
 COMMENT ON COLUMN "ops"."day_coverage"."_run_id" IS 'Run of the last proven read.';
 
 CREATE TABLE "ops"."run" (
@@ -671,7 +685,7 @@ COMMENT ON COLUMN "ops"."step"."unit" IS 'Which part of it, such as the day.';
 COMMENT ON COLUMN "ops"."step"."started_at" IS 'When its reading began.';
 COMMENT ON COLUMN "ops"."step"."finished_at" IS 'When it was done.';
 COMMENT ON COLUMN "ops"."step"."reason" IS 'Why it was read.';
-COMMENT ON COLUMN "ops"."step"."outcome" IS 'stored: new or different; unchanged: the same as stored; failed: not read or not proven; unreachable: the day has left the reach.';
+COMMENT ON COLUMN "ops"."step"."outcome" IS 'stored: new or different; unchanged: the same as stored; failed: not read or not proven; silent: an empty answer that proves nothing; unreachable: the day has left the reach.';
 COMMENT ON COLUMN "ops"."step"."attempts" IS 'Times the whole unit was read.';
 COMMENT ON COLUMN "ops"."step"."pages" IS 'Pages of the proven read.';
 COMMENT ON COLUMN "ops"."step"."rows" IS 'Rows of the proven read.';
@@ -687,18 +701,22 @@ CREATE TABLE "ops"."entity_read" (
   "field" VARCHAR NOT NULL,
   "read_state" VARCHAR NOT NULL,
   "message" VARCHAR,
-  "attempted_at" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "first_seen_at" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "last_seen_at" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "runs" BIGINT NOT NULL,
   "_run_id" VARCHAR NOT NULL
 );
-COMMENT ON TABLE "ops"."entity_read" IS 'Settings that could not be read, and why.';
+COMMENT ON TABLE "ops"."entity_read" IS 'Settings that cannot be read now, and why: a line stays until a run reads the value. The last known value stands meanwhile.';
 COMMENT ON COLUMN "ops"."entity_read"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "ops"."entity_read"."entity_type" IS 'Kind of entity: campaign, creative, source settings, listing, account.';
 COMMENT ON COLUMN "ops"."entity_read"."entity_id" IS 'Its id.';
 COMMENT ON COLUMN "ops"."entity_read"."field" IS 'The field that could not be read; empty text: all of it.';
-COMMENT ON COLUMN "ops"."entity_read"."read_state" IS 'unreadable: the service could not say; failed: the request failed; incomplete: a listing did not end.';
+COMMENT ON COLUMN "ops"."entity_read"."read_state" IS 'unreadable: the reply has no value that can be read; missing: the reply lacks the key; failed: the request failed; not_found: the service answers 404, and the report shows spend of today; contradicted: of a later day than the first 404; incomplete: a listing did not end; more: entities beyond the first 1,000, which are only counted.';
 COMMENT ON COLUMN "ops"."entity_read"."message" IS 'Why.';
-COMMENT ON COLUMN "ops"."entity_read"."attempted_at" IS 'When it was tried.';
-COMMENT ON COLUMN "ops"."entity_read"."_run_id" IS 'Run that tried.';
+COMMENT ON COLUMN "ops"."entity_read"."first_seen_at" IS 'When a run first saw it.';
+COMMENT ON COLUMN "ops"."entity_read"."last_seen_at" IS 'When a run last saw it.';
+COMMENT ON COLUMN "ops"."entity_read"."runs" IS 'Runs that saw it.';
+COMMENT ON COLUMN "ops"."entity_read"."_run_id" IS 'Run that last saw it.';
 
 CREATE TABLE "ops"."unknown_field" (
   "account_id" VARCHAR NOT NULL,
@@ -706,15 +724,19 @@ CREATE TABLE "ops"."unknown_field" (
   "path" VARCHAR NOT NULL,
   "sample_type" VARCHAR NOT NULL,
   "first_seen_at" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "last_seen_at" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "runs" BIGINT NOT NULL,
   "_run_id" VARCHAR NOT NULL
 );
-COMMENT ON TABLE "ops"."unknown_field" IS 'Keys in the service''s replies that its description does not name: of the report, and of the settings, where a later change of one makes a version. And the forms of IDs in the report that it does not give.';
+COMMENT ON TABLE "ops"."unknown_field" IS 'Keys in the service''s replies that its description does not name: of the report, and of the settings. And the forms of IDs in the report that it does not give.';
 COMMENT ON COLUMN "ops"."unknown_field"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "ops"."unknown_field"."stream" IS 'Where it was seen, such as spend_report.';
 COMMENT ON COLUMN "ops"."unknown_field"."path" IS 'Path of the key in the reply; for an ID, that of its column and the form.';
 COMMENT ON COLUMN "ops"."unknown_field"."sample_type" IS 'JSON type of the first value seen.';
-COMMENT ON COLUMN "ops"."unknown_field"."first_seen_at" IS 'When it was first seen.';
-COMMENT ON COLUMN "ops"."unknown_field"."_run_id" IS 'Run that first saw it.';
+COMMENT ON COLUMN "ops"."unknown_field"."first_seen_at" IS 'When a run first saw it.';
+COMMENT ON COLUMN "ops"."unknown_field"."last_seen_at" IS 'When a run last saw it.';
+COMMENT ON COLUMN "ops"."unknown_field"."runs" IS 'Runs that saw it.';
+COMMENT ON COLUMN "ops"."unknown_field"."_run_id" IS 'Run that last saw it.';
 
 CREATE TABLE "ops"."refused_row" (
   "account_id" VARCHAR NOT NULL,
@@ -725,10 +747,12 @@ CREATE TABLE "ops"."refused_row" (
   "reason" VARCHAR NOT NULL,
   "field" VARCHAR NOT NULL,
   "raw" VARCHAR NOT NULL,
-  "seen_at" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "first_seen_at" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "last_seen_at" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "runs" BIGINT NOT NULL,
   "_run_id" VARCHAR NOT NULL
 );
-COMMENT ON TABLE "ops"."refused_row" IS 'Rows of the report that could not be stored as they are, with their JSON; at most 1,000 of a day and run. A day of which rows were left out is partial until a read or a replay finds none; a row of which only clicks, impressions or conversions cannot be read is stored without them (NULL). Of stream tracker: lines of the operator''s exports that were set aside.';
+COMMENT ON TABLE "ops"."refused_row" IS 'Rows of the report that could not be stored as they are, as of the last read of their day, with their JSON; at most 1,000 of an account, the oldest first, and then a line with their number. A day of which rows were left out is partial until a read or a replay finds none; a row of which only clicks, impressions or conversions cannot be read is stored without them (NULL). Of stream tracker: lines of the operator''s exports that were set aside.';
 COMMENT ON COLUMN "ops"."refused_row"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "ops"."refused_row"."stream" IS 'Where it was seen: spend_report or tracker.';
 COMMENT ON COLUMN "ops"."refused_row"."report_date" IS 'Chicago calendar day that was asked for; the first where it was a span. Of the operator''s files: the row''s day, or the day of reading where it has none.';
@@ -737,8 +761,10 @@ COMMENT ON COLUMN "ops"."refused_row"."row_number" IS 'Row of the page, counted 
 COMMENT ON COLUMN "ops"."refused_row"."reason" IS 'Why it was refused.';
 COMMENT ON COLUMN "ops"."refused_row"."field" IS 'Field of the row that was refused, or fields, separated by commas; empty text: the row as a whole.';
 COMMENT ON COLUMN "ops"."refused_row"."raw" IS 'The row''s own JSON, cut where it is very long.';
-COMMENT ON COLUMN "ops"."refused_row"."seen_at" IS 'When it was read.';
-COMMENT ON COLUMN "ops"."refused_row"."_run_id" IS 'Run that read it.';
+COMMENT ON COLUMN "ops"."refused_row"."first_seen_at" IS 'When a run first saw it.';
+COMMENT ON COLUMN "ops"."refused_row"."last_seen_at" IS 'When a run last saw it.';
+COMMENT ON COLUMN "ops"."refused_row"."runs" IS 'Runs that saw it.';
+COMMENT ON COLUMN "ops"."refused_row"."_run_id" IS 'Run that last saw it.';
 
 CREATE TABLE "ops"."note" (
   "account_id" VARCHAR NOT NULL,
@@ -749,17 +775,23 @@ CREATE TABLE "ops"."note" (
   "first_seen_at" TIMESTAMP WITH TIME ZONE NOT NULL,
   "last_seen_at" TIMESTAMP WITH TIME ZONE NOT NULL,
   "message" VARCHAR NOT NULL,
+  "size_percent" BIGINT,
+  "accepted_percent" BIGINT,
+  "accepted_at" TIMESTAMP WITH TIME ZONE,
   "_run_id" VARCHAR NOT NULL
 );
-COMMENT ON TABLE "ops"."note" IS 'Differences of which the data is stored: the service states another total or count than the rows have, or sends a value in a form that cannot be read, which is NULL and kept. One that stands ends no run with exit 4.';
+COMMENT ON TABLE "ops"."note" IS 'Differences of which the data is stored: the service states another total or count than the rows have, or sends a value in a form that cannot be read, which is NULL and kept. Each ends every run with exit 4 until it is gone or a person accepts it up to its size.';
 COMMENT ON COLUMN "ops"."note"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "ops"."note"."note" IS 'Name of the note, as spendsync repair accept takes it.';
-COMMENT ON COLUMN "ops"."note"."is_standing" IS 'Whether the note ends no run with exit 4: accepted by hand, or seen in three runs and not withdrawn.';
-COMMENT ON COLUMN "ops"."note"."decision" IS 'What was said by hand: accepted or withdrawn. NULL: nothing.';
+COMMENT ON COLUMN "ops"."note"."is_standing" IS 'Whether the note ends no run with exit 4: a person has accepted it, and it has not grown since.';
+COMMENT ON COLUMN "ops"."note"."decision" IS 'accepted: a person has accepted it. NULL: nobody has.';
 COMMENT ON COLUMN "ops"."note"."runs" IS 'Runs that saw the difference.';
 COMMENT ON COLUMN "ops"."note"."first_seen_at" IS 'When a run first saw it.';
-COMMENT ON COLUMN "ops"."note"."last_seen_at" IS 'When a run last saw it. A week later the note is forgotten, unless something was said by hand.';
+COMMENT ON COLUMN "ops"."note"."last_seen_at" IS 'When a run last saw it. One that nobody has accepted is forgotten once it is gone, at the latest after a week.';
 COMMENT ON COLUMN "ops"."note"."message" IS 'What differs, as the last run that saw it found it.';
+COMMENT ON COLUMN "ops"."note"."size_percent" IS 'Size of the largest difference in percent, rounded up: of the sum, or of the rows of a day. NULL: it has none.';
+COMMENT ON COLUMN "ops"."note"."accepted_percent" IS 'Size up to which it is accepted. NULL: it is not.';
+COMMENT ON COLUMN "ops"."note"."accepted_at" IS 'When it was accepted. NULL: it is not.';
 COMMENT ON COLUMN "ops"."note"."_run_id" IS 'Run that last saw it.';
 
 CREATE TABLE "ops"."file" (

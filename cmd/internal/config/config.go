@@ -40,7 +40,7 @@ type Config struct {
 	YoungDays   int           `env:"YOUNG_DAYS, default=3"`
 	RereadAfter time.Duration `env:"REREAD_AFTER, default=20h"`
 
-	CAFile string `env:"CA_FILE" from:"none" file:"1048576"`
+	CAFile string `env:"CA_FILE" from:"none"`
 
 	PageSize          int           `env:"PAGE_SIZE, default=10000"`
 	RequestsPerMinute int           `env:"REQUESTS_PER_MINUTE, default=100"`
@@ -50,15 +50,14 @@ type Config struct {
 	LockWait     time.Duration `env:"LOCK_WAIT, default=5m"`
 	DuckDBMemory string        `env:"DUCKDB_MEMORY" from:"half of the cgroup's limit"`
 
-	ServiceFile string `env:"SERVICE_FILE" from:"none" file:"1048576"`
+	ServiceFile string `env:"SERVICE_FILE" from:"none"`
 
 	Thresholds map[string]string `env:"THRESHOLDS, separator=="`
-	Payouts    []string          `env:"PAYOUTS" from:"none" file:"1073741824"`
-	Tracker    map[string]string `env:"TRACKER_COLUMNS, separator=="`
-	// TrackerFormat is how these files write numbers and days, see payouts.ParseFormat.
-	TrackerFormat string `env:"TRACKER_FORMAT" from:"what the file itself decides"`
+	Payouts    []string          `env:"PAYOUTS" from:"none"`
+	// TrackerColumns declares the columns of exports; package payouts reads it.
+	TrackerColumns string `env:"TRACKER_COLUMNS" from:"the headings day, campaign, source, clicks, revenue, ..."`
 
-	MetricsFile string `env:"METRICS_FILE" from:"none" file:"write"`
+	MetricsFile string `env:"METRICS_FILE" from:"none"`
 	Pushgateway Secret `env:"PUSHGATEWAY_URL" from:"none"`
 
 	HeartbeatURL Secret `env:"HEARTBEAT_URL" from:"none"`
@@ -77,22 +76,23 @@ type Config struct {
 
 	// unknown are variables with our prefix that no command reads. They are warned
 	// of, not refused: Kubernetes sets some for every Service named spendsync.
-	unknown []string
-	// accountSet reports that ACCOUNT was set, be it to its default.
-	accountSet bool
+	unknown      []string
+	wrongProxies []string // what is wrong with the variables of a proxy
+	missing      []string // the variables without which no request can be sent
 }
 
 // Read reads and checks the variables. An empty variable counts as unset: a manifest that lists a variable without a
 // value means that. The error names every wrong variable.
 func Read(ctx context.Context, environ []string) (*Config, error) {
 	env := FromEnviron(environ)
-	c := &Config{unknown: unknownIn(env), accountSet: env["ACCOUNT"] != "", secretFiles: secretFilesIn(env)}
-	if wrong := malformed(env); len(wrong) > 0 {
+	c := &Config{unknown: unknownIn(env), secretFiles: secretFilesIn(env),
+		wrongProxies: wrongProxies(environ), missing: missingIn(env)}
+	if wrong := append(inQuotes(env), malformed(env)...); len(wrong) > 0 {
 		return nil, usage(wrong)
 	}
 	if err := envconfig.ProcessWith(ctx, &envconfig.Config{Target: c,
 		Lookuper: envconfig.MapLookuper(env)}); err != nil {
-		return nil, exit.Usagef("%s", configError(err))
+		return nil, exit.Usagef("%v", err)
 	}
 	if err := c.check(); err != nil {
 		return c, err
@@ -131,16 +131,6 @@ func usage(wrong []string) error {
 	return exit.Usagef("%s", strings.Join(wrong, "; "))
 }
 
-// configError names the variable as the user knows it.
-func configError(err error) string {
-	text := err.Error()
-	for _, v := range Variables() {
-		// envconfig names the field; the user knows the variable.
-		text = strings.Replace(text, v.field+":", Prefix+v.Name+":", 1)
-	}
-	return text
-}
-
 // check rejects values that no command can work with.
 func (c *Config) check() error {
 	var wrong []string
@@ -152,8 +142,8 @@ func (c *Config) check() error {
 	between := func(name string, v, from, to int) {
 		refuse(v < from || v > to, "%s=%d: must be a whole number from %d to %d", name, v, from, to)
 	}
-	notNegative := func(name string, v time.Duration) {
-		refuse(v < 0, "%s=%s: must not be negative, for example %s", name, v, exampleOf(name))
+	notNegative := func(name string, v time.Duration, example string) {
+		refuse(v < 0, "%s=%s: must not be negative, for example %s", name, v, example)
 	}
 	refuse(!schema.AccountName.MatchString(c.Account), "ACCOUNT=%q does not match %s: lower-case letters, digits, "+
 		"_ and -, at most 40, for example acme", c.Account, schema.AccountName)
@@ -161,29 +151,28 @@ func (c *Config) check() error {
 	refuse(strings.ContainsAny(c.absolute(), "?*["), "DATA_DIR=%s holds a ?, * or [, which DuckDB does not take as "+
 		"part of a name; choose another folder, or rename it", c.absolute())
 	between("YOUNG_DAYS", c.YoungDays, 0, 33)
-	notNegative("REREAD_AFTER", c.RereadAfter)
+	notNegative("REREAD_AFTER", c.RereadAfter, "20h")
 	between("PAGE_SIZE", c.PageSize, 1, 10000)
 	between("REQUESTS_PER_MINUTE", c.RequestsPerMinute, 1, 120)
 	refuse(c.HTTPTimeout <= 0, "HTTP_TIMEOUT=%s: must be longer than nothing, for example 60s", c.HTTPTimeout)
-	notNegative("RETRY_BUDGET", c.RetryBudget)
-	notNegative("LOCK_WAIT", c.LockWait)
+	notNegative("RETRY_BUDGET", c.RetryBudget, "10m")
+	notNegative("LOCK_WAIT", c.LockWait, "5m")
 	refuse(c.DuckDBMemory != "" && !duckMemory.MatchString(c.DuckDBMemory), "DUCKDB_MEMORY=%q is not a size, for "+
 		"example 512MiB", c.DuckDBMemory)
 	refuse(!slices.Contains([]string{"", "text", "json"}, c.LogFormat), "LOG_FORMAT=%q is neither text nor json",
 		c.LogFormat)
 	refuse(!slices.Contains([]string{"", "debug", "info", "warn", "error"}, c.LogLevel), "LOG_LEVEL=%q is none of "+
 		"debug, info, warn, error", c.LogLevel)
-	refuse(!trackerFormat.MatchString(c.TrackerFormat), "TRACKER_FORMAT=%q is none of decimal=. decimal=, "+
-		"day=DD/MM/YYYY "+
-		"day=MM/DD/YYYY; two are separated by a space", c.TrackerFormat)
 	if len(wrong) > 0 {
 		return usage(wrong)
 	}
 	if _, err := queries.Views(c.Thresholds); err != nil {
 		return exit.Usagef("%sTHRESHOLDS: %v", Prefix, err)
 	}
-	if err := files.CheckNamed(append(files.NamedIn(Prefix, c), c.namedSecrets()...), c.DataDir); err != nil {
-		return err
+	if c.MetricsFile != "" {
+		if err := files.CheckMetrics(Prefix+"METRICS_FILE", c.MetricsFile, c.DataDir); err != nil {
+			return err
+		}
 	}
 	if err := c.trust(); err != nil {
 		return err
@@ -196,13 +185,7 @@ func (c *Config) check() error {
 	return c.checkNotices()
 }
 
-var trackerFormat = regexp.MustCompile(`^((decimal=[.,]|day=(DD/MM|MM/DD)/YYYY)( |$))*$`)
-
 var duckMemory = regexp.MustCompile(`^[0-9]+(\.[0-9]+)? ?([KMGT]i?B)$`)
-
-// AccountIsSet reports whether an account was chosen. If not, a command that
-// only looks may take the only one that a store has.
-func (c *Config) AccountIsSet() bool { return c.accountSet }
 
 // StoreDir is the store's folder as an absolute path.
 func (c *Config) StoreDir() (string, error) {

@@ -34,7 +34,7 @@ func WithFile(environ []string, name string) ([]string, error) {
 	read, err := parseFile(b)
 	if err != nil {
 		return nil, exit.Advise(exit.Usagef("%s: %v", name, err),
-			"write one NAME=value a line, with quotes around values that hold spaces or #")
+			"write one NAME=value a line, without quotes and without a comment behind it")
 	}
 	set := map[string]bool{}
 	for _, kv := range environ {
@@ -43,10 +43,9 @@ func WithFile(environ []string, name string) ([]string, error) {
 	}
 	var below []string
 	for _, k := range slices.Sorted(maps.Keys(read)) {
-		if !strings.HasPrefix(k, Prefix) && !strings.HasPrefix(k, "OTEL_") {
+		if !strings.HasPrefix(k, Prefix) {
 			return nil, exit.Advise(exit.Usagef("%s sets %s, which has no effect from a file", name, k),
-				"remove it, or set it in the environment; the file is for variables that begin with %s or OTEL_",
-				Prefix)
+				"remove it, or set it in the environment; the file is for variables that begin with %s", Prefix)
 		}
 		if !set[k] {
 			below = append(below, k+"="+read[k])
@@ -62,78 +61,38 @@ func notText(b []byte) string {
 		return "it begins with a byte order mark; save it as UTF-8 without one"
 	case bytes.HasPrefix(b, []byte("\xff\xfe")), bytes.HasPrefix(b, []byte("\xfe\xff")), len(b) > 1 && b[1] == 0:
 		return "it is UTF-16 text; save it as UTF-8"
+	case !utf8.Valid(b):
+		return "it is not UTF-8 text"
 	}
 	return ""
 }
 
-// parseFile reads lines of the form NAME=value. A value may be in single or double quotes; in double ones \n is a new
-// line, and another character after \ is itself. A $ is a $. An error names the line, and never quotes it: it may
-// hold a
-// secret.
+// parseFile reads lines of the form NAME=value, as docker's --env-file and systemd's EnvironmentFile: the value is the
+// rest of the line without the blanks around it, and no character in it means anything else. An error names the line,
+// and never quotes it: it may hold a secret.
 func parseFile(b []byte) (map[string]string, error) {
 	if why := notText(b); why != "" {
 		return nil, errors.New(why)
-	}
-	if !utf8.Valid(b) {
-		return nil, errors.New("it is not UTF-8 text")
 	}
 	variables := map[string]string{}
 	n := 0
 	for line := range strings.Lines(string(b)) {
 		n++
-		line = strings.TrimPrefix(strings.TrimSpace(line), "export ")
-		if line == "" || strings.HasPrefix(line, "#") {
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
 		name, value, ok := strings.Cut(line, "=")
-		name = strings.TrimSpace(name)
-		if !ok || !fileName.MatchString(name) {
+		if name = strings.TrimSpace(name); !ok || !fileName.MatchString(name) {
 			return nil, fmt.Errorf("line %d is not of the form NAME=value", n)
 		}
-		if variables[name], ok = unquoted(strings.TrimSpace(value)); !ok {
-			return nil, fmt.Errorf("line %d: the quote of %s does not end, or something follows it", n, name)
+		if variables[name] = strings.TrimSpace(value); isQuoted(variables[name]) {
+			return nil, fmt.Errorf("line %d: the value of %s is in quotes; write it without them", n, name)
 		}
 	}
 	return variables, nil
 }
 
 var fileName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
-
-// unquoted returns a value without quotes and without a comment after it.
-func unquoted(value string) (text string, ok bool) {
-	if value == "" || value[0] != '"' && value[0] != '\'' {
-		if i := strings.Index(" "+value, " #"); i >= 0 {
-			value = value[:max(0, i-1)]
-		}
-		return strings.TrimSpace(value), true
-	}
-	var b strings.Builder
-	for i := 1; i < len(value); i++ {
-		switch c := value[i]; {
-		case c == value[0]:
-			rest := strings.TrimSpace(value[i+1:])
-			return b.String(), rest == "" || strings.HasPrefix(rest, "#")
-		case c == '\\' && value[0] == '"' && i+1 < len(value):
-			i++
-			switch value[i] {
-			case 'n':
-				b.WriteByte('\n')
-			case 'r':
-				b.WriteByte('\r')
-			default:
-				b.WriteByte(value[i])
-			}
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return "", false
-}
-
-// quoted returns a value as [parseFile] reads it back.
-func quoted(value string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`).Replace(value) + `"`
-}
 
 // FileHeading is the first line of the files that [WriteFile] writes.
 const FileHeading = "# Variables of spendsync; 'spendsync help config' describes all of them.\n"
@@ -150,8 +109,11 @@ func WriteFile(name string, variables [][2]string) error {
 		text = FileHeading
 	}
 	for _, kv := range variables {
-		line := Prefix + kv[0] + "=" + quoted(kv[1])
-		if at := regexp.MustCompile(`(?m)^\s*(export )?` + Prefix + kv[0] + `\s*=.*$`); at.MatchString(text) {
+		line := Prefix + kv[0] + "=" + kv[1]
+		if strings.ContainsAny(kv[1], "\r\n") || isQuoted(kv[1]) {
+			return fmt.Errorf("%s%s has a line break, or stands in quotes", Prefix, kv[0])
+		}
+		if at := regexp.MustCompile(`(?m)^\s*` + Prefix + kv[0] + `\s*=.*$`); at.MatchString(text) {
 			text = at.ReplaceAllLiteralString(text, line)
 		} else {
 			text = strings.TrimSuffix(text, "\n") + "\n" + line + "\n"

@@ -2,7 +2,9 @@ package config
 
 import (
 	"fmt"
-	"reflect"
+	"maps"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,44 +12,60 @@ import (
 
 // malformed describes, in words, each variable whose text is not of its kind.
 func malformed(env map[string]string) (wrong []string) {
-	t := reflect.TypeFor[Config]()
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("env"), ",")
-		value := env[name]
-		if name == "" || value == "" {
-			continue
+	for _, v := range Variables() {
+		value, must := env[v.Name], ""
+		var err error
+		switch v.kind {
+		case "time.Duration":
+			must = "must be a number with its unit (s, m or h), for example " + v.Default
+			_, err = time.ParseDuration(value)
+		case "int":
+			must = "must be a whole number, for example " + v.Default
+			_, err = strconv.Atoi(value)
+		case "bool":
+			must = "must be true or false"
+			_, err = strconv.ParseBool(value)
 		}
-		must := ""
-		switch {
-		case f.Type == reflect.TypeFor[time.Duration]():
-			if _, err := time.ParseDuration(value); err != nil {
-				must = "must be a number with its unit (s, m or h), for example " + exampleOf(name)
-			}
-		case f.Type.Kind() == reflect.Int:
-			if _, err := strconv.Atoi(value); err != nil {
-				must = "must be a whole number, for example " + exampleOf(name)
-			}
-		case f.Type.Kind() == reflect.Bool:
-			if _, err := strconv.ParseBool(value); err != nil {
-				must = "must be true or false"
-			}
-		}
-		if must != "" {
-			wrong = append(wrong, fmt.Sprintf("%s%s=%q: %s", Prefix, name, value, must))
+		if value != "" && err != nil {
+			wrong = append(wrong, fmt.Sprintf("%s%s=%q: %s", Prefix, v.Name, value, must))
 		}
 	}
 	return wrong
 }
 
-// exampleOf is a value that a variable may have: its default, or a number.
-func exampleOf(name string) string {
-	t := reflect.TypeFor[Config]()
-	for i := range t.NumField() {
-		field, fallback, _ := strings.Cut(t.Field(i).Tag.Get("env"), ", default=")
-		if field == name && fallback != "" {
-			return fallback
+// inQuotes names each variable whose value stands in quotes, as docker's --env-file leaves them. It never shows the
+// value.
+func inQuotes(env map[string]string) (wrong []string) {
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		if isQuoted(env[name]) {
+			wrong = append(wrong, Prefix+name+" is in quotes, which docker's --env-file keeps; write the "+
+				"value without them")
 		}
 	}
-	return "2"
+	return wrong
+}
+
+func isQuoted(v string) bool {
+	n := len(v)
+	return n > 1 && (v[0] == '"' || v[0] == '\'') && v[0] == v[n-1]
+}
+
+// wrongProxies names the variables of a proxy that cannot be parsed: the standard library would go on without the
+// proxy. It never shows the value, which may hold a password.
+func wrongProxies(environ []string) (wrong []string) {
+	for _, kv := range environ {
+		name, value, _ := strings.Cut(kv, "=")
+		if value == "" || !strings.EqualFold(name, "HTTPS_PROXY") {
+			continue
+		}
+		u, err := url.Parse(value)
+		if err != nil || u.Scheme == "" || u.Host == "" { // as the standard library does
+			u, err = url.Parse("http://" + value)
+		}
+		if err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) {
+			wrong = append(wrong, name+" is not of the form http://user:password@host:port; in the user and the "+
+				"password write % as %25, @ as %40 and a blank as %20")
+		}
+	}
+	return wrong
 }

@@ -78,24 +78,17 @@ func (c *Config) checkNotices() error {
 	return err
 }
 
-// Receiver is one address of NOTIFY_URL.
+// Receiver is one webhook, chat or mailbox: each has a state of its own, so one that refuses holds up no other.
 type Receiver struct {
-	Name  string   // its place and form, such as "1 slack": shows no secret
-	Form  string   // slack, telegram, mail, json
-	URL   *url.URL // to post to; mail: smtp:// or smtps://, with user and password
-	Chats []string // of telegram
-	From  string   // of mail
-	To    []string // of mail
+	Name string   // its place and form, for example "1 slack": shows no secret
+	Form string   // slack, telegram, mail, json
+	URL  *url.URL // to post to; mail: smtp:// or smtps://, with user and password
+	From string   // of mail
+	To   string   // the chat of telegram, or the mailbox of mail
 }
 
-// forms are the kinds of receivers, and the hosts that they are known by.
-var forms = []struct {
-	form  string
-	hosts []string
-}{
-	{"slack", []string{"hooks.slack.com", "hooks.slack-gov.com"}},
-	{"telegram", nil}, {"mail", nil}, {"json", nil},
-}
+// slackHosts are those that Slack's form is known by.
+var slackHosts = []string{"hooks.slack.com", "hooks.slack-gov.com"}
 
 // Receivers returns the receivers of notices. Errors contain only an address's place in the list: with the address,
 // anybody can write there.
@@ -109,7 +102,7 @@ func (c *Config) Receivers() ([]Receiver, error) {
 	}
 	var all []Receiver
 	for i, address := range addresses(string(raw)) {
-		r, why := receiver(address)
+		r, several, why := receiver(address)
 		if why == "" && r.Form != "mail" {
 			if err := c.checkEncrypted("NOTIFY_URL", r.URL); err != nil {
 				return nil, err
@@ -120,7 +113,12 @@ func (c *Config) Receivers() ([]Receiver, error) {
 				why)
 		}
 		r.Name = fmt.Sprintf("%d %s", i+1, r.Form)
-		all = append(all, r)
+		for k, to := range several {
+			if r.To = to; k > 0 {
+				r.Name = fmt.Sprintf("%d.%d %s", i+1, k+1, r.Form)
+			}
+			all = append(all, r)
+		}
 	}
 	return all, nil
 }
@@ -139,77 +137,66 @@ func addresses(raw string) (all []string) {
 	return all
 }
 
-// receiver reads one address. The reason why it cannot be one contains nothing of it.
-func receiver(address string) (r Receiver, why string) {
+// receiver reads one address, with the chats or mailboxes that it names. The reason why it cannot be one contains
+// nothing of it.
+func receiver(address string) (r Receiver, several []string, why string) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return r, "cannot be parsed"
+		return r, nil, "cannot be parsed"
 	}
 	form, scheme, named := strings.Cut(u.Scheme, "+")
 	if !named {
 		form, scheme = formOf(u), u.Scheme
 	}
 	r.Form = form
-	switch form {
-	case "mail":
-		q := u.Query()
-		r.URL, r.From = u, q.Get("from")
-		for _, to := range q["to"] {
-			r.To = append(r.To, strings.Split(to, ",")...)
-		}
-		if u.Scheme != "smtp" && u.Scheme != "smtps" || u.Hostname() == "" || r.From == "" || len(r.To) == 0 {
-			return r, "is not of the form smtps://user:password@host/?from=a@example.com&to=b@example.com"
-		}
-		if strings.ContainsAny(r.From+strings.Join(r.To, ""), "\r\n<>") {
-			return r, "has a mail address that is none"
-		}
-		return r, ""
-	case "telegram":
-		token := u.User.String()
-		for _, chats := range u.Query()["chats"] {
-			r.Chats = append(r.Chats, strings.Split(chats, ",")...)
-		}
-		r.URL = &url.URL{Scheme: "https", Host: "api.telegram.org"}
-		if named {
+	switch {
+	case form == "mail":
+		return mailbox(u, r)
+	case form == "telegram":
+		if r.URL = (&url.URL{Scheme: "https", Host: "api.telegram.org"}); named {
 			r.URL = &url.URL{Scheme: scheme, Host: u.Host}
 		}
-		if token == "" || len(r.Chats) == 0 {
-			return r, "is not of the form telegram://TOKEN@telegram?chats=ID"
-		}
-		token, _ = url.PathUnescape(token)
-		r.URL.Path = "/bot" + token + "/sendMessage"
-		return r, ""
+		return chat(u, r)
 	}
-	if why := relayed(form, u); why != "" {
-		return r, why
-	}
-	if !slices.ContainsFunc(forms, func(f struct {
-		form  string
-		hosts []string
-	}) bool {
-		return f.form == form
-	}) || (scheme != "http" && scheme != "https") || u.Hostname() == "" {
-		return r, "is none of slack+https://, json+https://, telegram://, smtps://"
+	if !slices.Contains([]string{"slack", "json"}, form) || (scheme != "http" && scheme != "https") ||
+		u.Hostname() == "" {
+		return r, nil, "is none of slack+https://, json+https://, telegram://, smtps://"
 	}
 	u.Scheme, u.Fragment = scheme, ""
 	r.URL = u
-	return r, ""
+	return r, []string{""}, ""
 }
 
-// relayed returns what to do for a service whose form is not ours, or of which another form is; empty: nothing.
-func relayed(form string, u *url.URL) string {
-	is := func(hosts ...string) bool {
-		return slices.ContainsFunc(hosts, func(host string) bool { return strings.HasSuffix("."+u.Hostname(), host) })
+// mailbox reads an address of mail.
+func mailbox(u *url.URL, r Receiver) (_ Receiver, to []string, why string) {
+	q := u.Query()
+	r.URL, r.From = u, q.Get("from")
+	to = commaSeparated(q["to"])
+	if u.Scheme != "smtp" && u.Scheme != "smtps" || u.Hostname() == "" || r.From == "" || len(to) == 0 {
+		return r, nil, "is not of the form smtps://user:password@host/?from=a@example.com&to=b@example.com"
 	}
-	switch {
-	case form == "discord" || is(".discord.com", ".discordapp.com") && !(form == "slack" && strings.HasSuffix(u.Path,
-		"/slack")):
-		return "is Discord's: append /slack to it and put slack+ before it, " +
-			"slack+https://discord.com/api/webhooks/.../slack"
-	case form == "teams" || is(".webhook.office.com", ".logic.azure.com", ".api.powerplatform.com", ".logic.azure.us"):
-		return "is of Teams, whose cards are not written: send mail to the address of its channel"
+	if strings.ContainsAny(r.From+strings.Join(to, ""), "\r\n<>") {
+		return r, nil, "has a mail address that is none"
 	}
-	return ""
+	return r, to, ""
+}
+
+// chat reads an address of Telegram, whose server the receiver has.
+func chat(u *url.URL, r Receiver) (_ Receiver, to []string, why string) {
+	token, err := url.PathUnescape(u.User.String())
+	to = commaSeparated(u.Query()["chats"])
+	if err != nil || token == "" || len(to) == 0 {
+		return r, nil, "is not of the form telegram://TOKEN@telegram?chats=ID"
+	}
+	r.URL.Path = "/bot" + token + "/sendMessage"
+	return r, to, ""
+}
+
+func commaSeparated(lists []string) (all []string) {
+	for _, list := range lists {
+		all = append(all, strings.Split(list, ",")...)
+	}
+	return all
 }
 
 // formOf knows a form by the host of its published addresses; other https addresses get JSON.
@@ -220,12 +207,8 @@ func formOf(u *url.URL) string {
 	case "telegram":
 		return "telegram"
 	case "http", "https":
-		for _, f := range forms {
-			for _, host := range f.hosts {
-				if u.Hostname() == host || strings.HasPrefix(host, ".") && strings.HasSuffix(u.Hostname(), host) {
-					return f.form
-				}
-			}
+		if slices.Contains(slackHosts, u.Hostname()) {
+			return "slack"
 		}
 		return "json"
 	}
@@ -242,20 +225,6 @@ var noticeKinds = []struct {
 	{"loses", true}, {"block", true}, {"backup", true}, {"key", true}, {"settings", false},
 }
 
-// weekdays are the names by which NOTIFY asks for the weekly sheet.
-var weekdays = map[string]string{"monday": "Mon", "tuesday": "Tue", "wednesday": "Wed", "thursday": "Thu",
-	"friday": "Fri", "saturday": "Sat", "sunday": "Sun"}
-
-// SheetDay returns the day of the week on which mail takes the sheet of A4, such as Mon; empty: none.
-func (c *Config) SheetDay() string {
-	for _, name := range strings.FieldsFunc(c.Notify, func(r rune) bool { return r == ',' || r == ' ' }) {
-		if day := weekdays[name]; day != "" {
-			return day
-		}
-	}
-	return ""
-}
-
 // NoticeKinds returns the kinds of NOTIFY.
 func (c *Config) NoticeKinds() (map[string]bool, error) {
 	wanted, names := map[string]bool{}, []string{"all"}
@@ -268,12 +237,6 @@ func (c *Config) NoticeKinds() (map[string]bool, error) {
 	words := strings.FieldsFunc(c.Notify, func(r rune) bool { return r == ',' || r == ' ' })
 	for _, name := range words {
 		switch {
-		case weekdays[name] != "":
-			if len(words) == 1 { // a day alone changes nothing else
-				for _, k := range noticeKinds {
-					wanted[k.name] = k.usual
-				}
-			}
 		case name == "all":
 			for _, k := range noticeKinds {
 				wanted[k.name] = true

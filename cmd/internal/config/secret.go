@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"maps"
 	"slices"
 	"strings"
 
@@ -32,8 +31,11 @@ type Credentials struct {
 // credentials reads the secrets. Files are read each time, so that a rotated
 // secret is taken up.
 func (c *Config) credentials() (k Credentials, err error) {
-	if missing := c.missing(); len(missing) > 0 {
-		return k, exit.Usagef("%s", missingText(missing, c.unknown))
+	if len(c.missing) > 0 {
+		return k, exit.Usagef("%s", missingText(c.missing, c.unknown))
+	}
+	if err := usage(c.wrongProxies); err != nil {
+		return k, err
 	}
 	k.User = c.ReportUser
 	if strings.ContainsRune(k.User, ':') {
@@ -46,18 +48,11 @@ func (c *Config) credentials() (k Credentials, err error) {
 	return k, err
 }
 
-// missing are the variables without which no request can be sent.
-func (c *Config) missing() (names []string) {
-	for _, v := range []struct {
-		name string
-		set  bool
-	}{
-		{"ADVERTISER_URL", c.AdvertiserURL != ""}, {"API_KEY", c.isSet("API_KEY", c.APIKey)},
-		{"REPORT_URL", c.ReportURL != ""}, {"REPORT_USER", c.ReportUser != ""},
-		{"REPORT_PASSWORD", c.isSet("REPORT_PASSWORD", c.ReportPass)},
-	} {
-		if !v.set {
-			names = append(names, v.name)
+// missingIn returns the required variables that are not set.
+func missingIn(env map[string]string) (names []string) {
+	for _, v := range Variables() {
+		if v.Default == "required" && env[v.Name] == "" && (!v.IsSecret || env[v.Name+"_FILE"] == "") {
+			names = append(names, v.Name)
 		}
 	}
 	return names
@@ -66,12 +61,14 @@ func (c *Config) missing() (names []string) {
 // missingText names all missing variables, and those that are set under a name like theirs.
 func missingText(missing, unknown []string) string {
 	var texts []string
-	for _, name := range missing {
-		text := Prefix + name
-		if name == "API_KEY" || name == "REPORT_PASSWORD" {
-			text += " (or " + Prefix + name + "_FILE)"
+	for _, v := range Variables() {
+		text := Prefix + v.Name
+		if v.IsSecret {
+			text += " (or " + text + "_FILE)"
 		}
-		texts = append(texts, text)
+		if slices.Contains(missing, v.Name) {
+			texts = append(texts, text)
+		}
 	}
 	verb := " is not set"
 	if len(texts) > 1 {
@@ -79,7 +76,7 @@ func missingText(missing, unknown []string) string {
 	}
 	text := strings.Join(texts, ", ") + verb
 	for _, name := range unknown {
-		if meant := Meant(name); meant != "" {
+		if meant := Meant(name, missing...); meant != "" {
 			text += "; " + Prefix + name + " is set: did you mean " + meant + "?"
 		}
 	}
@@ -95,15 +92,6 @@ func secretFilesIn(env map[string]string) map[string]string {
 		}
 	}
 	return named
-}
-
-// namedSecrets are the files of the secrets as variables that name a file.
-func (c *Config) namedSecrets() (all []files.Named) {
-	for _, name := range slices.Sorted(maps.Keys(c.secretFiles)) {
-		all = append(all, files.Named{Name: Prefix + name + "_FILE", Path: c.secretFiles[name],
-			Limit: files.MaxSecret})
-	}
-	return all
 }
 
 // isSet reports whether a secret is given, by its variable or by a file.
@@ -122,7 +110,7 @@ func ReadSecret(name string, value Secret, file string) (Secret, error) {
 	if err != nil {
 		return "", err
 	}
-	if n := len(value); name == "API_KEY" && n > 1 && (value[0] == '"' || value[0] == '\'') && value[0] == value[n-1] {
+	if name == "API_KEY" && isQuoted(string(value)) {
 		return "", exit.Usagef("%s%s is in quotes; write the key without them", Prefix, name)
 	}
 	if name == "API_KEY" && strings.HasPrefix(strings.ToLower(string(value)), "bearer ") {

@@ -39,19 +39,21 @@ var docs = map[string]string{
 	"LOCK_WAIT":           "how long to wait for the store's lock",
 	"DUCKDB_MEMORY":       "DuckDB's memory limit, such as 512MiB",
 	"SERVICE_FILE":        "YAML file of names, paths and forms of the service in place of those built in",
-	"THRESHOLDS":          "other values for mart.threshold, such as block_loss=0.2,balance_stop=0",
+	"THRESHOLDS":          "other values for int.threshold, such as block_loss=0.2,balance_stop=0",
 	"PAYOUTS": "each a file of payouts (from,to,campaign,creative,source,payout) or of a tracker's days, as CSV, " +
-		"JSON, Parquet " +
-		"or a workbook: a,b or exports/*.csv",
-	"TRACKER_COLUMNS": "columns of a tracker's export, such as day=Date,campaign=Custom 1,source=Site",
-	"TRACKER_FORMAT": "how PAYOUTS are written if they leave it open: decimal=. or decimal=, and " +
-		"day=DD/MM/YYYY or MM/DD/YYYY",
+		"TSV, a workbook (.xlsx) or Parquet: a,b or exports/*.csv",
+	"TRACKER_COLUMNS": "columns of a tracker's export, NAME=HEADING with commas between: day=Date,campaign=Sub 1," +
+		"source=Sub 2,clicks=Visits,refused=Rejected,refused=Cancelled,revenue=\"Revenue, $\". NAME is day, " +
+		"campaign, source, state, clicks, conversions, approved, held, refused, revenue or currency; counts and " +
+		"revenue may be declared several times, and are added up. A heading with a comma is in double quotes, a " +
+		"quote in it is doubled. Also encoding=windows-1251, decimal=point, decimal=comma, dates=DD/MM/YYYY, " +
+		"dates=MM/DD/YYYY, where the export leaves it open",
 	"METRICS_FILE":    "file for Prometheus' textfile collector, written at the end of every run; one an account",
 	"PUSHGATEWAY_URL": "Prometheus Pushgateway that every run reports its end to; may hold user:password@",
 	"HEARTBEAT_URL":   "every run reports to URL/start, then to URL (exit 0) or URL/CODE, as to healthchecks",
 	"NOTIFY_URL":      "where findings are sent: addresses of Slack, Telegram, mail, or JSON",
 	"NOTIFY": "which findings: " +
-		"day,account,failed,runway,break,leak,loses,block,backup,key,settings, monday",
+		"day,account,failed,runway,break,leak,loses,block,backup,key,settings",
 	"LOG_FORMAT": "text or json",
 	"LOG_LEVEL":  "debug, info, warn or error",
 	"ALLOW_HTTP": "allow plain http to a host that is not loopback",
@@ -61,7 +63,7 @@ var docs = map[string]string{
 type Variable struct {
 	Name, Default, Doc string
 	IsSecret           bool
-	field              string
+	kind               string // the type of its value
 }
 
 // Variables are all that can be set, in the order in which they are explained.
@@ -81,7 +83,7 @@ func Variables() []Variable {
 		case f.Tag.Get("from") != "":
 			fallback = f.Tag.Get("from")
 		}
-		vars = append(vars, Variable{Name: name, Default: fallback, Doc: docs[name], field: f.Name,
+		vars = append(vars, Variable{Name: name, Default: fallback, Doc: docs[name], kind: f.Type.String(),
 			IsSecret: f.Type == reflect.TypeFor[Secret]()})
 	}
 	return vars
@@ -105,21 +107,12 @@ func unknownIn(env map[string]string) []string {
 	return unknown
 }
 
-// removed are variables of earlier versions, with what holds in their place.
-var removed = map[string]string{
-	"LIMIT_DAY":          "daily limits count by Chicago's day",
-	"ACCEPT_UNPINNED":    "an account that the service does not name is known by its campaigns",
-	"REPORT_CONCURRENCY": "four days of the report are read at the same time",
-	"KEEP_RAW":           "the replies behind the stored days are kept",
-	"STOP_GRACE":         "a run ends within 10 seconds of a signal; with a bucket, within 100",
-	"DUCKDB_THREADS":     "DuckDB has as many threads as the cgroup has processors",
-}
-
-// Removed returns what holds in the place of a variable of an earlier version; "" if there never was one.
-func Removed(unknown string) string { return removed[unknown] }
-
 // Meant returns the variable, with its prefix, that the author of an unknown name may have meant; "" if none is near.
-func Meant(unknown string) string {
+// A missing variable comes before one that is set.
+func Meant(unknown string, missing ...string) string {
+	if near := nearest.Of(unknown, missing); len(near) > 0 {
+		return Prefix + near[0]
+	}
 	var names []string
 	for _, v := range Variables() {
 		names = append(names, strings.ToLower(v.Name))

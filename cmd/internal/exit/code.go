@@ -2,6 +2,7 @@ package exit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -79,6 +80,13 @@ var Codes = []Code{
 		"what is published is whole, and what is not is read again by the next run",
 		"run it again"},
 }
+
+// gravity has the codes of runs that follow each other in one process, the gravest last.
+var gravity = []int{OK, Partial, Locked, Unreachable, Contract, Unexpected, Storage, Usage, Newer, DayAtRisk, Damaged,
+	Auth, Stopped}
+
+// Graver reports whether a code is graver than another.
+func Graver(code, than int) bool { return slices.Index(gravity, code) > slices.Index(gravity, than) }
 
 // About is the line of a code; a number that is not a code gets the line of
 // [Unexpected].

@@ -20,6 +20,9 @@ var ErrOtherAccount = errors.New("the key acts on another account")
 // acts on.
 var ErrOtherReport = errors.New("the report is not this account's")
 
+// ErrPartial marks what was done in part: what is missing is named.
+var ErrPartial = errors.New("incomplete")
+
 // Usagef is an [ErrUsage] with this message alone.
 func Usagef(format string, args ...any) error {
 	return fmt.Errorf("%s%w", fmt.Sprintf(format, args...), hidden{ErrUsage})
@@ -55,6 +58,8 @@ func Of(err error) int {
 	case errors.Is(err, ErrUsage), errors.Is(err, durable.ErrEmpty), errors.Is(err, durable.ErrIsCopy),
 		errors.Is(err, durable.ErrIsStore):
 		return Usage
+	case errors.Is(err, ErrPartial):
+		return Partial
 	case errors.Is(err, durable.ErrLocked):
 		return Locked
 	case errors.Is(err, durable.ErrNewer), errors.Is(err, durable.ErrOlder):

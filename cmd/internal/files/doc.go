@@ -8,7 +8,5 @@
 //     files only, and no more than a limit.
 //   - [WriteFile] replaces a file in one step. [CheckReplaceable] refuses the store's own files,
 //     links, and anything else that is not a regular file.
-//   - [OfTheSDKs] lists the files that the libraries of clouds open by themselves; [CABundle] and [GoogleKey] read one
-//     of them each.
-//   - [CheckNamed] refuses all of that before a command starts, and thus before it takes a lock.
+//   - [CheckMetrics] refuses a file for metrics that holds something else.
 package files

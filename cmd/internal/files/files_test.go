@@ -38,10 +38,6 @@ func TestRead_RefusesOddFiles(t *testing.T) {
 		if b, err := Read(path, 100); err == nil || len(b) > 0 || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %d bytes, %v", kind, len(b), err)
 		}
-		if err := CheckReadable("X_FILE", path, 100); exit.Of(err) != exit.Usage ||
-			!strings.HasPrefix(err.Error(), "X_FILE: "+path) {
-			t.Errorf("%s: %v", kind, err)
-		}
 	}
 	good := filepath.Join(t.TempDir(), "good")
 	if err := os.WriteFile(good, []byte("content"), 0o400); err != nil {
@@ -52,16 +48,13 @@ func TestRead_RefusesOddFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{good, link} {
-		if b, err := Read(path, 7); string(b) != "content" || err != nil || CheckReadable("X_FILE", path, 7) != nil {
+		if b, err := Read(path, 7); string(b) != "content" || err != nil {
 			t.Errorf("%s: %q, %v", path, b, err)
 		}
 	}
-	if err := CheckReadable("X_FILE", good+"-missing", 7); err != nil {
-		t.Errorf("a missing file: %v; the command that needs it says so", err)
-	}
 }
 
-func TestCheckNamed_WhatIsWrittenIsNobodysElse(t *testing.T) {
+func TestCheckMetrics_ReplacesNothingElse(t *testing.T) {
 	dir := t.TempDir()
 	key, link := filepath.Join(dir, "key"), filepath.Join(dir, "link")
 	if err := os.WriteFile(key, []byte("k"), 0o600); err != nil {
@@ -75,9 +68,13 @@ func TestCheckNamed_WhatIsWrittenIsNobodysElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	store := filepath.Join(dir, "data")
+	if err := os.WriteFile(filepath.Join(dir, "old.prom"), []byte("# HELP x y\nx 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for metrics, ok := range map[string]bool{key: false, link: false, soft: false, dir + "/./key": false,
-		store + "/manifest.json": false, dir + "/nul\x00": false, dir + "/metrics.prom": true} {
-		err := CheckNamed([]Named{{"KEY_FILE", key, 10}, {"METRICS_FILE", metrics, 0}}, store)
+		store + "/manifest.json": false, dir + "/nul\x00": false, dir + "/metrics.prom": true,
+		dir + "/old.prom": true} {
+		err := CheckMetrics("METRICS_FILE", metrics, store)
 		if (err == nil) != ok || err != nil && exit.Of(err) != exit.Usage {
 			t.Errorf("%q: %v", metrics, err)
 		}

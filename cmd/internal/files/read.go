@@ -46,17 +46,17 @@ func Read(path string, limit int64) ([]byte, error) {
 	return b, err
 }
 
-// CheckReadable refuses what [Open] would refuse. A file that is missing, or that this user may
-// not read, is left to the command that needs it. The name is that of the variable.
-func CheckReadable(name, path string, limit int64) error {
-	info, err := os.Stat(path)
-	if err == nil {
-		err = readable(path, info, limit)
-		if err != nil {
-			return exit.Usagef("%s: %v", name, err)
-		}
+// CABundle reads the certificates that AWS_CA_BUNDLE names; nil if it is not set.
+func CABundle(value func(name string) string) ([]byte, error) {
+	path := value("AWS_CA_BUNDLE")
+	if path == "" {
+		return nil, nil
 	}
-	return nil
+	b, err := Read(path, MaxSecret)
+	if err != nil {
+		return nil, exit.Usagef("AWS_CA_BUNDLE: %v", err)
+	}
+	return b, nil
 }
 
 func readable(path string, info fs.FileInfo, limit int64) error {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"spendsync/cmd/internal/exit"
@@ -40,6 +41,28 @@ func CheckReplaceable(name, path, dataDir string) error {
 		return exit.Usagef("%s %s is a link, which would be replaced; name the file itself", name, path)
 	case err == nil && !info.Mode().IsRegular():
 		return exit.Usagef("%s %s is not a regular file, and nothing else is replaced", name, path)
+	}
+	return nil
+}
+
+// CheckMetrics refuses a file of metrics that is not [CheckReplaceable], or that holds something else than metrics: a
+// key would be replaced by them.
+func CheckMetrics(name, path, dataDir string) error {
+	if strings.ContainsRune(path, 0) {
+		return exit.Usagef("%s holds a NUL", name)
+	}
+	if err := CheckReplaceable(name, path, dataDir); err != nil {
+		return err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil // what nobody may read holds nothing of ours, and is replaced or not by its folder's permissions
+	}
+	defer f.Close()
+	begins := make([]byte, len("# HELP"))
+	if n, _ := io.ReadFull(f, begins); n > 0 && string(begins[:n]) != "# HELP" {
+		return exit.Usagef("%s %s holds something else than metrics, and would be replaced; name another file", name,
+			path)
 	}
 	return nil
 }

@@ -7,11 +7,12 @@ import (
 
 func TestOf_IsWhatWasMeant(t *testing.T) {
 	names := []string{"last_week", "leaks", "runway", "sources_to_block", "sources_to_scale", "mart.campaign_day",
-		"mart.settlement", "campaign_day_by"}
+		"int.settlement", "campaign_day_by"}
 	for written, want := range map[string]string{
 		"last-week": "last_week", "lastweek": "last_week", "Last_Week": "last_week", "last_wek": "last_week",
 		"lsat_week": "last_week", "runwya": "runway", "sources_to_blok": "sources_to_block",
-		"campaign_dya": "mart.campaign_day", "settlment": "mart.settlement", "nonsense": "", "": "", "xyz": "",
+		"campaign_dya": "mart.campaign_day campaign_day_by", "settlment": "int.settlement",
+		"nonsense": "", "": "", "xyz": "",
 	} {
 		if got := strings.Join(Of(written, names), " "); got != want {
 			t.Errorf("Of(%q) = %q, want %q", written, got, want)

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -77,13 +78,20 @@ func TextWidth(w io.Writer) int {
 }
 
 // ShowsColor reports whether colors help: on a terminal that supports them, unless NO_COLOR is set
-// (https://no-color.org) or the options of the pager show escape sequences as text.
+// (https://no-color.org).
 func ShowsColor(w io.Writer, environ []string) bool {
-	noColor, _ := lookUp(environ, "NO_COLOR")
-	name, _ := lookUp(environ, "TERM")
-	less, chosen := lookUp(environ, "LESS")
-	return IsTerminal(w) && noColor == "" && name != "" && name != "dumb" &&
-		(!chosen || strings.ContainsAny(less, "Rr"))
+	noColor, name := valueOf(environ, "NO_COLOR"), valueOf(environ, "TERM")
+	return IsTerminal(w) && noColor == "" && name != "" && name != "dumb"
+}
+
+// valueOf is a variable's value; the last one counts.
+func valueOf(environ []string, name string) string {
+	for _, kv := range slices.Backward(environ) {
+		if value, ok := strings.CutPrefix(kv, name+"="); ok {
+			return value
+		}
+	}
+	return ""
 }
 
 // Paint colors a text, if colors help and it has a color.

@@ -7,7 +7,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// labeled is the start of a line that names a value, up to the value.
+// labeled matches the label at the start of a line, up to the value.
 var labeled = regexp.MustCompile(`^ *(?:\S+ ){0,4}\S+ {2,}`)
 
 // Text breaks long lines of a text between words. A value continues below its start.

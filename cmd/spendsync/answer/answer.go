@@ -8,22 +8,15 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"spendsync/load/duck"
 )
 
 // Formats are the forms in which query answers.
-var Formats = []string{"table", "csv", "json", "markdown", "parquet", "xlsx", idsFormat, requestFormat}
+var Formats = []string{"table", "csv", "json", "parquet", "xlsx", idsFormat, requestFormat}
 
 // Binary are the formats that a terminal cannot show.
 var Binary = []string{"parquet", "xlsx"}
-
-// ShowsFacts reports whether a format has room for the facts of an answer: in the others they would break what
-// programs read.
-func ShowsFacts(format string) bool {
-	return format == "table" || format == "markdown" || format == "xlsx"
-}
 
 // Rendering is an answer that is about to be written.
 type Rendering struct {
@@ -35,16 +28,6 @@ type Rendering struct {
 	Wide     bool  // a table has every column, in further tables below if need be
 	Color    bool  // verdicts have colors, and NULL is dim
 	Raw      bool  // formulas are written unchanged
-	Origin   Origin
-}
-
-// Origin is what an answer was taken from, for a file that is read later, elsewhere.
-type Origin struct {
-	Store       string
-	Generation  int64     // 0: not known
-	PublishedAt time.Time // of the generation
-	AnsweredAt  time.Time
-	Version     string // of the program that answered
 }
 
 // Write writes the answer in one of the formats, a page at a time.
@@ -61,8 +44,6 @@ func (n Rendering) Write(ctx context.Context, out io.Writer, format string) (err
 		err = n.writeCSV(ctx, w)
 	case "json":
 		err = n.writeJSON(ctx, w)
-	case "markdown":
-		err = n.writeMarkdown(ctx, w)
 	case idsFormat:
 		err = n.writeIDs(ctx, w)
 	case requestFormat:
@@ -115,8 +96,7 @@ func (n Rendering) heads() (names []string, forms []valueForm) {
 }
 
 // Endings are the formats by the endings of their files.
-var Endings = map[string]string{".csv": "csv", ".json": "json", ".md": "markdown", ".parquet": "parquet",
-	".xlsx": "xlsx"}
+var Endings = map[string]string{".csv": "csv", ".json": "json", ".parquet": "parquet", ".xlsx": "xlsx"}
 
 // FormatFor returns the default format: by the extension of the file, or by whether the output is a
 // terminal.

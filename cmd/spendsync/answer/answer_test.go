@@ -25,8 +25,9 @@ func TestCSV_KeepsFormulasFromRunning(t *testing.T) {
 		"\r=1": "\"'\r=1\"", "\n=1": "\"'\n=1\"",
 		"＝1": "'＝1", "＋1": "'＋1", "－1": "'－1", "＠a": "'＠a", "-": "'-", "=": "'=", "-1 day": "'-1 day",
 		"-1,5": "\"'-1,5\"",
-		"-1":   "-1", "+1.5": "+1.5", "-1.5e+10": "-1.5e+10", "": `""`, "a=1": "a=1", "'=1": "'=1", " =1": `" =1"`,
-		"1-1": "1-1", "é": "é", "a ": `"a "`, `a"b`: `"a""b"`, "=\"": `"'="""`,
+		"-1":   "-1", "+1.5": "+1.5", "-1.5e+10": "-1.5e+10", "": `""`, "a=1": "a=1", "'=1": "'=1", " =1": "' =1",
+		"\ufeff=1": "'\ufeff=1", "\u200b @x": "'\u200b @x", " x": " x",
+		"1-1": "1-1", "é": "é", "a ": "a ", `a"b`: `"a""b"`, "=\"": `"'="""`,
 	}
 	var values []string
 	want := "\"'=text\"\"\"\n\"\"\n"
@@ -98,12 +99,12 @@ func sampleTable(width int) (*grid, [][]cell) {
 }
 
 func TestTable_FitsItsWidth(t *testing.T) {
-	for _, width := range []int{0, 120, 80, 60, 54} {
+	for _, width := range []int{0, 120, 80, 62} {
 		var b bytes.Buffer
 		w := bufio.NewWriter(&b)
 		l, rows := sampleTable(width)
-		l.lay(rows, Question{}, true)
-		l.write(w, rows, 0)
+		l.lay(rows, Question{}, false)
+		l.write(w, rows, true)
 		w.Flush()
 		for line := range strings.Lines(b.String()) {
 			line = strings.TrimSuffix(line, "\n")
@@ -112,54 +113,23 @@ func TestTable_FitsItsWidth(t *testing.T) {
 			}
 		}
 		money := map[bool]string{true: " 123456.789000 ", false: " $123,456.79 "}[width == 0]
-		if l.records || !strings.Contains(b.String(), money) || !strings.Contains(b.String(), " 22\n") ||
+		if !strings.Contains(b.String(), money) || !strings.Contains(b.String(), " 22\n") ||
 			!strings.Contains(b.String(), "C1013459021") {
 			t.Errorf("width %d: a number or an ID is cut\n%s", width, b.String())
 		}
 		if whole := strings.Contains(b.String(), "a campaign with a long name"); whole != (width == 0 || width > 70) {
 			t.Errorf("width %d\n%s", width, b.String())
 		}
-		if width == 54 && !strings.Contains(b.String(), "a campa…ng name") {
+		if width == 62 && !strings.Contains(b.String(), "a campaign …a long name") {
 			t.Errorf("the name is not cut in its middle\n%s", b.String())
-		}
-	}
-	var b bytes.Buffer
-	w := bufio.NewWriter(&b)
-	l, rows := sampleTable(30)
-	l.lay(rows[:1], Question{}, true)
-	l.write(w, rows[:1], 0)
-	l.write(w, rows[2:], 1)
-	w.Flush()
-	want := "── 1 ─────────────────────────\n" +
-		"campaign_name           a campaign with a\n" +
-		"                        long name\n" +
-		"campaign_id             C1013459021\nspend                   $123,456.79\nclicks_and_conversions  1\n" +
-		"── 2 ─────────────────────────\n"
-	if diff := cmp.Diff(want, b.String()); diff != "" || !l.hasNull {
-		t.Error(diff)
-	}
-}
-
-// TestTable_WideLosesNothing: what does not fit in a table is a record, with every value.
-func TestTable_WideLosesNothing(t *testing.T) {
-	var b bytes.Buffer
-	n := Rendering{Result: ask(t, judged), Width: 40, Wide: true}
-	if err := n.Write(t.Context(), &b, "table"); err != nil {
-		t.Fatal(err)
-	}
-	for value, times := range map[string]int{"── 3 ": 1, "campaign_name": 3, "a campaign with a long": 3,
-		"$1,234.50\n": 1,
-		"$7,407.00\n": 0, "$6.00\n": 1, "unclear\n": 1, "ctr ": 2, "A column that a record lacks is NULL": 1} {
-		if got := strings.Count(b.String(), value); got != times {
-			t.Errorf("%q is there %d times, want %d:\n%s", value, got, times, b.String())
 		}
 	}
 }
 
 func TestTableColumn_RoundsOnlyWhereAPersonReads(t *testing.T) {
 	money, price := tableColumn{"spend", formNumber, unitMoney}, tableColumn{"cpc", formFloat, unitPrice}
-	ratio, count := tableColumn{"ctr", formFloat, unitNone}, tableColumn{"clicks", formNumber, unitNone}
-	version := tableColumn{"version_no", formNumber, unitNone}
+	ratio, count := tableColumn{"ctr", formFloat, ""}, tableColumn{"clicks", formNumber, ""}
+	version := tableColumn{"version_no", formNumber, ""}
 	for _, c := range []struct {
 		column      tableColumn
 		value, want string
@@ -291,16 +261,11 @@ func TestTable_LeavesOutWhatDoesNotFit(t *testing.T) {
 
 // TestTable_TotalAlone: an answer of nothing but its total is a table like any other, with what that means.
 func TestTable_TotalAlone(t *testing.T) {
-	n := Rendering{Result: ask(t, "FROM ("+judged+") LIMIT 1"), Width: 60}
-	for alone, isRecord := range map[string]bool{"": true, "No campaign is listed.": false} {
-		var b bytes.Buffer
-		n.Question.Alone = alone
-		if err := n.Write(t.Context(), &b, "table"); err != nil {
-			t.Fatal(err)
-		}
-		if out := b.String(); strings.Contains(out, "── 1") != isRecord || !strings.Contains(out, alone) {
-			t.Errorf("alone %q:\n%s", alone, out)
-		}
+	n := Rendering{Result: ask(t, "FROM ("+judged+") LIMIT 1"), Width: 60,
+		Question: Question{Alone: "No campaign is listed."}}
+	var b bytes.Buffer
+	if err := n.Write(t.Context(), &b, "table"); err != nil || !strings.Contains(b.String(), n.Question.Alone) {
+		t.Errorf("%v\n%s", err, b.String())
 	}
 }
 
@@ -356,11 +321,6 @@ func TestShown_AreColumnsOfTheAnswer(t *testing.T) {
 			if !regexp.MustCompile(`\b` + name + `\b`).MatchString(q.SQL) {
 				t.Errorf("%s has no column %s", q.Name, name)
 			}
-		}
-	}
-	for _, name := range mostAsked {
-		if _, err := queries.Find(name); err != nil {
-			t.Error(err)
 		}
 	}
 }

@@ -7,11 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/phrase"
-	"spendsync/queries"
 	"spendsync/schema"
 )
 
@@ -23,45 +20,49 @@ const idsFormat, requestFormat = "ids", "request"
 // MakesCalls reports whether a format consists of calls, which not every question has.
 func MakesCalls(format string) bool { return format == idsFormat || format == requestFormat }
 
-// FindCalls is the question of the calls that follow from a ready question's answer, with
-// values for its parameters as [Find] takes them.
+// FindCalls is a ready question whose rows the service can be asked to follow: the calls are made of the same rows
+// that it shows, in their order. The values of its parameters are as [Find] takes them.
 func FindCalls(name string, params []string) (Question, error) {
-	found, err := queries.Find(name)
-	if err != nil || found.Calls == "" {
-		var names []string
-		for _, q := range queries.Asks() {
-			if q.Calls != "" {
-				names = append(names, q.Name)
-			}
-		}
-		return Question{}, exit.Usagef("--format %s and %s are for answers that the service can be asked to follow: %s",
-			idsFormat, requestFormat, strings.Join(names, ", "))
+	if name != "sources_to_block" {
+		return Question{}, exit.Usagef("--format %s and %s are for answers that the service can be asked to follow: "+
+			"sources_to_block", idsFormat, requestFormat)
 	}
-	return Find(found.Calls, params)
+	return Find(name, params)
 }
 
-// call is one row of such an answer, by column.
-type call map[string]schema.Null[string]
+// sourcesPerCall is how many sources the service takes in one call.
+const sourcesPerCall = 50
 
-func (c call) text(column string) string { return phrase.Visible(c[column].V) }
-
-// number is a count, 0 where it is not known.
-func (c call) number(column string) int {
-	n, _ := strconv.Atoi(c[column].V)
-	return n
+// call is one call: sources of a campaign that are to be blocked, or taken off its allow list.
+type call struct {
+	account, campaign, name, action string
+	number                          int // of the campaign's calls with this action, from 1
+	sources                         []string
+	loss                            float64 // US dollars a day
+	changesLeft                     schema.Null[string]
 }
 
-// calls reads the answer; there are few of them.
-func (n Rendering) calls(ctx context.Context) (all []call, err error) {
+// calls groups the rows of the answer into calls, each where its first source stands.
+func (n Rendering) calls(ctx context.Context) (all []*call, err error) {
+	open, count := map[[3]string]*call{}, map[[3]string]int{}
 	for row, err := range n.Result.Rows(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		c := call{}
+		r := map[string]schema.Null[string]{}
 		for i, v := range row {
-			c[n.Result.Columns[i].Name] = v
+			r[n.Result.Columns[i].Name] = v
 		}
-		all = append(all, c)
+		key := [3]string{r["account_id"].V, r["campaign_id"].V, r["action"].V}
+		c := open[key]
+		if c == nil || len(c.sources) == sourcesPerCall {
+			count[key]++
+			c = &call{account: key[0], campaign: key[1], name: r["campaign_name"].V, action: key[2], number: count[key],
+				changesLeft: r["changes_left"]}
+			all, open[key] = append(all, c), c
+		}
+		loss, _ := strconv.ParseFloat(r["loss_per_day"].V, 64)
+		c.sources, c.loss = append(c.sources, r["source_id"].V), c.loss+loss
 	}
 	return all, nil
 }
@@ -74,14 +75,13 @@ func (n Rendering) writeIDs(ctx context.Context, w *bufio.Writer) error {
 	}
 	account := ""
 	for i, c := range all {
-		excess, _ := strconv.ParseFloat(c["excess_spend"].V, 64)
-		if i == 0 || c.text("account_id") != account {
-			account = c.text("account_id")
-			fmt.Fprintf(w, "# %s: %s\n", account, budget(all, account))
+		if i == 0 || c.account != account {
+			account = c.account
+			fmt.Fprintf(w, "# %s: %s\n", phrase.Visible(account), budget(all, account))
 		}
-		fmt.Fprintf(w, "# %s %s, %s, call %s: %s, %s, $%.2f beyond what they brought\n%s\n", c.text("campaign_id"),
-			c.text("campaign_name"), c.text("action"), c.text("call_no"), phrase.Count(c.number("sources"), "source"),
-			phrase.Count(c.number("changes"), "change"), excess, c.text("source_ids"))
+		fmt.Fprintf(w, "# %s %s, %s, call %d: %s, %s, $%.2f a day lost there\n%s\n", phrase.Visible(c.campaign),
+			phrase.Visible(c.name), c.action, c.number, phrase.Count(len(c.sources), "source"),
+			phrase.Count(len(c.sources), "change"), c.loss, phrase.Visible(strings.Join(c.sources, ",")))
 	}
 	if len(all) == 0 {
 		fmt.Fprintln(w, "# no source is to be blocked")
@@ -90,22 +90,21 @@ func (n Rendering) writeIDs(ctx context.Context, w *bufio.Writer) error {
 }
 
 // budget describes the share of the day's changes that the calls of an account use up.
-func budget(all []call, account string) string {
-	changes, last := 0, call{}
+func budget(all []*call, account string) string {
+	changes, left := 0, schema.Null[string]{}
 	for _, c := range all {
-		if c.text("account_id") == account {
-			changes, last = changes+c.number("changes"), c
+		if c.account == account {
+			changes, left = changes+len(c.sources), c.changesLeft
 		}
 	}
 	cost := phrase.Count(changes, "change") + " of the day's budget"
-	switch {
-	case !last["changes_left"].Valid:
+	if !left.Valid {
 		return cost + "; how many are left is not known"
-	case last.number("changes_left") < changes:
-		return fmt.Sprintf("%s, of which %s were left when last read: those beyond wait until 00:00 UTC", cost,
-			last.text("changes_left"))
 	}
-	return fmt.Sprintf("%s, of which %s were left when last read", cost, last.text("changes_left"))
+	if n, err := strconv.Atoi(left.V); err == nil && n < changes {
+		return fmt.Sprintf("%s, of which %d were left when last read: those beyond wait until 00:00 UTC", cost, n)
+	}
+	return fmt.Sprintf("%s, of which %s were left when last read", cost, left.V)
 }
 
 // writeRequests writes each call as an object on a line: method, path below the
@@ -116,13 +115,16 @@ func (n Rendering) writeRequests(ctx context.Context, w *bufio.Writer) error {
 		return err
 	}
 	for _, c := range all {
-		line := append([]byte(`{"method":`), jsonText(nil, c["method"].V)...)
-		line = append(append(line, `,"path":`...), jsonText(nil, c["path"].V)...)
-		line = append(append(line, `,"body":`...), c["body"].V...)
-		if line = append(line, '}'); !jsontext.Value(line).IsValid() {
-			return fmt.Errorf("the call %s %s has a body that is not JSON: %s", c["method"].V, c["path"].V, c["body"].V)
+		path := "/v1/campaigns/" + c.campaign + "/sources/" + c.action
+		line := append([]byte(`{"method":"POST","path":`), jsonText(nil, path)...)
+		line = append(line, `,"body":{"source_ids":[`...)
+		for i, id := range c.sources {
+			if i > 0 {
+				line = append(line, ',')
+			}
+			line = append(line, jsonText(nil, id)...)
 		}
-		if _, err := w.Write(append(line, '\n')); err != nil {
+		if _, err := w.Write(append(line, "]}}\n"...)); err != nil {
 			return err
 		}
 	}

@@ -1,98 +1,62 @@
 package answer
 
 import (
+	"cmp"
 	"math/big"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/duck"
-	"spendsync/schema"
+	"spendsync/queries"
 )
 
-// unit is what a number of a column counts, as far as that decides its digits on a
-// terminal.
-type unit int
-
+// The units of numbers, as far as they decide the digits on a terminal, see [queries.Units].
 const (
-	unitNone    unit = iota
-	unitMoney        // US dollars: two decimals
-	unitPrice        // US dollars for one click, or a bid: four decimals
-	unitPercent      // a share or a change: a percentage of one decimal
-	unitRate         // clicks per impression, conversions per click: a percentage of two decimals
-	unitRatio        // another number that is not whole
+	unitMoney   = "money"   // US dollars: two decimals
+	unitPrice   = "price"   // US dollars for one click, or a bid: four decimals
+	unitPercent = "percent" // a share or a change: a percentage of one decimal
+	unitRate    = "rate"    // a percentage of two decimals
+	unitRatio   = "ratio"   // another number that is not whole
 )
 
 // tableColumn is a column of a table for a person.
 type tableColumn struct {
 	name string
 	form valueForm
-	unit unit
+	unit string // of a number; empty: it has none
 }
 
 // tableColumns are the answer's columns.
 func (n Rendering) tableColumns() []tableColumn {
 	all := make([]tableColumn, len(n.Result.Columns))
 	for i, c := range n.Result.Columns {
-		doc, ok := n.Question.Columns[c.Name]
-		if !ok {
-			doc = columnDocs()[c.Name]
-		}
-		all[i] = tableColumn{name: phrase.Visible(c.Name), form: formOf(c), unit: unitOf(c, doc)}
+		all[i] = tableColumn{name: phrase.Visible(c.Name), form: formOf(c), unit: unitOf(c)}
 	}
 	return all
 }
 
-// unitOf takes the unit from the types that only money and bids have, else from the text that explains
-// the column.
-func unitOf(c duck.Column, doc string) unit {
-	fraction := strings.HasPrefix(c.Type, "DECIMAL") || c.Type == "DOUBLE"
+// unitOf returns the unit by the types that only money and bids have, else by the name. Whole numbers have none.
+func unitOf(c duck.Column) string {
 	switch {
-	case c.Type == "DECIMAL(12,6)", fraction && strings.Contains(doc, "US dollars per click"):
+	case c.Type == "DECIMAL(12,6)":
 		return unitPrice
-	case decimalSix.MatchString(c.Type), fraction && strings.HasPrefix(doc, "US dollars"):
+	case decimalSix.MatchString(c.Type):
 		return unitMoney
-	case fraction && rates.MatchString(c.Name):
-		return unitRate
-	case fraction && percentages.MatchString(c.Name):
-		return unitPercent
-	case fraction && !strings.HasSuffix(c.Type, ",0)"):
-		return unitRatio
+	case c.Type != "DOUBLE" && !strings.HasPrefix(c.Type, "DECIMAL"):
+		return ""
+	case strings.HasSuffix(c.Type, ",0)"):
+		return queries.Units()[c.Name]
 	}
-	return unitNone
+	return cmp.Or(queries.Units()[c.Name], unitRatio)
 }
-
-// rates and percentages are the names of numbers that a person reads as percentages.
-var (
-	rates       = regexp.MustCompile(`^(ctr|cvr)($|_)`)
-	percentages = regexp.MustCompile(`(^|_)(change|share|roi|utilization|decline|probability)($|_)`)
-)
 
 // decimalSix is money, or a sum of it.
 var decimalSix = regexp.MustCompile(`^DECIMAL\((18|38),6\)$`)
-
-// columnDocs holds the dictionary's text of each column, by name.
-var columnDocs = sync.OnceValue(func() map[string]string {
-	docs := map[string]string{}
-	for _, q := range allViews() {
-		for name, doc := range q.Columns {
-			docs[name] = doc
-		}
-	}
-	for _, t := range schema.Documented() {
-		for _, c := range t.Columns {
-			if docs[c.Name] == "" {
-				docs[c.Name] = c.Doc
-			}
-		}
-	}
-	return docs
-})
 
 func (c tableColumn) isNumber() bool { return c.form == formNumber || c.form == formFloat }
 
@@ -106,7 +70,8 @@ func (c tableColumn) isVerdict() bool {
 
 // isProse reports whether the column's texts are sentences, which are broken at words and never cut.
 func (c tableColumn) isProse() bool {
-	return c.form == formText && slices.Contains([]string{"what_to_do", "message", "meaning", "question"}, c.name)
+	return c.form == formText && slices.Contains([]string{"what_to_do", "message", "meaning", "question", "reason"},
+		c.name)
 }
 
 // hasThousands reports whether the digits of a column's numbers are grouped: a year or a number of a version

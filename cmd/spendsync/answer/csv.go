@@ -6,35 +6,29 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 
 	"spendsync/cmd/spendsync/phrase"
-	"spendsync/load/duck"
 	"spendsync/schema"
 )
 
-// writeCSV follows RFC 4180, with lines that end in a line feed alone, for the
-// shell's sake. NULL is an empty cell; an empty text is quoted. The engine writes the
-// lines: to fetch each value would take five times as long.
+// writeCSV follows RFC 4180, with lines that end in a line feed alone, for the shell's sake. NULL is an empty cell; an
+// empty text is quoted. The engine writes the lines: to fetch each value would take five times as long.
 func (n Rendering) writeCSV(ctx context.Context, w *bufio.Writer) error {
 	var names, cells []string
 	for _, c := range n.Result.Columns {
-		names = append(names, n.csvText(schema.QuoteText(c.Name)))
-		cells = append(cells, n.csvCell(c))
+		names, cells = append(names, n.csvText(schema.QuoteText(c.Name))), append(cells, c.TextSQL())
+		if formOf(c) == formText {
+			cells[len(cells)-1] = n.csvText(c.TextSQL())
+		}
 	}
-	line := "concat(" + strings.Join(cells, ", ',', ") + ")"
 	if len(cells) == 1 { // readers skip an empty line
-		line = "coalesce(" + cells[0] + `, '""')`
-	}
-	head, err := n.Result.Text(ctx, "concat("+strings.Join(names, ", ',', ")+")")
-	if err != nil {
-		return err
+		cells[0] = "coalesce(" + cells[0] + ", '')"
 	}
 	out := io.Writer(w)
 	if n.Terminal {
 		out = &visibleLines{w: w}
 	}
-	return n.Result.WriteLines(ctx, out, head+"\n", line)
+	return n.Result.WriteCSV(ctx, out, names, cells)
 }
 
 // visibleLines shows what a terminal would obey, of whole lines.
@@ -51,39 +45,22 @@ func (v *visibleLines) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// csvCell is the SQL for the cell of a column; NULL where the value is.
-func (n Rendering) csvCell(c duck.Column) string {
-	text := "(" + c.TextSQL() + ")"
-	switch formOf(c) {
-	case formText:
-		return n.csvText(text)
-	case formNested:
-		return quoted(text)
-	}
-	return text
-}
-
 // formula has the characters that start a formula in a spreadsheet; East Asian versions accept the
 // full-width signs too. See OWASP, CSV injection. A number stored as text counts as a number.
 const (
 	formula = "(unicode('='), unicode('+'), unicode('-'), unicode('@'), 9, 10, 13, unicode('＝'), unicode('＋'), " +
 		"unicode('－'), unicode('＠'))"
+	// unseen are the blanks and invisible characters that a spreadsheet may skip before one of these.
+	unseen = "(' ' || chr(160) || chr(173) || chr(8203) || chr(8204) || chr(8205) || " +
+		"chr(8288) || chr(12288) || chr(65279))"
 	plainSign = `[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?`
 )
 
-// csvText is the SQL for a text. An apostrophe stands before one that a spreadsheet would
-// run.
+// csvText is the SQL for a text. An apostrophe stands before one that a spreadsheet would run.
 func (n Rendering) csvText(text string) string {
 	if n.Raw {
-		return quoted(text)
+		return text
 	}
-	return fmt.Sprintf("CASE WHEN unicode(%[1]s) IN %[2]s AND NOT regexp_full_match(%[1]s, '%[3]s') THEN %[4]s "+
-		"ELSE %[5]s END", text, formula, plainSign, quoted("(chr(39) || "+text+")"), quoted(text))
-}
-
-// quoted returns the SQL for a text, in quotes if RFC 4180 or a careless reader needs them.
-func quoted(text string) string {
-	return fmt.Sprintf(`CASE WHEN %[1]s = '' OR contains(%[1]s, ',') OR contains(%[1]s, '"') OR `+
-		`contains(%[1]s, chr(10)) OR contains(%[1]s, chr(13)) OR prefix(%[1]s, ' ') OR suffix(%[1]s, ' ') `+
-		`THEN '"' || replace(%[1]s, '"', '""') || '"' ELSE %[1]s END`, text)
+	return fmt.Sprintf("CASE WHEN unicode(ltrim(%[1]s, %[4]s)) IN %[2]s AND NOT regexp_full_match(%[1]s, '%[3]s') "+
+		"THEN chr(39) || %[1]s ELSE %[1]s END", text, formula, plainSign, unseen)
 }

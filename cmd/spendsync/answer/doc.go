@@ -1,5 +1,5 @@
 // Package answer turns a person's question into SQL and what the warehouse answers
-// into a table, CSV, JSON, Markdown or Parquet.
+// into a table, CSV, JSON, a workbook or Parquet.
 //
 // A question is one of those that have a name, with checked values for its
 // parameters, or SQL. Every digit and NULL of an answer is kept in the formats that

@@ -1,13 +1,12 @@
 package answer
 
 import (
-	"bufio"
 	"cmp"
-	"fmt"
+	"io"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"spendsync/cmd/internal/output"
@@ -15,20 +14,18 @@ import (
 )
 
 // grid fits rows into a width. Headings are broken at their underscores, names cut in the middle, sentences broken at
-// words; IDs, numbers, times and verdicts are never cut. Columns that do not fit are left out, with the first verdict
-// always among those that stay; where all are wanted, each row is a record, a column a line.
+// words; IDs, numbers, times and verdicts are never cut. Columns that do not fit are left out, the first verdict and
+// the keys last.
 type grid struct {
 	columns []tableColumn
 	width   int // 0: no limit
 	color   bool
 	shown   []int // the columns that are written, in their order
 	widths  []int // of these
-	records bool
-	hasNull bool // a record lacks a column
 }
 
-// gap is between two columns. A name is not cut below minName, or below minText if every column is wanted.
-const gap, minText, minName = 2, 10, 20
+// gap is between two columns. A name is not cut below minName.
+const gap, minName = 2, 20
 
 // widthOf is how many places a text takes on a terminal.
 func widthOf(s string) int { return text.StringWidthWithoutEscSequences(s) }
@@ -36,16 +33,14 @@ func widthOf(s string) int { return text.StringWidthWithoutEscSequences(s) }
 // lay chooses the columns and their widths by the first rows, and returns how many columns are left out.
 func (g *grid) lay(rows [][]cell, q Question, all bool) (left int) {
 	g.shown = g.inOrder(q)
-	least := minName
-	if all || len(g.columns) == 1 {
-		least = minText
+	limit := g.width
+	if all {
+		limit = 0
 	}
-	if g.width > 0 && !all {
+	if limit > 0 {
 		g.shown = g.fitting(g.wanted(rows, q), rows)
 	}
-	total := 0
-	g.widths, total = g.measure(g.shown, rows, least)
-	g.records = g.width > 0 && total > g.width
+	g.widths, _ = g.measure(g.shown, rows, limit)
 	for i, c := range g.columns { // an account that is the same in all rows is not missed
 		if !slices.Contains(g.shown, i) && (c.name != "account_id" || q.Asks == "") {
 			left++
@@ -91,28 +86,35 @@ func (g *grid) wanted(rows [][]cell, q Question) (wanted []int) {
 	return wanted
 }
 
-// fitting returns the columns from the left until one does not fit, with the first verdict among them.
+// keys are the columns that say what a row is about, and the numbers to judge it by: a terminal leaves them out last.
+var keys = []string{"campaign_name", "source_id", "title", "creative_title", "cpa_usual", "cpa_change"}
+
+// fitting returns the first verdict, the keys, and of the other columns those from the left, as far as they fit.
 func (g *grid) fitting(wanted []int, rows [][]cell) (chosen []int) {
 	verdict := slices.IndexFunc(wanted, func(i int) bool { return g.columns[i].isVerdict() })
-	for at, i := range wanted {
-		next := append(slices.Clone(chosen), i)
-		if at < verdict {
-			next = append(next, wanted[verdict])
+	inTurn := slices.Clone(wanted)
+	rank := func(i int) int {
+		switch {
+		case verdict >= 0 && i == wanted[verdict]:
+			return 0
+		case slices.Contains(keys, g.columns[i].name):
+			return 1
 		}
-		if _, total := g.measure(next, rows, minName); len(chosen) > 0 && total > g.width {
+		return 2
+	}
+	slices.SortStableFunc(inTurn, func(a, b int) int { return cmp.Compare(rank(a), rank(b)) })
+	for n := range inTurn {
+		some := slices.DeleteFunc(slices.Clone(wanted), func(i int) bool { return !slices.Contains(inTurn[:n+1], i) })
+		if _, total := g.measure(some, rows, g.width); total > g.width && n > 0 {
 			break
 		}
-		chosen = append(chosen, i)
-	}
-	if verdict >= 0 && !slices.Contains(chosen, wanted[verdict]) {
-		chosen = append(chosen, wanted[verdict])
+		chosen = some
 	}
 	return chosen
 }
 
-// measure returns the widths of columns: full width if that fits, else the widest headings are broken first, and then
-// the widest names are cut, down to a least width.
-func (g *grid) measure(columns []int, rows [][]cell, minimum int) (widths []int, total int) {
+// measure returns the widths of columns. If they exceed the limit, headings are broken, and then the widest names cut.
+func (g *grid) measure(columns []int, rows [][]cell, limit int) (widths []int, total int) {
 	widths, broken, least := make([]int, len(columns)), make([]int, len(columns)), make([]int, len(columns))
 	total = -gap
 	for at, i := range columns {
@@ -125,12 +127,12 @@ func (g *grid) measure(columns []int, rows [][]cell, minimum int) (widths []int,
 		}
 		widths[at], broken[at], least[at] = max(cells, widthOf(c.name)), max(cells, head), max(cells, head)
 		if c.mayCut() {
-			least[at] = max(min(cells, minimum), min(head, widths[at]))
+			least[at] = max(min(cells, minName), head)
 		}
 		total += widths[at] + gap
 	}
 	for _, floor := range [][]int{broken, least} {
-		for g.width > 0 && total > g.width {
+		for limit > 0 && total > limit {
 			widest := -1
 			for i, width := range widths {
 				if width > floor[i] && (widest < 0 || width > widths[widest]) {
@@ -147,86 +149,39 @@ func (g *grid) measure(columns []int, rows [][]cell, minimum int) (widths []int,
 	return widths, total
 }
 
-// write writes rows, the first ones under the heading.
-func (g *grid) write(w *bufio.Writer, rows [][]cell, before int64) {
-	for n, r := range rows {
-		switch {
-		case g.records:
-			g.writeRecord(w, r, before+int64(n)+1)
-			continue
-		case before == 0 && n == 0:
-			g.writeHeading(w)
-		}
-		g.writeLine(w, r)
-	}
-}
-
-// writeHeading writes the names; the last line of each stands on the rule.
-func (g *grid) writeHeading(w *bufio.Writer) {
-	lines, total := 0, -gap
-	heads := make([][]string, len(g.columns))
+// write writes rows, the first ones under the heading. A value that may not be cut is never narrower than it is.
+func (g *grid) write(w io.Writer, rows [][]cell, first bool) {
+	t := output.NewTable(w)
+	var heads table.Row
+	var forms []table.ColumnConfig
 	for at, i := range g.shown {
-		heads[i] = breakName(g.columns[i].name, g.widths[at])
-		lines, total = max(lines, len(heads[i])), total+g.widths[at]+gap
+		align := text.AlignLeft
+		if g.columns[i].isNumber() {
+			align = text.AlignRight
+		}
+		heads = append(heads, strings.Join(breakName(g.columns[i].name, g.widths[at]), "\n"))
+		forms = append(forms, table.ColumnConfig{Number: at + 1, Align: align, AlignHeader: align,
+			VAlignHeader: text.VAlignBottom, WidthMin: g.widths[at]})
 	}
-	for line := range lines {
-		cells := make([]cell, len(g.columns))
-		for i, head := range heads {
-			if at := line - lines + len(head); at >= 0 {
-				cells[i].text = head[at]
+	t.SetColumnConfigs(forms)
+	if first {
+		t.AppendHeader(heads)
+	}
+	for _, r := range rows {
+		var cells table.Row
+		for at, i := range g.shown {
+			c, shown := g.columns[i], r[i].text
+			switch {
+			case c.isProse() && g.width > 0:
+				shown = wrap.Line(shown, g.widths[at], "")
+			case c.mayCut():
+				shown = cutMiddle(shown, g.widths[at])
 			}
+			cells = append(cells, output.Paint(shown, c.color(r[i]), g.color))
 		}
-		g.writeLine(w, cells)
+		t.AppendRow(cells)
 	}
-	fmt.Fprintln(w, strings.Repeat("─", max(0, total)))
-}
-
-// writeLine writes cells in their columns. A value that is wider than its column and may not be cut stands out: a
-// wrong number is worse than a crooked line.
-func (g *grid) writeLine(w *bufio.Writer, cells []cell) {
-	var b strings.Builder
-	below, more := make([]cell, len(cells)), false // the rest of the sentences, for the next line
-	for at, i := range g.shown {
-		c, shown, width := g.columns[i], cells[i].text, g.widths[at]
-		if c.isProse() && g.width > 0 {
-			var goesOn bool
-			shown, below[i].text, goesOn = strings.Cut(wrap.Line(shown, width, ""), "\n")
-			more = more || goesOn
-		} else if c.mayCut() {
-			shown = cutMiddle(shown, width)
-		}
-		space := strings.Repeat(" ", max(0, width-widthOf(shown)))
-		shown = output.Paint(shown, c.color(cells[i]), g.color)
-		if c.isNumber() {
-			shown, space = space+shown, ""
-		}
-		b.WriteString(shown + space + strings.Repeat(" ", gap))
-	}
-	fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
-	if more {
-		g.writeLine(w, below)
-	}
-}
-
-// writeRecord writes a row as lines of name and value. A column without a value has no line.
-func (g *grid) writeRecord(w *bufio.Writer, row []cell, number int64) {
-	longest := 0
-	for _, i := range g.shown {
-		longest = max(longest, widthOf(g.columns[i].name))
-	}
-	title := "── " + strconv.FormatInt(number, 10) + " "
-	fmt.Fprintf(w, "%s%s\n", title, strings.Repeat("─", max(0, min(g.width, 60)-widthOf(title))))
-	for _, i := range g.shown {
-		c, shown := g.columns[i], row[i].text
-		if row[i].isNull {
-			g.hasNull = true
-			continue
-		}
-		if indent := strings.Repeat(" ", longest+gap); c.form == formText && len(indent)+widthOf(shown) > g.width {
-			shown = strings.TrimLeft(wrap.Line(indent+shown, max(g.width, len(indent)+minName), indent), " ")
-		}
-		fmt.Fprintf(w, "%s%s\n", text.Pad(c.name, longest+gap, ' '), output.Paint(shown, c.color(row[i]), g.color))
-	}
+	t.Print()
 }
 
 // breakName breaks a column's name after underscores into lines of a width. A part

@@ -21,6 +21,7 @@ func allViews() []queries.Query {
 	if err != nil {
 		panic(err) // the defaults are ours
 	}
+	views = slices.DeleteFunc(views, func(v queries.Query) bool { return v.IsValue })
 	slices.SortStableFunc(views, func(x, y queries.Query) int {
 		return cmp.Or(-cmp.Compare(x.Schema, y.Schema), cmp.Compare(x.Name, y.Name))
 	})
@@ -50,8 +51,10 @@ func find(name string) (queries.Query, error) {
 			return v, nil
 		}
 	}
-	if slices.ContainsFunc(schema.Tables, func(t *schema.Table) bool { return t.FullName() == name }) {
-		return queries.Query{}, exit.Usagef("%s is a table, not a question; ask -c \"FROM %s\"", name, name)
+	for _, t := range schema.Tables {
+		if name == t.FullName() || name == t.Schema+"."+t.Name {
+			return queries.Query{Schema: t.Schema, Name: t.Name, Question: t.Doc}, nil
+		}
 	}
 	names := slices.DeleteFunc(Names(), func(n string) bool { // the question of a name stands for its view
 		_, short, isView := strings.Cut(n, ".")
@@ -98,8 +101,11 @@ func List() Listing {
 		all.Asks = append(all.Asks, l)
 	}
 	for _, v := range allViews() {
+		if v.Schema == "int" { // working tables answer by their names
+			continue
+		}
 		l := Listed{Name: v.Schema + "." + v.Name, Question: v.Question, Trap: v.Trap}
-		if v.Stored {
+		if v.IsTable {
 			all.Tables = append(all.Tables, l)
 			continue
 		}
@@ -115,41 +121,31 @@ func List() Listing {
 	return all
 }
 
-// mostAsked are the ready questions that are listed first, in the order in which a person needs them.
-var mostAsked = []string{"which_campaigns_pay", "yesterday", "last_week", "month", "runway", "broken",
-	"sources_to_block", "sources_to_scale", "tired_creatives", "campaigns_at_limit", "settings_changed", "findings",
-	"spend_by_day", "coverage_gaps"}
-
 // meaningColumn is where the meaning of a question begins.
 const meaningColumn = 21
 
-// Short is the list for a person: the questions most asked, a line each.
-func (all Listing) Short(width int) string {
-	var b strings.Builder
-	for _, name := range mostAsked {
-		i := slices.IndexFunc(all.Asks, func(q Listed) bool { return q.Name == name })
-		b.WriteString(phrase.Entry(name, all.Asks[i].Question, meaningColumn, width))
-	}
-	return b.String() + "\n" + wrap.Line(fmt.Sprintf("Ask one: 'spendsync query NAME'. --all lists %d more questions, "+
-		"%s and %s, with their parameters. Or ask in SQL: 'spendsync query -c SQL'; 'spendsync tables' lists the "+
-		"tables.",
-		len(all.Asks)-len(mostAsked), phrase.Count(len(all.Views)+len(all.Tables), "view"),
-		phrase.Count(len(all.Macros), "macro")),
-		width, "") + "\n"
-}
-
-// Text is the whole list for a person: questions, views and macros, with their parameters.
-func (all Listing) Text(width int) string {
-	var b strings.Builder
-	for _, group := range []struct {
+// Text is the list for a person: the ready questions, or all that can be asked, with the parameters.
+func (all Listing) Text(width int, everything bool) string {
+	groups := []struct {
 		title string
 		list  []Listed
 	}{{"Ready questions", all.Asks}, {"Views", all.Views}, {"Views that each sync stores", all.Tables},
-		{"Macros, which need their parameters", all.Macros}} {
+		{"Macros, which need their parameters", all.Macros}}
+	more := ""
+	if !everything {
+		groups = groups[:1]
+		more = fmt.Sprintf(" --all lists their parameters, %s and %s, too.",
+			phrase.Count(len(all.Views)+len(all.Tables), "view"), phrase.Count(len(all.Macros), "macro"))
+	}
+	var b strings.Builder
+	for _, group := range groups {
 		fmt.Fprintf(&b, "%s:\n\n", group.title)
 		for _, q := range group.list {
 			b.WriteString(phrase.Entry(q.Name, q.Question, meaningColumn, width))
 			for _, p := range q.Parameters {
+				if !everything {
+					break
+				}
 				line := "--param " + p.Name + "=..."
 				if p.Default != nil {
 					line = "--param " + p.Name + "=" + *p.Default + "  " + p.Meaning
@@ -159,6 +155,6 @@ func (all Listing) Text(width int) string {
 		}
 		b.WriteByte('\n')
 	}
-	return b.String() + wrap.Line("Ask one: 'spendsync query NAME'. Or ask in SQL: 'spendsync query -c SQL'; "+
+	return b.String() + wrap.Line("Ask one: 'spendsync query NAME'."+more+" Or ask in SQL: 'spendsync query -c SQL'; "+
 		"'spendsync tables' lists the tables.", width, "") + "\n"
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,13 +19,12 @@ import (
 type Question struct {
 	duck.Query
 	Asks, Trap string
-	Written    bool              // the SQL, or a condition in it, is of somebody's own
-	Alone      string            // what it means if the total, which is the first row, is the only one
-	Shown      []string          // columns that a terminal shows first
-	Columns    map[string]string // what columns mean, if that differs from the dictionary
+	Written    bool     // the SQL, or a condition in it, is of somebody's own
+	Alone      string   // what it means if the total, which is the first row, is the only one
+	Shown      []string // columns that a terminal shows first
 }
 
-// FromSQL is the question of an SQL text; - reads it from stdin.
+// FromSQL returns the question for an SQL text; the text - is read from stdin.
 func FromSQL(sql string, params []string, stdin io.Reader) (q Question, err error) {
 	given, err := splitParams(params)
 	if err != nil {
@@ -51,11 +49,11 @@ func Find(name string, params []string) (q Question, err error) {
 		return q, err
 	}
 	q.Asks, q.Trap, q.Alone = found.Question, found.Trap, found.Alone
-	q.Shown, q.Columns = found.Shown, found.Columns
+	q.Shown, q.Ready = found.Shown, true
 	needed := found.Params
 	for param := range strings.SplitSeq(found.Parameters, ",") {
 		if param = strings.TrimSpace(param); param != "" {
-			needed = append(needed, queries.Param{Name: param})
+			needed = append(needed, queries.Param{Name: param, Default: macroValues[param]})
 		}
 	}
 	values, err := paramValues(name, needed, given, found.Parameters != "")
@@ -76,6 +74,9 @@ func Find(name string, params []string) (q Question, err error) {
 	default:
 		q.SQL = found.WithConditions(values)
 		for _, p := range found.Params {
+			if p.Name == "rows" {
+				q.RowsParam = p.Name
+			}
 			if p.Over {
 				_, written := given[p.Name]
 				q.Written = q.Written || written
@@ -86,6 +87,10 @@ func Find(name string, params []string) (q Question, err error) {
 	}
 	return q, nil
 }
+
+// macroValues holds an example of each parameter of a macro; it has no default.
+var macroValues = map[string]string{"instant": "2026-03-08 12:00:00+00", "day": "2026-03-08",
+	"from_date": "2026-03-01", "to_date": "2026-03-08"}
 
 // maxSQL is larger than any written query: a wrong pipe must not fill the memory.
 const maxSQL = 4 << 20
@@ -139,7 +144,11 @@ func paramValues(question string, params []queries.Param, given map[string]strin
 			value = p.Default
 		}
 		if kind := paramKind(p.Default); !kind.fits(value) {
-			return nil, exit.Usagef("--param %s=%s: not %s such as %s; %s", p.Name, value, kind.name, p.Default, p.Doc)
+			about := ""
+			if p.Doc != "" {
+				about = "; " + p.Doc
+			}
+			return nil, exit.Usagef("--param %s=%s: not %s such as %s%s", p.Name, value, kind.name, p.Default, about)
 		}
 		values[p.Name] = value
 	}
@@ -163,8 +172,15 @@ type valueKind struct {
 
 var valueKinds = []valueKind{
 	{"a whole number from 0", func(s string) bool { _, err := strconv.ParseUint(s, 10, 31); return err == nil }},
-	{"a number", regexp.MustCompile(`^-?[0-9]{1,12}(\.[0-9]{1,6})?$`).MatchString},
-	{"a day", func(s string) bool { _, err := time.Parse(time.DateOnly, s); return err == nil }},
+	{"a number", func(s string) bool { _, err := strconv.ParseFloat(s, 64); return err == nil }},
+	{"a day", func(s string) bool { _, err := schema.ParseDate(s); return err == nil }},
+	{"an instant", func(s string) bool {
+		return slices.ContainsFunc([]string{"2006-01-02 15:04:05Z07", "2006-01-02 15:04:05Z07:00", time.RFC3339,
+			"2006-01-02 15:04:05", time.DateOnly}, func(form string) bool {
+			_, err := time.Parse(form, s)
+			return err == nil
+		})
+	}},
 	{"a text", func(string) bool { return true }},
 }
 

@@ -13,12 +13,13 @@ import (
 	"spendsync/schema"
 )
 
-// rowsPerBlock is how many rows of a table are measured together. The first block
-// sets the widths, so that the memory does not grow with the answer.
+// rowsPerBlock is how many rows of a table are drawn together. The first block sets the widths, so that the memory does
+// not grow with the answer.
 const rowsPerBlock = 1000
 
 // writeTable writes a table for a person. On a terminal, which has a width, it rounds money to cents, begins with the
-// verdict and leaves out what does not fit; without a width it has every column and digit, in the order of the answer.
+// columns that the question names and leaves out what does not fit; without a width it has every column and digit, in
+// the order of the answer.
 func (n Rendering) writeTable(ctx context.Context, w *bufio.Writer) error {
 	total := n.Result.Count
 	if n.MaxRows > 0 {
@@ -28,17 +29,16 @@ func (n Rendering) writeTable(ctx context.Context, w *bufio.Writer) error {
 		n.paragraph(w, n.Question.Asks)
 		w.WriteByte('\n')
 	}
-	g := &grid{columns: n.tableColumns(), width: n.Width, color: n.Color}
-	left, written := 0, int64(0)
+	g, left, first := &grid{columns: n.tableColumns(), width: n.Width, color: n.Color}, 0, true
 	for rows, err := range n.blocks(ctx, g, total) {
 		if err != nil {
 			return err
 		}
-		if written == 0 {
-			left = g.lay(rows, n.Question, n.Wide || n.Width == 0 || total == 1 && n.Question.Alone == "")
+		if first {
+			left = g.lay(rows, n.Question, n.Wide)
 		}
-		g.write(w, rows, written)
-		written += int64(len(rows))
+		g.write(w, rows, first)
+		first = false
 		if err := w.Flush(); err != nil {
 			return err
 		}
@@ -48,9 +48,9 @@ func (n Rendering) writeTable(ctx context.Context, w *bufio.Writer) error {
 		w.WriteString("No rows.\n")
 	case total == 0:
 		g.lay(nil, n.Question, true)
-		g.writeHeading(w)
+		g.write(w, nil, true)
 	}
-	n.writeEnd(w, g, total, left)
+	n.writeEnd(w, total, left)
 	return nil
 }
 
@@ -81,11 +81,8 @@ func (n Rendering) blocks(ctx context.Context, g *grid, total int64) iter.Seq2[[
 }
 
 // writeEnd writes what is left out, how many rows there are, how the answer is misread, and the facts.
-func (n Rendering) writeEnd(w *bufio.Writer, g *grid, shown int64, left int) {
+func (n Rendering) writeEnd(w *bufio.Writer, shown int64, left int) {
 	var lines []string
-	if g.hasNull {
-		lines = append(lines, "A column that a record lacks is NULL in it.")
-	}
 	if left > 0 {
 		lines = append(lines, "and "+phrase.Count(left, "more column")+": --wide")
 	}
@@ -96,8 +93,14 @@ func (n Rendering) writeEnd(w *bufio.Writer, g *grid, shown int64, left int) {
 		lines = append(lines, fmt.Sprintf("%s of %d shown, %d more: --rows 0 shows all of them, --out FILE writes "+
 			"them.", phrase.Count(int(shown), "row"), n.Result.Count, more))
 	}
+	rows := phrase.Count(int(n.Result.Count), "row")
+	if n.Result.Total > n.Result.Count {
+		rows = fmt.Sprintf("%d of %d rows; --param rows=%[2]d has all of them", n.Result.Count, n.Result.Total)
+	}
 	if n.Question.Trap != "" {
-		lines = append(lines, phrase.Count(int(n.Result.Count), "row")+". Mind: "+n.Question.Trap)
+		lines = append(lines, rows+". Mind: "+n.Question.Trap)
+	} else if n.Result.Total > n.Result.Count {
+		lines = append(lines, rows+".")
 	}
 	for _, fact := range duck.FactLines(n.Result.Facts) {
 		lines = append(lines, phrase.Visible(fact))

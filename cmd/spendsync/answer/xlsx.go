@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math/big"
 	"strconv"
@@ -15,13 +14,11 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/spendsync/phrase"
-	"spendsync/load/duck"
 	"spendsync/schema"
 )
 
-// The sheets of a workbook.
-const answerSheet, aboutSheet = "Answer", "About"
+// answerSheet is the sheet of a workbook.
+const answerSheet = "Answer"
 
 // workbook is an answer that is written as an Excel file (Office Open XML, ECMA-376).
 type workbook struct {
@@ -29,14 +26,10 @@ type workbook struct {
 	columns []tableColumn
 	styles  []int // of the columns; 0: none
 	head    int
-	wrapped int // the style of the sheet about the answer
-
-	exactTexts, cutTexts int // numbers and texts that the format cannot hold unchanged
 }
 
-// writeXLSX writes the answer as a workbook: typed cells under a frozen heading, and a sheet with
-// the question, the time and the generation. A text stays a text, whatever its first character: no
-// cell is a formula. An answer too large for a sheet is refused, not cut.
+// writeXLSX writes the answer as a workbook: typed cells under a frozen heading. A text stays a text, whatever
+// its first character: no cell is a formula. An answer too large for a sheet is refused, not cut.
 func (n Rendering) writeXLSX(ctx context.Context, out io.Writer) (err error) {
 	if n.Result.Count >= excelize.TotalRows || len(n.Result.Columns) > excelize.MaxColumns {
 		return exit.Usagef("a sheet of a workbook has %d rows and %d columns, the answer %d and %d; write it to a "+
@@ -47,13 +40,7 @@ func (n Rendering) writeXLSX(ctx context.Context, out io.Writer) (err error) {
 	if err := errors.Join(b.addStyles(), b.file.SetSheetName("Sheet1", answerSheet)); err != nil {
 		return err
 	}
-	if _, err := b.file.NewSheet(aboutSheet); err != nil {
-		return err
-	}
 	if err := b.writeAnswer(ctx, n); err != nil {
-		return err
-	}
-	if err := b.writeAbout(n); err != nil {
 		return err
 	}
 	return b.file.Write(out)
@@ -62,7 +49,7 @@ func (n Rendering) writeXLSX(ctx context.Context, out io.Writer) (err error) {
 // sheetFormats are the number formats: of units, and of values that have none. Money is shown with two decimals, a
 // share as a percentage; the cell holds all digits.
 var (
-	sheetFormats = map[unit]string{unitMoney: "#,##0.00", unitPrice: "#,##0.00##", unitPercent: "0.0%",
+	sheetFormats = map[string]string{unitMoney: "#,##0.00", unitPrice: "#,##0.00##", unitPercent: "0.0%",
 		unitRate: "0.00%", unitRatio: "#,##0.00##"}
 	formFormats = map[valueForm]string{formNumber: "#,##0", formTime: "yyyy-mm-dd", formInstant: "yyyy-mm-dd hh:mm:ss"}
 )
@@ -80,9 +67,7 @@ func (b *workbook) addStyles() (err error) {
 		}
 		b.styles = append(b.styles, id)
 	}
-	wrapped := &excelize.Alignment{Vertical: "top", WrapText: true}
-	b.head, b.wrapped = style(excelize.Style{Font: &excelize.Font{Bold: true}, Alignment: wrapped}),
-		style(excelize.Style{Alignment: wrapped})
+	b.head = style(excelize.Style{Font: &excelize.Font{Bold: true}, Alignment: &excelize.Alignment{WrapText: true}})
 	return err
 }
 
@@ -146,7 +131,6 @@ func (b *workbook) cell(column int, v schema.Null[string]) any {
 		if f, ok := exactFloat(text); ok {
 			return excelize.Cell{StyleID: b.styles[column], Value: f}
 		}
-		b.exactTexts++
 	case formBool:
 		return text == "true"
 	case formTime, formInstant:
@@ -154,15 +138,14 @@ func (b *workbook) cell(column int, v schema.Null[string]) any {
 			return excelize.Cell{StyleID: b.styles[column], Value: at}
 		}
 	}
-	return b.text(text)
+	return cellText(text)
 }
 
-// text is a text as a cell holds it: at most 32,767 UTF-16 units, and none of the
-// characters that XML has no way to write.
-func (b *workbook) text(s string) string {
+// cellText is a text as a cell holds it: at most 32,767 UTF-16 units, and none of the characters that XML has no way to
+// write.
+func cellText(s string) string {
 	s = strings.ToValidUTF8(s, "\ufffd")
 	if units := utf16.Encode([]rune(s)); len(units) > excelize.TotalCellChars {
-		b.cutTexts++
 		return string(utf16.Decode(units[:excelize.TotalCellChars-2])) + "…"
 	}
 	return s
@@ -191,50 +174,4 @@ func sheetTime(text string) (time.Time, bool) {
 		}
 	}
 	return time.Time{}, false
-}
-
-// writeAbout writes the sheet that describes the workbook.
-func (b *workbook) writeAbout(n Rendering) error {
-	w, err := b.file.NewStreamWriter(aboutSheet)
-	if err != nil {
-		return err
-	}
-	instant := func(at time.Time) string {
-		if at.IsZero() {
-			return ""
-		}
-		return at.UTC().Format("2006-01-02 15:04:05 UTC")
-	}
-	generation, changed := "", ""
-	if n.Origin.Generation > 0 {
-		generation = strconv.FormatInt(n.Origin.Generation, 10)
-	}
-	if b.exactTexts+b.cutTexts > 0 {
-		changed = fmt.Sprintf("%s with more digits than a spreadsheet keeps as text; %s longer than a cell's %d "+
-			"characters, cut.", phrase.Count(b.exactTexts, "number"), phrase.Count(b.cutTexts, "text"),
-			excelize.TotalCellChars)
-	}
-	lines := [][2]string{{"Question", n.Question.Asks}, {"Mind", n.Question.Trap}}
-	for _, fact := range duck.FactLines(n.Result.Facts) {
-		lines = append(lines, [2]string{"State", fact})
-	}
-	lines = append(lines, [][2]string{{"Generation", generation},
-		{"Published at", instant(n.Origin.PublishedAt)}, {"Answered at", instant(n.Origin.AnsweredAt)},
-		{"Rows", strconv.FormatInt(n.Result.Count, 10)}, {"Store", n.Origin.Store}, {"Account", n.Question.Account},
-		{"Made by", "spendsync " + n.Origin.Version},
-		{"Values", "Money is in US dollars, days are Chicago's, instants are UTC, an empty cell is NULL: not known, " +
-			"which is not 0."},
-		{"Not as they are", changed}, {"SQL", n.Question.SQL}}...)
-	for _, c := range b.columns {
-		lines = append(lines, [2]string{"Column " + c.name, columnDocs()[c.name]})
-	}
-	errs, row := []error{w.SetColWidth(1, 1, 18), w.SetColWidth(2, 2, 100)}, 0
-	for _, l := range lines {
-		if l[1] != "" {
-			row++
-			errs = append(errs, w.SetRow("A"+strconv.Itoa(row), []any{excelize.Cell{StyleID: b.head, Value: l[0]},
-				excelize.Cell{StyleID: b.wrapped, Value: b.text(l[1])}}))
-		}
-	}
-	return errors.Join(append(errs, w.Flush())...)
 }

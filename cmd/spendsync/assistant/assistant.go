@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"spendsync/cmd/spendsync/answer"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/duck"
+	"spendsync/load/manifest"
 	"spendsync/queries"
 	"spendsync/schema"
 )
@@ -32,12 +34,12 @@ const (
 
 // Warehouse is what the server reads.
 type Warehouse struct {
-	// Store brings the store to its newest generation, and returns its folder and the origin of its answers.
-	Store   func(context.Context) (dir string, from answer.Origin, err error)
+	// Store brings the store to its newest generation, and returns its folder and its manifest.
+	Store   func(context.Context) (dir string, m *manifest.Manifest, err error)
 	Account string // the only one whose rows it reads; empty: all
 	Options duck.Options
-	// Apart answers a request in a process of its own, from the folder of a store; nil: this one answers.
-	Apart func(ctx context.Context, dir string, r Request) (string, error)
+	// Within gives an answer so much time.
+	Within func(context.Context, time.Duration) (context.Context, context.CancelFunc)
 	// Describe describes tables and views by name, as 'spendsync tables' does; without names all of them, without
 	// their columns.
 	Describe func(ctx context.Context, names []string) ([]schema.TableDoc, error)
@@ -97,11 +99,12 @@ var arguments = map[string]string{"ask": "name, parameters, rows", "sql": "sql, 
 // namesArguments adds to the refusal of a wrong argument what the tool's are.
 func namesArguments(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
-		result, err := next(ctx, method, request)
 		call, ok := request.(*mcp.CallToolRequest)
 		if !ok {
-			return result, err
+			return next(ctx, method, request)
 		}
+		call.Params.Arguments = asMeant(call.Params.Arguments)
+		result, err := next(ctx, method, request)
 		have, ok := arguments[call.Params.Name]
 		if !ok {
 			have = "none"
@@ -119,6 +122,39 @@ func namesArguments(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
+// asMeant gives arguments the types of the tools where their meaning is plain: 7 for the parameter "7", "10" for the
+// rows 10, a name for a list of one, and null for an argument that is not given. Others stay as they are.
+func asMeant(arguments json.RawMessage) json.RawMessage {
+	var all map[string]any
+	d := json.NewDecoder(bytes.NewReader(arguments))
+	d.UseNumber()
+	if d.Decode(&all) != nil {
+		return arguments
+	}
+	maps.DeleteFunc(all, func(_ string, v any) bool { return v == nil })
+	if text, ok := all["rows"].(string); ok {
+		if n, err := strconv.Atoi(text); err == nil {
+			all["rows"] = n
+		}
+	}
+	if name, ok := all["names"].(string); ok {
+		all["names"] = []string{name}
+	}
+	if parameters, ok := all["parameters"].(map[string]any); ok {
+		maps.DeleteFunc(parameters, func(_ string, v any) bool { return v == nil })
+		for name, v := range parameters {
+			switch v.(type) {
+			case json.Number, bool:
+				parameters[name] = fmt.Sprint(v)
+			}
+		}
+	}
+	if b, err := json.Marshal(all); err == nil {
+		return b
+	}
+	return arguments
+}
+
 // wrongArgument is how the library refuses an argument.
 const wrongArgument = "validating"
 
@@ -128,13 +164,8 @@ func add[In any](s *mcp.Server, name, description string, answer func(context.Co
 	tool := &mcp.Tool{Name: name, Description: description,
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true}}
 	mcp.AddTool(s, tool, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
-		ctx, cancel := context.WithTimeoutCause(ctx, MaxTime, fmt.Errorf("an answer may take %v", MaxTime))
-		defer cancel()
 		t, err := answer(ctx, in)
 		if err != nil {
-			if ctx.Err() != nil {
-				err = fmt.Errorf("stopped: %w; ask for fewer days or rows", context.Cause(ctx))
-			}
 			return nil, nil, errors.New(phrase.Visible(phrase.OneLine(err.Error())))
 		}
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: t}}}, nil, nil
@@ -148,40 +179,7 @@ type Asked struct {
 	Rows       int               `json:"rows,omitempty" jsonschema:"most rows: 100 unless given, at most 1000"`
 }
 
-// Request is a question: one of those that are ready, or SQL.
-type Request struct {
-	Asked
-	SQL string `json:"sql,omitempty"`
-}
-
-// Reply is the text of an answer, or the reason why there is none.
-type Reply struct {
-	Text  string `json:"text"`
-	Error string `json:"error,omitempty"`
-}
-
-// Answer answers a request in this process.
-func (w Warehouse) Answer(ctx context.Context, r Request) (string, error) {
-	w.Apart = nil
-	if r.SQL != "" {
-		return w.sql(ctx, Statement{SQL: r.SQL, Rows: r.Rows})
-	}
-	return w.ask(ctx, r.Asked)
-}
-
-// apart answers a request in a process of its own.
-func (w Warehouse) apart(ctx context.Context, r Request) (string, error) {
-	dir, _, err := w.Store(ctx)
-	if err != nil {
-		return "", err
-	}
-	return w.Apart(ctx, dir, r)
-}
-
 func (w Warehouse) ask(ctx context.Context, in Asked) (string, error) {
-	if w.Apart != nil {
-		return w.apart(ctx, Request{Asked: in})
-	}
 	var params []string
 	for _, name := range slices.Sorted(maps.Keys(in.Parameters)) {
 		params = append(params, name+"="+in.Parameters[name])
@@ -200,9 +198,6 @@ type Statement struct {
 }
 
 func (w Warehouse) sql(ctx context.Context, in Statement) (string, error) {
-	if w.Apart != nil && in.SQL != "" {
-		return w.apart(ctx, Request{SQL: in.SQL, Asked: Asked{Rows: in.Rows}})
-	}
 	q, err := answer.FromSQL(in.SQL, nil, strings.NewReader(""))
 	if err != nil {
 		return "", err
@@ -249,14 +244,25 @@ func (w Warehouse) answer(ctx context.Context, q answer.Question, rows int) (_ s
 	if rows == 0 {
 		rows = DefaultRows
 	}
-	dir, origin, err := w.Store(ctx)
+	dir, m, err := w.Store(ctx)
 	if err != nil {
 		return "", err
 	}
+	ctx, cancel := w.Within(ctx, MaxTime)
+	defer cancel()
+	defer func() {
+		if err != nil && ctx.Err() != nil {
+			err = fmt.Errorf("stopped: %w; ask for fewer days or rows", context.Cause(ctx))
+		}
+	}()
 	q.Account = w.Account
 	q.Facts = true
 	q.MaxRows = int64(rows) + 1 // one more shows that there are more
 	result, err := duck.Ask(ctx, dir, q.Query, w.Options)
+	var other *duck.OtherVersionError
+	if errors.As(err, &other) {
+		return "", fmt.Errorf("%w: %s", err, other.Advice())
+	}
 	if err != nil {
 		return "", err
 	}
@@ -265,7 +271,7 @@ func (w Warehouse) answer(ctx context.Context, q answer.Question, rows int) (_ s
 	if err := (answer.Rendering{Result: result, Question: q}).Write(ctx, &b, "json"); err != nil {
 		return "", err
 	}
-	a := Answer{Generation: origin.Generation, PublishedAt: origin.PublishedAt, Question: q.Asks, Mind: q.Trap,
+	a := Answer{Generation: m.Generation, PublishedAt: m.PublishedAt.Time(), Question: q.Asks, Mind: q.Trap,
 		Facts: result.Facts}
 	if err := json.Unmarshal(b.Bytes(), &a.Rows); err != nil {
 		return "", err
@@ -273,6 +279,9 @@ func (w Warehouse) answer(ctx context.Context, q answer.Question, rows int) (_ s
 	if len(a.Rows) > rows {
 		a.Rows = a.Rows[:rows]
 		a.LeftOut = fmt.Sprintf("there are more than %d rows: add up, filter, or ask for more rows", rows)
+	}
+	if result.Total > result.Count {
+		a.LeftOut = fmt.Sprintf("%d of %d rows: the parameter rows asks for more", result.Count, result.Total)
 	}
 	size := 0
 	for i, row := range a.Rows {

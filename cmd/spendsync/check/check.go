@@ -11,7 +11,6 @@ import (
 	"spendsync/cmd/spendsync/explain"
 	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/phrase"
-	"spendsync/cmd/spendsync/record"
 	"spendsync/extract"
 	"spendsync/load/manifest"
 )
@@ -28,7 +27,9 @@ type Line struct {
 	Check string `json:"check"`
 	State string `json:"state"`
 	Found string `json:"found"`
-	Do    string `json:"do,omitempty"` // what to do, where something is wrong
+	Do    string `json:"do,omitempty"` // what to do, if something is wrong
+	// Paste are lines of the service file for what was not recognized.
+	Paste []string `json:"service_file,omitempty"`
 }
 
 // Findings is what check found, as a program reads it.
@@ -39,9 +40,8 @@ type Findings struct {
 
 // Bounds of the checks.
 const (
-	patience     = 20 * time.Second // for one question to the service, with its retries
-	skewNotice   = 30 * time.Second
-	LittleMemory = 512 << 20
+	patience   = 20 * time.Second // for one question to the service, with its retries
+	skewNotice = 30 * time.Second
 )
 
 // Options are the inputs of a check.
@@ -53,16 +53,13 @@ type Options struct {
 	Now       func() time.Time
 }
 
-// checker goes through the checks. A check that needs what an earlier one has not
-// found is left out.
+// checker goes through the checks. A check whose inputs an earlier one did not find is left out.
 type checker struct {
 	Options
 	lines  []Line
 	code   int // of the first line that failed
 	report *extract.Client
 	api    *extract.Client
-	seen   *record.Recorder  // the replies of both
-	at     time.Time         // of the checks
 	known  *manifest.Account // that is stored; nil: nothing is
 }
 
@@ -81,57 +78,58 @@ func (c *checker) fail(code int, check, do, format string, args ...any) {
 	c.lines = append(c.lines, Line{Check: check, State: Failed, Found: fmt.Sprintf(format, args...), Do: do})
 }
 
-// failRead reports a request to the service that brought nothing, as a sync would.
-func (c *checker) failRead(check string, err error) {
-	client, isKnown := c.report, c.known != nil && len(c.known.Days) > 0
-	if e, ok := errors.AsType[*extract.ReadError](err); ok && e.Interface == config.API {
-		client, isKnown = c.api, c.known != nil && len(c.known.Confirmations) > 0
-	}
-	err = job.OfWrongURL(err, client, isKnown)
+// failErr reports an error as the command that met it would.
+func (c *checker) failErr(check string, err error) {
 	code := exit.Of(err)
 	m := explain.Error(err, code)
 	c.fail(code, check, m.Do, "%s", m.Happened)
 }
 
+// failRead reports a request to the service that brought nothing, as a sync would.
+func (c *checker) failRead(check string, err error) {
+	client, isKnown := c.report, c.known != nil && len(c.known.Days) > 0
+	if e, ok := errors.AsType[*extract.ReadError](err); ok && e.Interface == config.API {
+		client, isKnown = c.api, c.known != nil && len(c.known.Memory) > 0
+	}
+	c.failErr(check, job.OfWrongURL(err, client, isKnown))
+}
+
 // Run makes the checks. A signal ends them early.
 func Run(ctx context.Context, o Options) Findings {
-	c := &checker{Options: o, at: o.Now(), seen: record.New()}
+	c := &checker{Options: o}
 	c.all(ctx)
 	return Findings{c.code, c.lines}
 }
 
 func (c *checker) all(ctx context.Context) {
 	configured := c.configuration()
-	c.timeZone()
-	c.memory()
 	if c.Config == nil {
 		return
 	}
-	known := c.store()
-	c.known = known
-	c.volume()
+	dir, ok := c.dataDir()
+	if !ok {
+		return
+	}
+	c.known = c.store(dir)
+	c.volume(dir)
 	if !configured {
 		c.payouts(ctx, nil)
 		return
 	}
 	var stored *job.Known
-	if known != nil {
+	if c.known != nil {
 		var err error
-		dir, _ := c.Config.StoreDir()
-		if stored, err = job.ReadKnown(dir, c.Config.Account, known); err != nil {
-			c.warn("store", exit.About(exit.Damaged).Do, "the stored data of the account cannot be read: %s",
-				phrase.OneLine(err.Error()))
+		if stored, err = job.ReadKnown(dir, c.Config.Account, c.known); err != nil {
+			c.failErr("store", err)
 		}
 	}
 	tried := c.try(ctx, stored)
 	c.payouts(ctx, tried)
 	c.clock()
+	c.key()
 	if tried != nil {
 		c.stores(tried)
 	}
-	c.key()
-	c.endings()
-	c.secrets()
 }
 
 // configuration reads the variables and makes both clients.
@@ -145,23 +143,68 @@ func (c *checker) configuration() bool {
 	quick := *c.Config
 	quick.RetryBudget, quick.HTTPTimeout = min(quick.RetryBudget, patience), min(quick.HTTPTimeout, patience)
 	var err error
-	if c.report, c.api, err = c.seen.Clients(&quick, c.Client); err != nil {
+	if c.report, err = quick.ReportClient(c.Client); err == nil {
+		c.api, err = quick.AdvertiserClient(c.Client)
+	}
+	if err != nil {
 		c.fail(exit.Usage, name, do, "%s", phrase.OneLine(err.Error()))
 		return false
 	}
 	if unknown := c.Config.Unknown(); len(unknown) > 0 {
 		c.warn(name, "correct or remove them; in a pod enableServiceLinks: false keeps those of Services away",
-			"%s%s has no effect%s", config.Prefix, unknown[0], nowOf(unknown[0]))
+			"%s%s has no effect", config.Prefix, unknown[0])
 		return true
 	}
 	c.ok(name, "all variables are readable; account %s", c.Config.Account)
 	return true
 }
 
-// nowOf returns what holds in the place of a removed variable.
-func nowOf(name string) string {
-	if now := config.Removed(name); now != "" {
-		return "; now " + now
+// clock compares this machine's clock with those of both interfaces, by the one that differs more.
+func (c *checker) clock() {
+	const name, do = "clock", "set this machine's clock by NTP: which day it is in Chicago follows from it"
+	var worst time.Duration
+	dated := false
+	for _, client := range []*extract.Client{c.report, c.api} {
+		if theirs, ok := client.ServiceTime(); ok {
+			dated = true
+			if ahead := c.Now().Sub(theirs); ahead.Abs() > worst.Abs() {
+				worst = ahead
+			}
+		}
 	}
-	return ""
+	side := "behind"
+	if worst > 0 {
+		side = "ahead of"
+	}
+	found := fmt.Sprintf("%s %s the service's, by its Date header", worst.Abs().Round(time.Second), side)
+	switch {
+	case !dated:
+		c.warn(name, do, "the service sends no date to compare with")
+	case worst.Abs() > job.MaxClockOff:
+		c.fail(exit.Usage, name, do, "%s", found)
+	case worst.Abs() >= skewNotice:
+		c.warn(name, do, "%s; a sync follows the service's", found)
+	default:
+		c.ok(name, "%s", found)
+	}
+}
+
+// key looks when the API key ends.
+func (c *checker) key() {
+	const name = "key expiry"
+	const do = "renew it on the dashboard's API access page; the key itself stays the same"
+	at, warning, known := c.api.KeyNotice()
+	left := at.Sub(c.Now())
+	found := fmt.Sprintf("it expires at %s, in %s", at.Format(time.RFC3339), phrase.Count(int(left.Hours()/24), "day"))
+	switch {
+	case warning != "" && (!known || at.IsZero()):
+		c.warn(name, do, "the service says: %s", warning)
+	case !known || at.IsZero():
+	case left <= 0:
+		c.fail(exit.Auth, name, do, "it expired at %s", at.Format(time.RFC3339))
+	case left < job.KeyNotice:
+		c.warn(name, do, "%s", found)
+	default:
+		c.ok(name, "%s", found)
+	}
 }

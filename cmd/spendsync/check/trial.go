@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,22 +14,22 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/phrase"
-	"spendsync/schema"
+	"spendsync/load/durable"
 	"spendsync/transform"
 )
 
 // shown is how many examples a line names.
 const shown = 3
 
-// Try syncs one day and one campaign of each status into a temporary store, which is removed, and with it those that
-// killed checks have left. known is what syncs have stored; nil: nothing.
+// Try syncs one day and one campaign of each status into a temporary store, which is removed. known is
+// what syncs have stored; nil: nothing.
 func Try(ctx context.Context, j job.Job, known *job.Known) (*job.Trial, error) {
-	dir, release, err := scratchFolder()
+	scratch, err := durable.MakeScratch("")
 	if err != nil {
-		return nil, exit.Advise(exit.Usagef("%v", err), "give TMPDIR a folder that can be written to")
+		return nil, err
 	}
-	defer release()
-	j.DataDir = filepath.Join(dir, "data")
+	defer scratch.Remove()
+	j.DataDir = filepath.Join(scratch.Dir, "data")
 	j.Store.KeepRaw, j.Store.DuckDB.Views = false, nil // neither is about the service
 	j.Log, j.Store.Log = slog.New(slog.DiscardHandler), nil
 	j.Own, j.Progress = nil, nil
@@ -72,12 +71,7 @@ func (c *checker) spendReport(t *job.Trial) {
 		"%s",
 		c.Config.ReportUser, d.Unit, phrase.Count(int(d.Rows), "row"), d.Spend, phrase.Count(int(d.Pages), "page"),
 		t.PageSize, phrase.Count(int(d.Attempts), "time"), d.Control)
-	if lacks := strings.Join(t.Lacks, ", "); lacks != "" {
-		c.warn("columns", "look for a newer version of spendsync; another name is a line of "+config.Prefix+
-			"SERVICE_FILE", "the report gives no %s; a sync stores it as unknown", lacks)
-	} else {
-		c.ok("columns", "the report gives all that a sync asks for")
-	}
+	c.ok("columns", "the report gives all that a sync asks for")
 }
 
 // apiKey reports whom the key acts for.
@@ -140,72 +134,62 @@ func (c *checker) sameAccount(t *job.Trial) {
 	}
 }
 
-// fields reports which fields of the replies were read, which could not be, and which no column shows.
+// fields reports which fields of the settings could not be read, with the lines of the service file that would name
+// them.
 func (c *checker) fields(t *job.Trial) {
-	const newer = "look for a newer version of spendsync; another name is a line of " + config.Prefix + "SERVICE_FILE"
-	if len(t.Keys) > 0 {
-		var read []string
-		for _, stream := range slices.Sorted(maps.Keys(t.Keys)) {
-			read = append(read, fmt.Sprintf("%s %d", stream, t.Keys[stream]))
+	if len(t.Unread) == 0 || c.code != exit.OK { // a request that failed is named above
+		return
+	}
+	var examples []string
+	for _, e := range t.Unread[:min(len(t.Unread), shown)] {
+		examples = append(examples, strings.TrimSpace(e.EntityType+" "+e.EntityID+" "+e.Field)+" ("+
+			cmp.Or(e.Message.V, e.ReadState)+")")
+	}
+	do := "look for a newer version of spendsync; another name is a line of " + config.Prefix + "SERVICE_FILE"
+	lines := serviceLines(t)
+	if len(lines) > 0 {
+		do = "write what is right of these lines into the file of " + config.Prefix + "SERVICE_FILE"
+	}
+	c.warn("fields unread", do, "%s, such as %s", phrase.Count(len(t.Unread), "part"),
+		phrase.OneLine(strings.Join(examples, "; ")))
+	c.lines[len(c.lines)-1].Paste = lines
+}
+
+// serviceLines are lines of the service file for the fields that the replies lack: with the keys that no column shows,
+// those most alike first.
+func serviceLines(t *job.Trial) (lines []string) {
+	for _, e := range t.Unread {
+		var keys []string
+		for _, u := range t.Unknown {
+			if u.Stream == e.EntityType && !strings.ContainsAny(u.Path, ".[ ") {
+				keys = append(keys, u.Path)
+			}
 		}
-		c.ok("fields read", "keys of %s with values that are stored: %s", phrase.Count(t.Campaigns, "campaign"),
-			strings.Join(read, ", "))
-	}
-	if n := len(t.Unread); n > 0 && c.code == exit.OK { // a request that failed is named above
-		c.warn("fields unread", newer, "%s, such as %s", phrase.Count(n, "part"), some(t.Unread, unreadText))
-	}
-	if unknown := c.newFields(t.Unknown); len(unknown) > 0 {
-		c.warn("fields unknown", "nothing: they are kept in the raw columns; a newer version may have columns for them",
-			"%s that no sync has seen and no column shows, such as %s", phrase.Count(len(unknown), "key"),
-			some(unknown, unknownText))
-	}
-	path := func(name string) string { return c.Config.Service().Path(name, "") }
-	report, list := c.seen.Envelope("report", path("report")), c.seen.Envelope("api", path("campaigns"))
-	if report != "" || list != "" {
-		c.ok("envelope", "the report: %s; the list of campaigns: %s", cmp.Or(phrase.OneLine(report), "no reply"),
-			cmp.Or(phrase.OneLine(list), "no reply"))
-	}
-	zone := "times without a zone are not understood"
-	if z := c.Config.Service().Zone(); z != nil {
-		zone = "times without a zone are of " + z.String()
-	}
-	c.ok("forms", "days are of America/Chicago; %s; amounts are in %s", zone, c.Config.Service().Text("currency.code"))
-}
-
-// newFields returns those of the fields without a column that no sync has seen. Before the first sync there are none.
-func (c *checker) newFields(all []schema.UnknownField) (unseen []schema.UnknownField) {
-	if c.known == nil {
-		return nil
-	}
-	for _, u := range all {
-		if !slices.ContainsFunc(c.known.Unknown, func(k schema.UnknownField) bool {
-			return k.Stream == u.Stream && k.Path == u.Path
-		}) {
-			unseen = append(unseen, u)
+		if e.Field == "" || len(keys) == 0 {
+			continue
+		}
+		slices.SortStableFunc(keys, func(a, b string) int {
+			return cmp.Compare(unlike(a, e.Field), unlike(b, e.Field))
+		})
+		line := fmt.Sprintf("%s.%s: %s", e.EntityType, e.Field, keys[0])
+		if more := keys[1:min(len(keys), 1+shown)]; len(more) > 0 {
+			line += "  # or " + strings.Join(more, ", ")
+		}
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
 		}
 	}
-	return unseen
+	return lines
 }
 
-// some returns the first of a list as text.
-func some[T any](list []T, text func(T) string) string {
-	var all []string
-	for _, item := range list[:min(len(list), shown)] {
-		all = append(all, text(item))
+// unlike counts the words of a name that another lacks.
+func unlike(name, other string) (n int) {
+	for word := range strings.SplitSeq(name, "_") {
+		if !strings.Contains(other, word) {
+			n++
+		}
 	}
-	return phrase.OneLine(strings.Join(all, "; "))
-}
-
-func unreadText(e schema.EntityRead) string {
-	text := strings.TrimSpace(e.EntityType + " " + e.EntityID + " " + e.Field)
-	if e.Message.Valid {
-		return text + " (" + e.Message.V + ")"
-	}
-	return text + " (missing)"
-}
-
-func unknownText(u schema.UnknownField) string {
-	return u.Stream + " " + u.Path + " (" + u.SampleType + ")"
+	return n
 }
 
 // stores reports whether a sync stores what the service answers.

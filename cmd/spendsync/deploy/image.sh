@@ -9,8 +9,9 @@ export CGO_ENABLED=1 GOFLAGS="-trimpath -mod=readonly -buildvcs=false" LC_ALL=C
 umask 022
 mkdir -p "$root/usr/local/bin" "$root/usr/share/doc/spendsync" "$root/etc/ssl/certs" "$root/var/lib/dpkg/status.d" "$root/data" "$root/tmp"
 
-# cgo links DuckDB, which needs the C++ runtime; spendsync-lake has neither. Chicago's zone data is in the binaries.
-build() { go build -ldflags "-s -w -X main.buildVersion=$version" -o "$root/usr/local/bin/$1" "./cmd/$1"; }
+# cgo links DuckDB, which needs the C++ runtime; spendsync-lake, a module of its own, has neither. Chicago's zone data
+# is in the binaries.
+build() { (cd "cmd/$1" && go build -ldflags "-s -w -X main.buildVersion=$version" -o "$root/usr/local/bin/$1" .); }
 build spendsync
 (export CGO_ENABLED=0 && build spendsync-lake)
 
@@ -41,7 +42,8 @@ chmod 1777 "$root/tmp"
 for binary in spendsync spendsync-lake; do
   go version -m "$root/usr/local/bin/$binary" | sed 1d > "$root/usr/share/doc/spendsync/$binary.modules.txt"
 done
-go list -deps -f '{{with .Module}}{{if .Version}}{{.Path}}@{{.Version}} {{.Dir}}{{end}}{{end}}' ./cmd/spendsync ./cmd/spendsync-lake | sort -u |
+modules='{{with .Module}}{{if .Dir}}{{if not .Main}}{{if not .Replace}}{{.Path}}@{{.Version}} {{.Dir}}{{end}}{{end}}{{end}}{{end}}'
+for binary in spendsync spendsync-lake; do (cd "cmd/$binary" && go list -deps -f "$modules" .); done | sort -u |
   while read -r module dir; do
     found=$(find "$dir" -maxdepth 1 -type f \( -iname 'licen[cs]e*' -o -iname 'copying*' -o -iname 'unlicen[cs]e*' -o -iname 'notice*' \))
     if [ -z "$found" ]; then

@@ -23,8 +23,7 @@ func ViewsOf(asked []queries.Query) []duck.View {
 		maps.Copy(columns, q.Columns)
 		all = append(all, duck.View{
 			Schema: q.Schema, Name: q.Name, SQL: q.SQL, Doc: q.Question + " Trap: " + q.Trap, Columns: columns,
-			Parameters: q.Parameters, Stored: q.Stored, ByDay: q.ByDay, Key: q.Key,
-			WholeDays: q.WholeDays,
+			Parameters: q.Parameters, IsValue: q.IsValue, IsTable: q.IsTable, ByMonth: q.ByMonth, Reads: q.Reads(),
 		})
 	}
 	return all
@@ -58,11 +57,16 @@ func Names() (names []string) {
 // defaultViews are the views that have columns of their own: macros get theirs with
 // their parameters.
 func defaultViews() []queries.Query {
+	return slices.DeleteFunc(everyView(), func(v queries.Query) bool { return v.Parameters != "" })
+}
+
+// everyView are all models and macros, with the default thresholds.
+func everyView() []queries.Query {
 	views, err := queries.Views(nil)
 	if err != nil {
 		panic(err) // the defaults are ours
 	}
-	return slices.DeleteFunc(views, func(v queries.Query) bool { return v.Parameters != "" })
+	return views
 }
 
 // ViewList names the views under the tables.
@@ -70,6 +74,9 @@ func ViewList() string {
 	var b strings.Builder
 	b.WriteString("\nViews, whose columns 'spendsync tables VIEW' describes:\n\n")
 	for _, v := range defaultViews() {
+		if v.Schema == "int" {
+			continue
+		}
 		fmt.Fprintf(&b, "  %-32s %s\n", v.Schema+"."+v.Name, v.Question)
 	}
 	return b.String()
@@ -96,7 +103,7 @@ func Describe(ctx context.Context, names []string) (docs []schema.TableDoc, err 
 				nearest.DidYouMean(name, Names()))
 		}
 		if columns == nil {
-			if columns, err = duck.ColumnsOfViews(ctx, duck.Options{Views: ViewsOf(views)}); err != nil {
+			if columns, err = duck.ColumnsOfViews(ctx, duck.Options{Views: ViewsOf(everyView())}); err != nil {
 				return nil, err
 			}
 		}
@@ -126,7 +133,9 @@ func DescribeAll(ctx context.Context, names []string) ([]schema.TableDoc, error)
 		all[i].Columns = nil
 	}
 	for _, v := range ViewsOf(defaultViews()) {
-		all = append(all, viewDoc(v, nil))
+		if v.Schema != "int" {
+			all = append(all, viewDoc(v, nil))
+		}
 	}
 	return all, nil
 }

@@ -23,24 +23,17 @@ var tableGroups = []tableGroup{
 	{"Start here: the report, and the settings of now", []string{"main.spend", "main.today", "main.campaign",
 		"main.creative",
 		"main.source", "main.source_rule", "main.source_mode", "main.account", "main.payout", "calendar"}},
-	{"Answers: days and money", []string{"mart.to_do",
-		"mart.campaign_performance", "mart.campaign_day", "mart.daily_pacing",
-		"mart.intraday_hourly", "mart.budget_runway", "mart.revenue"}},
-	{"Answers: sources", []string{"mart.source_judgement", "mart.source_performance", "mart.source_block_candidates",
-		"mart.source_scale_candidates", "mart.conversion_worth",
-		"mart.source_evidence", "mart.source_window"}},
-	{"Answers: bids and creatives", []string{"mart.bid_vs_cpc", "mart.creative_fatigue", "mart.creative_spend"}},
-	{"Answers: changes", []string{"mart.breaks", "mart.break_day", "mart.change_log",
-		"mart.change_impact", "mart.settlement", "mart.day_maturity"}},
-	{"How far to trust them", []string{"mart.coverage", "mart.data_quality",
-		"mart.unconfirmed_settings", "mart.performance_window", "mart.threshold", "ops.day_coverage", "ops.run",
+	{"Answers: days and money", []string{"mart.to_do", "mart.campaign_performance", "mart.campaign_day",
+		"mart.daily_pacing", "mart.intraday_hourly", "mart.budget_runway", "mart.revenue"}},
+	{"Answers: sources, bids and creatives", []string{"mart.source_performance", "mart.source_block_candidates",
+		"mart.source_scale_candidates", "mart.bid_vs_cpc", "mart.creative_fatigue"}},
+	{"Answers: changes", []string{"mart.breaks", "mart.change_log", "mart.change_impact"}},
+	{"How far to trust them", []string{"mart.coverage", "mart.data_quality", "ops.day_coverage", "ops.run",
 		"ops.step", "ops.entity_read", "ops.refused_row", "ops.unknown_field", "ops.file"}},
-	{"The report, row by row", []string{"spend_daily", "spend_change", "spend_intraday", "mart.campaign_spend",
+	{"The report, row by row", []string{"spend_daily", "spend_change", "spend_intraday",
 		"tracker_daily", "tracker_change"}},
 	{"Every version of the settings", []string{"campaign_history", "campaign_delivery_history", "creative_history",
 		"source_rule_history", "source_mode_history", "account_snapshot", "account_limit", "payout_history"}},
-	{"For other tools", []string{"mart.ad_report", "mart.ad_group_report", "mart.campaign_report",
-		"mart.account_report", "mart.url_report"}},
 	{"Parquet only", []string{"ops_day_coverage", "ops_run", "mart_campaign_day", "mart_source_30d"}},
 }
 
@@ -64,6 +57,7 @@ func List(width int) string {
 			delete(rest, name)
 		}
 	}
+	maps.DeleteFunc(rest, func(name, _ string) bool { return strings.HasPrefix(name, "int.") })
 	groups := slices.Clone(tableGroups)
 	if len(rest) > 0 {
 		groups = append(groups, tableGroup{"More", slices.Sorted(maps.Keys(rest))})
@@ -76,8 +70,9 @@ func List(width int) string {
 		}
 		b.WriteByte('\n')
 	}
-	return b.String() + wrap.Line("'spendsync tables TABLE' describes one with its columns, 'spendsync tables WORD' "+
-		"searches names and descriptions, 'spendsync tables --all' prints everything.", width, "") + "\n"
+	return b.String() + wrap.Line("'spendsync tables TABLE' describes one with its columns, 'spendsync tables --all' "+
+		"prints everything. "+
+		"Schema int has working tables, which may change with any version.", width, "") + "\n"
 }
 
 // endOfSentence is a point or a question mark before a space.

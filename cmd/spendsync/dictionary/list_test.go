@@ -17,6 +17,9 @@ func TestList_AreEachListedOnce(t *testing.T) {
 		}
 	}
 	for name := range docs {
+		if strings.HasPrefix(name, "int.") {
+			continue
+		}
 		line := "\n  " + strings.TrimPrefix(name, "main.") + " "
 		if n := strings.Count(List(200), line); n != 1 {
 			t.Errorf("%s is listed %d times", name, n)

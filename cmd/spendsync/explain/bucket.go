@@ -1,10 +1,12 @@
 package explain
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"spendsync/cmd/internal/config"
@@ -29,63 +31,78 @@ func ofBucket(err error, m *Message) bool {
 	}
 	answered := e.Code
 	if e.Status != 0 {
-		answered = fmt.Sprintf("%d %s", e.Status, e.Code)
+		answered = fmt.Sprintf("%d %s", e.Status, cmp.Or(e.Code, http.StatusText(e.Status)))
 	}
-	if e.Code == "" {
-		answered = fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status))
-	}
-	storage := fmt.Sprintf("The storage of %s", e.Address)
 	scheme, _, _ := strings.Cut(e.Address, "://")
-	switch {
-	case e.Code == "RequestTimeTooSkewed":
-		m.Happened = storage + " refuses the time of the request (RequestTimeTooSkewed): its clock and the one of " +
-			"this machine differ"
-		m.Do = "set the clock that is wrong, then run it again"
-	case e.Code == "SecondLevelDomainForbidden":
-		m.Happened = fmt.Sprintf("%s wants the bucket in the name of the host (%s)", storage, answered)
-		m.Do = "add ?use_path_style=false to the address"
-	case errors.Is(err, remote.ErrLacking):
-		m.Happened = fmt.Sprintf("%s does not take a request that is needed for %s (%s): %s", storage, e.Object,
-			answered, e.Reason)
-		m.Do = "check that " + e.Endpoint + " speaks S3 with signatures of version 4; if it does, use another " +
-			"storage, or a mounted folder by file:///FOLDER"
-	case e.Code == "NoSuchBucket", e.Code == "InvalidBucketName":
-		m.Happened = fmt.Sprintf("There is no bucket of %s (%s)", e.Address, answered)
-		m.Do = "correct the address or " + e.Endpoint + ", or create the bucket"
-	case errors.Is(err, remote.ErrAddress) && e.Status != 0:
-		m.Happened = fmt.Sprintf("The endpoint is not that of %s (%s): %s", e.Address, answered, e.Reason)
-		m.Do = "correct " + e.Endpoint
-		if scheme == "s3" {
-			m.Happened = strings.Replace(m.Happened, "The endpoint", "The region or the endpoint", 1)
-			m.Do = "correct AWS_REGION, or " + e.Endpoint
-		}
-	case errors.Is(err, remote.ErrAddress):
-		m.Happened = fmt.Sprintf("%s is asked for nothing: %s", storage, e.Reason)
-		m.Do = "use https in " + e.Endpoint + ", or set " + config.Prefix + "ALLOW_HTTP=true"
-	case errors.Is(err, remote.ErrDenied) && e.Status == 0:
-		m.Happened = "There are no credentials for " + e.Address
-		m.Do = credentials[scheme]
-	case errors.Is(err, remote.ErrDenied):
-		m.Happened = fmt.Sprintf("%s refuses access to %s (%s)", storage, e.Object, answered)
-		m.Do = "check the credentials and what they may do: 'push' reads, writes, lists and deletes, 'pull' reads"
-	case errors.Is(err, remote.ErrFull):
-		m.Happened = fmt.Sprintf("%s is full, or the quota of the bucket is used up (%s)", storage, answered)
-		m.Do = "make room or raise the quota, then run it again"
-	case errors.Is(err, durable.ErrLocked):
-		m.Happened = fmt.Sprintf("Another push keeps changing %s of %s (%s)", e.Object, e.Address, answered)
-		m.Do = "wait until the other push ends, then run it again"
-	case !errors.Is(err, remote.ErrUnavailable):
-		return false
-	case e.Status >= http.StatusBadRequest:
-		m.Happened = fmt.Sprintf("%s keeps failing (%s): %s", storage, answered, e.Object)
-		m.Do = "wait for the storage and run it again"
-	case errors.Is(e.Cause, io.ErrUnexpectedEOF), e.Status != 0:
-		m.Happened = fmt.Sprintf("%s breaks off in the middle of %s: %s", storage, e.Object, e.Reason)
-		m.Do = "check the network and the proxy; if they are right, wait for the storage and run it again"
-	default:
-		return network(e.Cause, e.Object, e.Reason, side{name: "storage", url: e.Endpoint, again: "run it again"}, m)
+	if tell(m, bucketCauses, bucketError{e, err}, "{storage}", "The storage of "+e.Address, "{address}", e.Address,
+		"{answered}", answered, "{object}", e.Object, "{reason}", e.Reason, "{endpoint}", e.Endpoint,
+		"{credentials}", credentials[scheme]) {
+		return true
 	}
-	return true
+	return errors.Is(err, remote.ErrUnavailable) && network(e.Cause, e.Object, e.Reason, side{name: "storage",
+		url: e.Endpoint, again: "run it again"}, m)
+}
+
+// bucketError is an error of a bucket, and the one that wraps it.
+type bucketError struct {
+	*remote.Error
+	whole error
+}
+
+var bucketCauses = []cause[bucketError]{
+	{hasCode("RequestTimeTooSkewed"), "{storage} refuses the time of the request (RequestTimeTooSkewed): its clock " +
+		"and the one of this machine differ", "set the clock that is wrong, then run it again"},
+	{hasCode("SecondLevelDomainForbidden"), "{storage} wants the bucket in the name of the host ({answered})",
+		"add ?use_path_style=false to the address"},
+	{isKind(remote.ErrLacking), "{storage} does not take a request that is needed for {object} ({answered}): {reason}",
+		"check that {endpoint} speaks S3 with signatures of version 4; if it does, use another storage, or a mounted " +
+			"folder by file:///FOLDER"},
+	{hasCode("NoSuchBucket", "InvalidBucketName"), "There is no bucket of {address} ({answered})",
+		"correct the address or {endpoint}, or create the bucket"},
+	{func(e bucketError) bool { return errors.Is(e.whole, remote.ErrAddress) && e.Status != 0 && isS3(e) },
+		"The region or the endpoint is not that of {address} ({answered}): {reason}",
+		"correct AWS_REGION, or {endpoint}"},
+	{func(e bucketError) bool { return errors.Is(e.whole, remote.ErrAddress) && e.Status != 0 },
+		"The endpoint is not that of {address} ({answered}): {reason}", "correct {endpoint}"},
+	{isKind(remote.ErrAddress), "{storage} is asked for nothing: {reason}",
+		"use https in {endpoint}, or set " + config.Prefix + "ALLOW_HTTP=true"},
+	{func(e bucketError) bool { return errors.Is(e.whole, remote.ErrDenied) && e.Status == 0 },
+		"There are no credentials for {address}", "{credentials}"},
+	{isKind(remote.ErrProtected), "A lock or a retention of {address} keeps {object} as it is ({answered}): {reason}",
+		"let 'push' write to an address without object lock: it replaces current.json and removes what is no longer " +
+			"readable"},
+	{isKind(remote.ErrArchived), "{storage} has moved {object} into an archive ({answered}): it cannot be read " +
+		"before it is restored",
+		"restore the objects below {address} in the storage, and end the lifecycle rule that moves them"},
+	{func(e bucketError) bool { return errors.Is(e.whole, remote.ErrDenied) && e.Writing && isS3(e) }, refusesAccess,
+		checkRights + "; if a policy of the bucket demands encryption, add ?sse=AES256 or ?sse=aws:kms to the address"},
+	{isKind(remote.ErrDenied), refusesAccess, checkRights},
+	{isKind(remote.ErrFull), "{storage} is full, or the quota of the bucket is used up ({answered})",
+		"make room or raise the quota, then run it again"},
+	{isKind(durable.ErrLocked), "Another push keeps changing {object} of {address} ({answered})",
+		"wait until the other push ends, then run it again"},
+	{func(e bucketError) bool {
+		return errors.Is(e.whole, remote.ErrUnavailable) && e.Status >= http.StatusBadRequest
+	}, "{storage} keeps failing ({answered}): {object}", "wait for the storage and run it again"},
+	{func(e bucketError) bool {
+		return errors.Is(e.whole, remote.ErrUnavailable) && (errors.Is(e.Cause, io.ErrUnexpectedEOF) || e.Status != 0)
+	}, "{storage} breaks off in the middle of {object}: {reason}",
+		"check the network and the proxy; if they are right, wait for the storage and run it again"},
+}
+
+const (
+	refusesAccess = "{storage} refuses access to {object} ({answered})"
+	checkRights   = "check the credentials and what they may do: 'push' reads, writes, lists and deletes, 'pull' reads"
+)
+
+func isS3(e bucketError) bool { return strings.HasPrefix(e.Address, "s3://") }
+
+func isKind(kind error) func(bucketError) bool {
+	return func(e bucketError) bool { return errors.Is(e.whole, kind) }
+}
+
+func hasCode(codes ...string) func(bucketError) bool {
+	return func(e bucketError) bool { return slices.Contains(codes, e.Code) }
 }
 
 // credentials are what can be set to have some, by the scheme of the address.
@@ -117,6 +134,8 @@ func refused(err error, m *Message) bool {
 			"replaces what the bucket has"
 	case errors.Is(err, remote.ErrNoGeneration):
 		m.Do = "choose one of those"
+	case errors.Is(err, remote.ErrVanished):
+		m.Do = "mount the share or correct the address; if the backup is lost, 'spendsync push --again' begins it anew"
 	case errors.Is(err, remote.ErrNothing):
 		m.Do = "correct the address, or run 'spendsync push' first"
 	default:

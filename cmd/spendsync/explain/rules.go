@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -25,6 +26,29 @@ import (
 // rules word the causes that we know, the most specific one first. A rule reports whether it applies.
 var rules = []func(error, *Message) bool{
 	advised, otherAccount, ofService, ofBucket, damaged, locked, empty, ofStorage, usage,
+}
+
+// cause is a cause of an error, by which it is known, with the words for it.
+type cause[E any] struct {
+	is           func(E) bool
+	happened, do string // {names} stand for what is known of the error
+}
+
+// tell takes the words of the first cause that applies. fill are the names in them, each with its text.
+func tell[E any](m *Message, causes []cause[E], e E, fill ...string) bool {
+	i := slices.IndexFunc(causes, func(c cause[E]) bool { return c.is(e) })
+	if i < 0 {
+		return false
+	}
+	words := strings.NewReplacer(fill...)
+	m.Happened, m.Do = words.Replace(causes[i].happened), words.Replace(causes[i].do)
+	return true
+}
+
+// is reports whether an error is, or wraps, one of a type.
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }
 
 // advised is an error that carries its own advice.
@@ -77,66 +101,75 @@ func ofService(err error, m *Message) bool {
 	if errors.Is(err, exit.ErrUsage) { // the base URL is wrong
 		m.Safe = "nothing of the " + s.name + " was read or written"
 	}
-	if network(e.Cause, e.What, e.Reason, s, m) {
-		return true
-	}
-	switch {
-	case e.Status == http.StatusOK && isPage(beginning(e)):
-		m.Happened = fmt.Sprintf("A page for people answers at %s in place of the %s: %s", s.url, s.name,
-			pageText(beginning(e)))
-		m.Do = "check that no proxy, gateway or login page answers there; if the service is under maintenance, run " +
-			"it again later"
-	case errors.Is(e, extract.ErrUnavailable):
-		m.Happened = fmt.Sprintf("The %s keeps failing: %s: %s", s.name, e.What, e.Reason)
-		m.Do = "wait for the service and run it again; days stay readable for 32 days (see 'spendsync status')"
-		if e.Status == http.StatusOK {
-			m.Do += "; if it is not under maintenance, check that no proxy or login page answers at " + s.url
-		}
-	case e.Status == http.StatusForbidden && isPage(said(e)):
-		m.Happened = fmt.Sprintf("A proxy or gateway refused the way to the host of %s (403): %s", s.url,
-			pageText(said(e)))
-		m.Do = askTheProxy
-	case e.Status == http.StatusUnauthorized:
-		m.Happened = fmt.Sprintf("The %s refused the %s (401): %s%s", s.name, s.secrets, s.variables, words(e))
-		m.Do = "correct it, then run 'spendsync check'"
-	case e.Status == http.StatusForbidden:
-		m.Happened = fmt.Sprintf("The %s knows the %s and refuses access (403): %s%s", s.name, s.secrets,
-			s.variables, words(e))
-		m.Do = "give that user or key access to the account at the service, then run 'spendsync check'"
-	case e.Status == http.StatusBadRequest && e.DoubtsURL():
-		m.Happened = s.url + " begins with http, and its port speaks TLS"
-		m.Do = "write https in " + s.url + ", then run 'spendsync check'"
-	case errors.Is(e, extract.ErrNotFound): // it was listed a moment ago
-		m.Happened = fmt.Sprintf("The %s has no %s: %s", s.name, e.What, e.Reason)
-		m.Do = fmt.Sprintf("nothing, if it was deleted while this run read it; if the next run says so again, ask the "+
-			"service why it lists it and answers %d", e.Status)
-	case (e.Status == http.StatusNotFound || e.Status == http.StatusGone) && e.OthersAnswered():
-		m.Happened = fmt.Sprintf("The %s has no %s: %s", s.name, e.What, e.Reason)
-		m.Do = fmt.Sprintf("ask the service why it answers %d; %s is right, for other requests are answered", e.Status,
-			s.url)
-	case e.Status == http.StatusNotFound, e.Status == http.StatusGone:
-		m.Happened = fmt.Sprintf("%s has no %s under its path (%d): %s", s.url, s.name, e.Status, e.What)
-		m.Do = "correct the path of " + s.url + ": it is the base URL, without the last part; then run " +
-			"'spendsync check'"
-	case e.Status >= 300 && e.Status < 400:
-		m.Happened = fmt.Sprintf("%s leads elsewhere: %s", s.url, e.Reason)
-		m.Do = "if that host is the service, set " + s.url + " to it; credentials are not sent to other hosts"
-	case errors.Is(e, extract.ErrContract):
-		m.Happened = fmt.Sprintf("The %s answered in a form that its description lacks: %s: %s", s.name, e.What,
-			e.Reason)
-		m.Do = "check that no proxy or login page answers at " + s.url + "; otherwise report this message to the " +
-			"maintainers of spendsync"
-		if strings.Contains(e.Reason, "page_size") {
-			m.Do = "correct " + config.Prefix + "PAGE_SIZE"
-		}
-	default:
-		return false
-	}
-	return true
+	return network(e.Cause, e.What, e.Reason, s, m) || tell(m, serviceCauses, e, "{url}", s.url, "{side}", s.name,
+		"{secrets}", s.secrets, "{variables}", s.variables, "{what}", e.What, "{reason}", e.Reason,
+		"{status}", strconv.Itoa(e.Status), "{words}", words(e), "{page}", pageText(said(e)),
+		"{beginning}", pageText(beginning(e)))
 }
 
-const askTheProxy = "ask who runs the proxy to let this machine reach that host, or take it around the proxy by " +
-	"NO_PROXY"
+var serviceCauses = []cause[*extract.ReadError]{
+	{func(e *extract.ReadError) bool { return e.Status == http.StatusOK && isPage(beginning(e)) },
+		"A page for people answers at {url} in place of the {side}: {beginning}",
+		"check that no proxy, gateway or login page answers there; if the service is under maintenance, run it again " +
+			"later"},
+	{func(e *extract.ReadError) bool {
+		return errors.Is(e, extract.ErrUnavailable) && e.Status == http.StatusOK
+	},
+		keepsFailing,
+		waitForIt + "; if it is not under maintenance, check that no proxy or login page answers at {url}"},
+	{isOf(extract.ErrUnavailable), keepsFailing, waitForIt},
+	{func(e *extract.ReadError) bool { return e.Status == http.StatusForbidden && isPage(said(e)) },
+		"A proxy or gateway refused the way to the host of {url} (403): {page}", askTheProxy},
+	{answers(http.StatusUnauthorized), "The {side} refused the {secrets} (401): {variables}{words}",
+		"correct it, then " + runCheck},
+	{answers(http.StatusForbidden), "The {side} knows the {secrets} and refuses access (403): {variables}{words}",
+		"give that user or key access to the account at the service, then " + runCheck},
+	{func(e *extract.ReadError) bool { return e.Status == http.StatusBadRequest && e.DoubtsURL() },
+		"{url} begins with http, and its port speaks TLS", "write https in {url}, then " + runCheck},
+	{isOf(extract.ErrNotFound), "The {side} has no {what}: {reason}", // it was listed a moment ago
+		"nothing, if it was deleted while this run read it; if the next run says so again, ask the service why it " +
+			"lists it and answers {status}"},
+	{func(e *extract.ReadError) bool { return isNotThere(e) && e.OthersAnswered() },
+		"The {side} has no {what}: {reason}",
+		"ask the service why it answers {status}; {url} is right, for other requests are answered"},
+	{isNotThere, "{url} has no {side} under its path ({status}): {what}",
+		"correct the path of {url}: it is the base URL, without the last part; then " + runCheck},
+	{func(e *extract.ReadError) bool { return e.Status >= 300 && e.Status < 400 },
+		"{url} leads elsewhere: {reason}",
+		"if that host is the service, set {url} to it; credentials are not sent to other hosts"},
+	{contractNames("PAGE_SIZE"), otherForm, "set " + config.Prefix + "PAGE_SIZE to fewer rows, then " + runCheck},
+	{contractNames("SERVICE_FILE"), otherForm,
+		"write that line into the file of " + config.Prefix + "SERVICE_FILE, then " + runCheck},
+	{isOf(extract.ErrContract), otherForm,
+		"check that no proxy or login page answers at {url}; otherwise report this message to the maintainers of " +
+			"spendsync"},
+}
+
+const (
+	keepsFailing = "The {side} keeps failing: {what}: {reason}"
+	waitForIt    = "wait for the service and run it again; days stay readable for 32 days (see 'spendsync status')"
+	otherForm    = "The {side} answered in a form that its description lacks: {what}: {reason}"
+	askTheProxy  = "ask who runs the proxy to let this machine reach that host, or take it around the proxy by NO_PROXY"
+)
+
+func answers(status int) func(*extract.ReadError) bool {
+	return func(e *extract.ReadError) bool { return e.Status == status }
+}
+
+func isOf(kind error) func(*extract.ReadError) bool {
+	return func(e *extract.ReadError) bool { return errors.Is(e, kind) }
+}
+
+func isNotThere(e *extract.ReadError) bool {
+	return e.Status == http.StatusNotFound || e.Status == http.StatusGone
+}
+
+// contractNames returns whether a reply is outside the contract, and the reason names the variable that cures that.
+func contractNames(variable string) func(*extract.ReadError) bool {
+	return func(e *extract.ReadError) bool {
+		return errors.Is(e, extract.ErrContract) && strings.Contains(e.Reason, config.Prefix+variable)
+	}
+}
 
 // said is what the service, or what stands before it, wrote about a refusal.
 func said(e *extract.ReadError) string {
@@ -178,65 +211,65 @@ func pageText(page string) string {
 }
 
 // network words a request that brought no reply.
-func network(cause error, what, reason string, s side, m *Message) bool {
-	if cause == nil {
+func network(why error, what, reason string, s side, m *Message) bool {
+	if why == nil {
 		return false
 	}
-	if way, ok := errors.AsType[*net.OpError](cause); ok && way.Op == "proxyconnect" {
-		m.Happened = fmt.Sprintf("The proxy on the way to %s does not answer: %s", s.url, reason)
-		m.Do = "correct HTTPS_PROXY, or name the host in NO_PROXY if no proxy is needed; then " + s.again
-		return true
-	}
-	if refusal, ok := errors.AsType[*outbound.ProxyRefusal](cause); ok {
-		m.Happened = fmt.Sprintf("The proxy on the way to %s refuses the connection (%d)", s.url, refusal.Status)
-		if text := pageText(string(refusal.Page)); text != "" {
-			m.Happened += ": " + text
+	fill := []string{"{url}", s.url, "{side}", s.name, "{again}", s.again, "{what}", what, "{reason}", reason}
+	if refusal, ok := errors.AsType[*outbound.ProxyRefusal](why); ok {
+		text := pageText(string(refusal.Page))
+		if text != "" {
+			text = ": " + text
 		}
-		m.Do = askTheProxy
-		if refusal.Status == http.StatusProxyAuthRequired {
-			m.Happened = fmt.Sprintf("The proxy on the way to %s wants a user and a password (407)", s.url)
-			m.Do = "write them into HTTPS_PROXY, as http://USER:PASSWORD@HOST:PORT; then " + s.again
-		}
-		return true
+		fill = append(fill, "{status}", strconv.Itoa(refusal.Status), "{page}", text)
 	}
-	if dns, ok := errors.AsType[*net.DNSError](cause); ok {
-		if !dns.IsNotFound {
-			m.Happened = fmt.Sprintf("DNS does not answer for %s, the host of %s", dns.Name, s.url)
-			m.Do = "repair DNS on this machine, or allow it in the network policy; then run it again"
-			return true
-		}
-		m.Happened = fmt.Sprintf("%s names a host that DNS does not know: %s", s.url, dns.Name)
-		m.Do = "correct the host in " + s.url + ", then " + s.again
-		return true
+	if dns, ok := errors.AsType[*net.DNSError](why); ok {
+		fill = append(fill, "{host}", dns.Name)
 	}
-	if _, ok := errors.AsType[tls.RecordHeaderError](cause); ok || errors.Is(cause, http.ErrSchemeMismatch) {
-		m.Happened = s.url + " begins with https, and its port does not speak TLS"
-		m.Do = "correct the port in " + s.url + ", then " + s.again
-		return true
+	if bad, ok := errors.AsType[*tls.CertificateVerificationError](why); ok {
+		fill = append(fill, "{certificate}", fmt.Sprint(bad.Err))
 	}
-	if bad, ok := errors.AsType[*tls.CertificateVerificationError](cause); ok {
-		m.Happened = fmt.Sprintf("The certificate behind %s is not trusted: %v", s.url, bad.Err)
-		m.Do = "correct the host in " + s.url + ", then " + s.again
-		if _, unknown := errors.AsType[x509.UnknownAuthorityError](bad.Err); unknown {
-			m.Do = "let " + config.Prefix + "CA_FILE name a file with the certificate of your company's authority, " +
-				"then " + s.again
-		}
-		return true
-	}
-	var timeout net.Error
-	switch {
-	case errors.Is(cause, syscall.ECONNREFUSED):
-		m.Happened = fmt.Sprintf("Nothing listens at %s (connection refused)", s.url)
-		m.Do = "check host and port in " + s.url + "; if they are right, wait for the " + s.name + " and run it again"
-	case errors.Is(cause, context.DeadlineExceeded), errors.As(cause, &timeout) && timeout.Timeout():
-		m.Happened = fmt.Sprintf("No reply from %s in time: %s", s.url, what)
-		m.Do = "check the network policy and the proxy; if they allow it, wait for the service and run it again"
-	default:
-		m.Happened = fmt.Sprintf("No connection to %s: %s", s.url, reason)
-		m.Do = "check the network and the proxy; if they are right, wait for the service and run it again"
-	}
-	return true
+	return tell(m, networkCauses, why, fill...)
 }
+
+var networkCauses = []cause[error]{
+	{func(err error) bool {
+		way, ok := errors.AsType[*net.OpError](err)
+		return ok && way.Op == "proxyconnect"
+	},
+		"The proxy on the way to {url} does not answer: {reason}",
+		"correct HTTPS_PROXY, or name the host in NO_PROXY if no proxy is needed; then {again}"},
+	{func(err error) bool {
+		refusal, ok := errors.AsType[*outbound.ProxyRefusal](err)
+		return ok && refusal.Status == http.StatusProxyAuthRequired
+	}, "The proxy on the way to {url} wants a user and a password (407)",
+		"write them into HTTPS_PROXY, as http://USER:PASSWORD@HOST:PORT; then {again}"},
+	{is[*outbound.ProxyRefusal], "The proxy on the way to {url} refuses the connection ({status}){page}", askTheProxy},
+	{func(err error) bool { dns, ok := errors.AsType[*net.DNSError](err); return ok && !dns.IsNotFound },
+		"DNS does not answer for {host}, the host of {url}",
+		"repair DNS on this machine, or allow it in the network policy; then run it again"},
+	{is[*net.DNSError], "{url} names a host that DNS does not know: {host}", "correct the host in {url}, then {again}"},
+	{func(err error) bool { return is[tls.RecordHeaderError](err) || errors.Is(err, http.ErrSchemeMismatch) },
+		"{url} begins with https, and its port does not speak TLS", "correct the port in {url}, then {again}"},
+	{func(err error) bool {
+		return is[*tls.CertificateVerificationError](err) && is[x509.UnknownAuthorityError](err)
+	},
+		notTrusted, "let " + config.Prefix + "CA_FILE name a file with the certificate of your company's authority, " +
+			"then {again}"},
+	{is[*tls.CertificateVerificationError], notTrusted, "correct the host in {url}, then {again}"},
+	{func(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) },
+		"Nothing listens at {url} (connection refused)",
+		"check host and port in {url}; if they are right, wait for the {side} and run it again"},
+	{func(err error) bool {
+		late, ok := errors.AsType[net.Error](err)
+		return errors.Is(err, context.DeadlineExceeded) || ok && late.Timeout()
+	}, "No reply from {url} in time: {what}",
+		"check the network policy and the proxy; if they allow it, wait for the service and run it again"},
+	{func(error) bool { return true }, "No connection to {url}: {reason}",
+		"check the network and the proxy; if they are right, wait for the service and run it again"},
+}
+
+const notTrusted = "The certificate behind {url} is not trusted: {certificate}"
 
 func damaged(err error, m *Message) bool {
 	d, ok := errors.AsType[*durable.Damage](err)

@@ -11,11 +11,12 @@ import (
 	"spendsync/schema"
 )
 
-// Accept makes a note of the account stand at once, or withdraws it, so that it ends runs with exit 4 again. It
-// publishes that as a generation, and asks nothing of the service. unknown returns the error for a note that is not
-// among the given ones.
+// Accept accepts what the store shows under a name, so that it ends no run with exit 4 any more: a form of difference
+// up to its present size, or a day that is partial or doubtful, by its date, as it is stored. undo takes that back. It
+// publishes a generation, and asks nothing of the service. unknown returns the error for a name that is not among the
+// given ones.
 func (j Job) Accept(
-	ctx context.Context, name string, withdraw bool, unknown func(known []manifest.Note) error,
+	ctx context.Context, name string, undo bool, unknown func(known []string) error,
 ) (*Result, error) {
 	start := j.Now()
 	store, err := j.openStored(ctx)
@@ -23,16 +24,14 @@ func (j Job) Accept(
 		return nil, err
 	}
 	defer store.Close()
-	notes := slices.Clone(store.Account().Notes)
-	i := slices.IndexFunc(notes, func(n manifest.Note) bool { return n.Name == name })
-	if i < 0 {
-		return nil, unknown(notes)
+	account := store.Account()
+	accept := account.Accepting
+	if undo {
+		accept = account.TakingBack
 	}
-	text := fmt.Sprintf("accepted %s: it is a standing note", name)
-	notes[i].Decision = schema.NoteAccepted
-	if withdraw {
-		text = fmt.Sprintf("withdrew %s: it ends runs with exit %d again", name, exit.Partial)
-		notes[i].Decision = schema.NoteWithdrawn
+	notes, text, ok := accept(name, schema.InstantOf(start), j.RunID)
+	if !ok {
+		return nil, unknown(account.Acceptable(schema.InstantOf(start), undo))
 	}
 	area, err := store.Begin(j.RunID)
 	if err != nil {
@@ -40,7 +39,7 @@ func (j Job) Accept(
 	}
 	defer area.Discard()
 	var row schema.Run
-	part := load.Part{Change: manifest.Change{Since: ReachFrom(start), Notes: notes}}
+	part := load.Part{Change: manifest.Change{Since: ReachFrom(start), Notes: slices.Clone(notes)}}
 	_, err = store.Publish(ctx, load.Publication{Area: area, Parts: []load.Part{part},
 		Record: func(o load.Preview) load.RunRecord {
 			row = endOf(j, "accept", start, exit.OK, fmt.Sprintf("published generation %d: %s", o.Generation, text))

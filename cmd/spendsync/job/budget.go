@@ -2,19 +2,12 @@ package job
 
 import (
 	"context"
-	"slices"
 	"sync/atomic"
 	"time"
 )
 
-const (
-	// lastDayBudget is the budget of a run in the last hours in which a day can be read: if
-	// that run dies, another one must still have the time to read the day.
-	lastDayBudget = time.Minute
-	lastHours     = 2 * time.Hour
-	// overdueAfter is how long a campaign may stay unread before the run reports it.
-	overdueAfter = 24 * time.Hour
-)
+// overdueAfter is how long a campaign may stay unread before the run reports it.
+const overdueAfter = 24 * time.Hour
 
 // budget is the time that a run may spend on settings. It is used up by the clock of the run,
 // and by a request that hangs.
@@ -26,12 +19,7 @@ type budget struct {
 }
 
 func (r *session) newBudget() *budget {
-	lasts := r.SettingsBudget
-	lastChance := func(d plannedDay) bool { return d.DaysLeft <= 1 && !d.Proven }
-	if r.plan.Today.End().Sub(r.Now()) <= lastHours && slices.ContainsFunc(r.plan.Read, lastChance) {
-		lasts = min(lasts, lastDayBudget)
-	}
-	return &budget{clock: r.clock, ends: r.clock.elapsed() + lasts, lasts: lasts}
+	return &budget{clock: r.clock, ends: r.clock.elapsed() + r.SettingsBudget, lasts: r.SettingsBudget}
 }
 
 // spent reports whether the budget is used up.

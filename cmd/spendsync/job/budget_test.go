@@ -3,7 +3,6 @@ package job
 import (
 	"net/http"
 	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -73,19 +72,4 @@ func TestBudget_ReportsWhatIsNotReachedForADay(t *testing.T) {
 	w.sync(exit.OK, "left to the next run")
 	w.service.SetNow(w.service.Now().Add(25 * time.Hour))
 	w.sync(exit.Partial, "campaigns not read for a day or longer", "left to the next run")
-}
-
-// TestBudget_ALastDayIsNotKeptWaiting: in the last hours in which a day can be read, settings
-// have a minute.
-func TestBudget_ALastDayIsNotKeptWaiting(t *testing.T) {
-	w := newWorld(t, func(c *adsim.Config) { c.Campaigns = 12 })
-	w.service.SetNow(w.today().End().Add(-time.Hour))
-	w.slowly(oneCampaign, 90*time.Second)
-	if res := w.sync(exit.OK, "left to the next run"); res.Run.DaysProven != 33 {
-		t.Errorf("%d days proven", res.Run.DaysProven)
-	}
-	if res := w.sync(exit.OK); strings.Contains(res.Run.Message.V, "left to the next run") {
-		t.Errorf("no day is at risk any more, and the budget is short: %s", res.Run.Message.V)
-	}
-	w.wantTruth(w.today())
 }

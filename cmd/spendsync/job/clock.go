@@ -39,9 +39,8 @@ func (c *clock) Now() time.Time {
 	if now.Before(c.last) {
 		now = c.last
 	}
-	// Clocks are compared to a second or so: a run that follows another at once may seem to start before that one
-	// ended.
-	if now.Before(c.floor) && c.floor.Sub(now) <= followFrom {
+	// A run that follows another cannot have started before that one ended, as far as clocks may differ.
+	if now.Before(c.floor) && c.floor.Sub(now) <= MaxClockOff {
 		now = c.floor
 	}
 	c.last = now

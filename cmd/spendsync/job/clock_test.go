@@ -1,10 +1,14 @@
 package job
 
 import (
+	"fmt"
+	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"spendsync/schema/schematest"
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
@@ -29,6 +33,9 @@ func TestClock_TheServiceDecidesWhichDayIsOpen(t *testing.T) {
 		"50 minutes behind":               {at: 10 * time.Minute, ahead: -50 * time.Minute},
 		"10 minutes ahead, a moment late": {at: 5 * time.Minute, ahead: 10 * time.Minute},
 	} {
+		if !schematest.Drawn(name, 2) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.service.SetNow(midnight.Add(c.at))
@@ -142,4 +149,46 @@ func TestClock_BehindTheStoredSettings(t *testing.T) {
 		t.Errorf("versions %q", got)
 	}
 	w.wantVerified()
+}
+
+// TestClock_MidnightPassesAtAnyRequest: a run in whose middle the day ends in Chicago, at any of its requests, stores
+// no day short: the open day stays one that is to be read again, and its later rows are no restatements.
+func TestClock_MidnightPassesAtAnyRequest(t *testing.T) {
+	midnight := schema.NewDate(2026, 3, 13).End()
+	count := newWorld(t)
+	var requests atomic.Int64
+	count.transport = transportFunc(func(r *http.Request) (*http.Response, error) {
+		requests.Add(1)
+		return count.service.Transport().RoundTrip(r)
+	})
+	count.service.SetNow(midnight.Add(-time.Second))
+	count.sync(exit.OK)
+	all := requests.Load()
+	for i := range int64(schematest.Times(5, 40, 200)) {
+		at := 1 + i*all/int64(schematest.Times(5, 40, 200))
+		t.Run(fmt.Sprintf("request %d of %d", at, all), func(t *testing.T) {
+			w := newWorld(t)
+			w.service.SetNow(midnight.Add(-time.Second))
+			var asked atomic.Int64
+			w.transport = transportFunc(func(r *http.Request) (*http.Response, error) {
+				if asked.Add(1) == at {
+					w.service.SetNow(midnight.Add(time.Second))
+				}
+				return w.service.Transport().RoundTrip(r)
+			})
+			if res, err := w.next().Sync(t.Context()); err != nil || res.Run.ExitCode != exit.OK &&
+				res.Run.ExitCode != exit.Partial {
+				t.Fatalf("%v: %+v", err, res)
+			}
+			w.wantVerified()
+			w.transport = nil
+			w.service.SetNow(midnight.Add(12 * time.Hour))
+			w.sync(exit.OK)
+			w.wantTruth()
+			if got := w.ask("SELECT (SELECT count(*) FROM spend_change), (SELECT count(*) FROM ops.day_coverage " +
+				"WHERE state IN ('lost', 'missing', 'partial'))"); got != "0|0" {
+				t.Errorf("restatements and days that are not whole: %s", got)
+			}
+		})
+	}
 }

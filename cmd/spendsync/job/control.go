@@ -5,12 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"sync"
 
 	"spendsync/extract"
 	"spendsync/load"
-	"spendsync/load/history"
 	"spendsync/load/manifest"
 	"spendsync/schema"
 )
@@ -25,18 +23,6 @@ type controlTotals struct {
 
 	mu     sync.Mutex
 	failed error // why they could not be asked for
-}
-
-// difference is a day whose rows do not add up to the service's own total of it.
-type difference struct {
-	day   schema.Date
-	rows  history.Sums
-	total manifest.ControlTotal
-}
-
-func (d difference) String() string {
-	return fmt.Sprintf("%s: %s US dollars and %d clicks in rows, %s and %d by the total",
-		d.day, d.rows.Spend, d.rows.Clicks.V, d.total.Spend.V, d.total.Clicks.V)
 }
 
 // all asks for the totals of the planned days, the first time that it is called.
@@ -61,27 +47,28 @@ func (c *controlTotals) all(ctx context.Context) (extract.Totals, error) {
 	return c.totals, c.err
 }
 
-// compare compares a read of a day that is over with the service's own sum, and records the result. The day alone is
-// asked for once more if the sums differ, because it may have been restated between the two requests, and if much of
-// the stored day is gone.
+// compare compares a read with the service's own sum of the day, from six hours after its end, and records the result.
+// The day alone is asked for once more if the sums differ, because it may have been restated between the two requests,
+// and if much of the stored day is gone.
 func (c *controlTotals) compare(ctx context.Context, day schema.Date, read *dayRead) error {
 	store := c.s.store
-	if read.Refused > 0 { // it counts rows that are not stored
+	known := store.Account().Days[day]
+	if read.DayRows.Refused > 0 { // it counts rows that are not stored
 		read.Control = schema.ControlUnknown
 		return nil
-	} else if read.Control = schema.ControlOpen; !read.isOver(day) {
+	} else if read.Control = schema.ControlOpen; !read.isSettled(day) {
 		return nil
 	}
 	totals, err := c.all(ctx)
 	if err != nil {
 		return c.unavailable(ctx, day, read, err)
 	}
-	if !totals.Exists {
-		read.Control, read.noSum = schema.ControlNone, totals.Why
+	sum, isAsked := totals.ByDay[day]
+	if !totals.Exists || !isAsked {
+		read.Control, read.noSum = schema.ControlNone, cmp.Or(totals.Why, "the day was not asked for")
 		return nil
 	}
-	_, most := read.lost(store.Account().Days[day])
-	if read.compare(store, day, totals.ByDay[day], totals.Decimals) && !most {
+	if read.compare(store, day, sum, totals.Decimals) && (known == nil || !read.losesMost(known)) {
 		return nil
 	}
 	again, err := c.s.Report.ControlTotals(ctx, day, day)
@@ -109,8 +96,8 @@ func (c *controlTotals) compare(ctx context.Context, day schema.Date, read *dayR
 func (read *dayRead) compare(store *load.Store, day schema.Date, t extract.Total, decimals int) bool {
 	read.Control, read.isSumOfStored = schema.ControlMatched, false
 	read.ControlTotal = manifest.ControlTotal{Spend: schema.Some(t.Spend), Clicks: t.Clicks}
-	if t.Agrees(read.sums.Spend, read.clicks(), read.Rounded) || decimals != exact &&
-		t.AgreesRounded(read.sums.Spend, read.clicks(), read.sums.Rows, read.decimals(store.StoredDay(day)), decimals) {
+	if t.Agrees(read.sums.Spend, read.clicks(), read.DayRows.Rounded) || decimals != exact &&
+		t.AgreesRounded(read.sums.Spend, read.clicks(), read.sums.Rows, read.decimals(), decimals) {
 		return true
 	}
 	known := store.Account().Days[day]
@@ -123,21 +110,10 @@ func (read *dayRead) compare(store *load.Store, day schema.Date, t extract.Total
 // exact are the decimals of a sum that is not rounded.
 const exact = -1
 
-// decimals returns the most decimals that the amounts of a day have, which may be the stored one.
-func (read *dayRead) decimals(stored iter.Seq2[[]schema.Spend, error]) (most int) {
-	if read.day != nil {
-		for _, row := range read.day.Rows().All() {
-			most = max(most, row.Spend.Decimals())
-		}
-		return most
-	}
-	for rows, err := range stored {
-		if err != nil {
-			return schema.MoneyDecimals
-		}
-		for i := range rows {
-			most = max(most, rows[i].Spend.Decimals())
-		}
+// decimals returns the most decimals that the amounts of a day have.
+func (read *dayRead) decimals() (most int) {
+	for _, row := range read.day.Rows().All() {
+		most = max(most, row.Spend.Decimals())
 	}
 	return most
 }
@@ -148,19 +124,6 @@ func storedClicks(known *manifest.Day) schema.Null[int64] {
 		return schema.Null[int64]{}
 	}
 	return known.Sums.Clicks
-}
-
-// form returns in which direction the service's total differs.
-func (d difference) form() string {
-	if d.rows.Spend == d.total.Spend.V {
-		return "clicks-" + sideOf(d.rows.Clicks.V, d.total.Clicks.V)
-	}
-	return sideOf(int64(d.rows.Spend), int64(d.total.Spend.V))
-}
-
-// isFarAbove reports whether the rows have less than three quarters of the total: no tax or fee explains that.
-func (d difference) isFarAbove() bool {
-	return d.total.Spend.V > 0 && d.rows.Spend < d.total.Spend.V/4*3
 }
 
 // unavailable decides about a day whose pages were read while the service's sums cannot be. A stored day stays
@@ -176,12 +139,4 @@ func (c *controlTotals) unavailable(ctx context.Context, day schema.Date, read *
 	c.failed = cmp.Or(c.failed, err)
 	read.Control = schema.ControlUnknown
 	return nil
-}
-
-// sideOf is the direction in which the service's number differs from that of the rows.
-func sideOf(rows, service int64) string {
-	if service < rows {
-		return "below"
-	}
-	return "above"
 }

@@ -32,7 +32,7 @@ func TestControl_NoTotalIsNotATotalOfZero(t *testing.T) {
 			w.service.Fail(fault)
 			w.sync(exit.Partial, "spend "+day.String(), "gives none")
 			if w.account().Days[day] != nil {
-				t.Error("an empty day is stored against the service's own total")
+				t.Error("an empty day is stored against the service's own sum")
 			}
 			w.wantTruth(day)
 			w.service.ClearFaults()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
@@ -27,10 +28,10 @@ type copiedDay struct {
 	isStaged   bool          // its numbers are staged, all or in part
 	isEmptied  bool          // an answer had none of its stored rows, nor others, and does not prove this
 	isKept     bool          // its replies are in quarantine, because they do not prove it
+	waiting    string        // keys and spend of a proven read that has less than half of what is stored
 	isWithheld bool          // its replies are in quarantine, because their account is not proven
 	read       *dayRead      // without the rows
 	known      *manifest.Day // the stored day; nil: there is none
-	oddIDs     []transform.OddID
 	put        load.StagedDay
 	replies    *load.Replies
 	campaigns  []string // in its rows, if they have changed
@@ -40,6 +41,17 @@ type copiedDay struct {
 // isUnreachable reports whether the service refused the day as too far in the past.
 func (d *copiedDay) isUnreachable() bool { return !d.isStaged && d.err == nil }
 
+// freshFor is for how long an open day may keep its last proven read.
+const freshFor = 6 * time.Hour
+
+// keepsOpen reports whether an open day that is not proven keeps a read of the last hours: rows that move while they
+// are paged may be proven by the next run.
+func (d *copiedDay) keepsOpen() bool {
+	_, isUnproven := errors.AsType[*extract.UnprovenError](d.err)
+	began := d.step.StartedAt.Time()
+	return isUnproven && d.known != nil && began.Before(d.Day.End()) && began.Sub(d.known.LastReadAt.Time()) < freshFor
+}
+
 // copiedDays is how a run left the planned days.
 type copiedDays struct {
 	planned  []plannedDay
@@ -48,13 +60,14 @@ type copiedDays struct {
 	untried  *finding // why the others were not started, unless a signal arrived
 	stopped  bool     // by a signal
 	withheld error    // why the report is withheld; nil: it is not
+	silent   *finding // no row was ever stored, and none came; nil: it is not so
 }
 
 // readDays reads the planned days, several at a time, oldest first. A day that fails keeps no
 // other one back, unless reading on is pointless.
-func (s *session) readDays(ctx context.Context) *copiedDays {
+func (s *session) readDays(ctx context.Context, key func() keyProof) *copiedDays {
 	s.Log.Info("run started", "days", len(s.plan.Read), "requests", s.plan.Requests, "data_dir", s.DataDir)
-	r := &dayReader{s: s, totals: &controlTotals{s: s}, bar: s.progress("days", len(s.plan.Read)),
+	r := &dayReader{s: s, key: key, totals: &controlTotals{s: s}, bar: s.progress("days", len(s.plan.Read)),
 		inFlight: semaphore.NewWeighted(maxRowsInFlight)}
 	defer r.bar.Done()
 	c := &copiedDays{planned: s.plan.Read, totals: r.totals}
@@ -96,13 +109,18 @@ func (r *dayReader) copyDay(ctx context.Context, d plannedDay) *copiedDay {
 		AccountID: r.s.Account, Stream: "spend_report", Unit: d.Day.String(), Reason: d.Reason,
 		StartedAt: schema.InstantOf(r.s.Now()), RunID: r.s.RunID,
 	}}
-	work := lease{inFlight: r.inFlight, replies: replies}
+	work := dayWork{inFlight: r.inFlight, replies: replies, intern: transform.NewInterner()}
 	defer work.release()
 	defer r.bar.Step()
-	c.read, c.err = r.prove(ctx, servedPages{r.s, r.totals}, d.Day, &work, &c.step)
+	c.read, c.err = r.prove(ctx, d.Day, &work, &c.step)
 	if c.err == nil {
-		c.put, c.err = r.put(ctx, d.Day, c.read, replies)
+		c.put, c.err = replies.Stage(ctx, load.DayRead{ReadAt: c.read.at, Facts: c.read.Facts,
+			Names: func() map[string]string {
+				c.campaigns = campaignsOf(c.read.day.Rows())
+				return r.s.namesOf(c.campaigns)
+			}}, c.read.day)
 	}
+	c.waiting = work.waiting
 	c.step.FinishedAt = schema.InstantOf(r.s.Now())
 	if c.err != nil {
 		c.isEmptied = work.isEmptied
@@ -126,14 +144,13 @@ func (r *dayReader) copyDay(ctx context.Context, d plannedDay) *copiedDay {
 	default:
 		c.isStaged = true
 		if c.put.Changed {
-			c.campaigns, c.spent = campaignsOf(c.read.day.Rows()), spendersOf(c.read.day.Rows())
+			c.spent = spendersOf(c.read.day.Rows())
 		}
 		c.describe()
 		r.logDay(c)
 	}
-	c.oddIDs = work.oddIDs
 	if c.read != nil {
-		c.read.day, c.read.rows = nil, nil // its workspace is another day's now
+		c.read.drop()
 	}
 	return c
 }
@@ -147,14 +164,14 @@ func (c *copiedDay) describe() {
 	if err := c.read.incomplete(); err != nil {
 		c.step.Message = schema.Some(err.Error())
 	}
-	c.step.Pages, c.step.Rows = int64(c.read.pages), c.read.sums.Rows
-	c.step.Bytes, c.step.Rounded = c.read.bytes, int64(c.read.Rounded)
+	c.step.Pages, c.step.Rows = int64(c.read.Pages), c.read.sums.Rows
+	c.step.Bytes, c.step.Rounded = c.read.Bytes, int64(c.read.DayRows.Rounded)
 }
 
 func (r *dayReader) logDay(c *copiedDay) {
-	if c.read.Rounded > 0 {
+	if c.read.DayRows.Rounded > 0 {
 		r.s.Log.Info("amounts with more than six decimals were rounded half to even", "day", c.step.Unit, "values",
-			c.read.Rounded)
+			c.read.DayRows.Rounded)
 	}
 	r.s.Log.Debug("day proven", "day", c.step.Unit, "outcome", c.step.Outcome, "rows", c.step.Rows,
 		"pages", c.step.Pages, "attempts", c.step.Attempts, "spend", c.read.sums.Spend.String(),

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,14 +50,14 @@ type keyAnswer struct {
 // held to it before anything is published, and the settings are read by it.
 type campaignList struct {
 	done    chan struct{} // closed when the rest is there
-	since   schema.Instant
+	began   time.Duration // since the run started: the run's clock may be corrected until the list is used
 	listing extract.Listing
 	err     error
 }
 
 // listCampaigns asks for the campaigns while the report is being read.
 func (r *session) listCampaigns(ctx context.Context) *campaignList {
-	l := &campaignList{done: make(chan struct{}), since: schema.InstantOf(r.Now())}
+	l := &campaignList{done: make(chan struct{}), began: r.clock.elapsed()}
 	r.asking.Go(func() {
 		defer close(l.done)
 		l.listing, l.err = r.API.Campaigns(ctx)
@@ -148,7 +149,7 @@ func (r *session) readKey(me *keyAnswer, list *campaignList) keyProof {
 	switch {
 	case p.err != nil:
 	case me.err == nil:
-		p.err = checkPinned(r.Account, r.known().Pinned, p.who.account)
+		p.err = checkPinned(r.Account, cmp.Or(r.Service.Text("account.id"), r.known().Pinned), p.who.account)
 	case errors.Is(me.err, extract.ErrAuth), errors.Is(me.err, exit.ErrUsage):
 		p.err = fmt.Errorf("whom the key acts for: %w", me.err)
 	case errors.Is(me.err, errUnnamed), errors.Is(me.err, extract.ErrContract):

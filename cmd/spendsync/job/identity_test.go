@@ -110,6 +110,9 @@ func TestIdentity_FirstLoad(t *testing.T) {
 		"own report, /v1/me unnamed":          {false, `/v1/me$`, 200, `{}`, exit.OK, "published generation 1"},
 		"foreign report, /v1/me unnamed":      {true, `/v1/me$`, 200, `{}`, exit.Auth, "belong to two accounts"},
 	} {
+		if !schematest.Drawn(name, 2) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, twoAccounts)
 			if c.foreignReport {
@@ -208,6 +211,35 @@ func TestIdentity_Unnamed(t *testing.T) {
 			w.answers(`/v1/me$`, 200, `{"account_id":"another"}`)
 			w.sync(exit.Auth, "the key acts on")
 		})
+	}
+}
+
+// TestIdentity_AMessageNamesNothingForeign: what is not understood of another account's campaigns, and a request about
+// one that fails, are named neither in the message of the run nor in any table.
+func TestIdentity_AMessageNamesNothingForeign(t *testing.T) {
+	w := newWorld(t, twoAccounts)
+	w.answers(`/v1/me$`, 200, `{}`)
+	w.sync(exit.OK)
+	w.key = w.second()
+	unnamed, foreign := w.transport, w.service.Account(1).CampaignIDs()
+	w.transport = transportFunc(func(r *http.Request) (*http.Response, error) {
+		switch {
+		case strings.HasSuffix(r.URL.Path, foreign[0]+"/sources"):
+			return replyWith(r, 400, `{"error":{"code":"bad_request","message":"no sources of `+foreign[0]+`"}}`), nil
+		case strings.HasSuffix(r.URL.Path, "/sources"):
+			return replyWith(r, 200, `{"source_settings":{"mode":7,"new_key":1}}`), nil
+		}
+		return unnamed.RoundTrip(r)
+	})
+	r := w.sync(exit.Auth, "none of the 6 campaigns that it lists is known")
+	for _, id := range foreign {
+		if strings.Contains(r.Run.Message.V, id) {
+			t.Errorf("the message names %s: %s", id, r.Run.Message.V)
+		}
+	}
+	w.wantNothingOf(foreign)
+	if got := w.ask("SELECT count(*) FROM ops.unknown_field WHERE path = 'new_key'"); got != "0" {
+		t.Errorf("ops.unknown_field has %s keys of it", got)
 	}
 }
 
@@ -345,6 +377,9 @@ func TestIdentity_SwitchedWithinARun(t *testing.T) {
 		"key after the list, later":  {true, firstDay, true, false, exit.Auth, "the key acts on another account"},
 		"both in the middle, first ": {false, someDays, true, true, exit.Auth, ""},
 	} {
+		if !schematest.Drawn(name, 3) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, twoAccounts)
 			w.rereadAll()

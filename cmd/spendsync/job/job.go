@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/spendsync/payouts"
 	"spendsync/extract"
 	"spendsync/extract/service"
 	"spendsync/load"
@@ -82,10 +81,11 @@ type session struct {
 	area    *load.Area
 	pinned  string // the advertiser account that the key is proven to act on; empty: unchanged
 	plan    Plan
-	// triesAll: the run requests the complete report again, although the service rejected a part of it before.
-	triesAll bool
-	clock    *clock         // Now of the job
-	asking   sync.WaitGroup // for the reads that run at the same time as the days, and end with the run
+	clock   *clock // Now of the job
+	// See beginLabels.
+	labels     func() *labels
+	newerNames func() map[string]string
+	asking     sync.WaitGroup // for the reads that run at the same time as the days, and end with the run
 }
 
 // progress starts to show a phase.
@@ -163,9 +163,6 @@ func (s *session) known() *manifest.Account {
 
 // storedCampaigns are the account's campaigns in the store, by ID, and whether the advertiser API has described them.
 type storedCampaigns map[string]bool
-
-// ReadOwn reads the operator's own files. campaigns are those of the account.
-type ReadOwn func(ctx context.Context, campaigns map[string]bool) (*payouts.Own, error)
 
 // endOf is what the line of every run in the ledger has.
 func endOf(j Job, command string, start time.Time, code int, text string) schema.Run {

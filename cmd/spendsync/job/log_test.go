@@ -1,7 +1,6 @@
 package job
 
 import (
-	"io"
 	"log/slog"
 	"strings"
 	"testing"
@@ -11,9 +10,6 @@ import (
 func newTestLog(t *testing.T) *slog.Logger {
 	return slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
-
-// logTo writes to a text that a test looks at.
-func logTo(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }
 
 type testWriter struct{ t *testing.T }
 

@@ -52,8 +52,14 @@ func listed(t *testing.T, body, list string, keep func(string) bool) string {
 	if err := json.Unmarshal(reply[list], &entries); err != nil {
 		t.Fatal(err)
 	}
+	all := len(entries)
 	entries = slices.DeleteFunc(entries, func(e map[string]any) bool { return !keep(e["id"].(string)) })
-	b, err := json.Marshal(map[string]any{list: entries})
+	edited := map[string]any{list: entries}
+	var total int
+	if json.Unmarshal(reply["total"], &total) == nil { // the list ends where as many came as it states
+		edited["total"] = total - (all - len(entries))
+	}
+	b, err := json.Marshal(edited)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,17 +118,7 @@ func (w *world) wantWell(e *rewriter, versions int64) {
 	if got := w.sync(exit.OK).Run.SettingsVersions; got != versions {
 		w.t.Errorf("%d new versions once all is well again, want %d", got, versions)
 	}
-	w.wantReplayed()
 	w.wantVerified()
-}
-
-// wantReplayed wants a replay to find nothing new in the kept replies of the settings.
-func (w *world) wantReplayed() {
-	w.t.Helper()
-	res, err := w.next().Replay(w.t.Context(), 0, w.today())
-	if w.want(res, err, exit.OK); strings.Contains(res.Run.Message.V, "settings") {
-		w.t.Errorf("the replay says %s", res.Run.Message.V)
-	}
 }
 
 // TestMissing_AShrunkenListEndsNoCampaign: a list with one of four campaigns only makes the run ask for the others,
@@ -249,7 +245,6 @@ func TestMissing_WhatTheServiceNoLongerHasEnds(t *testing.T) {
 	if got := w.sync(exit.OK).Run.SettingsVersions; got != 0 {
 		t.Errorf("%d versions in a third run", got)
 	}
-	w.wantReplayed()
 	w.change(adsim.Change{Campaign: campaign, Do: adsim.Show}, adsim.Change{Creative: creative, Do: adsim.Show})
 	// Campaign, delivery status, source mode, the creative, and all creatives and rules of the campaign are restored.
 	w.wantWell(e, int64(4+creatives+rules))
@@ -292,7 +287,8 @@ func TestMissing_SilenceOfOneKindEndsNothing(t *testing.T) {
 }
 
 // TestMissing_WhatSpendsLives: a campaign that no list has and that answers 404 goes on for as long as it spends on
-// later days than the one it was last seen on, and one that has ended is back once it does.
+// later days than the one it was last seen on, and one that has ended is back once it does. Spend of the day of the
+// first 404 is no alarm: it may have been deleted since.
 func TestMissing_WhatSpendsLives(t *testing.T) {
 	schematest.Long(t)
 	for name, after := range map[string]time.Duration{"next-day": 24 * time.Hour, "same-day": time.Hour,
@@ -315,8 +311,14 @@ func TestMissing_WhatSpendsLives(t *testing.T) {
 				w.service.Advance(time.Hour)
 				w.sync(exit.OK)
 				w.wantEnded("campaign_history", "1")
-				w.service.Advance(24 * time.Hour)
+			} else {
+				for range 2 {
+					w.sync(exit.OK)
+					w.service.Advance(10 * time.Minute)
+				}
+				w.wantEnded("campaign_history", "0")
 			}
+			w.service.Advance(24 * time.Hour)
 			for range 2 {
 				w.sync(exit.Partial, "the service answers 404 for", hidden, "later spend")
 				w.service.Advance(10 * time.Minute)
@@ -429,7 +431,6 @@ func TestMissing_RulesEndAfterTwoReadings(t *testing.T) {
 			if got != strconv.Itoa(left) || seen != 2 {
 				t.Errorf("%s rules are left after %d reads, want %d", got, seen, left)
 			}
-			w.wantReplayed()
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -24,8 +25,8 @@ type finding struct {
 	what string // "spend 2026-11-20", "control totals"; empty: the cause names it
 	err  error
 	severity
-	// notes are the names under which it lasts, each of cause, place and form. After three runs, or by hand, a note
-	// stands: its finding is shown, and ends no run with exit 4 any more. Only findings whose data is stored have one.
+	// notes are the names under which it lasts, each of cause, place and form. Once a person accepts all of them, the
+	// finding is shown, and ends no run with exit 4 any more. Only findings whose data is stored have one.
 	notes    []string
 	evidence string // of its notes, see the manifest
 	untried  bool   // it was not read because of the error of something else
@@ -38,10 +39,9 @@ type finding struct {
 type severity int
 
 const (
-	failed   severity = iota // something is missing or not proven
-	differs                  // the data is stored, and differs from what the service states or promises
-	doubtful                 // stored values may be old, or rows may be missing: a note stands only by hand
-	remark                   // it ends no run with exit 4
+	failed  severity = iota // something is missing or not proven
+	differs                 // the data is stored, and differs from what the service states or promises
+	remark                  // it ends no run with exit 4
 )
 
 // outcome is what a run has read, before anything is published, and what it has found.
@@ -49,18 +49,13 @@ type outcome struct {
 	planned, proven, partial, taken, changed, unreachable int // days
 
 	findings []finding
-	standing []string // notes
+	standing []string // accepted notes of findings
 	stopped  bool     // by a signal
 }
 
 // fail adds something that could not be read.
 func (t *outcome) fail(what string, err error) {
 	t.findings = append(t.findings, finding{what: what, err: err})
-}
-
-// found adds a finding without a name of its own.
-func (t *outcome) found(s severity, notes []string, format string, args ...any) {
-	t.findings = append(t.findings, finding{err: fmt.Errorf(format, args...), severity: s, notes: notes})
 }
 
 // onDay adds a finding about a day, or the day to the finding of the same kind.
@@ -109,7 +104,8 @@ func (t *outcome) unpublishedCode() int {
 // code of the error that keeps the settings back.
 func (t *outcome) publishedCode(o load.Preview, reason int) int {
 	findings := t.loud()
-	isLoud := slices.ContainsFunc(findings, func(f finding) bool { return f.severity != remark })
+	isLoud := len(partialDays(o.Coverage)) > 0 || slices.ContainsFunc(o.Notes, isLoudForm) ||
+		slices.ContainsFunc(findings, func(f finding) bool { return f.severity != remark })
 	switch code := gravest(findings, publishedCodes); {
 	case t.stopped:
 		return exit.Stopped
@@ -153,7 +149,8 @@ func AtRisk(coverage []schema.DayCoverage) []schema.DayCoverage {
 		// A partial day that was read after its end lacks only refused rows. Its replies are kept, and reading them
 		// again changes nothing.
 		over := c.LastReadAt.Valid && !c.LastReadAt.V.Time().Before(c.ReportDate.End())
-		unproven := c.State == schema.StateMissing || c.State == schema.StatePartial && !over
+		lacksRows := c.ControlTotalState == schema.ControlDiffers && c.Doubt.V != schema.Accepted
+		unproven := c.State == schema.StateMissing || c.State == schema.StatePartial && (!over || lacksRows)
 		if unproven && c.DaysUntilUnreachable > 0 && c.DaysUntilUnreachable <= RiskDays {
 			days = append(days, c)
 		}
@@ -197,7 +194,8 @@ func (t *outcome) sentence(o load.Preview, published bool, settings string) stri
 			b.WriteString("; " + f.String())
 		}
 	}
-	b.WriteString(t.noteSentence())
+	b.WriteString(stateSentence(o))
+	b.WriteString(t.noteSentence(o.Notes))
 	b.WriteString(t.failureSentence())
 	return b.String()
 }
@@ -278,9 +276,6 @@ func (t *outcome) cause(code int) error {
 
 func (f finding) String() string {
 	text := phrase.OneLine(f.err.Error())
-	if errors.Is(f.err, extract.ErrContract) && strings.Contains(text, "page_size") {
-		text += " (SPENDSYNC_PAGE_SIZE sets it)"
-	}
 	if f.days > 0 {
 		text += fmt.Sprintf(" on %s, such as %s%s", phrase.Count(f.days, "day"), f.last, f.then)
 	}
@@ -290,12 +285,50 @@ func (f finding) String() string {
 	return f.what + ": " + text
 }
 
-// noteSentence names the standing notes that the run has seen again.
-func (t *outcome) noteSentence() string {
-	if len(t.standing) == 0 {
+// partialDays are the stored days that are partial and not accepted. A day that was last read before it was over is
+// read by the next run, or lost, which one run says.
+func partialDays(coverage []schema.DayCoverage) []schema.DayCoverage {
+	return slices.DeleteFunc(slices.Clone(coverage), func(c schema.DayCoverage) bool {
+		return c.State != schema.StatePartial || c.Doubt.V == schema.Accepted || c.PartialWhy.V == manifest.NotOver
+	})
+}
+
+// isLoudForm reports whether a note is of a form of the days, and not accepted.
+func isLoudForm(n manifest.Note) bool { return n.IsOfDays() && n.Size > 0 && !n.Stands() }
+
+// stateSentence names what of the store is partial or doubtful, and how a person accepts it.
+func stateSentence(o load.Preview) string {
+	var b strings.Builder
+	if days := partialDays(o.Coverage); len(days) > 0 {
+		last := days[len(days)-1]
+		var dates []schema.Date
+		for _, c := range days {
+			dates = append(dates, c.ReportDate)
+		}
+		fmt.Fprintf(&b, "; partial: %s; of %s %s; 'spendsync repair accept %s' accepts it as it is", phrase.Days(dates),
+			last.ReportDate, last.PartialWhy.V, last.ReportDate)
+	}
+	for _, n := range o.Notes {
+		if isLoudForm(n) {
+			fmt.Fprintf(&b, "; %s: %s; 'spendsync repair accept %s' accepts up to %d %%", n.Name, n.Message, n.Name,
+				n.Size)
+		}
+	}
+	return b.String()
+}
+
+// noteSentence names the accepted differences that are still there.
+func (t *outcome) noteSentence(notes []manifest.Note) string {
+	names := slices.Clone(t.standing)
+	for _, n := range notes {
+		if _, err := schema.ParseDate(n.Name); n.Stands() && (err == nil || n.IsOfDays() && n.Size > 0) {
+			names = append(names, n.Name)
+		}
+	}
+	if len(names) == 0 {
 		return ""
 	}
-	return "; " + someOf("standing note", t.standing) + ", see 'spendsync status'"
+	return "; " + someOf("accepted difference", names) + ", see 'spendsync status'"
 }
 
 // noteName makes a part of a note's name.

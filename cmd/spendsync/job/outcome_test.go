@@ -11,6 +11,7 @@ import (
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/load/durable"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -80,6 +81,10 @@ func TestOutcome_Code(t *testing.T) {
 			want: exit.Partial},
 		"it stands": {of: outcome{planned: 1, proven: 1, standing: []string{"b", "a"}},
 			findings: []finding{differ}},
+		"a form of a day": {of: done, want: exit.Partial,
+			o: load.Preview{Notes: []manifest.Note{{Name: "report.day-total.above", Size: 9}}}},
+		"a form that is accepted": {of: done, o: load.Preview{Notes: []manifest.Note{{Name: "report.day-total.above",
+			Size: 9, Accepted: &manifest.Acceptance{Size: 9}}}}},
 		"a day at risk":      {of: done, findings: named(out), o: risk, want: exit.DayAtRisk},
 		"a day is lost":      {of: done, o: load.Preview{NewlyLost: []schema.Date{1}}, want: exit.DayAtRisk},
 		"damage and risk":    {of: done, findings: named(damaged), o: risk, want: exit.Damaged},
@@ -142,7 +147,8 @@ func TestOutcome_Sentence(t *testing.T) {
 		"lost and at risk": {of: outcome{planned: 3, proven: 3}, o: full, want: done + ", 2 restatements; lost for " +
 			"good: 2022-01-08; 2024-10-04 is not proven and can be read for 1 day more"},
 		"days that differ": {of: outcome{planned: 3, proven: 3, standing: []string{"other"}}, findings: days.findings,
-			want: done + "; it differs on 2 days, such as d2; it is stored; 1 standing note (other), see 'spendsync " +
+			want: done +
+				"; it differs on 2 days, such as d2; it is stored; 1 accepted difference (other), see 'spendsync " +
 				"status'"},
 		"one reason": {of: outcome{planned: 3, proven: 3}, findings: named("a: x", "b: x"),
 			want: done + "; a: x (and 1 more for the same reason)"},
@@ -153,10 +159,6 @@ func TestOutcome_Sentence(t *testing.T) {
 		"broken off by another": {of: outcome{planned: 3, proven: 3}, findings: append(named("b: x"), broken...),
 			want: done + "; b: x"},
 		"broken off": {of: outcome{planned: 3, proven: 3}, findings: broken, want: done + "; a: context canceled"},
-		"the size of a page": {of: outcome{planned: 3, proven: 3}, findings: []finding{{what: "a",
-			err: fmt.Errorf("page_size is over 5000: %w", extract.ErrContract)}},
-			want: done + "; a: page_size is over 5000: " + extract.ErrContract.Error() +
-				" (SPENDSYNC_PAGE_SIZE sets it)"},
 	} {
 		c.of.findings = c.findings
 		if c.o.Generation == 0 {

@@ -1,12 +1,10 @@
 package job
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -15,268 +13,240 @@ import (
 	"spendsync/cmd/spendsync/payouts"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
-	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
-// ownBudget is how long a run may read the operator's own files.
-const ownBudget = 5 * time.Minute
+// ReadOwn reads the operator's own files. campaigns are those of the account, last is the hash of the inputs of the
+// last reading. It returns nil if the inputs are the same.
+type ReadOwn func(ctx context.Context, campaigns map[string]bool, last string) (*payouts.Own, error)
 
-// takeOwn reads the operator's own files after the run has published the days and the settings. It publishes a second
-// generation if the numbers differ from the stored ones, or the findings from those of the last reading. A file that is
-// slow, wrong, or too large for this machine costs nothing of the report: a day cannot be read again later, and a file
-// can. What is wrong with a file ends the run with exit 4.
+const (
+	// ownBudget is how long a run may read the operator's own files.
+	ownBudget = 5 * time.Minute
+	// heldNote begins the note of a stored day that is not replaced.
+	heldNote = "tracker.held."
+)
+
+// ownRun is a run that reads the operator's own files, and asks nothing of the service.
+type ownRun struct {
+	Job
+	store   *load.Store
+	area    *load.Area
+	part    load.Part
+	start   schema.Instant
+	found   manifest.OwnFiles
+	lines   int // of payouts that changed
+	changed int // days of exports
+}
+
+// TakeOwn reads the operator's own files, and publishes a generation if the stored numbers or what is wrong with the
+// files differ. What is wrong with a file ends the run with exit 4; the other files are taken.
 //
-// A stored day of an export is not replaced by one that lacks some of its rows or has less revenue: the file may be
-// cut, or the export capped. It is replaced when a later file, of another day, has the same again, or when its note is
-// accepted.
-func (r *run) takeOwn(ctx, publishing context.Context, campaigns witnesses, row schema.Run) schema.Run {
-	if r.s.Own == nil {
-		return row
+// A stored day of an export is not replaced by one that lacks some of its rows or more than half of its revenue, unless
+// that is accepted: the file may be cut, or the export capped.
+func (j Job) TakeOwn(ctx context.Context) (*Result, error) {
+	r := &ownRun{Job: j, part: load.NewPart(), start: schema.InstantOf(j.Now())}
+	var err error
+	if r.store, err = j.openStored(ctx); err != nil {
+		return nil, err
 	}
-	assumed := r.own
-	r.own = manifest.OwnFiles{}
-	r.tally.findings = slices.DeleteFunc(r.tally.findings, func(f finding) bool { return f.what == ownFiles })
-	err := r.s.area.Discard()
-	if err == nil {
-		r.s.area, err = r.s.store.Begin(r.s.RunID)
+	defer r.store.Close()
+	if r.area, err = r.store.Begin(j.RunID); err != nil {
+		return nil, err
 	}
-	r.parts, r.settingsPart, r.ownPart = nil, load.Part{}, load.NewPart()
-	differs := false
-	if err == nil {
-		differs, err = r.readOwn(ctx, campaigns)
+	defer r.area.Discard()
+	if err := r.read(ctx); err != nil {
+		return nil, err
 	}
-	r.tally.stopped = r.tally.stopped || ctx.Err() != nil
-	if r.tally.stopped {
-		r.own = assumed
+	res := &Result{Run: r.row(), Failures: len(r.found.Found)}
+	if res.Run.ExitCode != exit.OK {
+		res.Cause = exit.Advise(errors.New(res.Run.Message.V), "correct the file that is named, or accept its form by "+
+			"'spendsync repair accept'; the next sync reads it again")
 	}
-	if r.own.Refused == assumed.Refused {
-		r.refused = nil
+	if r.lines+r.changed == 0 && slices.Equal(r.found.Found, r.store.Account().Own.Found) {
+		return res, r.store.AppendRun(res.Run, nil)
 	}
-	if err == nil {
-		if !differs && reflect.DeepEqual(r.own, assumed) && !r.tally.stopped {
-			return row
+	r.part.Own, r.part.Seen = &r.found, map[string]manifest.Note{}
+	for _, f := range r.found.Found {
+		if f.Note != "" && f.Note != payouts.Remark && f.Size >= r.part.Seen[f.Note].Size {
+			r.part.Seen[f.Note] = manifest.Note{Message: f.Message, Size: f.Size}
 		}
-		next, failed := r.publishStaged(publishing)
-		if failed == nil {
-			return next
+	}
+	_, err = r.store.Publish(ctx, load.Publication{Area: r.area, Parts: []load.Part{r.part},
+		Record: func(o load.Preview) load.RunRecord {
+			res.Run.Published, res.Run.Generation = true, o.Generation
+			res.Run.Message = schema.Some(fmt.Sprintf("%s; published generation %d", res.Run.Message.V, o.Generation))
+			return load.RunRecord{Run: res.Run}
+		}})
+	return res, err
+}
+
+// read reads and stages the files, unless they are those of the last reading and all that was found then is accepted.
+func (r *ownRun) read(ctx context.Context) error {
+	stored, last := r.store.Account(), ""
+	campaigns, err := readCampaigns(r.DataDir, r.Account, stored)
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	for id := range campaigns {
+		known[id] = true
+	}
+	if !slices.ContainsFunc(stored.Own.Found, func(f manifest.OwnFinding) bool {
+		return !r.accepts(f) || strings.HasPrefix(f.Note, heldNote)
+	}) {
+		last = stored.Own.Inputs
+	}
+	within, cancel := context.WithTimeout(ctx, ownBudget)
+	defer cancel()
+	own, err := r.Own(within, known, last)
+	if err == nil && own == nil {
+		r.found = stored.Own
+		return nil
+	}
+	if err == nil {
+		err = errors.Join(r.stage(within, own), own.Close())
+	}
+	if code := exit.Of(err); err != nil && ctx.Err() == nil && code != exit.Storage && code != exit.Damaged {
+		r.find(payouts.Finding{Message: err.Error()}) // of the configuration, or of a file that is slow
+		return nil
+	}
+	return err
+}
+
+// stage stages what the files have, and takes over what is wrong with them.
+func (r *ownRun) stage(ctx context.Context, own *payouts.Own) error {
+	r.found.Inputs = own.Inputs
+	if err := r.stagePayouts(own.Payouts); err != nil {
+		return err
+	}
+	for d, err := range own.Days(ctx) {
+		if err = cmp.Or(err, r.stageDay(d)); err != nil {
+			return err
 		}
-		err = failed
 	}
-	r.tally.fail("payouts", fmt.Errorf("%w; the payouts and the tracker's days that are stored stand", err))
-	row = r.publishedRow(r.preview)
-	if code := exit.Of(err); code == exit.Storage || code == exit.Locked {
-		row.ExitCode, row.Outcome = int64(code), exit.About(code).Means
+	for _, f := range own.Findings {
+		r.find(f)
 	}
-	if err := r.s.store.AppendRun(row, nil); err != nil {
-		r.s.Log.Warn("the end of the run could not be written to the ledger", "error", err)
+	for _, f := range own.Files {
+		r.Log.Info("read your own file", "file", f.Path, "rows", f.Rows, "fit", f.Fit, "do_not_fit", f.Misfits,
+			"of_others", f.Others, "of_totals", f.Totals)
 	}
+	for i := range own.Refused {
+		own.Refused[i].AccountID = r.Account
+	}
+	r.part.Refused = &manifest.Found[schema.RefusedRow]{Rows: own.Refused,
+		Looked: func(row *schema.RefusedRow) bool { return row.Stream == "tracker" }}
+	return nil
+}
+
+// find adds something that ends the run with exit 4 until it is mended or accepted. A remark is said once.
+func (r *ownRun) find(f payouts.Finding) {
+	is := manifest.OwnFinding{Message: phrase.OneLine(f.Message), Note: f.Form, Size: f.Size}
+	r.found.Found = append(r.found.Found, is)
+	if f.Form == payouts.Remark && !slices.Contains(r.store.Account().Own.Found, is) {
+		r.Log.Warn(is.Message)
+	}
+}
+
+// accepts reports whether a finding ends no run with exit 4.
+func (r *ownRun) accepts(f manifest.OwnFinding) bool {
+	return f.Note == payouts.Remark || r.store.Account().Accepts(f.Note, f.Size)
+}
+
+// row is the run's line in the ledger.
+func (r *ownRun) row() schema.Run {
+	code, text := exit.OK, ""
+	for _, f := range r.found.Found {
+		if r.accepts(f) {
+			continue
+		}
+		code, text = exit.Partial, text+f.Message
+		if f.Note != "" {
+			text += " ('spendsync repair accept " + f.Note + "' accepts that)"
+		}
+		text += "; "
+	}
+	row := endOf(r.Job, "payouts", r.start.Time(), code, fmt.Sprintf("%sof your own files %s and %s of payouts changed",
+		text, phrase.Count(r.changed, "day"), phrase.Count(r.lines, "line")))
+	row.DaysChanged = int64(r.changed)
 	return row
 }
 
-// readOwn reads and stages the files, and reports whether something differs from what is stored. Its error is one of
-// the storage.
-func (r *run) readOwn(ctx context.Context, campaigns witnesses) (differs bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, ownBudget)
-	defer cancel()
-	own, err := r.readOwnFiles(ctx, campaigns)
-	if err == nil {
-		differs, err = r.stagePayouts(own.Payouts)
-		if err == nil {
-			var changed int
-			changed, err = r.stageTracker(ctx, own)
-			differs = differs || changed > 0
-		}
-		err = errors.Join(err, own.Close())
-	}
-	if errors.Is(err, durable.ErrStorage) {
-		return differs, err
-	}
+// stageDay stages a day of the exports in the place of the stored one, if they differ.
+func (r *ownRun) stageDay(d payouts.Day) error {
+	stored, err := load.StoredTracker(r.store, d.Day)
 	if err != nil {
-		r.foundOwn(manifest.OwnFinding{Message: err.Error() + "; the payouts and the tracker's days that are stored " +
-			"stand"})
+		return err
 	}
-	return differs, nil
-}
-
-// foundOwn adds what this run finds wrong with the operator's own files.
-func (r *run) foundOwn(f manifest.OwnFinding) {
-	r.own.Found = append(r.own.Found, f)
-	r.addOwn(f)
-	if f.Note == "" {
-		r.s.Log.Warn("your own numbers were not taken in as they are; those that are stored stand", "error", f.Message)
-	}
-}
-
-// readOwnFiles reads the files with all campaigns that are known to be the account's.
-func (r *run) readOwnFiles(ctx context.Context, campaigns witnesses) (*payouts.Own, error) {
-	stored, err := readCampaigns(r.s.DataDir, r.s.Account, r.s.store.Account())
-	if err != nil {
-		return nil, err
-	}
-	known := maps.Clone(map[string]bool(campaigns))
-	if known == nil {
-		known = map[string]bool{}
-	}
-	for id := range stored {
-		known[id] = true
-	}
-	if len(known) == 0 { // nothing to compare with
-		known = nil
-	}
-	return r.s.Own(ctx, known)
-}
-
-// stageTracker stages the days of exports that differ from the stored ones, and returns how many do. Days that the
-// exports lack stay.
-func (r *run) stageTracker(ctx context.Context, own *payouts.Own) (changed int, err error) {
-	days, readAt := 0, schema.InstantOf(r.s.Now())
-	defer r.takeFindings(own)
-	for d, err := range own.Days(ctx) {
-		if err != nil {
-			return changed, err
-		}
-		stored, err := load.StoredTracker(r.s.store, d.Day)
-		if err != nil {
-			return changed, err
-		}
-		why := loss(stored, d.Rows)
-		if why != "" && !r.mayShrink(own, d, why) {
-			continue
-		}
-		differs, err := load.PutTracker(r.s.store, r.s.area, &r.ownPart, d.Day, stored, d.Rows,
-			load.TrackerFile{Name: d.Files, ReadAt: readAt})
-		if err != nil {
-			return changed, err
-		}
-		if days++; differs {
-			changed++
+	if why, percent := loss(stored, d); why != "" {
+		form := heldNote + d.Day.String()
+		r.find(payouts.Finding{Form: form, Size: percent, Message: fmt.Sprintf("%s would lose %s by %s: the stored "+
+			"day stands, for the export may be cut or capped", d.Day, why, d.Files)})
+		if !r.store.Account().Accepts(form, percent) {
+			return nil
 		}
 	}
-	if changed > 0 {
-		r.s.Log.Info("the tracker's days changed", "days", days, "changed", changed)
+	differs, err := load.PutTracker(r.store, r.area, &r.part, d.Day, stored, d.Rows,
+		load.TrackerFile{Name: d.Files, ReadAt: r.start})
+	if differs {
+		r.changed++
 	}
-	return changed, nil
+	return err
 }
 
-// takeFindings takes over what the reading found.
-func (r *run) takeFindings(own *payouts.Own) {
-	for _, f := range own.Failures {
-		r.foundOwn(manifest.OwnFinding{Message: f})
-	}
-	for _, name := range slices.Sorted(maps.Keys(own.Notes)) {
-		r.foundOwn(manifest.OwnFinding{Message: own.Notes[name], Note: name})
-	}
-	for _, said := range own.Said {
-		r.s.Log.Info("your own files", "found", said)
-	}
-	h := sha256.New()
-	for _, row := range own.Refused {
-		fmt.Fprintf(h, "%d %d %q %q %q\n", row.Page, row.RowNumber, row.Reason, row.Field, row.Raw)
-		row.AccountID, row.RunID, row.SeenAt = r.s.Account, r.s.RunID, schema.InstantOf(r.s.start)
-		r.refused = append(r.refused, row)
-	}
-	if len(own.Refused) > 0 {
-		r.own.Refused = fmt.Sprintf("%x", h.Sum(nil)[:8])
-	}
-}
-
-// loss returns what a stored day would lose; empty: nothing.
-func loss(stored, rows []schema.TrackerDay) string {
+// loss returns what a day would lose if it were replaced, and the share of its rows or revenue; empty: nothing.
+func loss(stored []schema.TrackerDay, d payouts.Day) (why string, percent int64) {
 	has := map[[2]string]bool{}
 	var was, is schema.Money
-	unknown := false
-	for i := range rows {
-		has[[2]string{rows[i].CampaignID, rows[i].SourceID}] = true
-		is += rows[i].Revenue.V
-		unknown = unknown || !rows[i].Revenue.Valid
+	for i := range d.Rows {
+		has[[2]string{d.Rows[i].CampaignID, d.Rows[i].SourceID}] = true
+		is += d.Rows[i].Revenue.V
 	}
-	missing, told := 0, len(stored) > 0
+	lost := 0
 	for i := range stored {
 		if !has[[2]string{stored[i].CampaignID, stored[i].SourceID}] {
-			missing++
+			lost++
 		}
 		was += stored[i].Revenue.V
-		told = told && stored[i].Revenue.Valid
 	}
-	var lost []string
-	if missing > 0 {
-		lost = append(lost, fmt.Sprintf("%d of its %s", missing, phrase.Count(len(stored), "row")))
+	switch lost = max(lost, d.Lost); {
+	case lost > 0:
+		of := max(len(stored), len(d.Rows)+d.Lost)
+		return fmt.Sprintf("%d of its %s", lost, phrase.Count(of, "row")), int64((100*lost + of - 1) / of)
+	case 2*is < was:
+		return fmt.Sprintf("%s of its revenue of %s", was-is, was), int64(100 * (was - is) / was)
 	}
-	switch {
-	case is < was:
-		lost = append(lost, fmt.Sprintf("%s of its revenue of %s", was-is, was))
-	case told && unknown:
-		lost = append(lost, "the revenue of some rows")
-	}
-	return strings.Join(lost, " and ")
+	return "", 0
 }
 
-// mayShrink reports whether a stored day may be replaced by one that has less. If not, the day is held, and a note
-// about exactly these rows remembers them.
-func (r *run) mayShrink(own *payouts.Own, d payouts.Day, why string) bool {
-	name := fmt.Sprintf("tracker.held.%s.%s", d.Day, hashOf(d.Rows))
-	today := schema.DateOf(r.s.start)
-	for _, n := range r.s.store.Account().Notes {
-		if n.Name != name {
-			continue
-		}
-		if n.Decision == schema.NoteAccepted ||
-			schema.DateOf(n.FirstSeenAt.Time()) < today && n.Evidence != own.Hash {
-			r.s.Log.Info("a day of the tracker is replaced by one that has less", "day", d.Day.String(), "lost", why)
-			return true
-		}
-	}
-	edge := ""
-	if d.Day == own.From || d.Day == own.To {
-		edge = ", at the edge of the export"
-	}
-	r.foundOwn(manifest.OwnFinding{Note: name, ByHand: true, Evidence: own.Hash, Message: fmt.Sprintf("the tracker's "+
-		"day %s would lose %s%s: it is held, and the stored day stands until the export of another day has the same, "+
-		"or 'spendsync repair accept %s'", d.Day, why, edge, name)})
-	return false
-}
-
-// hashOf identifies the numbers of a day.
-func hashOf(rows []schema.TrackerDay) string {
-	h := sha256.New()
-	for i := range rows {
-		row := rows[i]
-		row.AccountID, row.RunID = "", ""
-		fmt.Fprintf(h, "%+v\n", row)
-	}
-	return fmt.Sprintf("%x", h.Sum(nil)[:4])
-}
-
-// stagePayouts stages payouts as versions, and reports whether they differ from the stored ones. nil: there is no file
-// of payouts that can be used, and the stored ones stand.
-func (r *run) stagePayouts(payouts []schema.Payout) (differs bool, err error) {
+// stagePayouts stages payouts as versions. nil: there is no file of payouts that can be used, and the stored ones
+// stand.
+func (r *ownRun) stagePayouts(payouts []schema.Payout) error {
 	if payouts == nil {
-		return false, nil
+		return nil
 	}
-	h, err := load.StoredHistory(r.s.store, schema.PayoutHistory)
+	h, err := load.StoredHistory(r.store, schema.PayoutHistory)
 	if err != nil {
-		return false, err
+		return err
 	}
-	o := history.Observation[schema.Payout]{
-		At: schema.InstantOf(r.s.Now()), RunID: r.s.RunID, Patience: schema.PayoutHistory.Patience,
+	o := history.Observation[schema.Payout]{At: r.start, RunID: r.RunID, Patience: schema.PayoutHistory.Patience,
 		Absence: func(*schema.Payout) history.Absence { return history.Gone },
-	}
+		// Each reading of the file confirms all of its lines.
+		Confirmed: func(*schema.Payout) schema.Instant { return h.Memory.ObservedAt }}
 	for _, row := range payouts {
-		row.AccountID, row.RunID = r.s.Account, r.s.RunID
+		row.AccountID, row.RunID = r.Account, r.RunID
 		o.Seen = append(o.Seen, history.Seen[schema.Payout]{Row: row})
 	}
 	next, st, err := history.Advance(schema.PayoutHistory, schema.PayoutHistory.Tracked(), h, o)
 	if err != nil {
-		return false, err
+		return err
 	}
-	if n := st.FirstSeen + st.Versions + st.Deleted + st.Restored; n > 0 {
-		r.s.Log.Info("the payouts changed", "lines", len(payouts), "changed", n)
-	}
+	r.lines = int(st.FirstSeen + st.Versions + st.Deleted + st.Restored)
 	if !st.Changed {
-		return false, load.PutConfirmations(r.s.store, r.s.area, &r.ownPart, schema.PayoutHistory, next.Confirmations)
+		return load.PutMemory(r.store, r.area, &r.part, schema.PayoutHistory, next.Memory)
 	}
-	return true, load.PutHistory(r.s.store, r.s.area, &r.ownPart, schema.PayoutHistory, next)
+	return load.PutHistory(r.store, r.area, &r.part, schema.PayoutHistory, next)
 }

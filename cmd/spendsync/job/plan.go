@@ -1,9 +1,8 @@
 package job
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"spendsync/cmd/internal/exit"
@@ -53,11 +52,17 @@ func PlanDays(account string, now time.Time, known *manifest.Account, o PlanOpti
 		Account: account, Today: today, Reach: today - schema.ReachDays,
 		Read: []plannedDay{}, Keep: []keptDay{}, Gone: []schema.Date{},
 	}
+	doubts := map[schema.Date]string{}
+	for _, c := range known.Coverage(account, now) {
+		if c.Doubt.V != schema.Accepted && c.PartialWhy.Valid {
+			doubts[c.ReportDate] = cmp.Or(c.Doubt.V, c.State) + ": " + c.PartialWhy.V
+		}
+	}
 	for d := p.Reach; d <= today; d++ {
 		k := known.Days[d]
-		reason := readReason(d, today, now, k, o)
-		if reason == "" && lacksWhatIsGiven(k, known.Ask) {
-			reason = "stored without " + strings.Join(k.Without, " and ") + ", which the report gives again"
+		reason := cmp.Or(readReason(d, today, now, k, o), doubts[d])
+		if reason == "" && known.Waiting[d] != "" {
+			reason = "the last read had less than half of what is stored"
 		}
 		if reason == "" {
 			p.Keep = append(p.Keep, keptDay{d, k.LastReadAt})
@@ -127,14 +132,6 @@ func readReason(d, today schema.Date, now time.Time, k *manifest.Day, o PlanOpti
 		return "last read at a time that is yet to come"
 	}
 	return ""
-}
-
-// lacksWhatIsGiven reports whether a day was stored without an ID that the report no longer lacks. Such a day may leave
-// the reach before it is due for another reason.
-func lacksWhatIsGiven(k *manifest.Day, ask *manifest.Ask) bool {
-	return len(k.Without) > 0 && !slices.ContainsFunc(k.Without, func(column string) bool {
-		return slices.Contains(ask.Unknown(), column)
-	})
 }
 
 // ReachFrom is the first day that the report can be asked for at an instant.

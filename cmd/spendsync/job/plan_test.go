@@ -80,18 +80,16 @@ func TestPlan_Reasons(t *testing.T) {
 		"an hour later only the young days": {
 			want: "2026-11-19: younger than 3 days\n2026-11-20: younger than 3 days\n2026-11-21: younger than 3 days",
 		},
-		"a day without an ID that the report gives again": {
-			edit: func(a *manifest.Account) { a.Days[date("2026-11-02")].Without = []string{"source_id"} },
+		"a read that waits for another": {
+			edit: func(a *manifest.Account) { a.Waiting = map[schema.Date]string{date("2026-11-02"): "h"} },
 			o:    PlanOptions{RereadAfter: 20 * time.Hour, PageSize: 10000},
-			want: "2026-11-02: stored without source_id, which the report gives again\n2026-11-21: the day is not over",
+			want: "2026-11-02: the last read had less than half of what is stored\n2026-11-21: the day is not over",
 		},
-		"a day without an ID that the report still lacks": {
-			edit: func(a *manifest.Account) {
-				a.Days[date("2026-11-02")].Without = []string{"source_id"}
-				a.Ask = &manifest.Ask{Without: []string{"source_id"}, TriedAt: schema.InstantOf(now)}
-			},
+		"a day that is partial": {
+			edit: func(a *manifest.Account) { a.Days[date("2026-11-02")].Refused = 1 },
 			o:    PlanOptions{RereadAfter: 20 * time.Hour, PageSize: 10000},
-			want: "2026-11-21: the day is not over",
+			want: "2026-11-02: partial: 1 of its rows cannot be stored, see ops.refused_row\n" +
+				"2026-11-21: the day is not over",
 		},
 		"a gap heals itself": {
 			edit: func(a *manifest.Account) { delete(a.Days, date("2026-11-02")) },
@@ -136,15 +134,6 @@ func TestPlan_Reasons(t *testing.T) {
 	}
 }
 
-func TestPlan_CountsPages(t *testing.T) {
-	now := at("2026-11-21 12:00")
-	p := PlanDays("acme", now, knownSince(date("2026-10-20"), date("2026-11-21"), now.Add(-time.Hour)), defaults)
-	if p.Read[0].Requests != 3 || p.Requests != 10 {
-		t.Errorf("requests = %d a day, %d in all; want 3 for 25,000 rows and 10 with the control total",
-			p.Read[0].Requests, p.Requests)
-	}
-}
-
 // TestPlan_IgnoresTheMachinesZone plans at one instant on machines in several
 // zones, on both sides of Chicago's midnight.
 func TestPlan_IgnoresTheMachinesZone(t *testing.T) {
@@ -178,17 +167,6 @@ func TestPlan_WalksOverClockChanges(t *testing.T) {
 				t.Fatalf("%s: %d days", now, len(p.Read))
 			}
 		}
-	}
-}
-
-func TestPlan_NamesWhatIsGone(t *testing.T) {
-	now := at("2026-11-21 12:00")
-	a := knownSince(date("2026-10-01"), date("2026-11-21"), now.Add(-time.Hour))
-	delete(a.Days, date("2026-10-05"))
-	a.Days[date("2026-10-07")].LastReadAt = schema.InstantOf(at("2026-10-07 18:00"))
-	p := PlanDays("acme", now, a, defaults)
-	if got := fmt.Sprint(p.Gone); got != "[2026-10-05 2026-10-07]" {
-		t.Errorf("gone = %s, want the lost day and the one last read before it was over", got)
 	}
 }
 
@@ -228,35 +206,5 @@ func TestPlan_KeepsWhatIsFresh(t *testing.T) {
 		} else if want > 0 && p.Keep[0] != (keptDay{ReachFrom(now), schema.InstantOf(now.Add(-c.ago))}) {
 			t.Errorf("%s: %+v", name, p.Keep[0])
 		}
-	}
-}
-
-// TestPlanRange_OfOneDay: a range may be one day, and the requests are those of its pages and of the total.
-func TestPlanRange_OfOneDay(t *testing.T) {
-	now := at("2026-11-21 12:00")
-	for rows, pages := range map[int64]int{0: 1, 1: 1, 9999: 1, 10000: 1, 10001: 2, 20000: 2} {
-		known := manifest.NewAccount(1)
-		day := schema.DateOf(now) - 5
-		known.Days[day] = &manifest.Day{Sums: history.Sums{Rows: rows}}
-		p, err := planRange("acme", now, known, day, day, defaults)
-		if err != nil || len(p.Read) != 1 || p.Read[0].Requests != pages || p.Requests != pages+1 {
-			t.Errorf("%d rows: %+v, %v", rows, p.Read, err)
-		}
-	}
-}
-
-// TestPlan_SaysWhatIsKnownOfADay: whether it was proven after it was over, and how long it can be read.
-func TestPlan_SaysWhatIsKnownOfADay(t *testing.T) {
-	now := at("2026-11-21 12:00")
-	today := schema.DateOf(now)
-	known := knownSince(ReachFrom(now), today, now.Add(-time.Hour))
-	delete(known.Days, today-1)
-	p := PlanDays("acme", now, known, PlanOptions{YoungDays: 3, RereadAfter: 20 * time.Hour, PageSize: 1000})
-	got := ""
-	for _, d := range p.Read {
-		got += fmt.Sprintf("%d %t %d, ", today-d.Day, d.Proven, d.DaysLeft)
-	}
-	if got != "2 true 31, 1 false 32, 0 false 33, " {
-		t.Errorf("read %s", got)
 	}
 }

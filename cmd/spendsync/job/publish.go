@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"spendsync/cmd/internal/exit"
@@ -12,7 +11,6 @@ import (
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
 	"spendsync/schema"
-	"spendsync/transform"
 )
 
 // storageFailed returns the first storage failure of the days, or nil.
@@ -47,8 +45,6 @@ func (r *run) publish(
 	ctx, publishing context.Context, read *settingsRead, proof *reportProof,
 ) (row schema.Run, err error) {
 	r.proofs = proof.proofs
-	r.logOddIDs(r.oddIDs)
-	r.foundEndings()
 	unproven := r.nothingProven()
 	r.tally.stopped = r.tally.stopped || read != nil && ctx.Err() != nil
 	if read != nil {
@@ -58,7 +54,7 @@ func (r *run) publish(
 		}
 		read.settings.reported = proof.witnesses.ours(read.settings.reported)
 		if err == nil {
-			r.settingsPart, r.newVersions, err = r.s.stageSettings(read.settings, r.spent[r.s.plan.Today])
+			r.settingsPart, r.newVersions, err = stageSettings(r.s, read.settings, r.spent[r.s.plan.Today])
 		}
 		r.takeSettings(read.settings, err)
 	}
@@ -66,7 +62,6 @@ func (r *run) publish(
 		r.settings = nil
 		return row, errors.Join(unproven, r.settingsErr)
 	}
-	r.assumeOwn()
 	row, err = r.publishStaged(publishing)
 	switch {
 	case err == nil || read == nil || r.settingsErr != nil || failsReportToo(err):
@@ -103,19 +98,22 @@ func failsReportToo(err error) bool {
 	return false
 }
 
-// publishStaged publishes a generation of everything staged, with the run's line in the
-// ledger. The lines of days and settings go with the first generation of the run.
+// publishStaged publishes a generation of everything staged, with the run's lines in the ledger.
 func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
-	unknown := r.unknown
-	if r.settings != nil {
-		unknown = slices.Concat(unknown, r.settings.undescribed)
+	unknown, unread := r.unknown, (*manifest.Found[schema.EntityRead])(nil)
+	if r.settings != nil && r.settingsErr == nil {
+		unknown, unread = slices.Concat(unknown, r.settings.undescribed), r.settings.foundUnread()
 	}
-	r.weighNotes()
+	seen := r.seenNotes()
 	// A signal ends the reading at once, and the publication only after the grace.
-	known := load.Part{Change: manifest.Change{Since: r.since(), Unknown: unknown, Asked: true, Ask: r.ask,
-		Notes: r.notes, Reach: r.reach, Own: &r.own, Pinned: r.s.pinned}}
+	known := load.Part{Change: manifest.Change{Since: r.since(), Unknown: unknown, Unread: unread,
+		Refused: r.foundRefused(), Asked: true, Waiting: r.waitingReads, Seen: seen, Reach: r.reach,
+		Pinned: r.s.pinned}}
+	if r.s.Own == nil { // what was wrong with them is so no more
+		known.Own = &manifest.OwnFiles{}
+	}
 	_, err = r.s.store.Publish(ctx, load.Publication{
-		Area: r.s.area, Parts: append(slices.Clone(r.parts), r.settingsPart, r.ownPart, known),
+		Area: r.s.area, Parts: append(slices.Clone(r.parts), r.settingsPart, known),
 		Record: func(is load.Preview) load.RunRecord {
 			record := r.recordOf(is)
 			row = record.Run
@@ -125,35 +123,31 @@ func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
 	if err != nil {
 		return row, err
 	}
-	if r.published++; r.published == 1 {
-		r.logAtRisk(r.preview)
-	}
-	r.refused, r.restatements = nil, r.preview.Restatements
+	r.logAtRisk(r.preview)
 	return row, nil
 }
 
 // recordOf is the record of the run, of a generation that shows this.
 func (r *run) recordOf(is load.Preview) load.RunRecord {
 	r.preview = is
-	r.preview.Restatements += r.restatements
 	r.preview.NewlyLost = slices.DeleteFunc(slices.Clone(is.NewlyLost), func(d schema.Date) bool {
 		return slices.Contains(r.waiting, d)
 	})
-	record := load.RunRecord{Run: r.publishedRow(r.preview), Refused: r.refused}
-	if r.published == 0 {
-		record.Steps = r.steps
-		if r.settings != nil && r.settingsErr == nil {
-			record.Entities = r.settings.lines
-		}
-	}
-	return record
+	return load.RunRecord{Run: r.publishedRow(r.preview), Steps: r.steps}
+}
+
+// foundRefused returns the rows of the days that were read which could not be stored unchanged.
+func (r *run) foundRefused() *manifest.Found[schema.RefusedRow] {
+	return &manifest.Found[schema.RefusedRow]{Rows: r.refused, Looked: func(row *schema.RefusedRow) bool {
+		return row.Stream == "spend_report" && slices.Contains(r.daySums.stored, row.ReportDate)
+	}}
 }
 
 // publishedRow returns the run's line in the ledger as of its publication.
 func (r *run) publishedRow(o load.Preview) schema.Run {
 	r.tally.addViewErrors(o.ViewErrors)
 	code := r.tally.publishedCode(o, exit.Of(r.settingsErr))
-	row := r.row(code, r.tally.sentence(o, true, r.settingsSentence())+r.quarantineSentence(), true)
+	row := r.row(code, r.tally.sentence(o, true, r.settings.sentence(r.newVersions))+r.quarantineSentence(), true)
 	row.Generation, row.Restatements = o.Generation, int64(o.Restatements)
 	return row
 }
@@ -168,64 +162,19 @@ func (r *run) logAtRisk(o load.Preview) {
 	}
 }
 
-// weighNotes counts this run among those that have seen the notes of its findings.
-func (r *run) weighNotes() {
+// seenNotes returns the notes of the findings, by name, and records which of them are accepted.
+func (r *run) seenNotes() map[string]manifest.Note {
 	seen := map[string]manifest.Note{}
+	r.tally.standing = nil
 	for _, f := range r.tally.findings {
 		for _, name := range f.notes {
-			n, was := seen[name]
-			if !was {
-				n.Message, n.Evidence = f.String(), f.evidence
+			if _, was := seen[name]; !was {
+				seen[name] = manifest.Note{Message: f.String(), Evidence: f.evidence}
 			}
-			n.ByHand = n.ByHand || f.severity == doubtful
-			seen[name] = n
+			if r.s.known().Accepts(name, 0) && !slices.Contains(r.tally.standing, name) {
+				r.tally.standing = append(r.tally.standing, name)
+			}
 		}
 	}
-	r.notes = r.s.known().NotesAfter(seen, schema.InstantOf(r.s.start), r.s.RunID)
-	r.tally.standing = nil
-	for _, n := range r.notes {
-		if _, is := seen[n.Name]; is && n.Stands() {
-			r.tally.standing = append(r.tally.standing, n.Name)
-		}
-	}
-}
-
-// logOddIDs reports the first ID of each form that the description does not give. The
-// manifest remembers the forms among the unknown fields, so each is reported by one run.
-func (r *run) logOddIDs(ids []transform.OddID) {
-	for _, odd := range ids {
-		r.s.Log.Warn("the report has an ID of a form that the description does not give; it is stored as it is",
-			"column", odd.Column, "value", odd.Value, "form", odd.Form)
-	}
-}
-
-// ownFiles is what findings about the operator's own files are about.
-const ownFiles = "payouts"
-
-// assumeOwn makes what the last reading of the operator's own files found a finding of this run: few files are mended
-// within the hour. So a file that stays wrong is reported by the generation of the days, and needs none of its own.
-func (r *run) assumeOwn() {
-	if r.s.Own == nil {
-		return
-	}
-	r.own = r.s.known().Own
-	for _, f := range r.own.Found {
-		r.addOwn(f)
-	}
-}
-
-// addOwn adds a finding about the operator's own files.
-func (r *run) addOwn(f manifest.OwnFinding) {
-	s, notes, do := failed, []string(nil), "correct the file that is named; the days of the report and the stored "+
-		"numbers are safe, and the next sync reads the file again"
-	switch {
-	case f.ByHand:
-		s, notes, do = doubtful, []string{f.Note}, "look whether the export is complete: all rows, and not cut; "+
-			"then do nothing, or accept what it has by the command that is named"
-	case f.Note != "":
-		s, notes, do = differs, []string{f.Note}, fmt.Sprintf("look at the columns that are read; if they are right, "+
-			"'spendsync repair accept %s'", f.Note)
-	}
-	r.tally.findings = append(r.tally.findings, finding{what: ownFiles, severity: s, notes: notes,
-		evidence: f.Evidence, err: exit.Advise(errors.New(f.Message), "%s", do)})
+	return seen
 }

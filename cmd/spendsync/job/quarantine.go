@@ -14,8 +14,7 @@ import (
 	"spendsync/load/manifest"
 	"spendsync/load/quarantine"
 	"spendsync/schema"
-
-	"golang.org/x/sync/semaphore"
+	"spendsync/transform"
 )
 
 // quarantine keeps the replies of a day that could not be proven, for a later version of spendsync may understand
@@ -41,12 +40,13 @@ func (r *dayReader) quarantine(
 		total := totals.ByDay[day]
 		q.ControlTotal = manifest.ControlTotal{Spend: schema.Some(total.Spend), Clicks: total.Clicks}
 	}
+	hasPages := replies.Count() > 0
 	kept, err := replies.Quarantine(q, reply)
 	if err != nil {
 		r.s.Log.Warn("the replies of a day that is not proven could not be kept", "day", day.String(), "error", err)
 		return false
 	}
-	return kept && (len(reply) > 0 || !q.IsNothing())
+	return kept && (hasPages || len(reply) > 0 || !q.IsNothing())
 }
 
 // kept reads the replies in quarantine again.
@@ -54,7 +54,8 @@ type kept struct {
 	Job
 	store     *load.Store
 	area      *load.Area
-	witnesses witnesses // the account's campaigns
+	witnesses witnesses                // the account's campaigns
+	names     func() map[string]string // of campaigns
 }
 
 // takenDay is a day that the replies in quarantine have proven.
@@ -114,20 +115,64 @@ func (k kept) stage(ctx context.Context, q quarantine.Day) (t takenDay, err erro
 	case len(q.Pages) == 0:
 		return t, errors.New("the service refused it: " + q.Reason)
 	}
-	r := &dayReader{s: &session{Job: k.Job, store: k.store, area: k.area}, bar: noBar{},
-		inFlight: semaphore.NewWeighted(maxRowsInFlight)}
-	work := lease{inFlight: r.inFlight, replies: k.store.Replies(k.area, q.Date)}
-	defer work.release()
-	read, err := r.prove(ctx, keptPages{q, k.store, k.Job}, q.Date, &work, &schema.Step{})
+	replies := k.store.Replies(k.area, q.Date)
+	read, err := k.read(q, replies)
 	if err != nil {
+		return t, err
+	}
+	b := beside{day: q.Date, stored: known, service: k.Service}
+	if q.Alike > 0 {
+		b.earlier = []string{read.hash}
+	}
+	if err = read.weigh(b); err != nil && !q.Withheld {
+		return t, err
+	}
+	if read.Control == schema.ControlDiffers { // a sync would have asked once more
+		return t, read.unproven(b, "the service's own sum is not that of the rows")
+	}
+	if _, err := read.mayReplace(b); err != nil {
 		return t, err
 	}
 	if ids := campaignsOf(read.day.Rows()); len(ids) > 0 && k.witnesses.hasNone(ids) {
 		return t, fmt.Errorf("whose report it is is not proven: the account has none of its campaigns: %s",
 			someOf("campaign", ids))
 	}
-	put, err := r.put(ctx, q.Date, read, work.replies)
+	put, err := replies.Stage(ctx, load.DayRead{ReadAt: read.at, Facts: read.Facts, Names: k.names}, read.day)
 	return takenDay{q, put, read.sums.Rows}, err
+}
+
+// read reads the replies of a day, and compares them with the service's sum of that time.
+func (k kept) read(q quarantine.Day, replies *load.Replies) (*dayRead, error) {
+	read := &dayRead{at: q.ReadAt}
+	read.DayRows = transform.NewDayRows(transform.SpendContext{Account: k.Account, RunID: k.RunID, Day: q.Date,
+		SeenAt: q.ReadAt, Service: k.Service}, transform.NewInterner())
+	bodies := k.store.Quarantine().Replies(q)
+	var err error
+	if len(q.Pieces) > 0 { // each was proven
+		read.seen.Total = -1
+		err = read.AddReplies(q.Pieces, bodies, func(page extract.Page[extract.SpendLine], added int) error {
+			return replies.Put(page.Number, page.Raw, int64(added), page.Fingerprint)
+		})
+	} else {
+		err = read.take(extract.ProveSpend(k.Service, extract.SpendQuestion{Day: q.Date, PageSize: q.PageSize}, bodies,
+			&read.seen), replies, 0)
+	}
+	if err == nil {
+		err = read.seal()
+	}
+	if err != nil || read.day == nil {
+		return read, err
+	}
+	switch {
+	case !read.isSettled(q.Date):
+		read.Control = schema.ControlOpen
+	case read.DayRows.Refused > 0 || !q.ControlTotal.Spend.Valid:
+		read.Control = schema.ControlUnknown
+	default:
+		read.compare(k.store, q.Date, extract.Total{Spend: q.ControlTotal.Spend.V, Clicks: q.ControlTotal.Clicks},
+			exact)
+	}
+	return read, nil
 }
 
 // isStoredLater reports whether the stored day was read after its replies in quarantine.

@@ -170,7 +170,7 @@ func TestQuarantine_EndsWithTheNextProof(t *testing.T) {
 func TestQuarantine_HoldsToWhatASyncAsks(t *testing.T) {
 	schematest.Long(t)
 	for name, edit := range map[string]func(q *quarantine.Day){
-		"another total": func(q *quarantine.Day) { q.ControlTotal.Spend.V++ },
+		"another total": func(q *quarantine.Day) { q.ControlTotal.Spend.V *= 2 },
 		"a page is missing": func(q *quarantine.Day) {
 			q.Pages = q.Pages[:0]
 		},

@@ -12,7 +12,6 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/phrase"
-	"spendsync/extract"
 	"spendsync/extract/service"
 	"spendsync/load"
 	"spendsync/load/durable"
@@ -41,11 +40,11 @@ type offlineRun struct {
 	start   time.Time
 	store   *load.Store
 	area    *load.Area
-	part    load.Part // of the settings
+	names   func() map[string]string // of campaigns
+	part    load.Part                // of the settings
 	days    []load.Part
 
 	replayed, changed, skipped int
-	filled                     int           // versions of settings whose JSON yields more now
 	unproven                   int           // days in quarantine whose replies do not prove them
 	released                   []schema.Date // days that the replies in quarantine have proven
 	findings                   []finding
@@ -77,7 +76,8 @@ func (j Job) repair(ctx context.Context, command string, work func(*offlineRun) 
 		return nil, err
 	}
 	defer store.Close()
-	m := &offlineRun{Job: j, command: command, start: j.Now(), store: store, part: load.NewPart()}
+	m := &offlineRun{Job: j, command: command, start: j.Now(), store: store, names: storedNames(store),
+		part: load.NewPart()}
 	if m.area, err = store.Begin(j.RunID); err != nil {
 		return nil, err
 	}
@@ -113,9 +113,6 @@ func (m *offlineRun) row(o load.Preview) schema.Run {
 			o.Generation, phrase.Count(m.replayed, "day"), m.changed, m.skipped)
 		if n := len(m.released); n > 0 {
 			text += fmt.Sprintf(", %s proven from quarantine", phrase.Count(n, "day"))
-		}
-		if m.filled > 0 {
-			text += fmt.Sprintf(", %s of settings filled in", phrase.Count(m.filled, "version"))
 		}
 		if m.unproven > 0 {
 			text += fmt.Sprintf(", %s in quarantine not proven by this version", phrase.Count(m.unproven, "day"))
@@ -160,7 +157,7 @@ func (m *offlineRun) replay(ctx context.Context, first, last schema.Date) error 
 			m.note(day, err)
 		}
 	}
-	return errors.Join(m.replayQuarantine(ctx, first, last), m.replaySettings())
+	return m.replayQuarantine(ctx, first, last)
 }
 
 var errNoReplies = errors.New("no replies are kept of this day")
@@ -199,17 +196,14 @@ func (m *offlineRun) replayDay(ctx context.Context, day schema.Date, known *mani
 		c.SeenAt = known.LastReadAt
 	}
 	replies := m.store.Replies(m.area, day)
-	read, err := rowsOf(c, replies.Pages())
+	read := transform.NewDayRows(c, transform.NewInterner())
+	err = read.AddReplies(known.Pieces, replies.Pages(), nil)
 	if err == nil && read.Refused > 0 && known.Refused == 0 {
-		err = read.first
-	}
-	stored, kept := m.store.StoredDay(day), known.Kept
-	if damaged {
-		kept, stored = nil, func(func([]schema.Spend, error) bool) {}
+		err = read.First
 	}
 	var sealed *history.Day
 	if err == nil {
-		sealed, err = known.Seal(read.rows, stored)
+		sealed, err = history.NewDay(read.Rows)
 	}
 	if err != nil {
 		return fmt.Errorf("its replies: %w", err)
@@ -221,10 +215,13 @@ func (m *offlineRun) replayDay(ctx context.Context, day schema.Date, known *mani
 	}
 	m.changed++
 	means := known.Meaning
-	means.Rounded, means.Refused, means.Kept = read.Rounded, read.Refused, kept
+	means.Rounded, means.Refused = read.Rounded, read.Refused
 	means.Unread, means.UnreadForms = read.Unread, read.UnreadForms
-	staged, err := replies.Stage(ctx, load.DayRead{ReadAt: c.SeenAt, Facts: manifest.Facts{Meaning: means},
-		Replayed: true, Damaged: damaged}, sealed)
+	stage := load.DayRead{ReadAt: c.SeenAt, Facts: manifest.Facts{Meaning: means}, Replayed: true, Damaged: damaged}
+	if damaged {
+		stage.Names = m.names
+	}
+	staged, err := replies.Stage(ctx, stage, sealed)
 	if err == nil {
 		m.days = append(m.days, staged.Part)
 	}
@@ -232,30 +229,13 @@ func (m *offlineRun) replayDay(ctx context.Context, day schema.Date, known *mani
 }
 
 // RowsOfReplies returns a function that makes the rows of a day again from its stored replies.
-func RowsOfReplies(s *service.Service) func(string, schema.Date, iter.Seq2[[]byte, error]) (*schema.SpendRows, error) {
-	return func(account string, day schema.Date, pages iter.Seq2[[]byte, error]) (*schema.SpendRows, error) {
-		read, err := rowsOf(transform.SpendContext{Account: account, Day: day, Service: s}, pages)
-		if err != nil {
-			return nil, err
-		}
-		return read.rows, nil
+func RowsOfReplies(s *service.Service) load.ReadRaw {
+	return func(account string, day schema.Date, pieces []schema.Piece, pages iter.Seq2[[]byte, error]) (
+		*schema.SpendRows, error) {
+		read := transform.NewDayRows(transform.SpendContext{Account: account, Day: day, Service: s},
+			transform.NewInterner())
+		return read.Rows, read.AddReplies(pieces, pages, nil)
 	}
-}
-
-// rowsOf reads the replies of a day, whatever they prove.
-func rowsOf(c transform.SpendContext, pages iter.Seq2[[]byte, error]) (*dayRead, error) {
-	read, intern := &dayRead{rows: &schema.SpendRows{}}, transform.NewInterner()
-	for body, err := range pages {
-		if err != nil {
-			return nil, err
-		}
-		page, err := extract.DecodeSpend(c.Service, body)
-		if err != nil {
-			return nil, fmt.Errorf("page %d: %w", read.pages+1, err)
-		}
-		read.add(page, c, intern)
-	}
-	return read, nil
 }
 
 // replayQuarantine stages the days of a range that the replies in quarantine prove by now.
@@ -274,65 +254,11 @@ func (m *offlineRun) replayQuarantine(ctx context.Context, first, last schema.Da
 	}
 	ours := witnesses{}
 	ours.add(slices.Collect(maps.Keys(stored)))
-	taken, left, err := kept{m.Job, m.store, m.area, ours}.take(ctx, days)
+	taken, left, err := kept{m.Job, m.store, m.area, ours, m.names}.take(ctx, days)
 	for _, t := range taken {
 		m.released, m.days = append(m.released, t.Date), append(m.days, t.Part)
 	}
 	m.changed += len(taken)
 	m.unproven += len(left)
 	return err
-}
-
-// replaySettings fills columns of the settings that no earlier version could read from the JSON that each version
-// keeps. A value that is known stays.
-func (m *offlineRun) replaySettings() error {
-	c := transform.SettingsContext{Account: m.Account, RunID: m.RunID, Service: m.Service}
-	return errors.Join(
-		fillSettings(m, schema.CampaignHistory, func(v *schema.Campaign) (schema.Campaign, transform.Decoded, error) {
-			// Nobody knows whether it is the JSON of the single read, which leaves out nothing.
-			return transform.Campaign(m.reread(extract.KindCampaign, v.CampaignID, v.Raw), extract.Entity{}, c)
-		}),
-		fillSettings(m, schema.CreativeHistory, func(v *schema.Creative) (schema.Creative, transform.Decoded, error) {
-			return transform.Creative(m.reread(extract.KindCreative, v.CreativeID, v.Raw), v.CampaignID.V, c)
-		}, imageURLs...),
-		fillSettings(m, schema.SourceModeHistory, func(v *schema.SourceMode) (schema.SourceMode, transform.Decoded,
-			error) {
-			read, err := transform.Sources(m.reread(extract.KindSources, v.CampaignID, v.Raw), v.CampaignID, c)
-			read.Unread = slices.DeleteFunc(read.Unread, func(column string) bool { return column != "source_mode" })
-			return read.Mode, read.Decoded, err
-		}, "bids_last_read_at"))
-}
-
-// reread returns the entity in the JSON of a version; the zero Entity if it is not understood.
-func (m *offlineRun) reread(kind, id string, raw schema.Null[string]) extract.Entity {
-	e, _ := extract.ParseEntity(m.Service, kind, id, []byte(raw.V))
-	return e
-}
-
-// fillSettings fills the versions of a table, but for some columns, which the JSON does not have. A key that is missing
-// or damaged says nothing: the run that read it has decided whether it was unset.
-func fillSettings[R any, P history.Versioned[R]](m *offlineRun, t schema.TableOf[R],
-	read func(*R) (R, transform.Decoded, error), but ...string) error {
-	h, err := load.StoredHistory[R, P](m.store, t)
-	if err != nil {
-		return err
-	}
-	raw := t.ColumnsNamed("raw")[0]
-	next, filled, err := history.Fill[R, P](t, h, m.RunID, func(v *R) (s history.Seen[R], ok bool) {
-		if t.ColumnEqual(v, new(R), raw) {
-			return s, false
-		}
-		row, decoded, err := read(v)
-		unread := slices.Concat(decoded.Unread, decoded.Missing, decoded.Blank, but)
-		for _, text := range decoded.Texts {
-			unread = append(unread, text.Column)
-		}
-		slices.Sort(unread)
-		return history.Seen[R]{Row: row, Unread: slices.Compact(unread)}, err == nil
-	})
-	if err != nil || filled == 0 {
-		return err
-	}
-	m.filled += filled
-	return load.PutHistory[R, P](m.store, m.area, &m.part, t, next)
 }

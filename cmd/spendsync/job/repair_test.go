@@ -56,3 +56,28 @@ func TestReplay_ARowWithoutAnOwnerChangesNoDay(t *testing.T) {
 		t.Errorf("after the replay: %s", got)
 	}
 }
+
+// rewrite publishes tables otherwise.
+func (w *quirkWorld) rewrite(do func(*load.Store, *load.Area, *load.Part)) {
+	w.t.Helper()
+	j := w.job()
+	store, err := load.Open(w.t.Context(), w.dir, "acme", j.Store)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer store.Close()
+	area, err := store.Begin(j.RunID)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	part := load.NewPart()
+	do(store, area, &part)
+	_, err = store.Publish(w.t.Context(), load.Publication{Area: area, Parts: []load.Part{part},
+		Record: func(is load.Preview) load.RunRecord {
+			return load.RunRecord{Run: schema.Run{AccountID: "acme", Command: "sync", Published: true, RunID: j.RunID,
+				StartedAt: schema.InstantOf(w.service.Now()), Generation: is.Generation}}
+		}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}

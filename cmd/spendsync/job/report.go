@@ -97,9 +97,6 @@ func (r *prover) prove(ctx context.Context) (*reportProof, error) {
 	if err := r.judge(p, days, left, silent, again); err != nil {
 		return nil, err
 	}
-	if err := r.refuseVanished(); err != nil {
-		return nil, err
-	}
 	r.addProofs(p, days, left, again)
 	return p, nil
 }
@@ -251,7 +248,7 @@ func (r *prover) keepDay(d *copiedDay, cause error) error {
 	var err error
 	d.isWithheld, err = d.replies.Quarantine(quarantine.Day{ReadAt: d.read.at, Reason: cause.Error(),
 		PageSize: r.s.Plan.PageSize, ControlTotal: d.read.ControlTotal, Withheld: true, Campaigns: d.campaigns,
-		Alike: d.read.likes, Reads: d.read.parts()}, nil)
+		Pieces: d.read.Facts.Pieces}, nil)
 	return err
 }
 
@@ -265,36 +262,6 @@ func (w witnesses) ours(lines []transform.ReportCreative) []transform.ReportCrea
 		lines = slices.DeleteFunc(lines, func(l transform.ReportCreative) bool { return l.CampaignID == "" })
 	}
 	return lines
-}
-
-// nearlyAll is the share of a day's stored keys that must be gone for them to have
-// vanished, and manyDays how many such days make a suspicion.
-var nearlyAll = struct{ share, of int64 }{9, 10}
-
-const manyDays = 3
-
-// refuseVanished ends a run if several finished days have lost nearly all stored keys.
-func (r *prover) refuseVanished() error {
-	finished, vanished := 0, []schema.Date{}
-	for _, d := range r.days.days {
-		if !d.isStaged || !d.put.Changed || d.known == nil || d.known.Sums.Rows == 0 || !d.known.WasOver(d.Day) ||
-			!slices.Equal(d.known.Without, idsIn(d.read.lacks)) { // an ID that came back is in each key
-			continue
-		}
-		finished++
-		if d.read.sums.Rows > 0 && d.put.Diff.Deleted*nearlyAll.of >= d.known.Sums.Rows*nearlyAll.share {
-			vanished = append(vanished, d.Day)
-		}
-	}
-	n := len(vanished)
-	if r.s.command == "backfill" || n < manyDays || 2*n < finished {
-		return nil
-	}
-	slices.Sort(vanished)
-	return fmt.Errorf("%w, it seems: nearly all rows that are stored of %s (%s) are gone from it at once, "+
-		"and others are in their place; if the service really changed them, 'spendsync sync --from --to' takes them "+
-		"in; if the stored ones are another account's, 'spendsync repair reset' moves them aside",
-		exit.ErrOtherReport, phrase.Count(n, "finished day"), phrase.Days(vanished))
 }
 
 // takeKept stages the days whose replies earlier runs kept and that can no longer be read: those that were withheld, as
@@ -320,7 +287,8 @@ func (r *run) takeKept(ctx context.Context, p *reportProof) error {
 	if len(days) == 0 {
 		return nil
 	}
-	taken, left, err := kept{r.s.Job, r.s.store, r.s.area, p.witnesses}.take(ctx, days)
+	taken, left, err := kept{r.s.Job, r.s.store, r.s.area, p.witnesses,
+		func() map[string]string { return r.s.labels().names }}.take(ctx, days)
 	r.daySums.addTaken(taken, r.s.Account, r.s.RunID, schema.InstantOf(r.s.Now()))
 	if p.canWait {
 		r.waiting = left

@@ -11,19 +11,6 @@ import (
 	"spendsync/schema"
 )
 
-// settingsSentence describes the settings that were read; it is empty before they are.
-func (r *run) settingsSentence() string {
-	if r.settings == nil {
-		return ""
-	}
-	text := fmt.Sprintf("; settings of %s read, %s", phrase.Count(r.settings.campaignsRead(), "campaign"),
-		phrase.Count(int(r.newVersions), "new version"))
-	if r.settings.left > 0 {
-		text += fmt.Sprintf(", %s left to the next run", phrase.Count(r.settings.left, "campaign"))
-	}
-	return text + r.settings.unread.sentence()
-}
-
 // failed records a run that published nothing, with the reason.
 func (r *run) failed(cause error) *Result {
 	code := exit.Of(cause)
@@ -69,7 +56,7 @@ func (r *run) result(row schema.Run) *Result {
 		Failures: len(r.tally.failures()), KeyExpires: r.s.keyExpires(), Cause: r.tally.cause(int(row.ExitCode)),
 	}
 	if r.settings != nil {
-		res.UnreadFields = schema.Some(int64(r.settings.unread.fields()))
+		res.UnreadFields = schema.Some(int64(r.settings.unreadFields))
 	}
 	if m := r.s.store.Manifest(); m != nil {
 		res.WarehouseBytes = m.Warehouse.Bytes

@@ -5,29 +5,21 @@ import (
 
 	"spendsync/extract"
 	"spendsync/load"
-	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
 // run holds the results of a run, to be published and reported.
 type run struct {
 	s            *session
-	daySums                        // of the days that were read
-	ask          *manifest.Ask     // for the next run
-	reach        int               // [manifest.Account.Reach] after this run
-	notes        []manifest.Note   // of the account, after this run
-	own          manifest.OwnFiles // what is wrong with the operator's own files, as far as is known
-	proofs       []string          // evidence of the identity of the account
-	waiting      []schema.Date     // out of reach, with replies in quarantine that may be the account's
-	settings     *settings         // nil until they are read
-	ownPart      load.Part         // of the operator's own files
-	settingsPart load.Part         // of the settings that are published
-	settingsErr  error             // why no settings are published; nil: they are, or none were asked for
-	newVersions  int64             // of settings
-	preview      load.Preview      // of the last generation
-
-	published    int // generations
-	restatements int // of the days, in the published generations
+	daySums                    // of the days that were read
+	reach        int           // [manifest.Account.Reach] after this run
+	proofs       []string      // evidence of the identity of the account
+	waiting      []schema.Date // out of reach, with replies in quarantine that may be the account's
+	settings     *settings     // nil until they are read
+	settingsPart load.Part     // of the settings that are published
+	settingsErr  error         // why no settings are published; nil: they are, or none were asked for
+	newVersions  int64         // of settings
+	preview      load.Preview  // of the generation
 }
 
 // row is the run's line in the ledger.

@@ -3,13 +3,182 @@ package job
 import (
 	"context"
 	"errors"
+	"fmt"
+	"iter"
 	"sync"
-	"sync/atomic"
 
+	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
+	"spendsync/load/history"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 	"spendsync/transform"
 )
+
+// settings is what one run has read of the settings. What could not be read is in lines and findings.
+type settings struct {
+	since, at schema.Instant // when the reading started and ended
+
+	listing   extract.Listing
+	campaigns map[string]*readEntity // by ID
+	creatives map[string]*readEntity
+	rows      readRows
+	money     *accountRead               // nil: it could not be read
+	reported  []transform.ReportCreative // creatives that the report names
+	byID      map[string]transform.ReportCreative
+	readKeys  map[string]map[string]bool // by stream: keys that values were read from
+
+	// Once they are staged: the fields that were not understood.
+	unread       []string // whose last known values stand
+	unreadFields int
+	words        []string              // with a value that the description does not know
+	undescribed  []schema.UnknownField // keys that no column shows
+
+	lines    []schema.EntityRead // for ops.entity_read
+	findings []finding
+
+	rulesDiffer bool // rules of sources differ from the stored ones
+
+	skipped int      // settled campaigns that were not read
+	left    int      // listed campaigns that the budget did not reach
+	overdue []string // those of them that were not read for a day or longer
+
+	looked map[[2]string]bool // by type and ID, as in ops.entity_read: the entities that were read
+}
+
+// readRows are the rows that one run has read, by their IDs.
+type readRows struct {
+	campaigns map[string]*reading[schema.Campaign]
+	delivery  map[string]*reading[schema.Delivery]
+	creatives map[string]*reading[schema.Creative]
+	modes     map[string]*reading[schema.SourceMode]
+}
+
+// readEntity is how one run has read a campaign or a creative, and whether it has ended.
+type readEntity struct {
+	isListed  bool                        // a campaign: the key's list has it
+	notThere  schema.Null[schema.Instant] // the service answers 404 or 410 for it: when it was seen last
+	isSettled bool                        // archived and read, now or before
+
+	allCreatives bool         // its creatives were listed to the end
+	sources      *readSources // nil: not read
+}
+
+func newSettings() *settings {
+	return &settings{campaigns: map[string]*readEntity{}, creatives: map[string]*readEntity{},
+		readKeys: map[string]map[string]bool{}, rows: readRows{map[string]*reading[schema.Campaign]{},
+			map[string]*reading[schema.Delivery]{}, map[string]*reading[schema.Creative]{},
+			map[string]*reading[schema.SourceMode]{}}}
+}
+
+// entityOf returns the value of an entity, which it adds.
+func entityOf(all map[string]*readEntity, id string) *readEntity {
+	if all[id] == nil {
+		all[id] = &readEntity{}
+	}
+	return all[id]
+}
+
+// entities yields the campaigns, and then the creatives.
+func (s *settings) entities() iter.Seq2[string, *readEntity] {
+	return func(yield func(string, *readEntity) bool) {
+		for _, all := range []map[string]*readEntity{s.campaigns, s.creatives} {
+			for id, e := range all {
+				if !yield(id, e) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// lacksSome reports whether the service answers 404 or 410 for an entity.
+func (s *settings) lacksSome() bool {
+	for _, e := range s.entities() {
+		if e.notThere.Valid {
+			return true
+		}
+	}
+	return false
+}
+
+// reportedCreative returns what the report has of a creative.
+func (s *settings) reportedCreative(id string) transform.ReportCreative {
+	if s.byID == nil {
+		s.byID = make(map[string]transform.ReportCreative, len(s.reported))
+		for _, l := range s.reported {
+			s.byID[l.CreativeID] = l
+		}
+	}
+	return s.byID[id]
+}
+
+// addKeys records from which keys of an entity values were read.
+func (s *settings) addKeys(stream string, reading transform.Decoded) {
+	keys := s.readKeys[stream]
+	if keys == nil {
+		keys = map[string]bool{}
+		s.readKeys[stream] = keys
+	}
+	for _, key := range reading.Read {
+		keys[key] = true
+	}
+}
+
+// foundUnread returns what could not be read of the settings. What the run did not look at stays as it was.
+func (s *settings) foundUnread() *manifest.Found[schema.EntityRead] {
+	return &manifest.Found[schema.EntityRead]{Rows: s.lines, Looked: func(row *schema.EntityRead) bool {
+		return row.EntityType == "listing" || row.EntityType == "account" || s.looked[[2]string{row.EntityType,
+			row.EntityID}]
+	}}
+}
+
+// release lets go of the rows, which were read for nothing but to be staged. It records which entities were read.
+func (s *settings) release() {
+	s.looked = map[[2]string]bool{}
+	for id, c := range s.campaigns {
+		s.looked[[2]string{"campaign", id}] = s.rows.campaigns[id] != nil
+		s.looked[[2]string{"source settings", id}] = c.sources != nil
+		for _, kind := range []string{"creatives of", "source settings of", "sources of"} {
+			s.looked[[2]string{kind, id}] = true
+		}
+		c.sources = nil
+	}
+	for id := range s.creatives {
+		s.looked[[2]string{"creative", id}] = s.rows.creatives[id] != nil
+	}
+	s.creatives, s.reported, s.byID = nil, nil, nil
+	s.rows = readRows{campaigns: s.rows.campaigns}
+}
+
+// readAny reports whether the settings are worth a generation of their own. A run that was
+// stopped must have read a campaign.
+func (s *settings) readAny(stopped bool) bool {
+	return s.listing.Complete && !stopped || s.campaignsRead() > 0
+}
+
+// campaignsRead is how many campaigns were read.
+func (s *settings) campaignsRead() int { return len(s.rows.campaigns) }
+
+// sentence describes the settings that were read, and names the fields whose last known values stand, and those with a
+// value that the description lacks. It is empty before they are read.
+func (s *settings) sentence(newVersions int64) (text string) {
+	if s == nil {
+		return ""
+	}
+	text = fmt.Sprintf("; settings of %s read, %s", phrase.Count(s.campaignsRead(), "campaign"),
+		phrase.Count(int(newVersions), "new version"))
+	if s.left > 0 {
+		text += fmt.Sprintf(", %s left to the next run", phrase.Count(s.left, "campaign"))
+	}
+	if len(s.unread) > 0 {
+		text += ", " + someOf("unread field", s.unread)
+	}
+	if len(s.words) > 0 {
+		text += ", " + someOf("unknown value", s.words)
+	}
+	return text
+}
 
 // settingsReaders is how many campaigns are read at the same time. The limiter of
 // the key decides the speed, not this.
@@ -17,14 +186,12 @@ const settingsReaders = 4
 
 // settingsReader reads the settings concurrently into a value.
 type settingsReader struct {
-	s      *session
-	list   *campaignList
-	before []string // campaigns that were settled before this run
-	budget *budget
-	stored storedCampaigns // before this run
-	asked  int             // requests for entities that listings lack
-	// Creatives, and drafts, that were read by themselves and brought nothing more than their list.
-	inVain, draftsInVain atomic.Int64
+	s         *session
+	list      *campaignList
+	before    []string // campaigns that were settled before this run
+	budget    *budget
+	stored    storedCampaigns  // before this run
+	confirmed history.Readings // before this run
 
 	mu   sync.Mutex // guards the fields below
 	read *settings
@@ -32,8 +199,7 @@ type settingsReader struct {
 
 func newSettingsReader(r *session) *settingsReader {
 	return &settingsReader{
-		s: r, before: r.store.Account().SettledFor(r.Version), budget: r.newBudget(),
-		read: newSettings(),
+		s: r, before: r.store.Account().SettledCampaigns(), budget: r.newBudget(), read: newSettings(),
 	}
 }
 
@@ -51,40 +217,7 @@ func (n *settingsReader) fail(kind, id, state string, err error) {
 	extract.TakeReply(err) // the error may be held until the run ends
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.read.lines = append(n.read.lines, n.line(kind, id, "", state, schema.Some(err.Error())))
+	n.read.lines = append(n.read.lines, schema.EntityRead{AccountID: n.s.Account, EntityType: kind, EntityID: id,
+		ReadState: state, Message: schema.Some(err.Error())})
 	n.read.findings = append(n.read.findings, finding{what: kind + " " + id, err: err})
-}
-
-// note records the fields of an entity that could not be read, whose last known values stay: a warning if the service
-// itself could not read them, and counted if they were not understood. columns are those that the entity should have.
-func (n *settingsReader) note(kind, id string, columns []string, reading transform.Decoded) {
-	entity := entityKind(kind)
-	for _, f := range reading.Unread {
-		n.read.lines = append(n.read.lines, n.line(entity, id, f, "unreadable", reading.Message(f)))
-	}
-	n.read.unread.add(kind, id, columns, reading)
-	n.addKeys(entity, reading)
-	for _, text := range reading.Texts {
-		n.s.Log.Warn("a text of the settings is not as it should be",
-			"kind", kind, "id", id, "column", text.Column, "value", text.Value, "why", text.Reason)
-	}
-}
-
-// addKeys records from which keys of an entity values were read.
-func (n *settingsReader) addKeys(stream string, reading transform.Decoded) {
-	keys := n.read.readKeys[stream]
-	if keys == nil {
-		keys = map[string]bool{}
-		n.read.readKeys[stream] = keys
-	}
-	for _, key := range reading.Read {
-		keys[key] = true
-	}
-}
-
-func (n *settingsReader) line(kind, id, field, state string, message schema.Null[string]) schema.EntityRead {
-	return schema.EntityRead{
-		AccountID: n.s.Account, EntityType: kind, EntityID: id, Field: field, ReadState: state,
-		Message: message, AttemptedAt: schema.InstantOf(n.s.Now()), RunID: n.s.RunID,
-	}
 }

@@ -14,7 +14,6 @@ import (
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load"
-	"spendsync/load/history"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -32,8 +31,13 @@ func (n *settingsReader) readSettings(ctx context.Context) {
 		}
 		return
 	}
-	n.read.since, n.read.listing = n.list.since, n.list.listing
+	n.read.since, n.read.listing = schema.InstantOf(n.s.clock.at(n.list.began)), n.list.listing
 	if err := n.list.err; err != nil {
+		n.fail("listing", "campaigns", "failed", err)
+		return
+	}
+	var err error
+	if n.confirmed, err = load.StoredReadings(n.s.store); err != nil {
 		n.fail("listing", "campaigns", "failed", err)
 		return
 	}
@@ -44,21 +48,24 @@ func (n *settingsReader) readSettings(ctx context.Context) {
 	}
 	due := n.due()
 	var reported sync.WaitGroup
-	reported.Go(func() { n.readReportCreatives(ctx) })
-	unlisted := n.askForCampaigns(ctx, missing)
-	requests := 3 * (len(due) + len(unlisted))
-	n.s.Log.Info("reading settings", "campaigns", len(due)+len(unlisted), "archived_and_settled", n.read.skipped,
+	reported.Go(func() { n.readReportCreatives() })
+	n.askForMissing(ctx, "campaigns", "campaign", n.read.campaigns, missing, n.s.API.Campaign,
+		func(e extract.Entity, id string) {
+			due = append(due, dueCampaign{extract.Entity{ID: id}, &e, schema.InstantOf(n.s.Now())})
+		})
+	requests := 3 * len(due)
+	n.s.Log.Info("reading settings", "campaigns", len(due), "archived_and_settled", n.read.skipped,
 		"requests", requests, "requests_saved", 3*n.read.skipped, "at_least", n.atLeast(requests).String())
-	bar := n.s.progress("campaigns", len(due)+len(unlisted))
+	bar := n.s.progress("campaigns", len(due))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(settingsReaders)
-	read := func(c dueCampaign, parts func(context.Context) error) {
+	for _, c := range due {
 		if gctx.Err() != nil || n.budget.spent() {
 			n.leave(c)
-			return
+			continue
 		}
 		g.Go(func() error {
-			err := parts(gctx)
+			err := n.readCampaign(gctx, c)
 			bar.Step()
 			if errors.Is(err, extract.ErrAuth) {
 				return err // the key is refused: so it will be for the others
@@ -69,33 +76,24 @@ func (n *settingsReader) readSettings(ctx context.Context) {
 			return nil
 		})
 	}
-	for _, c := range due {
-		read(c, func(ctx context.Context) error { return n.readCampaign(ctx, c.Entity) })
-	}
-	for _, a := range unlisted {
-		read(dueCampaign{a.entity, schema.InstantOf(n.s.Now())}, func(ctx context.Context) error {
-			return n.readUnlisted(ctx, a)
-		})
-	}
 	_ = g.Wait() // noted where it happened
 	bar.Done()
 	n.readUnlistedCreatives(ctx)
-	n.confirmRules(ctx)
+	ruleKind{}.confirm(ctx, n)
 	reported.Wait()
 	n.read.at = schema.InstantOf(n.s.Now())
 }
 
-// dueCampaign is a campaign to read, with the instant of its last confirmed read, or 0.
+// dueCampaign is a campaign to read.
 type dueCampaign struct {
-	extract.Entity
-	confirmed schema.Instant
+	extract.Entity                 // as the list has it; of one that the list lacks the ID alone
+	own            *extract.Entity // its own reply; nil: it is still to be asked for
+	confirmed      schema.Instant  // when it was last read in full, or 0
 }
 
 // due returns the listed campaigns that may have changed, which is all but the settled ones.
 // Those confirmed longest ago come first.
 func (n *settingsReader) due() (due []dueCampaign) {
-	t := schema.CampaignHistory
-	memory, keyOf := n.s.store.Account().Confirmations[t.Name], history.KeyTextOf(t)
 	for _, e := range n.read.listing.Entities {
 		c := entityOf(n.read.campaigns, e.ID)
 		c.isListed = true
@@ -107,7 +105,7 @@ func (n *settingsReader) due() (due []dueCampaign) {
 		}
 		d := dueCampaign{Entity: e}
 		if n.stored[e.ID] {
-			d.confirmed = memory.Confirmed(keyOf(&schema.Campaign{AccountID: n.s.Account, CampaignID: e.ID}))
+			d.confirmed = n.confirmed.Confirmed((&schema.Campaign{CampaignID: e.ID}).Place())
 		}
 		due = append(due, d)
 	}
@@ -186,7 +184,7 @@ func (r *settingsRead) value() *settings {
 
 // beginSettings starts to read the settings at the same time as the days, once it is proven which account the key
 // belongs to. The returned function waits for them.
-func (r *session) beginSettings(ctx context.Context, key func() keyProof) (wait waitForSettings) {
+func beginSettings(ctx context.Context, r *session, key func() keyProof) (wait waitForSettings) {
 	n, done := newSettingsReader(r), make(chan struct{})
 	read := &settingsRead{settings: n.read}
 	r.asking.Go(func() {
@@ -228,14 +226,13 @@ func (n *settingsReader) judge(known int) {
 	if l := n.read.listing; !l.Complete && l.Why != "" {
 		n.fail("listing", "campaigns", "incomplete", errors.New(l.Why))
 	}
-	n.notUnderstood()
 	n.noteOverdue()
 }
 
 // readAll reads all settings. Failures are recorded.
 func (n *settingsReader) readAll(ctx context.Context, key keyProof) {
 	var account sync.WaitGroup
-	account.Go(func() { n.read.money = n.readAccount(ctx, key) })
+	account.Go(func() { n.read.money = readAccount(ctx, n, key) })
 	n.readSettings(ctx)
 	account.Wait()
 	n.confirmEnds(ctx, key)
@@ -255,51 +252,4 @@ func (n *settingsReader) confirmEnds(ctx context.Context, key keyProof) {
 			e.notThere.Valid = false
 		}
 	}
-}
-
-// notUnderstood adds everything that was not understood to the findings.
-func (n *settingsReader) notUnderstood() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, f := range n.read.unread.notUnderstood(n.severityOf) {
-		n.s.Log.Warn("a part of the settings is not understood", "kind", f.what, "error", f.err)
-		n.read.findings = append(n.read.findings, f)
-	}
-}
-
-// severityOf returns how grave it is that columns of the settings of one kind are not understood: if a value is stored
-// in one, it stands as the last known one, and may be old.
-func (n *settingsReader) severityOf(kind string, columns []string) severity {
-	isKnown := true // the sources of a campaign: their rules stand
-	switch kind {
-	case "campaign":
-		isKnown = isStored(n.s.store, schema.CampaignHistory, columns)
-	case deliveryKind:
-		isKnown = isStored(n.s.store, schema.DeliveryHistory, columns)
-	case "creative":
-		isKnown = isStored(n.s.store, schema.CreativeHistory, columns)
-	case "account": // each snapshot stands for itself
-		isKnown = false
-	}
-	if isKnown {
-		return doubtful
-	}
-	return differs
-}
-
-// isStored reports whether a current version has a value in one of some columns, as far as that can be read.
-func isStored[R any, P history.Versioned[R]](s *load.Store, t schema.TableOf[R], columns []string) bool {
-	h, err := load.StoredHistory[R, P](s, t)
-	if err != nil {
-		return true
-	}
-	fields := slices.DeleteFunc(t.Fields(), func(c schema.Column) bool { return !slices.Contains(columns, c.Name) })
-	for i := range h.Rows {
-		for _, c := range fields {
-			if P(&h.Rows[i]).FramePtr().IsCurrent && !t.ColumnEqual(&h.Rows[i], new(R), c) {
-				return true
-			}
-		}
-	}
-	return false
 }

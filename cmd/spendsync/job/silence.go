@@ -13,20 +13,22 @@ import (
 
 // emptyDays are the days of which a run read no row, and what it and the store know beside them. An empty day is proof
 // only if rows of the account's campaigns on other days prove the same report, or if the account rests: the days before
-// are empty, too, or nothing was ever stored and nothing delivers. It is none beside a known day that came empty
-// without proof, nor if the days since a week ago have less than half of the spend that the account's own average makes
-// of a week.
+// are empty, too, or a person has accepted that an account without a single row rests. It is none beside a known day
+// that came empty without proof, nor if the days since a week ago have less than half of the spend that the account's
+// own average makes of a week.
 type emptyDays struct {
 	days     []schema.Date
 	emptied  []schema.Date             // days whose stored rows are missing from an answer that does not prove this
 	hasRows  bool                      // the run read rows on other days
 	isStored bool                      // rows are stored
+	rests    bool                      // a person has accepted that an account without a row rests
 	rested   bool                      // the latest stored days before today are empty
 	week     schema.Null[schema.Money] // spend of the days since a week ago, by this run or by the store
 	average  schema.Null[schema.Money]
-	delivers []string // campaigns
-	isListed bool     // all campaigns were read
 }
+
+// emptyReport is the name of the note about an account without a single row.
+const emptyReport = "report.empty"
 
 // silence returns why the days are not proven; empty: they are.
 func (e emptyDays) silence() string {
@@ -38,11 +40,11 @@ func (e emptyDays) silence() string {
 	case e.week.Valid && e.week.V < e.average.V/2*7:
 		return fmt.Sprintf("the rows since a week ago have %s US dollars, while the account's own average daily spend "+
 			"is %s", e.week.V, e.average.V)
-	case e.hasRows, e.rested, !e.isStored && (e.average == schema.Some(schema.Money(0)) || e.isListed &&
-		len(e.delivers) == 0):
+	case e.hasRows, e.rested, !e.isStored && e.rests:
 		return ""
-	case len(e.delivers) > 0:
-		return someOf("campaign", e.delivers) + " may deliver"
+	case !e.isStored:
+		return "none was ever stored, so that nothing is known of the account; if it rests, 'spendsync repair accept " +
+			emptyReport + "' says so"
 	}
 	return "no other day has a row of the account's campaigns"
 }
@@ -54,6 +56,7 @@ const sinceAWeek, restDays = 8, 2
 // emptyDays gathers what a run knows about its empty days.
 func (c *copiedDays) emptyDays(known *manifest.Account, today schema.Date, s *settings) (e emptyDays) {
 	sums := map[schema.Date]history.Sums{} // as stored and then as read
+	e.rests = known.Accepts(emptyReport, 0)
 	for day, k := range known.Days {
 		sums[day] = k.Sums
 		e.isStored = e.isStored || k.Sums.Rows > 0
@@ -80,38 +83,11 @@ func (c *copiedDays) emptyDays(known *manifest.Account, today schema.Date, s *se
 	}
 	slices.Sort(e.days)
 	slices.Sort(e.emptied)
-	if s == nil {
-		return e
-	}
-	if s.money != nil && s.money.snapshot != nil {
+	if s != nil && s.money != nil && s.money.snapshot != nil {
 		e.average = s.money.snapshot.AverageDailySpend
 	}
-	e.isListed = s.listing.Complete && s.left == 0
-	e.delivers = s.delivering()
 	return e
 }
-
-// delivering returns the campaigns that may deliver, by what the run read of them.
-func (s *settings) delivering() (ids []string) {
-	stopped := map[string]bool{}
-	for _, seen := range s.deliveryRows() {
-		d := &seen.Row
-		stopped[d.CampaignID] = d.DeliveryStatus.Valid && slices.Contains(notDelivering, d.DeliveryStatus.V)
-	}
-	for _, seen := range s.campaignRows() {
-		c := &seen.Row
-		isActive := !c.Status.Valid || !slices.Contains([]string{"paused", "archived", "rejected"}, c.Status.V)
-		if isActive && !stopped[c.CampaignID] {
-			ids = append(ids, c.CampaignID)
-		}
-	}
-	slices.Sort(ids)
-	return ids
-}
-
-// notDelivering are the delivery statuses of the description in which nothing can have been spent.
-var notDelivering = []string{"waiting_for_funds", "waiting_for_creatives", "all_creatives_rejected", "scheduled",
-	"paused", "archived", "rejected"}
 
 // withdrawEmpty takes empty days that nothing proves out of the run.
 func (r *run) withdrawEmpty(c *copiedDays, s *settings) {
@@ -124,11 +100,15 @@ func (r *run) withdrawEmpty(c *copiedDays, s *settings) {
 	err := &exit.Outcome{Code: exit.Partial, Happens: fmt.Sprintf("the report is silent: it has no row of %s, and %s; "+
 		"silence proves nothing, so what is stored of these days stands", phrase.Days(silent), why)}
 	r.s.Log.Warn("the report is silent", "days", len(silent), "why", why)
+	if !e.isStored && len(e.emptied) == 0 {
+		// The days are named with the reason.
+		c.silent = &finding{err: err, severity: remark, notes: []string{emptyReport}}
+	}
 	for _, d := range c.days {
 		if !slices.Contains(silent, d.Day) {
 			continue
 		}
 		d.isStaged, d.isKept, d.err = false, false, err
-		d.step.Outcome, d.step.Message = "failed", schema.Some(err.Error())
+		d.step.Outcome, d.step.Message = "silent", schema.Some(err.Error())
 	}
 }

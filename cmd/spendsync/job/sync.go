@@ -59,14 +59,14 @@ func (j Job) readAndPublish(
 		return nil, err
 	}
 	s.doubtURLs()
-	s.askForLess()
+	s.beginLabels(ctx)
 	list := s.listCampaigns(proving)
 	key := s.beginKey(me, list)
 	settings := waitForSettings(noSettings)
 	if withSettings {
-		settings = s.beginSettings(ctx, key)
+		settings = beginSettings(ctx, s, key)
 	}
-	days := s.readDays(ctx)
+	days := s.readDays(ctx, key)
 	read(r, key, days)
 	r.sumUp(days)
 	if err := r.refuse(); err != nil {
@@ -90,7 +90,7 @@ func (j Job) readAndPublish(
 	if err != nil {
 		return r.failed(err), nil
 	}
-	return r.result(r.takeOwn(ctx, publishing, proof.witnesses, row)), nil
+	return r.result(row), nil
 }
 
 // refuse ends a run before anything is published: its clock is wrong, or its storage has
@@ -105,8 +105,7 @@ func (r *run) refuse() error {
 
 // sumUp adds up the days for what the run reports.
 func (r *run) sumUp(days *copiedDays) {
-	r.daySums = days.sum(r.s.Account, r.s.RunID, r.s.known().Unknown)
-	r.sumUpAsked()
+	r.daySums = days.sum(r.s.Account, r.s.RunID)
 	r.reach = reachAfter(r.s.known().Reach, days.days)
 	isKnown := len(r.s.known().Days) > 0
 	for i := range r.tally.findings {

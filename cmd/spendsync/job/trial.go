@@ -23,10 +23,8 @@ type Trial struct {
 
 	Listing   extract.Listing       // of campaigns
 	Campaigns int                   // whose settings were read
-	Keys      map[string]int        // keys of replies that values were read from, by stream
 	Unread    []schema.EntityRead   // of the settings
 	Unknown   []schema.UnknownField // keys that no column shows
-	Lacks     []string              // columns that the report does not give
 	PageSize  int                   // requested rows per page of the report
 
 	known *Known // what syncs have stored; nil: nothing
@@ -91,9 +89,6 @@ func (t *Trial) CampaignIDs() map[string]bool {
 // addReport adds the reads of the report.
 func (t *Trial) addReport(j Job) {
 	t.PageSize = j.Plan.PageSize
-	if n := j.Report.Asked().PageSize; n > 0 {
-		t.PageSize = n
-	}
 	if t.days == nil || len(t.days.days) == 0 {
 		return
 	}
@@ -108,7 +103,7 @@ func (t *Trial) addReport(j Job) {
 	if d.read != nil {
 		t.Day.Spend, t.Day.Control, t.Day.Campaigns = d.read.sums.Spend, d.read.Control, d.campaigns
 	}
-	t.Lacks, t.Unknown = t.run.lacks, t.run.unknown
+	t.Unknown = t.run.unknown
 }
 
 // addKey adds whom the key acts on.
@@ -132,10 +127,6 @@ func (t *Trial) addSettings() {
 	s := t.run.settings
 	t.Campaigns, t.Unread = s.campaignsRead(), s.lines
 	t.Unknown = slices.Concat(t.Unknown, s.undescribed)
-	t.Keys = map[string]int{}
-	for stream, keys := range s.readKeys {
-		t.Keys[stream] = len(keys)
-	}
 }
 
 // Lists reports whether the key's list has a campaign.

@@ -1,14 +1,10 @@
 package job_test
 
 import (
-	"encoding/json"
-	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
 
-	"spendsync/extract/adsim"
 	"spendsync/load/duck"
 	"spendsync/load/loadtest"
 	"spendsync/queries"
@@ -25,7 +21,7 @@ func withViews(t *testing.T) *quirkWorld {
 	}
 	for _, q := range asked {
 		w.views = append(w.views, duck.View{Schema: q.Schema, Name: q.Name, SQL: q.SQL, Parameters: q.Parameters,
-			Stored: q.Stored, ByDay: q.ByDay, Key: q.Key, WholeDays: q.WholeDays})
+			IsValue: q.IsValue, IsTable: q.IsTable, ByMonth: q.ByMonth, Reads: q.Reads()})
 	}
 	return w
 }
@@ -44,27 +40,6 @@ func (w *quirkWorld) ask(sql string) string {
 		}
 	}
 	return strings.Join(cells, " ")
-}
-
-// api asks the advertiser API as an agent with a key that may write does, and returns the reply.
-func (w *quirkWorld) api(method, path, body string) (reply map[string]any) {
-	w.t.Helper()
-	r, err := http.NewRequestWithContext(w.t.Context(), method, "https://ads.test"+adsim.APIPrefix+path,
-		strings.NewReader(body))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+adsim.DefaultWriteKey)
-	r.Header.Set("Content-Type", "application/json")
-	res, err := w.service.Transport().RoundTrip(r)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer res.Body.Close()
-	if err := json.NewDecoder(res.Body).Decode(&reply); err != nil || res.StatusCode != http.StatusOK {
-		w.t.Fatalf("%s %s: %s, %v, %v", method, path, res.Status, reply, err)
-	}
-	return reply
 }
 
 // TestCurrentViews_SayWhatIsOld: a bid, the bids per source and the balance that go by another
@@ -109,28 +84,4 @@ func TestCurrentViews_SayWhatIsOld(t *testing.T) {
 	}
 	w.sync()
 	wantNone()
-}
-
-// TestRunway_GoesByAutoFunding: the threshold and the amount are those of the service's reply,
-// and the card is due when the balance is down to the threshold.
-func TestRunway_GoesByAutoFunding(t *testing.T) {
-	schematest.Long(t)
-	w := withViews(t)
-	w.sync()
-	funding, _ := w.api("GET", "/v1/balance", "")["auto_funding"].(map[string]any)
-	want := fmt.Sprintf("true %.6f %.6f true true", funding["threshold"], funding["amount"])
-	const ask = "SELECT is_auto_funded, auto_funding_threshold, auto_funding_amount, days_until_stop IS NULL, " +
-		"abs(balance - auto_funding_threshold - days_until_charge * expected_daily_spend) < 0.01 AND " +
-		"next_charge_at > balance_last_seen_at FROM mart.budget_runway"
-	if got := w.ask(ask); got != want {
-		t.Errorf("the runway says %s, want %s", got, want)
-	}
-	if err := w.service.SetQuirks("auto-funding-off"); err != nil {
-		t.Fatal(err)
-	}
-	w.service.SetNow(noon.Add(time.Hour))
-	w.sync()
-	if got := w.ask(ask); got != "false   false " {
-		t.Errorf("without automatic funding the runway says %q", got)
-	}
 }

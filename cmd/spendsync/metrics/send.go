@@ -19,7 +19,7 @@ import (
 // Write replaces the file of a textfile collector, which must not lie in the store: it is written under another name,
 // then renamed, so that no reader sees half of it.
 func Write(file, store string, all ...prometheus.Collector) error {
-	if err := files.CheckReplaceable(config.Prefix+"METRICS_FILE", file, store); err != nil {
+	if err := files.CheckMetrics(config.Prefix+"METRICS_FILE", file, store); err != nil {
 		return err
 	}
 	reg, err := registry(all)

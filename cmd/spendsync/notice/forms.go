@@ -69,7 +69,7 @@ func inert(form, text string) string {
 	return active.ReplaceAllStringFunc(text, func(s string) string { return s[:1] + "\u2060" + s[1:] })
 }
 
-// post sends messages to a receiver in one request, or, for Telegram, in one for each chat.
+// post sends messages to a receiver in one request.
 func post(ctx context.Context, r config.Receiver, account string, all []Message) error {
 	var lines []string
 	for _, m := range all {
@@ -78,33 +78,18 @@ func post(ctx context.Context, r config.Receiver, account string, all []Message)
 	if r.Form == "mail" {
 		return sendMail(ctx, r, account, all, lines)
 	}
-	bodies := []any{body(r, account, all, lines)}
-	if r.Form == "telegram" {
-		bodies = nil
-		for _, chat := range r.Chats {
-			bodies = append(bodies, map[string]any{"chat_id": chat, "text": strings.Join(lines, "\n"),
-				"link_preview_options": map[string]any{"is_disabled": true}})
-		}
+	text, err := json.Marshal(body(r, account, all, lines))
+	if err != nil {
+		return err
 	}
-	client := newClient()
-	for _, b := range bodies {
-		text, err := json.Marshal(b)
-		if err != nil {
-			return err
+	return send(ctx, newClient(), func(ctx context.Context) (*http.Request, error) {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL.String(), bytes.NewReader(text))
+		if err == nil {
+			req.Header.Set("Content-Type", "application/json; charset=utf-8")
+			req.Header.Set("User-Agent", "spendsync")
 		}
-		err = send(ctx, client, func(ctx context.Context) (*http.Request, error) {
-			req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL.String(), bytes.NewReader(text))
-			if err == nil {
-				req.Header.Set("Content-Type", "application/json; charset=utf-8")
-				req.Header.Set("User-Agent", "spendsync")
-			}
-			return req, err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		return req, err
+	})
 }
 
 // body returns the request body of a form, in the shape that its documentation defines.
@@ -113,6 +98,9 @@ func body(r config.Receiver, account string, all []Message, lines []string) any 
 	switch r.Form {
 	case "slack": // https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks/
 		return map[string]any{"text": text, "mrkdwn": false, "unfurl_links": false, "unfurl_media": false}
+	case "telegram": // https://core.telegram.org/bots/api#sendmessage
+		return map[string]any{"chat_id": r.To, "text": text,
+			"link_preview_options": map[string]any{"is_disabled": true}}
 	}
 	notices := make([]any, len(all))
 	for i, m := range all {

@@ -266,7 +266,7 @@ func TestUpdate_Tempers(t *testing.T) {
 			if letter == 'x' || letter == 'o' {
 				r.Findings = []Finding{{Kind: c.kind, Begins: letter == 'x', Happened: "h", Do: "d"}}
 			}
-			s, _ = s.update(r, []string{"1 json"})
+			s = s.update(r, []string{"1 json"})
 			said := "."
 			for _, m := range s.Outbox {
 				said = map[string]string{Begins: "B", Over: "E"}[m.State]
@@ -279,9 +279,9 @@ func TestUpdate_Tempers(t *testing.T) {
 		}
 	}
 	// A statistical finding ends after two days away.
-	s, _ := state{}.update(Run{At: start, Findings: []Finding{{Kind: "loses", Begins: true}},
+	s := state{}.update(Run{At: start, Findings: []Finding{{Kind: "loses", Begins: true}},
 		Knows: func(string) bool { return true }}, []string{"1 json"})
-	s, _ = s.update(Run{At: start.Add(48 * time.Hour), Knows: func(string) bool { return true }}, []string{"1 json"})
+	s = s.update(Run{At: start.Add(48 * time.Hour), Knows: func(string) bool { return true }}, []string{"1 json"})
 	if len(s.Outbox) != 2 || s.Outbox[1].State != Over || s.Outbox[1].ID != s.Outbox[0].ID || len(s.Open) != 0 {
 		t.Errorf("%+v", s)
 	}

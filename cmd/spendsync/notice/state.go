@@ -48,11 +48,8 @@ var tempers = map[string]temper{
 
 // state is the state of the notices of one account. It is kept in the store.
 type state struct {
-	Format     int       `json:"format"`
-	Generation int64     `json:"generation"` // of the last run that contributed to it
-	Open       []open    `json:"open"`
-	Outbox     []Message `json:"outbox"`
-	Sheet      string    `json:"sheet,omitempty"` // Chicago day on which the last weekly sheet was mailed
+	Open   []open    `json:"open"`
+	Outbox []Message `json:"outbox"`
 }
 
 // open is a finding that has started and has not ended.
@@ -100,74 +97,67 @@ type Run struct {
 	// Knows reports whether the run was able to look for findings of a group. Findings of other groups neither start
 	// nor end.
 	Knows func(group string) bool
-	// Sheet is the weekly sheet of A4, as HTML, and SheetDay the Chicago day of it; empty: none is due.
-	Sheet    []byte
-	SheetDay string
 }
 
-// update returns the state after a run, and whether anything has changed. It adds a message for each receiver when a
-// finding starts and when it ends.
-func (s state) update(r Run, receivers []string) (next state, changed bool) {
-	next = state{Format: 1, Generation: r.Generation, Outbox: slices.Clone(s.Outbox), Sheet: s.Sheet}
-	say := func(o open, what string) {
-		if len(receivers) > 0 {
-			next.Outbox = append(next.Outbox, Message{ID: o.ID, State: what, Kind: o.Kind, Place: o.Place,
-				Since: o.Since, At: r.At, Generation: r.Generation, Happened: o.Happened, Do: o.Do,
-				To: slices.Clone(receivers)})
-		}
-		changed = true
-	}
-	key := func(kind, place string) string { return kind + "\x00" + place }
-	seen := map[string]Finding{}
+// update returns the state after a run. It adds a message for each receiver when a finding starts and when it ends.
+func (s state) update(r Run, receivers []string) state {
+	next := state{Outbox: slices.Clone(s.Outbox)}
+	type key struct{ kind, place string }
+	seen := map[key]Finding{}
 	for _, f := range r.Findings {
-		seen[key(f.Kind, f.Place)] = f
+		seen[key{f.Kind, f.Place}] = f
 	}
 	for _, o := range s.Open {
-		f, there := seen[key(o.Kind, o.Place)]
-		delete(seen, key(o.Kind, o.Place))
+		f, there := seen[key{o.Kind, o.Place}]
+		delete(seen, key{o.Kind, o.Place})
 		t := tempers[group(o.Kind)]
 		switch {
-		case there && !o.Told && !f.Begins:
-			changed = true // it ended before it was reported
+		case there && !o.Told && !f.Begins: // it ended before it was reported
 		case there:
-			o.LastSeen = r.At
-			if !o.Told {
-				o.Runs++
-				o.Happened, o.Do = f.Happened, f.Do
-				changed = true
-			}
-			if !o.Told && o.Runs >= t.runs {
-				o.Told = true
-				say(o, Begins)
-			}
-			next.Open = append(next.Open, o)
+			next.keepOpen(o.seenAgain(f, r.At), r, receivers)
 		case !r.Knows(group(o.Kind)) || o.Told && r.At.Sub(o.LastSeen) < t.absence:
 			next.Open = append(next.Open, o)
-		default:
-			if changed = true; o.Told && !t.event {
-				say(o, Over)
-			}
+		case o.Told && !t.event:
+			next.say(o, Over, r, receivers)
 		}
 	}
 	for _, f := range r.Findings {
-		if _, anew := seen[key(f.Kind, f.Place)]; !anew || !f.Begins {
-			continue
+		if _, isNew := seen[key{f.Kind, f.Place}]; isNew && f.Begins {
+			delete(seen, key{f.Kind, f.Place})
+			next.keepOpen(open{ID: idOf(r, f), Kind: f.Kind, Place: f.Place, Since: f.Since, Runs: 1, LastSeen: r.At,
+				Happened: f.Happened, Do: f.Do}, r, receivers)
 		}
-		delete(seen, key(f.Kind, f.Place))
-		changed = true
-		o := open{ID: idOf(r, f), Kind: f.Kind, Place: f.Place, Since: f.Since, Runs: 1, LastSeen: r.At,
-			Happened: f.Happened, Do: f.Do}
-		if o.Runs >= tempers[group(f.Kind)].runs {
-			o.Told = true
-			say(o, Begins)
-		}
-		next.Open = append(next.Open, o)
 	}
 	if n := len(next.Outbox) - maxOutbox; n > 0 {
 		next.Outbox = next.Outbox[n:]
 	}
-	// The end of a reported finding depends on when the finding was last seen.
-	return next, changed || slices.ContainsFunc(next.Open, func(o open) bool { return o.LastSeen.Equal(r.At) })
+	return next
+}
+
+// keepOpen adds a finding that a run has seen, and reports it once it has lasted long enough.
+func (s *state) keepOpen(o open, r Run, receivers []string) {
+	if !o.Told && o.Runs >= tempers[group(o.Kind)].runs {
+		o.Told = true
+		s.say(o, Begins, r, receivers)
+	}
+	s.Open = append(s.Open, o)
+}
+
+// say adds a message about a finding.
+func (s *state) say(o open, what string, r Run, receivers []string) {
+	if len(receivers) > 0 {
+		s.Outbox = append(s.Outbox, Message{ID: o.ID, State: what, Kind: o.Kind, Place: o.Place, Since: o.Since,
+			At: r.At, Generation: r.Generation, Happened: o.Happened, Do: o.Do, To: slices.Clone(receivers)})
+	}
+}
+
+// seenAgain returns an open finding that another run has seen, in its words until it is reported.
+func (o open) seenAgain(f Finding, at time.Time) open {
+	if o.LastSeen = at; !o.Told {
+		o.Runs++
+		o.Happened, o.Do = f.Happened, f.Do
+	}
+	return o
 }
 
 // idOf returns an ID that consists of the kind and a hash of the place and the start of a finding.

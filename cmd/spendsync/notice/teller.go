@@ -2,11 +2,10 @@ package notice
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -15,13 +14,6 @@ import (
 	"spendsync/cmd/internal/config"
 	"spendsync/load/durable"
 )
-
-// maxState exceeds the state of any account: 500 messages of a few hundred bytes.
-const maxState = 16 << 20
-
-// Folder is the folder of the data directory with the state of each account. It is not part of a generation, and may
-// be deleted: all current findings are then reported again.
-const Folder = "notices"
 
 // Teller reports to receivers which findings start and which end. Each message is written to the store before it is
 // sent, and removed after a receiver has accepted it: if a run dies in between, the next one sends it again under the
@@ -57,41 +49,15 @@ func (t *Teller) Tell(ctx context.Context, r Run) (err error) {
 	}
 	r.Account = t.Account
 	was, damaged := t.read()
-	s, changed := was.update(r, names)
+	s := was.update(r, names)
 	s.keep(names)
-	if changed || len(s.Outbox) != len(was.Outbox) {
+	if !reflect.DeepEqual(s.Open, was.Open) || len(s.Outbox)+len(was.Outbox) > 0 {
 		// From here on every message is sent, under its ID, whatever happens to this run.
 		if err := t.write(s); err != nil {
 			return errors.Join(damaged, err)
 		}
 	}
-	return errors.Join(damaged, t.deliver(ctx, s), t.mailSheet(ctx, r))
-}
-
-// SheetDue reports whether somebody takes mail, and the sheet of a day was not mailed yet.
-func (t *Teller) SheetDue(day string) bool {
-	s, err := t.read()
-	return err == nil && s.Sheet != day && slices.ContainsFunc(t.Receivers,
-		func(r config.Receiver) bool { return r.Form == "mail" })
-}
-
-// mailSheet mails the weekly sheet, if it is due and was not mailed on this day. After a kill it is mailed again, under
-// the same Message-ID.
-func (t *Teller) mailSheet(ctx context.Context, r Run) error {
-	s, err := t.read()
-	if err != nil || r.SheetDay == "" || s.Sheet == r.SheetDay {
-		return err
-	}
-	for _, to := range t.Receivers {
-		if to.Form != "mail" {
-			continue
-		}
-		if err := submit(ctx, to, sheetText(to, t.Account, r.SheetDay, r.At, r.Sheet)); err != nil {
-			return fmt.Errorf("receiver %s, the weekly sheet: %w", to.Name, err)
-		}
-	}
-	s.Format, s.Sheet = 1, r.SheetDay
-	return t.write(s)
+	return errors.Join(damaged, t.deliver(ctx, s))
 }
 
 // deliver sends the waiting messages, in order for each receiver.
@@ -140,33 +106,15 @@ func (t *Teller) send(ctx context.Context, r config.Receiver, m []Message) error
 	return post(ctx, r, t.Account, m)
 }
 
-func (t *Teller) path() string {
-	return filepath.Join(t.Dir, Folder, "account="+t.Account+".json")
-}
+// note is the name of the account's note beside the store.
+func (t *Teller) note() string { return "account=" + t.Account + ".json" }
 
-// read returns the state. A damaged file counts as empty, with an error: better to report findings twice than never.
+// read returns the state. A damaged one counts as empty, with an error: better to report findings twice than never.
 func (t *Teller) read() (s state, err error) {
-	b, err := t.Disk.ReadFile(t.path(), maxState)
-	if errors.Is(err, fs.ErrNotExist) {
-		return s, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(b, &s)
-	}
-	if err == nil && s.Format != 1 {
-		err = fmt.Errorf("format %d", s.Format)
-	}
-	if err != nil {
-		return state{}, fmt.Errorf("%s cannot be read, what is wrong is told again: %w", t.path(), err)
+	if err = Read(t.Disk, t.Dir, t.note(), &s); err != nil {
+		return state{}, fmt.Errorf("what is wrong is told again: %w", err)
 	}
 	return s, nil
 }
 
-// write replaces the file durably: afterwards the file is complete, or unchanged.
-func (t *Teller) write(s state) error {
-	b, err := json.MarshalIndent(s, "", " ")
-	if err != nil {
-		return err
-	}
-	return replace(t.Disk, t.path(), b)
-}
+func (t *Teller) write(s state) error { return Write(t.Disk, t.Dir, t.note(), s) }

@@ -33,21 +33,14 @@ const (
 	top, bottom = 20.0, 22.0
 )
 
-// scale places values between the edges of a plot; log is by factors.
-type scale struct {
-	low, high, from, to float64
-	log                 bool
-}
+// scale places values between the edges of a plot.
+type scale struct{ low, high, from, to float64 }
 
 func (s scale) at(v float64) float64 {
-	low, high := s.low, s.high
-	if high <= low {
+	if s.high <= s.low {
 		return s.from
 	}
-	if s.log {
-		low, high, v = math.Log(low), math.Log(high), math.Log(max(v, s.low))
-	}
-	return round(s.from + (s.to-s.from)*(v-low)/(high-low))
+	return round(s.from + (s.to-s.from)*(v-s.low)/(s.high-s.low))
 }
 
 func round(v float64) float64 { return math.Round(v*100) / 100 }
@@ -258,175 +251,6 @@ func lines(b Block, height float64) chart {
 			p.name(newest.Text("x")))
 	}
 	return c
-}
-
-// scatter draws a mark for each row on two scales by factors, with the range that chance leaves. A row without y stands
-// at the top, at "none".
-func scatter(b Block) chart {
-	rows := b.Each()
-	c := chart{Height: 340, Text: fmt.Sprintf("%s: %d marks", b.Caption, len(rows))}
-	x, y := c.factors(b, rows)
-	series := map[string]bool{}
-	for _, r := range slices.Backward(rows) { // those to act on come first, and are drawn last
-		v, _, ok := parse(r["x"])
-		if !ok || v <= 0 {
-			continue
-		}
-		name, class := r.Text("series"), "p-"+word(r.Text("series"))
-		c.Shapes = append(c.Shapes, marked(r, x.at(v), y, class)...)
-		if !series[name] {
-			series[name] = true
-			c.Legend = append(c.Legend, shape{Class: class, Text: name, Title: signs[name]})
-		}
-	}
-	return c
-}
-
-// signs are the marks of the series of a scatter; of others, a circle.
-var signs = map[string]string{"block": "■", "bid more": "▲", "neither": "○"}
-
-// factors returns the two scales of a scatter, and draws their ticks.
-func (c *chart) factors(b Block, rows []Row) (x, y scale) {
-	x = scale{low: math.Inf(1), from: left + 2, to: right - 2, log: true}
-	y = scale{low: 0.5, high: 2, from: c.Height - bottom, to: top + 18, log: true}
-	for _, r := range rows {
-		if v, _, ok := parse(r["x"]); ok && v > 0 {
-			x.low, x.high = min(x.low, v), max(x.high, v)
-		}
-		for _, name := range []string{"y", "low"} {
-			if v, _, ok := parse(r[name]); ok && v > 0 {
-				y.low, y.high = max(0.02, min(y.low, v)), min(50, max(y.high, v))
-			}
-		}
-	}
-	if x.high <= 0 { // nothing has a place
-		x.low, x.high = 1, 10
-	}
-	if x.low >= x.high {
-		x.low, x.high = x.high/2, x.high*2
-	}
-	c.level(top, "none")
-	for _, t := range decades(y.low, y.high, 1, 2, 5) {
-		c.level(y.at(t), short(b.Format("y"), t))
-	}
-	for _, t := range decades(x.low, x.high, 1, 3) {
-		class := "tick mid"
-		if x.at(t) > 95 { // centered, it would stick out of a narrow chart
-			class = "tick last"
-		}
-		c.Shapes = append(c.Shapes, shape{Kind: "text", Class: class, X: x.at(t), Y: c.Height - 6,
-			Text: short(b.Format("x"), t)})
-	}
-	return x, y
-}
-
-// decades are the multiples of the powers of ten between two values above 0.
-func decades(low, high float64, times ...float64) (all []float64) {
-	for power := math.Floor(math.Log10(low)); power <= math.Ceil(math.Log10(high)); power++ {
-		for _, m := range times {
-			if v := m * math.Pow(10, power); v >= low*(1-1e-9) && v <= high*(1+1e-9) {
-				all = append(all, v)
-			}
-		}
-	}
-	return all
-}
-
-// marked returns a row's mark, and the range that chance leaves below or around it.
-func marked(r Row, x float64, y scale, class string) (shapes []shape) {
-	v, _, known := parse(r["y"])
-	known = known && v > 0
-	place := top
-	if known {
-		place = y.at(min(v, y.high))
-	}
-	if low, _, ok := parse(r["low"]); ok && low > 0 {
-		to := place
-		if high, _, ok := parse(r["high"]); ok && known {
-			to = y.at(min(high, y.high))
-		}
-		shapes = append(shapes, shape{Kind: "line", Class: "range " + class, X: x, Y: y.at(min(low, y.high)), W: x,
-			H: to})
-	}
-	return append(shapes, shape{Kind: "text", Class: "point mid " + class, X: x, Y: place + 4,
-		Text: cmp.Or(signs[r.Text("series")], "○"), Title: plain(r.Text("title"), 200)})
-}
-
-// lane is one row of lanes: stretches of time in a state, and marks.
-type lane struct {
-	Name   string
-	Shapes []shape
-	First  string
-	Last   string
-}
-
-// lanes draws the rows of each lane between the first and the last day.
-func lanes(rows []Row) (all []lane) {
-	day := func(r Row, column string) float64 {
-		d, _ := schema.ParseDate(r.Text(column))
-		return float64(d)
-	}
-	for _, r := range rows {
-		if name := r.Text("lane"); len(all) == 0 || all[len(all)-1].Name != name {
-			all = append(all, lane{Name: name, First: r.Text("first"), Last: r.Text("last")})
-		}
-		l := &all[len(all)-1]
-		x := scale{low: day(r, "first"), high: day(r, "last"), to: 100}
-		from := x.at(day(r, "from"))
-		title := plain(r.Text("title"), 200)
-		if r["mark"].Valid {
-			l.Shapes = append(l.Shapes, shape{Kind: "text", Class: "mark mid", X: round(from + 50/max(1,
-				x.high-x.low)), Y: 14, Text: r.Text("mark"), Title: title})
-			continue
-		}
-		class := "lane c-" + word(r.Text("state"))
-		if r.Is("is_assumed") {
-			class += " assumed"
-		}
-		l.Shapes = append(l.Shapes, shape{Kind: "rect", Class: class, X: from, Y: 5, W: round(x.at(day(r,
-			"to")) - from), H: 9, Title: title})
-	}
-	return all
-}
-
-// heat is a table whose cells have the color of their state.
-type heat struct {
-	Columns []string
-	Rows    []heatRow
-}
-
-type heatRow struct {
-	Name, Key string
-	Cells     []heatCell
-}
-
-type heatCell struct {
-	Format, State, Title string
-	Value                schema.Null[string]
-	IsThere              bool
-}
-
-// heatOf places the cells: columns by their places, rows as they come.
-func heatOf(b Block) (h heat) {
-	rows := b.Each()
-	place := map[string]int{}
-	for _, r := range rows {
-		if name := r.Text("column"); !slices.Contains(h.Columns, name) {
-			h.Columns = append(h.Columns, name)
-			place[name] = number(r, "place")
-		}
-	}
-	slices.SortStableFunc(h.Columns, func(a, b string) int { return place[a] - place[b] })
-	for _, r := range rows {
-		if n := len(h.Rows); n == 0 || h.Rows[n-1].Key != r.Text("key") {
-			h.Rows = append(h.Rows, heatRow{Name: r.Text("row"), Key: r.Text("key"), Cells: make([]heatCell,
-				len(h.Columns))})
-		}
-		h.Rows[len(h.Rows)-1].Cells[slices.Index(h.Columns, r.Text("column"))] = heatCell{b.Format("value"),
-			word(r.Text("state")), r.Text("title"),
-			r["value"], true}
-	}
-	return h
 }
 
 // Spark returns a line of its column's values, oldest first: points in a box of 100 by 24.

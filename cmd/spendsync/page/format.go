@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode"
 
+	"spendsync/cmd/spendsync/phrase"
 	"spendsync/schema"
 )
 
@@ -185,14 +186,7 @@ func trimmed(s string) string {
 
 // grouped writes digits in threes.
 func grouped(v float64, decimals int) string {
-	whole, frac, _ := strings.Cut(fmt.Sprintf("%.*f", decimals, v), ".")
-	for i := len(whole) - 3; i > 0; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
-	}
-	if frac != "" {
-		whole += "." + frac
-	}
-	return whole
+	return phrase.Thousands(strconv.FormatFloat(v, 'f', decimals, 64))
 }
 
 // short is a number for an axis.

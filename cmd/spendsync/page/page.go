@@ -51,7 +51,7 @@ type Section struct {
 }
 
 // Block is a part of a section: rows, and the kind in which they are drawn (say, tiles, todo, table, cards, stack,
-// line, scatter, lanes, heat). A block without rows is left out.
+// line). A block without rows is left out.
 type Block struct {
 	Kind, Caption string
 	Columns       []string
@@ -198,8 +198,6 @@ type blockView struct {
 	Head  []column
 	Cells [][]cell
 	Chart chart
-	Lanes []lane
-	Heat  heat
 	Class string
 }
 
@@ -235,12 +233,6 @@ func (v *blockView) draw(summary bool) {
 		v.Chart = stack(v.Block, map[bool]float64{false: 300, true: 105}[summary])
 	case "line":
 		v.Chart = lines(v.Block, map[bool]float64{false: 150, true: 62}[summary])
-	case "scatter":
-		v.Chart = scatter(v.Block)
-	case "lanes":
-		v.Lanes = lanes(v.Rows)
-	case "heat":
-		v.Heat = heatOf(v.Block)
 	case "table", "cards":
 		v.Head, v.Cells = tableOf(v.Block)
 	}

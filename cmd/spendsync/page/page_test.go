@@ -83,7 +83,7 @@ func block(kind, caption string, lines ...string) Block {
 
 // sample is an account with a section for each kind of block, and days of a chart.
 func sample(days, rows int) Account {
-	var stacks, rates, points, table []string
+	var stacks, rates, table []string
 	for i := range days {
 		d := (schema.NewDate(2026, 10, 1) + schema.Date(i)).String()
 		state := map[bool]string{true: "open", false: "complete"}[i == days-1]
@@ -101,9 +101,6 @@ func sample(days, rows int) Account {
 	}
 	stacks = append(stacks, "2026-10-05;NULL;NULL;NULL;NULL;▲;default bid 0.43 → 0.34")
 	for i := range rows {
-		y := map[bool]string{true: "NULL", false: fmt.Sprint(float64(i%40)/10 + 0.1)}[i%7 == 0]
-		points = append(points, fmt.Sprintf("%d.25;%s;0.2;4;%s;S%d", 10+i*3, y, []string{"block", "bid more",
-			"neither"}[i%3], i))
 		table = append(table, fmt.Sprintf("k%d;Source %d;%s;%d.123456;0.0512;NULL", i, i, []string{"loses", "pays",
 			"unclear"}[i%3], i))
 	}
@@ -129,20 +126,10 @@ func sample(days, rows int) Account {
 				block("table", "", append([]string{"key;Name|name;Verdict|chip;Spend|money;CTR|percent;CPA|money"},
 					table...)...)}},
 			{Name: "sources", Title: "Which sources?", Folded: true, Blocks: []Block{
-				block("say", "", "tone;text;at_stake", "fine;none loses;NULL"),
-				block("scatter", "Sources", append([]string{"x|money;y|times;low;high;series;title"}, points...)...)}},
+				block("say", "", "tone;text;at_stake", "fine;none loses;NULL")}},
 			{Name: "creatives", Title: "Which creatives?", Folded: true, Blocks: []Block{block("cards", "",
 				"key;title;message;campaign;state;CTR now|percent;spark",
 				"C1;Stay dry;Free returns;Rain;fell_with_campaign;0.0023;1,2,1")}},
-			{Name: "settings", Title: "What changed?", Folded: true, Blocks: []Block{block("lanes", "Lanes",
-				"place;lane;first;last;from;to;state;is_assumed;mark;title",
-				"1;Rain;2026-10-27;2026-11-27;2026-10-27;2026-11-05;active;true;NULL;active",
-				"1;Rain;2026-10-27;2026-11-27;2026-11-05;NULL;NULL;NULL;▲;bid",
-				"2;Wool;2026-10-27;2026-11-27;2026-10-27;2026-11-27;paused;false;NULL;paused")}},
-			{Name: "days", Title: "Is every day there?", Folded: true, Blocks: []Block{block("heat", "Days",
-				"row;column;value|text;state;title;key;place", "Week of 2 Nov;Tue;3 ●;final;Tue: final;a;2",
-				"Week of 2 Nov;Mon;2 ✗;missing;Mon: missing;a;1",
-				"Week of 9 Nov;Mon;NULL;unknown;unknown;b;1")}},
 		}}
 }
 
@@ -316,7 +303,7 @@ func TestWrite_NamesEveryDrawing(t *testing.T) {
 			t.Errorf("a drawing is named by %s, which is not there", id)
 		}
 	}
-	if drawings != 10 || len(labelled) != 6 {
+	if drawings != 4 || len(labelled) != 4 {
 		t.Errorf("%d drawings, %d names: want more", drawings, len(labelled))
 	}
 }

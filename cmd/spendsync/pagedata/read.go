@@ -13,17 +13,11 @@ import (
 	"spendsync/queries"
 )
 
-// Kept are the views that several questions or views ask: they are answered once, each after those that it asks.
-var Kept = []duck.Kept{{View: "threshold"}, {View: "intraday_hourly"}, {View: "day_maturity"}, {View: "campaign_day"},
-	{View: "break_day"}, {View: "change_log"}, {View: "breaks"}, {View: "campaign_performance"},
-	{View: "source_window"}, {View: "source_performance", Where: "spend > 0 OR clicks > 0"}, {View: "source_judgement"},
-	{View: "source_block_candidates"}, {View: "daily_pacing"}, {View: "budget_runway"}}
-
 // questions are the ready questions whose answers the page shows, as tables of schema page, with as many rows as it
 // needs.
 var (
-	questions = []string{"which_campaigns_pay", "last_week", "yesterday", "month", "campaigns_at_limit"}
-	rows      = map[string]string{"last_week": "100000", "campaigns_at_limit": "100000", "yesterday": "0"}
+	questions = []string{"which_campaigns_pay", "last_week", "yesterday", "month"}
+	rows      = map[string]string{"last_week": "100000", "yesterday": "0"}
 )
 
 // Read reads all that a report shows, of one generation.
@@ -37,6 +31,12 @@ func Read(ctx context.Context, dir, account string, o load.Options) (r page.Page
 		return r, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
+	var other *duck.OtherVersionError
+	if err := s.CheckModels(ctx, o.DuckDB); errors.As(err, &other) {
+		return r, exit.Advise(exit.Usagef("%s: %v", dir, other), "%s", other.Advice())
+	} else if err != nil {
+		return r, err
+	}
 	accounts, err := s.Accounts(ctx, account)
 	if err != nil {
 		return r, err
@@ -44,11 +44,6 @@ func Read(ctx context.Context, dir, account string, o load.Options) (r page.Page
 	r = page.Page{Version: o.Version, Schema: m.SchemaVersion}
 	for _, name := range accounts {
 		a, err := readAccount(ctx, s, name)
-		if duck.IsUnknownName(err) {
-			return r, exit.Advise(exit.Usagef("the warehouse in %s was published by another version of spendsync: %v",
-				dir,
-				err), "run 'spendsync repair rebuild', which gives it this version's views; the next sync does so, too")
-		}
 		if err != nil {
 			return r, err
 		}
@@ -81,7 +76,7 @@ func readAccount(ctx context.Context, s *duck.Session, name string) (a page.Acco
 
 // prepare makes the tables and macros that the sections use.
 func prepare(ctx context.Context, s *duck.Session, account string) error {
-	if err := s.Keep(ctx, account, Kept); err != nil {
+	if err := s.Choose(ctx, account); err != nil {
 		return err
 	}
 	statements := []string{"CREATE SCHEMA page"}

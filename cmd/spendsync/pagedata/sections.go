@@ -27,7 +27,8 @@ type section struct {
 // head matches the line that begins a block: its kind, and a caption.
 var head = regexp.MustCompile(`(?m)^-- Block (\w+)(?:: (.*))?\n`)
 
-// sections returns the sections of the page. A file opens with its title, and "-- Folded." if it is opened by who needs
+// sections returns the sections of the page. A file opens with its title, and "-- Folded." if it is opened by who
+// needs
 // it.
 func sections() (all []section) {
 	for _, name := range names {

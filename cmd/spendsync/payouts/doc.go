@@ -1,13 +1,14 @@
 // Package payouts reads the operator's own files: what conversions earn, and the exports of a tracker.
 //
-// The engine reads them, whatever they are: CSV, JSON, Parquet or the first sheet of a workbook. Three rules decide:
+// A file is a table whose columns are declared, by a heading of ours or by SPENDSYNC_TRACKER_COLUMNS. Three rules
+// decide:
 //
-//   - A file of payouts is taken complete or not at all. Of an export the smallest wrong thing is set aside: a cell is
-//     unknown, a row is left out, a day with two rows of one key is not taken. Each is named and kept.
-//   - A number or a day with two readings is never guessed. The other cells of the file decide if they leave one
-//     reading; otherwise the file is refused, and the error names the line of SPENDSYNC_TRACKER_FORMAT that decides.
-//   - An export of which no campaign or no source is the account's is refused: its rows are another's, or its columns
-//     are the tracker's own.
+//   - Each cell of a declared column is converted exactly, or sets its row aside (cells.sql). Undeclared columns cost
+//     nothing. A number or a day with two readings must have the declared one.
+//   - An export is taken if nearly all of it fits (judge.sql): of its rows of the account's campaigns, and of their
+//     revenue, at most 5 % may be set aside or have a source that the account does not know. Otherwise nothing of it
+//     is taken, and the likely cause is named. A file of payouts is taken complete or not at all.
+//   - The newest word wins (take.sql): of several files the newest one gives a campaign's day.
 //
 // Amounts are exact, rounded half to even to six decimals. Memory is bounded by the engine's limit and one day. The
 // package writes nothing outside a temporary folder.

@@ -3,143 +3,184 @@ package payouts
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	_ "embed"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+	"unique"
 
+	"spendsync/cmd/internal/files"
 	"spendsync/load/duck"
 	"spendsync/schema"
 )
 
 // Options are what is read, and what is known of the account whose files they are.
 type Options struct {
-	Paths   []string          // files, or patterns of them
-	Columns map[string]string // of an export, by our names; nil: its headings are known
-	Format  Format
+	Paths   []string    // files, or patterns of them
+	Columns string      // value of SPENDSYNC_TRACKER_COLUMNS
 	Today   schema.Date // in Chicago
 
-	Campaigns map[string]bool // of the account; nil: they are not known, and no campaign is compared
+	Campaigns map[string]bool // of the account
 	Account   string          // in the warehouse
 	Warehouse string          // DuckDB file with the account's days; empty: there is none, and no source is compared
 	TempDir   string          // where the engine may write; empty: the system's
-	Memory    string          // the engine's limit; empty: [DefaultMemory]
+	Last      string          // inputs of the last reading
 }
 
-// Format is how numbers and days are written where a file leaves two readings.
-type Format struct {
-	Decimal  string // "." or ","; empty: the numbers of the file decide
-	DayOrder string // dayFirst or monthFirst; empty: the days of the file decide
-}
-
-const (
-	dayFirst   = "DD/MM/YYYY"
-	monthFirst = "MM/DD/YYYY"
-)
-
-// FormatVariable is the variable that [ParseFormat] reads.
-const FormatVariable = "SPENDSYNC_TRACKER_FORMAT"
-
-// ParseFormat reads the value of SPENDSYNC_TRACKER_FORMAT: decimal=, and day=DD/MM/YYYY, with a space between them.
-func ParseFormat(text string) (f Format, err error) {
-	for _, part := range strings.Fields(text) {
-		name, value, _ := strings.Cut(part, "=")
-		switch {
-		case name == "decimal" && (value == "." || value == ","):
-			f.Decimal = value
-		case name == "day" && (value == dayFirst || value == monthFirst):
-			f.DayOrder = value
-		default:
-			return f, fmt.Errorf("%s=%q: %q is none of decimal=. decimal=, day=%s day=%s", FormatVariable, text, part,
-				dayFirst, monthFirst)
-		}
-	}
-	return f, nil
-}
-
-// DefaultMemory is the engine's limit.
-const DefaultMemory = "64MiB"
-
-const (
-	maxRefused = 50      // lines that were set aside are kept of one reading
-	maxPayouts = 100_000 // lines
-	maxShown   = 5       // wrong cells and lines of a file are named
-)
+const engineMemory = "96MiB"
 
 // Own are the operator's own numbers. It must be closed.
 type Own struct {
-	Payouts []schema.Payout // nil: there is no file of payouts, or it cannot be used
-	Rows    int64           // of exports that are used
-	From    schema.Date     // first and last day of these rows
-	To      schema.Date
-	Hash    string // of the bytes of the exports
+	Inputs   string          // hash of the files' content, of the columns and the campaigns
+	Payouts  []schema.Payout // nil: there is no file of payouts, or it cannot be used
+	Files    []*File
+	Findings []Finding
+	Refused  []schema.RefusedRow // the rows that were set aside, without account and run
 
-	Failures []string            // what could not be used: it ends a run with exit 4
-	Notes    map[string]string   // differences whose data is used, by the names of notes
-	Said     []string            // what else a reader of the result should know
-	Refused  []schema.RefusedRow // the lines that were set aside, without account and run
+	db *duck.Scratch
+}
 
-	r *reader
+// Remark is the form of a finding that ends no run with exit 4.
+const Remark = "remark"
+
+// Finding is something that ends a run with exit 4 until it is mended or, if it has a form, until that is accepted with
+// its size.
+type Finding struct {
+	Message, Form string
+	Size          int64
+}
+
+// File is one file, and what became of it.
+type File struct {
+	Path     string
+	Modified time.Time
+	IsExport bool
+	Columns  []string // of its heading, or of the line that is nearest to one
+	Declared []string // ours with theirs, as the variable has them
+	Variable string   // declares a known tracker's heading; empty: none is known, or it is declared
+	Remark   string   // on that tracker
+	Rows     int      // below the heading, of them:
+	Fit      int      // rows of the account that are taken
+	Misfits  int      // rows of the account whose source is missing or not known, or that cannot be read
+	Others   int      // rows of other campaigns
+	Totals   int      // rows that add up others
+	First    []string // rows as they are stored
+	Wrong    error    // why nothing of it is taken; nil: it is
 }
 
 // reader is one reading of the files.
 type reader struct {
 	Options
-	db       *duck.Scratch
-	own      *Own
-	files    map[int]*file  // that are read, by ID
-	aside    map[string]int // lines that were set aside and are no error, by why
-	failed   map[string]int // wrong cells and lines, by file
-	isBroken bool           // a file that may be one of payouts could not be read
+	declaration
+	*Own
 }
 
-//go:embed read.sql
-var readSQL string
+var (
+	//go:embed cells.sql
+	cellsSQL string
+	//go:embed judge.sql
+	judgeSQL string
+	//go:embed take.sql
+	takeSQL string
+)
 
-// Read reads the files. Its error means that nothing could be read; everything else that is wrong is in the result.
+// Read reads the files, the oldest first. It returns nil if nothing differs from the last reading. Its error means that
+// nothing could be read; everything else that is wrong is in the result.
 func Read(ctx context.Context, o Options) (own *Own, err error) {
-	own = &Own{Notes: map[string]string{}}
-	r := &reader{Options: o, own: own, files: map[int]*file{}, aside: map[string]int{}, failed: map[string]int{}}
-	own.r = r
-	paths := r.expand()
-	if r.db, err = duck.OpenScratch(ctx, duck.Options{Memory: cmp.Or(o.Memory, DefaultMemory), Threads: 1,
-		TempDir: o.TempDir}, o.Warehouse); err != nil {
+	r := &reader{Options: o, Own: &Own{Files: o.expand()}}
+	if r.declaration, err = parseDeclaration(o.Columns); err != nil {
 		return nil, err
 	}
-	err = r.db.Exec(ctx, readSQL)
-	if err == nil {
-		err = r.know(ctx)
+	if r.Inputs = o.inputs(r.Files); r.Inputs == o.Last {
+		return nil, nil
 	}
-	for i, path := range paths {
-		if err == nil {
-			err = r.readOne(ctx, i, path)
-		}
+	if r.db, err = duck.OpenScratch(ctx, duck.Options{Memory: engineMemory, Threads: 1, TempDir: o.TempDir},
+		o.Warehouse); err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = r.sumUp(ctx)
+	if err = r.take(ctx); err != nil {
+		return nil, errors.Join(err, r.Close())
 	}
-	if err != nil {
-		return nil, errors.Join(err, own.Close())
-	}
-	return own, nil
+	return r.Own, nil
 }
 
 // Close removes what the reading has written.
-func (o *Own) Close() error { return o.r.db.Close() }
+func (o *Own) Close() error { return o.db.Close() }
 
-// know adds the campaigns and sources of the account, and what the service counted on finished days of the last weeks.
-func (r *reader) know(ctx context.Context) error {
-	var statements, ids []string
-	for _, id := range slices.Sorted(maps.Keys(r.Campaigns)) {
-		ids = append(ids, "('campaign', "+schema.QuoteText(id)+")")
+// take reads and judges the files, and then takes what they give together.
+func (r *reader) take(ctx context.Context) error {
+	if err := r.know(ctx); err != nil {
+		return err
 	}
-	if len(ids) > 0 {
-		statements = append(statements, "INSERT INTO known VALUES "+strings.Join(ids, ", "))
+	isBroken := false // a file that may be one of payouts cannot be used
+	for id, f := range r.Files {
+		var err error
+		if f.Wrong, err = r.readFile(ctx, f, id); err != nil {
+			return err
+		}
+		if f.Wrong != nil {
+			isBroken = isBroken || !f.IsExport
+			r.find(Finding{Message: f.Path + ": " + f.Wrong.Error()})
+		}
+	}
+	if err := r.db.Exec(ctx, takeSQL); err != nil {
+		return err
+	}
+	for row, err := range r.db.Rows(ctx, `SELECT day - DATE '1970-01-01', until - DATE '1970-01-01', campaign, creative,
+		source, amount FROM payout_line WHERE NOT EXISTS (FROM payout_wrong) ORDER BY day, file, n`) {
+		if err != nil {
+			return err
+		}
+		to := countOf(row[1])
+		if r.Payouts = append(r.Payouts, schema.Payout{FromDate: schema.Date(atoi(row[0])),
+			ToDate: schema.Null[schema.Date]{V: schema.Date(to.V), Valid: to.Valid}, CampaignID: strings.Clone(row[2]),
+			CreativeID: strings.Clone(row[3]), SourceID: strings.Clone(row[4]), Payout: moneyOf(row[5])}); isBroken {
+			r.Payouts = nil
+		}
+	}
+	for row, err := range r.db.Rows(ctx, "SELECT file + 1, n, day - DATE '1970-01-01', why, raw FROM set_aside") {
+		if err != nil {
+			return err
+		}
+		r.Refused = append(r.Refused, schema.RefusedRow{Stream: "tracker", Page: int64(atoi(row[0])),
+			RowNumber: int64(atoi(row[1])), ReportDate: cmp.Or(schema.Date(atoi(row[2])), r.Today),
+			Reason: strings.Clone(row[3]), Raw: strings.Clone(row[4])})
+	}
+	return r.findAll(ctx, "", "FROM finding")
+}
+
+func (r *reader) find(f Finding) {
+	f.Message = strings.ReplaceAll(f.Message, r.db.Dir+string(filepath.Separator), "")
+	r.Findings = append(r.Findings, f)
+}
+
+// findAll adds the findings that a query gives.
+func (r *reader) findAll(ctx context.Context, of, query string) error {
+	for row, err := range r.db.Rows(ctx, query) {
+		if err != nil {
+			return err
+		}
+		r.find(Finding{Form: strings.Clone(row[0]), Size: int64(atoi(row[1])), Message: of + row[2]})
+	}
+	return nil
+}
+
+// know gives the engine the account's IDs, and what the service counted on finished days of the last weeks.
+func (r *reader) know(ctx context.Context) error {
+	statements := []string{cellsSQL, fmt.Sprintf("SET VARIABLE decimal = '%s'; SET VARIABLE dates = '%s'; "+
+		"SET VARIABLE today = DATE '%s'", r.setting("decimal"), r.setting("dates"), r.Today)}
+	for id := range r.Campaigns {
+		statements = append(statements, "INSERT INTO known VALUES ('campaign', "+schema.QuoteText(id)+")")
 	}
 	if r.Warehouse != "" {
 		of := " FROM w.main.spend_daily WHERE account_id = " + schema.QuoteText(r.Account)
@@ -151,177 +192,88 @@ func (r *reader) know(ctx context.Context) error {
 	return r.db.Exec(ctx, statements...)
 }
 
-// expand returns the files that the paths and patterns name.
-func (r *reader) expand() (paths []string) {
-	for _, p := range r.Paths {
-		found := []string{p}
-		if _, err := os.Lstat(p); err != nil && strings.ContainsAny(p, "*?[") {
-			if found, err = filepath.Glob(p); err != nil || len(found) == 0 {
-				r.own.fail("%s: no file has a name like this", p)
+// expand returns the files that the paths and patterns name, the oldest first.
+func (o Options) expand() (all []*File) {
+	for _, path := range o.Paths {
+		found, _ := filepath.Glob(path)
+		if len(found) == 0 {
+			found = []string{path}
+		}
+		for _, path := range found {
+			f := &File{Path: path}
+			if info, err := os.Stat(path); err == nil {
+				f.Modified = info.ModTime()
 			}
+			all = append(all, f)
 		}
-		for _, f := range found {
-			if abs, err := filepath.Abs(f); err == nil {
-				f = abs
+	}
+	slices.SortFunc(all, func(a, b *File) int {
+		return cmp.Or(a.Modified.Compare(b.Modified), cmp.Compare(a.Path, b.Path))
+	})
+	return slices.CompactFunc(all, func(a, b *File) bool { return a.Path == b.Path })
+}
+
+// inputs returns the hash of the files' content in their order, of the columns and the campaigns.
+func (o Options) inputs(all []*File) string {
+	h := sha256.New()
+	fmt.Fprintln(h, o.Columns, slices.Sorted(maps.Keys(o.Campaigns)))
+	for _, f := range all {
+		in, _, err := files.Open(f.Path, MaxSize)
+		if err == nil {
+			_, err = io.Copy(h, in)
+			err = errors.Join(err, in.Close())
+		}
+		fmt.Fprintln(h, f.Path, err)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Day is one day of the exports.
+type Day struct {
+	Day   schema.Date
+	Rows  []schema.TrackerDay // in key order
+	Files string              // names of the files that give it, without their folders
+	Lost  int                 // rows that an older file has and the newest one lacks
+}
+
+// Days streams the days of the exports in order, each complete. Nothing follows an error.
+func (o *Own) Days(ctx context.Context) iter.Seq2[Day, error] {
+	return func(yield func(Day, error) bool) {
+		var d Day
+		for row, err := range o.db.Rows(ctx, `SELECT day - DATE '1970-01-01', files, lost, campaign, source, clicks,
+			conversions, approved, held, refused, revenue FROM tracker_row JOIN given USING (day) WHERE wrong IS NULL
+			ORDER BY day, campaign, source`) {
+			if err != nil {
+				yield(Day{}, err)
+				return
 			}
-			if !slices.Contains(paths, f) {
-				paths = append(paths, f)
+			if day := schema.Date(atoi(row[0])); day != d.Day {
+				if len(d.Rows) > 0 && !yield(d, nil) {
+					return
+				}
+				d = Day{Day: day, Files: strings.Clone(row[1]), Lost: atoi(row[2])}
 			}
+			d.Rows = append(d.Rows, schema.TrackerDay{ReportDate: d.Day, CampaignID: unique.Make(row[3]).Value(),
+				SourceID: unique.Make(row[4]).Value(), Clicks: countOf(row[5]), Conversions: countOf(row[6]),
+				Approved: countOf(row[7]), Held: countOf(row[8]), Refused: countOf(row[9]), Revenue: moneyOf(row[10])})
+		}
+		if len(d.Rows) > 0 {
+			yield(d, nil)
 		}
 	}
-	return paths
 }
 
-// readOne reads a file. What is wrong with the file is in the result.
-func (r *reader) readOne(ctx context.Context, id int, path string) error {
-	f := &file{path: path, id: id, first: 2, unit: "line"}
-	err := r.readFile(ctx, f)
-	if err == nil || ctx.Err() != nil {
-		return ctx.Err()
-	}
-	// The folder has another name at each reading, and a finding that differs makes a generation.
-	r.own.fail("%s: %s", path, strings.ReplaceAll(err.Error(), r.db.Dir+string(filepath.Separator), ""))
-	r.isBroken = r.isBroken || !f.isExport // it may be a file of payouts
-	delete(r.files, id)
-	return r.db.Exec(ctx, fmt.Sprintf("DELETE FROM export WHERE file = %d", id))
+// atoi returns a whole number of the engine's; NULL is 0.
+func atoi(text string) int {
+	n, _ := strconv.Atoi(text)
+	return n
 }
 
-// readFile reads a file, and decides by its heading what it is.
-func (r *reader) readFile(ctx context.Context, f *file) (err error) {
-	if err := r.open(ctx, f); err != nil {
-		return err
-	}
-	for i, name := range f.names {
-		if slices.ContainsFunc(f.names[:i], func(n string) bool { return strings.EqualFold(n, name) }) {
-			return fmt.Errorf("the column %q is there twice", name)
-		}
-	}
-	if err := r.db.Exec(ctx, fmt.Sprintf(`CREATE TEMP TABLE raw%d AS SELECT row_number() OVER () AS "#", *
-		FROM (%s)`, f.id, f.from)); err != nil {
-		return errors.New(firstLine(err.Error()))
-	}
-	columns, unread := payoutColumns, []string(nil)
-	if f.isExport = isExport(f.names, r.Columns); f.isExport {
-		columns = exportColumns
-		if f.at, unread, err = placesOf(f.names, r.Columns); err != nil {
-			return r.withHint(ctx, f, "campaign", err)
-		}
-	} else if f.at, err = payoutPlaces(f.names); err != nil {
-		return err
-	}
-	r.files[f.id] = f
-	for _, step := range []func(context.Context, *file, []column) error{r.stage, r.decideNumbers, r.decideDays} {
-		if err := step(ctx, f, columns); err != nil {
-			return err
-		}
-	}
-	if !f.isExport {
-		return r.readPayouts(ctx, f)
-	}
-	if err := r.readRejects(ctx, f, func(n int, line, why string) {
-		r.refuse(f, refusal{line: n, why: why, raw: line, then: "it is set aside"})
-	}); err != nil {
-		return err
-	}
-	r.sayHeld(f, unread)
-	return r.readExport(ctx, f)
+func countOf(text string) schema.Null[int64] {
+	return schema.Null[int64]{V: int64(atoi(text)), Valid: text != ""}
 }
 
-// sayHeld says whether the revenue that is read includes conversions on hold, as Keitaro's does.
-func (r *reader) sayHeld(f *file, unread []string) {
-	has := func(name string) bool {
-		return slices.ContainsFunc(f.names, func(n string) bool { return plain(n) == name })
-	}
-	i, ok := f.at["revenue"]
-	switch {
-	case !ok:
-	case slices.ContainsFunc(unread, func(n string) bool { return plain(n) == "revenue" }):
-		r.own.say("%s: the column revenue is not read, for it includes conversions on hold; %s is", f.path, f.names[i])
-	case plain(f.names[i]) == "revenue" && has("leads") && has("sales"):
-		r.own.say("%s: the column %s includes conversions on hold (leads); sale_revenue is that of the approved ones",
-			f.path, f.names[i])
-	}
-}
-
-// sumUp completes the result when every file is read.
-func (r *reader) sumUp(ctx context.Context) error {
-	for _, id := range slices.Sorted(maps.Keys(r.files)) {
-		if f := r.files[id]; f.isExport {
-			r.own.Hash += f.hash
-		}
-	}
-	for row, err := range r.db.Rows(ctx, "SELECT count(*), min(day) - DATE '1970-01-01', max(day) - DATE '1970-01-01' "+
-		"FROM export") {
-		if err != nil {
-			return err
-		}
-		from, _ := strconv.Atoi(row[1])
-		to, _ := strconv.Atoi(row[2])
-		r.own.Rows, _ = strconv.ParseInt(row[0], 10, 64)
-		r.own.From, r.own.To = schema.Date(from), schema.Date(to)
-	}
-	if r.own.To > r.Today+1 { // a tracker's day may begin before Chicago's
-		r.own.Notes["tracker.days-to-come"] = fmt.Sprintf("the exports have rows of days to come, such as %s: are day "+
-			"and month read in the right order (%s)?", r.own.To, FormatVariable)
-	}
-	for _, path := range slices.Sorted(maps.Keys(r.failed)) {
-		if n := r.failed[path]; n > maxShown {
-			r.own.fail("%s: and %d more, see ops.refused_row", path, n-maxShown)
-		}
-	}
-	for _, why := range slices.Sorted(maps.Keys(r.aside)) {
-		r.own.say("set aside: %s (%d)", why, r.aside[why])
-	}
-	return errors.Join(r.takePayouts(ctx), r.compareCounts(ctx))
-}
-
-// refusal is a line or cell that is not used.
-type refusal struct {
-	line       int    // 0: it is not known
-	day        string // of the line, in days since 1970; empty: it has none
-	field, raw string
-	why        string
-	then       string // what follows; empty: it is no error, and counted
-}
-
-// refuse keeps a line or cell that is not used, and names it, the first of many.
-func (r *reader) refuse(f *file, no refusal) {
-	if len(r.own.Refused) < maxRefused {
-		date, _ := strconv.Atoi(no.day)
-		r.own.Refused = append(r.own.Refused, schema.RefusedRow{Stream: "tracker", ReportDate: cmp.Or(
-			schema.Date(date), r.Today), Page: int64(f.id + 1), RowNumber: int64(no.line), Reason: no.why,
-			Field: no.field, Raw: strings.Clone(no.raw)})
-	}
-	if no.then == "" {
-		r.aside[no.why]++
-		return
-	}
-	if r.failed[f.path]++; r.failed[f.path] > maxShown {
-		return
-	}
-	place := ""
-	if no.line > 0 {
-		place = fmt.Sprintf("%s %d: ", f.unit, no.line)
-	}
-	if no.field != "" {
-		place += fmt.Sprintf("column %s: ", f.names[f.at[no.field]])
-	} else if no.raw != "" {
-		no.then += fmt.Sprintf(": %.80q", no.raw)
-	}
-	r.own.fail("%s: %s%s; %s", f.path, place, no.why, no.then)
-}
-
-func (o *Own) fail(format string, args ...any) {
-	o.Failures = append(o.Failures, fmt.Errorf(format, args...).Error())
-}
-
-func (o *Own) say(format string, args ...any) { o.Said = append(o.Said, fmt.Sprintf(format, args...)) }
-
-// list names problems, the first of many.
-func list(problems []string) string {
-	const shown = 20
-	if len(problems) > shown {
-		problems = append(problems[:shown:shown], fmt.Sprintf("and %d more", len(problems)-shown))
-	}
-	return strings.Join(problems, "; ")
+func moneyOf(text string) schema.Null[schema.Money] {
+	m, _, err := schema.ParseMoney([]byte(text))
+	return schema.Null[schema.Money]{V: m, Valid: err == nil}
 }

@@ -1,14 +1,18 @@
 package payouts
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
 
+	"spendsync/load/duck"
 	"spendsync/schema"
 )
 
@@ -25,17 +29,53 @@ func write(t *testing.T, text string) string {
 type got struct {
 	*Own
 	days []schema.TrackerDay
+	lost []int // rows of each day that older files have
 }
 
-// said is all that is said of the files.
+// said is all that is found.
 func (g got) said() string {
-	return strings.Join(g.Failures, "\n") + "\n" + strings.Join(g.Said, "\n")
+	var all []string
+	for _, f := range g.Findings {
+		all = append(all, f.Message)
+	}
+	return strings.Join(all, "\n")
+}
+
+// ofAccount are the account's campaigns. Its sources are in [warehouse].
+var ofAccount = map[string]bool{"C1": true, "C0000001": true, "C2000000004": true, "C2000000002": true,
+	"C1000037": true, "C1000111": true}
+
+// warehouse returns a DuckDB file with sources of the account.
+var warehouse = sync.OnceValue(func() string {
+	dir, err := os.MkdirTemp("", "warehouse")
+	db, failed := duck.OpenScratch(context.Background(), duck.Options{TempDir: dir}, "")
+	if err = errors.Join(err, failed); err == nil {
+		err = db.Exec(context.Background(), "ATTACH "+schema.QuoteText(filepath.Join(db.Dir, "w"))+" AS w",
+			`CREATE TABLE w.main.spend_daily AS SELECT 'acme' AS account_id, 'C2000000002' AS campaign_id,
+				unnest(['S1', 'S2', 'S1000', 'S1004', 'S1005', 'S1006', 'S1007', 'S1009', 'S1012', 'S1013'])
+					AS source_id, DATE '2026-11-20' AS report_date, 100 AS clicks, 5 AS conversions`, "DETACH w")
+	}
+	path := filepath.Join(dir, "w")
+	if err = errors.Join(err, os.Rename(filepath.Join(db.Dir, "w"), path), db.Close()); err != nil {
+		panic(err)
+	}
+	return path
+})
+
+func TestMain(m *testing.M) {
+	path := warehouse()
+	code := m.Run()
+	_ = os.RemoveAll(filepath.Dir(path))
+	os.Exit(code)
 }
 
 // readAll reads files to the end.
 func readAll(t *testing.T, o Options) (g got) {
 	t.Helper()
-	o.TempDir = t.TempDir()
+	o.TempDir, o.Account, o.Warehouse = t.TempDir(), "acme", warehouse()
+	if o.Campaigns == nil {
+		o.Campaigns = ofAccount
+	}
 	if o.Today == 0 {
 		o.Today = day("2026-11-27")
 	}
@@ -48,7 +88,7 @@ func readAll(t *testing.T, o Options) (g got) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g.days = append(g.days, d.Rows...)
+		g.days, g.lost = append(g.days, d.Rows...), append(g.lost, d.Lost)
 	}
 	if err := own.Close(); err != nil {
 		t.Error(err)
@@ -94,8 +134,8 @@ func TestRead_TakesBothKindsOfFileExactly(t *testing.T) {
 			"2026-07-01\t\tC0000001\t\tS1\t0.1\n2026-07-01\t\t\tC0000001-001\t\t999999999999\n",
 	} {
 		got := readAll(t, Options{Paths: []string{write(t, text)}})
-		if diff := cmp.Diff(lines, got.Payouts); got.Failures != nil || diff != "" {
-			t.Errorf("%s: %v\n%s", name, got.Failures, diff)
+		if diff := cmp.Diff(lines, got.Payouts); got.Findings != nil || diff != "" {
+			t.Errorf("%s: %v\n%s", name, got.Findings, diff)
 		}
 	}
 	type row struct {
@@ -123,8 +163,8 @@ func TestRead_TakesBothKindsOfFileExactly(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := readAll(t, Options{Paths: []string{path}})
-	if diff := cmp.Diff(lines, got.Payouts); got.Failures != nil || diff != "" {
-		t.Errorf("parquet: %v\n%s", got.Failures, diff)
+	if diff := cmp.Diff(lines, got.Payouts); got.Findings != nil || diff != "" {
+		t.Errorf("parquet: %v\n%s", got.Findings, diff)
 	}
 	type double struct {
 		From   string  `parquet:"from"`
@@ -143,35 +183,36 @@ func TestRead_NamesEverythingThatIsWrong(t *testing.T) {
 	const head = "from,to,campaign,creative,source,payout\n"
 	for text, want := range map[string][]string{
 		"":                                     {"it is empty"},
-		"from,to\n":                            {"there is no column payout"},
-		"from,payout,compaign\n":               {`the column "compaign"`},
-		"from,payout,from_date\n":              {`the column "from_date" is none of`, "or is there twice"},
-		"from,payout,Payout\n2026-01-01,1,2\n": {`the column "Payout" is there twice`},
+		"from,to\n":                            {"line 1 lacks payout"},
+		"from,payout,compaign\n":               {`the column "compaign" is none of`, "did you mean campaign?"},
+		"from,payout,from_date\n":              {`"from" and "from_date" may each be from`},
+		"from,payout,Payout\n2026-01-01,1,2\n": {`"payout" and "Payout" may each be payout`},
 		head:                                   {"there is a heading and no line"},
 		head + "2026-01-01,,,,\n":              {"line 2", "fewer values than the 6 columns"},
 		head + "2026-01-01,,,,,1,2\n":          {"line 2", "more values than the 6 columns"},
-		head + "2026-02-30,,,,,1\n":            {`line 2: from "2026-02-30"`},
+		head + "2026-02-30,,,,,1\n":            {`line 2: column "from": "2026-02-30"`},
 		head + "2026-01-02,2026-01-01,,,,1\n":  {"line 2: to 2026-01-01 is before from 2026-01-02"},
 		head + "2026-01-01,,C1,C1-1,,1\n":      {`line 2: campaign "C1" and creative "C1-1"`},
-		head + "2026-01-01,,,,,1\n2026,,,,,\n": {`line 3: from "2026"`, `line 3: payout ""`},
+		head + "2026-01-01,,,,,1\n2026,,,,,\n": {`line 3: column "from": "2026"`},
 		head + "2026-01-01,,,,a,-1\n2026-01-01,,,,d,NaN\n2026-01-01,,,,e,€5\n2026-01-01,,,,f,1234567890123\n": {
-			`line 2: payout "-1"`, `line 3: payout "NaN"`, `line 4: payout "€5"`, `line 5: payout "1234567890123"`},
+			`line 2: the payout -1.00 is below 0`, `line 3: there is no payout`, `line 4: column "payout": "€5"`,
+			`line 5: column "payout": "1234567890123"`},
 		head + "2026-01-01,,C1,,,1\n2026-01-01,,C2,,,1\n2025-01-01,2026-01-01,C1,,,2\n": {
-			"line 4 and line 2 are about the same and both hold on 2026-01-01"},
-		head + strings.Repeat("x,,,,,1\n", 30): {"line 21:", "and 10 more"},
+			"line 4 and payouts.csv line 2 are about the same and both hold on 2026-01-01"},
+		head + strings.Repeat("x,,,,,1\n", 30): {"line 2:", "(so do 29 more)"},
 	} {
 		path := write(t, text)
 		got := readAll(t, Options{Paths: []string{path}})
-		if got.Payouts != nil || len(got.Failures) == 0 {
+		if got.Payouts != nil || len(got.Findings) == 0 {
 			t.Errorf("%q gives %v", text, got.Payouts)
 		}
-		for _, part := range append(want, path) {
+		for _, part := range append(want, filepath.Base(path)) {
 			if !strings.Contains(got.said(), part) {
 				t.Errorf("%q: %v\ndoes not say %q", text, got.said(), part)
 			}
 		}
 	}
-	if got := readAll(t, Options{Paths: []string{t.TempDir()}}); len(got.Failures) != 1 {
+	if got := readAll(t, Options{Paths: []string{t.TempDir()}}); len(got.Findings) != 1 {
 		t.Error("a folder is taken")
 	}
 }

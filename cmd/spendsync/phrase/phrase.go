@@ -52,16 +52,3 @@ func Age(d time.Duration) string {
 	}
 	return fmt.Sprintf("%d days", int(d.Hours())/24)
 }
-
-// Bytes shows a size in the unit that suits it.
-func Bytes(n uint64) string {
-	const unit = 1024
-	if n < unit {
-		return fmt.Sprintf("%d bytes", n)
-	}
-	v, i := float64(n)/unit, 0
-	for ; v >= unit; i++ {
-		v /= unit
-	}
-	return fmt.Sprintf("%.1f %ciB", v, "KMGTPE"[i])
-}

@@ -12,7 +12,7 @@ import (
 	"spendsync/schema"
 )
 
-// days is how long the story is, from its first sync to the last.
+// days is the length of the story, from the first sync to the last.
 const days = 21
 
 // Shop is the simulated account.

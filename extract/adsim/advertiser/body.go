@@ -67,7 +67,7 @@ func (b body) integer(name string) int {
 	return int(f)
 }
 
-// sub is an object in the object.
+// sub returns a member of the body that is an object itself.
 func (b body) sub(name string) body { m, _ := b[name].(map[string]any); return m }
 
 // set puts a field that is sent where it belongs.

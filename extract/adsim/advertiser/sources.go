@@ -146,23 +146,10 @@ func (e edit) changeList(cp *market.Campaign, verb string, list []int32, r *sour
 
 // setSourceBids answers POST /v1/campaigns/{campaign_id}/sources/bids.
 func (s *API) setSourceBids(c *Call) wire.Reply {
-	hasBid, optimize := c.args.has("bid"), c.args.flag("optimize")
+	hasBid, optimize, bid := c.args.has("bid"), c.args.flag("optimize"), c.args.money("bid")
 	return s.writeSources(c, func(e edit, cp *market.Campaign, list []int32, r *sourceChange) *problem {
-		now := e.St.CampaignNow(cp)
-		bid := c.args.money("bid")
-		switch {
-		case !hasBid && !c.args.has("optimize"):
-			return invalidField("bid", "either bid or optimize is required")
-		case hasBid && optimize:
-			return invalidField("optimize", "can't be on together with a bid")
-		case optimize && now.TargetCPA == 0:
-			return conflict("Campaign %s has no target_cpa: its sources can't be optimized.", cp.ID)
-		case bid > 3*now.Bid:
-			return invalidField("bid", "expected at most three times the default_bid, %s",
-				money.Append(nil, 3*now.Bid))
-		case bid > 0 && bid < now.Audience.MinBid():
-			return invalidField("bid", "this audience demands at least %s",
-				money.Append(nil, now.Audience.MinBid()))
+		if p := checkBid(c.args, cp.ID, e.St.CampaignNow(cp)); p != nil {
+			return p
 		}
 		was := map[int32]int64{}
 		for _, b := range e.St.SourcesNow(cp).Bids {
@@ -181,4 +168,22 @@ func (s *API) setSourceBids(c *Call) wire.Reply {
 		}
 		return nil
 	})
+}
+
+// checkBid refuses a bid, or an optimization, that the campaign does not allow.
+func checkBid(b body, campaign string, now ledger.CampaignNow) *problem {
+	bid, hasBid, optimize := b.money("bid"), b.has("bid"), b.flag("optimize")
+	switch {
+	case !hasBid && !b.has("optimize"):
+		return invalidField("bid", "either bid or optimize is required")
+	case hasBid && optimize:
+		return invalidField("optimize", "can't be on together with a bid")
+	case optimize && now.TargetCPA == 0:
+		return conflict("Campaign %s has no target_cpa: its sources can't be optimized.", campaign)
+	case bid > 3*now.Bid:
+		return invalidField("bid", "expected at most three times the default_bid, %s", money.Append(nil, 3*now.Bid))
+	case bid > 0 && bid < now.Audience.MinBid():
+		return invalidField("bid", "this audience demands at least %s", money.Append(nil, now.Audience.MinBid()))
+	}
+	return nil
 }

@@ -61,6 +61,9 @@ const (
 	DefaultPassword = "sim-password"
 	DefaultKey      = "adv_sim_key"
 	DefaultWriteKey = "adv_sim_write_key"
+	// The report refuses these users with 403; their password is that of the first account's user.
+	UnconfirmedUser = "unconfirmed@example.com"
+	UnassignedUser  = "unassigned@example.com"
 	// DefaultPushToken is the value of the authorization header of the push sending APIs.
 	DefaultPushToken = "push_sim_token"
 )
@@ -78,7 +81,7 @@ func (cfg *Config) Next(more Config, i int) Config {
 	setDefault(&more.Refresh, cfg.Refresh)
 	more.FetchTLS, more.FetchAddress = cfg.FetchTLS, cfg.FetchAddress
 	setDefault(&more.ReviewTakes, cfg.ReviewTakes)
-	more.Campaigns = min(more.Campaigns, 1000) // its IDs have a range of their own
+	more.Campaigns = min(more.Campaigns, 1000) // its IDs overlap with no other account's
 	return more
 }
 

@@ -305,7 +305,7 @@ func (f *follower) usualRows(e *Entry) int {
 	return min(1+int(rows), e.most())
 }
 
-// fill computes the rows of an entry: its j-th row is at one source, which follows from j.
+// fill computes the rows of an entry. The index of a row determines its source.
 func (f *follower) fill(e *Entry) {
 	for j := range e.rows {
 		h := chance.Mix(e.key + uint64(j)*0x9e3779b97f4a7c15)

@@ -110,22 +110,11 @@ func (st *State) deliveryStatus(c *market.Campaign, now *CampaignNow) string {
 	case !now.End.IsZero() && !st.Now.Before(now.End):
 		return "paused"
 	}
-	running, refused := 0, 0
-	for _, cr := range st.Creatives(c) {
-		if st.Changes.Creative(cr.ID).Hidden == Hide {
-			continue
-		}
-		switch st.CreativeStatus(cr) {
-		case "active":
-			running++
-		case "rejected":
-			refused++
-		}
-	}
+	creatives := st.countCreatives(c)
 	switch {
-	case running == 0 && refused > 0:
+	case creatives["active"] == 0 && creatives["rejected"] > 0:
 		return "all_creatives_rejected"
-	case running == 0:
+	case creatives["active"] == 0:
 		return "waiting_for_creatives"
 	case st.Balance == "depleted" || st.prepaidOn(st.Today) && st.FundsLeft() <= 0:
 		return "waiting_for_funds"
@@ -139,6 +128,17 @@ func (st *State) deliveryStatus(c *market.Campaign, now *CampaignNow) string {
 		return "daily_limit_reached"
 	}
 	return "active"
+}
+
+// countCreatives counts the creatives of a campaign that are not hidden, by status.
+func (st *State) countCreatives(c *market.Campaign) map[string]int {
+	counts := map[string]int{}
+	for _, cr := range st.Creatives(c) {
+		if st.Changes.Creative(cr.ID).Hidden != Hide {
+			counts[st.CreativeStatus(cr)]++
+		}
+	}
+	return counts
 }
 
 // SourcesNow is the source settings of a campaign at one instant: the list of its

@@ -163,5 +163,5 @@ func (sd *day) converted(h uint64, full int64) int64 {
 	return n
 }
 
-// manySlots is from how many on the traffic of all campaigns together is steady.
+// manySlots is the number of campaigns from which their total traffic is steady.
 const manySlots = 200

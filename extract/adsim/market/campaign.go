@@ -33,7 +33,7 @@ type Campaign struct {
 	AllowList   bool
 	Overrides   uint64      // one source in this many has a bid of its own; 0: none
 	Creatives   []*Creative // by ID
-	Newest      []*Creative // the same, as the API lists them
+	Newest      []*Creative // the same creatives, newest first
 }
 
 // Audience is who a campaign is shown to; zero values are not set.
@@ -242,13 +242,3 @@ func (a *Account) Slow(src int32) bool {
 
 // slowSources is how many sources there are for each slow one.
 const slowSources = 6
-
-// CreativeOn finds a creative that the report may show for a day.
-func (a *Account) CreativeOn(d clock.Day, id string) *Creative {
-	for _, c := range a.ExistingOn(d) {
-		if cr := c.Creative(id); cr != nil && cr.ExistsOn(d) {
-			return cr
-		}
-	}
-	return nil
-}

@@ -11,12 +11,12 @@ import (
 // Sources is the websites, sorted by ID. What a website brings follows
 // Zipf's law: a few bring most, thousands bring a little.
 type Sources struct {
-	IDs       []string
-	Visitors  []uint32 // impressions relative to a plain website, in 256ths
-	Worth     []uint32 // conversions relative to a plain website, in 256ths
-	Live      Universe
-	retired   []int32 // these deliver nothing any more; campaigns block them
-	Bad, Good []int32
+	IDs      []string
+	Visitors []uint32 // impressions relative to a plain website, in 256ths
+	Worth    []uint32 // conversions relative to a plain website, in 256ths
+	Live     Universe
+	retired  []int32 // these deliver nothing any more; campaigns block them
+	Good     []int32
 }
 
 // Universe is the websites a campaign may buy from, by index into the table, with
@@ -62,13 +62,11 @@ func newSources(seed uint64, n int) *Sources {
 	for k := range few {
 		bad, good := 2+k*5, 4+k*5
 		if bad < n && good < n {
-			t.Bad = append(t.Bad, byRank[bad])
 			t.Good = append(t.Good, byRank[good])
 			t.Worth[byRank[bad]] = 0
 			t.Worth[byRank[good]] = 1000
 		}
 	}
-	slices.Sort(t.Bad)
 	slices.Sort(t.Good)
 	for _, i := range byRank[n-n/50:] {
 		t.retired = append(t.retired, i)

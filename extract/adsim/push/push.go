@@ -66,8 +66,16 @@ func (p *payload) check() error {
 	switch {
 	case p.Title == "" || p.Message == "" || p.Link == "":
 		return errors.New("title, message and link are required")
-	case !wire.IsWebURL(p.Link) || p.Icon != "" && !wire.IsWebURL(p.Icon):
-		return errors.New("link and icon must be URLs")
+	case !wire.IsWebURL(p.Link):
+		return errors.New("link must be a URL")
+	}
+	return p.checkIcon()
+}
+
+// checkIcon refuses an icon that is no URL.
+func (p *payload) checkIcon() error {
+	if p.Icon != "" && !wire.IsWebURL(p.Icon) {
+		return errors.New("icon must be a URL")
 	}
 	return nil
 }
@@ -84,14 +92,15 @@ func (s *Sender) Outbox() []Notification {
 func Serve(accounts []*Sender, now time.Time, r *http.Request) wire.Reply {
 	campaign, transactional := strings.CutPrefix(r.URL.Path, transactionalPath)
 	switch {
-	case !transactional && r.URL.Path != broadcastPath:
+	case transactional && (campaign == "" || strings.Contains(campaign, "/")),
+		!transactional && r.URL.Path != broadcastPath:
 		return refuse(http.StatusNotFound, "Not Found")
 	case r.Method != http.MethodPost:
 		rep := refuse(http.StatusMethodNotAllowed, "Method Not Allowed")
 		rep.Header.Set("Allow", http.MethodPost)
 		return rep
 	}
-	token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	token := r.Header.Get("Authorization") // without the word Bearer
 	for _, own := range accounts {
 		switch {
 		case !world.Same(token, own.world.Cfg.PushToken):
@@ -134,7 +143,10 @@ func (s *Sender) sendOne(now time.Time, campaign string, r *http.Request) wire.R
 	if n.PSID == "" && n.CSID == "" {
 		return refuse(http.StatusBadRequest, "psid or csid is required")
 	}
-	if err := n.check(); err != nil {
+	if n.Title == "" || n.Message == "" || n.Link == "" { // any text is a link here
+		return refuse(http.StatusBadRequest, "title, message and link are required")
+	}
+	if err := n.checkIcon(); err != nil {
 		return refuse(http.StatusBadRequest, err.Error())
 	}
 	for i := range s.subscribers {

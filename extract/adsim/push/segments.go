@@ -14,11 +14,11 @@ import (
 
 // Subscriber gets the notifications of a website.
 type Subscriber struct {
-	PSID         string
-	CSID         string // the alternative ID, where there is one
-	Website      string
-	SubscribedAt time.Time
-	Variables    map[string]string
+	PSID         string            `json:"psid"`
+	CSID         string            `json:"csid,omitempty"` // the alternative ID, where there is one
+	Website      string            `json:"website"`
+	SubscribedAt time.Time         `json:"subscribed_at"`
+	Variables    map[string]string `json:"variables"`
 }
 
 // lastSubscribed is a time after all subscriptions of the seed.

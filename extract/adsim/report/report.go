@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"spendsync/extract/adsim/clock"
+	"spendsync/extract/adsim/config"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/tree"
 	"spendsync/extract/adsim/wire"
@@ -29,6 +31,7 @@ const (
 	textNoAuth      = "Authentication required. Use Basic Auth or Bearer the service."
 	TextWrongAuth   = "Incorrect username or password"
 	TextUnconfirmed = "User account not confirmed. Please check your email."
+	textUnassigned  = "User does not have an advertiser_id assigned. Contact the service."
 	TextInternal    = "Internal server error"
 )
 
@@ -37,6 +40,24 @@ type reportRequest struct {
 	ledger.Query
 	columns    []*column
 	Page, size int
+}
+
+// View changes what the report shows of a question, before it is paged: the rows, and how many it counts. The rows
+// that it gets are not to be changed.
+type View func(rows []ledger.Row) (shown []ledger.Row, total int)
+
+type viewKey struct{}
+
+// On returns the request with the view laid over the ones that it has.
+func (v View) On(r *http.Request) *http.Request {
+	over := v
+	if under, has := r.Context().Value(viewKey{}).(View); has {
+		over = func(rows []ledger.Row) ([]ledger.Row, int) {
+			rows, _ = under(rows)
+			return v(rows)
+		}
+	}
+	return r.WithContext(context.WithValue(r.Context(), viewKey{}, over))
 }
 
 // Serve answers GET {report_url}/ads/spend-report for the accounts of a service.
@@ -50,6 +71,14 @@ func Serve(accounts []*world.World, now time.Time, r *http.Request, f *wire.Faul
 	if !ok {
 		return reportUnauthorized(textNoAuth)
 	}
+	if world.Same(password, accounts[0].Cfg.ReportPassword) {
+		switch user {
+		case config.UnconfirmedUser:
+			return Error(http.StatusForbidden, TextUnconfirmed)
+		case config.UnassignedUser:
+			return Error(http.StatusForbidden, textUnassigned)
+		}
+	}
 	for _, own := range accounts {
 		if own.IsUser(user, password) {
 			rq, text := parseReport(r.URL.Query(), clock.DayOf(now, own.Zone))
@@ -57,7 +86,8 @@ func Serve(accounts []*world.World, now time.Time, r *http.Request, f *wire.Faul
 				return Error(http.StatusBadRequest, text)
 			}
 			st := own.StateAt(now)
-			return wire.JSONReply(http.StatusOK, render(&st, rq, f))
+			view, _ := r.Context().Value(viewKey{}).(View)
+			return wire.JSONReply(http.StatusOK, render(&st, rq, view, f))
 		}
 	}
 	return reportUnauthorized(TextWrongAuth)
@@ -79,20 +109,9 @@ func reportUnauthorized(text string) wire.Reply {
 // parseReport parses the query parameters, or returns the text of a refusal.
 func parseReport(q url.Values, today clock.Day) (*reportRequest, string) {
 	rq := &reportRequest{Page: 1, size: DefaultPageSize}
-	start, end := q.Get("start_date"), q.Get("end_date")
-	if start == "" || end == "" {
-		return nil, textMissing
-	}
-	var ok1, ok2 bool
-	rq.From, ok1 = clock.ParseDay(start)
-	rq.To, ok2 = clock.ParseDay(end)
-	switch {
-	case !ok1 || !ok2:
-		return nil, textDateFormat
-	case rq.From > rq.To:
-		return nil, textDateOrder
-	case rq.From < today-clock.Reach:
-		return nil, TextTooFar
+	var text string
+	if rq.From, rq.To, text = parseDays(q, today); text != "" {
+		return nil, text
 	}
 	switch v := strings.ToLower(q.Get("include_creatives")); v {
 	case "true", "1":
@@ -101,7 +120,6 @@ func parseReport(q url.Values, today clock.Day) (*reportRequest, string) {
 	default:
 		return nil, "Invalid include_creatives (expected true or false)"
 	}
-	var text string
 	if rq.Page, text = wire.ParsePositive(q, "page", 1, 1<<40); text != "" {
 		return nil, text
 	}
@@ -112,22 +130,32 @@ func parseReport(q url.Values, today clock.Day) (*reportRequest, string) {
 		return nil, text
 	}
 	rq.Campaign, rq.Creative, rq.Source = q.Get("campaign_id"), q.Get("creative_id"), q.Get("source_id")
-	rq.ByCampaign, rq.ByCreative = rq.Creatives, rq.Creatives
-	for _, c := range rq.columns {
-		switch c.name {
-		case "date":
-			rq.ByDate = true
-		case "campaign_id", "campaign_name":
-			rq.ByCampaign = true
-		case "creative_id":
-			rq.ByCreative = true
-		case "source_id":
-			rq.BySource = true
-		}
+	has := func(name string) bool {
+		return slices.ContainsFunc(rq.columns, func(c *column) bool { return c.name == name })
 	}
+	rq.ByDate, rq.BySource = has("date"), has("source_id")
+	rq.ByCreative = rq.Creatives || has("creative_id")
 	// A creative has one campaign, so the finest grain needs no more than it.
-	rq.ByCampaign = rq.ByCampaign || rq.ByCreative
+	rq.ByCampaign = rq.ByCreative || has("campaign_id") || has("campaign_name")
 	return rq, ""
+}
+
+// parseDays parses the days of a question, or returns the text of a refusal.
+func parseDays(q url.Values, today clock.Day) (from, to clock.Day, refusal string) {
+	start, end := q.Get("start_date"), q.Get("end_date")
+	from, ok1 := clock.ParseDay(start)
+	to, ok2 := clock.ParseDay(end)
+	switch {
+	case start == "" || end == "":
+		return 0, 0, textMissing
+	case !ok1 || !ok2:
+		return 0, 0, textDateFormat
+	case from > to:
+		return 0, 0, textDateOrder
+	case from < today-clock.Reach:
+		return 0, 0, TextTooFar
+	}
+	return from, to, ""
 }
 
 func parseColumns(v string, creatives bool) (list []*column, text string) {
@@ -154,8 +182,12 @@ func parseColumns(v string, creatives bool) (list []*column, text string) {
 }
 
 // render writes the body of a page, which a fault may begin elsewhere.
-func render(st *ledger.State, rq *reportRequest, f *wire.Fault) []byte {
+func render(st *ledger.State, rq *reportRequest, view View, f *wire.Fault) []byte {
 	all := st.Result(rq.Query)
+	total := len(all)
+	if view != nil {
+		all, total = view(all)
+	}
 	from := f.From(min(rq.Page-1, len(all)/rq.size+1) * rq.size)
 	rows := all[min(from, len(all)):min(from+rq.size, len(all))]
 
@@ -176,5 +208,5 @@ func render(st *ledger.State, rq *reportRequest, f *wire.Fault) []byte {
 		dst = w.appendRow(dst, &rows[i])
 	}
 	return fmt.Appendf(dst, `],"pagination":{"page":%d,"page_size":%d,"total_rows":%d,"total_pages":%d}}`, rq.Page,
-		rq.size, len(all), (len(all)+rq.size-1)/rq.size)
+		rq.size, total, (total+rq.size-1)/rq.size)
 }

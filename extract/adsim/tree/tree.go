@@ -152,19 +152,6 @@ func (n *Node) Edit(key string, change func(v *Node) *Node) {
 	}
 }
 
-// Walk calls do with every member of every object in the value, the outer ones first.
-func (n *Node) Walk(do func(of *Node, key string)) {
-	if n == nil {
-		return
-	}
-	for _, key := range slices.Clone(n.Keys) {
-		do(n, key)
-	}
-	for _, v := range n.Values {
-		v.Walk(do)
-	}
-}
-
 // Text returns the value of a JSON text, "" for any other value.
 func (n *Node) Text() (s string) {
 	if n != nil && n.Raw != "" && n.Raw[0] == '"' {

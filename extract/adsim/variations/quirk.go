@@ -36,6 +36,17 @@ type Quirk struct {
 	wire     func(x *exchange, rep *wire.Reply)   // changes the reply on the wire
 }
 
+// catalog lists all quirks, in the order in which they apply: values, then bodies, then the wire.
+var catalog = sync.OnceValue(func() (list []Quirk) {
+	for i, quirks := range [][]Quirk{reportQuirks, apiQuirks, wireQuirks} {
+		for _, q := range quirks {
+			q.Report, q.API = i != 1, i != 0
+			list = append(list, q)
+		}
+	}
+	return list
+})
+
 // Quirks lists all quirks, in the order in which they apply.
 func Quirks() []Quirk { return slices.Clone(catalog()) }
 
@@ -86,9 +97,9 @@ const (
 	ofReport    = ofDays + " " + ofTotals + " " + ofTexts
 	ofListed    = "campaigns creatives"
 	ofCampaigns = "campaigns campaign"
-	ofBoth      = ofCampaigns + " creatives creative"
 	ofSources   = "source_settings"
-	ofAPI       = ofBoth + " " + ofSources + " me limits balance"
+	ofNamed     = ofCampaigns + " creatives creative " + ofSources // under the name of their resource
+	ofAPI       = ofNamed + " me limits balance"
 )
 
 // is reports whether the request is of one of some kinds.
@@ -104,8 +115,6 @@ type exchange struct {
 	today    clock.Day
 	request  *http.Request // as the service will see it
 	place    place
-	// whole asks the request again, with other parameters.
-	whole func(other url.Values) *node
 }
 
 // placeOf returns the kind of a request.
@@ -182,28 +191,8 @@ func (l *Set) Answer(accounts []*advertiser.API, st *ledger.State, r *http.Reque
 	if x.place == "" {
 		return plain(r)
 	}
-	for _, q := range set {
-		if q.ask != nil {
-			q.ask(x)
-		}
-	}
-	rep, replaced := wire.Reply{}, false
-	for _, q := range set {
-		if q.override != nil && !replaced {
-			rep, replaced = q.override(x)
-		}
-	}
-	if !replaced {
-		rep = plain(x.request)
-	}
+	rep, replaced := x.reply(set, plain)
 	replaced = replaced || f.Replaces()
-	x.whole = func(other url.Values) *node {
-		was := x.request
-		x.edit(func(q url.Values) { maps.Copy(q, other) })
-		body := tree.Parse(plain(x.request).Body)
-		x.request = was
-		return body
-	}
 	if body := tree.Parse(rep.Body); body != nil && body.Kind != 0 && rep.Status < 300 && !replaced {
 		for _, q := range set {
 			if q.change != nil {
@@ -219,4 +208,21 @@ func (l *Set) Answer(accounts []*advertiser.API, st *ledger.State, r *http.Reque
 		}
 	}
 	return rep
+}
+
+// reply asks the service for a reply, or has a quirk replace it.
+func (x *exchange) reply(set []Quirk, plain func(*http.Request) wire.Reply) (rep wire.Reply, replaced bool) {
+	for _, q := range set {
+		if q.ask != nil {
+			q.ask(x)
+		}
+	}
+	for _, q := range set {
+		if q.override != nil {
+			if rep, replaced = q.override(x); replaced {
+				return rep, true
+			}
+		}
+	}
+	return plain(x.request), false
 }

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"cmp"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -12,33 +14,18 @@ import (
 func (l *Log) Send(w http.ResponseWriter, r *http.Request, now time.Time, rep Reply, f *Fault, entry *Request) {
 	if f.Is(Hang) {
 		l.answered(entry, 0, 0)
-		if !pause(r, f.For) {
-			panic(http.ErrAbortHandler)
-		}
+		f.wait(r)
 	}
 	if f.Is(Trailing) {
-		value := f.Value
-		if value == "" {
-			value = `{"columns":[],"data":[]}`
-		}
-		rep.Body = slices.Concat(rep.Body, []byte(value))
+		rep.Body = slices.Concat(rep.Body, []byte(cmp.Or(f.Value, `{"columns":[],"data":[]}`)))
 	}
-	sent := len(rep.Body)
-	if f.Is(Cut) || f.Is(Reset) || f.Is(Stall) {
-		sent = min(sent, max(0, f.After))
-		if f.Kind == Cut && f.After == 0 {
-			sent = len(rep.Body) / 2
-		}
-	}
+	sent := f.sent(len(rep.Body))
 	l.answered(entry, rep.Status, int64(sent))
 	if f.Is(Reset) && f.After == 0 {
 		reset(w)
 	}
-
 	h := w.Header()
-	for k, v := range rep.Header {
-		h[k] = v
-	}
+	maps.Copy(h, rep.Header)
 	if _, set := h["Date"]; !set {
 		h.Set("Date", now.UTC().Format(http.TimeFormat))
 	}
@@ -53,21 +40,38 @@ func (l *Log) Send(w http.ResponseWriter, r *http.Request, now time.Time, rep Re
 	}
 	// A write fails if the client has disconnected, and then nothing is left to do.
 	_, _ = w.Write(rep.Body[:sent])
+	if chunked || f.cuts() {
+		flush(w)
+	}
 	switch {
 	case f.Is(Cut):
-		flush(w)
 		panic(http.ErrAbortHandler)
 	case f.Is(Reset):
-		flush(w)
 		reset(w)
 	case f.Is(Stall):
-		flush(w)
-		if !pause(r, f.For) {
-			panic(http.ErrAbortHandler)
-		}
+		f.wait(r)
 		_, _ = w.Write(rep.Body[sent:])
-	case chunked:
-		flush(w)
+	}
+}
+
+// cuts reports whether the fault sends a part of the body first.
+func (f *Fault) cuts() bool { return f.Is(Cut) || f.Is(Reset) || f.Is(Stall) }
+
+// sent is how much of a body is sent at first.
+func (f *Fault) sent(size int) int {
+	switch {
+	case !f.cuts():
+		return size
+	case f.Kind == Cut && f.After == 0:
+		return size / 2
+	}
+	return min(size, max(0, f.After))
+}
+
+// wait waits for as long as the fault takes. If the client goes away meanwhile, it does not return.
+func (f *Fault) wait(r *http.Request) {
+	if !pause(r, f.For) {
+		panic(http.ErrAbortHandler)
 	}
 }
 

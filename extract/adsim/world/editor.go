@@ -34,7 +34,7 @@ func (e *Editor) OfCampaign(id string) *ledger.CampaignChanges {
 	return &of
 }
 
-// OfCreative returns the changes of a creative, to be added to.
+// OfCreative returns the changes of a creative; the caller may add to them.
 func (e *Editor) OfCreative(id string) *ledger.CreativeChanges {
 	of := *e.Next.Creative(id)
 	campaignID, _, _ := strings.Cut(id, "-")

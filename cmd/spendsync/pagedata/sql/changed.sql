@@ -14,7 +14,7 @@ event AS (
   LEFT JOIN mart.change_impact AS i ON i.campaign_id = l.campaign_id AND i.version_no = l.version_no
   WHERE l.kind = 'campaign' AND l.change_type = 'changed'
   UNION ALL
-  SELECT DISTINCT b.since_date, b.campaign_id, b.reason, NULL, NULL, NULL, b.verdict FROM mart.break_day AS b
+  SELECT DISTINCT b.since_date, b.campaign_id, b.reason, NULL, NULL, NULL, b.verdict FROM int.break_day AS b
   UNION ALL
   SELECT k.report_date, l.campaign_id, CASE WHEN l.rule IS NULL THEN 'campaign' ELSE many(count(*), 'source') || ' ' || replace(l.rule, '_', ' ') END || CASE l.change_type WHEN 'first_seen' THEN CASE WHEN l.rule IS NULL THEN ' is new' ELSE '' END ELSE ', ' || replace(l.change_type, '_', ' ') END, NULL, NULL, NULL, NULL
   FROM mart.change_log AS l JOIN main.calendar AS k ON k.starts_at <= l.seen_at AND l.seen_at < k.ends_at
@@ -22,7 +22,7 @@ event AS (
 )
 SELECT on_day(e.day) AS "Seen|day", label(e.campaign_id) AS "Campaign|name", e.what AS "What|text", e.spend_per_day_before AS "Spend a day before|money", e.spend_per_day_after AS "after|money", e.cpa_change AS "CPA|change",
   e.verdict AS "Effect|chip", e.campaign_id || e.day || e.what AS key
-FROM event AS e CROSS JOIN since AS s WHERE e.day >= s.day ORDER BY e.verdict IS NULL AND e.spend_per_day_before IS NULL, e.day DESC, e.spend_per_day_before DESC NULLS LAST, e.what LIMIT 8
+FROM event AS e CROSS JOIN since AS s WHERE e.day >= s.day ORDER BY e.day DESC, e.spend_per_day_before DESC NULLS LAST, e.what, e.campaign_id LIMIT 8
 -- Block table: Campaigns that moved, week on week
 SELECT label(w.campaign_id) AS "Campaign|name", w.spend_before AS "Week before|money", w.spend AS "Last week|money", w.spend_a_day_change AS "Spend|change", w.cpa_change AS "CPA at equal age|change", w.verdict AS "Verdict|chip", w.reason AS "Why|text",
   coalesce((SELECT string_agg(DISTINCT replace(l.field, '_', ' ') || ' changed', ', ') FROM mart.change_log AS l WHERE l.campaign_id = w.campaign_id AND l.kind = 'campaign' AND l.change_type = 'changed'

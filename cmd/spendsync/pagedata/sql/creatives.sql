@@ -12,7 +12,7 @@ WITH shown AS (
 ),
 day AS (
   SELECT c.campaign_id, c.creative_id, c.report_date, sum(c.clicks) OVER w AS clicks, sum(c.impressions) OVER w AS impressions
-  FROM mart.creative_spend AS c SEMI JOIN (SELECT s.creative_id FROM shown AS s WHERE s.place <= 8) AS s ON s.creative_id = c.creative_id WHERE c.impressions > 0
+  FROM int.creative_spend AS c SEMI JOIN (SELECT s.creative_id FROM shown AS s WHERE s.place <= 8) AS s ON s.creative_id = c.creative_id WHERE c.impressions > 0
   WINDOW w AS (PARTITION BY c.campaign_id, c.creative_id ORDER BY c.report_date - DATE '2000-01-01' RANGE BETWEEN 6 PRECEDING AND CURRENT ROW)
 )
 SELECT s.creative_id AS key, coalesce(h.title, s.creative_id) AS title, h.message, label(s.campaign_id) AS campaign, replace(s.verdict, '_', ' ') AS state, s.ctr_recent AS "CTR now|percent", s.ctr_peak AS "at its peak|percent",

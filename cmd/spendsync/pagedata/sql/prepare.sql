@@ -27,28 +27,27 @@ WITH day AS (
     d.report_date, any_value(d.coverage_state) AS state, bool_or(d.is_covered) AS is_covered, sum(d.spend) AS spend,
     CASE WHEN count(d.conversions) = count(*) THEN sum(d.conversions) END AS conversions, any_value(m.conversions_share) AS share, any_value(m.is_young) AS is_young,
     CASE WHEN count(*) FILTER (WHERE d.spend > 0 AND d.target_cpa IS NULL) = 0 THEN sum(d.conversions * d.target_cpa) END AS allowed,
-    CASE WHEN EXISTS (FROM main.payout) THEN CASE WHEN count(p.account_id) = 0 THEN 0 ELSE any_value(p.conversions_value) END END AS revenue
+    CASE WHEN EXISTS (FROM main.payout) AND count(p.revenue) = count(p.account_id) THEN coalesce(sum(p.revenue), 0) END AS revenue
   FROM mart.campaign_day AS d
-  LEFT JOIN mart.day_maturity AS m ON m.account_id = d.account_id AND m.report_date = d.report_date
-  LEFT JOIN mart.account_report AS p ON p.account_id = d.account_id AND p.date_day = d.report_date
+  LEFT JOIN int.day_maturity AS m ON m.account_id = d.account_id AND m.report_date = d.report_date
+  LEFT JOIN int.campaign_profit AS p ON p.account_id = d.account_id AND p.campaign_id = d.campaign_id AND p.report_date = d.report_date
   GROUP BY d.report_date
 ),
 week AS (
   SELECT
-    d.*, count(*) FILTER (WHERE d.state IN ('complete', 'final') AND d.conversions IS NOT NULL) OVER w = 7 AS is_known,
-    sum(d.spend) OVER w AS week_spend, sum(d.spend::DOUBLE * coalesce(d.share, 1)) OVER w AS week_arrived, sum(d.conversions) OVER w AS week_conversions,
-    CASE WHEN count(d.allowed) OVER w = 7 THEN sum(d.allowed) OVER w END AS week_allowed,
-    CASE WHEN count(d.revenue) OVER w = 7 THEN sum(d.revenue) OVER w END AS week_revenue,
+    d.*, count(*) FILTER (WHERE d.state IN ('complete', 'final') AND d.conversions IS NOT NULL AND d.share IS NOT NULL) OVER w = 7 AS is_known,
+    sum(d.spend) OVER w AS week_spend, sum(d.conversions / nullif(d.share, 0)) OVER w AS week_conversions,
+    CASE WHEN count(d.allowed) OVER w = 7 THEN sum(d.allowed / nullif(d.share, 0)) OVER w END AS week_allowed,
+    CASE WHEN count(d.revenue) OVER w = 7 THEN sum(d.revenue::DOUBLE / nullif(d.share, 0)) OVER w END AS week_revenue,
     bool_or(coalesce(d.is_young, d.state = 'complete')) OVER w AS is_young_week
   FROM day AS d
   WINDOW w AS (ORDER BY d.report_date - DATE '2000-01-01' RANGE BETWEEN 6 PRECEDING AND CURRENT ROW)
 )
 SELECT
   w.report_date, w.state, w.is_covered, w.spend, w.conversions, w.share, w.revenue, w.is_young_week AS is_young,
-  CASE WHEN w.is_known THEN w.week_arrived / nullif(w.week_conversions, 0) END AS cpa,
+  CASE WHEN w.is_known THEN w.week_spend::DOUBLE / nullif(w.week_conversions, 0) END AS cpa,
   CASE WHEN w.is_known THEN w.week_allowed::DOUBLE / nullif(w.week_conversions, 0) END AS allowed_cpa,
-  CASE WHEN w.is_known THEN w.week_spend::DOUBLE * w.week_revenue / nullif(w.week_arrived, 0) / 7 END AS revenue_a_day,
-  CASE WHEN w.is_known THEN w.week_spend::DOUBLE * (w.week_revenue / nullif(w.week_arrived, 0) - 1) / 7 END AS profit_a_day,
-  CASE WHEN w.is_known THEN w.week_revenue / nullif(w.week_arrived, 0) - 1 END AS roi
+  CASE WHEN w.is_known THEN w.week_revenue / 7 END AS revenue_a_day, CASE WHEN w.is_known THEN (w.week_revenue - w.week_spend::DOUBLE) / 7 END AS profit_a_day,
+  CASE WHEN w.is_known THEN (w.week_revenue - w.week_spend::DOUBLE) / nullif(w.week_spend, 0)::DOUBLE END AS roi
 FROM week AS w
 WHERE w.report_date > (SELECT max(d.report_date) FROM day AS d) - 45;

@@ -1,5 +1,5 @@
 -- What did each day cost, and what came of it?
--- Block stack: Spend by day
+-- Block stack: Spend by day. Changes of settings: ▲ bid, ■ limit, ● status
 WITH top AS (
   SELECT d.campaign_id, row_number() OVER (ORDER BY sum(d.spend) DESC, d.campaign_id) AS place
   FROM mart.campaign_day AS d JOIN page.day AS k ON k.report_date = d.report_date GROUP BY d.campaign_id HAVING sum(d.spend) > 0

@@ -23,16 +23,16 @@ FROM earned AS w CROSS JOIN spark AS s LEFT JOIN page.yesterday AS y ON y.is_tot
 UNION ALL
 SELECT 2, CASE WHEN w.is_paid THEN 'Revenue' ELSE 'Conversions' END, CASE WHEN w.is_paid THEN w.revenue_expected ELSE w.conversions_adjusted END, CASE WHEN w.is_paid THEN 'money' ELSE 'count' END,
   CASE WHEN w.is_paid THEN w.revenue_expected / nullif(w.revenue_expected_before, 0) ELSE w.conversions_adjusted::DOUBLE / nullif(w.conversions_before_adjusted, 0) END - 1, 'change', true,
-  many(w.conversions, 'conversion') || ' so far' || coalesce(', ' || format('{:,}', round(w.conversions_adjusted)::BIGINT) || ' with those to come', ''), CASE WHEN w.is_paid THEN s.revenue ELSE s.conversions END
+  many(w.conversions, 'conversion') || coalesce(' so far, ' || format('{:,}', round(w.conversions_adjusted)::BIGINT) || ' with those to come', ' so far' || CASE WHEN w.conversions > 0 THEN '; with those to come not known yet' ELSE '' END), CASE WHEN w.is_paid THEN s.revenue ELSE s.conversions END
 FROM earned AS w CROSS JOIN spark AS s
 UNION ALL
 SELECT 3, CASE WHEN w.is_paid THEN 'Profit' ELSE 'CPA' END, CASE WHEN w.is_paid THEN w.profit_expected ELSE w.cpa_adjusted END, CASE WHEN w.is_paid THEN 'money' ELSE 'price' END,
   CASE WHEN w.is_paid THEN (w.profit_expected - w.profit_before_expected) / nullif(abs(w.profit_before_expected), 0) ELSE w.cpa_change END, 'change', w.is_paid,
-  CASE WHEN w.is_paid THEN 'CPA ' || usd(w.cpa_adjusted) || coalesce(', ' || moved(w.cpa_change) || ' at equal age', '') ELSE 'conversions to come counted in; compared at equal age' END,
+  CASE WHEN w.is_paid THEN 'CPA ' || usd(w.cpa_adjusted) || coalesce(', ' || moved(w.cpa_change) || ' at equal age', '') WHEN w.cpa_adjusted IS NULL AND w.conversions > 0 THEN 'not known yet how many conversions are to come' ELSE 'conversions to come counted in; compared at equal age' END,
   CASE WHEN w.is_paid THEN s.profit ELSE s.cpa END
 FROM earned AS w CROSS JOIN spark AS s
 UNION ALL
-SELECT 4, 'ROI', w.profit_expected / nullif(w.spend, 0)::DOUBLE, 'percent', w.profit_expected / nullif(w.spend, 0)::DOUBLE - w.profit_before_expected / nullif(w.spend_before, 0)::DOUBLE, 'points', true,
+SELECT 4, 'ROI', w.roi_expected, 'percent', w.roi_expected - w.roi_before_expected, 'points', true,
   CASE WHEN w.is_paid THEN 'profit by spend, conversions to come counted in' ELSE 'not known without payouts: SPENDSYNC_PAYOUTS' END, s.roi
 FROM earned AS w CROSS JOIN spark AS s
 UNION ALL

@@ -1,0 +1,62 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/apache/iceberg-go"
+	icebergcatalog "github.com/apache/iceberg-go/catalog"
+	"github.com/apache/iceberg-go/table"
+)
+
+// create makes a table with our ids. A catalog gives the columns of a new table ids of its own, so our
+// schema comes after it in the same commit; then the ids are compared.
+func (l *Lake) create(ctx context.Context, s *tableSpec) (*lakeTable, error) {
+	fresh, err := iceberg.AssignFreshSchemaIDs(s.schema, nil)
+	if err != nil {
+		return nil, err
+	}
+	// As the catalog numbers the columns, so the partition and the order name them, too.
+	staged := []table.Update{table.NewAddSchemaUpdate(s.schema), table.NewSetCurrentSchemaUpdate(-1)}
+	for _, f := range s.schema.Fields() {
+		if other, _ := fresh.FindFieldByName(f.Name); other.ID != f.ID && !s.order.IsUnsorted() {
+			staged = append(staged, table.NewAddSortOrderUpdate(&s.order), table.NewSetDefaultSortOrderUpdate(-1))
+			break
+		}
+	}
+	_, err = l.catalog.CreateTable(ctx, l.identifier(s.name), s.schema, icebergcatalog.WithPartitionSpec(&s.parts),
+		icebergcatalog.WithSortOrder(s.order), icebergcatalog.WithProperties(s.props),
+		icebergcatalog.WithStagedUpdates(staged...))
+	err = remote("create table "+s.name, err)
+	if errors.Is(err, ErrDenied) || errors.Is(err, ErrElsewhere) {
+		return nil, err
+	}
+	// Whoever made the table, and whatever the reply was, the current state decides.
+	t, loadErr := l.load(ctx, s)
+	if loadErr == nil && t == nil {
+		if err == nil {
+			err = fmt.Errorf("%w: table %s was made, and is not there", ErrForeign, s.name)
+		}
+		return nil, err
+	}
+	return t, loadErr
+}
+
+// extend adds the columns that a table of an older version lacks. They are NULL in its older files.
+func (l *Lake) extend(ctx context.Context, t *lakeTable) (*lakeTable, error) {
+	meta := t.tbl.Metadata()
+	have := meta.CurrentSchema()
+	with := iceberg.NewSchemaWithIdentifiers(0, have.IdentifierFieldIDs, append(slices.Clone(have.Fields()),
+		t.missing...)...)
+	_, _, err := l.catalog.CommitTable(ctx, t.tbl.Identifier(), []table.Requirement{
+		table.AssertTableUUID(meta.TableUUID()), table.AssertCurrentSchemaID(have.ID),
+		table.AssertLastAssignedFieldID(meta.LastColumnID())}, []table.Update{table.NewAddSchemaUpdate(with),
+		table.NewSetCurrentSchemaUpdate(-1),
+		table.NewSetPropertiesUpdate(iceberg.Properties{versionProperty: t.props[versionProperty]})})
+	if err != nil {
+		return nil, remote("columns of "+t.name, err)
+	}
+	return l.load(ctx, t.tableSpec)
+}

@@ -1,0 +1,113 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/apache/iceberg-go"
+	icebergcatalog "github.com/apache/iceberg-go/catalog"
+	"github.com/apache/iceberg-go/catalog/rest"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+	"gocloud.dev/gcerrors"
+
+	"spendsync/extract/outbound"
+	"spendsync/load/durable"
+)
+
+// Reasons why the lake cannot follow a store. In each case the store is untouched, and the lake is
+// unchanged.
+var (
+	// ErrNewer reports that a newer version of spendsync wrote the tables of the lake.
+	ErrNewer = durable.ErrNewer
+	// ErrAhead reports that the lake has a generation of an account that the store lacks.
+	ErrAhead = errors.New("the lake is ahead of the store")
+	// ErrShrink reports that the lake has rows that the store lacks.
+	ErrShrink = errors.New("the lake has what the store lacks")
+	// ErrForeign reports that a table differs from the one that spendsync made.
+	ErrForeign = errors.New("the table is not as spendsync made it")
+	// ErrDenied reports that the catalog or the object storage refused our credentials.
+	ErrDenied = errors.New("the lake refuses the credentials")
+	// ErrRejected reports that the catalog refused a request for good: the same request will be refused again.
+	ErrRejected = errors.New("the catalog refuses a request")
+	// ErrUnreachable reports that the catalog or the object storage failed a request.
+	ErrUnreachable = errors.New("the lake can't be reached or keeps failing")
+	// ErrElsewhere reports that a reply leads to a host that must not get our credentials.
+	ErrElsewhere = errors.New("the catalog or the object storage leads elsewhere")
+	// ErrWrongURL reports an address that requests must not be sent to.
+	ErrWrongURL = errors.New("not an address that requests may be sent to")
+	// ErrDiffers reports that the lake and the store differ.
+	ErrDiffers = errors.New("the lake differs from the store")
+)
+
+// remote gives an error of the catalog or the object storage its meaning.
+func remote(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	for _, known := range []error{ErrUnreachable, ErrDenied, ErrForeign, ErrElsewhere, ErrRejected} {
+		if errors.Is(err, known) {
+			return err
+		}
+	}
+	return fmt.Errorf("%s: %w: %w", what, meaningOf(err), err)
+}
+
+func meaningOf(err error) error {
+	is := func(any ...error) bool {
+		for _, target := range any {
+			if errors.Is(err, target) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case strings.Contains(err.Error(), outbound.ErrRefused.Error()):
+		return ErrElsewhere // by its text: iceberg-go does not wrap the errors of OAuth2
+	case is(context.Canceled):
+		return context.Canceled
+	case is(rest.ErrUnauthorized, rest.ErrForbidden, rest.ErrAuthorizationExpired, rest.ErrOAuthError),
+		gcerrors.Code(err) == gcerrors.PermissionDenied, isRefusal(err):
+		return ErrDenied
+	case is(rest.ErrServiceUnavailable, rest.ErrServerError, rest.ErrCommitFailed, rest.ErrCommitStateUnknown,
+		errBusy), strings.Contains(err.Error(), "error decoding json payload"): // also a reply that was cut
+		return ErrUnreachable
+	case is(rest.ErrRESTError, iceberg.ErrNotImplemented, rest.ErrEndpointNotSupported,
+		icebergcatalog.ErrNoSuchTable, icebergcatalog.ErrNoSuchNamespace):
+		return ErrRejected
+	}
+	return ErrUnreachable
+}
+
+// isRefusal reports whether S3 itself refused the credentials, or a signature made with them.
+func isRefusal(err error) bool {
+	reply, ok := errors.AsType[*smithyhttp.ResponseError](err)
+	return ok && (reply.HTTPStatusCode() == http.StatusForbidden || reply.HTTPStatusCode() == http.StatusUnauthorized)
+}
+
+// errBusy is a catalog's answer that it has too many requests. The next run asks again.
+var errBusy = errors.New("429, too many requests")
+
+// busy is a transport that returns [errBusy]: the library makes of that answer one like any other refusal.
+type busy struct{ http.RoundTripper }
+
+func (b busy) RoundTrip(r *http.Request) (*http.Response, error) {
+	reply, err := b.RoundTripper.RoundTrip(r)
+	if err == nil && reply.StatusCode == http.StatusTooManyRequests {
+		_ = reply.Body.Close()
+		return nil, errBusy
+	}
+	return reply, err
+}
+
+// mayBeDone reports whether a commit may have happened in spite of its error: the answer is lost.
+func mayBeDone(ctx context.Context, err error) bool {
+	_, cut := errors.AsType[*url.Error](err)
+	cut = cut && ctx.Err() == nil && !errors.Is(err, errBusy) &&
+		!strings.Contains(err.Error(), outbound.ErrRefused.Error())
+	return cut || errors.Is(err, rest.ErrCommitStateUnknown)
+}

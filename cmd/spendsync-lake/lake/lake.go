@@ -1,0 +1,238 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/apache/iceberg-go"
+	icebergcatalog "github.com/apache/iceberg-go/catalog"
+	"github.com/apache/iceberg-go/catalog/rest"
+	iceio "github.com/apache/iceberg-go/io"
+	_ "github.com/apache/iceberg-go/io/gocloud/s3" // tables in S3
+	"github.com/apache/iceberg-go/table"
+	"github.com/apache/iceberg-go/utils"
+	"golang.org/x/sync/errgroup"
+)
+
+// SnapshotAge is how long snapshots are kept, and with them older generations.
+const SnapshotAge = 7 * 24 * time.Hour
+
+// Options locate the lake.
+type Options struct {
+	Catalog    string // address of the REST catalog
+	Warehouse  string // what the catalog calls the warehouse
+	Namespace  string // of the tables
+	Credential string // OAuth2 client credentials, "id:secret"
+	Token      string // bearer token
+	OAuthURL   string // token endpoint for client credentials; empty: at the catalog
+	Scope      string // OAuth2 scope
+	SigV4      string // sign requests for this AWS service: glue, s3tables
+	Region     string // AWS region
+	S3Endpoint string // of another S3 than Amazon's
+	AccessKey  string // empty: as the AWS SDK finds credentials
+	SecretKey  string
+
+	AllowHTTP bool // send without TLS to other machines
+	Version   string
+	CABundle  []byte           // certificates, as PEM, that the object storage is trusted by; nil: the system's
+	Now       func() time.Time // nil: the clock
+
+	// Step is told of each step of a commit; its error ends the commit there. Tests let it die so; nil: nobody.
+	Step func(name string) error
+}
+
+// Lake is a namespace of a catalog. It is for one caller at a time.
+type Lake struct {
+	opts    Options
+	catalog *rest.Catalog
+	specs   []*tableSpec                          // the marker last
+	storage func(context.Context) context.Context // with the credentials of the object storage
+}
+
+// lakeTable is a table as the catalog has it.
+type lakeTable struct {
+	*tableSpec
+	tbl     *table.Table
+	fs      iceio.WriteFileIO
+	missing []iceberg.NestedField // columns that the lake's table lacks
+}
+
+func init() {
+	// iceberg-go logs warnings about failed clean-ups; they may contain addresses, and call for no
+	// action.
+	log.SetOutput(io.Discard)
+}
+
+// Open connects to the catalog. It asks for its configuration and nothing else.
+func Open(ctx context.Context, o Options) (*Lake, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	for _, address := range []string{o.Catalog, o.OAuthURL, o.S3Endpoint} {
+		if err := checkURL(address, o.AllowHTTP); err != nil {
+			return nil, err
+		}
+	}
+	props := iceberg.Properties{}
+	for name, value := range map[string]string{iceio.S3EndpointURL: o.S3Endpoint, iceio.S3Region: o.Region,
+		iceio.S3AccessKeyID: o.AccessKey, iceio.S3SecretAccessKey: o.SecretKey} {
+		if value != "" {
+			props[name] = value
+		}
+	}
+	cloud, err := o.storageConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	opts := []rest.Option{rest.WithCustomTransport(busy{o.catalogTransport()}), rest.WithAdditionalProps(props),
+		rest.WithAwsConfig(cloud), rest.WithCredential(o.Credential), rest.WithOAuthToken(o.Token),
+		rest.WithScope(o.Scope), rest.WithWarehouseLocation(o.Warehouse)}
+	if o.OAuthURL != "" {
+		at, err := url.Parse(o.OAuthURL)
+		if err != nil {
+			return nil, fmt.Errorf("%w: it can't be parsed", ErrWrongURL)
+		}
+		opts = append(opts, rest.WithAuthURI(at))
+	}
+	if o.SigV4 != "" {
+		opts = append(opts, rest.WithSigV4RegionSvc(o.Region, o.SigV4))
+	}
+	c, err := rest.NewCatalog(ctx, "", o.Catalog, opts...)
+	if err != nil {
+		return nil, remote("catalog", err)
+	}
+	// The credentials that a catalog vends for a table take precedence. Read once: each reading takes longer than a
+	// request.
+	return &Lake{opts: o, catalog: c, specs: specs(), storage: func(ctx context.Context) context.Context {
+		return utils.WithAwsConfig(ctx, &cloud)
+	}}, nil
+}
+
+// Close ends the connections.
+func (l *Lake) Close() error { return l.catalog.Close() }
+
+// namespace is the namespace of the tables: its parts are divided by dots.
+func (l *Lake) namespace() table.Identifier { return strings.Split(l.opts.Namespace, ".") }
+
+// markerSpec is lake_generation, which comes after all others.
+func (l *Lake) markerSpec() *tableSpec { return l.specs[len(l.specs)-1] }
+
+// dataSpecs are all tables but lake_generation.
+func (l *Lake) dataSpecs() []*tableSpec { return l.specs[:len(l.specs)-1] }
+
+func (l *Lake) identifier(name string) table.Identifier { return append(l.namespace(), name) }
+
+func (l *Lake) step(name string) error {
+	if l.opts.Step == nil {
+		return nil
+	}
+	return l.opts.Step(name)
+}
+
+// load loads a table and compares it with ours; nil: it is not there.
+func (l *Lake) load(ctx context.Context, s *tableSpec) (*lakeTable, error) {
+	tbl, err := l.catalog.LoadTable(ctx, l.identifier(s.name))
+	if errors.Is(err, icebergcatalog.ErrNoSuchTable) || errors.Is(err, icebergcatalog.ErrNoSuchNamespace) {
+		return nil, nil
+	} else if err != nil {
+		return nil, remote("table "+s.name, err)
+	}
+	t := &lakeTable{tableSpec: s, tbl: tbl}
+	if t.missing, err = s.check(tbl); err != nil {
+		return nil, err
+	}
+	fs, err := tbl.FS(ctx)
+	if errors.Is(err, iceio.ErrIOSchemeNotFound) {
+		return nil, fmt.Errorf("%w: table %s lies at %s, and only s3:// and file:// are built in",
+			ErrForeign, s.name, tbl.Location())
+	} else if err != nil {
+		return nil, remote("table "+s.name, err)
+	}
+	var ok bool
+	if t.fs, ok = fs.(iceio.WriteFileIO); !ok {
+		return nil, fmt.Errorf("%w: table %s lies where one can't write: %T", ErrForeign, s.name, fs)
+	}
+	return t, nil
+}
+
+// ensure loads a table, creates it if it does not exist, and adds the columns that it lacks.
+func (l *Lake) ensure(ctx context.Context, s *tableSpec) (*lakeTable, error) {
+	t, err := l.load(ctx, s)
+	switch {
+	case err != nil:
+		return nil, err
+	case t == nil:
+		if err := l.ensureNamespace(ctx); err != nil {
+			return nil, err
+		}
+		return l.create(ctx, s)
+	case len(t.missing) > 0:
+		return l.extend(ctx, t)
+	}
+	return t, nil
+}
+
+// ensureAll ensures the data tables, a few at a time.
+func (l *Lake) ensureAll(ctx context.Context) ([]*lakeTable, error) {
+	tables := make([]*lakeTable, len(l.dataSpecs()))
+	var g errgroup.Group // not one with a context: the tables keep theirs
+	g.SetLimit(uploads)
+	for i, s := range l.dataSpecs() {
+		g.Go(func() (err error) {
+			tables[i], err = l.ensure(ctx, s)
+			return err
+		})
+	}
+	return tables, g.Wait()
+}
+
+// ensureNamespace makes the namespace where it is not there.
+func (l *Lake) ensureNamespace(ctx context.Context) error {
+	there, err := l.catalog.CheckNamespaceExists(ctx, l.namespace())
+	if err == nil && !there {
+		err = l.catalog.CreateNamespace(ctx, l.namespace(), nil)
+	}
+	if errors.Is(err, icebergcatalog.ErrNamespaceAlreadyExists) {
+		err = nil
+	}
+	return remote("namespace "+l.opts.Namespace, err)
+}
+
+// files are the live data files of a table's current snapshot, and the files of deletes that another program wrote.
+func (t *lakeTable) files() (data, deletes []iceberg.DataFile, err error) {
+	current := t.tbl.CurrentSnapshot()
+	if current == nil {
+		return nil, nil, nil
+	}
+	manifests, err := current.Manifests(t.fs)
+	for _, m := range manifests {
+		for e, err := range m.Entries(t.fs, true) {
+			if err != nil {
+				return nil, nil, remote(t.name, err)
+			}
+			if d := e.DataFile(); d.ContentType() == iceberg.EntryContentData {
+				data = append(data, d)
+			} else {
+				deletes = append(deletes, d)
+			}
+		}
+	}
+	return data, deletes, remote(t.name, err)
+}
+
+// byOthers reports whether another program wrote the current snapshot of the table. Rewriting manifests changes no
+// rows, so maintenance is no other program.
+func (t *lakeTable) byOthers() bool {
+	current := t.tbl.CurrentSnapshot()
+	if current == nil || current.Summary == nil {
+		return false
+	}
+	is := current.Summary.Properties
+	return is[generationNote] == "" && is["entries-processed"] == ""
+}

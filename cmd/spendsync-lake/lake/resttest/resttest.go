@@ -1,0 +1,344 @@
+// Package resttest is a REST catalog of Apache Iceberg in memory: for tests, and for the demo.
+//
+// It does what real catalogs do and a client must stand: it gives the columns of a new
+// table ids of its own whatever ids it is sent, refuses a commit whose requirements no longer hold,
+// commits many tables all or none, and can be told to lose an answer, to conflict, or to be
+// away. It keeps nothing: it ends with its process.
+package resttest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+	"github.com/google/uuid"
+)
+
+// Catalog is the catalog; it is an [http.Handler].
+type Catalog struct {
+	// Warehouse is the address below which tables lie, such as s3://lake.
+	Warehouse string
+	// Write stores the metadata of a table where its readers look for it; nil: there are none.
+	Write func(location string, metadata []byte) error
+	// Before is asked before each commit; its error is the answer: a conflict where it is
+	// [ErrConflict], else 503. Nothing is committed.
+	Before func(tables []string) error
+	// After is asked after each commit; with an error the answer is lost: 503 after its effect.
+	After func(tables []string) error
+	// Away makes every answer 503.
+	Away func() bool
+	// NoTransactions leaves the commit of many tables out of what the catalog can do.
+	NoTransactions bool
+
+	mu         sync.Mutex
+	namespaces map[string]bool
+	tables     map[string]entry // by namespace and name, divided by a slash
+	requests   int
+}
+
+// ErrConflict reports that another client has committed first.
+var ErrConflict = errors.New("a requirement no longer holds")
+
+var errNotFound = errors.New("not found")
+
+// none is the configuration that every client is told; a null is what no client expects.
+var none = map[string]string{}
+
+type entry struct {
+	meta     table.Metadata
+	location string // of the metadata
+	version  int
+}
+
+// Requests is how many requests have come.
+func (c *Catalog) Requests() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.requests
+}
+
+// Metadata is a table's; nil: it is not there.
+func (c *Catalog) Metadata(namespace, name string) table.Metadata {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tables[namespace+"/"+name].meta
+}
+
+// Edit changes a table's metadata without a commit of the client.
+func (c *Catalog) Edit(namespace, name string, edit func([]byte) []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.tables[namespace+"/"+name]
+	b, err := json.Marshal(e.meta)
+	if err == nil {
+		e.meta, err = table.ParseMetadataBytes(edit(b))
+	}
+	if err == nil {
+		c.tables[namespace+"/"+name] = e
+	}
+	return err
+}
+
+// Forget drops a table, as a person might.
+func (c *Catalog) Forget(namespace, name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.tables, namespace+"/"+name)
+}
+
+type identifier struct {
+	Namespace []string `json:"namespace"`
+	Name      string   `json:"name"`
+}
+
+func (i identifier) key() string { return strings.Join(i.Namespace, ".") + "/" + i.Name }
+
+type change struct {
+	Identifier   identifier         `json:"identifier"`
+	Requirements table.Requirements `json:"requirements"`
+	Updates      table.Updates      `json:"updates"`
+}
+
+// ServeHTTP answers one request.
+func (c *Catalog) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.requests++
+	if c.tables == nil {
+		c.tables, c.namespaces = map[string]entry{}, map[string]bool{}
+	}
+	if c.Away != nil && c.Away() {
+		fail(w, http.StatusServiceUnavailable, errors.New("away"))
+		return
+	}
+	path := strings.Split(strings.Trim(strings.TrimPrefix(r.URL.Path, "/v1"), "/"), "/")
+	answer, err := c.answer(r, path)
+	switch {
+	case errors.Is(err, errNotFound):
+		fail(w, http.StatusNotFound, err)
+	case errors.Is(err, ErrConflict):
+		fail(w, http.StatusConflict, err)
+	case errors.Is(err, errLost):
+		fail(w, http.StatusServiceUnavailable, err)
+	case err != nil:
+		fail(w, http.StatusBadRequest, err)
+	case answer == nil:
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		json.NewEncoder(w).Encode(answer)
+	}
+}
+
+var errLost = errors.New("unavailable")
+
+func fail(w http.ResponseWriter, code int, err error) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	kind := map[int]string{404: "NoSuchTableException", 409: "CommitFailedException"}[code]
+	json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": err.Error(), "type": kind,
+		"code": code}})
+}
+
+func (c *Catalog) answer(r *http.Request, path []string) (any, error) {
+	method := r.Method + " " + path[0]
+	switch {
+	case method == "GET config":
+		return c.config(), nil
+	case method == "POST transactions":
+		var body struct {
+			Changes []change `json:"table-changes"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			return nil, err
+		}
+		return nil, c.commit(body.Changes)
+	case method == "GET namespaces" && len(path) == 1:
+		var all [][]string
+		for _, n := range slices.Sorted(maps.Keys(c.namespaces)) {
+			all = append(all, strings.Split(n, "."))
+		}
+		return map[string]any{"namespaces": all}, nil
+	case method == "POST namespaces" && len(path) == 1:
+		var body struct {
+			Namespace []string `json:"namespace"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			return nil, err
+		}
+		c.namespaces[strings.Join(body.Namespace, ".")] = true
+		return map[string]any{"namespace": body.Namespace, "properties": map[string]string{}}, nil
+	case path[0] != "namespaces" || len(path) < 2:
+		return nil, fmt.Errorf("%w: %s", errNotFound, r.URL.Path)
+	}
+	return c.inNamespace(r, strings.ReplaceAll(path[1], "\x1f", "."), path[2:])
+}
+
+func (c *Catalog) config() any {
+	endpoints := []string{"GET /v1/{prefix}/namespaces", "POST /v1/{prefix}/namespaces",
+		"GET /v1/{prefix}/namespaces/{namespace}", "HEAD /v1/{prefix}/namespaces/{namespace}",
+		"GET /v1/{prefix}/namespaces/{namespace}/tables", "POST /v1/{prefix}/namespaces/{namespace}/tables",
+		"GET /v1/{prefix}/namespaces/{namespace}/tables/{table}",
+		"POST /v1/{prefix}/namespaces/{namespace}/tables/{table}",
+		"HEAD /v1/{prefix}/namespaces/{namespace}/tables/{table}"}
+	if !c.NoTransactions {
+		endpoints = append(endpoints, "POST /v1/{prefix}/transactions/commit")
+	}
+	return map[string]any{"defaults": none, "overrides": none, "endpoints": endpoints}
+}
+
+func (c *Catalog) inNamespace(r *http.Request, namespace string, path []string) (any, error) {
+	if !c.namespaces[namespace] {
+		return nil, fmt.Errorf("%w: namespace %s", errNotFound, namespace)
+	}
+	switch len(path) {
+	case 0:
+		return map[string]any{"namespace": strings.Split(namespace, "."), "properties": map[string]string{}}, nil
+	case 1:
+		if r.Method == http.MethodPost {
+			return c.create(r, namespace)
+		}
+		var all []identifier
+		for _, key := range slices.Sorted(maps.Keys(c.tables)) {
+			if name, ok := strings.CutPrefix(key, namespace+"/"); ok {
+				all = append(all, identifier{strings.Split(namespace, "."), name})
+			}
+		}
+		return map[string]any{"identifiers": all}, nil
+	}
+	id := identifier{strings.Split(namespace, "."), path[1]}
+	if r.Method == http.MethodPost {
+		var body change
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			return nil, err
+		}
+		body.Identifier = id
+		if err := c.commit([]change{body}); err != nil {
+			return nil, err
+		}
+	}
+	e, ok := c.tables[id.key()]
+	if !ok {
+		return nil, fmt.Errorf("%w: table %s", errNotFound, id.key())
+	}
+	return map[string]any{"metadata-location": e.location, "metadata": e.meta, "config": none}, nil
+}
+
+// create makes a table, or returns its description without making it. Its columns are counted from 1.
+func (c *Catalog) create(r *http.Request, namespace string) (any, error) {
+	var body struct {
+		Name     string                 `json:"name"`
+		Location string                 `json:"location"`
+		Schema   *iceberg.Schema        `json:"schema"`
+		Spec     *iceberg.PartitionSpec `json:"partition-spec"`
+		Order    *table.SortOrder       `json:"write-order"`
+		Stage    bool                   `json:"stage-create"`
+		Props    iceberg.Properties     `json:"properties"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		return nil, err
+	}
+	id := identifier{strings.Split(namespace, "."), body.Name}
+	if _, there := c.tables[id.key()]; there {
+		return nil, fmt.Errorf("%w: table %s is there", ErrConflict, body.Name)
+	}
+	if body.Location == "" {
+		body.Location = strings.TrimSuffix(c.Warehouse, "/") + "/" + namespace + "/" + body.Name
+	}
+	order := table.UnsortedSortOrder
+	if body.Order != nil {
+		order = *body.Order
+	}
+	meta, err := table.NewMetadata(body.Schema, body.Spec, order, body.Location, body.Props)
+	if err != nil {
+		return nil, err
+	}
+	if body.Stage {
+		return map[string]any{"metadata": meta, "config": none}, nil
+	}
+	e, err := c.stored(entry{meta: meta})
+	if err != nil {
+		return nil, err
+	}
+	c.tables[id.key()] = e
+	return map[string]any{"metadata-location": e.location, "metadata": e.meta, "config": none}, nil
+}
+
+// commit applies changes of tables, all or none.
+func (c *Catalog) commit(changes []change) error {
+	var names []string
+	for _, one := range changes {
+		names = append(names, one.Identifier.Name)
+	}
+	if c.Before != nil {
+		if err := c.Before(names); errors.Is(err, ErrConflict) {
+			return err
+		} else if err != nil {
+			return fmt.Errorf("%w: %v", errLost, err)
+		}
+	}
+	next := map[string]entry{}
+	for _, one := range changes {
+		e := c.tables[one.Identifier.key()]
+		changed, err := apply(e, one)
+		if err != nil {
+			return err
+		}
+		if changed, err = c.stored(changed); err != nil {
+			return err
+		}
+		next[one.Identifier.key()] = changed
+	}
+	maps.Copy(c.tables, next)
+	if c.After != nil {
+		if err := c.After(names); err != nil {
+			return fmt.Errorf("%w: %v", errLost, err)
+		}
+	}
+	return nil
+}
+
+func apply(e entry, one change) (entry, error) {
+	for _, r := range one.Requirements {
+		if err := r.Validate(e.meta); err != nil {
+			return e, fmt.Errorf("%w: table %s: %w", ErrConflict, one.Identifier.Name, err)
+		}
+	}
+	if e.meta != nil {
+		meta, err := table.UpdateTableMetadata(e.meta, one.Updates, e.location)
+		e.meta = meta
+		return e, err
+	}
+	b, err := table.NewMetadataBuilder(2)
+	if err != nil {
+		return e, err
+	}
+	for _, u := range one.Updates {
+		if err := u.Apply(b); err != nil {
+			return e, fmt.Errorf("%s: %w", u.Action(), err)
+		}
+	}
+	e.meta, err = b.Build()
+	return e, err
+}
+
+// stored gives the metadata a place, and puts it there.
+func (c *Catalog) stored(e entry) (entry, error) {
+	e.location = fmt.Sprintf("%s/metadata/%05d-%s.metadata.json", e.meta.Location(), e.version, uuid.New())
+	e.version++
+	if c.Write == nil {
+		return e, nil
+	}
+	b, err := json.Marshal(e.meta)
+	if err != nil {
+		return e, err
+	}
+	return e, c.Write(e.location, b)
+}

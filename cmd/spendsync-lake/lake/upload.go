@@ -1,0 +1,144 @@
+package lake
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/apache/iceberg-go"
+	iceio "github.com/apache/iceberg-go/io"
+	"github.com/apache/iceberg-go/table"
+
+	"spendsync/load/durable"
+	"spendsync/load/manifest"
+	"spendsync/schema"
+)
+
+// wantedFile is one Parquet file of the store that the lake shall have.
+type wantedFile struct {
+	account string
+	path    string // below the data directory
+	info    *manifest.File
+}
+
+// wanted are the files of a table that the published generation names, by their keys. Files without rows are left
+// out: the coverage already records them.
+func (f *follower) wanted(s *tableSpec) map[string]wantedFile {
+	all := map[string]wantedFile{}
+	for account, a := range f.store.Accounts {
+		maps.Copy(all, wantedOf(account, a, s))
+	}
+	return all
+}
+
+func wantedOf(account string, a *manifest.Account, s *tableSpec) map[string]wantedFile {
+	all := map[string]wantedFile{}
+	for path, info := range a.Files {
+		if info.Kind == manifest.KindParquet && info.Table == s.table.FullName() && info.Rows > 0 {
+			w := wantedFile{account, path, info}
+			all[w.key()] = w
+		}
+	}
+	return all
+}
+
+// key is the file's name in the lake without a token: two files of one key hold the same rows.
+func (w wantedFile) key() string {
+	name := "all"
+	if t := schema.Named(w.info.Table); t != nil && t.Partition != schema.ByAccount {
+		name = w.info.Day.String()
+	}
+	return fmt.Sprintf("account=%s/%s-%s-%s", w.account, name, w.info.RunID, w.info.SHA256[:min(12,
+		len(w.info.SHA256))])
+}
+
+// keyOf is the key of the file that an object was made of; of an object of another program it is the key of none.
+func keyOf(object string) string {
+	folder, name := path.Split(object)
+	return path.Base(folder) + "/" + name[:max(0, strings.LastIndexByte(name, '-'))]
+}
+
+// dayOf is the day in an object's name, 0 for a file of all days, and whether it is a name of ours.
+func dayOf(object string) (day schema.Date, ours bool) {
+	folder, name := path.Split(object)
+	if !strings.HasPrefix(path.Base(folder), "account=") {
+		return 0, false
+	}
+	if strings.HasPrefix(name, "all-") {
+		return 0, true
+	}
+	day, err := schema.ParseDate(name[:min(len(name), len(time.DateOnly))])
+	return day, err == nil
+}
+
+// accountOf is the account of the partition of a file in the lake.
+func accountOf(d iceberg.DataFile) string {
+	account, _ := d.Partition()[accountPartition].(string)
+	return account
+}
+
+// errMoved reports that a file of the store differs from the manifest: a newer generation has
+// replaced it since. Then the follower starts over with the newest manifest.
+var errMoved = errors.New("the store has moved on")
+
+// upload puts a file of the store into the lake and describes it. The token makes the object's name unique: a name is
+// never used twice, so that no snapshot that expires can take with it a file that a later one brings back.
+func (t *lakeTable) upload(ctx context.Context, dir string, w wantedFile, token string) (iceberg.DataFile, error) {
+	b, err := os.ReadFile(filepath.Join(dir, w.path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w", w.path, errMoved)
+	} else if err != nil {
+		return nil, fmt.Errorf("%w: %w", durable.ErrStorage, err)
+	}
+	if sum := sha256.Sum256(b); hex.EncodeToString(sum[:]) != w.info.SHA256 {
+		return nil, fmt.Errorf("%s: %w", w.path, errMoved)
+	}
+	d, err := t.put(ctx, "data/"+w.key()+"-"+token+".parquet", b)
+	if err == nil && (d.Count() != w.info.Rows || accountOf(d) != w.account) {
+		err = fmt.Errorf("%s: %w: it holds %d rows of account %q, the manifest says %d of %q", w.path,
+			durable.ErrDamaged, d.Count(), accountOf(d), w.info.Rows, w.account)
+	}
+	return d, err
+}
+
+// put writes an object below the table's folder, and describes it by its footer: counts, bounds, partition.
+func (t *lakeTable) put(ctx context.Context, name string, b []byte) (iceberg.DataFile, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	object := t.tbl.Location() + "/" + name
+	d, err := table.FileToDataFile(ctx, inMemory(b), object, t.tbl.Schema(), t.tbl.Spec(),
+		t.tbl.SortOrder().OrderID(), t.tbl.Properties())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", object, durable.ErrDamaged, err)
+	}
+	return d, remote(object, t.fs.WriteFile(object, b))
+}
+
+// inMemory is a file system of one file, which is in memory.
+type inMemory []byte
+
+func (m inMemory) Open(string) (iceio.File, error) {
+	return memoryFile{bytes.NewReader(m)}, nil
+}
+func (m inMemory) Remove(string) error { return fs.ErrPermission }
+
+type memoryFile struct{ *bytes.Reader }
+
+func (f memoryFile) Stat() (fs.FileInfo, error) { return f, nil }
+func (f memoryFile) Close() error               { return nil }
+func (f memoryFile) Name() string               { return "" }
+func (f memoryFile) Mode() fs.FileMode          { return 0 }
+func (f memoryFile) ModTime() time.Time         { return time.Time{} }
+func (f memoryFile) IsDir() bool                { return false }
+func (f memoryFile) Sys() any                   { return nil }

@@ -1,0 +1,189 @@
+package lake
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/apache/iceberg-go"
+	"golang.org/x/sync/errgroup"
+
+	"spendsync/load/manifest"
+)
+
+// Status is the lake's state of the accounts of a store.
+type Status struct {
+	Generation int64 // of the store
+	Behind     int64 // in generations, for the account with the longest delay
+	Accounts   []Marker
+}
+
+// Status reads lake_generation. An account that the lake does not know has generation 0.
+func (l *Lake) Status(ctx context.Context, dir string) (*Status, error) {
+	m, err := manifest.Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	return l.status(l.storage(ctx), m)
+}
+
+func (l *Lake) status(ctx context.Context, m *manifest.Manifest) (*Status, error) {
+	s := &Status{Generation: m.Generation}
+	marker, err := l.load(ctx, l.markerSpec())
+	if err != nil {
+		return nil, err
+	}
+	had := &markers{}
+	if marker != nil {
+		if had, err = marker.markers(); err != nil {
+			return nil, err
+		}
+	}
+	for _, account := range m.AccountNames() {
+		row := had.rows[account]
+		row.AccountID = account
+		if err := row.checkAhead(m); err != nil {
+			return nil, err
+		}
+		s.Accounts = append(s.Accounts, row)
+		s.Behind = max(s.Behind, s.Generation-row.Generation)
+	}
+	return s, nil
+}
+
+// Verified is the scope and the findings of a verification.
+type Verified struct {
+	Generation int64
+	Files      int // compared
+	Rows       int64
+	Bytes      int64    // read and hashed; 0: only names, rows and sizes were compared
+	Findings   []string // empty: the lake holds just what the store does
+}
+
+// Verify compares the lake with the published generation of a store: the live files of every
+// account and table with those that the manifest names, by name, rows and size, so that every
+// day's rows are counted; and with deep by the hash of every byte, which proves every sum.
+// It returns [ErrDiffers] where something differs.
+func (l *Lake) Verify(ctx context.Context, dir string, deep bool) (*Verified, error) {
+	ctx = l.storage(ctx)
+	m, err := manifest.Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	v := &Verified{Generation: m.Generation}
+	status, err := l.status(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range status.Accounts {
+		if a.Generation != v.Generation {
+			v.find("account %s: the lake has generation %d, the store %d: run 'spendsync-lake follow'", a.AccountID,
+				a.Generation, v.Generation)
+		}
+	}
+	if len(v.Findings) > 0 { // comparing different generations proves nothing
+		return v, fmt.Errorf("%w: %d accounts are behind", ErrDiffers, len(v.Findings))
+	}
+	for _, s := range l.dataSpecs() {
+		t, err := l.load(ctx, s)
+		if err == nil && t == nil {
+			v.find("table %s is not there", s.name)
+		} else if err == nil {
+			err = v.table(ctx, t, m, deep)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(v.Findings) > 0 {
+		return v, fmt.Errorf("%w: %d findings", ErrDiffers, len(v.Findings))
+	}
+	return v, nil
+}
+
+func (v *Verified) find(format string, args ...any) {
+	v.Findings = append(v.Findings, fmt.Sprintf(format, args...))
+}
+
+// table compares what a table has of a store's accounts.
+func (v *Verified) table(ctx context.Context, t *lakeTable, m *manifest.Manifest, deep bool) error {
+	data, deletes, err := t.files()
+	if err != nil {
+		return err
+	}
+	for _, d := range deletes {
+		v.find("table %s: somebody else has written deletes: %s", t.name, d.FilePath())
+	}
+	wanted := (&follower{store: m}).wanted(t.tableSpec)
+	var read []iceberg.DataFile
+	var sums []string // that they should have
+	for _, d := range data {
+		w, ok := wanted[keyOf(d.FilePath())]
+		switch {
+		case m.Accounts[accountOf(d)] == nil: // of another store
+			continue
+		case !ok:
+			v.find("table %s: %s is in the lake and not in the store, or twice", t.name, d.FilePath())
+			continue
+		case d.Count() != w.info.Rows || d.FileSizeBytes() != w.info.Bytes:
+			v.find("table %s: %s has %d rows and %d bytes, the store %d and %d", t.name, d.FilePath(), d.Count(),
+				d.FileSizeBytes(), w.info.Rows, w.info.Bytes)
+		}
+		delete(wanted, w.key())
+		v.Files, v.Rows = v.Files+1, v.Rows+d.Count()
+		read, sums = append(read, d), append(sums, w.info.SHA256)
+	}
+	for _, key := range slices.Sorted(maps.Keys(wanted)) {
+		v.find("table %s: %s is in the store and not in the lake", t.name, wanted[key].path)
+	}
+	if !deep {
+		return nil
+	}
+	return v.hash(ctx, t, read, sums)
+}
+
+// hash reads objects, a few at a time, and compares every byte by its hash.
+func (v *Verified) hash(ctx context.Context, t *lakeTable, objects []iceberg.DataFile, sums []string) error {
+	found := make([]string, len(objects))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(uploads)
+	for i, d := range objects {
+		g.Go(func() (err error) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			found[i], err = t.hash(d.FilePath())
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for i, d := range objects {
+		v.Bytes += d.FileSizeBytes()
+		if found[i] != sums[i] {
+			v.find("table %s: %s is not the bytes of the store's file: %s", t.name, d.FilePath(), found[i])
+		}
+	}
+	return nil
+}
+
+// hash returns the SHA-256 of an object, or a text that it is missing.
+func (t *lakeTable) hash(object string) (string, error) {
+	f, err := t.fs.Open(object)
+	if isNotThere(err) {
+		return "it is not there", nil
+	} else if err != nil {
+		return "", remote(object, err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", remote(object, err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

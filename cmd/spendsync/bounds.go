@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"syscall"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/spendsync/explain"
+	"spendsync/load/duck"
+)
+
+// questionMemory is DuckDB's memory limit for SQL that somebody wrote, unless SPENDSYNC_DUCKDB_MEMORY sets another
+// one. beyondEngine is what the process may hold besides: lists and texts in the making do not count for the engine.
+const questionMemory, beyondEngine = 1 << 30, 1 << 30
+
+// questionOptions are DuckDB's for SQL that somebody wrote, whose needs are not known. From here on the system refuses
+// this process more memory than those and [beyondEngine]; the engine then reports that it is out of memory.
+func (c *call) questionOptions() duck.Options {
+	o := c.loadOptions().DuckDB
+	memory, err := humanize.ParseBytes(o.Memory)
+	if c.cfg.DuckDBMemory == "" && (err != nil || memory > questionMemory) {
+		memory, o.Memory = questionMemory, fmt.Sprintf("%dMiB", questionMemory>>20)
+	}
+	if c.exit != nil {
+		limit := memory + beyondEngine
+		if err := syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
+			c.log.Warn("the memory of a question is bounded by the engine alone", "error", err)
+		}
+	}
+	return o
+}
+
+// stuckAfter is how long a question may go on after its time: the engine does not stop in the middle of a function.
+const stuckAfter = 10 * time.Second
+
+// within gives an answer so much time. If the engine goes on for [stuckAfter] after it, the process ends.
+func (c *call) within(ctx context.Context, atMost time.Duration) (context.Context, context.CancelFunc) {
+	late := fmt.Errorf("it takes longer than %v", atMost)
+	ctx, cancel := context.WithTimeoutCause(ctx, atMost, late)
+	if c.exit == nil {
+		return ctx, cancel
+	}
+	stuck := time.AfterFunc(atMost+stuckAfter, func() {
+		m := explain.Sentence("the question was stopped: "+late.Error(), exit.Usage)
+		m.Do = "ask for fewer days or rows"
+		c.lastLines(slog.LevelError, m, exit.Usage)
+		c.exit(exit.Usage)
+	})
+	return ctx, func() { stuck.Stop(); cancel() }
+}

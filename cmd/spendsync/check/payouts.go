@@ -1,0 +1,64 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/spendsync/job"
+	"spendsync/cmd/spendsync/payouts"
+	"spendsync/cmd/spendsync/phrase"
+)
+
+// payouts reads the operator's own files as a run does; the run would continue without them.
+func (c *checker) payouts(ctx context.Context, t *job.Trial) {
+	if c.Job.Own == nil {
+		return
+	}
+	const name = "payouts"
+	const do = "correct what is named: until then a sync keeps the numbers that it has, and ends with exit code 4"
+	var campaigns map[string]bool
+	if t != nil {
+		campaigns = t.CampaignIDs()
+	}
+	own, err := c.Job.Own(ctx, campaigns, "")
+	if err == nil {
+		err = own.Close()
+	}
+	if err != nil {
+		c.fail(exit.Usage, name, do, "%s", phrase.OneLine(err.Error()))
+		return
+	}
+	for _, f := range own.Findings {
+		switch f.Form {
+		case "":
+			c.fail(exit.Usage, name, do, "%s", phrase.OneLine(f.Message))
+		case payouts.Remark:
+			c.warn(name, "declare them in "+payouts.Variable+" if they count", "%s", f.Message)
+		default:
+			c.warn(name, "correct it, or 'spendsync repair accept "+f.Form+"' after a sync", "%s", f.Message)
+		}
+	}
+	for _, f := range own.Files {
+		c.shows(f)
+	}
+}
+
+// shows shows what a file has, and how it is read.
+func (c *checker) shows(f *payouts.File) {
+	name := "payouts " + filepath.Base(f.Path)
+	if f.Variable != "" {
+		c.warn(name, f.Variable, "a known tracker's headings are in it, which this declares (%s)", f.Remark)
+	}
+	if f.Columns == nil || f.Wrong != nil && f.Rows == 0 {
+		return
+	}
+	text := fmt.Sprintf("columns %s; declared are %s; the first rows are stored as %s",
+		strings.Join(f.Columns, ", "), strings.Join(f.Declared, ","), strings.Join(f.First, " and "))
+	if text += fmt.Sprintf("; of %s fit %d", phrase.Count(f.Rows, "row"), f.Fit); f.IsExport {
+		text += fmt.Sprintf(", %d do not, %d are of other campaigns, %d add others up", f.Misfits, f.Others, f.Totals)
+	}
+	c.ok(name, "%s", text)
+}

@@ -1,0 +1,143 @@
+package check
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/dustin/go-humanize"
+	"github.com/oklog/ulid/v2"
+	"golang.org/x/sys/unix"
+
+	"spendsync/cmd/internal/config"
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/spendsync/phrase"
+	"spendsync/load"
+	"spendsync/load/commit"
+	"spendsync/load/durable"
+	"spendsync/load/manifest"
+)
+
+// store reads the published account. It returns nil if nothing is published.
+func (c *checker) store(dir string) *manifest.Account {
+	const name = "store"
+	m, err := manifest.Read(dir)
+	if errors.Is(err, durable.ErrEmpty) {
+		c.ok(name, "%s: nothing is stored yet", dir)
+		return nil
+	}
+	if err == nil {
+		var set *durable.Damage
+		if set, err = load.FindSetBack(dir, m); set != nil {
+			err = set
+		}
+	}
+	if err != nil && exit.Of(err) == exit.Storage {
+		c.fail(exit.Usage, name, "repair the volume, or its permissions", "%s", phrase.OneLine(err.Error()))
+		return nil
+	}
+	var unfinished *commit.Unfinished
+	if err == nil {
+		unfinished, err = commit.Find(dir)
+	}
+	if err != nil {
+		c.failErr(name, err)
+		return nil
+	}
+	if unfinished != nil {
+		c.warn(name, "wait for the run that is active, or run 'spendsync sync': it finishes the commit",
+			"%s: the commit of generation %d has not ended", dir, unfinished.Generation)
+		return m.Accounts[c.Config.Account]
+	}
+	c.ok(name, "%s: generation %d of %s", dir, m.Generation, phrase.Count(len(m.Accounts), "account"))
+	return m.Accounts[c.Config.Account]
+}
+
+// minSpace is the room that a first sync of a usual account needs, with what DuckDB may spill.
+const minSpace = 256 << 20
+
+// volume does in the data directory what a publication does: it writes a file, renames it into each published folder
+// and back, and looks at the locks. Nothing is left of it. Before the first sync it tries the folder above.
+func (c *checker) volume(dir string) {
+	const name = "data directory"
+	at := dir
+	for !durable.Exists(at) && at != filepath.Dir(at) {
+		at = filepath.Dir(at)
+	}
+	if err := tryToPublish(at, at == dir); err != nil {
+		c.fail(exit.Usage, name, "put the whole data directory on one volume that is mounted read-write, without "+
+			"links and mounts below it, and give this user the right to write there (in a pod: fsGroup)", "%v", err)
+		return
+	}
+	var fs unix.Statfs_t
+	if err := unix.Statfs(at, &fs); err == nil && uint64(fs.Bavail)*uint64(fs.Bsize) < minSpace {
+		c.fail(exit.Usage, name, "make the volume larger", "%s has %s free, a generation may need %s", at,
+			humanize.IBytes(uint64(fs.Bavail)*uint64(fs.Bsize)), humanize.IBytes(minSpace))
+		return
+	}
+	for _, lock := range []string{"account=" + c.Config.Account + ".lock", "store.lock"} {
+		path := filepath.Join(dir, "locks", lock)
+		if !durable.Exists(path) {
+			continue
+		}
+		held, err := durable.OS.Lock(path)
+		if err == nil && held == nil {
+			c.warn(name, "wait for it; a lock dies with its process", "a run is active: %v", durable.OS.LockedBy(path))
+			return
+		}
+		if err == nil {
+			err = held.Close()
+		}
+		if err != nil {
+			c.fail(exit.Usage, name, "use a volume that supports file locks (flock)", "%v", err)
+			return
+		}
+	}
+	c.ok(name, "a file was written, renamed and locked in %s", at)
+}
+
+// tryToPublish writes a file in a folder and, if that is a store, renames it into each folder of it and back. Readers
+// of a store skip the file's name.
+func tryToPublish(dir string, isStore bool) (err error) {
+	probe := filepath.Join(dir, manifest.OwnPrefix+"check-"+ulid.Make().String())
+	if err := os.WriteFile(probe, nil, 0o600); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.Remove(probe)) }()
+	if !isStore {
+		return nil
+	}
+	for _, name := range append([]string{"staging"}, manifest.Folders...) {
+		err := filepath.WalkDir(filepath.Join(dir, name), func(path string, d os.DirEntry, err error) error {
+			if errors.Is(err, os.ErrNotExist) { // of a run that ended meanwhile, or there is none yet
+				return nil
+			}
+			if err != nil || !d.IsDir() && d.Type()&os.ModeSymlink == 0 {
+				return err
+			}
+			if d.Type()&os.ModeSymlink != 0 {
+				return errors.New(path + " is a link")
+			}
+			there := filepath.Join(path, filepath.Base(probe))
+			if err := os.Rename(probe, there); errors.Is(err, os.ErrNotExist) {
+				return nil
+			} else if err != nil {
+				return err
+			}
+			return os.Rename(there, probe)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dataDir returns the store's folder, if the variables name one.
+func (c *checker) dataDir() (string, bool) {
+	dir, err := c.Config.StoreDir()
+	if err != nil {
+		c.fail(exit.Usage, "store", "choose another "+config.Prefix+"DATA_DIR", "%v", err)
+	}
+	return dir, err == nil
+}

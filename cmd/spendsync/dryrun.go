@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"spendsync/cmd/internal/output"
+	"spendsync/cmd/spendsync/job"
+	"spendsync/cmd/spendsync/phrase"
+	"spendsync/load/durable"
+	"spendsync/load/manifest"
+)
+
+// showPlan prints the plan of a sync that would begin now, and asks the service nothing.
+func (c *call) showPlan(ctx context.Context) error {
+	if err := c.setUp(ctx); err != nil {
+		return err
+	}
+	dir, err := c.cfg.StoreDir()
+	if err != nil {
+		return err
+	}
+	known := manifest.NewAccount(job.ReachFrom(c.now()))
+	m, err := manifest.Read(dir)
+	switch {
+	case err == nil && m.Accounts[c.cfg.Account] != nil:
+		known = m.Accounts[c.cfg.Account]
+	case err != nil && !errors.Is(err, durable.ErrEmpty):
+		return err
+	}
+	p := job.PlanDays(c.cfg.Account, c.now(), known, c.planOptions())
+	if c.json {
+		return output.JSON(c.stdout, p)
+	}
+	printPlan(c.stdout, p)
+	return nil
+}
+
+func printPlan(w io.Writer, p job.Plan) {
+	fmt.Fprintf(w, "Account %s, today in Chicago is %s, the report reaches back to %s.\n\n", p.Account,
+		p.Today, p.Reach)
+	t := output.NewTable(w, "day", "why", "requests", "can be read for")
+	for _, d := range p.Read {
+		t.Row(d.Day.String(), d.Reason, fmt.Sprint(d.Requests), phrase.Count(int(d.DaysLeft), "day"))
+	}
+	t.Print()
+	fmt.Fprintf(w, "\n%s to read, about %s with the control total; %s fresh enough. A day of several pages that does "+
+		"not add up costs at most 2 times its pages and one request for each campaign more.\n",
+		phrase.Count(len(p.Read), "day"), phrase.Count(p.Requests, "request"), phrase.Count(len(p.Keep), "day"))
+	if len(p.Gone) > 0 {
+		fmt.Fprintf(w, "Never to be read again, and not known in full: %s.\n", phrase.Days(p.Gone))
+	}
+}

@@ -1,0 +1,147 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"spendsync/extract"
+	"spendsync/schema"
+)
+
+// knownIDs are campaigns with their creatives.
+type knownIDs map[string]map[string]bool
+
+// add adds those of some rows.
+func (k *knownIDs) add(rows *schema.SpendRows) {
+	for _, row := range rows.All() {
+		k.addRow(row)
+	}
+}
+
+func (k *knownIDs) addRow(row *schema.Spend) {
+	if *k == nil {
+		*k = knownIDs{}
+	}
+	creatives := (*k)[row.CampaignID]
+	if creatives == nil {
+		creatives = map[string]bool{}
+		(*k)[strings.Clone(row.CampaignID)] = creatives
+	}
+	if !creatives[row.CreativeID] {
+		creatives[strings.Clone(row.CreativeID)] = true
+	}
+}
+
+// byCampaign reads a day campaign by campaign, which needs no order of pages: the campaigns of all reads of the run and
+// of the stored day, and those of the key's list while the number falls short of the whole's. Each walk is proven like
+// any other, and rows of other campaigns are dropped. The replies are staged behind those of the whole.
+func (r *dayReader) byCampaign(ctx context.Context, b beside, whole *dayRead, work *dayWork) (*dayRead, error) {
+	for rows, err := range r.s.store.StoredDay(b.day) {
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			work.seen.addRow(&rows[i])
+		}
+	}
+	read := r.begin(b.day, work)
+	read.seen.Total = whole.seen.Total
+	asked := map[string]bool{}
+	for _, more := range []func() []string{
+		func() []string { return slices.Collect(maps.Keys(work.seen)) },
+		func() []string { return r.key().listed() },
+	} {
+		for _, id := range slices.Sorted(slices.Values(more())) {
+			if asked[id] || !extract.IsID(id) {
+				continue
+			}
+			asked[id] = true
+			if err := r.addCampaign(ctx, b, id, read, whole.Pages, work); err != nil {
+				return nil, err
+			}
+		}
+		if read.came() >= read.seen.Total {
+			break
+		}
+	}
+	err := read.seal()
+	if err == nil {
+		err = r.compare(ctx, b.day, read)
+	}
+	return read, err
+}
+
+// addCampaign adds the rows of a campaign. One of several pages that does not add up goes on by creatives: those
+// that were seen of it, and those of the report's list while the number falls short.
+func (r *dayReader) addCampaign(ctx context.Context, b beside, id string, read *dayRead, before int,
+	work *dayWork) error {
+	whole, err := r.readPiece(ctx, b, schema.Piece{Campaign: id}, read, before, work)
+	if err == nil {
+		return nil
+	} else if whole == nil || whole.Pages < 2 {
+		return err
+	}
+	work.seen.add(whole.Rows)
+	was := read.came()
+	asked := map[string]bool{}
+	for _, more := range []func() []string{
+		func() []string { return slices.Collect(maps.Keys(work.seen[id])) },
+		func() []string { return r.s.labels().of[id] },
+	} {
+		for _, creative := range slices.Sorted(slices.Values(more())) {
+			if asked[creative] || !extract.IsID(creative) {
+				continue
+			}
+			asked[creative] = true
+			if _, err := r.readPiece(ctx, b, schema.Piece{Campaign: id, Creative: creative}, read, before,
+				work); err != nil {
+				return err
+			}
+		}
+		if read.came()-was >= whole.seen.Total {
+			break
+		}
+	}
+	if got := read.came() - was; b.service.CountsRows() && got != whole.seen.Total && !hasOthers(whole.Rows, id) {
+		return whole.unproven(b, fmt.Sprintf("campaign %s: %d rows came creative by creative, and total_rows is %d",
+			id, got, whole.seen.Total))
+	}
+	return nil
+}
+
+// hasOthers reports whether there is a row of another campaign: the stated number counts it, too.
+func hasOthers(rows *schema.SpendRows, campaign string) bool {
+	for _, row := range rows.All() {
+		if row.CampaignID != campaign {
+			return true
+		}
+	}
+	return false
+}
+
+// readPiece reads the pages of one campaign or creative and adds its rows, if they are proven. The walk is nil if it
+// broke off.
+func (r *dayReader) readPiece(
+	ctx context.Context, b beside, p schema.Piece, read *dayRead, before int, work *dayWork,
+) (*dayRead, error) {
+	walk := r.begin(b.day, work)
+	before += read.Pages
+	pages := r.s.Report.Spend(ctx, extract.SpendQuestion{Day: b.day, PageSize: r.s.Plan.PageSize, Campaign: p.Campaign,
+		Creative: p.Creative}, &walk.seen)
+	err := walk.take(pages, work.replies, before)
+	if err == nil {
+		err = walk.seal()
+	}
+	if err != nil {
+		return nil, err
+	}
+	walk.Control = schema.ControlMatched // the sum of the day is compared with all pieces
+	if why := walk.against(b); why != "" {
+		return walk, walk.unproven(b, "of "+p.Campaign+p.Creative+": "+why)
+	}
+	read.AddPiece(p, walk.DayRows)
+	return walk, nil
+}

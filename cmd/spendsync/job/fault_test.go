@@ -1,0 +1,105 @@
+package job
+
+import (
+	"strings"
+	"testing"
+
+	"spendsync/cmd/internal/exit"
+	"spendsync/extract/adsim"
+	"spendsync/schema"
+)
+
+// ofPaid stands for a row with spend.
+const ofPaid = 1000
+
+// pageFaults strike the second page of three of a stored day, in each reading. What is wrong is refused with its code
+// and its cause, and the stored day stays; exit.OK: the fault costs nothing. Values of a row are in rowDamages.
+var pageFaults = []struct {
+	name  string
+	fault adsim.Fault
+	code  int
+	says  string
+}{
+	{"cut/length", adsim.Fault{Kind: adsim.Cut}, exit.Unreachable, "the reply was cut off"},
+	{"cut/chunked", adsim.Fault{Kind: adsim.Cut, Chunked: true, After: 100}, exit.Unreachable, "the reply was cut off"},
+	{"cut/reset", adsim.Fault{Kind: adsim.Reset, After: 300}, exit.Unreachable, "connection reset"},
+	{"body/second object", adsim.Fault{Kind: adsim.Trailing}, exit.Contract, "after the end of the reply"},
+	{"body/html", adsim.Fault{Kind: adsim.HTML}, exit.Unreachable, "Be right back"},
+	{"body/html 502", adsim.Fault{Kind: adsim.HTML, Status: 502}, exit.Unreachable, "status 502"},
+	{"body/null", adsim.Fault{Kind: adsim.Null}, exit.Contract, "the reply begins \"null\""},
+	{"body/empty", adsim.Fault{Kind: adsim.Empty}, exit.Unreachable, "the reply is empty"},
+	{"body/empty object", adsim.Fault{Kind: adsim.Body, Value: "{}"}, exit.Contract, "no columns"},
+	{"body/array", adsim.Fault{Kind: adsim.Body, Value: "[1]"}, exit.Contract, "type array, not an object"},
+	{"body/no data", adsim.Fault{Kind: adsim.Top, Column: "data", Value: "null"}, exit.Contract,
+		"data is of type null"},
+	{"body/other case", adsim.Fault{Kind: adsim.Body, Value: `{"Columns":[],"Data":[],"Pagination":{}}`}, exit.Contract,
+		"no columns"},
+	{"rows/one came before", adsim.Fault{Kind: adsim.Shift, Rows: 1}, exit.OK, ""},
+	{"rows/one went before", adsim.Fault{Kind: adsim.Shift, Rows: -1}, exit.OK, ""},
+	{"rows/one left out", adsim.Fault{Kind: adsim.Drop, Row: 3}, exit.OK, ""},
+	{"rows/one twice, one left out", adsim.Fault{Kind: adsim.Duplicate, Row: ofPaid - 1, InPlace: true}, exit.OK, ""},
+	{"rows/one twice, of other measures", adsim.Fault{Kind: adsim.Duplicate, Row: 3, InPlace: true, Other: true},
+		exit.OK, ""},
+	{"rows/none", adsim.Fault{Kind: adsim.Top, Column: "data", Value: "[]"}, exit.OK, ""},
+	{"rows/another day", adsim.Fault{Kind: adsim.OtherDay, Row: ofPaid}, exit.Contract, "not the day asked for"},
+	{"columns/one missing", adsim.Fault{Kind: adsim.Top, Column: "columns", Value: `["date","campaign_id"]`},
+		exit.Contract, "the columns lack creative_id"},
+	{"columns/one twice", adsim.Fault{Kind: adsim.Top, Column: "columns", Value: `["date","date"]`}, exit.Contract,
+		`column "date" is there twice`},
+	{"status/401 after 200", adsim.Fault{Kind: adsim.Status, Status: 401}, exit.Unreachable, "status 401"},
+	{"status/403 after 200", adsim.Fault{Kind: adsim.Status, Status: 403}, exit.Unreachable, "status 403"},
+	{"status/429", adsim.Fault{Kind: adsim.Status, Status: 429, RetryAfter: "40"}, exit.Unreachable, "status 429"},
+	{"status/500", adsim.Fault{Kind: adsim.Status, Status: 500}, exit.Unreachable, "request ID: req_"},
+	{"status/redirect", adsim.Fault{Kind: adsim.Status, Status: 302, Location: "https://evil.test/"}, exit.Contract,
+		`leads to host "evil.test"`},
+	{"status/no form", adsim.Fault{Kind: adsim.Body, Status: 500, Value: "\x00\x1b[31m\xff{]"}, exit.Unreachable,
+		"status 500"},
+	{"status/a long text", adsim.Fault{Kind: adsim.Body, Status: 418, Value: strings.Repeat("teapot ", 1<<18)},
+		exit.Contract, "status 418"},
+}
+
+// TestFault_OnAPageOfTheReport lets each fault stay. Nothing that is stored changes, and once all is well again, one
+// sync ends in the truth.
+func TestFault_OnAPageOfTheReport(t *testing.T) {
+	w := newWorld(t, func(c *adsim.Config) { c.RowsPerDay = 60 })
+	w.job.Plan.PageSize = 20
+	w.first()
+	day := schema.NewDate(2026, 3, 8)
+	paid, n := 0, 0
+	for l := range w.service.Truth(day.String()) {
+		if n++; n > 20 && n <= 40 && l.Spend > 0 && l.Clicks > 0 {
+			paid = n - 21
+		}
+	}
+	if n <= 40 || n > 60 {
+		t.Fatalf("%d rows do not make three pages", n)
+	}
+	was := w.account().Days[day].ContentHash
+	for _, c := range pageFaults {
+		f := c.fault
+		f.Day, f.Page, f.Query = day.String(), 2, "include_creatives=true"
+		if f.Row >= ofPaid-1 {
+			f.Row = paid + f.Row - ofPaid
+		}
+		w.service.ClearFaults()
+		w.service.Fail(f)
+		res, err := w.next().Backfill(t.Context(), day, day)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		says := res.Run.Message.V
+		if res.Run.ExitCode != int64(c.code) || !strings.Contains(says, c.says) {
+			t.Errorf("%s: exit %d, want %d and %q: %.400s", c.name, res.Run.ExitCode, c.code, c.says, says)
+		}
+		if len(says) > 3000 || strings.ContainsAny(says, "\x00\x1b") {
+			t.Errorf("%s: no sentence for people: %.200q", c.name, says)
+		}
+		if is := w.account().Days[day]; is.ContentHash != was || is.Refused > 0 {
+			t.Fatalf("%s: the stored day is another", c.name)
+		}
+	}
+	w.service.ClearFaults()
+	w.rereadAll()
+	w.sync(exit.OK)
+	w.wantTruth()
+}

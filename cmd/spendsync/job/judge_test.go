@@ -1,0 +1,92 @@
+package job
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"spendsync/cmd/internal/exit"
+	"spendsync/extract/adsim"
+	"spendsync/schema/schematest"
+)
+
+// TestJudge_MissingKeys: where no reply has a null, a key that is missing twice unsets its value; beside a service that
+// writes nulls, and beside a new key, it never does, and the run says so with exit 4. The audience is never unset.
+func TestJudge_MissingKeys(t *testing.T) {
+	nulls := regexp.MustCompile(`"(target_cpa|end_date)":null,?`)
+	for name, c := range map[string]struct {
+		omitsNulls bool
+		key        string // that is missing
+		renamed    string
+		codes      []int
+		stands     bool
+	}{
+		"nulls are left out":      {omitsNulls: true, key: "target_cpa", codes: []int{0, 0, 0}},
+		"nulls are left out, end": {omitsNulls: true, key: "end_date", codes: []int{0, 0, 0}},
+		"renamed": {omitsNulls: true, key: "target_cpa", renamed: "cpa", codes: []int{4, 4, 4},
+			stands: true},
+		"beside nulls":                 {key: "target_cpa", codes: []int{4, 4, 4}, stands: true},
+		"beside nulls, end":            {key: "end_date", codes: []int{4, 4, 4}, stands: true},
+		"the audience":                 {key: "audience", codes: []int{4, 4, 4}, stands: true},
+		"the audience, nulls left out": {omitsNulls: true, key: "audience", codes: []int{4, 4, 4}, stands: true},
+	} {
+		if !schematest.Drawn(name, 2) {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			e := &rewriter{of: w.service.Transport()}
+			w.transport = e
+			id, other := w.service.CampaignIDs()[0], w.service.CampaignIDs()[1]
+			w.change(adsim.Change{Campaign: other, Force: true, Set: map[string]any{"status": "active"}})
+			w.change(adsim.Change{Campaign: id, Force: true, Set: map[string]any{"status": "active", "target_cpa": "25",
+				"end_date": "2027-03-01T00:00:00Z"}})
+			missing := false
+			e.edit = func(path, body string) (int, string) {
+				if c.omitsNulls {
+					body = strings.ReplaceAll(nulls.ReplaceAllString(body, ""), ",}", "}")
+				}
+				if !c.omitsNulls && path == "campaigns/"+other {
+					member := regexp.MustCompile(`"(target_cpa|end_date)":("[^"]*"|[0-9.]+|null),?`)
+					body = member.ReplaceAllString(body, "")
+					body = strings.Replace(body, `"name":`, `"target_cpa":null,"end_date":null,"name":`, 1)
+					body = strings.ReplaceAll(body, ",}", "}")
+				}
+				if missing && path == "campaigns/"+id {
+					body = regexp.MustCompile(`"`+c.key+`":("[^"]*"|[0-9.]+|\{[^}]*\}),?`).ReplaceAllStringFunc(body,
+						func(member string) string {
+							if c.renamed == "" {
+								return ""
+							}
+							return strings.Replace(member, c.key, c.renamed, 1)
+						})
+					body = strings.ReplaceAll(body, ",}", "}")
+				}
+				return 0, body
+			}
+			const ask = "SELECT target_cpa, end_at IS NOT NULL, country FROM campaign_history " +
+				"WHERE is_current AND campaign_id = '%s'"
+			w.sync(exit.OK)
+			was, versions := w.ask(ask, id), w.ask("SELECT count(*) FROM campaign_history")
+			missing = true
+			for i, code := range c.codes {
+				w.service.Advance(time.Hour)
+				r := w.sync(code)
+				said := strings.Contains(r.Run.Message.V, "unread field")
+				if stands := c.stands || i == 0; stands != (w.ask(ask, id) == was) || stands != said {
+					t.Errorf("run %d: stored %s, before %s: %s", i+1, w.ask(ask, id), was, r.Run.Message.V)
+				}
+				if got := w.ask("SELECT count(*) FROM campaign_history"); c.stands && got != versions {
+					t.Errorf("run %d: %s versions, there were %s", i+1, got, versions)
+				}
+			}
+			missing = false
+			w.service.Advance(time.Hour)
+			if w.sync(exit.OK); w.ask(ask, id) != was {
+				t.Errorf("it is back, and stored is %s", w.ask(ask, id))
+			}
+			w.wantVerified()
+		})
+	}
+}

@@ -1,0 +1,38 @@
+package job
+
+import (
+	"time"
+
+	"spendsync/schema"
+)
+
+// KeyNotice is how long before its end a key is warned of, as the service does.
+const KeyNotice = 14 * 24 * time.Hour
+
+// keyExpires returns when the API key expires, if the service states it. It warns if that is soon: without the key
+// the settings stop, and the numbers would not show it.
+func (r *session) keyExpires() (expires schema.Null[schema.Instant]) {
+	at, warning, ok := r.API.KeyNotice()
+	if !ok {
+		return expires
+	}
+	if !at.IsZero() {
+		expires = schema.Some(schema.InstantOf(at))
+	}
+	if warning != "" || (!at.IsZero() && at.Sub(r.Now()) < KeyNotice) {
+		r.Log.Warn("the API key expires soon; renew it on the dashboard's API access page, the key itself "+
+			"stays the same",
+			"expires_at", expires.V.String(), "service_says", warning)
+	}
+	return expires
+}
+
+// warnOfTheService warns of credentials in the service's replies. These are removed before anything is stored, but
+// other readers of the replies see them.
+func (r *session) warnOfTheService() {
+	if n := r.Report.Stats().Repeated + r.API.Stats().Repeated; n > 0 {
+		r.Log.Warn("the service repeats the credentials in its replies; nothing of them is stored, but its logs may "+
+			"hold them, too: report it to the service, and then renew the password and the key",
+			"replies", n)
+	}
+}

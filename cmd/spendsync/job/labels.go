@@ -1,0 +1,98 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"spendsync/extract"
+	"spendsync/load"
+	"spendsync/transform"
+)
+
+// labels are what the report knows of the creatives of the whole reach, asked for once a run: the labels of its rows.
+type labels struct {
+	lines []transform.ReportCreative
+	left  []transform.RefusedRow
+	err   error
+	names map[string]string   // of campaigns, the last that the report gave of each; of the others none is known
+	of    map[string][]string // creatives, by campaign
+}
+
+// askLabels asks for the labels. Like a day, a list that moves while it is paged is read again.
+func (s *session) askLabels(ctx context.Context) (l *labels) {
+	for from, reads := s.plan.Reach, 1; ; {
+		l = &labels{names: map[string]string{}, of: map[string][]string{}}
+		for page, err := range s.Report.ReportCreatives(ctx, from, s.plan.Today, s.Plan.PageSize) {
+			if l.err = err; err == nil {
+				lines, left := transform.ReportCreatives(s.Service, page)
+				l.lines, l.left = append(l.lines, lines...), append(l.left, left...)
+			}
+		}
+		_, isUnproven := errors.AsType[*extract.UnprovenError](l.err)
+		switch {
+		case errors.Is(l.err, extract.ErrUnreachable) && from < s.plan.Reach+maxOutOfReach:
+			// The first day is no longer within reach: time has passed since the plan was made, or the reach is
+			// shorter than the service states.
+			from++
+			continue
+		case isUnproven && reads < maxReads:
+			reads++
+			continue
+		case l.err != nil:
+			s.Log.Warn("the names of the campaigns could not be read; rows keep those that are stored", "error", l.err)
+		}
+		for _, line := range l.lines {
+			l.of[line.CampaignID] = append(l.of[line.CampaignID], line.CreativeID)
+			if line.CampaignName != "" {
+				l.names[line.CampaignID] = line.CampaignName
+			}
+		}
+		return l
+	}
+}
+
+// beginLabels makes the questions for the labels, which are asked when they are first needed.
+func (s *session) beginLabels(ctx context.Context) {
+	s.labels = sync.OnceValue(func() *labels { return s.askLabels(ctx) })
+	s.newerNames = sync.OnceValue(func() map[string]string {
+		names := maps.Clone(s.labels().names)
+		maps.Copy(names, s.askLabels(ctx).names)
+		return names
+	})
+}
+
+// namesOf returns the names of campaigns, at least of some if the report has them. A campaign that began after the
+// labels were asked for has none: then they are asked for once more.
+func (s *session) namesOf(campaigns []string) map[string]string {
+	names := s.labels().names
+	lacks := func(id string) bool { return id != "" && names[id] == "" }
+	if len(names) > 0 && slices.ContainsFunc(campaigns, lacks) {
+		return s.newerNames()
+	}
+	return names
+}
+
+// storedNames returns a function that returns the names of the campaigns as the newest stored day of each has them: a
+// reply that is read again has none. Days that cannot be read name nothing.
+func storedNames(store *load.Store) func() map[string]string {
+	return sync.OnceValue(func() map[string]string {
+		names := map[string]string{}
+		for _, day := range slices.Backward(store.Account().DayList()) {
+			for rows, err := range store.StoredDay(day) {
+				if err != nil {
+					break
+				}
+				for i := range rows {
+					if id := rows[i].CampaignID; names[id] == "" {
+						names[strings.Clone(id)] = strings.Clone(rows[i].CampaignName)
+					}
+				}
+			}
+		}
+		return names
+	})
+}

@@ -1,0 +1,40 @@
+package job
+
+import (
+	"cmp"
+
+	"spendsync/schema"
+)
+
+// doubtURLs warns the clients that have never stored anything that their URLs may be wrong.
+func (s *session) doubtURLs() {
+	known := s.known()
+	if len(known.Days) == 0 {
+		s.Report.Untried()
+	}
+	if known.Pinned == "" && len(known.Memory) == 0 {
+		s.API.Untried()
+	}
+}
+
+// reachAfter returns [manifest.Account.Reach] after a run, by the days that the report answered or refused. A day that
+// grew older during its read shows nothing.
+func reachAfter(known int, days []*copiedDay) int {
+	reach := cmp.Or(known, schema.ReachDays)
+	for _, answered := range []bool{false, true} {
+		for _, d := range days {
+			began, ended := schema.DateOf(d.step.StartedAt.Time()), schema.DateOf(d.step.FinishedAt.Time())
+			switch age := int(began - d.Day); {
+			case began != ended:
+			case answered && d.isStaged:
+				reach = max(reach, age)
+			case !answered && d.isUnreachable():
+				reach = min(reach, age-1)
+			}
+		}
+	}
+	if reach >= schema.ReachDays {
+		return 0
+	}
+	return reach
+}

@@ -1,5 +1,0 @@
-package job
-
-import "time"
-
-func atWorldNow() time.Time { return worldNow }

@@ -1,0 +1,236 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"spendsync/load"
+	"spendsync/load/history"
+	"spendsync/schema"
+	"spendsync/transform"
+)
+
+// ruleKind are the rules of sources: a campaign may have tens of thousands.
+type ruleKind struct{}
+
+// readSources are the source settings of a campaign.
+type readSources struct {
+	rules []sourceRule
+	kinds map[string]bool // rules that could be read, by kind
+}
+
+// sourceRule is a rule of a campaign, in a fifth of the memory that its row takes.
+type sourceRule struct {
+	source, rule string
+	bid          schema.Null[schema.Money]
+}
+
+// kindsIn returns the kinds of rules that one read could read.
+func kindsIn(read transform.SourceRead) map[string]bool {
+	return map[string]bool{schema.RuleBlocked: read.BlockedRead, schema.RuleAllowed: read.AllowedRead,
+		schema.RuleBid: read.BidsRead, schema.RuleOptimized: read.OptimizedRead}
+}
+
+// rulesIn returns the rules of one read.
+func rulesIn(read transform.SourceRead) []sourceRule {
+	rules := make([]sourceRule, len(read.Rules))
+	for i, r := range read.Rules {
+		rules[i] = sourceRule{source: r.SourceID, rule: r.Rule, bid: r.Bid}
+	}
+	return rules
+}
+
+// isRead reports whether a kind of rules of a campaign was read.
+func (s *settings) isRead(campaign, kind string) bool {
+	e := s.campaigns[campaign]
+	return e != nil && e.sources != nil && e.sources.kinds[kind]
+}
+
+// confirm compares the rules that were read with the stored ones, and reads the source settings again that lack
+// some: a rule ends when two readings in a row lack it that could read its kind. If the two differ, the rules of both
+// stand, and the next run reads them again.
+func (k ruleKind) confirm(ctx context.Context, n *settingsReader) {
+	sources := map[string]*readSources{}
+	for id, c := range n.read.campaigns {
+		if c.sources != nil {
+			sources[id] = c.sources
+		}
+	}
+	lacking, differ, err := k.compare(n.s.store, sources)
+	if err != nil {
+		n.fail("source settings", "rules", "failed", err)
+		for _, s := range sources {
+			s.kinds = nil
+		}
+		return
+	}
+	n.read.rulesDiffer = differ
+	for _, campaign := range lacking {
+		s := sources[campaign]
+		e, err := n.s.API.Sources(ctx, campaign)
+		var again transform.SourceRead
+		if err == nil {
+			again, err = transform.Sources(e, campaign, n.context())
+		}
+		if err != nil {
+			s.kinds = nil
+			n.fail("sources of", campaign, "incomplete", fmt.Errorf(
+				"some of the stored rules are missing, and none of them counts as ended: %w", err))
+			continue
+		}
+		for kind, is := range kindsIn(again) {
+			s.kinds[kind] = s.kinds[kind] && is // a reading that cannot read a kind confirms no end of its rules
+		}
+		if second := rulesIn(again); !slices.Equal(s.rules, second) {
+			s.rules = unionOf(s.rules, second)
+			n.read.campaigns[campaign].isSettled = false
+		}
+	}
+}
+
+// unionOf returns the rules that either of two readings has, those of the second as it has them.
+func unionOf(first, second []sourceRule) []sourceRule {
+	all := slices.Clone(second)
+	has := map[[2]string]bool{}
+	for _, r := range second {
+		has[[2]string{r.rule, r.source}] = true
+	}
+	for _, r := range first {
+		if !has[[2]string{r.rule, r.source}] {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// compare returns the campaigns whose source settings lack stored rules of a kind that was read, and whether any rule
+// differs from the stored ones: then the history of rules must be advanced. It reads the stored rules once.
+func (ruleKind) compare(store *load.Store, of map[string]*readSources) (lacking []string, differ bool, err error) {
+	now := map[string]map[[2]string]schema.Null[schema.Money]{}
+	left := 0 // rules that were read and are not stored
+	for campaign, s := range of {
+		now[campaign] = make(map[[2]string]schema.Null[schema.Money], len(s.rules))
+		for _, r := range s.rules {
+			now[campaign][[2]string{r.rule, r.source}] = r.bid
+		}
+		left += len(now[campaign])
+	}
+	stored, err := load.StoredGroups(store, schema.SourceRuleHistory)
+	if err != nil || stored.Stored == nil {
+		return nil, left > 0, err
+	}
+	compare := func(r *schema.SourceRule, s *readSources) {
+		bid, is := now[r.CampaignID][[2]string{r.Rule, r.SourceID}]
+		switch {
+		case is && !r.IsDeleted && bid == r.Bid:
+			left--
+		case is:
+			differ = true
+		case !r.IsDeleted && s.kinds[r.Rule]:
+			lacking = append(lacking, strings.Clone(r.CampaignID))
+		}
+	}
+	for rows, err := range stored.Stored {
+		if err != nil {
+			return nil, false, err
+		}
+		for i := range rows {
+			if s := of[rows[i].CampaignID]; rows[i].IsCurrent && s != nil {
+				compare(&rows[i], s)
+			}
+		}
+	}
+	return slices.Compact(lacking), differ || left > 0 || len(lacking) > 0 || len(stored.Added) > 0, nil
+}
+
+// stage adds the rules of sources to their history, campaign by campaign: there may be
+// hundreds of thousands. If none has changed, their file is not read.
+func (ruleKind) stage(r *settingsStage, s *settings) error {
+	t := schema.SourceRuleHistory
+	h, err := load.StoredGroups(r.store, t)
+	if err != nil {
+		return err
+	}
+	for p := range r.was { // the end of a campaign confirms that its rules have ended
+		if r.ended[p.CampaignID] && p.EntityID == "" && slices.Contains(ruleKinds, p.Part) {
+			r.next[p] = s.since
+		}
+	}
+	if !s.rulesDiffer && !r.endsNow && h.Stored != nil {
+		return r.keepRules(s, h.Memory)
+	}
+	o := history.Observation[schema.SourceRule]{
+		Since: s.since, At: s.at, RunID: r.RunID, Patience: t.Patience,
+		Absence: func(rule *schema.SourceRule) history.Absence {
+			return goneIf(s.isRead(rule.CampaignID, rule.Rule) || r.ended[rule.CampaignID])
+		},
+	}
+	var seen []history.SeenGroup[schema.SourceRule]
+	for _, campaign := range slices.Sorted(maps.Keys(s.campaigns)) {
+		if s.campaigns[campaign].sources == nil {
+			continue
+		}
+		rows := func() []history.Seen[schema.SourceRule] { return s.rowsOfRules(r.Account, campaign) }
+		seen = append(seen, history.SeenGroup[schema.SourceRule]{Name: campaign, Seen: rows})
+	}
+	o.Confirmed = func(rule *schema.SourceRule) schema.Instant { return r.was.Confirmed(rule.Place()) }
+	o.Keep = func(rule *schema.SourceRule, at schema.Instant) { r.next.Keep(rule.Place(), at) }
+	var memory history.Memory
+	var st history.Stats
+	var differ []string
+	err = load.PutGroups(r.store, r.area, &r.part, t, func(yield func([]schema.SourceRule, error) bool) {
+		stopped := errors.New("nothing more is asked for")
+		put := func(rows []schema.SourceRule, is bool) error {
+			if is {
+				differ = append(differ, rows[0].CampaignID)
+			}
+			if !yield(rows, nil) {
+				return stopped
+			}
+			return nil
+		}
+		memory, st, err = history.AdvanceGroups(t, t.Tracked(), h, o, seen, put)
+		if err != nil && !errors.Is(err, stopped) {
+			yield(nil, err)
+		}
+	}, &memory)
+	if err == nil {
+		r.part.PutDiffering(t.Table, differ)
+		r.noteAdvance(t.Table, st)
+	}
+	return err
+}
+
+// keepRules keeps the rules of sources, of which none has changed. Those of the kinds that were read are confirmed.
+func (r *settingsStage) keepRules(s *settings, was history.Memory) error {
+	for p, at := range r.was {
+		isRule := slices.Contains(ruleKinds, p.Part)
+		if isRule && p.EntityID != "" && !s.isRead(p.CampaignID, p.Part) && !r.ended[p.CampaignID] {
+			r.next[p] = at
+		}
+	}
+	was.ObservedAt = s.at
+	return load.PutMemory(r.store, r.area, &r.part, schema.SourceRuleHistory, was)
+}
+
+// ruleKinds are the kinds of rules of sources.
+var ruleKinds = []string{schema.RuleBlocked, schema.RuleAllowed, schema.RuleBid, schema.RuleOptimized}
+
+// rowsOfRules returns the observed rules of a campaign, in the order of their history.
+func (s *settings) rowsOfRules(account, campaign string) []history.Seen[schema.SourceRule] {
+	rules := s.campaigns[campaign].sources.rules
+	slices.SortFunc(rules, func(a, b sourceRule) int {
+		return cmp.Or(cmp.Compare(a.source, b.source), cmp.Compare(a.rule, b.rule))
+	})
+	seen := make([]history.Seen[schema.SourceRule], len(rules))
+	for i, r := range rules {
+		seen[i].Row = schema.SourceRule{AccountID: account, CampaignID: campaign, SourceID: r.source, Rule: r.rule,
+			Bid: r.bid}
+	}
+	return seen
+}

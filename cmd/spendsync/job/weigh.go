@@ -1,0 +1,132 @@
+package job
+
+import (
+	"fmt"
+	"slices"
+
+	"spendsync/cmd/spendsync/phrase"
+	"spendsync/extract"
+	"spendsync/extract/service"
+	"spendsync/load/manifest"
+	"spendsync/schema"
+)
+
+// beside is what a read of a day is weighed against.
+type beside struct {
+	day     schema.Date
+	stored  *manifest.Day // nil: nothing is
+	waiting string        // the keys and the spend of the run before's read, which was held back; empty: none was
+	earlier []string      // the content of the earlier reads of this run
+	service *service.Service
+}
+
+// weigh decides whether a read is the day, by three sentences. Its pages fit each other and each key comes once. As
+// many rows came as they state (report.total_rows), or, where nothing is stated, the service's own sum or a second read
+// has the same. An empty answer is none beside a sum that is not 0.
+func (read *dayRead) weigh(b beside) error {
+	if why := read.against(b); why != "" {
+		return read.unproven(b, why)
+	}
+	return nil
+}
+
+// against returns why a read is not the day; empty: it is.
+func (read *dayRead) against(b beside) string {
+	want, came, isCounted := read.counted(b.service)
+	isWitnessed := read.Control == schema.ControlMatched || !read.isOver(b.day)
+	switch {
+	case read.seen.Against != "":
+		return read.seen.Against
+	case read.day == nil:
+		return read.twice
+	case read.came() == 0 && read.Control == schema.ControlDiffers:
+		return fmt.Sprintf("the answer is empty, and the service's own sum is %s US dollars", read.ControlTotal.Spend.V)
+	case read.came() == 0 && !isWitnessed && !read.isAlike(b):
+		return "the answer is empty, and neither the service's own sum nor a second read shows that nothing was spent"
+	case read.seen.Full:
+		return came + " came, as many as a page may have, and no pagination states whether they are all"
+	case !isCounted:
+		if isWitnessed || read.isAlike(b) {
+			return ""
+		}
+		return came + " came, and neither the service's own sum nor a second read shows that they are all"
+	case read.seen.Total == want:
+		return ""
+	case len(read.DayRows.Pieces) > 0 && isWitnessed: // each campaign's walk is proven
+		read.RowsTotal = schema.Null[int64]{}
+		read.RowsTotalState = schema.RowsNone
+		return ""
+	}
+	return fmt.Sprintf("%s came, and total_rows is %d; what it counts is a line report.total_rows of "+
+		"SPENDSYNC_SERVICE_FILE", came, read.seen.Total)
+}
+
+// counted returns how many of the rows the service counts, also in words, and whether it states their number, which it
+// records.
+func (read *dayRead) counted(s *service.Service) (want int64, came string, isCounted bool) {
+	want, isCounted = read.came(), read.seen.Total >= 0
+	came = phrase.Count(int(want), "row")
+	switch {
+	case s.CountsRowsWithSpend():
+		want = read.spending + read.DayRows.Refused
+		came = phrase.Count(int(want), "row") + " with spend"
+	case !s.CountsRows():
+		isCounted = false
+	}
+	read.RowsTotal, read.RowsTotalState = schema.Null[int64]{}, schema.RowsNone
+	if isCounted {
+		read.RowsTotal, read.RowsTotalState = schema.Some(read.seen.Total), schema.RowsMatched
+	}
+	return want, came, isCounted
+}
+
+// isAlike reports whether another read has the same rows.
+func (read *dayRead) isAlike(b beside) bool {
+	return slices.Contains(b.earlier, read.hash) ||
+		b.stored != nil && b.stored.Refused == 0 && b.stored.ContentHash == read.hash
+}
+
+// mayReplace decides whether a read that is the day replaces what is stored, by three sentences. It never does against
+// the service's own sum, nor with refused rows over a finished day that was whole. With less than half of the stored
+// rows or spend it does once the service's own sum is that of the read, or the next run reads the same keys and spend.
+// The first result is those of a read that waits for that.
+func (read *dayRead) mayReplace(b beside) (waiting string, err error) {
+	known, refused := b.stored, int(read.DayRows.Refused)
+	switch {
+	case refused > 0 && read.sums.Rows == 0:
+		return "", read.First
+	case known == nil:
+		return "", nil
+	case read.isSumOfStored:
+		return "", read.unproven(b, "the service's own sum is that of the stored rows")
+	case refused > 0 && known.Refused == 0 && known.WasOver(b.day):
+		return "", fmt.Errorf("%s cannot be stored, and the day that is proven stands; the first: %w",
+			phrase.Count(refused, "row"), read.First)
+	case !read.losesMost(known) || read.Control == schema.ControlMatched:
+		return "", nil
+	}
+	if waiting = read.day.KeyHash(); waiting == b.waiting {
+		return "", nil
+	}
+	return waiting, read.unproven(b, fmt.Sprintf("%d rows and %s US dollars are less than half of the %d rows and "+
+		"%s that are stored; they take their place if the next run reads the same",
+		read.sums.Rows, read.sums.Spend, known.Sums.Rows, known.Sums.Spend))
+}
+
+// losesMost reports whether a read has less than half of the stored rows or of their spend, or none of them.
+func (read *dayRead) losesMost(known *manifest.Day) bool {
+	rows, was := read.sums.Rows+read.DayRows.Refused, known.Sums
+	return rows*2 < was.Rows || was.Spend > 0 && read.sums.Spend*2 < was.Spend
+}
+
+// unproven returns the error of a read that proves nothing.
+func (read *dayRead) unproven(b beside, why string) error {
+	if read.noSum != "" {
+		why += "; the service gives no sum of its own: " + read.noSum
+	}
+	if read.First != nil {
+		why += fmt.Sprintf("; %s cannot be stored; the first: %v", phrase.Count(int(read.DayRows.Refused), "row"),
+			read.First)
+	}
+	return &extract.UnprovenError{What: "spend " + b.day.String(), Reason: why}
+}

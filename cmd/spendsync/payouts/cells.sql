@@ -1,0 +1,98 @@
+-- How cells are read. Each macro gives NULL for a cell that it cannot read. decimal, dates and today are variables.
+
+CREATE TEMP MACRO shown(x) AS '"' || left(regexp_replace(x, 'e0$', ''), 80) || '"';
+CREATE TEMP MACRO is_nothing(x) AS
+    regexp_full_match(x, '(?i)[-–—]*|#?n/?a|null|none|nan|nil|\\n|\((none|not set|blank)\)');
+CREATE TEMP MACRO is_total(x) AS regexp_full_match(x,
+    '(?i)((grand |sub)?totals?|sum|summary|overall|gesamt|summe|итого|всего|total .*|.* total) ?:?');
+
+-- What most numbers are: digits, and cents behind a point. Their conversion is cheap.
+CREATE TEMP MACRO plain_count(x) AS CASE WHEN regexp_full_match(x, '[0-9]{1,15}') THEN x::BIGINT END;
+CREATE TEMP MACRO plain_money(x) AS CASE WHEN regexp_full_match(x, '[0-9]{1,11}(\.[0-9]{1,2})?')
+    AND (getvariable('decimal') <> 'comma' OR NOT contains(x, '.')) THEN x::DECIMAL(18, 6) END;
+
+-- Another number without its currency, with a minus sign in the place of parentheses.
+CREATE TEMP MACRO bare(x) AS ltrim(regexp_replace(
+    regexp_replace(translate(lower(x), '−’' || chr(160) || chr(8239), '-''  '), '^\((.*)\)$', '-\1'),
+    '^([+-]?) ?(?:us\$|usd|\$)? ?([+-]?) ?(.*?) ?(?:us\$|usd|\$)?$', '\1\2\3'), '+');
+
+-- The readings of a bare number with a decimal point and with a decimal comma. Programs write exponents with a point.
+CREATE TEMP MACRO point(b) AS TRY_CAST(CASE
+    WHEN regexp_full_match(b, '-?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?') THEN b
+    WHEN regexp_full_match(b, '-?[1-9][0-9]{0,2}((,[0-9]{3})+|( [0-9]{3})+|(''[0-9]{3})+)(\.[0-9]*)?')
+        THEN translate(b, ', ''', '') END AS DECIMAL(38, 18));
+CREATE TEMP MACRO comma(b) AS CASE WHEN contains(b, 'e') THEN point(b) ELSE point(translate(b, ',.', '.,')) END;
+
+CREATE TEMP MACRO as_count(v) AS
+    CASE WHEN v >= 0 AND v < 1000000000000000000 AND v = trunc(v) THEN v::BIGINT END;
+-- Rounded half to even to six decimals.
+CREATE TEMP MACRO as_money(v) AS CASE WHEN abs(v) < 1000000000000 THEN (v::DECIMAL(24, 6) - CASE
+    WHEN abs(v::DECIMAL(24, 6)::DECIMAL(38, 18) - v) = 0.0000005 AND (v::DECIMAL(24, 6) * 1000000)::HUGEINT % 2 <> 0
+    THEN sign(v)::INTEGER * 0.000001 ELSE 0 END)::DECIMAL(18, 6) END;
+
+-- The declared one of two readings, or the only one.
+CREATE TEMP MACRO chosen(declared, forms, a, b) AS CASE WHEN declared = forms[1] THEN a WHEN declared = forms[2] THEN b
+    WHEN b IS NULL OR a = b THEN a WHEN a IS NULL THEN b END;
+CREATE TEMP MACRO number(p, c) AS chosen(getvariable('decimal'), ['point', 'comma'], p, c);
+CREATE TEMP MACRO brief(v) AS regexp_replace(v::VARCHAR, '(\.[0-9]{2}[0-9]*?)0+$', '\1');
+CREATE TEMP MACRO wrong_number(heading, x, plain, p, c, kind) AS
+    CASE WHEN plain IS NULL AND number(p, c) IS NULL AND NOT is_nothing(x) THEN
+    'column ' || heading || ': ' || shown(x) || CASE WHEN getvariable('decimal') = '' AND p IS NOT NULL THEN ' may be '
+    || brief(p) || ' or ' || brief(c) || ': declare decimal=point or decimal=comma in SPENDSYNC_TRACKER_COLUMNS'
+    WHEN kind = 'count' THEN ' is not a whole number of 0 or more'
+    ELSE ' is not an amount in US dollars, for example 12.50' END END;
+
+CREATE TEMP MACRO wrong_currency(heading, x) AS CASE WHEN NOT is_nothing(x) AND NOT regexp_full_match(x,
+    '(?i)\$|usd|us\$|us dollars?') THEN 'column ' || heading || ' is ' || shown(x)
+    || ': amounts are US dollars: export them in USD' END;
+CREATE TEMP MACRO wrong_flag(heading, x) AS CASE WHEN regexp_full_match(x, '(?i)true|1|yes') THEN 'column ' || heading
+    || ' says that rows are missing: export all of them' END;
+
+-- A day without its midnight.
+CREATE TEMP MACRO of_midnight(x) AS regexp_replace(x,
+    '[T ]+(0?0:00(:00(\.0+)?)?|12:00(:00)? ?[Aa][Mm])\s?(Z|UTC|[+-]\d\d(:?\d\d)?)?$', '');
+CREATE TEMP MACRO in_order(t, form) AS CASE WHEN regexp_full_match(t, '\d\d?(/\d\d?/|-\d\d?-|\.\d\d?\.)\d{4}')
+    THEN try_strptime(translate(t, '.-', '//'), form)::DATE END;
+CREATE TEMP MACRO as_day(t, m, d) AS CASE WHEN m IS NOT NULL OR d IS NOT NULL
+    THEN chosen(getvariable('dates'), ['mm/dd/yyyy', 'dd/mm/yyyy'], m, d)
+    WHEN regexp_full_match(t, '[3-7]\d{4}(\.0+)?(e0)?') THEN DATE '1899-12-30' + left(t, 5)::INTEGER -- a spreadsheet's
+    ELSE try_strptime(t, ['%Y-%m-%d', '%Y/%m/%d', '%Y.%m.%d', '%Y%m%d', '%d %b %Y', '%d-%b-%y', '%d-%b-%Y', '%d %B %Y',
+        '%b %d, %Y', '%B %d, %Y', '%d %b, %Y', '%a, %d %b %Y', '%a, %b %d, %Y', '%A, %B %d, %Y'])::DATE END;
+CREATE TEMP MACRO wrong_day(x, t, m, d) AS CASE WHEN x = '' THEN 'there is no day'
+    WHEN getvariable('dates') = '' AND m IS NOT NULL AND d IS NOT NULL THEN shown(x) || ' may be ' || d || ' or ' || m
+        || ': declare dates=DD/MM/YYYY or dates=MM/DD/YYYY in SPENDSYNC_TRACKER_COLUMNS'
+    WHEN regexp_matches(t, '[T ]\d?\d:\d\d') THEN shown(x) || ' is not a day but an hour of it: export one row a day'
+    ELSE shown(x) || ' is not a day, for example 2026-11-20' END;
+
+-- An ID. A spreadsheet keeps a text as 'ID or ="ID", and libraries make a fraction of an ID that is a number.
+CREATE TEMP MACRO as_id(x) AS CASE WHEN starts_with(x, '''') OR starts_with(x, '=')
+    THEN regexp_replace(x, '^(?:''(.*?)''?|="(.*)")$', '\1\2') ELSE regexp_replace(x, '^([0-9]+)\.0+(e0)?$', '\1') END;
+-- The forms of an ID in which it may equal the one that is meant, with what they differ by.
+CREATE TEMP MACRO forms(id) AS [lower(id), regexp_replace(id, '^([A-Za-z]*)0+', '\1'),
+    regexp_replace(lower(id), '[^a-z0-9]+', '', 'g'), regexp_replace(id, '^[A-Za-z]+', '')];
+CREATE TEMP MACRO differs(n, a, b) AS '"' || a || CASE n WHEN 1 THEN '" is "' || b || '" in another case' ELSE '" and "'
+    || b || '" differ by ' || ['', 'a leading zero', 'signs', 'their first letters'][n] END;
+
+-- The account's IDs, and each of their forms.
+CREATE TEMP TABLE known(kind VARCHAR, id VARCHAR);
+CREATE TEMP VIEW alike AS SELECT kind, unnest(range(1, 5)) AS form_no, unnest(forms(id)) AS form, id FROM known;
+
+-- The words for the states of conversions. A state has a bit.
+CREATE TEMP TABLE state AS
+SELECT word, ours, 1::UBIGINT << (row_number() OVER () - 1)::INTEGER AS bit
+FROM (SELECT ours, unnest(words) AS word FROM (VALUES
+    ('approved', ['approved', 'approve', 'confirmed', 'accepted', 'paid', 'sale', 'valid']),
+    ('held', ['held', 'hold', 'on hold', 'on_hold', 'pending', 'open', 'lead', 'new']),
+    ('refused', ['refused', 'rejected', 'reject', 'declined', 'cancelled', 'canceled', 'cancel', 'trash', 'invalid',
+        'reversed', 'chargeback', 'refunded'])) AS w(ours, words));
+
+-- The lines of all files that are taken. A newer file has a higher number.
+CREATE TEMP TABLE line(file INTEGER, is_export BOOLEAN, n BIGINT, state UBIGINT, day DATE, until DATE, campaign VARCHAR,
+    creative VARCHAR, source VARCHAR, clicks BIGINT, conversions BIGINT, approved BIGINT, held BIGINT, refused BIGINT,
+    amount DECIMAL(18, 6), why VARCHAR);
+
+CREATE TEMP TABLE set_aside(file INTEGER, n BIGINT, day DATE, why VARCHAR, raw VARCHAR);
+CREATE TEMP TABLE file(file INTEGER, path VARCHAR, unit VARCHAR, name VARCHAR AS (parse_filename(path)));
+
+-- What the service counts, of a campaign and a day.
+CREATE TEMP TABLE service(campaign VARCHAR, day DATE, clicks BIGINT, conversions DOUBLE);

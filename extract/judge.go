@@ -1,0 +1,283 @@
+package extract
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// verdict is what a reply is.
+type verdict int
+
+const (
+	accepted   verdict = iota // its body may be read
+	limited                   // the service answers no more for now
+	failing                   // the service fails, or what stands before it
+	cut                       // the body is no JSON document, and may have been cut off
+	refused                   // the service refuses the question
+	notThere                  // the account has nothing under the requested ID
+	outOfReach                // the requested day is older than the report's reach
+	denied                    // the credentials are refused
+	outside                   // the reply is none of these: outside the contract
+)
+
+// retry is how often a request may be sent again.
+type retry int
+
+const (
+	retryNever retry = iota
+	retryOnce
+	retryBriefly  // [fewRetries] times
+	retryInBudget // until the client's patience is used up
+)
+
+// ends is how a read ends that is not sent again, and how often it is.
+var ends = map[verdict]struct {
+	kind  error
+	retry retry
+}{
+	limited:    {ErrUnavailable, retryInBudget},
+	failing:    {ErrUnavailable, retryInBudget},
+	cut:        {ErrContract, retryBriefly},
+	refused:    {ErrContract, retryOnce},
+	notThere:   {ErrNotFound, retryNever},
+	outOfReach: {ErrUnreachable, retryNever},
+	denied:     {ErrAuth, retryNever},
+	outside:    {ErrContract, retryNever},
+}
+
+// subject is what a question is about. It decides what some refusals mean.
+type subject int
+
+const (
+	ofAccount subject = iota // a list, or the account itself
+	ofEntity                 // one campaign or creative, or what belongs to it
+	ofReport
+)
+
+// received is a reply without the credentials that the service may repeat.
+type received struct {
+	status int
+	header http.Header
+	body   []byte
+	at     time.Time
+}
+
+// judgment is the verdict on a reply and its grounds.
+type judgment struct {
+	verdict
+	asksToWait bool
+	pause      time.Duration // that the reply asks for
+	says       string        // the error that the body states; empty: none
+	names      string        // the parameter or column of the question that a refusal names
+}
+
+// judge decides what a reply is, by its status, its headers and its body. An accepted one may still have a body that
+// nobody can use: that is for the reader of the body to find.
+//
+// The forms of errors are those of the service's description: an object with a member error, which is a text or an
+// object with code and message. An entity does not exist only if the service's own code says so, at any status from 400
+// to 499: the page of a proxy and the "no such route" of a web framework end none. A limit is known at any status, by a
+// Retry-After or by its words.
+func judge(about subject, asked url.Values, r received) judgment {
+	stated := errorIn(r.body, r.status)
+	j := judgment{says: stated.text, pause: retryAfter(r.header, r.at)}
+	j.asksToWait = strings.TrimSpace(r.header.Get("Retry-After")) != ""
+	switch {
+	case j.asksToWait, r.status == http.StatusTooManyRequests, r.status == http.StatusServiceUnavailable:
+		j.verdict = limited
+	case r.status >= 500, r.status == http.StatusRequestTimeout, r.status == http.StatusTooEarly:
+		j.verdict = failing
+	case r.status >= 400:
+		j.verdict, j.names = refusal(about, asked, r, stated)
+	case !hasWholeBody(r.status):
+		j.verdict = outside
+	case stated.text != "" && isLimit(stated.text):
+		j.verdict = limited
+	case stated.text != "":
+		j.verdict = refused
+	case string(bytes.TrimSpace(r.body)) == "null":
+		j.verdict = cut
+	case !beginsJSON(r.body): // the page of something before the service, or nothing at all
+		j.verdict = failing
+	}
+	return j
+}
+
+// refusal judges a reply with a status from 400 to 499.
+func refusal(about subject, asked url.Values, r received, stated statedError) (v verdict, names string) {
+	text := cmp.Or(stated.text, string(r.body))
+	switch {
+	case about == ofEntity && stated.code == "not_found":
+		return notThere, ""
+	case about == ofReport && r.status == http.StatusBadRequest && beyondReach.MatchString(text):
+		return outOfReach, ""
+	case isLimit(text):
+		return limited, ""
+	case r.status == http.StatusUnauthorized, r.status == http.StatusForbidden:
+		return denied, ""
+	}
+	return refused, named(asked, text)
+}
+
+// hasWholeBody reports whether a reply with this status is the complete answer: 202 is not ready yet, 204 and 205 have
+// no body, and 206 is a part.
+func hasWholeBody(status int) bool {
+	return status == http.StatusOK || status == http.StatusCreated || status == http.StatusNonAuthoritativeInfo
+}
+
+// beyondReach knows the 400 "start_date cannot be more than 32 days before today", also of a service that reaches a few
+// days less far.
+var beyondReach = regexp.MustCompile(`(?i)start_date cannot be more than (2[89]|3[0-2]) days before today`)
+
+// limitWords are the words of a service that refuses for now: a limit of requests, or a rest.
+var limitWords = regexp.MustCompile(`(?i)too[ _-]?many[ _-]?(requests|calls|queries|connections|concurrent)|` +
+	`rate[ _-]?limit|throttl|quota|slow[ _-]?down|overload|maintenance|` +
+	`\b(requests?|calls?|quer(y|ies)|usage|account|api|user|rate)[ _-]?limit|` +
+	`\blimit (has been |was |is )?(reached|exceeded|hit)|` +
+	`\b(try|retry)[ _-]?(it |this )?(again )?(later|in an? |in \d|after|shortly)|temporar(y|il)|` +
+	`(service|currently|temporarily) unavailable|\bbusy\b|time[d]?[ _-]?out`)
+
+// sizeWords are those of an error about the size of a page, which no waiting mends.
+var sizeWords = regexp.MustCompile(`(?i)page[ _-]?size|per[ _-]?page|too (large|many rows)`)
+
+// isLimit reports whether a text of the service is about a limit that passes.
+func isLimit(text string) bool { return limitWords.MatchString(text) && !sizeWords.MatchString(text) }
+
+// named returns the parameter of a question, or the column among them, that the text of a refusal names; empty: none.
+// An error of a range of days names the date, so the date is never one of them. A page for
+// people is not the service's answer, whatever words are in it.
+func named(asked url.Values, text string) string {
+	if strings.HasPrefix(strings.TrimSpace(text), "<") {
+		return ""
+	}
+	if sizeWords.MatchString(text) {
+		return "page_size"
+	}
+	for _, column := range strings.Split(asked.Get("columns"), ",") {
+		word := regexp.MustCompile(`(?i)\b` + regexp.QuoteMeta(column) + `\b`)
+		if column != "" && column != "date" && word.MatchString(text) {
+			return column
+		}
+	}
+	return ""
+}
+
+// beginsJSON reports whether a reply begins as JSON does, so that it is the service's.
+func beginsJSON(body []byte) bool {
+	body = bytes.TrimLeft(body, " \t\r\n")
+	return len(body) > 0 && bytes.IndexByte([]byte(`{["-0123456789ntf`), body[0]) >= 0
+}
+
+// statedError is the error that a body states.
+type statedError struct {
+	code string // of the description's form
+	text string // its message, or whatever it has; empty: the body states no error
+}
+
+// maxErrorReply is the longest body that may be nothing but an error, in bytes.
+const maxErrorReply = 4 << 10
+
+// errorKeys are the keys of bodies that are nothing but an error.
+var errorKeys = strings.Fields("code message error errors status status_code success ok detail details request_id " +
+	"trace_id timestamp path type data")
+
+// errorIn returns the error that a body states: under error or errors, or in an object of code and message alone. With
+// a status from 400 on a message alone is one, too.
+func errorIn(body []byte, status int) (e statedError) {
+	if status < 400 && len(body) > maxErrorReply {
+		return e
+	}
+	fields, ok := Value(bytes.TrimSpace(body)).Object()
+	if status < 400 && !ok { // a refusal counts although it is cut off
+		return e
+	}
+	for _, key := range []string{"error", "errors"} {
+		v := fields[key]
+		if !statesError(v) {
+			continue
+		}
+		inner, isObject := v.Object()
+		if !isObject {
+			text, isText := v.Text()
+			if !isText {
+				text = string(v)
+			}
+			return statedError{text: text}
+		}
+		e.code, _ = inner["code"].Text()
+		e.text = cmp.Or(textOf(inner, "message", "details"), e.code, string(v))
+		return e
+	}
+	isOther := func(key string) bool { return !slices.Contains(errorKeys, key) }
+	for key := range fields {
+		if status < 400 && (fields["code"].Null() || isOther(key)) {
+			return e
+		}
+	}
+	e.text = textOf(fields, "error_description", "message", "detail")
+	return e
+}
+
+// statesError reports whether the value of a member error is one: null, false, 0 and what is empty state none.
+func statesError(v Value) bool {
+	none := []string{"false", "0", `""`, "{}", "[]"}
+	return !v.Null() && !slices.Contains(none, string(bytes.Join(bytes.Fields(v), nil)))
+}
+
+// textOf returns the first text under one of some keys.
+func textOf(fields map[string]Value, keys ...string) string {
+	for _, key := range keys {
+		if text, _ := fields[key].Text(); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// grounds words a judgment for people: the status of a reply that is not an answer, what it says, and for a refusal
+// the line that cures it.
+func (j judgment) grounds(about subject, r received) string {
+	var b strings.Builder
+	if !hasWholeBody(r.status) {
+		fmt.Fprintf(&b, "status %d", r.status)
+		text := cmp.Or(j.says, string(bytes.TrimSpace(r.body)))
+		if text != "" {
+			b.WriteString(": " + quote([]byte(text), 300))
+		}
+	} else if j.says != "" {
+		b.WriteString("the reply is an error; the reply says " + quote([]byte(j.says), 300))
+	} else if len(bytes.TrimSpace(r.body)) == 0 {
+		b.WriteString("the reply is empty")
+	} else {
+		b.WriteString("the reply is not JSON")
+	}
+	switch {
+	case j.verdict == outside && r.status >= 300:
+		b.Reset()
+		fmt.Fprintf(&b, "status %d: redirects are not followed; this one leads to %s", r.status, redirectHost(r.header))
+	case j.names == "page_size":
+		b.WriteString("; SPENDSYNC_PAGE_SIZE asks for smaller pages")
+	case j.names != "":
+		fmt.Fprintf(&b, "; the line report.columns of SPENDSYNC_SERVICE_FILE can leave %s out", j.names)
+	case about == ofReport && j.verdict == refused && r.status == http.StatusBadRequest:
+		b.WriteString("; if the report lacks a column, the line report.columns of SPENDSYNC_SERVICE_FILE names those " +
+			"that are asked for")
+	}
+	return b.String()
+}
+
+// redirectHost names where a redirect leads, and nothing of the URL that could be secret.
+func redirectHost(h http.Header) string {
+	u, err := url.Parse(h.Get("Location"))
+	if err != nil || u.Host == "" {
+		return "no other host"
+	}
+	return "host " + quote([]byte(u.Host), 100) + " over " + quote([]byte(u.Scheme), 20)
+}

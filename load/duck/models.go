@@ -1,0 +1,171 @@
+package duck
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"spendsync/schema"
+)
+
+// Part names rows of a model that are made together: those of an account, and of a month where the model is made by
+// months. A model that reads nothing has one part without an account.
+type Part struct{ Model, Account, Month string }
+
+// Made is what a part was made from, and what came of it.
+type Made struct {
+	Inputs  string // hash of the model's text and of all that it reads
+	Content string // hash of its rows, as DuckDB computes it
+}
+
+// madeTable has a row for each part of the models, and for each Parquet file that is a copy of one.
+const madeTable = `CREATE TABLE int.made (
+  model VARCHAR, account_id VARCHAR, month VARCHAR, inputs VARCHAR, content VARCHAR);
+COMMENT ON TABLE int.made IS 'What each part of a model was made from: it is made again only if that differs.';
+COMMENT ON COLUMN int.made.model IS 'Name of the model, or of the Parquet table that copies one.';
+COMMENT ON COLUMN int.made.account_id IS 'Whose rows they are; empty: of no account.';
+COMMENT ON COLUMN int.made.month IS
+  'First day of the month of rows made by months; created: the table is there; else empty.';
+COMMENT ON COLUMN int.made.inputs IS 'Hash of its text and of all that it reads.';
+COMMENT ON COLUMN int.made.content IS 'Hash of its rows.'`
+
+// Made returns what the file says of the parts of its models.
+func (w *Warehouse) Made(ctx context.Context) (map[Part]Made, error) {
+	made := map[Part]Made{}
+	var p Part
+	var m Made
+	err := scanRows(ctx, w.conn, "SELECT model, account_id, month, inputs, content FROM int.made", func() error {
+		made[p] = m
+		return nil
+	}, &p.Model, &p.Account, &p.Month, &m.Inputs, &m.Content)
+	if err != nil {
+		return nil, unread(err, "int.made cannot be read")
+	}
+	return made, nil
+}
+
+// SetMade records parts in the place of those of the same name.
+func (w *Warehouse) SetMade(ctx context.Context, made map[Part]Made) error {
+	if len(made) == 0 {
+		return nil
+	}
+	var rows, keys []string
+	for p, m := range made {
+		key := schema.QuoteText(p.Model) + ", " + schema.QuoteText(p.Account) + ", " + schema.QuoteText(p.Month)
+		keys = append(keys, "("+key+")")
+		rows = append(rows, "("+key+", "+schema.QuoteText(m.Inputs)+", "+schema.QuoteText(m.Content)+")")
+	}
+	return w.replace(ctx, []string{
+		"DELETE FROM int.made WHERE (model, account_id, month) IN (" + strings.Join(keys, ", ") + ")",
+		"INSERT INTO int.made VALUES " + strings.Join(rows, ", ")})
+}
+
+// Full is the model's name with its schema.
+func (v View) Full() string { return v.Schema + "." + v.Name }
+
+// MakeView creates a view or a macro.
+func (w *Warehouse) MakeView(ctx context.Context, v View) error {
+	return w.replace(ctx, v.createSQL())
+}
+
+// MakeTable creates the table of a model with all its rows, or with none of a model by months.
+func (w *Warehouse) MakeTable(ctx context.Context, v View) error {
+	return w.replace(ctx, v.createSQL())
+}
+
+// replace runs statements in one transaction, with more memory if they need it.
+func (w *Warehouse) replace(ctx context.Context, statements []string) error {
+	if len(statements) == 0 {
+		return nil
+	}
+	return w.WithMemory(ctx, func() error { return execTogether(ctx, w.conn, statements) })
+}
+
+// MakeRows replaces the rows of a model that meet a condition; without one it replaces all.
+func (w *Warehouse) MakeRows(ctx context.Context, v View, where string) error {
+	remove, insert := "DELETE FROM "+v.Full(), "INSERT INTO "+v.Full()+" BY NAME "+v.SQL
+	if where != "" {
+		sql := v.SQL
+		if v.ByMonth {
+			// DuckDB would not push the condition down to each place that names the table.
+			sql = strings.ReplaceAll(sql, "main.spend_daily", "(FROM main.spend_daily WHERE "+where+")")
+		}
+		remove += " WHERE " + where
+		insert = "INSERT INTO " + v.Full() + " BY NAME FROM (\n" + sql + "\n) WHERE " + where
+	}
+	return w.replace(ctx, []string{remove, insert})
+}
+
+// Contents returns a hash of the rows of a table by a key, which is an SQL expression of one text.
+func (w *Warehouse) Contents(ctx context.Context, table, columns, key, where string) (map[string]string, error) {
+	q := fmt.Sprintf("SELECT %s, sum(hash(%s)::HUGEINT)::VARCHAR || ' ' || count(*) FROM %s AS t WHERE %s GROUP BY 1",
+		key, columns, table, where)
+	contents := map[string]string{}
+	var k, content string
+	err := w.WithMemory(ctx, func() error {
+		return scanRows(ctx, w.conn, q, func() error { contents[k] = content; return nil }, &k, &content)
+	})
+	if err != nil {
+		return nil, duckErr(q, err)
+	}
+	return contents, nil
+}
+
+// modelsPart is the row of int.made that tells which models the file has.
+var modelsPart = Part{Model: "models"}
+
+// AddModels records which models the file has.
+func (o Options) AddModels(made map[Part]Made) { made[modelsPart] = Made{Inputs: o.modelsHash()} }
+
+// modelsHash is a hash of the text of all models but those that read nothing: thresholds may differ between a reader
+// and the publisher.
+func (o Options) modelsHash() string {
+	h := sha256.New()
+	for _, v := range o.Views {
+		if len(v.Reads) > 0 || v.Parameters != "" {
+			fmt.Fprintln(h, v.Full(), v.Parameters, v.IsTable, v.SQL)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// OtherVersionError means that another version of spendsync made the models of a warehouse, so that this version's own
+// questions do not fit them.
+type OtherVersionError struct{ Version string }
+
+func (e *OtherVersionError) Error() string {
+	return fmt.Sprintf("the warehouse was published by another version of spendsync (%s), and this version's "+
+		"questions do not fit its tables", cmp.Or(e.Version, "unknown"))
+}
+
+// Advice is what a person can do about it.
+func (e *OtherVersionError) Advice() string {
+	return "the next 'spendsync sync' of this version, or 'spendsync repair rebuild', makes the tables anew; to only " +
+		"read the store, ask with the version that publishes it, or in SQL of the tables that are there: " +
+		"spendsync query -c SQL"
+}
+
+// CheckModels returns an [*OtherVersionError] if the file's models are not those of the options. Options without
+// models, as in a test, fit every file.
+func (s *Session) CheckModels(ctx context.Context, o Options) error {
+	if len(o.Views) == 0 {
+		return nil
+	}
+	made, err := s.Query(ctx, "SELECT m.inputs FROM int.made AS m WHERE m.model = "+
+		schema.QuoteText(modelsPart.Model))
+	if err != nil && !IsUnknownName(err) {
+		return err
+	}
+	if err == nil && len(made.Rows) == 1 && made.Rows[0][0].V == o.modelsHash() {
+		return nil
+	}
+	other := &OtherVersionError{}
+	run, err := s.Query(ctx, "SELECT arg_max(r.version, r._run_id) FROM ops.run AS r")
+	if err == nil && len(run.Rows) == 1 {
+		other.Version = run.Rows[0][0].V
+	}
+	return other
+}

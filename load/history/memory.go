@@ -1,0 +1,99 @@
+package history
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+
+	"spendsync/load/durable"
+	"spendsync/schema"
+)
+
+// Memory is what the rows of a history do not show. It is kept in the manifest, so that the Parquet file changes only
+// when a version does. When a version was last confirmed is a fact of a reading, see [schema.Reading].
+type Memory struct {
+	// ObservedAt is the last observation's instant. A run before it is refused,
+	// and one at it again counts no absence twice.
+	ObservedAt schema.Instant `json:"observed_at,omitzero"`
+	// Missed counts complete absences in a row.
+	Missed map[string]int `json:"missed,omitempty"`
+	// Never are the tracked columns that have never been readable, sorted, for keys whose read state is partial. A
+	// stub and an unreadable key need no entry: for them it is every column.
+	Never map[string][]string `json:"never,omitempty"`
+
+	// ConfirmedAt and Exceptions are of version 11 of the tables: when the keys were last confirmed. A group whose
+	// entities share an instant has one key: the first part of its entities' keys, and a slash.
+	ConfirmedAt schema.Instant            `json:"confirmed_at,omitzero"`
+	Exceptions  map[string]schema.Instant `json:"excepted,omitempty"`
+}
+
+// Confirmed returns when the current version of a key was last confirmed, by the memory of version 11 of the tables.
+func (m Memory) Confirmed(key string) schema.Instant {
+	if at, ok := m.Exceptions[key]; ok {
+		return at
+	}
+	if at, ok := m.Exceptions[groupOf(key)]; ok {
+		return at
+	}
+	return m.ConfirmedAt
+}
+
+// Forget returns the memory without the instants of version 11 of the tables.
+func (m Memory) Forget() Memory {
+	m.ConfirmedAt, m.Exceptions = 0, nil
+	return m
+}
+
+// byGroup cuts the memory into those of the groups with listed entities.
+func (m Memory) byGroup() map[string]Memory {
+	groups := map[string]Memory{}
+	of := func(key string) Memory {
+		is, ok := groups[groupOf(key)]
+		if !ok {
+			is = Memory{ObservedAt: m.ObservedAt, Missed: map[string]int{}, Never: map[string][]string{}}
+			groups[groupOf(key)] = is
+		}
+		return is
+	}
+	for key, n := range m.Missed {
+		of(key).Missed[key] = n
+	}
+	for key, columns := range m.Never {
+		of(key).Never[key] = columns
+	}
+	return groups
+}
+
+// remember adds the entities of an observation to the memory, and hands over when each was last confirmed.
+func (a *advance[R, P]) remember(m *Memory) {
+	for _, th := range a.entities {
+		if a.Keep != nil {
+			a.Keep(th.current, th.confirmed)
+		}
+		if th.missed > 0 {
+			if m.Missed == nil {
+				m.Missed = map[string]int{}
+			}
+			m.Missed[a.id.text(th.current)] = th.missed
+		}
+		if P(th.current).FramePtr().ReadState == schema.ReadPartial {
+			if m.Never == nil {
+				m.Never = map[string][]string{}
+			}
+			m.Never[a.id.text(th.current)] = th.never
+		}
+	}
+}
+
+// checkKeys refuses a memory of entities that the rows do not have.
+func (m Memory) checkKeys(known map[string]bool) error {
+	for what, keys := range map[string]iter.Seq[string]{"absences": maps.Keys(m.Missed),
+		"unread columns": maps.Keys(m.Never)} {
+		for key := range keys {
+			if !known[key] {
+				return fmt.Errorf("%q: the manifest lists %s, but there is no row: %w", key, what, durable.ErrDamaged)
+			}
+		}
+	}
+	return nil
+}

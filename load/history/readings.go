@@ -1,0 +1,65 @@
+package history
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"spendsync/schema"
+)
+
+// Readings are when the parts of the settings were last read in full, and when the entities were last confirmed that
+// were confirmed at another time.
+type Readings map[schema.Place]schema.Instant
+
+// ReadingsOf returns the readings in the rows of their table.
+func ReadingsOf(rows []schema.Reading) Readings {
+	r := Readings{}
+	for i := range rows {
+		r[schema.Place{CampaignID: rows[i].CampaignID, Part: rows[i].Part, EntityID: rows[i].EntityID}] = rows[i].ReadAt
+	}
+	return r
+}
+
+// Wholes returns the readings of whole parts.
+func (r Readings) Wholes() Readings {
+	wholes := Readings{}
+	for p, at := range r {
+		if p.EntityID == "" {
+			wholes[p] = at
+		}
+	}
+	return wholes
+}
+
+// Confirmed returns when the version at a place was last confirmed; 0: no reading is known.
+func (r Readings) Confirmed(p schema.Place) schema.Instant {
+	if at, ok := r[p]; ok {
+		return at
+	}
+	return r[p.Whole()]
+}
+
+// Keep records when the version at a place was last confirmed.
+func (r Readings) Keep(p schema.Place, at schema.Instant) {
+	if p.EntityID != "" && r[p.Whole()] == at {
+		delete(r, p)
+		return
+	}
+	r[p] = at
+}
+
+// Rows returns the rows of the table of readings, in key order.
+func (r Readings) Rows(account, runID string) []schema.Reading {
+	places := slices.SortedFunc(maps.Keys(r), func(a, b schema.Place) int {
+		return cmp.Or(strings.Compare(a.CampaignID, b.CampaignID), strings.Compare(a.Part, b.Part),
+			strings.Compare(a.EntityID, b.EntityID))
+	})
+	rows := make([]schema.Reading, len(places))
+	for i, p := range places {
+		rows[i] = schema.Reading{AccountID: account, CampaignID: p.CampaignID, Part: p.Part, EntityID: p.EntityID,
+			ReadAt: r[p], RunID: runID}
+	}
+	return rows
+}

@@ -1,0 +1,99 @@
+package manifest
+
+import (
+	"fmt"
+	"strings"
+
+	"spendsync/schema"
+)
+
+// Doubt is one thing that speaks against a stored day: the form of a difference, as a person accepts it, and its size.
+type Doubt struct {
+	Form string
+	Size int64  // in percent, rounded up
+	Text string // what differs, of the day
+}
+
+// reportForms is the prefix of the forms of days.
+const reportForms = "report."
+
+// Doubts returns what speaks against a stored day that is over or not.
+func (k *Day) Doubts() (doubts []Doubt) {
+	if d, is := k.sumDoubt(); is && !k.isFarBelow() {
+		doubts = append(doubts, d)
+	}
+	if k.RowsTotalState == schema.RowsDiffer && !(k.Control == schema.ControlMatched && k.RowsTotal.V <= k.Sums.Rows) {
+		side := "above"
+		if k.RowsTotal.V < k.Sums.Rows {
+			side = "below"
+		}
+		doubts = append(doubts, Doubt{Form: reportForms + "row-count." + side,
+			Size: percent(max(k.RowsTotal.V-k.Sums.Rows, k.Sums.Rows-k.RowsTotal.V), max(k.RowsTotal.V, k.Sums.Rows)),
+			Text: fmt.Sprintf("%d rows came, and total_rows is %d", k.Sums.Rows, k.RowsTotal.V)})
+	}
+	for _, form := range k.UnreadForms {
+		if strings.HasSuffix(form, ".absent") { // what was not delivered is no value that was refused
+			continue
+		}
+		doubts = append(doubts, Doubt{Form: reportForms + "unread." + form, Size: percent(k.Unread, k.Sums.Rows),
+			Text: fmt.Sprintf("%s cannot be read in %d of %d rows, and is unknown (NULL) there", form, k.Unread,
+				k.Sums.Rows)})
+	}
+	return doubts
+}
+
+// sumDoubt returns how the service's own sum of a day differs from that of its rows.
+func (k *Day) sumDoubt() (d Doubt, is bool) {
+	if k.Control != schema.ControlDiffers {
+		return d, false
+	}
+	rows, total, of := int64(k.Sums.Spend), int64(k.ControlTotal.Spend.V), ""
+	if rows == total {
+		rows, total, of = k.Sums.Clicks.V, k.ControlTotal.Clicks.V, "clicks-"
+	}
+	side := "above"
+	if total < rows {
+		side = "below"
+	}
+	return Doubt{Form: reportForms + "day-total." + of + side,
+		Size: percent(max(total-rows, rows-total), max(total, -total, rows, -rows)),
+		Text: fmt.Sprintf("%s US dollars and %d clicks in rows, %s and %d by the service's own sum", k.Sums.Spend,
+			k.Sums.Clicks.V, k.ControlTotal.Spend.V, k.ControlTotal.Clicks.V)}, true
+}
+
+// isFarBelow reports whether the rows have less than three quarters of the service's own sum: no tax or fee explains
+// that.
+func (k *Day) isFarBelow() bool {
+	total := k.ControlTotal.Spend.V
+	return k.Control == schema.ControlDiffers && total > 0 && k.Sums.Spend < total/4*3
+}
+
+// partialWhy returns why the stored day is partial; empty: it is not.
+func (k *Day) partialWhy(d, today schema.Date) string {
+	switch {
+	case k.Refused > 0:
+		return fmt.Sprintf("%d of its rows cannot be stored, see ops.refused_row", k.Refused)
+	case k.isFarBelow():
+		return fmt.Sprintf("the rows have %d %% of the service's own sum of %s US dollars, so that some are missing",
+			100-percent(int64(k.ControlTotal.Spend.V-k.Sums.Spend), int64(k.ControlTotal.Spend.V)),
+			k.ControlTotal.Spend.V)
+	case !k.WasOver(d) && d < today:
+		return NotOver
+	}
+	return ""
+}
+
+// NotOver is why a day is partial that the next run reads for the first time after its end.
+const NotOver = "last read before the day was over"
+
+// percent returns the share of a part, rounded up.
+func percent(part, of int64) int64 {
+	if of <= 0 {
+		return 100
+	}
+	const most = 1 << 56
+	for part > most/100 || of > most/100 {
+		part, of = part/100, of/100
+	}
+	return (part*100 + of - 1) / of
+}

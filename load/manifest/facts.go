@@ -1,0 +1,134 @@
+package manifest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"spendsync/schema"
+)
+
+// maxFacts is how many lasting facts of one kind an account lists. The rest is counted.
+const maxFacts = 1000
+
+// Found is what a run found of one kind of lasting facts.
+type Found[R any] struct {
+	Rows []R // their sightings are set by [Next]
+	// Looked reports whether the run looked at the subject of a stored fact: a fact that it did not find again has
+	// ended. Nil means that facts of this kind do not end.
+	Looked func(*R) bool
+}
+
+// sighted is a pointer to a row that embeds a [schema.Sighting].
+type sighted[R any] interface {
+	*R
+	SightingPtr() *schema.Sighting
+}
+
+// factsAfter returns the facts that are true after a run, the oldest first, and the number of those beyond the first
+// maxFacts. A run that publishes twice counts once.
+func factsAfter[R any, P sighted[R]](was []R, found *Found[R], run Head, key func(*R) string) (is []R, more int64) {
+	known := map[string]*R{}
+	for i := range was {
+		known[key(&was[i])] = &was[i]
+	}
+	seen := map[string]bool{}
+	for _, row := range found.Rows {
+		if seen[key(&row)] {
+			continue
+		}
+		seen[key(&row)] = true
+		s := P(&row).SightingPtr()
+		*s = schema.Sighting{FirstSeenAt: run.PublishedAt, LastSeenAt: run.PublishedAt, Runs: 1, RunID: run.RunID}
+		if before := known[key(&row)]; before != nil {
+			f := P(before).SightingPtr()
+			s.FirstSeenAt, s.Runs = f.FirstSeenAt, f.Runs
+			if f.RunID != run.RunID {
+				s.Runs++
+			}
+		}
+		is = append(is, row)
+	}
+	for i := range was {
+		if !seen[key(&was[i])] && (found.Looked == nil || !found.Looked(&was[i])) {
+			is = append(is, was[i])
+		}
+	}
+	slices.SortFunc(is, func(a, b R) int {
+		return cmp.Or(cmp.Compare(P(&a).SightingPtr().FirstSeenAt, P(&b).SightingPtr().FirstSeenAt),
+			strings.Compare(key(&a), key(&b)))
+	})
+	more = int64(max(0, len(is)-maxFacts))
+	return is[:min(len(is), maxFacts)], more
+}
+
+func unreadKey(r *schema.EntityRead) string {
+	return strings.Join([]string{r.EntityType, r.EntityID, r.Field}, "\x00")
+}
+
+func refusedKey(r *schema.RefusedRow) string {
+	return fmt.Sprintf("%s\x00%s\x00%06d\x00%06d", r.Stream, r.ReportDate, r.Page, r.RowNumber)
+}
+
+func unknownKey(r *schema.UnknownField) string { return r.Stream + "\x00" + r.Path }
+
+// applyFacts replaces the lists of lasting facts of which the run found some.
+func (a *Account) applyFacts(c Change, run Head) {
+	count := func(table string, more int64) {
+		if more > 0 || a.MoreFacts[table] > 0 {
+			a.MoreFacts[table] = more
+		}
+	}
+	var more int64
+	if c.Unread != nil {
+		a.Unread, more = factsAfter(a.Unread, c.Unread, run, unreadKey)
+		count(schema.EntityReads.Name, more)
+	}
+	if c.Refused != nil {
+		a.Refused, more = factsAfter(a.Refused, c.Refused, run, refusedKey)
+		count(schema.RefusedRows.Name, more)
+	}
+	if len(c.Unknown) > 0 {
+		a.Unknown, more = factsAfter(a.Unknown, &Found[schema.UnknownField]{Rows: c.Unknown}, run, unknownKey)
+		count(schema.UnknownFields.Name, more)
+	}
+}
+
+// KeepRefused takes over the refused rows that the ledgers of version 11 of the tables hold.
+func (a *Account) KeepRefused(rows []schema.RefusedRow) {
+	for i := range rows {
+		at := rows[i].FirstSeenAt
+		rows[i].Sighting = schema.Sighting{FirstSeenAt: at, LastSeenAt: at, Runs: 1, RunID: rows[i].RunID}
+	}
+	slices.SortFunc(rows, func(x, y schema.RefusedRow) int { return strings.Compare(refusedKey(&x), refusedKey(&y)) })
+	a.Refused = append(a.Refused, rows[:min(len(rows), max(0, maxFacts-len(a.Refused)))]...)
+}
+
+// UnreadRows returns the rows of ops.entity_read. The last one counts the entities that are not listed.
+func (a *Account) UnreadRows(account string) []schema.EntityRead {
+	rows := slices.Clone(a.Unread)
+	if n := a.MoreFacts[schema.EntityReads.Name]; n > 0 {
+		rows = append(rows, schema.EntityRead{AccountID: account, ReadState: "more",
+			Message: schema.Some(fmt.Sprintf("%d more lines, which are not listed", n)), Sighting: newest(rows)})
+	}
+	return rows
+}
+
+// RefusedRows returns the rows of ops.refused_row. The last one counts the rows that are not listed.
+func (a *Account) RefusedRows(account string) []schema.RefusedRow {
+	rows := slices.Clone(a.Refused)
+	if n := a.MoreFacts[schema.RefusedRows.Name]; n > 0 {
+		rows = append(rows, schema.RefusedRow{AccountID: account, Stream: "more", ReportDate: rows[0].ReportDate,
+			Reason: fmt.Sprintf("%d more rows, which are not listed", n), Sighting: newest(rows)})
+	}
+	return rows
+}
+
+// newest returns the sighting of the last row.
+func newest[R any, P sighted[R]](rows []R) schema.Sighting {
+	if len(rows) == 0 {
+		return schema.Sighting{}
+	}
+	return *P(&rows[len(rows)-1]).SightingPtr()
+}

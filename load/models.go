@@ -1,0 +1,341 @@
+package load
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"maps"
+	"slices"
+	"strings"
+
+	"spendsync/load/duck"
+	"spendsync/load/durable"
+	"spendsync/load/manifest"
+	"spendsync/schema"
+)
+
+// models makes what follows from the tables of the DuckDB file: its models, and the Parquet files that copy some of
+// them.
+//
+// One rule decides. A part has a name, inputs and a maker. The inputs are the model's text and all that it reads: of a
+// stored table the hashes of its files, of another model the hash of its rows. A part is made again if, and only if,
+// the hash of its inputs differs from the one that the file holds for it; a part whose rows come out the same changes
+// nothing that reads it. Of the coverage those columns are inputs that the text names: every run has new instants. The
+// runs and steps of the ledger are no inputs: every run adds some, and what they tell of a day is told by its coverage.
+type models struct {
+	*warehouse
+	views map[string]duck.View
+	made  map[duck.Part]duck.Made
+	fresh map[duck.Part]duck.Made
+	left  map[string]bool // models that could not be made, and those that read one of them
+
+	days map[string][]map[string]json.RawMessage // by account, the coverage's rows by column
+}
+
+// makeModels makes the models that may have changed. Each of the viewErrors names one that failed: its rows stay as
+// they were, and so do those of the models that read it.
+func (n *warehouse) makeModels(ctx context.Context) (viewErrors []error, err error) {
+	if n.newViews && !n.fromNothing {
+		if err := n.w.DropModels(ctx); err != nil {
+			return nil, err
+		}
+	}
+	m := models{warehouse: n, views: map[string]duck.View{}, fresh: map[duck.Part]duck.Made{}, left: map[string]bool{},
+		days: map[string][]map[string]json.RawMessage{}}
+	if m.made, err = n.w.Made(ctx); err != nil {
+		return nil, err
+	}
+	n.next.Views = n.store.opts.DuckDB.ViewsDefinition()
+	for _, v := range n.store.opts.DuckDB.Views {
+		m.views[v.Full()] = v
+		if slices.ContainsFunc(v.Reads, func(name string) bool { return m.left[name] }) {
+			m.leave(v)
+			continue
+		}
+		if err := m.make(ctx, v); isFatal(ctx, err) {
+			return nil, err
+		} else if err != nil {
+			m.leave(v)
+			viewErrors = append(viewErrors, fmt.Errorf("%s could not be made: %w", v.Full(), err))
+		}
+	}
+	more, err := m.copyMarts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if n.newViews || n.fromNothing {
+		if err := n.w.CommentColumns(ctx, n.store.opts.DuckDB.Views); err != nil {
+			return nil, err
+		}
+	}
+	if n.newViews || n.fromNothing {
+		n.store.opts.DuckDB.AddModels(m.fresh)
+	}
+	return append(viewErrors, more...), n.w.SetMade(ctx, m.fresh)
+}
+
+// isFatal reports whether an error is not that of a model's own.
+func isFatal(ctx context.Context, err error) bool {
+	return err != nil && (ctx.Err() != nil || errors.Is(err, durable.ErrStorage) || duck.IsOutOfMemory(err))
+}
+
+// leave leaves a model as it was. The next run makes all again if the file then lacks a view.
+func (m *models) leave(v duck.View) {
+	m.left[v.Full()] = true
+	if !v.IsTable {
+		m.next.Views = ""
+	}
+}
+
+// make makes a model, or those of its parts whose inputs differ.
+func (m *models) make(ctx context.Context, v duck.View) error {
+	if !v.IsTable {
+		if m.newViews || m.fromNothing {
+			return m.w.MakeView(ctx, v)
+		}
+		return nil
+	}
+	created := duck.Part{Model: v.Full(), Month: "created"}
+	if _, is := m.made[created]; !is {
+		if err := m.w.MakeTable(ctx, v); err != nil {
+			return err
+		}
+		m.fresh[created] = duck.Made{Inputs: textHash(v.SQL)}
+		if !v.ByMonth {
+			return m.record(ctx, v)
+		}
+	}
+	for _, p := range m.parts(v) {
+		inputs := m.inputs(v, p.account, p.month)
+		if m.made[p.name].Inputs == inputs {
+			continue
+		}
+		where := p.where
+		if !v.ByMonth && len(m.next.AccountNames()) == 1 {
+			where = "" // of one account every row is its own
+		}
+		if err := m.w.MakeRows(ctx, v, where); err != nil {
+			return err
+		}
+		contents, err := m.w.Contents(ctx, v.Full(), "t", "''", p.where)
+		if err != nil {
+			return err
+		}
+		m.fresh[p.name] = duck.Made{Inputs: inputs, Content: contents[""]}
+	}
+	return nil
+}
+
+// record records all parts of a table that was just created with all its rows.
+func (m *models) record(ctx context.Context, v duck.View) error {
+	key := "account_id"
+	if len(v.Reads) == 0 {
+		key = "''"
+	}
+	contents, err := m.w.Contents(ctx, v.Full(), "t", key, "true")
+	for _, p := range m.parts(v) {
+		m.fresh[p.name] = duck.Made{Inputs: m.inputs(v, p.account, p.month), Content: contents[p.account]}
+	}
+	return err
+}
+
+// modelPart is a part of a model, with the condition on its rows.
+type modelPart struct {
+	name    duck.Part
+	account string
+	month   schema.Date // 0: all days
+	where   string
+}
+
+// parts returns the parts of a model: of each account one, or one a month. What reads nothing has one part.
+func (m *models) parts(v duck.View) (parts []modelPart) {
+	if len(v.Reads) == 0 {
+		return []modelPart{{name: duck.Part{Model: v.Full()}, where: "true"}}
+	}
+	for _, account := range m.accounts() {
+		where := "account_id = " + schema.QuoteText(account)
+		if !v.ByMonth {
+			parts = append(parts, modelPart{duck.Part{Model: v.Full(), Account: account}, account, 0, where})
+			continue
+		}
+		months := map[schema.Date]bool{}
+		for d := range m.next.Accounts[account].Days {
+			months[d.Month()] = true
+		}
+		for _, month := range slices.Sorted(maps.Keys(months)) {
+			name := duck.Part{Model: v.Full(), Account: account, Month: month.String()}
+			parts = append(parts, modelPart{name, account, month, where +
+				fmt.Sprintf(" AND report_date BETWEEN DATE '%s' AND DATE '%s'", month, (month+31).Month()-1)})
+		}
+	}
+	return parts
+}
+
+// inputs returns the hash of a model's inputs for an account, and of a month where it is made by months.
+func (m *models) inputs(v duck.View, account string, month schema.Date) string {
+	h := sha256.New()
+	fmt.Fprintln(h, v.SQL)
+	for _, name := range v.Reads {
+		fmt.Fprintln(h, name)
+		m.addInput(h, v, name, account, month)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// addCoverage adds those columns of an account's coverage that a text names.
+func (m *models) addCoverage(h hash.Hash, text, account string) {
+	if _, is := m.days[account]; !is {
+		var rows []map[string]json.RawMessage
+		b, _ := json.Marshal(m.next.Coverage(account)) // plain values: neither fails
+		_ = json.Unmarshal(b, &rows)
+		m.days[account] = rows
+	}
+	for _, c := range schema.Coverage.Columns {
+		if strings.Contains(text, c.Name) {
+			for _, row := range m.days[account] {
+				fmt.Fprintf(h, "%s ", row[c.Name])
+			}
+		}
+	}
+}
+
+// addInput adds the state of what a model reads to the hash of its inputs.
+func (m *models) addInput(h hash.Hash, reader duck.View, name, account string, month schema.Date) {
+	v, isModel := m.views[name]
+	switch {
+	case name == schema.Coverage.FullName():
+		m.addCoverage(h, reader.SQL, account)
+	case name == schema.CampaignSpends.FullName():
+		m.addFiles(h, schema.SpendDaily.Name, account, month)
+	case isModel && v.IsTable:
+		for _, of := range []string{"", account} {
+			p := duck.Part{Model: name, Account: of}
+			made, is := m.fresh[p]
+			if !is {
+				made = m.made[p]
+			}
+			fmt.Fprintln(h, made.Content)
+		}
+		if v.ByMonth { // its parts follow from the same files
+			m.addFiles(h, schema.SpendDaily.Name, account, month)
+		}
+	case isModel:
+		fmt.Fprintln(h, m.inputs(v, account, month))
+	default:
+		m.addFiles(h, strings.TrimPrefix(name, "main."), account, month)
+	}
+}
+
+// addFiles adds the hashes of a table's files.
+func (m *models) addFiles(h hash.Hash, table, account string, month schema.Date) {
+	files := m.next.Accounts[account].Files
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		f := files[path]
+		if f.Table == table && (month == 0 || table != schema.SpendDaily.Name || f.Day.Month() == month) {
+			fmt.Fprintln(h, f.SHA256, f.Rows)
+		}
+	}
+}
+
+// copyMarts writes the Parquet files of marts whose rows differ from those that were written last.
+func (m *models) copyMarts(ctx context.Context) (viewErrors []error, err error) {
+	for _, mart := range schema.Marts {
+		v, is := m.views["mart."+mart.View]
+		if !is || m.left[v.Full()] {
+			continue
+		}
+		for _, account := range m.accounts() {
+			err := m.copyMart(ctx, mart, account)
+			if isFatal(ctx, err) {
+				return nil, err
+			}
+			if err != nil {
+				viewErrors = append(viewErrors, fmt.Errorf("%s of account %s is as it was before: %w", mart.FullName(),
+					account, err))
+			}
+		}
+	}
+	return viewErrors, nil
+}
+
+// copyMart writes the files of one account.
+func (m *models) copyMart(ctx context.Context, mart schema.Mart, account string) error {
+	key := "''"
+	if mart.Partition == schema.ByMonth {
+		key = "date_trunc('month', report_date)::DATE - DATE '1970-01-01'"
+	}
+	contents, err := m.w.Contents(ctx, "mart."+mart.View, "t", "("+key+")::VARCHAR", "account_id = "+
+		schema.QuoteText(account))
+	if err != nil {
+		return err
+	}
+	months := map[string]schema.Date{}
+	if mart.Partition != schema.ByMonth {
+		months[""] = 0
+	}
+	for day := range contents { // the number of the month's first day
+		var month schema.Date
+		fmt.Sscan(day, (*int32)(&month))
+		months[day] = month
+	}
+	for _, f := range m.next.Accounts[account].Files {
+		if f.Table == mart.Name && mart.Partition == schema.ByMonth {
+			months[fmt.Sprint(int32(f.Day))] = f.Day
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(months)) {
+		month := months[name]
+		p := duck.Part{Model: mart.FullName(), Account: account, Month: month.String()}
+		inputs := textHash(fmt.Sprint(mart.FilesVersion(), " ", contents[name]))
+		path := manifest.PartPath(mart.Table, account, month)
+		if m.next.Accounts[account].Files[path] != nil && m.made[p].Inputs == inputs {
+			continue
+		}
+		files := []duck.MartFile{{Path: m.area.path(path), Where: duck.MartSQL(mart, account, month, month)}}
+		if err := m.w.WriteMart(ctx, mart, files); err != nil {
+			return err
+		}
+		if err := m.addMart(mart, account, month, files[0].Rows); err != nil {
+			return err
+		}
+		m.fresh[p] = duck.Made{Inputs: inputs}
+	}
+	return nil
+}
+
+// addMart adds one part that DuckDB has written.
+func (n *warehouse) addMart(m schema.Mart, account string, part schema.Date, rows int64) error {
+	disk, staged := n.store.opts.disk, n.area.path(manifest.PartPath(m.Table, account, part))
+	sha, size, err := disk.HashFile(staged)
+	if err != nil {
+		return err
+	}
+	info := &manifest.File{Kind: manifest.KindParquet, Table: m.Name, Day: part, Rows: rows, Bytes: size, SHA256: sha,
+		RunID: n.area.runID}
+	if taken, err := n.takePart(m.Table, account, info, n.repair || n.newViews); err != nil || !taken {
+		return err
+	}
+	return disk.SyncFile(staged)
+}
+
+// takePart adds one staged part. The published file stays if its content is the same, unless all parts must be
+// rewritten: its file may be damaged.
+func (n *warehouse) takePart(t *schema.Table, account string, info *manifest.File, all bool) (taken bool,
+	err error) {
+	path, acc := manifest.PartPath(t, account, info.Day), n.next.Accounts[account]
+	old := acc.Files[path]
+	if info.Rows == 0 && old == nil || old != nil && old.SHA256 == info.SHA256 && !all && !n.files.isStaged(path) {
+		return false, n.store.opts.disk.RemoveIfThere(n.area.path(path))
+	}
+	n.files.enter(acc.Files, path, info, true)
+	return true, nil
+}
+
+func textHash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}

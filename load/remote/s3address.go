@@ -1,0 +1,120 @@
+package remote
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+	"github.com/minio/minio-go/v7/pkg/encrypt"
+
+	"spendsync/extract/outbound"
+)
+
+// server finds the address of the server, and what sets it.
+func (s *s3) server(q url.Values, o Options) (*url.URL, error) {
+	set, by := q.Get("endpoint"), "the option endpoint of the address"
+	switch {
+	case set != "":
+	case s.google:
+		set, by = googleStorage, "the scheme gs"
+	default:
+		if set, by = firstSet("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"); set == "" {
+			set, by = amazonStorage, "AWS_REGION"
+		}
+	}
+	s.endpoint = by
+	at, err := url.Parse(set)
+	switch {
+	case err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http":
+		return nil, fmt.Errorf("%w: %s is not https://HOST", ErrAddress, by)
+	case at.User != nil || at.RawQuery != "" || strings.Trim(at.Path, "/") != "":
+		return nil, fmt.Errorf("%w: %s has more than a host and a port", ErrAddress, by)
+	case at.Scheme == "http" && !o.AllowHTTP && !outbound.IsLocal(at.Hostname()):
+		return nil, &Error{Address: s.address, Endpoint: by, kind: ErrAddress, Reason: "plain http to " + at.Host +
+			" would show the credentials to everyone on the way"}
+	}
+	return at, nil
+}
+
+// lookupOf is how the address of an object names its bucket: in the host for Amazon, Google and Alibaba, else in the
+// path, unless it is set.
+func lookupOf(q url.Values) (minio.BucketLookupType, error) {
+	for _, set := range []string{q.Get("use_path_style"), os.Getenv("AWS_S3_FORCE_PATH_STYLE")} {
+		if set == "" {
+			continue
+		}
+		inPath, err := strconv.ParseBool(set)
+		switch {
+		case err != nil:
+			return 0, fmt.Errorf("%w: use_path_style=%s is neither true nor false", ErrAddress, set)
+		case inPath:
+			return minio.BucketLookupPath, nil
+		}
+		return minio.BucketLookupDNS, nil
+	}
+	return minio.BucketLookupAuto, nil
+}
+
+// encryptionOf is the encryption that a bucket's policy may demand of each write: by Amazon's keys, or by one of KMS.
+func encryptionOf(q url.Values) (encrypt.ServerSide, error) {
+	kind, key := q.Get("sse"), q.Get("sse_key")
+	switch {
+	case kind == "aws:kms":
+		return encrypt.NewSSEKMS(key, nil)
+	case key != "":
+		return nil, fmt.Errorf("%w: sse_key needs sse=aws:kms", ErrAddress)
+	case kind == "AES256":
+		return encrypt.NewSSE(), nil
+	case kind != "":
+		return nil, fmt.Errorf("%w: sse=%s is neither AES256 nor aws:kms", ErrAddress, kind)
+	}
+	return nil, nil
+}
+
+// identityOf finds credentials as minio does: in the variables, in the shared file, and at the server of a web
+// identity, of a container's or of a machine's role.
+func identityOf(q url.Values, google bool) *credentials.Credentials {
+	if q.Has("anonymous") {
+		return credentials.NewStatic("", "", "", credentials.SignatureAnonymous)
+	}
+	file := &credentials.FileAWSCredentials{Profile: q.Get("profile")}
+	if file.Profile != "" {
+		return credentials.NewChainCredentials([]credentials.Provider{file})
+	}
+	chain := []credentials.Provider{&credentials.EnvAWS{}, file}
+	_, role := firstSet("AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+		"AWS_CONTAINER_CREDENTIALS_FULL_URI")
+	isOff, _ := strconv.ParseBool(os.Getenv("AWS_EC2_METADATA_DISABLED"))
+	if !google && (role != "" || !isOff) {
+		chain = append(chain, &credentials.IAM{})
+	}
+	return credentials.NewChainCredentials(chain)
+}
+
+// rootsOf are the certificates of a bundle in place of the system's; nil: the system's.
+func rootsOf(bundle []byte) (*tls.Config, error) {
+	if bundle == nil {
+		return nil, nil
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(bundle) {
+		return nil, fmt.Errorf("%w: AWS_CA_BUNDLE holds no certificate", ErrAddress)
+	}
+	return &tls.Config{RootCAs: roots}, nil
+}
+
+// firstSet returns the value and the name of the first variable that is set.
+func firstSet(names ...string) (value, by string) {
+	for _, name := range names {
+		if v := os.Getenv(name); v != "" {
+			return v, name
+		}
+	}
+	return "", ""
+}

@@ -1,0 +1,7 @@
+-- Which delivery status did each campaign have, and until when was each confirmed?
+-- Trap: one row a version: a join with spend counts the spend once for each version.
+SELECT
+  v.* REPLACE (CASE WHEN v.is_current THEN greatest(v.last_confirmed_at, r.read_at) ELSE v.last_confirmed_at END AS last_confirmed_at)
+FROM main.campaign_delivery_history AS v
+LEFT JOIN main.reading AS r
+  ON r.account_id = v.account_id AND r.campaign_id = v.campaign_id AND r.part = 'delivery' AND r.entity_id = ''

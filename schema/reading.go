@@ -1,0 +1,58 @@
+package schema
+
+// Reading is the last time that a part of a campaign's settings was read in full. It confirms every current version of
+// that part, but for the entities that have a row of their own.
+type Reading struct {
+	// Short name of the account in this warehouse.
+	AccountID string `col:"account_id" id:"1" key:"true"`
+	// Campaign that was read.
+	CampaignID string `col:"campaign_id" id:"2" key:"true"`
+	// What was read: campaign, delivery, creative (the list of them), source_mode, blocked, allowed, bid_override
+	// or optimized.
+	Part string `col:"part" id:"3" key:"true"`
+	// Empty text: all of the part. Otherwise the creative or source that was last confirmed at another time
+	// than the rest of its part.
+	EntityID string `col:"entity_id" id:"4" key:"true"`
+	// When that reading began: all that is shown was read at or after this.
+	ReadAt Instant `col:"read_at" id:"5"`
+	// Run that read it.
+	RunID string `col:"_run_id" id:"6"`
+}
+
+// The values of Reading.Part next to those of SourceRule.Rule.
+const (
+	PartCampaign = "campaign"
+	PartDelivery = "delivery"
+	PartCreative = "creative"
+	PartMode     = "source_mode"
+)
+
+// Place is what a version belongs to in a reading.
+type Place struct{ CampaignID, Part, EntityID string }
+
+// Whole returns the whole part of a place.
+func (p Place) Whole() Place {
+	p.EntityID = ""
+	return p
+}
+
+// Place returns the place of a version.
+func (r *Campaign) Place() Place { return Place{r.CampaignID, PartCampaign, ""} }
+
+// Place returns the place of a version.
+func (r *Delivery) Place() Place { return Place{r.CampaignID, PartDelivery, ""} }
+
+// Place returns the place of a version.
+func (r *Creative) Place() Place { return Place{r.CampaignID.V, PartCreative, r.CreativeID} }
+
+// Place returns the place of a version.
+func (r *SourceMode) Place() Place { return Place{r.CampaignID, PartMode, ""} }
+
+// Place returns the place of a version.
+func (r *SourceRule) Place() Place { return Place{r.CampaignID, r.Rule, r.SourceID} }
+
+// Readings holds when each part of the settings was last read.
+var Readings = Define[Reading]("reading", ByAccount,
+	"When each part of each campaign's settings was last read in full: last_confirmed_at of the views of now and of "+
+		"the views of versions follows from it. It differs after every run, and nothing else does.",
+	Since(12))

@@ -1,0 +1,82 @@
+package schema
+
+import "slices"
+
+// ReportColumn is a column of the service's spend report.
+type ReportColumn struct {
+	Name string // the service's, as its description has it; its line in the service file is report.NAME
+	Is   ReportKind
+	// MayLack: the operator may leave it out of what is asked for (report.columns); its values are unknown then.
+	MayLack bool
+}
+
+// ReportKind is what a column of the report is for.
+type ReportKind int
+
+// The kinds of columns of the report.
+const (
+	ReportDay     ReportKind = iota // the day that was asked for
+	ReportID                        // part of the key of a row
+	ReportMeasure                   // a number of a row
+	ReportLabel                     // a text of a creative or its campaign, no part of a row's key or content
+)
+
+// Report is the columns that are asked for: those of the rows of a day, and the labels, which come once a run.
+var Report = []ReportColumn{
+	{"date", ReportDay, true},
+	{"campaign_id", ReportID, false},
+	{"creative_id", ReportID, false},
+	{"source_id", ReportID, false},
+	{"total_spend", ReportMeasure, false},
+	{"clicks", ReportMeasure, true},
+	{"impressions", ReportMeasure, true},
+	{"conversions", ReportMeasure, true},
+	{"campaign_name", ReportLabel, true},
+	{"creative_title", ReportLabel, false},
+	{"creative_message", ReportLabel, false},
+	{"creative_image_url", ReportLabel, false},
+	{"creative_icon_url", ReportLabel, false},
+	{"creative_status", ReportLabel, false},
+}
+
+// IsOfRow reports whether a column is asked for with the rows of a day.
+func IsOfRow(c ReportColumn) bool { return c.Is != ReportLabel }
+
+// MayNotLack reports whether no row of a day can be stored without a column.
+func MayNotLack(c ReportColumn) bool { return IsOfRow(c) && !c.MayLack }
+
+// IsOfCreative reports whether a column is asked for once a run, with a row for each campaign and creative.
+func IsOfCreative(c ReportColumn) bool {
+	return c.Is == ReportLabel || c.Name == "campaign_id" || c.Name == "creative_id"
+}
+
+// ReportNames returns the names of the columns that are so, in their order.
+func ReportNames(is func(ReportColumn) bool) (names []string) {
+	for _, c := range Report {
+		if is(c) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// ReportColumnNamed returns the column of a day's rows with a name; nil: there is none.
+func ReportColumnNamed(name string) *ReportColumn {
+	i := slices.IndexFunc(Report, func(c ReportColumn) bool { return IsOfRow(c) && c.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &Report[i]
+}
+
+// Piece is the part of a day's replies that answered for one campaign, or for one creative of it.
+type Piece struct {
+	Campaign string `json:"campaign"`
+	Creative string `json:"creative,omitempty"`
+	Pages    int    `json:"pages"`
+}
+
+// Has reports whether a row is of the piece.
+func (p Piece) Has(r *Spend) bool {
+	return r.CampaignID == p.Campaign && (p.Creative == "" || r.CreativeID == p.Creative)
+}
