@@ -204,8 +204,6 @@ func must(b []byte, err error) []byte {
 
 func head(b []byte) string { return string(b[:min(len(b), 300)]) }
 
-func spend(all []ledger.Line) int64 { return total(all).Spend }
-
 func str(v any) string { s, _ := v.(string); return s }
 
 func strs(v any) []string {
