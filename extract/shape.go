@@ -120,8 +120,8 @@ func (r resource) list(body []byte) (part listPart, err error) {
 	return part, nil
 }
 
-// array returns the entries of a list: the array that the reply is, or that a line names in it, or its only array of
-// objects.
+// array returns the entries of a list: of the reply itself if it is an array, else of the array that a line of the
+// service file names, else of the only array of objects in the reply.
 func (r resource) array(doc Value) ([]Value, error) {
 	if values, ok := doc.Array(); ok {
 		return values, nil

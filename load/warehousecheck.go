@@ -112,7 +112,7 @@ func (c warehouseCheck) days(ctx context.Context, w *duck.Warehouse, seen map[du
 	for account, a := range c.manifest.Accounts {
 		days := map[schema.Date]bool{}
 		for _, d := range a.DayList() {
-			// The count has shown it where there are none.
+			// A day without rows has nothing to sum; its count was compared above.
 			if a.Days[d].Sums.Rows > 0 && (c.changed == nil || c.changed[account][d]) {
 				days[d] = true
 			}

@@ -18,7 +18,7 @@ import (
 
 func main() { runMain(newApp(os.Environ(), os.Stdout, os.Stderr)) }
 
-// runMain is all of main but what the application is made of.
+// runMain runs the process for an application: main's, or a test's.
 func runMain(a *app) {
 	// The first signal asks to stop: complete days and entities are still published. A second one
 	// has its usual effect at once; nothing published is harmed.

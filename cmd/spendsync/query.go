@@ -243,7 +243,7 @@ func (c *queryCommand) queryErr(err error, dir string, named bool) error {
 		"correct the SQL; 'spendsync tables' names the tables, 'spendsync tables TABLE' their columns")
 }
 
-// rendering is the answer as its output wants it.
+// rendering returns the answer with the form, width and colors that suit the output.
 func (c *queryCommand) rendering(result *duck.Result, q answer.Question) answer.Rendering {
 	n := answer.Rendering{Result: result, Question: q, Terminal: c.out == "" && output.IsTerminal(c.stdout),
 		Raw: c.raw, Wide: c.wide, Color: output.ShowsColor(c.stdout, c.environ), MaxRows: max(0, c.rows)}

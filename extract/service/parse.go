@@ -32,7 +32,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// laidLine is one line of a file, unchanged.
+// laidLine is one line of a service file as it was written.
 type laidLine struct {
 	key    string
 	number int

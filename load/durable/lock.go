@@ -37,11 +37,11 @@ func (System) Lock(path string) (io.Closer, error) {
 	return held{l}, nil
 }
 
-// held is a lock that this process holds.
+// held closes a lock of this process: it wipes the holder's name first.
 type held struct{ *flock.Flock }
 
 func (h held) Close() error {
-	if h.Locked() { // another run holds it
+	if h.Locked() { // if it is not, the name may be that of another run
 		writeHolder(h.Path(), "")
 	}
 	return h.Flock.Close()

@@ -38,7 +38,7 @@ type Observation[R any] struct {
 	Since, At schema.Instant
 	RunID     string
 	Seen      []Seen[R] // one for each entity that was read
-	Stubs     []R       // keys of entities that only the report knows; known ones are passed over
+	Stubs     []R       // keys of entities that only the report names; stored ones are skipped
 	// Refreshed are untracked columns whose newest value is written into the current version as soon as it differs.
 	// The other untracked columns keep the values from when their version was last written.
 	Refreshed []schema.Column

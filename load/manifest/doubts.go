@@ -17,7 +17,7 @@ type Doubt struct {
 // reportForms is the prefix of the forms of days.
 const reportForms = "report."
 
-// Doubts returns what speaks against a stored day that is over or not.
+// Doubts returns the reasons to doubt a stored day, whether or not the day is over.
 func (k *Day) Doubts() (doubts []Doubt) {
 	if d, is := k.sumDoubt(); is && !k.isFarBelow() {
 		doubts = append(doubts, d)

@@ -56,7 +56,7 @@ var (
 type Error struct {
 	Address string // of the bucket
 	Object  string // below its prefix
-	// Endpoint is what sets the server: a variable, or an option of the address. Of a folder it is empty.
+	// Endpoint names the variable or the option of the address that sets the server. It is empty for a folder.
 	Endpoint string
 	Status   int    // of the reply; 0: there was none
 	Code     string // of S3, such as AccessDenied; may be empty

@@ -62,7 +62,8 @@ func (w wantedFile) key() string {
 		len(w.info.SHA256))])
 }
 
-// keyOf is the key of the file that an object was made of; of an object of another program it is the key of none.
+// keyOf returns the key of the store's file from which an object was made. The object of another program gets a key
+// that no file has.
 func keyOf(object string) string {
 	folder, name := path.Split(object)
 	return path.Base(folder) + "/" + name[:max(0, strings.LastIndexByte(name, '-'))]

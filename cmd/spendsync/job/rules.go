@@ -206,7 +206,7 @@ func (ruleKind) stage(r *settingsStage, s *settings) error {
 	return err
 }
 
-// keepRules keeps the rules of sources, of which none has changed. Those of the kinds that were read are confirmed.
+// keepRules carries all rules of sources forward when none has changed, and confirms the kinds of rules that were read.
 func (r *settingsStage) keepRules(s *settings, was history.Memory) error {
 	for p, at := range r.was {
 		isRule := slices.Contains(ruleKinds, p.Part)

@@ -41,7 +41,7 @@ func appendEntries(c *market.Campaign, all []Entry, t *market.Sources, d clock.D
 	return all
 }
 
-// most is how many rows an entry can have: not every source has it on every day.
+// most returns the largest number of rows of an entry: on no day do all sources show it.
 func (e *Entry) most() int { return max(1, len(e.universe.Src)*3/4) }
 
 // rowsWanted is how many rows a day should have.

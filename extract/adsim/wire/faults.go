@@ -222,7 +222,7 @@ func (f *Fault) Replaces() bool {
 
 func orOne(n int) int { return cmp.Or(n, 1) }
 
-// From returns the first row of a page, given the first one without the fault.
+// From returns the number of the first row of a page; the argument is the number that it would have without the fault.
 func (f *Fault) From(from int) int {
 	if f.Is(Shift) {
 		return max(0, from-orOne(f.Rows))

@@ -40,7 +40,7 @@ func NextMidnight(now time.Time) time.Time {
 	return time.Date(y, m, d+1, 0, 0, 0, 0, time.UTC)
 }
 
-// budgets is the used part of a day's budgets.
+// budgets counts the changes that were made since midnight, by kind of change.
 type budgets struct {
 	until time.Time // the midnight it ends at
 	used  map[string]int
