@@ -162,6 +162,9 @@ func (c *statusCommand) ofAccount(dir, name string, known *manifest.Account) (s 
 		return s, err
 	}
 	for _, d := range kept {
+		if d.IsNothing() && d.Date < known.Since { // it is before the account's first day
+			continue
+		}
 		s.Quarantined = append(s.Quarantined, quarantinedDay{d.Date, d.ReadAt, d.Version, d.Reason, d.IsNothing()})
 	}
 	return s, nil

@@ -10,6 +10,7 @@ import (
 // Change is what a run changes of its account.
 type Change struct {
 	Since   schema.Date // first day that could be asked for, of an account that is new
+	First   schema.Date // the service has nothing of any day before it; 0: unchanged
 	Days    map[schema.Date]*Day
 	Files   map[string]*File // by path; nil removes a file
 	Memory  map[string]history.Memory
@@ -64,6 +65,7 @@ func Next(base *Manifest, head Head, account string, changes ...Change) *Manifes
 
 // apply makes a change.
 func (a *Account) apply(c Change) {
+	a.Since = max(a.Since, c.First)
 	maps.Copy(a.Days, c.Days)
 	for day := range c.Days { // replies that were kept for long may prove a day before the first
 		a.Since = min(a.Since, day)

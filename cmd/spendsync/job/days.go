@@ -26,6 +26,8 @@ type copiedDay struct {
 	step       schema.Step
 	err        error         // why the day is not staged; nil: it is, or it is unreachable
 	isStaged   bool          // its numbers are staged, all or in part
+	hasNothing bool          // the service answered that there is nothing under the question for it
+	isBefore   bool          // the account's first day: the service's own sums have nothing of it either
 	isEmptied  bool          // an answer had none of its stored rows, nor others, and does not prove this
 	isKept     bool          // its replies are in quarantine, because they do not prove it
 	waiting    string        // keys and spend of a proven read that has less than half of what is stored
@@ -39,7 +41,7 @@ type copiedDay struct {
 }
 
 // isUnreachable reports whether the service refused the day as too far in the past.
-func (d *copiedDay) isUnreachable() bool { return !d.isStaged && d.err == nil }
+func (d *copiedDay) isUnreachable() bool { return !d.isStaged && !d.isBefore && d.err == nil }
 
 // freshFor is for how long an open day may keep its last proven read.
 const freshFor = 6 * time.Hour
@@ -61,6 +63,7 @@ type copiedDays struct {
 	stopped  bool     // by a signal
 	withheld error    // why the report is withheld; nil: it is not
 	silent   *finding // no row was ever stored, and none came; nil: it is not so
+	young    *finding // the account begins within the reach of the report; nil: it is not so
 }
 
 // readDays reads the planned days, several at a time, oldest first. A day that fails keeps no
@@ -124,6 +127,7 @@ func (r *dayReader) copyDay(ctx context.Context, d plannedDay) *copiedDay {
 	c.step.FinishedAt = schema.InstantOf(r.s.Now())
 	if c.err != nil {
 		c.isEmptied = work.isEmptied
+		c.hasNothing = replies.Count() == 0 && hasNothing(c.err)
 		c.isKept = r.quarantine(ctx, replies, d.Day, c.step.StartedAt, c.err)
 		c.err = errors.Join(c.err, replies.Drop())
 		c.step.Message = schema.Some(c.err.Error())

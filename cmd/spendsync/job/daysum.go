@@ -40,6 +40,7 @@ func (c *copiedDays) sum(account, runID string) daySums {
 			s.withheld++
 		}
 		switch {
+		case d.isBefore:
 		case d.isUnreachable():
 			s.tally.unreachable++
 			s.unreachable = max(s.unreachable, d.Day)
@@ -56,8 +57,10 @@ func (c *copiedDays) sum(account, runID string) daySums {
 	if c.totals != nil && c.totals.failed != nil {
 		s.tally.fail("control totals", c.totals.failed)
 	}
-	if c.silent != nil {
-		s.tally.findings = append(s.tally.findings, *c.silent)
+	for _, f := range []*finding{c.silent, c.young} {
+		if f != nil {
+			s.tally.findings = append(s.tally.findings, *f)
+		}
 	}
 	if c.withheld != nil {
 		s.tally.planned = max(s.tally.planned, 1)

@@ -58,7 +58,7 @@ func PlanDays(account string, now time.Time, known *manifest.Account, o PlanOpti
 			doubts[c.ReportDate] = cmp.Or(c.Doubt.V, c.State) + ": " + c.PartialWhy.V
 		}
 	}
-	for d := p.Reach; d <= today; d++ {
+	for d := max(p.Reach, min(known.Since, today)); d <= today; d++ {
 		k := known.Days[d]
 		reason := cmp.Or(readReason(d, today, now, k, o), doubts[d])
 		if reason == "" && known.Waiting[d] != "" {

@@ -106,7 +106,7 @@ func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
 	}
 	seen := r.seenNotes()
 	// A signal ends the reading at once, and the publication only after the grace.
-	known := load.Part{Change: manifest.Change{Since: r.since(), Unknown: unknown, Unread: unread,
+	known := load.Part{Change: manifest.Change{Since: r.since(), First: r.first, Unknown: unknown, Unread: unread,
 		Refused: r.foundRefused(), Asked: true, Waiting: r.waitingReads, Seen: seen, Reach: r.reach,
 		Pinned: r.s.pinned}}
 	if r.s.Own == nil { // what was wrong with them is so no more

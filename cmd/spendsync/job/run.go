@@ -20,6 +20,7 @@ type run struct {
 	settingsErr  error         // why no settings are published; nil: they are, or none were asked for
 	newVersions  int64         // of settings
 	preview      load.Preview  // of the generation
+	first        schema.Date   // of a young account; 0: it is not known
 }
 
 // row is the run's line in the ledger.

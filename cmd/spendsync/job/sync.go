@@ -82,6 +82,7 @@ func (j Job) readAndPublish(
 	}
 	found := settings(len(proof.witnesses))
 	r.withdrawEmpty(days, found.value())
+	r.begins(ctx, days)
 	r.sumUp(days)
 	if err := r.takeKept(publishing, proof); err != nil {
 		return r.failed(err), nil

@@ -1,0 +1,59 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"spendsync/cmd/spendsync/phrase"
+	"spendsync/extract"
+	"spendsync/schema"
+)
+
+// hasNothing reports whether the service answered that there is nothing under the question for a day.
+func hasNothing(err error) bool {
+	e, ok := errors.AsType[*extract.ReadError](err)
+	return ok && (e.Status == http.StatusNotFound || e.Status == http.StatusGone || e.Status == http.StatusNoContent)
+}
+
+// begins moves the account's first day behind the days before a young account's first: the service has nothing under
+// the question for them, its own sums have nothing either, no earlier day is stored, and a later day has rows. They are
+// named once, and no later run asks for them.
+func (r *run) begins(ctx context.Context, c *copiedDays) {
+	known, byDay, hasRows := r.s.known(), map[schema.Date]*copiedDay{}, false
+	for _, d := range c.days {
+		byDay[d.Day] = d
+		hasRows = hasRows || d.isStaged && d.read.sums.Rows > 0
+	}
+	for _, d := range known.Days {
+		hasRows = hasRows || d.Sums.Rows > 0
+	}
+	first := max(r.s.plan.Reach, known.Since)
+	day := first
+	for byDay[day] != nil && byDay[day].hasNothing && known.Days[day] == nil {
+		day++
+	}
+	if days := known.DayList(); day == first || !hasRows || len(days) > 0 && days[0] < day {
+		return
+	}
+	totals, err := c.totals.all(ctx)
+	if err != nil || !totals.Exists {
+		return
+	}
+	for r.first = first; r.first < day; r.first++ {
+		if sum := totals.ByDay[r.first]; sum.Spend != 0 || sum.Clicks.V != 0 {
+			break
+		}
+		d := byDay[r.first]
+		d.err, d.isKept, d.isBefore, d.step.Outcome = nil, false, true, "before the account"
+	}
+	if r.first == first {
+		return
+	}
+	c.young = &finding{severity: remark, err: fmt.Errorf("the account begins on %s: the service has nothing of %s "+
+		"before it, and its own sums have nothing either; %s not asked for again", r.first,
+		phrase.Count(int(r.first-first), "day"), map[bool]string{true: "it is", false: "they are"}[r.first-first == 1])}
+	r.s.Log.Warn("the account is younger than the reach of the report", "first_day", r.first.String(), "days_before",
+		int(r.first-first))
+}
