@@ -1,7 +1,9 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"spendsync/cmd/internal/exit"
@@ -20,15 +22,15 @@ type Message struct {
 
 // Error explains the error that ended a command with an exit code.
 func Error(err error, code int) Message {
-	about := exit.About(code)
-	m := Message{Happened: sentence(err), Safe: about.Safe, Do: about.Do}
-	for _, rule := range rules {
-		if rule(err, &m) {
-			break
-		}
+	f, about := factsOf(err), exit.About(code)
+	var known cause
+	if i := slices.IndexFunc(causes, func(c cause) bool { return c.is(f) }); i >= 0 {
+		known = causes[i]
 	}
-	if full := sentence(err); !strings.Contains(m.Happened, full) {
-		m.Detail = full
+	m := Message{Happened: cmp.Or(f.fill(known.happened), f.words["text"]),
+		Safe: cmp.Or(known.safe, f.safe, about.Safe), Do: cmp.Or(f.fill(known.do), about.Do)}
+	if !strings.Contains(m.Happened, f.words["text"]) {
+		m.Detail = f.words["text"]
 	}
 	return m
 }

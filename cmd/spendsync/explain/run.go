@@ -36,12 +36,7 @@ func stands(r *job.Result) string {
 		return "nothing was published, and nothing is stored yet"
 	case !row.Published:
 		return fmt.Sprintf("nothing was published; generation %d stands", row.Generation)
-	case row.DaysPlanned > 0 && row.DaysProven == 0:
-		return fmt.Sprintf("generation %d has new settings alone; the report's days are as they were", row.Generation)
-	case row.DaysProven < row.DaysPlanned:
-		return fmt.Sprintf("generation %d has %d of %s of the report that were due; the others are as they were",
-			row.Generation, row.DaysProven, phrase.Count(int(row.DaysPlanned), "day"))
 	}
-	return fmt.Sprintf("generation %d has every day of the report that was due; what failed is as it was",
-		row.Generation)
+	return fmt.Sprintf("generation %d has %d of %s of the report that were due; what failed is as it was",
+		row.Generation, row.DaysProven, phrase.Count(int(row.DaysPlanned), "day"))
 }

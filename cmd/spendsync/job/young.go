@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
@@ -14,7 +13,7 @@ import (
 // hasNothing reports whether the service answered that there is nothing under the question for a day.
 func hasNothing(err error) bool {
 	e, ok := errors.AsType[*extract.ReadError](err)
-	return ok && (e.Status == http.StatusNotFound || e.Status == http.StatusGone || e.Status == http.StatusNoContent)
+	return ok && (e.Status == 404 || e.Status == 410 || e.Status == 204)
 }
 
 // begins moves the account's first day behind the days before a young account's first: the service has nothing under
