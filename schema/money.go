@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 )
@@ -55,57 +56,103 @@ func ParseCount(text []byte) (int64, error) {
 // parseScaled is the number times 10^scale, rounded half to even, and whether
 // rounding lost anything. It holds at most 18 digits.
 func parseScaled(text []byte, scale int) (v int64, inexact bool, err error) {
-	if v, ok := parsePlain(text, scale); ok {
-		return v, false, nil
-	}
 	if len(text) > maxNumberText {
 		return 0, false, fmt.Errorf("a number of %d digits: %w", len(text), ErrRange)
 	}
-	var d decimalNumber
-	if !d.parse(text) {
+	digits, negative := bytes.CutPrefix(text, []byte("-"))
+	whole := digitsIn(digits)
+	fraction, ok := 0, whole == 1 || whole > 1 && digits[0] != '0'
+	rest := digits[whole:]
+	if len(rest) > 0 && rest[0] == '.' {
+		fraction = digitsIn(rest[1:])
+		ok = ok && fraction > 0
+		rest = rest[1+fraction:]
+	}
+	exponent := 0
+	if len(rest) > 0 && ok {
+		exponent, ok = parseExponent(rest)
+	}
+	if !ok {
 		return 0, false, fmt.Errorf("%.40q: %w", text, ErrNotNumber)
 	}
-	v, inexact, ok := d.scaled(scale)
-	if !ok {
+	d := scaled{place: whole + exponent + scale}
+	d.add(digits[:whole])
+	if fraction > 0 {
+		d.add(digits[whole+1:][:fraction])
+	}
+	if v, ok = d.value(); !ok {
 		return 0, false, fmt.Errorf("%.40q: %w", text, ErrRange)
-	}
-	return v, inexact, nil
-}
-
-// parsePlain is parseScaled for what nearly every number looks like: a few
-// digits, no exponent, nothing to round.
-func parsePlain(text []byte, scale int) (v int64, ok bool) {
-	i, negative := 0, false
-	if len(text) > 0 && text[0] == '-' {
-		i, negative = 1, true
-	}
-	whole := i
-	for ; i < len(text) && isDigit(text[i]); i++ {
-		v = 10*v + int64(text[i]-'0')
-	}
-	if digits := i - whole; digits == 0 || digits > 12 || digits > 1 && text[whole] == '0' {
-		return 0, false
-	}
-	if i < len(text) {
-		fraction := i + 1
-		if text[i] != '.' || len(text) == fraction || len(text)-fraction > scale {
-			return 0, false
-		}
-		for i = fraction; i < len(text); i++ {
-			if !isDigit(text[i]) {
-				return 0, false
-			}
-			v = 10*v + int64(text[i]-'0')
-		}
-		scale -= len(text) - fraction
-	}
-	for range scale {
-		v *= 10
 	}
 	if negative {
 		v = -v
 	}
-	return v, true
+	return v, d.half > 0 || d.isBeyond, nil
+}
+
+// scaled takes the digits of a number, the first one first.
+type scaled struct {
+	v        int64
+	place    int  // digits that are still in front of the rounding; negative behind it
+	half     byte // the first digit behind it
+	isBeyond bool // another digit behind it is not 0
+	isHuge   bool // v has more than 18 digits
+}
+
+func (d *scaled) add(digits []byte) {
+	v, front := d.v, min(max(d.place, 0), len(digits))
+	for _, c := range digits[:front] {
+		if d.isHuge = d.isHuge || v > int64(MaxMoney)/10; !d.isHuge {
+			v = 10*v + int64(c-'0')
+		}
+	}
+	for i, c := range digits[front:] {
+		if d.place-front == i {
+			d.half = c - '0'
+		} else {
+			d.isBeyond = d.isBeyond || c > '0'
+		}
+	}
+	d.v, d.place = v, d.place-len(digits)
+}
+
+// value is the rounded number without its sign; not ok: it is beyond MaxMoney.
+func (d *scaled) value() (v int64, ok bool) {
+	for ; d.place > 0 && d.v > 0 && !d.isHuge; d.place-- {
+		d.isHuge = d.v > int64(MaxMoney)/10
+		d.v *= 10
+	}
+	if d.half > 5 || d.half == 5 && (d.isBeyond || d.v%2 == 1) {
+		d.v++
+	}
+	return d.v, !d.isHuge && d.v <= int64(MaxMoney)
+}
+
+// digitsIn is how many digits a text begins with.
+func digitsIn(text []byte) (n int) {
+	for n < len(text) && isDigit(text[n]) {
+		n++
+	}
+	return n
+}
+
+// parseExponent reads what follows the digits of a JSON number, e-12, to its end. One beyond a million counts as a
+// million: that far out the digits no longer matter, except for zero.
+func parseExponent(text []byte) (e int, ok bool) {
+	const limit = 1_000_000
+	digits, isNegative := bytes.CutPrefix(text[1:], []byte("-"))
+	if !isNegative {
+		digits = bytes.TrimPrefix(digits, []byte("+"))
+	}
+	if text[0]|0x20 != 'e' || len(digits) == 0 || digitsIn(digits) < len(digits) {
+		return 0, false
+	}
+	for _, c := range digits {
+		e = min(limit, 10*e+int(c-'0'))
+	}
+	if isNegative {
+		e = -e
+	}
+	return e, true
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
