@@ -193,8 +193,9 @@ func newTextColumn(mem memory.Allocator, rows, size int) *textColumn {
 	if size > math.MaxInt32 {
 		panic(fmt.Sprintf("schema: %d bytes of text in one column of a record", size))
 	}
-	c := &textColumn{texts: memory.NewResizableBuffer(mem)}
-	c.offsets, c.ends = newValues[int32](mem, rows+1)
+	c := &textColumn{offsets: memory.NewResizableBuffer(mem), texts: memory.NewResizableBuffer(mem)}
+	c.offsets.Resize((rows + 1) * arrow.Int32SizeBytes)
+	c.ends = arrow.Int32Traits.CastFromBytes(c.offsets.Bytes())
 	c.texts.Resize(size)
 	c.ends[0] = 0
 	return c
@@ -206,19 +207,6 @@ func (c *textColumn) append(text string) {
 	c.ends[c.rows] = int32(c.size)
 }
 
-// repeat appends a text n times.
-func (c *textColumn) repeat(text string, n int) {
-	room := c.texts.Bytes()[c.size:][:n*len(text)]
-	for done := copy(room, text); done < len(room); {
-		done += copy(room[done:], room[:done])
-	}
-	for range n {
-		c.size += len(text)
-		c.rows++
-		c.ends[c.rows] = int32(c.size)
-	}
-}
-
 // array is the column; nothing is to be appended any more.
 func (c *textColumn) array() arrow.Array {
 	defer c.offsets.Release()
@@ -226,12 +214,4 @@ func (c *textColumn) array() arrow.Array {
 	data := array.NewData(arrow.BinaryTypes.String, c.rows, []*memory.Buffer{nil, c.offsets, c.texts}, nil, 0, 0)
 	defer data.Release()
 	return array.NewStringData(data)
-}
-
-// newValues is memory for n values of one size.
-func newValues[T any](mem memory.Allocator, n int) (*memory.Buffer, []T) {
-	b := memory.NewResizableBuffer(mem)
-	var v T
-	b.Resize(n * int(unsafe.Sizeof(v)))
-	return b, unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b.Bytes()))), n)
 }

@@ -92,7 +92,7 @@ type Table struct {
 	View     string                    // whose answer the table's files keep: see [AnswerOf]; empty: none
 	SumsSQL  func(where string) string // of a [Summed] table: returns the query for its rows under a condition
 
-	rows erasedRows
+	Row reflect.Type // the struct of a row
 }
 
 // TableOf ties a table to the struct of its rows, so that the compiler refuses
@@ -148,7 +148,8 @@ var columnName = regexp.MustCompile(`^_?[a-z][a-z0-9_]{0,62}$`)
 // fields of an embedded struct take its place. Define panics on a struct that is not a table,
 // as [regexp.MustCompile] does, so that the first test shows it.
 func Define[R any](name string, partition Partition, doc string, traits ...Trait) TableOf[R] {
-	t := &Table{Schema: "main", Name: name, Doc: doc, Partition: partition, Since: Oldest}
+	row := reflect.TypeFor[R]()
+	t := &Table{Schema: "main", Name: name, Doc: doc, Partition: partition, Since: Oldest, Row: row}
 	if partition == InMemory || partition == Summed {
 		t.MadeFrom = OtherTables
 	}
@@ -158,7 +159,6 @@ func Define[R any](name string, partition Partition, doc string, traits ...Trait
 	if s, rest, ok := strings.Cut(name, "."); ok {
 		t.Schema, t.Name = s, rest
 	}
-	row := reflect.TypeFor[R]()
 	ids := map[int]bool{}
 	for _, c := range t.Dropped {
 		ids[c.FieldID] = true
@@ -180,9 +180,7 @@ func Define[R any](name string, partition Partition, doc string, traits ...Trait
 		t.Columns = append(t.Columns, c)
 	}
 	t.deriveSchemas()
-	table := TableOf[R]{t}
-	t.rows = table
-	return table
+	return TableOf[R]{t}
 }
 
 // deriveSchemas makes the schemas of Arrow and Parquet from the columns.

@@ -125,7 +125,6 @@ func (t *Table) AsOf(version int) *Table {
 func (t *Table) Only(has func(Column) bool) *Table {
 	some := *t
 	some.Columns = slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool { return !has(c) })
-	some.rows = nil // the row struct has all columns
 	some.deriveSchemas()
 	return &some
 }

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/apache/arrow/go/v17/arrow/memory"
-
 	"spendsync/extract"
 	"spendsync/schema"
 )
@@ -80,16 +78,6 @@ func BenchmarkSpend(b *testing.B) {
 				day.Reset()
 				AppendSpend(&day, p, run, intern)
 			}
-			return err
-		},
-		"decode+transform+record": func() error {
-			p, err := extract.DecodeSpend(nil, body)
-			if err != nil {
-				return err
-			}
-			day.Reset()
-			AppendSpend(&day, p, run, intern)
-			day.Record(memory.DefaultAllocator, 0, day.Len()).Release()
 			return err
 		},
 	} {

@@ -115,8 +115,7 @@ var pageEncoder = sync.OnceValues(func() (*zstd.Encoder, error) {
 		zstd.WithZeroFrames(true), zstd.WithEncoderCRC(false)) // a page has a checksum of its own
 })
 
-// RecordRows is how many rows at a time the days of the report are written by:
-// package transform cuts them so.
+// RecordRows is how many rows an Arrow record has at most.
 const RecordRows = 4_096
 
 // writeColumn copies an Arrow column into a Parquet column, by batches.

@@ -21,7 +21,7 @@ func Rows(t *schema.Table) any {
 			nullable = append(nullable, i)
 		}
 	}
-	rows := reflect.MakeSlice(reflect.SliceOf(t.RowType()), len(nullable)+2, len(nullable)+2)
+	rows := reflect.MakeSlice(reflect.SliceOf(t.Row), len(nullable)+2, len(nullable)+2)
 	for n := range rows.Len() {
 		for i, c := range t.Columns {
 			isNull := c.Nullable && (n == rows.Len()-1 || n > 0 && nullable[n-1] == i)
