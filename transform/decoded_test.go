@@ -14,7 +14,7 @@ import (
 func outcome(r Decoded) (list []string) {
 	for what, columns := range map[string][]string{
 		"null": r.Null, "missing": r.Missing, "blank": r.Blank, "omitted": r.Omitted, "unread": r.Unread,
-		"withheld": r.Withheld,
+		"withheld": r.Withheld, "damaged": r.Damaged,
 	} {
 		for _, column := range columns {
 			list = append(list, what+" "+column)
@@ -24,9 +24,6 @@ func outcome(r Decoded) (list []string) {
 		for _, e := range values {
 			list = append(list, what+" "+e.Column+" "+e.Value)
 		}
-	}
-	for _, t := range r.Texts {
-		list = append(list, "text "+t.Column+" "+t.Value)
 	}
 	slices.Sort(list)
 	return list
@@ -57,7 +54,7 @@ func TestCampaign_SaysHowAFieldIsNotSet(t *testing.T) {
 		"sample":       {"x", `1`, ""},
 		"name/null":    {"name", `null`, "+unread name"},
 		"name/empty":   {"name", `""`, "+unread name"},
-		"name/half":    {"name", `"a\ud83d"`, `+text name "a\ud83d"`},
+		"name/half":    {"name", `"a\ud83d"`, "+damaged name"},
 		"name/list":    {"name", `[]`, "+refused name [], +unread name"},
 		"cpa/null":     {"target_cpa", `null`, "+null target_cpa, -missing target_cpa"},
 		"cpa/empty":    {"target_cpa", `""`, "+blank target_cpa, -missing target_cpa"},

@@ -80,8 +80,9 @@ type Decoded struct {
 	// Unnamed are the values that were read and stored, and that the description does not have
 	// in its list for their column, or that are not of the form that it gives.
 	Unnamed []*FieldError
-	// Texts are stored otherwise than they were sent.
-	Texts []ChangedText
+	// Damaged are the columns whose text is a number, or has lost something: half a character is U+FFFD in it, and NUL
+	// is escaped.
+	Damaged []string
 	// Null, Missing, Blank and Omitted are the columns that are not set, by the form in the reply: a null, a missing
 	// key, an empty text, list or amount, or a member that a readable audience leaves out. The row has NULL for each.
 	// The caller judges which of them unset a known value: see [Unsettable].
@@ -187,7 +188,9 @@ func readKeys[T comparable](
 	if ok {
 		unset = &r.Blank
 		t, err := take(v)
-		r.Texts = append(r.Texts, r.intern.takeChanged(column)...)
+		if r.intern.isDamaged {
+			r.intern.isDamaged, r.Damaged = false, append(r.Damaged, column)
+		}
 		switch {
 		case err == nil:
 			return schema.Some(t)

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"spendsync/extract"
-	"spendsync/extract/service"
 	"spendsync/schema"
 )
 
@@ -21,29 +20,23 @@ type ReportCreative struct {
 // ReportCreatives takes them from one page of the report. A line whose ids cannot be read
 // is left out and named; a text refuses nothing. It is pure; the lines share nothing with
 // the page.
-func ReportCreatives(s *service.Service, p extract.Page[extract.CreativeLine]) (
-	lines []ReportCreative, left []RefusedRow,
-) {
+func ReportCreatives(p extract.Page[extract.CreativeLine]) (lines []ReportCreative, left []*RowError) {
 	lines = make([]ReportCreative, 0, len(p.Items))
 	intern := NewInterner()
 	for i := range p.Items {
 		from := &p.Items[i]
-		refuse := func(e *RowError) {
-			e.Table, e.Page, e.Row = schema.CreativeHistory.Name, p.Number, i+1
-			left = append(left, RefusedRow{RowError: *e})
-		}
-		if _, odd := slices.BinarySearch(p.NotObjects, i+1); odd {
-			refuse(&RowError{Err: ErrNotObject})
-			continue
-		}
 		campaign, err := intern.id(from.CampaignID)
-		if err != nil {
-			refuse(refused("campaign_id", from.CampaignID, err))
-			continue
+		why := refused("campaign_id", from.CampaignID, err)
+		creative, creativeErr := intern.id(from.CreativeID)
+		if err == nil {
+			why = refused("creative_id", from.CreativeID, creativeErr)
 		}
-		creative, err := intern.id(from.CreativeID)
-		if err != nil {
-			refuse(refused("creative_id", from.CreativeID, err))
+		if slices.Contains(p.NotObjects, i+1) {
+			why = &RowError{Err: ErrNotObject}
+		}
+		if why.Err != nil {
+			why.Table, why.Page, why.Row = schema.CreativeHistory.Name, p.Number, i+1
+			left = append(left, why)
 			continue
 		}
 		lines = append(lines, ReportCreative{
@@ -53,7 +46,6 @@ func ReportCreatives(s *service.Service, p extract.Page[extract.CreativeLine]) (
 			ImageURL: filled(intern, from.ImageURL), IconURL: filled(intern, from.IconURL),
 		})
 	}
-	addJSON(s, left, p.Raw)
 	return lines, left
 }
 

@@ -1,7 +1,6 @@
 package transform
 
 import (
-	"errors"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -13,22 +12,6 @@ import (
 // mistake from filling the store. A text has no bound but that of the reply.
 const maxID = 200
 
-// The reasons that a text is stored otherwise than it was sent, or named although it is
-// not. None of them refuses anything.
-var (
-	errReplaced = errors.New("half a character or bytes that are not UTF-8, stored as U+FFFD")
-	errEscaped  = errors.New(`NUL, stored as \u0000`)
-	errNoText   = errors.New("a number, its digits are stored")
-)
-
-// ChangedText is a text that is stored otherwise than it was sent, or that is odd enough
-// to be named.
-type ChangedText struct {
-	Column string
-	Value  string // JSON as received, at most 60 bytes of it
-	Reason string
-}
-
 // Interner keeps one copy of each id and name, found by the bytes it was
 // received as, and remembers that it was checked. The million rows of a day
 // name a few hundred campaigns and creatives: with one Interner for them they cost a
@@ -36,7 +19,7 @@ type ChangedText struct {
 // safe for concurrent use; the rows made with it are.
 type Interner struct {
 	ids, texts map[string]string // from the JSON as received
-	changed    []ChangedText     // texts learned since takeChanged, without their column
+	isDamaged  bool              // a text since it was last looked at: it is a number, or has lost something
 }
 
 // NewInterner is an empty Interner.
@@ -86,29 +69,11 @@ func (n *Interner) text(v extract.Value) (string, error) {
 			return "", ErrNotText
 		}
 		s = string(v)
-		n.note(v, errNoText)
 	}
-	if strings.ContainsRune(s, utf8.RuneError) {
-		n.note(v, errReplaced)
-	}
-	if strings.IndexByte(s, 0) >= 0 {
-		s = strings.ReplaceAll(s, "\x00", `\u0000`)
-		n.note(v, errEscaped)
+	if !ok || strings.ContainsAny(s, "\uFFFD\x00") {
+		n.isDamaged = true
+		return strings.ReplaceAll(s, "\x00", `\u0000`), nil
 	}
 	n.texts[string(v)] = s
 	return s, nil
-}
-
-func (n *Interner) note(v extract.Value, why error) {
-	n.changed = append(n.changed, ChangedText{Value: shown(v), Reason: why.Error()})
-}
-
-// takeChanged returns and removes the recorded changes, and assigns them to this column.
-func (n *Interner) takeChanged(column string) []ChangedText {
-	changed := n.changed
-	for i := range changed {
-		changed[i].Column = column
-	}
-	n.changed = nil
-	return changed
 }

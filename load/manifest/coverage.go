@@ -42,44 +42,6 @@ func (a *Account) Coverage(account string, now time.Time) []schema.DayCoverage {
 // DayList returns the proven days, oldest first.
 func (a *Account) DayList() []schema.Date { return slices.Sorted(maps.Keys(a.Days)) }
 
-// LastDay returns the last day for which a table by day or month can have rows. It can be after today: a clock that
-// was set back does not remove stored days.
-func (a *Account) LastDay(table string, today schema.Date) schema.Date {
-	last := today
-	for d := range a.Days {
-		last = max(last, d)
-	}
-	for _, f := range a.Files {
-		if f.Table == table {
-			last = max(last, f.Day)
-		}
-	}
-	return last
-}
-
-// DaySpan is days that follow each other.
-type DaySpan struct{ First, Last schema.Date }
-
-// spanRows is about how many rows a span has: with many more, DuckDB needs longer for each row.
-const spanRows = 500_000
-
-// Spans joins days into spans.
-func (a *Account) Spans(days []schema.Date) (spans []DaySpan) {
-	var rows int64
-	for _, d := range slices.Sorted(slices.Values(days)) {
-		var its int64
-		if k := a.Days[d]; k != nil {
-			its = k.Sums.Rows
-		}
-		if n := len(spans) - 1; n >= 0 && spans[n].Last+1 == d && rows+its <= spanRows {
-			spans[n].Last, rows = d, rows+its
-			continue
-		}
-		spans, rows = append(spans, DaySpan{First: d, Last: d}), its
-	}
-	return spans
-}
-
 // Coverage is how well the days of an account are known as of the generation.
 func (m *Manifest) Coverage(account string) []schema.DayCoverage {
 	if a := m.Accounts[account]; a != nil {

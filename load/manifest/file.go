@@ -81,14 +81,3 @@ func ReadDay(d durable.Disk, path, account string, day schema.Date) (*schema.Spe
 	}
 	return rows, nil
 }
-
-// RowsOf returns rows in the batches in which stored ones come.
-func RowsOf(rows *schema.SpendRows) iter.Seq2[[]schema.Spend, error] {
-	return func(yield func([]schema.Spend, error) bool) {
-		for _, row := range rows.All() {
-			if !yield([]schema.Spend{*row}, nil) {
-				return
-			}
-		}
-	}
-}

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -140,7 +141,7 @@ func (r *dayReader) readPiece(
 	}
 	walk.Control = schema.ControlMatched // the sum of the day is compared with all pieces
 	if why := walk.against(b); why != "" {
-		return walk, walk.unproven(b, "of "+p.Campaign+p.Creative+": "+why)
+		return walk, walk.unproven(b, "of "+cmp.Or(p.Creative, p.Campaign)+": "+why)
 	}
 	read.AddPiece(p, walk.DayRows)
 	return walk, nil

@@ -23,13 +23,14 @@ type judgement struct {
 	tally
 	nulls  map[string]bool    // columns in which an entity of this run has a null
 	lacked map[[2]string]bool // by ID and column: missing in the reading before, too
+	extra  map[string]string  // keys that no column shows, with their JSON types
 }
 
 // judge returns what was read of the entities of a kind, with the fields whose known value stands as unread. It notes
-// what was not understood, and the keys that no column shows, and lets the current version of an entity take the JSON
-// that has gained a key.
+// what was not understood, and the keys that no column shows.
 func (k *kind[R, P]) judge(r *settingsStage, s *settings, stored []R) (all []history.Seen[R]) {
-	j := judgement{tally: tally{kind: k.counted}, nulls: map[string]bool{}, lacked: map[[2]string]bool{}}
+	j := judgement{tally: tally{kind: k.counted}, nulls: map[string]bool{}, lacked: map[[2]string]bool{},
+		extra: map[string]string{}}
 	for _, u := range r.store.Account().Unread {
 		if u.EntityType == k.name && u.ReadState == readMissing {
 			j.lacked[[2]string{u.EntityID, u.Field}] = true
@@ -40,43 +41,49 @@ func (k *kind[R, P]) judge(r *settingsStage, s *settings, stored []R) (all []his
 			j.nulls[column] = j.nulls[column] || read.isOwn
 		}
 	}
-	known, found, tracked := map[string]*R{}, map[string]string{}, k.table.TrackedNames()
+	known := map[string]*R{}
 	for i := range stored {
 		if P(&stored[i]).FramePtr().IsCurrent {
 			known[k.id(&stored[i])] = &stored[i]
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(k.read(s))) {
-		read, was := k.read(s)[id], known[id]
-		seen := k.seenOf(s, read)
-		if read.isOwn {
-			j.note(r.session, s, k.name, id, k.expected, &read.Decoded)
-		}
-		if k.raw == nil || slices.Contains(seen.Unread, "raw") { // or nothing of it is readable
-			all = append(all, seen)
-			continue
-		}
-		now, gained := transform.ExtraKeysIn(k.raw(&read.row).V, s.readKeys[k.name]), map[string]string{}
-		maps.Copy(found, now)
-		if was != nil {
-			before := transform.ExtraKeysIn(k.raw(was).V, s.readKeys[k.name])
-			gained = maps.Clone(now)
-			maps.DeleteFunc(gained, func(path, _ string) bool { _, is := before[path]; return is })
-		}
-		if k.entities != nil && was != nil {
-			k.standing(&j, r, s, was, read, &seen, gained)
-		}
-		// A reply with unread fields may be damaged: it fills no JSON, so a renamed key stays new.
-		seen.FillsRaw = len(gained) > 0 && len(read.Unread) <= len(read.Withheld) &&
-			!slices.ContainsFunc(seen.Unread, func(column string) bool { return slices.Contains(tracked, column) })
-		all = append(all, seen)
+		all = append(all, k.judgeEntity(&j, r.session, s, id, known[id]))
 	}
 	s.found(r.session, j.findings())
-	for _, path := range slices.Sorted(maps.Keys(found)) {
+	for _, path := range slices.Sorted(maps.Keys(j.extra)) {
 		s.undescribed = append(s.undescribed, schema.UnknownField{AccountID: r.Account, Stream: k.name, Path: path,
-			SampleType: found[path]})
+			SampleType: j.extra[path]})
 	}
 	return all
+}
+
+// judgeEntity judges one entity. was is its current version; nil: there is none. It lets that version take the JSON
+// that has gained a key.
+func (k *kind[R, P]) judgeEntity(j *judgement, r *session, s *settings, id string, was *R) history.Seen[R] {
+	read, keys := k.read(s)[id], s.readKeys[k.name]
+	seen := k.seenOf(s, read)
+	if read.isOwn {
+		j.note(r, s, k.name, id, k.expected, &read.Decoded)
+	}
+	if k.raw == nil || slices.Contains(seen.Unread, "raw") { // or nothing of it is readable
+		return seen
+	}
+	now, gained := transform.ExtraKeysIn(k.raw(&read.row).V, keys), map[string]string{}
+	maps.Copy(j.extra, now)
+	if was != nil {
+		before := transform.ExtraKeysIn(k.raw(was).V, keys)
+		gained = maps.Clone(now)
+		maps.DeleteFunc(gained, func(path, _ string) bool { _, is := before[path]; return is })
+		if k.entities != nil {
+			k.standing(j, r, s, was, read, &seen, gained)
+		}
+	}
+	tracked := k.table.TrackedNames()
+	// A reply with unread fields may be damaged: it fills no JSON, so a renamed key stays new.
+	seen.FillsRaw = len(gained) > 0 && len(read.Unread) <= len(read.Withheld) &&
+		!slices.ContainsFunc(seen.Unread, func(column string) bool { return slices.Contains(tracked, column) })
+	return seen
 }
 
 // The states of a field that is unread, in ops.entity_read.
@@ -90,7 +97,7 @@ const (
 )
 
 // standing adds to the unread fields of an entity those that came without a value and whose known value stands.
-func (k *kind[R, P]) standing(j *judgement, r *settingsStage, s *settings, was *R, read *reading[R],
+func (k *kind[R, P]) standing(j *judgement, r *session, s *settings, was *R, read *reading[R],
 	seen *history.Seen[R], gained map[string]string) {
 	id, none := k.id(was), new(R)
 	left := leftOutOf(read)
@@ -109,7 +116,7 @@ func (k *kind[R, P]) standing(j *judgement, r *settingsStage, s *settings, was *
 			continue
 		}
 		seen.Unread = append(slices.Clone(seen.Unread), c.Name)
-		s.noteUnread(r.session, k.name, id, c.Name, state, why)
+		s.noteUnread(r, k.name, id, c.Name, state, why)
 		if lasts {
 			j.stands(c.Name)
 		} else {
@@ -123,7 +130,7 @@ type leftOut struct {
 	unset   []string // missing or blank
 	null    []string
 	omitted []string // of a readable audience
-	damaged []string // texts that are stored otherwise than they were sent
+	damaged []string
 	lacking []string // that every entity has: they are missing
 }
 
@@ -131,10 +138,8 @@ func leftOutOf[R any](read *reading[R]) (l leftOut) {
 	if !read.isOwn {
 		return l
 	}
-	l = leftOut{unset: slices.Concat(read.Missing, read.Blank), null: read.Null, omitted: read.Omitted}
-	for _, text := range read.Texts {
-		l.damaged = append(l.damaged, text.Column)
-	}
+	l = leftOut{unset: slices.Concat(read.Missing, read.Blank), null: read.Null, omitted: read.Omitted,
+		damaged: read.Damaged}
 	for _, column := range read.Unread {
 		if !slices.Contains(read.Withheld, column) && !read.Message(column).Valid {
 			l.lacking = append(l.lacking, column)
@@ -267,9 +272,8 @@ func (t *tally) note(r *session, s *settings, kind, id string, expected []string
 	if unknown >= len(expected) && len(expected) > 1 {
 		t.bare++
 	}
-	for _, text := range d.Texts {
-		r.Log.Warn("a text of the settings is not as it should be",
-			"kind", kind, "id", id, "column", text.Column, "value", text.Value, "why", text.Reason)
+	for _, column := range d.Damaged {
+		r.Log.Warn("a text of the settings is a number or has lost something", "kind", kind, "id", id, "column", column)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // labels are what the report knows of the creatives of the whole reach, asked for once a run: the labels of its rows.
 type labels struct {
 	lines []transform.ReportCreative
-	left  []transform.RefusedRow
+	left  []*transform.RowError // lines whose IDs cannot be read
 	err   error
 	names map[string]string   // of campaigns, the last that the report gave of each; of the others none is known
 	of    map[string][]string // creatives, by campaign
@@ -28,7 +28,7 @@ func (s *session) askLabels(ctx context.Context) (l *labels) {
 		l = &labels{names: map[string]string{}, of: map[string][]string{}}
 		for page, err := range s.Report.ReportCreatives(ctx, from, s.plan.Today, s.Plan.PageSize) {
 			if l.err = err; err == nil {
-				lines, left := transform.ReportCreatives(s.Service, page)
+				lines, left := transform.ReportCreatives(page)
 				l.lines, l.left = append(l.lines, lines...), append(l.left, left...)
 			}
 		}

@@ -150,25 +150,13 @@ func (r *settingsStage) livesByReport(s *settings) error {
 	if !s.lacksSome() {
 		return nil
 	}
-	if r.spent == nil {
-		for rows, err := range r.store.StoredDay(r.plan.Today) {
-			if err != nil {
-				return err
-			}
-			for i := range rows {
-				if rows[i].Spend > 0 {
-					r.spent = append(r.spent, strings.Clone(rows[i].CampaignID), strings.Clone(rows[i].CreativeID))
-				}
-			}
-		}
+	if err := r.readSpent(); err != nil {
+		return err
 	}
 	since := map[string]schema.Date{} // of those that were not there before
 	for _, u := range r.store.Account().Unread {
-		switch u.ReadState {
-		case readNotFound:
+		if u.ReadState == readNotFound || u.ReadState == readContradicted {
 			since[u.EntityID] = schema.DateOf(u.FirstSeenAt.Time())
-		case readContradicted:
-			since[u.EntityID] = 0
 		}
 	}
 	var alive []string
@@ -177,18 +165,34 @@ func (r *settingsStage) livesByReport(s *settings) error {
 			continue
 		}
 		e.notThere.Valid = false
-		kind := creativeKind.name
+		kind, state := creativeKind.name, readNotFound
 		if s.campaigns[id] != nil {
 			kind = campaignKind.name
 		}
 		if first, was := since[id]; was && first < r.plan.Today {
-			alive = append(alive, id)
-			r.notThere(s, kind, id, readContradicted)
-		} else {
-			r.notThere(s, kind, id, readNotFound)
+			state, alive = readContradicted, append(alive, id)
 		}
+		r.notThere(s, kind, id, state)
 	}
 	s.saysSpent(alive)
+	return nil
+}
+
+// readSpent reads which campaigns and creatives spend today, unless this run has read the day.
+func (r *settingsStage) readSpent() error {
+	if r.spent != nil {
+		return nil
+	}
+	for rows, err := range r.store.StoredDay(r.plan.Today) {
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			if rows[i].Spend > 0 {
+				r.spent = append(r.spent, strings.Clone(rows[i].CampaignID), strings.Clone(rows[i].CreativeID))
+			}
+		}
+	}
 	return nil
 }
 

@@ -30,9 +30,6 @@ type finding struct {
 	notes    []string
 	evidence string // of its notes, see the manifest
 	untried  bool   // it was not read because of the error of something else
-	days     int    // that it is about, if it is about days
-	last     string // of these
-	then     string // what follows
 }
 
 // severity is how grave a finding is.
@@ -56,19 +53,6 @@ type outcome struct {
 // fail adds something that could not be read.
 func (t *outcome) fail(what string, err error) {
 	t.findings = append(t.findings, finding{what: what, err: err})
-}
-
-// onDay adds a finding about a day, or the day to the finding of the same kind.
-func (t *outcome) onDay(s severity, text, day, then string, notes ...string) {
-	i := slices.IndexFunc(t.findings, func(f finding) bool {
-		return f.days > 0 && f.severity == s && f.err.Error() == text && slices.Equal(f.notes, notes)
-	})
-	if i < 0 {
-		i = len(t.findings)
-		t.findings = append(t.findings, finding{err: errors.New(text), severity: s, notes: notes, then: then})
-	}
-	f := &t.findings[i]
-	f.days, f.last = f.days+1, day
 }
 
 // nothing reports whether there is nothing to publish: days were planned and none was read.
@@ -276,9 +260,6 @@ func (t *outcome) cause(code int) error {
 
 func (f finding) String() string {
 	text := phrase.OneLine(f.err.Error())
-	if f.days > 0 {
-		text += fmt.Sprintf(" on %s, such as %s%s", phrase.Count(f.days, "day"), f.last, f.then)
-	}
 	if f.what == "" || strings.HasPrefix(text, f.what) {
 		return text
 	}

@@ -112,8 +112,8 @@ func TestOutcome_Code(t *testing.T) {
 	}
 }
 
-// TestOutcome_Sentence: the line of a run is the join of its findings: days with the same one share it, failures for
-// one reason are one, and more than two reasons are counted.
+// TestOutcome_Sentence: the line of a run is the join of its findings: failures for one reason are one, and more than
+// two reasons are counted.
 func TestOutcome_Sentence(t *testing.T) {
 	named := func(texts ...string) (all []finding) {
 		for _, text := range texts {
@@ -122,10 +122,8 @@ func TestOutcome_Sentence(t *testing.T) {
 		}
 		return all
 	}
-	var days outcome
-	for _, day := range []string{"d1", "d2"} {
-		days.onDay(differs, "it differs", day, "; it is stored", "note")
-		days.onDay(differs, "it differs", day, "; it is stored", "other")
+	noted := func(name string) finding {
+		return finding{err: errors.New("it differs"), severity: differs, notes: []string{name}}
 	}
 	full := load.Preview{Generation: 7, Restatements: 2, NewlyLost: []schema.Date{19000},
 		Coverage: []schema.DayCoverage{coverageOf(schema.StateMissing, 1, 0)}}
@@ -146,10 +144,9 @@ func TestOutcome_Sentence(t *testing.T) {
 			want: done + ", 1 day proven from quarantine"},
 		"lost and at risk": {of: outcome{planned: 3, proven: 3}, o: full, want: done + ", 2 restatements; lost for " +
 			"good: 2022-01-08; 2024-10-04 is not proven and can be read for 1 day more"},
-		"days that differ": {of: outcome{planned: 3, proven: 3, standing: []string{"other"}}, findings: days.findings,
-			want: done +
-				"; it differs on 2 days, such as d2; it is stored; 1 accepted difference (other), see 'spendsync " +
-				"status'"},
+		"accepted": {of: outcome{planned: 3, proven: 3, standing: []string{"other"}},
+			findings: []finding{noted("note"), noted("other")},
+			want:     done + "; it differs; 1 accepted difference (other), see 'spendsync status'"},
 		"one reason": {of: outcome{planned: 3, proven: 3}, findings: named("a: x", "b: x"),
 			want: done + "; a: x (and 1 more for the same reason)"},
 		"four reasons": {of: outcome{planned: 3, proven: 3}, findings: named("a: x", "b: y", "c: z", "d: w"),

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -110,47 +111,51 @@ func unionOf(first, second []sourceRule) []sourceRule {
 
 // compare returns the campaigns whose source settings lack stored rules of a kind that was read, and whether any rule
 // differs from the stored ones: then the history of rules must be advanced. It reads the stored rules once.
-func (ruleKind) compare(store *load.Store, of map[string]*readSources) (lacking []string, differ bool, err error) {
-	now := map[string]map[[2]string]schema.Null[schema.Money]{}
-	left := 0 // rules that were read and are not stored
+func (k ruleKind) compare(store *load.Store, of map[string]*readSources) (lacking []string, differ bool, err error) {
+	now, same := map[schema.Place]schema.Null[schema.Money]{}, 0
 	for campaign, s := range of {
-		now[campaign] = make(map[[2]string]schema.Null[schema.Money], len(s.rules))
 		for _, r := range s.rules {
-			now[campaign][[2]string{r.rule, r.source}] = r.bid
+			now[schema.Place{CampaignID: campaign, Part: r.rule, EntityID: r.source}] = r.bid
 		}
-		left += len(now[campaign])
 	}
 	stored, err := load.StoredGroups(store, schema.SourceRuleHistory)
 	if err != nil || stored.Stored == nil {
-		return nil, left > 0, err
+		return nil, len(now) > 0, err
 	}
-	compare := func(r *schema.SourceRule, s *readSources) {
-		bid, is := now[r.CampaignID][[2]string{r.Rule, r.SourceID}]
-		switch {
-		case is && !r.IsDeleted && bid == r.Bid:
-			left--
-		case is:
-			differ = true
-		case !r.IsDeleted && s.kinds[r.Rule]:
-			lacking = append(lacking, strings.Clone(r.CampaignID))
-		}
-	}
-	for rows, err := range stored.Stored {
+	for r, err := range k.current(stored) {
 		if err != nil {
 			return nil, false, err
 		}
-		for i := range rows {
-			if s := of[rows[i].CampaignID]; rows[i].IsCurrent && s != nil {
-				compare(&rows[i], s)
+		s := of[r.CampaignID]
+		if bid, is := now[r.Place()]; is && bid == r.Bid {
+			same++
+		} else if !is && s != nil && s.kinds[r.Rule] {
+			lacking = append(lacking, strings.Clone(r.CampaignID))
+		}
+	}
+	return slices.Compact(lacking), same < len(now) || len(lacking) > 0 || len(stored.Added) > 0, nil
+}
+
+// current yields the rules that are in force, each for the loop body alone.
+func (ruleKind) current(stored history.Groups[schema.SourceRule]) iter.Seq2[*schema.SourceRule, error] {
+	return func(yield func(*schema.SourceRule, error) bool) {
+		for rows, err := range stored.Stored {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for i := range rows {
+				if r := &rows[i]; r.IsCurrent && !r.IsDeleted && !yield(r, nil) {
+					return
+				}
 			}
 		}
 	}
-	return slices.Compact(lacking), differ || left > 0 || len(lacking) > 0 || len(stored.Added) > 0, nil
 }
 
 // stage adds the rules of sources to their history, campaign by campaign: there may be
 // hundreds of thousands. If none has changed, their file is not read.
-func (ruleKind) stage(r *settingsStage, s *settings) error {
+func (k ruleKind) stage(r *settingsStage, s *settings) error {
 	t := schema.SourceRuleHistory
 	h, err := load.StoredGroups(r.store, t)
 	if err != nil {
@@ -164,22 +169,7 @@ func (ruleKind) stage(r *settingsStage, s *settings) error {
 	if !s.rulesDiffer && !r.endsNow && h.Stored != nil {
 		return r.keepRules(s, h.Memory)
 	}
-	o := history.Observation[schema.SourceRule]{
-		Since: s.since, At: s.at, RunID: r.RunID, Patience: t.Patience,
-		Absence: func(rule *schema.SourceRule) history.Absence {
-			return goneIf(s.isRead(rule.CampaignID, rule.Rule) || r.ended[rule.CampaignID])
-		},
-	}
-	var seen []history.SeenGroup[schema.SourceRule]
-	for _, campaign := range slices.Sorted(maps.Keys(s.campaigns)) {
-		if s.campaigns[campaign].sources == nil {
-			continue
-		}
-		rows := func() []history.Seen[schema.SourceRule] { return s.rowsOfRules(r.Account, campaign) }
-		seen = append(seen, history.SeenGroup[schema.SourceRule]{Name: campaign, Seen: rows})
-	}
-	o.Confirmed = func(rule *schema.SourceRule) schema.Instant { return r.was.Confirmed(rule.Place()) }
-	o.Keep = func(rule *schema.SourceRule, at schema.Instant) { r.next.Keep(rule.Place(), at) }
+	o, seen := k.observed(r, s)
 	var memory history.Memory
 	var st history.Stats
 	var differ []string
@@ -204,6 +194,25 @@ func (ruleKind) stage(r *settingsStage, s *settings) error {
 		r.noteAdvance(t.Table, st)
 	}
 	return err
+}
+
+// observed returns the observation of the rules, and those that were read by campaign.
+func (ruleKind) observed(r *settingsStage, s *settings) (o history.Observation[schema.SourceRule],
+	seen []history.SeenGroup[schema.SourceRule]) {
+	for _, campaign := range slices.Sorted(maps.Keys(s.campaigns)) {
+		if s.campaigns[campaign].sources != nil {
+			rows := func() []history.Seen[schema.SourceRule] { return s.rowsOfRules(r.Account, campaign) }
+			seen = append(seen, history.SeenGroup[schema.SourceRule]{Name: campaign, Seen: rows})
+		}
+	}
+	return history.Observation[schema.SourceRule]{
+		Since: s.since, At: s.at, RunID: r.RunID, Patience: schema.SourceRuleHistory.Patience,
+		Absence: func(rule *schema.SourceRule) history.Absence {
+			return goneIf(s.isRead(rule.CampaignID, rule.Rule) || r.ended[rule.CampaignID])
+		},
+		Confirmed: func(rule *schema.SourceRule) schema.Instant { return r.was.Confirmed(rule.Place()) },
+		Keep:      func(rule *schema.SourceRule, at schema.Instant) { r.next.Keep(rule.Place(), at) },
+	}, seen
 }
 
 // keepRules carries all rules of sources forward when none has changed, and confirms the kinds of rules that were read.

@@ -100,7 +100,7 @@ func (n *settingsReader) readReportCreatives() {
 		return
 	}
 	if len(l.left) > 0 {
-		n.fail("listing", "creatives of the report", "incomplete", &l.left[0].RowError)
+		n.fail("listing", "creatives of the report", "incomplete", l.left[0])
 	}
 	n.read.reported = slices.Clone(l.lines)
 }
