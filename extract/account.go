@@ -10,18 +10,18 @@ import (
 
 // Me reads the account that the API key acts for, and the key's scope.
 func (c *Client) Me(ctx context.Context) (Entity, error) {
-	return c.entity(ctx, "me", "", "key info", c.service.Path("me", ""))
+	return askFor(ctx, c, "me", "", "key info", c.service.Path("me", ""))
 }
 
 // Limits reads how much of the day's change budgets is used.
 func (c *Client) Limits(ctx context.Context) (Entity, error) {
-	return c.entity(ctx, "limits", "", "limits", c.service.Path("limits", ""))
+	return askFor(ctx, c, "limits", "", "limits", c.service.Path("limits", ""))
 }
 
 // Balance reads the account's balance, which the service refreshes at most every
 // ten minutes.
 func (c *Client) Balance(ctx context.Context) (Entity, error) {
-	return c.entity(ctx, "balance", "", "balance", c.service.Path("balance", ""))
+	return askFor(ctx, c, "balance", "", "balance", c.service.Path("balance", ""))
 }
 
 // keyNotice is the latest information in a reply about the end of the key.

@@ -120,34 +120,34 @@ func (m *memory) readAll(ctx context.Context, r io.Reader, room []byte, most int
 	}
 }
 
-// readBody is the whole decompressed body, in room if it fits. The cap holds for
+// readBody is the whole decompressed body, in room if it fits, and how many bytes were read. The cap holds for
 // decompressed bytes, so a small bomb stays small.
-func (c *Client) readBody(ctx context.Context, resp *http.Response, room []byte, m *memory) ([]byte, error) {
-	if n := resp.ContentLength; n > 0 && n <= c.maxBody && int64(cap(room)) < n+bytes.MinRead {
+func (m *memory) readBody(ctx context.Context, resp *http.Response, room []byte, most int64) (body []byte, n int64,
+	err error) {
+	if n := resp.ContentLength; n > 0 && n <= most && int64(cap(room)) < n+bytes.MinRead {
 		// The next page may be a little longer.
 		n += n/16 + bytes.MinRead
 		if err := m.take(ctx, n); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		room = make([]byte, 0, n)
 	}
-	body, n, err := m.readAll(ctx, resp.Body, room, c.maxBody)
-	c.bytes.Add(n)
+	body, n, err = m.readAll(ctx, resp.Body, room, most)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, n, err
 	case resp.ContentLength >= 0 && !resp.Uncompressed && n != resp.ContentLength:
 		// net/http sees this on real connections; other transports may not.
-		return nil, errCut
+		return nil, n, errCut
 	case bytes.HasPrefix(body, []byte{0x1f, 0x8b}):
 		// Some services send any JSON in gzip that was not requested, with or without a header for it.
 		z, err := gzip.NewReader(bytes.NewReader(body))
 		if err != nil {
-			return nil, err
+			return nil, n, err
 		}
-		if body, _, err = m.readAll(ctx, z, nil, c.maxBody); err != nil {
-			return nil, err
+		if body, _, err = m.readAll(ctx, z, nil, most); err != nil {
+			return nil, n, err
 		}
 	}
-	return bytes.TrimPrefix(body, []byte("\uFEFF")), nil // RFC 8259, section 8.1
+	return bytes.TrimPrefix(body, []byte("\uFEFF")), n, nil // RFC 8259, section 8.1
 }

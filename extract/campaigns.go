@@ -26,5 +26,5 @@ func (c *Client) Campaign(ctx context.Context, id string) (Entity, error) {
 	if !IsID(id) {
 		return Entity{}, refuse("campaign", id)
 	}
-	return c.entity(ctx, KindCampaign, id, "campaign "+id, c.service.Path("campaign", id))
+	return askFor(ctx, c, KindCampaign, id, "campaign "+id, c.service.Path("campaign", id))
 }

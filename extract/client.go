@@ -83,14 +83,13 @@ type Client struct {
 	keys      credentials
 	notice    keyNotice
 	clock     serviceClock
-	secrets   atomic.Pointer[redact.Secrets] // of the latest credentials
 
 	lastFailure atomic.Pointer[failure] // that may pass
 
 	isAnswered atomic.Bool // by a reply that was accepted
 	isUntried  atomic.Bool // the base URL has never worked, as far as is known
 
-	requests, retries, bytes, throttled, repeated atomic.Int64
+	requests, retries, bytes, throttled atomic.Int64
 }
 
 // Stats counts what a client did so far.
@@ -99,7 +98,6 @@ type Stats struct {
 	Retries   int64         // sent again
 	Bytes     int64         // of replies, decompressed
 	Throttled time.Duration // waited because the service asked for it, added up over all reads
-	Repeated  int64         // replies that repeated the credentials, which were removed
 }
 
 // NewClient checks the options and makes a client. It sends nothing. Its errors
@@ -126,8 +124,8 @@ func NewClient(o Options) (*Client, error) {
 		log:       o.Log,
 		limit:     newLimiter(o.PerMinute),
 		inFlight:  newInFlight(),
-		keys:      credentials{authorize: o.Authorize, reload: o.Reload},
 	}
+	c.keys.authorize, c.keys.reload = o.Authorize, o.Reload
 	c.timeout.Store(int64(orDefault(o.Timeout, defaultTimeout)))
 	c.breaker = &breaker{budget: c.budget, silent: max(c.budget, 5*time.Duration(c.timeout.Load()))}
 	if c.log == nil {
@@ -160,7 +158,7 @@ func (c *Client) Untried() { c.isUntried.Store(true) }
 func (c *Client) Stats() Stats {
 	return Stats{
 		Requests: c.requests.Load(), Retries: c.retries.Load(), Bytes: c.bytes.Load(),
-		Throttled: time.Duration(c.throttled.Load()), Repeated: c.repeated.Load(),
+		Throttled: time.Duration(c.throttled.Load()),
 	}
 }
 
@@ -206,6 +204,7 @@ type credentials struct {
 	good      int // 1 more than the version that was last accepted
 	authorize func(*http.Request)
 	reload    func() bool
+	secrets   atomic.Pointer[redact.Secrets] // of the latest ones
 }
 
 // accepted notes that the service accepted a version of the credentials.
@@ -276,7 +275,7 @@ func (c *Client) send(ctx context.Context, q question, timeout time.Duration, m 
 	req.Header.Set("User-Agent", c.userAgent)
 	keys = c.keys.sign(req)
 	if body, f = c.exchange(req, q, timeout, m); f != nil {
-		f.hide(c.secretsOf(req))
+		f.hide(c.keys.secretsOf(req))
 	}
 	return body, keys, f
 }
@@ -287,10 +286,10 @@ func (c *Client) exchange(req *http.Request, q question, timeout time.Duration, 
 	c.requests.Add(1)
 	resp, err := c.transport.RoundTrip(req)
 	if err != nil {
-		return nil, c.transportFailure(req, err, timeout)
+		return nil, unanswered(c, req, err, timeout)
 	}
 	defer resp.Body.Close()
-	hidden := c.secretsOf(req)
+	hidden := c.keys.secretsOf(req)
 	r := received{status: resp.StatusCode, header: hidden.Header(resp.Header), at: time.Now()}
 	c.notice.note(r.header)
 	c.clock.note(r.header, r.at)
@@ -304,7 +303,9 @@ func (c *Client) exchange(req *http.Request, q question, timeout time.Duration, 
 	if q.headers != nil {
 		q.headers(r.header)
 	}
-	r.body, err = c.readBody(req.Context(), resp, q.room, m)
+	var read int64
+	r.body, read, err = m.readBody(req.Context(), resp, q.room, c.maxBody)
+	c.bytes.Add(read)
 	switch {
 	case errors.Is(err, errTooLarge):
 		return nil, &failure{
@@ -314,14 +315,11 @@ func (c *Client) exchange(req *http.Request, q question, timeout time.Duration, 
 	case errors.Is(err, errCrowded):
 		return nil, &failure{isCrowded: true}
 	case err != nil:
-		f := c.transportFailure(req, err, timeout)
+		f := unanswered(c, req, err, timeout)
 		f.status, f.requestID = r.status, requestID(r.header, nil)
 		return nil, f
 	}
-	var repeats bool
-	if r.body, repeats = hidden.Reply(r.body); repeats {
-		c.repeated.Add(1)
-	}
+	r.body, _ = hidden.Reply(r.body)
 	if j := judge(q.about, q.query, r); j.verdict != accepted {
 		r.body = []byte(hidden.Hide(string(r.body))) // a failure quotes parts of it
 		return nil, j.failure(q.about, r)
@@ -341,18 +339,18 @@ func (c *Client) exchange(req *http.Request, q question, timeout time.Duration, 
 }
 
 // secretsOf returns the secrets of a request's credentials.
-func (c *Client) secretsOf(req *http.Request) *redact.Secrets {
-	s := c.secrets.Load()
+func (k *credentials) secretsOf(req *http.Request) *redact.Secrets {
+	s := k.secrets.Load()
 	if !s.IsOf(req) {
 		s = redact.Of(req)
-		c.secrets.Store(s)
+		k.secrets.Store(s)
 	}
 	return s
 }
 
 // hide removes the current credentials from a text.
-func (c *Client) hide(text string) string {
+func (k *credentials) hide(text string) string {
 	r := &http.Request{Header: http.Header{}}
-	c.keys.sign(r)
-	return c.secretsOf(r).Hide(text)
+	k.sign(r)
+	return k.secretsOf(r).Hide(text)
 }

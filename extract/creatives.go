@@ -36,7 +36,7 @@ func (c *Client) Creative(ctx context.Context, id string) (Entity, error) {
 	if !IsID(id) {
 		return Entity{}, refuse("creative", id)
 	}
-	return c.entity(ctx, KindCreative, id, "creative "+id, c.service.Path("creative", id))
+	return askFor(ctx, c, KindCreative, id, "creative "+id, c.service.Path("creative", id))
 }
 
 // creativeColumns have no date and no source, so that there is one row for each

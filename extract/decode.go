@@ -183,16 +183,17 @@ func (a *pageReply[T]) part(
 	case isNamed("currency.keys"):
 		return d.currency(form.service, string(name))
 	default:
-		return d.unnamedPart(form.service, name)
+		return d.unnamedPart(form.service, "", name)
 	}
 	return err
 }
 
-// unnamedPart records a part that the description does not name. A reply that states an error, or that it is not whole,
-// is refused with all its rows: others may be missing. A page that states that more follows does not end the answer.
-func (d *decoder) unnamedPart(s *service.Service, name []byte) error {
-	if !d.known[string(name)] {
-		d.record("", name, kindName(d.PeekKind()))
+// unnamedPart records a part that the description does not name, of a reply or of its pagination. A reply that states
+// an error, or that it is not whole, is refused with all its rows: others may be missing. A page that states that more
+// follows does not end the answer.
+func (d *decoder) unnamedPart(s *service.Service, prefix string, name []byte) error {
+	if !d.known[prefix+string(name)] {
+		d.record(prefix, name, kindName(d.PeekKind()))
 	}
 	v, err := d.ReadValue()
 	if err != nil {

@@ -127,7 +127,7 @@ func (d *decoder) pagination(s *service.Service) (*pagination, error) {
 			}
 		}
 		if at == nil {
-			return d.skip("pagination.", name)
+			return d.unnamedPart(s, "pagination.", name)
 		}
 		v, err := d.ReadValue()
 		if err != nil {

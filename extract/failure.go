@@ -41,8 +41,8 @@ func (f *failure) hide(s *redact.Secrets) {
 // pass makes the failure one of the service, which is waited for.
 func (f *failure) pass() { f.kind, f.retry = ErrUnavailable, retryInBudget }
 
-// transportFailure is a request without a whole reply.
-func (c *Client) transportFailure(req *http.Request, err error, timeout time.Duration) *failure {
+// unanswered is a request without a whole reply.
+func unanswered(c *Client, req *http.Request, err error, timeout time.Duration) *failure {
 	f := &failure{kind: ErrUnavailable, retry: retryInBudget, cause: err}
 	_, badCertificate := errors.AsType[*tls.CertificateVerificationError](err)
 	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
@@ -61,7 +61,7 @@ func (c *Client) transportFailure(req *http.Request, err error, timeout time.Dur
 	case errors.Is(err, io.EOF):
 		err = errors.New("the connection was closed before the reply")
 	}
-	f.reason = printable(c.secretsOf(req).Hide(err.Error()), 300)
+	f.reason = printable(c.keys.secretsOf(req).Hide(err.Error()), 300)
 	return f
 }
 
@@ -169,12 +169,12 @@ func printable[B []byte | Value | string](text B, n int) string {
 }
 
 // hideIn removes the credentials from an error about values that the service sent.
-func (c *Client) hideIn(err error) error {
+func (k *credentials) hideIn(err error) error {
 	if e, ok := errors.AsType[*UnprovenError](err); ok {
-		e.Reason = c.hide(e.Reason)
+		e.Reason = k.hide(e.Reason)
 	}
 	if e, ok := errors.AsType[*ReadError](err); ok {
-		e.Reason = c.hide(e.Reason)
+		e.Reason = k.hide(e.Reason)
 	}
 	return err
 }

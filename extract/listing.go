@@ -226,8 +226,8 @@ func (p *passage) add(entries []Entity) {
 	}
 }
 
-// entity asks for one entity of a kind.
-func (c *Client) entity(ctx context.Context, kind, id, what, path string) (e Entity, err error) {
+// askFor asks for one entity of a kind.
+func askFor(ctx context.Context, c *Client, kind, id, what, path string) (e Entity, err error) {
 	about := ofAccount
 	if id != "" {
 		about = ofEntity

@@ -77,7 +77,7 @@ func pages[T any](ctx context.Context, c *Client, q paged[T], seen *Evidence) it
 	return func(yield func(Page[T], error) bool) {
 		var r room[T]
 		w := newWalk(q)
-		defer func() { w.seen.Against = c.hide(w.seen.Against); *seen = w.seen }()
+		defer func() { w.seen.Against = c.keys.hide(w.seen.Against); *seen = w.seen }()
 		for n := 1; !w.done; n++ {
 			page, a, err := readPage(ctx, c, q, n, &r)
 			if err == nil {
@@ -87,11 +87,11 @@ func pages[T any](ctx context.Context, c *Client, q paged[T], seen *Evidence) it
 				return
 			}
 			if err != nil {
-				yield(Page[T]{}, withReply(c.hideIn(err), page.Raw))
+				yield(Page[T]{}, withReply(c.keys.hideIn(err), page.Raw))
 				return
 			}
 			for i := range page.Unknown {
-				page.Unknown[i].Path = c.hide(page.Unknown[i].Path)
+				page.Unknown[i].Path = c.keys.hide(page.Unknown[i].Path)
 			}
 			if !yield(page, nil) {
 				return

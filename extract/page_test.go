@@ -170,6 +170,8 @@ func TestSpend_SaysWhatDoesNotAddUp(t *testing.T) {
 			total: 3, against: "page 1: 3 rows, and its page_size is 2"},
 		"more follows": {bodies: []string{pageOf(lines(2), placed(1, 3, 2, 1)+`,"has_more":true`)}, total: 2,
 			against: "page 1 is the last, and states that more follows"},
+		"more follows, in the pagination": {bodies: []string{pageOf(lines(2), strings.TrimSuffix(placed(1, 3, 2, 1),
+			"}")+`,"has_more":true}`)}, total: 2, against: "page 1 is the last, and states that more follows"},
 		"before April":         {bodies: []string{pageOf(lines(2), "")}, total: -1},
 		"before April, a full": {bodies: []string{pageOf(lines(3), "")}, total: -1, full: true},
 	} {

@@ -13,7 +13,7 @@ func (c *Client) Sources(ctx context.Context, campaignID string) (Entity, error)
 	if !IsID(campaignID) {
 		return Entity{}, refuse("campaign", campaignID)
 	}
-	return c.entity(ctx, KindSources, campaignID, "source settings of "+campaignID,
+	return askFor(ctx, c, KindSources, campaignID, "source settings of "+campaignID,
 		c.service.Path("sources", campaignID))
 }
 

@@ -56,7 +56,7 @@ func (c *Client) ControlTotals(ctx context.Context, from, to schema.Date) (Total
 	for page, err := range pages(ctx, c, q, &seen) {
 		if err == nil && t.Why == "" {
 			if err = t.add(c.service, page, from, to); err != nil {
-				err = c.hideIn(&ReadError{What: pageName(q.what, page.Number), Reason: reason(err),
+				err = c.keys.hideIn(&ReadError{What: pageName(q.what, page.Number), Reason: reason(err),
 					Status: http.StatusOK, Attempts: 1, Err: ErrContract})
 			}
 		}

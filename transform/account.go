@@ -174,10 +174,10 @@ func (a *accountReader) balance(e extract.Entity) schema.AccountSnapshot {
 	}
 	snap := schema.AccountSnapshot{
 		AccountID: a.c.Account, SeenAt: a.seenAt,
-		Balance:           read(r, needed, r.money, "balance"),
+		Balance:           read(r, needed, money, "balance"),
 		PaymentMode:       read(r, needed, r.lower, "payment_mode"),
-		AverageDailySpend: read(r, needed, r.money, "average_daily_spend"),
-		DaysLeft:          read(r, needed, r.money, "days_left"),
+		AverageDailySpend: read(r, needed, money, "average_daily_spend"),
+		DaysLeft:          read(r, needed, money, "days_left"),
 		BalanceStatus:     read(r, said, r.lower, "balance_status", "status"),
 		Message:           read(r, said, r.text, "message"),
 		RunID:             a.c.RunID,

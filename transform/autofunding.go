@@ -16,8 +16,8 @@ func (r reader) autoFunding(snap *schema.AccountSnapshot) {
 		on = prefixed(keys, names("enabled"))
 	}
 	snap.AutoFunding = readKeys(in, optional, yesNo, "auto_funding", on...)
-	snap.AutoFundingThreshold = readKeys(in, optional, r.money, "auto_funding_threshold", below...)
-	snap.AutoFundingAmount = readKeys(in, optional, r.money, "auto_funding_amount", amount...)
+	snap.AutoFundingThreshold = readKeys(in, optional, money, "auto_funding_threshold", below...)
+	snap.AutoFundingAmount = readKeys(in, optional, money, "auto_funding_amount", amount...)
 }
 
 // prefixed are the keys where they are not within an object of their own.

@@ -57,9 +57,9 @@ func Campaign(listed, detail extract.Entity, c SettingsContext) (row schema.Camp
 		AccountID: c.Account, CampaignID: r.id,
 		Name:            read(r, required, r.filled, "name"),
 		Status:          read(r, required, r.statusOf("status", "active", "paused", "archived", "rejected"), "status"),
-		DefaultBid:      read(r, required, r.defaultBid, "default_bid"),
-		DailySpendLimit: read(r, needed, r.price, "daily_spend_limit"),
-		TargetCPA:       read(r, settable, r.price, "target_cpa"),
+		DefaultBid:      read(r, required, defaultBid, "default_bid"),
+		DailySpendLimit: read(r, needed, price, "daily_spend_limit"),
+		TargetCPA:       read(r, settable, price, "target_cpa"),
 		StartAt:         read(r, required, r.instant, "start_at", "start_date"),
 		EndAt:           read(r, settable, r.instant, "end_at", "end_date"),
 	}

@@ -345,7 +345,7 @@ func (s *sourceReader) bid(entry extract.Value) (own schema.Null[schema.Money], 
 	if err != nil || price.Null() {
 		return own, err
 	}
-	if own.V, err = s.entityContext.bid(price); errors.Is(err, errBlank) {
+	if own.V, err = bid(price); errors.Is(err, errBlank) {
 		err = schema.ErrNotNumber
 	}
 	own.Valid = err == nil

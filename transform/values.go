@@ -195,8 +195,8 @@ func (c *entityContext) instant(v extract.Value) (at schema.Instant, err error) 
 // maxBid is the largest amount that DECIMAL(12,6) holds.
 const maxBid schema.Money = 999_999_999_999
 
-func (c *entityContext) bid(v extract.Value) (schema.Money, error) {
-	m, err := c.amount(v)
+func bid(v extract.Value) (schema.Money, error) {
+	m, err := amount(v)
 	if err == nil && m > maxBid {
 		err = schema.ErrRange
 	}
@@ -204,8 +204,8 @@ func (c *entityContext) bid(v extract.Value) (schema.Money, error) {
 }
 
 // defaultBid is a bid that is never 0.
-func (c *entityContext) defaultBid(v extract.Value) (schema.Money, error) {
-	m, err := c.bid(v)
+func defaultBid(v extract.Value) (schema.Money, error) {
+	m, err := bid(v)
 	if err == nil && m == 0 {
 		err = errBlank
 	}
@@ -213,8 +213,8 @@ func (c *entityContext) defaultBid(v extract.Value) (schema.Money, error) {
 }
 
 // price is an amount that is never 0: a 0 means that there is none.
-func (c *entityContext) price(v extract.Value) (schema.Money, error) {
-	m, err := c.amount(v)
+func price(v extract.Value) (schema.Money, error) {
+	m, err := amount(v)
 	if err == nil && m == 0 {
 		err = errBlank
 	}
@@ -222,8 +222,8 @@ func (c *entityContext) price(v extract.Value) (schema.Money, error) {
 }
 
 // amount is money from 0.
-func (c *entityContext) amount(v extract.Value) (schema.Money, error) {
-	m, err := c.money(v)
+func amount(v extract.Value) (schema.Money, error) {
+	m, err := money(v)
 	if err == nil && m < 0 {
 		err = ErrNegative
 	}
@@ -231,7 +231,7 @@ func (c *entityContext) amount(v extract.Value) (schema.Money, error) {
 }
 
 // money is an amount of either sign, such as a balance: a number, or a text that is one.
-func (c *entityContext) money(v extract.Value) (schema.Money, error) {
+func money(v extract.Value) (schema.Money, error) {
 	digits, ok := v.Number()
 	if !ok {
 		if isBlank(v) {

@@ -75,7 +75,7 @@ func (k *kind[R, P]) judgeEntity(j *judgement, r *session, s *settings, id strin
 		before := transform.ExtraKeysIn(k.raw(was).V, keys)
 		gained = maps.Clone(now)
 		maps.DeleteFunc(gained, func(path, _ string) bool { _, is := before[path]; return is })
-		if k.entities != nil {
+		if k.isEntity {
 			k.standing(j, r, s, was, read, &seen, gained)
 		}
 	}
@@ -119,8 +119,8 @@ func (k *kind[R, P]) standing(j *judgement, r *session, s *settings, was *R, rea
 		s.noteUnread(r, k.name, id, c.Name, state, why)
 		if lasts {
 			j.stands(c.Name)
-		} else {
-			k.entities(s)[id].isSettled = false
+		} else if c := s.campaigns[id]; c != nil {
+			c.isSettled = false // it has to be read again
 		}
 	}
 }

@@ -26,13 +26,3 @@ func (r *session) keyExpires() (expires schema.Null[schema.Instant]) {
 	}
 	return expires
 }
-
-// warnOfTheService warns of credentials in the service's replies. These are removed before anything is stored, but
-// other readers of the replies see them.
-func (r *session) warnOfTheService() {
-	if n := r.Report.Stats().Repeated + r.API.Stats().Repeated; n > 0 {
-		r.Log.Warn("the service repeats the credentials in its replies; nothing of them is stored, but its logs may "+
-			"hold them, too: report it to the service, and then renew the password and the key",
-			"replies", n)
-	}
-}

@@ -31,8 +31,7 @@ type kind[R any, P placed[R]] struct {
 	read     func(*settings) map[string]*reading[R] // what the run has read, by ID
 	gone     func(*settingsStage, *settings, *R) bool
 
-	// entities returns the state of the entities whose missing fields are judged; nil: a reply has all or is unread.
-	entities func(*settings) map[string]*readEntity
+	isEntity bool                         // a campaign or a creative, whose missing fields are judged
 	raw      func(*R) schema.Null[string] // the JSON; nil: the rows have none of their own
 	// seen completes a row by what other replies have; nil: the row is what its reply has.
 	seen  func(*settings, *reading[R]) history.Seen[R]
@@ -84,9 +83,6 @@ func (k *kind[R, P]) keep(n *settingsReader, id string, read *reading[R]) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	k.read(n.read)[id] = read
-	if k.entities != nil {
-		entityOf(k.entities(n.read), id)
-	}
 	if read.isOwn {
 		n.read.addKeys(k.name, read.Decoded)
 	}
@@ -113,7 +109,7 @@ func (k *kind[R, P]) stage(r *settingsStage, s *settings) error {
 		Keep:      func(row *R, at schema.Instant) { r.next.Keep(P(row).Place(), at) },
 		Patience:  k.table.Patience, Refreshed: k.table.ColumnsThatAre(schema.Refreshed),
 	}
-	if k.entities != nil {
+	if k.isEntity {
 		o.Seen = append(o.Seen, k.returned(r, s, h.Rows)...)
 	}
 	if k.stubs != nil {

@@ -19,7 +19,7 @@ var campaignKind = kind[schema.Campaign, *schema.Campaign]{
 		return transform.Campaign(a.entity, a.own, c)
 	},
 	read:     func(s *settings) map[string]*reading[schema.Campaign] { return s.rows.campaigns },
-	entities: func(s *settings) map[string]*readEntity { return s.campaigns },
+	isEntity: true,
 	gone: func(_ *settingsStage, s *settings, c *schema.Campaign) bool {
 		return s.isGone(c.CampaignID, c.IsDeleted)
 	},
@@ -68,7 +68,7 @@ var creativeKind = kind[schema.Creative, *schema.Creative]{
 		return transform.Creative(a.entity, a.campaign, c)
 	},
 	read:     func(s *settings) map[string]*reading[schema.Creative] { return s.rows.creatives },
-	entities: func(s *settings) map[string]*readEntity { return s.creatives },
+	isEntity: true,
 	gone:     (*settingsStage).hasEnded,
 	seen: func(s *settings, read *reading[schema.Creative]) history.Seen[schema.Creative] {
 		c := history.Seen[schema.Creative]{Row: read.row, Unread: slices.Clone(read.Unread)}

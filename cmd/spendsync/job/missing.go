@@ -53,7 +53,7 @@ func openEntities[R any, P history.Versioned[R]](
 // askForMissing asks one by one for entities that a list lacks, those confirmed longest ago first: as many as the run
 // may send requests in a minute. It hands over those that answer; one that answers 404 or 410 is not there.
 func (n *settingsReader) askForMissing(
-	ctx context.Context, list, what string, all map[string]*readEntity, missing map[string]openEntity,
+	ctx context.Context, list, what string, missing map[string]openEntity,
 	read func(context.Context, string) (extract.Entity, error), answered func(extract.Entity, string),
 ) {
 	ids := slices.SortedFunc(maps.Keys(missing), func(a, b string) int {
@@ -82,7 +82,7 @@ func (n *settingsReader) askForMissing(
 				alive = append(alive, id)
 			}
 		case errors.Is(err, extract.ErrNotFound):
-			entityOf(all, id).notThere = schema.Some(missing[id].confirmed)
+			n.read.notThere[id] = &missingEntity{kind: what, seenAt: missing[id].confirmed}
 		case ctx.Err() == nil:
 			n.fail(what, id, "failed", err)
 		}
@@ -113,7 +113,7 @@ func (n *settingsReader) unlistedCampaigns() (missing map[string]openEntity, err
 	for _, id := range n.before {
 		if _, is := missing[id]; is && !n.s.Full {
 			delete(missing, id)
-			entityOf(n.read.campaigns, id).isSettled = true
+			n.read.campaign(id).isSettled = true
 		}
 	}
 	return missing, err
@@ -135,7 +135,7 @@ func (n *settingsReader) readUnlistedCreatives(ctx context.Context) {
 		c := n.read.campaigns[e.campaign]
 		return archived[id] || n.read.rows.creatives[id] != nil || c == nil || !c.allCreatives
 	})
-	n.askForMissing(ctx, "creatives", "creative", n.read.creatives, missing, n.s.API.Creative,
+	n.askForMissing(ctx, "creatives", creativeKind.name, missing, n.s.API.Creative,
 		func(e extract.Entity, id string) {
 			_ = n.takeCreative(e, missing[id].campaign) // an error is noted
 		})

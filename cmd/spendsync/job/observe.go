@@ -3,6 +3,7 @@ package job
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -85,8 +86,8 @@ func goneIf(is bool) history.Absence {
 
 // isGone reports whether a campaign that was not read is deleted: a complete listing lacks it and the service answers
 // 404 for it. Once it has ended, the listing alone confirms the deletion.
-func (s *settings) isGone(campaign string, hasEnded bool) bool {
-	return s.isUnlisted(campaign) && (hasEnded || s.campaigns[campaign].isNotThere())
+func (s *settings) isGone(campaign string, wasDeleted bool) bool {
+	return s.isUnlisted(campaign) && (wasDeleted || s.hasEnded(campaign))
 }
 
 // isUnlisted reports whether the complete listing lacks a campaign.
@@ -94,9 +95,6 @@ func (s *settings) isUnlisted(campaign string) bool {
 	c := s.campaigns[campaign]
 	return s.listing.Complete && (c == nil || !c.isListed)
 }
-
-// isNotThere reports whether the service answers 404 or 410 for an entity, which may be none that was asked for.
-func (e *readEntity) isNotThere() bool { return e != nil && e.notThere.Valid }
 
 // findEnded finds the campaigns whose creatives and rules of sources end with them.
 func (r *settingsStage) findEnded(s *settings, campaigns []schema.Campaign) {
@@ -118,7 +116,7 @@ func (r *settingsStage) hasEnded(s *settings, c *schema.Creative) bool {
 	case r.ended[id], s.isGone(id, false):
 		return true
 	default:
-		return campaign != nil && campaign.allCreatives && (c.IsDeleted || s.creatives[c.CreativeID].isNotThere())
+		return campaign != nil && campaign.allCreatives && (c.IsDeleted || s.hasEnded(c.CreativeID))
 	}
 }
 
@@ -147,12 +145,6 @@ func (s *settings) settledCampaigns(known *manifest.Account) (ids []string) {
 // that is not there for the first time may have been deleted today, after it spent: only if it goes on to spend on
 // another day, the service contradicts itself.
 func (r *settingsStage) livesByReport(s *settings) error {
-	if !s.lacksSome() {
-		return nil
-	}
-	if err := r.readSpent(); err != nil {
-		return err
-	}
 	since := map[string]schema.Date{} // of those that were not there before
 	for _, u := range r.store.Account().Unread {
 		if u.ReadState == readNotFound || u.ReadState == readContradicted {
@@ -160,19 +152,22 @@ func (r *settingsStage) livesByReport(s *settings) error {
 		}
 	}
 	var alive []string
-	for id, e := range s.entities() {
-		if !e.notThere.Valid || !slices.Contains(r.spent, id) || schema.DateOf(e.notThere.V.Time()) >= r.plan.Today {
+	for _, id := range slices.Sorted(maps.Keys(s.notThere)) {
+		m := s.notThere[id]
+		if schema.DateOf(m.seenAt.Time()) >= r.plan.Today {
 			continue
 		}
-		e.notThere.Valid = false
-		kind, state := creativeKind.name, readNotFound
-		if s.campaigns[id] != nil {
-			kind = campaignKind.name
+		if err := r.readSpent(); err != nil {
+			return err
 		}
+		if m.lives = slices.Contains(r.spent, id); !m.lives {
+			continue
+		}
+		state := readNotFound
 		if first, was := since[id]; was && first < r.plan.Today {
 			state, alive = readContradicted, append(alive, id)
 		}
-		r.notThere(s, kind, id, state)
+		r.notThere(s, m.kind, id, state)
 	}
 	s.saysSpent(alive)
 	return nil
@@ -183,6 +178,7 @@ func (r *settingsStage) readSpent() error {
 	if r.spent != nil {
 		return nil
 	}
+	r.spent = []string{}
 	for rows, err := range r.store.StoredDay(r.plan.Today) {
 		if err != nil {
 			return err

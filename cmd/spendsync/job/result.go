@@ -48,7 +48,6 @@ func (r *run) result(row schema.Run) *Result {
 				"error", err)
 		}
 	}
-	r.s.warnOfTheService()
 	quarantined := r.tidyQuarantine(row.Published)
 	res := &Result{
 		Quarantined: quarantined,

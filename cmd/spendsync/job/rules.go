@@ -84,6 +84,7 @@ func (k ruleKind) confirm(ctx context.Context, n *settingsReader) {
 				"some of the stored rules are missing, and none of them counts as ended: %w", err))
 			continue
 		}
+		modeKind.keep(n, campaign, &reading[schema.SourceMode]{row: again.Mode, Decoded: again.Decoded, isOwn: true})
 		for kind, is := range kindsIn(again) {
 			s.kinds[kind] = s.kinds[kind] && is // a reading that cannot read a kind confirms no end of its rules
 		}

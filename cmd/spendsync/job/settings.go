@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"sync"
 
 	"spendsync/cmd/spendsync/phrase"
@@ -20,8 +19,8 @@ type settings struct {
 	since, at schema.Instant // when the reading started and ended
 
 	listing   extract.Listing
-	campaigns map[string]*readEntity // by ID
-	creatives map[string]*readEntity
+	campaigns map[string]*readCampaign  // by ID
+	notThere  map[string]*missingEntity // campaigns and creatives that the service answers 404 or 410 for, by ID
 	rows      readRows
 	money     *accountRead               // nil: it could not be read
 	reported  []transform.ReportCreative // creatives that the report names
@@ -54,52 +53,41 @@ type readRows struct {
 	modes     map[string]*reading[schema.SourceMode]
 }
 
-// readEntity is how one run has read a campaign or a creative, and whether it has ended.
-type readEntity struct {
-	isListed  bool                        // a campaign: the key's list has it
-	notThere  schema.Null[schema.Instant] // the service answers 404 or 410 for it: when it was seen last
-	isSettled bool                        // archived and read, now or before
+// readCampaign is how one run has read a campaign.
+type readCampaign struct {
+	isListed  bool // the key's list has it
+	isSettled bool // archived and read, now or before
 
 	allCreatives bool         // its creatives were listed to the end
 	sources      *readSources // nil: not read
 }
 
+// missingEntity is a campaign or a creative that the service answers 404 or 410 for.
+type missingEntity struct {
+	kind   string
+	seenAt schema.Instant // last
+	lives  bool           // its report shows later spend, so that it has not ended
+}
+
 func newSettings() *settings {
-	return &settings{campaigns: map[string]*readEntity{}, creatives: map[string]*readEntity{},
+	return &settings{campaigns: map[string]*readCampaign{}, notThere: map[string]*missingEntity{},
 		readKeys: map[string]map[string]bool{}, rows: readRows{map[string]*reading[schema.Campaign]{},
 			map[string]*reading[schema.Delivery]{}, map[string]*reading[schema.Creative]{},
 			map[string]*reading[schema.SourceMode]{}}}
 }
 
-// entityOf returns the value of an entity, which it adds.
-func entityOf(all map[string]*readEntity, id string) *readEntity {
-	if all[id] == nil {
-		all[id] = &readEntity{}
+// campaign returns how a campaign is read, which it adds.
+func (s *settings) campaign(id string) *readCampaign {
+	if s.campaigns[id] == nil {
+		s.campaigns[id] = &readCampaign{}
 	}
-	return all[id]
+	return s.campaigns[id]
 }
 
-// entities yields the campaigns, and then the creatives.
-func (s *settings) entities() iter.Seq2[string, *readEntity] {
-	return func(yield func(string, *readEntity) bool) {
-		for _, all := range []map[string]*readEntity{s.campaigns, s.creatives} {
-			for id, e := range all {
-				if !yield(id, e) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// lacksSome reports whether the service answers 404 or 410 for an entity.
-func (s *settings) lacksSome() bool {
-	for _, e := range s.entities() {
-		if e.notThere.Valid {
-			return true
-		}
-	}
-	return false
+// hasEnded reports whether the service answers 404 or 410 for a campaign or a creative, and nothing speaks against it.
+func (s *settings) hasEnded(id string) bool {
+	m := s.notThere[id]
+	return m != nil && !m.lives
 }
 
 // reportedCreative returns what the report has of a creative.
@@ -144,10 +132,15 @@ func (s *settings) release() {
 		}
 		c.sources = nil
 	}
-	for id := range s.creatives {
-		s.looked[[2]string{"creative", id}] = s.rows.creatives[id] != nil
+	for id := range s.rows.creatives {
+		s.looked[[2]string{"creative", id}] = true
 	}
-	s.creatives, s.reported, s.byID = nil, nil, nil
+	for id, m := range s.notThere {
+		for _, kind := range []string{m.kind, "creatives of", "source settings of", "sources of"} {
+			s.looked[[2]string{kind, id}] = true
+		}
+	}
+	s.reported, s.byID = nil, nil
 	s.rows = readRows{campaigns: s.rows.campaigns}
 }
 

@@ -34,7 +34,7 @@ func (n *settingsReader) readCampaign(ctx context.Context, c dueCampaign) error 
 	failed := errors.Join(ownErr, err, creativesErr, sourcesErr)
 	withheld := len(read.Withheld) > 0 || len(sources.Withheld) > 0 // next time it may be read
 	if failed == nil && !withheld && read.row.Status == schema.Some("archived") {
-		entityOf(n.read.campaigns, c.ID).isSettled = true
+		n.read.campaign(c.ID).isSettled = true
 	}
 	return failed
 }
@@ -55,7 +55,7 @@ func (n *settingsReader) readCreatives(ctx context.Context, campaign string) err
 	}
 	if err == nil {
 		n.mu.Lock()
-		entityOf(n.read.campaigns, campaign).allCreatives = true
+		n.read.campaign(campaign).allCreatives = true
 		n.mu.Unlock()
 	}
 	return err
@@ -87,7 +87,7 @@ func (n *settingsReader) readSources(ctx context.Context, campaign string) (read
 	modeKind.keep(n, campaign, &reading[schema.SourceMode]{row: read.Mode, Decoded: read.Decoded, isOwn: true})
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	entityOf(n.read.campaigns, campaign).sources = &readSources{rules: rulesIn(read), kinds: kindsIn(read)}
+	n.read.campaign(campaign).sources = &readSources{rules: rulesIn(read), kinds: kindsIn(read)}
 	return read, nil
 }
 

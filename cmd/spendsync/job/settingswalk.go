@@ -49,8 +49,9 @@ func (n *settingsReader) readSettings(ctx context.Context) {
 	due := n.due()
 	var reported sync.WaitGroup
 	reported.Go(func() { n.readReportCreatives() })
-	n.askForMissing(ctx, "campaigns", "campaign", n.read.campaigns, missing, n.s.API.Campaign,
+	n.askForMissing(ctx, "campaigns", campaignKind.name, missing, n.s.API.Campaign,
 		func(e extract.Entity, id string) {
+			n.read.campaign(id)
 			due = append(due, dueCampaign{extract.Entity{ID: id}, &e, schema.InstantOf(n.s.Now())})
 		})
 	requests := 3 * len(due)
@@ -95,7 +96,7 @@ type dueCampaign struct {
 // Those confirmed longest ago come first.
 func (n *settingsReader) due() (due []dueCampaign) {
 	for _, e := range n.read.listing.Entities {
-		c := entityOf(n.read.campaigns, e.ID)
+		c := n.read.campaign(e.ID)
 		c.isListed = true
 		_, settled := slices.BinarySearch(n.before, e.ID)
 		if settled && !n.s.Full && transform.Archived(n.s.Service, e) {
@@ -235,21 +236,7 @@ func (n *settingsReader) readAll(ctx context.Context, key keyProof) {
 	account.Go(func() { n.read.money = readAccount(ctx, n, key) })
 	n.readSettings(ctx)
 	account.Wait()
-	n.confirmEnds(ctx, key)
 	if n.read.at == 0 {
 		n.read.at = schema.InstantOf(n.s.Now())
-	}
-}
-
-// confirmEnds takes back every 404 and 410 if the key does not act on its account any more.
-func (n *settingsReader) confirmEnds(ctx context.Context, key keyProof) {
-	if !n.read.lacksSome() {
-		return
-	}
-	if err := n.s.confirmKey(ctx, key); err != nil {
-		n.fail("account", "me", "failed", err)
-		for _, e := range n.read.entities() {
-			e.notThere.Valid = false
-		}
 	}
 }
