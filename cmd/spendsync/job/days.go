@@ -118,10 +118,7 @@ func (r *dayReader) copyDay(ctx context.Context, d plannedDay) *copiedDay {
 	c.read, c.err = r.prove(ctx, d.Day, &work, &c.step)
 	if c.err == nil {
 		c.put, c.err = replies.Stage(ctx, load.DayRead{ReadAt: c.read.at, Facts: c.read.Facts,
-			Names: func() map[string]string {
-				c.campaigns = campaignsOf(c.read.day.Rows())
-				return r.s.namesOf(c.campaigns)
-			}}, c.read.day)
+			Names: func() map[string]string { return r.s.labels().names }}, c.read.day)
 	}
 	c.waiting = work.waiting
 	c.step.FinishedAt = schema.InstantOf(r.s.Now())
@@ -148,7 +145,7 @@ func (r *dayReader) copyDay(ctx context.Context, d plannedDay) *copiedDay {
 	default:
 		c.isStaged = true
 		if c.put.Changed {
-			c.spent = spendersOf(c.read.day.Rows())
+			c.campaigns, c.spent = campaignsOf(c.read.day.Rows()), spendersOf(c.read.day.Rows())
 		}
 		c.describe()
 		r.logDay(c)

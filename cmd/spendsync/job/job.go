@@ -81,11 +81,9 @@ type session struct {
 	area    *load.Area
 	pinned  string // the advertiser account that the key is proven to act on; empty: unchanged
 	plan    Plan
-	clock   *clock // Now of the job
-	// See beginLabels.
-	labels     func() *labels
-	newerNames func() map[string]string
-	asking     sync.WaitGroup // for the reads that run at the same time as the days, and end with the run
+	clock   *clock         // Now of the job
+	labels  func() *labels // asked for when they are first needed
+	asking  sync.WaitGroup // for the reads that run at the same time as the days, and end with the run
 }
 
 // progress starts to show a phase.

@@ -3,7 +3,6 @@ package job
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -53,27 +52,6 @@ func (s *session) askLabels(ctx context.Context) (l *labels) {
 		}
 		return l
 	}
-}
-
-// beginLabels makes the questions for the labels, which are asked when they are first needed.
-func (s *session) beginLabels(ctx context.Context) {
-	s.labels = sync.OnceValue(func() *labels { return s.askLabels(ctx) })
-	s.newerNames = sync.OnceValue(func() map[string]string {
-		names := maps.Clone(s.labels().names)
-		maps.Copy(names, s.askLabels(ctx).names)
-		return names
-	})
-}
-
-// namesOf returns the names of campaigns, at least of some if the report has them. A campaign that began after the
-// labels were asked for has none: then they are asked for once more.
-func (s *session) namesOf(campaigns []string) map[string]string {
-	names := s.labels().names
-	lacks := func(id string) bool { return id != "" && names[id] == "" }
-	if len(names) > 0 && slices.ContainsFunc(campaigns, lacks) {
-		return s.newerNames()
-	}
-	return names
 }
 
 // storedNames returns a function that returns the names of the campaigns as the newest stored day of each has them: a

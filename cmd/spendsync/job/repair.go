@@ -33,6 +33,26 @@ func (j Job) Replay(ctx context.Context, first, last schema.Date) (*Result, erro
 	return j.repair(ctx, "replay", func(m *offlineRun) error { return m.replay(ctx, first, last) })
 }
 
+// Accept accepts what the store shows under a name, so that it ends no run with exit 4 any more: a form of difference
+// up to its present size, or a day that is partial or doubtful, by its date, as it is stored. undo takes that back. It
+// publishes a generation, and asks nothing of the service. unknown returns the error for a name that is not among the
+// given ones.
+func (j Job) Accept(ctx context.Context, name string, undo bool, unknown func(known []string) error) (*Result,
+	error) {
+	return j.repair(ctx, "accept", func(m *offlineRun) (err error) {
+		account, at := m.store.Account(), schema.InstantOf(m.start)
+		accept := account.Accepting
+		if undo {
+			accept = account.TakingBack
+		}
+		notes, text, ok := accept(name, at, j.RunID)
+		if m.part.Notes, m.accepted = slices.Clone(notes), text; !ok {
+			return unknown(account.Acceptable(at, undo))
+		}
+		return nil
+	})
+}
+
 // offlineRun is a run that publishes without asking the service anything.
 type offlineRun struct {
 	Job
@@ -41,13 +61,14 @@ type offlineRun struct {
 	store   *load.Store
 	area    *load.Area
 	names   func() map[string]string // of campaigns
-	part    load.Part                // of the settings
+	part    load.Part                // of the settings and of the notes
 	days    []load.Part
 
 	replayed, changed, skipped int
 	unproven                   int           // days in quarantine whose replies do not prove them
 	released                   []schema.Date // days that the replies in quarantine have proven
 	findings                   []finding
+	accepted                   string // what was accepted; empty: nothing, and the DuckDB file is built again
 }
 
 // openStored opens the store of an account that something is published of.
@@ -68,8 +89,8 @@ func (j Job) openStored(ctx context.Context) (*load.Store, error) {
 	return store, nil
 }
 
-// repair opens the store, does the work, and publishes a generation whose DuckDB
-// file is built from nothing.
+// repair opens the store, does the work, and publishes a generation. Its DuckDB file is built from nothing, unless
+// something was accepted.
 func (j Job) repair(ctx context.Context, command string, work func(*offlineRun) error) (*Result, error) {
 	store, err := j.openStored(ctx)
 	if err != nil {
@@ -87,7 +108,7 @@ func (j Job) repair(ctx context.Context, command string, work func(*offlineRun) 
 	}
 	var row schema.Run
 	m.part.Since = ReachFrom(m.start)
-	_, err = store.Publish(ctx, load.Publication{Area: m.area, Parts: append(m.days, m.part), Repair: true,
+	_, err = store.Publish(ctx, load.Publication{Area: m.area, Parts: append(m.days, m.part), Repair: m.accepted == "",
 		Record: func(o load.Preview) load.RunRecord {
 			row = m.row(o)
 			return load.RunRecord{Run: row}
@@ -107,7 +128,10 @@ func (j Job) repair(ctx context.Context, command string, work func(*offlineRun) 
 // row is the repair's line in the ledger.
 func (m *offlineRun) row(o load.Preview) schema.Run {
 	text := fmt.Sprintf("published generation %d: warehouse.duckdb is built again from Parquet", o.Generation)
-	if m.command == "replay" {
+	switch {
+	case m.accepted != "":
+		text = fmt.Sprintf("published generation %d: %s", o.Generation, m.accepted)
+	case m.command == "replay":
 		text = fmt.Sprintf("published generation %d: %s read again from the stored replies, %d changed, %d "+
 			"without replies",
 			o.Generation, phrase.Count(m.replayed, "day"), m.changed, m.skipped)

@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"spendsync/load/manifest"
@@ -59,7 +60,7 @@ func (j Job) readAndPublish(
 		return nil, err
 	}
 	s.doubtURLs()
-	s.beginLabels(ctx)
+	s.labels = sync.OnceValue(func() *labels { return s.askLabels(ctx) })
 	list := s.listCampaigns(proving)
 	key := s.beginKey(me, list)
 	settings := waitForSettings(noSettings)
