@@ -44,13 +44,13 @@ import (
 // a time or a word belongs counts as missing. Any other value is refused, and so is a bid
 // that is negative or does not fit DECIMAL(12,6): its column is unread, the rest is as if it
 // were missing. The error is that of two replies about two campaigns, or of none.
-func Campaign(listed, detail extract.Entity, c SettingsContext) (row schema.Campaign, _ Decoded, err error) {
-	r, err := newReader(c.Service, "campaign", schema.CampaignHistory.Name, "campaign_id", detail, listed)
+func Campaign(a Reply, c SettingsContext) (row schema.Campaign, _ Decoded, err error) {
+	r, err := newReader(c.Service, "campaign", schema.CampaignHistory.Name, "campaign_id", a.Own, a.Listed)
 	if err != nil {
 		return schema.Campaign{}, Decoded{}, err
 	}
 	settable := optional
-	if detail.Raw == nil {
+	if a.Own.Raw == nil {
 		settable = needed
 	}
 	row = schema.Campaign{
@@ -162,9 +162,9 @@ var AudienceColumns = []string{
 
 // Delivery makes a row of a campaign's delivery status, in lower case. If it is missing or null in both replies, it
 // could not be read, according to the description, and is named in unread; if one of the two has it, it is known.
-func Delivery(listed, detail extract.Entity, c SettingsContext) (row schema.Delivery, _ Decoded, err error) {
+func Delivery(a Reply, c SettingsContext) (row schema.Delivery, _ Decoded, err error) {
 	const key = "delivery_status"
-	r, err := newReader(c.Service, "campaign", schema.DeliveryHistory.Name, "campaign_id", detail, listed)
+	r, err := newReader(c.Service, "campaign", schema.DeliveryHistory.Name, "campaign_id", a.Own, a.Listed)
 	if err != nil {
 		return schema.Delivery{}, Decoded{}, err
 	}

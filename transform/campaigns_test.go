@@ -294,7 +294,7 @@ func TestCampaign_TakesAudiencesInTheirOneForm(t *testing.T) {
 func TestCampaign_WithoutAnAudience(t *testing.T) {
 	for _, form := range []string{``, `null`} {
 		e := entity(t, "C1000001", with(t, sampleCampaign, "audience", form))
-		row, reading, err := Campaign(extract.Entity{}, e, SettingsContext{Account: "acme", RunID: "01KRUN"})
+		row, reading, err := Campaign(Reply{Own: e}, SettingsContext{Account: "acme", RunID: "01KRUN"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -448,7 +448,8 @@ func TestDelivery_IsKnownWhereEitherReadTellsIt(t *testing.T) {
 			if slices.Equal(unread, []string{"delivery_status"}) != (tc.want == "") {
 				t.Errorf("unread %v", unread)
 			}
-			if _, r, _ := Delivery(tc.listed, tc.detail, settings); !slices.Equal(r.Withheld, unread) {
+			_, r, _ := Delivery(Reply{Listed: tc.listed, Own: tc.detail}, settings)
+			if !slices.Equal(r.Withheld, unread) {
 				t.Errorf("withheld %v, want %v", r.Withheld, unread)
 			}
 		})
@@ -469,8 +470,8 @@ func TestArchived_IsToldByTheStatus(t *testing.T) {
 // TestSettings_NameIDsOfAnotherForm: they are stored as they are, and named.
 func TestSettings_NameIDsOfAnotherForm(t *testing.T) {
 	for id, named := range map[string]bool{"C1000001": false, "camp-17": true, "17": true} {
-		_, campaign, err := Campaign(extract.Entity{}, entity(t, id, with(t, sampleCampaign, "campaign_id",
-			`"`+id+`"`)), settings)
+		_, campaign, err := Campaign(Reply{Own: entity(t, id, with(t, sampleCampaign, "campaign_id",
+			`"`+id+`"`))}, settings)
 		hasUnnamed := func(all []*FieldError, column string) bool {
 			return slices.ContainsFunc(all, func(e *FieldError) bool { return e.Column == column })
 		}
@@ -478,8 +479,8 @@ func TestSettings_NameIDsOfAnotherForm(t *testing.T) {
 			t.Errorf("campaign %s: unnamed %v, error %v", id, campaign.Unnamed, err)
 		}
 		creativeID := id + "-001"
-		_, creative, err := Creative(entity(t, creativeID, with(t, sampleCreative, "id", `"`+creativeID+`"`)),
-			"C1000001", settings)
+		_, creative, err := Creative(Reply{Own: entity(t, creativeID, with(t, sampleCreative, "id",
+			`"`+creativeID+`"`)), Campaign: "C1000001"}, settings)
 		if err != nil || hasUnnamed(creative.Unnamed, "creative_id") != named {
 			t.Errorf("creative %s: unnamed %v, error %v", creativeID, creative.Unnamed, err)
 		}

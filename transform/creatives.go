@@ -23,13 +23,13 @@ import (
 // rejection are sorted, each once, and comma-joined; they may be texts, objects with a code, reason, name, message or
 // text, or one of these alone. Any other value is refused, its column is unread, and the rest stands. A campaign_id
 // that is there has to be the campaign's: that of another one is the error.
-func Creative(e extract.Entity, campaignID string, c SettingsContext) (row schema.Creative, _ Decoded, err error) {
-	r, err := newReader(c.Service, "creative", schema.CreativeHistory.Name, "creative_id", e)
+func Creative(a Reply, c SettingsContext) (row schema.Creative, _ Decoded, err error) {
+	r, err := newReader(c.Service, "creative", schema.CreativeHistory.Name, "creative_id", a.Own)
 	if err != nil {
 		return schema.Creative{}, Decoded{}, err
 	}
 	if v, ok := r.value(r.names("campaign_id")...); ok && !v.Null() {
-		if of, isID := extract.IDOf(v); !isID || of != campaignID {
+		if of, isID := extract.IDOf(v); !isID || of != a.Campaign {
 			return schema.Creative{}, Decoded{}, &FieldError{Table: r.table, ID: r.id, Column: "campaign_id",
 				Value: shown(v), Err: ErrOther}
 		}
@@ -44,7 +44,7 @@ func Creative(e extract.Entity, campaignID string, c SettingsContext) (row schem
 		content = optional
 	}
 	row = schema.Creative{
-		AccountID: c.Account, CreativeID: r.id, CampaignID: schema.Some(campaignID),
+		AccountID: c.Account, CreativeID: r.id, CampaignID: schema.Some(a.Campaign),
 		Title:            read(r, content, r.filled, "title"),
 		Message:          read(r, content, r.filled, "message"),
 		Link:             read(r, content, r.linkOf("link"), "link"),

@@ -30,7 +30,7 @@ func TestCurrency_OfAnEntityRefusesItsAmounts(t *testing.T) {
 			}
 		}
 		body := with(t, with(t, sampleCampaign, "currency", currency), "target_cpa", "null")
-		row, read, err := Campaign(extract.Entity{}, entity(t, "C1000001", body), settings)
+		row, read, err := Campaign(Reply{Own: entity(t, "C1000001", body)}, settings)
 		if err != nil || !row.Name.Valid {
 			t.Fatal(row, err)
 		}

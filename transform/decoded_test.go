@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"spendsync/extract"
 	"spendsync/schema"
 )
 
@@ -84,7 +83,7 @@ func TestCampaign_SaysHowAFieldIsNotSet(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			body := with(t, sampleCampaign, tc.key, tc.value)
-			_, r, err := Campaign(extract.Entity{}, entity(t, "C1000001", body), settings)
+			_, r, err := Campaign(Reply{Own: entity(t, "C1000001", body)}, settings)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,7 +116,7 @@ func TestCampaign_KnowsExclusionsOnlyIfAllPlacesAreUnderstood(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			body := with(t, with(t, sampleCampaign, "audience", tc.audience), "unsupported_targeting", tc.beside)
-			row, r, err := Campaign(extract.Entity{}, entity(t, "C1000001", body), settings)
+			row, r, err := Campaign(Reply{Own: entity(t, "C1000001", body)}, settings)
 			if err != nil || row.UnsupportedTargeting != tc.want {
 				t.Errorf("unsupported targeting %v, error %v, want %v", row.UnsupportedTargeting, err, tc.want)
 			}
@@ -153,7 +152,8 @@ func TestCreative_SaysHowAFieldIsNotSet(t *testing.T) {
 		"title/of-a-draft": {"title", ``, "+unread title"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, r, err := Creative(entity(t, "C1000001-001", with(t, described, tc.key, tc.value)), "C1000001", settings)
+			_, r, err := Creative(Reply{Own: entity(t, "C1000001-001", with(t, described, tc.key, tc.value)),
+				Campaign: "C1000001"}, settings)
 			if err != nil {
 				t.Fatal(err)
 			}

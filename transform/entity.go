@@ -17,6 +17,13 @@ type SettingsContext struct {
 	Service        *service.Service // the names of the keys; nil: the embedded ones
 }
 
+// Reply is what the service has sent of a campaign or a creative.
+type Reply struct {
+	Listed   extract.Entity // a campaign, as the list has it; zero: it was not read
+	Own      extract.Entity // the reply about it alone, and a creative as its list has it; zero: it was not read
+	Campaign string         // that a creative belongs to
+}
+
 // The reasons that a value of the settings is refused for, next to those of a row.
 var (
 	// ErrNotList reports that a value is not the expected list of texts.

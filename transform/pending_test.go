@@ -15,11 +15,11 @@ func TestCreative_HasTheVersionInReview(t *testing.T) {
 		"image_id":"aaaaaaaaaaaaaaaaaaaaaaaa","icon_id":"bbbbbbbbbbbbbbbbbbbbbbbb","button1":"Go",
 		"button2":"Stay",
 		"status":"rejected","rejection_reasons":["z","y"],"rejection_comment":"no"}`)
-	row, reading, err := Creative(entity(t, "C1000001-001", body), "C1000001", settings)
+	row, reading, err := Creative(Reply{Own: entity(t, "C1000001-001", body), Campaign: "C1000001"}, settings)
 	if err != nil || len(reading.Unread) > 0 {
 		t.Fatal(reading.Unread, err)
 	}
-	want, _, err := Creative(entity(t, "C1000001-001", sampleCreative), "C1000001", settings)
+	want, _, err := Creative(Reply{Own: entity(t, "C1000001-001", sampleCreative), Campaign: "C1000001"}, settings)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,17 +14,17 @@ import (
 
 // readCampaign is Campaign with what it refused first as an error.
 func readCampaign(listed, detail extract.Entity, c SettingsContext) (schema.Campaign, []string, error) {
-	row, r, err := Campaign(listed, detail, c)
+	row, r, err := Campaign(Reply{Listed: listed, Own: detail}, c)
 	return row, r.Unread, firstOf(err, &r)
 }
 
 func readDelivery(listed, detail extract.Entity, c SettingsContext) (schema.Delivery, []string, error) {
-	row, r, err := Delivery(listed, detail, c)
+	row, r, err := Delivery(Reply{Listed: listed, Own: detail}, c)
 	return row, r.Unread, firstOf(err, &r)
 }
 
 func readCreative(e extract.Entity, campaignID string, c SettingsContext) (schema.Creative, []string, error) {
-	row, r, err := Creative(e, campaignID, c)
+	row, r, err := Creative(Reply{Own: e, Campaign: campaignID}, c)
 	return row, r.Unread, firstOf(err, &r)
 }
 

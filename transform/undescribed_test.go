@@ -12,11 +12,11 @@ import (
 // All keys of a described entity are read; one that the description lacks is found.
 func TestUndescribedIn_FindsTheKeysThatNothingRead(t *testing.T) {
 	creative := func(body string) Decoded {
-		_, r, _ := Creative(entity(t, "C1000001-001", body), "C1000001", settings)
+		_, r, _ := Creative(Reply{Own: entity(t, "C1000001-001", body), Campaign: "C1000001"}, settings)
 		return r
 	}
 	campaign := func(body string) Decoded {
-		_, r, _ := Campaign(extract.Entity{}, entity(t, "C1000001", body), settings)
+		_, r, _ := Campaign(Reply{Own: entity(t, "C1000001", body)}, settings)
 		return r
 	}
 	key := func(body string) Decoded {

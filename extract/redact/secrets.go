@@ -3,6 +3,7 @@ package redact
 import (
 	"bytes"
 	"cmp"
+	_ "embed"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -162,26 +163,14 @@ var (
 // this is the limit of the promise.
 func maybeData(password string) bool {
 	return numberLike.MatchString(password) || idLike.MatchString(password) ||
-		slices.Contains(interfaceWords, strings.ToLower(strings.ReplaceAll(password, "_", "")))
+		slices.Contains(strings.Fields(interfaceWords), strings.ToLower(strings.ReplaceAll(password, "_", "")))
 }
 
 // interfaceWords are the keys and the values of the service's interface that are as long as
 // a secret, in lower case without underscores.
-var interfaceWords = strings.Fields(`
-	accountid accountnotice active advertiser advertiserid allowed allowlist apikey archived attributes audience
-	audiences autofunding available averagedailyspend balance bidoverrides blocked blocklist budget button1 button2
-	campaign campaignid campaignname campaigns clicks columns content conversions country creative creativeiconurl
-	creativeid creativeimageurl creatives creativemessage creativestatus creativetitle currency dailylimitreached
-	dailyspendlimit defaultbid deliverystatus depleted desktop details enddate endat error errors expiresat gender
-	hasmore iconid imageid impressions items keyexpirywarning keyinfo limit limits maxage message minage minutes
-	mobile nextcursor nextoffset nextpage notenforcedsourceids offset optimized optimizedsourceids pagesize
-	pageinfo pagination paused paymentmode pending pendingreview platforms prepaid rejected rejectioncomment
-	rejectionreasons remaining requestid resetsat result results review scheduled settings sourceid sourceids
-	sourcemode sources sourcesettings spend startdate startat states status subscribedlessthanminutesago
-	subscribedmorethanminutesago success tablet targetcpa title totalcount totalitems totalpages totalresults
-	totalrows totalspend unavailable unsupportedtargeting version waitingforcreatives waitingforfunds
-	allcreativesrejected website websites wire write
-`)
+//
+//go:embed words.txt
+var interfaceWords string
 
 var urlBase64 = strings.NewReplacer("+", "-", "/", "_", "=", "")
 

@@ -181,8 +181,8 @@ func (f *follower) change(ctx context.Context, t *lakeTable) (*table.Transaction
 	return f.replace(ctx, t, removed, added, slices.DeleteFunc(deletes, isOthers))
 }
 
-// checkShrink refuses to remove from the lake what the store does not have: a day of the report, or rows of a table that
-// cannot be made again. The days in another program's file are unknown, so its rows are compared.
+// checkShrink refuses to remove from the lake what the store does not have: a day of the report, or rows of a table
+// that cannot be made again. The days in another program's file are unknown, so its rows are compared.
 func (f *follower) checkShrink(t *lakeTable, removed []iceberg.DataFile, added map[string]wantedFile) error {
 	if t.table.View != "" || t.table.MadeFrom == schema.OtherTables {
 		return nil

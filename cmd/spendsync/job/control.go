@@ -31,12 +31,9 @@ func (c *controlTotals) all(ctx context.Context) (extract.Totals, error) {
 		r := c.s
 		from, to := r.plan.Read[0].Day, r.plan.Read[len(r.plan.Read)-1].Day
 		c.totals, c.err = r.Report.ControlTotals(ctx, from, to)
-		for tries := 0; c.err == nil && !c.totals.Exists && from < to && tries < maxOutOfReach; tries++ {
-			if tries > 0 && !c.totals.BeyondReach {
-				break
-			}
-			// The oldest day may have left the reach since the plan was made, and then a range from that day on is
-			// refused completely.
+		// The oldest day may have left the reach since the plan was made, and then a range from that day on is refused
+		// completely.
+		for last := min(to, from+maxOutOfReach); c.totals.BeyondReach && from < last; {
 			from++
 			c.totals, c.err = r.Report.ControlTotals(ctx, from, to)
 		}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 
-	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/load/history"
 	"spendsync/schema"
@@ -27,7 +26,7 @@ type kind[R any, P placed[R]] struct {
 	table    schema.TableOf[R]
 	expected []string        // columns that every entity should have
 	id       func(*R) string // by which a run knows an entity
-	decode   func(reply, transform.SettingsContext) (R, transform.Decoded, error)
+	decode   func(transform.Reply, transform.SettingsContext) (R, transform.Decoded, error)
 	read     func(*settings) map[string]*reading[R] // what the run has read, by ID
 	gone     func(*settingsStage, *settings, *R) bool
 
@@ -46,24 +45,16 @@ type placed[R any] interface {
 	Place() schema.Place
 }
 
-// reply is what the service has sent of an entity.
-type reply struct {
-	entity   extract.Entity // as a list has it, or the only reply
-	own      extract.Entity // of a campaign: the reply about it alone
-	isOwn    bool           // what is sent leaves out nothing that is set
-	campaign string         // that it belongs to
-}
-
 // reading is what a run has read of one entity.
 type reading[R any] struct {
 	row R
 	transform.Decoded
-	isOwn bool // see [reply]
+	isOwn bool // what was sent leaves out nothing that is set
 }
 
 // take decodes a reply and keeps what it holds.
-func (k *kind[R, P]) take(n *settingsReader, id string, a reply) (read *reading[R], err error) {
-	read = &reading[R]{isOwn: a.isOwn}
+func (k *kind[R, P]) take(n *settingsReader, id string, a transform.Reply) (read *reading[R], err error) {
+	read = &reading[R]{isOwn: a.Own.Raw != nil}
 	n.mu.Lock()
 	isKnown := k.read(n.read)[id] != nil
 	n.mu.Unlock()

@@ -15,9 +15,7 @@ var campaignKind = kind[schema.Campaign, *schema.Campaign]{
 	expected: schema.CampaignHistory.TrackedNames(),
 	id:       func(c *schema.Campaign) string { return c.CampaignID },
 	raw:      func(c *schema.Campaign) schema.Null[string] { return c.Raw },
-	decode: func(a reply, c transform.SettingsContext) (schema.Campaign, transform.Decoded, error) {
-		return transform.Campaign(a.entity, a.own, c)
-	},
+	decode:   transform.Campaign,
 	read:     func(s *settings) map[string]*reading[schema.Campaign] { return s.rows.campaigns },
 	isEntity: true,
 	gone: func(_ *settingsStage, s *settings, c *schema.Campaign) bool {
@@ -46,10 +44,8 @@ var deliveryKind = kind[schema.Delivery, *schema.Delivery]{
 	name: "campaign", counted: "delivery status", table: schema.DeliveryHistory,
 	expected: []string{"delivery_status"},
 	id:       func(d *schema.Delivery) string { return d.CampaignID },
-	decode: func(a reply, c transform.SettingsContext) (schema.Delivery, transform.Decoded, error) {
-		return transform.Delivery(a.entity, a.own, c)
-	},
-	read: func(s *settings) map[string]*reading[schema.Delivery] { return s.rows.delivery },
+	decode:   transform.Delivery,
+	read:     func(s *settings) map[string]*reading[schema.Delivery] { return s.rows.delivery },
 	gone: func(_ *settingsStage, s *settings, d *schema.Delivery) bool {
 		return s.isGone(d.CampaignID, d.IsDeleted)
 	},
@@ -62,11 +58,9 @@ var creativeKind = kind[schema.Creative, *schema.Creative]{
 	expected: slices.DeleteFunc(schema.CreativeHistory.TrackedNames(), func(name string) bool {
 		return strings.HasPrefix(name, "pending_")
 	}),
-	id:  func(c *schema.Creative) string { return c.CreativeID },
-	raw: func(c *schema.Creative) schema.Null[string] { return c.Raw },
-	decode: func(a reply, c transform.SettingsContext) (schema.Creative, transform.Decoded, error) {
-		return transform.Creative(a.entity, a.campaign, c)
-	},
+	id:       func(c *schema.Creative) string { return c.CreativeID },
+	raw:      func(c *schema.Creative) schema.Null[string] { return c.Raw },
+	decode:   transform.Creative,
 	read:     func(s *settings) map[string]*reading[schema.Creative] { return s.rows.creatives },
 	isEntity: true,
 	gone:     (*settingsStage).hasEnded,
@@ -120,11 +114,7 @@ var modeKind = kind[schema.SourceMode, *schema.SourceMode]{
 	expected: []string{"source_mode", "blocked", "allowed", "bid_overrides"},
 	id:       func(m *schema.SourceMode) string { return m.CampaignID },
 	raw:      func(m *schema.SourceMode) schema.Null[string] { return m.Raw },
-	decode: func(a reply, c transform.SettingsContext) (schema.SourceMode, transform.Decoded, error) {
-		read, err := transform.Sources(a.entity, a.campaign, c)
-		return read.Mode, read.Decoded, err
-	},
-	read: func(s *settings) map[string]*reading[schema.SourceMode] { return s.rows.modes },
+	read:     func(s *settings) map[string]*reading[schema.SourceMode] { return s.rows.modes },
 	gone: func(_ *settingsStage, s *settings, m *schema.SourceMode) bool {
 		return s.isGone(m.CampaignID, m.IsDeleted)
 	},

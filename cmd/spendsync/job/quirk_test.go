@@ -42,10 +42,6 @@ var quirkCases = []quirkCase{
 	{quirk: "numbers-text"},
 	{quirk: "credit-negative-clicks", numbers: "other 33"},
 
-	// A row that cannot be stored costs itself: its day is partial, and it is kept aside.
-	{quirk: "row-spend-null", unknown: "what the row cost",
-		exits: [2]int{4, 4}, days: "partial/unknown 33",
-		numbers: "other 33", says: []string{"cannot be stored, see ops.refused_row"}},
 	// They have a column, and conversions is unknown there: it is reported until three runs have seen it.
 	{quirk: "source-empty"},
 	{quirk: "source-date-missing"},
@@ -67,7 +63,6 @@ var quirkCases = []quirkCase{
 
 	// Pages of the report.
 	{quirk: "pagination-none", page: 10000},
-	{quirk: "pagination-rows-shown"},
 	{quirk: "page-cap", page: 1000}, // the totals of all days fill two pages
 
 	// Fields of a campaign.

@@ -25,7 +25,7 @@ func (n *settingsReader) readCampaign(ctx context.Context, c dueCampaign) error 
 	}
 	creativesErr := n.readCreatives(ctx, c.ID)
 	sources, sourcesErr := n.readSources(ctx, c.ID)
-	reply := reply{entity: c.Entity, own: own, isOwn: ownErr == nil}
+	reply := transform.Reply{Listed: c.Entity, Own: own}
 	read, err := campaignKind.take(n, c.ID, reply)
 	_, _ = deliveryKind.take(n, c.ID, reply) // an error is noted
 
@@ -63,7 +63,7 @@ func (n *settingsReader) readCreatives(ctx context.Context, campaign string) err
 
 // takeCreative keeps a creative.
 func (n *settingsReader) takeCreative(e extract.Entity, campaign string) error {
-	_, err := creativeKind.take(n, e.ID, reply{entity: e, isOwn: true, campaign: campaign})
+	_, err := creativeKind.take(n, e.ID, transform.Reply{Own: e, Campaign: campaign})
 	if err != nil { // it is there, though unreadable: it must not count as absent
 		read := &reading[schema.Creative]{row: schema.Creative{AccountID: n.s.Account, CreativeID: e.ID}}
 		read.Unread = slices.DeleteFunc(schema.CreativeHistory.FieldNames(), func(name string) bool {

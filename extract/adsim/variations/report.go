@@ -38,15 +38,6 @@ var reportQuirks = []Quirk{
 			value(func(v *node) *node { return text(v.Raw) }))},
 	{Name: "credit-negative-clicks", Doc: "a row of each day is a credit: its spend and its clicks are negative",
 		ask: edited(ofDays+" "+ofTotals, credits)},
-	{Name: "row-spend-null", Doc: "the spend of one row a page is null",
-		change: body(ofDays, func(body *node) {
-			for _, row := range body.Get("data").Elements() {
-				if spend := row.Get("total_spend"); spend != nil && spend.Raw != "0" {
-					row.Set("total_spend", leaf("null"))
-					return
-				}
-			}
-		})},
 	{Name: "source-empty", Doc: `a creative without delivery has the source_id ""`,
 		change: in(ofDays, "source_id", ifNull(put(`""`)))},
 	{Name: "source-date-missing", Doc: "a creative without delivery has neither a key source_id nor a key date",
@@ -68,12 +59,6 @@ var reportQuirks = []Quirk{
 		})},
 	{Name: "pagination-none", Doc: "the report has no pagination",
 		change: body(ofReport, func(body *node) { body.Drop("pagination") })},
-	{Name: "pagination-rows-shown", Doc: "total_rows is how many rows the page has",
-		change: body(ofReport, func(body *node) {
-			if g := body.Get("pagination"); g != nil {
-				g.Set("total_rows", num(len(body.Get("data").Elements())))
-			}
-		})},
 	{Name: "page-cap", Doc: "a page of the report has at most 20 rows, whatever was asked for, and says so",
 		ask: func(x *exchange) {
 			if x.place.is(ofReport) && x.number("page_size", report.DefaultPageSize) > 20 {
