@@ -58,11 +58,15 @@ func (c *call) setUp(ctx context.Context) error { return c.begin(ctx, false) }
 // unless the configuration sets the format.
 func (c *call) setUpRun(ctx context.Context) error { return c.begin(ctx, true) }
 
-// begin puts the variables together: the file, the environment above it, and above both the flags.
+// begin puts the variables together: the file, the environment above it, and above both the flags. If some are wrong,
+// the others are read all the same, and no log is open: somebody must see that the run fails.
 func (c *call) begin(ctx context.Context, scheduled bool) (err error) {
-	if c.environ, err = config.WithFile(c.environ, c.configFile); err != nil {
+	environ, err := config.WithFile(c.environ, c.configFile)
+	if err != nil {
+		c.cfg, _ = config.Read(ctx, c.environ)
 		return err
 	}
+	c.environ = environ
 	for name, value := range map[string]string{"ACCOUNT": c.account, "DATA_DIR": c.dataDir} {
 		if value != "" {
 			c.environ = append(c.environ, config.Prefix+name+"="+value)

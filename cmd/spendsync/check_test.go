@@ -117,7 +117,7 @@ func TestCheck_NamesWhatIsWrong(t *testing.T) {
 		says   string
 	}{
 		"a variable is missing": {exit.Usage, func(w *world) { delete(w.env, "REPORT_USER") }, "configuration",
-			check.Failed, "SPENDSYNC_REPORT_USER is not set"},
+			check.Failed, "not set: SPENDSYNC_REPORT_USER"},
 		"a variable is not ours": {exit.OK, func(w *world) { w.env["PAGESIZE"] = "1" }, "configuration", check.Warning,
 			"SPENDSYNC_PAGESIZE"},
 		"wrong key": {exit.Auth, func(w *world) { w.env["API_KEY"] = "pushads_wrong" }, "advertiser API",

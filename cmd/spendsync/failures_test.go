@@ -181,11 +181,12 @@ var failures = []endOfFailure{
 	{name: "a day that is not there", breaks: noDay, code: exit.Partial,
 		first: "The report has no spend ", last: "ask the service why it answers 404; SPENDSYNC_REPORT_URL is right"},
 	{name: "the key is missing", breaks: set("API_KEY="), code: exit.Usage,
-		first: "SPENDSYNC_API_KEY (or SPENDSYNC_API_KEY_FILE) is not set", last: inConfig},
+		first: "not set: SPENDSYNC_API_KEY (or SPENDSYNC_API_KEY_FILE)", last: inConfig},
 	{name: "everything is missing", breaks: set("API_KEY=", "ADVERTISER_URL=", "REPORT_URL=", "REPORT_USER=",
 		"REPORT_PASSWORD="), code: exit.Usage,
-		first: "SPENDSYNC_ADVERTISER_URL, SPENDSYNC_API_KEY (or SPENDSYNC_API_KEY_FILE), SPENDSYNC_REPORT_URL, " +
-			"SPENDSYNC_REPORT_USER, SPENDSYNC_REPORT_PASSWORD (or SPENDSYNC_REPORT_PASSWORD_FILE) are not set",
+		first: "not set: SPENDSYNC_ADVERTISER_URL, SPENDSYNC_API_KEY (or SPENDSYNC_API_KEY_FILE), " +
+			"SPENDSYNC_REPORT_URL, " +
+			"SPENDSYNC_REPORT_USER, SPENDSYNC_REPORT_PASSWORD (or SPENDSYNC_REPORT_PASSWORD_FILE)",
 		last: inConfig},
 	{name: "misspelt", breaks: set("REPORT_USER=", "REPORT_USR=me"), code: exit.Usage,
 		first: "SPENDSYNC_REPORT_USR is set: did you mean SPENDSYNC_REPORT_USER?", last: inConfig},

@@ -7,14 +7,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"spendsync/cmd/internal/config"
 	"spendsync/cmd/spendsync/metrics"
 )
 
 // sendMetrics writes and pushes the metrics of a run that has ended. What goes
 // wrong is a warning: the run's own end does not depend on who watches it.
 func (r *runner) sendMetrics(ctx context.Context, f *metrics.Facts) {
-	to, log := r.reporting(), r.logOrDefault()
+	to, log := r.cfg, r.logOrDefault()
 	gateway, err := to.Gateway()
 	if err != nil {
 		log.Warn("the metrics could not be pushed", "error", err)
@@ -26,7 +25,7 @@ func (r *runner) sendMetrics(ctx context.Context, f *metrics.Facts) {
 	if err := f.ReadStore(to.DataDir, to.Account); err != nil {
 		log.Warn("the metrics lack what the store holds", "error", err)
 	}
-	if f.Manifest != nil && r.cfg != nil && ctx.Err() == nil {
+	if f.Manifest != nil && r.log != nil && ctx.Err() == nil {
 		if f.Breaks, err = metrics.Breaks(ctx, to.DataDir, to.Account, r.loadOptions().DuckDB); err != nil {
 			log.Warn("the metrics lack what broke", "error", err)
 		}
@@ -45,15 +44,6 @@ func (r *runner) sendMetrics(ctx context.Context, f *metrics.Facts) {
 			log.Warn("the metrics could not be pushed", "error", err)
 		}
 	}
-}
-
-// reporting returns the configuration by which a run reports how it ended. It is known even if the run's own is wrong:
-// a run that fails for a wrong variable must be seen, too.
-func (r *runner) reporting() *config.Config {
-	if r.cfg != nil {
-		return r.cfg
-	}
-	return config.OfNotices(r.environ)
 }
 
 // verifyMetricsFile returns the file of verify --from, next to the file of sync, which it would otherwise replace:

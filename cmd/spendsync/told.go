@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
+	"strconv"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -24,7 +26,7 @@ import (
 type told struct {
 	runner *runner
 	log    *slog.Logger
-	beat   *notice.Heartbeat
+	beat   *url.URL       // nil: none is configured
 	teller *notice.Teller // nil: no receiver is configured
 	wanted map[string]bool
 }
@@ -33,13 +35,11 @@ type told struct {
 // somebody should hear of it.
 func (r *runner) newTold() *told {
 	t := &told{runner: r, log: r.logOrDefault()}
-	cfg := r.reporting()
-	to, err := cfg.Heartbeat()
-	if err != nil {
+	cfg := r.cfg
+	var err error
+	if t.beat, err = cfg.Heartbeat(); err != nil {
 		t.log.Warn("no heartbeat is sent", "error", err)
-	}
-	if to != nil {
-		t.beat = notice.NewHeartbeat(to, r.runID)
+		t.beat = nil
 	}
 	receivers, err := cfg.Receivers()
 	if err == nil {
@@ -51,13 +51,20 @@ func (r *runner) newTold() *told {
 		return t
 	}
 	if len(receivers) > 0 && schema.AccountName.MatchString(cfg.Account) {
-		t.teller = &notice.Teller{Disk: durable.OS, Dir: dir, Account: cfg.Account, Receivers: receivers}
+		t.teller = &notice.Teller{Disk: durable.OS, Dir: dir, Account: cfg.Account, Receivers: receivers,
+			Post: notice.Post}
 	}
 	return t
 }
 
-// start reports, in the background, that the run has started.
-func (t *told) start(ctx context.Context) { t.beat.Start(ctx) }
+// start reports that the run has started. It may take the time of one last call.
+func (t *told) start(ctx context.Context) {
+	within, cancel := t.runner.lastCall(ctx)
+	defer cancel()
+	if err := notice.Beat(within, t.beat, "start"); err != nil {
+		t.log.Warn("the start could not be reported to the heartbeat", "error", phrase.OneLine(err.Error()))
+	}
+}
 
 // end reports the exit code and the findings. All receivers together have the time of one last call; the search for
 // findings does not count. result is nil if the run ended with an error.
@@ -70,7 +77,7 @@ func (t *told) end(ctx context.Context, code int, result *job.Result) {
 	defer cancel()
 	g := errgroup.Group{}
 	g.Go(func() error {
-		if err := t.beat.End(ctx, code); err != nil {
+		if err := notice.Beat(ctx, t.beat, strconv.Itoa(code)); err != nil {
 			t.log.Warn("the heartbeat could not be sent", "exit_code", code, "means", exit.About(code).Means,
 				"error", phrase.OneLine(err.Error()))
 		}
@@ -118,8 +125,7 @@ func (t *told) run(ctx context.Context, code int, result *job.Result) notice.Run
 
 // published asks the published generation for its findings, and reports whether it answered.
 func (t *told) published(ctx context.Context, generation *int64) (all []notice.Finding, known bool) {
-	cfg := t.runner.cfg
-	if cfg == nil || ctx.Err() != nil {
+	if t.runner.log == nil || ctx.Err() != nil { // the variables are wrong
 		return nil, false
 	}
 	m, err := manifest.Read(t.teller.Dir)

@@ -68,8 +68,14 @@ func TestHeartbeat_OfRuns(t *testing.T) {
 		{func() { w.env["API_KEY"] = "wrong-key" }, []string{"sync"}, exit.Auth,
 			[]string{"/cAn4ry/start", "/cAn4ry/3"}},
 		{func() { w.env["YOUNG_DAYS"] = "many" }, []string{"sync"}, exit.Usage, []string{"/cAn4ry/2"}},
-		{func() { w.env["YOUNG_DAYS"], w.env["API_KEY"] = "3", adsim.DefaultKey; b.status = 500 },
-			[]string{"sync"}, exit.OK, nil},
+		{func() {
+			w.env["YOUNG_DAYS"], w.env["THRESHOLDS"] = "3", "foo=2"
+			w.env["NOTIFY_URL"], w.env["NOTIFY"] = server.URL, "day"
+		}, []string{"sync"}, exit.Usage, []string{"/cAn4ry/2"}},
+		{func() {
+			w.env["THRESHOLDS"], w.env["NOTIFY_URL"], w.env["API_KEY"] = "", "", adsim.DefaultKey
+			b.status = 500
+		}, []string{"sync"}, exit.OK, nil},
 		{func() { w.env["HEARTBEAT_URL_FILE"] = file + ".none" }, []string{"sync"}, exit.OK, nil},
 		{func() { w.env["HEARTBEAT_URL_FILE"], w.env["HEARTBEAT_URL"] = "", "ftp://host/cAn4ry" }, []string{"sync"},
 			exit.Usage, nil},

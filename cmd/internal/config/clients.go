@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract"
@@ -22,53 +23,43 @@ type ClientOptions struct {
 	Transport http.RoundTripper // nil: the network
 }
 
-// ReportClient is the client of the spend report. After a 401 the password is
-// read again once, in case it was rotated.
+// ReportClient is the client of the spend report.
 func (c *Config) ReportClient(o ClientOptions) (*extract.Client, error) {
-	k, err := c.credentials()
-	if err != nil {
-		return nil, err
-	}
-	auth := newAuthorization(basic(k))
-	client, err := extract.NewClient(extract.Options{
-		Name: Report, BaseURL: c.ReportURL, Authorize: auth.set, Timeout: c.HTTPTimeout,
-		TimeoutName: Prefix + "HTTP_TIMEOUT", RetryBudget: c.RetryBudget,
-		AllowHTTP: c.AllowHTTP, UserAgent: o.UserAgent, Service: c.assumed, Log: o.Log, Transport: o.Transport,
-		Reload: func() bool {
-			k, err := c.credentials()
-			return err == nil && auth.replace(basic(k))
-		},
+	return c.client("REPORT_URL", extract.Options{Name: Report, BaseURL: c.ReportURL}, o, func(k Credentials) string {
+		return "Basic " + base64.StdEncoding.EncodeToString([]byte(k.User+":"+string(k.ReportPassword)))
 	})
-	if err != nil {
-		return nil, exit.Usagef("%sREPORT_URL: %v", Prefix, err)
-	}
-	return client, nil
 }
 
-// AdvertiserClient is the client of the advertiser API. All its requests share
-// one limit, for the service counts by key.
+// AdvertiserClient is the client of the advertiser API. All its requests share one limit, for the service counts by
+// key.
 func (c *Config) AdvertiserClient(o ClientOptions) (*extract.Client, error) {
+	return c.client("ADVERTISER_URL", extract.Options{Name: API, BaseURL: c.AdvertiserURL,
+		PerMinute: c.RequestsPerMinute}, o, func(k Credentials) string { return "Bearer " + string(k.APIKey) })
+}
+
+// client makes a client with an Authorization header of the credentials. After a 401 they are read again once, in case
+// they were rotated.
+func (c *Config) client(variable string, e extract.Options, o ClientOptions, header func(Credentials) string) (
+	*extract.Client, error) {
 	k, err := c.credentials()
 	if err != nil {
 		return nil, err
 	}
-	auth := newAuthorization("Bearer " + string(k.APIKey))
-	client, err := extract.NewClient(extract.Options{
-		Name: API, BaseURL: c.AdvertiserURL, Authorize: auth.set, Timeout: c.HTTPTimeout,
-		TimeoutName: Prefix + "HTTP_TIMEOUT", RetryBudget: c.RetryBudget,
-		PerMinute: c.RequestsPerMinute, AllowHTTP: c.AllowHTTP, UserAgent: o.UserAgent, Log: o.Log,
-		Service: c.assumed, Transport: o.Transport,
-		Reload: func() bool {
-			k, err := c.credentials()
-			return err == nil && auth.replace("Bearer "+string(k.APIKey))
-		},
-	})
+	var value atomic.Pointer[string] // replaced while requests are under way
+	now := header(k)
+	value.Store(&now)
+	e.Authorize = func(r *http.Request) { r.Header.Set("Authorization", *value.Load()) }
+	e.Reload = func() bool {
+		k, err := c.credentials()
+		again := header(k)
+		return err == nil && *value.Swap(&again) != again
+	}
+	e.Timeout, e.TimeoutName, e.RetryBudget = c.HTTPTimeout, Prefix+"HTTP_TIMEOUT", c.RetryBudget
+	e.AllowHTTP, e.Service, e.Log = c.AllowHTTP, c.assumed, o.Log
+	e.UserAgent, e.Transport = o.UserAgent, o.Transport
+	client, err := extract.NewClient(e)
 	if err != nil {
-		return nil, exit.Usagef("%sADVERTISER_URL: %v", Prefix, err)
+		return nil, exit.Usagef("%s%s: %v", Prefix, variable, err)
 	}
 	return client, nil
-}
-
-func basic(k Credentials) string {
-	return "Basic " + base64.StdEncoding.EncodeToString([]byte(k.User+":"+string(k.ReportPassword)))
 }

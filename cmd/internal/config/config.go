@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/files"
 	"spendsync/cmd/internal/nearest"
+	"spendsync/extract/outbound"
 	"spendsync/extract/service"
 	"spendsync/queries"
 	"spendsync/schema"
@@ -82,22 +84,40 @@ type Config struct {
 }
 
 // Read reads and checks the variables. An empty variable counts as unset: a manifest that lists a variable without a
-// value means that. The error names every wrong variable.
+// value means that. The error names every wrong variable; the other ones are read all the same, so that a run can
+// report that they are wrong.
 func Read(ctx context.Context, environ []string) (*Config, error) {
 	env := FromEnviron(environ)
 	c := &Config{unknown: unknownIn(env), secretFiles: secretFilesIn(env),
 		wrongProxies: wrongProxies(environ), missing: missingIn(env)}
-	if wrong := append(inQuotes(env), malformed(env)...); len(wrong) > 0 {
-		return nil, usage(wrong)
-	}
+	wrong := append(inQuotes(env), takeMalformed(env)...)
 	if err := envconfig.ProcessWith(ctx, &envconfig.Config{Target: c,
 		Lookuper: envconfig.MapLookuper(env)}); err != nil {
-		return nil, exit.Usagef("%v", err)
+		return c, exit.Usagef("%v", err)
 	}
-	if err := c.check(); err != nil {
+	trustErr := c.trust()
+	if len(wrong) > 0 {
+		return c, usage(wrong)
+	}
+	if err := cmp.Or(c.check(), trustErr); err != nil {
 		return c, err
 	}
 	return c, c.readService()
+}
+
+// trust makes the authorities of CA_FILE trusted beside those of the system, by every client of this process.
+func (c *Config) trust() error {
+	if c.CAFile == "" {
+		return nil
+	}
+	pem, err := files.Read(c.CAFile, files.MaxSecret)
+	if err == nil {
+		err = outbound.Trust(pem)
+	}
+	if err != nil {
+		return exit.Usagef("%sCA_FILE %s: %v", Prefix, c.CAFile, err)
+	}
+	return nil
 }
 
 // Service returns the assumptions about the service.
@@ -148,8 +168,9 @@ func (c *Config) check() error {
 	refuse(!schema.AccountName.MatchString(c.Account), "ACCOUNT=%q does not match %s: lower-case letters, digits, "+
 		"_ and -, at most 40, for example acme", c.Account, schema.AccountName)
 	refuse(strings.ContainsRune(c.DataDir, 0), "DATA_DIR holds a NUL")
-	refuse(strings.ContainsAny(c.absolute(), "?*["), "DATA_DIR=%s holds a ?, * or [, which DuckDB does not take as "+
-		"part of a name; choose another folder, or rename it", c.absolute())
+	dir, _ := c.StoreDir() // a working folder that is not known is found later
+	refuse(strings.ContainsAny(dir, "?*["), "DATA_DIR=%s holds a ?, * or [, which DuckDB does not take as part of a "+
+		"name; choose another folder, or rename it", dir)
 	between("YOUNG_DAYS", c.YoungDays, 0, 33)
 	notNegative("REREAD_AFTER", c.RereadAfter, "20h")
 	between("PAGE_SIZE", c.PageSize, 1, 10000)
@@ -174,14 +195,6 @@ func (c *Config) check() error {
 			return err
 		}
 	}
-	if err := c.trust(); err != nil {
-		return err
-	}
-	if c.Pushgateway != "" {
-		if _, err := c.Gateway(); err != nil {
-			return err
-		}
-	}
 	return c.checkNotices()
 }
 
@@ -194,13 +207,4 @@ func (c *Config) StoreDir() (string, error) {
 		return "", errors.Join(err, exit.ErrUsage)
 	}
 	return dir, nil
-}
-
-// absolute returns the store's folder for checks. If the working folder is not known, it is
-// returned unchanged.
-func (c *Config) absolute() string {
-	if dir, err := filepath.Abs(c.DataDir); err == nil {
-		return dir
-	}
-	return c.DataDir
 }

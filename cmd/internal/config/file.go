@@ -23,31 +23,28 @@ const FileName = "spendsync.env"
 // WithFile returns an environment with the variables of a configuration file below it: a variable
 // that the environment sets to a value wins. Without a name the file is [FileName], and may be missing.
 func WithFile(environ []string, name string) ([]string, error) {
-	b, err := files.Read(cmp.Or(name, FileName), files.MaxSecret)
-	if errors.Is(err, fs.ErrNotExist) && name == "" {
+	isNamed := name != ""
+	name = cmp.Or(name, FileName)
+	b, err := files.Read(name, files.MaxSecret)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !isNamed:
 		return environ, nil
-	}
-	if err != nil {
+	case err != nil:
 		return nil, exit.Advise(exit.Usagef("--config: %v", err), "name a file that exists and that you may read")
 	}
-	name = cmp.Or(name, FileName)
 	read, err := parseFile(b)
 	if err != nil {
 		return nil, exit.Advise(exit.Usagef("%s: %v", name, err),
 			"write one NAME=value a line, without quotes and without a comment behind it")
 	}
-	set := map[string]bool{}
-	for _, kv := range environ {
-		k, v, _ := strings.Cut(kv, "=")
-		set[k] = v != ""
-	}
+	set := FromEnviron(environ)
 	var below []string
 	for _, k := range slices.Sorted(maps.Keys(read)) {
 		if !strings.HasPrefix(k, Prefix) {
 			return nil, exit.Advise(exit.Usagef("%s sets %s, which has no effect from a file", name, k),
 				"remove it, or set it in the environment; the file is for variables that begin with %s", Prefix)
 		}
-		if !set[k] {
+		if set[strings.TrimPrefix(k, Prefix)] == "" {
 			below = append(below, k+"="+read[k])
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// malformed describes, in words, each variable whose text is not of its kind.
-func malformed(env map[string]string) (wrong []string) {
+// takeMalformed takes out the variables whose text is not of their kind, and describes each in words.
+func takeMalformed(env map[string]string) (wrong []string) {
 	for _, v := range Variables() {
 		value, must := env[v.Name], ""
 		var err error
@@ -27,6 +27,7 @@ func malformed(env map[string]string) (wrong []string) {
 			_, err = strconv.ParseBool(value)
 		}
 		if value != "" && err != nil {
+			delete(env, v.Name)
 			wrong = append(wrong, fmt.Sprintf("%s%s=%q: %s", Prefix, v.Name, value, must))
 		}
 	}
@@ -58,10 +59,10 @@ func wrongProxies(environ []string) (wrong []string) {
 		if value == "" || !strings.EqualFold(name, "HTTPS_PROXY") {
 			continue
 		}
-		u, err := url.Parse(value)
-		if err != nil || u.Scheme == "" || u.Host == "" { // as the standard library does
-			u, err = url.Parse("http://" + value)
+		if !strings.Contains(value, "://") { // as the standard library does
+			value = "http://" + value
 		}
+		u, err := url.Parse(value)
 		if err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) {
 			wrong = append(wrong, name+" is not of the form http://user:password@host:port; in the user and the "+
 				"password write % as %25, @ as %40 and a blank as %20")

@@ -3,8 +3,8 @@ package config
 import (
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"spendsync/cmd/internal/exit"
@@ -12,44 +12,45 @@ import (
 	"spendsync/extract/outbound"
 )
 
-// OfNotices returns only the variables by which a run reports how it ended, for a run whose
-// configuration is wrong.
-func OfNotices(environ []string) *Config {
-	env := FromEnviron(environ)
-	allow, _ := strconv.ParseBool(env["ALLOW_HTTP"])
-	c := &Config{HeartbeatURL: Secret(env["HEARTBEAT_URL"]), NotifyURL: Secret(env["NOTIFY_URL"]),
-		Pushgateway: Secret(env["PUSHGATEWAY_URL"]), MetricsFile: env["METRICS_FILE"], CAFile: env["CA_FILE"],
-		secretFiles: secretFilesIn(env), Notify: env["NOTIFY"], Account: env["ACCOUNT"], DataDir: env["DATA_DIR"],
-		AllowHTTP: allow}
-	if c.Account == "" {
-		c.Account = "default"
-	}
-	if c.DataDir == "" {
-		c.DataDir = "data"
-	}
-	_ = c.trust() // the run's own error names a wrong file
-	return c
-}
-
-// Heartbeat returns the address to which a run reports its start and its end; nil: none is set. The errors contain no
-// part of it: whoever knows it can report in our name.
-func (c *Config) Heartbeat() (*url.URL, error) {
-	if !c.isSet("HEARTBEAT_URL", c.HeartbeatURL) {
+// address reads a variable with the address of a server; nil: it is not set. Errors show its host at most: whoever
+// knows the rest can report in our name.
+func (c *Config) address(name string, value Secret) (*url.URL, error) {
+	if !c.isSet(name, value) {
 		return nil, nil
 	}
-	raw, err := c.secret("HEARTBEAT_URL", c.HeartbeatURL)
+	raw, err := ReadSecret(name, value, c.secretFiles[name])
 	if err != nil {
 		return nil, err
 	}
 	u, err := url.Parse(string(raw))
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
-		return nil, exit.Usagef("%sHEARTBEAT_URL is not of the form https://host/path", Prefix)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return nil, exit.Usagef("%s%s is not of the form https://host/path", Prefix, name)
 	}
-	if err := c.checkEncrypted("HEARTBEAT_URL", u); err != nil {
+	return u, nil
+}
+
+// Gateway returns the Pushgateway; nil: none is set.
+func (c *Config) Gateway() (*url.URL, error) {
+	u, err := c.address("PUSHGATEWAY_URL", c.Pushgateway)
+	switch {
+	case u == nil:
+		return nil, err
+	case u.RawQuery != "" || u.Fragment != "":
+		return nil, exit.Usagef("%sPUSHGATEWAY_URL has a query or a fragment", Prefix)
+	case u.User != nil:
+		err = c.checkEncrypted("PUSHGATEWAY_URL", u)
+	}
+	return u, err
+}
+
+// Heartbeat returns the address to which a run reports its start and its end; nil: none is set.
+func (c *Config) Heartbeat() (*url.URL, error) {
+	u, err := c.address("HEARTBEAT_URL", c.HeartbeatURL)
+	if u == nil {
 		return nil, err
 	}
 	u.Fragment = ""
-	return u, nil
+	return u, c.checkEncrypted("HEARTBEAT_URL", u)
 }
 
 // checkEncrypted refuses an address whose secret would be readable on the way.
@@ -63,18 +64,19 @@ func (c *Config) checkEncrypted(name string, u *url.URL) error {
 
 // checkNotices rejects wrong values of the variables themselves. The content of a file is read when the run reports,
 // and errors in it are warnings: the data comes first.
-func (c *Config) checkNotices() error {
-	if c.HeartbeatURL != "" {
-		if _, err := c.Heartbeat(); err != nil {
-			return err
-		}
+func (c *Config) checkNotices() (err error) {
+	if c.Pushgateway != "" {
+		_, err = c.Gateway()
 	}
-	if c.NotifyURL != "" {
-		if _, err := c.Receivers(); err != nil {
-			return err
-		}
+	if err == nil && c.HeartbeatURL != "" {
+		_, err = c.Heartbeat()
 	}
-	_, err := c.NoticeKinds()
+	if err == nil && c.NotifyURL != "" {
+		_, err = c.Receivers()
+	}
+	if err == nil {
+		_, err = c.NoticeKinds()
+	}
 	return err
 }
 
@@ -87,12 +89,12 @@ type Receiver struct {
 	To   string   // the chat of telegram, or the mailbox of mail
 }
 
-// slackHosts are those that Slack's form is known by.
-var slackHosts = []string{"hooks.slack.com", "hooks.slack-gov.com"}
+// beginsAddress is where an address follows another behind a comma. Another comma is a part of its address.
+var beginsAddress = regexp.MustCompile(`,([a-z+]+://)`)
 
 // Receivers returns the receivers of notices. Errors contain only an address's place in the list: with the address,
 // anybody can write there.
-func (c *Config) Receivers() ([]Receiver, error) {
+func (c *Config) Receivers() (all []Receiver, err error) {
 	if !c.isSet("NOTIFY_URL", c.NotifyURL) {
 		return nil, nil
 	}
@@ -100,150 +102,95 @@ func (c *Config) Receivers() ([]Receiver, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []Receiver
-	for i, address := range addresses(string(raw)) {
-		r, several, why := receiver(address)
-		if why == "" && r.Form != "mail" {
-			if err := c.checkEncrypted("NOTIFY_URL", r.URL); err != nil {
-				return nil, err
-			}
-		}
+	for i, address := range strings.Fields(beginsAddress.ReplaceAllString(string(raw), " $1")) {
+		r, several, why := receiver(strings.TrimRight(address, ","))
 		if why != "" {
 			return nil, exit.Usagef("%sNOTIFY_URL: address %d %s; see the operators' manual for the forms", Prefix, i+1,
 				why)
 		}
-		r.Name = fmt.Sprintf("%d %s", i+1, r.Form)
-		for k, to := range several {
-			if r.To = to; k > 0 {
-				r.Name = fmt.Sprintf("%d.%d %s", i+1, k+1, r.Form)
-			}
+		if err := c.checkEncrypted("NOTIFY_URL", r.URL); err != nil {
+			return nil, err
+		}
+		for _, r.To = range several {
+			r.Name = fmt.Sprintf("%d %s", len(all)+1, r.Form)
 			all = append(all, r)
 		}
 	}
 	return all, nil
 }
 
-// addresses splits at white space and commas. A comma within an address does not split it: no address follows.
-func addresses(raw string) (all []string) {
-	for _, word := range strings.Fields(raw) {
-		for i, part := range strings.Split(word, ",") {
-			if i > 0 && part != "" && !strings.Contains(part, "://") && len(all) > 0 {
-				all[len(all)-1] += "," + part
-			} else if part != "" {
-				all = append(all, part)
-			}
-		}
-	}
-	return all
-}
+// formsByScheme are the forms of addresses that do not name theirs, and slackHosts the servers known to take Slack's.
+var (
+	formsByScheme = map[string]string{"smtp": "mail", "smtps": "mail", "telegram": "telegram", "http": "json",
+		"https": "json"}
+	slackHosts = []string{"hooks.slack.com", "hooks.slack-gov.com"}
+)
 
 // receiver reads one address, with the chats or mailboxes that it names. The reason why it cannot be one contains
 // nothing of it.
-func receiver(address string) (r Receiver, several []string, why string) {
+func receiver(address string) (r Receiver, to []string, why string) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return r, nil, "cannot be parsed"
 	}
 	form, scheme, named := strings.Cut(u.Scheme, "+")
 	if !named {
-		form, scheme = formOf(u), u.Scheme
+		form, scheme = formsByScheme[u.Scheme], u.Scheme
 	}
-	r.Form = form
-	switch {
-	case form == "mail":
-		return mailbox(u, r)
-	case form == "telegram":
-		if r.URL = (&url.URL{Scheme: "https", Host: "api.telegram.org"}); named {
-			r.URL = &url.URL{Scheme: scheme, Host: u.Host}
-		}
-		return chat(u, r)
+	if !named && slices.Contains(slackHosts, u.Hostname()) {
+		form = "slack"
 	}
-	if !slices.Contains([]string{"slack", "json"}, form) || (scheme != "http" && scheme != "https") ||
-		u.Hostname() == "" {
-		return r, nil, "is none of slack+https://, json+https://, telegram://, smtps://"
-	}
-	u.Scheme, u.Fragment = scheme, ""
-	r.URL = u
-	return r, []string{""}, ""
-}
-
-// mailbox reads an address of mail.
-func mailbox(u *url.URL, r Receiver) (_ Receiver, to []string, why string) {
 	q := u.Query()
-	r.URL, r.From = u, q.Get("from")
-	to = commaSeparated(q["to"])
-	if u.Scheme != "smtp" && u.Scheme != "smtps" || u.Hostname() == "" || r.From == "" || len(to) == 0 {
-		return r, nil, "is not of the form smtps://user:password@host/?from=a@example.com&to=b@example.com"
+	list := func(name string) []string {
+		return strings.FieldsFunc(strings.Join(q[name], ","), func(r rune) bool { return r == ',' })
 	}
-	if strings.ContainsAny(r.From+strings.Join(to, ""), "\r\n<>") {
-		return r, nil, "has a mail address that is none"
-	}
-	return r, to, ""
-}
-
-// chat reads an address of Telegram, whose server the receiver has.
-func chat(u *url.URL, r Receiver) (_ Receiver, to []string, why string) {
-	token, err := url.PathUnescape(u.User.String())
-	to = commaSeparated(u.Query()["chats"])
-	if err != nil || token == "" || len(to) == 0 {
-		return r, nil, "is not of the form telegram://TOKEN@telegram?chats=ID"
-	}
-	r.URL.Path = "/bot" + token + "/sendMessage"
-	return r, to, ""
-}
-
-func commaSeparated(lists []string) (all []string) {
-	for _, list := range lists {
-		all = append(all, strings.Split(list, ",")...)
-	}
-	return all
-}
-
-// formOf knows a form by the host of its published addresses; other https addresses get JSON.
-func formOf(u *url.URL) string {
-	switch u.Scheme {
-	case "smtp", "smtps":
-		return "mail"
-	case "telegram":
-		return "telegram"
-	case "http", "https":
-		if slices.Contains(slackHosts, u.Hostname()) {
-			return "slack"
+	r.Form, r.URL, r.From = form, u, q.Get("from")
+	switch isWeb := scheme == "http" || scheme == "https"; {
+	case form == "mail":
+		to = list("to")
+		if u.Hostname() == "" || r.From == "" || len(to) == 0 {
+			why = "is not of the form smtps://user:password@host/?from=a@example.com&to=b@example.com"
+		} else if strings.ContainsAny(r.From+strings.Join(to, ""), "\r\n<>") {
+			why = "has a mail address that is none"
 		}
-		return "json"
+	case form == "telegram":
+		token, err := url.PathUnescape(u.User.String())
+		if to = list("chats"); err != nil || token == "" || len(to) == 0 {
+			return r, nil, "is not of the form telegram://TOKEN@telegram?chats=ID"
+		}
+		r.URL = &url.URL{Scheme: "https", Host: "api.telegram.org", Path: "/bot" + token + "/sendMessage"}
+		if named {
+			r.URL.Scheme, r.URL.Host = scheme, u.Host
+		}
+	case form != "slack" && form != "json" || !isWeb || u.Hostname() == "":
+		why = "is none of slack+https://, json+https://, telegram://, smtps://"
+	default:
+		u.Scheme, u.Fragment, to = scheme, "", []string{""}
 	}
-	return u.Scheme
+	return r, to, why
 }
 
-// The kinds of notices, and whether they are sent by default, which NOTIFY overrides. Settings are not: an account
-// under active management changes every hour.
-var noticeKinds = []struct {
-	name  string
-	usual bool
-}{
-	{"day", true}, {"account", true}, {"failed", true}, {"runway", true}, {"break", true}, {"leak", true},
-	{"loses", true}, {"block", true}, {"backup", true}, {"key", true}, {"settings", false},
-}
+// noticeKinds are the kinds of notices that NOTIFY chooses from. Without it all are sent but settings: an account under
+// active management changes every hour.
+var noticeKinds = []string{"day", "account", "failed", "runway", "break", "leak", "loses", "block", "backup", "key",
+	"settings"}
 
 // NoticeKinds returns the kinds of NOTIFY.
 func (c *Config) NoticeKinds() (map[string]bool, error) {
-	wanted, names := map[string]bool{}, []string{"all"}
-	for _, k := range noticeKinds {
-		names = append(names, k.name)
-		if c.Notify == "" && k.usual {
-			wanted[k.name] = true
-		}
+	wanted := map[string]bool{}
+	for _, kind := range noticeKinds {
+		wanted[kind] = c.Notify == "" && kind != "settings"
 	}
-	words := strings.FieldsFunc(c.Notify, func(r rune) bool { return r == ',' || r == ' ' })
-	for _, name := range words {
-		switch {
+	for _, name := range strings.FieldsFunc(c.Notify, func(r rune) bool { return r == ',' || r == ' ' }) {
+		switch _, known := wanted[name]; {
 		case name == "all":
-			for _, k := range noticeKinds {
-				wanted[k.name] = true
+			for kind := range wanted {
+				wanted[kind] = true
 			}
-		case slices.Contains(names, name):
+		case known:
 			wanted[name] = true
 		default:
+			names := append([]string{"all"}, noticeKinds...)
 			return nil, exit.Usagef("%sNOTIFY: there is no kind %q%s; there are %s", Prefix, name,
 				nearest.DidYouMean(name, names), strings.Join(names, ", "))
 		}

@@ -1,10 +1,12 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -34,17 +36,17 @@ func (c *Config) credentials() (k Credentials, err error) {
 	if len(c.missing) > 0 {
 		return k, exit.Usagef("%s", missingText(c.missing, c.unknown))
 	}
-	if err := usage(c.wrongProxies); err != nil {
-		return k, err
+	if len(c.wrongProxies) > 0 {
+		return k, exit.Advise(usage(c.wrongProxies), "correct the variable, or unset it")
 	}
 	k.User = c.ReportUser
 	if strings.ContainsRune(k.User, ':') {
 		return k, exit.Usagef("%sREPORT_USER has a colon, which HTTP Basic cannot carry", Prefix)
 	}
-	if k.APIKey, err = c.secret("API_KEY", c.APIKey); err != nil {
+	if k.APIKey, err = ReadSecret("API_KEY", c.APIKey, c.secretFiles["API_KEY"]); err != nil {
 		return k, err
 	}
-	k.ReportPassword, err = c.secret("REPORT_PASSWORD", c.ReportPass)
+	k.ReportPassword, err = ReadSecret("REPORT_PASSWORD", c.ReportPass, c.secretFiles["REPORT_PASSWORD"])
 	return k, err
 }
 
@@ -70,11 +72,7 @@ func missingText(missing, unknown []string) string {
 			texts = append(texts, text)
 		}
 	}
-	verb := " is not set"
-	if len(texts) > 1 {
-		verb = " are not set"
-	}
-	text := strings.Join(texts, ", ") + verb
+	text := "not set: " + strings.Join(texts, ", ")
 	for _, name := range unknown {
 		if meant := Meant(name, missing...); meant != "" {
 			text += "; " + Prefix + name + " is set: did you mean " + meant + "?"
@@ -99,58 +97,55 @@ func (c *Config) isSet(name string, value Secret) bool {
 	return value != "" || c.secretFiles[name] != ""
 }
 
-// secret reads a secret of the configuration.
-func (c *Config) secret(name string, value Secret) (Secret, error) {
-	return ReadSecret(name, value, c.secretFiles[name])
-}
-
 // ReadSecret is a secret that a variable holds, or the file that another names.
 func ReadSecret(name string, value Secret, file string) (Secret, error) {
 	value, err := readSecret(name, value, file)
 	if err != nil {
 		return "", err
 	}
-	if name == "API_KEY" && isQuoted(string(value)) {
-		return "", exit.Usagef("%s%s is in quotes; write the key without them", Prefix, name)
+	var why string
+	switch isKey := name == "API_KEY"; {
+	case isKey && isQuoted(string(value)):
+		why = "is in quotes; write the key without them"
+	case isKey && bearer.MatchString(string(value)):
+		why = `begins with "Bearer"; write the key without it`
+	case strings.HasPrefix(string(value), "\ufeff"):
+		why = "begins with a byte order mark; write it without one"
+	case strings.ContainsAny(string(value), "\x00\r\n"):
+		why = "holds a line break"
+	default:
+		return value, nil
 	}
-	if name == "API_KEY" && strings.HasPrefix(strings.ToLower(string(value)), "bearer ") {
-		return "", exit.Usagef("%s%s begins with \"Bearer\"; write the key without it", Prefix, name)
-	}
-	if strings.HasPrefix(string(value), "\ufeff") {
-		return "", exit.Usagef("%s%s begins with a byte order mark; write it without one", Prefix, name)
-	}
-	if strings.ContainsAny(string(value), "\x00\r\n") {
-		return "", exit.Usagef("%s%s holds a line break", Prefix, name)
-	}
-	return value, nil
+	return "", exit.Usagef("%s%s %s", Prefix, name, why)
 }
+
+var bearer = regexp.MustCompile("^(?i)bearer ")
 
 // readSecret is a secret that may have several lines.
 func readSecret(name string, value Secret, file string) (Secret, error) {
-	if value != "" && file != "" {
+	switch {
+	case value != "" && file != "":
 		return "", exit.Usagef("both %s%s and %s%s_FILE are set; which one counts?", Prefix, name, Prefix, name)
+	case value == "" && file == "":
+		return "", exit.Usagef("neither %s%s nor %s%s_FILE is set; see 'spendsync help config'", Prefix, name, Prefix,
+			name)
+	case file == "":
+		return value, nil
 	}
-	if file != "" {
-		b, err := files.Read(file, files.MaxSecret)
-		if err != nil {
-			if way, ok := errors.AsType[*fs.PathError](err); ok {
-				err = fmt.Errorf("%s cannot be read: %w", way.Path, way.Err)
-			}
-			return "", exit.Advise(exit.Usagef("%s%s_FILE: %v", Prefix, name, err),
-				"name a file that exists and that you may read")
+	b, err := files.Read(file, files.MaxSecret)
+	if err != nil {
+		if way, ok := errors.AsType[*fs.PathError](err); ok {
+			err = fmt.Errorf("%s cannot be read: %w", way.Path, way.Err)
 		}
-		if why := notText(b); why != "" {
-			return "", exit.Usagef("%s%s_FILE: %s: %s", Prefix, name, file, why)
-		}
-		// Editors and kubectl end a file with a newline; no secret does.
-		value = Secret(strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r"))
-		if value == "" {
-			return "", exit.Usagef("%s%s_FILE: %s is empty", Prefix, name, file)
-		}
+		return "", exit.Advise(exit.Usagef("%s%s_FILE: %v", Prefix, name, err),
+			"name a file that exists and that you may read")
 	}
-	if value == "" {
-		return "", exit.Usagef("neither %s%s nor %s%s_FILE is set; see 'spendsync help config'", Prefix, name,
-			Prefix, name)
+	if why := notText(b); why != "" {
+		return "", exit.Usagef("%s%s_FILE: %s: %s", Prefix, name, file, why)
 	}
-	return value, nil
+	// Editors and kubectl end a file with a newline; no secret does.
+	if b = bytes.TrimSuffix(bytes.TrimSuffix(b, []byte("\n")), []byte("\r")); len(b) == 0 {
+		return "", exit.Usagef("%s%s_FILE: %s is empty", Prefix, name, file)
+	}
+	return Secret(b), nil
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -52,11 +53,10 @@ var docs = map[string]string{
 	"PUSHGATEWAY_URL": "Prometheus Pushgateway that every run reports its end to; may hold user:password@",
 	"HEARTBEAT_URL":   "every run reports to URL/start, then to URL (exit 0) or URL/CODE, as to healthchecks",
 	"NOTIFY_URL":      "where findings are sent: addresses of Slack, Telegram, mail, or JSON",
-	"NOTIFY": "which findings: " +
-		"day,account,failed,runway,break,leak,loses,block,backup,key,settings",
-	"LOG_FORMAT": "text or json",
-	"LOG_LEVEL":  "debug, info, warn or error",
-	"ALLOW_HTTP": "allow plain http to a host that is not loopback",
+	"NOTIFY":          "which findings: " + strings.Join(noticeKinds, ","),
+	"LOG_FORMAT":      "text or json",
+	"LOG_LEVEL":       "debug, info, warn or error",
+	"ALLOW_HTTP":      "allow plain http to a host that is not loopback",
 }
 
 // Variable is one line of "help config". A secret NAME may also be given as NAME_FILE, a file that holds it.
@@ -89,39 +89,34 @@ func Variables() []Variable {
 	return vars
 }
 
-// unknownIn returns the variables that no command reads: a typing mistake there would
-// otherwise pass for a setting.
-func unknownIn(env map[string]string) []string {
-	known := map[string]bool{}
+// names are those that a command reads.
+func names() (all []string) {
 	for _, v := range Variables() {
-		known[v.Name] = true
-		known[v.Name+"_FILE"] = v.IsSecret
+		if all = append(all, v.Name); v.IsSecret {
+			all = append(all, v.Name+"_FILE")
+		}
 	}
-	var unknown []string
-	for name := range env {
-		if !known[name] && !strings.HasPrefix(name, "LAKE_") { // spendsync-lake's
+	return all
+}
+
+// unknownIn returns the variables that no command reads: a typing mistake there would otherwise pass for a setting.
+func unknownIn(env map[string]string) (unknown []string) {
+	known := names()
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		if !slices.Contains(known, name) && !strings.HasPrefix(name, "LAKE_") { // spendsync-lake's
 			unknown = append(unknown, name)
 		}
 	}
-	slices.Sort(unknown)
 	return unknown
 }
 
 // Meant returns the variable, with its prefix, that the author of an unknown name may have meant; "" if none is near.
 // A missing variable comes before one that is set.
 func Meant(unknown string, missing ...string) string {
-	if near := nearest.Of(unknown, missing); len(near) > 0 {
-		return Prefix + near[0]
-	}
-	var names []string
-	for _, v := range Variables() {
-		names = append(names, strings.ToLower(v.Name))
-		if v.IsSecret {
-			names = append(names, strings.ToLower(v.Name+"_FILE"))
+	for _, list := range [][]string{missing, names()} {
+		if near := nearest.Of(unknown, list); len(near) > 0 {
+			return Prefix + near[0]
 		}
-	}
-	if near := nearest.Of(unknown, names); len(near) > 0 {
-		return Prefix + strings.ToUpper(near[0])
 	}
 	return ""
 }

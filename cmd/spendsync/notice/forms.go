@@ -1,7 +1,6 @@
 package notice
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,14 +8,13 @@ import (
 	"regexp"
 	"strings"
 	"time"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/spendsync/phrase"
 )
 
-// limits are the most characters of text that a form accepts in one request, with room to spare: Telegram 4,096, Slack
+// limits are the most bytes of text that a form accepts in one request, with room to spare: Telegram 4,096, Slack
 // 4,000 recommended, Discord behind its /slack 2,000.
 var limits = map[string]int{"telegram": 4000, "slack": 1900, "mail": 50_000, "json": 50_000}
 
@@ -27,7 +25,7 @@ const maxSentence = 600
 func fits(form, account string, all []Message) int {
 	size := 0
 	for i, m := range all {
-		size += len(utf16.Encode([]rune(sentence(form, account, m)))) + 1
+		size += len(sentence(form, account, m)) + 1
 		if i > 0 && size > limits[form] {
 			return i
 		}
@@ -69,8 +67,8 @@ func inert(form, text string) string {
 	return active.ReplaceAllStringFunc(text, func(s string) string { return s[:1] + "\u2060" + s[1:] })
 }
 
-// post sends messages to a receiver in one request.
-func post(ctx context.Context, r config.Receiver, account string, all []Message) error {
+// Post sends messages to a receiver in one request.
+func Post(ctx context.Context, r config.Receiver, account string, all []Message) error {
 	var lines []string
 	for _, m := range all {
 		lines = append(lines, sentence(r.Form, account, m))
@@ -82,14 +80,7 @@ func post(ctx context.Context, r config.Receiver, account string, all []Message)
 	if err != nil {
 		return err
 	}
-	return send(ctx, newClient(), func(ctx context.Context) (*http.Request, error) {
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL.String(), bytes.NewReader(text))
-		if err == nil {
-			req.Header.Set("Content-Type", "application/json; charset=utf-8")
-			req.Header.Set("User-Agent", "spendsync")
-		}
-		return req, err
-	})
+	return send(ctx, http.MethodPost, r.URL, text)
 }
 
 // body returns the request body of a form, in the shape that its documentation defines.
@@ -102,11 +93,14 @@ func body(r config.Receiver, account string, all []Message, lines []string) any 
 		return map[string]any{"chat_id": r.To, "text": text,
 			"link_preview_options": map[string]any{"is_disabled": true}}
 	}
-	notices := make([]any, len(all))
-	for i, m := range all {
-		notices[i] = map[string]any{"id": m.ID, "state": m.State, "kind": m.Kind, "place": m.Place, "since": m.Since,
-			"at": m.At.UTC().Format(time.RFC3339), "generation": m.Generation, "happened": m.Happened, "do": m.Do,
-			"text": sentence("json", account, m)}
+	type notice struct {
+		Message
+		Text string `json:"text"`
+	}
+	var notices []notice
+	for _, m := range all {
+		m.At, m.To = m.At.UTC().Truncate(time.Second), nil
+		notices = append(notices, notice{m, sentence("json", account, m)})
 	}
 	return map[string]any{"account": account, "notices": notices}
 }

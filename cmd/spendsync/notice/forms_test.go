@@ -25,9 +25,10 @@ import (
 // hostile is a name that is markup for some receivers, and a mention for others.
 const hostile = "<!channel> @everyone **b** _i_ `c` [x](https://evil.test) <b>&amp; \u202e # h"
 
-var told = []Message{{ID: "runway-0102", State: Begins, Kind: "runway", Happened: "the money of “" + hostile +
-	"” lasts 2.1 more days", Do: "add money", At: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC), Generation: 7},
-	{ID: "loses-0304", State: Over, Kind: "loses", Place: "C1", Happened: "it loses", Do: "look"}}
+var told = []Message{{ID: "runway-0102", State: Begins, Finding: Finding{Kind: "runway", Happened: "the money of “" +
+	hostile + "” lasts 2.1 more days", Do: "add money"}, Generation: 7,
+	At: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)},
+	{ID: "loses-0304", State: Over, Finding: Finding{Kind: "loses", Place: "C1", Happened: "it loses", Do: "look"}}}
 
 // received is a stand-in on loopback for a receiver that takes JSON.
 type received struct {
@@ -70,7 +71,7 @@ func sendTo(t *testing.T, prefix, path string) *received {
 	t.Cleanup(s.Close)
 	address := prefix + strings.TrimPrefix(s.URL, "http://") + path
 	for _, to := range receiversOf(t, address) {
-		if err := post(t.Context(), to, "acme", told); err != nil {
+		if err := Post(t.Context(), to, "acme", told); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -93,8 +94,8 @@ func TestForm_Slack(t *testing.T) {
 func TestForm_Inert(t *testing.T) {
 	name := "see evil.example.com/x http://evil.test @everyone #tag /start $906.10 at 04:00"
 	for _, form := range []string{"slack", "telegram"} {
-		got := sentence(form, "acme", Message{ID: "break-1", State: Begins, Happened: name,
-			Do: "spendsync query mart.breaks"})
+		got := sentence(form, "acme", Message{ID: "break-1", State: Begins, Finding: Finding{Happened: name,
+			Do: "spendsync query mart.breaks"}})
 		for _, never := range []string{"evil.example", "://", "@e", "#t", "/start"} {
 			if strings.Contains(got, never) {
 				t.Errorf("%s: %q has %q", form, got, never)
@@ -106,7 +107,8 @@ func TestForm_Inert(t *testing.T) {
 			}
 		}
 	}
-	if got := sentence("mail", "acme", Message{Happened: name, State: Over}); !strings.Contains(got, name) {
+	got := sentence("mail", "acme", Message{State: Over, Finding: Finding{Happened: name}})
+	if !strings.Contains(got, name) {
 		t.Errorf("mail: %q", got)
 	}
 }
@@ -118,11 +120,11 @@ func TestForm_Telegram(t *testing.T) {
 	t.Cleanup(s.Close)
 	to := receiversOf(t, "telegram+http://123:cAn4ry@"+strings.TrimPrefix(s.URL, "http://")+"/?chats=-100,@ops")
 	for _, chat := range to {
-		if err := post(t.Context(), chat, "acme", told); err != nil {
+		if err := Post(t.Context(), chat, "acme", told); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(r.bodies) != 2 || to[0].Name != "1 telegram" || to[1].Name != "1.2 telegram" ||
+	if len(r.bodies) != 2 || to[0].Name != "1 telegram" || to[1].Name != "2 telegram" ||
 		r.paths[0] != "/bot123:cAn4ry/sendMessage" || r.bodies[0]["chat_id"] != "-100" ||
 		r.bodies[1]["chat_id"] != "@ops" || r.bodies[0]["parse_mode"] != nil {
 		t.Fatalf("%q %v", r.paths, r.bodies)
@@ -165,11 +167,11 @@ func TestForm_Mail(t *testing.T) {
 		}()
 		to := receiversOf(t, fmt.Sprintf("smtp://ann:cAn4ry@%s/?from=sync@example.com&"+
 			"to=full@example.com,b@example.com", l.Addr()))
-		if err := post(t.Context(), to[0], "acme", told); err == nil || strings.Contains(err.Error(), "cAn4ry") {
+		if err := Post(t.Context(), to[0], "acme", told); err == nil || strings.Contains(err.Error(), "cAn4ry") {
 			t.Errorf("a mailbox that is refused: %v", err)
 		}
 		<-got
-		if err := post(t.Context(), to[1], "acme", told); err != nil {
+		if err := Post(t.Context(), to[1], "acme", told); err != nil {
 			t.Fatal(err)
 		}
 		session := strings.Join(<-got, "\n")
@@ -253,8 +255,8 @@ func wantBoth(t *testing.T, text string) {
 func TestFits_HoldsTheLimits(t *testing.T) {
 	var all []Message
 	for i := range 100 {
-		all = append(all, Message{ID: fmt.Sprint("break-", i), State: Begins, Happened: strings.Repeat("_", 50*(i%9)),
-			Do: "x"})
+		all = append(all, Message{ID: fmt.Sprint("break-", i), State: Begins,
+			Finding: Finding{Happened: strings.Repeat("_", 50*(i%9)), Do: "x"}})
 	}
 	all[3].Happened = strings.Repeat("_", 5000)
 	for form, limit := range map[string]int{"telegram": 4096, "slack": 2000, "json": 100_000} {
@@ -303,7 +305,7 @@ func TestReceivers_ShowNoSecret(t *testing.T) {
 		"/?x=cAn4ry telegram+http://1:cAn4ry@"+host+"/?chats=1,2 "+
 		"smtp://ann:cAn4ry@"+l.Addr().String()+"?from=a@b.test&to=c@d.test") {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		err := post(ctx, to, "acme", told)
+		err := Post(ctx, to, "acme", told)
 		cancel()
 		if err == nil || strings.Contains(err.Error(), "cAn4ry") {
 			t.Errorf("%s: %v", to.Name, err)
@@ -320,7 +322,7 @@ func TestReceivers_AreSeparated(t *testing.T) {
 	for _, r := range all {
 		names = append(names, r.Name)
 	}
-	if got := strings.Join(names, ", "); got != "1 slack, 2 slack, 3 json, 4 mail, 4.2 mail, 5 json" ||
+	if got := strings.Join(names, ", "); got != "1 slack, 2 slack, 3 json, 4 mail, 5 mail, 6 json" ||
 		all[4].To != "g@h.i" || all[2].URL.RawQuery != "x=1,2" {
 		t.Errorf("%s: %+v", got, all)
 	}

@@ -2,11 +2,12 @@ package notice
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -56,10 +57,8 @@ func serve(t *testing.T, r *receiver) *url.URL {
 	return u
 }
 
-// TestHeartbeat_SpeaksAsHealthchecks: start, then success or the exit code, under one rid.
+// TestHeartbeat_SpeaksAsHealthchecks: start, then success or the exit code.
 func TestHeartbeat_SpeaksAsHealthchecks(t *testing.T) {
-	uuidForm := regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
-	const runID = "01JQZ3W9Y8V7T6S5R4Q3P2N1M0"
 	for code, end := range map[int]string{0: "/ping/cAn4ry", 4: "/ping/cAn4ry/4", 143: "/ping/cAn4ry/143"} {
 		r := &receiver{}
 		u := serve(t, r)
@@ -67,25 +66,14 @@ func TestHeartbeat_SpeaksAsHealthchecks(t *testing.T) {
 		if code == 0 {
 			u.Path = "/ping/cAn4ry"
 		}
-		h := NewHeartbeat(u, runID)
-		h.Start(t.Context())
-		if err := h.End(t.Context(), code); err != nil {
+		if err := errors.Join(Beat(t.Context(), u, "start"), Beat(t.Context(), u, strconv.Itoa(code))); err != nil {
 			t.Fatal(err)
 		}
-		got := r.requests()
-		for i, path := range []string{"/ping/cAn4ry/start", end} {
-			rid, ok := "", i < len(got)
-			if ok {
-				rid, ok = strings.CutPrefix(got[i], path+"?create=1&rid=")
-			}
-			if !ok || !uuidForm.MatchString(rid) || !strings.HasSuffix(got[0], rid) {
-				t.Errorf("exit %d: %q, want %s", code, got, path)
-			}
+		if want := []string{"/ping/cAn4ry/start?create=1", end + "?create=1"}; !slices.Equal(r.requests(), want) {
+			t.Errorf("exit %d: %q, want %q", code, r.requests(), want)
 		}
 	}
-	var none *Heartbeat
-	none.Start(t.Context())
-	if err := none.End(t.Context(), 1); err != nil {
+	if err := Beat(t.Context(), nil, "1"); err != nil {
 		t.Error(err)
 	}
 }
@@ -107,7 +95,7 @@ func TestHeartbeat_TriesAgain(t *testing.T) {
 		r := &receiver{statuses: c.statuses, location: "https://evil.test/cAn4ry"}
 		u := serve(t, r)
 		u.Path = "/cAn4ry"
-		err := NewHeartbeat(u, "").End(t.Context(), 0)
+		err := Beat(t.Context(), u, "0")
 		if (err == nil) != c.ok || len(r.requests()) != c.asked {
 			t.Errorf("%s: %v after %d requests", name, err, len(r.requests()))
 		}
@@ -132,9 +120,7 @@ func TestHeartbeat_ADeadReceiverEndsWithItsTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		h := NewHeartbeat(u, "")
-		h.Start(ctx)
-		err = h.End(ctx, 0)
+		err = Beat(ctx, u, "0")
 		cancel()
 		if err == nil || strings.Contains(err.Error(), "cAn4ry") {
 			t.Errorf("%s: %v", address, err)

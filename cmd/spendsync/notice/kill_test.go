@@ -144,7 +144,7 @@ func TestTell_SurvivesKills(t *testing.T) {
 		var mu sync.Mutex
 		teller := &Teller{Disk: durable.Disk{FS: m}, Dir: dir, Account: "acme", Receivers: []config.Receiver{
 			{Name: names[0], Form: "slack"}, {Name: names[1], Form: "json"}},
-			post: func(_ context.Context, to config.Receiver, all []Message) error {
+			Post: func(_ context.Context, to config.Receiver, _ string, all []Message) error {
 				mu.Lock()
 				defer mu.Unlock()
 				before, after := fails && r.IntN(4) == 0, fails && r.IntN(8) == 0
@@ -207,7 +207,7 @@ func TestTell_SurvivesKills(t *testing.T) {
 			seen[m.ID+m.State] = true
 			key := m.Kind + " " + m.Place
 			before := last[key]
-			event := tempers[group(m.Kind)].event
+			event := tempers[m.Group()].event
 			if m.State == Begins && before.State == Begins && !event {
 				t.Fatalf("%s: %s is told twice, as %s and as %s", name, key, before.ID, m.ID)
 			}
@@ -228,7 +228,7 @@ func TestTell_SurvivesKills(t *testing.T) {
 		}
 		for key, m := range last {
 			_, there := a.set[m.Kind+m.Place]
-			if !there && m.State == Begins && !tempers[group(m.Kind)].event {
+			if !there && m.State == Begins && !tempers[m.Group()].event {
 				t.Errorf("%s: the end of %s is not told", name, key)
 			}
 		}
@@ -292,7 +292,7 @@ func TestTell_OneAtATime(t *testing.T) {
 	dir, posted := t.TempDir(), 0
 	teller := func(post func() error) *Teller {
 		return &Teller{Disk: durable.OS, Dir: dir, Account: "acme", Receivers: []config.Receiver{{Name: "1 json"}},
-			post: func(context.Context, config.Receiver, []Message) error { posted++; return post() }}
+			Post: func(context.Context, config.Receiver, string, []Message) error { posted++; return post() }}
 	}
 	run := Run{At: time.Now(), Findings: []Finding{{Kind: "runway", Begins: true}},
 		Knows: func(string) bool { return true }}

@@ -46,11 +46,10 @@ func sendMail(ctx context.Context, r config.Receiver, account string, all []Mess
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.Send(m), ignoreClosing(c.Close()))
+	err = c.Send(m)
+	_ = c.Close() // the mail is accepted or refused
+	return err
 }
-
-// ignoreClosing drops the error of a connection that ends after its mail was accepted or refused.
-func ignoreClosing(error) error { return nil }
 
 // mailClient speaks TLS from the start for smtps:// (port 465), and STARTTLS for smtp:// (port 587). Without either, a
 // mail is handed to this machine only.

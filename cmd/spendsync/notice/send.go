@@ -1,6 +1,7 @@
 package notice
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
-	"github.com/oklog/ulid/v2"
 
 	"spendsync/extract/outbound"
 )
@@ -18,22 +18,15 @@ import (
 // maxReply exceeds the reply of any receiver.
 const maxReply = 1 << 20
 
-func newClient() *http.Client {
-	return outbound.Client(outbound.Options{MaxBody: maxReply}, 0)
-}
-
-// send sends a request until it is accepted, at most three times. Refusals (4xx except 429) and
-// redirects are final. The errors show only the scheme and host of the address.
-func send(ctx context.Context, client *http.Client, make func(context.Context) (*http.Request, error)) error {
+// send sends a request until it is accepted, at most three times. Refusals (4xx except 429) and redirects are final.
+// The errors show only the scheme and host of the address.
+func send(ctx context.Context, method string, to *url.URL, body []byte) error {
+	client := outbound.Client(outbound.Options{MaxBody: maxReply}, 0)
 	pause := backoff.NewExponentialBackOff()
 	pause.InitialInterval = 200 * time.Millisecond
 	var last error
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
-		r, err := make(ctx)
-		if err != nil {
-			return struct{}{}, backoff.Permanent(withoutURL(err))
-		}
-		last = sendOnce(client, r)
+		last = sendOnce(ctx, client, method, to, body)
 		return struct{}{}, last
 	}, backoff.WithBackOff(pause), backoff.WithMaxTries(3))
 	if err != nil && last != nil { // it names the receiver also when the time is over
@@ -42,8 +35,16 @@ func send(ctx context.Context, client *http.Client, make func(context.Context) (
 	return err
 }
 
-func sendOnce(client *http.Client, r *http.Request) error {
-	origin := r.URL.Scheme + "://" + r.URL.Host
+func sendOnce(ctx context.Context, client *http.Client, method string, to *url.URL, body []byte) error {
+	origin := to.Scheme + "://" + to.Host
+	r, err := http.NewRequestWithContext(ctx, method, to.String(), bytes.NewReader(body))
+	if err != nil {
+		return backoff.Permanent(fmt.Errorf("%s: %w", origin, withoutURL(err)))
+	}
+	r.Header.Set("User-Agent", "spendsync")
+	if len(body) > 0 {
+		r.Header.Set("Content-Type", "application/json; charset=utf-8")
+	}
 	resp, err := client.Do(r)
 	if err != nil {
 		return fmt.Errorf("%s: %w", origin, withoutURL(err))
@@ -69,9 +70,4 @@ func withoutURL(err error) error {
 		return u.Err
 	}
 	return err
-}
-
-// uuidOf writes the 128 bits of a ULID as a UUID.
-func uuidOf(id ulid.ULID) string {
-	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }

@@ -10,20 +10,17 @@ import (
 
 // Finding is a problem that somebody should hear about, as one run sees it.
 type Finding struct {
-	Kind     string // the part before "_" is the kind of SPENDSYNC_NOTIFY
-	Place    string // the campaign, source or the like that it concerns
-	Since    string // first Chicago day of the problem; "": not known
-	Begins   bool   // false: it only keeps a reported finding open
-	Happened string // a sentence without the final period
-	Do       string
+	Kind     string `json:"kind"`     // the part before "_" is the kind of SPENDSYNC_NOTIFY
+	Place    string `json:"place"`    // the campaign, source or the like that it concerns
+	Since    string `json:"since"`    // first Chicago day of the problem; "": not known
+	Begins   bool   `json:"-"`        // false: it only keeps a reported finding open
+	Happened string `json:"happened"` // a sentence without the final period
+	Do       string `json:"do"`
 }
 
 // Group returns the kind of SPENDSYNC_NOTIFY that the finding belongs to.
-func (f Finding) Group() string { return group(f.Kind) }
-
-// group is the kind of SPENDSYNC_NOTIFY that a kind belongs to.
-func group(kind string) string {
-	name, _, _ := strings.Cut(kind, "_")
+func (f Finding) Group() string {
+	name, _, _ := strings.Cut(f.Kind, "_")
 	return name
 }
 
@@ -52,30 +49,22 @@ type state struct {
 	Outbox []Message `json:"outbox"`
 }
 
-// open is a finding that has started and has not ended.
+// open is a finding that has started and has not ended, in its words as it was reported.
 type open struct {
-	ID       string    `json:"id"`
-	Kind     string    `json:"kind"`
-	Place    string    `json:"place"`
-	Since    string    `json:"since,omitempty"`
+	ID string `json:"id"`
+	Finding
 	Runs     int       `json:"runs"`
 	Told     bool      `json:"told"`
 	LastSeen time.Time `json:"last_seen"`
-	Happened string    `json:"happened"`
-	Do       string    `json:"do"`
 }
 
 // Message reports the start or the end of a finding. It has the ID of the finding, however often it is sent.
 type Message struct {
-	ID         string    `json:"id"`
-	State      string    `json:"state"` // begins, over
-	Kind       string    `json:"kind"`
-	Place      string    `json:"place"`
-	Since      string    `json:"since,omitempty"`
+	ID    string `json:"id"`
+	State string `json:"state"` // begins, over
+	Finding
 	At         time.Time `json:"at"`
 	Generation int64     `json:"generation"`
-	Happened   string    `json:"happened"`
-	Do         string    `json:"do"`
 	To         []string  `json:"to,omitempty"` // receivers that have not accepted it
 }
 
@@ -110,12 +99,15 @@ func (s state) update(r Run, receivers []string) state {
 	for _, o := range s.Open {
 		f, there := seen[key{o.Kind, o.Place}]
 		delete(seen, key{o.Kind, o.Place})
-		t := tempers[group(o.Kind)]
+		t := tempers[o.Group()]
 		switch {
 		case there && !o.Told && !f.Begins: // it ended before it was reported
+		case there && !o.Told:
+			next.keepOpen(open{ID: o.ID, Finding: f, Runs: o.Runs + 1, LastSeen: r.At}, r, receivers)
 		case there:
-			next.keepOpen(o.seenAgain(f, r.At), r, receivers)
-		case !r.Knows(group(o.Kind)) || o.Told && r.At.Sub(o.LastSeen) < t.absence:
+			o.LastSeen = r.At
+			next.Open = append(next.Open, o)
+		case !r.Knows(o.Group()) || o.Told && r.At.Sub(o.LastSeen) < t.absence:
 			next.Open = append(next.Open, o)
 		case o.Told && !t.event:
 			next.say(o, Over, r, receivers)
@@ -124,20 +116,16 @@ func (s state) update(r Run, receivers []string) state {
 	for _, f := range r.Findings {
 		if _, isNew := seen[key{f.Kind, f.Place}]; isNew && f.Begins {
 			delete(seen, key{f.Kind, f.Place})
-			next.keepOpen(open{ID: idOf(r, f), Kind: f.Kind, Place: f.Place, Since: f.Since, Runs: 1, LastSeen: r.At,
-				Happened: f.Happened, Do: f.Do}, r, receivers)
+			next.keepOpen(open{ID: idOf(r, f), Finding: f, Runs: 1, LastSeen: r.At}, r, receivers)
 		}
 	}
-	if n := len(next.Outbox) - maxOutbox; n > 0 {
-		next.Outbox = next.Outbox[n:]
-	}
+	next.Outbox = next.Outbox[max(0, len(next.Outbox)-maxOutbox):]
 	return next
 }
 
-// keepOpen adds a finding that a run has seen, and reports it once it has lasted long enough.
+// keepOpen adds a finding that was not reported yet, and reports it once it has lasted long enough.
 func (s *state) keepOpen(o open, r Run, receivers []string) {
-	if !o.Told && o.Runs >= tempers[group(o.Kind)].runs {
-		o.Told = true
+	if o.Told = o.Runs >= tempers[o.Group()].runs; o.Told {
 		s.say(o, Begins, r, receivers)
 	}
 	s.Open = append(s.Open, o)
@@ -146,18 +134,9 @@ func (s *state) keepOpen(o open, r Run, receivers []string) {
 // say adds a message about a finding.
 func (s *state) say(o open, what string, r Run, receivers []string) {
 	if len(receivers) > 0 {
-		s.Outbox = append(s.Outbox, Message{ID: o.ID, State: what, Kind: o.Kind, Place: o.Place, Since: o.Since,
-			At: r.At, Generation: r.Generation, Happened: o.Happened, Do: o.Do, To: slices.Clone(receivers)})
+		s.Outbox = append(s.Outbox, Message{ID: o.ID, State: what, Finding: o.Finding, At: r.At,
+			Generation: r.Generation, To: slices.Clone(receivers)})
 	}
-}
-
-// seenAgain returns an open finding that another run has seen, in its words until it is reported.
-func (o open) seenAgain(f Finding, at time.Time) open {
-	if o.LastSeen = at; !o.Told {
-		o.Runs++
-		o.Happened, o.Do = f.Happened, f.Do
-	}
-	return o
 }
 
 // idOf returns an ID that consists of the kind and a hash of the place and the start of a finding.
@@ -167,23 +146,11 @@ func idOf(r Run, f Finding) string {
 	return f.Kind + "-" + hex.EncodeToString(sum[:6])
 }
 
-// settle removes a receiver from the messages that it has accepted, and removes messages that every receiver has
-// accepted.
-func (s *state) settle(receiver string, ids map[string]bool) {
+// drop takes receivers off the messages that they have accepted or are not to get any more, and removes the messages
+// that wait for none.
+func (s *state) drop(isDone func(m Message, receiver string) bool) {
 	for i, m := range s.Outbox {
-		if ids[m.ID+m.State] {
-			s.Outbox[i].To = slices.DeleteFunc(slices.Clone(m.To), func(to string) bool { return to == receiver })
-		}
-	}
-	s.Outbox = slices.DeleteFunc(s.Outbox, func(m Message) bool { return len(m.To) == 0 })
-}
-
-// keep removes receivers that are no longer configured, and the messages that wait only for them.
-func (s *state) keep(receivers []string) {
-	for i, m := range s.Outbox {
-		s.Outbox[i].To = slices.DeleteFunc(slices.Clone(m.To), func(to string) bool {
-			return !slices.Contains(receivers, to)
-		})
+		s.Outbox[i].To = slices.DeleteFunc(slices.Clone(m.To), func(to string) bool { return isDone(m, to) })
 	}
 	s.Outbox = slices.DeleteFunc(s.Outbox, func(m Message) bool { return len(m.To) == 0 })
 }

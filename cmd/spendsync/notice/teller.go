@@ -9,8 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"spendsync/cmd/internal/config"
 	"spendsync/load/durable"
 )
@@ -23,8 +21,7 @@ type Teller struct {
 	Dir       string // the data directory
 	Account   string
 	Receivers []config.Receiver
-
-	post func(context.Context, config.Receiver, []Message) error // nil: send them; of tests
+	Post      func(ctx context.Context, to config.Receiver, account string, all []Message) error // [Post]
 }
 
 // Tell adds the findings of a run and sends all waiting messages, to every receiver at the same time, until ctx ends.
@@ -50,7 +47,7 @@ func (t *Teller) Tell(ctx context.Context, r Run) (err error) {
 	r.Account = t.Account
 	was, damaged := t.read()
 	s := was.update(r, names)
-	s.keep(names)
+	s.drop(func(_ Message, to string) bool { return !slices.Contains(names, to) })
 	if !reflect.DeepEqual(s.Open, was.Open) || len(s.Outbox)+len(was.Outbox) > 0 {
 		// From here on every message is sent, under its ID, whatever happens to this run.
 		if err := t.write(s); err != nil {
@@ -64,46 +61,34 @@ func (t *Teller) Tell(ctx context.Context, r Run) (err error) {
 func (t *Teller) deliver(ctx context.Context, s state) error {
 	var mu sync.Mutex // of s and its file
 	errs := make([]error, len(t.Receivers))
-	g := errgroup.Group{}
-	queues := make([][]Message, len(t.Receivers))
+	var g sync.WaitGroup
 	for i, receiver := range t.Receivers {
-		for _, m := range s.Outbox {
-			if slices.Contains(m.To, receiver.Name) {
-				queues[i] = append(queues[i], m)
-			}
-		}
-	}
-	for i, receiver := range t.Receivers {
-		waiting := queues[i]
-		g.Go(func() error {
+		mu.Lock()
+		waiting := slices.DeleteFunc(slices.Clone(s.Outbox), func(m Message) bool {
+			return !slices.Contains(m.To, receiver.Name)
+		})
+		mu.Unlock()
+		g.Go(func() {
 			for len(waiting) > 0 && errs[i] == nil {
-				n := fits(receiver.Form, t.Account, waiting)
-				if errs[i] = t.send(ctx, receiver, waiting[:n]); errs[i] != nil {
-					errs[i] = fmt.Errorf("receiver %s, %d notices wait: %w", receiver.Name, len(waiting), errs[i])
-					break
+				batch := waiting[:fits(receiver.Form, t.Account, waiting)]
+				if err := t.Post(ctx, receiver, t.Account, batch); err != nil {
+					errs[i] = fmt.Errorf("receiver %s, %d notices wait: %w", receiver.Name, len(waiting), err)
+					return
 				}
-				accepted := map[string]bool{}
-				for _, m := range waiting[:n] {
-					accepted[m.ID+m.State] = true
-				}
-				waiting = waiting[n:]
+				waiting = waiting[len(batch):]
 				mu.Lock()
-				s.settle(receiver.Name, accepted)
+				s.drop(func(m Message, to string) bool {
+					return to == receiver.Name && slices.ContainsFunc(batch, func(b Message) bool {
+						return b.ID == m.ID && b.State == m.State
+					})
+				})
 				errs[i] = t.write(s)
 				mu.Unlock()
 			}
-			return nil
 		})
 	}
-	_ = g.Wait() // its functions return nil
+	g.Wait()
 	return errors.Join(errs...)
-}
-
-func (t *Teller) send(ctx context.Context, r config.Receiver, m []Message) error {
-	if t.post != nil {
-		return t.post(ctx, r, m)
-	}
-	return post(ctx, r, t.Account, m)
 }
 
 // note is the name of the account's note beside the store.
