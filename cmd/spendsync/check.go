@@ -24,9 +24,8 @@ func newCheckCommand(a *call) *cobra.Command {
 		Use: "check", Short: "Check that a sync can work here: variables, credentials, clock, volume",
 		Long: `Checks all that a sync needs, and says of each thing whether it is ok, and if not, what to do. It is a
 sync of one finished day and of one campaign of each status into a temporary folder, which is removed, and it reports
-what it understood of the service. In the store it writes one empty file, renames it into every folder and back, as a
-commit would, tries the locks, and leaves nothing. It sends about twenty requests to the
-service, and one more for every hundred campaigns; none of them changes anything.
+what it understood of the service. In the store it writes, locks and renames one empty file, and leaves nothing. It
+sends about twenty requests to the service, and one more for every hundred campaigns; none of them changes anything.
 
 Exit 0: a sync ends with 0, too; 2: the configuration or this machine; 3: credentials, or two accounts; 4: a sync
 stores the report and lacks something else; 5: the service cannot be reached; 6: it answers outside its contract; 8:

@@ -51,7 +51,6 @@ func TestHouse_LinesAreShort(t *testing.T) {
 var openers = map[string]string{
 	"cmd/internal/files/read.go":        "what a variable names, for reading",
 	"cmd/internal/files/write.go":       "what a variable names, for writing",
-	"cmd/spendsync/check/probe.go":      "a new file in the folder of the store",
 	"cmd/spendsync/demo.go":             "a new file in a temporary folder of its own",
 	"cmd/spendsync-lake/demo.go":        "files of the demo's own folder",
 	"cmd/spendsync/payouts/judge.go":    "new files in a temporary folder of its own",

@@ -56,17 +56,17 @@ func (c *checker) store(dir string) *manifest.Account {
 // minSpace is the room that a first sync of a usual account needs, with what DuckDB may spill.
 const minSpace = 256 << 20
 
-// volume does in the data directory what a publication does: it writes a file, renames it into each published folder
-// and back, and looks at the locks. Nothing is left of it. Before the first sync it tries the folder above.
+// volume tries in the data directory what a publication needs, and looks at its locks. Before the first sync it tries the
+// folder above.
 func (c *checker) volume(dir string) {
 	const name = "data directory"
 	at := dir
 	for !durable.Exists(at) && at != filepath.Dir(at) {
 		at = filepath.Dir(at)
 	}
-	if err := tryToPublish(at, at == dir); err != nil {
-		c.fail(exit.Usage, name, "put the whole data directory on one volume that is mounted read-write, without "+
-			"links and mounts below it, and give this user the right to write there (in a pod: fsGroup)", "%v", err)
+	if err := probe(at); err != nil {
+		c.fail(exit.Usage, name, "put the whole data directory on one volume that is mounted read-write and supports "+
+			"file locks (flock), and give this user the right to write there (in a pod: fsGroup)", "%v", err)
 		return
 	}
 	var fs unix.Statfs_t
@@ -80,57 +80,28 @@ func (c *checker) volume(dir string) {
 		if !durable.Exists(path) {
 			continue
 		}
-		held, err := durable.OS.Lock(path)
-		if err == nil && held == nil {
-			c.warn(name, "wait for it; a lock dies with its process", "a run is active: %v", durable.OS.LockedBy(path))
-			return
-		}
-		if err == nil {
-			err = held.Close()
-		}
-		if err != nil {
-			c.fail(exit.Usage, name, "use a volume that supports file locks (flock)", "%v", err)
+		if held, err := durable.OS.Lock(path); held != nil {
+			held.Close()
+		} else if err == nil {
+			c.warn(name, "wait for it; a lock dies with its process", "a run is active: %v",
+				durable.OS.LockedBy(path))
 			return
 		}
 	}
 	c.ok(name, "a file was written, renamed and locked in %s", at)
 }
 
-// tryToPublish writes a file in a folder and, if that is a store, renames it into each folder of it and back. Readers
-// of a store skip the file's name.
-func tryToPublish(dir string, isStore bool) (err error) {
-	probe := filepath.Join(dir, manifest.OwnPrefix+"check-"+ulid.Make().String())
-	if err := os.WriteFile(probe, nil, 0o600); err != nil {
+// probe writes and locks a file in a folder, renames it, and removes it. Readers of a store skip the file's name.
+func probe(dir string) error {
+	path := filepath.Join(dir, manifest.OwnPrefix+"check-"+ulid.Make().String())
+	held, err := durable.OS.Lock(path + ".new")
+	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.Remove(probe)) }()
-	if !isStore {
-		return nil
+	if err := os.Rename(path+".new", path); err != nil {
+		return errors.Join(err, held.Close(), os.Remove(path+".new"))
 	}
-	for _, name := range append([]string{"staging"}, manifest.Folders...) {
-		err := filepath.WalkDir(filepath.Join(dir, name), func(path string, d os.DirEntry, err error) error {
-			if errors.Is(err, os.ErrNotExist) { // of a run that ended meanwhile, or there is none yet
-				return nil
-			}
-			if err != nil || !d.IsDir() && d.Type()&os.ModeSymlink == 0 {
-				return err
-			}
-			if d.Type()&os.ModeSymlink != 0 {
-				return errors.New(path + " is a link")
-			}
-			there := filepath.Join(path, filepath.Base(probe))
-			if err := os.Rename(probe, there); errors.Is(err, os.ErrNotExist) {
-				return nil
-			} else if err != nil {
-				return err
-			}
-			return os.Rename(there, probe)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(held.Close(), os.Remove(path))
 }
 
 // dataDir returns the store's folder, if the variables name one.

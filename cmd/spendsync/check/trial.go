@@ -42,8 +42,7 @@ func (c *checker) try(ctx context.Context, known *job.Known) *job.Trial {
 	j.Report, j.API = c.report, c.api
 	t, err := Try(ctx, j, known)
 	if err != nil {
-		do := cmp.Or(exit.Advice(err), exit.About(exit.Of(err)).Do)
-		c.fail(exit.Of(err), "sync", do, "%s", phrase.OneLine(err.Error()))
+		c.failErr("sync", err)
 		return nil
 	}
 	if ctx.Err() != nil {
@@ -155,8 +154,7 @@ func (c *checker) fields(t *job.Trial) {
 	c.lines[len(c.lines)-1].Paste = lines
 }
 
-// serviceLines are lines of the service file for the fields that the replies lack: with the keys that no column shows,
-// those most alike first.
+// serviceLines are lines of the service file for the fields that the replies lack, with the keys that no column shows.
 func serviceLines(t *job.Trial) (lines []string) {
 	for _, e := range t.Unread {
 		var keys []string
@@ -168,9 +166,7 @@ func serviceLines(t *job.Trial) (lines []string) {
 		if e.Field == "" || len(keys) == 0 {
 			continue
 		}
-		slices.SortStableFunc(keys, func(a, b string) int {
-			return cmp.Compare(unlike(a, e.Field), unlike(b, e.Field))
-		})
+		slices.Sort(keys)
 		line := fmt.Sprintf("%s.%s: %s", e.EntityType, e.Field, keys[0])
 		if more := keys[1:min(len(keys), 1+shown)]; len(more) > 0 {
 			line += "  # or " + strings.Join(more, ", ")
@@ -180,16 +176,6 @@ func serviceLines(t *job.Trial) (lines []string) {
 		}
 	}
 	return lines
-}
-
-// unlike counts the words of a name that another lacks.
-func unlike(name, other string) (n int) {
-	for word := range strings.SplitSeq(name, "_") {
-		if !strings.Contains(other, word) {
-			n++
-		}
-	}
-	return n
 }
 
 // stores reports whether a sync stores what the service answers.
