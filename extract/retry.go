@@ -175,7 +175,8 @@ func (r *reading) retry(ctx context.Context, f *failure, sent time.Time) error {
 		return r.fail(f.kind, f, r.usedUp(f.reason))
 	}
 	wait := min(r.wait.NextBackOff(), left)
-	r.c.log.Warn("read again", "what", r.q.what, "attempt", r.attempts, "wait", max(wait, f.pause), "reason", f.reason)
+	r.c.log.Warn("read again", "what", r.q.what, "attempt", r.attempts, "wait_ms", max(wait, f.pause).Milliseconds(),
+		"reason", f.reason)
 	// The backoff comes on top of a pause, so that not all return in the same instant.
 	if err := r.waitForPause(ctx); err != nil {
 		return err

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"log/slog"
+	"regexp"
 	"strings"
 	"time"
 
@@ -51,7 +53,9 @@ func (a *app) end(err error) int {
 		a.jsonLog = nil
 	}
 	if !reported {
-		a.lastLines(slog.LevelError, explain.Error(err, code), code)
+		m := explain.Error(err, code)
+		m.Do = strings.Replace(m.Do, "help COMMAND", "help "+cmp.Or(a.path, "COMMAND"), 1)
+		a.lastLines(slog.LevelError, m, code)
 	}
 	return code
 }
@@ -73,8 +77,13 @@ func (a *app) commands() *cobra.Command {
 		if cmd == root && cmd.Flags().NArg() > 0 { // a word that is no command, and its flags
 			return commandOnly(cmd, cmd.Flags().Args())
 		}
-		wrong := exit.Usagef("%s: %v", cmd.CommandPath(), err)
-		if name, ok := strings.CutPrefix(err.Error(), "unknown flag: --"); ok && cmd.Name() == "query" {
+		name, isUnknown := strings.CutPrefix(err.Error(), "unknown flag: --")
+		meant := ""
+		if isUnknown && len(name) > 3 { // a shorter one is near to any other
+			meant = nearest.DidYouMean("--"+name, flagName.FindAllString(cmd.Flags().FlagUsages(), -1))
+		}
+		wrong := exit.Usagef("%v%s", err, meant)
+		if isUnknown && cmd.Name() == "query" {
 			return exit.Advise(wrong, "a parameter of a question is written --param %s=VALUE; else see '%s --help'",
 				name, cmd.CommandPath())
 		}
@@ -123,9 +132,15 @@ func (a *app) commands() *cobra.Command {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	addExamples(root)
-	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { a.command = cmd.Name() }
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
+		a.command = cmd.Name()
+		_, a.path, _ = strings.Cut(cmd.CommandPath(), " ")
+	}
 	return root
 }
+
+// flagName is the name of a flag in a text of usage.
+var flagName = regexp.MustCompile(`--[a-z][a-z-]+`)
 
 // commandOnly refuses a word where a command is expected: cobra runs the commands that exist.
 func commandOnly(cmd *cobra.Command, args []string) error {

@@ -35,7 +35,7 @@ type call struct {
 
 	account, dataDir string // --account and --data-dir; empty: not given
 	configFile       string // --config; empty: the one in the working folder
-	command          string // the name of the command
+	command, path    string // the name of the command, and with those above it
 
 	cfg    *config.Config
 	log    *slog.Logger

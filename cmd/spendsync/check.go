@@ -56,7 +56,7 @@ func (c *checkCommand) endCheck(answer check.Findings) error {
 			return err
 		}
 	} else {
-		printChecks(c.stdout, answer.Checks)
+		printChecks(c.stdout, answer.Checks, output.TextWidth(c.stdout))
 	}
 	n := map[string]int{}
 	for _, l := range answer.Checks {
@@ -73,6 +73,9 @@ func (c *checkCommand) endCheck(answer check.Findings) error {
 		if l.State == check.Failed {
 			m.Happened = fmt.Sprintf("%s: %s; %s", l.Check, l.Found, happened)
 			m.Safe, m.Do = "check changes nothing", l.Do
+			if output.IsTerminal(c.stdout) { // the line above tells it in full
+				m.Happened, m.Do = fmt.Sprintf("%s; the first is the %s", happened, l.Check), "what its line says"
+			}
 			break
 		}
 	}
@@ -80,15 +83,16 @@ func (c *checkCommand) endCheck(answer check.Findings) error {
 	return &exit.Outcome{Code: answer.ExitCode, Happens: happened}
 }
 
-func printChecks(w io.Writer, lines []check.Line) {
+func printChecks(w io.Writer, lines []check.Line, width int) {
 	wide := 0
 	for _, l := range lines {
 		wide = max(wide, len(l.Check))
 	}
+	column := len("warning  ") + wide + 2
 	for _, l := range lines {
-		fmt.Fprintf(w, "%-7s  %-*s  %s\n", l.State, wide, l.Check, l.Found)
+		fmt.Fprint(w, phrase.Entry(fmt.Sprintf("%-7s  %s", l.State, l.Check), l.Found, column, width))
 		if l.Do != "" {
-			fmt.Fprintf(w, "%-7s  %-*s  > %s\n", "", wide, "", l.Do)
+			fmt.Fprint(w, phrase.Entry("", "> "+l.Do, column, width))
 		}
 		for _, line := range l.Paste {
 			fmt.Fprintln(w, line)

@@ -227,7 +227,8 @@ func (c *initCommand) read(ctx context.Context, secret bool) (string, error) {
 	select {
 	case a := <-got:
 		if a.err != nil {
-			return "", exit.Usagef("the answers end here: %v", a.err)
+			return "", exit.Advise(exit.Usagef("stdin ends before this answer (%v)", a.err),
+				"answer each question with a line of stdin, or set the variables instead: 'spendsync help config'")
 		}
 		return strings.TrimSpace(a.text), nil
 	case <-ctx.Done():

@@ -12,6 +12,7 @@ import (
 	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/metrics"
 	"spendsync/cmd/spendsync/phrase"
+	"spendsync/cmd/spendsync/shop"
 	"spendsync/load/remote"
 	"spendsync/schema"
 )
@@ -108,6 +109,10 @@ func (r *runner) serviceJob(ctx context.Context, start startJob, edit ...func(*j
 		return nil, err
 	}
 	if j.Report, err = r.cfg.ReportClient(r.clientOptions()); err != nil {
+		if shop.Owns(j.DataDir) {
+			err = exit.Advise(err, "ask the store, for the folder is the demo's, whose simulated service ended with "+
+				"it; for an account of your own run 'spendsync init' in another folder")
+		}
 		return nil, err
 	}
 	defer j.Report.Close()

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -60,7 +61,7 @@ answer. CSV puts an apostrophe before texts that a spreadsheet would run as a fo
 CSV an empty cell is NULL and "" an empty text. Instants are UTC, days are Chicago's.
 
 Under every answer stands as of when it is, which day is open, which of the days asked for are missing or lost and, if
-it has conversions, a CPA or an ROI, how many days are young and what share of their conversions is still to come. Of
+it has conversions, a CPA or an ROI, how of how many days conversions are still arriving, and what share of them. Of
 the other formats this goes to stderr or, with --out FILE, to FILE.notes.txt.
 
 SQL of your own, and a condition of your own, may take 2 GiB of memory (1 GiB beyond SPENDSYNC_DUCKDB_MEMORY, if that
@@ -101,7 +102,7 @@ store of several accounts publishes one for each.
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(answer.Formats,
 		cobra.ShellCompDirectiveNoFileComp))
 	flags.StringVar(&c.out, "out", "", "file to write the answer to; it appears when it is whole")
-	flags.Int64Var(&c.rows, "rows", -1, "most rows of a table; 0 shows all (default: 1000 on a terminal, else all)")
+	flags.Int64Var(&c.rows, "rows", -1, "most rows of a table; 0 shows all (default: 100 on a terminal, else all)")
 	flags.BoolVar(&c.all, "all", false, "without a name: list every question, view and macro, with its parameters")
 	flags.BoolVar(&c.wide, "wide", false, "every column of a table, also those that do not fit beside the others")
 	flags.DurationVar(&c.timeout, "timeout", 10*time.Minute, "the longest that SQL of your own may take")
@@ -137,6 +138,9 @@ func (c *queryCommand) about() bool {
 	return c.format != "" || c.out != "" || c.raw || c.wide || c.rows >= 0 || len(c.params) > 0 || c.from != ""
 }
 
+// beginsSQL are words that begin SQL and name no question.
+var beginsSQL = []string{"SELECT", "WITH", "FROM", "DESCRIBE", "SHOW", "SUMMARIZE"}
+
 // question is what the caller asks.
 func (c *queryCommand) question(args []string, stdin io.Reader) (answer.Question, error) {
 	if len(args) == 0 && answer.MakesCalls(c.format) {
@@ -144,6 +148,10 @@ func (c *queryCommand) question(args []string, stdin io.Reader) (answer.Question
 	}
 	if len(args) == 0 {
 		return answer.FromSQL(c.sql, c.params, stdin)
+	}
+	if word, _, _ := strings.Cut(args[0], " "); word != args[0] || slices.Contains(beginsSQL, strings.ToUpper(word)) {
+		return answer.Question{}, exit.Advise(exit.Usagef("%q is no name of a question", args[0]),
+			"SQL goes after -c: spendsync query -c %s", strconv.Quote(args[0]))
 	}
 	if answer.MakesCalls(c.format) {
 		return answer.FindCalls(args[0], c.params)

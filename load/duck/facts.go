@@ -45,19 +45,19 @@ func (f Facts) String() string {
 		text += fmt.Sprintf(" Lost: %s.", strings.Join(f.Lost, ", "))
 	}
 	if f.Young > 0 {
-		days := fmt.Sprintf("%d days are young: %.0f %% of their", f.Young, 100*f.ToCome)
+		days := fmt.Sprintf("%d days", f.Young)
 		if f.Young == 1 {
-			days = fmt.Sprintf("1 day is young: %.0f %% of its", 100*f.ToCome)
+			days = "1 day"
 		}
-		text += " " + days + " conversions are still to come."
+		text += fmt.Sprintf(" Conversions of %s are still arriving: %.0f %% of them are to come.", days, 100*f.ToCome)
 	}
 	if f.Unknown > 0 {
 		days := fmt.Sprintf("%d days", f.Unknown)
 		if f.Unknown == 1 {
 			days = "1 day"
 		}
-		text += " How many conversions of " + days + " are still to come is not known yet: it takes days that were " +
-			"read more than once."
+		text += " How many conversions of " + days + " are still to come is not known yet: from the sync of the " +
+			"next day on it is."
 	}
 	return text
 }

@@ -62,7 +62,7 @@ var Codes = []Code{
 			"after an update a sync reads every day that is still in reach, and 'spendsync repair replay' the " +
 			"replies that were kept"},
 	{Storage, "storage error: full, read-only, I/O", "yes",
-		"the last published generation stands",
+		"what is published stands",
 		"make room or repair the volume, then run it again"},
 	{Damaged, "stored data fails verification", "no",
 		"damaged files are left as they are",

@@ -88,7 +88,7 @@ func (c *checker) volume(dir string) {
 			return
 		}
 	}
-	c.ok(name, "a file was written, renamed and locked in %s", at)
+	c.ok(name, "a file was written, renamed and locked in %s, and is removed", at)
 }
 
 // probe writes and locks a file in a folder, renames it, and removes it. Readers of a store skip the file's name.

@@ -25,7 +25,6 @@ type Trial struct {
 	Campaigns int                   // whose settings were read
 	Unread    []schema.EntityRead   // of the settings
 	Unknown   []schema.UnknownField // keys that no column shows
-	PageSize  int                   // requested rows per page of the report
 
 	known *Known // what syncs have stored; nil: nothing
 	run   *run
@@ -40,7 +39,6 @@ type triedDay struct {
 	Stored    bool
 	Err       error // why its rows are not proven; nil: they are, whoever's they are
 	Spend     schema.Money
-	Control   string   // how its rows compare with the service's own total
 	Campaigns []string // in its rows
 }
 
@@ -88,7 +86,6 @@ func (t *Trial) CampaignIDs() map[string]bool {
 
 // addReport adds the reads of the report.
 func (t *Trial) addReport(j Job) {
-	t.PageSize = j.Plan.PageSize
 	if t.days == nil || len(t.days.days) == 0 {
 		return
 	}
@@ -101,7 +98,7 @@ func (t *Trial) addReport(j Job) {
 		t.Day.Err = errors.New(d.step.Message.V)
 	}
 	if d.read != nil {
-		t.Day.Spend, t.Day.Control, t.Day.Campaigns = d.read.sums.Spend, d.read.Control, d.campaigns
+		t.Day.Spend, t.Day.Campaigns = d.read.sums.Spend, d.campaigns
 	}
 	t.Unknown = t.run.unknown
 }

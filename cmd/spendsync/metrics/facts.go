@@ -33,7 +33,7 @@ type Metric struct {
 
 // All are the metrics that a run reports to Prometheus, in base units.
 var All = []Metric{
-	{"spendsync_last_run_timestamp_seconds", "When the last run of sync or backfill ended.", "",
+	{"spendsync_last_run_timestamp_seconds", "When the last sync ended.", "",
 		func(f *Facts) map[string]float64 {
 			return one(Seconds(f.End))
 		}},
@@ -81,7 +81,7 @@ var All = []Metric{
 			return one(float64(f.Run.BytesRead))
 		}},
 	{"spendsync_quarantined_days", "Report days that could not be proven and whose replies are kept for 'spendsync " +
-		"replay'.", "", func(f *Facts) map[string]float64 {
+		"repair replay'.", "", func(f *Facts) map[string]float64 {
 		return onlyIf(f.Ended, float64(f.Quarantined))
 	}},
 	{"spendsync_settings_fields_not_understood", "Values of campaigns, creatives and sources that the last run could " +

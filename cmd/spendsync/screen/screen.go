@@ -43,11 +43,12 @@ func (s *Screen) Write(p []byte) (int, error) {
 
 // progress shows how far the reading is: days, rows, rows a second, time left.
 type progress struct {
-	screen *Screen
-	bar    *mpb.Bar
-	bars   *mpb.Progress
-	n      atomic.Int64
-	start  time.Time
+	screen  *Screen
+	bar     *mpb.Bar
+	bars    *mpb.Progress
+	n       atomic.Int64
+	start   time.Time
+	stepped atomic.Int64 // when the bar last moved, in nanoseconds since start
 }
 
 // Progress starts a bar for n entities of a kind; without a terminal it shows nothing.
@@ -56,7 +57,7 @@ func (s *Screen) Progress(kind string, n int) job.Bar {
 	if !s.Terminal || n == 0 {
 		return p
 	}
-	p.bars = mpb.New(mpb.WithOutput(s.out), mpb.WithWidth(40), mpb.WithRefreshRate(120*time.Millisecond))
+	p.bars = mpb.New(mpb.WithOutput(s.out), mpb.WithWidth(24), mpb.WithRefreshRate(120*time.Millisecond))
 	p.bar = p.bars.AddBar(int64(n),
 		mpb.PrependDecorators(decor.CountersNoUnit(kind+" %d/%d")),
 		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
@@ -66,7 +67,7 @@ func (s *Screen) Progress(kind string, n int) job.Bar {
 			}
 			rate := float64(rows) / max(time.Since(p.start).Seconds(), 0.001)
 			return fmt.Sprintf("%s rows, %s/s ", phrase.Grouped(rows), phrase.Grouped(int64(rate)))
-		}), decor.AverageETA(decor.ET_STYLE_GO, decor.WC{}), decor.Name(" left")),
+		}), decor.Any(func(st decor.Statistics) string { return p.left(st.Current, st.Total) })),
 		mpb.BarRemoveOnComplete(),
 	)
 	s.mu.Lock()
@@ -75,12 +76,25 @@ func (s *Screen) Progress(kind string, n int) job.Bar {
 	return p
 }
 
+// left returns the time left at the pace so far or, if nothing came for a while, how long it has been.
+func (p *progress) left(done, of int64) string {
+	idle := time.Since(p.start) - time.Duration(p.stepped.Load())
+	switch {
+	case idle > 3*time.Second:
+		return fmt.Sprintf("waiting %v: the limit of requests, or slow replies", idle.Round(time.Second))
+	case done == 0:
+		return ""
+	}
+	return (time.Since(p.start) * time.Duration(of-done) / time.Duration(done)).Round(time.Second).String() + " left"
+}
+
 // Rows counts rows that were read.
 func (p *progress) Rows(n int) { p.n.Add(int64(n)) }
 
 // Step counts one more as done.
 func (p *progress) Step() {
 	if p.bar != nil {
+		p.stepped.Store(int64(time.Since(p.start)))
 		p.bar.Increment()
 	}
 }

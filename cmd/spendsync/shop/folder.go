@@ -23,6 +23,9 @@ type Folder struct {
 // markerName is the marker's name; its text is "complete" when the demo is.
 const markerName = ".spendsync-demo"
 
+// Owns reports whether a folder is the demo's.
+func Owns(dir string) bool { return durable.Exists(filepath.Join(dir, markerName)) }
+
 // OpenFolder opens a new or empty folder, or one that already belongs to the demo.
 func OpenFolder(dir string) (*Folder, error) {
 	path := filepath.Join(dir, markerName)
@@ -34,7 +37,7 @@ func OpenFolder(dir string) (*Folder, error) {
 		}
 	case err != nil:
 		return nil, durable.Storage(err)
-	case len(entries) > 0 && !durable.Exists(path):
+	case len(entries) > 0 && !Owns(dir):
 		return nil, exit.Advise(exit.Usagef("--data-dir %s: the folder is not empty, and not the demo's", dir),
 			"name another folder with --data-dir; nothing in this one was touched")
 	}
