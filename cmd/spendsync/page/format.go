@@ -169,10 +169,9 @@ func signed(format string, value schema.Null[string]) string {
 func stake(value schema.Null[string]) string {
 	if v, _, ok := parse(value); ok && v >= 0.01 {
 		if v >= 100 {
-			v = math.Round(v)
-			return "$" + grouped(v, 0) + " a day"
+			return "at stake: $" + grouped(v, 0) + " a day"
 		}
-		return spell("money", v) + " a day"
+		return "at stake: " + spell("money", v) + " a day"
 	}
 	return ""
 }

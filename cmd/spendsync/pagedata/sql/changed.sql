@@ -1,6 +1,6 @@
 -- What changed, and what came of it?
 -- Block say
-SELECT 'plain' AS tone, 'Spend of the week to ' || on_day(w.window_to) || ' is ' || moved(w.spend_a_day_change) || ' a day on the week before'
+SELECT 'plain' AS tone, 'Spend of the week to ' || on_day(w.window_to) || ' is ' || moved(w.spend_a_day::DOUBLE / nullif(w.spend_a_day_before, 0) - 1) || ' a day on the week before'
   || coalesce(', CPA ' || moved(w.cpa_change) || ' at equal age', '') || '. Below: what people changed and what broke in 14 days; reviews of creatives are left out.' AS text
 FROM page.last_week AS w WHERE w.is_total
 -- Block table

@@ -5,9 +5,12 @@ CREATE MACRO share(x) AS CASE WHEN x < 0 THEN '−' ELSE '' END
   || CASE WHEN abs(x) < 0.0995 THEN printf('%.1f', 100 * abs(x)) ELSE format('{:,}', round(100 * abs(x))::BIGINT) END || chr(160) || '%';
 CREATE MACRO moved(x) AS CASE WHEN x >= 0 THEN '+' ELSE '' END || share(x);
 CREATE MACRO many(n, noun) AS format('{:,}', n::BIGINT) || ' ' || noun || CASE WHEN n = 1 THEN '' ELSE 's' END;
+-- A number with its verdict: 11 pay, 1 loses, 2 are unclear.
+CREATE MACRO judged(n, word) AS n || ' ' || CASE WHEN word IN ('pays', 'loses') THEN word[:CASE WHEN n = 1 THEN -1 ELSE -2 END]
+  WHEN word IN ('unclear', 'unknown') THEN CASE WHEN n = 1 THEN 'is ' ELSE 'are ' END || word ELSE replace(word, '_', ' ') END;
 -- How many there are of each verdict, most first. words: one of each thing; NULL is not counted.
 CREATE MACRO tally(words) AS array_to_string(list_transform(list_sort(list_transform(map_entries(histogram(words)),
-  lambda e: {'n': -e.value::BIGINT, 'word': replace(e.key, '_', ' ')})), lambda e: -e.n || ' ' || e.word), ', ');
+  lambda e: {'n': -e.value::BIGINT, 'word': e.key})), lambda e: judged(-e.n, e.word)), ', ');
 -- What a section is about: to be acted on, to be watched, unknown without a row, or fine.
 CREATE MACRO tone(acts, watches) AS CASE WHEN bool_or(acts) THEN 'act' WHEN bool_or(watches) THEN 'watch' WHEN count(*) = 0 THEN 'unknown' ELSE 'fine' END;
 CREATE MACRO on_day(d) AS strftime(d, '%a %-d %b');

@@ -2,7 +2,7 @@
 -- Block tiles
 WITH earned AS (
   SELECT
-    w.*, w.spend_a_day_change AS spend_change, w.profit_expected IS NOT NULL AS is_paid,
+    w.*, w.spend_a_day::DOUBLE / nullif(w.spend_a_day_before, 0) - 1 AS spend_change, w.profit_expected IS NOT NULL AS is_paid,
     w.spend::DOUBLE + w.profit_expected AS revenue_expected, w.spend_before::DOUBLE + w.profit_before_expected AS revenue_expected_before
   FROM page.last_week AS w
   WHERE w.is_total
@@ -41,8 +41,8 @@ SELECT 5, 'Money left', CASE WHEN r.is_auto_funded THEN r.balance ELSE r.days_un
     ELSE usd(r.balance) || ', until ' || usd(r.balance_stop) || ' is left; ' || usd(r.expected_daily_spend) || ' a day goes' END, NULL
 FROM mart.budget_runway AS r
 UNION ALL
-SELECT 6, 'Month', m.spend, 'money', m.spend_a_day_change, 'change', NULL,
+SELECT 6, 'Month', m.spend, 'money', NULL, NULL, NULL,
   many(m.days_known, 'known day') || coalesce('; ' || usd(m.spend_at_end) || ' by its end', '') || coalesce(' (' || usd(m.spend_at_end_low) || ' to ' || usd(m.spend_at_end_high) || ')', '')
-    || coalesce('. A day’s change, on ' || usd(m.spend_a_day_before), ''), NULL
+    || coalesce('. A day’s spend is ' || moved(m.spend_a_day_change) || ' on that of last month, ' || usd(m.spend_a_day_before), ''), NULL
 FROM page.month AS m
 ORDER BY place
