@@ -31,28 +31,7 @@ func (c *copiedDays) sum(account, runID string) daySums {
 	s := daySums{spent: map[schema.Date][]string{}, waitingReads: map[schema.Date]string{}}
 	s.tally.planned, s.tally.stopped = len(c.planned), c.stopped
 	for _, d := range c.days {
-		s.steps = append(s.steps, d.step)
-		s.waitingReads[d.Day] = d.waiting
-		if d.isKept {
-			s.quarantined++
-		}
-		if d.isWithheld {
-			s.withheld++
-		}
-		switch {
-		case d.isBefore:
-		case d.isUnreachable():
-			s.tally.unreachable++
-			s.unreachable = max(s.unreachable, d.Day)
-		case !d.isStaged && c.withheld != nil && d.err == c.withheld: // named once
-		case !d.isStaged && d.keepsOpen():
-			s.tally.findings = append(s.tally.findings, finding{what: "spend " + d.step.Unit, err: d.err,
-				severity: remark})
-		case !d.isStaged:
-			s.tally.fail("spend "+d.step.Unit, d.err)
-		default:
-			s.add(d, account, runID)
-		}
+		s.addDay(c, d, account, runID)
 	}
 	if c.totals != nil && c.totals.failed != nil {
 		s.tally.fail("control totals", c.totals.failed)
@@ -70,6 +49,32 @@ func (c *copiedDays) sum(account, runID string) daySums {
 		s.tally.findings = append(s.tally.findings, *c.untried)
 	}
 	return s
+}
+
+// addDay adds a day, however it was left.
+func (s *daySums) addDay(c *copiedDays, d *copiedDay, account, runID string) {
+	s.steps = append(s.steps, d.step)
+	s.waitingReads[d.Day] = d.waiting
+	if d.isKept {
+		s.quarantined++
+	}
+	if d.isWithheld {
+		s.withheld++
+	}
+	switch {
+	case d.isBefore:
+	case d.isUnreachable():
+		s.tally.unreachable++
+		s.unreachable = max(s.unreachable, d.Day)
+	case !d.isStaged && c.withheld != nil && d.err == c.withheld: // named once
+	case !d.isStaged && d.keepsOpen():
+		s.tally.findings = append(s.tally.findings, finding{what: "spend " + d.step.Unit, err: d.err,
+			severity: remark})
+	case !d.isStaged:
+		s.tally.fail("spend "+d.step.Unit, d.err)
+	default:
+		s.add(d, account, runID)
+	}
 }
 
 // addTaken adds days that the replies in quarantine have proven.

@@ -147,8 +147,10 @@ func (s *settings) settledCampaigns(known *manifest.Account) (ids []string) {
 func (r *settingsStage) livesByReport(s *settings) error {
 	since := map[string]schema.Date{} // of those that were not there before
 	for _, u := range r.store.Account().Unread {
-		if u.ReadState == readNotFound || u.ReadState == readContradicted {
+		if u.ReadState == readNotFound {
 			since[u.EntityID] = schema.DateOf(u.FirstSeenAt.Time())
+		} else if u.ReadState == readContradicted {
+			since[u.EntityID] = 0
 		}
 	}
 	var alive []string

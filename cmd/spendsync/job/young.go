@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
@@ -20,20 +21,16 @@ func hasNothing(err error) bool {
 // the question for them, its own sums have nothing either, no earlier day is stored, and a later day has rows. They are
 // named once, and no later run asks for them.
 func (r *run) begins(ctx context.Context, c *copiedDays) {
-	known, byDay, hasRows := r.s.known(), map[schema.Date]*copiedDay{}, false
+	known, byDay := r.s.known(), map[schema.Date]*copiedDay{}
 	for _, d := range c.days {
 		byDay[d.Day] = d
-		hasRows = hasRows || d.isStaged && d.read.sums.Rows > 0
-	}
-	for _, d := range known.Days {
-		hasRows = hasRows || d.Sums.Rows > 0
 	}
 	first := max(r.s.plan.Reach, known.Since)
 	day := first
 	for byDay[day] != nil && byDay[day].hasNothing && known.Days[day] == nil {
 		day++
 	}
-	if days := known.DayList(); day == first || !hasRows || len(days) > 0 && days[0] < day {
+	if days := known.DayList(); day == first || !r.hasRows(c) || len(days) > 0 && days[0] < day {
 		return
 	}
 	totals, err := c.totals.all(ctx)
@@ -55,4 +52,14 @@ func (r *run) begins(ctx context.Context, c *copiedDays) {
 		phrase.Count(int(r.first-first), "day"), map[bool]string{true: "it is", false: "they are"}[r.first-first == 1])}
 	r.s.Log.Warn("the account is younger than the reach of the report", "first_day", r.first.String(), "days_before",
 		int(r.first-first))
+}
+
+// hasRows reports whether a day has rows, by this run or by the store.
+func (r *run) hasRows(c *copiedDays) bool {
+	for _, d := range r.s.known().Days {
+		if d.Sums.Rows > 0 {
+			return true
+		}
+	}
+	return slices.ContainsFunc(c.days, func(d *copiedDay) bool { return d.isStaged && d.read.sums.Rows > 0 })
 }
