@@ -2,7 +2,6 @@ package schema
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"unsafe"
 
@@ -32,9 +31,6 @@ func (t TableOf[R]) Record(mem memory.Allocator, rows []R) arrow.Record {
 // array is one column of rows.
 func (t TableOf[R]) array(mem memory.Allocator, i int, rows []R) arrow.Array {
 	c := t.Columns[i]
-	if c.Kind == Text && !c.Nullable {
-		return textArray(mem, c, rows)
-	}
 	b := array.NewBuilder(mem, t.Arrow.Field(i).Type)
 	defer b.Release()
 	b.Reserve(len(rows))
@@ -58,23 +54,6 @@ func (t TableOf[R]) array(mem memory.Allocator, i int, rows []R) arrow.Array {
 		panic(fmt.Sprintf("schema: no builder for %s", t.Arrow.Field(i).Type))
 	}
 	return b.NewArray()
-}
-
-// textArray is a column of texts that are all there: most of what a row holds.
-func textArray[R any](mem memory.Allocator, c Column, rows []R) arrow.Array {
-	size := 0
-	for i := range rows {
-		size += len(*textOf(c, &rows[i]))
-	}
-	b := newTextColumn(mem, len(rows), size)
-	for i := range rows {
-		b.append(*textOf(c, &rows[i]))
-	}
-	return b.array()
-}
-
-func textOf[R any](c Column, row *R) *string {
-	return (*string)(unsafe.Add(unsafe.Pointer(row), c.offset))
 }
 
 // appendColumn walks one field of all rows. null and put must have room reserved.
@@ -178,40 +157,4 @@ func fieldsEqual[T comparable](c *Column, a, b unsafe.Pointer) bool {
 		return *(*Null[T])(a) == *(*Null[T])(b)
 	}
 	return *(*T)(a) == *(*T)(b)
-}
-
-// textColumn is a column of texts that are all there, in the making. It does without a
-// builder, which looks after each value's validity and room.
-type textColumn struct {
-	offsets, texts *memory.Buffer
-	ends           []int32
-	rows, size     int
-}
-
-// newTextColumn allocates a column for the given number of rows and total bytes.
-func newTextColumn(mem memory.Allocator, rows, size int) *textColumn {
-	if size > math.MaxInt32 {
-		panic(fmt.Sprintf("schema: %d bytes of text in one column of a record", size))
-	}
-	c := &textColumn{offsets: memory.NewResizableBuffer(mem), texts: memory.NewResizableBuffer(mem)}
-	c.offsets.Resize((rows + 1) * arrow.Int32SizeBytes)
-	c.ends = arrow.Int32Traits.CastFromBytes(c.offsets.Bytes())
-	c.texts.Resize(size)
-	c.ends[0] = 0
-	return c
-}
-
-func (c *textColumn) append(text string) {
-	c.size += copy(c.texts.Bytes()[c.size:], text)
-	c.rows++
-	c.ends[c.rows] = int32(c.size)
-}
-
-// array is the column; nothing is to be appended any more.
-func (c *textColumn) array() arrow.Array {
-	defer c.offsets.Release()
-	defer c.texts.Release()
-	data := array.NewData(arrow.BinaryTypes.String, c.rows, []*memory.Buffer{nil, c.offsets, c.texts}, nil, 0, 0)
-	defer data.Release()
-	return array.NewStringData(data)
 }
