@@ -17,11 +17,8 @@
 -- Column saved_low: saved is above this with a probability of 95 % (threshold bound_z), by the chance that is in counts of conversions.
 -- Column saved_high: saved is below this with a probability of 95 %.
 -- Column verdict: saves, loses: beyond these bounds; not_enough_evidence: chance may explain it, or worth or conversions are not known; blocks_nothing.
-WITH z AS (
-  SELECT t.value AS z FROM int.threshold AS t WHERE t.name = 'bound_z'
-),
--- When a day was first known as a whole: read by a published run after it was over.
-read AS (
+WITH read AS (
+  -- When a day was first known as a whole: read by a published run after it was over.
   SELECT s.account_id, try_cast(s.unit AS DATE) AS report_date, s.started_at
   FROM ops.step AS s
   JOIN ops.run AS r ON r.account_id = s.account_id AND r._run_id = s._run_id AND r.published
@@ -29,7 +26,7 @@ read AS (
 ),
 whole AS (
   SELECT
-    c.account_id, c.report_date,
+    c.account_id, c.report_date, max(c.report_date) OVER (PARTITION BY c.account_id) AS last_date,
     least(min(r.started_at), any_value(CASE WHEN c.first_read_at >= k.ends_at THEN c.first_read_at END)) AS known_at
   FROM ops.day_coverage AS c
   JOIN main.calendar AS k ON k.account_id = c.account_id AND k.report_date = c.report_date
@@ -38,26 +35,19 @@ whole AS (
   GROUP BY c.account_id, c.report_date
 ),
 span AS (
-  SELECT w.account_id, max(w.report_date) AS last_date
-  FROM whole AS w
-  GROUP BY w.account_id
+  SELECT DISTINCT w.account_id, w.last_date FROM whole AS w
 ),
 morning AS (
-  SELECT k.account_id, k.report_date AS decided_on, to_timestamp(epoch(k.starts_at) + 43200) AS decided_at, s.last_date
+  SELECT k.account_id, k.report_date AS decided_on, to_timestamp(epoch(k.starts_at) + 43200) AS decided_at
   FROM main.calendar AS k
   JOIN span AS s ON s.account_id = k.account_id AND k.report_date BETWEEN s.last_date - $days::INTEGER AND s.last_date - 1
 ),
 -- The days that each morning knows.
 seen AS (
-  SELECT m.account_id, m.decided_on, m.decided_at, w.report_date
+  SELECT m.account_id, m.decided_on, m.decided_at, w.report_date, count(*) OVER (PARTITION BY m.account_id, m.decided_on)::DOUBLE AS days
   FROM morning AS m
   JOIN whole AS w ON w.account_id = m.account_id AND w.known_at <= m.decided_at
     AND w.report_date BETWEEN m.decided_on - $window::INTEGER AND m.decided_on - 1
-),
-length AS (
-  SELECT s.account_id, s.decided_on, count(*) AS days
-  FROM seen AS s
-  GROUP BY s.account_id, s.decided_on
 ),
 told AS (
   SELECT
@@ -69,13 +59,13 @@ told AS (
   GROUP BY s.account_id, s.campaign_id, s.source_id, s.report_date
 ),
 flow AS (
-  SELECT s.decided_on, t.*
+  SELECT s.decided_on, s.days, t.*
   FROM told AS t
   JOIN seen AS s ON s.account_id = t.account_id AND s.report_date = t.report_date
   UNION ALL BY NAME
   -- What each later change takes away again: it was not known yet.
   SELECT
-    s.decided_on, c.account_id, c.campaign_id, c.source_id, c.report_date, coalesce(c.old_spend, 0) - coalesce(c.new_spend, 0) AS spend,
+    s.decided_on, s.days, c.account_id, c.campaign_id, c.source_id, c.report_date, coalesce(c.old_spend, 0) - coalesce(c.new_spend, 0) AS spend,
     coalesce(c.old_clicks, 0) - coalesce(c.new_clicks, 0) AS clicks, coalesce(c.old_conversions, 0) - coalesce(c.new_conversions, 0) AS conversions,
     (c.op <> 'insert' AND c.old_clicks IS NULL)::INTEGER - (c.op <> 'delete' AND c.new_clicks IS NULL)::INTEGER AS no_clicks,
     (c.op <> 'insert' AND c.old_conversions IS NULL)::INTEGER - (c.op <> 'delete' AND c.new_conversions IS NULL)::INTEGER AS no_conversions
@@ -85,11 +75,11 @@ flow AS (
 ),
 known AS (
   SELECT
-    f.account_id, f.campaign_id, f.source_id, f.decided_on, sum(f.spend)::DOUBLE AS spend,
+    f.account_id, f.campaign_id, f.source_id, f.decided_on, f.days, sum(f.spend)::DOUBLE AS spend,
     CASE WHEN sum(f.no_clicks) = 0 THEN sum(f.clicks)::DOUBLE END AS clicks,
     CASE WHEN sum(f.no_conversions) = 0 THEN sum(f.conversions)::DOUBLE END AS conversions
   FROM flow AS f
-  GROUP BY f.account_id, f.campaign_id, f.source_id, f.decided_on
+  GROUP BY f.account_id, f.campaign_id, f.source_id, f.decided_on, f.days
 ),
 of_campaign AS (
   SELECT
@@ -98,35 +88,24 @@ of_campaign AS (
   FROM known AS k
   GROUP BY k.account_id, k.campaign_id, k.decided_on
 ),
--- The settings at that noon.
-campaign AS (
-  SELECT m.account_id, m.decided_on, h.campaign_id, any_value(h.target_cpa)::DOUBLE AS target_cpa
-  FROM morning AS m
-  JOIN main.campaign_history AS h ON h.account_id = m.account_id AND h.valid_from <= m.decided_at AND h.valid_to > m.decided_at AND NOT h.is_deleted
-  GROUP BY m.account_id, m.decided_on, h.campaign_id
-),
-blocked AS (
-  SELECT m.account_id, m.decided_on, r.campaign_id, r.source_id
-  FROM morning AS m
-  JOIN main.source_rule_history AS r ON r.account_id = m.account_id AND r.valid_from <= m.decided_at AND r.valid_to > m.decided_at AND NOT r.is_deleted
-  WHERE r.rule = 'blocked'
-  GROUP BY m.account_id, m.decided_on, r.campaign_id, r.source_id
-),
 looked AS (
   SELECT
     k.account_id, k.campaign_id, k.source_id, k.decided_on, k.spend, k.clicks, k.conversions,
     k.spend / nullif(k.conversions, 0) AS cpa, k.spend / nullif(k.clicks, 0) AS cpc, k.conversions / nullif(k.clicks, 0) AS cvr,
-    nullif(coalesce(v.worth, w.worth, h.target_cpa), 0) AS worth,
-    o.spend AS campaign_spend, o.conversions AS campaign_conversions, o.spend / nullif(o.conversions, 0) AS campaign_cpa, l.days::DOUBLE AS days
+    nullif(coalesce(v.worth, w.worth, h.target_cpa::DOUBLE), 0) AS worth,
+    o.spend AS campaign_spend, o.conversions AS campaign_conversions, o.spend / nullif(o.conversions, 0) AS campaign_cpa, k.days
   FROM known AS k
-  JOIN length AS l ON l.account_id = k.account_id AND l.decided_on = k.decided_on
+  -- The settings at that noon.
+  JOIN morning AS m ON m.account_id = k.account_id AND m.decided_on = k.decided_on
   JOIN of_campaign AS o ON o.account_id = k.account_id AND o.campaign_id = k.campaign_id AND o.decided_on = k.decided_on
-  LEFT JOIN campaign AS h ON h.account_id = k.account_id AND h.campaign_id = k.campaign_id AND h.decided_on = k.decided_on
+  LEFT JOIN main.campaign_history AS h
+    ON h.account_id = k.account_id AND h.campaign_id = k.campaign_id AND h.valid_from <= m.decided_at AND h.valid_to > m.decided_at AND NOT h.is_deleted
   LEFT JOIN int.conversion_worth AS v ON v.account_id = k.account_id AND v.campaign_id = k.campaign_id AND v.source_id = k.source_id
   LEFT JOIN int.conversion_worth AS w ON w.account_id = k.account_id AND w.campaign_id = k.campaign_id AND w.source_id = '' AND w.worth_origin = 'payout'
-  WHERE NOT EXISTS (
-    SELECT 1 AS one FROM blocked AS b
-    WHERE b.account_id = k.account_id AND b.campaign_id = k.campaign_id AND b.source_id = k.source_id AND b.decided_on = k.decided_on)
+  LEFT JOIN main.source_rule_history AS b
+    ON b.account_id = k.account_id AND b.campaign_id = k.campaign_id AND b.source_id = k.source_id AND b.rule = 'blocked'
+    AND b.valid_from <= m.decided_at AND b.valid_to > m.decided_at AND NOT b.is_deleted
+  WHERE b.account_id IS NULL
 ),
 ruled AS (
   SELECT
@@ -193,8 +172,8 @@ bounded AS (
         + z.z * safe_sqrt(s.money_variance + s.dearest * s.dearest) / (3 * (s.money + s.dearest)), 3)
     END AS most_money
   FROM summed AS s
-  JOIN (SELECT l.account_id, count(*) AS mornings FROM length AS l GROUP BY l.account_id) AS l ON l.account_id = s.account_id
-  CROSS JOIN z
+  JOIN (SELECT n.account_id, count(DISTINCT n.decided_on) AS mornings FROM seen AS n GROUP BY n.account_id) AS l ON l.account_id = s.account_id
+  CROSS JOIN (SELECT t.value AS z FROM int.threshold AS t WHERE t.name = 'bound_z') AS z
 )
 SELECT
   b.account_id, b.rule, b.mornings, b.sources_judged, b.sources_blocked, b.blocked_wrongly, b.spend_saved,

@@ -1,14 +1,10 @@
--- What share of a day's final spend, clicks and conversions is there so many days later, and from which age do days stop changing?
+-- What share of a day's final spend and conversions is there so many days later, and from which age do days stop changing?
 -- Trap: shares are chained from what days did from one age to the next, so days count that are not final yet; what never changed before the oldest age seen is taken to be final. A change that a late run saw counts at the age at which it was seen.
 -- Column age_days: Chicago days since the day, at the end of which its numbers are taken: 1 is the day after.
--- Column days_seen: Days whose numbers were known at this age.
--- Column days_followed: Of these, the days that were read at a later age too: only they show how numbers went on.
--- Column days_changed: Of these, the days that had changed by the next age.
+-- Column days_followed: Days known at this age that were read at a later age too: only they show how numbers went on.
 -- Column spend_share: Spend at this age as a share of the final spend; above 1 where spend is taken back later. NULL: no day has been followed from this age on, or from a later one.
--- Column clicks_share: Clicks at this age as a share of the final clicks, in the same way.
 -- Column conversions_share: Conversions at this age as a share of the final conversions, in the same way.
--- Column is_settled: Whether all three are, from this age on, as near to the final ones as 99 % says. NULL: not known, as at the oldest age that days were followed to.
--- Column settled_age_days: The age from which days are settled, on every row of the account. NULL: not known yet.
+-- Column settled_age_days: The age from which both are as near to the final ones as 99 % says, on every row of the account. NULL: not known yet.
 WITH step AS (
   -- Proven reads of days, of runs that were published.
   SELECT s.account_id, try_cast(s.unit AS DATE) AS report_date, s.started_at
@@ -34,7 +30,6 @@ aged AS (
 total AS (
   SELECT
     s.account_id, s.report_date, sum(s.spend) AS spend,
-    CASE WHEN sum(s.rows_with_clicks) = sum(s.rows) THEN sum(s.clicks) END AS clicks,
     CASE WHEN sum(s.rows_with_conversions) = sum(s.rows) THEN sum(s.conversions) END AS conversions
   FROM int.campaign_spend AS s
   GROUP BY s.account_id, s.report_date
@@ -43,7 +38,6 @@ seen AS (
   SELECT
     s.account_id, s.report_date, s.seen_at,
     sum(coalesce(s.new_spend, 0) - coalesce(s.old_spend, 0)) AS spend,
-    sum(coalesce(s.new_clicks, 0) - coalesce(s.old_clicks, 0)) AS clicks,
     sum(coalesce(s.new_conversions, 0) - coalesce(s.old_conversions, 0)) AS conversions
   FROM main.spend_change AS s
   GROUP BY s.account_id, s.report_date, s.seen_at
@@ -51,7 +45,7 @@ seen AS (
 change AS (
   SELECT
     s.account_id, s.report_date, (k.report_date - s.report_date)::INTEGER AS age,
-    sum(s.spend) AS spend, sum(s.clicks) AS clicks, sum(s.conversions) AS conversions
+    sum(s.spend) AS spend, sum(s.conversions) AS conversions
   FROM seen AS s
   -- With two inequalities DuckDB would compare every change with every day of the calendar.
   ASOF JOIN main.calendar AS k ON k.account_id = s.account_id AND s.seen_at >= k.starts_at
@@ -67,82 +61,51 @@ value AS (
   SELECT
     d.account_id, d.report_date, d.age,
     CASE WHEN t.report_date IS NULL THEN 0 ELSE t.spend END - coalesce(sum(c.spend) OVER later, 0) AS spend,
-    CASE WHEN t.report_date IS NULL THEN 0 ELSE t.clicks END - coalesce(sum(c.clicks) OVER later, 0) AS clicks,
     CASE WHEN t.report_date IS NULL THEN 0 ELSE t.conversions END - coalesce(sum(c.conversions) OVER later, 0) AS conversions
   FROM day_age AS d
   LEFT JOIN total AS t ON t.account_id = d.account_id AND t.report_date = d.report_date
   LEFT JOIN change AS c ON c.account_id = d.account_id AND c.report_date = d.report_date AND c.age = d.age
   WINDOW later AS (PARTITION BY d.account_id, d.report_date ORDER BY d.age DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ),
--- Joined, not a window: DuckDB plans what stands below a window twice, and below ten of them a thousand times.
-followed AS (
-  SELECT
-    v.*, n.age IS NOT NULL AS has_next, n.spend AS next_spend, n.clicks AS next_clicks, n.conversions AS next_conversions
-  FROM value AS v
-  LEFT JOIN value AS n ON n.account_id = v.account_id AND n.report_date = v.report_date AND n.age = v.age + 1
-),
+-- How numbers went on from each age to the next. Joined, not a window: DuckDB plans what stands below a window twice, and
+-- below ten of them a thousand times.
 link AS (
   SELECT
-    f.account_id, f.age,
-    count(*) AS days_seen,
-    count(*) FILTER (WHERE f.has_next) AS days_followed,
-    count(*) FILTER (WHERE f.has_next AND (f.next_spend IS DISTINCT FROM f.spend OR f.next_clicks IS DISTINCT FROM f.clicks
-      OR f.next_conversions IS DISTINCT FROM f.conversions)) AS days_changed,
-    sum(f.spend) FILTER (WHERE f.has_next)::DOUBLE AS spend, sum(f.next_spend)::DOUBLE AS next_spend,
-    sum(f.clicks) FILTER (WHERE f.has_next)::DOUBLE AS clicks, sum(f.next_clicks)::DOUBLE AS next_clicks,
-    sum(f.conversions) FILTER (WHERE f.has_next)::DOUBLE AS conversions, sum(f.next_conversions)::DOUBLE AS next_conversions
-  FROM followed AS f
-  GROUP BY f.account_id, f.age
+    v.account_id, v.age, count(n.age) AS days_followed, sum(v.spend) FILTER (WHERE n.age IS NOT NULL)::DOUBLE AS spend, sum(n.spend)::DOUBLE AS next_spend,
+    sum(v.conversions) FILTER (WHERE n.age IS NOT NULL)::DOUBLE AS conversions, sum(n.conversions)::DOUBLE AS next_conversions
+  FROM value AS v
+  LEFT JOIN value AS n ON n.account_id = v.account_id AND n.report_date = v.report_date AND n.age = v.age + 1
+  GROUP BY v.account_id, v.age
 ),
 anchored AS (
   -- The oldest age into which any day was followed: what it was then is taken to stay.
   SELECT l.*, max(CASE WHEN l.days_followed > 0 THEN l.age + 1 END) OVER (PARTITION BY l.account_id) AS oldest
   FROM link AS l
 ),
-factor AS (
-  -- How numbers grow from this age to the next.
+growth AS (
   SELECT
-    l.*,
+    l.*, coalesce(l.age <= l.oldest, false) AS is_chained,
     CASE WHEN l.age = l.oldest OR l.next_spend = l.spend THEN 1 ELSE l.next_spend / nullif(l.spend, 0) END AS spend_growth,
-    CASE WHEN l.age = l.oldest OR l.next_clicks = l.clicks THEN 1 ELSE l.next_clicks / nullif(l.clicks, 0) END AS clicks_growth,
-    CASE WHEN l.age = l.oldest OR l.next_conversions = l.conversions THEN 1 ELSE l.next_conversions / nullif(l.conversions, 0) END AS conversions_growth,
-    coalesce(l.age <= l.oldest, false) AS is_chained
+    CASE WHEN l.age = l.oldest OR l.next_conversions = l.conversions THEN 1 ELSE l.next_conversions / nullif(l.conversions, 0) END AS conversions_growth
   FROM anchored AS l
 ),
 share AS (
   -- A link that is not known breaks the chain for every earlier age.
   SELECT
-    f.*,
-    CASE WHEN count(f.spend_growth) OVER onward = count(*) OVER onward THEN 1 / nullif(product(f.spend_growth) OVER onward, 0) END AS spend_share,
-    CASE WHEN count(f.clicks_growth) OVER onward = count(*) OVER onward THEN 1 / nullif(product(f.clicks_growth) OVER onward, 0) END AS clicks_share,
-    CASE WHEN count(f.conversions_growth) OVER onward = count(*) OVER onward THEN 1 / nullif(product(f.conversions_growth) OVER onward, 0) END AS conversions_share
-  FROM factor AS f
-  WINDOW onward AS (PARTITION BY f.account_id, f.is_chained ORDER BY f.age DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+    g.*,
+    CASE WHEN count(g.spend_growth) OVER onward = count(*) OVER onward THEN 1 / nullif(product(g.spend_growth) OVER onward, 0) END AS spend_share,
+    CASE WHEN count(g.conversions_growth) OVER onward = count(*) OVER onward THEN 1 / nullif(product(g.conversions_growth) OVER onward, 0) END AS conversions_share
+  FROM growth AS g
+  WINDOW onward AS (PARTITION BY g.account_id, g.is_chained ORDER BY g.age DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 ),
-near AS (
-  SELECT
-    s.*,
-    CASE WHEN s.age < s.oldest THEN
-      -- settled_share: A day counts as settled at the age from which its numbers hold this share of the final ones.
-      abs(1 - s.spend_share) <= 1 - 0.99::DOUBLE /* settled_share */ + 1e-9 AND abs(1 - s.clicks_share) <= 1 - 0.99::DOUBLE /* settled_share */ + 1e-9
-      AND abs(1 - s.conversions_share) <= 1 - 0.99::DOUBLE /* settled_share */ + 1e-9
-    END AS is_near
-  FROM share AS s
-),
+-- far is the last age, before the oldest, whose numbers are not known to hold settled_share of the final ones.
 settled AS (
   SELECT
-    n.*,
-    -- All but the oldest age must be known: what comes after that one is unknown.
-    CASE
-      WHEN n.age = n.oldest OR NOT n.is_chained THEN NULL
-      WHEN NOT bool_and(n.is_near) OVER onward THEN false
-      WHEN count(n.is_near) OVER onward = count(*) OVER onward - 1 THEN true
-    END AS is_settled
-  FROM near AS n
-  WINDOW onward AS (PARTITION BY n.account_id, n.is_chained ORDER BY n.age DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+    s.*, max(s.age) FILTER (WHERE s.age < s.oldest AND NOT coalesce(abs(1 - s.spend_share) <= 1 - 0.99::DOUBLE /* settled_share */ + 1e-9
+      AND abs(1 - s.conversions_share) <= 1 - 0.99::DOUBLE /* settled_share */ + 1e-9, false)) OVER (PARTITION BY s.account_id) AS far
+  FROM share AS s
 )
 SELECT
-  s.account_id, s.age AS age_days, s.days_seen, s.days_followed, s.days_changed,
-  s.spend_share, s.clicks_share, s.conversions_share, s.is_settled,
-  min(s.age) FILTER (WHERE s.is_settled) OVER (PARTITION BY s.account_id) AS settled_age_days
+  s.account_id, s.age AS age_days, s.days_followed, s.spend_share, s.conversions_share,
+  min(s.age) FILTER (WHERE s.age < s.oldest AND s.age > coalesce(s.far, 0)) OVER (PARTITION BY s.account_id) AS settled_age_days
 FROM settled AS s

@@ -66,10 +66,11 @@ evidence AS (
   SELECT
     w.account_id, w.campaign_id, w.source_id, w.spend, w.conversions,
     -- Spend of which nobody knows how many conversions are still to come makes the sums unknown.
-    CASE WHEN w.arrived_spend IS NOT NULL OR w.counted_conversions IS NULL THEN greatest(0, coalesce(w.arrived_spend, 0)) + coalesce(w.earlier_spend, 0)::DOUBLE END AS spent,
+    CASE WHEN NOT p.is_too_early OR w.counted_conversions IS NULL THEN greatest(0, coalesce(w.arrived_spend, 0)) + coalesce(w.earlier_spend, 0)::DOUBLE END AS spent,
     (coalesce(w.counted_conversions, 0) + coalesce(w.earlier_conversions, 0))::DOUBLE AS brought,
     w.counted_spend, w.counted_conversions, w.spend_lately AS spent_lately
   FROM int.source_window AS w
+  JOIN span AS p ON p.account_id = w.account_id
 ),
 of_campaign AS (
   SELECT
@@ -198,29 +199,25 @@ differing AS (
   CROSS JOIN level AS l
   GROUP BY s.account_id
 ),
+-- The best linear guess of its quality by what it was elsewhere (pull), and what stays unknown.
 elsewhere AS (
   SELECT
     c.*, d.variance, least(l.most_shared * d.variance, greatest(0, d.covariance)) AS shared, l.least_quality, s.spent AS source_spent,
     s.spent - c.spent AS spent_elsewhere, s.brought - c.brought AS brought_elsewhere,
-    greatest(0, s.expected - c.expected) AS expected_elsewhere, greatest(0, s.expected_squares - c.expected * c.expected) AS squares_elsewhere
+    greatest(0, s.expected - c.expected) AS expected_elsewhere,
+    shared / ((shared + (d.variance - shared) * least(1, greatest(0, s.expected_squares - c.expected * c.expected) / nullif(expected_elsewhere * expected_elsewhere, 0)))
+      * expected_elsewhere + 1) AS pull
   FROM counted AS c
   JOIN of_source AS s ON s.account_id = c.account_id AND s.source_id = c.source_id
   JOIN differing AS d ON d.account_id = c.account_id
   CROSS JOIN level AS l
-),
--- The best linear guess of its quality by what it was elsewhere, and what stays unknown.
-guessed AS (
-  SELECT
-    e.*,
-    e.shared / ((e.shared + (e.variance - e.shared) * least(1, e.squares_elsewhere / nullif(e.expected_elsewhere * e.expected_elsewhere, 0))) * e.expected_elsewhere + 1) AS pull
-  FROM elsewhere AS e
 ),
 prior AS (
   SELECT
     g.*,
     greatest(g.least_quality, 1 + coalesce(g.pull * (g.brought_elsewhere - g.expected_elsewhere), 0)) AS quality,
     g.variance - coalesce(g.pull * g.expected_elsewhere * g.shared, 0) + g.campaign_unknown AS unknown
-  FROM guessed AS g
+  FROM elsewhere AS g
 ),
 posterior AS (
   SELECT

@@ -4,7 +4,6 @@
 -- Column entity_id: The campaign or creative. Empty text: the account's balance.
 -- Column unread_fields: Columns that could not be read, sorted, comma-joined; blocked, allowed, optimized and bid_overrides are the rules of that kind; everything: it was not read.
 -- Column unread_since: All that is shown was read at or after this instant: it may be as old as that. NULL: nothing was ever read.
--- Column hours_unread: Hours since then.
 -- Column message: Why, where the service or the reading said it.
 WITH unlisted AS (
   -- Joins here, no subqueries: a correlated subquery of a reader over views of this one fails in DuckDB otherwise.
@@ -88,7 +87,6 @@ judged AS (
   WHERE n.entity_type = 'balance'
 )
 SELECT
-  j.account_id, j.entity_type, j.entity_id, j.unread_fields, j.unread_since,
-  (epoch(now()) - epoch(j.unread_since)) / 3600 AS hours_unread, j.message
+  j.account_id, j.entity_type, j.entity_id, j.unread_fields, j.unread_since, j.message
 FROM judged AS j
 WHERE j.unread_fields IS NOT NULL

@@ -11,8 +11,14 @@ WITH known AS (
 ),
 -- Conversions that stopped (int.break_day) say nothing of those to come: on such days a source counts by its other days.
 measured AS (
+  -- The sums of the performance window are there.
   SELECT
-    s.account_id, s.campaign_id, s.source_id, any_value(k.window_from) AS window_from, any_value(k.window_to) AS window_to, any_value(k.days_known) AS days_known,
+    w.account_id, w.campaign_id, w.source_id, w.spend, w.clicks, w.impressions, w.conversions, w.counted_spend, w.counted_conversions, w.arrived_spend
+  FROM int.source_window AS w
+  WHERE from_date IS NULL AND to_date IS NULL AND w.spend IS NOT NULL
+  UNION ALL
+  SELECT
+    s.account_id, s.campaign_id, s.source_id,
     sum(s.spend)::DECIMAL(18, 6) AS spend,
     CASE WHEN count(s.clicks) = count(*) THEN sum(s.clicks)::BIGINT END AS clicks,
     CASE WHEN count(s.impressions) = count(*) THEN sum(s.impressions)::BIGINT END AS impressions,
@@ -24,7 +30,7 @@ measured AS (
   JOIN known AS k ON k.account_id = s.account_id AND k.report_date = s.report_date
   LEFT JOIN int.break_day AS b ON b.account_id = s.account_id AND b.campaign_id = s.campaign_id AND b.report_date = s.report_date AND b.kind = 'conversions_stopped'
   -- The span once more, as a constant: what lies before it is not even read.
-  WHERE s.report_date >= (SELECT min(k.report_date) FROM known AS k)
+  WHERE (from_date IS NOT NULL OR to_date IS NOT NULL) AND s.report_date >= (SELECT min(k.report_date) FROM known AS k)
   GROUP BY s.account_id, s.campaign_id, s.source_id
 ),
 -- Joined, not a window: that would take each source's row through memory twice.
@@ -51,7 +57,7 @@ ruled AS (
 ),
 priced AS (
   SELECT
-    m.*, w.campaign_spend, w.campaign_cpa, c.campaign_name, c.campaign_status, c.source_mode, c.default_bid, c.target_cpa, r.list_rule, r.bid_override,
+    m.*, d.window_from, d.window_to, d.days_known, w.campaign_spend, w.campaign_cpa, c.campaign_name, c.campaign_status, c.source_mode, c.default_bid, c.target_cpa, r.list_rule, r.bid_override,
     coalesce(v.worth, c.worth, w.campaign_cpa) AS judged_cpa,
     coalesce(v.worth_origin, c.worth_origin, CASE WHEN w.campaign_cpa IS NOT NULL THEN 'campaign_cpa' END) AS target_origin,
     CASE WHEN m.conversions IS NOT NULL AND c.is_paid THEN CASE WHEN e.account_id IS NULL THEN 0 ELSE e.revenue END END::DECIMAL(18, 6) AS revenue,
@@ -63,6 +69,7 @@ priced AS (
     END AS conversions_expected,
     z.value AS bound_z
   FROM measured AS m
+  JOIN (SELECT DISTINCT k.account_id, k.window_from, k.window_to, k.days_known FROM known AS k) AS d ON d.account_id = m.account_id
   JOIN whole AS w ON w.account_id = m.account_id AND w.campaign_id = m.campaign_id
   LEFT JOIN int.campaign_now AS c ON c.account_id = m.account_id AND c.campaign_id = m.campaign_id
   LEFT JOIN ruled AS r ON r.account_id = m.account_id AND r.campaign_id = m.campaign_id AND r.source_id = m.source_id

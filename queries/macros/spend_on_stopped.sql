@@ -22,62 +22,43 @@ WITH span AS (
   JOIN main.calendar AS k ON k.account_id = c.account_id AND k.report_date = c.report_date
   WHERE c.state IN ('open', 'complete', 'final', 'partial') AND c.report_date BETWEEN from_date::DATE AND to_date::DATE
 ),
-campaign_flagged AS (
+version AS (
   SELECT
-    h.account_id, h.campaign_id, h.version_no, h.valid_from, h.valid_to, h.start_at, h.end_at, h.last_confirmed_at,
-    lead(h.changed_after) OVER versions AS changed_after,
-    CASE WHEN h.is_deleted THEN 'deleted' WHEN h.status IN ('paused', 'archived', 'rejected') THEN h.status END AS reason,
-    lead(CASE WHEN h.is_deleted THEN 'deleted' WHEN h.status IN ('paused', 'archived', 'rejected') THEN h.status END) OVER versions AS next_reason,
-    sum(CASE WHEN h.is_deleted OR coalesce(h.status IN ('paused', 'archived', 'rejected'), false) THEN 0 ELSE 1 END)
-      OVER (PARTITION BY h.account_id, h.campaign_id ORDER BY h.version_no) AS lives
+    h.account_id, 'campaign' AS kind, h.campaign_id AS id, h.version_no, h.valid_from, h.valid_to, h.changed_after, h.last_confirmed_at, h.start_at, h.end_at,
+    CASE WHEN h.is_deleted THEN 'deleted' WHEN h.status IN ('paused', 'archived', 'rejected') THEN h.status END AS reason
   FROM main.campaign_versions AS h
-  WINDOW versions AS (PARTITION BY h.account_id, h.campaign_id ORDER BY h.version_no)
-),
-campaign_known AS (
-  -- A value holds until the last read that confirmed it. Only what is archived
-  -- stays so by itself, and is not read again.
-  SELECT
-    f.* REPLACE (CASE
-      WHEN f.next_reason IS NOT NULL OR f.reason = 'archived' THEN f.valid_to
-      ELSE least(f.valid_to, coalesce(f.changed_after, f.last_confirmed_at)) END AS valid_to)
-  FROM campaign_flagged AS f
-),
-campaign_stop AS (
-  SELECT
-    f.account_id, f.campaign_id, f.reason, f.valid_from, f.valid_to,
-    min(f.valid_from) FILTER (WHERE f.reason IS NOT NULL) OVER (PARTITION BY f.account_id, f.campaign_id, f.lives) AS since
-  FROM campaign_known AS f
-  QUALIFY f.reason IS NOT NULL
   UNION ALL
-  SELECT f.account_id, f.campaign_id, 'ended' AS reason, f.valid_from, f.valid_to, greatest(f.valid_from, f.end_at) AS since
-  FROM campaign_known AS f
-  WHERE f.reason IS NULL AND f.end_at < f.valid_to
-  UNION ALL
-  SELECT f.account_id, f.campaign_id, 'not_started' AS reason, f.valid_from, least(f.valid_to, f.start_at) AS valid_to, f.valid_from AS since
-  FROM campaign_known AS f
-  WHERE f.reason IS NULL AND f.start_at > f.valid_from
-),
-creative_flagged AS (
   SELECT
-    h.account_id, h.creative_id, h.version_no, h.valid_from, h.valid_to, h.last_confirmed_at,
-    lead(h.changed_after) OVER versions AS changed_after,
-    CASE WHEN h.is_deleted THEN 'deleted' WHEN h.status IN ('paused', 'archived', 'rejected') THEN h.status END AS reason,
-    lead(CASE WHEN h.is_deleted THEN 'deleted' WHEN h.status IN ('paused', 'archived', 'rejected') THEN h.status END) OVER versions AS next_reason,
-    sum(CASE WHEN h.is_deleted OR coalesce(h.status IN ('paused', 'archived', 'rejected'), false) THEN 0 ELSE 1 END)
-      OVER (PARTITION BY h.account_id, h.creative_id ORDER BY h.version_no) AS lives
+    h.account_id, 'creative', h.creative_id, h.version_no, h.valid_from, h.valid_to, h.changed_after, h.last_confirmed_at, NULL, NULL,
+    CASE WHEN h.is_deleted THEN 'deleted' WHEN h.status IN ('paused', 'archived', 'rejected') THEN h.status END
   FROM main.creative_versions AS h
-  WINDOW versions AS (PARTITION BY h.account_id, h.creative_id ORDER BY h.version_no)
 ),
-creative_stop AS (
+held AS (
+  -- A value holds until the last read that confirmed it. Only what is archived stays so by itself, and is not read again.
   SELECT
-    f.account_id, f.creative_id, f.reason, f.valid_from,
+    v.account_id, v.kind, v.id, v.reason, v.valid_from, v.start_at, v.end_at,
     CASE
-      WHEN f.next_reason IS NOT NULL OR f.reason = 'archived' THEN f.valid_to
-      ELSE least(f.valid_to, coalesce(f.changed_after, f.last_confirmed_at))
+      WHEN lead(v.reason) OVER versions IS NOT NULL OR v.reason = 'archived' THEN v.valid_to
+      ELSE least(v.valid_to, coalesce(lead(v.changed_after) OVER versions, v.last_confirmed_at))
     END AS valid_to,
-    min(f.valid_from) FILTER (WHERE f.reason IS NOT NULL) OVER (PARTITION BY f.account_id, f.creative_id, f.lives) AS since
-  FROM creative_flagged AS f
-  QUALIFY f.reason IS NOT NULL
+    count(*) FILTER (WHERE v.reason IS NULL) OVER (PARTITION BY v.account_id, v.kind, v.id ORDER BY v.version_no) AS lives
+  FROM version AS v
+  WINDOW versions AS (PARTITION BY v.account_id, v.kind, v.id ORDER BY v.version_no)
+),
+stop AS (
+  SELECT
+    h.account_id, h.kind, h.id, h.reason, h.valid_from, h.valid_to,
+    min(h.valid_from) FILTER (WHERE h.reason IS NOT NULL) OVER (PARTITION BY h.account_id, h.kind, h.id, h.lives) AS since
+  FROM held AS h
+  QUALIFY h.reason IS NOT NULL
+  UNION ALL
+  SELECT h.account_id, h.kind, h.id, 'ended' AS reason, h.valid_from, h.valid_to, greatest(h.valid_from, h.end_at) AS since
+  FROM held AS h
+  WHERE h.reason IS NULL AND h.end_at < h.valid_to
+  UNION ALL
+  SELECT h.account_id, h.kind, h.id, 'not_started' AS reason, h.valid_from, least(h.valid_to, h.start_at) AS valid_to, h.valid_from AS since
+  FROM held AS h
+  WHERE h.reason IS NULL AND h.start_at > h.valid_from
 ),
 mode AS (
   SELECT
@@ -129,10 +110,10 @@ candidate AS (
   WHERE s.spend > 0 AND s.report_date >= (SELECT min(d.report_date) FROM span AS d)
     AND (b.is_blocked
       OR s.campaign_id IN (
-        SELECT p.campaign_id FROM campaign_stop AS p
+        SELECT p.id FROM stop AS p WHERE p.kind = 'campaign'
         UNION
         SELECT m.campaign_id FROM mode AS m WHERE m.source_mode = 'allow_list')
-      OR s.creative_id IN (SELECT p.creative_id FROM creative_stop AS p))
+      OR s.creative_id IN (SELECT p.id FROM stop AS p WHERE p.kind = 'creative'))
 ),
 spent AS (
   SELECT s.*, d.state, d.starts_at, d.ends_at
@@ -152,16 +133,16 @@ outside AS (
       AND a.valid_from < s.ends_at AND a.valid_to > s.starts_at)
 ),
 flagged AS (
-  SELECT s.*, 1 AS rank, 'campaign' AS kind, p.reason, p.since
+  SELECT s.*, 1 AS rank, p.kind, p.reason, p.since
   FROM spent AS s
-  JOIN campaign_stop AS p
-    ON p.account_id = s.account_id AND p.campaign_id = s.campaign_id
+  JOIN stop AS p
+    ON p.account_id = s.account_id AND p.kind = 'campaign' AND p.id = s.campaign_id
     AND p.since <= s.starts_at AND p.valid_from < s.ends_at AND p.valid_to >= s.ends_at
   UNION ALL
-  SELECT s.*, 2 AS rank, 'creative' AS kind, p.reason, p.since
+  SELECT s.*, 2 AS rank, p.kind, p.reason, p.since
   FROM spent AS s
-  JOIN creative_stop AS p
-    ON p.account_id = s.account_id AND p.creative_id = s.creative_id
+  JOIN stop AS p
+    ON p.account_id = s.account_id AND p.kind = 'creative' AND p.id = s.creative_id
     AND p.since <= s.starts_at AND p.valid_from < s.ends_at AND p.valid_to >= s.ends_at
   WHERE s.creative_id <> ''
   UNION ALL

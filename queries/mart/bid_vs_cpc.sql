@@ -18,7 +18,6 @@
 -- Column action: What to bid. NULL: as now.
 WITH level AS (
   SELECT
-    max(t.value) FILTER (WHERE t.name = 'performance_days') AS days,
     max(t.value) FILTER (WHERE t.name = 'bound_z') AS bound_z,
     -- bid_min_change: A bid that would move by less than this is left alone.
     (0.1::DOUBLE /* bid_min_change */) AS min_change,
@@ -26,21 +25,10 @@ WITH level AS (
     (3::DOUBLE /* scale_min_conversions */) AS min_conversions
   FROM int.threshold AS t
 ),
-whole AS (
-  SELECT c.account_id, c.report_date, max(c.report_date) OVER (PARTITION BY c.account_id) AS window_to
-  FROM int.whole_day AS c
-),
 known AS (
-  SELECT w.account_id, w.report_date, w.window_to, w.window_to - (l.days::INTEGER - 1) AS window_from, k.ends_at
-  FROM whole AS w
-  CROSS JOIN level AS l
+  SELECT w.account_id, w.report_date, w.window_from, w.window_to, w.days_known, k.ends_at
+  FROM int.performance_window AS w
   JOIN main.calendar AS k ON k.account_id = w.account_id AND k.report_date = w.report_date
-  WHERE w.report_date > w.window_to - l.days::INTEGER
-),
-span AS (
-  SELECT k.account_id, k.window_from, k.window_to, count(*) AS days_known
-  FROM known AS k
-  GROUP BY k.account_id, k.window_from, k.window_to
 ),
 default_bid AS (
   SELECT
@@ -64,9 +52,9 @@ source_bid AS (
   WHERE r.rule = 'bid_override' AND NOT r.is_deleted
 ),
 edges AS (
-  SELECT k.account_id, min(k.ends_at) AS first_end, max(k.ends_at) AS last_end, count(*) AS days_known
+  SELECT k.account_id, k.window_from, k.window_to, k.days_known, min(k.ends_at) AS first_end, max(k.ends_at) AS last_end
   FROM known AS k
-  GROUP BY k.account_id
+  GROUP BY k.account_id, k.window_from, k.window_to, k.days_known
 ),
 -- The one default bid of the campaign over all days, unless it moved.
 campaign_bid AS (
@@ -204,4 +192,4 @@ SELECT
   END AS at_stake,
   CASE WHEN j.verdict = 'bid_less' THEN format('bid ${:.3f} a click', j.times * j.bid_now) END AS action
 FROM advised AS j
-JOIN span AS p ON p.account_id = j.account_id
+JOIN edges AS p ON p.account_id = j.account_id

@@ -39,15 +39,12 @@ funds AS (
   FROM main.account_snapshot AS a
   QUALIFY row_number() OVER (PARTITION BY a.account_id ORDER BY a.seen_at DESC) = 1
 ),
-whole AS (
-  SELECT c.account_id, c.report_date, max(c.report_date) OVER (PARTITION BY c.account_id) AS window_to
-  FROM int.whole_day AS c
-),
 known AS (
-  SELECT w.account_id, w.report_date, w.window_to, w.window_to - (l.days::INTEGER - 1) AS window_from
-  FROM whole AS w
+  SELECT c.account_id, c.report_date, max(c.report_date) OVER of_account AS window_to, max(c.report_date) OVER of_account - (l.days::INTEGER - 1) AS window_from
+  FROM int.whole_day AS c
   CROSS JOIN level AS l
-  WHERE w.report_date > w.window_to - l.days::INTEGER
+  WINDOW of_account AS (PARTITION BY c.account_id)
+  QUALIFY c.report_date >= window_from
 ),
 span AS (
   SELECT k.account_id, k.window_from, k.window_to, count(*) AS days_known
@@ -75,17 +72,11 @@ funded AS (
   LEFT JOIN short AS s ON s.account_id = k.account_id AND s.from_at < c.ends_at AND s.until_at > c.starts_at
   WHERE s.account_id IS NULL
 ),
-funded_days AS (
-  SELECT f.account_id, count(*) AS days_funded
-  FROM funded AS f
-  GROUP BY f.account_id
-),
 spent AS (
-  SELECT s.account_id, sum(s.spend) AS spend
-  FROM int.campaign_spend AS s
-  JOIN funded AS k ON k.account_id = s.account_id AND k.report_date = s.report_date
-  WHERE s.report_date >= (SELECT min(k.report_date) FROM known AS k)
-  GROUP BY s.account_id
+  SELECT f.account_id, count(DISTINCT f.report_date) AS days_funded, coalesce(sum(s.spend), 0) AS spend
+  FROM funded AS f
+  LEFT JOIN int.campaign_spend AS s ON s.account_id = f.account_id AND s.report_date = f.report_date
+  GROUP BY f.account_id
 ),
 -- Since when each campaign that is active now has been.
 run_of AS (
@@ -141,9 +132,8 @@ paced AS (
   SELECT
     f.account_id, f.balance, f.seen_at, f.payment_mode, f.balance_status, f.average_daily_spend, f.days_left,
     l.stop, l.warning, p.window_from, p.window_to, p.days_known,
-    coalesce(d.days_funded, 0) AS days_funded,
-    CASE WHEN d.days_funded > 0 THEN coalesce(s.spend, 0)::DOUBLE / d.days_funded END AS mean_daily_spend,
-    CASE WHEN d.days_funded > 0 THEN coalesce(e.expected_daily_spend, 0) END AS expected_daily_spend,
+    coalesce(s.days_funded, 0) AS days_funded, s.spend::DOUBLE / s.days_funded AS mean_daily_spend,
+    CASE WHEN s.days_funded > 0 THEN coalesce(e.expected_daily_spend, 0) END AS expected_daily_spend,
     greatest(f.seen_at, o.looked_at) AS last_seen_at,
     -- As it was read; where it was not, whatever in the JSON is named like automatic funding and is on.
     CASE
@@ -159,7 +149,6 @@ paced AS (
   LEFT JOIN span AS p ON p.account_id = f.account_id
   LEFT JOIN spent AS s ON s.account_id = f.account_id
   LEFT JOIN limits AS m ON m.account_id = f.account_id
-  LEFT JOIN funded_days AS d ON d.account_id = f.account_id
   LEFT JOIN expected AS e ON e.account_id = f.account_id
   LEFT JOIN looked AS o ON o.account_id = f.account_id
 ),

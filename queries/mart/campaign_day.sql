@@ -25,8 +25,7 @@ WITH flagged AS (
     lead(h.changed_after) OVER (PARTITION BY h.account_id, h.campaign_id ORDER BY h.version_no) AS confirmed_until,
     CASE WHEN h.version_no = 1 THEN to_timestamp(0) ELSE h.valid_from END AS counts_from,
     h.is_deleted OR coalesce(h.status = 'archived', false) AS is_over,
-    sum(CASE WHEN h.is_deleted OR coalesce(h.status = 'archived', false) THEN 0 ELSE 1 END)
-      OVER (PARTITION BY h.account_id, h.campaign_id ORDER BY h.version_no) AS lives
+    count(*) FILTER (WHERE NOT (h.is_deleted OR coalesce(h.status = 'archived', false))) OVER (PARTITION BY h.account_id, h.campaign_id ORDER BY h.version_no) AS lives
   FROM main.campaign_history AS h
 ),
 version AS (
@@ -68,16 +67,6 @@ spine AS (
   JOIN main.calendar AS k
     ON k.account_id = c.account_id AND k.report_date >= c.first_date AND k.report_date <= v.last_date
 ),
-settled AS (
-  SELECT
-    d.*,
-    h.name, h.status, h.is_deleted, h.default_bid, h.daily_spend_limit, h.target_cpa, h.country, h.source_mode,
-    h.version_no, h.read_state, h.valid_from, h.confirmed_until, h.over_since
-  FROM spine AS d
-  -- No ASOF join here: where DuckDB takes the spine for short, it compares every pair of rows.
-  LEFT JOIN version AS h
-    ON h.account_id = d.account_id AND h.campaign_id = d.campaign_id AND h.counts_from < d.ends_at AND h.valid_to >= d.ends_at
-),
 delivery AS (
   -- Delivery changes many times a day: only the last value of a day can be the one at its end.
   SELECT h.account_id, h.campaign_id, h.delivery_status, h.valid_from, h.valid_to
@@ -85,11 +74,17 @@ delivery AS (
   ASOF JOIN main.calendar AS k ON k.account_id = h.account_id AND h.valid_from >= k.starts_at
   WHERE h.valid_to >= k.ends_at
 ),
-delivered AS (
-  SELECT d.*, h.delivery_status
-  FROM settled AS d
-  LEFT JOIN delivery AS h
-    ON h.account_id = d.account_id AND h.campaign_id = d.campaign_id AND h.valid_from < d.ends_at AND h.valid_to >= d.ends_at
+settled AS (
+  SELECT
+    d.*, e.delivery_status,
+    h.name, h.status, h.is_deleted, h.default_bid, h.daily_spend_limit, h.target_cpa, h.country, h.source_mode,
+    h.version_no, h.read_state, h.valid_from, h.confirmed_until, h.over_since
+  FROM spine AS d
+  -- No ASOF join here: where DuckDB takes the spine for short, it compares every pair of rows.
+  LEFT JOIN version AS h
+    ON h.account_id = d.account_id AND h.campaign_id = d.campaign_id AND h.counts_from < d.ends_at AND h.valid_to >= d.ends_at
+  LEFT JOIN delivery AS e
+    ON e.account_id = d.account_id AND e.campaign_id = d.campaign_id AND e.valid_from < d.ends_at AND e.valid_to >= d.ends_at
 ),
 changed AS (
   SELECT h.account_id, h.campaign_id, k.report_date, count(*) AS versions
@@ -110,7 +105,7 @@ known AS (
     coalesce(n.versions, 0) AS changes,
     coalesce(c.state, 'missing') AS coverage_state,
     coalesce(c.state IN ('open', 'complete', 'final', 'partial'), false) AS is_covered
-  FROM delivered AS d
+  FROM settled AS d
   LEFT JOIN int.campaign_spend AS s ON s.account_id = d.account_id AND s.campaign_id = d.campaign_id AND s.report_date = d.report_date
   LEFT JOIN changed AS n ON n.account_id = d.account_id AND n.campaign_id = d.campaign_id AND n.report_date = d.report_date
   LEFT JOIN ops.day_coverage AS c ON c.account_id = d.account_id AND c.report_date = d.report_date

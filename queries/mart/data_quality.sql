@@ -10,38 +10,13 @@
 -- Column verdict: passed, failed, or unknown: there is no value.
 -- Column reason: What the value counts, as in meaning.
 -- Column action: What to do. NULL: it did not fail.
-WITH checks (check_name, severity, threshold, unit, meaning, what_to_do) AS (
-  VALUES
-    ('keys_unique', 'error', 0, 'rows', 'Rows of spend_daily beyond the distinct keys that were proven when their day was read.', 'Run spendsync verify; spendsync repair rebuild makes the file again from Parquet.'),
-    ('day_sums_agree', 'error', 0, 'days', 'Days whose spend in spend_daily is not what was proven when they were read.', 'Run spendsync verify; spendsync repair rebuild makes the file again from Parquet.'),
-    ('measures_not_negative', 'warning', 0, 'rows', 'Rows with less than 0 spend, clicks, impressions or conversions.', 'Ask the service what they stand for; sums contain them as they are.'),
-    ('clicks_told', 'warning', 0, 'rows', 'Rows without a number of clicks.', 'CPC and CTR of these rows are unknown; look at the replies in raw.'),
-    ('impressions_told', 'warning', 0, 'rows', 'Rows without a number of impressions.', 'CTR of these rows is unknown; look at the replies in raw.'),
-    ('conversions_told', 'warning', 0, 'rows', 'Rows without a whole number of conversions.', 'CPA of their sources is unknown, so none of them is a candidate; look at the replies in raw.'),
-    ('spend_has_campaign', 'warning', 0, 'US dollars', 'Spend of rows that name no campaign.', 'Ask the service what it was spent on.'),
-    ('spend_has_creative', 'warning', 0, 'US dollars', 'Spend of rows that name no creative.', 'It belongs to no creative; ask the service.'),
-    ('spend_has_source', 'warning', 0, 'US dollars', 'Spend of rows that name no source.', 'It can neither be blocked nor bid for; ask the service.'),
-    ('spend_has_clicks', 'warning', 0, 'US dollars', 'Spend of rows with 0 clicks, though bids are per click.', 'Ask the service; a credit or a correction may be under way.'),
-    ('clicks_within_impressions', 'warning', 0, 'rows', 'Rows with more clicks than impressions.', 'Expect late impressions or invalid clicks; their CTR means nothing.'),
-    ('conversions_within_clicks', 'warning', 0, 'rows', 'Rows with more conversions than clicks.', 'See whether a conversion is reported more than once a click.'),
-    ('campaigns_convert', 'warning', 0, 'campaigns', 'Campaigns with spend for 3 conversions (at their target CPA, else the account''s CPA) and none at all.', 'See whether their conversions reach the service, before blocking sources.'),
-    ('campaigns_unbroken', 'warning', 0, 'campaigns', 'Active campaigns whose conversions, spend, CTR or delivery broke lately.', 'See mart.breaks before following any advice about them.'),
-    ('restated_share', 'warning', NULL, 'share of spend', 'Spend that was restated after its day was over, up or down, as a share of all spend.', 'Wait longer before deciding on young days; see spendsync query spend_by_day.'),
-    ('days_missing', 'error', 0, 'days', 'Days that were never proven and can still be read.', 'Run spendsync sync; spendsync status shows by when.'),
-    ('days_lost', 'warning', 0, 'days', 'Days that were never proven and can no longer be read.', 'They cannot be read again; leave them out of averages.'),
-    ('days_partial', 'warning', 0, 'days', 'Days of which only a part is stored.', 'Run spendsync sync; see partial_why in mart.coverage.'),
-    ('days_doubted', 'warning', 0, 'days', 'Days that are stored though something speaks against them, such as the service''s own sum.', 'See partial_why in mart.coverage; runs read them again, and spendsync repair accept DATE accepts one.'),
-    ('control_totals_known', 'warning', 0, 'days', 'Days proven complete for which the service could not be asked for its own total.', 'Run spendsync sync --from --to for these days while they can be read.'),
-    ('report_fresh', 'error', NULL, 'hours', 'Time since a day was last read.', 'Find out why no run succeeded: spendsync status.'),
-    ('settings_fresh', 'warning', NULL, 'hours', 'Time since the campaign that waits longest was confirmed, archived ones aside.', 'See ops.entity_read for what cannot be read.'),
-    ('bids_fresh', 'warning', NULL, 'hours', 'Time since the campaign that waits longest had its bids per source read, archived ones aside.', 'Do not rely on bid_override of these campaigns; see source_mode.'),
-    ('bids_read', 'warning', 0, 'campaigns', 'Campaigns whose bids per source were never readable, archived ones aside.', 'Their bids per source are unknown; look at the dashboard.'),
-    ('settings_known', 'warning', 0, 'campaigns and creatives', 'Campaigns and creatives with settings that were never readable, or that only the report knows.', 'Their settings are unknown; look at the dashboard.'),
-    ('entities_read', 'warning', 0, 'reads', 'Settings that could not be read when they were last asked for.', 'See ops.entity_read; the next sync tries again.'),
-    ('values_known', 'warning', 0, 'campaigns, creatives and sources', 'Statuses and modes now in force that the service''s description does not name.', 'Look them up with the service; filters on status may leave them out.'),
-    ('fields_known', 'info', 0, 'fields', 'Keys in the replies that the service''s description does not name.', 'Nothing is lost, they are in raw; report them to the maintainers.'),
-    ('notes_standing', 'info', 0, 'notes', 'Differences of which the data is stored, and that end no run with exit 4.', 'See ops.note for each; spendsync repair accept --undo makes one end runs again.'),
-    ('last_run_succeeded', 'error', 0, 'exit code', 'Exit code of the last run; it is 0 when everything planned was published.', 'See ops.run for its message; spendsync help config lists the exit codes.')
+WITH level AS (
+  SELECT
+    -- restated_share_max: When more of the window's spend than this was restated after its day was over, recent days are not to be decided by.
+    (0.05::DOUBLE /* restated_share_max */) AS restated_share_max,
+    max(t.value) FILTER (WHERE t.name = 'stale_hours') AS stale_hours,
+    (36::DOUBLE /* bids_stale_hours */) AS bids_stale_hours
+  FROM int.threshold AS t
 ),
 accounts AS (
   SELECT c.account_id FROM main.calendar AS c
@@ -77,7 +52,7 @@ by_campaign AS (
 ),
 by_account AS (
   SELECT
-    k.account_id, sum(k.spend) AS spend,
+    k.account_id, 0 AS none, sum(k.spend) AS spend,
     sum(k.no_clicks) AS no_clicks, sum(k.no_impressions) AS no_impressions, sum(k.no_conversions) AS no_conversions,
     coalesce(sum(k.spend) FILTER (WHERE k.campaign_id = ''), 0) AS no_campaign,
     count(*) FILTER (WHERE k.conversions = 0 AND k.spend::DOUBLE
@@ -191,81 +166,60 @@ standing AS (
   WHERE n.is_standing
   GROUP BY n.account_id
 ),
--- Each clause is named once: of those named often DuckDB 1.4 plans so many copies within a
--- reader's own subquery that no memory is enough.
-counted AS (
+-- A check is a line: what it counts beside the most that passes.
+checked AS (
   SELECT
-    c.account_id, c.check_name, c.severity, c.threshold, c.unit, c.meaning, c.what_to_do,
-    CASE c.check_name
-      WHEN 'keys_unique' THEN d.repeated
-      WHEN 'day_sums_agree' THEN d.differing
-      WHEN 'campaigns_unbroken' THEN CASE WHEN a.account_id IS NOT NULL THEN coalesce(b.campaigns, 0) END
-      WHEN 'measures_not_negative' THEN CASE WHEN a.account_id IS NOT NULL THEN coalesce(o.negative, 0) END
-      WHEN 'clicks_told' THEN a.no_clicks
-      WHEN 'impressions_told' THEN a.no_impressions
-      WHEN 'conversions_told' THEN a.no_conversions
-      WHEN 'spend_has_campaign' THEN a.no_campaign
-      WHEN 'spend_has_creative' THEN CASE WHEN a.account_id IS NOT NULL THEN coalesce(x.spend, 0) END
-      WHEN 'spend_has_source' THEN CASE WHEN a.account_id IS NOT NULL THEN coalesce(z.spend, 0) END
-      WHEN 'spend_has_clicks' THEN CASE WHEN a.account_id IS NOT NULL THEN coalesce(o.unclicked, 0) END
-      WHEN 'clicks_within_impressions' THEN CASE WHEN a.account_id IS NOT NULL THEN coalesce(o.clicks_over, 0) END
-      WHEN 'conversions_within_clicks' THEN CASE WHEN a.account_id IS NOT NULL THEN coalesce(o.conversions_over, 0) END
-      WHEN 'campaigns_convert' THEN a.unconverted
-      WHEN 'restated_share' THEN CASE WHEN a.account_id IS NOT NULL THEN coalesce(r.spend, 0)::DOUBLE / nullif(a.spend, 0)::DOUBLE END
-      WHEN 'days_missing' THEN g.missing
-      WHEN 'days_lost' THEN g.lost
-      WHEN 'days_partial' THEN g.partial
-      WHEN 'days_doubted' THEN g.doubted
-      WHEN 'control_totals_known' THEN g.unknown_totals
-      WHEN 'report_fresh' THEN g.hours
-      WHEN 'settings_fresh' THEN m.hours
-      WHEN 'bids_fresh' THEN m.bids_hours
-      WHEN 'bids_read' THEN m.bids_unread
-      WHEN 'settings_known' THEN k.unread
-      WHEN 'entities_read' THEN u.reads
-      WHEN 'values_known' THEN k.unnamed
-      WHEN 'fields_known' THEN coalesce(f.fields, 0)
-      WHEN 'notes_standing' THEN coalesce(s.notes, 0)
-      WHEN 'last_run_succeeded' THEN u.exit_code
-    END::DOUBLE AS value
-  -- Cross joins come last: DuckDB 1.4 writes them as commas when it prints a view.
-  FROM (SELECT a.account_id, c.* FROM accounts AS a CROSS JOIN checks AS c) AS c
-  LEFT JOIN day_sums AS d ON d.account_id = c.account_id
-  LEFT JOIN by_account AS a ON a.account_id = c.account_id
-  LEFT JOIN odd_of AS o ON o.account_id = c.account_id
-  LEFT JOIN creativeless AS x ON x.account_id = c.account_id
-  LEFT JOIN sourceless AS z ON z.account_id = c.account_id
-  LEFT JOIN restated AS r ON r.account_id = c.account_id
-  LEFT JOIN coverage AS g ON g.account_id = c.account_id
-  LEFT JOIN campaigns AS m ON m.account_id = c.account_id
-  LEFT JOIN known_of AS k ON k.account_id = c.account_id
-  LEFT JOIN unread AS u ON u.account_id = c.account_id
-  LEFT JOIN broken AS b ON b.account_id = c.account_id
-  LEFT JOIN fields AS f ON f.account_id = c.account_id
-  LEFT JOIN standing AS s ON s.account_id = c.account_id
-),
-judged AS (
-  SELECT
-    c.*,
-    CASE c.check_name
-      WHEN 'restated_share' THEN x.restated_share_max
-      WHEN 'report_fresh' THEN x.stale_hours
-      WHEN 'settings_fresh' THEN x.stale_hours
-      WHEN 'bids_fresh' THEN x.bids_stale_hours
-      ELSE c.threshold
-    END::DOUBLE AS passes
-  FROM counted AS c
-  CROSS JOIN (
-    SELECT
-      -- restated_share_max: When more of the window's spend than this was restated after its day was over, recent days are not to be decided by.
-      (0.05::DOUBLE /* restated_share_max */) AS restated_share_max,
-      max(t.value) FILTER (WHERE t.name = 'stale_hours') AS stale_hours,
-      (36::DOUBLE /* bids_stale_hours */) AS bids_stale_hours
-    FROM int.threshold AS t
-  ) AS x
+    v.account_id,
+    unnest([
+      {'check_name': 'keys_unique', 'severity': 'error', 'value': d.repeated::DOUBLE, 'threshold': 0, 'unit': 'rows', 'meaning': 'Rows of spend_daily beyond the distinct keys that were proven when their day was read.', 'what_to_do': 'Run spendsync verify; spendsync repair rebuild makes the file again from Parquet.'},
+      {'check_name': 'day_sums_agree', 'severity': 'error', 'value': d.differing, 'threshold': 0, 'unit': 'days', 'meaning': 'Days whose spend in spend_daily is not what was proven when they were read.', 'what_to_do': 'Run spendsync verify; spendsync repair rebuild makes the file again from Parquet.'},
+      {'check_name': 'measures_not_negative', 'severity': 'warning', 'value': a.none + coalesce(o.negative, 0), 'threshold': 0, 'unit': 'rows', 'meaning': 'Rows with less than 0 spend, clicks, impressions or conversions.', 'what_to_do': 'Ask the service what they stand for; sums contain them as they are.'},
+      {'check_name': 'clicks_told', 'severity': 'warning', 'value': a.no_clicks, 'threshold': 0, 'unit': 'rows', 'meaning': 'Rows without a number of clicks.', 'what_to_do': 'CPC and CTR of these rows are unknown; look at the replies in raw.'},
+      {'check_name': 'impressions_told', 'severity': 'warning', 'value': a.no_impressions, 'threshold': 0, 'unit': 'rows', 'meaning': 'Rows without a number of impressions.', 'what_to_do': 'CTR of these rows is unknown; look at the replies in raw.'},
+      {'check_name': 'conversions_told', 'severity': 'warning', 'value': a.no_conversions, 'threshold': 0, 'unit': 'rows', 'meaning': 'Rows without a whole number of conversions.', 'what_to_do': 'CPA of their sources is unknown, so none of them is a candidate; look at the replies in raw.'},
+      {'check_name': 'spend_has_campaign', 'severity': 'warning', 'value': a.no_campaign, 'threshold': 0, 'unit': 'US dollars', 'meaning': 'Spend of rows that name no campaign.', 'what_to_do': 'Ask the service what it was spent on.'},
+      {'check_name': 'spend_has_creative', 'severity': 'warning', 'value': a.none + coalesce(x.spend, 0), 'threshold': 0, 'unit': 'US dollars', 'meaning': 'Spend of rows that name no creative.', 'what_to_do': 'It belongs to no creative; ask the service.'},
+      {'check_name': 'spend_has_source', 'severity': 'warning', 'value': a.none + coalesce(z.spend, 0), 'threshold': 0, 'unit': 'US dollars', 'meaning': 'Spend of rows that name no source.', 'what_to_do': 'It can neither be blocked nor bid for; ask the service.'},
+      {'check_name': 'spend_has_clicks', 'severity': 'warning', 'value': a.none + coalesce(o.unclicked, 0), 'threshold': 0, 'unit': 'US dollars', 'meaning': 'Spend of rows with 0 clicks, though bids are per click.', 'what_to_do': 'Ask the service; a credit or a correction may be under way.'},
+      {'check_name': 'clicks_within_impressions', 'severity': 'warning', 'value': a.none + coalesce(o.clicks_over, 0), 'threshold': 0, 'unit': 'rows', 'meaning': 'Rows with more clicks than impressions.', 'what_to_do': 'Expect late impressions or invalid clicks; their CTR means nothing.'},
+      {'check_name': 'conversions_within_clicks', 'severity': 'warning', 'value': a.none + coalesce(o.conversions_over, 0), 'threshold': 0, 'unit': 'rows', 'meaning': 'Rows with more conversions than clicks.', 'what_to_do': 'See whether a conversion is reported more than once a click.'},
+      {'check_name': 'campaigns_convert', 'severity': 'warning', 'value': a.unconverted, 'threshold': 0, 'unit': 'campaigns', 'meaning': 'Campaigns with spend for 3 conversions (at their target CPA, else the account''s CPA) and none at all.', 'what_to_do': 'See whether their conversions reach the service, before blocking sources.'},
+      {'check_name': 'campaigns_unbroken', 'severity': 'warning', 'value': a.none + coalesce(b.campaigns, 0), 'threshold': 0, 'unit': 'campaigns', 'meaning': 'Active campaigns whose conversions, spend, CTR or delivery broke lately.', 'what_to_do': 'See mart.breaks before following any advice about them.'},
+      {'check_name': 'restated_share', 'severity': 'warning', 'value': a.none + coalesce(r.spend, 0)::DOUBLE / nullif(a.spend, 0)::DOUBLE, 'threshold': l.restated_share_max, 'unit': 'share of spend', 'meaning': 'Spend that was restated after its day was over, up or down, as a share of all spend.', 'what_to_do': 'Wait longer before deciding on young days; see spendsync query spend_by_day.'},
+      {'check_name': 'days_missing', 'severity': 'error', 'value': g.missing, 'threshold': 0, 'unit': 'days', 'meaning': 'Days that were never proven and can still be read.', 'what_to_do': 'Run spendsync sync; spendsync status shows by when.'},
+      {'check_name': 'days_lost', 'severity': 'warning', 'value': g.lost, 'threshold': 0, 'unit': 'days', 'meaning': 'Days that were never proven and can no longer be read.', 'what_to_do': 'They cannot be read again; leave them out of averages.'},
+      {'check_name': 'days_partial', 'severity': 'warning', 'value': g.partial, 'threshold': 0, 'unit': 'days', 'meaning': 'Days of which only a part is stored.', 'what_to_do': 'Run spendsync sync; see partial_why in mart.coverage.'},
+      {'check_name': 'days_doubted', 'severity': 'warning', 'value': g.doubted, 'threshold': 0, 'unit': 'days', 'meaning': 'Days that are stored though something speaks against them, such as the service''s own sum.', 'what_to_do': 'See partial_why in mart.coverage; runs read them again, and spendsync repair accept DATE accepts one.'},
+      {'check_name': 'control_totals_known', 'severity': 'warning', 'value': g.unknown_totals, 'threshold': 0, 'unit': 'days', 'meaning': 'Days proven complete for which the service could not be asked for its own total.', 'what_to_do': 'Run spendsync sync --from --to for these days while they can be read.'},
+      {'check_name': 'report_fresh', 'severity': 'error', 'value': g.hours, 'threshold': l.stale_hours, 'unit': 'hours', 'meaning': 'Time since a day was last read.', 'what_to_do': 'Find out why no run succeeded: spendsync status.'},
+      {'check_name': 'settings_fresh', 'severity': 'warning', 'value': m.hours, 'threshold': l.stale_hours, 'unit': 'hours', 'meaning': 'Time since the campaign that waits longest was confirmed, archived ones aside.', 'what_to_do': 'See ops.entity_read for what cannot be read.'},
+      {'check_name': 'bids_fresh', 'severity': 'warning', 'value': m.bids_hours, 'threshold': l.bids_stale_hours, 'unit': 'hours', 'meaning': 'Time since the campaign that waits longest had its bids per source read, archived ones aside.', 'what_to_do': 'Do not rely on bid_override of these campaigns; see source_mode.'},
+      {'check_name': 'bids_read', 'severity': 'warning', 'value': m.bids_unread, 'threshold': 0, 'unit': 'campaigns', 'meaning': 'Campaigns whose bids per source were never readable, archived ones aside.', 'what_to_do': 'Their bids per source are unknown; look at the dashboard.'},
+      {'check_name': 'settings_known', 'severity': 'warning', 'value': k.unread, 'threshold': 0, 'unit': 'campaigns and creatives', 'meaning': 'Campaigns and creatives with settings that were never readable, or that only the report knows.', 'what_to_do': 'Their settings are unknown; look at the dashboard.'},
+      {'check_name': 'entities_read', 'severity': 'warning', 'value': u.reads, 'threshold': 0, 'unit': 'reads', 'meaning': 'Settings that could not be read when they were last asked for.', 'what_to_do': 'See ops.entity_read; the next sync tries again.'},
+      {'check_name': 'values_known', 'severity': 'warning', 'value': k.unnamed, 'threshold': 0, 'unit': 'campaigns, creatives and sources', 'meaning': 'Statuses and modes now in force that the service''s description does not name.', 'what_to_do': 'Look them up with the service; filters on status may leave them out.'},
+      {'check_name': 'fields_known', 'severity': 'info', 'value': coalesce(f.fields, 0), 'threshold': 0, 'unit': 'fields', 'meaning': 'Keys in the replies that the service''s description does not name.', 'what_to_do': 'Nothing is lost, they are in raw; report them to the maintainers.'},
+      {'check_name': 'notes_standing', 'severity': 'info', 'value': coalesce(s.notes, 0), 'threshold': 0, 'unit': 'notes', 'meaning': 'Differences of which the data is stored, and that end no run with exit 4.', 'what_to_do': 'See ops.note for each; spendsync repair accept --undo makes one end runs again.'},
+      {'check_name': 'last_run_succeeded', 'severity': 'error', 'value': u.exit_code, 'threshold': 0, 'unit': 'exit code', 'meaning': 'Exit code of the last run; it is 0 when everything planned was published.', 'what_to_do': 'See ops.run for its message; spendsync help config lists the exit codes.'}
+    ], recursive := true)
+  FROM accounts AS v
+  LEFT JOIN day_sums AS d ON d.account_id = v.account_id
+  LEFT JOIN by_account AS a ON a.account_id = v.account_id
+  LEFT JOIN odd_of AS o ON o.account_id = v.account_id
+  LEFT JOIN creativeless AS x ON x.account_id = v.account_id
+  LEFT JOIN sourceless AS z ON z.account_id = v.account_id
+  LEFT JOIN restated AS r ON r.account_id = v.account_id
+  LEFT JOIN coverage AS g ON g.account_id = v.account_id
+  LEFT JOIN campaigns AS m ON m.account_id = v.account_id
+  LEFT JOIN known_of AS k ON k.account_id = v.account_id
+  LEFT JOIN unread AS u ON u.account_id = v.account_id
+  LEFT JOIN broken AS b ON b.account_id = v.account_id
+  LEFT JOIN fields AS f ON f.account_id = v.account_id
+  LEFT JOIN standing AS s ON s.account_id = v.account_id
+  CROSS JOIN level AS l
 )
 SELECT
-  j.account_id, j.check_name, j.severity, j.value <= j.passes AS passed, j.value, j.passes AS threshold, j.unit, j.meaning,
-  CASE WHEN j.value <= j.passes THEN 'passed' WHEN j.value > j.passes THEN 'failed' ELSE 'unknown' END AS verdict,
-  j.meaning AS reason, CASE WHEN j.value > j.passes THEN j.what_to_do END AS action
-FROM judged AS j
+  c.account_id, c.check_name, c.severity, c.value <= c.threshold AS passed, c.value, c.threshold::DOUBLE AS threshold, c.unit, c.meaning,
+  CASE WHEN c.value <= c.threshold THEN 'passed' WHEN c.value > c.threshold THEN 'failed' ELSE 'unknown' END AS verdict,
+  c.meaning AS reason, CASE WHEN c.value > c.threshold THEN c.what_to_do END AS action
+FROM checked AS c
