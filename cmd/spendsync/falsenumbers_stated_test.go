@@ -71,9 +71,9 @@ func setCell(column string, value any) func(reportRows) {
 	return func(rows reportRows) { rows[0] = withCell(rows[0], column, value) }
 }
 
-// TestFalse_WhatIsStatedIsRequired: each line of the description is broken for a finished day of its own, on a first
-// load and on a store. The run ends in 4, and the step of each day says why; what was stored of it stands, and what came
-// is kept; then the service mends itself, and one sync ends in 0 with the true rows.
+// TestFalse_WhatIsStatedIsRequired: each line of the description is broken for a finished day of its own, on a
+// first load and on a store. The run ends in 4, and the step of each day says why; what was stored of it stands, and
+// what came is kept; then the service mends itself, and one sync ends in 0 with the true rows.
 func TestFalse_WhatIsStatedIsRequired(t *testing.T) {
 	for _, isStored := range []bool{false, true} {
 		w := newWorldInLine(t)
@@ -112,8 +112,8 @@ func TestFalse_WhatIsStatedIsRequired(t *testing.T) {
 		for i, name := range names {
 			is := rowsOf(i)
 			state := w.ask(fmt.Sprintf("SELECT state FROM ops.day_coverage WHERE report_date = DATE '%s'", dayOf(i)))
-			step := w.ask(fmt.Sprintf("SELECT outcome, message FROM ops.step WHERE unit = '%s' ORDER BY started_at DESC "+
-				"LIMIT 1", dayOf(i)))
+			step := w.ask(fmt.Sprintf("SELECT outcome, message FROM ops.step WHERE unit = '%s' "+
+				"ORDER BY started_at DESC LIMIT 1", dayOf(i)))
 			if !strings.Contains(step, statedBreaks[name].says) {
 				t.Errorf("%s, stored %t: %s, want %q", name, isStored, step, statedBreaks[name].says)
 			}
@@ -123,7 +123,7 @@ func TestFalse_WhatIsStatedIsRequired(t *testing.T) {
 			if !isStored && (state == "complete" || state == "final") {
 				t.Errorf("%s: the day is %s with %s", name, state, is)
 			}
-			kept, _ := filepath.Glob(filepath.Join(w.dir, "quarantine", "account=acme", "day="+dayOf(i).String()+"*"))
+			kept, _ := filepath.Glob(w.dir + "/quarantine/account=acme/day=" + dayOf(i).String() + "*")
 			if len(kept) == 0 != (state == "partial") {
 				t.Errorf("%s, stored %t: state %s, kept are %v: %s", name, isStored, state, kept, step)
 			}

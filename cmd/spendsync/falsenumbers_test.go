@@ -193,7 +193,7 @@ func TestFalse_AnEmptyReportProvesNoDay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, smallAccount)
 			if name == "known days" {
-				w.must("sync")
+				w.synced()
 			}
 			w.answers(&theReport{rows: func(int, url.Values, reportRows) reportRows { return nil }})
 			for n := range days {
@@ -314,9 +314,9 @@ func TestFalse_PagesWithoutAnOrder(t *testing.T) {
 	}
 }
 
-// TestFalse_RowsBesideAnErrorAreNotAll: a 200 states an error beside half of a day's rows, and a number of rows that is
-// theirs; the service gives no sum of its own. Each form has a day of its own. A reply that states that nothing failed is
-// accepted.
+// TestFalse_RowsBesideAnErrorAreNotAll: a 200 states an error beside half of a day's rows, and a number of rows that
+// is theirs; the service gives no sum of its own. Each form has a day of its own. A reply that states that nothing
+// failed is accepted.
 func TestFalse_RowsBesideAnErrorAreNotAll(t *testing.T) {
 	errs := []string{`"error":"shard 3 of 5 failed"`, `"errors":[{"message":"shard 3 of 5 failed"}]`,
 		`"incomplete_results":true`, `"truncated":true`, `"partial":true`, `"has_more":true`}
@@ -355,7 +355,8 @@ func TestFalse_RowsBesideAnErrorAreNotAll(t *testing.T) {
 	}
 	for i, form := range forms {
 		step := w.ask(fmt.Sprintf("SELECT outcome, message FROM ops.step WHERE unit = '%s'", dayOf(i)))
-		if isError := i < len(errs); isError != said.MatchString(step) || isError == strings.HasPrefix(step, "stored") {
+		isError := i < len(errs)
+		if isError != said.MatchString(step) || isError == strings.HasPrefix(step, "stored") {
 			t.Errorf("%s: %s", form, step)
 		}
 	}
@@ -396,9 +397,9 @@ func TestFalse_TheAccountsOwnAverageContradictsEmptyDays(t *testing.T) {
 	}
 }
 
-// TestFalse_RowsBehindTheStatedOnes: the stated number of rows leaves some out, and those before them fill a page. The
-// service gives no sum of its own, and the page behind is there, fails once, or fails in every read, each on a day of its
-// own.
+// TestFalse_RowsBehindTheStatedOnes: the stated number of rows leaves some out, and those before them fill a page.
+// The service gives no sum of its own, and the page behind is there, fails once, or fails in every read, each on a day
+// of its own.
 func TestFalse_RowsBehindTheStatedOnes(t *testing.T) {
 	w := newWorldInLine(t)
 	w.env["PAGE_SIZE"] = "5"

@@ -454,11 +454,6 @@ func (s demoAsks) assistant(question string) map[string]map[string]string {
 	return all
 }
 
-func (w *world) report(args ...string) string {
-	w.t.Helper()
-	return w.must(append([]string{"report", "--out", "-"}, args...)...)
-}
-
 // TestReport_TellsTheStory: the demo's page names the break that is over, the changes that people made with what came
 // of them, and the limit that holds back.
 func TestReport_TellsTheStory(t *testing.T) {
@@ -506,7 +501,7 @@ func TestReport_RefusesWhatItCannotDo(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "r.html")
 	refused("sync", "--out", file) // nothing is published yet
-	w.must("sync")
+	w.synced()
 	refused("the warehouse has acme", "--account", "nobody", "--out", file)
 	refused("spendsync's own files", "--out", filepath.Join(w.dir, "r.html"))
 	refused("which one", "--json", "--out", "-")

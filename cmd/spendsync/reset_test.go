@@ -13,8 +13,7 @@ import (
 // TestReset: the account's name alone moves it aside; another account in the store stays unchanged, and
 // the next sync starts again.
 func TestReset(t *testing.T) {
-	w := twoAccounts(t)
-	w.must("sync")
+	w := twoAccounts(t).synced()
 	w.env["ACCOUNT"], w.env["API_KEY"], w.env["REPORT_USER"] = "beta", adsim.DefaultKey+"2", secondUser
 	w.must("sync")
 	const stored = "SELECT account_id, count(*), sum(spend) FROM spend_daily GROUP BY ALL ORDER BY 1"

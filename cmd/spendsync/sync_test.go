@@ -123,7 +123,7 @@ var firstSyncs struct {
 func (w *world) synced() *world {
 	t := w.t
 	t.Helper()
-	account := fmt.Sprintf("%+v %t", w.cfg, w.only == nil)
+	account := fmt.Sprintf("%+v %s %t", w.cfg, w.service.Now(), w.only == nil)
 	firstSyncs.Lock()
 	defer firstSyncs.Unlock()
 	if first, ok := firstSyncs.done[account]; ok {
