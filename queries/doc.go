@@ -24,7 +24,7 @@
 //	                                         takes the place of $NAME)
 //	-- Days: CONDITION                      (of a ready question: its days, over s.report_date and main.today AS t;
 //	                                         the answer names those that are missing or lost)
-//	-- Shown: a, b                          (of a ready question: the columns that a terminal shows first)
+//	-- Shown: a, b                          (the columns that a terminal shows first)
 //
 // Every column of main and mart has a comment in the warehouse: the line in the view's file, else
 // the line in columns.csv, else the column's meaning in the tables of the dictionary.

@@ -29,7 +29,7 @@ type Query struct {
 	IsTable    bool              // of a model: its rows are made at publication
 	ByMonth    bool              // of a table: the rows of a month follow from the days of that month
 	Params     []Param           // of a ready question
-	Shown      []string          // of a ready question: the columns that a terminal shows first, in that order
+	Shown      []string          // the columns that a terminal shows first, in that order
 	Alone      string            // of a ready question that begins with a total: what it means if no row follows
 	Days       string            // of a ready question: a condition over main.spend and main.today, which its days meet
 	Columns    map[string]string // the meaning of columns, if the file or the glossary has it

@@ -21,8 +21,10 @@ type Facts struct {
 	// Missing days were not read until they were over; Lost ones can no longer be read. Days in a row are one entry.
 	Missing []string `json:"missing_days,omitempty"`
 	Lost    []string `json:"lost_days,omitempty"`
-	Young   int      `json:"young_days,omitempty"`          // days whose conversions still arrive
-	ToCome  float64  `json:"conversions_to_come,omitempty"` // the share of theirs that is still to come
+	// OfAllDays reports that the answer does not show which days it is about, so that what follows is of all.
+	OfAllDays bool    `json:"of_all_days,omitempty"`
+	Young     int     `json:"young_days,omitempty"`          // days whose conversions still arrive
+	ToCome    float64 `json:"conversions_to_come,omitempty"` // the share of theirs that is still to come
 	// Unknown counts the days of which nobody knows yet how many conversions are still to come.
 	Unknown int `json:"days_not_known_yet,omitempty"`
 }
@@ -45,11 +47,15 @@ func (f Facts) String() string {
 		text += fmt.Sprintf(" Lost: %s.", strings.Join(f.Lost, ", "))
 	}
 	if f.Young > 0 {
-		days := fmt.Sprintf("%d days", f.Young)
+		days, other := fmt.Sprintf("%d days", f.Young), ""
 		if f.Young == 1 {
 			days = "1 day"
 		}
-		text += fmt.Sprintf(" Conversions of %s are still arriving: %.0f %% of them are to come.", days, 100*f.ToCome)
+		if f.OfAllDays {
+			days, other = days+" among all that are stored", ", of fewer days another share"
+		}
+		text += fmt.Sprintf(" Conversions of %s are still arriving: %.0f %% of them are to come%s.", days, 100*f.ToCome,
+			other)
 	}
 	if f.Unknown > 0 {
 		days := fmt.Sprintf("%d days", f.Unknown)
@@ -96,7 +102,7 @@ func (r *Result) facts(ctx context.Context, days string) (all []Facts) {
 		}
 		return &all[i]
 	}
-	asked := r.askedDays(ctx, days)
+	asked, isAll := r.askedDays(ctx, days)
 	gaps, err := r.s.Query(ctx, "SELECT a.account_id, a.state = 'lost', a.report_date - DATE '1970-01-01' FROM ("+asked+
 		") AS a WHERE a.state IN ('missing', 'partial', 'lost') ORDER BY ALL")
 	if err != nil {
@@ -124,14 +130,18 @@ func (r *Result) facts(ctx context.Context, days string) (all []Facts) {
 	if slices.ContainsFunc(r.Columns, func(c Column) bool { return ofConversions.MatchString(c.Name) }) {
 		r.young(ctx, asked, of)
 	}
+	for i := range all {
+		all[i].OfAllDays = isAll && all[i].Young > 0
+	}
 	return all
 }
 
-// askedDays returns SQL for the days that the answer is about: account_id, report_date and state.
-func (r *Result) askedDays(ctx context.Context, days string) string {
+// askedDays returns SQL for the days that the answer is about: account_id, report_date and state. It returns all days,
+// and true, if the answer does not show which.
+func (r *Result) askedDays(ctx context.Context, days string) (asked string, isAll bool) {
 	const covered = "SELECT s.account_id, s.report_date, s.state FROM ops.day_coverage AS s"
 	if days != "" {
-		return covered + " JOIN main.today AS t ON t.account_id = s.account_id WHERE " + days
+		return covered + " JOIN main.today AS t ON t.account_id = s.account_id WHERE " + days, false
 	}
 	for _, pair := range [][2]string{{"report_date", "report_date"}, {"window_from", "window_to"}} {
 		has := func(name string) bool { return slices.Contains(r.Columns, Column{name, "DATE"}) }
@@ -141,10 +151,10 @@ func (r *Result) askedDays(ctx context.Context, days string) string {
 		span, err := r.s.Query(ctx, fmt.Sprintf("SELECT min(%s), max(%s) FROM temp.answer", pair[0], pair[1]))
 		if err == nil && span.Rows[0][0].Valid && span.Rows[0][1].Valid {
 			return fmt.Sprintf("%s WHERE s.report_date BETWEEN %s AND %s", covered, schema.QuoteText(span.Rows[0][0].V),
-				schema.QuoteText(span.Rows[0][1].V))
+				schema.QuoteText(span.Rows[0][1].V)), false
 		}
 	}
-	return covered
+	return covered, true
 }
 
 // young adds how many of the days are young, the share of their conversions that is still to come, and of how many it

@@ -1,14 +1,16 @@
 -- What changed in the settings, from what to what, and did it help?
 -- Trap: before and after is not proof; several changes between two reads appear as one; and a CPA of few days after is too high, for conversions still arrive: cpa_change compares at equal age, and verdict says whether chance explains it. The service's own reviews of creatives are one row a day.
--- Parameter days: 14, days to look back from now.
--- Parameter rows: 30, changes to show, the newest first.
--- Shown: seen_at, change, place, verdict, cpa_change
+-- Parameter days: 14, days to look back from the newest numbers.
+-- Parameter rows: 30, changes to show: those of campaigns and sources first, the newest first.
+-- Shown: seen_on, place, change, verdict, cpa_change
+-- Column seen_on: Chicago day of seen_at.
 -- Column change: What changed: old value -> new value.
 -- Column reviews: Steps of the service's own reviews that the row stands for. NULL: it is a change.
 WITH change AS (
   SELECT c.*
   FROM mart.change_log AS c
-  WHERE c.kind <> 'delivery' AND epoch(c.seen_at) > epoch(now()) - 86400 * $days::INTEGER
+  LEFT JOIN main.today AS t ON t.account_id = c.account_id
+  WHERE c.kind <> 'delivery' AND epoch(c.seen_at) > epoch(coalesce(t.as_of_at, now())) - 86400 * $days::INTEGER
 ),
 found AS (
   SELECT
@@ -27,13 +29,14 @@ found AS (
   GROUP BY c.account_id, k.report_date
 )
 SELECT
-  c.account_id, c.seen_at, c.change, c.place, i.verdict, c.not_before, c.kind, c.campaign_id, c.campaign_name, c.creative_id, c.creative_title, c.source_id, c.rule,
+  c.account_id, c.seen_at, k.report_date AS seen_on, c.change, c.place, i.verdict, c.not_before, c.kind, c.campaign_id, c.campaign_name, c.creative_id, c.creative_title, c.source_id, c.rule,
   c.change_type, c.field, c.old_value, c.new_value, c.reviews,
   i.days_before, i.cpa_before::DECIMAL(18,2) AS cpa_before, i.days_after, i.cpa_after::DECIMAL(18,2) AS cpa_after,
   i.spend_per_day_change::DECIMAL(18,3) AS spend_per_day_change, i.other_changes,
   i.cpa_change::DECIMAL(18,3) AS cpa_change, i.compared_by, i.control_campaigns, i.control_cpa_change::DECIMAL(18,3) AS control_cpa_change, i.at_stake::DECIMAL(18,2) AS at_stake
 FROM found AS c
+JOIN main.calendar AS k ON k.account_id = c.account_id AND k.starts_at <= c.seen_at AND c.seen_at < k.ends_at
 LEFT JOIN mart.change_impact AS i
   ON c.kind = 'campaign' AND i.account_id = c.account_id AND i.campaign_id = c.campaign_id AND i.version_no = c.version_no
-ORDER BY c.seen_at DESC, c.account_id, c.kind, c.campaign_id, c.creative_id, c.source_id, c.rule, c.field
+ORDER BY c.kind = 'creative', c.seen_at DESC, c.account_id, c.kind, c.campaign_id, c.creative_id, c.source_id, c.rule, c.field
 LIMIT $rows::BIGINT

@@ -6,7 +6,7 @@
 -- Shown: campaign_name, spend, spend_usual, spend_change, conversions_expected, cpa_expected, cpa_usual, conversions, campaign_id
 -- Column spend_usual: US dollars of the mean of the days before.
 -- Column spend_change: Change of the spend as a share of spend_usual.
--- Column cpa_usual: US dollars per conversion of the days before.
+-- Column cpa_usual: US dollars per conversion of the days before, with those still to come. NULL: no conversion, or not known yet.
 -- Column report_date: The last day that is proven complete.
 -- Column campaign_id: Campaign ID; NULL: all campaigns together.
 -- Column campaign_name: Name of the campaign, or all campaigns.
@@ -20,7 +20,7 @@ WITH last AS (
 day AS (
   SELECT
     d.account_id, d.campaign_id, d.campaign_name, l.report_date, d.report_date = l.report_date AS is_last, m.report_date AS known_date, d.spend, d.clicks, d.conversions,
-    (1e6 * d.spend::DOUBLE * m.conversions_share)::BIGINT AS arrived, m.conversions_share
+    (1e6 * CASE WHEN d.conversions > 0 THEN d.conversions / nullif(m.conversions_share, 0) WHEN m.conversions_share IS NOT NULL THEN d.conversions END)::BIGINT AS expected, m.conversions_share
   FROM mart.campaign_day AS d
   JOIN last AS l ON l.account_id = d.account_id AND d.report_date BETWEEN l.report_date - 7 AND l.report_date
   JOIN int.day_maturity AS m ON m.account_id = d.account_id AND m.report_date = d.report_date
@@ -37,9 +37,8 @@ summed AS (
     coalesce(sum(d.spend) FILTER (WHERE d.is_last), 0) AS spend, coalesce(sum(d.spend) FILTER (WHERE NOT d.is_last), 0) AS spend_before,
     CASE WHEN count(*) FILTER (WHERE d.is_last AND d.clicks IS NULL) = 0 THEN sum(d.clicks) FILTER (WHERE d.is_last) END AS clicks,
     CASE WHEN count(*) FILTER (WHERE d.is_last AND d.conversions IS NULL) = 0 THEN sum(d.conversions) FILTER (WHERE d.is_last) END AS conversions,
-    CASE WHEN count(*) FILTER (WHERE NOT d.is_last AND d.conversions IS NULL) = 0 THEN sum(d.conversions) FILTER (WHERE NOT d.is_last) END AS conversions_before,
-    CASE WHEN count(*) FILTER (WHERE d.is_last AND d.arrived IS NULL AND d.spend <> 0) = 0 THEN sum(d.arrived) FILTER (WHERE d.is_last) / 1e6 END AS arrived,
-    CASE WHEN count(*) FILTER (WHERE NOT d.is_last AND d.arrived IS NULL AND d.spend <> 0) = 0 THEN sum(d.arrived) FILTER (WHERE NOT d.is_last) / 1e6 END AS arrived_before
+    CASE WHEN count(*) FILTER (WHERE d.is_last AND d.expected IS NULL) = 0 THEN sum(d.expected) FILTER (WHERE d.is_last) / 1e6 END AS expected,
+    CASE WHEN count(*) FILTER (WHERE NOT d.is_last AND d.expected IS NULL) = 0 THEN sum(d.expected) FILTER (WHERE NOT d.is_last) / 1e6 END AS expected_before
   FROM day AS d
   GROUP BY GROUPING SETS ((d.account_id), (d.account_id, d.campaign_id))
 ),
@@ -49,9 +48,9 @@ yesterday AS (
     s.spend, (s.spend_before::DOUBLE / nullif(k.days_before, 0))::DECIMAL(18,2) AS spend_usual,
     (s.spend::DOUBLE * k.days_before / nullif(s.spend_before, 0)::DOUBLE - 1)::DECIMAL(18,3) AS spend_change,
     s.clicks, s.conversions,
-    CASE WHEN s.conversions = 0 AND s.conversions_share IS NOT NULL THEN 0 ELSE s.conversions * s.spend::DOUBLE / nullif(s.arrived, 0) END::DECIMAL(18,1) AS conversions_expected, s.conversions_share::DECIMAL(18,3) AS conversions_share,
-    (s.spend::DOUBLE / nullif(s.conversions, 0))::DECIMAL(18,2) AS cpa, (s.arrived / nullif(s.conversions, 0))::DECIMAL(18,2) AS cpa_expected,
-    (s.arrived_before / nullif(s.conversions_before, 0))::DECIMAL(18,2) AS cpa_usual, k.days_before
+    s.expected::DECIMAL(18,1) AS conversions_expected, s.conversions_share::DECIMAL(18,3) AS conversions_share,
+    (s.spend::DOUBLE / nullif(s.conversions, 0))::DECIMAL(18,2) AS cpa, (s.spend::DOUBLE / nullif(s.expected, 0))::DECIMAL(18,2) AS cpa_expected,
+    (s.spend_before::DOUBLE / nullif(s.expected_before, 0))::DECIMAL(18,2) AS cpa_usual, k.days_before
   FROM summed AS s
   JOIN known AS k ON k.account_id = s.account_id
   WHERE s.is_total OR s.spend <> 0 OR s.spend_before <> 0

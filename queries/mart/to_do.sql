@@ -1,7 +1,8 @@
 -- What should be done first, and what is at stake a day?
 -- Trap: what is at stake is expected profit or loss, never spend; NULL: not known, which is not 0. Several rows may be about the same money: a campaign that loses and its sources that do.
+-- Shown: place_no, place, at_stake, action, verdict
 -- Column place_no: Place in the list: an account that is out of money, then what broke and money that stops soon, then by what is at stake. Without money the breaks that it causes are left out.
--- Column kind: break, runway, campaign, sources, limit, creatives or bids.
+-- Column kind: break, runway, campaign, change, sources, limit, creatives or bids.
 -- Column campaign_id: Campaign that it is about. NULL: the account, or several campaigns.
 -- Column campaign_name: Name of the campaign. NULL: the same, or never readable.
 -- Column place: What it is about, in words.
@@ -23,6 +24,13 @@ WITH found AS (
   SELECT p.account_id, 3, 'campaign', p.campaign_id, p.campaign_name, NULL, 1, p.verdict, p.reason, p.at_stake, p.action, 'mart.campaign_performance'
   FROM mart.campaign_performance AS p
   WHERE p.verdict = 'loses'
+  UNION ALL
+  -- A change of the last two weeks that still stands: another one would have to be judged first.
+  SELECT i.account_id, 3, 'change', i.campaign_id, i.campaign_name, NULL, 1, i.verdict, 'after the change of ' || replace(i.changed_columns, '_', ' ') || ' ' || i.reason, i.at_stake, i.action, 'mart.change_impact'
+  FROM mart.change_impact AS i
+  JOIN main.campaign_history AS h ON h.account_id = i.account_id AND h.campaign_id = i.campaign_id AND h.version_no = i.version_no AND h.is_current
+  JOIN main.today AS t ON t.account_id = i.account_id AND epoch(i.seen_at) > epoch(t.as_of_at) - 86400 * 14
+  WHERE i.verdict = 'dearer' AND h.status = 'active'
   UNION ALL
   SELECT
     b.account_id, 4, 'sources', NULL, NULL, format('{} {} in {} {}', any_value(b.sources), CASE any_value(b.sources) WHEN 1 THEN 'source' ELSE 'sources' END, any_value(b.campaigns), CASE any_value(b.campaigns) WHEN 1 THEN 'campaign' ELSE 'campaigns' END),

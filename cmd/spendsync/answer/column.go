@@ -70,8 +70,8 @@ func (c tableColumn) isVerdict() bool {
 
 // isProse reports whether the column's texts are sentences, which are broken at words and never cut.
 func (c tableColumn) isProse() bool {
-	return c.form == formText && slices.Contains([]string{"what_to_do", "message", "meaning", "question", "reason"},
-		c.name)
+	prose := []string{"what_to_do", "action", "message", "meaning", "question", "reason"}
+	return c.form == formText && slices.Contains(prose, c.name)
 }
 
 // hasThousands reports whether the digits of a column's numbers are grouped: a year or a number of a version

@@ -87,7 +87,8 @@ func (g *grid) wanted(rows [][]cell, q Question) (wanted []int) {
 }
 
 // keys are the columns that say what a row is about, and the numbers to judge it by: a terminal leaves them out last.
-var keys = []string{"campaign_name", "source_id", "title", "creative_title", "cpa_usual", "cpa_change"}
+var keys = []string{"campaign_name", "source_id", "title", "creative_title", "place", "change", "cpa_usual",
+	"cpa_change"}
 
 // fitting returns the first verdict, the keys, and of the other columns those from the left, as far as they fit.
 func (g *grid) fitting(wanted []int, rows [][]cell) (chosen []int) {
