@@ -4,31 +4,38 @@ CREATE TEMP MACRO shown(x) AS '"' || left(regexp_replace(x, 'e0$', ''), 80) || '
 CREATE TEMP MACRO is_nothing(x) AS
     regexp_full_match(x, '(?i)[-–—]*|#?n/?a|null|none|nan|nil|\\n|\((none|not set|blank)\)');
 CREATE TEMP MACRO is_total(x) AS regexp_full_match(x,
-    '(?i)((grand |sub)?totals?|sum|summary|overall|gesamt|summe|итого|всего|total .*|.* total) ?:?');
+    '(?i)((grand |sub)?totals?|sum|summary|overall|gesamt(ergebnis)?|summe|(общий )?итого?|всего|totals? .*|.* total) ?:?');
 
--- What most numbers are: digits, and cents behind a point. Their conversion is cheap.
-CREATE TEMP MACRO plain_count(x) AS CASE WHEN regexp_full_match(x, '[0-9]{1,15}') THEN x::BIGINT END;
-CREATE TEMP MACRO plain_money(x) AS CASE WHEN regexp_full_match(x, '[0-9]{1,11}(\.[0-9]{1,2})?')
-    AND (getvariable('decimal') <> 'comma' OR NOT contains(x, '.')) THEN x::DECIMAL(18, 6) END;
+-- A count or an amount of digits with a point. Casts to many decimals are slow.
+CREATE TEMP MACRO as_count(t) AS CASE WHEN regexp_full_match(t, '[0-9]{1,18}(\.0*)?') THEN split_part(t, '.', 1)::BIGINT
+    WHEN contains(t, 'e') AND trunc(t::DOUBLE) = t::DOUBLE AND t::DOUBLE BETWEEN 0 AND 1e15 THEN t::DOUBLE::BIGINT END;
+-- Rounded half to even to six decimals.
+CREATE TEMP MACRO half_even(v) AS (v::DECIMAL(24, 6) - CASE
+    WHEN abs(v::DECIMAL(24, 6)::DECIMAL(38, 18) - v) = 0.0000005 AND (v::DECIMAL(24, 6) * 1000000)::HUGEINT % 2 <> 0
+    THEN sign(v)::INTEGER * 0.000001 ELSE 0 END);
+CREATE TEMP MACRO as_money(t) AS TRY_CAST(CASE WHEN regexp_matches(t, 'e|\.[0-9]{6}50*$')
+    THEN half_even(TRY_CAST(t AS DECIMAL(38, 18)))::VARCHAR ELSE t END AS DECIMAL(18, 6));
+
+-- What most numbers are, and those with an exponent, which programs write with a point: one reading, cheap to convert.
+CREATE TEMP MACRO programs(x) AS CASE WHEN regexp_full_match(x, '-?[0-9]+(\.[0-9]*)?[eE][+-]?[0-9]+')
+    THEN regexp_replace(lower(x), 'e0$', '') END;
+CREATE TEMP MACRO plain_count(x) AS CASE WHEN regexp_full_match(x, '[0-9]{1,15}') THEN x::BIGINT
+    ELSE as_count(programs(x)) END;
+CREATE TEMP MACRO plain_money(x) AS CASE WHEN regexp_full_match(x, '-?[0-9]{1,11}(\.[0-9]{1,2})?')
+    AND (getvariable('decimal') <> 'comma' OR NOT contains(x, '.')) THEN x::DECIMAL(18, 6)
+    WHEN regexp_full_match(x, '\$ *-') THEN 0 ELSE as_money(programs(x)) END; -- $- is a spreadsheet's 0
 
 -- Another number without its currency, with a minus sign in the place of parentheses.
 CREATE TEMP MACRO bare(x) AS ltrim(regexp_replace(
     regexp_replace(translate(lower(x), '−’' || chr(160) || chr(8239), '-''  '), '^\((.*)\)$', '-\1'),
     '^([+-]?) ?(?:us\$|usd|\$)? ?([+-]?) ?(.*?) ?(?:us\$|usd|\$)?$', '\1\2\3'), '+');
 
--- The readings of a bare number with a decimal point and with a decimal comma. Programs write exponents with a point.
-CREATE TEMP MACRO point(b) AS TRY_CAST(CASE
-    WHEN regexp_full_match(b, '-?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?') THEN b
+-- The readings of a bare number with a decimal point and with a decimal comma.
+CREATE TEMP MACRO point(b) AS CASE
+    WHEN regexp_full_match(b, '-?([0-9]+\.?[0-9]*|\.[0-9]+)') THEN b
     WHEN regexp_full_match(b, '-?[1-9][0-9]{0,2}((,[0-9]{3})+|( [0-9]{3})+|(''[0-9]{3})+)(\.[0-9]*)?')
-        THEN translate(b, ', ''', '') END AS DECIMAL(38, 18));
-CREATE TEMP MACRO comma(b) AS CASE WHEN contains(b, 'e') THEN point(b) ELSE point(translate(b, ',.', '.,')) END;
-
-CREATE TEMP MACRO as_count(v) AS
-    CASE WHEN v >= 0 AND v < 1000000000000000000 AND v = trunc(v) THEN v::BIGINT END;
--- Rounded half to even to six decimals.
-CREATE TEMP MACRO as_money(v) AS CASE WHEN abs(v) < 1000000000000 THEN (v::DECIMAL(24, 6) - CASE
-    WHEN abs(v::DECIMAL(24, 6)::DECIMAL(38, 18) - v) = 0.0000005 AND (v::DECIMAL(24, 6) * 1000000)::HUGEINT % 2 <> 0
-    THEN sign(v)::INTEGER * 0.000001 ELSE 0 END)::DECIMAL(18, 6) END;
+        THEN translate(b, ', ''', '') END;
+CREATE TEMP MACRO comma(b) AS point(translate(b, ',.', '.,'));
 
 -- The declared one of two readings, or the only one.
 CREATE TEMP MACRO chosen(declared, forms, a, b) AS CASE WHEN declared = forms[1] THEN a WHEN declared = forms[2] THEN b
@@ -48,10 +55,13 @@ CREATE TEMP MACRO wrong_currency(heading, x) AS CASE WHEN NOT is_nothing(x) AND 
 CREATE TEMP MACRO wrong_flag(heading, x) AS CASE WHEN regexp_full_match(x, '(?i)true|1|yes') THEN 'column ' || heading
     || ' says that rows are missing: export all of them' END;
 
--- A day without its midnight.
-CREATE TEMP MACRO of_midnight(x) AS regexp_replace(x,
-    '[T ]+(0?0:00(:00(\.0+)?)?|12:00(:00)? ?[Aa][Mm])\s?(Z|UTC|[+-]\d\d(:?\d\d)?)?$', '');
-CREATE TEMP MACRO in_order(t, form) AS CASE WHEN regexp_full_match(t, '\d\d?(/\d\d?/|-\d\d?-|\.\d\d?\.)\d{4}')
+-- A day without its midnight, which an instant has in Chicago or as it is written.
+CREATE TEMP MACRO in_chicago(x) AS CASE WHEN regexp_full_match(x, '[0-9-]{10}[T ]0[56]:.*(Z|UTC|\+00(:?00)?)')
+    THEN strftime(TRY_CAST(x AS TIMESTAMPTZ) AT TIME ZONE 'America/Chicago', '%Y-%m-%d %H:%M') END;
+CREATE TEMP MACRO of_midnight(x) AS regexp_replace(coalesce(in_chicago(x), x),
+    ',?[T ]+(0?0:00(:00(\.0+)?)?|12:00(:00)? ?[Aa][Mm])\s?(Z|UTC|[+-]\d\d(:?\d\d)?)?$', '');
+CREATE TEMP MACRO in_order(t, form) AS CASE WHEN regexp_full_match(t, '\d\d?(/\d\d?/|-\d\d?-)\d{4}')
+    OR form[2] = 'd' AND regexp_full_match(t, '\d\d?\.\d\d?\.\d{4}') -- no month comes before a day with dots
     THEN try_strptime(translate(t, '.-', '//'), form)::DATE END;
 CREATE TEMP MACRO as_day(t, m, d) AS CASE WHEN m IS NOT NULL OR d IS NOT NULL
     THEN chosen(getvariable('dates'), ['mm/dd/yyyy', 'dd/mm/yyyy'], m, d)
@@ -69,13 +79,17 @@ CREATE TEMP MACRO as_id(x) AS CASE WHEN starts_with(x, '''') OR starts_with(x, '
     THEN regexp_replace(x, '^(?:''(.*?)''?|="(.*)")$', '\1\2') ELSE regexp_replace(x, '^([0-9]+)\.0+(e0)?$', '\1') END;
 -- The forms of an ID in which it may equal the one that is meant, with what they differ by.
 CREATE TEMP MACRO forms(id) AS [lower(id), regexp_replace(id, '^([A-Za-z]*)0+', '\1'),
-    regexp_replace(lower(id), '[^a-z0-9]+', '', 'g'), regexp_replace(id, '^[A-Za-z]+', '')];
+    regexp_replace(lower(id), '[^a-z0-9]+', '', 'g'), regexp_replace(id, '^[A-Za-z]+', ''), split_part(id, ' ', 1)];
 CREATE TEMP MACRO differs(n, a, b) AS '"' || a || CASE n WHEN 1 THEN '" is "' || b || '" in another case' ELSE '" and "'
-    || b || '" differ by ' || ['', 'a leading zero', 'signs', 'their first letters'][n] END;
+    || b || '" differ by ' || ['', 'a leading zero', 'signs', 'their first letters', 'a name behind the ID'][n] END;
+
+-- A value of Parquet as text. A fraction that is no text gets an exponent, so that it has one reading.
+CREATE TEMP MACRO of_parquet(x) AS CASE WHEN regexp_full_match(typeof(x), 'DOUBLE|FLOAT|DECIMAL.*')
+    AND NOT contains(x::VARCHAR, 'e') THEN x::VARCHAR || 'e0' ELSE replace(x::VARCHAR, chr(10), ' ') END;
 
 -- The account's IDs, and each of their forms.
 CREATE TEMP TABLE known(kind VARCHAR, id VARCHAR);
-CREATE TEMP VIEW alike AS SELECT kind, unnest(range(1, 5)) AS form_no, unnest(forms(id)) AS form, id FROM known;
+CREATE TEMP VIEW alike AS SELECT kind, unnest(range(1, 6)) AS form_no, unnest(forms(id)) AS form, id FROM known;
 
 -- The words for the states of conversions. A state has a bit.
 CREATE TEMP TABLE state AS

@@ -14,6 +14,12 @@ import (
 // Variable declares the columns of a tracker's export.
 const Variable = "SPENDSYNC_TRACKER_COLUMNS"
 
+const (
+	codes      = `eur|gbp|rub|uah|pln|inr|brl|cad|aud|jpy|cny|try|chf|sek|nok|dkk|czk|mxn|kzt|aed`
+	currencies = `currency|валюта|währung|devise|moneda|valuta`
+	inUSD      = "amounts are US dollars: export them in USD"
+)
+
 // column is one of our columns.
 type column struct {
 	name     string
@@ -28,7 +34,7 @@ func columnOf(name, target, kind string, required bool, ours string) column {
 }
 
 var (
-	ofCurrency = columnOf("currency", "currency", "currency", false, `(.*_)?currency(_code)?`)
+	ofCurrency = columnOf("currency", "currency", "currency", false, `(.*_)?(`+currencies+`)(_code)?`)
 
 	payoutColumns = []column{
 		columnOf("from", "day", "text", true, `from|from_date`),
@@ -52,7 +58,7 @@ var (
 		columnOf("revenue", "amount", "money", false, `revenue|sale_revenue|approved_revenue`),
 		ofCurrency,
 		columnOf("incomplete", "cut", "flag", false,
-			`(is_|has_)?(incomplete|truncated|partial)(_(results?|rows|data))?`),
+			`(is_|has_)?(incomplete|truncated|partial|more)(_(results?|rows|data))?`),
 	}
 	// settings are declared beside the columns of an export; ours are their values.
 	settings = []column{
@@ -63,9 +69,14 @@ var (
 	// ofState are headings that look like states of conversions.
 	ofState = regexp.MustCompile(`^(approved?|confirmed|accepted|held|(on_)?hold|pending|refused|rejected|declined|` +
 		`cancell?ed|trash|reversed|chargebacks?)(_(conversions|leads|sales))?$`)
+	// ofRevenue are headings that look like revenue.
+	ofRevenue = regexp.MustCompile(`^((.*_)?revenue(_.*)?|(total_)?(payouts?|earnings?|income|commissions?))$`)
 	// inCurrency ends a heading that names its currency.
-	inCurrency = regexp.MustCompile(`(?:[\s_]*[(\[,]?\s*(us\$|[$€£¥₽₹₴])|[\s_(\[,]+(?:in[\s_]+)?(usd|eur|gbp|rub|uah|` +
-		`pln|inr|brl|cad|aud|jpy|cny|try|chf|sek|nok|dkk|czk|mxn|kzt|aed))\s*[)\]]?$`)
+	inCurrency = regexp.MustCompile(`([\s_]*[(\[,]?\s*(us\$|[$€£¥₽₹₴])|[\s_(\[,]+(in[\s_]+)?(usd|` + codes + `))\s*[)\]]?$`)
+	// foreign is another currency than US dollars in a text.
+	foreign = regexp.MustCompile(`(?:^|[^a-z])(` + codes + `|(?:ca?|au?|nz|hk|s|r|mx)\$)(?:[^a-z]|$)|([€£¥₽₹₴])`)
+	// aboveHeading is a line above the heading that names another currency.
+	aboveHeading = regexp.MustCompile(`(?:^|\W)(?:` + currencies + `)\W{0,3}(` + codes + `)(?:\W|$)`)
 	// anItem is an item NAME=HEADING. A heading with a comma is in double quotes, a quote in it is doubled.
 	anItem = regexp.MustCompile(`^\s*(\w+)\s*=\s*(?:"((?:[^"]|"")*)"\s*|([^,"]*))(?:,|$)`)
 )
@@ -179,14 +190,16 @@ func find(columns []column, names []string, d declaration) *heading {
 // check finds what is wrong with the columns together.
 func (h *heading) check() {
 	for i, name := range h.names {
-		m := inCurrency.FindStringSubmatch(squash(name))
+		currency := ""
+		if m := foreign.FindStringSubmatch(squash(name)); m != nil {
+			currency = strings.ToUpper(m[1] + m[2])
+		}
 		isAmount := slices.Contains(h.at["revenue"], i) || slices.Contains(h.at["payout"], i)
 		// A misspelled column would make a payout one of all campaigns.
 		meant := nearest.Of(plain(name), []string{"campaign", "creative", "source"})
 		switch {
-		case isAmount && m != nil && !slices.Contains([]string{"$", "us$", "usd"}, m[1]+m[2]):
-			h.wrong = fmt.Errorf("%q is in %s: amounts are US dollars: export them in USD", name,
-				strings.ToUpper(m[1]+m[2]))
+		case isAmount && currency != "":
+			h.wrong = fmt.Errorf("%q is in %s: %s", name, currency, inUSD)
 		case !h.isExport && len(name) > 4 && len(meant) > 0 && !h.has(meant[0]):
 			h.wrong = fmt.Errorf("the column %q is none of %s; did you mean %s?", name, namesOf(h.columns), meant[0])
 		}
@@ -221,7 +234,8 @@ func (h *heading) declared() (items, undeclared []string) {
 		}
 	}
 	for i, name := range h.names {
-		if h.isExport && !isDeclared[i] && ofState.MatchString(plain(name)) {
+		if h.isExport && !isDeclared[i] && (ofState.MatchString(plain(name)) ||
+			!h.has("revenue") && ofRevenue.MatchString(plain(name))) {
 			undeclared = append(undeclared, name)
 		}
 	}

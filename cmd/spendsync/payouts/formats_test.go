@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -63,8 +64,19 @@ var samples = map[string]sample{
 		finding: `line 2: column "Revenue Currency" is "EUR"`},
 	"currencies/dollars": {content: "Cost Currency,Currency," + strings.Replace(head, "revenue", "revenue_usd", 1) +
 		"USD,US$," + good, rows: aRow},
-	"cases/excel midnight":   {content: "excel-midnight.csv", sum: "6909.00"},
-	"cases/heading of lines": {content: "heading-two-lines.csv", sum: "5720.75"},
+	"currencies/before the name": {content: strings.Replace(head, "revenue", "EUR Revenue", 1) + good,
+		columns: "day=date,campaign=campaign_id,source=source_id,revenue=EUR Revenue", finding: `"EUR Revenue" is in EUR`},
+	"currencies/within the name": {content: strings.Replace(head, "revenue", "Revenue (C$) net", 1) + good,
+		columns: "day=date,campaign=campaign_id,source=source_id,revenue=Revenue (C$) net",
+		finding: `"Revenue (C$) net" is in C$`},
+	"currencies/above the heading": {content: "Report,Sources\nCurrency:,EUR\n" + head + good,
+		finding: "line 2 says that amounts are in EUR"},
+	"currencies/dollars above":        {content: "Currency,USD\n" + head + good, rows: aRow},
+	"currencies/a column in Russian":  {content: "Валюта," + head + "RUB," + good, finding: `column "Валюта" is "RUB"`},
+	"currencies/format of a cell":     {content: "euros.xlsx", finding: `row 2: column "revenue": "240.30 €" is not`},
+	"currencies/format of other cell": {content: "dollars.xlsx", rows: aRow},
+	"cases/excel midnight":            {content: "excel-midnight.csv", sum: "6909.00"},
+	"cases/heading of lines":          {content: "heading-two-lines.csv", sum: "5720.75"},
 	"cases/keitaro cp1251": {content: "keitaro-cp1251.csv", columns: keitaros,
 		finding: "it is not UTF-8: declare its " +
 			"encoding"},
@@ -115,18 +127,32 @@ var samples = map[string]sample{
 	"excel/ID as number": {content: head + "2026-11-25,2.0E+09,S1004,1500,20,240.30\n",
 		finding: `"2.0E+09" is an ID that a spreadsheet made a number of`},
 	"utf-16 big-endian": {content: utf16Of(semi+"2026-11-25;C2000000004;S1004;1500;20;240.30\n", true), rows: aRow},
-	"gzip":              {content: packed(head + good), rows: aRow},
-	"workbook":          {content: "book.xlsx", rows: aRow},
-	"workbook/packed":   {content: "book.xlsx.gz", rows: aRow},
-	"workbook/cover":    {content: "titled.xlsx", rows: aRow},
-	"workbook/twice":    {content: "twice.xlsx", finding: "2 sheets of it have the declared columns"},
+	"utf-16 without a mark": {content: utf16Of(head+good, false)[2:],
+		finding: "as UTF-16 without its mark does"},
+	"gzip":            {content: packed(head + good), rows: aRow},
+	"workbook":        {content: "book.xlsx", rows: aRow},
+	"workbook/packed": {content: "book.xlsx.gz", rows: aRow},
+	"workbook/cover":  {content: "titled.xlsx", rows: aRow},
+	"workbook/twice":  {content: "twice.xlsx", finding: "2 sheets of it have the declared columns"},
 	"sheets/accounting": {content: head + "2026-11-25,C2000000002,S1012,29,0,(12.50)\n" + good,
 		rows: "2026-11-25|C2000000002|S1012|29|0||||-12.50\n" + aRow},
+	"sheets/accounting nothing": {content: head + "2026-11-25,C2000000002,S1012,29,0, $-   \n" + good,
+		rows: "2026-11-25|C2000000002|S1012|29|0||||0.00\n" + aRow},
+	"sheets/formulas": {content: "formulas.xlsx", rows: "2026-11-25|C2000000004|S1004|1500|20||||",
+		finding: "no row has a number in the column for revenue: it is empty, or has formulas"},
 	"sheets/words for nothing": {content: head + "2026-11-25,C2000000004,S1004,1500,N/A,-\n",
-		rows: "2026-11-25|C2000000004|S1004|1500|||||"},
+		rows:    "2026-11-25|C2000000004|S1004|1500|||||",
+		finding: "no row has a number in the column for revenue: it is empty"},
 	"sheets/download": {content: strings.ReplaceAll(head, "\n", "\r\n") + `"Nov 25, 2026",C2000000004,S1004,` +
 		`"1,500",20,"$240.30"` + "\r\n" + ",,,,,\r\n", rows: aRow},
 	"pandas/csv": {content: head + "2026-11-25 00:00:00,C2000000004,S1004,1500.0,20.0,240.30000000000001\n",
+		rows: aRow},
+	"pandas/midnight in Chicago": {content: "chicago.parquet", rows: aRow},
+	"times/Chicago's in UTC":     {content: strings.ReplaceAll(head+good, "25,C", "25T06:00:00.000Z,C"), rows: aRow},
+	"times/in summer": {content: strings.ReplaceAll(head+good, "11-25,C", "07-25 05:00:00+00,C"),
+		rows: strings.ReplaceAll(aRow, "11-25", "07-25")},
+	"times/an hour before": {content: strings.ReplaceAll(head+good, "25,C", "25T05:00:00Z,C"), finding: "an hour of it"},
+	"metabase/long day": {content: head + `"November 25, 2026, 12:00 AM",C2000000004,S1004,1500,20,240.30` + "\n",
 		rows: aRow},
 	"pandas/index":            {content: "," + head + "0,2026-11-25,C2000000004,S1004,1500,20,240.3\n", rows: aRow},
 	"pandas/datetime":         {content: "pandas.parquet", rows: aRow},
@@ -135,10 +161,12 @@ var samples = map[string]sample{
 	"polars/float":            {content: "float.parquet", rows: "2026-11-25|C2000000004|S1004|1500|20||||0.30"},
 	"duckdb/parquet of texts": {content: "texts.parquet", rows: aRow},
 	"r/write.csv": {content: `"","date","campaign_id","source_id","clicks","conversions","revenue"` + "\n" +
-		`"1",2026-11-25,"C2000000004","S1004",1500,NA,2.403e+02` + "\n",
-		rows: "2026-11-25|C2000000004|S1004|1500|||||240.30"},
+		`"1",2026-11-25,"C2000000004","S1004",1500,20,2.403e+02` + "\n" +
+		`"2",2026-11-24,"C2000000004","S1004",1500,NA,1` + "\n",
+		rows: "2026-11-24|C2000000004|S1004|1500|||||1.00\n" + aRow},
 	"mysql/outfile": {content: strings.ReplaceAll(head, ",", "\t") +
-		"2026-11-25\tC2000000004\tS1004\t1500\t\\N\t240.30\n", rows: "2026-11-25|C2000000004|S1004|1500|||||240.30"},
+		"2026-11-25\tC2000000004\tS1004\t1500\t\\N\t240.30\n2026-11-24\tC2000000004\tS1004\t1\t1\t1\n",
+		rows: "2026-11-24|C2000000004|S1004|1|1||||1.00\n2026-11-25|C2000000004|S1004|1500|||||240.30"},
 
 	"two readings/1.240": {content: semi + "2026-11-25;C2000000004;S1004;1500;20;1.240\n",
 		finding: `line 2: column "revenue": "1.240" may be 1.24 or 1240.00: declare decimal=point or decimal=comma`},
@@ -148,6 +176,8 @@ var samples = map[string]sample{
 		rows: "2026-11-25|C2000000004|S1004|1500|20||||1240.00"},
 	"two readings/a day": {content: head + "11/10/2026,C2000000004,S1004,1500,20,240.30\n",
 		finding: `"11/10/2026" may be 2026-10-11 or 2026-11-10: declare dates=DD/MM/YYYY or dates=MM/DD/YYYY`},
+	"two readings/not with dots": {content: head + "11.10.2026 0:00,C2000000004,S1004,1500,20,240.30\n",
+		rows: "2026-10-11|C2000000004|S1004|1500|20||||240.30"},
 	"two readings/a declared day": {content: head + "11/10/2026,C2000000004,S1004,1500,20,240.30\n",
 		columns: "dates=DD/MM/YYYY", rows: "2026-10-11|C2000000004|S1004|1500|20||||240.30"},
 
@@ -161,12 +191,19 @@ var samples = map[string]sample{
 	"misfits/much revenue": {content: head + manyRows(40) + "2026-11-24,C2000000004,Sother,5,20,900\n",
 		finding: `"source_id" seems to be the tracker's own`},
 	"misfits/other networks": {content: head + good + strings.Repeat("2026-11-25,N5,x,EUR,-5,?\n", 50), rows: aRow},
+	"misfits/a name behind the ID": {content: head + "2026-11-25,C2000000004 - Push US,S1004,1,2,3\n",
+		finding: `line 2: "C2000000004 - Push US" and "C2000000004" differ by a name behind the ID`},
 	"misfits/no campaign": {content: head + "2026-11-25,N5,x,1,2,3\n",
 		finding: "none of its 1 rows is of a campaign"},
 	"misfits/a day to come": {content: head + "2027-11-25,C2000000004,S1004,1,2,3\n", finding: "is a day to come"},
 	"misfits/says that rows are missing": {content: "incomplete_results," + head + "true," + good,
 		finding: `line 2: column "incomplete_results" says that rows are missing`},
 
+	"totals/in a word": {content: head + good + ",,Totals (1 row),1500,20,240.30\n", rows: aRow},
+	"totals/all sources": {content: head + good + "2026-11-25,C2000000004,All sources,1500,20,240.30\n", rows: aRow,
+		finding: "1 rows without a campaign or a source are set aside"},
+	"undeclared/revenue": {content: strings.Replace(head, "revenue", "Earnings", 1) + good,
+		rows: "2026-11-25|C2000000004|S1004|1500|20||||", finding: "not declared, and so not read: Earnings"},
 	"other/no row": {content: head, finding: "a heading and no row of a day"},
 	"other/twice": {content: head + good + good,
 		finding: `lines 2, 3 are all of 2026-11-25, campaign "C2000000004"`},
@@ -318,6 +355,25 @@ func makeBinary(t *testing.T) map[string][]byte {
 		t.Fatal(err)
 	}
 	made["titled.xlsx"] = b.Bytes()
+	for name, cells := range map[string]string{"euros.xlsx": "F2", "dollars.xlsx": "G2", "formulas.xlsx": ""} {
+		book := excelize.NewFile()
+		format := "#,##0.00\\ [$€-407]"
+		style, err := book.NewStyle(&excelize.Style{CustomNumFmt: &format})
+		for i, row := range [][]any{{"date", "campaign_id", "source_id", "clicks", "conversions", "revenue", "cost"},
+			{46351, "C2000000004", "S1004", 1500, 20, 240.3, 7}} {
+			err = errors.Join(err, book.SetSheetRow("Sheet1", fmt.Sprintf("A%d", i+1), &row))
+		}
+		if cells == "" {
+			err = errors.Join(err, book.SetCellValue("Sheet1", "F2", nil), book.SetCellFormula("Sheet1", "F2", "G2*2"))
+		} else {
+			err = errors.Join(err, book.SetCellStyle("Sheet1", cells, cells, style))
+		}
+		b, failed := book.WriteToBuffer()
+		if err = errors.Join(err, failed); err != nil {
+			t.Fatal(err)
+		}
+		made[name] = b.Bytes()
+	}
 	// pyarrow keeps decimals above 18 digits as FIXED_LEN_BYTE_ARRAY.
 	type fixed struct {
 		Day         int32    `parquet:"day,date"`
@@ -341,9 +397,10 @@ func makeBinary(t *testing.T) map[string][]byte {
 	}
 	defer db.Close()
 	for name, columns := range map[string]string{
-		"pandas.parquet": "TIMESTAMP_NS '2026-11-25 00:00:00' AS date, 240.3::DOUBLE AS revenue",
-		"texts.parquet":  "'2026-11-25' AS date, '240.30' AS revenue",
-		"float.parquet":  "TIMESTAMPTZ '2026-11-25 00:00:00+00' AS date, 0.1::DOUBLE + 0.2::DOUBLE AS revenue",
+		"pandas.parquet":  "TIMESTAMP_NS '2026-11-25 00:00:00' AS date, 240.3::DOUBLE AS revenue",
+		"texts.parquet":   "'2026-11-25' AS date, '240.30' AS revenue",
+		"chicago.parquet": "TIMESTAMPTZ '2026-11-25 06:00:00+00' AS date, 240.3::DOUBLE AS revenue",
+		"float.parquet":   "TIMESTAMPTZ '2026-11-25 00:00:00+00' AS date, 0.1::DOUBLE + 0.2::DOUBLE AS revenue",
 	} {
 		path := filepath.Join(db.Dir, name)
 		if err := db.Exec(t.Context(), "COPY (SELECT 'C2000000004' AS campaign_id, 'S1004' AS source_id, "+

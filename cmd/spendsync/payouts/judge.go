@@ -7,6 +7,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -98,7 +99,7 @@ func (h *heading) view() (query string, at []int) {
 	for _, columns := range steps {
 		from = "(SELECT " + strings.Join(append([]string{"*"}, columns...), ", ") + " FROM " + from + ")"
 	}
-	return fmt.Sprintf("%s, %t AS has_amount FROM %s", query, of["amount"] != nil, from), at
+	return query + " FROM " + from, at
 }
 
 // stage gives the engine the declared cells of a table as texts, which it converts and judges.
@@ -114,7 +115,8 @@ func (r *reader) stage(ctx context.Context, t *table) (wrong, err error) {
 	return nil, r.db.Exec(ctx, fmt.Sprintf(`CREATE OR REPLACE TEMP TABLE raw AS FROM read_csv(%s, auto_detect=false,
 		header=false, delim=',', quote='"', escape='"', nullstr='\x01', parallel=false, buffer_size=4194304,
 		max_line_size=4194304, columns={%s})`, schema.QuoteText(path), types), "CREATE OR REPLACE TEMP VIEW cells AS "+
-		query, fmt.Sprintf("SET VARIABLE is_export = %t; SET VARIABLE unit = '%s'", t.isExport, t.unit), judgeSQL)
+		query, fmt.Sprintf("SET VARIABLE is_export = %t; SET VARIABLE unit = '%s'; SET VARIABLE declared = ['%s']", t.isExport,
+		t.unit, strings.Join(slices.Collect(maps.Keys(t.at)), "', '")), judgeSQL)
 }
 
 // write writes the declared cells of the records behind the heading, each with its line.
@@ -134,7 +136,7 @@ func (t *table) write(path string, at []int) error {
 		if rec.line <= t.line || slices.Equal(rec.cells, t.names) {
 			continue
 		}
-		cells[0], cells[1] = strconv.Itoa(rec.line), t.isBroken(rec.cells, last)
+		cells[0], cells[1] = strconv.Itoa(rec.line-t.above), t.isBroken(rec.cells, last)
 		for k, i := range at {
 			if cells[2+k] = ""; i < len(rec.cells) {
 				cells[2+k] = strings.Trim(rec.cells[i], " \t\r\n\u00a0")

@@ -19,12 +19,12 @@ WITH ids AS (
     LEFT JOIN known AS k ON k.kind = c.kind AND k.id = as_id(c.cell)
 ), others AS (
     SELECT i.cell, i.kind, arg_min(differs(o.form_no, i.id, a.id), o.form_no) AS near
-    FROM ids AS i, unnest(range(1, 5)) AS o(form_no)
+    FROM ids AS i, unnest(range(1, 6)) AS o(form_no)
     JOIN alike AS a ON a.kind = i.kind AND a.form_no = o.form_no AND a.form = forms(i.id)[o.form_no]
     WHERE NOT i.is_known AND a.form <> '' GROUP BY ALL
 )
 SELECT kind, cell, id, CASE WHEN is_known THEN 'known' WHEN is_total(id) THEN 'total'
-    WHEN is_nothing(id) OR regexp_full_match(id, '(?i)\(?all\)?|\*') THEN 'none'
+    WHEN is_nothing(id) OR regexp_full_match(id, '(?i)\(?all( \w+)?\)?|\*') THEN 'none'
     WHEN kind IN (SELECT kind FROM known) THEN 'other' ELSE 'known' END AS what,
     CASE WHEN NOT is_known AND regexp_full_match(id, '[0-9][.,][0-9]+[eE]\+?[0-9]+')
         THEN shown(id) || ' is an ID that a spreadsheet made a number of: format its column as text' ELSE near
@@ -48,7 +48,8 @@ WITH read AS (
         CASE WHEN t.ours IS NULL THEN c.approved WHEN t.ours = 'approved' THEN c.conversions ELSE 0 END AS approved,
         CASE WHEN t.ours IS NULL THEN c.held WHEN t.ours = 'held' THEN c.conversions ELSE 0 END AS held,
         CASE WHEN t.ours IS NULL THEN c.refused WHEN t.ours = 'refused' THEN c.conversions ELSE 0 END AS refused,
-        CASE WHEN t.ours <> 'approved' AND c.has_amount THEN least(coalesce(c.amount, 0), 0) ELSE c.amount END AS amount
+        CASE WHEN t.ours <> 'approved' AND list_contains(getvariable('declared'), 'revenue')
+            THEN least(coalesce(c.amount, 0), 0) ELSE c.amount END AS amount
     FROM cells AS c JOIN day_cell AS d ON d.cell = c.day JOIN day_cell AS u ON u.cell = c.until
     JOIN id_cell AS k ON k.kind = 'campaign' AND k.cell = c.campaign
     JOIN id_cell AS s ON s.kind = 'source' AND s.cell = c.source
@@ -117,4 +118,9 @@ UNION ALL
 SELECT 'tracker.no-source', ceil(100 * unsourced / mine), unsourced
     || ' rows without a campaign or a source are set aside: they may add up the other ' || mine - unsourced
 FROM (SELECT count(*) FILTER (class = 'unsourced') AS unsourced, count(*) AS mine
-    FROM judged WHERE class IN ('fit', 'unsourced')) WHERE unsourced > 0;
+    FROM judged WHERE class IN ('fit', 'unsourced')) WHERE unsourced > 0
+UNION ALL
+SELECT 'remark', 0, 'no row has a number in the column for ' || name || ': it is empty, or has formulas without results'
+FROM (SELECT unnest(['clicks', 'conversions', 'approved', 'held', 'refused', 'revenue']) AS name, unnest([count(clicks),
+    count(conversions), count(approved), count(held), count(refused), count(amount)]) AS numbers
+    FROM judged WHERE class = 'fit') WHERE numbers = 0 AND list_contains(getvariable('declared'), name);

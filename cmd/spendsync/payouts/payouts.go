@@ -239,28 +239,34 @@ type Day struct {
 // Days streams the days of the exports in order, each complete. Nothing follows an error.
 func (o *Own) Days(ctx context.Context) iter.Seq2[Day, error] {
 	return func(yield func(Day, error) bool) {
-		var d Day
-		for row, err := range o.db.Rows(ctx, `SELECT day - DATE '1970-01-01', files, lost, campaign, source, clicks,
-			conversions, approved, held, refused, revenue FROM tracker_row JOIN given USING (day) WHERE wrong IS NULL
-			ORDER BY day, campaign, source`) {
-			if err != nil {
-				yield(Day{}, err)
+		for given, err := range o.db.Rows(ctx, "SELECT day, files, lost FROM given WHERE wrong IS NULL ORDER BY day") {
+			d := Day{}
+			if err == nil {
+				d, err = o.day(ctx, given)
+			}
+			if !yield(d, err) || err != nil {
 				return
 			}
-			if day := schema.Date(atoi(row[0])); day != d.Day {
-				if len(d.Rows) > 0 && !yield(d, nil) {
-					return
-				}
-				d = Day{Day: day, Files: strings.Clone(row[1]), Lost: atoi(row[2])}
-			}
-			d.Rows = append(d.Rows, schema.TrackerDay{ReportDate: d.Day, CampaignID: unique.Make(row[3]).Value(),
-				SourceID: unique.Make(row[4]).Value(), Clicks: countOf(row[5]), Conversions: countOf(row[6]),
-				Approved: countOf(row[7]), Held: countOf(row[8]), Refused: countOf(row[9]), Revenue: moneyOf(row[10])})
-		}
-		if len(d.Rows) > 0 {
-			yield(d, nil)
 		}
 	}
+}
+
+// day reads the rows of a day: the engine keeps all rows of an answer in memory.
+func (o *Own) day(ctx context.Context, given []string) (d Day, err error) {
+	d.Files, d.Lost = strings.Clone(given[1]), atoi(given[2])
+	if d.Day, err = schema.ParseDate(given[0]); err != nil {
+		return d, err
+	}
+	for row, err := range o.db.Rows(ctx, "SELECT campaign, source, clicks, conversions, approved, held, refused, "+
+		"revenue FROM tracker_row WHERE day = DATE '"+given[0]+"' ORDER BY campaign, source") {
+		if err != nil {
+			return d, err
+		}
+		d.Rows = append(d.Rows, schema.TrackerDay{ReportDate: d.Day, CampaignID: unique.Make(row[0]).Value(),
+			SourceID: unique.Make(row[1]).Value(), Clicks: countOf(row[2]), Conversions: countOf(row[3]),
+			Approved: countOf(row[4]), Held: countOf(row[5]), Refused: countOf(row[6]), Revenue: moneyOf(row[7])})
+	}
+	return d, nil
 }
 
 // atoi returns a whole number of the engine's; NULL is 0.

@@ -38,6 +38,7 @@ type table struct {
 	records iter.Seq2[record, error]
 	unit    string // what is counted: line, or row of a workbook or Parquet
 	line    int    // of the heading
+	above   int    // lines that are not counted
 	comma   string // between the values of a text; empty: it is none
 	*heading
 }
@@ -75,12 +76,17 @@ func (r *reader) open(ctx context.Context, f *File) (t *table, wrong error) {
 	}
 	found := 0
 	for _, of := range tables {
+		var above error
 		for rec, err := range of.records {
 			if err != nil || rec.line > maxAbove {
 				break
 			}
 			is := of
 			is.line, is.heading = rec.line, r.headingOf(rec.cells)
+			if m := aboveHeading.FindStringSubmatch(squash(strings.Join(rec.cells, " "))); m != nil {
+				above = fmt.Errorf("%s %d says that amounts are in %s: %s", of.unit, rec.line, strings.ToUpper(m[1]), inUSD)
+			}
+			is.wrong = cmp.Or(is.wrong, above)
 			if len(is.missing) == 0 {
 				found++
 			}
@@ -175,7 +181,8 @@ func checkText(start []byte) error {
 	}
 	isUTF16 := bytes.HasPrefix(start, []byte("\xff\xfe")) || bytes.HasPrefix(start, []byte("\xfe\xff"))
 	if bytes.IndexByte(start, 0) >= 0 && !isUTF16 {
-		return errors.New("it is neither text, a workbook nor Parquet: it holds NUL bytes")
+		return errors.New("it is neither text, a workbook nor Parquet: it holds NUL bytes, as UTF-16 without " +
+			"its mark does")
 	}
 	return nil
 }
@@ -226,32 +233,15 @@ func text(path string, comma rune) iter.Seq2[record, error] {
 	}
 }
 
-// parquet returns the rows of a Parquet file. A fraction that is no text gets an exponent, so that it has one reading.
+// parquet makes a text of a Parquet file.
 func (r *reader) parquet(ctx context.Context, path string) ([]table, error) {
-	from := "read_parquet(" + schema.QuoteText(path) + ", hive_partitioning=false)"
-	var names, columns []string
-	for row, err := range r.db.Rows(ctx, "SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM "+from+")") {
-		if err != nil {
-			text, _, _ := strings.Cut(err.Error(), "\n")
-			return nil, fmt.Errorf("its Parquet is damaged: %s", text)
-		}
-		text := schema.Quote(row[0]) + "::VARCHAR"
-		if kind := row[1]; kind == "DOUBLE" || kind == "FLOAT" || strings.HasPrefix(kind, "DECIMAL") {
-			text = fmt.Sprintf("CASE WHEN contains(%[1]s, 'e') THEN %[1]s ELSE %[1]s || 'e0' END", text)
-		}
-		names, columns = append(names, strings.Clone(row[0])), append(columns, text)
+	if err := r.db.Exec(ctx, fmt.Sprintf("COPY (SELECT of_parquet(COLUMNS(*)) FROM read_parquet(%s, "+
+		"hive_partitioning = false)) TO %s (FORMAT csv, HEADER)", schema.QuoteText(path),
+		schema.QuoteText(path+".csv"))); err != nil {
+		text, _, _ := strings.Cut(err.Error(), "\n")
+		return nil, fmt.Errorf("its Parquet is damaged: %s", text)
 	}
-	return []table{{unit: "row", records: func(yield func(record, error) bool) {
-		n := 0
-		if !yield(record{n, names}, nil) {
-			return
-		}
-		for row, err := range r.db.Rows(ctx, "SELECT "+strings.Join(columns, ", ")+" FROM "+from) {
-			if n++; !yield(record{n, row}, err) {
-				return
-			}
-		}
-	}}}, nil
+	return []table{{unit: "row", above: 1, records: text(path+".csv", ',')}}, nil
 }
 
 // workbook returns the sheets of a workbook.
@@ -259,23 +249,41 @@ func (r *reader) workbook(path string) (tables []table, err error) {
 	book, err := excelize.OpenFile(path, excelize.Options{RawCellValue: true, UnzipSizeLimit: 512 << 20,
 		UnzipXMLSizeLimit: 8 << 20, TmpDir: r.db.Dir})
 	if err != nil {
-		return nil, errors.New("it is a packed file (zip), and no workbook: unpack it, or pack one CSV with gzip")
+		return nil, errors.New("it is a packed file (zip), and no workbook (.xlsx): unpack it and pack one CSV with " +
+			"gzip, or save it as a workbook if it is OpenDocument (.ods)")
 	}
 	if props, _ := book.GetWorkbookProps(); props.Date1904 != nil && *props.Date1904 {
 		return nil, errors.New("it is a workbook that counts its days from 1904: save it as CSV")
 	}
+	isForeign := false // an amount may name another currency in its format
+	for id := 0; ; id++ {
+		style, err := book.GetStyle(id)
+		if err != nil {
+			break
+		}
+		isForeign = isForeign || style.CustomNumFmt != nil && foreign.MatchString(strings.ToLower(*style.CustomNumFmt))
+	}
 	for _, sheet := range book.GetSheetList() {
 		tables = append(tables, table{unit: "row", records: func(yield func(record, error) bool) {
 			rows, err := book.Rows(sheet)
-			if err != nil { // a chart
+			shown, failed := book.Rows(sheet)
+			if err != nil || failed != nil { // a chart
 				return
 			}
 			more := true
-			for n := 1; more && rows.Next(); n++ {
+			for n := 1; more && rows.Next() && (!isForeign || shown.Next()); n++ {
 				cells, err := rows.Columns()
+				if isForeign {
+					as, _ := shown.Columns(excelize.Options{})
+					for i, text := range as[:min(len(as), len(cells))] {
+						if foreign.MatchString(strings.ToLower(text)) {
+							cells[i] = text
+						}
+					}
+				}
 				more = yield(record{n, cells}, err) && err == nil
 			}
-			if err := errors.Join(rows.Error(), rows.Close()); more && err != nil {
+			if err := errors.Join(rows.Error(), rows.Close(), shown.Close()); more && err != nil {
 				yield(record{}, err)
 			}
 		}})

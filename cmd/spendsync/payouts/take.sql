@@ -16,7 +16,7 @@ SELECT day, campaign, source, any_value(clicks) AS clicks, whole(conversions)::B
         THEN 'lines ' || min(n) || ', ' || max(n) || ' are all of ' || day || ', campaign "' || campaign
             || '", source "' || source || '": export one row a day, campaign and source' END AS twice,
     any_value(file) AS file
-FROM line SEMI JOIN newest USING (day, campaign, file) WHERE is_export GROUP BY day, campaign, source;
+FROM line SEMI JOIN newest USING (day, campaign, file) WHERE is_export GROUP BY day, campaign, source ORDER BY day;
 
 -- Each day of the exports: its files, how many rows an older file has and the newest one lacks, and why it is not
 -- taken.
