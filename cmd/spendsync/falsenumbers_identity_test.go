@@ -31,6 +31,24 @@ func (w *world) rewrites(path string, edit func(body string) string) {
 	})
 }
 
+// TestSync_OneAdvertiserUnderTwoNames: sums over both names would count it twice, so the first sync of the second name
+// and every status say so.
+func TestSync_OneAdvertiserUnderTwoNames(t *testing.T) {
+	w := newWorld(t, small).synced()
+	w.env["ACCOUNT"], w.env["LOG_LEVEL"] = "second", "warn"
+	const twice = "under another name already"
+	if code, text := w.stderr("sync"); code != exit.OK || !strings.Contains(text, twice) ||
+		!strings.Contains(text, "acme") {
+		t.Errorf("exit %d: %s", code, text)
+	}
+	if code, text := w.stderr("sync"); code != exit.OK || strings.Contains(text, twice) {
+		t.Errorf("the second sync: exit %d: %s", code, text)
+	}
+	if out := w.must("status"); !strings.Contains(out, "which is here as second, too") {
+		t.Errorf("status: %s", out)
+	}
+}
+
 var (
 	aSource    = regexp.MustCompile(`"source_id":\s*"S(\d+)"`)
 	anAudience = regexp.MustCompile(`"audience":\s*\{[^{}]*\}`)

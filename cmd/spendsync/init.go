@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -141,7 +142,8 @@ func (c *initCommand) ask(ctx context.Context) (changed bool, err error) {
 	return changed, nil
 }
 
-// write writes the files. After an error each file is either complete or unchanged.
+// write writes the files, with whole paths: a scheduler starts the command in another folder. After an error each file
+// is either complete or unchanged.
 func (c *initCommand) write() error {
 	var lines [][2]string
 	for _, q := range questions {
@@ -151,6 +153,13 @@ func (c *initCommand) write() error {
 			value = [2]string{"API_KEY_FILE", keyFile}
 		case "REPORT_PASSWORD":
 			value = [2]string{"REPORT_PASSWORD_FILE", passwordFile}
+		}
+		if q.name == "DATA_DIR" || value[0] != q.name {
+			path, err := filepath.Abs(value[1])
+			if err != nil {
+				return exit.Usagef("the working folder has no name: %v", err)
+			}
+			value[1] = path
 		}
 		lines = append(lines, value)
 	}

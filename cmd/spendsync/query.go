@@ -61,8 +61,8 @@ answer. CSV puts an apostrophe before texts that a spreadsheet would run as a fo
 CSV an empty cell is NULL and "" an empty text. Instants are UTC, days are Chicago's.
 
 Under every answer stands as of when it is, which day is open, which of the days asked for are missing or lost and, if
-it has conversions, a CPA or an ROI, how of how many days conversions are still arriving, and what share of them. Of
-the other formats this goes to stderr or, with --out FILE, to FILE.notes.txt.
+it has conversions, a CPA or an ROI, of how many days the conversions still arrive, and what share of them is to come.
+Of the other formats this goes to stderr or, with --out FILE, to FILE.notes.txt.
 
 SQL of your own, and a condition of your own, may take 2 GiB of memory (1 GiB beyond SPENDSYNC_DUCKDB_MEMORY, if that
 is set) and the time of --timeout: beyond that it ends with exit 2.

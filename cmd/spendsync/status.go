@@ -215,7 +215,7 @@ func (c *statusCommand) print(w io.Writer, st *storeStatus) {
 			}
 		}
 		if s.Pinned != "" {
-			fmt.Fprintf(w, "  advertiser account   %s\n", s.Pinned)
+			fmt.Fprintf(w, "  advertiser account   %s%s\n", s.Pinned, twins(st.Accounts, s))
 		}
 		if len(s.AtRisk) > 0 {
 			fmt.Fprintf(w, "  AT RISK              %s: unproven, and leaving the reach within %d days\n",
@@ -262,6 +262,20 @@ func printQuarantine(w io.Writer, kept []quarantinedDay) {
 }
 
 // printCalendar draws a week a line, Monday first.
+// twins names the other accounts of the store that are the same advertiser account.
+func twins(all []accountStatus, of accountStatus) string {
+	var names []string
+	for _, s := range all {
+		if s.Account != of.Account && s.Pinned == of.Pinned {
+			names = append(names, s.Account)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ", which is here as " + strings.Join(names, ", ") + ", too: sums over all accounts count it twice"
+}
+
 func printCalendar(w io.Writer, coverage []schema.DayCoverage, weeks int, color bool) {
 	if len(coverage) == 0 {
 		return

@@ -163,10 +163,15 @@ func TestInit_AsksUntilItIsRight(t *testing.T) {
 	}
 	if out = run("cronjob", "--image", "r.test/spendsync:1"); !strings.Contains(out, advertiser) ||
 		!strings.Contains(out, "SPENDSYNC_ACCOUNT: acme") ||
-		!strings.Contains(out, "--from-file=api-key='"+keyFile+"'") {
+		!strings.Contains(out, "--from-file=api-key='"+filepath.Join(dir, keyFile)+"'") {
 		t.Errorf("cronjob prints %s", out)
 	}
 	env := filepath.Join(dir, config.FileName)
+	elsewhere := start("status", "--config", env)
+	elsewhere.Dir = "/" // as a scheduler starts it
+	if out, err := elsewhere.CombinedOutput(); err != nil || !strings.Contains(string(out), "Account acme") {
+		t.Errorf("from another folder: %v: %s", err, out)
+	}
 	f, err := os.OpenFile(env, os.O_APPEND|os.O_WRONLY, 0)
 	if err == nil {
 		_, err = f.WriteString("# ours\nSPENDSYNC_YOUNG_DAYS=4\n")
