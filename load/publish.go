@@ -95,7 +95,7 @@ func begin(s *Store, p Publication) (*generation, error) {
 		changes = append(changes, part.Change)
 	}
 	n.next = manifest.Next(n.base, n.head, s.account, changes...)
-	return n, errors.Join(n.addLines(), n.addCalendar(), n.readLedgers(), n.upgradeFiles())
+	return n, errors.Join(n.addLines(), n.addCalendar(), n.readLedgers(), upgrader{n}.upgrade())
 }
 
 // preview is what the generation will show at an instant.

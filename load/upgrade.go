@@ -14,15 +14,18 @@ import (
 	"spendsync/schema"
 )
 
-// upgradeFiles writes again every Parquet file of a table that has changed since the version of the base, of every
+// upgrader brings what the base has of every account to this version of the tables.
+type upgrader struct{ *generation }
+
+// upgrade writes again every Parquet file of a table that has changed since the version of the base, of every
 // account: a folder has files of one schema, since readers of several files refuse others or drop columns. It removes
 // the replies of the settings that version 10 kept.
-func (n *generation) upgradeFiles() error {
+func (n upgrader) upgrade() error {
 	if n.base == nil || n.base.SchemaVersion == schema.Version {
 		return nil
 	}
 	for _, account := range n.accounts() {
-		if err := n.upgradeHashes(account); err != nil {
+		if err := n.hashes(account); err != nil {
 			return err
 		}
 		files := n.next.Accounts[account].Files
@@ -36,11 +39,11 @@ func (n *generation) upgradeFiles() error {
 			if t == nil || t.FilesVersion() <= n.base.SchemaVersion || n.files.isStaged(path) {
 				continue
 			}
-			if err := n.upgradeFile(account, path, t); err != nil {
+			if err := n.file(account, path, t); err != nil {
 				return err
 			}
 		}
-		if err := n.upgradeConfirmations(account); err != nil {
+		if err := n.confirmations(account); err != nil {
 			return err
 		}
 	}
@@ -50,8 +53,8 @@ func (n *generation) upgradeFiles() error {
 // labelsSince is the version of the tables since which the names of campaigns are no part of a day's content.
 const labelsSince = 12
 
-// upgradeHashes makes the hashes of the stored days' content again, which the names of campaigns were part of.
-func (n *generation) upgradeHashes(account string) error {
+// hashes makes the hashes of the stored days' content again, which the names of campaigns were part of.
+func (n upgrader) hashes(account string) error {
 	if n.base.SchemaVersion >= labelsSince {
 		return nil
 	}
@@ -80,9 +83,9 @@ func (n *generation) upgradeHashes(account string) error {
 // sourceBids is the name under which version 11 of the tables remembers when each campaign's bids were last read.
 const sourceBids = "source_bids"
 
-// upgradeConfirmations makes the readings of an account from the memories of version 11 of the tables, which had the
+// confirmations makes the readings of an account from the memories of version 11 of the tables, which had the
 // instants of all entities. A run that has staged its own readings has made them from the same memories.
-func (n *generation) upgradeConfirmations(account string) error {
+func (n upgrader) confirmations(account string) error {
 	a, path := n.next.Accounts[account], manifest.PartPath(schema.Readings.Table, account, 0)
 	if len(a.Memory) == 0 {
 		return nil
@@ -134,8 +137,8 @@ func readingsOfMemory(d durable.Disk, dir, account string, a *manifest.Account) 
 	return readings, nil
 }
 
-// upgradeFile writes a published file again.
-func (n *generation) upgradeFile(account, path string, t *schema.Table) error {
+// file writes a published file again.
+func (n upgrader) file(account, path string, t *schema.Table) error {
 	disk, a := n.store.opts.disk, n.next.Accounts[account]
 	full, was := filepath.Join(n.store.dir, path), a.Files[path]
 	err := manifest.CheckBytes(disk, n.store.dir, path, was)

@@ -92,7 +92,7 @@ func (a *Account) addDoubt(c *schema.DayCoverage, k *Day, today schema.Date) {
 	}
 	c.PartialWhy = schema.Some(why)
 	switch {
-	case isAccepted || a.acceptsDay(c.ReportDate, k):
+	case isAccepted || a.Notes.acceptsDay(c.ReportDate, k):
 		c.Doubt = schema.Some(schema.Accepted)
 	case c.State != schema.StatePartial:
 		c.Doubt = schema.Some(schema.Doubtful)

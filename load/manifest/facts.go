@@ -9,6 +9,17 @@ import (
 	"spendsync/schema"
 )
 
+// LastingFacts are facts about an account that hold until a run finds otherwise.
+type LastingFacts struct {
+	// Unread, Refused and Unknown are settings that cannot be read now, rows that could not be stored unchanged as of
+	// the last read of their day, and keys that the description does not name. MoreFacts counts, by table, those that
+	// are not listed.
+	Unread    []schema.EntityRead   `json:"unread_settings,omitempty"`
+	Refused   []schema.RefusedRow   `json:"refused_rows,omitempty"`
+	Unknown   []schema.UnknownField `json:"unknown_fields,omitempty"`
+	MoreFacts map[string]int64      `json:"more_facts,omitempty"`
+}
+
 // maxFacts is how many lasting facts of one kind an account lists. The rest is counted.
 const maxFacts = 1000
 
@@ -74,7 +85,7 @@ func refusedKey(r *schema.RefusedRow) string {
 func unknownKey(r *schema.UnknownField) string { return r.Stream + "\x00" + r.Path }
 
 // applyFacts replaces the lists of lasting facts of which the run found some.
-func (a *Account) applyFacts(c Change, run Head) {
+func (a *LastingFacts) applyFacts(c Change, run Head) {
 	count := func(table string, more int64) {
 		if more > 0 || a.MoreFacts[table] > 0 {
 			a.MoreFacts[table] = more
@@ -96,7 +107,7 @@ func (a *Account) applyFacts(c Change, run Head) {
 }
 
 // KeepRefused takes over the refused rows that the ledgers of version 11 of the tables hold.
-func (a *Account) KeepRefused(rows []schema.RefusedRow) {
+func (a *LastingFacts) KeepRefused(rows []schema.RefusedRow) {
 	for i := range rows {
 		at := rows[i].FirstSeenAt
 		rows[i].Sighting = schema.Sighting{FirstSeenAt: at, LastSeenAt: at, Runs: 1, RunID: rows[i].RunID}
@@ -106,7 +117,7 @@ func (a *Account) KeepRefused(rows []schema.RefusedRow) {
 }
 
 // UnreadRows returns the rows of ops.entity_read. The last one counts the entities that are not listed.
-func (a *Account) UnreadRows(account string) []schema.EntityRead {
+func (a *LastingFacts) UnreadRows(account string) []schema.EntityRead {
 	rows := slices.Clone(a.Unread)
 	if n := a.MoreFacts[schema.EntityReads.Name]; n > 0 {
 		rows = append(rows, schema.EntityRead{AccountID: account, ReadState: "more",
@@ -116,7 +127,7 @@ func (a *Account) UnreadRows(account string) []schema.EntityRead {
 }
 
 // RefusedRows returns the rows of ops.refused_row. The last one counts the rows that are not listed.
-func (a *Account) RefusedRows(account string) []schema.RefusedRow {
+func (a *LastingFacts) RefusedRows(account string) []schema.RefusedRow {
 	rows := slices.Clone(a.Refused)
 	if n := a.MoreFacts[schema.RefusedRows.Name]; n > 0 {
 		rows = append(rows, schema.RefusedRow{AccountID: account, Stream: "more", ReportDate: rows[0].ReportDate,

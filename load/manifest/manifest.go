@@ -87,18 +87,12 @@ type Account struct {
 	Reach int `json:"reach,omitzero"`
 
 	// Notes are the differences that runs have seen lately, by name.
-	Notes []Note `json:"notes,omitempty"`
+	Notes Notes `json:"notes,omitempty"`
 
 	// Own is what the last reading of the operator's own files found wrong.
 	Own OwnFiles `json:"own_files,omitzero"`
 
-	// Unread, Refused and Unknown are the lasting facts: settings that cannot be read now, rows that could not be
-	// stored unchanged as of the last read of their day, and keys that the description does not name. MoreFacts counts,
-	// by table, those that are not listed.
-	Unread    []schema.EntityRead   `json:"unread_settings,omitempty"`
-	Refused   []schema.RefusedRow   `json:"refused_rows,omitempty"`
-	Unknown   []schema.UnknownField `json:"unknown_fields,omitempty"`
-	MoreFacts map[string]int64      `json:"more_facts,omitempty"`
+	LastingFacts
 	// EventsOnly reports that the ledger files hold runs and steps alone. Those of version 11 of the tables also hold
 	// the lasting facts, again for each run.
 	EventsOnly bool `json:"ledger_events_only,omitempty"`

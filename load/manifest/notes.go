@@ -52,30 +52,33 @@ func (n Note) isOfOwnFiles() bool {
 // noteLasts is how long a note is kept that no run sees, and that nobody has accepted.
 const noteLasts = 7 * 24 * time.Hour
 
-// note returns the note with a name; nil: there is none.
-func (a *Account) note(name string) *Note {
-	i := slices.IndexFunc(a.Notes, func(n Note) bool { return n.Name == name })
+// Notes are notes by name.
+type Notes []Note
+
+// named returns the note with a name; nil: there is none.
+func (all Notes) named(name string) *Note {
+	i := slices.IndexFunc(all, func(n Note) bool { return n.Name == name })
 	if i < 0 {
 		return nil
 	}
-	return &a.Notes[i]
+	return &all[i]
 }
 
 // Accepts reports whether a difference of this form and size is accepted.
 func (a *Account) Accepts(form string, size int64) bool {
-	n := a.note(form)
+	n := a.Notes.named(form)
 	return n != nil && (n.Accepted != nil && size <= n.Accepted.Size || n.Decision == schema.NoteAccepted)
 }
 
 // acceptsDay reports whether a day is accepted as it is stored.
-func (a *Account) acceptsDay(d schema.Date, k *Day) bool {
-	n := a.note(d.String())
+func (all Notes) acceptsDay(d schema.Date, k *Day) bool {
+	n := all.named(d.String())
 	return n != nil && n.Accepted != nil && n.Accepted.Day == k.ContentHash
 }
 
 // Accepting returns the notes with one accepted, a form or the date of a day, and what is accepted; false: there is no
 // such difference.
-func (a *Account) Accepting(name string, at schema.Instant, runID string) (notes []Note, text string, ok bool) {
+func (a *Account) Accepting(name string, at schema.Instant, runID string) (notes Notes, text string, ok bool) {
 	notes = slices.Clone(a.Notes)
 	if day, err := schema.ParseDate(name); err == nil {
 		k := a.Days[day]
@@ -89,11 +92,10 @@ func (a *Account) Accepting(name string, at schema.Instant, runID string) (notes
 			RunID: runID, Accepted: &Acceptance{At: at, Day: k.ContentHash}})
 		return notes, "accepted " + name + " as it is stored", true
 	}
-	i := slices.IndexFunc(notes, func(n Note) bool { return n.Name == name })
-	if i < 0 {
+	n := notes.named(name)
+	if n == nil {
 		return nil, "", false
 	}
-	n := &notes[i]
 	n.Accepted, text = &Acceptance{At: at, Size: n.Size}, "accepted "+name
 	if n.Size > 0 {
 		text += fmt.Sprintf(" up to %d %%", n.Size)
@@ -102,14 +104,14 @@ func (a *Account) Accepting(name string, at schema.Instant, runID string) (notes
 }
 
 // TakingBack returns the notes with one no longer accepted; false: it is not.
-func (a *Account) TakingBack(name string, _ schema.Instant, _ string) (notes []Note, text string, ok bool) {
-	n := a.note(name)
+func (a *Account) TakingBack(name string, _ schema.Instant, _ string) (notes Notes, text string, ok bool) {
+	n := a.Notes.named(name)
 	if n == nil || n.Accepted == nil && n.Decision == "" {
 		return nil, "", false
 	}
 	notes = slices.Clone(a.Notes)
-	i := slices.IndexFunc(notes, func(n Note) bool { return n.Name == name })
-	notes[i].Accepted, notes[i].Decision = nil, ""
+	n = notes.named(name)
+	n.Accepted, n.Decision = nil, ""
 	return notes, "took " + name + " back: it ends runs with exit 4 again", true
 }
 
@@ -133,10 +135,10 @@ func (a *Account) Acceptable(now schema.Instant, isAccepted bool) (names []strin
 
 // see returns the notes after a run that has seen these, by name, beside the forms of the stored days. A run that
 // publishes twice counts once; nil: it has not looked.
-func (a *Account) see(seen map[string]Note, at schema.Instant, runID string) []Note {
+func (a *Account) see(seen map[string]Note, at schema.Instant, runID string) Notes {
 	isRun, all := seen != nil, a.dayNotes()
 	maps.Copy(all, seen)
-	notes := []Note{}
+	notes := Notes{}
 	for _, n := range a.Notes {
 		if _, is := all[n.Name]; !is && a.stays(n, at) {
 			if !a.Own.finds(n.Name) {
@@ -147,7 +149,7 @@ func (a *Account) see(seen map[string]Note, at schema.Instant, runID string) []N
 	}
 	for name, n := range all {
 		n.Name, n.Runs, n.FirstSeenAt, n.LastSeenAt, n.RunID = name, 1, at, at, runID
-		if was := a.note(name); was != nil {
+		if was := a.Notes.named(name); was != nil {
 			n.Runs, n.FirstSeenAt, n.Accepted, n.Evidence = was.Runs, was.FirstSeenAt, was.Accepted, was.Evidence
 			if isRun && was.RunID != runID {
 				n.Runs++
@@ -168,7 +170,7 @@ func (a *Account) see(seen map[string]Note, at schema.Instant, runID string) []N
 func (a *Account) stays(n Note, at schema.Instant) bool {
 	if day, err := schema.ParseDate(n.Name); err == nil {
 		k := a.Days[day]
-		return k != nil && a.acceptsDay(day, k) && (k.partialWhy(day, schema.DateOf(at.Time())) != "" ||
+		return k != nil && a.Notes.acceptsDay(day, k) && (k.partialWhy(day, schema.DateOf(at.Time())) != "" ||
 			len(k.Doubts()) > 0)
 	}
 	return n.Accepted != nil || n.Decision == schema.NoteAccepted || a.Own.finds(n.Name) ||
@@ -180,7 +182,7 @@ func (a *Account) dayNotes() map[string]Note {
 	notes, days := map[string]Note{}, map[string]int{}
 	for _, day := range a.DayList() {
 		k := a.Days[day]
-		if a.acceptsDay(day, k) {
+		if a.Notes.acceptsDay(day, k) {
 			continue
 		}
 		for _, d := range k.Doubts() {

@@ -46,7 +46,7 @@ func TestAccount_See(t *testing.T) {
 	got := a.see(map[string]Note{"seen": {Message: "now"}, "of version 11": {Size: 9}, "new": {}}, at, "R2")
 	accepted := a.Notes[0]
 	accepted.Size = 0
-	want := []Note{accepted, a.Notes[1],
+	want := Notes{accepted, a.Notes[1],
 		{Name: "new", Runs: 1, FirstSeenAt: at, LastSeenAt: at, RunID: "R2"},
 		{Name: "of version 11", Size: 9, Accepted: &Acceptance{At: ago(1), Size: 9}, Runs: 10, LastSeenAt: at,
 			RunID: "R2"},
