@@ -1,6 +1,9 @@
 package payouts
 
 import (
+	"cmp"
+	_ "embed"
+	"encoding/csv"
 	"fmt"
 	"regexp"
 	"slices"
@@ -14,69 +17,54 @@ import (
 // Variable declares the columns of a tracker's export.
 const Variable = "SPENDSYNC_TRACKER_COLUMNS"
 
-const (
-	codes      = `eur|gbp|rub|uah|pln|inr|brl|cad|aud|jpy|cny|try|chf|sek|nok|dkk|czk|mxn|kzt|aed`
-	currencies = `currency|валюта|währung|devise|moneda|valuta`
-	inUSD      = "amounts are US dollars: export them in USD"
-)
+// columnsCSV has our columns in files of payouts and in exports, with the headings that declare them without the
+// variable, as [plain] returns them; and what is declared beside those of an export, with its values. A column of the
+// kind currency or flag may refuse the file.
+//
+//go:embed columns.csv
+var columnsCSV string
 
 // column is one of our columns.
 type column struct {
-	name     string
-	target   string         // column of the engine's view cells
-	kind     string         // of its cells: text, count or money; or currency or flag, which may refuse the file
-	required bool           // in a heading
-	ours     *regexp.Regexp // headings that declare it without the variable, as [plain] returns them
+	name, target, kind string // target is the column of the engine's view cells
+	required           bool   // in a heading
+	ours               *regexp.Regexp
 }
 
-func columnOf(name, target, kind string, required bool, ours string) column {
-	return column{name, target, kind, required, regexp.MustCompile(`^(` + ours + `)$`)}
+func columnsOf(of string) (columns []column) {
+	for _, line := range linesOf(columnsCSV) {
+		if line[0] == of {
+			columns = append(columns, column{line[1], line[2], line[3], line[4] != "",
+				regexp.MustCompile("^(" + line[5] + ")$")})
+		}
+	}
+	return columns
 }
+
+// linesOf returns the lines of data of ours behind their heading.
+func linesOf(text string) [][]string {
+	lines, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil {
+		panic(err)
+	}
+	return lines[1:]
+}
+
+const codes = `eur|gbp|rub|uah|pln|inr|brl|cad|aud|jpy|cny|try|chf|sek|nok|dkk|czk|mxn|kzt|aed`
 
 var (
-	ofCurrency = columnOf("currency", "currency", "currency", false, `(.*_)?(`+currencies+`)(_code)?`)
+	payoutColumns, exportColumns, settings = columnsOf("payouts"), columnsOf("export"), columnsOf("setting")
 
-	payoutColumns = []column{
-		columnOf("from", "day", "text", true, `from|from_date`),
-		columnOf("to", "until", "text", false, `to|to_date`),
-		columnOf("campaign", "campaign", "text", false, `campaign|campaign_id`),
-		columnOf("creative", "creative", "text", false, `creative|creative_id`),
-		columnOf("source", "source", "text", false, `source|source_id`),
-		columnOf("payout", "amount", "money", true, `payout`),
-		ofCurrency,
-	}
-	exportColumns = []column{
-		columnOf("day", "day", "text", true, `day|date|report_date`),
-		columnOf("campaign", "campaign", "text", true, `campaign|campaign_id`),
-		columnOf("source", "source", "text", true, `source|source_id`),
-		columnOf("state", "state", "text", false, `state|status`),
-		columnOf("clicks", "clicks", "count", false, `clicks|visits`),
-		columnOf("conversions", "conversions", "count", false, `conversions`),
-		columnOf("approved", "approved", "count", false, `approved|approved_conversions|confirmed`),
-		columnOf("held", "held", "count", false, `held|hold|pending|pending_conversions`),
-		columnOf("refused", "refused", "count", false, `refused|rejected|declined|(rejected|cancelled)_conversions`),
-		columnOf("revenue", "amount", "money", false, `revenue|sale_revenue|approved_revenue`),
-		ofCurrency,
-		columnOf("incomplete", "cut", "flag", false,
-			`(is_|has_)?(incomplete|truncated|partial|more)(_(results?|rows|data))?`),
-	}
-	// settings are declared beside the columns of an export; ours are their values.
-	settings = []column{
-		columnOf("encoding", "", "text", false, `[\w-]+`),
-		columnOf("decimal", "", "text", false, `point|comma`),
-		columnOf("dates", "", "text", false, `mm/dd/yyyy|dd/mm/yyyy`),
-	}
 	// ofState are headings that look like states of conversions.
 	ofState = regexp.MustCompile(`^(approved?|confirmed|accepted|held|(on_)?hold|pending|refused|rejected|declined|` +
 		`cancell?ed|trash|reversed|chargebacks?)(_(conversions|leads|sales))?$`)
 	// ofRevenue are headings that look like revenue.
 	ofRevenue = regexp.MustCompile(`^((.*_)?revenue(_.*)?|(total_)?(payouts?|earnings?|income|commissions?))$`)
 	// inCurrency ends a heading that names its currency.
-	inCurrency = regexp.MustCompile(`([\s_]*[(\[,]?\s*(us\$|[$€£¥₽₹₴])|[\s_(\[,]+(in[\s_]+)?(usd|` + codes + `))\s*[)\]]?$`)
+	inCurrency = regexp.MustCompile(`([\s_]*[(\[,]?\s*(us\$|[$€£¥₽₹₴])|` +
+		`[\s_(\[,]+(in[\s_]+)?(usd|` + codes + `))\s*[)\]]?$`)
 	// foreign is another currency than US dollars in a text.
 	foreign = regexp.MustCompile(`(?:^|[^a-z])(` + codes + `|(?:ca?|au?|nz|hk|s|r|mx)\$)(?:[^a-z]|$)|([€£¥₽₹₴])`)
-	// aboveHeading is a line above the heading that names another currency.
-	aboveHeading = regexp.MustCompile(`(?:^|\W)(?:` + currencies + `)\W{0,3}(` + codes + `)(?:\W|$)`)
 	// anItem is an item NAME=HEADING. A heading with a comma is in double quotes, a quote in it is doubled.
 	anItem = regexp.MustCompile(`^\s*(\w+)\s*=\s*(?:"((?:[^"]|"")*)"\s*|([^,"]*))(?:,|$)`)
 )
@@ -130,7 +118,15 @@ func squash(text string) string {
 
 // plain returns a heading as ours are written: without a currency, with _ between its words.
 func plain(name string) string {
-	return strings.ReplaceAll(inCurrency.ReplaceAllString(squash(name), ""), " ", "_")
+	return strings.ReplaceAll(strings.TrimRight(inCurrency.ReplaceAllString(squash(name), ""), ":"), " ", "_")
+}
+
+// inUSD refuses what is in another currency; nil: it names none.
+func inUSD(what, text string) error {
+	if m := foreign.FindStringSubmatch(squash(text)); m != nil {
+		return fmt.Errorf("%s is in %s: amounts are US dollars: export them in USD", what, strings.ToUpper(m[1]+m[2]))
+	}
+	return nil
 }
 
 // heading is a line that may be the heading of a table.
@@ -189,18 +185,13 @@ func find(columns []column, names []string, d declaration) *heading {
 
 // check finds what is wrong with the columns together.
 func (h *heading) check() {
-	for i, name := range h.names {
-		currency := ""
-		if m := foreign.FindStringSubmatch(squash(name)); m != nil {
-			currency = strings.ToUpper(m[1] + m[2])
-		}
-		isAmount := slices.Contains(h.at["revenue"], i) || slices.Contains(h.at["payout"], i)
+	for _, i := range slices.Concat(h.at["revenue"], h.at["payout"]) {
+		h.wrong = cmp.Or(h.wrong, inUSD(h.list([]int{i}), h.names[i]))
+	}
+	for _, name := range h.names {
 		// A misspelled column would make a payout one of all campaigns.
 		meant := nearest.Of(plain(name), []string{"campaign", "creative", "source"})
-		switch {
-		case isAmount && currency != "":
-			h.wrong = fmt.Errorf("%q is in %s: %s", name, currency, inUSD)
-		case !h.isExport && len(name) > 4 && len(meant) > 0 && !h.has(meant[0]):
+		if !h.isExport && len(name) > 4 && len(meant) > 0 && !h.has(meant[0]) {
 			h.wrong = fmt.Errorf("the column %q is none of %s; did you mean %s?", name, namesOf(h.columns), meant[0])
 		}
 	}

@@ -70,7 +70,7 @@ var samples = map[string]sample{
 		columns: "day=date,campaign=campaign_id,source=source_id,revenue=Revenue (C$) net",
 		finding: `"Revenue (C$) net" is in C$`},
 	"currencies/above the heading": {content: "Report,Sources\nCurrency:,EUR\n" + head + good,
-		finding: "line 2 says that amounts are in EUR"},
+		finding: "by line 2 the file is in EUR"},
 	"currencies/dollars above":        {content: "Currency,USD\n" + head + good, rows: aRow},
 	"currencies/a column in Russian":  {content: "Валюта," + head + "RUB," + good, finding: `column "Валюта" is "RUB"`},
 	"currencies/format of a cell":     {content: "euros.xlsx", finding: `row 2: column "revenue": "240.30 €" is not`},

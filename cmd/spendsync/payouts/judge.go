@@ -115,8 +115,8 @@ func (r *reader) stage(ctx context.Context, t *table) (wrong, err error) {
 	return nil, r.db.Exec(ctx, fmt.Sprintf(`CREATE OR REPLACE TEMP TABLE raw AS FROM read_csv(%s, auto_detect=false,
 		header=false, delim=',', quote='"', escape='"', nullstr='\x01', parallel=false, buffer_size=4194304,
 		max_line_size=4194304, columns={%s})`, schema.QuoteText(path), types), "CREATE OR REPLACE TEMP VIEW cells AS "+
-		query, fmt.Sprintf("SET VARIABLE is_export = %t; SET VARIABLE unit = '%s'; SET VARIABLE declared = ['%s']", t.isExport,
-		t.unit, strings.Join(slices.Collect(maps.Keys(t.at)), "', '")), judgeSQL)
+		query, fmt.Sprintf("SET VARIABLE is_export = %t; SET VARIABLE unit = '%s'; SET VARIABLE declared = ['%s']",
+		t.isExport, t.unit, strings.Join(slices.Collect(maps.Keys(t.at)), "', '")), judgeSQL)
 }
 
 // write writes the declared cells of the records behind the heading, each with its line.

@@ -83,8 +83,8 @@ func (r *reader) open(ctx context.Context, f *File) (t *table, wrong error) {
 			}
 			is := of
 			is.line, is.heading = rec.line, r.headingOf(rec.cells)
-			if m := aboveHeading.FindStringSubmatch(squash(strings.Join(rec.cells, " "))); m != nil {
-				above = fmt.Errorf("%s %d says that amounts are in %s: %s", of.unit, rec.line, strings.ToUpper(m[1]), inUSD)
+			if len(is.missing) > 0 && is.has("currency") {
+				above = inUSD(fmt.Sprintf("by %s %d the file", of.unit, rec.line), strings.Join(rec.cells, " "))
 			}
 			is.wrong = cmp.Or(is.wrong, above)
 			if len(is.missing) == 0 {
@@ -261,7 +261,7 @@ func (r *reader) workbook(path string) (tables []table, err error) {
 		if err != nil {
 			break
 		}
-		isForeign = isForeign || style.CustomNumFmt != nil && foreign.MatchString(strings.ToLower(*style.CustomNumFmt))
+		isForeign = isForeign || style.CustomNumFmt != nil && foreign.MatchString(squash(*style.CustomNumFmt))
 	}
 	for _, sheet := range book.GetSheetList() {
 		tables = append(tables, table{unit: "row", records: func(yield func(record, error) bool) {
@@ -276,7 +276,7 @@ func (r *reader) workbook(path string) (tables []table, err error) {
 				if isForeign {
 					as, _ := shown.Columns(excelize.Options{})
 					for i, text := range as[:min(len(as), len(cells))] {
-						if foreign.MatchString(strings.ToLower(text)) {
+						if foreign.MatchString(squash(text)) {
 							cells[i] = text
 						}
 					}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
-	"encoding/csv"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,22 +15,24 @@ import (
 //go:embed trackers.csv
 var trackersCSV string
 
+// trackerColumns are ours, in the order of [trackersCSV].
+var trackerColumns = []string{"day", "clicks", "conversions", "approved", "held", "refused", "revenue"}
+
 // suggest returns the variable that declares the heading of a known tracker, and what to know of that tracker; empty:
 // none is known, or nothing is wrong.
 func (r *reader) suggest(ctx context.Context, t *table, wrong error) (variable, remark string) {
 	if wrong == nil || !t.isExport {
 		return "", ""
 	}
-	lines, _ := csv.NewReader(strings.NewReader(trackersCSV)).ReadAll()
 	best := 0
-	for _, line := range lines[1:] {
+	for _, line := range linesOf(trackersCSV) {
 		var items []string
 		fits := true
 		for i, headings := range line[1 : len(line)-1] {
 			for want := range strings.SplitSeq(headings, "+") {
 				at := slices.IndexFunc(t.names, func(name string) bool { return squash(name) == squash(want) })
 				if fits = fits && (want == "" || at >= 0); fits && want != "" {
-					items = append(items, item(lines[0][i+1], t.names[at]))
+					items = append(items, item(trackerColumns[i], t.names[at]))
 				}
 			}
 		}
