@@ -85,6 +85,7 @@ type Client struct {
 	clock     serviceClock
 
 	lastFailure atomic.Pointer[failure] // that may pass
+	warned      atomic.Bool             // of a request that was sent again
 
 	isAnswered atomic.Bool // by a reply that was accepted
 	isUntried  atomic.Bool // the base URL has never worked, as far as is known

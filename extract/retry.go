@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
@@ -175,8 +176,12 @@ func (r *reading) retry(ctx context.Context, f *failure, sent time.Time) error {
 		return r.fail(f.kind, f, r.usedUp(f.reason))
 	}
 	wait := min(r.wait.NextBackOff(), left)
-	r.c.log.Warn("read again", "what", r.q.what, "attempt", r.attempts, "wait_ms", max(wait, f.pause).Milliseconds(),
-		"reason", f.reason)
+	level := slog.LevelDebug
+	if r.c.warned.CompareAndSwap(false, true) { // one line tells of an outage
+		level = slog.LevelWarn
+	}
+	r.c.log.Log(ctx, level, "read again", "what", r.q.what, "attempt", r.attempts, "wait_ms",
+		max(wait, f.pause).Milliseconds(), "reason", f.reason)
 	// The backoff comes on top of a pause, so that not all return in the same instant.
 	if err := r.waitForPause(ctx); err != nil {
 		return err

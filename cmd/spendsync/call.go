@@ -106,13 +106,10 @@ func (c *call) startLog(asJSON bool) {
 	}
 	o := &slog.HandlerOptions{Level: level}
 	if !asJSON {
-		w := newWarnings(slog.NewTextHandler(c.screen, o))
-		c.log, c.jsonLog, c.warned = slog.New(w), nil, w.seen
+		c.log, c.jsonLog = slog.New(slog.NewTextHandler(c.screen, o)), nil
 		return
 	}
-	w := newWarnings(slog.NewJSONHandler(c.screen, o))
-	c.warned = w.seen
-	c.log = slog.New(w).With("run", c.runID, "command", c.command, "account",
+	c.log = slog.New(slog.NewJSONHandler(c.screen, o)).With("run", c.runID, "command", c.command, "account",
 		c.cfg.Account)
 	c.jsonLog = c.log
 }

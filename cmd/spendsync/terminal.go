@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"time"
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/output"
@@ -16,10 +15,9 @@ import (
 // terminal is where a command answers, and how: to a person or to a program.
 type terminal struct {
 	stdout, stderr io.Writer
-	environ        []string      // our variables among them
-	json           bool          // --json: the answer
-	jsonLog        *slog.Logger  // of the end of the command; nil: it is text
-	warned         *seenWarnings // nil: no log is open
+	environ        []string     // our variables among them
+	json           bool         // --json: the answer
+	jsonLog        *slog.Logger // of the end of the command; nil: it is text
 }
 
 // print writes a text for a person.
@@ -38,9 +36,6 @@ func (t *terminal) endIncomplete(happened string) error {
 // lastLines print the end of a command: a JSON object in JSON logs, otherwise three lines for a person,
 // wrapped at words on a terminal.
 func (t *terminal) lastLines(level slog.Level, m explain.Message, code int, attrs ...any) {
-	if t.warned != nil {
-		t.warned.tell(time.Now())
-	}
 	if t.jsonLog != nil {
 		if m.Detail != "" {
 			attrs = append(attrs, "detail", m.Detail)
