@@ -26,14 +26,7 @@ nothing to accept.`,
 		Example: "  spendsync repair accept report.day-total.above\n" +
 			"  spendsync repair accept 2026-03-08\n" +
 			"  spendsync repair accept --undo report.day-total.above",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return exit.Advise(exit.Usagef("%s takes one form or date, and %d are given", cmd.CommandPath(),
-					len(args)),
-					"name one that 'spendsync status' lists")
-			}
-			return nil
-		},
+		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return (&runner{a}).runRepair(cmd.Context(), func(j job.Job, ctx context.Context) (*job.Result, error) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -34,7 +33,11 @@ func (a *app) run(ctx context.Context, args []string) int {
 	a.endAfterSignal(ctx)
 	root := a.commands()
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
+	_, a.path, _ = strings.Cut(cmd.CommandPath(), " ")
+	if err != nil && a.command == "" { // arguments or flags that the library refuses
+		err = exit.As(err, exit.ErrUsage)
+	}
 	return a.end(err)
 }
 
@@ -54,7 +57,7 @@ func (a *app) end(err error) int {
 	}
 	if !reported {
 		m := explain.Error(err, code)
-		m.Do = strings.Replace(m.Do, "help COMMAND", "help "+cmp.Or(a.path, "COMMAND"), 1)
+		m.Do = strings.Replace(m.Do, "help COMMAND", strings.TrimSpace("help "+a.path), 1)
 		a.lastLines(slog.LevelError, m, code)
 	}
 	return code
@@ -69,14 +72,11 @@ func (a *app) commands() *cobra.Command {
 			"complete. The report reaches 32 days back; what is not copied in time is gone for good.\n\n" +
 			"'spendsync help config' describes the variables and exit codes, 'spendsync help guide' how to ask the " +
 			"warehouse.",
+		Example:       "  spendsync demo\n  spendsync check\n  spendsync sync\n  spendsync query last_week",
 		SilenceErrors: true, SilenceUsage: true,
-		Args: commandOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		if cmd == root && cmd.Flags().NArg() > 0 { // a word that is no command, and its flags
-			return commandOnly(cmd, cmd.Flags().Args())
-		}
 		name, isUnknown := strings.CutPrefix(err.Error(), "unknown flag: --")
 		meant := ""
 		if isUnknown && len(name) > 3 { // a shorter one is near to any other
@@ -121,20 +121,16 @@ func (a *app) commands() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.Version = version()
 	root.SetVersionTemplate("spendsync {{.Version}}\n")
-	for _, c := range root.Commands() {
-		if c.Args == nil {
-			c.Args, c.ValidArgsFunction = noArguments, cobra.NoFileCompletions
-		}
-	}
 	root.SetOut(a.stdout) // before the library makes commands that write there
 	root.SetErr(a.stderr)
 	output.WrapHelp(root, a.stdout)
+	a.begins(root)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
-	addExamples(root)
-	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
-		a.command = cmd.Name()
-		_, a.path, _ = strings.Cut(cmd.CommandPath(), " ")
+	help, _, _ := root.Find([]string{"help"})
+	help.Args = func(_ *cobra.Command, args []string) error { // or it would not fail
+		_, _, err := root.Find(args)
+		return err
 	}
 	return root
 }
@@ -142,46 +138,19 @@ func (a *app) commands() *cobra.Command {
 // flagName is the name of a flag in a text of usage.
 var flagName = regexp.MustCompile(`--[a-z][a-z-]+`)
 
-// commandOnly refuses a word where a command is expected: cobra runs the commands that exist.
-func commandOnly(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
+// begins completes a command and those below it: each takes no argument unless it says so, and once it runs, its name
+// is known.
+func (a *app) begins(cmd *cobra.Command) {
+	if cmd.Args == nil && cmd.HasParent() {
+		cmd.Args, cmd.ValidArgsFunction = cobra.NoArgs, cobra.NoFileCompletions
 	}
-	var names []string
-	for _, c := range cmd.Commands() {
-		names = append(names, c.Name())
-	}
-	_, below, _ := strings.Cut(cmd.CommandPath(), " ") // empty for the program itself
-	return exit.Advise(exit.Usagef("there is no command %q%s", strings.TrimSpace(below+" "+args[0]),
-		nearest.DidYouMean(args[0], names)), "choose one that '%s' lists", strings.TrimSpace("spendsync help "+below))
-}
-
-// addExamples gives examples to the commands that come from the library.
-func addExamples(root *cobra.Command) {
-	root.Example = "  spendsync demo\n  spendsync check\n  spendsync sync\n  spendsync query last_week"
-	for _, c := range root.Commands() {
-		switch c.Name() {
-		case "help":
-			c.Example = "  spendsync help sync\n  spendsync help config"
-			c.Args = func(_ *cobra.Command, args []string) error {
-				if found, _, err := root.Find(args); err == nil && found != root {
-					return nil
-				}
-				return root.Args(root, args)
-			}
-		case "completion":
-			c.Example = "  source <(spendsync completion bash)"
-			for _, shell := range c.Commands() {
-				shell.Example = "  spendsync completion " + shell.Name()
-			}
+	if run := cmd.RunE; run != nil {
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			a.command = cmd.Name()
+			return run(cmd, args)
 		}
 	}
-}
-
-func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return exit.Advise(exit.Usagef("%s takes no argument %q", cmd.CommandPath(), args[0]), "see '%s --help'",
-			cmd.CommandPath())
+	for _, below := range cmd.Commands() {
+		a.begins(below)
 	}
-	return nil
 }

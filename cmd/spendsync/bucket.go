@@ -112,9 +112,6 @@ func (c *call) push(ctx context.Context, b *remote.Bucket, o remote.PushOptions,
 	if o.Dir, err = c.cfg.StoreDir(); err != nil {
 		return nil, err
 	}
-	if err := files.CheckTempDir(); err != nil {
-		return nil, err
-	}
 	o.Log, o.LockWait = c.log, c.cfg.LockWait
 	o.Page = func(ctx context.Context) ([]byte, error) {
 		r, err := pagedata.Read(ctx, o.Dir, "", c.loadOptions())

@@ -37,8 +37,11 @@ func configHelp() string {
 			or = " or " + config.Prefix + v.Name + "_FILE"
 		}
 		fmt.Fprintf(&b, "  %s%s%s\n      %s", config.Prefix, v.Name, or, v.Doc)
-		if v.Default != "" {
-			fmt.Fprintf(&b, " (%s)", defaultText(v.Default))
+		switch {
+		case strings.HasPrefix(v.Default, "required"):
+			fmt.Fprintf(&b, " (%s)", v.Default)
+		case v.Default != "":
+			fmt.Fprintf(&b, " (default: %s)", v.Default)
 		}
 		b.WriteByte('\n')
 	}
@@ -49,11 +52,4 @@ func configHelp() string {
 		metrics.BackupHelp())
 	b.WriteString("\nExit codes:\n\n" + exit.Table())
 	return b.String()
-}
-
-func defaultText(fallback string) string {
-	if strings.HasPrefix(fallback, "required") {
-		return fallback
-	}
-	return "default: " + fallback
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -239,13 +240,9 @@ func serve(h http.Handler) (url string, stop func(), err error) {
 
 // withoutOurs drops our own variables: the demo runs on its own.
 func withoutOurs(environ []string) []string {
-	var rest []string
-	for _, kv := range environ {
-		if !strings.HasPrefix(kv, config.Prefix) {
-			rest = append(rest, kv)
-		}
-	}
-	return rest
+	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
+		return strings.HasPrefix(kv, config.Prefix)
+	})
 }
 
 // printAsk asks the warehouse a ready question and shows the answer.
@@ -259,8 +256,7 @@ func (d *demoCommand) printAsk(ctx context.Context, name string, params ...strin
 		return err
 	}
 	defer func() { err = errors.Join(err, result.Close()) }()
-	n := answer.Rendering{Result: result, Question: q, Width: demoWidth,
-		Color: output.ShowsColor(d.stdout, d.environ)}
+	n := answer.Rendering{Result: result, Question: q, Width: demoWidth}
 	n.Question.Trap = "" // the page and query say how an answer is misread; here it would fill the screen
 	if output.IsTerminal(d.stdout) {
 		n.Width = output.TerminalWidth(d.stdout)

@@ -25,6 +25,9 @@ func TestHelp_EveryCommandHasExamples(t *testing.T) {
 	root := newApp(nil, nil, nil).commands()
 	allCommands(root, func(c *cobra.Command) {
 		n++
+		if c.Name() == "help" || strings.Contains(c.CommandPath(), "completion") {
+			return // the library's
+		}
 		if c.Short == "" || c.Example == "" {
 			t.Errorf("%s: short %q, example %q", c.CommandPath(), c.Short, c.Example)
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
-	"spendsync/cmd/internal/files"
 	"spendsync/cmd/spendsync/assistant"
 	"spendsync/cmd/spendsync/dictionary"
 	"spendsync/load/duck"
@@ -42,9 +41,6 @@ generation of a bucket, on any laptop that may read it.`,
 
 func (c *mcpCommand) run(ctx context.Context, stdin io.Reader) error {
 	if err := c.setUp(ctx); err != nil {
-		return err
-	}
-	if err := files.CheckTempDir(); err != nil {
 		return err
 	}
 	store := &servedStore{call: c.call, from: c.bucketOf(c.from)}

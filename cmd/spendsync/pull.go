@@ -42,14 +42,7 @@ older generation that is still readable.`,
   spendsync pull --watch --parquet s3://acme-spend/store /data
   spendsync pull --all s3://acme-spend/store /data && SPENDSYNC_DATA_DIR=/data spendsync verify
   spendsync pull --at 2026-11-23 s3://acme-spend/store ./yesterday`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 && len(args) != 2 {
-				return exit.Advise(exit.Usagef("pull needs the URL of a bucket and a folder, and %d arguments are "+
-					"given", len(args)), "write it as in 'spendsync pull s3://bucket/prefix ./folder'; with %sBUCKET "+
-					"set the folder suffices", config.Prefix)
-			}
-			return nil
-		},
+		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	flags := cmd.Flags()
@@ -60,6 +53,8 @@ older generation that is still readable.`,
 	flags.Int64Var(&c.generation, "generation", 0, "an older generation, by its number")
 	flags.StringVar(&c.at, "at", "", "the generation of that time, such as 2026-11-23T14:00:00Z, or of the end of a "+
 		"Chicago day, such as 2026-11-23")
+	cmd.MarkFlagsMutuallyExclusive("watch", "all") // a whole store is pulled on a schedule
+	cmd.MarkFlagsMutuallyExclusive("watch", "generation", "at")
 	return cmd
 }
 
@@ -101,12 +96,6 @@ func (c *pullCommand) wrongUsage(dir string) error {
 	switch {
 	case c.generation < 0:
 		return exit.Usagef("--generation %d: generations are counted from 1", c.generation)
-	case c.generation != 0 && c.at != "":
-		return exit.Usagef("--generation and --at: which one counts?")
-	case c.watch && (c.generation != 0 || c.at != ""):
-		return exit.Usagef("--watch follows the newest generation; --generation and --at choose one")
-	case c.watch && c.all:
-		return exit.Usagef("--watch is for readers; run 'spendsync pull --all' on a schedule")
 	case c.every <= 0:
 		return exit.Usagef("--every %v is not positive", c.every)
 	case dir == "":

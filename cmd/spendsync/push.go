@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"spendsync/cmd/internal/config"
-	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/remote"
@@ -47,13 +46,7 @@ history in the bucket, is refused (exit 8). Two pushes at once do no harm if the
   AWS_ENDPOINT_URL=https://minio.example.com spendsync push s3://spend
   spendsync push gs://acme-spend/store
   spendsync push file:///mnt/backup/spend`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return exit.Advise(exit.Usagef("push takes one URL, and %d are given", len(args)),
-					"write it as in 'spendsync push s3://bucket/prefix'")
-			}
-			return nil
-		},
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	cmd.Flags().BoolVar(&c.acceptLoss, "accept-loss", false, "replace a newer generation or another history: what "+

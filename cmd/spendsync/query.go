@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -169,7 +168,7 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question) error {
 	if err != nil {
 		return err
 	}
-	if err := cmp.Or(files.CheckFile("--out", c.out, dir), files.CheckTempDir()); err != nil {
+	if err := files.CheckFile("--out", c.out, dir); err != nil {
 		return err
 	}
 	q.Once = format == "parquet" || format == "csv"
@@ -254,7 +253,7 @@ func (c *queryCommand) queryErr(err error, dir string, named bool) error {
 // rendering returns the answer with the form, width and colors that suit the output.
 func (c *queryCommand) rendering(result *duck.Result, q answer.Question) answer.Rendering {
 	n := answer.Rendering{Result: result, Question: q, Terminal: c.out == "" && output.IsTerminal(c.stdout),
-		Raw: c.raw, Wide: c.wide, Color: output.ShowsColor(c.stdout, c.environ), MaxRows: max(0, c.rows)}
+		Raw: c.raw, Wide: c.wide, MaxRows: max(0, c.rows)}
 	if n.Terminal {
 		if n.Width = output.TerminalWidth(c.stdout); c.rows < 0 {
 			n.MaxRows = maxTableRows

@@ -237,7 +237,7 @@ func queryFormatsKeepEveryValue(t *testing.T, w *world) {
 			",,,,,,,,,,,,,\n",
 		"json": "[\n" +
 			`{"formula":"=HYPERLINK(\"http://evil\",\"x\")","html":"<script>alert(1)</script>","punctuation":"a,` +
-			`b|c\nd\"e","terminal":"\u001b[31mred\u202eevil\u009b","empty":"",` +
+			`b|c\nd\"e","terminal":"\u001b[31mred` + "\u202eevil\u009b" + `","empty":"",` +
 			`"big":9007199254740993,"money":12345678901234567890.123456,"less":-0.50,"fraction":0.1,"nan":"nan",` +
 			`"moment":"2026-03-08T07:59:59.5Z","day":"2026-03-08","flag":true,"list":["é",null]},` + "\n" +
 			`{"formula":null,"html":null,"punctuation":null,"terminal":null,"empty":null,"big":null,"money":null,` +

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 	"spendsync/cmd/spendsync/page"
 	"spendsync/cmd/spendsync/pagedata"
 	"spendsync/cmd/spendsync/phrase"
+	"spendsync/load/durable"
 )
 
 // reportCommand is "report".
@@ -81,9 +83,6 @@ func (c *reportCommand) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := files.CheckTempDir(); err != nil {
-		return err
-	}
 	r, err := pagedata.Read(ctx, dir, c.account, c.loadOptions())
 	if err != nil {
 		return warehouseErr(err, dir)
@@ -95,34 +94,23 @@ func (c *reportCommand) run(ctx context.Context) error {
 	if toStdout {
 		return output.QuietPipe(write(c.stdout, r))
 	}
-	var written counted
-	if err := files.WriteFile(c.out, func(w io.Writer) error {
-		written.Writer = w
-		return write(&written, r)
-	}); err != nil {
+	if err := files.WriteFile(c.out, func(w io.Writer) error { return write(w, r) }); err != nil {
 		return err
 	}
-	return c.reportWritten(c.out, written.n, r)
-}
-
-// counted counts the bytes written through it.
-type counted struct {
-	io.Writer
-	n int64
-}
-
-func (c *counted) Write(p []byte) (int, error) {
-	n, err := c.Writer.Write(p)
-	c.n += int64(n)
-	return n, err
+	return c.reportWritten(c.out, r)
 }
 
 // reportWritten prints where the report is and as of when it holds.
-func (c *reportCommand) reportWritten(out string, size int64, r page.Page) error {
+func (c *reportCommand) reportWritten(out string, r page.Page) error {
 	full, err := filepath.Abs(out)
 	if err != nil {
 		return errors.Join(err, exit.ErrUsage)
 	}
+	info, err := os.Stat(full)
+	if err != nil {
+		return durable.Storage(err)
+	}
+	size := info.Size()
 	type part struct {
 		Account      string `json:"account"`
 		AsOf         string `json:"as_of"`

@@ -7,7 +7,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"spendsync/cmd/internal/exit"
@@ -170,21 +169,17 @@ func (c *statusCommand) ofAccount(dir, name string, known *manifest.Account) (s 
 	return s, nil
 }
 
-// dayMarks are how a state looks: a sign that needs no color, and a color.
-var dayMarks = []struct {
-	state, sign, means string
-	color              text.Color
-}{
-	{schema.StateFinal, "■", "final: complete, beyond the reach", text.FgHiGreen},
-	{schema.StateComplete, "●", "complete, may be restated", text.FgGreen},
-	{schema.StateOpen, "◐", "open: the day is not over", text.FgCyan},
-	{schema.StatePartial, "◔", "partial: last read before it was over", text.FgYellow},
-	{schema.StateMissing, "○", "missing, still readable", text.FgHiYellow},
-	{schema.StateLost, "✗", "lost", text.FgRed},
+// dayMarks are how a state looks.
+var dayMarks = []struct{ state, sign, means string }{
+	{schema.StateFinal, "■", "final: complete, beyond the reach"},
+	{schema.StateComplete, "●", "complete, may be restated"},
+	{schema.StateOpen, "◐", "open: the day is not over"},
+	{schema.StatePartial, "◔", "partial: last read before it was over"},
+	{schema.StateMissing, "○", "missing, still readable"},
+	{schema.StateLost, "✗", "lost"},
 }
 
 func (c *statusCommand) print(w io.Writer, st *storeStatus) {
-	color := output.ShowsColor(c.stdout, c.environ)
 	fmt.Fprintf(w, "%s, generation %d, published %s ago\n", st.DataDir, st.Generation,
 		phrase.Age(c.now().Sub(st.PublishedAt.Time())))
 	if u := st.Unfinished; u != nil {
@@ -195,11 +190,11 @@ func (c *statusCommand) print(w io.Writer, st *storeStatus) {
 	}
 	for _, s := range st.Accounts {
 		fmt.Fprintf(w, "\nAccount %s\n\n", s.Account)
-		printCalendar(w, s.Coverage, c.weeks, color)
+		printCalendar(w, s.Coverage, c.weeks)
 		fmt.Fprintln(w)
 		for _, m := range dayMarks {
 			if n := s.States[m.state]; n > 0 {
-				fmt.Fprintf(w, "  %s %4d  %s\n", output.Paint(m.sign, m.color, color), n, m.means)
+				fmt.Fprintf(w, "  %s %4d  %s\n", m.sign, n, m.means)
 			}
 		}
 		fmt.Fprintln(w)
@@ -261,7 +256,6 @@ func printQuarantine(w io.Writer, kept []quarantinedDay) {
 	}
 }
 
-// printCalendar draws a week a line, Monday first.
 // twins names the other accounts of the store that are the same advertiser account.
 func twins(all []accountStatus, of accountStatus) string {
 	var names []string
@@ -276,7 +270,8 @@ func twins(all []accountStatus, of accountStatus) string {
 	return ", which is here as " + strings.Join(names, ", ") + ", too: sums over all accounts count it twice"
 }
 
-func printCalendar(w io.Writer, coverage []schema.DayCoverage, weeks int, color bool) {
+// printCalendar draws a week a line, Monday first.
+func printCalendar(w io.Writer, coverage []schema.DayCoverage, weeks int) {
 	if len(coverage) == 0 {
 		return
 	}
@@ -301,7 +296,7 @@ func printCalendar(w io.Writer, coverage []schema.DayCoverage, weeks int, color 
 			}
 			for _, mark := range dayMarks {
 				if mark.state == c.State {
-					fmt.Fprintf(&b, "%2d %s  ", d.Start().Day(), output.Paint(mark.sign, mark.color, color))
+					fmt.Fprintf(&b, "%2d %s  ", d.Start().Day(), mark.sign)
 				}
 			}
 		}

@@ -87,16 +87,9 @@ func newRepairCommand(c *call) *cobra.Command {
 		Long: `Repairs a store without reading the service. 'spendsync verify' names the command for each damaged file;
 what none of them can repair comes back from a bucket by 'spendsync pull --all'.`,
 		Example: "  spendsync repair rebuild\n  spendsync repair replay\n  spendsync repair accept NOTE",
-		Args:    commandOnly,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	for _, sub := range []*cobra.Command{newRebuildCommand(c), newReplayCommand(c), newAcceptCommand(c),
-		newResetCommand(c)} {
-		if sub.Args == nil {
-			sub.Args, sub.ValidArgsFunction = noArguments, cobra.NoFileCompletions
-		}
-		cmd.AddCommand(sub)
-	}
+	cmd.AddCommand(newRebuildCommand(c), newReplayCommand(c), newAcceptCommand(c), newResetCommand(c))
 	return cmd
 }
 

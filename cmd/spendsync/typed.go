@@ -19,13 +19,7 @@ func typed(args ...string) string {
 
 func program() string {
 	if exe, err := os.Executable(); err == nil && strings.Contains(exe, string(filepath.Separator)+"go-build") {
-		if _, err := os.Stat(filepath.Join("cmd", "spendsync", "main.go")); err == nil {
-			return "go run ./cmd/spendsync"
-		}
-		if _, err := os.Stat("typed.go"); err == nil {
-			return "go run ."
-		}
-		return "go run spendsync/cmd/spendsync"
+		return "go run ./cmd/spendsync"
 	}
 	return shellQuote(os.Args[0])
 }

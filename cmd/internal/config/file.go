@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -116,16 +115,10 @@ func WriteFile(name string, variables [][2]string) error {
 			text = strings.TrimSuffix(text, "\n") + "\n" + line + "\n"
 		}
 	}
-	return replace(name, text)
+	return files.WriteSecret(name, text)
 }
 
 // WriteSecret writes a secret into a file that only its owner can read.
-func WriteSecret(name string, secret Secret) error { return replace(name, string(secret)+"\n") }
-
-// replace writes a file under another name and renames it.
-func replace(name, text string) error {
-	if err := files.WriteNew(name+".new", text); err != nil {
-		return err
-	}
-	return os.Rename(name+".new", name)
+func WriteSecret(name string, secret Secret) error {
+	return files.WriteSecret(name, string(secret)+"\n")
 }

@@ -3,7 +3,6 @@ package files
 import (
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"syscall"
 
@@ -22,14 +21,17 @@ func Open(path string, limit int64) (*os.File, int64, error) {
 		return nil, 0, err
 	}
 	info, err := f.Stat()
-	if err == nil {
-		err = readable(path, info, limit)
+	switch {
+	case err != nil:
+	case !info.Mode().IsRegular():
+		err = fmt.Errorf("%s is not a regular file: a device, a pipe or a folder is not read", path)
+	case info.Size() > limit:
+		err = fmt.Errorf("%s has %d bytes; this file may have at most %d", path, info.Size(), limit)
+	default:
+		return f, info.Size(), nil
 	}
-	if err != nil {
-		f.Close()
-		return nil, 0, err
-	}
-	return f, info.Size(), nil
+	f.Close()
+	return nil, 0, err
 }
 
 // Read reads a regular file of at most limit bytes.
@@ -39,11 +41,7 @@ func Read(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(b)) > limit {
-		err = tooLarge(path, int64(len(b)), limit)
-	}
-	return b, err
+	return io.ReadAll(io.LimitReader(f, limit)) // it may grow meanwhile
 }
 
 // CABundle reads the certificates that AWS_CA_BUNDLE names; nil if it is not set.
@@ -57,18 +55,4 @@ func CABundle(value func(name string) string) ([]byte, error) {
 		return nil, exit.Usagef("AWS_CA_BUNDLE: %v", err)
 	}
 	return b, nil
-}
-
-func readable(path string, info fs.FileInfo, limit int64) error {
-	switch {
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is not a regular file: a device, a pipe or a folder is not read", path)
-	case info.Size() > limit:
-		return tooLarge(path, info.Size(), limit)
-	}
-	return nil
-}
-
-func tooLarge(path string, size, limit int64) error {
-	return fmt.Errorf("%s has %d bytes; this file may have at most %d", path, size, limit)
 }

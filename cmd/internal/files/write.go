@@ -14,8 +14,8 @@ import (
 	"spendsync/load/durable"
 )
 
-// CheckFile refuses a path that no file could be written to, or that is not
-// [CheckReplaceable]. The name is that of the flag that holds it, for the message.
+// CheckFile refuses a path that no file could be written to, or that is not [CheckReplaceable]. The name is that of the
+// flag that holds it, for the message.
 func CheckFile(name, path, dataDir string) error {
 	if path == "" {
 		return nil
@@ -67,41 +67,17 @@ func CheckMetrics(name, path, dataDir string) error {
 	return nil
 }
 
-// isWithin compares the paths as they are written, for a folder that does not exist
-// yet, and with their links followed.
+// isWithin reports whether a path is below a folder, links followed where there is something yet.
 func isWithin(dir, path string) bool {
-	parent := filepath.Dir(path)
-	for _, follow := range []func(string) (string, error){filepath.Abs, resolve} {
-		d, errDir := follow(dir)
-		p, errParent := follow(parent)
-		if errDir != nil || errParent != nil {
-			continue
+	resolve := func(path string) string {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real
 		}
-		if below, err := filepath.Rel(d, p); err == nil && filepath.IsLocal(below) {
-			return true
-		}
+		full, _ := filepath.Abs(path)
+		return full
 	}
-	return false
-}
-
-// resolve is a path from the root on, without links.
-func resolve(path string) (string, error) {
-	path, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Abs(path)
-}
-
-// CheckTempDir refuses a TMPDIR that is not a folder. One that does not exist, or that
-// cannot be written to, matters only to an answer that is larger than the memory limit.
-func CheckTempDir() error {
-	dir := os.TempDir()
-	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-		return exit.Usagef("TMPDIR=%s is not a folder: what an answer needs beyond the memory limit is put there; "+
-			"set TMPDIR to a folder that can be written to, or unset it", dir)
-	}
-	return nil
+	below, err := filepath.Rel(resolve(dir), resolve(filepath.Dir(path)))
+	return err == nil && filepath.IsLocal(below)
 }
 
 // draftOf is where a file is written before it is renamed.
@@ -109,24 +85,26 @@ func draftOf(path string) string {
 	return filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.tmp", filepath.Base(path), os.Getpid()))
 }
 
-// WriteFile writes a file aside and renames it into place: it is there whole or
-// as it was before.
-func WriteFile(path string, write func(io.Writer) error) error {
+// WriteFile writes a file aside and renames it into place: it is there whole or as it was before.
+func WriteFile(path string, write func(io.Writer) error) error { return writeFile(path, 0o666, write) }
+
+// WriteSecret is [WriteFile] of a text that only its owner can read.
+func WriteSecret(path, text string) error {
+	return writeFile(path, 0o600, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
+}
+
+func writeFile(path string, perm fs.FileMode, write func(io.Writer) error) error {
 	aside := draftOf(path)
 	// What lies there may be left of a process that died; a link there must not be followed.
 	if err := os.Remove(aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return unwritable(path, err)
 	}
-	f, err := os.OpenFile(aside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := os.OpenFile(aside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
 		return unwritable(path, err)
 	}
 	defer os.Remove(aside)
-	if err := write(f); err != nil {
-		f.Close()
-		return durable.Storage(err)
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
 		return durable.Storage(err)
 	}
 	return unwritable(path, os.Rename(aside, path))
@@ -144,12 +122,6 @@ func unwritable(path string, err error) error {
 	return named
 }
 
-// WriteNew writes a file that only its owner can read. It replaces no file.
-func WriteNew(name, text string) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	return errors.Join(err, f.Close())
-}
+// LimitUmask keeps every file that this process makes, those of DuckDB included, from being writable by the group or
+// others, whatever umask the process inherited.
+func LimitUmask() { syscall.Umask(syscall.Umask(0o777) | 0o022) }

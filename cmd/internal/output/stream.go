@@ -1,6 +1,7 @@
 package output
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,13 +10,13 @@ import (
 	"math"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
 
-	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"spendsync/cmd/internal/wrap"
 	"spendsync/load/durable"
 )
 
@@ -61,8 +62,8 @@ func IsTerminal(w io.Writer) bool {
 // TerminalWidth is in columns; 80 if it is not known.
 func TerminalWidth(w io.Writer) int {
 	if f, ok := w.(*os.File); ok {
-		if width, err := widthOf(f); err == nil && width > 0 {
-			return width
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			return min(width, math.MaxInt16)
 		}
 	}
 	return 80
@@ -77,32 +78,13 @@ func TextWidth(w io.Writer) int {
 	return min(TerminalWidth(w), 120)
 }
 
-// ShowsColor reports whether colors help: on a terminal that supports them, unless NO_COLOR is set
-// (https://no-color.org).
-func ShowsColor(w io.Writer, environ []string) bool {
-	noColor, name := valueOf(environ, "NO_COLOR"), valueOf(environ, "TERM")
-	return IsTerminal(w) && noColor == "" && name != "" && name != "dumb"
-}
+// HelpWidth is how many columns a help text may have: those of the terminal, but at most 120; elsewhere 80.
+func HelpWidth(out io.Writer) int { return min(TerminalWidth(out), 120) }
 
-// valueOf is a variable's value; the last one counts.
-func valueOf(environ []string, name string) string {
-	for _, kv := range slices.Backward(environ) {
-		if value, ok := strings.CutPrefix(kv, name+"="); ok {
-			return value
-		}
-	}
-	return ""
-}
-
-// Paint colors a text, if colors help and it has a color.
-func Paint(s string, c text.Color, color bool) string {
-	if !color || c == 0 || s == "" {
-		return s
-	}
-	return c.EscapeSeq() + s + text.Reset.EscapeSeq()
-}
-
-func widthOf(f *os.File) (int, error) {
-	width, _, err := term.GetSize(int(f.Fd()))
-	return min(width, math.MaxInt16), err
+// WrapHelp makes a command and the commands below it print their help in the width of a terminal.
+func WrapHelp(root *cobra.Command, out io.Writer) {
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		help := strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short)) + "\n\n" + cmd.UsageString()
+		_, _ = io.WriteString(out, wrap.Help(help, HelpWidth(out))) // a closed terminal shows no error either
+	})
 }

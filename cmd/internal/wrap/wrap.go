@@ -32,39 +32,46 @@ func Line(line string, width int, indent string) string {
 	return b.String()
 }
 
-// entry is a line of a list: a name or a number, and its meaning after at least two spaces.
-var entry = regexp.MustCompile(`^( +\S.*?  +)(\S.*)$`)
+// label is what begins an entry of a list: a name or a number, before its meaning after at least two spaces.
+var label = regexp.MustCompile(`^ *(?:\S+ ){0,4}\S+ {2,}`)
+
+// Text breaks the long lines of a text between words. The meaning in an entry of a list continues below its start.
+func Text(all string, width int) string {
+	lines := strings.Split(all, "\n")
+	for i, line := range lines {
+		if text.StringWidthWithoutEscSequences(line) <= width {
+			continue
+		}
+		begins := label.FindString(line)
+		if begins == "" || len(begins) > width/2 {
+			begins = line[:len(line)-len(strings.TrimLeft(line, " "))]
+		}
+		indent := strings.Repeat(" ", text.StringWidthWithoutEscSequences(begins))
+		lines[i] = begins + strings.TrimPrefix(Line(indent+line[len(begins):], width, indent), indent)
+	}
+	return strings.Join(lines, "\n")
+}
 
 // explanation is the least indent of a line that explains the name above it.
 const explanation = "      "
 
 // Help fits a help text to a width. Lines that are not indented form a paragraph up to the next empty or indented
-// line, wherever they were broken. The meaning in an entry of a list continues below itself. Other indented lines
-// are commands to paste, and stay as they are.
+// line, wherever they were broken. Indented lines that are neither entries of a list nor explanations are commands to
+// paste, and stay as they are.
 func Help(help string, width int) string {
-	var out []string
-	var paragraph []string
-	flush := func() {
-		if len(paragraph) > 0 {
-			out = append(out, Line(strings.Join(paragraph, " "), width, ""))
-			paragraph = nil
-		}
-	}
-	for line := range strings.SplitSeq(help, "\n") {
+	var out, paragraph []string
+	for line := range strings.SplitSeq(help+"\n", "\n") {
 		if line != "" && line[0] != ' ' {
 			paragraph = append(paragraph, line)
 			continue
 		}
-		flush()
-		switch parts := entry.FindStringSubmatch(line); {
-		case parts != nil:
-			indent := strings.Repeat(" ", text.StringWidthWithoutEscSequences(parts[1]))
-			line = parts[1] + strings.TrimLeft(Line(indent+parts[2], max(width, 2*len(indent)), indent), " ")
-		case strings.HasPrefix(line, explanation):
-			line = Line(line, width, line[:len(line)-len(strings.TrimLeft(line, " "))])
+		if len(paragraph) > 0 {
+			out, paragraph = append(out, Line(strings.Join(paragraph, " "), width, "")), nil
+		}
+		if label.MatchString(line) || strings.HasPrefix(line, explanation) {
+			line = Text(line, width)
 		}
 		out = append(out, line)
 	}
-	flush()
-	return strings.Join(out, "\n")
+	return strings.Join(out[:len(out)-1], "\n")
 }

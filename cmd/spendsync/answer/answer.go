@@ -26,7 +26,6 @@ type Rendering struct {
 	Width    int   // of the terminal; 0: as wide as it gets
 	MaxRows  int64 // of a table; 0: all
 	Wide     bool  // a table has every column, in further tables below if need be
-	Color    bool  // verdicts have colors, and NULL is dim
 	Raw      bool  // formulas are written unchanged
 }
 
@@ -37,6 +36,9 @@ func (n Rendering) Write(ctx context.Context, out io.Writer, format string) (err
 		return n.Result.WriteParquet(ctx, out)
 	case "xlsx":
 		return n.writeXLSX(ctx, out)
+	}
+	if n.Terminal && format != "table" { // whose cells are made visible one by one
+		out = &visibleLines{w: out}
 	}
 	w := bufio.NewWriterSize(out, 64<<10)
 	switch format {
@@ -85,14 +87,6 @@ func formOf(c duck.Column) valueForm {
 		return formNested
 	}
 	return formText
-}
-
-// heads are the columns' names, and the forms of their values.
-func (n Rendering) heads() (names []string, forms []valueForm) {
-	for _, c := range n.Result.Columns {
-		names, forms = append(names, c.Name), append(forms, formOf(c))
-	}
-	return names, forms
 }
 
 // Endings are the formats by the endings of their files.

@@ -269,30 +269,6 @@ func TestTable_TotalAlone(t *testing.T) {
 	}
 }
 
-// TestTable_ColorsVerdicts removes the colors and compares: they change nothing else.
-func TestTable_ColorsVerdicts(t *testing.T) {
-	show := func(color bool) string {
-		var b bytes.Buffer
-		n := Rendering{Result: ask(t, judged), Width: 120, Color: color}
-		if err := n.Write(t.Context(), &b, "table"); err != nil {
-			t.Fatal(err)
-		}
-		return b.String()
-	}
-	plain, colored := show(false), show(true)
-	for _, want := range []string{"\x1b[32mpays\x1b[0m", "\x1b[31mloses\x1b[0m", "  unclear\n", "\x1b[2m-\x1b[0m"} {
-		if !strings.Contains(colored, want) {
-			t.Errorf("%q is missing in\n%q", want, colored)
-		}
-	}
-	if strings.Contains(plain, "\x1b") {
-		t.Errorf("colors without Color: %q", plain)
-	}
-	if diff := cmp.Diff(plain, regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(colored, "")); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // TestTable_BreaksSentencesAtWords holds that no word of a sentence is lost.
 func TestTable_BreaksSentencesAtWords(t *testing.T) {
 	const advice = "look at the tracking of this campaign before anything is blocked"

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/duck"
 	"spendsync/queries"
@@ -78,33 +76,6 @@ func (c tableColumn) isProse() bool {
 // counts nothing.
 func (c tableColumn) hasThousands() bool {
 	return c.name != "year" && c.name != "id" && !strings.HasSuffix(c.name, "_id") && !strings.HasSuffix(c.name, "_no")
-}
-
-// good, bad and careful are verdicts that have a color. Others, such as unclear, have none.
-var (
-	good = []string{"pays", "earns", "cheaper", "better", "below_target", "below_campaign", "steady", "on_pace",
-		"complete", "final"}
-	bad = []string{"loses", "dearer", "worse", "no_conversions", "too_costly", "worse_than_campaign", "broken_tracking",
-		"exhausted", "over", "missing", "lost"}
-	careful = []string{"fatiguing", "limited", "stopped", "under", "partial", "incomplete", "bid_less",
-		"crowds_out"}
-)
-
-// color returns a cell's color; 0: none.
-func (c tableColumn) color(v cell) text.Color {
-	switch {
-	case v.isNull:
-		return text.Faint
-	case !c.isVerdict():
-		return 0
-	case slices.Contains(good, v.text):
-		return text.FgGreen
-	case slices.Contains(bad, v.text):
-		return text.FgRed
-	case slices.Contains(careful, v.text):
-		return text.FgYellow
-	}
-	return 0
 }
 
 // mayCut reports whether a part of a value is useful: half of an ID, a number, a time or a verdict is not.

@@ -24,23 +24,19 @@ func (n Rendering) writeCSV(ctx context.Context, w *bufio.Writer) error {
 	if len(cells) == 1 { // readers skip an empty line
 		cells[0] = "coalesce(" + cells[0] + ", '')"
 	}
-	out := io.Writer(w)
-	if n.Terminal {
-		out = &visibleLines{w: w}
-	}
-	return n.Result.WriteCSV(ctx, out, names, cells)
+	return n.Result.WriteCSV(ctx, w, names, cells)
 }
 
 // visibleLines shows what a terminal would obey, of whole lines.
 type visibleLines struct {
-	w    *bufio.Writer
+	w    io.Writer
 	rest []byte // of the line that is yet to end
 }
 
 func (v *visibleLines) Write(p []byte) (int, error) {
 	v.rest = append(v.rest, p...)
 	end := bytes.LastIndexByte(v.rest, '\n') + 1
-	_, err := v.w.WriteString(phrase.VisibleLines(string(v.rest[:end])))
+	_, err := io.WriteString(v.w, phrase.VisibleLines(string(v.rest[:end])))
 	v.rest = v.rest[end:]
 	return len(p), err
 }

@@ -18,8 +18,7 @@ import (
 // the keys last.
 type grid struct {
 	columns []tableColumn
-	width   int // 0: no limit
-	color   bool
+	width   int   // 0: no limit
 	shown   []int // the columns that are written, in their order
 	widths  []int // of these
 }
@@ -32,9 +31,11 @@ func widthOf(s string) int { return text.StringWidthWithoutEscSequences(s) }
 
 // lay chooses the columns and their widths by the first rows, and returns how many columns are left out.
 func (g *grid) lay(rows [][]cell, q Question, all bool) (left int) {
-	g.shown = g.inOrder(q)
 	limit := g.width
-	if all {
+	if limit == 0 { // in the order of the answer
+		q.Shown = nil
+	}
+	if g.shown = g.inOrder(q); all {
 		limit = 0
 	}
 	if limit > 0 {
@@ -51,19 +52,16 @@ func (g *grid) lay(rows [][]cell, q Question, all bool) (left int) {
 
 // inOrder returns the columns in the order in which a terminal shows them: those that the question names, and then the
 // others as they are.
-func (g *grid) inOrder(q Question) []int {
-	order := make([]int, len(g.columns))
-	for i := range order {
-		order[i] = i
-	}
-	if g.width > 0 {
-		rank := func(i int) int {
-			if at := slices.Index(q.Shown, g.columns[i].name); at >= 0 {
-				return at
-			}
-			return len(q.Shown)
+func (g *grid) inOrder(q Question) (order []int) {
+	for _, name := range q.Shown {
+		if i := slices.IndexFunc(g.columns, func(c tableColumn) bool { return c.name == name }); i >= 0 {
+			order = append(order, i)
 		}
-		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rank(a), rank(b)) })
+	}
+	for i := range g.columns {
+		if !slices.Contains(order, i) {
+			order = append(order, i)
+		}
 	}
 	return order
 }
@@ -178,7 +176,7 @@ func (g *grid) write(w io.Writer, rows [][]cell, first bool) {
 			case c.mayCut():
 				shown = cutMiddle(shown, g.widths[at])
 			}
-			cells = append(cells, output.Paint(shown, c.color(r[i]), g.color))
+			cells = append(cells, shown)
 		}
 		t.AppendRow(cells)
 	}

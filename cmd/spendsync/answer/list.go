@@ -56,14 +56,8 @@ func find(name string) (queries.Query, error) {
 			return queries.Query{Schema: t.Schema, Name: t.Name, Question: t.Doc}, nil
 		}
 	}
-	names := slices.DeleteFunc(Names(), func(n string) bool { // the question of a name stands for its view
-		_, short, isView := strings.Cut(n, ".")
-		return isView && slices.Contains(Names(), short)
-	})
-	if hint := nearest.DidYouMean(name, names); hint != "" {
-		return queries.Query{}, exit.Usagef("there is no question %q%s 'spendsync query' lists them", name, hint)
-	}
-	return queries.Query{}, exit.Advise(exit.Usagef("there is no question %q", name),
+	meant := nearest.DidYouMean(name, Names())
+	return queries.Query{}, exit.Advise(exit.Usagef("there is no question %q%s", name, meant),
 		"ask one of those that 'spendsync query' lists; --all lists the rest")
 }
 
@@ -105,18 +99,17 @@ func List() Listing {
 			continue
 		}
 		l := Listed{Name: v.Schema + "." + v.Name, Question: v.Question, Trap: v.Trap}
-		if v.IsTable {
+		switch {
+		case v.IsTable:
 			all.Tables = append(all.Tables, l)
-			continue
-		}
-		if v.Parameters == "" {
+		case v.Parameters == "":
 			all.Views = append(all.Views, l)
-			continue
+		default:
+			for name := range strings.SplitSeq(v.Parameters, ",") {
+				l.Parameters = append(l.Parameters, Param{Name: strings.TrimSpace(name)})
+			}
+			all.Macros = append(all.Macros, l)
 		}
-		for name := range strings.SplitSeq(v.Parameters, ",") {
-			l.Parameters = append(l.Parameters, Param{Name: strings.TrimSpace(name)})
-		}
-		all.Macros = append(all.Macros, l)
 	}
 	return all
 }
@@ -133,9 +126,7 @@ func (all Listing) Text(width int, everything bool) string {
 		{"Macros, which need their parameters", all.Macros}}
 	more := ""
 	if !everything {
-		groups = groups[:1]
-		more = fmt.Sprintf(" --all lists their parameters, %s and %s, too.",
-			phrase.Count(len(all.Views)+len(all.Tables), "view"), phrase.Count(len(all.Macros), "macro"))
+		groups, more = groups[:1], " --all lists their parameters, views and macros, too."
 	}
 	var b strings.Builder
 	for _, group := range groups {

@@ -1,7 +1,6 @@
 package answer
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -26,11 +25,7 @@ type Question struct {
 
 // FromSQL returns the question for an SQL text; the text - is read from stdin.
 func FromSQL(sql string, params []string, stdin io.Reader) (q Question, err error) {
-	given, err := splitParams(params)
-	if err != nil {
-		return q, err
-	}
-	if len(given) > 0 {
+	if len(params) > 0 {
 		return q, exit.Usagef("--param %s: SQL given with -c has no parameters; write the value into it", params[0])
 	}
 	q.Written = true
@@ -40,10 +35,6 @@ func FromSQL(sql string, params []string, stdin io.Reader) (q Question, err erro
 
 // Find is the question of a name, with values for its parameters as name=value.
 func Find(name string, params []string) (q Question, err error) {
-	given, err := splitParams(params)
-	if err != nil {
-		return q, err
-	}
 	found, err := find(name)
 	if err != nil {
 		return q, err
@@ -56,7 +47,7 @@ func Find(name string, params []string) (q Question, err error) {
 			needed = append(needed, queries.Param{Name: param, Default: macroValues[param]})
 		}
 	}
-	values, err := paramValues(name, needed, given, found.Parameters != "")
+	values, given, err := paramValues(name, needed, params)
 	if err != nil {
 		return q, err
 	}
@@ -64,6 +55,9 @@ func Find(name string, params []string) (q Question, err error) {
 	case found.Parameters != "": // a macro takes texts where they stand
 		var list []string
 		for _, p := range needed {
+			if !given[p.Name] {
+				return q, exit.Usagef("%s needs --param %s=...", name, p.Name)
+			}
 			list = append(list, schema.QuoteText(values[p.Name]))
 		}
 		q.SQL = fmt.Sprintf("FROM %s.%s(%s) ORDER BY ALL", schema.Quote(found.Schema), schema.Quote(found.Name),
@@ -78,8 +72,7 @@ func Find(name string, params []string) (q Question, err error) {
 				q.RowsParam = p.Name
 			}
 			if p.Over {
-				_, written := given[p.Name]
-				q.Written = q.Written || written
+				q.Written = q.Written || given[p.Name]
 				delete(values, p.Name)
 			}
 		}
@@ -97,71 +90,50 @@ const maxSQL = 4 << 20
 
 // readSQL is the SQL of -c, or of stdin.
 func readSQL(given string, stdin io.Reader) (string, error) {
-	if given != "-" {
-		if strings.TrimSpace(given) == "" {
-			return "", exit.Usagef("-c: there is no SQL")
+	if given == "-" {
+		b, err := io.ReadAll(io.LimitReader(stdin, maxSQL+1))
+		if err != nil || len(b) > maxSQL {
+			return "", exit.Usagef("-c -: stdin cannot be read, or holds more than 4 MiB: %v", err)
 		}
-		return given, nil
+		given = strings.TrimPrefix(string(b), "\ufeff")
 	}
-	b, err := io.ReadAll(io.LimitReader(stdin, maxSQL+1))
-	if err != nil {
-		return "", exit.Usagef("-c -: stdin: %v", err)
+	if strings.TrimSpace(given) == "" {
+		return "", exit.Usagef("-c: there is no SQL")
 	}
-	text := strings.TrimPrefix(string(b), "\ufeff")
-	if len(text) > maxSQL || strings.TrimSpace(text) == "" {
-		return "", exit.Usagef("-c -: stdin holds %s", cmp.Or(map[bool]string{true: "no SQL"}[len(text) <= maxSQL],
-			"more than 4 MiB, which is more than a question"))
-	}
-	return text, nil
+	return given, nil
 }
 
-func splitParams(given []string) (map[string]string, error) {
-	values := map[string]string{}
-	for _, p := range given {
-		name, value, ok := strings.Cut(p, "=")
-		if !ok || name == "" {
-			return nil, exit.Usagef("--param %q is not name=value", p)
-		}
-		if _, twice := values[name]; twice {
-			return nil, exit.Usagef("--param %s is given twice", name)
-		}
-		values[name] = value
-	}
-	return values, nil
-}
-
-// paramValues are the parameters' values: those given, else the defaults.
-func paramValues(question string, params []queries.Param, given map[string]string, required bool) (map[string]string,
-	error) {
-	values, names := map[string]string{}, []string{}
+// paramValues are the parameters' values, the defaults and over them those given as name=value, and which were given.
+func paramValues(question string, params []queries.Param, list []string) (values map[string]string,
+	given map[string]bool, err error) {
+	values, given = map[string]string{}, map[string]bool{}
+	var names []string
 	for _, p := range params {
-		names = append(names, p.Name)
-		value, ok := given[p.Name]
-		if !ok && required {
-			return nil, exit.Usagef("%s needs --param %s=...", question, p.Name)
-		}
-		if !ok {
-			value = p.Default
-		}
-		if kind := paramKind(p.Default); !kind.fits(value) {
-			about := ""
-			if p.Doc != "" {
-				about = "; " + p.Doc
-			}
-			return nil, exit.Usagef("--param %s=%s: not %s such as %s%s", p.Name, value, kind.name, p.Default, about)
-		}
-		values[p.Name] = value
+		names, values[p.Name] = append(names, p.Name), p.Default
 	}
-	for name := range given {
-		if _, ok := values[name]; !ok {
-			if len(names) == 0 {
-				return nil, exit.Usagef("--param %s: %s has no parameters", name, question)
-			}
-			return nil, exit.Usagef("--param %s: %s has no such parameter; it has %s", name, question,
+	for _, text := range list {
+		name, value, ok := strings.Cut(text, "=")
+		i := slices.Index(names, name)
+		switch {
+		case !ok || name == "":
+			err = exit.Usagef("--param %q is not name=value", text)
+		case given[name]:
+			err = exit.Usagef("--param %s is given twice", name)
+		case len(names) == 0:
+			err = exit.Usagef("--param %s: %s has no parameters", name, question)
+		case i < 0:
+			err = exit.Usagef("--param %s: %s has no such parameter; it has %s", name, question,
 				strings.Join(names, ", "))
+		case !paramKind(params[i].Default).fits(value):
+			err = exit.Usagef("--param %s=%s: not %s such as %s%s", name, value, paramKind(params[i].Default).name,
+				params[i].Default, strings.TrimSuffix("; "+params[i].Doc, "; "))
 		}
+		if err != nil {
+			return nil, nil, err
+		}
+		values[name], given[name] = value, true
 	}
-	return values, nil
+	return values, given, nil
 }
 
 // valueKind is what a parameter may hold.

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"iter"
 	"strings"
 
 	"spendsync/cmd/internal/wrap"
@@ -29,17 +28,33 @@ func (n Rendering) writeTable(ctx context.Context, w *bufio.Writer) error {
 		n.paragraph(w, n.Question.Asks)
 		w.WriteByte('\n')
 	}
-	g, left, first := &grid{columns: n.tableColumns(), width: n.Width, color: n.Color}, 0, true
-	for rows, err := range n.blocks(ctx, g, total) {
+	g, left := &grid{columns: n.tableColumns(), width: n.Width}, 0
+	var block [][]cell
+	read := int64(0)
+	write := func() error {
+		if read <= rowsPerBlock {
+			left = g.lay(block, n.Question, n.Wide)
+		}
+		g.write(w, block, read <= rowsPerBlock)
+		block = block[:0]
+		return w.Flush()
+	}
+	for row, err := range n.Result.Rows(ctx) {
 		if err != nil {
 			return err
 		}
-		if first {
-			left = g.lay(rows, n.Question, n.Wide)
+		if read == total {
+			break
 		}
-		g.write(w, rows, first)
-		first = false
-		if err := w.Flush(); err != nil {
+		read, block = read+1, append(block, g.cells(row))
+		if len(block) == rowsPerBlock {
+			if err := write(); err != nil {
+				return err
+			}
+		}
+	}
+	if len(block) > 0 {
+		if err := write(); err != nil {
 			return err
 		}
 	}
@@ -52,32 +67,6 @@ func (n Rendering) writeTable(ctx context.Context, w *bufio.Writer) error {
 	}
 	n.writeEnd(w, total, left)
 	return nil
-}
-
-// blocks are the first rows of the answer, some at a time.
-func (n Rendering) blocks(ctx context.Context, g *grid, total int64) iter.Seq2[[][]cell, error] {
-	return func(yield func([][]cell, error) bool) {
-		var block [][]cell
-		read := int64(0)
-		for row, err := range n.Result.Rows(ctx) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if read++; read > total {
-				break
-			}
-			if block = append(block, g.cells(row)); len(block) == rowsPerBlock {
-				if !yield(block, nil) {
-					return
-				}
-				block = block[:0]
-			}
-		}
-		if len(block) > 0 {
-			yield(block, nil)
-		}
-	}
 }
 
 // writeEnd writes what is left out, how many rows there are, how the answer is misread, and the facts.

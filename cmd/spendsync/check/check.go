@@ -106,8 +106,9 @@ func (c *checker) all(ctx context.Context) {
 	if c.Config == nil {
 		return
 	}
-	dir, ok := c.dataDir()
-	if !ok {
+	dir, err := c.Config.StoreDir()
+	if err != nil {
+		c.failErr("store", err)
 		return
 	}
 	c.known = c.store(dir)

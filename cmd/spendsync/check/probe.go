@@ -9,7 +9,6 @@ import (
 	"github.com/oklog/ulid/v2"
 	"golang.org/x/sys/unix"
 
-	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
@@ -56,8 +55,8 @@ func (c *checker) store(dir string) *manifest.Account {
 // minSpace is the room that a first sync of a usual account needs, with what DuckDB may spill.
 const minSpace = 256 << 20
 
-// volume tries in the data directory what a publication needs, and looks at its locks. Before the first sync it tries the
-// folder above.
+// volume tries in the data directory what a publication needs, and looks at its locks. Before the first sync it tries
+// the folder above.
 func (c *checker) volume(dir string) {
 	const name = "data directory"
 	at := dir
@@ -102,13 +101,4 @@ func probe(dir string) error {
 		return errors.Join(err, held.Close(), os.Remove(path+".new"))
 	}
 	return errors.Join(held.Close(), os.Remove(path))
-}
-
-// dataDir returns the store's folder, if the variables name one.
-func (c *checker) dataDir() (string, bool) {
-	dir, err := c.Config.StoreDir()
-	if err != nil {
-		c.fail(exit.Usage, "store", "choose another "+config.Prefix+"DATA_DIR", "%v", err)
-	}
-	return dir, err == nil
 }

@@ -152,7 +152,8 @@ func (c *checker) fields(t *job.Trial) {
 	c.lines[len(c.lines)-1].Paste = lines
 }
 
-// serviceLines are lines of the service file for the fields that the replies lack, with the keys that no column shows.
+// serviceLines are lines of the service file for the fields that the replies lack, with the keys that no column shows,
+// those most alike first.
 func serviceLines(t *job.Trial) (lines []string) {
 	for _, e := range t.Unread {
 		var keys []string
@@ -164,7 +165,9 @@ func serviceLines(t *job.Trial) (lines []string) {
 		if e.Field == "" || len(keys) == 0 {
 			continue
 		}
-		slices.Sort(keys)
+		slices.SortStableFunc(keys, func(a, b string) int {
+			return cmp.Compare(unlike(a, e.Field), unlike(b, e.Field))
+		})
 		line := fmt.Sprintf("%s.%s: %s", e.EntityType, e.Field, keys[0])
 		if more := keys[1:min(len(keys), 1+shown)]; len(more) > 0 {
 			line += "  # or " + strings.Join(more, ", ")
@@ -174,6 +177,16 @@ func serviceLines(t *job.Trial) (lines []string) {
 		}
 	}
 	return lines
+}
+
+// unlike counts the words of a name that another lacks.
+func unlike(name, other string) (n int) {
+	for word := range strings.SplitSeq(name, "_") {
+		if !strings.Contains(other, word) {
+			n++
+		}
+	}
+	return n
 }
 
 // stores reports whether a sync stores what the service answers.

@@ -5,9 +5,12 @@ package phrase
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
+	"spendsync/cmd/internal/wrap"
 	"spendsync/schema"
 )
 
@@ -51,4 +54,72 @@ func Age(d time.Duration) string {
 		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
 	}
 	return fmt.Sprintf("%d days", int(d.Hours())/24)
+}
+
+// Grouped is a whole number with its digits in groups: 1,234,567.
+func Grouped(n int64) string { return Thousands(strconv.FormatInt(n, 10)) }
+
+// Thousands groups the digits before the point of a decimal number: 1,234,567.5. It leaves numbers with an exponent and
+// other values unchanged.
+func Thousands(number string) string {
+	integer, _, _ := strings.Cut(number, ".")
+	rest := number[len(integer):]
+	digits := strings.TrimPrefix(integer, "-")
+	if strings.Trim(digits, "0123456789") != "" {
+		return number
+	}
+	sign := len(integer) - len(digits)
+	for i := len(integer) - 3; i > sign; i -= 3 {
+		integer = integer[:i] + "," + integer[i:]
+	}
+	return integer + rest
+}
+
+// Entry is a line of a list: a name, and from a column on its meaning, wrapped there. A name that is too long has a
+// line of its own.
+func Entry(name, meaning string, column, width int) string {
+	indent := strings.Repeat(" ", column)
+	line := fmt.Sprintf("%-*s", column, name)
+	if len(name) >= column {
+		line += "\n" + indent
+	}
+	return line + strings.TrimLeft(wrap.Line(indent+meaning, max(width, 2*column), indent), " ") + "\n"
+}
+
+// Unseen reports whether a character shows nothing but affects the text around it: controls, including the first
+// characters of terminal commands, and marks that turn the direction of writing. The joiners within emoji and scripts
+// are allowed.
+func Unseen(r rune) bool {
+	const zwnj, zwj = '\u200c', '\u200d'
+	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp) || (unicode.Is(unicode.Cf, r) && r != zwnj &&
+		r != zwj)
+}
+
+// Visible writes characters that are not seen as escapes, so that a hostile name can neither command a terminal nor
+// turn a line around.
+func Visible(text string) string {
+	if strings.IndexFunc(text, Unseen) < 0 {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		switch shown := strconv.QuoteRuneToASCII(r); {
+		case !Unseen(r):
+			b.WriteRune(r)
+		case r == 0x7f: // as JSON writes it, which escapes the other controls itself
+			b.WriteString(`\u007f`)
+		default:
+			b.WriteString(shown[1 : len(shown)-1])
+		}
+	}
+	return b.String()
+}
+
+// VisibleLines keeps the line feeds.
+func VisibleLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		lines[i] = Visible(l)
+	}
+	return strings.Join(lines, "\n")
 }

@@ -16,14 +16,13 @@ import (
 	"spendsync/cmd/spendsync/phrase"
 )
 
-// Screen writes logs and progress to one place: bars only on a terminal, and the log lines of their time after them.
+// Screen writes logs and progress to one place: bars only on a terminal, and the log lines of their time above them.
 type Screen struct {
 	out      io.Writer
 	Terminal bool
 
 	mu   sync.Mutex
 	bars *mpb.Progress
-	held []byte // log lines
 }
 
 // New is a screen that writes there.
@@ -35,8 +34,9 @@ func (s *Screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.bars != nil {
-		s.held = append(s.held, p...)
-		return len(p), nil
+		if n, err := s.bars.Write(p); err == nil { // otherwise they have just ended
+			return n, nil
+		}
 	}
 	return s.out.Write(p)
 }
@@ -109,6 +109,4 @@ func (p *progress) Done() {
 	p.screen.mu.Lock()
 	defer p.screen.mu.Unlock()
 	p.screen.bars = nil
-	_, _ = p.screen.out.Write(p.screen.held)
-	p.screen.held = nil
 }
