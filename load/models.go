@@ -95,13 +95,13 @@ func (m *models) leave(v duck.View) {
 func (m *models) make(ctx context.Context, v duck.View) error {
 	if !v.IsTable {
 		if m.newViews || m.fromNothing {
-			return m.w.MakeView(ctx, v)
+			return m.w.MakeModel(ctx, v)
 		}
 		return nil
 	}
 	created := duck.Part{Model: v.Full(), Month: "created"}
 	if _, is := m.made[created]; !is {
-		if err := m.w.MakeTable(ctx, v); err != nil {
+		if err := m.w.MakeModel(ctx, v); err != nil {
 			return err
 		}
 		m.fresh[created] = duck.Made{Inputs: textHash(v.SQL)}
@@ -213,12 +213,7 @@ func (m *models) addInput(h hash.Hash, reader duck.View, name, account string, m
 		m.addFiles(h, schema.SpendDaily.Name, account, month)
 	case isModel && v.IsTable:
 		for _, of := range []string{"", account} {
-			p := duck.Part{Model: name, Account: of}
-			made, is := m.fresh[p]
-			if !is {
-				made = m.made[p]
-			}
-			fmt.Fprintln(h, made.Content)
+			fmt.Fprintln(h, m.content(duck.Part{Model: name, Account: of}))
 		}
 		if v.ByMonth { // its parts follow from the same files
 			m.addFiles(h, schema.SpendDaily.Name, account, month)
@@ -228,6 +223,14 @@ func (m *models) addInput(h hash.Hash, reader duck.View, name, account string, m
 	default:
 		m.addFiles(h, strings.TrimPrefix(name, "main."), account, month)
 	}
+}
+
+// content returns the hash of the rows of a part, as they are now.
+func (m *models) content(p duck.Part) string {
+	if made, is := m.fresh[p]; is {
+		return made.Content
+	}
+	return m.made[p].Content
 }
 
 // addFiles adds the hashes of a table's files.
@@ -264,47 +267,49 @@ func (m *models) copyMarts(ctx context.Context) (viewErrors []error, err error) 
 
 // copyMart writes the files of one account.
 func (m *models) copyMart(ctx context.Context, mart schema.Mart, account string) error {
-	key := "''"
+	contents := map[schema.Date]string{0: m.content(duck.Part{Model: "mart." + mart.View, Account: account})}
 	if mart.Partition == schema.ByMonth {
-		key = "date_trunc('month', report_date)::DATE - DATE '1970-01-01'"
-	}
-	contents, err := m.w.Contents(ctx, "mart."+mart.View, "t", "("+key+")::VARCHAR", "account_id = "+
-		schema.QuoteText(account))
-	if err != nil {
-		return err
-	}
-	months := map[string]schema.Date{}
-	if mart.Partition != schema.ByMonth {
-		months[""] = 0
-	}
-	for day := range contents { // the number of the month's first day
-		var month schema.Date
-		fmt.Sscan(day, (*int32)(&month))
-		months[day] = month
-	}
-	for _, f := range m.next.Accounts[account].Files {
-		if f.Table == mart.Name && mart.Partition == schema.ByMonth {
-			months[fmt.Sprint(int32(f.Day))] = f.Day
+		var err error
+		if contents, err = m.monthsOf(ctx, mart, account); err != nil {
+			return err
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(months)) {
-		month := months[name]
+	for _, month := range slices.Sorted(maps.Keys(contents)) {
 		p := duck.Part{Model: mart.FullName(), Account: account, Month: month.String()}
-		inputs := textHash(fmt.Sprint(mart.FilesVersion(), " ", contents[name]))
+		inputs := textHash(fmt.Sprint(mart.FilesVersion(), " ", contents[month]))
 		path := manifest.PartPath(mart.Table, account, month)
 		if m.next.Accounts[account].Files[path] != nil && m.made[p].Inputs == inputs {
 			continue
 		}
-		files := []duck.MartFile{{Path: m.area.path(path), Where: duck.MartSQL(mart, account, month, month)}}
-		if err := m.w.WriteMart(ctx, mart, files); err != nil {
+		rows, err := m.w.WriteMart(ctx, mart, account, month, m.area.path(path))
+		if err != nil {
 			return err
 		}
-		if err := m.addMart(mart, account, month, files[0].Rows); err != nil {
+		if err := m.addMart(mart, account, month, rows); err != nil {
 			return err
 		}
 		m.fresh[p] = duck.Made{Inputs: inputs}
 	}
 	return nil
+}
+
+// monthsOf returns the hashes of a mart's rows by month; of a month that has a file and no rows, an empty one.
+func (m *models) monthsOf(ctx context.Context, mart schema.Mart, account string) (map[schema.Date]string, error) {
+	months := map[schema.Date]string{}
+	for _, f := range m.next.Accounts[account].Files {
+		if f.Table == mart.Name {
+			months[f.Day] = ""
+		}
+	}
+	contents, err := m.w.Contents(ctx, "mart."+mart.View, "t",
+		"(date_trunc('month', report_date)::DATE - DATE '1970-01-01')::VARCHAR",
+		"account_id = "+schema.QuoteText(account))
+	for day, content := range contents { // the number of the month's first day
+		var month schema.Date
+		fmt.Sscan(day, (*int32)(&month))
+		months[month] = content
+	}
+	return months, err
 }
 
 // addMart adds one part that DuckDB has written.

@@ -38,7 +38,7 @@ func TestWriteMart_GivesTheSameBytes(t *testing.T) {
 		}
 		columns = append(columns, e+" AS "+c.Name)
 	}
-	write := func(o Options, order string) (*MartFile, []byte) {
+	write := func(o Options, order string) (string, []byte) {
 		dir := t.TempDir()
 		o.TempDir = filepath.Join(dir, "tmp")
 		o.Dir, o.Disk = dir, durable.OS
@@ -52,30 +52,30 @@ func TestWriteMart_GivesTheSameBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files := []MartFile{{Path: filepath.Join(dir, "mart.staged"), Where: "true"}}
-		if err := w.WriteMart(t.Context(), mart, files); err != nil {
-			t.Fatal(err)
+		path := filepath.Join(dir, "mart.staged")
+		if rows, err := w.WriteMart(t.Context(), mart, "it's", 0, path); err != nil || rows != 50000 {
+			t.Fatalf("%d rows were written: %v", rows, err)
 		}
-		b, err := os.ReadFile(files[0].Path)
+		b, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &files[0], b
+		return path, b
 	}
-	f, one := write(Options{Threads: 1, Memory: "40MiB"}, "i")
+	path, one := write(Options{Threads: 1, Memory: "40MiB"}, "i")
 	if _, several := write(Options{Threads: 4}, "hash(i) DESC"); !slices.Equal(one, several) {
 		t.Error("the same rows gave two files")
 	}
-	rows, err := parquet.ReadRows(f.Path, schema.Source30ds)
-	if err != nil || len(rows) != 50000 || f.Rows != 50000 {
-		t.Fatalf("%d rows are read, %d were written, %v", len(rows), f.Rows, err)
+	rows, err := parquet.ReadRows(path, schema.Source30ds)
+	if err != nil || len(rows) != 50000 {
+		t.Fatalf("%d rows are read, %v", len(rows), err)
 	}
 	if !slices.IsSortedFunc(rows, func(a, b schema.Source30d) int {
 		return strings.Compare(a.CampaignID+a.SourceID, b.CampaignID+b.SourceID)
 	}) {
 		t.Error("the rows are not in the order of the key")
 	}
-	if v, err := parquet.Version(durable.OS, f.Path); err != nil || v != mart.FilesVersion() {
+	if v, err := parquet.Version(durable.OS, path); err != nil || v != mart.FilesVersion() {
 		t.Errorf("the file names version %d of its table, %v", v, err)
 	}
 	opened, err := parquetgo.OpenFile(bytes.NewReader(one), int64(len(one)))

@@ -66,14 +66,10 @@ func (w *Warehouse) SetMade(ctx context.Context, made map[Part]Made) error {
 // Full is the model's name with its schema.
 func (v View) Full() string { return v.Schema + "." + v.Name }
 
-// MakeView creates a view or a macro.
-func (w *Warehouse) MakeView(ctx context.Context, v View) error {
-	return w.replace(ctx, v.createSQL())
-}
-
-// MakeTable creates the table of a model with all its rows, or with none of a model by months.
-func (w *Warehouse) MakeTable(ctx context.Context, v View) error {
-	return w.replace(ctx, v.createSQL())
+// MakeModel creates a view, a macro, or a table with all its rows; that of a model by months has none yet. If the model
+// is there without its comment after an error, the next attempt replaces it.
+func (w *Warehouse) MakeModel(ctx context.Context, v View) error {
+	return w.WithMemory(ctx, func() error { return execAll(ctx, w.conn, v.createSQL()) })
 }
 
 // replace runs statements in one transaction, with more memory if they need it.

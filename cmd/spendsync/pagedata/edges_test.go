@@ -44,11 +44,7 @@ func edges(t *testing.T) (dir string, o duck.Options) {
 		t.Fatal(err)
 	}
 	for _, v := range o.Views {
-		make := w.MakeView
-		if v.IsTable {
-			make = w.MakeTable
-		}
-		err := make(t.Context(), v)
+		err := w.MakeModel(t.Context(), v)
 		if err == nil && v.ByMonth {
 			err = w.MakeRows(t.Context(), v, "")
 		}
