@@ -371,7 +371,7 @@ func TestReport_NumbersAgreeEverywhere(t *testing.T) {
 	}
 
 	// What is at stake in the three that come first, and the cards of creatives.
-	stakes := regexp.MustCompile(`<b class="stake">\$([0-9,.]+) a day</b>`).FindAllStringSubmatch(
+	stakes := regexp.MustCompile(`<b class="stake">at stake: \$([0-9,.]+) a day</b>`).FindAllStringSubmatch(
 		html[strings.Index(html, "Do this first"):strings.Index(html, "What changed, and what came")], -1)
 	var wanted []string
 	for _, r := range s.ask("-c", "SELECT at_stake FROM (FROM mart.to_do ORDER BY place_no LIMIT 3) WHERE at_stake IS "+

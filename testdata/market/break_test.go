@@ -99,14 +99,14 @@ func TestBreaks_ThatAreOverCountForNothing(t *testing.T) {
 	defer q.Close()
 	k := Usual
 	k.Campaigns, k.Sources, k.History, k.Follow, k.SpendPerDay, k.New, k.Turn = 3, 40, 45, 1, 400, 0, 0
-	judge := func(b Break) (cpa, within []string) {
+	judge := func(b Break) (judged, within []string) {
 		k.Broken = b
 		Play(k.Draw(71), Func(func(m *Morning) []bool { q.Sync(t.Context(), m); return m.Blocked }))
 		if q.Err != nil {
 			t.Fatal(q.Err)
 		}
-		return q.texts(t, "SELECT round(cpa_expected, 2)::VARCHAR FROM mart.campaign_performance WHERE "+
-				"campaign_id = 'c00'"),
+		return q.texts(t, "SELECT verdict || ' ' || regexp_extract(reason, 'costs \\$([0-9.]+)', 1) FROM "+
+				"mart.campaign_performance WHERE campaign_id = 'c00'"),
 			q.texts(t, "SELECT report_date::VARCHAR FROM int.break_day WHERE is_over AND campaign_id = 'c00'")
 	}
 	whole, none := judge(Break{})
@@ -114,12 +114,14 @@ func TestBreaks_ThatAreOverCountForNothing(t *testing.T) {
 	if len(none) > 0 || len(days) < 6 || len(days) > 9 {
 		t.Fatalf("days of a break: %v without one, %v with one of seven days", none, days)
 	}
+	var verdicts [2]string
 	var a, b float64
-	if _, err := fmt.Sscan(whole[0]+" "+mended[0], &a, &b); err != nil {
+	if _, err := fmt.Sscan(whole[0]+" "+mended[0], &verdicts[0], &a, &verdicts[1], &b); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("CPA %.2f without a break, %.2f with one that is over", a, b)
-	if b > 1.1*a {
-		t.Errorf("the break that is over raises the CPA from %.2f to %.2f", a, b)
+	t.Logf("%s at a CPA of %.2f without a break, %s at %.2f with one that is over", verdicts[0], a, verdicts[1], b)
+	if b > 1.1*a || verdicts[0] != verdicts[1] {
+		t.Errorf("the break that is over changes the verdict from %s at %.2f to %s at %.2f", verdicts[0], a,
+			verdicts[1], b)
 	}
 }
