@@ -77,7 +77,7 @@ func missingWorld(t *testing.T, edit ...func(*adsim.Config)) (*world, *rewriter)
 	w := newWorld(t, edit...)
 	e := &rewriter{of: w.service.Transport()}
 	w.transport = e
-	w.sync(exit.OK)
+	w.first()
 	return w, e
 }
 

@@ -81,6 +81,10 @@ func TestOutcome_Code(t *testing.T) {
 			want: exit.Partial},
 		"it stands": {of: outcome{planned: 1, proven: 1, standing: []string{"b", "a"}},
 			findings: []finding{differ}},
+		"a partial day": {of: done, want: exit.Partial,
+			o: load.Preview{Coverage: []schema.DayCoverage{coverageOf(schema.StatePartial, 9, 1)}}},
+		"a partial day that is accepted": {of: done, o: load.Preview{Coverage: []schema.DayCoverage{{
+			State: schema.StatePartial, Doubt: schema.Some(schema.Accepted), DaysUntilUnreachable: 9}}}},
 		"a form of a day": {of: done, want: exit.Partial,
 			o: load.Preview{Notes: []manifest.Note{{Name: "report.day-total.above", Size: 9}}}},
 		"a form that is accepted": {of: done, o: load.Preview{Notes: []manifest.Note{{Name: "report.day-total.above",
