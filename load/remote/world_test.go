@@ -37,10 +37,12 @@ type store struct {
 	dir    string
 	now    time.Time
 	pinned string
+	past   string // what it has published since it was new; empty: it was not made here
 }
 
 func newStore(t testing.TB) *store {
-	return &store{TB: t, dir: t.TempDir(), now: time.Date(2026, 11, 20, 18, 0, 0, 0, time.UTC), pinned: "A1"}
+	return &store{TB: t, dir: t.TempDir(), now: time.Date(2026, 11, 20, 18, 0, 0, 0, time.UTC), pinned: "A1",
+		past: "new"}
 }
 
 func storeOptions(now time.Time) load.Options {
@@ -48,24 +50,39 @@ func storeOptions(now time.Time) load.Options {
 		DuckDB: duck.Options{Threads: 1}}
 }
 
-// publish publishes an hour later: a day's rows, with its reply, cost the cents given.
+// publish publishes an hour later: a day's rows, with its reply, cost the cents given. Stores with the same past are
+// made once.
 func (s *store) publish(cents ...int64) {
 	s.Helper()
 	s.now = s.now.Add(time.Hour)
+	isMade := true
 	publish := func() {
+		isMade = false
 		if err := s.tryPublish(s.Context(), cents); err != nil {
 			s.Fatal(err)
 		}
 	}
-	if entries, err := os.ReadDir(s.dir); err == nil && len(entries) == 0 {
-		firsts.Copy(s, fmt.Sprint(s.now, s.pinned, cents), s.dir, publish)
+	if s.past == "" {
+		publish()
 		return
 	}
-	publish()
+	s.past += fmt.Sprint("; ", s.now, s.pinned, cents)
+	next := &store{TB: s.TB, dir: filepath.Join(s.TempDir(), "next")}
+	made.Copy(s, s.past, next.dir, func() {
+		publish()
+		if err := os.CopyFS(next.dir, os.DirFS(s.dir)); err != nil {
+			s.Fatal(err)
+		}
+	})
+	if isMade {
+		if err := errors.Join(os.RemoveAll(s.dir), os.Rename(next.dir, s.dir)); err != nil {
+			s.Fatal(err)
+		}
+	}
 }
 
-// firsts are the first generations of stores, by what they hold.
-var firsts loadtest.Stores
+// made are stores by their past.
+var made loadtest.Stores
 
 func (s *store) tryPublish(ctx context.Context, cents []int64) (err error) {
 	seen := schema.InstantOf(s.now)
@@ -109,7 +126,9 @@ func (s *store) tryPublish(ctx context.Context, cents []int64) (err error) {
 }
 
 // at is a store like this one in another folder.
-func (s *store) at(dir string) *store { return &store{s.TB, dir, s.now, s.pinned} }
+func (s *store) at(dir string) *store {
+	return &store{TB: s.TB, dir: dir, now: s.now, pinned: s.pinned}
+}
 
 // copied is a copy of the store: a backup of this moment.
 func (s *store) copied() *store {
