@@ -58,6 +58,28 @@ func TestSecrets_AreHiddenInTheWarningOfTheKey(t *testing.T) {
 	}
 }
 
+// A password of digits may be a number of the report, so that replies keep it; what a person reads does not.
+func TestSecrets_OfDigitsAreHiddenInErrors(t *testing.T) {
+	for name, page := range map[string]string{
+		"a place":    pageOf(lines(1), placed(81234, 1, 1, 1)),
+		"the number": pageOf(lines(1), placed(1, 1, 1, 81234)),
+	} {
+		c := newTestClient(t, roundTrip(status(200, page)), func(o *Options) {
+			o.Authorize = func(r *http.Request) { r.SetBasicAuth("ann", "81234") }
+		})
+		var seen Evidence
+		var text string
+		for _, err := range c.Spend(t.Context(), SpendQuestion{Day: testDay, PageSize: 1}, &seen) {
+			if err != nil {
+				text = err.Error()
+			}
+		}
+		if text += seen.Against; !strings.Contains(text, "[redacted]") || strings.Contains(text, "81234") {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
+}
+
 func TestServiceTime_IsThatOfTheFurthestReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var date, age string
