@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"spendsync/schema/schematest"
 )
 
 // aCampaign is what was really done to a campaign: when it was switched, and what it
@@ -72,6 +74,9 @@ func TestStops_NothingThatRanIsALeak(t *testing.T) {
 	// hours of a stop
 	shortest := map[string]int{"hourly": 2, "daily": 25, "a gap of four days": 2, "none since the 16th": 7}
 	for name, looks := range schedules {
+		if (name == "hourly" || name == "daily") && !schematest.All() {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(18, 1))
 			var campaigns []*aCampaign

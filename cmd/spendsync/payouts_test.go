@@ -250,11 +250,14 @@ func TestPayouts_WhatStaysWrongIsPublishedOnce(t *testing.T) {
 	w.write(good + "2026-10-32,{C},{S},1,1\nTotal,,,17,7126\n")
 	w.sync(time.Hour, exit.Partial, `line 27: column "date": "2026-10-32" is not a day`)
 	w.wantAnswer("5|1|4", state)
-	for i := range 3 {
+	for i := range schematest.Times(1, 3, 3) {
 		w.sync(time.Hour, exit.Partial, `"2026-10-32" is not a day`)
 		w.wantAnswer([]string{"6|1|0", "7|1|0", "8|1|0"}[i], state)
 	}
 	w.must("verify")
+	if !schematest.All() {
+		return
+	}
 	w.must("repair", "accept", "tracker.set-aside")
 	w.sync(time.Hour, exit.OK, "")
 	w.write(good + "2026-10-33,{C},{S},1,1\n2026-10-34,{C},{S},1,1\n2026-10-35,{C},{S},1,1\n")

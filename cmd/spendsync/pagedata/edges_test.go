@@ -12,6 +12,7 @@ import (
 	"spendsync/load/durable"
 	"spendsync/queries"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // edges is the folder of a published warehouse with the accounts of testdata/edges.sql, all models made.
@@ -106,7 +107,10 @@ func TestEdges_AnswerEverything(t *testing.T) {
 		"main.campaign_at('2026-11-15')", "main.campaigns_asof('2026-11-15 00:00:00+00'::TIMESTAMPTZ)"} {
 		want(sql, "FROM "+sql)
 	}
-	for _, account := range accounts {
+	for i, account := range accounts {
+		if i%4 != 0 && !schematest.All() {
+			continue // each model has answered for all of them
+		}
 		if _, err := readAccount(t.Context(), s, account); err != nil {
 			t.Errorf("the page of %s: %v", account, err)
 		}
