@@ -11,6 +11,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/load/remote"
+	"spendsync/schema/schematest"
 )
 
 // TestBucket_InPlaceOfAVolume: with SPENDSYNC_BUCKET runs that each begin in an empty folder end as those of a store
@@ -55,6 +56,7 @@ func TestBucket_InPlaceOfAVolume(t *testing.T) {
 // TestBucket_ThatVanished: where pushes have ended and nothing is left, as on a share that is not mounted, nothing is
 // begun: each run ends in 4 and says so, until the share is back or a person begins it anew.
 func TestBucket_ThatVanished(t *testing.T) {
+	schematest.Long(t) // TestPush_BeginsNothingWhereAllIsGone has the refusal
 	w := makeWorld(t, small).withMarts()
 	share := filepath.Join(t.TempDir(), "share")
 	w.env["BUCKET"] = "file://" + share + "/store"

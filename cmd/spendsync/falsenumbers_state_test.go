@@ -147,6 +147,7 @@ func TestFalseState_AnAcceptedFormHoldsItsSize(t *testing.T) {
 
 // TestFalseState_AValueThatIsRefused stays exit 4 in every run until its column and form are accepted.
 func TestFalseState_AValueThatIsRefused(t *testing.T) {
+	schematest.Long(t) // TestFalseState_ARefusedRowIsSaidInEveryRun is the same story of a row
 	w := newWorld(t, smallAccount)
 	day := w.today() - 9
 	w.answers(&theReport{rows: func(_ int, q url.Values, all reportRows) reportRows {

@@ -176,6 +176,7 @@ func TestPayouts_ExportReplacesItsDays(t *testing.T) {
 // TestPayouts_TheNewestWordWins: a day is replaced by the file's, also if its revenue falls. One that would lose rows
 // or most of its revenue is held until that is accepted. What was replaced is kept.
 func TestPayouts_TheNewestWordWins(t *testing.T) {
+	schematest.Long(t) // package payouts has the days that are held, load what was replaced
 	w := newExportWorld(t)
 	const head, day18 = "date,campaign,source,clicks,revenue\n", "2026-11-18,{C},{S},9,20\n2026-11-18,{D},{S},5,10.50\n"
 	w.write(head + day18 + "2026-11-19,{C},{S},7,7105.00\n")

@@ -106,7 +106,7 @@ func TestAsk_RefusesWhatIsNoQuestion(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	publish(t, dir)
 	before := fileHashes(t, dir)
-	for _, q := range []string{
+	for i, q := range []string{
 		"INSERT INTO spend_daily SELECT * FROM spend_daily", "UPDATE spend_daily SET spend = 0",
 		"DELETE FROM spend_daily", "TRUNCATE spend_daily",
 		"MERGE INTO spend_daily USING spend_daily AS s ON true WHEN MATCHED THEN DELETE",
@@ -146,6 +146,9 @@ func TestAsk_RefusesWhatIsNoQuestion(t *testing.T) {
 			"WHERE EXISTS (FROM force_checkpoint('w'))",
 		"SELEC 1", "SELECT nope FROM spend_daily", "FROM nope", "SELECT 'x'::INTEGER", "SELECT $a", "SELECT ?",
 	} {
+		if i%3 != 0 && !schematest.All() {
+			continue
+		}
 		r, err := Ask(t.Context(), dir, Query{SQL: q}, Options{})
 		var qe *QueryError
 		if !errors.As(err, &qe) || qe.Message == "" || strings.Contains(qe.Message, "answer AS") {
