@@ -71,6 +71,8 @@ func show(format string, value schema.Null[string]) template.HTML {
 	switch format {
 	case "text":
 		text = plain(value.V, 300)
+	case "ids": // to be copied, so never cut
+		return template.HTML("<code>" + template.HTMLEscapeString(plain(value.V, math.MaxInt)) + "</code>")
 	case "time":
 		text = instant(value.V)
 	case "chip":

@@ -214,7 +214,9 @@ func viewOf(a Account, id string, summary bool) accountView {
 				continue
 			}
 			bv := blockView{Block: b, Rows: b.Each(), ID: fmt.Sprintf("%s-%d", sv.ID, i), Class: s.Name}
-			bv.draw(summary)
+			if bv.draw(summary); b.Kind == "line" && len(bv.Chart.Lines) == 0 {
+				continue // no value is known yet
+			}
 			sv.Blocks = append(sv.Blocks, bv)
 		}
 		if s.Folded {

@@ -14,6 +14,10 @@ CROSS JOIN (SELECT count(*) AS pairs FROM mart.source_scale_candidates AS c WHER
 SELECT b.campaign_id || ' ' || b.source_id AS key, b.source_id AS "Source|name", label(b.campaign_id) AS "Campaign|name", b.verdict AS "Verdict|chip", b.at_stake AS "At stake a day|money", b.spend AS "Spend|money", b.clicks AS "Clicks|count",
   b.conversions AS "Conv.|count", b.cpa AS "CPA|money", b.judged_cpa AS "Measured by|money", b.reason AS "Why|text"
 FROM mart.source_block_candidates AS b ORDER BY b.at_stake DESC NULLS LAST, b.excess_spend DESC NULLS LAST, b.campaign_id, b.source_id LIMIT 30
+-- Block table: To paste: the sources above, by campaign
+WITH listed AS (SELECT b.campaign_id, b.source_id, b.at_stake FROM mart.source_block_candidates AS b ORDER BY b.at_stake DESC NULLS LAST, b.excess_spend DESC NULLS LAST, b.campaign_id, b.source_id LIMIT 30)
+SELECT l.campaign_id AS key, label(l.campaign_id) AS "Campaign|name", l.campaign_id AS "ID|name", count(*) AS "Sources|count", string_agg(l.source_id, ',' ORDER BY l.at_stake DESC NULLS LAST, l.source_id) AS "Their IDs|ids"
+FROM listed AS l GROUP BY l.campaign_id ORDER BY sum(l.at_stake ORDER BY l.at_stake) DESC NULLS LAST, l.campaign_id
 -- Block table: The others with most spend
 SELECT p.campaign_id || ' ' || p.source_id AS key, p.source_id AS "Source|name", label(p.campaign_id) AS "Campaign|name", p.spend AS "Spend|money", p.clicks AS "Clicks|count", p.conversions AS "Conv.|count", p.cpa AS "CPA|money",
   p.cpa_best_case AS "at best|money", p.cpa_worst_case AS "at worst|money", p.judged_cpa AS "Measured by|money", p.profit_so_far AS "Profit so far|money"

@@ -13,7 +13,7 @@ SELECT k.report_date, NULL, NULL, NULL, NULL, CASE l.field WHEN 'default_bid' TH
 FROM mart.change_log AS l JOIN main.calendar AS k ON k.starts_at <= l.seen_at AND l.seen_at < k.ends_at JOIN page.day AS p ON p.report_date = k.report_date
 WHERE l.kind = 'campaign' AND l.field IN ('default_bid', 'daily_spend_limit', 'status') AND l.change_type = 'changed' GROUP BY k.report_date, 6
 ORDER BY x, place
--- Block line: ROI, or CPA without payouts, of the 7 days to each; dotted while many conversions are still to come
+-- Block line: Of the 7 days up to each day; dotted while many conversions are still to come
 WITH paid AS (SELECT count(d.roi) > 0 AS is_paid FROM page.day AS d)
 SELECT d.report_date AS x, CASE WHEN p.is_paid THEN 'ROI' ELSE 'CPA' END AS series, 0 AS place, CASE WHEN p.is_paid THEN d.roi ELSE d.cpa END AS value, CASE WHEN p.is_paid THEN 'percent' ELSE 'money' END AS unit,
   CASE WHEN d.is_young THEN 'dotted' ELSE 'solid' END AS style
