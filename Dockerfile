@@ -23,7 +23,7 @@ FROM scratch
 COPY --from=build /out/ /
 ARG VERSION=devel REVISION=unknown
 LABEL org.opencontainers.image.title="spendsync" \
-      org.opencontainers.image.description="Copies a push advertising account's spend report into Parquet and DuckDB, provably complete" \
+      org.opencontainers.image.description="Copies a push advertising account's spend report into Parquet and DuckDB, each day held to the service's own count or sum" \
       org.opencontainers.image.version="$VERSION" \
       org.opencontainers.image.revision="$REVISION" \
       org.opencontainers.image.base.name="docker.io/library/golang:1.26.8-bookworm"

@@ -67,9 +67,10 @@ func (a *app) end(err error) int {
 func (a *app) commands() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "spendsync",
-		Short: "Copies a push advertising account's spend report into Parquet and DuckDB, provably complete",
-		Long: "spendsync copies a push advertising account's spend report into Parquet and DuckDB, provably " +
-			"complete. The report reaches 32 days back; what is not copied in time is gone for good.\n\n" +
+		Short: "Copies a push advertising account's spend report and settings into Parquet and DuckDB",
+		Long: "spendsync copies a push advertising account's spend report and settings into Parquet and DuckDB; each " +
+			"day is held to the service's own count of rows, or to its sum. The report reaches 32 days back; what is " +
+			"not copied in time is gone for good.\n\n" +
 			"'spendsync help config' describes the variables and exit codes, 'spendsync help guide' how to ask the " +
 			"warehouse.",
 		Example:       "  spendsync demo\n  spendsync check\n  spendsync sync\n  spendsync query last_week",

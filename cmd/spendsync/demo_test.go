@@ -34,7 +34,7 @@ func TestDemo_ShowsTheWholeJob(t *testing.T) {
 		t.Fatal(text)
 	}
 	for _, want := range []string{
-		"27 syncs published 28 generations", "Which campaigns pay", "Rain jackets", "all campaigns", "loses",
+		"27 syncs; meanwhile the service corrected", "Which campaigns pay", "Rain jackets", "all campaigns", "loses",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the demo does not show %q:\n%s", want, text)
@@ -188,7 +188,7 @@ func TestDemo_KilledInEachStep(t *testing.T) {
 		signal os.Signal
 	}{
 		{"A simulated shop", os.Kill}, {": sync 1 of", os.Interrupt}, {": sync 11 of", os.Kill},
-		{"27 syncs published", os.Kill}, {"", nil},
+		{"27 syncs;", os.Kill}, {"", nil},
 	} {
 		var seen, errOut bytes.Buffer
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "demo", "--rows-per-day", "30", "--data-dir", dir)
@@ -207,7 +207,7 @@ func TestDemo_KilledInEachStep(t *testing.T) {
 			}
 		}
 		switch err, text := cmd.Wait(), seen.String()+errOut.String(); {
-		case step.signal == os.Kill && cmd.ProcessState.ExitCode() >= 0 && step.line != "27 syncs published":
+		case step.signal == os.Kill && cmd.ProcessState.ExitCode() >= 0 && step.line != "27 syncs;":
 			t.Errorf("killed at %q: it ended by itself: %v\n%s", step.line, err, text)
 		case step.signal == os.Interrupt && cmd.ProcessState.ExitCode() != exit.Stopped:
 			t.Errorf("interrupted at %q: %v\n%s", step.line, err, text)

@@ -1,9 +1,9 @@
 -- How did the last week compare with the week before, in total and by campaign?
--- Trap: a week is the last 7 days that are proven complete; compare the daily averages if the two weeks differ in known days. Conversions of young days still arrive, so cpa is not to be held against cpa_before: cpa_change compares at equal age. Profit is by your own payouts, NULL where they are not known: profit_expected has the conversions still to come, NULL where nobody knows them yet; profit_so_far has not, and of young days it is too low.
+-- Trap: the campaigns whose spend changed most come first; a week is the last 7 days that are proven complete; compare the daily averages if the two weeks differ in known days. Conversions of young days still arrive, so cpa is not to be held against cpa_before: cpa_change compares at equal age. Profit is by your own payouts, NULL where they are not known: profit_expected has the conversions still to come, NULL where nobody knows them yet; profit_so_far has not, and of young days it is too low.
 -- Parameter rows: 20, campaigns to show, those whose spend changed most first.
 -- Alone: No campaign is listed: none had spend in the two weeks, or rows is 0.
 -- Days: s.report_date > t.last_whole_date - 14 AND s.report_date <= t.last_whole_date
--- Shown: verdict, campaign_name, spend, spend_before, profit_expected, profit_before_expected, cpa_adjusted, cpa_change, conversions_adjusted, campaign_id
+-- Shown: verdict, campaign_name, spend, spend_before, profit_expected, profit_before_expected, cpa_adjusted, cpa_change, conversions_adjusted, cpa, conversions, campaign_id
 -- Column spend_a_day: US dollars a day of the last week.
 -- Column spend_a_day_before: US dollars a day of the week before.
 -- Column cpa_adjusted: US dollars per conversion, with those still to come.

@@ -1,7 +1,7 @@
 -- What did each of the last days cost, what did it bring, and by how much did the service restate it?
 -- Trap: a day that is not covered is NULL, not 0; an open day is not over; conversions of young days still arrive: most restatements are late conversions. last_seen_at is when a change was seen; it lies between that and the read before.
 -- Parameter days: 8, days to show, today included.
--- Shown: report_date, state, spend, conversions, cpa, clicks, cpc, spend_change, conversions_change, times
+-- Shown: report_date, state, spend, conversions, conversions_change, cpa, spend_change, clicks, cpc, times
 -- Column times: Reads that saw a change after the day was over. NULL: none did.
 -- Column last_seen_at: When the last change was seen.
 -- Column rows_inserted: Rows that appeared.

@@ -1,8 +1,8 @@
 -- Which campaigns pay, which do not, and what changed?
--- Trap: a CPA of few conversions has wide bounds: the verdict follows them, not cpa; conversions of young days still arrive: cpa_expected, its bounds and the verdict allow for those to come, cpa does not; cpa_change compares at equal age. Credits of the service can make a campaign's spend negative: it has a row, too. The last row is all campaigns together, before it those that are not shown.
+-- Trap: a CPA of few conversions has wide bounds: the verdict follows them, not cpa; conversions of young days still arrive: cpa_expected, its bounds and the verdict allow for those to come, cpa does not; cpa_change compares at equal age. Credits of the service can make a campaign's spend negative: it has a row, too. The first row is all campaigns together, the last one those that are not shown.
 -- Parameter rows: 30, campaigns to show, those that spent most first.
 -- Days: s.report_date >= (SELECT min(w.window_from) FROM int.performance_window AS w) AND s.report_date <= t.last_whole_date
--- Shown: verdict, campaign_name, spend, cpa_expected, worth, profit_expected
+-- Shown: verdict, campaign_name, spend, cpa_expected, worth, profit_expected, cpa, conversions
 WITH placed AS (
   SELECT
     p.*, row_number() OVER (PARTITION BY p.account_id ORDER BY p.spend DESC, p.campaign_id) AS place,
@@ -31,7 +31,7 @@ SELECT
   a.cpa_change::DECIMAL(18,3) AS cpa_change, a.change_verdict, a.window_from, a.window_to, a.days_known
 FROM (
   SELECT
-    $rows::BIGINT + CASE WHEN t.campaign_name = 'all campaigns' THEN 2 ELSE 1 END AS place, t.account_id, NULL AS campaign_id, t.campaign_name, NULL AS campaign_status, NULL AS verdict, t.spend, t.conversions,
+    CASE WHEN t.campaign_name = 'all campaigns' THEN 0 ELSE $rows::BIGINT + 1 END AS place, t.account_id, NULL AS campaign_id, t.campaign_name, NULL AS campaign_status, NULL AS verdict, t.spend, t.conversions,
     t.spend::DOUBLE / nullif(t.conversions, 0) AS cpa, NULL::DOUBLE AS cpa_best_case, NULL::DOUBLE AS cpa_worst_case, NULL AS target_cpa, NULL::DOUBLE AS cpa_to_target,
     t.excess_spend, t.conversions_expected, t.spend::DOUBLE / nullif(t.conversions_expected, 0) AS cpa_expected, t.profit_expected, t.revenue, NULL AS worth, NULL AS reason, NULL::DOUBLE AS at_stake, NULL AS action, NULL::DOUBLE AS cpa_change, NULL AS change_verdict, t.window_from, t.window_to, t.days_known
   FROM summed AS t

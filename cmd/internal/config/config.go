@@ -165,8 +165,8 @@ func (c *Config) check() error {
 	notNegative := func(name string, v time.Duration, example string) {
 		refuse(v < 0, "%s=%s: must not be negative, for example %s", name, v, example)
 	}
-	refuse(!schema.AccountName.MatchString(c.Account), "ACCOUNT=%q does not match %s: lower-case letters, digits, "+
-		"_ and -, at most 40, for example acme", c.Account, schema.AccountName)
+	refuse(!schema.AccountName.MatchString(c.Account), "ACCOUNT=%q: use lower-case letters, digits, "+
+		"_ and -, at most 40, for example acme", c.Account)
 	refuse(strings.ContainsRune(c.DataDir, 0), "DATA_DIR holds a NUL")
 	dir, _ := c.StoreDir() // a working folder that is not known is found later
 	refuse(strings.ContainsAny(dir, "?*["), "DATA_DIR=%s holds a ?, * or [, which DuckDB does not take as part of a "+

@@ -68,7 +68,7 @@ func (c tableColumn) isVerdict() bool {
 
 // isProse reports whether the column's texts are sentences, which are broken at words and never cut.
 func (c tableColumn) isProse() bool {
-	prose := []string{"what_to_do", "action", "message", "meaning", "question", "reason"}
+	prose := []string{"what_to_do", "action", "happened", "message", "meaning", "question", "reason"}
 	return c.form == formText && slices.Contains(prose, c.name)
 }
 

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"spendsync/cmd/internal/wrap"
@@ -24,15 +25,12 @@ func (n Rendering) writeTable(ctx context.Context, w *bufio.Writer) error {
 	if n.MaxRows > 0 {
 		total = min(total, n.MaxRows)
 	}
-	if n.Question.Asks != "" {
-		n.paragraph(w, n.Question.Asks)
-		w.WriteByte('\n')
-	}
 	g, left := &grid{columns: n.tableColumns(), width: n.Width}, 0
 	var block [][]cell
 	read := int64(0)
 	write := func() error {
 		if read <= rowsPerBlock {
+			n.writeTitle(w, g.span(block))
 			left = g.lay(block, n.Question, n.Wide)
 		}
 		g.write(w, block, read <= rowsPerBlock)
@@ -58,6 +56,9 @@ func (n Rendering) writeTable(ctx context.Context, w *bufio.Writer) error {
 			return err
 		}
 	}
+	if read == 0 {
+		n.writeTitle(w, "")
+	}
 	switch {
 	case total == 0 && n.Width > 0:
 		w.WriteString("No rows.\n")
@@ -67,6 +68,27 @@ func (n Rendering) writeTable(ctx context.Context, w *bufio.Writer) error {
 	}
 	n.writeEnd(w, total, left)
 	return nil
+}
+
+// writeTitle writes the question and the days that its answer is about.
+func (n Rendering) writeTitle(w *bufio.Writer, days string) {
+	if n.Question.Asks != "" {
+		n.paragraph(w, n.Question.Asks+days)
+		w.WriteByte('\n')
+	}
+}
+
+// span returns the days that all rows are about, if their columns window_from and window_to name them.
+func (g *grid) span(rows [][]cell) string {
+	text := ""
+	for _, name := range []string{"window_from", "window_to"} {
+		i := slices.IndexFunc(g.columns, func(c tableColumn) bool { return c.name == name })
+		if i < 0 || slices.ContainsFunc(rows, func(r []cell) bool { return r[i] != rows[0][i] || r[i].isNull }) {
+			return ""
+		}
+		text += " to " + rows[0][i].text
+	}
+	return " (" + strings.TrimPrefix(text, " to ") + ")"
 }
 
 // writeEnd writes what is left out, how many rows there are, how the answer is misread, and the facts.

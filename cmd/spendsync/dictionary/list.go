@@ -29,11 +29,13 @@ var tableGroups = []tableGroup{
 		"mart.source_scale_candidates", "mart.bid_vs_cpc", "mart.creative_fatigue"}},
 	{"Answers: changes", []string{"mart.breaks", "mart.change_log", "mart.change_impact"}},
 	{"How far to trust them", []string{"mart.coverage", "mart.data_quality", "ops.day_coverage", "ops.run",
-		"ops.step", "ops.entity_read", "ops.refused_row", "ops.unknown_field", "ops.file"}},
+		"ops.step", "ops.entity_read", "ops.refused_row", "ops.note", "ops.unknown_field", "ops.file"}},
 	{"The report, row by row", []string{"spend_daily", "spend_change", "spend_intraday",
 		"tracker_daily", "tracker_change"}},
 	{"Every version of the settings", []string{"campaign_history", "campaign_delivery_history", "creative_history",
-		"source_rule_history", "source_mode_history", "account_snapshot", "account_limit", "payout_history"}},
+		"source_rule_history", "source_mode_history", "main.campaign_versions", "main.campaign_delivery_versions",
+		"main.creative_versions", "main.source_rule_versions", "main.source_mode_versions", "reading",
+		"account_snapshot", "account_limit", "payout_history"}},
 	{"Parquet only", []string{"ops_day_coverage", "ops_run", "mart_campaign_day", "mart_source_30d"}},
 }
 
@@ -66,7 +68,7 @@ func List(width int) string {
 	for _, g := range groups {
 		fmt.Fprintf(&b, "%s\n\n", g.title)
 		for _, name := range g.names {
-			b.WriteString(phrase.Entry("  "+strings.TrimPrefix(name, "main."), firstSentence(docs[name]), 34, width))
+			b.WriteString(phrase.Entry("  "+strings.TrimPrefix(name, "main."), firstSentence(docs[name]), 31, width))
 		}
 		b.WriteByte('\n')
 	}
