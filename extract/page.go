@@ -48,7 +48,7 @@ type paged[T any] struct {
 	size  int        // rows a page
 	// service is what the replies are assumed to be like; nil: the embedded assumptions.
 	service *service.Service
-	// decode puts the rows into room as far as it goes, over whatever it holds.
+	// decode parses a reply. It reuses the capacity of room for the rows and overwrites its content.
 	decode func(body []byte, room []T) (pageReply[T], error)
 }
 

@@ -52,7 +52,7 @@ func (w *pageWalk[T]) add(n int, a *pageReply[T]) error {
 	switch {
 	case w.seen.Rows+rows > maxRows || n >= maxPages:
 		return w.contract(n, "no end after %d rows on %d pages", w.seen.Rows+rows, n)
-	case n > 1 && int64(n) > w.last && w.hasAll(a.items): // nothing is behind the last page
+	case n > 1 && int64(n) > w.last && w.hasAll(a.items): // a page after the last one brought nothing new
 		w.done, w.isRepeat = true, rows > 0
 		return nil
 	case g == nil:

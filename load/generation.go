@@ -53,8 +53,8 @@ func newGeneration(s *Store, a *Area, everyAccount bool) (*generation, error) {
 	return n, nil
 }
 
-// loadAll loads every account. A generation changes other accounts only for a new day, a new schema or new views, or
-// if it is built from nothing. Otherwise their files are not read.
+// loadAll loads every account. Most generations read only the files of the account that is published; the others are
+// needed if a new day has begun, if the schema or the views are new, or if the generation is built from nothing.
 func (n *generation) loadAll() error {
 	n.everyAccount = true
 	if n.base == nil {

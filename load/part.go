@@ -8,8 +8,8 @@ import (
 	"spendsync/schema"
 )
 
-// Part is a part of what a run publishes: a value. Its new files are in the area of the run. A part that is not handed
-// to [Store.Publish] is not published.
+// Part describes some of the changes that a run publishes. Its new files are in the area of the run. It takes effect
+// only if it is passed to [Store.Publish].
 type Part struct {
 	manifest.Change
 	lines  []lines

@@ -89,12 +89,12 @@ func parseScaled(text []byte, scale int) (v int64, inexact bool, err error) {
 	return v, d.half > 0 || d.isBeyond, nil
 }
 
-// scaled takes the digits of a number, the first one first.
+// scaled accumulates the digits of a number, the first one first, and rounds after a given decimal.
 type scaled struct {
 	v        int64
-	place    int  // digits that are still in front of the rounding; negative behind it
-	half     byte // the first digit behind it
-	isBeyond bool // another digit behind it is not 0
+	place    int  // how many more digits v takes; negative once a digit was left out
+	half     byte // the first digit that was left out
+	isBeyond bool // a later one is not 0
 	isHuge   bool // v has more than 18 digits
 }
 

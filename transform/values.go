@@ -69,7 +69,7 @@ func (c *entityContext) codeOf(column string, codes []string) func(extract.Value
 	}
 }
 
-// checkCode brings a code to its one form. It refuses a text that cannot be a code.
+// checkCode normalizes a code: upper case, no blanks around it. It refuses a text that cannot be a code.
 func (c *entityContext) checkCode(column string, codes []string, v extract.Value, code *string) error {
 	*code = strings.ToUpper(strings.TrimSpace(*code))
 	switch {
@@ -83,7 +83,7 @@ func (c *entityContext) checkCode(column string, codes []string, v extract.Value
 	return nil
 }
 
-// unnamed notes a word that the description does not have.
+// unnamed records a value that is not among those of the service's description.
 func (c *entityContext) unnamed(column string, v extract.Value) {
 	c.Unnamed = append(c.Unnamed,
 		&FieldError{Table: c.table, ID: c.id, Column: column, Value: shown(v), Err: ErrUnnamed})

@@ -141,7 +141,7 @@ func (s *service) pages(ctx context.Context, first, last schema.Date, asked url.
 	return rows, nil
 }
 
-// peerEnv is what the scripts of peers read: where the report is, whose, and of which days.
+// peerEnv returns the variables of the peers' scripts: the address of the report, its user, and the days.
 func (s *service) peerEnv() []string {
 	return append(os.Environ(), "DO_NOT_TRACK=1", "RUNTIME__DLTHUB_TELEMETRY=false", "REPORT="+s.report,
 		"REPORT_USER="+s.user, "REPORT_PASSWORD="+s.password, "FROM="+s.first.String(), "TO="+s.today.String(),

@@ -71,7 +71,7 @@ type controlCall struct {
 func (o controlCall) in(v any) error {
 	d := json.NewDecoder(bytes.NewReader(o.body))
 	d.DisallowUnknownFields()
-	d.UseNumber() // an amount goes through no float
+	d.UseNumber() // a float would round amounts
 	return d.Decode(v)
 }
 

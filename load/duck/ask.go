@@ -231,8 +231,8 @@ func queryErr(err error, asAsked bool) error {
 // rowsPerPage is how many rows of an answer are in memory at a time.
 const rowsPerPage = 5 * 2048
 
-// Rows walks the answer in its order, a page of it in memory. Nothing follows an
-// error. Values are DuckDB's texts, of nested values JSON.
+// Rows yields the rows of the answer in order, with one page of them in memory. Nothing follows an error.
+// Values are in DuckDB's text form, nested values in JSON.
 func (r *Result) Rows(ctx context.Context) iter.Seq2[[]schema.Null[string], error] {
 	return func(yield func([]schema.Null[string], error) bool) {
 		for from := int64(0); from < r.Count; from += rowsPerPage {

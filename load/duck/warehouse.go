@@ -60,9 +60,9 @@ func CheckDir(dir string) error {
 	return nil
 }
 
-// blockSize is that of a file that is made. In DuckDB's own 256 KiB a file is a quarter larger and a
-// generation in which little happened writes twice as much, for many blocks are nearly empty; in 32 KiB
-// the dictionaries of texts no longer pay, and it is three times as large.
+// blockSize is the block size of new files. With DuckDB's default of 256 KiB many blocks are nearly empty:
+// a file is a quarter larger, and a generation with few changes writes twice as much. With 32 KiB the
+// dictionaries of texts no longer pay off, and a file is three times as large.
 const blockSize = 64 << 10
 
 // withoutLog attaches a file without a write-ahead log. The file is built aside: if the process dies, nobody reads it.

@@ -12,8 +12,8 @@ import (
 // Groups are the stored versions of a table in batches, one group after another. The keys of a group's entities share
 // their first part.
 type Groups[R any] struct {
-	// Stored has the rows, sorted by key, then version. A batch is the loop body's alone. Nil:
-	// there are none.
+	// Stored yields the rows, sorted by key, then version. A batch is valid only until the next
+	// iteration. If Stored is nil, the table has no rows.
 	Stored iter.Seq2[[]R, error]
 	Memory Memory
 	Added  []string // tracked columns with which no stored row has ever been read

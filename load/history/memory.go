@@ -17,8 +17,8 @@ type Memory struct {
 	ObservedAt schema.Instant `json:"observed_at,omitzero"`
 	// Missed counts complete absences in a row.
 	Missed map[string]int `json:"missed,omitempty"`
-	// Never are the tracked columns that have never been readable, sorted, for keys whose read state is partial. A
-	// stub and an unreadable key need no entry: for them it is every column.
+	// Never lists, by key, the tracked columns that no run has been able to read, sorted. Only keys with the read
+	// state partial have an entry: of a stub and of an unreadable key no column was ever read.
 	Never map[string][]string `json:"never,omitempty"`
 
 	// ConfirmedAt and Exceptions are of version 11 of the tables: when the keys were last confirmed. A group whose

@@ -12,7 +12,7 @@ import (
 	"spendsync/schema"
 )
 
-// Batches is parquet.Batches of a published file, after checking its bytes.
+// Batches checks the bytes of a published file, then yields its rows as parquet.Batches does.
 func Batches[R any](disk durable.Disk, dir, path string, info *File, t schema.TableOf[R]) iter.Seq2[[]R,
 	error] {
 	return func(yield func([]R, error) bool) {

@@ -131,7 +131,7 @@ type Day struct {
 	Sums        history.Sums `json:"sums"`
 }
 
-// Facts are what is known of a read of a day, except its rows.
+// Facts describe a read of a day, without its rows: how it was proven, and how its values were understood.
 type Facts struct {
 	Control string `json:"control_total_state"`
 	// ControlTotal is the service's own total of the day, as far as it gave one.

@@ -122,8 +122,8 @@ func namesArguments(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// asMeant gives arguments the types of the tools where their meaning is plain: 7 for the parameter "7", "10" for the
-// rows 10, a name for a list of one, and null for an argument that is not given. Others stay as they are.
+// asMeant converts arguments to the types of the tools if their meaning is plain: the number 7 to the parameter "7",
+// the rows "10" to 10, and a name to a list of one; it drops an argument that is null. Others stay as they are.
 func asMeant(arguments json.RawMessage) json.RawMessage {
 	var all map[string]any
 	d := json.NewDecoder(bytes.NewReader(arguments))

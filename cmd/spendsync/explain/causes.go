@@ -300,7 +300,7 @@ func (f *facts) ofService() {
 	}
 }
 
-// ofBucket adds what is known of a request to a storage.
+// ofBucket adds the facts about a request to the storage of a bucket.
 func (f *facts) ofBucket() {
 	e := f.bucket
 	if f.safe = untouched; e.Endpoint == "" { // a folder

@@ -104,7 +104,7 @@ func (read *dayRead) compare(store *load.Store, day schema.Date, t extract.Total
 	return false
 }
 
-// exact are the decimals of a sum that is not rounded.
+// exact, in place of a number of decimals, marks a sum that is not rounded.
 const exact = -1
 
 // decimals returns the most decimals that the amounts of a day have.

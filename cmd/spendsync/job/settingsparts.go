@@ -20,7 +20,7 @@ func (n *settingsReader) readCampaign(ctx context.Context, c dueCampaign) error 
 	} else if own, ownErr = n.s.API.Campaign(ctx, c.ID); ownErr != nil {
 		n.fail("campaign", c.ID, "failed", ownErr)
 		if errors.Is(ownErr, extract.ErrNotFound) && !n.stored[c.ID] {
-			return nil // listed to one key and unknown to another: it may be another account's
+			return nil // the list has it and its own reply does not: it may be another account's
 		}
 	}
 	creativesErr := n.readCreatives(ctx, c.ID)

@@ -87,7 +87,7 @@ func (n *settingsReader) readSettings(ctx context.Context) {
 
 // dueCampaign is a campaign to read.
 type dueCampaign struct {
-	extract.Entity                 // as the list has it; of one that the list lacks the ID alone
+	extract.Entity                 // from the list; only the ID if the list lacks it
 	own            *extract.Entity // its own reply; nil: it is still to be asked for
 	confirmed      schema.Instant  // when it was last read in full, or 0
 }

@@ -57,7 +57,8 @@ var targets = []struct{ name, join, none string }{{"day", "", "''"}, {"day_at", 
 	{"clicks", "+", "NULL::BIGINT"}, {"conversions", "+", "NULL::BIGINT"}, {"approved", "+", "NULL::BIGINT"},
 	{"held", "+", "NULL::BIGINT"}, {"refused", "+", "NULL::BIGINT"}, {"amount", "+", "NULL::DECIMAL(18, 6)"}}
 
-// view returns the SELECT of the view cells, of the columns c0, c1, ... of raw, and where these are in the file.
+// view returns the SELECT of the view cells over the columns c0, c1, ... of raw. at[i] is the position of c<i> in the
+// file.
 func (h *heading) view() (query string, at []int) {
 	var raw []string
 	var steps [4][]string       // columns of numbers that each need those before

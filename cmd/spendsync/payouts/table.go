@@ -59,8 +59,8 @@ var others = []struct{ magic, what string }{
 	{"[", "it is JSON: export a table, as CSV, a workbook (.xlsx) or Parquet"},
 }
 
-// open copies a file, which nothing changes from here on, and finds its heading: the first line that has the declared
-// columns. The table is nil if it has no line. wrong is why nothing of it can be read.
+// open copies a file, so that later changes of it do no harm, and finds its heading: the first line with the declared
+// columns. The table is nil if the file has no line. wrong is the reason why none of it can be read.
 func (r *reader) open(ctx context.Context, f *File) (t *table, wrong error) {
 	before, err := os.Stat(f.Path)
 	if err != nil {

@@ -28,7 +28,7 @@ type APIKey struct {
 	Limiter          Limiter
 }
 
-// Ends is when the key ends: never where the time is zero.
+// Ends returns when the key expires. A zero time means never.
 func (k *APIKey) Ends(now time.Time) time.Time {
 	if k.Endless || !k.ExpiresAt.IsZero() {
 		return k.ExpiresAt

@@ -47,7 +47,7 @@ func body(places string, do func(body *node)) change {
 	}
 }
 
-// in applies a form to the members that keys names, in the rows or entities of some places.
+// in applies a form to members of the rows or entities of some places. keys names the members, with blanks between.
 func in(places string, keys string, f form) change {
 	return func(x *exchange, body *node) *node {
 		if x.place.is(places) {

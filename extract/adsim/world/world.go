@@ -67,7 +67,7 @@ func (s *World) RequestID() string {
 	return fmt.Sprintf("req_%016x", chance.Hash(s.Account.Seed, s.requests.Add(1)))
 }
 
-// Same compares secrets in constant time.
+// Same reports whether two secrets are equal, in constant time.
 func Same(x, y string) bool { return subtle.ConstantTimeCompare([]byte(x), []byte(y)) == 1 }
 
 // Snapshot takes the state of this instant. The clock is asked once.

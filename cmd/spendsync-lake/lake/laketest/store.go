@@ -50,7 +50,7 @@ func Sample(t testing.TB) *Store {
 	return s
 }
 
-// Day is the day of a text that is one.
+// Day parses a day in the form YYYY-MM-DD, and panics if the text is not one.
 func Day(text string) schema.Date {
 	d, err := schema.ParseDate(text)
 	if err != nil {
