@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"regexp"
@@ -143,7 +144,7 @@ var flagName = regexp.MustCompile(`--[a-z][a-z-]+`)
 // is known.
 func (a *app) begins(cmd *cobra.Command) {
 	if cmd.Args == nil && cmd.HasParent() {
-		cmd.Args, cmd.ValidArgsFunction = cobra.NoArgs, cobra.NoFileCompletions
+		cmd.Args, cmd.ValidArgsFunction = noArguments, cobra.NoFileCompletions
 	}
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -154,4 +155,17 @@ func (a *app) begins(cmd *cobra.Command) {
 	for _, below := range cmd.Commands() {
 		a.begins(below)
 	}
+}
+
+// noArguments refuses a word, and names the commands that may be meant: the library does so for the root alone.
+func noArguments(cmd *cobra.Command, args []string) error {
+	err := cobra.NoArgs(cmd, args)
+	if err == nil {
+		return nil
+	}
+	var below []string
+	for _, c := range cmd.Commands() {
+		below = append(below, c.Name())
+	}
+	return fmt.Errorf("%w%s", err, nearest.DidYouMean(args[0], below))
 }

@@ -259,7 +259,7 @@ func (d *demoCommand) printAsk(ctx context.Context, name string, params ...strin
 	n := answer.Rendering{Result: result, Question: q, Width: demoWidth}
 	n.Question.Trap = "" // the page and query say how an answer is misread; here it would fill the screen
 	if output.IsTerminal(d.stdout) {
-		n.Width = output.TerminalWidth(d.stdout)
+		n.Width, n.Color = output.TerminalWidth(d.stdout), true
 	}
 	if err := n.Write(ctx, d.stdout, "table"); err != nil {
 		return err

@@ -254,7 +254,7 @@ func (c *queryCommand) queryErr(err error, dir string, named bool) error {
 func (c *queryCommand) rendering(result *duck.Result, q answer.Question) answer.Rendering {
 	n := answer.Rendering{Result: result, Question: q, Terminal: c.out == "" && output.IsTerminal(c.stdout),
 		Raw: c.raw, Wide: c.wide, MaxRows: max(0, c.rows)}
-	if n.Terminal {
+	if n.Color = n.Terminal; n.Terminal {
 		if n.Width = output.TerminalWidth(c.stdout); c.rows < 0 {
 			n.MaxRows = maxTableRows
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"spendsync/cmd/internal/exit"
@@ -169,17 +170,30 @@ func (c *statusCommand) ofAccount(dir, name string, known *manifest.Account) (s 
 	return s, nil
 }
 
-// dayMarks are how a state looks.
-var dayMarks = []struct{ state, sign, means string }{
-	{schema.StateFinal, "■", "final: complete, beyond the reach"},
-	{schema.StateComplete, "●", "complete, may be restated"},
-	{schema.StateOpen, "◐", "open: the day is not over"},
-	{schema.StatePartial, "◔", "partial: last read before it was over"},
-	{schema.StateMissing, "○", "missing, still readable"},
-	{schema.StateLost, "✗", "lost"},
+// dayMark is how a state looks: a sign that needs no color, and a color.
+type dayMark struct {
+	state, sign, means string
+	color              text.Color
+}
+
+func (m dayMark) shown(color bool) string {
+	if color {
+		return m.color.Sprint(m.sign)
+	}
+	return m.sign
+}
+
+var dayMarks = []dayMark{
+	{schema.StateFinal, "■", "final: complete, beyond the reach", text.FgHiGreen},
+	{schema.StateComplete, "●", "complete, may be restated", text.FgGreen},
+	{schema.StateOpen, "◐", "open: the day is not over", text.FgCyan},
+	{schema.StatePartial, "◔", "partial: last read before it was over", text.FgYellow},
+	{schema.StateMissing, "○", "missing, still readable", text.FgHiYellow},
+	{schema.StateLost, "✗", "lost", text.FgRed},
 }
 
 func (c *statusCommand) print(w io.Writer, st *storeStatus) {
+	color := output.IsTerminal(c.stdout)
 	fmt.Fprintf(w, "%s, generation %d, published %s ago\n", st.DataDir, st.Generation,
 		phrase.Age(c.now().Sub(st.PublishedAt.Time())))
 	if u := st.Unfinished; u != nil {
@@ -190,11 +204,11 @@ func (c *statusCommand) print(w io.Writer, st *storeStatus) {
 	}
 	for _, s := range st.Accounts {
 		fmt.Fprintf(w, "\nAccount %s\n\n", s.Account)
-		printCalendar(w, s.Coverage, c.weeks)
+		printCalendar(w, s.Coverage, c.weeks, color)
 		fmt.Fprintln(w)
 		for _, m := range dayMarks {
 			if n := s.States[m.state]; n > 0 {
-				fmt.Fprintf(w, "  %s %4d  %s\n", m.sign, n, m.means)
+				fmt.Fprintf(w, "  %s %4d  %s\n", m.shown(color), n, m.means)
 			}
 		}
 		fmt.Fprintln(w)
@@ -271,7 +285,7 @@ func twins(all []accountStatus, of accountStatus) string {
 }
 
 // printCalendar draws a week a line, Monday first.
-func printCalendar(w io.Writer, coverage []schema.DayCoverage, weeks int) {
+func printCalendar(w io.Writer, coverage []schema.DayCoverage, weeks int, color bool) {
 	if len(coverage) == 0 {
 		return
 	}
@@ -296,7 +310,7 @@ func printCalendar(w io.Writer, coverage []schema.DayCoverage, weeks int) {
 			}
 			for _, mark := range dayMarks {
 				if mark.state == c.State {
-					fmt.Fprintf(&b, "%2d %s  ", d.Start().Day(), mark.sign)
+					fmt.Fprintf(&b, "%2d %s  ", d.Start().Day(), mark.shown(color))
 				}
 			}
 		}

@@ -47,12 +47,12 @@ func openTerminal(t *testing.T, width int) (ptmx, tty *os.File) {
 }
 
 // onTerminal runs a command on a terminal of that width and returns everything that it writes there.
-func onTerminal(t *testing.T, cmd *exec.Cmd, width int) string {
+func onTerminal(t *testing.T, cmd *exec.Cmd, width int, variables ...string) string {
 	t.Helper()
 	ptmx, tty := openTerminal(t, width)
 	defer ptmx.Close()
 	cmd.Stdout, cmd.Stderr = tty, tty
-	cmd.Env = append(cmd.Env, "TERM=xterm")
+	cmd.Env = append(append(cmd.Env, "TERM=xterm"), variables...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -87,8 +87,12 @@ func TestTerminal_AnswersFit(t *testing.T) {
 				continue
 			}
 			if !regexp.MustCompile(`(?m)^ *verdict  +campaign_`).MatchString(out) ||
-				!strings.Contains(out, "$") || strings.Contains(out, "\x1b") {
-				t.Errorf("no verdict on the left, no dollars, or escapes at %d:\n%s", width, out)
+				!strings.Contains(out, "$") || !strings.Contains(out, "\x1b[2m-") {
+				t.Errorf("no verdict on the left, no dollars, or no color at %d:\n%s", width, out)
+			}
+			plain := onTerminal(t, w.start(t.Context(), strings.Fields(args)...), width, "NO_COLOR=1")
+			if strings.Contains(plain, "\x1b") {
+				t.Errorf("NO_COLOR: %q", plain)
 			}
 			if more := strings.Contains(out, ": --wide\n"); !more {
 				t.Errorf("nothing is left out at %d:\n%s", width, out)

@@ -26,6 +26,7 @@ type Rendering struct {
 	Width    int   // of the terminal; 0: as wide as it gets
 	MaxRows  int64 // of a table; 0: all
 	Wide     bool  // a table has every column, in further tables below if need be
+	Color    bool  // verdicts have colors if the environment allows them, and NULL is dim
 	Raw      bool  // formulas are written unchanged
 }
 

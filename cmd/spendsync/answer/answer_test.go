@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jedib0t/go-pretty/v6/text"
 
 	"spendsync/queries"
 	"spendsync/schema"
@@ -266,6 +267,28 @@ func TestTable_TotalAlone(t *testing.T) {
 	var b bytes.Buffer
 	if err := n.Write(t.Context(), &b, "table"); err != nil || !strings.Contains(b.String(), n.Question.Alone) {
 		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
+// TestTable_ColorsVerdicts removes the colors and compares: they change nothing else.
+func TestTable_ColorsVerdicts(t *testing.T) {
+	show := func(color bool) string {
+		var b bytes.Buffer
+		n := Rendering{Result: ask(t, judged), Width: 120, Color: color}
+		if err := n.Write(t.Context(), &b, "table"); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	text.EnableColors()
+	plain, colored := show(false), show(true)
+	for _, want := range []string{"\x1b[32mpays\x1b[0m", "\x1b[31mloses\x1b[0m", "  unclear\n", "\x1b[2m-\x1b[0m"} {
+		if !strings.Contains(colored, want) {
+			t.Errorf("%q is missing in\n%q", want, colored)
+		}
+	}
+	if diff := cmp.Diff(plain, regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(colored, "")); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jedib0t/go-pretty/v6/text"
+
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/duck"
 	"spendsync/queries"
@@ -76,6 +78,28 @@ func (c tableColumn) isProse() bool {
 // counts nothing.
 func (c tableColumn) hasThousands() bool {
 	return c.name != "year" && c.name != "id" && !strings.HasSuffix(c.name, "_id") && !strings.HasSuffix(c.name, "_no")
+}
+
+// verdictColors are the verdicts that have a color. Others, such as unclear, have none.
+var verdictColors = map[text.Color][]string{
+	text.FgGreen: {"pays", "earns", "cheaper", "better", "below_target", "below_campaign", "steady", "on_pace",
+		"complete", "final"},
+	text.FgRed: {"loses", "dearer", "worse", "no_conversions", "too_costly", "worse_than_campaign", "broken_tracking",
+		"exhausted", "over", "missing", "lost"},
+	text.FgYellow: {"fatiguing", "limited", "stops_soon", "stopped", "under", "partial", "incomplete", "bid_less"},
+}
+
+// paint colors what is shown of a cell; go-pretty leaves it as it is for NO_COLOR or a terminal without colors.
+func (c tableColumn) paint(v cell, shown string) string {
+	if v.isNull {
+		return text.Faint.Sprint(shown)
+	}
+	for color, verdicts := range verdictColors {
+		if c.isVerdict() && slices.Contains(verdicts, v.text) {
+			return color.Sprint(shown)
+		}
+	}
+	return shown
 }
 
 // mayCut reports whether a part of a value is useful: half of an ID, a number, a time or a verdict is not.

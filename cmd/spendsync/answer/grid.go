@@ -18,7 +18,8 @@ import (
 // the keys last.
 type grid struct {
 	columns []tableColumn
-	width   int   // 0: no limit
+	width   int // 0: no limit
+	color   bool
 	shown   []int // the columns that are written, in their order
 	widths  []int // of these
 }
@@ -175,6 +176,9 @@ func (g *grid) write(w io.Writer, rows [][]cell, first bool) {
 				shown = wrap.Line(shown, g.widths[at], "")
 			case c.mayCut():
 				shown = cutMiddle(shown, g.widths[at])
+			}
+			if g.color {
+				shown = c.paint(r[i], shown)
 			}
 			cells = append(cells, shown)
 		}

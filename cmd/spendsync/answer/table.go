@@ -25,7 +25,7 @@ func (n Rendering) writeTable(ctx context.Context, w *bufio.Writer) error {
 	if n.MaxRows > 0 {
 		total = min(total, n.MaxRows)
 	}
-	g, left := &grid{columns: n.tableColumns(), width: n.Width}, 0
+	g, left := &grid{columns: n.tableColumns(), width: n.Width, color: n.Color}, 0
 	var block [][]cell
 	read := int64(0)
 	write := func() error {
