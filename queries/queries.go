@@ -99,8 +99,7 @@ var ordered = sync.OnceValue(func() []Query {
 })
 
 // moves matches what makes a model move by itself: the clock, and what the publishing run says of its own reading.
-// Such
-// a model, and one that reads it, is a view; the others are tables.
+// Such a model, and one that reads it, is a view; the others are tables.
 var moves = regexp.MustCompile(`\bnow\(\)|\bops\.(entity_read|note|refused_row|unknown_field|file)\b`)
 
 // byMonth are the tables over all of history that are made month by month.

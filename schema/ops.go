@@ -231,8 +231,7 @@ type RefusedRow struct {
 	// Where it was seen: spend_report or tracker.
 	Stream string `col:"stream" id:"2" key:"true" json:"stream"`
 	// Chicago calendar day that was asked for; the first where it was a span. Of the operator's files: the row's day,
-	// or
-	// the day of reading where it has none.
+	// or the day of reading where it has none.
 	ReportDate Date `col:"report_date" id:"3" key:"true" json:"report_date"`
 	// Page of the reply, or file, counted from 1.
 	Page int64 `col:"page" id:"4" key:"true" json:"page"`

@@ -18,6 +18,7 @@ import (
 	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/explain"
 	"spendsync/cmd/spendsync/phrase"
+	"spendsync/load/duck"
 )
 
 // app is the whole program: one call of it, and the way out. main adds signals and nothing else.
@@ -121,7 +122,7 @@ func (a *app) commands() *cobra.Command {
 	}
 	root.SetHelpCommandGroupID("keep")
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.Version = version()
+	root.Version = version() + ", DuckDB " + duck.EngineVersion()
 	root.SetVersionTemplate("spendsync {{.Version}}\n")
 	root.SetOut(a.stdout) // before the library makes commands that write there
 	root.SetErr(a.stderr)

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"spendsync/cmd/internal/output"
+	"spendsync/load/duck"
 	"spendsync/schema"
 )
 
@@ -20,9 +21,11 @@ func newVersionCommand(t *terminal) *cobra.Command {
 		Long: "Prints the version. The modules that the binary is made of are in it: 'go version -m FILE' lists them.",
 		RunE: func(*cobra.Command, []string) error {
 			if t.json {
-				return output.JSON(t.stdout, map[string]any{"version": version(), "schema_version": schema.Version})
+				return output.JSON(t.stdout, map[string]any{"version": version(), "schema_version": schema.Version,
+					"duckdb": duck.EngineVersion()})
 			}
-			_, err := fmt.Fprintf(t.stdout, "spendsync %s (schema %d)\n", version(), schema.Version)
+			_, err := fmt.Fprintf(t.stdout, "spendsync %s (schema %d, DuckDB %s)\n", version(), schema.Version,
+				duck.EngineVersion())
 			return err
 		},
 	}

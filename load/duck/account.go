@@ -46,8 +46,7 @@ func (s *Session) Accounts(ctx context.Context, only string) (names []string, er
 // others, no view hides them.
 func AccountFile(account string) string { return "warehouse/account=" + account + "/" + FileName }
 
-// openAccount opens the file that answers questions for one account: its own, or the file of a store that has no
-// other
+// openAccount opens the file that answers questions for one account: its own, or the file of a store that has no other
 // account.
 func openAccount(ctx context.Context, dir, account string, o Options) (*Session, error) {
 	if schema.AccountName.MatchString(account) && durable.Exists(filepath.Join(dir, AccountFile(account))) {

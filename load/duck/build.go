@@ -36,8 +36,7 @@ func Build(ctx context.Context, path string, empty bool, loads []ReplacePartitio
 	return w, nil
 }
 
-// blank is the file that [makeBlank] made in this process. To make one takes longer than to fill it with the rows of
-// a
+// blank is the file that [makeBlank] made in this process. To make one takes longer than to fill it with the rows of a
 // small account, and tests make a thousand.
 var blank sync.Map // "" -> []byte
 

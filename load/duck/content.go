@@ -112,10 +112,9 @@ type Unproven struct {
 	Example   string `json:"example"`   // one of them
 }
 
-// Unproven returns the accounts that have unproven days of the report: the first
-// run that stored rows kept no proof, and no campaign of such a day has a version that is more than a stub, nor
-// shares
-// a day with one that has. The first run counts because a later one may be proven by no more than the stored days.
+// Unproven returns the accounts that have unproven days of the report: the first run that stored rows kept no proof,
+// and no campaign of such a day has a version that is more than a stub, nor shares a day with one that has. The first
+// run counts because a later one may be proven by no more than the stored days.
 func (w *Warehouse) Unproven(ctx context.Context) (found []Unproven, err error) {
 	report := schema.SpendDaily.Table
 	proven := "AND account_id NOT IN (SELECT account_id FROM " + schema.Runs.SQLName() + ` WHERE published AND

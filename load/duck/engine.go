@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 
+	bindings "github.com/duckdb/duckdb-go-bindings"
 	"github.com/duckdb/duckdb-go/v2"
 
 	"spendsync/load/durable"
@@ -17,13 +18,14 @@ import (
 	"spendsync/schema"
 )
 
+// EngineVersion returns the version of the DuckDB that is linked in.
+func EngineVersion() string { return strings.TrimPrefix(bindings.LibraryVersion(), "v") }
+
 // FileName is the name of the DuckDB file in a data directory.
 const FileName = manifest.WarehouseName
 
-// openEngine starts a DuckDB without a file of its own; files are attached to it under the name w. Attaching takes
-// the
-// path literally, whereas '?' and '%' have a meaning in a data source name. The engine reaches the files below dir
-// and
+// openEngine starts a DuckDB without a file of its own; files are attached to it under the name w. Attaching takes the
+// path literally, whereas '?' and '%' have a meaning in a data source name. The engine reaches the files below dir and
 // nothing else: no other file, no network, no extension.
 func openEngine(ctx context.Context, o Options, dir, tempDir string) (*sql.Conn, func() error, error) {
 	if o.attach != "" {

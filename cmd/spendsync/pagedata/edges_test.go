@@ -61,8 +61,7 @@ func edges(t *testing.T) (dir string, o duck.Options) {
 
 // TestEdges_AnswerEverything asks every model, every ready question and the page on a store of edges: credits, weeks
 // of zero or below, more clicks than impressions, one row, no row, no settings, no conversions, unknown counts, the
-// days
-// of both clock changes, and an account that has no money. None fails, and none gives an infinity or what is no
+// days of both clock changes, and an account that has no money. None fails, and none gives an infinity or what is no
 // number.
 func TestEdges_AnswerEverything(t *testing.T) {
 	dir, o := edges(t)

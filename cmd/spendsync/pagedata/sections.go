@@ -28,8 +28,7 @@ type section struct {
 var head = regexp.MustCompile(`(?m)^-- Block (\w+)(?:: (.*))?\n`)
 
 // sections returns the sections of the page. A file opens with its title, and "-- Folded." if it is opened by who
-// needs
-// it.
+// needs it.
 func sections() (all []section) {
 	for _, name := range names {
 		text := read(name)
