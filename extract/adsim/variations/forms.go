@@ -15,7 +15,6 @@ type (
 var (
 	leaf = tree.Leaf
 	text = tree.Text
-	num  = tree.Int
 	with = tree.Object
 	list = tree.List
 )
