@@ -83,7 +83,7 @@ same("spend-2", ["Spend", "Conversions so far"], """SELECT c.report_date::VARCHA
   LEFT JOIN spend_daily AS s USING (report_date) GROUP BY c.report_date""")
 same("campaigns-1", ["Spend", "Conv.", "CTR"], """SELECT campaign_id, sum(spend), sum(conversions), sum(clicks)::DOUBLE / nullif(sum(impressions), 0)
   FROM day30 GROUP BY campaign_id""")
-for table in ("sources-1", "sources-2"):
+for table in ("sources-1", "sources-3"):
     if page.rows[table]:
         same(table, ["Spend", "Clicks", "Conv.", "CPA"], """SELECT campaign_id || ' ' || source_id, sum(spend), sum(clicks), sum(conversions),
           sum(spend)::DOUBLE / nullif(sum(conversions), 0) FROM day30 GROUP BY campaign_id, source_id""")

@@ -133,7 +133,7 @@ func TestCheck_NamesWhatIsWrong(t *testing.T) {
 			if err := os.WriteFile(w.dir, nil, 0o600); err != nil {
 				w.t.Fatal(err)
 			}
-		}, "data directory", check.Failed, "not a directory"},
+		}, "data directory", check.Failed, "not a folder"},
 		"a run is active": {exit.OK, func(w *world) {
 			if err := os.MkdirAll(filepath.Join(w.dir, "locks"), 0o755); err != nil {
 				w.t.Fatal(err)

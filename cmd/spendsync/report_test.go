@@ -333,7 +333,7 @@ func TestReport_NumbersAgreeEverywhere(t *testing.T) {
 		{"a1-spend-2", []string{"-c", "SELECT report_date, sum(spend) AS spend, sum(conversions) AS conversions FROM " +
 			"spend WHERE is_complete GROUP BY ALL"}, []string{"report_date"},
 			map[string]string{"Spend": "spend", "Conversions so far": "conversions"}},
-		{"a1-sources-2", []string{"mart.source_performance"}, []string{"campaign_id", "source_id"},
+		{"a1-sources-3", []string{"mart.source_performance"}, []string{"campaign_id", "source_id"},
 			map[string]string{"Spend": "spend", "CPA": "cpa", "Profit so far": "profit_so_far",
 				"Measured by": "judged_cpa"}},
 		{"a1-today-2", []string{"-c", "SELECT DISTINCT ON (campaign_id) * FROM mart.daily_pacing WHERE spend > 0 " +

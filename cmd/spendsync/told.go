@@ -39,7 +39,6 @@ func (r *runner) newTold() *told {
 	var err error
 	if t.beat, err = cfg.Heartbeat(); err != nil {
 		t.log.Warn("no heartbeat is sent", "error", err)
-		t.beat = nil
 	}
 	receivers, err := cfg.Receivers()
 	if err == nil {

@@ -38,9 +38,9 @@ func (c *Config) Gateway() (*url.URL, error) {
 	case u.RawQuery != "" || u.Fragment != "":
 		return nil, exit.Usagef("%sPUSHGATEWAY_URL has a query or a fragment", Prefix)
 	case u.User != nil:
-		err = c.checkEncrypted("PUSHGATEWAY_URL", u)
+		return c.encrypted("PUSHGATEWAY_URL", u)
 	}
-	return u, err
+	return u, nil
 }
 
 // Heartbeat returns the address to which a run reports its start and its end; nil: none is set.
@@ -50,16 +50,16 @@ func (c *Config) Heartbeat() (*url.URL, error) {
 		return nil, err
 	}
 	u.Fragment = ""
-	return u, c.checkEncrypted("HEARTBEAT_URL", u)
+	return c.encrypted("HEARTBEAT_URL", u)
 }
 
-// checkEncrypted refuses an address whose secret would be readable on the way.
-func (c *Config) checkEncrypted(name string, u *url.URL) error {
+// encrypted returns an address, or no address if its secret would be readable on the way.
+func (c *Config) encrypted(name string, u *url.URL) (*url.URL, error) {
 	if u.Scheme == "http" && !c.AllowHTTP && !outbound.IsLoopback(u.Hostname()) {
-		return exit.Usagef("%s%s would be shown to everyone on the way to %s; use https, or set %sALLOW_HTTP=true",
+		return nil, exit.Usagef("%s%s would be shown to everyone on the way to %s; use https, or set %sALLOW_HTTP=true",
 			Prefix, name, u.Host, Prefix)
 	}
-	return nil
+	return u, nil
 }
 
 // checkNotices rejects wrong values of the variables themselves. The content of a file is read when the run reports,
@@ -108,7 +108,7 @@ func (c *Config) Receivers() (all []Receiver, err error) {
 			return nil, exit.Usagef("%sNOTIFY_URL: address %d %s; see the operators' manual for the forms", Prefix, i+1,
 				why)
 		}
-		if err := c.checkEncrypted("NOTIFY_URL", r.URL); err != nil {
+		if _, err := c.encrypted("NOTIFY_URL", r.URL); err != nil {
 			return nil, err
 		}
 		for _, r.To = range several {
