@@ -38,7 +38,7 @@ func (c *call) questionOptions() duck.Options {
 // stuckAfter is how long a question may go on after its time: the engine does not stop in the middle of a function.
 const stuckAfter = 10 * time.Second
 
-// within gives an answer so much time. If the engine goes on for [stuckAfter] after it, the process ends.
+// within limits the time of an answer. If the engine still runs [stuckAfter] later, the process ends.
 func (c *call) within(ctx context.Context, atMost time.Duration) (context.Context, context.CancelFunc) {
 	late := fmt.Errorf("it takes longer than %v", atMost)
 	ctx, cancel := context.WithTimeoutCause(ctx, atMost, late)

@@ -56,7 +56,7 @@ func CheckMetrics(name, path, dataDir string) error {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil // what nobody may read holds nothing of ours, and is replaced or not by its folder's permissions
+		return nil // an unreadable file is not ours; the folder's permissions decide whether it is replaced
 	}
 	defer f.Close()
 	begins := make([]byte, len("# HELP"))

@@ -43,7 +43,8 @@ type Options struct {
 	CABundle  []byte           // certificates, as PEM, that the object storage is trusted by; nil: the system's
 	Now       func() time.Time // nil: the clock
 
-	// Step is told of each step of a commit; its error ends the commit there. Tests let it die so; nil: nobody.
+	// Step is called at each step of a commit, and an error from it ends the commit there: so tests interrupt one. Nil
+	// disables it.
 	Step func(name string) error
 }
 

@@ -89,7 +89,8 @@ var verdictColors = map[text.Color][]string{
 	text.FgYellow: {"fatiguing", "limited", "stops_soon", "stopped", "under", "partial", "incomplete", "bid_less"},
 }
 
-// paint colors what is shown of a cell; go-pretty leaves it as it is for NO_COLOR or a terminal without colors.
+// paint returns the shown text of a cell with its color. go-pretty adds none if NO_COLOR is set or the terminal has no
+// colors.
 func (c tableColumn) paint(v cell, shown string) string {
 	if v.isNull {
 		return text.Faint.Sprint(shown)

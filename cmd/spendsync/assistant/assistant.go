@@ -38,7 +38,7 @@ type Warehouse struct {
 	Store   func(context.Context) (dir string, m *manifest.Manifest, err error)
 	Account string // the only one whose rows it reads; empty: all
 	Options duck.Options
-	// Within gives an answer so much time.
+	// Within limits the time of an answer.
 	Within func(context.Context, time.Duration) (context.Context, context.CancelFunc)
 	// Describe describes tables and views by name, as 'spendsync tables' does; without names all of them, without
 	// their columns.

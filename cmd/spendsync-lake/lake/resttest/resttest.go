@@ -48,7 +48,7 @@ var ErrConflict = errors.New("a requirement no longer holds")
 
 var errNotFound = errors.New("not found")
 
-// none is the configuration that every client is told; a null is what no client expects.
+// none is the empty configuration that every client receives; clients do not accept null.
 var none = map[string]string{}
 
 type entry struct {
