@@ -46,8 +46,8 @@ type memory struct {
 	alone bool // it holds all
 }
 
-// takeAll waits until no other reply is being read, and keeps the others waiting.
-func (m *memory) takeAll(ctx context.Context) error {
+// acquireAll waits until no other reply is being read, and keeps the others waiting.
+func (m *memory) acquireAll(ctx context.Context) error {
 	m.of.waiting.Add(1)
 	defer m.of.waiting.Add(-1)
 	err := m.of.free.Acquire(ctx, maxInFlight)
@@ -57,8 +57,8 @@ func (m *memory) takeAll(ctx context.Context) error {
 	return err
 }
 
-// take waits for n more bytes. A reply that holds memory waits only if no other one waits for it to end.
-func (m *memory) take(ctx context.Context, n int64) error {
+// acquire waits for n more bytes. A reply that holds memory waits only if no other one waits for it to end.
+func (m *memory) acquire(ctx context.Context, n int64) error {
 	if m.alone || m.of.free.TryAcquire(n) {
 		m.held += n
 		return nil
@@ -97,7 +97,7 @@ func (m *memory) readAll(ctx context.Context, r io.Reader, room []byte, most int
 		if len(part) == cap(part) {
 			parts = append(parts, part)
 			size := min(max(n, firstPart), largestPart)
-			if err := m.take(ctx, size); err != nil {
+			if err := m.acquire(ctx, size); err != nil {
 				return nil, n, err
 			}
 			part = make([]byte, 0, size)
@@ -110,7 +110,7 @@ func (m *memory) readAll(ctx context.Context, r io.Reader, room []byte, most int
 		case errors.Is(err, io.EOF) && len(parts) == 0:
 			return part, n, nil
 		case errors.Is(err, io.EOF):
-			if err := m.take(ctx, n); err != nil {
+			if err := m.acquire(ctx, n); err != nil {
 				return nil, n, err
 			}
 			return slices.Concat(append(parts, part)...), n, nil
@@ -127,7 +127,7 @@ func (m *memory) readBody(ctx context.Context, resp *http.Response, room []byte,
 	if n := resp.ContentLength; n > 0 && n <= most && int64(cap(room)) < n+bytes.MinRead {
 		// The next page may be a little longer.
 		n += n/16 + bytes.MinRead
-		if err := m.take(ctx, n); err != nil {
+		if err := m.acquire(ctx, n); err != nil {
 			return nil, 0, err
 		}
 		room = make([]byte, 0, n)

@@ -85,9 +85,9 @@ type UnprovenError struct {
 // Error is the reason with its place.
 func (e *UnprovenError) Error() string { return e.What + ": " + e.Reason }
 
-// TakeReply is the reply that an error of a read or a walk holds, which is let go: errors
+// ReleaseReply is the reply that an error of a read or a walk holds, which is let go: errors
 // live as long as the run.
-func TakeReply(err error) (reply []byte) {
+func ReleaseReply(err error) (reply []byte) {
 	if e, ok := errors.AsType[*ReadError](err); ok {
 		reply, e.Reply = e.Reply, nil
 	}
@@ -97,9 +97,9 @@ func TakeReply(err error) (reply []byte) {
 	return reply
 }
 
-// TakeRefusal is the status and the body with which the service refused a read, which is let go as in [TakeReply]; nil:
-// it did not.
-func TakeRefusal(err error) (status int, body []byte) {
+// ReleaseRefusal is the status and the body with which the service refused a read, which is let go as in
+// [ReleaseReply]; nil: it did not.
+func ReleaseRefusal(err error) (status int, body []byte) {
 	if e, ok := errors.AsType[*ReadError](err); ok {
 		body, e.Refusal = e.Refusal, nil
 		return e.Status, body

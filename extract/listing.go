@@ -160,7 +160,7 @@ func (l *lister) walk(ctx context.Context, statuses []string) (passage, error) {
 
 // hasEnded decides whether the walk ends at a page that begins at an offset, and how. news reports whether the page
 // brought entries that were not known.
-func (p *passage) hasEnded(part listPart, offset int, news bool) bool {
+func (p *passage) hasEnded(part listPage, offset int, news bool) bool {
 	n := part.shown
 	switch {
 	case n < listLimit && part.total >= 0 && int64(len(p.seen)) >= part.total, !news && n <= 1:
@@ -180,7 +180,7 @@ func (p *passage) hasEnded(part listPart, offset int, news bool) bool {
 }
 
 // next returns the offset of the page behind one, and the entry that it begins with; empty: it may begin with any.
-func (part listPart) next(offset int) (next int, last string) {
+func (part listPage) next(offset int) (next int, last string) {
 	switch n := part.shown; {
 	case n == 1: // the offset has to move on
 		return min(offset+1, maxOffset), ""
@@ -192,7 +192,7 @@ func (part listPart) next(offset int) (next int, last string) {
 }
 
 // page reads one page of the list.
-func (l *lister) page(ctx context.Context, statuses []string, offset int, p *passage) (part listPart, err error) {
+func (l *lister) page(ctx context.Context, statuses []string, offset int, p *passage) (part listPage, err error) {
 	s := l.of.service
 	query := url.Values{
 		s.Text("paging.status"): {strings.Join(statuses, ",")}, s.Text("paging.limit"): {strconv.Itoa(listLimit)},
@@ -207,7 +207,7 @@ func (l *lister) page(ctx context.Context, statuses []string, offset int, p *pas
 	})
 	l.requests += r.requests
 	if err != nil {
-		return listPart{}, err
+		return listPage{}, err
 	}
 	if part.refused != "" && p.refused == "" {
 		p.refused = fmt.Sprintf("at offset %d %s", offset, part.refused)

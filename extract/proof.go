@@ -66,7 +66,7 @@ func (w *pageWalk[T]) add(n int, a *pageReply[T]) error {
 	w.seen.Rows, w.seen.Pages = w.seen.Rows+rows, n
 	w.seen.Total, w.last = g.totalRows, g.totalPages
 	if w.end(n, rows, g, a.more); !w.done && int64(n) == g.totalPages {
-		w.keepFull(a.items)
+		w.rememberLast(a.items)
 	}
 	return nil
 }
@@ -99,8 +99,8 @@ func (w *pageWalk[T]) hasAll(items []T) bool {
 	return true
 }
 
-// keepFull keeps the rows of a full last page.
-func (w *pageWalk[T]) keepFull(items []T) {
+// rememberLast keeps the rows of a full last page.
+func (w *pageWalk[T]) rememberLast(items []T) {
 	w.full = make(map[string]bool, len(items))
 	for _, item := range items {
 		w.full[fmt.Sprint(item)] = true

@@ -66,7 +66,7 @@ func (c *Client) read(ctx context.Context, q question) (reply, error) {
 			return reply{}, r.ctxError(ctx)
 		}
 		if f.isCrowded {
-			if r.memory.takeAll(ctx) != nil {
+			if r.memory.acquireAll(ctx) != nil {
 				return reply{}, r.ctxError(ctx)
 			}
 			continue

@@ -68,23 +68,23 @@ func (r resource) one(v Value) (Entity, error) {
 	case 0:
 		return Entity{},
 			contractf("no %s: no object has an ID under a key of the line %s (%s); the keys are %s; a line "+
-				"of SPENDSYNC_SERVICE_FILE names another", r.name, r.line, r.known(), Keys(keysOfLevels(fields)))
+				"of SPENDSYNC_SERVICE_FILE names another", r.name, r.line, r.idKeys(), Keys(keysOfLevels(fields)))
 	case 1:
 		return found[0], nil
 	}
 	return Entity{}, contractf("which object is the %s: %s have an ID of one", r.name, strings.Join(keys, " and "))
 }
 
-// known are the keys that the entity is recognized by.
-func (r resource) known() string {
+// idKeys are the keys that the entity is recognized by.
+func (r resource) idKeys() string {
 	if !strings.HasPrefix(r.line, "ids.") {
 		return "as built in"
 	}
 	return strings.Join(r.service.Names(r.line), ", ")
 }
 
-// listPart is one page of a list.
-type listPart struct {
+// listPage is one page of a list.
+type listPage struct {
 	entries []Entity
 	shown   int    // entries on the page, those that were refused included
 	refused string // the first entry that is not one, and why
@@ -93,7 +93,7 @@ type listPart struct {
 
 // list takes the entries out of a reply. An entry that is not recognised costs no other; a list
 // with no valid entry is rejected.
-func (r resource) list(body []byte) (part listPart, err error) {
+func (r resource) list(body []byte) (part listPage, err error) {
 	doc, err := document(body)
 	if err != nil {
 		return part, err

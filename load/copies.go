@@ -20,9 +20,9 @@ func (n *warehouse) addCopies(runs []schema.Run) error {
 			return err
 		}
 	}
-	byPart := map[runsPart][]schema.Run{}
+	byPart := map[runsFile][]schema.Run{}
 	for _, r := range runs {
-		part := runsPart{r.AccountID, schema.DateOf(r.StartedAt.Time()).Month()}
+		part := runsFile{r.AccountID, schema.DateOf(r.StartedAt.Time()).Month()}
 		byPart[part] = append(byPart[part], r)
 	}
 	for part, runs := range byPart {
@@ -64,14 +64,14 @@ func (n *warehouse) copyCoverage(account string) error {
 	return nil
 }
 
-// runsPart identifies a file of runs.
-type runsPart struct {
+// runsFile identifies a file of runs.
+type runsFile struct {
 	account string
 	month   schema.Date
 }
 
 // copyRuns adds runs to those of their month, or replaces them.
-func (n *warehouse) copyRuns(part runsPart, runs []schema.Run) error {
+func (n *warehouse) copyRuns(part runsFile, runs []schema.Run) error {
 	path := manifest.PartPath(schema.RunFiles.Table, part.account, part.month)
 	if info := n.next.Accounts[part.account].Files[path]; info != nil && !n.fromNothing {
 		dir, name := n.files.whereIs(path)
@@ -90,7 +90,7 @@ func (n *warehouse) copyRuns(part runsPart, runs []schema.Run) error {
 }
 
 // runsOf reads the runs of a month from the ledgers.
-func (n *warehouse) runsOf(part runsPart) (runs []schema.Run, err error) {
+func (n *warehouse) runsOf(part runsFile) (runs []schema.Run, err error) {
 	for _, path := range slices.Sorted(maps.Keys(n.next.Accounts[part.account].Ledger)) {
 		dir, name := n.files.whereIs(path)
 		rows, _, err := manifest.ReadLedger(n.store.opts.disk, dir, name, 0)
@@ -113,7 +113,7 @@ func putCopy[R any](n *warehouse, t schema.TableOf[R], account string, month sch
 		return err
 	}
 	info.Day = month
-	_, err = n.takePart(t.Table, account, info, n.repair)
+	_, err = n.enterStaged(t.Table, account, info, n.repair)
 	return err
 }
 

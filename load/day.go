@@ -18,7 +18,7 @@ import (
 // DayRead is everything that a run learned about one day, except its rows.
 type DayRead struct {
 	ReadAt schema.Instant // when the proven read started
-	manifest.Facts
+	manifest.ReadOutcome
 	// Names returns those of campaigns, as far as they are known; other rows keep the stored one. It is called if the
 	// file is written; nil: none is known.
 	Names func() map[string]string
@@ -32,7 +32,7 @@ type DayRead struct {
 
 // StagedDay is a proven day, as it will be published.
 type StagedDay struct {
-	Part
+	StagedChange
 	Changed bool // its content differs from the stored file
 	Diff    history.Diff
 }
@@ -40,7 +40,7 @@ type StagedDay struct {
 // Stage stages all rows of the proven day, or only its coverage if its content is unchanged. rows is nil if the replies
 // are the stored ones. A day whose rows differ is merged with the stored one, whose stamps its rows keep.
 func (r *Replies) Stage(ctx context.Context, p DayRead, rows *history.Day) (d StagedDay, err error) {
-	d.Part = NewPart()
+	d.StagedChange = NewStagedChange()
 	account := r.store.Account()
 	known := account.Days[r.day]
 	if rows == nil && known == nil {
@@ -53,9 +53,9 @@ func (r *Replies) Stage(ctx context.Context, p DayRead, rows *history.Day) (d St
 		proven.Meaning = known.Meaning
 	case known == nil || known.ContentHash != proven.ContentHash || p.Damaged:
 		d.Changed, isNew = true, !p.Replayed
-		d.Diff, err = r.stageRows(&d.Part, p, known, rows)
+		d.Diff, err = r.stageRows(&d.StagedChange, p, known, rows)
 	default:
-		isNew, err = r.takePlace(p, known)
+		isNew, err = r.mustReplace(p, known)
 	}
 	if err != nil {
 		return d, err
@@ -81,7 +81,7 @@ func (p *DayRead) proves(known *manifest.Day, rows *history.Day, runID string) m
 		proven = *known
 	}
 	if !p.Replayed {
-		proven.LastReadAt, proven.RunID, proven.Facts = p.ReadAt, runID, p.Facts
+		proven.LastReadAt, proven.RunID, proven.ReadOutcome = p.ReadAt, runID, p.ReadOutcome
 		proven.Reads++
 	}
 	if proven.Meaning = p.Meaning; rows != nil {
@@ -90,9 +90,9 @@ func (p *DayRead) proves(known *manifest.Day, rows *history.Day, runID string) m
 	return proven
 }
 
-// takePlace reports whether replies of the stored rows take the places of the stored replies: only if these are lost,
+// mustReplace reports whether replies of the stored rows take the places of the stored replies: only if these are lost,
 // damaged or were read by older rules, or if they mean something else: what replies mean is stored with them.
-func (r *Replies) takePlace(p DayRead, known *manifest.Day) (bool, error) {
+func (r *Replies) mustReplace(p DayRead, known *manifest.Day) (bool, error) {
 	if account := r.store.Account(); p.Replayed || len(account.RawPages(r.day)) == 0 {
 		return false, nil
 	} else if account.ByOlderRules(r.day) || !p.Meaning.Equal(known.Meaning) {
@@ -109,7 +109,7 @@ func (r *Replies) takePlace(p DayRead, known *manifest.Day) (bool, error) {
 
 // stageRows stages the rows of a day that differ from the stored ones, with the differences. A run holds
 // the rows of the days that it is reading, not of those that it has read.
-func (r *Replies) stageRows(to *Part, p DayRead, known *manifest.Day, rows *history.Day) (history.Diff, error) {
+func (r *Replies) stageRows(to *StagedChange, p DayRead, known *manifest.Day, rows *history.Day) (history.Diff, error) {
 	stored, area := r.store.StoredDay(r.day), r.area
 	if p.Damaged {
 		stored = func(func([]schema.Spend, error) bool) {}

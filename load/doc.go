@@ -11,7 +11,7 @@
 //	store.Publish(ctx, load.Publication{area, parts})   // builds the next generation aside, asks for the run's record
 //	                                                    // of what it will show, and publishes all or nothing
 //
-// A [Part] is a value: days, files and confirmations. A run publishes only the parts that it hands to Publish.
+// A [StagedChange] is a value: days, files and confirmations. A run publishes only those that it hands to Publish.
 //
 // Building has four steps: the base is the published manifest. [manifest.Next] makes the next manifest from it and
 // the changes of the parts. Lines of files that grow join those that are stored. Then the DuckDB file of the base is

@@ -51,13 +51,14 @@ func storeADay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	proven := load.DayRead{ReadAt: seen, Facts: manifest.Facts{Control: schema.ControlMatched}}
+	proven := load.DayRead{ReadAt: seen, ReadOutcome: manifest.ReadOutcome{Control: schema.ControlMatched}}
 	staged, err := store.Replies(area, day).Stage(ctx, proven, sealed)
 	if err != nil {
 		return err
 	}
-	account := load.Part{Change: manifest.Change{Since: day}}
-	manifest, err := store.Publish(ctx, load.Publication{Area: area, Parts: []load.Part{staged.Part, account},
+	account := load.StagedChange{Change: manifest.Change{Since: day}}
+	manifest, err := store.Publish(ctx, load.Publication{Area: area,
+		Changes: []load.StagedChange{staged.StagedChange, account},
 		Record: func(is load.Preview) load.RunRecord {
 			return load.RunRecord{Run: schema.Run{AccountID: "acme", Command: "sync", StartedAt: seen, FinishedAt: seen,
 				Generation: is.Generation, Published: true, RunID: run}}

@@ -37,8 +37,8 @@ func FuzzManifest(f *testing.F) {
 	acme := whole.Of("acme")
 	acme.Since, acme.Settled = day-32, []string{"C1"}
 	acme.Days[day] = &manifest.Day{FirstReadAt: 1, LastReadAt: 2, Reads: 3, ContentHash: "ab",
-		Facts: manifest.Facts{Control: schema.ControlMatched, Meaning: manifest.Meaning{Rounded: 1}},
-		Sums:  history.Sums{Rows: 2, Spend: 12_340_000, Clicks: schema.Some[int64](5)}}
+		ReadOutcome: manifest.ReadOutcome{Control: schema.ControlMatched, Meaning: manifest.Meaning{Rounded: 1}},
+		Sums:        history.Sums{Rows: 2, Spend: 12_340_000, Clicks: schema.Some[int64](5)}}
 	acme.Files[manifest.RawPath("acme", day, 1)] = &manifest.File{Kind: manifest.KindRaw, Day: day, Rows: 2, Bytes: 10,
 		SHA256:      "cd",
 		Fingerprint: "1:ef"}

@@ -89,8 +89,8 @@ func (n *generation) whoseRows() string {
 	return "account_id = " + schema.QuoteText(n.store.account)
 }
 
-// ownRows is the condition for the rows that this run has written.
-func (n *generation) ownRows() string {
+// rowsOfRun is the condition for the rows that this run has written.
+func (n *generation) rowsOfRun() string {
 	return schema.Quote("_run_id") + " = " + schema.QuoteText(n.area.runID)
 }
 

@@ -53,7 +53,7 @@ func TestIntraday_KeepsEachReadOfAnOpenDay(t *testing.T) {
 			t.Fatal(err)
 		}
 		read := DayRead{
-			ReadAt: schema.InstantOf(now), Facts: manifest.Facts{Control: schema.ControlDiffers,
+			ReadAt: schema.InstantOf(now), ReadOutcome: manifest.ReadOutcome{Control: schema.ControlDiffers,
 				ControlTotal: manifest.ControlTotal{Spend: schema.Some(schema.Money(100)),
 					Clicks: schema.Some[int64](3)}},
 		}
@@ -64,10 +64,11 @@ func TestIntraday_KeepsEachReadOfAnOpenDay(t *testing.T) {
 		scene.id, scene.at = run, now
 		record := scene.record()
 		p := g.publication(now)
-		p.Parts = append(p.Parts, Part{Change: manifest.Change{Refused: &manifest.Found[schema.RefusedRow]{
+		refused := &manifest.Sightings[schema.RefusedRow]{
 			Rows: []schema.RefusedRow{{AccountID: "acme", Stream: "spend_report", ReportDate: open, Page: 1,
 				RowNumber: int64(i / 2), Reason: "r", Raw: `{}`}},
-			Looked: func(*schema.RefusedRow) bool { return true }}}})
+			Looked: func(*schema.RefusedRow) bool { return true }}
+		p.Changes = append(p.Changes, StagedChange{Change: manifest.Change{Refused: refused}})
 		if _, _, err := publish(t.Context(), g, p, record); err != nil {
 			t.Fatal(err)
 		}

@@ -109,7 +109,7 @@ func (n *generation) readLedgers() error {
 	}
 	if !account.EventsOnly {
 		account.EventsOnly = true
-		account.KeepRefused(refused)
+		account.AddRefused(refused)
 	}
 	for _, lost := range n.news.Lost {
 		account.ReportedLost = append(account.ReportedLost, lost.Days...)

@@ -25,7 +25,7 @@ type lines struct {
 }
 
 // putLines stages lines for the file of a day. about is the report day that they speak of.
-func putLines[R any](a *Area, to *Part, t schema.TableOf[R], day, about schema.Date, all iter.Seq[R]) error {
+func putLines[R any](a *Area, to *StagedChange, t schema.TableOf[R], day, about schema.Date, all iter.Seq[R]) error {
 	path := fmt.Sprintf("lines/%s/%s", t.Name, about)
 	rows, err := a.putPrivate(path, t.Table, parquet.RecordsOf(t, all))
 	if err != nil {

@@ -29,8 +29,8 @@ import (
 type models struct {
 	*warehouse
 	views map[string]duck.View
-	made  map[duck.Part]duck.Made
-	fresh map[duck.Part]duck.Made
+	made  map[duck.ModelPartition]duck.Made
+	fresh map[duck.ModelPartition]duck.Made
 	left  map[string]bool // models that could not be made, and those that read one of them
 
 	days map[string][]map[string]json.RawMessage // by account, the coverage's rows by column
@@ -44,8 +44,8 @@ func (n *warehouse) makeModels(ctx context.Context) (viewErrors []error, err err
 			return nil, err
 		}
 	}
-	m := models{warehouse: n, views: map[string]duck.View{}, fresh: map[duck.Part]duck.Made{}, left: map[string]bool{},
-		days: map[string][]map[string]json.RawMessage{}}
+	m := models{warehouse: n, views: map[string]duck.View{}, fresh: map[duck.ModelPartition]duck.Made{},
+		left: map[string]bool{}, days: map[string][]map[string]json.RawMessage{}}
 	if m.made, err = n.w.Made(ctx); err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (m *models) make(ctx context.Context, v duck.View) error {
 		}
 		return nil
 	}
-	created := duck.Part{Model: v.Full(), Month: "created"}
+	created := duck.ModelPartition{Model: v.Full(), Month: "created"}
 	if _, is := m.made[created]; !is {
 		if err := m.w.MakeModel(ctx, v); err != nil {
 			return err
@@ -143,23 +143,24 @@ func (m *models) record(ctx context.Context, v duck.View) error {
 	return err
 }
 
-// modelPart is a part of a model, with the condition on its rows.
-type modelPart struct {
-	name    duck.Part
+// modelPartition is a part of a model, with the condition on its rows.
+type modelPartition struct {
+	name    duck.ModelPartition
 	account string
 	month   schema.Date // 0: all days
 	where   string
 }
 
 // parts returns the parts of a model: of each account one, or one a month. What reads nothing has one part.
-func (m *models) parts(v duck.View) (parts []modelPart) {
+func (m *models) parts(v duck.View) (parts []modelPartition) {
 	if len(v.Reads) == 0 {
-		return []modelPart{{name: duck.Part{Model: v.Full()}, where: "true"}}
+		return []modelPartition{{name: duck.ModelPartition{Model: v.Full()}, where: "true"}}
 	}
 	for _, account := range m.accounts() {
 		where := "account_id = " + schema.QuoteText(account)
 		if !v.ByMonth {
-			parts = append(parts, modelPart{duck.Part{Model: v.Full(), Account: account}, account, 0, where})
+			name := duck.ModelPartition{Model: v.Full(), Account: account}
+			parts = append(parts, modelPartition{name, account, 0, where})
 			continue
 		}
 		months := map[schema.Date]bool{}
@@ -167,8 +168,8 @@ func (m *models) parts(v duck.View) (parts []modelPart) {
 			months[d.Month()] = true
 		}
 		for _, month := range slices.Sorted(maps.Keys(months)) {
-			name := duck.Part{Model: v.Full(), Account: account, Month: month.String()}
-			parts = append(parts, modelPart{name, account, month, where +
+			name := duck.ModelPartition{Model: v.Full(), Account: account, Month: month.String()}
+			parts = append(parts, modelPartition{name, account, month, where +
 				fmt.Sprintf(" AND report_date BETWEEN DATE '%s' AND DATE '%s'", month, (month+31).Month()-1)})
 		}
 	}
@@ -213,7 +214,7 @@ func (m *models) addInput(h hash.Hash, reader duck.View, name, account string, m
 		m.addFiles(h, schema.SpendDaily.Name, account, month)
 	case isModel && v.IsTable:
 		for _, of := range []string{"", account} {
-			fmt.Fprintln(h, m.content(duck.Part{Model: name, Account: of}))
+			fmt.Fprintln(h, m.content(duck.ModelPartition{Model: name, Account: of}))
 		}
 		if v.ByMonth { // its parts follow from the same files
 			m.addFiles(h, schema.SpendDaily.Name, account, month)
@@ -226,7 +227,7 @@ func (m *models) addInput(h hash.Hash, reader duck.View, name, account string, m
 }
 
 // content returns the hash of the rows of a part, as they are now.
-func (m *models) content(p duck.Part) string {
+func (m *models) content(p duck.ModelPartition) string {
 	if made, is := m.fresh[p]; is {
 		return made.Content
 	}
@@ -267,7 +268,7 @@ func (m *models) copyMarts(ctx context.Context) (viewErrors []error, err error) 
 
 // copyMart writes the files of one account.
 func (m *models) copyMart(ctx context.Context, mart schema.Mart, account string) error {
-	contents := map[schema.Date]string{0: m.content(duck.Part{Model: "mart." + mart.View, Account: account})}
+	contents := map[schema.Date]string{0: m.content(duck.ModelPartition{Model: "mart." + mart.View, Account: account})}
 	if mart.Partition == schema.ByMonth {
 		var err error
 		if contents, err = m.monthsOf(ctx, mart, account); err != nil {
@@ -275,7 +276,7 @@ func (m *models) copyMart(ctx context.Context, mart schema.Mart, account string)
 		}
 	}
 	for _, month := range slices.Sorted(maps.Keys(contents)) {
-		p := duck.Part{Model: mart.FullName(), Account: account, Month: month.String()}
+		p := duck.ModelPartition{Model: mart.FullName(), Account: account, Month: month.String()}
 		inputs := textHash(fmt.Sprint(mart.FilesVersion(), " ", contents[month]))
 		path := manifest.PartPath(mart.Table, account, month)
 		if m.next.Accounts[account].Files[path] != nil && m.made[p].Inputs == inputs {
@@ -321,15 +322,15 @@ func (n *warehouse) addMart(m schema.Mart, account string, part schema.Date, row
 	}
 	info := &manifest.File{Kind: manifest.KindParquet, Table: m.Name, Day: part, Rows: rows, Bytes: size, SHA256: sha,
 		RunID: n.area.runID}
-	if taken, err := n.takePart(m.Table, account, info, n.repair || n.newViews); err != nil || !taken {
+	if taken, err := n.enterStaged(m.Table, account, info, n.repair || n.newViews); err != nil || !taken {
 		return err
 	}
 	return disk.SyncFile(staged)
 }
 
-// takePart adds one staged part. The published file stays if its content is the same, unless all parts must be
+// enterStaged adds one staged part. The published file stays if its content is the same, unless all parts must be
 // rewritten: its file may be damaged.
-func (n *warehouse) takePart(t *schema.Table, account string, info *manifest.File, all bool) (taken bool,
+func (n *warehouse) enterStaged(t *schema.Table, account string, info *manifest.File, all bool) (taken bool,
 	err error) {
 	path, acc := manifest.PartPath(t, account, info.Day), n.next.Accounts[account]
 	old := acc.Files[path]

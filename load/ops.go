@@ -117,7 +117,7 @@ func runsSQL(runs []schema.Run) string {
 
 func noteRows(account string, notes []manifest.Note) (rows []schema.Note) {
 	for _, n := range notes {
-		row := schema.Note{AccountID: account, Name: n.Name, IsStanding: n.Stands(), Runs: n.Runs,
+		row := schema.Note{AccountID: account, Name: n.Name, IsStanding: n.IsAccepted(), Runs: n.Runs,
 			SizePercent: schema.Null[int64]{V: n.Size, Valid: n.Size > 0},
 			FirstSeenAt: n.FirstSeenAt, LastSeenAt: n.LastSeenAt, Message: n.Message, RunID: n.RunID}
 		if n.Accepted != nil {

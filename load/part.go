@@ -8,21 +8,21 @@ import (
 	"spendsync/schema"
 )
 
-// Part describes some of the changes that a run publishes. Its new files are in the area of the run. It takes effect
-// only if it is passed to [Store.Publish].
-type Part struct {
+// StagedChange describes some of the changes that a run publishes. Its new files are in the area of the run. It takes
+// effect only if it is passed to [Store.Publish].
+type StagedChange struct {
 	manifest.Change
 	lines  []lines
 	groups map[string][]string // by table of versions: the groups that differ, if they are few
 }
 
-// NewPart returns a part that changes nothing.
-func NewPart() Part {
-	return Part{Change: manifest.NewChange(), groups: map[string][]string{}}
+// NewStagedChange returns a part that changes nothing.
+func NewStagedChange() StagedChange {
+	return StagedChange{Change: manifest.NewChange(), groups: map[string][]string{}}
 }
 
 // PutSettled stages which campaigns are archived and were read.
-func (p *Part) PutSettled(campaigns []string) {
+func (p *StagedChange) PutSettled(campaigns []string) {
 	sorted := append([]string{}, slices.Sorted(slices.Values(campaigns))...) // none is not unchanged
 	p.Settled = slices.Compact(sorted)
 }
@@ -31,14 +31,14 @@ func (p *Part) PutSettled(campaigns []string) {
 const mostGroups = 100
 
 // PutDiffering stages which groups of a table of versions differ from the published ones.
-func (p *Part) PutDiffering(t *schema.Table, groups []string) {
+func (p *StagedChange) PutDiffering(t *schema.Table, groups []string) {
 	if len(groups) <= mostGroups {
 		p.groups[t.Name] = groups
 	}
 }
 
-// take takes over what the parts bring besides the changes of the manifest, and lets their files take their places.
-func (n *generation) take(parts []Part) {
+// adopt takes over what the parts bring besides the changes of the manifest, and lets their files take their places.
+func (n *generation) adopt(parts []StagedChange) {
 	for _, p := range parts {
 		maps.Copy(n.groups, p.groups)
 		n.lines = append(n.lines, p.lines...)

@@ -39,8 +39,8 @@ type RunRecord struct {
 
 // Publication is what a run publishes: the parts whose files are in its area.
 type Publication struct {
-	Area  *Area
-	Parts []Part
+	Area    *Area
+	Changes []StagedChange
 	// Repair makes again what follows from the other files: the DuckDB file, and every mart and copy.
 	Repair bool
 	// Record makes the record of the run, of what the generation will show.
@@ -89,9 +89,9 @@ func begin(s *Store, p Publication) (*generation, error) {
 		return nil, err
 	}
 	n.repair = p.Repair
-	n.take(p.Parts)
+	n.adopt(p.Changes)
 	var changes []manifest.Change
-	for _, part := range p.Parts {
+	for _, part := range p.Changes {
 		changes = append(changes, part.Change)
 	}
 	n.next = manifest.Next(n.base, n.head, s.account, changes...)

@@ -148,13 +148,13 @@ func (r sceneRun) do(ctx context.Context, dir string, o Options) error {
 type staging struct {
 	*Area
 	store    *Store
-	settings Part
-	days     []Part
+	settings StagedChange
+	days     []StagedChange
 }
 
 func stagingOf(s *Store, id string) (*staging, error) {
 	a, err := s.Begin(id)
-	return &staging{Area: a, store: s, settings: NewPart()}, err
+	return &staging{Area: a, store: s, settings: NewStagedChange()}, err
 }
 
 // putDay stages a day with one reply.
@@ -169,7 +169,7 @@ func (g *staging) putDay(ctx context.Context, d schema.Date, p DayRead, rows *hi
 
 func (g *staging) stage(ctx context.Context, replies *Replies, p DayRead, rows *history.Day) error {
 	day, err := replies.Stage(ctx, p, rows)
-	g.days = append(g.days, day.Part)
+	g.days = append(g.days, day.StagedChange)
 	return err
 }
 
@@ -186,7 +186,7 @@ func (r sceneRun) record() RunRecord {
 
 func (r sceneRun) publish(ctx context.Context, g *staging) (*manifest.Manifest, error) {
 	p := g.publication(r.at)
-	p.Parts = append(p.Parts, Part{Change: manifest.Change{Refused: &manifest.Found[schema.RefusedRow]{
+	p.Changes = append(p.Changes, StagedChange{Change: manifest.Change{Refused: &manifest.Sightings[schema.RefusedRow]{
 		Rows: []schema.RefusedRow{{AccountID: "acme", Stream: "spend_report", ReportDate: r.refused, Page: 1,
 			RowNumber: 7, Reason: "no campaign", Field: "campaign_id"}}}}})
 	m, _, err := publish(ctx, g, p, r.record())
@@ -195,8 +195,8 @@ func (r sceneRun) publish(ctx context.Context, g *staging) (*manifest.Manifest, 
 
 // publication is everything that is staged, of a run at an instant.
 func (g *staging) publication(at time.Time) Publication {
-	reach := Part{Change: manifest.Change{Since: schema.DateOf(at) - schema.ReachDays}}
-	return Publication{Area: g.Area, Parts: append(slices.Clone(g.days), g.settings, reach)}
+	reach := StagedChange{Change: manifest.Change{Since: schema.DateOf(at) - schema.ReachDays}}
+	return Publication{Area: g.Area, Changes: append(slices.Clone(g.days), g.settings, reach)}
 }
 
 // publish publishes what is staged with the record of a run.
@@ -221,7 +221,7 @@ func (r sceneRun) stage(ctx context.Context, s *Store, g *staging) error {
 		if err != nil {
 			return err
 		}
-		p := DayRead{ReadAt: seen, Facts: manifest.Facts{Control: schema.ControlMatched}}
+		p := DayRead{ReadAt: seen, ReadOutcome: manifest.ReadOutcome{Control: schema.ControlMatched}}
 		if d == r.refused {
 			p.Refused = 1
 		}

@@ -45,13 +45,13 @@ func StoredGroups[R any](s *Store, t schema.TableOf[R]) (h history.Groups[R], er
 
 // PutTable stages all rows of an account's table. Equal rows give an equal file, and then the stored one
 // stays.
-func PutTable[R any](s *Store, a *Area, to *Part, t schema.TableOf[R], rows []R) error {
+func PutTable[R any](s *Store, a *Area, to *StagedChange, t schema.TableOf[R], rows []R) error {
 	return PutGroups(s, a, to, t, func(yield func([]R, error) bool) { yield(rows, nil) }, nil)
 }
 
 // PutGroups is PutTable for versions that come in batches. Their memory may be known only after the last batch; nil
 // means none.
-func PutGroups[R any](s *Store, a *Area, to *Part, t schema.TableOf[R], rows iter.Seq2[[]R, error],
+func PutGroups[R any](s *Store, a *Area, to *StagedChange, t schema.TableOf[R], rows iter.Seq2[[]R, error],
 	m *history.Memory) error {
 	path := manifest.PartPath(t.Table, s.account, 0)
 	var unread error
@@ -72,7 +72,7 @@ func PutGroups[R any](s *Store, a *Area, to *Part, t schema.TableOf[R], rows ite
 }
 
 // PutHistory stages an account's versions and their memory.
-func PutHistory[R any, P history.Versioned[R]](s *Store, a *Area, to *Part, t schema.TableOf[R],
+func PutHistory[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChange, t schema.TableOf[R],
 	h history.Versions[R]) error {
 	rows := func(yield func([]R, error) bool) { yield(h.Rows, nil) }
 	return PutGroups(s, a, to, t, rows, &h.Memory)
@@ -80,7 +80,7 @@ func PutHistory[R any, P history.Versioned[R]](s *Store, a *Area, to *Part, t sc
 
 // PutMemory stages the memory of unchanged versions: their file stays. If there is none yet, it stages one without
 // rows.
-func PutMemory[R any](s *Store, a *Area, to *Part, t schema.TableOf[R], m history.Memory) error {
+func PutMemory[R any](s *Store, a *Area, to *StagedChange, t schema.TableOf[R], m history.Memory) error {
 	path := manifest.PartPath(t.Table, s.account, 0)
 	if s.Account().Files[path] == nil {
 		return PutGroups(s, a, to, t, func(func([]R, error) bool) {}, &m)

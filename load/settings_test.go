@@ -48,7 +48,7 @@ func TestReadings_AreAnotherFile(t *testing.T) {
 		next, st, err := history.Advance[schema.Campaign](table, table.Tracked(), h,
 			history.Observation[schema.Campaign]{At: schema.InstantOf(r.at), RunID: r.id, Seen: seen,
 				Confirmed: func(c *schema.Campaign) schema.Instant { return was.Confirmed(c.Place()) },
-				Keep:      func(c *schema.Campaign, at schema.Instant) { is.Keep(c.Place(), at) }})
+				Confirm:   func(c *schema.Campaign, at schema.Instant) { is.Confirm(c.Place(), at) }})
 		if err != nil || st.Changed != (i == 0) {
 			t.Fatalf("step %d: changed %t, %v", i, st.Changed, err)
 		}

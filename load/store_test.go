@@ -73,7 +73,7 @@ func (r run) sync(days map[schema.Date][]schema.Spend) (*manifest.Manifest, erro
 		if err != nil {
 			return nil, err
 		}
-		p := DayRead{ReadAt: seen, Facts: manifest.Facts{Control: schema.ControlMatched},
+		p := DayRead{ReadAt: seen, ReadOutcome: manifest.ReadOutcome{Control: schema.ControlMatched},
 			Names: func() map[string]string { return r.names }}
 		if err := g.putDay(ctx, d, p, sealed); err != nil {
 			return nil, err
@@ -375,7 +375,7 @@ func TestPublish_WithoutTheSettingsThatSpoilIt(t *testing.T) {
 	if got := whole(t, dir); got != contentOf(t, st.was) {
 		t.Errorf("after the refusal the store has\n%s", got)
 	}
-	g.settings = NewPart()
+	g.settings = NewStagedChange()
 	m, err := r.publish(t.Context(), g)
 	if err != nil {
 		t.Fatal(err)

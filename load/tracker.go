@@ -38,7 +38,7 @@ type TrackerFile struct {
 // PutTracker stages one day of a tracker's export in the place of the stored one, with the lines of tracker_change for
 // their differences, and reports whether there are any. Both have their rows in key order. Rows stored with the
 // same numbers keep the run that brought them. The first file of a day brings no lines.
-func PutTracker(s *Store, a *Area, to *Part, day schema.Date, stored, rows []schema.TrackerDay,
+func PutTracker(s *Store, a *Area, to *StagedChange, day schema.Date, stored, rows []schema.TrackerDay,
 	from TrackerFile) (bool, error) {
 	t := schema.TrackerDaily
 	var changes []schema.TrackerChange

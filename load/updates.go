@@ -63,7 +63,7 @@ func (n *generation) linesLoad(path string, t *schema.Table, day schema.Date) du
 	load := duck.ReplacePartition{Table: t, Files: []string{n.area.path(path)},
 		Where: duck.PartSQL(t, n.store.account, day)}
 	if !n.replaced[path] {
-		load.Where, load.Only = load.Where+" AND "+n.ownRows(), n.ownRows()
+		load.Where, load.Only = load.Where+" AND "+n.rowsOfRun(), n.rowsOfRun()
 	}
 	return load
 }

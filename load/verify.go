@@ -155,8 +155,8 @@ func (v *verifier) repairReply(account string, day schema.Date) string {
 	return command + ", or the next sync that reads the day"
 }
 
-// found records a damage and returns any other error.
-func (v *verifier) found(err error) error {
+// recordDamage records a damage and returns any other error.
+func (v *verifier) recordDamage(err error) error {
 	var d *durable.Damage
 	if err == nil || !errors.As(err, &d) {
 		return err
@@ -181,20 +181,20 @@ func (v *verifier) files(ctx context.Context) error {
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				return v.found(v.file(name, a, path, info))
+				return v.recordDamage(v.file(name, a, path, info))
 			})
 		}
 		for d := range a.Days {
 			v.report.Days++
 			if path := manifest.PartPath(schema.SpendDaily.Table, name, d); a.Files[path] == nil {
-				if err := v.found(durable.Damaged(path, durable.RepairReplay, "the manifest knows the day but no "+
-					"file of it")); err != nil {
+				if err := v.recordDamage(durable.Damaged(path, durable.RepairReplay,
+					"the manifest knows the day but no file of it")); err != nil {
 					return err
 				}
 			}
 		}
 		for path, size := range a.Ledger {
-			g.Go(func() error { return v.found(v.ledger(a, path, size)) })
+			g.Go(func() error { return v.recordDamage(v.ledger(a, path, size)) })
 		}
 	}
 	return g.Wait()
@@ -319,17 +319,17 @@ func (v *verifier) lookAround() error {
 	if err != nil {
 		return err
 	}
-	v.foundNewer(newer)
+	v.recordSetBack(newer)
 	for _, path := range v.manifest.Strays(files) {
-		if err := v.found(durable.Damaged(path, manifest.MoveOut, "the manifest does not name it")); err != nil {
+		if err := v.recordDamage(durable.Damaged(path, manifest.MoveOut, "the manifest does not name it")); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// foundNewer records once that the store was set back.
-func (v *verifier) foundNewer(newer manifest.NewerPart) {
+// recordSetBack records once that the store was set back.
+func (v *verifier) recordSetBack(newer manifest.NewerPart) {
 	if newer.Path != "" && v.setBack == nil {
 		v.setBack = v.manifest.SetBack(newer)
 		v.report.Damages = append(v.report.Damages, v.setBack)
@@ -344,7 +344,7 @@ func (v *verifier) warehouse(ctx context.Context) error {
 	sha, size, err := v.opts.disk.HashFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return v.found(durable.Damaged(duck.FileName, durable.RepairRebuild, "it is missing"))
+		return v.recordDamage(durable.Damaged(duck.FileName, durable.RepairRebuild, "it is missing"))
 	case err != nil:
 		return err
 	case size != w.Bytes || sha != w.SHA256:
@@ -352,15 +352,15 @@ func (v *verifier) warehouse(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		v.foundNewer(newer)
-		return v.found(durable.Damaged(duck.FileName, durable.RepairRebuild, "its bytes are not those that "+
+		v.recordSetBack(newer)
+		return v.recordDamage(durable.Damaged(duck.FileName, durable.RepairRebuild, "its bytes are not those that "+
 			"were published"))
 	}
 	if wal, err := v.opts.disk.Exists(path + ".wal"); wal || err != nil {
 		if err != nil {
 			return err
 		}
-		err := v.found(durable.Damaged(duck.FileName+".wal", "the next sync moves it aside",
+		err := v.recordDamage(durable.Damaged(duck.FileName+".wal", "the next sync moves it aside",
 			"somebody opened warehouse.duckdb for writing; readers now see what was written"))
 		if err != nil {
 			return err
@@ -373,7 +373,7 @@ func (v *verifier) warehouse(ctx context.Context) error {
 	if v.manifest.Rows() >= smallRows {
 		debug.FreeOSMemory() // a pod's limit counts what reading the files took, too
 	}
-	return v.found(v.content(ctx, path))
+	return v.recordDamage(v.content(ctx, path))
 }
 
 // content checks the rows of the DuckDB file. It starts with little memory: with more, DuckDB would keep every block

@@ -71,7 +71,7 @@ func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], place func(
 					if _, known := into[at.Whole()]; !known {
 						into[at.Whole()] = confirmed
 					}
-					into.Keep(at, confirmed)
+					into.Confirm(at, confirmed)
 				}
 			}
 			return nil

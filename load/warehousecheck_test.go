@@ -108,7 +108,7 @@ func TestWarehouseCheck(t *testing.T) {
 	b := newBuilt(t)
 	all := func(*manifest.Manifest) {}
 	unloaded := func(m *manifest.Manifest) {
-		m.Parts["beta"] = &manifest.Part{Rows: m.RowsOf("beta")}
+		m.Parts["beta"] = &manifest.AccountFile{Rows: m.RowsOf("beta")}
 		delete(m.Accounts, "beta")
 	}
 	only := func(day schema.Date) map[string]map[schema.Date]bool {
@@ -141,7 +141,7 @@ func TestWarehouseCheck(t *testing.T) {
 			"now() AS ends_at, 24 AS hours, '' AS _run_id FROM spend_daily LIMIT 1", all, nil, false,
 			"calendar of account acme has 1 rows"},
 		"a day that is not proven": {"SELECT 1", func(m *manifest.Manifest) {
-			m.Parts["acme"] = &manifest.Part{} // as a published account has
+			m.Parts["acme"] = &manifest.AccountFile{} // as a published account has
 			delete(m.Accounts["acme"].Days, 20001)
 		}, nil, false, "acme has 2 rows, and the day is not proven"},
 		"other sums of campaigns": {"UPDATE int.campaign_spend SET clicks = clicks + 1", all, nil, false,

@@ -66,7 +66,7 @@ func noteState(n manifest.Note, c *call) string {
 	if n.Accepted.Size > 0 {
 		text += fmt.Sprintf(" up to %d %%", n.Accepted.Size)
 	}
-	if !n.Stands() {
+	if !n.IsAccepted() {
 		text += fmt.Sprintf(", and it is %d %% now", n.Size)
 	}
 	return text

@@ -38,7 +38,7 @@ func (c *verifyCommand) verifyFrom(ctx context.Context, from string) (err error)
 	if err != nil {
 		return err
 	}
-	c.compareAge(m)
+	c.warnIfOlder(m)
 	if store, err := c.cfg.StoreDir(); err == nil && !c.isEmpty(store) {
 		if err := notice.Write(durable.OS, store, notice.Verified, c.now().UTC()); err != nil {
 			c.log.Warn("the verified backup could not be noted beside the store", "error", err)
@@ -50,8 +50,8 @@ func (c *verifyCommand) verifyFrom(ctx context.Context, from string) (err error)
 	return nil
 }
 
-// compareAge warns if the backup is older than the store on this machine.
-func (c *verifyCommand) compareAge(backup *manifest.Manifest) {
+// warnIfOlder warns if the backup is older than the store on this machine.
+func (c *verifyCommand) warnIfOlder(backup *manifest.Manifest) {
 	store, err := manifest.ReadRoot(durable.OS, c.cfg.DataDir, nil)
 	if err == nil && store.Generation > backup.Generation {
 		c.log.Warn("the backup is intact and older than the store: run 'spendsync push'", "backup",

@@ -42,7 +42,7 @@ func (r *runner) newJob() (job.Job, error) {
 // runJob runs a job that reads from the service, and reports its end: to Prometheus
 // however it ends, in JSON, and as the last line.
 func (r *runner) runJob(ctx context.Context, start startJob) error {
-	facts := &metrics.Facts{Start: r.now()}
+	facts := &metrics.Inputs{Start: r.now()}
 	err := r.setUpRun(ctx)
 	told := r.newTold()
 	var result *job.Result

@@ -12,7 +12,7 @@ import (
 
 // sendMetrics writes and pushes the metrics of a run that has ended. What goes
 // wrong is a warning: the run's own end does not depend on who watches it.
-func (r *runner) sendMetrics(ctx context.Context, f *metrics.Facts) {
+func (r *runner) sendMetrics(ctx context.Context, f *metrics.Inputs) {
 	to, log := r.cfg, r.logOrDefault()
 	gateway, err := to.Gateway()
 	if err != nil {

@@ -190,7 +190,7 @@ func TestMetrics_ArePushed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = metrics.Push(t.Context(), u, "account", "acme", &metrics.Facts{})
+	err = metrics.Push(t.Context(), u, "account", "acme", &metrics.Inputs{})
 	if err == nil || !strings.Contains(err.Error(), "out of order") || strings.Contains(err.Error(), "s3cr3t") {
 		t.Errorf("a gateway that answers 500: %v", err)
 	}

@@ -67,9 +67,9 @@ func (c Column) Nested() bool {
 // beyond that in a folder of its own below [os.TempDir].
 type Result struct {
 	Columns []Column
-	Count   int64   // rows; not known of a query that is answered once
-	Total   int64   // rows that there would be without the limit of RowsParam
-	Facts   []Facts // one per account, if the query asked for them
+	Count   int64     // rows; not known of a query that is answered once
+	Total   int64     // rows that there would be without the limit of RowsParam
+	Facts   []Caveats // one per account, if the query asked for them
 
 	s      *Session
 	isView bool // the answer is computed when it is read

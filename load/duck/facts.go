@@ -12,9 +12,9 @@ import (
 	"spendsync/schema"
 )
 
-// Facts are what an answer about one account is read with: as of when, which day is open, which of the asked days are
+// Caveats are what an answer about one account is read with: as of when, which day is open, which of the asked days are
 // not known, and, of an answer with conversions or what follows from them, how many days are young.
-type Facts struct {
+type Caveats struct {
 	Account string    `json:"account_id"`
 	AsOf    time.Time `json:"as_of"`    // when the newest numbers were read
 	OpenDay string    `json:"open_day"` // the Chicago day of AsOf: it was not over
@@ -30,7 +30,7 @@ type Facts struct {
 }
 
 // String returns the facts as a paragraph.
-func (f Facts) String() string {
+func (f Caveats) String() string {
 	text := "No day is stored."
 	if f.OpenDay != "" {
 		text = fmt.Sprintf("As of %s in Chicago; %s is open.",
@@ -69,7 +69,7 @@ func (f Facts) String() string {
 }
 
 // FactLines returns a paragraph for each account, which is named if there are several.
-func FactLines(all []Facts) (lines []string) {
+func FactLines(all []Caveats) (lines []string) {
 	for _, f := range all {
 		text := f.String()
 		if len(all) > 1 {
@@ -85,7 +85,7 @@ var ofConversions = regexp.MustCompile(`(^|_)(conversions|cpa|roi)($|_)`)
 
 // facts returns the facts of the answer. days is a condition over main.spend AS s and main.today AS t; if it is
 // empty, the asked days are those of the answer, or else all. A file without the tables has no facts.
-func (r *Result) facts(ctx context.Context, days string) (all []Facts) {
+func (r *Result) facts(ctx context.Context, days string) (all []Caveats) {
 	read, err := r.s.Query(ctx, "SELECT t.account_id, epoch_us(t.as_of_at), t.today FROM main.today AS t ORDER BY ALL")
 	if err != nil {
 		return nil
@@ -93,12 +93,12 @@ func (r *Result) facts(ctx context.Context, days string) (all []Facts) {
 	for _, row := range read.Rows {
 		var us int64
 		fmt.Sscan(row[1].V, &us)
-		all = append(all, Facts{Account: row[0].V, AsOf: time.UnixMicro(us).UTC(), OpenDay: row[2].V})
+		all = append(all, Caveats{Account: row[0].V, AsOf: time.UnixMicro(us).UTC(), OpenDay: row[2].V})
 	}
-	of := func(account string) *Facts {
-		i := slices.IndexFunc(all, func(f Facts) bool { return f.Account == account })
+	of := func(account string) *Caveats {
+		i := slices.IndexFunc(all, func(f Caveats) bool { return f.Account == account })
 		if i < 0 { // no day of it is stored
-			i, all = len(all), append(all, Facts{Account: account})
+			i, all = len(all), append(all, Caveats{Account: account})
 		}
 		return &all[i]
 	}
@@ -159,7 +159,7 @@ func (r *Result) askedDays(ctx context.Context, days string) (asked string, isAl
 
 // young adds how many of the days are young, the share of their conversions that is still to come, and of how many it
 // is not known yet.
-func (r *Result) young(ctx context.Context, asked string, of func(string) *Facts) {
+func (r *Result) young(ctx context.Context, asked string, of func(string) *Caveats) {
 	// Final days have all: the curve is computed only if there are others.
 	if open, err := r.s.Query(ctx, "SELECT 1 FROM ("+asked+") AS a WHERE a.state = 'complete' LIMIT 1"); err != nil ||
 		len(open.Rows) == 0 {

@@ -11,9 +11,9 @@ import (
 	"spendsync/schema"
 )
 
-// Part names rows of a model that are made together: those of an account, and of a month where the model is made by
-// months. A model that reads nothing has one part without an account.
-type Part struct{ Model, Account, Month string }
+// ModelPartition names rows of a model that are made together: those of an account, and of a month where the model is
+// made by months. A model that reads nothing has one part without an account.
+type ModelPartition struct{ Model, Account, Month string }
 
 // Made is what a part was made from, and what came of it.
 type Made struct {
@@ -33,9 +33,9 @@ COMMENT ON COLUMN int.made.inputs IS 'Hash of its text and of all that it reads.
 COMMENT ON COLUMN int.made.content IS 'Hash of its rows.'`
 
 // Made returns what the file says of the parts of its models.
-func (w *Warehouse) Made(ctx context.Context) (map[Part]Made, error) {
-	made := map[Part]Made{}
-	var p Part
+func (w *Warehouse) Made(ctx context.Context) (map[ModelPartition]Made, error) {
+	made := map[ModelPartition]Made{}
+	var p ModelPartition
 	var m Made
 	err := scanRows(ctx, w.conn, "SELECT model, account_id, month, inputs, content FROM int.made", func() error {
 		made[p] = m
@@ -48,7 +48,7 @@ func (w *Warehouse) Made(ctx context.Context) (map[Part]Made, error) {
 }
 
 // SetMade records parts in the place of those of the same name.
-func (w *Warehouse) SetMade(ctx context.Context, made map[Part]Made) error {
+func (w *Warehouse) SetMade(ctx context.Context, made map[ModelPartition]Made) error {
 	if len(made) == 0 {
 		return nil
 	}
@@ -111,10 +111,12 @@ func (w *Warehouse) Contents(ctx context.Context, table, columns, key, where str
 }
 
 // modelsPart is the row of int.made that tells which models the file has.
-var modelsPart = Part{Model: "models"}
+var modelsPart = ModelPartition{Model: "models"}
 
 // AddModels records which models the file has.
-func (o Options) AddModels(made map[Part]Made) { made[modelsPart] = Made{Inputs: o.modelsHash()} }
+func (o Options) AddModels(made map[ModelPartition]Made) {
+	made[modelsPart] = Made{Inputs: o.modelsHash()}
+}
 
 // modelsHash is a hash of the text of all models but those that read nothing: thresholds may differ between a reader
 // and the publisher.

@@ -34,14 +34,14 @@ func (w *Warehouse) WithMemory(ctx context.Context, do func() error) error {
 	if w.fullMemory == "" || !IsOutOfMemory(err) && !(w.mayLackDisk && errors.Is(err, durable.ErrStorage)) {
 		return err
 	}
-	if err := w.takeFullMemory(ctx); err != nil {
+	if err := w.useFullMemory(ctx); err != nil {
 		return err
 	}
 	return do()
 }
 
-// takeFullMemory raises DuckDB's memory limit to the full one.
-func (w *Warehouse) takeFullMemory(ctx context.Context) error {
+// useFullMemory raises DuckDB's memory limit to the full one.
+func (w *Warehouse) useFullMemory(ctx context.Context) error {
 	if w.fullMemory == "" {
 		return nil
 	}
@@ -150,7 +150,7 @@ func (w *Warehouse) Stop(outcome error) error { return errors.Join(outcome, w.en
 // attached.
 func (w *Warehouse) Finish(ctx context.Context) error {
 	// A checkpoint that fails cannot be done a second time.
-	if err := w.takeFullMemory(ctx); err != nil {
+	if err := w.useFullMemory(ctx); err != nil {
 		return err
 	}
 	if err := execAll(ctx, w.conn, []string{"CHECKPOINT w", "USE memory", "DETACH w"}); err != nil {

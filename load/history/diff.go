@@ -35,7 +35,7 @@ func (d *Day) Merge(stored iter.Seq2[[]schema.Spend, error], by ReadTime) (Merge
 			return Merged{}, err
 		}
 		for i := range batch {
-			m.take(&batch[i])
+			m.turnStored(&batch[i])
 		}
 	}
 	if m.met == 0 && !by.WasOver { // there is nothing that a row could keep
@@ -68,8 +68,8 @@ func (m *merger) turn(i int) {
 	}
 }
 
-// take processes the next stored row. The row is valid only during the call.
-func (m *merger) take(was *schema.Spend) {
+// turnStored processes the next stored row. The row is valid only during the call.
+func (m *merger) turnStored(was *schema.Spend) {
 	m.met++
 	if m.campaign != was.CampaignID || m.met == 1 {
 		m.campaign = strings.Clone(was.CampaignID)

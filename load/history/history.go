@@ -125,7 +125,7 @@ func (a *advance[R, P]) see(s *Seen[R]) error {
 		return fmt.Errorf("%q: %w", a.id.text(&s.Row), err)
 	}
 	row := a.carry(&s.Row, th.current, unread)
-	r := a.compare(th, row, unread)
+	r := a.difference(th, row, unread)
 	if r.full {
 		a.stats.Confirmed++
 	} else {
@@ -154,7 +154,7 @@ func (a *advance[R, P]) see(s *Seen[R]) error {
 		a.open(th, *row, r.never, schema.Changed, r.changed, confirmed)
 	default:
 		th.confirmed = confirmed
-		a.keep(th, row, r, s.FillsRaw)
+		a.refresh(th, row, r, s.FillsRaw)
 	}
 	return nil
 }
@@ -188,9 +188,9 @@ func (a *advance[R, P]) open(th *entity[R], row R, never []string, why string, c
 	a.write(th, row, never, is)
 }
 
-// keep leaves an entity at its version, which is written again only to complete
+// refresh leaves an entity at its version, which is written again only to complete
 // it, or for a newer value of a column that makes no version.
-func (a *advance[R, P]) keep(th *entity[R], row *R, r reading, fillsRaw bool) {
+func (a *advance[R, P]) refresh(th *entity[R], row *R, r reading, fillsRaw bool) {
 	refreshed := a.Refreshed
 	if fillsRaw {
 		refreshed = append(slices.Clone(refreshed), a.table.ColumnsNamed("raw")...)

@@ -44,7 +44,7 @@ func withReadings[R any](t schema.TableOf[R], o Observation[R], was map[string]s
 	map[string]schema.Instant) {
 	key, next := KeyTextOf(t), map[string]schema.Instant{}
 	o.Confirmed = func(r *R) schema.Instant { return was[key(r)] }
-	o.Keep = func(r *R, at schema.Instant) { next[key(r)] = at }
+	o.Confirm = func(r *R, at schema.Instant) { next[key(r)] = at }
 	return o, next
 }
 

@@ -67,8 +67,8 @@ func (m Memory) byGroup() map[string]Memory {
 // remember adds the entities of an observation to the memory, and hands over when each was last confirmed.
 func (a *advance[R, P]) remember(m *Memory) {
 	for _, th := range a.entities {
-		if a.Keep != nil {
-			a.Keep(th.current, th.confirmed)
+		if a.Confirm != nil {
+			a.Confirm(th.current, th.confirmed)
 		}
 		if th.missed > 0 {
 			if m.Missed == nil {

@@ -49,7 +49,7 @@ type Observation[R any] struct {
 	// records; nil: it is not.
 	Confirmed func(row *R) schema.Instant
 	// Keep receives the current version of each entity, and when it was last confirmed; nil: nothing is kept.
-	Keep func(row *R, at schema.Instant)
+	Confirm func(row *R, at schema.Instant)
 	// Patience is how many complete absences in a row make an entity deleted.
 	Patience int
 }

@@ -48,7 +48,7 @@ type reading struct {
 	confirms bool     // the whole version is confirmed by it
 }
 
-func (a *advance[R, P]) compare(th *entity[R], row *R, unread columns) reading {
+func (a *advance[R, P]) difference(th *entity[R], row *R, unread columns) reading {
 	r := reading{full: true}
 	for _, c := range a.tracked {
 		never := len(th.never) > 0 && slices.Contains(th.never, c.Name)

@@ -41,8 +41,8 @@ func (r Readings) Confirmed(p schema.Place) schema.Instant {
 	return r[p.Whole()]
 }
 
-// Keep records when the version at a place was last confirmed.
-func (r Readings) Keep(p schema.Place, at schema.Instant) {
+// Confirm records when the version at a place was last confirmed.
+func (r Readings) Confirm(p schema.Place, at schema.Instant) {
 	if p.EntityID != "" && r[p.Whole()] == at {
 		delete(r, p)
 		return

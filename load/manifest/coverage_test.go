@@ -150,7 +150,7 @@ func TestStrays(t *testing.T) {
 	}
 	m := New()
 	m.Of("acme").Files["parquet/spend_daily/account=acme/data.parquet"] = &File{}
-	m.Parts["acme"] = &Part{Path: "manifest/account=acme/1.json"}
+	m.Parts["acme"] = &AccountFile{Path: "manifest/account=acme/1.json"}
 	for _, c := range []struct{ accounts, want []string }{
 		{nil, []string{"ledger/account=acme/2026.jsonl", "parquet/spend_daily/account=acme/x",
 			"parquet/spend_daily/account=b/x", "raw/link"}},
@@ -174,7 +174,7 @@ func TestCoverage_HasTheNumbers(t *testing.T) {
 	a := NewAccount(d)
 	a.Days[d] = &Day{FirstReadAt: 1, LastReadAt: schema.InstantOf(d.End()), Reads: 3,
 		Sums: history.Sums{Rows: 5, Spend: 70, Clicks: schema.Some[int64](8)}, ContentHash: "h", RunID: "R1",
-		Facts: Facts{Control: schema.ControlMatched,
+		ReadOutcome: ReadOutcome{Control: schema.ControlMatched,
 			ControlTotal: ControlTotal{Spend: schema.Some[schema.Money](70), Clicks: schema.Some[int64](8)},
 			RowsTotal:    schema.Some[int64](6), RowsTotalState: schema.RowsDiffer}}
 	want := schema.DayCoverage{AccountID: "acme", ReportDate: d, State: schema.StateComplete,

@@ -36,7 +36,7 @@ func (m *Manifest) Encode() (*Encoded, error) {
 		if old := m.Parts[name]; old != nil && old.SHA256 == sha {
 			continue
 		}
-		p := &Part{Path: accountPath(name, sha), Bytes: int64(len(b)), SHA256: sha, Generation: m.Generation,
+		p := &AccountFile{Path: accountPath(name, sha), Bytes: int64(len(b)), SHA256: sha, Generation: m.Generation,
 			Days: int64(len(a.Days)), Rows: a.rows(), Ledger: map[string]int64{}}
 		if ledgers := slices.Sorted(maps.Keys(a.Ledger)); len(ledgers) > 0 {
 			newest := ledgers[len(ledgers)-1]

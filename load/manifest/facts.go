@@ -23,8 +23,8 @@ type LastingFacts struct {
 // maxFacts is how many lasting facts of one kind an account lists. The rest is counted.
 const maxFacts = 1000
 
-// Found is what a run found of one kind of lasting facts.
-type Found[R any] struct {
+// Sightings is what a run found of one kind of lasting facts.
+type Sightings[R any] struct {
 	Rows []R // their sightings are set by [Next]
 	// Looked reports whether the run looked at the subject of a stored fact: a fact that it did not find again has
 	// ended. Nil means that facts of this kind do not end.
@@ -39,7 +39,7 @@ type sighted[R any] interface {
 
 // factsAfter returns the facts that are true after a run, the oldest first, and the number of those beyond the first
 // maxFacts. A run that publishes twice counts once.
-func factsAfter[R any, P sighted[R]](was []R, found *Found[R], run Head, key func(*R) string) (is []R, more int64) {
+func factsAfter[R any, P sighted[R]](was []R, found *Sightings[R], run Head, key func(*R) string) (is []R, more int64) {
 	known := map[string]*R{}
 	for i := range was {
 		known[key(&was[i])] = &was[i]
@@ -101,13 +101,13 @@ func (a *LastingFacts) applyFacts(c Change, run Head) {
 		count(schema.RefusedRows.Name, more)
 	}
 	if len(c.Unknown) > 0 {
-		a.Unknown, more = factsAfter(a.Unknown, &Found[schema.UnknownField]{Rows: c.Unknown}, run, unknownKey)
+		a.Unknown, more = factsAfter(a.Unknown, &Sightings[schema.UnknownField]{Rows: c.Unknown}, run, unknownKey)
 		count(schema.UnknownFields.Name, more)
 	}
 }
 
-// KeepRefused takes over the refused rows that the ledgers of version 11 of the tables hold.
-func (a *LastingFacts) KeepRefused(rows []schema.RefusedRow) {
+// AddRefused takes over the refused rows that the ledgers of version 11 of the tables hold.
+func (a *LastingFacts) AddRefused(rows []schema.RefusedRow) {
 	for i := range rows {
 		at := rows[i].FirstSeenAt
 		rows[i].Sighting = schema.Sighting{FirstSeenAt: at, LastSeenAt: at, Runs: 1, RunID: rows[i].RunID}

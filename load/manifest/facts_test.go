@@ -18,7 +18,7 @@ func TestNext_Facts(t *testing.T) {
 			rows = append(rows, schema.EntityRead{EntityType: "campaign", EntityID: id, Field: "target_cpa"})
 		}
 		head := Head{Generation: int64(n), RunID: fmt.Sprintf("R%d", n/10), PublishedAt: schema.Instant(n)}
-		m = Next(m, head, "acme", Change{Unread: &Found[schema.EntityRead]{Rows: rows, Looked: looked}})
+		m = Next(m, head, "acme", Change{Unread: &Sightings[schema.EntityRead]{Rows: rows, Looked: looked}})
 		return m.Accounts["acme"].UnreadRows("acme")
 	}
 	all := func(*schema.EntityRead) bool { return true }

@@ -32,7 +32,7 @@ func FuzzAccount(f *testing.F) {
 		sha := HashLedger(b)
 		m := New()
 		m.Generation = 1
-		m.Parts["acme"] = &Part{Path: accountPath("acme", sha), SHA256: sha, Bytes: int64(len(b))}
+		m.Parts["acme"] = &AccountFile{Path: accountPath("acme", sha), SHA256: sha, Bytes: int64(len(b))}
 		write(t, filepath.Join(dir, m.Parts["acme"].Path), b)
 		put(t, dir, m)
 		read, err := Read(dir)

@@ -19,7 +19,7 @@ const Format = 3
 type Manifest struct {
 	Head
 	// Parts are the files of all accounts, by the accounts' names.
-	Parts map[string]*Part `json:"accounts"`
+	Parts map[string]*AccountFile `json:"accounts"`
 	// Accounts is the content of those files, if they are loaded: see [Manifest.Load].
 	Accounts map[string]*Account `json:"-"`
 }
@@ -39,9 +39,9 @@ type Head struct {
 	Views string `json:"views,omitempty"`
 }
 
-// Part names the file that holds an account's part of the generation. Its name is the hash of its
+// AccountFile names the file that holds an account's part of the generation. Its name is the hash of its
 // content, so it is never replaced: another content is another file.
-type Part struct {
+type AccountFile struct {
 	Path       string `json:"path"` // below the data directory
 	Bytes      int64  `json:"bytes"`
 	SHA256     string `json:"sha256"`
@@ -126,13 +126,13 @@ type Day struct {
 	LastReadAt  schema.Instant `json:"last_read_at"`  // when the last proven read started
 	Reads       int64          `json:"reads"`
 	RunID       string         `json:"run_id"` // of the last proven read
-	Facts
+	ReadOutcome
 	ContentHash string       `json:"content_hash"`
 	Sums        history.Sums `json:"sums"`
 }
 
-// Facts describe a read of a day, without its rows: how it was proven, and how its values were understood.
-type Facts struct {
+// ReadOutcome describe a read of a day, without its rows: how it was proven, and how its values were understood.
+type ReadOutcome struct {
 	Control string `json:"control_total_state"`
 	// ControlTotal is the service's own total of the day, as far as it gave one.
 	ControlTotal ControlTotal `json:"control_total,omitzero"`
@@ -243,7 +243,7 @@ func (a *Account) check(name string) error {
 
 // New returns a manifest of no accounts.
 func New() *Manifest {
-	return &Manifest{Head: Head{Format: Format, SchemaVersion: schema.Version}, Parts: map[string]*Part{},
+	return &Manifest{Head: Head{Format: Format, SchemaVersion: schema.Version}, Parts: map[string]*AccountFile{},
 		Accounts: map[string]*Account{}}
 }
 

@@ -14,13 +14,13 @@ type Change struct {
 	Days    map[schema.Date]*Day
 	Files   map[string]*File // by path; nil removes a file
 	Memory  map[string]history.Memory
-	Pinned  string                    // empty: unchanged
-	Settled []string                  // nil: unchanged
-	Unknown []schema.UnknownField     // their sightings are set by [Next]
-	Unread  *Found[schema.EntityRead] // nil: unchanged
-	Refused *Found[schema.RefusedRow] // nil: unchanged
-	Asked   bool                      // Reach replaces the account's
-	Waiting map[schema.Date]string    // by day; an empty one goes
+	Pinned  string                        // empty: unchanged
+	Settled []string                      // nil: unchanged
+	Unknown []schema.UnknownField         // their sightings are set by [Next]
+	Unread  *Sightings[schema.EntityRead] // nil: unchanged
+	Refused *Sightings[schema.RefusedRow] // nil: unchanged
+	Asked   bool                          // Reach replaces the account's
+	Waiting map[schema.Date]string        // by day; an empty one goes
 	Reach   int
 	// Seen are the differences that a run has seen, by the names of their notes, beside those of the days; nil: it has
 	// not looked.

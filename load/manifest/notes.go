@@ -38,8 +38,8 @@ type Acceptance struct {
 	Day  string         `json:"content_hash,omitempty"`
 }
 
-// Stands reports whether the note ends no run with exit 4: a person has accepted it, and it has not grown since.
-func (n Note) Stands() bool { return n.Accepted != nil && n.Size <= n.Accepted.Size }
+// IsAccepted reports whether the note ends no run with exit 4: a person has accepted it, and it has not grown since.
+func (n Note) IsAccepted() bool { return n.Accepted != nil && n.Size <= n.Accepted.Size }
 
 // IsOfDays reports whether the note is of a form of the stored days, which each generation shows.
 func (n Note) IsOfDays() bool { return strings.HasPrefix(n.Name, reportForms) }

@@ -20,8 +20,8 @@ func TestNote_Stands(t *testing.T) {
 		{6, &Acceptance{Size: 5}, false}, {0, &Acceptance{}, true},
 	} {
 		n := Note{Size: c.size, Accepted: c.accepted}
-		if n.Stands() != c.want {
-			t.Errorf("%+v: stands is %t", n, n.Stands())
+		if n.IsAccepted() != c.want {
+			t.Errorf("%+v: stands is %t", n, n.IsAccepted())
 		}
 	}
 }

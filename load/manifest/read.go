@@ -146,7 +146,7 @@ func leftOfStore(d durable.Disk, dir string) (string, error) {
 var strict = json.JoinOptions(json.RejectUnknownMembers(true), jsontext.AllowInvalidUTF8(true))
 
 // decode decodes an account file after checking its bytes.
-func (p *Part) decode(account string, b []byte) (*Account, error) {
+func (p *AccountFile) decode(account string, b []byte) (*Account, error) {
 	if err := p.check(b); err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (p *Part) decode(account string, b []byte) (*Account, error) {
 	return a, a.check(account)
 }
 
-func (p *Part) check(b []byte) error {
+func (p *AccountFile) check(b []byte) error {
 	if sha := HashLedger(b); int64(len(b)) != p.Bytes || sha != p.SHA256 {
 		return durable.Damaged(p.Path, durable.RepairBackup, "its bytes are not those that were published")
 	}

@@ -97,7 +97,7 @@ func (s *store) tryPublish(ctx context.Context, cents []int64) (err error) {
 		return err
 	}
 	defer area.Discard()
-	parts := []load.Part{{Change: manifest.Change{Since: schema.DateOf(s.now) - 30, Pinned: s.pinned}}}
+	parts := []load.StagedChange{{Change: manifest.Change{Since: schema.DateOf(s.now) - 30, Pinned: s.pinned}}}
 	for i, c := range cents {
 		day := schema.DateOf(s.now) - 1 - schema.Date(i)
 		rows := &schema.SpendRows{}
@@ -112,13 +112,13 @@ func (s *store) tryPublish(ctx context.Context, cents []int64) (err error) {
 			return err
 		}
 		staged, err := replies.Stage(ctx, load.DayRead{ReadAt: seen,
-			Facts: manifest.Facts{Control: schema.ControlMatched}}, sealed)
+			ReadOutcome: manifest.ReadOutcome{Control: schema.ControlMatched}}, sealed)
 		if err != nil {
 			return err
 		}
-		parts = append(parts, staged.Part)
+		parts = append(parts, staged.StagedChange)
 	}
-	_, err = st.Publish(ctx, load.Publication{Area: area, Parts: parts, Record: func(is load.Preview) load.RunRecord {
+	_, err = st.Publish(ctx, load.Publication{Area: area, Changes: parts, Record: func(is load.Preview) load.RunRecord {
 		return load.RunRecord{Run: schema.Run{AccountID: "acme", Command: "sync", StartedAt: seen, FinishedAt: seen,
 			Generation: is.Generation, Published: true, RunID: run}}
 	}})

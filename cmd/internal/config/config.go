@@ -90,7 +90,7 @@ func Read(ctx context.Context, environ []string) (*Config, error) {
 	env := FromEnviron(environ)
 	c := &Config{unknown: unknownIn(env), secretFiles: secretFilesIn(env),
 		wrongProxies: wrongProxies(environ), missing: missingIn(env)}
-	wrong := append(inQuotes(env), takeMalformed(env)...)
+	wrong := append(inQuotes(env), dropMalformed(env)...)
 	if err := envconfig.ProcessWith(ctx, &envconfig.Config{Target: c,
 		Lookuper: envconfig.MapLookuper(env)}); err != nil {
 		return c, exit.Usagef("%v", err)

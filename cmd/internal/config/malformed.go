@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// takeMalformed takes out the variables whose text is not of their kind, and describes each in words.
-func takeMalformed(env map[string]string) (wrong []string) {
+// dropMalformed takes out the variables whose text is not of their kind, and describes each in words.
+func dropMalformed(env map[string]string) (wrong []string) {
 	for _, v := range Variables() {
 		value, must := env[v.Name], ""
 		var err error

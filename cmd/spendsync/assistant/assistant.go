@@ -231,7 +231,7 @@ type Answer struct {
 	PublishedAt time.Time         `json:"published_at"`
 	Question    string            `json:"question,omitempty"`
 	Mind        string            `json:"mind,omitempty"`  // how the answer is easily misread
-	Facts       []duck.Facts      `json:"facts,omitempty"` // what it is to be read with, by account
+	Facts       []duck.Caveats    `json:"facts,omitempty"` // what it is to be read with, by account
 	Rows        []json.RawMessage `json:"rows"`
 	LeftOut     string            `json:"left_out,omitempty"`
 }

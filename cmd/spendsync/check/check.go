@@ -117,10 +117,10 @@ func (c *checker) all(ctx context.Context) {
 		c.payouts(ctx, nil)
 		return
 	}
-	var stored *job.Known
+	var stored *job.StoredAccount
 	if c.known != nil {
 		var err error
-		if stored, err = job.ReadKnown(dir, c.Config.Account, c.known); err != nil {
+		if stored, err = job.ReadStored(dir, c.Config.Account, c.known); err != nil {
 			c.failErr("store", err)
 		}
 	}

@@ -23,7 +23,7 @@ const shown = 3
 
 // Try syncs one day and one campaign of each status into a temporary store, which is removed. known is
 // what syncs have stored; nil: nothing.
-func Try(ctx context.Context, j job.Job, known *job.Known) (*job.Trial, error) {
+func Try(ctx context.Context, j job.Job, known *job.StoredAccount) (*job.Trial, error) {
 	scratch, err := durable.MakeScratch("")
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func Try(ctx context.Context, j job.Job, known *job.Known) (*job.Trial, error) {
 }
 
 // try reports what a sync understands of the service. It returns nil if a sync did not start.
-func (c *checker) try(ctx context.Context, known *job.Known) *job.Trial {
+func (c *checker) try(ctx context.Context, known *job.StoredAccount) *job.Trial {
 	j := c.Job
 	j.Report, j.API = c.report, c.api
 	t, err := Try(ctx, j, known)

@@ -17,7 +17,7 @@ func Run(r *job.Result) Message {
 		return m
 	}
 	m = Error(r.Cause, code)
-	m.Detail, m.Safe = full, stands(r)
+	m.Detail, m.Safe = full, storeState(r)
 	if code == exit.DayAtRisk {
 		if risk := job.AtRisk(r.Coverage); len(risk) > 0 {
 			m.Happened = fmt.Sprintf("%s leaves the reach in %s and is not proven: %s", risk[0].ReportDate,
@@ -28,8 +28,8 @@ func Run(r *job.Result) Message {
 	return m
 }
 
-// stands is what readers have after a run.
-func stands(r *job.Result) string {
+// storeState is what readers have after a run.
+func storeState(r *job.Result) string {
 	row := r.Run
 	switch {
 	case !row.Published && row.Generation == 0:

@@ -59,7 +59,7 @@ func readAccount(ctx context.Context, n *settingsReader, key keyProof) *accountR
 		a.snapshot = &read.Snapshot
 		t := tally{kind: "account"}
 		t.note(n.s, n.read, "account", "balance", balanceColumns, &read.Decoded)
-		n.read.found(n.s, t.findings())
+		n.read.addFindings(n.s, t.findings())
 	}
 	return a
 }

@@ -70,7 +70,7 @@ func (r *dayReader) byCampaign(ctx context.Context, b beside, whole *dayRead, wo
 	}
 	err := read.seal()
 	if err == nil {
-		err = r.compare(ctx, b.day, read)
+		err = r.checkTotal(ctx, b.day, read)
 	}
 	return read, err
 }
@@ -132,7 +132,7 @@ func (r *dayReader) readPiece(
 	before += read.Pages
 	pages := r.s.Report.Spend(ctx, extract.SpendQuestion{Day: b.day, PageSize: r.s.Plan.PageSize, Campaign: p.Campaign,
 		Creative: p.Creative}, &walk.seen)
-	err := walk.take(pages, work.replies, before)
+	err := walk.readPages(pages, work.replies, before)
 	if err == nil {
 		err = walk.seal()
 	}

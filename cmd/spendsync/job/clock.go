@@ -57,8 +57,8 @@ func (c *clock) at(elapsed time.Duration) time.Time {
 	return c.began.Add(elapsed + c.offset)
 }
 
-// compare records the service's current clock. Only the first answer counts.
-func (c *clock) compare(service time.Time) (ahead time.Duration) {
+// observe records the service's current clock. Only the first answer counts.
+func (c *clock) observe(service time.Time) (ahead time.Duration) {
 	machine := c.machine()
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -44,10 +44,10 @@ func (c *controlTotals) all(ctx context.Context) (extract.Totals, error) {
 	return c.totals, c.err
 }
 
-// compare compares a read with the service's own sum of the day, from six hours after its end, and records the result.
+// check compares a read with the service's own sum of the day, from six hours after its end, and records the result.
 // The day alone is asked for once more if the sums differ, because it may have been restated between the two requests,
 // and if much of the stored day is gone.
-func (c *controlTotals) compare(ctx context.Context, day schema.Date, read *dayRead) error {
+func (c *controlTotals) check(ctx context.Context, day schema.Date, read *dayRead) error {
 	store := c.s.store
 	known := store.Account().Days[day]
 	if read.DayRows.Refused > 0 { // it counts rows that are not stored
@@ -65,7 +65,7 @@ func (c *controlTotals) compare(ctx context.Context, day schema.Date, read *dayR
 		read.Control, read.noSum = schema.ControlNone, cmp.Or(totals.Why, "the day was not asked for")
 		return nil
 	}
-	if read.compare(store, day, sum, totals.Decimals) && (known == nil || !read.losesMost(known)) {
+	if read.matches(store, day, sum, totals.Decimals) && (known == nil || !read.losesMost(known)) {
 		return nil
 	}
 	again, err := c.s.Report.ControlTotals(ctx, day, day)
@@ -83,14 +83,14 @@ func (c *controlTotals) compare(ctx context.Context, day schema.Date, read *dayR
 			read.Control = schema.ControlNone
 		}
 	default:
-		read.compare(store, day, again.ByDay[day], max(totals.Decimals, again.Decimals))
+		read.matches(store, day, again.ByDay[day], max(totals.Decimals, again.Decimals))
 	}
 	return nil
 }
 
-// compare records the service's sum of a day, and reports whether it is that of the rows. If it may be rounded, it has
+// matches records the service's sum of a day, and reports whether it is that of the rows. If it may be rounded, it has
 // some decimals.
-func (read *dayRead) compare(store *load.Store, day schema.Date, t extract.Total, decimals int) bool {
+func (read *dayRead) matches(store *load.Store, day schema.Date, t extract.Total, decimals int) bool {
 	read.Control, read.isSumOfStored = schema.ControlMatched, false
 	read.ControlTotal = manifest.ControlTotal{Spend: schema.Some(t.Spend), Clicks: t.Clicks}
 	if t.Agrees(read.sums.Spend, read.clicks(), read.DayRows.Rounded) || decimals != exact &&

@@ -130,7 +130,7 @@ func (r *dayReader) readDay(ctx context.Context, day schema.Date, work *dayWork)
 	}
 	read := r.begin(day, work)
 	pages := r.s.Report.Spend(ctx, extract.SpendQuestion{Day: day, PageSize: r.s.Plan.PageSize}, &read.seen)
-	err := read.take(func(yield func(extract.Page[extract.SpendLine], error) bool) {
+	err := read.readPages(func(yield func(extract.Page[extract.SpendLine], error) bool) {
 		for page, err := range pages {
 			if err == nil {
 				err = work.acquire(ctx, max(page.Total, int64(len(page.Items))))
@@ -145,7 +145,7 @@ func (r *dayReader) readDay(ctx context.Context, day schema.Date, work *dayWork)
 		err = read.seal()
 	}
 	if err == nil {
-		err = r.compare(ctx, day, read)
+		err = r.checkTotal(ctx, day, read)
 	}
 	if err != nil {
 		return nil, err
@@ -162,8 +162,9 @@ func (r *dayReader) begin(day schema.Date, work *dayWork) *dayRead {
 	return read
 }
 
-// compare dates a read, now that the service's clock is known, and compares it with the service's own sum of the day.
-func (r *dayReader) compare(ctx context.Context, day schema.Date, read *dayRead) error {
+// checkTotal dates a read, now that the service's clock is known, and compares it with the service's own sum of the
+// day.
+func (r *dayReader) checkTotal(ctx context.Context, day schema.Date, read *dayRead) error {
 	if err := r.s.checkClock(r.s.Report); err != nil {
 		return err
 	}
@@ -172,5 +173,5 @@ func (r *dayReader) compare(ctx context.Context, day schema.Date, read *dayRead)
 		read.Control = schema.ControlUnknown
 		return nil
 	}
-	return r.totals.compare(ctx, day, read)
+	return r.totals.check(ctx, day, read)
 }

@@ -20,7 +20,7 @@ import (
 // campaign. It is what the pages gave and what the service states beside it; nothing of it changes once it is weighed.
 type dayRead struct {
 	*transform.DayRows // nil once it is staged
-	manifest.Facts
+	manifest.ReadOutcome
 	began    time.Duration  // since the run did
 	at       schema.Instant // the same as a time
 	seen     extract.Evidence
@@ -34,8 +34,8 @@ type dayRead struct {
 	isSumOfStored bool
 }
 
-// take takes over the pages of a read, and stages their replies after before others.
-func (read *dayRead) take(pages iter.Seq2[extract.Page[extract.SpendLine], error], replies *load.Replies,
+// readPages takes over the pages of a read, and stages their replies after before others.
+func (read *dayRead) readPages(pages iter.Seq2[extract.Page[extract.SpendLine], error], replies *load.Replies,
 	before int) error {
 	for page, err := range pages {
 		if err != nil {
@@ -63,7 +63,7 @@ func (read *dayRead) seal() error {
 		return nil
 	}
 	read.day, read.sums, read.hash, read.spending = day, day.Sums(), day.Hash(), history.Spending(read.Rows)
-	read.Facts.Meaning = manifest.Meaning{Rounded: read.DayRows.Rounded, Refused: read.DayRows.Refused,
+	read.ReadOutcome.Meaning = manifest.Meaning{Rounded: read.DayRows.Rounded, Refused: read.DayRows.Refused,
 		Unread: read.DayRows.Unread, UnreadForms: read.DayRows.UnreadForms, Pieces: read.DayRows.Pieces}
 	return nil
 }

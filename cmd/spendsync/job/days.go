@@ -46,9 +46,9 @@ func (d *copiedDay) isUnreachable() bool { return !d.isStaged && !d.isBefore && 
 // freshFor is for how long an open day may keep its last proven read.
 const freshFor = 6 * time.Hour
 
-// keepsOpen reports whether an open day that is not proven keeps a read of the last hours: rows that move while they
+// mayStayOpen reports whether an open day that is not proven keeps a read of the last hours: rows that move while they
 // are paged may be proven by the next run.
-func (d *copiedDay) keepsOpen() bool {
+func (d *copiedDay) mayStayOpen() bool {
 	_, isUnproven := errors.AsType[*extract.UnprovenError](d.err)
 	began := d.step.StartedAt.Time()
 	return isUnproven && d.known != nil && began.Before(d.Day.End()) && began.Sub(d.known.LastReadAt.Time()) < freshFor
@@ -117,7 +117,7 @@ func (r *dayReader) copyDay(ctx context.Context, d plannedDay) *copiedDay {
 	defer r.bar.Step()
 	c.read, c.err = r.prove(ctx, d.Day, &work, &c.step)
 	if c.err == nil {
-		c.put, c.err = replies.Stage(ctx, load.DayRead{ReadAt: c.read.at, Facts: c.read.Facts,
+		c.put, c.err = replies.Stage(ctx, load.DayRead{ReadAt: c.read.at, ReadOutcome: c.read.ReadOutcome,
 			Names: func() map[string]string { return r.s.labels().names }}, c.read.day)
 	}
 	c.waiting = work.waiting

@@ -17,7 +17,7 @@ type daySums struct {
 	// waitingReads are the keys and the spend of proven reads that have less than half of what is stored; empty: the
 	// day's has none.
 	waitingReads map[schema.Date]string
-	parts        []load.Part // what they bring
+	parts        []load.StagedChange // what they bring
 	// unreachable is the latest day that the service refused as too far in the past; 0: none.
 	unreachable schema.Date
 	quarantined int // days whose replies are in quarantine, because they do not prove them
@@ -67,7 +67,7 @@ func (s *daySums) addDay(c *copiedDays, d *copiedDay, account, runID string) {
 		s.tally.unreachable++
 		s.unreachable = max(s.unreachable, d.Day)
 	case !d.isStaged && c.withheld != nil && d.err == c.withheld: // named once
-	case !d.isStaged && d.keepsOpen():
+	case !d.isStaged && d.mayStayOpen():
 		s.tally.findings = append(s.tally.findings, finding{what: "spend " + d.step.Unit, err: d.err,
 			severity: remark})
 	case !d.isStaged:
@@ -78,11 +78,11 @@ func (s *daySums) addDay(c *copiedDays, d *copiedDay, account, runID string) {
 }
 
 // addTaken adds days that the replies in quarantine have proven.
-func (s *daySums) addTaken(taken []takenDay, account, runID string, at schema.Instant) {
+func (s *daySums) addTaken(taken []quarantinedDay, account, runID string, at schema.Instant) {
 	for _, t := range taken {
 		s.tally.taken++
 		s.stored = append(s.stored, t.Date)
-		s.parts = append(s.parts, t.Part)
+		s.parts = append(s.parts, t.StagedChange)
 		s.addDiff(t.Diff)
 		s.steps = append(s.steps, schema.Step{
 			AccountID: account, Stream: "spend_report", Unit: t.Date.String(),
@@ -101,7 +101,7 @@ func (s *daySums) addDiff(d history.Diff) {
 // add adds a staged day.
 func (s *daySums) add(d *copiedDay, account, runID string) {
 	read := d.read
-	s.stored, s.parts = append(s.stored, d.Day), append(s.parts, d.put.Part)
+	s.stored, s.parts = append(s.stored, d.Day), append(s.parts, d.put.StagedChange)
 	if d.put.Changed {
 		s.tally.changed++
 		s.spent[d.Day] = d.spent

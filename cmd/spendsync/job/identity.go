@@ -144,12 +144,12 @@ func (r *session) readKey(me *keyAnswer, list *campaignList) keyProof {
 	failed, isReadError := errors.AsType[*extract.ReadError](me.err)
 	if isReadError && failed.DoubtsURL() {
 		<-list.done
-		me.err = OfWrongURL(me.err, r.API, r.known().Pinned != "" || len(p.stored) > 0)
+		me.err = OfWrongURL(me.err, r.API, r.storedAccount().Pinned != "" || len(p.stored) > 0)
 	}
 	switch {
 	case p.err != nil:
 	case me.err == nil:
-		p.err = checkPinned(r.Account, cmp.Or(r.Service.Text("account.id"), r.known().Pinned), p.who.account)
+		p.err = checkPinned(r.Account, cmp.Or(r.Service.Text("account.id"), r.storedAccount().Pinned), p.who.account)
 	case errors.Is(me.err, extract.ErrAuth), errors.Is(me.err, exit.ErrUsage):
 		p.err = fmt.Errorf("whom the key acts for: %w", me.err)
 	case errors.Is(me.err, errUnnamed), errors.Is(me.err, extract.ErrContract):
@@ -166,7 +166,7 @@ func (r *session) readKey(me *keyAnswer, list *campaignList) keyProof {
 // failure for one that did before.
 func (r *session) sayUnnamed(p *keyProof, why error) {
 	switch {
-	case r.known().Pinned != "":
+	case r.storedAccount().Pinned != "":
 		p.meErr = why
 	case len(p.stored) == 0:
 		r.Log.Warn("the service does not name the account of the API key, which is known by its campaigns alone; "+
@@ -244,10 +244,10 @@ func (r *session) askClock(ctx context.Context, me *keyAnswer) error {
 	return err
 }
 
-// ReadKnown reads what the store in a folder has of an account, without a lock. stored is the account in its manifest.
-func ReadKnown(dir, account string, stored *manifest.Account) (*Known, error) {
+// ReadStored reads what the store in a folder has of an account, without a lock. stored is the account in its manifest.
+func ReadStored(dir, account string, stored *manifest.Account) (*StoredAccount, error) {
 	campaigns, err := readCampaigns(dir, account, stored)
-	return &Known{stored, campaigns}, err
+	return &StoredAccount{stored, campaigns}, err
 }
 
 // storedCampaigns returns the campaigns that are stored of the account.

@@ -47,7 +47,7 @@ type Job struct {
 	Log      *slog.Logger
 	Progress func(what string, n int) Bar // nil disables progress
 
-	trial *Known // limits the run to a part, beside what syncs have stored; nil: the run reads everything
+	trial *StoredAccount // limits the run to a part, beside what syncs have stored; nil: the run reads everything
 }
 
 // Bar shows how far one phase is. Its methods may be called from several goroutines.
@@ -145,14 +145,14 @@ func (r *session) end() {
 	}
 }
 
-// Known is the stored state of an account, with which a run compares its reads.
-type Known struct {
+// StoredAccount is the stored state of an account, with which a run compares its reads.
+type StoredAccount struct {
 	*manifest.Account
 	stored storedCampaigns
 }
 
-// known returns the stored state of the account: from the store or, in a trial, from the store of the syncs.
-func (s *session) known() *manifest.Account {
+// storedAccount returns the stored state of the account: from the store or, in a trial, from the store of the syncs.
+func (s *session) storedAccount() *manifest.Account {
 	if s.trial != nil && s.trial.Account != nil {
 		return s.trial.Account
 	}
@@ -178,7 +178,7 @@ func (r *session) checkClock(service *extract.Client) error {
 	if !ok {
 		return nil
 	}
-	ahead := r.clock.compare(theirs).Round(time.Second)
+	ahead := r.clock.observe(theirs).Round(time.Second)
 	where := "ahead of"
 	if ahead < 0 {
 		where = "behind"

@@ -50,7 +50,7 @@ func (k *kind[R, P]) judge(r *settingsStage, s *settings, stored []R) (all []his
 	for _, id := range slices.Sorted(maps.Keys(k.read(s))) {
 		all = append(all, k.judgeEntity(&j, r.session, s, id, known[id]))
 	}
-	s.found(r.session, j.findings())
+	s.addFindings(r.session, j.findings())
 	for _, path := range slices.Sorted(maps.Keys(j.extra)) {
 		s.undescribed = append(s.undescribed, schema.UnknownField{AccountID: r.Account, Stream: k.name, Path: path,
 			SampleType: j.extra[path]})
@@ -76,7 +76,7 @@ func (k *kind[R, P]) judgeEntity(j *judgement, r *session, s *settings, id strin
 		gained = maps.Clone(now)
 		maps.DeleteFunc(gained, func(path, _ string) bool { _, is := before[path]; return is })
 		if k.isEntity {
-			k.standing(j, r, s, was, read, &seen, gained)
+			k.retainLacking(j, r, s, was, read, &seen, gained)
 		}
 	}
 	tracked := k.table.TrackedNames()
@@ -96,8 +96,8 @@ const (
 	readContradicted = "contradicted"
 )
 
-// standing adds to the unread fields of an entity those that came without a value and whose known value stands.
-func (k *kind[R, P]) standing(j *judgement, r *session, s *settings, was *R, read *reading[R],
+// retainLacking adds to the unread fields of an entity those that came without a value and whose known value stands.
+func (k *kind[R, P]) retainLacking(j *judgement, r *session, s *settings, was *R, read *reading[R],
 	seen *history.Seen[R], gained map[string]string) {
 	id, none := k.id(was), new(R)
 	left := leftOutOf(read)
@@ -106,7 +106,7 @@ func (k *kind[R, P]) standing(j *judgement, r *session, s *settings, was *R, rea
 			continue
 		}
 		if slices.Contains(left.lacking, c.Name) {
-			j.stands(c.Name) // its line was written when it was read
+			j.countRetained(c.Name) // its line was written when it was read
 		}
 		if k.table.ColumnEqual(was, &seen.Row, c) || slices.Contains(seen.Unread, c.Name) {
 			continue
@@ -118,7 +118,7 @@ func (k *kind[R, P]) standing(j *judgement, r *session, s *settings, was *R, rea
 		seen.Unread = append(slices.Clone(seen.Unread), c.Name)
 		s.noteUnread(r, k.name, id, c.Name, state, why)
 		if lasts {
-			j.stands(c.Name)
+			j.countRetained(c.Name)
 		} else if c := s.campaigns[id]; c != nil {
 			c.isSettled = false // it has to be read again
 		}
@@ -194,8 +194,8 @@ func (s *settings) noteUnread(r *session, kind, id, column, state, why string) {
 	r.Log.Warn("a field is unread; the known value stands", "kind", kind, "id", id, "field", column, "why", why)
 }
 
-// found records findings about fields that were not understood.
-func (s *settings) found(r *session, all []finding) {
+// addFindings records findings about fields that were not understood.
+func (s *settings) addFindings(r *session, all []finding) {
 	for _, f := range all {
 		r.Log.Warn("a part of the settings is not understood", "kind", f.what, "error", f.err)
 	}
@@ -210,7 +210,7 @@ type tally struct {
 	entities int
 	bare     int            // with nothing readable but the ID
 	missing  map[string]int // by column
-	stand    map[string]int // by column: known values that stand beside a missing one
+	retained map[string]int // by column: known values that stand beside a missing one
 	refused  map[string]oddValues
 	unnamed  map[string]oddValues
 }
@@ -242,8 +242,8 @@ func count(in *map[string]int, column string) {
 	(*in)[column]++
 }
 
-// stands counts a known value that stands, and no later reading unsets.
-func (t *tally) stands(column string) { count(&t.stand, column) }
+// countRetained counts a known value that stands, and no later reading unsets.
+func (t *tally) countRetained(column string) { count(&t.retained, column) }
 
 // note counts one entity, and notes which of its fields could not be read. expected are those that it should have.
 func (t *tally) note(r *session, s *settings, kind, id string, expected []string, d *transform.Decoded) {
@@ -311,11 +311,11 @@ func (t *tally) findings() (all []finding) {
 		add(differs, "missing", most, "%s missing from most of %s; the last known values stand, which may be old: "+
 			"update spendsync, or report the keys that the raw column holds", strings.Join(most, ", "), of)
 	}
-	for _, column := range slices.Sorted(maps.Keys(t.stand)) {
+	for _, column := range slices.Sorted(maps.Keys(t.retained)) {
 		if !slices.Contains(most, column) {
 			add(differs, "missing", []string{column}, "%s missing from %d of %s; the last known values stand, which "+
 				"may be old: report the keys that the raw column holds, or name them in a line of "+
-				"SPENDSYNC_SERVICE_FILE", column, t.stand[column], of)
+				"SPENDSYNC_SERVICE_FILE", column, t.retained[column], of)
 		}
 	}
 	return all

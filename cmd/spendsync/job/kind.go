@@ -52,8 +52,8 @@ type reading[R any] struct {
 	isOwn bool // what was sent leaves out nothing that is set
 }
 
-// take decodes a reply and keeps what it holds.
-func (k *kind[R, P]) take(n *settingsReader, id string, a transform.Reply) (read *reading[R], err error) {
+// decodeReply decodes a reply and keeps what it holds.
+func (k *kind[R, P]) decodeReply(n *settingsReader, id string, a transform.Reply) (read *reading[R], err error) {
 	read = &reading[R]{isOwn: a.Own.Raw != nil}
 	n.mu.Lock()
 	isKnown := k.read(n.read)[id] != nil
@@ -65,12 +65,12 @@ func (k *kind[R, P]) take(n *settingsReader, id string, a transform.Reply) (read
 		n.fail(k.name, id, "failed", err)
 		return read, err
 	}
-	k.keep(n, id, read)
+	k.record(n, id, read)
 	return read, nil
 }
 
-// keep keeps what was read of an entity.
-func (k *kind[R, P]) keep(n *settingsReader, id string, read *reading[R]) {
+// record keeps what was read of an entity.
+func (k *kind[R, P]) record(n *settingsReader, id string, read *reading[R]) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	k.read(n.read)[id] = read
@@ -97,7 +97,7 @@ func (k *kind[R, P]) stage(r *settingsStage, s *settings) error {
 		Since: s.since, At: s.at, RunID: r.RunID, Seen: k.judge(r, s, h.Rows),
 		Absence:   func(row *R) history.Absence { return goneIf(k.gone(r, s, row)) },
 		Confirmed: func(row *R) schema.Instant { return r.was.Confirmed(P(row).Place()) },
-		Keep:      func(row *R, at schema.Instant) { r.next.Keep(P(row).Place(), at) },
+		Confirm:   func(row *R, at schema.Instant) { r.next.Confirm(P(row).Place(), at) },
 		Patience:  k.table.Patience, Refreshed: k.table.ColumnsThatAre(schema.Refreshed),
 	}
 	if k.isEntity {

@@ -137,6 +137,6 @@ func (n *settingsReader) readUnlistedCreatives(ctx context.Context) {
 	})
 	n.askForMissing(ctx, "creatives", creativeKind.name, missing, n.s.API.Creative,
 		func(e extract.Entity, id string) {
-			_ = n.takeCreative(e, missing[id].campaign) // an error is noted
+			_ = n.readCreative(e, missing[id].campaign) // an error is noted
 		})
 }

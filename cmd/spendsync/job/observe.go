@@ -21,7 +21,7 @@ type settingsStage struct {
 	endsNow   bool             // some of them end in this run
 	versions  int64            // that are new
 	was, next history.Readings // before and after this run
-	part      load.Part
+	part      load.StagedChange
 }
 
 // beginReadings begins the readings of this run: those of whole parts, of which it has read some in full.
@@ -47,8 +47,8 @@ func (r *settingsStage) beginReadings(s *settings) (err error) {
 
 // stageSettings turns the replies into observations, advances each table's history by them, and stages the result.
 // spent are the campaigns and creatives that spend today; nil: the stored rows of today have them.
-func stageSettings(r *session, s *settings, spent []string) (part load.Part, newVersions int64, err error) {
-	stage := &settingsStage{session: r, spent: spent, part: load.NewPart()}
+func stageSettings(r *session, s *settings, spent []string) (part load.StagedChange, newVersions int64, err error) {
+	stage := &settingsStage{session: r, spent: spent, part: load.NewStagedChange()}
 	err = stage.stage(s)
 	return stage.part, stage.versions, err
 }

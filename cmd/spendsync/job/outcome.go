@@ -275,7 +275,7 @@ func partialDays(coverage []schema.DayCoverage) []schema.DayCoverage {
 }
 
 // isLoudForm reports whether a note is of a form of the days, and not accepted.
-func isLoudForm(n manifest.Note) bool { return n.IsOfDays() && n.Size > 0 && !n.Stands() }
+func isLoudForm(n manifest.Note) bool { return n.IsOfDays() && n.Size > 0 && !n.IsAccepted() }
 
 // stateSentence names what of the store is partial or doubtful, and how a person accepts it.
 func stateSentence(o load.Preview) string {
@@ -302,7 +302,7 @@ func stateSentence(o load.Preview) string {
 func (t *outcome) noteSentence(notes []manifest.Note) string {
 	names := slices.Clone(t.standing)
 	for _, n := range notes {
-		if _, err := schema.ParseDate(n.Name); n.Stands() && (err == nil || n.IsOfDays() && n.Size > 0) {
+		if _, err := schema.ParseDate(n.Name); n.IsAccepted() && (err == nil || n.IsOfDays() && n.Size > 0) {
 			names = append(names, n.Name)
 		}
 	}

@@ -34,7 +34,7 @@ type ownRun struct {
 	Job
 	store   *load.Store
 	area    *load.Area
-	part    load.Part
+	part    load.StagedChange
 	start   schema.Instant
 	found   manifest.OwnFiles
 	lines   int // of payouts that changed
@@ -47,7 +47,7 @@ type ownRun struct {
 // A stored day of an export is not replaced by one that lacks some of its rows or more than half of its revenue, unless
 // that is accepted: the file may be cut, or the export capped.
 func (j Job) TakeOwn(ctx context.Context) (*Result, error) {
-	r := &ownRun{Job: j, part: load.NewPart(), start: schema.InstantOf(j.Now())}
+	r := &ownRun{Job: j, part: load.NewStagedChange(), start: schema.InstantOf(j.Now())}
 	var err error
 	if r.store, err = j.openStored(ctx); err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (j Job) TakeOwn(ctx context.Context) (*Result, error) {
 			r.part.Seen[f.Note] = manifest.Note{Message: f.Message, Size: f.Size}
 		}
 	}
-	_, err = r.store.Publish(ctx, load.Publication{Area: r.area, Parts: []load.Part{r.part},
+	_, err = r.store.Publish(ctx, load.Publication{Area: r.area, Changes: []load.StagedChange{r.part},
 		Record: func(o load.Preview) load.RunRecord {
 			res.Run.Published, res.Run.Generation = true, o.Generation
 			res.Run.Message = schema.Some(fmt.Sprintf("%s; published generation %d", res.Run.Message.V, o.Generation))
@@ -137,7 +137,7 @@ func (r *ownRun) stage(ctx context.Context, own *payouts.Own) error {
 	for i := range own.Refused {
 		own.Refused[i].AccountID = r.Account
 	}
-	r.part.Refused = &manifest.Found[schema.RefusedRow]{Rows: own.Refused,
+	r.part.Refused = &manifest.Sightings[schema.RefusedRow]{Rows: own.Refused,
 		Looked: func(row *schema.RefusedRow) bool { return row.Stream == "tracker" }}
 	return nil
 }

@@ -56,7 +56,7 @@ func (r *run) publish(
 		if err == nil {
 			r.settingsPart, r.newVersions, err = stageSettings(r.s, read.settings, r.spent[r.s.plan.Today])
 		}
-		r.takeSettings(read.settings, err)
+		r.reportSettings(read.settings, err)
 	}
 	if unproven != nil && (read == nil || r.settingsErr != nil || !r.settings.readAny(r.tally.stopped)) {
 		r.settings = nil
@@ -71,18 +71,18 @@ func (r *run) publish(
 		r.tally.fail("settings", err)
 		return row, errors.Join(unproven, err)
 	}
-	r.takeSettings(r.settings, err)
+	r.reportSettings(r.settings, err)
 	return r.publishStaged(publishing)
 }
 
-// takeSettings adds the settings to what the run reports. If err is not nil, nothing of them
+// reportSettings adds the settings to what the run reports. If err is not nil, nothing of them
 // is published.
-func (r *run) takeSettings(s *settings, err error) {
+func (r *run) reportSettings(s *settings, err error) {
 	r.settings, r.settingsErr = s, err
 	r.tally.findings = append(r.tally.findings, s.findings...)
 	s.findings = nil // they are reported now
 	if err != nil {
-		r.settingsPart = load.Part{}
+		r.settingsPart = load.StagedChange{}
 		r.newVersions = 0
 		r.tally.fail("settings", err)
 	}
@@ -100,20 +100,20 @@ func failsReportToo(err error) bool {
 
 // publishStaged publishes a generation of everything staged, with the run's lines in the ledger.
 func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
-	unknown, unread := r.unknown, (*manifest.Found[schema.EntityRead])(nil)
+	unknown, unread := r.unknown, (*manifest.Sightings[schema.EntityRead])(nil)
 	if r.settings != nil && r.settingsErr == nil {
-		unknown, unread = slices.Concat(unknown, r.settings.undescribed), r.settings.foundUnread()
+		unknown, unread = slices.Concat(unknown, r.settings.undescribed), r.settings.unreadSightings()
 	}
 	seen := r.seenNotes()
 	// A signal ends the reading at once, and the publication only after the grace.
-	known := load.Part{Change: manifest.Change{Since: r.since(), First: r.first, Unknown: unknown, Unread: unread,
-		Refused: r.foundRefused(), Asked: true, Waiting: r.waitingReads, Seen: seen, Reach: r.reach,
+	account := load.StagedChange{Change: manifest.Change{Since: r.since(), First: r.first, Unknown: unknown,
+		Unread: unread, Refused: r.refusedSightings(), Asked: true, Waiting: r.waitingReads, Seen: seen, Reach: r.reach,
 		Pinned: r.s.pinned}}
 	if r.s.Own == nil { // what was wrong with them is so no more
-		known.Own = &manifest.OwnFiles{}
+		account.Own = &manifest.OwnFiles{}
 	}
 	_, err = r.s.store.Publish(ctx, load.Publication{
-		Area: r.s.area, Parts: append(slices.Clone(r.parts), r.settingsPart, known),
+		Area: r.s.area, Changes: append(slices.Clone(r.parts), r.settingsPart, account),
 		Record: func(is load.Preview) load.RunRecord {
 			record := r.recordOf(is)
 			row = record.Run
@@ -136,9 +136,9 @@ func (r *run) recordOf(is load.Preview) load.RunRecord {
 	return load.RunRecord{Run: r.publishedRow(r.preview), Steps: r.steps}
 }
 
-// foundRefused returns the rows of the days that were read which could not be stored unchanged.
-func (r *run) foundRefused() *manifest.Found[schema.RefusedRow] {
-	return &manifest.Found[schema.RefusedRow]{Rows: r.refused, Looked: func(row *schema.RefusedRow) bool {
+// refusedSightings returns the rows of the days that were read which could not be stored unchanged.
+func (r *run) refusedSightings() *manifest.Sightings[schema.RefusedRow] {
+	return &manifest.Sightings[schema.RefusedRow]{Rows: r.refused, Looked: func(row *schema.RefusedRow) bool {
 		return row.Stream == "spend_report" && slices.Contains(r.daySums.stored, row.ReportDate)
 	}}
 }
@@ -171,7 +171,7 @@ func (r *run) seenNotes() map[string]manifest.Note {
 			if _, was := seen[name]; !was {
 				seen[name] = manifest.Note{Message: f.String(), Evidence: f.evidence}
 			}
-			if r.s.known().Accepts(name, 0) && !slices.Contains(r.tally.standing, name) {
+			if r.s.storedAccount().Accepts(name, 0) && !slices.Contains(r.tally.standing, name) {
 				r.tally.standing = append(r.tally.standing, name)
 			}
 		}

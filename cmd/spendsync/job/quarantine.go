@@ -22,9 +22,9 @@ import (
 func (r *dayReader) quarantine(
 	ctx context.Context, replies *load.Replies, day schema.Date, began schema.Instant, cause error,
 ) bool {
-	reply := extract.TakeReply(cause)
-	status, refusal := extract.TakeRefusal(cause)
-	isKnown := len(r.s.known().Days) > 0
+	reply := extract.ReleaseReply(cause)
+	status, refusal := extract.ReleaseRefusal(cause)
+	isKnown := len(r.s.storedAccount().Days) > 0
 	if ctx.Err() != nil || exit.Of(OfWrongURL(cause, r.s.Report, isKnown)) != exit.Contract ||
 		errors.Is(cause, extract.ErrUnreachable) {
 		return false
@@ -49,8 +49,8 @@ func (r *dayReader) quarantine(
 	return kept && (hasPages || len(reply) > 0 || !q.IsNothing())
 }
 
-// kept reads the replies in quarantine again.
-type kept struct {
+// quarantineReader reads the replies in quarantine again.
+type quarantineReader struct {
 	Job
 	store     *load.Store
 	area      *load.Area
@@ -58,17 +58,18 @@ type kept struct {
 	names     func() map[string]string // of campaigns
 }
 
-// takenDay is a day that the replies in quarantine have proven.
-type takenDay struct {
+// quarantinedDay is a day that the replies in quarantine have proven.
+type quarantinedDay struct {
 	quarantine.Day
 	load.StagedDay
 	rows int64
 }
 
-// take proves days by their replies in quarantine, as a sync would have, and stages those that
+// prove proves days by their replies in quarantine, as a sync would have, and stages those that
 // it can prove. It returns the others, too. The latest replies of a date come first. A withheld
 // day that names no campaign goes with the others of its run.
-func (k kept) take(ctx context.Context, days []quarantine.Day) (taken []takenDay, left []schema.Date, err error) {
+func (k quarantineReader) prove(ctx context.Context, days []quarantine.Day) (proven []quarantinedDay,
+	left []schema.Date, err error) {
 	runs := map[string]bool{} // those with an accepted day that names campaigns
 	done := map[schema.Date]bool{}
 	for _, isSilent := range []bool{false, true} {
@@ -90,10 +91,10 @@ func (k kept) take(ctx context.Context, days []quarantine.Day) (taken []takenDay
 				k.Log.Warn("the replies in quarantine do not prove the day", "day", q.Date.String(), "error", err)
 				continue
 			}
-			taken, done[q.Date], runs[q.RunID] = append(taken, day), true, true
+			proven, done[q.Date], runs[q.RunID] = append(proven, day), true, true
 		}
 	}
-	return taken, datesBut(days, done), nil
+	return proven, datesBut(days, done), nil
 }
 
 // datesBut returns the dates of kept days that are not done.
@@ -107,7 +108,7 @@ func datesBut(days []quarantine.Day, done map[schema.Date]bool) (left []schema.D
 }
 
 // stage stages a day whose replies in quarantine prove more than the stored day.
-func (k kept) stage(ctx context.Context, q quarantine.Day) (t takenDay, err error) {
+func (k quarantineReader) stage(ctx context.Context, q quarantine.Day) (t quarantinedDay, err error) {
 	known := k.store.Account().Days[q.Date]
 	switch {
 	case isStoredLater(known, q):
@@ -137,12 +138,13 @@ func (k kept) stage(ctx context.Context, q quarantine.Day) (t takenDay, err erro
 		return t, fmt.Errorf("whose report it is is not proven: the account has none of its campaigns: %s",
 			someOf("campaign", ids))
 	}
-	put, err := replies.Stage(ctx, load.DayRead{ReadAt: read.at, Facts: read.Facts, Names: k.names}, read.day)
-	return takenDay{q, put, read.sums.Rows}, err
+	put, err := replies.Stage(ctx, load.DayRead{ReadAt: read.at, ReadOutcome: read.ReadOutcome, Names: k.names},
+		read.day)
+	return quarantinedDay{q, put, read.sums.Rows}, err
 }
 
 // read reads the replies of a day, and compares them with the service's sum of that time.
-func (k kept) read(q quarantine.Day, replies *load.Replies) (*dayRead, error) {
+func (k quarantineReader) read(q quarantine.Day, replies *load.Replies) (*dayRead, error) {
 	read := &dayRead{at: q.ReadAt}
 	read.DayRows = transform.NewDayRows(transform.SpendContext{Account: k.Account, RunID: k.RunID, Day: q.Date,
 		SeenAt: q.ReadAt, Service: k.Service}, transform.NewInterner())
@@ -154,8 +156,8 @@ func (k kept) read(q quarantine.Day, replies *load.Replies) (*dayRead, error) {
 			return replies.Put(page.Number, page.Raw, int64(added), page.Fingerprint)
 		})
 	} else {
-		err = read.take(extract.ProveSpend(k.Service, extract.SpendQuestion{Day: q.Date, PageSize: q.PageSize}, bodies,
-			&read.seen), replies, 0)
+		question := extract.SpendQuestion{Day: q.Date, PageSize: q.PageSize}
+		err = read.readPages(extract.ProveSpend(k.Service, question, bodies, &read.seen), replies, 0)
 	}
 	if err == nil {
 		err = read.seal()
@@ -169,7 +171,7 @@ func (k kept) read(q quarantine.Day, replies *load.Replies) (*dayRead, error) {
 	case read.DayRows.Refused > 0 || !q.ControlTotal.Spend.Valid:
 		read.Control = schema.ControlUnknown
 	default:
-		read.compare(k.store, q.Date, extract.Total{Spend: q.ControlTotal.Spend.V, Clicks: q.ControlTotal.Clicks},
+		read.matches(k.store, q.Date, extract.Total{Spend: q.ControlTotal.Spend.V, Clicks: q.ControlTotal.Clicks},
 			exact)
 	}
 	return read, nil

@@ -8,7 +8,7 @@ import (
 
 // doubtURLs warns the clients that have never stored anything that their URLs may be wrong.
 func (s *session) doubtURLs() {
-	known := s.known()
+	known := s.storedAccount()
 	if len(known.Days) == 0 {
 		s.Report.Untried()
 	}

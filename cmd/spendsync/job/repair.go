@@ -61,8 +61,8 @@ type offlineRun struct {
 	store   *load.Store
 	area    *load.Area
 	names   func() map[string]string // of campaigns
-	part    load.Part                // of the settings and of the notes
-	days    []load.Part
+	part    load.StagedChange        // of the settings and of the notes
+	days    []load.StagedChange
 
 	replayed, changed, skipped int
 	unproven                   int           // days in quarantine whose replies do not prove them
@@ -98,7 +98,7 @@ func (j Job) repair(ctx context.Context, command string, work func(*offlineRun) 
 	}
 	defer store.Close()
 	m := &offlineRun{Job: j, command: command, start: j.Now(), store: store, names: storedNames(store),
-		part: load.NewPart()}
+		part: load.NewStagedChange()}
 	if m.area, err = store.Begin(j.RunID); err != nil {
 		return nil, err
 	}
@@ -108,7 +108,8 @@ func (j Job) repair(ctx context.Context, command string, work func(*offlineRun) 
 	}
 	var row schema.Run
 	m.part.Since = ReachFrom(m.start)
-	_, err = store.Publish(ctx, load.Publication{Area: m.area, Parts: append(m.days, m.part), Repair: m.accepted == "",
+	_, err = store.Publish(ctx, load.Publication{Area: m.area, Changes: append(m.days, m.part),
+		Repair: m.accepted == "",
 		Record: func(o load.Preview) load.RunRecord {
 			row = m.row(o)
 			return load.RunRecord{Run: row}
@@ -241,13 +242,14 @@ func (m *offlineRun) replayDay(ctx context.Context, day schema.Date, known *mani
 	means := known.Meaning
 	means.Rounded, means.Refused = read.Rounded, read.Refused
 	means.Unread, means.UnreadForms = read.Unread, read.UnreadForms
-	stage := load.DayRead{ReadAt: c.SeenAt, Facts: manifest.Facts{Meaning: means}, Replayed: true, Damaged: damaged}
+	stage := load.DayRead{ReadAt: c.SeenAt, ReadOutcome: manifest.ReadOutcome{Meaning: means},
+		Replayed: true, Damaged: damaged}
 	if damaged {
 		stage.Names = m.names
 	}
 	staged, err := replies.Stage(ctx, stage, sealed)
 	if err == nil {
-		m.days = append(m.days, staged.Part)
+		m.days = append(m.days, staged.StagedChange)
 	}
 	return err
 }
@@ -278,9 +280,9 @@ func (m *offlineRun) replayQuarantine(ctx context.Context, first, last schema.Da
 	}
 	ours := witnesses{}
 	ours.add(slices.Collect(maps.Keys(stored)))
-	taken, left, err := kept{m.Job, m.store, m.area, ours, m.names}.take(ctx, days)
+	taken, left, err := quarantineReader{m.Job, m.store, m.area, ours, m.names}.prove(ctx, days)
 	for _, t := range taken {
-		m.released, m.days = append(m.released, t.Date), append(m.days, t.Part)
+		m.released, m.days = append(m.released, t.Date), append(m.days, t.StagedChange)
 	}
 	m.changed += len(taken)
 	m.unproven += len(left)

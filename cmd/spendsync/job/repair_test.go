@@ -30,7 +30,7 @@ func TestReplay_ARowWithoutAnOwnerChangesNoDay(t *testing.T) {
 	}
 	w := newQuirkWorld(t)
 	w.sync()
-	w.rewrite(func(store *load.Store, area *load.Area, part *load.Part) {
+	w.rewrite(func(store *load.Store, area *load.Area, part *load.StagedChange) {
 		rows := []schema.Spend{row("", "", "S2", 1_334_500_000), row("C1", "C1-001", "S1", 2_000_000)}
 		replies := store.Replies(area, day)
 		sealed, err := history.NewDay(schematest.Packed(rows))
@@ -40,8 +40,8 @@ func TestReplay_ARowWithoutAnOwnerChangesNoDay(t *testing.T) {
 		if err == nil {
 			var staged load.StagedDay
 			staged, err = replies.Stage(t.Context(), load.DayRead{ReadAt: schema.InstantOf(noon),
-				Facts: manifest.Facts{Control: schema.ControlNone}}, sealed)
-			*part = staged.Part
+				ReadOutcome: manifest.ReadOutcome{Control: schema.ControlNone}}, sealed)
+			*part = staged.StagedChange
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -58,7 +58,7 @@ func TestReplay_ARowWithoutAnOwnerChangesNoDay(t *testing.T) {
 }
 
 // rewrite publishes tables otherwise.
-func (w *quirkWorld) rewrite(do func(*load.Store, *load.Area, *load.Part)) {
+func (w *quirkWorld) rewrite(do func(*load.Store, *load.Area, *load.StagedChange)) {
 	w.t.Helper()
 	j := w.job()
 	store, err := load.Open(w.t.Context(), w.dir, "acme", j.Store)
@@ -70,9 +70,9 @@ func (w *quirkWorld) rewrite(do func(*load.Store, *load.Area, *load.Part)) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	part := load.NewPart()
+	part := load.NewStagedChange()
 	do(store, area, &part)
-	_, err = store.Publish(w.t.Context(), load.Publication{Area: area, Parts: []load.Part{part},
+	_, err = store.Publish(w.t.Context(), load.Publication{Area: area, Changes: []load.StagedChange{part},
 		Record: func(is load.Preview) load.RunRecord {
 			return load.RunRecord{Run: schema.Run{AccountID: "acme", Command: "sync", Published: true, RunID: j.RunID,
 				StartedAt: schema.InstantOf(w.service.Now()), Generation: is.Generation}}

@@ -67,7 +67,7 @@ type reportProof struct {
 // on another account.
 func (r *prover) prove(ctx context.Context) (*reportProof, error) {
 	if err := r.key.err; errors.Is(err, exit.ErrOtherAccount) || errors.Is(err, exit.ErrUsage) {
-		return nil, errors.Join(err, r.keepReplies(err))
+		return nil, errors.Join(err, r.quarantineAll(err))
 	}
 	p, listed := &reportProof{witnesses: witnesses{}}, r.key.listed()
 	p.witnesses.add(slices.Collect(maps.Keys(r.key.stored)))
@@ -76,7 +76,7 @@ func (r *prover) prove(ctx context.Context) (*reportProof, error) {
 	if isFirst := len(p.witnesses) == 0; isFirst || r.isNewName() || r.s.Full {
 		var both []string
 		if both, again = r.askAgain(ctx, listed); errors.Is(again, exit.ErrOtherAccount) {
-			return nil, errors.Join(again, r.keepReplies(again))
+			return nil, errors.Join(again, r.quarantineAll(again))
 		}
 		if isFirst || r.s.Full && r.key.who.account != "" {
 			p.witnesses.add(both)
@@ -91,7 +91,7 @@ func (r *prover) prove(ctx context.Context) (*reportProof, error) {
 		left = left[1:]
 		p.listErr = cmp.Or(again, fmt.Errorf("%w, it seems: none of the %s that it lists is known, and the account "+
 			"has %s; if all of them are the account's, 'spendsync sync --full' takes them in", exit.ErrOtherAccount,
-			phrase.Count(len(listed), "campaign"), someOf("campaign", p.known())))
+			phrase.Count(len(listed), "campaign"), someOf("campaign", p.campaigns())))
 		r.logForeign("the API key's list of campaigns", listed)
 	}
 	if err := r.judge(p, days, left, silent, again); err != nil {
@@ -133,7 +133,7 @@ func (r *prover) warnOfTwin(advertiser string) {
 }
 
 // isNewName reports whether the service names the key's account for the first time.
-func (r *prover) isNewName() bool { return r.key.who.account != "" && r.s.known().Pinned == "" }
+func (r *prover) isNewName() bool { return r.key.who.account != "" && r.s.storedAccount().Pinned == "" }
 
 // askAgain asks for the key's account and its campaigns once more, and returns the campaigns that it lists both times.
 // A list whose end is not proven may be of two accounts, and counts only if it comes twice the same.
@@ -176,7 +176,7 @@ func (r *prover) judge(p *reportProof, days, left, silent []namedReply, again er
 	case len(left) < len(days):
 		p.err = exit.As(fmt.Errorf("the report of %s has %s that nothing proves to be the account's, which has %s: it "+
 			"may have been switched to another account while it was read", phrase.Count(len(left), "day"), count,
-			someOf("campaign", p.known())), extract.ErrContract)
+			someOf("campaign", p.campaigns())), extract.ErrContract)
 	case problem != nil:
 		p.err = fmt.Errorf("whose report it is cannot be proven yet: %w", problem)
 		if len(r.key.stored) == 0 {
@@ -185,7 +185,7 @@ func (r *prover) judge(p *reportProof, days, left, silent []namedReply, again er
 	default:
 		return errors.Join(fmt.Errorf("%w: the report speaks of %s, and the account that the API key acts on has %s: "+
 			"the report's user and the API key belong to two accounts", exit.ErrOtherReport, count,
-			someOf("campaign", p.known())), r.keepReplies(exit.ErrOtherReport))
+			someOf("campaign", p.campaigns())), r.quarantineAll(exit.ErrOtherReport))
 	}
 	for _, l := range append(left, silent...) {
 		p.withheld = append(p.withheld, l.day)
@@ -230,12 +230,12 @@ func campaignsIn(replies []namedReply) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-func (p *reportProof) known() []string { return slices.Collect(maps.Keys(p.witnesses)) }
+func (p *reportProof) campaigns() []string { return slices.Collect(maps.Keys(p.witnesses)) }
 
 // withhold takes the days that are not proven out of the run, and keeps their replies.
 func (r *prover) withhold(p *reportProof) error {
 	for _, d := range p.withheld {
-		if err := r.keepDay(d, p.err); err != nil {
+		if err := r.quarantineDay(d, p.err); err != nil {
 			return err
 		}
 		d.isStaged, d.err = false, p.err
@@ -245,25 +245,25 @@ func (r *prover) withhold(p *reportProof) error {
 	return nil
 }
 
-// keepReplies keeps the replies of all days of a run that publishes nothing.
-func (r *prover) keepReplies(cause error) error {
+// quarantineAll keeps the replies of all days of a run that publishes nothing.
+func (r *prover) quarantineAll(cause error) error {
 	for _, d := range r.days.days {
 		if !d.isStaged {
 			continue
 		}
-		if err := r.keepDay(d, cause); err != nil {
+		if err := r.quarantineDay(d, cause); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// keepDay keeps the replies of a day whose account is not proven.
-func (r *prover) keepDay(d *copiedDay, cause error) error {
+// quarantineDay keeps the replies of a day whose account is not proven.
+func (r *prover) quarantineDay(d *copiedDay, cause error) error {
 	var err error
 	d.isWithheld, err = d.replies.Quarantine(quarantine.Day{ReadAt: d.read.at, Reason: cause.Error(),
 		PageSize: r.s.Plan.PageSize, ControlTotal: d.read.ControlTotal, Withheld: true, Campaigns: d.campaigns,
-		Pieces: d.read.Facts.Pieces}, nil)
+		Pieces: d.read.ReadOutcome.Pieces}, nil)
 	return err
 }
 
@@ -279,10 +279,11 @@ func (w witnesses) ours(lines []transform.ReportCreative) []transform.ReportCrea
 	return lines
 }
 
-// takeKept stages the days whose replies earlier runs kept and that can no longer be read: those that were withheld, as
-// soon as their account is proven, and in the first run of each day those that did not prove their day, for this
-// version or the operator's lines may understand them. It removes replies that were read before the stored day.
-func (r *run) takeKept(ctx context.Context, p *reportProof) error {
+// stageQuarantined stages the days whose replies earlier runs kept and that can no longer be read: those that were
+// withheld, as soon as their account is proven, and in the first run of each day those that did not prove their day,
+// for this version or the operator's lines may understand them. It removes replies that were read before the stored
+// day.
+func (r *run) stageQuarantined(ctx context.Context, p *reportProof) error {
 	days, err := r.s.store.Quarantine().Days()
 	if err != nil {
 		return err
@@ -302,8 +303,8 @@ func (r *run) takeKept(ctx context.Context, p *reportProof) error {
 	if len(days) == 0 {
 		return nil
 	}
-	taken, left, err := kept{r.s.Job, r.s.store, r.s.area, p.witnesses,
-		func() map[string]string { return r.s.labels().names }}.take(ctx, days)
+	taken, left, err := quarantineReader{r.s.Job, r.s.store, r.s.area, p.witnesses,
+		func() map[string]string { return r.s.labels().names }}.prove(ctx, days)
 	r.daySums.addTaken(taken, r.s.Account, r.s.RunID, schema.InstantOf(r.s.Now()))
 	if p.canWait {
 		r.waiting = left

@@ -62,7 +62,7 @@ func (k ruleKind) confirm(ctx context.Context, n *settingsReader) {
 			sources[id] = c.sources
 		}
 	}
-	lacking, differ, err := k.compare(n.s.store, sources)
+	lacking, differ, err := k.lacking(n.s.store, sources)
 	if err != nil {
 		n.fail("source settings", "rules", "failed", err)
 		for _, s := range sources {
@@ -84,7 +84,7 @@ func (k ruleKind) confirm(ctx context.Context, n *settingsReader) {
 				"some of the stored rules are missing, and none of them counts as ended: %w", err))
 			continue
 		}
-		modeKind.keep(n, campaign, &reading[schema.SourceMode]{row: again.Mode, Decoded: again.Decoded, isOwn: true})
+		modeKind.record(n, campaign, &reading[schema.SourceMode]{row: again.Mode, Decoded: again.Decoded, isOwn: true})
 		for kind, is := range kindsIn(again) {
 			s.kinds[kind] = s.kinds[kind] && is // a reading that cannot read a kind confirms no end of its rules
 		}
@@ -110,9 +110,9 @@ func unionOf(first, second []sourceRule) []sourceRule {
 	return all
 }
 
-// compare returns the campaigns whose source settings lack stored rules of a kind that was read, and whether any rule
+// lacking returns the campaigns whose source settings lack stored rules of a kind that was read, and whether any rule
 // differs from the stored ones: then the history of rules must be advanced. It reads the stored rules once.
-func (k ruleKind) compare(store *load.Store, of map[string]*readSources) (lacking []string, differ bool, err error) {
+func (k ruleKind) lacking(store *load.Store, of map[string]*readSources) (lacking []string, differ bool, err error) {
 	now, same := map[schema.Place]schema.Null[schema.Money]{}, 0
 	for campaign, s := range of {
 		for _, r := range s.rules {
@@ -168,7 +168,7 @@ func (k ruleKind) stage(r *settingsStage, s *settings) error {
 		}
 	}
 	if !s.rulesDiffer && !r.endsNow && h.Stored != nil {
-		return r.keepRules(s, h.Memory)
+		return r.confirmUnchangedRules(s, h.Memory)
 	}
 	o, seen := k.observed(r, s)
 	var memory history.Memory
@@ -212,12 +212,13 @@ func (ruleKind) observed(r *settingsStage, s *settings) (o history.Observation[s
 			return goneIf(s.isRead(rule.CampaignID, rule.Rule) || r.ended[rule.CampaignID])
 		},
 		Confirmed: func(rule *schema.SourceRule) schema.Instant { return r.was.Confirmed(rule.Place()) },
-		Keep:      func(rule *schema.SourceRule, at schema.Instant) { r.next.Keep(rule.Place(), at) },
+		Confirm:   func(rule *schema.SourceRule, at schema.Instant) { r.next.Confirm(rule.Place(), at) },
 	}, seen
 }
 
-// keepRules carries all rules of sources forward when none has changed, and confirms the kinds of rules that were read.
-func (r *settingsStage) keepRules(s *settings, was history.Memory) error {
+// confirmUnchangedRules carries all rules of sources forward when none has changed, and confirms the kinds of rules
+// that were read.
+func (r *settingsStage) confirmUnchangedRules(s *settings, was history.Memory) error {
 	for p, at := range r.was {
 		isRule := slices.Contains(ruleKinds, p.Part)
 		if isRule && p.EntityID != "" && !s.isRead(p.CampaignID, p.Part) && !r.ended[p.CampaignID] {

@@ -11,16 +11,16 @@ import (
 // run holds the results of a run, to be published and reported.
 type run struct {
 	s            *session
-	daySums                    // of the days that were read
-	reach        int           // [manifest.Account.Reach] after this run
-	proofs       []string      // evidence of the identity of the account
-	waiting      []schema.Date // out of reach, with replies in quarantine that may be the account's
-	settings     *settings     // nil until they are read
-	settingsPart load.Part     // of the settings that are published
-	settingsErr  error         // why no settings are published; nil: they are, or none were asked for
-	newVersions  int64         // of settings
-	preview      load.Preview  // of the generation
-	first        schema.Date   // of a young account; 0: it is not known
+	daySums                        // of the days that were read
+	reach        int               // [manifest.Account.Reach] after this run
+	proofs       []string          // evidence of the identity of the account
+	waiting      []schema.Date     // out of reach, with replies in quarantine that may be the account's
+	settings     *settings         // nil until they are read
+	settingsPart load.StagedChange // of the settings that are published
+	settingsErr  error             // why no settings are published; nil: they are, or none were asked for
+	newVersions  int64             // of settings
+	preview      load.Preview      // of the generation
+	first        schema.Date       // of a young account; 0: it is not known
 }
 
 // row is the run's line in the ledger.

@@ -113,9 +113,9 @@ func (s *settings) addKeys(stream string, reading transform.Decoded) {
 	}
 }
 
-// foundUnread returns what could not be read of the settings. What the run did not look at stays as it was.
-func (s *settings) foundUnread() *manifest.Found[schema.EntityRead] {
-	return &manifest.Found[schema.EntityRead]{Rows: s.lines, Looked: func(row *schema.EntityRead) bool {
+// unreadSightings returns what could not be read of the settings. What the run did not look at stays as it was.
+func (s *settings) unreadSightings() *manifest.Sightings[schema.EntityRead] {
+	return &manifest.Sightings[schema.EntityRead]{Rows: s.lines, Looked: func(row *schema.EntityRead) bool {
 		return row.EntityType == "listing" || row.EntityType == "account" || s.looked[[2]string{row.EntityType,
 			row.EntityID}]
 	}}
@@ -207,7 +207,7 @@ func (n *settingsReader) fail(kind, id, state string, err error) {
 	if errors.Is(err, context.Canceled) {
 		return
 	}
-	extract.TakeReply(err) // the error may be held until the run ends
+	extract.ReleaseReply(err) // the error may be held until the run ends
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.read.lines = append(n.read.lines, schema.EntityRead{AccountID: n.s.Account, EntityType: kind, EntityID: id,

@@ -26,8 +26,8 @@ func (n *settingsReader) readCampaign(ctx context.Context, c dueCampaign) error 
 	creativesErr := n.readCreatives(ctx, c.ID)
 	sources, sourcesErr := n.readSources(ctx, c.ID)
 	reply := transform.Reply{Listed: c.Entity, Own: own}
-	read, err := campaignKind.take(n, c.ID, reply)
-	_, _ = deliveryKind.take(n, c.ID, reply) // an error is noted
+	read, err := campaignKind.decodeReply(n, c.ID, reply)
+	_, _ = deliveryKind.decodeReply(n, c.ID, reply) // an error is noted
 
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -51,7 +51,7 @@ func (n *settingsReader) readCreatives(ctx context.Context, campaign string) err
 		n.fail("creatives of", campaign, "incomplete", err)
 	}
 	for _, e := range listing.Entities {
-		err = errors.Join(err, n.takeCreative(e, campaign))
+		err = errors.Join(err, n.readCreative(e, campaign))
 	}
 	if err == nil {
 		n.mu.Lock()
@@ -61,15 +61,15 @@ func (n *settingsReader) readCreatives(ctx context.Context, campaign string) err
 	return err
 }
 
-// takeCreative keeps a creative.
-func (n *settingsReader) takeCreative(e extract.Entity, campaign string) error {
-	_, err := creativeKind.take(n, e.ID, transform.Reply{Own: e, Campaign: campaign})
+// readCreative keeps a creative.
+func (n *settingsReader) readCreative(e extract.Entity, campaign string) error {
+	_, err := creativeKind.decodeReply(n, e.ID, transform.Reply{Own: e, Campaign: campaign})
 	if err != nil { // it is there, though unreadable: it must not count as absent
 		read := &reading[schema.Creative]{row: schema.Creative{AccountID: n.s.Account, CreativeID: e.ID}}
 		read.Unread = slices.DeleteFunc(schema.CreativeHistory.FieldNames(), func(name string) bool {
 			return name == "image_url" || name == "icon_url" // the report has them
 		})
-		creativeKind.keep(n, e.ID, read)
+		creativeKind.record(n, e.ID, read)
 	}
 	return err
 }
@@ -84,7 +84,7 @@ func (n *settingsReader) readSources(ctx context.Context, campaign string) (read
 		n.fail("source settings of", campaign, "failed", err)
 		return read, err
 	}
-	modeKind.keep(n, campaign, &reading[schema.SourceMode]{row: read.Mode, Decoded: read.Decoded, isOwn: true})
+	modeKind.record(n, campaign, &reading[schema.SourceMode]{row: read.Mode, Decoded: read.Decoded, isOwn: true})
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.read.campaign(campaign).sources = &readSources{rules: rulesIn(read), kinds: kindsIn(read)}

@@ -85,7 +85,7 @@ func (j Job) readAndPublish(
 	r.withdrawEmpty(days, found.value())
 	r.begins(ctx, days)
 	r.sumUp(days)
-	if err := r.takeKept(publishing, proof); err != nil {
+	if err := r.stageQuarantined(publishing, proof); err != nil {
 		return r.failed(err), nil
 	}
 	row, err := r.publish(ctx, publishing, found, proof)
@@ -108,8 +108,8 @@ func (r *run) refuse() error {
 // sumUp adds up the days for what the run reports.
 func (r *run) sumUp(days *copiedDays) {
 	r.daySums = days.sum(r.s.Account, r.s.RunID)
-	r.reach = reachAfter(r.s.known().Reach, days.days)
-	isKnown := len(r.s.known().Days) > 0
+	r.reach = reachAfter(r.s.storedAccount().Reach, days.days)
+	isKnown := len(r.s.storedAccount().Days) > 0
 	for i := range r.tally.findings {
 		r.tally.findings[i].err = OfWrongURL(r.tally.findings[i].err, r.s.Report, isKnown)
 	}

@@ -26,7 +26,7 @@ type Trial struct {
 	Unread    []schema.EntityRead   // of the settings
 	Unknown   []schema.UnknownField // keys that no column shows
 
-	known *Known // what syncs have stored; nil: nothing
+	known *StoredAccount // what syncs have stored; nil: nothing
 	run   *run
 	key   func() keyProof
 	days  *copiedDays
@@ -45,10 +45,10 @@ type triedDay struct {
 // Try syncs one finished day and one campaign of each status into the job's store, which must be empty, and returns
 // what was understood. It begins with what syncs have stored, as they do; nil: nothing is. The error means that the
 // run did not start.
-func (j Job) Try(ctx context.Context, known *Known) (*Trial, error) {
+func (j Job) Try(ctx context.Context, known *StoredAccount) (*Trial, error) {
 	t := &Trial{known: known}
 	if j.trial, j.Own = known, nil; known == nil {
-		j.trial = &Known{}
+		j.trial = &StoredAccount{}
 	}
 	var err error
 	t.Result, err = j.readAndPublish(ctx, "check", true, func(_ *manifest.Account, now time.Time) (Plan, error) {
@@ -92,7 +92,7 @@ func (t *Trial) addReport(j Job) {
 	d := t.days.days[0]
 	t.Day = triedDay{Step: d.step, Tried: true, Stored: d.isStaged && t.Run.Published}
 	if t.days.withheld == nil || d.err != t.days.withheld {
-		t.Day.Err = OfWrongURL(d.err, j.Report, len(t.run.s.known().Days) > 0)
+		t.Day.Err = OfWrongURL(d.err, j.Report, len(t.run.s.storedAccount().Days) > 0)
 	}
 	if d.isUnreachable() {
 		t.Day.Err = errors.New(d.step.Message.V)

@@ -21,7 +21,7 @@ func hasNothing(err error) bool {
 // the question for them, its own sums have nothing either, no earlier day is stored, and a later day has rows. They are
 // named once, and no later run asks for them.
 func (r *run) begins(ctx context.Context, c *copiedDays) {
-	known, byDay := r.s.known(), map[schema.Date]*copiedDay{}
+	known, byDay := r.s.storedAccount(), map[schema.Date]*copiedDay{}
 	for _, d := range c.days {
 		byDay[d.Day] = d
 	}
@@ -56,7 +56,7 @@ func (r *run) begins(ctx context.Context, c *copiedDays) {
 
 // hasRows reports whether a day has rows, by this run or by the store.
 func (r *run) hasRows(c *copiedDays) bool {
-	for _, d := range r.s.known().Days {
+	for _, d := range r.s.storedAccount().Days {
 		if d.Sums.Rows > 0 {
 			return true
 		}

@@ -28,69 +28,69 @@ type Metric struct {
 	Label      string // in addition to the account; empty: none
 	// values returns the values by label value, which is empty for a metric without a label. An
 	// empty map means unknown.
-	values func(f *Facts) map[string]float64
+	values func(f *Inputs) map[string]float64
 }
 
 // All are the metrics that a run reports to Prometheus, in base units.
 var All = []Metric{
 	{"spendsync_last_run_timestamp_seconds", "When the last sync ended.", "",
-		func(f *Facts) map[string]float64 {
+		func(f *Inputs) map[string]float64 {
 			return one(Seconds(f.End))
 		}},
 	{"spendsync_last_success_timestamp_seconds", "When the last run ended that published everything planned (exit 0).",
-		"", func(f *Facts) map[string]float64 {
+		"", func(f *Inputs) map[string]float64 {
 			return onlyIf(f.Success != 0, Seconds(f.Success.Time()))
 		}},
-	{"spendsync_last_run_duration_seconds", "How long the last run took.", "", func(f *Facts) map[string]float64 {
+	{"spendsync_last_run_duration_seconds", "How long the last run took.", "", func(f *Inputs) map[string]float64 {
 		return one(f.End.Sub(f.Start).Seconds())
 	}},
-	{"spendsync_last_run_exit_code", "Exit code of the last run.", "", func(f *Facts) map[string]float64 {
+	{"spendsync_last_run_exit_code", "Exit code of the last run.", "", func(f *Inputs) map[string]float64 {
 		return one(float64(f.Code))
 	}},
 	{"spendsync_last_run_failures", "Things that the last run could not read.", "",
-		func(f *Facts) map[string]float64 {
+		func(f *Inputs) map[string]float64 {
 			return one(float64(f.Failures))
 		}},
 	{"spendsync_last_run_steps", "Report days that the last run planned, proved complete, and found changed.",
-		"outcome", func(f *Facts) map[string]float64 {
+		"outcome", func(f *Inputs) map[string]float64 {
 			return map[string]float64{"planned": float64(f.Run.DaysPlanned), "proven": float64(f.Run.DaysProven),
 				"changed": float64(f.Run.DaysChanged)}
 		}},
 	{"spendsync_last_run_rows", "Rows of the report that the last run proved.", "",
-		func(f *Facts) map[string]float64 {
+		func(f *Inputs) map[string]float64 {
 			return one(float64(f.Run.RowsRead))
 		}},
 	{"spendsync_last_run_restated_rows", "Rows of finished days that the last run found different from before.", "",
-		func(f *Facts) map[string]float64 {
+		func(f *Inputs) map[string]float64 {
 			return one(float64(f.Run.Restatements))
 		}},
 	{"spendsync_last_run_requests", "HTTP requests that the last run sent, retries included.", "",
-		func(f *Facts) map[string]float64 {
+		func(f *Inputs) map[string]float64 {
 			return one(float64(f.Run.Requests))
 		}},
 	{"spendsync_last_run_retries", "HTTP requests of the last run that repeated one.", "",
-		func(f *Facts) map[string]float64 {
+		func(f *Inputs) map[string]float64 {
 			return one(float64(f.Run.Retries))
 		}},
 	{"spendsync_last_run_throttled_seconds", "Time that requests of the last run waited because the service asked " +
-		"for it, added up.", "", func(f *Facts) map[string]float64 {
+		"for it, added up.", "", func(f *Inputs) map[string]float64 {
 		return one(float64(f.Run.ThrottledMs) / 1000)
 	}},
 	{"spendsync_last_run_read_bytes", "Bytes of the replies to the last run, decompressed.", "",
-		func(f *Facts) map[string]float64 {
+		func(f *Inputs) map[string]float64 {
 			return one(float64(f.Run.BytesRead))
 		}},
 	{"spendsync_quarantined_days", "Report days that could not be proven and whose replies are kept for 'spendsync " +
-		"repair replay'.", "", func(f *Facts) map[string]float64 {
+		"repair replay'.", "", func(f *Inputs) map[string]float64 {
 		return onlyIf(f.Ended, float64(f.Quarantined))
 	}},
 	{"spendsync_settings_fields_not_understood", "Values of campaigns, creatives and sources that the last run could " +
 		"not read, though the service did not say that it could not: the last known ones stand.", "",
-		func(f *Facts) map[string]float64 {
+		func(f *Inputs) map[string]float64 {
 			return onlyIf(f.Unread.Valid, float64(f.Unread.V))
 		}},
 	{"spendsync_coverage", "Report days by what is known of them: open, complete, final, partial, missing, lost.",
-		"state", func(f *Facts) map[string]float64 {
+		"state", func(f *Inputs) map[string]float64 {
 			days := map[string]float64{}
 			for _, state := range []string{schema.StateOpen, schema.StateComplete, schema.StateFinal,
 				schema.StatePartial, schema.StateMissing, schema.StateLost} {
@@ -102,7 +102,7 @@ var All = []Metric{
 			return onlyMap(f.Coverage != nil, days)
 		}},
 	{"spendsync_oldest_unproven_day_lost_timestamp_seconds", "When the oldest day that is not proven complete leaves " +
-		"the reach of the report and is lost; today counts as not proven.", "", func(f *Facts) map[string]float64 {
+		"the reach of the report and is lost; today counts as not proven.", "", func(f *Inputs) map[string]float64 {
 		for _, c := range f.Coverage {
 			if c.DaysUntilUnreachable > 0 && slices.Contains([]string{schema.StateMissing, schema.StatePartial,
 				schema.StateOpen}, c.State) {
@@ -112,7 +112,7 @@ var All = []Metric{
 		return nil
 	}},
 	{"spendsync_stored_rows", "Rows of spend_daily that are stored of the account.", "",
-		func(f *Facts) map[string]float64 {
+		func(f *Inputs) map[string]float64 {
 			var rows int64
 			for _, c := range f.Coverage {
 				rows += c.Rows
@@ -120,21 +120,21 @@ var All = []Metric{
 			return onlyIf(f.Coverage != nil, float64(rows))
 		}},
 	{"spendsync_warehouse_bytes", "Size of warehouse.duckdb, which all accounts share.", "",
-		func(f *Facts) map[string]float64 {
+		func(f *Inputs) map[string]float64 {
 			return f.ofManifest(func(m *manifest.Manifest) float64 { return float64(m.Warehouse.Bytes) })
 		}},
 	{"spendsync_balance_dollars", "US dollars that the advertiser account has left, as last seen.", "",
-		func(f *Facts) map[string]float64 {
+		func(f *Inputs) map[string]float64 {
 			return onlyIf(f.Money.Balance.Valid, dollars(f.Money.Balance.V))
 		}},
 	{"spendsync_balance_runway_seconds", "How long the balance lasts at the pace of the last 7 days, as the service " +
-		"last said.", "", func(f *Facts) map[string]float64 {
+		"last said.", "", func(f *Inputs) map[string]float64 {
 		return onlyIf(f.Money.DaysLeft.Valid, dollars(f.Money.DaysLeft.V)*24*60*60)
 	}},
 	{"spendsync_breaks", "Campaigns that something broke at lately, by kind, as in the view mart.breaks.", "kind",
-		func(f *Facts) map[string]float64 { return f.Breaks }},
+		func(f *Inputs) map[string]float64 { return f.Breaks }},
 	{"spendsync_api_key_expiry_timestamp_seconds", "When the API key expires.", "",
-		func(f *Facts) map[string]float64 {
+		func(f *Inputs) map[string]float64 {
 			return onlyIf(f.Expires.Valid, Seconds(f.Expires.V.Time()))
 		}},
 }
@@ -156,8 +156,8 @@ func Seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 // dollars is for a gauge alone, which is a float whatever it shows.
 func dollars(m schema.Money) float64 { return float64(m) / float64(schema.Dollar) }
 
-// Facts are what the metrics of a run are made from.
-type Facts struct {
+// Inputs are what the metrics of a run are made from.
+type Inputs struct {
 	Start, End  time.Time
 	Code        int
 	Failures    int
@@ -175,7 +175,7 @@ type Facts struct {
 	Breaks   map[string]float64 // by kind; nil: not known
 }
 
-func (f *Facts) ofManifest(v func(*manifest.Manifest) float64) map[string]float64 {
+func (f *Inputs) ofManifest(v func(*manifest.Manifest) float64) map[string]float64 {
 	if f.Manifest == nil {
 		return nil
 	}
@@ -183,14 +183,14 @@ func (f *Facts) ofManifest(v func(*manifest.Manifest) float64) map[string]float6
 }
 
 // Describe makes the facts a collector of Prometheus.
-func (f *Facts) Describe(ch chan<- *prometheus.Desc) {
+func (f *Inputs) Describe(ch chan<- *prometheus.Desc) {
 	for _, m := range All {
 		ch <- m.desc()
 	}
 }
 
 // Collect reports the known values.
-func (f *Facts) Collect(ch chan<- prometheus.Metric) {
+func (f *Inputs) Collect(ch chan<- prometheus.Metric) {
 	for _, m := range All {
 		for label, v := range m.values(f) {
 			var labels []string
@@ -211,7 +211,7 @@ func (m Metric) desc() *prometheus.Desc {
 }
 
 // ReadStore adds what the store knows. It takes no lock.
-func (f *Facts) ReadStore(dir, account string) error {
+func (f *Inputs) ReadStore(dir, account string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil || !schema.AccountName.MatchString(account) {
 		return err
