@@ -139,8 +139,7 @@ func (r *dayReader) copyDay(ctx context.Context, d plannedDay) *copiedDay {
 	case c.err != nil:
 		c.step.Outcome = "failed"
 		if ctx.Err() == nil {
-			r.s.Log.Warn("the day is not proven; what was published of it stands",
-				"day", c.step.Unit, "attempts", c.step.Attempts, "error", c.err)
+			r.s.Log.Warn(ofFailedDay(c.err), "day", c.step.Unit, "attempts", c.step.Attempts, "error", c.err)
 		}
 	default:
 		c.isStaged = true
@@ -154,6 +153,14 @@ func (r *dayReader) copyDay(ctx context.Context, d plannedDay) *copiedDay {
 		c.read.drop()
 	}
 	return c
+}
+
+// ofFailedDay words a failed day. Refused credentials are named before the settings are read, which may take minutes.
+func ofFailedDay(err error) string {
+	if errors.Is(err, extract.ErrAuth) {
+		return "the report refused the user or password: no day can be read; the settings are read all the same"
+	}
+	return "the day is not proven; what was published of it stands"
 }
 
 // describe adds the outcome of the reads to the day's line in the ledger.
