@@ -23,7 +23,6 @@ import (
 	"time"
 
 	"spendsync/extract/adsim"
-	"spendsync/extract/adsim/tools"
 )
 
 func main() {
@@ -51,7 +50,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	o.decideControl(listener.Addr())
-	service := adsim.New(o.config, tools.New)
+	service := adsim.New(o.config)
 	o.setClock(service)
 	base := "http://" + reachable(listener.Addr())
 	announce(stdout, base)
@@ -114,20 +113,13 @@ func announce(stdout io.Writer, base string) {
 		base+adsim.APIPrefix, adsim.DefaultKey, base+adsim.ReportPrefix, adsim.DefaultUser, adsim.DefaultPassword)
 }
 
-// examples are a request of each API family, and the entry of a client of MCP, to copy.
+// examples are a request of each API, to copy.
 func examples(service *adsim.Service, base string) string {
 	return fmt.Sprintf(`
 Ask it for the campaigns, and for the spend of today:
 curl -H 'Authorization: Bearer %s' %s/v1/campaigns
 curl -u '%s:%s' '%s/ads/spend-report?start_date=%[6]s&end_date=%[6]s'
 
-What spendsync does not use: a push message to a subscriber, and the API as tools of an assistant (MCP), with a key
-that may write:
-curl -H 'authorization: %[7]s' -F psid=%[8]s -F title=Hi -F message=World -F link=https://shop.example/ `+
-		`%[9]s/api/push/v2/transactional/hello
-{"mcpServers":{"advertiser":{"type":"http","url":"%[2]s/mcp","headers":{"Authorization":"Bearer %[10]s"}}}}
-
 `, adsim.DefaultKey, base+adsim.APIPrefix, adsim.DefaultUser, adsim.DefaultPassword, base+adsim.ReportPrefix,
-		service.Today(), adsim.DefaultPushToken, service.Subscribers()[0].PSID, base+adsim.PushPrefix,
-		adsim.DefaultWriteKey)
+		service.Today())
 }

@@ -81,8 +81,6 @@ func (o *options) accountFlags(f *flag.FlagSet) {
 	f.IntVar(&c.CreativesPerCampaign, "creatives", 8, "creatives per campaign, on average")
 	f.IntVar(&c.Sources, "sources", 0, "websites (default 4000, more with more rows)")
 	f.IntVar(&c.RowsPerDay, "rows-per-day", 2500, "rows of a closed day, about")
-	f.DurationVar(&c.ReviewTakes, "review", 0, "how long a review takes; by default up to a day, if negative until "+
-		"it is ordered")
 	f.BoolVar(&c.FreezeRestatements, "freeze-restatements", false, "closed days do not change by themselves")
 	f.Func("prepaid", "dollars that the account begins with, which then pays by wire; by default a card pays",
 		func(v string) error {

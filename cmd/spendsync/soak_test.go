@@ -79,8 +79,7 @@ func (w *world) changeBid(r *rand.Rand, bids map[string]string) {
 		return
 	}
 	bid := fmt.Sprintf("%d.%06d", 1+r.IntN(4), 10_000*r.IntN(100))
-	if err := w.service.Change(adsim.Change{Campaign: id, Set: map[string]any{"default_bid": bid},
-		Force: true}); err != nil {
+	if err := w.service.Change(adsim.Change{Campaign: id, Set: map[string]any{"default_bid": bid}}); err != nil {
 		w.t.Fatal(err)
 	}
 	bids[id] = bid

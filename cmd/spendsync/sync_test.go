@@ -23,7 +23,6 @@ import (
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
-	"spendsync/extract/adsim/tools"
 	"spendsync/load/duck"
 	"spendsync/load/manifest"
 	"spendsync/load/parquet"
@@ -96,7 +95,7 @@ func makeWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	for _, e := range edit {
 		e(&cfg)
 	}
-	w := &world{t: t, cfg: cfg, service: adsim.New(cfg, tools.New), dir: filepath.Join(t.TempDir(), "data"),
+	w := &world{t: t, cfg: cfg, service: adsim.New(cfg), dir: filepath.Join(t.TempDir(), "data"),
 		passed: new(atomic.Int64), limits: testLimits, only: mainViews}
 	w.service.SetNow(worldNow)
 	w.now = func() time.Time { return w.service.Now().Add(time.Duration(w.passed.Add(1)) * time.Millisecond) }

@@ -33,6 +33,53 @@ func fetchJSON(t testing.TB, s *Service, path string) any {
 	return v
 }
 
+// answerOf is a reply of the advertiser API, taken apart.
+type answerOf struct {
+	status int
+	header http.Header
+	body   map[string]any
+}
+
+func (a answerOf) code() string { return str(asMap(a.body["error"])["code"]) }
+
+// field is the field that the first detail of an error names.
+func (a answerOf) field() string {
+	details := list(asMap(a.body["error"])["details"])
+	if len(details) == 0 {
+		return ""
+	}
+	return str(asMap(details[0])["field"])
+}
+
+func (a answerOf) message() string { return str(asMap(a.body["error"])["message"]) }
+
+// callWith calls the API with a key.
+func callWith(t testing.TB, s *Service, key, method, path, sent string) answerOf {
+	t.Helper()
+	status, h, raw := doWith(t, s, method, "http://sim"+wire.APIPrefix+path, sent, func(r *http.Request) {
+		r.Header.Set("Authorization", "Bearer "+key)
+		if sent != "" {
+			r.Header.Set("Content-Type", "application/json")
+		}
+	})
+	a := answerOf{status: status, header: h}
+	if len(raw) > 0 && raw[0] == '{' {
+		if err := json.Unmarshal(raw, &a.body); err != nil {
+			t.Fatalf("%s %s: %v in %s", method, path, err, head(raw))
+		}
+	}
+	return a
+}
+
+// refusedAs checks an error body: status, code, and the field it names.
+func refusedAs(t testing.TB, what string, a answerOf, status int, code, field string) {
+	t.Helper()
+	if a.status != status || a.code() != code || a.field() != field || a.message() == "" ||
+		!strings.HasPrefix(str(asMap(a.body["error"])["request_id"]), "req_") {
+		t.Errorf("%s: got %d %v, want %d %s %q", what, a.status, a.body, status, code, field)
+	}
+}
+
 func TestAPI_Allows120RequestsInAnyMinute(t *testing.T) {
 	s := sim(config.Config{})
 	for i := range 120 {

@@ -4,10 +4,8 @@ import (
 	"spendsync/extract/adsim/advertiser"
 	"spendsync/extract/adsim/config"
 	"spendsync/extract/adsim/ledger"
-	"spendsync/extract/adsim/push"
 	"spendsync/extract/adsim/variations"
 	"spendsync/extract/adsim/wire"
-	"spendsync/extract/adsim/world"
 )
 
 // The words of the rooms that tests and commands use.
@@ -21,26 +19,22 @@ type (
 	Kind             = wire.Kind
 	Line             = ledger.Line
 	Measures         = ledger.Measures
-	Notification     = push.Notification
 	Quirk            = variations.Quirk
 	Request          = wire.Request
 	Restatement      = ledger.Restatement
 	Settings         = ledger.Settings
 	SourceChange     = advertiser.SourceChange
 	Sum              = ledger.Sum
-	Verdict          = world.Verdict
 )
 
 // Paths and credentials, and what a Config may ask for.
 const (
-	PushPrefix       = wire.PushPrefix
-	APIPrefix        = wire.APIPrefix
-	DefaultKey       = config.DefaultKey
-	DefaultPassword  = config.DefaultPassword
-	DefaultPushToken = config.DefaultPushToken
-	DefaultUser      = config.DefaultUser
-	DefaultWriteKey  = config.DefaultWriteKey
-	ReportPrefix     = wire.ReportPrefix
+	APIPrefix       = wire.APIPrefix
+	DefaultKey      = config.DefaultKey
+	DefaultPassword = config.DefaultPassword
+	DefaultUser     = config.DefaultUser
+	DefaultWriteKey = config.DefaultWriteKey
+	ReportPrefix    = wire.ReportPrefix
 )
 
 // The actions of a [Change].
@@ -75,7 +69,6 @@ const (
 	Total        = wire.Total
 	Trailing     = wire.Trailing
 	Truncate     = wire.Truncate
-	Unreadable   = wire.Unreadable
 	WrongType    = wire.WrongType
 )
 

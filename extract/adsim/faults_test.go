@@ -39,7 +39,7 @@ func TestService_MayBeUsedByManyAtOnce(t *testing.T) {
 				case 4:
 					made := create(t, s, Change{Set: map[string]any{"name": itoa(i)}})
 					create(t, s, Change{Campaign: made})
-					change(t, s, Change{Campaign: id, Set: map[string]any{"name": itoa(i)}, Force: true})
+					change(t, s, Change{Campaign: id, Set: map[string]any{"name": itoa(i)}})
 				case 5:
 					settingsOf(t, s, id)
 					callAPI(t, s, "/v1/campaigns/"+id)

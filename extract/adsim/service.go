@@ -8,9 +8,7 @@ import (
 	"spendsync/extract/adsim/advertiser"
 	"spendsync/extract/adsim/clock"
 	"spendsync/extract/adsim/config"
-	"spendsync/extract/adsim/fetch"
 	"spendsync/extract/adsim/ledger"
-	"spendsync/extract/adsim/push"
 	"spendsync/extract/adsim/report"
 	"spendsync/extract/adsim/variations"
 	"spendsync/extract/adsim/wire"
@@ -18,28 +16,21 @@ import (
 )
 
 // Service is one simulated service, seen from one of its accounts. It is an [http.Handler]. The
-// embedded rooms provide the rest of its methods: changes to the account, its keys and its
-// notifications; the faults, the quirks and the log of the service.
+// embedded rooms provide the rest of its methods: changes to the account; the faults, the quirks and the log of the
+// service.
 type Service struct {
 	*world.World
 	*clock.Clock
-	*advertiser.Keys
-	*push.Sender
 	*wire.Faults
 	*variations.Set
 	*wire.Log
 
 	accounts []*Service // of the service
 	api      *advertiser.API
-	more     []wire.Extension
-	files    *fetch.Fetcher
 }
 
-// Room makes a room that not every service needs: tools.New serves MCP.
-type Room = func([]*advertiser.API) wire.Extension
-
 // New makes a service for the accounts that cfg describes. It panics if a quirk name is unknown.
-func New(cfg config.Config, more ...Room) *Service {
+func New(cfg config.Config) *Service {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -55,12 +46,8 @@ func New(cfg config.Config, more ...Room) *Service {
 		own.open(more, i+1, c)
 		first.accounts = append(first.accounts, own)
 	}
-	var shared []wire.Extension
-	for _, room := range more {
-		shared = append(shared, room(apis(first.accounts)))
-	}
 	for _, own := range first.accounts {
-		own.accounts, own.more = first.accounts, shared
+		own.accounts = first.accounts
 	}
 	if err := first.SetQuirks(cfg.Quirks...); err != nil {
 		panic(err)
@@ -70,12 +57,9 @@ func New(cfg config.Config, more ...Room) *Service {
 
 // open makes the rooms of an account.
 func (s *Service) open(cfg config.Config, index int, c *clock.Clock) {
-	s.files = fetch.New(cfg.FetchTLS, cfg.FetchAddress)
 	s.World = world.New(cfg, index, c)
 	s.Clock = c
-	s.Keys = advertiser.NewKeys(s.World)
-	s.Sender = push.NewSender(s.World, s.files)
-	s.api = advertiser.NewAPI(s.World, s.Keys, s.files)
+	s.api = advertiser.NewAPI(s.World)
 }
 
 func apis(accounts []*Service) []*advertiser.API {
@@ -99,7 +83,7 @@ func (s *Service) Account(i int) *Service { return s.accounts[i] }
 // that is cancelled ends with its context's error, as over TCP.
 func (s *Service) Transport() http.RoundTripper { return wire.Transport(s) }
 
-// Change changes the settings from now on. It refuses impossible changes: an unknown ID, a value out of bounds.
+// Change changes the settings from now on. It refuses impossible changes: an unknown ID, an unknown field.
 func (s *Service) Change(c Change) error {
 	_, err := s.api.Apply(c)
 	return err
@@ -131,19 +115,12 @@ func (s *Service) answer(st *ledger.State, r *http.Request, f *wire.Fault) wire.
 			return rep
 		}
 	}
-	for _, room := range s.more {
-		if rep, is := room.Serve(st.Now, r, f); is {
-			return rep
-		}
-	}
 	switch path := r.URL.Path; {
 	case path == wire.ReportPrefix+"/ads/spend-report":
 		worlds := each(s.accounts, func(s *Service) *world.World { return s.World })
 		return f.Hurt(report.Serve(worlds, st.Now, r, f))
 	case strings.HasPrefix(path, wire.APIPrefix+"/"):
 		return f.Hurt(advertiser.Serve(apis(s.accounts), st.Now, r, f))
-	case strings.HasPrefix(path, wire.PushPrefix+"/"):
-		return push.Serve(each(s.accounts, func(s *Service) *push.Sender { return s.Sender }), st.Now, r)
 	}
 	return report.Error(http.StatusNotFound, "Not found")
 }
@@ -158,7 +135,7 @@ func (s *Service) faultReply(st *ledger.State, r *http.Request, f *wire.Fault) (
 	switch f.Kind {
 	case wire.Status:
 		if strings.HasPrefix(r.URL.Path, wire.APIPrefix+"/") {
-			rep = s.api.APIError(status, advertiser.CodeOf(status), http.StatusText(status), nil)
+			rep = s.api.APIError(status, http.StatusText(status))
 		} else {
 			rep = report.Error(status, s.reportText(status))
 		}

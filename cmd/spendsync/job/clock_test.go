@@ -132,7 +132,7 @@ func TestClock_BehindTheStoredSettings(t *testing.T) {
 	w.apart(0)
 	w.service.Advance(10 * time.Minute)
 	id := w.service.CampaignIDs()[0]
-	change := adsim.Change{Campaign: id, Force: true, Set: map[string]any{"name": "another name"}}
+	change := adsim.Change{Campaign: id, Set: map[string]any{"name": "another name"}}
 	if err := w.service.Change(change); err != nil {
 		t.Fatal(err)
 	}

@@ -256,7 +256,7 @@ func (w *quirkWorld) richSettings() (campaign, creative string) {
 	}
 	sources := w.service.GoodSources()
 	for _, c := range []adsim.Change{
-		{Campaign: campaign, Force: true, Set: map[string]any{
+		{Campaign: campaign, Set: map[string]any{
 			"status": "active", "target_cpa": "25", "end_date": "2027-03-01T00:00:00Z", "daily_spend_limit": "500",
 			"default_bid": "0.50",
 			"audience": map[string]any{"country": "US", "states": []any{"CA", "NY"},

@@ -39,8 +39,8 @@ func TestJudge_MissingKeys(t *testing.T) {
 			e := &rewriter{of: w.service.Transport()}
 			w.transport = e
 			id, other := w.service.CampaignIDs()[0], w.service.CampaignIDs()[1]
-			w.change(adsim.Change{Campaign: other, Force: true, Set: map[string]any{"status": "active"}})
-			w.change(adsim.Change{Campaign: id, Force: true, Set: map[string]any{"status": "active", "target_cpa": "25",
+			w.change(adsim.Change{Campaign: other, Set: map[string]any{"status": "active"}})
+			w.change(adsim.Change{Campaign: id, Set: map[string]any{"status": "active", "target_cpa": "25",
 				"end_date": "2027-03-01T00:00:00Z"}})
 			missing := false
 			e.edit = func(path, body string) (int, string) {

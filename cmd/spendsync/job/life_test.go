@@ -137,19 +137,19 @@ func (l *life) dollars() string { return fmt.Sprintf("%d.%02d", 1+l.IntN(9), l.I
 
 // set changes fields of a campaign.
 func set(s adsim.Settings, fields map[string]any) []adsim.Change {
-	return []adsim.Change{{Campaign: s.CampaignID, Set: fields, Force: true}}
+	return []adsim.Change{{Campaign: s.CampaignID, Set: fields}}
 }
 
 // setCreative changes fields of a creative of a campaign, if it has one.
 func (l *life) setCreative(s adsim.Settings, fields map[string]any) []adsim.Change {
 	if c := l.creative(s); c != nil {
-		return []adsim.Change{{Creative: c.CreativeID, Set: fields, Force: true}}
+		return []adsim.Change{{Creative: c.CreativeID, Set: fields}}
 	}
 	return nil
 }
 
 func sources(s adsim.Settings, c adsim.SourceChange) []adsim.Change {
-	return []adsim.Change{{Campaign: s.CampaignID, Sources: &c, Force: true}}
+	return []adsim.Change{{Campaign: s.CampaignID, Sources: &c}}
 }
 
 // deeds are what happens to an account. Each returns nil if there is nothing to do it to.

@@ -157,7 +157,7 @@ func TestMissing_ACampaignThatAnswersGoesOn(t *testing.T) {
 		w.service.Advance(time.Hour)
 		w.sync(exit.Partial, "the listing lacks 1 campaign ("+hidden+"), which the service has")
 	}
-	w.change(adsim.Change{Campaign: hidden, Force: true, Set: map[string]any{"name": "Other"}})
+	w.change(adsim.Change{Campaign: hidden, Set: map[string]any{"name": "Other"}})
 	w.service.Advance(time.Hour)
 	w.sync(exit.Partial)
 	got := w.ask("SELECT name FROM campaign_history WHERE is_current AND campaign_id = '%s'", hidden)
@@ -335,8 +335,8 @@ func TestMissing_ArchivedOnesMayBeLeftOut(t *testing.T) {
 	w, e := missingWorld(t, func(c *adsim.Config) { c.CreativesPerCampaign = 6 })
 	campaign := w.service.CampaignIDs()[1]
 	creative := w.ask(liveCreative+" AND status = 'active' AND campaign_id <> '%s'", campaign)
-	w.change(adsim.Change{Campaign: campaign, Force: true, Set: map[string]any{"status": "archived"}},
-		adsim.Change{Creative: creative, Force: true, Set: map[string]any{"status": "archived"}})
+	w.change(adsim.Change{Campaign: campaign, Set: map[string]any{"status": "archived"}},
+		adsim.Change{Creative: creative, Set: map[string]any{"status": "archived"}})
 	asked := 0
 	e.edit = func(path, body string) (int, string) {
 		switch {

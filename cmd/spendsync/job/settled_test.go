@@ -20,7 +20,7 @@ func TestSettled_IsReadAgainInFullAlone(t *testing.T) {
 			archived = id
 		}
 	}
-	if err := w.service.Change(adsim.Change{Campaign: archived, Force: true,
+	if err := w.service.Change(adsim.Change{Campaign: archived,
 		Set: map[string]any{"status": "archived"}}); err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func TestUnproven_SettingsAreStored(t *testing.T) {
 				t.Errorf("%s days are missing in the warehouse", got)
 			}
 			id := w.service.CampaignIDs()[0]
-			change := adsim.Change{Campaign: id, Force: true, Set: map[string]any{"name": "another name"}}
+			change := adsim.Change{Campaign: id, Set: map[string]any{"name": "another name"}}
 			if err := w.service.Change(change); err != nil {
 				t.Fatal(err)
 			}

@@ -130,7 +130,7 @@ var (
 func (s *Shop) prepare() error {
 	var changes []adsim.Change
 	set := func(id string, fields map[string]any) {
-		changes = append(changes, adsim.Change{Campaign: id, Set: fields, Force: true})
+		changes = append(changes, adsim.Change{Campaign: id, Set: fields})
 	}
 	for i := range s.roles {
 		c := &s.roles[i]
@@ -178,7 +178,7 @@ func (s *Shop) nameOthers() error {
 			if settings.Status == "active" && !s.begun {
 				fields["status"] = "paused"
 			}
-			changes = append(changes, adsim.Change{Campaign: id, Set: fields, Force: true})
+			changes = append(changes, adsim.Change{Campaign: id, Set: fields})
 		}
 		s.named[id] = true
 		for i, cr := range settings.Creatives {
@@ -193,7 +193,7 @@ func (s *Shop) nameOthers() error {
 			if cr.IconID == "" { // a draft: with a title, a creative must be complete
 				fields["icon_id"] = fmt.Sprintf("%024x", i+1)
 			}
-			changes = append(changes, adsim.Change{Creative: cr.CreativeID, Force: true, Set: fields})
+			changes = append(changes, adsim.Change{Creative: cr.CreativeID, Set: fields})
 		}
 	}
 	return s.change(changes)
@@ -271,7 +271,7 @@ func (s *Shop) MoveTo(t time.Time) error {
 		return nil
 	}
 	today, c := schema.DateOf(s.now)-schema.DateOf(t), func(role int, fields map[string]any) error {
-		return s.change([]adsim.Change{{Campaign: s.roles[role].id, Set: fields, Force: true}})
+		return s.change([]adsim.Change{{Campaign: s.roles[role].id, Set: fields}})
 	}
 	switch today {
 	case bidRaised:
@@ -283,7 +283,7 @@ func (s *Shop) MoveTo(t time.Time) error {
 		if err != nil || len(settings.Creatives) == 0 {
 			return err
 		}
-		return s.change([]adsim.Change{{Creative: settings.Creatives[0].CreativeID, Force: true,
+		return s.change([]adsim.Change{{Creative: settings.Creatives[0].CreativeID,
 			Set: map[string]any{"title": "Fresh: packs for winter", "status": "active"}}})
 	case lastWire:
 		if err := s.limit(c); err != nil {
@@ -304,7 +304,7 @@ func (s *Shop) scale(role int, by float64) error {
 	if _, err := fmt.Sscan(settings.DefaultBid, &bid); err != nil {
 		return err
 	}
-	return s.change([]adsim.Change{{Campaign: s.roles[role].id, Force: true,
+	return s.change([]adsim.Change{{Campaign: s.roles[role].id,
 		Set: map[string]any{"default_bid": money(max(0.1, bid*by))}}})
 }
 

@@ -1,29 +1,31 @@
 package advertiser
 
 import (
+	"cmp"
+	"strconv"
 	"time"
 
 	"spendsync/extract/adsim/clock"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/money"
 	"spendsync/extract/adsim/wire"
-	"spendsync/extract/adsim/world"
 )
 
 // me answers GET /v1/me: whom the key acts for, and whether it can make changes.
-func (s *API) me(c *Call) wire.Reply {
+func (s *API) me(c *call) wire.Reply {
 	return one("", struct {
-		AdvertiserID   string  `json:"advertiser_id"`
-		AdvertiserName string  `json:"advertiser_name"`
-		KeyName        string  `json:"key_name"`
-		Scope          string  `json:"scope"`
-		CanMakeChanges bool    `json:"can_make_changes"`
-		ExpiresAt      *string `json:"expires_at"`
-	}{s.World.Cfg.AdvertiserID, s.World.Cfg.AdvertiserName, c.Key.Name, c.Key.Scope, c.Key.Scope == ScopeWrite,
-		orNull(clock.Instant(c.Key.Ends(c.St.Now)))})
+		AdvertiserID   string `json:"advertiser_id"`
+		AdvertiserName string `json:"advertiser_name"`
+		KeyName        string `json:"key_name"`
+		Scope          string `json:"scope"`
+		CanMakeChanges bool   `json:"can_make_changes"`
+		ExpiresAt      string `json:"expires_at"`
+	}{s.World.Cfg.AdvertiserID, s.World.Cfg.AdvertiserName, c.key.name,
+		map[bool]string{false: "read", true: "write"}[c.key.canWrite], c.key.canWrite,
+		clock.Instant(c.key.ends(c.st.Now))})
 }
 
-// budget is a kind of change in the reply of the limits.
+// budget is a kind of change in the reply of the limits. The description names none.
 type budget struct {
 	Kind     string `json:"kind"`
 	Used     int    `json:"used"`
@@ -31,14 +33,15 @@ type budget struct {
 	ResetsAt string `json:"resets_at"`
 }
 
-// limits answers GET /v1/limits: the day's change budget and its use.
-func (s *API) limits(c *Call) wire.Reply {
-	resets := world.NextMidnight(c.St.Now).Format(time.RFC3339)
-	var list []budget
-	for _, kind := range world.ChangeKinds {
-		list = append(list, budget{kind, c.St.Used[kind], s.World.BudgetOf(kind), resets})
-	}
-	return one("", map[string][]budget{"limits": list})
+// limits answers GET /v1/limits: the day's change budget, of which nothing is used.
+func (s *API) limits(c *call) wire.Reply {
+	y, m, d := c.st.Now.UTC().Date()
+	resets := time.Date(y, m, d+1, 0, 0, 0, 0, time.UTC).Format(time.RFC3339)
+	return one("", map[string][]budget{"limits": {
+		{"campaign_create", 0, 50, resets}, {"campaign_update", 0, 500, resets},
+		{"creative_create", 0, 200, resets}, {"creative_update", 0, 500, resets},
+		{"source_update", 0, 1000, resets}, {"image_upload", 0, 200, resets},
+	}})
 }
 
 type autoFunding struct {
@@ -61,8 +64,12 @@ type balanceReply struct {
 }
 
 // balance answers GET /v1/balance.
-func (s *API) balance(c *Call) wire.Reply {
-	b := c.St.BalanceOf(s.World.BalanceAsOf(c.St.Now, c.args.flag("fresh")))
+func (s *API) balance(c *call) wire.Reply {
+	fresh, err := strconv.ParseBool(cmp.Or(c.query.Get("fresh"), "false"))
+	if err != nil {
+		return s.refuse(invalid("fresh", "expected true or false"))
+	}
+	b := c.st.BalanceOf(s.World.BalanceAsOf(c.st.Now, fresh))
 	rep := balanceReply{Left: money.Amount(b.Left), Currency: "USD", Mode: "prepaid",
 		Average: money.Amount(b.Average / 10_000 * 10_000), Status: b.Status, Message: b.Message,
 		RefreshedAt: b.At.UTC().Format(time.RFC3339)}

@@ -2,153 +2,111 @@ package advertiser
 
 import (
 	"cmp"
+	"io"
 	"math"
 	"net/http"
+	"net/url"
+	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"spendsync/extract/adsim/fetch"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/tree"
 	"spendsync/extract/adsim/wire"
 	"spendsync/extract/adsim/world"
 )
 
-// Call is an accepted request of the advertiser API, from REST or MCP.
-type Call struct {
-	St    *ledger.State
-	Key   *APIKey
-	Op    *Operation
-	id    string   // in the path
-	args  body     // of the query or the body
-	wrong *problem // with the arguments
-	Fault *wire.Fault
+// call is a request with a key that may make it.
+type call struct {
+	st    *ledger.State
+	key   *apiKey
+	id    string // in the path
+	verb  string // the end of the path
+	query url.Values
+	body  io.Reader
+	fault *wire.Fault
+}
+
+// route is an operation of the description's table.
+type route struct {
+	method, path string // a star is an ID or a verb
+	takes        string // the parameters of the query
+	answer       func(*API, *call) wire.Reply
+}
+
+var routes = []route{
+	{http.MethodGet, "/v1/me", "", (*API).me},
+	{http.MethodGet, "/v1/limits", "", (*API).limits},
+	{http.MethodGet, "/v1/balance", "fresh", (*API).balance},
+	{http.MethodGet, "/v1/campaigns", "status search limit offset", (*API).listCampaigns},
+	{http.MethodGet, "/v1/campaigns/*", "", (*API).getCampaign},
+	{http.MethodGet, "/v1/campaigns/*/creatives", "status limit offset", (*API).listCreatives},
+	{http.MethodGet, "/v1/creatives/*", "", (*API).getCreative},
+	{http.MethodGet, "/v1/campaigns/*/sources", "", (*API).getSources},
+	{http.MethodPost, "/v1/campaigns/*/sources/*", "", (*API).changeSources},
 }
 
 // API answers the advertiser API for one account.
 type API struct {
 	World *world.World
-	keys  *Keys
-	files *fetch.Fetcher
+	keys  []*apiKey
 }
 
-func NewAPI(w *world.World, keys *Keys, files *fetch.Fetcher) *API {
-	return &API{World: w, keys: keys, files: files}
-}
+// NewAPI returns the API of an account with its two keys.
+func NewAPI(w *world.World) *API { return &API{World: w, keys: keysOf(&w.Cfg)} }
 
 // Serve checks the key and lets its account answer.
 func Serve(accounts []*API, now time.Time, r *http.Request, f *wire.Fault) wire.Reply {
-	if r.Method == http.MethodPost && r.URL.Path == wire.APIPrefix+"/v1/api-keys" {
-		return createKey(accounts, now, r)
-	}
-	own, key := AccountOf(accounts, r.Header.Get("Authorization"), now)
+	own, key := accountOf(accounts, r.Header.Get("Authorization"), now)
 	if own == nil {
-		return accounts[0].Unauthorized()
+		rep := accounts[0].APIError(http.StatusUnauthorized, "The API key is invalid, expired or revoked.")
+		rep.Header.Set("Www-Authenticate", "Bearer")
+		return rep
 	}
 	st := own.World.StateAt(now)
-	rep := own.serveKey(&Call{St: &st, Key: key, Fault: f}, r)
-	key.Tell(rep.Header, now)
+	rep := own.serve(&call{st: &st, key: key, query: r.URL.Query(), body: r.Body, fault: f}, r)
+	key.tell(rep.Header, now)
 	return rep
 }
 
-func (s *API) Unauthorized() wire.Reply {
-	rep := s.APIError(http.StatusUnauthorized, "unauthorized", "The API key is invalid, expired or revoked.", nil)
-	rep.Header.Set("Www-Authenticate", "Bearer")
-	return rep
-}
-
-// serveKey answers a request whose key is right.
-func (s *API) serveKey(c *Call, r *http.Request) wire.Reply {
-	allow := c.route(r.Method, r.URL.Path)
-	if c.Op != nil {
-		c.wrong = c.takeRequest(r)
-		return s.Perform(c)
+// serve answers a request whose key is right.
+func (s *API) serve(c *call, r *http.Request) wire.Reply {
+	if wait := c.key.limiter.take(c.st.Now, s.World.Cfg.RateLimit); wait > 0 {
+		return s.refuse(&problem{status: http.StatusTooManyRequests, wait: wait,
+			message: "More requests per minute than are allowed."})
 	}
-	if p := s.throttle(c); p != nil {
-		return s.Refuse(p)
+	asked := strings.TrimPrefix(r.URL.Path, wire.APIPrefix)
+	i := slices.IndexFunc(routes, func(o route) bool {
+		fits, _ := path.Match(o.path, asked)
+		return fits && o.method == r.Method
+	})
+	if i < 0 {
+		return s.APIError(http.StatusNotFound, "There is no such path.")
 	}
-	if allow == nil {
-		return s.APIError(http.StatusNotFound, "not_found", "There is no such path.", nil)
-	}
-	rep := s.APIError(http.StatusMethodNotAllowed, "not_found", "The path has no "+r.Method+".", nil)
-	rep.Header.Set("Allow", strings.Join(allow, ", "))
-	return rep
-}
-
-// Perform answers a call whose operation is known.
-func (s *API) Perform(c *Call) wire.Reply {
-	if p := s.admit(c); p != nil {
-		return s.Refuse(p)
-	}
-	if c.Fault.Is(wire.Upstream) && c.Op.Write() && !c.Fault.Other {
-		return s.Refuse(upstreamProblem)
-	}
-	rep := c.Op.answer(s, c)
-	if c.Fault.Is(wire.Upstream) && rep.Status < 300 {
-		return s.Refuse(upstreamProblem)
-	}
-	return rep
-}
-
-var upstreamProblem = &problem{status: http.StatusBadGateway, code: "upstream_error",
-	message: "A backend step failed. The change may nevertheless have gone through."}
-
-// throttle counts a call against the minute. Pausing is never limited.
-func (s *API) throttle(c *Call) *problem {
-	if c.pauses() {
-		return nil
-	}
-	if wait := c.Key.Limiter.take(c.St.Now, s.World.Cfg.RateLimit); wait > 0 {
-		return tooMany(wait, "More than %d requests per minute.", s.World.Cfg.RateLimit)
-	}
-	return nil
-}
-
-// admit makes the checks common to all operations: the rate, the scope, the arguments.
-func (s *API) admit(c *Call) *problem {
-	if p := s.throttle(c); p != nil {
-		return p
-	}
-	if c.Fault.Is(wire.Unavailable) && !c.pauses() {
-		wait, err := strconv.Atoi(c.Fault.RetryAfter)
-		if err != nil {
-			wait = 30
+	for name, values := range c.query {
+		if !slices.Contains(strings.Fields(routes[i].takes), name) || len(values) > 1 {
+			return s.refuse(invalid(name, "expected one of %s, once", cmp.Or(routes[i].takes, "no parameters")))
 		}
-		return &problem{status: http.StatusServiceUnavailable, code: "unavailable",
-			message: "Temporarily unavailable. Pausing still works.", wait: wait}
 	}
-	if c.Op.Write() && c.Key.Scope != ScopeWrite {
-		return &problem{status: http.StatusForbidden, code: "forbidden", message: "The API key is read-only."}
+	if parts := strings.Split(asked, "/"); len(parts) > 3 {
+		c.id, c.verb = parts[3], parts[len(parts)-1]
 	}
-	return c.wrong
+	return routes[i].answer(s, c)
 }
 
-// pauses reports whether the call pauses a campaign or a creative: that is never
-// limited, and works while nothing else does.
-func (c *Call) pauses() bool {
-	return c.Op != nil && (c.Op.Name == "set_campaign_status" || c.Op.Name == "set_creative_status") &&
-		c.args.text("status") == "paused"
-}
-
-// APIError returns the advertiser API's error body.
-func (s *API) APIError(status int, code, message string, details []detail) wire.Reply {
+// APIError returns the advertiser API's error body, with the code that goes with the status.
+func (s *API) APIError(status int, message string, details ...detail) wire.Reply {
 	type problem struct {
 		Code      string   `json:"code"`
 		Message   string   `json:"message"`
 		Details   []detail `json:"details,omitempty"`
 		RequestID string   `json:"request_id"`
 	}
-	return wire.JSONReply(status,
-		tree.Marshal(map[string]problem{"error": {code, message, details, s.World.RequestID()}}))
+	return wire.JSONReply(status, tree.Marshal(map[string]problem{"error": {
+		cmp.Or(codes[status], "internal_error"), message, details, s.World.RequestID()}}))
 }
-
-func (s *API) notFound(what string) wire.Reply { return s.Refuse(noSuch(what)) }
-
-// CodeOf is the code that goes with a status.
-func CodeOf(status int) string { return cmp.Or(codes[status], "internal_error") }
 
 var codes = map[int]string{
 	http.StatusBadRequest: "validation_failed", http.StatusUnauthorized: "unauthorized",
@@ -157,14 +115,14 @@ var codes = map[int]string{
 	http.StatusBadGateway: "upstream_error", http.StatusServiceUnavailable: "unavailable",
 }
 
-// Limiter is a window of 60 seconds that slides with the service's clock.
-type Limiter struct {
+// limiter is a window of 60 seconds that slides with the service's clock.
+type limiter struct {
 	mu    sync.Mutex
 	taken []time.Time
 }
 
 // take counts a request, or returns how many seconds to wait.
-func (l *Limiter) take(now time.Time, most int) int {
+func (l *limiter) take(now time.Time, most int) int {
 	if most < 0 {
 		return 0
 	}

@@ -11,22 +11,24 @@ import (
 	"spendsync/extract/adsim/wire"
 )
 
-// listCampaigns answers GET /v1/campaigns: the identity of campaigns, not their
-// settings.
-func (s *API) listCampaigns(c *Call) wire.Reply {
-	wanted, search := c.args.texts("status"), c.args.text("search")
+// listCampaigns answers GET /v1/campaigns: the identity of campaigns, not their settings.
+func (s *API) listCampaigns(c *call) wire.Reply {
+	q, err := c.listQuery([]string{"active", "paused", "archived", "rejected"}, 2)
+	if err != nil {
+		return s.refuse(err)
+	}
 	var list []*market.Campaign
-	for _, cp := range c.St.Campaigns() {
-		asked := c.St.Changes.Campaign(cp.ID)
-		if asked.Hidden != "" || !slices.Contains(wanted, ledger.Or(asked.Status, cp.Status(c.St.Today))) {
+	for _, cp := range c.st.Campaigns() {
+		asked := c.st.Changes.Campaign(cp.ID)
+		if asked.Hidden != "" || !slices.Contains(q.statuses, ledger.Or(asked.Status, cp.Status(c.st.Today))) {
 			continue
 		}
-		if search == "" || holds(ledger.Or(asked.Name, cp.Name), search) || holds(cp.ID, search) {
+		if holds(ledger.Or(asked.Name, cp.Name), q.search) || holds(cp.ID, q.search) {
 			list = append(list, cp)
 		}
 	}
-	return many(c, "campaigns", len(list), func(i int) any {
-		return headOf(list[i], c.St.CampaignNow(list[i]))
+	return many(c, q, "campaigns", len(list), func(i int) any {
+		return headOf(list[i], c.st.CampaignNow(list[i]))
 	})
 }
 
@@ -40,15 +42,6 @@ func shown(st *ledger.State, id string) *market.Campaign {
 		return nil
 	}
 	return st.Campaign(id)
-}
-
-// getCampaign answers GET /v1/campaigns/{campaign_id}.
-func (s *API) getCampaign(c *Call) wire.Reply {
-	cp := shown(c.St, c.id)
-	if cp == nil {
-		return s.notFound("campaign")
-	}
-	return s.oneCampaign(c, cp, nil)
 }
 
 // campaignHead is what the list and the single read share.
@@ -67,11 +60,14 @@ func headOf(cp *market.Campaign, now ledger.CampaignNow) campaignHead {
 		orNull(money.Amount(now.Limit)), clock.Instant(cp.CreatedAt)}
 }
 
-// oneCampaign answers with one campaign and its settings. copied are the creatives of a clone; other replies have
-// none.
-func (s *API) oneCampaign(c *Call, cp *market.Campaign, copied []string) wire.Reply {
-	now := c.St.CampaignNow(cp)
-	src := ledger.SourcesNow{AllowList: ledger.Or(c.St.Changes.Campaign(cp.ID).AllowList, cp.AllowList)}
+// getCampaign answers GET /v1/campaigns/{campaign_id}.
+func (s *API) getCampaign(c *call) wire.Reply {
+	cp := shown(c.st, c.id)
+	if cp == nil {
+		return s.refuse(noSuch("campaign"))
+	}
+	now := c.st.CampaignNow(cp)
+	src := ledger.SourcesNow{AllowList: ledger.Or(c.st.Changes.Campaign(cp.ID).AllowList, cp.AllowList)}
 	return one("campaign", struct {
 		campaignHead
 		TargetCPA *money.Amount   `json:"target_cpa"`
@@ -79,7 +75,6 @@ func (s *API) oneCampaign(c *Call, cp *market.Campaign, copied []string) wire.Re
 		EndDate   *string         `json:"end_date"`
 		Mode      string          `json:"source_targeting_mode"`
 		Audience  market.Audience `json:"audience"`
-		Copied    []string        `json:"cloned_creative_ids,omitzero"`
 	}{headOf(cp, now), orNull(money.Amount(now.TargetCPA)), clock.Instant(now.Start),
-		orNull(clock.Instant(now.End)), src.Mode(), now.Audience, copied})
+		orNull(clock.Instant(now.End)), src.Mode(), now.Audience})
 }

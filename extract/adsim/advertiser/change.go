@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -15,11 +14,13 @@ import (
 	"spendsync/extract/adsim/world"
 )
 
-// Change changes one campaign or one creative on command. All of it happens at one instant, or none of it. The
-// fields of Set have the API's names and bounds, or are null. Besides those of the API's writes there are:
+// Change changes one campaign or one creative on command, also in ways that the service refuses to everyone. All of
+// it happens at one instant, or none of it. The fields of Set have the API's names, or are null:
 //
-//	campaign  status, delivery_status (null: derived from the rest), unsupported_targeting
-//	creative  status, rejection_reasons and rejection_comment (of a rejected one)
+//	campaign  name, default_bid, daily_spend_limit, target_cpa, start_date, end_date, audience, status,
+//	          delivery_status (null: derived from the rest), unsupported_targeting
+//	creative  title, message, link, image_id, icon_id, button1, button2, status, and of a rejected one
+//	          rejection_reasons and rejection_comment
 //
 // Amounts are numbers or decimal text. A created entity has a plain value in each field that is not set: a campaign
 // is active, a creative pending_review.
@@ -28,9 +29,6 @@ type Change struct {
 	Do                 ledger.Action
 	Set                map[string]any
 	Sources            *SourceChange // of the campaign
-	// Force also makes changes that the service refuses to everyone: bidding below the audience's minimum, using the
-	// list of the other mode, disallowing the last source.
-	Force bool
 }
 
 // SourceChange changes the sources of a campaign. Mode comes first, so that a change may switch to an allow list and
@@ -43,8 +41,8 @@ type SourceChange struct {
 
 // Apply makes a change and returns the ID of the changed or created entity.
 func (s *API) Apply(c Change) (id string, err error) {
-	_, err = s.World.Edit(world.Write{Ordered: true}, func(e *world.Editor) error {
-		id, err = edit{e, c.Force}.apply(c)
+	_, err = s.World.Edit(func(e *world.Editor) error {
+		id, err = apply(e, c)
 		return err
 	})
 	if err != nil {
@@ -53,13 +51,13 @@ func (s *API) Apply(c Change) (id string, err error) {
 	return id, nil
 }
 
-func (e edit) apply(c Change) (string, error) {
+func apply(e *world.Editor, c Change) (string, error) {
 	if c.Do == ledger.Create && c.Campaign == "" {
 		cp, of := e.NewCampaign()
 		name, status := "Campaign "+strconv.Itoa(len(e.Next.Made)), "active"
 		bid, limit := int64(500_000), int64(100_000_000)
 		of.Name, of.Status, of.Bid, of.Limit, of.Start = &name, &status, &bid, &limit, &cp.CreatedAt
-		return cp.ID, e.orderCampaign(cp, c)
+		return cp.ID, changeCampaign(e, cp, c)
 	}
 	campaignID, _, _ := strings.Cut(c.Creative, "-")
 	cp := e.St.Campaign(cmp.Or(c.Campaign, campaignID))
@@ -80,99 +78,127 @@ func (e edit) apply(c Change) (string, error) {
 		status := "pending_review"
 		cr.Title, cr.Message, of.Status = "Creative "+strconv.Itoa(cr.Number), "Tap to see more.", &status
 		cr.Link, cr.IconID = "https://offers.example/"+cp.ID, chance.Hex24(chance.Hash(cr.Key, chance.AboutIcon))
-		return cr.ID, e.orderCreative(cr, c.Set)
+		return cr.ID, changeCreative(e, cr, c.Set)
 	case c.Creative == "" && c.Do != "":
 		e.OfCampaign(cp.ID).Hidden = hidden
 		return cp.ID, nil
 	case c.Creative == "":
-		return cp.ID, e.orderCampaign(cp, c)
+		return cp.ID, changeCampaign(e, cp, c)
 	case cr == nil:
 		return "", fmt.Errorf("no creative %q", c.Creative)
 	case c.Do != "":
 		e.OfCreative(cr.ID).Hidden = hidden
 		return cr.ID, nil
 	}
-	return cr.ID, e.orderCreative(cr, c.Set)
+	return cr.ID, changeCreative(e, cr, c.Set)
 }
 
-// orderedBody returns ordered values as the body of a write: fields of an operation in its bounds, or null, and more
-// fields.
-func orderedBody(set map[string]any, operation string, more ...string) (body, error) {
-	raw, err := json.Marshal(set)
-	if err != nil || set == nil {
-		return body{}, err
-	}
-	b, err := parseBody(raw)
-	i := slices.IndexFunc(Operations(), func(op *Operation) bool { return op.Name == operation })
-	for name, v := range b {
-		of := Operations()[i].Fields.Properties[name]
-		if of == nil && !slices.Contains(more, name) {
-			return nil, fmt.Errorf("unknown field %q", name)
-		}
-		if text, is := v.(string); is && of != nil && of.Format == "double" {
-			b[name] = json.Number(text)
-		}
-		if of != nil && v != nil {
-			if found := of.check(nil, name, b[name]); found != nil {
-				return nil, invalidFields(found)
-			}
+// fields are values by the names of the API, each as JSON.
+type fields map[string]json.RawMessage
+
+func fieldsOf(set map[string]any) (f fields, err error) {
+	f = fields{}
+	for name, v := range set {
+		if f[name], err = json.Marshal(v); err != nil {
+			return nil, err
 		}
 	}
-	return b, err
+	return f, nil
 }
 
-func (e edit) orderCampaign(cp *market.Campaign, c Change) error {
-	b, err := orderedBody(c.Set, "update_campaign", "status", "delivery_status", "unsupported_targeting")
+// take decodes a field, if it is there, and takes it out: what is left in the end is unknown. Null is the zero value.
+func take[T any](f fields, name string, into **T) error {
+	raw, is := f[name]
+	if !is {
+		return nil
+	}
+	delete(f, name)
+	*into = new(T)
+	if err := json.Unmarshal(raw, *into); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// takeAmount is take for an amount, as a number or as text.
+func takeAmount(f fields, name string, into **int64) error {
+	if raw, is := f[name]; is && string(raw) != "null" {
+		amount, ok := money.Parse(strings.Trim(string(raw), `"`))
+		if !ok {
+			return fmt.Errorf("%s: %s is not an amount", name, raw)
+		}
+		*into = &amount
+		delete(f, name)
+	}
+	return take(f, name, into)
+}
+
+// unknown refuses fields that nothing has taken.
+func (f fields) unknown() error {
+	for name := range f {
+		return fmt.Errorf("unknown field %q", name)
+	}
+	return nil
+}
+
+func changeCampaign(e *world.Editor, cp *market.Campaign, c Change) error {
+	f, err := fieldsOf(c.Set)
 	if err != nil {
 		return err
 	}
-	if p := e.takeCampaign(cp, b); p != nil {
-		return p
-	}
 	of := e.OfCampaign(cp.ID)
-	set(b, "status", &of.Status, b.text)
-	set(b, "delivery_status", &of.Delivery, b.text)
-	if b.has("unsupported_targeting") {
+	var excludes *bool
+	if err := cmp.Or(takeAmount(f, "default_bid", &of.Bid), takeAmount(f, "daily_spend_limit", &of.Limit),
+		takeAmount(f, "target_cpa", &of.TargetCPA), take(f, "name", &of.Name), take(f, "start_date", &of.Start),
+		take(f, "end_date", &of.End), take(f, "audience", &of.Audience), take(f, "status", &of.Status),
+		take(f, "delivery_status", &of.Delivery), take(f, "unsupported_targeting", &excludes),
+		f.unknown()); err != nil {
+		return err
+	}
+	if excludes != nil {
 		au := ledger.Or(of.Audience, cp.Audience)
-		au.UnsupportedTargeting = b.flag("unsupported_targeting")
+		au.UnsupportedTargeting = *excludes
 		of.Audience = &au
 	}
 	if c.Sources == nil {
 		return nil
 	}
-	return e.orderSources(cp, c.Sources)
+	return orderSources(e, cp, c.Sources)
 }
 
-func (e edit) orderCreative(cr *market.Creative, fields map[string]any) error {
-	b, err := orderedBody(fields, "update_creative", "status", "rejection_reasons", "rejection_comment")
+func changeCreative(e *world.Editor, cr *market.Creative, set map[string]any) error {
+	f, err := fieldsOf(set)
+	if err != nil {
+		return err
+	}
 	of := e.OfCreative(cr.ID)
-	ct := takeContent(e.St.CreativeNow(cr).Content, b)
+	ct := e.St.CreativeNow(cr).Content
+	for name, into := range map[string]*string{
+		"title": &ct.Title, "message": &ct.Message, "link": &ct.Link, "image_id": &ct.ImageID, "icon_id": &ct.IconID,
+		"button1": &ct.Button1, "button2": &ct.Button2,
+	} {
+		text := into
+		if err := take(f, name, &text); err != nil {
+			return err
+		}
+		*into = *text
+	}
 	of.Content = &ct
-	set(b, "status", &of.Status, b.text)
-	set(b, "rejection_comment", &of.RejectionComment, b.text)
-	set(b, "rejection_reasons", &of.RejectionReasons, b.texts)
-	return err
+	return cmp.Or(take(f, "status", &of.Status), take(f, "rejection_comment", &of.RejectionComment),
+		take(f, "rejection_reasons", &of.RejectionReasons), f.unknown())
 }
 
-func (e edit) orderSources(cp *market.Campaign, c *SourceChange) error {
-	of := e.OfCampaign(cp.ID)
+func orderSources(e *world.Editor, cp *market.Campaign, c *SourceChange) error {
 	if c.Mode != "" {
 		allow := c.Mode == ledger.AllowList
-		of.AllowList = &allow
+		e.OfCampaign(cp.ID).AllowList = &allow
 	}
-	for _, part := range []struct {
-		verb string
-		ids  []string
-	}{{"block", c.Block}, {"unblock", c.Unblock}, {"allow", c.Allow}, {"disallow", c.Disallow}} {
-		list, p := e.sourcesOf(part.ids)
-		if p == nil && list != nil {
-			p = e.changeList(cp, part.verb, list, &sourceChange{})
-		}
-		if p != nil {
-			return fmt.Errorf("%s: %w", part.verb, p)
+	for i, ids := range [][]string{c.Block, c.Unblock, c.Allow, c.Disallow} {
+		if err := changeList(e, cp, listVerbs[i], ids); err != nil {
+			return err
 		}
 	}
-	of = e.OfCampaign(cp.ID) // the lists have changed
+	of := e.OfCampaign(cp.ID) // the lists have changed
 	for id, v := range c.Bids {
 		src, ok := e.Account.Sources.Index(id)
 		bid, amount := money.Parse(fmt.Sprint(v))
@@ -182,12 +208,4 @@ func (e edit) orderSources(cp *market.Campaign, c *SourceChange) error {
 		setIn(&of.Bids, src, bid) // null: none of its own
 	}
 	return nil
-}
-
-// setIn sets an entry of a map, and makes the map if there is none.
-func setIn[V any](m *map[int32]V, key int32, v V) {
-	if *m == nil {
-		*m = map[int32]V{}
-	}
-	(*m)[key] = v
 }

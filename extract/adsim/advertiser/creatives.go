@@ -11,81 +11,60 @@ import (
 )
 
 // listCreatives answers GET /v1/campaigns/{campaign_id}/creatives.
-func (s *API) listCreatives(c *Call) wire.Reply {
-	cp := shown(c.St, c.id)
+func (s *API) listCreatives(c *call) wire.Reply {
+	cp := shown(c.st, c.id)
 	if cp == nil {
-		return s.notFound("campaign")
+		return s.refuse(noSuch("campaign"))
 	}
-	wanted := c.args.texts("status")
+	q, err := c.listQuery([]string{"active", "paused", "pending_review", "rejected", "draft", "archived"}, 5)
+	if err != nil {
+		return s.refuse(err)
+	}
 	var list []*market.Creative
-	for _, cr := range c.St.Creatives(cp) {
-		if c.St.Changes.Creative(cr.ID).Hidden == "" && slices.Contains(wanted, c.St.CreativeStatus(cr)) {
+	for _, cr := range c.st.Creatives(cp) {
+		if c.st.Changes.Creative(cr.ID).Hidden == "" && slices.Contains(q.statuses, c.st.CreativeStatus(cr)) {
 			list = append(list, cr)
 		}
 	}
-	return many(c, "creatives", len(list), func(i int) any { return creativeOf(c.St, list[i]) })
+	return many(c, q, "creatives", len(list), func(i int) any { return creativeOf(c.st, list[i]) })
 }
 
 // getCreative answers GET /v1/creatives/{creative_id}.
-func (s *API) getCreative(c *Call) wire.Reply {
-	id := c.id
-	campaignID, _, _ := strings.Cut(id, "-")
-	if cp := shown(c.St, campaignID); cp != nil {
-		if cr := c.St.Creative(cp, id); cr != nil && c.St.Changes.Creative(id).Hidden != ledger.Hide {
-			return one("creative", creativeOf(c.St, cr))
+func (s *API) getCreative(c *call) wire.Reply {
+	campaignID, _, _ := strings.Cut(c.id, "-")
+	if cp := shown(c.st, campaignID); cp != nil {
+		if cr := c.st.Creative(cp, c.id); cr != nil && c.st.Changes.Creative(c.id).Hidden != ledger.Hide {
+			return one("creative", creativeOf(c.st, cr))
 		}
 	}
-	return s.notFound("creative")
+	return s.refuse(noSuch("creative"))
 }
 
-// content is the part of a creative that is reviewed.
-type content struct {
-	Title   *string  `json:"title"`
-	Message *string  `json:"message"`
-	Link    *string  `json:"link"`
-	ImageID *string  `json:"image_id"`
-	IconID  *string  `json:"icon_id"`
-	Button1 *string  `json:"button1"`
-	Button2 *string  `json:"button2"`
-	Status  string   `json:"status"`
-	Reasons []string `json:"rejection_reasons,omitzero"`
-	Comment *string  `json:"rejection_comment,omitempty"`
-}
-
-func contentOf(ct ledger.Content, status string) content {
-	out := content{Title: orNull(ct.Title), Message: orNull(ct.Message),
-		Link: orNull(ct.Link), ImageID: orNull(ct.ImageID), IconID: orNull(ct.IconID),
-		Button1: orNull(ct.Button1), Button2: orNull(ct.Button2), Status: status}
-	if status == "rejected" {
-		out.Reasons, out.Comment = append([]string{}, ct.Reasons...), &ct.Comment
-	}
-	return out
-}
-
-// creative is a creative in a reply. Pending is the version of a running creative that is in review.
+// creative is a creative in a reply.
 type creative struct {
-	ID         string `json:"id"`
-	CampaignID string `json:"campaign_id"`
-	content
-	CreatedAt string   `json:"created_at"`
-	Pending   *version `json:"pending_version,omitempty"`
-}
-
-type version struct {
-	content
-	SubmittedAt string `json:"submitted_at"`
+	ID         string   `json:"id"`
+	CampaignID string   `json:"campaign_id"`
+	Title      *string  `json:"title"`
+	Message    *string  `json:"message"`
+	Link       *string  `json:"link"`
+	ImageID    *string  `json:"image_id"`
+	IconID     *string  `json:"icon_id"`
+	Button1    *string  `json:"button1"`
+	Button2    *string  `json:"button2"`
+	Status     string   `json:"status"`
+	Reasons    []string `json:"rejection_reasons,omitzero"`
+	Comment    *string  `json:"rejection_comment,omitempty"`
+	CreatedAt  string   `json:"created_at"`
 }
 
 func creativeOf(st *ledger.State, cr *market.Creative) creative {
 	now := st.CreativeNow(cr)
-	out := creative{ID: cr.ID, CampaignID: cr.Campaign.ID, content: contentOf(now.Content, now.Status),
+	out := creative{ID: cr.ID, CampaignID: cr.Campaign.ID, Title: orNull(now.Title), Message: orNull(now.Message),
+		Link: orNull(now.Link), ImageID: orNull(now.ImageID), IconID: orNull(now.IconID),
+		Button1: orNull(now.Button1), Button2: orNull(now.Button2), Status: now.Status,
 		CreatedAt: clock.Instant(cr.CreatedAt)}
-	if v := st.Changes.Creative(cr.ID).Pending; v != nil {
-		status := "pending_review"
-		if v.Rejected {
-			status = "rejected"
-		}
-		out.Pending = &version{contentOf(*v, status), clock.Instant(v.Submitted)}
+	if now.Status == "rejected" {
+		out.Reasons, out.Comment = append([]string{}, now.Reasons...), &now.Comment
 	}
 	return out
 }

@@ -55,12 +55,6 @@ const (
 	AboutImage
 	AboutIcon
 	AboutMade
-	_ // free
-	AboutUpload
-	AboutReview
-	AboutLag
-	AboutSubscriber
-	AboutSignIn
 )
 
 // Hex24 is an ID of 24 hexadecimal characters.

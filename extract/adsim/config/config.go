@@ -1,8 +1,6 @@
 package config
 
 import (
-	"crypto/tls"
-	"net/netip"
 	"strconv"
 	"time"
 
@@ -31,17 +29,6 @@ type Config struct {
 	KeyExpiresAt time.Time
 	RateLimit    int // requests of a key in any 60 seconds of the clock; 120, without limit if negative
 
-	ChangeBudgets map[string]int // overrides the usual number of changes of a kind per UTC day
-	// ReviewTakes is how long a review takes. By default that is up to a day, depending on the creative; if
-	// negative, until [Service.Review].
-	ReviewTakes time.Duration
-	PushToken   string // in the authorization header of the push sending APIs
-
-	// FetchTLS and FetchAddress are for tests that serve an image_url or an external payload themselves: the
-	// certificates to believe, and which addresses may be asked. Without, only public addresses may.
-	FetchTLS     *tls.Config
-	FetchAddress func(netip.Addr) bool
-
 	// Accounts are more accounts of the same service, with users and keys of their own; by default their seeds and
 	// names continue from this one's. Settings of the service as a whole are ignored in these Configs.
 	Accounts []Config
@@ -64,8 +51,6 @@ const (
 	// The report refuses these users with 403; their password is that of the first account's user.
 	UnconfirmedUser = "unconfirmed@example.com"
 	UnassignedUser  = "unassigned@example.com"
-	// DefaultPushToken is the value of the authorization header of the push sending APIs.
-	DefaultPushToken = "push_sim_token"
 )
 
 // Next is the Config of the i-th more account.
@@ -75,12 +60,9 @@ func (cfg *Config) Next(more Config, i int) Config {
 	setDefault(&more.ReportUser, "analyst"+n+"@example.com")
 	setDefault(&more.APIKey, DefaultKey+n)
 	setDefault(&more.WriteKey, DefaultWriteKey+n)
-	setDefault(&more.PushToken, DefaultPushToken+n)
 	setDefault(&more.AdvertiserName, "Second Account "+n)
 	setDefault(&more.RateLimit, cfg.RateLimit)
 	setDefault(&more.Refresh, cfg.Refresh)
-	more.FetchTLS, more.FetchAddress = cfg.FetchTLS, cfg.FetchAddress
-	setDefault(&more.ReviewTakes, cfg.ReviewTakes)
 	more.Campaigns = min(more.Campaigns, 1000) // its IDs overlap with no other account's
 	return more
 }
@@ -96,7 +78,6 @@ func (cfg *Config) SetDefaults() {
 	setDefault(&cfg.ReportPassword, DefaultPassword)
 	setDefault(&cfg.APIKey, DefaultKey)
 	setDefault(&cfg.WriteKey, DefaultWriteKey)
-	setDefault(&cfg.PushToken, DefaultPushToken)
 	setDefault(&cfg.RateLimit, 120)
 	setDefault(&cfg.AdvertiserID, "A"+strconv.FormatUint(100000+chance.Below(chance.Mix(cfg.Seed), 900000), 10))
 	setDefault(&cfg.AdvertiserName, "Acme Performance \"North\" GmbH & Söhne")

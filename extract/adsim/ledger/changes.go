@@ -17,7 +17,7 @@ type Changes struct {
 	Made      []*market.Campaign // created, newest first
 	Campaigns map[string]*CampaignChanges
 	Creatives map[string]*CreativeChanges
-	History   map[string][]Version // of campaigns that were changed through the API, oldest first
+	History   map[string][]Version // of changed campaigns of a prepaid account, oldest first
 	Deposits  []Deposit            // of a prepaid account, oldest first
 	Effects   []Planted
 	marks     []dayMark
@@ -40,8 +40,6 @@ type CampaignChanges struct {
 	Bids         map[int32]int64    // none: 0
 	Made         []*market.Creative // created, newest first
 	LastNumber   int                // of the last created creative
-	Optimized    map[int32]bool     // left to source optimization
-	PausedUntil  time.Time          // when the last pause has finished
 }
 
 type CreativeChanges struct {
@@ -51,7 +49,6 @@ type CreativeChanges struct {
 	Status           *string
 	RejectionReasons *[]string
 	RejectionComment *string
-	Pending          *Content // a version of a running one that is in review, or was refused
 }
 
 var (
@@ -115,9 +112,8 @@ type State struct {
 	Version  uint64 // of the restatements
 	Frozen   bool
 	Overlays map[clock.Day]*Overlay
-	Changes  *Changes       // of the settings
-	Balance  string         // as configured
-	Used     map[string]int // of the day's change budgets
+	Changes  *Changes // of the settings
+	Balance  string   // as configured
 }
 
 // Deposit is money that came by wire.
@@ -140,7 +136,7 @@ func (ch *Changes) VersionOf(cp *market.Campaign, at time.Time) Version {
 // Version is the changes of a campaign and its creatives in effect from an instant.
 type Version struct {
 	At        time.Time
-	ByItself  bool // before the first change through the API
+	ByItself  bool // before the first change
 	Of        *CampaignChanges
 	creatives map[string]*CreativeChanges
 }
@@ -169,14 +165,6 @@ func (ch *Changes) NoteDay(d clock.Day) {
 	ch.marks = append(slices.Clip(keep), dayMark{d, ch.Seq})
 }
 
-// Last is the number of the last change.
-func (ch *Changes) Last() uint64 {
-	if ch == nil {
-		return 0
-	}
-	return ch.Seq
-}
-
 // markOf returns the number of the last change that affects the spending of a day.
 func (ch *Changes) markOf(d clock.Day) uint64 {
 	if ch == nil {
@@ -195,10 +183,6 @@ type Content struct {
 	Title, Message, Link, ImageID, IconID, Button1, Button2 string
 	Reasons                                                 []string
 	Comment                                                 string
-
-	// Of a version of a creative that runs.
-	Submitted time.Time
-	Rejected  bool
 }
 
 // Effect is something that happens to what a campaign brings, or one of its creatives,
@@ -244,13 +228,6 @@ const (
 	Unlist Action = "unlist" // missing from listings only
 	Show   Action = "show"   // as if it had never been hidden
 )
-
-// EndOptimization takes all sources off optimization where target_cpa is off.
-func (of *CampaignChanges) EndOptimization() {
-	if of.TargetCPA != nil && *of.TargetCPA == 0 {
-		of.Optimized = nil
-	}
-}
 
 // Follows reports whether the row is of a campaign that follows its settings.
 func (st *State) Follows(r *Row) bool {

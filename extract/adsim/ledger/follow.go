@@ -12,11 +12,10 @@ import (
 	"spendsync/extract/adsim/market"
 )
 
-// From its first change through the API on, the spending of a campaign follows its settings; in a prepaid account that
-// of every campaign does. Each row that the campaign would have without changes gets the part of the day's traffic
-// during which the campaign and its creative ran and the source was bought, more of it for a higher bid, at the price
-// of the bid of that time. If that is more than the day's limit, or than what is left of a
-// prepaid balance, each row gets its part of the amount.
+// In a prepaid account spending follows the settings. Each row that a campaign would have without changes gets the part
+// of the day's traffic during which the campaign and its creative ran and the source was bought, more of it for a
+// higher bid, at the price of the bid of that time. If that is more than the day's limit, or than what is left of the
+// balance, each row gets its part of the amount.
 
 // byItselfOnly are the versions of a campaign that follows the seed alone.
 var byItselfOnly = []Version{{ByItself: true, Of: &NoCampaignChanges}}
@@ -142,7 +141,7 @@ func (sd *day) follow(c *market.Campaign, versions []Version) *follower {
 	for i := range versions {
 		v := &versions[i]
 		start, end := f.spanOf(f.campaign, v.Of)
-		for _, t := range []time.Time{v.At, v.Of.PausedUntil, start, end} {
+		for _, t := range []time.Time{v.At, start, end} {
 			if t.After(began) && t.Before(ends) {
 				cuts = append(cuts, t)
 			}
@@ -195,7 +194,7 @@ func (f *follower) allows(v *Version, src int32) bool {
 	return f.campaign.AllowList && there
 }
 
-// delivers reports whether the campaign may be shown at an instant. A pause takes a while to finish.
+// delivers reports whether the campaign may be shown at an instant.
 func (f *follower) delivers(v *Version, t time.Time) bool {
 	if v.ByItself {
 		return !f.campaign.IsMade() && f.campaign.DeliversOn(f.day.day)
@@ -204,7 +203,7 @@ func (f *follower) delivers(v *Version, t time.Time) bool {
 	if t.Before(start) || !end.IsZero() && !t.Before(end) || f.Balance == "depleted" {
 		return false
 	}
-	return Or(v.Of.Status, f.campaign.Status(f.day.day)) == "active" || t.Before(v.Of.PausedUntil)
+	return Or(v.Of.Status, f.campaign.Status(f.day.day)) == "active"
 }
 
 // runs reports whether a creative runs in a stretch. One that is hidden does not, as delivery_status has it too.
@@ -233,8 +232,6 @@ func (f *follower) buys(s *stretch, src int32) (bid int64, ok bool) {
 	}
 	asked, is := s.Of.Bids[src]
 	switch {
-	case s.Of.Optimized[src]:
-		return max(market.LowestBid, s.bid*int64(50+min(f.Account.Sources.Worth[src]*50/256, 100))/100), true
 	case is && asked > 0:
 		return asked, true
 	case own && !is:

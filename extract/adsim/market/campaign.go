@@ -232,13 +232,5 @@ func (c *Campaign) Creative(id string) *Creative {
 	return c.Creatives[i]
 }
 
-// IsMade reports whether the campaign was created through the API or by a change.
+// IsMade reports whether the campaign was created by a change.
 func (c *Campaign) IsMade() bool { return c.Created == Never }
-
-// Slow reports whether changes reach a source late.
-func (a *Account) Slow(src int32) bool {
-	return chance.Hash(a.Seed, chance.AboutLag, uint64(src))%slowSources == 0
-}
-
-// slowSources is how many sources there are for each slow one.
-const slowSources = 6

@@ -21,8 +21,8 @@ import (
 // kind do it in spite of their descriptions. A quirk holds for every request once it is set, unlike a
 // [wire.Fault], which strikes some.
 //
-// Quirks change replies after the service has made them, so they combine with each other and with faults. MCP,
-// the replies to writes and openapi.json do not follow them.
+// Quirks change replies after the service has made them, so they combine with each other and with faults. The
+// replies to writes do not follow them.
 type Quirk struct {
 	Name string `json:"name"`
 	Doc  string `json:"doc"` // one line

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"spendsync/extract/adsim/advertiser"
 	"spendsync/extract/adsim/clock"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/report"
@@ -131,7 +130,7 @@ func refuse(places string, status int, message string,
 			return wire.Reply{}, false
 		}
 		if x.place.is(ofAPI) {
-			return x.accounts[0].APIError(status, advertiser.CodeOf(status), message, nil), true
+			return x.accounts[0].APIError(status, message), true
 		}
 		return report.Error(status, message), true
 	}

@@ -59,23 +59,12 @@ const (
 	NoPagination Kind = "nopagination" // the reply is of the time before April 2026
 	// Column beside or above the rows, or of the pagination, is the JSON text Value; any other name is a key more
 	Top Kind = "top"
-	// The API leaves out what it could not read: delivery_status is missing, bid_overrides is null
-	Unreadable Kind = "unreadable"
-)
-
-// Unavailable is the kind that answers 503 unavailable on the advertiser API, with
-// RetryAfter seconds (30): pausing still works. Upstream is 502 upstream_error on a
-// write; with Other the change goes through all the same.
-const (
-	Unavailable Kind = "unavailable"
-	Upstream    Kind = "upstream"
 )
 
 // kinds lists them all.
 var kinds = []Kind{
 	Status, HTML, Empty, Null, Body, Cut, Reset, Stall, Hang, Slow, Trailing, Shift, Total, Truncate, Drop,
-	Duplicate, WrongType, ExtraKey, RepeatKey, MissingKey, OtherDay, NoPagination, Top, Unreadable, Unavailable,
-	Upstream,
+	Duplicate, WrongType, ExtraKey, RepeatKey, MissingKey, OtherDay, NoPagination, Top,
 }
 
 // Fault is an error of the service, and the conditions under which it occurs. A request
@@ -271,7 +260,7 @@ func (f *Fault) Hurt(rep Reply) Reply {
 		list.Values = f.hurtRows(list.Values)
 	default:
 		for i, row := range list.Values {
-			if f.Row < 0 || i == min(f.Row, len(list.Values)-1) || f.Kind == Unreadable {
+			if f.Row < 0 || i == min(f.Row, len(list.Values)-1) {
 				f.hurtRow(row)
 			}
 		}
@@ -335,9 +324,6 @@ func (f *Fault) hurtRow(n *tree.Node) {
 	}
 	i := slices.Index(n.Keys, column)
 	switch {
-	case f.Kind == Unreadable:
-		n.Drop("delivery_status", "optimized_source_ids")
-		n.Edit("bid_overrides", func(*tree.Node) *tree.Node { return tree.Leaf("null") })
 	case f.Kind == OtherDay:
 		day, _ := clock.ParseDay(n.Get("date").Text())
 		n.Edit("date", func(*tree.Node) *tree.Node { return tree.Text(cmp.Or(value, (day - 1).String())) })

@@ -29,7 +29,7 @@ func (l *Log) Send(w http.ResponseWriter, r *http.Request, now time.Time, rep Re
 	if _, set := h["Date"]; !set {
 		h.Set("Date", now.UTC().Format(http.TimeFormat))
 	}
-	chunked := rep.Chunked || f != nil && f.Chunked
+	chunked := f != nil && f.Chunked
 	if !chunked {
 		h.Set("Content-Length", strconv.Itoa(len(rep.Body)))
 	}

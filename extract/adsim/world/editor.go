@@ -16,19 +16,15 @@ import (
 // Editor merges a change into the earlier ones.
 type Editor struct {
 	*World
-	St        *ledger.State
-	Next      *ledger.Changes
-	api       bool            // requested through the API
-	touched   map[string]bool // campaigns
-	submitted []review
-	Cost      map[string]int // the part of the day's budgets that the change uses
+	St      *ledger.State
+	Next    *ledger.Changes
+	touched map[string]bool // campaigns
 }
 
 // OfCampaign returns the changes of a campaign, to be added to.
 func (e *Editor) OfCampaign(id string) *ledger.CampaignChanges {
 	of := *e.Next.Campaign(id)
-	of.Blocked, of.Allowed, of.Bids, of.Optimized = maps.Clone(of.Blocked), maps.Clone(of.Allowed), maps.Clone(of.Bids),
-		maps.Clone(of.Optimized)
+	of.Blocked, of.Allowed, of.Bids = maps.Clone(of.Blocked), maps.Clone(of.Allowed), maps.Clone(of.Bids)
 	e.touched[id] = true
 	e.Next.Campaigns[id] = &of
 	return &of

@@ -25,7 +25,7 @@ func (s *World) AddFunds(amount int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.Clock.Now()
-	s.settle(now)
+	s.openFunds(now)
 	next := s.changes.Clone()
 	next.Deposits = append(slices.Clip(next.Deposits), ledger.Deposit{At: now, Amount: amount})
 	next.NoteDay(clock.DayOf(now, s.Zone))

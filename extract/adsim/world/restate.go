@@ -59,7 +59,7 @@ func (s *World) Plant(planted ledger.Effect) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.Clock.Now()
-	s.settle(now)
+	s.openFunds(now)
 	next := s.changes.Clone()
 	next.Effects = append(slices.Clip(next.Effects), e)
 	next.NoteDay(e.First)

@@ -31,12 +31,8 @@ type World struct {
 	version  uint64
 	overlays map[clock.Day]*ledger.Overlay
 	changes  *ledger.Changes
-	budgets  budgets
 	// balanceRead is the time of the last request for a fresh balance.
 	balanceRead time.Time
-	reviews     []review
-	images      map[string]*Image
-	uploads     int
 }
 
 // New makes the index-th account of a service. cfg has its defaults.
@@ -49,7 +45,6 @@ func New(cfg config.Config, index int, c *clock.Clock) *World {
 	return &World{
 		Cfg: cfg, index: index, firstMade: firstMade + index*1_000_000, Zone: zone, Clock: c, Account: a,
 		kept: ledger.NewCaches(a), overlays: map[clock.Day]*ledger.Overlay{},
-		images: map[string]*Image{},
 	}
 }
 
@@ -76,7 +71,7 @@ func (s *World) Snapshot() ledger.State { return s.StateAt(s.Clock.Now()) }
 func (s *World) StateAt(now time.Time) ledger.State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.settle(now)
+	s.openFunds(now)
 	return s.stateLocked(now)
 }
 
@@ -89,7 +84,7 @@ func (s *World) stateLocked(now time.Time) ledger.State {
 	}
 	return ledger.State{
 		Account: s.Account, Kept: s.kept, Cfg: &s.Cfg,
-		Now: now, AsOf: asOf, Today: today, Balance: s.Cfg.BalanceStatus, Anchor: s.anchor, Used: s.budgets.at(now),
+		Now: now, AsOf: asOf, Today: today, Balance: s.Cfg.BalanceStatus, Anchor: s.anchor,
 		Version: s.version, Frozen: s.Cfg.FreezeRestatements, Overlays: s.overlays, Changes: s.changes,
 	}
 }

@@ -1,0 +1,81 @@
+package advertiser
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"spendsync/extract/adsim/tree"
+	"spendsync/extract/adsim/wire"
+)
+
+// listQuery is what a list is asked for.
+type listQuery struct {
+	statuses      []string
+	search        string
+	limit, offset int
+}
+
+// listQuery checks the query of a list. Without a status those until usual are listed.
+func (c *call) listQuery(statuses []string, usual int) (q listQuery, err error) {
+	q.search, q.statuses = c.query.Get("search"), statuses[:usual]
+	if utf8.RuneCountInString(q.search) > 100 {
+		return q, invalid("search", "expected at most 100 characters")
+	}
+	if text := c.query.Get("status"); text != "" {
+		q.statuses = strings.Split(text, ",")
+		for i, status := range q.statuses {
+			if !slices.Contains(statuses, status) || slices.Contains(q.statuses[:i], status) {
+				return q, invalid("status", "expected each of %s at most once", strings.Join(statuses, ", "))
+			}
+		}
+	}
+	if q.limit, err = c.integer("limit", 25, 1, 100); err == nil {
+		q.offset, err = c.integer("offset", 0, 0, 10_000)
+	}
+	return q, err
+}
+
+// integer returns a parameter of the query, or its default.
+func (c *call) integer(name string, unset, least, most int) (int, error) {
+	text := c.query.Get(name)
+	if text == "" {
+		return unset, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least || n > most {
+		return 0, invalid(name, "expected an integer from %d to %d", least, most)
+	}
+	return n, nil
+}
+
+// one answers with an object, under the name of its resource. Objects of no resource (the key, the limits, the
+// balance) have no name.
+func one(singular string, v any) wire.Reply {
+	if singular != "" {
+		v = map[string]any{singular: v}
+	}
+	return wire.JSONReply(http.StatusOK, tree.Marshal(v))
+}
+
+// many answers with a part of a list of n, which a fault may begin elsewhere.
+func many(c *call, q listQuery, plural string, n int, entry func(i int) any) wire.Reply {
+	list := tree.List()
+	from := c.fault.From(q.offset)
+	for i := from; i < min(from+q.limit, n); i++ {
+		list.Values = append(list.Values, tree.Leaf(string(tree.Marshal(entry(i)))))
+	}
+	return wire.JSONReply(http.StatusOK, tree.Object(plural, list, "total", tree.Int(n), "limit", tree.Int(q.limit),
+		"offset", tree.Int(q.offset)).Append(nil))
+}
+
+// orNull returns nil for the zero value, which encodes as null.
+func orNull[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
