@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/check"
 	"spendsync/extract/adsim"
@@ -134,16 +132,6 @@ func TestCheck_NamesWhatIsWrong(t *testing.T) {
 				w.t.Fatal(err)
 			}
 		}, "data directory", check.Failed, "not a folder"},
-		"a run is active": {exit.OK, func(w *world) {
-			if err := os.MkdirAll(filepath.Join(w.dir, "locks"), 0o755); err != nil {
-				w.t.Fatal(err)
-			}
-			lock := flock.New(filepath.Join(w.dir, "locks", "account=acme.lock"))
-			if err := lock.Lock(); err != nil {
-				w.t.Fatal(err)
-			}
-			w.t.Cleanup(func() { lock.Close() })
-		}, "data directory", check.Warning, "a run is active: another run holds the lock"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, func(cfg *adsim.Config) {

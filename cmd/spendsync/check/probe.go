@@ -12,7 +12,6 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
-	"spendsync/load/commit"
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
 )
@@ -35,18 +34,9 @@ func (c *checker) store(dir string) *manifest.Account {
 		c.fail(exit.Usage, name, "repair the volume, or its permissions", "%s", phrase.OneLine(err.Error()))
 		return nil
 	}
-	var unfinished *commit.Unfinished
-	if err == nil {
-		unfinished, err = commit.Find(dir)
-	}
 	if err != nil {
 		c.failErr(name, err)
 		return nil
-	}
-	if unfinished != nil {
-		c.warn(name, "wait for the run that is active, or run 'spendsync sync': it finishes the commit",
-			"%s: the commit of generation %d has not ended", dir, unfinished.Generation)
-		return m.Accounts[c.Config.Account]
 	}
 	c.ok(name, "%s: generation %d of %s", dir, m.Generation, phrase.Count(len(m.Accounts), "account"))
 	return m.Accounts[c.Config.Account]
@@ -55,8 +45,7 @@ func (c *checker) store(dir string) *manifest.Account {
 // minSpace is the room that a first sync of a usual account needs, with what DuckDB may spill.
 const minSpace = 256 << 20
 
-// volume tries in the data directory what a publication needs, and looks at its locks. Before the first sync it tries
-// the folder above.
+// volume tries in the data directory what a publication needs. Before the first sync it tries the folder above.
 func (c *checker) volume(dir string) {
 	const name = "data directory"
 	at := dir
@@ -73,19 +62,6 @@ func (c *checker) volume(dir string) {
 		c.fail(exit.Usage, name, "make the volume larger", "%s has %s free, a generation may need %s", at,
 			humanize.IBytes(uint64(fs.Bavail)*uint64(fs.Bsize)), humanize.IBytes(minSpace))
 		return
-	}
-	for _, lock := range []string{"account=" + c.Config.Account + ".lock", "store.lock"} {
-		path := filepath.Join(dir, "locks", lock)
-		if !durable.Exists(path) {
-			continue
-		}
-		if held, err := durable.OS.Lock(path); held != nil {
-			held.Close()
-		} else if err == nil {
-			c.warn(name, "wait for it; a lock dies with its process", "a run is active: %v",
-				durable.OS.LockedBy(path))
-			return
-		}
 	}
 	c.ok(name, "a file was written, renamed and locked in %s, and is removed", at)
 }

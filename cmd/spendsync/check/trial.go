@@ -21,31 +21,25 @@ import (
 // shown is how many examples a line names.
 const shown = 3
 
-// Try syncs one day and one campaign of each status into a temporary store, which is removed. known is
-// what syncs have stored; nil: nothing.
-func Try(ctx context.Context, j job.Job, known *job.StoredAccount) (*job.Trial, error) {
-	scratch, err := durable.MakeScratch("")
-	if err != nil {
-		return nil, err
-	}
-	defer scratch.Remove()
-	j.DataDir = filepath.Join(scratch.Dir, "data")
-	j.Store.KeepRaw, j.Store.DuckDB.Views = false, nil // neither is about the service
-	j.Log, j.Store.Log = slog.New(slog.DiscardHandler), nil
-	j.Own, j.Progress = nil, nil
-	return j.Try(ctx, known)
-}
-
-// try reports what a sync understands of the service. It returns nil if a sync did not start.
+// try syncs one day and one campaign of each status into a temporary store, which is removed, and reports what a sync
+// understands of the service. known is what syncs have stored; nil: nothing. It returns nil if a sync did not start.
 func (c *checker) try(ctx context.Context, known *job.StoredAccount) *job.Trial {
-	j := c.Job
-	j.Report, j.API = c.report, c.api
-	t, err := Try(ctx, j, known)
+	scratch, err := durable.MakeScratch("")
 	if err != nil {
 		c.failErr("sync", err)
 		return nil
 	}
-	if ctx.Err() != nil {
+	defer scratch.Remove()
+	j := c.Job
+	j.Report, j.API, j.DataDir = c.report, c.api, filepath.Join(scratch.Dir, "data")
+	j.Store.KeepRaw, j.Store.DuckDB.Views = false, nil // neither is about the service
+	j.Log, j.Store.Log = slog.New(slog.DiscardHandler), nil
+	j.Own, j.Progress = nil, nil
+	t, err := j.Try(ctx, known)
+	if err != nil {
+		c.failErr("sync", err)
+	}
+	if err != nil || ctx.Err() != nil {
 		return nil
 	}
 	c.spendReport(t)
