@@ -28,7 +28,8 @@ func cast(t *testing.T, s *Service) map[string]string {
 	}
 	change(t, s, Change{Campaign: id["ALLOWS"], Sources: &SourceChange{Mode: "allow_list", Allow: []string{id["S1"]}}})
 	change(t, s, Change{Campaign: id["ARCHIVED"], Set: map[string]any{"status": "archived"}})
-	id["REFUSED"] = create(t, s, Change{Do: Create, Campaign: id["CAMPAIGN"], Set: map[string]any{"status": "rejected"}})
+	id["REFUSED"] = create(t, s, Change{Do: Create, Campaign: id["CAMPAIGN"],
+		Set: map[string]any{"status": "rejected"}})
 	return id
 }
 
@@ -106,7 +107,8 @@ func TestDescription_Rules(t *testing.T) {
 func TestChange_RefusesWhatIsUnknown(t *testing.T) {
 	s := sim(config.Config{})
 	id := s.CampaignIDs()[0]
-	for _, c := range []Change{{Campaign: "C1"}, {Creative: id + "-999999"}, {Campaign: id, Set: map[string]any{"bid": 1}},
+	for _, c := range []Change{{Campaign: "C1"}, {Creative: id + "-999999"},
+		{Campaign: id, Set: map[string]any{"bid": 1}},
 		{Campaign: id, Set: map[string]any{"default_bid": "cheap"}}, {Campaign: id, Set: map[string]any{"name": 1}},
 		{Campaign: id, Set: map[string]any{"audience": map[string]any{"min_age": "x"}}},
 		{Campaign: id, Sources: &SourceChange{Block: []string{"S0nosuch"}}},

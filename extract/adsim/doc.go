@@ -32,8 +32,8 @@
 //
 // With a server at http://127.0.0.1:8080 the base URLs are http://127.0.0.1:8080/report and /api. With
 // [Service.Transport] the host may be anything. An account has a user of the dashboard, a key that can read
-// ([DefaultKey]) and one that can write ([DefaultWriteKey]); the second account's have a 2 at their end, and its user is
-// analyst2@example.com. The report refuses unconfirmed@example.com and unassigned@example.com with its two texts of
+// ([DefaultKey]) and one that can write ([DefaultWriteKey]); the second account's have a 2 at their end, and its user
+// is analyst2@example.com. The report refuses unconfirmed@example.com and unassigned@example.com with its two texts of
 // 403. What the description leaves open is chosen in described_test.go, a line for each choice.
 //
 // # Spending follows the settings
