@@ -123,6 +123,9 @@ func Trust(pem []byte) error {
 	return nil
 }
 
+// Roots returns the trusted authorities for a connection that is not HTTP; nil: those of the system.
+func Roots() *x509.CertPool { return trusted.Load() }
+
 // Client returns a client that returns every redirect to its caller. The timeout covers a
 // request with its reply; 0 means none.
 func Client(o Options, timeout time.Duration) *http.Client { return Over(New(o), timeout) }
@@ -198,6 +201,14 @@ func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
 // metadataServices are the addresses at which AWS serves credentials to its own machines, by
 // plain http, besides the link-local ones.
 var metadataServices = netip.MustParsePrefix("fd00:ec2::/32")
+
+// WithoutURL returns the cause of an error whose text holds the address of its request, which may hold a secret.
+func WithoutURL(err error) error {
+	if request, ok := errors.AsType[*url.Error](err); ok {
+		return request.Err
+	}
+	return err
+}
 
 // IsLocal reports whether plain http to a host stays on this machine, or between it and its
 // hypervisor.

@@ -152,18 +152,11 @@ func (b *Bucket) read(ctx context.Context, name, tag string) (text []byte, is ob
 
 // readAtMost reads an object of at most limit bytes.
 func (b *Bucket) readAtMost(ctx context.Context, name, tag string, limit int64) (text []byte, is object, err error) {
-	for range attempts {
-		var r io.ReadCloser
-		if r, is, err = b.open(ctx, name, tag); err != nil {
-			return nil, is, err
-		}
+	err = b.get(ctx, name, tag, func(its object, r io.Reader) (err error) {
+		is = its
 		text, err = io.ReadAll(io.LimitReader(r, limit+1))
-		err = errors.Join(b.failed(ctx, name, err), r.Close())
-		b.traffic.received.Add(int64(len(text)))
-		if err == nil || !errors.Is(err, ErrUnavailable) {
-			break
-		}
-	}
+		return err
+	})
 	if err == nil && int64(len(text)) > limit {
 		err = b.damaged(name, "it has more than %d bytes", limit)
 	}
@@ -173,27 +166,27 @@ func (b *Bucket) readAtMost(ctx context.Context, name, tag string, limit int64) 
 // attempts is how often an object is read from its beginning if the connection breaks in the middle.
 const attempts = 4
 
-// get streams an object into do.
-func (b *Bucket) get(ctx context.Context, name string, do func(io.Reader) error) (err error) {
+// get streams an object into do; errSame if its tag is unless.
+func (b *Bucket) get(ctx context.Context, name, unless string, do func(is object, r io.Reader) error) (err error) {
 	for range attempts {
-		if err = b.getOnce(ctx, name, do); err == nil || !errors.Is(err, ErrUnavailable) {
+		if err = b.getOnce(ctx, name, unless, do); err == nil || !errors.Is(err, ErrUnavailable) {
 			return err
 		}
 	}
 	return err
 }
 
-func (b *Bucket) getOnce(ctx context.Context, name string, do func(io.Reader) error) error {
+func (b *Bucket) getOnce(ctx context.Context, name, unless string, do func(object, io.Reader) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r, _, err := b.open(ctx, name, "")
+	r, is, err := b.open(ctx, name, unless)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	silent := time.AfterFunc(stall, func() { cancel(fmt.Errorf("nothing came for %v: %w", stall, ErrUnavailable)) })
 	defer silent.Stop()
-	return b.failed(ctx, name, do(readerFunc(func(p []byte) (int, error) {
+	return b.failed(ctx, name, do(is, readerFunc(func(p []byte) (int, error) {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"os"
 	"regexp"
 	"strconv"
@@ -136,14 +135,6 @@ func (e *Error) refusesCondition() bool {
 		namesCondition.MatchString(e.Reason))
 }
 
-// unwrapped takes off what the libraries add to an error of the system: the address of a request may hold a secret.
-func unwrapped(err error) error {
-	if request, ok := errors.AsType[*url.Error](err); ok {
-		return request.Err
-	}
-	return err
-}
-
 // redacted takes the secrets of the variables out of a text: a storage may answer anything.
 func redacted(text string) string {
 	var pairs []string
@@ -178,16 +169,13 @@ func writing(err error) error {
 
 // failed classifies an error of the storage, and names the object.
 func (s *s3) failed(ctx context.Context, name string, err error) error {
-	if its, ok := errors.AsType[local](err); ok {
-		return its.error
-	}
 	if err == nil || isLocal(err) || isNamed(err) {
-		return err
+		return outbound.WithoutURL(err)
 	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", name, context.Cause(ctx))
 	}
-	cause := unwrapped(err)
+	cause := outbound.WithoutURL(err)
 	e := &Error{Address: s.address, Object: name, Endpoint: s.endpoint, Cause: cause, kind: ErrUnavailable,
 		Reason: redacted(strings.Join(strings.Fields(cause.Error()), " "))}
 	if is, ok := errors.AsType[minio.ErrorResponse](err); ok {

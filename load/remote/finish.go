@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"strings"
 	"time"
@@ -89,7 +88,9 @@ func (p *push) mirror(ctx context.Context, is *seen, state *pushed) (*seen, erro
 			return now, nil
 		}
 		p.Log.Info("another push has written a pointer meanwhile", "generation", now.Generation)
-		forget(shown, wanted)
+		if shown, err = p.listShown(ctx); err != nil {
+			return nil, err
+		}
 		is = now
 	}
 }
@@ -100,12 +101,17 @@ func (p *push) shownBefore(ctx context.Context, state *pushed) (map[string]File,
 	if state.Pointer != nil && !p.Full {
 		l, err := p.readListOnce(ctx, state.Pointer.Entry)
 		if err == nil {
-			return maps.Clone(parquetOf(l)), nil
+			return parquetOf(l), nil
 		}
 		if !errors.Is(err, errNotFound) && !errors.Is(err, durable.ErrDamaged) {
 			return nil, err
 		}
 	}
+	return p.listShown(ctx)
+}
+
+// listShown lists the files that globbing readers see; their content is unknown.
+func (p *push) listShown(ctx context.Context) (map[string]File, error) {
 	shown := map[string]File{}
 	for object, err := range p.list(ctx, parquetFolder) {
 		if err != nil {
@@ -114,22 +120,6 @@ func (p *push) shownBefore(ctx context.Context, state *pushed) (map[string]File,
 		shown[object.name] = File{}
 	}
 	return shown, nil
-}
-
-// forget drops what is known of the content of files: what this push has just written or removed is not what another
-// one wrote, or will.
-func forget(shown, wanted map[string]File) {
-	for name, f := range wanted {
-		if shown[name].SHA256 != f.SHA256 {
-			f = File{}
-		}
-		shown[name] = f
-	}
-	for name := range shown {
-		if _, ok := wanted[name]; !ok {
-			shown[name] = File{}
-		}
-	}
 }
 
 // show copies the files that differ from the shown ones, and removes unwanted ones.

@@ -9,19 +9,20 @@ import (
 	"strings"
 
 	"spendsync/load/durable"
+	"spendsync/load/manifest"
 )
 
 // continues returns an error if a store does not continue the history in the bucket: then none of its ledgers names the
 // run that published the bucket's generation.
-func (p *push) continues(was *Pointer) error {
+func continues(dir string, m *manifest.Manifest, was *Pointer) error {
 	var ledgers []string
-	for _, a := range p.snap.Manifest.Accounts {
+	for _, a := range m.Accounts {
 		ledgers = slices.AppendSeq(ledgers, maps.Keys(a.Ledger))
 	}
 	// That run is one of the last, nearly always.
 	slices.SortFunc(ledgers, func(a, b string) int { return strings.Compare(path.Base(b), path.Base(a)) })
 	for _, ledger := range ledgers {
-		if known, err := durable.OS.Contains(filepath.Join(p.Dir, ledger), was.RunID); known || err != nil {
+		if known, err := durable.OS.Contains(filepath.Join(dir, ledger), was.RunID); known || err != nil {
 			return err
 		}
 	}

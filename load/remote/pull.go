@@ -276,7 +276,7 @@ func (b *Bucket) fetch(ctx context.Context, c *load.Copy, files []File) (fetched
 		}
 		fetched++
 		g.Go(func() error {
-			err := b.get(ctx, f.Object, func(r io.Reader) error { return c.Put(f.snapshot(), r) })
+			err := b.get(ctx, f.Object, "", func(_ object, r io.Reader) error { return c.Put(f.snapshot(), r) })
 			var damage *durable.Damage
 			if errors.As(err, &damage) {
 				return b.damaged(f.Object, "it is %s of the store, and its bytes are not those that were pushed: %s",

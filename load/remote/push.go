@@ -72,13 +72,13 @@ func (b *Bucket) Push(ctx context.Context, o PushOptions) (done *Pushed, err err
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	k := &kept{lists: map[Object]*list{}}
+	lists := map[Object]*list{}
 	for range pushTries {
 		var snap *load.Snapshot
 		if snap, err = load.ReadSnapshot(o.Dir); err != nil {
 			return nil, err
 		}
-		done, err = (&push{Bucket: b, PushOptions: o, snap: snap, kept: k}).run(ctx)
+		done, err = (&push{Bucket: b, PushOptions: o, snap: snap, lists: lists}).run(ctx)
 		switch {
 		case errors.Is(err, load.ErrMoved):
 			if damage := snap.Moved(err); damage != nil {
@@ -112,32 +112,23 @@ func pause(ctx context.Context) error {
 type push struct {
 	*Bucket
 	PushOptions
-	snap *load.Snapshot
-	kept *kept
-	done Pushed
+	snap  *load.Snapshot
+	lists map[Object]*list // that an attempt has read or written
+	done  Pushed
 
 	mu      sync.Mutex
-	base    []byte            // the pointer that this push replaces
-	written []string          // objects that must be durable before the pointer
-	there   map[string]object // what pushes from the same pointer have left, and what belongs to single generations
-	uses    map[string]bool   // the objects of the generation
-}
-
-// kept is what the attempts of one push have in common: the lists whose content is known, and the report page.
-type kept struct {
-	lists  map[Object]*list
-	page   []byte
-	pageOf string // the hash of the manifest that the page shows
+	base    []byte   // the pointer that this push replaces
+	written []string // objects that must be durable before the pointer
 }
 
 // readListOnce returns the list of a generation's files. One that this push has read or written is not read again.
 func (p *push) readListOnce(ctx context.Context, e Entry) (*list, error) {
-	if l := p.kept.lists[e.Files]; l != nil {
+	if l := p.lists[e.Files]; l != nil {
 		return l, nil
 	}
 	l, err := p.readList(ctx, e)
 	if err == nil {
-		p.kept.lists[e.Files] = l
+		p.lists[e.Files] = l
 	}
 	return l, err
 }
@@ -195,7 +186,7 @@ func (p *push) mayReplace(is *seen) error {
 		return fmt.Errorf("the bucket has generation %d of %s, and this store %d of %s: %w", was.Generation,
 			was.PublishedAt, m.Generation, m.PublishedAt, ErrOlder)
 	}
-	return p.continues(was)
+	return continues(p.Dir, m, was)
 }
 
 // publish uploads what the bucket lacks, and writes the pointer.
@@ -218,10 +209,10 @@ func (p *push) publish(ctx context.Context, was *seen) (*seen, error) {
 			e.Warehouse = Object{f.Object, f.Bytes, f.SHA256}
 		}
 	}
-	if err := p.putText(ctx, e.Files.Name, "application/json", text); err != nil {
+	if err := p.putNew(ctx, e.Files.Name, textOf("application/json", text)); err != nil {
 		return nil, err
 	}
-	p.kept.lists[e.Files] = l
+	p.lists[e.Files] = l
 	if err := p.putPage(ctx, &e); err != nil {
 		return nil, err
 	}
@@ -302,7 +293,7 @@ func (p *push) upload(ctx context.Context, was *seen) ([]File, error) {
 			}
 		}
 	}
-	p.there, p.uses = map[string]object{}, map[string]bool{}
+	there := map[string]int64{} // with its bytes; also what belongs to single generations
 	if !p.Full {
 		for _, folder := range []string{objectFolder + base + "/", restoreFolder + base + "/", warehouseFolder,
 			generationFolder, reportFolder} {
@@ -310,66 +301,64 @@ func (p *push) upload(ctx context.Context, was *seen) ([]File, error) {
 				if err != nil {
 					return nil, err
 				}
-				p.there[object.name] = object
+				there[object.name] = object.bytes
 			}
 		}
 	}
-	return p.putFiles(ctx, base, have)
+	return p.putFiles(ctx, base, have, there)
 }
 
-// putFiles uploads the files that the bucket lacks. have are objects of files that it has, by their folder and hash.
-func (p *push) putFiles(ctx context.Context, base string, have map[string]string) ([]File, error) {
+// putFiles uploads the files that the bucket lacks. have are objects of files that it has, by their folder and hash,
+// and there those that a push from the same pointer may have left.
+func (p *push) putFiles(ctx context.Context, base string, have map[string]string, there map[string]int64) ([]File,
+	error) {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(transfers)
 	files := make([]File, 0, len(p.snap.Files))
 	for _, f := range p.snap.Files {
 		folder := objectFolder
-		if isReply(f.Path) {
+		switch {
+		case f.Path == manifest.WarehouseName:
+			folder = warehouseFolder
+		case isReply(f.Path):
 			folder = restoreFolder
 		}
-		object, ok := have[strings.TrimSuffix(folder, "/")+f.SHA256]
-		if !ok {
+		key := strings.TrimSuffix(folder, "/") + f.SHA256
+		object, isKnown := have[key]
+		switch {
+		case isKnown:
+		case folder == warehouseFolder:
+			object = fmt.Sprintf("%s%d-%.12s.duckdb", folder, p.snap.Manifest.Generation, f.SHA256)
+		default:
 			object = folder + base + "/" + f.SHA256
 		}
-		if f.Path == manifest.WarehouseName {
-			object = fmt.Sprintf("%s%d-%.12s.duckdb", warehouseFolder, p.snap.Manifest.Generation, f.SHA256)
-		}
+		have[key] = object // another file may have the same bytes
 		files = append(files, File{f.Path, object, f.Bytes, f.SHA256})
-		known := ok || p.uses[object] // another file may have the same bytes
-		if p.uses[object] = true; known {
-			continue
-		}
-		if is, isThere := p.there[object]; isThere && is.bytes == f.Bytes {
+		size, isThere := there[object]
+		switch {
+		case isKnown:
+		case isThere && size == f.Bytes:
 			p.toSync(object) // the push that wrote it died before it did
-			continue
+		default:
+			g.Go(func() error {
+				return p.putNew(ctx, object, content{f.Bytes, f.SHA256, "application/octet-stream",
+					func() (io.ReadCloser, error) { return p.snap.Open(f) }})
+			})
 		}
-		g.Go(func() error { return p.putFile(ctx, object, f) })
 	}
 	return files, g.Wait()
 }
 
-func (p *push) putFile(ctx context.Context, object string, f load.SnapshotFile) error {
-	err := p.put(ctx, object, content{f.Bytes, f.SHA256, "application/octet-stream",
-		func() (io.ReadCloser, error) { return p.snap.Open(f) }})
+// putNew writes an object that the bucket lacks.
+func (p *push) putNew(ctx context.Context, name string, c content) error {
+	err := p.put(ctx, name, c)
 	if err == nil {
-		p.wrote(object)
+		p.toSync(name)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.done.Uploaded++
 	}
 	return err
-}
-
-func (p *push) putText(ctx context.Context, name, contentType string, text []byte) error {
-	err := p.put(ctx, name, textOf(contentType, text))
-	if err == nil {
-		p.wrote(name)
-	}
-	return err
-}
-
-func (p *push) wrote(name string) {
-	p.toSync(name)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.done.Uploaded++
 }
 
 // toSync marks an object that must be durable before the pointer.
@@ -384,38 +373,23 @@ func (p *push) putPage(ctx context.Context, e *Entry) error {
 	if p.Page == nil {
 		return nil
 	}
-	if err := p.makePage(ctx); err != nil || p.done.PageErr != nil {
-		return err
-	}
-	page := p.kept.page
-	e.Report = &Object{fmt.Sprintf("%s%d.html", reportFolder, e.Generation), int64(len(page)), hashOf(page)}
-	return p.putText(ctx, e.Report.Name, pageType, page)
-}
-
-// makePage makes the page of the generation, unless an earlier attempt has made it.
-func (p *push) makePage(ctx context.Context) error {
-	if p.kept.pageOf == p.snap.Root().SHA256 {
-		return nil
-	}
-	page, err := p.Page(ctx)
-	if err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		p.done.PageErr = err
+	page, pageErr := p.Page(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
 	// The page is made from the folder: it must not be of a later generation.
 	now, err := load.ReadSnapshot(p.Dir)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if now.Root().SHA256 != p.snap.Root().SHA256 {
+	case now.Root().SHA256 != p.snap.Root().SHA256:
 		return load.ErrMoved
+	case pageErr != nil:
+		p.done.PageErr = pageErr
+		return nil
 	}
-	if p.done.PageErr == nil {
-		p.kept.page, p.kept.pageOf = page, now.Root().SHA256
-	}
-	return nil
+	e.Report = &Object{fmt.Sprintf("%s%d.html", reportFolder, e.Generation), int64(len(page)), hashOf(page)}
+	return p.putNew(ctx, e.Report.Name, textOf(pageType, page))
 }
 
 const pageType = "text/html; charset=utf-8"

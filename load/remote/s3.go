@@ -161,35 +161,12 @@ func (s *s3) send(ctx context.Context, name string, c content, o minio.PutObject
 	return s.again(ctx, name, func() error {
 		from, err := c.open()
 		if err != nil {
-			return local{err}
+			return err
 		}
 		defer from.Close()
-		body := &localErrors{Reader: from}
-		_, err = s.client.PutObject(ctx, s.bucket, s.prefix+name, body, c.bytes, "", c.sha256, o)
-		if body.err != nil {
-			return local{body.err}
-		}
+		_, err = s.client.PutObject(ctx, s.bucket, s.prefix+name, from, c.bytes, "", c.sha256, o)
 		return err
 	})
-}
-
-// local is an error of the local file.
-type local struct{ error }
-
-func (l local) Unwrap() error { return l.error }
-
-// localErrors keeps the errors of reading a local file apart from those of the storage.
-type localErrors struct {
-	io.Reader
-	err error
-}
-
-func (l *localErrors) Read(p []byte) (int, error) {
-	n, err := l.Reader.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		l.err = err
-	}
-	return n, err
 }
 
 func (s *s3) replace(ctx context.Context, name, tag string, c content) error {

@@ -3,7 +3,6 @@ package notice
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -39,7 +38,7 @@ func sendOnce(ctx context.Context, client *http.Client, method string, to *url.U
 	origin := to.Scheme + "://" + to.Host
 	r, err := http.NewRequestWithContext(ctx, method, to.String(), bytes.NewReader(body))
 	if err != nil {
-		return backoff.Permanent(fmt.Errorf("%s: %w", origin, withoutURL(err)))
+		return backoff.Permanent(fmt.Errorf("%s: %w", origin, outbound.WithoutURL(err)))
 	}
 	r.Header.Set("User-Agent", "spendsync")
 	if len(body) > 0 {
@@ -47,7 +46,7 @@ func sendOnce(ctx context.Context, client *http.Client, method string, to *url.U
 	}
 	resp, err := client.Do(r)
 	if err != nil {
-		return fmt.Errorf("%s: %w", origin, withoutURL(err))
+		return fmt.Errorf("%s: %w", origin, outbound.WithoutURL(err))
 	}
 	defer resp.Body.Close()
 	// Read to its end, so that the connection can be used again.
@@ -64,10 +63,15 @@ func sendOnce(ctx context.Context, client *http.Client, method string, to *url.U
 	}
 }
 
-// withoutURL returns the cause of an error whose text holds the address.
-func withoutURL(err error) error {
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		return u.Err
+// Beat reports the start of a run, "start", or its exit code in the manner of healthchecks: URL/start, then URL for
+// success or URL/CODE for an exit code that is not 0 (https://healthchecks.io/docs/http_api/). Without a URL it reports
+// nothing.
+func Beat(ctx context.Context, to *url.URL, signal string) error {
+	if to == nil {
+		return nil
 	}
-	return err
+	if signal != "0" {
+		to = to.JoinPath(signal)
+	}
+	return send(ctx, http.MethodGet, to, nil)
 }
