@@ -49,7 +49,6 @@ func (c *Config) Heartbeat() (*url.URL, error) {
 	if u == nil {
 		return nil, err
 	}
-	u.Fragment = ""
 	return c.encrypted("HEARTBEAT_URL", u)
 }
 

@@ -99,7 +99,7 @@ func body(r config.Receiver, account string, all []Message, lines []string) any 
 	}
 	var notices []notice
 	for _, m := range all {
-		m.At, m.To = m.At.UTC().Truncate(time.Second), nil
+		m.At = m.At.UTC().Truncate(time.Second)
 		notices = append(notices, notice{m, sentence("json", account, m)})
 	}
 	return map[string]any{"account": account, "notices": notices}

@@ -3,7 +3,10 @@ package notice
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"encoding/json"
+	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -20,6 +23,7 @@ import (
 	"unicode/utf8"
 
 	"spendsync/cmd/internal/config"
+	"spendsync/extract/outbound"
 )
 
 // hostile is a name that is markup for some receivers, and a mention for others.
@@ -194,6 +198,34 @@ func TestForm_Mail(t *testing.T) {
 			t.Errorf("%v %v %v", m.Header, err, readErr)
 		}
 		wantBoth(t, string(plain))
+	}
+}
+
+// TestForm_MailTrustsTheCAFile: a server behind a company's own authority is refused, unless CA_FILE names that.
+func TestForm_MailTrustsTheCAFile(t *testing.T) {
+	s := httptest.NewTLSServer(http.NotFoundHandler())
+	defer s.Close()
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: s.TLS.Certificates})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for range 2 {
+			smtpSession(l, "PLAIN")
+		}
+	}()
+	to := receiversOf(t, fmt.Sprintf("smtps://ann:cAn4ry@%s/?from=a@example.com&to=b@example.com", l.Addr()))[0]
+	var refused *tls.CertificateVerificationError
+	if err := Post(t.Context(), to, "acme", told); !errors.As(err, &refused) {
+		t.Errorf("an unknown authority: %v", err)
+	}
+	own := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+	if err := outbound.Trust(own); err != nil {
+		t.Fatal(err)
+	}
+	if err := Post(t.Context(), to, "acme", told); err != nil {
+		t.Error(err)
 	}
 }
 

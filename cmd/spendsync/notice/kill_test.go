@@ -162,11 +162,11 @@ func TestTell_SurvivesKills(t *testing.T) {
 		return teller.Tell(t.Context(), run)
 	}
 	note := func() {
-		s, err := (&Teller{Disk: durable.OS, Dir: dir, Account: "acme"}).read()
-		if err != nil {
+		var s state
+		if err := Read(durable.OS, dir, "account=acme.json", &s); err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range s.Outbox {
+		for _, m := range slices.Concat(s.Waiting[names[0]], s.Waiting[names[1]]) {
 			decided[m.ID+m.State] = true
 		}
 		for _, o := range s.Open {
@@ -245,7 +245,7 @@ func TestTell_SurvivesKills(t *testing.T) {
 
 // TestUpdate_Tempers: each group begins and ends as it should.
 func TestUpdate_Tempers(t *testing.T) {
-	start := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	start, one := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC), []config.Receiver{{Name: "1 json"}}
 	for name, c := range map[string]struct {
 		kind  string
 		hours string // one letter an hour: x there, o there but only to keep, . absent, ? not known
@@ -266,12 +266,12 @@ func TestUpdate_Tempers(t *testing.T) {
 			if letter == 'x' || letter == 'o' {
 				r.Findings = []Finding{{Kind: c.kind, Begins: letter == 'x', Happened: "h", Do: "d"}}
 			}
-			s = s.update(r, []string{"1 json"})
+			s = s.update(r, one)
 			said := "."
-			for _, m := range s.Outbox {
+			for _, m := range s.Waiting["1 json"] {
 				said = map[string]string{Begins: "B", Over: "E"}[m.State]
 			}
-			s.Outbox = nil
+			s.Waiting = nil
 			got += said
 		}
 		if got != c.want {
@@ -280,9 +280,9 @@ func TestUpdate_Tempers(t *testing.T) {
 	}
 	// A statistical finding ends after two days away.
 	s := state{}.update(Run{At: start, Findings: []Finding{{Kind: "loses", Begins: true}},
-		Knows: func(string) bool { return true }}, []string{"1 json"})
-	s = s.update(Run{At: start.Add(48 * time.Hour), Knows: func(string) bool { return true }}, []string{"1 json"})
-	if len(s.Outbox) != 2 || s.Outbox[1].State != Over || s.Outbox[1].ID != s.Outbox[0].ID || len(s.Open) != 0 {
+		Knows: func(string) bool { return true }}, one)
+	s = s.update(Run{At: start.Add(48 * time.Hour), Knows: func(string) bool { return true }}, one)
+	if got := s.Waiting["1 json"]; len(got) != 2 || got[1].State != Over || got[1].ID != got[0].ID || len(s.Open) != 0 {
 		t.Errorf("%+v", s)
 	}
 }

@@ -56,16 +56,14 @@ func sendMail(ctx context.Context, r config.Receiver, account string, all []Mess
 func mailClient(r config.Receiver) (*mail.Client, error) {
 	host := r.URL.Hostname()
 	local := outbound.IsLoopback(host)
-	port, err := strconv.Atoi(cmp.Or(r.URL.Port(), map[string]string{"smtp": "587", "smtps": "465"}[r.URL.Scheme]))
-	if err != nil {
-		return nil, err
-	}
+	// [url.Parse] has seen that a port has digits alone.
+	port, _ := strconv.Atoi(cmp.Or(r.URL.Port(), map[string]string{"smtp": "587", "smtps": "465"}[r.URL.Scheme]))
 	policy := mail.TLSMandatory
 	if local {
 		policy = mail.TLSOpportunistic
 	}
 	o := []mail.Option{mail.WithPort(port), mail.WithTLSPolicy(policy), mail.WithTLSConfig(&tls.Config{
-		ServerName: host, MinVersion: tls.VersionTLS12})}
+		ServerName: host, MinVersion: tls.VersionTLS12, RootCAs: outbound.Roots()})}
 	if name, err := os.Hostname(); err == nil {
 		o = append(o, mail.WithHELO(name))
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"spendsync/cmd/internal/config"
 )
 
 // Finding is a problem that somebody should hear about, as one run sees it.
@@ -45,8 +47,8 @@ var tempers = map[string]temper{
 
 // state is the state of the notices of one account. It is kept in the store.
 type state struct {
-	Open   []open    `json:"open"`
-	Outbox []Message `json:"outbox"`
+	Open    []open               `json:"open"`
+	Waiting map[string][]Message `json:"waiting"` // for each receiver, the oldest first
 }
 
 // open is a finding that has started and has not ended, in its words as it was reported.
@@ -65,7 +67,6 @@ type Message struct {
 	Finding
 	At         time.Time `json:"at"`
 	Generation int64     `json:"generation"`
-	To         []string  `json:"to,omitempty"` // receivers that have not accepted it
 }
 
 // The states of a message.
@@ -74,8 +75,8 @@ const (
 	Over   = "over"
 )
 
-// maxOutbox limits the messages that wait for an unreachable receiver. The oldest are dropped.
-const maxOutbox = 500
+// maxWaiting limits the messages that wait for an unreachable receiver. The oldest are dropped.
+const maxWaiting = 500
 
 // Run is the result of one run, as far as notices need it.
 type Run struct {
@@ -89,8 +90,12 @@ type Run struct {
 }
 
 // update returns the state after a run. It adds a message for each receiver when a finding starts and when it ends.
-func (s state) update(r Run, receivers []string) state {
-	next := state{Outbox: slices.Clone(s.Outbox)}
+// Messages for other receivers are dropped.
+func (s state) update(r Run, receivers []config.Receiver) state {
+	next := state{Waiting: map[string][]Message{}}
+	for _, to := range receivers {
+		next.Waiting[to.Name] = slices.Clone(s.Waiting[to.Name])
+	}
 	type key struct{ kind, place string }
 	seen := map[key]Finding{}
 	for _, f := range r.Findings {
@@ -103,39 +108,41 @@ func (s state) update(r Run, receivers []string) state {
 		switch {
 		case there && !o.Told && !f.Begins: // it ended before it was reported
 		case there && !o.Told:
-			next.keepOpen(open{ID: o.ID, Finding: f, Runs: o.Runs + 1, LastSeen: r.At}, r, receivers)
+			next.keepOpen(open{ID: o.ID, Finding: f, Runs: o.Runs + 1, LastSeen: r.At}, r)
 		case there:
 			o.LastSeen = r.At
 			next.Open = append(next.Open, o)
 		case !r.Knows(o.Group()) || o.Told && r.At.Sub(o.LastSeen) < t.absence:
 			next.Open = append(next.Open, o)
 		case o.Told && !t.event:
-			next.say(o, Over, r, receivers)
+			next.say(o, Over, r)
 		}
 	}
 	for _, f := range r.Findings {
 		if _, isNew := seen[key{f.Kind, f.Place}]; isNew && f.Begins {
 			delete(seen, key{f.Kind, f.Place})
-			next.keepOpen(open{ID: idOf(r, f), Finding: f, Runs: 1, LastSeen: r.At}, r, receivers)
+			next.keepOpen(open{ID: idOf(r, f), Finding: f, Runs: 1, LastSeen: r.At}, r)
 		}
 	}
-	next.Outbox = next.Outbox[max(0, len(next.Outbox)-maxOutbox):]
+	for to, all := range next.Waiting {
+		next.Waiting[to] = all[max(0, len(all)-maxWaiting):]
+	}
 	return next
 }
 
 // keepOpen adds a finding that was not reported yet, and reports it once it has lasted long enough.
-func (s *state) keepOpen(o open, r Run, receivers []string) {
+func (s *state) keepOpen(o open, r Run) {
 	if o.Told = o.Runs >= tempers[o.Group()].runs; o.Told {
-		s.say(o, Begins, r, receivers)
+		s.say(o, Begins, r)
 	}
 	s.Open = append(s.Open, o)
 }
 
-// say adds a message about a finding.
-func (s *state) say(o open, what string, r Run, receivers []string) {
-	if len(receivers) > 0 {
-		s.Outbox = append(s.Outbox, Message{ID: o.ID, State: what, Finding: o.Finding, At: r.At,
-			Generation: r.Generation, To: slices.Clone(receivers)})
+// say adds a message about a finding for each receiver.
+func (s *state) say(o open, what string, r Run) {
+	for to := range s.Waiting {
+		s.Waiting[to] = append(s.Waiting[to], Message{ID: o.ID, State: what, Finding: o.Finding, At: r.At,
+			Generation: r.Generation})
 	}
 }
 
@@ -144,13 +151,4 @@ func idOf(r Run, f Finding) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{r.Account, f.Kind, f.Place,
 		r.At.UTC().Format(time.RFC3339Nano)}, "\x00")))
 	return f.Kind + "-" + hex.EncodeToString(sum[:6])
-}
-
-// drop takes receivers off the messages that they have accepted or are not to get any more, and removes the messages
-// that wait for none.
-func (s *state) drop(isDone func(m Message, receiver string) bool) {
-	for i, m := range s.Outbox {
-		s.Outbox[i].To = slices.DeleteFunc(slices.Clone(m.To), func(to string) bool { return isDone(m, to) })
-	}
-	s.Outbox = slices.DeleteFunc(s.Outbox, func(m Message) bool { return len(m.To) == 0 })
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"sync"
 
 	"spendsync/cmd/internal/config"
@@ -40,49 +40,44 @@ func (t *Teller) Tell(ctx context.Context, r Run) (err error) {
 		return nil
 	}
 	defer func() { err = errors.Join(err, unlock.Close()) }()
-	var names []string
-	for _, receiver := range t.Receivers {
-		names = append(names, receiver.Name)
-	}
 	r.Account = t.Account
-	was, damaged := t.read()
-	s := was.update(r, names)
-	s.drop(func(_ Message, to string) bool { return !slices.Contains(names, to) })
-	if !reflect.DeepEqual(s.Open, was.Open) || len(s.Outbox)+len(was.Outbox) > 0 {
+	note := "account=" + t.Account + ".json"
+	var was state
+	// A damaged state counts as empty: better to report findings twice than never.
+	damaged := Read(t.Disk, t.Dir, note, &was)
+	if damaged != nil {
+		was, damaged = state{}, fmt.Errorf("what is wrong is told again: %w", damaged)
+	}
+	s := was.update(r, t.Receivers)
+	write := func() error { return Write(t.Disk, t.Dir, note, s) }
+	if !reflect.DeepEqual(s, was) {
 		// From here on every message is sent, under its ID, whatever happens to this run.
-		if err := t.write(s); err != nil {
+		if err := write(); err != nil {
 			return errors.Join(damaged, err)
 		}
 	}
-	return errors.Join(damaged, t.deliver(ctx, s))
+	return errors.Join(damaged, t.deliver(ctx, s.Waiting, write))
 }
 
-// deliver sends the waiting messages, in order for each receiver.
-func (t *Teller) deliver(ctx context.Context, s state) error {
-	var mu sync.Mutex // of s and its file
+// deliver sends the waiting messages, in order for each receiver, and writes the state after each request.
+func (t *Teller) deliver(ctx context.Context, all map[string][]Message, write func() error) error {
+	var mu sync.Mutex // of all and its file
 	errs := make([]error, len(t.Receivers))
 	var g sync.WaitGroup
+	before := maps.Clone(all)
 	for i, receiver := range t.Receivers {
-		mu.Lock()
-		waiting := slices.DeleteFunc(slices.Clone(s.Outbox), func(m Message) bool {
-			return !slices.Contains(m.To, receiver.Name)
-		})
-		mu.Unlock()
+		waiting := before[receiver.Name]
 		g.Go(func() {
 			for len(waiting) > 0 && errs[i] == nil {
-				batch := waiting[:fits(receiver.Form, t.Account, waiting)]
-				if err := t.Post(ctx, receiver, t.Account, batch); err != nil {
+				n := fits(receiver.Form, t.Account, waiting)
+				if err := t.Post(ctx, receiver, t.Account, waiting[:n]); err != nil {
 					errs[i] = fmt.Errorf("receiver %s, %d notices wait: %w", receiver.Name, len(waiting), err)
 					return
 				}
-				waiting = waiting[len(batch):]
+				waiting = waiting[n:]
 				mu.Lock()
-				s.drop(func(m Message, to string) bool {
-					return to == receiver.Name && slices.ContainsFunc(batch, func(b Message) bool {
-						return b.ID == m.ID && b.State == m.State
-					})
-				})
-				errs[i] = t.write(s)
+				all[receiver.Name] = waiting
+				errs[i] = write()
 				mu.Unlock()
 			}
 		})
@@ -90,16 +85,3 @@ func (t *Teller) deliver(ctx context.Context, s state) error {
 	g.Wait()
 	return errors.Join(errs...)
 }
-
-// note is the name of the account's note beside the store.
-func (t *Teller) note() string { return "account=" + t.Account + ".json" }
-
-// read returns the state. A damaged one counts as empty, with an error: better to report findings twice than never.
-func (t *Teller) read() (s state, err error) {
-	if err = Read(t.Disk, t.Dir, t.note(), &s); err != nil {
-		return state{}, fmt.Errorf("what is wrong is told again: %w", err)
-	}
-	return s, nil
-}
-
-func (t *Teller) write(s state) error { return Write(t.Disk, t.Dir, t.note(), s) }
