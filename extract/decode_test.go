@@ -166,6 +166,10 @@ func countTo(n int) iter.Seq[int] {
 func TestSpend_TakesWhatAServiceMayWrite(t *testing.T) {
 	for name, body := range map[string]string{
 		"pagination/null": pageOf(lines(2), `"pagination":null`),
+		"no error": pageOf(lines(2), placed(1, 3, 2, 1)+`,"error":null,"errors":[],"success":true,"truncated":false,`+
+			`"has_more":false`),
+		"an empty error": pageOf(lines(2), placed(1, 3, 2, 1)+`,"error":""`),
+		"a false error":  pageOf(lines(2), placed(1, 3, 2, 1)+`,"error":false`),
 		"pagination/texts": pageOf(lines(2), `"pagination":{"page":"1","page_size":"3","total_rows":"2",`+
 			`"total_pages":"1"}`),
 	} {

@@ -23,6 +23,7 @@ func TestSpend_RefusesRepliesOutsideTheContract(t *testing.T) {
 		return pageOf([]string{line(1), strings.Replace(line(2), old, new, 1)}, placed(1, 3, 2, 1))
 	}
 	paged := func(pagination string) string { return pageOf(lines(1), `"pagination":`+pagination) }
+	stating := func(key string) string { return pageOf(lines(1), placed(1, 3, 1, 1)+","+key) }
 	for name, tc := range map[string]struct{ body, want string }{
 		"object/empty":   {`{}`, "the reply has no columns"},
 		"object/array":   {`["ok"]`, "of type array, not an object"},
@@ -51,6 +52,12 @@ func TestSpend_RefusesRepliesOutsideTheContract(t *testing.T) {
 		"row/open-text":     {row(`"S2"`, `S2"`), "the reply is not JSON"},
 		"top/duplicate-key": {`{"columns":[],"data":[],"data":[]}`, `the key "data" is there twice`},
 		"top/unknown-twice": {`{"a":1,"columns":[],"a":1,"data":[]}`, `the key "a" is there twice`},
+		"states/error":      {stating(`"error":"shard 3"`), `the reply says "shard 3"`},
+		"states/errors":     {stating(`"errors":[{"message":"shard 3"}]`), "the reply is an error"},
+		"states/error, in a long reply": {stating(`"x":"` + strings.Repeat("x", 5000) + `","error":"shard 3"`),
+			`the reply states error "shard 3"`},
+		"states/truncated": {stating(`"truncated":true`), "the reply states truncated true"},
+		"states/partial":   {stating(`"partial":true`), "the reply states partial true"},
 		"end/second-object": {pageOf(lines(1), placed(1, 3, 1, 1)) + `{}`, `2 bytes after the end of the ` +
 			`reply: "{}"`},
 		"end/garbage": {pageOf(lines(1), placed(1, 3, 1, 1)) + "\n x", "1 byte after the end of the reply"},
@@ -168,6 +175,8 @@ func TestSpend_SaysWhatDoesNotAddUp(t *testing.T) {
 		"more than a page": {bodies: []string{pageOf(lines(3), placed(1, 2, 3, 2)), pageOf(lines(1), placed(2, 2, 3,
 			2))},
 			total: 3, against: "page 1: 3 rows, and its page_size is 2"},
+		"a row behind the last": {bodies: []string{pageOf(lines(3), placed(1, 3, 3, 1)), pageOf([]string{line(9)},
+			placed(2, 3, 3, 1))}, total: 3, against: "page 2: 1 row, and total_pages is 1"},
 		"more follows": {bodies: []string{pageOf(lines(2), placed(1, 3, 2, 1)+`,"has_more":true`)}, total: 2,
 			against: "page 1 is the last, and states that more follows"},
 		"more follows, in the pagination": {bodies: []string{pageOf(lines(2), strings.TrimSuffix(placed(1, 3, 2, 1),

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"archive/tar"
 	"errors"
 	"io"
 	"io/fs"
@@ -12,8 +11,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/klauspost/compress/zstd"
 
 	"spendsync/load/commit"
 	"spendsync/load/durable"
@@ -111,41 +108,6 @@ func TestOpen_RefusesAnAccountThatIsNoName(t *testing.T) {
 	}
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("a folder was made for a refused account")
-	}
-}
-
-// unpackOldStore unpacks a store that an earlier version has written.
-func unpackOldStore(t *testing.T, name, dir string) {
-	t.Helper()
-	f, err := os.Open(filepath.Join("../testdata/stores", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := zstd.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
-	for r := tar.NewReader(z); ; {
-		h, err := r.Next()
-		if err == io.EOF {
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if h.FileInfo().IsDir() {
-			continue
-		}
-		b, err := io.ReadAll(r)
-		to := filepath.Join(dir, h.Name)
-		if err == nil {
-			err = errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, b, 0o644))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"spendsync/load/durable"
 	"spendsync/load/history"
+	"spendsync/load/loadtest"
 	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
@@ -27,7 +28,7 @@ import (
 // folder has files of one schema, and equal rows.
 func TestUpgrade_WritesFilesAgain(t *testing.T) {
 	dir := quickDir(t)
-	unpackOldStore(t, "v10-3.tar.zst", dir)
+	loadtest.Unpack(t, "../testdata/stores/v10-3.tar.zst", dir)
 	was, err := manifest.Read(dir)
 	if err != nil {
 		t.Fatal(err)

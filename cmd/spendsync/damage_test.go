@@ -1,14 +1,11 @@
 package main
 
 import (
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
-	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/check"
 	"spendsync/load/durable"
 )
@@ -26,74 +23,6 @@ func (w *world) spoil(path string, edit func([]byte) []byte) {
 	}
 	if err != nil {
 		w.t.Fatal(err)
-	}
-}
-
-// keep copies the store's files as they are now, but for its locks.
-func (w *world) keep() (dir string) {
-	w.t.Helper()
-	dir = filepath.Join(w.t.TempDir(), "backup")
-	if err := os.CopyFS(dir, os.DirFS(w.dir)); err != nil {
-		w.t.Fatal(err)
-	}
-	return dir
-}
-
-// bringBack puts a part of a backup in the place of the store's.
-func (w *world) bringBack(backup string, parts ...string) {
-	w.t.Helper()
-	for _, part := range parts {
-		err := os.RemoveAll(filepath.Join(w.dir, part))
-		if err == nil {
-			err = os.Rename(filepath.Join(backup, part), filepath.Join(w.dir, part))
-		}
-		if err != nil {
-			w.t.Fatal(err)
-		}
-	}
-}
-
-// TestSetBack_IsRefused restores parts of an older backup: every command that publishes refuses, and verify advises
-// nothing that would forget what is newer.
-func TestSetBack_IsRefused(t *testing.T) {
-	world := newWorld(t).synced()
-	backup := world.keep()
-	world.restate(world.today() - 5)
-	world.env["REREAD_AFTER"] = "1ms"
-	world.must("sync")
-	for name, parts := range map[string][]string{ // package load tries every mixture
-		"manifest and DuckDB": {"manifest.json", "manifest", "warehouse.duckdb"},
-		"all but DuckDB":      {"manifest.json", "manifest", "parquet", "ledger", "raw"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := world.copied(t)
-			older := filepath.Join(t.TempDir(), "backup")
-			if err := os.CopyFS(older, os.DirFS(backup)); err != nil {
-				t.Fatal(err)
-			}
-			w.bringBack(older, parts...)
-			before := w.hashes("parquet", "raw", "ledger")
-			code, out, last := w.run("verify")
-			if code != exit.Damaged || !strings.Contains(out+last, "was set back from ") ||
-				!strings.Contains(out, "pull --all") || strings.Contains(out, "[spendsync re") {
-				t.Errorf("verify: exit %d: %s%s", code, out, last)
-			}
-			// Only the size of the DuckDB file would show it, and check opens no such file.
-			if _, lines, _ := w.check(); lines["store"].State != check.Failed && name != "all but DuckDB" {
-				t.Errorf("check: %+v", lines["store"])
-			}
-			day := (w.today() - 5).String()
-			for _, command := range [][]string{{"sync"}, {"sync", "--full"}, {"repair", "rebuild"},
-				{"repair", "replay"},
-				{"sync", "--from", day, "--to", day}} {
-				code, _, last := w.run(command...)
-				if code != exit.Damaged || !strings.Contains(last, "was set back from ") ||
-					!strings.Contains(last, "pull --all") {
-					t.Errorf("%s: exit %d: %s", command, code, last)
-				}
-			}
-			w.wantUnchanged("the refused commands", before, w.hashes("parquet", "raw", "ledger"))
-		})
 	}
 }
 
@@ -134,13 +63,4 @@ func TestStatus_ShowsAnUnfinishedCommit(t *testing.T) {
 		t.Errorf("status:\n%s", out)
 	}
 	w.must("verify")
-}
-
-// wantUnchanged requires that files are unchanged.
-func (w *world) wantUnchanged(what string, was, is map[string]string) {
-	w.t.Helper()
-	if !maps.Equal(was, is) || len(was) < 70 {
-		w.t.Errorf("%s: the files are not as they were: %q\n%q", what, slices.Sorted(maps.Keys(was)),
-			slices.Sorted(maps.Keys(is)))
-	}
 }

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -159,7 +157,7 @@ func TestDemo_OwnsItsFolder(t *testing.T) {
 		t.Error("a demo that was stopped is complete")
 	}
 	locked.Close()
-	// It begins again; TestDemo_KilledInEachStep lets it come to its end.
+	// It begins again.
 	ctx, cancel = context.WithCancel(t.Context())
 	go func() {
 		for ctx.Err() == nil {
@@ -172,59 +170,6 @@ func TestDemo_OwnsItsFolder(t *testing.T) {
 	code, text := demo(ctx, "--data-dir", dir)
 	if m, err := manifest.Read(dir); code != exit.Stopped || err != nil || strings.Contains(text, "demo-data") {
 		t.Errorf("after a demo that was cut off: exit %d, %+v, %v: %s", code, m, err, text)
-	}
-}
-
-// TestDemo_KilledInEachStep kills the demo before its first sync, among its syncs and after the last one, and
-// starts it again each time. The moments are lines of its output, not times; a demo that is killed after its last
-// sync may be complete.
-func TestDemo_KilledInEachStep(t *testing.T) {
-	if schematest.Times(0, 0, 1) == 0 {
-		t.Skip("five demos take minutes: SPENDSYNC_TEST=long runs it, as .ci/long does")
-	}
-	dir := filepath.Join(t.TempDir(), "demo")
-	for _, step := range []struct {
-		line   string
-		signal os.Signal
-	}{
-		{"A simulated shop", os.Kill}, {": sync 1 of", os.Interrupt}, {": sync 11 of", os.Kill},
-		{"27 syncs;", os.Kill}, {"", nil},
-	} {
-		var seen, errOut bytes.Buffer
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "demo", "--rows-per-day", "30", "--data-dir", dir)
-		cmd.Env, cmd.Stderr = append(os.Environ(), "TEST_PROCESS=spendsync"), &errOut
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			seen.WriteString(lines.Text() + "\n")
-			if step.signal != nil && strings.Contains(lines.Text(), step.line) {
-				_ = cmd.Process.Signal(step.signal)
-			}
-		}
-		switch err, text := cmd.Wait(), seen.String()+errOut.String(); {
-		case step.signal == os.Kill && cmd.ProcessState.ExitCode() >= 0 && step.line != "27 syncs;":
-			t.Errorf("killed at %q: it ended by itself: %v\n%s", step.line, err, text)
-		case step.signal == os.Interrupt && cmd.ProcessState.ExitCode() != exit.Stopped:
-			t.Errorf("interrupted at %q: %v\n%s", step.line, err, text)
-		case step.signal == nil && (err != nil || !strings.Contains(text, "Which campaigns pay")):
-			t.Errorf("after four that were killed: %v\n%s", err, text)
-		}
-	}
-	var verified bytes.Buffer
-	if code := run(t.Context(), []string{"verify", "--data-dir", dir}, nil, &verified, &verified); code != exit.OK {
-		t.Errorf("verify: exit %d: %s", code, verified.String())
-	}
-	for range 2 { // it is there now
-		var out bytes.Buffer
-		if code := run(t.Context(), []string{"demo", "--data-dir", dir}, nil, &out, &out); code != exit.OK ||
-			!strings.Contains(out.String(), "already in "+dir) {
-			t.Errorf("again: exit %d: %s", code, out.String())
-		}
 	}
 }
 

@@ -66,7 +66,7 @@ func openStore(t *testing.T, dir string) (*duck.Session, schema.Date) {
 
 // TestExamples_Answer runs every example that the store names.
 func TestExamples_Answer(t *testing.T) {
-	schematest.Long(t) // TestQuery asks one in four
+	schematest.Long(t) // TestQuery asks one in eight
 	session, _ := openStore(t, demoStore(t))
 	examples, err := session.Query(t.Context(), "SELECT question, sql, answer FROM int.example")
 	if err != nil {

@@ -217,6 +217,8 @@ var failures = []endOfFailure{
 		first: "SPENDSYNC_REPORT_URL: the base URL cannot be parsed; its form is https://host/path", last: inConfig},
 	{name: "a space behind an address", breaks: set("REPORT_URL=https://reports.example.com/ "), code: exit.Usage,
 		first: "SPENDSYNC_REPORT_URL: the base URL begins or ends with a space", last: inConfig},
+	{name: "a password in an address", breaks: set("REPORT_URL=https://ann:secret@ads.example.com"), code: exit.Usage,
+		first: "SPENDSYNC_REPORT_URL: the base URL of ads.example.com holds a user name or password", last: inConfig},
 	{name: "a header for a key", breaks: set("API_KEY=Bearer adv_key"), code: exit.Usage,
 		first: `SPENDSYNC_API_KEY begins with "Bearer"; write the key without it`, last: inConfig},
 	{name: "a page of a gateway", breaks: func(w *world) { w.service.Fail(adsim.Fault{Kind: adsim.HTML}) },

@@ -62,6 +62,7 @@ var openers = map[string]string{
 	"load/durable/lock.go":              "a lock file of a store",
 	"cmd/spendsync-lake/lake/upload.go": "files of a store and of its staging area",
 	"load/loadtest/faults.go":           "files of a test's store",
+	"load/loadtest/unpack.go":           "the stores that are kept",
 }
 
 // TestHouse_FilesAreOpenedInOnePlace: cmd/internal/files opens every file that a variable, a flag or an argument

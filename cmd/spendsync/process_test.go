@@ -104,7 +104,6 @@ func (k *killed) note(w *world, before int64, died bool) {
 	}
 }
 
-// numberFrom is the number in an environment variable, or what is usual.
 // killOne starts a run, the i-th, and kills it at a random moment; whole is how long one takes.
 // Whatever the moment, what is published opens; now and then all of it is verified.
 func (w *world) killOne(r *rand.Rand, i int, whole time.Duration, count *killed, cmd *exec.Cmd) {

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,7 +21,6 @@ import (
 	"spendsync/cmd/spendsync/answer"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/duck"
-	"spendsync/schema"
 	"spendsync/schema/schematest"
 )
 
@@ -31,7 +29,6 @@ func TestQuery(t *testing.T) {
 	w := newWorld(t).withMarts().synced()
 	for name, test := range map[string]func(*testing.T, *world){
 		"AnswersEveryQuestionThatItLists": queryAnswersEveryQuestionThatItLists,
-		"AsksAgree":                       queryAsksAgree,
 		"RefusesAndSaysWhy":               queryRefusesAndSaysWhy,
 		"FormatsKeepEveryValue":           queryFormatsKeepEveryValue,
 		"TerminalsAreNotCommanded":        queryTerminalsAreNotCommanded,
@@ -90,52 +87,6 @@ func queryAnswersEveryQuestionThatItLists(t *testing.T, w *world) {
 	}
 	if lines := strings.Count(w.must("query", "spend_by_day", "--param", "days=3"), "\n"); lines != 4 {
 		t.Errorf("%d lines for 3 days and a heading", lines)
-	}
-}
-
-// queryAsksAgree compares ready questions with each other and with the table.
-func queryAsksAgree(t *testing.T, w *world) {
-	var days []struct {
-		Day   string      `json:"report_date"`
-		Spend json.Number `json:"spend"`
-	}
-	if err := json.Unmarshal([]byte(w.must("query", "spend_by_day", "--json", "--param", "days=33")),
-		&days); err != nil || len(days) != 33 {
-		t.Fatal(len(days), err)
-	}
-	for _, d := range days {
-		if got := w.ask("SELECT sum(spend) FROM spend_daily WHERE report_date = '" + d.Day +
-			"'"); got != d.Spend.String() {
-			t.Errorf("%s: %s in the answer, %s in the table", d.Day, d.Spend, got)
-		}
-	}
-	week := fmt.Sprintf("SELECT sum(spend) FROM spend_daily WHERE report_date BETWEEN '%s' AND '%s'", w.today()-7,
-		w.today()-1)
-	want := w.ask(week)
-	total, err := csv.NewReader(strings.NewReader(w.must("query", "last_week"))).ReadAll()
-	if err != nil || total[1][3] != "all campaigns" || total[1][6] != want {
-		t.Errorf("last_week = %v, %v, want %s", total[1], err, want)
-	}
-	var campaigns []struct {
-		ID    *string     `json:"campaign_id"`
-		Spend json.Number `json:"spend"`
-	}
-	if err := json.Unmarshal([]byte(w.must("query", "last_week", "--json", "--param", "rows=1000")),
-		&campaigns); err != nil {
-		t.Fatal(err)
-	}
-	var sum schema.Money
-	for _, c := range campaigns {
-		var m schema.Money
-		if err := m.UnmarshalText([]byte(c.Spend)); err != nil {
-			t.Fatal(err)
-		}
-		if c.ID != nil {
-			sum += m
-		}
-	}
-	if got := fmt.Sprintf("%d.%06d", sum/schema.Dollar, sum%schema.Dollar); got != want {
-		t.Errorf("last_week adds up to %s, want %s", got, want)
 	}
 }
 

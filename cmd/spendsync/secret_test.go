@@ -45,28 +45,6 @@ func (w *world) runLogged(args ...string) (code int, stderr, lastLine string) {
 	return code, stderr, ending(stderr)
 }
 
-// TestSecret_InAnAddress: a URL with a password in it is refused without showing it,
-// and so is plain http, before anything is asked (S2, S5).
-func TestSecret_InAnAddress(t *testing.T) {
-	t.Parallel()
-	for _, address := range []string{
-		"https://ann:cAn4ry@report.test", "https://report.test/?key=cAn4ry", "https://report.test/#cAn4ry",
-		"https://ann:cAn4ry@report.test:port", "http://report.test/cAn4ry",
-	} {
-		for _, name := range []string{"REPORT_URL", "ADVERTISER_URL"} {
-			w := ofSecrets(t)
-			w.env[name] = address
-			code, _, last := w.runLogged("sync")
-			if code != exit.Usage || !strings.Contains(last, "SPENDSYNC_"+name) {
-				t.Errorf("%s: exit %d: %s", address, code, last)
-			}
-			if n := len(w.service.Requests()); n > 0 {
-				t.Errorf("%s: %d requests were sent", address, n)
-			}
-		}
-	}
-}
-
 // TestSecret_AServiceThatRepeatsIt: a service that says the credentials back, in the
 // bodies and headers of its errors, in pages for people, in redirects, in its reply
 // about the key, does not bring them into an output, a file of the store, the replies

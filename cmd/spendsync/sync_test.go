@@ -388,26 +388,19 @@ func (w *world) summary(stdout string) schema.Run {
 }
 
 func TestSync_CopiesTheWholeReach(t *testing.T) {
-	for name, edit := range map[string]func(*adsim.Config){
-		"plain":  func(*adsim.Config) {},
-		"floats": func(c *adsim.Config) { c.Quirks = []string{"spend-float"} },
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, edit)
-			w.env["PAGE_SIZE"] = "25"
-			r := w.summary(w.must("sync", "--json"))
-			if r.DaysProven != 33 || r.DaysChanged != 33 || !r.Published || r.Generation != 1 || r.CampaignsRead < 6 {
-				t.Errorf("first sync: %+v", r)
-			}
-			w.checkTruth()
-			if got := w.ask("SELECT count(*) FROM spend_change"); got != "0" {
-				t.Errorf("a first read wrote %s lines of spend_change", got)
-			}
-			if got := w.ask("SELECT state, control_total_state, count(*) FROM ops.day_coverage GROUP BY ALL " +
-				"ORDER BY 1"); got != "complete|matched|32\nopen|open|1" {
-				t.Errorf("coverage = %s", got)
-			}
-		})
+	w := newWorld(t)
+	w.env["PAGE_SIZE"] = "25"
+	r := w.summary(w.must("sync", "--json"))
+	if r.DaysProven != 33 || r.DaysChanged != 33 || !r.Published || r.Generation != 1 || r.CampaignsRead < 6 {
+		t.Errorf("first sync: %+v", r)
+	}
+	w.checkTruth()
+	if got := w.ask("SELECT count(*) FROM spend_change"); got != "0" {
+		t.Errorf("a first read wrote %s lines of spend_change", got)
+	}
+	if got := w.ask("SELECT state, control_total_state, count(*) FROM ops.day_coverage GROUP BY ALL " +
+		"ORDER BY 1"); got != "complete|matched|32\nopen|open|1" {
+		t.Errorf("coverage = %s", got)
 	}
 }
 
@@ -467,24 +460,6 @@ func TestSync_PlacesTheGuide(t *testing.T) {
 	}
 	w.must("sync") // said, and no reason to fail
 	w.must("verify")
-}
-
-func TestRebuild_GivesTheSameContent(t *testing.T) {
-	w := newWorld(t).synced()
-	all := func() string {
-		return w.ask("FROM spend_daily ORDER BY ALL") + w.ask("FROM calendar ORDER BY ALL") +
-			w.ask("SELECT * EXCLUDE days_until_unreachable FROM ops.day_coverage ORDER BY ALL") +
-			w.ask("FROM ops.step ORDER BY ALL")
-	}
-	before := all()
-	if err := os.Remove(filepath.Join(w.dir, "warehouse.duckdb")); err != nil {
-		t.Fatal(err)
-	}
-	w.must("repair", "rebuild")
-	if all() != before {
-		t.Error("the rebuilt warehouse has other content")
-	}
-	w.checkTruth()
 }
 
 // TestSync_PasswordRotatedInMidRun: the service takes another password from some request on, and the file that names

@@ -1,0 +1,87 @@
+package job
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"spendsync/cmd/internal/exit"
+	"spendsync/extract/adsim"
+	"spendsync/schema"
+)
+
+// TestSilence: when days without a row are proven.
+func TestSilence(t *testing.T) {
+	days, cents := []schema.Date{20000, 20001}, func(n schema.Money) schema.Null[schema.Money] {
+		return schema.Some(n * schema.Dollar / 100)
+	}
+	for name, c := range map[string]struct {
+		of   emptyDays
+		says string
+	}{
+		"no such day":                    {emptyDays{isStored: true}, ""},
+		"a first load":                   {emptyDays{days: days}, "'spendsync repair accept report.empty' says so"},
+		"a first load, accepted":         {emptyDays{days: days, rests: true}, ""},
+		"no row, where some are stored":  {emptyDays{days: days, isStored: true}, "no other day has a row"},
+		"accepted before there were any": {emptyDays{days: days, isStored: true, rests: true}, "no other day has"},
+		"beside rows of other days":      {emptyDays{days: days, isStored: true, hasRows: true}, ""},
+		"after empty days":               {emptyDays{days: days, isStored: true, rested: true}, ""},
+		"beside a day that was emptied":  {emptyDays{days: days, hasRows: true, emptied: days[:1]}, "of 2024-10-04"},
+		"an emptied day":                 {emptyDays{emptied: days[:1]}, "rows are stored of 2024-10-04"},
+		"an emptied day, beside rows":    {emptyDays{hasRows: true, emptied: days[:1]}, ""},
+		"less than half of the average": {emptyDays{days: days, hasRows: true, week: cents(349), average: cents(100)},
+			"have 3.49 US dollars, while the account's own average daily spend is 1.00"},
+		"half of the average": {emptyDays{days: days, hasRows: true, week: cents(350), average: cents(100)}, ""},
+		"an unknown week":     {emptyDays{days: days, hasRows: true, average: cents(100)}, ""},
+	} {
+		if got := c.of.silence(); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
+			t.Errorf("%s: %q, want %q", name, got, c.says)
+		}
+	}
+}
+
+// silent lets the report have no row, and state so.
+func (w *world) silent() *world {
+	w.service.Fail(adsim.Fault{Kind: adsim.Truncate, Query: ofPages})
+	w.service.Fail(adsim.Fault{Kind: adsim.Truncate, Query: ofTotals})
+	return w
+}
+
+// TestSilence_ProvesNoDay: an empty report proves nothing in a first load beside campaigns that deliver, nor later
+// beside stored days. The right report restates nothing then.
+func TestSilence_ProvesNoDay(t *testing.T) {
+	w := newWorld(t).silent()
+	w.sync(exit.Partial, "the report is silent")
+	if n := len(w.account().Days); n > 0 {
+		t.Errorf("%d days are known to be empty", n)
+	}
+	w.service.ClearFaults()
+	w.sync(exit.OK)
+	w.wantTruth()
+	w.service.Advance(24 * time.Hour)
+	w.silent().sync(exit.Partial, "the report is silent", "rows are stored of")
+	w.wantTruth(w.today()-2, w.today()-1, w.today())
+	w.service.ClearFaults()
+	w.sync(exit.OK)
+	w.wantTruth()
+	if got := w.ask("SELECT count(*) FROM spend_change WHERE op = 'insert'"); got != "0" {
+		t.Errorf("%s false restatements", got)
+	}
+}
+
+// TestSilence_OfAnAccountThatRests: a person accepts that it does, and from then on its empty days prove each other.
+func TestSilence_OfAnAccountThatRests(t *testing.T) {
+	w := newWorld(t).silent()
+	w.service.Fail(adsim.Fault{Kind: adsim.WrongType, Path: "/v1/balance", Column: "average_daily_spend", Value: "0"})
+	w.sync(exit.Partial, "repair accept "+emptyReport)
+	for _, undo := range []bool{false, true} {
+		if _, err := w.next().Accept(t.Context(), emptyReport, undo, nil); err != nil {
+			t.Fatal(err)
+		}
+		w.sync(exit.OK)
+		if n := len(w.account().Days); n != schema.ReachDays+1 {
+			t.Errorf("%d days are known to be empty, want %d", n, schema.ReachDays+1)
+		}
+		w.rereadAll()
+	}
+}
