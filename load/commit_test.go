@@ -13,7 +13,6 @@ import (
 	"spendsync/load/commit"
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
-	"spendsync/load/quarantine"
 	"spendsync/schema/schematest"
 )
 
@@ -29,65 +28,6 @@ func (d farFiles) Rename(from, to string) error {
 		return &os.LinkError{Op: "rename", Old: from, New: to, Err: syscall.EXDEV}
 	}
 	return d.FS.Rename(from, to)
-}
-
-// closedFiles have one folder in which others may write, and we may not.
-type closedFiles struct {
-	durable.FS
-	at string
-}
-
-func (d closedFiles) Rename(from, to string) error {
-	if strings.HasSuffix(filepath.Dir(to), d.at) {
-		return &os.LinkError{Op: "rename", Old: from, New: to, Err: syscall.EACCES}
-	}
-	return d.FS.Rename(from, to)
-}
-
-// TestPublish_RefusesFoldersThatNoRenameReaches has folders that are links, mounts or somebody else's, at any depth:
-// nothing is published, no commit is started, and no file is left but the refused reply, which is not the commit's.
-func TestPublish_RefusesFoldersThatNoRenameReaches(t *testing.T) {
-	schematest.Long(t)
-	t.Parallel()
-	st := scene(t)
-	refused := quarantine.FolderOf("acme") + "/day=2026-11-15.2/" // in the place of the first run's, which goes then
-	for at, early := range map[string]bool{
-		"/parquet": true, "/raw": true, "/ledger": true, "/staging": true,
-		"/parquet/spend_daily/account=acme": false, "/spend_daily/account=acme/day=2026-11-20": false,
-		"/raw/spend_report/account=acme": false, "/ledger/account=acme": false,
-	} {
-		for name, disk := range map[string]durable.FS{
-			"another file system": farFiles{lazyFiles{}, at}, "somebody's": closedFiles{lazyFiles{}, at},
-		} {
-			if at == "/staging" && name == "somebody's" {
-				continue // nothing could be built there
-			}
-			dir := filepath.Join(quickDir(t), "data")
-			copyStore(t, st.before, dir)
-			before := fileHashes(t, dir, ".")
-			s, err := Open(t.Context(), dir, "acme", sceneOptions(durable.Disk{FS: disk}))
-			if err == nil {
-				s.Close()
-			}
-			if (err != nil) != early {
-				t.Errorf("%s is %s: Open = %v", at, name, err)
-			}
-			err = sceneSecond().do(t.Context(), dir, sceneOptions(durable.Disk{FS: disk}))
-			if !errors.Is(err, durable.ErrStorage) || errors.Is(err, durable.ErrDamaged) {
-				t.Errorf("%s is %s: the run ends with %v, want ErrStorage", at, name, err)
-			}
-			for path := range fileHashes(t, dir, ".") {
-				if before[path] == "" && !strings.HasSuffix(path, ".lock") && !strings.HasPrefix(path, refused) {
-					t.Errorf("%s is %s: %s is left", at, name, path)
-				}
-			}
-			kept, err := Quarantined(dir, "acme")
-			if err != nil || len(kept) != 1 || (kept[0].RunID == sceneSecond().id) == early {
-				t.Errorf("%s is %s: quarantine has %+v, %v", at, name, kept, err)
-			}
-			st.settled(t, dir)
-		}
-	}
 }
 
 // begun is a store in which a commit was started before a folder became a link.

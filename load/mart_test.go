@@ -1,15 +1,11 @@
 package load
 
 import (
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"spendsync/load/duck"
-	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/load/parquet"
 	"spendsync/schema"
@@ -117,22 +113,6 @@ func TestMarts_AreTheViewsByMonth(t *testing.T) {
 	}
 }
 
-// TestMarts_FollowAClockThatWasSetBack has a day restated by a run whose clock is weeks behind the runs before it: the
-// marts have the stored values of that day.
-func TestMarts_FollowAClockThatWasSetBack(t *testing.T) {
-	r := newRun(t, t.TempDir())
-	r.opts.DuckDB.Views = martViews()
-	r.mustSync(twoDays())
-	for i, back := range []int{-30, -90, 0} {
-		r.at = now.AddDate(0, 0, back)
-		r.mustSync(map[schema.Date][]schema.Spend{day: {schematest.SpendRow(day, "S1", schema.Money(100+i))}})
-		got := martRows(t, r.dir, martDay)
-		if n := len(got); n != 2 || got[1].ReportDate != day || got[1].Spend.V != schema.Money(100+i) {
-			t.Errorf("%d days back: November = %+v, want %s with a spend of %d", -back, got, day, 100+i)
-		}
-	}
-}
-
 // TestMarts_FollowWhatBecameKnownOfThePast has a campaign whose settings arrive
 // long after its days: months that no run reads any more are written again.
 func TestMarts_FollowWhatBecameKnownOfThePast(t *testing.T) {
@@ -171,45 +151,6 @@ func TestMarts_FollowWhatBecameKnownOfThePast(t *testing.T) {
 			t.Errorf("the campaign's name beside its sources = %+v, want %s", got[0].CampaignName, name)
 		}
 	}
-}
-
-// TestMarts_DamageIsNamed has a mart that is damaged on disk, and one that no longer equals its view.
-func TestMarts_DamageIsNamed(t *testing.T) {
-	r := newRun(t, t.TempDir())
-	r.opts.DuckDB.Views = martViews()
-	r.mustSync(twoDays())
-	full := filepath.Join(r.dir, martDay)
-	whole, err := os.ReadFile(full)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(full, whole[:len(whole)-9], 0o644); err != nil {
-		t.Fatal(err)
-	}
-	report, err := Verify(t.Context(), r.dir, Options{LockWait: time.Second}, nil)
-	if err != nil || len(report.Damages) != 1 || report.Damages[0].Path != martDay ||
-		report.Damages[0].Repair != durable.RepairRebuild {
-		t.Errorf("verify = %+v, %v", report, err)
-	}
-	s, err := Open(t.Context(), r.dir, "acme", r.opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	g, err := stagingOf(s, "rebuild1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	repair := g.publication(now)
-	repair.Repair = true
-	if _, _, err := publish(t.Context(), g, repair, RunRecord{Run: schema.Run{AccountID: "acme",
-		RunID: "rebuild1"}}); err != nil {
-		t.Fatal(err)
-	}
-	if b, err := os.ReadFile(full); err != nil || !slices.Equal(b, whole) {
-		t.Error("rebuild did not repair the mart", err)
-	}
-	checkStore(t, r.dir)
 }
 
 // TestMarts_AndViewsThatFailHoldNothingBack has a view that cannot be made and a
