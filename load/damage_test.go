@@ -118,7 +118,7 @@ func TestDamage_VerifyNamesTheFile(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := rand.New(rand.NewPCG(1, uint64(len(good))))
-			usual := schematest.Times(4, 12, 12)
+			usual := schematest.Times(2, 12, 12)
 			if path == manifest.FileName {
 				usual *= 10
 			}
