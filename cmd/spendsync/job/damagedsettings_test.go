@@ -1,4 +1,4 @@
-package job_test
+package job
 
 import (
 	"bytes"
@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"spendsync/cmd/spendsync/job"
 	"spendsync/extract/adsim"
 	"spendsync/load/loadtest"
 )
@@ -159,7 +158,6 @@ func TestDamagedSettings_NothingIsHidden(t *testing.T) {
 	for i, f := range damagedFields {
 		cases += len(damages)
 		t.Run(f.kind+"/"+f.path, func(t *testing.T) {
-			t.Parallel()
 			w := newQuirkWorld(t)
 			campaign, creative := w.richSettings()
 			d := &damager{of: w.service.Transport(), field: strings.Split(f.path, ".")}
@@ -175,7 +173,7 @@ func TestDamagedSettings_NothingIsHidden(t *testing.T) {
 				d.paths = func(path string) bool { return path == "campaigns/"+campaign+"/sources" }
 			}
 			w.transport = d
-			rich.Copy(t, "", w.dir, func() {
+			rich.Copy(t, "", w.job.DataDir, func() {
 				if r := w.syncSettings(); r.Run.ExitCode != 0 || w.settings() != "" {
 					t.Fatalf("at first: exit %d, stored otherwise: %s; %s", r.Run.ExitCode, w.settings(),
 						r.Run.Message.V)
@@ -221,10 +219,10 @@ func TestDamagedSettings_NothingIsHidden(t *testing.T) {
 }
 
 // syncSettings runs once and reads no day but today.
-func (w *quirkWorld) syncSettings() *job.Result {
+func (w *world) syncSettings() *Result {
 	w.t.Helper()
 	w.service.Advance(time.Second)
-	j := w.job()
+	j := w.next()
 	j.Plan.YoungDays, j.Plan.RereadAfter = 1, 1000*time.Hour
 	result, err := j.Sync(w.t.Context())
 	if err != nil {
@@ -234,7 +232,7 @@ func (w *quirkWorld) syncSettings() *job.Result {
 }
 
 // richSettings gives a campaign and a creative of it a value in every field.
-func (w *quirkWorld) richSettings() (campaign, creative string) {
+func (w *world) richSettings() (campaign, creative string) {
 	w.t.Helper()
 	for _, id := range w.service.CampaignIDs() {
 		truth, err := w.service.Settings(id)
@@ -274,7 +272,7 @@ func (w *quirkWorld) richSettings() (campaign, creative string) {
 }
 
 // unread counts what the last run could not read of an entity.
-func (w *quirkWorld) unread(id string) (n int) {
+func (w *world) unread(id string) (n int) {
 	w.t.Helper()
 	return strings.Count(w.log.String(), "id="+id)
 }

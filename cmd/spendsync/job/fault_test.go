@@ -112,3 +112,15 @@ func TestFault_OnAPageOfTheReport(t *testing.T) {
 	w.sync(exit.OK)
 	w.wantTruth()
 }
+
+// TestSync_RefusedUserIsSaidOnce: what the other days were broken off for is no news.
+func TestSync_RefusedUserIsSaidOnce(t *testing.T) {
+	w := newWorld(t)
+	const says = "User account not confirmed."
+	w.service.Fail(adsim.Fault{Kind: adsim.Body, Status: 403, Path: "/ads/spend-report",
+		Value: `{"error":"` + says + `"}`})
+	m := w.sync(exit.Auth, says).Run.Message.V
+	if strings.Contains(m, "canceled") || strings.Contains(m, " more:") || strings.Count(m, "403") != 1 {
+		t.Errorf("the run says %s", m)
+	}
+}

@@ -1,21 +1,30 @@
 package job
 
 import (
-	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 )
 
-// newTestLog writes to the test's own log, which shows with -v or after a failure.
-func newTestLog(t *testing.T) *slog.Logger {
-	return slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelDebug}))
+// testLog is a run's log. It is written to the test's own, which shows with -v or after a failure, too.
+type testLog struct {
+	t    *testing.T
+	mu   sync.Mutex
+	said strings.Builder
 }
 
-type testWriter struct{ t *testing.T }
-
-func (w testWriter) Write(p []byte) (int, error) {
-	if w.t.Context().Err() == nil { // a test that has ended takes no lines
-		w.t.Log(strings.TrimSpace(string(p)))
+func (l *testLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.t.Context().Err() == nil { // a test that has ended takes no lines
+		l.t.Log(strings.TrimSpace(string(p)))
 	}
-	return len(p), nil
+	return l.said.Write(p)
+}
+
+// String returns what is said from a warning on, or for people.
+func (l *testLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.said.String()
 }

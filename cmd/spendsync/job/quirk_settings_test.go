@@ -1,84 +1,18 @@
-package job_test
+package job
 
 import (
-	"bytes"
-	"compress/gzip"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
 	"spendsync/extract/adsim"
 	"spendsync/schema"
-
-	"github.com/klauspost/compress/zstd"
-	"github.com/parquet-go/parquet-go"
 )
-
-// plainFile is a file's content, decompressed where it is a reply that was kept, and the
-// texts of a Parquet file.
-func plainFile(path string) ([]byte, error) {
-	if strings.HasSuffix(path, ".parquet") {
-		return parquetTexts(path)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	var r io.Reader = f
-	switch {
-	case strings.HasSuffix(path, ".gz"):
-		if r, err = gzip.NewReader(f); err != nil {
-			return nil, err
-		}
-	case strings.HasSuffix(path, ".zst"):
-		z, err := zstd.NewReader(f)
-		if err != nil {
-			return nil, err
-		}
-		defer z.Close()
-		r = z
-	}
-	return io.ReadAll(r)
-}
-
-// parquetTexts is all texts of a Parquet file.
-func parquetTexts(path string) (texts []byte, err error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	f, err := parquet.OpenFile(bytes.NewReader(b), int64(len(b)))
-	if err != nil {
-		return nil, err
-	}
-	for _, g := range f.RowGroups() {
-		rows := g.Rows()
-		defer rows.Close()
-		buf := make([]parquet.Row, 64)
-		for n := -1; n != 0; {
-			n, err = rows.ReadRows(buf)
-			if err != nil && err != io.EOF {
-				return nil, err
-			}
-			for _, row := range buf[:n] {
-				for _, v := range row {
-					if v.Kind() == parquet.ByteArray {
-						texts = append(append(texts, v.ByteArray()...), '\n')
-					}
-				}
-			}
-		}
-	}
-	return texts, nil
-}
 
 // settings names what is stored otherwise than the service holds it: columns of
 // campaigns and of creatives, kinds of rules, and entities that are not current.
-func (w *quirkWorld) settings() string {
+func (w *world) settings() string {
 	w.t.Helper()
 	wrong := map[string]bool{}
 	differ := func(what string, differs bool) {

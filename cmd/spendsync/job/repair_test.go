@@ -1,7 +1,6 @@
-package job_test
+package job
 
 import (
-	"strings"
 	"testing"
 
 	"spendsync/cmd/internal/exit"
@@ -29,7 +28,7 @@ func TestReplay_ARowWithoutAnOwnerChangesNoDay(t *testing.T) {
 		})
 	}
 	w := newQuirkWorld(t)
-	w.sync()
+	w.ran()
 	w.rewrite(func(store *load.Store, area *load.Area, part *load.StagedChange) {
 		rows := []schema.Spend{row("", "", "S2", 1_334_500_000), row("C1", "C1-001", "S1", 2_000_000)}
 		replies := store.Replies(area, day)
@@ -47,21 +46,21 @@ func TestReplay_ARowWithoutAnOwnerChangesNoDay(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	result, err := w.job().Replay(t.Context(), day, day)
+	result, err := w.next().Replay(t.Context(), day, day)
 	if err != nil || int(result.Run.ExitCode) != exit.Contract {
 		t.Fatalf("%v, %+v", err, result)
 	}
-	if got := w.ask("SELECT count(*) || ' ' || sum(spend) FROM spend_daily WHERE report_date = DATE '" +
-		day.String() + "'"); strings.TrimSpace(got) != "2 1336.500000" {
+	if got := w.ask("SELECT count(*), sum(spend) FROM spend_daily WHERE report_date = '%s'", day); got !=
+		"2|1336.500000" {
 		t.Errorf("after the replay: %s", got)
 	}
 }
 
 // rewrite publishes tables otherwise.
-func (w *quirkWorld) rewrite(do func(*load.Store, *load.Area, *load.StagedChange)) {
+func (w *world) rewrite(do func(*load.Store, *load.Area, *load.StagedChange)) {
 	w.t.Helper()
-	j := w.job()
-	store, err := load.Open(w.t.Context(), w.dir, "acme", j.Store)
+	j := w.next()
+	store, err := load.Open(w.t.Context(), w.job.DataDir, "acme", j.Store)
 	if err != nil {
 		w.t.Fatal(err)
 	}

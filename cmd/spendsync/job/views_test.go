@@ -1,18 +1,16 @@
-package job_test
+package job
 
 import (
-	"strings"
 	"testing"
 	"time"
 
 	"spendsync/load/duck"
-	"spendsync/load/loadtest"
 	"spendsync/queries"
 	"spendsync/schema/schematest"
 )
 
 // withViews is a world whose store answers questions by name.
-func withViews(t *testing.T) *quirkWorld {
+func withViews(t *testing.T) *world {
 	t.Helper()
 	w := newQuirkWorld(t)
 	asked, err := queries.Views(nil)
@@ -20,26 +18,10 @@ func withViews(t *testing.T) *quirkWorld {
 		t.Fatal(err)
 	}
 	for _, q := range asked {
-		w.views = append(w.views, duck.View{Schema: q.Schema, Name: q.Name, SQL: q.SQL, Parameters: q.Parameters,
+		w.job.Store.DuckDB.Views = append(w.job.Store.DuckDB.Views, duck.View{Schema: q.Schema, Name: q.Name, SQL: q.SQL, Parameters: q.Parameters,
 			IsValue: q.IsValue, IsTable: q.IsTable, ByMonth: q.ByMonth, Reads: q.Reads()})
 	}
 	return w
-}
-
-// ask asks the published warehouse; all cells of the answer are joined by blanks.
-func (w *quirkWorld) ask(sql string) string {
-	w.t.Helper()
-	a, err := loadtest.Query(w.t.Context(), w.dir, sql)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	var cells []string
-	for _, row := range a.Rows {
-		for _, c := range row {
-			cells = append(cells, c.V)
-		}
-	}
-	return strings.Join(cells, " ")
 }
 
 // TestCurrentViews_SayWhatIsOld: a bid, the bids per source and the balance that go by another
@@ -52,29 +34,29 @@ func TestCurrentViews_SayWhatIsOld(t *testing.T) {
 	wantNone := func() {
 		t.Helper()
 		for _, view := range marks {
-			if n := w.ask("SELECT count(*) FROM main." + view + " WHERE unread_since IS NOT NULL"); n != "0" {
+			if n := w.ask("SELECT count(*) FROM main.%s WHERE unread_since IS NOT NULL", view); n != "0" {
 				t.Errorf("%s: %s rows could not be confirmed", view, n)
 			}
 		}
 	}
-	w.sync()
+	w.ran()
 	wantNone()
 	w.service.SetNow(noon.Add(time.Hour))
 	if err := w.service.SetQuirks("bid-renamed", "bids-missing", "balance-renamed"); err != nil {
 		t.Fatal(err)
 	}
-	w.sync()
+	w.ran()
 	const since = " AND unread_since BETWEEN TIMESTAMPTZ '2026-11-21 19:59:00+00' AND " +
 		"TIMESTAMPTZ '2026-11-21 20:01:00+00'"
 	for sql, want := range map[string]string{
 		`SELECT count(*) = count(*) FILTER (WHERE unread_fields = 'default_bid' AND default_bid IS NOT NULL` + since +
-			`), count(*) FROM main.campaign WHERE status <> 'archived'`: "true 4",
+			`), count(*) FROM main.campaign WHERE status <> 'archived'`: "true|4",
 		`SELECT count(*) FROM main.creative WHERE unread_fields IS NOT NULL`:                          "0",
 		`SELECT DISTINCT unread_fields FROM main.source_mode WHERE unread_fields IS NOT NULL` + since: "bid_overrides",
 		`SELECT DISTINCT rule FROM main.source_rule WHERE unread_since IS NOT NULL` + since:           "bid_override",
 		`SELECT unread_fields FROM main.account WHERE balance IS NULL` + since:                        "balance",
 	} {
-		if got := w.ask(sql); got != want {
+		if got := w.ask("%s", sql); got != want {
 			t.Errorf("%s: %q, want %q", sql, got, want)
 		}
 	}
@@ -82,6 +64,6 @@ func TestCurrentViews_SayWhatIsOld(t *testing.T) {
 	if err := w.service.SetQuirks(); err != nil {
 		t.Fatal(err)
 	}
-	w.sync()
+	w.ran()
 	wantNone()
 }

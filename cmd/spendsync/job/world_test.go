@@ -3,6 +3,7 @@ package job
 import (
 	"cmp"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -30,6 +31,7 @@ type world struct {
 	service *adsim.Service
 	job     Job
 	runs    int
+	log     *testLog // of the last run
 
 	transport http.RoundTripper // nil: the service's own
 	// retryBudget is that of the clients; 0: so short that nothing is waited for.
@@ -98,7 +100,8 @@ func (w *world) next() Job {
 	w.runs++
 	j := w.job
 	j.RunID = fmt.Sprintf("run%06d", w.runs)
-	j.Log = newTestLog(w.t)
+	w.log = &testLog{t: w.t}
+	j.Log = slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	j.Report = w.client("https://report.test"+adsim.ReportPrefix, 0, func(r *http.Request) {
 		r.SetBasicAuth(w.user, w.password)
 	})
