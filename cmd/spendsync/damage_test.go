@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"spendsync/cmd/spendsync/check"
 	"spendsync/load/durable"
 )
 
