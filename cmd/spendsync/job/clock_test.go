@@ -72,7 +72,7 @@ func TestClock_OneThatIsWrongDecidesNothing(t *testing.T) {
 		"1970":            {time.Unix(0, 0).Sub(worldNow), "behind the service's"},
 		"a day ahead":     {24 * time.Hour, "24h0m0s ahead of the service's"},
 	} {
-		if name == "41 days behind" && !schematest.All() {
+		if (name == "41 days behind" || name == "1970") && !schematest.All() {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestClock_MidnightPassesAtAnyRequest(t *testing.T) {
 	count.service.SetNow(midnight.Add(-time.Second))
 	count.sync(exit.OK)
 	all := requests.Load()
-	times := int64(schematest.Times(3, 40, 200))
+	times := int64(schematest.Times(2, 40, 200))
 	for i := range times {
 		at := 1 + i*all/times
 		t.Run(fmt.Sprintf("request %d of %d", at, all), func(t *testing.T) {

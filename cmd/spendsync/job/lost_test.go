@@ -72,7 +72,7 @@ func TestLost_ByAServiceThatReachesLess(t *testing.T) {
 	if err := w.service.SetQuirks("reach-31"); err != nil {
 		t.Fatal(err)
 	}
-	for range 3 {
+	for range 2 {
 		w.sync(exit.OK)
 		for day, k := range w.account().Days {
 			if k.WasOver(day) && k.Control != schema.ControlMatched {

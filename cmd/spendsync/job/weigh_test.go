@@ -145,6 +145,7 @@ func TestMayReplace(t *testing.T) {
 		"less than half, again":       {rows: 2, stored: stored(5, 4), isAgain: true},
 		"none": {rows: 0, stored: stored(5, 4), against: "0 rows and 0.00 US dollars",
 			waits: true},
+		"none, again":   {rows: 0, stored: stored(5, 4), isAgain: true},
 		"none, the sum": {rows: 0, edit: matched, stored: stored(5, 4)},
 		"the sum is of the stored": {rows: 5, edit: func(r *dayRead) { r.isSumOfStored = true }, stored: stored(5,
 			4), isAgain: true, against: "is that of the stored rows"},
