@@ -140,6 +140,7 @@ func TestMayReplace(t *testing.T) {
 		"nothing stored":              {rows: 5},
 		"a row less":                  {rows: 4, stored: stored(5, 4)},
 		"less than half":              {rows: 2, stored: stored(5, 4), against: "less than half", waits: true},
+		"less than half of the rows":  {rows: 2, stored: stored(5, 1), against: "less than half", waits: true},
 		"less than half of the spend": {rows: 5, stored: stored(5, 9), against: "less than half", waits: true},
 		"less than half, the sum":     {rows: 2, edit: matched, stored: stored(5, 4)},
 		"less than half, again":       {rows: 2, stored: stored(5, 4), isAgain: true},
