@@ -17,10 +17,12 @@ func withViews(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	views := w.job.Store.DuckDB.Views
 	for _, q := range asked {
-		w.job.Store.DuckDB.Views = append(w.job.Store.DuckDB.Views, duck.View{Schema: q.Schema, Name: q.Name, SQL: q.SQL, Parameters: q.Parameters,
+		views = append(views, duck.View{Schema: q.Schema, Name: q.Name, SQL: q.SQL, Parameters: q.Parameters,
 			IsValue: q.IsValue, IsTable: q.IsTable, ByMonth: q.ByMonth, Reads: q.Reads()})
 	}
+	w.job.Store.DuckDB.Views = views
 	return w
 }
 
