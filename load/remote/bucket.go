@@ -39,8 +39,8 @@ type Bucket struct {
 
 // storage is an S3 or a folder. Names are below its prefix. Errors are of [Error].
 type storage interface {
-	// open opens an object for reading; errSame if its tag is unless.
-	open(ctx context.Context, name, unless string) (io.ReadCloser, object, error)
+	// open opens an object for reading.
+	open(ctx context.Context, name string) (io.ReadCloser, object, error)
 	// write makes an object, or none if its content cannot be read to its end.
 	write(ctx context.Context, name string, c content) error
 	// replace writes an object in place of the one with a tag; an empty tag requires that there is none. It returns
@@ -136,23 +136,9 @@ func (b *Bucket) Traffic() Traffic {
 	return Traffic{b.traffic.requests.Load(), b.traffic.sent.Load(), b.traffic.received.Load()}
 }
 
-// maxSmall exceeds the size of every pointer and list: a file takes 200 bytes of a list.
-const maxSmall = 64 << 20
-
-// read reads a small object. If its tag is passed and the object has not changed, the error is [errSame].
-func (b *Bucket) read(ctx context.Context, name, tag string) (text []byte, is object, err error) {
-	text, is, err = b.readAtMost(ctx, name, tag, maxSmall)
-	if err == nil && is.tag == "" {
-		if is.tag = hashOf(text); is.tag == tag {
-			return nil, is, errSame
-		}
-	}
-	return text, is, err
-}
-
-// readAtMost reads an object of at most limit bytes.
-func (b *Bucket) readAtMost(ctx context.Context, name, tag string, limit int64) (text []byte, is object, err error) {
-	err = b.get(ctx, name, tag, func(its object, r io.Reader) (err error) {
+// read reads an object of at most limit bytes.
+func (b *Bucket) read(ctx context.Context, name string, limit int64) (text []byte, is object, err error) {
+	err = b.get(ctx, name, func(its object, r io.Reader) (err error) {
 		is = its
 		text, err = io.ReadAll(io.LimitReader(r, limit+1))
 		return err
@@ -166,20 +152,20 @@ func (b *Bucket) readAtMost(ctx context.Context, name, tag string, limit int64) 
 // attempts is how often an object is read from its beginning if the connection breaks in the middle.
 const attempts = 4
 
-// get streams an object into do; errSame if its tag is unless.
-func (b *Bucket) get(ctx context.Context, name, unless string, do func(is object, r io.Reader) error) (err error) {
+// get streams an object into do.
+func (b *Bucket) get(ctx context.Context, name string, do func(is object, r io.Reader) error) (err error) {
 	for range attempts {
-		if err = b.getOnce(ctx, name, unless, do); err == nil || !errors.Is(err, ErrUnavailable) {
+		if err = b.getOnce(ctx, name, do); err == nil || !errors.Is(err, ErrUnavailable) {
 			return err
 		}
 	}
 	return err
 }
 
-func (b *Bucket) getOnce(ctx context.Context, name, unless string, do func(object, io.Reader) error) error {
+func (b *Bucket) getOnce(ctx context.Context, name string, do func(object, io.Reader) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r, is, err := b.open(ctx, name, unless)
+	r, is, err := b.open(ctx, name)
 	if err != nil {
 		return err
 	}

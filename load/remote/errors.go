@@ -46,7 +46,6 @@ var (
 	ErrVanished = errors.New("what was pushed there is gone")
 
 	errNotFound  = errors.New("it is not there")
-	errSame      = errors.New("it has not changed")
 	errChanged   = errors.New("another push has changed it")
 	errUnguarded = errors.New("the storage knows no conditional writes")
 )
@@ -96,7 +95,7 @@ var codes = map[string]error{
 
 // statuses are what a status means without a known code.
 var statuses = map[int]error{
-	http.StatusNotModified: errSame, http.StatusNotFound: errNotFound, http.StatusForbidden: ErrDenied,
+	http.StatusNotFound: errNotFound, http.StatusForbidden: ErrDenied,
 	http.StatusUnauthorized: ErrDenied, http.StatusPreconditionFailed: errChanged, http.StatusConflict: errChanged,
 	http.StatusInsufficientStorage: ErrFull, http.StatusNotImplemented: ErrLacking,
 	http.StatusMethodNotAllowed: ErrLacking,

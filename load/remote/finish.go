@@ -22,7 +22,7 @@ const abandonedAfter = 24 * time.Hour
 
 // readPushed reads how far the last push got; without one that ended it is empty.
 func (b *Bucket) readPushed(ctx context.Context) (*pushed, error) {
-	text, _, err := b.read(ctx, pushedName, "")
+	text, _, err := b.read(ctx, pushedName, maxSmall)
 	if errors.Is(err, errNotFound) {
 		return &pushed{}, nil
 	} else if err != nil {
@@ -76,7 +76,7 @@ func (p *push) mirror(ctx context.Context, is *seen, state *pushed) (*seen, erro
 				return nil, err
 			}
 		}
-		now, err := p.readPointer(ctx, "")
+		now, err := p.readPointer(ctx)
 		switch {
 		case err != nil:
 			return nil, err

@@ -51,7 +51,7 @@ func isNamed(err error) bool {
 }
 
 // open opens an object. It never waits for the writer of a pipe.
-func (f *folder) open(ctx context.Context, name, _ string) (io.ReadCloser, object, error) {
+func (f *folder) open(ctx context.Context, name string) (io.ReadCloser, object, error) {
 	file, err := disk.Open(f.path(name))
 	if err != nil {
 		return nil, object{}, f.failed(ctx, name, err)
@@ -130,7 +130,7 @@ func (f *folder) replace(ctx context.Context, name, _ string, c content) error {
 }
 
 func (f *folder) copy(ctx context.Context, to, from string) error {
-	r, _, err := f.open(ctx, from, "")
+	r, _, err := f.open(ctx, from)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func TestBucket_AFailureIsNoMissingObject(t *testing.T) {
 			return true
 		})
 		p.fault.Store(&answer)
-		is, err := b.readPointer(t.Context(), "")
+		is, err := b.readPointer(t.Context())
 		if is != nil || !errors.Is(err, want) || errors.Is(err, errNotFound) {
 			t.Errorf("status %d: pointer %v, error %v, want %v", status, is, err, want)
 		}

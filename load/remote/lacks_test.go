@@ -58,12 +58,6 @@ func TestStorages_ThatLackSomething(t *testing.T) {
 			return r.Method == http.MethodPost && r.URL.Query().Has("delete") &&
 				refuse(w, 501, "NotImplemented", "multi-object delete")
 		}},
-		"conditional reads": {fault: func(_ http.ResponseWriter, r *http.Request) bool {
-			if r.Method == http.MethodGet {
-				r.Header.Del("If-None-Match")
-			}
-			return false
-		}},
 	} {
 		if !schematest.Drawn(name, 3) {
 			continue

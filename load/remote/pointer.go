@@ -104,10 +104,12 @@ type seen struct {
 // base is the folder of the objects that pushes from this pointer write.
 func (s *seen) base() string { return fmt.Sprintf("%d-%.8s", s.Generation, hashOf(s.text)) }
 
-// readPointer reads the pointer; nil if there is none. With the tag of one that was read before, one
-// that has not changed is errSame.
-func (b *Bucket) readPointer(ctx context.Context, tag string) (*seen, error) {
-	text, is, err := b.read(ctx, pointerName, tag)
+// maxSmall exceeds the size of every pointer and list: a file takes 200 bytes of a list.
+const maxSmall = 64 << 20
+
+// readPointer reads the pointer; nil if there is none.
+func (b *Bucket) readPointer(ctx context.Context) (*seen, error) {
+	text, is, err := b.read(ctx, pointerName, maxSmall)
 	if errors.Is(err, errNotFound) {
 		return nil, nil
 	} else if err != nil {
@@ -158,7 +160,7 @@ func (b *Bucket) lost(name string) *durable.Damage {
 
 // readList reads the list of a generation's files.
 func (b *Bucket) readList(ctx context.Context, e Entry) (*list, error) {
-	text, _, err := b.readAtMost(ctx, e.Files.Name, "", min(e.Files.Bytes, maxSmall))
+	text, _, err := b.read(ctx, e.Files.Name, min(e.Files.Bytes, maxSmall))
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -42,7 +43,7 @@ type Pulled struct {
 	Files       int            `json:"files_fetched"`
 	New         bool           `json:"new"` // the folder did not have the generation
 	Traffic
-	tag string // of the pointer
+	pointer []byte // that it has followed
 }
 
 // Pull brings a folder to a generation of the bucket. Only files that differ from those in the folder are fetched, and
@@ -51,7 +52,7 @@ func (b *Bucket) Pull(ctx context.Context, o PullOptions) (done *Pulled, err err
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	is, err := b.readPointer(ctx, "")
+	is, err := b.readPointer(ctx)
 	if err == nil && is == nil {
 		err = fmt.Errorf("%s: %w", b.address, ErrNothing)
 	}
@@ -69,7 +70,7 @@ func (b *Bucket) Pull(ctx context.Context, o PullOptions) (done *Pulled, err err
 			return done, err
 		}
 		// A generation may have been retired while it was read.
-		now, readErr := b.readPointer(ctx, "")
+		now, readErr := b.readPointer(ctx)
 		if readErr != nil {
 			return nil, readErr
 		}
@@ -100,7 +101,7 @@ func (b *Bucket) pull(ctx context.Context, o PullOptions, c *load.Copy, is *seen
 	if err != nil {
 		return nil, err
 	}
-	done := &Pulled{Generation: e.Generation, PublishedAt: e.PublishedAt, tag: is.tag}
+	done := &Pulled{Generation: e.Generation, PublishedAt: e.PublishedAt, pointer: is.text}
 	wanted, missing, err := missingIn(ctx, c, o.wanted(l.Files))
 	if err != nil {
 		return nil, err
@@ -276,7 +277,7 @@ func (b *Bucket) fetch(ctx context.Context, c *load.Copy, files []File) (fetched
 		}
 		fetched++
 		g.Go(func() error {
-			err := b.get(ctx, f.Object, "", func(_ object, r io.Reader) error { return c.Put(f.snapshot(), r) })
+			err := b.get(ctx, f.Object, func(_ object, r io.Reader) error { return c.Put(f.snapshot(), r) })
 			var damage *durable.Damage
 			if errors.As(err, &damage) {
 				return b.damaged(f.Object, "it is %s of the store, and its bytes are not those that were pushed: %s",
@@ -292,16 +293,13 @@ func (b *Bucket) fetch(ctx context.Context, c *load.Copy, files []File) (fetched
 // ended: nil and nil means that nothing has changed. A storage that fails is asked again.
 func (b *Bucket) Watch(ctx context.Context, o PullOptions, wait func(context.Context) error,
 	each func(*Pulled, error)) error {
-	tag := ""
+	var followed []byte
 	for {
-		_, err := b.readPointer(ctx, tag)
+		is, err := b.readPointer(ctx)
 		var done *Pulled
-		switch {
-		case tag != "" && errors.Is(err, errSame):
-			err = nil
-		default:
+		if err != nil || is == nil || !bytes.Equal(is.text, followed) {
 			if done, err = b.Pull(ctx, o); err == nil {
-				tag = done.tag
+				followed = done.pointer
 			}
 		}
 		if ctx.Err() != nil {

@@ -230,8 +230,8 @@ func TestPull_RefusesANewerBucket(t *testing.T) {
 	}
 }
 
-// TestWatch_FollowsThePointer: with one conditional request where nothing has changed, and through a
-// storage that fails for a while.
+// TestWatch_FollowsThePointer: with one request where nothing has changed, and through a storage that fails
+// for a while.
 func TestWatch_FollowsThePointer(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {
 		s, dir := newStore(t), t.TempDir()

@@ -63,7 +63,7 @@ func (b *Bucket) Push(ctx context.Context, o PushOptions) (done *Pushed, err err
 		o.Pause = pause
 	}
 	if o.Begun { // before the lock, which makes the folder
-		if is, err := b.readPointer(ctx, ""); err == nil && is == nil {
+		if is, err := b.readPointer(ctx); err == nil && is == nil {
 			return nil, fmt.Errorf("%s: %w", b.address, ErrVanished)
 		}
 	}
@@ -167,7 +167,7 @@ func (p *push) run(ctx context.Context) (*Pushed, error) {
 
 // before reads the pointer that this push replaces; nil: there is none, or its loss is accepted.
 func (p *push) before(ctx context.Context) (*seen, error) {
-	was, err := p.readPointer(ctx, "")
+	was, err := p.readPointer(ctx)
 	if p.AcceptLoss && errors.Is(err, durable.ErrDamaged) {
 		// The generations that it named cannot be told from what interrupted pushes have left.
 		return nil, p.remove(ctx, []string{pointerName})
@@ -249,10 +249,10 @@ func (p *push) replacePointer(ctx context.Context, tag string, text []byte) erro
 	if errors.Is(err, errUnguarded) {
 		p.Log.Warn("the storage knows no conditional writes: that no other push runs is taken for granted")
 		var now *seen
-		if now, err = p.readPointer(ctx, ""); err != nil {
+		if now, err = p.readPointer(ctx); err != nil {
 			return err
 		}
-		if now == nil && tag != "" || now != nil && now.tag != tag {
+		if now == nil && p.base != nil || now != nil && !bytes.Equal(now.text, p.base) {
 			return errChanged
 		}
 		err = p.write(ctx, pointerName, c)
@@ -269,7 +269,7 @@ func (p *push) afterRefusal(ctx context.Context, text []byte, err error) (*seen,
 	if !errors.Is(err, errChanged) && !errors.Is(err, ErrUnavailable) {
 		return nil, err
 	}
-	is, readErr := p.readPointer(ctx, "")
+	is, readErr := p.readPointer(ctx)
 	if readErr == nil && is != nil && bytes.Equal(is.text, text) {
 		p.done.New = true
 		return is, nil

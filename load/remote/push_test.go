@@ -169,7 +169,7 @@ func TestPush_UploadsOnlyWhatTheBucketLacks(t *testing.T) {
 func (p *place) fileOf(path string) File {
 	p.Helper()
 	b := p.open()
-	is, err := b.readPointer(context.Background(), "")
+	is, err := b.readPointer(context.Background())
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -324,7 +324,7 @@ func TestPush_Retains(t *testing.T) {
 			p.mustPush(s)
 			last = s
 		}
-		is, err := p.open().readPointer(t.Context(), "")
+		is, err := p.open().readPointer(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -503,7 +503,7 @@ func TestPush_RepairsUnreadablePointerAndList(t *testing.T) {
 			{func(is *Pointer) string { return is.Files.Name }, func(o *PushOptions) { o.Full = true }},
 			{func(*Pointer) string { return pushedName }, nil},
 		} {
-			is, err := p.open().readPointer(t.Context(), "")
+			is, err := p.open().readPointer(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -136,15 +136,9 @@ func (s *s3) again(ctx context.Context, name string, send func() error) error {
 	return err
 }
 
-func (s *s3) open(ctx context.Context, name, unless string) (r io.ReadCloser, is object, err error) {
-	o := minio.GetObjectOptions{}
-	if unless != "" {
-		if err := o.SetMatchETagExcept(unless); err != nil {
-			return nil, is, s.failed(ctx, name, err)
-		}
-	}
+func (s *s3) open(ctx context.Context, name string) (r io.ReadCloser, is object, err error) {
 	err = s.again(ctx, name, func() error {
-		its, info, _, err := s.client.GetObject(ctx, s.bucket, s.prefix+name, o)
+		its, info, _, err := s.client.GetObject(ctx, s.bucket, s.prefix+name, minio.GetObjectOptions{})
 		r, is = its, object{name, info.Size, info.ETag, info.LastModified}
 		return err
 	})

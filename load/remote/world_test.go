@@ -346,7 +346,7 @@ func (p *place) objects() map[string]string {
 		return all
 	}
 	for _, name := range p.names() {
-		b, _, err := p.open().read(context.Background(), name, "")
+		b, _, err := p.open().read(context.Background(), name, maxSmall)
 		if err != nil {
 			p.Fatal(err)
 		}
@@ -388,7 +388,7 @@ func (p *place) put(name, content string) {
 func (p *place) unnamed() (names []string) {
 	p.Helper()
 	b := p.open()
-	is, err := b.readPointer(context.Background(), "")
+	is, err := b.readPointer(context.Background())
 	if err != nil {
 		p.Fatal(err)
 	}
