@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +14,6 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/files"
-	"spendsync/cmd/internal/nearest"
 	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/answer"
 	"spendsync/cmd/spendsync/phrase"
@@ -98,7 +95,7 @@ store of several accounts publishes one for each.
 		"terminal, else by the ending of --out, else csv); of sources_to_block also ids or request: its block lists, "+
 		"ready to paste")
 	// fails only without the flag
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(answer.Formats,
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(answer.FormatNames(),
 		cobra.ShellCompDirectiveNoFileComp))
 	flags.StringVar(&c.out, "out", "", "file to write the answer to; it appears when it is whole")
 	flags.Int64Var(&c.rows, "rows", -1, "most rows of a table; 0 shows all (default: 100 on a terminal, else all)")
@@ -122,14 +119,18 @@ func (c *queryCommand) run(ctx context.Context, args []string, hasSQL bool, stdi
 	case len(args) > 1 || (len(args) == 1 && hasSQL):
 		return exit.Usagef("one NAME or -c SQL, not %q; SQL needs -c and quotes", strings.Join(args, " "))
 	}
-	q, err := c.question(args, stdin)
+	format, err := c.answerFormat()
+	if err != nil {
+		return err
+	}
+	q, err := c.question(args, stdin, format)
 	if err != nil {
 		return err
 	}
 	if err := c.readFrom(ctx, c.from); err != nil {
 		return err
 	}
-	return c.query(ctx, q)
+	return c.query(ctx, q, format)
 }
 
 // about reports whether a flag of an answer was given.
@@ -141,29 +142,24 @@ func (c *queryCommand) about() bool {
 var beginsSQL = []string{"SELECT", "WITH", "FROM", "DESCRIBE", "SHOW", "SUMMARIZE"}
 
 // question is what the caller asks.
-func (c *queryCommand) question(args []string, stdin io.Reader) (answer.Question, error) {
-	if len(args) == 0 && answer.MakesCalls(c.format) {
-		return answer.FindCalls("", nil)
-	}
-	if len(args) == 0 {
+func (c *queryCommand) question(args []string, stdin io.Reader, f answer.Format) (q answer.Question, err error) {
+	name := strings.Join(args, "")
+	word, _, _ := strings.Cut(name, " ")
+	switch {
+	case f.CallsOf != "" && f.CallsOf != name:
+		return q, exit.Usagef("--format %s is for an answer that the service can be asked to follow: %s", f.Name,
+			f.CallsOf)
+	case len(args) == 0:
 		return answer.FromSQL(c.sql, c.params, stdin)
+	case word != name, slices.Contains(beginsSQL, strings.ToUpper(word)):
+		return q, exit.Advise(exit.Usagef("%q is no name of a question", name),
+			"SQL goes after -c: spendsync query -c %s", strconv.Quote(name))
 	}
-	if word, _, _ := strings.Cut(args[0], " "); word != args[0] || slices.Contains(beginsSQL, strings.ToUpper(word)) {
-		return answer.Question{}, exit.Advise(exit.Usagef("%q is no name of a question", args[0]),
-			"SQL goes after -c: spendsync query -c %s", strconv.Quote(args[0]))
-	}
-	if answer.MakesCalls(c.format) {
-		return answer.FindCalls(args[0], c.params)
-	}
-	return answer.Find(args[0], c.params)
+	return answer.Find(name, c.params)
 }
 
 // query asks and writes the answer.
-func (c *queryCommand) query(ctx context.Context, q answer.Question) error {
-	format, err := c.answerFormat()
-	if err != nil {
-		return err
-	}
+func (c *queryCommand) query(ctx context.Context, q answer.Question, f answer.Format) error {
 	dir, err := c.cfg.StoreDir()
 	if err != nil {
 		return err
@@ -171,9 +167,7 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question) error {
 	if err := files.CheckFile("--out", c.out, dir); err != nil {
 		return err
 	}
-	q.Once = format == "parquet" || format == "csv"
-	q.Account = c.account
-	q.Facts = true
+	q.Once, q.Account, q.Facts = f.IsOnce, c.account, true
 	options := c.loadOptions().DuckDB
 	if q.Written {
 		options = c.questionOptions()
@@ -187,11 +181,11 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question) error {
 	}
 	n := c.rendering(result, q)
 	if c.out == "" {
-		err = n.Write(ctx, c.stdout, format)
+		err = n.Write(ctx, c.stdout, f.Name)
 	} else {
-		err = files.WriteFile(c.out, func(w io.Writer) error { return n.Write(ctx, w, format) })
+		err = files.WriteFile(c.out, func(w io.Writer) error { return n.Write(ctx, w, f.Name) })
 	}
-	if err = output.QuietPipe(err); err == nil && format != "table" {
+	if err = output.QuietPipe(err); err == nil && f.Name != "table" {
 		err = c.writeFacts(duck.FactLines(result.Facts))
 	}
 	return errors.Join(c.queryErr(err, dir, q.Asks != "" && !q.Written), result.Close())
@@ -263,42 +257,33 @@ func (c *queryCommand) rendering(result *duck.Result, q answer.Question) answer.
 }
 
 // answerFormat is the format that the caller chose, or the one that fits.
-func (c *queryCommand) answerFormat() (string, error) {
-	format := c.format
-	if c.json {
-		if format != "" && format != "json" {
-			return "", exit.Usagef("--json and --format %s: which one counts?", format)
-		}
-		format = "json"
-	}
-	if ending := filepath.Ext(c.out); format == "" && ending != "" && answer.Endings[ending] == "" {
-		return "", exit.Advise(exit.Usagef("--out %s: the ending does not name a format", c.out),
-			"end the name with %s, or give --format", strings.Join(slices.Sorted(maps.Keys(answer.Endings)), ", "))
-	}
-	if format == "" {
-		format = answer.FormatFor(c.out, output.IsTerminal(c.stdout))
-	}
-	if !slices.Contains(answer.Formats, format) {
-		return "", exit.Usagef("--format %s%s; there are %s", format,
-			nearest.DidYouMean(format, answer.Formats), strings.Join(answer.Formats, ", "))
-	}
-	return format, c.fits(format)
-}
-
-// fits returns an error if a format does not go with the output or with a flag.
-func (c *queryCommand) fits(format string) error {
+func (c *queryCommand) answerFormat() (f answer.Format, err error) {
+	isShown := c.out == "" && output.IsTerminal(c.stdout)
 	switch {
-	case slices.Contains(answer.Binary, format) && c.out == "" && output.IsTerminal(c.stdout):
-		return exit.Usagef("--format %s is not for a terminal: give --out FILE", format)
-	case c.rows >= 0 && format != "table":
-		return exit.Usagef("--rows is about tables for a person; --format %s has every row: write LIMIT into the "+
-			"SQL, or give the question its --param rows", format)
-	case c.wide && format != "table":
-		return exit.Usagef("--wide is about tables for a person; --format %s has every column", format)
-	case c.raw && format != "csv":
-		return exit.Usagef("--raw is about csv; --format %s leaves formulas as they are", format)
+	case c.json && c.format != "" && c.format != "json":
+		return f, exit.Usagef("--json and --format %s: which one counts?", c.format)
+	case c.json:
+		f, err = answer.FindFormat("json")
+	case c.format != "":
+		f, err = answer.FindFormat(c.format)
+	case isShown:
+		f, err = answer.FindFormat("table")
+	default:
+		f, err = answer.FormatOf(c.out)
 	}
-	return nil
+	switch {
+	case err != nil:
+	case f.IsBinary && isShown:
+		err = exit.Usagef("--format %s is not for a terminal: give --out FILE", f.Name)
+	case c.rows >= 0 && f.Name != "table":
+		err = exit.Usagef("--rows is about tables for a person; --format %s has every row: write LIMIT into the "+
+			"SQL, or give the question its --param rows", f.Name)
+	case c.wide && f.Name != "table":
+		err = exit.Usagef("--wide is about tables for a person; --format %s has every column", f.Name)
+	case c.raw && f.Name != "csv":
+		err = exit.Usagef("--raw is about csv; --format %s leaves formulas as they are", f.Name)
+	}
+	return f, err
 }
 
 // listQuestions prints the named questions.

@@ -223,7 +223,7 @@ func queryTerminalsAreNotCommanded(t *testing.T, w *world) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	for _, format := range answer.Formats[:3] {
+	for _, format := range answer.FormatNames()[:3] {
 		for _, width := range []int{40, 400} {
 			var b bytes.Buffer
 			if err := (answer.Rendering{Result: r, Terminal: true, Width: width}).Write(t.Context(), &b,

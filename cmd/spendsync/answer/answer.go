@@ -9,14 +9,66 @@ import (
 	"path/filepath"
 	"strings"
 
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/nearest"
 	"spendsync/load/duck"
 )
 
-// Formats are the forms in which query answers.
-var Formats = []string{"table", "csv", "json", "parquet", "xlsx", idsFormat, requestFormat}
+// Format is a form in which query answers.
+type Format struct {
+	Name     string
+	Ending   string // of its files
+	IsBinary bool   // a terminal cannot show it
+	IsOnce   bool   // the engine writes it as the rows come, see [duck.Query]
+	CallsOf  string // the question whose rows it turns into calls; empty: it is for any
+	write    func(Rendering, context.Context, *bufio.Writer) error
+}
 
-// Binary are the formats that a terminal cannot show.
-var Binary = []string{"parquet", "xlsx"}
+// Formats are all forms.
+var Formats = []Format{
+	{Name: "table", write: Rendering.writeTable},
+	{Name: "csv", Ending: ".csv", IsOnce: true, write: Rendering.writeCSV},
+	{Name: "json", Ending: ".json", write: Rendering.writeJSON},
+	{Name: "parquet", Ending: ".parquet", IsOnce: true, IsBinary: true, write: Rendering.writeParquet},
+	{Name: "xlsx", Ending: ".xlsx", IsBinary: true, write: Rendering.writeXLSX},
+	{Name: "ids", CallsOf: "sources_to_block", write: Rendering.writeIDs},
+	{Name: "request", CallsOf: "sources_to_block", write: Rendering.writeRequests},
+}
+
+// FormatNames are the names of all forms.
+func FormatNames() (names []string) {
+	for _, f := range Formats {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// FindFormat returns the form of a name.
+func FindFormat(name string) (Format, error) {
+	for _, f := range Formats {
+		if f.Name == name {
+			return f, nil
+		}
+	}
+	return Format{}, exit.Usagef("--format %s%s; there are %s", name, nearest.DidYouMean(name, FormatNames()),
+		strings.Join(FormatNames(), ", "))
+}
+
+// FormatOf returns the form of a file by its ending: CSV if it has none.
+func FormatOf(file string) (Format, error) {
+	ending := cmp.Or(filepath.Ext(file), ".csv")
+	var endings []string
+	for _, f := range Formats {
+		if f.Ending == ending {
+			return f, nil
+		}
+		if f.Ending != "" {
+			endings = append(endings, f.Ending)
+		}
+	}
+	return Format{}, exit.Advise(exit.Usagef("--out %s: the ending does not name a format", file),
+		"end the name with %s, or give --format", strings.Join(endings, ", "))
+}
 
 // Rendering is an answer that is about to be written.
 type Rendering struct {
@@ -30,31 +82,21 @@ type Rendering struct {
 	Raw      bool  // formulas are written unchanged
 }
 
-// Write writes the answer in one of the formats, a page at a time.
-func (n Rendering) Write(ctx context.Context, out io.Writer, format string) (err error) {
-	switch format {
-	case "parquet":
-		return n.Result.WriteParquet(ctx, out)
-	case "xlsx":
-		return n.writeXLSX(ctx, out)
+// Write writes the answer in one of the forms, a page at a time.
+func (n Rendering) Write(ctx context.Context, out io.Writer, format string) error {
+	f, err := FindFormat(format)
+	if err != nil {
+		return err
 	}
-	if n.Terminal && format != "table" { // whose cells are made visible one by one
+	if n.Terminal && f.Name != "table" { // whose cells are made visible one by one
 		out = &visibleLines{w: out}
 	}
 	w := bufio.NewWriterSize(out, 64<<10)
-	switch format {
-	case "csv":
-		err = n.writeCSV(ctx, w)
-	case "json":
-		err = n.writeJSON(ctx, w)
-	case idsFormat:
-		err = n.writeIDs(ctx, w)
-	case requestFormat:
-		err = n.writeRequests(ctx, w)
-	default:
-		err = n.writeTable(ctx, w)
-	}
-	return errors.Join(err, w.Flush())
+	return errors.Join(f.write(n, ctx, w), w.Flush())
+}
+
+func (n Rendering) writeParquet(ctx context.Context, w *bufio.Writer) error {
+	return n.Result.WriteParquet(ctx, w)
 }
 
 // A value's kind decides how it is spelled and aligned.
@@ -88,16 +130,4 @@ func formOf(c duck.Column) valueForm {
 		return formNested
 	}
 	return formText
-}
-
-// Endings are the formats by the endings of their files.
-var Endings = map[string]string{".csv": "csv", ".json": "json", ".parquet": "parquet", ".xlsx": "xlsx"}
-
-// FormatFor returns the default format: by the extension of the file, or by whether the output is a
-// terminal.
-func FormatFor(out string, terminal bool) string {
-	if out == "" && terminal {
-		return "table"
-	}
-	return cmp.Or(Endings[filepath.Ext(out)], "csv")
 }

@@ -85,7 +85,7 @@ func TestCSV_IsWhole(t *testing.T) {
 // sampleTable is a table with a name that can be cut and numbers that cannot.
 func sampleTable(width int) (*grid, [][]cell) {
 	t := &grid{columns: []tableColumn{{name: "campaign_name"}, {name: "campaign_id"},
-		{name: "spend", form: formNumber, unit: unitMoney},
+		{name: "spend", form: formNumber, unit: "money"},
 		{name: "clicks_and_conversions", form: formNumber}}, width: width}
 	var rows [][]cell
 	for _, r := range [][]schema.Null[string]{
@@ -128,8 +128,8 @@ func TestTable_FitsItsWidth(t *testing.T) {
 }
 
 func TestTableColumn_RoundsOnlyWhereAPersonReads(t *testing.T) {
-	money, price := tableColumn{"spend", formNumber, unitMoney}, tableColumn{"cpc", formFloat, unitPrice}
-	ratio, count := tableColumn{"ctr", formFloat, ""}, tableColumn{"clicks", formNumber, ""}
+	money, price := tableColumn{"spend", formNumber, "money"}, tableColumn{"cpc", formFloat, "price"}
+	ratio, count := tableColumn{"ctr", formFloat, "ratio"}, tableColumn{"clicks", formNumber, ""}
 	version := tableColumn{"version_no", formNumber, ""}
 	for _, c := range []struct {
 		column      tableColumn

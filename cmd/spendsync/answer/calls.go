@@ -8,27 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/phrase"
 )
-
-// The formats that make an answer ready to be pasted: the IDs of each call that would
-// follow the advice, or the calls themselves, as the service's description shows them.
-// Nothing is sent.
-const idsFormat, requestFormat = "ids", "request"
-
-// MakesCalls reports whether a format consists of calls, which not every question has.
-func MakesCalls(format string) bool { return format == idsFormat || format == requestFormat }
-
-// FindCalls is a ready question whose rows the service can be asked to follow: the calls are made of the same rows
-// that it shows, in their order. The values of its parameters are as [Find] takes them.
-func FindCalls(name string, params []string) (Question, error) {
-	if name != "sources_to_block" {
-		return Question{}, exit.Usagef("--format %s and %s are for answers that the service can be asked to follow: "+
-			"sources_to_block", idsFormat, requestFormat)
-	}
-	return Find(name, params)
-}
 
 // sourcesPerCall is how many sources the service takes in one call.
 const sourcesPerCall = 50

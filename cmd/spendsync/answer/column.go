@@ -15,20 +15,29 @@ import (
 	"spendsync/queries"
 )
 
-// The units of numbers, as far as they decide the digits on a terminal, see [queries.Units].
-const (
-	unitMoney   = "money"   // US dollars: two decimals
-	unitPrice   = "price"   // US dollars for one click, or a bid: four decimals
-	unitPercent = "percent" // a share or a change: a percentage of one decimal
-	unitRate    = "rate"    // a percentage of two decimals
-	unitRatio   = "ratio"   // another number that is not whole
-)
+// unit is how a person reads the numbers of a column.
+type unit struct {
+	sign        string // before the number
+	least, most int    // decimals
+	isShare     bool   // it is shown in percent
+	cell        string // the number format of a workbook, whose cells hold all digits
+}
+
+// units are those that [queries.Units] names. A whole number has none.
+var units = map[string]unit{
+	"money":   {sign: "$", least: 2, most: 2, cell: "#,##0.00"},
+	"price":   {sign: "$", least: 2, most: 4, cell: "#,##0.00##"}, // of one click, or a bid
+	"percent": {isShare: true, least: 1, most: 1, cell: "0.0%"},
+	"rate":    {isShare: true, least: 2, most: 2, cell: "0.00%"},
+	"ratio":   {most: 4, cell: "#,##0.00##"},
+	"":        {cell: "#,##0"},
+}
 
 // tableColumn is a column of a table for a person.
 type tableColumn struct {
 	name string
 	form valueForm
-	unit string // of a number; empty: it has none
+	unit string // of a number, a name in units
 }
 
 // tableColumns are the answer's columns.
@@ -40,23 +49,21 @@ func (n Rendering) tableColumns() []tableColumn {
 	return all
 }
 
-// unitOf returns the unit by the types that only money and bids have, else by the name. Whole numbers have none.
+// unitOf returns the unit of a number by the types that only money and bids have, else by the name.
 func unitOf(c duck.Column) string {
-	switch {
+	isWhole := strings.HasSuffix(c.Type, ",0)") || strings.Contains(c.Type, "INT")
+	switch form := formOf(c); {
 	case c.Type == "DECIMAL(12,6)":
-		return unitPrice
-	case decimalSix.MatchString(c.Type):
-		return unitMoney
-	case c.Type != "DOUBLE" && !strings.HasPrefix(c.Type, "DECIMAL"):
+		return "price"
+	case c.Type == "DECIMAL(18,6)", c.Type == "DECIMAL(38,6)":
+		return "money"
+	case form != formNumber && form != formFloat:
 		return ""
-	case strings.HasSuffix(c.Type, ",0)"):
+	case isWhole:
 		return queries.Units()[c.Name]
 	}
-	return cmp.Or(queries.Units()[c.Name], unitRatio)
+	return cmp.Or(queries.Units()[c.Name], "ratio")
 }
-
-// decimalSix is money, or a sum of it.
-var decimalSix = regexp.MustCompile(`^DECIMAL\((18|38),6\)$`)
 
 func (c tableColumn) isNumber() bool { return c.form == formNumber || c.form == formFloat }
 
@@ -80,13 +87,16 @@ func (c tableColumn) hasThousands() bool {
 	return c.name != "year" && c.name != "id" && !strings.HasSuffix(c.name, "_id") && !strings.HasSuffix(c.name, "_no")
 }
 
-// verdictColors are the verdicts that have a color. Others, such as unclear, have none.
-var verdictColors = map[text.Color][]string{
-	text.FgGreen: {"pays", "earns", "cheaper", "better", "below_target", "below_campaign", "steady", "on_pace",
-		"complete", "final"},
-	text.FgRed: {"loses", "dearer", "worse", "no_conversions", "too_costly", "worse_than_campaign", "broken_tracking",
-		"exhausted", "over", "missing", "lost"},
-	text.FgYellow: {"fatiguing", "limited", "stops_soon", "stopped", "under", "partial", "incomplete", "bid_less"},
+// verdictColors are the colors of verdicts. Others, such as unclear, have none.
+var verdictColors = map[string]text.Color{
+	"pays": text.FgGreen, "earns": text.FgGreen, "cheaper": text.FgGreen, "better": text.FgGreen,
+	"below_target": text.FgGreen, "below_campaign": text.FgGreen, "steady": text.FgGreen, "on_pace": text.FgGreen,
+	"complete": text.FgGreen, "final": text.FgGreen,
+	"loses": text.FgRed, "dearer": text.FgRed, "worse": text.FgRed, "no_conversions": text.FgRed,
+	"too_costly": text.FgRed, "worse_than_campaign": text.FgRed, "broken_tracking": text.FgRed,
+	"exhausted": text.FgRed, "over": text.FgRed, "missing": text.FgRed, "lost": text.FgRed,
+	"fatiguing": text.FgYellow, "limited": text.FgYellow, "stops_soon": text.FgYellow, "stopped": text.FgYellow,
+	"under": text.FgYellow, "partial": text.FgYellow, "incomplete": text.FgYellow, "bid_less": text.FgYellow,
 }
 
 // paint returns the shown text of a cell with its color. go-pretty adds none if NO_COLOR is set or the terminal has no
@@ -95,10 +105,8 @@ func (c tableColumn) paint(v cell, shown string) string {
 	if v.isNull {
 		return text.Faint.Sprint(shown)
 	}
-	for color, verdicts := range verdictColors {
-		if c.isVerdict() && slices.Contains(verdicts, v.text) {
-			return color.Sprint(shown)
-		}
+	if color, ok := verdictColors[v.text]; ok && c.isVerdict() {
+		return color.Sprint(shown)
 	}
 	return shown
 }
@@ -112,64 +120,43 @@ func (c tableColumn) mayCut() bool {
 // fraction is of a second: too fine to read.
 var fraction = regexp.MustCompile(`\.[0-9]+Z$`)
 
-// text returns the displayed text of a value. Only a person's number is rounded, has a dollar sign and
-// its thousands grouped; even then a number other than 0 does not look like 0.
+// text returns the displayed text of a value. Only a person's number is rounded, has a dollar sign and its thousands
+// grouped.
 func (c tableColumn) text(value string, forPerson bool) string {
 	switch {
 	case c.form == formInstant:
 		return fraction.ReplaceAllString(value, "Z")
-	case !forPerson || !c.isNumber():
+	case !forPerson || !c.isNumber() || !c.hasThousands():
 		return value
-	case c.unit == unitMoney:
-		return dollars(round(value, 2, 2))
-	case c.unit == unitPrice:
-		return dollars(round(value, 2, 4))
-	case c.unit == unitPercent:
-		return percent(value, 1)
-	case c.unit == unitRate:
-		return percent(value, 2)
-	case c.form == formFloat:
-		value = round(value, 0, 4)
 	}
-	if c.hasThousands() {
-		return phrase.Thousands(value)
-	}
-	return value
+	return units[c.unit].spell(value)
 }
 
-// percent returns a share as a percentage. It leaves other values unchanged.
-func percent(share string, decimals int) string {
-	r, ok := new(big.Rat).SetString(share)
-	if !ok {
-		return share
-	}
-	return phrase.Thousands(round(r.Mul(r, big.NewRat(100, 1)).FloatString(12), decimals, decimals)) + "%"
-}
+var hundred = big.NewRat(100, 1)
 
-// dollars puts the sign of dollars before an amount. It leaves other values unchanged.
-func dollars(amount string) string {
-	digits := strings.TrimPrefix(amount, "-")
-	if digits == "" || digits[0] < '0' || digits[0] > '9' {
-		return amount
-	}
-	return amount[:len(amount)-len(digits)] + "$" + phrase.Thousands(digits)
-}
-
-// round rounds a decimal number half away from zero to at most that many decimals and
-// removes zeros at the end down to least. What would become 0, and is not, keeps its
+// spell rounds a number half away from zero and removes zeros at the end. What would become 0, and is not, keeps its
 // first two digits.
-func round(value string, least, most int) string {
+func (u unit) spell(value string) string {
 	r, ok := new(big.Rat).SetString(value)
 	if !ok {
 		return value // not a finite number
 	}
-	text := r.FloatString(most)
-	if r.Sign() != 0 && strings.Trim(text, "-0.") == "" {
+	before, after := u.sign, ""
+	if u.isShare {
+		r.Mul(r, hundred)
+		after = "%"
+	}
+	if r.Sign() < 0 {
+		r.Neg(r)
+		before = "-" + before
+	}
+	digits := r.FloatString(u.most)
+	if r.Sign() != 0 && strings.Trim(digits, "0.") == "" {
 		f, _ := r.Float64()
-		return strconv.FormatFloat(f, 'g', 2, 64)
+		digits = strconv.FormatFloat(f, 'g', 2, 64)
+	} else if u.most > u.least {
+		kept := digits[:len(digits)-(u.most-u.least)]
+		digits = strings.TrimSuffix(kept+strings.TrimRight(digits[len(kept):], "0"), ".")
 	}
-	for strings.HasSuffix(text, "0") && len(text)-strings.IndexByte(text, '.')-1 > least {
-		text = strings.TrimSuffix(text, "0")
-	}
-	return strings.TrimSuffix(text, ".")
+	return before + phrase.Thousands(digits) + after
 }

@@ -14,8 +14,8 @@ import (
 )
 
 // grid fits rows into a width. Headings are broken at their underscores, names cut in the middle, sentences broken at
-// words; IDs, numbers, times and verdicts are never cut. Columns that do not fit are left out, the first verdict and
-// the keys last.
+// words; IDs, numbers, times and verdicts are never cut. Columns that do not fit are left out from the right, the first
+// verdict never.
 type grid struct {
 	columns []tableColumn
 	width   int // 0: no limit
@@ -33,16 +33,22 @@ func widthOf(s string) int { return text.StringWidthWithoutEscSequences(s) }
 // lay chooses the columns and their widths by the first rows, and returns how many columns are left out.
 func (g *grid) lay(rows [][]cell, q Question, all bool) (left int) {
 	limit := g.width
-	if limit == 0 { // in the order of the answer
-		q.Shown = nil
-	}
-	if g.shown = g.inOrder(q); all {
+	if all {
 		limit = 0
 	}
+	g.shown = g.inOrder(q)
 	if limit > 0 {
-		g.shown = g.fitting(g.wanted(rows, q), rows)
+		g.shown = slices.DeleteFunc(g.shown, func(i int) bool { return !g.isWanted(i, rows, q) })
 	}
-	g.widths, _ = g.measure(g.shown, rows, limit)
+	for {
+		total := 0
+		g.widths, total = g.measure(rows, limit)
+		last := g.leastWanted()
+		if limit == 0 || total <= limit || last < 0 {
+			break
+		}
+		g.shown = slices.Delete(g.shown, last, last+1)
+	}
 	for i, c := range g.columns { // an account that is the same in all rows is not missed
 		if !slices.Contains(g.shown, i) && (c.name != "account_id" || q.Asks == "") {
 			left++
@@ -51,73 +57,50 @@ func (g *grid) lay(rows [][]cell, q Question, all bool) (left int) {
 	return left
 }
 
+// leastWanted returns the place of the last shown column that is not the first verdict; -1: there is none.
+func (g *grid) leastWanted() int {
+	verdict := slices.IndexFunc(g.shown, func(i int) bool { return g.columns[i].isVerdict() })
+	last := len(g.shown) - 1
+	if last == verdict || last == 0 {
+		last--
+	}
+	return last
+}
+
 // inOrder returns the columns in the order in which a terminal shows them: those that the question names, and then the
-// others as they are.
+// others as they are. Without a width it is the order of the answer.
 func (g *grid) inOrder(q Question) (order []int) {
-	for _, name := range q.Shown {
-		if i := slices.IndexFunc(g.columns, func(c tableColumn) bool { return c.name == name }); i >= 0 {
-			order = append(order, i)
+	rank := func(i int) int {
+		at := slices.Index(q.Shown, g.columns[i].name) // -1: the account comes first
+		if g.width == 0 || len(q.Shown) == 0 || at < 0 && g.columns[i].name != "account_id" {
+			return len(q.Shown)
 		}
+		return at
 	}
 	for i := range g.columns {
-		if !slices.Contains(order, i) {
-			order = append(order, i)
-		}
+		order = append(order, i)
 	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rank(a), rank(b)) })
 	return order
 }
 
-// wanted returns the columns of a question that a terminal shows: those that it names, but for empty ones, or all, and
-// the account if there are several.
-func (g *grid) wanted(rows [][]cell, q Question) (wanted []int) {
-	for _, i := range g.shown {
-		name := g.columns[i].name
-		differs := slices.ContainsFunc(rows, func(r []cell) bool { return r[i] != rows[0][i] })
-		filled := len(rows) == 0 || slices.ContainsFunc(rows, func(r []cell) bool { return !r[i].isNull })
-		switch {
-		case name == "account_id" && q.Asks != "" && differs:
-			wanted = append([]int{i}, wanted...)
-		case name == "account_id" && q.Asks != "" && len(g.columns) > 1: // as everywhere
-		case len(q.Shown) == 0, slices.Contains(q.Shown, name) && filled:
-			wanted = append(wanted, i)
-		}
+// isWanted reports whether a terminal shows a column of a question: one that it names, unless it is empty, or any if it
+// names none, and the account if there are several.
+func (g *grid) isWanted(i int, rows [][]cell, q Question) bool {
+	name := g.columns[i].name
+	isFilled := len(rows) == 0 || slices.ContainsFunc(rows, func(r []cell) bool { return !r[i].isNull })
+	if name == "account_id" && q.Asks != "" && len(g.columns) > 1 {
+		return slices.ContainsFunc(rows, func(r []cell) bool { return r[i] != rows[0][i] })
 	}
-	return wanted
+	return len(q.Shown) == 0 || slices.Contains(q.Shown, name) && isFilled
 }
 
-// keys are the columns that say what a row is about, and the numbers to judge it by: a terminal leaves them out last.
-var keys = []string{"campaign_name", "source_id", "title", "creative_title", "place", "change", "cpa_usual",
-	"cpa_change"}
-
-// fitting returns the first verdict, the keys, and of the other columns those from the left, as far as they fit.
-func (g *grid) fitting(wanted []int, rows [][]cell) (chosen []int) {
-	verdict := slices.IndexFunc(wanted, func(i int) bool { return g.columns[i].isVerdict() })
-	inTurn := slices.Clone(wanted)
-	rank := func(i int) int {
-		switch {
-		case verdict >= 0 && i == wanted[verdict]:
-			return 0
-		case slices.Contains(keys, g.columns[i].name):
-			return 1
-		}
-		return 2
-	}
-	slices.SortStableFunc(inTurn, func(a, b int) int { return cmp.Compare(rank(a), rank(b)) })
-	for n := range inTurn {
-		some := slices.DeleteFunc(slices.Clone(wanted), func(i int) bool { return !slices.Contains(inTurn[:n+1], i) })
-		if _, total := g.measure(some, rows, g.width); total > g.width && n > 0 {
-			break
-		}
-		chosen = some
-	}
-	return chosen
-}
-
-// measure returns the widths of columns. If they exceed the limit, headings are broken, and then the widest names cut.
-func (g *grid) measure(columns []int, rows [][]cell, limit int) (widths []int, total int) {
-	widths, broken, least := make([]int, len(columns)), make([]int, len(columns)), make([]int, len(columns))
+// measure returns the widths of the shown columns. If they exceed the limit, headings are broken, and then the widest
+// names cut.
+func (g *grid) measure(rows [][]cell, limit int) (widths []int, total int) {
 	total = -gap
-	for at, i := range columns {
+	var broken, least []int
+	for _, i := range g.shown {
 		c, cells, head := g.columns[i], 0, 0
 		for _, r := range rows {
 			cells = max(cells, widthOf(r[i].text))
@@ -125,11 +108,13 @@ func (g *grid) measure(columns []int, rows [][]cell, limit int) (widths []int, t
 		for _, part := range breakName(c.name, 1) {
 			head = max(head, widthOf(part))
 		}
-		widths[at], broken[at], least[at] = max(cells, widthOf(c.name)), max(cells, head), max(cells, head)
+		floor := max(cells, head)
 		if c.mayCut() {
-			least[at] = max(min(cells, minName), head)
+			floor = max(min(cells, minName), head)
 		}
-		total += widths[at] + gap
+		widths, broken, least = append(widths, max(cells, widthOf(c.name))), append(broken, max(cells, head)),
+			append(least, floor)
+		total += widths[len(widths)-1] + gap
 	}
 	for _, floor := range [][]int{broken, least} {
 		for limit > 0 && total > limit {
@@ -205,19 +190,12 @@ func cutMiddle(s string, width int) string {
 	if widthOf(s) <= width {
 		return s
 	}
-	head, tail := "", ""
-	runes := []rune(s)
-	for _, r := range runes {
-		if widthOf(head+string(r)) > width/2 {
-			break
-		}
-		head += string(r)
-	}
-	room := width - widthOf(head) - 1
-	for i := len(runes) - 1; i >= 0 && widthOf(string(runes[i])+tail) <= room; i-- {
-		tail = string(runes[i]) + tail
-	}
+	head := text.Trim(s, width/2)
+	tail := []rune(s)
+	tail = tail[max(0, len(tail)-width):]
 	// A mark that belongs to the character before it would join the sign of the cut.
-	tail = strings.TrimLeftFunc(tail, func(r rune) bool { return widthOf(string(r)) == 0 })
-	return head + "…" + tail
+	for len(tail) > 0 && (widthOf(head)+1+widthOf(string(tail)) > width || widthOf(string(tail[0])) == 0) {
+		tail = tail[1:]
+	}
+	return head + "…" + string(tail)
 }

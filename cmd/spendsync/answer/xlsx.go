@@ -1,10 +1,9 @@
 package answer
 
 import (
-	"cmp"
+	"bufio"
 	"context"
 	"errors"
-	"io"
 	"math/big"
 	"strconv"
 	"strings"
@@ -20,18 +19,13 @@ import (
 // answerSheet is the sheet of a workbook.
 const answerSheet = "Answer"
 
-// sheetFormats are the number formats: of units, and of values that have none. Money is shown with two decimals, a
-// share as a percentage; the cell holds all digits.
-var (
-	sheetFormats = map[string]string{unitMoney: "#,##0.00", unitPrice: "#,##0.00##", unitPercent: "0.0%",
-		unitRate: "0.00%", unitRatio: "#,##0.00##"}
-	formFormats = map[valueForm]string{formNumber: "#,##0", formTime: "yyyy-mm-dd", formInstant: "yyyy-mm-dd hh:mm:ss"}
-)
+// timeFormats are the number formats of instants and days.
+var timeFormats = map[valueForm]string{formTime: "yyyy-mm-dd", formInstant: "yyyy-mm-dd hh:mm:ss"}
 
 // writeXLSX writes the answer as an Excel file (Office Open XML, ECMA-376): typed cells under a frozen heading. A text
 // stays a text, whatever its first character: no cell is a formula. An answer too large for a sheet is refused, not
 // cut.
-func (n Rendering) writeXLSX(ctx context.Context, out io.Writer) (err error) {
+func (n Rendering) writeXLSX(ctx context.Context, out *bufio.Writer) (err error) {
 	if n.Result.Count >= excelize.TotalRows || len(n.Result.Columns) > excelize.MaxColumns {
 		return exit.Usagef("a sheet of a workbook has %d rows and %d columns, the answer %d and %d; write it to a "+
 			".csv or .parquet file", excelize.TotalRows, excelize.MaxColumns, n.Result.Count+1, len(n.Result.Columns))
@@ -58,7 +52,11 @@ func (n Rendering) writeXLSX(ctx context.Context, out io.Writer) (err error) {
 		}
 		cells[i] = excelize.Cell{StyleID: bold, Value: c.name}
 		errs = append(errs, w.SetColWidth(i+1, i+1, width))
-		if format := cmp.Or(sheetFormats[c.unit], formFormats[c.form]); format != "" {
+		format := timeFormats[c.form]
+		if c.isNumber() {
+			format = units[c.unit].cell
+		}
+		if format != "" {
 			styles[i], err = file.NewStyle(&excelize.Style{CustomNumFmt: &format}) // the same again has the same number
 			errs = append(errs, err)
 		}
