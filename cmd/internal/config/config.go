@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
+	"maps"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -70,8 +68,8 @@ type Config struct {
 	LogLevel  string `env:"LOG_LEVEL" from:"info; on a terminal warn"`
 	AllowHTTP bool   `env:"ALLOW_HTTP, default=false"`
 
-	// secretFiles are the files of the secrets, by the secret's name.
-	secretFiles map[string]string
+	// files are the variables that name a file, those of the secrets among them.
+	files map[string]string
 
 	// assumed are the embedded assumptions about the service under the lines of ServiceFile.
 	assumed *service.Service
@@ -79,8 +77,8 @@ type Config struct {
 	// unknown are variables with our prefix that no command reads. They are warned
 	// of, not refused: Kubernetes sets some for every Service named spendsync.
 	unknown      []string
-	wrongProxies []string // what is wrong with the variables of a proxy
-	missing      []string // the variables without which no request can be sent
+	wrongProxies []string   // what is wrong with the variables of a proxy
+	missing      []Variable // without which no request can be sent
 }
 
 // Read reads and checks the variables. An empty variable counts as unset: a manifest that lists a variable without a
@@ -88,8 +86,9 @@ type Config struct {
 // report that they are wrong.
 func Read(ctx context.Context, environ []string) (*Config, error) {
 	env := FromEnviron(environ)
-	c := &Config{unknown: unknownIn(env), secretFiles: secretFilesIn(env),
-		wrongProxies: wrongProxies(environ), missing: missingIn(env)}
+	c := &Config{unknown: unknownIn(env), files: maps.Clone(env), wrongProxies: wrongProxies(environ),
+		missing: missingIn(env)}
+	maps.DeleteFunc(c.files, func(name, _ string) bool { return !strings.HasSuffix(name, "_FILE") })
 	wrong := append(inQuotes(env), dropMalformed(env)...)
 	if err := envconfig.ProcessWith(ctx, &envconfig.Config{Target: c,
 		Lookuper: envconfig.MapLookuper(env)}); err != nil {
@@ -97,7 +96,7 @@ func Read(ctx context.Context, environ []string) (*Config, error) {
 	}
 	trustErr := c.trust()
 	if len(wrong) > 0 {
-		return c, usage(wrong)
+		return c, exit.Usagef("%s", strings.Join(wrong, "; "))
 	}
 	if err := cmp.Or(c.check(), trustErr); err != nil {
 		return c, err
@@ -143,49 +142,18 @@ func (c *Config) readService() error {
 	return nil
 }
 
-// usage is one error for all that is wrong.
-func usage(wrong []string) error {
-	if len(wrong) == 0 {
-		return nil
-	}
-	return exit.Usagef("%s", strings.Join(wrong, "; "))
-}
-
 // check rejects values that no command can work with.
 func (c *Config) check() error {
-	var wrong []string
-	refuse := func(is bool, format string, args ...any) {
-		if is {
-			wrong = append(wrong, Prefix+fmt.Sprintf(format, args...))
-		}
-	}
-	between := func(name string, v, from, to int) {
-		refuse(v < from || v > to, "%s=%d: must be a whole number from %d to %d", name, v, from, to)
-	}
-	notNegative := func(name string, v time.Duration, example string) {
-		refuse(v < 0, "%s=%s: must not be negative, for example %s", name, v, example)
-	}
-	refuse(!schema.AccountName.MatchString(c.Account), "ACCOUNT=%q: use lower-case letters, digits, "+
-		"_ and -, at most 40, for example acme", c.Account)
-	refuse(strings.ContainsRune(c.DataDir, 0), "DATA_DIR holds a NUL")
 	dir, _ := c.StoreDir() // a working folder that is not known is found later
-	refuse(strings.ContainsAny(dir, "?*["), "DATA_DIR=%s holds a ?, * or [, which DuckDB does not take as part of a "+
-		"name; choose another folder, or rename it", dir)
-	between("YOUNG_DAYS", c.YoungDays, 0, 33)
-	notNegative("REREAD_AFTER", c.RereadAfter, "20h")
-	between("PAGE_SIZE", c.PageSize, 1, 10000)
-	between("REQUESTS_PER_MINUTE", c.RequestsPerMinute, 1, 120)
-	refuse(c.HTTPTimeout <= 0, "HTTP_TIMEOUT=%s: must be longer than nothing, for example 60s", c.HTTPTimeout)
-	notNegative("RETRY_BUDGET", c.RetryBudget, "10m")
-	notNegative("LOCK_WAIT", c.LockWait, "5m")
-	refuse(c.DuckDBMemory != "" && !duckMemory.MatchString(c.DuckDBMemory), "DUCKDB_MEMORY=%q is not a size, for "+
-		"example 512MiB", c.DuckDBMemory)
-	refuse(!slices.Contains([]string{"", "text", "json"}, c.LogFormat), "LOG_FORMAT=%q is neither text nor json",
-		c.LogFormat)
-	refuse(!slices.Contains([]string{"", "debug", "info", "warn", "error"}, c.LogLevel), "LOG_LEVEL=%q is none of "+
-		"debug, info, warn, error", c.LogLevel)
-	if len(wrong) > 0 {
-		return usage(wrong)
+	switch {
+	case !schema.AccountName.MatchString(c.Account):
+		return exit.Usagef("%sACCOUNT=%q: use lower-case letters, digits, _ and -, at most 40, for example acme", Prefix,
+			c.Account)
+	case strings.ContainsRune(c.DataDir, 0):
+		return exit.Usagef("%sDATA_DIR holds a NUL", Prefix)
+	case strings.ContainsAny(dir, "?*["):
+		return exit.Usagef("%sDATA_DIR=%s holds a ?, * or [, which DuckDB does not take as part of a name; choose "+
+			"another folder, or rename it", Prefix, dir)
 	}
 	if _, err := queries.Views(c.Thresholds); err != nil {
 		return exit.Usagef("%sTHRESHOLDS: %v", Prefix, err)
@@ -197,8 +165,6 @@ func (c *Config) check() error {
 	}
 	return c.checkNotices()
 }
-
-var duckMemory = regexp.MustCompile(`^[0-9]+(\.[0-9]+)? ?([KMGT]i?B)$`)
 
 // StoreDir is the store's folder as an absolute path.
 func (c *Config) StoreDir() (string, error) {

@@ -134,10 +134,10 @@ func TestRead_ASecretIsAVariableOrAFile(t *testing.T) {
 		if err != nil || len(c.Unknown()) > 0 {
 			t.Fatalf("%s_FILE: %v, unknown %v", v.Name, err, c)
 		}
-		if got, err := readSecret(v.Name, "", c.secretFiles[v.Name]); string(got) != value {
+		if got, err := readSecret(v.Name, "", c.files[v.Name+"_FILE"]); string(got) != value {
 			t.Errorf("%s_FILE holds %d bytes: %v", v.Name, len(got), err)
 		}
-		if slices.Contains(c.missing, v.Name) {
+		if slices.ContainsFunc(c.missing, func(m Variable) bool { return m.Name == v.Name }) {
 			t.Errorf("%s_FILE is set, and %[1]s counts as missing", v.Name)
 		}
 		for _, path := range []string{"/dev/zero", dir} {

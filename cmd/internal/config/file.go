@@ -50,17 +50,12 @@ func WithFile(environ []string, name string) ([]string, error) {
 	return append(below, environ...), nil
 }
 
-// notText returns in words in which other form than plain text a file is; "": in none.
+// notText returns what is wrong with a file that is not plain text; "": nothing is.
 func notText(b []byte) string {
-	switch {
-	case bytes.HasPrefix(b, []byte("\xef\xbb\xbf")):
-		return "it begins with a byte order mark; save it as UTF-8 without one"
-	case bytes.HasPrefix(b, []byte("\xff\xfe")), bytes.HasPrefix(b, []byte("\xfe\xff")), len(b) > 1 && b[1] == 0:
-		return "it is UTF-16 text; save it as UTF-8"
-	case !utf8.Valid(b):
-		return "it is not UTF-8 text"
+	if utf8.Valid(b) && !bytes.HasPrefix(b, []byte("\ufeff")) && bytes.IndexByte(b, 0) < 0 {
+		return ""
 	}
-	return ""
+	return "it is not plain UTF-8 text: it has a byte order mark or a NUL, or is UTF-16; save it as UTF-8 without them"
 }
 
 // parseFile reads lines of the form NAME=value, as docker's --env-file and systemd's EnvironmentFile: the value is the

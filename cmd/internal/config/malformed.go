@@ -4,31 +4,59 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// dropMalformed takes out the variables whose text is not of their kind, and describes each in words.
+// form is what the text of a value must be. Tests of several variables stand in the check of the configuration.
+type form struct {
+	fits func(string) bool
+	must string
+}
+
+var forms = map[string]form{
+	"YOUNG_DAYS":          whole(0, 33),
+	"REREAD_AFTER":        duration(0, "20h"),
+	"PAGE_SIZE":           whole(1, 10000),
+	"REQUESTS_PER_MINUTE": whole(1, 120),
+	"HTTP_TIMEOUT":        duration(1, "60s"),
+	"RETRY_BUDGET":        duration(0, "10m"),
+	"LOCK_WAIT":           duration(0, "5m"),
+	"DUCKDB_MEMORY": {regexp.MustCompile(`^[0-9]+(\.[0-9]+)? ?([KMGT]i?B)$`).MatchString,
+		"must be a size, for example 512MiB"},
+	"LOG_FORMAT": oneOf("text", "json"),
+	"LOG_LEVEL":  oneOf("debug", "info", "warn", "error"),
+	"ALLOW_HTTP": {func(s string) bool { _, err := strconv.ParseBool(s); return err == nil }, "must be true or false"},
+}
+
+func whole(from, to int) form {
+	return form{func(s string) bool {
+		n, err := strconv.Atoi(s)
+		return err == nil && n >= from && n <= to
+	}, fmt.Sprintf("must be a whole number from %d to %d", from, to)}
+}
+
+func duration(least time.Duration, example string) form {
+	return form{func(s string) bool {
+		d, err := time.ParseDuration(s)
+		return err == nil && d >= least
+	}, "must be a number with its unit (s, m or h), not negative, for example " + example}
+}
+
+func oneOf(texts ...string) form {
+	return form{func(s string) bool { return slices.Contains(texts, s) }, "must be one of " + strings.Join(texts, ", ")}
+}
+
+// dropMalformed takes out the variables whose text is not of their form, and describes each in words.
 func dropMalformed(env map[string]string) (wrong []string) {
 	for _, v := range Variables() {
-		value, must := env[v.Name], ""
-		var err error
-		switch v.kind {
-		case "time.Duration":
-			must = "must be a number with its unit (s, m or h), for example " + v.Default
-			_, err = time.ParseDuration(value)
-		case "int":
-			must = "must be a whole number, for example " + v.Default
-			_, err = strconv.Atoi(value)
-		case "bool":
-			must = "must be true or false"
-			_, err = strconv.ParseBool(value)
-		}
-		if value != "" && err != nil {
+		value, f := env[v.Name], forms[v.Name]
+		if value != "" && f.fits != nil && !f.fits(value) {
 			delete(env, v.Name)
-			wrong = append(wrong, fmt.Sprintf("%s%s=%q: %s", Prefix, v.Name, value, must))
+			wrong = append(wrong, fmt.Sprintf("%s%s=%q: %s", Prefix, v.Name, value, f.must))
 		}
 	}
 	return wrong

@@ -18,7 +18,7 @@ func (c *Config) address(name string, value Secret) (*url.URL, error) {
 	if !c.isSet(name, value) {
 		return nil, nil
 	}
-	raw, err := ReadSecret(name, value, c.secretFiles[name])
+	raw, err := ReadSecret(name, value, c.files[name+"_FILE"])
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (c *Config) Receivers() (all []Receiver, err error) {
 	if !c.isSet("NOTIFY_URL", c.NotifyURL) {
 		return nil, nil
 	}
-	raw, err := readSecret("NOTIFY_URL", c.NotifyURL, c.secretFiles["NOTIFY_URL"])
+	raw, err := readSecret("NOTIFY_URL", c.NotifyURL, c.files["NOTIFY_URL_FILE"])
 	if err != nil {
 		return nil, err
 	}
@@ -132,41 +132,54 @@ func receiver(address string) (r Receiver, to []string, why string) {
 	if err != nil {
 		return r, nil, "cannot be parsed"
 	}
-	form, scheme, named := strings.Cut(u.Scheme, "+")
-	if !named {
+	form, scheme, isNamed := strings.Cut(u.Scheme, "+")
+	if !isNamed {
 		form, scheme = formsByScheme[u.Scheme], u.Scheme
 	}
-	if !named && slices.Contains(slackHosts, u.Hostname()) {
+	if !isNamed && slices.Contains(slackHosts, u.Hostname()) {
 		form = "slack"
 	}
-	q := u.Query()
-	list := func(name string) []string {
-		return strings.FieldsFunc(strings.Join(q[name], ","), func(r rune) bool { return r == ',' })
-	}
-	r.Form, r.URL, r.From = form, u, q.Get("from")
-	switch isWeb := scheme == "http" || scheme == "https"; {
+	r = Receiver{Form: form, URL: u, From: u.Query().Get("from")}
+	isWeb := (scheme == "http" || scheme == "https") && u.Hostname() != ""
+	switch {
 	case form == "mail":
-		to = list("to")
-		if u.Hostname() == "" || r.From == "" || len(to) == 0 {
-			why = "is not of the form smtps://user:password@host/?from=a@example.com&to=b@example.com"
-		} else if strings.ContainsAny(r.From+strings.Join(to, ""), "\r\n<>") {
-			why = "has a mail address that is none"
+		return r.ofMail()
+	case form == "telegram" && (isWeb || !isNamed):
+		if !isNamed {
+			scheme, u.Host = "https", "api.telegram.org"
 		}
-	case form == "telegram":
-		token, err := url.PathUnescape(u.User.String())
-		if to = list("chats"); err != nil || token == "" || len(to) == 0 {
-			return r, nil, "is not of the form telegram://TOKEN@telegram?chats=ID"
-		}
-		r.URL = &url.URL{Scheme: "https", Host: "api.telegram.org", Path: "/bot" + token + "/sendMessage"}
-		if named {
-			r.URL.Scheme, r.URL.Host = scheme, u.Host
-		}
-	case form != "slack" && form != "json" || !isWeb || u.Hostname() == "":
-		why = "is none of slack+https://, json+https://, telegram://, smtps://"
-	default:
-		u.Scheme, u.Fragment, to = scheme, "", []string{""}
+		return r.ofTelegram(scheme)
+	case (form == "slack" || form == "json") && isWeb:
+		u.Scheme, u.Fragment = scheme, ""
+		return r, []string{""}, ""
 	}
-	return r, to, why
+	return r, nil, "is none of slack+https://, json+https://, telegram://, smtps://"
+}
+
+// listed returns the values of a parameter of the address, which commas may separate.
+func (r Receiver) listed(name string) []string {
+	return strings.FieldsFunc(strings.Join(r.URL.Query()[name], ","), func(c rune) bool { return c == ',' })
+}
+
+func (r Receiver) ofMail() (Receiver, []string, string) {
+	to := r.listed("to")
+	switch {
+	case r.URL.Hostname() == "" || r.From == "" || len(to) == 0:
+		return r, nil, "is not of the form smtps://user:password@host/?from=a@example.com&to=b@example.com"
+	case strings.ContainsAny(r.From+strings.Join(to, ""), "\r\n<>"):
+		return r, nil, "has a mail address that is none"
+	}
+	return r, to, ""
+}
+
+func (r Receiver) ofTelegram(scheme string) (Receiver, []string, string) {
+	token, err := url.PathUnescape(r.URL.User.String())
+	to := r.listed("chats")
+	if err != nil || token == "" || len(to) == 0 {
+		return r, nil, "is not of the form telegram://TOKEN@telegram?chats=ID"
+	}
+	r.URL = &url.URL{Scheme: scheme, Host: r.URL.Host, Path: "/bot" + token + "/sendMessage"}
+	return r, to, ""
 }
 
 // noticeKinds are the kinds of notices that NOTIFY chooses from. Without it all are sent but settings: an account under

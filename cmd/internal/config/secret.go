@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"regexp"
-	"slices"
 	"strings"
 
 	"spendsync/cmd/internal/exit"
@@ -37,64 +36,51 @@ func (c *Config) credentials() (k Credentials, err error) {
 		return k, exit.Usagef("%s", missingText(c.missing, c.unknown))
 	}
 	if len(c.wrongProxies) > 0 {
-		return k, exit.Advise(usage(c.wrongProxies), "correct the variable, or unset it")
+		return k, exit.Advise(exit.Usagef("%s", strings.Join(c.wrongProxies, "; ")), "correct the variable, or unset it")
 	}
 	k.User = c.ReportUser
 	if strings.ContainsRune(k.User, ':') {
 		return k, exit.Usagef("%sREPORT_USER has a colon, which HTTP Basic cannot carry", Prefix)
 	}
-	if k.APIKey, err = ReadSecret("API_KEY", c.APIKey, c.secretFiles["API_KEY"]); err != nil {
+	if k.APIKey, err = ReadSecret("API_KEY", c.APIKey, c.files["API_KEY_FILE"]); err != nil {
 		return k, err
 	}
-	k.ReportPassword, err = ReadSecret("REPORT_PASSWORD", c.ReportPass, c.secretFiles["REPORT_PASSWORD"])
+	k.ReportPassword, err = ReadSecret("REPORT_PASSWORD", c.ReportPass, c.files["REPORT_PASSWORD_FILE"])
 	return k, err
 }
 
 // missingIn returns the required variables that are not set.
-func missingIn(env map[string]string) (names []string) {
+func missingIn(env map[string]string) (missing []Variable) {
 	for _, v := range Variables() {
 		if v.Default == "required" && env[v.Name] == "" && (!v.IsSecret || env[v.Name+"_FILE"] == "") {
-			names = append(names, v.Name)
+			missing = append(missing, v)
 		}
 	}
-	return names
+	return missing
 }
 
 // missingText names all missing variables, and those that are set under a name like theirs.
-func missingText(missing, unknown []string) string {
-	var texts []string
-	for _, v := range Variables() {
+func missingText(missing []Variable, unknown []string) string {
+	var texts, names []string
+	for _, v := range missing {
 		text := Prefix + v.Name
 		if v.IsSecret {
 			text += " (or " + text + "_FILE)"
 		}
-		if slices.Contains(missing, v.Name) {
-			texts = append(texts, text)
-		}
+		texts, names = append(texts, text), append(names, v.Name)
 	}
 	text := "not set: " + strings.Join(texts, ", ")
 	for _, name := range unknown {
-		if meant := Meant(name, missing...); meant != "" {
+		if meant := Meant(name, names...); meant != "" {
 			text += "; " + Prefix + name + " is set: did you mean " + meant + "?"
 		}
 	}
 	return text
 }
 
-// secretFilesIn returns the files that hold secrets: NAME_FILE for each secret NAME.
-func secretFilesIn(env map[string]string) map[string]string {
-	named := map[string]string{}
-	for _, v := range Variables() {
-		if file := env[v.Name+"_FILE"]; v.IsSecret && file != "" {
-			named[v.Name] = file
-		}
-	}
-	return named
-}
-
 // isSet reports whether a secret is given, by its variable or by a file.
 func (c *Config) isSet(name string, value Secret) bool {
-	return value != "" || c.secretFiles[name] != ""
+	return value != "" || c.files[name+"_FILE"] != ""
 }
 
 // ReadSecret is a secret that a variable holds, or the file that another names.

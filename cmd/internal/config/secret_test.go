@@ -52,7 +52,7 @@ func TestSecret_Files(t *testing.T) {
 		"blank":     {" " + canaryKey + "\n", " " + canaryKey, ""},
 		"empty":     {"\n", "", "is empty"},
 		"two lines": {canaryKey + "\n" + canaryKey + "\n", "", "line break"},
-		"nul":       {canaryKey + "\x00", "", "line break"},
+		"nul":       {canaryKey + "\x00", "", "NUL"},
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(tc.content), 0o400); err != nil {

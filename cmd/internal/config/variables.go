@@ -63,7 +63,6 @@ var docs = map[string]string{
 type Variable struct {
 	Name, Default, Doc string
 	IsSecret           bool
-	kind               string // the type of its value
 }
 
 // Variables are all that can be set, in the order in which they are explained.
@@ -83,7 +82,7 @@ func Variables() []Variable {
 		case f.Tag.Get("from") != "":
 			fallback = f.Tag.Get("from")
 		}
-		vars = append(vars, Variable{Name: name, Default: fallback, Doc: docs[name], kind: f.Type.String(),
+		vars = append(vars, Variable{Name: name, Default: fallback, Doc: docs[name],
 			IsSecret: f.Type == reflect.TypeFor[Secret]()})
 	}
 	return vars
