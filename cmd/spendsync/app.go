@@ -36,7 +36,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root := a.commands()
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
-	_, a.path, _ = strings.Cut(cmd.CommandPath(), " ")
+	if _, a.path, _ = strings.Cut(cmd.CommandPath(), " "); a.path == "help" {
+		a.path = "" // the list of commands describes it
+	}
 	if err != nil && a.command == "" { // arguments or flags that the library refuses
 		err = exit.As(err, exit.ErrUsage)
 	}

@@ -169,7 +169,7 @@ func (s *assistantSession) wantRefusals(w *world) {
 		"a wrong parameter": {"ask", map[string]any{"name": "last_week", "parameters": map[string]string{"weeks": "1"}},
 			"no such parameter"},
 		"a wrong argument": {"ask", map[string]any{"question": "last_week"},
-			"the arguments of ask: name, parameters, rows"},
+			"question"},
 		"too many rows":   {"sql", map[string]any{"sql": "FROM spend", "rows": 100000}, "must be from 1 to 1000"},
 		"a missing table": {"describe", map[string]any{"names": []string{"spends"}}, "did you mean"},
 	} {

@@ -49,7 +49,7 @@ type Warehouse struct {
 func NewServer(w Warehouse, version string) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "spendsync", Version: version},
 		&mcp.ServerOptions{Instructions: queries.Guide})
-	s.AddReceivingMiddleware(namesArguments)
+	s.AddReceivingMiddleware(lenient)
 	add(s, "questions", "Lists the ready questions with their parameters, and the views. Begin here.",
 		func(context.Context, struct{}) (string, error) { return text(listed()) })
 	add(s, "ask", "Answers a ready question, or returns a view, by its name. Prefer it to SQL: it knows the traps.",
@@ -93,32 +93,13 @@ func listed() any {
 		"macros": names(all.Macros)}
 }
 
-// arguments are those of the tools that have some.
-var arguments = map[string]string{"ask": "name, parameters, rows", "sql": "sql, rows", "describe": "names"}
-
-// namesArguments adds to the refusal of a wrong argument what the tool's are.
-func namesArguments(next mcp.MethodHandler) mcp.MethodHandler {
+// lenient converts the arguments of a call before the library compares them with the tool's.
+func lenient(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
-		call, ok := request.(*mcp.CallToolRequest)
-		if !ok {
-			return next(ctx, method, request)
+		if call, ok := request.(*mcp.CallToolRequest); ok {
+			call.Params.Arguments = asMeant(call.Params.Arguments)
 		}
-		call.Params.Arguments = asMeant(call.Params.Arguments)
-		result, err := next(ctx, method, request)
-		have, ok := arguments[call.Params.Name]
-		if !ok {
-			have = "none"
-		}
-		hint := "; the arguments of " + call.Params.Name + ": " + have
-		if err != nil && strings.Contains(err.Error(), wrongArgument) {
-			return nil, fmt.Errorf("%w%s", err, hint)
-		}
-		if r, ok := result.(*mcp.CallToolResult); ok && r.IsError && len(r.Content) == 1 {
-			if t, ok := r.Content[0].(*mcp.TextContent); ok && strings.Contains(t.Text, wrongArgument) {
-				t.Text += hint
-			}
-		}
-		return result, err
+		return next(ctx, method, request)
 	}
 }
 
@@ -154,9 +135,6 @@ func asMeant(arguments json.RawMessage) json.RawMessage {
 	}
 	return arguments
 }
-
-// wrongArgument is how the library refuses an argument.
-const wrongArgument = "validating"
 
 // add adds a tool that reads and returns a text. An error is an answer to the assistant, which can correct its
 // question.

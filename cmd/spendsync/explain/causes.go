@@ -128,12 +128,12 @@ var causes = []cause{
 		do: "give that user or key access to the account at the service, then " + runCheck},
 	{is: func(f facts) bool { return answers(http.StatusBadRequest)(f) && f.read.DoubtsURL() },
 		happened: "{url} begins with http, and its port speaks TLS", do: "write https in {url}, then " + runCheck},
+	{is: replied(extract.ErrNotFound), happened: "The {side} has no {object}: {reason}",
+		do: "nothing, if it was deleted while this run read it; " + askWhy},
 	{is: func(f facts) bool {
-		return replied(extract.ErrNotFound)(f) ||
-			answers(http.StatusNotFound, http.StatusGone)(f) && f.read.OthersAnswered()
-	}, happened: "The {side} has no {object}: {reason}", do: "nothing, if it was deleted while this run read it; if " +
-		"the next run says so again, ask the service why it answers {status}; {url} is right, for other requests " +
-		"are answered"},
+		return answers(http.StatusNotFound, http.StatusGone)(f) && f.read.OthersAnswered()
+	}, happened: "The {side} answers {status} to {object}, in another form than its description has for what is not " +
+		"there: {reason}", do: askWhy},
 	{is: answers(http.StatusNotFound, http.StatusGone), happened: "{url} has no {side} under its path ({status}): " +
 		"{object}",
 		do: "correct the path of {url}: it is the base URL, without the last part; then " + runCheck},
@@ -186,6 +186,8 @@ var causes = []cause{
 const (
 	untouched   = "what was published stands, in the bucket and on this machine"
 	unchanged   = "nothing was changed"
+	askWhy      = "if the next run says so again, ask the service why it answers {status}; {url} is right, for other " +
+		"requests are answered"
 	runCheck    = "run 'spendsync check'"
 	otherForm   = "The {side} answered in a form that its description lacks: {object}: {reason}"
 	askTheProxy = "ask who runs the proxy to let this machine reach that host, or take it around the proxy by NO_PROXY"
