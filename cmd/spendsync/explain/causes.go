@@ -184,9 +184,9 @@ var causes = []cause{
 }
 
 const (
-	untouched   = "what was published stands, in the bucket and on this machine"
-	unchanged   = "nothing was changed"
-	askWhy      = "if the next run says so again, ask the service why it answers {status}; {url} is right, for other " +
+	untouched = "what was published stands, in the bucket and on this machine"
+	unchanged = "nothing was changed"
+	askWhy    = "if the next run says so again, ask the service why it answers {status}; {url} is right, for other " +
 		"requests are answered"
 	runCheck    = "run 'spendsync check'"
 	otherForm   = "The {side} answered in a form that its description lacks: {object}: {reason}"
