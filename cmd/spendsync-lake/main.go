@@ -17,9 +17,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/config"
-	"spendsync/cmd/internal/files"
-	"spendsync/cmd/internal/output"
 	"spendsync/schema"
 )
 
@@ -27,7 +26,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	context.AfterFunc(ctx, stop)
 	debug.SetTraceback("crash") // a crash ends by SIGABRT (134): Go's own exit code 2 means wrong usage here
-	files.LimitUmask()
+	cli.LimitUmask()
 	config.HoldHeap()
 	a := &app{environ: os.Environ(), stdout: os.Stdout, stderr: os.Stderr, now: time.Now}
 	os.Exit(a.run(ctx, os.Args[1:]))
@@ -44,7 +43,7 @@ type app struct {
 // buildVersion is set with -ldflags "-X main.buildVersion=...".
 var buildVersion string
 
-func version() string { return output.Version(buildVersion) }
+func version() string { return cli.Version(buildVersion) }
 
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{

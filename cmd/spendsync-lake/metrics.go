@@ -6,8 +6,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/files"
 	"spendsync/cmd/spendsync-lake/lake"
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
@@ -24,7 +24,7 @@ func (g gauges) set(name, help string, v float64) {
 
 // write writes the file for Prometheus' textfile collector.
 func (g gauges) write(s *settings) error {
-	if err := files.CheckMetrics("SPENDSYNC_LAKE_METRICS_FILE", s.MetricsFile, s.DataDir); err != nil {
+	if err := cli.CheckMetrics("SPENDSYNC_LAKE_METRICS_FILE", s.MetricsFile, s.DataDir); err != nil {
 		return err
 	}
 	if err := prometheus.WriteToTextfile(s.MetricsFile, g); err != nil {
@@ -60,7 +60,7 @@ func (a *app) writeMetrics(s *settings, done *lake.Followed, err error) error {
 
 // generationBefore returns the generation in an existing metrics file: a lake that is unreachable has not moved.
 func generationBefore(file string) (float64, bool) {
-	b, err := files.Read(file, files.MaxSecret)
+	b, err := cli.ReadFile(file, cli.MaxSecret)
 	if err != nil {
 		return 0, false
 	}

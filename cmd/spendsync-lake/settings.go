@@ -7,9 +7,9 @@ import (
 
 	"github.com/sethvargo/go-envconfig"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/files"
 	"spendsync/cmd/spendsync-lake/lake"
 )
 
@@ -48,7 +48,7 @@ func readSettings(ctx context.Context, environ []string) (*settings, error) {
 		return nil, exit.Usagef("%s: %v", config.Prefix+"LAKE_*", err)
 	}
 	if s.MetricsFile != "" {
-		if err := files.CheckMetrics("SPENDSYNC_LAKE_METRICS_FILE", s.MetricsFile, s.DataDir); err != nil {
+		if err := cli.CheckMetrics("SPENDSYNC_LAKE_METRICS_FILE", s.MetricsFile, s.DataDir); err != nil {
 			return nil, err
 		}
 	}
@@ -91,7 +91,7 @@ func (s *settings) lake() (lake.Options, error) {
 	if region == "" {
 		region = s.environ["AWS_DEFAULT_REGION"]
 	}
-	bundle, err := files.CABundle(s.variable)
+	bundle, err := cli.CABundle(s.variable)
 	if err != nil {
 		return lake.Options{}, err
 	}
@@ -118,7 +118,7 @@ func (s *settings) redactor() *strings.Replacer {
 		add(s.environ[name])
 	}
 	if file := s.environ["AWS_WEB_IDENTITY_TOKEN_FILE"]; file != "" {
-		if b, err := files.Read(file, files.MaxSecret); err == nil {
+		if b, err := cli.ReadFile(file, cli.MaxSecret); err == nil {
 			add(strings.TrimSpace(string(b)))
 		}
 	}

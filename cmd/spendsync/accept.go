@@ -7,10 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/nearest"
 	"spendsync/cmd/spendsync/job"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/manifest"
 )
 
@@ -50,7 +49,7 @@ func nothingToAccept(name string, undo bool, names []string) error {
 		return exit.Advise(exit.Usagef("there is no %q to %s: the account has nothing", name, what),
 			"see 'spendsync status' after the next run")
 	}
-	return exit.Advise(exit.Usagef("there is no %q to %s%s", name, what, nearest.DidYouMean(name, names)),
+	return exit.Advise(exit.Usagef("there is no %q to %s%s", name, what, cli.DidYouMean(name, names)),
 		"name one of: %s", strings.Join(names, ", "))
 }
 
@@ -62,7 +61,7 @@ func noteState(n manifest.Note, c *call) string {
 		}
 		return fmt.Sprintf("%d %%, not accepted", n.Size)
 	}
-	text := fmt.Sprintf("accepted %s ago", phrase.Age(c.now().Sub(n.Accepted.At.Time())))
+	text := fmt.Sprintf("accepted %s ago", cli.Age(c.now().Sub(n.Accepted.At.Time())))
 	if n.Accepted.Size > 0 {
 		text += fmt.Sprintf(" up to %d %%", n.Accepted.Size)
 	}

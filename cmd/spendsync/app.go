@@ -12,12 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/nearest"
-	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/explain"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/duck"
 )
 
@@ -48,13 +46,13 @@ func (a *app) run(ctx context.Context, args []string) int {
 // end reports the outcome and returns the exit code. The last line on stderr states the result, which data is safe,
 // and the next step.
 func (a *app) end(err error) int {
-	if err == nil || output.IsClosedPipe(err) {
+	if err == nil || cli.IsClosedPipe(err) {
 		return exit.OK
 	}
 	code := exit.Of(err)
 	_, reported := err.(*exit.Outcome)
 	if code == exit.Stopped && !reported {
-		err = errors.New("stopped by a signal: " + phrase.Interrupted(err))
+		err = errors.New("stopped by a signal: " + cli.Interrupted(err))
 	}
 	if code == exit.Usage && a.cfg != nil && a.cfg.LogFormat == "" { // it is for whoever wrote the command
 		a.jsonLog = nil
@@ -85,7 +83,7 @@ func (a *app) commands() *cobra.Command {
 		name, isUnknown := strings.CutPrefix(err.Error(), "unknown flag: --")
 		meant := ""
 		if isUnknown && len(name) > 3 { // a shorter one is near to any other
-			meant = nearest.DidYouMean("--"+name, flagName.FindAllString(cmd.Flags().FlagUsages(), -1))
+			meant = cli.DidYouMean("--"+name, flagName.FindAllString(cmd.Flags().FlagUsages(), -1))
 		}
 		wrong := exit.Usagef("%v%s", err, meant)
 		if isUnknown && cmd.Name() == "query" {
@@ -128,7 +126,7 @@ func (a *app) commands() *cobra.Command {
 	root.SetVersionTemplate("spendsync {{.Version}}\n")
 	root.SetOut(a.stdout) // before the library makes commands that write there
 	root.SetErr(a.stderr)
-	output.WrapHelp(root, a.stdout)
+	cli.FitHelp(root, a.stdout)
 	a.begins(root)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -170,5 +168,5 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	for _, c := range cmd.Commands() {
 		below = append(below, c.Name())
 	}
-	return fmt.Errorf("%w%s", err, nearest.DidYouMean(args[0], below))
+	return fmt.Errorf("%w%s", err, cli.DidYouMean(args[0], below))
 }

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/files"
 	"spendsync/cmd/spendsync/notice"
 	"spendsync/cmd/spendsync/page"
 	"spendsync/cmd/spendsync/pagedata"
@@ -31,7 +31,7 @@ func (c *call) openBucket(url string) (*remote.Bucket, error) {
 		return nil, exit.Advise(exit.Usagef("%s is not the address of a bucket", url), "write s3://BUCKET/PREFIX, or "+
 			"file:///FOLDER for a folder")
 	}
-	certificates, err := files.CABundle(os.Getenv)
+	certificates, err := cli.CABundle(os.Getenv)
 	if err != nil {
 		return nil, err
 	}

@@ -10,11 +10,10 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/config"
-	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/dictionary"
 	"spendsync/cmd/spendsync/job"
-	"spendsync/cmd/spendsync/screen"
 	"spendsync/load"
 	"spendsync/load/duck"
 	"spendsync/load/remote"
@@ -39,7 +38,7 @@ type call struct {
 
 	cfg    *config.Config
 	log    *slog.Logger
-	screen *screen.Screen
+	screen *cli.Screen
 	runID  string // of the current run; on every line of its log
 }
 
@@ -81,9 +80,9 @@ func (c *call) configure(ctx context.Context, scheduled bool) (err error) {
 		return err
 	}
 	config.HoldHeap()
-	c.screen = screen.New(c.stderr)
+	c.screen = cli.NewScreen(c.stderr)
 	c.runID = ulid.Make().String()
-	c.startLog(scheduled && (c.cfg.LogFormat == "json" || c.cfg.LogFormat == "" && !output.IsTerminal(c.stderr)))
+	c.startLog(scheduled && (c.cfg.LogFormat == "json" || c.cfg.LogFormat == "" && !cli.IsTerminal(c.stderr)))
 	for _, name := range c.cfg.Unknown() {
 		attrs := []any{"variable", config.Prefix + name}
 		if meant := config.Meant(name); meant != "" {
@@ -101,7 +100,7 @@ func (c *call) configure(ctx context.Context, scheduled bool) (err error) {
 func (c *call) startLog(asJSON bool) {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(c.cfg.LogLevel)) // checked with the configuration; empty is info
-	if c.cfg.LogLevel == "" && output.IsTerminal(c.stderr) {
+	if c.cfg.LogLevel == "" && cli.IsTerminal(c.stderr) {
 		level = slog.LevelWarn // the bar shows the rest
 	}
 	o := &slog.HandlerOptions{Level: level}

@@ -8,11 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/check"
 	"spendsync/cmd/spendsync/explain"
-	"spendsync/cmd/spendsync/phrase"
 )
 
 // checkCommand is "check".
@@ -52,18 +51,18 @@ func (c *checkCommand) run(ctx context.Context) error {
 // endCheck prints the answer, and ends with the code of the first line that failed.
 func (c *checkCommand) endCheck(answer check.Findings) error {
 	if c.json {
-		if err := output.JSON(c.stdout, answer); err != nil {
+		if err := cli.WriteJSON(c.stdout, answer); err != nil {
 			return err
 		}
 	} else {
-		printChecks(c.stdout, answer.Checks, output.TextWidth(c.stdout))
+		printChecks(c.stdout, answer.Checks, cli.TextWidth(c.stdout))
 	}
 	n := map[string]int{}
 	for _, l := range answer.Checks {
 		n[l.State]++
 	}
 	happened := fmt.Sprintf("%d checks: %d ok, %s, %d failed", len(answer.Checks), n[check.OK],
-		phrase.Count(n[check.Warning], "warning"), n[check.Failed])
+		cli.Count(n[check.Warning], "warning"), n[check.Failed])
 	if answer.ExitCode == exit.OK {
 		fmt.Fprintln(c.stderr, "spendsync:", happened)
 		return nil
@@ -73,7 +72,7 @@ func (c *checkCommand) endCheck(answer check.Findings) error {
 		if l.State == check.Failed {
 			m.Happened = fmt.Sprintf("%s: %s; %s", l.Check, l.Found, happened)
 			m.Safe, m.Do = "check changes nothing", l.Do
-			if output.IsTerminal(c.stdout) { // the line above tells it in full
+			if cli.IsTerminal(c.stdout) { // the line above tells it in full
 				m.Happened, m.Do = fmt.Sprintf("%s; the first is the %s", happened, l.Check), "what its line says"
 			}
 			break
@@ -90,9 +89,9 @@ func printChecks(w io.Writer, lines []check.Line, width int) {
 	}
 	column := len("warning  ") + wide + 2
 	for _, l := range lines {
-		fmt.Fprint(w, phrase.Entry(fmt.Sprintf("%-7s  %s", l.State, l.Check), l.Found, column, width))
+		fmt.Fprint(w, cli.Entry(fmt.Sprintf("%-7s  %s", l.State, l.Check), l.Found, column, width))
 		if l.Do != "" {
-			fmt.Fprint(w, phrase.Entry("", "> "+l.Do, column, width))
+			fmt.Fprint(w, cli.Entry("", "> "+l.Do, column, width))
 		}
 		for _, line := range l.Paste {
 			fmt.Fprintln(w, line)

@@ -6,10 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/output"
-	"spendsync/cmd/internal/wrap"
 	"spendsync/cmd/spendsync/metrics"
 )
 
@@ -19,8 +18,7 @@ func newConfigTopic(t *terminal) *cobra.Command {
 		Use: "config", Short: "The variables and the exit codes", Long: configHelp(),
 		Example: "  spendsync help config",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprint(t.stdout, wrap.Help(configHelp(), output.HelpWidth(t.stdout)))
-			return err
+			return cli.WriteHelp(t.stdout, configHelp())
 		},
 	}
 }

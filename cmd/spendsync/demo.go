@@ -16,14 +16,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/answer"
 	"spendsync/cmd/spendsync/explain"
 	"spendsync/cmd/spendsync/job"
-	"spendsync/cmd/spendsync/phrase"
-	"spendsync/cmd/spendsync/screen"
 	"spendsync/cmd/spendsync/shop"
 	"spendsync/extract/adsim"
 	"spendsync/load/duck"
@@ -158,7 +156,7 @@ func (d *demoCommand) syncs(ctx context.Context, s *shop.Shop) error {
 	times, real := s.Times(), d.now
 	defer func() { d.now, d.only = real, nil }()
 	d.only = func([]queries.Query) []queries.Query { return nil }
-	shown := screen.New(d.stderr)
+	shown := cli.NewScreen(d.stderr)
 	bar := shown.Progress("syncs", len(times))
 	defer bar.Done()
 	r := &runner{d.call}
@@ -191,7 +189,7 @@ func (d *demoCommand) syncs(ctx context.Context, s *shop.Shop) error {
 	}
 	bar.Done()
 	fmt.Fprintf(d.stdout, "%d syncs; meanwhile the service corrected %s rows, whose old and new numbers are in "+
-		"spend_change.\n\n", len(times), phrase.Grouped(int64(restated)))
+		"spend_change.\n\n", len(times), cli.Grouped(int64(restated)))
 	return nil
 }
 
@@ -258,8 +256,8 @@ func (d *demoCommand) printAsk(ctx context.Context, name string, params ...strin
 	defer func() { err = errors.Join(err, result.Close()) }()
 	n := answer.Rendering{Result: result, Question: q, Width: demoWidth}
 	n.Question.Trap = "" // the page and query say how an answer is misread; here it would fill the screen
-	if output.IsTerminal(d.stdout) {
-		n.Width, n.Color = output.TerminalWidth(d.stdout), true
+	if cli.IsTerminal(d.stdout) {
+		n.Width, n.Color = cli.TerminalWidth(d.stdout), true
 	}
 	if err := n.Write(ctx, d.stdout, "table"); err != nil {
 		return err

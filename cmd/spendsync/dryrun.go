@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"io"
 
-	"spendsync/cmd/internal/output"
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/spendsync/job"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
 )
@@ -32,7 +33,7 @@ func (c *call) showPlan(ctx context.Context) error {
 	}
 	p := job.PlanDays(c.cfg.Account, c.now(), known, c.planOptions())
 	if c.json {
-		return output.JSON(c.stdout, p)
+		return cli.WriteJSON(c.stdout, p)
 	}
 	printPlan(c.stdout, p)
 	return nil
@@ -41,15 +42,16 @@ func (c *call) showPlan(ctx context.Context) error {
 func printPlan(w io.Writer, p job.Plan) {
 	fmt.Fprintf(w, "Account %s, today in Chicago is %s, the report reaches back to %s.\n\n", p.Account,
 		p.Today, p.Reach)
-	t := output.NewTable(w, "day", "why", "requests", "can be read for")
+	t := cli.NewTable(w)
+	t.AppendHeader(table.Row{"day", "why", "requests", "can be read for"})
 	for _, d := range p.Read {
-		t.Row(d.Day.String(), d.Reason, fmt.Sprint(d.Requests), phrase.Count(int(d.DaysLeft), "day"))
+		t.AppendRow(table.Row{d.Day, d.Reason, fmt.Sprint(d.Requests), cli.Count(int(d.DaysLeft), "day")})
 	}
-	t.Print()
+	t.Render()
 	fmt.Fprintf(w, "\n%s to read, about %s with the control total; %s fresh enough. A day of several pages that does "+
 		"not add up costs at most 2 times its pages and one request for each campaign more.\n",
-		phrase.Count(len(p.Read), "day"), phrase.Count(p.Requests, "request"), phrase.Count(len(p.Keep), "day"))
+		cli.Count(len(p.Read), "day"), cli.Count(p.Requests, "request"), cli.Count(len(p.Keep), "day"))
 	if len(p.Gone) > 0 {
-		fmt.Fprintf(w, "Never to be read again, and not known in full: %s.\n", phrase.Days(p.Gone))
+		fmt.Fprintf(w, "Never to be read again, and not known in full: %s.\n", cli.Days(p.Gone))
 	}
 }

@@ -10,8 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"spendsync/cmd/internal/files"
-	"spendsync/cmd/internal/output"
+	"spendsync/cmd/internal/cli"
 	"spendsync/queries"
 )
 
@@ -23,7 +22,7 @@ const guideName = "GUIDE.md"
 func newGuideTopic(t *terminal) *cobra.Command {
 	show := func() error {
 		_, err := io.WriteString(t.stdout, queries.Guide)
-		return output.QuietPipe(err)
+		return cli.QuietPipe(err)
 	}
 	cmd := &cobra.Command{
 		Use: "guide", Short: "How to ask the warehouse: which view for which question, and the traps",
@@ -39,13 +38,13 @@ func newGuideTopic(t *terminal) *cobra.Command {
 // and stays. Numbers never depend on it: failures here are only logged.
 func (c *call) placeGuide(dir string) {
 	path := filepath.Join(dir, guideName)
-	old, err := files.Read(path, 1<<20)
+	old, err := cli.ReadFile(path, 1<<20)
 	title, _, _ := strings.Cut(queries.Guide, "\n")
 	switch {
 	case err == nil && (string(old) == queries.Guide || !bytes.HasPrefix(old, []byte(title+"\n"))):
 		return
 	case err == nil, errors.Is(err, fs.ErrNotExist):
-		err = files.WriteFile(path, func(w io.Writer) error {
+		err = cli.WriteFile(path, func(w io.Writer) error {
 			_, err := io.WriteString(w, queries.Guide)
 			return err
 		})

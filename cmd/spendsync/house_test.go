@@ -49,8 +49,7 @@ func TestHouse_LinesAreShort(t *testing.T) {
 
 // openers are the files that open files by themselves: no variable, flag or argument names what they open.
 var openers = map[string]string{
-	"cmd/internal/files/read.go":        "what a variable names, for reading",
-	"cmd/internal/files/write.go":       "what a variable names, for writing",
+	"cmd/internal/cli/files.go":         "what a variable names",
 	"cmd/spendsync/demo.go":             "a new file in a temporary folder of its own",
 	"cmd/spendsync-lake/demo.go":        "files of the demo's own folder",
 	"cmd/spendsync/payouts/judge.go":    "new files in a temporary folder of its own",
@@ -65,7 +64,7 @@ var openers = map[string]string{
 	"load/loadtest/unpack.go":           "the stores that are kept",
 }
 
-// TestHouse_FilesAreOpenedInOnePlace: cmd/internal/files opens every file that a variable, a flag or an argument
+// TestHouse_FilesAreOpenedInOnePlace: cmd/internal/cli opens every file that a variable, a flag or an argument
 // names, also those that a library would open by itself. Elsewhere a pipe could hang a run, or a device fill its
 // memory.
 func TestHouse_FilesAreOpenedInOnePlace(t *testing.T) {

@@ -59,7 +59,7 @@ var houseRules = []houseRule{
 			engine}},
 	{in: "cmd", except: []string{"cmd/bench"}, not: []string{sqlPackage, engine}},
 	// A run is decided without a terminal, files or metrics of its own.
-	{in: "cmd/spendsync/job", except: []string{"cmd/spendsync/phrase", "cmd/spendsync/payouts"},
+	{in: "cmd/spendsync/job", except: []string{"cmd/spendsync/payouts"},
 		not: []string{"cmd/spendsync", "load/duck", "load/remote",
 			"queries", "net/http", "os", "github.com/spf13", "github.com/prometheus"}},
 	{in: "cmd/spendsync/page", not: []string{"load", "extract", "transform", "net/http", "os"}},

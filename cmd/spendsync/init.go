@@ -15,10 +15,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/files"
-	"spendsync/cmd/internal/output"
 )
 
 // The files that init writes beside the configuration.
@@ -101,7 +100,7 @@ var questions = []question{
 // readOwn reads the values that an earlier init has written, and refuses files of others.
 func (c *initCommand) readOwn() error {
 	c.values = map[string]string{}
-	text, err := files.Read(config.FileName, files.MaxSecret)
+	text, err := cli.ReadFile(config.FileName, cli.MaxSecret)
 	own := err == nil && strings.HasPrefix(string(text), config.FileHeading)
 	for _, name := range []string{config.FileName, keyFile, passwordFile} {
 		if _, err := os.Lstat(name); !own && !errors.Is(err, fs.ErrNotExist) {
@@ -200,7 +199,7 @@ func (c *initCommand) answer(ctx context.Context, q question) (string, error) {
 
 func (c *initCommand) onTerminal() bool {
 	f, ok := c.in.(*os.File)
-	return ok && output.IsTerminal(f)
+	return ok && cli.IsTerminal(f)
 }
 
 // read reads a line; a secret is not echoed. A signal ends the wait and gives the terminal its echo back.

@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/explain"
 	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/metrics"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/cmd/spendsync/shop"
 	"spendsync/load/remote"
 	"spendsync/schema"
@@ -35,7 +34,7 @@ func (r *runner) newJob() (job.Job, error) {
 		RunID: r.runID, Account: cfg.Account, DataDir: dir, Version: version(), Store: r.loadOptions(),
 		Plan: r.planOptions(), Concurrency: r.limits.concurrency, RequestsPerMinute: cfg.RequestsPerMinute,
 		Service: cfg.Service(), Own: r.ownFiles(dir), StopGrace: r.limits.grace,
-		Now: r.now, Log: r.log, Progress: r.screen.Progress,
+		Now: r.now, Log: r.log, Progress: func(kind string, n int) job.Bar { return r.screen.Progress(kind, n) },
 	}, nil
 }
 
@@ -74,7 +73,7 @@ func (r *runner) printResult(result *job.Result) error {
 	if !r.json {
 		return nil
 	}
-	err := output.JSON(r.stdout, result.Run)
+	err := cli.WriteJSON(r.stdout, result.Run)
 	if err == nil || result.Run.ExitCode != exit.OK { // the run's own end matters more
 		return nil
 	}
@@ -204,7 +203,7 @@ func (r *runner) pushResult(ctx context.Context, b *remote.Bucket, result *job.R
 	switch {
 	case err != nil:
 		incomplete(result, err, fmt.Sprintf("generation %d is published and not in the bucket: %s",
-			result.Run.Generation, phrase.OneLine(err.Error())))
+			result.Run.Generation, cli.OneLine(err.Error())))
 	case done.PageErr != nil:
 		incomplete(result, done.PageErr, pageMissing(done))
 	default:

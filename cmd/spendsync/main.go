@@ -12,8 +12,7 @@ import (
 	"runtime/debug"
 	"syscall"
 
-	"spendsync/cmd/internal/files"
-	"spendsync/cmd/internal/output"
+	"spendsync/cmd/internal/cli"
 )
 
 func main() { runMain(newApp(os.Environ(), os.Stdout, os.Stderr)) }
@@ -26,8 +25,8 @@ func runMain(a *app) {
 	context.AfterFunc(ctx, stop)
 	// A crash ends by SIGABRT (134): Go's own exit code 2 means wrong usage here, and is not retried.
 	debug.SetTraceback("crash")
-	files.LimitUmask()
-	output.IgnoreBrokenPipe() // a run continues if the reader of its log stops
+	cli.LimitUmask()
+	signal.Ignore(syscall.SIGPIPE) // a run continues if the reader of its log stops
 	a.exit = os.Exit
 	os.Exit(a.run(ctx, os.Args[1:]))
 }

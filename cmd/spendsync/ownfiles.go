@@ -7,10 +7,10 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/payouts"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/schema"
@@ -43,7 +43,7 @@ func (r *runner) takeOwn(ctx context.Context, j job.Job, result *job.Result) {
 		code := exit.Of(err)
 		own = &job.Result{Cause: err, Run: schema.Run{RunID: j.RunID, ExitCode: int64(code),
 			Outcome: exit.About(code).Means, Message: schema.Some(fmt.Sprintf("your own files were not read: %s; the "+
-				"stored numbers stand", phrase.OneLine(err.Error())))}}
+				"stored numbers stand", cli.OneLine(err.Error())))}}
 	}
 	code := int(own.Run.ExitCode)
 	r.log.Log(ctx, levelOf(code), own.Run.Message.V, "own_run", own.Run.RunID, "published", own.Run.Published,

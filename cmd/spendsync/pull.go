@@ -9,10 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/output"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/remote"
 	"spendsync/schema"
 )
@@ -85,7 +84,7 @@ func (c *pullCommand) run(ctx context.Context, args []string) (err error) {
 	}
 	c.placeGuide(dir)
 	if c.json {
-		return output.JSON(c.stdout, done)
+		return cli.WriteJSON(c.stdout, done)
 	}
 	_, err = fmt.Fprintln(c.stdout, pulledText(dir, done))
 	return err
@@ -111,8 +110,8 @@ func pulledText(dir string, done *remote.Pulled) string {
 	if !done.New {
 		return text + " already"
 	}
-	return text + fmt.Sprintf(": %s fetched, %s KB", phrase.Count(done.Files, "file"),
-		phrase.Grouped(done.Received/1000))
+	return text + fmt.Sprintf(": %s fetched, %s KB", cli.Count(done.Files, "file"),
+		cli.Grouped(done.Received/1000))
 }
 
 // watchBucket follows the bucket. What goes wrong once is logged, and tried again.

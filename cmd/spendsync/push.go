@@ -7,9 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/config"
-	"spendsync/cmd/internal/output"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/remote"
 )
 
@@ -70,10 +69,10 @@ func (c *pushCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if c.json {
-		err = output.JSON(c.stdout, done)
+		err = cli.WriteJSON(c.stdout, done)
 	} else {
 		_, err = fmt.Fprintln(c.stdout, pushedText(b.Address(), done))
-		err = output.QuietPipe(err)
+		err = cli.QuietPipe(err)
 	}
 	if done.PageErr != nil && err == nil {
 		return c.endIncomplete(pageMissing(done))
@@ -88,13 +87,13 @@ func pageMissing(done *remote.Pushed) string {
 func pushedText(address string, done *remote.Pushed) string {
 	text := fmt.Sprintf("%s has generation %d of %s", address, done.Generation, done.PublishedAt)
 	if done.New {
-		text += fmt.Sprintf(": %s uploaded, %s KB", phrase.Count(done.Uploaded, "object"),
-			phrase.Grouped(done.Sent/1000))
+		text += fmt.Sprintf(": %s uploaded, %s KB", cli.Count(done.Uploaded, "object"),
+			cli.Grouped(done.Sent/1000))
 	} else {
 		text += " already"
 	}
 	if done.Removed > 0 {
 		text += fmt.Sprintf(", %d removed", done.Removed)
 	}
-	return text + fmt.Sprintf("; %s readable", phrase.Count(done.Readable, "generation"))
+	return text + fmt.Sprintf("; %s readable", cli.Count(done.Readable, "generation"))
 }

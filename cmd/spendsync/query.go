@@ -12,11 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/files"
-	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/answer"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/duck"
 )
 
@@ -164,7 +162,7 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question, f answer.Fo
 	if err != nil {
 		return err
 	}
-	if err := files.CheckFile("--out", c.out, dir); err != nil {
+	if err := cli.CheckFile("--out", c.out, dir); err != nil {
 		return err
 	}
 	q.Once, q.Account, q.Facts = f.IsOnce, c.account, true
@@ -183,9 +181,9 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question, f answer.Fo
 	if c.out == "" {
 		err = n.Write(ctx, c.stdout, f.Name)
 	} else {
-		err = files.WriteFile(c.out, func(w io.Writer) error { return n.Write(ctx, w, f.Name) })
+		err = cli.WriteFile(c.out, func(w io.Writer) error { return n.Write(ctx, w, f.Name) })
 	}
-	if err = output.QuietPipe(err); err == nil && f.Name != "table" {
+	if err = cli.QuietPipe(err); err == nil && f.Name != "table" {
 		err = c.writeFacts(duck.FactLines(result.Facts))
 	}
 	return errors.Join(c.queryErr(err, dir, q.Asks != "" && !q.Written), result.Close())
@@ -198,11 +196,11 @@ const companion = ".notes.txt"
 func (c *queryCommand) writeFacts(facts []string) error {
 	if c.out == "" {
 		for _, line := range facts {
-			fmt.Fprintln(c.stderr, phrase.Visible(line))
+			fmt.Fprintln(c.stderr, cli.Visible(line))
 		}
 		return nil
 	}
-	return files.WriteFile(c.out+companion, func(w io.Writer) error {
+	return cli.WriteFile(c.out+companion, func(w io.Writer) error {
 		for _, line := range facts {
 			if _, err := fmt.Fprintln(w, line); err != nil {
 				return err
@@ -227,9 +225,9 @@ func (c *queryCommand) queryErr(err error, dir string, named bool) error {
 		return warehouseErr(err, dir)
 	}
 	if q.Excerpt != "" {
-		fmt.Fprintln(c.stderr, phrase.VisibleLines(q.Excerpt))
+		fmt.Fprintln(c.stderr, cli.VisibleLines(q.Excerpt))
 	}
-	message := phrase.Visible(phrase.OneLine(q.Message))
+	message := cli.Visible(cli.OneLine(q.Message))
 	about, isParam := strings.CutPrefix(message, "Invalid Input Error: --param ")
 	switch {
 	case q.NeedsMore:
@@ -246,10 +244,10 @@ func (c *queryCommand) queryErr(err error, dir string, named bool) error {
 
 // rendering returns the answer with the form, width and colors that suit the output.
 func (c *queryCommand) rendering(result *duck.Result, q answer.Question) answer.Rendering {
-	n := answer.Rendering{Result: result, Question: q, Terminal: c.out == "" && output.IsTerminal(c.stdout),
+	n := answer.Rendering{Result: result, Question: q, Terminal: c.out == "" && cli.IsTerminal(c.stdout),
 		Raw: c.raw, Wide: c.wide, MaxRows: max(0, c.rows)}
 	if n.Color = n.Terminal; n.Terminal {
-		if n.Width = output.TerminalWidth(c.stdout); c.rows < 0 {
+		if n.Width = cli.TerminalWidth(c.stdout); c.rows < 0 {
 			n.MaxRows = maxTableRows
 		}
 	}
@@ -258,7 +256,7 @@ func (c *queryCommand) rendering(result *duck.Result, q answer.Question) answer.
 
 // answerFormat is the format that the caller chose, or the one that fits.
 func (c *queryCommand) answerFormat() (f answer.Format, err error) {
-	isShown := c.out == "" && output.IsTerminal(c.stdout)
+	isShown := c.out == "" && cli.IsTerminal(c.stdout)
 	switch {
 	case c.json && c.format != "" && c.format != "json":
 		return f, exit.Usagef("--json and --format %s: which one counts?", c.format)
@@ -289,7 +287,7 @@ func (c *queryCommand) answerFormat() (f answer.Format, err error) {
 // listQuestions prints the named questions.
 func (c *queryCommand) listQuestions() error {
 	if c.json {
-		return output.QuietPipe(output.JSON(c.stdout, answer.List()))
+		return cli.QuietPipe(cli.WriteJSON(c.stdout, answer.List()))
 	}
-	return c.print(answer.List().Text(output.TextWidth(c.stdout), c.all))
+	return c.print(answer.List().Text(cli.TextWidth(c.stdout), c.all))
 }

@@ -16,10 +16,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/files"
 	"spendsync/cmd/spendsync/answer"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/duck"
 	"spendsync/schema/schematest"
 )
@@ -231,7 +230,7 @@ func queryTerminalsAreNotCommanded(t *testing.T, w *world) {
 				t.Fatal(err)
 			}
 			for _, c := range b.String() {
-				if c != '\n' && phrase.Unseen(c) {
+				if c != '\n' && cli.Unseen(c) {
 					t.Errorf("%s lets %U through", format, c)
 				}
 			}
@@ -272,9 +271,9 @@ func queryWritesFilesWhole(t *testing.T, w *world) {
 	// What fails leaves what was there, and nothing beside it.
 	path := filepath.Join(dir, "a.csv")
 	broken := errors.New("broken")
-	if err := files.WriteFile(path, func(w io.Writer) error { fmt.Fprint(w, "half"); return broken }); !errors.Is(err,
+	if err := cli.WriteFile(path, func(w io.Writer) error { fmt.Fprint(w, "half"); return broken }); !errors.Is(err,
 		broken) {
-		t.Errorf("files.WriteFile = %v", err)
+		t.Errorf("cli.WriteFile = %v", err)
 	}
 	if b, _ := os.ReadFile(path); !strings.HasPrefix(string(b), "n,h") {
 		t.Errorf("a failed write left %q", b)

@@ -10,12 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/files"
-	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/page"
 	"spendsync/cmd/spendsync/pagedata"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/durable"
 )
 
@@ -79,7 +77,7 @@ func (c *reportCommand) run(ctx context.Context) error {
 	case toStdout && c.json:
 		return exit.Usagef("--json and --out -: which one is to be on stdout?")
 	case !toStdout:
-		if err := files.CheckFile("--out", c.out, dir); err != nil {
+		if err := cli.CheckFile("--out", c.out, dir); err != nil {
 			return err
 		}
 	}
@@ -92,9 +90,9 @@ func (c *reportCommand) run(ctx context.Context) error {
 		write = page.WriteSummary
 	}
 	if toStdout {
-		return output.QuietPipe(write(c.stdout, r))
+		return cli.QuietPipe(write(c.stdout, r))
 	}
-	if err := files.WriteFile(c.out, func(w io.Writer) error { return write(w, r) }); err != nil {
+	if err := cli.WriteFile(c.out, func(w io.Writer) error { return write(w, r) }); err != nil {
 		return err
 	}
 	return c.reportWritten(c.out, r)
@@ -121,9 +119,9 @@ func (c *reportCommand) reportWritten(out string, r page.Page) error {
 		parts = append(parts, part{acc.Name, acc.AsOf(), acc.LastWholeDay()})
 	}
 	if c.json {
-		return output.JSON(c.stdout, map[string]any{"file": full, "bytes": size, "accounts": parts})
+		return cli.WriteJSON(c.stdout, map[string]any{"file": full, "bytes": size, "accounts": parts})
 	}
-	_, err = fmt.Fprintf(c.stdout, "%s: %s KB, %s\n", full, phrase.Grouped(size/1000), accountsText(r))
+	_, err = fmt.Fprintf(c.stdout, "%s: %s KB, %s\n", full, cli.Grouped(size/1000), accountsText(r))
 	return err
 }
 

@@ -9,10 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/explain"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
 )
 
@@ -50,12 +49,12 @@ func (c *call) reset(ctx context.Context) (err error) {
 		return err
 	}
 	if c.json {
-		if err := output.JSON(c.stdout, done); err != nil {
+		if err := cli.WriteJSON(c.stdout, done); err != nil {
 			return err
 		}
 	}
 	happened := fmt.Sprintf("published generation %d without account %s: %s moved to %s; the next sync of it begins "+
-		"afresh", done.Generation, c.account, phrase.Count(done.Files, "file"), filepath.Join(dir, done.Aside))
+		"afresh", done.Generation, c.account, cli.Count(done.Files, "file"), filepath.Join(dir, done.Aside))
 	c.lastLines(slog.LevelInfo, explain.Sentence(happened, exit.OK), exit.OK)
 	return nil
 }

@@ -10,11 +10,9 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/output"
-	"spendsync/cmd/internal/wrap"
 	"spendsync/cmd/spendsync/job"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
 	"spendsync/load/commit"
 	"spendsync/load/duck"
@@ -96,11 +94,11 @@ func (c *statusCommand) run(ctx context.Context) error {
 		return err
 	}
 	if c.json {
-		return output.JSON(c.stdout, st)
+		return cli.WriteJSON(c.stdout, st)
 	}
 	var text strings.Builder
 	c.print(&text, st)
-	_, err = io.WriteString(c.stdout, wrap.Text(text.String(), output.TextWidth(c.stdout)))
+	_, err = io.WriteString(c.stdout, cli.WrapText(text.String(), cli.TextWidth(c.stdout)))
 	return err
 }
 
@@ -193,14 +191,14 @@ var dayMarks = []dayMark{
 }
 
 func (c *statusCommand) print(w io.Writer, st *storeStatus) {
-	color := output.IsTerminal(c.stdout)
+	color := cli.IsTerminal(c.stdout)
 	fmt.Fprintf(w, "%s, generation %d, published %s ago\n", st.DataDir, st.Generation,
-		phrase.Age(c.now().Sub(st.PublishedAt.Time())))
+		cli.Age(c.now().Sub(st.PublishedAt.Time())))
 	if u := st.Unfinished; u != nil {
 		fmt.Fprintf(w, "\nUNFINISHED COMMIT  generation %d, begun %s ago: %s not in their places yet, so some files "+
 			"may be newer than the manifest. An active run will finish it; otherwise run 'spendsync sync', which "+
-			"finishes it or names the obstacle\n", u.Generation, phrase.Age(c.now().Sub(u.Since.Time())),
-			phrase.Count(len(u.Left), "file"))
+			"finishes it or names the obstacle\n", u.Generation, cli.Age(c.now().Sub(u.Since.Time())),
+			cli.Count(len(u.Left), "file"))
 	}
 	for _, s := range st.Accounts {
 		fmt.Fprintf(w, "\nAccount %s\n\n", s.Account)
@@ -214,11 +212,11 @@ func (c *statusCommand) print(w io.Writer, st *storeStatus) {
 		fmt.Fprintln(w)
 		if s.FreshestDay != nil {
 			fmt.Fprintf(w, "  newest complete day  %s, read %s ago\n", s.FreshestDay.ReportDate,
-				phrase.Age(c.now().Sub(s.FreshestDay.LastReadAt.V.Time())))
+				cli.Age(c.now().Sub(s.FreshestDay.LastReadAt.V.Time())))
 		}
 		if s.LastRun != nil {
 			fmt.Fprintf(w, "  last run             %s ago, exit %d: %s\n",
-				phrase.Age(c.now().Sub(s.LastRun.FinishedAt.Time())), s.LastRun.ExitCode, s.LastRun.Message.V)
+				cli.Age(c.now().Sub(s.LastRun.FinishedAt.Time())), s.LastRun.ExitCode, s.LastRun.Message.V)
 			if by := s.LastRun.IdentityProof; by.Valid {
 				fmt.Fprintf(w, "  proven by            %s\n", by.V)
 			}
@@ -228,15 +226,15 @@ func (c *statusCommand) print(w io.Writer, st *storeStatus) {
 		}
 		if len(s.AtRisk) > 0 {
 			fmt.Fprintf(w, "  AT RISK              %s: unproven, and leaving the reach within %d days\n",
-				phrase.Days(s.AtRisk), job.RiskDays)
+				cli.Days(s.AtRisk), job.RiskDays)
 		}
 		if len(s.Lost) > 0 {
-			fmt.Fprintf(w, "  lost                 %s\n", phrase.Days(s.Lost))
+			fmt.Fprintf(w, "  lost                 %s\n", cli.Days(s.Lost))
 		}
 		printQuarantine(w, s.Quarantined)
 		for _, n := range s.Notes {
 			fmt.Fprintf(w, "  note                 %s, %s: %s\n", n.Name, noteState(n, c.call),
-				phrase.OneLine(n.Message))
+				cli.OneLine(n.Message))
 		}
 		for _, u := range s.Unknown {
 			if u.Stream == "spend_report" { // the description does not list all fields of the settings
@@ -258,14 +256,14 @@ func printQuarantine(w io.Writer, kept []quarantinedDay) {
 				days, last = append(days, q.Day), q
 			}
 		}
-		switch reason := phrase.OneLine(last.Reason); {
+		switch reason := cli.OneLine(last.Reason); {
 		case len(days) == 0:
 		case isNothing:
 			fmt.Fprintf(w, "  refused              %s; ask the service why, each sync asks again. %s: %s\n",
-				phrase.Days(days), last.Day, reason)
+				cli.Days(days), last.Day, reason)
 		default:
 			fmt.Fprintf(w, "  in quarantine        %s; after an update run 'spendsync repair replay'. %s by version "+
-				"%s: %s\n", phrase.Days(days), last.Day, last.Version, reason)
+				"%s: %s\n", cli.Days(days), last.Day, last.Version, reason)
 		}
 	}
 }

@@ -5,9 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/output"
-	"spendsync/cmd/internal/wrap"
 	"spendsync/cmd/spendsync/dictionary"
 	"spendsync/schema"
 )
@@ -39,7 +38,7 @@ No store is needed: the views are those that this version publishes.`,
 				return err
 			}
 			if c.json {
-				return output.JSON(c.stdout, answer)
+				return cli.WriteJSON(c.stdout, answer)
 			}
 			return c.print(text)
 		},
@@ -50,17 +49,17 @@ No store is needed: the views are those that this version publishes.`,
 
 // tables returns the answer for programs and the text for people.
 func (c *tablesCommand) tables(ctx context.Context, args []string) (answer any, text string, err error) {
-	width := output.TextWidth(c.stdout)
+	width := cli.TextWidth(c.stdout)
 	if len(args) == 0 {
 		docs := schema.Dictionary(schema.Documented())
 		if !c.all {
 			return docs, dictionary.List(width), nil
 		}
-		return docs, wrap.Text(schema.DictionaryText(docs)+dictionary.ViewList(), width), nil
+		return docs, cli.WrapText(schema.DictionaryText(docs)+dictionary.ViewList(), width), nil
 	}
 	if c.all {
 		return nil, "", exit.Usagef("--all is about every table: give it, or a name, not both")
 	}
 	docs, err := dictionary.Describe(ctx, args)
-	return docs, wrap.Text(schema.DictionaryText(docs), width), err
+	return docs, cli.WrapText(schema.DictionaryText(docs), width), err
 }

@@ -6,10 +6,9 @@ import (
 	"io"
 	"log/slog"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/explain"
-	"spendsync/cmd/spendsync/phrase"
 )
 
 // terminal is where a command answers, and how: to a person or to a program.
@@ -23,12 +22,12 @@ type terminal struct {
 // print writes a text for a person.
 func (t *terminal) print(text string) error {
 	_, err := io.WriteString(t.stdout, text)
-	return output.QuietPipe(err)
+	return cli.QuietPipe(err)
 }
 
 // endIncomplete ends a command that did what matters and could not do the rest.
 func (t *terminal) endIncomplete(happened string) error {
-	happened = phrase.OneLine(happened)
+	happened = cli.OneLine(happened)
 	t.lastLines(slog.LevelWarn, explain.Sentence(happened, exit.Partial), exit.Partial)
 	return &exit.Outcome{Code: exit.Partial, Happens: happened}
 }
@@ -45,8 +44,8 @@ func (t *terminal) lastLines(level slog.Level, m explain.Message, code int, attr
 		return
 	}
 	width := 0
-	if output.IsTerminal(t.stderr) {
-		width = output.TerminalWidth(t.stderr)
+	if cli.IsTerminal(t.stderr) {
+		width = cli.TerminalWidth(t.stderr)
 	}
 	fmt.Fprint(t.stderr, m.Text(code, width))
 }

@@ -11,10 +11,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/notice"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
@@ -61,7 +61,7 @@ func (t *told) start(ctx context.Context) {
 	within, cancel := t.runner.lastCall(ctx)
 	defer cancel()
 	if err := notice.Beat(within, t.beat, "start"); err != nil {
-		t.log.Warn("the start could not be reported to the heartbeat", "error", phrase.OneLine(err.Error()))
+		t.log.Warn("the start could not be reported to the heartbeat", "error", cli.OneLine(err.Error()))
 	}
 }
 
@@ -78,7 +78,7 @@ func (t *told) end(ctx context.Context, code int, result *job.Result) {
 	g.Go(func() error {
 		if err := notice.Beat(ctx, t.beat, strconv.Itoa(code)); err != nil {
 			t.log.Warn("the heartbeat could not be sent", "exit_code", code, "means", exit.About(code).Means,
-				"error", phrase.OneLine(err.Error()))
+				"error", cli.OneLine(err.Error()))
 		}
 		return nil
 	})
@@ -86,7 +86,7 @@ func (t *told) end(ctx context.Context, code int, result *job.Result) {
 		g.Go(func() error {
 			if err := t.teller.Tell(ctx, run); err != nil {
 				t.log.Warn("not every notice could be sent; the next run sends those that wait",
-					"error", phrase.OneLine(err.Error()))
+					"error", cli.OneLine(err.Error()))
 			}
 			return nil
 		})
@@ -136,7 +136,7 @@ func (t *told) published(ctx context.Context, generation *int64) (all []notice.F
 		all, err = t.ask(ctx)
 	}
 	if err != nil {
-		t.log.Warn("the notices lack what the warehouse shows", "error", phrase.OneLine(err.Error()))
+		t.log.Warn("the notices lack what the warehouse shows", "error", cli.OneLine(err.Error()))
 		return nil, false
 	}
 	return all, true

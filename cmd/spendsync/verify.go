@@ -8,10 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/config"
-	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/job"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
@@ -67,7 +66,7 @@ func (c *verifyCommand) verify(ctx context.Context, dir string) error {
 
 func (c *verifyCommand) tellVerified(r *load.Verification) error {
 	if c.json {
-		if err := output.JSON(c.stdout, r); err != nil {
+		if err := cli.WriteJSON(c.stdout, r); err != nil {
 			return err
 		}
 	}
@@ -90,7 +89,7 @@ func (c *verifyCommand) tellVerified(r *load.Verification) error {
 		return errs[0]
 	}
 	if len(errs) > 0 {
-		return fmt.Errorf("generation %d: %s damaged, the first is %w", r.Generation, phrase.Count(len(errs), "file"),
+		return fmt.Errorf("generation %d: %s damaged, the first is %w", r.Generation, cli.Count(len(errs), "file"),
 			errs[0])
 	}
 	if !c.json {
@@ -99,8 +98,8 @@ func (c *verifyCommand) tellVerified(r *load.Verification) error {
 		}
 		fmt.Fprintf(c.stdout, "generation %d is as it was published: %s, %s rows, %s, %s of replies, "+
 			"warehouse.duckdb\n",
-			r.Generation, phrase.Count(r.Files, "file"), phrase.Grouped(r.Rows), phrase.Count(r.Days, "day"),
-			phrase.Count(r.RawPages, "page"))
+			r.Generation, cli.Count(r.Files, "file"), cli.Grouped(r.Rows), cli.Count(r.Days, "day"),
+			cli.Count(r.RawPages, "page"))
 	}
 	return nil
 }
@@ -110,5 +109,5 @@ func unprovenLine(u duck.Unproven) string {
 	return fmt.Sprintf("unproven  account %s: no proof is kept of whose its first rows are, and the settings have "+
 		"none of the %s on %s of the report (%s among them)  [spendsync sync reads the settings; if this stays, these "+
 		"days may be another account's: spendsync repair reset moves the account aside]",
-		u.Account, phrase.Count(int(u.Campaigns), "campaign"), phrase.Count(int(u.Days), "day"), u.Example)
+		u.Account, cli.Count(int(u.Campaigns), "campaign"), cli.Count(int(u.Days), "day"), u.Example)
 }

@@ -5,12 +5,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"spendsync/cmd/internal/output"
+	"spendsync/cmd/internal/cli"
 	"spendsync/load/duck"
 	"spendsync/schema"
 )
 
-func version() string { return output.Version(buildVersion) }
+func version() string { return cli.Version(buildVersion) }
 
 // buildVersion is set with -ldflags "-X main.buildVersion=...".
 var buildVersion string
@@ -21,7 +21,7 @@ func newVersionCommand(t *terminal) *cobra.Command {
 		Long: "Prints the version. The modules that the binary is made of are in it: 'go version -m FILE' lists them.",
 		RunE: func(*cobra.Command, []string) error {
 			if t.json {
-				return output.JSON(t.stdout, map[string]any{"version": version(), "schema_version": schema.Version,
+				return cli.WriteJSON(t.stdout, map[string]any{"version": version(), "schema_version": schema.Version,
 					"duckdb": duck.EngineVersion()})
 			}
 			_, err := fmt.Fprintf(t.stdout, "spendsync %s (schema %d, DuckDB %s)\n", version(), schema.Version,

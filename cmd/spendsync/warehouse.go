@@ -6,8 +6,8 @@ import (
 	"os"
 	"syscall"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
@@ -20,7 +20,7 @@ func warehouseErr(err error, dir string) error {
 		return nil
 	}
 	if unknown := (*duck.AccountError)(nil); errors.As(err, &unknown) {
-		return exit.Usagef("--account: %s", phrase.Visible(unknown.Error()))
+		return exit.Usagef("--account: %s", cli.Visible(unknown.Error()))
 	}
 	if info, statErr := os.Stat(dir); statErr == nil && !info.IsDir() {
 		return durable.Storage(&fs.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR})

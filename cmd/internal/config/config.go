@@ -11,9 +11,8 @@ import (
 
 	"github.com/sethvargo/go-envconfig"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/files"
-	"spendsync/cmd/internal/nearest"
 	"spendsync/extract/outbound"
 	"spendsync/extract/service"
 	"spendsync/queries"
@@ -109,7 +108,7 @@ func (c *Config) trust() error {
 	if c.CAFile == "" {
 		return nil
 	}
-	pem, err := files.Read(c.CAFile, files.MaxSecret)
+	pem, err := cli.ReadFile(c.CAFile, cli.MaxSecret)
 	if err == nil {
 		err = outbound.Trust(pem)
 	}
@@ -128,14 +127,14 @@ func (c *Config) readService() error {
 		return nil
 	}
 	name := Prefix + "SERVICE_FILE " + c.ServiceFile
-	text, err := files.Read(c.ServiceFile, files.MaxSecret)
+	text, err := cli.ReadFile(c.ServiceFile, cli.MaxSecret)
 	if err != nil {
 		return exit.Usagef("%s: %v", Prefix+"SERVICE_FILE", err)
 	}
 	if c.assumed, err = service.Default().With(text); err != nil {
 		meant := ""
 		if line, ok := errors.AsType[*service.Error](err); ok && line.Unknown {
-			meant = nearest.DidYouMean(line.Key, service.Default().Keys())
+			meant = cli.DidYouMean(line.Key, service.Default().Keys())
 		}
 		return exit.Usagef("%s: %v%s", name, err, meant)
 	}
@@ -159,7 +158,7 @@ func (c *Config) check() error {
 		return exit.Usagef("%sTHRESHOLDS: %v", Prefix, err)
 	}
 	if c.MetricsFile != "" {
-		if err := files.CheckMetrics(Prefix+"METRICS_FILE", c.MetricsFile, c.DataDir); err != nil {
+		if err := cli.CheckMetrics(Prefix+"METRICS_FILE", c.MetricsFile, c.DataDir); err != nil {
 			return err
 		}
 	}

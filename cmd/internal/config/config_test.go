@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/files"
 )
 
 // TestRead_RefusesAFolderThatDuckDBReadsAsAPattern: DuckDB takes a ? for the beginning
@@ -90,7 +90,7 @@ func TestSecret_FromAPipe(t *testing.T) {
 		t.Error("a pipe is waited for")
 	}
 	large := filepath.Join(t.TempDir(), "large")
-	if err := os.WriteFile(large, make([]byte, files.MaxSecret+1), 0o600); err != nil {
+	if err := os.WriteFile(large, make([]byte, cli.MaxSecret+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := ReadSecret("API_KEY", "", large); err == nil || !strings.Contains(err.Error(), "at most") {

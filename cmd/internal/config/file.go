@@ -12,8 +12,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/files"
 )
 
 // FileName is the configuration file that is read from the working folder if it exists.
@@ -24,7 +24,7 @@ const FileName = "spendsync.env"
 func WithFile(environ []string, name string) ([]string, error) {
 	isNamed := name != ""
 	name = cmp.Or(name, FileName)
-	b, err := files.Read(name, files.MaxSecret)
+	b, err := cli.ReadFile(name, cli.MaxSecret)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !isNamed:
 		return environ, nil
@@ -91,7 +91,7 @@ const FileHeading = "# Variables of spendsync; 'spendsync help config' describes
 // WriteFile writes variables as a configuration file that only its owner can read. Other lines of a file that is there
 // stay.
 func WriteFile(name string, variables [][2]string) error {
-	old, err := files.Read(name, files.MaxSecret)
+	old, err := cli.ReadFile(name, cli.MaxSecret)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -110,10 +110,10 @@ func WriteFile(name string, variables [][2]string) error {
 			text = strings.TrimSuffix(text, "\n") + "\n" + line + "\n"
 		}
 	}
-	return files.WriteSecret(name, text)
+	return cli.WriteSecret(name, text)
 }
 
 // WriteSecret writes a secret into a file that only its owner can read.
 func WriteSecret(name string, secret Secret) error {
-	return files.WriteSecret(name, string(secret)+"\n")
+	return cli.WriteSecret(name, string(secret)+"\n")
 }

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/nearest"
 	"spendsync/extract/outbound"
 )
 
@@ -204,7 +204,7 @@ func (c *Config) NoticeKinds() (map[string]bool, error) {
 		default:
 			names := append([]string{"all"}, noticeKinds...)
 			return nil, exit.Usagef("%sNOTIFY: there is no kind %q%s; there are %s", Prefix, name,
-				nearest.DidYouMean(name, names), strings.Join(names, ", "))
+				cli.DidYouMean(name, names), strings.Join(names, ", "))
 		}
 	}
 	return wanted, nil

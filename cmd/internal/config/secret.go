@@ -9,8 +9,8 @@ import (
 	"regexp"
 	"strings"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/files"
 )
 
 // Secret is a value that never shows: not in a log, an error, a file.
@@ -118,7 +118,7 @@ func readSecret(name string, value Secret, file string) (Secret, error) {
 	case file == "":
 		return value, nil
 	}
-	b, err := files.Read(file, files.MaxSecret)
+	b, err := cli.ReadFile(file, cli.MaxSecret)
 	if err != nil {
 		if way, ok := errors.AsType[*fs.PathError](err); ok {
 			err = fmt.Errorf("%s cannot be read: %w", way.Path, way.Err)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"spendsync/cmd/internal/nearest"
+	"spendsync/cmd/internal/cli"
 )
 
 // FromEnviron are the variables with our prefix, without it.
@@ -113,7 +113,7 @@ func unknownIn(env map[string]string) (unknown []string) {
 // A missing variable comes before one that is set.
 func Meant(unknown string, missing ...string) string {
 	for _, list := range [][]string{missing, names()} {
-		if near := nearest.Of(unknown, list); len(near) > 0 {
+		if near := cli.Nearest(unknown, list); len(near) > 0 {
 			return Prefix + near[0]
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/nearest"
 	"spendsync/load/duck"
 )
 
@@ -50,7 +50,7 @@ func FindFormat(name string) (Format, error) {
 			return f, nil
 		}
 	}
-	return Format{}, exit.Usagef("--format %s%s; there are %s", name, nearest.DidYouMean(name, FormatNames()),
+	return Format{}, exit.Usagef("--format %s%s; there are %s", name, cli.DidYouMean(name, FormatNames()),
 		strings.Join(FormatNames(), ", "))
 }
 

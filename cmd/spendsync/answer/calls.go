@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"spendsync/cmd/spendsync/phrase"
+	"spendsync/cmd/internal/cli"
 )
 
 // sourcesPerCall is how many sources the service takes in one call.
@@ -49,8 +49,8 @@ func (n Rendering) calls(ctx context.Context) (all []*call, err error) {
 func (n Rendering) writeIDs(ctx context.Context, w *bufio.Writer) error {
 	all, err := n.calls(ctx)
 	for _, c := range all {
-		fmt.Fprintf(w, "# %s %s, %s: %s, $%.2f a day lost there\n%s\n", c.campaign, phrase.OneLine(c.name), c.action,
-			phrase.Count(len(c.sources), "source"), c.loss, phrase.OneLine(strings.Join(c.sources, ",")))
+		fmt.Fprintf(w, "# %s %s, %s: %s, $%.2f a day lost there\n%s\n", c.campaign, cli.OneLine(c.name), c.action,
+			cli.Count(len(c.sources), "source"), c.loss, cli.OneLine(strings.Join(c.sources, ",")))
 	}
 	if err == nil && len(all) == 0 {
 		fmt.Fprintln(w, "# no source is to be blocked")

@@ -10,7 +10,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/text"
 
-	"spendsync/cmd/spendsync/phrase"
+	"spendsync/cmd/internal/cli"
 	"spendsync/load/duck"
 	"spendsync/queries"
 )
@@ -44,7 +44,7 @@ type tableColumn struct {
 func (n Rendering) tableColumns() []tableColumn {
 	all := make([]tableColumn, len(n.Result.Columns))
 	for i, c := range n.Result.Columns {
-		all[i] = tableColumn{name: phrase.Visible(c.Name), form: formOf(c), unit: unitOf(c)}
+		all[i] = tableColumn{name: cli.Visible(c.Name), form: formOf(c), unit: unitOf(c)}
 	}
 	return all
 }
@@ -158,5 +158,5 @@ func (u unit) spell(value string) string {
 		kept := digits[:len(digits)-(u.most-u.least)]
 		digits = strings.TrimSuffix(kept+strings.TrimRight(digits[len(kept):], "0"), ".")
 	}
-	return before + phrase.Thousands(digits) + after
+	return before + cli.Thousands(digits) + after
 }

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"spendsync/cmd/spendsync/phrase"
+	"spendsync/cmd/internal/cli"
 	"spendsync/schema"
 )
 
@@ -36,7 +36,7 @@ type visibleLines struct {
 func (v *visibleLines) Write(p []byte) (int, error) {
 	v.rest = append(v.rest, p...)
 	end := bytes.LastIndexByte(v.rest, '\n') + 1
-	_, err := io.WriteString(v.w, phrase.VisibleLines(string(v.rest[:end])))
+	_, err := io.WriteString(v.w, cli.VisibleLines(string(v.rest[:end])))
 	v.rest = v.rest[end:]
 	return len(p), err
 }

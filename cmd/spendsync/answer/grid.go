@@ -9,8 +9,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
-	"spendsync/cmd/internal/output"
-	"spendsync/cmd/internal/wrap"
+	"spendsync/cmd/internal/cli"
 )
 
 // grid fits rows into a width. Headings are broken at their underscores, names cut in the middle, sentences broken at
@@ -136,7 +135,7 @@ func (g *grid) measure(rows [][]cell, limit int) (widths []int, total int) {
 
 // write writes rows, the first ones under the heading. A value that may not be cut is never narrower than it is.
 func (g *grid) write(w io.Writer, rows [][]cell, first bool) {
-	t := output.NewTable(w)
+	t := cli.NewTable(w)
 	var heads table.Row
 	var forms []table.ColumnConfig
 	for at, i := range g.shown {
@@ -158,7 +157,7 @@ func (g *grid) write(w io.Writer, rows [][]cell, first bool) {
 			c, shown := g.columns[i], r[i].text
 			switch {
 			case c.isProse() && g.width > 0:
-				shown = wrap.Line(shown, g.widths[at], "")
+				shown = cli.WrapLine(shown, g.widths[at], "")
 			case c.mayCut():
 				shown = cutMiddle(shown, g.widths[at])
 			}
@@ -169,7 +168,7 @@ func (g *grid) write(w io.Writer, rows [][]cell, first bool) {
 		}
 		t.AppendRow(cells)
 	}
-	t.Print()
+	t.Render()
 }
 
 // breakName breaks a column's name after underscores into lines of a width. A part

@@ -6,10 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/nearest"
-	"spendsync/cmd/internal/wrap"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/queries"
 	"spendsync/schema"
 )
@@ -56,7 +54,7 @@ func find(name string) (queries.Query, error) {
 			return queries.Query{Schema: t.Schema, Name: t.Name, Question: t.Doc}, nil
 		}
 	}
-	meant := nearest.DidYouMean(name, Names())
+	meant := cli.DidYouMean(name, Names())
 	return queries.Query{}, exit.Advise(exit.Usagef("there is no question %q%s", name, meant),
 		"ask one of those that 'spendsync query' lists; --all lists the rest")
 }
@@ -132,7 +130,7 @@ func (all Listing) Text(width int, everything bool) string {
 	for _, group := range groups {
 		fmt.Fprintf(&b, "%s:\n\n", group.title)
 		for _, q := range group.list {
-			b.WriteString(phrase.Entry(q.Name, q.Question, meaningColumn, width))
+			b.WriteString(cli.Entry(q.Name, q.Question, meaningColumn, width))
 			for _, p := range q.Parameters {
 				if !everything {
 					break
@@ -141,11 +139,11 @@ func (all Listing) Text(width int, everything bool) string {
 				if p.Default != nil {
 					line = "--param " + p.Name + "=" + *p.Default + "  " + p.Meaning
 				}
-				b.WriteString(phrase.Entry("", line, meaningColumn, width))
+				b.WriteString(cli.Entry("", line, meaningColumn, width))
 			}
 		}
 		b.WriteByte('\n')
 	}
-	return b.String() + wrap.Line("Ask one: 'spendsync query NAME'."+more+" Or ask in SQL: 'spendsync query -c SQL'; "+
+	return b.String() + cli.WrapLine("Ask one: 'spendsync query NAME'."+more+" Or ask in SQL: 'spendsync query -c SQL'; "+
 		"'spendsync tables' lists the tables.", width, "") + "\n"
 }

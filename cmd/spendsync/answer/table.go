@@ -7,8 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"spendsync/cmd/internal/wrap"
-	"spendsync/cmd/spendsync/phrase"
+	"spendsync/cmd/internal/cli"
 	"spendsync/load/duck"
 	"spendsync/schema"
 )
@@ -95,16 +94,16 @@ func (g *grid) span(rows [][]cell) string {
 func (n Rendering) writeEnd(w *bufio.Writer, shown int64, left int) {
 	var lines []string
 	if left > 0 {
-		lines = append(lines, "and "+phrase.Count(left, "more column")+": --wide")
+		lines = append(lines, "and "+cli.Count(left, "more column")+": --wide")
 	}
 	if n.Result.Count == 1 && n.Question.Alone != "" {
 		lines = append(lines, n.Question.Alone)
 	}
 	if more := n.Result.Count - shown; more > 0 {
 		lines = append(lines, fmt.Sprintf("%s of %d shown, %d more: --rows 0 shows all of them, --out FILE writes "+
-			"them.", phrase.Count(int(shown), "row"), n.Result.Count, more))
+			"them.", cli.Count(int(shown), "row"), n.Result.Count, more))
 	}
-	rows := phrase.Count(int(n.Result.Count), "row")
+	rows := cli.Count(int(n.Result.Count), "row")
 	if n.Result.Total > n.Result.Count {
 		rows = fmt.Sprintf("%d of %d rows; --param rows=%[2]d has all of them", n.Result.Count, n.Result.Total)
 	}
@@ -114,7 +113,7 @@ func (n Rendering) writeEnd(w *bufio.Writer, shown int64, left int) {
 		lines = append(lines, rows+".")
 	}
 	for _, fact := range duck.FactLines(n.Result.Facts) {
-		lines = append(lines, phrase.Visible(fact))
+		lines = append(lines, cli.Visible(fact))
 	}
 	for _, line := range lines {
 		w.WriteByte('\n')
@@ -125,7 +124,7 @@ func (n Rendering) writeEnd(w *bufio.Writer, shown int64, left int) {
 // paragraph writes a text, broken at spaces to fit the width.
 func (n Rendering) paragraph(w *bufio.Writer, text string) {
 	if n.Width > 0 {
-		text = wrap.Line(text, n.Width, "")
+		text = cli.WrapLine(text, n.Width, "")
 	}
 	w.WriteString(strings.TrimSuffix(text, "\n") + "\n")
 }
@@ -143,7 +142,7 @@ func (g *grid) cells(row []schema.Null[string]) []cell {
 	for i, v := range row {
 		switch {
 		case v.Valid:
-			cells[i].text = phrase.Visible(g.columns[i].text(v.V, g.width > 0))
+			cells[i].text = cli.Visible(g.columns[i].text(v.V, g.width > 0))
 		case g.width > 0:
 			cells[i] = cell{"-", true}
 		default:

@@ -16,8 +16,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/spendsync/answer"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/duck"
 	"spendsync/load/manifest"
 	"spendsync/queries"
@@ -144,7 +144,7 @@ func add[In any](s *mcp.Server, name, description string, answer func(context.Co
 	mcp.AddTool(s, tool, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
 		t, err := answer(ctx, in)
 		if err != nil {
-			return nil, nil, errors.New(phrase.Visible(phrase.OneLine(err.Error())))
+			return nil, nil, errors.New(cli.Visible(cli.OneLine(err.Error())))
 		}
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: t}}}, nil, nil
 	})

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"time"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/explain"
 	"spendsync/cmd/spendsync/job"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load/manifest"
 )
@@ -138,7 +138,7 @@ func (c *checker) configuration() bool {
 	const name = "configuration"
 	do := "correct what is named; see 'spendsync help config'"
 	if c.ConfigErr != nil {
-		c.fail(exit.Usage, name, do, "%s", phrase.OneLine(c.ConfigErr.Error()))
+		c.fail(exit.Usage, name, do, "%s", cli.OneLine(c.ConfigErr.Error()))
 		return false
 	}
 	quick := *c.Config
@@ -148,7 +148,7 @@ func (c *checker) configuration() bool {
 		c.api, err = quick.AdvertiserClient(c.Client)
 	}
 	if err != nil {
-		c.fail(exit.Usage, name, do, "%s", phrase.OneLine(err.Error()))
+		c.fail(exit.Usage, name, do, "%s", cli.OneLine(err.Error()))
 		return false
 	}
 	if unknown := c.Config.Unknown(); len(unknown) > 0 {
@@ -196,7 +196,7 @@ func (c *checker) key() {
 	const do = "renew it on the dashboard's API access page; the key itself stays the same"
 	at, warning, known := c.api.KeyNotice()
 	left := at.Sub(c.Now())
-	found := fmt.Sprintf("it expires at %s, in %s", at.Format(time.RFC3339), phrase.Count(int(left.Hours()/24), "day"))
+	found := fmt.Sprintf("it expires at %s, in %s", at.Format(time.RFC3339), cli.Count(int(left.Hours()/24), "day"))
 	switch {
 	case warning != "" && (!known || at.IsZero()):
 		c.warn(name, do, "the service says: %s", warning)

@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/payouts"
-	"spendsync/cmd/spendsync/phrase"
 )
 
 // payouts reads the operator's own files as a run does; the run would continue without them.
@@ -28,13 +28,13 @@ func (c *checker) payouts(ctx context.Context, t *job.Trial) {
 		err = own.Close()
 	}
 	if err != nil {
-		c.fail(exit.Usage, name, do, "%s", phrase.OneLine(err.Error()))
+		c.fail(exit.Usage, name, do, "%s", cli.OneLine(err.Error()))
 		return
 	}
 	for _, f := range own.Findings {
 		switch f.Form {
 		case "":
-			c.fail(exit.Usage, name, do, "%s", phrase.OneLine(f.Message))
+			c.fail(exit.Usage, name, do, "%s", cli.OneLine(f.Message))
 		case payouts.Remark:
 			c.warn(name, "declare them in "+payouts.Variable+" if they count", "%s", f.Message)
 		default:
@@ -57,7 +57,7 @@ func (c *checker) shows(f *payouts.File) {
 	}
 	text := fmt.Sprintf("columns %s; declared are %s; the first rows are stored as %s",
 		strings.Join(f.Columns, ", "), strings.Join(f.Declared, ","), strings.Join(f.First, " and "))
-	if text += fmt.Sprintf("; of %s fit %d", phrase.Count(f.Rows, "row"), f.Fit); f.IsExport {
+	if text += fmt.Sprintf("; of %s fit %d", cli.Count(f.Rows, "row"), f.Fit); f.IsExport {
 		text += fmt.Sprintf(", %d do not, %d are of other campaigns, %d add others up", f.Misfits, f.Others, f.Totals)
 	}
 	c.ok(name, "%s", text)

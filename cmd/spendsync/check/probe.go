@@ -9,8 +9,8 @@ import (
 	"github.com/oklog/ulid/v2"
 	"golang.org/x/sys/unix"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
@@ -31,14 +31,14 @@ func (c *checker) store(dir string) *manifest.Account {
 		}
 	}
 	if err != nil && exit.Of(err) == exit.Storage {
-		c.fail(exit.Usage, name, "repair the volume, or its permissions", "%s", phrase.OneLine(err.Error()))
+		c.fail(exit.Usage, name, "repair the volume, or its permissions", "%s", cli.OneLine(err.Error()))
 		return nil
 	}
 	if err != nil {
 		c.failErr(name, err)
 		return nil
 	}
-	c.ok(name, "%s: generation %d of %s", dir, m.Generation, phrase.Count(len(m.Accounts), "account"))
+	c.ok(name, "%s: generation %d of %s", dir, m.Generation, cli.Count(len(m.Accounts), "account"))
 	return m.Accounts[c.Config.Account]
 }
 

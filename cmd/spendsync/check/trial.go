@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/job"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/durable"
 	"spendsync/transform"
 )
@@ -61,7 +61,7 @@ func (c *checker) spendReport(t *job.Trial) {
 		return
 	}
 	c.ok(name, "%s may read it; one day was read, %s: %s, $%s", c.Config.ReportUser, d.Unit,
-		phrase.Count(int(d.Rows), "row"), phrase.Thousands(fmt.Sprintf("%.2f", float64(d.Spend)/1e6)))
+		cli.Count(int(d.Rows), "row"), cli.Thousands(fmt.Sprintf("%.2f", float64(d.Spend)/1e6)))
 	c.ok("columns", "the report gives all that a sync asks for")
 }
 
@@ -71,7 +71,7 @@ func (c *checker) apiKey(t *job.Trial) {
 	switch {
 	case errors.Is(t.KeyErr, exit.ErrOtherAccount):
 		c.fail(exit.Auth, "same account", "use another "+config.Prefix+"ACCOUNT or the right key", "%s",
-			phrase.OneLine(t.KeyErr.Error()))
+			cli.OneLine(t.KeyErr.Error()))
 		return
 	case t.KeyErr != nil:
 		c.failRead(name, t.KeyErr)
@@ -141,8 +141,8 @@ func (c *checker) fields(t *job.Trial) {
 	if len(lines) > 0 {
 		do = "write what is right of these lines into the file of " + config.Prefix + "SERVICE_FILE"
 	}
-	c.warn("fields unread", do, "%s, such as %s", phrase.Count(len(t.Unread), "part"),
-		phrase.OneLine(strings.Join(examples, "; ")))
+	c.warn("fields unread", do, "%s, such as %s", cli.Count(len(t.Unread), "part"),
+		cli.OneLine(strings.Join(examples, "; ")))
 	c.lines[len(c.lines)-1].Paste = lines
 }
 
@@ -190,12 +190,12 @@ func (c *checker) stores(t *job.Trial) {
 	switch do := exit.About(code).Do; {
 	case t.Day.Stored && code == exit.OK:
 		c.ok(name, "%s and %s were read, proven and stored in a temporary folder, which is removed", t.Day.Unit,
-			phrase.Count(t.Campaigns, "campaign"))
+			cli.Count(t.Campaigns, "campaign"))
 	case t.Day.Stored:
 		c.fail(code, name, do, "a sync stores the report and ends with exit code %d: %s", code,
-			phrase.OneLine(t.Problems()))
+			cli.OneLine(t.Problems()))
 	case c.code != exit.OK: // the line above has the cause
 	default:
-		c.fail(code, name, do, "%s", phrase.OneLine(t.Run.Message.V))
+		c.fail(code, name, do, "%s", cli.OneLine(t.Run.Message.V))
 	}
 }

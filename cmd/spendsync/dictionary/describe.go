@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/nearest"
 	"spendsync/load/duck"
 	"spendsync/queries"
 	"spendsync/schema"
@@ -100,7 +100,7 @@ func Describe(ctx context.Context, names []string) (docs []schema.TableDoc, err 
 		})
 		if i < 0 {
 			return nil, exit.Usagef("there is no table or view %q%s; 'spendsync tables' lists them", name,
-				nearest.DidYouMean(name, Names()))
+				cli.DidYouMean(name, Names()))
 		}
 		if columns == nil {
 			if columns, err = duck.ColumnsOfViews(ctx, duck.Options{Views: ViewsOf(everyView())}); err != nil {

@@ -7,8 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"spendsync/cmd/internal/wrap"
-	"spendsync/cmd/spendsync/phrase"
+	"spendsync/cmd/internal/cli"
 	"spendsync/schema"
 )
 
@@ -68,11 +67,11 @@ func List(width int) string {
 	for _, g := range groups {
 		fmt.Fprintf(&b, "%s\n\n", g.title)
 		for _, name := range g.names {
-			b.WriteString(phrase.Entry("  "+strings.TrimPrefix(name, "main."), firstSentence(docs[name]), 31, width))
+			b.WriteString(cli.Entry("  "+strings.TrimPrefix(name, "main."), firstSentence(docs[name]), 31, width))
 		}
 		b.WriteByte('\n')
 	}
-	return b.String() + wrap.Line("'spendsync tables TABLE' describes one with its columns, 'spendsync tables --all' "+
+	return b.String() + cli.WrapLine("'spendsync tables TABLE' describes one with its columns, 'spendsync tables --all' "+
 		"prints everything. "+
 		"Schema int has working tables, which may change with any version.", width, "") + "\n"
 }

@@ -17,9 +17,9 @@ import (
 	"strings"
 	"syscall"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/extract/outbound"
 	"spendsync/load/durable"
@@ -298,7 +298,7 @@ func (f *facts) ofService() {
 			"secrets": "key", "variables": config.Prefix + "API_KEY"})
 	}
 	if f.said != "" {
-		f.words["says"] = fmt.Sprintf("; it says %q", phrase.Visible(f.said))
+		f.words["says"] = fmt.Sprintf("; it says %q", cli.Visible(f.said))
 	}
 }
 
@@ -344,6 +344,6 @@ var markup = regexp.MustCompile(`(?is)<(style|script)\b.*?</(style|script)>|<[^>
 
 // pageText is the beginning of a page's text, in one line.
 func pageText(page string) string {
-	text := []rune(phrase.Visible(phrase.OneLine(html.UnescapeString(markup.ReplaceAllString(page, " ")))))
+	text := []rune(cli.Visible(cli.OneLine(html.UnescapeString(markup.ReplaceAllString(page, " ")))))
 	return string(text[:min(len(text), 160)])
 }

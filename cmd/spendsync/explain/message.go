@@ -6,9 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/wrap"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/durable"
 )
 
@@ -43,7 +42,7 @@ func Sentence(happened string, code int) Message {
 
 // sentence is the error's text, without what its exit code says already.
 func sentence(err error) string {
-	return strings.ReplaceAll(phrase.OneLine(err.Error()), ": "+durable.ErrStorage.Error(), "")
+	return strings.ReplaceAll(cli.OneLine(err.Error()), ": "+durable.ErrStorage.Error(), "")
 }
 
 // Text is the message as lines: what happened, what is safe, what to do with the exit code. On a
@@ -58,7 +57,7 @@ func (m Message) Text(code, width int) string {
 	}
 	if width > 0 {
 		for i, l := range lines {
-			lines[i] = wrap.Line(l, width, "    ")
+			lines[i] = cli.WrapLine(l, width, "    ")
 		}
 	}
 	return strings.Join(lines, "\n") + "\n"

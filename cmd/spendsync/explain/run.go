@@ -3,9 +3,9 @@ package explain
 import (
 	"fmt"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/job"
-	"spendsync/cmd/spendsync/phrase"
 )
 
 // Run explains how a run ended.
@@ -21,7 +21,7 @@ func Run(r *job.Result) Message {
 	if code == exit.DayAtRisk {
 		if risk := job.AtRisk(r.Coverage); len(risk) > 0 {
 			m.Happened = fmt.Sprintf("%s leaves the reach in %s and is not proven: %s", risk[0].ReportDate,
-				phrase.Count(int(risk[0].DaysUntilUnreachable), "day"), m.Happened)
+				cli.Count(int(risk[0].DaysUntilUnreachable), "day"), m.Happened)
 		}
 		m.Do = "today: " + m.Do + "; after that the day is gone for good"
 	}
@@ -38,5 +38,5 @@ func storeState(r *job.Result) string {
 		return fmt.Sprintf("nothing was published; generation %d stands", row.Generation)
 	}
 	return fmt.Sprintf("generation %d has %d of %s of the report that were due; what failed is as it was",
-		row.Generation, row.DaysProven, phrase.Count(int(row.DaysPlanned), "day"))
+		row.Generation, row.DaysProven, cli.Count(int(row.DaysPlanned), "day"))
 }

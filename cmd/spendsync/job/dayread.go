@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"spendsync/cmd/spendsync/phrase"
+	"spendsync/cmd/internal/cli"
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/load/history"
@@ -102,7 +102,7 @@ func (read *dayRead) incomplete() error {
 		return nil
 	}
 	return fmt.Errorf("%s cannot be stored, see ops.refused_row; the others are; the first: %w",
-		phrase.Count(int(read.DayRows.Refused), "row"), read.First)
+		cli.Count(int(read.DayRows.Refused), "row"), read.First)
 }
 
 // campaignsOf returns the campaigns of rows in key order. A row without a campaign is not evidence of an account.

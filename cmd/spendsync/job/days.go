@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/load/durable"
@@ -95,7 +95,7 @@ func (s *session) readDays(ctx context.Context, key func() keyProof) *copiedDays
 	fatal := g.Wait()
 	c.stopped = ctx.Err() != nil
 	if n := len(c.planned) - len(c.days); n > 0 && fatal != nil {
-		c.untried = &finding{what: fmt.Sprintf("%s not tried", phrase.Count(n, "more day")), err: fatal, untried: true}
+		c.untried = &finding{what: fmt.Sprintf("%s not tried", cli.Count(n, "more day")), err: fatal, untried: true}
 	}
 	return c
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"spendsync/cmd/spendsync/phrase"
+	"spendsync/cmd/internal/cli"
 	"spendsync/extract"
 	"spendsync/load/history"
 	"spendsync/schema"
@@ -287,7 +287,7 @@ func (t *tally) findings() (all []finding) {
 		}
 		all = append(all, f)
 	}
-	of := phrase.Count(t.entities, "read")
+	of := cli.Count(t.entities, "read")
 	if columns := slices.Sorted(maps.Keys(t.refused)); len(columns) > 0 {
 		first := t.refused[columns[0]]
 		add(differs, "not-understood", columns, "%s not understood in %d of %s, such as %v",

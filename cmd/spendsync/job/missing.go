@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"spendsync/cmd/spendsync/phrase"
+	"spendsync/cmd/internal/cli"
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/load/history"
@@ -96,7 +96,7 @@ func (n *settingsReader) askForMissing(
 		n.fail("listing", list, "incomplete", fmt.Errorf(
 			"the listing lacks %s more, which this run did not ask for one by one: it may send %d such requests; "+
 				"the next runs ask, and until then none of them counts as deleted",
-			phrase.Count(left, what), n.s.RequestsPerMinute))
+			cli.Count(left, what), n.s.RequestsPerMinute))
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/load/manifest"
@@ -152,26 +152,26 @@ func (t *outcome) sentence(o load.Preview, published bool, settings string) stri
 	switch {
 	case published && t.nothing():
 		fmt.Fprintf(&b, "nothing of the report published: none of %s proven; generation %d has the settings alone",
-			phrase.Count(t.planned, "planned day"), o.Generation)
+			cli.Count(t.planned, "planned day"), o.Generation)
 	case published:
 		fmt.Fprintf(&b, "published generation %d: %s of %d planned proven, %d changed",
-			o.Generation, phrase.Count(t.proven, "day"), t.planned, t.changed)
+			o.Generation, cli.Count(t.proven, "day"), t.planned, t.changed)
 	default:
-		fmt.Fprintf(&b, "nothing published: none of %s proven", phrase.Count(t.planned, "planned day"))
+		fmt.Fprintf(&b, "nothing published: none of %s proven", cli.Count(t.planned, "planned day"))
 	}
 	if o.Restatements > 0 {
-		fmt.Fprintf(&b, ", %s", phrase.Count(o.Restatements, "restatement"))
+		fmt.Fprintf(&b, ", %s", cli.Count(o.Restatements, "restatement"))
 	}
 	if t.taken > 0 {
-		fmt.Fprintf(&b, ", %s proven from quarantine", phrase.Count(t.taken, "day"))
+		fmt.Fprintf(&b, ", %s proven from quarantine", cli.Count(t.taken, "day"))
 	}
 	b.WriteString(settings)
 	if len(o.NewlyLost) > 0 {
-		fmt.Fprintf(&b, "; lost for good: %s", phrase.Days(o.NewlyLost))
+		fmt.Fprintf(&b, "; lost for good: %s", cli.Days(o.NewlyLost))
 	}
 	for _, c := range AtRisk(o.Coverage) {
 		fmt.Fprintf(&b, "; %s is not proven and can be read for %s more",
-			c.ReportDate, phrase.Count(int(c.DaysUntilUnreachable), "day"))
+			c.ReportDate, cli.Count(int(c.DaysUntilUnreachable), "day"))
 	}
 	for _, f := range t.loud() {
 		if f.what == "" {
@@ -259,7 +259,7 @@ func (t *outcome) cause(code int) error {
 }
 
 func (f finding) String() string {
-	text := phrase.OneLine(f.err.Error())
+	text := cli.OneLine(f.err.Error())
 	if f.what == "" || strings.HasPrefix(text, f.what) {
 		return text
 	}
@@ -286,7 +286,7 @@ func stateSentence(o load.Preview) string {
 		for _, c := range days {
 			dates = append(dates, c.ReportDate)
 		}
-		fmt.Fprintf(&b, "; partial: %s; of %s %s; 'spendsync repair accept %s' accepts it as it is", phrase.Days(dates),
+		fmt.Fprintf(&b, "; partial: %s; of %s %s; 'spendsync repair accept %s' accepts it as it is", cli.Days(dates),
 			last.ReportDate, last.PartialWhy.V, last.ReportDate)
 	}
 	for _, n := range o.Notes {
@@ -322,11 +322,11 @@ func someOf(what string, ids []string) string {
 	const shown = 3
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	if len(ids) == 0 {
-		return phrase.Count(0, what)
+		return cli.Count(0, what)
 	}
 	text := strings.Join(ids[:min(len(ids), shown)], ", ")
 	if more := len(ids) - shown; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	return fmt.Sprintf("%s (%s)", phrase.Count(len(ids), what), text)
+	return fmt.Sprintf("%s (%s)", cli.Count(len(ids), what), text)
 }

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/payouts"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
 	"spendsync/load/history"
 	"spendsync/load/manifest"
@@ -144,7 +144,7 @@ func (r *ownRun) stage(ctx context.Context, own *payouts.Own) error {
 
 // find adds something that ends the run with exit 4 until it is mended or accepted. A remark is said once.
 func (r *ownRun) find(f payouts.Finding) {
-	is := manifest.OwnFinding{Message: phrase.OneLine(f.Message), Note: f.Form, Size: f.Size}
+	is := manifest.OwnFinding{Message: cli.OneLine(f.Message), Note: f.Form, Size: f.Size}
 	r.found.Found = append(r.found.Found, is)
 	if f.Form == payouts.Remark && !slices.Contains(r.store.Account().Own.Found, is) {
 		r.Log.Warn(is.Message)
@@ -170,7 +170,7 @@ func (r *ownRun) row() schema.Run {
 		text += "; "
 	}
 	row := endOf(r.Job, "payouts", r.start.Time(), code, fmt.Sprintf("%sof your own files %s and %s of payouts changed",
-		text, phrase.Count(r.changed, "day"), phrase.Count(r.lines, "line")))
+		text, cli.Count(r.changed, "day"), cli.Count(r.lines, "line")))
 	row.DaysChanged = int64(r.changed)
 	return row
 }
@@ -215,7 +215,7 @@ func loss(stored []schema.TrackerDay, d payouts.Day) (why string, percent int64)
 	switch lost = max(lost, d.Lost); {
 	case lost > 0:
 		of := max(len(stored), len(d.Rows)+d.Lost)
-		return fmt.Sprintf("%d of its %s", lost, phrase.Count(of, "row")), int64((100*lost + of - 1) / of)
+		return fmt.Sprintf("%d of its %s", lost, cli.Count(of, "row")), int64((100*lost + of - 1) / of)
 	case 2*is < was:
 		return fmt.Sprintf("%s of its revenue of %s", was-is, was), int64(100 * (was - is) / was)
 	}

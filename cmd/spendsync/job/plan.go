@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/manifest"
 	"spendsync/schema"
 )
@@ -127,7 +127,7 @@ func readReason(d, today schema.Date, now time.Time, k *manifest.Day, o PlanOpti
 	}
 	switch age := now.Sub(k.LastReadAt.Time()); {
 	case age > o.RereadAfter:
-		return fmt.Sprintf("last read %s ago", phrase.Age(age))
+		return fmt.Sprintf("last read %s ago", cli.Age(age))
 	case age < 0: // a clock was set back: the age of the read is unknown
 		return "last read at a time that is yet to come"
 	}

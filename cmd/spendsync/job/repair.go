@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract/service"
 	"spendsync/load"
 	"spendsync/load/durable"
@@ -135,12 +135,12 @@ func (m *offlineRun) row(o load.Preview) schema.Run {
 	case m.command == "replay":
 		text = fmt.Sprintf("published generation %d: %s read again from the stored replies, %d changed, %d "+
 			"without replies",
-			o.Generation, phrase.Count(m.replayed, "day"), m.changed, m.skipped)
+			o.Generation, cli.Count(m.replayed, "day"), m.changed, m.skipped)
 		if n := len(m.released); n > 0 {
-			text += fmt.Sprintf(", %s proven from quarantine", phrase.Count(n, "day"))
+			text += fmt.Sprintf(", %s proven from quarantine", cli.Count(n, "day"))
 		}
 		if m.unproven > 0 {
-			text += fmt.Sprintf(", %s in quarantine not proven by this version", phrase.Count(m.unproven, "day"))
+			text += fmt.Sprintf(", %s in quarantine not proven by this version", cli.Count(m.unproven, "day"))
 		}
 	}
 	code := exit.OK

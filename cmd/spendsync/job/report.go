@@ -8,8 +8,8 @@ import (
 	"maps"
 	"slices"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load/quarantine"
 	"spendsync/schema"
@@ -91,7 +91,7 @@ func (r *prover) prove(ctx context.Context) (*reportProof, error) {
 		left = left[1:]
 		p.listErr = cmp.Or(again, fmt.Errorf("%w, it seems: none of the %s that it lists is known, and the account "+
 			"has %s; if all of them are the account's, 'spendsync sync --full' takes them in", exit.ErrOtherAccount,
-			phrase.Count(len(listed), "campaign"), someOf("campaign", p.campaigns())))
+			cli.Count(len(listed), "campaign"), someOf("campaign", p.campaigns())))
 		r.logForeign("the API key's list of campaigns", listed)
 	}
 	if err := r.judge(p, days, left, silent, again); err != nil {
@@ -171,11 +171,11 @@ func (r *prover) judge(p *reportProof, days, left, silent []namedReply, again er
 		return nil
 	}
 	r.logForeign("the report", campaignsIn(left))
-	count := phrase.Count(len(campaignsIn(left)), "campaign")
+	count := cli.Count(len(campaignsIn(left)), "campaign")
 	switch {
 	case len(left) < len(days):
 		p.err = exit.As(fmt.Errorf("the report of %s has %s that nothing proves to be the account's, which has %s: it "+
-			"may have been switched to another account while it was read", phrase.Count(len(left), "day"), count,
+			"may have been switched to another account while it was read", cli.Count(len(left), "day"), count,
 			someOf("campaign", p.campaigns())), extract.ErrContract)
 	case problem != nil:
 		p.err = fmt.Errorf("whose report it is cannot be proven yet: %w", problem)

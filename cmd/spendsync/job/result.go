@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
 	"spendsync/load/quarantine"
 	"spendsync/schema"
@@ -19,11 +19,11 @@ func (r *run) failed(cause error) *Result {
 	}
 	text := r.tally.sentence(load.Preview{}, false, "")
 	if !r.tally.nothing() {
-		text = "nothing published: " + phrase.OneLine(cause.Error())
+		text = "nothing published: " + cli.OneLine(cause.Error())
 	}
 	text += r.quarantineSentence()
 	if code == exit.Stopped && !r.tally.nothing() {
-		text = "stopped by a signal before anything was published: " + phrase.Interrupted(cause)
+		text = "stopped by a signal before anything was published: " + cli.Interrupted(cause)
 	}
 	row := r.row(code, text, false)
 	if m := r.s.store.Manifest(); m != nil {
@@ -84,7 +84,7 @@ func (r *run) quarantineSentence() string {
 	text := ""
 	if r.withheld > 0 {
 		text = fmt.Sprintf("; the replies of %s are kept in %s until their account is proven",
-			phrase.Count(r.withheld, "day"), quarantine.FolderOf(r.s.Account))
+			cli.Count(r.withheld, "day"), quarantine.FolderOf(r.s.Account))
 	}
 	if r.quarantined == 0 {
 		return text

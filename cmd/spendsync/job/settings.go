@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"spendsync/cmd/spendsync/phrase"
+	"spendsync/cmd/internal/cli"
 	"spendsync/extract"
 	"spendsync/load/history"
 	"spendsync/load/manifest"
@@ -159,10 +159,10 @@ func (s *settings) sentence(newVersions int64) (text string) {
 	if s == nil {
 		return ""
 	}
-	text = fmt.Sprintf("; settings of %s read, %s", phrase.Count(s.campaignsRead(), "campaign"),
-		phrase.Count(int(newVersions), "new version"))
+	text = fmt.Sprintf("; settings of %s read, %s", cli.Count(s.campaignsRead(), "campaign"),
+		cli.Count(int(newVersions), "new version"))
 	if s.left > 0 {
-		text += fmt.Sprintf(", %s left to the next run", phrase.Count(s.left, "campaign"))
+		text += fmt.Sprintf(", %s left to the next run", cli.Count(s.left, "campaign"))
 	}
 	if len(s.unread) > 0 {
 		text += ", " + someOf("unread field", s.unread)

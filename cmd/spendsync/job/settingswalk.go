@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"spendsync/cmd/spendsync/phrase"
+	"spendsync/cmd/internal/cli"
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/schema"
@@ -165,7 +165,7 @@ func (n *settingsReader) noteOverdue() {
 	slices.Sort(n.read.overdue)
 	n.read.findings = append(n.read.findings, finding{what: "settings", err: fmt.Errorf(
 		"%s not read for a day or longer, for example %s: the budget of %s does not reach all of them",
-		phrase.Count(len(n.read.overdue), "campaign"), n.read.overdue[0], n.budget.lasts)})
+		cli.Count(len(n.read.overdue), "campaign"), n.read.overdue[0], n.budget.lasts)})
 }
 
 // settingsRead is the outcome of reading the settings. If err is not nil, nothing of them may
@@ -222,7 +222,7 @@ func (n *settingsReader) judge(known int) {
 	if l := &n.read.listing; l.Complete && len(l.Entities) == 0 && known > 0 {
 		l.Complete = false
 		l.Why = fmt.Sprintf("the listing of campaigns is empty, and %s are known; none of them counts as deleted",
-			phrase.Count(known, "campaign"))
+			cli.Count(known, "campaign"))
 	}
 	if l := n.read.listing; !l.Complete && l.Why != "" {
 		n.fail("listing", "campaigns", "incomplete", errors.New(l.Why))

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/history"
 	"spendsync/load/manifest"
 	"spendsync/schema"
@@ -34,7 +34,7 @@ const emptyReport = "report.empty"
 func (e emptyDays) silence() string {
 	switch {
 	case len(e.emptied) > 0 && (len(e.days) > 0 || !e.hasRows):
-		return "rows are stored of " + phrase.Days(e.emptied)
+		return "rows are stored of " + cli.Days(e.emptied)
 	case len(e.days) == 0:
 		return ""
 	case e.week.Valid && e.week.V < e.average.V/2*7:
@@ -98,7 +98,7 @@ func (r *run) withdrawEmpty(c *copiedDays, s *settings) {
 	}
 	silent := slices.Sorted(slices.Values(slices.Concat(e.days, e.emptied)))
 	err := &exit.Outcome{Code: exit.Partial, Happens: fmt.Sprintf("the report is silent: it has no row of %s, and %s; "+
-		"silence proves nothing, so what is stored of these days stands", phrase.Days(silent), why)}
+		"silence proves nothing, so what is stored of these days stands", cli.Days(silent), why)}
 	r.s.Log.Warn("the report is silent", "days", len(silent), "why", why)
 	if !e.isStored && len(e.emptied) == 0 {
 		// The days are named with the reason.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"spendsync/cmd/spendsync/phrase"
+	"spendsync/cmd/internal/cli"
 	"spendsync/extract"
 	"spendsync/extract/service"
 	"spendsync/load/manifest"
@@ -65,11 +65,11 @@ func (read *dayRead) against(b beside) string {
 // records.
 func (read *dayRead) counted(s *service.Service) (want int64, came string, isCounted bool) {
 	want, isCounted = read.came(), read.seen.Total >= 0
-	came = phrase.Count(int(want), "row")
+	came = cli.Count(int(want), "row")
 	switch {
 	case s.CountsRowsWithSpend():
 		want = read.spending + read.DayRows.Refused
-		came = phrase.Count(int(want), "row") + " with spend"
+		came = cli.Count(int(want), "row") + " with spend"
 	case !s.CountsRows():
 		isCounted = false
 	}
@@ -101,7 +101,7 @@ func (read *dayRead) mayReplace(b beside) (waiting string, err error) {
 		return "", read.unproven(b, "the service's own sum is that of the stored rows")
 	case refused > 0 && known.Refused == 0 && known.WasOver(b.day):
 		return "", fmt.Errorf("%s cannot be stored, and the day that is proven stands; the first: %w",
-			phrase.Count(refused, "row"), read.First)
+			cli.Count(refused, "row"), read.First)
 	case !read.losesMost(known) || read.Control == schema.ControlMatched:
 		return "", nil
 	}
@@ -125,7 +125,7 @@ func (read *dayRead) unproven(b beside, why string) error {
 		why += "; the service gives no sum of its own: " + read.noSum
 	}
 	if read.First != nil {
-		why += fmt.Sprintf("; %s cannot be stored; the first: %v", phrase.Count(int(read.DayRows.Refused), "row"),
+		why += fmt.Sprintf("; %s cannot be stored; the first: %v", cli.Count(int(read.DayRows.Refused), "row"),
 			read.First)
 	}
 	return &extract.UnprovenError{What: "spend " + b.day.String(), Reason: why}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"spendsync/cmd/spendsync/phrase"
+	"spendsync/cmd/internal/cli"
 	"spendsync/extract"
 	"spendsync/schema"
 )
@@ -49,7 +49,7 @@ func (r *run) begins(ctx context.Context, c *copiedDays) {
 	}
 	c.young = &finding{severity: remark, err: fmt.Errorf("the account begins on %s: the service has nothing of %s "+
 		"before it, and its own sums have nothing either; %s not asked for again", r.first,
-		phrase.Count(int(r.first-first), "day"), map[bool]string{true: "it is", false: "they are"}[r.first-first == 1])}
+		cli.Count(int(r.first-first), "day"), map[bool]string{true: "it is", false: "they are"}[r.first-first == 1])}
 	r.s.Log.Warn("the account is younger than the reach of the report", "first_day", r.first.String(), "days_before",
 		int(r.first-first))
 }

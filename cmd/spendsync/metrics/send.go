@@ -10,16 +10,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus/push"
 	"github.com/prometheus/common/expfmt"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/config"
-	"spendsync/cmd/internal/files"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract/outbound"
 )
 
 // Write replaces the file of a textfile collector, which must not lie in the store: it is written under another name,
 // then renamed, so that no reader sees half of it.
 func Write(file, store string, all ...prometheus.Collector) error {
-	if err := files.CheckMetrics(config.Prefix+"METRICS_FILE", file, store); err != nil {
+	if err := cli.CheckMetrics(config.Prefix+"METRICS_FILE", file, store); err != nil {
 		return err
 	}
 	reg, err := registry(all)
@@ -46,7 +45,7 @@ const maxReply = 4 << 20
 // contain the whole reply.
 func briefly(err error) string {
 	text := err.Error()
-	return phrase.OneLine(strings.ToValidUTF8(text[:min(len(text), 1000)], ""))
+	return cli.OneLine(strings.ToValidUTF8(text[:min(len(text), 1000)], ""))
 }
 
 // Push adds the metrics to the Pushgateway, in a group of the job and one label, the account or the

@@ -10,8 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/config"
-	"spendsync/cmd/spendsync/phrase"
 )
 
 // limits are the most bytes of text that a form accepts in one request, with room to spare: Telegram 4,096, Slack
@@ -39,7 +39,7 @@ func sentence(form, account string, m Message) string {
 	if m.State == Over {
 		text = "over: " + text
 	} else {
-		text += "; " + phrase.Visible(phrase.OneLine(m.Do))
+		text += "; " + cli.Visible(cli.OneLine(m.Do))
 	}
 	if utf8.RuneCountInString(text) > maxSentence {
 		text = string([]rune(text)[:maxSentence]) + "…"
@@ -60,7 +60,7 @@ var (
 // inert keeps a chat from making anything of a text: whoever names a campaign must not link or mention there. A word
 // joiner, which nobody sees, separates what it would recognize. Mail is text/plain, and JSON has no markup.
 func inert(form, text string) string {
-	text = phrase.Visible(phrase.OneLine(text))
+	text = cli.Visible(cli.OneLine(text))
 	if form != "slack" && form != "telegram" {
 		return text
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode"
 
-	"spendsync/cmd/spendsync/phrase"
+	"spendsync/cmd/internal/cli"
 	"spendsync/schema"
 )
 
@@ -187,7 +187,7 @@ func trimmed(s string) string {
 
 // grouped writes digits in threes.
 func grouped(v float64, decimals int) string {
-	return phrase.Thousands(strconv.FormatFloat(v, 'f', decimals, 64))
+	return cli.Thousands(strconv.FormatFloat(v, 'f', decimals, 64))
 }
 
 // short is a number for an axis.

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/text/encoding/htmlindex"
 
-	"spendsync/cmd/internal/nearest"
+	"spendsync/cmd/internal/cli"
 )
 
 // Variable declares the columns of a tracker's export.
@@ -190,7 +190,7 @@ func (h *heading) check() {
 	}
 	for _, name := range h.names {
 		// A misspelled column would make a payout one of all campaigns.
-		meant := nearest.Of(plain(name), []string{"campaign", "creative", "source"})
+		meant := cli.Nearest(plain(name), []string{"campaign", "creative", "source"})
 		if !h.isExport && len(name) > 4 && len(meant) > 0 && !h.has(meant[0]) {
 			h.wrong = fmt.Errorf("the column %q is none of %s; did you mean %s?", name, namesOf(h.columns), meant[0])
 		}

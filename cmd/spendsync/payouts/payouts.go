@@ -19,7 +19,7 @@ import (
 	"time"
 	"unique"
 
-	"spendsync/cmd/internal/files"
+	"spendsync/cmd/internal/cli"
 	"spendsync/load/duck"
 	"spendsync/schema"
 )
@@ -218,7 +218,7 @@ func (o Options) inputs(all []*File) string {
 	h := sha256.New()
 	fmt.Fprintln(h, o.Columns, slices.Sorted(maps.Keys(o.Campaigns)))
 	for _, f := range all {
-		in, _, err := files.Open(f.Path, MaxSize)
+		in, _, err := cli.OpenFile(f.Path, MaxSize)
 		if err == nil {
 			_, err = io.Copy(h, in)
 			err = errors.Join(err, in.Close())

@@ -22,7 +22,7 @@ import (
 	"golang.org/x/text/runes"
 	"golang.org/x/text/transform"
 
-	"spendsync/cmd/internal/files"
+	"spendsync/cmd/internal/cli"
 	"spendsync/schema"
 )
 
@@ -119,7 +119,7 @@ func (r *reader) open(ctx context.Context, f *File) (t *table, wrong error) {
 // marks that may be between its values. Text becomes UTF-8 without a mark; bytes that are not of its encoding become
 // U+FFFD.
 func (r *reader) unpack(ctx context.Context, from, path string) (tables []table, err error) {
-	in, _, err := files.Open(from, MaxSize)
+	in, _, err := cli.OpenFile(from, MaxSize)
 	if err != nil {
 		return nil, err
 	}

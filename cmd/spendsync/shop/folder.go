@@ -9,8 +9,8 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/files"
 	"spendsync/load/durable"
 )
 
@@ -57,7 +57,7 @@ func (f *Folder) Close() { _ = f.marker.Close() }
 
 // IsComplete reports whether an earlier demo ended here.
 func (f *Folder) IsComplete() bool {
-	text, err := files.Read(filepath.Join(f.dir, markerName), files.MaxSecret)
+	text, err := cli.ReadFile(filepath.Join(f.dir, markerName), cli.MaxSecret)
 	return err == nil && strings.HasPrefix(string(text), "complete")
 }
 

@@ -1,6 +1,4 @@
-// Package phrase words what messages to the operator have in common: counts with
-// their noun, lists of days, and texts of several lines on one.
-package phrase
+package cli
 
 import (
 	"fmt"
@@ -10,7 +8,6 @@ import (
 	"time"
 	"unicode"
 
-	"spendsync/cmd/internal/wrap"
 	"spendsync/schema"
 )
 
@@ -73,17 +70,6 @@ func Thousands(number string) string {
 		integer = integer[:i] + "," + integer[i:]
 	}
 	return integer + rest
-}
-
-// Entry is a line of a list: a name, and from a column on its meaning, wrapped there. A name that is too long has a
-// line of its own.
-func Entry(name, meaning string, column, width int) string {
-	indent := strings.Repeat(" ", column)
-	line := fmt.Sprintf("%-*s", column, name)
-	if len(name) >= column {
-		line += "\n" + indent
-	}
-	return line + strings.TrimLeft(wrap.Line(indent+meaning, max(width, 2*column), indent), " ") + "\n"
 }
 
 // Unseen reports whether a character shows nothing but affects the text around it: controls, including the first

@@ -1,11 +1,11 @@
-package nearest
+package cli
 
 import (
 	"strings"
 	"testing"
 )
 
-func TestOf_IsWhatWasMeant(t *testing.T) {
+func TestNearest_IsWhatWasMeant(t *testing.T) {
 	names := []string{"last_week", "leaks", "runway", "sources_to_block", "sources_to_scale", "mart.campaign_day",
 		"int.settlement", "campaign_day_by"}
 	for written, want := range map[string]string{
@@ -14,8 +14,8 @@ func TestOf_IsWhatWasMeant(t *testing.T) {
 		"campaign_dya": "mart.campaign_day campaign_day_by", "settlment": "int.settlement",
 		"nonsense": "", "": "", "xyz": "",
 	} {
-		if got := strings.Join(Of(written, names), " "); got != want {
-			t.Errorf("Of(%q) = %q, want %q", written, got, want)
+		if got := strings.Join(Nearest(written, names), " "); got != want {
+			t.Errorf("Nearest(%q) = %q, want %q", written, got, want)
 		}
 	}
 	if got := DidYouMean("lastweek", names); got != "; did you mean last_week?" {

@@ -1,4 +1,4 @@
-package files
+package cli
 
 import (
 	"io"
@@ -33,9 +33,9 @@ func oddFiles(t *testing.T, limit int64) map[string]string {
 	return odd
 }
 
-func TestRead_RefusesOddFiles(t *testing.T) {
+func TestReadFile_RefusesOddFiles(t *testing.T) {
 	for kind, path := range oddFiles(t, 100) {
-		if b, err := Read(path, 100); err == nil || len(b) > 0 || !strings.Contains(err.Error(), path) {
+		if b, err := ReadFile(path, 100); err == nil || len(b) > 0 || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %d bytes, %v", kind, len(b), err)
 		}
 	}
@@ -48,7 +48,7 @@ func TestRead_RefusesOddFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{good, link} {
-		if b, err := Read(path, 7); string(b) != "content" || err != nil {
+		if b, err := ReadFile(path, 7); string(b) != "content" || err != nil {
 			t.Errorf("%s: %q, %v", path, b, err)
 		}
 	}

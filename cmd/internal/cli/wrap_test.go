@@ -1,8 +1,8 @@
-package wrap
+package cli
 
 import "testing"
 
-func TestHelp_FitsTheWidth(t *testing.T) {
+func TestWrapHelp_FitsTheWidth(t *testing.T) {
 	for name, of := range map[string][2]string{
 		"paragraph/broken elsewhere": {"one two\nthree four", "one two three\nfour"},
 		"paragraph/two":              {"one two three four\n\nfive", "one two three\nfour\n\nfive"},
@@ -16,7 +16,7 @@ func TestHelp_FitsTheWidth(t *testing.T) {
 		"empty":                      {"", ""},
 		"ends with a line":           {"one\n", "one\n"},
 	} {
-		if got := Help(of[0], 14); got != of[1] {
+		if got := wrapHelp(of[0], 14); got != of[1] {
 			t.Errorf("%s: got\n%q, want\n%q", name, got, of[1])
 		}
 	}

@@ -1,5 +1,4 @@
-// Package nearest finds the names that the author of an unknown one may have meant, as cobra finds commands.
-package nearest
+package cli
 
 import (
 	"slices"
@@ -8,8 +7,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Of returns at most three such names. A name with a schema is found by its last part, too.
-func Of(written string, names []string) (meant []string) {
+// Nearest returns at most three names that the author of an unknown one may have meant, as cobra finds commands. A name
+// with a schema is found by its last part, too.
+func Nearest(written string, names []string) (meant []string) {
 	plain := strings.NewReplacer("_", "", "-", "", " ", "")
 	if written = plain.Replace(strings.ToLower(written)); written == "" {
 		return nil
@@ -31,10 +31,10 @@ func Of(written string, names []string) (meant []string) {
 	return meant[:min(3, len(meant))]
 }
 
-// DidYouMean returns a question to append to a message about an unknown name, with the results of [Of]; empty if there
+// DidYouMean returns a question to append to a message about an unknown name, with the results of [Nearest]; empty if there
 // are none.
 func DidYouMean(written string, names []string) string {
-	if meant := Of(written, names); len(meant) > 0 {
+	if meant := Nearest(written, names); len(meant) > 0 {
 		return "; did you mean " + strings.Join(meant, " or ") + "?"
 	}
 	return ""
