@@ -24,7 +24,7 @@ type app struct{ call }
 
 func newApp(environ []string, stdout, stderr io.Writer) *app {
 	return &app{call: call{terminal: terminal{stdout: stdout, stderr: stderr, environ: environ}, now: time.Now,
-		limits: usual}}
+		limits: usual, log: slog.New(slog.NewJSONHandler(stderr, nil))}}
 }
 
 // run runs one command and returns the exit code.

@@ -39,7 +39,7 @@ func (c *verifyCommand) verifyFrom(ctx context.Context, from string) (err error)
 		return err
 	}
 	c.warnIfOlder(m)
-	if store, err := c.cfg.StoreDir(); err == nil && !c.isEmpty(store) {
+	if store, err := c.cfg.StoreDir(); err == nil && !isEmpty(store) {
 		if err := notice.Write(durable.OS, store, notice.Verified, c.now().UTC()); err != nil {
 			c.log.Warn("the verified backup could not be noted beside the store", "error", err)
 		}
@@ -74,8 +74,8 @@ func (c *verifyCommand) sendBackup(ctx context.Context, m *manifest.Manifest) er
 			errs = append(errs, metrics.Push(ctx, gateway, "account", name, gauge(nil)))
 		}
 	}
-	if file := c.verifyMetricsFile(); file != "" {
-		errs = append(errs, metrics.Write(file, c.cfg.DataDir, all...))
+	if c.cfg.MetricsFile != "" {
+		errs = append(errs, metrics.Write(besideMetrics(c.cfg.MetricsFile), c.cfg.DataDir, all...))
 	}
 	return errors.Join(errs...)
 }

@@ -66,22 +66,28 @@ func addFrom(cmd *cobra.Command, from *string) {
 // bucketOf returns the bucket that a command reads: the one that --from names or, if the data directory holds no store,
 // the configured one. Empty: the store on this machine.
 func (c *call) bucketOf(from string) string {
-	if from != "" || c.cfg.Bucket == "" || !c.isEmpty(c.cfg.DataDir) {
+	if from != "" || c.cfg.Bucket == "" || !isEmpty(c.cfg.DataDir) {
 		return from
 	}
 	return c.cfg.Bucket
 }
 
 // isEmpty reports whether a folder holds no store, or is not there.
-func (c *call) isEmpty(dir string) bool {
+func isEmpty(dir string) bool {
 	_, err := manifest.ReadRoot(durable.OS, dir, nil)
 	return errors.Is(err, durable.ErrEmpty)
 }
 
-// readFrom makes the store of this command a copy in the user's cache folder of the bucket's generation, if a bucket is
-// what it reads.
-func (c *call) readFrom(ctx context.Context, from string) error {
-	return c.pullFrom(ctx, c.bucketOf(from))
+// openStore reads the variables and returns the folder of the store that this command reads: a copy in the user's cache
+// folder of the bucket's generation, if a bucket is what it reads.
+func (c *call) openStore(ctx context.Context, from string) (dir string, err error) {
+	if err := c.setUp(ctx); err != nil {
+		return "", err
+	}
+	if err := c.pullFrom(ctx, c.bucketOf(from)); err != nil {
+		return "", err
+	}
+	return c.cfg.StoreDir()
 }
 
 // pullFrom makes a copy of the bucket's generation the store of this command; without a bucket it does nothing.

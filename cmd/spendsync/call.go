@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -38,8 +39,8 @@ type call struct {
 
 	cfg    *config.Config
 	log    *slog.Logger
-	screen *cli.Screen
-	runID  string // of the current run; on every line of its log
+	screen *cli.Screen // nil: the variables are wrong
+	runID  string      // of the current run; on every line of its log
 }
 
 // runLimits are what a run may take. Tests have others.
@@ -50,16 +51,13 @@ type runLimits struct {
 
 var usual = runLimits{concurrency: 4, grace: 8 * time.Second}
 
-// setUp reads the variables for a command that a person runs, whose stderr is text everywhere.
-func (c *call) setUp(ctx context.Context) error { return c.begin(ctx, false) }
+// scheduled are the commands that a schedule runs: their stderr is text on a terminal and JSON elsewhere, unless the
+// configuration sets the format. That of the others is text everywhere.
+var scheduled = []string{"sync", "push", "pull", "rebuild", "replay", "accept", "reset"}
 
-// setUpRun reads the variables for a command that a schedule runs: its stderr is text on a terminal and JSON elsewhere,
-// unless the configuration sets the format.
-func (c *call) setUpRun(ctx context.Context) error { return c.begin(ctx, true) }
-
-// begin puts the variables together: the file, the environment above it, and above both the flags. If some are wrong,
-// the others are read all the same, and no log is open: somebody must see that the run fails.
-func (c *call) begin(ctx context.Context, scheduled bool) (err error) {
+// setUp puts the variables together: the file, the environment above it, and above both the flags. If some are wrong,
+// the others are read all the same, and the log is one of JSON: somebody must see that the run fails.
+func (c *call) setUp(ctx context.Context) (err error) {
 	environ, err := config.WithFile(c.environ, c.configFile)
 	if err != nil {
 		c.cfg, _ = config.Read(ctx, c.environ)
@@ -71,18 +69,19 @@ func (c *call) begin(ctx context.Context, scheduled bool) (err error) {
 			c.environ = append(c.environ, config.Prefix+name+"="+value)
 		}
 	}
-	return c.configure(ctx, scheduled)
+	return c.configure(ctx)
 }
 
 // configure reads the configuration from the environment, and starts the log.
-func (c *call) configure(ctx context.Context, scheduled bool) (err error) {
+func (c *call) configure(ctx context.Context) (err error) {
 	if c.cfg, err = config.Read(ctx, c.environ); err != nil {
 		return err
 	}
 	config.HoldHeap()
 	c.screen = cli.NewScreen(c.stderr)
 	c.runID = ulid.Make().String()
-	c.startLog(scheduled && (c.cfg.LogFormat == "json" || c.cfg.LogFormat == "" && !cli.IsTerminal(c.stderr)))
+	isJSON := c.cfg.LogFormat == "json" || c.cfg.LogFormat == "" && !cli.IsTerminal(c.stderr)
+	c.startLog(isJSON && slices.Contains(scheduled, c.command))
 	for _, name := range c.cfg.Unknown() {
 		attrs := []any{"variable", config.Prefix + name}
 		if meant := config.Meant(name); meant != "" {

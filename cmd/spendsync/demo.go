@@ -24,7 +24,6 @@ import (
 	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/shop"
 	"spendsync/extract/adsim"
-	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/queries"
 )
@@ -72,7 +71,7 @@ func (d *demoCommand) run(ctx context.Context) error {
 	defer folder.Close()
 	d.environ = append(withoutOurs(d.environ), demoVariables("http://127.0.0.1", d.dir, "")...)
 	if folder.IsComplete() && !d.again {
-		if err := d.configure(ctx, false); err != nil {
+		if err := d.configure(ctx); err != nil {
 			return err
 		}
 		again := []string{"demo", "--again"}
@@ -172,10 +171,13 @@ func (d *demoCommand) syncs(ctx context.Context, s *shop.Shop) error {
 		if i == len(times)-1 {
 			d.only = nil
 		}
-		if err := d.configure(ctx, false); err != nil {
+		if err := d.configure(ctx); err != nil {
 			return err
 		}
-		last, err := r.serviceJob(ctx, job.Job.Sync, quiet)
+		last, err := r.serviceJob(ctx, func(j job.Job, ctx context.Context) (*job.Result, error) {
+			j.Progress = nil // the bar of the syncs is all
+			return j.Sync(ctx)
+		})
 		if err != nil {
 			return err
 		}
@@ -192,9 +194,6 @@ func (d *demoCommand) syncs(ctx context.Context, s *shop.Shop) error {
 		"spend_change.\n\n", len(times), cli.Grouped(int64(restated)))
 	return nil
 }
-
-// quiet leaves a job without progress of its own.
-func quiet(j *job.Job) { j.Progress = nil }
 
 // printGoOn prints commands for looking further. They work as printed, in the folder where the demo was started.
 func (d *demoCommand) printGoOn() error {
@@ -244,22 +243,14 @@ func withoutOurs(environ []string) []string {
 }
 
 // printAsk asks the warehouse a ready question and shows the answer.
-func (d *demoCommand) printAsk(ctx context.Context, name string, params ...string) (err error) {
+func (d *demoCommand) printAsk(ctx context.Context, name string, params ...string) error {
 	q, err := answer.Find(name, params)
 	if err != nil {
 		return err
 	}
-	result, err := duck.Ask(ctx, d.dir, q.Query, d.loadOptions().DuckDB)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, result.Close()) }()
-	n := answer.Rendering{Result: result, Question: q, Width: demoWidth}
-	n.Question.Trap = "" // the page and query say how an answer is misread; here it would fill the screen
-	if cli.IsTerminal(d.stdout) {
-		n.Width, n.Color = cli.TerminalWidth(d.stdout), true
-	}
-	if err := n.Write(ctx, d.stdout, "table"); err != nil {
+	q.Trap = "" // the page and query say how an answer is misread; here it would fill the screen
+	c := &queryCommand{call: d.call, format: "table", rows: -1, width: demoWidth}
+	if err := c.query(ctx, q); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(d.stdout)

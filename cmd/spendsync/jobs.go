@@ -42,7 +42,7 @@ func (r *runner) newJob() (job.Job, error) {
 // however it ends, in JSON, and as the last line.
 func (r *runner) runJob(ctx context.Context, start startJob) error {
 	facts := &metrics.Inputs{Start: r.now()}
-	err := r.setUpRun(ctx)
+	err := r.setUp(ctx)
 	told := r.newTold()
 	var result *job.Result
 	if err == nil {
@@ -101,8 +101,7 @@ func (r *runner) readAndPublish(ctx context.Context, start startJob) (*job.Resul
 }
 
 // serviceJob runs a job that asks the service. The variables have been read.
-func (r *runner) serviceJob(ctx context.Context, start startJob, edit ...func(*job.Job)) (result *job.Result,
-	err error) {
+func (r *runner) serviceJob(ctx context.Context, start startJob) (result *job.Result, err error) {
 	j, err := r.newJob()
 	if err != nil {
 		return nil, err
@@ -119,9 +118,6 @@ func (r *runner) serviceJob(ctx context.Context, start startJob, edit ...func(*j
 		return nil, err
 	}
 	defer j.API.Close()
-	for _, e := range edit {
-		e(&j)
-	}
 	if result, err = start(j, ctx); err != nil {
 		return nil, err
 	}
@@ -134,7 +130,7 @@ func (r *runner) serviceJob(ctx context.Context, start startJob, edit ...func(*j
 
 // runRepair runs a job that asks nothing of the service, and reports its end.
 func (r *runner) runRepair(ctx context.Context, start startJob) error {
-	if err := r.setUpRun(ctx); err != nil {
+	if err := r.setUp(ctx); err != nil {
 		return err
 	}
 	j, err := r.newJob()
@@ -176,7 +172,7 @@ func levelOf(code int) slog.Level {
 // on another volume. A bucket to which nothing has been pushed is the beginning of a store.
 func (r *runner) beginWith(ctx context.Context, b *remote.Bucket) error {
 	dir, err := r.cfg.StoreDir()
-	if err != nil || !r.isEmpty(dir) {
+	if err != nil || !isEmpty(dir) {
 		return err
 	}
 	done, err := b.Pull(ctx, remote.PullOptions{Dir: dir, All: true, Log: r.log, Store: r.loadOptions()})

@@ -13,7 +13,7 @@ import (
 // sendMetrics writes and pushes the metrics of a run that has ended. What goes
 // wrong is a warning: the run's own end does not depend on who watches it.
 func (r *runner) sendMetrics(ctx context.Context, f *metrics.Inputs) {
-	to, log := r.cfg, r.logOrDefault()
+	to, log := r.cfg, r.log
 	gateway, err := to.Gateway()
 	if err != nil {
 		log.Warn("the metrics could not be pushed", "error", err)
@@ -25,7 +25,7 @@ func (r *runner) sendMetrics(ctx context.Context, f *metrics.Inputs) {
 	if err := f.ReadStore(to.DataDir, to.Account); err != nil {
 		log.Warn("the metrics lack what the store holds", "error", err)
 	}
-	if f.Manifest != nil && r.log != nil && ctx.Err() == nil {
+	if f.Manifest != nil && r.screen != nil && ctx.Err() == nil {
 		if f.Breaks, err = metrics.Breaks(ctx, to.DataDir, to.Account, r.loadOptions().DuckDB); err != nil {
 			log.Warn("the metrics lack what broke", "error", err)
 		}
@@ -46,13 +46,9 @@ func (r *runner) sendMetrics(ctx context.Context, f *metrics.Inputs) {
 	}
 }
 
-// verifyMetricsFile returns the file of verify --from, next to the file of sync, which it would otherwise replace:
-// spendsync.prom becomes spendsync-verify.prom. It is empty if no file is configured.
-func (c *call) verifyMetricsFile() string {
-	file := c.cfg.MetricsFile
-	if file == "" {
-		return ""
-	}
+// besideMetrics returns the file of verify --from, next to the file of sync, which it would otherwise replace:
+// spendsync.prom becomes spendsync-verify.prom.
+func besideMetrics(file string) string {
 	ending := filepath.Ext(file)
 	return strings.TrimSuffix(file, ending) + "-verify" + ending
 }

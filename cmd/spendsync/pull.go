@@ -58,7 +58,7 @@ older generation that is still readable.`,
 }
 
 func (c *pullCommand) run(ctx context.Context, args []string) (err error) {
-	if err := c.setUpRun(ctx); err != nil {
+	if err := c.setUp(ctx); err != nil {
 		return err
 	}
 	args = slices.Concat([]string{c.cfg.Bucket}, args)

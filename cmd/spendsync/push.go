@@ -57,7 +57,7 @@ history in the bucket, is refused (exit 8). Two pushes at once do no harm if the
 }
 
 func (c *pushCommand) run(ctx context.Context, args []string) error {
-	if err := c.setUpRun(ctx); err != nil {
+	if err := c.setUp(ctx); err != nil {
 		return err
 	}
 	b, err := c.openBucket(slices.Concat(args, []string{c.cfg.Bucket})[0])

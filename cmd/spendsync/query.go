@@ -32,6 +32,7 @@ type queryCommand struct {
 	rows    int64
 	from    string
 	timeout time.Duration
+	width   int // of a table without a terminal; 0: as wide as it gets
 }
 
 // maxTableRows is the default number of rows that a terminal shows: more rows would only scroll the
@@ -125,10 +126,11 @@ func (c *queryCommand) run(ctx context.Context, args []string, hasSQL bool, stdi
 	if err != nil {
 		return err
 	}
-	if err := c.readFrom(ctx, c.from); err != nil {
+	q.Account, q.Facts = c.account, true
+	if err := c.pullFrom(ctx, c.bucketOf(c.from)); err != nil {
 		return err
 	}
-	return c.query(ctx, q, format)
+	return c.query(ctx, q)
 }
 
 // about reports whether a flag of an answer was given.
@@ -157,7 +159,11 @@ func (c *queryCommand) question(args []string, stdin io.Reader, f answer.Format)
 }
 
 // query asks and writes the answer.
-func (c *queryCommand) query(ctx context.Context, q answer.Question, f answer.Format) error {
+func (c *queryCommand) query(ctx context.Context, q answer.Question) error {
+	f, err := c.answerFormat()
+	if err != nil {
+		return err
+	}
 	dir, err := c.cfg.StoreDir()
 	if err != nil {
 		return err
@@ -165,7 +171,7 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question, f answer.Fo
 	if err := cli.CheckFile("--out", c.out, dir); err != nil {
 		return err
 	}
-	q.Once, q.Account, q.Facts = f.IsOnce, c.account, true
+	q.Once = f.IsOnce
 	options := c.loadOptions().DuckDB
 	if q.Written {
 		options = c.questionOptions()
@@ -245,7 +251,7 @@ func (c *queryCommand) queryErr(err error, dir string, named bool) error {
 // rendering returns the answer with the form, width and colors that suit the output.
 func (c *queryCommand) rendering(result *duck.Result, q answer.Question) answer.Rendering {
 	n := answer.Rendering{Result: result, Question: q, Terminal: c.out == "" && cli.IsTerminal(c.stdout),
-		Raw: c.raw, Wide: c.wide, MaxRows: max(0, c.rows)}
+		Raw: c.raw, Wide: c.wide, MaxRows: max(0, c.rows), Width: c.width}
 	if n.Color = n.Terminal; n.Terminal {
 		if n.Width = cli.TerminalWidth(c.stdout); c.rows < 0 {
 			n.MaxRows = maxTableRows

@@ -60,13 +60,7 @@ other.`,
 }
 
 func (c *reportCommand) run(ctx context.Context) error {
-	if err := c.setUp(ctx); err != nil {
-		return err
-	}
-	if err := c.readFrom(ctx, c.from); err != nil {
-		return err
-	}
-	dir, err := c.cfg.StoreDir()
+	dir, err := c.openStore(ctx, c.from)
 	if err != nil {
 		return err
 	}

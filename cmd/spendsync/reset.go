@@ -29,7 +29,7 @@ Other accounts stay unchanged.`,
 
 // reset moves an account aside. Its name on the command line is the confirmation: a variable names none here.
 func (c *call) reset(ctx context.Context) (err error) {
-	if err := c.setUpRun(ctx); err != nil {
+	if err := c.setUp(ctx); err != nil {
 		return err
 	}
 	if c.account == "" {

@@ -83,13 +83,11 @@ func (c *statusCommand) run(ctx context.Context) error {
 		return exit.Advise(exit.Usagef("--weeks %d: must be a whole number from 0", c.weeks),
 			"give how many weeks to show; 0 shows all")
 	}
-	if err := c.setUp(ctx); err != nil {
+	dir, err := c.openStore(ctx, c.from)
+	if err != nil {
 		return err
 	}
-	if err := c.readFrom(ctx, c.from); err != nil {
-		return err
-	}
-	st, err := c.status()
+	st, err := c.status(dir)
 	if err != nil {
 		return err
 	}
@@ -102,11 +100,7 @@ func (c *statusCommand) run(ctx context.Context) error {
 	return err
 }
 
-func (c *statusCommand) status() (*storeStatus, error) {
-	dir, err := c.cfg.StoreDir()
-	if err != nil {
-		return nil, err
-	}
+func (c *statusCommand) status(dir string) (*storeStatus, error) {
 	unfinished, err := commit.Find(dir)
 	if err != nil {
 		return nil, err
@@ -192,13 +186,15 @@ var dayMarks = []dayMark{
 
 func (c *statusCommand) print(w io.Writer, st *storeStatus) {
 	color := cli.IsTerminal(c.stdout)
-	fmt.Fprintf(w, "%s, generation %d, published %s ago\n", st.DataDir, st.Generation,
-		cli.Age(c.now().Sub(st.PublishedAt.Time())))
+	ago := func(at schema.Instant) string { return cli.Age(c.now().Sub(at.Time())) + " ago" }
+	fact := func(about, format string, args ...any) {
+		fmt.Fprintf(w, "  %-19s  %s\n", about, fmt.Sprintf(format, args...))
+	}
+	fmt.Fprintf(w, "%s, generation %d, published %s\n", st.DataDir, st.Generation, ago(st.PublishedAt))
 	if u := st.Unfinished; u != nil {
-		fmt.Fprintf(w, "\nUNFINISHED COMMIT  generation %d, begun %s ago: %s not in their places yet, so some files "+
-			"may be newer than the manifest. An active run will finish it; otherwise run 'spendsync sync', which "+
-			"finishes it or names the obstacle\n", u.Generation, cli.Age(c.now().Sub(u.Since.Time())),
-			cli.Count(len(u.Left), "file"))
+		fmt.Fprintf(w, "\nUNFINISHED COMMIT  generation %d, begun %s: %s not in their places yet, so some files may "+
+			"be newer than the manifest. An active run will finish it; otherwise run 'spendsync sync', which finishes it "+
+			"or names the obstacle\n", u.Generation, ago(u.Since), cli.Count(len(u.Left), "file"))
 	}
 	for _, s := range st.Accounts {
 		fmt.Fprintf(w, "\nAccount %s\n\n", s.Account)
@@ -210,61 +206,51 @@ func (c *statusCommand) print(w io.Writer, st *storeStatus) {
 			}
 		}
 		fmt.Fprintln(w)
-		if s.FreshestDay != nil {
-			fmt.Fprintf(w, "  newest complete day  %s, read %s ago\n", s.FreshestDay.ReportDate,
-				cli.Age(c.now().Sub(s.FreshestDay.LastReadAt.V.Time())))
+		if d := s.FreshestDay; d != nil {
+			fact("newest complete day", "%s, read %s", d.ReportDate, ago(d.LastReadAt.V))
 		}
-		if s.LastRun != nil {
-			fmt.Fprintf(w, "  last run             %s ago, exit %d: %s\n",
-				cli.Age(c.now().Sub(s.LastRun.FinishedAt.Time())), s.LastRun.ExitCode, s.LastRun.Message.V)
-			if by := s.LastRun.IdentityProof; by.Valid {
-				fmt.Fprintf(w, "  proven by            %s\n", by.V)
+		if r := s.LastRun; r != nil {
+			fact("last run", "%s, exit %d: %s", ago(r.FinishedAt), r.ExitCode, r.Message.V)
+			if r.IdentityProof.Valid {
+				fact("proven by", "%s", r.IdentityProof.V)
 			}
 		}
 		if s.Pinned != "" {
-			fmt.Fprintf(w, "  advertiser account   %s%s\n", s.Pinned, twins(st.Accounts, s))
+			fact("advertiser account", "%s%s", s.Pinned, twins(st.Accounts, s))
 		}
 		if len(s.AtRisk) > 0 {
-			fmt.Fprintf(w, "  AT RISK              %s: unproven, and leaving the reach within %d days\n",
-				cli.Days(s.AtRisk), job.RiskDays)
+			fact("AT RISK", "%s: unproven, and leaving the reach within %d days", cli.Days(s.AtRisk), job.RiskDays)
 		}
 		if len(s.Lost) > 0 {
-			fmt.Fprintf(w, "  lost                 %s\n", cli.Days(s.Lost))
+			fact("lost", "%s", cli.Days(s.Lost))
 		}
-		printQuarantine(w, s.Quarantined)
+		tellQuarantine(fact, s.Quarantined)
 		for _, n := range s.Notes {
-			fmt.Fprintf(w, "  note                 %s, %s: %s\n", n.Name, noteState(n, c.call),
-				cli.OneLine(n.Message))
+			fact("note", "%s, %s: %s", n.Name, noteState(n, c.call), cli.OneLine(n.Message))
 		}
 		for _, u := range s.Unknown {
 			if u.Stream == "spend_report" { // the description does not list all fields of the settings
-				fmt.Fprintf(w, "  unknown field        %s %s (%s), kept in the raw replies\n", u.Stream, u.Path,
-					u.SampleType)
+				fact("unknown field", "%s %s (%s), kept in the raw replies", u.Stream, u.Path, u.SampleType)
 			}
 		}
 	}
 }
 
-// printQuarantine names the days whose replies wait for a version that can prove them, and those that the service
-// has not.
-func printQuarantine(w io.Writer, kept []quarantinedDay) {
-	for _, isNothing := range []bool{false, true} {
-		var days []schema.Date
-		var last quarantinedDay
-		for _, q := range kept {
-			if q.IsNothing == isNothing {
-				days, last = append(days, q.Day), q
-			}
-		}
-		switch reason := cli.OneLine(last.Reason); {
-		case len(days) == 0:
-		case isNothing:
-			fmt.Fprintf(w, "  refused              %s; ask the service why, each sync asks again. %s: %s\n",
-				cli.Days(days), last.Day, reason)
-		default:
-			fmt.Fprintf(w, "  in quarantine        %s; after an update run 'spendsync repair replay'. %s by version "+
-				"%s: %s\n", cli.Days(days), last.Day, last.Version, reason)
-		}
+// tellQuarantine names the days whose replies wait for a version that can prove them, and those that the service has
+// not.
+func tellQuarantine(fact func(about, format string, args ...any), kept []quarantinedDay) {
+	days := map[bool][]schema.Date{}
+	last := map[bool]quarantinedDay{}
+	for _, q := range kept {
+		days[q.IsNothing], last[q.IsNothing] = append(days[q.IsNothing], q.Day), q
+	}
+	if q, ok := last[false]; ok {
+		fact("in quarantine", "%s; after an update run 'spendsync repair replay'. %s by version %s: %s",
+			cli.Days(days[false]), q.Day, q.Version, cli.OneLine(q.Reason))
+	}
+	if q, ok := last[true]; ok {
+		fact("refused", "%s; ask the service why, each sync asks again. %s: %s", cli.Days(days[true]), q.Day,
+			cli.OneLine(q.Reason))
 	}
 }
 

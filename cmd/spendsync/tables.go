@@ -55,7 +55,7 @@ func (c *tablesCommand) tables(ctx context.Context, args []string) (answer any, 
 		if !c.all {
 			return docs, dictionary.List(width), nil
 		}
-		return docs, cli.WrapText(schema.DictionaryText(docs)+dictionary.ViewList(), width), nil
+		return docs, cli.WrapText(schema.DictionaryText(append(docs, dictionary.ViewDocs()...)), width), nil
 	}
 	if c.all {
 		return nil, "", exit.Usagef("--all is about every table: give it, or a name, not both")

@@ -34,7 +34,7 @@ type told struct {
 // newTold reads the addresses. They count even if another variable is wrong: that run fails, and
 // somebody should hear of it.
 func (r *runner) newTold() *told {
-	t := &told{runner: r, log: r.logOrDefault()}
+	t := &told{runner: r, log: r.log}
 	cfg := r.cfg
 	var err error
 	if t.beat, err = cfg.Heartbeat(); err != nil {
@@ -124,7 +124,7 @@ func (t *told) run(ctx context.Context, code int, result *job.Result) notice.Run
 
 // published asks the published generation for its findings, and reports whether it answered.
 func (t *told) published(ctx context.Context, generation *int64) (all []notice.Finding, known bool) {
-	if t.runner.log == nil || ctx.Err() != nil { // the variables are wrong
+	if t.runner.screen == nil || ctx.Err() != nil { // the variables are wrong
 		return nil, false
 	}
 	m, err := manifest.Read(t.teller.Dir)
@@ -174,12 +174,4 @@ func (t *told) backup(now time.Time) (all []notice.Finding, err error) {
 	return []notice.Finding{{Kind: "backup", Begins: true,
 		Happened: fmt.Sprintf("no backup was verified for %d days", int(now.Sub(at).Hours()/24)),
 		Do:       "see why 'spendsync verify --from' fails or is no longer run"}}, nil
-}
-
-// logOrDefault is the run's log, or a simple one before the configuration is known.
-func (r *runner) logOrDefault() *slog.Logger {
-	if r.log != nil {
-		return r.log
-	}
-	return slog.New(slog.NewJSONHandler(r.stderr, nil))
 }

@@ -31,8 +31,8 @@ func Nearest(written string, names []string) (meant []string) {
 	return meant[:min(3, len(meant))]
 }
 
-// DidYouMean returns a question to append to a message about an unknown name, with the results of [Nearest]; empty if there
-// are none.
+// DidYouMean returns a question to append to a message about an unknown name, with the results of [Nearest]; empty if
+// there are none.
 func DidYouMean(written string, names []string) string {
 	if meant := Nearest(written, names); len(meant) > 0 {
 		return "; did you mean " + strings.Join(meant, " or ") + "?"

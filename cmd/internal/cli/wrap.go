@@ -8,8 +8,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// WrapLine breaks a line so that each line has at most width columns. Lines after the first one begin with the indent. A
-// word longer than a line stays unbroken.
+// WrapLine breaks a line so that each line has at most width columns. Lines after the first one begin with the indent.
+// A word longer than a line stays unbroken.
 func WrapLine(line string, width int, indent string) string {
 	lead := line[:len(line)-len(strings.TrimLeft(line, " "))]
 	var b strings.Builder

@@ -146,8 +146,8 @@ func (c *Config) check() error {
 	dir, _ := c.StoreDir() // a working folder that is not known is found later
 	switch {
 	case !schema.AccountName.MatchString(c.Account):
-		return exit.Usagef("%sACCOUNT=%q: use lower-case letters, digits, _ and -, at most 40, for example acme", Prefix,
-			c.Account)
+		return exit.Usagef("%sACCOUNT=%q: use lower-case letters, digits, _ and -, at most 40, for example acme",
+			Prefix, c.Account)
 	case strings.ContainsRune(c.DataDir, 0):
 		return exit.Usagef("%sDATA_DIR holds a NUL", Prefix)
 	case strings.ContainsAny(dir, "?*["):

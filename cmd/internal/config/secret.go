@@ -36,7 +36,8 @@ func (c *Config) credentials() (k Credentials, err error) {
 		return k, exit.Usagef("%s", missingText(c.missing, c.unknown))
 	}
 	if len(c.wrongProxies) > 0 {
-		return k, exit.Advise(exit.Usagef("%s", strings.Join(c.wrongProxies, "; ")), "correct the variable, or unset it")
+		return k, exit.Advise(exit.Usagef("%s", strings.Join(c.wrongProxies, "; ")),
+			"correct the variable, or unset it")
 	}
 	k.User = c.ReportUser
 	if strings.ContainsRune(k.User, ':') {

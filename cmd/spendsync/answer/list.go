@@ -1,30 +1,15 @@
 package answer
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/spendsync/dictionary"
 	"spendsync/queries"
 	"spendsync/schema"
 )
-
-// allViews are the views and macros that the next sync publishes; those of the
-// warehouse differ only if another version made it.
-func allViews() []queries.Query {
-	views, err := queries.Views(nil)
-	if err != nil {
-		panic(err) // the defaults are ours
-	}
-	views = slices.DeleteFunc(views, func(v queries.Query) bool { return v.IsValue })
-	slices.SortStableFunc(views, func(x, y queries.Query) int {
-		return cmp.Or(-cmp.Compare(x.Schema, y.Schema), cmp.Compare(x.Name, y.Name))
-	})
-	return views
-}
 
 // Names are what query takes as a name, asks first.
 func Names() []string {
@@ -32,7 +17,7 @@ func Names() []string {
 	for _, q := range queries.Asks() {
 		names = append(names, q.Name)
 	}
-	for _, v := range allViews() {
+	for _, v := range dictionary.Views() {
 		names = append(names, v.Schema+"."+v.Name)
 	}
 	return names
@@ -44,7 +29,7 @@ func find(name string) (queries.Query, error) {
 	if q, err := queries.Find(name); err == nil {
 		return q, nil
 	}
-	for _, v := range allViews() {
+	for _, v := range dictionary.Views() {
 		if name == v.Name || name == v.Schema+"."+v.Name {
 			return v, nil
 		}
@@ -92,7 +77,7 @@ func List() Listing {
 		}
 		all.Asks = append(all.Asks, l)
 	}
-	for _, v := range allViews() {
+	for _, v := range dictionary.Views() {
 		if v.Schema == "int" { // working tables answer by their names
 			continue
 		}
@@ -144,6 +129,6 @@ func (all Listing) Text(width int, everything bool) string {
 		}
 		b.WriteByte('\n')
 	}
-	return b.String() + cli.WrapLine("Ask one: 'spendsync query NAME'."+more+" Or ask in SQL: 'spendsync query -c SQL'; "+
-		"'spendsync tables' lists the tables.", width, "") + "\n"
+	return b.String() + cli.WrapLine("Ask one: 'spendsync query NAME'."+more+" Or ask in SQL: 'spendsync query -c "+
+		"SQL'; 'spendsync tables' lists the tables.", width, "") + "\n"
 }

@@ -1,11 +1,10 @@
 package dictionary
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
@@ -45,41 +44,39 @@ func columnDocs() map[string]string {
 
 // Names are what tables takes as a name, and what a shell offers.
 func Names() (names []string) {
-	for _, t := range schema.Documented() {
-		names = append(names, t.FullName())
+	for name := range tableDocs() {
+		names = append(names, name)
 	}
-	for _, v := range defaultViews() {
-		names = append(names, v.Schema+"."+v.Name)
-	}
-	return names
+	return slices.Sorted(slices.Values(names))
 }
 
-// defaultViews are the views that have columns of their own: macros get theirs with
-// their parameters.
-func defaultViews() []queries.Query {
-	return slices.DeleteFunc(everyView(), func(v queries.Query) bool { return v.Parameters != "" })
-}
-
-// everyView are all models and macros, with the default thresholds.
-func everyView() []queries.Query {
+// Views are the models and macros that the next sync publishes, schema by schema; those of the warehouse differ only if
+// another version made it.
+func Views() []queries.Query {
 	views, err := queries.Views(nil)
 	if err != nil {
 		panic(err) // the defaults are ours
 	}
+	views = slices.DeleteFunc(views, func(v queries.Query) bool { return v.IsValue })
+	slices.SortStableFunc(views, func(x, y queries.Query) int {
+		return cmp.Or(-cmp.Compare(x.Schema, y.Schema), cmp.Compare(x.Name, y.Name))
+	})
 	return views
 }
 
-// ViewList names the views under the tables.
-func ViewList() string {
-	var b strings.Builder
-	b.WriteString("\nViews, whose columns 'spendsync tables VIEW' describes:\n\n")
-	for _, v := range defaultViews() {
-		if v.Schema == "int" {
-			continue
+// described are the views that have columns of their own: macros get theirs with their parameters.
+func described() []queries.Query {
+	return slices.DeleteFunc(Views(), func(v queries.Query) bool { return v.Parameters != "" })
+}
+
+// ViewDocs describe the views, but for working tables, without their columns.
+func ViewDocs() (docs []schema.TableDoc) {
+	for _, v := range ViewsOf(described()) {
+		if v.Schema != "int" {
+			docs = append(docs, viewDoc(v, nil))
 		}
-		fmt.Fprintf(&b, "  %-32s %s\n", v.Schema+"."+v.Name, v.Question)
 	}
-	return b.String()
+	return docs
 }
 
 // Describe describes the named tables and views, each by its name with or without
@@ -94,7 +91,7 @@ func Describe(ctx context.Context, names []string) (docs []schema.TableDoc, err 
 			docs = append(docs, schema.Dictionary(tables[i:i+1])...)
 			continue
 		}
-		views := defaultViews()
+		views := described()
 		i := slices.IndexFunc(views, func(v queries.Query) bool {
 			return v.Name == name || v.Schema+"."+v.Name == name
 		})
@@ -103,7 +100,11 @@ func Describe(ctx context.Context, names []string) (docs []schema.TableDoc, err 
 				cli.DidYouMean(name, Names()))
 		}
 		if columns == nil {
-			if columns, err = duck.ColumnsOfViews(ctx, duck.Options{Views: ViewsOf(everyView())}); err != nil {
+			all, err := queries.Views(nil)
+			if err != nil {
+				return nil, err
+			}
+			if columns, err = duck.ColumnsOfViews(ctx, duck.Options{Views: ViewsOf(all)}); err != nil {
 				return nil, err
 			}
 		}
@@ -132,10 +133,5 @@ func DescribeAll(ctx context.Context, names []string) ([]schema.TableDoc, error)
 	for i := range all {
 		all[i].Columns = nil
 	}
-	for _, v := range ViewsOf(defaultViews()) {
-		if v.Schema != "int" {
-			all = append(all, viewDoc(v, nil))
-		}
-	}
-	return all, nil
+	return append(all, ViewDocs()...), nil
 }

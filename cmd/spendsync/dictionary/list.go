@@ -44,7 +44,7 @@ func tableDocs() map[string]string {
 	for _, t := range schema.Documented() {
 		docs[t.FullName()] = t.Doc
 	}
-	for _, v := range defaultViews() {
+	for _, v := range described() {
 		docs[v.Schema+"."+v.Name] = v.Question
 	}
 	return docs
@@ -71,9 +71,8 @@ func List(width int) string {
 		}
 		b.WriteByte('\n')
 	}
-	return b.String() + cli.WrapLine("'spendsync tables TABLE' describes one with its columns, 'spendsync tables --all' "+
-		"prints everything. "+
-		"Schema int has working tables, which may change with any version.", width, "") + "\n"
+	return b.String() + cli.WrapLine("'spendsync tables TABLE' describes one with its columns, 'spendsync tables "+
+		"--all' prints everything. Schema int has working tables, which may change with any version.", width, "") + "\n"
 }
 
 // endOfSentence is a point or a question mark before a space.
