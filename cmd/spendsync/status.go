@@ -193,8 +193,8 @@ func (c *statusCommand) print(w io.Writer, st *storeStatus) {
 	fmt.Fprintf(w, "%s, generation %d, published %s\n", st.DataDir, st.Generation, ago(st.PublishedAt))
 	if u := st.Unfinished; u != nil {
 		fmt.Fprintf(w, "\nUNFINISHED COMMIT  generation %d, begun %s: %s not in their places yet, so some files may "+
-			"be newer than the manifest. An active run will finish it; otherwise run 'spendsync sync', which finishes it "+
-			"or names the obstacle\n", u.Generation, ago(u.Since), cli.Count(len(u.Left), "file"))
+			"be newer than the manifest. An active run will finish it; otherwise run 'spendsync sync', which finishes "+
+			"it or names the obstacle\n", u.Generation, ago(u.Since), cli.Count(len(u.Left), "file"))
 	}
 	for _, s := range st.Accounts {
 		fmt.Fprintf(w, "\nAccount %s\n\n", s.Account)
