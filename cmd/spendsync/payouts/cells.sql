@@ -16,44 +16,51 @@ CREATE TEMP MACRO half_even(v) AS (v::DECIMAL(24, 6) - CASE
 CREATE TEMP MACRO as_money(t) AS TRY_CAST(CASE WHEN regexp_matches(t, 'e|\.[0-9]{6}50*$')
     THEN half_even(TRY_CAST(t AS DECIMAL(38, 18)))::VARCHAR ELSE t END AS DECIMAL(18, 6));
 
--- What most numbers are, and those with an exponent, which programs write with a point: one reading, cheap to convert.
+-- A number with an exponent, which programs write with a point.
 CREATE TEMP MACRO programs(x) AS CASE WHEN regexp_full_match(x, '-?[0-9]+(\.[0-9]*)?[eE][+-]?[0-9]+')
     THEN regexp_replace(lower(x), 'e0$', '') END;
-CREATE TEMP MACRO plain_count(x) AS CASE WHEN regexp_full_match(x, '[0-9]{1,15}') THEN x::BIGINT
-    ELSE as_count(programs(x)) END;
-CREATE TEMP MACRO plain_money(x) AS CASE WHEN regexp_full_match(x, '-?[0-9]{1,11}(\.[0-9]{1,2})?')
-    AND (getvariable('decimal') <> 'comma' OR NOT contains(x, '.')) THEN x::DECIMAL(18, 6)
-    WHEN regexp_full_match(x, '\$ *-') THEN 0 ELSE as_money(programs(x)) END; -- $- is a spreadsheet's 0
 
 -- Another number without its currency, with a minus sign in the place of parentheses.
 CREATE TEMP MACRO bare(x) AS ltrim(regexp_replace(
     regexp_replace(translate(lower(x), '−’' || chr(160) || chr(8239), '-''  '), '^\((.*)\)$', '-\1'),
     '^([+-]?) ?(?:us\$|usd|\$)? ?([+-]?) ?(.*?) ?(?:us\$|usd|\$)?$', '\1\2\3'), '+');
 
--- The readings of a bare number with a decimal point and with a decimal comma.
+-- The readings of a bare number with a decimal point and with a decimal comma. A list of one value keeps an
+-- expression from being computed once for each of its uses.
 CREATE TEMP MACRO point(b) AS CASE
     WHEN regexp_full_match(b, '-?([0-9]+\.?[0-9]*|\.[0-9]+)') THEN b
     WHEN regexp_full_match(b, '-?[1-9][0-9]{0,2}((,[0-9]{3})+|( [0-9]{3})+|(''[0-9]{3})+)(\.[0-9]*)?')
         THEN translate(b, ', ''', '') END;
-CREATE TEMP MACRO comma(b) AS point(translate(b, ',.', '.,'));
+CREATE TEMP MACRO texts(x) AS [[point(b), point(translate(b, ',.', '.,'))] FOR b IN [bare(x)]][1];
+CREATE TEMP MACRO counts(x) AS [as_count(t) FOR t IN texts(x)];
+CREATE TEMP MACRO amounts(x) AS [as_money(t) FOR t IN texts(x)];
 
 -- The declared one of two readings, or the only one.
 CREATE TEMP MACRO chosen(declared, forms, a, b) AS CASE WHEN declared = forms[1] THEN a WHEN declared = forms[2] THEN b
     WHEN b IS NULL OR a = b THEN a WHEN a IS NULL THEN b END;
-CREATE TEMP MACRO number(p, c) AS chosen(getvariable('decimal'), ['point', 'comma'], p, c);
-CREATE TEMP MACRO brief(v) AS regexp_replace(v::VARCHAR, '(\.[0-9]{2}[0-9]*?)0+$', '\1');
-CREATE TEMP MACRO wrong_number(heading, x, plain, p, c, kind) AS
-    CASE WHEN plain IS NULL AND number(p, c) IS NULL AND NOT is_nothing(x) THEN
-    'column ' || heading || ': ' || shown(x) || CASE WHEN getvariable('decimal') = '' AND p IS NOT NULL THEN ' may be '
-    || brief(p) || ' or ' || brief(c) || ': declare decimal=point or decimal=comma in SPENDSYNC_TRACKER_COLUMNS'
-    WHEN kind = 'count' THEN ' is not a whole number of 0 or more'
-    ELSE ' is not an amount in US dollars, for example 12.50' END END;
+CREATE TEMP MACRO number(readings) AS
+    [chosen(getvariable('decimal'), ['point', 'comma'], r[1], r[2]) FOR r IN [readings]][1];
 
-CREATE TEMP MACRO wrong_currency(heading, x) AS CASE WHEN NOT is_nothing(x) AND NOT regexp_full_match(x,
-    '(?i)\$|usd|us\$|us dollars?') THEN 'column ' || heading || ' is ' || shown(x)
-    || ': amounts are US dollars: export them in USD' END;
-CREATE TEMP MACRO wrong_flag(heading, x) AS CASE WHEN regexp_full_match(x, '(?i)true|1|yes') THEN 'column ' || heading
-    || ' says that rows are missing: export all of them' END;
+-- Most numbers are plain digits: one reading, cheap to convert.
+CREATE TEMP MACRO count_of(x) AS CASE WHEN regexp_full_match(x, '[0-9]{1,15}') THEN x::BIGINT
+    WHEN x <> '' THEN coalesce(as_count(programs(x)), number(counts(x))) END;
+CREATE TEMP MACRO money_of(x) AS CASE WHEN regexp_full_match(x, '-?[0-9]{1,11}(\.[0-9]{1,2})?')
+    AND (getvariable('decimal') <> 'comma' OR NOT contains(x, '.')) THEN x::DECIMAL(18, 6)
+    WHEN regexp_full_match(x, '\$ *-') THEN 0 -- a spreadsheet's 0
+    WHEN x <> '' THEN coalesce(as_money(programs(x)), number(amounts(x))) END;
+
+CREATE TEMP MACRO brief(v) AS regexp_replace(v::VARCHAR, '(\.[0-9]{2}[0-9]*?)0+$', '\1');
+CREATE TEMP MACRO wrong_number(title, x, readings, kind) AS title || shown(x) || [
+    CASE WHEN getvariable('decimal') = '' AND r[1] IS NOT NULL THEN ' may be ' || brief(r[1]) || ' or ' || brief(r[2])
+    || ': declare decimal=point or decimal=comma in SPENDSYNC_TRACKER_COLUMNS' ELSE kind END FOR r IN [readings]][1];
+CREATE TEMP MACRO wrong_count(title, x, value) AS CASE WHEN value IS NULL AND NOT is_nothing(x)
+    THEN wrong_number(title, x, counts(x), ' is not a whole number of 0 or more') END;
+CREATE TEMP MACRO wrong_money(title, x, value) AS CASE WHEN value IS NULL AND NOT is_nothing(x)
+    THEN wrong_number(title, x, amounts(x), ' is not an amount in US dollars, for example 12.50') END;
+CREATE TEMP MACRO wrong_currency(title, x) AS CASE WHEN NOT is_nothing(x) AND NOT regexp_full_match(x,
+    '(?i)\$|usd|us\$|us dollars?') THEN title || shown(x) || ': amounts are US dollars: export them in USD' END;
+CREATE TEMP MACRO wrong_flag(title, x) AS CASE WHEN regexp_full_match(x, '(?i)true|1|yes')
+    THEN title || shown(x) || ': rows are missing: export all of them' END;
 
 -- A day without its midnight, which an instant has in Chicago or as it is written.
 CREATE TEMP MACRO in_chicago(x) AS CASE WHEN regexp_full_match(x, '[0-9-]{10}[T ]0[56]:.*(Z|UTC|\+00(:?00)?)')
@@ -85,11 +92,17 @@ CREATE TEMP MACRO differs(n, a, b) AS '"' || a || CASE n WHEN 1 THEN '" is "' ||
 
 -- A value of Parquet as text. A fraction that is no text gets an exponent, so that it has one reading.
 CREATE TEMP MACRO of_parquet(x) AS CASE WHEN regexp_full_match(typeof(x), 'DOUBLE|FLOAT|DECIMAL.*')
-    AND NOT contains(x::VARCHAR, 'e') THEN x::VARCHAR || 'e0' ELSE replace(x::VARCHAR, chr(10), ' ') END;
+    AND NOT contains(x::VARCHAR, 'e') THEN x::VARCHAR || 'e0'
+    ELSE coalesce(trim(replace(x::VARCHAR, chr(10), ' '), ' ' || chr(9) || chr(13) || chr(160)), '') END;
 
 -- The account's IDs, and each of their forms.
 CREATE TEMP TABLE known(kind VARCHAR, id VARCHAR);
-CREATE TEMP VIEW alike AS SELECT kind, unnest(range(1, 6)) AS form_no, unnest(forms(id)) AS form, id FROM known;
+CREATE TEMP VIEW alike AS
+SELECT kind, unnest(range(1, 6)) AS form_no, unnest(forms(id)) AS form, id FROM known;
+
+-- What the cells for IDs of a file hold: a known ID, another, none, or the word of a row that adds up others. near
+-- tells how another one differs from one of the account.
+CREATE TEMP TABLE id_cell(kind VARCHAR, cell VARCHAR, id VARCHAR, what VARCHAR, near VARCHAR);
 
 -- The words for the states of conversions. A state has a bit.
 CREATE TEMP TABLE state AS
@@ -100,10 +113,13 @@ FROM (SELECT ours, unnest(words) AS word FROM (VALUES
     ('refused', ['refused', 'rejected', 'reject', 'declined', 'cancelled', 'canceled', 'cancel', 'trash', 'invalid',
         'reversed', 'chargeback', 'refunded'])) AS w(ours, words));
 
--- The lines of all files that are taken. A newer file has a higher number.
+-- The rows of all files with their class: fit; unknown, unread or unsourced (it is of the account and does not fit);
+-- total, blank or other (it is not of the account); refused (the file is). why is about one that does not fit. A newer
+-- file has a higher number. judged are the rows of the file that is being read.
 CREATE TEMP TABLE line(file INTEGER, is_export BOOLEAN, n BIGINT, state UBIGINT, day DATE, until DATE, campaign VARCHAR,
     creative VARCHAR, source VARCHAR, clicks BIGINT, conversions BIGINT, approved BIGINT, held BIGINT, refused BIGINT,
-    amount DECIMAL(18, 6), why VARCHAR);
+    amount DECIMAL(18, 6), class VARCHAR, why VARCHAR, raw VARCHAR);
+CREATE TEMP VIEW judged AS FROM line WHERE file = getvariable('file');
 
 CREATE TEMP TABLE set_aside(file INTEGER, n BIGINT, day DATE, why VARCHAR, raw VARCHAR);
 CREATE TEMP TABLE file(file INTEGER, path VARCHAR, unit VARCHAR, name VARCHAR AS (parse_filename(path)));

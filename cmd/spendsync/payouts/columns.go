@@ -1,7 +1,6 @@
 package payouts
 
 import (
-	"cmp"
 	_ "embed"
 	"encoding/csv"
 	"fmt"
@@ -163,31 +162,28 @@ func find(columns []column, names []string, d declaration) *heading {
 		want, isGuard := d[c.name], c.kind == "currency" || c.kind == "flag"
 		var at []int
 		for i, name := range names {
-			if slices.Contains(want, squash(name)) || want == nil && (!isDeclared || isGuard) &&
-				c.ours.MatchString(plain(name)) {
+			if slices.Contains(want, squash(name)) ||
+				want == nil && (isGuard || !isDeclared) && c.ours.MatchString(plain(name)) {
 				at = append(at, i)
 			}
 		}
-		switch several := len(at) > max(1, len(want)); {
-		case len(at) < len(want) || len(at) == 0 && c.required:
+		switch {
+		case len(at) < len(want) || at == nil && c.required:
 			h.missing = append(h.missing, strings.TrimSuffix(c.name+"="+strings.Join(want, "+"), "="))
 			continue
-		case len(at) == 0 || several && want == nil && c.kind == "count" && c.name != "clicks": // see [ofState]
-			continue
-		case several && !isGuard:
+		case len(at) > max(1, len(want)) && !isGuard:
 			h.wrong = fmt.Errorf("%s may each be %s: leave one of them, or declare it in %s", h.list(at), c.name,
 				Variable)
 		}
-		h.at[c.name] = at
+		if at != nil {
+			h.at[c.name] = at
+		}
 	}
 	return h
 }
 
 // check finds what is wrong with the columns together.
 func (h *heading) check() {
-	for _, i := range slices.Concat(h.at["revenue"], h.at["payout"]) {
-		h.wrong = cmp.Or(h.wrong, inUSD(h.list([]int{i}), h.names[i]))
-	}
 	for _, name := range h.names {
 		// A misspelled column would make a payout one of all campaigns.
 		meant := cli.Nearest(plain(name), []string{"campaign", "creative", "source"})
@@ -205,7 +201,7 @@ func (h *heading) check() {
 func (h *heading) list(at []int) string {
 	var names []string
 	for _, i := range at {
-		names = append(names, fmt.Sprintf("%q", h.names[i]))
+		names = append(names, `"`+strings.Join(strings.Fields(h.names[i]), " ")+`"`)
 	}
 	return strings.Join(names, " and ")
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,90 +33,88 @@ func (r *reader) readFile(ctx context.Context, f *File, id int) (wrong, err erro
 	if wrong != nil {
 		return wrong, nil
 	}
-	if wrong, err = r.stage(ctx, t); wrong != nil || err != nil {
+	if wrong, err = r.stage(ctx, t, id); wrong != nil || err != nil {
 		return wrong, err
 	}
-	if wrong, err = r.judge(ctx, t, f); wrong != nil || err != nil {
-		return wrong, err
+	wrong, err = r.judge(ctx, t, f)
+	if err == nil && wrong == nil {
+		err = r.findAll(ctx, f.Path+": ", "FROM file_finding WHERE getvariable('is_export')")
 	}
-	if err = r.findAll(ctx, f.Path+": ", "FROM file_finding WHERE getvariable('is_export')"); err != nil {
-		return nil, err
-	}
-	return nil, r.db.Exec(ctx, fmt.Sprintf(`INSERT INTO file VALUES (%d, %s, '%s');
-		INSERT INTO line SELECT %[1]d, %[4]t, * EXCLUDE (raw, class) FROM judged WHERE class IN ('fit', 'unknown');
-		INSERT INTO set_aside SELECT %[1]d, n, day, why, raw FROM judged WHERE class = 'unread' ORDER BY n LIMIT 50`,
-		id, schema.QuoteText(f.Path), t.unit, t.isExport))
+	return wrong, errors.Join(err, r.db.Exec(ctx, fmt.Sprintf(`INSERT INTO file VALUES (%d, %s, '%s');
+		INSERT INTO set_aside SELECT file, n, day, why, raw FROM judged WHERE %t AND class = 'unread' ORDER BY n LIMIT 50;
+		DELETE FROM line WHERE file = %[1]d AND NOT (%[4]t AND class IN ('fit', 'unknown')); DROP TABLE raw`,
+		id, schema.QuoteText(f.Path), t.unit, wrong == nil)))
 }
 
-// targets are the columns of the view cells: what combines several expressions, and the value without any.
-var targets = []struct{ name, join, none string }{{"day", "", "''"}, {"day_at", "", "''"}, {"until", "", "''"},
-	{"until_at", "", "''"}, {"campaign", "", "''"}, {"creative", "", "''"}, {"source", "", "''"},
-	{"state", "", "NULL::VARCHAR"}, {"state_at", "", "''"}, {"currency", ",", "NULL"}, {"cut", ",", "NULL"},
-	{"wrong", ",", "NULL"},
-	{"clicks", "+", "NULL::BIGINT"}, {"conversions", "+", "NULL::BIGINT"}, {"approved", "+", "NULL::BIGINT"},
-	{"held", "+", "NULL::BIGINT"}, {"refused", "+", "NULL::BIGINT"}, {"amount", "+", "NULL::DECIMAL(18, 6)"}}
-
-// view returns the SELECT of the view cells over the columns c0, c1, ... of raw. at[i] is the position of c<i> in the
-// file.
-func (h *heading) view() (query string, at []int) {
-	var raw []string
-	var steps [4][]string       // columns of numbers that each need those before
-	of := map[string][]string{} // expressions for each target
+// layout returns the columns of the table raw that hold the declared cells, their positions in the file, and the
+// statements that define the view cells, which reads their numbers. A column of texts is named like its target.
+func (h *heading) layout() (columns []string, at []int, define string) {
+	of := map[string][]string{} // expressions, by the column of cells
+	var values, titles []string
 	for _, c := range h.columns {
 		for _, i := range h.at[c.name] {
-			k, cell := len(at), fmt.Sprintf("c%d", len(at))
-			title := schema.QuoteText(`"` + strings.Join(strings.Fields(h.names[i]), " ") + `"`)
-			switch at, raw = append(at, i), append(raw, cell); c.kind {
+			title, cell := schema.QuoteText("column "+h.list([]int{i})+": "), c.target
+			if c.kind != "text" {
+				cell = fmt.Sprintf("c%d", len(at))
+			}
+			columns, at = append(columns, cell), append(at, i)
+			switch value := "value_" + cell; c.kind {
 			case "count", "money":
-				for level, columns := range []string{"plain_%[2]s(c%[1]d) AS q%[1]d",
-					"CASE WHEN q%[1]d IS NULL THEN bare(c%[1]d) END AS b%[1]d",
-					"point(b%[1]d) AS r%[1]d, comma(b%[1]d) AS s%[1]d",
-					"as_%[2]s(r%[1]d) AS p%[1]d, as_%[2]s(s%[1]d) AS d%[1]d"} {
-					steps[level] = append(steps[level], fmt.Sprintf(columns, k, c.kind))
-				}
-				of["wrong"] = append(of["wrong"], fmt.Sprintf("wrong_number(%s, c%[2]d, q%[2]d, p%[2]d, d%[2]d, "+
-					"'%[3]s')", title, k, c.kind))
-				cell = fmt.Sprintf("coalesce(q%[1]d, number(p%[1]d, d%[1]d))", k)
+				values = append(values, fmt.Sprintf("%s_of(%s) AS %s", c.kind, cell, value))
+				of["wrong"] = append(of["wrong"], fmt.Sprintf("wrong_%s(%s, %s, %s)", c.kind, title, cell, value))
+				cell = value
 			case "currency", "flag":
 				cell = fmt.Sprintf("wrong_%s(%s, %s)", c.kind, title, cell)
 			}
 			of[c.target] = append(of[c.target], cell)
-			of[c.target+"_at"] = []string{"'column ' || " + title + " || ': '"}
+		}
+		if at := h.at[c.name]; at != nil {
+			titles = append(titles, fmt.Sprintf("'%s': %s", c.target, schema.QuoteText("column "+h.list(at)+": ")))
 		}
 	}
 	if of["conversions"] == nil && of["approved"] != nil && of["refused"] != nil { // those of each state are given
 		of["conversions"] = slices.Concat(of["approved"], of["held"], of["refused"])
 	}
-	query = "SELECT n, nullif(bad, '') AS bad, concat_ws(',', " + strings.Join(raw, ", ") + ") AS raw"
-	for _, t := range targets {
-		expression := strings.Join(of[t.name], " "+t.join+" ")
-		if t.join == "," {
-			expression = "coalesce(NULL, " + cmp.Or(expression, t.none) + ")"
-		}
-		query += ", " + cmp.Or(expression, t.none) + " AS " + t.name
+	cells := "n, nullif(bad, '') AS bad, day, until, campaign, creative, source, state, concat_ws(',', " +
+		strings.Join(columns, ", ") + ") AS raw"
+	for _, target := range []string{"clicks", "conversions", "approved", "held", "refused", "amount"} {
+		cells += ", " + cmp.Or(strings.Join(of[target], " + "), "NULL") + " AS " + target
 	}
-	from := "raw"
-	for _, columns := range steps {
-		from = "(SELECT " + strings.Join(append([]string{"*"}, columns...), ", ") + " FROM " + from + ")"
+	for _, target := range []string{"currency", "cut", "wrong"} {
+		cells += ", coalesce(NULL, " + strings.Join(append(of[target], "NULL"), ", ") + ") AS " + target
 	}
-	return query + " FROM " + from, at
+	return columns, at, fmt.Sprintf("SET VARIABLE title = MAP {%s}; CREATE OR REPLACE TEMP VIEW cells AS SELECT %s "+
+		"FROM (SELECT r.*%s FROM raw AS r JOIN id_cell AS i ON i.kind = 'campaign' AND i.cell = r.campaign "+
+		"WHERE NOT %t OR i.what <> 'other' OR i.near IS NOT NULL OR bad <> '')", strings.Join(titles, ", "), cells,
+		strings.Join(append([]string{""}, values...), ", "), h.isExport)
 }
 
 // stage gives the engine the declared cells of a table as texts, which it converts and judges.
-func (r *reader) stage(ctx context.Context, t *table) (wrong, err error) {
-	query, at := t.view()
-	path, types := filepath.Join(r.db.Dir, "cells"), "n: 'BIGINT', bad: 'VARCHAR'"
-	if wrong = t.write(path, at); wrong != nil {
+func (r *reader) stage(ctx context.Context, t *table, id int) (wrong, err error) {
+	columns, at, define := t.layout()
+	path, types, cells := filepath.Join(r.db.Dir, "cells"), "", ""
+	for k, column := range columns {
+		types += fmt.Sprintf(", %s: 'VARCHAR'", column)
+		cells += fmt.Sprintf(", of_parquet(%s) AS %s", schema.Quote(t.names[at[k]]), column)
+	}
+	from := fmt.Sprintf(`read_csv(%s, auto_detect=false, header=false, delim=',', quote='"', escape='"',
+		nullstr='\x01', parallel=false, buffer_size=4194304, max_line_size=4194304,
+		columns={n: 'BIGINT', bad: 'VARCHAR'%s})`, schema.QuoteText(path), types)
+	if t.parquet != "" {
+		from = fmt.Sprintf("(SELECT file_row_number + 1 AS n, '' AS bad%s FROM read_parquet(%s, "+
+			"file_row_number = true, hive_partitioning = false))", cells, schema.QuoteText(t.parquet))
+	} else if wrong = t.write(path, at); wrong != nil {
 		return wrong, nil
 	}
-	for k := range at {
-		types += fmt.Sprintf(", c%d: 'VARCHAR'", k)
+	none := ""
+	for _, text := range []string{"day", "until", "campaign", "creative", "source", "state"} {
+		if !slices.Contains(columns, text) {
+			none += ", '' AS " + text
+		}
 	}
-	return nil, r.db.Exec(ctx, fmt.Sprintf(`CREATE OR REPLACE TEMP TABLE raw AS FROM read_csv(%s, auto_detect=false,
-		header=false, delim=',', quote='"', escape='"', nullstr='\x01', parallel=false, buffer_size=4194304,
-		max_line_size=4194304, columns={%s})`, schema.QuoteText(path), types), "CREATE OR REPLACE TEMP VIEW cells AS "+
-		query, fmt.Sprintf("SET VARIABLE is_export = %t; SET VARIABLE unit = '%s'; SET VARIABLE declared = ['%s']",
-		t.isExport, t.unit, strings.Join(slices.Collect(maps.Keys(t.at)), "', '")), judgeSQL)
+	return nil, r.db.Exec(ctx, fmt.Sprintf("CREATE TEMP TABLE raw AS SELECT *%s FROM %s", none, from), define,
+		fmt.Sprintf("SET VARIABLE file = %d; SET VARIABLE is_export = %t; SET VARIABLE unit = '%s'", id, t.isExport,
+			t.unit), judgeSQL, verdictSQL)
 }
 
 // write writes the declared cells of the records behind the heading, each with its line.
@@ -137,7 +134,7 @@ func (t *table) write(path string, at []int) error {
 		if rec.line <= t.line || slices.Equal(rec.cells, t.names) {
 			continue
 		}
-		cells[0], cells[1] = strconv.Itoa(rec.line-t.above), t.isBroken(rec.cells, last)
+		cells[0], cells[1] = strconv.Itoa(rec.line), t.isBroken(rec.cells, last)
 		for k, i := range at {
 			if cells[2+k] = ""; i < len(rec.cells) {
 				cells[2+k] = strings.Trim(rec.cells[i], " \t\r\n\u00a0")
@@ -153,53 +150,24 @@ func (t *table) write(path string, at []int) error {
 
 // judge decides whether a file is taken. wrong is why it is not, with the likely cause first.
 func (r *reader) judge(ctx context.Context, t *table, f *File) (wrong, err error) {
-	is := map[string]int{}
-	for row, err := range r.db.Rows(ctx, "FROM tally") {
+	why := ""
+	for row, err := range r.db.Rows(ctx, "SELECT rows, fit, misfits, others, totals, why FROM tally, verdict") {
 		if err != nil {
 			return nil, err
 		}
-		is[strings.Clone(row[0])] = atoi(row[1])
+		f.Rows, f.Fit, f.Misfits, f.Others, f.Totals = atoi(row[0]), atoi(row[1]), atoi(row[2]), atoi(row[3]),
+			atoi(row[4])
+		why = strings.Clone(row[5])
 	}
-	causes, err := r.texts(ctx, "FROM cause")
-	if err != nil {
+	if f.First, err = r.texts(ctx, "FROM first_line"); err != nil || why == "" {
 		return nil, err
 	}
-	if f.First, err = r.texts(ctx, "FROM first_line"); err != nil {
-		return nil, err
-	}
-	f.Fit, f.Others, f.Totals = is["fit"], is["other"], is["total"]
-	f.Misfits = is["unknown"] + is["unread"] + is["unsourced"]
-	f.Rows = f.Fit + f.Misfits + f.Others + f.Totals + is["refused"]
-	switch mine := is["fit"] + is["unknown"] + is["unread"]; {
-	case is["refused"] > 0:
-		return errors.New(causes[0]), nil
-	case !t.isExport && is["unread"] > 0:
-		return errors.New(strings.Join(causes, "; ")), nil
-	case !t.isExport && mine == 0:
-		return errors.New("there is a heading and no line; a file without payouts ends none: to end one, give it a " +
-			"last day (to), or remove its line"), nil
-	case !t.isExport:
-	case len(r.Campaigns) == 0:
-		return errors.New("the account has no campaign yet with which its rows could be compared"), nil
-	case mine+is["unsourced"] == 0 && is["other"] > 0:
-		return fmt.Errorf("%s; none of its %d rows is of a campaign of this account", r.seems(ctx, t, "campaign"),
-			is["other"]), nil
-	case mine+is["unsourced"] == 0:
-		return errors.New("it has a heading and no row of a day"), nil
-	case mine == 0:
-		return fmt.Errorf("column %s is empty in every row of this account", t.list(t.at["source"])), nil
-	case is["misfit"] > 0:
-		n, what := is["unread"], "do not fit"
-		if is["unknown"] > n {
-			n, what = is["unknown"], "have a source that it does not know"
+	for _, kind := range []string{"campaign", "source"} {
+		if rest, is := strings.CutPrefix(why, "{"+kind+"}"); is {
+			why = r.seems(ctx, t, kind) + rest
 		}
-		if len(causes) == 0 {
-			causes = []string{r.seems(ctx, t, "source")}
-		}
-		return fmt.Errorf("%s; %d of %d rows of this account (%d %%) %s", causes[0], n, mine, (100*n+mine-1)/mine,
-			what), nil
 	}
-	return nil, nil
+	return errors.New(why), nil
 }
 
 // texts returns the texts that a query gives.

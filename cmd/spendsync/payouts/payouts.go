@@ -17,10 +17,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unique"
 
 	"spendsync/cmd/internal/cli"
 	"spendsync/load/duck"
+	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
@@ -90,6 +90,8 @@ var (
 	cellsSQL string
 	//go:embed judge.sql
 	judgeSQL string
+	//go:embed verdict.sql
+	verdictSQL string
 	//go:embed take.sql
 	takeSQL string
 )
@@ -136,27 +138,29 @@ func (r *reader) take(ctx context.Context) error {
 	if err := r.db.Exec(ctx, takeSQL); err != nil {
 		return err
 	}
-	for row, err := range r.db.Rows(ctx, `SELECT day - DATE '1970-01-01', until - DATE '1970-01-01', campaign, creative,
-		source, amount FROM payout_line WHERE NOT EXISTS (FROM payout_wrong) ORDER BY day, file, n`) {
-		if err != nil {
-			return err
-		}
-		to := countOf(row[1])
-		if r.Payouts = append(r.Payouts, schema.Payout{FromDate: schema.Date(atoi(row[0])),
-			ToDate: schema.Null[schema.Date]{V: schema.Date(to.V), Valid: to.Valid}, CampaignID: strings.Clone(row[2]),
-			CreativeID: strings.Clone(row[3]), SourceID: strings.Clone(row[4]), Payout: moneyOf(row[5])}); isBroken {
-			r.Payouts = nil
-		}
+	var err, failed error
+	if !isBroken {
+		r.Payouts, err = rows(ctx, r.db, schema.PayoutHistory, `SELECT day AS from_date, until AS to_date,
+			campaign AS campaign_id, creative AS creative_id, source AS source_id, amount AS payout FROM payout_line
+			WHERE NOT EXISTS (FROM payout_wrong) ORDER BY day, file, n`)
 	}
-	for row, err := range r.db.Rows(ctx, "SELECT file + 1, n, day - DATE '1970-01-01', why, raw FROM set_aside") {
-		if err != nil {
-			return err
-		}
-		r.Refused = append(r.Refused, schema.RefusedRow{Stream: "tracker", Page: int64(atoi(row[0])),
-			RowNumber: int64(atoi(row[1])), ReportDate: cmp.Or(schema.Date(atoi(row[2])), r.Today),
-			Reason: strings.Clone(row[3]), Raw: strings.Clone(row[4])})
+	r.Refused, failed = rows(ctx, r.db, schema.RefusedRows, `SELECT 'tracker' AS stream, file + 1 AS page,
+		n AS row_number, coalesce(day, getvariable('today')) AS report_date, why AS reason, raw FROM set_aside`)
+	return errors.Join(err, failed, r.findAll(ctx, "", "FROM finding"))
+}
+
+// rows returns the rows of a query as those of a table, whose other columns stay empty.
+func rows[R any](ctx context.Context, db *duck.Scratch, t schema.TableOf[R], query string) ([]R, error) {
+	var none []string
+	for _, c := range t.Columns {
+		none = append(none, "NULL AS "+c.Name)
 	}
-	return r.findAll(ctx, "", "FROM finding")
+	path := filepath.Join(db.Dir, "rows")
+	if err := db.Exec(ctx, fmt.Sprintf("COPY (SELECT %s WHERE false UNION ALL BY NAME (%s)) TO %s (FORMAT parquet)",
+		strings.Join(none, ", "), query, schema.QuoteText(path))); err != nil {
+		return nil, err
+	}
+	return parquet.ReadRows(path, t)
 }
 
 func (r *reader) find(f Finding) {
@@ -177,11 +181,13 @@ func (r *reader) findAll(ctx context.Context, of, query string) error {
 
 // know gives the engine the account's IDs, and what the service counted on finished days of the last weeks.
 func (r *reader) know(ctx context.Context) error {
-	statements := []string{cellsSQL, fmt.Sprintf("SET VARIABLE decimal = '%s'; SET VARIABLE dates = '%s'; "+
-		"SET VARIABLE today = DATE '%s'", r.setting("decimal"), r.setting("dates"), r.Today)}
+	var ids []string
 	for id := range r.Campaigns {
-		statements = append(statements, "INSERT INTO known VALUES ('campaign', "+schema.QuoteText(id)+")")
+		ids = append(ids, schema.QuoteText(id))
 	}
+	statements := []string{cellsSQL, fmt.Sprintf("SET VARIABLE decimal = '%s'; SET VARIABLE dates = '%s'; "+
+		"SET VARIABLE today = DATE '%s'; INSERT INTO known SELECT 'campaign', unnest([%s]::VARCHAR[])",
+		r.setting("decimal"), r.setting("dates"), r.Today, strings.Join(ids, ", "))}
 	if r.Warehouse != "" {
 		of := " FROM w.main.spend_daily WHERE account_id = " + schema.QuoteText(r.Account)
 		statements = append(statements, "INSERT INTO known SELECT DISTINCT 'source', source_id"+of+
@@ -239,7 +245,7 @@ type Day struct {
 // Days streams the days of the exports in order, each complete. Nothing follows an error.
 func (o *Own) Days(ctx context.Context) iter.Seq2[Day, error] {
 	return func(yield func(Day, error) bool) {
-		for given, err := range o.db.Rows(ctx, "SELECT day, files, lost FROM given WHERE wrong IS NULL ORDER BY day") {
+		for given, err := range o.db.Rows(ctx, "FROM given") {
 			d := Day{}
 			if err == nil {
 				d, err = o.day(ctx, given)
@@ -251,35 +257,19 @@ func (o *Own) Days(ctx context.Context) iter.Seq2[Day, error] {
 	}
 }
 
-// day reads the rows of a day: the engine keeps all rows of an answer in memory.
+// day reads the rows of a day.
 func (o *Own) day(ctx context.Context, given []string) (d Day, err error) {
 	d.Files, d.Lost = strings.Clone(given[1]), atoi(given[2])
-	if d.Day, err = schema.ParseDate(given[0]); err != nil {
-		return d, err
+	if d.Day, err = schema.ParseDate(given[0]); err == nil {
+		d.Rows, err = rows(ctx, o.db, schema.TrackerDaily, "SELECT day AS report_date, campaign AS campaign_id, "+
+			"source AS source_id, clicks, conversions, approved, held, refused, amount AS revenue FROM line "+
+			"WHERE is_export AND day = DATE '"+given[0]+"' ORDER BY campaign, source")
 	}
-	for row, err := range o.db.Rows(ctx, "SELECT campaign, source, clicks, conversions, approved, held, refused, "+
-		"revenue FROM tracker_row WHERE day = DATE '"+given[0]+"' ORDER BY campaign, source") {
-		if err != nil {
-			return d, err
-		}
-		d.Rows = append(d.Rows, schema.TrackerDay{ReportDate: d.Day, CampaignID: unique.Make(row[0]).Value(),
-			SourceID: unique.Make(row[1]).Value(), Clicks: countOf(row[2]), Conversions: countOf(row[3]),
-			Approved: countOf(row[4]), Held: countOf(row[5]), Refused: countOf(row[6]), Revenue: moneyOf(row[7])})
-	}
-	return d, nil
+	return d, err
 }
 
 // atoi returns a whole number of the engine's; NULL is 0.
 func atoi(text string) int {
 	n, _ := strconv.Atoi(text)
 	return n
-}
-
-func countOf(text string) schema.Null[int64] {
-	return schema.Null[int64]{V: int64(atoi(text)), Valid: text != ""}
-}
-
-func moneyOf(text string) schema.Null[schema.Money] {
-	m, _, err := schema.ParseMoney([]byte(text))
-	return schema.Null[schema.Money]{V: m, Valid: err == nil}
 }

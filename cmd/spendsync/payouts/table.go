@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,15 +32,18 @@ const (
 	MaxSize = 1 << 30
 	// maxAbove is how many records may stand above the heading.
 	maxAbove = 200
+	// sampled is how many rows show what a column holds.
+	sampled = 2000
 )
 
 // table is a file as records of texts with its heading.
 type table struct {
-	records iter.Seq2[record, error]
-	unit    string // what is counted: line, or row of a workbook or Parquet
-	line    int    // of the heading
-	above   int    // lines that are not counted
-	comma   string // between the values of a text; empty: it is none
+	records iter.Seq2[record, error] // of Parquet only the first ones
+	unit    string                   // what is counted: line, or row of a workbook or Parquet
+	line    int                      // of the heading
+	comma   string                   // between the values of a text; empty: it is none
+	parquet string                   // path of its copy; empty: it is none
+	foreign map[int]string           // columns of a workbook with a value that its format shows in another currency
 	*heading
 }
 
@@ -59,8 +63,8 @@ var others = []struct{ magic, what string }{
 	{"[", "it is JSON: export a table, as CSV, a workbook (.xlsx) or Parquet"},
 }
 
-// open copies a file, so that later changes of it do no harm, and finds its heading: the first line with the declared
-// columns. The table is nil if the file has no line. wrong is the reason why none of it can be read.
+// open copies a file, so that later changes of it do no harm, and finds its heading. The table is nil if the file has no
+// line. wrong is the reason why none of it can be read.
 func (r *reader) open(ctx context.Context, f *File) (t *table, wrong error) {
 	before, err := os.Stat(f.Path)
 	if err != nil {
@@ -74,37 +78,22 @@ func (r *reader) open(ctx context.Context, f *File) (t *table, wrong error) {
 	if err != nil {
 		return nil, err
 	}
-	found := 0
+	complete := 0
 	for _, of := range tables {
-		var above error
-		for rec, err := range of.records {
-			if err != nil || rec.line > maxAbove {
-				break
-			}
-			is := of
-			is.line, is.heading = rec.line, r.headingOf(rec.cells)
-			if len(is.missing) > 0 && is.has("currency") {
-				above = inUSD(fmt.Sprintf("by %s %d the file", of.unit, rec.line), strings.Join(rec.cells, " "))
-			}
-			is.wrong = cmp.Or(is.wrong, above)
-			if len(is.missing) == 0 {
-				found++
-			}
-			if nearer := t == nil || cmp.Or(cmp.Compare(len(is.at), len(t.at)), cmp.Compare(len(is.names),
-				len(t.names))) > 0; len(is.missing) == 0 || found == 0 && nearer {
-				t = &is
-			}
-			if len(is.missing) == 0 {
-				break
-			}
+		is := r.withHeading(of)
+		if is != nil && len(is.missing) == 0 {
+			complete++
+		}
+		if is.nearness() > t.nearness() {
+			t = is
 		}
 	}
 	switch {
 	case t == nil:
 		return nil, errors.New("it is empty: not even a heading is in it")
-	case found > 1:
-		return t, fmt.Errorf("%d sheets of it have the declared columns: export one", found)
-	case found == 1:
+	case complete > 1:
+		return t, fmt.Errorf("%d sheets of it have the declared columns: export one", complete)
+	case complete == 1:
 		return t, t.wrong
 	}
 	why := fmt.Sprintf("no line of it has the declared columns: %s %d lacks %s; its columns are %s", t.unit, t.line,
@@ -113,6 +102,44 @@ func (r *reader) open(ctx context.Context, f *File) (t *table, wrong error) {
 		why = "it is not UTF-8: declare its encoding, for example encoding=windows-1251, in " + Variable + "; " + why
 	}
 	return t, errors.New(why)
+}
+
+// withHeading returns a table with its heading: the first line with the declared columns, or else the line that is
+// nearest to one. nil: it has no line.
+func (r *reader) withHeading(of table) (best *table) {
+	var above error // a line above the heading names the currency
+	for rec, err := range of.records {
+		if err != nil || rec.line > maxAbove {
+			break
+		}
+		is := of
+		is.line, is.heading = rec.line, r.headingOf(rec.cells)
+		if len(is.missing) == 0 {
+			is.wrong = cmp.Or(is.wrong, above)
+			for _, i := range slices.Concat(is.at["revenue"], is.at["payout"]) {
+				is.wrong = cmp.Or(is.wrong, inUSD(is.list([]int{i}), is.names[i]+" "+of.foreign[i]))
+			}
+			return &is
+		}
+		if is.has("currency") {
+			above = inUSD(fmt.Sprintf("by %s %d the file", of.unit, rec.line), strings.Join(rec.cells, " "))
+		}
+		if is.nearness() > best.nearness() {
+			best = &is
+		}
+	}
+	return best
+}
+
+// nearness is how near a line is to being the heading.
+func (t *table) nearness() int {
+	switch {
+	case t == nil:
+		return -1
+	case len(t.missing) == 0:
+		return math.MaxInt
+	}
+	return len(t.at)<<32 + len(t.names)
 }
 
 // unpack copies a file and returns the tables that may be in it: the sheets of a workbook, or a text with each of the
@@ -233,15 +260,15 @@ func text(path string, comma rune) iter.Seq2[record, error] {
 	}
 }
 
-// parquet makes a text of a Parquet file.
+// parquet makes a text of the first rows of a Parquet file.
 func (r *reader) parquet(ctx context.Context, path string) ([]table, error) {
 	if err := r.db.Exec(ctx, fmt.Sprintf("COPY (SELECT of_parquet(COLUMNS(*)) FROM read_parquet(%s, "+
-		"hive_partitioning = false)) TO %s (FORMAT csv, HEADER)", schema.QuoteText(path),
+		"hive_partitioning = false) LIMIT %d) TO %s (FORMAT csv, HEADER)", schema.QuoteText(path), sampled,
 		schema.QuoteText(path+".csv"))); err != nil {
 		text, _, _ := strings.Cut(err.Error(), "\n")
 		return nil, fmt.Errorf("its Parquet is damaged: %s", text)
 	}
-	return []table{{unit: "row", above: 1, records: text(path+".csv", ',')}}, nil
+	return []table{{unit: "row", parquet: path, records: text(path+".csv", ',')}}, nil
 }
 
 // workbook returns the sheets of a workbook.
@@ -264,31 +291,39 @@ func (r *reader) workbook(path string) (tables []table, err error) {
 		isForeign = isForeign || style.CustomNumFmt != nil && foreign.MatchString(squash(*style.CustomNumFmt))
 	}
 	for _, sheet := range book.GetSheetList() {
-		tables = append(tables, table{unit: "row", records: func(yield func(record, error) bool) {
-			rows, err := book.Rows(sheet)
-			shown, failed := book.Rows(sheet)
-			if err != nil || failed != nil { // a chart
-				return
-			}
-			more := true
-			for n := 1; more && rows.Next() && (!isForeign || shown.Next()); n++ {
-				cells, err := rows.Columns()
-				if isForeign {
-					as, _ := shown.Columns(excelize.Options{})
-					for i, text := range as[:min(len(as), len(cells))] {
-						if foreign.MatchString(squash(text)) {
-							cells[i] = text
-						}
+		t := table{unit: "row", foreign: map[int]string{}, records: sheetRows(book, sheet)}
+		if isForeign {
+			for rec := range sheetRows(book, sheet, excelize.Options{}) {
+				for i, cell := range rec.cells {
+					if foreign.MatchString(squash(cell)) {
+						t.foreign[i] = cell
 					}
 				}
-				more = yield(record{n, cells}, err) && err == nil
 			}
-			if err := errors.Join(rows.Error(), rows.Close(), shown.Close()); more && err != nil {
-				yield(record{}, err)
-			}
-		}})
+		}
+		tables = append(tables, t)
 	}
 	return tables, nil
+}
+
+// sheetRows returns the rows of a sheet: as they are stored, or as the formats of their cells show them.
+func sheetRows(book *excelize.File, sheet string, as ...excelize.Options) iter.Seq2[record, error] {
+	return func(yield func(record, error) bool) {
+		rows, err := book.Rows(sheet)
+		if err != nil { // a chart
+			return
+		}
+		for n := 1; rows.Next(); n++ {
+			cells, err := rows.Columns(as...)
+			if !yield(record{n, cells}, err) || err != nil {
+				_ = rows.Close()
+				return
+			}
+		}
+		if err := errors.Join(rows.Error(), rows.Close()); err != nil {
+			yield(record{}, err)
+		}
+	}
 }
 
 // isBroken returns why a record as a whole cannot be read; empty: it can. last is the last declared column.

@@ -3,32 +3,30 @@
 -- The sum of all, unknown if a part is.
 CREATE TEMP MACRO whole(x) AS CASE WHEN count(x) = count(*) THEN sum(x) END;
 
+-- A row for each state becomes one of its day, campaign and source.
+CREATE TEMP TABLE summed AS
+SELECT file, is_export, min(n) AS n, day, campaign, source, any_value(clicks) AS clicks,
+    whole(conversions) AS conversions, whole(approved) AS approved, whole(held) AS held, whole(refused) AS refused,
+    whole(amount) AS amount
+FROM line WHERE state IS NOT NULL GROUP BY ALL;
+DELETE FROM line WHERE state IS NOT NULL;
+INSERT INTO line BY NAME FROM summed;
+
 -- The newest file gives a campaign's day.
 CREATE TEMP TABLE newest AS
-SELECT day, campaign, max(file) AS file, count(DISTINCT file) AS files FROM line WHERE is_export GROUP BY ALL;
+SELECT day, campaign, max(file) AS file FROM line WHERE is_export GROUP BY ALL HAVING min(file) < max(file);
+CREATE TEMP TABLE older AS
+SELECT l.* FROM line AS l JOIN newest AS n USING (day, campaign) WHERE is_export AND l.file < n.file;
+DELETE FROM line USING newest AS n
+WHERE is_export AND line.day = n.day AND line.campaign = n.campaign AND line.file < n.file;
 
--- A row of a day, campaign and source is the sum of those of its states. twice names lines if two are of one state.
-CREATE TEMP TABLE tracker_row AS
-SELECT day, campaign, source, any_value(clicks) AS clicks, whole(conversions)::BIGINT AS conversions,
-    whole(approved)::BIGINT AS approved, whole(held)::BIGINT AS held, whole(refused)::BIGINT AS refused,
-    whole(amount)::DECIMAL(18, 6) AS revenue,
-    CASE WHEN count(*) > greatest(1, bit_count(bit_or(state))) OR min(clicks) <> max(clicks)
-        THEN 'lines ' || min(n) || ', ' || max(n) || ' are all of ' || day || ', campaign "' || campaign
-            || '", source "' || source || '": export one row a day, campaign and source' END AS twice,
-    any_value(file) AS file
-FROM line SEMI JOIN newest USING (day, campaign, file) WHERE is_export GROUP BY day, campaign, source ORDER BY day;
-
--- Each day of the exports: its files, how many rows an older file has and the newest one lacks, and why it is not
--- taken.
-CREATE TEMP TABLE given AS
-SELECT day, files, coalesce(lost, 0) AS lost, wrong
-FROM (SELECT day, string_agg(DISTINCT name, ', ' ORDER BY name) AS files, CASE WHEN count(*) > 500000
-        THEN day || ' has more than 500000 rows' ELSE min(path || ': ' || twice) END AS wrong
-    FROM tracker_row JOIN file USING (file) GROUP BY day)
-LEFT JOIN (SELECT l.day, count(DISTINCT (l.campaign, l.source)) AS lost
-    FROM line AS l JOIN newest AS n ON n.files > 1 AND n.day = l.day AND n.campaign = l.campaign AND n.file > l.file
-    ANTI JOIN line AS s ON s.day = l.day AND s.campaign = l.campaign AND s.source = l.source AND s.file = n.file
-    WHERE l.is_export GROUP BY l.day) USING (day);
+-- Each day of the exports: its files, and how many rows an older file has and the newest one lacks.
+CREATE TEMP VIEW given AS
+SELECT day, string_agg(DISTINCT name, ', ' ORDER BY name) AS files, coalesce(any_value(lost), 0) AS lost
+FROM (SELECT DISTINCT day, file FROM line WHERE is_export) JOIN file USING (file)
+LEFT JOIN (SELECT day, count(DISTINCT (campaign, source)) AS lost
+    FROM older ANTI JOIN line USING (is_export, day, campaign, source) GROUP BY day) USING (day)
+GROUP BY day ORDER BY day;
 
 -- Payouts in order, with the line before of the same campaign, creative and source that still holds then.
 CREATE TEMP VIEW payout_line AS
@@ -45,10 +43,7 @@ SELECT 'more than 100000 lines of payouts, which is the limit' FROM payout_line 
 
 -- What is wrong with the files together, with the form and size of what can be accepted.
 CREATE TEMP VIEW finding AS
-SELECT '' AS form, 0 AS size, min(wrong) || '; such days: ' || count(wrong) || ', nothing of them is taken' AS message
-FROM given HAVING count(wrong) > 0
-UNION ALL
-SELECT '', 0, string_agg(text, '; ') FROM (FROM payout_wrong LIMIT 20) HAVING count(*) > 0
+SELECT '' AS form, 0 AS size, string_agg(text, '; ') AS message FROM (FROM payout_wrong LIMIT 20) HAVING count(*) > 0
 UNION ALL
 SELECT 'payouts.unknown-campaign', count(*), string_agg(why, '; ' ORDER BY why) || ': these payouts count for nothing'
 FROM (SELECT DISTINCT why FROM payout_line WHERE why IS NOT NULL) HAVING count(*) > 0
@@ -62,7 +57,7 @@ FROM (SELECT what, sum(ours)::BIGINT AS ours, sum(theirs)::BIGINT AS theirs,
         (100 * sum(ours) / sum(theirs))::BIGINT AS percent
     FROM (SELECT what, whole(CASE what WHEN 'clicks' THEN t.clicks ELSE t.conversions END) AS ours,
             any_value(CASE what WHEN 'clicks' THEN s.clicks ELSE s.conversions END) AS theirs
-        FROM tracker_row AS t JOIN service AS s USING (campaign, day), (VALUES ('clicks'), ('conversions')) AS w(what)
-        GROUP BY what, campaign, day)
+        FROM line AS t JOIN service AS s USING (campaign, day), (VALUES ('clicks'), ('conversions')) AS w(what)
+        WHERE is_export GROUP BY what, campaign, day)
     WHERE ours IS NOT NULL AND theirs > 0 GROUP BY what)
 WHERE theirs >= CASE what WHEN 'clicks' THEN 1000 ELSE 50 END AND percent NOT BETWEEN 50 AND 150;

@@ -52,7 +52,7 @@ func (r *reader) column(ctx context.Context, t *table, kind string) (name string
 	n, best := make([]int, len(t.names)), 0
 	known, _ := r.texts(ctx, "SELECT id FROM known WHERE kind = '"+kind+"' ORDER BY id")
 	for is, err := range t.records {
-		if err != nil || is.line > t.line+2000 {
+		if err != nil || is.line > t.line+sampled {
 			break
 		}
 		for i := range min(len(n), len(is.cells)) {

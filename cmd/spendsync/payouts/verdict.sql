@@ -1,0 +1,73 @@
+-- Decides on one file whose rows are judged.
+
+-- The first rows as they are stored.
+CREATE OR REPLACE TEMP VIEW first_line AS
+SELECT array_to_string([coalesce(x::VARCHAR, '') FOR x IN CASE WHEN is_export
+    THEN [day::VARCHAR, campaign, source, clicks::VARCHAR, conversions::VARCHAR, approved::VARCHAR, held::VARCHAR,
+        refused::VARCHAR, brief(amount)]
+    ELSE [day::VARCHAR, until::VARCHAR, campaign, creative, source, brief(amount)] END], '|')
+FROM judged WHERE class IN ('fit', 'unknown') ORDER BY n LIMIT 3;
+
+-- The causes of rows that do not fit, with the first line of each; one that refuses the file comes first.
+CREATE OR REPLACE TEMP VIEW cause AS
+SELECT getvariable('unit') || ' ' || min(n) || ': ' || why
+    || CASE WHEN count(*) > 1 THEN ' (so do ' || count(*) - 1 || ' more)' ELSE '' END AS text
+FROM judged WHERE class IN ('refused', 'unknown', 'unread') AND why IS NOT NULL
+GROUP BY class, why ORDER BY class <> 'refused', count(*) DESC, min(n) LIMIT 20;
+
+-- How many rows are of each class; mine are those of the account with a source. is_misfit: more than 5 % of these, or
+-- of their revenue, do not fit.
+CREATE OR REPLACE TEMP VIEW tally AS
+SELECT *, fit + misfits + others + totals + refused AS rows
+FROM (SELECT count(*) FILTER (class = 'fit') AS fit, count(*) FILTER (class = 'unknown') AS unknown,
+    count(*) FILTER (class = 'unread') AS unread, count(*) FILTER (class = 'unsourced') AS unsourced,
+    count(*) FILTER (class = 'total') AS totals, count(*) FILTER (class = 'refused') AS refused,
+    (SELECT count(*) FROM raw) - count(*) FILTER (class <> 'other') AS others,
+    unknown + unread + unsourced AS misfits, fit + unknown + unread AS mine,
+    unknown + unread > 0.05 * mine OR coalesce(sum(amount) FILTER (class IN ('unknown', 'unread')), 0) > 0.05
+        * greatest(0, coalesce(sum(amount) FILTER (class IN ('fit', 'unknown', 'unread')), 0)) AS is_misfit
+FROM judged);
+
+-- Two lines of one day, campaign, source and state, or lines of several states that differ in their clicks.
+CREATE OR REPLACE TEMP VIEW twice AS
+WITH taken AS (FROM judged WHERE is_export AND class IN ('fit', 'unknown')),
+    several AS (SELECT day, campaign, source FROM taken GROUP BY ALL HAVING count(*) > 1)
+SELECT 'lines ' || min(n) || ', ' || max(n) || ' are all of ' || day || ', campaign "' || campaign || '", source "'
+    || source || '": export one row a day, campaign and source' AS text, min(n) AS n
+FROM taken SEMI JOIN several USING (day, campaign, source) GROUP BY day, campaign, source
+HAVING count(*) > greatest(1, bit_count(bit_or(state))) OR min(clicks) <> max(clicks) ORDER BY n LIMIT 1;
+
+-- Why nothing of the file is taken, with the likely cause first; NULL: it is taken. What a column seems to be comes in
+-- the place of its name in braces.
+CREATE OR REPLACE TEMP VIEW verdict AS
+SELECT CASE WHEN refused > 0 THEN first_cause
+    WHEN NOT getvariable('is_export') AND unread > 0 THEN (SELECT string_agg(text, '; ') FROM cause)
+    WHEN NOT getvariable('is_export') AND mine = 0 THEN 'there is a heading and no line; a file without payouts ends '
+        || 'none: to end one, give it a last day (to), or remove its line'
+    WHEN NOT getvariable('is_export') THEN NULL
+    WHEN NOT EXISTS (FROM known WHERE kind = 'campaign')
+        THEN 'the account has no campaign yet with which its rows could be compared'
+    WHEN mine + unsourced = 0 AND others > 0
+        THEN '{campaign}; none of its ' || others || ' rows is of a campaign of this account'
+    WHEN mine + unsourced = 0 THEN 'it has a heading and no row of a day'
+    WHEN mine = 0 THEN getvariable('title')['source'] || 'it is empty in every row of this account'
+    WHEN is_misfit THEN coalesce(first_cause, '{source}') || '; ' || greatest(unread, unknown) || ' of ' || mine
+        || ' rows of this account (' || ceil(100 * greatest(unread, unknown) / mine)::INTEGER || ' %) '
+        || if(unknown > unread, 'have a source that it does not know', 'do not fit')
+    ELSE coalesce((SELECT text FROM twice), (SELECT day || ' has more than 500000 rows, which is the limit' FROM judged
+        WHERE class IN ('fit', 'unknown') GROUP BY day HAVING count(*) > 500000 LIMIT 1)) END AS why
+FROM (SELECT *, (SELECT text FROM cause LIMIT 1) AS first_cause FROM tally);
+
+-- What is wrong with an export that is taken, with its form and size in percent.
+CREATE OR REPLACE TEMP VIEW file_finding AS
+SELECT 'tracker.set-aside' AS form, ceil(100 * unread / mine) AS size, (SELECT string_agg(text, '; ') FROM cause)
+    || '; set aside are ' || unread || ' of ' || mine || ' rows of this account' AS message
+FROM tally WHERE unread > 0
+UNION ALL
+SELECT 'tracker.no-source', ceil(100 * unsourced / (fit + unsourced)), unsourced
+    || ' rows without a campaign or a source are set aside: they may add up the other ' || fit FROM tally WHERE unsourced > 0
+UNION ALL
+SELECT 'remark', 0, getvariable('title')[name] || 'no row has a number: it is empty, or has formulas without results'
+FROM (SELECT unnest(['clicks', 'conversions', 'approved', 'held', 'refused', 'amount']) AS name, unnest([count(clicks),
+    count(conversions), count(approved), count(held), count(refused), count(amount)]) AS numbers
+    FROM judged WHERE class = 'fit') WHERE numbers = 0 AND getvariable('title')[name] IS NOT NULL;
