@@ -122,8 +122,8 @@ func (r *ownRun) stage(ctx context.Context, own *payouts.Own) error {
 	if err := r.stagePayouts(own.Payouts); err != nil {
 		return err
 	}
-	for d, err := range own.Days(ctx) {
-		if err = cmp.Or(err, r.stageDay(d)); err != nil {
+	for _, d := range own.Days {
+		if err := cmp.Or(ctx.Err(), r.stageDay(d)); err != nil {
 			return err
 		}
 	}
@@ -181,7 +181,11 @@ func (r *ownRun) stageDay(d payouts.Day) error {
 	if err != nil {
 		return err
 	}
-	if why, percent := loss(stored, d); why != "" {
+	rows, err := d.Rows()
+	if err != nil {
+		return err
+	}
+	if why, percent := loss(stored, rows, d.Lost); why != "" {
 		form := heldNote + d.Day.String()
 		r.find(payouts.Finding{Form: form, Size: percent, Message: fmt.Sprintf("%s would lose %s by %s: the stored "+
 			"day stands, for the export may be cut or capped", d.Day, why, d.Files)})
@@ -189,7 +193,7 @@ func (r *ownRun) stageDay(d payouts.Day) error {
 			return nil
 		}
 	}
-	differs, err := load.PutTracker(r.store, r.area, &r.part, d.Day, stored, d.Rows,
+	differs, err := load.PutTracker(r.store, r.area, &r.part, d.Day, stored, rows,
 		load.TrackerFile{Name: d.Files, ReadAt: r.start})
 	if differs {
 		r.changed++
@@ -197,24 +201,22 @@ func (r *ownRun) stageDay(d payouts.Day) error {
 	return err
 }
 
-// loss returns what a day would lose if it were replaced, and the share of its rows or revenue; empty: nothing.
-func loss(stored []schema.TrackerDay, d payouts.Day) (why string, percent int64) {
-	has := map[[2]string]bool{}
+// loss returns what a day would lose if it were replaced, and the share of its rows or revenue; empty: nothing. An
+// older file has some more rows.
+func loss(stored, rows []schema.TrackerDay, more int) (why string, percent int64) {
+	gone := map[[2]string]bool{}
 	var was, is schema.Money
-	for i := range d.Rows {
-		has[[2]string{d.Rows[i].CampaignID, d.Rows[i].SourceID}] = true
-		is += d.Rows[i].Revenue.V
-	}
-	lost := 0
 	for i := range stored {
-		if !has[[2]string{stored[i].CampaignID, stored[i].SourceID}] {
-			lost++
-		}
+		gone[[2]string{stored[i].CampaignID, stored[i].SourceID}] = true
 		was += stored[i].Revenue.V
 	}
-	switch lost = max(lost, d.Lost); {
+	for i := range rows {
+		delete(gone, [2]string{rows[i].CampaignID, rows[i].SourceID})
+		is += rows[i].Revenue.V
+	}
+	switch lost := max(len(gone), more); {
 	case lost > 0:
-		of := max(len(stored), len(d.Rows)+d.Lost)
+		of := max(len(stored), len(rows)+more)
 		return fmt.Sprintf("%d of its %s", lost, cli.Count(of, "row")), int64((100*lost + of - 1) / of)
 	case 2*is < was:
 		return fmt.Sprintf("%s of its revenue of %s", was-is, was), int64(100 * (was - is) / was)

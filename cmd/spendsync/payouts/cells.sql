@@ -100,8 +100,8 @@ CREATE TEMP TABLE known(kind VARCHAR, id VARCHAR);
 CREATE TEMP VIEW alike AS
 SELECT kind, unnest(range(1, 6)) AS form_no, unnest(forms(id)) AS form, id FROM known;
 
--- What the cells for IDs of a file hold: a known ID, another, none, or the word of a row that adds up others. near
--- tells how another one differs from one of the account.
+-- What the cells for IDs of a file hold: a known ID, none, the word of a row that adds up others, or another ID, which
+-- is here only if it is near one of the account; near tells how it differs.
 CREATE TEMP TABLE id_cell(kind VARCHAR, cell VARCHAR, id VARCHAR, what VARCHAR, near VARCHAR);
 
 -- The words for the states of conversions. A state has a bit.

@@ -84,8 +84,8 @@ func (h *heading) layout() (columns []string, at []int, define string) {
 		cells += ", coalesce(NULL, " + strings.Join(append(of[target], "NULL"), ", ") + ") AS " + target
 	}
 	return columns, at, fmt.Sprintf("SET VARIABLE title = MAP {%s}; CREATE OR REPLACE TEMP VIEW cells AS SELECT %s "+
-		"FROM (SELECT r.*%s FROM raw AS r JOIN id_cell AS i ON i.kind = 'campaign' AND i.cell = r.campaign "+
-		"WHERE NOT %t OR i.what <> 'other' OR i.near IS NOT NULL OR bad <> '')", strings.Join(titles, ", "), cells,
+		"FROM (SELECT r.*%s FROM raw AS r LEFT JOIN id_cell AS i ON i.kind = 'campaign' AND i.cell = r.campaign "+
+		"WHERE NOT %t OR i.cell IS NOT NULL OR bad <> '')", strings.Join(titles, ", "), cells,
 		strings.Join(append([]string{""}, values...), ", "), h.isExport)
 }
 

@@ -15,13 +15,15 @@ WITH ids AS (
     FROM (SELECT cell, id, unnest(range(1, 6)) AS form_no, unnest(forms(id)) AS form FROM ids WHERE NOT is_known) AS i
     JOIN alike AS a USING (form_no, form) WHERE a.kind = of AND form <> '' GROUP BY ALL
 )
-SELECT of AS kind, cell, id, CASE WHEN is_known THEN 'known' WHEN is_total(id) THEN 'total'
-    WHEN is_nothing(id) OR regexp_full_match(id, '(?i)\(?all( \w+)?\)?|\*') THEN 'none'
-    WHEN of IN (SELECT kind FROM known) THEN 'other' ELSE 'known' END AS what,
-    CASE WHEN NOT is_known AND regexp_full_match(id, '[0-9][.,][0-9]+[eE]\+?[0-9]+')
-        THEN shown(id) || ' is an ID that a spreadsheet made a number of: format its column as text' ELSE near
-    END AS near
-FROM ids LEFT JOIN others USING (cell);
+SELECT * FROM (
+    SELECT of AS kind, cell, id, CASE WHEN is_known THEN 'known' WHEN is_total(id) THEN 'total'
+        WHEN is_nothing(id) OR regexp_full_match(id, '(?i)\(?all( \w+)?\)?|\*') THEN 'none'
+        WHEN of IN (SELECT kind FROM known) THEN 'other' ELSE 'known' END AS what,
+        CASE WHEN NOT is_known AND regexp_full_match(id, '[0-9][.,][0-9]+[eE]\+?[0-9]+')
+            THEN shown(id) || ' is an ID that a spreadsheet made a number of: format its column as text' ELSE near
+        END AS near
+    FROM ids LEFT JOIN others USING (cell))
+WHERE what <> 'other' OR near IS NOT NULL;
 
 INSERT INTO id_cell FROM ids('campaign');
 INSERT INTO id_cell FROM ids('source');
@@ -41,8 +43,10 @@ WITH read AS (
     SELECT c.* EXCLUDE (day, until, campaign, creative, source, state, approved, held, refused, amount),
         d.day, getvariable('title')['day'] || d.why AS day_why, d.is_total, u.day AS until,
         CASE WHEN c.until <> '' THEN getvariable('title')['until'] || u.why END AS until_why,
-        k.id AS campaign, k.what AS campaign_is, k.near AS campaign_near, x.id AS creative,
-        s.id AS source, s.what AS source_is, s.near AS source_near, t.bit AS state,
+        coalesce(k.id, as_id(c.campaign)) AS campaign, coalesce(k.what, 'other') AS campaign_is,
+        k.near AS campaign_near, coalesce(x.id, as_id(c.creative)) AS creative,
+        coalesce(s.id, as_id(c.source)) AS source, coalesce(s.what, 'other') AS source_is, s.near AS source_near,
+        t.bit AS state,
         CASE WHEN c.state <> '' AND t.bit IS NULL THEN getvariable('title')['state'] || shown(c.state)
             || ' is none of the states that are known (approved, pending, rejected, ...)' END AS state_why,
         -- A row for each state has the conversions of its own. Those that are not approved earn nothing, and a
@@ -53,9 +57,9 @@ WITH read AS (
         CASE WHEN t.ours <> 'approved' AND getvariable('title')['amount'] IS NOT NULL
             THEN least(coalesce(c.amount, 0), 0) ELSE c.amount END AS amount
     FROM cells AS c JOIN day_cell AS d ON d.cell = c.day JOIN day_cell AS u ON u.cell = c.until
-    JOIN id_cell AS k ON k.kind = 'campaign' AND k.cell = c.campaign
-    JOIN id_cell AS s ON s.kind = 'source' AND s.cell = c.source
-    JOIN id_cell AS x ON x.kind = 'creative' AND x.cell = c.creative
+    LEFT JOIN id_cell AS k ON k.kind = 'campaign' AND k.cell = c.campaign
+    LEFT JOIN id_cell AS s ON s.kind = 'source' AND s.cell = c.source
+    LEFT JOIN id_cell AS x ON x.kind = 'creative' AND x.cell = c.creative
     LEFT JOIN state AS t ON t.word = lower(c.state)
 ), explained AS (
     SELECT *, getvariable('is_export') AS is_export, CASE WHEN is_export THEN campaign_near END AS no_campaign,

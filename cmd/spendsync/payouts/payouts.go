@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -20,6 +19,7 @@ import (
 
 	"spendsync/cmd/internal/cli"
 	"spendsync/load/duck"
+	"spendsync/load/durable"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
@@ -37,17 +37,18 @@ type Options struct {
 	Last      string          // inputs of the last reading
 }
 
-const engineMemory = "96MiB"
+const engineMemory = "64MiB"
 
 // Own are the operator's own numbers. It must be closed.
 type Own struct {
 	Inputs   string          // hash of the files' content, of the columns and the campaigns
 	Payouts  []schema.Payout // nil: there is no file of payouts, or it cannot be used
+	Days     []Day           // of the exports, in order
 	Files    []*File
 	Findings []Finding
 	Refused  []schema.RefusedRow // the rows that were set aside, without account and run
 
-	db *duck.Scratch
+	folder *durable.Scratch // has a file for each day
 }
 
 // Remark is the form of a finding that ends no run with exit 4.
@@ -83,6 +84,7 @@ type reader struct {
 	Options
 	declaration
 	*Own
+	db *duck.Scratch
 }
 
 var (
@@ -106,18 +108,21 @@ func Read(ctx context.Context, o Options) (own *Own, err error) {
 	if r.Inputs = o.inputs(r.Files); r.Inputs == o.Last {
 		return nil, nil
 	}
-	if r.db, err = duck.OpenScratch(ctx, duck.Options{Memory: engineMemory, Threads: 1, TempDir: o.TempDir},
-		o.Warehouse); err != nil {
+	if r.folder, err = durable.MakeScratch(o.TempDir); err != nil {
 		return nil, err
 	}
-	if err = r.take(ctx); err != nil {
+	if r.db, err = duck.OpenScratch(ctx, duck.Options{Memory: engineMemory, Threads: 1, TempDir: r.folder.Dir},
+		o.Warehouse); err == nil {
+		err = errors.Join(r.take(ctx), r.db.Close())
+	}
+	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r.Own, nil
 }
 
 // Close removes what the reading has written.
-func (o *Own) Close() error { return o.db.Close() }
+func (o *Own) Close() error { return o.folder.Remove() }
 
 // take reads and judges the files, and then takes what they give together.
 func (r *reader) take(ctx context.Context) error {
@@ -138,26 +143,49 @@ func (r *reader) take(ctx context.Context) error {
 	if err := r.db.Exec(ctx, takeSQL); err != nil {
 		return err
 	}
+	for row, err := range r.db.Rows(ctx, "SELECT day - DATE '1970-01-01', files, lost FROM given") {
+		if err != nil {
+			return err
+		}
+		r.Days = append(r.Days, Day{Day: schema.Date(atoi(row[0])), Files: strings.Clone(row[1]), Lost: atoi(row[2])})
+	}
+	for i, d := range r.Days {
+		var err error
+		if r.Days[i].path, err = r.save(ctx, schema.TrackerDaily.Table, d.Day.String(), fmt.Sprintf(`SELECT
+			day AS report_date, campaign AS campaign_id, source AS source_id, clicks, conversions, approved, held,
+			refused, amount AS revenue FROM line WHERE is_export AND day = DATE '%s' ORDER BY ALL`, d.Day)); err != nil {
+			return err
+		}
+	}
 	var err, failed error
 	if !isBroken {
-		r.Payouts, err = rows(ctx, r.db, schema.PayoutHistory, `SELECT day AS from_date, until AS to_date,
+		r.Payouts, err = rows(ctx, r, schema.PayoutHistory, `SELECT day AS from_date, until AS to_date,
 			campaign AS campaign_id, creative AS creative_id, source AS source_id, amount AS payout FROM payout_line
 			WHERE NOT EXISTS (FROM payout_wrong) ORDER BY day, file, n`)
 	}
-	r.Refused, failed = rows(ctx, r.db, schema.RefusedRows, `SELECT 'tracker' AS stream, file + 1 AS page,
+	r.Refused, failed = rows(ctx, r, schema.RefusedRows, `SELECT 'tracker' AS stream, file + 1 AS page,
 		n AS row_number, coalesce(day, getvariable('today')) AS report_date, why AS reason, raw FROM set_aside`)
 	return errors.Join(err, failed, r.findAll(ctx, "", "FROM finding"))
 }
 
-// rows returns the rows of a query as those of a table, whose other columns stay empty.
-func rows[R any](ctx context.Context, db *duck.Scratch, t schema.TableOf[R], query string) ([]R, error) {
+// save writes the rows of a query to a Parquet file of a table, whose other columns stay empty.
+func (r *reader) save(ctx context.Context, t *schema.Table, name, query string) (path string, err error) {
 	var none []string
 	for _, c := range t.Columns {
-		none = append(none, "NULL AS "+c.Name)
+		none = append(none, "NULL AS "+schema.Quote(c.Name))
 	}
-	path := filepath.Join(db.Dir, "rows")
-	if err := db.Exec(ctx, fmt.Sprintf("COPY (SELECT %s WHERE false UNION ALL BY NAME (%s)) TO %s (FORMAT parquet)",
-		strings.Join(none, ", "), query, schema.QuoteText(path))); err != nil {
+	written, path := filepath.Join(r.db.Dir, name), filepath.Join(r.folder.Dir, name)
+	if err = r.db.Exec(ctx, fmt.Sprintf("COPY (SELECT %s WHERE false UNION ALL BY NAME (%s)) TO %s (FORMAT parquet)",
+		strings.Join(none, ", "), query, schema.QuoteText(written))); err != nil {
+		return "", err
+	}
+	return path, os.Rename(written, path)
+}
+
+// rows returns the rows of a query as those of a table.
+func rows[R any](ctx context.Context, r *reader, t schema.TableOf[R], query string) ([]R, error) {
+	path, err := r.save(ctx, t.Table, "rows", query)
+	if err != nil {
 		return nil, err
 	}
 	return parquet.ReadRows(path, t)
@@ -237,35 +265,15 @@ func (o Options) inputs(all []*File) string {
 // Day is one day of the exports.
 type Day struct {
 	Day   schema.Date
-	Rows  []schema.TrackerDay // in key order
-	Files string              // names of the files that give it, without their folders
-	Lost  int                 // rows that an older file has and the newest one lacks
+	Files string // names of the files that give it, without their folders
+	Lost  int    // rows that an older file has and the newest one lacks
+
+	path string // of its rows
 }
 
-// Days streams the days of the exports in order, each complete. Nothing follows an error.
-func (o *Own) Days(ctx context.Context) iter.Seq2[Day, error] {
-	return func(yield func(Day, error) bool) {
-		for given, err := range o.db.Rows(ctx, "FROM given") {
-			d := Day{}
-			if err == nil {
-				d, err = o.day(ctx, given)
-			}
-			if !yield(d, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-// day reads the rows of a day.
-func (o *Own) day(ctx context.Context, given []string) (d Day, err error) {
-	d.Files, d.Lost = strings.Clone(given[1]), atoi(given[2])
-	if d.Day, err = schema.ParseDate(given[0]); err == nil {
-		d.Rows, err = rows(ctx, o.db, schema.TrackerDaily, "SELECT day AS report_date, campaign AS campaign_id, "+
-			"source AS source_id, clicks, conversions, approved, held, refused, amount AS revenue FROM line "+
-			"WHERE is_export AND day = DATE '"+given[0]+"' ORDER BY campaign, source")
-	}
-	return d, err
+// Rows returns all rows of the day in key order.
+func (d Day) Rows() ([]schema.TrackerDay, error) {
+	return parquet.ReadRows(d.path, schema.TrackerDaily)
 }
 
 // atoi returns a whole number of the engine's; NULL is 0.
