@@ -41,7 +41,8 @@ func (r *reader) readFile(ctx context.Context, f *File, id int) (wrong, err erro
 		err = r.findAll(ctx, f.Path+": ", "FROM file_finding WHERE getvariable('is_export')")
 	}
 	return wrong, errors.Join(err, r.db.Exec(ctx, fmt.Sprintf(`INSERT INTO file VALUES (%d, %s, '%s');
-		INSERT INTO set_aside SELECT file, n, day, why, raw FROM judged WHERE %t AND class = 'unread' ORDER BY n LIMIT 50;
+		INSERT INTO set_aside SELECT file, n, day, why, raw FROM judged WHERE %t AND class = 'unread' ORDER BY n
+			LIMIT 50;
 		DELETE FROM line WHERE file = %[1]d AND NOT (%[4]t AND class IN ('fit', 'unknown')); DROP TABLE raw`,
 		id, schema.QuoteText(f.Path), t.unit, wrong == nil)))
 }

@@ -153,7 +153,8 @@ func (r *reader) take(ctx context.Context) error {
 		var err error
 		if r.Days[i].path, err = r.save(ctx, schema.TrackerDaily.Table, d.Day.String(), fmt.Sprintf(`SELECT
 			day AS report_date, campaign AS campaign_id, source AS source_id, clicks, conversions, approved, held,
-			refused, amount AS revenue FROM line WHERE is_export AND day = DATE '%s' ORDER BY ALL`, d.Day)); err != nil {
+			refused, amount AS revenue FROM line WHERE is_export AND day = DATE '%s'
+			ORDER BY ALL`, d.Day)); err != nil {
 			return err
 		}
 	}

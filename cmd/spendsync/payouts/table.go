@@ -43,7 +43,7 @@ type table struct {
 	line    int                      // of the heading
 	comma   string                   // between the values of a text; empty: it is none
 	parquet string                   // path of its copy; empty: it is none
-	foreign map[int]string           // columns of a workbook with a value that its format shows in another currency
+	foreign map[int]string           // columns of a workbook, with a value shown in another currency
 	*heading
 }
 
@@ -63,8 +63,8 @@ var others = []struct{ magic, what string }{
 	{"[", "it is JSON: export a table, as CSV, a workbook (.xlsx) or Parquet"},
 }
 
-// open copies a file, so that later changes of it do no harm, and finds its heading. The table is nil if the file has no
-// line. wrong is the reason why none of it can be read.
+// open copies a file, so that later changes of it do no harm, and finds its heading. The table is nil if the file has
+// no line. wrong is the reason why none of it can be read.
 func (r *reader) open(ctx context.Context, f *File) (t *table, wrong error) {
 	before, err := os.Stat(f.Path)
 	if err != nil {

@@ -65,7 +65,8 @@ SELECT 'tracker.set-aside' AS form, ceil(100 * unread / mine) AS size, (SELECT s
 FROM tally WHERE unread > 0
 UNION ALL
 SELECT 'tracker.no-source', ceil(100 * unsourced / (fit + unsourced)), unsourced
-    || ' rows without a campaign or a source are set aside: they may add up the other ' || fit FROM tally WHERE unsourced > 0
+    || ' rows without a campaign or a source are set aside: they may add up the other ' || fit
+FROM tally WHERE unsourced > 0
 UNION ALL
 SELECT 'remark', 0, getvariable('title')[name] || 'no row has a number: it is empty, or has formulas without results'
 FROM (SELECT unnest(['clicks', 'conversions', 'approved', 'held', 'refused', 'amount']) AS name, unnest([count(clicks),
